@@ -1,0 +1,82 @@
+//===- Graph.h - The graph dialect -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Types, attributes and ops of `graph`; see Graph.td and
+/// docs/dialects/graph.md.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_DIALECTS_GRAPH_GRAPH_H
+#define KPC_DIALECTS_GRAPH_GRAPH_H
+
+#include "dialects/shape/Expr.h"
+#include "dialects/shape/Facts.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace kpc::graph {
+
+namespace detail {
+struct SymbolicTensorTypeStorage;
+struct DimsAttrStorage;
+} // namespace detail
+
+/// Marks ops whose result element depends on the operands' elements at the
+/// same index alone.
+template <typename ConcreteOp>
+class ElementwiseTrait
+    : public mlir::OpTrait::TraitBase<ConcreteOp, ElementwiseTrait> {};
+
+bool isFloat(mlir::Type Element);
+/// An integer of any width and sign, bool included.
+bool isInteger(mlir::Type Element);
+bool isBool(mlir::Type Element);
+/// A float or an integer that is not bool.
+bool isNumber(mlir::Type Element);
+bool isUnsigned(mlir::Type Element);
+/// Bytes that one element takes in memory; a bool takes one.
+int64_t elementBytes(mlir::Type Element);
+
+} // namespace kpc::graph
+
+#include "dialects/graph/GraphDialect.h.inc"
+#include "dialects/graph/GraphEnums.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/graph/GraphTypes.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/graph/GraphAttributes.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/graph/Graph.h.inc"
+
+namespace kpc::graph {
+
+/// The graph type of a value.
+inline SymbolicTensorType typeOf(mlir::Value V) {
+  return llvm::cast<SymbolicTensorType>(V.getType());
+}
+
+/// What the module says of its symbols (the attribute `graph.symbols`).
+shape::Facts symbolFacts(mlir::ModuleOp Module);
+void setSymbolFacts(mlir::ModuleOp Module, const shape::Facts &Facts);
+
+/// The value of a constant scalar or of a constant that repeats one value,
+/// as a double; none for anything else.
+std::optional<double> splatValue(mlir::Value V);
+
+} // namespace kpc::graph
+
+#endif // KPC_DIALECTS_GRAPH_GRAPH_H

@@ -1,0 +1,116 @@
+//===- GraphDialect.cpp - Registration, symbols, constants -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Graph.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+
+#include "dialects/graph/GraphDialect.cpp.inc"
+#include "dialects/graph/GraphEnums.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/graph/Graph.cpp.inc"
+
+void GraphDialect::initialize() {
+  registerTypes();
+  registerAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/graph/Graph.cpp.inc"
+      >();
+}
+
+Operation *GraphDialect::materializeConstant(OpBuilder &Builder,
+                                             Attribute Value, Type Ty,
+                                             Location Loc) {
+  auto Elements = dyn_cast<ElementsAttr>(Value);
+  auto Tensor = dyn_cast<SymbolicTensorType>(Ty);
+  if (!Elements || !Tensor || !Tensor.hasStaticShape())
+    return nullptr;
+  return ConstantOp::create(Builder, Loc, Tensor, Elements);
+}
+
+//===----------------------------------------------------------------------===//
+// Symbols
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral SymbolsName = "graph.symbols";
+
+shape::Facts graph::symbolFacts(ModuleOp Module) {
+  shape::Facts Facts;
+  auto Symbols = Module->getAttrOfType<DictionaryAttr>(SymbolsName);
+  if (!Symbols)
+    return Facts;
+  for (NamedAttribute Symbol : Symbols) {
+    auto Fields = dyn_cast<DictionaryAttr>(Symbol.getValue());
+    if (!Fields)
+      continue;
+    auto read = [&](StringRef Name) -> std::optional<int64_t> {
+      if (auto Value = Fields.getAs<IntegerAttr>(Name))
+        return Value.getInt();
+      return std::nullopt;
+    };
+    shape::SymbolFacts Known;
+    Known.Min = read("min").value_or(Known.Min);
+    Known.Max = read("max").value_or(Known.Max);
+    Known.Divisor = read("divisor").value_or(Known.Divisor);
+    Known.Optimum = read("optimum");
+    Facts.declare(Symbol.getName().strref(), Known);
+  }
+  return Facts;
+}
+
+void graph::setSymbolFacts(ModuleOp Module, const shape::Facts &Facts) {
+  Builder B(Module.getContext());
+  NamedAttrList Symbols;
+  for (const auto &[Name, Known] : Facts.symbols()) {
+    NamedAttrList Fields;
+    Fields.set("min", B.getI64IntegerAttr(Known.Min));
+    if (Known.Max != shape::Interval::Unbounded)
+      Fields.set("max", B.getI64IntegerAttr(Known.Max));
+    if (Known.Divisor != 1)
+      Fields.set("divisor", B.getI64IntegerAttr(Known.Divisor));
+    if (Known.Optimum)
+      Fields.set("optimum", B.getI64IntegerAttr(*Known.Optimum));
+    Symbols.set(Name, Fields.getDictionary(Module.getContext()));
+  }
+  Module->setAttr(SymbolsName, Symbols.getDictionary(Module.getContext()));
+}
+
+LogicalResult GraphDialect::verifyOperationAttribute(Operation *Op,
+                                                     NamedAttribute Attr) {
+  if (Attr.getName() != SymbolsName)
+    return success();
+  auto Symbols = dyn_cast<DictionaryAttr>(Attr.getValue());
+  if (!isa<ModuleOp>(Op) || !Symbols)
+    return Op->emitError() << "'" << SymbolsName
+                           << "' belongs on a module and is a dictionary";
+  for (NamedAttribute Symbol : Symbols)
+    if (!isa<DictionaryAttr>(Symbol.getValue()))
+      return Op->emitError() << "'" << SymbolsName << "': what is known of '"
+                             << Symbol.getName().strref()
+                             << "' must be a dictionary of min, max, divisor, "
+                                "optimum";
+  return success();
+}
+
+std::optional<double> graph::splatValue(Value V) {
+  DenseElementsAttr Elements;
+  if (auto Broadcast = V.getDefiningOp<BroadcastOp>())
+    return splatValue(Broadcast.getX());
+  if (!matchPattern(V, m_Constant(&Elements)) || !Elements.isSplat())
+    return std::nullopt;
+  Type Element = Elements.getElementType();
+  if (isa<FloatType>(Element))
+    return Elements.getSplatValue<APFloat>().convertToDouble();
+  APInt Int = Elements.getSplatValue<APInt>();
+  return isUnsigned(Element) ? Int.roundToDouble(false)
+                             : Int.roundToDouble(true);
+}

@@ -1,0 +1,116 @@
+//===- GraphElementwise.cpp - Types and folds of elementwise ops -*- C++
+//-*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Graph.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+
+//===----------------------------------------------------------------------===//
+// Result types
+//===----------------------------------------------------------------------===//
+
+static SymbolicTensorType boolsLike(Value V) {
+  return typeOf(V).withElementType(IntegerType::get(V.getContext(), 1));
+}
+
+LogicalResult CompareOp::inferReturnTypes(MLIRContext *,
+                                          std::optional<Location>, Adaptor Op,
+                                          SmallVectorImpl<Type> &Types) {
+  Types.push_back(boolsLike(Op.getA()));
+  return success();
+}
+
+LogicalResult IsNanOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                        Adaptor Op,
+                                        SmallVectorImpl<Type> &Types) {
+  Types.push_back(boolsLike(Op.getX()));
+  return success();
+}
+
+LogicalResult IsInfOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                        Adaptor Op,
+                                        SmallVectorImpl<Type> &Types) {
+  Types.push_back(boolsLike(Op.getX()));
+  return success();
+}
+
+LogicalResult SelectOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                         Adaptor Op,
+                                         SmallVectorImpl<Type> &Types) {
+  Types.push_back(Op.getA().getType());
+  return success();
+}
+
+LogicalResult SelectOp::verify() {
+  if (typeOf(getCondition()).getDims() != typeOf(getA()).getDims())
+    return emitOpError() << "condition and values differ in size: "
+                         << getCondition().getType() << " and "
+                         << getA().getType();
+  return success();
+}
+
+LogicalResult CastOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                       Adaptor Op,
+                                       SmallVectorImpl<Type> &Types) {
+  Types.push_back(typeOf(Op.getX()).withElementType(Op.getTo()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Folds: neutral elements. x*0 is not 0 for NaN, and x+0 is x but for -0.
+//===----------------------------------------------------------------------===//
+
+static bool isIntegerValued(Value V) {
+  return isInteger(typeOf(V).getElementType());
+}
+
+OpFoldResult AddOp::fold(FoldAdaptor) {
+  std::optional<double> B = splatValue(getB());
+  // x + -0.0 is x for every x; x + 0.0 turns -0.0 into 0.0.
+  if (B && *B == 0 && (isIntegerValued(getA()) || std::signbit(*B)))
+    return getA();
+  return {};
+}
+
+OpFoldResult SubOp::fold(FoldAdaptor) {
+  std::optional<double> B = splatValue(getB());
+  if (B && *B == 0 && !std::signbit(*B))
+    return getA();
+  return {};
+}
+
+OpFoldResult MulOp::fold(FoldAdaptor) {
+  if (splatValue(getB()) == 1.0)
+    return getA();
+  if (splatValue(getA()) == 1.0)
+    return getB();
+  return {};
+}
+
+OpFoldResult DivOp::fold(FoldAdaptor) {
+  if (splatValue(getB()) == 1.0)
+    return getA();
+  return {};
+}
+
+OpFoldResult CastOp::fold(FoldAdaptor) {
+  if (getX().getType() == getY().getType())
+    return getX();
+  // Widening and back gives the same value.
+  auto Inner = getX().getDefiningOp<CastOp>();
+  if (!Inner || Inner.getX().getType() != getY().getType())
+    return {};
+  Type Narrow = getTo(), Wide = Inner.getTo();
+  bool Exact = isFloat(Narrow) && isFloat(Wide) &&
+               (Wide.isF64() || (Wide.isF32() && !Narrow.isF64()));
+  return Exact ? Inner.getX() : OpFoldResult();
+}

@@ -1,0 +1,173 @@
+//===- GraphReduction.cpp - Types of reductions and contractions -*- C++
+//-*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Graph.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+using kpc::shape::Expr;
+
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> Loc,
+                                         Adaptor Op,
+                                         SmallVectorImpl<Type> &Types) {
+  SymbolicTensorType From = typeOf(Op.getX());
+  llvm::SmallBitVector Reduced(From.getRank());
+  for (int64_t Axis : Op.getAxes()) {
+    if (Axis < 0 || Axis >= From.getRank() || Reduced.test(Axis))
+      return emitOptionalError(Loc, "axis ", Axis,
+                               " is outside the rank or named twice");
+    Reduced.set(Axis);
+  }
+  SmallVector<Expr> Dims;
+  for (int64_t I = 0; I < From.getRank(); ++I)
+    if (!Reduced.test(I))
+      Dims.push_back(From.getDims()[I]);
+  Types.push_back(From.withDims(Dims));
+  return success();
+}
+
+LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *Context,
+                                            std::optional<Location> Loc,
+                                            Adaptor Op,
+                                            SmallVectorImpl<Type> &Types) {
+  SymbolicTensorType From = typeOf(Op.getX());
+  int64_t Axis = Op.getAxis();
+  if (Axis < 0 || Axis >= From.getRank())
+    return emitOptionalError(Loc, "axis ", Axis, " is outside the rank");
+  if (Op.getKind() != ReduceKind::max && Op.getKind() != ReduceKind::min)
+    return emitOptionalError(Loc, "kind is neither max nor min");
+  SmallVector<Expr> Dims(From.getDims());
+  Dims.erase(Dims.begin() + Axis);
+  Types.push_back(
+      SymbolicTensorType::get(Context, Dims, IntegerType::get(Context, 64)));
+  return success();
+}
+
+LogicalResult CumSumOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> Loc,
+                                         Adaptor Op,
+                                         SmallVectorImpl<Type> &Types) {
+  if (Op.getAxis() < 0 || Op.getAxis() >= typeOf(Op.getX()).getRank())
+    return emitOptionalError(Loc, "axis ", Op.getAxis(),
+                             " is outside the rank");
+  Types.push_back(Op.getX().getType());
+  return success();
+}
+
+/// The number of places a window of `Window` taps takes on `Size` elements.
+static Expr windowCount(const Expr &Size, int64_t Window, int64_t Stride,
+                        int64_t Dilation, int64_t Low, int64_t High) {
+  int64_t Reach = (Window - 1) * Dilation + 1;
+  return (Size + (Low + High - Reach)).floorDiv(Expr(Stride)) + 1;
+}
+
+/// Checks lists of window parameters: `Count` entries each, in sane ranges.
+static LogicalResult checkWindow(std::optional<Location> Loc, size_t Count,
+                                 ArrayRef<int64_t> Stride,
+                                 ArrayRef<int64_t> Dilation,
+                                 ArrayRef<int64_t> Low,
+                                 ArrayRef<int64_t> High) {
+  if (Stride.size() != Count || Dilation.size() != Count ||
+      Low.size() != Count || High.size() != Count)
+    return emitOptionalError(Loc, "needs ", Count,
+                             " entries in stride, dilation, low, high");
+  auto positive = [](int64_t V) { return V > 0; };
+  if (!llvm::all_of(Stride, positive) || !llvm::all_of(Dilation, positive))
+    return emitOptionalError(Loc, "strides and dilations must be positive");
+  return success();
+}
+
+LogicalResult WindowOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> Loc,
+                                         Adaptor Op,
+                                         SmallVectorImpl<Type> &Types) {
+  SymbolicTensorType From = typeOf(Op.getX());
+  size_t Rank = From.getRank();
+  if (Op.getWindow().size() != Rank ||
+      llvm::any_of(Op.getWindow(), [](int64_t W) { return W < 1; }))
+    return emitOptionalError(Loc, "needs ", Rank, " positive window sizes");
+  if (failed(checkWindow(Loc, Rank, Op.getStride(), Op.getDilation(),
+                         Op.getLow(), Op.getHigh())))
+    return failure();
+  SmallVector<Expr> Dims;
+  for (size_t I = 0; I < Rank; ++I)
+    Dims.push_back(windowCount(From.getDims()[I], Op.getWindow()[I],
+                               Op.getStride()[I], Op.getDilation()[I],
+                               Op.getLow()[I], Op.getHigh()[I]));
+  Types.push_back(From.withDims(Dims));
+  return success();
+}
+
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> Loc,
+                                         Adaptor Op,
+                                         SmallVectorImpl<Type> &Types) {
+  SymbolicTensorType A = typeOf(Op.getA()), B = typeOf(Op.getB());
+  int64_t Rank = A.getRank();
+  if (Rank < 2 || B.getRank() != Rank ||
+      A.getElementType() != B.getElementType())
+    return emitOptionalError(
+        Loc, "operands ", A, " and ", B,
+        " need one element type and one rank of at least 2");
+  if (A.getDims()[Rank - 1] != B.getDims()[Rank - 2])
+    return emitOptionalError(Loc, "a has ", A.getDims()[Rank - 1].str(),
+                             " columns, b has ", B.getDims()[Rank - 2].str(),
+                             " rows");
+  SmallVector<Expr> Dims;
+  for (int64_t I = 0; I < Rank - 2; ++I) {
+    const Expr &SizeA = A.getDims()[I], &SizeB = B.getDims()[I];
+    if (SizeA != SizeB && SizeA != Expr(1) && SizeB != Expr(1))
+      return emitOptionalError(Loc, "batch sizes ", SizeA.str(), " and ",
+                               SizeB.str(), " differ");
+    Dims.push_back(SizeA == Expr(1) ? SizeB : SizeA);
+  }
+  Dims.push_back(A.getDims()[Rank - 2]);
+  Dims.push_back(B.getDims()[Rank - 1]);
+  Types.push_back(A.withDims(Dims));
+  return success();
+}
+
+LogicalResult ConvOp::inferReturnTypes(MLIRContext *,
+                                       std::optional<Location> Loc, Adaptor Op,
+                                       SmallVectorImpl<Type> &Types) {
+  SymbolicTensorType X = typeOf(Op.getX()), W = typeOf(Op.getW());
+  int64_t Spatial = X.getRank() - 2, Groups = Op.getGroups();
+  if (Spatial < 1 || W.getRank() != X.getRank() ||
+      W.getElementType() != X.getElementType())
+    return emitOptionalError(
+        Loc, "operands ", X, " and ", W,
+        " need one element type and one rank of at least 3");
+  if (failed(checkWindow(Loc, Spatial, Op.getStride(), Op.getDilation(),
+                         Op.getLow(), Op.getHigh())))
+    return failure();
+  if (Groups < 1 || X.getDims()[Spatial + 1] != W.getDims()[Spatial] * Groups)
+    return emitOptionalError(Loc, "x has ", X.getDims()[Spatial + 1].str(),
+                             " channels, w takes ", W.getDims()[Spatial].str(),
+                             " in each of ", Groups, " groups");
+  std::optional<int64_t> Out = W.getStaticDim(Spatial + 1);
+  if (Out && *Out % Groups != 0)
+    return emitOptionalError(Loc, *Out, " output channels do not divide into ",
+                             Groups, " groups");
+  SmallVector<Expr> Dims{X.getDims()[0]};
+  for (int64_t I = 0; I < Spatial; ++I) {
+    std::optional<int64_t> Taps = W.getStaticDim(I);
+    if (!Taps || *Taps < 1)
+      return emitOptionalError(Loc, "kernel size ", W.getDims()[I].str(),
+                               " is not a positive number");
+    Dims.push_back(windowCount(X.getDims()[I + 1], *Taps, Op.getStride()[I],
+                               Op.getDilation()[I], Op.getLow()[I],
+                               Op.getHigh()[I]));
+  }
+  Dims.push_back(W.getDims()[Spatial + 1]);
+  Types.push_back(X.withDims(Dims));
+  return success();
+}

@@ -1,0 +1,110 @@
+//===- GraphReduction.td - Many elements into one -------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reductions over axes and over windows, and contractions. 16-bit floats are
+// accumulated in f32.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_GRAPH_REDUCTION
+#define KPC_GRAPH_REDUCTION
+
+include "dialects/graph/GraphBase.td"
+
+def Graph_Sum  : I32EnumAttrCase<"sum", 0>;
+def Graph_Prod : I32EnumAttrCase<"prod", 1>;
+def Graph_RMax : I32EnumAttrCase<"max", 2>;
+def Graph_RMin : I32EnumAttrCase<"min", 3>;
+def Graph_ReduceKind : I32EnumAttr<"ReduceKind", "how elements are combined",
+    [Graph_Sum, Graph_Prod, Graph_RMax, Graph_RMin]> {
+  let cppNamespace = "::kpc::graph";
+}
+
+def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
+  let summary = "Combines all elements along axes, which vanish from the sizes";
+  let description = [{
+    Of no elements: 0, 1, the lowest or the highest value of the type (the
+    infinities for floats). NaN wins over all others.
+
+    ```mlir
+    %s = graph.reduce sum, %x axes [1] : !graph.tensor<[batch, 64], f32>   // -> [batch]
+    ```
+  }];
+  let arguments = (ins Graph_ReduceKind:$kind, Graph_Tensor:$x, DenseI64ArrayAttr:$axes);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$kind `,` $x `axes` $axes attr-dict `:` type($x)";
+}
+
+def Graph_ArgReduceOp : Graph_InferredOp<"arg_reduce"> {
+  let summary = "The i64 index of the greatest (max) or least (min) element along an axis, which vanishes";
+  let description = "Of equal elements the first, or with `select_last` the last. `kind` is max or min.";
+  let arguments = (ins Graph_ReduceKind:$kind, Graph_Tensor:$x, I64Attr:$axis, UnitAttr:$select_last);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$kind `,` $x `axis` $axis (`select_last` $select_last^)? attr-dict `:` type($x)";
+}
+
+def Graph_CumSumOp : Graph_InferredOp<"cumsum"> {
+  let summary = "Running sum along an axis";
+  let description = "`exclusive` leaves the element itself out; `reverse` runs from the end (ONNX CumSum-14).";
+  let arguments = (ins Graph_NumberTensor:$x, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x `axis` $axis (`exclusive` $exclusive^)? (`reverse` $reverse^)? attr-dict `:` type($x)";
+}
+
+def Graph_WindowOp : Graph_InferredOp<"window"> {
+  let summary = "Combines the elements of each window";
+  let description = [{
+    All lists have one entry a dimension of x. Element i of the result combines
+    `x[i*stride + k*dilation - low]` for k below `window`, those outside x left
+    out. The size is `floor((n + low + high - (window-1)*dilation - 1) / stride) + 1`.
+
+    ```mlir
+    %y = graph.window max, %x window [1, 3, 3, 1] stride [1, 2, 2, 1] dilation [1, 1, 1, 1] low [0, 1, 1, 0] high [0, 1, 1, 0]
+       : !graph.tensor<[n, 112, 112, 64], f32>
+    ```
+  }];
+  let arguments = (ins Graph_ReduceKind:$kind, Graph_Tensor:$x, DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$stride,
+                       DenseI64ArrayAttr:$dilation, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = [{$kind `,` $x `window` $window `stride` $stride `dilation` $dilation `low` $low `high` $high
+                         attr-dict `:` type($x)}];
+}
+
+def Graph_MatmulOp : Graph_InferredOp<"matmul"> {
+  let summary = "Batched matrix product";
+  let description = [{
+    `a[batch..., M, K] * b[batch..., K, N]`; both have the same rank >= 2. A
+    batch size of 1 on one side is shared by all of the other's.
+
+    ```mlir
+    %y = graph.matmul %a, %b : !graph.tensor<[batch, 64], f32>, !graph.tensor<[64, 10], f32>
+    ```
+  }];
+  let arguments = (ins Graph_NumberTensor:$a, Graph_NumberTensor:$b);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$a `,` $b attr-dict `:` type($a) `,` type($b)";
+}
+
+def Graph_ConvOp : Graph_InferredOp<"conv"> {
+  let summary = "Convolution, channels last";
+  let description = [{
+    x is `[N, spatial..., C]`, w is `[spatial..., C/groups, O]`, y is
+    `[N, spatial..., O]`. Lists have one entry a spatial dimension; x is
+    surrounded by `low` and `high` zeros. Channel o belongs to group
+    `o / (O/groups)`.
+
+    ```mlir
+    %y = graph.conv %x, %w stride [2, 2] dilation [1, 1] low [3, 3] high [3, 3] groups 1
+       : !graph.tensor<[n, 224, 224, 3], f32>, !graph.tensor<[7, 7, 3, 64], f32>
+    ```
+  }];
+  let arguments = (ins Graph_NumberTensor:$x, Graph_NumberTensor:$w, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$dilation,
+                       DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, I64Attr:$groups);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = [{$x `,` $w `stride` $stride `dilation` $dilation `low` $low `high` $high `groups` $groups
+                         attr-dict `:` type($x) `,` type($w)}];
+}
+
+#endif // KPC_GRAPH_REDUCTION

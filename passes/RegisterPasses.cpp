@@ -1,0 +1,15 @@
+//===- RegisterPasses.cpp - Every pass of kpc's -----------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/RegisterPasses.h"
+#include "mlir/Transforms/Passes.h"
+
+void kpc::registerPasses() {
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+}
