@@ -8,13 +8,14 @@
 
 #include "dialects/RegisterDialects.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/plan/Plan.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
 void kpc::registerDialects(mlir::DialectRegistry &Registry) {
   using namespace mlir;
   Registry
-      .insert<graph::GraphDialect, affine::AffineDialect, arith::ArithDialect,
+      .insert<graph::GraphDialect, plan::PlanDialect, affine::AffineDialect, arith::ArithDialect,
               bufferization::BufferizationDialect, cf::ControlFlowDialect,
               func::FuncDialect, gpu::GPUDialect, linalg::LinalgDialect,
               LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,

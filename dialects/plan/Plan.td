@@ -1,0 +1,98 @@
+//===- Plan.td - What the runtime does ------------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One op for one record of the artifact.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PLAN
+#define KPC_PLAN
+
+include "dialects/graph/GraphBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+
+def Plan_Dialect : Dialect {
+  let name = "plan";
+  let cppNamespace = "::kpc::plan";
+  let summary = "Buffers, weights, launches and copies, in order";
+  let description = [{
+    The last step above the artifact. A buffer is a value whose type says what
+    it holds; graph's type is used because it alone carries symbols. Kernels are
+    `func.func`s beside the program, in linalg form, with the same ABI whoever
+    builds them: buffers first, then sizes.
+
+    ```mlir
+    plan.program {
+      %x = plan.input "x" : !graph.tensor<[batch, 4], f32>
+      %y = plan.output "y" : !graph.tensor<[batch, 4], f32>
+      plan.launch @exp (%x) -> (%y) sizes #graph.dims<["batch*4"]>
+          : (!graph.tensor<[batch, 4], f32>) -> (!graph.tensor<[batch, 4], f32>)
+    }
+    ```
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemonic, traits>;
+
+def Plan_ProgramOp : Plan_Op<"program", [NoTerminator, SingleBlock, IsolatedFromAbove, NoRegionArguments]> {
+  let summary = "The records of one entry point, steps in order";
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "attr-dict-with-keyword $body";
+}
+
+class Plan_BufferLike<string mnemonic, string what> : Plan_Op<mnemonic> {
+  let summary = what;
+  let arguments = (ins StrAttr:$name);
+  let results = (outs Graph_Tensor:$buffer);
+  let assemblyFormat = "$name attr-dict `:` type($buffer)";
+}
+
+def Plan_InputOp  : Plan_BufferLike<"input", "An input of the model, in the order of the signature">;
+def Plan_OutputOp : Plan_BufferLike<"output", "An output of the model, in the order of the signature">;
+def Plan_BufferOp : Plan_BufferLike<"buffer", "Memory of the arena; `live` is its first and last step"> {
+  let arguments = (ins StrAttr:$name, OptionalAttr<DenseI64ArrayAttr>:$live);
+  let assemblyFormat = "$name (`live` $live^)? attr-dict `:` type($buffer)";
+}
+
+def Plan_WeightOp : Plan_Op<"weight"> {
+  let summary = "Bytes of the model's, prepared by a recipe (see graph.weight)";
+  let arguments = (ins StrAttr:$source, DefaultValuedAttr<ArrayAttr, "{}">:$recipe);
+  let results = (outs Graph_Tensor:$buffer);
+  let assemblyFormat = "$source $recipe attr-dict `:` type($buffer)";
+}
+
+def Plan_ConstantOp : Plan_Op<"constant"> {
+  let summary = "Bytes that stand in the plan itself";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs Graph_Tensor:$buffer);
+  let assemblyFormat = "$value attr-dict `:` type($buffer)";
+}
+
+def Plan_ViewOp : Plan_Op<"view"> {
+  let summary = "The same memory under other sizes";
+  let arguments = (ins Graph_Tensor:$of);
+  let results = (outs Graph_Tensor:$buffer);
+  let assemblyFormat = "$of attr-dict `:` type($of) `to` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments]> {
+  let summary = "Runs a kernel: reads the first buffers, writes the second";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Graph_Tensor>:$reads,
+                       Variadic<Graph_Tensor>:$writes, Graph_DimsAttr:$sizes);
+  let assemblyFormat = [{$kernel ` ` `(` $reads `)` `->` `(` $writes `)` `sizes` $sizes attr-dict `:`
+                         `(` type($reads) `)` `->` `(` type($writes) `)`}];
+}
+
+def Plan_CopyOp : Plan_Op<"copy"> {
+  let summary = "Copies a whole buffer";
+  let arguments = (ins Graph_Tensor:$source, Graph_Tensor:$destination);
+  let assemblyFormat = "$source `to` $destination attr-dict `:` type($source) `to` type($destination)";
+  let hasVerifier = 1;
+}
+
+#endif // KPC_PLAN
