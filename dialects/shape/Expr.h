@@ -23,6 +23,7 @@
 /// modulus are those of floor; a divisor must be positive where it is
 /// evaluated. Arithmetic that leaves int64_t makes an expression `overflowed`:
 /// it prints as "overflow", equals nothing but itself, and evaluates to none.
+/// So does an expression of more parts than any size needs (about 16,000).
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_DIALECTS_SHAPE_EXPR_H

@@ -39,7 +39,7 @@ struct SymbolFacts {
   int64_t Min = 0;
   int64_t Max = Interval::Unbounded;
   /// The value that schedules are chosen for; none: a value in the range is picked.
-  std::optional<int64_t> Optimum;
+  std::optional<int64_t> Optimum = std::nullopt;
   int64_t Divisor = 1;
   friend bool operator==(const SymbolFacts &, const SymbolFacts &) = default;
 };

@@ -1,0 +1,131 @@
+//===- FactsTest.cpp - Ranges and divisors against enumeration ------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/shape/Facts.h"
+#include "test/unit/shape/RandomExpr.h"
+
+#include <gtest/gtest.h>
+
+using namespace kpc::shape;
+using namespace kpc::shape::test;
+
+namespace {
+
+const Expr B = Expr::symbol("batch"), S = Expr::symbol("seq"),
+           U = Expr::symbol("u");
+
+Facts sample() {
+  Facts F;
+  F.declare("batch", {.Min = 1, .Max = 32, .Divisor = 8});
+  F.declare("seq", {.Min = 16, .Max = 512, .Optimum = 128});
+  return F;
+}
+
+TEST(Facts, Range) {
+  Facts F = sample();
+  EXPECT_EQ(F.range(B * 4), (Interval{32, 128}));
+  EXPECT_EQ(F.range(B), (Interval{8, 32}));
+  EXPECT_EQ(F.range(B * S - 3), (Interval{125, 32 * 512 - 3}));
+  EXPECT_EQ(F.range(U), Interval{});
+  EXPECT_EQ(F.range(U + 1), (Interval{1, Interval::Unbounded}));
+  EXPECT_EQ(F.range(S.floorDiv(16)), (Interval{1, 32}));
+  EXPECT_EQ(F.range(S.mod(16)), (Interval{0, 15}));
+  EXPECT_EQ(F.range(Expr::min(S, 64)), (Interval{16, 64}));
+  EXPECT_EQ(F.range(U.floorDiv(S)), (Interval{0, Interval::Unbounded}));
+  EXPECT_EQ(F.range(5), (Interval{5, 5}));
+}
+
+TEST(Facts, Divisor) {
+  Facts F = sample();
+  EXPECT_EQ(F.divisor(B * 4), 32);
+  EXPECT_EQ(F.divisor(B * 4 + 6), 2);
+  EXPECT_EQ(F.divisor(B * S), 8);
+  EXPECT_EQ(F.divisor(0), 0);
+  EXPECT_EQ(F.divisor(-12), 12);
+  EXPECT_EQ(F.divisor(B.floorDiv(2)), 4);
+  EXPECT_EQ(F.divisor(Expr::max(B, 12)), 4);
+}
+
+TEST(Facts, Comparison) {
+  Facts F = sample();
+  EXPECT_EQ(F.isEqual(B, B + 0), true);
+  EXPECT_EQ(F.isEqual(B, 1), false);
+  EXPECT_EQ(F.isEqual(B, 12), false); // not a multiple of 8
+  EXPECT_EQ(F.isEqual(B, 16), std::nullopt);
+  EXPECT_EQ(F.isEqual(B * 2, U * 16 + 3), false);
+  EXPECT_EQ(F.isLessOrEqual(B, 32), true);
+  EXPECT_EQ(F.isLessOrEqual(B, 7), false);
+  EXPECT_EQ(F.isLessOrEqual(B, S), std::nullopt);
+  EXPECT_EQ(F.isLessOrEqual(0, U), true);
+}
+
+TEST(Facts, Optimum) {
+  Facts F = sample();
+  EXPECT_EQ(F.optimum(S + 1), 129);
+  EXPECT_EQ(F.optimum(B), 16);
+  EXPECT_LE(F.optimum(U), 8);
+  F.declare("v", {.Min = 100});
+  EXPECT_EQ(F.optimum(Expr::symbol("v")), 100);
+}
+
+TEST(Facts, Simplify) {
+  Facts F = sample();
+  EXPECT_EQ(F.simplify(B.mod(8)), Expr(0));
+  EXPECT_EQ(F.simplify((B + U).mod(8)), U.mod(8));
+  EXPECT_EQ(F.simplify((B + 7).floorDiv(8)), B.floorDiv(8));
+  EXPECT_EQ(F.simplify(Expr::min(S, 1024)), S);
+  EXPECT_EQ(F.simplify(Expr::max(S, 1)), S);
+  EXPECT_EQ(F.simplify(B.floorDiv(33)), Expr(0));
+  EXPECT_EQ(F.simplify((B + 64).mod(64)), B);
+  EXPECT_EQ(F.simplify(U.mod(8)), U.mod(8));
+}
+
+TEST(Facts, OddDeclarations) {
+  Facts F;
+  F.declare("a", {.Min = 9, .Max = 3, .Divisor = 0});
+  EXPECT_TRUE(F.range(Expr::symbol("a")).contains(9));
+  F.declare("b", {.Min = 9, .Max = 15, .Divisor = 8});
+  EXPECT_LE(F.range(Expr::symbol("b")).Min, F.range(Expr::symbol("b")).Max);
+}
+
+TEST(Facts, SoundByEnumeration) {
+  TreeMaker Maker(11);
+  for (int I = 0; I != 1500; ++I) {
+    Facts F;
+    F.declare("a", {.Min = 1, .Max = 5});
+    F.declare("b", {.Min = 4, .Max = 24, .Divisor = 4});
+    F.declare("c", {.Min = 3, .Max = 3});
+    Expr E = Maker.make(4).build(), Other = Maker.make(2).build();
+    if (E.overflowed() || Other.overflowed())
+      continue;
+    Interval R = F.range(E);
+    int64_t D = F.divisor(E);
+    Expr Simple = F.simplify(E);
+    std::optional<bool> Equal = F.isEqual(E, Other),
+                        Less = F.isLessOrEqual(E, Other);
+    for (int64_t A = 1; A <= 5; ++A)
+      for (int64_t Bv = 4; Bv <= 24; Bv += 4) {
+        Bindings V{{"a", A}, {"b", Bv}, {"c", 3}};
+        std::optional<int64_t> Value = E.evaluate(V), O = Other.evaluate(V);
+        if (!Value)
+          continue;
+        ASSERT_TRUE(R.contains(*Value)) << E.str();
+        ASSERT_TRUE(D == 0 ? *Value == 0 : *Value % D == 0) << E.str();
+        ASSERT_EQ(Simple.evaluate(V), Value)
+            << E.str() << " -> " << Simple.str();
+        if (O && Equal) {
+          ASSERT_EQ(*Equal, *Value == *O) << E.str() << " | " << Other.str();
+        }
+        if (O && Less) {
+          ASSERT_EQ(*Less, *Value <= *O) << E.str() << " | " << Other.str();
+        }
+      }
+  }
+}
+
+} // namespace
