@@ -71,6 +71,12 @@ struct DimsAttrStorage : public AttributeStorage {
 
 namespace kpc::graph {
 
+ArrayRef<Expr> SymbolicTensorType::getDims() const { return getImpl()->dims; }
+Type SymbolicTensorType::getElementType() const {
+  return getImpl()->elementType;
+}
+ArrayRef<Expr> DimsAttr::getDims() const { return getImpl()->dims; }
+
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
