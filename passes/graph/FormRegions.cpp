@@ -1,0 +1,317 @@
+//===- FormRegions.cpp - Groups ops into kernels -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// In:  a function of graph ops. Out: the same, its ops inside graph.regions.
+///
+///   %0 = graph.matmul %x, %w : …            %1 = graph.region "m+r"(%x, %w) …
+///   { %1 = graph.relu %0 : …           →        %a = graph.matmul …
+///                                             %b = graph.relu %a
+///                                             graph.yield %b }
+///
+/// One walk from the last op to the first, so each op sees the region of all
+/// its users; linear in the number of uses.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/graph/Passes.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+
+namespace kpc::graph {
+#define GEN_PASS_DEF_FORMREGIONS
+#include "passes/graph/Passes.h.inc"
+} // namespace kpc::graph
+
+namespace {
+
+/// How an op takes part in regions.
+enum class Role {
+  Source, ///< constants and weights: always an input
+  View,   ///< the same memory under other sizes
+  Map,    ///< each result element from few operand elements
+  Heavy,  ///< each result element from many
+};
+
+Role roleOf(Operation *Op) {
+  if (isa<ConstantOp, WeightOp>(Op))
+    return Role::Source;
+  if (isa<ReshapeOp>(Op))
+    return Role::View;
+  if (isa<ReduceOp, ArgReduceOp, CumSumOp, WindowOp, MatmulOp, ConvOp,
+          ScatterElementsOp, ScatterNdOp>(Op))
+    return Role::Heavy;
+  return Role::Map;
+}
+
+/// Whether every region that uses the op computes it for itself.
+bool isCloned(Operation *Op) {
+  if (isa<BroadcastOp, IotaOp>(Op))
+    return true;
+  DenseElementsAttr Value;
+  return matchPattern(Op, m_Constant(&Value)) && Value.isSplat();
+}
+
+/// Whether the op reads each element of an operand at most about once.
+bool readsOnce(Operation *Op) {
+  return !isa<MatmulOp, ConvOp, WindowOp, CumSumOp, ScatterElementsOp,
+              ScatterNdOp>(Op);
+}
+
+struct Group {
+  /// In the order found: last op first.
+  SmallVector<Operation *> Ops;
+  Operation *Heavy = nullptr;
+};
+
+class RegionFormer {
+public:
+  RegionFormer(func::FuncOp Func, unsigned MaxOps, bool Fuse)
+      : Func(Func), MaxOps(MaxOps), Fuse(Fuse) {}
+
+  void run() {
+    for (Operation &Op :
+         llvm::make_early_inc_range(llvm::reverse(Func.getBody().front())))
+      place(&Op);
+    // Groups were found last first; each is built in front of its last op.
+    for (auto &G : Groups)
+      build(*G);
+    eraseDeadSources();
+  }
+
+private:
+  void place(Operation *Op);
+  /// Empty if `Op` may join `G`, else the reason against.
+  StringRef refusal(Operation *Op, Group &G);
+  Group *groupOfAllUsers(Operation *Op, StringRef &Why);
+  bool usedAtSameIndex(Operation *Op, Group &G);
+  void build(Group &G);
+  void eraseDeadSources();
+  std::string nameOf(ArrayRef<Operation *> Ops);
+
+  func::FuncOp Func;
+  unsigned MaxOps;
+  bool Fuse;
+  std::vector<std::unique_ptr<Group>> Groups;
+  DenseMap<Operation *, Group *> GroupOf;
+  /// Ops from which every path to the group's result is elementwise.
+  DenseSet<Operation *> AtSameIndex;
+};
+
+void RegionFormer::place(Operation *Op) {
+  Role R = roleOf(Op);
+  if (isa<func::ReturnOp>(Op) || R == Role::Source || R == Role::View)
+    return;
+  if (Op->use_empty()) {
+    Op->erase();
+    return;
+  }
+  // A clone is made where it is used; only what leaves the function or meets
+  // a view needs memory.
+  bool NeedsMemory = llvm::any_of(Op->getUsers(), [](Operation *User) {
+    return isa<func::ReturnOp, ReshapeOp>(User);
+  });
+  if (isCloned(Op) && !NeedsMemory)
+    return;
+
+  StringRef Why;
+  Group *G = groupOfAllUsers(Op, Why);
+  if (G) {
+    Why = refusal(Op, *G);
+    if (Why.empty()) {
+      remark::passed(Op->getLoc(),
+                     remark::RemarkOpts::name("fused").category("fusion"))
+          << Op->getName().stripDialect() << " joins "
+          << G->Ops.front()->getName().stripDialect();
+    } else {
+      G = nullptr;
+    }
+  }
+  if (!G) {
+    if (!Why.empty())
+      remark::missed(Op->getLoc(),
+                     remark::RemarkOpts::name("refused").category("fusion"))
+          << Op->getName().stripDialect() << " starts a kernel: " << Why;
+    Groups.push_back(std::make_unique<Group>());
+    G = Groups.back().get();
+    AtSameIndex.insert(Op);
+  } else if (usedAtSameIndex(Op, *G)) {
+    AtSameIndex.insert(Op);
+  }
+  G->Ops.push_back(Op);
+  GroupOf[Op] = G;
+  if (R == Role::Heavy)
+    G->Heavy = Op;
+}
+
+/// The users of `Op`, seen through the broadcasts that each region clones.
+static void forEachRealUser(Operation *Op,
+                            function_ref<void(Operation *, bool)> Visit,
+                            bool Through = false) {
+  for (Operation *User : Op->getUsers()) {
+    if (isa<BroadcastOp>(User) &&
+        llvm::none_of(User->getUsers(), [](Operation *U) {
+          return isa<func::ReturnOp, ReshapeOp>(U);
+        }))
+      forEachRealUser(User, Visit, true);
+    else
+      Visit(User, Through);
+  }
+}
+
+Group *RegionFormer::groupOfAllUsers(Operation *Op, StringRef &Why) {
+  Group *Common = nullptr;
+  bool Several = false, Outside = false;
+  forEachRealUser(Op, [&](Operation *User, bool) {
+    Group *G = GroupOf.lookup(User);
+    Outside |= !G;
+    Several |= Common && G != Common;
+    Common = G;
+  });
+  if (Outside)
+    return nullptr;
+  if (Several) {
+    Why = "several kernels use its result";
+    return nullptr;
+  }
+  return Common;
+}
+
+bool RegionFormer::usedAtSameIndex(Operation *Op, Group &G) {
+  bool Same = true;
+  forEachRealUser(Op, [&](Operation *User, bool ThroughBroadcast) {
+    Same &= !ThroughBroadcast && User->hasTrait<ElementwiseTrait>() &&
+            AtSameIndex.contains(User);
+  });
+  return Same;
+}
+
+StringRef RegionFormer::refusal(Operation *Op, Group &G) {
+  if (!Fuse)
+    return "fusion is off";
+  if (G.Ops.size() >= MaxOps)
+    return "the kernel is as large as allowed";
+  if (isa<ConcatOp>(Op))
+    return "a concat is a kernel of its own";
+  if (roleOf(Op) == Role::Heavy) {
+    if (G.Heavy)
+      return "the kernel has a heavy op already";
+    if (!usedAtSameIndex(Op, G))
+      return "its elements would be computed more than once";
+    return {};
+  }
+  StringRef Why;
+  forEachRealUser(Op, [&](Operation *User, bool) {
+    if (isa<ConcatOp>(User))
+      Why = "a concat reads memory";
+    else if (!readsOnce(User))
+      Why = "its user reads each element many times";
+  });
+  return Why;
+}
+
+std::string RegionFormer::nameOf(ArrayRef<Operation *> Ops) {
+  llvm::SmallSetVector<StringRef, 8> Names;
+  for (Operation *Op : Ops)
+    if (auto Name = Op->getLoc()->findInstanceOf<NameLoc>())
+      Names.insert(Name.getName().strref());
+  if (Names.empty())
+    for (Operation *Op : Ops)
+      Names.insert(Op->getName().stripDialect());
+  constexpr size_t Shown = 3;
+  std::string Text =
+      llvm::join(ArrayRef(Names.getArrayRef()).take_front(Shown), "+");
+  if (Names.size() > Shown)
+    Text += "+" + std::to_string(Names.size() - Shown) + " more";
+  return Text;
+}
+
+void RegionFormer::build(Group &G) {
+  SmallVector<Operation *> Ops(llvm::reverse(G.Ops));
+  Operation *Last = Ops.back();
+  OpBuilder B(Last);
+  SmallVector<Location> Locs;
+  for (Operation *Op : Ops)
+    Locs.push_back(Op->getLoc());
+
+  // Inputs: what the ops and their clones use from outside.
+  llvm::SetVector<Value> Inputs;
+  llvm::SetVector<Operation *> Clones;
+  DenseSet<Operation *> Inside(Ops.begin(), Ops.end());
+  std::function<void(Operation *)> Collect = [&](Operation *Op) {
+    for (Value Operand : Op->getOperands()) {
+      Operation *Def = Operand.getDefiningOp();
+      if (Def && (Inside.contains(Def) || Clones.contains(Def)))
+        continue;
+      if (Def && isCloned(Def) && !GroupOf.contains(Def)) {
+        Collect(Def);
+        Clones.insert(Def);
+      } else {
+        Inputs.insert(Operand);
+      }
+    }
+  };
+  for (Operation *Op : Ops)
+    Collect(Op);
+
+  auto Region = RegionOp::create(
+      B, FusedLoc::get(B.getContext(), ArrayRef<Location>(Locs).take_front(16)),
+      Last->getResultTypes(), nameOf(Ops), Inputs.getArrayRef());
+  Block *Body = B.createBlock(&Region.getBody());
+  IRMapping Map;
+  for (Value Input : Inputs)
+    Map.map(Input, Body->addArgument(Input.getType(), Input.getLoc()));
+  // A clone may use an op of the region: order follows operands.
+  DenseSet<Operation *> Done;
+  std::function<void(Operation *)> Emit = [&](Operation *Op) {
+    if (!Done.insert(Op).second)
+      return;
+    for (Value Operand : Op->getOperands())
+      if (Operation *Def = Operand.getDefiningOp())
+        if (Clones.contains(Def))
+          Emit(Def);
+    B.clone(*Op, Map);
+  };
+  for (Operation *Op : Ops)
+    Emit(Op);
+  SmallVector<Value> Yielded;
+  for (Value Result : Last->getResults())
+    Yielded.push_back(Map.lookup(Result));
+  YieldOp::create(B, Last->getLoc(), Yielded);
+
+  for (auto [Old, New] :
+       llvm::zip_equal(Last->getResults(), Region.getResults()))
+    Old.replaceAllUsesWith(New);
+  for (Operation *Op : G.Ops) {
+    GroupOf.erase(Op);
+    Op->dropAllUses();
+    Op->erase();
+  }
+}
+
+void RegionFormer::eraseDeadSources() {
+  for (Operation &Op :
+       llvm::make_early_inc_range(llvm::reverse(Func.getBody().front())))
+    if (isOpTriviallyDead(&Op))
+      Op.erase();
+}
+
+struct FormRegionsPass : graph::impl::FormRegionsBase<FormRegionsPass> {
+  using FormRegionsBase::FormRegionsBase;
+  void runOnOperation() override {
+    if (getOperation().getBody().hasOneBlock())
+      RegionFormer(getOperation(), MaxOps, Fuse).run();
+  }
+};
+
+} // namespace

@@ -1,0 +1,242 @@
+//===- LowerRegions.cpp - Regions become kernels and a plan -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// In:  a function of regions, constants, weights and reshapes.
+/// Out: one kernel in linalg form for each distinct region, and a plan.
+///
+///   %1 = graph.region "relu"(%x) …   →   func.func @relu(%0: memref<f32>, …)
+///   {…} return %1                            plan.program {
+///                                          %x = plan.input "x"  %y =
+///                                          plan.output "y" plan.launch @relu
+///                                          (%x) -> (%y) sizes … }
+///
+/// Kernels are equal when their text is, names and locations left out.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/graph/Passes.h"
+#include "passes/graph/linalg/KernelWriter.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+
+namespace kpc::graph {
+#define GEN_PASS_DEF_LOWERREGIONS
+#include "passes/graph/Passes.h.inc"
+} // namespace kpc::graph
+
+namespace {
+
+constexpr StringLiteral NameAttr = "graph.name";
+
+/// A name that linkers and PTX accept.
+std::string symbolFor(StringRef Name) {
+  std::string Text;
+  for (char C : Name.take_front(48))
+    Text += llvm::isAlnum(C) ? C : '_';
+  return Text.empty() || llvm::isDigit(Text.front()) ? "k_" + Text : Text;
+}
+
+class PlanBuilder {
+public:
+  PlanBuilder(func::FuncOp Main, ModuleOp Module)
+      : Main(Main), Module(Module), Facts(symbolFacts(Module)),
+        B(Module.getContext()), KernelBuilder(Module.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  void declareInputs();
+  void declareOutputs();
+  LogicalResult lower(RegionOp Region);
+  void finishOutputs();
+  Value bufferFor(Value Result, StringRef Name);
+  FailureOr<std::pair<func::FuncOp, DimsAttr>> kernelFor(RegionOp Region);
+  void addNodes(func::FuncOp Kernel, RegionOp Region);
+
+  func::FuncOp Main;
+  ModuleOp Module;
+  shape::Facts Facts;
+  OpBuilder B, KernelBuilder;
+  plan::ProgramOp Program;
+  /// The buffer of each graph value.
+  DenseMap<Value, Value> Buffers;
+  /// The output that a region's result is written to at once.
+  DenseMap<Value, Value> OutputOf;
+  SmallVector<Value> Outputs;
+  llvm::StringMap<func::FuncOp> Kernels;
+  llvm::StringMap<unsigned> UsedNames;
+};
+
+LogicalResult PlanBuilder::run() {
+  B.setInsertionPoint(Main);
+  KernelBuilder.setInsertionPointToEnd(Module.getBody());
+  Program = plan::ProgramOp::create(B, Main.getLoc());
+  B.setInsertionPointToStart(B.createBlock(&Program.getBody()));
+  declareInputs();
+  declareOutputs();
+  for (Operation &Op : Main.getBody().front().without_terminator()) {
+    LogicalResult Lowered =
+        llvm::TypeSwitch<Operation *, LogicalResult>(&Op)
+            .Case([&](RegionOp Region) { return lower(Region); })
+            .Case([&](WeightOp Weight) {
+              Buffers[Weight] = plan::WeightOp::create(
+                  B, Op.getLoc(), Weight.getType(), Weight.getSource(),
+                  Weight.getRecipe());
+              return success();
+            })
+            .Case([&](ConstantOp Constant) {
+              Buffers[Constant] = plan::ConstantOp::create(
+                  B, Op.getLoc(), Constant.getType(), Constant.getValue());
+              return success();
+            })
+            .Case([&](ReshapeOp Reshape) {
+              Buffers[Reshape] =
+                  plan::ViewOp::create(B, Op.getLoc(), Reshape.getType(),
+                                       Buffers.lookup(Reshape.getX()));
+              return success();
+            })
+            .Default([](Operation *Op) {
+              return Op->emitError("stands outside a region; form-regions puts "
+                                   "every such op into one");
+            });
+    if (failed(Lowered))
+      return failure();
+  }
+  finishOutputs();
+  Main.erase();
+  return success();
+}
+
+void PlanBuilder::declareInputs() {
+  for (auto [I, Argument] : llvm::enumerate(Main.getArguments())) {
+    auto Name = Main.getArgAttrOfType<StringAttr>(I, NameAttr);
+    std::string Text = Name ? Name.str() : "input" + std::to_string(I);
+    Buffers[Argument] =
+        plan::InputOp::create(B, Argument.getLoc(), Argument.getType(), Text);
+  }
+}
+
+void PlanBuilder::declareOutputs() {
+  Operation *Return = Main.getBody().front().getTerminator();
+  for (auto [I, Result] : llvm::enumerate(Return->getOperands())) {
+    auto Name = Main.getResultAttrOfType<StringAttr>(I, NameAttr);
+    std::string Text = Name ? Name.str() : "output" + std::to_string(I);
+    Value Output =
+        plan::OutputOp::create(B, Return->getLoc(), Result.getType(), Text);
+    Outputs.push_back(Output);
+    // The kernel behind the result, seen through reshapes, writes it directly.
+    Value Made = Result;
+    while (auto Reshape = Made.getDefiningOp<ReshapeOp>())
+      Made = Reshape.getX();
+    if (Made.getDefiningOp<RegionOp>())
+      OutputOf.try_emplace(Made, Output);
+  }
+}
+
+Value PlanBuilder::bufferFor(Value Result, StringRef Name) {
+  Value &Buffer = Buffers[Result];
+  if (Value Output = OutputOf.lookup(Result)) {
+    Buffer = Output;
+    if (Output.getType() != Result.getType())
+      Buffer =
+          plan::ViewOp::create(B, Result.getLoc(), Result.getType(), Output);
+    return Buffer;
+  }
+  Buffer = plan::BufferOp::create(B, Result.getLoc(), Result.getType(), Name,
+                                  DenseI64ArrayAttr());
+  return Buffer;
+}
+
+/// Text of a kernel by which equal ones are found.
+std::string textOf(func::FuncOp Kernel) {
+  std::string Text;
+  llvm::raw_string_ostream Stream(Text);
+  StringAttr Name = Kernel.getSymNameAttr();
+  Kernel.setSymName("kernel");
+  Kernel.print(Stream, OpPrintingFlags().useLocalScope());
+  Kernel.setSymNameAttr(Name);
+  return Text;
+}
+
+FailureOr<std::pair<func::FuncOp, DimsAttr>>
+PlanBuilder::kernelFor(RegionOp Region) {
+  std::string Symbol = symbolFor(Region.getName());
+  if (unsigned Count = UsedNames[Symbol]++)
+    Symbol += "_" + std::to_string(Count);
+  KernelWriter Writer(KernelBuilder, Region, Symbol, Facts);
+  if (failed(Writer.write()))
+    return failure();
+  auto Sizes = DimsAttr::get(Module.getContext(), Writer.sizes());
+  func::FuncOp Kernel = Writer.kernel();
+  auto [Known, Inserted] = Kernels.try_emplace(textOf(Kernel), Kernel);
+  if (!Inserted)
+    Kernel.erase();
+  addNodes(Known->second, Region);
+  return std::make_pair(Known->second, Sizes);
+}
+
+/// Records for people which regions a kernel computes; a few stand for many.
+void PlanBuilder::addNodes(func::FuncOp Kernel, RegionOp Region) {
+  constexpr size_t Most = 64;
+  SmallVector<Attribute> Names;
+  if (auto Known = Kernel->getAttrOfType<ArrayAttr>("kpc.nodes"))
+    Names.assign(Known.begin(), Known.end());
+  if (Names.size() >= Most)
+    return;
+  Names.push_back(Region.getNameAttr());
+  Kernel->setAttr("kpc.nodes", B.getArrayAttr(Names));
+}
+
+LogicalResult PlanBuilder::lower(RegionOp Region) {
+  auto Kernel = kernelFor(Region);
+  if (failed(Kernel))
+    return failure();
+  SmallVector<Value> Reads, Writes;
+  for (Value Input : Region.getInputs())
+    Reads.push_back(Buffers.lookup(Input));
+  for (Value Output : Region.getOutputs())
+    Writes.push_back(bufferFor(Output, Region.getName()));
+  plan::LaunchOp::create(B, Region.getLoc(), Kernel->first.getSymName(), Reads,
+                         Writes, Kernel->second);
+  return success();
+}
+
+/// Outputs that no kernel wrote directly: inputs, weights, or a value that is
+/// an output twice.
+void PlanBuilder::finishOutputs() {
+  Operation *Return = Main.getBody().front().getTerminator();
+  for (auto [Result, Output] :
+       llvm::zip_equal(Return->getOperands(), Outputs)) {
+    Value Buffer = Buffers.lookup(Result);
+    if (plan::storageOf(Buffer) != Output)
+      plan::CopyOp::create(B, Return->getLoc(), Buffer, Output);
+  }
+}
+
+struct LowerRegionsPass : graph::impl::LowerRegionsBase<LowerRegionsPass> {
+  void runOnOperation() override {
+    auto Main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!Main)
+      return;
+    if (failed(PlanBuilder(Main, getOperation()).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

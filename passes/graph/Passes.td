@@ -1,0 +1,57 @@
+//===- Passes.td - Passes on the graph dialect ----------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_GRAPH
+#define KPC_PASSES_GRAPH
+
+include "mlir/Pass/PassBase.td"
+
+def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
+  let summary = "Groups ops into regions, one kernel each";
+  let description = [{
+    Walks the function once from its end. An op joins the region of its users
+    when all of them are in one region and its elements are needed there once
+    each, or are cheap to compute again; otherwise it becomes the last op of a
+    region of its own. A region holds at most one heavy op (reduction,
+    contraction, window, scatter), whose result is used at the same index only.
+
+    Constants, weights and reshapes stay outside: a reshape at a region's
+    border is the same memory. Broadcasts and repeated constants are cloned
+    into each region that uses them. What is fused, and what is refused and why,
+    is a remark of category `fusion`.
+  }];
+  let options = [
+    Option<"MaxOps", "max-ops", "unsigned", "64", "Most ops in a region">,
+    Option<"Fuse", "fuse", "bool", "true", "Whether to fuse at all">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def LowerRegions : Pass<"lower-regions", "::mlir::ModuleOp"> {
+  let summary = "Regions become kernels in linalg form, the function a plan";
+  let description = [{
+    Each distinct `graph.region` becomes one `func.func` over base pointers and
+    sizes; equal ones share it. Symbols end here: a symbolic size becomes one
+    `index` argument, with what is known of it as argument attributes
+    (`kpc.min`, `kpc.max`, `kpc.divisor`, `kpc.optimum`). `@main` becomes a
+    `plan.program`.
+  }];
+  let dependentDialects = [
+    "::kpc::plan::PlanDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::bufferization::BufferizationDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def VerifyKernelForm : Pass<"verify-kernel-form", "::mlir::ModuleOp"> {
+  let summary = "Checks that kernels hold no symbols and only what builders read";
+  let description = [{
+    After `lower-regions` a kernel holds ops of affine, arith, bufferization,
+    linalg, math, memref, scf and tensor; no graph type is left in it.
+  }];
+}
+
+#endif // KPC_PASSES_GRAPH

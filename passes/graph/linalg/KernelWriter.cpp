@@ -1,0 +1,293 @@
+//===- KernelWriter.cpp - Writes one kernel in linalg form -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/linalg/KernelWriter.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+using kpc::shape::Expr;
+
+static Type signless(Type Element) {
+  if (auto Int = dyn_cast<IntegerType>(Element))
+    return IntegerType::get(Int.getContext(), Int.getWidth());
+  return Element;
+}
+
+/// The argument attributes that say what is known of a size.
+static DictionaryAttr factsOf(const Expr &E, const shape::Facts &Facts,
+                              Builder &B) {
+  NamedAttrList Known;
+  shape::Interval Range = Facts.range(E);
+  Known.set("kpc.min", B.getI64IntegerAttr(Range.Min));
+  if (Range.Max != shape::Interval::Unbounded)
+    Known.set("kpc.max", B.getI64IntegerAttr(Range.Max));
+  if (int64_t Divisor = Facts.divisor(E); Divisor > 1)
+    Known.set("kpc.divisor", B.getI64IntegerAttr(Divisor));
+  if (std::optional<int64_t> Optimum = Facts.optimum(E))
+    Known.set("kpc.optimum", B.getI64IntegerAttr(*Optimum));
+  return Known.getDictionary(B.getContext());
+}
+
+KernelWriter::KernelWriter(OpBuilder &B, RegionOp Region, StringRef Symbol,
+                           const shape::Facts &Facts)
+    : B(B), Region(Region), Facts(Facts), CurrentLoc(Region.getLoc()) {
+  SmallVector<Type> Buffers;
+  auto addBuffer = [&](Type Ty) {
+    Type Element = signless(cast<SymbolicTensorType>(Ty).getElementType());
+    Buffers.push_back(MemRefType::get({}, Element));
+  };
+  llvm::for_each(Region.getInputs().getTypes(), addBuffer);
+  llvm::for_each(Region.getOutputs().getTypes(), addBuffer);
+  Kernel = func::FuncOp::create(B, Region.getLoc(), Symbol,
+                                B.getFunctionType(Buffers, {}));
+  size_t Inputs = Region.getInputs().size();
+  auto range = [&](size_t From, size_t To) {
+    return B.getI64ArrayAttr(llvm::to_vector(llvm::map_range(
+        llvm::seq<int64_t>(From, To), [](int64_t I) { return I; })));
+  };
+  Kernel->setAttr("kpc.reads", range(0, Inputs));
+  Kernel->setAttr("kpc.writes", range(Inputs, Buffers.size()));
+}
+
+LogicalResult KernelWriter::write() {
+  OpBuilder::InsertionGuard Guard(B);
+  Block *Entry = Kernel.addEntryBlock();
+  B.setInsertionPointToStart(Entry);
+  Block &Body = Region.getBody().front();
+  size_t Inputs = Region.getInputs().size();
+  for (auto [I, Argument] : llvm::enumerate(Body.getArguments()))
+    bindInput(Argument, Entry->getArgument(I));
+
+  for (Operation &Op : Body.without_terminator()) {
+    CurrentLoc = Op.getLoc();
+    using Lowering = FailureOr<Value> (*)(Operation *, KernelWriter &);
+    FailureOr<Value> Result = failure();
+    for (Lowering Lower : {lowerElementwise, lowerMovement, lowerScatter,
+                           lowerReduction, lowerContraction})
+      if (succeeded(Result = Lower(&Op, *this)))
+        break;
+    if (failed(Result))
+      return Op.emitError()
+             << "no kernel can be made for " << Op.getName().getStringRef()
+             << " of " << Op.getResult(0).getType();
+    Tensors[Op.getResult(0)] = *Result;
+  }
+
+  CurrentLoc = Region.getLoc();
+  auto Yield = cast<YieldOp>(Body.getTerminator());
+  for (auto [I, V] : llvm::enumerate(Yield.getValues()))
+    storeOutput(tensor(V), typeOf(V), Entry->getArgument(Inputs + I));
+  func::ReturnOp::create(B, CurrentLoc);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes and types
+//===----------------------------------------------------------------------===//
+
+Value KernelWriter::index(int64_t V) {
+  return arith::ConstantIndexOp::create(B, CurrentLoc, V);
+}
+
+Value KernelWriter::size(const Expr &E) {
+  if (std::optional<int64_t> Number = E.asConstant())
+    return index(*Number);
+  Value &Argument = SizeArgument[E];
+  if (!Argument) {
+    (void)Kernel.insertArgument(Kernel.getNumArguments(), B.getIndexType(),
+                                factsOf(E, Facts, B), CurrentLoc);
+    Argument = Kernel.getArguments().back();
+    Sizes.push_back(E);
+  }
+  return Argument;
+}
+
+SmallVector<Value> KernelWriter::sizes(SymbolicTensorType Ty) {
+  return llvm::map_to_vector(Ty.getDims(),
+                             [&](const Expr &E) { return size(E); });
+}
+
+Type KernelWriter::computeType(Type Element) const {
+  if (Element.isF16() || Element.isBF16())
+    return Float32Type::get(Element.getContext());
+  return signless(Element);
+}
+
+RankedTensorType KernelWriter::tensorType(SymbolicTensorType Ty) const {
+  SmallVector<int64_t> Shape;
+  for (const Expr &E : Ty.getDims())
+    Shape.push_back(E.asConstant().value_or(ShapedType::kDynamic));
+  return RankedTensorType::get(Shape, computeType(Ty.getElementType()));
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+Value KernelWriter::view(Value Base, SymbolicTensorType Ty) {
+  SmallVector<OpFoldResult> Sizes, Strides(Ty.getRank());
+  for (const Expr &E : Ty.getDims())
+    Sizes.push_back(E.asConstant()
+                        ? OpFoldResult(B.getIndexAttr(*E.asConstant()))
+                        : OpFoldResult(size(E)));
+  Expr Stride(1);
+  SmallVector<int64_t> StaticShape, StaticStrides(Ty.getRank());
+  for (int64_t I = Ty.getRank() - 1; I >= 0; --I) {
+    StaticStrides[I] = Stride.asConstant().value_or(ShapedType::kDynamic);
+    Strides[I] = Stride.asConstant()
+                     ? OpFoldResult(B.getIndexAttr(*Stride.asConstant()))
+                     : OpFoldResult(size(Stride));
+    Stride = Stride * Ty.getDims()[I];
+  }
+  for (const Expr &E : Ty.getDims())
+    StaticShape.push_back(E.asConstant().value_or(ShapedType::kDynamic));
+  auto Layout = StridedLayoutAttr::get(B.getContext(), 0, StaticStrides);
+  auto ViewType = MemRefType::get(
+      StaticShape, cast<MemRefType>(Base.getType()).getElementType(), Layout);
+  return memref::ReinterpretCastOp::create(B, CurrentLoc, ViewType, Base,
+                                           B.getIndexAttr(0), Sizes, Strides);
+}
+
+void KernelWriter::bindInput(Value Argument, Value Buffer) {
+  SymbolicTensorType Ty = typeOf(Argument);
+  Value View = view(Buffer, Ty);
+  auto Stored =
+      RankedTensorType::get(cast<MemRefType>(View.getType()).getShape(),
+                            signless(Ty.getElementType()));
+  Value Tensor = bufferization::ToTensorOp::create(B, CurrentLoc, Stored, View,
+                                                   /*restrict=*/true);
+  if (Stored.getElementType() != computeType(Ty.getElementType())) {
+    Type Wide = computeType(Ty.getElementType());
+    Tensor = map(Ty, Tensor, B.getMultiDimIdentityMap(Ty.getRank()),
+                 [&](OpBuilder &B, Location L, ValueRange X) -> Value {
+                   return arith::ExtFOp::create(B, L, Wide, X[0]);
+                 });
+  }
+  Tensors[Argument] = Tensor;
+}
+
+void KernelWriter::storeOutput(Value Tensor, SymbolicTensorType Ty,
+                               Value Buffer) {
+  Value View = view(Buffer, Ty);
+  Type Stored = signless(Ty.getElementType());
+  auto TensorTy = cast<RankedTensorType>(Tensor.getType());
+  if (Stored != TensorTy.getElementType()) {
+    Value Empty = tensor::EmptyOp::create(
+        B, CurrentLoc,
+        llvm::map_to_vector(Ty.getDims(),
+                            [&](const Expr &E) -> OpFoldResult {
+                              if (E.asConstant())
+                                return B.getIndexAttr(*E.asConstant());
+                              return size(E);
+                            }),
+        Stored);
+    AffineMap Identity = B.getMultiDimIdentityMap(Ty.getRank());
+    Tensor = linalg::GenericOp::create(
+                 B, CurrentLoc, Empty.getType(), Tensor, Empty,
+                 ArrayRef{Identity, Identity},
+                 SmallVector<utils::IteratorType>(
+                     Ty.getRank(), utils::IteratorType::parallel),
+                 [&](OpBuilder &B, Location L, ValueRange X) {
+                   Value Narrow = arith::TruncFOp::create(B, L, Stored, X[0]);
+                   linalg::YieldOp::create(B, L, Narrow);
+                 })
+                 .getResult(0);
+  }
+  bufferization::MaterializeInDestinationOp::create(
+      B, CurrentLoc, /*result=*/Type(), Tensor, View, /*restrict=*/true,
+      /*writable=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Generics
+//===----------------------------------------------------------------------===//
+
+static Value emptyTensor(KernelWriter &W, SymbolicTensorType Ty) {
+  OpBuilder &B = W.builder();
+  SmallVector<OpFoldResult> Sizes;
+  for (const Expr &E : Ty.getDims())
+    Sizes.push_back(E.asConstant()
+                        ? OpFoldResult(B.getIndexAttr(*E.asConstant()))
+                        : OpFoldResult(W.size(E)));
+  return tensor::EmptyOp::create(B, W.loc(), Sizes,
+                                 W.computeType(Ty.getElementType()));
+}
+
+Value KernelWriter::filled(SymbolicTensorType Ty, Value Scalar) {
+  Value Empty = emptyTensor(*this, Ty);
+  return linalg::FillOp::create(B, CurrentLoc, Scalar, Empty).getResult(0);
+}
+
+Value KernelWriter::map(SymbolicTensorType Ty, ValueRange Operands,
+                        ArrayRef<AffineMap> Maps, Body Compute) {
+  Value Empty = emptyTensor(*this, Ty);
+  SmallVector<AffineMap> AllMaps(Maps);
+  AllMaps.push_back(B.getMultiDimIdentityMap(Ty.getRank()));
+  SmallVector<utils::IteratorType> Iterators(Ty.getRank(),
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(B, CurrentLoc, Empty.getType(), Operands,
+                                   Empty, AllMaps, Iterators,
+                                   [&](OpBuilder &B, Location L, ValueRange X) {
+                                     linalg::YieldOp::create(
+                                         B, L, Compute(B, L, X.drop_back()));
+                                   })
+      .getResult(0);
+}
+
+Value KernelWriter::produce(SymbolicTensorType Ty, Body Compute) {
+  return map(Ty, {}, {}, [&](OpBuilder &B, Location L, ValueRange) {
+    return Compute(B, L, indices(B, Ty.getRank()));
+  });
+}
+
+SmallVector<Value> KernelWriter::indices(OpBuilder &B, int64_t Count) {
+  return llvm::map_to_vector(llvm::seq<int64_t>(0, Count),
+                             [&](int64_t I) -> Value {
+                               return linalg::IndexOp::create(B, CurrentLoc, I);
+                             });
+}
+
+Value KernelWriter::reduce(SymbolicTensorType Ty, ArrayRef<Value> Reduced,
+                           ValueRange Operands, ArrayRef<AffineMap> Maps,
+                           Value Initial, Body Combine) {
+  unsigned Rank = Ty.getRank(), Loops = Rank + Reduced.size();
+  SmallVector<utils::IteratorType> Iterators(Rank,
+                                             utils::IteratorType::parallel);
+  Iterators.append(Reduced.size(), utils::IteratorType::reduction);
+  SmallVector<Value> Inputs(Operands);
+  SmallVector<AffineMap> AllMaps(Maps);
+  if (!Reduced.empty()) {
+    // A shape operand: it alone says how far the reduced loops run, where the
+    // operands are read by tensor.extract or through maps that are not plain.
+    SmallVector<OpFoldResult> Shape;
+    for (Value S : Reduced)
+      Shape.push_back(getAsOpFoldResult(S));
+    Inputs.push_back(
+        tensor::EmptyOp::create(B, CurrentLoc, Shape, B.getI1Type()));
+    SmallVector<AffineExpr> Dims;
+    for (unsigned I = Rank; I < Loops; ++I)
+      Dims.push_back(B.getAffineDimExpr(I));
+    AllMaps.push_back(AffineMap::get(Loops, 0, Dims, B.getContext()));
+  }
+  AllMaps.push_back(AffineMap::getMultiDimIdentityMap(Loops, B.getContext())
+                        .getMajorSubMap(Rank));
+  return linalg::GenericOp::create(
+             B, CurrentLoc, Initial.getType(), Inputs, Initial, AllMaps,
+             Iterators,
+             [&](OpBuilder &B, Location L, ValueRange X) {
+               SmallVector<Value> Elements(X.take_front(Operands.size()));
+               Elements.push_back(X.back());
+               linalg::YieldOp::create(B, L, Combine(B, L, Elements));
+             })
+      .getResult(0);
+}

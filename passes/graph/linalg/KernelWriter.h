@@ -1,0 +1,120 @@
+//===- KernelWriter.h - Writes one kernel in linalg form -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What the lowerings of graph ops share while a region becomes a kernel: the
+/// builder, the kernel's sizes as SSA values, and short ways to write
+/// linalg.generic ops.
+///
+/// Inside a kernel 16-bit floats are held as f32: they are widened where a
+/// buffer is read and rounded where one is written, so a chain of ops rounds
+/// once. Unsigned integers are signless; the ops know the sign from the graph
+/// types.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_GRAPH_LINALG_KERNELWRITER_H
+#define KPC_PASSES_GRAPH_LINALG_KERNELWRITER_H
+
+#include "dialects/graph/Graph.h"
+
+namespace kpc::graph {
+
+class KernelWriter {
+public:
+  /// Starts the kernel of `Region` in front of the builder's position.
+  KernelWriter(mlir::OpBuilder &B, RegionOp Region, llvm::StringRef Symbol,
+               const shape::Facts &Facts);
+
+  /// Lowers the body; emits an error at the op that has no lowering.
+  mlir::LogicalResult write();
+
+  mlir::func::FuncOp kernel() const { return Kernel; }
+  /// The size expression of each `index` argument, in order.
+  llvm::ArrayRef<shape::Expr> sizes() const { return Sizes; }
+
+  //===--------------------------------------------------------------------===//
+  // For the lowerings
+  //===--------------------------------------------------------------------===//
+
+  mlir::OpBuilder &builder() { return B; }
+  mlir::Location loc() const { return CurrentLoc; }
+
+  /// The tensor that holds a graph value.
+  mlir::Value tensor(mlir::Value GraphValue) const {
+    return Tensors.lookup(GraphValue);
+  }
+
+  /// A size as an `index` value: a constant or an argument of the kernel.
+  mlir::Value size(const shape::Expr &E);
+  llvm::SmallVector<mlir::Value> sizes(SymbolicTensorType Ty);
+  mlir::Value index(int64_t Value);
+
+  /// The element type that stands for a graph element type inside a kernel.
+  mlir::Type computeType(mlir::Type Element) const;
+  mlir::RankedTensorType tensorType(SymbolicTensorType Ty) const;
+
+  using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location,
+                                              mlir::ValueRange Elements)>;
+  /// A generic whose every iterator is parallel and makes one element of `Ty`;
+  /// operand i is read through Maps[i].
+  mlir::Value map(SymbolicTensorType Ty, mlir::ValueRange Operands,
+                  llvm::ArrayRef<mlir::AffineMap> Maps, Body Compute);
+  /// The same without operands: the body is given the indices of its element.
+  mlir::Value produce(SymbolicTensorType Ty, Body Compute);
+
+  /// A generic that folds over `Loops`. The first rank(Ty) of its iterators are
+  /// parallel and make the element, the others, with sizes `Reduced`, run over
+  /// what is combined. `Combine` is given the operands' elements, then the
+  /// accumulator.
+  mlir::Value reduce(SymbolicTensorType Ty, llvm::ArrayRef<mlir::Value> Reduced,
+                     mlir::ValueRange Operands,
+                     llvm::ArrayRef<mlir::AffineMap> Maps, mlir::Value Initial,
+                     Body Combine);
+  /// A tensor of the sizes of `Ty`, every element `Scalar`.
+  mlir::Value filled(SymbolicTensorType Ty, mlir::Value Scalar);
+
+  /// The indices of a generic's element; call inside a body.
+  llvm::SmallVector<mlir::Value> indices(mlir::OpBuilder &B, int64_t Count);
+
+private:
+  void bindInput(mlir::Value Argument, mlir::Value Buffer);
+  void storeOutput(mlir::Value Tensor, SymbolicTensorType Ty,
+                   mlir::Value Buffer);
+  mlir::Value view(mlir::Value Base, SymbolicTensorType Ty);
+
+  mlir::OpBuilder &B;
+  RegionOp Region;
+  const shape::Facts &Facts;
+  mlir::func::FuncOp Kernel;
+  mlir::Location CurrentLoc;
+  llvm::DenseMap<mlir::Value, mlir::Value> Tensors;
+  llvm::SmallVector<shape::Expr> Sizes;
+  std::map<shape::Expr, mlir::Value> SizeArgument;
+};
+
+/// Each lowers one op of its family; failure where the op is of another.
+mlir::FailureOr<mlir::Value> lowerElementwise(mlir::Operation *Op,
+                                              KernelWriter &W);
+mlir::FailureOr<mlir::Value> lowerMovement(mlir::Operation *Op,
+                                           KernelWriter &W);
+mlir::FailureOr<mlir::Value> lowerScatter(mlir::Operation *Op, KernelWriter &W);
+mlir::FailureOr<mlir::Value> lowerReduction(mlir::Operation *Op,
+                                            KernelWriter &W);
+mlir::FailureOr<mlir::Value> lowerContraction(mlir::Operation *Op,
+                                              KernelWriter &W);
+
+/// The element that changes nothing under `Kind`: 0, 1, or an end of the range.
+mlir::Value neutral(mlir::OpBuilder &B, mlir::Location Loc, ReduceKind Kind,
+                    mlir::Type Compute, bool Unsigned);
+/// `A` combined with `B` under `Kind`; NaN wins.
+mlir::Value combine(mlir::OpBuilder &B, mlir::Location Loc, ReduceKind Kind,
+                    mlir::Value A, mlir::Value Other, bool Unsigned);
+
+} // namespace kpc::graph
+
+#endif // KPC_PASSES_GRAPH_LINALG_KERNELWRITER_H

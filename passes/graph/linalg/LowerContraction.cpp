@@ -1,0 +1,141 @@
+//===- LowerContraction.cpp - Matrix products and convolutions -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+///   graph.matmul  →  linalg.generic (batch…, m, n | k)
+///                    a[batch…, m, k] * b[batch…, k, n]
+///   graph.conv    →  linalg.generic (n, o…, c | taps…, ci)
+///                    x[n, o*stride + tap*dilation…, group*C/g + ci]
+///                      * w[taps…, ci, c],    x padded by a generic before it
+///
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/graph/linalg/IndexMath.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+using kpc::shape::Expr;
+
+static Value multiplyAdd(OpBuilder &B, Location L, ValueRange X) {
+  if (isa<FloatType>(X[2].getType()))
+    return arith::AddFOp::create(B, L, X[2],
+                                 arith::MulFOp::create(B, L, X[0], X[1]));
+  return arith::AddIOp::create(B, L, X[2],
+                               arith::MulIOp::create(B, L, X[0], X[1]));
+}
+
+static Value zeros(KernelWriter &W, SymbolicTensorType Ty) {
+  return W.filled(Ty, neutral(W.builder(), W.loc(), ReduceKind::sum,
+                              W.computeType(Ty.getElementType()), false));
+}
+
+static Value lowerMatmul(MatmulOp Op, KernelWriter &W) {
+  SymbolicTensorType A = typeOf(Op.getA()), BTy = typeOf(Op.getB()),
+                     To = typeOf(Op.getY());
+  MLIRContext *Context = Op.getContext();
+  unsigned Rank = To.getRank();
+  auto dim = [&](unsigned I) { return getAffineDimExpr(I, Context); };
+  auto map = [&](SymbolicTensorType Ty, AffineExpr Row, AffineExpr Column) {
+    SmallVector<AffineExpr> Index;
+    for (unsigned I = 0; I + 2 < Rank; ++I) {
+      bool Shared = Ty.getDims()[I] == Expr(1) && To.getDims()[I] != Expr(1);
+      Index.push_back(Shared ? getAffineConstantExpr(0, Context) : dim(I));
+    }
+    Index.append({Row, Column});
+    return AffineMap::get(Rank + 1, 0, Index, Context);
+  };
+  AffineExpr M = dim(Rank - 2), N = dim(Rank - 1), K = dim(Rank);
+  return W.reduce(To, W.size(A.getDims()[Rank - 1]),
+                  {W.tensor(Op.getA()), W.tensor(Op.getB())},
+                  {map(A, M, K), map(BTy, K, N)}, zeros(W, To), multiplyAdd);
+}
+
+/// x surrounded by zeros in its spatial dimensions.
+static Value padded(ConvOp Op, KernelWriter &W) {
+  Value X = W.tensor(Op.getX());
+  auto any = [](ArrayRef<int64_t> L) {
+    return llvm::any_of(L, [](int64_t V) { return V != 0; });
+  };
+  if (!any(Op.getLow()) && !any(Op.getHigh()))
+    return X;
+  SymbolicTensorType Ty = typeOf(Op.getX());
+  SmallVector<Expr> Dims(Ty.getDims());
+  for (auto [I, Low, High] : llvm::enumerate(Op.getLow(), Op.getHigh()))
+    Dims[I + 1] = Dims[I + 1] + Low + High;
+  SmallVector<Value> Sizes = W.sizes(Ty);
+  Type Element = W.computeType(Ty.getElementType());
+  return W.produce(
+      Ty.withDims(Dims), [&](OpBuilder &B, Location L, ValueRange I) -> Value {
+        IndexMath M{B, L};
+        SmallVector<Value> Place(I);
+        Value Inside;
+        for (auto [D, Low, High] : llvm::enumerate(Op.getLow(), Op.getHigh())) {
+          if (Low == 0 && High == 0)
+            continue;
+          Place[D + 1] = M.sub(I[D + 1], M.constant(Low));
+          Inside = M.both(Inside, M.below(Place[D + 1], Sizes[D + 1]));
+        }
+        return scf::IfOp::create(
+                   B, L, Inside,
+                   [&](OpBuilder &B, Location L) {
+                     Value V = tensor::ExtractOp::create(B, L, X, Place);
+                     scf::YieldOp::create(B, L, V);
+                   },
+                   [&](OpBuilder &B, Location L) {
+                     scf::YieldOp::create(
+                         B, L, neutral(B, L, ReduceKind::sum, Element, false));
+                   })
+            .getResult(0);
+      });
+}
+
+static Value lowerConv(ConvOp Op, KernelWriter &W) {
+  SymbolicTensorType Kernel = typeOf(Op.getW()), To = typeOf(Op.getY());
+  MLIRContext *Context = Op.getContext();
+  unsigned Rank = To.getRank(), Spatial = Rank - 2, Loops = Rank + Spatial + 1;
+  auto dim = [&](unsigned I) { return getAffineDimExpr(I, Context); };
+  AffineExpr Channel = dim(Rank - 1), Tap = dim(Rank + Spatial);
+
+  SmallVector<AffineExpr> ReadX{dim(0)}, ReadW;
+  SmallVector<Value> Reduced;
+  for (unsigned I = 0; I < Spatial; ++I) {
+    ReadX.push_back(dim(I + 1) * Op.getStride()[I] +
+                    dim(Rank + I) * Op.getDilation()[I]);
+    ReadW.push_back(dim(Rank + I));
+    Reduced.push_back(W.size(Kernel.getDims()[I]));
+  }
+  Reduced.push_back(W.size(Kernel.getDims()[Spatial]));
+  AffineExpr InputChannel = Tap;
+  if (Op.getGroups() > 1) {
+    std::optional<int64_t> PerGroup = Kernel.getStaticDim(Spatial);
+    std::optional<int64_t> Outputs = Kernel.getStaticDim(Spatial + 1);
+    if (!PerGroup || !Outputs)
+      return {};
+    AffineExpr Group = Channel.floorDiv(*Outputs / Op.getGroups());
+    InputChannel = Group * *PerGroup + Tap;
+  }
+  ReadX.push_back(InputChannel);
+  ReadW.append({Tap, Channel});
+  return W.reduce(To, Reduced, {padded(Op, W), W.tensor(Op.getW())},
+                  {AffineMap::get(Loops, 0, ReadX, Context),
+                   AffineMap::get(Loops, 0, ReadW, Context)},
+                  zeros(W, To), multiplyAdd);
+}
+
+FailureOr<Value> graph::lowerContraction(Operation *Op, KernelWriter &W) {
+  if (auto Matmul = dyn_cast<MatmulOp>(Op))
+    return lowerMatmul(Matmul, W);
+  if (auto Conv = dyn_cast<ConvOp>(Op))
+    if (Value V = lowerConv(Conv, W))
+      return V;
+  return failure();
+}

@@ -1,0 +1,277 @@
+//===- LowerMovement.cpp - Ops that move elements -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Broadcasts and transposes become indexing maps; the others compute the
+/// place of their element and read it with tensor.extract:
+///
+///   graph.slice %x start [2] step [3]  →  linalg.generic { %i = linalg.index 0
+///                                           tensor.extract %x[%i * 3 + 2] }
+///
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/graph/linalg/IndexMath.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+using kpc::shape::Expr;
+
+static Value lowerBroadcast(BroadcastOp Op, KernelWriter &W) {
+  SymbolicTensorType From = typeOf(Op.getX()), To = typeOf(Op.getY());
+  MLIRContext *Context = Op.getContext();
+  int64_t New = To.getRank() - From.getRank();
+  SmallVector<AffineExpr> Index;
+  for (auto [I, Size] : llvm::enumerate(From.getDims())) {
+    bool Repeats = Size == Expr(1) && To.getDims()[New + I] != Expr(1);
+    Index.push_back(Repeats ? getAffineConstantExpr(0, Context)
+                            : getAffineDimExpr(New + I, Context));
+  }
+  AffineMap Map = AffineMap::get(To.getRank(), 0, Index, Context);
+  return W.map(To, W.tensor(Op.getX()), Map,
+               [](OpBuilder &, Location, ValueRange X) { return X[0]; });
+}
+
+static Value lowerTranspose(TransposeOp Op, KernelWriter &W) {
+  // y[d] = x[p] where p[perm[i]] = d[i].
+  AffineMap Map = inversePermutation(
+      AffineMap::getPermutationMap(Op.getPerm(), Op.getContext()));
+  return W.map(typeOf(Op.getY()), W.tensor(Op.getX()), Map,
+               [](OpBuilder &, Location, ValueRange X) { return X[0]; });
+}
+
+static Value lowerReshape(ReshapeOp Op, KernelWriter &W) {
+  Value X = W.tensor(Op.getX());
+  SmallVector<Value> From = W.sizes(typeOf(Op.getX())),
+                     To = W.sizes(typeOf(Op.getY()));
+  return W.produce(
+      typeOf(Op.getY()), [&](OpBuilder &B, Location L, ValueRange I) -> Value {
+        IndexMath M{B, L};
+        Value Linear = M.linearize(I, To);
+        return tensor::ExtractOp::create(B, L, X, M.delinearize(Linear, From));
+      });
+}
+
+static Value lowerSlice(SliceOp Op, KernelWriter &W) {
+  Value X = W.tensor(Op.getX());
+  SmallVector<Value> Start;
+  for (const Expr &E : Op.getStart().getDims())
+    Start.push_back(W.size(E));
+  return W.produce(
+      typeOf(Op.getY()), [&](OpBuilder &B, Location L, ValueRange I) -> Value {
+        IndexMath M{B, L};
+        SmallVector<Value> Place;
+        for (auto [D, S] : llvm::enumerate(Op.getStep()))
+          Place.push_back(
+              M.add(Start[D], S == 1 ? I[D] : M.mul(I[D], M.constant(S))));
+        return tensor::ExtractOp::create(B, L, X, Place);
+      });
+}
+
+/// if (i < n0) x0[i] else if (i < n0 + n1) x1[i - n0] else …
+static Value lowerConcat(ConcatOp Op, KernelWriter &W) {
+  int64_t Axis = Op.getAxis();
+  SmallVector<Value> Starts;
+  Expr Start(0);
+  for (Value X : Op.getXs()) {
+    Starts.push_back(W.size(Start));
+    Start = Start + typeOf(X).getDims()[Axis];
+  }
+  SmallVector<Value> Xs =
+      llvm::map_to_vector(Op.getXs(), [&](Value X) { return W.tensor(X); });
+  return W.produce(typeOf(Op.getY()),
+                   [&](OpBuilder &B, Location L, ValueRange I) {
+                     std::function<Value(OpBuilder &, size_t)> From =
+                         [&](OpBuilder &B, size_t K) -> Value {
+                       IndexMath M{B, L};
+                       SmallVector<Value> Place(I);
+                       Place[Axis] = M.sub(I[Axis], Starts[K]);
+                       auto Read = [&](OpBuilder &B, Location L) -> Value {
+                         return tensor::ExtractOp::create(B, L, Xs[K], Place);
+                       };
+                       if (K + 1 == Xs.size())
+                         return Read(B, L);
+                       Value Here = M.less(I[Axis], Starts[K + 1]);
+                       return scf::IfOp::create(
+                                  B, L, Here,
+                                  [&](OpBuilder &B, Location L) {
+                                    scf::YieldOp::create(B, L, Read(B, L));
+                                  },
+                                  [&](OpBuilder &B, Location L) {
+                                    scf::YieldOp::create(B, L, From(B, K + 1));
+                                  })
+                           .getResult(0);
+                     };
+                     return From(B, 0);
+                   });
+}
+
+static Value lowerPad(PadOp Op, KernelWriter &W) {
+  Value X = W.tensor(Op.getX()), Filler = W.tensor(Op.getFiller());
+  SmallVector<Value> Sizes = W.sizes(typeOf(Op.getX()));
+  return W.produce(
+      typeOf(Op.getY()), [&](OpBuilder &B, Location L, ValueRange I) -> Value {
+        IndexMath M{B, L};
+        SmallVector<Value> Place;
+        Value Inside;
+        for (auto [D, Index] : llvm::enumerate(I)) {
+          int64_t Low = Op.getLow()[D], Spread = Op.getInterior()[D] + 1;
+          Value At = Low ? M.sub(Index, M.constant(Low)) : Index;
+          if (Spread > 1) {
+            // Only multiples of the spread hold an element; At may be negative,
+            // which the range check below rules out before the quotient counts.
+            Value Quotient = M.floorDiv(At, M.constant(Spread));
+            Inside = M.both(Inside,
+                            M.equal(M.mul(Quotient, M.constant(Spread)), At));
+            At = Quotient;
+          }
+          Place.push_back(At);
+          if (Low > 0 || Op.getHigh()[D] > 0)
+            Inside = M.both(Inside, M.below(At, Sizes[D]));
+        }
+        auto Read = [&](OpBuilder &B) -> Value {
+          return tensor::ExtractOp::create(B, L, X, Place);
+        };
+        if (!Inside)
+          return Read(B);
+        return scf::IfOp::create(
+                   B, L, Inside,
+                   [&](OpBuilder &B, Location L) {
+                     scf::YieldOp::create(B, L, Read(B));
+                   },
+                   [&](OpBuilder &B, Location L) {
+                     Value V =
+                         tensor::ExtractOp::create(B, L, Filler, ValueRange{});
+                     scf::YieldOp::create(B, L, V);
+                   })
+            .getResult(0);
+      });
+}
+
+static Value lowerGather(GatherOp Op, KernelWriter &W) {
+  Value X = W.tensor(Op.getX()), Indices = W.tensor(Op.getIndices());
+  int64_t Axis = Op.getAxis(), Count = typeOf(Op.getIndices()).getRank();
+  bool Unsigned = isUnsigned(typeOf(Op.getIndices()).getElementType());
+  Value Size = W.size(typeOf(Op.getX()).getDims()[Axis]);
+  return W.produce(
+      typeOf(Op.getY()), [&](OpBuilder &B, Location L, ValueRange I) -> Value {
+        IndexMath M{B, L};
+        SmallVector<Value> Place(I.take_front(Axis));
+        Value Index =
+            tensor::ExtractOp::create(B, L, Indices, I.slice(Axis, Count));
+        Place.push_back(M.clampedIndex(Index, Unsigned, Size));
+        llvm::append_range(Place, I.drop_front(Axis + Count));
+        return tensor::ExtractOp::create(B, L, X, Place);
+      });
+}
+
+static Value lowerGatherElements(GatherElementsOp Op, KernelWriter &W) {
+  Value X = W.tensor(Op.getX()), Indices = W.tensor(Op.getIndices());
+  int64_t Axis = Op.getAxis();
+  bool Unsigned = isUnsigned(typeOf(Op.getIndices()).getElementType());
+  Value Size = W.size(typeOf(Op.getX()).getDims()[Axis]);
+  return W.produce(typeOf(Op.getY()),
+                   [&](OpBuilder &B, Location L, ValueRange I) -> Value {
+                     IndexMath M{B, L};
+                     SmallVector<Value> Place(I);
+                     Value Index = tensor::ExtractOp::create(B, L, Indices, I);
+                     Place[Axis] = M.clampedIndex(Index, Unsigned, Size);
+                     return tensor::ExtractOp::create(B, L, X, Place);
+                   });
+}
+
+static Value lowerGatherNd(GatherNdOp Op, KernelWriter &W) {
+  Value X = W.tensor(Op.getX()), Indices = W.tensor(Op.getIndices());
+  SymbolicTensorType XTy = typeOf(Op.getX()), IndexTy = typeOf(Op.getIndices());
+  int64_t Batch = Op.getBatchDims(), Tuple = IndexTy.getRank() - 1;
+  int64_t Length = *IndexTy.getStaticDim(Tuple);
+  bool Unsigned = isUnsigned(IndexTy.getElementType());
+  SmallVector<Value> Sizes = W.sizes(XTy);
+  return W.produce(
+      typeOf(Op.getY()), [&](OpBuilder &B, Location L, ValueRange I) -> Value {
+        IndexMath M{B, L};
+        SmallVector<Value> Place(I.take_front(Batch));
+        for (int64_t K = 0; K < Length; ++K) {
+          SmallVector<Value> Entry(I.take_front(Tuple));
+          Entry.push_back(M.constant(K));
+          Value Index = tensor::ExtractOp::create(B, L, Indices, Entry);
+          Place.push_back(M.clampedIndex(Index, Unsigned, Sizes[Batch + K]));
+        }
+        llvm::append_range(Place, I.drop_front(Tuple));
+        return tensor::ExtractOp::create(B, L, X, Place);
+      });
+}
+
+static Value lowerIota(IotaOp Op, KernelWriter &W) {
+  Type Element = W.computeType(typeOf(Op.getY()).getElementType());
+  return W.produce(
+      typeOf(Op.getY()), [&](OpBuilder &B, Location L, ValueRange I) -> Value {
+        if (isa<FloatType>(Element)) {
+          Value Int =
+              arith::IndexCastOp::create(B, L, B.getI64Type(), I[Op.getAxis()]);
+          return arith::SIToFPOp::create(B, L, Element, Int);
+        }
+        return arith::IndexCastOp::create(B, L, Element, I[Op.getAxis()]);
+      });
+}
+
+static Value lowerSizes(SizesOp Op, KernelWriter &W) {
+  SmallVector<Value> Values;
+  for (const Expr &E : Op.getValues().getDims())
+    Values.push_back(W.size(E));
+  return W.produce(
+      typeOf(Op.getY()), [&](OpBuilder &B, Location L, ValueRange I) -> Value {
+        IndexMath M{B, L};
+        Value Chosen = M.constant(0);
+        for (auto [K, V] : llvm::enumerate(Values))
+          Chosen = arith::SelectOp::create(B, L, M.equal(I[0], M.constant(K)),
+                                           V, Chosen);
+        return arith::IndexCastOp::create(B, L, B.getI64Type(), Chosen);
+      });
+}
+
+/// One value repeated; other constants are buffers.
+static FailureOr<Value> lowerConstant(ConstantOp Op, KernelWriter &W) {
+  auto Elements = dyn_cast<DenseElementsAttr>(Op.getValue());
+  if (!Elements || !Elements.isSplat())
+    return failure();
+  SymbolicTensorType Ty = typeOf(Op.getY());
+  Type Compute = W.computeType(Ty.getElementType());
+  TypedAttr Value;
+  if (auto Float = dyn_cast<FloatType>(Compute)) {
+    APFloat V = Elements.getSplatValue<APFloat>();
+    bool Lossy;
+    V.convert(Float.getFloatSemantics(), APFloat::rmNearestTiesToEven, &Lossy);
+    Value = FloatAttr::get(Compute, V);
+  } else {
+    Value = IntegerAttr::get(Compute, Elements.getSplatValue<APInt>());
+  }
+  return W.filled(Ty, arith::ConstantOp::create(W.builder(), W.loc(), Value));
+}
+
+FailureOr<Value> graph::lowerMovement(Operation *Op, KernelWriter &W) {
+  return llvm::TypeSwitch<Operation *, FailureOr<Value>>(Op)
+      .Case([&](BroadcastOp Op) { return lowerBroadcast(Op, W); })
+      .Case([&](TransposeOp Op) { return lowerTranspose(Op, W); })
+      .Case([&](ReshapeOp Op) { return lowerReshape(Op, W); })
+      .Case([&](SliceOp Op) { return lowerSlice(Op, W); })
+      .Case([&](ConcatOp Op) { return lowerConcat(Op, W); })
+      .Case([&](PadOp Op) { return lowerPad(Op, W); })
+      .Case([&](GatherOp Op) { return lowerGather(Op, W); })
+      .Case([&](GatherElementsOp Op) { return lowerGatherElements(Op, W); })
+      .Case([&](GatherNdOp Op) { return lowerGatherNd(Op, W); })
+      .Case([&](IotaOp Op) { return lowerIota(Op, W); })
+      .Case([&](SizesOp Op) { return lowerSizes(Op, W); })
+      .Case([&](ConstantOp Op) { return lowerConstant(Op, W); })
+      .Default(failure());
+}

@@ -1,0 +1,267 @@
+//===- LowerReduction.cpp - Reductions over axes and windows -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+///   graph.reduce sum, %x axes [1]  →  linalg.generic {parallel, reduction}
+///                                     ins(%x) outs(fill 0) { arith.addf }
+///
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/graph/linalg/KernelWriter.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+
+Value graph::neutral(OpBuilder &B, Location Loc, ReduceKind Kind, Type Compute,
+                     bool Unsigned) {
+  if (Kind == ReduceKind::sum || Kind == ReduceKind::prod) {
+    bool One = Kind == ReduceKind::prod;
+    if (isa<FloatType>(Compute))
+      return arith::ConstantOp::create(B, Loc, B.getFloatAttr(Compute, One));
+    return arith::ConstantOp::create(B, Loc, B.getIntegerAttr(Compute, One));
+  }
+  bool Lowest = Kind == ReduceKind::max;
+  if (auto Float = dyn_cast<FloatType>(Compute)) {
+    APFloat Inf = APFloat::getInf(Float.getFloatSemantics(), Lowest);
+    return arith::ConstantOp::create(B, Loc, B.getFloatAttr(Compute, Inf));
+  }
+  unsigned Width = Compute.getIntOrFloatBitWidth();
+  APInt End = Unsigned ? (Lowest ? APInt::getMinValue(Width)
+                                 : APInt::getMaxValue(Width))
+                       : (Lowest ? APInt::getSignedMinValue(Width)
+                                 : APInt::getSignedMaxValue(Width));
+  return arith::ConstantOp::create(B, Loc, B.getIntegerAttr(Compute, End));
+}
+
+Value graph::combine(OpBuilder &B, Location Loc, ReduceKind Kind, Value A,
+                     Value C, bool Unsigned) {
+  bool Float = isa<FloatType>(A.getType());
+  switch (Kind) {
+  case ReduceKind::sum:
+    if (Float)
+      return arith::AddFOp::create(B, Loc, A, C);
+    return arith::AddIOp::create(B, Loc, A, C);
+  case ReduceKind::prod:
+    if (Float)
+      return arith::MulFOp::create(B, Loc, A, C);
+    return arith::MulIOp::create(B, Loc, A, C);
+  case ReduceKind::max:
+    if (Float)
+      return arith::MaximumFOp::create(B, Loc, A, C);
+    if (Unsigned)
+      return arith::MaxUIOp::create(B, Loc, A, C);
+    return arith::MaxSIOp::create(B, Loc, A, C);
+  case ReduceKind::min:
+    if (Float)
+      return arith::MinimumFOp::create(B, Loc, A, C);
+    if (Unsigned)
+      return arith::MinUIOp::create(B, Loc, A, C);
+    return arith::MinSIOp::create(B, Loc, A, C);
+  }
+  llvm_unreachable("all kinds are above");
+}
+
+/// The value every accumulator of `Ty` begins with.
+static Value initial(KernelWriter &W, ReduceKind Kind, SymbolicTensorType Ty) {
+  return W.filled(Ty, neutral(W.builder(), W.loc(), Kind,
+                              W.computeType(Ty.getElementType()),
+                              isUnsigned(Ty.getElementType())));
+}
+
+static Value lowerReduce(ReduceOp Op, KernelWriter &W) {
+  SymbolicTensorType From = typeOf(Op.getX()), To = typeOf(Op.getY());
+  MLIRContext *Context = Op.getContext();
+  // Loops: what stays, in order, then what is reduced, in order.
+  unsigned Parallel = 0, Reduction = To.getRank();
+  SmallVector<AffineExpr> Index;
+  SmallVector<Value> Reduced;
+  for (int64_t I = 0; I < From.getRank(); ++I) {
+    bool Stays = !llvm::is_contained(Op.getAxes(), I);
+    Index.push_back(
+        getAffineDimExpr(Stays ? Parallel++ : Reduction++, Context));
+    if (!Stays)
+      Reduced.push_back(W.size(From.getDims()[I]));
+  }
+  AffineMap Map = AffineMap::get(From.getRank(), 0, Index, Context);
+  bool Unsigned = isUnsigned(From.getElementType());
+  return W.reduce(To, Reduced, W.tensor(Op.getX()), Map,
+                  initial(W, Op.getKind(), To),
+                  [&](OpBuilder &B, Location L, ValueRange X) {
+                    return combine(B, L, Op.getKind(), X[1], X[0], Unsigned);
+                  });
+}
+
+/// Two accumulators, the best value and its index; NaN is better than all.
+static Value lowerArgReduce(ArgReduceOp Op, KernelWriter &W) {
+  SymbolicTensorType From = typeOf(Op.getX()), To = typeOf(Op.getY());
+  OpBuilder &B = W.builder();
+  MLIRContext *Context = Op.getContext();
+  unsigned Rank = To.getRank();
+  int64_t Axis = Op.getAxis();
+  SmallVector<AffineExpr> Index;
+  for (unsigned I = 0; I < Rank; ++I)
+    Index.push_back(getAffineDimExpr(I, Context));
+  Index.insert(Index.begin() + Axis, getAffineDimExpr(Rank, Context));
+  AffineMap Read = AffineMap::get(Rank + 1, 0, Index, Context);
+  AffineMap Write =
+      AffineMap::getMultiDimIdentityMap(Rank + 1, Context).getMajorSubMap(Rank);
+  AffineMap Bound =
+      AffineMap::get(Rank + 1, 0, getAffineDimExpr(Rank, Context));
+
+  bool Unsigned = isUnsigned(From.getElementType());
+  bool Float = isFloat(From.getElementType());
+  bool Max = Op.getKind() == ReduceKind::max;
+  SymbolicTensorType Values = To.withElementType(From.getElementType());
+  Value Best = initial(W, Op.getKind(), Values);
+  Value First = W.filled(
+      To, arith::ConstantOp::create(B, W.loc(), B.getI64IntegerAttr(-1)));
+  Value Count = tensor::EmptyOp::create(
+      B, W.loc(), ArrayRef{getAsOpFoldResult(W.size(From.getDims()[Axis]))},
+      B.getI1Type());
+  SmallVector<utils::IteratorType> Iterators(Rank,
+                                             utils::IteratorType::parallel);
+  Iterators.push_back(utils::IteratorType::reduction);
+  auto Generic = linalg::GenericOp::create(
+      B, W.loc(), TypeRange{Best.getType(), First.getType()},
+      ValueRange{W.tensor(Op.getX()), Count}, ValueRange{Best, First},
+      ArrayRef{Read, Bound, Write, Write}, Iterators,
+      [&](OpBuilder &B, Location L, ValueRange X) {
+        Value New = X[0], Old = X[2], OldIndex = X[3];
+        Value Position = arith::IndexCastOp::create(
+            B, L, B.getI64Type(), linalg::IndexOp::create(B, L, Rank));
+        Value None = arith::CmpIOp::create(
+            B, L, arith::CmpIPredicate::slt, OldIndex,
+            arith::ConstantOp::create(B, L, B.getI64IntegerAttr(0)));
+        Value Better;
+        if (Float) {
+          auto P = Op.getSelectLast() ? (Max ? arith::CmpFPredicate::OGE
+                                             : arith::CmpFPredicate::OLE)
+                                      : (Max ? arith::CmpFPredicate::OGT
+                                             : arith::CmpFPredicate::OLT);
+          Better = arith::CmpFOp::create(B, L, P, New, Old);
+          // A NaN wins over a number, once.
+          Value NewNan =
+              arith::CmpFOp::create(B, L, arith::CmpFPredicate::UNO, New, New);
+          Value OldNumber =
+              arith::CmpFOp::create(B, L, arith::CmpFPredicate::ORD, Old, Old);
+          Better = arith::OrIOp::create(
+              B, L, Better, arith::AndIOp::create(B, L, NewNan, OldNumber));
+        } else {
+          using P = arith::CmpIPredicate;
+          static constexpr P Table[2][2][2] = {
+              {{P::slt, P::sle}, {P::sgt, P::sge}},
+              {{P::ult, P::ule}, {P::ugt, P::uge}}};
+          Better = arith::CmpIOp::create(
+              B, L, Table[Unsigned][Max][Op.getSelectLast()], New, Old);
+        }
+        Better = arith::OrIOp::create(B, L, Better, None);
+        linalg::YieldOp::create(
+            B, L,
+            ValueRange{
+                arith::SelectOp::create(B, L, Better, New, Old),
+                arith::SelectOp::create(B, L, Better, Position, OldIndex)});
+      });
+  return Generic.getResult(1);
+}
+
+/// Running sums by definition: each element folds over the whole axis and
+/// takes what lies before it.
+static Value lowerCumSum(CumSumOp Op, KernelWriter &W) {
+  SymbolicTensorType Ty = typeOf(Op.getX());
+  unsigned Rank = Ty.getRank();
+  int64_t Axis = Op.getAxis();
+  Value X = W.tensor(Op.getX());
+  return W.reduce(
+      Ty, W.size(Ty.getDims()[Axis]), {}, {}, initial(W, ReduceKind::sum, Ty),
+      [&](OpBuilder &B, Location L, ValueRange Acc) -> Value {
+        SmallVector<Value> Index = W.indices(B, Rank + 1);
+        Value Tap = Index.pop_back_val(), Here = Index[Axis];
+        Index[Axis] = Tap;
+        using P = arith::CmpIPredicate;
+        P Order = Op.getReverse() ? (Op.getExclusive() ? P::ugt : P::uge)
+                                  : (Op.getExclusive() ? P::ult : P::ule);
+        Value Taken = arith::CmpIOp::create(B, L, Order, Tap, Here);
+        Value Element = tensor::ExtractOp::create(B, L, X, Index);
+        Value Sum = combine(B, L, ReduceKind::sum, Acc[0], Element, false);
+        return arith::SelectOp::create(B, L, Taken, Sum, Acc[0]);
+      });
+}
+
+static Value lowerWindow(WindowOp Op, KernelWriter &W) {
+  SymbolicTensorType From = typeOf(Op.getX()), To = typeOf(Op.getY());
+  unsigned Rank = To.getRank();
+  bool Unsigned = isUnsigned(From.getElementType());
+  Value X = W.tensor(Op.getX());
+  // Only windows wider than one element get a loop.
+  SmallVector<Value> Reduced;
+  SmallVector<unsigned> LoopOf(Rank, 0);
+  for (unsigned I = 0; I < Rank; ++I)
+    if (Op.getWindow()[I] > 1) {
+      LoopOf[I] = Rank + Reduced.size();
+      Reduced.push_back(W.index(Op.getWindow()[I]));
+    }
+  SmallVector<Value> Sizes = W.sizes(From);
+  return W.reduce(
+      To, Reduced, {}, {}, initial(W, Op.getKind(), To),
+      [&](OpBuilder &B, Location L, ValueRange Acc) -> Value {
+        SmallVector<Value> Loop = W.indices(B, Rank + Reduced.size());
+        SmallVector<Value> Index;
+        Value Inside;
+        for (unsigned I = 0; I < Rank; ++I) {
+          AffineExpr Place =
+              getAffineDimExpr(0, B.getContext()) * Op.getStride()[I] -
+              Op.getLow()[I];
+          SmallVector<Value> Operands{Loop[I]};
+          if (LoopOf[I]) {
+            Place = Place +
+                    getAffineDimExpr(1, B.getContext()) * Op.getDilation()[I];
+            Operands.push_back(Loop[LoopOf[I]]);
+          }
+          Value At = affine::AffineApplyOp::create(
+              B, L, AffineMap::get(Operands.size(), 0, Place), Operands);
+          Index.push_back(At);
+          if (Op.getLow()[I] <= 0 && Op.getHigh()[I] <= 0)
+            continue;
+          // As unsigned, a negative index is beyond the size too.
+          Value Fits = arith::CmpIOp::create(B, L, arith::CmpIPredicate::ult,
+                                             At, Sizes[I]);
+          Inside = Inside
+                       ? arith::AndIOp::create(B, L, Inside, Fits).getResult()
+                       : Fits;
+        }
+        auto Combined = [&](OpBuilder &B) {
+          Value Element = tensor::ExtractOp::create(B, L, X, Index);
+          return combine(B, L, Op.getKind(), Acc[0], Element, Unsigned);
+        };
+        if (!Inside)
+          return Combined(B);
+        return scf::IfOp::create(
+                   B, L, Inside,
+                   [&](OpBuilder &B, Location L) {
+                     scf::YieldOp::create(B, L, Combined(B));
+                   },
+                   [&](OpBuilder &B, Location L) {
+                     scf::YieldOp::create(B, L, Acc[0]);
+                   })
+            .getResult(0);
+      });
+}
+
+FailureOr<Value> graph::lowerReduction(Operation *Op, KernelWriter &W) {
+  return llvm::TypeSwitch<Operation *, FailureOr<Value>>(Op)
+      .Case([&](ReduceOp Op) { return lowerReduce(Op, W); })
+      .Case([&](ArgReduceOp Op) { return lowerArgReduce(Op, W); })
+      .Case([&](CumSumOp Op) { return lowerCumSum(Op, W); })
+      .Case([&](WindowOp Op) { return lowerWindow(Op, W); })
+      .Default(failure());
+}
