@@ -1,0 +1,226 @@
+//===- Contents.h - What goes into an artifact ------------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// An artifact as plain structs, one for each table of
+/// runtime/format/artifact.fbs, with sizes as shape expressions. Positions in
+/// vectors are the artifact's indices: `Buffer::Index` is a position in
+/// `Contents::Inputs`, `Outputs` or `Weights`; `Launch::Kernel` one in
+/// `Target::Kernels`; and so on. ArtifactWriter checks all of them.
+///
+///   artifact::Contents C;
+///   C.Symbols = {{"batch", {.Min = 1, .Max = 32}}};
+///   C.Inputs = {{"x", ElementType::F32, {Expr::symbol("batch"), Expr(4)}}};
+///   ...
+///   if (auto Error = artifact::write(C, "model.kpc")) ...
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_CODEGEN_ARTIFACT_CONTENTS_H
+#define KPC_CODEGEN_ARTIFACT_CONTENTS_H
+
+#include "dialects/shape/Expr.h"
+#include "dialects/shape/Facts.h"
+#include "runtime/format/ElementType.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace kpc::artifact {
+
+using shape::Expr;
+using Bytes = std::vector<uint8_t>;
+
+struct Symbol {
+  std::string Name;
+  shape::SymbolFacts Facts;
+};
+
+/// An input or output of the model.
+struct Port {
+  std::string Name;
+  ElementType Type = ElementType::Undefined;
+  std::vector<Expr> Dims;
+  /// Output: the input whose memory it may take.
+  std::optional<uint32_t> Alias;
+};
+
+/// Takes the next bytes of a weight; returns an error text when they cannot be
+/// stored, and the producer then stops and returns it.
+using WeightSink =
+    std::function<std::optional<std::string>(const void *Data, size_t Size)>;
+
+struct Weight {
+  std::string Name;
+  ElementType Type = ElementType::Undefined;
+  std::vector<int64_t> Dims;
+  /// Bytes that `Produce` gives in total.
+  uint64_t Length = 0;
+  /// Gives the bytes in pieces of any size, so that no more than one piece
+  /// need be in memory. Called once, in the order of the weights.
+  std::function<std::optional<std::string>(const WeightSink &)> Produce;
+};
+
+/// A weight whose bytes are in memory already.
+Weight weightFromBytes(std::string Name, ElementType Type,
+                       std::vector<int64_t> Dims, Bytes Data);
+
+enum class TargetKind : uint8_t { Host = 0, Cuda = 1 };
+enum class Isa : uint8_t { X86_64 = 0, AArch64 = 1 };
+/// Which devices a target made for compute capability C runs on.
+enum class CapabilityRule : uint8_t {
+  Exactly = 0,   ///< C alone: code with `a` features
+  SameMajor = 1, ///< C and later minors of its major: a plain cubin
+  AtLeast = 2,   ///< C and everything later: PTX without `a` features
+};
+
+/// Host: `Image` is one flat, relocation-free, page-aligned image. Device: a
+/// cubin, PTX text, or both.
+struct Module {
+  Bytes Image;
+  std::string Ptx;
+};
+
+enum class ParamKind : uint8_t { Buffer = 0, Size = 1 };
+
+struct Kernel {
+  std::string Symbol;      ///< entry point in the module
+  std::string DisplayName; ///< for people: reports, errors, traces
+  uint32_t Module = 0;
+  uint64_t Entry = 0; ///< host: offset of the code in the image
+  std::vector<ParamKind> Params;
+  std::vector<std::string> SourceNodes;
+  std::string Family;
+  std::string Precision;
+  int32_t Registers = -1;
+  int32_t SpillBytes = -1;
+};
+
+enum class BufferKind : uint8_t {
+  Input = 0,
+  Output = 1,
+  Weight = 2,
+  Arena = 3
+};
+
+struct Buffer {
+  BufferKind Kind = BufferKind::Arena;
+  uint32_t Index = 0; ///< the input, output or weight
+  Expr Size;          ///< bytes
+  uint32_t Alignment = 64;
+  uint32_t FirstStep = 0; ///< arena: live from the start of this step
+  uint32_t LastStep = 0;  ///< … to the end of this one
+  std::string Name;
+};
+
+enum Access : uint8_t { Read = 1, Write = 2, ReadWrite = 3 };
+
+/// One argument of a kernel: a pointer into a buffer, or a size.
+struct Param {
+  ParamKind Kind = ParamKind::Buffer;
+  uint32_t Buffer = 0;
+  std::optional<Expr> Offset; ///< bytes; none: 0
+  std::optional<Expr> Length; ///< bytes touched; none: to the buffer's end
+  uint8_t Access = Access::ReadWrite;
+  Expr Size; ///< for ParamKind::Size
+
+  static Param buffer(uint32_t Buffer, uint8_t Access) {
+    Param P;
+    P.Buffer = Buffer;
+    P.Access = Access;
+    return P;
+  }
+  static Param size(Expr Size) {
+    Param P;
+    P.Kind = ParamKind::Size;
+    P.Size = std::move(Size);
+    return P;
+  }
+};
+
+struct Launch {
+  uint32_t Kernel = 0;
+  std::vector<Param> Params;
+  std::array<Expr, 3> Grid = {Expr(1), Expr(1), Expr(1)}; ///< device
+  std::array<uint32_t, 3> Block = {1, 1, 1};              ///< device
+  Expr Shared;       ///< device: bytes of dynamic shared memory
+  Expr Work;         ///< host: independent units
+  int64_t Grain = 1; ///< host: least units per task
+  std::optional<Expr> Flops;
+};
+
+struct Copy {
+  uint32_t Source = 0;
+  std::optional<Expr> SourceOffset;
+  uint32_t Destination = 0;
+  std::optional<Expr> DestinationOffset;
+  Expr Size; ///< bytes
+};
+
+struct Fill {
+  uint32_t Destination = 0;
+  std::optional<Expr> Offset;
+  Expr Size; ///< bytes, a multiple of PatternBytes
+  uint32_t Pattern = 0;
+  uint8_t PatternBytes = 1; ///< 1, 2 or 4
+};
+
+using Step = std::variant<Launch, Copy, Fill>;
+
+/// A value of the graph that the plan materialises, for `kpc verify`.
+struct Value {
+  std::string Name;
+  uint32_t Buffer = 0;
+  std::optional<Expr> Offset; ///< bytes
+  std::optional<uint32_t>
+      Step; ///< valid after this step; none: before the first
+  ElementType Type = ElementType::Undefined;
+  std::vector<Expr> Dims; ///< in the order of the model
+  std::vector<uint8_t>
+      Order; ///< stored dimension i is dimension Order[i]; empty: as Dims
+};
+
+struct Target {
+  std::string Name; ///< "host:x86-64-v3", "sm_90a", "portable"
+  TargetKind Kind = TargetKind::Host;
+  artifact::Isa Isa = Isa::X86_64;
+  uint8_t CpuLevel = 1; ///< host: 1–4 for x86-64, x86-64-v2, -v3, -v4
+  uint8_t CapabilityMajor = 0, CapabilityMinor = 0;
+  CapabilityRule Rule = CapabilityRule::Exactly;
+  uint32_t LeastDriver = 0; ///< CUDA driver, 12040 for 12.4; 0: any
+  std::vector<Module> Modules;
+  std::vector<Kernel> Kernels;
+  std::vector<Buffer> Buffers;
+  std::vector<Step> Steps;
+  std::vector<Value> Values;
+};
+
+struct Provenance {
+  std::string KpcVersion;
+  std::string ModelName;
+  std::string ModelDigest; ///< SHA-256, hexadecimal
+  std::string Options;
+  std::string TuningDigest;
+  std::vector<std::pair<std::string, std::string>> Properties;
+};
+
+struct Contents {
+  std::vector<Symbol> Symbols; ///< every symbol that an expression names
+  std::vector<Port> Inputs, Outputs;
+  std::vector<Weight> Weights;
+  std::vector<Target> Targets;
+  artifact::Provenance Provenance;
+};
+
+} // namespace kpc::artifact
+
+#endif // KPC_CODEGEN_ARTIFACT_CONTENTS_H

@@ -1,0 +1,206 @@
+//===- Validate.cpp - What must hold in an artifact's table ---------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/format/Validate.h"
+#include "runtime/format/Container.h"
+#include "runtime/format/ElementType.h"
+#include "runtime/format/ValidateTarget.h"
+
+#include <bit>
+#include <cinttypes>
+#include <string_view>
+#include <unordered_set>
+
+namespace kpc::format {
+
+namespace {
+
+class ModelValidator {
+public:
+  ModelValidator(const Model &M, size_t TableSize, uint64_t FileSize)
+      : M(M), TableSize(TableSize), FileSize(FileSize) {}
+
+  Status run() {
+    for (auto Check : {&ModelValidator::symbols, &ModelValidator::exprs,
+                       &ModelValidator::ports, &ModelValidator::segments,
+                       &ModelValidator::weights, &ModelValidator::targets})
+      if (Status S = (this->*Check)(); !S)
+        return S;
+    return success();
+  }
+
+private:
+  Status symbols() {
+    std::unordered_set<std::string_view> Names;
+    for (const Symbol *S : each(M.symbols())) {
+      std::string_view Name = S->name()->string_view();
+      if (Name.empty() || !Names.insert(Name).second)
+        return malformed("symbol '%s' has no name of its own",
+                         printable(S->name()).c_str());
+      if (S->min() < 0 || S->max() < S->min() || S->divisor() < 1 ||
+          (S->optimum() != -1 &&
+           (S->optimum() < S->min() || S->optimum() > S->max())))
+        return malformed("symbol '%s' has range [%" PRId64 ", %" PRId64
+                         "], optimum %" PRId64 ", divisor %" PRId64,
+                         printable(S->name()).c_str(), S->min(), S->max(),
+                         S->optimum(), S->divisor());
+    }
+    return success();
+  }
+
+  // A program is good when it never pops what is not there, names symbols
+  // that exist, needs at most MaxExprDepth words of stack and leaves one.
+  bool isGood(const flatbuffers::Vector<int64_t> &Words) {
+    size_t Depth = 0;
+    for (size_t I = 0, E = Words.size(); I < E; ++I) {
+      int64_t Code = Words.Get(I);
+      if (Code == int64_t(Op::Constant) || Code == int64_t(Op::Symbol)) {
+        if (++I == E || ++Depth > MaxExprDepth)
+          return false;
+        int64_t Index = Words.Get(I);
+        if (Code == int64_t(Op::Symbol) &&
+            (Index < 0 || uint64_t(Index) >= count(M.symbols())))
+          return false;
+      } else if (Code >= int64_t(Op::Add) && Code <= int64_t(Op::Max)) {
+        if (Depth < 2)
+          return false;
+        --Depth;
+      } else {
+        return false;
+      }
+    }
+    return Depth == 1;
+  }
+
+  Status exprs() {
+    size_t Index = 0, Words = 0;
+    for (const Expr *E : each(M.exprs())) {
+      // Programs that share their words would cost more than their size.
+      Words += E->words()->size();
+      if (Words > TableSize / sizeof(int64_t) || !isGood(*E->words()))
+        return malformed("expression %zu is not a good program", Index);
+      ++Index;
+    }
+    return success();
+  }
+
+  Status ports(const flatbuffers::Vector<flatbuffers::Offset<Port>> *Ports,
+               bool Outputs) {
+    const char *What = Outputs ? "output" : "input";
+    std::unordered_set<std::string_view> Names;
+    for (const Port *P : each(Ports)) {
+      if (!Names.insert(P->name()->string_view()).second)
+        return malformed("two %ss are called '%s'", What,
+                         printable(P->name()).c_str());
+      if (bitWidth(kpc::ElementType(P->type())) == 0)
+        return malformed("%s '%s' has element type %d", What,
+                         printable(P->name()).c_str(), int(P->type()));
+      if (count(P->dims()) > MaxRank || !exprsExist(M, P->dims()))
+        return malformed("%s '%s' has bad dims", What,
+                         printable(P->name()).c_str());
+      if (P->alias() < -1 ||
+          P->alias() >= int64_t(Outputs ? count(M.inputs()) : 0))
+        return malformed("%s '%s' aliases input %d, which does not exist", What,
+                         printable(P->name()).c_str(), P->alias());
+    }
+    return success();
+  }
+
+  Status ports() {
+    if (Status S = ports(M.inputs(), false); !S)
+      return S;
+    return ports(M.outputs(), true);
+  }
+
+  Status segments() {
+    size_t Index = 0;
+    for (const Segment *S : each(M.segments())) {
+      if (S->kind() > SegmentKind::MAX || !S->digest() ||
+          !std::has_single_bit(S->alignment()) ||
+          S->offset() % S->alignment() || S->offset() < HeaderSize ||
+          S->offset() > FileSize || S->length() > FileSize - S->offset())
+        return malformed("segment %zu (kind %d, [%" PRIu64 ", +%" PRIu64
+                         "), alignment %" PRIu64
+                         ") is not good in a file of %" PRIu64 " bytes",
+                         Index, int(S->kind()), S->offset(), S->length(),
+                         S->alignment(), FileSize);
+      ++Index;
+    }
+    return success();
+  }
+
+  Status weights() {
+    size_t Index = 0;
+    for (const Weight *W : each(M.weights())) {
+      bool Good = W->segment() < count(M.segments()) &&
+                  W->offset() % WeightAlignment == 0 &&
+                  bitWidth(kpc::ElementType(W->type())) != 0 &&
+                  count(W->dims()) <= MaxRank;
+      for (int64_t Dim : scalars(W->dims()))
+        Good &= Dim >= 0;
+      if (Good) {
+        const Segment *S = M.segments()->Get(W->segment());
+        Good = S->kind() == SegmentKind::Weights &&
+               W->offset() <= S->length() &&
+               W->length() <= S->length() - W->offset();
+      }
+      if (!Good)
+        return malformed("weight %zu '%s' is not good", Index,
+                         printable(W->name()).c_str());
+      ++Index;
+    }
+    return success();
+  }
+
+  Status targets() {
+    std::unordered_set<std::string_view> Names;
+    for (const Target *T : each(M.targets())) {
+      if (!Names.insert(T->name()->string_view()).second)
+        return malformed("two targets are called '%s'",
+                         printable(T->name()).c_str());
+      if (Status S = validateTarget(M, *T); !S) {
+        S.error().Message = "target '" + printable(T->name()) + "', " +
+                            std::move(S.error().Message);
+        return S;
+      }
+    }
+    return success();
+  }
+
+  const Model &M;
+  size_t TableSize;
+  uint64_t FileSize;
+};
+
+} // namespace
+
+std::string printable(const flatbuffers::String *Text) {
+  std::string Out = Text ? Text->str() : std::string();
+  if (Out.size() > 200)
+    Out.resize(200);
+  for (char &C : Out)
+    if (uint8_t(C) < ' ' || C == 127)
+      C = '?';
+  return Out;
+}
+
+Result<const Model *> readTable(const uint8_t *Bytes, size_t Size,
+                                uint64_t FileSize) {
+  // No table is smaller than four bytes, and none need share its bytes with
+  // another: a table that verifies longer than this is made to waste time.
+  flatbuffers::Verifier Verifier(Bytes, Size, /*max_depth=*/32,
+                                 /*max_tables=*/Size / 4 + 1);
+  if (Size < 16 || !VerifyModelBuffer(Verifier))
+    return malformed("the table is not a well-formed FlatBuffer");
+  const Model *M = GetModel(Bytes);
+  if (Status S = ModelValidator(*M, Size, FileSize).run(); !S)
+    return S;
+  return M;
+}
+
+} // namespace kpc::format

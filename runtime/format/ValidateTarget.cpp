@@ -1,0 +1,233 @@
+//===- ValidateTarget.cpp - What must hold in one target's table ----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/format/ValidateTarget.h"
+#include "runtime/format/ElementType.h"
+
+#include <bit>
+
+namespace kpc::format {
+
+namespace {
+
+// CUDA's limits: threads of a block, and its z extent.
+constexpr uint64_t MaxThreads = 1024;
+constexpr uint32_t MaxBlockZ = 64;
+
+class TargetValidator {
+public:
+  TargetValidator(const Model &M, const Target &T) : M(M), T(T) {}
+
+  Status run() {
+    if (T.kind() > TargetKind::MAX || T.isa() > Isa::MAX ||
+        T.capability_rule() > CapabilityRule::MAX || T.cpu_level() < 1 ||
+        T.cpu_level() > 4)
+      return malformed("kind %d, instruction set %d, level %d or capability "
+                       "rule %d is unknown",
+                       int(T.kind()), int(T.isa()), int(T.cpu_level()),
+                       int(T.capability_rule()));
+    for (auto Check : {&TargetValidator::modules, &TargetValidator::kernels,
+                       &TargetValidator::buffers, &TargetValidator::steps,
+                       &TargetValidator::values})
+      if (Status S = (this->*Check)(); !S)
+        return S;
+    return success();
+  }
+
+private:
+  bool isHost() const { return T.kind() == TargetKind::Host; }
+
+  bool isGood(const Range *R, SegmentKind Kind) {
+    if (!R || R->length() == 0)
+      return true;
+    if (R->segment() >= count(M.segments()))
+      return false;
+    const Segment *S = M.segments()->Get(R->segment());
+    return S->kind() == Kind && R->offset() <= S->length() &&
+           R->length() <= S->length() - R->offset();
+  }
+
+  Status modules() {
+    size_t Index = 0;
+    for (const Module *Mod : each(T.modules())) {
+      auto Kind = isHost() ? SegmentKind::HostImage : SegmentKind::Device;
+      bool Image = Mod->image() && Mod->image()->length();
+      bool Ptx = Mod->ptx() && Mod->ptx()->length();
+      if (!isGood(Mod->image(), Kind) ||
+          !isGood(Mod->ptx(), SegmentKind::Device) ||
+          (isHost() ? !Image || Ptx : !Image && !Ptx))
+        return malformed("module %zu has no good code", Index);
+      ++Index;
+    }
+    return success();
+  }
+
+  Status kernels() {
+    size_t Index = 0;
+    for (const Kernel *K : each(T.kernels())) {
+      bool Good =
+          K->module_() < count(T.modules()) && count(K->params()) <= MaxParams;
+      for (ParamKind P : scalars(K->params()))
+        Good &= P <= ParamKind::MAX;
+      if (Good && isHost())
+        Good = K->entry() < T.modules()->Get(K->module_())->image()->length();
+      if (!Good)
+        return malformed("kernel %zu '%s' is not good", Index,
+                         printable(K->symbol()).c_str());
+      ++Index;
+    }
+    return success();
+  }
+
+  Status buffers() {
+    size_t Index = 0;
+    for (const Buffer *B : each(T.buffers())) {
+      uint32_t Limit = 0;
+      switch (B->kind()) {
+      case BufferKind::Input:
+        Limit = count(M.inputs());
+        break;
+      case BufferKind::Output:
+        Limit = count(M.outputs());
+        break;
+      case BufferKind::Weight:
+        Limit = count(M.weights());
+        break;
+      case BufferKind::Arena:
+        Limit = B->first_step() <= B->last_step() &&
+                        B->last_step() < count(T.steps())
+                    ? None
+                    : 0;
+        break;
+      }
+      if (B->index() >= Limit || !exprExists(M, B->size()) ||
+          !std::has_single_bit(B->alignment()) || B->alignment() > 4096)
+        return malformed("buffer %zu '%s' is not good", Index,
+                         printable(B->name()).c_str());
+      ++Index;
+    }
+    return success();
+  }
+
+  // What a step does to a buffer, and whether it may at that step.
+  bool mayUse(uint32_t Index, size_t Step, bool Writes) {
+    if (Index >= count(T.buffers()))
+      return false;
+    const Buffer *B = T.buffers()->Get(Index);
+    if (B->kind() == BufferKind::Arena)
+      return B->first_step() <= Step && Step <= B->last_step();
+    return !Writes || B->kind() == BufferKind::Output;
+  }
+
+  bool isGood(const Param &P, ParamKind Kind, size_t Step) {
+    if (P.kind() != Kind)
+      return false;
+    if (Kind == ParamKind::Size)
+      return exprExists(M, P.size());
+    return P.access() >= 1 && P.access() <= 3 &&
+           mayUse(P.buffer(), Step, P.access() & 2) &&
+           exprExistsOrNone(M, P.offset()) && exprExistsOrNone(M, P.length());
+  }
+
+  bool hasGoodGrid(const Launch &L) {
+    if (isHost())
+      return exprExists(M, L.work()) && L.grain() >= 1;
+    if (count(L.grid()) != 3 || !exprsExist(M, L.grid()) ||
+        count(L.block()) != 3 || !exprExistsOrNone(M, L.shared()))
+      return false;
+    uint64_t Threads = 1;
+    for (uint32_t Extent : scalars(L.block())) {
+      if (Extent < 1 || Extent > MaxThreads)
+        return false;
+      Threads *= Extent;
+    }
+    return Threads <= MaxThreads && L.block()->Get(2) <= MaxBlockZ;
+  }
+
+  Status launch(const Launch &L, size_t Step) {
+    if (L.kernel() >= count(T.kernels()))
+      return malformed("step %zu: kernel %u does not exist", Step, L.kernel());
+    const Kernel *K = T.kernels()->Get(L.kernel());
+    std::string Name = printable(K->symbol());
+    if (count(L.params()) != count(K->params()))
+      return malformed("step %zu: '%s' takes %u parameters and is given %u",
+                       Step, Name.c_str(), count(K->params()),
+                       count(L.params()));
+    for (uint32_t I = 0; I < count(L.params()); ++I)
+      if (!isGood(*L.params()->Get(I), K->params()->Get(I), Step))
+        return malformed("step %zu: parameter %u of '%s' is not good", Step, I,
+                         Name.c_str());
+    if (!hasGoodGrid(L) || !exprExistsOrNone(M, L.flops()))
+      return malformed("step %zu: the launch of '%s' is not good", Step,
+                       Name.c_str());
+    return success();
+  }
+
+  Status steps() {
+    size_t Index = 0;
+    for (const Step *S : each(T.steps())) {
+      bool Good = S->action() != nullptr;
+      if (Good && S->action_type() == Action::Launch) {
+        if (Status Failed = launch(*S->action_as_Launch(), Index); !Failed)
+          return Failed;
+      } else if (Good && S->action_type() == Action::Copy) {
+        const Copy *C = S->action_as_Copy();
+        Good = mayUse(C->source(), Index, false) &&
+               mayUse(C->destination(), Index, true) &&
+               exprExistsOrNone(M, C->source_offset()) &&
+               exprExistsOrNone(M, C->destination_offset()) &&
+               exprExists(M, C->bytes());
+      } else if (Good && S->action_type() == Action::Fill) {
+        const Fill *F = S->action_as_Fill();
+        Good = mayUse(F->destination(), Index, true) &&
+               exprExistsOrNone(M, F->offset()) && exprExists(M, F->bytes()) &&
+               (F->pattern_bytes() == 1 || F->pattern_bytes() == 2 ||
+                F->pattern_bytes() == 4);
+      } else {
+        return malformed("step %zu is of a kind that this runtime does not "
+                         "know (%d)",
+                         Index, int(S->action_type()));
+      }
+      if (!Good)
+        return malformed("step %zu is not good", Index);
+      ++Index;
+    }
+    return success();
+  }
+
+  Status values() {
+    for (const Value *V : each(T.values())) {
+      bool Good = V->buffer() < count(T.buffers()) &&
+                  exprExistsOrNone(M, V->offset()) &&
+                  (V->step() == None || V->step() < count(T.steps())) &&
+                  bitWidth(kpc::ElementType(V->type())) != 0 &&
+                  count(V->dims()) <= MaxRank && exprsExist(M, V->dims());
+      uint64_t Seen = 0; // the order must be a permutation
+      for (uint8_t Dim : scalars(V->order())) {
+        Good &= Dim < count(V->dims()) && !(Seen >> Dim & 1);
+        Seen |= uint64_t(1) << (Dim & 63);
+      }
+      Good &= count(V->order()) == 0 || count(V->order()) == count(V->dims());
+      if (!Good)
+        return malformed("value '%s' is not good",
+                         printable(V->name()).c_str());
+    }
+    return success();
+  }
+
+  const Model &M;
+  const Target &T;
+};
+
+} // namespace
+
+Status validateTarget(const Model &M, const Target &T) {
+  return TargetValidator(M, T).run();
+}
+
+} // namespace kpc::format

@@ -1,0 +1,460 @@
+/*===- kpc/runtime.h - Runs compiled models: the C interface ------*- C -*-===*\
+|*                                                                            *|
+|* Part of kpc, under the Apache License v2.0 with LLVM Exceptions.           *|
+|* See LICENSE for license information.                                       *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|*===----------------------------------------------------------------------===*|
+|*                                                                            *|
+|* A whole program (docs/runtime.md has more):                                *|
+|*                                                                            *|
+|*   kpc_error *error = NULL;                                                 *|
+|*   kpc_model *model = NULL;                                                 *|
+|*   kpc_session *session = NULL;                                             *|
+|*   float x[4 * 64], y[4 * 10];                                              *|
+|*   int64_t x_dims[] = {4, 64}, y_dims[] = {4, 10};                          *|
+|*   kpc_named_tensor in = {"x", {x, x_dims, 2, KPC_F32, KPC_HOST}};          *|
+|*   kpc_named_tensor out = {"y", {y, y_dims, 2, KPC_F32, KPC_HOST}};         *|
+|*   if (kpc_model_load_file("model.kpc", NULL, &model, &error) ||            *|
+|*       kpc_session_create(model, NULL, &session, &error) ||                 *|
+|*       kpc_session_run(session, &in, 1, &out, 1, NULL, &error))             *|
+|*     fprintf(stderr, "%s\n", kpc_error_message(error));                     *|
+|*   kpc_error_free(error);                                                   *|
+|*   kpc_session_free(session);                                               *|
+|*   kpc_model_free(model);                                                   *|
+|*                                                                            *|
+|* Rules that hold for every function:                                        *|
+|*                                                                            *|
+|* Ownership. What a function named *_create, *_load_*, *_run_owned,          *|
+|*   *_profile or *_to_dlpack gives is the caller's, until the matching       *|
+|*   *_free (DLPack: its deleter); *_free of NULL does nothing. Pointers that *|
+|*   other functions give belong to the object asked and live as long as it,  *|
+|*   or as said there. Memory that the caller passes is read during the call  *|
+|*   alone, unless said otherwise.                                            *|
+|* Strings are UTF-8 and end with a zero.                                     *|
+|* Structs of options begin with struct_size, which the caller sets to        *|
+|*   sizeof(the struct) (the *_INIT macros do), the rest 0 for the defaults;  *|
+|*   later versions add fields at the end.                                    *|
+|* Errors. Functions return KPC_OK (0) or another kpc_status, and then set    *|
+|*   *error, if `error` is not NULL, to an object that the caller frees.      *|
+|*   Outputs are untouched then. Nothing aborts, throws or prints.            *|
+|* Threads. A kpc_model may be used by any number of threads at once. A       *|
+|*   kpc_session, its outputs and profiles are used by one thread at a time.  *|
+|*   Distinct sessions of one model run side by side.                         *|
+|* A kpc_session keeps its model alive; kpc_model_free may come first.        *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+#ifndef KPC_RUNTIME_H
+#define KPC_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(KPC_BUILDING_RUNTIME)
+#define KPC_API __attribute__((visibility("default")))
+#else
+#define KPC_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*===-- Errors ------------------------------------------------------------===*/
+
+/** Codes are stable: they are never renumbered or given another meaning. */
+typedef enum kpc_status {
+  KPC_OK = 0,
+  /* The artifact. */
+  KPC_ERROR_IO = 100,              /**< the file cannot be read */
+  KPC_ERROR_NOT_AN_ARTIFACT = 101, /**< it is not a kpc artifact */
+  KPC_ERROR_VERSION = 102,         /**< of a format this runtime does not read */
+  KPC_ERROR_DAMAGED = 103,         /**< a digest or the length does not match */
+  KPC_ERROR_MALFORMED = 104,       /**< whole, but its contents make no sense */
+  /* What it is to run on. */
+  KPC_ERROR_NO_TARGET = 200,      /**< nothing in the artifact fits the device */
+  KPC_ERROR_CPU_LEVEL = 201,      /**< this processor lacks instructions */
+  KPC_ERROR_DRIVER_MISSING = 202, /**< no usable CUDA driver library */
+  KPC_ERROR_DRIVER_TOO_OLD = 203, /**< a newer CUDA driver is needed */
+  KPC_ERROR_NO_DEVICE = 204,      /**< no device of that kind and number */
+  /* What the caller gave. */
+  KPC_ERROR_INVALID_ARGUMENT = 300,
+  KPC_ERROR_UNKNOWN_NAME = 301, /**< no input, output, dim … of that name */
+  KPC_ERROR_MISSING = 302,      /**< an input, output or dim was not given */
+  KPC_ERROR_WRONG_TYPE = 303,   /**< element type */
+  KPC_ERROR_WRONG_SHAPE = 304,  /**< rank, or dims that contradict */
+  KPC_ERROR_OUT_OF_RANGE = 305, /**< a dim outside what was compiled for */
+  KPC_ERROR_WRONG_DEVICE = 306, /**< memory that the session cannot reach */
+  KPC_ERROR_MISALIGNED = 307,
+  KPC_ERROR_TOO_SMALL = 308, /**< the given memory or workspace */
+  /* What ran out. */
+  KPC_ERROR_OUT_OF_MEMORY = 400,
+  KPC_ERROR_DEVICE_OUT_OF_MEMORY = 401,
+  KPC_ERROR_SYSTEM = 402, /**< mappings, threads */
+  /* Execution. */
+  KPC_ERROR_DRIVER = 500,       /**< a driver call failed */
+  KPC_ERROR_SESSION_LOST = 501, /**< the device context is gone: make a new one */
+  KPC_ERROR_INTERNAL = 900      /**< a fault of kpc's own: please report it */
+} kpc_status;
+
+typedef struct kpc_error kpc_error;
+
+/** "KPC_ERROR_DAMAGED" and so on; "unknown" for other numbers. */
+KPC_API const char *kpc_status_name(kpc_status status);
+/** The parts of an error; "" where there is none, also for a NULL error. */
+KPC_API kpc_status kpc_error_status(const kpc_error *error);
+KPC_API const char *kpc_error_message(const kpc_error *error);
+KPC_API const char *kpc_error_node(const kpc_error *error);   /**< of the model */
+KPC_API const char *kpc_error_kernel(const kpc_error *error);
+KPC_API const char *kpc_error_hint(const kpc_error *error);   /**< what to do */
+KPC_API void kpc_error_free(kpc_error *error);
+
+/** "0.1.0". */
+KPC_API const char *kpc_runtime_version(void);
+
+/*===-- Tensors -----------------------------------------------------------===*/
+
+/** The numbers of ONNX's TensorProto.DataType. */
+typedef enum kpc_element_type {
+  KPC_F32 = 1, KPC_U8 = 2, KPC_I8 = 3, KPC_U16 = 4, KPC_I16 = 5, KPC_I32 = 6,
+  KPC_I64 = 7, KPC_BOOL = 9, KPC_F16 = 10, KPC_F64 = 11, KPC_U32 = 12,
+  KPC_U64 = 13, KPC_C64 = 14, KPC_C128 = 15, KPC_BF16 = 16,
+  KPC_F8E4M3FN = 17, KPC_F8E4M3FNUZ = 18, KPC_F8E5M2 = 19,
+  KPC_F8E5M2FNUZ = 20, KPC_U4 = 21, KPC_I4 = 22, KPC_F4E2M1 = 23,
+  KPC_F8E8M0 = 24, KPC_U2 = 25, KPC_I2 = 26
+} kpc_element_type;
+
+/** Bits of one element in memory; 0 for an unknown type. */
+KPC_API int32_t kpc_element_bits(int32_t type);
+/** "f32", "bool", …; "unknown". */
+KPC_API const char *kpc_element_name(int32_t type);
+
+/** The numbers of DLPack's DLDeviceType. */
+typedef enum kpc_device_kind {
+  KPC_DEVICE_HOST = 1,
+  KPC_DEVICE_CUDA = 2
+} kpc_device_kind;
+
+typedef struct kpc_device {
+  int32_t kind;    /**< kpc_device_kind; 0 means the host */
+  int32_t ordinal; /**< of the CUDA device */
+} kpc_device;
+
+/** Initialisers for a kpc_device. */
+#define KPC_HOST {KPC_DEVICE_HOST, 0}
+#define KPC_CUDA(ordinal) {KPC_DEVICE_CUDA, (ordinal)}
+
+/** Contiguous elements in row-major order, owned by whoever made them. Types of
+ *  fewer than 8 bits are packed, the first element in the low bits. */
+typedef struct kpc_tensor {
+  void *data; /**< may be NULL where there are no elements */
+  const int64_t *dims;
+  int32_t rank;
+  int32_t type; /**< kpc_element_type */
+  kpc_device device;
+} kpc_tensor;
+
+typedef struct kpc_named_tensor {
+  const char *name;
+  kpc_tensor tensor;
+} kpc_named_tensor;
+
+/** The bytes of a tensor's elements; -1 where that is negative or overflows. */
+KPC_API int64_t kpc_tensor_bytes(const kpc_tensor *tensor);
+
+/*===-- Callbacks ---------------------------------------------------------===*/
+
+typedef enum kpc_log_level {
+  KPC_LOG_INFO = 1,
+  KPC_LOG_WARNING = 2
+} kpc_log_level;
+
+/** Takes messages; `log` NULL: they go nowhere. Called by the thread that is in
+ *  a function of this header, and must not call back into the library. */
+typedef struct kpc_log_sink {
+  void (*log)(void *user, kpc_log_level level, const char *message);
+  void *user;
+} kpc_log_sink;
+
+/** Gives the large memory of a session: workspace, owned outputs, staging (not
+ *  weights and small host structures). `allocate` NULL: the library's own.
+ *  `allocate` returns NULL when there is none; `alignment` is a power of two.
+ *  Both may be called until the session and all its outputs are freed; they
+ *  must not throw. Device memory is asked for with the device's context current. */
+typedef struct kpc_allocator {
+  void *(*allocate)(void *user, size_t bytes, size_t alignment,
+                    kpc_device device);
+  void (*release)(void *user, void *memory, size_t bytes, kpc_device device);
+  void *user;
+} kpc_allocator;
+
+/*===-- Models ------------------------------------------------------------===*/
+
+/** A loaded artifact: immutable, shared by threads and sessions. */
+typedef struct kpc_model kpc_model;
+
+enum {
+  /** Checks the digest of the weights as well: reads all of them. */
+  KPC_LOAD_VERIFY_WEIGHTS = 1,
+  /** From memory: copies the weights, so that the caller's bytes may go. */
+  KPC_LOAD_COPY = 2
+};
+
+typedef struct kpc_load_options {
+  size_t struct_size;
+  uint32_t flags; /**< KPC_LOAD_… */
+  kpc_log_sink log;
+} kpc_load_options;
+#define KPC_LOAD_OPTIONS_INIT {sizeof(kpc_load_options), 0, {0, 0}}
+
+/** Reads and checks header, table and digests; maps the weights. The file must
+ *  stay as it is while the model lives (replacing it by a rename is fine).
+ *  `options` may be NULL. */
+KPC_API kpc_status kpc_model_load_file(const char *path,
+                                       const kpc_load_options *options,
+                                       kpc_model **model, kpc_error **error);
+/** The same from memory, which must stay unchanged until the model and its
+ *  sessions are freed, unless KPC_LOAD_COPY is set. */
+KPC_API kpc_status kpc_model_load_memory(const void *data, size_t size,
+                                         const kpc_load_options *options,
+                                         kpc_model **model, kpc_error **error);
+KPC_API void kpc_model_free(kpc_model *model);
+
+/** Reads all weights and compares their digests. */
+KPC_API kpc_status kpc_model_verify_weights(const kpc_model *model,
+                                            kpc_error **error);
+
+/** An input or output. */
+typedef struct kpc_port {
+  const char *name;
+  int32_t type; /**< kpc_element_type */
+  int32_t rank;
+  const int64_t *dims;          /**< -1 where a dim depends on symbols */
+  const char *const *dim_texts; /**< "4", "batch", "seq*2 + 1" */
+  int32_t alias; /**< output: the input whose memory it may take; -1: none */
+} kpc_port;
+
+KPC_API int32_t kpc_model_input_count(const kpc_model *model);
+KPC_API int32_t kpc_model_output_count(const kpc_model *model);
+/** Fills `port`; KPC_ERROR_OUT_OF_RANGE where there is no such index. */
+KPC_API kpc_status kpc_model_input(const kpc_model *model, int32_t index,
+                                   kpc_port *port);
+KPC_API kpc_status kpc_model_output(const kpc_model *model, int32_t index,
+                                    kpc_port *port);
+
+/** A dim that is chosen at run time. */
+typedef struct kpc_symbol {
+  const char *name;
+  int64_t min, max; /**< max INT64_MAX: unbounded */
+  int64_t optimum;  /**< what it was tuned for; -1: nothing particular */
+  int64_t divisor;  /**< values are multiples of this */
+} kpc_symbol;
+
+KPC_API int32_t kpc_model_symbol_count(const kpc_model *model);
+KPC_API kpc_status kpc_model_symbol(const kpc_model *model, int32_t index,
+                                    kpc_symbol *symbol);
+
+/** What the model was compiled for. */
+typedef struct kpc_target {
+  const char *name;     /**< "host:x86-64-v3", "sm_90a", "portable" */
+  const char *runs_on;  /**< "x86-64-v3 processors", "compute capability 9.0" */
+  int32_t device_kind;  /**< kpc_device_kind */
+  int32_t kernels;
+  int32_t steps;
+  uint32_t least_driver; /**< 12040 for CUDA 12.4; 0: any */
+} kpc_target;
+
+KPC_API int32_t kpc_model_target_count(const kpc_model *model);
+KPC_API kpc_status kpc_model_target(const kpc_model *model, int32_t index,
+                                    kpc_target *target);
+
+/** What the artifact says of its origin: "kpc_version", "model_name",
+ *  "model_digest", "options", "tuning_digest", or a property that the compiler
+ *  recorded. NULL where it says nothing. */
+KPC_API const char *kpc_model_provenance(const kpc_model *model,
+                                         const char *key);
+
+/*===-- Sessions ----------------------------------------------------------===*/
+
+/** A model on a device: workspace, bound shapes, recorded graphs. */
+typedef struct kpc_session kpc_session;
+
+enum {
+  /** Every value that the plan materialises stays readable after a run
+   *  (kpc_session_read_value); takes more memory. */
+  KPC_SESSION_KEEP_VALUES = 1,
+  /** CUDA: launch steps one by one instead of as a graph. */
+  KPC_SESSION_NO_GRAPH = 2
+};
+
+typedef struct kpc_session_options {
+  size_t struct_size;
+  kpc_device device;      /**< kind 0: the host */
+  const char *target;     /**< take this target; NULL: the best that fits */
+  const char *driver;     /**< CUDA driver library; NULL: $KPC_CUDA_DRIVER, else
+                               libcuda.so.1 */
+  int32_t num_threads;    /**< host: 0: one per processor of this process */
+  int32_t max_bound_shapes; /**< kept at once; 0: 8 */
+  uint32_t flags;         /**< KPC_SESSION_… */
+  kpc_allocator allocator;
+  kpc_log_sink log;
+  void *workspace;        /**< memory on the device for intermediate values,
+                               used while the session lives; NULL: allocated */
+  size_t workspace_size;  /**< a run that needs more fails with TOO_SMALL */
+} kpc_session_options;
+#define KPC_SESSION_OPTIONS_INIT                                               \
+  {sizeof(kpc_session_options), KPC_HOST, 0, 0, 0, 0, 0, {0, 0, 0}, {0, 0},    \
+   0, 0}
+
+/** `options` may be NULL: the host with its defaults. */
+KPC_API kpc_status kpc_session_create(kpc_model *model,
+                                      const kpc_session_options *options,
+                                      kpc_session **session,
+                                      kpc_error **error);
+/** Waits for work that is still running on the device. */
+KPC_API void kpc_session_free(kpc_session *session);
+
+/** The name of the target taken. */
+KPC_API const char *kpc_session_target(const kpc_session *session);
+
+typedef struct kpc_dim {
+  const char *name;
+  int64_t value;
+} kpc_dim;
+
+/** Binds a shape ahead of the first run with it: evaluates sizes, plans and
+ *  allocates the workspace, records the graph. Dims with one possible value
+ *  need not be given. A dim that follows from no input keeps the value that it
+ *  was given here. */
+KPC_API kpc_status kpc_session_prepare(kpc_session *session,
+                                       const kpc_dim *dims, size_t dim_count,
+                                       kpc_error **error);
+
+/** The dims of an output for the shape bound last; valid until the next call
+ *  with this session. */
+KPC_API kpc_status kpc_session_output_dims(kpc_session *session, int32_t index,
+                                           const int64_t **dims, int32_t *rank,
+                                           kpc_error **error);
+
+/** CUDA's default stream, as a value for `stream`. */
+#define KPC_STREAM_DEFAULT ((void *)1)
+
+/** Runs the model into given outputs; all inputs and all outputs must be given,
+ *  in any order, and must not overlap (an output may be the very tensor of the
+ *  input that it aliases).
+ *
+ *  Host sessions return when the outputs are there; `stream` must be NULL.
+ *  CUDA sessions enqueue the work on `stream` (a CUstream) and return at once,
+ *  if all tensors are the device's; tensors must then stay valid until the
+ *  stream has passed. With `stream` NULL, or with tensors of the host, the call
+ *  returns when the outputs are there.
+ *
+ *  A shape that is bound, with tensors aligned to 64 bytes on the session's
+ *  device, allocates nothing; with a stream it waits for nothing. */
+KPC_API kpc_status kpc_session_run(kpc_session *session,
+                                   const kpc_named_tensor *inputs,
+                                   size_t input_count,
+                                   const kpc_named_tensor *outputs,
+                                   size_t output_count, void *stream,
+                                   kpc_error **error);
+
+/** Outputs that the library allocated: on the host if an input was, else on the
+ *  session's device. May outlive the session. */
+typedef struct kpc_outputs kpc_outputs;
+
+KPC_API kpc_status kpc_session_run_owned(kpc_session *session,
+                                         const kpc_named_tensor *inputs,
+                                         size_t input_count, void *stream,
+                                         kpc_outputs **outputs,
+                                         kpc_error **error);
+KPC_API int32_t kpc_outputs_count(const kpc_outputs *outputs);
+/** In the model's order; name, dims and data live as long as `outputs`. */
+KPC_API kpc_status kpc_outputs_get(const kpc_outputs *outputs, int32_t index,
+                                   kpc_named_tensor *tensor);
+KPC_API void kpc_outputs_free(kpc_outputs *outputs);
+
+typedef struct kpc_memory {
+  uint64_t arena_bytes;   /**< workspace of the shape bound last */
+  uint64_t live_bytes;    /**< the largest sum of live, aligned values: no plan
+                               can do with less */
+  uint64_t value_bytes;   /**< what it would take without any reuse */
+  uint64_t weight_bytes;  /**< weights of this target */
+  uint64_t staging_bytes; /**< copies of tensors of the other side */
+  uint64_t reserved_bytes; /**< workspace held now, for all shapes */
+  int32_t bound_shapes;
+} kpc_memory;
+KPC_API kpc_status kpc_session_memory(const kpc_session *session,
+                                      kpc_memory *memory);
+
+/*===-- Intermediate values (KPC_SESSION_KEEP_VALUES) ----------------------===*/
+
+KPC_API int32_t kpc_session_value_count(const kpc_session *session);
+/** In the order in which they are computed; NULL where there is none. */
+KPC_API const char *kpc_session_value_name(const kpc_session *session,
+                                           int32_t index);
+/** Type and dims of a value of the last run, in the model's order of dims; data
+ *  is NULL. `dims` is valid until the next call with this session. */
+KPC_API kpc_status kpc_session_value(kpc_session *session, int32_t index,
+                                     kpc_named_tensor *value,
+                                     kpc_error **error);
+/** Copies a value of the last run to `data` on the host, in the model's order
+ *  of dims; `size` must be its bytes. Inputs and outputs of that run must still
+ *  be valid. */
+KPC_API kpc_status kpc_session_read_value(kpc_session *session, int32_t index,
+                                          void *data, size_t size,
+                                          kpc_error **error);
+
+/*===-- Timing ------------------------------------------------------------===*/
+
+typedef struct kpc_profile kpc_profile;
+
+typedef struct kpc_profile_step {
+  const char *name;   /**< of the kernel, for people; or "copy", "fill" */
+  const char *symbol; /**< of its code; "" for a copy or fill */
+  const char *nodes;  /**< the nodes of the model it computes, ", " between */
+  int32_t step;       /**< number in the plan */
+  double start_us;    /**< since the run began */
+  double duration_us;
+  int64_t bytes_read, bytes_written; /**< of the ranges that it touches */
+  int64_t flops;                     /**< -1: not known */
+  int64_t work;                      /**< units (host) or blocks (device) */
+} kpc_profile_step;
+
+/** Runs once, step by step, and says how long each took: by the clock on the
+ *  host, by events on a device. Arguments as kpc_session_run. */
+KPC_API kpc_status kpc_session_profile(kpc_session *session,
+                                       const kpc_named_tensor *inputs,
+                                       size_t input_count,
+                                       const kpc_named_tensor *outputs,
+                                       size_t output_count,
+                                       kpc_profile **profile,
+                                       kpc_error **error);
+KPC_API int32_t kpc_profile_step_count(const kpc_profile *profile);
+KPC_API kpc_status kpc_profile_get(const kpc_profile *profile, int32_t index,
+                                   kpc_profile_step *step);
+/** The profile as Chrome trace events (JSON), for chrome://tracing or Perfetto;
+ *  lives as long as `profile`. */
+KPC_API const char *kpc_profile_trace(const kpc_profile *profile);
+KPC_API void kpc_profile_free(kpc_profile *profile);
+
+/*===-- DLPack 1.1 (kpc/dlpack.h has its types) ----------------------------===*/
+
+struct DLManagedTensorVersioned;
+
+/** A view of a DLPack tensor, which stays the caller's and must outlive it. Not
+ *  contiguous, of several lanes, or on another kind of device: an error. */
+KPC_API kpc_status
+kpc_tensor_from_dlpack(const struct DLManagedTensorVersioned *managed,
+                       kpc_tensor *tensor, kpc_error **error);
+/** One output as DLPack tensor, which keeps the memory of all `outputs` alive
+ *  until its deleter is called (from any thread). */
+KPC_API kpc_status
+kpc_outputs_to_dlpack(const kpc_outputs *outputs, int32_t index,
+                      struct DLManagedTensorVersioned **managed,
+                      kpc_error **error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* KPC_RUNTIME_H */
