@@ -69,6 +69,7 @@ llvm::Expected<std::string> compileToObject(ModuleOp Kernels,
 llvm::Expected<HostKernel>
 buildAndCompileHostKernel(ModuleOp Kernels, const HostTargetOptions &Options,
                           const HostListings &Listings) {
+  loadHostDialects(*Kernels.getContext());
   HostKernel Result;
   for (auto Func : Kernels.getOps<func::FuncOp>()) {
     if (failed(kernels::buildHostKernel(Func, Options.machine())))

@@ -29,7 +29,7 @@ public:
     if (!File)
       return File.takeError();
     auto *Elf = dyn_cast<ElfFile>(File->get());
-    if (!Elf || Elf->getEMachine() != ELF::EM_X86_64)
+    if (!Elf || Elf->getArch() != Triple::x86_64)
       return createStringError("%s is not an x86-64 ELF object", Name.c_str());
     Files.push_back(std::move(*File));
     Placed.emplace_back();

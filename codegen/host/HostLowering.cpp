@@ -59,6 +59,14 @@ void registerHostDialects(DialectRegistry &Registry) {
   registerLLVMDialectTranslation(Registry);
 }
 
+void loadHostDialects(MLIRContext &Context) {
+  DialectRegistry Registry;
+  registerHostDialects(Registry);
+  Context.appendDialectRegistry(Registry);
+  for (StringRef Name : Registry.getDialectNames())
+    Context.getOrLoadDialect(Name);
+}
+
 //===----------------------------------------------------------------------===//
 // Arithmetic that the CPU has not
 //===----------------------------------------------------------------------===//
@@ -164,9 +172,9 @@ static LogicalResult convertToLlvm(ModuleOp Kernels) {
   Target.addLegalOp<ModuleOp>();
   if (failed(applyPartialConversion(Kernels, Target, std::move(Patterns))))
     return failure();
-  RewritePatternSet Casts(Context);
-  populateReconcileUnrealizedCastsPatterns(Casts);
-  return applyPatternsGreedily(Kernels, std::move(Casts));
+  PassManager Passes(Context);
+  Passes.addPass(createReconcileUnrealizedCastsPass());
+  return Passes.run(Kernels);
 }
 
 LogicalResult lowerHostKernels(ModuleOp Kernels,

@@ -26,6 +26,9 @@ namespace kpc::codegen {
 /// Adds the dialects and translations that host code generation uses, by name.
 void registerHostDialects(mlir::DialectRegistry &Registry);
 
+/// Registers and loads them into a context that is not in use by passes.
+void loadHostDialects(mlir::MLIRContext &Context);
+
 /// Lowers every function of `Kernels`, which builders have made loops of.
 mlir::LogicalResult lowerHostKernels(mlir::ModuleOp Kernels,
                                      const HostTargetOptions &Options);
