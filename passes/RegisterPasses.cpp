@@ -9,9 +9,11 @@
 #include "passes/RegisterPasses.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/Passes.h"
+#include "passes/kernels/HostBuilder.h"
 
 void kpc::registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   graph::registerGraphPasses();
+  kernels::registerHostBuildPass();
 }

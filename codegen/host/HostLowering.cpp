@@ -1,0 +1,221 @@
+//===- HostLowering.cpp - Loops to the LLVM dialect -----------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/host/HostLowering.h"
+
+#include "passes/kernels/BoolStorage.h"
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace kpc::codegen {
+
+void registerHostDialects(DialectRegistry &Registry) {
+  Registry
+      .insert<affine::AffineDialect, arith::ArithDialect,
+              bufferization::BufferizationDialect, cf::ControlFlowDialect,
+              func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+              math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+              tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
+  registerBuiltinDialectTranslation(Registry);
+  registerLLVMDialectTranslation(Registry);
+}
+
+void loadHostDialects(MLIRContext &Context) {
+  DialectRegistry Registry;
+  registerHostDialects(Registry);
+  Context.appendDialectRegistry(Registry);
+  for (StringRef Name : Registry.getDialectNames())
+    Context.getOrLoadDialect(Name);
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic that the CPU has not
+//===----------------------------------------------------------------------===//
+
+/// fp16 and bf16 are storage: computed in fp32, converted by hand where the
+/// CPU has no instruction (LLVM would call a support library).
+static LogicalResult expandArithmetic(ModuleOp Kernels,
+                                      const HostTargetOptions &Options) {
+  MLIRContext *Context = Kernels.getContext();
+  {
+    TypeConverter Converter;
+    Type Narrow[] = {BFloat16Type::get(Context), Float16Type::get(Context)};
+    arith::populateEmulateUnsupportedFloatsConversions(
+        Converter, Narrow, Float32Type::get(Context));
+    RewritePatternSet Patterns(Context);
+    arith::populateEmulateUnsupportedFloatsPatterns(Patterns, Converter);
+    ConversionTarget Target(*Context);
+    arith::populateEmulateUnsupportedFloatsLegality(Target, Converter);
+    if (failed(applyPartialConversion(Kernels, Target, std::move(Patterns))))
+      return failure();
+  }
+  RewritePatternSet Patterns(Context);
+  arith::populateCeilFloorDivExpandOpsPatterns(Patterns);
+  arith::populateExpandBFloat16Patterns(Patterns);
+  vector::populateVectorBroadcastLoweringPatterns(Patterns);
+  return applyPatternsGreedily(Kernels, std::move(Patterns));
+}
+
+//===----------------------------------------------------------------------===//
+// The host ABI
+//===----------------------------------------------------------------------===//
+
+/// Makes `Body` internal and adds the entry that unpacks its parameters.
+static void makeEntry(LLVM::LLVMFuncOp Body) {
+  OpBuilder B(Body);
+  Location Loc = Body.getLoc();
+  MLIRContext *Context = B.getContext();
+  StringAttr Symbol = Body.getSymNameAttr();
+  Body.setSymName((Symbol.getValue() + ".body").str());
+  Body.setLinkage(LLVM::Linkage::Internal);
+  Body.setNoInline(true);
+  Body.setDsoLocal(true);
+  for (unsigned I = 0; I < Body.getNumArguments(); ++I)
+    if (isa<LLVM::LLVMPointerType>(Body.getArgument(I).getType())) {
+      Body.setArgAttr(I, LLVM::LLVMDialect::getNoAliasAttrName(),
+                      B.getUnitAttr());
+      // What the runtime's arena and weights guarantee, in bytes.
+      Body.setArgAttr(I, LLVM::LLVMDialect::getAlignAttrName(),
+                      B.getI64IntegerAttr(64));
+    }
+
+  Type Pointer = LLVM::LLVMPointerType::get(Context);
+  Type Word = B.getI64Type();
+  auto Type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(Context),
+                                          {Pointer, Word, Word});
+  auto Entry = LLVM::LLVMFuncOp::create(B, Loc, Symbol.getValue(), Type);
+  Entry.setDsoLocal(true);
+  Block *Block = Entry.addEntryBlock(B);
+  B.setInsertionPointToStart(Block);
+  SmallVector<Value> Arguments;
+  unsigned NumParams = Body.getNumArguments() - 2;
+  for (unsigned I = 0; I < NumParams; ++I) {
+    Value At = LLVM::GEPOp::create(B, Loc, Pointer, Word, Block->getArgument(0),
+                                   LLVM::GEPArg(I));
+    Arguments.push_back(
+        LLVM::LoadOp::create(B, Loc, Body.getArgument(I).getType(), At));
+  }
+  Arguments.push_back(Block->getArgument(1));
+  Arguments.push_back(Block->getArgument(2));
+  LLVM::CallOp::create(B, Loc, Body, Arguments);
+  LLVM::ReturnOp::create(B, Loc, ValueRange());
+}
+
+//===----------------------------------------------------------------------===//
+// Lowering
+//===----------------------------------------------------------------------===//
+
+static LogicalResult lowerControlFlow(ModuleOp Kernels) {
+  RewritePatternSet Patterns(Kernels.getContext());
+  populateSCFToControlFlowConversionPatterns(Patterns);
+  populateAffineToStdConversionPatterns(Patterns);
+  ConversionTarget Target(*Kernels.getContext());
+  Target.addIllegalDialect<scf::SCFDialect, affine::AffineDialect>();
+  Target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  return applyPartialConversion(Kernels, Target, std::move(Patterns));
+}
+
+static LogicalResult convertToLlvm(ModuleOp Kernels) {
+  MLIRContext *Context = Kernels.getContext();
+  LowerToLLVMOptions Options(Context);
+  Options.useBarePtrCallConv = true;
+  Options.overrideIndexBitwidth(64);
+  LLVMTypeConverter Converter(Context, Options);
+  RewritePatternSet Patterns(Context);
+  populateFuncToLLVMConversionPatterns(Converter, Patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(Converter, Patterns);
+  arith::populateArithToLLVMConversionPatterns(Converter, Patterns);
+  populateFinalizeMemRefToLLVMConversionPatterns(Converter, Patterns);
+  populateMathToLLVMConversionPatterns(Converter, Patterns);
+  populateVectorToLLVMConversionPatterns(Converter, Patterns);
+  ub::populateUBToLLVMConversionPatterns(Converter, Patterns);
+  LLVMConversionTarget Target(*Context);
+  Target.addLegalOp<ModuleOp>();
+  if (failed(applyPartialConversion(Kernels, Target, std::move(Patterns))))
+    return failure();
+  PassManager Passes(Context);
+  Passes.addPass(createReconcileUnrealizedCastsPass());
+  return Passes.run(Kernels);
+}
+
+LogicalResult lowerHostKernels(ModuleOp Kernels,
+                               const HostTargetOptions &Options) {
+  PassManager Passes(Kernels.getContext());
+  Passes.addPass(createCanonicalizerPass());
+  Passes.addPass(createCSEPass());
+  Passes.addPass(createLoopInvariantCodeMotionPass());
+  if (failed(Passes.run(Kernels)))
+    return failure();
+  for (auto Func : Kernels.getOps<func::FuncOp>())
+    if (failed(kernels::storeBoolsAsBytes(Func)))
+      return failure();
+  if (failed(expandArithmetic(Kernels, Options)) ||
+      failed(lowerControlFlow(Kernels)) || failed(convertToLlvm(Kernels)))
+    return failure();
+  for (auto Func :
+       llvm::make_early_inc_range(Kernels.getOps<LLVM::LLVMFuncOp>()))
+    if (!Func.isExternal())
+      makeEntry(Func);
+  return success();
+}
+
+namespace {
+struct HostLower : PassWrapper<HostLower, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(HostLower)
+  StringRef getArgument() const override { return "kpc-host-lower"; }
+  StringRef getDescription() const override {
+    return "Lowers host loops to the LLVM dialect, with entries of the host "
+           "ABI";
+  }
+  void getDependentDialects(DialectRegistry &Registry) const override {
+    registerHostDialects(Registry);
+  }
+  void runOnOperation() override {
+    if (failed(lowerHostKernels(getOperation(), HostTargetOptions())))
+      signalPassFailure();
+  }
+};
+} // namespace
+
+void registerHostLoweringPass() { PassRegistration<HostLower>(); }
+
+} // namespace kpc::codegen

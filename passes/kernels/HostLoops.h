@@ -1,0 +1,63 @@
+//===- HostLoops.h - Loops over work units ----------------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What host builders make their loops with.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_HOSTLOOPS_H
+#define KPC_PASSES_KERNELS_HOSTLOOPS_H
+
+#include "passes/kernels/ElementEmitter.h"
+#include "passes/kernels/KernelForm.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <string>
+
+namespace kpc::kernels {
+
+/// The two arguments that every host kernel gains.
+struct UnitRange {
+  mlir::Value Begin;
+  mlir::Value End;
+};
+UnitRange addUnitRange(mlir::func::FuncOp Func);
+
+/// Leaves what the plan needs to launch the kernel.
+void setLaunch(mlir::func::FuncOp Func, llvm::StringRef Work, int64_t Grain,
+               llvm::StringRef Schedule);
+
+/// A size as the text of a shape expression over `argN`. Empty where an
+/// operation stands behind it that sizes have no expression for.
+std::string sizeText(mlir::OpFoldResult Size);
+/// The texts' product; "1" of none.
+std::string productText(llvm::ArrayRef<mlir::OpFoldResult> Sizes);
+
+/// A loop with one step; `Body` gets the index, and the carried values if any,
+/// and returns what is carried on.
+using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+    mlir::OpBuilder &, mlir::Value Index, mlir::ValueRange Carried)>;
+mlir::scf::ForOp makeLoop(mlir::OpBuilder &B, mlir::Location Loc,
+                          mlir::Value Lower, mlir::Value Upper,
+                          mlir::Value Step, mlir::ValueRange Carried,
+                          LoopBody Body);
+
+/// Splits `Linear` into indices of dims of `Sizes`, the last the fastest.
+llvm::SmallVector<mlir::Value> delinearize(mlir::OpBuilder &B,
+                                           mlir::Location Loc,
+                                           mlir::Value Linear,
+                                           llvm::ArrayRef<mlir::Value> Sizes);
+
+/// The product of `Sizes`, folded.
+mlir::Value product(mlir::OpBuilder &B, mlir::Location Loc,
+                    ElementEmitter &Emitter, mlir::ValueRange Sizes);
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_HOSTLOOPS_H
