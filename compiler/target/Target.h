@@ -109,8 +109,8 @@ struct Target {
   bool ArchSpecific = false;
   /// What LLVM calls the chip (`sm_90a`, `x86-64-v3`), and the features to ask
   /// for (`+ptx90`).
-  std::string_view LlvmChip;
-  std::string_view LlvmFeatures;
+  std::string_view LlvmChip = "";
+  std::string_view LlvmFeatures = "";
   /// The PTX version of LlvmFeatures, times ten; 0 for hosts.
   int32_t PtxVersion = 0;
   /// What the driver must support at least, as cuDriverGetVersion tells it
