@@ -14,6 +14,9 @@
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/LoweringOptions.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
@@ -25,6 +28,7 @@
 #include "mlir/Dialect/Affine/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -57,22 +61,26 @@ void registerTranslations(DialectRegistry &Registry) {
 namespace {
 
 /// floordivsi and its kin become divisions; upstream's pass for it would also
-/// replace maximumf and minimumf, which have instructions of their own.
-struct ExpandDivisionsPass
-    : PassWrapper<ExpandDivisionsPass, OperationPass<gpu::GPUModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandDivisionsPass)
-  StringRef getArgument() const override { return "kpc-expand-divisions"; }
+/// replace maximumf and minimumf, which have instructions of their own. Global
+/// ids become block and thread ids.
+struct ExpandIndexOpsPass
+    : PassWrapper<ExpandIndexOpsPass, OperationPass<gpu::GPUModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandIndexOpsPass)
+  StringRef getArgument() const override {
+    return "kpc-nvptx-expand-index-ops";
+  }
   void runOnOperation() override {
     RewritePatternSet Patterns(&getContext());
     arith::populateCeilFloorDivExpandOpsPatterns(Patterns);
     memref::populateExpandStridedMetadataPatterns(Patterns);
+    populateGpuGlobalIdPatterns(Patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(Patterns))))
       signalPassFailure();
   }
 };
 
-/// Upstream turns what is left of math into calls of libdevice, which kpc does
-/// not link: after this point that would be an undefined symbol.
+/// What is left of math would become calls of libdevice, which kpc does not
+/// link.
 struct CheckMathPass
     : PassWrapper<CheckMathPass, OperationPass<gpu::GPUModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckMathPass)
@@ -125,20 +133,50 @@ struct MarkParametersPass
   }
 };
 
+/// The rest, in one conversion. Upstream's pass of this purpose refuses the
+/// LLVM intrinsics that math has become (it wants libdevice instead).
+struct ConvertToNvvmPass
+    : PassWrapper<ConvertToNvvmPass, OperationPass<gpu::GPUModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertToNvvmPass)
+  StringRef getArgument() const override { return "kpc-convert-to-nvvm"; }
+  void getDependentDialects(DialectRegistry &Registry) const override {
+    Registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+  }
+  void runOnOperation() override {
+    LowerToLLVMOptions Options(&getContext());
+    Options.useBarePtrCallConv = true;
+    Options.overrideIndexBitwidth(64);
+    LLVMTypeConverter Types(&getContext(), Options);
+    configureGpuToNVVMTypeConverter(Types);
+    RewritePatternSet Patterns(&getContext());
+    populateGpuToNVVMConversionPatterns(Types, Patterns);
+    arith::populateArithToLLVMConversionPatterns(Types, Patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(Types, Patterns);
+    populateFinalizeMemRefToLLVMConversionPatterns(Types, Patterns);
+    populateFuncToLLVMConversionPatterns(Types, Patterns);
+    ub::populateUBToLLVMConversionPatterns(Types, Patterns);
+    populateVectorToLLVMConversionPatterns(Types, Patterns);
+    LLVMConversionTarget Target(getContext());
+    Target.addIllegalDialect<gpu::GPUDialect, math::MathDialect>();
+    Target.addLegalDialect<NVVM::NVVMDialect>();
+    Target.addLegalOp<gpu::GPUModuleOp>();
+    if (failed(applyPartialConversion(getOperation(), Target,
+                                      std::move(Patterns))))
+      signalPassFailure();
+  }
+};
+
 } // namespace
 
 void buildNvvmPipeline(OpPassManager &Passes) {
   Passes.addPass(std::make_unique<MarkParametersPass>());
   Passes.addPass(affine::createAffineExpandIndexOpsPass());
   Passes.addPass(createLowerAffinePass());
-  Passes.addPass(std::make_unique<ExpandDivisionsPass>());
+  Passes.addPass(std::make_unique<ExpandIndexOpsPass>());
   Passes.addPass(createSCFToControlFlowPass());
   Passes.addPass(createConvertMathToLLVMPass());
   Passes.addPass(std::make_unique<CheckMathPass>());
-  ConvertGpuOpsToNVVMOpsOptions Options;
-  Options.useBarePtrCallConv = true;
-  Options.indexBitwidth = 64;
-  Passes.addPass(createConvertGpuOpsToNVVMOps(Options));
+  Passes.addPass(std::make_unique<ConvertToNvvmPass>());
   Passes.addPass(createReconcileUnrealizedCastsPass());
 }
 
