@@ -1,0 +1,144 @@
+//===- EmitPtx.cpp - From LLVM IR to PTX text -----------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/nvptx/Nvptx.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <mutex>
+
+using namespace mlir;
+
+namespace kpc::nvptx {
+
+static const char *const TripleText = "nvptx64-nvidia-cuda";
+
+static std::unique_ptr<llvm::TargetMachine>
+makeTargetMachine(const target::Target &T, std::string &Error) {
+  static std::once_flag Once;
+  std::call_once(Once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  llvm::Triple Triple(TripleText);
+  const llvm::Target *Llvm = llvm::TargetRegistry::lookupTarget(Triple, Error);
+  if (!Llvm)
+    return nullptr;
+  llvm::TargetOptions Options;
+  // Multiply and add stay apart unless the IR says fma: the error-free steps
+  // of the math expansions rely on it, and ptxas keeps `.rn` forms apart too.
+  Options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(Llvm->createTargetMachine(
+      Triple, T.LlvmChip, T.LlvmFeatures, Options, llvm::Reloc::PIC_));
+}
+
+/// Collects what LLVM reports while it works; errors it reports this way do
+/// not end the process.
+namespace {
+struct CollectDiagnostics : llvm::DiagnosticHandler {
+  explicit CollectDiagnostics(std::string &To) : To(To) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &Info) override {
+    if (Info.getSeverity() != llvm::DS_Error)
+      return true;
+    llvm::raw_string_ostream Stream(To);
+    llvm::DiagnosticPrinterRawOStream Printer(Stream);
+    Info.print(Printer);
+    Stream << "\n";
+    return true;
+  }
+  std::string &To;
+};
+} // namespace
+
+std::unique_ptr<llvm::Module> translateToLlvm(gpu::GPUModuleOp Module,
+                                              const target::Target &T,
+                                              llvm::LLVMContext &Context) {
+  std::unique_ptr<llvm::Module> Llvm =
+      translateModuleToLLVMIR(Module, Context, Module.getName());
+  if (!Llvm)
+    Module.emitError("cannot be translated to LLVM IR");
+  return Llvm;
+}
+
+static void optimise(llvm::Module &Llvm, llvm::TargetMachine &Machine) {
+  llvm::PipelineTuningOptions Tuning;
+  // Builders choose vectors themselves; LLVM's choice here only costs
+  // registers.
+  Tuning.LoopVectorization = false;
+  Tuning.SLPVectorization = false;
+  llvm::LoopAnalysisManager Loops;
+  llvm::FunctionAnalysisManager Functions;
+  llvm::CGSCCAnalysisManager Graphs;
+  llvm::ModuleAnalysisManager Modules;
+  llvm::PassBuilder Builder(&Machine, Tuning);
+  Builder.registerModuleAnalyses(Modules);
+  Builder.registerCGSCCAnalyses(Graphs);
+  Builder.registerFunctionAnalyses(Functions);
+  Builder.registerLoopAnalyses(Loops);
+  Builder.crossRegisterProxies(Loops, Functions, Graphs, Modules);
+  Builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+      .run(Llvm, Modules);
+}
+
+FailureOr<std::string> emitPtx(gpu::GPUModuleOp Module, llvm::Module &Llvm,
+                               const target::Target &T) {
+  std::string Error;
+  std::unique_ptr<llvm::TargetMachine> Machine = makeTargetMachine(T, Error);
+  if (!Machine)
+    return Module.emitError("LLVM cannot write PTX: ") << Error;
+  std::string Reported;
+  Llvm.getContext().setDiagnosticHandler(
+      std::make_unique<CollectDiagnostics>(Reported));
+  Llvm.setTargetTriple(llvm::Triple(TripleText));
+  Llvm.setDataLayout(Machine->createDataLayout());
+  std::string Broken;
+  llvm::raw_string_ostream BrokenStream(Broken);
+  if (llvm::verifyModule(Llvm, &BrokenStream))
+    return Module.emitError("LLVM IR is not valid: ") << Broken;
+  optimise(Llvm, *Machine);
+
+  llvm::SmallString<0> Text;
+  llvm::raw_svector_ostream Stream(Text);
+  llvm::legacy::PassManager Codegen;
+  if (Machine->addPassesToEmitFile(Codegen, Stream, nullptr,
+                                   llvm::CodeGenFileType::AssemblyFile))
+    return Module.emitError("LLVM cannot write PTX for ") << T.Name.data();
+  Codegen.run(Llvm);
+  if (!Reported.empty())
+    return Module.emitError("LLVM: ") << StringRef(Reported).rtrim();
+  return Text.str().str();
+}
+
+FailureOr<std::string> compileToPtx(gpu::GPUModuleOp Module,
+                                    const target::Target &T) {
+  if (T.isHost())
+    return Module.emitError("the target '")
+           << T.Name.data() << "' is not a GPU";
+  if (failed(lowerToNvvm(Module)))
+    return failure();
+  llvm::LLVMContext Context;
+  std::unique_ptr<llvm::Module> Llvm = translateToLlvm(Module, T, Context);
+  if (!Llvm || failed(checkForNvptx(Module, *Llvm)))
+    return failure();
+  return emitPtx(Module, *Llvm, T);
+}
+
+} // namespace kpc::nvptx

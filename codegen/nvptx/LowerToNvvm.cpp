@@ -1,0 +1,190 @@
+//===- LowerToNvvm.cpp - From gpu.module to the NVVM dialect --------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/nvptx/Nvptx.h"
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/LoweringOptions.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Affine/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+
+using namespace mlir;
+
+namespace kpc::nvptx {
+
+void registerTranslations(DialectRegistry &Registry) {
+  Registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, gpu::GPUDialect,
+                  cf::ControlFlowDialect, ub::UBDialect>();
+  arith::registerConvertArithToLLVMInterface(Registry);
+  cf::registerConvertControlFlowToLLVMInterface(Registry);
+  registerConvertFuncToLLVMInterface(Registry);
+  registerConvertMathToLLVMInterface(Registry);
+  registerConvertMemRefToLLVMInterface(Registry);
+  registerConvertNVVMToLLVMInterface(Registry);
+  ub::registerConvertUBToLLVMInterface(Registry);
+  vector::registerConvertVectorToLLVMInterface(Registry);
+  NVVM::registerConvertGpuToNVVMInterface(Registry);
+  registerBuiltinDialectTranslation(Registry);
+  registerGPUDialectTranslation(Registry);
+  registerLLVMDialectTranslation(Registry);
+  registerNVVMDialectTranslation(Registry);
+}
+
+namespace {
+
+/// floordivsi and its kin become divisions; upstream's pass for it would also
+/// replace maximumf and minimumf, which have instructions of their own. Global
+/// ids become block and thread ids.
+struct ExpandIndexOpsPass
+    : PassWrapper<ExpandIndexOpsPass, OperationPass<gpu::GPUModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandIndexOpsPass)
+  StringRef getArgument() const override {
+    return "kpc-nvptx-expand-index-ops";
+  }
+  void runOnOperation() override {
+    RewritePatternSet Patterns(&getContext());
+    arith::populateCeilFloorDivExpandOpsPatterns(Patterns);
+    memref::populateExpandStridedMetadataPatterns(Patterns);
+    populateGpuGlobalIdPatterns(Patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(Patterns))))
+      signalPassFailure();
+  }
+};
+
+/// What is left of math would become calls of libdevice, which kpc does not
+/// link.
+struct CheckMathPass
+    : PassWrapper<CheckMathPass, OperationPass<gpu::GPUModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckMathPass)
+  StringRef getArgument() const override { return "kpc-nvptx-check-math"; }
+  void runOnOperation() override {
+    bool Bad = false;
+    getOperation().walk([&](Operation *Op) {
+      if (!isa_and_nonnull<math::MathDialect>(Op->getDialect()) &&
+          !isa<arith::RemFOp>(Op))
+        return;
+      auto Kernel = Op->getParentOfType<gpu::GPUFuncOp>();
+      Op->emitError() << "kernel '" << (Kernel ? Kernel.getName() : "?")
+                      << "': '" << Op->getName() << "' on "
+                      << Op->getOperand(0).getType()
+                      << " has no GPU instruction and was not expanded";
+      Bad = true;
+    });
+    if (Bad)
+      signalPassFailure();
+  }
+};
+
+/// Parameters never overlap where one is written, and those that are only read
+/// may go through the read-only cache (ld.global.nc).
+struct MarkParametersPass
+    : PassWrapper<MarkParametersPass, OperationPass<gpu::GPUModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MarkParametersPass)
+  StringRef getArgument() const override { return "kpc-mark-parameters"; }
+  void runOnOperation() override {
+    getOperation().walk([&](gpu::GPUFuncOp Kernel) {
+      UnitAttr Yes = UnitAttr::get(&getContext());
+      auto Reads = Kernel->getAttrOfType<ArrayAttr>("kpc.reads");
+      auto Writes = Kernel->getAttrOfType<ArrayAttr>("kpc.writes");
+      auto Holds = [](ArrayAttr List, unsigned I) {
+        return List && llvm::any_of(List, [&](Attribute A) {
+                 auto N = dyn_cast<IntegerAttr>(A);
+                 return N && N.getInt() == I;
+               });
+      };
+      if (!Reads || !Writes)
+        return;
+      for (unsigned I = 0; I < Kernel.getNumArguments(); ++I) {
+        if (!isa<MemRefType>(Kernel.getArgument(I).getType()))
+          continue;
+        Kernel.setArgAttr(I, LLVM::LLVMDialect::getNoAliasAttrName(), Yes);
+        if (Holds(Reads, I) && !Holds(Writes, I))
+          Kernel.setArgAttr(I, LLVM::LLVMDialect::getReadonlyAttrName(), Yes);
+      }
+    });
+  }
+};
+
+/// The rest, in one conversion. Upstream's pass of this purpose refuses the
+/// LLVM intrinsics that math has become (it wants libdevice instead).
+struct ConvertToNvvmPass
+    : PassWrapper<ConvertToNvvmPass, OperationPass<gpu::GPUModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertToNvvmPass)
+  StringRef getArgument() const override { return "kpc-convert-to-nvvm"; }
+  void getDependentDialects(DialectRegistry &Registry) const override {
+    Registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+  }
+  void runOnOperation() override {
+    LowerToLLVMOptions Options(&getContext());
+    Options.useBarePtrCallConv = true;
+    Options.overrideIndexBitwidth(64);
+    LLVMTypeConverter Types(&getContext(), Options);
+    configureGpuToNVVMTypeConverter(Types);
+    RewritePatternSet Patterns(&getContext());
+    populateGpuToNVVMConversionPatterns(Types, Patterns);
+    arith::populateArithToLLVMConversionPatterns(Types, Patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(Types, Patterns);
+    populateFinalizeMemRefToLLVMConversionPatterns(Types, Patterns);
+    populateFuncToLLVMConversionPatterns(Types, Patterns);
+    ub::populateUBToLLVMConversionPatterns(Types, Patterns);
+    populateVectorToLLVMConversionPatterns(Types, Patterns);
+    LLVMConversionTarget Target(getContext());
+    Target.addIllegalDialect<gpu::GPUDialect, math::MathDialect>();
+    Target.addLegalDialect<NVVM::NVVMDialect>();
+    Target.addLegalOp<gpu::GPUModuleOp>();
+    if (failed(applyPartialConversion(getOperation(), Target,
+                                      std::move(Patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+void buildNvvmPipeline(OpPassManager &Passes) {
+  Passes.addPass(std::make_unique<MarkParametersPass>());
+  Passes.addPass(affine::createAffineExpandIndexOpsPass());
+  Passes.addPass(createLowerAffinePass());
+  Passes.addPass(std::make_unique<ExpandIndexOpsPass>());
+  Passes.addPass(createSCFToControlFlowPass());
+  Passes.addPass(createConvertMathToLLVMPass());
+  Passes.addPass(std::make_unique<CheckMathPass>());
+  Passes.addPass(std::make_unique<ConvertToNvvmPass>());
+  Passes.addPass(createReconcileUnrealizedCastsPass());
+}
+
+LogicalResult lowerToNvvm(gpu::GPUModuleOp Module) {
+  PassManager Passes(Module.getContext(), gpu::GPUModuleOp::getOperationName());
+  Passes.enableVerifier(true);
+  buildNvvmPipeline(Passes);
+  return Passes.run(Module);
+}
+
+} // namespace kpc::nvptx

@@ -1,0 +1,75 @@
+//===- Nvptx.h - From gpu.module to PTX -------------------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The last steps of a GPU kernel inside the compiler: a gpu.module whose
+/// functions use scf, arith, math, memref, vector and gpu becomes PTX text.
+///
+///   gpu.module -lowerToNvvm-> llvm + nvvm -translateToLlvm-> LLVM IR
+///              -checkForNvptx (what would abort LLVM is a diagnostic here)
+///              -emitPtx-> PTX
+///
+/// Kernels take bare pointers and 64-bit sizes in the order of their
+/// arguments. Failures are diagnostics at the kernel; what LLVM still aborts
+/// on ends the worker process this runs in.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_CODEGEN_NVPTX_NVPTX_H
+#define KPC_CODEGEN_NVPTX_NVPTX_H
+
+#include "compiler/target/Target.h"
+#include "mlir/Support/LLVM.h"
+
+#include <memory>
+#include <string>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+} // namespace llvm
+namespace mlir {
+class DialectRegistry;
+class OpPassManager;
+namespace gpu {
+class GPUModuleOp;
+}
+} // namespace mlir
+
+namespace kpc::nvptx {
+
+/// What the steps below need in the MLIR context.
+void registerTranslations(mlir::DialectRegistry &Registry);
+
+/// The passes of lowerToNvvm, on gpu.module.
+void buildNvvmPipeline(mlir::OpPassManager &Passes);
+
+/// Rewrites the module in place into the llvm and nvvm dialects.
+mlir::LogicalResult lowerToNvvm(mlir::gpu::GPUModuleOp Module);
+
+/// Null after a diagnostic.
+std::unique_ptr<llvm::Module> translateToLlvm(mlir::gpu::GPUModuleOp Module,
+                                              const target::Target &T,
+                                              llvm::LLVMContext &Context);
+
+/// Diagnoses, at `Module`, calls and intrinsics that the NVPTX back end of
+/// LLVM has no instruction for: it would end the process.
+mlir::LogicalResult checkForNvptx(mlir::gpu::GPUModuleOp Module,
+                                  const llvm::Module &Llvm);
+
+/// Optimises and prints; consumes `Llvm`.
+mlir::FailureOr<std::string> emitPtx(mlir::gpu::GPUModuleOp Module,
+                                     llvm::Module &Llvm,
+                                     const target::Target &T);
+
+/// All of the above. The module is left in its lowered form.
+mlir::FailureOr<std::string> compileToPtx(mlir::gpu::GPUModuleOp Module,
+                                          const target::Target &T);
+
+} // namespace kpc::nvptx
+
+#endif // KPC_CODEGEN_NVPTX_NVPTX_H

@@ -1,0 +1,306 @@
+//===- Subprocess.cpp - Programs that kpc runs ----------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/workers/Subprocess.h"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace kpc {
+
+using Clock = std::chrono::steady_clock;
+
+static void closeFd(int &Fd) {
+  if (Fd >= 0)
+    ::close(Fd);
+  Fd = -1;
+}
+
+/// Runs in the child between fork and exec: async-signal-safe calls only. The
+/// status pipe closes by itself when exec succeeds.
+[[noreturn]] static void becomeProgram(char *const *Argv, int In, int Out,
+                                       int Err, int StatusPipe, pid_t Parent,
+                                       const ProcessLimits &Limits) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != Parent) // it ended before the line above
+    ::_exit(127);
+  rlimit NoCore{0, 0};
+  ::setrlimit(RLIMIT_CORE, &NoCore);
+  if (Limits.MemoryBytes) {
+    rlimit Memory{Limits.MemoryBytes, Limits.MemoryBytes};
+    ::setrlimit(RLIMIT_AS, &Memory);
+  }
+  sigset_t None;
+  sigemptyset(&None);
+  ::sigprocmask(SIG_SETMASK, &None, nullptr);
+  ::signal(SIGINT, SIG_DFL);
+  ::signal(SIGPIPE, SIG_DFL);
+  if (::dup2(In, 0) >= 0 && ::dup2(Out, 1) >= 0 && ::dup2(Err, 2) >= 0)
+    ::execv(Argv[0], Argv);
+  int Code = errno;
+  (void)!::write(StatusPipe, &Code, sizeof(Code));
+  ::_exit(127);
+}
+
+namespace {
+/// The descriptors of one spawn; closes what is left in it.
+struct Ends {
+  int In[2] = {-1, -1}, Out[2] = {-1, -1}, Err[2] = {-1, -1},
+      Status[2] = {-1, -1};
+  bool open() {
+    return ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, In) == 0 &&
+           ::pipe2(Out, O_CLOEXEC) == 0 && ::pipe2(Err, O_CLOEXEC) == 0 &&
+           ::pipe2(Status, O_CLOEXEC) == 0;
+  }
+  ~Ends() {
+    for (int *Pair : {In, Out, Err, Status}) {
+      closeFd(Pair[0]);
+      closeFd(Pair[1]);
+    }
+  }
+};
+} // namespace
+
+std::optional<Child> spawn(const std::vector<std::string> &Argv,
+                           const ProcessLimits &Limits, std::string &Error) {
+  Ends E;
+  if (Argv.empty() || !E.open()) {
+    Error = Argv.empty() ? "no program was named" : std::strerror(errno);
+    return std::nullopt;
+  }
+  std::vector<char *> Args;
+  for (const std::string &A : Argv)
+    Args.push_back(const_cast<char *>(A.c_str()));
+  Args.push_back(nullptr);
+
+  pid_t Parent = ::getpid();
+  pid_t Pid = ::fork();
+  if (Pid < 0) {
+    Error = std::string("cannot start a process: ") + std::strerror(errno);
+    return std::nullopt;
+  }
+  if (Pid == 0)
+    becomeProgram(Args.data(), E.In[1], E.Out[1], E.Err[1], E.Status[1], Parent,
+                  Limits);
+  ::setpgid(Pid, Pid); // in both processes: whichever comes first
+  closeFd(E.Status[1]);
+  int Code = 0;
+  ssize_t Got;
+  do
+    Got = ::read(E.Status[0], &Code, sizeof(Code));
+  while (Got < 0 && errno == EINTR);
+  if (Got == sizeof(Code)) {
+    ::waitpid(Pid, nullptr, 0);
+    Error = "cannot run '" + Argv[0] + "': " + std::strerror(Code);
+    return std::nullopt;
+  }
+  Child C{Pid, E.In[0], E.Out[0], E.Err[0]};
+  E.In[0] = E.Out[0] = E.Err[0] = -1;
+  return C;
+}
+
+int killAndReap(Child &C) {
+  int Status = 0;
+  if (C.Pid > 0) {
+    ::kill(-C.Pid, SIGKILL);
+    while (::waitpid(C.Pid, &Status, 0) < 0 && errno == EINTR)
+      ;
+  }
+  C.Pid = -1;
+  closeFd(C.In);
+  closeFd(C.Out);
+  closeFd(C.Err);
+  return Status;
+}
+
+std::string describeWaitStatus(int Status) {
+  if (WIFEXITED(Status))
+    return "exit code " + std::to_string(WEXITSTATUS(Status));
+  if (WIFSIGNALED(Status))
+    return "signal " + std::to_string(WTERMSIG(Status)) + " (" +
+           strsignal(WTERMSIG(Status)) + ")";
+  return "status " + std::to_string(Status);
+}
+
+std::string ProcessResult::describe() const {
+  if (!Failure.empty())
+    return Failure;
+  if (TimedOut) {
+    char Text[64];
+    std::snprintf(Text, sizeof(Text), "no answer in %g s", LimitSeconds);
+    return Text;
+  }
+  if (Signal)
+    return "signal " + std::to_string(Signal) + " (" + strsignal(Signal) + ")";
+  return "exit code " + std::to_string(ExitCode);
+}
+
+/// Milliseconds until `End` for poll; -1 where there is no limit.
+static int pollTimeout(std::optional<Clock::time_point> End) {
+  if (!End)
+    return -1;
+  auto Left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      *End - Clock::now());
+  return Left.count() < 0 ? 0 : static_cast<int>(Left.count()) + 1;
+}
+
+/// Feeds `Input` and collects both outputs until the child closes them.
+/// Returns false when the time ran out.
+static bool exchange(Child &C, std::string_view Input, ProcessResult &R,
+                     std::optional<Clock::time_point> End) {
+  if (Input.empty())
+    closeFd(C.In);
+  while (C.Out >= 0 || C.Err >= 0) {
+    pollfd Fds[3] = {
+        {C.Out, POLLIN, 0}, {C.Err, POLLIN, 0}, {C.In, POLLOUT, 0}};
+    int Ready = ::poll(Fds, 3, pollTimeout(End));
+    if (Ready < 0 && errno != EINTR)
+      return true;
+    if (Ready == 0 && End && Clock::now() >= *End)
+      return false;
+    if (Ready <= 0)
+      continue;
+    char Buffer[16384];
+    for (int I = 0; I < 2; ++I) {
+      if (!Fds[I].revents)
+        continue;
+      int &Fd = I == 0 ? C.Out : C.Err;
+      ssize_t Got = ::read(Fd, Buffer, sizeof(Buffer));
+      if (Got > 0)
+        (I == 0 ? R.Out : R.Err).append(Buffer, Got);
+      else if (Got == 0 || errno != EINTR)
+        closeFd(Fd);
+    }
+    if (Fds[2].revents) {
+      ssize_t Sent =
+          ::send(C.In, Input.data(), Input.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (Sent > 0)
+        Input.remove_prefix(Sent);
+      bool Gone = Sent < 0 && errno != EAGAIN && errno != EINTR;
+      if (Input.empty() || Gone)
+        closeFd(C.In);
+    }
+  }
+  return true;
+}
+
+/// Waits for a child that has closed its outputs. False: time ran out.
+static bool awaitEnd(Child &C, int &Status,
+                     std::optional<Clock::time_point> End) {
+  while (true) {
+    pid_t Got = ::waitpid(C.Pid, &Status, End ? WNOHANG : 0);
+    if (Got == C.Pid)
+      return true;
+    if (Got < 0 && errno != EINTR)
+      return true;
+    if (End && Clock::now() >= *End)
+      return false;
+    if (End)
+      ::usleep(1000);
+  }
+}
+
+ProcessResult runProcess(const std::vector<std::string> &Argv,
+                         std::string_view Input, const ProcessLimits &Limits) {
+  ProcessResult R;
+  R.LimitSeconds = Limits.Seconds;
+  std::optional<Child> C = spawn(Argv, Limits, R.Failure);
+  if (!C)
+    return R;
+  std::optional<Clock::time_point> End;
+  if (Limits.Seconds > 0)
+    End = Clock::now() +
+          std::chrono::microseconds(static_cast<int64_t>(Limits.Seconds * 1e6));
+  int Status = 0;
+  if (!exchange(*C, Input, R, End) || !awaitEnd(*C, Status, End)) {
+    R.TimedOut = true;
+    killAndReap(*C);
+    return R;
+  }
+  // It is reaped already; what it may have left in its group goes too.
+  ::kill(-C->Pid, SIGKILL);
+  C->Pid = -1;
+  killAndReap(*C);
+  if (WIFEXITED(Status))
+    R.ExitCode = WEXITSTATUS(Status);
+  else if (WIFSIGNALED(Status))
+    R.Signal = WTERMSIG(Status);
+  return R;
+}
+
+TemporaryFolder::TemporaryFolder() {
+  const char *Root = std::getenv("TMPDIR");
+  Path = std::string(Root && *Root ? Root : "/tmp") + "/kpc-XXXXXX";
+  if (!::mkdtemp(Path.data())) {
+    Error = "cannot make a folder like '" + Path + "': " + std::strerror(errno);
+    Path.clear();
+  }
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code Ignored;
+  if (!Path.empty())
+    std::filesystem::remove_all(Path, Ignored);
+}
+
+std::optional<std::string> readFile(const std::string &Path,
+                                    std::string &Error) {
+  int Fd = ::open(Path.c_str(), O_RDONLY | O_CLOEXEC);
+  std::string Content;
+  bool Ok = Fd >= 0;
+  while (Ok) {
+    char Buffer[65536];
+    ssize_t Got = ::read(Fd, Buffer, sizeof(Buffer));
+    if (Got == 0)
+      break;
+    if (Got > 0)
+      Content.append(Buffer, Got);
+    else
+      Ok = errno == EINTR;
+  }
+  if (!Ok)
+    Error = "cannot read '" + Path + "': " + std::strerror(errno);
+  closeFd(Fd);
+  return Ok ? std::optional(std::move(Content)) : std::nullopt;
+}
+
+bool writeFile(const std::string &Path, std::string_view Content,
+               std::string &Error) {
+  int Fd = ::open(Path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  bool Ok = Fd >= 0;
+  while (Ok && !Content.empty()) {
+    ssize_t Put = ::write(Fd, Content.data(), Content.size());
+    if (Put > 0)
+      Content.remove_prefix(Put);
+    else
+      Ok = Put < 0 && errno == EINTR;
+  }
+  if (!Ok)
+    Error = "cannot write '" + Path + "': " + std::strerror(errno);
+  // Some file systems tell of a full disk only here.
+  if (Fd >= 0 && ::close(Fd) != 0 && Ok) {
+    Error = "cannot write '" + Path + "': " + std::strerror(errno);
+    return false;
+  }
+  return Ok;
+}
+
+} // namespace kpc
