@@ -1,0 +1,110 @@
+//===- Text.cpp - Text from strangers, made fit to print ------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/diagnostics/Diagnostics.h"
+
+#include <algorithm>
+
+namespace kpc {
+
+/// Bytes of the well-formed UTF-8 sequence at the start of `Text`; 0 if there
+/// is none (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF).
+static size_t utf8Length(std::string_view Text) {
+  auto Byte = [&](size_t I) { return static_cast<unsigned char>(Text[I]); };
+  unsigned char First = Byte(0);
+  if (First < 0x80)
+    return 1;
+  size_t Length = First >= 0xF0 ? 4 : First >= 0xE0 ? 3 : 2;
+  if (First < 0xC2 || First > 0xF4 || Text.size() < Length)
+    return 0;
+  for (size_t I = 1; I < Length; ++I)
+    if ((Byte(I) & 0xC0) != 0x80)
+      return 0;
+  unsigned char Second = Byte(1);
+  bool Bad =
+      (First == 0xE0 && Second < 0xA0) || (First == 0xED && Second > 0x9F) ||
+      (First == 0xF0 && Second < 0x90) || (First == 0xF4 && Second > 0x8F);
+  return Bad ? 0 : Length;
+}
+
+static constexpr std::string_view Replacement = "\xEF\xBF\xBD"; // U+FFFD
+
+std::string jsonQuote(std::string_view Text) {
+  static const char *Hex = "0123456789abcdef";
+  std::string Out = "\"";
+  while (!Text.empty()) {
+    unsigned char C = static_cast<unsigned char>(Text[0]);
+    size_t Length = utf8Length(Text);
+    if (Length == 0)
+      Out += Replacement;
+    else if (C == '"' || C == '\\')
+      (Out += '\\') += static_cast<char>(C);
+    else if (C == '\n')
+      Out += "\\n";
+    else if (C < 0x20 || C == 0x7F)
+      ((Out += "\\u00") += Hex[C >> 4]) += Hex[C & 15];
+    else
+      Out += Text.substr(0, Length);
+    Text.remove_prefix(std::max<size_t>(Length, 1));
+  }
+  return Out + "\"";
+}
+
+std::string printable(std::string_view Text, size_t Limit) {
+  std::string Out;
+  while (!Text.empty()) {
+    size_t Length = utf8Length(Text);
+    if (Out.size() + std::max<size_t>(Length, 1) > Limit)
+      return Out + "...";
+    unsigned char C = static_cast<unsigned char>(Text[0]);
+    if (Length == 0 || C < 0x20 || C == 0x7F)
+      Out += '?';
+    else
+      Out += Text.substr(0, Length);
+    Text.remove_prefix(std::max<size_t>(Length, 1));
+  }
+  return Out;
+}
+
+/// Edits between two short texts, letter case free of charge.
+static size_t editDistance(std::string_view A, std::string_view B) {
+  auto Low = [](char C) { return C >= 'A' && C <= 'Z' ? C + 32 : C; };
+  std::vector<size_t> Row(B.size() + 1);
+  for (size_t J = 0; J <= B.size(); ++J)
+    Row[J] = J;
+  for (size_t I = 1; I <= A.size(); ++I) {
+    size_t Diagonal = Row[0];
+    Row[0] = I;
+    for (size_t J = 1; J <= B.size(); ++J) {
+      size_t Change = Diagonal + (Low(A[I - 1]) != Low(B[J - 1]));
+      Diagonal = Row[J];
+      Row[J] = std::min({Row[J] + 1, Row[J - 1] + 1, Change});
+    }
+  }
+  return Row[B.size()];
+}
+
+std::string_view nearest(std::string_view Wrong,
+                         const std::vector<std::string_view> &Names) {
+  // Longer names than this come from damage, not from typing.
+  if (Wrong.empty() || Wrong.size() > 64)
+    return {};
+  std::string_view Best;
+  size_t BestDistance = std::max<size_t>(1, Wrong.size() / 3) + 1;
+  for (std::string_view Name : Names) {
+    if (Name.size() > 64)
+      continue;
+    size_t Distance = editDistance(Wrong, Name);
+    if (Distance < BestDistance) {
+      BestDistance = Distance;
+      Best = Name;
+    }
+  }
+  return Best;
+}
+
+} // namespace kpc

@@ -1,0 +1,239 @@
+//===- DecodeGraph.cpp - GraphProto and its parts to plain data -----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/model/Decode.h"
+
+#include "compiler/import/onnx/model/Wire.h"
+
+namespace kpc::onnx {
+
+// Fields newer than the packaged schema (onnx.proto of ONNX 1.22).
+static constexpr uint64_t NodeOverload = 8;
+static constexpr uint64_t FunctionAttributeProto = 11;
+static constexpr uint64_t FunctionOverload = 13;
+
+/// A string field that the generated classes do not name. The lite runtime,
+/// which the schema asks for, keeps such fields as the bytes they came in.
+static std::string unknownString(const std::string &Unknown, uint64_t Number) {
+  std::string Value;
+  forEachField(Unknown, [&](uint64_t N, std::string_view V) {
+    if (N == Number)
+      Value = V;
+  });
+  return Value;
+}
+
+static std::string plainDomain(const std::string &Domain) {
+  return Domain == "ai.onnx" ? "" : Domain;
+}
+
+template <typename List>
+Decoder::OpsetMap Decoder::opsets(const List &Imports) {
+  OpsetMap Result;
+  for (const ::onnx::OperatorSetIdProto &Import : Imports) {
+    std::string Domain = plainDomain(Import.domain());
+    int64_t Version = Import.version();
+    std::string Name = Domain.empty() ? "ai.onnx" : printable(Domain);
+    if (Version < 1 || (Domain.empty() && Version > NewestOpset))
+      Diags.error(Code::ImportOpset)
+          .message("the model asks for version " + std::to_string(Version) +
+                   " of operator set '" + Name + "'; kpc knows 1 to " +
+                   std::to_string(NewestOpset));
+    auto [It, New] = Result.emplace(Domain, Version);
+    if (!New && It->second != Version)
+      Diags.error(Code::ImportOpset)
+          .message("the model asks for two versions of operator set '" + Name +
+                   "': " + std::to_string(It->second) + " and " +
+                   std::to_string(Version));
+  }
+  return Result;
+}
+
+void Decoder::model(::onnx::ModelProto &Proto, Model &Result) {
+  Result.IrVersion = Proto.ir_version();
+  Result.Producer = Proto.producer_name();
+  if (!Proto.has_graph()) {
+    Diags.error(Code::ImportNoGraph).message("the model has no graph");
+    return;
+  }
+  if (Result.IrVersion < 1 || Result.IrVersion > NewestIrVersion)
+    Diags.error(Code::ImportMalformed)
+        .message("the model has IR version " +
+                 std::to_string(Result.IrVersion) + "; kpc knows 1 to " +
+                 std::to_string(NewestIrVersion))
+        .hint("save the model with an IR version that kpc knows");
+  Result.Opsets = opsets(Proto.opset_import());
+  // Operator sets have versions since IR 3; before, there was only the first.
+  if (Result.IrVersion < 3 && Result.Opsets.empty())
+    Result.Opsets[""] = 1;
+  graph(*Proto.mutable_graph(), Result.Opsets, Result.Main);
+  for (::onnx::FunctionProto &F : *Proto.mutable_functions())
+    function(F, Result.Opsets, Result.Functions.emplace_back());
+  if (Result.Main.Outputs.empty())
+    Diags.error(Code::ImportNoGraph)
+        .message("the model's graph has no outputs");
+}
+
+void Decoder::graph(::onnx::GraphProto &Proto, const OpsetMap &Opsets,
+                    Graph &Result) {
+  Result.Name = Proto.name();
+  for (::onnx::TensorProto &T : *Proto.mutable_initializer()) {
+    Tensor Value;
+    std::string Name = T.name();
+    bool Good = tensor(T, "initializer '" + printable(Name) + "'", {}, Value);
+    // A damaged one still counts as defined: one fault, one message.
+    if (Name.empty()) {
+      Diags.error(Code::ImportMalformed).message("an initializer has no name");
+    } else if (!Result.Initializers.emplace(Name, std::move(Value)).second) {
+      Diags.error(Code::ImportDuplicateValue)
+          .message("initializer '" + printable(Name) + "' is defined twice");
+    }
+    (void)Good;
+  }
+  for (const ::onnx::SparseTensorProto &T : Proto.sparse_initializer()) {
+    Diags.error(Code::ImportValueType)
+        .message("initializer '" + printable(T.values().name()) +
+                 "' is a sparse tensor");
+    Result.Initializers.try_emplace(T.values().name());
+  }
+  for (const ::onnx::ValueInfoProto &V : Proto.input()) {
+    ValueInfo Info;
+    valueInfo(V, Info);
+    // Up to IR 3 initializers had to be inputs as well; later that makes a
+    // default that a caller may replace. Here they are constants.
+    if (!Result.Initializers.count(Info.Name))
+      Result.Inputs.push_back(std::move(Info));
+  }
+  for (const ::onnx::ValueInfoProto &V : Proto.output())
+    valueInfo(V, Result.Outputs.emplace_back());
+  for (const ::onnx::ValueInfoProto &V : Proto.value_info()) {
+    ValueInfo Info;
+    valueInfo(V, Info);
+    std::string Name = Info.Name;
+    Result.Values.emplace(std::move(Name), std::move(Info));
+  }
+  Result.Nodes.resize(static_cast<size_t>(Proto.node_size()));
+  for (int I = 0; I < Proto.node_size(); ++I)
+    node(*Proto.mutable_node(I), Opsets, Result.Nodes[static_cast<size_t>(I)]);
+}
+
+void Decoder::node(::onnx::NodeProto &Proto, const OpsetMap &Opsets,
+                   Node &Result) {
+  Result.Name = Proto.name();
+  Result.Op = Proto.op_type();
+  Result.Domain = plainDomain(Proto.domain());
+  Result.Overload = unknownString(Proto.unknown_fields(), NodeOverload);
+  auto Opset = Opsets.find(Result.Domain);
+  Result.Opset = Opset == Opsets.end() ? 0 : Opset->second;
+  for (std::string &Name : *Proto.mutable_input())
+    Result.Inputs.push_back(std::move(Name));
+  for (std::string &Name : *Proto.mutable_output())
+    Result.Outputs.push_back(std::move(Name));
+  ModelPlace Where = Result.place();
+  if (Result.Op.empty())
+    Diags.error(Code::ImportMalformed)
+        .at(Where)
+        .message("a node has no operator");
+  for (::onnx::AttributeProto &A : *Proto.mutable_attribute()) {
+    Attribute Value;
+    std::string Name = A.name();
+    attribute(A, Opsets, Where, Value);
+    if (!Result.Attributes.emplace(Name, std::move(Value)).second)
+      Diags.error(Code::ImportMalformed)
+          .at(Where)
+          .message("attribute '" + printable(Name) + "' is given twice");
+  }
+}
+
+void Decoder::function(::onnx::FunctionProto &Proto,
+                       const OpsetMap &ModelOpsets, Function &Result) {
+  Result.Name = Proto.name();
+  Result.Domain = plainDomain(Proto.domain());
+  Result.Overload = unknownString(Proto.unknown_fields(), FunctionOverload);
+  OpsetMap Opsets = opsets(Proto.opset_import());
+  // What a function does not import it takes from the model.
+  Opsets.insert(ModelOpsets.begin(), ModelOpsets.end());
+  Result.Inputs.assign(Proto.input().begin(), Proto.input().end());
+  Result.Outputs.assign(Proto.output().begin(), Proto.output().end());
+  Result.Attributes.assign(Proto.attribute().begin(), Proto.attribute().end());
+  ModelPlace Where;
+  Where.Op =
+      Result.Domain.empty() ? Result.Name : Result.Domain + "." + Result.Name;
+  forEachField(Proto.unknown_fields(), [&](uint64_t N, std::string_view V) {
+    ::onnx::AttributeProto Default;
+    if (N != FunctionAttributeProto)
+      return;
+    if (!Default.ParseFromString(std::string(V))) {
+      Diags.error(Code::ImportMalformed)
+          .at(Where)
+          .message("the default of a function's attribute is damaged");
+      return;
+    }
+    Attribute Value;
+    attribute(Default, Opsets, Where, Value);
+    Result.Defaults.emplace(Default.name(), std::move(Value));
+  });
+  Result.Nodes.resize(static_cast<size_t>(Proto.node_size()));
+  for (int I = 0; I < Proto.node_size(); ++I)
+    node(*Proto.mutable_node(I), Opsets, Result.Nodes[static_cast<size_t>(I)]);
+}
+
+void Decoder::valueInfo(const ::onnx::ValueInfoProto &Proto,
+                        ValueInfo &Result) {
+  Result.Name = Proto.name();
+  if (!Proto.has_type())
+    return;
+  const ::onnx::TypeProto &Type = Proto.type();
+  switch (Type.value_case()) {
+  case ::onnx::TypeProto::kSequenceType:
+    Result.Is = ValueInfo::Kind::Sequence;
+    return;
+  case ::onnx::TypeProto::kMapType:
+    Result.Is = ValueInfo::Kind::Map;
+    return;
+  case ::onnx::TypeProto::kOptionalType:
+    Result.Is = ValueInfo::Kind::Optional;
+    return;
+  case ::onnx::TypeProto::kSparseTensorType:
+    Result.Is = ValueInfo::Kind::Sparse;
+    return;
+  case ::onnx::TypeProto::kTensorType:
+    break;
+  default:
+    return;
+  }
+  Result.Is = ValueInfo::Kind::Tensor;
+  const ::onnx::TypeProto::Tensor &T = Type.tensor_type();
+  std::string Who = "value '" + printable(Result.Name) + "'";
+  if (std::optional<ElementType> Element = elementType(T.elem_type()))
+    Result.Type = *Element;
+  else
+    Diags.error(Code::ImportElementType)
+        .message(Who + " has the element type number " +
+                 std::to_string(T.elem_type()) + ", which ONNX does not define")
+        .hint("export the model again");
+  if (!T.has_shape())
+    return;
+  Result.Shape.emplace();
+  std::vector<int64_t> Known;
+  for (const ::onnx::TensorShapeProto::Dimension &D : T.shape().dim()) {
+    Dim &Axis = Result.Shape->emplace_back();
+    if (D.has_dim_value()) {
+      Axis = static_cast<int64_t>(D.dim_value());
+      Known.push_back(D.dim_value());
+    } else if (!D.dim_param().empty()) {
+      Axis = D.dim_param();
+    }
+  }
+  if (!elementCount(Known))
+    Diags.error(Code::ImportBadDims)
+        .message(Who + " has the dims " + dimsText(Known) +
+                 ", which are negative or overflow")
+        .hint("a dim that is not known is given by a name or left empty");
+}
+
+} // namespace kpc::onnx

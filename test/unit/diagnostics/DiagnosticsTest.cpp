@@ -1,0 +1,70 @@
+//===- DiagnosticsTest.cpp - Rendering and limits of diagnostics ----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/diagnostics/Diagnostics.h"
+
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace kpc;
+
+TEST(Diagnostics, TextNamesNodeOpOpsetFileAndHint) {
+  Diagnostics D;
+  D.setFile("resnet50.onnx");
+  D.error(Code::ImportUnknownOp)
+      .at({.Node = "Conv_12", .Op = "Conv", .Opset = 17})
+      .message("kpc has no rule for this operator");
+  EXPECT_EQ(D.text(), "error[KPC-I0007]: 'Conv_12' (Conv, opset 17) in "
+                      "resnet50.onnx: kpc has no rule for this operator\n"
+                      "  hint: `kpc ops` lists what imports\n");
+  EXPECT_TRUE(D.hasErrors());
+}
+
+TEST(Diagnostics, JsonQuotesWhatModelsContain) {
+  Diagnostics D;
+  D.setFile("a\"b.onnx");
+  D.error(Code::ImportUnknownOp)
+      .at({.Node = "n\n\xff", .Op = "Op"})
+      .target("sm_90a")
+      .message("m")
+      .hint("h");
+  EXPECT_EQ(D.json(), "[{\"code\":\"KPC-I0007\",\"severity\":\"error\","
+                      "\"file\":\"a\\\"b.onnx\",\"node\":\"n\\n\xEF\xBF\xBD\","
+                      "\"op\":\"Op\",\"target\":\"sm_90a\",\"message\":\"m\","
+                      "\"hint\":\"h\"}]");
+}
+
+TEST(Diagnostics, OneCodeIsKeptAHundredTimes) {
+  Diagnostics D;
+  for (int I = 0; I < 250; ++I)
+    D.error(Code::ImportUnknownOp).message("x").hint("");
+  EXPECT_EQ(D.all().size(), Diagnostics::KeptPerCode);
+  EXPECT_EQ(D.errorCount(), 250u);
+  EXPECT_NE(D.text().find("note: 150 more of KPC-I0007 were left out\n"),
+            std::string::npos);
+}
+
+TEST(Diagnostics, CodesAreUniqueAndDescribed) {
+  std::set<std::string_view> Seen;
+  for (const CodeInfo &Info : allCodes()) {
+    EXPECT_TRUE(Seen.insert(Info.Text).second) << Info.Text;
+    EXPECT_FALSE(Info.Title.empty()) << Info.Text;
+    EXPECT_EQ(&codeInfo(Info.Id), &Info);
+  }
+}
+
+TEST(Diagnostics, PrintableIsBoundedAndClean) {
+  EXPECT_EQ(printable("a\tb\xC3\xA9\xFF"), "a?b\xC3\xA9?");
+  EXPECT_EQ(printable(std::string(300, 'x')), std::string(200, 'x') + "...");
+}
+
+TEST(Diagnostics, NearestSuggestsOnlyWhatIsNear) {
+  std::vector<std::string_view> Names = {"Conv", "ConvTranspose", "Relu"};
+  EXPECT_EQ(nearest("conv", Names), "Conv");
+  EXPECT_EQ(nearest("Rellu", Names), "Relu");
+  EXPECT_EQ(nearest("Quantize", Names), "");
+}
