@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs ONNX backend tests through `kpc compile` and `kpc run`, and holds the outcome against a checked-in list.
+
+    python3 run_conformance.py --kpc build/dev/bin/kpc --data DIR --expected debian-1.12.txt --work-dir DIR
+
+The outcome of a test is one of
+
+    right             every output has the expected type, shape and values
+    diagnosed: CODE   kpc says that it cannot: exit code 1, each error has a code, one names an operator of the model
+    wrong, crash, hang  anything else
+
+The list names every test with its outcome, `right` or `diagnosed: CODE`, and is held both ways: a test that gets
+better must be entered (`--update` does it), one that gets worse fails. Wrong, crash and hang are never accepted.
+Only numpy is needed. Exits 77 (a skip) when it or the data is not there.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+SKIPPED = 77
+SUITES = ("node", "simple", "pytorch-converted", "pytorch-operator")
+ERROR = re.compile(r"^(?:fatal )?error\[(KPC-[A-Z]*\d+)\]: (.*)$", re.MULTILINE)
+
+try:
+    import numpy as np
+except ImportError as error:
+    print(f"SKIPPED: the Python package '{error.name}' is not installed")
+    sys.exit(SKIPPED)
+
+import compare_values
+import onnx_files
+
+
+@dataclasses.dataclass
+class Outcome:
+    verdict: str
+    detail: str = ""
+
+    @property
+    def acceptable(self):
+        return self.verdict == "right" or self.verdict.startswith("diagnosed: ")
+
+
+@dataclasses.dataclass
+class Finished:
+    code: int  # None: ran out of time
+    output: str
+
+
+class Runner:
+    def __init__(self, options):
+        self.kpc, self.arch, self.device = str(options.kpc), options.arch, options.device
+        self.limit, self.with_check, self.keep = options.limit, options.with_check, options.keep
+        self.data, self.work, self.cache = options.data, options.work_dir, options.work_dir / "cache"
+        self.rules = compare_values.Rules(pathlib.Path(__file__).parent / "tolerances.txt")
+
+    def call(self, *arguments):
+        command = [self.kpc] + [str(a) for a in arguments]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                   start_new_session=True)
+        try:
+            output, _ = process.communicate(timeout=self.limit)
+            return Finished(process.returncode, output.decode("utf-8", "replace"))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # its worker processes too
+            process.communicate()
+            return Finished(None, "")
+
+    def test(self, name):
+        folder, work = self.data / name, self.work / name.replace("/", "-")
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        try:
+            return self.judge(name, folder, work)
+        except Exception as error:  # a fault of one test's data or of this runner must not hide the other results
+            return Outcome("wrong", f"the runner failed: {type(error).__name__}: {error}")
+        finally:
+            if not self.keep:
+                shutil.rmtree(work, ignore_errors=True)
+
+    def judge(self, name, folder, work):
+        model = onnx_files.read_model(folder / "model.onnx")
+        artifact = work / "model.kpc"
+        compiled = self.call("compile", folder / "model.onnx", "--arch", self.arch, "-o", artifact, "--cache-dir",
+                             self.cache, "--quiet")
+        if self.with_check:
+            problem = self.check_disagrees(folder, compiled)
+            if problem:
+                return Outcome("wrong", problem)
+        if compiled.code != 0:
+            return diagnosed(compiled, model) or failed("compile", compiled)
+        for data in sorted(folder.glob("test_data_set_*")):
+            outcome = self.run_data_set(name, model, artifact, data, work / data.name)
+            if outcome.verdict != "right":
+                return outcome
+        return Outcome("right")
+
+    def check_disagrees(self, folder, compiled):
+        """`kpc check` must say beforehand what `kpc compile` then does."""
+        checked = self.call("check", folder / "model.onnx", "--arch", self.arch, "--json")
+        if checked.code is None or checked.code not in (0, 1):
+            return f"kpc check: exit code {checked.code}: {checked.output.strip()[-300:]}"
+        if compiled.code in (0, 1) and checked.code != compiled.code:
+            return f"kpc check exits {checked.code}, kpc compile {compiled.code}"
+        try:
+            json.loads(checked.output)
+        except ValueError as error:
+            return f"kpc check --json wrote something else: {error}"
+        return None
+
+    def run_data_set(self, name, model, artifact, data, out):
+        arguments = ["run", artifact, "--output-dir", out, "--device", self.device]
+        for index, (input_name, _) in enumerate(model.inputs):
+            path = data / f"input_{index}.pb"
+            if path.exists():
+                arguments += ["--input", f"{input_name}={path}"]
+        out.mkdir()
+        ran = self.call(*arguments)
+        if ran.code != 0:
+            return failed("run", ran)
+        for index, (output_name, kind) in enumerate(model.outputs):
+            path = data / f"output_{index}.pb"
+            if not path.exists():
+                continue
+            stored = out / (output_name.replace("/", "_") + ".npy")
+            if not stored.exists():
+                return Outcome("wrong", f"'{output_name}' was not written")
+            problem = compare_values.mismatch(np.load(stored), onnx_files.read_value(path, kind), self.rules.of(name))
+            if problem:
+                return Outcome("wrong", f"'{output_name}': {problem}")
+        return Outcome("right")
+
+
+def diagnosed(finished, model):
+    """The outcome where kpc said properly that it cannot."""
+    errors = ERROR.findall(finished.output)
+    if finished.code != 1 or not errors:
+        return None
+    for code, message in errors:
+        if any(f"({op}" in message or f".{op}" in message for op in model.operators):
+            return Outcome(f"diagnosed: {code}", message)
+    return Outcome("wrong", f"no error names an operator of the model: {errors[0][1]}")
+
+
+def failed(step, finished):
+    if finished.code is None:
+        return Outcome("hang", f"kpc {step} did not end")
+    crashed = finished.code < 0 or finished.code in (70, 134, 139)
+    return Outcome("crash" if crashed else "wrong",
+                   f"kpc {step}: exit code {finished.code}: {finished.output.strip()[-300:]}")
+
+
+def read_list(path):
+    expected = {}
+    if path.exists():
+        for line in path.read_text().splitlines():
+            if line and not line.startswith("#"):
+                name, verdict = line.split(" ", 1)
+                expected[name] = verdict.strip()
+    return expected
+
+
+def write_list(path, title, outcomes):
+    right = sum(o.verdict == "right" for o in outcomes.values())
+    lines = [f"# {title}", f"# {right} right, {len(outcomes) - right} diagnosed, {len(outcomes)} in all.",
+             "# Written by run_conformance.py --update."]
+    lines += [f"{name} {outcome.verdict}" for name, outcome in sorted(outcomes.items())]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def differences(expected, outcomes):
+    for name, outcome in sorted(outcomes.items()):
+        wanted = expected.get(name, "not in the list")
+        if not outcome.acceptable or outcome.verdict != wanted:
+            yield f"{name}: {outcome.verdict} (list: {wanted}){': ' + outcome.detail if outcome.detail else ''}"
+    for name in sorted(set(expected) - set(outcomes)):
+        yield f"{name}: in the list, not in the data"
+
+
+def run_all(runner, names, jobs):
+    outcomes, start = {}, time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for done, (name, outcome) in enumerate(zip(names, pool.map(runner.test, names)), 1):
+            outcomes[name] = outcome
+            if done % 100 == 0:
+                print(f"{done} of {len(names)}, {time.monotonic() - start:.0f} s", flush=True)
+    return outcomes
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--kpc", type=pathlib.Path, required=True)
+    parser.add_argument("--data", type=pathlib.Path, default=pathlib.Path("/usr/share/libonnx-testdata/data"))
+    parser.add_argument("--expected", type=pathlib.Path, required=True, help="the list to hold the outcome against")
+    parser.add_argument("--work-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--arch", default="host")
+    parser.add_argument("--device", default="host")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--limit", type=float, default=60, help="seconds that one kpc process may take")
+    parser.add_argument("--only", default="", help="a regular expression for names; others are left alone")
+    parser.add_argument("--with-check", action="store_true", help="compare `kpc check` with `kpc compile` as well")
+    parser.add_argument("--update", action="store_true", help="write the list from the outcome")
+    parser.add_argument("--keep", action="store_true", help="keep artifacts and outputs in the work folder")
+    parser.add_argument("--title", default="", help="first line of a list that is written")
+    parser.add_argument("--json", type=pathlib.Path, help="write every outcome with its detail here")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    options.kpc = options.kpc.resolve()
+    names = sorted(f"{suite}/{path.parent.name}" for suite in SUITES
+                   for path in (options.data / suite).glob("*/model.onnx"))
+    if not names:
+        print(f"SKIPPED: no tests under {options.data} (Debian's package libonnx-testdata has them)")
+        return SKIPPED
+    if options.only:
+        names = [name for name in names if re.search(options.only, name)]
+    options.work_dir.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
+    outcomes = run_all(Runner(options), names, options.jobs)
+
+    counts = {}
+    for outcome in outcomes.values():
+        kind = outcome.verdict.split(":")[0]
+        counts[kind] = counts.get(kind, 0) + 1
+    if options.json:
+        options.json.write_text(json.dumps({n: dataclasses.asdict(o) for n, o in outcomes.items()}, indent=1))
+    expected = read_list(options.expected)
+    if options.update:
+        accepted = {name: outcome for name, outcome in outcomes.items() if outcome.acceptable}
+        if options.only:
+            accepted = {**{name: Outcome(verdict) for name, verdict in expected.items()}, **accepted}
+        title = options.title or f"ONNX backend tests, {options.expected.stem}: the outcome of each."
+        write_list(options.expected, title, accepted)
+        expected = read_list(options.expected)
+    elif options.only:
+        expected = {name: verdict for name, verdict in expected.items() if name in outcomes}
+    problems = list(differences(expected, outcomes))
+    for problem in problems:
+        print(problem)
+    print(f"{len(outcomes)} tests in {time.monotonic() - start:.0f} s: " +
+          ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) +
+          f"; {len(problems)} not as {options.expected.name} says")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

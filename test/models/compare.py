@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles a model for the host, runs it at several batch sizes and compares with onnxruntime's CPU provider.
+
+    python3 compare.py --kpc build/dev/bin/kpc --model graphs/mlp.dynamo.onnx --work-dir DIR [--batch 1,5]
+
+A model without weights gets them from weights.py first. One artifact serves all batch sizes. Exits 0 when every
+difference is within tolerance, 77 (a skip) when a peer is not installed, else 1.
+"""
+
+import argparse
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+SKIPPED = 77
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+except ImportError as error:
+    print(f"SKIPPED: the Python package '{error.name}' is not installed")
+    sys.exit(SKIPPED)
+
+import inputs
+import tolerance
+import weights
+
+
+def run_kpc(command, limit):
+    """Seconds it took; ends the test with kpc's own words when it fails."""
+    start = time.monotonic()
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=limit)
+    if result.returncode != 0:
+        print("$ " + " ".join(str(part) for part in command))
+        print(result.stdout + result.stderr)
+        raise SystemExit(f"FAILED: exit code {result.returncode}")
+    return time.monotonic() - start
+
+
+def place_model(source, work_dir):
+    """The model with weights, in the work folder."""
+    model = onnx.load(str(source), load_external_data=False)
+    if any(t.data_location == onnx.TensorProto.EXTERNAL for t in model.graph.initializer):
+        return weights.generate(source, work_dir)
+    return pathlib.Path(shutil.copy(source, work_dir))
+
+
+def compare(kpc, artifact, model, session, batch, folder, limit, arguments):
+    arrays = inputs.for_model(model, batch)
+    command = [kpc, "run", artifact, "--output-dir", folder] + arguments
+    for name, array in arrays.items():
+        path = folder / f"input-{name.replace('/', '_')}.npy"
+        np.save(path, array)
+        command += ["--input", f"{name}={path}"]
+    seconds = run_kpc(command, limit)
+    expected = session.run(None, arrays)
+    good = True
+    for value, reference in zip(session.get_outputs(), expected):
+        got = np.load(folder / (value.name.replace("/", "_") + ".npy"))
+        if got.shape != reference.shape or got.dtype != reference.dtype:
+            print(f"batch {batch}: '{value.name}' is {got.dtype}{list(got.shape)}, "
+                  f"should be {reference.dtype}{list(reference.shape)}")
+            good = False
+            continue
+        found = tolerance.difference(got, reference)
+        passed = found.within(tolerance.FP32)
+        print(f"batch {batch}: '{value.name}' {found} ({'ok' if passed else 'TOO FAR'}), kpc run took {seconds:.1f} s")
+        good = good and passed
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--kpc", type=pathlib.Path, required=True)
+    parser.add_argument("--model", type=pathlib.Path, required=True)
+    parser.add_argument("--work-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--batch", default="1,3", help="batch sizes, with commas")
+    parser.add_argument("--arch", default="host")
+    parser.add_argument("--device", default="", help="host or cuda:N")
+    parser.add_argument("--limit", type=float, default=600, help="seconds one kpc process may take")
+    options = parser.parse_args()
+
+    options.work_dir.mkdir(parents=True, exist_ok=True)
+    path = place_model(options.model, options.work_dir)
+    artifact = path.with_suffix(".kpc")
+    seconds = run_kpc([options.kpc, "compile", path, "--arch", options.arch, "-o", artifact, "--cache-dir",
+                       options.work_dir / "cache", "--quiet"], options.limit)
+    print(f"{path.stem}: compiled in {seconds:.1f} s, {artifact.stat().st_size} bytes")
+
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    model = onnx.load(str(path), load_external_data=False)
+    arguments = ["--device", options.device] if options.device else []
+    good = True
+    for batch in (int(text) for text in options.batch.split(",")):
+        folder = options.work_dir / f"batch-{batch}"
+        folder.mkdir(exist_ok=True)
+        good &= compare(options.kpc, artifact, model, session, batch, folder, options.limit, arguments)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
