@@ -1,0 +1,399 @@
+//===- Compiler.cpp - From a model to an artifact -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Compiler.h"
+#include "codegen/artifact/ArtifactWriter.h"
+#include "compiler/DiagnosticBridge.h"
+#include "compiler/GraphPipeline.h"
+#include "compiler/Version.h"
+#include "compiler/artifact/PlanToContents.h"
+#include "compiler/import/onnx/ImportOnnx.h"
+#include "compiler/kernels/KernelBatch.h"
+#include "compiler/target/Target.h"
+#include "dialects/RegisterDialects.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <chrono>
+#include <sys/resource.h>
+
+using namespace kpc;
+using namespace mlir;
+
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+static constexpr std::pair<std::string_view, Phase> PhaseNames[] = {
+    {"graph", Phase::Graph}, {"linalg", Phase::Linalg}, {"plan", Phase::Plan},
+    {"nvvm", Phase::Nvvm},   {"llvm", Phase::Llvm},     {"ptx", Phase::Ptx},
+    {"sass", Phase::Sass},
+};
+
+std::optional<Phase> kpc::phaseByName(std::string_view Name) {
+  for (auto [Known, P] : PhaseNames)
+    if (Known == Name)
+      return P;
+  return std::nullopt;
+}
+
+std::vector<std::string> kpc::phaseNames() {
+  std::vector<std::string> Names;
+  for (auto [Name, P] : PhaseNames)
+    Names.emplace_back(Name);
+  return Names;
+}
+
+namespace {
+
+/// One run of the compiler: what the phases hand on.
+class Compilation {
+public:
+  Compilation(const CompileOptions &Options, Diagnostics &Diags)
+      : Options(Options), Diags(Diags), Context(registry(), MLIRContext::Threading::DISABLED),
+        Bridge(Context, Diags, Code::GraphRefused) {
+    Diags.setFile(llvm::sys::path::filename(Options.Model).str());
+  }
+
+  /// Each returns false after an error.
+  bool chooseTargets();
+  bool load();
+  bool toKernels();
+  bool compileKernels();
+  bool writeArtifact();
+
+  /// Whether the phase is what --emit asked for; then the work ends.
+  bool emitted(Phase P);
+  template <typename Step> bool timed(std::string_view Name, Step Run);
+
+  CompileReport Report;
+
+private:
+  static DialectRegistry registry() {
+    DialectRegistry R;
+    registerDialects(R);
+    return R;
+  }
+  bool runPasses(void (*Add)(OpPassManager &, const CompileOptions &));
+  bool loadOnnx(const std::string &Path);
+  bool loadText();
+  bool reloadWeights();
+  std::vector<KernelJob> jobsFor(const target::Target &T);
+  void emitListings(const target::Target &T,
+                    const std::vector<KernelJob> &Jobs,
+                    const std::vector<std::optional<CompiledKernel>> &Results);
+  std::string stem() const {
+    StringRef Name = llvm::sys::path::filename(Options.Model);
+    return Name.take_until([](char C) { return C == '.'; }).str();
+  }
+
+  const CompileOptions &Options;
+  Diagnostics &Diags;
+  MLIRContext Context;
+  DiagnosticBridge Bridge;
+  std::vector<const target::Target *> Targets;
+  WeightStore Weights;
+  OwningOpRef<ModuleOp> Module;
+  std::vector<TargetKernels> Compiled;
+  /// What the input file was: later phases are skipped over.
+  bool IsPlan = false;
+};
+
+template <typename Step>
+bool Compilation::timed(std::string_view Name, Step Run) {
+  auto Start = std::chrono::steady_clock::now();
+  bool Ok = Run();
+  std::chrono::duration<double> Took = std::chrono::steady_clock::now() - Start;
+  Report.Timing.emplace_back(Name, Took.count());
+  return Ok;
+}
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+bool Compilation::chooseTargets() {
+  std::vector<std::string> Names = Options.Targets;
+  if (Names.empty()) {
+    target::Machine Here = target::thisMachine();
+    bool Gpu = Here.GpuCompute().has_value();
+    Names.push_back(Gpu ? "native" : "host");
+    Report.Notes.push_back(Gpu ? "no --arch given: compiling for this machine's GPU"
+                               : "no --arch given and no GPU found: compiling "
+                                 "for this machine's CPU");
+  }
+  for (const std::string &Name : Names) {
+    target::Lookup Found = target::lookup(Name);
+    if (!Found) {
+      Diags.error(Code::TargetUnknown).message(Found.Error);
+      continue;
+    }
+    if (!Found.Note.empty())
+      Report.Notes.push_back(Found.Note);
+    for (const target::Target *T : Found.Targets)
+      if (!llvm::is_contained(Targets, T))
+        Targets.push_back(T);
+  }
+  return !Diags.hasErrors();
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+bool Compilation::loadOnnx(const std::string &Path) {
+  onnx::ImportOptions Import;
+  for (const auto &[Name, Facts] : Options.Dims)
+    Import.Dims.emplace(Name, Facts);
+  Module = onnx::importModel(Context, Path, Import, Weights, Diags);
+  return static_cast<bool>(Module) && !Diags.hasErrors();
+}
+
+/// A file that --emit wrote. Its weights are in the model it names.
+bool Compilation::loadText() {
+  Bridge.setCode(Code::GraphText);
+  auto Buffer = llvm::MemoryBuffer::getFile(Options.Model);
+  if (!Buffer) {
+    Diags.error(Code::ImportUnreadable)
+        .message("cannot read '" + Options.Model + "': " + Buffer.getError().message());
+    return false;
+  }
+  Module = parseSourceFile<ModuleOp>(Options.Model, &Context);
+  Bridge.setCode(Code::GraphRefused);
+  if (!Module)
+    return false;
+  IsPlan = !Module->getOps<plan::ProgramOp>().empty();
+  return reloadWeights();
+}
+
+/// Reads the ONNX model beside a text file, for the weights that it names.
+bool Compilation::reloadWeights() {
+  std::set<std::string> Models;
+  Module->walk([&](Operation *Op) {
+    StringAttr Source;
+    if (isa<graph::WeightOp, plan::WeightOp>(Op))
+      Source = Op->getAttrOfType<StringAttr>("source");
+    if (Source)
+      Models.insert(Source.getValue().split('#').first.str());
+  });
+  for (const std::string &Name : Models) {
+    llvm::SmallString<128> Path(llvm::sys::path::parent_path(Options.Model));
+    llvm::sys::path::append(Path, Name);
+    onnx::ImportOptions Import;
+    if (!onnx::importModel(Context, Path.str().str(), Import, Weights, Diags))
+      return false;
+  }
+  return true;
+}
+
+bool Compilation::load() {
+  collectRemarks(Context, Report.Remarks);
+  if (StringRef(Options.Model).ends_with(".mlir"))
+    return loadText();
+  return loadOnnx(Options.Model) && runPasses(addGraphPasses);
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+bool Compilation::runPasses(void (*Add)(OpPassManager &,
+                                        const CompileOptions &)) {
+  PassManager Passes(&Context);
+  Passes.enableVerifier(Options.VerifyEach);
+  if (!Options.IrDumpFolder.empty())
+    Passes.enableIRPrintingToFileTree(
+        [](Pass *, Operation *) { return false; },
+        [](Pass *, Operation *) { return true; }, /*printModuleScope=*/true,
+        /*printAfterOnlyOnChange=*/true, /*printAfterOnlyOnFailure=*/false,
+        Options.IrDumpFolder);
+  Add(Passes, Options);
+  return succeeded(Passes.run(*Module)) && !Diags.hasErrors();
+}
+
+bool Compilation::toKernels() {
+  return IsPlan || runPasses(addKernelPasses);
+}
+
+bool Compilation::emitted(Phase P) {
+  if (Options.Emit != P)
+    return false;
+  std::string Text;
+  llvm::raw_string_ostream Stream(Text);
+  if (P == Phase::Linalg) {
+    for (auto Kernel : Module->getOps<func::FuncOp>())
+      Stream << Kernel << "\n";
+  } else {
+    Module->print(Stream);
+  }
+  std::string_view Name;
+  for (auto [Known, Value] : PhaseNames)
+    if (Value == P)
+      Name = Known;
+  Report.Emitted.emplace_back(stem() + "." + std::string(Name) + ".mlir", Text);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+std::vector<KernelJob> Compilation::jobsFor(const target::Target &T) {
+  std::vector<KernelJob> Jobs;
+  for (auto Kernel : Module->getOps<func::FuncOp>()) {
+    KernelJob Job;
+    Job.Symbol = Kernel.getSymName().str();
+    Job.Target = T.Name;
+    Job.Ptxas = Options.Ptxas;
+    if (Options.Emit == Phase::Llvm)
+      Job.Listing = "llvm";
+    else if (Options.Emit == Phase::Nvvm)
+      Job.Listing = "nvvm";
+    else if (Options.Emit == Phase::Ptx)
+      Job.Listing = "ptx";
+    // Which nodes share the kernel does not change its code.
+    Attribute Nodes = Kernel->removeAttr("kpc.nodes");
+    llvm::raw_string_ostream Stream(Job.Text);
+    Kernel->print(Stream, OpPrintingFlags().useLocalScope());
+    if (Nodes)
+      Kernel->setAttr("kpc.nodes", Nodes);
+    Jobs.push_back(std::move(Job));
+  }
+  return Jobs;
+}
+
+void Compilation::emitListings(
+    const target::Target &T, const std::vector<KernelJob> &Jobs,
+    const std::vector<std::optional<CompiledKernel>> &Results) {
+  std::string Text;
+  for (const auto &Kernel : Results)
+    Text += Options.Emit == Phase::Ptx ? Kernel->Ptx : Kernel->Listing;
+  std::string Suffix = Options.Emit == Phase::Ptx    ? ".ptx"
+                       : Options.Emit == Phase::Nvvm ? ".nvvm.mlir"
+                                                     : ".ll";
+  std::string Target(T.Name);
+  std::replace(Target.begin(), Target.end(), ':', '-');
+  Report.Emitted.emplace_back(stem() + "." + Target + Suffix, std::move(Text));
+}
+
+bool Compilation::compileKernels() {
+  std::vector<KernelJob> Jobs;
+  std::vector<size_t> FirstJob;
+  for (const target::Target *T : Targets) {
+    FirstJob.push_back(Jobs.size());
+    llvm::append_range(Jobs, jobsFor(*T));
+  }
+  FirstJob.push_back(Jobs.size());
+  std::vector<bool> Hits;
+  auto Results = compileBatch(Jobs, Options, Diags, Report, Hits);
+  if (Diags.hasErrors())
+    return false;
+  auto Launches = (*Module->getOps<plan::ProgramOp>().begin()).getOps<plan::LaunchOp>();
+  for (size_t T = 0; T < Targets.size(); ++T) {
+    TargetKernels Kernels{Targets[T], {}};
+    TargetReport Summary;
+    Summary.Name = Targets[T]->Name;
+    Summary.Launches = std::distance(Launches.begin(), Launches.end());
+    for (size_t I = FirstJob[T]; I < FirstJob[T + 1]; ++I) {
+      ++Summary.Kernels;
+      Summary.CacheHits += Hits[I];
+      Summary.Assembled += Targets[T]->isGpu() && !Results[I]->Code.empty();
+      Summary.CodeBytes += Results[I]->Code.size();
+    }
+    if (Options.Emit && *Options.Emit != Phase::Artifact)
+      emitListings(*Targets[T],
+                   {Jobs.begin() + FirstJob[T], Jobs.begin() + FirstJob[T + 1]},
+                   {Results.begin() + FirstJob[T], Results.begin() + FirstJob[T + 1]});
+    for (size_t I = FirstJob[T]; I < FirstJob[T + 1]; ++I)
+      Kernels.Kernels.emplace(Jobs[I].Symbol, std::move(*Results[I]));
+    Compiled.push_back(std::move(Kernels));
+    Report.Targets.push_back(Summary);
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The artifact
+//===----------------------------------------------------------------------===//
+
+/// SHA-256 of a file, in hexadecimal; empty if it cannot be read.
+std::string digestOf(const std::string &Path) {
+  auto Buffer = llvm::MemoryBuffer::getFile(Path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!Buffer)
+    return {};
+  auto Digest = llvm::SHA256::hash(llvm::arrayRefFromStringRef((*Buffer)->getBuffer()));
+  return llvm::toHex(Digest, /*LowerCase=*/true);
+}
+
+bool Compilation::writeArtifact() {
+  auto Contents = planToContents(*Module, Weights, Compiled, Options.Strip);
+  if (!Contents) {
+    Diags.error(Code::ArtifactContents).message(llvm::toString(Contents.takeError()));
+    return false;
+  }
+  Contents->Provenance.KpcVersion = Version;
+  Contents->Provenance.ModelName = llvm::sys::path::filename(Options.Model).str();
+  Contents->Provenance.ModelDigest = digestOf(Options.Model);
+  Contents->Provenance.Options = Options.CommandLine;
+  if (auto Error = artifact::write(*Contents, Options.Output)) {
+    Diags.error(Code::ArtifactWrite).message(*Error);
+    return false;
+  }
+  for (const artifact::Weight &W : Contents->Weights)
+    Report.WeightBytes += W.Length;
+  uint64_t Size = 0;
+  if (!llvm::sys::fs::file_size(Options.Output, Size))
+    Report.ArtifactBytes = Size;
+  return true;
+}
+
+uint64_t peakMemory() {
+  uint64_t Kilobytes = 0;
+  for (int Who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage Usage{};
+    if (getrusage(Who, &Usage) == 0)
+      Kilobytes += Usage.ru_maxrss;
+  }
+  return Kilobytes * 1024;
+}
+
+bool runPhases(Compilation &C) {
+  if (!C.timed("targets", [&] { return C.chooseTargets(); }) ||
+      !C.timed("import", [&] { return C.load(); }))
+    return false;
+  if (C.emitted(Phase::Graph))
+    return true;
+  if (!C.timed("graph", [&] { return C.toKernels(); }))
+    return false;
+  if (C.emitted(Phase::Linalg) || C.emitted(Phase::Plan))
+    return true;
+  if (!C.timed("kernels", [&] { return C.compileKernels(); }))
+    return false;
+  if (!C.Report.Emitted.empty())
+    return true;
+  return C.timed("artifact", [&] { return C.writeArtifact(); });
+}
+
+} // namespace
+
+CompileReport kpc::compile(const CompileOptions &Options, Diagnostics &Diags) {
+  Compilation C(Options, Diags);
+  C.Report.Ok = runPhases(C) && !Diags.hasErrors();
+  C.Report.PeakMemoryBytes = peakMemory();
+  return std::move(C.Report);
+}
+
+bool kpc::check(const CompileOptions &Options, Diagnostics &Diags) {
+  Compilation C(Options, Diags);
+  return C.chooseTargets() && C.load() && C.toKernels() && !Diags.hasErrors();
+}

@@ -1,0 +1,374 @@
+//===- PlanToContents.cpp - Plan and kernels as the artifact's contents -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/artifact/PlanToContents.h"
+#include "codegen/host/HostLinker.h"
+#include "compiler/weights/WeightRecipe.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace kpc;
+using namespace mlir;
+using kpc::shape::Expr;
+using llvm::createStringError;
+using llvm::Expected;
+
+namespace {
+
+ElementType elementTypeOf(Type Element) {
+  if (Element.isF32())
+    return ElementType::F32;
+  if (Element.isF64())
+    return ElementType::F64;
+  if (Element.isF16())
+    return ElementType::F16;
+  if (Element.isBF16())
+    return ElementType::BF16;
+  bool Unsigned = Element.isUnsignedInteger();
+  switch (Element.getIntOrFloatBitWidth()) {
+  case 1:
+    return ElementType::Bool;
+  case 8:
+    return Unsigned ? ElementType::U8 : ElementType::I8;
+  case 16:
+    return Unsigned ? ElementType::U16 : ElementType::I16;
+  case 32:
+    return Unsigned ? ElementType::U32 : ElementType::I32;
+  default:
+    return Unsigned ? ElementType::U64 : ElementType::I64;
+  }
+}
+
+std::vector<Expr> dimsOf(Value Buffer) {
+  ArrayRef<Expr> Dims = graph::typeOf(Buffer).getDims();
+  return {Dims.begin(), Dims.end()};
+}
+
+/// Elements as the artifact stores them: bools are bytes.
+artifact::Bytes bytesOf(ElementsAttr Value) {
+  auto Dense = cast<DenseElementsAttr>(Value);
+  artifact::Bytes Bytes;
+  int64_t Count = Dense.getNumElements();
+  if (Dense.getElementType().isInteger(1)) {
+    for (bool B : Dense.getValues<bool>())
+      Bytes.push_back(B);
+    return Bytes;
+  }
+  ArrayRef<char> Raw = Dense.getRawData();
+  size_t Times = Dense.isSplat() ? Count : 1;
+  for (size_t I = 0; I < Times; ++I)
+    Bytes.insert(Bytes.end(), Raw.begin(), Raw.end());
+  return Bytes;
+}
+
+class ContentsBuilder {
+public:
+  ContentsBuilder(ModuleOp Module, const WeightStore &Weights, bool Strip)
+      : Module(Module), Weights(Weights), Strip(Strip) {}
+
+  llvm::Error run(const std::vector<TargetKernels> &Targets);
+  artifact::Contents take() { return std::move(Contents); }
+
+private:
+  llvm::Error declare(plan::ProgramOp Program);
+  llvm::Error addWeight(plan::WeightOp Op);
+  uint32_t addBuffer(Value Buffer, artifact::BufferKind Kind, uint32_t Index,
+                     std::string Name);
+  void setLiveIntervals(plan::ProgramOp Program);
+  llvm::Error addTarget(plan::ProgramOp Program, const TargetKernels &Compiled);
+  llvm::Error addCode(artifact::Target &T, const TargetKernels &Compiled);
+  Expected<artifact::Launch> launch(plan::LaunchOp Op, const artifact::Target &T,
+                                    const TargetKernels &Compiled);
+  void addValues(artifact::Target &T, plan::ProgramOp Program);
+  uint32_t bufferOf(Value V) const { return Index.lookup(plan::storageOf(V)); }
+
+  ModuleOp Module;
+  const WeightStore &Weights;
+  bool Strip;
+  artifact::Contents Contents;
+  std::vector<artifact::Buffer> Buffers;
+  DenseMap<Value, uint32_t> Index; ///< of storage
+  std::map<std::string, uint32_t> WeightIndex;
+  std::map<std::string, uint32_t> KernelIndex; ///< of the current target
+};
+
+llvm::Error ContentsBuilder::run(const std::vector<TargetKernels> &Targets) {
+  auto Programs = Module.getOps<plan::ProgramOp>();
+  if (Programs.empty())
+    return createStringError("the module holds no plan.program");
+  plan::ProgramOp Program = *Programs.begin();
+  shape::Facts Facts = graph::symbolFacts(Module);
+  for (const auto &[Name, Known] : Facts.symbols())
+    Contents.Symbols.push_back({Name, Known});
+  if (llvm::Error E = declare(Program))
+    return E;
+  setLiveIntervals(Program);
+  for (const TargetKernels &Compiled : Targets)
+    if (llvm::Error E = addTarget(Program, Compiled))
+      return E;
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+uint32_t ContentsBuilder::addBuffer(Value Buffer, artifact::BufferKind Kind,
+                                    uint32_t Position, std::string Name) {
+  artifact::Buffer B;
+  B.Kind = Kind;
+  B.Index = Position;
+  B.Size = plan::byteSize(graph::typeOf(Buffer));
+  B.Name = std::move(Name);
+  Index[Buffer] = Buffers.size();
+  Buffers.push_back(std::move(B));
+  return Buffers.size() - 1;
+}
+
+llvm::Error ContentsBuilder::addWeight(plan::WeightOp Op) {
+  const Weight *Source = Weights.find(Op.getSource());
+  if (!Source)
+    return createStringError("weight '" + Op.getSource() +
+                             "' is not in the model that the plan names");
+  std::string Key = Op.getSource().str() + recipeText(Op.getRecipe());
+  auto [Known, Inserted] = WeightIndex.try_emplace(Key, Contents.Weights.size());
+  if (Inserted) {
+    auto Prepared =
+        prepareWeight(Op.getSource().str(), *Source, Op.getRecipe());
+    if (!Prepared)
+      return Prepared.takeError();
+    Contents.Weights.push_back(std::move(*Prepared));
+  }
+  addBuffer(Op.getBuffer(), artifact::BufferKind::Weight, Known->second,
+            Op.getSource().str());
+  return llvm::Error::success();
+}
+
+llvm::Error ContentsBuilder::declare(plan::ProgramOp Program) {
+  for (Operation &Op : Program.getBody().front()) {
+    if (auto Input = dyn_cast<plan::InputOp>(Op)) {
+      addBuffer(Input.getBuffer(), artifact::BufferKind::Input,
+                Contents.Inputs.size(), Input.getName().str());
+      Contents.Inputs.push_back(
+          {Input.getName().str(),
+           elementTypeOf(graph::typeOf(Input.getBuffer()).getElementType()),
+           dimsOf(Input.getBuffer()), std::nullopt});
+    } else if (auto Output = dyn_cast<plan::OutputOp>(Op)) {
+      addBuffer(Output.getBuffer(), artifact::BufferKind::Output,
+                Contents.Outputs.size(), Output.getName().str());
+      Contents.Outputs.push_back(
+          {Output.getName().str(),
+           elementTypeOf(graph::typeOf(Output.getBuffer()).getElementType()),
+           dimsOf(Output.getBuffer()), std::nullopt});
+    } else if (auto Weight = dyn_cast<plan::WeightOp>(Op)) {
+      if (llvm::Error E = addWeight(Weight))
+        return E;
+    } else if (auto Constant = dyn_cast<plan::ConstantOp>(Op)) {
+      std::string Name = "constant" + std::to_string(Contents.Weights.size());
+      ShapedType Shape = Constant.getValue().getShapedType();
+      addBuffer(Constant.getBuffer(), artifact::BufferKind::Weight,
+                Contents.Weights.size(), Name);
+      Contents.Weights.push_back(artifact::weightFromBytes(
+          Name, elementTypeOf(Shape.getElementType()),
+          std::vector<int64_t>(Shape.getShape()), bytesOf(Constant.getValue())));
+    } else if (auto Buffer = dyn_cast<plan::BufferOp>(Op)) {
+      addBuffer(Buffer.getBuffer(), artifact::BufferKind::Arena, 0,
+                Buffer.getName().str());
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// A buffer lives from the first step that touches it to the last.
+void ContentsBuilder::setLiveIntervals(plan::ProgramOp Program) {
+  std::vector<bool> Touched(Buffers.size());
+  uint32_t Step = 0;
+  for (Operation &Op : Program.getBody().front()) {
+    if (!isa<plan::LaunchOp, plan::CopyOp>(Op))
+      continue;
+    for (Value V : Op.getOperands()) {
+      uint32_t I = bufferOf(V);
+      if (!Touched[I])
+        Buffers[I].FirstStep = Step;
+      Buffers[I].LastStep = Step;
+      Touched[I] = true;
+    }
+    ++Step;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+void describeTarget(artifact::Target &T, const target::Target &From) {
+  T.Name = From.Name;
+  if (From.isHost()) {
+    T.Kind = artifact::TargetKind::Host;
+    T.CpuLevel = From.LlvmChip.back() - '0';
+    return;
+  }
+  T.Kind = artifact::TargetKind::Cuda;
+  T.CapabilityMajor = From.Compute / 10;
+  T.CapabilityMinor = From.Compute % 10;
+  T.Rule = From.ArchSpecific ? artifact::CapabilityRule::Exactly
+           : From.TheKind == target::Kind::Portable
+               ? artifact::CapabilityRule::AtLeast
+               : artifact::CapabilityRule::SameMajor;
+}
+
+llvm::Error ContentsBuilder::addCode(artifact::Target &T,
+                                     const TargetKernels &Compiled) {
+  KernelIndex.clear();
+  bool Host = Compiled.Target->isHost();
+  codegen::LinkedImage Image;
+  if (Host) {
+    std::vector<StringRef> Objects;
+    for (const auto &[Symbol, Kernel] : Compiled.Kernels)
+      Objects.push_back(Kernel.Code);
+    auto Linked = codegen::linkHostImage(Objects);
+    if (!Linked)
+      return Linked.takeError();
+    Image = std::move(*Linked);
+    T.Modules.push_back({Image.Bytes, {}});
+  }
+  for (const auto &[Symbol, Kernel] : Compiled.Kernels) {
+    auto Func = Module.lookupSymbol<func::FuncOp>(Symbol);
+    artifact::Kernel K;
+    K.Symbol = Symbol;
+    K.DisplayName = Symbol;
+    if (auto Nodes = Func->getAttrOfType<ArrayAttr>("kpc.nodes"))
+      for (StringRef Node : Nodes.getAsValueRange<StringAttr>())
+        K.SourceNodes.push_back(Node.str());
+    if (!K.SourceNodes.empty())
+      K.DisplayName = K.SourceNodes.front();
+    for (Type Argument : Func.getArgumentTypes())
+      K.Params.push_back(isa<MemRefType>(Argument) ? artifact::ParamKind::Buffer
+                                                   : artifact::ParamKind::Size);
+    K.Family = Kernel.Schedule;
+    K.Registers = Kernel.Registers;
+    K.SpillBytes = Kernel.SpillBytes;
+    if (Host) {
+      auto Offset = Image.Symbols.find(Symbol);
+      if (Offset == Image.Symbols.end())
+        return createStringError("the image lacks kernel '" + Symbol + "'");
+      K.Entry = Offset->second;
+    } else {
+      K.Module = T.Modules.size();
+      artifact::Module M;
+      M.Image.assign(Kernel.Code.begin(), Kernel.Code.end());
+      if (!Strip || M.Image.empty())
+        M.Ptx = Kernel.Ptx;
+      T.Modules.push_back(std::move(M));
+      T.LeastDriver = std::max<uint32_t>(T.LeastDriver, Kernel.LeastDriver);
+    }
+    KernelIndex[Symbol] = T.Kernels.size();
+    T.Kernels.push_back(std::move(K));
+  }
+  return llvm::Error::success();
+}
+
+/// An expression over `argN` as one over the artifact's symbols.
+Expected<Expr> substituted(const std::string &Text,
+                           const std::map<std::string, Expr, std::less<>> &Args) {
+  std::string Error;
+  std::optional<Expr> E = Expr::parse(Text, &Error);
+  if (!E)
+    return createStringError("bad size expression '" + Text + "': " + Error);
+  return E->substitute(Args);
+}
+
+Expected<artifact::Launch> ContentsBuilder::launch(plan::LaunchOp Op,
+                                                   const artifact::Target &T,
+                                                   const TargetKernels &Compiled) {
+  auto Found = Compiled.Kernels.find(Op.getKernel().str());
+  if (Found == Compiled.Kernels.end())
+    return createStringError("launch of kernel '" + Op.getKernel() +
+                             "', which was not compiled");
+  const CompiledKernel &Kernel = Found->second;
+  artifact::Launch L;
+  L.Kernel = KernelIndex[Op.getKernel().str()];
+  for (Value V : Op.getReads())
+    L.Params.push_back(artifact::Param::buffer(bufferOf(V), artifact::Read));
+  for (Value V : Op.getWrites())
+    L.Params.push_back(artifact::Param::buffer(bufferOf(V), artifact::Write));
+  std::map<std::string, Expr, std::less<>> Args;
+  for (const Expr &Size : Op.getSizes().getDims()) {
+    Args.emplace("arg" + std::to_string(L.Params.size()), Size);
+    L.Params.push_back(artifact::Param::size(Size));
+  }
+  auto set = [&](Expr &To, const std::string &Text) -> llvm::Error {
+    Expected<Expr> E = substituted(Text, Args);
+    if (!E)
+      return E.takeError();
+    To = *E;
+    return llvm::Error::success();
+  };
+  if (llvm::Error E = set(L.Work, Kernel.Work))
+    return E;
+  L.Grain = Kernel.Grain;
+  if (T.Kind == artifact::TargetKind::Host)
+    return L;
+  for (unsigned I = 0; I < 3; ++I) {
+    if (llvm::Error E = set(L.Grid[I], Kernel.Grid[I]))
+      return E;
+    L.Block[I] = Kernel.Block[I];
+  }
+  if (llvm::Error E = set(L.Shared, Kernel.Shared))
+    return E;
+  return L;
+}
+
+llvm::Error ContentsBuilder::addTarget(plan::ProgramOp Program,
+                                       const TargetKernels &Compiled) {
+  artifact::Target T;
+  describeTarget(T, *Compiled.Target);
+  T.Buffers = Buffers;
+  if (llvm::Error E = addCode(T, Compiled))
+    return E;
+  for (Operation &Op : Program.getBody().front()) {
+    if (auto Launch = dyn_cast<plan::LaunchOp>(Op)) {
+      auto L = launch(Launch, T, Compiled);
+      if (!L)
+        return L.takeError();
+      T.Steps.push_back(std::move(*L));
+    } else if (auto Copy = dyn_cast<plan::CopyOp>(Op)) {
+      artifact::Copy C;
+      C.Source = bufferOf(Copy.getSource());
+      C.Destination = bufferOf(Copy.getDestination());
+      C.Size = plan::byteSize(graph::typeOf(Copy.getSource()));
+      T.Steps.push_back(C);
+    }
+  }
+  addValues(T, Program);
+  Contents.Targets.push_back(std::move(T));
+  return llvm::Error::success();
+}
+
+/// Each buffer of the arena is a value of the graph, valid once written.
+void ContentsBuilder::addValues(artifact::Target &T, plan::ProgramOp Program) {
+  for (auto Buffer : Program.getOps<plan::BufferOp>()) {
+    artifact::Value V;
+    V.Name = Buffer.getName().str();
+    V.Buffer = bufferOf(Buffer.getBuffer());
+    V.Step = T.Buffers[V.Buffer].FirstStep;
+    V.Type = elementTypeOf(graph::typeOf(Buffer.getBuffer()).getElementType());
+    V.Dims = dimsOf(Buffer.getBuffer());
+    T.Values.push_back(std::move(V));
+  }
+}
+
+} // namespace
+
+Expected<artifact::Contents>
+kpc::planToContents(ModuleOp Module, const WeightStore &Weights,
+                    const std::vector<TargetKernels> &Targets, bool Strip) {
+  ContentsBuilder Builder(Module, Weights, Strip);
+  if (llvm::Error E = Builder.run(Targets))
+    return E;
+  return Builder.take();
+}

@@ -1,0 +1,34 @@
+//===- PlanToContents.h - Plan and kernels as the artifact's contents -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_ARTIFACT_PLANTOCONTENTS_H
+#define KPC_COMPILER_ARTIFACT_PLANTOCONTENTS_H
+
+#include "codegen/artifact/Contents.h"
+#include "compiler/import/WeightStore.h"
+#include "compiler/kernels/KernelJob.h"
+#include "compiler/target/Target.h"
+#include "dialects/plan/Plan.h"
+#include "llvm/Support/Error.h"
+
+namespace kpc {
+
+/// The compiled kernels of one target, by the symbol of their func.func.
+struct TargetKernels {
+  const target::Target *Target = nullptr;
+  std::map<std::string, CompiledKernel, std::less<>> Kernels;
+};
+
+/// Reads the plan of `Module`. Weights are prepared lazily: `Weights` and the
+/// module must live until the artifact is written.
+llvm::Expected<artifact::Contents>
+planToContents(mlir::ModuleOp Module, const WeightStore &Weights,
+               const std::vector<TargetKernels> &Targets, bool Strip);
+
+} // namespace kpc
+
+#endif // KPC_COMPILER_ARTIFACT_PLANTOCONTENTS_H

@@ -1,0 +1,60 @@
+//===- KernelJob.h - One kernel for one target, as a worker's job -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What travels to a worker process and back, and what the cache holds. Plain
+/// C++; both structs are lists of strings on the wire.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_KERNELS_KERNELJOB_H
+#define KPC_COMPILER_KERNELS_KERNELJOB_H
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kpc {
+
+struct KernelJob {
+  std::string Symbol;
+  std::string Target; ///< a name of compiler/target
+  std::string Text;   ///< the kernel in linalg form, MLIR
+  /// "" for machine code, or what --emit asks of a kernel: nvvm, llvm, ptx.
+  std::string Listing;
+  std::string Ptxas; ///< the program; empty: PTX only
+
+  std::string encode() const;
+  static std::optional<KernelJob> decode(std::string_view Bytes);
+};
+
+struct CompiledKernel {
+  std::string Code; ///< host: an ELF object; GPU: a cubin, or empty
+  std::string Ptx;
+  std::string Listing;
+  std::string Schedule; ///< what the builder chose, in words
+
+  /// Sizes are expressions (dialects/shape) over `argN`, the kernel's
+  /// arguments counted from 0.
+  std::string Work = "1"; ///< host: independent units
+  int64_t Grain = 1;      ///< host: least units a task
+  std::array<std::string, 3> Grid = {"1", "1", "1"};
+  std::array<int64_t, 3> Block = {1, 1, 1};
+  std::string Shared = "0"; ///< bytes of dynamic shared memory
+  int64_t Registers = -1, SpillBytes = -1;
+  int64_t LeastDriver = 0; ///< CUDA driver version that loads the code
+
+  std::string encode() const;
+  static std::optional<CompiledKernel> decode(std::string_view Bytes);
+};
+
+} // namespace kpc
+
+#endif // KPC_COMPILER_KERNELS_KERNELJOB_H
