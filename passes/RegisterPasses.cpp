@@ -8,8 +8,10 @@
 
 #include "passes/RegisterPasses.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/kernels/GpuBuilder.h"
 
 void kpc::registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  kernels::registerGpuBuildPass();
 }
