@@ -10,10 +10,12 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/kernels/HostBuilder.h"
+#include "passes/kernels/GpuBuilder.h"
 
 void kpc::registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   graph::registerGraphPasses();
   kernels::registerHostBuildPass();
+  kernels::registerGpuBuildPass();
 }

@@ -14,9 +14,9 @@
 /// form.
 ///
 //===----------------------------------------------------------------------===//
-#include "passes/kernels/AccessMaps.h"
 #include "passes/kernels/HostBuilder.h"
 #include "passes/kernels/HostLoops.h"
+#include "passes/kernels/OutputSections.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -30,77 +30,9 @@ namespace {
 /// Elements worth a task: a few microseconds of simple arithmetic.
 constexpr int64_t TaskElements = 16384;
 
-/// Outputs of one shape, written by one nest.
-struct Section {
-  SmallVector<KernelOutput> Outputs;
-  SmallVector<OpFoldResult> Sizes;
-  /// The output's dims that loops run over, from slow to fast; each run is
-  /// walked by one index, which stands at its last dim.
-  SmallVector<SmallVector<unsigned>> Runs;
-
-  SmallVector<OpFoldResult> runSizes(unsigned Run) const {
-    return llvm::map_to_vector(Runs[Run],
-                               [&](unsigned Dim) { return Sizes[Dim]; });
-  }
-  bool isFlat() const { return Runs.size() <= 1; }
-  /// The sizes whose product is the number of units.
-  SmallVector<OpFoldResult> unitSizes() const {
-    SmallVector<OpFoldResult> All;
-    unsigned Last = isFlat() ? Runs.size() : Runs.size() - 1;
-    for (unsigned Run = 0; Run < Last; ++Run)
-      llvm::append_range(All, runSizes(Run));
-    return All;
-  }
-};
-
-void formRuns(Section &S) {
-  AccessMaps Maps;
-  Maps.Opaque.assign(S.Sizes.size(), false);
-  for (const KernelOutput &Out : S.Outputs) {
-    AccessMaps One = accessesOf(Out.Tensor);
-    for (auto [Mine, Theirs] : llvm::zip_equal(Maps.Opaque, One.Opaque))
-      Mine |= Theirs;
-    llvm::append_range(Maps.Accesses, One.Accesses);
-    addIdentityAccess(Maps, Out.Memref);
-  }
-  for (unsigned Dim = 0; Dim < S.Sizes.size(); ++Dim) {
-    if (constantOf(S.Sizes[Dim]) == 1)
-      continue;
-    if (!S.Runs.empty() &&
-        Maps.collapses(S.Runs.back().back(), Dim, constantOf(S.Sizes[Dim])))
-      S.Runs.back().push_back(Dim);
-    else
-      S.Runs.push_back({Dim});
-  }
-}
-
-SmallVector<Section> formSections(const KernelForm &Form) {
-  SmallVector<Section> Sections;
-  for (const KernelOutput &Out : Form.Outputs) {
-    unsigned Rank = cast<RankedTensorType>(Out.Tensor.getType()).getRank();
-    SmallVector<OpFoldResult> Sizes;
-    for (unsigned Dim = 0; Dim < Rank; ++Dim) {
-      OpFoldResult Size = tensorSize(Out.Tensor, Dim);
-      if (auto View = Out.Memref.getDefiningOp<memref::ReinterpretCastOp>())
-        Size = View.getMixedSizes()[Dim];
-      Sizes.push_back(Size);
-    }
-    auto Same = llvm::find_if(
-        Sections, [&](const Section &S) { return S.Sizes == Sizes; });
-    if (Same == Sections.end()) {
-      Sections.push_back({{}, Sizes, {}});
-      Same = std::prev(Sections.end());
-    }
-    Same->Outputs.push_back(Out);
-  }
-  for (Section &S : Sections)
-    formRuns(S);
-  return Sections;
-}
-
 class MapNest {
 public:
-  MapNest(OpBuilder &B, Location Loc, ElementEmitter &Emitter, const Section &S)
+  MapNest(OpBuilder &B, Location Loc, ElementEmitter &Emitter, const OutputSection &S)
       : B(B), Loc(Loc), Emitter(Emitter), S(S) {}
 
   LogicalResult emit(Value Begin, Value End) {
@@ -157,13 +89,13 @@ private:
   OpBuilder &B;
   Location Loc;
   ElementEmitter &Emitter;
-  const Section &S;
+  const OutputSection &S;
   Value Zero, One;
   LogicalResult Result = success();
 };
 
 /// Elements computed by one unit of `S`, as far as it is known.
-int64_t unitCost(const Section &S, const KernelForm &Form) {
+int64_t unitCost(const OutputSection &S, const KernelForm &Form) {
   int64_t Cost = 1;
   if (!S.isFlat())
     for (OpFoldResult Size : S.runSizes(S.Runs.size() - 1))
@@ -181,10 +113,10 @@ int64_t unitCost(const Section &S, const KernelForm &Form) {
 } // namespace
 
 FailureOr<bool> buildHostMap(KernelForm &Form, const HostMachine &Machine) {
-  SmallVector<Section> Sections = formSections(Form);
+  SmallVector<OutputSection> Sections = formSections(Form);
   std::string Work;
   int64_t Grain = 0;
-  for (const Section &S : Sections) {
+  for (const OutputSection &S : Sections) {
     std::string Text = productText(S.unitSizes());
     if (Text.empty()) {
       Form.Func.emitOpError("has an output whose size is no expression over "
@@ -203,7 +135,7 @@ FailureOr<bool> buildHostMap(KernelForm &Form, const HostMachine &Machine) {
   ElementEmitter Emitter;
   Location Loc = Form.Func.getLoc();
   Value Start = Emitter.constantIndex(B, 0);
-  for (const Section &S : Sections) {
+  for (const OutputSection &S : Sections) {
     Value Begin = Range.Begin, End = Range.End;
     if (Sections.size() > 1) {
       // This section's units stand at [Start, Start + Units) of all units.

@@ -1,0 +1,56 @@
+//===- CompileKernel.cpp - One GPU kernel, from linalg form to PTX --------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/nvptx/CompileKernel.h"
+#include "codegen/nvptx/Nvptx.h"
+#include "passes/kernels/GpuBuilder.h"
+
+using namespace mlir;
+
+namespace kpc::nvptx {
+
+/// The launch attributes that a builder has left.
+static LogicalResult readLaunch(gpu::GPUFuncOp Kernel, CompiledKernel &Into) {
+  auto Grid = Kernel->getAttrOfType<ArrayAttr>("kpc.grid");
+  auto Block = Kernel->getAttrOfType<DenseI32ArrayAttr>("kpc.block");
+  auto Shared = Kernel->getAttrOfType<IntegerAttr>("kpc.shared");
+  auto Schedule = Kernel->getAttrOfType<StringAttr>("kpc.schedule");
+  if (!Grid || Grid.size() != 3 || !Block || Block.size() != 3)
+    return Kernel.emitOpError("has no kpc.grid and kpc.block of three each");
+  for (unsigned I = 0; I < 3; ++I) {
+    auto Text = dyn_cast<StringAttr>(Grid[I]);
+    if (!Text)
+      return Kernel.emitOpError("has a kpc.grid that is no text");
+    Into.Grid[I] = Text.str();
+    Into.Block[I] = Block[I];
+  }
+  Into.Symbol = Kernel.getName().str();
+  Into.SharedBytes = Shared ? Shared.getInt() : 0;
+  Into.Schedule = Schedule ? Schedule.str() : "";
+  return success();
+}
+
+FailureOr<CompiledKernel> buildAndCompileGpuKernel(ModuleOp Module,
+                                                   const target::Target &T) {
+  auto Kernels = llvm::to_vector(Module.getOps<func::FuncOp>());
+  if (Kernels.size() != 1)
+    return Module.emitError("must hold one kernel, not ") << Kernels.size();
+  FailureOr<gpu::GPUModuleOp> Gpu = kernels::buildGpuKernel(Kernels.front(), T);
+  if (failed(Gpu))
+    return failure();
+  CompiledKernel Result;
+  if (failed(readLaunch(*Gpu->getOps<gpu::GPUFuncOp>().begin(), Result)))
+    return failure();
+  FailureOr<std::string> Ptx = compileToPtx(*Gpu, T);
+  if (failed(Ptx))
+    return failure();
+  Result.Ptx = std::move(*Ptx);
+  return Result;
+}
+
+} // namespace kpc::nvptx

@@ -1,0 +1,42 @@
+//===- CompileKernel.h - One GPU kernel, from linalg form to PTX *- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What a worker process does with one kernel for one GPU target: builder,
+/// lowering, PTX, and with ptxas the cubin.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_CODEGEN_NVPTX_COMPILEKERNEL_H
+#define KPC_CODEGEN_NVPTX_COMPILEKERNEL_H
+
+#include "codegen/nvptx/Ptxas.h"
+#include "compiler/target/Target.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <array>
+
+namespace kpc::nvptx {
+
+struct CompiledKernel {
+  std::string Symbol;
+  std::string Ptx;
+  /// Blocks, as expressions of dialects/shape over `argN`.
+  std::array<std::string, 3> Grid;
+  std::array<int32_t, 3> Block = {1, 1, 1};
+  int64_t SharedBytes = 0; ///< dynamic; static shared memory is the cubin's
+  std::string Schedule;    ///< what the builder chose
+};
+
+/// Compiles the one kernel (func.func in linalg form, math expanded) of
+/// `Module`, which is left lowered. Failure after a diagnostic.
+mlir::FailureOr<CompiledKernel>
+buildAndCompileGpuKernel(mlir::ModuleOp Module, const target::Target &T);
+
+} // namespace kpc::nvptx
+
+#endif // KPC_CODEGEN_NVPTX_COMPILEKERNEL_H

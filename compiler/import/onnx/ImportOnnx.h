@@ -1,0 +1,58 @@
+//===- ImportOnnx.h - From an ONNX file to the graph dialect ----*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_IMPORT_ONNX_IMPORTONNX_H
+#define KPC_COMPILER_IMPORT_ONNX_IMPORTONNX_H
+
+#include "compiler/diagnostics/Diagnostics.h"
+#include "compiler/import/WeightStore.h"
+#include "compiler/import/onnx/model/Model.h"
+#include "dialects/shape/Facts.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace kpc::onnx {
+
+struct ImportOptions {
+  /// What a user says of symbolic dims, by name (`--dim`). One whose range is
+  /// a single value becomes a number.
+  std::map<std::string, shape::SymbolFacts, std::less<>> Dims;
+  /// Inputs whose value is fixed when compiling (`--bind`); they leave the
+  /// signature.
+  std::map<std::string, Tensor, std::less<>> Bound;
+  /// The name weights are referred to by; empty: the file's last part.
+  std::string ModelName;
+};
+
+/// Reads the model at `Path` into a module with one function `main`; weights
+/// go to `Weights`. Null if there are errors.
+mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &Context,
+                                              const std::string &Path,
+                                              const ImportOptions &Options,
+                                              WeightStore &Weights,
+                                              Diagnostics &Diags);
+
+/// The same for a model that was read.
+mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &Context,
+                                              Model &TheModel,
+                                              const ImportOptions &Options,
+                                              WeightStore &Weights,
+                                              Diagnostics &Diags);
+
+/// One operator that imports, for `kpc ops`.
+struct OperatorInfo {
+  std::string_view Domain; ///< "" for ONNX's own
+  std::string_view Name;
+  int64_t Since, Until;
+  std::string_view Limits; ///< what of it does not compile; may be empty
+};
+/// Sorted by domain and name.
+std::vector<OperatorInfo> supportedOperators();
+
+} // namespace kpc::onnx
+
+#endif // KPC_COMPILER_IMPORT_ONNX_IMPORTONNX_H

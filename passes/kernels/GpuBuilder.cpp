@@ -1,0 +1,139 @@
+//===- GpuBuilder.cpp - Choice of a GPU builder ---------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/GpuBuilder.h"
+#include "passes/kernels/BoolStorage.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+/// Moves the body of the finished function into a gpu.func.
+static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
+                                     const GpuLaunch &Launch) {
+  OpBuilder B(Func);
+  Location Loc = Func.getLoc();
+  auto Module = gpu::GPUModuleOp::create(B, Loc, Func.getName());
+  B.setInsertionPointToStart(Module.getBody());
+  SmallVector<Type> SharedTypes;
+  SmallVector<memref::AllocOp> Shared;
+  Func.walk([&](memref::AllocOp Alloc) {
+    Shared.push_back(Alloc);
+    SharedTypes.push_back(Alloc.getType());
+  });
+  auto Kernel = gpu::GPUFuncOp::create(B, Loc, Func.getName(),
+                                       Func.getFunctionType(), SharedTypes);
+  Kernel->setDiscardableAttrs(llvm::to_vector(Func->getDiscardableAttrs()));
+  Kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), B.getUnitAttr());
+  Kernel.setKnownBlockSize(Launch.Block);
+  Kernel->setAttr("kpc.grid", B.getStrArrayAttr({Launch.Grid[0], Launch.Grid[1],
+                                                 Launch.Grid[2]}));
+  Kernel->setAttr("kpc.block", B.getDenseI32ArrayAttr(Launch.Block));
+  Kernel->setAttr("kpc.shared", B.getI64IntegerAttr(0));
+  Kernel->setAttr("kpc.schedule", B.getStringAttr(Launch.Schedule));
+
+  Block &To = Kernel.getBody().front(), &From = Func.getBody().front();
+  for (auto [Old, New] :
+       llvm::zip_equal(From.getArguments(), Kernel.getArguments()))
+    Old.replaceAllUsesWith(New);
+  for (unsigned I = 0; I < Func.getNumArguments(); ++I) {
+    Kernel.setArgAttrs(I, Func.getArgAttrDict(I));
+    if (isa<MemRefType>(Kernel.getArgument(I).getType()))
+      Kernel.setArgAttr(I, LLVM::LLVMDialect::getAlignAttrName(),
+                        B.getI64IntegerAttr(64)); // the kernel ABI's word
+  }
+  if (!To.empty())
+    To.clear();
+  To.getOperations().splice(To.end(), From.getOperations());
+  for (auto [Alloc, Memory] :
+       llvm::zip_equal(Shared, Kernel.getWorkgroupAttributions())) {
+    Alloc.getResult().replaceAllUsesWith(Memory);
+    Alloc.erase();
+  }
+  Operation *Return = To.getTerminator();
+  B.setInsertionPoint(Return);
+  gpu::ReturnOp::create(B, Return->getLoc());
+  Return->erase();
+  Func.erase();
+  return Module;
+}
+
+FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
+                                           const target::Target &T) {
+  if (!T.isGpu())
+    return Func.emitOpError("cannot be built for '")
+           << T.Name.data() << "': it is not a GPU";
+  FailureOr<KernelForm> Form = KernelForm::read(Func);
+  if (failed(Form))
+    return failure();
+  // The last one takes every kernel.
+  GpuBuild *const Builders[] = {buildGpuMap};
+  for (GpuBuild *Build : Builders) {
+    GpuLaunch Launch;
+    FailureOr<bool> Built = Build(*Form, T, Launch);
+    if (failed(Built))
+      return failure();
+    if (!*Built)
+      continue;
+    eraseTensorOps(Func);
+    if (failed(storeBoolsAsBytes(Func)))
+      return failure();
+    return wrapAsKernel(Func, Launch);
+  }
+  return Func.emitOpError("fits no GPU builder");
+}
+
+namespace {
+struct GpuBuildKernels : PassWrapper<GpuBuildKernels, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(GpuBuildKernels)
+
+  GpuBuildKernels() = default;
+  GpuBuildKernels(const GpuBuildKernels &Other) : PassWrapper(Other) {}
+
+  StringRef getArgument() const override { return "kpc-gpu-build-kernels"; }
+  StringRef getDescription() const override {
+    return "Turns kernels in their linalg form into gpu.func, each in a "
+           "gpu.module of its own";
+  }
+  void getDependentDialects(DialectRegistry &Registry) const override {
+    Registry.insert<affine::AffineDialect, arith::ArithDialect, gpu::GPUDialect,
+                    LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+                    scf::SCFDialect, vector::VectorDialect>();
+  }
+  void runOnOperation() override {
+    target::Lookup Found = target::lookup(Arch, target::Machine());
+    if (!Found) {
+      getOperation().emitError(Found.Error);
+      return signalPassFailure();
+    }
+    SmallVector<func::FuncOp> Kernels;
+    for (func::FuncOp Func : getOperation().getOps<func::FuncOp>())
+      if (Func->hasAttr("kpc.writes"))
+        Kernels.push_back(Func);
+    for (func::FuncOp Func : Kernels)
+      if (failed(buildGpuKernel(Func, *Found.Targets.front())))
+        signalPassFailure();
+  }
+
+  Option<std::string> Arch{*this, "arch",
+                           llvm::cl::desc("the target, as --arch names it"),
+                           llvm::cl::init("sm_90a")};
+};
+} // namespace
+
+void registerGpuBuildPass() { PassRegistration<GpuBuildKernels>(); }
+
+} // namespace kpc::kernels

@@ -1,0 +1,239 @@
+//===- GpuMap.cpp - Elementwise kernels on a GPU --------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Every output element is pulled by itself; a thread computes a few
+/// neighbours, which it loads and stores as one vector where the memory allows,
+/// as wide as the chip's widest access. One output shape: each thread does one
+/// such group. Several: all threads walk all of them.
+///
+/// This builder takes every kernel, gathers and small reductions included.
+///
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/GpuThreads.h"
+#include "passes/kernels/OutputSections.h"
+#include "passes/kernels/SizeFacts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+namespace {
+
+constexpr int32_t BlockThreads = 256;
+/// Elements of an output about whose size nothing is known.
+constexpr int64_t UnknownSize = 1 << 20;
+/// Threads per SM that hide the latency of memory; fewer: narrower groups.
+constexpr int64_t BusyThreads = 512;
+
+/// A section with the number of neighbours one thread does.
+struct Groups {
+  const OutputSection &S;
+  unsigned Lanes = 1;
+
+  /// The last run's size is a multiple of Lanes.
+  bool isExact() const {
+    if (S.Runs.empty())
+      return true;
+    int64_t Divisor = 1;
+    for (OpFoldResult Size : S.runSizes(S.Runs.size() - 1))
+      Divisor *= std::min<int64_t>(divisorOf(Size), 64) % 64 == 0
+                     ? 64
+                     : divisorOf(Size) % 64;
+    return Divisor % Lanes == 0;
+  }
+  SmallVector<OpFoldResult> allSizes() const {
+    SmallVector<OpFoldResult> All;
+    for (unsigned Run = 0; Run < S.Runs.size(); ++Run)
+      llvm::append_range(All, S.runSizes(Run));
+    return All;
+  }
+  /// The number of groups, as text.
+  std::string count() const {
+    std::string All = productText(allSizes());
+    return Lanes == 1 || All.empty()
+               ? All
+               : "ceildiv(" + All + ", " + std::to_string(Lanes) + ")";
+  }
+};
+
+unsigned chooseLanes(const OutputSection &S, const KernelForm &Form,
+                     const target::Target &T) {
+  // Lanes of a reduction would each have a loop of their own.
+  if (S.Runs.empty() || Form.Heavy)
+    return 1;
+  const auto &Last = S.Runs.back();
+  Groups G{S, storeLanesOf(S.Outputs, Last.back(), Last, T.Can.WidestAccess)};
+  if (!S.isFlat())
+    while (G.Lanes > 1 && !G.isExact())
+      G.Lanes /= 2;
+  int64_t Elements = typicalProduct(G.allSizes(), UnknownSize);
+  while (G.Lanes > 1 && Elements / G.Lanes < T.Cost.SmCount * BusyThreads)
+    G.Lanes /= 2;
+  return G.Lanes;
+}
+
+class GpuMapNest {
+public:
+  GpuMapNest(GpuWriter &W, const Groups &G) : W(W), G(G), S(G.S) {}
+
+  /// The number of groups as a value.
+  Value count() { return W.ceilDiv(W.size(G.allSizes()), G.Lanes); }
+
+  /// One group; `Group` is less than count().
+  LogicalResult emit(Value Group) {
+    Base.assign(S.Sizes.size(), W.index(0));
+    if (S.Runs.empty()) {
+      store({});
+    } else if (S.isFlat()) {
+      Value First = W.mul(Group, W.index(G.Lanes));
+      Base[S.Runs.back().back()] = First;
+      flat(First);
+    } else {
+      rows(Group);
+    }
+    return Result;
+  }
+
+private:
+  void flat(Value First) {
+    if (G.isExact())
+      return vector();
+    Value End = W.add(First, W.index(G.Lanes)), Size = W.size(G.allSizes());
+    Value Whole =
+        arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::sle, End, Size);
+    W.when(
+        Whole, [&] { vector(); },
+        [&] {
+          W.loop(First, Size, W.index(1), {}, [&](Value I, ValueRange) {
+            store(I);
+            return SmallVector<Value>();
+          });
+        });
+  }
+
+  void rows(Value Group) {
+    // The sizes of the runs, the last one in groups.
+    SmallVector<OpFoldResult> Sizes;
+    for (unsigned Run = 0; Run < S.Runs.size(); ++Run) {
+      Value Size = W.size(S.runSizes(Run));
+      if (Run + 1 == S.Runs.size())
+        Size = W.ceilDiv(Size, G.Lanes);
+      Sizes.push_back(Size);
+    }
+    std::optional<int64_t> Bound = 1;
+    for (OpFoldResult Size : G.allSizes()) {
+      auto Max = maxOf(Size);
+      int64_t Product;
+      Bound = Bound && Max && !__builtin_mul_overflow(*Bound, *Max, &Product)
+                  ? std::optional(Product)
+                  : std::nullopt;
+    }
+    SmallVector<Value> At = W.split(Group, Sizes, Bound);
+    for (unsigned Run = 0; Run < S.Runs.size(); ++Run)
+      Base[S.Runs[Run].back()] = At[Run];
+    Value &Last = Base[S.Runs.back().back()];
+    Last = W.mul(Last, W.index(G.Lanes));
+    vector();
+  }
+
+  /// All lanes of the group at Base.
+  void vector() {
+    unsigned Dim = S.Runs.back().back();
+    LaneLoads Loads(W, G.Lanes);
+    Loads.begin(Base[Dim]);
+    for (const KernelOutput &Out : S.Outputs) {
+      SmallVector<Value> Elements;
+      for (unsigned L = 0; L < G.Lanes; ++L) {
+        SmallVector<Value> At = Base;
+        At[Dim] = Loads.lane(L);
+        Elements.push_back(W.Emitter.element(W.B, Out.Tensor, At));
+        if (!Elements.back()) {
+          Result = failure();
+          Loads.end();
+          return;
+        }
+      }
+      storeLanes(W, Elements, Out.Memref, Base);
+    }
+    Loads.end();
+  }
+
+  /// One element, at `Last` of the last run.
+  void store(Value Last) {
+    SmallVector<Value> At = Base;
+    if (Last)
+      At[S.Runs.back().back()] = Last;
+    for (const KernelOutput &Out : S.Outputs) {
+      Value Element = W.Emitter.element(W.B, Out.Tensor, At);
+      if (!Element) {
+        Result = failure();
+        return;
+      }
+      memref::StoreOp::create(W.B, W.Loc, Element, Out.Memref, At);
+    }
+  }
+
+  GpuWriter &W;
+  const Groups &G;
+  const OutputSection &S;
+  SmallVector<Value> Base;
+  LogicalResult Result = success();
+};
+
+} // namespace
+
+FailureOr<bool> buildGpuMap(KernelForm &Form, const target::Target &T,
+                            GpuLaunch &Launch) {
+  SmallVector<OutputSection> Sections = formSections(Form);
+  SmallVector<Groups> All;
+  std::string Total;
+  for (const OutputSection &S : Sections) {
+    All.push_back({S, chooseLanes(S, Form, T)});
+    std::string Count = All.back().count();
+    if (Count.empty()) {
+      Form.Func.emitOpError("has an output whose size is no expression over "
+                            "the kernel's size arguments");
+      return failure();
+    }
+    Total += (Total.empty() ? "" : " + ") + Count;
+  }
+  Launch.Block = {BlockThreads, 1, 1};
+  Launch.Grid[0] =
+      "ceildiv(" + Total + ", " + std::to_string(BlockThreads) + ")";
+  Launch.Schedule = Sections.size() > 1
+                        ? "map sections"
+                        : "map x" + std::to_string(All[0].Lanes);
+
+  GpuWriter W(Form);
+  Value Thread = W.add(W.mul(W.block(), W.index(BlockThreads)), W.thread());
+  LogicalResult Result = success();
+  if (All.size() == 1) {
+    GpuMapNest Nest(W, All[0]);
+    W.when(W.less(Thread, Nest.count()), [&] { Result = Nest.emit(Thread); });
+  } else {
+    Value Blocks = gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x);
+    Value Threads = W.mul(Blocks, W.index(BlockThreads));
+    for (const Groups &G : All) {
+      GpuMapNest Nest(W, G);
+      W.loop(Thread, Nest.count(), Threads, {}, [&](Value Group, ValueRange) {
+        if (failed(Nest.emit(Group)))
+          Result = failure();
+        return SmallVector<Value>();
+      });
+    }
+  }
+  if (failed(Result))
+    return failure();
+  return true;
+}
+
+} // namespace kpc::kernels
