@@ -8,8 +8,10 @@
 
 #include "passes/RegisterPasses.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/kernels/HostBuilder.h"
 
 void kpc::registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  kernels::registerHostBuildPass();
 }

@@ -182,16 +182,20 @@ int64_t unitCost(const Section &S, const KernelForm &Form) {
 
 FailureOr<bool> buildHostMap(KernelForm &Form, const HostMachine &Machine) {
   SmallVector<Section> Sections = formSections(Form);
-  std::string Work;
+  shape::Expr Work;
   int64_t Grain = 0;
   for (const Section &S : Sections) {
-    std::string Text = productText(S.unitSizes());
-    if (Text.empty()) {
-      Form.Func.emitOpError("has an output whose size is no expression over "
-                            "the kernel's size arguments");
-      return failure();
+    shape::Expr Units = 1;
+    for (OpFoldResult Size : S.unitSizes()) {
+      std::optional<shape::Expr> One = sizeExpr(Size);
+      if (!One) {
+        Form.Func.emitOpError("has an output whose size is no expression over "
+                              "the kernel's size arguments");
+        return failure();
+      }
+      Units = Units * *One;
     }
-    Work += (Work.empty() ? "" : " + ") + Text;
+    Work = Work + Units;
     Grain = std::max(Grain, TaskElements / unitCost(S, Form));
   }
   UnitRange Range = addUnitRange(Form.Func);
