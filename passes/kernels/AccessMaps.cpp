@@ -136,33 +136,30 @@ void addIdentityAccess(AccessMaps &Maps, Value Memref) {
                                                  Memref.getContext())});
 }
 
-std::optional<int64_t> AccessMaps::stride(const Access &A, unsigned Dim) const {
+std::optional<shape::Expr> AccessMaps::stride(const Access &A,
+                                              unsigned Dim) const {
   if (Opaque[Dim])
     return std::nullopt;
-  int64_t Total = 0;
+  shape::Expr Total;
   for (auto [Position, Expr] : llvm::enumerate(A.Map.getResults())) {
     int64_t Factor = factorOf(Expr, Dim);
     if (Factor == 0)
       continue;
-    auto Stride = constantOf(strideOf(A.Memref, Position));
+    auto Stride = sizeExpr(strideOf(A.Memref, Position));
     if (!Stride)
       return std::nullopt;
-    Total += Factor * *Stride;
+    Total = Total + *Stride * Factor;
   }
   return Total;
 }
 
 bool AccessMaps::collapses(unsigned Slow, unsigned Fast,
-                           std::optional<int64_t> FastSize) const {
-  if (Opaque[Slow] || Opaque[Fast])
+                           const std::optional<shape::Expr> &FastSize) const {
+  if (Opaque[Slow] || Opaque[Fast] || !FastSize)
     return false;
   for (const Access &A : Accesses) {
     auto Outer = stride(A, Slow), Step = stride(A, Fast);
-    if (!Outer || !Step)
-      return false;
-    if (*Outer == 0 && *Step == 0)
-      continue;
-    if (!FastSize || *Outer != *FastSize * *Step)
+    if (!Outer || !Step || *Outer != *FastSize * *Step)
       return false;
   }
   return true;

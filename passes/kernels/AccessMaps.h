@@ -35,14 +35,14 @@ struct AccessMaps {
   llvm::SmallVector<bool> Opaque;
 
   /// Elements between neighbours along `Dim` in `A`'s buffer; none if `Dim` is
-  /// opaque there or a stride that takes part is dynamic.
-  std::optional<int64_t> stride(const Access &A, unsigned Dim) const;
+  /// opaque.
+  std::optional<shape::Expr> stride(const Access &A, unsigned Dim) const;
 
   /// Whether dims `Slow` and `Fast` (the next one that moves) can be walked as
   /// one: every buffer is then walked by one linear step. `FastSize` is the
   /// size of `Fast`.
   bool collapses(unsigned Slow, unsigned Fast,
-                 std::optional<int64_t> FastSize) const;
+                 const std::optional<shape::Expr> &FastSize) const;
 };
 
 /// The accesses for an element of `Tensor`.

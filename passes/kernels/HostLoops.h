@@ -30,14 +30,8 @@ struct UnitRange {
 UnitRange addUnitRange(mlir::func::FuncOp Func);
 
 /// Leaves what the plan needs to launch the kernel.
-void setLaunch(mlir::func::FuncOp Func, llvm::StringRef Work, int64_t Grain,
+void setLaunch(mlir::func::FuncOp Func, const shape::Expr &Work, int64_t Grain,
                llvm::StringRef Schedule);
-
-/// A size as the text of a shape expression over `argN`. Empty where an
-/// operation stands behind it that sizes have no expression for.
-std::string sizeText(mlir::OpFoldResult Size);
-/// The texts' product; "1" of none.
-std::string productText(llvm::ArrayRef<mlir::OpFoldResult> Sizes);
 
 /// A loop with one step; `Body` gets the index, and the carried values if any,
 /// and returns what is carried on.

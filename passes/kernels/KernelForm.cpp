@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/KernelForm.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -106,6 +108,79 @@ std::optional<int64_t> constantOf(OpFoldResult Size) {
   if (!Size)
     return std::nullopt;
   return getConstantIntValue(Size);
+}
+
+using shape::Expr;
+
+/// `Operands` stand for the dims and then the symbols of `Affine`.
+static std::optional<Expr> exprOf(AffineExpr Affine, ArrayRef<Expr> Operands,
+                                  unsigned NumDims) {
+  if (auto Const = dyn_cast<AffineConstantExpr>(Affine))
+    return Expr(Const.getValue());
+  if (auto Dim = dyn_cast<AffineDimExpr>(Affine))
+    return Operands[Dim.getPosition()];
+  if (auto Symbol = dyn_cast<AffineSymbolExpr>(Affine))
+    return Operands[NumDims + Symbol.getPosition()];
+  auto Binary = cast<AffineBinaryOpExpr>(Affine);
+  auto Lhs = exprOf(Binary.getLHS(), Operands, NumDims);
+  auto Rhs = exprOf(Binary.getRHS(), Operands, NumDims);
+  if (!Lhs || !Rhs)
+    return std::nullopt;
+  switch (Affine.getKind()) {
+  case AffineExprKind::Add:
+    return *Lhs + *Rhs;
+  case AffineExprKind::Mul:
+    return *Lhs * *Rhs;
+  case AffineExprKind::FloorDiv:
+    return Lhs->floorDiv(*Rhs);
+  case AffineExprKind::CeilDiv:
+    return Lhs->ceilDiv(*Rhs);
+  case AffineExprKind::Mod:
+    return Lhs->mod(*Rhs);
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<Expr> sizeExpr(OpFoldResult Size) {
+  if (!Size)
+    return std::nullopt;
+  if (auto Known = constantOf(Size))
+    return Expr(*Known);
+  Value V = cast<Value>(Size);
+  if (auto Arg = dyn_cast<BlockArgument>(V))
+    return Expr::symbol("arg" + std::to_string(Arg.getArgNumber()));
+  Operation *Def = V.getDefiningOp();
+  SmallVector<Expr> In;
+  for (Value Operand : Def->getOperands()) {
+    if (!Operand.getType().isIntOrIndex())
+      return std::nullopt;
+    std::optional<Expr> One = sizeExpr(Operand);
+    if (!One)
+      return std::nullopt;
+    In.push_back(*One);
+  }
+  using Result = std::optional<Expr>;
+  return TypeSwitch<Operation *, Result>(Def)
+      .Case<affine::AffineApplyOp>([&](affine::AffineApplyOp Apply) {
+        AffineMap Map = Apply.getAffineMap();
+        return exprOf(Map.getResult(0), In, Map.getNumDims());
+      })
+      .Case<arith::IndexCastOp>([&](auto) { return Result(In[0]); })
+      .Case<arith::MulIOp>([&](auto) { return Result(In[0] * In[1]); })
+      .Case<arith::AddIOp>([&](auto) { return Result(In[0] + In[1]); })
+      .Case<arith::SubIOp>([&](auto) { return Result(In[0] - In[1]); })
+      .Case<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(
+          [&](auto) { return Result(In[0].floorDiv(In[1])); })
+      .Case<arith::CeilDivUIOp, arith::CeilDivSIOp>(
+          [&](auto) { return Result(In[0].ceilDiv(In[1])); })
+      .Case<arith::RemUIOp, arith::RemSIOp>(
+          [&](auto) { return Result(In[0].mod(In[1])); })
+      .Case<arith::MinUIOp, arith::MinSIOp>(
+          [&](auto) { return Result(Expr::min(In[0], In[1])); })
+      .Case<arith::MaxUIOp, arith::MaxSIOp>(
+          [&](auto) { return Result(Expr::max(In[0], In[1])); })
+      .Default([](Operation *) { return Result(); });
 }
 
 SmallVector<Value> loopIndicesOfElement(linalg::GenericOp Op, unsigned Result,

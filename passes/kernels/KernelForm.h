@@ -15,6 +15,8 @@
 #ifndef KPC_PASSES_KERNELS_KERNELFORM_H
 #define KPC_PASSES_KERNELS_KERNELFORM_H
 
+#include "dialects/shape/Expr.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -58,6 +60,11 @@ mlir::OpFoldResult strideOf(mlir::Value Memref, unsigned Dim);
 
 /// The constant behind `Size`, if it is one.
 std::optional<int64_t> constantOf(mlir::OpFoldResult Size);
+
+/// A size, stride or offset as an expression over `argN`, the function's
+/// arguments by position. None where an operation stands behind it that sizes
+/// have no expression for.
+std::optional<shape::Expr> sizeExpr(mlir::OpFoldResult Size);
 
 /// The iteration index of each loop of `Op` that result `Result` is at for
 /// element indices `Indices`; null for reduction loops.
