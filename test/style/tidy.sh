@@ -15,4 +15,4 @@ for file in "${files[@]}"; do
   if grep -q "$PWD/$file\"" "$build/compile_commands.json"; then compiled+=("$file"); fi
 done
 echo "${#compiled[@]} files"
-printf '%s\0' "${compiled[@]}" | xargs -0 -P 2 -n 1 "$tidy" -p "$build" --quiet
+printf '%s\0' "${compiled[@]}" | xargs -0 -P 2 -n 1 "$tidy" -p "$build" --quiet --header-filter "^$PWD/(dialects|codegen|compiler|runtime)/"
