@@ -27,3 +27,26 @@ function(kpc_add_lit_suite target folder)
             --param kpc_test_out=${PROJECT_BINARY_DIR}/test/lit --param kpc_source=${PROJECT_SOURCE_DIR} ${folder})
   set_tests_properties(${target} PROPERTIES TIMEOUT 900 LABELS lit)
 endfunction()
+
+# Test runners written in Python; they end with 77 where something that they compare kpc with is not installed.
+#
+#   kpc_add_python_test(NAME SCRIPT file.py [ARGUMENTS …] [LABELS …] [TIMEOUT seconds] [PROCESSORS n])
+
+set(KPC_TEST_PYTHON "" CACHE FILEPATH "Python for test runners; empty: the system's python3")
+
+function(kpc_add_python_test name)
+  cmake_parse_arguments(arg "" "SCRIPT;TIMEOUT;PROCESSORS" "ARGUMENTS;LABELS" ${ARGN})
+  set(python ${KPC_TEST_PYTHON})
+  if(NOT python)
+    set(python python3)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 600)
+  endif()
+  if(NOT arg_PROCESSORS)
+    set(arg_PROCESSORS 1)
+  endif()
+  add_test(NAME ${name} COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT} ${arg_ARGUMENTS})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS}
+    LABELS "${arg_LABELS}" ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1")
+endfunction()
