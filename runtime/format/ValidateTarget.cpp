@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/ValidateTarget.h"
+#include "runtime/format/Container.h"
 #include "runtime/format/ElementType.h"
 
 #include <bit>
@@ -58,6 +59,8 @@ private:
       auto Kind = isHost() ? SegmentKind::HostImage : SegmentKind::Device;
       bool Image = Mod->image() && Mod->image()->length();
       bool Ptx = Mod->ptx() && Mod->ptx()->length();
+      if (isHost() && Image && Mod->image()->offset() % PageAlignment)
+        Image = false; // it would not lie at the start of a page
       if (!isGood(Mod->image(), Kind) ||
           !isGood(Mod->ptx(), SegmentKind::Device) ||
           (isHost() ? !Image || Ptx : !Image && !Ptx))

@@ -1,0 +1,336 @@
+//===- Binding.cpp - A plan with its sizes known --------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/src/Binding.h"
+#include "runtime/format/ElementType.h"
+
+#include <algorithm>
+#include <cinttypes>
+
+namespace kpc::rt {
+
+using format::None;
+
+// Buffers larger than any address space: sums of a few stay within 64 bits.
+static constexpr int64_t LargestBuffer = int64_t(1) << 47;
+// CUDA: the grid's extents in x, and in y and z.
+static constexpr int64_t LargestGridX = 0x7fffffff, LargestGridYZ = 65535;
+static constexpr int64_t LargestShared = 1 << 20;
+// Work units of a host kernel: counters past them stay within 64 bits.
+static constexpr int64_t LargestWork = int64_t(1) << 60;
+
+Status checkSymbols(const Model &M, std::span<const int64_t> Symbols) {
+  for (uint32_t I = 0; I < Symbols.size(); ++I) {
+    const format::Symbol *S = M.table().symbols()->Get(I);
+    int64_t Value = Symbols[I];
+    std::string Name = format::printable(S->name());
+    if (Value < S->min() || Value > S->max()) {
+      std::string Most = S->max() == INT64_MAX ? std::string("any size")
+                                               : std::to_string(S->max());
+      Error E = failure(ErrorCode::OutOfRange,
+                        "dim '%s' is %" PRId64
+                        ", but the model was compiled for %" PRId64 " to %s",
+                        Name.c_str(), Value, S->min(), Most.c_str());
+      E.Hint = "compile with --dim " + Name + "=MIN..MAX that covers it";
+      return E;
+    }
+    if (Value % S->divisor())
+      return failure(ErrorCode::OutOfRange,
+                     "dim '%s' is %" PRId64
+                     ", but must be a multiple of %" PRId64,
+                     Name.c_str(), Value, S->divisor());
+  }
+  return success();
+}
+
+namespace {
+
+class Binder {
+public:
+  Binder(const Model &M, const format::Target &T, Binding &Out, bool KeepValues)
+      : M(M), T(T), Out(Out), KeepValues(KeepValues),
+        Values(M.table(), Out.Symbols) {}
+
+  Status run() {
+    for (auto Part :
+         {&Binder::ports, &Binder::buffers, &Binder::steps, &Binder::values})
+      if (Status S = (this->*Part)(); !S)
+        return S;
+    return success();
+  }
+
+private:
+  Error at(size_t Step, const char *What) {
+    return failure(ErrorCode::Malformed,
+                   "step %zu of target '%s': %s does not fit these dims", Step,
+                   format::printable(T.name()).c_str(), What);
+  }
+
+  Status port(const PortInfo &P, Binding::PortShape &Shape) {
+    uint64_t Elements = 1;
+    bool Fits = true;
+    for (uint32_t Index : format::scalars(P.Table->dims())) {
+      std::optional<int64_t> Dim = Values[Index];
+      Fits &= Dim && *Dim >= 0;
+      Shape.Dims.push_back(Dim.value_or(-1));
+      Fits &= !__builtin_mul_overflow(Elements, uint64_t(Dim.value_or(0)),
+                                      &Elements);
+    }
+    uint64_t Bits = 0;
+    Fits = Fits &&
+           !__builtin_mul_overflow(Elements, uint64_t(bitWidth(P.Type)), &Bits);
+    Shape.Bytes = Bits / 8 + (Bits % 8 != 0);
+    if (!Fits || Shape.Bytes > uint64_t(LargestBuffer))
+      return failure(ErrorCode::OutOfRange,
+                     "the size of '%s' is negative or too large for these dims",
+                     P.Name);
+    return success();
+  }
+
+  Status ports() {
+    Out.Inputs.resize(M.inputs().size());
+    Out.Outputs.resize(M.outputs().size());
+    for (size_t I = 0; I < Out.Inputs.size(); ++I)
+      if (Status S = port(M.inputs()[I], Out.Inputs[I]); !S)
+        return S;
+    for (size_t I = 0; I < Out.Outputs.size(); ++I)
+      if (Status S = port(M.outputs()[I], Out.Outputs[I]); !S)
+        return S;
+    return success();
+  }
+
+  // A buffer lies in memory that others provide: it must fit what that is.
+  bool fits(const format::Buffer &B, uint64_t Size) {
+    switch (B.kind()) {
+    case format::BufferKind::Input:
+      return Size <= Out.Inputs[B.index()].Bytes;
+    case format::BufferKind::Output:
+      return Size <= Out.Outputs[B.index()].Bytes;
+    case format::BufferKind::Weight:
+      return Size <= M.weight(B.index()).size();
+    case format::BufferKind::Arena:
+      return true;
+    }
+    return false;
+  }
+
+  Status buffers() {
+    std::vector<ArenaItem> Items;
+    std::vector<size_t> Owners;
+    for (const format::Buffer *B : format::each(T.buffers())) {
+      std::optional<int64_t> Size = Values[B->size()];
+      if (!Size || *Size < 0 || *Size > LargestBuffer ||
+          !fits(*B, uint64_t(*Size)))
+        return failure(ErrorCode::Malformed,
+                       "the size of buffer %zu '%s' of target '%s' does not "
+                       "fit these dims",
+                       Buffers.size(), format::printable(B->name()).c_str(),
+                       format::printable(T.name()).c_str());
+      Place P{Base(B->kind()), B->index(), 0, uint64_t(*Size)};
+      if (B->kind() == format::BufferKind::Arena) {
+        Owners.push_back(Buffers.size());
+        Items.push_back(
+            {P.Length, B->alignment(), B->first_step(), B->last_step(), 0});
+      } else if (B->kind() != format::BufferKind::Weight) {
+        auto &Shape = B->kind() == format::BufferKind::Input
+                          ? Out.Inputs[B->index()]
+                          : Out.Outputs[B->index()];
+        Shape.Alignment = std::max<uint64_t>(Shape.Alignment, B->alignment());
+      }
+      Buffers.push_back(P);
+    }
+    std::optional<ArenaPlan> Plan = packArena(Items, !KeepValues);
+    if (!Plan)
+      return failure(ErrorCode::OutOfRange,
+                     "the intermediate values are too large for these dims");
+    Out.Arena = *Plan;
+    for (size_t I = 0; I < Items.size(); ++I)
+      Buffers[Owners[I]].Offset = Items[I].Offset;
+    return success();
+  }
+
+  std::optional<int64_t> valueOr(uint32_t Expr, int64_t Default) {
+    return Expr == None ? std::optional(Default) : Values[Expr];
+  }
+
+  // The bytes [Offset, Offset + Length) of a buffer; Length None: the rest.
+  bool part(uint32_t Buffer, uint32_t Offset, uint32_t Length, Place &P) {
+    P = Buffers[Buffer];
+    std::optional<int64_t> Skip = valueOr(Offset, 0);
+    if (!Skip || *Skip < 0 || uint64_t(*Skip) > P.Length)
+      return false;
+    P.Offset += uint64_t(*Skip);
+    P.Length -= uint64_t(*Skip);
+    std::optional<int64_t> Size = valueOr(Length, int64_t(P.Length));
+    if (!Size || *Size < 0 || uint64_t(*Size) > P.Length)
+      return false;
+    P.Length = uint64_t(*Size);
+    return true;
+  }
+
+  Status grid(const format::Launch &L, size_t Index, BoundStep &S) {
+    if (T.kind() == format::TargetKind::Host) {
+      std::optional<int64_t> Work = Values[L.work()];
+      if (!Work || *Work < 0 || *Work > LargestWork)
+        return at(Index, "the work");
+      S.Work = *Work;
+      S.Grain = L.grain();
+      S.Empty = S.Work == 0;
+      return success();
+    }
+    S.Work = 1;
+    for (uint32_t I = 0; I < 3; ++I) {
+      std::optional<int64_t> Extent = Values[L.grid()->Get(I)];
+      if (!Extent || *Extent < 0 ||
+          *Extent > (I ? LargestGridYZ : LargestGridX))
+        return at(Index, "the grid");
+      S.Grid[I] = uint32_t(*Extent);
+      S.Block[I] = L.block()->Get(I);
+      if (__builtin_mul_overflow(S.Work, *Extent, &S.Work))
+        return at(Index, "the grid");
+    }
+    S.Empty = S.Work == 0;
+    std::optional<int64_t> Shared = valueOr(L.shared(), 0);
+    if (!Shared || *Shared < 0 || *Shared > LargestShared)
+      return at(Index, "the shared memory");
+    S.Shared = uint32_t(*Shared);
+    return success();
+  }
+
+  Status launch(const format::Launch &L, size_t Index, BoundStep &S) {
+    S.Kernel = L.kernel();
+    for (const format::Param *P : format::each(L.params())) {
+      BoundParam &Param = Out.Params.emplace_back();
+      if (P->kind() == format::ParamKind::Size) {
+        std::optional<int64_t> Size = Values[P->size()];
+        if (!Size)
+          return at(Index, "a size");
+        Param.IsSize = true;
+        Param.Size = uint64_t(*Size);
+        continue;
+      }
+      Param.Access = P->access();
+      if (!part(P->buffer(), P->offset(), P->length(), Param.At))
+        return at(Index, "a parameter");
+    }
+    if (L.flops() != None)
+      S.Flops = Values[L.flops()].value_or(-1);
+    return grid(L, Index, S);
+  }
+
+  Status copy(const format::Copy &C, size_t Index, BoundStep &S) {
+    S.Kind = StepKind::Copy;
+    BoundParam To, From;
+    To.Access = 2;
+    From.Access = 1;
+    if (!part(C.destination(), C.destination_offset(), C.bytes(), To.At) ||
+        !part(C.source(), C.source_offset(), C.bytes(), From.At))
+      return at(Index, "the copy");
+    S.Work = int64_t(To.At.Length);
+    S.Empty = S.Work == 0;
+    Out.Params.push_back(To);
+    Out.Params.push_back(From);
+    return success();
+  }
+
+  Status fill(const format::Fill &F, size_t Index, BoundStep &S) {
+    S.Kind = StepKind::Fill;
+    S.Pattern = F.pattern();
+    S.PatternBytes = F.pattern_bytes();
+    BoundParam To;
+    To.Access = 2;
+    if (!part(F.destination(), F.offset(), F.bytes(), To.At) ||
+        To.At.Length % S.PatternBytes || To.At.Offset % S.PatternBytes)
+      return at(Index, "the fill");
+    S.Work = int64_t(To.At.Length);
+    S.Empty = S.Work == 0;
+    Out.Params.push_back(To);
+    return success();
+  }
+
+  Status steps() {
+    size_t Index = 0;
+    for (const format::Step *Step : format::each(T.steps())) {
+      BoundStep S;
+      S.FirstParam = uint32_t(Out.Params.size());
+      Status Done;
+      if (const auto *L = Step->action_as_Launch())
+        Done = launch(*L, Index, S);
+      else if (const auto *C = Step->action_as_Copy())
+        Done = copy(*C, Index, S);
+      else
+        Done = fill(*Step->action_as_Fill(), Index, S);
+      if (!Done)
+        return Done;
+      S.ParamCount = uint32_t(Out.Params.size()) - S.FirstParam;
+      Out.Steps.push_back(S);
+      ++Index;
+    }
+    return success();
+  }
+
+  Status values() {
+    for (const format::Value *V : format::each(T.values())) {
+      Binding::ValueShape &Shape = Out.Values.emplace_back();
+      uint64_t Elements = 1;
+      bool Good = part(V->buffer(), V->offset(), None, Shape.At);
+      for (uint32_t Index : format::scalars(V->dims())) {
+        int64_t Dim = Values[Index].value_or(-1);
+        Shape.Dims.push_back(Dim);
+        Good = Good && Dim >= 0 &&
+               !__builtin_mul_overflow(Elements, uint64_t(Dim), &Elements);
+      }
+      uint64_t Bits = uint64_t(bitWidth(ElementType(V->type()))), Total = 0;
+      Good = Good && !__builtin_mul_overflow(Elements, Bits, &Total) &&
+             Total / 8 + (Total % 8 != 0) <= Shape.At.Length;
+      if (!Good)
+        return failure(ErrorCode::Malformed,
+                       "value '%s' does not fit its buffer for these dims",
+                       format::printable(V->name()).c_str());
+      Shape.At.Length = Total / 8 + (Total % 8 != 0);
+    }
+    return success();
+  }
+
+  const Model &M;
+  const format::Target &T;
+  Binding &Out;
+  bool KeepValues;
+  Evaluation Values;
+  std::vector<Place> Buffers;
+};
+
+} // namespace
+
+static_assert(int(Base::Input) == int(format::BufferKind::Input) &&
+              int(Base::Output) == int(format::BufferKind::Output) &&
+              int(Base::Weight) == int(format::BufferKind::Weight) &&
+              int(Base::Arena) == int(format::BufferKind::Arena));
+
+Result<std::unique_ptr<Binding>> Binding::make(const Model &M,
+                                               const format::Target &T,
+                                               std::span<const int64_t> Symbols,
+                                               bool KeepValues) {
+  if (Status S = checkSymbols(M, Symbols); !S)
+    return S;
+  auto Out = std::make_unique<Binding>();
+  Out->Symbols.assign(Symbols.begin(), Symbols.end());
+  if (Status S = Binder(M, T, *Out, KeepValues).run(); !S)
+    return S;
+  return Out;
+}
+
+int64_t Binding::bytesTouched(const BoundStep &S, uint8_t Access) const {
+  int64_t Bytes = 0;
+  for (const BoundParam &P : params(S))
+    if (!P.IsSize && (P.Access & Access))
+      Bytes += int64_t(P.At.Length);
+  return Bytes;
+}
+
+} // namespace kpc::rt

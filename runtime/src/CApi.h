@@ -1,0 +1,82 @@
+//===- CApi.h - What the C interface's functions share ----------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The border that no exception crosses.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_RUNTIME_SRC_CAPI_H
+#define KPC_RUNTIME_SRC_CAPI_H
+
+#include "kpc/runtime.h"
+#include "runtime/src/Session.h"
+
+#include <exception>
+#include <new>
+
+struct kpc_error {
+  kpc::Error E;
+};
+struct kpc_model {
+  std::shared_ptr<kpc::rt::Model> M;
+};
+struct kpc_session {
+  std::unique_ptr<kpc::rt::Session> S;
+};
+struct kpc_outputs {
+  std::shared_ptr<kpc::rt::OutputSet> Set;
+};
+struct kpc_profile {
+  kpc::rt::Profile P;
+};
+
+namespace kpc::rt {
+
+/// Hands an error to the caller; one that needs no memory if there is none.
+kpc_status report(Error &E, kpc_error **Out) noexcept;
+kpc_status reportOutOfMemory(kpc_error **Out) noexcept;
+kpc_status reportInternal(const char *What, kpc_error **Out) noexcept;
+
+/// Runs `Body`, which returns a Status, and turns whatever goes wrong into what
+/// a C function returns.
+template <class Function>
+kpc_status guarded(kpc_error **Out, Function Body) noexcept {
+  try {
+    Status S = Body();
+    return S ? KPC_OK : report(S.error(), Out);
+  } catch (const std::bad_alloc &) {
+    return reportOutOfMemory(Out);
+  } catch (const std::exception &E) {
+    return reportInternal(E.what(), Out);
+  } catch (...) {
+    return reportInternal("unknown exception", Out);
+  }
+}
+
+inline Error nullArgument(const char *Name) {
+  return failure(ErrorCode::InvalidArgument, "'%s' is NULL", Name);
+}
+
+/// The fields of a caller's struct of options that it knows, the rest 0.
+template <class Options> Options readOptions(const Options *Given) {
+  Options Out{};
+  if (!Given)
+    return Out;
+  size_t Size = Given->struct_size;
+  if (Size > sizeof(Options))
+    Size = sizeof(Options);
+  const auto *From = reinterpret_cast<const unsigned char *>(Given);
+  auto *To = reinterpret_cast<unsigned char *>(&Out);
+  for (size_t I = 0; I < Size; ++I)
+    To[I] = From[I];
+  return Out;
+}
+
+} // namespace kpc::rt
+
+#endif // KPC_RUNTIME_SRC_CAPI_H

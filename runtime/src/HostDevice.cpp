@@ -1,0 +1,206 @@
+//===- HostDevice.cpp - Runs plans on this machine's processor ------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/src/Cpu.h"
+#include "runtime/src/Device.h"
+#include "runtime/src/ThreadPool.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace kpc::rt {
+
+namespace {
+
+// A job is cut into at most this many chunks: enough to even out threads that
+// start late, few enough that their calls cost nothing.
+constexpr int64_t LargestChunkCount = 256;
+
+class HostDevice : public Device {
+public:
+  HostDevice(std::shared_ptr<Model> M, const format::Target &T,
+             std::shared_ptr<Memory> OnHost)
+      : Device(T, KPC_HOST, OnHost, OnHost), TheModel(std::move(M)) {}
+
+  Status open(const DeviceOptions &Options) {
+    for (const format::Kernel *K : format::each(target().kernels())) {
+      const format::Range *R = target().modules()->Get(K->module_())->image();
+      auto Image = TheModel->hostImage(R->segment());
+      if (!Image)
+        return Image.takeError();
+      Kernels.push_back(reinterpret_cast<HostKernel>(
+          uintptr_t((*Image)->base()) + R->offset() + K->entry()));
+      if (Images.empty() || Images.back() != *Image)
+        Images.push_back(std::move(*Image));
+    }
+    for (const format::Buffer *B : format::each(target().buffers()))
+      if (B->kind() == format::BufferKind::Weight)
+        WeightBytes += TheModel->weight(B->index()).size();
+    int Threads =
+        Options.NumThreads ? Options.NumThreads : availableProcessors();
+    auto Made = ThreadPool::make(Threads);
+    if (!Made)
+      return Made.takeError();
+    Pool = std::move(*Made);
+    return success();
+  }
+
+  Status prepare(Binding &B) override {
+    uint32_t Most = 0;
+    for (const BoundStep &S : B.Steps)
+      Most = std::max(Most, S.ParamCount);
+    if (Scratch.size() < Most)
+      Scratch.resize(Most);
+    return success();
+  }
+
+  Status run(Binding &B, const Addresses &A, void *) override {
+    for (const BoundStep &S : B.Steps)
+      if (!S.Empty)
+        runStep(B, S, A);
+    return success();
+  }
+
+  Status profile(Binding &B, const Addresses &A, Profile &Out) override {
+    using Clock = std::chrono::steady_clock;
+    using Microseconds = std::chrono::duration<double, std::micro>;
+    Out.Track = formatted("host, %d threads", Pool->threads());
+    for (size_t I = 0; I < B.Steps.size(); ++I)
+      Out.Steps.push_back(describeStep(B, I));
+    Clock::time_point Start = Clock::now();
+    for (size_t I = 0; I < B.Steps.size(); ++I) {
+      Clock::time_point Begin = Clock::now();
+      if (!B.Steps[I].Empty)
+        runStep(B, B.Steps[I], A);
+      Clock::time_point End = Clock::now();
+      Out.Steps[I].Facts.start_us = Microseconds(Begin - Start).count();
+      Out.Steps[I].Facts.duration_us = Microseconds(End - Begin).count();
+    }
+    return success();
+  }
+
+  Status copy(void *To, const void *From, uint64_t Bytes, void *) override {
+    if (Bytes)
+      std::memcpy(To, From, Bytes);
+    return success();
+  }
+  Status wait(void *) override { return success(); }
+  void drain() override {}
+  const void *weight(uint32_t Index) const override {
+    return TheModel->weight(Index).data();
+  }
+  uint64_t weightBytes() const override { return WeightBytes; }
+
+private:
+  struct Job {
+    HostKernel Kernel;
+    const uint64_t *Params;
+  };
+
+  void launch(Binding &B, const BoundStep &S, const Addresses &A) {
+    uint64_t *Out = Scratch.data();
+    for (const BoundParam &P : B.params(S))
+      *Out++ = P.IsSize ? P.Size : uint64_t(uintptr_t(address(P.At, A)));
+    int64_t Chunk = std::max(S.Grain, (S.Work - 1) / LargestChunkCount + 1);
+    Job J{Kernels[S.Kernel], Scratch.data()};
+    Pool->run(
+        S.Work, Chunk,
+        [](void *Context, int64_t Begin, int64_t End) {
+          const Job *J = static_cast<const Job *>(Context);
+          J->Kernel(J->Params, Begin, End);
+        },
+        &J);
+  }
+
+  void runStep(Binding &B, const BoundStep &S, const Addresses &A) {
+    if (S.Kind == StepKind::Launch)
+      return launch(B, S, A);
+    const BoundParam *P = B.params(S).data();
+    uint8_t *To = address(P[0].At, A);
+    uint64_t Bytes = P[0].At.Length;
+    if (S.Kind == StepKind::Copy) {
+      std::memmove(To, address(P[1].At, A), Bytes);
+      return;
+    }
+    if (S.PatternBytes == 1) {
+      std::memset(To, int(S.Pattern & 0xff), Bytes);
+      return;
+    }
+    for (uint64_t I = 0; I < Bytes; I += S.PatternBytes)
+      std::memcpy(To + I, &S.Pattern, S.PatternBytes);
+  }
+
+  std::shared_ptr<Model> TheModel;
+  std::vector<std::shared_ptr<const HostImage>> Images;
+  std::vector<HostKernel> Kernels;
+  std::unique_ptr<ThreadPool> Pool;
+  std::vector<uint64_t> Scratch; ///< parameters of the launch at hand
+  uint64_t WeightBytes = 0;
+};
+
+bool isNativeIsa(format::Isa Isa) {
+#if defined(__x86_64__)
+  return Isa == format::Isa::X86_64;
+#elif defined(__aarch64__)
+  return Isa == format::Isa::AArch64;
+#else
+  return false;
+#endif
+}
+
+// The highest level that this processor has, or what is missing.
+Result<const format::Target *> chooseHostTarget(const Model &M,
+                                                const DeviceOptions &Options) {
+  int Level = cpuLevel();
+  const format::Target *Best = nullptr, *TooHigh = nullptr;
+  for (const TargetInfo &Info : M.targets()) {
+    const format::Target *T = Info.Table;
+    if (T->kind() != format::TargetKind::Host || !isNativeIsa(T->isa()) ||
+        (!Options.Target.empty() && T->name()->string_view() != Options.Target))
+      continue;
+    if (T->isa() == format::Isa::X86_64 && T->cpu_level() > Level) {
+      if (!TooHigh || T->cpu_level() < TooHigh->cpu_level())
+        TooHigh = T;
+    } else if (!Best || T->cpu_level() > Best->cpu_level()) {
+      Best = T;
+    }
+  }
+  if (Best)
+    return Best;
+  if (TooHigh) {
+    Error E = failure(ErrorCode::CpuLevel,
+                      "the artifact needs an %s processor, this one is %s",
+                      cpuLevelName(TooHigh->cpu_level()), cpuLevelName(Level));
+    E.Hint = std::string("compile with --arch host:") + cpuLevelName(Level);
+    return E;
+  }
+  Error E = failure(ErrorCode::NoTarget,
+                    "the artifact has no code for this host; it holds %s",
+                    targetList(M).c_str());
+  E.Hint = "compile with --arch host";
+  return E;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Device>> makeHostDevice(const std::shared_ptr<Model> &M,
+                                               const DeviceOptions &Options) {
+  if (Status S = checkTargetName(*M, Options); !S)
+    return S;
+  auto Target = chooseHostTarget(*M, Options);
+  if (!Target)
+    return Target.takeError();
+  auto Out =
+      std::make_unique<HostDevice>(M, **Target, hostMemory(Options.Allocator));
+  if (Status S = Out->open(Options); !S)
+    return S;
+  return Result<std::unique_ptr<Device>>(std::move(Out));
+}
+
+} // namespace kpc::rt

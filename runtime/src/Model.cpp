@@ -1,0 +1,151 @@
+//===- Model.cpp - A loaded, checked artifact -----------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/src/Model.h"
+#include "runtime/format/ElementType.h"
+#include "runtime/src/Cpu.h"
+
+#include <cstring>
+
+namespace kpc::rt {
+
+Result<std::shared_ptr<Model>> Model::load(std::unique_ptr<ArtifactBytes> Bytes,
+                                           bool VerifyWeights, Log TheLog) {
+  std::span<const uint8_t> All = Bytes->all();
+  auto Header = format::decodeHeader(All.data(), All.size(), All.size());
+  if (!Header)
+    return Header.takeError();
+  auto Out = std::make_shared<Model>();
+  Out->TableBytes =
+      AlignedBytes::copyOf(All.subspan(Header->TableOffset, Header->TableSize));
+  std::span<const uint8_t> Table = Out->TableBytes.bytes();
+  if (format::Sha256::of(Table.data(), Table.size()) != Header->TableDigest)
+    return failure(ErrorCode::Damaged,
+                   "the table's digest does not match: the file is damaged");
+  auto Read = format::readTable(Table.data(), Table.size(), All.size());
+  if (!Read)
+    return Read.takeError();
+  Out->Table = *Read;
+  Out->Source = std::move(Bytes);
+  uint32_t Index = 0;
+  for (const format::Segment *S : format::each(Out->Table->segments())) {
+    if (S->kind() != format::SegmentKind::Weights || VerifyWeights)
+      if (Status Failed = Out->verifySegment(Index); !Failed)
+        return Failed;
+    ++Index;
+  }
+  Out->describe();
+  if (TheLog.wanted())
+    TheLog.info(formatted("loaded an artifact of %zu bytes with %zu targets",
+                          All.size(), Out->Targets.size()));
+  return Out;
+}
+
+std::span<const uint8_t> Model::segment(uint32_t Index) const {
+  const format::Segment *S = Table->segments()->Get(Index);
+  return Source->all().subspan(S->offset(), S->length());
+}
+
+static format::DigestBytes digestOf(const format::Segment &S) {
+  format::DigestBytes Out;
+  std::memcpy(Out.data(), S.digest()->bytes()->data(), Out.size());
+  return Out;
+}
+
+Status Model::verifySegment(uint32_t Index) const {
+  const format::Segment *S = Table->segments()->Get(Index);
+  std::span<const uint8_t> Bytes = segment(Index);
+  if (format::Sha256::of(Bytes.data(), Bytes.size()) == digestOf(*S))
+    return success();
+  bool Weights = S->kind() == format::SegmentKind::Weights;
+  return failure(ErrorCode::Damaged,
+                 "the digest of segment %u (%s) does not match: the file is "
+                 "damaged",
+                 Index, Weights ? "weights" : "code");
+}
+
+Status Model::verifyWeights() const {
+  uint32_t Index = 0;
+  for (const format::Segment *S : format::each(Table->segments())) {
+    if (S->kind() == format::SegmentKind::Weights)
+      if (Status Failed = verifySegment(Index); !Failed)
+        return Failed;
+    ++Index;
+  }
+  return success();
+}
+
+std::span<const uint8_t> Model::weight(uint32_t Index) const {
+  const format::Weight *W = Table->weights()->Get(Index);
+  return segment(W->segment()).subspan(W->offset(), W->length());
+}
+
+std::span<const uint8_t> Model::code(const format::Range &R) const {
+  return segment(R.segment()).subspan(R.offset(), R.length());
+}
+
+Result<std::shared_ptr<const HostImage>> Model::hostImage(uint32_t Segment) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  std::weak_ptr<const HostImage> &Kept = Images[Segment];
+  if (std::shared_ptr<const HostImage> Found = Kept.lock())
+    return Found;
+  auto Loaded = HostImage::load(segment(Segment),
+                                digestOf(*Table->segments()->Get(Segment)));
+  if (Loaded)
+    Kept = *Loaded;
+  return Loaded;
+}
+
+static std::vector<PortInfo> describePorts(
+    const format::Model &M,
+    const flatbuffers::Vector<flatbuffers::Offset<format::Port>> *Ports) {
+  std::vector<PortInfo> Out;
+  for (const format::Port *P : format::each(Ports)) {
+    PortInfo &Info = Out.emplace_back();
+    Info.Table = P;
+    Info.Name = P->name()->c_str();
+    Info.Type = ElementType(P->type());
+    for (uint32_t Index : format::scalars(P->dims())) {
+      const format::Expr *E = M.exprs()->Get(Index);
+      bool Constant = E->words()->size() == 2 &&
+                      format::Op(E->words()->Get(0)) == format::Op::Constant;
+      Info.Exprs.push_back(E);
+      Info.Dims.push_back(Constant ? E->words()->Get(1) : -1);
+      Info.Texts.push_back(exprText(M, *E));
+    }
+    for (const std::string &Text : Info.Texts)
+      Info.TextPointers.push_back(Text.c_str());
+  }
+  return Out;
+}
+
+static std::string runsOn(const format::Target &T) {
+  if (T.kind() == format::TargetKind::Host)
+    return T.isa() == format::Isa::X86_64
+               ? std::string(cpuLevelName(T.cpu_level())) + " processors"
+               : std::string("AArch64 processors");
+  std::string Text = formatted("compute capability %d.%d", T.capability_major(),
+                               T.capability_minor());
+  if (T.capability_rule() == format::CapabilityRule::SameMajor)
+    Text += formatted(" and later %d.x", T.capability_major());
+  if (T.capability_rule() == format::CapabilityRule::AtLeast)
+    Text += " and later";
+  if (T.least_driver())
+    Text += formatted(", driver for CUDA %u.%u or newer",
+                      T.least_driver() / 1000, T.least_driver() % 1000 / 10);
+  return Text;
+}
+
+void Model::describe() {
+  Inputs = describePorts(*Table, Table->inputs());
+  Outputs = describePorts(*Table, Table->outputs());
+  for (const format::Target *T : format::each(Table->targets()))
+    Targets.push_back({T, runsOn(*T)});
+}
+
+} // namespace kpc::rt

@@ -1,0 +1,109 @@
+//===- Model.h - A loaded, checked artifact ---------------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Immutable after load and shared by threads; what is made on demand
+/// (executable images, the parts on devices) is kept behind a lock.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_RUNTIME_SRC_MODEL_H
+#define KPC_RUNTIME_SRC_MODEL_H
+
+#include "kpc/runtime.h"
+#include "runtime/format/ElementType.h"
+#include "runtime/src/Bytes.h"
+#include "runtime/src/Evaluate.h"
+#include "runtime/src/HostImage.h"
+#include "runtime/src/Log.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace kpc::rt {
+
+/// An input or output, ready to be given to callers.
+struct PortInfo {
+  const format::Port *Table;
+  const char *Name;
+  ElementType Type;
+  std::vector<int64_t> Dims; ///< -1 where a dim depends on symbols
+  std::vector<std::string> Texts;
+  std::vector<const char *> TextPointers;
+  std::vector<const format::Expr *> Exprs;
+};
+
+struct TargetInfo {
+  const format::Target *Table;
+  std::string RunsOn;
+};
+
+/// What a device keeps of a model for all its sessions: see cuda/CudaModel.h.
+class DeviceModel {
+public:
+  virtual ~DeviceModel() = default;
+};
+
+class Model {
+public:
+  static Result<std::shared_ptr<Model>>
+  load(std::unique_ptr<ArtifactBytes> Bytes, bool VerifyWeights, Log TheLog);
+
+  const format::Model &table() const { return *Table; }
+  const std::vector<PortInfo> &inputs() const { return Inputs; }
+  const std::vector<PortInfo> &outputs() const { return Outputs; }
+  const std::vector<TargetInfo> &targets() const { return Targets; }
+  size_t symbolCount() const { return format::count(Table->symbols()); }
+  const char *symbolName(size_t Index) const {
+    return Table->symbols()->Get(uint32_t(Index))->name()->c_str();
+  }
+
+  Status verifyWeights() const;
+
+  /// The bytes of a weight in the artifact.
+  std::span<const uint8_t> weight(uint32_t Index) const;
+  /// Device code, unchecked since load: its consumer is the driver.
+  std::span<const uint8_t> code(const format::Range &R) const;
+  /// The executable copy of a host image, made once.
+  Result<std::shared_ptr<const HostImage>> hostImage(uint32_t Segment);
+
+  /// The part of this model on a device, made by `Make` if no session has one.
+  template <class Function>
+  Result<std::shared_ptr<DeviceModel>> deviceModel(const std::string &Key,
+                                                   Function Make) {
+    std::lock_guard<std::mutex> Guard(Lock);
+    std::weak_ptr<DeviceModel> &Kept = DeviceModels[Key];
+    if (std::shared_ptr<DeviceModel> Found = Kept.lock())
+      return Found;
+    Result<std::shared_ptr<DeviceModel>> Made = Make();
+    if (Made)
+      Kept = *Made;
+    return Made;
+  }
+
+private:
+  std::span<const uint8_t> segment(uint32_t Index) const;
+  Status verifySegment(uint32_t Index) const;
+  void describe();
+
+  std::unique_ptr<ArtifactBytes> Source;
+  AlignedBytes TableBytes;
+  const format::Model *Table = nullptr;
+  std::vector<PortInfo> Inputs, Outputs;
+  std::vector<TargetInfo> Targets;
+
+  std::mutex Lock;
+  std::map<uint32_t, std::weak_ptr<const HostImage>> Images;
+  std::map<std::string, std::weak_ptr<DeviceModel>> DeviceModels;
+};
+
+} // namespace kpc::rt
+
+#endif // KPC_RUNTIME_SRC_MODEL_H

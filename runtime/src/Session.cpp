@@ -1,0 +1,332 @@
+//===- Session.cpp - A model on a device ----------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/src/Session.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+
+namespace kpc::rt {
+
+Result<std::unique_ptr<Session>> Session::make(std::shared_ptr<Model> M,
+                                               const SessionOptions &Options) {
+  std::unique_ptr<Session> Out(new Session(M));
+  Out->Options = Options;
+  auto Made = Options.Device.Where.kind == KPC_DEVICE_CUDA
+                  ? makeCudaDevice(M, Options.Device)
+                  : makeHostDevice(M, Options.Device);
+  if (!Made)
+    return Made.takeError();
+  Out->TheDevice = std::move(*Made);
+  if (Options.Workspace) {
+    if (uintptr_t(Options.Workspace) % 256)
+      return failure(ErrorCode::Misaligned,
+                     "the workspace is not aligned to 256 bytes");
+    Out->Arena = Options.Workspace;
+    Out->ArenaSize = Options.WorkspaceSize;
+  }
+  Out->Inputs.resize(M->inputs().size());
+  Out->Outputs.resize(M->outputs().size());
+  Out->InputAddresses.resize(M->inputs().size());
+  Out->OutputAddresses.resize(M->outputs().size());
+  Out->Symbols.resize(M->symbolCount());
+  Out->Known.resize(M->symbolCount());
+  Out->Prepared.resize(M->symbolCount());
+  Out->Shapes.reserve(Options.MaxBoundShapes + 1);
+  return Out;
+}
+
+Session::~Session() {
+  if (TheDevice)
+    TheDevice->drain();
+}
+
+// Finds or makes the plan for `Symbols`.
+Status Session::bind() {
+  for (auto &Shape : Shapes)
+    if (std::equal(Symbols.begin(), Symbols.end(),
+                   Shape->Plan->Symbols.begin())) {
+      Current = Shape.get();
+      Current->Plan->LastUse = ++Uses;
+      return ensureArena(Current->Plan->Arena.Size);
+    }
+  auto Plan = Binding::make(*TheModel, TheDevice->target(), Symbols,
+                            Options.KeepValues);
+  if (!Plan)
+    return Plan.takeError();
+  if (Status S = ensureArena((*Plan)->Arena.Size); !S)
+    return S;
+  auto Shape = std::make_unique<Bound>();
+  Shape->Plan = std::move(*Plan);
+  Shape->InputStaging.resize(Inputs.size());
+  Shape->OutputStaging.resize(Outputs.size());
+  if (Status S = TheDevice->prepare(*Shape->Plan); !S)
+    return S;
+  makeRoom();
+  Shape->Plan->LastUse = ++Uses;
+  Current = Shape.get();
+  Shapes.push_back(std::move(Shape));
+  return success();
+}
+
+// Lets the least recently used shape go when there are as many as allowed.
+void Session::makeRoom() {
+  if (Shapes.size() < Options.MaxBoundShapes)
+    return;
+  auto Oldest = std::min_element(Shapes.begin(), Shapes.end(),
+                                 [](const auto &A, const auto &B) {
+                                   return A->Plan->LastUse < B->Plan->LastUse;
+                                 });
+  TheDevice->drain();
+  if (Current == Oldest->get())
+    Current = nullptr;
+  if (Ran == Oldest->get())
+    Ran = nullptr;
+  Shapes.erase(Oldest);
+}
+
+Status Session::ensureArena(uint64_t Bytes) {
+  if (Bytes <= ArenaSize)
+    return success();
+  if (Options.Workspace)
+    return failure(ErrorCode::TooSmall,
+                   "the workspace has %" PRIu64
+                   " bytes, these dims need %" PRIu64,
+                   ArenaSize, Bytes);
+  TheDevice->drain();
+  forgetRun();
+  Arena = nullptr;
+  ArenaSize = 0;
+  OwnArena.reset();
+  auto Made = Block::make(TheDevice->memory(), Bytes, 256);
+  if (!Made)
+    return Made.takeError();
+  OwnArena = std::move(*Made);
+  Arena = OwnArena.data();
+  ArenaSize = Bytes;
+  return success();
+}
+
+Status Session::bindInputs(Tensors Given) {
+  if (Status S = match(TheModel->inputs(), Given, Inputs, "input"); !S)
+    return S;
+  for (size_t I = 0; I < Inputs.size(); ++I)
+    if (Status S = checkTensor(TheModel->inputs()[I], *Inputs[I].Tensor); !S)
+      return S;
+  if (Status S = unifySymbols(); !S)
+    return S;
+  return bind();
+}
+
+// Decides for each port whether its tensor is used in place or through a copy
+// that the device reaches and that is aligned.
+Status Session::stage(std::vector<Given> &Ports,
+                      const std::vector<Binding::PortShape> &Shapes,
+                      std::vector<Block> &Staging,
+                      std::vector<void *> &Addresses) {
+  for (size_t I = 0; I < Ports.size(); ++I) {
+    const kpc_tensor &T = *Ports[I].Tensor;
+    const Binding::PortShape &Shape = Shapes[I];
+    bool Aligned = uintptr_t(T.data) % Shape.Alignment == 0;
+    Ports[I].Staged = Shape.Bytes != 0 && (!isLocal(T) || !Aligned);
+    Addresses[I] = T.data;
+    if (!Ports[I].Staged)
+      continue;
+    if (isLocal(T) && !SaidStaged) {
+      SaidStaged = true;
+      Options.Device.TheLog.warning(
+          formatted("a tensor is not aligned to %" PRIu64
+                    " bytes and is copied in every run",
+                    Shape.Alignment));
+    }
+    if (!Staging[I].data()) {
+      auto Made = Block::make(TheDevice->memory(), Shape.Bytes,
+                              std::max<uint64_t>(Shape.Alignment, 256));
+      if (!Made)
+        return Made.takeError();
+      Staging[I] = std::move(*Made);
+    }
+    Addresses[I] = Staging[I].data();
+  }
+  return success();
+}
+
+Status Session::execute(void *Stream, Profile *Timing) {
+  Binding &Plan = *Current->Plan;
+  forgetRun();
+  if (Status S =
+          stage(Inputs, Plan.Inputs, Current->InputStaging, InputAddresses);
+      !S)
+    return S;
+  if (Status S =
+          stage(Outputs, Plan.Outputs, Current->OutputStaging, OutputAddresses);
+      !S)
+    return S;
+  bool OnHost = Stream == nullptr;
+  for (size_t I = 0; I < Inputs.size(); ++I) {
+    OnHost |= !isLocal(*Inputs[I].Tensor);
+    if (Inputs[I].Staged)
+      if (Status S = TheDevice->copy(InputAddresses[I], Inputs[I].Tensor->data,
+                                     Plan.Inputs[I].Bytes, Stream);
+          !S)
+        return S;
+  }
+  Addresses At{InputAddresses, OutputAddresses, Arena};
+  Status Done = Timing ? TheDevice->profile(Plan, At, *Timing)
+                       : TheDevice->run(Plan, At, Stream);
+  if (!Done)
+    return Done;
+  for (size_t I = 0; I < Outputs.size(); ++I) {
+    OnHost |= !isLocal(*Outputs[I].Tensor);
+    if (Outputs[I].Staged)
+      if (Status S =
+              TheDevice->copy(Outputs[I].Tensor->data, OutputAddresses[I],
+                              Plan.Outputs[I].Bytes, Stream);
+          !S)
+        return S;
+  }
+  if (OnHost)
+    if (Status S = TheDevice->wait(Stream); !S)
+      return S;
+  Ran = Current;
+  return success();
+}
+
+static Status checkStream(const Device &D, void *Stream) {
+  if (D.isHost() && Stream)
+    return failure(ErrorCode::InvalidArgument,
+                   "a host session takes no stream");
+  return success();
+}
+
+Status Session::run(Tensors GivenInputs, Tensors GivenOutputs, void *Stream) {
+  if (Status S = checkStream(*TheDevice, Stream); !S)
+    return S;
+  if (Status S = bindInputs(GivenInputs); !S)
+    return S;
+  if (Status S = match(TheModel->outputs(), GivenOutputs, Outputs, "output");
+      !S)
+    return S;
+  if (Status S = checkOutputs(); !S)
+    return S;
+  return execute(Stream, nullptr);
+}
+
+Status Session::profile(Tensors GivenInputs, Tensors GivenOutputs,
+                        Profile &Out) {
+  if (Status S = bindInputs(GivenInputs); !S)
+    return S;
+  if (Status S = match(TheModel->outputs(), GivenOutputs, Outputs, "output");
+      !S)
+    return S;
+  if (Status S = checkOutputs(); !S)
+    return S;
+  if (Status S = execute(nullptr, &Out); !S)
+    return S;
+  Out.finish();
+  return success();
+}
+
+Result<std::shared_ptr<OutputSet>> Session::runOwned(Tensors GivenInputs,
+                                                     void *Stream) {
+  if (Status S = checkStream(*TheDevice, Stream); !S)
+    return S;
+  if (Status S = bindInputs(GivenInputs); !S)
+    return S;
+  bool OnHost = Inputs.empty();
+  for (const Given &G : Inputs)
+    OnHost |= !isLocal(*G.Tensor);
+  const auto &From = OnHost ? TheDevice->hostMemory() : TheDevice->memory();
+  auto Set = std::make_shared<OutputSet>();
+  Set->All.resize(Outputs.size());
+  for (size_t I = 0; I < Outputs.size(); ++I) {
+    const PortInfo &P = TheModel->outputs()[I];
+    const Binding::PortShape &Shape = Current->Plan->Outputs[I];
+    OutputSet::One &One = Set->All[I];
+    auto Made =
+        Block::make(From, Shape.Bytes, std::max<uint64_t>(Shape.Alignment, 64));
+    if (!Made)
+      return Made.takeError();
+    One.Data = std::move(*Made);
+    One.Name = P.Name;
+    One.Dims = Shape.Dims;
+    One.Tensor = {One.Name.c_str(),
+                  {One.Data.data(), One.Dims.data(), int32_t(One.Dims.size()),
+                   int32_t(P.Type), From->device()}};
+    Set->Tensors.push_back(One.Tensor);
+    Outputs[I].Tensor = &One.Tensor.tensor;
+  }
+  if (Status S = checkOutputs(); !S)
+    return S;
+  if (Status S = execute(Stream, nullptr); !S) {
+    TheDevice->drain(); // nothing may write to what is freed now
+    return S;
+  }
+  return Set;
+}
+
+Status Session::prepare(std::span<const kpc_dim> Dims) {
+  std::fill(Known.begin(), Known.end(), 0);
+  for (const kpc_dim &Dim : Dims) {
+    size_t Index = 0;
+    while (Index < Symbols.size() &&
+           std::strcmp(TheModel->symbolName(Index), Dim.name) != 0)
+      ++Index;
+    if (Index == Symbols.size()) {
+      Error E = failure(ErrorCode::UnknownName, "the model has no dim '%s'",
+                        Dim.name);
+      for (size_t I = 0; I < Symbols.size(); ++I)
+        E.Hint +=
+            (I ? ", " : "its dims are ") + std::string(TheModel->symbolName(I));
+      return E;
+    }
+    Symbols[Index] = Dim.value;
+    Known[Index] = 1;
+  }
+  if (Status S = completeSymbols(); !S)
+    return S;
+  if (Status S = checkSymbols(*TheModel, Symbols); !S)
+    return S;
+  for (const kpc_dim &Dim : Dims)
+    for (size_t I = 0; I < Symbols.size(); ++I)
+      if (std::strcmp(TheModel->symbolName(I), Dim.name) == 0)
+        Prepared[I] = Dim.value;
+  return bind();
+}
+
+Result<std::span<const int64_t>> Session::outputDims(size_t Index) {
+  if (Index >= Outputs.size())
+    return failure(ErrorCode::OutOfRange, "the model has %zu outputs",
+                   Outputs.size());
+  if (!Current)
+    return failure(ErrorCode::Missing,
+                   "no shape is bound: prepare or run first");
+  return std::span<const int64_t>(Current->Plan->Outputs[Index].Dims);
+}
+
+kpc_memory Session::memory() const {
+  kpc_memory Out{};
+  Out.weight_bytes = TheDevice->weightBytes();
+  Out.reserved_bytes = OwnArena.size();
+  Out.bound_shapes = int32_t(Shapes.size());
+  for (const auto &Shape : Shapes) {
+    for (const Block &B : Shape->InputStaging)
+      Out.staging_bytes += B.size();
+    for (const Block &B : Shape->OutputStaging)
+      Out.staging_bytes += B.size();
+  }
+  if (Current) {
+    Out.arena_bytes = Current->Plan->Arena.Size;
+    Out.live_bytes = Current->Plan->Arena.LiveBytes;
+    Out.value_bytes = Current->Plan->Arena.SumBytes;
+  }
+  return Out;
+}
+
+} // namespace kpc::rt
