@@ -16,12 +16,12 @@
 #include "compiler/kernels/KernelBatch.h"
 #include "compiler/target/Target.h"
 #include "dialects/RegisterDialects.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
 
 #include <chrono>
 #include <sys/resource.h>
@@ -59,7 +59,8 @@ namespace {
 class Compilation {
 public:
   Compilation(const CompileOptions &Options, Diagnostics &Diags)
-      : Options(Options), Diags(Diags), Context(registry(), MLIRContext::Threading::DISABLED),
+      : Options(Options), Diags(Diags),
+        Context(registry(), MLIRContext::Threading::DISABLED),
         Bridge(Context, Diags, Code::GraphRefused) {
     Diags.setFile(llvm::sys::path::filename(Options.Model).str());
   }
@@ -88,8 +89,7 @@ private:
   bool loadText();
   bool reloadWeights();
   std::vector<KernelJob> jobsFor(const target::Target &T);
-  void emitListings(const target::Target &T,
-                    const std::vector<KernelJob> &Jobs,
+  void emitListings(const target::Target &T, const std::vector<KernelJob> &Jobs,
                     const std::vector<std::optional<CompiledKernel>> &Results);
   std::string stem() const {
     StringRef Name = llvm::sys::path::filename(Options.Model);
@@ -127,9 +127,10 @@ bool Compilation::chooseTargets() {
     target::Machine Here = target::thisMachine();
     bool Gpu = Here.GpuCompute().has_value();
     Names.push_back(Gpu ? "native" : "host");
-    Report.Notes.push_back(Gpu ? "no --arch given: compiling for this machine's GPU"
-                               : "no --arch given and no GPU found: compiling "
-                                 "for this machine's CPU");
+    Report.Notes.push_back(
+        Gpu ? "no --arch given: compiling for this machine's GPU"
+            : "no --arch given and no GPU found: compiling "
+              "for this machine's CPU");
   }
   for (const std::string &Name : Names) {
     target::Lookup Found = target::lookup(Name);
@@ -164,7 +165,8 @@ bool Compilation::loadText() {
   auto Buffer = llvm::MemoryBuffer::getFile(Options.Model);
   if (!Buffer) {
     Diags.error(Code::ImportUnreadable)
-        .message("cannot read '" + Options.Model + "': " + Buffer.getError().message());
+        .message("cannot read '" + Options.Model +
+                 "': " + Buffer.getError().message());
     return false;
   }
   Module = parseSourceFile<ModuleOp>(Options.Model, &Context);
@@ -220,9 +222,7 @@ bool Compilation::runPasses(void (*Add)(OpPassManager &,
   return succeeded(Passes.run(*Module)) && !Diags.hasErrors();
 }
 
-bool Compilation::toKernels() {
-  return IsPlan || runPasses(addKernelPasses);
-}
+bool Compilation::toKernels() { return IsPlan || runPasses(addKernelPasses); }
 
 bool Compilation::emitted(Phase P) {
   if (Options.Emit != P)
@@ -297,7 +297,8 @@ bool Compilation::compileKernels() {
   auto Results = compileBatch(Jobs, Options, Diags, Report, Hits);
   if (Diags.hasErrors())
     return false;
-  auto Launches = (*Module->getOps<plan::ProgramOp>().begin()).getOps<plan::LaunchOp>();
+  auto Launches =
+      (*Module->getOps<plan::ProgramOp>().begin()).getOps<plan::LaunchOp>();
   for (size_t T = 0; T < Targets.size(); ++T) {
     TargetKernels Kernels{Targets[T], {}};
     TargetReport Summary;
@@ -310,9 +311,10 @@ bool Compilation::compileKernels() {
       Summary.CodeBytes += Results[I]->Code.size();
     }
     if (Options.Emit && *Options.Emit != Phase::Artifact)
-      emitListings(*Targets[T],
-                   {Jobs.begin() + FirstJob[T], Jobs.begin() + FirstJob[T + 1]},
-                   {Results.begin() + FirstJob[T], Results.begin() + FirstJob[T + 1]});
+      emitListings(
+          *Targets[T],
+          {Jobs.begin() + FirstJob[T], Jobs.begin() + FirstJob[T + 1]},
+          {Results.begin() + FirstJob[T], Results.begin() + FirstJob[T + 1]});
     for (size_t I = FirstJob[T]; I < FirstJob[T + 1]; ++I)
       Kernels.Kernels.emplace(Jobs[I].Symbol, std::move(*Results[I]));
     Compiled.push_back(std::move(Kernels));
@@ -331,18 +333,21 @@ std::string digestOf(const std::string &Path) {
                                             /*RequiresNullTerminator=*/false);
   if (!Buffer)
     return {};
-  auto Digest = llvm::SHA256::hash(llvm::arrayRefFromStringRef((*Buffer)->getBuffer()));
+  auto Digest =
+      llvm::SHA256::hash(llvm::arrayRefFromStringRef((*Buffer)->getBuffer()));
   return llvm::toHex(Digest, /*LowerCase=*/true);
 }
 
 bool Compilation::writeArtifact() {
   auto Contents = planToContents(*Module, Weights, Compiled, Options.Strip);
   if (!Contents) {
-    Diags.error(Code::ArtifactContents).message(llvm::toString(Contents.takeError()));
+    Diags.error(Code::ArtifactContents)
+        .message(llvm::toString(Contents.takeError()));
     return false;
   }
   Contents->Provenance.KpcVersion = Version;
-  Contents->Provenance.ModelName = llvm::sys::path::filename(Options.Model).str();
+  Contents->Provenance.ModelName =
+      llvm::sys::path::filename(Options.Model).str();
   Contents->Provenance.ModelDigest = digestOf(Options.Model);
   Contents->Provenance.Options = Options.CommandLine;
   if (auto Error = artifact::write(*Contents, Options.Output)) {

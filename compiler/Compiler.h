@@ -82,7 +82,8 @@ struct CompileOptions {
   /// For the provenance in the artifact.
   std::string CommandLine;
   /// What is done now, and how far: "kernels", 12, 40.
-  std::function<void(std::string_view What, size_t Done, size_t Total)> Progress;
+  std::function<void(std::string_view What, size_t Done, size_t Total)>
+      Progress;
   std::function<bool()> Cancelled;
 };
 
@@ -94,7 +95,7 @@ struct Remark {
 
 struct TargetReport {
   std::string Name;
-  size_t Kernels = 0;   ///< distinct ones
+  size_t Kernels = 0; ///< distinct ones
   size_t Launches = 0;
   size_t CacheHits = 0;
   size_t Assembled = 0; ///< cubins made

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/DiagnosticBridge.h"
-#include "llvm/Remarks/Remark.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Remarks/Remark.h"
 
 using namespace kpc;
 using namespace mlir;
@@ -20,8 +20,9 @@ ModelPlace kpc::placeOf(Location Loc) {
     if (auto Inner = dyn_cast<NameLoc>(Name.getChildLoc()))
       Place.Op = Inner.getName().str();
   } else if (auto File = Loc->findInstanceOf<FileLineColLoc>()) {
-    Place.File = File.getFilename().str() + ":" + std::to_string(File.getLine()) +
-                 ":" + std::to_string(File.getColumn());
+    Place.File = File.getFilename().str() + ":" +
+                 std::to_string(File.getLine()) + ":" +
+                 std::to_string(File.getColumn());
   }
   return Place;
 }
@@ -39,15 +40,16 @@ namespace {
 
 class RemarkCollector : public remark::detail::MLIRRemarkStreamerBase {
 public:
-  explicit RemarkCollector(std::vector<kpc::Remark> &Remarks) : Remarks(Remarks) {}
+  explicit RemarkCollector(std::vector<kpc::Remark> &Remarks)
+      : Remarks(Remarks) {}
 
   void streamOptimizationRemark(const remark::detail::Remark &R) override {
     std::string Text;
     for (const auto &Argument : R.getArgs())
       Text += Argument.val;
     Remarks.push_back({R.getRemarkType() == llvm::remarks::Type::Passed,
-                       R.getCategoryName().str(),
-                       placeOf(R.getLocation()).Node, Text});
+                       R.getCategoryName().str(), placeOf(R.getLocation()).Node,
+                       Text});
   }
 
 private:

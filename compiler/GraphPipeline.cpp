@@ -19,7 +19,8 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &) {
   Passes.addPass(createCSEPass());
 }
 
-void kpc::addKernelPasses(OpPassManager &Passes, const CompileOptions &Options) {
+void kpc::addKernelPasses(OpPassManager &Passes,
+                          const CompileOptions &Options) {
   graph::FormRegionsOptions Regions;
   Regions.Fuse = Options.Fuse;
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));

@@ -17,7 +17,8 @@ namespace kpc {
 void addGraphPasses(mlir::OpPassManager &Passes, const CompileOptions &Options);
 
 /// Graph → kernels in linalg form and a plan.
-void addKernelPasses(mlir::OpPassManager &Passes, const CompileOptions &Options);
+void addKernelPasses(mlir::OpPassManager &Passes,
+                     const CompileOptions &Options);
 
 } // namespace kpc
 

@@ -1,4 +1,5 @@
-//===- PlanToContents.cpp - Plan and kernels as the artifact's contents -*- C++ -*-===//
+//===- PlanToContents.cpp - Plan and kernels as the artifact's contents -*- C++
+//-*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -81,7 +82,8 @@ private:
   void setLiveIntervals(plan::ProgramOp Program);
   llvm::Error addTarget(plan::ProgramOp Program, const TargetKernels &Compiled);
   llvm::Error addCode(artifact::Target &T, const TargetKernels &Compiled);
-  Expected<artifact::Launch> launch(plan::LaunchOp Op, const artifact::Target &T,
+  Expected<artifact::Launch> launch(plan::LaunchOp Op,
+                                    const artifact::Target &T,
                                     const TargetKernels &Compiled);
   void addValues(artifact::Target &T, plan::ProgramOp Program);
   uint32_t bufferOf(Value V) const { return Index.lookup(plan::storageOf(V)); }
@@ -135,7 +137,8 @@ llvm::Error ContentsBuilder::addWeight(plan::WeightOp Op) {
     return createStringError("weight '" + Op.getSource() +
                              "' is not in the model that the plan names");
   std::string Key = Op.getSource().str() + recipeText(Op.getRecipe());
-  auto [Known, Inserted] = WeightIndex.try_emplace(Key, Contents.Weights.size());
+  auto [Known, Inserted] =
+      WeightIndex.try_emplace(Key, Contents.Weights.size());
   if (Inserted) {
     auto Prepared =
         prepareWeight(Op.getSource().str(), *Source, Op.getRecipe());
@@ -172,9 +175,10 @@ llvm::Error ContentsBuilder::declare(plan::ProgramOp Program) {
       ShapedType Shape = Constant.getValue().getShapedType();
       addBuffer(Constant.getBuffer(), artifact::BufferKind::Weight,
                 Contents.Weights.size(), Name);
-      Contents.Weights.push_back(artifact::weightFromBytes(
-          Name, elementTypeOf(Shape.getElementType()),
-          std::vector<int64_t>(Shape.getShape()), bytesOf(Constant.getValue())));
+      Contents.Weights.push_back(
+          artifact::weightFromBytes(Name, elementTypeOf(Shape.getElementType()),
+                                    std::vector<int64_t>(Shape.getShape()),
+                                    bytesOf(Constant.getValue())));
     } else if (auto Buffer = dyn_cast<plan::BufferOp>(Op)) {
       addBuffer(Buffer.getBuffer(), artifact::BufferKind::Arena, 0,
                 Buffer.getName().str());
@@ -273,8 +277,9 @@ llvm::Error ContentsBuilder::addCode(artifact::Target &T,
 }
 
 /// An expression over `argN` as one over the artifact's symbols.
-Expected<Expr> substituted(const std::string &Text,
-                           const std::map<std::string, Expr, std::less<>> &Args) {
+Expected<Expr>
+substituted(const std::string &Text,
+            const std::map<std::string, Expr, std::less<>> &Args) {
   std::string Error;
   std::optional<Expr> E = Expr::parse(Text, &Error);
   if (!E)
@@ -282,9 +287,9 @@ Expected<Expr> substituted(const std::string &Text,
   return E->substitute(Args);
 }
 
-Expected<artifact::Launch> ContentsBuilder::launch(plan::LaunchOp Op,
-                                                   const artifact::Target &T,
-                                                   const TargetKernels &Compiled) {
+Expected<artifact::Launch>
+ContentsBuilder::launch(plan::LaunchOp Op, const artifact::Target &T,
+                        const TargetKernels &Compiled) {
   auto Found = Compiled.Kernels.find(Op.getKernel().str());
   if (Found == Compiled.Kernels.end())
     return createStringError("launch of kernel '" + Op.getKernel() +

@@ -1,4 +1,5 @@
-//===- PlanToContents.h - Plan and kernels as the artifact's contents -*- C++ -*-===//
+//===- PlanToContents.h - Plan and kernels as the artifact's contents -*- C++
+//-*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -25,13 +25,14 @@ static Expected<CompiledKernel> compileForHost(const KernelJob &Job,
   codegen::HostListings Listings;
   if (Job.Listing == "llvm")
     Listings.Llvm = &Kernel.Listing;
-  auto Built =
-      codegen::buildAndCompileHostKernel(llvm::StringRef(Job.Text), *Options, Listings);
+  auto Built = codegen::buildAndCompileHostKernel(llvm::StringRef(Job.Text),
+                                                  *Options, Listings);
   if (!Built)
     return Built.takeError();
   if (Built->Launches.size() != 1)
     return createStringError("kernel '" + Job.Symbol + "' became " +
-                             std::to_string(Built->Launches.size()) + " functions");
+                             std::to_string(Built->Launches.size()) +
+                             " functions");
   codegen::HostLaunch &Launch = Built->Launches.front();
   Kernel.Code = std::move(Built->Object);
   Kernel.Work = Launch.Work;
@@ -46,7 +47,8 @@ Expected<CompiledKernel> kpc::compileKernel(const KernelJob &Job) {
     return createStringError("unknown target '" + Job.Target + "'");
   if (T->isHost())
     return compileForHost(Job, *T);
-  return createStringError("no kernel can be made for target '" + Job.Target + "'");
+  return createStringError("no kernel can be made for target '" + Job.Target +
+                           "'");
 }
 
 JobReply kpc::compileKernelJob(std::string_view Bytes) {

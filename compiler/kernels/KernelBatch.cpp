@@ -44,20 +44,26 @@ void reportFailure(const KernelJob &Job, const JobResult &Result,
   ModelPlace Place;
   Place.Node = Job.Symbol;
   if (Result.Status == JobStatus::Refused) {
-    Diags.error(Code::TargetKernel).at(Place).target(Job.Target).message(Result.Error);
+    Diags.error(Code::TargetKernel)
+        .at(Place)
+        .target(Job.Target)
+        .message(Result.Error);
     return;
   }
   if (Result.Status == JobStatus::NotRun) {
-    Diags.error(Code::DriverCancelled).message(
-        Result.Error.empty() ? "not all kernels were compiled" : Result.Error);
+    Diags.error(Code::DriverCancelled)
+        .message(Result.Error.empty() ? "not all kernels were compiled"
+                                      : Result.Error);
     return;
   }
   Report.Internal = true;
   std::string Text = Result.Error;
   if (!Result.StderrTail.empty())
     Text += "\n" + Result.StderrTail;
-  auto &Error =
-      Diags.error(Code::TargetKernelCrash).at(Place).target(Job.Target).message(Text);
+  auto &Error = Diags.error(Code::TargetKernelCrash)
+                    .at(Place)
+                    .target(Job.Target)
+                    .message(Text);
   if (Result.Reproducer.empty())
     return;
   Report.Reproducer = Result.Reproducer;

@@ -20,7 +20,8 @@ namespace kpc {
 /// and `Report` says how to replay it.
 std::vector<std::optional<CompiledKernel>>
 compileBatch(const std::vector<KernelJob> &Jobs, const CompileOptions &Options,
-             Diagnostics &Diags, CompileReport &Report, std::vector<bool> &Hits);
+             Diagnostics &Diags, CompileReport &Report,
+             std::vector<bool> &Hits);
 
 } // namespace kpc
 

@@ -1,4 +1,5 @@
-//===- KernelJob.cpp - One kernel for one target, as a worker's job -*- C++ -*-===//
+//===- KernelJob.cpp - One kernel for one target, as a worker's job -*- C++
+//-*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

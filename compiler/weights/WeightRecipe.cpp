@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/weights/WeightRecipe.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/raw_ostream.h"
-#include "mlir/IR/BuiltinTypes.h"
 
 #include <cstring>
 #include <numeric>
@@ -66,7 +66,8 @@ int64_t count(ArrayRef<int64_t> Dims) {
 llvm::Error applyStep(View &V, NamedAttribute Step) {
   StringRef Name = Step.getName().strref();
   if (Name == "cast") {
-    V.To = elementTypeByName(typeName(cast<TypeAttr>(Step.getValue()).getValue()));
+    V.To =
+        elementTypeByName(typeName(cast<TypeAttr>(Step.getValue()).getValue()));
     return llvm::Error::success();
   }
   auto List = dyn_cast<DenseI64ArrayAttr>(Step.getValue());
@@ -89,7 +90,8 @@ llvm::Error applyStep(View &V, NamedAttribute Step) {
     V.Strides = rowMajor(V.Dims);
     return llvm::Error::success();
   }
-  return createStringError("recipe step '" + Name + "' does not fit the tensor");
+  return createStringError("recipe step '" + Name +
+                           "' does not fit the tensor");
 }
 
 /// One float of 16, 32 or 64 bits to another, to nearest even.
@@ -132,9 +134,11 @@ private:
 /// Walks the view in row-major order of its result, a piece at a time.
 class Producer {
 public:
-  Producer(View V, std::span<const uint8_t> Bytes) : V(std::move(V)), Bytes(Bytes) {}
+  Producer(View V, std::span<const uint8_t> Bytes)
+      : V(std::move(V)), Bytes(Bytes) {}
 
-  std::optional<std::string> operator()(const artifact::WeightSink &Sink) const {
+  std::optional<std::string>
+  operator()(const artifact::WeightSink &Sink) const {
     if (V.From == V.To && ArrayRef(V.Strides) == ArrayRef(rowMajor(V.Dims)))
       return Sink(Bytes.data(), Bytes.size());
     constexpr size_t PieceBytes = 1 << 20;
@@ -180,9 +184,8 @@ private:
 
 } // namespace
 
-llvm::Expected<artifact::Weight> kpc::prepareWeight(std::string Name,
-                                                    const Weight &Source,
-                                                    ArrayAttr Recipe) {
+llvm::Expected<artifact::Weight>
+kpc::prepareWeight(std::string Name, const Weight &Source, ArrayAttr Recipe) {
   View V;
   V.Dims.assign(Source.Dims.begin(), Source.Dims.end());
   V.Strides = rowMajor(V.Dims);
@@ -193,7 +196,8 @@ llvm::Expected<artifact::Weight> kpc::prepareWeight(std::string Name,
     for (NamedAttribute Field : cast<DictionaryAttr>(Step))
       if (llvm::Error E = applyStep(V, Field))
         return E;
-  if (V.From != V.To && (!FloatCast::semantics(V.From) || !FloatCast::semantics(V.To)))
+  if (V.From != V.To &&
+      (!FloatCast::semantics(V.From) || !FloatCast::semantics(V.To)))
     return createStringError("weight '" + Name + "': recipes cast floats only");
 
   artifact::Weight W;

@@ -17,16 +17,15 @@
 
 #include "codegen/artifact/Contents.h"
 #include "compiler/import/WeightStore.h"
-#include "llvm/Support/Error.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/Error.h"
 
 namespace kpc {
 
 /// The weight as the artifact's writer takes it. `Source` must live until the
 /// artifact is written. Fails where a step does not fit the tensor.
-llvm::Expected<artifact::Weight> prepareWeight(std::string Name,
-                                               const Weight &Source,
-                                               mlir::ArrayAttr Recipe);
+llvm::Expected<artifact::Weight>
+prepareWeight(std::string Name, const Weight &Source, mlir::ArrayAttr Recipe);
 
 /// Equal text for equal results: the same bytes under the same recipe.
 std::string recipeText(mlir::ArrayAttr Recipe);

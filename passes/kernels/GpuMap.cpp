@@ -58,10 +58,9 @@ struct Groups {
   }
   /// The number of groups, as text.
   std::string count() const {
-    std::string All = productText(allSizes());
-    return Lanes == 1 || All.empty()
-               ? All
-               : "ceildiv(" + All + ", " + std::to_string(Lanes) + ")";
+    std::optional<shape::Expr> All = productExpr(allSizes());
+    return All ? All->ceilDiv(shape::Expr(int64_t(Lanes))).str()
+               : std::string();
   }
 };
 

@@ -32,7 +32,8 @@ constexpr int64_t TaskElements = 16384;
 
 class MapNest {
 public:
-  MapNest(OpBuilder &B, Location Loc, ElementEmitter &Emitter, const OutputSection &S)
+  MapNest(OpBuilder &B, Location Loc, ElementEmitter &Emitter,
+          const OutputSection &S)
       : B(B), Loc(Loc), Emitter(Emitter), S(S) {}
 
   LogicalResult emit(Value Begin, Value End) {
@@ -114,16 +115,16 @@ int64_t unitCost(const OutputSection &S, const KernelForm &Form) {
 
 FailureOr<bool> buildHostMap(KernelForm &Form, const HostMachine &Machine) {
   SmallVector<OutputSection> Sections = formSections(Form);
-  std::string Work;
+  shape::Expr Work;
   int64_t Grain = 0;
   for (const OutputSection &S : Sections) {
-    std::string Text = productText(S.unitSizes());
-    if (Text.empty()) {
+    std::optional<shape::Expr> Units = productExpr(S.unitSizes());
+    if (!Units) {
       Form.Func.emitOpError("has an output whose size is no expression over "
                             "the kernel's size arguments");
       return failure();
     }
-    Work += (Work.empty() ? "" : " + ") + Text;
+    Work = Work + *Units;
     Grain = std::max(Grain, TaskElements / unitCost(S, Form));
   }
   UnitRange Range = addUnitRange(Form.Func);

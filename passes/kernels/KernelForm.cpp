@@ -183,6 +183,17 @@ std::optional<Expr> sizeExpr(OpFoldResult Size) {
       .Default([](Operation *) { return Result(); });
 }
 
+std::optional<shape::Expr> productExpr(ArrayRef<OpFoldResult> Sizes) {
+  shape::Expr Product = 1;
+  for (OpFoldResult Size : Sizes) {
+    std::optional<shape::Expr> One = sizeExpr(Size);
+    if (!One)
+      return std::nullopt;
+    Product = Product * *One;
+  }
+  return Product;
+}
+
 SmallVector<Value> loopIndicesOfElement(linalg::GenericOp Op, unsigned Result,
                                         ValueRange Indices) {
   SmallVector<Value> Loops(Op.getNumLoops());

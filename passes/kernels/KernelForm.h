@@ -65,6 +65,9 @@ std::optional<int64_t> constantOf(mlir::OpFoldResult Size);
 /// arguments by position. None where an operation stands behind it that sizes
 /// have no expression for.
 std::optional<shape::Expr> sizeExpr(mlir::OpFoldResult Size);
+/// The product of such sizes; none if one of them is no expression.
+std::optional<shape::Expr>
+productExpr(llvm::ArrayRef<mlir::OpFoldResult> Sizes);
 
 /// The iteration index of each loop of `Op` that result `Result` is at for
 /// element indices `Indices`; null for reduction loops.
