@@ -8,6 +8,7 @@
 
 #include "compiler/Compiler.h"
 #include "codegen/artifact/ArtifactWriter.h"
+#include "codegen/nvptx/Ptxas.h"
 #include "compiler/DiagnosticBridge.h"
 #include "compiler/GraphPipeline.h"
 #include "compiler/Version.h"
@@ -88,6 +89,7 @@ private:
   bool loadOnnx(const std::string &Path);
   bool loadText();
   bool reloadWeights();
+  bool findAssembler();
   std::vector<KernelJob> jobsFor(const target::Target &T);
   void emitListings(const target::Target &T, const std::vector<KernelJob> &Jobs,
                     const std::vector<std::optional<CompiledKernel>> &Results);
@@ -106,6 +108,7 @@ private:
   std::vector<TargetKernels> Compiled;
   /// What the input file was: later phases are skipped over.
   bool IsPlan = false;
+  nvptx::Ptxas Ptxas;
 };
 
 template <typename Step>
@@ -253,7 +256,7 @@ std::vector<KernelJob> Compilation::jobsFor(const target::Target &T) {
     KernelJob Job;
     Job.Symbol = Kernel.getSymName().str();
     Job.Target = T.Name;
-    Job.Ptxas = Options.Ptxas;
+    Job.Ptxas = T.isGpu() ? Ptxas.Path : std::string();
     if (Options.Emit == Phase::Llvm)
       Job.Listing = "llvm";
     else if (Options.Emit == Phase::Nvvm)
@@ -285,7 +288,22 @@ void Compilation::emitListings(
   Report.Emitted.emplace_back(stem() + "." + Target + Suffix, std::move(Text));
 }
 
+/// Cubins need ptxas; portable targets are PTX and do without.
+bool Compilation::findAssembler() {
+  auto needsPtxas = [](const target::Target *T) {
+    return T->TheKind == target::Kind::Gpu;
+  };
+  if (llvm::none_of(Targets, needsPtxas))
+    return true;
+  Ptxas = nvptx::findPtxas(Options.Ptxas);
+  if (!Ptxas && Options.Emit != Phase::Ptx)
+    Diags.error(Code::TargetNoPtxas).message(Ptxas.Missing);
+  return !Diags.hasErrors();
+}
+
 bool Compilation::compileKernels() {
+  if (!findAssembler())
+    return false;
   std::vector<KernelJob> Jobs;
   std::vector<size_t> FirstJob;
   for (const target::Target *T : Targets) {

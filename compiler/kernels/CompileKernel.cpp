@@ -8,9 +8,15 @@
 
 #include "compiler/kernels/CompileKernel.h"
 #include "codegen/host/HostCodegen.h"
+#include "codegen/nvptx/CompileKernel.h"
+#include "codegen/nvptx/Nvptx.h"
+#include "codegen/nvptx/Ptxas.h"
 #include "compiler/Compiler.h"
 #include "compiler/target/Target.h"
 #include "compiler/workers/WorkerPool.h"
+#include "dialects/RegisterDialects.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
 
 using namespace kpc;
 using llvm::createStringError;
@@ -41,14 +47,64 @@ static Expected<CompiledKernel> compileForHost(const KernelJob &Job,
   return Kernel;
 }
 
+/// From the linalg form to PTX; what MLIR says on the way is the error.
+static Expected<nvptx::CompiledKernel> compileToPtx(const KernelJob &Job,
+                                                    const target::Target &T) {
+  mlir::DialectRegistry Registry;
+  registerDialects(Registry);
+  nvptx::registerTranslations(Registry);
+  mlir::MLIRContext Context(Registry, mlir::MLIRContext::Threading::DISABLED);
+  std::string Said;
+  mlir::ScopedDiagnosticHandler Handler(&Context, [&](mlir::Diagnostic &D) {
+    if (D.getSeverity() == mlir::DiagnosticSeverity::Error)
+      Said += (Said.empty() ? "" : "; ") + D.str();
+    return mlir::success();
+  });
+  auto Module = mlir::parseSourceString<mlir::ModuleOp>(Job.Text, &Context);
+  if (Module)
+    if (auto Kernel = nvptx::buildAndCompileGpuKernel(*Module, T);
+        mlir::succeeded(Kernel))
+      return *Kernel;
+  return createStringError("kernel '" + Job.Symbol + "': " + Said);
+}
+
+static Expected<CompiledKernel> compileForGpu(const KernelJob &Job,
+                                              const target::Target &T) {
+  auto Built = compileToPtx(Job, T);
+  if (!Built)
+    return Built.takeError();
+  CompiledKernel Kernel;
+  Kernel.Ptx = std::move(Built->Ptx);
+  Kernel.Schedule = Built->Schedule;
+  Kernel.Grid = Built->Grid;
+  for (unsigned I = 0; I < 3; ++I)
+    Kernel.Block[I] = Built->Block[I];
+  Kernel.Shared = std::to_string(Built->SharedBytes);
+  Kernel.LeastDriver = T.LeastDriver;
+  if (Job.Ptxas.empty() || T.TheKind == target::Kind::Portable)
+    return Kernel;
+  nvptx::Ptxas Program = nvptx::findPtxas(Job.Ptxas);
+  if (!Program)
+    return createStringError(Program.Missing);
+  nvptx::Assembly Assembled = nvptx::assemblePtx(Program, Kernel.Ptx, T);
+  if (!Assembled.ok())
+    return createStringError("ptxas refuses kernel '" + Job.Symbol +
+                             "': " + Assembled.Error);
+  Kernel.Code = std::move(Assembled.Cubin);
+  Kernel.LeastDriver = target::leastDriver(T, Program.Version);
+  if (!Assembled.Kernels.empty()) {
+    const nvptx::KernelUsage &Usage = Assembled.Kernels.front();
+    Kernel.Registers = Usage.Registers;
+    Kernel.SpillBytes = Usage.SpillStoreBytes;
+  }
+  return Kernel;
+}
+
 Expected<CompiledKernel> kpc::compileKernel(const KernelJob &Job) {
   const target::Target *T = target::findTarget(Job.Target);
   if (!T)
     return createStringError("unknown target '" + Job.Target + "'");
-  if (T->isHost())
-    return compileForHost(Job, *T);
-  return createStringError("no kernel can be made for target '" + Job.Target +
-                           "'");
+  return T->isHost() ? compileForHost(Job, *T) : compileForGpu(Job, *T);
 }
 
 JobReply kpc::compileKernelJob(std::string_view Bytes) {
