@@ -41,6 +41,12 @@ Real logF32(Real X);
 Real log1pF32(Real X);
 Real log(Real X);
 Real logFor(Real X, Goal G);
+/// An unevaluated sum.
+struct Parts {
+  Real High, Low;
+};
+/// log(X) to about 60 bits; Low has no meaning where High is not finite.
+Parts logInParts(Real X);
 Real log2(Real X);
 Real log10(Real X);
 Real log1p(Real X);

@@ -87,6 +87,23 @@ Real logFor(Real X, Goal G) {
 
 Real log(Real X) { return logFor(X, Goal::Double); }
 
+Parts logInParts(Real X) {
+  Split P = split(X);
+  // s = f / (2 + f) with the error of each step.
+  Real D = P.F + 2.0;
+  Real DLow = P.F - (D - 2.0);
+  Real S = P.F / D;
+  Real SLow = fma(-S, DLow, fma(-S, D, P.F)) / D;
+  Real Z = S * S;
+  Real Tail = fma(S * Z, polynomial(Z, LogF64), SLow + SLow);
+  // K ln(2) + 2s, likewise; |K ln(2)| > |2s| unless K is 0.
+  Real High = P.K * Ln2[0];
+  Real Low = fma(P.K, Ln2[1], fma(P.K, Ln2[0], -High));
+  Real Sum = High + (S + S);
+  Low = Low + ((High - Sum) + (S + S)) + Tail;
+  return {finishLog(X, Sum + Low), (Sum - (Sum + Low)) + Low};
+}
+
 /// K * PerOctave + log(1 + F) * Scale, Scale in two parts.
 static Real scaledLog(Real X, double Scale, double ScaleLow, double PerOctave,
                       double PerOctaveLow) {

@@ -13,10 +13,24 @@
 
 namespace kpc::expand {
 
+/// A^Y for A >= 0. A product y log(a) of hundreds needs that many times the
+/// precision of the result, hence the logarithm in two parts.
+static Real powerOfMagnitude(Real A, Real Y, Goal G) {
+  if (G == Goal::Single)
+    return scaledExp(Y * logFor(A, G), 0, G);
+  Parts L = logInParts(A);
+  Real Product = Y * L.High;
+  Real Low = fma(Y, L.Low, fma(Y, L.High, -Product));
+  // Beyond this the result is 0 or infinite, and Low may be NaN.
+  Low = select(abs(Product) < 800.0, Low, 0.0);
+  Real E = scaledExp(Product, 0, G);
+  return select(E < E.infinity(), fma(E, Low, E), E);
+}
+
 /// C99 F.9.4.4.
 Real pow(Real X, Real Y, Goal G) {
   Real A = abs(X);
-  Real Magnitude = scaledExp(Y * logFor(A, G), 0, G);
+  Real Magnitude = powerOfMagnitude(A, Y, G);
   // Infinite powers of 1 (and of -1) are 1.
   Magnitude = select(A == 1.0, 1.0, Magnitude);
   Real HalfY = Y * 0.5;
@@ -118,13 +132,13 @@ Int integerPower(Int X, Int Y) {
 namespace {
 
 /// A float as Mantissa * 2^(Field - bias - fraction bits), in 64 bits.
-struct Parts {
+struct Encoded {
   Int Mantissa, Field;
 };
 
 } // namespace
 
-static Parts partsOf(Int Magnitude, const Format &F) {
+static Encoded partsOf(Int Magnitude, const Format &F) {
   Int Field = shiftRight(Magnitude, F.FractionBits);
   Int Fraction = Magnitude & ((uint64_t(1) << F.FractionBits) - 1);
   Mask Subnormal = equal(Field, 0);
@@ -138,7 +152,7 @@ static Parts partsOf(Int Magnitude, const Format &F) {
 Real remainder(Real X, Real Y) {
   Format F = formatOf(X);
   Int AX = resize(bitsOf(abs(X)), 64), AY = resize(bitsOf(abs(Y)), 64);
-  Parts PX = partsOf(AX, F), PY = partsOf(AY, F);
+  Encoded PX = partsOf(AX, F), PY = partsOf(AY, F);
   Int Zero = AX.like(0);
   Int Divisor = select(equal(PY.Mantissa, 0), AX.like(1), PY.Mantissa);
   Int Most = AX.like(63 - F.FractionBits);
