@@ -9,6 +9,7 @@
 #include "passes/RegisterPasses.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/Passes.h"
+#include "passes/kernels/ExpandMath.h"
 #include "passes/kernels/HostBuilder.h"
 #include "passes/kernels/GpuBuilder.h"
 
@@ -18,4 +19,5 @@ void kpc::registerPasses() {
   graph::registerGraphPasses();
   kernels::registerHostBuildPass();
   kernels::registerGpuBuildPass();
+  kernels::registerExpandMathPass();
 }
