@@ -11,7 +11,7 @@
 #include <cstdarg>
 #include <cstdio>
 
-namespace kpc {
+namespace kpc::format {
 
 static std::string formatList(const char *Format, va_list Args) {
   va_list Again;
@@ -42,4 +42,4 @@ Error failure(ErrorCode Code, const char *Format, ...) {
   return E;
 }
 
-} // namespace kpc
+} // namespace kpc::format

@@ -32,7 +32,7 @@
 #include <string>
 #include <utility>
 
-namespace kpc {
+namespace kpc::format {
 
 /// The numbers are those of kpc_status in kpc/runtime.h and never change.
 enum class ErrorCode : int32_t {
@@ -117,6 +117,6 @@ private:
 [[gnu::format(printf, 2, 3)]] Error failure(ErrorCode Code, const char *Format,
                                             ...);
 
-} // namespace kpc
+} // namespace kpc::format
 
 #endif // KPC_RUNTIME_FORMAT_ERROR_H

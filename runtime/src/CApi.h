@@ -20,7 +20,7 @@
 #include <new>
 
 struct kpc_error {
-  kpc::Error E;
+  kpc::rt::Error E;
 };
 struct kpc_model {
   std::shared_ptr<kpc::rt::Model> M;

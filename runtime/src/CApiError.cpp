@@ -11,6 +11,7 @@
 #include "runtime/src/Version.h"
 
 using namespace kpc;
+using namespace kpc::rt;
 
 // Every code is the C interface's.
 #define KPC_SAME(Name, C)                                                      \

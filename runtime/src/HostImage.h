@@ -17,6 +17,7 @@
 #define KPC_RUNTIME_SRC_HOSTIMAGE_H
 
 #include "runtime/format/Container.h"
+#include "runtime/src/Errors.h"
 
 #include <memory>
 #include <span>

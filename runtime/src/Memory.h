@@ -15,7 +15,7 @@
 #define KPC_RUNTIME_SRC_MEMORY_H
 
 #include "kpc/runtime.h"
-#include "runtime/format/Error.h"
+#include "runtime/src/Errors.h"
 
 #include <memory>
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/src/Profile.h"
-#include "runtime/format/Error.h"
+#include "runtime/src/Errors.h"
 
 #include <cinttypes>
 

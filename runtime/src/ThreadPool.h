@@ -15,7 +15,7 @@
 #ifndef KPC_RUNTIME_SRC_THREADPOOL_H
 #define KPC_RUNTIME_SRC_THREADPOOL_H
 
-#include "runtime/format/Error.h"
+#include "runtime/src/Errors.h"
 
 #include <atomic>
 #include <cstdint>

@@ -43,10 +43,10 @@ struct DLManagedTensorVersioned;
 namespace kpc {
 
 /// What went wrong.
-class RuntimeError {
+class Error {
 public:
-  RuntimeError() = default;
-  explicit RuntimeError(kpc_status Status, kpc_error *E = nullptr)
+  Error() = default;
+  explicit Error(kpc_status Status, kpc_error *E = nullptr)
       : TheStatus(Status), E(E, kpc_error_free) {}
   kpc_status status() const { return TheStatus; }
   const char *message() const {
@@ -75,10 +75,10 @@ private:
 
 /// A value or an error; never both. `value()` of an error is a fault of the
 /// caller: it ends the program with the error's text on stderr.
-template <class T> class Expected {
+template <class T> class Result {
 public:
-  Expected(T Value) : TheValue(std::move(Value)) {}
-  Expected(RuntimeError E) : TheError(std::move(E)) {}
+  Result(T Value) : TheValue(std::move(Value)) {}
+  Result(Error E) : TheError(std::move(E)) {}
   explicit operator bool() const { return TheValue.has_value(); }
   bool ok() const { return TheValue.has_value(); }
   T &value() & { return checked(), *TheValue; }
@@ -87,7 +87,7 @@ public:
   const T &operator*() const { return *TheValue; }
   T *operator->() { return &*TheValue; }
   const T *operator->() const { return &*TheValue; }
-  const RuntimeError &error() const { return TheError; }
+  const Error &error() const { return TheError; }
 
 private:
   void checked() const {
@@ -97,14 +97,14 @@ private:
     }
   }
   std::optional<T> TheValue;
-  RuntimeError TheError;
+  Error TheError;
 };
 
 /// Success, or an error.
-template <> class Expected<void> {
+template <> class Result<void> {
 public:
-  Expected() = default;
-  Expected(RuntimeError E) : TheError(std::move(E)) {}
+  Result() = default;
+  Result(Error E) : TheError(std::move(E)) {}
   explicit operator bool() const { return ok(); }
   bool ok() const { return TheError.status() == KPC_OK; }
   void value() const {
@@ -113,10 +113,10 @@ public:
       std::abort();
     }
   }
-  const RuntimeError &error() const { return TheError; }
+  const Error &error() const { return TheError; }
 
 private:
-  RuntimeError TheError;
+  Error TheError;
 };
 
 inline kpc_device host() { return KPC_HOST; }
@@ -231,12 +231,12 @@ public:
   auto end() const { return All.end(); }
   kpc_outputs *c() const { return O.get(); }
   /// Keeps the memory alive until its deleter is called.
-  Expected<DLManagedTensorVersioned *> toDlpack(size_t Index) const {
+  Result<DLManagedTensorVersioned *> toDlpack(size_t Index) const {
     DLManagedTensorVersioned *Out = nullptr;
     kpc_error *E = nullptr;
     kpc_status S = kpc_outputs_to_dlpack(O.get(), int32_t(Index), &Out, &E);
     if (S != KPC_OK)
-      return RuntimeError(S, E);
+      return Error(S, E);
     return Out;
   }
 
@@ -275,19 +275,19 @@ public:
   kpc_session *c() const { return S.get(); }
   const char *target() const { return kpc_session_target(S.get()); }
 
-  Expected<void> prepare(std::span<const Dim> Dims) {
+  Result<void> prepare(std::span<const Dim> Dims) {
     std::vector<kpc_dim> List;
     for (const Dim &D : Dims)
       List.push_back({D.first, D.second});
     kpc_error *E = nullptr;
     return done(kpc_session_prepare(S.get(), List.data(), List.size(), &E), E);
   }
-  Expected<void> prepare(std::initializer_list<Dim> Dims) {
+  Result<void> prepare(std::initializer_list<Dim> Dims) {
     return prepare(std::span(Dims.begin(), Dims.size()));
   }
 
   /// Outputs allocated by the library.
-  Expected<Outputs> run(std::span<const NamedTensor> Inputs,
+  Result<Outputs> run(std::span<const NamedTensor> Inputs,
                         void *Stream = nullptr) {
     fill(Inputs, In);
     kpc_outputs *Out = nullptr;
@@ -295,16 +295,16 @@ public:
     kpc_status Status =
         kpc_session_run_owned(S.get(), In.data(), In.size(), Stream, &Out, &E);
     if (Status != KPC_OK)
-      return RuntimeError(Status, E);
+      return Error(Status, E);
     return Outputs(Out);
   }
-  Expected<Outputs> run(std::initializer_list<NamedTensor> Inputs,
+  Result<Outputs> run(std::initializer_list<NamedTensor> Inputs,
                         void *Stream = nullptr) {
     return run(std::span(Inputs.begin(), Inputs.size()), Stream);
   }
 
   /// Into given outputs.
-  Expected<void> run(std::span<const NamedTensor> Inputs,
+  Result<void> run(std::span<const NamedTensor> Inputs,
                      std::span<const NamedTensor> Given,
                      void *Stream = nullptr) {
     fill(Inputs, In);
@@ -314,7 +314,7 @@ public:
                                 Out.size(), Stream, &E),
                 E);
   }
-  Expected<void> run(std::initializer_list<NamedTensor> Inputs,
+  Result<void> run(std::initializer_list<NamedTensor> Inputs,
                      std::initializer_list<NamedTensor> Given,
                      void *Stream = nullptr) {
     return run(std::span(Inputs.begin(), Inputs.size()),
@@ -322,14 +322,14 @@ public:
   }
 
   /// The dims of an output for the shape bound last.
-  Expected<std::vector<int64_t>> outputDims(size_t Index) {
+  Result<std::vector<int64_t>> outputDims(size_t Index) {
     const int64_t *Dims = nullptr;
     int32_t Rank = 0;
     kpc_error *E = nullptr;
     kpc_status Status =
         kpc_session_output_dims(S.get(), int32_t(Index), &Dims, &Rank, &E);
     if (Status != KPC_OK)
-      return RuntimeError(Status, E);
+      return Error(Status, E);
     return std::vector<int64_t>(Dims, Dims + Rank);
   }
 
@@ -339,7 +339,7 @@ public:
     return Out;
   }
 
-  Expected<Profile> profile(std::span<const NamedTensor> Inputs,
+  Result<Profile> profile(std::span<const NamedTensor> Inputs,
                             std::span<const NamedTensor> Given) {
     fill(Inputs, In);
     fill(Given, Out);
@@ -348,7 +348,7 @@ public:
     kpc_status Status = kpc_session_profile(S.get(), In.data(), In.size(),
                                             Out.data(), Out.size(), &P, &E);
     if (Status != KPC_OK)
-      return RuntimeError(Status, E);
+      return Error(Status, E);
     std::unique_ptr<kpc_profile, void (*)(kpc_profile *)> Owner(
         P, kpc_profile_free);
     Profile Result;
@@ -367,9 +367,9 @@ public:
   }
 
 private:
-  static Expected<void> done(kpc_status Status, kpc_error *E) {
+  static Result<void> done(kpc_status Status, kpc_error *E) {
     if (Status != KPC_OK)
-      return RuntimeError(Status, E);
+      return Error(Status, E);
     return {};
   }
   static void fill(std::span<const NamedTensor> From,
@@ -391,18 +391,18 @@ class Model {
 public:
   explicit Model(kpc_model *M) : M(M, kpc_model_free) {}
 
-  static Expected<Model>
+  static Result<Model>
   load(const std::string &Path,
        kpc_load_options Options = KPC_LOAD_OPTIONS_INIT) {
     kpc_model *M = nullptr;
     kpc_error *E = nullptr;
     kpc_status S = kpc_model_load_file(Path.c_str(), &Options, &M, &E);
     if (S != KPC_OK)
-      return RuntimeError(S, E);
+      return Error(S, E);
     return Model(M);
   }
   /// From memory, which must outlive the model unless KPC_LOAD_COPY is set.
-  static Expected<Model>
+  static Result<Model>
   load(std::span<const std::byte> Bytes,
        kpc_load_options Options = KPC_LOAD_OPTIONS_INIT) {
     kpc_model *M = nullptr;
@@ -410,11 +410,11 @@ public:
     kpc_status S =
         kpc_model_load_memory(Bytes.data(), Bytes.size(), &Options, &M, &E);
     if (S != KPC_OK)
-      return RuntimeError(S, E);
+      return Error(S, E);
     return Model(M);
   }
 
-  Expected<Session> session(const SessionOptions &Options = {}) const {
+  Result<Session> session(const SessionOptions &Options = {}) const {
     kpc_session_options O = KPC_SESSION_OPTIONS_INIT;
     O.device = Options.device;
     O.target = Options.target;
@@ -431,7 +431,7 @@ public:
     kpc_error *E = nullptr;
     kpc_status Status = kpc_session_create(M.get(), &O, &S, &E);
     if (Status != KPC_OK)
-      return RuntimeError(Status, E);
+      return Error(Status, E);
     return Session(S);
   }
 
@@ -452,11 +452,11 @@ public:
     const char *Text = kpc_model_provenance(M.get(), Key);
     return Text ? Text : "";
   }
-  Expected<void> verifyWeights() const {
+  Result<void> verifyWeights() const {
     kpc_error *E = nullptr;
     kpc_status S = kpc_model_verify_weights(M.get(), &E);
     if (S != KPC_OK)
-      return RuntimeError(S, E);
+      return Error(S, E);
     return {};
   }
   kpc_model *c() const { return M.get(); }
