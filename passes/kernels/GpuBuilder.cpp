@@ -36,7 +36,8 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
   });
   auto Kernel = gpu::GPUFuncOp::create(B, Loc, Func.getName(),
                                        Func.getFunctionType(), SharedTypes);
-  Kernel->setDiscardableAttrs(llvm::to_vector(Func->getDiscardableAttrs()));
+  for (NamedAttribute Attr : Func->getDiscardableAttrs())
+    Kernel->setAttr(Attr.getName(), Attr.getValue());
   Kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), B.getUnitAttr());
   Kernel.setKnownBlockSize(Launch.Block);
   Kernel->setAttr("kpc.grid", B.getStrArrayAttr({Launch.Grid[0], Launch.Grid[1],

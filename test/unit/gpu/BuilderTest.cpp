@@ -1,0 +1,119 @@
+//===- BuilderTest.cpp - Every GPU builder, simulated and assembled -------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "CaseData.h"
+#include "Cases.h"
+#include "SimulatedGpu.h"
+
+#include "codegen/nvptx/CompileKernel.h"
+#include "mlir/IR/Verifier.h"
+
+#include <gmock/gmock.h>
+
+using namespace kpc;
+using namespace kpc::testing;
+
+namespace {
+
+/// Rejects what the host gives up on, so that it is never compared.
+class Builder : public ::testing::TestWithParam<Case> {};
+
+/// Runs `C` on the simulated chip for all sizes, in both thread orders.
+void simulate(const Case &C, const char *Target) {
+  SCOPED_TRACE(std::string(Target) + "\n" + C.Kernel.text());
+  CompilerContext Compiler;
+  auto Module = Compiler.parse(C.Kernel.text());
+  ASSERT_TRUE(Module) << Compiler.Reported;
+  auto Gpu =
+      kernels::buildGpuKernel(*Module->getOps<mlir::func::FuncOp>().begin(),
+                              *target::findTarget(Target));
+  ASSERT_TRUE(mlir::succeeded(Gpu)) << Compiler.Reported;
+  ASSERT_TRUE(mlir::succeeded(mlir::verify(*Module))) << Compiler.Reported;
+  auto Kernel = *(*Gpu).getOps<mlir::gpu::GPUFuncOp>().begin();
+  if (std::string_view(Target) == "sm_90a")
+    EXPECT_THAT(Kernel->getAttrOfType<mlir::StringAttr>("kpc.schedule").str(),
+                ::testing::StartsWith(C.Schedule));
+  std::array<std::string, 3> Grid;
+  for (unsigned I = 0; I < 3; ++I)
+    Grid[I] = mlir::cast<mlir::StringAttr>(
+                  Kernel->getAttrOfType<mlir::ArrayAttr>("kpc.grid")[I])
+                  .str();
+  std::string Error;
+  auto Simulated = SimulatedKernel::create(*Gpu, Error);
+  ASSERT_TRUE(Simulated) << Error << Compiler.Reported;
+  HostReference Host(C.Kernel.text());
+  ASSERT_EQ(Host.Error, "");
+  for (const auto &Sizes : C.Sizes) {
+    CaseData Reference(C.Kernel, Sizes), Forward(C.Kernel, Sizes),
+        Backward(C.Kernel, Sizes);
+    std::string At = "sizes";
+    for (int64_t S : Sizes)
+      At += " " + std::to_string(S);
+    SCOPED_TRACE(At);
+    ASSERT_EQ(Host.run(Reference), "");
+    auto Blocks = gridOf(Grid, Forward);
+    ASSERT_EQ(Simulated->run(Forward.parameters(), Blocks, false), "");
+    ASSERT_EQ(Simulated->run(Backward.parameters(), Blocks, true), "");
+    EXPECT_EQ(Forward.compare(Backward, 0), "") << "in the other order";
+    EXPECT_EQ(Forward.compare(Reference, C.Tolerance), "");
+    EXPECT_EQ(Forward.checkGuards(), "");
+  }
+}
+
+TEST_P(Builder, agreesWithTheHost) { simulate(GetParam(), "sm_90a"); }
+
+// Wider accesses and, for chips with little shared memory, other tiles.
+TEST_P(Builder, agreesWithTheHostOnBlackwell) {
+  simulate(GetParam(), "sm_120a");
+}
+
+TEST_P(Builder, assemblesForEveryTarget) {
+  nvptx::Ptxas Program = nvptx::findPtxas();
+  int Compiled = 0, Assembled = 0;
+  for (const target::Target &T : target::allTargets()) {
+    if (!T.isGpu())
+      continue;
+    SCOPED_TRACE(T.Name);
+    CompilerContext Compiler;
+    auto Module = Compiler.parse(GetParam().Kernel.text());
+    ASSERT_TRUE(Module) << Compiler.Reported;
+    auto Kernel = nvptx::buildAndCompileGpuKernel(*Module, T);
+    ASSERT_TRUE(mlir::succeeded(Kernel)) << Compiler.Reported;
+    ++Compiled;
+    if (!Program)
+      continue;
+    nvptx::Assembly A = nvptx::assemblePtx(Program, Kernel->Ptx, T);
+    ASSERT_TRUE(A.ok()) << A.Error << Kernel->Ptx;
+    ASSERT_EQ(A.Kernels.size(), 1u);
+    EXPECT_EQ(A.Kernels[0].SpillStoreBytes, 0);
+    EXPECT_LE(A.Kernels[0].SharedBytes, 48 * 1024);
+    EXPECT_THAT(A.Warnings, ::testing::IsEmpty());
+    ++Assembled;
+  }
+  RecordProperty("compiled", Compiled);
+  RecordProperty("assembled", Assembled);
+  std::printf("kernels assembled: %d of %d targets\n", Assembled, Compiled);
+  if (!Program)
+    GTEST_SKIP() << Program.Missing;
+}
+
+std::string nameOf(const ::testing::TestParamInfo<Case> &Info) {
+  return Info.param.Kernel.name();
+}
+
+INSTANTIATE_TEST_SUITE_P(Map, Builder, ::testing::ValuesIn(mapCases()), nameOf);
+INSTANTIATE_TEST_SUITE_P(Transpose, Builder,
+                         ::testing::ValuesIn(transposeCases()), nameOf);
+INSTANTIATE_TEST_SUITE_P(Reduction, Builder,
+                         ::testing::ValuesIn(reductionCases()), nameOf);
+INSTANTIATE_TEST_SUITE_P(Window, Builder, ::testing::ValuesIn(windowCases()),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Contraction, Builder,
+                         ::testing::ValuesIn(contractionCases()), nameOf);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Builder);
+
+} // namespace
