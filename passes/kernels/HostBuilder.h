@@ -50,6 +50,8 @@ mlir::LogicalResult buildHostKernel(mlir::func::FuncOp Func,
 
 /// Each builder reports failure after a diagnostic, or returns false, with
 /// nothing changed, where the kernel is not its kind.
+mlir::FailureOr<bool> buildHostTile(KernelForm &Form,
+                                    const HostMachine &Machine);
 mlir::FailureOr<bool> buildHostMap(KernelForm &Form,
                                    const HostMachine &Machine);
 

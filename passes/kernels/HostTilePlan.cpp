@@ -1,0 +1,663 @@
+//===- HostTilePlan.cpp - How a reduction is tiled into registers ---------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/HostTilePlan.h"
+
+#include "passes/kernels/AccessMaps.h"
+#include "passes/kernels/VectorEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+/// Rows of a unit when a panel is shared by them: enough to pay for filling it.
+static constexpr int64_t PanelRows = 256;
+/// Rows from which a panel pays, against reading rows far apart.
+static constexpr int64_t LeastPanelRows = 16;
+/// Most bytes of a region, on the stack of a task.
+static constexpr int64_t RegionBytes = 384 * 1024;
+/// Units to have, if sizes allow it, for threads to share.
+static constexpr int64_t EnoughUnits = 16;
+
+int64_t TilePlan::unitRows() const {
+  int64_t Rows = 1;
+  for (unsigned I = 0; I < vectorGroup(); ++I)
+    Rows *= Blocks[I];
+  return Rows;
+}
+
+Expr TilePlan::work() const {
+  Expr Units = 1;
+  for (auto [Group, Block] : llvm::zip_equal(Parallel, Blocks))
+    Units = Units * Group.Size.ceilDiv(Expr(Block));
+  return Units;
+}
+
+std::string TilePlan::text() const {
+  std::string Text =
+      llvm::formatv("tile rows={0} vectors={1} lanes={2} block=", Rows, Vectors,
+                    Lanes)
+          .str();
+  for (auto [I, Block] : llvm::enumerate(Blocks))
+    Text += (I ? "x" : "") + std::to_string(Block);
+  if (Split)
+    Text += " chunk=" + std::to_string(Chunk);
+  for (const TileOperand &Operand : Operands) {
+    static constexpr const char *Names[] = {"direct", "region", "panel"};
+    Text += std::string(" ") + Names[unsigned(Operand.From)];
+  }
+  if (!VectorEpilogue)
+    Text += " scalar-epilogue";
+  return Text;
+}
+
+shape::Facts factsOf(func::FuncOp Func) {
+  shape::Facts Facts;
+  for (unsigned I = 0; I < Func.getNumArguments(); ++I) {
+    if (!Func.getArgument(I).getType().isIndex())
+      continue;
+    shape::SymbolFacts Known;
+    auto Read = [&](StringRef Name, auto &To) {
+      if (auto Attr = Func.getArgAttrOfType<IntegerAttr>(I, Name))
+        To = Attr.getInt();
+    };
+    Read("kpc.min", Known.Min);
+    Read("kpc.max", Known.Max);
+    Read("kpc.divisor", Known.Divisor);
+    Read("kpc.optimum", Known.Optimum);
+    Facts.declare("arg" + std::to_string(I), Known);
+  }
+  return Facts;
+}
+
+int64_t loopFactor(AffineExpr Expr, unsigned Loop) {
+  if (auto D = dyn_cast<AffineDimExpr>(Expr))
+    return D.getPosition() == Loop;
+  auto Binary = dyn_cast<AffineBinaryOpExpr>(Expr);
+  if (!Binary)
+    return 0;
+  if (Expr.getKind() == AffineExprKind::Add)
+    return loopFactor(Binary.getLHS(), Loop) +
+           loopFactor(Binary.getRHS(), Loop);
+  if (auto Const = dyn_cast<AffineConstantExpr>(Binary.getRHS()))
+    return loopFactor(Binary.getLHS(), Loop) * Const.getValue();
+  return 0;
+}
+
+namespace {
+
+/// A sum of loops times constants, all counting up.
+bool isLinear(AffineExpr Expr) {
+  bool Linear = true;
+  Expr.walk([&](AffineExpr Part) {
+    switch (Part.getKind()) {
+    case AffineExprKind::FloorDiv:
+    case AffineExprKind::CeilDiv:
+    case AffineExprKind::Mod:
+    case AffineExprKind::SymbolId:
+      Linear = false;
+      break;
+    case AffineExprKind::Constant:
+      Linear &= cast<AffineConstantExpr>(Part).getValue() >= 0;
+      break;
+    default:
+      break;
+    }
+  });
+  return Linear;
+}
+
+/// Whether the heavy generic's results are reached from `Tensor` only at its
+/// own indices.
+bool onlyAtIdentity(Value Tensor, bool Identity, Operation *Heavy,
+                    llvm::DenseSet<std::pair<Value, int>> &Seen) {
+  if (!Seen.insert({Tensor, Identity}).second)
+    return true;
+  Operation *Def = Tensor.getDefiningOp();
+  if (Def == Heavy)
+    return Identity;
+  if (auto Cast = dyn_cast_if_present<tensor::CastOp>(Def))
+    return onlyAtIdentity(Cast.getSource(), Identity, Heavy, Seen);
+  auto Op = dyn_cast_if_present<linalg::GenericOp>(Def);
+  if (!Op)
+    return true;
+  AffineMap Result = Op.getIndexingMapMatchingResult(cast<OpResult>(Tensor));
+  for (OpOperand &Operand : Op->getOpOperands())
+    if (Op.payloadUsesValueFromOperand(&Operand) &&
+        !onlyAtIdentity(Operand.get(),
+                        Identity && Result.isIdentity() &&
+                            Op.getMatchingIndexingMap(&Operand).isIdentity(),
+                        Heavy, Seen))
+      return false;
+  bool Fine = true;
+  Op.getBody()->walk([&](tensor::ExtractOp Extract) {
+    Fine &= onlyAtIdentity(Extract.getTensor(), false, Heavy, Seen);
+  });
+  return Fine;
+}
+
+class Planner {
+public:
+  Planner(const KernelForm &Form, const HostMachine &Machine)
+      : Form(Form), Machine(Machine), Facts(factsOf(Form.Func)) {}
+
+  std::optional<TilePlan> plan() {
+    Plan.Heavy = Form.Heavy;
+    if (!Plan.Heavy || Form.SeveralHeavy || !readLoops() || !checkOutputs())
+      return std::nullopt;
+    groupParallel();
+    if (Plan.Parallel.empty() || !readOperands())
+      return std::nullopt;
+    chooseRow();
+    if (!chooseSources() || !checkBodies())
+      return std::nullopt;
+    chooseTile();
+    chooseBlocks();
+    if (!shapeRegions())
+      return std::nullopt;
+    groupReduction();
+    chooseChunks();
+    if (Bools && (Plan.Split || !Plan.VectorEpilogue))
+      return std::nullopt;
+    return Plan;
+  }
+
+private:
+  bool readLoops() {
+    for (unsigned Loop = 0; Loop < Plan.Heavy.getNumLoops(); ++Loop) {
+      OpFoldResult Size = loopSize(Plan.Heavy, Loop);
+      if (!sizeExpr(Size))
+        return false;
+      Plan.LoopSizes.push_back(Size);
+    }
+    for (Type T : Plan.Heavy.getResultTypes()) {
+      Type Element = cast<RankedTensorType>(T).getElementType();
+      Bools |= Element.isInteger(1);
+      Accumulator = Element.isIndex() ? 64 : Element.getIntOrFloatBitWidth();
+      Widest = std::max(Widest, Accumulator);
+    }
+    Plan.Lanes = std::max(Machine.VectorBits / std::max(Widest, 32u), 1u);
+    return true;
+  }
+
+  bool checkOutputs() {
+    linalg::GenericOp Heavy = Plan.Heavy;
+    SmallVector<unsigned> Loops;
+    Heavy.getParallelDims(Loops);
+    // Results are the parallel loops in order.
+    for (OpResult Result : Heavy->getResults()) {
+      AffineMap Map = Heavy.getIndexingMapMatchingResult(Result);
+      if (Map.getNumResults() != Loops.size())
+        return false;
+      for (auto [Expr, Loop] : llvm::zip_equal(Map.getResults(), Loops))
+        if (Expr != getAffineDimExpr(Loop, Heavy.getContext()))
+          return false;
+    }
+    Access.Opaque.assign(Loops.size(), false);
+    for (const KernelOutput &Out : Form.Outputs) {
+      auto Type = cast<RankedTensorType>(Out.Tensor.getType());
+      if (unsigned(Type.getRank()) != Loops.size() || Loops.empty())
+        return false;
+      for (auto [Dim, Loop] : llvm::enumerate(Loops))
+        if (sizeExpr(tensorSize(Out.Tensor, Dim)) !=
+            sizeExpr(Plan.LoopSizes[Loop]))
+          return false;
+      llvm::DenseSet<std::pair<Value, int>> Seen;
+      if (!onlyAtIdentity(Out.Tensor, true, Heavy, Seen))
+        return false;
+      if (constantOf(strideOf(Out.Memref, Loops.size() - 1)) != 1)
+        return false;
+      AccessMaps One = accessesOf(Out.Tensor);
+      for (auto [Mine, Theirs] : llvm::zip_equal(Access.Opaque, One.Opaque))
+        Mine |= Theirs;
+      llvm::append_range(Access.Accesses, One.Accesses);
+      addIdentityAccess(Access, Out.Memref);
+    }
+    ParallelLoops = Loops;
+    return true;
+  }
+
+  LoopGroup groupOf(unsigned Loop) {
+    Expr Size = *sizeExpr(Plan.LoopSizes[Loop]);
+    return {{Loop}, Size, Facts.optimum(Size).value_or(8)};
+  }
+
+  void append(LoopGroup &Group, unsigned Loop) {
+    LoopGroup One = groupOf(Loop);
+    Group.Loops.push_back(Loop);
+    Group.Size = Group.Size * One.Size;
+    Group.Typical *= One.Typical;
+  }
+
+  void groupParallel() {
+    std::optional<unsigned> Before;
+    for (auto [Dim, Loop] : llvm::enumerate(ParallelLoops)) {
+      if (constantOf(Plan.LoopSizes[Loop]) == 1)
+        continue;
+      if (Before &&
+          Access.collapses(*Before, Dim, sizeExpr(Plan.LoopSizes[Loop])))
+        append(Plan.Parallel.back(), Loop);
+      else
+        Plan.Parallel.push_back(groupOf(Loop));
+      Before = Dim;
+    }
+    // The vector dim must be the outputs' contiguous one.
+    if (!Plan.Parallel.empty() &&
+        Plan.Parallel.back().last() != ParallelLoops.back())
+      Plan.Parallel.clear();
+  }
+
+  bool readOperands() {
+    linalg::GenericOp Heavy = Plan.Heavy;
+    const LoopGroup &Vector = Plan.Parallel.back();
+    for (OpOperand *Operand : Heavy.getDpsInputOperands()) {
+      if (!Heavy.payloadUsesValueFromOperand(Operand))
+        continue;
+      TileOperand One;
+      One.Operand = Operand;
+      One.Map = Heavy.getMatchingIndexingMap(Operand);
+      if (!llvm::all_of(One.Map.getResults(), isLinear))
+        return false;
+      One.OnVector = One.dependsOn(Vector);
+      One.Element =
+          cast<RankedTensorType>(One.tensor().getType()).getElementType();
+      if (One.Element.isInteger(1))
+        Bools = true;
+      BlockArgument Arg = Heavy.getMatchingBlockArgument(Operand);
+      if (Arg.hasOneUse() &&
+          isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::SIToFPOp,
+              arith::UIToFPOp>(*Arg.user_begin()) &&
+          (*Arg.user_begin())->getBlock() == Heavy.getBody())
+        One.Lift = *Arg.user_begin();
+      One.Contiguous = One.OnVector && contiguous(One);
+      Plan.Operands.push_back(One);
+    }
+    return true;
+  }
+
+  /// Whether neighbours along the vector dim are read as a vector.
+  bool contiguous(const TileOperand &One) {
+    unsigned Loop = Plan.Parallel.back().last();
+    int Lane = -1;
+    for (auto [Position, Expr] : llvm::enumerate(One.Map.getResults())) {
+      auto Counts = countsWith(Expr, Loop);
+      if (!Counts || (*Counts && Lane >= 0))
+        return false;
+      if (*Counts)
+        Lane = Position;
+    }
+    return Lane >= 0 && VectorEmitter::vectorises(One.tensor(), Lane, nullptr);
+  }
+
+  /// The innermost group that shares a vector operand among its indices; else
+  /// any that keeps more accumulators busy.
+  void chooseRow() {
+    int Shared = -1, Any = -1;
+    for (unsigned G = 0; G < Plan.vectorGroup(); ++G) {
+      Any = G;
+      if (llvm::any_of(Plan.Operands, [&](const TileOperand &One) {
+            return One.OnVector && !One.dependsOn(Plan.Parallel[G]);
+          }))
+        Shared = G;
+    }
+    Plan.Row = Shared >= 0 ? Shared : Any;
+    if (Plan.Row >= 0)
+      for (TileOperand &One : Plan.Operands)
+        One.OnRow = One.dependsOn(Plan.Parallel[Plan.Row]);
+  }
+
+  static bool isBool(const TileOperand &One) {
+    return One.Element.isInteger(1);
+  }
+
+  bool chooseSources() {
+    // Rows that share what does not depend on them.
+    int64_t SharedRows = 1;
+    for (unsigned G = 0; G < Plan.vectorGroup(); ++G)
+      if (llvm::none_of(Plan.Operands, [&](const TileOperand &One) {
+            return One.OnVector && !One.OnRow &&
+                   One.dependsOn(Plan.Parallel[G]);
+          }))
+        SharedRows *= Plan.Parallel[G].Typical;
+    for (TileOperand &One : Plan.Operands) {
+      bool View = viewOf(One.tensor()) != nullptr;
+      bool Direct = View && (!One.OnVector || One.Contiguous);
+      bool Shared = Plan.Row >= 0 && One.OnVector && !One.OnRow;
+      if (Shared && SharedRows >= LeastPanelRows &&
+          (!Direct || isFar(One) || One.Lift)) {
+        One.From = TileOperand::Source::Panel;
+      } else if (Direct && (One.OnVector || !One.Lift || isBool(One))) {
+        One.From = TileOperand::Source::Direct;
+        One.Lift = nullptr;
+        continue;
+      } else if (One.OnVector && !One.Contiguous) {
+        // Gathering along the vector dim pays only when it is shared.
+        if (!Shared || SharedRows < 4)
+          return false;
+        One.From = TileOperand::Source::Panel;
+      } else {
+        One.From = TileOperand::Source::Region;
+      }
+      if (isBool(One))
+        return false;
+      if (One.Lift)
+        One.Element = One.Lift->getResult(0).getType();
+    }
+    return true;
+  }
+
+  /// Whether a vector operand's consecutive reduction steps lie apart, so that
+  /// each takes cache lines and pages of its own.
+  bool isFar(const TileOperand &One) {
+    Value View = viewOf(One.tensor());
+    SmallVector<unsigned> Loops;
+    Plan.Heavy.getReductionDims(Loops);
+    for (unsigned Loop : llvm::reverse(Loops)) {
+      if (constantOf(Plan.LoopSizes[Loop]) == 1)
+        continue;
+      Expr Stride;
+      for (auto [Position, Affine] : llvm::enumerate(One.Map.getResults()))
+        if (auto Step = sizeExpr(strideOf(View, Position)))
+          Stride = Stride + *Step * Expr(loopFactor(Affine, Loop));
+      auto Known = Stride.asConstant();
+      return !Known || *Known > int64_t(Plan.Lanes);
+    }
+    return false;
+  }
+
+  bool checkBodies() {
+    linalg::GenericOp Heavy = Plan.Heavy;
+    unsigned Lane = Plan.Parallel.back().last();
+    int LaneDim = int(ParallelLoops.size()) - 1;
+    if (!VectorEmitter::bodyVectorises(Heavy, Lane))
+      return false;
+    for (Value Init : Heavy.getOutputs())
+      if (!VectorEmitter::vectorises(Init, LaneDim, nullptr))
+        return false;
+    for (const KernelOutput &Out : Form.Outputs)
+      Plan.VectorEpilogue &=
+          VectorEmitter::vectorises(Out.Tensor, LaneDim, Heavy);
+    return true;
+  }
+
+  /// Cycles for one reduction step of a tile, on a core with two multiply-add
+  /// units of four cycles' latency and two load ports.
+  static double tileCycles(int64_t Rows, int64_t Vectors, bool Shared) {
+    double Fma = Rows * Vectors / 2.0;
+    double Loads = Shared ? (Rows + Vectors) / 2.0 : Rows * Vectors / 2.0;
+    return std::max({Fma, Loads, 4.0}) + 0.05 * Loads;
+  }
+
+  void chooseTile() {
+    bool Shared = llvm::any_of(Plan.Operands,
+                               [](const TileOperand &One) {
+                                 return One.OnVector && !One.OnRow;
+                               }) &&
+                  llvm::any_of(Plan.Operands, [](const TileOperand &One) {
+                    return One.OnRow && !One.OnVector;
+                  });
+    int64_t NumRows = Plan.Row < 0 ? 1 : Plan.Parallel[Plan.Row].Typical;
+    int64_t NumVectors = std::max<int64_t>(
+        llvm::divideCeil(Plan.Parallel.back().Typical, Plan.Lanes), 1);
+    int64_t Results = Plan.Heavy->getNumResults();
+    int64_t Registers = Machine.VectorRegisters;
+    // Without sharing there is nothing to gain from many rows.
+    int64_t MostRows = Shared ? 16 : 4;
+    double Best = 0;
+    for (int64_t Vectors = 1; Vectors <= std::min<int64_t>(8, NumVectors);
+         ++Vectors)
+      for (int64_t Rows = 1; Rows <= std::min(MostRows, NumRows); ++Rows) {
+        int64_t Needed = Rows * Vectors * Results + Vectors + 1;
+        if (Needed > Registers && Rows * Vectors > 1)
+          continue;
+        if (!Shared && Rows * Vectors > 8)
+          continue;
+        double Cost = columnsCost(Rows, Vectors, NumRows, NumVectors, Shared);
+        if (Best == 0 || Cost < Best * 0.999) {
+          Best = Cost;
+          Plan.Rows = Rows;
+          Plan.Vectors = Vectors;
+        }
+      }
+  }
+
+  double columnsCost(int64_t Rows, int64_t Vectors, int64_t NumRows,
+                     int64_t NumVectors, bool Shared) {
+    auto Column = [&](int64_t Width) {
+      double Cycles = NumRows / Rows * tileCycles(Rows, Width, Shared);
+      if (int64_t Rest = NumRows % Rows)
+        Cycles += tileCycles(Rest, Width, Shared) + 0.2;
+      return Cycles;
+    };
+    double Cycles = NumVectors / Vectors * Column(Vectors);
+    if (int64_t Rest = NumVectors % Vectors)
+      Cycles += Column(Rest) + 0.5;
+    return Cycles;
+  }
+
+  bool has(TileOperand::Source Source) const {
+    return llvm::any_of(Plan.Operands, [&](const TileOperand &One) {
+      return One.From == Source;
+    });
+  }
+
+  void chooseBlocks() {
+    bool Panels = has(TileOperand::Source::Panel);
+    bool Regions = has(TileOperand::Source::Region);
+    Plan.Blocks.assign(Plan.Parallel.size(), 1);
+    if (Plan.Row >= 0) {
+      int64_t Target =
+          Panels || Regions ? PanelRows : std::max(Plan.Rows * 4u, 16u);
+      int64_t Size = Plan.Parallel[Plan.Row].constant().value_or(1 << 30);
+      int64_t Block = std::max<int64_t>(Target / Plan.Rows, 1) * Plan.Rows;
+      if (Size <= Target + Target / 2)
+        Block = std::max<int64_t>(Size, 1);
+      Plan.Blocks[Plan.Row] = Block;
+      if (Panels || Regions)
+        blockOtherRows(Target);
+    }
+    // Columns: more of them where a region is shared by them.
+    int64_t Columns = Plan.tileColumns();
+    int64_t Panel = std::max<int64_t>(
+        llvm::divideCeil(Plan.Parallel.back().Typical, Columns), 1);
+    int64_t RowUnits = 1;
+    for (unsigned G = 0; G < Plan.vectorGroup(); ++G)
+      RowUnits *= std::max<int64_t>(
+          llvm::divideCeil(Plan.Parallel[G].Typical, Plan.Blocks[G]), 1);
+    int64_t Width = 1;
+    if (Regions || !Panels)
+      Width = std::clamp<int64_t>(Panel * RowUnits / EnoughUnits, 1, Panel);
+    Plan.Blocks.back() = Columns * Width;
+  }
+
+  /// Groups outside of the row group that share the panels.
+  void blockOtherRows(int64_t Target) {
+    for (int G = int(Plan.vectorGroup()) - 1; G >= 0; --G) {
+      if (G == Plan.Row)
+        continue;
+      bool Shares = llvm::none_of(Plan.Operands, [&](const TileOperand &One) {
+        return One.From == TileOperand::Source::Panel &&
+               One.dependsOn(Plan.Parallel[G]);
+      });
+      if (!Shares)
+        continue;
+      int64_t Room = std::max<int64_t>(Target / Plan.unitRows(), 1);
+      int64_t Size = Plan.Parallel[G].constant().value_or(1 << 30);
+      // Blocks of about the same size.
+      if (Size > 0 && Size < (1 << 30) && Room < Size)
+        Room = llvm::divideCeil(Size, llvm::divideCeil(Size, Room));
+      Plan.Blocks[G] = std::max<int64_t>(std::min(Room, Size), 1);
+    }
+  }
+
+  /// Sizes of the boxes of region operands; smaller blocks until they fit.
+  bool shapeRegions() {
+    while (true) {
+      int64_t Bytes = 0;
+      for (TileOperand &One : Plan.Operands) {
+        if (One.From != TileOperand::Source::Region)
+          continue;
+        if (!boxOf(One))
+          return false;
+        unsigned Bits =
+            One.Element.isIndex() ? 64 : One.Element.getIntOrFloatBitWidth();
+        Bytes += One.boxElements() * (Bits / 8);
+      }
+      if (Bytes <= RegionBytes)
+        return true;
+      if (!shrinkBlocks())
+        return Bytes <= 2 * RegionBytes;
+    }
+  }
+
+  bool shrinkBlocks() {
+    for (unsigned G = 0; G < Plan.vectorGroup(); ++G)
+      if (int(G) != Plan.Row && Plan.Blocks[G] > 1) {
+        Plan.Blocks[G] = llvm::divideCeil(Plan.Blocks[G], 2);
+        return true;
+      }
+    if (Plan.Row >= 0 && Plan.Blocks[Plan.Row] > Plan.Rows) {
+      int64_t Half = Plan.Blocks[Plan.Row] / 2;
+      Plan.Blocks[Plan.Row] =
+          std::max<int64_t>(Half / Plan.Rows, 1) * Plan.Rows;
+      return true;
+    }
+    if (Plan.Blocks.back() > Plan.tileColumns()) {
+      Plan.Blocks.back() =
+          llvm::divideCeil(Plan.Blocks.back() / Plan.tileColumns(), 2) *
+          Plan.tileColumns();
+      return true;
+    }
+    return false;
+  }
+
+  bool boxOf(TileOperand &One) {
+    One.Box.clear();
+    for (AffineExpr Expr : One.Map.getResults()) {
+      int64_t Extent = 1;
+      for (unsigned Loop = 0; Loop < Plan.LoopSizes.size(); ++Loop) {
+        int64_t Factor = loopFactor(Expr, Loop);
+        if (Factor == 0)
+          continue;
+        auto Size = extentOf(Loop);
+        if (!Size)
+          return false;
+        Extent += Factor * std::max<int64_t>(*Size - 1, 0);
+      }
+      One.Box.push_back(Extent);
+    }
+    return true;
+  }
+
+  /// Iterations of `Loop` in one unit.
+  std::optional<int64_t> extentOf(unsigned Loop) {
+    for (auto [Group, Block] : llvm::zip_equal(Plan.Parallel, Plan.Blocks))
+      if (llvm::is_contained(Group.Loops, Loop)) {
+        return Loop == Group.last() ? Block : 1;
+      }
+    return constantOf(Plan.LoopSizes[Loop]);
+  }
+
+  /// Elements between neighbours along `Loop` where the inner loop reads `One`.
+  std::optional<Expr> strideAlong(const TileOperand &One, unsigned Loop) {
+    Expr Total;
+    SmallVector<int64_t> BoxStrides(One.Box.size(), 1);
+    for (int I = int(One.Box.size()) - 2; I >= 0; --I)
+      BoxStrides[I] = BoxStrides[I + 1] * One.Box[I + 1];
+    for (auto [Position, Affine] : llvm::enumerate(One.Map.getResults())) {
+      int64_t Factor = loopFactor(Affine, Loop);
+      if (Factor == 0)
+        continue;
+      std::optional<Expr> Step;
+      if (One.From == TileOperand::Source::Region)
+        Step = Expr(BoxStrides[Position]);
+      else
+        Step = sizeExpr(strideOf(viewOf(One.tensor()), Position));
+      if (!Step)
+        return std::nullopt;
+      Total = Total + *Step * Expr(Factor);
+    }
+    return Total;
+  }
+
+  void groupReduction() {
+    SmallVector<unsigned> Loops;
+    Plan.Heavy.getReductionDims(Loops);
+    llvm::DenseSet<unsigned> Indexed;
+    Plan.Heavy.getBody()->walk(
+        [&](linalg::IndexOp Op) { Indexed.insert(Op.getDim()); });
+    for (unsigned Loop : Loops) {
+      if (constantOf(Plan.LoopSizes[Loop]) == 1)
+        continue;
+      LoopGroup One = groupOf(Loop);
+      bool Joins = !Plan.Reduction.empty() && !Indexed.contains(Loop) &&
+                   !Indexed.contains(Plan.Reduction.back().last());
+      for (const TileOperand &Operand : Plan.Operands) {
+        if (!Joins || Operand.From == TileOperand::Source::Panel)
+          continue;
+        auto Slow = strideAlong(Operand, Plan.Reduction.back().last());
+        auto Fast = strideAlong(Operand, Loop);
+        Joins = Slow && Fast && *Slow == One.Size * *Fast;
+      }
+      if (Joins)
+        append(Plan.Reduction.back(), Loop);
+      else
+        Plan.Reduction.push_back(One);
+    }
+  }
+
+  /// Cuts the reduction so that a panel stays in a part of the second cache.
+  void chooseChunks() {
+    Plan.ChunkGroup = 0;
+    if (Plan.Reduction.empty() || !has(TileOperand::Source::Panel))
+      return;
+    int64_t Bytes = 0;
+    for (const TileOperand &One : Plan.Operands)
+      if (One.From == TileOperand::Source::Panel)
+        Bytes += Plan.tileColumns() *
+                 std::max(One.Element.getIntOrFloatBitWidth() / 8, 1u);
+    int64_t Most = std::max<int64_t>(Machine.L2Bytes / 2 / Bytes, 8);
+    for (int G = int(Plan.Reduction.size()) - 1; G >= 0; --G) {
+      auto Size = Plan.Reduction[G].constant();
+      if (Size && *Size <= Most) {
+        Most /= std::max<int64_t>(*Size, 1);
+        continue;
+      }
+      Plan.Split = true;
+      Plan.ChunkGroup = G;
+      Plan.Chunk = std::max<int64_t>(Most, 1);
+      if (Size) // chunks of about the same size
+        Plan.Chunk =
+            llvm::divideCeil(*Size, llvm::divideCeil(*Size, Plan.Chunk));
+      return;
+    }
+  }
+
+  const KernelForm &Form;
+  const HostMachine &Machine;
+  shape::Facts Facts;
+  TilePlan Plan;
+  AccessMaps Access;
+  SmallVector<unsigned> ParallelLoops;
+  unsigned Accumulator = 32, Widest = 32;
+  bool Bools = false;
+};
+
+} // namespace
+
+std::optional<TilePlan> planTiles(const KernelForm &Form,
+                                  const HostMachine &Machine) {
+  return Planner(Form, Machine).plan();
+}
+
+} // namespace kpc::kernels
