@@ -160,13 +160,10 @@ private:
 
   /// Changes that are more than one attribute's.
   void special(Node &N, Graph &G) {
-    if (N.Op == "Scatter" && N.Opset >= 9)
-      N.Op = "ScatterElements";
     if (N.Op == "Cast" && N.Opset < 6)
       castTarget(N);
     if (N.Op == "Upsample") {
       upsampleScales(N, G);
-      N.Op = "Resize";
       moveScales(N);
     } else if (N.Op == "Resize" && N.Opset == 10) {
       moveScales(N);

@@ -1,0 +1,546 @@
+//===- ImportByContents.cpp - Operators on tensors whose elements are known
+//===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Shape arithmetic: the operators that exporters compute shapes with, on
+/// contents instead of values. Where an operand's elements are not known, or
+/// the operator is of no use for shapes, the ordinary rule runs.
+///
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Importer.h"
+#include "compiler/import/onnx/Rules.h"
+
+#include <cmath>
+
+namespace kpc::onnx {
+
+namespace {
+using Folder = bool (*)(NodeImport &);
+
+/// Index of an element of `Dims` under numpy's broadcasting, for the element
+/// `Flat` of `Sizes`.
+size_t broadcastIndex(size_t Flat, const std::vector<int64_t> &Sizes,
+                      const std::vector<int64_t> &Dims) {
+  size_t Index = 0, Stride = 1;
+  for (size_t I = 0; I < Sizes.size(); ++I) {
+    auto Size = static_cast<size_t>(Sizes[Sizes.size() - 1 - I]);
+    size_t At = Size ? Flat % Size : 0;
+    Flat = Size ? Flat / Size : 0;
+    if (I < Dims.size()) {
+      auto Own = static_cast<size_t>(Dims[Dims.size() - 1 - I]);
+      Index += (Own == 1 ? 0 : At) * Stride;
+      Stride *= Own;
+    }
+  }
+  return Index;
+}
+
+std::optional<std::vector<int64_t>>
+broadcastDims(const std::vector<int64_t> &A, const std::vector<int64_t> &B) {
+  std::vector<int64_t> Result(std::max(A.size(), B.size()), 1);
+  for (size_t I = 0; I < Result.size(); ++I) {
+    int64_t SizeA = I < A.size() ? A[A.size() - 1 - I] : 1;
+    int64_t SizeB = I < B.size() ? B[B.size() - 1 - I] : 1;
+    if (SizeA != SizeB && SizeA != 1 && SizeB != 1)
+      return std::nullopt;
+    Result[Result.size() - 1 - I] = SizeA == 1 ? SizeB : SizeA;
+  }
+  return Result;
+}
+
+/// Values that fit an integer type; wider ones wrap there, which expressions
+/// do not model.
+bool fits(const Expr &E, ElementType T) {
+  std::optional<int64_t> V = E.asConstant();
+  if (!V)
+    return !E.overflowed();
+  unsigned Bits = elementBits(T);
+  bool Unsigned = T == ElementType::Uint8 || T == ElementType::Uint16 ||
+                  T == ElementType::Uint32 || T == ElementType::Uint64;
+  if (T == ElementType::Bool)
+    return *V == 0 || *V == 1;
+  if (Unsigned)
+    return *V >= 0 && (Bits >= 63 || *V < (int64_t(1) << Bits));
+  return Bits >= 64 ||
+         (*V >= -(int64_t(1) << (Bits - 1)) && *V < (int64_t(1) << (Bits - 1)));
+}
+
+bool finish(NodeImport &N, Contents C) {
+  if (C.count() > static_cast<size_t>(Contents::MostElements))
+    return false;
+  for (const Expr &E : C.Whole)
+    if (!fits(E, C.Type))
+      return false;
+  N.result(0, std::move(C));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes of values
+//===----------------------------------------------------------------------===//
+
+bool foldShape(NodeImport &N) {
+  Value X = N.input(0);
+  if (!X)
+    return true;
+  int64_t Rank = N.rank(X);
+  auto Clamp = [&](int64_t V) {
+    return std::clamp<int64_t>(V < 0 ? V + Rank : V, 0, Rank);
+  };
+  int64_t Start = Clamp(N.intAttribute("start", 0));
+  int64_t End = Clamp(N.intAttribute("end", Rank));
+  if (N.bad())
+    return true;
+  Contents C;
+  for (int64_t I = Start; I < End; ++I)
+    C.Whole.push_back(N.dims(X)[static_cast<size_t>(I)]);
+  C.Dims = {static_cast<int64_t>(C.Whole.size())};
+  return finish(N, std::move(C));
+}
+
+bool foldSize(NodeImport &N) {
+  Value X = N.input(0);
+  if (!X)
+    return true;
+  Contents C;
+  C.Whole.push_back(graph::typeOf(X).getNumElements());
+  return finish(N, std::move(C));
+}
+
+//===----------------------------------------------------------------------===//
+// The same elements under other sizes
+//===----------------------------------------------------------------------===//
+
+bool foldIdentity(NodeImport &N) { return finish(N, *N.contents(0)); }
+
+bool foldCast(NodeImport &N) {
+  std::optional<ElementType> To = elementType(N.requiredInt("to"));
+  N.ignoreAttribute("saturate");
+  if (N.bad() || !To)
+    return N.bad();
+  const Contents &X = *N.contents(0);
+  Contents C;
+  C.Type = *To;
+  C.Dims = X.Dims;
+  if (!graphType(N.builder().getContext(), *To))
+    return false;
+  if (C.isReal()) {
+    std::optional<std::vector<double>> Values = X.reals();
+    if (!Values || *To == ElementType::Float16 || *To == ElementType::Bfloat16)
+      return false;
+    for (double V : *Values)
+      C.Real.push_back(*To == ElementType::Float ? static_cast<float>(V) : V);
+    return finish(N, std::move(C));
+  }
+  for (double V : X.Real) {
+    if (!(std::abs(V) < 9e15) || *To == ElementType::Bool)
+      return false;
+    C.Whole.push_back(Expr(static_cast<int64_t>(V)));
+  }
+  for (const Expr &E : X.Whole) {
+    if (*To == ElementType::Bool && !E.isConstant())
+      return false;
+    C.Whole.push_back(*To == ElementType::Bool ? Expr(E != Expr(0)) : E);
+  }
+  return finish(N, std::move(C));
+}
+
+bool withDims(NodeImport &N, std::vector<int64_t> Dims) {
+  Contents C = *N.contents(0);
+  if (elementCount(Dims) != static_cast<int64_t>(C.count()))
+    return false;
+  C.Dims = std::move(Dims);
+  return finish(N, std::move(C));
+}
+
+bool foldReshape(NodeImport &N) {
+  const Contents &X = *N.contents(0);
+  std::optional<std::vector<int64_t>> To = N.contents(1)->integers();
+  if (!To || N.flagAttribute("allowzero"))
+    return false;
+  int64_t Others = 1;
+  for (size_t I = 0; I < To->size(); ++I) {
+    if ((*To)[I] == 0 && I < X.Dims.size())
+      (*To)[I] = X.Dims[I];
+    Others *= std::max<int64_t>((*To)[I], 1);
+  }
+  for (int64_t &Size : *To)
+    if (Size == -1)
+      Size = static_cast<int64_t>(X.count()) / Others;
+  return withDims(N, *To);
+}
+
+/// Squeeze and Unsqueeze; their axes are the second input.
+bool foldAxes(NodeImport &N) {
+  const Contents &X = *N.contents(0);
+  bool Insert = N.node().Op == "Unsqueeze";
+  auto Rank = static_cast<int64_t>(X.Dims.size());
+  Ints Axes;
+  if (N.hasInput(1)) {
+    std::optional<std::vector<int64_t>> Given = N.contents(1)->integers();
+    if (!Given)
+      return false;
+    int64_t Full = Insert ? Rank + static_cast<int64_t>(Given->size()) : Rank;
+    Axes = N.frontAxes(*Given, Full);
+  } else {
+    for (int64_t I = 0; I < Rank; ++I)
+      if (X.Dims[static_cast<size_t>(I)] == 1)
+        Axes.push_back(I);
+  }
+  if (N.bad())
+    return true;
+  std::vector<int64_t> Dims;
+  if (Insert) {
+    size_t Next = 0;
+    for (size_t I = 0; I < X.Dims.size() + Axes.size(); ++I)
+      Dims.push_back(llvm::is_contained(Axes, static_cast<int64_t>(I))
+                         ? 1
+                         : X.Dims[Next++]);
+  } else {
+    for (size_t I = 0; I < X.Dims.size(); ++I)
+      if (!llvm::is_contained(Axes, static_cast<int64_t>(I)))
+        Dims.push_back(X.Dims[I]);
+  }
+  return withDims(N, Dims);
+}
+
+//===----------------------------------------------------------------------===//
+// Picking and joining, of vectors
+//===----------------------------------------------------------------------===//
+
+bool foldConcat(NodeImport &N) {
+  Contents C = *N.contents(0);
+  int64_t Axis = N.intAttribute("axis", N.opset() < 4 ? 1 : 0);
+  if (C.Dims.size() != 1 || (Axis != 0 && Axis != -1))
+    return false;
+  for (size_t I = 1; I < N.inputCount(); ++I) {
+    const Contents &X = *N.contents(I);
+    if (X.Dims.size() != 1 || X.Type != C.Type)
+      return false;
+    C.Whole.insert(C.Whole.end(), X.Whole.begin(), X.Whole.end());
+    C.Real.insert(C.Real.end(), X.Real.begin(), X.Real.end());
+  }
+  C.Dims = {static_cast<int64_t>(C.count())};
+  return finish(N, std::move(C));
+}
+
+/// The elements of a vector at `Indices`.
+Contents pick(const Contents &X, const std::vector<int64_t> &Indices) {
+  Contents C;
+  C.Type = X.Type;
+  for (int64_t I : Indices) {
+    auto At = static_cast<size_t>(I);
+    if (X.isReal())
+      C.Real.push_back(X.Real[At]);
+    else
+      C.Whole.push_back(X.Whole[At]);
+  }
+  C.Dims = {static_cast<int64_t>(Indices.size())};
+  return C;
+}
+
+bool foldGather(NodeImport &N) {
+  const Contents &X = *N.contents(0), &At = *N.contents(1);
+  std::optional<std::vector<int64_t>> Indices = At.integers();
+  int64_t Axis = N.intAttribute("axis", 0);
+  if (X.Dims.size() != 1 || !Indices || (Axis != 0 && Axis != -1))
+    return false;
+  auto Size = static_cast<int64_t>(X.count());
+  for (int64_t &I : *Indices) {
+    I = I < 0 ? I + Size : I;
+    if (I < 0 || I >= Size)
+      return false;
+  }
+  Contents C = pick(X, *Indices);
+  C.Dims = At.Dims;
+  return finish(N, std::move(C));
+}
+
+bool foldSlice(NodeImport &N) {
+  const Contents &X = *N.contents(0);
+  if (X.Dims.size() != 1)
+    return false;
+  int64_t Values[4] = {0, 0, 0, 1}; // starts, ends, axes, steps
+  for (size_t I = 1; I < N.inputCount() && I < 5; ++I) {
+    if (!N.hasInput(I))
+      continue;
+    std::optional<std::vector<int64_t>> V = N.contents(I)->integers();
+    if (!V || V->size() != 1)
+      return false;
+    Values[I - 1] = V->front();
+  }
+  auto Size = static_cast<int64_t>(X.count());
+  auto [Start, End, Axis, Step] = Values;
+  if (Step == 0 || (Axis != 0 && Axis != -1))
+    return false;
+  int64_t Low = Step > 0 ? 0 : -1, High = Step > 0 ? Size : Size - 1;
+  Start = std::clamp(Start < 0 ? Start + Size : Start,
+                     std::max<int64_t>(Low, 0), High);
+  End =
+      std::clamp(End < 0 ? std::max<int64_t>(End + Size, -1) : End, Low, High);
+  std::vector<int64_t> Indices;
+  for (int64_t I = Start; Step > 0 ? I < End : I > End; I += Step)
+    Indices.push_back(I);
+  return finish(N, pick(X, Indices));
+}
+
+bool foldConstantOfShape(NodeImport &N) {
+  std::optional<std::vector<int64_t>> Dims = N.contents(0)->integers();
+  std::optional<int64_t> Count = Dims ? elementCount(*Dims) : std::nullopt;
+  const Tensor *Fill = N.tensorAttribute("value");
+  if (!Count || *Count > 64 || Dims->size() > 1 || !Fill)
+    return false;
+  std::optional<Contents> Value = Contents::of(*Fill);
+  if (!Value || Value->isReal() || Value->count() != 1)
+    return false;
+  Value->Dims = *Dims;
+  Value->Whole.assign(static_cast<size_t>(*Count), Value->Whole[0]);
+  return finish(N, std::move(*Value));
+}
+
+bool foldRange(NodeImport &N) {
+  std::optional<std::vector<int64_t>> V[3];
+  for (size_t I = 0; I < 3; ++I) {
+    V[I] = N.contents(I)->integers();
+    if (!V[I] || V[I]->size() != 1)
+      return false;
+  }
+  int64_t Start = V[0]->front(), Limit = V[1]->front(), Step = V[2]->front();
+  if (Step == 0 || std::abs(Start) > 1'000'000 || std::abs(Limit) > 1'000'000)
+    return false;
+  Contents C;
+  C.Type = N.contents(0)->Type;
+  for (int64_t I = Start; Step > 0 ? I < Limit : I > Limit; I += Step) {
+    C.Whole.push_back(Expr(I));
+    if (C.Whole.size() > 64)
+      return false;
+  }
+  C.Dims = {static_cast<int64_t>(C.Whole.size())};
+  return finish(N, std::move(C));
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+std::optional<Expr> wholeResult(NodeImport &N, std::string_view Op,
+                                const Expr &A, const Expr &B) {
+  const shape::Facts &Facts = N.importer().facts();
+  std::optional<int64_t> P = A.asConstant(), Q = B.asConstant();
+  if (Op == "Add")
+    return A + B;
+  if (Op == "Sub")
+    return A - B;
+  if (Op == "Mul")
+    return A * B;
+  if (Op == "Min")
+    return Expr::min(A, B);
+  if (Op == "Max")
+    return Expr::max(A, B);
+  if (Op == "Div" || Op == "Mod") {
+    if (P && Q) {
+      if (*Q == 0 || *P == INT64_MIN)
+        return std::nullopt;
+      // ONNX divides toward zero; its modulus has the divisor's sign.
+      return Op == "Div" ? Expr(*P / *Q) : Expr((*P % *Q + *Q) % *Q);
+    }
+    // Toward zero and down are the same for what is not negative.
+    if (Facts.range(A).Min < 0 || Facts.range(B).Min < 1)
+      return std::nullopt;
+    return Op == "Div" ? A.floorDiv(B) : A.mod(B);
+  }
+  std::optional<bool> Equal = Facts.isEqual(A, B);
+  std::optional<bool> LessEqual = Facts.isLessOrEqual(A, B);
+  std::optional<bool> GreaterEqual = Facts.isLessOrEqual(B, A);
+  auto Bool = [](std::optional<bool> V, bool Flip) -> std::optional<Expr> {
+    if (!V)
+      return std::nullopt;
+    return Expr(*V != Flip ? 1 : 0);
+  };
+  if (Op == "Equal")
+    return Bool(Equal, false);
+  if (Op == "LessOrEqual")
+    return Bool(LessEqual, false);
+  if (Op == "GreaterOrEqual")
+    return Bool(GreaterEqual, false);
+  if (Op == "Less")
+    return Bool(GreaterEqual, true);
+  if (Op == "Greater")
+    return Bool(LessEqual, true);
+  return std::nullopt;
+}
+
+std::optional<double> realResult(std::string_view Op, double A, double B) {
+  if (Op == "Add")
+    return A + B;
+  if (Op == "Sub")
+    return A - B;
+  if (Op == "Mul")
+    return A * B;
+  if (Op == "Div")
+    return A / B;
+  return std::nullopt;
+}
+
+bool foldBinary(NodeImport &N) {
+  if (N.inputCount() != 2 || N.hasAttribute("axis") || N.hasAttribute("fmod"))
+    return false;
+  N.ignoreAttribute("broadcast");
+  const Contents &A = *N.contents(0), &B = *N.contents(1);
+  std::optional<std::vector<int64_t>> Dims = broadcastDims(A.Dims, B.Dims);
+  std::optional<int64_t> Count = Dims ? elementCount(*Dims) : std::nullopt;
+  if (!Count || *Count > Contents::MostElements || A.Type != B.Type)
+    return false;
+  std::string_view Op = N.node().Op;
+  Contents C;
+  C.Dims = *Dims;
+  bool Compares =
+      Op == "Equal" || Op.starts_with("Less") || Op.starts_with("Greater");
+  C.Type = Compares ? ElementType::Bool : A.Type;
+  for (size_t I = 0; I < static_cast<size_t>(*Count); ++I) {
+    size_t IA = broadcastIndex(I, C.Dims, A.Dims);
+    size_t IB = broadcastIndex(I, C.Dims, B.Dims);
+    if (A.isReal()) {
+      // Other types round in ways that double does not.
+      std::optional<double> V = realResult(Op, A.Real[IA], B.Real[IB]);
+      if (!V || A.Type == ElementType::Float16 ||
+          A.Type == ElementType::Bfloat16)
+        return false;
+      C.Real.push_back(A.Type == ElementType::Float ? static_cast<float>(*V)
+                                                    : *V);
+    } else {
+      std::optional<Expr> V = wholeResult(N, Op, A.Whole[IA], B.Whole[IB]);
+      if (!V)
+        return false;
+      C.Whole.push_back(*V);
+    }
+  }
+  return finish(N, std::move(C));
+}
+
+bool foldWhere(NodeImport &N) {
+  const Contents &If = *N.contents(0), &A = *N.contents(1), &B = *N.contents(2);
+  std::optional<std::vector<int64_t>> Bits = If.integers();
+  if (!Bits || If.Dims != A.Dims || A.Dims != B.Dims || A.Type != B.Type ||
+      A.isReal())
+    return false;
+  Contents C = A;
+  for (size_t I = 0; I < Bits->size(); ++I)
+    if (!(*Bits)[I])
+      C.Whole[I] = B.Whole[I];
+  return finish(N, std::move(C));
+}
+
+bool foldNot(NodeImport &N) {
+  Contents C = *N.contents(0);
+  for (Expr &E : C.Whole) {
+    if (!E.isConstant())
+      return false;
+    E = Expr(E == Expr(0) ? 1 : 0);
+  }
+  return finish(N, std::move(C));
+}
+
+/// ReduceProd, ReduceSum, ReduceMax, ReduceMin of a whole vector.
+bool foldReduce(NodeImport &N) {
+  const Contents &X = *N.contents(0);
+  if (X.Dims.size() != 1 || X.isReal() || X.Whole.empty())
+    return false;
+  if (N.hasInput(1)) {
+    std::optional<std::vector<int64_t>> Axes = N.contents(1)->integers();
+    if (!Axes || Axes->size() != 1)
+      return false;
+  }
+  std::string_view Op = N.node().Op;
+  Expr Sum = X.Whole[0];
+  for (size_t I = 1; I < X.Whole.size(); ++I) {
+    const Expr &E = X.Whole[I];
+    Sum = Op == "ReduceProd"  ? Sum * E
+          : Op == "ReduceSum" ? Sum + E
+          : Op == "ReduceMax" ? Expr::max(Sum, E)
+                              : Expr::min(Sum, E);
+  }
+  Contents C;
+  C.Type = X.Type;
+  if (N.flagAttribute("keepdims", true))
+    C.Dims = {1};
+  N.ignoreAttribute("noop_with_empty_axes");
+  C.Whole = {Sum};
+  return finish(N, std::move(C));
+}
+
+/// Floor and Ceil of numbers.
+bool foldRound(NodeImport &N) {
+  Contents C = *N.contents(0);
+  if (!C.isReal())
+    return false;
+  for (double &V : C.Real)
+    V = N.node().Op == "Floor" ? std::floor(V) : std::ceil(V);
+  return finish(N, std::move(C));
+}
+
+struct FolderRow {
+  std::string_view Op;
+  Folder Fold;
+  bool NeedsContents = true; ///< of every input
+};
+
+constexpr FolderRow Folders[] = {
+    {"Add", foldBinary},
+    {"Cast", foldCast},
+    {"Ceil", foldRound},
+    {"Concat", foldConcat},
+    {"ConstantOfShape", foldConstantOfShape},
+    {"Div", foldBinary},
+    {"Equal", foldBinary},
+    {"Floor", foldRound},
+    {"Gather", foldGather},
+    {"Greater", foldBinary},
+    {"GreaterOrEqual", foldBinary},
+    {"Identity", foldIdentity},
+    {"Less", foldBinary},
+    {"LessOrEqual", foldBinary},
+    {"Max", foldBinary},
+    {"Min", foldBinary},
+    {"Mod", foldBinary},
+    {"Mul", foldBinary},
+    {"Not", foldNot},
+    {"Range", foldRange},
+    {"ReduceMax", foldReduce},
+    {"ReduceMin", foldReduce},
+    {"ReduceProd", foldReduce},
+    {"ReduceSum", foldReduce},
+    {"Reshape", foldReshape},
+    {"Shape", foldShape, false},
+    {"Size", foldSize, false},
+    {"Slice", foldSlice},
+    {"Squeeze", foldAxes},
+    {"Sub", foldBinary},
+    {"Unsqueeze", foldAxes},
+    {"Where", foldWhere},
+};
+} // namespace
+
+bool importByContents(NodeImport &N) {
+  if (!N.node().Domain.empty() || N.inputCount() == 0)
+    return false;
+  for (const FolderRow &Row : Folders) {
+    if (Row.Op != N.node().Op)
+      continue;
+    if (Row.NeedsContents)
+      for (size_t I = 0; I < N.inputCount(); ++I)
+        if (I == 0 || N.hasInput(I))
+          if (!N.contents(I))
+            return false;
+    return Row.Fold(N);
+  }
+  return false;
+}
+
+} // namespace kpc::onnx

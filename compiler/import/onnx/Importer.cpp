@@ -1,0 +1,393 @@
+//===- Importer.cpp - A model on its way into the graph dialect -----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Importer.h"
+#include "compiler/import/onnx/Rules.h"
+
+#include "compiler/import/onnx/model/Reader.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace kpc::graph;
+
+namespace kpc::onnx {
+
+Importer::Importer(MLIRContext &Context, const ImportOptions &Options,
+                   std::string ModelName, WeightStore &Weights,
+                   Diagnostics &Diags)
+    : Options(Options), ModelName(std::move(ModelName)), Weights(Weights),
+      Diags(Diags), B(&Context) {
+  Context.loadDialect<GraphDialect, func::FuncDialect>();
+}
+
+//===----------------------------------------------------------------------===//
+// Values by name
+//===----------------------------------------------------------------------===//
+
+Importer::Entry *Importer::find(std::string_view Name) {
+  std::string Key(Name);
+  for (auto S = Scopes.rbegin(); S != Scopes.rend(); ++S)
+    if (auto It = S->find(Key); It != S->end())
+      return &It->second;
+  return nullptr;
+}
+
+bool Importer::isLost(std::string_view Name) const {
+  const Entry *E = find(Name);
+  return !E || E->Lost;
+}
+
+Value Importer::value(std::string_view Name, NodeImport &Reader) {
+  Entry *E = find(Name);
+  if (!E || E->Lost)
+    return {};
+  if (!E->Built && E->Known && !E->Data)
+    E->Built = build(*E->Known, Reader);
+  else if (!E->Built && E->Data)
+    E->Built = build(*E->Data, Reader);
+  return E->Built;
+}
+
+const Contents *Importer::contents(std::string_view Name) {
+  Entry *E = find(Name);
+  if (!E || E->Lost)
+    return nullptr;
+  if (!E->Known && E->Data)
+    E->Known = Contents::of(*E->Data);
+  return E->Known ? &*E->Known : nullptr;
+}
+
+void Importer::define(const std::string &Name, Value V) {
+  Scopes.back()[Name].Built = V;
+}
+
+void Importer::define(const std::string &Name, Contents C) {
+  Scopes.back()[Name].Known = std::move(C);
+}
+
+void Importer::lose(const std::string &Name) {
+  Scopes.back()[Name].Lost = true;
+}
+
+void Importer::addInitializers(const Graph &G) {
+  for (const auto &[Name, T] : G.Initializers)
+    Scopes.back()[Name].Data = &T;
+}
+
+//===----------------------------------------------------------------------===//
+// Data
+//===----------------------------------------------------------------------===//
+
+/// Whether all elements have the same bytes.
+static bool repeats(const Tensor &T) {
+  size_t Size = elementBits(T.Type) / 8;
+  if (Size == 0 || T.Bytes.size() < Size)
+    return false;
+  return std::memcmp(T.Bytes.data(), T.Bytes.data() + Size,
+                     T.Bytes.size() - Size) == 0;
+}
+
+/// The elements as an attribute; `Count` of them from the start.
+static DenseElementsAttr elementsOf(const Tensor &T, RankedTensorType Ty,
+                                    size_t Count) {
+  if (T.Type == ElementType::Bool) {
+    SmallVector<bool> Bits;
+    for (uint8_t V : T.Bytes.first(Count))
+      Bits.push_back(V != 0);
+    return DenseElementsAttr::get(Ty, Bits);
+  }
+  size_t Size = elementBits(T.Type) / 8;
+  ArrayRef<char> Raw(reinterpret_cast<const char *>(T.Bytes.data()),
+                     Count * Size);
+  return DenseElementsAttr::getFromRawBuffer(Ty, Raw);
+}
+
+Value Importer::build(const Tensor &T, NodeImport &Reader) {
+  Type Element = graphType(B.getContext(), T.Type);
+  if (!Element)
+    return Reader.fail(Code::ImportElementType, "reads '" + printable(T.Name) +
+                                                    "', whose type " +
+                                                    elementTypeName(T.Type) +
+                                                    " cannot be computed with");
+  int64_t Count = T.count();
+  if (Count == 0 || Count > 64) {
+    if (Count == 0 || !repeats(T))
+      return weight(T, Element, Reader);
+    auto Scalar = RankedTensorType::get({}, Element);
+    Dims Sizes(T.Dims.begin(), T.Dims.end());
+    return Reader.broadcast(Reader.constant(elementsOf(T, Scalar, 1)), Sizes);
+  }
+  return Reader.constant(elementsOf(T, RankedTensorType::get(T.Dims, Element),
+                                    static_cast<size_t>(Count)));
+}
+
+/// Bools of any byte but 0 are true; memory holds 1 for them.
+static Tensor withPlainBools(const Tensor &T) {
+  if (T.Type != ElementType::Bool ||
+      llvm::all_of(T.Bytes, [](uint8_t V) { return V <= 1; }))
+    return T;
+  auto Plain = std::make_shared<std::vector<uint8_t>>();
+  for (uint8_t V : T.Bytes)
+    Plain->push_back(V != 0);
+  Tensor Result = T;
+  Result.Bytes = {Plain->data(), Plain->size()};
+  Result.Keep = Plain;
+  return Result;
+}
+
+Value Importer::weight(const Tensor &T, Type Element, NodeImport &Reader) {
+  std::string Source = ModelName + "#" + printable(T.Name);
+  Tensor Plain = withPlainBools(T);
+  Weight W{typeText(Element), Plain.Dims, Plain.Bytes, Plain.Keep};
+  // Subgraphs may use a name again for other data.
+  std::string Wanted = Source;
+  for (unsigned I = 1; !Weights.add(Source, W); ++I) {
+    const Weight *Other = Weights.find(Source);
+    if (Other->Bytes.data() == W.Bytes.data() && Other->Dims == W.Dims)
+      break;
+    Source = Wanted + "_" + std::to_string(I);
+  }
+  Dims Sizes(T.Dims.begin(), T.Dims.end());
+  return Reader.build(WeightOp::getOperationName(), {},
+                      {B.getNamedAttr("source", B.getStringAttr(Source)),
+                       B.getNamedAttr("recipe", B.getArrayAttr({}))},
+                      SymbolicTensorType::get(Sizes, Element));
+}
+
+Value Importer::build(const Contents &C, NodeImport &Reader) {
+  Type Element = graphType(B.getContext(), C.Type);
+  Dims Sizes(C.Dims.begin(), C.Dims.end());
+  if (!Element)
+    return Reader.fail(Code::ImportElementType,
+                       elementTypeName(C.Type) + " cannot be computed with");
+  if (C.count() == 0)
+    return Reader.full(0, Sizes, Element);
+  if (C.isReal())
+    return Reader.reshape(Reader.floatVector(C.Real, Element), Sizes);
+  if (std::optional<std::vector<int64_t>> Numbers = C.integers()) {
+    if (isBool(Element)) {
+      SmallVector<bool> Bits(Numbers->begin(), Numbers->end());
+      auto Ty = RankedTensorType::get(C.Dims, Element);
+      return Reader.constant(DenseElementsAttr::get(Ty, Bits));
+    }
+    return Reader.reshape(Reader.intVector(*Numbers, Element), Sizes);
+  }
+  Value V = Reader.sizes(C.Whole);
+  return Reader.reshape(Reader.cast(V, Element), Sizes);
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+static Location locationOf(MLIRContext *Context, const Node &N) {
+  std::string Name = N.place().Node;
+  if (Name.empty())
+    Name = N.Op;
+  Location Op = NameLoc::get(StringAttr::get(Context, printable(N.Op)));
+  return NameLoc::get(StringAttr::get(Context, printable(Name)), Op);
+}
+
+void Importer::reportUnknown(const Node &N) {
+  auto Report = [&](Code C, std::string Text, std::string Hint = "") {
+    kpc::Diagnostic &D = Diags.error(C).at(N.place()).message(std::move(Text));
+    if (!Hint.empty())
+      D.hint(std::move(Hint));
+  };
+  std::vector<std::string_view> Names;
+  bool KnownDomain = false;
+  for (const Rule *R : allRules())
+    if (R->Domain == N.Domain) {
+      KnownDomain = true;
+      Names.push_back(R->Op);
+    }
+  std::string Domain = N.Domain.empty() ? "ai.onnx" : printable(N.Domain);
+  if (!KnownDomain)
+    return Report(Code::ImportUnknownDomain,
+                  "kpc knows no operators of the domain '" + Domain + "'");
+  if (N.Opset == 0)
+    return Report(Code::ImportOpset,
+                  "the model does not say which version of operator set '" +
+                      Domain + "' it uses");
+  std::vector<const Rule *> Rows = rowsOf(N.Domain, N.Op);
+  if (!Rows.empty())
+    return Report(Code::ImportUnknownOp,
+                  "kpc imports this operator of opset " +
+                      std::to_string(Rows.front()->Since) + " to " +
+                      std::to_string(Rows.back()->Until) + " only");
+  std::string_view Near = nearest(N.Op, Names);
+  Report(Code::ImportUnknownOp, "kpc has no import rule for this operator",
+         Near.empty() ? ""
+                      : "did you mean " + std::string(Near) +
+                            "? `kpc ops` lists what imports");
+}
+
+void Importer::importNode(const Node &N) {
+  NodeImport Import(*this, N, B, locationOf(B.getContext(), N));
+  const Rule *R = findRule(N.Domain, N.Op, N.Opset);
+  bool Lost = llvm::any_of(N.Inputs, [&](const std::string &Name) {
+    return !Name.empty() && isLost(Name);
+  });
+  if (!R) {
+    reportUnknown(N);
+    Lost = true;
+  } else if (!Lost && !importByContents(Import) && !Import.bad()) {
+    R->Import(Import);
+    if (!Import.bad())
+      Import.checkUnread();
+  }
+  for (const std::string &Name : N.Outputs) {
+    if (Name.empty())
+      continue;
+    auto It = Scopes.back().find(Name);
+    bool Defined = It != Scopes.back().end();
+    if (!Lost && !Import.bad() && !Defined)
+      Import.unsupported("output '" + printable(Name) +
+                         "' is not computed by kpc");
+    if (Lost || Import.bad())
+      lose(Name);
+  }
+}
+
+void Importer::importNodes(const Graph &G) {
+  for (const Node &N : G.Nodes)
+    importNode(N);
+}
+
+std::optional<SmallVector<Value>> Importer::inlineGraph(const Graph &G,
+                                                        ArrayRef<Value> Inputs,
+                                                        NodeImport &Caller) {
+  // The recursion is bounded: the reader refuses deeper nesting.
+  Scopes.emplace_back();
+  addInitializers(G);
+  for (auto [Info, V] : llvm::zip(G.Inputs, Inputs))
+    define(Info.Name, V);
+  importNodes(G);
+  std::optional<SmallVector<Value>> Results(std::in_place);
+  for (const ValueInfo &V : G.Outputs) {
+    Value Result = value(V.Name, Caller);
+    if (!Result) {
+      Results.reset();
+      break;
+    }
+    Results->push_back(Result);
+  }
+  Scopes.pop_back();
+  return Results;
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+std::optional<Type> Importer::inputType(const ValueInfo &V) {
+  std::string Who = "input '" + printable(V.Name) + "'";
+  if (V.Is != ValueInfo::Kind::Tensor) {
+    Diags
+        .error(V.Is == ValueInfo::Kind::Unknown ? Code::ImportNoRank
+                                                : Code::ImportValueType)
+        .message(Who + (V.Is == ValueInfo::Kind::Unknown
+                            ? " has no type"
+                            : " is not a dense tensor"));
+    return std::nullopt;
+  }
+  Type Element = graphType(B.getContext(), V.Type);
+  if (!Element) {
+    Diags.error(Code::ImportElementType)
+        .message(Who + " has the type " + elementTypeName(V.Type) +
+                 ", which kpc cannot compute with");
+    return std::nullopt;
+  }
+  if (!V.Shape) {
+    Diags.error(Code::ImportNoRank).message(Who + " has no shape");
+    return std::nullopt;
+  }
+  Dims Sizes;
+  for (size_t I = 0; I < V.Shape->size(); ++I)
+    Sizes.push_back(inputSize(V, I, (*V.Shape)[I]));
+  return SymbolicTensorType::get(Sizes, Element);
+}
+
+OwningOpRef<ModuleOp> Importer::run(const Model &M) {
+  size_t ErrorsBefore = Diags.errorCount();
+  Location Loc =
+      NameLoc::get(StringAttr::get(B.getContext(), printable(ModelName)));
+  Module = ModuleOp::create(Loc);
+  B.setInsertionPointToEnd(Module->getBody());
+  Main = func::FuncOp::create(B, Loc, "main", B.getFunctionType({}, {}));
+  Block *Body = Main.addEntryBlock();
+  B.setInsertionPointToEnd(Body);
+  Top = &M.Main;
+  Scopes.emplace_back();
+  addInitializers(M.Main);
+  checkDimOptions(M);
+  for (const ValueInfo &V : M.Main.Inputs) {
+    if (auto It = Options.Bound.find(V.Name); It != Options.Bound.end()) {
+      Scopes.back()[V.Name].Data = &It->second;
+      continue;
+    }
+    std::optional<Type> Ty = inputType(V);
+    if (!Ty) {
+      lose(V.Name);
+      continue;
+    }
+    Location At = NameLoc::get(B.getStringAttr(printable(V.Name)));
+    define(V.Name, Body->addArgument(*Ty, At));
+    Signature.push_back(V.Name);
+  }
+  importNodes(M.Main);
+  finish(M);
+  if (Diags.errorCount() != ErrorsBefore)
+    return {};
+  return std::move(Module);
+}
+
+void Importer::finish(const Model &M) {
+  SmallVector<Value> Results;
+  SmallVector<std::string> Names;
+  for (const ValueInfo &V : M.Main.Outputs) {
+    Node Reader;
+    Reader.Name = V.Name;
+    NodeImport Import(*this, Reader, B, Main.getLoc());
+    Value Result = value(V.Name, Import);
+    if (!Result)
+      continue;
+    Results.push_back(Result);
+    Names.push_back(V.Name);
+  }
+  func::ReturnOp::create(B, Main.getLoc(), Results);
+  Main.setFunctionType(B.getFunctionType(Main.getBody().getArgumentTypes(),
+                                         TypeRange(ValueRange(Results))));
+  for (auto [I, Input] : llvm::enumerate(Signature))
+    Main.setArgAttr(I, "graph.name", B.getStringAttr(Input));
+  for (auto [I, Name] : llvm::enumerate(Names))
+    Main.setResultAttr(I, "graph.name", B.getStringAttr(Name));
+  setSymbolFacts(*Module, Facts);
+}
+
+OwningOpRef<ModuleOp> importModel(MLIRContext &Context, Model &TheModel,
+                                  const ImportOptions &Options,
+                                  WeightStore &Weights, Diagnostics &Diags) {
+  std::string Name = Options.ModelName.empty() ? "model" : Options.ModelName;
+  return Importer(Context, Options, Name, Weights, Diags).run(TheModel);
+}
+
+OwningOpRef<ModuleOp> importModel(MLIRContext &Context, const std::string &Path,
+                                  const ImportOptions &Options,
+                                  WeightStore &Weights, Diagnostics &Diags) {
+  std::string Name = Path.substr(Path.rfind('/') + 1);
+  if (Diags.file().empty())
+    Diags.setFile(Name);
+  std::optional<Model> M = readModel(Path, Diags);
+  if (!M)
+    return {};
+  if (!Options.ModelName.empty())
+    Name = Options.ModelName;
+  return Importer(Context, Options, Name, Weights, Diags).run(*M);
+}
+
+} // namespace kpc::onnx

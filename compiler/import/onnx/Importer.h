@@ -1,0 +1,102 @@
+//===- Importer.h - A model on its way into the graph dialect ---*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_IMPORT_ONNX_IMPORTER_H
+#define KPC_COMPILER_IMPORT_ONNX_IMPORTER_H
+
+#include "compiler/import/onnx/ImportOnnx.h"
+#include "compiler/import/onnx/NodeImport.h"
+
+#include <deque>
+#include <unordered_map>
+
+namespace kpc::onnx {
+
+class Importer {
+public:
+  Importer(mlir::MLIRContext &Context, const ImportOptions &Options,
+           std::string ModelName, WeightStore &Weights, Diagnostics &Diags);
+
+  mlir::OwningOpRef<mlir::ModuleOp> run(const Model &M);
+
+  //===--- values by name -------------------------------------------------===//
+  /// Built now if it was known by data alone. Null if it has none: a fault in
+  /// front of it was reported.
+  Value value(std::string_view Name, NodeImport &Reader);
+  const Contents *contents(std::string_view Name);
+  /// Whether a fault in front left the name without a value.
+  bool isLost(std::string_view Name) const;
+  void define(const std::string &Name, Value V);
+  void define(const std::string &Name, Contents C);
+  /// `T` must live as long as the importer.
+  void define(const std::string &Name, const Tensor &T) {
+    Scopes.back()[Name].Data = &T;
+  }
+  void lose(const std::string &Name);
+  const Tensor &keep(Tensor T) { return Made.emplace_back(std::move(T)); }
+  /// A constant, or a reference to the store.
+  Value build(const Tensor &T, NodeImport &Reader);
+
+  /// Imports a subgraph's nodes in place; inputs get the given values. The
+  /// outputs' values, or none after a fault.
+  std::optional<SmallVector<Value>>
+  inlineGraph(const Graph &G, ArrayRef<Value> Inputs, NodeImport &Caller);
+
+  //===--- sizes ----------------------------------------------------------===//
+  std::optional<Dims> declaredSizes(const std::string &Name);
+  bool unify(const Expr &A, const Expr &C, NodeImport &Where);
+  const shape::Facts &facts() const { return Facts; }
+
+  Diagnostics &diagnostics() { return Diags; }
+  mlir::OpBuilder &builder() { return B; }
+
+private:
+  /// A value: built, or data that is built when an op asks for it.
+  struct Entry {
+    Value Built;
+    const Tensor *Data = nullptr;
+    std::optional<Contents> Known;
+    bool Lost = false;
+  };
+  using Scope = std::unordered_map<std::string, Entry>;
+
+  Entry *find(std::string_view Name);
+  const Entry *find(std::string_view Name) const {
+    return const_cast<Importer *>(this)->find(Name);
+  }
+  void addInitializers(const Graph &G);
+  std::optional<Type> inputType(const ValueInfo &V);
+  Expr inputSize(const ValueInfo &V, size_t Axis, const Dim &D);
+  Expr symbol(const std::string &Name);
+  std::string freshSymbol(const std::string &Wanted);
+  void checkDimOptions(const Model &M);
+  void importNodes(const Graph &G);
+  void importNode(const Node &N);
+  void reportUnknown(const Node &N);
+  Value build(const Contents &C, NodeImport &Reader);
+  Value weight(const Tensor &T, Type Element, NodeImport &Reader);
+  void finish(const Model &M);
+
+  const ImportOptions &Options;
+  std::string ModelName;
+  WeightStore &Weights;
+  Diagnostics &Diags;
+  mlir::OpBuilder B;
+  mlir::OwningOpRef<mlir::ModuleOp> Module;
+  mlir::func::FuncOp Main;
+  const Graph *Top = nullptr;
+  std::vector<Scope> Scopes;
+  std::deque<Tensor> Made; ///< data that rules made
+  shape::Facts Facts;
+  std::map<std::string, Expr, std::less<>> Symbols;
+  std::set<std::string, std::less<>> UsedOptions;
+  std::vector<std::string> Signature; ///< names of the inputs left
+};
+
+} // namespace kpc::onnx
+
+#endif // KPC_COMPILER_IMPORT_ONNX_IMPORTER_H

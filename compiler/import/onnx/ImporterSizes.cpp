@@ -1,0 +1,194 @@
+//===- ImporterSizes.cpp - Symbols of a model and what is known of them ---===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Importer.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+
+using namespace mlir;
+using namespace kpc::graph;
+
+namespace kpc::onnx {
+
+Expr Importer::symbol(const std::string &Name) {
+  if (auto It = Symbols.find(Name); It != Symbols.end())
+    return It->second;
+  Expr Result = Expr::symbol(Name);
+  shape::SymbolFacts Known;
+  if (auto It = Options.Dims.find(Name); It != Options.Dims.end()) {
+    UsedOptions.insert(Name);
+    Known = It->second;
+    if (Known.Min == Known.Max)
+      Result = Expr(Known.Min);
+  }
+  if (!Result.isConstant())
+    Facts.declare(Name, Known);
+  Symbols.emplace(Name, Result);
+  return Result;
+}
+
+std::string Importer::freshSymbol(const std::string &Wanted) {
+  std::string Name;
+  for (char C : Wanted)
+    Name += llvm::isAlnum(C) || C == '_' ? C : '_';
+  if (Name.empty() || llvm::isDigit(Name[0]))
+    Name = "d_" + Name;
+  std::string Base = Name;
+  for (unsigned I = 1; Symbols.count(Name); ++I)
+    Name = Base + "_" + std::to_string(I);
+  return Name;
+}
+
+Expr Importer::inputSize(const ValueInfo &V, size_t Axis, const Dim &D) {
+  if (const int64_t *Size = std::get_if<int64_t>(&D))
+    return Expr(*Size);
+  const std::string *Name = std::get_if<std::string>(&D);
+  // "?" is written by exporters for a size without a name.
+  if (!Name || *Name == "?")
+    return symbol(freshSymbol(V.Name + "_" + std::to_string(Axis)));
+  // Exporters write derived sizes like `2*batch` where their symbols are
+  // inputs' sizes as well.
+  std::optional<Expr> Parsed = Expr::parse(*Name);
+  if (Parsed && !Parsed->asSymbol() && !Parsed->isConstant()) {
+    std::set<std::string, std::less<>> Parts;
+    Parsed->collectSymbols(Parts);
+    bool Known = true;
+    for (const std::string &P : Parts)
+      Known &= Symbols.count(P) != 0;
+    if (Known)
+      return Parsed->substitute(Symbols);
+  }
+  return symbol(*Name);
+}
+
+void Importer::checkDimOptions(const Model &M) {
+  std::set<std::string, std::less<>> Names, Inputs;
+  // Plain names first, so that derived sizes find them.
+  for (const ValueInfo &V : M.Main.Inputs) {
+    Inputs.insert(V.Name);
+    for (size_t I = 0; V.Shape && I < V.Shape->size(); ++I) {
+      const Dim &D = (*V.Shape)[I];
+      if (const std::string *Name = std::get_if<std::string>(&D)) {
+        Names.insert(*Name);
+        std::optional<Expr> Parsed = Expr::parse(*Name);
+        if (Parsed && Parsed->asSymbol() == *Name &&
+            !Options.Bound.count(V.Name))
+          symbol(*Name);
+      } else if (std::holds_alternative<std::monostate>(D)) {
+        Names.insert(V.Name + "_" + std::to_string(I));
+      }
+    }
+  }
+  std::vector<std::string_view> Known(Names.begin(), Names.end());
+  auto Report = [&](const std::string &What, const std::string &Name,
+                    const std::vector<std::string_view> &List) {
+    std::string_view Near = nearest(Name, List);
+    kpc::Diagnostic &D =
+        Diags.error(Code::ImportDimOption)
+            .message("the model has no " + What + " '" + printable(Name) + "'");
+    if (!Near.empty())
+      D.hint("did you mean '" + printable(Near) + "'?");
+  };
+  for (const auto &[Name, F] : Options.Dims) {
+    if (!Names.count(Name))
+      Report("dim", Name, Known);
+    else if (F.Min < 0 || F.Max < F.Min || F.Divisor < 1)
+      Diags.error(Code::ImportDimOption)
+          .message("the range of dim '" + printable(Name) + "' is empty");
+  }
+  for (const auto &[Name, T] : Options.Bound)
+    if (!Inputs.count(Name))
+      Report("input", Name, {Inputs.begin(), Inputs.end()});
+}
+
+std::optional<Dims> Importer::declaredSizes(const std::string &Name) {
+  const ValueInfo *Info = nullptr;
+  if (Scopes.size() == 1) {
+    for (const ValueInfo &V : Top->Outputs)
+      if (V.Name == Name)
+        Info = &V;
+    if (auto It = Top->Values.find(Name); !Info && It != Top->Values.end())
+      Info = &It->second;
+  }
+  if (!Info || !Info->Shape)
+    return std::nullopt;
+  Dims Result;
+  for (const Dim &D : *Info->Shape) {
+    if (const int64_t *Size = std::get_if<int64_t>(&D)) {
+      Result.push_back(Expr(*Size));
+    } else if (const std::string *Symbol = std::get_if<std::string>(&D);
+               Symbol && Symbols.count(*Symbol)) {
+      Result.push_back(Symbols.find(*Symbol)->second);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return Result;
+}
+
+/// Replaces a symbol in every type and size list below `Root`.
+static void substituteIn(Operation *Root,
+                         const std::map<std::string, Expr, std::less<>> &Map) {
+  auto Substitute = [&](ArrayRef<Expr> From) {
+    Dims To;
+    for (const Expr &E : From)
+      To.push_back(E.substitute(Map));
+    return To;
+  };
+  AttrTypeReplacer Replacer;
+  Replacer.addReplacement([&](SymbolicTensorType Ty) -> std::optional<Type> {
+    return Ty.withDims(Substitute(Ty.getDims()));
+  });
+  Replacer.addReplacement([&](DimsAttr A) -> std::optional<mlir::Attribute> {
+    return DimsAttr::get(A.getContext(), Substitute(A.getDims()));
+  });
+  Replacer.recursivelyReplaceElementsIn(Root, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+}
+
+bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
+  if (A == C)
+    return true;
+  std::optional<std::string> Old = A.asSymbol();
+  Expr New = C;
+  // Of two names the later goes; a number stays.
+  if (!Old || (C.asSymbol() && *C.asSymbol() > *Old)) {
+    if (!C.asSymbol())
+      return false;
+    Old = C.asSymbol();
+    New = A;
+  }
+  std::set<std::string, std::less<>> Parts;
+  New.collectSymbols(Parts);
+  if (Parts.count(*Old))
+    return false;
+  shape::Interval Range = Facts.range(Expr::symbol(*Old));
+  if (std::optional<int64_t> N = New.asConstant(); N && !Range.contains(*N))
+    return false;
+  Diags.warning(Code::ImportSizesTakenEqual)
+      .at(Where.node().place())
+      .message("size " + *Old + " is taken to be " + New.str() +
+               ", as the operator needs");
+  std::map<std::string, Expr, std::less<>> Map = {{*Old, New}};
+  substituteIn(*Module, Map);
+  for (auto &[Name, E] : Symbols)
+    E = E.substitute(Map);
+  for (Scope &S : Scopes)
+    for (auto &[Name, E] : S)
+      if (E.Known)
+        for (Expr &Element : E.Known->Whole)
+          Element = Element.substitute(Map);
+  shape::Facts Left;
+  for (const auto &[Name, F] : Facts.symbols())
+    if (Name != *Old)
+      Left.declare(Name, F);
+  Facts = Left;
+  return true;
+}
+
+} // namespace kpc::onnx

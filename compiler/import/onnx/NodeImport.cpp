@@ -1,0 +1,251 @@
+//===- NodeImport.cpp - One node on its way into the graph dialect --------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/NodeImport.h"
+#include "compiler/import/onnx/Importer.h"
+
+namespace kpc::onnx {
+
+using Kind = Attribute::Kind;
+
+Value NodeImport::fail(Code C, std::string Message) {
+  // What follows from the first fault of a node says nothing new.
+  if (!Failed)
+    TheImporter.diagnostics()
+        .error(C)
+        .at(TheNode.place())
+        .message(std::move(Message));
+  Failed = true;
+  return {};
+}
+
+bool NodeImport::unify(const Expr &A, const Expr &C) {
+  return TheImporter.unify(A, C, *this);
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+Value NodeImport::input(size_t I) {
+  if (!hasInput(I))
+    return fail(Code::ImportArity,
+                "input " + std::to_string(I) + " is missing");
+  Value V = TheImporter.value(TheNode.Inputs[I], *this);
+  // Reported where it was lost.
+  if (!V)
+    Failed = true;
+  return V;
+}
+
+const Contents *NodeImport::contents(size_t I) {
+  return hasInput(I) ? TheImporter.contents(TheNode.Inputs[I]) : nullptr;
+}
+
+std::optional<std::vector<Expr>> NodeImport::knownSizes(size_t I,
+                                                        std::string_view What) {
+  const Contents *C = contents(I);
+  if (C && !C->isReal())
+    return C->Whole;
+  if (!hasInput(I)) {
+    fail(Code::ImportArity, "input " + std::to_string(I) + " (" +
+                                std::string(What) + ") is missing");
+  } else if (TheImporter.isLost(TheNode.Inputs[I])) {
+    Failed = true;
+  } else {
+    fail(Code::ImportNotConstant, "input " + std::to_string(I) + " (" +
+                                      std::string(What) +
+                                      ") is known only when the model runs");
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<int64_t>>
+NodeImport::knownInts(size_t I, std::string_view What) {
+  std::optional<std::vector<Expr>> Sizes = knownSizes(I, What);
+  if (!Sizes)
+    return std::nullopt;
+  std::vector<int64_t> Values;
+  for (const Expr &E : *Sizes) {
+    if (!E.asConstant()) {
+      fail(Code::ImportNotConstant, "input " + std::to_string(I) + " (" +
+                                        std::string(What) +
+                                        ") depends on the size " + E.str());
+      return std::nullopt;
+    }
+    Values.push_back(*E.asConstant());
+  }
+  return Values;
+}
+
+std::optional<std::vector<double>>
+NodeImport::knownReals(size_t I, std::string_view What) {
+  const Contents *C = contents(I);
+  if (C)
+    if (std::optional<std::vector<double>> Values = C->reals())
+      return Values;
+  if (hasInput(I) && TheImporter.isLost(TheNode.Inputs[I]))
+    Failed = true;
+  else
+    fail(Code::ImportNotConstant,
+         "input " + std::to_string(I) + " (" + std::string(What) + ") is " +
+             (hasInput(I) ? "known only when the model runs" : "missing"));
+  return std::nullopt;
+}
+
+void NodeImport::expectInputs(size_t Least, size_t Most) {
+  size_t Count = inputCount();
+  if (Count < Least || Count > Most)
+    fail(Code::ImportArity,
+         "has " + std::to_string(Count) + " inputs, but takes " +
+             (Least == Most
+                  ? std::to_string(Least)
+                  : std::to_string(Least) + " to " + std::to_string(Most)));
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+const Attribute *NodeImport::attribute(std::string_view Name, Kind Wanted) {
+  Asked.insert(std::string(Name));
+  auto It = TheNode.Attributes.find(Name);
+  if (It == TheNode.Attributes.end())
+    return nullptr;
+  Kind Is = It->second.Is;
+  bool List =
+      Wanted == Kind::Ints || Wanted == Kind::Floats || Wanted == Kind::Strings;
+  if (Is == Wanted || (Is == Kind::EmptyList && List))
+    return &It->second;
+  // Undefined was reported by the reader.
+  if (Is != Kind::Undefined)
+    fail(Code::ImportAttributeType, "attribute '" + std::string(Name) +
+                                        "' is " + std::string(kindName(Is)) +
+                                        ", but should be " +
+                                        std::string(kindName(Wanted)));
+  Failed = true;
+  return nullptr;
+}
+
+int64_t NodeImport::intAttribute(std::string_view Name, int64_t Default) {
+  const Attribute *A = attribute(Name, Kind::Int);
+  return A ? A->Int : Default;
+}
+
+int64_t NodeImport::requiredInt(std::string_view Name) {
+  if (!hasAttribute(Name))
+    fail(Code::ImportAttributeMissing,
+         "attribute '" + std::string(Name) + "' is missing");
+  return intAttribute(Name, 0);
+}
+
+double NodeImport::floatAttribute(std::string_view Name, double Default) {
+  const Attribute *A = attribute(Name, Kind::Float);
+  return A ? static_cast<double>(A->Float) : Default;
+}
+
+std::string NodeImport::stringAttribute(std::string_view Name,
+                                        std::string_view Default) {
+  const Attribute *A = attribute(Name, Kind::String);
+  return A ? A->String : std::string(Default);
+}
+
+std::optional<Ints> NodeImport::intsAttribute(std::string_view Name) {
+  const Attribute *A = attribute(Name, Kind::Ints);
+  if (!A)
+    return std::nullopt;
+  return Ints(A->Ints.begin(), A->Ints.end());
+}
+
+std::optional<std::vector<double>>
+NodeImport::floatsAttribute(std::string_view Name) {
+  const Attribute *A = attribute(Name, Kind::Floats);
+  if (!A)
+    return std::nullopt;
+  return std::vector<double>(A->Floats.begin(), A->Floats.end());
+}
+
+const Tensor *NodeImport::tensorAttribute(std::string_view Name) {
+  const Attribute *A = attribute(Name, Kind::Tensor);
+  return A && !A->Tensors.empty() ? &A->Tensors.front() : nullptr;
+}
+
+const Graph *NodeImport::graphAttribute(std::string_view Name) {
+  const Attribute *A = attribute(Name, Kind::Graph);
+  if (A && !A->Graphs.empty())
+    return A->Graphs.front().get();
+  fail(Code::ImportAttributeMissing,
+       "attribute '" + std::string(Name) + "' is missing");
+  return nullptr;
+}
+
+void NodeImport::checkUnread() {
+  for (const auto &[Name, A] : TheNode.Attributes)
+    if (!Asked.count(Name)) {
+      fail(Code::ImportAttributeUnknown,
+           "has no attribute '" + printable(Name) + "' that kpc knows");
+      return;
+    }
+}
+
+int64_t NodeImport::frontAxis(int64_t Axis, int64_t Rank) {
+  if (Axis >= -Rank && Axis < Rank)
+    return Axis < 0 ? Axis + Rank : Axis;
+  fail(Code::ImportAttributeValue, "axis " + std::to_string(Axis) +
+                                       " is outside the rank " +
+                                       std::to_string(Rank));
+  return 0;
+}
+
+Ints NodeImport::frontAxes(ArrayRef<int64_t> Axes, int64_t Rank) {
+  Ints Result;
+  for (int64_t A : Axes) {
+    int64_t Front = frontAxis(A, Rank);
+    if (!bad() && llvm::is_contained(Result, Front))
+      fail(Code::ImportAttributeValue,
+           "axis " + std::to_string(A) + " is named twice");
+    Result.push_back(Front);
+  }
+  llvm::sort(Result);
+  return Result;
+}
+
+//===----------------------------------------------------------------------===//
+// Outputs
+//===----------------------------------------------------------------------===//
+
+void NodeImport::result(size_t I, Value V) {
+  if (!V) {
+    Failed = true;
+    return;
+  }
+  if (wants(I))
+    TheImporter.define(TheNode.Outputs[I], V);
+}
+
+void NodeImport::result(size_t I, Contents C) {
+  if (wants(I))
+    TheImporter.define(TheNode.Outputs[I], std::move(C));
+}
+
+void NodeImport::result(size_t I, const Tensor &T) {
+  if (wants(I))
+    TheImporter.define(TheNode.Outputs[I], T);
+}
+
+Value NodeImport::data(Tensor T) {
+  T.Name = TheNode.place().Node + "." + T.Name;
+  return TheImporter.build(TheImporter.keep(std::move(T)), *this);
+}
+
+std::optional<Dims> NodeImport::declaredSizes(size_t I) {
+  if (!wants(I))
+    return std::nullopt;
+  return TheImporter.declaredSizes(TheNode.Outputs[I]);
+}
+
+} // namespace kpc::onnx

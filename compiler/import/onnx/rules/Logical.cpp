@@ -1,0 +1,54 @@
+//===- Logical.cpp - Import of comparisons and choices --------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Rules.h"
+
+using namespace kpc::graph;
+
+namespace kpc::onnx {
+
+template <Predicate P> static void importCompare(NodeImport &N) {
+  N.expectInputs(2, 2);
+  Value A = N.input(0), C = N.input(1);
+  if (N.bad())
+    return;
+  if (N.opset() < 7 && N.hasAttribute("axis")) {
+    int64_t Axis = N.frontAxis(N.intAttribute("axis", 0), N.rank(A));
+    int64_t Ones = N.rank(A) - Axis - N.rank(C);
+    if (N.bad() || Ones < 0) {
+      N.fail(Code::ImportShape,
+             "the second operand does not fit at axis " + std::to_string(Axis));
+      return;
+    }
+    Dims Sizes(N.dims(C));
+    Sizes.append(static_cast<size_t>(Ones), Expr(1));
+    C = N.reshape(C, Sizes);
+  }
+  N.ignoreAttribute("broadcast");
+  N.result(0, N.compare(P, A, C));
+}
+
+static void importWhere(NodeImport &N) {
+  N.expectInputs(3, 3);
+  Value If = N.input(0), A = N.input(1), C = N.input(2);
+  if (!N.bad())
+    N.result(0, N.select(If, A, C));
+}
+
+ArrayRef<Rule> logicalRules() {
+  static const Rule Rows[] = {
+      {"", "Equal", 1, Newest, importCompare<Predicate::eq>},
+      {"", "Less", 1, Newest, importCompare<Predicate::lt>},
+      {"", "LessOrEqual", 12, Newest, importCompare<Predicate::le>},
+      {"", "Greater", 1, Newest, importCompare<Predicate::gt>},
+      {"", "GreaterOrEqual", 12, Newest, importCompare<Predicate::ge>},
+      {"", "Where", 9, Newest, importWhere},
+  };
+  return Rows;
+}
+
+} // namespace kpc::onnx

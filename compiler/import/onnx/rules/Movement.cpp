@@ -1,0 +1,349 @@
+//===- Movement.cpp - Import of joining, cutting and padding --------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Importer.h"
+#include "compiler/import/onnx/Rules.h"
+
+#include <climits>
+
+using namespace kpc::graph;
+
+namespace kpc::onnx {
+
+static void importConcat(NodeImport &N) {
+  int64_t Axis =
+      N.opset() < 4 ? N.intAttribute("axis", 1) : N.requiredInt("axis");
+  SmallVector<Value> Xs;
+  N.expectInputs(1, 1 << 20);
+  for (size_t I = 0; I < N.inputCount() && !N.bad(); ++I)
+    Xs.push_back(N.input(I));
+  if (N.bad())
+    return;
+  Axis = N.frontAxis(Axis, N.rank(Xs[0]));
+  if (!N.bad())
+    N.result(0, N.concat(Xs, Axis));
+}
+
+//===----------------------------------------------------------------------===//
+// Split
+//===----------------------------------------------------------------------===//
+
+/// Sizes of the parts, from wherever the model says them.
+static std::optional<std::vector<Expr>>
+splitSizes(NodeImport &N, const Expr &Size, int64_t Axis) {
+  size_t Parts = N.node().Outputs.size();
+  std::optional<std::vector<Expr>> Sizes;
+  if (N.hasInput(1) && !N.contents(1)) {
+    Sizes.emplace();
+    for (size_t I = 0; I < Parts && Sizes; ++I) {
+      std::optional<Dims> Declared = N.declaredSizes(I);
+      if (Declared && Declared->size() > static_cast<size_t>(Axis))
+        Sizes->push_back((*Declared)[static_cast<size_t>(Axis)]);
+      else
+        Sizes.reset();
+    }
+  }
+  if (Sizes)
+    return Sizes;
+  if (N.hasInput(1))
+    return N.knownSizes(1, "split");
+  // Equal parts; since opset 18 the last may be smaller.
+  auto Count = static_cast<int64_t>(Parts);
+  Expr Part = Size.ceilDiv(Count);
+  Part = N.importer().facts().simplify(Part);
+  bool Even = Part * Count == Size;
+  if (!Even && (N.opset() < 18 || !Size.isConstant())) {
+    N.fail(Code::ImportShape, "a size of " + Size.str() +
+                                  " does not divide into " +
+                                  std::to_string(Parts) + " parts");
+    return std::nullopt;
+  }
+  Sizes.emplace(Parts, Part);
+  if (!Even)
+    Sizes->back() = Size - Part * (Count - 1);
+  return Sizes;
+}
+
+static void importSplit(NodeImport &N) {
+  int64_t Axis = N.intAttribute("axis", 0);
+  int64_t Wanted = N.intAttribute(
+      "num_outputs", static_cast<int64_t>(N.node().Outputs.size()));
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  Axis = N.frontAxis(Axis, N.rank(X));
+  if (N.bad())
+    return;
+  Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
+  std::optional<std::vector<Expr>> Sizes = splitSizes(N, Size, Axis);
+  if (!Sizes)
+    return;
+  if (Sizes->size() != N.node().Outputs.size() ||
+      Wanted != static_cast<int64_t>(Sizes->size())) {
+    N.fail(Code::ImportArity,
+           "splits into " + std::to_string(Sizes->size()) + " parts, but has " +
+               std::to_string(N.node().Outputs.size()) + " outputs");
+    return;
+  }
+  Expr Start(0);
+  for (size_t I = 0; I < Sizes->size(); ++I) {
+    if (N.wants(I))
+      N.result(I, N.sliceAxis(X, Axis, Start, (*Sizes)[I]));
+    Start = Start + (*Sizes)[I];
+  }
+  if (Start != Size && !N.unify(Start, Size))
+    N.fail(Code::ImportShape, "parts of together " + Start.str() +
+                                  " do not make a size of " + Size.str());
+}
+
+//===----------------------------------------------------------------------===//
+// Slice
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Cut {
+  Expr Start, Count;
+};
+} // namespace
+
+/// A bound counted from the front. Exporters write a huge number for "to the
+/// end" and a negative one for "from the end".
+static Expr frontBound(NodeImport &N, const Expr &Bound, const Expr &Size) {
+  const shape::Facts &Facts = N.importer().facts();
+  std::optional<int64_t> C = Bound.asConstant();
+  if (C && *C >= INT32_MAX)
+    return Size;
+  if (C && *C < 0)
+    return Facts.simplify(
+        Expr::max(Size + std::max<int64_t>(*C, -INT32_MAX), 0));
+  return Facts.simplify(Expr::min(Bound, Size));
+}
+
+/// Python's rules for start:end:step on a size that may be symbolic.
+static std::optional<Cut> cut(NodeImport &N, const Expr &Start, const Expr &End,
+                              int64_t Step, const Expr &Size) {
+  const shape::Facts &Facts = N.importer().facts();
+  if (Step == 0 || Step == INT64_MIN) {
+    N.fail(Code::ImportShape, "a step of " + std::to_string(Step));
+    return std::nullopt;
+  }
+  if (Step > 0) {
+    Expr From = frontBound(N, Start, Size), To = frontBound(N, End, Size);
+    Expr Span = Facts.simplify(Expr::max(To - From, 0));
+    return Cut{From, Facts.simplify(Span.ceilDiv(Step))};
+  }
+  // Backwards; only what numbers say can be clamped here.
+  std::optional<int64_t> S = Start.asConstant(), E = End.asConstant();
+  std::optional<int64_t> Whole = Size.asConstant();
+  if (Whole && S && E) {
+    int64_t From = *S < 0 ? *S + *Whole : *S;
+    int64_t To = *E < 0 ? std::max(*E, -*Whole - 1) + *Whole : *E;
+    From = std::clamp<int64_t>(From, -1, *Whole - 1);
+    To = std::clamp<int64_t>(To, -1, *Whole - 1);
+    int64_t Count = From > To ? (From - To - Step - 1) / -Step : 0;
+    return Cut{Expr(std::max<int64_t>(From, 0)), Expr(Count)};
+  }
+  bool FromEnd = S && (*S == -1 || *S >= INT32_MAX);
+  bool ToStart = E && *E <= -INT32_MAX;
+  if (FromEnd && ToStart)
+    return Cut{Size - 1, Facts.simplify(Size.ceilDiv(-Step))};
+  N.unsupported("slices backwards from " + Start.str() + " to " + End.str() +
+                " of a size of " + Size.str());
+  return std::nullopt;
+}
+
+/// Starts known only at run time: the count comes from the declared sizes, and
+/// indices are computed.
+static bool sliceAtRunTime(NodeImport &N, Value X) {
+  std::optional<Dims> Declared = N.declaredSizes(0);
+  bool Known = N.contents(1) && N.contents(2);
+  if (Known || !Declared || Declared->size() != N.dims(X).size())
+    return false;
+  Ints Axes, Steps;
+  Value Starts = N.input(1);
+  if (N.bad() || N.rank(Starts) != 1)
+    return false;
+  std::optional<int64_t> Count = N.dims(Starts)[0].asConstant();
+  if (!Count)
+    return false;
+  for (int64_t I = 0; I < *Count; ++I)
+    Axes.push_back(I), Steps.push_back(1);
+  for (size_t I : {3, 4}) {
+    if (!N.hasInput(I))
+      continue;
+    std::optional<std::vector<int64_t>> V =
+        N.knownInts(I, I == 3 ? "axes" : "steps");
+    if (!V || static_cast<int64_t>(V->size()) != *Count)
+      return true;
+    (I == 3 ? Axes : Steps).assign(V->begin(), V->end());
+  }
+  for (size_t I = 0; I < Axes.size(); ++I) {
+    int64_t Axis = N.frontAxis(Axes[I], N.rank(X));
+    auto At = static_cast<size_t>(Axis);
+    if (N.bad())
+      return true;
+    Value Start = N.cast(
+        N.reshape(N.sliceAxis(Starts, 0, static_cast<int64_t>(I), 1), {}),
+        N.i64());
+    Value Size = N.sizeScalar(N.dims(X)[At], N.i64());
+    Value Zero = N.scalarInt(0, N.i64());
+    Start = N.select(N.compare(Predicate::lt, Start, Zero), N.add(Start, Size),
+                     Start);
+    Value Top = Steps[I] < 0 ? N.addScalar(Size, -1) : Size;
+    Start = N.min(N.max(Start, Zero), Top);
+    Value Index = N.add(N.mulScalar(N.iota({(*Declared)[At]}, 0, N.i64()),
+                                    static_cast<double>(Steps[I])),
+                        Start);
+    X = N.gather(X, Index, Axis);
+    if (!X)
+      return true;
+  }
+  N.result(0, X);
+  return true;
+}
+
+static void importSlice(NodeImport &N) {
+  N.expectInputs(3, 5);
+  Value X = N.input(0);
+  if (N.bad() || sliceAtRunTime(N, X))
+    return;
+  std::optional<std::vector<Expr>> Starts = N.knownSizes(1, "starts");
+  std::optional<std::vector<Expr>> Ends = N.knownSizes(2, "ends");
+  if (!Starts || !Ends)
+    return;
+  std::vector<int64_t> Axes, Steps(Starts->size(), 1);
+  for (size_t I = 0; I < Starts->size(); ++I)
+    Axes.push_back(static_cast<int64_t>(I));
+  if (N.hasInput(3))
+    Axes = N.knownInts(3, "axes").value_or(Axes);
+  if (N.hasInput(4))
+    Steps = N.knownInts(4, "steps").value_or(Steps);
+  if (N.bad())
+    return;
+  if (Ends->size() != Starts->size() || Axes.size() != Starts->size() ||
+      Steps.size() != Starts->size()) {
+    N.fail(Code::ImportShape, "starts, ends, axes and steps differ in length");
+    return;
+  }
+  Dims From(N.dims(X).size(), Expr(0)), Sizes(N.dims(X));
+  Ints Strides(N.dims(X).size(), 1);
+  N.frontAxes(Axes, N.rank(X));
+  for (size_t I = 0; I < Axes.size() && !N.bad(); ++I) {
+    auto At = static_cast<size_t>(N.frontAxis(Axes[I], N.rank(X)));
+    std::optional<Cut> C =
+        cut(N, (*Starts)[I], (*Ends)[I], Steps[I], Sizes[At]);
+    if (!C)
+      return;
+    From[At] = C->Start;
+    Sizes[At] = C->Count;
+    Strides[At] = Steps[I];
+  }
+  if (!N.bad())
+    N.result(0, N.slice(X, From, Strides, Sizes));
+}
+
+//===----------------------------------------------------------------------===//
+// Pad
+//===----------------------------------------------------------------------===//
+
+/// Where each element of a padded axis comes from.
+static Value sourceIndex(NodeImport &N, const std::string &Mode,
+                         const Expr &Size, const Expr &Padded, int64_t Low) {
+  Value Zero = N.scalarInt(0, N.i64());
+  Value Last = N.sizeScalar(Size - 1, N.i64());
+  Value I =
+      N.addScalar(N.iota({Padded}, 0, N.i64()), -static_cast<double>(Low));
+  if (Mode == "edge")
+    return N.min(N.max(I, Zero), Last);
+  if (Mode == "wrap")
+    return N.binary<ModOp>(I, N.sizeScalar(Size, N.i64()));
+  // reflect: 2 1 | 0 1 2 | 1 0
+  return N.sub(Last, N.unary<AbsOp>(N.sub(Last, N.unary<AbsOp>(I))));
+}
+
+static void padByIndex(NodeImport &N, Value X, const std::string &Mode,
+                       ArrayRef<int64_t> Low, ArrayRef<int64_t> High) {
+  for (size_t A = 0; A < Low.size() && X; ++A) {
+    if (Low[A] == 0 && High[A] == 0)
+      continue;
+    Expr Size = N.dims(X)[A];
+    int64_t Most = std::max(Low[A], High[A]);
+    if (Mode == "reflect" && Size.isConstant() && Most >= *Size.asConstant()) {
+      N.unsupported("reflects " + std::to_string(Most) +
+                    " elements of a size of " + Size.str());
+      return;
+    }
+    X = N.gather(X, sourceIndex(N, Mode, Size, Size + Low[A] + High[A], Low[A]),
+                 static_cast<int64_t>(A));
+  }
+  N.result(0, X);
+}
+
+static void importPad(NodeImport &N) {
+  std::string Mode = N.stringAttribute("mode", "constant");
+  Value X = N.input(0), Filler = N.optionalInput(2);
+  std::optional<std::vector<int64_t>> Pads = N.knownInts(1, "pads");
+  if (N.bad())
+    return;
+  auto Rank = static_cast<size_t>(N.rank(X));
+  Ints Axes;
+  for (size_t I = 0; I < Rank; ++I)
+    Axes.push_back(static_cast<int64_t>(I));
+  if (N.hasInput(3)) {
+    std::optional<std::vector<int64_t>> Given = N.knownInts(3, "axes");
+    if (!Given)
+      return;
+    Axes.clear();
+    for (int64_t A : *Given)
+      Axes.push_back(N.frontAxis(A, N.rank(X)));
+  }
+  if (N.bad())
+    return;
+  if (Pads->size() != Axes.size() * 2) {
+    N.fail(Code::ImportShape, std::to_string(Pads->size()) +
+                                  " pads, but should be two for each of " +
+                                  std::to_string(Axes.size()) + " axes");
+    return;
+  }
+  Ints Low(Rank, 0), High(Rank, 0), Interior(Rank, 0);
+  for (size_t I = 0; I < Axes.size(); ++I) {
+    Low[static_cast<size_t>(Axes[I])] = (*Pads)[I];
+    High[static_cast<size_t>(Axes[I])] = (*Pads)[I + Axes.size()];
+  }
+  for (size_t I = 0; I < Rank; ++I)
+    if (std::abs(Low[I] / 2) > INT32_MAX || std::abs(High[I] / 2) > INT32_MAX) {
+      N.fail(Code::ImportBadDims, "pads of more than 2^32 elements");
+      return;
+    }
+  if (Mode == "edge" || Mode == "reflect" || Mode == "wrap")
+    return padByIndex(N, X, Mode, Low, High);
+  if (Mode != "constant") {
+    N.fail(Code::ImportAttributeValue, "attribute 'mode' is '" +
+                                           printable(Mode) +
+                                           "', but should be constant, "
+                                           "reflect, edge or wrap");
+    return;
+  }
+  Filler = Filler ? N.cast(N.reshape(Filler, {}), N.element(X))
+                  : N.scalarInt(0, N.element(X));
+  N.result(0, N.pad(X, Filler, Low, High, Interior));
+}
+
+ArrayRef<Rule> movementRules() {
+  static const Rule Rows[] = {
+      {"", "Concat", 1, Newest, importConcat},
+      {"", "Split", 1, Newest, importSplit,
+       "the sizes must follow from constants and sizes"},
+      {"", "Slice", 1, Newest, importSlice,
+       "axes and steps must be known when compiling"},
+      {"", "Pad", 1, Newest, importPad,
+       "the pads must be known when compiling"},
+  };
+  return Rows;
+}
+
+} // namespace kpc::onnx

@@ -1,0 +1,173 @@
+//===- Pooling.cpp - Import of pooling ------------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/Spatial.h"
+
+using namespace kpc::graph;
+
+namespace kpc::onnx {
+
+static bool poolRank(NodeImport &N, Value X) {
+  if (N.rank(X) >= 3)
+    return true;
+  N.fail(Code::ImportRank, "input 0 has rank " + std::to_string(N.rank(X)) +
+                               ", but should have 3 or more");
+  return false;
+}
+
+/// Attributes that all poolings share.
+static std::optional<Spatial> poolAttributes(NodeImport &N, Value X) {
+  bool Ceil = N.flagAttribute("ceil_mode");
+  std::optional<Ints> Kernel = N.intsAttribute("kernel_shape");
+  if (!Kernel)
+    N.fail(Code::ImportAttributeMissing, "attribute 'kernel_shape' is missing");
+  if (N.bad() || !poolRank(N, X))
+    return std::nullopt;
+  return spatialAttributes(N, *Kernel, N.dims(X).drop_front(2), Ceil);
+}
+
+/// A window over the spatial dimensions of x, channels last.
+static Value pool(NodeImport &N, ReduceKind K, Value X, const Spatial &S) {
+  auto Full = [](const Ints &Inner, int64_t Outer) {
+    Ints All = {Outer};
+    All.append(Inner.begin(), Inner.end());
+    All.push_back(Outer);
+    return All;
+  };
+  return N.window(K, X, Full(S.Kernel, 1), Full(S.Stride, 1),
+                  Full(S.Dilation, 1), Full(S.Low, 0), Full(S.High, 0));
+}
+
+static void importMaxPool(NodeImport &N) {
+  N.ignoreAttribute("storage_order");
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  std::optional<Spatial> S = poolAttributes(N, X);
+  if (!S)
+    return;
+  if (N.wants(1)) {
+    N.unsupported("the indices of the maxima (output 1) are not computed");
+    return;
+  }
+  N.result(0,
+           channelsFirst(N, pool(N, ReduceKind::max, channelsLast(N, X), *S)));
+}
+
+/// How many elements each window sees, with sizes that broadcast to x's.
+static Value windowCounts(NodeImport &N, Value X, Spatial S, bool WithPads,
+                          const Spatial &Declared) {
+  Dims Sizes(N.dims(X));
+  Sizes.front() = Expr(1);
+  Sizes.back() = Expr(1);
+  if (WithPads)
+    for (size_t I = 0; I < S.count(); ++I) {
+      // The declared pads count as elements; what ceil_mode added does not.
+      Sizes[I + 1] = Sizes[I + 1] + Declared.Low[I] + Declared.High[I];
+      S.High[I] -= Declared.High[I];
+      S.Low[I] = 0;
+    }
+  return pool(N, ReduceKind::sum, N.full(1, Sizes, N.element(X)), S);
+}
+
+static void importAveragePool(NodeImport &N) {
+  bool WithPads = N.flagAttribute("count_include_pad");
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  std::optional<Spatial> S = poolAttributes(N, X);
+  if (!S)
+    return;
+  std::optional<Spatial> Declared =
+      spatialAttributes(N, S->Kernel, N.dims(X).drop_front(2));
+  if (!Declared)
+    return;
+  Type Stored = N.element(X);
+  X = channelsLast(N, X);
+  if (Stored.isF16() || Stored.isBF16())
+    X = N.cast(X, N.f32());
+  Value Sum = pool(N, ReduceKind::sum, X, *S);
+  auto None = [](const Ints &L) {
+    return llvm::all_of(L, [](int64_t V) { return V == 0; });
+  };
+  bool Whole = S->High == Declared->High &&
+               (WithPads || (None(S->Low) && None(S->High)));
+  int64_t Taps = 1;
+  for (int64_t K : S->Kernel)
+    Taps *= K;
+  if (!X)
+    return;
+  Value Count = Whole ? N.like(static_cast<double>(Taps), X)
+                      : windowCounts(N, X, *S, WithPads, *Declared);
+  N.result(0, channelsFirst(N, N.cast(N.div(Sum, Count), Stored)));
+}
+
+/// x to the p, for the even or odd p that are whole.
+static Value power(NodeImport &N, Value X, int64_t P) {
+  X = N.unary<AbsOp>(X);
+  if (P == 1)
+    return X;
+  return P == 2 ? N.mul(X, X)
+                : N.binary<PowOp>(X, N.like(static_cast<double>(P), X));
+}
+
+static Value root(NodeImport &N, Value X, int64_t P) {
+  if (P == 1)
+    return X;
+  return P == 2 ? N.sqrt(X)
+                : N.binary<PowOp>(X, N.like(1.0 / static_cast<double>(P), X));
+}
+
+static void importLpPool(NodeImport &N) {
+  int64_t P = N.opset() < 2 ? static_cast<int64_t>(N.floatAttribute("p", 2))
+                            : N.intAttribute("p", 2);
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  std::optional<Spatial> S = poolAttributes(N, X);
+  if (!S)
+    return;
+  Value Sum = pool(N, ReduceKind::sum, power(N, channelsLast(N, X), P), *S);
+  N.result(0, channelsFirst(N, root(N, Sum, P)));
+}
+
+enum class Global { Max, Average, Lp };
+
+template <Global G> static void importGlobalPool(NodeImport &N) {
+  int64_t P = 2;
+  if (G == Global::Lp)
+    P = N.opset() < 2 ? static_cast<int64_t>(N.floatAttribute("p", 2))
+                      : N.intAttribute("p", 2);
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  if (N.bad() || !poolRank(N, X))
+    return;
+  Ints Axes = llvm::to_vector(llvm::seq<int64_t>(2, N.rank(X)));
+  if (G == Global::Max)
+    return N.result(0, N.reduce(ReduceKind::max, X, Axes, true));
+  if (G == Global::Average)
+    return N.result(0, N.mean(X, Axes, true));
+  Value Sum = N.reduce(ReduceKind::sum, power(N, X, P), Axes, true);
+  N.result(0, root(N, Sum, P));
+}
+
+ArrayRef<Rule> poolingRules() {
+  static const Rule Rows[] = {
+      {"", "MaxPool", 1, Newest, importMaxPool, "no indices"},
+      {"", "AveragePool", 1, Newest, importAveragePool},
+      {"", "LpPool", 1, Newest, importLpPool},
+      {"", "GlobalMaxPool", 1, Newest, importGlobalPool<Global::Max>},
+      {"", "GlobalAveragePool", 1, Newest, importGlobalPool<Global::Average>},
+      {"", "GlobalLpPool", 1, Newest, importGlobalPool<Global::Lp>},
+  };
+  return Rows;
+}
+
+} // namespace kpc::onnx
