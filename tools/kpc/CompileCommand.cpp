@@ -1,0 +1,214 @@
+//===- CompileCommand.cpp - kpc compile -----------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Compiler.h"
+#include "compiler/workers/WorkerPool.h"
+#include "tools/kpc/Fault.h"
+#include "tools/kpc/Files.h"
+#include "tools/kpc/Interrupt.h"
+#include "tools/kpc/Options.h"
+#include "tools/kpc/Progress.h"
+
+#include <chrono>
+#include <fmt/format.h>
+
+namespace kpc::cli {
+
+namespace {
+struct CompileArguments {
+  CompileOptions Options;
+  CacheOption Cache;
+  int64_t Jobs = 0;
+  bool Quiet = false, PrintPipeline = false, Timing = false;
+};
+} // namespace
+
+/// "models/bert.graph.mlir" -> "bert".
+static std::string stemOf(const std::string &Path) {
+  std::string Name = Path.substr(Path.rfind('/') + 1);
+  for (std::string_view Ending :
+       {".graph.mlir", ".plan.mlir", ".mlir", ".onnx"})
+    if (Name.size() > Ending.size() && Name.ends_with(Ending))
+      return Name.substr(0, Name.size() - Ending.size());
+  return Name;
+}
+
+static void printReport(const CompileArguments &Arguments,
+                        const CompileReport &Report, double Seconds) {
+  for (const TargetReport &T : Report.Targets) {
+    fmt::print("  {:<16} {} kernels, {} launches, {} of code", T.Name,
+               T.Kernels, T.Launches, bytesText(T.CodeBytes));
+    if (T.CacheHits)
+      fmt::print(", {} from the cache", T.CacheHits);
+    fmt::print("\n");
+  }
+  if (!Arguments.Options.Emit)
+    fmt::print("wrote {} ({}, {} of it weights) in {}; peak memory {}\n",
+               Arguments.Options.Output, bytesText(Report.ArtifactBytes),
+               bytesText(Report.WeightBytes), secondsText(Seconds),
+               bytesText(Report.PeakMemoryBytes));
+}
+
+static void printTiming(const CompileReport &Report, double Seconds) {
+  fmt::print("time by phase:\n");
+  for (const auto &[Phase, Spent] : Report.Timing)
+    fmt::print("  {:<24} {:>9.1f} ms {:>5.1f} %\n", Phase, Spent * 1e3,
+               Seconds > 0 ? Spent / Seconds * 100 : 0);
+  fmt::print("  {:<24} {:>9.1f} ms\n", "in all", Seconds * 1e3);
+}
+
+/// One text goes where -o says (`-`: standard output), several into the folder
+/// that -o names.
+static bool writeEmitted(const CompileArguments &Arguments,
+                         const CompileReport &Report, bool OutputGiven,
+                         Diagnostics &Diags) {
+  const std::string &Output = Arguments.Options.Output;
+  if (OutputGiven && Output == "-") {
+    for (const auto &[Name, Text] : Report.Emitted)
+      fmt::print("{}", Text);
+    return true;
+  }
+  FileSet Files(Diags);
+  std::vector<std::string> Paths;
+  bool Several = Report.Emitted.size() > 1;
+  if (OutputGiven && Several && !Files.makeFolder(Output))
+    return false;
+  for (const auto &[Name, Text] : Report.Emitted) {
+    std::string Path = !OutputGiven ? Name
+                       : Several    ? Output + "/" + Name
+                                    : Output;
+    if (!Files.add(Path, Text))
+      return false;
+    Paths.push_back(Path);
+  }
+  if (!Files.keep())
+    return false;
+  if (!Arguments.Quiet)
+    for (const std::string &Path : Paths)
+      fmt::print("wrote {}\n", Path);
+  return true;
+}
+
+static int printFault(const CompileReport &Report) {
+  if (!Report.Reproducer.empty())
+    fmt::print(stderr, "  reproducer: {}\n", Report.Reproducer);
+  if (!Report.ReplayCommand.empty())
+    fmt::print(stderr, "  replay: {}\n", Report.ReplayCommand);
+  return InternalFault;
+}
+
+static int compileCommand(CompileArguments &Arguments) {
+  CompileOptions &Options = Arguments.Options;
+  if (Arguments.PrintPipeline) {
+    fmt::print("{}\n", pipelineText(Options));
+    return Done;
+  }
+  needFile(Options.Model, "compile", "model");
+  bool OutputGiven = !Options.Output.empty();
+  if (!OutputGiven)
+    Options.Output = stemOf(Options.Model) + ".kpc";
+  Options.Jobs = static_cast<int>(Arguments.Jobs);
+  Options.CacheFolder = Arguments.Cache.folder();
+  Options.ReproducerFolder = reproducerFolder();
+  Options.WorkerCommand = {thisExecutable(), std::string(WorkerArgument)};
+  Options.CommandLine = commandLineText();
+  Progress Bar(Arguments.Quiet);
+  Options.Progress = [&Bar](std::string_view What, size_t Done, size_t Total) {
+    Bar.show(What, Done, Total);
+  };
+  Options.Cancelled = interrupted;
+
+  PolledInterrupts Polled;
+  crashForTesting(/*InWorker=*/false);
+  auto Start = std::chrono::steady_clock::now();
+  Diagnostics Diags;
+  CompileReport Report = compile(Options, Diags);
+  std::chrono::duration<double> Seconds =
+      std::chrono::steady_clock::now() - Start;
+  Bar.clear();
+  if (!Report.Ok && interrupted()) {
+    fmt::print(stderr, "interrupted: nothing was written\n");
+    return Interrupted;
+  }
+  bool Good = Report.Ok;
+  if (Good && Options.Emit)
+    Good = writeEmitted(Arguments, Report, OutputGiven, Diags);
+  fmt::print(stderr, "{}", Diags.text());
+  if (!Arguments.Quiet)
+    for (const std::string &Note : Report.Notes)
+      fmt::print(stderr, "note: {}\n", Note);
+  if (Report.Internal)
+    return printFault(Report);
+  if (!Good)
+    return InputAtFault;
+  // What goes to standard output must not get between lines of IR.
+  bool TextOnOutput = Options.Emit && OutputGiven && Options.Output == "-";
+  if (!Arguments.Quiet && !TextOnOutput)
+    printReport(Arguments, Report, Seconds.count());
+  if (Arguments.Timing && !TextOnOutput)
+    printTiming(Report, Seconds.count());
+  return Done;
+}
+
+static void addDebugOptions(CLI::App &App, CompileArguments &Arguments) {
+  CompileOptions &Options = Arguments.Options;
+  const char *Group = "Looking inside";
+  addChoice(App, "--emit", phaseNames(),
+            "write this level as text instead of an artifact; -o - prints it",
+            [&Options](const std::string &Word) {
+              Options.Emit = phaseByName(Word);
+            })
+      ->group(Group);
+  App.add_flag("--print-pipeline", Arguments.PrintPipeline,
+               "print the passes of each phase, as kpc-opt takes them")
+      ->group(Group);
+  addText(App, "--ir-dump-dir", "FOLDER", "write the IR after each pass there",
+          [&Options](const std::string &Text) { Options.IrDumpFolder = Text; })
+      ->group(Group);
+  App.add_flag("--verify-each", Options.VerifyEach,
+               "verify the IR after each pass")
+      ->group(Group);
+  App.add_flag("--timing", Arguments.Timing, "print the time of each phase")
+      ->group(Group);
+}
+
+void addCompileCommand(CLI::App &Main, Action &Chosen) {
+  auto Arguments = std::make_shared<CompileArguments>();
+  CompileOptions &Options = Arguments->Options;
+  CLI::App &App =
+      *Main.add_subcommand("compile", "compile a model into one file");
+  addFile(App, Options.Model, "model",
+          "model.onnx, or a .graph.mlir or .plan.mlir that --emit wrote");
+  addText(App, "-o,--output", "FILE",
+          "what to write (default: the model's name with .kpc)",
+          [&Options](const std::string &Text) { Options.Output = Text; });
+  addModelOptions(App, Options);
+  addChoice(App, "--fallback", {"error", "host"},
+            "what a target cannot do is an error, or done by the host",
+            [](const std::string &Word) {
+              if (Word == "host")
+                throw UsageError(
+                    Code::UsageNotAvailable,
+                    "--fallback=host: this version has no host fallback",
+                    "compile for the host with --arch host, or leave the "
+                    "option out to see what the target lacks");
+            });
+  addNumber(App, "-j,--jobs", Arguments->Jobs, 1, 1024,
+            "worker processes (default: one per core)");
+  addCache(App, Arguments->Cache);
+  addText(App, "--ptxas", "FILE",
+          "NVIDIA's assembler (default: from CUDA_HOME, then PATH)",
+          [&Options](const std::string &Text) { Options.Ptxas = Text; });
+  App.add_flag("--strip", Options.Strip, "leave PTX text out of the artifact");
+  App.add_flag("-q,--quiet", Arguments->Quiet, "print errors only");
+  addDebugOptions(App, *Arguments);
+  App.callback([Arguments, &Chosen] {
+    Chosen = [Arguments] { return compileCommand(*Arguments); };
+  });
+}
+
+} // namespace kpc::cli

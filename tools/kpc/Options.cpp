@@ -1,0 +1,321 @@
+//===- Options.cpp - Options that several commands have -------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/kpc/Options.h"
+
+#include "compiler/cache/Cache.h"
+#include "compiler/target/Target.h"
+
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace kpc::cli {
+
+static std::optional<int64_t> wholeNumber(std::string_view Text) {
+  int64_t Value;
+  auto [End, Code] =
+      std::from_chars(Text.data(), Text.data() + Text.size(), Value);
+  if (Code != std::errc() || End != Text.data() + Text.size())
+    return std::nullopt;
+  return Value;
+}
+
+static std::string longName(const std::string &Names) {
+  return Names.substr(Names.rfind(',') + 1);
+}
+
+CLI::Option *addText(CLI::App &App, const std::string &Names,
+                     const std::string &Placeholder, const std::string &Help,
+                     std::function<void(const std::string &)> Take) {
+  return App
+      .add_option_function<std::vector<std::string>>(
+          Names,
+          [Take](const std::vector<std::string> &Values) {
+            for (const std::string &V : Values)
+              Take(V);
+          },
+          Help)
+      ->allow_extra_args(false)
+      ->type_name(Placeholder);
+}
+
+CLI::Option *addNumber(CLI::App &App, const std::string &Names, int64_t &Value,
+                       int64_t Least, int64_t Most, const std::string &Help) {
+  std::string Name = longName(Names);
+  return addText(App, Names, "N", Help, [=, &Value](const std::string &Text) {
+    std::optional<int64_t> Number = wholeNumber(Text);
+    if (!Number || *Number < Least || *Number > Most)
+      throw UsageError(Code::UsageValue,
+                       fmt::format("{}: '{}' is not a whole number from {} {}",
+                                   Name, printable(Text), Least,
+                                   Most == INT64_MAX
+                                       ? "up"
+                                       : fmt::format("to {}", Most)));
+    Value = *Number;
+  });
+}
+
+CLI::Option *addSeconds(CLI::App &App, const std::string &Names, double &Value,
+                        const std::string &Help) {
+  std::string Name = longName(Names);
+  return addText(
+      App, Names, "SECONDS", Help, [=, &Value](const std::string &Text) {
+        double Number = 0;
+        auto [End, Code] =
+            std::from_chars(Text.data(), Text.data() + Text.size(), Number);
+        if (Code != std::errc() || End != Text.data() + Text.size() ||
+            !(Number >= 0 && Number <= 1e6))
+          throw UsageError(Code::UsageValue,
+                           fmt::format("{}: '{}' is not a number of seconds",
+                                       Name, printable(Text)));
+        Value = Number;
+      });
+}
+
+void unknownWord(Code Id, const std::string &Message, const std::string &Word,
+                 const std::vector<std::string> &Known) {
+  std::vector<std::string_view> Views(Known.begin(), Known.end());
+  std::string_view Near = nearest(Word, Views);
+  std::string Hint;
+  if (!Near.empty())
+    Hint = fmt::format("did you mean '{}'?", Near);
+  else if (!Known.empty() && Known.size() <= 16)
+    Hint = fmt::format("it is one of {}", fmt::join(Known, ", "));
+  throw UsageError(Id, Message, Hint);
+}
+
+CLI::Option *addChoice(CLI::App &App, const std::string &Name,
+                       const std::vector<std::string> &Words,
+                       const std::string &Help,
+                       std::function<void(const std::string &)> Take) {
+  return addText(
+      App, Name, fmt::format("{}", fmt::join(Words, "|")), Help,
+      [=](const std::string &Text) {
+        if (std::find(Words.begin(), Words.end(), Text) == Words.end())
+          unknownWord(Code::UsageValue,
+                      fmt::format("{}: unknown word '{}'", longName(Name),
+                                  printable(Text)),
+                      Text, Words);
+        Take(Text);
+      });
+}
+
+void addFile(CLI::App &App, std::string &Path, const std::string &What,
+             const std::string &Help) {
+  App.add_option_function<std::string>(
+         What, [&Path](const std::string &Text) { Path = Text; }, Help)
+      ->type_name("FILE");
+}
+
+void needFile(const std::string &Path, const std::string &Command,
+              const std::string &What) {
+  if (Path.empty())
+    throw UsageError(
+        Code::UsageMissing,
+        fmt::format("kpc {} needs the name of a {}", Command, What),
+        fmt::format("`kpc {} --help` shows how it is used", Command));
+}
+
+static constexpr const char *DimForms =
+    "write NAME=VALUE or NAME=MIN..MAX, then :opt=N and :div=N if wanted: "
+    "batch=1..32:opt=8";
+
+DimOption parseDim(const std::string &Text) {
+  auto Fail = [&](const std::string &Why) -> UsageError {
+    return {Code::UsageValue,
+            fmt::format("--dim {}: {}", printable(Text), Why), DimForms};
+  };
+  size_t Equals = Text.find('=');
+  if (Equals == std::string::npos || Equals == 0)
+    throw Fail("there is no NAME= in front");
+  DimOption Dim;
+  Dim.Name = Text.substr(0, Equals);
+  std::string_view Rest = std::string_view(Text).substr(Equals + 1);
+  std::string_view Range = Rest.substr(0, Rest.find(':'));
+  auto Number = [&](std::string_view Part) {
+    std::optional<int64_t> Value = wholeNumber(Part);
+    if (!Value)
+      throw Fail(fmt::format("'{}' is not a whole number", printable(Part)));
+    if (*Value < 0)
+      throw Fail("a size cannot be negative");
+    return *Value;
+  };
+  size_t Dots = Range.find("..");
+  Dim.Facts.Min = Number(Range.substr(0, Dots));
+  Dim.Facts.Max = Dim.Facts.Min;
+  if (Dots != std::string_view::npos)
+    Dim.Facts.Max = Range.size() == Dots + 2 ? shape::Interval::Unbounded
+                                             : Number(Range.substr(Dots + 2));
+  if (Dim.Facts.Max < Dim.Facts.Min)
+    throw Fail("the range is empty");
+  for (Rest.remove_prefix(Range.size()); !Rest.empty();) {
+    std::string_view Part = Rest.substr(1, Rest.find(':', 1) - 1);
+    Rest.remove_prefix(Part.size() + 1);
+    if (Part.starts_with("opt="))
+      Dim.Facts.Optimum = Number(Part.substr(4));
+    else if (Part.starts_with("div="))
+      Dim.Facts.Divisor = Number(Part.substr(4));
+    else
+      throw Fail(fmt::format("'{}' means nothing", printable(Part)));
+  }
+  if (Dim.Facts.Divisor < 1)
+    throw Fail("a divisor is at least 1");
+  if (Dim.Facts.Max / Dim.Facts.Divisor * Dim.Facts.Divisor < Dim.Facts.Min)
+    throw Fail("no multiple of the divisor is in the range");
+  if (Dim.Facts.Optimum &&
+      (*Dim.Facts.Optimum < Dim.Facts.Min ||
+       *Dim.Facts.Optimum > Dim.Facts.Max ||
+       *Dim.Facts.Optimum % Dim.Facts.Divisor))
+    throw Fail("the optimum is outside of what is allowed");
+  return Dim;
+}
+
+void addDims(CLI::App &App, std::map<std::string, shape::SymbolFacts> &Dims) {
+  addText(App, "--dim", "NAME=SIZES",
+          "a dynamic dim: VALUE, or MIN..MAX[:opt=N][:div=N]; repeatable",
+          [&Dims](const std::string &Text) {
+            DimOption Dim = parseDim(Text);
+            Dims[Dim.Name] = Dim.Facts;
+          });
+}
+
+void addDimValues(CLI::App &App, std::map<std::string, int64_t> &Dims) {
+  addText(App, "--dim", "NAME=VALUE",
+          "the value of a dynamic dim; repeatable",
+          [&Dims](const std::string &Text) {
+            DimOption Dim = parseDim(Text);
+            if (!Dim.isOneValue())
+              throw UsageError(Code::UsageValue,
+                               fmt::format("--dim {}: one value is needed here",
+                                           printable(Text)),
+                               "write NAME=VALUE; ranges are for kpc compile");
+            Dims[Dim.Name] = Dim.Facts.Min;
+          });
+}
+
+void addArch(CLI::App &App, std::vector<std::string> &Targets) {
+  addText(App, "--arch", "NAME[,NAME...]",
+          "what to compile for: sm_90a, sm_100a, portable, native, "
+          "host[:cpu] ...; `kpc targets` lists all",
+          [&Targets](const std::string &Text) {
+            for (const std::string &Name : CLI::detail::split(Text, ',')) {
+              target::Lookup Found = target::lookup(Name);
+              if (!Found)
+                throw UsageError(Code::UsageUnknownTarget,
+                                 "--arch: " + Found.Error,
+                                 "`kpc targets` lists what there is");
+              Targets.push_back(Name);
+            }
+          });
+}
+
+std::vector<std::string> precisionWords() {
+  return {"model", "fp32", "fp16", "bf16"};
+}
+
+Precision parsePrecision(const std::string &Option, const std::string &Word) {
+  std::vector<std::string> Words = precisionWords();
+  for (size_t I = 0; I < Words.size(); ++I)
+    if (Words[I] == Word)
+      return static_cast<Precision>(I);
+  unknownWord(Code::UsageValue,
+              fmt::format("{}: unknown precision '{}'", Option,
+                          printable(Word)),
+              Word, Words);
+}
+
+void addDevice(CLI::App &App, DeviceOption &Device) {
+  addText(App, "--device", "host|cuda:N", "where to run",
+          [&Device](const std::string &Text) {
+            std::string_view Rest = Text;
+            if (Text == "host") {
+              Device = {DeviceOption::Host, 0};
+              return;
+            }
+            if (Rest.starts_with("cuda")) {
+              Rest.remove_prefix(4);
+              std::optional<int64_t> Number =
+                  Rest.empty() ? 0
+                  : Rest.starts_with(":") ? wholeNumber(Rest.substr(1))
+                                          : std::nullopt;
+              if (Number && *Number >= 0 && *Number < 1024) {
+                Device = {DeviceOption::Cuda, static_cast<int>(*Number)};
+                return;
+              }
+            }
+            throw UsageError(
+                Code::UsageValue,
+                fmt::format("--device: '{}' is no device", printable(Text)),
+                "write host, cuda:0, cuda:1 ...");
+          });
+}
+
+std::string CacheOption::folder() const {
+  return Off ? std::string() : Folder.empty() ? defaultCacheFolder() : Folder;
+}
+
+void addCache(CLI::App &App, CacheOption &Cache) {
+  addText(App, "--cache-dir", "FOLDER",
+          "where compiled kernels are kept (default: " +
+              (defaultCacheFolder().empty() ? "none" : "~/.cache/kpc") + ")",
+          [&Cache](const std::string &Text) { Cache.Folder = Text; });
+  App.add_flag("--no-cache", Cache.Off, "neither read nor write the cache");
+}
+
+void addModelOptions(CLI::App &App, CompileOptions &Options) {
+  addArch(App, Options.Targets);
+  addDims(App, Options.Dims);
+  addChoice(App, "--precision", precisionWords(),
+            "type of the arithmetic (default: the model's own)",
+            [&Options](const std::string &Word) {
+              Options.Compute = parsePrecision("--precision", Word);
+            });
+  addChoice(App, "--io-precision", precisionWords(),
+            "type of floating-point inputs and outputs",
+            [&Options](const std::string &Word) {
+              Options.Io = parsePrecision("--io-precision", Word);
+            });
+  addText(App, "--precision-for", "REGEX=TYPE",
+          "type for values whose name matches; repeatable",
+          [&Options](const std::string &Text) {
+            size_t Equals = Text.rfind('=');
+            if (Equals == std::string::npos || Equals == 0)
+              throw UsageError(Code::UsageValue,
+                               fmt::format("--precision-for: '{}' is not "
+                                           "REGEX=TYPE",
+                                           printable(Text)),
+                               "write for instance '.*norm.*=fp32'");
+            Options.PrecisionFor.emplace_back(
+                Text.substr(0, Equals),
+                parsePrecision("--precision-for", Text.substr(Equals + 1)));
+          });
+}
+
+std::string bytesText(uint64_t Bytes) {
+  if (Bytes < 1024)
+    return fmt::format("{} bytes", Bytes);
+  double Value = static_cast<double>(Bytes);
+  const char *Unit = "";
+  for (const char *Next : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (Value < 1024)
+      break;
+    Value /= 1024;
+    Unit = Next;
+  }
+  return fmt::format(Value < 10 ? "{:.1f} {}" : "{:.0f} {}", Value, Unit);
+}
+
+std::string secondsText(double Seconds) {
+  if (Seconds < 1e-3)
+    return fmt::format("{:.0f} us", Seconds * 1e6);
+  if (Seconds < 1)
+    return fmt::format("{:.0f} ms", Seconds * 1e3);
+  return fmt::format("{:.1f} s", Seconds);
+}
+
+} // namespace kpc::cli

@@ -1,0 +1,163 @@
+//===- main.cpp - The kpc command -----------------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Compiler.h"
+#include "compiler/workers/WorkerPool.h"
+#include "tools/kpc/Command.h"
+#include "tools/kpc/Fault.h"
+#include "tools/kpc/Interrupt.h"
+#include "tools/kpc/Options.h"
+#include "tools/kpc/Version.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <system_error>
+
+using namespace kpc;
+using namespace kpc::cli;
+
+/// Runs kernel jobs that the driver sends, or one that it saved.
+static int worker(int Count, char **Arguments) {
+  auto Handler = [](std::string_view Job) {
+    crashForTesting(/*InWorker=*/true);
+    return compileKernelJob(Job);
+  };
+  if (Count == 2)
+    return runWorker(Handler);
+  JobReply Reply = replayJob(Arguments[2], Handler);
+  fmt::print(stderr, "{}\n",
+             Reply.Ok ? "the job is done: no fault this time" : Reply.Text);
+  return Reply.Ok ? Done : InputAtFault;
+}
+
+static void printUsageError(const UsageError &E) {
+  Diagnostics Diags;
+  Diagnostic &D = Diags.error(E.Id).message(E.Message);
+  if (!E.Hint.empty())
+    D.hint(E.Hint);
+  fmt::print(stderr, "{}", Diags.text());
+}
+
+static std::vector<std::string> commandNames(CLI::App &Main) {
+  std::vector<std::string> Names;
+  for (const CLI::App *Sub : Main.get_subcommands({}))
+    Names.push_back(Sub->get_name());
+  return Names;
+}
+
+/// The names of a command's options, as they are written.
+static std::vector<std::string> optionNames(CLI::App &Command) {
+  std::vector<std::string> Names;
+  for (const CLI::Option *O : Command.get_options())
+    for (const std::string &Name : O->get_lnames())
+      Names.push_back("--" + Name);
+  return Names;
+}
+
+/// What CLI11 did not know what to do with.
+static void refuseExtras(CLI::App &Main) {
+  CLI::App *Command = &Main;
+  for (CLI::App *Sub : Main.get_subcommands())
+    Command = Sub;
+  std::vector<std::string> Extras = Main.remaining(/*recurse=*/true);
+  for (const std::string &Extra : Extras)
+    if (Extra.starts_with("-")) {
+      std::string Name = Extra.substr(0, Extra.find('='));
+      unknownWord(Code::UsageUnknownOption,
+                  fmt::format("unknown option '{}'", printable(Name)), Name,
+                  optionNames(*Command));
+    }
+  if (!Extras.empty())
+    throw UsageError(Code::UsageValue,
+                     fmt::format("the argument '{}' is one too many",
+                                 printable(Extras.front())),
+                     fmt::format("`kpc {} --help` shows how it is used",
+                                 Command->get_name()));
+}
+
+static int parseAndRun(CLI::App &Main, Action &Chosen, int Count,
+                       char **Arguments) {
+  if (Count < 2) {
+    fmt::print(stderr, "{}", Main.help());
+    return WrongUsage;
+  }
+  std::string First = Arguments[1];
+  std::vector<std::string> Names = commandNames(Main);
+  if (!First.starts_with("-") &&
+      std::find(Names.begin(), Names.end(), First) == Names.end())
+    unknownWord(Code::UsageUnknownCommand,
+                fmt::format("unknown command '{}'", printable(First)), First,
+                Names);
+  try {
+    Main.parse(Count, Arguments);
+  } catch (const CLI::CallForVersion &) {
+    fmt::print("{}\n", versionText());
+    return Done;
+  } catch (const CLI::Success &) { // --help
+    CLI::App *Asked = &Main;
+    for (CLI::App *Sub : Main.get_subcommands())
+      Asked = Sub;
+    fmt::print("{}", Asked->help());
+    return Done;
+  } catch (const CLI::ExtrasError &) {
+    refuseExtras(Main);
+    throw;
+  } catch (const CLI::ParseError &E) {
+    throw UsageError(Code::UsageValue, E.what());
+  }
+  if (Chosen)
+    return Chosen();
+  throw UsageError(Code::UsageMissing, "no command was given");
+}
+
+/// Everything but crashes ends here.
+static int guarded(CLI::App &Main, Action &Chosen, int Count,
+                   char **Arguments) try {
+  int Result = parseAndRun(Main, Chosen, Count, Arguments);
+  // Text that could not be written is a failure too: a full disk, say.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    fmt::print(stderr, "error: cannot write to the standard output\n");
+    return Result == Done ? InputAtFault : Result;
+  }
+  return Result;
+} catch (const UsageError &E) {
+  printUsageError(E);
+  return WrongUsage;
+} catch (const std::bad_alloc &) {
+  return reportFault("it ran out of memory");
+} catch (const std::system_error &E) { // fmt: the output cannot be written
+  fmt::print(stderr, "error: {}\n", E.what());
+  return InputAtFault;
+} catch (const std::exception &E) {
+  return reportFault(E.what());
+} catch (...) {
+  return reportFault("an unknown exception");
+}
+
+int main(int Count, char **Arguments) {
+  setCommandLine(Count, Arguments);
+  if (Count == 2 && Arguments[1] == WorkerArgument)
+    return worker(Count, Arguments);
+  catchFaults();
+  catchInterrupts();
+  if (Count == 3 && Arguments[1] == std::string_view("--replay-job"))
+    return worker(Count, Arguments);
+
+  CLI::App Main("Compiles trained models ahead of time for NVIDIA GPUs and "
+                "the CPU, and runs them.",
+                "kpc");
+  Main.set_help_flag("-h,--help", "print this help");
+  Main.set_version_flag("--version", versionText());
+  Main.require_subcommand(0, 1);
+  Main.failure_message(CLI::FailureMessage::simple);
+  Action Chosen;
+  for (auto Add : {addCompileCommand, addCheckCommand, addRunCommand,
+                   addBenchCommand, addInspectCommand, addVerifyCommand,
+                   addOpsCommand, addTargetsCommand})
+    Add(Main, Chosen);
+  return guarded(Main, Chosen, Count, Arguments);
+}
