@@ -8,6 +8,7 @@
 #include "codegen/host/HostLowering.h"
 
 #include "passes/kernels/BoolStorage.h"
+#include "passes/kernels/ExpandMath.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -181,6 +182,7 @@ LogicalResult lowerHostKernels(ModuleOp Kernels,
                                const HostTargetOptions &Options) {
   PassManager Passes(Kernels.getContext());
   Passes.addPass(createCanonicalizerPass());
+  Passes.addPass(kernels::createExpandMathPass());
   Passes.addPass(createCSEPass());
   Passes.addPass(createLoopInvariantCodeMotionPass());
   if (failed(Passes.run(Kernels)))

@@ -8,6 +8,8 @@
 
 #include "codegen/nvptx/CompileKernel.h"
 #include "codegen/nvptx/Nvptx.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/kernels/ExpandMath.h"
 #include "passes/kernels/GpuBuilder.h"
 
 using namespace mlir;
@@ -45,6 +47,10 @@ FailureOr<CompiledKernel> buildAndCompileGpuKernel(ModuleOp Module,
     return failure();
   CompiledKernel Result;
   if (failed(readLaunch(*Gpu->getOps<gpu::GPUFuncOp>().begin(), Result)))
+    return failure();
+  PassManager Passes(Module.getContext(), (*Gpu)->getName().getStringRef());
+  Passes.addPass(kernels::createExpandMathPass());
+  if (failed(Passes.run(*Gpu)))
     return failure();
   FailureOr<std::string> Ptx = compileToPtx(*Gpu, T);
   if (failed(Ptx))
