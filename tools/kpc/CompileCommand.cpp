@@ -115,7 +115,7 @@ static int compileCommand(CompileArguments &Arguments) {
   Options.CacheFolder = Arguments.Cache.folder();
   Options.ReproducerFolder = reproducerFolder();
   Options.WorkerCommand = {thisExecutable(), std::string(WorkerArgument)};
-  Options.CommandLine = commandLineText();
+  Options.CommandLine = provenanceText(Options);
   Progress Bar(Arguments.Quiet);
   Options.Progress = [&Bar](std::string_view What, size_t Done, size_t Total) {
     Bar.show(What, Done, Total);
@@ -157,11 +157,10 @@ static int compileCommand(CompileArguments &Arguments) {
 static void addDebugOptions(CLI::App &App, CompileArguments &Arguments) {
   CompileOptions &Options = Arguments.Options;
   const char *Group = "Looking inside";
-  addChoice(App, "--emit", phaseNames(),
-            "write this level as text instead of an artifact; -o - prints it",
-            [&Options](const std::string &Word) {
-              Options.Emit = phaseByName(Word);
-            })
+  addChoice(
+      App, "--emit", phaseNames(),
+      "write this level as text instead of an artifact; -o - prints it",
+      [&Options](const std::string &Word) { Options.Emit = phaseByName(Word); })
       ->group(Group);
   App.add_flag("--print-pipeline", Arguments.PrintPipeline,
                "print the passes of each phase, as kpc-opt takes them")

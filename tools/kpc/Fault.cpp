@@ -36,12 +36,12 @@ static void say(std::string_view Text) {
 
 /// Uses nothing that is not allowed in a signal handler.
 static void writeReport(std::string_view What) {
-  say("error[KPC-X0001]: a fault of kpc's own: ");
+  say("error[KPC-D0002]: a fault of kpc's own: ");
   say(What);
   say("\n");
-  int File = ::open(ReproducerPath.c_str(),
-                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-                    0700);
+  int File =
+      ::open(ReproducerPath.c_str(),
+             O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0700);
   bool Written = false;
   if (File >= 0) {
     Written = ::write(File, ReproducerText.data(), ReproducerText.size()) ==
@@ -73,13 +73,13 @@ static void onCrash(int Signal) {
 void catchFaults() {
   std::error_code Code;
   std::string Here = std::filesystem::current_path(Code).string();
-  ReproducerPath = reproducerFolder() + "/kpc-fault-" +
-                   std::to_string(::getpid()) + ".sh";
+  ReproducerPath =
+      reproducerFolder() + "/kpc-fault-" + std::to_string(::getpid()) + ".sh";
   ReproducerText = "#!/bin/sh\n# " + versionText() +
                    " failed here. This does the same again.\ncd '" + Here +
                    "' || exit 1\nexec " + commandLineText() + "\n";
-  ReplayText = "  reproducer: " + ReproducerPath +
-               "\n  replay: sh " + ReproducerPath + "\n";
+  ReplayText = "  reproducer: " + ReproducerPath + "\n  replay: sh " +
+               ReproducerPath + "\n";
   // The first call loads a library, which a signal handler may not do.
   void *Frame;
   ::backtrace(&Frame, 1);
@@ -89,7 +89,7 @@ void catchFaults() {
   Alternative.ss_sp = Stack;
   Alternative.ss_size = sizeof(Stack);
   ::sigaltstack(&Alternative, nullptr);
-  struct sigaction Act {};
+  struct sigaction Act{};
   Act.sa_handler = onCrash;
   Act.sa_flags = SA_ONSTACK;
   ::sigemptyset(&Act.sa_mask);

@@ -35,7 +35,7 @@ static void onSignal(int Signal) {
 }
 
 void catchInterrupts() {
-  struct sigaction Act {};
+  struct sigaction Act{};
   Act.sa_handler = onSignal;
   Act.sa_flags = SA_RESTART;
   ::sigemptyset(&Act.sa_mask);

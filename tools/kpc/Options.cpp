@@ -50,12 +50,11 @@ CLI::Option *addNumber(CLI::App &App, const std::string &Names, int64_t &Value,
   return addText(App, Names, "N", Help, [=, &Value](const std::string &Text) {
     std::optional<int64_t> Number = wholeNumber(Text);
     if (!Number || *Number < Least || *Number > Most)
-      throw UsageError(Code::UsageValue,
-                       fmt::format("{}: '{}' is not a whole number from {} {}",
-                                   Name, printable(Text), Least,
-                                   Most == INT64_MAX
-                                       ? "up"
-                                       : fmt::format("to {}", Most)));
+      throw UsageError(
+          Code::UsageValue,
+          fmt::format("{}: '{}' is not a whole number from {} {}", Name,
+                      printable(Text), Least,
+                      Most == INT64_MAX ? "up" : fmt::format("to {}", Most)));
     Value = *Number;
   });
 }
@@ -93,16 +92,16 @@ CLI::Option *addChoice(CLI::App &App, const std::string &Name,
                        const std::vector<std::string> &Words,
                        const std::string &Help,
                        std::function<void(const std::string &)> Take) {
-  return addText(
-      App, Name, fmt::format("{}", fmt::join(Words, "|")), Help,
-      [=](const std::string &Text) {
-        if (std::find(Words.begin(), Words.end(), Text) == Words.end())
-          unknownWord(Code::UsageValue,
-                      fmt::format("{}: unknown word '{}'", longName(Name),
-                                  printable(Text)),
-                      Text, Words);
-        Take(Text);
-      });
+  return addText(App, Name, fmt::format("{}", fmt::join(Words, "|")), Help,
+                 [=](const std::string &Text) {
+                   if (std::find(Words.begin(), Words.end(), Text) ==
+                       Words.end())
+                     unknownWord(Code::UsageValue,
+                                 fmt::format("{}: unknown word '{}'",
+                                             longName(Name), printable(Text)),
+                                 Text, Words);
+                   Take(Text);
+                 });
 }
 
 void addFile(CLI::App &App, std::string &Path, const std::string &What,
@@ -127,8 +126,8 @@ static constexpr const char *DimForms =
 
 DimOption parseDim(const std::string &Text) {
   auto Fail = [&](const std::string &Why) -> UsageError {
-    return {Code::UsageValue,
-            fmt::format("--dim {}: {}", printable(Text), Why), DimForms};
+    return {Code::UsageValue, fmt::format("--dim {}: {}", printable(Text), Why),
+            DimForms};
   };
   size_t Equals = Text.find('=');
   if (Equals == std::string::npos || Equals == 0)
@@ -167,10 +166,9 @@ DimOption parseDim(const std::string &Text) {
     throw Fail("a divisor is at least 1");
   if (Dim.Facts.Max / Dim.Facts.Divisor * Dim.Facts.Divisor < Dim.Facts.Min)
     throw Fail("no multiple of the divisor is in the range");
-  if (Dim.Facts.Optimum &&
-      (*Dim.Facts.Optimum < Dim.Facts.Min ||
-       *Dim.Facts.Optimum > Dim.Facts.Max ||
-       *Dim.Facts.Optimum % Dim.Facts.Divisor))
+  if (Dim.Facts.Optimum && (*Dim.Facts.Optimum < Dim.Facts.Min ||
+                            *Dim.Facts.Optimum > Dim.Facts.Max ||
+                            *Dim.Facts.Optimum % Dim.Facts.Divisor))
     throw Fail("the optimum is outside of what is allowed");
   return Dim;
 }
@@ -185,8 +183,7 @@ void addDims(CLI::App &App, std::map<std::string, shape::SymbolFacts> &Dims) {
 }
 
 void addDimValues(CLI::App &App, std::map<std::string, int64_t> &Dims) {
-  addText(App, "--dim", "NAME=VALUE",
-          "the value of a dynamic dim; repeatable",
+  addText(App, "--dim", "NAME=VALUE", "the value of a dynamic dim; repeatable",
           [&Dims](const std::string &Text) {
             DimOption Dim = parseDim(Text);
             if (!Dim.isOneValue())
@@ -206,8 +203,7 @@ void addArch(CLI::App &App, std::vector<std::string> &Targets) {
             for (const std::string &Name : CLI::detail::split(Text, ',')) {
               target::Lookup Found = target::lookup(Name);
               if (!Found)
-                throw UsageError(Code::UsageUnknownTarget,
-                                 "--arch: " + Found.Error,
+                throw UsageError(Code::TargetUnknown, "--arch: " + Found.Error,
                                  "`kpc targets` lists what there is");
               Targets.push_back(Name);
             }
@@ -223,10 +219,10 @@ Precision parsePrecision(const std::string &Option, const std::string &Word) {
   for (size_t I = 0; I < Words.size(); ++I)
     if (Words[I] == Word)
       return static_cast<Precision>(I);
-  unknownWord(Code::UsageValue,
-              fmt::format("{}: unknown precision '{}'", Option,
-                          printable(Word)),
-              Word, Words);
+  unknownWord(
+      Code::UsageValue,
+      fmt::format("{}: unknown precision '{}'", Option, printable(Word)), Word,
+      Words);
 }
 
 void addDevice(CLI::App &App, DeviceOption &Device) {
@@ -239,10 +235,10 @@ void addDevice(CLI::App &App, DeviceOption &Device) {
             }
             if (Rest.starts_with("cuda")) {
               Rest.remove_prefix(4);
-              std::optional<int64_t> Number =
-                  Rest.empty() ? 0
-                  : Rest.starts_with(":") ? wholeNumber(Rest.substr(1))
-                                          : std::nullopt;
+              std::optional<int64_t> Number = Rest.empty() ? 0
+                                              : Rest.starts_with(":")
+                                                  ? wholeNumber(Rest.substr(1))
+                                                  : std::nullopt;
               if (Number && *Number >= 0 && *Number < 1024) {
                 Device = {DeviceOption::Cuda, static_cast<int>(*Number)};
                 return;
@@ -261,8 +257,7 @@ std::string CacheOption::folder() const {
 
 void addCache(CLI::App &App, CacheOption &Cache) {
   addText(App, "--cache-dir", "FOLDER",
-          "where compiled kernels are kept (default: " +
-              (defaultCacheFolder().empty() ? "none" : "~/.cache/kpc") + ")",
+          "where compiled kernels are kept (default: ~/.cache/kpc)",
           [&Cache](const std::string &Text) { Cache.Folder = Text; });
   App.add_flag("--no-cache", Cache.Off, "neither read nor write the cache");
 }
@@ -296,6 +291,38 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
           });
 }
 
+static std::string dimFactsText(const shape::SymbolFacts &F) {
+  std::string Out = std::to_string(F.Min);
+  if (F.Max == shape::Interval::Unbounded)
+    Out += "..";
+  else if (F.Max != F.Min)
+    Out += fmt::format("..{}", F.Max);
+  if (F.Optimum)
+    Out += fmt::format(":opt={}", *F.Optimum);
+  if (F.Divisor != 1)
+    Out += fmt::format(":div={}", F.Divisor);
+  return Out;
+}
+
+std::string provenanceText(const CompileOptions &Options) {
+  std::vector<std::string> Words = precisionWords();
+  auto Word = [&](Precision P) { return Words[static_cast<size_t>(P)]; };
+  std::vector<std::string> Parts;
+  if (!Options.Targets.empty())
+    Parts.push_back(fmt::format("--arch={}", fmt::join(Options.Targets, ",")));
+  for (const auto &[Name, Facts] : Options.Dims)
+    Parts.push_back(fmt::format("--dim={}={}", Name, dimFactsText(Facts)));
+  if (Options.Compute != Precision::Model)
+    Parts.push_back("--precision=" + Word(Options.Compute));
+  if (Options.Io != Precision::Model)
+    Parts.push_back("--io-precision=" + Word(Options.Io));
+  for (const auto &[Pattern, P] : Options.PrecisionFor)
+    Parts.push_back(fmt::format("--precision-for={}={}", Pattern, Word(P)));
+  if (Options.Strip)
+    Parts.push_back("--strip");
+  return fmt::format("{}", fmt::join(Parts, " "));
+}
+
 std::string bytesText(uint64_t Bytes) {
   if (Bytes < 1024)
     return fmt::format("{} bytes", Bytes);
@@ -307,7 +334,7 @@ std::string bytesText(uint64_t Bytes) {
     Value /= 1024;
     Unit = Next;
   }
-  return fmt::format(Value < 10 ? "{:.1f} {}" : "{:.0f} {}", Value, Unit);
+  return fmt::format("{:.{}f} {}", Value, Value < 10 ? 1 : 0, Unit);
 }
 
 std::string secondsText(double Seconds) {

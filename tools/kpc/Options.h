@@ -81,6 +81,10 @@ void addCache(CLI::App &App, CacheOption &Cache);
 /// What `--compile`-like commands have in common: arch, dims, precision.
 void addModelOptions(CLI::App &App, CompileOptions &Options);
 
+/// The options that decide what is in an artifact, in one order whatever the
+/// user wrote; nothing that differs from machine to machine.
+std::string provenanceText(const CompileOptions &Options);
+
 /// "1.5 MiB"
 std::string bytesText(uint64_t Bytes);
 /// "340 ms", "12.3 s"

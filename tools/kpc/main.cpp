@@ -155,9 +155,8 @@ int main(int Count, char **Arguments) {
   Main.require_subcommand(0, 1);
   Main.failure_message(CLI::FailureMessage::simple);
   Action Chosen;
-  for (auto Add : {addCompileCommand, addCheckCommand, addRunCommand,
-                   addBenchCommand, addInspectCommand, addVerifyCommand,
-                   addOpsCommand, addTargetsCommand})
+  for (auto Add :
+       {addCompileCommand, addCheckCommand, addRunCommand, addTargetsCommand})
     Add(Main, Chosen);
   return guarded(Main, Chosen, Count, Arguments);
 }

@@ -82,6 +82,10 @@ toDoubles(ElementType Type, std::span<const uint8_t> Data, int64_t Count);
 /// where a type has no values of that kind.
 std::optional<HostTensor> convert(const HostTensor &T, ElementType Type);
 
+/// Stores a value as element I, converted as `convert` does; false where the
+/// type is complex or has less than 16 bits and is no integer of a byte.
+bool storeElement(ElementType Type, uint8_t *Data, int64_t I, double Value);
+
 /// Bits of a value in one of the narrow float types, and back.
 double fromBits(ElementType Type, uint32_t Bits);
 uint16_t toHalf(float Value);

@@ -172,7 +172,7 @@ template <class T> static void storeInteger(uint8_t *To, double Value) {
   std::memcpy(To, &Result, sizeof(T));
 }
 
-static bool storeAt(ElementType Type, uint8_t *Data, int64_t I, double Value) {
+bool storeElement(ElementType Type, uint8_t *Data, int64_t I, double Value) {
   switch (Type) {
   case ElementType::F32: {
     auto Narrow = static_cast<float>(Value);
@@ -231,7 +231,7 @@ std::optional<HostTensor> convert(const HostTensor &T, ElementType Type) {
     return Out;
   }
   for (int64_t I = 0, N = T.count(); I < N; ++I)
-    if (!storeAt(Type, Out->Data.data(), I,
+    if (!storeElement(Type, Out->Data.data(), I,
                  elementAt(T.Type, T.Data.data(), I)))
       return std::nullopt;
   return Out;

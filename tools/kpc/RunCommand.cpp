@@ -1,0 +1,165 @@
+//===- RunCommand.cpp - kpc run -------------------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/kpc/Files.h"
+#include "tools/kpc/Inputs.h"
+#include "tools/kpc/Runtime.h"
+#include "tools/kpc/TextTable.h"
+#include "tools/kpc/tensorfile/TensorFile.h"
+
+#include <chrono>
+#include <cmath>
+#include <fmt/format.h>
+#include <set>
+
+namespace kpc::cli {
+
+namespace {
+struct RunArguments {
+  std::string Artifact, OutputFolder;
+  InputOptions In;
+  DeviceChoice Choice;
+  int64_t Threads = 0;
+};
+} // namespace
+
+static std::span<const uint8_t> bytesOf(const Tensor &T) {
+  return {static_cast<const uint8_t *>(T.data()),
+          static_cast<size_t>(std::max<int64_t>(T.bytes(), 0))};
+}
+
+static int64_t countOf(const Tensor &T) {
+  int64_t Count = 1;
+  for (int64_t D : T.dims())
+    Count *= D;
+  return Count;
+}
+
+static bool writeOutputs(const Outputs &Out, const std::string &Folder,
+                         Diagnostics &Diags) {
+  FileSet Files(Diags);
+  if (!Files.makeFolder(Folder))
+    return false;
+  std::set<std::string> Names;
+  for (const NamedTensor &T : Out) {
+    auto Type = static_cast<ElementType>(T.Value.type());
+    std::string Name = tensorfile::fileNameFor(T.Name) + ".npy";
+    if (!Names.insert(Name).second) {
+      Diags.error(Code::OutputUnwritable)
+          .message(fmt::format("two outputs would both be written to '{}'",
+                               printable(Name)))
+          .hint("rename one of them in the model");
+      return false;
+    }
+    std::vector<uint8_t> Unpacked;
+    std::span<const uint8_t> Elements = tensorfile::npyElements(
+        Type, countOf(T.Value), bytesOf(T.Value), Unpacked);
+    if (!Files.add(Folder + "/" + Name,
+                   tensorfile::npyHeader(Type, T.Value.dims()), Elements))
+      return false;
+  }
+  return Files.keep();
+}
+
+/// What a person wants to see first: all of a few numbers, else their range.
+static std::string summaryOf(const Tensor &T) {
+  constexpr size_t Few = 10;
+  auto Values = tensorfile::toDoubles(static_cast<ElementType>(T.type()),
+                                      bytesOf(T), countOf(T));
+  if (!Values)
+    return "";
+  if (Values->size() <= Few)
+    return fmt::format("{:.6g}", fmt::join(*Values, " "));
+  double Least = INFINITY, Most = -INFINITY, Sum = 0;
+  size_t Nans = 0;
+  for (double V : *Values) {
+    if (std::isnan(V)) {
+      ++Nans;
+      continue;
+    }
+    Least = std::min(Least, V);
+    Most = std::max(Most, V);
+    Sum += V;
+  }
+  std::string Out;
+  if (Nans < Values->size())
+    Out = fmt::format("{:.6g} .. {:.6g}, mean {:.6g}", Least, Most,
+                      Sum / static_cast<double>(Values->size() - Nans));
+  if (Nans)
+    Out += fmt::format("{}{} NaN", Out.empty() ? "" : ", ", Nans);
+  return Out;
+}
+
+static void printOutputs(const Outputs &Out) {
+  TextTable Table("lll");
+  for (const NamedTensor &T : Out)
+    Table.row({printable(T.Name),
+               tensorfile::typeAndDims(static_cast<ElementType>(T.Value.type()),
+                                       T.Value.dims()),
+               summaryOf(T.Value)});
+  fmt::print("{}", Table.text());
+}
+
+static int runCommand(RunArguments &Arguments) {
+  needFile(Arguments.Artifact, "run", "kpc artifact");
+  Arguments.Choice.Threads = static_cast<int>(Arguments.Threads);
+  Diagnostics Diags;
+  std::optional<Model> M = openModel(Arguments.Artifact, Diags);
+  if (!M)
+    return finish(Diags);
+  std::optional<Inputs> In = makeInputs(*M, Arguments.In, Diags);
+  if (!In) {
+    int Result = finish(Diags);
+    fmt::print(stderr, "{}", signatureText(*M));
+    return Result;
+  }
+  std::optional<Session> S = openSession(*M, Arguments.Choice, Diags);
+  if (!S)
+    return finish(Diags);
+  auto Start = std::chrono::steady_clock::now();
+  Expected<Outputs> Out = S->run(asRuntimeTensors(*In));
+  std::chrono::duration<double> Seconds =
+      std::chrono::steady_clock::now() - Start;
+  if (!Out) {
+    report(Out.error(), Diags);
+    return finish(Diags);
+  }
+  if (!Arguments.OutputFolder.empty() &&
+      !writeOutputs(*Out, Arguments.OutputFolder, Diags))
+    return finish(Diags);
+  if (Arguments.Choice.Quiet)
+    return finish(Diags);
+  std::string Dims = dimsText(In->Dims);
+  fmt::print("ran on {}{} in {}\n", S->target(),
+             Dims.empty() ? "" : " with " + Dims, secondsText(Seconds.count()));
+  printOutputs(*Out);
+  if (!Arguments.OutputFolder.empty())
+    fmt::print("wrote {} {} to {}\n", Out->size(),
+               Out->size() == 1 ? "file" : "files", Arguments.OutputFolder);
+  return finish(Diags);
+}
+
+void addRunCommand(CLI::App &Main, Action &Chosen) {
+  auto Arguments = std::make_shared<RunArguments>();
+  CLI::App &App = *Main.add_subcommand("run", "run an artifact on inputs");
+  addFile(App, Arguments->Artifact, "artifact", "the file that compile wrote");
+  addInputs(App, Arguments->In);
+  addText(App, "-o,--output-dir", "FOLDER",
+          "write each output there as NAME.npy ('/' becomes '_')",
+          [Arguments = Arguments.get()](const std::string &Text) {
+            Arguments->OutputFolder = Text;
+          });
+  addDevice(App, Arguments->Choice.Device);
+  addNumber(App, "--threads", Arguments->Threads, 1, 4096,
+            "host: threads (default: one per core)");
+  App.add_flag("-q,--quiet", Arguments->Choice.Quiet, "print errors only");
+  App.callback([Arguments, &Chosen] {
+    Chosen = [Arguments] { return runCommand(*Arguments); };
+  });
+}
+
+} // namespace kpc::cli

@@ -1,0 +1,128 @@
+//===- Runtime.cpp - Artifacts and devices for the commands ---------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/kpc/Runtime.h"
+
+#include "tools/kpc/TextTable.h"
+
+#include <fmt/format.h>
+
+namespace kpc::cli {
+
+/// The code whose number is that of the status.
+static Code codeOf(kpc_status Status) {
+  std::string Text = fmt::format("KPC-R{:04}", static_cast<int>(Status));
+  for (const CodeInfo &Info : allCodes())
+    if (Info.Text == Text)
+      return Info.Id;
+  return Code::RuntimeInternal;
+}
+
+void report(const RuntimeError &E, Diagnostics &Diags) {
+  Diagnostic &D = Diags.error(codeOf(E.status())).message(E.message());
+  ModelPlace Where;
+  Where.Node = E.node();
+  if (Where.Node.empty())
+    Where.Node = E.kernel();
+  if (!Where.Node.empty())
+    D.at(Where);
+  if (*E.hint())
+    D.hint(E.hint());
+}
+
+int finish(const Diagnostics &Diags) {
+  fmt::print(stderr, "{}", Diags.text());
+  for (const Diagnostic &D : Diags.all())
+    if (D.Id == Code::RuntimeInternal || D.Id == Code::DriverInternal)
+      return InternalFault;
+  return Diags.hasErrors() ? InputAtFault : Done;
+}
+
+std::optional<Model> openModel(const std::string &Path, Diagnostics &Diags) {
+  Diags.setFile(Path);
+  Expected<Model> M = Model::load(Path);
+  if (M)
+    return std::move(*M);
+  report(M.error(), Diags);
+  return std::nullopt;
+}
+
+static bool hasTargetFor(const Model &M, kpc_device_kind Kind) {
+  for (const kpc_target &T : M.targets())
+    if (T.device_kind == Kind)
+      return true;
+  return false;
+}
+
+/// Whether the error says that this machine cannot run GPU code at all, so
+/// that the host may be tried.
+static bool noGpuHere(kpc_status Status) {
+  return Status == KPC_ERROR_DRIVER_MISSING || Status == KPC_ERROR_NO_DEVICE;
+}
+
+std::optional<Session> openSession(const Model &M, const DeviceChoice &Choice,
+                                   Diagnostics &Diags) {
+  SessionOptions Options;
+  Options.num_threads = Choice.Threads;
+  Options.keep_values = Choice.KeepValues;
+  bool Any = Choice.Device.Kind == DeviceOption::Any;
+  bool Host = hasTargetFor(M, KPC_DEVICE_HOST);
+  bool Gpu = Any ? hasTargetFor(M, KPC_DEVICE_CUDA)
+                 : Choice.Device.Kind == DeviceOption::Cuda;
+  Options.device = Gpu ? cuda(Choice.Device.Ordinal) : host();
+  Expected<Session> S = M.session(Options);
+  if (!S && Any && Gpu && Host && noGpuHere(S.error().status())) {
+    if (!Choice.Quiet)
+      fmt::print(stderr, "note: {}; running on the host\n",
+                 S.error().message());
+    Options.device = host();
+    S = M.session(Options);
+  }
+  if (S)
+    return std::move(*S);
+  report(S.error(), Diags);
+  return std::nullopt;
+}
+
+std::string portText(const kpc_port &Port) {
+  std::string Out = kpc_element_name(Port.type);
+  Out += '[';
+  for (int32_t I = 0; I < Port.rank; ++I)
+    Out += (I ? "," : "") + std::string(Port.dim_texts[I]);
+  return Out + "]";
+}
+
+static std::string symbolText(const kpc_symbol &S) {
+  if (S.min == S.max)
+    return std::to_string(S.min);
+  std::string Out = std::to_string(S.min);
+  Out += S.max == INT64_MAX ? " or more" : fmt::format("..{}", S.max);
+  if (S.divisor > 1)
+    Out += fmt::format(", a multiple of {}", S.divisor);
+  if (S.optimum >= 0)
+    Out += fmt::format(", tuned for {}", S.optimum);
+  return Out;
+}
+
+std::string signatureText(const Model &M) {
+  auto Ports = [](const std::vector<kpc_port> &List) {
+    TextTable Table("ll");
+    for (const kpc_port &P : List)
+      Table.row({printable(P.name), portText(P)});
+    return Table.text();
+  };
+  std::string Out =
+      "inputs:\n" + Ports(M.inputs()) + "outputs:\n" + Ports(M.outputs());
+  TextTable Dims("ll");
+  for (const kpc_symbol &S : M.symbols())
+    Dims.row({printable(S.name), symbolText(S)});
+  if (!Dims.empty())
+    Out += "dims:\n" + Dims.text();
+  return Out;
+}
+
+} // namespace kpc::cli

@@ -1,0 +1,43 @@
+//===- Runtime.h - Artifacts and devices for the commands -------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_TOOLS_KPC_RUNTIME_H
+#define KPC_TOOLS_KPC_RUNTIME_H
+
+#include "compiler/diagnostics/Diagnostics.h"
+#include "tools/kpc/Options.h"
+
+#include "kpc/runtime.hpp"
+
+namespace kpc::cli {
+
+/// An error of the runtime as a diagnostic.
+void report(const RuntimeError &E, Diagnostics &Diags);
+/// The diagnostics on standard error, and the exit code for them.
+int finish(const Diagnostics &Diags);
+
+std::optional<Model> openModel(const std::string &Path, Diagnostics &Diags);
+
+struct DeviceChoice {
+  DeviceOption Device;
+  int Threads = 0;
+  bool KeepValues = false;
+  bool Quiet = false;
+};
+/// Where no device is asked for: a GPU that the artifact has code for, else
+/// the host, which is said.
+std::optional<Session> openSession(const Model &M, const DeviceChoice &Choice,
+                                   Diagnostics &Diags);
+
+/// Inputs, outputs and dims, a line each.
+std::string signatureText(const Model &M);
+/// "f32[batch,4]"
+std::string portText(const kpc_port &Port);
+
+} // namespace kpc::cli
+
+#endif // KPC_TOOLS_KPC_RUNTIME_H
