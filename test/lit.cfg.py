@@ -1,0 +1,18 @@
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Text tests: what a pass or a command makes of a file. Parameters come from kpc_add_lit_suite."""
+import os
+
+import lit.formats
+
+config.name = "kpc"
+config.test_format = lit.formats.ShTest(True)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = lit_config.params.get("kpc_test_out", os.path.join(config.test_source_root, "out"))
+
+tools = [lit_config.params[name] for name in ("kpc_bin", "kpc_llvm_bin") if name in lit_config.params]
+config.environment["PATH"] = os.pathsep.join(tools + [os.environ["PATH"]])
+config.environment["FILECHECK_OPTS"] = "--dump-input=fail"
