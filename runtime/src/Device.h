@@ -47,8 +47,12 @@ public:
   const std::shared_ptr<Memory> &hostMemory() const { return OnHost; }
   bool isHost() const { return Where.kind == KPC_DEVICE_HOST; }
 
-  /// Records what can be before the addresses are known.
-  virtual Status prepare(Binding &B) = 0;
+  /// Records what can be before the ports' addresses are known.
+  virtual Status prepare(Binding &B, void *Arena) = 0;
+  /// Before and after the copies and steps of one run: orders it after the last
+  /// run, which may have been on another stream.
+  virtual Status begin(void *Stream) = 0;
+  virtual Status end(void *Stream) = 0;
   /// Enqueues all steps. `Stream` null: the device's own.
   virtual Status run(Binding &B, const Addresses &A, void *Stream) = 0;
   /// Runs steps one by one and times them.

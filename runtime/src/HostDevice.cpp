@@ -51,7 +51,7 @@ public:
     return success();
   }
 
-  Status prepare(Binding &B) override {
+  Status prepare(Binding &B, void *) override {
     uint32_t Most = 0;
     for (const BoundStep &S : B.Steps)
       Most = std::max(Most, S.ParamCount);
@@ -90,6 +90,8 @@ public:
       std::memcpy(To, From, Bytes);
     return success();
   }
+  Status begin(void *) override { return success(); }
+  Status end(void *) override { return success(); }
   Status wait(void *) override { return success(); }
   void drain() override {}
   const void *weight(uint32_t Index) const override {

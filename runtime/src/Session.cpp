@@ -66,7 +66,7 @@ Status Session::bind() {
   Shape->Plan = std::move(*Plan);
   Shape->InputStaging.resize(Inputs.size());
   Shape->OutputStaging.resize(Outputs.size());
-  if (Status S = TheDevice->prepare(*Shape->Plan); !S)
+  if (Status S = TheDevice->prepare(*Shape->Plan, Arena); !S)
     return S;
   makeRoom();
   Shape->Plan->LastUse = ++Uses;
@@ -168,6 +168,8 @@ Status Session::execute(void *Stream, Profile *Timing) {
           stage(Outputs, Plan.Outputs, Current->OutputStaging, OutputAddresses);
       !S)
     return S;
+  if (Status S = TheDevice->begin(Stream); !S)
+    return S;
   bool OnHost = Stream == nullptr;
   for (size_t I = 0; I < Inputs.size(); ++I) {
     OnHost |= !isLocal(*Inputs[I].Tensor);
@@ -191,6 +193,8 @@ Status Session::execute(void *Stream, Profile *Timing) {
           !S)
         return S;
   }
+  if (Status S = TheDevice->end(Stream); !S)
+    return S;
   if (OnHost)
     if (Status S = TheDevice->wait(Stream); !S)
       return S;

@@ -6,14 +6,326 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/src/Device.h"
+#include "runtime/src/cuda/CudaGraph.h"
 
 namespace kpc::rt {
 
-Result<std::unique_ptr<Device>> makeCudaDevice(const std::shared_ptr<Model> &,
-                                               const DeviceOptions &) {
-  return failure(ErrorCode::DriverMissing,
-                 "this runtime was built without CUDA devices");
+using namespace cuda;
+
+namespace {
+
+class CudaDevice : public Device {
+public:
+  /// The address of a place in a run, as kernels take it.
+  struct AddressRule {
+    const CudaDevice &D;
+    uint64_t operator()(const Place &P, const Addresses &A) const {
+      return uint64_t(uintptr_t(D.address(P, A)));
+    }
+  };
+
+  CudaDevice(const format::Target &T, std::shared_ptr<CudaModel> M,
+             const DeviceOptions &Options)
+      : Device(T, {KPC_DEVICE_CUDA, M->context()->ordinal()},
+               deviceMemory(M->context(), Options.Allocator),
+               rt::hostMemory(Options.Allocator)),
+        TheModel(std::move(M)), D(context().driver()),
+        NoGraph(Options.NoGraph) {}
+
+  ~CudaDevice() override {
+    Current Guard(context());
+    if (LastRun)
+      (void)D->EventDestroy(LastRun);
+    if (Own)
+      (void)D->StreamDestroy(Own);
+  }
+
+  Status open(const Model &M) {
+    Current Guard(context());
+    if (Status S = Guard.status(); !S)
+      return S;
+    for (const PortInfo &P : M.outputs())
+      Aliases.push_back(P.Table->alias());
+    if (Status S = D.check(D->StreamCreate(&Own, StreamNonBlocking),
+                           "create a stream");
+        !S)
+      return S;
+    return D.check(D->EventCreate(&LastRun, EventDisableTiming),
+                   "create an event");
+  }
+
+  Status prepare(Binding &B, void *Arena) override {
+    Params.reserve(B);
+    if (NoGraph || touchesPortsWithoutKernel(B))
+      return success();
+    // Kernels take any address until they run: update() puts the real ones in.
+    std::vector<void *> NoInputs(B.Inputs.size()), NoOutputs(B.Outputs.size());
+    return guarded(
+        [&]() -> Status { return record(B, {NoInputs, NoOutputs, Arena}); });
+  }
+
+  Status begin(void *Stream) override {
+    return guarded([&] {
+      cuda::Stream Now = streamOf(Stream);
+      if (!HasRun || Now == LastStream)
+        return success();
+      return D.check(D->StreamWaitEvent(Now, LastRun, 0), "order two streams");
+    });
+  }
+
+  Status end(void *Stream) override {
+    return guarded([&] {
+      LastStream = streamOf(Stream);
+      HasRun = true;
+      return D.check(D->EventRecord(LastRun, LastStream), "record an event");
+    });
+  }
+
+  Status run(Binding &B, const Addresses &A, void *Stream) override {
+    return guarded([&]() -> Status {
+      if (NoGraph) {
+        for (size_t I = 0; I < B.Steps.size(); ++I)
+          if (Status S = enqueue(B, I, A, streamOf(Stream)); !S)
+            return S;
+        return success();
+      }
+      if (!B.Recorded)
+        if (Status S = record(B, A); !S)
+          return S;
+      auto *Graph = static_cast<CudaGraph *>(B.Recorded.get());
+      Status S = Graph->update(B, A, Params, rule());
+      if (!S) {
+        // Some nodes have new addresses, some old: record again next time.
+        B.Recorded.reset();
+        return S;
+      }
+      return D.check(D->GraphLaunch(Graph->executable(), streamOf(Stream)),
+                     "launch the graph");
+    });
+  }
+
+  Status profile(Binding &B, const Addresses &A, Profile &Out) override;
+
+  Status copy(void *To, const void *From, uint64_t Bytes,
+              void *Stream) override {
+    return guarded([&] {
+      return D.check(D->MemcpyAsync(Pointer(uintptr_t(To)),
+                                    Pointer(uintptr_t(From)), Bytes,
+                                    streamOf(Stream)),
+                     "copy");
+    });
+  }
+
+  Status wait(void *Stream) override {
+    return guarded([&] {
+      return D.check(D->StreamSynchronize(streamOf(Stream)), "finish the run");
+    });
+  }
+
+  void drain() override {
+    Current Guard(context());
+    if (Own)
+      (void)D->StreamSynchronize(Own);
+    if (HasRun)
+      (void)D->EventSynchronize(LastRun);
+  }
+
+  const void *weight(uint32_t Index) const override {
+    return reinterpret_cast<const void *>(uintptr_t(TheModel->weight(Index)));
+  }
+  uint64_t weightBytes() const override { return TheModel->weightBytes(); }
+
+private:
+  const DeviceContext &context() const { return *TheModel->context(); }
+  AddressRule rule() const { return {*this}; }
+  cuda::Stream streamOf(void *Given) const {
+    return Given ? static_cast<cuda::Stream>(Given) : Own;
+  }
+
+  // With the context current, and not after the session was lost.
+  template <class Function> Status guarded(Function Body) {
+    if (Lost) {
+      Error E = failure(ErrorCode::SessionLost,
+                        "the session is lost since an earlier error: %s",
+                        LostWhy.c_str());
+      E.Hint = "free this process's sessions and start a new process";
+      return E;
+    }
+    Current Guard(context());
+    if (Status S = Guard.status(); !S)
+      return S;
+    Status S = Body();
+    if (!S && S.error().Code == ErrorCode::SessionLost) {
+      Lost = true;
+      LostWhy = S.error().Message;
+    }
+    return S;
+  }
+
+  // Copies and fills check their addresses when they are added.
+  static bool touchesPortsWithoutKernel(const Binding &B) {
+    for (const BoundStep &S : B.Steps)
+      if (S.Kind != StepKind::Launch)
+        for (const BoundParam &P : B.params(S))
+          if (P.At.Where == Base::Input || P.At.Where == Base::Output)
+            return true;
+    return false;
+  }
+
+  Status record(Binding &B, const Addresses &A) {
+    auto Graph = std::make_unique<CudaGraph>(TheModel);
+    if (Status S = Graph->build(B, Aliases, A, Params, rule()); !S)
+      return S;
+    B.Recorded = std::move(Graph);
+    return success();
+  }
+
+  Status enqueue(const Binding &B, size_t Index, const Addresses &A,
+                 cuda::Stream Stream);
+
+  std::shared_ptr<CudaModel> TheModel;
+  const Driver &D;
+  bool NoGraph;
+  std::vector<int32_t> Aliases;
+  StepParams Params;
+  cuda::Stream Own = nullptr, LastStream = nullptr;
+  cuda::Event LastRun = nullptr; ///< recorded at the end of each run
+  bool HasRun = false;
+  bool Lost = false;
+  std::string LostWhy;
+};
+
+Status CudaDevice::enqueue(const Binding &B, size_t Index, const Addresses &A,
+                           cuda::Stream Stream) {
+  const BoundStep &S = B.Steps[Index];
+  if (S.Empty)
+    return success();
+  size_t I = 0;
+  for (const BoundParam &P : B.params(S))
+    Params.set(I++, P.IsSize ? P.Size : rule()(P.At, A));
+  if (S.Kind == StepKind::Copy)
+    return D.check(D->MemcpyAsync(Params[0], Params[1], size_t(S.Work), Stream),
+                   "copy");
+  if (S.Kind == StepKind::Fill) {
+    MemsetNodeParams P = fillParams(S, Params[0]);
+    Outcome Code =
+        P.ElementSize == 1
+            ? D->MemsetD8Async(P.To, uint8_t(P.Value), P.Width, Stream)
+        : P.ElementSize == 2
+            ? D->MemsetD16Async(P.To, uint16_t(P.Value), P.Width, Stream)
+            : D->MemsetD32Async(P.To, P.Value, P.Width, Stream);
+    return D.check(Code, "fill");
+  }
+  KernelNodeParams P = kernelParams(*TheModel, S, Params);
+  Status Done = TheModel->allowShared(S.Kernel, S.Shared);
+  if (Done)
+    Done = D.check(D->LaunchKernel(P.Kernel, P.GridX, P.GridY, P.GridZ,
+                                   P.BlockX, P.BlockY, P.BlockZ, P.SharedBytes,
+                                   Stream, P.Params, nullptr),
+                   "launch a kernel");
+  if (!Done) {
+    const format::Kernel *K = target().kernels()->Get(S.Kernel);
+    Done.error().Kernel = displayName(*K);
+    Done.error().Node = sourceNodes(*K);
+  }
+  return Done;
+}
+
+/// Events that are destroyed whatever happens.
+class Events {
+public:
+  explicit Events(const Driver &D) : D(D) {}
+  Events(const Events &) = delete;
+  Events &operator=(const Events &) = delete;
+  ~Events() {
+    for (Event E : All)
+      (void)D->EventDestroy(E);
+  }
+  Status add(cuda::Stream Stream) {
+    All.reserve(All.size() + 1);
+    Event E = nullptr;
+    if (Status S = D.check(D->EventCreate(&E, EventDefault), "create an event");
+        !S)
+      return S;
+    All.push_back(E);
+    return D.check(D->EventRecord(E, Stream), "record an event");
+  }
+  Event operator[](size_t Index) const { return All[Index]; }
+
+private:
+  const Driver &D;
+  std::vector<Event> All;
+};
+
+// One event before the first step and one after each. The stream is waited for
+// after each step, so that an error is that step's.
+Status CudaDevice::profile(Binding &B, const Addresses &A, Profile &Out) {
+  return guarded([&]() -> Status {
+    Out.Track = context().name();
+    Events Marks(D);
+    if (Status S = Marks.add(Own); !S)
+      return S;
+    for (size_t I = 0; I < B.Steps.size(); ++I) {
+      Out.Steps.push_back(describeStep(B, I));
+      if (Status S = Marks.add(Own); !S)
+        return S;
+      if (Status S = enqueue(B, I, A, Own); !S)
+        return S;
+      if (Status S = Marks.add(Own); !S)
+        return S;
+      if (Status S = D.check(D->StreamSynchronize(Own), "finish a step"); !S) {
+        S.error().Kernel = Out.Steps.back().Name;
+        S.error().Node = Out.Steps.back().Nodes;
+        return S;
+      }
+      float Start = 0, Length = 0;
+      size_t Mark = 1 + 2 * I;
+      if (Status S = D.check(D->EventElapsedTime(&Start, Marks[0], Marks[Mark]),
+                             "read an event");
+          !S)
+        return S;
+      if (Status S = D.check(
+              D->EventElapsedTime(&Length, Marks[Mark], Marks[Mark + 1]),
+              "read an event");
+          !S)
+        return S;
+      Out.Steps.back().Facts.start_us = double(Start) * 1000;
+      Out.Steps.back().Facts.duration_us = double(Length) * 1000;
+    }
+    return success();
+  });
+}
+
+} // namespace
+
+Result<std::unique_ptr<Device>> makeCudaDevice(const std::shared_ptr<Model> &M,
+                                               const DeviceOptions &Options) {
+  if (Status S = checkTargetName(*M, Options); !S)
+    return S;
+  auto Opened = Driver::open(Options.Driver);
+  if (!Opened)
+    return Opened.takeError();
+  auto Context = DeviceContext::open(*Opened, Options.Where.ordinal);
+  if (!Context)
+    return Context.takeError();
+  auto Target = chooseTarget(*M, **Context, Options.Target);
+  if (!Target)
+    return Target.takeError();
+  std::string Key = (*Opened)->path() + "\n" +
+                    std::to_string(Options.Where.ordinal) + "\n" +
+                    (*Target)->name()->str();
+  auto Shared = M->deviceModel(
+      Key, [&] { return CudaModel::load(*M, **Target, *Context); });
+  if (!Shared)
+    return Shared.takeError();
+  auto Out = std::make_unique<CudaDevice>(
+      **Target, std::static_pointer_cast<CudaModel>(*Shared), Options);
+  if (Status S = Out->open(*M); !S)
+    return S;
+  if (Options.TheLog.wanted())
+    Options.TheLog.info("session on " + (*Context)->name() + " with target " +
+                        (*Target)->name()->str());
+  return Result<std::unique_ptr<Device>>(std::move(Out));
 }
 
 } // namespace kpc::rt

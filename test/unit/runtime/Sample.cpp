@@ -28,14 +28,17 @@ Bytes hostKernel(const std::string &Name) {
 static Expr batch() { return Expr::symbol("batch"); }
 static Expr width() { return Expr::symbol("width"); }
 
+namespace {
+const struct SampleKernel {
+  const char *Name;
+  std::vector<ParamKind> Params;
+} Kernels[] = {
+    {"add", {ParamKind::Buffer, ParamKind::Buffer, ParamKind::Buffer}},
+    {"scale", {ParamKind::Buffer, ParamKind::Buffer, ParamKind::Size}},
+    {"sum_rows", {ParamKind::Buffer, ParamKind::Buffer, ParamKind::Size}}};
+} // namespace
+
 void addHostKernels(Target &T) {
-  const struct {
-    const char *Name;
-    std::vector<ParamKind> Params;
-  } Kernels[] = {
-      {"add", {ParamKind::Buffer, ParamKind::Buffer, ParamKind::Buffer}},
-      {"scale", {ParamKind::Buffer, ParamKind::Buffer, ParamKind::Size}},
-      {"sum_rows", {ParamKind::Buffer, ParamKind::Buffer, ParamKind::Size}}};
   // One image; each kernel starts at a multiple of 64.
   Module &M = T.Modules.emplace_back();
   for (const auto &K : Kernels) {
@@ -82,6 +85,8 @@ void addSampleSteps(Target &T) {
     Launch L;
     L.Kernel = Kernel;
     L.Params = std::move(Params);
+    if (T.Kind == TargetKind::Cuda) // device kernels bound themselves
+      L.Params.push_back(Param::size(Work));
     L.Work = Work;
     L.Grain = 4;
     L.Flops = Work;
@@ -137,6 +142,38 @@ Contents sampleContents() {
   C.Provenance.KpcVersion = "0.1.0";
   C.Provenance.ModelName = "sample";
   C.Provenance.Properties = {{"color", "blue"}};
+  return C;
+}
+
+void addCudaTarget(Contents &C, const std::string &Name, int Major, int Minor,
+                   CapabilityRule Rule, bool Cubin, bool Ptx) {
+  Target &T = C.Targets.emplace_back();
+  T.Name = Name;
+  T.Kind = TargetKind::Cuda;
+  T.CapabilityMajor = uint8_t(Major);
+  T.CapabilityMinor = uint8_t(Minor);
+  T.Rule = Rule;
+  Module &M = T.Modules.emplace_back();
+  if (Cubin)
+    for (char Byte : "FAKECUBIN " + Name)
+      M.Image.push_back(uint8_t(Byte));
+  if (Ptx)
+    M.Ptx = "FAKEPTX " + Name;
+  for (const SampleKernel &K : Kernels) {
+    Kernel &Out = T.Kernels.emplace_back();
+    Out.Symbol = std::string("kpc_") + K.Name;
+    Out.DisplayName = K.Name;
+    Out.Params = K.Params;
+    Out.Params.push_back(ParamKind::Size);
+    Out.SourceNodes = {std::string(K.Name) + "_0"};
+  }
+  addSampleSteps(T);
+}
+
+Contents cudaContents() {
+  Contents C = sampleContents();
+  C.Targets.clear();
+  addCudaTarget(C, "sm_90a", 9, 0, CapabilityRule::Exactly, true, true);
   return C;
 }
 

@@ -34,6 +34,12 @@ artifact::Bytes hostKernel(const std::string &Name);
 void addHostKernels(artifact::Target &T);
 void addSampleSteps(artifact::Target &T);
 
+/// The same model for CUDA devices, with code for the fake driver.
+void addCudaTarget(artifact::Contents &C, const std::string &Name, int Major,
+                   int Minor, artifact::CapabilityRule Rule, bool Cubin,
+                   bool Ptx);
+artifact::Contents cudaContents(); ///< for sm_90a
+
 artifact::Contents sampleContents();
 artifact::Bytes sampleArtifact();
 artifact::Bytes written(const artifact::Contents &C);

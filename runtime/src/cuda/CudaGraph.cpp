@@ -1,0 +1,177 @@
+//===- CudaGraph.cpp - A bound plan as an executable CUDA graph -----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/src/cuda/CudaGraph.h"
+#include "runtime/src/cuda/Dependencies.h"
+
+#include <algorithm>
+
+namespace kpc::rt::cuda {
+
+void StepParams::reserve(const Binding &B) {
+  size_t Most = Values.size();
+  for (const BoundStep &S : B.Steps)
+    Most = std::max<size_t>(Most, S.ParamCount);
+  if (Most == Values.size())
+    return;
+  Values.resize(Most);
+  Pointers.resize(Most);
+  for (size_t I = 0; I < Most; ++I)
+    Pointers[I] = &Values[I];
+}
+
+KernelNodeParams kernelParams(const CudaModel &M, const BoundStep &S,
+                              StepParams &Params) {
+  KernelNodeParams Out{};
+  Out.Kernel = M.function(S.Kernel);
+  Out.GridX = S.Grid[0];
+  Out.GridY = S.Grid[1];
+  Out.GridZ = S.Grid[2];
+  Out.BlockX = S.Block[0];
+  Out.BlockY = S.Block[1];
+  Out.BlockZ = S.Block[2];
+  Out.SharedBytes = S.Shared;
+  Out.Params = Params.pointers();
+  return Out;
+}
+
+Copy3D copyParams(uint64_t To, uint64_t From, uint64_t Bytes) {
+  Copy3D Out{};
+  Out.FromType = Out.ToType = MemoryTypeDevice;
+  Out.From = From;
+  Out.To = To;
+  Out.Width = Bytes;
+  Out.Height = Out.Depth = 1;
+  return Out;
+}
+
+MemsetNodeParams fillParams(const BoundStep &S, uint64_t To) {
+  MemsetNodeParams Out{};
+  Out.To = To;
+  Out.ElementSize = S.PatternBytes;
+  Out.Value = S.PatternBytes == 4
+                  ? S.Pattern
+                  : S.Pattern & ((1u << (8 * S.PatternBytes)) - 1);
+  Out.Width = size_t(S.Work) / S.PatternBytes;
+  Out.Height = 1;
+  return Out;
+}
+
+CudaGraph::~CudaGraph() {
+  const DeviceContext &C = *TheModel->context();
+  Current Guard(C);
+  if (Exec)
+    (void)C.driver()->GraphExecDestroy(Exec);
+  if (TheGraph)
+    (void)C.driver()->GraphDestroy(TheGraph);
+}
+
+Status CudaGraph::start(const Binding &B, std::span<const int32_t> Aliases) {
+  const Driver &D = TheModel->context()->driver();
+  Nodes.assign(B.Steps.size(), nullptr);
+  Updated.assign(B.Steps.size(), 0);
+  Inputs.assign(B.Inputs.size(), nullptr);
+  Outputs.assign(B.Outputs.size(), nullptr);
+  InputUsers.resize(B.Inputs.size());
+  OutputUsers.resize(B.Outputs.size());
+  Waits = findDependencies(B, Aliases);
+  auto Add = [](std::vector<uint32_t> &Users, uint32_t Step) {
+    if (Users.empty() || Users.back() != Step)
+      Users.push_back(Step);
+  };
+  for (uint32_t Step = 0; Step < B.Steps.size(); ++Step) {
+    if (B.Steps[Step].Empty)
+      continue;
+    for (const BoundParam &P : B.params(B.Steps[Step])) {
+      if (P.IsSize)
+        continue;
+      if (P.At.Where == Base::Input)
+        Add(InputUsers[P.At.Index], Step);
+      else if (P.At.Where == Base::Output)
+        Add(OutputUsers[P.At.Index], Step);
+      else if (P.At.Where == Base::Arena)
+        Add(ArenaUsers, Step);
+    }
+  }
+  return D.check(D->GraphCreate(&TheGraph, 0), "create a graph");
+}
+
+Status CudaGraph::addNode(const Binding &B, uint32_t Step, StepParams &Params) {
+  const DeviceContext &C = *TheModel->context();
+  const Driver &D = C.driver();
+  const BoundStep &S = B.Steps[Step];
+  std::vector<GraphNode> After;
+  for (uint32_t Earlier : Waits[Step])
+    After.push_back(Nodes[Earlier]);
+  GraphNode &Node = Nodes[Step];
+  switch (S.Kind) {
+  case StepKind::Launch: {
+    if (Status Allowed = TheModel->allowShared(S.Kernel, S.Shared); !Allowed)
+      return Allowed;
+    KernelNodeParams P = kernelParams(*TheModel, S, Params);
+    return D.check(
+        D->GraphAddKernelNode(&Node, TheGraph, After.data(), After.size(), &P),
+        "add a kernel to the graph");
+  }
+  case StepKind::Copy: {
+    Copy3D P = copyParams(Params[0], Params[1], uint64_t(S.Work));
+    return D.check(D->GraphAddMemcpyNode(&Node, TheGraph, After.data(),
+                                         After.size(), &P, C.handle()),
+                   "add a copy to the graph");
+  }
+  case StepKind::Fill:
+    break;
+  }
+  MemsetNodeParams P = fillParams(S, Params[0]);
+  return D.check(D->GraphAddMemsetNode(&Node, TheGraph, After.data(),
+                                       After.size(), &P, C.handle()),
+                 "add a fill to the graph");
+}
+
+Status CudaGraph::updateNode(const Binding &B, uint32_t Step,
+                             StepParams &Params) {
+  const DeviceContext &C = *TheModel->context();
+  const Driver &D = C.driver();
+  const BoundStep &S = B.Steps[Step];
+  switch (S.Kind) {
+  case StepKind::Launch: {
+    KernelNodeParams P = kernelParams(*TheModel, S, Params);
+    return D.check(D->GraphExecKernelNodeSetParams(Exec, Nodes[Step], &P),
+                   "update a kernel of the graph");
+  }
+  case StepKind::Copy: {
+    Copy3D P = copyParams(Params[0], Params[1], uint64_t(S.Work));
+    return D.check(
+        D->GraphExecMemcpyNodeSetParams(Exec, Nodes[Step], &P, C.handle()),
+        "update a copy of the graph");
+  }
+  case StepKind::Fill:
+    break;
+  }
+  MemsetNodeParams P = fillParams(S, Params[0]);
+  return D.check(
+      D->GraphExecMemsetNodeSetParams(Exec, Nodes[Step], &P, C.handle()),
+      "update a fill of the graph");
+}
+
+Status CudaGraph::instantiate(const Addresses &A) {
+  const Driver &D = TheModel->context()->driver();
+  Status S = D.check(D->GraphInstantiateWithFlags(&Exec, TheGraph, 0),
+                     "instantiate the graph");
+  if (S)
+    remember(A);
+  return S;
+}
+
+void CudaGraph::remember(const Addresses &A) {
+  std::copy(A.Inputs.begin(), A.Inputs.end(), Inputs.begin());
+  std::copy(A.Outputs.begin(), A.Outputs.end(), Outputs.begin());
+  Arena = A.Arena;
+}
+
+} // namespace kpc::rt::cuda

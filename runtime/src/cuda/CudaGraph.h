@@ -1,0 +1,128 @@
+//===- CudaGraph.h - A bound plan as an executable CUDA graph ---*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Built from the plan's data edges, not captured. When addresses change
+/// between runs, only the nodes that touch them are updated.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_RUNTIME_SRC_CUDA_CUDAGRAPH_H
+#define KPC_RUNTIME_SRC_CUDA_CUDAGRAPH_H
+
+#include "runtime/src/Device.h"
+#include "runtime/src/cuda/CudaModel.h"
+
+namespace kpc::rt::cuda {
+
+/// The parameters of one step, as the driver's functions take them.
+class StepParams {
+public:
+  /// Room for the largest step of `B`.
+  void reserve(const Binding &B);
+  void set(size_t Index, uint64_t Value) { Values[Index] = Value; }
+  void **pointers() { return Pointers.data(); }
+  uint64_t operator[](size_t Index) const { return Values[Index]; }
+
+private:
+  std::vector<uint64_t> Values;
+  std::vector<void *> Pointers; ///< Pointers[i] = &Values[i]
+};
+
+KernelNodeParams kernelParams(const CudaModel &M, const BoundStep &S,
+                              StepParams &Params);
+Copy3D copyParams(uint64_t To, uint64_t From, uint64_t Bytes);
+MemsetNodeParams fillParams(const BoundStep &S, uint64_t To);
+
+class CudaGraph : public Recording {
+public:
+  explicit CudaGraph(std::shared_ptr<CudaModel> M) : TheModel(std::move(M)) {}
+  ~CudaGraph() override;
+
+  /// `AddressOf` is the device's rule for places.
+  template <class Function>
+  Status build(const Binding &B, std::span<const int32_t> Aliases,
+               const Addresses &A, StepParams &Params, Function AddressOf) {
+    if (Status S = start(B, Aliases); !S)
+      return S;
+    for (uint32_t Step = 0; Step < B.Steps.size(); ++Step) {
+      if (B.Steps[Step].Empty)
+        continue;
+      fillAddresses(B, Step, Params, A, AddressOf);
+      if (Status S = addNode(B, Step, Params); !S)
+        return S;
+    }
+    return instantiate(A);
+  }
+
+  /// Brings the nodes whose addresses differ from those recorded up to date.
+  template <class Function>
+  Status update(const Binding &B, const Addresses &A, StepParams &Params,
+                Function AddressOf) {
+    ++Round;
+    bool Changed = false;
+    auto Visit = [&](std::span<const uint32_t> Steps) -> Status {
+      for (uint32_t Step : Steps) {
+        if (Updated[Step] == Round)
+          continue;
+        Updated[Step] = Round;
+        Changed = true;
+        fillAddresses(B, Step, Params, A, AddressOf);
+        if (Status S = updateNode(B, Step, Params); !S)
+          return S;
+      }
+      return success();
+    };
+    for (size_t I = 0; I < Inputs.size(); ++I)
+      if (Inputs[I] != A.Inputs[I])
+        if (Status S = Visit(InputUsers[I]); !S)
+          return S;
+    for (size_t I = 0; I < Outputs.size(); ++I)
+      if (Outputs[I] != A.Outputs[I])
+        if (Status S = Visit(OutputUsers[I]); !S)
+          return S;
+    if (Arena != A.Arena)
+      if (Status S = Visit(ArenaUsers); !S)
+        return S;
+    if (Changed)
+      remember(A);
+    return success();
+  }
+
+  GraphExec executable() const { return Exec; }
+
+private:
+  template <class Function>
+  static void fillAddresses(const Binding &B, uint32_t Step, StepParams &Params,
+                            const Addresses &A, Function AddressOf) {
+    size_t I = 0;
+    for (const BoundParam &P : B.params(B.Steps[Step]))
+      Params.set(I++, P.IsSize ? P.Size : AddressOf(P.At, A));
+  }
+  Status start(const Binding &B, std::span<const int32_t> Aliases);
+  Status addNode(const Binding &B, uint32_t Step, StepParams &Params);
+  Status updateNode(const Binding &B, uint32_t Step, StepParams &Params);
+  Status instantiate(const Addresses &A);
+  void remember(const Addresses &A);
+
+  std::shared_ptr<CudaModel> TheModel;
+  Graph TheGraph = nullptr;
+  GraphExec Exec = nullptr;
+  std::vector<GraphNode> Nodes; ///< of each step; null: empty
+  std::vector<std::vector<uint32_t>> Waits;
+  std::vector<std::vector<uint32_t>> InputUsers, OutputUsers; ///< steps
+  std::vector<uint32_t> ArenaUsers;
+  std::vector<uint64_t> Updated; ///< the round in which a step was updated
+  uint64_t Round = 0;
+  // The addresses that the executable graph has.
+  std::vector<void *> Inputs, Outputs;
+  void *Arena = nullptr;
+};
+
+} // namespace kpc::rt::cuda
+
+#endif // KPC_RUNTIME_SRC_CUDA_CUDAGRAPH_H

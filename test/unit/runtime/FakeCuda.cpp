@@ -1,0 +1,448 @@
+//===- FakeCuda.cpp - A CUDA driver for tests, without a GPU --------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// A library with the driver's entry points. Device memory is host memory,
+// kernels are functions below, streams do their work at once. A graph runs its
+// nodes in an order that only its edges restrain, chosen by a seed, so a
+// missing edge shows as a wrong result. Any call can be made to fail, and
+// whatever is not released is counted.
+
+#include "runtime/src/cuda/Driver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace kpc::rt::cuda;
+
+namespace {
+
+using KernelBody = void (*)(void **Params);
+
+template <class T> T param(void **Params, int Index) {
+  return *static_cast<T *>(Params[Index]);
+}
+
+void add(void **P) {
+  for (int64_t I = 0; I < param<int64_t>(P, 3); ++I)
+    param<float *>(P, 2)[I] = param<float *>(P, 0)[I] + param<float *>(P, 1)[I];
+}
+void scale(void **P) {
+  for (int64_t I = 0; I < param<int64_t>(P, 3); ++I)
+    param<float *>(P, 1)[I] =
+        param<float *>(P, 0)[I] * float(param<int64_t>(P, 2));
+}
+void sumRows(void **P) {
+  int64_t Cols = param<int64_t>(P, 2);
+  for (int64_t R = 0; R < param<int64_t>(P, 3); ++R) {
+    float Sum = 0;
+    for (int64_t C = 0; C < Cols; ++C)
+      Sum += param<float *>(P, 0)[R * Cols + C];
+    param<float *>(P, 1)[R] = Sum;
+  }
+}
+
+struct Kernel {
+  const char *Name;
+  KernelBody Body;
+  int Params;
+};
+constexpr Kernel Kernels[] = {
+    {"kpc_add", add, 4}, {"kpc_scale", scale, 4}, {"kpc_sum_rows", sumRows, 4}};
+
+struct Node {
+  enum { Launch, Copy, Fill } Kind;
+  const Kernel *Function = nullptr;
+  std::vector<uint64_t> Params;
+  Copy3D CopyOf{};
+  MemsetNodeParams FillOf{};
+  std::vector<const void *> After; ///< nodes of the graph
+
+  void run() const {
+    if (Kind == Launch) {
+      std::vector<void *> Pointers;
+      for (const uint64_t &P : Params)
+        Pointers.push_back(const_cast<uint64_t *>(&P));
+      Function->Body(Pointers.data());
+    } else if (Kind == Copy) {
+      std::memcpy(reinterpret_cast<void *>(CopyOf.To),
+                  reinterpret_cast<void *>(CopyOf.From), CopyOf.Width);
+    } else {
+      auto *To = reinterpret_cast<char *>(FillOf.To);
+      for (size_t I = 0; I < FillOf.Width; ++I)
+        std::memcpy(To + I * FillOf.ElementSize, &FillOf.Value,
+                    FillOf.ElementSize);
+    }
+  }
+};
+
+struct FakeGraph {
+  std::vector<std::unique_ptr<Node>> Nodes;
+};
+struct FakeExec {
+  std::vector<std::pair<const void *, Node>> Nodes; ///< by node of the graph
+};
+struct FakeEvent {
+  std::chrono::steady_clock::time_point At;
+};
+
+struct State {
+  std::mutex Lock;
+  long Calls = 0, FailAt = -1, Live = 0;
+  int FailWith = 0;
+  std::map<std::string, long> Counts;
+  int Version = 12040, Major = 9, Minor = 0, Devices = 1;
+  unsigned Images = TakesCubin | TakesPtx;
+  unsigned Seed = 1;
+  std::string LastImage;
+};
+State &state() {
+  static State S;
+  return S;
+}
+
+// The answer that a call must give; Live changes by `Born` if it succeeds.
+Outcome enter(const char *Name, long Born = 0) {
+  State &S = state();
+  std::lock_guard<std::mutex> Guard(S.Lock);
+  ++S.Counts[Name];
+  Outcome Answer = ++S.Calls == S.FailAt ? S.FailWith : Success;
+  if (Born < 0 || Answer == Success) // releasing works, whatever it answers
+    S.Live += Born;
+  return Answer;
+}
+
+#define ENTER(Name, ...)                                                       \
+  if (Outcome Answer = enter(#Name __VA_OPT__(, ) __VA_ARGS__))                \
+  return Answer
+
+Outcome Init(unsigned) { return enter("Init"); }
+Outcome DriverGetVersion(int *Out) {
+  ENTER(DriverGetVersion);
+  *Out = state().Version;
+  return Success;
+}
+Outcome GetErrorName(Outcome Code, const char **Out) {
+  *Out = Code == OutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_FAKE";
+  return Success;
+}
+Outcome GetErrorString(Outcome, const char **Out) {
+  *Out = "a failure that the test asked for";
+  return Success;
+}
+Outcome DeviceGetCount(int *Out) {
+  ENTER(DeviceGetCount);
+  *Out = state().Devices;
+  return Success;
+}
+Outcome DeviceGet(DeviceNumber *Out, int Ordinal) {
+  ENTER(DeviceGet);
+  *Out = Ordinal;
+  return Success;
+}
+Outcome DeviceGetName(char *Out, int Size, DeviceNumber) {
+  ENTER(DeviceGetName);
+  std::strncpy(Out, "Fake GPU", size_t(Size));
+  return Success;
+}
+Outcome DeviceGetAttribute(int *Out, int Which, DeviceNumber) {
+  ENTER(DeviceGetAttribute);
+  *Out = Which == AttributeMajor ? state().Major : state().Minor;
+  return Success;
+}
+Outcome DevicePrimaryCtxRetain(Context *Out, DeviceNumber) {
+  ENTER(DevicePrimaryCtxRetain, 1);
+  *Out = reinterpret_cast<Context>(&state());
+  return Success;
+}
+Outcome DevicePrimaryCtxRelease(DeviceNumber) {
+  return enter("DevicePrimaryCtxRelease", -1);
+}
+Outcome CtxPushCurrent(Context) { return enter("CtxPushCurrent"); }
+Outcome CtxPopCurrent(Context *) { return enter("CtxPopCurrent"); }
+
+Outcome ModuleLoadDataEx(Module *Out, const void *Image, unsigned Count,
+                         int *Options, void **Values) {
+  ENTER(ModuleLoadDataEx);
+  const char *Text = static_cast<const char *>(Image);
+  if (std::strncmp(Text, "FAKE", 4) != 0) {
+    for (unsigned I = 0; I < Count; ++I)
+      if (Options[I] == JitErrorLog)
+        std::strcpy(static_cast<char *>(Values[I]), "line 1: not for a fake");
+    return InvalidPtx;
+  }
+  std::lock_guard<std::mutex> Guard(state().Lock);
+  ++state().Live;
+  state().LastImage = Text;
+  *Out = reinterpret_cast<Module>(new std::string(Text));
+  return Success;
+}
+Outcome ModuleUnload(Module M) {
+  Outcome Answer = enter("ModuleUnload", -1);
+  delete reinterpret_cast<std::string *>(M);
+  return Answer;
+}
+Outcome ModuleGetFunction(Function *Out, Module, const char *Name) {
+  ENTER(ModuleGetFunction);
+  for (const Kernel &K : Kernels)
+    if (std::strcmp(K.Name, Name) == 0) {
+      *Out = reinterpret_cast<Function>(const_cast<Kernel *>(&K));
+      return Success;
+    }
+  return NotFound;
+}
+Outcome FuncSetAttribute(Function, int, int) {
+  return enter("FuncSetAttribute");
+}
+Outcome MemAlloc(Pointer *Out, size_t Size) {
+  if (Size > size_t(1) << 32)
+    return OutOfMemory;
+  ENTER(MemAlloc, 1);
+  *Out = reinterpret_cast<Pointer>(
+      std::aligned_alloc(256, (Size + 255) / 256 * 256));
+  return Success;
+}
+Outcome MemFree(Pointer P) {
+  Outcome Answer = enter("MemFree", -1);
+  std::free(reinterpret_cast<void *>(P));
+  return Answer;
+}
+Outcome MemcpyHtoD(Pointer To, const void *From, size_t Size) {
+  ENTER(MemcpyHtoD);
+  std::memcpy(reinterpret_cast<void *>(To), From, Size);
+  return Success;
+}
+Outcome MemcpyAsync(Pointer To, Pointer From, size_t Size, Stream) {
+  ENTER(MemcpyAsync);
+  std::memcpy(reinterpret_cast<void *>(To), reinterpret_cast<void *>(From),
+              Size);
+  return Success;
+}
+template <class T> Outcome fill(Pointer To, T Value, size_t Count) {
+  ENTER(Memset);
+  std::fill_n(reinterpret_cast<T *>(To), Count, Value);
+  return Success;
+}
+Outcome MemsetD8Async(Pointer To, unsigned char V, size_t N, Stream) {
+  return fill(To, V, N);
+}
+Outcome MemsetD16Async(Pointer To, unsigned short V, size_t N, Stream) {
+  return fill(To, V, N);
+}
+Outcome MemsetD32Async(Pointer To, unsigned V, size_t N, Stream) {
+  return fill(To, V, N);
+}
+Outcome StreamCreate(Stream *Out, unsigned) {
+  ENTER(StreamCreate, 1);
+  *Out = reinterpret_cast<Stream>(new int);
+  return Success;
+}
+Outcome StreamDestroy(Stream S) {
+  Outcome Answer = enter("StreamDestroy", -1);
+  delete reinterpret_cast<int *>(S);
+  return Answer;
+}
+Outcome StreamSynchronize(Stream) { return enter("StreamSynchronize"); }
+Outcome StreamWaitEvent(Stream, Event, unsigned) {
+  return enter("StreamWaitEvent");
+}
+Outcome EventCreate(Event *Out, unsigned) {
+  ENTER(EventCreate, 1);
+  *Out = reinterpret_cast<Event>(new FakeEvent);
+  return Success;
+}
+Outcome EventDestroy(Event E) {
+  Outcome Answer = enter("EventDestroy", -1);
+  delete reinterpret_cast<FakeEvent *>(E);
+  return Answer;
+}
+Outcome EventRecord(Event E, Stream) {
+  ENTER(EventRecord);
+  reinterpret_cast<FakeEvent *>(E)->At = std::chrono::steady_clock::now();
+  return Success;
+}
+Outcome EventSynchronize(Event) { return enter("EventSynchronize"); }
+Outcome EventElapsedTime(float *Out, Event A, Event B) {
+  ENTER(EventElapsedTime);
+  *Out = std::chrono::duration<float, std::milli>(
+             reinterpret_cast<FakeEvent *>(B)->At -
+             reinterpret_cast<FakeEvent *>(A)->At)
+             .count();
+  return Success;
+}
+
+void setLaunch(Node &N, const KernelNodeParams &P) {
+  N.Kind = Node::Launch;
+  N.Function = reinterpret_cast<const Kernel *>(P.Kernel);
+  N.Params.clear();
+  for (int I = 0; I < N.Function->Params; ++I)
+    N.Params.push_back(*static_cast<uint64_t *>(P.Params[I]));
+}
+
+Outcome LaunchKernel(Function F, unsigned, unsigned, unsigned, unsigned,
+                     unsigned, unsigned, unsigned, Stream, void **Params,
+                     void **) {
+  ENTER(LaunchKernel);
+  reinterpret_cast<const Kernel *>(F)->Body(Params);
+  return Success;
+}
+
+Outcome GraphCreate(Graph *Out, unsigned) {
+  ENTER(GraphCreate, 1);
+  *Out = reinterpret_cast<Graph>(new FakeGraph);
+  return Success;
+}
+Outcome GraphDestroy(Graph G) {
+  Outcome Answer = enter("GraphDestroy", -1);
+  delete reinterpret_cast<FakeGraph *>(G);
+  return Answer;
+}
+Node *addNode(GraphNode *Out, Graph G, const GraphNode *After, size_t Count) {
+  auto *Graph = reinterpret_cast<FakeGraph *>(G);
+  Node *N = Graph->Nodes.emplace_back(std::make_unique<Node>()).get();
+  for (size_t I = 0; I < Count; ++I)
+    N->After.push_back(After[I]);
+  *Out = reinterpret_cast<GraphNode>(N);
+  return N;
+}
+Outcome GraphAddKernelNode(GraphNode *Out, Graph G, const GraphNode *After,
+                           size_t Count, const KernelNodeParams *P) {
+  ENTER(GraphAddKernelNode);
+  setLaunch(*addNode(Out, G, After, Count), *P);
+  return Success;
+}
+Outcome GraphAddMemcpyNode(GraphNode *Out, Graph G, const GraphNode *After,
+                           size_t Count, const Copy3D *P, Context) {
+  if (!P->To || !P->From) // as the driver, which looks at them
+    return InvalidValue;
+  ENTER(GraphAddMemcpyNode);
+  Node *N = addNode(Out, G, After, Count);
+  N->Kind = Node::Copy;
+  N->CopyOf = *P;
+  return Success;
+}
+Outcome GraphAddMemsetNode(GraphNode *Out, Graph G, const GraphNode *After,
+                           size_t Count, const MemsetNodeParams *P, Context) {
+  ENTER(GraphAddMemsetNode);
+  Node *N = addNode(Out, G, After, Count);
+  N->Kind = Node::Fill;
+  N->FillOf = *P;
+  return Success;
+}
+Outcome GraphInstantiateWithFlags(GraphExec *Out, Graph G, unsigned long long) {
+  ENTER(GraphInstantiateWithFlags, 1);
+  auto *Exec = new FakeExec;
+  for (const auto &N : reinterpret_cast<FakeGraph *>(G)->Nodes)
+    Exec->Nodes.emplace_back(N.get(), *N);
+  *Out = reinterpret_cast<GraphExec>(Exec);
+  return Success;
+}
+Outcome GraphExecDestroy(GraphExec E) {
+  Outcome Answer = enter("GraphExecDestroy", -1);
+  delete reinterpret_cast<FakeExec *>(E);
+  return Answer;
+}
+Node &nodeOf(GraphExec E, GraphNode Of) {
+  for (auto &[Key, N] : reinterpret_cast<FakeExec *>(E)->Nodes)
+    if (Key == Of)
+      return N;
+  std::abort();
+}
+Outcome GraphExecKernelNodeSetParams(GraphExec E, GraphNode N,
+                                     const KernelNodeParams *P) {
+  ENTER(GraphExecKernelNodeSetParams);
+  setLaunch(nodeOf(E, N), *P);
+  return Success;
+}
+Outcome GraphExecMemcpyNodeSetParams(GraphExec E, GraphNode N, const Copy3D *P,
+                                     Context) {
+  ENTER(GraphExecMemcpyNodeSetParams);
+  nodeOf(E, N).CopyOf = *P;
+  return Success;
+}
+Outcome GraphExecMemsetNodeSetParams(GraphExec E, GraphNode N,
+                                     const MemsetNodeParams *P, Context) {
+  ENTER(GraphExecMemsetNodeSetParams);
+  nodeOf(E, N).FillOf = *P;
+  return Success;
+}
+Outcome GraphLaunch(GraphExec E, Stream) {
+  ENTER(GraphLaunch);
+  auto *Exec = reinterpret_cast<FakeExec *>(E);
+  std::mt19937 Random(state().Seed);
+  std::set<const void *> Done;
+  while (Done.size() < Exec->Nodes.size()) {
+    std::vector<const std::pair<const void *, Node> *> Ready;
+    for (const auto &Entry : Exec->Nodes)
+      if (!Done.count(Entry.first) &&
+          std::all_of(Entry.second.After.begin(), Entry.second.After.end(),
+                      [&](const void *A) { return Done.count(A) != 0; }))
+        Ready.push_back(&Entry);
+    const auto *Next = Ready[Random() % Ready.size()];
+    Next->second.run();
+    Done.insert(Next->first);
+  }
+  return Success;
+}
+
+} // namespace
+
+extern "C" {
+
+int cuGetProcAddress_v2(const char *Name, void **Out, int, uint64_t, int *) {
+#define KPC_FIND(Entry, ...)                                                   \
+  if (std::strcmp(Name, "cu" #Entry) == 0) {                                   \
+    DriverTable::Entry##Function Found = Entry;                                \
+    *Out = reinterpret_cast<void *>(Found);                                    \
+    return Success;                                                            \
+  }
+  KPC_CUDA_FUNCTIONS(KPC_FIND)
+#undef KPC_FIND
+  return NotFound;
+}
+
+unsigned kpc_driver_images(void) { return state().Images; }
+
+// What tests set and ask.
+void fake_reset(void) {
+  State &S = state();
+  S.Calls = 0;
+  S.FailAt = -1;
+  S.Version = 12040;
+  S.Major = 9;
+  S.Minor = 0;
+  S.Devices = 1;
+  S.Images = TakesCubin | TakesPtx;
+  S.Counts.clear();
+  S.LastImage.clear();
+}
+void fake_fail(long Call, int Code) {
+  state().Calls = 0;
+  state().FailAt = Call;
+  state().FailWith = Code;
+}
+long fake_calls(void) { return state().Calls; }
+long fake_live(void) { return state().Live; }
+long fake_count(const char *Name) { return state().Counts[Name]; }
+void fake_device(int Major, int Minor, unsigned Images, int Version) {
+  state().Major = Major;
+  state().Minor = Minor;
+  state().Images = Images;
+  state().Version = Version;
+}
+void fake_seed(unsigned Seed) { state().Seed = Seed; }
+const char *fake_last_image(void) { return state().LastImage.c_str(); }
+
+} // extern "C"
