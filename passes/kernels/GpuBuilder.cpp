@@ -47,9 +47,9 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
   Kernel->setAttr("kpc.schedule", B.getStringAttr(Launch.Schedule));
 
   Block &To = Kernel.getBody().front(), &From = Func.getBody().front();
-  for (auto [Old, New] :
-       llvm::zip_equal(From.getArguments(), Kernel.getArguments()))
-    Old.replaceAllUsesWith(New);
+  // The gpu.func's block has arguments for shared memory behind these.
+  for (BlockArgument Old : From.getArguments())
+    Old.replaceAllUsesWith(To.getArgument(Old.getArgNumber()));
   for (unsigned I = 0; I < Func.getNumArguments(); ++I) {
     Kernel.setArgAttrs(I, Func.getArgAttrDict(I));
     if (isa<MemRefType>(Kernel.getArgument(I).getType()))
@@ -81,7 +81,8 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
   if (failed(Form))
     return failure();
   // The last one takes every kernel.
-  GpuBuild *const Builders[] = {buildGpuMap};
+  GpuBuild *const Builders[] = {buildGpuRowReduction, buildGpuColumnReduction,
+                                buildGpuWindow, buildGpuMap};
   for (GpuBuild *Build : Builders) {
     GpuLaunch Launch;
     FailureOr<bool> Built = Build(*Form, T, Launch);

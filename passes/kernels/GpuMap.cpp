@@ -153,7 +153,7 @@ private:
       SmallVector<Value> Elements;
       for (unsigned L = 0; L < G.Lanes; ++L) {
         SmallVector<Value> At = Base;
-        At[Dim] = Loads.lane(L);
+        At[Dim] = Loads.at(L);
         Elements.push_back(W.Emitter.element(W.B, Out.Tensor, At));
         if (!Elements.back()) {
           Result = failure();

@@ -205,17 +205,16 @@ Value LaneLoads::load(OpBuilder &B, Location Loc, Value Memref, ValueRange At) {
   };
   if (At.empty())
     return Scalar();
-  auto Lane = llvm::find(Indices, At.back());
-  if (Lane == Indices.end())
+  // Another lane's index (a shifted read) is not this lane's neighbour.
+  if (At.back() != Indices[Current])
     return Scalar();
   SmallVector<Value> Key{Memref};
   llvm::append_range(Key, At.drop_back());
   for (auto &[Known, Vector] : Loaded)
     if (Known == Key && dominatesInsertion(Vector, B))
-      return vector::ExtractOp::create(B, Loc, Vector,
-                                       int64_t(Lane - Indices.begin()));
+      return vector::ExtractOp::create(B, Loc, Vector, int64_t(Current));
   // Other lanes must not have other rows.
-  if (Lane != Indices.begin() || !isAligned(Memref, At) ||
+  if (Current != 0 || !isAligned(Memref, At) ||
       llvm::any_of(At.drop_back(),
                    [&](Value V) { return dependsOn(V, Indices[0]); }))
     return Scalar();

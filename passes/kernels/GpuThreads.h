@@ -74,7 +74,8 @@ public:
 
 /// Lets neighbouring elements be computed together: loads that differ by the
 /// lane alone become one vector load. Between begin() and end(), lane L's
-/// elements are pulled with `lane(L)` as their last moving index.
+/// elements are pulled after at(L), with what it returns as their last moving
+/// index; lane 0 comes first.
 class LaneLoads {
 public:
   /// `Lanes` is a power of two; alignment of `Base` to it is the caller's word.
@@ -82,7 +83,10 @@ public:
 
   void begin(mlir::Value Base);
   void end();
-  mlir::Value lane(unsigned L) const { return Indices[L]; }
+  mlir::Value at(unsigned L) {
+    Current = L;
+    return Indices[L];
+  }
 
 private:
   mlir::Value load(mlir::OpBuilder &B, mlir::Location Loc, mlir::Value Memref,
@@ -90,7 +94,7 @@ private:
   bool isAligned(mlir::Value Memref, mlir::ValueRange At) const;
 
   GpuWriter &W;
-  unsigned Lanes;
+  unsigned Lanes, Current = 0;
   llvm::SmallVector<mlir::Value> Indices;
   /// Memref and all indices but the last, to the vector.
   std::vector<std::pair<llvm::SmallVector<mlir::Value>, mlir::Value>> Loaded;

@@ -80,7 +80,8 @@ KernelText::generic(std::string Result, std::vector<std::string> Maps,
   Body += "  " + Start + " = tensor.empty(" + dynamicSizes(Dims) +
           ") : " + Out + "\n";
   if (!Init.empty()) {
-    Body += "  " + R + "_init = arith.constant " + Init + " : " + Type + "\n";
+    Body += "  " + R + "_init = arith.constant " + Init +
+            (Type == "i1" ? "" : " : " + Type) + "\n";
     Body += "  " + R + "_fill = linalg.fill ins(" + R + "_init : " + Type +
             ") outs(" + Start + " : " + Out + ") -> " + Out + "\n";
     Start = R + "_fill";

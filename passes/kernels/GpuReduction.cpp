@@ -1,0 +1,205 @@
+//===- GpuReduction.cpp - What reduction builders share -------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/GpuReduction.h"
+#include "passes/kernels/OutputSections.h"
+#include "passes/kernels/SizeFacts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+/// Whether `V` is computed from an accumulator of `Op`.
+static bool usesAccumulator(Value V, linalg::GenericOp Op) {
+  SmallVector<Value> Worklist{V};
+  llvm::SmallPtrSet<Operation *, 16> Seen;
+  while (!Worklist.empty()) {
+    Value Next = Worklist.pop_back_val();
+    if (auto Arg = dyn_cast<BlockArgument>(Next)) {
+      if (Arg.getOwner() == Op.getBody() &&
+          Arg.getArgNumber() >= Op.getNumDpsInputs())
+        return true;
+      continue;
+    }
+    Operation *Def = Next.getDefiningOp();
+    if (!Op->isProperAncestor(Def) || !Seen.insert(Def).second)
+      continue;
+    Def->walk([&](Operation *Inner) {
+      llvm::append_range(Worklist, Inner->getOperands());
+    });
+  }
+  return false;
+}
+
+/// The operation `acc op value` that result `Number` yields; null if it is
+/// something else.
+static Operation *joinOf(linalg::GenericOp Op, unsigned Number) {
+  Value Yielded = Op.getBody()->getTerminator()->getOperand(Number);
+  Operation *Def = Yielded.getDefiningOp();
+  BlockArgument Acc = Op.getBody()->getArgument(Op.getNumDpsInputs() + Number);
+  if (!Def || Def->getBlock() != Op.getBody() || Def->getNumOperands() != 2 ||
+      !Acc.hasOneUse() || *Acc.user_begin() != Def ||
+      !arith::getNeutralElement(Def))
+    return nullptr;
+  Value Other = Def->getOperand(Def->getOperand(0) == Acc ? 1 : 0);
+  return usesAccumulator(Other, Op) ? nullptr : Def;
+}
+
+/// The loop that the last index of the largest input moves with; the last loop
+/// where that is none alone.
+static unsigned innermostOf(linalg::GenericOp Op) {
+  unsigned Most = 0, Loop = Op.getNumLoops() - 1;
+  for (OpOperand *Input : Op.getDpsInputOperands()) {
+    if (!Op.payloadUsesValueFromOperand(Input))
+      continue;
+    AffineMap Map = Op.getMatchingIndexingMap(Input);
+    unsigned Loops = 0;
+    for (unsigned D = 0; D < Map.getNumDims(); ++D)
+      Loops += Map.isFunctionOfDim(D);
+    if (Loops <= Most || Map.getNumResults() == 0)
+      continue;
+    Most = Loops;
+    if (auto Dim =
+            dyn_cast<AffineDimExpr>(Map.getResult(Map.getNumResults() - 1)))
+      Loop = Dim.getPosition();
+  }
+  return Loop;
+}
+
+std::optional<Reduction> Reduction::read(KernelForm &Form) {
+  if (!Form.Heavy || Form.SeveralHeavy)
+    return std::nullopt;
+  Reduction R{Form, Form.Heavy, {}, {}, {}, {}, {}};
+  for (auto [Loop, Kind] : llvm::enumerate(R.Op.getIteratorTypesArray())) {
+    OpFoldResult Size = loopSize(R.Op, Loop);
+    if (!Size)
+      return std::nullopt;
+    bool IsReduced = Kind == utils::IteratorType::reduction;
+    (IsReduced ? R.Reduced : R.Parallel).push_back(Loop);
+    (IsReduced ? R.ReducedSizes : R.ParallelSizes).push_back(Size);
+  }
+  for (const KernelOutput &Out : Form.Outputs) {
+    SmallVector<OpFoldResult> Sizes = outputSizes(Out);
+    if (Sizes.size() != R.ParallelSizes.size())
+      return std::nullopt;
+    for (auto [Mine, Theirs] : llvm::zip_equal(Sizes, R.ParallelSizes))
+      if (Mine != Theirs &&
+          (!constantOf(Mine) || constantOf(Mine) != constantOf(Theirs)))
+        return std::nullopt;
+  }
+  for (unsigned I = 0; I < R.Op.getNumResults(); ++I)
+    R.Joins.push_back(joinOf(R.Op, I));
+  R.Innermost = innermostOf(R.Op);
+  return R;
+}
+
+unsigned Reduction::lanesAlong(unsigned Loop, int64_t Bytes) const {
+  int64_t Lanes = 8;
+  linalg::GenericOp Generic = Op;
+  for (OpOperand *Input : Generic.getDpsInputOperands())
+    if (auto T = dyn_cast<RankedTensorType>(Input->get().getType()))
+      Lanes = std::min(Lanes, Bytes / storageBytes(T.getElementType()));
+  int64_t Divisor = divisorOf(loopSize(Op, Loop));
+  while (Lanes > 1 && Divisor % Lanes)
+    Lanes /= 2;
+  return std::max<int64_t>(Lanes, 1);
+}
+
+std::optional<int64_t> Reduction::boundOf(ArrayRef<OpFoldResult> Sizes) {
+  int64_t Bound = 1;
+  for (OpFoldResult Size : Sizes) {
+    auto Max = maxOf(Size);
+    if (!Max || __builtin_mul_overflow(Bound, *Max, &Bound))
+      return std::nullopt;
+  }
+  return Bound;
+}
+
+SmallVector<Value> loopValues(const Reduction &R, ValueRange Parallel,
+                              ValueRange Reduced) {
+  SmallVector<Value> Loops(R.Parallel.size() + R.Reduced.size());
+  for (auto [Loop, V] : llvm::zip_equal(R.Parallel, Parallel))
+    Loops[Loop] = V;
+  for (auto [Loop, V] : llvm::zip_equal(R.Reduced, Reduced))
+    Loops[Loop] = V;
+  return Loops;
+}
+
+Value neutral(GpuWriter &W, Operation *Join) {
+  return arith::ConstantOp::create(W.B, W.Loc, *arith::getNeutralElement(Join));
+}
+
+Value join(GpuWriter &W, Operation *Join, Value A, Value B) {
+  OperationState State(W.Loc, Join->getName());
+  State.addOperands({A, B});
+  State.addTypes(A.getType());
+  State.addAttributes(Join->getAttrs());
+  return W.B.create(State)->getResult(0);
+}
+
+Value joinWarp(GpuWriter &W, Operation *Join, Value V, unsigned Width) {
+  for (unsigned Mask = Width / 2; Mask > 0; Mask /= 2)
+    V = join(W, Join, V, W.shuffleXor(V, Mask));
+  return V;
+}
+
+LogicalResult joinInitial(GpuWriter &W, const Reduction &R, ValueRange At,
+                          SmallVectorImpl<Value> &Partial) {
+  linalg::GenericOp Op = R.Op;
+  for (auto [Number, Operation] : llvm::enumerate(R.Joins)) {
+    Value Init = Op.getDpsInits()[Number];
+    Value Start = W.Emitter.element(W.B, Init, At);
+    if (!Start)
+      return failure();
+    Attribute Known;
+    if (matchPattern(Start, m_Constant(&Known)) &&
+        Known == *arith::getNeutralElement(Operation))
+      continue;
+    Partial[Number] = join(W, Operation, Start, Partial[Number]);
+  }
+  return success();
+}
+
+LogicalResult storeOutputs(GpuWriter &W, const Reduction &R, ValueRange At,
+                           ArrayRef<SmallVector<Value>> Results) {
+  unsigned Lanes = Results.size();
+  SmallVector<Value> Indices(At);
+  LaneLoads Loads(W, Lanes);
+  if (!Indices.empty())
+    Loads.begin(Indices.back());
+  unsigned Lane = 0;
+  linalg::GenericOp Heavy = R.Op;
+  W.Emitter.setElementHook(
+      [&](OpBuilder &, Location, Value Tensor, ValueRange Places) -> Value {
+        if (Tensor.getDefiningOp() != Heavy.getOperation() ||
+            !llvm::equal(Places, Indices))
+          return {};
+        return Results[Lane][cast<OpResult>(Tensor).getResultNumber()];
+      });
+  LogicalResult Result = success();
+  for (const KernelOutput &Out : R.Form.Outputs) {
+    SmallVector<Value> Elements;
+    for (Lane = 0; Lane < Lanes && succeeded(Result); ++Lane) {
+      if (!Indices.empty())
+        Indices.back() = Loads.at(Lane);
+      Elements.push_back(W.Emitter.element(W.B, Out.Tensor, Indices));
+      if (!Elements.back())
+        Result = failure();
+    }
+    if (failed(Result))
+      break;
+    storeLanes(W, Elements, Out.Memref, At);
+  }
+  W.Emitter.setElementHook({});
+  if (!Indices.empty())
+    Loads.end();
+  return Result;
+}
+
+} // namespace kpc::kernels
