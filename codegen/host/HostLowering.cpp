@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/host/HostLowering.h"
 
+#include "codegen/host/SoftFloat.h"
 #include "passes/kernels/BoolStorage.h"
 #include "passes/kernels/ExpandMath.h"
 
@@ -23,6 +24,7 @@
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Transforms/Transforms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -36,7 +38,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -72,28 +73,18 @@ void loadHostDialects(MLIRContext &Context) {
 // Arithmetic that the CPU has not
 //===----------------------------------------------------------------------===//
 
-/// fp16 and bf16 are storage: computed in fp32, converted by hand where the
-/// CPU has no instruction (LLVM would call a support library).
+/// Math functions, and floats that the CPU only stores, in plain arithmetic:
+/// LLVM would call a library for them.
 static LogicalResult expandArithmetic(ModuleOp Kernels,
                                       const HostTargetOptions &Options) {
-  MLIRContext *Context = Kernels.getContext();
-  {
-    TypeConverter Converter;
-    Type Narrow[] = {BFloat16Type::get(Context), Float16Type::get(Context)};
-    arith::populateEmulateUnsupportedFloatsConversions(
-        Converter, Narrow, Float32Type::get(Context));
-    RewritePatternSet Patterns(Context);
-    arith::populateEmulateUnsupportedFloatsPatterns(Patterns, Converter);
-    ConversionTarget Target(*Context);
-    arith::populateEmulateUnsupportedFloatsLegality(Target, Converter);
-    if (failed(applyPartialConversion(Kernels, Target, std::move(Patterns))))
-      return failure();
-  }
-  RewritePatternSet Patterns(Context);
+  RewritePatternSet Patterns(Kernels.getContext());
+  kernels::populateExpandMathPatterns(Patterns);
+  populateSoftFloatPatterns(Patterns, Options);
   arith::populateCeilFloorDivExpandOpsPatterns(Patterns);
-  arith::populateExpandBFloat16Patterns(Patterns);
-  vector::populateVectorBroadcastLoweringPatterns(Patterns);
-  return applyPatternsGreedily(Kernels, std::move(Patterns));
+  affine::populateAffineExpandIndexOpsPatterns(Patterns);
+  GreedyRewriteConfig Config;
+  Config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  return applyPatternsGreedily(Kernels, std::move(Patterns), Config);
 }
 
 //===----------------------------------------------------------------------===//

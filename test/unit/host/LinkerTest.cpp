@@ -81,17 +81,22 @@ TEST(Linker, notAnObject) {
 }
 
 TEST(Codegen, undefinedSymbol) {
-  // The dialect's log10 of fp32 has no instruction and no expansion here.
-  std::string Text = scale("needs_libm", "1.0");
-  size_t At = Text.find("arith.mulf %p, %c");
-  Text.replace(At, strlen("arith.mulf %p, %c"), "math.log10 %p");
+  // No processor divides 128-bit integers.
+  std::string Text = scale("needs_library", "1.0");
+  size_t At = Text.find("%1 = arith.mulf %p, %c : f32");
+  Text.replace(At, strlen("%1 = arith.mulf %p, %c : f32"),
+               "%i = arith.fptosi %p : f32 to i32\n"
+               "%w = arith.extsi %i : i32 to i128\n"
+               "%q = arith.divsi %w, %w : i128\n"
+               "%n = arith.trunci %q : i128 to i32\n"
+               "%1 = arith.sitofp %n : i32 to f32");
   auto Options =
       llvm::cantFail(codegen::HostTargetOptions::fromName("x86-64-v3"));
   auto Kernel =
       codegen::buildAndCompileHostKernel(llvm::StringRef(Text), Options);
   ASSERT_FALSE(bool(Kernel));
   EXPECT_EQ(llvm::toString(Kernel.takeError()),
-            "kernel 'needs_libm' needs code from outside the image: log10f");
+            "kernel 'needs_library' needs code from outside the image: __divti3");
 }
 
 } // namespace
