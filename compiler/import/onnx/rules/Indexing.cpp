@@ -1,4 +1,4 @@
-//===- Indexing.cpp - Import rules ----------------------------------------===//
+//===- Indexing.cpp - Import of gathers, scatters and orders --------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,8 +7,266 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Rules.h"
 
+using namespace kpc::graph;
+
 namespace kpc::onnx {
 
-ArrayRef<Rule> indexingRules() { return {}; }
+static void importGather(NodeImport &N) {
+  int64_t Axis = N.intAttribute("axis", 0);
+  N.expectInputs(2, 2);
+  Value X = N.input(0), Indices = N.input(1);
+  if (N.bad())
+    return;
+  Axis = N.frontAxis(Axis, N.rank(X));
+  if (!N.bad())
+    N.result(0, N.gather(X, Indices, Axis));
+}
+
+static void importGatherElements(NodeImport &N) {
+  int64_t Axis = N.intAttribute("axis", 0);
+  N.expectInputs(2, 2);
+  Value X = N.input(0), Indices = N.input(1);
+  if (N.bad())
+    return;
+  Axis = N.frontAxis(Axis, N.rank(X));
+  if (!N.bad())
+    N.result(0, N.gatherElements(X, Indices, Axis));
+}
+
+static void importGatherNd(NodeImport &N) {
+  int64_t Batch = N.intAttribute("batch_dims", 0);
+  N.expectInputs(2, 2);
+  Value X = N.input(0), Indices = N.input(1);
+  if (!N.bad())
+    N.result(0, N.build(GatherNdOp::getOperationName(), {X, Indices},
+                        {N.intAttr("batch_dims", Batch)}));
+}
+
+static std::optional<ScatterKind> scatterKind(NodeImport &N) {
+  std::string Name = N.stringAttribute("reduction", "none");
+  std::optional<ScatterKind> Kind = symbolizeScatterKind(Name);
+  if (!Kind)
+    N.fail(Code::ImportAttributeValue,
+           "attribute 'reduction' is '" + printable(Name) +
+               "', but should be none, add, mul, max or min");
+  return N.bad() ? std::nullopt : Kind;
+}
+
+static mlir::NamedAttribute kindAttr(NodeImport &N, ScatterKind Kind) {
+  mlir::OpBuilder &B = N.builder();
+  return B.getNamedAttr("kind", ScatterKindAttr::get(B.getContext(), Kind));
+}
+
+static void importScatterElements(NodeImport &N) {
+  int64_t Axis = N.intAttribute("axis", 0);
+  std::optional<ScatterKind> Kind = scatterKind(N);
+  N.expectInputs(3, 3);
+  Value X = N.input(0), Indices = N.input(1), Updates = N.input(2);
+  if (N.bad())
+    return;
+  Axis = N.frontAxis(Axis, N.rank(X));
+  if (!N.bad())
+    N.result(0, N.build(ScatterElementsOp::getOperationName(),
+                        {X, Indices, Updates},
+                        {kindAttr(N, *Kind), N.intAttr("axis", Axis)}));
+}
+
+static void importScatterNd(NodeImport &N) {
+  std::optional<ScatterKind> Kind = scatterKind(N);
+  N.expectInputs(3, 3);
+  Value X = N.input(0), Indices = N.input(1), Updates = N.input(2);
+  if (!N.bad())
+    N.result(0, N.build(ScatterNdOp::getOperationName(), {X, Indices, Updates},
+                        {kindAttr(N, *Kind)}));
+}
+
+//===----------------------------------------------------------------------===//
+// TopK
+//===----------------------------------------------------------------------===//
+
+/// Each element's place in the order is the number of elements before it: all
+/// pairs are compared, so rows must be short.
+static constexpr int64_t LongestOrdered = 4096;
+
+static std::optional<Expr> topCount(NodeImport &N, int64_t Axis) {
+  if (!N.contents(1))
+    if (std::optional<Dims> Declared = N.declaredSizes(0);
+        Declared && Declared->size() > static_cast<size_t>(Axis))
+      return (*Declared)[static_cast<size_t>(Axis)];
+  std::optional<std::vector<Expr>> K = N.knownSizes(1, "k");
+  if (!K || K->size() != 1)
+    return std::nullopt;
+  return K->front();
+}
+
+static void importTopK(NodeImport &N) {
+  int64_t Axis = N.intAttribute("axis", -1);
+  bool Largest = N.flagAttribute("largest", true);
+  N.ignoreAttribute("sorted");
+  N.expectInputs(2, 2);
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  Axis = N.frontAxis(Axis, N.rank(X));
+  if (N.bad())
+    return;
+  std::optional<Expr> K = topCount(N, Axis);
+  Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
+  if (!K)
+    return;
+  if (!Size.asConstant() || *Size.asConstant() > LongestOrdered) {
+    N.unsupported("orders a size of " + Size.str() + "; kpc orders up to " +
+                  std::to_string(LongestOrdered));
+    return;
+  }
+  int64_t Last = N.rank(X) - 1;
+  Ints Perm = llvm::to_vector(llvm::seq<int64_t>(0, Last + 1));
+  std::swap(Perm[static_cast<size_t>(Axis)], Perm.back());
+  Value Rows = N.transpose(X, Perm);
+  Value Own = N.unsqueeze(Rows, {Last + 1}), Other = N.unsqueeze(Rows, {Last});
+  Value Ahead = N.compare(Largest ? Predicate::gt : Predicate::lt, Other, Own);
+  Dims Square = {Size, Size};
+  Value Earlier = N.compare(Predicate::lt, N.iota(Square, 1, N.i64()),
+                            N.iota(Square, 0, N.i64()));
+  Value Tied = N.binary<AndOp>(N.compare(Predicate::eq, Other, Own), Earlier);
+  Value Place =
+      N.reduce(ReduceKind::sum, N.cast(N.binary<OrOp>(Ahead, Tied), N.i64()),
+               {Last + 1});
+  Dims Grid = {*K, Size};
+  Value Here = N.compare(Predicate::eq, N.unsqueeze(Place, {Last}),
+                         N.iota(Grid, 0, N.i64()));
+  Value Index = N.reduce(
+      ReduceKind::sum,
+      N.select(Here, N.iota(Grid, 1, N.i64()), N.scalarInt(0, N.i64())),
+      {Last + 1});
+  Index = N.transpose(Index, Perm);
+  N.result(0, N.gatherElements(X, Index, Axis));
+  N.result(1, Index);
+}
+
+//===----------------------------------------------------------------------===//
+// Compress, NonZero, ReverseSequence
+//===----------------------------------------------------------------------===//
+
+/// The index of the c-th true element for each c below `Count`.
+static Value trueIndices(NodeImport &N, Value Condition, const Expr &Count) {
+  Value Flags = N.cast(Condition, N.i64());
+  Value Running = N.cumsum(Flags, 0, /*Exclusive=*/true, /*Reverse=*/false);
+  if (!Running)
+    return {};
+  Dims Grid = {Count, N.dims(Condition)[0]};
+  Value Here = N.binary<AndOp>(
+      N.compare(Predicate::eq, Running, N.iota(Grid, 0, N.i64())), Condition);
+  return N.reduce(
+      ReduceKind::sum,
+      N.select(Here, N.iota(Grid, 1, N.i64()), N.scalarInt(0, N.i64())), {1});
+}
+
+static Value flatten(NodeImport &N, Value X) {
+  return X ? N.reshape(X, {graph::typeOf(X).getNumElements()}) : X;
+}
+
+static void importCompress(NodeImport &N) {
+  bool HasAxis = N.hasAttribute("axis");
+  int64_t Axis = N.intAttribute("axis", 0);
+  N.expectInputs(2, 2);
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  if (!HasAxis)
+    X = flatten(N, X);
+  Axis = N.frontAxis(Axis, N.rank(X));
+  if (N.bad())
+    return;
+  if (const Contents *C = N.contents(1)) {
+    if (std::optional<std::vector<int64_t>> Bits = C->integers()) {
+      Ints Kept;
+      for (size_t I = 0; I < Bits->size(); ++I)
+        if ((*Bits)[I])
+          Kept.push_back(static_cast<int64_t>(I));
+      if (!Kept.empty())
+        return N.result(0, N.gather(X, N.intVector(Kept, N.i64()), Axis));
+    }
+  }
+  std::optional<Dims> Declared = N.declaredSizes(0);
+  if (!Declared || Declared->size() != N.dims(X).size()) {
+    N.fail(Code::ImportNotConstant,
+           "how many elements stay is known only when the model runs");
+    return;
+  }
+  Value Indices =
+      trueIndices(N, N.input(1), (*Declared)[static_cast<size_t>(Axis)]);
+  N.result(0, N.gather(X, Indices, Axis));
+}
+
+static void importNonZero(NodeImport &N) {
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  std::optional<Dims> Declared = N.declaredSizes(0);
+  if (!Declared || Declared->size() != 2) {
+    N.fail(Code::ImportNotConstant,
+           "how many elements are not zero is known only when the model runs");
+    return;
+  }
+  Value Flags = N.cast(flatten(N, X), N.i1());
+  Value Flat = trueIndices(N, Flags, (*Declared)[1]);
+  SmallVector<Value> Rows;
+  Expr Below(1);
+  for (size_t I = N.dims(X).size(); I-- > 0;) {
+    Expr Size = N.dims(X)[I];
+    Value Row = N.binary<ModOp>(N.div(Flat, N.sizeScalar(Below, N.i64())),
+                                N.sizeScalar(Size, N.i64()));
+    Rows.insert(Rows.begin(), N.unsqueeze(Row, {0}));
+    Below = Below * Size;
+  }
+  if (Rows.empty()) {
+    N.fail(Code::ImportRank, "input 0 is a scalar");
+    return;
+  }
+  N.result(0, N.concat(Rows, 0));
+}
+
+static void importReverseSequence(NodeImport &N) {
+  int64_t Time = N.intAttribute("time_axis", 0);
+  int64_t Batch = N.intAttribute("batch_axis", 1);
+  N.expectInputs(2, 2);
+  Value X = N.input(0), Lengths = N.input(1);
+  if (N.bad())
+    return;
+  if (Time + Batch != 1 || Time * Batch != 0 || N.rank(X) < 2 ||
+      N.rank(Lengths) != 1) {
+    N.fail(Code::ImportAttributeValue,
+           "time_axis and batch_axis should be 0 and 1, in any order");
+    return;
+  }
+  Dims Sizes(N.dims(X));
+  Value Step = N.iota(Sizes, Time, N.i64());
+  Dims Along(Sizes.size(), Expr(1));
+  Along[static_cast<size_t>(Batch)] = Sizes[static_cast<size_t>(Batch)];
+  Value Length = N.reshape(N.cast(Lengths, N.i64()), Along);
+  Value Turned = N.addScalar(N.sub(Length, Step), -1);
+  Value Index = N.select(N.compare(Predicate::lt, Step, Length), Turned, Step);
+  N.result(0, N.gatherElements(X, Index, Time));
+}
+
+ArrayRef<Rule> indexingRules() {
+  static const Rule Rows[] = {
+      {"", "Gather", 1, Newest, importGather},
+      {"", "GatherElements", 11, Newest, importGatherElements},
+      {"", "GatherND", 11, Newest, importGatherNd},
+      {"", "Scatter", 9, 10, importScatterElements},
+      {"", "ScatterElements", 11, Newest, importScatterElements},
+      {"", "ScatterND", 11, Newest, importScatterNd},
+      {"", "TopK", 1, Newest, importTopK,
+       "k must be known when compiling; rows of up to 4096"},
+      {"", "Compress", 9, Newest, importCompress,
+       "the number of kept elements must be known when compiling"},
+      {"", "NonZero", 9, Newest, importNonZero,
+       "the number of elements found must be declared"},
+      {"", "ReverseSequence", 10, Newest, importReverseSequence},
+  };
+  return Rows;
+}
 
 } // namespace kpc::onnx

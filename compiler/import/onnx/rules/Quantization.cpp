@@ -1,4 +1,4 @@
-//===- Quantization.cpp - Import rules ------------------------------------===//
+//===- Quantization.cpp - Import of quantised operators -------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,9 +6,238 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/Spatial.h"
+
+using namespace kpc::graph;
 
 namespace kpc::onnx {
 
-ArrayRef<Rule> quantizationRules() { return {}; }
+/// The range of an 8- or 16-bit type.
+static std::optional<std::pair<double, double>> rangeOf(Type T) {
+  unsigned Bits = T.getIntOrFloatBitWidth();
+  if (isFloat(T) || Bits < 8 || Bits > 16)
+    return std::nullopt;
+  double Span = static_cast<double>(1 << Bits);
+  if (isUnsigned(T))
+    return std::pair(0.0, Span - 1);
+  return std::pair(-Span / 2, Span / 2 - 1);
+}
+
+/// A scale or zero point as it broadcasts: a scalar, or along `Axis` of a
+/// tensor of rank `Rank`.
+static Value alongAxis(NodeImport &N, Value V, int64_t Axis, int64_t Rank) {
+  if (!V || N.rank(V) == 0)
+    return V;
+  if (N.dims(V) == ArrayRef<Expr>{Expr(1)})
+    return N.reshape(V, {});
+  if (N.rank(V) != 1)
+    return N.unsupported("scales or zero points of rank " +
+                         std::to_string(N.rank(V)) +
+                         " (blocks) are not computed");
+  Axis = N.frontAxis(Axis, Rank);
+  if (N.bad())
+    return {};
+  Dims Sizes(static_cast<size_t>(Rank), Expr(1));
+  Sizes[static_cast<size_t>(Axis)] = N.dims(V)[0];
+  return N.reshape(V, Sizes);
+}
+
+/// round(x) + zero, clamped to the type; x is float.
+static Value saturate(NodeImport &N, Value X, Value Zero, Type To) {
+  std::optional<std::pair<double, double>> Range = rangeOf(To);
+  if (!Range)
+    return N.fail(Code::ImportElementType,
+                  "quantises to " + typeText(To) +
+                      ", but kpc quantises to 8 and 16 bits");
+  Value Y = N.unary<RoundOp>(X);
+  if (Zero && Y)
+    Y = N.add(Y, N.cast(Zero, N.element(Y)));
+  Y = N.min(N.max(Y, N.like(Range->first, Y)), N.like(Range->second, Y));
+  return N.cast(Y, To);
+}
+
+static bool refuseBlocks(NodeImport &N) {
+  if (N.intAttribute("block_size", 0) != 0)
+    N.unsupported("attribute 'block_size' is not 0");
+  N.ignoreAttribute("saturate");
+  N.ignoreAttribute("precision");
+  return N.bad();
+}
+
+static void importQuantize(NodeImport &N) {
+  int64_t Axis = N.intAttribute("axis", 1);
+  int64_t To = N.intAttribute("output_dtype", 0);
+  N.expectInputs(2, 3);
+  Value X = N.input(0), Scale = N.input(1), Zero = N.optionalInput(2);
+  if (N.bad() || refuseBlocks(N))
+    return;
+  mlir::OpBuilder &B = N.builder();
+  Type Element = Zero ? N.element(Zero)
+                      : mlir::IntegerType::get(B.getContext(), 8,
+                                               mlir::IntegerType::Unsigned);
+  if (!Zero && To != 0)
+    Element =
+        elementType(To) ? graphType(B.getContext(), *elementType(To)) : Type();
+  if (!Element) {
+    N.fail(Code::ImportElementType,
+           "attribute 'output_dtype' is " +
+               elementTypeName(static_cast<ElementType>(To)));
+    return;
+  }
+  // Whole numbers of 32 bits are quantised as well.
+  X = N.cast(X, N.f32());
+  Scale = alongAxis(N, N.cast(Scale, N.f32()), Axis, N.rank(X));
+  Zero = alongAxis(N, Zero, Axis, N.rank(X));
+  if (!N.bad())
+    N.result(0, saturate(N, N.div(X, Scale), Zero, Element));
+}
+
+static void importDequantize(NodeImport &N) {
+  int64_t Axis = N.intAttribute("axis", 1);
+  N.ignoreAttribute("output_dtype");
+  N.expectInputs(2, 3);
+  Value X = N.input(0), Scale = N.input(1), Zero = N.optionalInput(2);
+  if (N.bad() || refuseBlocks(N))
+    return;
+  // The difference needs more bits than x has; int32 has no zero point.
+  Value Wide = N.cast(X, N.i32());
+  if (Zero)
+    Wide = N.sub(Wide, alongAxis(N, N.cast(Zero, N.i32()), Axis, N.rank(X)));
+  Type Stored = N.element(Scale);
+  Scale = alongAxis(N, N.cast(Scale, N.f32()), Axis, N.rank(X));
+  N.result(0, N.cast(N.mul(N.cast(Wide, N.f32()), Scale), Stored));
+}
+
+static void importDynamicQuantize(NodeImport &N) {
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  Ints Axes = llvm::to_vector(llvm::seq<int64_t>(0, N.rank(X)));
+  Value Zero = N.like(0, X);
+  Value Low = N.min(N.reduce(ReduceKind::min, X, Axes), Zero);
+  Value High = N.max(N.reduce(ReduceKind::max, X, Axes), Zero);
+  Value Scale = N.div(N.sub(High, Low), N.like(255, X));
+  // All zeros: any scale does.
+  Scale = N.select(N.compare(Predicate::eq, Scale, Zero), N.like(1, X), Scale);
+  Type U8 = mlir::IntegerType::get(N.builder().getContext(), 8,
+                                   mlir::IntegerType::Unsigned);
+  Value Point = saturate(N, N.div(N.neg(Low), Scale), {}, U8);
+  N.result(0, saturate(N, N.div(X, Scale), Point, U8));
+  N.result(1, Scale);
+  N.result(2, Point);
+}
+
+//===----------------------------------------------------------------------===//
+// Products of 8-bit tensors in 32-bit integers
+//===----------------------------------------------------------------------===//
+
+/// x - zero in i32. A vector of zero points stands for rows (`Axis` -2) or
+/// columns (-1) of a matrix, or for channels.
+static Value centred(NodeImport &N, Value X, Value Zero, int64_t Axis) {
+  X = N.cast(X, N.i32());
+  if (!Zero || !X)
+    return X;
+  return N.sub(X, alongAxis(N, N.cast(Zero, N.i32()), Axis, N.rank(X)));
+}
+
+static void importMatMulInteger(NodeImport &N) {
+  N.expectInputs(2, 4);
+  Value A = N.input(0), C = N.input(1), ZeroA = N.optionalInput(2),
+        ZeroC = N.optionalInput(3);
+  if (!N.bad())
+    N.result(0, N.matmul(centred(N, A, ZeroA, -2), centred(N, C, ZeroC, -1)));
+}
+
+/// The 32-bit sum, scaled and quantised again.
+static Value requantise(NodeImport &N, Value Sum, Value Factor, Value ScaleY,
+                        Value ZeroY) {
+  if (!ZeroY)
+    return {};
+  Value Y = N.div(N.mul(N.cast(Sum, N.f32()), Factor), N.cast(ScaleY, N.f32()));
+  return saturate(N, Y, ZeroY, N.element(ZeroY));
+}
+
+static void importQLinearMatMul(NodeImport &N) {
+  N.expectInputs(8, 8);
+  Value V[8];
+  for (size_t I = 0; I < 8; ++I)
+    V[I] = N.input(I);
+  if (N.bad())
+    return;
+  Value Sum = N.matmul(centred(N, V[0], V[2], -2), centred(N, V[3], V[5], -1));
+  if (!Sum)
+    return N.result(0, Sum);
+  Value Factor = N.mul(alongAxis(N, N.cast(V[1], N.f32()), -2, N.rank(Sum)),
+                       alongAxis(N, N.cast(V[4], N.f32()), -1, N.rank(Sum)));
+  Value ScaleY = alongAxis(N, V[6], -2, N.rank(Sum));
+  Value ZeroY = alongAxis(N, V[7], -2, N.rank(Sum));
+  if (!N.bad())
+    N.result(0, requantise(N, Sum, Factor, ScaleY, ZeroY));
+}
+
+/// A convolution in i32, channels last.
+static Value integerConv(NodeImport &N, Value X, Value ZeroX, Value W,
+                         Value ZeroW) {
+  int64_t Groups = N.intAttribute("group", 1);
+  if (N.bad())
+    return {};
+  if (N.rank(X) < 3 || N.rank(W) != N.rank(X))
+    return N.fail(Code::ImportRank, "input and weights have the ranks " +
+                                        std::to_string(N.rank(X)) + " and " +
+                                        std::to_string(N.rank(W)));
+  std::optional<Ints> Kernel = kernelShape(N, N.dims(W).drop_front(2));
+  std::optional<Spatial> S;
+  if (Kernel)
+    S = spatialAttributes(N, *Kernel, N.dims(X).drop_front(2));
+  if (!S)
+    return {};
+  // Pads are zeros after the zero point is taken off, as ONNX defines them.
+  return N.conv(channelsLast(N, centred(N, X, ZeroX, 1)),
+                kernelLayout(N, centred(N, W, ZeroW, 0)), S->Stride,
+                S->Dilation, S->Low, S->High, Groups);
+}
+
+static void importConvInteger(NodeImport &N) {
+  N.expectInputs(2, 4);
+  Value X = N.input(0), W = N.input(1), ZeroX = N.optionalInput(2),
+        ZeroW = N.optionalInput(3);
+  if (!N.bad())
+    N.result(0, channelsFirst(N, integerConv(N, X, ZeroX, W, ZeroW)));
+}
+
+static void importQLinearConv(NodeImport &N) {
+  N.expectInputs(8, 9);
+  Value V[8];
+  for (size_t I = 0; I < 8; ++I)
+    V[I] = N.input(I);
+  Value Bias = N.optionalInput(8);
+  if (N.bad())
+    return;
+  Value Sum = integerConv(N, V[0], V[2], V[3], V[5]);
+  if (Bias)
+    Sum = N.add(Sum, Bias);
+  if (!Sum)
+    return N.result(0, Sum);
+  // One scale, or one a channel; channels are last here.
+  Value Factor = N.mul(N.cast(V[1], N.f32()),
+                       alongAxis(N, N.cast(V[4], N.f32()), -1, N.rank(Sum)));
+  if (!N.bad())
+    N.result(0, channelsFirst(N, requantise(N, Sum, Factor, V[6], V[7])));
+}
+
+ArrayRef<Rule> quantizationRules() {
+  static const Rule Rows[] = {
+      {"", "QuantizeLinear", 10, Newest, importQuantize,
+       "to 8 and 16 bits; no blocks"},
+      {"", "DequantizeLinear", 10, Newest, importDequantize, "no blocks"},
+      {"", "DynamicQuantizeLinear", 11, Newest, importDynamicQuantize},
+      {"", "MatMulInteger", 10, Newest, importMatMulInteger},
+      {"", "QLinearMatMul", 10, Newest, importQLinearMatMul},
+      {"", "ConvInteger", 10, Newest, importConvInteger},
+      {"", "QLinearConv", 10, Newest, importQLinearConv},
+  };
+  return Rows;
+}
 
 } // namespace kpc::onnx
