@@ -76,15 +76,15 @@ FailureOr<bool> buildGpuColumnReduction(KernelForm &Form,
   ArrayRef<OpFoldResult> Outer = R->ParallelSizes;
   OpFoldResult Width = Outer.back();
   Outer = Outer.drop_back();
-  std::string OuterText = productText(Outer), WidthText = sizeText(Width);
-  if (Rows < FewestRows || OuterText.empty() || WidthText.empty())
+  std::optional<shape::Expr> OuterCount = productExpr(Outer),
+                             WidthCount = sizeExpr(Width);
+  if (Rows < FewestRows || !OuterCount || !WidthCount)
     return false;
   int64_t Blocks = typicalProduct(Outer, UnknownSize) *
                    ((typicalOf(Width, UnknownSize) + Columns - 1) / Columns);
   int32_t Groups = chooseGroups(Blocks, Rows, T);
   Launch.Block = {Columns, Groups, 1};
-  Launch.Grid[0] = "ceildiv(" + WidthText + ", " + std::to_string(Columns) +
-                   ")*" + OuterText;
+  Launch.Grid[0] = (WidthCount->ceilDiv(int64_t(Columns)) * *OuterCount).str();
   Launch.Schedule = "column-reduction " + std::to_string(Groups) + " groups";
 
   GpuWriter W(Form);

@@ -118,8 +118,8 @@ FailureOr<bool> buildGpuRowReduction(KernelForm &Form, const target::Target &T,
       R->Innermost != R->Reduced.back())
     return false;
   int64_t Row = typicalProduct(R->ReducedSizes, UnknownRow);
-  std::string Rows = productText(R->ParallelSizes);
-  if (Row < ShortestRow || Rows.empty())
+  std::optional<shape::Expr> Rows = productExpr(R->ParallelSizes);
+  if (Row < ShortestRow || !Rows)
     return false;
   bool WholeBlock = Row > WarpRow && !hasBools(*R);
   unsigned Lanes = R->lanesAlong(R->Innermost, T.Can.WidestAccess);
@@ -143,7 +143,7 @@ FailureOr<bool> buildGpuRowReduction(KernelForm &Form, const target::Target &T,
   std::string Width = std::to_string(Lanes);
   Launch.Block = {BlockThreads, 1, 1};
   if (WholeBlock) {
-    Launch.Grid[0] = Rows;
+    Launch.Grid[0] = Rows->str();
     Launch.Schedule = "row-reduction block x" + Width;
     SmallVector<Value> At = W.split(W.block(), R->ParallelSizes, Bound),
                        Partial;
@@ -154,7 +154,7 @@ FailureOr<bool> buildGpuRowReduction(KernelForm &Form, const target::Target &T,
     joinBlock(W, *R, Thread, Partial);
     Finish(At, Partial, Thread);
   } else {
-    Launch.Grid[0] = "ceildiv(" + Rows + ", " + std::to_string(Warps) + ")";
+    Launch.Grid[0] = Rows->ceilDiv(int64_t(Warps)).str();
     Launch.Schedule = "row-reduction warp x" + Width;
     Value Lane = W.B.createOrFold<arith::RemUIOp>(W.Loc, Thread,
                                                   W.index(WarpThreads)),

@@ -117,13 +117,12 @@ FailureOr<bool> buildGpuWindow(KernelForm &Form, const target::Target &T,
   std::optional<Reduction> R = Reduction::read(Form);
   if (!R)
     return false;
-  std::string Elements = productText(R->ParallelSizes);
-  if (Elements.empty())
+  std::optional<shape::Expr> Elements = productExpr(R->ParallelSizes);
+  if (!Elements)
     return false;
   unsigned Lanes = chooseLanes(*R, T);
   Launch.Block = {BlockThreads, 1, 1};
-  Launch.Grid[0] =
-      "ceildiv(" + Elements + ", " + std::to_string(BlockThreads * Lanes) + ")";
+  Launch.Grid[0] = Elements->ceilDiv(int64_t(BlockThreads) * Lanes).str();
   Launch.Schedule = "window x" + std::to_string(Lanes);
 
   GpuWriter W(Form);
