@@ -121,7 +121,7 @@ static int runCommand(RunArguments &Arguments) {
   if (!S)
     return finish(Diags);
   auto Start = std::chrono::steady_clock::now();
-  Expected<Outputs> Out = S->run(asRuntimeTensors(*In));
+  Result<Outputs> Out = S->run(asRuntimeTensors(*In));
   std::chrono::duration<double> Seconds =
       std::chrono::steady_clock::now() - Start;
   if (!Out) {

@@ -22,7 +22,7 @@ static Code codeOf(kpc_status Status) {
   return Code::RuntimeInternal;
 }
 
-void report(const RuntimeError &E, Diagnostics &Diags) {
+void report(const Error &E, Diagnostics &Diags) {
   Diagnostic &D = Diags.error(codeOf(E.status())).message(E.message());
   ModelPlace Where;
   Where.Node = E.node();
@@ -44,7 +44,7 @@ int finish(const Diagnostics &Diags) {
 
 std::optional<Model> openModel(const std::string &Path, Diagnostics &Diags) {
   Diags.setFile(Path);
-  Expected<Model> M = Model::load(Path);
+  Result<Model> M = Model::load(Path);
   if (M)
     return std::move(*M);
   report(M.error(), Diags);
@@ -74,7 +74,7 @@ std::optional<Session> openSession(const Model &M, const DeviceChoice &Choice,
   bool Gpu = Any ? hasTargetFor(M, KPC_DEVICE_CUDA)
                  : Choice.Device.Kind == DeviceOption::Cuda;
   Options.device = Gpu ? cuda(Choice.Device.Ordinal) : host();
-  Expected<Session> S = M.session(Options);
+  Result<Session> S = M.session(Options);
   if (!S && Any && Gpu && Host && noGpuHere(S.error().status())) {
     if (!Choice.Quiet)
       fmt::print(stderr, "note: {}; running on the host\n",

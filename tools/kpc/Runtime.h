@@ -16,7 +16,7 @@
 namespace kpc::cli {
 
 /// An error of the runtime as a diagnostic.
-void report(const RuntimeError &E, Diagnostics &Diags);
+void report(const Error &E, Diagnostics &Diags);
 /// The diagnostics on standard error, and the exit code for them.
 int finish(const Diagnostics &Diags);
 
