@@ -10,6 +10,51 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SinkTransposes : Pass<"sink-transposes", "::mlir::func::FuncOp"> {
+  let summary = "Moves transposes toward the results until they meet and cancel";
+  let description = [{
+    Convolutions are channels-last, so a model in NCHW comes in with transposes
+    around each of them. An op that works element by element, or along named
+    dimensions, gives the transpose of its result when its operand is one; the
+    transpose is moved behind it, where it meets the next one and vanishes. Those
+    that only move dimensions of size 1 become reshapes.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def FoldScales : Pass<"fold-scales", "::mlir::func::FuncOp"> {
+  let summary = "Constant factors of a convolution's or product's columns go into its weights";
+  let description = [{
+    `mul(conv(x, w), s)` with a constant `s` per output channel becomes
+    `conv(x, mul(w, s))`: batch normalisation in inference costs nothing. The new
+    weight is constant and is computed when compiling.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def FoldRecipes : Pass<"fold-recipes", "::mlir::func::FuncOp"> {
+  let summary = "Transposes, reshapes and casts of weights become steps of their recipes";
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def SetPrecision : Pass<"set-precision", "::mlir::func::FuncOp"> {
+  let summary = "Stores f32 values as f16 or bf16";
+  let description = [{
+    Contractions and what follows them element by element are stored narrow; all
+    arithmetic inside a kernel is f32 in any case. Stays f32: sums and products,
+    exp, log, powers, roots and quotients by what is not constant, and the
+    elementwise ops that use their results, so norms and softmax lose nothing;
+    and every value whose node's name matches a pattern of `keep`. Inputs and
+    outputs keep their types unless `io` names one.
+  }];
+  let options = [
+    Option<"Narrow", "to", "std::string", "\"f16\"", "f16 or bf16; empty: f32 as it is">,
+    Option<"Io", "io", "std::string", "\"\"", "Type of float inputs and outputs: f32, f16 or bf16; empty: as the model has them">,
+    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
   let summary = "Groups ops into regions, one kernel each";
   let description = [{

@@ -1,0 +1,241 @@
+//===- SinkTransposes.cpp - Moves transposes until they cancel -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+///   %1 = graph.transpose %0 [0, 3, 1, 2]      %1 = graph.relu %0
+///   %2 = graph.relu %1                    →   %2 = graph.transpose %1 [0, 3, 1, 2]
+///
+/// and graph.transpose of graph.transpose folds. Applied until nothing moves.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/graph/Passes.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+using kpc::shape::Expr;
+
+namespace kpc::graph {
+#define GEN_PASS_DEF_SINKTRANSPOSES
+#include "passes/graph/Passes.h.inc"
+} // namespace kpc::graph
+
+namespace {
+
+SmallVector<int64_t> inverse(ArrayRef<int64_t> Perm) {
+  SmallVector<int64_t> Result(Perm.size());
+  for (auto [I, P] : llvm::enumerate(Perm))
+    Result[P] = I;
+  return Result;
+}
+
+template <typename T>
+SmallVector<T> permuted(ArrayRef<T> List, ArrayRef<int64_t> Perm) {
+  return llvm::map_to_vector(Perm, [&](int64_t P) { return List[P]; });
+}
+
+/// Whether a transpose of the value costs nothing: it is made of constants, or
+/// repeats something smaller.
+bool isFreeToTranspose(Value V) {
+  Operation *Def = V.getDefiningOp();
+  return isa_and_present<ConstantOp, WeightOp, BroadcastOp, IotaOp>(Def);
+}
+
+/// The transpose that most operands share; null where one operand is neither
+/// such a transpose nor free to transpose.
+TransposeOp commonTranspose(OperandRange Operands) {
+  TransposeOp Common;
+  for (Value Operand : Operands) {
+    auto Transpose = Operand.getDefiningOp<TransposeOp>();
+    if (Transpose && !isa_and_present<ConstantOp, WeightOp>(
+                         Transpose.getX().getDefiningOp())) {
+      if (Common && Common.getPerm() != Transpose.getPerm())
+        return {};
+      Common = Transpose;
+    } else if (!isFreeToTranspose(Operand)) {
+      return {};
+    }
+  }
+  return Common;
+}
+
+/// Elementwise ops: all operands before the transpose.
+struct SinkThroughElementwise : RewritePattern {
+  SinkThroughElementwise(MLIRContext *Context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, Context) {}
+
+  LogicalResult matchAndRewrite(Operation *Op,
+                                PatternRewriter &R) const override {
+    if (!Op->hasTrait<ElementwiseTrait>() || Op->getNumResults() != 1)
+      return failure();
+    TransposeOp Common = commonTranspose(Op->getOperands());
+    if (!Common)
+      return failure();
+    ArrayRef<int64_t> Perm = Common.getPerm();
+    SmallVector<int64_t> Back = inverse(Perm);
+    SmallVector<Value> Operands;
+    for (Value Operand : Op->getOperands()) {
+      auto Transpose = Operand.getDefiningOp<TransposeOp>();
+      Operands.push_back(
+          Transpose && Transpose.getPerm() == Perm
+              ? Transpose.getX()
+              : TransposeOp::create(R, Op->getLoc(), Operand, Back).getResult());
+    }
+    SymbolicTensorType Ty = typeOf(Op->getResult(0));
+    Operation *New = R.create(Op->getLoc(), Op->getName().getIdentifier(), Operands,
+                              Ty.withDims(permuted(Ty.getDims(), Back)),
+                              Op->getAttrs());
+    R.replaceOpWithNewOp<TransposeOp>(Op, New->getResult(0), Perm);
+    return success();
+  }
+};
+
+/// reduce(T(x)) → T'(reduce(x)), T' on the dimensions that are left.
+struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceOp Op, PatternRewriter &R) const override {
+    auto Transpose = Op.getX().getDefiningOp<TransposeOp>();
+    if (!Transpose)
+      return failure();
+    SmallVector<int64_t> Axes, Left, Sorted;
+    for (auto [I, P] : llvm::enumerate(Transpose.getPerm()))
+      (llvm::is_contained(Op.getAxes(), static_cast<int64_t>(I)) ? Axes : Left)
+          .push_back(P);
+    llvm::sort(Axes);
+    Sorted = Left;
+    llvm::sort(Sorted);
+    SmallVector<int64_t> Perm;
+    for (int64_t P : Left)
+      Perm.push_back(llvm::find(Sorted, P) - Sorted.begin());
+    Value New = ReduceOp::create(R, Op.getLoc(), Op.getKind(), Transpose.getX(), Axes);
+    R.replaceOpWithNewOp<TransposeOp>(Op, New, Perm);
+    return success();
+  }
+};
+
+/// broadcast(T(x)) → T(broadcast(x)) where no dimension is added.
+struct SinkThroughBroadcast : OpRewritePattern<BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BroadcastOp Op, PatternRewriter &R) const override {
+    auto Transpose = Op.getX().getDefiningOp<TransposeOp>();
+    SymbolicTensorType To = typeOf(Op.getY());
+    if (!Transpose || typeOf(Op.getX()).getRank() != To.getRank())
+      return failure();
+    SmallVector<int64_t> Back = inverse(Transpose.getPerm());
+    Value New = BroadcastOp::create(R, Op.getLoc(),
+                                    To.withDims(permuted(To.getDims(), Back)),
+                                    Transpose.getX());
+    R.replaceOpWithNewOp<TransposeOp>(Op, New, Transpose.getPerm());
+    return success();
+  }
+};
+
+/// T(broadcast(x)) → broadcast(T'(x)) where dimensions are added: x is small.
+struct RaiseThroughBroadcast : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp Op, PatternRewriter &R) const override {
+    auto Broadcast = Op.getX().getDefiningOp<BroadcastOp>();
+    if (!Broadcast)
+      return failure();
+    SymbolicTensorType From = typeOf(Broadcast.getX()), To = typeOf(Op.getX());
+    if (llvm::count_if(From.getDims(), [](const Expr &E) { return E != Expr(1); }) > 1 &&
+        From.getRank() == To.getRank())
+      return failure();
+    SmallVector<Expr> Full(To.getRank() - From.getRank(), Expr(1));
+    llvm::append_range(Full, From.getDims());
+    Value Wide = Broadcast.getX();
+    if (Full.size() != From.getDims().size())
+      Wide = ReshapeOp::create(R, Op.getLoc(), From.withDims(Full), Wide);
+    Value Turned = TransposeOp::create(R, Op.getLoc(), Wide, Op.getPerm());
+    R.replaceOpWithNewOp<BroadcastOp>(Op, Op.getType(), Turned);
+    return success();
+  }
+};
+
+/// A transpose that only moves dimensions of size 1 is a reshape.
+struct TransposeOfOnes : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp Op, PatternRewriter &R) const override {
+    SymbolicTensorType From = typeOf(Op.getX());
+    SmallVector<int64_t> Moving;
+    for (int64_t P : Op.getPerm())
+      if (From.getDims()[P] != Expr(1))
+        Moving.push_back(P);
+    if (!llvm::is_sorted(Moving))
+      return failure();
+    R.replaceOpWithNewOp<ReshapeOp>(Op, Op.getType(), Op.getX());
+    return success();
+  }
+};
+
+/// concat(T(a), T(b)) → T(concat(a, b)).
+struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConcatOp Op, PatternRewriter &R) const override {
+    auto First = Op.getXs().front().getDefiningOp<TransposeOp>();
+    if (!First)
+      return failure();
+    SmallVector<Value> Xs;
+    for (Value X : Op.getXs()) {
+      auto Transpose = X.getDefiningOp<TransposeOp>();
+      if (!Transpose || Transpose.getPerm() != First.getPerm())
+        return failure();
+      Xs.push_back(Transpose.getX());
+    }
+    Value New = ConcatOp::create(R, Op.getLoc(), Xs, First.getPerm()[Op.getAxis()]);
+    R.replaceOpWithNewOp<TransposeOp>(Op, New, First.getPerm());
+    return success();
+  }
+};
+
+struct SinkThroughPad : OpRewritePattern<PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PadOp Op, PatternRewriter &R) const override {
+    auto Transpose = Op.getX().getDefiningOp<TransposeOp>();
+    if (!Transpose)
+      return failure();
+    SmallVector<int64_t> Back = inverse(Transpose.getPerm());
+    Value New = PadOp::create(R, Op.getLoc(), Transpose.getX(), Op.getFiller(),
+                              permuted(Op.getLow(), Back), permuted(Op.getHigh(), Back),
+                              permuted(Op.getInterior(), Back));
+    R.replaceOpWithNewOp<TransposeOp>(Op, New, Transpose.getPerm());
+    return success();
+  }
+};
+
+struct SinkThroughSlice : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp Op, PatternRewriter &R) const override {
+    auto Transpose = Op.getX().getDefiningOp<TransposeOp>();
+    if (!Transpose)
+      return failure();
+    SmallVector<int64_t> Back = inverse(Transpose.getPerm());
+    SymbolicTensorType To = typeOf(Op.getY());
+    auto Start = DimsAttr::get(Op.getContext(),
+                               permuted(Op.getStart().getDims(), Back));
+    Value New = SliceOp::create(R, Op.getLoc(), To.withDims(permuted(To.getDims(), Back)),
+                                Transpose.getX(), Start, permuted(Op.getStep(), Back));
+    R.replaceOpWithNewOp<TransposeOp>(Op, New, Transpose.getPerm());
+    return success();
+  }
+};
+
+struct SinkTransposesPass : graph::impl::SinkTransposesBase<SinkTransposesPass> {
+  void runOnOperation() override {
+    RewritePatternSet Patterns(&getContext());
+    Patterns.add<SinkThroughElementwise, SinkThroughReduce, SinkThroughBroadcast,
+                 RaiseThroughBroadcast, TransposeOfOnes, SinkThroughConcat,
+                 SinkThroughPad, SinkThroughSlice>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(Patterns))))
+      getOperation().emitWarning("transposes still move after the most rounds");
+  }
+};
+
+} // namespace
