@@ -20,8 +20,11 @@ namespace {
 
 /// No item starts at less than this: a kernel's widest vector is 64 bytes.
 constexpr uint64_t LeastAlignment = 64;
-/// Up to this many items the better but quadratic orders are tried.
-constexpr size_t QuadraticLimit = 2048;
+/// Pairs of items that live together, up to which the better search is used:
+/// about 100 MB and half a second.
+constexpr size_t MostPairs = size_t(1) << 23;
+/// Pairs looked at while improving on the first orders, about 50 ms.
+constexpr size_t SearchBudget = size_t(1) << 24;
 constexpr uint64_t LargestSum = uint64_t(1) << 62;
 
 uint64_t roundUp(uint64_t Size, uint64_t Alignment) {
@@ -36,36 +39,68 @@ uint64_t paddedSize(const ArenaItem &Item) {
   return roundUp(Item.Size, alignmentOf(Item));
 }
 
-bool overlap(const ArenaItem &A, const ArenaItem &B) {
-  return A.FirstStep <= B.LastStep && B.FirstStep <= A.LastStep;
+/// For each item those that live at the same time; none if there are too many.
+/// Item i's are Others[Starts[i]] … Others[Starts[i + 1] - 1].
+struct Neighbours {
+  std::vector<size_t> Starts;
+  std::vector<uint32_t> Others;
+};
+
+std::optional<Neighbours> findNeighbours(const std::vector<ArenaItem> &Items,
+                                         const std::vector<uint32_t> &ByFirst) {
+  std::vector<std::pair<uint32_t, uint32_t>> Pairs;
+  std::vector<uint32_t> Live;
+  for (uint32_t Index : ByFirst) {
+    std::erase_if(Live, [&](uint32_t Other) {
+      return Items[Other].LastStep < Items[Index].FirstStep;
+    });
+    if (Pairs.size() + Live.size() > MostPairs)
+      return std::nullopt;
+    for (uint32_t Other : Live)
+      Pairs.emplace_back(Index, Other);
+    Live.push_back(Index);
+  }
+  Neighbours Out;
+  Out.Starts.assign(Items.size() + 1, 0);
+  for (auto [A, B] : Pairs) {
+    ++Out.Starts[A + 1];
+    ++Out.Starts[B + 1];
+  }
+  std::partial_sum(Out.Starts.begin(), Out.Starts.end(), Out.Starts.begin());
+  Out.Others.resize(2 * Pairs.size());
+  std::vector<size_t> Next(Out.Starts.begin(), Out.Starts.end() - 1);
+  for (auto [A, B] : Pairs) {
+    Out.Others[Next[A]++] = B;
+    Out.Others[Next[B]++] = A;
+  }
+  return Out;
 }
 
 /// Places items in the given order, each in the lowest gap between those placed
 /// before that are live at the same time. Returns the block's size.
-uint64_t placeInOrder(std::vector<ArenaItem> &Items,
+uint64_t placeInOrder(std::vector<ArenaItem> &Items, const Neighbours &Near,
                       const std::vector<uint32_t> &Order) {
-  std::vector<uint32_t> Placed; // by offset
-  Placed.reserve(Items.size());
+  std::vector<bool> Placed(Items.size());
+  std::vector<std::pair<uint64_t, uint64_t>> Taken; // begin, end
   uint64_t Total = 0;
   for (uint32_t Index : Order) {
     ArenaItem &Item = Items[Index];
-    uint64_t Alignment = alignmentOf(Item), Size = paddedSize(Item);
-    uint64_t At = 0;
-    for (uint32_t Other : Placed) {
-      const ArenaItem &There = Items[Other];
-      if (!overlap(Item, There))
-        continue;
-      if (At + Size <= There.Offset)
+    Taken.clear();
+    for (size_t I = Near.Starts[Index]; I < Near.Starts[Index + 1]; ++I) {
+      const ArenaItem &There = Items[Near.Others[I]];
+      if (Placed[Near.Others[I]])
+        Taken.emplace_back(There.Offset, There.Offset + paddedSize(There));
+    }
+    std::sort(Taken.begin(), Taken.end());
+    uint64_t Alignment = alignmentOf(Item), Size = paddedSize(Item), At = 0;
+    for (auto [Begin, End] : Taken) {
+      if (At + Size <= Begin)
         break;
-      At = std::max(At, roundUp(There.Offset + paddedSize(There), Alignment));
+      At = std::max(At, roundUp(End, Alignment));
     }
     Item.Offset = At;
+    Placed[Index] = true;
     Total = std::max(Total, At + Size);
-    auto ByOffset = [&](uint32_t A, uint32_t B) {
-      return Items[A].Offset < Items[B].Offset;
-    };
-    Placed.insert(
-        std::upper_bound(Placed.begin(), Placed.end(), Index, ByOffset), Index);
   }
   return Total;
 }
@@ -167,41 +202,89 @@ std::vector<uint32_t> sorted(const std::vector<ArenaItem> &Items,
   return Order;
 }
 
-uint64_t packShared(std::vector<ArenaItem> &Items, uint64_t LiveBytes) {
-  auto First = [](const ArenaItem &A, const ArenaItem &B) {
-    return A.FirstStep < B.FirstStep;
-  };
-  if (Items.size() > QuadraticLimit)
-    return placeByStep(Items, sorted(Items, First));
-  // The largest first is usually best; the others help where it is not.
-  const Less Orders[] = {
-      [](const ArenaItem &A, const ArenaItem &B) {
-        return paddedSize(A) > paddedSize(B);
-      },
-      [](const ArenaItem &A, const ArenaItem &B) {
-        uint32_t LengthA = A.LastStep - A.FirstStep;
-        uint32_t LengthB = B.LastStep - B.FirstStep;
-        return LengthA != LengthB ? LengthA > LengthB
-                                  : paddedSize(A) > paddedSize(B);
-      },
-      First,
-      [](const ArenaItem &A, const ArenaItem &B) {
-        return A.LastStep > B.LastStep;
-      },
-  };
-  std::vector<ArenaItem> Best;
-  uint64_t BestSize = ~uint64_t(0);
-  for (const Less &Before : Orders) {
-    uint64_t Size = placeInOrder(Items, sorted(Items, Before));
-    if (Size < BestSize) {
-      BestSize = Size;
-      Best = Items;
+const Less ByFirstStep = [](const ArenaItem &A, const ArenaItem &B) {
+  return A.FirstStep < B.FirstStep;
+};
+
+/// The orders that are tried first. The largest first is usually best.
+const Less Orders[] = {
+    [](const ArenaItem &A, const ArenaItem &B) {
+      return paddedSize(A) > paddedSize(B);
+    },
+    [](const ArenaItem &A, const ArenaItem &B) {
+      uint32_t LengthA = A.LastStep - A.FirstStep;
+      uint32_t LengthB = B.LastStep - B.FirstStep;
+      return LengthA != LengthB ? LengthA > LengthB
+                                : paddedSize(A) > paddedSize(B);
+    },
+    ByFirstStep,
+    [](const ArenaItem &A, const ArenaItem &B) {
+      return A.LastStep > B.LastStep;
+    },
+};
+
+/// Looks for a small packing: some orders, then the best of them again and
+/// again with the items that stick out moved towards the front.
+class Search {
+public:
+  Search(std::vector<ArenaItem> &Items, const Neighbours &Near,
+         uint64_t LiveBytes)
+      : Items(Items), Near(Near), GoodEnough(LiveBytes + LiveBytes / 64) {}
+
+  uint64_t run() {
+    for (const Less &Before : Orders)
+      if (attempt(sorted(Items, Before)))
+        return finish();
+    std::vector<uint32_t> Order = BestOrder;
+    size_t Cost = Near.Others.size() + 16 * Items.size();
+    for (size_t Spent = 0; Spent < SearchBudget; Spent += Cost) {
+      // Those that end in the uppermost sixteenth above what is good enough.
+      uint64_t Limit = GoodEnough + (LastSize - GoodEnough) * 15 / 16;
+      std::vector<uint32_t> Next;
+      for (size_t I = 0; I < Order.size(); ++I) {
+        uint32_t Item = Order[I];
+        Next.push_back(Item);
+        if (Items[Item].Offset + paddedSize(Items[Item]) <= Limit)
+          continue;
+        size_t To = I / 2;
+        std::rotate(Next.begin() + std::ptrdiff_t(To), Next.end() - 1,
+                    Next.end());
+      }
+      Order = std::move(Next);
+      if (attempt(Order))
+        break;
     }
-    if (BestSize == LiveBytes) // nothing is better
-      break;
+    return finish();
   }
-  Items = std::move(Best);
-  return BestSize;
+
+private:
+  bool attempt(std::vector<uint32_t> Order) {
+    LastSize = placeInOrder(Items, Near, Order);
+    if (LastSize < BestSize) {
+      BestSize = LastSize;
+      Best = Items;
+      BestOrder = std::move(Order);
+    }
+    return BestSize <= GoodEnough;
+  }
+  uint64_t finish() {
+    Items = std::move(Best);
+    return BestSize;
+  }
+
+  std::vector<ArenaItem> &Items;
+  const Neighbours &Near;
+  uint64_t GoodEnough, LastSize = 0, BestSize = ~uint64_t(0);
+  std::vector<ArenaItem> Best;
+  std::vector<uint32_t> BestOrder;
+};
+
+uint64_t packShared(std::vector<ArenaItem> &Items, uint64_t LiveBytes) {
+  std::vector<uint32_t> ByFirst = sorted(Items, ByFirstStep);
+  std::optional<Neighbours> Near = findNeighbours(Items, ByFirst);
+  if (!Near)
+    return placeByStep(Items, ByFirst);
+  return Search(Items, *Near, LiveBytes).run();
 }
 
 } // namespace
