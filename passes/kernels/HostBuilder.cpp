@@ -24,7 +24,7 @@ LogicalResult buildHostKernel(func::FuncOp Func, const HostMachine &Machine) {
   if (failed(Form))
     return failure();
   // The last builder takes every kernel.
-  for (auto Build : {buildHostTile, buildHostMap}) {
+  for (auto Build : {buildHostTile, buildHostReduction, buildHostMap}) {
     FailureOr<bool> Built = Build(*Form, Machine);
     if (failed(Built))
       return failure();

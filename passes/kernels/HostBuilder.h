@@ -52,6 +52,8 @@ mlir::LogicalResult buildHostKernel(mlir::func::FuncOp Func,
 /// nothing changed, where the kernel is not its kind.
 mlir::FailureOr<bool> buildHostTile(KernelForm &Form,
                                     const HostMachine &Machine);
+mlir::FailureOr<bool> buildHostReduction(KernelForm &Form,
+                                         const HostMachine &Machine);
 mlir::FailureOr<bool> buildHostMap(KernelForm &Form,
                                    const HostMachine &Machine);
 

@@ -92,7 +92,7 @@ void TileNest::prepareOperand(const TileOperand &Operand) {
     State.Memory =
         scratch(Operand.boxElements() + Plan.tileColumns(), Operand.Element);
     State.Offset = Zero;
-  } else {
+  } else if (Operand.From == TileOperand::Source::Panel) {
     int64_t Steps = 1;
     for (auto [G, Group] : llvm::enumerate(Plan.Reduction)) {
       if (Plan.Split && G < Plan.ChunkGroup)
@@ -218,8 +218,7 @@ Value TileNest::maskFrom(Value From, unsigned V) {
         B, Loc, DenseElementsAttr::get(Type, ArrayRef<bool>(Lanes)));
   }
   Value Rest = arith::SubIOp::create(B, Loc, ParallelSizes.back(), From);
-  Value Lanes =
-      vector::StepOp::create(B, Loc, Vectors.vectorOf(B.getIndexType()));
+  Value Lanes = Vectors.laneNumbers(B, Loc);
   return arith::CmpIOp::create(B, Loc, arith::CmpIPredicate::slt, Lanes,
                                Vectors.broadcast(B, Rest));
 }

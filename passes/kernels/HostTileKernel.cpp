@@ -64,7 +64,8 @@ SmallVector<Value> TileNest::accumulate(const Tile &T, const Chunk &C,
   SmallVector<Value> Offsets;
   for (auto [I, Operand] : llvm::enumerate(Plan.Operands)) {
     Value Offset = Operands[I].Offset;
-    if (Operand.From != TileOperand::Source::Panel) {
+    if (Operand.From == TileOperand::Source::Direct ||
+        Operand.From == TileOperand::Source::Region) {
       // A map's constant part is in a region's lower corner.
       if (Operand.From == TileOperand::Source::Direct) {
         SmallVector<Value> None(Plan.LoopSizes.size(), Zero);
@@ -114,7 +115,8 @@ SmallVector<Value> TileNest::steps(const Tile &T, const Chunk &C,
     for (auto [I, Operand] : llvm::enumerate(Plan.Operands)) {
       if (Operand.From == TileOperand::Source::Panel)
         Next[I] = add(Next[I], mul(Inside, PanelStep));
-      else if (Operand.dependsOn(G))
+      else if (Operand.From != TileOperand::Source::Pull &&
+               Operand.dependsOn(G))
         Next[I] = add(Next[I], mul(Inside, strideAlong(I, G.last())));
     }
     return steps(T, C, Group + 1, NextLoops, Next, Carried);
@@ -140,6 +142,8 @@ SmallVector<Value> TileNest::step(const Tile &T, ArrayRef<Value> Loops,
       IRMapping Map;
       for (unsigned I = 0; I < Plan.Operands.size(); ++I) {
         const TileOperand &Operand = Plan.Operands[I];
+        if (Operand.From == TileOperand::Source::Pull)
+          continue; // by the body
         Value V = operandValue(I, R, C, Offsets, Known);
         if (Operand.Lift)
           Map.map(Operand.Lift->getResult(0), V);
@@ -152,8 +156,11 @@ SmallVector<Value> TileNest::step(const Tile &T, ArrayRef<Value> Loops,
       for (const LoopGroup &Group : Plan.Reduction)
         Indices[Group.last()] = Loops[Group.last()];
       SmallVector<Value> Yielded;
-      if (failed(Vectors.body(B, Heavy, Indices, Plan.Parallel.back().last(),
-                              Map, Yielded))) {
+      Vectors.setMask(Columns[C].Mask);
+      LogicalResult Done = Vectors.body(
+          B, Heavy, Indices, Plan.Parallel.back().last(), Map, Yielded);
+      Vectors.setMask({});
+      if (failed(Done)) {
         Result = failure();
         return llvm::to_vector(Sums);
       }

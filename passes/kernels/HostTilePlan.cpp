@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/HostTilePlan.h"
 
-#include "passes/kernels/AccessMaps.h"
+#include "passes/kernels/HeavyShape.h"
 #include "passes/kernels/VectorEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -53,31 +53,13 @@ std::string TilePlan::text() const {
   if (Split)
     Text += " chunk=" + std::to_string(Chunk);
   for (const TileOperand &Operand : Operands) {
-    static constexpr const char *Names[] = {"direct", "region", "panel"};
+    static constexpr const char *Names[] = {"direct", "region", "panel",
+                                            "pull"};
     Text += std::string(" ") + Names[unsigned(Operand.From)];
   }
   if (!VectorEpilogue)
     Text += " scalar-epilogue";
   return Text;
-}
-
-shape::Facts factsOf(func::FuncOp Func) {
-  shape::Facts Facts;
-  for (unsigned I = 0; I < Func.getNumArguments(); ++I) {
-    if (!Func.getArgument(I).getType().isIndex())
-      continue;
-    shape::SymbolFacts Known;
-    auto Read = [&](StringRef Name, auto &To) {
-      if (auto Attr = Func.getArgAttrOfType<IntegerAttr>(I, Name))
-        To = Attr.getInt();
-    };
-    Read("kpc.min", Known.Min);
-    Read("kpc.max", Known.Max);
-    Read("kpc.divisor", Known.Divisor);
-    Read("kpc.optimum", Known.Optimum);
-    Facts.declare("arg" + std::to_string(I), Known);
-  }
-  return Facts;
 }
 
 int64_t loopFactor(AffineExpr Expr, unsigned Loop) {
@@ -117,44 +99,24 @@ bool isLinear(AffineExpr Expr) {
   return Linear;
 }
 
-/// Whether the heavy generic's results are reached from `Tensor` only at its
-/// own indices.
-bool onlyAtIdentity(Value Tensor, bool Identity, Operation *Heavy,
-                    llvm::DenseSet<std::pair<Value, int>> &Seen) {
-  if (!Seen.insert({Tensor, Identity}).second)
-    return true;
-  Operation *Def = Tensor.getDefiningOp();
-  if (Def == Heavy)
-    return Identity;
-  if (auto Cast = dyn_cast_if_present<tensor::CastOp>(Def))
-    return onlyAtIdentity(Cast.getSource(), Identity, Heavy, Seen);
-  auto Op = dyn_cast_if_present<linalg::GenericOp>(Def);
-  if (!Op)
-    return true;
-  AffineMap Result = Op.getIndexingMapMatchingResult(cast<OpResult>(Tensor));
-  for (OpOperand &Operand : Op->getOpOperands())
-    if (Op.payloadUsesValueFromOperand(&Operand) &&
-        !onlyAtIdentity(Operand.get(),
-                        Identity && Result.isIdentity() &&
-                            Op.getMatchingIndexingMap(&Operand).isIdentity(),
-                        Heavy, Seen))
-      return false;
-  bool Fine = true;
-  Op.getBody()->walk([&](tensor::ExtractOp Extract) {
-    Fine &= onlyAtIdentity(Extract.getTensor(), false, Heavy, Seen);
-  });
-  return Fine;
-}
-
 class Planner {
 public:
   Planner(const KernelForm &Form, const HostMachine &Machine)
       : Form(Form), Machine(Machine), Facts(factsOf(Form.Func)) {}
 
   std::optional<TilePlan> plan() {
-    Plan.Heavy = Form.Heavy;
-    if (!Plan.Heavy || Form.SeveralHeavy || !readLoops() || !checkOutputs())
+    std::optional<HeavyShape> Read = HeavyShape::read(Form);
+    if (!Read)
       return std::nullopt;
+    Shape = std::move(*Read);
+    Plan.Heavy = Shape.Heavy;
+    Plan.LoopSizes = Shape.LoopSizes;
+    // Vectors are read and written along the last dim.
+    for (const KernelOutput &Out : Form.Outputs)
+      if (Shape.Parallel.empty() ||
+          constantOf(strideOf(Out.Memref, Shape.Parallel.size() - 1)) != 1)
+        return std::nullopt;
+    readTypes();
     groupParallel();
     if (Plan.Parallel.empty() || !readOperands())
       return std::nullopt;
@@ -163,8 +125,7 @@ public:
       return std::nullopt;
     chooseTile();
     chooseBlocks();
-    if (!shapeRegions())
-      return std::nullopt;
+    shapeRegions();
     groupReduction();
     chooseChunks();
     if (Bools && (Plan.Split || !Plan.VectorEpilogue))
@@ -173,58 +134,15 @@ public:
   }
 
 private:
-  bool readLoops() {
-    for (unsigned Loop = 0; Loop < Plan.Heavy.getNumLoops(); ++Loop) {
-      OpFoldResult Size = loopSize(Plan.Heavy, Loop);
-      if (!sizeExpr(Size))
-        return false;
-      Plan.LoopSizes.push_back(Size);
-    }
+  void readTypes() {
+    unsigned Widest = 32;
     for (Type T : Plan.Heavy.getResultTypes()) {
       Type Element = cast<RankedTensorType>(T).getElementType();
       Bools |= Element.isInteger(1);
-      Accumulator = Element.isIndex() ? 64 : Element.getIntOrFloatBitWidth();
-      Widest = std::max(Widest, Accumulator);
+      Widest = std::max(
+          Widest, Element.isIndex() ? 64 : Element.getIntOrFloatBitWidth());
     }
-    Plan.Lanes = std::max(Machine.VectorBits / std::max(Widest, 32u), 1u);
-    return true;
-  }
-
-  bool checkOutputs() {
-    linalg::GenericOp Heavy = Plan.Heavy;
-    SmallVector<unsigned> Loops;
-    Heavy.getParallelDims(Loops);
-    // Results are the parallel loops in order.
-    for (OpResult Result : Heavy->getResults()) {
-      AffineMap Map = Heavy.getIndexingMapMatchingResult(Result);
-      if (Map.getNumResults() != Loops.size())
-        return false;
-      for (auto [Expr, Loop] : llvm::zip_equal(Map.getResults(), Loops))
-        if (Expr != getAffineDimExpr(Loop, Heavy.getContext()))
-          return false;
-    }
-    Access.Opaque.assign(Loops.size(), false);
-    for (const KernelOutput &Out : Form.Outputs) {
-      auto Type = cast<RankedTensorType>(Out.Tensor.getType());
-      if (unsigned(Type.getRank()) != Loops.size() || Loops.empty())
-        return false;
-      for (auto [Dim, Loop] : llvm::enumerate(Loops))
-        if (sizeExpr(tensorSize(Out.Tensor, Dim)) !=
-            sizeExpr(Plan.LoopSizes[Loop]))
-          return false;
-      llvm::DenseSet<std::pair<Value, int>> Seen;
-      if (!onlyAtIdentity(Out.Tensor, true, Heavy, Seen))
-        return false;
-      if (constantOf(strideOf(Out.Memref, Loops.size() - 1)) != 1)
-        return false;
-      AccessMaps One = accessesOf(Out.Tensor);
-      for (auto [Mine, Theirs] : llvm::zip_equal(Access.Opaque, One.Opaque))
-        Mine |= Theirs;
-      llvm::append_range(Access.Accesses, One.Accesses);
-      addIdentityAccess(Access, Out.Memref);
-    }
-    ParallelLoops = Loops;
-    return true;
+    Plan.Lanes = std::max(Machine.VectorBits / Widest, 1u);
   }
 
   LoopGroup groupOf(unsigned Loop) {
@@ -241,11 +159,11 @@ private:
 
   void groupParallel() {
     std::optional<unsigned> Before;
-    for (auto [Dim, Loop] : llvm::enumerate(ParallelLoops)) {
+    for (auto [Dim, Loop] : llvm::enumerate(Shape.Parallel)) {
       if (constantOf(Plan.LoopSizes[Loop]) == 1)
         continue;
       if (Before &&
-          Access.collapses(*Before, Dim, sizeExpr(Plan.LoopSizes[Loop])))
+          Shape.Access.collapses(*Before, Dim, sizeExpr(Plan.LoopSizes[Loop])))
         append(Plan.Parallel.back(), Loop);
       else
         Plan.Parallel.push_back(groupOf(Loop));
@@ -253,7 +171,7 @@ private:
     }
     // The vector dim must be the outputs' contiguous one.
     if (!Plan.Parallel.empty() &&
-        Plan.Parallel.back().last() != ParallelLoops.back())
+        Plan.Parallel.back().last() != Shape.Parallel.back())
       Plan.Parallel.clear();
   }
 
@@ -345,6 +263,14 @@ private:
         if (!Shared || SharedRows < 4)
           return false;
         One.From = TileOperand::Source::Panel;
+      } else if (isBool(One) || !isWindow(One)) {
+        // Read about once: computed where it is used.
+        if (One.OnVector || isBool(One)) {
+          One.From = TileOperand::Source::Pull;
+          One.Lift = nullptr;
+          continue;
+        }
+        One.From = TileOperand::Source::Region;
       } else {
         One.From = TileOperand::Source::Region;
       }
@@ -354,6 +280,13 @@ private:
         One.Element = One.Lift->getResult(0).getType();
     }
     return true;
+  }
+
+  /// Whether neighbouring results share elements of `One`.
+  static bool isWindow(const TileOperand &One) {
+    return !llvm::all_of(One.Map.getResults(), [](AffineExpr Expr) {
+      return isa<AffineDimExpr, AffineConstantExpr>(Expr);
+    });
   }
 
   /// Whether a vector operand's consecutive reduction steps lie apart, so that
@@ -378,7 +311,7 @@ private:
   bool checkBodies() {
     linalg::GenericOp Heavy = Plan.Heavy;
     unsigned Lane = Plan.Parallel.back().last();
-    int LaneDim = int(ParallelLoops.size()) - 1;
+    int LaneDim = int(Shape.Parallel.size()) - 1;
     if (!VectorEmitter::bodyVectorises(Heavy, Lane))
       return false;
     for (Value Init : Heavy.getOutputs())
@@ -501,23 +434,37 @@ private:
   }
 
   /// Sizes of the boxes of region operands; smaller blocks until they fit.
-  bool shapeRegions() {
+  void shapeRegions() {
     while (true) {
       int64_t Bytes = 0;
       for (TileOperand &One : Plan.Operands) {
         if (One.From != TileOperand::Source::Region)
           continue;
-        if (!boxOf(One))
-          return false;
+        if (!boxOf(One)) {
+          pull(One);
+          continue;
+        }
         unsigned Bits =
             One.Element.isIndex() ? 64 : One.Element.getIntOrFloatBitWidth();
         Bytes += One.boxElements() * (Bits / 8);
       }
       if (Bytes <= RegionBytes)
-        return true;
-      if (!shrinkBlocks())
-        return Bytes <= 2 * RegionBytes;
+        return;
+      if (shrinkBlocks())
+        continue;
+      if (Bytes > 2 * RegionBytes)
+        for (TileOperand &One : Plan.Operands)
+          if (One.From == TileOperand::Source::Region)
+            pull(One);
+      return;
     }
+  }
+
+  /// Gives up on a region: elements are computed where they are used.
+  static void pull(TileOperand &One) {
+    One.From = TileOperand::Source::Pull;
+    One.Lift = nullptr;
+    One.Box.clear();
   }
 
   bool shrinkBlocks() {
@@ -605,6 +552,10 @@ private:
       for (const TileOperand &Operand : Plan.Operands) {
         if (!Joins || Operand.From == TileOperand::Source::Panel)
           continue;
+        if (Operand.From == TileOperand::Source::Pull) {
+          Joins = false;
+          continue;
+        }
         auto Slow = strideAlong(Operand, Plan.Reduction.back().last());
         auto Fast = strideAlong(Operand, Loop);
         Joins = Slow && Fast && *Slow == One.Size * *Fast;
@@ -647,9 +598,7 @@ private:
   const HostMachine &Machine;
   shape::Facts Facts;
   TilePlan Plan;
-  AccessMaps Access;
-  SmallVector<unsigned> ParallelLoops;
-  unsigned Accumulator = 32, Widest = 32;
+  HeavyShape Shape;
   bool Bools = false;
 };
 

@@ -17,15 +17,15 @@
 ///  - Region: a box of the operand's index space, computed once for a unit into
 ///    memory of the task (padding, conversions, elementwise producers);
 ///  - Panel: for an operand shared by all rows, its elements for one run of
-///    vectors, one reduction step after the other.
+///    vectors, one reduction step after the other;
+///  - Pull: computed where it is used.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_HOSTTILEPLAN_H
 #define KPC_PASSES_KERNELS_HOSTTILEPLAN_H
 
+#include "passes/kernels/HeavyShape.h"
 #include "passes/kernels/HostBuilder.h"
-
-#include "dialects/shape/Facts.h"
 
 namespace kpc::kernels {
 
@@ -42,7 +42,7 @@ struct LoopGroup {
 };
 
 struct TileOperand {
-  enum class Source { Direct, Region, Panel };
+  enum class Source { Direct, Region, Panel, Pull };
 
   mlir::OpOperand *Operand = nullptr;
   mlir::AffineMap Map;
@@ -108,9 +108,6 @@ struct TilePlan {
 /// A plan, or none where the kernel does not fit.
 std::optional<TilePlan> planTiles(const KernelForm &Form,
                                   const HostMachine &Machine);
-
-/// What the kernel's arguments say of `argN`.
-shape::Facts factsOf(mlir::func::FuncOp Func);
 
 /// The factor of loop `Loop` in linear expression `Expr`.
 int64_t loopFactor(mlir::AffineExpr Expr, unsigned Loop);

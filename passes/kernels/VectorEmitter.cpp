@@ -16,6 +16,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace kpc::kernels {
@@ -309,8 +311,14 @@ LogicalResult VectorEmitter::body(OpBuilder &B, linalg::GenericOp Op,
 }
 
 Value VectorEmitter::counting(OpBuilder &B, Location Loc, Value Base) {
-  Value Step = vector::StepOp::create(B, Loc, vectorOf(B.getIndexType()));
-  return arith::AddIOp::create(B, Loc, broadcast(B, Base), Step);
+  return arith::AddIOp::create(B, Loc, broadcast(B, Base), laneNumbers(B, Loc));
+}
+
+Value VectorEmitter::laneNumbers(OpBuilder &B, Location Loc) {
+  SmallVector<int64_t> Numbers(Lanes);
+  std::iota(Numbers.begin(), Numbers.end(), 0);
+  return arith::ConstantOp::create(
+      B, Loc, DenseIntElementsAttr::get(vectorOf(B.getIndexType()), Numbers));
 }
 
 Value VectorEmitter::mapped(OpBuilder &B, Value Original, IRMapping &Map,

@@ -62,6 +62,9 @@ public:
     return mlir::VectorType::get({int64_t(Lanes)}, Element);
   }
 
+  /// 0, 1, 2, … as a vector of index.
+  mlir::Value laneNumbers(mlir::OpBuilder &B, mlir::Location Loc);
+
   /// Reads and writes under the mask.
   mlir::Value load(mlir::OpBuilder &B, mlir::Location Loc, mlir::Value Memref,
                    mlir::ValueRange Indices);

@@ -87,16 +87,20 @@ TEST(Codegen, undefinedSymbol) {
   Text.replace(At, strlen("%1 = arith.mulf %p, %c : f32"),
                "%i = arith.fptosi %p : f32 to i32\n"
                "%w = arith.extsi %i : i32 to i128\n"
-               "%q = arith.divsi %w, %w : i128\n"
-               "%n = arith.trunci %q : i128 to i32\n"
-               "%1 = arith.sitofp %n : i32 to f32");
+               "%k = arith.constant 70 : i128\n"
+               "%d = arith.shli %w, %k : i128\n"
+               "%v = arith.addi %w, %k : i128\n"
+               "%q = arith.divsi %d, %v : i128\n"
+               "%m = arith.trunci %q : i128 to i32\n"
+               "%1 = arith.sitofp %m : i32 to f32");
   auto Options =
       llvm::cantFail(codegen::HostTargetOptions::fromName("x86-64-v3"));
   auto Kernel =
       codegen::buildAndCompileHostKernel(llvm::StringRef(Text), Options);
   ASSERT_FALSE(bool(Kernel));
-  EXPECT_EQ(llvm::toString(Kernel.takeError()),
-            "kernel 'needs_library' needs code from outside the image: __divti3");
+  EXPECT_EQ(
+      llvm::toString(Kernel.takeError()),
+      "kernel 'needs_library' needs code from outside the image: __divti3");
 }
 
 } // namespace
