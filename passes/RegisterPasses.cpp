@@ -10,8 +10,8 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/kernels/ExpandMath.h"
-#include "passes/kernels/HostBuilder.h"
 #include "passes/kernels/GpuBuilder.h"
+#include "passes/kernels/HostBuilder.h"
 
 void kpc::registerPasses() {
   mlir::registerCanonicalizerPass();

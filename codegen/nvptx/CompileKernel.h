@@ -32,8 +32,8 @@ struct CompiledKernel {
   std::string Schedule;    ///< what the builder chose
 };
 
-/// Compiles the one kernel (func.func in linalg form, math expanded) of
-/// `Module`, which is left lowered. Failure after a diagnostic.
+/// Compiles the one kernel (func.func in linalg form) of `Module`, which is
+/// left lowered. Failure after a diagnostic.
 mlir::FailureOr<CompiledKernel>
 buildAndCompileGpuKernel(mlir::ModuleOp Module, const target::Target &T);
 

@@ -72,6 +72,15 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
   return Module;
 }
 
+/// Lanes that stand under one condition (the padding of a convolution) each
+/// brought an scf.if of it: neighbours of one condition become one, in which
+/// the back end joins their loads.
+static LogicalResult mergeIfs(gpu::GPUModuleOp Module) {
+  RewritePatternSet Patterns(Module.getContext());
+  scf::IfOp::getCanonicalizationPatterns(Patterns, Module.getContext());
+  return applyPatternsGreedily(Module, std::move(Patterns));
+}
+
 FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
                                            const target::Target &T) {
   if (!T.isGpu())
@@ -81,8 +90,9 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
   if (failed(Form))
     return failure();
   // The last one takes every kernel.
-  GpuBuild *const Builders[] = {buildGpuRowReduction, buildGpuColumnReduction,
-                                buildGpuWindow, buildGpuMap};
+  GpuBuild *const Builders[] = {buildGpuTranspose,    buildGpuContraction,
+                                buildGpuRowReduction, buildGpuColumnReduction,
+                                buildGpuWindow,       buildGpuMap};
   for (GpuBuild *Build : Builders) {
     GpuLaunch Launch;
     FailureOr<bool> Built = Build(*Form, T, Launch);
@@ -93,7 +103,10 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
     eraseTensorOps(Func);
     if (failed(storeBoolsAsBytes(Func)))
       return failure();
-    return wrapAsKernel(Func, Launch);
+    gpu::GPUModuleOp Module = wrapAsKernel(Func, Launch);
+    if (failed(mergeIfs(Module)))
+      return failure();
+    return Module;
   }
   return Func.emitOpError("fits no GPU builder");
 }

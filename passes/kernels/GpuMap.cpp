@@ -43,12 +43,7 @@ struct Groups {
   bool isExact() const {
     if (S.Runs.empty())
       return true;
-    int64_t Divisor = 1;
-    for (OpFoldResult Size : S.runSizes(S.Runs.size() - 1))
-      Divisor *= std::min<int64_t>(divisorOf(Size), 64) % 64 == 0
-                     ? 64
-                     : divisorOf(Size) % 64;
-    return Divisor % Lanes == 0;
+    return powerOfTwoDivisor(S.runSizes(S.Runs.size() - 1)) % Lanes == 0;
   }
   SmallVector<OpFoldResult> allSizes() const {
     SmallVector<OpFoldResult> All;

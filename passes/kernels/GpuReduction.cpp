@@ -52,7 +52,7 @@ static Operation *joinOf(linalg::GenericOp Op, unsigned Number) {
 }
 
 /// The loop that the last index of the largest input moves with; the last loop
-/// where that is none alone.
+/// where there is none. Loops of one iteration move nothing.
 static unsigned innermostOf(linalg::GenericOp Op) {
   unsigned Most = 0, Loop = Op.getNumLoops() - 1;
   for (OpOperand *Input : Op.getDpsInputOperands()) {
@@ -65,9 +65,12 @@ static unsigned innermostOf(linalg::GenericOp Op) {
     if (Loops <= Most || Map.getNumResults() == 0)
       continue;
     Most = Loops;
-    if (auto Dim =
-            dyn_cast<AffineDimExpr>(Map.getResult(Map.getNumResults() - 1)))
-      Loop = Dim.getPosition();
+    AffineExpr Last = Map.getResult(Map.getNumResults() - 1);
+    for (unsigned D = Map.getNumDims(); D-- > 0;)
+      if (Last.isFunctionOfDim(D) && constantOf(loopSize(Op, D)) != 1) {
+        Loop = D;
+        break;
+      }
   }
   return Loop;
 }

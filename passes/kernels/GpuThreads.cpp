@@ -19,6 +19,16 @@ namespace kpc::kernels {
 /// What every buffer is aligned to at least, by the kernel ABI.
 static constexpr int64_t BufferAlignment = 64;
 
+std::string sizeText(OpFoldResult Size) {
+  auto E = sizeExpr(Size);
+  return E ? E->str() : std::string();
+}
+
+std::string productText(ArrayRef<OpFoldResult> Sizes) {
+  auto E = productExpr(Sizes);
+  return E ? "(" + E->str() + ")" : std::string();
+}
+
 int64_t storageBytes(Type Element) {
   return std::max(1u, Element.getIntOrFloatBitWidth() / 8);
 }
@@ -155,6 +165,7 @@ Value GpuWriter::shuffleXor(Value V, int32_t Mask) {
 void LaneLoads::begin(Value Base) {
   Loaded.clear();
   Indices.clear();
+  Home = W.B.getInsertionBlock();
   for (unsigned L = 0; L < Lanes; ++L)
     Indices.push_back(W.add(Base, W.index(L)));
   if (Lanes > 1)
@@ -206,7 +217,8 @@ Value LaneLoads::load(OpBuilder &B, Location Loc, Value Memref, ValueRange At) {
   if (At.empty())
     return Scalar();
   // Another lane's index (a shifted read) is not this lane's neighbour.
-  if (At.back() != Indices[Current])
+  // Under a branch that each lane has, lanes are joined later (see mergeIfs).
+  if (At.back() != Indices[Current] || B.getInsertionBlock() != Home)
     return Scalar();
   SmallVector<Value> Key{Memref};
   llvm::append_range(Key, At.drop_back());

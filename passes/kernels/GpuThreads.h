@@ -95,10 +95,16 @@ private:
 
   GpuWriter &W;
   unsigned Lanes, Current = 0;
+  mlir::Block *Home = nullptr;
   llvm::SmallVector<mlir::Value> Indices;
   /// Memref and all indices but the last, to the vector.
   std::vector<std::pair<llvm::SmallVector<mlir::Value>, mlir::Value>> Loaded;
 };
+
+/// Sizes as the text of a shape expression over `argN`; empty where operations
+/// stand behind them that have none.
+std::string sizeText(mlir::OpFoldResult Size);
+std::string productText(llvm::ArrayRef<mlir::OpFoldResult> Sizes);
 
 /// Bytes of one element in memory.
 int64_t storageBytes(mlir::Type Element);

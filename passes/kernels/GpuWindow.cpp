@@ -79,6 +79,10 @@ private:
                           ValueRange Carried) {
     if (Reduced.size() == R.Reduced.size())
       return step(At, Reduced, Carried);
+    if (constantOf(R.ReducedSizes[Reduced.size()]) == 1) {
+      Reduced.push_back(W.index(0));
+      return nest(At, std::move(Reduced), Carried);
+    }
     return W.loop(W.index(0), W.size(R.ReducedSizes[Reduced.size()]),
                   W.index(1), Carried, [&](Value Index, ValueRange Inner) {
                     SmallVector<Value> More(Reduced);

@@ -62,6 +62,16 @@ int64_t divisorOf(OpFoldResult Size) {
   return 1;
 }
 
+int64_t powerOfTwoDivisor(ArrayRef<OpFoldResult> Sizes) {
+  int64_t Power = 1;
+  for (OpFoldResult Size : Sizes) {
+    int64_t Divisor = divisorOf(Size);
+    int64_t Lowest = Divisor == Greatest ? 1024 : Divisor & -Divisor;
+    Power = std::min<int64_t>(1024, Power * std::min<int64_t>(1024, Lowest));
+  }
+  return Power;
+}
+
 namespace {
 /// Evaluates a size with a value for each argument; none where one is missing.
 struct Evaluate {

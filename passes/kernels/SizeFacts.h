@@ -26,6 +26,9 @@ namespace kpc::kernels {
 /// greatest int64_t).
 int64_t divisorOf(mlir::OpFoldResult Size);
 
+/// A power of two, at most 1024, that divides the product of the sizes.
+int64_t powerOfTwoDivisor(llvm::ArrayRef<mlir::OpFoldResult> Sizes);
+
 /// An upper bound; none is known where empty.
 std::optional<int64_t> maxOf(mlir::OpFoldResult Size);
 
