@@ -284,28 +284,44 @@ std::optional<SmallVector<Value>> Importer::inlineGraph(const Graph &G,
 // The whole
 //===----------------------------------------------------------------------===//
 
+/// The first node that reads a value, for messages about the value.
+static ModelPlace readerOf(const Graph &G, const std::string &Name) {
+  for (const Node &N : G.Nodes)
+    if (llvm::is_contained(N.Inputs, Name))
+      return N.place();
+  return {};
+}
+
+static std::string_view kindText(ValueInfo::Kind K) {
+  static constexpr std::string_view Names[] = {"a value without a type",
+                                               "a tensor",
+                                               "a sparse tensor",
+                                               "a sequence",
+                                               "a map",
+                                               "an optional value",
+                                               "an opaque value"};
+  return Names[static_cast<size_t>(K)];
+}
+
 std::optional<Type> Importer::inputType(const ValueInfo &V) {
-  std::string Who = "input '" + printable(V.Name) + "'";
-  if (V.Is != ValueInfo::Kind::Tensor) {
-    Diags
-        .error(V.Is == ValueInfo::Kind::Unknown ? Code::ImportNoRank
-                                                : Code::ImportValueType)
-        .message(Who + (V.Is == ValueInfo::Kind::Unknown
-                            ? " has no type"
-                            : " is not a dense tensor"));
+  auto Report = [&](Code C, const std::string &What) {
+    Diags.error(C)
+        .at(readerOf(*Top, V.Name))
+        .message("the model's input '" + printable(V.Name) + "' " + What);
     return std::nullopt;
-  }
+  };
+  if (V.Is == ValueInfo::Kind::Unknown)
+    return Report(Code::ImportNoRank, "has no type");
+  if (V.Is != ValueInfo::Kind::Tensor)
+    return Report(Code::ImportValueType, "is " + std::string(kindText(V.Is)) +
+                                             ", but kpc takes dense tensors");
   Type Element = graphType(B.getContext(), V.Type);
-  if (!Element) {
-    Diags.error(Code::ImportElementType)
-        .message(Who + " has the type " + elementTypeName(V.Type) +
-                 ", which kpc cannot compute with");
-    return std::nullopt;
-  }
-  if (!V.Shape) {
-    Diags.error(Code::ImportNoRank).message(Who + " has no shape");
-    return std::nullopt;
-  }
+  if (!Element)
+    return Report(Code::ImportElementType,
+                  "has the type " + elementTypeName(V.Type) +
+                      ", which kpc cannot compute with");
+  if (!V.Shape)
+    return Report(Code::ImportNoRank, "has no shape");
   Dims Sizes;
   for (size_t I = 0; I < V.Shape->size(); ++I)
     Sizes.push_back(inputSize(V, I, (*V.Shape)[I]));

@@ -70,6 +70,9 @@ void Decoder::model(::onnx::ModelProto &Proto, Model &Result) {
   // Operator sets have versions since IR 3; before, there was only the first.
   if (Result.IrVersion < 3 && Result.Opsets.empty())
     Result.Opsets[""] = 1;
+  if (Result.Opsets.empty())
+    Diags.error(Code::ImportOpset)
+        .message("the model does not say which operator sets it uses");
   graph(*Proto.mutable_graph(), Result.Opsets, Result.Main);
   for (::onnx::FunctionProto &F : *Proto.mutable_functions())
     function(F, Result.Opsets, Result.Functions.emplace_back());

@@ -20,7 +20,7 @@ namespace {
 constexpr unsigned DeepestNesting = 64;
 /// Functions that call one another twice each double the nodes at every level:
 /// a file of a kilobyte must not become a model of a billion.
-constexpr size_t MostNodes = 5'000'000;
+constexpr size_t MostNodes = 500'000;
 /// Call nodes named in a place.
 constexpr size_t PathEntries = 8;
 

@@ -1,14 +1,342 @@
-//===- Recurrent.cpp - Import rules ---------------------------------------===//
+//===- Recurrent.cpp - Import of RNN, GRU and LSTM ------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+///
+/// \file
+/// Recurrent layers are unrolled over time. The inputs' part of all steps is
+/// one matrix product; each step adds the state's part.
+///
+//===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Rules.h"
+
+using namespace kpc::graph;
 
 namespace kpc::onnx {
 
-ArrayRef<Rule> recurrentRules() { return {}; }
+namespace {
+
+/// Steps that are unrolled at most.
+constexpr int64_t MostSteps = 256;
+
+using Activation = Value (*)(NodeImport &, Value);
+
+Value sigmoid(NodeImport &N, Value X) { return N.unary<SigmoidOp>(X); }
+Value tanh(NodeImport &N, Value X) { return N.unary<TanhOp>(X); }
+Value relu(NodeImport &N, Value X) { return N.unary<ReluOp>(X); }
+
+struct Layer {
+  Value X, W, R, Bias, State, Cell, Peep, Lengths;
+  int64_t Directions = 1, Hidden = 0, Gates = 1;
+  int64_t Steps = 0;
+  Expr Batch;
+  std::string Direction;
+  bool BatchFirst = false, LinearBeforeReset = false;
+  double Clip = 0;
+  std::vector<Activation> Functions; ///< per direction
+};
+
+/// What one direction computes.
+struct Track {
+  SmallVector<Value> Outputs; ///< by time
+  Value State, Cell;
+};
+
+Value plane(NodeImport &N, Value V, int64_t I) {
+  if (!V)
+    return {};
+  Dims Sizes(N.dims(V).drop_front());
+  return N.reshape(N.sliceAxis(V, 0, I, 1), Sizes);
+}
+
+/// The `I`-th of equal parts of the last axis.
+Value part(NodeImport &N, Value V, int64_t I, int64_t Size) {
+  return V ? N.sliceAxis(V, N.rank(V) - 1, I * Size, Size) : V;
+}
+
+Value clip(NodeImport &N, const Layer &L, Value V) {
+  if (L.Clip <= 0 || !V)
+    return V;
+  return N.min(N.max(V, N.like(-L.Clip, V)), N.like(L.Clip, V));
+}
+
+} // namespace
+
+/// Activation names, three, two or one a direction.
+static bool readActivations(NodeImport &N, Layer &L,
+                            std::vector<Activation> Defaults) {
+  size_t Each = Defaults.size();
+  for (int64_t D = 0; D < L.Directions; ++D)
+    L.Functions.insert(L.Functions.end(), Defaults.begin(), Defaults.end());
+  N.ignoreAttribute("activations");
+  auto It = N.node().Attributes.find("activations");
+  if (It == N.node().Attributes.end())
+    return true;
+  for (std::string_view Name : {"activation_alpha", "activation_beta"})
+    if (N.hasAttribute(Name)) {
+      N.unsupported("attribute '" + std::string(Name) + "'");
+      return false;
+    }
+  const std::vector<std::string> &Names = It->second.Strings;
+  for (size_t I = 0; I < Names.size() && I < L.Functions.size(); ++I) {
+    if (Names[I] == "Sigmoid")
+      L.Functions[I] = sigmoid;
+    else if (Names[I] == "Tanh")
+      L.Functions[I] = tanh;
+    else if (Names[I] == "Relu")
+      L.Functions[I] = relu;
+    else {
+      N.unsupported("the activation '" + printable(Names[I]) + "'");
+      return false;
+    }
+  }
+  if (Names.size() != Each * static_cast<size_t>(L.Directions))
+    N.fail(Code::ImportAttributeValue, "attribute 'activations' has " +
+                                           std::to_string(Names.size()) +
+                                           " names");
+  return !N.bad();
+}
+
+static std::optional<Layer> readLayer(NodeImport &N, int64_t Gates,
+                                      std::vector<Activation> Defaults) {
+  Layer L;
+  L.Gates = Gates;
+  L.Direction = N.stringAttribute("direction", "forward");
+  L.BatchFirst = N.flagAttribute("layout");
+  L.Clip = N.floatAttribute("clip", 0);
+  L.Hidden = N.intAttribute("hidden_size", 0);
+  N.ignoreAttribute("output_sequence");
+  L.X = N.input(0);
+  L.W = N.input(1);
+  L.R = N.input(2);
+  L.Bias = N.optionalInput(3);
+  L.Lengths = N.optionalInput(4);
+  L.State = N.optionalInput(5);
+  if (N.bad())
+    return std::nullopt;
+  if (L.Direction != "forward" && L.Direction != "reverse" &&
+      L.Direction != "bidirectional") {
+    N.fail(Code::ImportAttributeValue,
+           "attribute 'direction' is '" + printable(L.Direction) + "'");
+    return std::nullopt;
+  }
+  L.Directions = L.Direction == "bidirectional" ? 2 : 1;
+  if (N.rank(L.X) != 3 || N.rank(L.W) != 3 || N.rank(L.R) != 3) {
+    N.fail(Code::ImportRank, "inputs X, W and R should have rank 3");
+    return std::nullopt;
+  }
+  if (L.BatchFirst)
+    L.X = N.transpose(L.X, {1, 0, 2});
+  std::optional<int64_t> Hidden = N.dims(L.R)[2].asConstant();
+  std::optional<int64_t> Steps = N.dims(L.X)[0].asConstant();
+  if (!Hidden || N.dims(L.R)[0] != Expr(L.Directions) ||
+      N.dims(L.W)[0] != Expr(L.Directions) ||
+      N.dims(L.W)[1] != Expr(*Hidden * Gates) ||
+      N.dims(L.R)[1] != Expr(*Hidden * Gates)) {
+    N.fail(Code::ImportShape, "weights of " + dimsText(N.dims(L.W)) + " and " +
+                                  dimsText(N.dims(L.R)) + " do not fit");
+    return std::nullopt;
+  }
+  if (!Steps || *Steps > MostSteps || *Steps < 1) {
+    N.unsupported("runs over " + N.dims(L.X)[0].str() +
+                  " steps; kpc unrolls 1 to " + std::to_string(MostSteps));
+    return std::nullopt;
+  }
+  L.Hidden = *Hidden;
+  L.Steps = *Steps;
+  L.Batch = N.dims(L.X)[1];
+  if (!readActivations(N, L, std::move(Defaults)))
+    return std::nullopt;
+  return L;
+}
+
+/// A start state: the input's plane, or zeros.
+static Value startState(NodeImport &N, const Layer &L, Value Given,
+                        int64_t Direction) {
+  if (!Given)
+    return N.full(0, {L.Batch, Expr(L.Hidden)}, N.element(L.X));
+  if (L.BatchFirst)
+    Given = N.transpose(Given, {1, 0, 2});
+  return plane(N, Given, Direction);
+}
+
+/// One step of a cell: from the inputs' part, the state and the cell to the
+/// next state and cell.
+using StepFunction = void (*)(NodeImport &, const Layer &, int64_t Direction,
+                              Value Inputs, Value &State, Value &Cell);
+
+static Track runDirection(NodeImport &N, const Layer &L, int64_t Direction,
+                          StepFunction Step) {
+  Track T;
+  T.Outputs.resize(static_cast<size_t>(L.Steps));
+  bool Backwards = L.Direction == "reverse" || Direction == 1;
+  T.State = startState(N, L, L.State, Direction);
+  T.Cell = startState(N, L, L.Cell, Direction);
+  // [steps, batch, in] * [in, gates*hidden]
+  Value All = N.matmul(L.X, N.transpose(plane(N, L.W, Direction), {1, 0}));
+  Value Bias = plane(N, L.Bias, Direction);
+  if (Bias)
+    All = N.add(All, part(N, Bias, 0, L.Gates * L.Hidden));
+  Value Lengths =
+      L.Lengths ? N.unsqueeze(N.cast(L.Lengths, N.i64()), {1}) : Value();
+  for (int64_t I = 0; I < L.Steps; ++I) {
+    int64_t At = Backwards ? L.Steps - 1 - I : I;
+    Value State = T.State, Cell = T.Cell;
+    Step(N, L, Direction, plane(N, All, At), State, Cell);
+    Value Output = State;
+    if (Lengths) {
+      // Behind a sequence's end the state stays and the output is zero.
+      Value Inside =
+          N.compare(Predicate::gt, Lengths, N.scalarInt(At, N.i64()));
+      State = N.select(Inside, State, T.State);
+      Cell = N.select(Inside, Cell, T.Cell);
+      Output = N.select(Inside, Output, N.like(0, Output));
+    }
+    T.State = State;
+    T.Cell = Cell;
+    T.Outputs[static_cast<size_t>(At)] = Output;
+  }
+  return T;
+}
+
+static void importLayer(NodeImport &N, const Layer &L, StepFunction Step,
+                        bool HasCell) {
+  std::vector<Track> Tracks;
+  for (int64_t D = 0; D < L.Directions; ++D)
+    Tracks.push_back(runDirection(N, L, D, Step));
+  if (N.wants(0)) {
+    // [steps, directions, batch, hidden], or batch first.
+    SmallVector<Value> Steps;
+    for (int64_t I = 0; I < L.Steps; ++I) {
+      SmallVector<Value> Both;
+      for (Track &T : Tracks)
+        Both.push_back(N.unsqueeze(T.Outputs[static_cast<size_t>(I)], {0}));
+      Steps.push_back(N.unsqueeze(N.concat(Both, 0), {0}));
+    }
+    Value Y = N.concat(Steps, 0);
+    N.result(0, L.BatchFirst ? N.transpose(Y, {2, 0, 1, 3}) : Y);
+  }
+  auto Final = [&](Value Track::*Which) {
+    SmallVector<Value> Both;
+    for (Track &T : Tracks)
+      Both.push_back(N.unsqueeze(T.*Which, {0}));
+    Value Y = N.concat(Both, 0);
+    return L.BatchFirst ? N.transpose(Y, {1, 0, 2}) : Y;
+  };
+  if (N.wants(1))
+    N.result(1, Final(&Track::State));
+  if (HasCell && N.wants(2))
+    N.result(2, Final(&Track::Cell));
+}
+
+//===----------------------------------------------------------------------===//
+// Cells
+//===----------------------------------------------------------------------===//
+
+/// The state times the recurrent weights of gates [First, First + Count), and
+/// their bias.
+static Value stateProduct(NodeImport &N, const Layer &L, int64_t Direction,
+                          Value State, int64_t First, int64_t Count) {
+  Value R = plane(N, L.R, Direction);
+  Value Rows = N.sliceAxis(R, 0, First * L.Hidden, Count * L.Hidden);
+  if (!Rows)
+    return {};
+  Value Y = N.matmul(State, N.transpose(Rows, {1, 0}));
+  if (Value Bias = plane(N, L.Bias, Direction))
+    Y = N.add(Y, N.sliceAxis(Bias, 0, (L.Gates + First) * L.Hidden,
+                             Count * L.Hidden));
+  return Y;
+}
+
+static void rnnStep(NodeImport &N, const Layer &L, int64_t D, Value Inputs,
+                    Value &State, Value &) {
+  Value Sum = N.add(Inputs, stateProduct(N, L, D, State, 0, 1));
+  State = L.Functions[static_cast<size_t>(D)](N, clip(N, L, Sum));
+}
+
+static void gruStep(NodeImport &N, const Layer &L, int64_t D, Value Inputs,
+                    Value &State, Value &) {
+  Activation F = L.Functions[static_cast<size_t>(D) * 2];
+  Activation G = L.Functions[static_cast<size_t>(D) * 2 + 1];
+  Value Both = N.add(part(N, Inputs, 0, 2 * L.Hidden),
+                     stateProduct(N, L, D, State, 0, 2));
+  Value Update = F(N, clip(N, L, part(N, Both, 0, L.Hidden)));
+  Value Reset = F(N, clip(N, L, part(N, Both, 1, L.Hidden)));
+  Value Own = part(N, Inputs, 2, L.Hidden);
+  Value Past = L.LinearBeforeReset
+                   ? N.mul(Reset, stateProduct(N, L, D, State, 2, 1))
+                   : stateProduct(N, L, D, N.mul(Reset, State), 2, 1);
+  Value New = G(N, clip(N, L, N.add(Own, Past)));
+  // (1 - z) * h + z * H
+  if (!Update)
+    return;
+  State =
+      N.add(N.mul(N.sub(N.like(1, Update), Update), New), N.mul(Update, State));
+}
+
+static void lstmStep(NodeImport &N, const Layer &L, int64_t D, Value Inputs,
+                     Value &State, Value &Cell) {
+  Activation F = L.Functions[static_cast<size_t>(D) * 3];
+  Activation G = L.Functions[static_cast<size_t>(D) * 3 + 1];
+  Activation H = L.Functions[static_cast<size_t>(D) * 3 + 2];
+  // Gates in ONNX's order: input, output, forget, cell.
+  Value Sum = N.add(Inputs, stateProduct(N, L, D, State, 0, 4));
+  Value Peep = plane(N, L.Peep, D);
+  auto Gate = [&](int64_t I, int64_t PeepAt, Value Seen) {
+    Value V = part(N, Sum, I, L.Hidden);
+    if (Peep)
+      V = N.add(V, N.mul(part(N, Peep, PeepAt, L.Hidden), Seen));
+    return F(N, clip(N, L, V));
+  };
+  Value In = Gate(0, 0, Cell), Forget = Gate(2, 2, Cell);
+  Value New = G(N, clip(N, L, part(N, Sum, 3, L.Hidden)));
+  Cell = N.add(N.mul(Forget, Cell), N.mul(In, New));
+  Value Out = Gate(1, 1, Cell);
+  State = N.mul(Out, H(N, Cell));
+}
+
+static void importRnn(NodeImport &N) {
+  N.expectInputs(3, 6);
+  if (std::optional<Layer> L = readLayer(N, 1, {tanh}))
+    importLayer(N, *L, rnnStep, /*HasCell=*/false);
+}
+
+static void importGru(NodeImport &N) {
+  bool Linear = N.flagAttribute("linear_before_reset");
+  N.expectInputs(3, 6);
+  if (std::optional<Layer> L = readLayer(N, 3, {sigmoid, tanh})) {
+    L->LinearBeforeReset = Linear;
+    importLayer(N, *L, gruStep, /*HasCell=*/false);
+  }
+}
+
+static void importLstm(NodeImport &N) {
+  if (N.flagAttribute("input_forget"))
+    N.unsupported("attribute 'input_forget' is 1");
+  N.expectInputs(3, 8);
+  if (N.bad())
+    return;
+  if (std::optional<Layer> L = readLayer(N, 4, {sigmoid, tanh, tanh})) {
+    L->Cell = N.optionalInput(6);
+    L->Peep = N.optionalInput(7);
+    if (!N.bad())
+      importLayer(N, *L, lstmStep, /*HasCell=*/true);
+  }
+}
+
+ArrayRef<Rule> recurrentRules() {
+  static const Rule Rows[] = {
+      {"", "RNN", 7, Newest, importRnn,
+       "up to 256 steps, their number known when compiling"},
+      {"", "GRU", 7, Newest, importGru,
+       "up to 256 steps, their number known when compiling"},
+      {"", "LSTM", 7, Newest, importLstm,
+       "up to 256 steps, their number known when compiling"},
+  };
+  return Rows;
+}
 
 } // namespace kpc::onnx
