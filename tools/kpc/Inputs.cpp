@@ -64,6 +64,8 @@ public:
         Given(Ports.size()), How(Ports.size()) {}
 
   std::optional<Inputs> make();
+  /// The dims alone.
+  std::optional<shape::Bindings> dims();
 
 private:
   void takeDims();
@@ -307,6 +309,13 @@ std::optional<HostTensor> InputMaker::makeUp(size_t Index) {
   return T;
 }
 
+std::optional<shape::Bindings> InputMaker::dims() {
+  takeDims();
+  chooseOpenDims();
+  checkRanges();
+  return Diags.hasErrors() ? std::nullopt : std::optional(Bound);
+}
+
 std::optional<Inputs> InputMaker::make() {
   takeDims();
   takeList();
@@ -329,6 +338,14 @@ std::optional<Inputs> InputMaker::make() {
 std::optional<Inputs> makeInputs(const Model &M, const InputOptions &Options,
                                  Diagnostics &Diags) {
   return InputMaker(M, Options, Diags).make();
+}
+
+std::optional<shape::Bindings>
+chooseDims(const Model &M, const std::map<std::string, int64_t> &Given,
+           Diagnostics &Diags) {
+  InputOptions Options;
+  Options.Dims = Given;
+  return InputMaker(M, Options, Diags).dims();
 }
 
 namespace {

@@ -46,6 +46,11 @@ struct Inputs {
 std::optional<Inputs> makeInputs(const Model &M, const InputOptions &Options,
                                  Diagnostics &Diags);
 
+/// The dims alone, without inputs: what `Given` says and defaults for others.
+std::optional<shape::Bindings>
+chooseDims(const Model &M, const std::map<std::string, int64_t> &Given,
+           Diagnostics &Diags);
+
 /// The same numbers on every machine: for real types of mean 0 and variance 1,
 /// for u8 0 to 255, for other integers 0 to 9, for bool either.
 void fillRandom(tensorfile::HostTensor &T, uint64_t Seed);

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/target/Target.h"
+#include "tools/kpc/Json.h"
 #include "tools/kpc/Options.h"
 #include "tools/kpc/TextTable.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace kpc::cli {
 
@@ -62,9 +62,9 @@ static void printText() {
 }
 
 static void printJson() {
-  nlohmann::ordered_json All = nlohmann::ordered_json::array();
+  Json All = Json::array();
   for (const target::Target &T : target::allTargets()) {
-    nlohmann::ordered_json J;
+    Json J;
     J["name"] = T.Name;
     J["kind"] = kindName(T.TheKind);
     J["summary"] = T.Summary;
@@ -81,11 +81,11 @@ static void printJson() {
     }
     All.push_back(std::move(J));
   }
-  nlohmann::ordered_json Out;
+  Json Out;
   Out["targets"] = std::move(All);
   for (const target::Alias &A : target::allAliases())
     Out["aliases"][std::string(A.Name)] = A.Targets;
-  fmt::print("{}\n", Out.dump(1));
+  printJsonText(Out);
 }
 
 void addTargetsCommand(CLI::App &Main, Action &Chosen) {

@@ -156,7 +156,8 @@ int main(int Count, char **Arguments) {
   Main.failure_message(CLI::FailureMessage::simple);
   Action Chosen;
   for (auto Add :
-       {addCompileCommand, addCheckCommand, addRunCommand, addTargetsCommand})
+       {addCompileCommand, addCheckCommand, addRunCommand, addBenchCommand,
+        addInspectCommand, addVerifyCommand, addOpsCommand, addTargetsCommand})
     Add(Main, Chosen);
   return guarded(Main, Chosen, Count, Arguments);
 }

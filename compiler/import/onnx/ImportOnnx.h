@@ -10,6 +10,7 @@
 
 #include "compiler/diagnostics/Diagnostics.h"
 #include "compiler/import/WeightStore.h"
+#include "compiler/import/onnx/Operators.h"
 #include "compiler/import/onnx/model/Model.h"
 #include "dialects/shape/Facts.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -42,16 +43,6 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &Context,
                                               const ImportOptions &Options,
                                               WeightStore &Weights,
                                               Diagnostics &Diags);
-
-/// One operator that imports, for `kpc ops`.
-struct OperatorInfo {
-  std::string_view Domain; ///< "" for ONNX's own
-  std::string_view Name;
-  int64_t Since, Until;
-  std::string_view Limits; ///< what of it does not compile; may be empty
-};
-/// Sorted by domain and name.
-std::vector<OperatorInfo> supportedOperators();
 
 } // namespace kpc::onnx
 

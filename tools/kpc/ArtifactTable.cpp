@@ -1,0 +1,211 @@
+//===- ArtifactTable.cpp - What is written in an artifact -----------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/kpc/ArtifactTable.h"
+
+#include "compiler/import/onnx/model/MappedFile.h"
+#include "runtime/format/Container.h"
+#include "runtime/format/Validate.h"
+#include "runtime/format/artifact_generated.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kpc::cli {
+
+static std::string textOf(const flatbuffers::String *S) {
+  return S ? S->str() : std::string();
+}
+
+template <class T> static size_t sizeOf(const T *List) {
+  return List ? List->size() : 0;
+}
+
+/// A postfix program of the artifact; none where it leaves the numbers.
+static std::optional<int64_t> evaluate(const format::Expr &E,
+                                       const std::vector<int64_t> &Symbols) {
+  std::vector<int64_t> Stack;
+  const auto &Words = *E.words();
+  for (size_t I = 0; I < Words.size(); ++I) {
+    auto Operation = static_cast<format::Op>(Words[I]);
+    if (Operation == format::Op::Constant) {
+      Stack.push_back(Words[++I]);
+      continue;
+    }
+    if (Operation == format::Op::Symbol) {
+      Stack.push_back(Symbols[Words[++I]]);
+      continue;
+    }
+    int64_t B = Stack.back();
+    Stack.pop_back();
+    int64_t &A = Stack.back();
+    bool Overflow = false;
+    switch (Operation) {
+    case format::Op::Add:
+      Overflow = __builtin_add_overflow(A, B, &A);
+      break;
+    case format::Op::Mul:
+      Overflow = __builtin_mul_overflow(A, B, &A);
+      break;
+    case format::Op::FloorDiv:
+    case format::Op::Mod: {
+      if (B <= 0)
+        return std::nullopt;
+      int64_t Rest = A % B < 0 ? A % B + B : A % B;
+      A = Operation == format::Op::Mod ? Rest : (A - Rest) / B;
+      break;
+    }
+    case format::Op::Min:
+      A = std::min(A, B);
+      break;
+    default:
+      A = std::max(A, B);
+      break;
+    }
+    if (Overflow)
+      return std::nullopt;
+  }
+  return Stack.empty() ? std::nullopt : std::optional(Stack.back());
+}
+
+/// The sums over the intermediate values of a plan.
+static void addMemory(const format::Model &M, const format::Target &T,
+                      const std::vector<int64_t> &Symbols, TargetFacts &Out) {
+  // Bytes that begin and end to live at each step.
+  std::vector<int64_t> Change(sizeOf(T.steps()) + 2, 0);
+  uint64_t All = 0;
+  std::set<uint32_t> Weights;
+  if (!T.buffers())
+    return;
+  for (const format::Buffer *B : *T.buffers()) {
+    if (B->kind() == format::BufferKind::Weight)
+      Weights.insert(B->index());
+    if (B->kind() != format::BufferKind::Arena)
+      continue;
+    std::optional<int64_t> Size = evaluate(*M.exprs()->Get(B->size()), Symbols);
+    if (!Size || *Size < 0)
+      return;
+    auto Alignment = static_cast<int64_t>(std::max(1u, B->alignment()));
+    int64_t Bytes = (*Size + Alignment - 1) / Alignment * Alignment;
+    All += static_cast<uint64_t>(Bytes);
+    Change[B->first_step()] += Bytes;
+    Change[B->last_step() + 1] -= Bytes;
+  }
+  int64_t Live = 0, Most = 0;
+  for (int64_t C : Change)
+    Most = std::max(Most, Live += C);
+  Out.LiveBytes = static_cast<uint64_t>(Most);
+  Out.ValueBytes = All;
+  for (uint32_t W : Weights)
+    Out.WeightBytes += M.weights()->Get(W)->length();
+}
+
+static KernelFacts kernelFacts(const format::Kernel &K) {
+  KernelFacts Out;
+  Out.Symbol = textOf(K.symbol());
+  Out.Name = textOf(K.display_name());
+  if (Out.Name.empty())
+    Out.Name = Out.Symbol;
+  Out.Family = textOf(K.family());
+  Out.Precision = textOf(K.precision());
+  Out.Registers = K.registers();
+  Out.SpillBytes = K.spill_bytes();
+  if (K.source_nodes())
+    for (const flatbuffers::String *Node : *K.source_nodes())
+      Out.Nodes.push_back(textOf(Node));
+  return Out;
+}
+
+static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
+                               const std::vector<int64_t> &Symbols) {
+  TargetFacts Out;
+  Out.Name = textOf(T.name());
+  Out.Gpu = T.kind() == format::TargetKind::Cuda;
+  Out.Steps = sizeOf(T.steps());
+  if (T.kernels())
+    for (const format::Kernel *K : *T.kernels())
+      Out.Kernels.push_back(kernelFacts(*K));
+  if (T.steps())
+    for (const format::Step *S : *T.steps()) {
+      if (const format::Launch *L = S->action_as_Launch())
+        ++Out.Kernels[L->kernel()].Launches;
+      else if (S->action_as_Copy())
+        ++Out.Copies;
+    }
+  if (T.modules())
+    for (const format::Module *Code : *T.modules()) {
+      if (Code->image())
+        Out.ImageBytes += Code->image()->length();
+      if (Code->ptx())
+        Out.PtxBytes += Code->ptx()->length();
+    }
+  addMemory(M, T, Symbols, Out);
+  return Out;
+}
+
+static void addProvenance(const format::Model &M, ArtifactFacts &Out) {
+  const format::Provenance *P = M.provenance();
+  if (!P)
+    return;
+  auto Add = [&](const char *Key, const flatbuffers::String *Value) {
+    if (Value && Value->size())
+      Out.Provenance.emplace_back(Key, Value->str());
+  };
+  Add("kpc_version", P->kpc_version());
+  Add("model_name", P->model_name());
+  Add("model_digest", P->model_digest());
+  Add("options", P->options());
+  Add("tuning_digest", P->tuning_digest());
+  if (P->properties())
+    for (const format::Property *Extra : *P->properties())
+      Add(Extra->key()->c_str(), Extra->value());
+}
+
+std::optional<ArtifactFacts> readFacts(const std::string &Path,
+                                       const shape::Bindings &Dims,
+                                       Diagnostics &Diags) {
+  std::string Why;
+  auto File = onnx::MappedFile::open(Path, Why);
+  if (!File) {
+    Diags.error(Code::RuntimeIo).message(Why);
+    return std::nullopt;
+  }
+  std::span<const uint8_t> Bytes = File->bytes();
+  auto Header = format::decodeHeader(Bytes.data(), Bytes.size(), Bytes.size());
+  if (!Header) {
+    Diags.error(Code::RuntimeMalformed).message(Header.error().Message);
+    return std::nullopt;
+  }
+  auto Table = format::readTable(Bytes.data() + Header->TableOffset,
+                                 Header->TableSize, Bytes.size());
+  if (!Table) {
+    Diags.error(Code::RuntimeMalformed).message(Table.error().Message);
+    return std::nullopt;
+  }
+  const format::Model &M = **Table;
+  ArtifactFacts Out;
+  Out.FileBytes = Bytes.size();
+  Out.FormatMajor = Header->Major;
+  Out.FormatMinor = Header->Minor;
+  Out.Weights = sizeOf(M.weights());
+  if (M.weights())
+    for (const format::Weight *W : *M.weights())
+      Out.WeightBytes += W->length();
+  std::vector<int64_t> Symbols;
+  if (M.symbols())
+    for (const format::Symbol *S : *M.symbols()) {
+      auto It = Dims.find(S->name()->string_view());
+      Symbols.push_back(It == Dims.end() ? S->min() : It->second);
+    }
+  if (M.targets())
+    for (const format::Target *T : *M.targets())
+      Out.Targets.push_back(targetFacts(M, *T, Symbols));
+  addProvenance(M, Out);
+  return Out;
+}
+
+} // namespace kpc::cli

@@ -1,0 +1,59 @@
+//===- ArtifactTable.h - What is written in an artifact ---------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The facts of an artifact's table that people ask for, as plain data: what
+/// `kpc inspect` prints and `kpc bench` puts beside its times.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_TOOLS_KPC_ARTIFACTTABLE_H
+#define KPC_TOOLS_KPC_ARTIFACTTABLE_H
+
+#include "compiler/diagnostics/Diagnostics.h"
+#include "dialects/shape/Expr.h"
+
+#include <optional>
+
+namespace kpc::cli {
+
+struct KernelFacts {
+  std::string Symbol, Name, Family, Precision;
+  std::vector<std::string> Nodes;
+  int Registers = -1, SpillBytes = -1; ///< -1: not known
+  size_t Launches = 0;
+};
+
+struct TargetFacts {
+  std::string Name;
+  bool Gpu = false;
+  size_t Steps = 0, Copies = 0;
+  uint64_t ImageBytes = 0, PtxBytes = 0, WeightBytes = 0;
+  std::vector<KernelFacts> Kernels;
+  /// For the dims asked about: the largest sum of intermediate values that
+  /// live at once, and what they take without any reuse. None where a size
+  /// cannot be computed.
+  std::optional<uint64_t> LiveBytes, ValueBytes;
+};
+
+struct ArtifactFacts {
+  uint64_t FileBytes = 0, WeightBytes = 0;
+  size_t Weights = 0;
+  int FormatMajor = 0, FormatMinor = 0;
+  std::vector<TargetFacts> Targets;
+  std::vector<std::pair<std::string, std::string>> Provenance;
+};
+
+/// Reads the table of a file that the runtime has loaded already, so that
+/// nothing is wrong with it.
+std::optional<ArtifactFacts> readFacts(const std::string &Path,
+                                       const shape::Bindings &Dims,
+                                       Diagnostics &Diags);
+
+} // namespace kpc::cli
+
+#endif // KPC_TOOLS_KPC_ARTIFACTTABLE_H

@@ -1,0 +1,74 @@
+//===- Bench.h - Measuring an artifact --------------------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_TOOLS_KPC_BENCH_H
+#define KPC_TOOLS_KPC_BENCH_H
+
+#include "tools/kpc/Clocks.h"
+#include "tools/kpc/Inputs.h"
+#include "tools/kpc/Json.h"
+
+namespace kpc::cli {
+
+struct BenchOptions {
+  std::string Artifact;
+  InputOptions In;
+  DeviceChoice Choice;
+  int64_t Warmup = 10;
+  int64_t Iterations = 0; ///< 0: as many as fit into Seconds, 10 at least
+  double Seconds = 3;
+  int64_t Streams = 1;
+  bool Transfers = true;
+};
+
+/// One step of the plan, the median of several profiles.
+struct StepTime {
+  std::string Name, Nodes;
+  double Microseconds = 0;
+  int64_t Bytes = 0, Flops = -1;
+  /// What the chip could do it in at its peak rates; none where they are not
+  /// known.
+  std::optional<double> RooflineMicroseconds;
+};
+
+struct BenchResult {
+  std::string Target, Device; ///< "sm_90a", "cuda:0"
+  shape::Bindings Dims;
+  /// Of each run, sorted; milliseconds.
+  std::vector<double> Latencies;
+  double Seconds = 0; ///< all runs of all streams, by the clock
+  /// Runs times the size that all inputs begin with; 1 where there is none.
+  int64_t Batch = 1;
+  kpc_memory Memory{};
+  Clocks Speed;
+  std::vector<StepTime> Steps;
+  std::string Trace; ///< Chrome trace events
+
+  double percentile(double P) const;
+  double mean() const;
+  double runsPerSecond() const;
+};
+
+std::optional<BenchResult> measure(const Model &M, const BenchOptions &Options,
+                                   Diagnostics &Diags);
+
+std::string benchText(const BenchOptions &Options, const BenchResult &R);
+Json benchJson(const BenchOptions &Options, const BenchResult &R);
+
+struct Comparison {
+  double Old = 0, New = 0; ///< p50, milliseconds
+  double slowerPercent() const { return (New / Old - 1) * 100; }
+};
+/// With what an earlier bench wrote. None, with a diagnostic, where that was
+/// of something else.
+std::optional<Comparison> compareWithBaseline(const std::string &Path,
+                                              const Json &Now,
+                                              Diagnostics &Diags);
+
+} // namespace kpc::cli
+
+#endif // KPC_TOOLS_KPC_BENCH_H

@@ -1,0 +1,175 @@
+//===- BenchReport.cpp - What bench found, as text and JSON ---------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tools/kpc/Bench.h"
+#include "tools/kpc/TextTable.h"
+
+#include <algorithm>
+#include <fstream>
+
+namespace kpc::cli {
+
+static std::string clocksText(const Clocks &C) {
+  std::string Out = C.Device;
+  if (C.Core)
+    Out += fmt::format("{}{} MHz", Out.empty() ? "" : ", ", *C.Core);
+  if (C.Memory)
+    Out += fmt::format(", memory {} MHz", *C.Memory);
+  return Out;
+}
+
+static std::string percent(double Part, double Whole) {
+  return Whole > 0 ? fmt::format("{:.1f}%", Part / Whole * 100) : "-";
+}
+
+static std::string kernelTable(const BenchResult &R) {
+  constexpr size_t Shown = 20;
+  std::vector<const StepTime *> Steps;
+  double All = 0;
+  for (const StepTime &S : R.Steps) {
+    Steps.push_back(&S);
+    All += S.Microseconds;
+  }
+  std::stable_sort(Steps.begin(), Steps.end(),
+                   [](const StepTime *A, const StepTime *B) {
+                     return A->Microseconds > B->Microseconds;
+                   });
+  TextTable Table("lrrrrrl");
+  Table.row(
+      {"kernel", "us", "share", "GB/s", "GFLOP/s", "of roofline", "nodes"});
+  for (size_t I = 0; I < Steps.size() && I < Shown; ++I) {
+    const StepTime &S = *Steps[I];
+    auto Rate = [&](double Amount) {
+      return S.Microseconds > 0
+                 ? fmt::format("{:.1f}", Amount / S.Microseconds / 1e3)
+                 : std::string("-");
+    };
+    Table.row({printable(S.Name, 48), fmt::format("{:.1f}", S.Microseconds),
+               percent(S.Microseconds, All), Rate(static_cast<double>(S.Bytes)),
+               S.Flops < 0 ? "-" : Rate(static_cast<double>(S.Flops)),
+               S.RooflineMicroseconds
+                   ? percent(*S.RooflineMicroseconds, S.Microseconds)
+                   : "-",
+               printable(S.Nodes, 60)});
+  }
+  std::string Out =
+      fmt::format("kernels, one by one ({:.1f} us in all):\n", All) +
+      Table.text();
+  if (Steps.size() > Shown)
+    Out += fmt::format("  and {} more; --json has all\n", Steps.size() - Shown);
+  return Out;
+}
+
+std::string benchText(const BenchOptions &Options, const BenchResult &R) {
+  TextTable Table("ll");
+  std::string Where = R.Device;
+  if (std::string C = clocksText(R.Speed); !C.empty())
+    Where += " (" + C + ")";
+  Table.row({"target", R.Target});
+  Table.row({"device", Where});
+  if (!R.Dims.empty())
+    Table.row({"dims", dimsText(R.Dims)});
+  Table.row(
+      {"runs", fmt::format("{} on {} {}", R.Latencies.size(), Options.Streams,
+                           Options.Streams == 1 ? "stream" : "streams")});
+  if (R.Device != "host")
+    Table.row(
+        {"transfers", Options.Transfers
+                          ? "included: inputs from and outputs to the host"
+                          : "none: inputs and outputs on the device"});
+  Table.row(
+      {"latency", fmt::format("p50 {:.4g} ms  p90 {:.4g} ms  p99 {:.4g} ms  "
+                              "least {:.4g} ms  mean {:.4g} ms",
+                              R.percentile(50), R.percentile(90),
+                              R.percentile(99), R.percentile(0), R.mean())});
+  std::string Rate = fmt::format("{:.4g} runs/s", R.runsPerSecond());
+  if (R.Batch > 1)
+    Rate += fmt::format(", {:.4g} samples/s",
+                        R.runsPerSecond() * static_cast<double>(R.Batch));
+  Table.row({"throughput", Rate});
+  Table.row({"memory", fmt::format("{} workspace, {} weights",
+                                   bytesText(R.Memory.arena_bytes),
+                                   bytesText(R.Memory.weight_bytes))});
+  return Table.text() + kernelTable(R);
+}
+
+Json benchJson(const BenchOptions &Options, const BenchResult &R) {
+  Json Out;
+  Out["artifact"] = Options.Artifact;
+  Out["target"] = R.Target;
+  Out["device"] = R.Device;
+  Out["device_name"] = R.Speed.Device;
+  Out["clocks_mhz"] = Json::object();
+  if (R.Speed.Core)
+    Out["clocks_mhz"]["core"] = *R.Speed.Core;
+  if (R.Speed.Memory)
+    Out["clocks_mhz"]["memory"] = *R.Speed.Memory;
+  Out["dims"] = Json::object();
+  for (const auto &[Name, Value] : R.Dims)
+    Out["dims"][Name] = Value;
+  Out["streams"] = Options.Streams;
+  Out["threads"] = Options.Choice.Threads;
+  Out["transfers"] = Options.Transfers;
+  Out["warmup"] = Options.Warmup;
+  Out["runs"] = R.Latencies.size();
+  Out["latency_ms"] = {{"p50", R.percentile(50)},   {"p90", R.percentile(90)},
+                       {"p99", R.percentile(99)},   {"least", R.percentile(0)},
+                       {"most", R.percentile(100)}, {"mean", R.mean()}};
+  Out["runs_per_second"] = R.runsPerSecond();
+  Out["samples_per_second"] = R.runsPerSecond() * static_cast<double>(R.Batch);
+  Out["memory"] = {{"workspace_bytes", R.Memory.arena_bytes},
+                   {"least_workspace_bytes", R.Memory.live_bytes},
+                   {"value_bytes", R.Memory.value_bytes},
+                   {"weight_bytes", R.Memory.weight_bytes},
+                   {"staging_bytes", R.Memory.staging_bytes}};
+  Out["kernels"] = Json::array();
+  for (const StepTime &S : R.Steps) {
+    Json K = {{"name", S.Name},
+              {"us", S.Microseconds},
+              {"bytes", S.Bytes},
+              {"nodes", S.Nodes}};
+    if (S.Flops >= 0)
+      K["flops"] = S.Flops;
+    if (S.RooflineMicroseconds)
+      K["roofline_us"] = *S.RooflineMicroseconds;
+    Out["kernels"].push_back(std::move(K));
+  }
+  return Out;
+}
+
+std::optional<Comparison> compareWithBaseline(const std::string &Path,
+                                              const Json &Now,
+                                              Diagnostics &Diags) {
+  auto Fail = [&](const std::string &Why) {
+    Diags.error(Code::BenchBaseline)
+        .message(fmt::format("the baseline '{}' {}", printable(Path), Why));
+    return std::nullopt;
+  };
+  std::ifstream File(Path);
+  if (!File)
+    return Fail("cannot be read");
+  Json Old = Json::parse(File, nullptr, /*allow_exceptions=*/false);
+  if (!Old.is_object() || !Old.contains("latency_ms") ||
+      !Old["latency_ms"].is_object() || !Old["latency_ms"].contains("p50") ||
+      !Old["latency_ms"]["p50"].is_number())
+    return Fail("is not what `kpc bench --json` writes");
+  for (const char *Key :
+       {"target", "device", "device_name", "dims", "streams", "transfers"})
+    if (!Old.contains(Key) || Old[Key] != Now.at(Key))
+      return Fail(fmt::format("is of another {}: {} there, {} now", Key,
+                              Old.contains(Key) ? printable(Old[Key].dump())
+                                                : "nothing",
+                              printable(Now.at(Key).dump())));
+  Comparison C;
+  C.Old = Old["latency_ms"]["p50"].get<double>();
+  C.New = Now.at("latency_ms").at("p50").get<double>();
+  if (!(C.Old > 0))
+    return Fail("has no time in it");
+  return C;
+}
+
+} // namespace kpc::cli

@@ -1,0 +1,100 @@
+//===- OpsCommand.cpp - kpc ops -------------------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Operators.h"
+#include "tools/kpc/Json.h"
+#include "tools/kpc/Options.h"
+#include "tools/kpc/TextTable.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace kpc::cli {
+
+using onnx::OperatorInfo;
+
+namespace {
+struct OpsArguments {
+  std::string Only; ///< empty: all
+  bool Json = false;
+};
+} // namespace
+
+static std::string nameOf(const OperatorInfo &Op) {
+  return Op.Domain.empty() ? std::string(Op.Name)
+                           : fmt::format("{}.{}", Op.Domain, Op.Name);
+}
+
+static void printText(const std::vector<OperatorInfo> &Ops) {
+  int64_t Newest = 0;
+  std::set<std::string> Names;
+  for (const OperatorInfo &Op : Ops) {
+    Newest = std::max(Newest, Op.Domain.empty() ? Op.Until : 0);
+    Names.insert(nameOf(Op));
+  }
+  TextTable Table("lll", 0);
+  Table.row({"operator", "opset", "does not compile"});
+  for (const OperatorInfo &Op : Ops) {
+    bool Last = Op.Domain.empty() ? Op.Until >= Newest : Op.Until > 1000;
+    std::string Range = Last ? fmt::format("{}-", Op.Since)
+                        : Op.Since == Op.Until
+                            ? fmt::format("{}", Op.Since)
+                            : fmt::format("{}-{}", Op.Since, Op.Until);
+    Table.row({nameOf(Op), Range, std::string(Op.Limits)});
+  }
+  fmt::print("{}{} operators, up to ONNX opset {}\n", Table.text(),
+             Names.size(), Newest);
+}
+
+static void printJson(const std::vector<OperatorInfo> &Ops) {
+  Json All = Json::array();
+  for (const OperatorInfo &Op : Ops)
+    All.push_back({{"domain", Op.Domain},
+                   {"name", Op.Name},
+                   {"since", Op.Since},
+                   {"until", Op.Until},
+                   {"limits", Op.Limits}});
+  printJsonText(All);
+}
+
+static int opsCommand(const OpsArguments &Arguments) {
+  std::vector<OperatorInfo> Ops = onnx::supportedOperators();
+  if (!Arguments.Only.empty()) {
+    std::vector<std::string> Known;
+    for (const OperatorInfo &Op : Ops)
+      Known.push_back(nameOf(Op));
+    std::erase_if(Ops, [&](const OperatorInfo &Op) {
+      return nameOf(Op) != Arguments.Only && Op.Name != Arguments.Only;
+    });
+    if (Ops.empty())
+      unknownWord(
+          Code::UsageValue,
+          fmt::format("no operator '{}' imports", printable(Arguments.Only)),
+          Arguments.Only, Known);
+  }
+  Arguments.Json ? printJson(Ops) : printText(Ops);
+  return Done;
+}
+
+void addOpsCommand(CLI::App &Main, Action &Chosen) {
+  auto Arguments = std::make_shared<OpsArguments>();
+  CLI::App &App = *Main.add_subcommand("ops", "list the operators that import");
+  App.add_option_function<std::string>(
+         "name",
+         [Arguments = Arguments.get()](const std::string &Text) {
+           Arguments->Only = Text;
+         },
+         "this operator alone")
+      ->type_name("OPERATOR");
+  App.add_flag("--json", Arguments->Json, "print JSON");
+  App.callback([Arguments, &Chosen] {
+    Chosen = [Arguments] { return opsCommand(*Arguments); };
+  });
+}
+
+} // namespace kpc::cli

@@ -1,0 +1,56 @@
+//===- Verify.h - An artifact against a reference ---------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_TOOLS_KPC_VERIFY_H
+#define KPC_TOOLS_KPC_VERIFY_H
+
+#include "tools/kpc/Compare.h"
+#include "tools/kpc/Inputs.h"
+
+namespace kpc::cli {
+
+/// What one run computed, in the order in which it was computed, outputs last.
+struct RunValues {
+  struct Value {
+    tensorfile::HostTensor Tensor;
+    bool IsOutput = false;
+  };
+  std::vector<Value> List;
+  const tensorfile::HostTensor *find(std::string_view Name) const;
+};
+
+/// Runs once; with `KeepValues`, every value that the plan materialises.
+std::optional<RunValues> runOnce(const Model &M, const DeviceChoice &Choice,
+                                 const Inputs &In, Diagnostics &Diags,
+                                 std::string *Target = nullptr);
+
+/// The inputs of one artifact as those of another of the same model: types may
+/// differ, names and dims may not.
+std::optional<Inputs> inputsFor(const Model &Other, const Inputs &In,
+                                Diagnostics &Diags);
+
+struct ComparedValue {
+  std::string Name;
+  bool IsOutput = false;
+  std::string Type; ///< "f32[2,10]"
+  Difference Found;
+  bool Good = false;
+};
+struct ComparedRun {
+  shape::Bindings Dims;
+  std::vector<ComparedValue> Values;
+  /// Values that the reference does not have under that name.
+  size_t Unmatched = 0;
+};
+/// Reports the first value that drifts; `Reference` owns what it is compared
+/// with.
+ComparedRun compareRuns(const RunValues &Got, const RunValues &Reference,
+                        const Tolerance &T, Diagnostics &Diags);
+
+} // namespace kpc::cli
+
+#endif // KPC_TOOLS_KPC_VERIFY_H

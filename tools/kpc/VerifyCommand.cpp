@@ -1,0 +1,458 @@
+//===- VerifyCommand.cpp - kpc verify -------------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Compiler.h"
+#include "compiler/import/onnx/model/MappedFile.h"
+#include "compiler/workers/WorkerPool.h"
+#include "runtime/format/Sha256.h"
+#include "tools/kpc/ArtifactTable.h"
+#include "tools/kpc/Fault.h"
+#include "tools/kpc/Interrupt.h"
+#include "tools/kpc/Json.h"
+#include "tools/kpc/Progress.h"
+#include "tools/kpc/TextTable.h"
+#include "tools/kpc/Verify.h"
+#include "tools/kpc/tensorfile/TensorFile.h"
+
+#include <charconv>
+
+namespace kpc::cli {
+
+using tensorfile::HostTensor;
+
+namespace {
+struct VerifyArguments {
+  std::string Artifact, Model;
+  /// NAME (or nothing) and the file.
+  std::vector<std::pair<std::string, std::string>> References;
+  InputOptions In;
+  DeviceChoice Choice;
+  CacheOption Cache;
+  int64_t Threads = 0;
+  std::optional<double> Rms, Largest;
+  bool Json = false;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The reference
+//===----------------------------------------------------------------------===//
+
+/// The dims that the artifact was compiled with, from its provenance.
+static void addCompiledDims(const Model &M, CompileOptions &Options) {
+  std::string Text = " " + M.provenance("options");
+  static constexpr std::string_view Key = " --dim=";
+  for (size_t At = Text.find(Key); At != std::string::npos;) {
+    size_t Start = At + Key.size();
+    At = Text.find(" --", Start);
+    std::string Part = Text.substr(
+        Start, At == std::string::npos ? std::string::npos : At - Start);
+    try {
+      DimOption Dim = parseDim(Part);
+      Options.Dims[Dim.Name] = Dim.Facts;
+    } catch (const UsageError &) {
+      // Another version's spelling: the reference then keeps the dim open.
+    }
+    if (At != std::string::npos)
+      At = Text.find(Key, At);
+  }
+}
+
+/// Says so where the model is not the one that the artifact was made from.
+static void compareDigest(const Model &M, const std::string &Path,
+                          Diagnostics &Diags) {
+  std::string Recorded = M.provenance("model_digest"), Why;
+  auto File = onnx::MappedFile::open(Path, Why);
+  if (Recorded.empty() || !File)
+    return;
+  format::DigestBytes Digest =
+      format::sha256(File->bytes().data(), File->bytes().size());
+  std::string Now;
+  for (uint8_t B : Digest)
+    Now += fmt::format("{:02x}", B);
+  if (Now != Recorded)
+    Diags.warning(Code::VerifyModelChanged)
+        .message(fmt::format("'{}' is not the file that the artifact was "
+                             "compiled from: its SHA-256 is another",
+                             printable(Path)));
+}
+
+/// The model in fp32 on the host, one operation a kernel.
+static std::optional<Model> compileReference(const VerifyArguments &Arguments,
+                                             const Model &M,
+                                             const std::string &Folder,
+                                             Diagnostics &Diags) {
+  compareDigest(M, Arguments.Model, Diags);
+  CompileOptions Options;
+  Options.Model = Arguments.Model;
+  Options.Output = Folder + "/reference.kpc";
+  Options.Targets = {"host"};
+  Options.Compute = Options.Io = Precision::Fp32;
+  Options.Fuse = false;
+  Options.CacheFolder = Arguments.Cache.folder();
+  Options.ReproducerFolder = reproducerFolder();
+  Options.WorkerCommand = {thisExecutable(), std::string(WorkerArgument)};
+  Options.Cancelled = interrupted;
+  addCompiledDims(M, Options);
+  // The bar is cleared before anything else is printed.
+  auto Bar =
+      std::make_shared<Progress>(Arguments.Choice.Quiet || Arguments.Json);
+  Options.Progress = [Bar](std::string_view What, size_t Done, size_t Total) {
+    Bar->show(What, Done, Total);
+  };
+  PolledInterrupts Polled;
+  CompileReport Report = compile(Options, Diags);
+  Bar->clear();
+  if (!Report.Ok) {
+    if (!Diags.hasErrors())
+      Diags.error(Code::VerifyReference)
+          .message("the reference could not be compiled");
+    return std::nullopt;
+  }
+  return openModel(Options.Output, Diags);
+}
+
+/// Outputs that someone else computed.
+static std::optional<RunValues> readReference(const VerifyArguments &Arguments,
+                                              const Model &M,
+                                              Diagnostics &Diags) {
+  RunValues Out;
+  std::vector<kpc_port> Ports = M.outputs();
+  for (const auto &[Name, File] : Arguments.References) {
+    std::string Error;
+    std::optional<std::vector<HostTensor>> Tensors =
+        tensorfile::readTensors(File, Error);
+    if (!Tensors) {
+      Diags.error(Code::TensorFile).message(Error);
+      return std::nullopt;
+    }
+    bool Alone = Tensors->size() == 1;
+    for (HostTensor &T : *Tensors) {
+      if (!Name.empty() && (Alone || T.Name == Name))
+        T.Name = Name;
+      auto Find = [&] {
+        return std::find_if(Ports.begin(), Ports.end(),
+                            [&](const auto &P) { return T.Name == P.name; });
+      };
+      auto Port = Find();
+      if (Port == Ports.end() && Alone && Ports.size() == 1)
+        T.Name = Ports[0].name, Port = Ports.begin();
+      if (Port == Ports.end())
+        continue;
+      tensorfile::becomes(T, static_cast<ElementType>(Port->type));
+      Out.List.push_back({std::move(T), true});
+    }
+  }
+  if (Out.List.empty()) {
+    Diags.error(Code::VerifyReference)
+        .message("the reference holds none of the model's outputs")
+        .hint("give --reference NAME=FILE, or a .npz with an array per output");
+    return std::nullopt;
+  }
+  return Out;
+}
+
+//===----------------------------------------------------------------------===//
+// Comparing
+//===----------------------------------------------------------------------===//
+
+/// What is allowed for the narrowest type that the artifact computes in.
+static Tolerance toleranceFor(const VerifyArguments &Arguments, const Model &M,
+                              const ArtifactFacts &Facts) {
+  bool Half = false, Brain = false;
+  auto Look = [&](std::string_view Text) {
+    if (Text.find("bf16") != std::string_view::npos)
+      Brain = true;
+    else if (Text.find("f16") != std::string_view::npos ||
+             Text.find("fp16") != std::string_view::npos)
+      Half = true;
+  };
+  Look(M.provenance("options"));
+  for (const TargetFacts &T : Facts.Targets)
+    for (const KernelFacts &K : T.Kernels)
+      Look(K.Precision);
+  for (const auto &Ports : {M.inputs(), M.outputs()})
+    for (const kpc_port &P : Ports)
+      Look(kpc_element_name(P.type));
+  // bf16 has 8 bits of mantissa where fp16 has 11.
+  Tolerance T = Brain  ? Tolerance{4e-2, 4e-1}
+                : Half ? Tolerance{5e-3, 5e-2}
+                       : Tolerance{1e-4, 1e-3};
+  T.Rms = Arguments.Rms.value_or(T.Rms);
+  T.Largest = Arguments.Largest.value_or(T.Largest);
+  return T;
+}
+
+/// The shapes to try: the default, and a larger one where the model has dims
+/// of which the user says nothing.
+static std::vector<InputOptions> shapesToTry(const VerifyArguments &Arguments,
+                                             const Model &M) {
+  std::vector<InputOptions> All = {Arguments.In};
+  bool Files = std::any_of(
+      Arguments.In.List.begin(), Arguments.In.List.end(),
+      [](const InputOptions::Given &G) { return G.How == Filling::File; });
+  if (Files || !Arguments.References.empty())
+    return All;
+  Diagnostics Ignored;
+  std::optional<shape::Bindings> Default =
+      chooseDims(M, Arguments.In.Dims, Ignored);
+  if (!Default)
+    return All;
+  InputOptions Larger = Arguments.In;
+  bool Differs = false;
+  for (const kpc_symbol &S : M.symbols()) {
+    if (Larger.Dims.count(S.name))
+      continue;
+    int64_t Old = (*Default)[S.name];
+    int64_t Divisor = std::max<int64_t>(S.divisor, 1);
+    int64_t New = std::min(S.max, Old * 2 + 1) / Divisor * Divisor;
+    if (New <= Old)
+      New = std::max(S.min, (S.min + Divisor - 1) / Divisor * Divisor);
+    Larger.Dims[S.name] = New;
+    Differs = Differs || New != Old;
+  }
+  if (Differs)
+    All.push_back(std::move(Larger));
+  return All;
+}
+
+static void printRun(const ComparedRun &Run, const Tolerance &T) {
+  constexpr size_t Shown = 40;
+  std::string Dims = dimsText(Run.Dims);
+  if (!Dims.empty())
+    fmt::print("{}:\n", Dims);
+  TextTable Table("llrrl");
+  Table.row({"value", "type", "rms error", "largest", ""});
+  // All outputs, all that drift, and of the others the first ones.
+  size_t Rows = 0, Left = 0;
+  for (const ComparedValue &V : Run.Values) {
+    if (V.Good && !V.IsOutput && ++Rows > Shown) {
+      ++Left;
+      continue;
+    }
+    Table.row({printable(V.Name, 60), V.Type,
+               fmt::format("{:.2e}", V.Found.Rms),
+               fmt::format("{:.2e}", V.Found.Largest), V.Good ? "" : "DRIFTS"});
+  }
+  fmt::print("{}", Table.text());
+  if (Left)
+    fmt::print("  and {} more that are right\n", Left);
+  if (Run.Unmatched)
+    fmt::print("  {} values inside are not in the reference in this form\n",
+               Run.Unmatched);
+}
+
+static Json runJson(const ComparedRun &Run) {
+  Json J;
+  J["dims"] = Json::object();
+  for (const auto &[Name, Value] : Run.Dims)
+    J["dims"][Name] = Value;
+  J["values"] = Json::array();
+  for (const ComparedValue &V : Run.Values)
+    J["values"].push_back({{"name", V.Name},
+                           {"output", V.IsOutput},
+                           {"type", V.Type},
+                           {"rms_error", V.Found.Rms},
+                           {"largest", V.Found.Largest},
+                           {"unequal", V.Found.Unequal},
+                           {"good", V.Good}});
+  J["unmatched"] = Run.Unmatched;
+  return J;
+}
+
+namespace {
+/// One verification, step by step.
+class Verification {
+public:
+  Verification(const VerifyArguments &Arguments) : Arguments(Arguments) {}
+  int run();
+
+private:
+  std::optional<ComparedRun> compareOne(const Model &M,
+                                        const InputOptions &Options);
+  int print(const std::vector<ComparedRun> &Runs);
+
+  const VerifyArguments &Arguments;
+  Diagnostics Diags;
+  std::optional<Model> Reference;
+  std::optional<RunValues> Given;
+  Tolerance Allowed;
+  std::string Target;
+};
+} // namespace
+
+std::optional<ComparedRun>
+Verification::compareOne(const Model &M, const InputOptions &Options) {
+  std::optional<Inputs> In = makeInputs(M, Options, Diags);
+  if (!In)
+    return std::nullopt;
+  std::optional<RunValues> Got =
+      runOnce(M, Arguments.Choice, *In, Diags, &Target);
+  if (!Got)
+    return std::nullopt;
+  std::optional<RunValues> Computed;
+  if (Reference) {
+    std::optional<Inputs> Same = inputsFor(*Reference, *In, Diags);
+    DeviceChoice OnHost = Arguments.Choice;
+    OnHost.Device = {DeviceOption::Host, 0};
+    if (Same)
+      Computed = runOnce(*Reference, OnHost, *Same, Diags);
+    if (!Computed)
+      return std::nullopt;
+  }
+  ComparedRun Run =
+      compareRuns(*Got, Reference ? *Computed : *Given, Allowed, Diags);
+  Run.Dims = In->Dims;
+  return Run;
+}
+
+int Verification::print(const std::vector<ComparedRun> &Runs) {
+  bool Drift = false;
+  size_t Compared = 0;
+  for (const ComparedRun &Run : Runs)
+    for (const ComparedValue &V : Run.Values) {
+      ++Compared;
+      Drift = Drift || !V.Good;
+    }
+  if (Arguments.Json) {
+    Json J;
+    J["artifact"] = Arguments.Artifact;
+    J["target"] = Target;
+    J["good"] = !Drift && !Diags.hasErrors();
+    J["allowed"] = {{"rms_error", Allowed.Rms}, {"largest", Allowed.Largest}};
+    J["runs"] = Json::array();
+    for (const ComparedRun &Run : Runs)
+      J["runs"].push_back(runJson(Run));
+    printJsonText(J);
+  } else if (!Arguments.Choice.Quiet) {
+    fmt::print("{} on {} against {}\n", Arguments.Artifact, Target,
+               Reference ? Arguments.Model + " (fp32, unfused, on the host)"
+                         : "the given reference");
+    for (const ComparedRun &Run : Runs)
+      printRun(Run, Allowed);
+    if (!Drift)
+      fmt::print("{} {} right: rms error within {:.2g}, largest within "
+                 "{:.2g}\n",
+                 Compared, Compared == 1 ? "value is" : "values are",
+                 Allowed.Rms, Allowed.Largest);
+  }
+  int Result = finish(Diags);
+  return Drift ? int(VerifyDrift) : Result;
+}
+
+int Verification::run() {
+  std::optional<Model> M = openModel(Arguments.Artifact, Diags);
+  if (!M)
+    return finish(Diags);
+  std::optional<ArtifactFacts> Facts = readFacts(Arguments.Artifact, {}, Diags);
+  if (!Facts)
+    return finish(Diags);
+  Allowed = toleranceFor(Arguments, *M, *Facts);
+  TemporaryFolder Folder;
+  if (!Arguments.Model.empty()) {
+    if (Folder.path().empty()) {
+      Diags.error(Code::OutputUnwritable).message(Folder.error());
+      return finish(Diags);
+    }
+    Reference = compileReference(Arguments, *M, Folder.path(), Diags);
+    if (!Reference)
+      return interrupted() ? int(Interrupted) : finish(Diags);
+  } else if (!(Given = readReference(Arguments, *M, Diags))) {
+    return finish(Diags);
+  }
+  Diags.setFile(Arguments.Artifact);
+  std::vector<ComparedRun> Runs;
+  for (const InputOptions &Options : shapesToTry(Arguments, *M)) {
+    std::optional<ComparedRun> Run = compareOne(*M, Options);
+    if (!Run) {
+      int Code = finish(Diags);
+      fmt::print(stderr, "{}", signatureText(*M));
+      return Code;
+    }
+    Runs.push_back(std::move(*Run));
+  }
+  return print(Runs);
+}
+
+static int verifyCommand(VerifyArguments &Arguments) {
+  needFile(Arguments.Artifact, "verify", "kpc artifact");
+  if (Arguments.Model.empty() && Arguments.References.empty())
+    throw UsageError(Code::UsageMissing,
+                     "kpc verify needs something to compare with",
+                     "give --model model.onnx, or --reference FILE with the "
+                     "outputs that are right");
+  if (!Arguments.Model.empty() && !Arguments.References.empty())
+    throw UsageError(Code::UsageConflict,
+                     "--model and --reference exclude one another");
+  bool Values = Arguments.Choice.KeepValues;
+  if (Values && !Arguments.References.empty())
+    throw UsageError(Code::UsageConflict,
+                     "--values needs --model: a file has outputs alone");
+  if (Arguments.In.List.empty() && !Arguments.In.Others &&
+      Arguments.References.empty())
+    Arguments.In.Others = Filling::Random;
+  Arguments.Choice.Threads = static_cast<int>(Arguments.Threads);
+  return Verification(Arguments).run();
+}
+
+static void addTolerance(CLI::App &App, const std::string &Name,
+                         std::optional<double> &Value,
+                         const std::string &Help) {
+  addText(App, Name, "ERROR", Help, [Name, &Value](const std::string &Text) {
+    double Number = 0;
+    auto [End, Code] =
+        std::from_chars(Text.data(), Text.data() + Text.size(), Number);
+    if (Code != std::errc() || End != Text.data() + Text.size() ||
+        !(Number >= 0))
+      throw UsageError(
+          kpc::Code::UsageValue,
+          fmt::format("{}: '{}' is not an error", Name, printable(Text)),
+          "write a number such as 1e-3");
+    Value = Number;
+  });
+}
+
+void addVerifyCommand(CLI::App &Main, Action &Chosen) {
+  auto Arguments = std::make_shared<VerifyArguments>();
+  VerifyArguments *A = Arguments.get();
+  CLI::App &App = *Main.add_subcommand(
+      "verify", "compare an artifact's results with a reference");
+  addFile(App, A->Artifact, "artifact", "the file that compile wrote");
+  addText(App, "--model", "FILE",
+          "compare with this model: fp32, unfused, on the host",
+          [A](const std::string &Text) { A->Model = Text; });
+  addText(App, "--reference", "[NAME=]FILE",
+          "compare with outputs in a .npy, .npz or .pb file; repeatable",
+          [A](const std::string &Text) {
+            size_t Equals = Text.rfind('=');
+            if (Equals == std::string::npos)
+              A->References.emplace_back("", Text);
+            else
+              A->References.emplace_back(Text.substr(0, Equals),
+                                         Text.substr(Equals + 1));
+          });
+  addInputs(App, A->In);
+  App.add_flag("--values", A->Choice.KeepValues,
+               "compare every value that the artifact materialises");
+  addTolerance(App, "--rms", A->Rms,
+               "allowed RMS error, relative to the reference's RMS (default: "
+               "1e-4, fp16 5e-3, bf16 4e-2)");
+  addTolerance(App, "--largest", A->Largest,
+               "allowed error of one element, likewise (default: ten times "
+               "that)");
+  addDevice(App, A->Choice.Device);
+  addNumber(App, "--threads", A->Threads, 1, 4096,
+            "host: threads (default: one per core)");
+  addCache(App, A->Cache);
+  App.add_flag("--json", A->Json, "print JSON");
+  App.add_flag("-q,--quiet", A->Choice.Quiet, "print errors only");
+  App.callback([Arguments, &Chosen] {
+    Chosen = [Arguments] { return verifyCommand(*Arguments); };
+  });
+}
+
+} // namespace kpc::cli
