@@ -36,6 +36,8 @@ import float64_reference
 CALIBRATION_BATCH = 6
 ENOUGH_POSITIONS = 64  # below this many samples per channel its spread cannot be measured
 GATE_CENTRE = 0.5  # standard deviations
+BRANCH = 0.5  # standard deviation at the end of a residual branch
+LIFT = 0.25
 
 
 def rounded(x, digits=3):
@@ -65,13 +67,25 @@ def channel_statistics(y):
     """Mean and standard deviation per channel (axis 1)."""
     rows = np.moveaxis(y, 1, -1).reshape(-1, y.shape[1])
     mean, deviation = rows.mean(0), rows.std(0)
-    layer = math.sqrt(np.mean(deviation**2)) or 1.0
     if len(rows) < ENOUGH_POSITIONS:
         # A gate's hidden layer or a classifier: one position per image. What differs between channels there is what
         # the weights are, hardly what the image is, so a centre of zero would switch half of the ReLUs off for good.
         size = math.sqrt(np.mean(rows**2)) or 1.0
         return mean - GATE_CENTRE * size, np.full_like(mean, size)
+    layer = math.sqrt(np.mean(deviation**2)) or 1.0
     return mean, np.maximum(deviation, 0.2 * layer)
+
+
+def branch_ends(nodes):
+    """Values that an Add joins to a path with fewer layers: the ends of residual branches."""
+    depth, ends = {}, set()
+    for node in nodes:
+        depths = [depth.get(name, 0) for name in node.input]
+        if node.op_type == "Add" and min(depths) < max(depths):
+            ends.add(node.input[int(np.argmax(depths))])
+        for name in node.output:
+            depth[name] = max(depths, default=0) + (node.op_type == "Conv")
+    return ends
 
 
 class Generator:
@@ -80,6 +94,7 @@ class Generator:
         self.declared = {t.name: t for t in model.graph.initializer if t.data_location == onnx.TensorProto.EXTERNAL}
         self.weights = {}  # name -> float64 values
         self.values = {}
+        self.branch_ends = branch_ends(model.graph.node)
         for tensor in model.graph.initializer:
             if tensor.name not in self.declared:
                 self.values[tensor.name] = self.in_float64(numpy_helper.to_array(tensor))
@@ -112,19 +127,25 @@ class Generator:
             value = self.random(weight).spread(math.sqrt(2 / fan_in), shape)
             inputs = [self.values[node.input[0]], value]
             mean, deviation = channel_statistics(float64_reference.evaluate(node, inputs))
-            factor = rounded(1 / deviation)
+            factor = rounded(1 / deviation) * self.damping(node)
             column = (1, -1) if transposed else (-1,) + (1,) * (len(shape) - 1)
             self.set(weight, value * factor.reshape(column))
             if bias and self.missing(bias):
                 centre = np.round(-mean * factor * 256) / 256
-                self.set(bias, centre + self.random(bias).spread(0.2, self.shape(bias)))
+                lift = LIFT if node.op_type == "Conv" else 0.0
+                lift = (lift + self.random(bias).spread(0.2, self.shape(bias))) * self.damping(node)
+                self.set(bias, centre + lift)
+
+    def damping(self, node):
+        return BRANCH if node.output[0] in self.branch_ends else 1.0
 
     def batch_norm(self, node):
         scale, bias, mean, variance = node.input[1:5]
         centre, deviation = channel_statistics(self.values[node.input[0]])
         shape = deviation.shape
-        self.set(scale, self.random(scale).uniform(0.7, 1.3, shape))
-        self.set(bias, self.random(bias).spread(0.2, shape))
+        damping = self.damping(node)
+        self.set(scale, self.random(scale).uniform(0.7, 1.3, shape) * damping)
+        self.set(bias, (LIFT + self.random(bias).spread(0.2, shape)) * damping)
         self.set(mean, np.round(centre * 256) / 256 + self.random(mean).uniform(-0.1, 0.1, shape) * rounded(deviation))
         self.set(variance, rounded(deviation**2) * self.random(variance).uniform(0.9, 1.1, shape))
 
