@@ -230,7 +230,7 @@ llvm::Error ContentsBuilder::addCode(artifact::Target &T,
   KernelIndex.clear();
   bool Host = Compiled.Target->isHost();
   codegen::LinkedImage Image;
-  if (Host) {
+  if (Host && !Compiled.Kernels.empty()) {
     std::vector<StringRef> Objects;
     for (const auto &[Symbol, Kernel] : Compiled.Kernels)
       Objects.push_back(Kernel.Code);

@@ -212,6 +212,14 @@ void KernelWriter::storeOutput(Value Tensor, SymbolicTensorType Ty,
 // Generics
 //===----------------------------------------------------------------------===//
 
+AffineMap graph::leadingDims(unsigned Loops, unsigned Count,
+                             MLIRContext *Context) {
+  SmallVector<AffineExpr> Dims;
+  for (unsigned I = 0; I < Count; ++I)
+    Dims.push_back(getAffineDimExpr(I, Context));
+  return AffineMap::get(Loops, 0, Dims, Context);
+}
+
 static Value emptyTensor(KernelWriter &W, SymbolicTensorType Ty) {
   OpBuilder &B = W.builder();
   SmallVector<OpFoldResult> Sizes;
@@ -279,8 +287,7 @@ Value KernelWriter::reduce(SymbolicTensorType Ty, ArrayRef<Value> Reduced,
       Dims.push_back(B.getAffineDimExpr(I));
     AllMaps.push_back(AffineMap::get(Loops, 0, Dims, B.getContext()));
   }
-  AllMaps.push_back(AffineMap::getMultiDimIdentityMap(Loops, B.getContext())
-                        .getMajorSubMap(Rank));
+  AllMaps.push_back(leadingDims(Loops, Rank, B.getContext()));
   return linalg::GenericOp::create(
              B, CurrentLoc, Initial.getType(), Inputs, Initial, AllMaps,
              Iterators,

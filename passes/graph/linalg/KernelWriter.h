@@ -97,6 +97,10 @@ private:
   std::map<shape::Expr, mlir::Value> SizeArgument;
 };
 
+/// (d0, …, d(Loops-1)) -> (d0, …, d(Count-1)); Count may be 0.
+mlir::AffineMap leadingDims(unsigned Loops, unsigned Count,
+                            mlir::MLIRContext *Context);
+
 /// Each lowers one op of its family; failure where the op is of another.
 mlir::FailureOr<mlir::Value> lowerElementwise(mlir::Operation *Op,
                                               KernelWriter &W);

@@ -113,8 +113,7 @@ static Value lowerArgReduce(ArgReduceOp Op, KernelWriter &W) {
     Index.push_back(getAffineDimExpr(I, Context));
   Index.insert(Index.begin() + Axis, getAffineDimExpr(Rank, Context));
   AffineMap Read = AffineMap::get(Rank + 1, 0, Index, Context);
-  AffineMap Write =
-      AffineMap::getMultiDimIdentityMap(Rank + 1, Context).getMajorSubMap(Rank);
+  AffineMap Write = leadingDims(Rank + 1, Rank, Context);
   AffineMap Bound =
       AffineMap::get(Rank + 1, 0, getAffineDimExpr(Rank, Context));
 
