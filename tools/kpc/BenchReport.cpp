@@ -34,10 +34,13 @@ static std::string kernelTable(const BenchResult &R) {
     Steps.push_back(&S);
     All += S.Microseconds;
   }
-  std::stable_sort(Steps.begin(), Steps.end(),
-                   [](const StepTime *A, const StepTime *B) {
-                     return A->Microseconds > B->Microseconds;
-                   });
+  // Equal ones in the plan's order: pointers into one array are ordered.
+  std::sort(Steps.begin(), Steps.end(),
+            [](const StepTime *A, const StepTime *B) {
+              return A->Microseconds != B->Microseconds
+                         ? A->Microseconds > B->Microseconds
+                         : A < B;
+            });
   TextTable Table("lrrrrrl");
   Table.row(
       {"kernel", "us", "share", "GB/s", "GFLOP/s", "of roofline", "nodes"});

@@ -105,8 +105,11 @@ int reportFault(std::string_view What) {
 void crashForTesting(bool InWorker) {
   const char *Asked = std::getenv("KPC_CRASH_FOR_TESTING");
   std::string_view Kind = Asked ? Asked : "";
-  if (Kind.empty() || InWorker != (Kind == "worker"))
+  bool ForWorker = Kind == "worker" || Kind == "hang";
+  if (Kind.empty() || InWorker != ForWorker)
     return;
+  while (Kind == "hang")
+    ::pause();
   if (Kind == "segv")
     ::raise(SIGSEGV);
   if (Kind == "throw")

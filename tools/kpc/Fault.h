@@ -12,7 +12,8 @@
 /// command that replays it.
 ///
 /// Tests ask for one with the environment variable KPC_CRASH_FOR_TESTING:
-/// `abort`, `segv`, `throw` or `memory` in this process, `worker` in a worker.
+/// `abort`, `segv`, `throw` or `memory` in this process, `worker` in a worker;
+/// `hang` makes workers wait for ever.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_TOOLS_KPC_FAULT_H

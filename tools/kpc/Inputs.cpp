@@ -336,8 +336,12 @@ std::optional<Inputs> InputMaker::make() {
 }
 
 std::optional<Inputs> makeInputs(const Model &M, const InputOptions &Options,
-                                 Diagnostics &Diags) {
+                                 Diagnostics &Diags) try {
   return InputMaker(M, Options, Diags).make();
+} catch (const std::bad_alloc &) {
+  Diags.error(Code::RuntimeOutOfMemory)
+      .message("there is not enough memory for the inputs");
+  return std::nullopt;
 }
 
 std::optional<shape::Bindings>

@@ -195,16 +195,23 @@ void addDimValues(CLI::App &App, std::map<std::string, int64_t> &Dims) {
           });
 }
 
+/// "unknown target 'sm_9a'; did you mean sm_90a?" in its two halves.
+static UsageError unknownTarget(const std::string &Error) {
+  size_t Middle = Error.find("; ");
+  if (Middle == std::string::npos)
+    return {Code::TargetUnknown, "--arch: " + Error};
+  return {Code::TargetUnknown, "--arch: " + Error.substr(0, Middle),
+          Error.substr(Middle + 2)};
+}
+
 void addArch(CLI::App &App, std::vector<std::string> &Targets) {
   addText(App, "--arch", "NAME[,NAME...]",
           "what to compile for: sm_90a, sm_100a, portable, native, "
           "host[:cpu] ...; `kpc targets` lists all",
           [&Targets](const std::string &Text) {
             for (const std::string &Name : CLI::detail::split(Text, ',')) {
-              target::Lookup Found = target::lookup(Name);
-              if (!Found)
-                throw UsageError(Code::TargetUnknown, "--arch: " + Found.Error,
-                                 "`kpc targets` lists what there is");
+              if (target::Lookup Found = target::lookup(Name); !Found)
+                throw unknownTarget(Found.Error);
               Targets.push_back(Name);
             }
           });

@@ -65,6 +65,12 @@ static bool writeOutputs(const Outputs &Out, const std::string &Folder,
   return Files.keep();
 }
 
+/// Whole numbers in full, as far as a double holds them.
+static std::string numberText(double V) {
+  bool Whole = std::fabs(V) < 0x1p53 && V == std::trunc(V);
+  return Whole ? fmt::format("{:.0f}", V) : fmt::format("{:.6g}", V);
+}
+
 /// What a person wants to see first: all of a few numbers, else their range.
 static std::string summaryOf(const Tensor &T) {
   constexpr size_t Few = 10;
@@ -72,8 +78,12 @@ static std::string summaryOf(const Tensor &T) {
                                       bytesOf(T), countOf(T));
   if (!Values)
     return "";
-  if (Values->size() <= Few)
-    return fmt::format("{:.6g}", fmt::join(*Values, " "));
+  if (Values->size() <= Few) {
+    std::string Out;
+    for (double V : *Values)
+      Out += (Out.empty() ? "" : " ") + numberText(V);
+    return Out;
+  }
   double Least = INFINITY, Most = -INFINITY, Sum = 0;
   size_t Nans = 0;
   for (double V : *Values) {
@@ -87,7 +97,8 @@ static std::string summaryOf(const Tensor &T) {
   }
   std::string Out;
   if (Nans < Values->size())
-    Out = fmt::format("{:.6g} .. {:.6g}, mean {:.6g}", Least, Most,
+    Out = fmt::format("{} .. {}, mean {:.6g}", numberText(Least),
+                      numberText(Most),
                       Sum / static_cast<double>(Values->size() - Nans));
   if (Nans)
     Out += fmt::format("{}{} NaN", Out.empty() ? "" : ", ", Nans);

@@ -43,10 +43,13 @@ int finish(const Diagnostics &Diags) {
 }
 
 std::optional<Model> openModel(const std::string &Path, Diagnostics &Diags) {
-  Diags.setFile(Path);
+  // What the runtime says of a file has its name already.
+  Diags.setFile("");
   Result<Model> M = Model::load(Path);
+  Diags.setFile(Path);
   if (M)
     return std::move(*M);
+  Diags.setFile("");
   report(M.error(), Diags);
   return std::nullopt;
 }

@@ -69,11 +69,9 @@ static void compareDigest(const Model &M, const std::string &Path,
   auto File = onnx::MappedFile::open(Path, Why);
   if (Recorded.empty() || !File)
     return;
-  format::DigestBytes Digest =
-      format::sha256(File->bytes().data(), File->bytes().size());
-  std::string Now;
-  for (uint8_t B : Digest)
-    Now += fmt::format("{:02x}", B);
+  std::string Now = format::toHex(format::Sha256::of(File->bytes().data(),
+                                                     File->bytes().size()))
+                        .data();
   if (Now != Recorded)
     Diags.warning(Code::VerifyModelChanged)
         .message(fmt::format("'{}' is not the file that the artifact was "

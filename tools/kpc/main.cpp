@@ -83,7 +83,7 @@ static int parseAndRun(CLI::App &Main, Action &Chosen, int Count,
                        char **Arguments) {
   if (Count < 2) {
     fmt::print(stderr, "{}", Main.help());
-    return WrongUsage;
+    throw UsageError(Code::UsageMissing, "no command was given");
   }
   std::string First = Arguments[1];
   std::vector<std::string> Names = commandNames(Main);
@@ -151,7 +151,11 @@ int main(int Count, char **Arguments) {
                 "the CPU, and runs them.",
                 "kpc");
   Main.set_help_flag("-h,--help", "print this help");
-  Main.set_version_flag("--version", versionText());
+  Main.set_version_flag("--version", versionText(), "print the version");
+  Main.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  Main.get_formatter()->label("Subcommands", "Commands");
+  Main.get_formatter()->column_width(26);
+  Main.footer("`kpc COMMAND --help` says more.");
   Main.require_subcommand(0, 1);
   Main.failure_message(CLI::FailureMessage::simple);
   Action Chosen;

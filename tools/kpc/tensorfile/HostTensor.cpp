@@ -7,14 +7,20 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/tensorfile/HostTensor.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
+#include <unistd.h>
 
 namespace kpc::tensorfile {
 
 AlignedBytes::AlignedBytes(size_t Size) : Size(Size) {
   constexpr size_t Alignment = 64;
-  if (Size > SIZE_MAX - Alignment)
+  // Memory that the machine does not have is often granted, and whoever uses
+  // it is killed.
+  auto Pages = static_cast<size_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)));
+  auto Page = static_cast<size_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
+  if (Size > SIZE_MAX - Alignment || (Page && Size / Page > Pages))
     throw std::bad_alloc();
   size_t Rounded =
       (Size + Alignment - 1) / Alignment * Alignment + (Size ? 0 : Alignment);

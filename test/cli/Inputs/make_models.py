@@ -1,0 +1,125 @@
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes small models and files of tensors into a folder, with the standard library alone.
+
+    python3 make_models.py DIR
+"""
+
+import pathlib
+import struct
+import sys
+import zipfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "hostile"))
+import onnx_writer as onnx  # noqa: E402
+
+UINT8, INT8, FLOAT16, DOUBLE, BFLOAT16 = 2, 3, 10, 11, 16
+
+
+def npy(descr, shape, data, fortran=False):
+    header = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {tuple(shape)}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
+
+
+def floats(values, order="<"):
+    return struct.pack(f"{order}{len(values)}f", *values)
+
+
+def one_node(op, type_number, dims, **attributes):
+    """y = op(x), or op(x, x) for operators of two inputs."""
+    inputs = ["x", "x"] if op in ("Add", "And") else ["x"]
+    node = onnx.node(op, inputs, ["y"], name="the_node", **attributes)
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", dims, type_number)],
+                                 [onnx.value_info("y", dims, type_number)]))
+
+
+def mlp():
+    """Two layers; outputs of two types, one with a name that is no file name."""
+    weights = [i / 7 - 0.8 for i in range(12)]
+    nodes = [onnx.node("MatMul", ["x", "w"], ["product"], name="multiply"),
+             onnx.node("Add", ["product", "b"], ["sum"], name="bias"),
+             onnx.node("Relu", ["sum"], ["layer/y"], name="activate"),
+             onnx.node("ArgMax", ["layer/y"], ["best"], name="choose", axis=1, keepdims=0)]
+    return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["batch", 4])],
+                                 [onnx.value_info("layer/y", ["batch", 3]),
+                                  onnx.value_info("best", ["batch"], onnx.INT64)],
+                                 [onnx.floats("w", [4, 3], weights), onnx.floats("b", [3], [0.1, 0.2, -0.3])]))
+
+
+def two_inputs():
+    node = onnx.node("Sub", ["a", "b"], ["difference"], name="subtract")
+    return onnx.model(onnx.graph([node], [onnx.value_info(n, ["rows", 2]) for n in "ab"],
+                                 [onnx.value_info("difference", ["rows", 2])]))
+
+
+MODELS = {
+    "relu": one_node("Relu", onnx.FLOAT, ["batch", 4]),
+    "mlp": mlp(),
+    "sub": two_inputs(),
+    "scalar": one_node("Neg", onnx.FLOAT, []),
+    "bool": one_node("Not", onnx.BOOL, ["n"]),
+    "int64": one_node("Neg", onnx.INT64, ["n"]),
+    "uint8": one_node("Add", UINT8, ["n"]),
+    "double": one_node("Neg", DOUBLE, ["n"]),
+    "fp16": one_node("Neg", FLOAT16, ["n"]),
+    "bf16": one_node("Neg", BFLOAT16, ["n"]),
+    "unknown": one_node("Rellu", onnx.FLOAT, ["batch", 4]),
+}
+
+COUNT = [float(i) for i in range(8)]
+SIGNED = floats([-1, 2, -3, 4, 5, -6, 7, -8])
+FILES = {
+    "x.npy": npy("<f4", [2, 4], SIGNED),
+    "big-endian.npy": npy(">f4", [2, 4], floats([-1, 2, -3, 4, 5, -6, 7, -8], ">")),
+    "fortran.npy": npy("<f4", [2, 4], floats([-1, 5, 2, -6, -3, 7, 4, -8]), fortran=True),
+    "none.npy": npy("<f4", [0, 4], b""),
+    "special.npy": npy("<f4", [1, 4], floats([float("nan"), float("inf"), float("-inf"), -0.0])),
+    "a.npy": npy("<f4", [2, 2], floats([1, 2, 3, 4])),
+    "b.npy": npy("<f4", [2, 2], floats([10, 20, 30, 40])),
+    "b3.npy": npy("<f4", [3, 2], floats([10, 20, 30, 40, 50, 60])),
+    "scalar.npy": npy("<f4", [], floats([2.5])),
+    "bool.npy": npy("|b1", [3], b"\x01\x00\x01"),
+    "int64.npy": npy("<i8", [3], struct.pack("<3q", 1, -(1 << 62), 7)),
+    "int32.npy": npy("<i4", [3], struct.pack("<3i", 1, 2, 3)),
+    "uint8.npy": npy("|u1", [3], bytes([1, 100, 200])),
+    "double.npy": npy("<f8", [2], struct.pack("<2d", 1e-300, -2)),
+    "fp16.npy": npy("<f2", [3], struct.pack("<3e", 1.5, -65504, 0)),
+    "bf16.npy": npy("<u2", [2], bytes([0x80, 0x3F, 0x49, 0xC0])),  # 1, -3.140625
+    "bf16-ml.npy": npy("<V2", [2], bytes([0x80, 0x3F, 0x49, 0xC0])),
+    "text.npy": b"1 2 3 4\n",
+    "records.npy": b"\x93NUMPY\x01\x00" + struct.pack("<H", 48) + b"{'descr': [('a', '<f4')], 'fortran_order': Fal\n".ljust(48),
+    "x.pb": onnx.tensor("x", [2, 4], raw=SIGNED),
+    "broken.npz": b"PK\x03\x04 and nothing more",
+}
+
+
+def write_npz(path, members, compression):
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, data in members.items():
+            # As numpy does it: sizes of 64 bits whatever they are.
+            with archive.open(zipfile.ZipInfo(name + ".npy"), "w", force_zip64=True) as member:
+                member.write(data)
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in MODELS.items():
+        (folder / f"{name}.onnx").write_bytes(data)
+    for name, data in FILES.items():
+        (folder / name).write_bytes(data)
+    both = {"a": FILES["a.npy"], "b": FILES["b.npy"]}
+    write_npz(folder / "ab.npz", both, zipfile.ZIP_STORED)
+    with zipfile.ZipFile(folder / "ab-compressed.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in both.items():
+            archive.writestr(name + ".npy", data)
+    damaged = bytearray((folder / "ab.npz").read_bytes())
+    damaged[damaged.index(floats([1, 2])) + 2] ^= 1
+    (folder / "damaged.npz").write_bytes(damaged)
+
+
+if __name__ == "__main__":
+    main()
