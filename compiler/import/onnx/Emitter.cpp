@@ -91,7 +91,8 @@ Value Emitter::build(StringRef Name, ArrayRef<Value> Operands,
   Type Placeholder = Result ? Result : SymbolicTensorType::get({}, f32());
   Operation *Op = Operation::create(
       Loc, OperationName(Name, B.getContext()), {Placeholder}, Operands,
-      DictionaryAttr::get(B.getContext(), Attributes), OpaqueProperties(nullptr), {}, 0);
+      DictionaryAttr::get(B.getContext(), Attributes),
+      OpaqueProperties(nullptr), {}, 0);
   bool Good = true;
   if (!Result) {
     SmallVector<Type> Types;

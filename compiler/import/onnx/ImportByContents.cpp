@@ -290,6 +290,27 @@ bool foldSlice(NodeImport &N) {
   return finish(N, pick(X, Indices));
 }
 
+bool foldExpand(NodeImport &N) {
+  const Contents &X = *N.contents(0);
+  std::optional<std::vector<int64_t>> To = N.contents(1)->integers();
+  std::optional<std::vector<int64_t>> Dims =
+      To ? broadcastDims(X.Dims, *To) : std::nullopt;
+  std::optional<int64_t> Count = Dims ? elementCount(*Dims) : std::nullopt;
+  if (!Count || *Count > Contents::MostElements)
+    return false;
+  Contents C;
+  C.Type = X.Type;
+  C.Dims = *Dims;
+  for (size_t I = 0; I < static_cast<size_t>(*Count); ++I) {
+    size_t From = broadcastIndex(I, C.Dims, X.Dims);
+    if (X.isReal())
+      C.Real.push_back(X.Real[From]);
+    else
+      C.Whole.push_back(X.Whole[From]);
+  }
+  return finish(N, std::move(C));
+}
+
 bool foldConstantOfShape(NodeImport &N) {
   std::optional<std::vector<int64_t>> Dims = N.contents(0)->integers();
   std::optional<int64_t> Count = Dims ? elementCount(*Dims) : std::nullopt;
@@ -499,6 +520,7 @@ constexpr FolderRow Folders[] = {
     {"ConstantOfShape", foldConstantOfShape},
     {"Div", foldBinary},
     {"Equal", foldBinary},
+    {"Expand", foldExpand},
     {"Floor", foldRound},
     {"Gather", foldGather},
     {"Greater", foldBinary},

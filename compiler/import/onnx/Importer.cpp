@@ -227,6 +227,7 @@ void Importer::reportUnknown(const Node &N) {
 }
 
 void Importer::importNode(const Node &N) {
+  size_t ErrorsBefore = Diags.errorCount();
   NodeImport Import(*this, N, B, locationOf(B.getContext(), N));
   const Rule *R = findRule(N.Domain, N.Op, N.Opset);
   bool Lost = llvm::any_of(N.Inputs, [&](const std::string &Name) {
@@ -240,6 +241,11 @@ void Importer::importNode(const Node &N) {
     if (!Import.bad())
       Import.checkUnread();
   }
+  // A rule that gave up without a word must not pass for one that worked.
+  if (!Lost && Import.bad() && Diags.errorCount() == ErrorsBefore)
+    Diags.error(Code::ImportUnsupported)
+        .at(N.place())
+        .message("this form of the operator is not supported");
   for (const std::string &Name : N.Outputs) {
     if (Name.empty())
       continue;

@@ -15,11 +15,13 @@ namespace kpc::onnx {
 static std::vector<const Rule *> collectRules() {
   std::vector<const Rule *> All;
   for (ArrayRef<Rule> Family :
-       {elementwiseRules(), activationRules(), logicalRules(), castRules(),
-        constantRules(), shapeRules(), movementRules(), indexingRules(),
-        reductionRules(), normalizationRules(), convolutionRules(),
-        poolingRules(), matmulRules(), quantizationRules(), lossRules(),
-        resizeRules(), controlRules(), recurrentRules()})
+       {elementwiseRules(),   activationRules(),   logicalRules(),
+        castRules(),          constantRules(),     shapeRules(),
+        movementRules(),      indexingRules(),     reductionRules(),
+        normalizationRules(), convolutionRules(),  poolingRules(),
+        matmulRules(),        quantizationRules(), lossRules(),
+        resizeRules(),        controlRules(),      recurrentRules(),
+        samplingRules(),      linearRules()})
     for (const Rule &R : Family)
       All.push_back(&R);
   llvm::sort(All, [](const Rule *A, const Rule *B) {

@@ -49,6 +49,8 @@ ArrayRef<Rule> lossRules();
 ArrayRef<Rule> resizeRules();
 ArrayRef<Rule> controlRules();
 ArrayRef<Rule> recurrentRules();
+ArrayRef<Rule> samplingRules();
+ArrayRef<Rule> linearRules();
 
 /// Null if there is none. `Domain` is known if any row has it.
 const Rule *findRule(std::string_view Domain, std::string_view Op,

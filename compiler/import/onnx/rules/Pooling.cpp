@@ -8,6 +8,8 @@
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Spatial.h"
 
+#include <limits>
+
 using namespace kpc::graph;
 
 namespace kpc::onnx {
@@ -43,8 +45,134 @@ static Value pool(NodeImport &N, ReduceKind K, Value X, const Spatial &S) {
                   Full(S.Dilation, 1), Full(S.Low, 0), Full(S.High, 0));
 }
 
+/// Maxima and their places: the taps of the window one after another, each a
+/// strided slice of the padded input.
+static void maxWithIndices(NodeImport &N, Value X, const Spatial &S,
+                           bool ColumnMajor) {
+  size_t Rank = N.dims(X).size();
+  Dims Sizes(N.dims(X));
+  // Places count through the whole input, its spatial part row by row or
+  // column by column.
+  Value Place = N.scalarInt(0, N.i64());
+  Expr Below(1);
+  auto Count = [&](size_t Axis) {
+    Value I = N.iota(Sizes, static_cast<int64_t>(Axis), N.i64());
+    Place = N.add(N.mul(I, N.sizeScalar(Below, N.i64())), Place);
+    Below = Below * Sizes[Axis];
+  };
+  for (size_t I = 2; I < Rank; ++I)
+    Count(ColumnMajor ? I : Rank + 1 - I);
+  Count(1);
+  Count(0);
+  Ints Low = {0, 0}, High = {0, 0}, None(Rank, 0), Stride = {1, 1};
+  Low.append(S.Low);
+  High.append(S.High);
+  Stride.append(S.Stride);
+  Value Least =
+      isFloat(N.element(X))
+          ? N.like(-std::numeric_limits<double>::infinity(), X)
+          : N.scalarInt(isUnsigned(N.element(X))
+                            ? 0
+                            : -(int64_t(1)
+                                << (N.element(X).getIntOrFloatBitWidth() - 1)),
+                        N.element(X));
+  Value Padded = N.pad(X, Least, Low, High, None);
+  Value Places = N.pad(Place, N.scalarInt(0, N.i64()), Low, High, None);
+  if (!Padded || !Places)
+    return N.result(0, Value());
+  Dims Out = {Sizes[0], Sizes[1]};
+  int64_t Taps = 1;
+  for (size_t I = 0; I < S.count(); ++I) {
+    int64_t Reach = (S.Kernel[I] - 1) * S.Dilation[I] + 1;
+    Out.push_back((N.dims(Padded)[I + 2] - Reach).floorDiv(S.Stride[I]) + 1);
+    Taps *= S.Kernel[I];
+    if (Taps > 1024) {
+      N.unsupported("the indices of maxima in windows of more than 1024 "
+                    "elements");
+      return;
+    }
+  }
+  Value Best, BestPlace;
+  for (int64_t T = 0; T < Taps; ++T) {
+    Dims Start(Rank, Expr(0));
+    int64_t Rest = T;
+    for (size_t I = S.count(); I-- > 0; Rest /= S.Kernel[I])
+      Start[I + 2] = Expr(Rest % S.Kernel[I] * S.Dilation[I]);
+    Value V = N.slice(Padded, Start, Stride, Out);
+    Value P = N.slice(Places, Start, Stride, Out);
+    if (T == 0) {
+      Best = V;
+      BestPlace = P;
+      continue;
+    }
+    Value Better = N.compare(Predicate::gt, V, Best);
+    Best = N.select(Better, V, Best);
+    BestPlace = N.select(Better, P, BestPlace);
+  }
+  N.result(0, Best);
+  N.result(1, BestPlace);
+}
+
+/// Puts values where MaxPool found them, zeros elsewhere.
+static void importMaxUnpool(NodeImport &N) {
+  std::optional<Ints> Kernel = N.intsAttribute("kernel_shape");
+  N.expectInputs(2, 3);
+  Value X = N.input(0), Places = N.input(1);
+  if (!Kernel)
+    N.fail(Code::ImportAttributeMissing, "attribute 'kernel_shape' is missing");
+  if (N.bad() || !poolRank(N, X))
+    return;
+  std::optional<Spatial> S =
+      spatialAttributes(N, *Kernel, N.dims(X).drop_front(2));
+  if (!S)
+    return;
+  Dims Sizes = {N.dims(X)[0], N.dims(X)[1]};
+  for (size_t I = 0; I < S->count(); ++I)
+    Sizes.push_back((N.dims(X)[I + 2] - 1) * S->Stride[I] +
+                    (S->Kernel[I] - S->Low[I] - S->High[I]));
+  // The places count in the sizes above; output_shape adds zeros behind.
+  std::optional<Dims> Whole;
+  if (N.hasInput(2)) {
+    Whole = N.declaredSizes(0);
+    if (!Whole || N.contents(2))
+      if (std::optional<std::vector<Expr>> Given =
+              N.knownSizes(2, "output_shape"))
+        Whole.emplace(Given->begin(), Given->end());
+    if (N.bad())
+      return;
+  }
+  Expr Count(1), Total(1);
+  for (const Expr &E : N.dims(X))
+    Count = Count * E;
+  for (const Expr &E : Sizes)
+    Total = Total * E;
+  mlir::OpBuilder &B = N.builder();
+  Value Y =
+      N.build(ScatterElementsOp::getOperationName(),
+              {N.full(0, {Total}, N.element(X)), N.reshape(Places, {Count}),
+               N.reshape(X, {Count})},
+              {B.getNamedAttr("kind", ScatterKindAttr::get(B.getContext(),
+                                                           ScatterKind::none)),
+               N.intAttr("axis", 0)});
+  Y = N.reshape(Y, Sizes);
+  if (Whole && Y && Whole->size() == Sizes.size()) {
+    Ints Low(Sizes.size(), 0), High(Sizes.size(), 0);
+    for (size_t I = 0; I < Sizes.size(); ++I) {
+      std::optional<int64_t> More = ((*Whole)[I] - Sizes[I]).asConstant();
+      if (!More || *More < 0) {
+        N.fail(Code::ImportShape, "output_shape " + dimsText(*Whole) +
+                                      " does not hold " + dimsText(Sizes));
+        return;
+      }
+      High[I] = *More;
+    }
+    Y = N.pad(Y, N.like(0, Y), Low, High, Low);
+  }
+  N.result(0, Y);
+}
+
 static void importMaxPool(NodeImport &N) {
-  N.ignoreAttribute("storage_order");
+  bool ColumnMajor = N.flagAttribute("storage_order");
   N.expectInputs(1, 1);
   Value X = N.input(0);
   if (N.bad())
@@ -52,10 +180,8 @@ static void importMaxPool(NodeImport &N) {
   std::optional<Spatial> S = poolAttributes(N, X);
   if (!S)
     return;
-  if (N.wants(1)) {
-    N.unsupported("the indices of the maxima (output 1) are not computed");
-    return;
-  }
+  if (N.wants(1))
+    return maxWithIndices(N, X, *S, ColumnMajor);
   N.result(0,
            channelsFirst(N, pool(N, ReduceKind::max, channelsLast(N, X), *S)));
 }
@@ -160,7 +286,9 @@ template <Global G> static void importGlobalPool(NodeImport &N) {
 
 ArrayRef<Rule> poolingRules() {
   static const Rule Rows[] = {
-      {"", "MaxPool", 1, Newest, importMaxPool, "no indices"},
+      {"", "MaxPool", 1, Newest, importMaxPool},
+      {"", "MaxUnpool", 9, Newest, importMaxUnpool,
+       "output_shape must be known when compiling"},
       {"", "AveragePool", 1, Newest, importAveragePool},
       {"", "LpPool", 1, Newest, importLpPool},
       {"", "GlobalMaxPool", 1, Newest, importGlobalPool<Global::Max>},

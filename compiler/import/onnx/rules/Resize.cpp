@@ -33,6 +33,8 @@ struct AxisResize {
   /// The factor that coordinates are computed with; none if it depends on
   /// sizes known only at run time.
   std::optional<double> Scale;
+  /// The factor as a scalar, where it is an input of the model.
+  Value ScaleInput;
   double RoiStart = 0, RoiEnd = 1;
 };
 
@@ -192,7 +194,9 @@ static Value coordinates(NodeImport &N, const ResizeOptions &O,
     Value Steps = N.max(N.addScalar(Out, -1), N.scalar(1, N.f32()));
     return N.div(N.mul(At, N.addScalar(In, -1)), Steps);
   }
-  Value Scale = A.Scale ? N.scalar(*A.Scale, N.f32()) : N.div(Out, In);
+  Value Scale = A.Scale        ? N.scalar(*A.Scale, N.f32())
+                : A.ScaleInput ? A.ScaleInput
+                               : N.div(Out, In);
   if (O.Coordinates == "asymmetric")
     return N.div(At, Scale);
   Value Half = N.div(N.addScalar(At, 0.5), Scale);
@@ -212,6 +216,14 @@ static Value resizeBySizes(NodeImport &N, Value X, int64_t Axis,
     return N.unsupported("mode " + O.Mode + " with " + O.Coordinates +
                          " on the size " + A.In.str() +
                          ", which is known only at run time");
+  if (O.Coordinates == "pytorch_half_pixel") {
+    // One output element is taken from 0; whether there is one must be known.
+    if (!A.Out.isConstant())
+      return N.unsupported("pytorch_half_pixel to a size of " + A.Out.str() +
+                           ", which is known only at run time");
+    if (A.Out == Expr(1))
+      return N.sliceAxis(X, Axis, 0, 1);
+  }
   Value Source = coordinates(N, O, A);
   Value Last = N.sizeScalar(A.In - 1, N.i64());
   auto Clamp = [&](Value V) {
@@ -315,6 +327,26 @@ static bool keepAspect(NodeImport &N, std::vector<AxisResize> &Axes) {
   return true;
 }
 
+/// Scales that are an input of the model; the sizes are then the declared ones.
+static std::optional<std::vector<AxisResize>>
+runTimeScales(NodeImport &N, Value X, ArrayRef<int64_t> Axes,
+              ArrayRef<Expr> Declared) {
+  std::vector<AxisResize> Result;
+  Value Scales = N.input(2);
+  if (!Scales || N.rank(Scales) != 1)
+    return std::nullopt;
+  for (size_t I = 0; I < Axes.size(); ++I) {
+    AxisResize A;
+    A.In = N.dims(X)[static_cast<size_t>(Axes[I])];
+    A.Out = Declared[static_cast<size_t>(Axes[I])];
+    A.ScaleInput = N.reshape(
+        N.cast(N.sliceAxis(Scales, 0, static_cast<int64_t>(I), 1), N.f32()),
+        {});
+    Result.push_back(A);
+  }
+  return Result;
+}
+
 static std::optional<std::vector<AxisResize>>
 axisResizes(NodeImport &N, Value X, ArrayRef<int64_t> Axes) {
   std::vector<AxisResize> Result;
@@ -323,10 +355,19 @@ axisResizes(NodeImport &N, Value X, ArrayRef<int64_t> Axes) {
   std::optional<std::vector<double>> Factors;
   std::optional<std::vector<Expr>> Sizes;
   std::optional<Dims> Declared = N.declaredSizes(0);
-  if (UseScales)
+  if (Declared && Declared->size() != N.dims(X).size())
+    Declared.reset();
+  if (UseScales && !Scales && Declared)
+    return runTimeScales(N, X, Axes, *Declared);
+  if (!UseScales && !N.contents(3) && Declared && N.hasInput(3)) {
+    Sizes.emplace();
+    for (int64_t A : Axes)
+      Sizes->push_back((*Declared)[static_cast<size_t>(A)]);
+  } else if (UseScales) {
     Factors = N.knownReals(2, "scales");
-  else
+  } else {
     Sizes = N.knownSizes(3, "sizes");
+  }
   if (N.bad())
     return std::nullopt;
   size_t Given = UseScales ? Factors->size() : Sizes->size();

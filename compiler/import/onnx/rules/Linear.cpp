@@ -1,0 +1,219 @@
+//===- Linear.cpp - Import of determinants and Fourier transforms ---------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Rules.h"
+
+#include <cmath>
+
+using namespace kpc::graph;
+
+namespace kpc::onnx {
+
+//===----------------------------------------------------------------------===//
+// Det
+//===----------------------------------------------------------------------===//
+
+/// The largest matrix whose determinant is written out.
+static constexpr int64_t LargestDet = 4;
+
+/// Laplace's expansion along the first of `Rows` rows.
+static Value determinant(NodeImport &N, Value X, int64_t Row,
+                         ArrayRef<int64_t> Columns) {
+  int64_t Rank = N.rank(X);
+  Dims Batch(N.dims(X).drop_back(2));
+  auto At = [&](int64_t Column) {
+    Value V =
+        N.sliceAxis(N.sliceAxis(X, Rank - 2, Row, 1), Rank - 1, Column, 1);
+    return N.reshape(V, Batch);
+  };
+  if (Columns.size() == 1)
+    return At(Columns[0]);
+  Value Sum;
+  for (size_t I = 0; I < Columns.size(); ++I) {
+    Ints Others(Columns);
+    Others.erase(Others.begin() + static_cast<ptrdiff_t>(I));
+    Value Term = N.mul(At(Columns[I]), determinant(N, X, Row + 1, Others));
+    if (I == 0)
+      Sum = Term;
+    else
+      Sum = I % 2 ? N.sub(Sum, Term) : N.add(Sum, Term);
+  }
+  return Sum;
+}
+
+static void importDet(NodeImport &N) {
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  ArrayRef<Expr> Sizes = N.dims(X);
+  std::optional<int64_t> Size =
+      Sizes.size() < 2 ? std::nullopt : Sizes.back().asConstant();
+  if (!Size || Sizes[Sizes.size() - 2] != Sizes.back() || *Size < 1) {
+    N.fail(Code::ImportRank, "input 0 is " + dimsText(Sizes) +
+                                 ", but should hold square matrices");
+    return;
+  }
+  if (*Size > LargestDet) {
+    N.unsupported("matrices of " + std::to_string(*Size) + " rows; kpc takes " +
+                  std::to_string(LargestDet));
+    return;
+  }
+  N.result(0,
+           determinant(N, X, 0, llvm::to_vector(llvm::seq<int64_t>(0, *Size))));
+}
+
+//===----------------------------------------------------------------------===//
+// DFT, STFT: products with a matrix of cosines and sines
+//===----------------------------------------------------------------------===//
+
+/// The longest transform: its matrices have the square of it elements.
+static constexpr int64_t LongestTransform = 4096;
+
+/// [Length, Bins] of cos or sin of 2 pi j k / Length.
+static Value turns(NodeImport &N, int64_t Length, int64_t Bins, bool Sine,
+                   double Factor) {
+  std::vector<float> Values;
+  for (int64_t J = 0; J < Length; ++J)
+    for (int64_t K = 0; K < Bins; ++K) {
+      double Angle = 2 * M_PI * static_cast<double>(J * K % Length) /
+                     static_cast<double>(Length);
+      Values.push_back(static_cast<float>(
+          Factor * (Sine ? std::sin(Angle) : std::cos(Angle))));
+    }
+  return N.data(Tensor::ofFloats(Sine ? "sin" : "cos", {Length, Bins}, Values));
+}
+
+/// The transform of [..., Length, 1 or 2] along the axis before the last.
+static Value transform(NodeImport &N, Value X, int64_t Length, int64_t Bins,
+                       bool Inverse) {
+  int64_t Last = N.rank(X) - 1;
+  Dims Rows(N.dims(X).drop_back());
+  Value Cos = turns(N, Length, Bins, false, 1);
+  Value Sin = turns(N, Length, Bins, true, Inverse ? 1 : -1);
+  Type Element = N.element(X);
+  Cos = N.cast(Cos, Element);
+  Sin = N.cast(Sin, Element);
+  Value Real = N.reshape(N.sliceAxis(X, Last, 0, 1), Rows);
+  // exp(i a) = cos a + i sin a
+  Value Re = N.matmul(Real, Cos), Im = N.matmul(Real, Sin);
+  if (N.dims(X).back() == Expr(2)) {
+    Value Imaginary = N.reshape(N.sliceAxis(X, Last, 1, 1), Rows);
+    Re = N.sub(Re, N.matmul(Imaginary, Sin));
+    Im = N.add(Im, N.matmul(Imaginary, Cos));
+  }
+  Value Y = N.concat({N.unsqueeze(Re, {Last}), N.unsqueeze(Im, {Last})}, Last);
+  return Inverse ? N.mulScalar(Y, 1.0 / static_cast<double>(Length)) : Y;
+}
+
+static bool plausible(NodeImport &N, const Expr &Length) {
+  std::optional<int64_t> L = Length.asConstant();
+  if (L && *L >= 1 && *L <= LongestTransform)
+    return true;
+  N.unsupported("a transform of length " + Length.str() + "; kpc takes 1 to " +
+                std::to_string(LongestTransform));
+  return false;
+}
+
+static void importDft(NodeImport &N) {
+  bool Inverse = N.flagAttribute("inverse");
+  bool OneSided = N.flagAttribute("onesided");
+  int64_t Axis = N.opset() < 20 ? N.intAttribute("axis", 1) : -2;
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  if (N.opset() >= 20 && N.hasInput(2)) {
+    std::optional<std::vector<int64_t>> Given = N.knownInts(2, "axis");
+    if (!Given || Given->size() != 1)
+      return;
+    Axis = Given->front();
+  }
+  Axis = N.frontAxis(Axis, N.rank(X));
+  if (N.bad())
+    return;
+  int64_t Last = N.rank(X) - 1;
+  Expr Parts = N.dims(X).back();
+  if (Axis == Last || (Parts != Expr(1) && Parts != Expr(2))) {
+    N.fail(Code::ImportShape,
+           dimsText(N.dims(X)) + " does not end in real and imaginary parts");
+    return;
+  }
+  Ints Perm = llvm::to_vector(llvm::seq<int64_t>(0, Last + 1));
+  std::swap(Perm[static_cast<size_t>(Axis)],
+            Perm[static_cast<size_t>(Last) - 1]);
+  X = N.transpose(X, Perm);
+  if (N.hasInput(1)) {
+    std::optional<std::vector<int64_t>> Length = N.knownInts(1, "dft_length");
+    std::optional<int64_t> Have =
+        N.dims(X)[static_cast<size_t>(Last) - 1].asConstant();
+    if (!Length || Length->size() != 1 || !Have) {
+      N.unsupported("a dft_length on a size known only at run time");
+      return;
+    }
+    Ints None(static_cast<size_t>(Last) + 1, 0), High = None;
+    High[static_cast<size_t>(Last) - 1] = Length->front() - *Have;
+    X = N.pad(X, N.like(0, X), None, High, None);
+  }
+  if (!X)
+    return N.result(0, X);
+  Expr Length = N.dims(X)[static_cast<size_t>(Last) - 1];
+  if (!plausible(N, Length))
+    return;
+  int64_t L = *Length.asConstant();
+  int64_t Bins = OneSided ? L / 2 + 1 : L;
+  N.result(0, N.transpose(transform(N, X, L, Bins, Inverse), Perm));
+}
+
+static void importStft(NodeImport &N) {
+  bool OneSided = N.flagAttribute("onesided", true);
+  N.expectInputs(2, 4);
+  Value X = N.input(0), Window = N.optionalInput(2);
+  std::optional<std::vector<int64_t>> Step = N.knownInts(1, "frame_step");
+  if (N.bad())
+    return;
+  // [batch, signal, 1 or 2]
+  if (N.rank(X) == 2)
+    X = N.unsqueeze(X, {2});
+  Expr Length = Window ? N.dims(Window)[0] : Expr(0);
+  if (N.hasInput(3)) {
+    std::optional<std::vector<int64_t>> Given = N.knownInts(3, "frame_length");
+    if (!Given || Given->size() != 1)
+      return;
+    Length = Expr(Given->front());
+  }
+  if (!X || N.rank(X) != 3 || Step->size() != 1 || Step->front() < 1) {
+    N.fail(Code::ImportShape,
+           "needs a signal of rank 2 or 3 and a positive frame_step");
+    return;
+  }
+  if (!plausible(N, Length))
+    return;
+  int64_t L = *Length.asConstant();
+  Expr Frames = (N.dims(X)[1] - L).floorDiv(Step->front()) + 1;
+  Dims Grid = {Frames, Expr(L)};
+  Value Index = N.add(
+      N.mulScalar(N.iota(Grid, 0, N.i64()), static_cast<double>(Step->front())),
+      N.iota(Grid, 1, N.i64()));
+  Value Cut = N.gather(X, Index, 1);
+  if (Window)
+    Cut =
+        N.mul(Cut, N.reshape(N.cast(Window, N.element(X)), {Expr(L), Expr(1)}));
+  if (!Cut)
+    return N.result(0, Cut);
+  N.result(0, transform(N, Cut, L, OneSided ? L / 2 + 1 : L, false));
+}
+
+ArrayRef<Rule> linearRules() {
+  static const Rule Rows[] = {
+      {"", "Det", 11, Newest, importDet, "matrices of up to 4 rows"},
+      {"", "DFT", 17, Newest, importDft, "lengths of up to 4096"},
+      {"", "STFT", 17, Newest, importStft,
+       "lengths of up to 4096, known when compiling"},
+  };
+  return Rows;
+}
+
+} // namespace kpc::onnx

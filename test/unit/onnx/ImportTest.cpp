@@ -1,0 +1,344 @@
+//===- ImportTest.cpp - From models to the graph dialect ------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/ImportOnnx.h"
+#include "compiler/import/onnx/model/Reader.h"
+#include "dialects/graph/Graph.h"
+#include "test/unit/onnx/Models.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace kpc;
+using namespace kpc::onnx;
+using namespace kpc::onnx::test;
+using kpc::graph::SymbolicTensorType;
+
+namespace {
+
+/// Imports a model and keeps what came of it.
+struct Imported {
+  explicit Imported(const ModelProto &Proto, ImportOptions Options = {}) {
+    Options.ModelName = "m.onnx";
+    Diags.setFile("m.onnx");
+    std::optional<Model> M =
+        readModel(bytes(Proto.SerializeAsString()), "", Diags);
+    if (M)
+      Module = importModel(Context, *M, Options, Weights, Diags);
+    EXPECT_EQ(bool(Module), !Diags.hasErrors());
+    if (Module)
+      EXPECT_TRUE(mlir::succeeded(mlir::verify(*Module)));
+  }
+
+  /// The type of the first result, as text.
+  std::string result() {
+    if (!Module)
+      return Diags.text();
+    auto Main = *Module->getOps<mlir::func::FuncOp>().begin();
+    std::string Text;
+    llvm::raw_string_ostream(Text) << Main.getResultTypes()[0];
+    return Text;
+  }
+
+  template <typename Op> int count() {
+    int Count = 0;
+    if (Module)
+      Module->walk([&](Op) { ++Count; });
+    return Count;
+  }
+
+  mlir::MLIRContext Context;
+  WeightStore Weights;
+  Diagnostics Diags;
+  mlir::OwningOpRef<mlir::ModuleOp> Module;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Faults
+//===----------------------------------------------------------------------===//
+
+static ModelProto unary(const std::string &Op,
+                        const std::vector<int64_t> &Dims = {2, 3},
+                        int Type = 1) {
+  ModelProto M = model();
+  input(M, "x", Dims, Type);
+  node(M, Op, {"x"}, {"y"}, "n");
+  output(M, "y", Dims, Type);
+  return M;
+}
+
+static NodeProto *only(ModelProto &M) {
+  return M.mutable_graph()->mutable_node(0);
+}
+
+TEST(BadImport, UnknownOp) {
+  EXPECT_EQ(Imported(unary("Rellu")).Diags.text(),
+            "error[KPC-I0007]: 'n' (Rellu, opset 17) in m.onnx: kpc has no "
+            "import rule for this operator\n"
+            "  hint: did you mean Relu? `kpc ops` lists what imports\n");
+}
+
+TEST(BadImport, OpNewerThanTheModel) {
+  EXPECT_EQ(Imported(unary("Mish")).Diags.text(),
+            "error[KPC-I0007]: 'n' (Mish, opset 17) in m.onnx: kpc imports "
+            "this operator of opset 18 to 27 only\n"
+            "  hint: `kpc ops` lists what imports\n");
+}
+
+TEST(BadImport, UnknownDomain) {
+  ModelProto M = unary("Relu");
+  only(M)->set_domain("org.example");
+  EXPECT_EQ(Imported(M).Diags.text(),
+            "error[KPC-I0008]: 'n' (org.example.Relu) in m.onnx: kpc knows no "
+            "operators of the domain 'org.example'\n"
+            "  hint: `kpc ops` lists the domains and operators that import\n");
+}
+
+TEST(BadImport, AttributeOfTheWrongType) {
+  ModelProto M = unary("Elu");
+  attribute(only(M), "alpha", AttributeProto::INT)->set_i(1);
+  EXPECT_EQ(Imported(M).Diags.text(),
+            "error[KPC-I0020]: 'n' (Elu, opset 17) in m.onnx: attribute "
+            "'alpha' is an int, but should be a float\n"
+            "  hint: the attribute's type is part of the operator's "
+            "definition; export the model again\n");
+}
+
+TEST(BadImport, MissingAttribute) {
+  ModelProto M = unary("MaxPool", {1, 1, 4, 4});
+  EXPECT_EQ(Imported(M).Diags.text(),
+            "error[KPC-I0021]: 'n' (MaxPool, opset 17) in m.onnx: attribute "
+            "'kernel_shape' is missing\n"
+            "  hint: the operator's definition asks for it; export the model "
+            "again\n");
+}
+
+TEST(BadImport, UnknownAttribute) {
+  ModelProto M = unary("Relu");
+  intAttribute(only(M), "slope", 1);
+  EXPECT_EQ(Imported(M).Diags.text(),
+            "error[KPC-I0023]: 'n' (Relu, opset 17) in m.onnx: has no "
+            "attribute 'slope' that kpc knows\n"
+            "  hint: remove the attribute, or convert the model to the opset "
+            "that has it\n");
+}
+
+TEST(BadImport, WrongRank) {
+  ModelProto M = unary("MaxPool", {4, 4});
+  intsAttribute(only(M), "kernel_shape", {2, 2});
+  EXPECT_EQ(Imported(M).Diags.text(),
+            "error[KPC-I0025]: 'n' (MaxPool, opset 17) in m.onnx: input 0 has "
+            "rank 2, but should have 3 or more\n"
+            "  hint: check the shapes that flow into the node\n");
+}
+
+TEST(BadImport, AxisOutsideTheRank) {
+  ModelProto M = unary("Softmax");
+  intAttribute(only(M), "axis", 5);
+  EXPECT_EQ(Imported(M).Diags.text(),
+            "error[KPC-I0022]: 'n' (Softmax, opset 17) in m.onnx: axis 5 is "
+            "outside the rank 2\n"
+            "  hint: `kpc ops` lists the operator's limits\n");
+}
+
+TEST(BadImport, SizesThatDoNotBroadcast) {
+  ModelProto M = model();
+  input(M, "a", {2, 3});
+  input(M, "b", {4});
+  node(M, "Add", {"a", "b"}, {"y"}, "n");
+  output(M, "y");
+  EXPECT_EQ(Imported(M).Diags.text(),
+            "error[KPC-I0026]: 'n' (Add, opset 17) in m.onnx: sizes [2, 3] and "
+            "[4] cannot be broadcast together\n"
+            "  hint: check the shapes that flow into the node\n");
+}
+
+TEST(BadImport, StringTensors) {
+  EXPECT_EQ(
+      Imported(unary("Identity", {2}, TensorProto::STRING)).Diags.text(),
+      "error[KPC-I0015]: 'n' (Identity, opset 17) in m.onnx: the model's "
+      "input 'x' has the type string, which kpc cannot compute with\n"
+      "  hint: cast to a type the operator takes; `kpc ops` lists limits\n");
+}
+
+TEST(BadImport, SequenceInput) {
+  ModelProto M = unary("Identity");
+  M.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_sequence_type()
+      ->mutable_elem_type()
+      ->mutable_tensor_type()
+      ->set_elem_type(1);
+  EXPECT_EQ(Imported(M).Diags.text(),
+            "error[KPC-I0030]: 'n' (Identity, opset 17) in m.onnx: the "
+            "model's input 'x' is a sequence, but kpc takes dense tensors\n"
+            "  hint: sequences, maps, optionals and sparse tensors do not "
+            "compile\n");
+}
+
+TEST(BadImport, ShapeKnownOnlyAtRunTime) {
+  ModelProto M = model();
+  input(M, "x", {2, 3});
+  input(M, "s", {2}, TensorProto::INT64);
+  node(M, "Reshape", {"x", "s"}, {"y"}, "n");
+  M.mutable_graph()->add_output()->set_name("y");
+  EXPECT_EQ(Imported(M).Diags.text(),
+            "error[KPC-I0029]: 'n' (Reshape, opset 17) in m.onnx: input 1 "
+            "(shape) is known only when the model runs\n"
+            "  hint: make it an initializer or a Constant, or derive it from "
+            "shapes (onnxsim does this), or give its value with --bind\n");
+}
+
+TEST(BadImport, EveryFaultOnce) {
+  ModelProto M = model();
+  input(M, "x", {2});
+  node(M, "Nope", {"x"}, {"a"}, "first");
+  node(M, "Relu", {"a"}, {"b"}, "behind");
+  node(M, "Neither", {"b"}, {"y"}, "second");
+  output(M, "y");
+  EXPECT_EQ(Imported(M).Diags.errorCount(), 2u);
+}
+
+TEST(BadImport, UnknownDimOption) {
+  ModelProto M = unary("Relu", {-1, 3});
+  ImportOptions Options;
+  Options.Dims["d1"] = {.Min = 1, .Max = 4};
+  EXPECT_EQ(Imported(M, Options).Diags.text(),
+            "error[KPC-I0032]: m.onnx: the model has no dim 'd1'\n"
+            "  hint: did you mean 'd0'?\n");
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+TEST(ImportSizes, NamesStay) {
+  Imported I(unary("Relu", {-1, 3}));
+  EXPECT_EQ(I.result(), "!graph.tensor<[d0, 3], f32>");
+  EXPECT_EQ(graph::symbolFacts(*I.Module).symbols().count("d0"), 1u);
+}
+
+TEST(ImportSizes, AValueFixesADim) {
+  ImportOptions Options;
+  Options.Dims["d0"] = {.Min = 8, .Max = 8};
+  EXPECT_EQ(Imported(unary("Relu", {-1, 3}), Options).result(),
+            "!graph.tensor<[8, 3], f32>");
+}
+
+TEST(ImportSizes, ComputedShapesAreShapes) {
+  // reshape(x, concat(shape(x)[0:1], [-1])) with x of [d0, 3, 4]
+  ModelProto M = model();
+  input(M, "x", {-1, 3, 4});
+  int64s(M, "zero", {}, {0});
+  int64s(M, "axes", {1}, {0});
+  int64s(M, "rest", {1}, {-1});
+  node(M, "Shape", {"x"}, {"s"});
+  node(M, "Gather", {"s", "zero"}, {"n"});
+  node(M, "Unsqueeze", {"n", "axes"}, {"n1"});
+  node(M, "Concat", {"n1", "rest"}, {"to"});
+  intAttribute(M.mutable_graph()->mutable_node(3), "axis", 0);
+  node(M, "Reshape", {"x", "to"}, {"y"});
+  output(M, "y");
+  Imported I(M);
+  EXPECT_EQ(I.result(), "!graph.tensor<[d0, 12], f32>");
+  EXPECT_EQ(I.count<graph::SizesOp>(), 0);
+}
+
+TEST(ImportSizes, ShapesCanBeOutputs) {
+  ModelProto M = model();
+  input(M, "x", {-1, 3});
+  node(M, "Shape", {"x"}, {"y"});
+  output(M, "y", {2}, TensorProto::INT64);
+  Imported I(M);
+  EXPECT_EQ(I.result(), "!graph.tensor<[2], i64>");
+  EXPECT_EQ(I.count<graph::SizesOp>(), 1);
+}
+
+TEST(ImportSizes, UnnamedDimsThatMustBeEqualBecomeOne) {
+  ModelProto M = unary("Add", {-1, 3});
+  auto *Extra = M.mutable_graph()->add_input();
+  describe(Extra, "z", {-1, 3});
+  Extra->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->clear_value();
+  only(M)->add_input("z");
+  Imported I(M);
+  EXPECT_EQ(I.result(), "!graph.tensor<[d0, 3], f32>");
+  EXPECT_EQ(I.Diags.text(),
+            "warning[KPC-I0035]: 'n' (Add, opset 17) in m.onnx: size z_0 is "
+            "taken to be d0, as the operator needs\n"
+            "  hint: give the dims one name when exporting, or fix them with "
+            "--dim\n");
+}
+
+TEST(ImportSizes, DeclaredSizesHelpWhereAShapeIsAnInput) {
+  ModelProto M = model();
+  input(M, "x", {2, 3});
+  input(M, "s", {1}, TensorProto::INT64);
+  node(M, "Reshape", {"x", "s"}, {"y"});
+  output(M, "y", {6});
+  EXPECT_EQ(Imported(M).result(), "!graph.tensor<[6], f32>");
+}
+
+TEST(ImportSizes, BoundInputsLeaveTheSignature) {
+  ModelProto M = model();
+  input(M, "x", {2, 3});
+  input(M, "s", {2}, TensorProto::INT64);
+  node(M, "Reshape", {"x", "s"}, {"y"});
+  M.mutable_graph()->add_output()->set_name("y");
+  ImportOptions Options;
+  Options.Bound["s"] = Tensor::ofIntegers("s", {2}, {3, 2});
+  Imported I(M, Options);
+  EXPECT_EQ(I.result(), "!graph.tensor<[3, 2], f32>");
+  auto Main = *I.Module->getOps<mlir::func::FuncOp>().begin();
+  EXPECT_EQ(Main.getNumArguments(), 1u);
+}
+
+//===----------------------------------------------------------------------===//
+// Data
+//===----------------------------------------------------------------------===//
+
+TEST(ImportData, LargeTensorsAreWeightsSmallOnesConstants) {
+  ModelProto M = model();
+  input(M, "x", {100});
+  std::string Ramp, Same;
+  for (int I = 0; I < 100; ++I) {
+    float V = static_cast<float>(I);
+    Ramp.append(reinterpret_cast<const char *>(&V), 4);
+    Same.append("\0\0\x80\x3f", 4);
+  }
+  initializer(M, "ramp", {100})->set_raw_data(Ramp);
+  initializer(M, "ones", {100})->set_raw_data(Same);
+  node(M, "Add", {"x", "ramp"}, {"a"});
+  node(M, "Mul", {"a", "ones"}, {"y"});
+  output(M, "y", {100});
+  Imported I(M);
+  EXPECT_EQ(I.count<graph::WeightOp>(), 1);
+  EXPECT_EQ(I.count<graph::ConstantOp>(), 1);
+  const Weight *W = I.Weights.find("m.onnx#ramp");
+  ASSERT_TRUE(W);
+  EXPECT_EQ(W->ElementType, "f32");
+  EXPECT_EQ(W->Dims, std::vector<int64_t>{100});
+  EXPECT_EQ(W->Bytes.size(), 400u);
+}
+
+TEST(ImportTable, IsSortedAndWithoutOverlaps) {
+  std::vector<OperatorInfo> Ops = supportedOperators();
+  EXPECT_GT(Ops.size(), 100u);
+  for (size_t I = 1; I < Ops.size(); ++I) {
+    const OperatorInfo &A = Ops[I - 1], &B = Ops[I];
+    EXPECT_LE(A.Since, A.Until);
+    EXPECT_LE(std::tie(A.Domain, A.Name), std::tie(B.Domain, B.Name));
+    if (A.Domain == B.Domain && A.Name == B.Name)
+      EXPECT_LT(A.Until, B.Since) << A.Name;
+  }
+}
