@@ -38,6 +38,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -159,6 +160,7 @@ static LogicalResult convertToLlvm(ModuleOp Kernels) {
   populateFinalizeMemRefToLLVMConversionPatterns(Converter, Patterns);
   populateMathToLLVMConversionPatterns(Converter, Patterns);
   populateVectorToLLVMConversionPatterns(Converter, Patterns);
+  vector::populateVectorStepLoweringPatterns(Patterns); // masks become steps
   ub::populateUBToLLVMConversionPatterns(Converter, Patterns);
   LLVMConversionTarget Target(*Context);
   Target.addLegalOp<ModuleOp>();

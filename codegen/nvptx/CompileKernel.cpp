@@ -42,10 +42,6 @@ FailureOr<CompiledKernel> buildAndCompileGpuKernel(ModuleOp Module,
   auto Kernels = llvm::to_vector(Module.getOps<func::FuncOp>());
   if (Kernels.size() != 1)
     return Module.emitError("must hold one kernel, not ") << Kernels.size();
-  PassManager Expand(Module.getContext());
-  Expand.addPass(kernels::createExpandMathPass());
-  if (failed(Expand.run(Module)))
-    return failure();
   FailureOr<gpu::GPUModuleOp> Gpu = kernels::buildGpuKernel(Kernels.front(), T);
   if (failed(Gpu))
     return failure();

@@ -89,6 +89,11 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
   FailureOr<KernelForm> Form = KernelForm::read(Func);
   if (failed(Form))
     return failure();
+  // What builders write with; the form may use none of these yet.
+  Func.getContext()
+      ->loadDialect<arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
+                    math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                    vector::VectorDialect>();
   // The last one takes every kernel.
   GpuBuild *const Builders[] = {buildGpuTranspose,    buildGpuContraction,
                                 buildGpuRowReduction, buildGpuColumnReduction,

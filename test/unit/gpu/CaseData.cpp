@@ -245,7 +245,6 @@ CompilerContext::CompilerContext()
               linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
               scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
   Context.appendDialectRegistry(Registry);
-  Context.loadAllAvailableDialects();
   Context.getDiagEngine().registerHandler(
       [this](Diagnostic &D) { Reported += D.str() + "\n"; });
 }

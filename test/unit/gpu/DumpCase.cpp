@@ -6,44 +6,60 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   kpc_gpu_dump CASE [TARGET]     the linalg form, the built kernel, PTX
+//   kpc_gpu_dump CASE|FILE [TARGET]     the linalg form, the built kernel, PTX
 //
 //===----------------------------------------------------------------------===//
 #include "CaseData.h"
 #include "Cases.h"
 
 #include "codegen/nvptx/CompileKernel.h"
+#include "compiler/workers/Subprocess.h"
 
 #include "llvm/Support/raw_ostream.h"
 
 using namespace kpc;
 using namespace kpc::testing;
 
+/// Prints the built kernel and its PTX.
+static int dump(const std::string &Text, const target::Target &T) {
+  CompilerContext Compiler;
+  llvm::outs() << Text << "\n";
+  for (bool Whole : {false, true}) {
+    auto Module = Compiler.parse(Text);
+    if (!Module)
+      break;
+    if (!Whole) {
+      if (mlir::succeeded(kernels::buildGpuKernel(
+              *Module->getOps<mlir::func::FuncOp>().begin(), T)))
+        llvm::outs() << *Module << "\n";
+      continue;
+    }
+    auto Kernel = nvptx::buildAndCompileGpuKernel(*Module, T);
+    if (mlir::succeeded(Kernel))
+      llvm::outs() << Kernel->Ptx << "\n";
+  }
+  llvm::errs() << Compiler.Reported;
+  return Compiler.Reported.empty() ? 0 : 1;
+}
+
 int main(int argc, char **argv) {
   const target::Target *T = target::findTarget(argc > 2 ? argv[2] : "sm_90a");
-  for (const Case &C : allCases()) {
-    if (argc < 2) {
+  if (!T)
+    return 2;
+  if (argc < 2) {
+    for (const Case &C : allCases())
       llvm::outs() << C.Kernel.name() << "\n";
-      continue;
-    }
-    if (C.Kernel.name() != argv[1] || !T)
-      continue;
-    CompilerContext Compiler;
-    llvm::outs() << C.Kernel.text() << "\n";
-    for (bool Whole : {false, true}) {
-      auto Module = Compiler.parse(C.Kernel.text());
-      if (!Whole) {
-        if (mlir::succeeded(kernels::buildGpuKernel(
-                *Module->getOps<mlir::func::FuncOp>().begin(), *T)))
-          llvm::outs() << *Module << "\n";
-        continue;
-      }
-      auto Kernel = nvptx::buildAndCompileGpuKernel(*Module, *T);
-      if (mlir::succeeded(Kernel))
-        llvm::outs() << Kernel->Ptx << "\n";
-    }
-    llvm::errs() << Compiler.Reported;
     return 0;
   }
-  return argc < 2 ? 0 : 1;
+  std::string Error;
+  if (auto Text = readFile(argv[1], Error)) {
+    // A worker's job holds the kernel behind a header.
+    size_t Begin = Text->find("func.func"), End = Text->rfind("\n}");
+    return dump(Text->substr(Begin, End + 3 - Begin), *T);
+  }
+  for (const Case &C : allCases())
+    if (C.Kernel.name() == argv[1])
+      return dump(C.Kernel.text(), *T);
+  llvm::errs() << Error << "\n";
+  return 2;
 }
