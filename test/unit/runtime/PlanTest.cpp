@@ -38,7 +38,7 @@ void expectGood(const std::vector<ArenaItem> &Items, const ArenaPlan &Plan) {
 
 TEST(Arena, ItemsThatLiveTogetherShareNothing) {
   std::mt19937 Random(3);
-  for (int Round = 0; Round < 300; ++Round) {
+  for (int Round = 0; Round < 150; ++Round) {
     std::vector<ArenaItem> Items(1 + Random() % 60);
     for (ArenaItem &Item : Items) {
       Item.Size = Random() % 5000;
