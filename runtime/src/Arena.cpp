@@ -23,8 +23,8 @@ constexpr uint64_t LeastAlignment = 64;
 /// Pairs of items that live together, up to which the better search is used:
 /// about 100 MB and half a second.
 constexpr size_t MostPairs = size_t(1) << 23;
-/// Pairs looked at while improving on the first orders, about 50 ms.
-constexpr size_t SearchBudget = size_t(1) << 24;
+/// Pairs looked at while improving on the first orders, about 30 ms.
+constexpr size_t SearchBudget = size_t(1) << 23;
 constexpr uint64_t LargestSum = uint64_t(1) << 62;
 
 uint64_t roundUp(uint64_t Size, uint64_t Alignment) {

@@ -33,23 +33,34 @@ bool mustFail() {
 }
 } // namespace
 
+// All forms: a sanitizer has its own for those that are not here.
+void *operator new(size_t Size, const std::nothrow_t &) noexcept {
+  return mustFail() ? nullptr : std::malloc(Size ? Size : 1);
+}
+void *operator new(size_t Size, std::align_val_t Alignment,
+                   const std::nothrow_t &) noexcept {
+  size_t A = size_t(Alignment);
+  return mustFail() ? nullptr : std::aligned_alloc(A, (Size + A) / A * A);
+}
 void *operator new(size_t Size) {
-  void *Out = mustFail() ? nullptr : std::malloc(Size ? Size : 1);
-  if (!Out)
-    throw std::bad_alloc();
-  return Out;
+  if (void *Out = operator new(Size, std::nothrow))
+    return Out;
+  throw std::bad_alloc();
 }
 void *operator new(size_t Size, std::align_val_t Alignment) {
-  size_t A = size_t(Alignment);
-  void *Out = mustFail() ? nullptr : std::aligned_alloc(A, (Size + A) / A * A);
-  if (!Out)
-    throw std::bad_alloc();
-  return Out;
+  if (void *Out = operator new(Size, Alignment, std::nothrow))
+    return Out;
+  throw std::bad_alloc();
 }
 void operator delete(void *P) noexcept { std::free(P); }
 void operator delete(void *P, size_t) noexcept { std::free(P); }
 void operator delete(void *P, std::align_val_t) noexcept { std::free(P); }
 void operator delete(void *P, size_t, std::align_val_t) noexcept {
+  std::free(P);
+}
+void operator delete(void *P, const std::nothrow_t &) noexcept { std::free(P); }
+void operator delete(void *P, std::align_val_t,
+                     const std::nothrow_t &) noexcept {
   std::free(P);
 }
 

@@ -38,7 +38,7 @@ void expectGood(const std::vector<ArenaItem> &Items, const ArenaPlan &Plan) {
 
 TEST(Arena, ItemsThatLiveTogetherShareNothing) {
   std::mt19937 Random(3);
-  for (int Round = 0; Round < 300; ++Round) {
+  for (int Round = 0; Round < 150; ++Round) {
     std::vector<ArenaItem> Items(1 + Random() % 60);
     for (ArenaItem &Item : Items) {
       Item.Size = Random() % 5000;
@@ -85,7 +85,7 @@ TEST(Arena, ManyItemsStayQuick) {
   std::mt19937 Random(4);
   for (uint32_t I = 0; I < 6000; ++I)
     Items.push_back({Random() % 5000, uint64_t(1) << (Random() % 10), I / 2,
-                     I / 2 + Random() % 3000, 0});
+                     I / 2 + uint32_t(Random() % 3000), 0});
   Plan = packArena(Items, true);
   ASSERT_TRUE(Plan);
   expectGood(Items, *Plan);
