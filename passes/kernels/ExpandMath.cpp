@@ -149,6 +149,23 @@ struct ExpandIPowI : OpRewritePattern<math::IPowIOp> {
   }
 };
 
+/// maxnumf and minnumf of f16 and bf16, by comparison: LLVM narrows the f32
+/// op to f16 and then calls fmaxf.
+template <typename Op, arith::CmpFPredicate Better>
+struct ExpandHalfExtremum : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op O, PatternRewriter &R) const override {
+    if (!isHalf(O.getType()))
+      return failure();
+    ImplicitLocOpBuilder B(O.getLoc(), R);
+    Real X{convertTo<arith::ExtFOp>(B, O.getLhs(), B.getF32Type()), &B};
+    Real Y{convertTo<arith::ExtFOp>(B, O.getRhs(), B.getF32Type()), &B};
+    Value TakeX = arith::OrIOp::create(B, compare(Better, X, Y).V, isNaN(Y).V);
+    R.replaceOpWithNewOp<arith::SelectOp>(O, TakeX, O.getLhs(), O.getRhs());
+    return success();
+  }
+};
+
 struct ExpandClamp : OpRewritePattern<math::ClampFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::ClampFOp O,
@@ -386,7 +403,10 @@ void kpc::kernels::populateExpandMathPatterns(RewritePatternSet &P) {
       P);
   widenHalf<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
             arith::RemFOp, arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp,
-            arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp>(P);
+            arith::CmpFOp>(P);
+  P.add<ExpandHalfExtremum<arith::MaxNumFOp, arith::CmpFPredicate::OGT>,
+        ExpandHalfExtremum<arith::MinNumFOp, arith::CmpFPredicate::OLT>>(
+      P.getContext());
 }
 
 std::unique_ptr<Pass> kpc::kernels::createExpandMathPass() {

@@ -18,7 +18,7 @@ Real erfF32(Real X) {
   Real Small = fma(X, polynomial(Z, ErfF32), X);
   // From 3.92 on the result is 1; the polynomial ends at 4.
   Real T = select(A > 4.0, 4.0, A);
-  Real Large = copySign(1.0 - expF32(polynomial(T, LogErfcF32)), X);
+  Real Large = withSign(1.0 - expF32(polynomial(T, LogErfcF32)), X);
   return select(A < 1.0, Small, Large);
 }
 
@@ -40,7 +40,7 @@ static Real clampForErfc(Real A) {
 
 Real erf(Real X) {
   Real A = abs(X);
-  Real Large = copySign(1.0 - erfcLarge(clampForErfc(A)), X);
+  Real Large = withSign(1.0 - erfcLarge(clampForErfc(A)), X);
   return select(A < 1.0, erfSmall(X), Large);
 }
 

@@ -73,7 +73,8 @@ static Real expm1From(const Reduced &S, Real Small, Real X) {
   Real Y = fma(Half, Small, Half - 0.5);
   // Doubling the halves would lose the last bit of a subnormal number, and
   // fma the sign of zero.
-  return copySign(select(equal(S.Exponent, 0), Small, Y + Y), X);
+  Y = select(equal(S.Exponent, 0), Small, Y + Y);
+  return select(X == 0.0, X, Y);
 }
 
 Real expm1F32(Real X) {
@@ -84,11 +85,11 @@ Real expm1F32(Real X) {
 Real tanhF32(Real X) {
   Real A = abs(X);
   Real Z = X * X;
-  Real Small = fma(X * Z, polynomial(Z, TanhF32), X);
+  Real Small = fma(A * Z, polynomial(Z, TanhF32), A);
   // 10 is far in the range where the result is 1.
   Real E = expF32(clamp(A + A, 0, 20));
   Real Large = 1.0 - X.like(2.0) / (E + 1.0);
-  return copySign(select(A < 0.625, Small, Large), X);
+  return withSign(select(A < 0.625, Small, Large), X);
 }
 
 Real scaledExp(Real X, int64_t Shift, Goal G) {
@@ -125,7 +126,7 @@ Real sinh(Real X) {
   Real Small = (E + E / (E + 1.0)) * 0.5;
   Real Half = scaledExp(A, -1, Goal::Double); // e^|x| / 2
   Real Large = Half - 0.25 / Half;
-  return copySign(select(A < 1.0, Small, Large), X);
+  return withSign(select(A < 1.0, Small, Large), X);
 }
 
 Real cosh(Real X) {
@@ -136,7 +137,7 @@ Real cosh(Real X) {
 Real tanh(Real X) {
   Real A = abs(X);
   Real E = expm1(clamp(A + A, 0, 44));
-  return copySign(E / (E + 2.0), X);
+  return withSign(E / (E + 2.0), X);
 }
 
 } // namespace kpc::expand

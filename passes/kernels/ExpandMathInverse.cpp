@@ -24,7 +24,7 @@ Real asin(Real X) {
   Real Z = select(Small, A * A, (1.0 - A) * 0.5);
   Real R = asinSmall(select(Small, A, sqrt(Z)), Z);
   Real Large = PiOver2[0] - (R + R - PiOver2[1]);
-  return copySign(select(Small, R, Large), X);
+  return withSign(select(Small, R, Large), X);
 }
 
 Real acos(Real X) {
@@ -32,7 +32,7 @@ Real acos(Real X) {
   Mask Small = A < 0.5;
   Real Z = select(Small, A * A, (1.0 - A) * 0.5);
   Real R = asinSmall(select(Small, A, sqrt(Z)), Z);
-  Real Signed = copySign(R, X);
+  Real Signed = withSign(R, X);
   Real Middle = PiOver2[0] - (Signed - PiOver2[1]);
   Real Twice = R + R;
   Real Left = (2 * PiOver2[0]) - (Twice - 2 * PiOver2[1]);
@@ -54,7 +54,7 @@ Real atan(Real X) {
   Real A = abs(X);
   Mask Large = A > 1.0;
   Real R = atanUpToOne(select(Large, 1.0 / A, A));
-  return copySign(select(Large, PiOver2[0] - (R - PiOver2[1]), R), X);
+  return withSign(select(Large, PiOver2[0] - (R - PiOver2[1]), R), X);
 }
 
 Real atan2(Real Y, Real X) {
@@ -69,7 +69,7 @@ Real atan2(Real Y, Real X) {
   Mask Left = lessSigned(bitsOf(X), bitsOf(X).like(0)); // also for -0
   R = select(Left, 2 * PiOver2[0] - (R - 2 * PiOver2[1]), R);
   R = select(isNaN(X) | isNaN(Y), X + Y, R);
-  return copySign(R, Y);
+  return withSign(R, Y);
 }
 
 } // namespace kpc::expand

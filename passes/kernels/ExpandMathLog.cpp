@@ -161,7 +161,7 @@ Real asinh(Real X) {
   Real Square = A * A;
   Real T = A + Square / (sqrt(Square + 1.0) + 1.0);
   Real L = log1p(select(Large, A, T));
-  return copySign(L + select(Large, X.like(Ln2[0]), X.like(0)), X);
+  return withSign(L + select(Large, X.like(Ln2[0]), X.like(0)), X);
 }
 
 Real acosh(Real X) {
@@ -175,7 +175,7 @@ Real acosh(Real X) {
 
 Real atanh(Real X) {
   Real A = abs(X);
-  return copySign(log1p((A + A) / (1.0 - A)) * 0.5, X);
+  return withSign(log1p((A + A) / (1.0 - A)) * 0.5, X);
 }
 
 } // namespace kpc::expand

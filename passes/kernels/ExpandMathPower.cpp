@@ -51,7 +51,7 @@ Real cbrt(Real X) {
   Real R = exp(log(A) * (1.0 / 3));
   R = R - (R - A / (R * R)) * (1.0 / 3); // Newton
   Mask Regular = (A > 0.0) & (A < A.infinity());
-  return select(Regular, copySign(R, X), X);
+  return select(Regular, withSign(R, X), X);
 }
 
 Real rsqrt(Real X) { return 1.0 / sqrt(X); }
@@ -59,8 +59,7 @@ Real rsqrt(Real X) { return 1.0 / sqrt(X); }
 Real roundHalfAway(Real X) {
   // The number before 1/2: with 1/2 itself, 0.49999997 would become 1.
   double BelowHalf = X.isF64() ? 0x1.fffffffffffffp-2 : 0x1.fffffep-2;
-  Real R = trunc(X + copySign(X.like(BelowHalf), X));
-  return copySign(R, X);
+  return trunc(X + withSign(X.like(BelowHalf), X));
 }
 
 /// Whether any lane is set.
@@ -172,7 +171,7 @@ Real remainder(Real X, Real Y) {
   Rest = scale(Rest, resize(Exponent, X.width()));
   Rest = select(lessUnsigned(AX, AY), abs(X), Rest);
   Mask Defined = (abs(X) < X.infinity()) & !(Y == 0.0);
-  Rest = select(isNaN(X) | isNaN(Y), X + Y, copySign(Rest, X));
+  Rest = select(isNaN(X) | isNaN(Y), X + Y, withSign(Rest, X));
   return select(Defined | isNaN(X) | isNaN(Y), Rest, X.nan());
 }
 

@@ -123,9 +123,6 @@ inline Real fma(Real X, double Y, double Z) {
 inline Real sqrt(Real X) { return unary<mlir::math::SqrtOp>(X); }
 inline Real abs(Real X) { return unary<mlir::math::AbsFOp>(X); }
 inline Real trunc(Real X) { return unary<mlir::math::TruncOp>(X); }
-inline Real copySign(Real Magnitude, Real Sign) {
-  return binary<mlir::math::CopySignOp>(Magnitude, Sign);
-}
 
 /// sum of Coefficients[i] * X^i, from the highest.
 inline Real polynomial(Real X, llvm::ArrayRef<double> Coefficients) {
@@ -244,6 +241,14 @@ inline Real fromBits(Int X) {
               *X.B, shapedLike(X.V.getType(), Element), X.V),
           X.B};
 }
+/// `Magnitude`, whose own sign is plus, with the sign of `Sign`. Not by
+/// llvm.copysign: LLVM moves that past roundings and may then round its second
+/// operand from f64 to f16, for which x86 has no instruction.
+inline Real withSign(Real Magnitude, Real Sign) {
+  uint64_t Top = uint64_t(1) << (Magnitude.width() - 1);
+  return fromBits(bitsOf(Magnitude) ^ (bitsOf(Sign) & Top));
+}
+
 template <typename Op>
 mlir::Value convertTo(Builder &B, mlir::Value V, mlir::Type Element) {
   return Op::create(B, shapedLike(V.getType(), Element), V);

@@ -47,7 +47,7 @@ func.func @exp2_f32(%x: f32) -> f32 {
 // CHECK-LABEL: func.func @expm1_f32(
 // CHECK-SAME: %[[X:.*]]: f32
 // CHECK-NOT: f64
-// CHECK: math.copysign %{{.*}}, %[[X]] : f32
+// CHECK: arith.cmpf oeq, %[[X]], %{{.*}} : f32
 // CHECK: return
 func.func @expm1_f32(%x: f32) -> f32 {
   %r = math.expm1 %x : f32
@@ -57,7 +57,7 @@ func.func @expm1_f32(%x: f32) -> f32 {
 // CHECK-LABEL: func.func @tanh_f32(
 // CHECK-NOT: f64
 // CHECK: arith.divf
-// CHECK: math.copysign
+// CHECK: arith.xori
 // CHECK: return
 func.func @tanh_f32(%x: f32) -> f32 {
   %r = math.tanh %x : f32

@@ -14,7 +14,7 @@ func.func @asin_acos(%x: f64) -> (f64, f64) {
 // CHECK-SAME: %[[Y:.*]]: f64, %[[X:.*]]: f64
 // CHECK: arith.divf
 // CHECK: arith.bitcast %[[X]] : f64 to i64
-// CHECK: %[[R:.*]] = math.copysign %{{.*}}, %[[Y]] : f64
+// CHECK: %[[R:.*]] = arith.bitcast %{{.*}} : i64 to f64
 // CHECK: return %[[R]]
 func.func @atan2(%y: f64, %x: f64) -> f64 {
   %0 = math.atan2 %y, %x : f64
