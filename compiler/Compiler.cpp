@@ -13,12 +13,14 @@
 #include "compiler/GraphPipeline.h"
 #include "compiler/Version.h"
 #include "compiler/artifact/PlanToContents.h"
+#include "compiler/fold/FoldConstants.h"
 #include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/kernels/KernelBatch.h"
 #include "compiler/target/Target.h"
 #include "dialects/RegisterDialects.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -69,6 +71,7 @@ public:
   /// Each returns false after an error.
   bool chooseTargets();
   bool load();
+  bool fold();
   bool toKernels();
   bool compileKernels();
   bool writeArtifact();
@@ -90,7 +93,7 @@ private:
   bool loadText();
   bool reloadWeights();
   bool findAssembler();
-  std::vector<KernelJob> jobsFor(const target::Target &T);
+  std::vector<KernelJob> jobsFor(const target::Target &T, ModuleOp Kernels);
   void emitListings(const target::Target &T, const std::vector<KernelJob> &Jobs,
                     const std::vector<std::optional<CompiledKernel>> &Results);
   std::string stem() const {
@@ -225,6 +228,27 @@ bool Compilation::runPasses(void (*Add)(OpPassManager &,
   return succeeded(Passes.run(*Module)) && !Diags.hasErrors();
 }
 
+bool Compilation::fold() {
+  // A plan that is written as text computes its constants when it runs: their
+  // bytes would be in no file that it could name.
+  if (IsPlan || Options.Emit == Phase::Plan)
+    return true;
+  auto Compile = [&](ModuleOp Kernels, auto &Compiled) {
+    std::vector<KernelJob> Jobs =
+        jobsFor(*target::lookup("host").Targets.front(), Kernels);
+    std::vector<bool> Hits;
+    auto Results = compileBatch(Jobs, Options, Diags, Report, Hits);
+    for (size_t I = 0; I < Jobs.size() && !Diags.hasErrors(); ++I)
+      Compiled.emplace(Jobs[I].Symbol, std::move(*Results[I]));
+    return !Diags.hasErrors();
+  };
+  if (failed(foldConstants(*Module, Weights, Compile)))
+    return false;
+  PassManager Passes(&Context);
+  Passes.addPass(createCanonicalizerPass());
+  return succeeded(Passes.run(*Module));
+}
+
 bool Compilation::toKernels() { return IsPlan || runPasses(addKernelPasses); }
 
 bool Compilation::emitted(Phase P) {
@@ -250,9 +274,10 @@ bool Compilation::emitted(Phase P) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-std::vector<KernelJob> Compilation::jobsFor(const target::Target &T) {
+std::vector<KernelJob> Compilation::jobsFor(const target::Target &T,
+                                            ModuleOp Kernels) {
   std::vector<KernelJob> Jobs;
-  for (auto Kernel : Module->getOps<func::FuncOp>()) {
+  for (auto Kernel : Kernels.getOps<func::FuncOp>()) {
     KernelJob Job;
     Job.Symbol = Kernel.getSymName().str();
     Job.Target = T.Name;
@@ -308,7 +333,7 @@ bool Compilation::compileKernels() {
   std::vector<size_t> FirstJob;
   for (const target::Target *T : Targets) {
     FirstJob.push_back(Jobs.size());
-    llvm::append_range(Jobs, jobsFor(*T));
+    llvm::append_range(Jobs, jobsFor(*T, *Module));
   }
   FirstJob.push_back(Jobs.size());
   std::vector<bool> Hits;
@@ -396,7 +421,8 @@ bool runPhases(Compilation &C) {
     return false;
   if (C.emitted(Phase::Graph))
     return true;
-  if (!C.timed("graph", [&] { return C.toKernels(); }))
+  if (!C.timed("fold", [&] { return C.fold(); }) ||
+      !C.timed("graph", [&] { return C.toKernels(); }))
     return false;
   if (C.emitted(Phase::Linalg) || C.emitted(Phase::Plan))
     return true;

@@ -14,7 +14,37 @@
 using namespace kpc;
 using namespace mlir;
 
-void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &) {
+static std::string typeName(Precision P) {
+  switch (P) {
+  case Precision::Model:
+    return "";
+  case Precision::Fp32:
+    return "f32";
+  case Precision::Fp16:
+    return "f16";
+  case Precision::Bf16:
+    return "bf16";
+  }
+  return "";
+}
+
+static void addPrecision(OpPassManager &Passes, const CompileOptions &Options) {
+  graph::SetPrecisionOptions Precision;
+  Precision.Narrow = typeName(Options.Compute);
+  Precision.Io = typeName(Options.Io);
+  for (const auto &[Pattern, Kept] : Options.PrecisionFor)
+    if (Kept == kpc::Precision::Fp32)
+      Precision.Keep.push_back(Pattern);
+  if (!Precision.Narrow.empty() || !Precision.Io.empty())
+    Passes.addNestedPass<func::FuncOp>(graph::createSetPrecision(Precision));
+}
+
+void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
+  Passes.addPass(createCanonicalizerPass());
+  Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
+  Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
+  addPrecision(Passes, Options);
+  Passes.addNestedPass<func::FuncOp>(graph::createFoldRecipes());
   Passes.addPass(createCanonicalizerPass());
   Passes.addPass(createCSEPass());
 }

@@ -66,6 +66,13 @@ TransposeOp commonTranspose(OperandRange Operands) {
   return Common;
 }
 
+/// Whether a transpose of the type moves more than dimensions of size 1 about:
+/// what repeats a vector is turned before it is repeated, all else after.
+bool isVector(SymbolicTensorType Ty) {
+  return llvm::count_if(Ty.getDims(),
+                        [](const Expr &E) { return E != Expr(1); }) <= 1;
+}
+
 /// Elementwise ops: all operands before the transpose.
 struct SinkThroughElementwise : RewritePattern {
   SinkThroughElementwise(MLIRContext *Context)
@@ -126,7 +133,8 @@ struct SinkThroughBroadcast : OpRewritePattern<BroadcastOp> {
   LogicalResult matchAndRewrite(BroadcastOp Op, PatternRewriter &R) const override {
     auto Transpose = Op.getX().getDefiningOp<TransposeOp>();
     SymbolicTensorType To = typeOf(Op.getY());
-    if (!Transpose || typeOf(Op.getX()).getRank() != To.getRank())
+    if (!Transpose || typeOf(Op.getX()).getRank() != To.getRank() ||
+        isVector(typeOf(Op.getX())))
       return failure();
     SmallVector<int64_t> Back = inverse(Transpose.getPerm());
     Value New = BroadcastOp::create(R, Op.getLoc(),
@@ -145,8 +153,7 @@ struct RaiseThroughBroadcast : OpRewritePattern<TransposeOp> {
     if (!Broadcast)
       return failure();
     SymbolicTensorType From = typeOf(Broadcast.getX()), To = typeOf(Op.getX());
-    if (llvm::count_if(From.getDims(), [](const Expr &E) { return E != Expr(1); }) > 1 &&
-        From.getRank() == To.getRank())
+    if (!isVector(From) && From.getRank() == To.getRank())
       return failure();
     SmallVector<Expr> Full(To.getRank() - From.getRank(), Expr(1));
     llvm::append_range(Full, From.getDims());

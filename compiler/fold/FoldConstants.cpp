@@ -1,0 +1,167 @@
+//===- FoldConstants.cpp - Computes constants when compiling -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/fold/FoldConstants.h"
+#include "compiler/artifact/PlanToContents.h"
+#include "compiler/fold/RunContents.h"
+#include "dialects/graph/Graph.h"
+#include "llvm/ADT/SetVector.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/graph/Passes.h"
+
+using namespace kpc;
+using namespace mlir;
+using namespace kpc::graph;
+
+namespace {
+
+/// Most bytes that one folded value may take: more stays for run time.
+constexpr int64_t MostBytes = int64_t(1) << 30;
+
+/// Finds what can be computed now, and what of it is needed later.
+class Frontier {
+public:
+  explicit Frontier(func::FuncOp Main) {
+    for (Operation &Op : Main.getBody().front())
+      if (isKnown(&Op))
+        Known.insert(&Op);
+    for (Operation *Op : Known)
+      for (Operation *User : Op->getUsers())
+        if (!Known.contains(User))
+          need(Op->getResult(0));
+  }
+
+  ArrayRef<Value> values() const { return Needed.getArrayRef(); }
+
+  /// The ops behind the values, in order.
+  SmallVector<Operation *> ops() const {
+    DenseSet<Operation *> Reached;
+    SmallVector<Operation *> Work;
+    for (Value V : Needed)
+      Work.push_back(V.getDefiningOp());
+    while (!Work.empty()) {
+      Operation *Op = Work.pop_back_val();
+      if (!Reached.insert(Op).second)
+        continue;
+      for (Value Operand : Op->getOperands())
+        Work.push_back(Operand.getDefiningOp());
+    }
+    SmallVector<Operation *> Ordered;
+    for (Operation *Op : Known)
+      if (Reached.contains(Op))
+        Ordered.push_back(Op);
+    return Ordered;
+  }
+
+private:
+  bool isKnown(Operation *Op) const {
+    if (Op->getNumResults() != 1 || isa<RegionOp>(Op))
+      return false;
+    auto Ty = dyn_cast<SymbolicTensorType>(Op->getResult(0).getType());
+    if (!Ty || !Ty.hasStaticShape())
+      return false;
+    if (isa<ConstantOp, WeightOp>(Op))
+      return true;
+    std::optional<int64_t> Count = Ty.getNumElements().asConstant();
+    if (!Count || *Count > MostBytes / elementBytes(Ty.getElementType()))
+      return false;
+    return Op->getNumOperands() != 0 &&
+           llvm::all_of(Op->getOperands(), [&](Value Operand) {
+             return Known.contains(Operand.getDefiningOp());
+           });
+  }
+
+  /// What repeats or only renames something is not worth storing; what it is
+  /// made of may be.
+  void need(Value V) {
+    Operation *Op = V.getDefiningOp();
+    if (isa<ConstantOp, WeightOp>(Op))
+      return;
+    if (isa<BroadcastOp, ReshapeOp>(Op))
+      return need(Op->getOperand(0));
+    Needed.insert(V);
+  }
+
+  llvm::SetVector<Operation *> Known;
+  llvm::SetVector<Value> Needed;
+};
+
+/// A module whose @main computes the values from constants.
+OwningOpRef<ModuleOp> moduleOf(const Frontier &F, Location Loc) {
+  auto Module = ModuleOp::create(Loc);
+  OpBuilder B = OpBuilder::atBlockEnd(Module.getBody());
+  auto Types = llvm::map_to_vector(F.values(), [](Value V) { return V.getType(); });
+  auto Main = func::FuncOp::create(B, Loc, "main", B.getFunctionType({}, Types));
+  B.setInsertionPointToStart(Main.addEntryBlock());
+  IRMapping Map;
+  for (Operation *Op : F.ops())
+    B.clone(*Op, Map);
+  func::ReturnOp::create(
+      B, Loc, llvm::map_to_vector(F.values(), [&](Value V) { return Map.lookup(V); }));
+  return Module;
+}
+
+LogicalResult lowerToPlan(ModuleOp Module) {
+  PassManager Passes(Module.getContext());
+  Passes.addNestedPass<func::FuncOp>(createFoldRecipes());
+  Passes.addNestedPass<func::FuncOp>(createFormRegions());
+  Passes.addPass(createLowerRegions());
+  return Passes.run(Module);
+}
+
+std::string elementName(Type Element) {
+  std::string Text;
+  llvm::raw_string_ostream(Text) << Element;
+  return Text;
+}
+
+} // namespace
+
+LogicalResult kpc::foldConstants(ModuleOp Module, WeightStore &Weights,
+                                 CompileHostKernels Compile) {
+  auto Main = Module.lookupSymbol<func::FuncOp>("main");
+  if (!Main)
+    return success();
+  Frontier F(Main);
+  if (F.values().empty())
+    return success();
+  OwningOpRef<ModuleOp> Folded = moduleOf(F, Module.getLoc());
+  if (failed(lowerToPlan(*Folded)))
+    return failure();
+
+  std::vector<TargetKernels> Targets(1);
+  Targets[0].Target = target::lookup("host").Targets.front();
+  if (!Compile(*Folded, Targets[0].Kernels))
+    return failure();
+  auto Contents = planToContents(*Folded, Weights, Targets, /*Strip=*/false);
+  if (!Contents)
+    return Module.emitError("constants cannot be folded: ")
+           << llvm::toString(Contents.takeError());
+  auto Outputs = runContents(*Contents);
+  if (!Outputs)
+    return Module.emitError("constants cannot be folded: ")
+           << llvm::toString(Outputs.takeError());
+
+  for (auto [I, Folded] : llvm::enumerate(F.values())) {
+    Value V = Folded;
+    SymbolicTensorType Ty = typeOf(V);
+    std::string Source = "folded#" + std::to_string(I);
+    auto Bytes = std::make_shared<std::vector<uint8_t>>(std::move((*Outputs)[I]));
+    Weight W;
+    W.ElementType = elementName(Ty.getElementType());
+    for (const shape::Expr &E : Ty.getDims())
+      W.Dims.push_back(*E.asConstant());
+    W.Bytes = *Bytes;
+    W.Keep = Bytes;
+    Weights.add(Source, std::move(W));
+    OpBuilder B(V.getDefiningOp());
+    Value New = WeightOp::create(B, V.getLoc(), Ty, Source, B.getArrayAttr({}));
+    V.replaceAllUsesWith(New);
+  }
+  return success();
+}
