@@ -11,9 +11,9 @@
 ///
 ///   Facts F;
 ///   F.declare("batch", {.Min = 1, .Max = 32, .Divisor = 8});
-///   F.range(B * 4)            // [4, 128]   (8 divides batch, so Min is 8*4=32)
-///   F.divisor(B * 4)          // 32
-///   F.isEqual(B, B + 0)       // true;  F.isEqual(B, Expr(1)) -> false
+///   F.range(B * 4)            // [4, 128]   (8 divides batch, so Min is
+///   8*4=32) F.divisor(B * 4)          // 32 F.isEqual(B, B + 0)       // true;
+///   F.isEqual(B, Expr(1)) -> false
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_DIALECTS_SHAPE_FACTS_H
@@ -38,7 +38,8 @@ struct Interval {
 struct SymbolFacts {
   int64_t Min = 0;
   int64_t Max = Interval::Unbounded;
-  /// The value that schedules are chosen for; none: a value in the range is picked.
+  /// The value that schedules are chosen for; none: a value in the range is
+  /// picked.
   std::optional<int64_t> Optimum = std::nullopt;
   int64_t Divisor = 1;
   friend bool operator==(const SymbolFacts &, const SymbolFacts &) = default;
