@@ -68,12 +68,12 @@ typedef enum kpc_status {
   /* The artifact. */
   KPC_ERROR_IO = 100,              /**< the file cannot be read */
   KPC_ERROR_NOT_AN_ARTIFACT = 101, /**< it is not a kpc artifact */
-  KPC_ERROR_VERSION = 102,         /**< of a format this runtime does not read */
-  KPC_ERROR_DAMAGED = 103,         /**< a digest or the length does not match */
-  KPC_ERROR_MALFORMED = 104,       /**< whole, but its contents make no sense */
+  KPC_ERROR_VERSION = 102,   /**< of a format this runtime does not read */
+  KPC_ERROR_DAMAGED = 103,   /**< a digest or the length does not match */
+  KPC_ERROR_MALFORMED = 104, /**< whole, but its contents make no sense */
   /* What it is to run on. */
-  KPC_ERROR_NO_TARGET = 200,      /**< nothing in the artifact fits the device */
-  KPC_ERROR_CPU_LEVEL = 201,      /**< this processor lacks instructions */
+  KPC_ERROR_NO_TARGET = 200, /**< nothing in the artifact fits the device */
+  KPC_ERROR_CPU_LEVEL = 201, /**< this processor lacks instructions */
   KPC_ERROR_DRIVER_MISSING = 202, /**< no usable CUDA driver library */
   KPC_ERROR_DRIVER_TOO_OLD = 203, /**< a newer CUDA driver is needed */
   KPC_ERROR_NO_DEVICE = 204,      /**< no device of that kind and number */
@@ -93,7 +93,7 @@ typedef enum kpc_status {
   KPC_ERROR_SYSTEM = 402, /**< mappings, threads */
   /* Execution. */
   KPC_ERROR_DRIVER = 500,       /**< a driver call failed */
-  KPC_ERROR_SESSION_LOST = 501, /**< the device context is gone: make a new one */
+  KPC_ERROR_SESSION_LOST = 501, /**< the device's context is of no use now */
   KPC_ERROR_INTERNAL = 900      /**< a fault of kpc's own: please report it */
 } kpc_status;
 
@@ -104,9 +104,9 @@ KPC_API const char *kpc_status_name(kpc_status status);
 /** The parts of an error; "" where there is none, also for a NULL error. */
 KPC_API kpc_status kpc_error_status(const kpc_error *error);
 KPC_API const char *kpc_error_message(const kpc_error *error);
-KPC_API const char *kpc_error_node(const kpc_error *error);   /**< of the model */
+KPC_API const char *kpc_error_node(const kpc_error *error); /**< of the model */
 KPC_API const char *kpc_error_kernel(const kpc_error *error);
-KPC_API const char *kpc_error_hint(const kpc_error *error);   /**< what to do */
+KPC_API const char *kpc_error_hint(const kpc_error *error); /**< what to do */
 KPC_API void kpc_error_free(kpc_error *error);
 
 /** "0.1.0". */
@@ -116,12 +116,31 @@ KPC_API const char *kpc_runtime_version(void);
 
 /** The numbers of ONNX's TensorProto.DataType. */
 typedef enum kpc_element_type {
-  KPC_F32 = 1, KPC_U8 = 2, KPC_I8 = 3, KPC_U16 = 4, KPC_I16 = 5, KPC_I32 = 6,
-  KPC_I64 = 7, KPC_BOOL = 9, KPC_F16 = 10, KPC_F64 = 11, KPC_U32 = 12,
-  KPC_U64 = 13, KPC_C64 = 14, KPC_C128 = 15, KPC_BF16 = 16,
-  KPC_F8E4M3FN = 17, KPC_F8E4M3FNUZ = 18, KPC_F8E5M2 = 19,
-  KPC_F8E5M2FNUZ = 20, KPC_U4 = 21, KPC_I4 = 22, KPC_F4E2M1 = 23,
-  KPC_F8E8M0 = 24, KPC_U2 = 25, KPC_I2 = 26
+  KPC_F32 = 1,
+  KPC_U8 = 2,
+  KPC_I8 = 3,
+  KPC_U16 = 4,
+  KPC_I16 = 5,
+  KPC_I32 = 6,
+  KPC_I64 = 7,
+  KPC_BOOL = 9,
+  KPC_F16 = 10,
+  KPC_F64 = 11,
+  KPC_U32 = 12,
+  KPC_U64 = 13,
+  KPC_C64 = 14,
+  KPC_C128 = 15,
+  KPC_BF16 = 16,
+  KPC_F8E4M3FN = 17,
+  KPC_F8E4M3FNUZ = 18,
+  KPC_F8E5M2 = 19,
+  KPC_F8E5M2FNUZ = 20,
+  KPC_U4 = 21,
+  KPC_I4 = 22,
+  KPC_F4E2M1 = 23,
+  KPC_F8E8M0 = 24,
+  KPC_U2 = 25,
+  KPC_I2 = 26
 } kpc_element_type;
 
 /** Bits of one element in memory; 0 for an unknown type. */
@@ -180,7 +199,8 @@ typedef struct kpc_log_sink {
  *  weights and small host structures). `allocate` NULL: the library's own.
  *  `allocate` returns NULL when there is none; `alignment` is a power of two.
  *  Both may be called until the session and all its outputs are freed; they
- *  must not throw. Device memory is asked for with the device's context current. */
+ *  must not throw. Device memory is asked for with the device's context
+ * current. */
 typedef struct kpc_allocator {
   void *(*allocate)(void *user, size_t bytes, size_t alignment,
                     kpc_device device);
@@ -256,9 +276,9 @@ KPC_API kpc_status kpc_model_symbol(const kpc_model *model, int32_t index,
 
 /** What the model was compiled for. */
 typedef struct kpc_target {
-  const char *name;     /**< "host:x86-64-v3", "sm_90a", "portable" */
-  const char *runs_on;  /**< "x86-64-v3 processors", "compute capability 9.0" */
-  int32_t device_kind;  /**< kpc_device_kind */
+  const char *name;    /**< "host:x86-64-v3", "sm_90a", "portable" */
+  const char *runs_on; /**< "x86-64-v3 processors", "compute capability 9.0" */
+  int32_t device_kind; /**< kpc_device_kind */
   int32_t kernels;
   int32_t steps;
   uint32_t least_driver; /**< 12040 for CUDA 12.4; 0: any */
@@ -289,28 +309,36 @@ enum {
 
 typedef struct kpc_session_options {
   size_t struct_size;
-  kpc_device device;      /**< kind 0: the host */
-  const char *target;     /**< take this target; NULL: the best that fits */
-  const char *driver;     /**< CUDA driver library; NULL: $KPC_CUDA_DRIVER, else
-                               libcuda.so.1 */
-  int32_t num_threads;    /**< host: 0: one per processor of this process */
+  kpc_device device;   /**< kind 0: the host */
+  const char *target;  /**< take this target; NULL: the best that fits */
+  const char *driver;  /**< CUDA driver library; NULL: $KPC_CUDA_DRIVER, else
+                            libcuda.so.1 */
+  int32_t num_threads; /**< host: 0: one per processor of this process */
   int32_t max_bound_shapes; /**< kept at once; 0: 8 */
-  uint32_t flags;         /**< KPC_SESSION_… */
+  uint32_t flags;           /**< KPC_SESSION_… */
   kpc_allocator allocator;
   kpc_log_sink log;
-  void *workspace;        /**< memory on the device for intermediate values,
-                               used while the session lives; NULL: allocated */
-  size_t workspace_size;  /**< a run that needs more fails with TOO_SMALL */
+  void *workspace;       /**< memory on the device for intermediate values,
+                              used while the session lives; NULL: allocated */
+  size_t workspace_size; /**< a run that needs more fails with TOO_SMALL */
 } kpc_session_options;
 #define KPC_SESSION_OPTIONS_INIT                                               \
-  {sizeof(kpc_session_options), KPC_HOST, 0, 0, 0, 0, 0, {0, 0, 0}, {0, 0},    \
-   0, 0}
+  {sizeof(kpc_session_options),                                                \
+   KPC_HOST,                                                                   \
+   0,                                                                          \
+   0,                                                                          \
+   0,                                                                          \
+   0,                                                                          \
+   0,                                                                          \
+   {0, 0, 0},                                                                  \
+   {0, 0},                                                                     \
+   0,                                                                          \
+   0}
 
 /** `options` may be NULL: the host with its defaults. */
 KPC_API kpc_status kpc_session_create(kpc_model *model,
                                       const kpc_session_options *options,
-                                      kpc_session **session,
-                                      kpc_error **error);
+                                      kpc_session **session, kpc_error **error);
 /** Waits for work that is still running on the device. */
 KPC_API void kpc_session_free(kpc_session *session);
 
@@ -374,19 +402,20 @@ KPC_API kpc_status kpc_outputs_get(const kpc_outputs *outputs, int32_t index,
 KPC_API void kpc_outputs_free(kpc_outputs *outputs);
 
 typedef struct kpc_memory {
-  uint64_t arena_bytes;   /**< workspace of the shape bound last */
-  uint64_t live_bytes;    /**< the largest sum of live, aligned values: no plan
-                               can do with less */
-  uint64_t value_bytes;   /**< what it would take without any reuse */
-  uint64_t weight_bytes;  /**< weights of this target */
-  uint64_t staging_bytes; /**< copies of tensors of the other side */
+  uint64_t arena_bytes;    /**< workspace of the shape bound last */
+  uint64_t live_bytes;     /**< the largest sum of live, aligned values: no plan
+                                can do with less */
+  uint64_t value_bytes;    /**< what it would take without any reuse */
+  uint64_t weight_bytes;   /**< weights of this target */
+  uint64_t staging_bytes;  /**< copies of tensors of the other side */
   uint64_t reserved_bytes; /**< workspace held now, for all shapes */
   int32_t bound_shapes;
 } kpc_memory;
 KPC_API kpc_status kpc_session_memory(const kpc_session *session,
                                       kpc_memory *memory);
 
-/*===-- Intermediate values (KPC_SESSION_KEEP_VALUES) ----------------------===*/
+/*===-- Intermediate values (KPC_SESSION_KEEP_VALUES)
+ * ----------------------===*/
 
 KPC_API int32_t kpc_session_value_count(const kpc_session *session);
 /** In the order in which they are computed; NULL where there is none. */
@@ -422,13 +451,10 @@ typedef struct kpc_profile_step {
 
 /** Runs once, step by step, and says how long each took: by the clock on the
  *  host, by events on a device. Arguments as kpc_session_run. */
-KPC_API kpc_status kpc_session_profile(kpc_session *session,
-                                       const kpc_named_tensor *inputs,
-                                       size_t input_count,
-                                       const kpc_named_tensor *outputs,
-                                       size_t output_count,
-                                       kpc_profile **profile,
-                                       kpc_error **error);
+KPC_API kpc_status kpc_session_profile(
+    kpc_session *session, const kpc_named_tensor *inputs, size_t input_count,
+    const kpc_named_tensor *outputs, size_t output_count, kpc_profile **profile,
+    kpc_error **error);
 KPC_API int32_t kpc_profile_step_count(const kpc_profile *profile);
 KPC_API kpc_status kpc_profile_get(const kpc_profile *profile, int32_t index,
                                    kpc_profile_step *step);
@@ -437,7 +463,8 @@ KPC_API kpc_status kpc_profile_get(const kpc_profile *profile, int32_t index,
 KPC_API const char *kpc_profile_trace(const kpc_profile *profile);
 KPC_API void kpc_profile_free(kpc_profile *profile);
 
-/*===-- DLPack 1.1 (kpc/dlpack.h has its types) ----------------------------===*/
+/*===-- DLPack 1.1 (kpc/dlpack.h has its types)
+ * ----------------------------===*/
 
 struct DLManagedTensorVersioned;
 
@@ -448,10 +475,9 @@ kpc_tensor_from_dlpack(const struct DLManagedTensorVersioned *managed,
                        kpc_tensor *tensor, kpc_error **error);
 /** One output as DLPack tensor, which keeps the memory of all `outputs` alive
  *  until its deleter is called (from any thread). */
-KPC_API kpc_status
-kpc_outputs_to_dlpack(const kpc_outputs *outputs, int32_t index,
-                      struct DLManagedTensorVersioned **managed,
-                      kpc_error **error);
+KPC_API kpc_status kpc_outputs_to_dlpack(
+    const kpc_outputs *outputs, int32_t index,
+    struct DLManagedTensorVersioned **managed, kpc_error **error);
 
 #ifdef __cplusplus
 }

@@ -288,7 +288,7 @@ public:
 
   /// Outputs allocated by the library.
   Result<Outputs> run(std::span<const NamedTensor> Inputs,
-                        void *Stream = nullptr) {
+                      void *Stream = nullptr) {
     fill(Inputs, In);
     kpc_outputs *Out = nullptr;
     kpc_error *E = nullptr;
@@ -299,14 +299,13 @@ public:
     return Outputs(Out);
   }
   Result<Outputs> run(std::initializer_list<NamedTensor> Inputs,
-                        void *Stream = nullptr) {
+                      void *Stream = nullptr) {
     return run(std::span(Inputs.begin(), Inputs.size()), Stream);
   }
 
   /// Into given outputs.
   Result<void> run(std::span<const NamedTensor> Inputs,
-                     std::span<const NamedTensor> Given,
-                     void *Stream = nullptr) {
+                   std::span<const NamedTensor> Given, void *Stream = nullptr) {
     fill(Inputs, In);
     fill(Given, Out);
     kpc_error *E = nullptr;
@@ -315,8 +314,8 @@ public:
                 E);
   }
   Result<void> run(std::initializer_list<NamedTensor> Inputs,
-                     std::initializer_list<NamedTensor> Given,
-                     void *Stream = nullptr) {
+                   std::initializer_list<NamedTensor> Given,
+                   void *Stream = nullptr) {
     return run(std::span(Inputs.begin(), Inputs.size()),
                std::span(Given.begin(), Given.size()), Stream);
   }
@@ -340,7 +339,7 @@ public:
   }
 
   Result<Profile> profile(std::span<const NamedTensor> Inputs,
-                            std::span<const NamedTensor> Given) {
+                          std::span<const NamedTensor> Given) {
     fill(Inputs, In);
     fill(Given, Out);
     kpc_profile *P = nullptr;
@@ -391,9 +390,8 @@ class Model {
 public:
   explicit Model(kpc_model *M) : M(M, kpc_model_free) {}
 
-  static Result<Model>
-  load(const std::string &Path,
-       kpc_load_options Options = KPC_LOAD_OPTIONS_INIT) {
+  static Result<Model> load(const std::string &Path,
+                            kpc_load_options Options = KPC_LOAD_OPTIONS_INIT) {
     kpc_model *M = nullptr;
     kpc_error *E = nullptr;
     kpc_status S = kpc_model_load_file(Path.c_str(), &Options, &M, &E);
@@ -402,9 +400,8 @@ public:
     return Model(M);
   }
   /// From memory, which must outlive the model unless KPC_LOAD_COPY is set.
-  static Result<Model>
-  load(std::span<const std::byte> Bytes,
-       kpc_load_options Options = KPC_LOAD_OPTIONS_INIT) {
+  static Result<Model> load(std::span<const std::byte> Bytes,
+                            kpc_load_options Options = KPC_LOAD_OPTIONS_INIT) {
     kpc_model *M = nullptr;
     kpc_error *E = nullptr;
     kpc_status S =

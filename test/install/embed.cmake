@@ -1,0 +1,41 @@
+# Installs the runtime, builds examples/embed against it, runs both programs.
+set(work ${BUILD}/test/install)
+set(prefix ${work}/prefix)
+file(REMOVE_RECURSE ${work}/prefix ${work}/embed)
+file(MAKE_DIRECTORY ${work})
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(NOT code EQUAL 0)
+    string(JOIN " " command ${ARGN})
+    message(FATAL_ERROR "${command}\n${out}")
+  endif()
+  set(out "${out}" PARENT_SCOPE)
+endfunction()
+
+run(${CMAKE_COMMAND} --install ${BUILD} --component runtime --prefix ${prefix})
+run(${CMAKE_COMMAND} -S ${SOURCE}/examples/embed -B ${work}/embed -DCMAKE_PREFIX_PATH=${prefix}
+    -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER})
+run(${CMAKE_COMMAND} --build ${work}/embed)
+run(${SAMPLE} ${work}/sample.kpc)
+foreach(program embed_c embed_cpp)
+  run(${work}/embed/${program} ${work}/sample.kpc)
+  if(NOT out STREQUAL "z: f32[1, 1] 0\ntotal: f32[1] 0\ntail: f32[1] 0\n")
+    message(FATAL_ERROR "${program} printed:\n${out}")
+  endif()
+endforeach()
+
+# pkg-config finds the same, and a C program needs nothing else.
+find_program(pkg_config pkg-config)
+if(pkg_config)
+  set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
+  run(${pkg_config} --cflags --libs kpc-runtime)
+  string(STRIP "${out}" flags)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  run(${C_COMPILER} -o ${work}/embed/by_pkg_config ${SOURCE}/examples/embed/embed.c ${flags}
+      -Wl,-rpath,${prefix}/${LIBDIR})
+  run(${work}/embed/by_pkg_config ${work}/sample.kpc)
+else()
+  message("pkg-config is not installed: its file is not tried")
+endif()
+message("embed_c and embed_cpp built out of tree and ran")
