@@ -88,7 +88,7 @@ static void optimise(llvm::Module &Module, llvm::TargetMachine &TM) {
   Builder.registerFunctionAnalyses(Functions);
   Builder.registerLoopAnalyses(Loops);
   Builder.crossRegisterProxies(Loops, Functions, Calls, Modules);
-  Builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+  Builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
       .run(Module, Modules);
 }
 

@@ -8,6 +8,7 @@
 #include "passes/kernels/HostLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 
@@ -44,6 +45,15 @@ scf::ForOp makeLoop(OpBuilder &B, Location Loc, Value Lower, Value Upper,
       Body(B, For.getInductionVar(), For.getRegionIterArgs());
   scf::YieldOp::create(B, Loc, Next);
   return For;
+}
+
+void keepRolled(scf::ForOp For) {
+  MLIRContext *Context = For.getContext();
+  auto Yes = BoolAttr::get(Context, true);
+  auto Unroll = LLVM::LoopUnrollAttr::get(Context, Yes, {}, {}, {}, {}, {}, {});
+  auto Annotation = LLVM::LoopAnnotationAttr::get(
+      Context, {}, {}, {}, Unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {});
+  For->setAttr("llvm.loop_annotation", Annotation);
 }
 
 SmallVector<Value> delinearize(OpBuilder &B, Location Loc, Value Linear,

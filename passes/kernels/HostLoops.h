@@ -42,6 +42,10 @@ mlir::scf::ForOp makeLoop(mlir::OpBuilder &B, mlir::Location Loc,
                           mlir::Value Step, mlir::ValueRange Carried,
                           LoopBody Body);
 
+/// Asks LLVM to leave a loop as it is: its body was made for the registers
+/// there are, and unrolling it costs compile time alone.
+void keepRolled(mlir::scf::ForOp For);
+
 /// Splits `Linear` into indices of dims of `Sizes`, the last the fastest.
 llvm::SmallVector<mlir::Value> delinearize(mlir::OpBuilder &B,
                                            mlir::Location Loc,

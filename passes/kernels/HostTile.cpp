@@ -85,9 +85,6 @@ void TileNest::prepareOperand(const TileOperand &Operand) {
   if (Operand.From == TileOperand::Source::Direct) {
     State.Memory = flatView(viewOf(Operand.tensor()), State.Offset);
   } else if (Operand.From == TileOperand::Source::Region) {
-    State.BoxStrides.assign(Operand.Box.size(), 1);
-    for (int I = int(Operand.Box.size()) - 2; I >= 0; --I)
-      State.BoxStrides[I] = State.BoxStrides[I + 1] * Operand.Box[I + 1];
     // A vector may be read past the last element that counts.
     State.Memory =
         scratch(Operand.boxElements() + Plan.tileColumns(), Operand.Element);
@@ -137,7 +134,7 @@ Value TileNest::strideAlong(unsigned Number, unsigned Loop) {
     if (Factor == 0)
       continue;
     Value Step = Operand.From == TileOperand::Source::Region
-                     ? index(Operands[Number].BoxStrides[Position])
+                     ? index(Operand.BoxStrides[Position])
                      : Emitter.materialize(
                            B, strideOf(viewOf(Operand.tensor()), Position));
     Total = add(Total, mul(Step, Factor));

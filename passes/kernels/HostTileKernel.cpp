@@ -127,6 +127,7 @@ SmallVector<Value> TileNest::steps(const Tile &T, const Chunk &C,
                       [&](OpBuilder &, Value Inside, ValueRange Carried) {
                         return Enter(Inside, llvm::to_vector(Carried));
                       });
+  keepRolled(For);
   return llvm::to_vector(ValueRange(For.getResults()));
 }
 

@@ -25,11 +25,11 @@ Value TileNest::ceilDiv(Value A, int64_t C) {
 
 void TileNest::loop(Value Lower, Value Upper, int64_t Step,
                     llvm::function_ref<void(Value)> Body) {
-  makeLoop(B, Loc, Lower, Upper, index(Step), {},
-           [&](OpBuilder &, Value At, ValueRange) {
-             Body(At);
-             return SmallVector<Value>();
-           });
+  keepRolled(makeLoop(B, Loc, Lower, Upper, index(Step), {},
+                      [&](OpBuilder &, Value At, ValueRange) {
+                        Body(At);
+                        return SmallVector<Value>();
+                      }));
 }
 
 /// The conversion that the body would make of an operand.
@@ -102,7 +102,7 @@ void TileNest::fillBox(unsigned Number, unsigned Dim, ArrayRef<Value> Lower,
     return Store(Emitter.element(B, Operand.tensor(), At));
   auto Next = [&](Value Index) {
     Value Inside = arith::SubIOp::create(B, Loc, Index, Lower[Dim]);
-    return add(Offset, mul(Inside, State.BoxStrides[Dim]));
+    return add(Offset, mul(Inside, Operand.BoxStrides[Dim]));
   };
   if (Dim + 1 < Rank)
     return loop(Lower[Dim], Upper[Dim], 1, [&](Value Index) {

@@ -57,7 +57,6 @@ private:
   struct OperandState {
     Value Memory; ///< one row of elements
     Value Offset;
-    Vector<int64_t> BoxStrides;
   };
 
   // HostTile.cpp

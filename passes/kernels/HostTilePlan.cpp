@@ -25,9 +25,9 @@ static constexpr int64_t PanelRows = 256;
 /// Rows from which a panel pays, against reading rows far apart.
 static constexpr int64_t LeastPanelRows = 16;
 /// Most bytes of a region, on the stack of a task.
-static constexpr int64_t RegionBytes = 384 * 1024;
+static constexpr int64_t RegionBytes = 512 * 1024;
 /// Units to have, if sizes allow it, for threads to share.
-static constexpr int64_t EnoughUnits = 16;
+static constexpr int64_t EnoughUnits = 8;
 
 int64_t TilePlan::unitRows() const {
   int64_t Rows = 1;
@@ -503,6 +503,10 @@ private:
       }
       One.Box.push_back(Extent);
     }
+    One.BoxStrides.assign(One.Box.size(), 1);
+    for (int I = int(One.Box.size()) - 2; I >= 0; --I) {
+      One.BoxStrides[I] = One.BoxStrides[I + 1] * One.Box[I + 1];
+    }
     return true;
   }
 
@@ -518,16 +522,13 @@ private:
   /// Elements between neighbours along `Loop` where the inner loop reads `One`.
   std::optional<Expr> strideAlong(const TileOperand &One, unsigned Loop) {
     Expr Total;
-    SmallVector<int64_t> BoxStrides(One.Box.size(), 1);
-    for (int I = int(One.Box.size()) - 2; I >= 0; --I)
-      BoxStrides[I] = BoxStrides[I + 1] * One.Box[I + 1];
     for (auto [Position, Affine] : llvm::enumerate(One.Map.getResults())) {
       int64_t Factor = loopFactor(Affine, Loop);
       if (Factor == 0)
         continue;
       std::optional<Expr> Step;
       if (One.From == TileOperand::Source::Region)
-        Step = Expr(BoxStrides[Position]);
+        Step = Expr(One.BoxStrides[Position]);
       else
         Step = sizeExpr(strideOf(viewOf(One.tensor()), Position));
       if (!Step)

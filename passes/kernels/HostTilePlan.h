@@ -63,11 +63,10 @@ struct TileOperand {
     return llvm::any_of(
         Group.Loops, [&](unsigned Loop) { return Map.isFunctionOfDim(Loop); });
   }
+  /// Region: elements between neighbours along each of the box's dims.
+  llvm::SmallVector<int64_t> BoxStrides;
   int64_t boxElements() const {
-    int64_t Elements = 1;
-    for (int64_t Size : Box)
-      Elements *= Size;
-    return Elements;
+    return Box.empty() ? 1 : Box.front() * BoxStrides.front();
   }
 };
 
