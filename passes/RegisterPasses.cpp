@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/RegisterPasses.h"
+#include "codegen/nvptx/Nvptx.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/kernels/ExpandMath.h"
@@ -19,5 +20,6 @@ void kpc::registerPasses() {
   graph::registerGraphPasses();
   kernels::registerHostBuildPass();
   kernels::registerGpuBuildPass();
+  nvptx::registerNvvmPipeline();
   kernels::registerExpandMathPass();
 }

@@ -180,6 +180,13 @@ void buildNvvmPipeline(OpPassManager &Passes) {
   Passes.addPass(createReconcileUnrealizedCastsPass());
 }
 
+void registerNvvmPipeline() {
+  PassPipelineRegistration<>(
+      "kpc-lower-to-nvvm",
+      "Lowers the functions of a gpu.module to the llvm and nvvm dialects",
+      [](OpPassManager &Passes) { buildNvvmPipeline(Passes); });
+}
+
 LogicalResult lowerToNvvm(gpu::GPUModuleOp Module) {
   PassManager Passes(Module.getContext(), gpu::GPUModuleOp::getOperationName());
   Passes.enableVerifier(true);

@@ -48,6 +48,9 @@ void registerTranslations(mlir::DialectRegistry &Registry);
 /// The passes of lowerToNvvm, on gpu.module.
 void buildNvvmPipeline(mlir::OpPassManager &Passes);
 
+/// The pipeline `kpc-lower-to-nvvm`, for kpc-opt.
+void registerNvvmPipeline();
+
 /// Rewrites the module in place into the llvm and nvvm dialects.
 mlir::LogicalResult lowerToNvvm(mlir::gpu::GPUModuleOp Module);
 

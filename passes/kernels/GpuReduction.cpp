@@ -51,28 +51,80 @@ static Operation *joinOf(linalg::GenericOp Op, unsigned Number) {
   return usesAccumulator(Other, Op) ? nullptr : Def;
 }
 
-/// The loop that the last index of the largest input moves with; the last loop
-/// where there is none. Loops of one iteration move nothing.
-static unsigned innermostOf(linalg::GenericOp Op) {
-  unsigned Most = 0, Loop = Op.getNumLoops() - 1;
+/// A size about which nothing is known, where volumes are compared.
+static constexpr int64_t UnknownSize = 256;
+
+/// The elements that `Uses` loops walk over, if each is a loop of its own.
+static double volume(linalg::GenericOp Op,
+                     llvm::function_ref<bool(unsigned)> Uses) {
+  double Volume = 1;
+  for (unsigned Loop = 0; Loop < Op.getNumLoops(); ++Loop)
+    if (Uses(Loop))
+      Volume *= double(typicalOf(loopSize(Op, Loop), UnknownSize));
+  return Volume;
+}
+
+/// The buffers behind the inputs of `Op`, as functions of its loops.
+static AccessMaps loopAccesses(linalg::GenericOp Op) {
+  AccessMaps All;
+  All.Opaque.assign(Op.getNumLoops(), false);
   for (OpOperand *Input : Op.getDpsInputOperands()) {
     if (!Op.payloadUsesValueFromOperand(Input))
       continue;
     AffineMap Map = Op.getMatchingIndexingMap(Input);
-    unsigned Loops = 0;
-    for (unsigned D = 0; D < Map.getNumDims(); ++D)
-      Loops += Map.isFunctionOfDim(D);
-    if (Loops <= Most || Map.getNumResults() == 0)
+    AccessMaps One = accessesOf(Input->get());
+    for (auto [Dim, IsOpaque] : llvm::enumerate(One.Opaque))
+      for (unsigned Loop = 0; IsOpaque && Loop < Op.getNumLoops(); ++Loop)
+        if (Map.getResult(Dim).isFunctionOfDim(Loop))
+          All.Opaque[Loop] = true;
+    for (const Access &A : One.Accesses)
+      All.Accesses.push_back({A.Memref, A.Map.compose(Map)});
+  }
+  return All;
+}
+
+/// The loop along which the largest buffer is contiguous, if that can be seen.
+static std::optional<unsigned> contiguousLoop(linalg::GenericOp Op) {
+  AccessMaps Maps = loopAccesses(Op);
+  double Most = 0;
+  std::optional<unsigned> Found;
+  for (const Access &A : Maps.Accesses) {
+    double Volume =
+        volume(Op, [&](unsigned Loop) { return A.Map.isFunctionOfDim(Loop); });
+    if (Volume <= Most)
       continue;
-    Most = Loops;
+    Most = Volume;
+    Found.reset();
+    for (unsigned Loop = 0; Loop < Op.getNumLoops(); ++Loop)
+      if (constantOf(loopSize(Op, Loop)) != 1 && Maps.stride(A, Loop) == 1)
+        Found = Loop;
+  }
+  return Found;
+}
+
+/// Where memory cannot be seen (inputs that a body reads by itself): the loop
+/// that the last index of the largest input moves with; the last loop where
+/// there is none. Loops of one iteration move nothing.
+static unsigned lastMovingLoop(linalg::GenericOp Op) {
+  double Most = 0;
+  unsigned Found = Op.getNumLoops() - 1;
+  for (OpOperand *Input : Op.getDpsInputOperands()) {
+    if (!Op.payloadUsesValueFromOperand(Input))
+      continue;
+    AffineMap Map = Op.getMatchingIndexingMap(Input);
+    double Volume =
+        volume(Op, [&](unsigned Loop) { return Map.isFunctionOfDim(Loop); });
+    if (Volume <= Most || Map.getNumResults() == 0)
+      continue;
+    Most = Volume;
     AffineExpr Last = Map.getResult(Map.getNumResults() - 1);
     for (unsigned D = Map.getNumDims(); D-- > 0;)
       if (Last.isFunctionOfDim(D) && constantOf(loopSize(Op, D)) != 1) {
-        Loop = D;
+        Found = D;
         break;
       }
   }
-  return Loop;
+  return Found;
 }
 
 std::optional<Reduction> Reduction::read(KernelForm &Form) {
@@ -98,7 +150,7 @@ std::optional<Reduction> Reduction::read(KernelForm &Form) {
   }
   for (unsigned I = 0; I < R.Op.getNumResults(); ++I)
     R.Joins.push_back(joinOf(R.Op, I));
-  R.Innermost = innermostOf(R.Op);
+  R.Innermost = contiguousLoop(R.Op).value_or(lastMovingLoop(R.Op));
   return R;
 }
 

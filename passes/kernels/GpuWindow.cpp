@@ -95,6 +95,13 @@ private:
                           ValueRange Carried) {
     unsigned Count = Carried.size() / Lanes;
     SmallVector<Value> Next, Indices(At);
+    // The inputs of all lanes first, side by side: branches that they share
+    // (padding) can then be merged. The bodies find them made.
+    if (Lanes > 1)
+      for (unsigned L = 0; L < Lanes; ++L) {
+        Indices.back() = Loads.at(L);
+        pullInputs(loopValues(R, Indices, Reduced));
+      }
     for (unsigned L = 0; L < Lanes; ++L) {
       if (!At.empty())
         Indices.back() = Loads.at(L);
@@ -105,6 +112,19 @@ private:
       }
     }
     return Next;
+  }
+
+  void pullInputs(ArrayRef<Value> Loops) {
+    linalg::GenericOp Op = R.Op;
+    for (OpOperand *Input : Op.getDpsInputOperands()) {
+      if (!Op.payloadUsesValueFromOperand(Input))
+        continue;
+      SmallVector<Value> At;
+      for (AffineExpr Expr : Op.getMatchingIndexingMap(Input).getResults())
+        At.push_back(W.Emitter.apply(W.B, W.Loc, Expr, Loops));
+      if (!W.Emitter.element(W.B, Input->get(), At))
+        Result = failure();
+    }
   }
 
   GpuWriter &W;

@@ -98,7 +98,8 @@ static void fillRandom(const CaseData::Memory &M, unsigned Seed) {
   }
 }
 
-CaseData::CaseData(const KernelText &Kernel, const std::vector<int64_t> &Values)
+CaseData::CaseData(const KernelText &Kernel, const std::vector<int64_t> &Values,
+                   bool Fill)
     : Kernel(Kernel), Sizes(Values) {
   size_t Page = ::sysconf(_SC_PAGESIZE);
   for (const BufferText &B : Kernel.buffers()) {
@@ -114,9 +115,10 @@ CaseData::CaseData(const KernelText &Kernel, const std::vector<int64_t> &Values)
                                           PROT_READ | PROT_WRITE,
                                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ::mprotect(M.Mapped + Body, Page, PROT_NONE);
-    std::memset(M.Mapped, 0x5A, Body);
     M.Data = M.Mapped + Body - Rounded;
-    if (!B.IsOutput)
+    if (Fill)
+      std::memset(M.Mapped, 0x5A, Body);
+    if (Fill && !B.IsOutput)
       fillRandom(M, 17 + Memories.size());
     Memories.push_back(M);
   }

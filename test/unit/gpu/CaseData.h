@@ -26,7 +26,9 @@ namespace kpc::testing {
 /// that keep it 64-byte aligned.
 class CaseData {
 public:
-  CaseData(const KernelText &Kernel, const std::vector<int64_t> &Sizes);
+  /// `Fill`: false leaves the memory untouched (it costs nothing then).
+  CaseData(const KernelText &Kernel, const std::vector<int64_t> &Sizes,
+           bool Fill = true);
   ~CaseData();
   CaseData(const CaseData &) = delete;
 

@@ -44,6 +44,16 @@ std::vector<Case> windowCases();
 std::vector<Case> contractionCases();
 std::vector<Case> allCases();
 
+/// Sizes worth timing on a GPU: one run each, no reference.
+struct Benchmark {
+  KernelText Kernel;
+  std::vector<int64_t> Sizes;
+  double Flops = 0; ///< 0: bound by memory
+  /// How PyTorch would do it, as Python over the buffers' names; may be empty.
+  std::string Peer;
+};
+std::vector<Benchmark> benchmarks();
+
 } // namespace kpc::testing
 
 #endif // KPC_TEST_UNIT_GPU_CASES_H

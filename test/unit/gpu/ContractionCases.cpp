@@ -178,6 +178,42 @@ static std::vector<Case> convolutionCases() {
   return Cases;
 }
 
+std::vector<Benchmark> contractionBenchmarks() {
+  std::vector<Benchmark> All;
+  for (int64_t Side : {1024, 4096}) {
+    std::string S = std::to_string(Side);
+    All.push_back({product(("matmul_" + S).c_str(), {"m", S, S}, false, false)
+                       .fact("m", "kpc.optimum = " + S + " : i64"),
+                   {Side},
+                   2.0 * Side * Side * Side,
+                   "x @ w"});
+  }
+  struct Layer {
+    Conv Shape;
+    int64_t Batch;
+  };
+  for (auto [P, Batch] : {Layer{{"stem_b32", 224, 3, 64, 7, 2, 3}, 32},
+                          Layer{{"layer1_3x3_b32", 56, 64, 64, 3, 1, 1}, 32},
+                          Layer{{"layer1_1x1_b32", 56, 64, 256, 1, 1, 0}, 32},
+                          Layer{{"layer3_3x3_b32", 14, 256, 256, 3, 1, 1}, 32},
+                          Layer{{"layer3_3x3_b1", 14, 256, 256, 3, 1, 1}, 1},
+                          Layer{{"layer4_3x3_b1", 7, 512, 512, 3, 1, 1}, 1}}) {
+    int64_t To = (P.Size + 2 * P.Pad - P.Taps) / P.Stride + 1;
+    std::string Peer =
+        "torch.relu(torch.nn.functional.conv2d(x.permute(0,3,1,2), "
+        "w.permute(3,2,0,1), b, stride=" +
+        std::to_string(P.Stride) + ", padding=" + std::to_string(P.Pad) +
+        ")).permute(0,2,3,1)";
+    All.push_back(
+        {convolution(P).fact("n", "kpc.optimum = " + std::to_string(Batch) +
+                                      " : i64"),
+         {Batch},
+         2.0 * Batch * To * To * P.Out * P.In * P.Taps * P.Taps,
+         Peer});
+  }
+  return All;
+}
+
 std::vector<Case> contractionCases() {
   std::vector<Case> All = productCases();
   for (Case &C : convolutionCases())

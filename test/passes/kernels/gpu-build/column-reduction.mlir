@@ -1,0 +1,30 @@
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
+
+// Threads along a line read it together; groups of them split the rows.
+
+// CHECK-LABEL: gpu.module @column_sum
+// CHECK: workgroup(%[[PARTS:.*]] : memref<32x32xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME: known_block_size = array<i32: 32, 32, 1>
+// CHECK-SAME: kpc.schedule = "column-reduction 32 groups"
+// CHECK: scf.for
+// CHECK: memref.store %{{.*}}, %[[PARTS]]
+// CHECK: gpu.barrier
+// CHECK-COUNT-32: memref.load %[[PARTS]]
+// CHECK: memref.store
+func.func @column_sum(%x_p: memref<f32>, %y_p: memref<f32>, %n: index, %c: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+  %x_s1_0 = arith.constant 1 : index
+  %x_s1 = arith.muli %x_s1_0, %c : index
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, %c], strides: [%x_s1, 1] : memref<f32> to memref<?x?xf32, strided<[?, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<?x?xf32, strided<[?, 1]>> to tensor<?x?xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%c], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
+  %y_empty = tensor.empty(%c) : tensor<?xf32>
+  %y_init = arith.constant 0.0 : f32
+  %y_fill = linalg.fill ins(%y_init : f32) outs(%y_empty : tensor<?xf32>) -> tensor<?xf32>
+  %y_t = linalg.generic {indexing_maps = [affine_map<(a,b)->(b,a)>, affine_map<(a,b)->(a)>], iterator_types = ["parallel", "reduction"]} ins(%x_t : tensor<?x?xf32>) outs(%y_fill : tensor<?xf32>) {
+    ^bb0(%x: f32, %y: f32):
+    %r = arith.addf %y, %x : f32
+    linalg.yield %r : f32
+  } -> tensor<?xf32>
+  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?xf32>, memref<?xf32, strided<[1]>>) -> ()
+  return
+}

@@ -1,0 +1,73 @@
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
+
+// One thread reduces a window for neighbouring channels; what surrounds the image is decided once for all of them.
+
+// CHECK-LABEL: gpu.module @max_pool_3x3_s2
+// CHECK: kpc.schedule = "window x4"
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK-COUNT-4: memref.load
+// CHECK: } else {
+// CHECK-NOT: scf.if
+// CHECK-COUNT-4: arith.maximumf
+// CHECK: vector.store
+func.func @max_pool_3x3_s2(%x_p: memref<f32>, %k_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 13, 13, 8], strides: [1352, 104, 8, 1] : memref<f32> to memref<?x13x13x8xf32, strided<[1352, 104, 8, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<?x13x13x8xf32, strided<[1352, 104, 8, 1]>> to tensor<?x13x13x8xf32>
+  %k_m = memref.reinterpret_cast %k_p to offset: [0], sizes: [3, 3], strides: [3, 1] : memref<f32> to memref<3x3xf32, strided<[3, 1]>>
+  %k_t = bufferization.to_tensor %k_m restrict : memref<3x3xf32, strided<[3, 1]>> to tensor<3x3xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 7, 7, 8], strides: [392, 56, 8, 1] : memref<f32> to memref<?x7x7x8xf32, strided<[392, 56, 8, 1]>>
+  %p_empty = tensor.empty(%n) : tensor<?x15x15x8xf32>
+  %p_t = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%p_empty : tensor<?x15x15x8xf32>) {
+    ^bb0(%p: f32):
+    %z = arith.constant 0xFF800000 : f32
+    %one = arith.constant 1 : index
+    %lim = arith.constant 13 : index
+    %a = linalg.index 0 : index
+    %b = linalg.index 1 : index
+    %c = linalg.index 2 : index
+    %d = linalg.index 3 : index
+    %u = arith.subi %b, %one : index
+    %v = arith.subi %c, %one : index
+    %uin = arith.cmpi ult, %u, %lim : index
+    %vin = arith.cmpi ult, %v, %lim : index
+    %in = arith.andi %uin, %vin : i1
+    %r = scf.if %in -> f32 {
+      %e = tensor.extract %x_t[%a, %u, %v, %d] : tensor<?x13x13x8xf32>
+      scf.yield %e : f32 } else { scf.yield %z : f32 }
+      linalg.yield %r : f32
+    } -> tensor<?x15x15x8xf32>
+    %y_empty = tensor.empty(%n) : tensor<?x7x7x8xf32>
+    %y_init = arith.constant 0xFF800000 : f32
+    %y_fill = linalg.fill ins(%y_init : f32) outs(%y_empty : tensor<?x7x7x8xf32>) -> tensor<?x7x7x8xf32>
+    %y_t = linalg.generic {indexing_maps = [affine_map<(n,h,w,c,i,j)->(n,h*2+i,w*2+j,c)>, affine_map<(n,h,w,c,i,j)->(i,j)>, affine_map<(n,h,w,c,i,j)->(n,h,w,c)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%p_t, %k_t : tensor<?x15x15x8xf32>, tensor<3x3xf32>) outs(%y_fill : tensor<?x7x7x8xf32>) {
+      ^bb0(%p: f32, %k: f32, %y: f32):
+      %r = arith.maximumf %y, %p : f32
+      linalg.yield %r : f32
+    } -> tensor<?x7x7x8xf32>
+    bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x7x7x8xf32>, memref<?x7x7x8xf32, strided<[392, 56, 8, 1]>>) -> ()
+    return
+  }
+
+// An accumulator used twice: there is no joining of parts, whatever the length.
+// CHECK-LABEL: gpu.module @horner
+// CHECK: kpc.schedule = "window x1"
+func.func @horner(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 40], strides: [40, 1] : memref<f32> to memref<?x40xf32, strided<[40, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<?x40xf32, strided<[40, 1]>> to tensor<?x40xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
+  %y_empty = tensor.empty(%n) : tensor<?xf32>
+  %y_init = arith.constant 0.0 : f32
+  %y_fill = linalg.fill ins(%y_init : f32) outs(%y_empty : tensor<?xf32>) -> tensor<?xf32>
+  %y_t = linalg.generic {indexing_maps = [affine_map<(a,b)->(a,b)>, affine_map<(a,b)->(a)>], iterator_types = ["parallel", "reduction"]} ins(%x_t : tensor<?x40xf32>) outs(%y_fill : tensor<?xf32>) {
+    ^bb0(%x: f32, %y: f32):
+    %q = arith.mulf %y, %y : f32
+    %h = arith.constant 0.25 : f32
+    %t = arith.mulf %q, %h : f32
+    %r = arith.addf %t, %x : f32
+    linalg.yield %r : f32
+  } -> tensor<?xf32>
+  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?xf32>, memref<?xf32, strided<[1]>>) -> ()
+  return
+}
