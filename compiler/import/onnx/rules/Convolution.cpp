@@ -94,7 +94,10 @@ static bool transposedPads(NodeImport &N, Spatial &S, ArrayRef<Expr> Sizes,
              "attribute 'output_shape' is " + std::to_string((*Shape)[I]));
       return false;
     }
-    S.Low[I] = Auto == "SAME_UPPER" ? Total / 2 : Total - Total / 2;
+    // A result larger than the full one is filled up at its end.
+    S.Low[I] = Total < 0              ? 0
+               : Auto == "SAME_UPPER" ? Total / 2
+                                      : Total - Total / 2;
     S.High[I] = Total - S.Low[I];
   }
   return true;

@@ -54,9 +54,10 @@ struct Taps {
 static double sourceCoordinate(const ResizeOptions &O, const AxisResize &A,
                                int64_t X) {
   auto In = static_cast<double>(*A.In.asConstant());
-  auto Out = static_cast<double>(*A.Out.asConstant());
   auto At = static_cast<double>(X);
   double Scale = *A.Scale;
+  // Not rounded down, as ONNX's reference has it.
+  double Out = In * Scale;
   const std::string &Mode = O.Coordinates;
   if (Mode == "align_corners")
     return Out == 1 ? 0 : At * (In - 1) / (Out - 1);
@@ -72,7 +73,7 @@ static double sourceCoordinate(const ResizeOptions &O, const AxisResize &A,
                    : 0.5 * (A.RoiStart + A.RoiEnd) * (In - 1);
   double Half = (At + 0.5) / Scale - 0.5;
   if (Mode == "half_pixel_symmetric")
-    return In / 2 * (1 - Out / (Scale * In)) + Half;
+    return In / 2 * (1 - static_cast<double>(*A.Out.asConstant()) / Out) + Half;
   return Half;
 }
 
@@ -189,14 +190,17 @@ static Value coordinates(NodeImport &N, const ResizeOptions &O,
                          const AxisResize &A) {
   Value At = N.iota({A.Out}, 0, N.f32());
   Value In = N.sizeScalar(A.In, N.f32()), Out = N.sizeScalar(A.Out, N.f32());
-  if (O.Coordinates == "align_corners") {
-    // One output element sits at 0, which 0 * anything finite is.
-    Value Steps = N.max(N.addScalar(Out, -1), N.scalar(1, N.f32()));
-    return N.div(N.mul(At, N.addScalar(In, -1)), Steps);
-  }
   Value Scale = A.Scale        ? N.scalar(*A.Scale, N.f32())
                 : A.ScaleInput ? A.ScaleInput
                                : N.div(Out, In);
+  if (O.Coordinates == "align_corners") {
+    Value Steps = N.addScalar(N.mul(In, Scale), -1);
+    // One output element sits at 0, which 0 * anything finite is.
+    Value Zero = N.scalar(0, N.f32());
+    Steps = N.select(N.compare(Predicate::eq, Steps, Zero),
+                     N.scalar(1, N.f32()), Steps);
+    return N.div(N.mul(At, N.addScalar(In, -1)), Steps);
+  }
   if (O.Coordinates == "asymmetric")
     return N.div(At, Scale);
   Value Half = N.div(N.addScalar(At, 0.5), Scale);
