@@ -22,6 +22,11 @@ static std::string clocksText(const Clocks &C) {
   return Out;
 }
 
+static std::string timeText(double Milliseconds) {
+  return Milliseconds < 1 ? fmt::format("{:.4g} us", Milliseconds * 1e3)
+                          : fmt::format("{:.4g} ms", Milliseconds);
+}
+
 static std::string percent(double Part, double Whole) {
   return Whole > 0 ? fmt::format("{:.1f}%", Part / Whole * 100) : "-";
 }
@@ -84,11 +89,11 @@ std::string benchText(const BenchOptions &Options, const BenchResult &R) {
         {"transfers", Options.Transfers
                           ? "included: inputs from and outputs to the host"
                           : "none: inputs and outputs on the device"});
-  Table.row(
-      {"latency", fmt::format("p50 {:.4g} ms  p90 {:.4g} ms  p99 {:.4g} ms  "
-                              "least {:.4g} ms  mean {:.4g} ms",
-                              R.percentile(50), R.percentile(90),
-                              R.percentile(99), R.percentile(0), R.mean())});
+  Table.row({"latency",
+             fmt::format("p50 {}  p90 {}  p99 {}  least {}  mean {}",
+                         timeText(R.percentile(50)), timeText(R.percentile(90)),
+                         timeText(R.percentile(99)), timeText(R.percentile(0)),
+                         timeText(R.mean()))});
   std::string Rate = fmt::format("{:.4g} runs/s", R.runsPerSecond());
   if (R.Batch > 1)
     Rate += fmt::format(", {:.4g} samples/s",

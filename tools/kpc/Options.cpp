@@ -97,7 +97,7 @@ CLI::Option *addChoice(CLI::App &App, const std::string &Name,
                    if (std::find(Words.begin(), Words.end(), Text) ==
                        Words.end())
                      unknownWord(Code::UsageValue,
-                                 fmt::format("{}: unknown word '{}'",
+                                 fmt::format("{}: '{}' is none of its values",
                                              longName(Name), printable(Text)),
                                  Text, Words);
                    Take(Text);

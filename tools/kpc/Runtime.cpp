@@ -35,6 +35,7 @@ void report(const Error &E, Diagnostics &Diags) {
 }
 
 int finish(const Diagnostics &Diags) {
+  std::fflush(stdout); // what was found comes before what is wrong with it
   fmt::print(stderr, "{}", Diags.text());
   for (const Diagnostic &D : Diags.all())
     if (D.Id == Code::RuntimeInternal || D.Id == Code::DriverInternal)

@@ -34,6 +34,26 @@ static int worker(int Count, char **Arguments) {
   return Reply.Ok ? Done : InputAtFault;
 }
 
+namespace {
+/// Help as other compilers print it: no dots behind each option.
+class HelpText : public CLI::Formatter {
+public:
+  HelpText() {
+    label("SUBCOMMAND", "COMMAND");
+    column_width(26);
+  }
+  std::string make_option_opts(const CLI::Option *Option) const override {
+    std::string Type = Option->get_type_name();
+    return Type.empty() ? "" : " " + Type;
+  }
+  std::string make_usage(const CLI::App *App, std::string Name) const override {
+    if (App->get_parent())
+      Name = "kpc " + Name;
+    return CLI::Formatter::make_usage(App, Name);
+  }
+};
+} // namespace
+
 static void printUsageError(const UsageError &E) {
   Diagnostics Diags;
   Diagnostic &D = Diags.error(E.Id).message(E.Message);
@@ -152,9 +172,7 @@ int main(int Count, char **Arguments) {
                 "kpc");
   Main.set_help_flag("-h,--help", "print this help");
   Main.set_version_flag("--version", versionText(), "print the version");
-  Main.get_formatter()->label("SUBCOMMAND", "COMMAND");
-  Main.get_formatter()->label("Subcommands", "Commands");
-  Main.get_formatter()->column_width(26);
+  Main.formatter(std::make_shared<HelpText>());
   Main.footer("`kpc COMMAND --help` says more.");
   Main.require_subcommand(0, 1);
   Main.failure_message(CLI::FailureMessage::simple);
@@ -163,5 +181,7 @@ int main(int Count, char **Arguments) {
        {addCompileCommand, addCheckCommand, addRunCommand, addBenchCommand,
         addInspectCommand, addVerifyCommand, addOpsCommand, addTargetsCommand})
     Add(Main, Chosen);
+  for (CLI::App *Command : Main.get_subcommands({}))
+    Command->group("Commands")->footer("");
   return guarded(Main, Chosen, Count, Arguments);
 }
