@@ -44,7 +44,7 @@ private:
       for (AffineExpr Expr : At.getResults())
         if (!Expr.isPureAffine() || !isLinear(Expr))
           markOpaque(Expr);
-      Maps.Accesses.push_back({View, At});
+      Maps.Accesses.push_back({V, View, At});
       return;
     }
     if (auto Cast = V.getDefiningOp<tensor::CastOp>()) {
@@ -131,9 +131,9 @@ AccessMaps accessesOf(Value Tensor) {
 }
 
 void addIdentityAccess(AccessMaps &Maps, Value Memref) {
-  Maps.Accesses.push_back(
-      {Memref, AffineMap::getMultiDimIdentityMap(Maps.Opaque.size(),
-                                                 Memref.getContext())});
+  Maps.Accesses.push_back({Value(), Memref,
+                           AffineMap::getMultiDimIdentityMap(
+                               Maps.Opaque.size(), Memref.getContext())});
 }
 
 std::optional<shape::Expr> AccessMaps::stride(const Access &A,

@@ -22,6 +22,7 @@
 namespace kpc::kernels {
 
 struct Access {
+  mlir::Value Tensor; ///< the view; null for an output
   mlir::Value Memref;
   /// From the root tensor's indices (dims) to the memref's. Reduction loops on
   /// the way are symbols.

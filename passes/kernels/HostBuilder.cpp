@@ -25,7 +25,8 @@ LogicalResult buildHostKernel(func::FuncOp Func, const HostMachine &Machine) {
   if (failed(Form))
     return failure();
   // The last builder takes every kernel.
-  for (auto Build : {buildHostTile, buildHostReduction, buildHostMap}) {
+  for (auto Build :
+       {buildHostTile, buildHostReduction, buildHostTranspose, buildHostMap}) {
     FailureOr<bool> Built = Build(*Form, Machine);
     if (failed(Built))
       return failure();

@@ -54,6 +54,8 @@ mlir::FailureOr<bool> buildHostTile(KernelForm &Form,
                                     const HostMachine &Machine);
 mlir::FailureOr<bool> buildHostReduction(KernelForm &Form,
                                          const HostMachine &Machine);
+mlir::FailureOr<bool> buildHostTranspose(KernelForm &Form,
+                                         const HostMachine &Machine);
 mlir::FailureOr<bool> buildHostMap(KernelForm &Form,
                                    const HostMachine &Machine);
 

@@ -37,7 +37,7 @@ static void formRuns(OutputSection &S) {
     if (constantOf(S.Sizes[Dim]) == 1)
       continue;
     if (!S.Runs.empty() &&
-        Maps.collapses(S.Runs.back().back(), Dim, constantOf(S.Sizes[Dim])))
+        Maps.collapses(S.Runs.back().back(), Dim, sizeExpr(S.Sizes[Dim])))
       S.Runs.back().push_back(Dim);
     else
       S.Runs.push_back({Dim});

@@ -88,8 +88,13 @@ public:
       return AtRoot;
     if (!Seen.insert({Tensor, LaneDim * 2 + AtRoot}).second)
       return true;
-    if (Value View = viewOf(Tensor))
-      return LaneDim < 0 || constantOf(strideOf(View, LaneDim)) == 1;
+    if (Value View = viewOf(Tensor)) {
+      if (LaneDim < 0)
+        return true;
+      unsigned Last = cast<MemRefType>(View.getType()).getRank() - 1;
+      return constantOf(strideOf(View, LaneDim)) == 1 &&
+             constantOf(strideOf(View, Last)) == 1;
+    }
     if (auto Cast = Tensor.getDefiningOp<tensor::CastOp>())
       return tensor(Cast.getSource(), LaneDim, AtRoot);
     auto Op = Tensor.getDefiningOp<linalg::GenericOp>();

@@ -178,6 +178,54 @@ TEST(Types, transposedAndBroadcast) {
         ASSERT_EQ(Out[(A * 5 + B) * 7 + C], X[C * 3 + A] - S[0] + float(B));
 }
 
+template <typename T>
+void checkTranspose(int64_t A, int64_t M, int64_t N,
+                    const std::string &Element) {
+  // y[a, m, n] = x[a, n, m] + z[m, n], twice x where it is an integer.
+  SCOPED_TRACE(::testing::Message() << A << " " << M << " " << N << Element);
+  std::string F = Element[0] == 'f' ? "f" : "i";
+  KernelText Text("swap");
+  Dims X{A, N, M}, Y{A, M, N};
+  Text.input("x", X, Element);
+  Text.input("z", {M, N}, Element);
+  Text.output("y", Y, Element);
+  Text.empty("%e", Y, Element);
+  Text.generic("%r",
+               {{"%xt", X, Element, "(a, m, n) -> (a, n, m)"},
+                {"%zt", {M, N}, Element, "(a, m, n) -> (m, n)"}},
+               {"%e", Y, Element, "(a, m, n) -> (a, m, n)"}, "ppp",
+               "%p: " + Element + ", %q: " + Element + ", %o: " + Element,
+               "    %1 = arith.add" + F + " %p, %q : " + Element +
+                   "\n    linalg.yield %1 : " + Element + "\n");
+  Text.store("%r", "y", Y, Element);
+  Kernel K(Text.str());
+  ASSERT_TRUE(K.ok());
+  Buffer<T> In(A * M * N), Add(M * N), Out(A * M * N);
+  for (int64_t I = 0; I < A * M * N; ++I)
+    In[I] = T(I % 113);
+  for (int64_t I = 0; I < M * N; ++I)
+    Add[I] = T(I % 7);
+  auto Work = shape::Expr::parse(K.Launch.Work);
+  K.run({In.word(), Add.word(), Out.word()}, *Work->asConstant(), 3);
+  for (int64_t a = 0; a < A; ++a)
+    for (int64_t m = 0; m < M; ++m)
+      for (int64_t n = 0; n < N; ++n)
+        ASSERT_EQ(Out[(a * M + m) * N + n],
+                  In[(a * N + n) * M + m] + Add[m * N + n])
+            << K.Launch.Schedule;
+  EXPECT_TRUE(Out.guardIntact());
+}
+
+TEST(Types, transposes) {
+  checkTranspose<float>(1, 64, 128, "f32");
+  checkTranspose<float>(2, 33, 70, "f32");
+  checkTranspose<float>(3, 9, 200, "f32");
+  checkTranspose<float>(3, 5, 3, "f32");
+  checkTranspose<int64_t>(1, 40, 17, "i64");
+  checkTranspose<int8_t>(2, 31, 129, "i8");
+  checkTranspose<double>(2, 16, 16, "f64");
+}
+
 TEST(Types, severalOutputs) {
   // Two outputs of different shapes: units are those of one, then the other.
   KernelText T("two");
