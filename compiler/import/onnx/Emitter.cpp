@@ -78,6 +78,13 @@ static std::string plainMessage(mlir::Diagnostic &D) {
   return Op == std::string::npos ? Text : Text.substr(Op + 5);
 }
 
+/// Whether a tensor's bytes, where they are a number, can be addressed.
+static bool addressable(SymbolicTensorType Ty) {
+  constexpr int64_t MostBytes = int64_t(1) << 47;
+  Expr Bytes = Ty.getNumElements() * elementBytes(Ty.getElementType());
+  return !Bytes.overflowed() && Bytes.asConstant().value_or(0) <= MostBytes;
+}
+
 Value Emitter::build(StringRef Name, ArrayRef<Value> Operands,
                      ArrayRef<NamedAttribute> Attributes, Type Result) {
   if (llvm::any_of(Operands, [](Value V) { return !V; }))
@@ -106,10 +113,16 @@ Value Emitter::build(StringRef Name, ArrayRef<Value> Operands,
   }
   if (Good)
     Good = succeeded(mlir::verify(Op, /*verifyRecursively=*/false));
+  Code Kind = Code::ImportShape;
+  if (Good && !addressable(typeOf(Op->getResult(0)))) {
+    Good = false;
+    Kind = Code::ImportBadDims;
+    Fault = "a tensor of " + dimsText(dims(Op->getResult(0))) +
+            " is larger than any memory";
+  }
   if (!Good) {
     Op->destroy();
-    fail(Code::ImportShape, Fault.empty() ? "the operands do not fit" : Fault);
-    return {};
+    return fail(Kind, Fault.empty() ? "the operands do not fit" : Fault);
   }
   B.insert(Op);
   return Op->getResult(0);

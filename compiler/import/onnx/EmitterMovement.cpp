@@ -12,11 +12,15 @@ using namespace kpc::graph;
 
 namespace kpc::onnx {
 
-/// A size that a tensor can have: not negative as far as is known, no overflow.
+/// More dims than this come from damage; code that visits pairs of dims relies
+/// on there being few.
+static constexpr size_t HighestRank = 64;
+
+/// Sizes that a tensor can have: not negative as far as is known, no overflow.
 static bool possible(ArrayRef<Expr> Sizes) {
-  return llvm::none_of(Sizes, [](const Expr &E) {
-    return E.overflowed() || E.asConstant().value_or(0) < 0;
-  });
+  return Sizes.size() <= HighestRank && llvm::none_of(Sizes, [](const Expr &E) {
+           return E.overflowed() || E.asConstant().value_or(0) < 0;
+         });
 }
 
 Value Emitter::broadcast(Value X, ArrayRef<Expr> Sizes) {
@@ -24,6 +28,8 @@ Value Emitter::broadcast(Value X, ArrayRef<Expr> Sizes) {
     return {};
   if (dims(X) == Sizes)
     return X;
+  if (!possible(Sizes))
+    return fail(Code::ImportShape, "cannot broadcast to " + dimsText(Sizes));
   return build(BroadcastOp::getOperationName(), {X}, {},
                typeOf(X).withDims(Sizes));
 }

@@ -267,7 +267,15 @@ void Importer::importNodes(const Graph &G) {
 std::optional<SmallVector<Value>> Importer::inlineGraph(const Graph &G,
                                                         ArrayRef<Value> Inputs,
                                                         NodeImport &Caller) {
-  // The recursion is bounded: the reader refuses deeper nesting.
+  // The recursion is bounded: the reader refuses deeper nesting. The nodes are
+  // bounded here: loops in loops multiply.
+  Inlined += G.Nodes.size();
+  if (Inlined > MostInlined) {
+    Caller.fail(Code::ImportTooDeep,
+                "unrolling the model's loops makes more than " +
+                    std::to_string(MostInlined) + " nodes");
+    return std::nullopt;
+  }
   Scopes.emplace_back();
   addInitializers(G);
   for (auto [Info, V] : llvm::zip(G.Inputs, Inputs))
@@ -368,6 +376,44 @@ OwningOpRef<ModuleOp> Importer::run(const Model &M) {
   return std::move(Module);
 }
 
+/// The node that defines a value, for messages about the value.
+static ModelPlace writerOf(const Graph &G, const std::string &Name) {
+  for (const Node &N : G.Nodes)
+    if (llvm::is_contained(N.Outputs, Name))
+      return N.place();
+  return {};
+}
+
+void Importer::checkDeclared(const ValueInfo &V, Value Result) {
+  ArrayRef<Expr> Sizes = Emitter::dims(Result);
+  Type Declared = graphType(B.getContext(), V.Type);
+  bool Fits = !Declared || Declared == Emitter::element(Result);
+  if (V.Shape) {
+    Fits &= V.Shape->size() == Sizes.size();
+    for (size_t I = 0; Fits && I < Sizes.size(); ++I) {
+      const int64_t *Size = std::get_if<int64_t>(&(*V.Shape)[I]);
+      Fits = !Size || Sizes[I].asConstant().value_or(*Size) == *Size;
+    }
+  }
+  if (Fits)
+    return;
+  std::string Text;
+  for (size_t I = 0; V.Shape && I < V.Shape->size(); ++I) {
+    const Dim &D = (*V.Shape)[I];
+    const int64_t *Size = std::get_if<int64_t>(&D);
+    const std::string *Name = std::get_if<std::string>(&D);
+    Text += (I ? ", " : "") + (Size   ? std::to_string(*Size)
+                               : Name ? printable(*Name, 40)
+                                      : std::string("?"));
+  }
+  Diags.error(Code::ImportShape)
+      .at(writerOf(*Top, V.Name))
+      .message("the model declares its output '" + printable(V.Name) + "' as " +
+               elementTypeName(V.Type) + " [" + Text + "], but computes " +
+               typeText(Result.getType()))
+      .hint("correct the declaration, or leave it out");
+}
+
 void Importer::finish(const Model &M) {
   SmallVector<Value> Results;
   SmallVector<std::string> Names;
@@ -378,6 +424,7 @@ void Importer::finish(const Model &M) {
     Value Result = value(V.Name, Import);
     if (!Result)
       continue;
+    checkDeclared(V, Result);
     Results.push_back(Result);
     Names.push_back(V.Name);
   }

@@ -49,6 +49,8 @@ public:
   //===--- sizes ----------------------------------------------------------===//
   std::optional<Dims> declaredSizes(const std::string &Name);
   bool unify(const Expr &A, const Expr &C, NodeImport &Where);
+  /// Takes a symbol to be at most `Most`, with a warning; false if it cannot.
+  bool limit(const std::string &Symbol, int64_t Most, NodeImport &Where);
   const shape::Facts &facts() const { return Facts; }
 
   Diagnostics &diagnostics() { return Diags; }
@@ -80,6 +82,8 @@ private:
   Value build(const Contents &C, NodeImport &Reader);
   Value weight(const Tensor &T, Type Element, NodeImport &Reader);
   void finish(const Model &M);
+  /// Reports a result that contradicts what the model says of it.
+  void checkDeclared(const ValueInfo &V, Value Result);
 
   const ImportOptions &Options;
   std::string ModelName;
@@ -89,6 +93,9 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> Module;
   mlir::func::FuncOp Main;
   const Graph *Top = nullptr;
+  /// Nodes that unrolled loops and taken branches may add.
+  static constexpr size_t MostInlined = 200'000;
+  size_t Inlined = 0;
   std::vector<Scope> Scopes;
   std::deque<Tensor> Made; ///< data that rules made
   shape::Facts Facts;

@@ -191,4 +191,23 @@ bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
   return true;
 }
 
+bool Importer::limit(const std::string &Symbol, int64_t Most,
+                     NodeImport &Where) {
+  auto It = Facts.symbols().find(Symbol);
+  if (It == Facts.symbols().end() || It->second.Min > Most)
+    return false;
+  if (It->second.Max <= Most)
+    return true;
+  shape::SymbolFacts Known = It->second;
+  Known.Max = Most;
+  if (Known.Optimum && *Known.Optimum > Most)
+    Known.Optimum = Most;
+  Diags.warning(Code::ImportSizeLimited)
+      .at(Where.node().place())
+      .message("size " + Symbol + " is taken to be at most " +
+               std::to_string(Most) + ", the size of what is sliced by it");
+  Facts.declare(Symbol, Known);
+  return true;
+}
+
 } // namespace kpc::onnx

@@ -196,6 +196,41 @@ TEST(BadImport, ShapeKnownOnlyAtRunTime) {
             "shapes (onnxsim does this), or give its value with --bind\n");
 }
 
+TEST(BadImport, DeclaredOutputContradicts) {
+  ModelProto M = unary("Relu");
+  M.mutable_graph()->clear_output();
+  output(M, "y", {2, 4});
+  EXPECT_EQ(Imported(M).Diags.text(),
+            "error[KPC-I0026]: 'n' (Relu, opset 17) in m.onnx: the model "
+            "declares its output 'y' as float [2, 4], but computes "
+            "!graph.tensor<[2, 3], f32>\n"
+            "  hint: correct the declaration, or leave it out\n");
+}
+
+TEST(BadImport, LargerThanAnyMemory) {
+  ModelProto M = model();
+  input(M, "x", {1});
+  int64s(M, "s", {2}, {int64_t(1) << 40, int64_t(1) << 40});
+  node(M, "Expand", {"x", "s"}, {"y"}, "n");
+  output(M, "y");
+  EXPECT_EQ(Imported(M).Diags.text(),
+            "error[KPC-I0013]: 'n' (Expand, opset 17) in m.onnx: a tensor of "
+            "[1099511627776, 1099511627776] is larger than any memory\n"
+            "  hint: the tensor's dims are damaged; export the model again\n");
+}
+
+TEST(BadImport, ConstantIndexOutside) {
+  ModelProto M = model();
+  input(M, "x", {3});
+  int64s(M, "i", {1}, {7});
+  node(M, "Gather", {"x", "i"}, {"y"}, "n");
+  output(M, "y");
+  EXPECT_EQ(Imported(M).Diags.text(),
+            "error[KPC-I0026]: 'n' (Gather, opset 17) in m.onnx: index 7 is "
+            "outside the size 3\n"
+            "  hint: check the shapes that flow into the node\n");
+}
+
 TEST(BadImport, EveryFaultOnce) {
   ModelProto M = model();
   input(M, "x", {2});

@@ -59,8 +59,13 @@ inline void input(ModelProto &M, const std::string &Name,
 }
 
 inline void output(ModelProto &M, const std::string &Name,
-                   const std::vector<int64_t> &Dims = {}, int Type = 1) {
+                   const std::vector<int64_t> &Dims, int Type = 1) {
   describe(M.mutable_graph()->add_output(), Name, Dims, Type);
+}
+
+/// An output of which the model says nothing.
+inline void output(ModelProto &M, const std::string &Name) {
+  M.mutable_graph()->add_output()->set_name(Name);
 }
 
 inline void output(GraphProto &G, const std::string &Name) {

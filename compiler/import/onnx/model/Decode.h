@@ -20,6 +20,9 @@ namespace kpc::onnx {
 constexpr int64_t NewestIrVersion = 14;
 constexpr int64_t NewestOpset = 27;
 
+/// More dims than this come from damage.
+constexpr size_t HighestRank = 64;
+
 /// Takes messages apart; large strings are moved out of them, not copied.
 class Decoder {
 public:

@@ -221,6 +221,12 @@ void Decoder::valueInfo(const ::onnx::ValueInfoProto &Proto,
         .hint("export the model again");
   if (!T.has_shape())
     return;
+  if (static_cast<size_t>(T.shape().dim_size()) > HighestRank) {
+    Diags.error(Code::ImportRank)
+        .message(Who + " has rank " + std::to_string(T.shape().dim_size()) +
+                 "; kpc takes up to " + std::to_string(HighestRank));
+    return;
+  }
   Result.Shape.emplace();
   std::vector<int64_t> Known;
   for (const ::onnx::TensorShapeProto::Dimension &D : T.shape().dim()) {

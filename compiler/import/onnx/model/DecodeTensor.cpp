@@ -144,6 +144,13 @@ bool Decoder::tensor(::onnx::TensorProto &Proto, const std::string &Who,
     return false;
   }
   Result.Type = *Type;
+  if (Result.Dims.size() > HighestRank) {
+    Diags.error(Code::ImportRank)
+        .at(Where)
+        .message(Who + " has rank " + std::to_string(Result.Dims.size()) +
+                 "; kpc takes up to " + std::to_string(HighestRank));
+    return false;
+  }
   std::optional<int64_t> Count = elementCount(Result.Dims);
   if (!Count || !storedBytes(*Type, static_cast<uint64_t>(*Count))) {
     bool Negative = false;

@@ -11,6 +11,23 @@ using namespace kpc::graph;
 
 namespace kpc::onnx {
 
+/// Reports a constant index that lies outside a size that is a number.
+static bool indicesFit(NodeImport &N, size_t Input, const Expr &Size) {
+  const Contents *C = N.contents(Input);
+  std::optional<std::vector<int64_t>> Indices =
+      C ? C->integers() : std::nullopt;
+  std::optional<int64_t> Limit = Size.asConstant();
+  if (!Indices || !Limit)
+    return true;
+  for (int64_t I : *Indices)
+    if (I < -*Limit || I >= *Limit) {
+      N.fail(Code::ImportShape, "index " + std::to_string(I) +
+                                    " is outside the size " + Size.str());
+      return false;
+    }
+  return true;
+}
+
 static void importGather(NodeImport &N) {
   int64_t Axis = N.intAttribute("axis", 0);
   N.expectInputs(2, 2);
@@ -18,7 +35,7 @@ static void importGather(NodeImport &N) {
   if (N.bad())
     return;
   Axis = N.frontAxis(Axis, N.rank(X));
-  if (!N.bad())
+  if (!N.bad() && indicesFit(N, 1, N.dims(X)[static_cast<size_t>(Axis)]))
     N.result(0, N.gather(X, Indices, Axis));
 }
 
@@ -29,7 +46,7 @@ static void importGatherElements(NodeImport &N) {
   if (N.bad())
     return;
   Axis = N.frontAxis(Axis, N.rank(X));
-  if (!N.bad())
+  if (!N.bad() && indicesFit(N, 1, N.dims(X)[static_cast<size_t>(Axis)]))
     N.result(0, N.gatherElements(X, Indices, Axis));
 }
 

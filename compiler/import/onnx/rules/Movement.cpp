@@ -120,7 +120,14 @@ static Expr frontBound(NodeImport &N, const Expr &Bound, const Expr &Size) {
   if (C && *C < 0)
     return Facts.simplify(
         Expr::max(Size + std::max<int64_t>(*C, -INT32_MAX), 0));
-  return Facts.simplify(Expr::min(Bound, Size));
+  Expr Least = Facts.simplify(Expr::min(Bound, Size));
+  // Tables of positions are cut to the sequence's length: a longer sequence
+  // than the table is a fault of the caller, and refused when it is bound.
+  std::optional<std::string> Symbol = Bound.asSymbol();
+  if (Symbol && Size.isConstant() && Least != Bound &&
+      N.importer().limit(*Symbol, *Size.asConstant(), N))
+    return Bound;
+  return Least;
 }
 
 /// Python's rules for start:end:step on a size that may be symbolic.
@@ -156,49 +163,52 @@ static std::optional<Cut> cut(NodeImport &N, const Expr &Start, const Expr &End,
   return std::nullopt;
 }
 
-/// Starts known only at run time: the count comes from the declared sizes, and
+/// Start and step of one axis, from inputs of the model.
+static std::pair<Value, Value> runTimeCut(NodeImport &N, Value X, int64_t Axis,
+                                          Value Starts, Value Axes,
+                                          Value Steps) {
+  Type Index = N.i64();
+  Value Zero = N.scalarInt(0, Index), One = N.scalarInt(1, Index);
+  // The entry that names this axis; where none does, all of it is taken.
+  Value Front =
+      N.select(N.compare(Predicate::lt, Axes, Zero),
+               N.addScalar(Axes, static_cast<double>(N.rank(X))), Axes);
+  Value Here = N.compare(Predicate::eq, Front, N.scalarInt(Axis, Index));
+  auto Sum = [&](Value V) { return N.reduce(ReduceKind::sum, V, {0}); };
+  Value Named = Sum(N.cast(Here, Index));
+  Value Step = N.add(Sum(N.select(Here, Steps, Zero)), N.sub(One, Named));
+  Value Start = Sum(N.select(Here, Starts, Zero));
+  Value Size = N.sizeScalar(N.dims(X)[static_cast<size_t>(Axis)], Index);
+  Start = N.select(N.compare(Predicate::lt, Start, Zero), N.add(Start, Size),
+                   Start);
+  Value Top =
+      N.select(N.compare(Predicate::lt, Step, Zero), N.sub(Size, One), Size);
+  return {N.min(N.max(Start, Zero), Top), Step};
+}
+
+/// Bounds known only at run time: the counts are the declared sizes, and
 /// indices are computed.
 static bool sliceAtRunTime(NodeImport &N, Value X) {
   std::optional<Dims> Declared = N.declaredSizes(0);
-  bool Known = N.contents(1) && N.contents(2);
+  bool Known = true;
+  for (size_t I = 1; I < N.inputCount(); ++I)
+    Known &= !N.hasInput(I) || N.contents(I);
   if (Known || !Declared || Declared->size() != N.dims(X).size())
     return false;
-  Ints Axes, Steps;
-  Value Starts = N.input(1);
+  Value Starts = N.cast(N.input(1), N.i64());
+  Value Axes = N.cast(N.optionalInput(3), N.i64());
+  Value Steps = N.cast(N.optionalInput(4), N.i64());
   if (N.bad() || N.rank(Starts) != 1)
     return false;
-  std::optional<int64_t> Count = N.dims(Starts)[0].asConstant();
-  if (!Count)
-    return false;
-  for (int64_t I = 0; I < *Count; ++I)
-    Axes.push_back(I), Steps.push_back(1);
-  for (size_t I : {3, 4}) {
-    if (!N.hasInput(I))
-      continue;
-    std::optional<std::vector<int64_t>> V =
-        N.knownInts(I, I == 3 ? "axes" : "steps");
-    if (!V || static_cast<int64_t>(V->size()) != *Count)
-      return true;
-    (I == 3 ? Axes : Steps).assign(V->begin(), V->end());
-  }
-  for (size_t I = 0; I < Axes.size(); ++I) {
-    int64_t Axis = N.frontAxis(Axes[I], N.rank(X));
-    auto At = static_cast<size_t>(Axis);
-    if (N.bad())
-      return true;
-    Value Start = N.cast(
-        N.reshape(N.sliceAxis(Starts, 0, static_cast<int64_t>(I), 1), {}),
-        N.i64());
-    Value Size = N.sizeScalar(N.dims(X)[At], N.i64());
-    Value Zero = N.scalarInt(0, N.i64());
-    Start = N.select(N.compare(Predicate::lt, Start, Zero), N.add(Start, Size),
-                     Start);
-    Value Top = Steps[I] < 0 ? N.addScalar(Size, -1) : Size;
-    Start = N.min(N.max(Start, Zero), Top);
-    Value Index = N.add(N.mulScalar(N.iota({(*Declared)[At]}, 0, N.i64()),
-                                    static_cast<double>(Steps[I])),
-                        Start);
-    X = N.gather(X, Index, Axis);
+  if (!Axes)
+    Axes = N.iota(N.dims(Starts), 0, N.i64());
+  if (!Steps)
+    Steps = N.full(1, N.dims(Starts), N.i64());
+  for (int64_t Axis = 0; Axis < static_cast<int64_t>(Declared->size());
+       ++Axis) {
+    auto [Start, Step] = runTimeCut(N, X, Axis, Starts, Axes, Steps);
+    Value Count = N.iota({(*Declared)[static_cast<size_t>(Axis)]}, 0, N.i64());
+    X = N.gather(X, N.add(N.mul(Count, Step), Start), Axis);
     if (!X)
       return true;
   }
@@ -283,9 +293,46 @@ static void padByIndex(NodeImport &N, Value X, const std::string &Mode,
   N.result(0, X);
 }
 
+/// Pads known only at run time: the result has the declared sizes, and each
+/// element is looked up or filled.
+static bool padAtRunTime(NodeImport &N, Value X, const std::string &Mode,
+                         Value Filler) {
+  std::optional<Dims> Declared = N.declaredSizes(0);
+  if (N.contents(1) || N.hasInput(3) || !Declared ||
+      Declared->size() != N.dims(X).size())
+    return false;
+  Value Pads = N.cast(N.input(1), N.i64());
+  if (!Pads || N.rank(Pads) != 1 ||
+      (Mode != "constant" && Mode != "edge" && Mode != "reflect"))
+    return false;
+  Filler = Filler ? N.cast(N.reshape(Filler, {}), N.element(X))
+                  : N.scalarInt(0, N.element(X));
+  Value Zero = N.scalarInt(0, N.i64()), Inside;
+  for (size_t A = 0; A < Declared->size(); ++A) {
+    auto Axis = static_cast<int64_t>(A);
+    Value Low = N.reshape(N.sliceAxis(Pads, 0, Axis, 1), {});
+    Value Last = N.sizeScalar(N.dims(X)[A] - 1, N.i64());
+    Value I = N.sub(N.iota({(*Declared)[A]}, 0, N.i64()), Low);
+    if (Mode == "reflect")
+      I = N.sub(Last, N.unary<AbsOp>(N.sub(Last, N.unary<AbsOp>(I))));
+    Value Clamped = N.min(N.max(I, Zero), Last);
+    X = N.gather(X, Clamped, Axis);
+    Dims Sizes(Declared->size(), Expr(1));
+    Sizes[A] = (*Declared)[A];
+    Value Here = N.reshape(N.compare(Predicate::eq, I, Clamped), Sizes);
+    Inside = Inside ? N.binary<AndOp>(Inside, Here) : Here;
+  }
+  if (X && Inside && Mode == "constant")
+    X = N.select(Inside, X, Filler);
+  N.result(0, X);
+  return true;
+}
+
 static void importPad(NodeImport &N) {
   std::string Mode = N.stringAttribute("mode", "constant");
   Value X = N.input(0), Filler = N.optionalInput(2);
+  if (N.bad() || padAtRunTime(N, X, Mode, Filler))
+    return;
   std::optional<std::vector<int64_t>> Pads = N.knownInts(1, "pads");
   if (N.bad())
     return;
@@ -339,9 +386,12 @@ ArrayRef<Rule> movementRules() {
       {"", "Split", 1, Newest, importSplit,
        "the sizes must follow from constants and sizes"},
       {"", "Slice", 1, Newest, importSlice,
-       "axes and steps must be known when compiling"},
+       "bounds must follow from constants and sizes, or the result's sizes be "
+       "declared"},
       {"", "Pad", 1, Newest, importPad,
-       "the pads must be known when compiling"},
+
+       "the pads must be known when compiling, or the result's sizes be "
+       "declared"},
   };
   return Rows;
 }

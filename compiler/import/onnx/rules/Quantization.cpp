@@ -31,9 +31,8 @@ static Value alongAxis(NodeImport &N, Value V, int64_t Axis, int64_t Rank) {
   if (N.dims(V) == ArrayRef<Expr>{Expr(1)})
     return N.reshape(V, {});
   if (N.rank(V) != 1)
-    return N.unsupported("scales or zero points of rank " +
-                         std::to_string(N.rank(V)) +
-                         " (blocks) are not computed");
+    return N.fail(Code::ImportRank,
+                  "scales or zero points of rank " + std::to_string(N.rank(V)));
   Axis = N.frontAxis(Axis, Rank);
   if (N.bad())
     return {};
@@ -56,12 +55,38 @@ static Value saturate(NodeImport &N, Value X, Value Zero, Type To) {
   return N.cast(Y, To);
 }
 
-static bool refuseBlocks(NodeImport &N) {
-  if (N.intAttribute("block_size", 0) != 0)
-    N.unsupported("attribute 'block_size' is not 0");
+/// Scales or zero points for x: one, one along an axis, or one for each block
+/// of `Block` elements along it.
+static Value perElement(NodeImport &N, Value V, Value X, int64_t Axis,
+                        int64_t Block) {
+  if (!V || Block == 0)
+    return alongAxis(N, V, Axis, N.rank(X));
+  Axis = N.frontAxis(Axis, N.rank(X));
+  if (N.bad())
+    return {};
+  auto At = static_cast<size_t>(Axis);
+  Dims Sizes(N.dims(V));
+  Expr Whole = N.dims(X)[At];
+  if (Block < 0 || Sizes.size() != N.dims(X).size() ||
+      Sizes[At] != Whole.ceilDiv(Block))
+    return N.fail(Code::ImportShape, "blocks of " + std::to_string(Block) +
+                                         " with scales of " + dimsText(Sizes) +
+                                         " do not fit " + dimsText(N.dims(X)));
+  // [a, n, b] to [a, n, 1, b] to [a, n, block, b] to [a, n*block, b]
+  Expr Blocks = Sizes[At];
+  Value Y = N.unsqueeze(V, {Axis + 1});
+  Sizes.insert(Sizes.begin() + Axis + 1, Expr(Block));
+  Y = N.broadcast(Y, Sizes);
+  Sizes.erase(Sizes.begin() + Axis + 1);
+  Sizes[At] = Blocks * Block;
+  // The last block may be cut.
+  return N.sliceAxis(N.reshape(Y, Sizes), Axis, 0, Whole);
+}
+
+static int64_t blockSize(NodeImport &N) {
   N.ignoreAttribute("saturate");
   N.ignoreAttribute("precision");
-  return N.bad();
+  return N.intAttribute("block_size", 0);
 }
 
 static void importQuantize(NodeImport &N) {
@@ -69,7 +94,8 @@ static void importQuantize(NodeImport &N) {
   int64_t To = N.intAttribute("output_dtype", 0);
   N.expectInputs(2, 3);
   Value X = N.input(0), Scale = N.input(1), Zero = N.optionalInput(2);
-  if (N.bad() || refuseBlocks(N))
+  int64_t Block = blockSize(N);
+  if (N.bad())
     return;
   mlir::OpBuilder &B = N.builder();
   Type Element = Zero ? N.element(Zero)
@@ -86,8 +112,8 @@ static void importQuantize(NodeImport &N) {
   }
   // Whole numbers of 32 bits are quantised as well.
   X = N.cast(X, N.f32());
-  Scale = alongAxis(N, N.cast(Scale, N.f32()), Axis, N.rank(X));
-  Zero = alongAxis(N, Zero, Axis, N.rank(X));
+  Scale = perElement(N, N.cast(Scale, N.f32()), X, Axis, Block);
+  Zero = perElement(N, Zero, X, Axis, Block);
   if (!N.bad())
     N.result(0, saturate(N, N.div(X, Scale), Zero, Element));
 }
@@ -97,14 +123,15 @@ static void importDequantize(NodeImport &N) {
   N.ignoreAttribute("output_dtype");
   N.expectInputs(2, 3);
   Value X = N.input(0), Scale = N.input(1), Zero = N.optionalInput(2);
-  if (N.bad() || refuseBlocks(N))
+  int64_t Block = blockSize(N);
+  if (N.bad())
     return;
   // The difference needs more bits than x has; int32 has no zero point.
   Value Wide = N.cast(X, N.i32());
   if (Zero)
     Wide = N.sub(Wide, alongAxis(N, N.cast(Zero, N.i32()), Axis, N.rank(X)));
   Type Stored = N.element(Scale);
-  Scale = alongAxis(N, N.cast(Scale, N.f32()), Axis, N.rank(X));
+  Scale = perElement(N, N.cast(Scale, N.f32()), X, Axis, Block);
   N.result(0, N.cast(N.mul(N.cast(Wide, N.f32()), Scale), Stored));
 }
 
@@ -228,9 +255,9 @@ static void importQLinearConv(NodeImport &N) {
 
 ArrayRef<Rule> quantizationRules() {
   static const Rule Rows[] = {
-      {"", "QuantizeLinear", 10, Newest, importQuantize,
-       "to 8 and 16 bits; no blocks"},
-      {"", "DequantizeLinear", 10, Newest, importDequantize, "no blocks"},
+      {"", "QuantizeLinear", 10, Newest, importQuantize, "to 8 and 16 bits"},
+      {"", "DequantizeLinear", 10, Newest, importDequantize,
+       "from 8, 16 and 32 bits"},
       {"", "DynamicQuantizeLinear", 11, Newest, importDynamicQuantize},
       {"", "MatMulInteger", 10, Newest, importMatMulInteger},
       {"", "QLinearMatMul", 10, Newest, importQLinearMatMul},

@@ -33,6 +33,8 @@ struct AxisResize {
   /// The factor that coordinates are computed with; none if it depends on
   /// sizes known only at run time.
   std::optional<double> Scale;
+  /// The resized length: In * Scale, not rounded, where scales are given.
+  double Length = 0;
   /// The factor as a scalar, where it is an input of the model.
   Value ScaleInput;
   double RoiStart = 0, RoiEnd = 1;
@@ -56,8 +58,7 @@ static double sourceCoordinate(const ResizeOptions &O, const AxisResize &A,
   auto In = static_cast<double>(*A.In.asConstant());
   auto At = static_cast<double>(X);
   double Scale = *A.Scale;
-  // Not rounded down, as ONNX's reference has it.
-  double Out = In * Scale;
+  double Out = A.Length;
   const std::string &Mode = O.Coordinates;
   if (Mode == "align_corners")
     return Out == 1 ? 0 : At * (In - 1) / (Out - 1);
@@ -98,16 +99,30 @@ static double kernelAt(const ResizeOptions &O, double X) {
   return X < 2 ? (((X - 5) * X + 8) * X - 4) * A : 0;
 }
 
+/// Shrinking with antialias widens the kernel so that no element is skipped.
+static double kernelStretch(const ResizeOptions &O, const AxisResize &A) {
+  return O.Antialias && *A.Scale < 1 ? 1 / *A.Scale : 1;
+}
+
+static double kernelSupport(const ResizeOptions &O) {
+  return O.Mode == "nearest" ? 0 : O.Mode == "linear" ? 1 : 2;
+}
+
+/// Elements that one output element is made of; 0 where that is absurd.
+static size_t tapCount(const ResizeOptions &O, const AxisResize &A) {
+  if (O.Mode == "nearest")
+    return 1;
+  double Stretch = kernelStretch(O, A);
+  double Count =
+      std::ceil(2 * kernelSupport(O) * Stretch) + (Stretch > 1 ? 1 : 0);
+  return Count <= 1024 ? static_cast<size_t>(Count) : 0;
+}
+
 static Taps numericTaps(const ResizeOptions &O, const AxisResize &A) {
   auto In = *A.In.asConstant(), Out = *A.Out.asConstant();
-  double Support = O.Mode == "nearest" ? 0 : O.Mode == "linear" ? 1 : 2;
-  // Shrinking with antialias widens the kernel so that no element is skipped.
-  double Stretch = O.Antialias && *A.Scale < 1 ? 1 / *A.Scale : 1;
+  double Support = kernelSupport(O), Stretch = kernelStretch(O, A);
   Taps T;
-  T.Count = O.Mode == "nearest"
-                ? 1
-                : static_cast<size_t>(std::ceil(2 * Support * Stretch)) +
-                      (Stretch > 1 ? 1 : 0);
+  T.Count = tapCount(O, A);
   size_t Columns = static_cast<size_t>(Out);
   T.Index.resize(T.Count * Columns);
   T.Weight.resize(T.Count * Columns, 1);
@@ -140,6 +155,9 @@ static Taps numericTaps(const ResizeOptions &O, const AxisResize &A) {
   return T;
 }
 
+/// Indices and weights are tables of the output's length.
+static constexpr int64_t LongestAxis = 1 << 20;
+
 /// A vector as it broadcasts along `Axis`.
 static Value along(NodeImport &N, Value V, int64_t Axis, int64_t Rank) {
   if (!V)
@@ -151,8 +169,10 @@ static Value along(NodeImport &N, Value V, int64_t Axis, int64_t Rank) {
 
 static Value resizeByNumbers(NodeImport &N, Value X, int64_t Axis,
                              const ResizeOptions &O, const AxisResize &A) {
-  Taps T = numericTaps(O, A);
   auto Out = *A.Out.asConstant();
+  if (tapCount(O, A) == 0 || Out > LongestAxis)
+    return N.unsupported("resizes " + A.In.str() + " to " + A.Out.str());
+  Taps T = numericTaps(O, A);
   auto Columns = static_cast<size_t>(Out);
   std::string Suffix = std::to_string(Axis) + ".";
   Value Sum;
@@ -327,6 +347,7 @@ static bool keepAspect(NodeImport &N, std::vector<AxisResize> &Axes) {
     A.Scale = Factor;
     auto In = static_cast<double>(*A.In.asConstant());
     A.Out = Expr(static_cast<int64_t>(std::floor(In * *Factor + 0.5)));
+    A.Length = static_cast<double>(*A.Out.asConstant());
   }
   return true;
 }
@@ -394,9 +415,11 @@ axisResizes(NodeImport &N, Value X, ArrayRef<int64_t> Axes) {
         return std::nullopt;
       }
       A.Out = *Out;
+      A.Length = static_cast<double>(A.In.asConstant().value_or(0)) * *A.Scale;
     } else {
       A.Out = (*Sizes)[I];
       std::optional<int64_t> In = A.In.asConstant(), Out = A.Out.asConstant();
+      A.Length = static_cast<double>(Out.value_or(0));
       if (In && Out && *In > 0)
         A.Scale = static_cast<double>(*Out) / static_cast<double>(*In);
       else if (A.In == A.Out)
