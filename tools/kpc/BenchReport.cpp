@@ -27,6 +27,11 @@ static std::string timeText(double Milliseconds) {
                           : fmt::format("{:.4g} ms", Milliseconds);
 }
 
+static std::string rateText(double PerSecond) {
+  return PerSecond < 1000 ? fmt::format("{:.4g}", PerSecond)
+                          : fmt::format("{:.0f}", PerSecond);
+}
+
 static std::string percent(double Part, double Whole) {
   return Whole > 0 ? fmt::format("{:.1f}%", Part / Whole * 100) : "-";
 }
@@ -94,10 +99,10 @@ std::string benchText(const BenchOptions &Options, const BenchResult &R) {
                          timeText(R.percentile(50)), timeText(R.percentile(90)),
                          timeText(R.percentile(99)), timeText(R.percentile(0)),
                          timeText(R.mean()))});
-  std::string Rate = fmt::format("{:.4g} runs/s", R.runsPerSecond());
+  std::string Rate = rateText(R.runsPerSecond()) + " runs/s";
   if (R.Batch > 1)
-    Rate += fmt::format(", {:.4g} samples/s",
-                        R.runsPerSecond() * static_cast<double>(R.Batch));
+    Rate += ", " + rateText(R.runsPerSecond() * static_cast<double>(R.Batch)) +
+            " samples/s";
   Table.row({"throughput", Rate});
   Table.row({"memory", fmt::format("{} workspace, {} weights",
                                    bytesText(R.Memory.arena_bytes),

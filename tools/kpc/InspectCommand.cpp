@@ -11,6 +11,7 @@
 #include "tools/kpc/Runtime.h"
 #include "tools/kpc/TextTable.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace kpc::cli {
@@ -23,25 +24,17 @@ struct InspectArguments {
 };
 } // namespace
 
-static std::string cudaText(uint32_t Version) {
-  return fmt::format("CUDA {}.{}", Version / 1000, Version % 1000 / 10);
-}
-
 static void printTargets(const Model &M, const ArtifactFacts &Facts) {
-  TextTable Table("llrrrl");
+  TextTable Table("lrrrl");
   std::vector<kpc_target> Targets = M.targets();
   for (size_t I = 0; I < Targets.size(); ++I) {
     const TargetFacts &T = Facts.Targets[I];
     std::string Code = bytesText(T.ImageBytes);
     if (T.PtxBytes)
       Code += fmt::format(" + {} PTX", bytesText(T.PtxBytes));
-    Table.row({T.Name, fmt::format("runs on: {}", Targets[I].runs_on),
-               fmt::format("{} kernels", T.Kernels.size()),
+    Table.row({T.Name, fmt::format("{} kernels", T.Kernels.size()),
                fmt::format("{} steps", T.Steps), Code,
-               Targets[I].least_driver
-                   ? fmt::format("driver for {} or newer",
-                                 cudaText(Targets[I].least_driver))
-                   : ""});
+               fmt::format("runs on: {}", Targets[I].runs_on)});
   }
   fmt::print("targets:\n{}", Table.text());
 }
@@ -62,27 +55,54 @@ static void printMemory(const ArtifactFacts &Facts,
   fmt::print("{}", Table.text());
 }
 
+/// Up to four nodes by name.
+static std::string nodesText(const KernelFacts &K) {
+  constexpr size_t Shown = 4;
+  std::string Out;
+  for (size_t I = 0; I < K.Nodes.size() && I < Shown; ++I)
+    Out += (I ? ", " : "") + printable(K.Nodes[I], 60);
+  if (K.Nodes.size() > Shown)
+    Out += fmt::format(" and {} more", K.Nodes.size() - Shown);
+  return Out;
+}
+
+static std::string numberOrDash(int Number) {
+  return Number < 0 ? "-" : std::to_string(Number);
+}
+
 static void printKernels(const TargetFacts &T) {
+  auto Any = [&](auto Has) {
+    return std::any_of(T.Kernels.begin(), T.Kernels.end(), Has);
+  };
+  bool Types = Any([](const KernelFacts &K) { return !K.Precision.empty(); });
+  bool Registers = Any([](const KernelFacts &K) { return K.Registers >= 0; });
   fmt::print("kernels of {}:\n", T.Name);
-  TextTable Table(T.Gpu ? "lllrrrl" : "lllrl");
-  std::vector<std::string> Head = {"kernel", "family", "type", "launches"};
-  if (T.Gpu)
-    Head.insert(Head.end(), {"registers", "spilled"});
-  Head.push_back("nodes");
+  std::string Sides = "ll";
+  std::vector<std::string> Head = {"kernel", "family"};
+  auto Column = [&](char Side, const char *Title) {
+    Sides += Side;
+    Head.push_back(Title);
+  };
+  if (Types)
+    Column('l', "type");
+  Column('r', "launches");
+  if (Registers) {
+    Column('r', "registers");
+    Column('r', "spilled");
+  }
+  Column('l', "nodes");
+  TextTable Table(Sides);
   Table.row(Head);
   for (const KernelFacts &K : T.Kernels) {
-    std::vector<std::string> Row = {printable(K.Name, 60), K.Family,
-                                    K.Precision, std::to_string(K.Launches)};
-    if (T.Gpu)
-      for (int Number : {K.Registers, K.SpillBytes})
-        Row.push_back(Number < 0 ? "-" : std::to_string(Number));
-    constexpr size_t Shown = 4;
-    std::string Nodes;
-    for (size_t I = 0; I < K.Nodes.size() && I < Shown; ++I)
-      Nodes += (I ? ", " : "") + printable(K.Nodes[I], 60);
-    if (K.Nodes.size() > Shown)
-      Nodes += fmt::format(" and {} more", K.Nodes.size() - Shown);
-    Row.push_back(Nodes);
+    std::vector<std::string> Row = {printable(K.Name, 60), K.Family};
+    if (Types)
+      Row.push_back(K.Precision);
+    Row.push_back(std::to_string(K.Launches));
+    if (Registers) {
+      Row.push_back(numberOrDash(K.Registers));
+      Row.push_back(numberOrDash(K.SpillBytes));
+    }
+    Row.push_back(nodesText(K));
     Table.row(Row);
   }
   fmt::print("{}", Table.text());

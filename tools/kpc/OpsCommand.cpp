@@ -47,8 +47,8 @@ static void printText(const std::vector<OperatorInfo> &Ops) {
                             : fmt::format("{}-{}", Op.Since, Op.Until);
     Table.row({nameOf(Op), Range, std::string(Op.Limits)});
   }
-  fmt::print("{}{} operators, up to ONNX opset {}\n", Table.text(),
-             Names.size(), Newest);
+  fmt::print("{}{} {}, up to ONNX opset {}\n", Table.text(), Names.size(),
+             Names.size() == 1 ? "operator" : "operators", Newest);
 }
 
 static void printJson(const std::vector<OperatorInfo> &Ops) {

@@ -31,9 +31,10 @@ void Progress::show(std::string_view What, size_t Done, size_t Total) {
   // A bar that changes more often than eyes can follow costs time; a log is
   // read later.
   auto Pause = std::chrono::milliseconds(Mode == Bar ? 50 : 10000);
-  if (!NewPhase && Now - LastShown < Pause && Done != Total)
+  bool Last = Mode == Bar && Done == Total;
+  if (!NewPhase && !Last && Now - LastShown < Pause)
     return;
-  if (!NewPhase && Mode == Lines && Now - LastShown < Pause)
+  if (Mode == Lines && Now - Start < std::chrono::seconds(2))
     return;
   Phase = What;
   LastShown = Now;

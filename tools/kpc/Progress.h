@@ -15,8 +15,9 @@
 
 namespace kpc::cli {
 
-/// On standard error: a bar on a terminal; in a log one line as a phase begins
-/// and one every few seconds while it lasts; nothing when quiet.
+/// On standard error: a bar on a terminal; in a log, of work that takes more
+/// than a moment, a line as a phase begins and one every few seconds while it
+/// lasts; nothing when quiet.
 class Progress {
 public:
   explicit Progress(bool Quiet);
@@ -34,7 +35,7 @@ private:
 
   enum { Nothing, Lines, Bar } Mode = Nothing;
   std::string Phase;
-  Clock::time_point LastShown{};
+  Clock::time_point Start = Clock::now(), LastShown{};
   bool OnScreen = false;
 };
 

@@ -20,7 +20,11 @@ struct RunValues {
     bool IsOutput = false;
   };
   std::vector<Value> List;
-  const tensorfile::HostTensor *find(std::string_view Name) const;
+  /// The tensors that a value of another compilation of the model may be: of
+  /// an output, the output of that name; of a value inside, named after the
+  /// nodes it comes from, all of its dims that share a node with it.
+  std::vector<const tensorfile::HostTensor *>
+  counterparts(const Value &V) const;
 };
 
 /// Runs once; with `KeepValues`, every value that the plan materialises.
@@ -43,11 +47,11 @@ struct ComparedValue {
 struct ComparedRun {
   shape::Bindings Dims;
   std::vector<ComparedValue> Values;
-  /// Values that the reference does not have under that name.
+  /// Values that have no counterpart in the reference.
   size_t Unmatched = 0;
 };
-/// Reports the first value that drifts; `Reference` owns what it is compared
-/// with.
+/// Reports the first value that drifts. A value inside is right if one of its
+/// counterparts agrees with it.
 ComparedRun compareRuns(const RunValues &Got, const RunValues &Reference,
                         const Tolerance &T, Diagnostics &Diags);
 

@@ -240,7 +240,7 @@ static void printRun(const ComparedRun &Run, const Tolerance &T) {
   if (Left)
     fmt::print("  and {} more that are right\n", Left);
   if (Run.Unmatched)
-    fmt::print("  {} values inside are not in the reference in this form\n",
+    fmt::print("  {} values inside have no counterpart in the reference\n",
                Run.Unmatched);
 }
 
