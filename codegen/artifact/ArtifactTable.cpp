@@ -161,6 +161,7 @@ auto TableBuilder::kernels(const Target &T) -> Vector<format::Kernel> {
         reinterpret_cast<const format::ParamKind *>(K.Params.data()),
         K.Params.size());
     std::vector<fb::Offset<fb::String>> Nodes;
+    Nodes.reserve(K.SourceNodes.size());
     for (const std::string &Node : K.SourceNodes)
       Nodes.push_back(text(Node));
     auto Sources = Builder.CreateVector(Nodes);

@@ -44,7 +44,7 @@ uint32_t loadBigEndian(const uint8_t *P) {
 void compressPortable(uint32_t State[8], const uint8_t *Blocks, size_t Count) {
   for (; Count; --Count, Blocks += 64) {
     uint32_t W[64];
-    for (int I = 0; I < 16; ++I)
+    for (size_t I = 0; I < 16; ++I)
       W[I] = loadBigEndian(Blocks + 4 * I);
     for (int I = 16; I < 64; ++I) {
       uint32_t S0 =

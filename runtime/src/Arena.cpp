@@ -9,7 +9,6 @@
 #include "runtime/src/Arena.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
@@ -188,10 +187,9 @@ uint64_t largestLiveSum(const std::vector<ArenaItem> &Items) {
   return Largest;
 }
 
-using Less = std::function<bool(const ArenaItem &, const ArenaItem &)>;
+using Less = bool (*)(const ArenaItem &, const ArenaItem &);
 
-std::vector<uint32_t> sorted(const std::vector<ArenaItem> &Items,
-                             const Less &Before) {
+std::vector<uint32_t> sorted(const std::vector<ArenaItem> &Items, Less Before) {
   std::vector<uint32_t> Order(Items.size());
   std::iota(Order.begin(), Order.end(), 0);
   std::sort(Order.begin(), Order.end(), [&](uint32_t A, uint32_t B) {
@@ -202,12 +200,12 @@ std::vector<uint32_t> sorted(const std::vector<ArenaItem> &Items,
   return Order;
 }
 
-const Less ByFirstStep = [](const ArenaItem &A, const ArenaItem &B) {
+bool byFirstStep(const ArenaItem &A, const ArenaItem &B) {
   return A.FirstStep < B.FirstStep;
-};
+}
 
 /// The orders that are tried first. The largest first is usually best.
-const Less Orders[] = {
+constexpr Less Orders[] = {
     [](const ArenaItem &A, const ArenaItem &B) {
       return paddedSize(A) > paddedSize(B);
     },
@@ -217,7 +215,7 @@ const Less Orders[] = {
       return LengthA != LengthB ? LengthA > LengthB
                                 : paddedSize(A) > paddedSize(B);
     },
-    ByFirstStep,
+    byFirstStep,
     [](const ArenaItem &A, const ArenaItem &B) {
       return A.LastStep > B.LastStep;
     },
@@ -232,7 +230,7 @@ public:
       : Items(Items), Near(Near), GoodEnough(LiveBytes + LiveBytes / 64) {}
 
   uint64_t run() {
-    for (const Less &Before : Orders)
+    for (Less Before : Orders)
       if (attempt(sorted(Items, Before)))
         return finish();
     std::vector<uint32_t> Order = BestOrder;
@@ -280,7 +278,7 @@ private:
 };
 
 uint64_t packShared(std::vector<ArenaItem> &Items, uint64_t LiveBytes) {
-  std::vector<uint32_t> ByFirst = sorted(Items, ByFirstStep);
+  std::vector<uint32_t> ByFirst = sorted(Items, byFirstStep);
   std::optional<Neighbours> Near = findNeighbours(Items, ByFirst);
   if (!Near)
     return placeByStep(Items, ByFirst);

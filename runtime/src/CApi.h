@@ -19,6 +19,7 @@
 #include <exception>
 #include <new>
 
+// NOLINTBEGIN(readability-identifier-naming): the names of kpc/runtime.h
 struct kpc_error {
   kpc::rt::Error E;
 };
@@ -34,6 +35,7 @@ struct kpc_outputs {
 struct kpc_profile {
   kpc::rt::Profile P;
 };
+// NOLINTEND(readability-identifier-naming)
 
 namespace kpc::rt {
 

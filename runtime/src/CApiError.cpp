@@ -82,6 +82,7 @@ kpc_status reportInternal(const char *What, kpc_error **Out) noexcept {
 
 } // namespace kpc::rt
 
+// NOLINTBEGIN(readability-identifier-naming): the names of kpc/runtime.h
 extern "C" {
 
 const char *kpc_status_name(kpc_status status) {
@@ -179,3 +180,4 @@ int64_t kpc_tensor_bytes(const kpc_tensor *tensor) {
 }
 
 } // extern "C"
+// NOLINTEND(readability-identifier-naming)

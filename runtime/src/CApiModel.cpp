@@ -52,6 +52,7 @@ static kpc_status getAt(const Vector &All, int32_t Index, Out *To,
   return KPC_OK;
 }
 
+// NOLINTBEGIN(readability-identifier-naming): the names of kpc/runtime.h
 extern "C" {
 
 kpc_status kpc_model_load_file(const char *path,
@@ -178,3 +179,4 @@ const char *kpc_model_provenance(const kpc_model *model, const char *key) {
 }
 
 } // extern "C"
+// NOLINTEND(readability-identifier-naming)

@@ -64,6 +64,7 @@ static Status checkValue(const kpc_session *Session, int32_t Index) {
   return success();
 }
 
+// NOLINTBEGIN(readability-identifier-naming): the names of kpc/runtime.h
 extern "C" {
 
 kpc_status kpc_session_create(kpc_model *model,
@@ -257,3 +258,4 @@ const char *kpc_profile_trace(const kpc_profile *profile) {
 void kpc_profile_free(kpc_profile *profile) { delete profile; }
 
 } // extern "C"
+// NOLINTEND(readability-identifier-naming)

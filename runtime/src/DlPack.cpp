@@ -106,6 +106,7 @@ Status fromDlPack(const DLManagedTensorVersioned &From, kpc_tensor &Out) {
 
 /// An exported output: the tensor and what keeps its memory.
 struct Exported {
+  // NOLINTNEXTLINE(bugprone-invalid-enum-default-initialization): set later
   DLManagedTensorVersioned Managed{};
   std::shared_ptr<OutputSet> Set;
 };
@@ -116,6 +117,7 @@ void deleteExported(DLManagedTensorVersioned *Self) {
 
 } // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the names of kpc/runtime.h
 extern "C" {
 
 kpc_status kpc_tensor_from_dlpack(const DLManagedTensorVersioned *managed,
@@ -162,3 +164,4 @@ kpc_status kpc_outputs_to_dlpack(const kpc_outputs *outputs, int32_t index,
 }
 
 } // extern "C"
+// NOLINTEND(readability-identifier-naming)

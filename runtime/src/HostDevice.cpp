@@ -25,7 +25,7 @@ constexpr int64_t LargestChunkCount = 256;
 class HostDevice : public Device {
 public:
   HostDevice(std::shared_ptr<Model> M, const format::Target &T,
-             std::shared_ptr<Memory> OnHost)
+             const std::shared_ptr<Memory> &OnHost)
       : Device(T, KPC_HOST, OnHost, OnHost), TheModel(std::move(M)) {}
 
   Status open(const DeviceOptions &Options) {
@@ -34,6 +34,7 @@ public:
       auto Image = TheModel->hostImage(R->segment());
       if (!Image)
         return Image.takeError();
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): code is bytes until here
       Kernels.push_back(reinterpret_cast<HostKernel>(
           uintptr_t((*Image)->base()) + R->offset() + K->entry()));
       if (Images.empty() || Images.back() != *Image)

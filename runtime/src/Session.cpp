@@ -14,7 +14,7 @@
 
 namespace kpc::rt {
 
-Result<std::unique_ptr<Session>> Session::make(std::shared_ptr<Model> M,
+Result<std::unique_ptr<Session>> Session::make(const std::shared_ptr<Model> &M,
                                                const SessionOptions &Options) {
   std::unique_ptr<Session> Out(new Session(M));
   Out->Options = Options;

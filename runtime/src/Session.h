@@ -34,7 +34,7 @@ using Tensors = std::span<const kpc_named_tensor>;
 
 class Session {
 public:
-  static Result<std::unique_ptr<Session>> make(std::shared_ptr<Model> M,
+  static Result<std::unique_ptr<Session>> make(const std::shared_ptr<Model> &M,
                                                const SessionOptions &Options);
   ~Session();
 

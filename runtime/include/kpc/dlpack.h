@@ -11,6 +11,7 @@
 |* to use that instead.                                                       *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
+/* NOLINTBEGIN(readability-identifier-naming): C names */
 #ifndef KPC_DLPACK_H
 #define KPC_DLPACK_H
 
@@ -101,3 +102,4 @@ typedef struct DLManagedTensorVersioned {
 
 #endif /* DLPACK_DLPACK_H_ */
 #endif /* KPC_DLPACK_H */
+/* NOLINTEND(readability-identifier-naming) */

@@ -44,6 +44,7 @@
 |* A kpc_session keeps its model alive; kpc_model_free may come first.        *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
+/* NOLINTBEGIN(readability-identifier-naming): C names */
 #ifndef KPC_RUNTIME_H
 #define KPC_RUNTIME_H
 
@@ -484,3 +485,4 @@ KPC_API kpc_status kpc_outputs_to_dlpack(
 #endif
 
 #endif /* KPC_RUNTIME_H */
+/* NOLINTEND(readability-identifier-naming) */

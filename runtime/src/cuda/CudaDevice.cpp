@@ -131,6 +131,7 @@ public:
   }
 
   const void *weight(uint32_t Index) const override {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's are numbers
     return reinterpret_cast<const void *>(uintptr_t(TheModel->weight(Index)));
   }
   uint64_t weightBytes() const override { return TheModel->weightBytes(); }

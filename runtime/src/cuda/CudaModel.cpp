@@ -72,6 +72,7 @@ public:
     Pointer Out = 0;
     if (C->driver()->MemAlloc(&Out, Bytes) != Success)
       return nullptr;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's are numbers
     return reinterpret_cast<void *>(uintptr_t(Out));
   }
   void release(void *Block, uint64_t) override {
@@ -222,11 +223,15 @@ Status CudaModel::loadModule(const rt::Model &M, const format::Target &T,
   bool IsPtx = chooseImage(T, Table, TheContext->major(), TheContext->minor(),
                            D.images()) == Image::Ptx;
   // A copy: PTX must end with a zero, and the driver may read ahead.
-  std::span<const uint8_t> Code = M.code(IsPtx ? *Table.ptx() : *Table.image());
+  const format::Range *Where = IsPtx ? Table.ptx() : Table.image();
+  if (!Where)
+    return failure(ErrorCode::Internal, "a module without code was chosen");
+  std::span<const uint8_t> Code = M.code(*Where);
   std::vector<char> Text(Code.size() + 16);
   std::memcpy(Text.data(), Code.data(), Code.size());
   char Log[2048] = {};
   int Options[] = {JitErrorLog, JitErrorLogSize};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): as the driver wants it
   void *Values[] = {Log, reinterpret_cast<void *>(sizeof Log - 1)};
   Modules.reserve(Modules.size() + 1);
   Module Loaded = nullptr;

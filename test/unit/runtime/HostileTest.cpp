@@ -12,8 +12,8 @@
 // hits the code itself is it not run, since an artifact's host code is native
 // code.
 
+#include "test/unit/runtime/Hostile.h"
 #include "runtime/format/Container.h"
-#include "test/unit/runtime/Sample.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -26,89 +26,15 @@ using namespace kpc::artifact;
 
 namespace {
 
-Bytes hostileSample() {
-  Contents C = sampleContents();
-  C.Targets[0].Modules[0].Image.assign(512, 0xc3); // ret
-  Fill F;
-  F.Destination = 7;
-  F.Size = Expr::symbol("width") * 4;
-  F.Pattern = 0x12345678;
-  F.PatternBytes = 4;
-  C.Targets[0].Steps[4] = F;
-  C.Targets[0].Buffers[7].LastStep = 4;
-  return written(C);
-}
-
-void *allocateLittle(void *, size_t Bytes, size_t Alignment, kpc_device) {
-  return Bytes > size_t(16) << 20 || Alignment > 65536
-             ? nullptr
-             : std::aligned_alloc(Alignment,
-                                  (Bytes + Alignment - 1) & ~(Alignment - 1));
-}
-void release(void *, void *Memory, size_t, kpc_device) { std::free(Memory); }
-
-// Uses an artifact in every way; says how far it came.
-enum class Came { Nowhere, Loaded, Opened, Ran };
-Came use(const uint8_t *Data, size_t Size, bool MayRun) {
-  // A copy of exactly this size, so that reading past it is seen.
-  Bytes Exact(Data, Data + Size);
-  kpc_model *RawModel = nullptr;
-  kpc_error *E = nullptr;
-  kpc_status Status =
-      kpc_model_load_memory(Exact.data(), Size, nullptr, &RawModel, &E);
-  if (Status != KPC_OK) {
-    EXPECT_STRNE(kpc_error_message(E), "");
-    kpc_error_free(E);
-    return Came::Nowhere;
-  }
-  Own<kpc_model> M(RawModel);
-  kpc_port P;
-  for (int32_t I = 0; kpc_model_input(RawModel, I, &P) == KPC_OK; ++I)
-    for (int32_t D = 0; D < P.rank; ++D)
-      EXPECT_NE(P.dim_texts[D], nullptr);
-  kpc_target T;
-  for (int32_t I = 0; kpc_model_target(RawModel, I, &T) == KPC_OK; ++I)
-    EXPECT_NE(T.runs_on, nullptr);
-  (void)kpc_model_verify_weights(RawModel, nullptr);
-  kpc_session_options O = KPC_SESSION_OPTIONS_INIT;
-  O.num_threads = 1;
-  O.flags = KPC_SESSION_KEEP_VALUES;
-  O.allocator = {allocateLittle, release, nullptr};
-  kpc_session *RawSession = nullptr;
-  if (kpc_session_create(RawModel, &O, &RawSession, nullptr) != KPC_OK)
-    return Came::Loaded;
-  Own<kpc_session> S(RawSession);
-  for (int64_t Batch : {1, 3, 32, 1 << 20}) {
-    kpc_dim Dims[] = {{"batch", Batch}, {"width", 5}};
-    (void)kpc_session_prepare(RawSession, Dims, 2, nullptr);
-  }
-  if (!MayRun)
-    return Came::Opened;
-  SampleRun Run(3, 5);
-  if (Run.run(RawSession) != KPC_OK)
-    return Came::Opened;
-  std::vector<char> Value(1 << 12);
-  for (int32_t I = 0; I < kpc_session_value_count(RawSession); ++I) {
-    kpc_named_tensor V;
-    if (kpc_session_value(RawSession, I, &V, nullptr) != KPC_OK)
-      continue;
-    int64_t Size = kpc_tensor_bytes(&V.tensor);
-    if (Size >= 0 && Size <= int64_t(Value.size()))
-      (void)kpc_session_read_value(RawSession, I, Value.data(), size_t(Size),
-                                   nullptr);
-  }
-  return Came::Ran;
-}
-
 TEST(Hostile, TheSampleRuns) {
   Bytes File = hostileSample();
-  EXPECT_EQ(use(File.data(), File.size(), true), Came::Ran);
+  EXPECT_EQ(useArtifact(File.data(), File.size(), true), Came::Ran);
 }
 
 TEST(Hostile, TruncationAtEveryByte) {
   Bytes File = hostileSample();
   for (size_t Size = 0; Size < File.size(); ++Size)
-    ASSERT_EQ(use(File.data(), Size, true), Came::Nowhere) << Size;
+    ASSERT_EQ(useArtifact(File.data(), Size, true), Came::Nowhere) << Size;
 }
 
 // The header made to match, as if the shorter file were meant.
@@ -122,7 +48,7 @@ TEST(Hostile, TruncationWithDigestsRecomputed) {
     std::memcpy(&Short[16], &FileSize, 8);
     std::memcpy(&Short[32], &TableSize, 8);
     recomputeDigests(Short);
-    (void)use(Short.data(), Short.size(), true);
+    (void)useArtifact(Short.data(), Short.size(), true);
   }
 }
 
@@ -167,7 +93,7 @@ TEST_P(Flips, AreErrorsOrContainedRuns) {
     }
     if (Recompute)
       recomputeDigests(Copy);
-    ++Counts[int(use(Copy.data(), Copy.size(), !HitsCode))];
+    ++Counts[int(useArtifact(Copy.data(), Copy.size(), !HitsCode))];
   }
   std::printf("refused %zu, loaded %zu, opened %zu, ran %zu\n", Counts[0],
               Counts[1], Counts[2], Counts[3]);

@@ -196,7 +196,7 @@ void recomputeDigests(Bytes &File) {
   std::memcpy(&H.FileSize, &File[16], 8);
   std::memcpy(&H.TableOffset, &File[24], 8);
   std::memcpy(&H.TableSize, &File[32], 8);
-  if (H.TableOffset <= File.size() &&
+  if (H.TableOffset % 16 == 0 && H.TableOffset <= File.size() &&
       H.TableSize <= File.size() - H.TableOffset) {
     uint8_t *Table = File.data() + H.TableOffset;
     flatbuffers::Verifier V(Table, H.TableSize, 32, 100000);
