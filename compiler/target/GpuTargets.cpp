@@ -23,7 +23,7 @@ namespace kpc::target {
 
 namespace {
 
-constexpr int64_t MiB = 1024 * 1024;
+constexpr int64_t MiB = int64_t(1024) * 1024;
 constexpr uint32_t AmpereMma =
     MmaF16 | MmaBf16 | MmaTf32 | MmaF64 | MmaInt8; // [ptx] mma
 constexpr uint32_t AdaMma = AmpereMma | MmaFp8;    // [ptx] mma, sm_89

@@ -87,6 +87,7 @@ std::optional<Child> spawn(const std::vector<std::string> &Argv,
     return std::nullopt;
   }
   std::vector<char *> Args;
+  Args.reserve(Argv.size() + 1);
   for (const std::string &A : Argv)
     Args.push_back(const_cast<char *>(A.c_str()));
   Args.push_back(nullptr);
@@ -189,7 +190,7 @@ static bool exchange(Child &C, std::string_view Input, ProcessResult &R,
       else if (Got == 0 || errno != EINTR)
         closeFd(Fd);
     }
-    if (Fds[2].revents) {
+    if (C.In >= 0 && Fds[2].revents) {
       ssize_t Sent =
           ::send(C.In, Input.data(), Input.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       if (Sent > 0)

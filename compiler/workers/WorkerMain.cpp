@@ -47,11 +47,14 @@ static bool writeAll(int Fd, std::string_view Bytes) {
 
 /// A message of the pool; none at the end of the stream.
 static std::optional<std::string> readMessage(int Fd) {
-  char Header[WireHeader];
+  char Header[WireHeader] = {};
   if (!readAll(Fd, Header, WireHeader))
     return std::nullopt;
   // The peer is our own parent: its lengths are those of strings it holds.
-  std::string Message(*frameLength({Header, WireHeader}), '\0');
+  std::optional<uint64_t> Length = frameLength({Header, WireHeader});
+  if (!Length)
+    return std::nullopt;
+  std::string Message(*Length, '\0');
   if (!readAll(Fd, Message.data(), Message.size()))
     return std::nullopt;
   return Message;
@@ -96,9 +99,13 @@ std::string thisExecutable() {
 static int quotaCores() {
   std::string Ignored;
   std::optional<std::string> Text = readFile("/sys/fs/cgroup/cpu.max", Ignored);
-  long Quota = 0, Period = 0;
-  if (!Text || std::sscanf(Text->c_str(), "%ld %ld", &Quota, &Period) != 2 ||
-      Quota <= 0 || Period <= 0)
+  if (!Text)
+    return 0;
+  // "max 100000" where there is no quota, which reads as 0.
+  char *Rest = nullptr;
+  long Quota = std::strtol(Text->c_str(), &Rest, 10);
+  long Period = std::strtol(Rest, nullptr, 10);
+  if (Quota <= 0 || Period <= 0)
     return 0;
   return std::max<long>(1, (Quota + Period - 1) / Period);
 }
