@@ -17,10 +17,11 @@ class Rule:
     rtol: float = 1e-3
     atol: float = 1e-7
     random: bool = False
+    refused: bool = False
 
 
 class Rules:
-    """A file of lines `PATTERN rtol=… atol=… # reason` or `PATTERN random # reason`; the first match holds."""
+    """A file of lines `PATTERN rtol=… atol=… # reason`, or with `random` or `refused`; the first match holds."""
 
     def __init__(self, path):
         self.lines = []
@@ -34,7 +35,7 @@ class Rules:
                     raise SystemExit(f"{path}:{number}: a looser tolerance needs a reason")
                 given = dict(word.partition("=")[::2] for word in words[1:])
                 self.lines.append((words[0], Rule(float(given.get("rtol", 1e-3)), float(given.get("atol", 1e-7)),
-                                                  "random" in given)))
+                                                  "random" in given, "refused" in given)))
 
     def of(self, test):
         for pattern, rule in self.lines:

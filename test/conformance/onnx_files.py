@@ -136,8 +136,15 @@ KINDS = {1: "tensor", 4: "sequence", 5: "map", 7: "opaque", 8: "sparse", 9: "opt
 
 
 @dataclasses.dataclass
+class Port:
+    name: str
+    kind: str
+    element: int  # DataType of a tensor
+
+
+@dataclasses.dataclass
 class Model:
-    inputs: list  # (name, kind), those without an initializer first named in the graph
+    inputs: list  # Port, those without an initializer
     outputs: list
     operators: set  # every op_type in the graph, its subgraphs and functions
 
@@ -154,8 +161,10 @@ def collect_operators(nodes, found):
 
 def value_info(data):
     f = fields(data)
-    kinds = [KINDS[number] for number in fields(f[2][0]) if number in KINDS] if 2 in f else []
-    return text(f.get(1, [])), kinds[0] if kinds else "tensor"
+    declared = fields(f[2][0]) if 2 in f else {}
+    kinds = [KINDS[number] for number in declared if number in KINDS]
+    element = fields(declared[1][0]).get(1, [0])[0] if 1 in declared else 0
+    return Port(text(f.get(1, [])), kinds[0] if kinds else "tensor", element)
 
 
 def read_model(path):
@@ -168,12 +177,15 @@ def read_model(path):
     for function in model.get(25, []):
         collect_operators(fields(function).get(7, []), operators)
     inputs = [value_info(v) for v in graph.get(11, [])]
-    return Model([v for v in inputs if v[0] not in stored], [value_info(v) for v in graph.get(12, [])], operators)
+    return Model([v for v in inputs if v.name not in stored], [value_info(v) for v in graph.get(12, [])], operators)
 
 
-def read_value(path, kind):
+def read_value(path, port):
     with open(path, "rb") as file:
-        return test_value(memoryview(file.read()), kind)
+        value = test_value(memoryview(file.read()), port.kind)
+    if port.element == BFLOAT16 and value.data_type == 4:  # older data has the bits as uint16
+        value.data_type = BFLOAT16
+    return value
 
 
 def bfloat16_to_float(bits):

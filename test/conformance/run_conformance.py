@@ -10,10 +10,12 @@ The outcome of a test is one of
 
     right             every output has the expected type, shape and values
     diagnosed: CODE   kpc says that it cannot: exit code 1, each error has a code, one names an operator of the model
+    refused           `kpc run` refuses an input, because the test's data contradicts the test's model
     wrong, crash, hang  anything else
 
-The list names every test with its outcome, `right` or `diagnosed: CODE`, and is held both ways: a test that gets
-better must be entered (`--update` does it), one that gets worse fails. Wrong, crash and hang are never accepted.
+The list names every test with its outcome and is held both ways: a test that gets better must be entered (`--update`
+does it), one that gets worse fails. Wrong, crash and hang are never accepted, refused only where LIST.tolerances.txt
+says so; that file also lists tests that may be further from their expected values than usual. Each line has a reason.
 Only numpy is needed. Exits 77 (a skip) when it or the data is not there.
 """
 
@@ -51,7 +53,7 @@ class Outcome:
 
     @property
     def acceptable(self):
-        return self.verdict == "right" or self.verdict.startswith("diagnosed: ")
+        return self.verdict in ("right", "refused") or self.verdict.startswith("diagnosed: ")
 
 
 @dataclasses.dataclass
@@ -65,7 +67,7 @@ class Runner:
         self.kpc, self.arch, self.device = str(options.kpc), options.arch, options.device
         self.limit, self.with_check, self.keep = options.limit, options.with_check, options.keep
         self.data, self.work, self.cache = options.data, options.work_dir, options.work_dir / "cache"
-        self.rules = compare_values.Rules(pathlib.Path(__file__).parent / "tolerances.txt")
+        self.rules = compare_values.Rules(options.expected.with_suffix(".tolerances.txt"))
 
     def call(self, *arguments):
         command = [self.kpc] + [str(a) for a in arguments]
@@ -123,24 +125,26 @@ class Runner:
 
     def run_data_set(self, name, model, artifact, data, out):
         arguments = ["run", artifact, "--output-dir", out, "--device", self.device]
-        for index, (input_name, _) in enumerate(model.inputs):
+        for index, port in enumerate(model.inputs):
             path = data / f"input_{index}.pb"
             if path.exists():
-                arguments += ["--input", f"{input_name}={path}"]
+                arguments += ["--input", f"{port.name}={path}"]
         out.mkdir()
         ran = self.call(*arguments)
+        if self.rules.of(name).refused:
+            return Outcome("refused", ran.output) if ran.code == 1 and "input '" in ran.output else failed("run", ran)
         if ran.code != 0:
             return failed("run", ran)
-        for index, (output_name, kind) in enumerate(model.outputs):
+        for index, port in enumerate(model.outputs):
             path = data / f"output_{index}.pb"
             if not path.exists():
                 continue
-            stored = out / (output_name.replace("/", "_") + ".npy")
+            stored = out / (port.name.replace("/", "_") + ".npy")
             if not stored.exists():
-                return Outcome("wrong", f"'{output_name}' was not written")
-            problem = compare_values.mismatch(np.load(stored), onnx_files.read_value(path, kind), self.rules.of(name))
+                return Outcome("wrong", f"'{port.name}' was not written")
+            problem = compare_values.mismatch(np.load(stored), onnx_files.read_value(path, port), self.rules.of(name))
             if problem:
-                return Outcome("wrong", f"'{output_name}': {problem}")
+                return Outcome("wrong", f"'{port.name}': {problem}")
         return Outcome("right")
 
 
@@ -174,11 +178,19 @@ def read_list(path):
 
 
 def write_list(path, title, outcomes):
-    right = sum(o.verdict == "right" for o in outcomes.values())
-    lines = [f"# {title}", f"# {right} right, {len(outcomes) - right} diagnosed, {len(outcomes)} in all.",
+    counts = ", ".join(f"{number} {kind}" for kind, number in sorted(count_kinds(outcomes).items()))
+    lines = [f"# {title}", f"# {counts}; {len(outcomes)} in all.",
              "# Written by run_conformance.py --update."]
     lines += [f"{name} {outcome.verdict}" for name, outcome in sorted(outcomes.items())]
     path.write_text("\n".join(lines) + "\n")
+
+
+def count_kinds(outcomes):
+    counts = {}
+    for outcome in outcomes.values():
+        kind = outcome.verdict.split(":")[0]
+        counts[kind] = counts.get(kind, 0) + 1
+    return counts
 
 
 def differences(expected, outcomes):
@@ -233,10 +245,6 @@ def main():
     start = time.monotonic()
     outcomes = run_all(Runner(options), names, options.jobs)
 
-    counts = {}
-    for outcome in outcomes.values():
-        kind = outcome.verdict.split(":")[0]
-        counts[kind] = counts.get(kind, 0) + 1
     if options.json:
         options.json.write_text(json.dumps({n: dataclasses.asdict(o) for n, o in outcomes.items()}, indent=1))
     expected = read_list(options.expected)
@@ -247,13 +255,13 @@ def main():
         title = options.title or f"ONNX backend tests, {options.expected.stem}: the outcome of each."
         write_list(options.expected, title, accepted)
         expected = read_list(options.expected)
-    elif options.only:
+    if options.only:
         expected = {name: verdict for name, verdict in expected.items() if name in outcomes}
     problems = list(differences(expected, outcomes))
     for problem in problems:
         print(problem)
     print(f"{len(outcomes)} tests in {time.monotonic() - start:.0f} s: " +
-          ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) +
+          ", ".join(f"{count} {kind}" for kind, count in sorted(count_kinds(outcomes).items())) +
           f"; {len(problems)} not as {options.expected.name} says")
     return 1 if problems else 0
 

@@ -67,7 +67,8 @@ class Hostile:
 
     def flipped_artifact(self, folder):
         data = bytearray(self.artifact.read_bytes())
-        data[len(data) // 2] ^= 0x10
+        last = max(i for i, byte in enumerate(data) if byte)  # not in the padding, which is no part of the contents
+        data[last] ^= 0x10
         (folder / "flipped.kpc").write_bytes(data)
 
     def good_input(self, folder):
