@@ -78,7 +78,7 @@ static AccessMaps loopAccesses(linalg::GenericOp Op) {
         if (Map.getResult(Dim).isFunctionOfDim(Loop))
           All.Opaque[Loop] = true;
     for (const Access &A : One.Accesses)
-      All.Accesses.push_back({A.Memref, A.Map.compose(Map)});
+      All.Accesses.push_back({A.Tensor, A.Memref, A.Map.compose(Map)});
   }
   return All;
 }
