@@ -28,7 +28,7 @@ def Plan_Dialect : Dialect {
     plan.program {
       %x = plan.input "x" : !graph.tensor<[batch, 4], f32>
       %y = plan.output "y" : !graph.tensor<[batch, 4], f32>
-      plan.launch @exp (%x) -> (%y) sizes #graph.dims<["batch*4"]>
+      plan.launch @exp (%x) -> (%y) sizes <["batch*4"]>
           : (!graph.tensor<[batch, 4], f32>) -> (!graph.tensor<[batch, 4], f32>)
     }
     ```

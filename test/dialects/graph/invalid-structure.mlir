@@ -1,0 +1,65 @@
+// RUN: kpc-opt %s -verify-diagnostics -split-input-file
+
+func.func @f() {
+  // expected-error @below {{'graph.weight' op of '!graph.tensor<[n], f32>': a weight's sizes are numbers}}
+  %0 = graph.weight "m#w" [] : !graph.tensor<[n], f32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{'graph.weight' op recipe step {negate} is none of transpose, reshape, cast}}
+  %0 = graph.weight "m#w" [{negate}] : !graph.tensor<[4], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n], f32>) {
+  // expected-error @below {{'graph.region' op block arguments differ from the inputs' types}}
+  %0 = graph.region "r" (%x) : (!graph.tensor<[n], f32>) -> !graph.tensor<[m], f32> {
+  ^bb0(%a: !graph.tensor<[m], f32>):
+    graph.yield %a : !graph.tensor<[m], f32>
+  }
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n], f32>) {
+  // expected-error @below {{'graph.region' op yields other types than its results}}
+  %0 = graph.region "r" (%x) : (!graph.tensor<[n], f32>) -> !graph.tensor<[m], f32> {
+  ^bb0(%a: !graph.tensor<[n], f32>):
+    graph.yield %a : !graph.tensor<[n], f32>
+  }
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n], f32>) {
+  // expected-error @below {{'graph.region' op expects a non-empty block}}
+  graph.region "r" (%x) : (!graph.tensor<[n], f32>) -> () {
+  ^bb0(%a: !graph.tensor<[n], f32>):
+  }
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n], f32>) {
+  // expected-error @below {{'graph.yield' op expects parent op 'graph.region'}}
+  graph.yield %x : !graph.tensor<[n], f32>
+  return
+}
+
+// -----
+
+// expected-error @below {{'graph.symbols' belongs on a module and is a dictionary}}
+module attributes {graph.symbols = 1} {}
+
+// -----
+
+// expected-error @below {{'graph.symbols': what is known of 'n' must be a dictionary of min, max, divisor, optimum}}
+module attributes {graph.symbols = {n = 1}} {}

@@ -1,0 +1,87 @@
+// RUN: kpc-opt %s --lower-regions | FileCheck %s
+
+// Products are plain generics; 16-bit operands are added up in f32.
+
+!f32_1_4_6 = !graph.tensor<[1, 4, 6], f32>
+!f32_3_2_6 = !graph.tensor<[3, 2, 6], f32>
+!f32_3_4_6 = !graph.tensor<[3, 4, 6], f32>
+!f16_8_4 = !graph.tensor<[8, 4], f16>
+!f32_8_4 = !graph.tensor<[8, 4], f32>
+!i32_8_4 = !graph.tensor<[8, 4], i32>
+!f32_n_4_6 = !graph.tensor<[n, 4, 6], f32>
+!f16_n_4 = !graph.tensor<[n, 4], f16>
+!f32_n_4 = !graph.tensor<[n, 4], f32>
+!i32_n_4 = !graph.tensor<[n, 4], i32>
+!f32_n_6_6 = !graph.tensor<[n, 6, 6], f32>
+!f32_n_8_4 = !graph.tensor<[n, 8, 4], f32>
+!f32_n_8_6 = !graph.tensor<[n, 8, 6], f32>
+!f16_n_8 = !graph.tensor<[n, 8], f16>
+!f32_n_8 = !graph.tensor<[n, 8], f32>
+!i32_n_8 = !graph.tensor<[n, 8], i32>
+
+func.func @main(%x0: !f32_n_8, %x1: !f32_8_4, %x2: !f16_n_8, %x3: !f16_8_4, %x4: !i32_n_8, %x5: !i32_8_4, %x6: !f32_n_8_4, %x7: !f32_1_4_6, %x8: !f32_3_4_6, %x9: !f32_3_2_6) {
+  // CHECK-LABEL: func.func @matmul(
+  // CHECK: linalg.fill
+  // CHECK: iterator_types = ["parallel", "parallel", "reduction"]
+  // CHECK: arith.mulf
+  // CHECK: arith.addf
+  %0 = graph.region "matmul" (%x0, %x1) : (!f32_n_8, !f32_8_4) -> !f32_n_4 {
+  ^bb0(%a: !f32_n_8, %b: !f32_8_4):
+    %y = graph.matmul %a, %b : !f32_n_8, !f32_8_4
+    graph.yield %y : !f32_n_4
+  }
+  // CHECK-LABEL: func.func @matmul_f16(
+  // CHECK: arith.extf
+  // CHECK: arith.extf
+  // CHECK: arith.mulf %{{.*}} : f32
+  // CHECK: arith.addf %{{.*}} : f32
+  // CHECK: arith.truncf
+  %1 = graph.region "matmul_f16" (%x2, %x3) : (!f16_n_8, !f16_8_4) -> !f16_n_4 {
+  ^bb0(%a: !f16_n_8, %b: !f16_8_4):
+    %y = graph.matmul %a, %b : !f16_n_8, !f16_8_4
+    graph.yield %y : !f16_n_4
+  }
+  // CHECK-LABEL: func.func @matmul_i32(
+  // CHECK: arith.muli
+  // CHECK: arith.addi
+  %2 = graph.region "matmul_i32" (%x4, %x5) : (!i32_n_8, !i32_8_4) -> !i32_n_4 {
+  ^bb0(%a: !i32_n_8, %b: !i32_8_4):
+    %y = graph.matmul %a, %b : !i32_n_8, !i32_8_4
+    graph.yield %y : !i32_n_4
+  }
+  // CHECK-LABEL: func.func @matmul_shared(
+  // CHECK: iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+  %3 = graph.region "matmul_shared" (%x6, %x7) : (!f32_n_8_4, !f32_1_4_6) -> !f32_n_8_6 {
+  ^bb0(%a: !f32_n_8_4, %b: !f32_1_4_6):
+    %y = graph.matmul %a, %b : !f32_n_8_4, !f32_1_4_6
+    graph.yield %y : !f32_n_8_6
+  }
+  // CHECK-LABEL: func.func @conv(
+  // CHECK-NOT: scf.if
+  // CHECK: "reduction", "reduction"]
+  // CHECK: arith.mulf
+  %4 = graph.region "conv" (%x6, %x8) : (!f32_n_8_4, !f32_3_4_6) -> !f32_n_6_6 {
+  ^bb0(%a: !f32_n_8_4, %b: !f32_3_4_6):
+    %y = graph.conv %a, %b stride [1] dilation [1] low [0] high [0] groups 1 : !f32_n_8_4, !f32_3_4_6
+    graph.yield %y : !f32_n_6_6
+  }
+  // CHECK-LABEL: func.func @conv_padded(
+  // CHECK: arith.cmpi ult
+  // CHECK: scf.if
+  // CHECK: "reduction", "reduction"]
+  // CHECK: arith.mulf
+  %5 = graph.region "conv_padded" (%x6, %x8) : (!f32_n_8_4, !f32_3_4_6) -> !f32_n_4_6 {
+  ^bb0(%a: !f32_n_8_4, %b: !f32_3_4_6):
+    %y = graph.conv %a, %b stride [2] dilation [1] low [1] high [1] groups 1 : !f32_n_8_4, !f32_3_4_6
+    graph.yield %y : !f32_n_4_6
+  }
+  // CHECK-LABEL: func.func @conv_groups(
+  // CHECK: "reduction", "reduction"]
+  // CHECK: arith.mulf
+  %6 = graph.region "conv_groups" (%x6, %x9) : (!f32_n_8_4, !f32_3_2_6) -> !f32_n_6_6 {
+  ^bb0(%a: !f32_n_8_4, %b: !f32_3_2_6):
+    %y = graph.conv %a, %b stride [1] dilation [1] low [0] high [0] groups 2 : !f32_n_8_4, !f32_3_2_6
+    graph.yield %y : !f32_n_6_6
+  }
+  return
+}

@@ -1,0 +1,24 @@
+// RUN: kpc-opt %s --lower-regions -verify-diagnostics -split-input-file
+
+!x = !graph.tensor<[n], f32>
+func.func @main(%x: !x) -> !x {
+  // expected-error @below {{stands outside a region; form-regions puts every such op into one}}
+  %0 = graph.exp %x : !x
+  return %0 : !x
+}
+
+// -----
+
+// Without a kernel's number of input channels there is no map from a group to its channels.
+!x = !graph.tensor<[n, 8, "c*2"], f32>
+!w = !graph.tensor<[3, c, 6], f32>
+!y = !graph.tensor<[n, 6, 6], f32>
+func.func @main(%x: !x, %w: !w) -> !y {
+  %0 = graph.region "conv" (%x, %w) : (!x, !w) -> !y {
+  ^bb0(%a: !x, %b: !w):
+    // expected-error @below {{no kernel can be made for graph.conv of '!graph.tensor<[n, 6, 6], f32>'}}
+    %1 = graph.conv %a, %b stride [1] dilation [1] low [0] high [0] groups 2 : !x, !w
+    graph.yield %1 : !y
+  }
+  return %0 : !y
+}

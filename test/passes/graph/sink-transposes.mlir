@@ -1,0 +1,90 @@
+// RUN: kpc-opt %s --sink-transposes | FileCheck %s
+
+!a = !graph.tensor<[n, 8, 4], f32>
+!t = !graph.tensor<[n, 4, 8], f32>
+
+// CHECK-LABEL: @meet_and_cancel(
+// CHECK-NEXT: %[[R:.*]] = graph.relu %arg0
+// CHECK-NEXT: return %[[R]]
+func.func @meet_and_cancel(%x: !a) -> !a {
+  %0 = graph.transpose %x [0, 2, 1] : !a
+  %1 = graph.relu %0 : !t
+  %2 = graph.transpose %1 [0, 2, 1] : !t
+  return %2 : !a
+}
+
+// CHECK-LABEL: @attributes_stay(
+// CHECK-DAG: graph.compare lt, %arg0, %arg1 : <[n, 8, 4], f32>
+// CHECK-DAG: graph.cast %arg0 to f16 : <[n, 8, 4], f32>
+// CHECK-DAG: graph.transpose %{{.*}} [0, 2, 1] : <[n, 8, 4], i1>
+// CHECK-DAG: graph.transpose %{{.*}} [0, 2, 1] : <[n, 8, 4], f16>
+func.func @attributes_stay(%x: !a, %y: !a) -> (!graph.tensor<[n, 4, 8], i1>, !graph.tensor<[n, 4, 8], f16>) {
+  %0 = graph.transpose %x [0, 2, 1] : !a
+  %1 = graph.transpose %y [0, 2, 1] : !a
+  %2 = graph.compare lt, %0, %1 : !t
+  %3 = graph.cast %0 to f16 : !t
+  return %2, %3 : !graph.tensor<[n, 4, 8], i1>, !graph.tensor<[n, 4, 8], f16>
+}
+
+// CHECK-LABEL: @different_transposes_stay(
+// CHECK: graph.transpose %arg0
+// CHECK: graph.transpose %arg1
+// CHECK: graph.add
+func.func @different_transposes_stay(%x: !graph.tensor<[4, 4, 4], f32>, %y: !graph.tensor<[4, 4, 4], f32>) -> !graph.tensor<[4, 4, 4], f32> {
+  %0 = graph.transpose %x [0, 2, 1] : !graph.tensor<[4, 4, 4], f32>
+  %1 = graph.transpose %y [1, 0, 2] : !graph.tensor<[4, 4, 4], f32>
+  %2 = graph.add %0, %1 : !graph.tensor<[4, 4, 4], f32>
+  return %2 : !graph.tensor<[4, 4, 4], f32>
+}
+
+// CHECK-LABEL: @reduce(
+// CHECK-NEXT: %[[R:.*]] = graph.reduce sum, %arg0 axes [2] : <[n, 8, 4], f32>
+// CHECK-NEXT: return %[[R]]
+func.func @reduce(%x: !a) -> !graph.tensor<[n, 8], f32> {
+  %0 = graph.transpose %x [0, 2, 1] : !a
+  %1 = graph.reduce sum, %0 axes [1] : !t
+  return %1 : !graph.tensor<[n, 8], f32>
+}
+
+// CHECK-LABEL: @concat(
+// CHECK-NEXT: %[[C:.*]] = graph.concat %arg0, %arg0 axis 2
+// CHECK-NEXT: graph.transpose %[[C]] [0, 2, 1]
+func.func @concat(%x: !a) -> !graph.tensor<[n, 8, 8], f32> {
+  %0 = graph.transpose %x [0, 2, 1] : !a
+  %1 = graph.concat %0, %0 axis 1 : !t, !t
+  return %1 : !graph.tensor<[n, 8, 8], f32>
+}
+
+// CHECK-LABEL: @pad(
+// CHECK-NEXT: %[[P:.*]] = graph.pad %arg0, %arg1 low [0, 2, 1] high [0, 0, 0] interior [0, 0, 0]
+// CHECK-NEXT: graph.transpose %[[P]] [0, 2, 1]
+func.func @pad(%x: !a, %s: !graph.tensor<[], f32>) -> !graph.tensor<[n, 5, 10], f32> {
+  %0 = graph.transpose %x [0, 2, 1] : !a
+  %1 = graph.pad %0, %s low [0, 1, 2] high [0, 0, 0] interior [0, 0, 0] : !t, !graph.tensor<[], f32>
+  return %1 : !graph.tensor<[n, 5, 10], f32>
+}
+
+// CHECK-LABEL: @slice(
+// CHECK-NEXT: %[[S:.*]] = graph.slice %arg0 start <[0, 7, 1]> step [1, -1, 1] : <[n, 8, 4], f32> to <[n, 8, 2], f32>
+// CHECK-NEXT: graph.transpose %[[S]] [0, 2, 1]
+func.func @slice(%x: !a) -> !graph.tensor<[n, 2, 8], f32> {
+  %0 = graph.transpose %x [0, 2, 1] : !a
+  %1 = graph.slice %0 start #graph.dims<[0, 1, 7]> step [1, 1, -1] : !t to !graph.tensor<[n, 2, 8], f32>
+  return %1 : !graph.tensor<[n, 2, 8], f32>
+}
+
+// CHECK-LABEL: @only_ones_move(
+// CHECK-NEXT: graph.reshape %arg0 : <[n, 1, 8], f32> to <[n, 8, 1], f32>
+func.func @only_ones_move(%x: !graph.tensor<[n, 1, 8], f32>) -> !graph.tensor<[n, 8, 1], f32> {
+  %0 = graph.transpose %x [0, 2, 1] : !graph.tensor<[n, 1, 8], f32>
+  return %0 : !graph.tensor<[n, 8, 1], f32>
+}
+
+// CHECK-LABEL: @vector_is_turned_first(
+// CHECK-NOT: graph.transpose
+// CHECK: graph.broadcast %{{.*}} : <[1, 8, 1], f32> to <[n, 8, 4], f32>
+func.func @vector_is_turned_first(%b: !graph.tensor<[8], f32>) -> !a {
+  %0 = graph.broadcast %b : !graph.tensor<[8], f32> to !t
+  %1 = graph.transpose %0 [0, 2, 1] : !t
+  return %1 : !a
+}
