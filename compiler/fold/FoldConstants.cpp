@@ -10,9 +10,9 @@
 #include "compiler/artifact/PlanToContents.h"
 #include "compiler/fold/RunContents.h"
 #include "dialects/graph/Graph.h"
-#include "llvm/ADT/SetVector.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/graph/Passes.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace kpc;
 using namespace mlir;
@@ -95,14 +95,17 @@ private:
 OwningOpRef<ModuleOp> moduleOf(const Frontier &F, Location Loc) {
   auto Module = ModuleOp::create(Loc);
   OpBuilder B = OpBuilder::atBlockEnd(Module.getBody());
-  auto Types = llvm::map_to_vector(F.values(), [](Value V) { return V.getType(); });
-  auto Main = func::FuncOp::create(B, Loc, "main", B.getFunctionType({}, Types));
+  auto Types =
+      llvm::map_to_vector(F.values(), [](Value V) { return V.getType(); });
+  auto Main =
+      func::FuncOp::create(B, Loc, "main", B.getFunctionType({}, Types));
   B.setInsertionPointToStart(Main.addEntryBlock());
   IRMapping Map;
   for (Operation *Op : F.ops())
     B.clone(*Op, Map);
-  func::ReturnOp::create(
-      B, Loc, llvm::map_to_vector(F.values(), [&](Value V) { return Map.lookup(V); }));
+  func::ReturnOp::create(B, Loc, llvm::map_to_vector(F.values(), [&](Value V) {
+                           return Map.lookup(V);
+                         }));
   return Module;
 }
 
@@ -151,7 +154,8 @@ LogicalResult kpc::foldConstants(ModuleOp Module, WeightStore &Weights,
     Value V = Folded;
     SymbolicTensorType Ty = typeOf(V);
     std::string Source = "folded#" + std::to_string(I);
-    auto Bytes = std::make_shared<std::vector<uint8_t>>(std::move((*Outputs)[I]));
+    auto Bytes =
+        std::make_shared<std::vector<uint8_t>>(std::move((*Outputs)[I]));
     Weight W;
     W.ElementType = elementName(Ty.getElementType());
     for (const shape::Expr &E : Ty.getDims())

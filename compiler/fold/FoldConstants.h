@@ -18,9 +18,9 @@
 
 #include "compiler/import/WeightStore.h"
 #include "compiler/kernels/KernelJob.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace kpc {
 

@@ -1,4 +1,5 @@
-//===- RunContents.cpp - Runs an artifact's contents in this process -*- C++ -*-===//
+//===- RunContents.cpp - Runs an artifact's contents in this process -*- C++
+//-*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -22,8 +23,8 @@ class Memory {
 public:
   explicit Memory(size_t Bytes)
       : Size(Bytes), Start(static_cast<uint8_t *>(
-                         std::aligned_alloc(64, (Bytes + 127) / 64 * 64)),
-                     std::free) {}
+                               std::aligned_alloc(64, (Bytes + 127) / 64 * 64)),
+                           std::free) {}
   uint8_t *data() const { return Start.get(); }
   size_t size() const { return Size; }
 
@@ -43,8 +44,11 @@ public:
 private:
   llvm::Error allocate();
   llvm::Error loadWeight(const artifact::Weight &W, Memory &Into);
-  llvm::Error launch(const artifact::Launch &L, const codegen::HostImage &Image);
-  int64_t number(const shape::Expr &E) const { return E.evaluate({}).value_or(0); }
+  llvm::Error launch(const artifact::Launch &L,
+                     const codegen::HostImage &Image);
+  int64_t number(const shape::Expr &E) const {
+    return E.evaluate({}).value_or(0);
+  }
 
   const artifact::Contents &Contents;
   const artifact::Target &Target;

@@ -1,4 +1,5 @@
-//===- RunContents.h - Runs an artifact's contents in this process -*- C++ -*-===//
+//===- RunContents.h - Runs an artifact's contents in this process -*- C++
+//-*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -22,6 +22,12 @@ static LogicalResult checkAxis(std::optional<Location> Loc, int64_t Axis,
   return emitOptionalError(Loc, "axis ", Axis, " is outside [0, ", Rank, ")");
 }
 
+/// Whether a size is at most another: equal, or both numbers.
+static bool fitsIn(const Expr &Size, const Expr &Limit) {
+  std::optional<int64_t> A = Size.asConstant(), B = Limit.asConstant();
+  return Size == Limit || (A && B && *A <= *B);
+}
+
 //===----------------------------------------------------------------------===//
 // broadcast, reshape
 //===----------------------------------------------------------------------===//
@@ -252,6 +258,11 @@ LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *,
   if (Indices.getRank() != From.getRank())
     return emitOptionalError(Loc, "indices of rank ", Indices.getRank(),
                              " for x of rank ", From.getRank());
+  for (int64_t I = 0; I < From.getRank(); ++I)
+    if (I != Op.getAxis() && !fitsIn(Indices.getDims()[I], From.getDims()[I]))
+      return emitOptionalError(Loc, "indices have size ",
+                               Indices.getDims()[I].str(), " in dimension ", I,
+                               ", x has ", From.getDims()[I].str());
   Types.push_back(From.withDims(Indices.getDims()));
   return success();
 }
@@ -283,6 +294,11 @@ LogicalResult GatherNdOp::inferReturnTypes(MLIRContext *,
   FailureOr<int64_t> Length = indexVectorLength(Loc, From, Indices, Batch);
   if (failed(Length))
     return failure();
+  for (int64_t I = 0; I < Batch; ++I)
+    if (From.getDims()[I] != Indices.getDims()[I])
+      return emitOptionalError(Loc, "batch sizes ", From.getDims()[I].str(),
+                               " and ", Indices.getDims()[I].str(),
+                               " differ in dimension ", I);
   SmallVector<Expr> Dims(Indices.getDims().drop_back());
   llvm::append_range(Dims, From.getDims().drop_front(Batch + *Length));
   Types.push_back(From.withDims(Dims));

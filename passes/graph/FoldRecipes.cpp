@@ -8,7 +8,8 @@
 ///
 /// \file
 ///   %1 = graph.weight "m#w" [] : [4, 8]         %2 = graph.weight "m#w"
-///   %2 = graph.transpose %1 [1, 0]          →        [{transpose = [1, 0]}] : [8, 4]
+///   %2 = graph.transpose %1 [1, 0]          →        [{transpose = [1, 0]}] :
+///   [8, 4]
 ///
 /// The recipe is executed while the artifact is written.
 ///
@@ -45,7 +46,8 @@ Attribute stepFor(Operation *Op, WeightOp Weight, Builder &B) {
   bool Turned = llvm::any_of(Weight.getRecipe(), [](Attribute A) {
     return cast<DictionaryAttr>(A).contains("transpose");
   });
-  if (isa<ReshapeOp>(Op) && !Turned && typeOf(Op->getResult(0)).hasStaticShape()) {
+  if (isa<ReshapeOp>(Op) && !Turned &&
+      typeOf(Op->getResult(0)).hasStaticShape()) {
     SmallVector<int64_t> Sizes;
     for (const Expr &E : typeOf(Op->getResult(0)).getDims())
       Sizes.push_back(*E.asConstant());
@@ -70,8 +72,8 @@ struct FoldIntoRecipe : RewritePattern {
       return failure();
     SmallVector<Attribute> Recipe(Weight.getRecipe().getValue());
     Recipe.push_back(Step);
-    R.replaceOpWithNewOp<WeightOp>(Op, Op->getResult(0).getType(), Weight.getSource(),
-                                   R.getArrayAttr(Recipe));
+    R.replaceOpWithNewOp<WeightOp>(Op, Op->getResult(0).getType(),
+                                   Weight.getSource(), R.getArrayAttr(Recipe));
     return success();
   }
 };

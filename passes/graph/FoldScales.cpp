@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-///   %1 = graph.conv %x, %w …                 %s2 = graph.mul %w, %s (broadcast)
-///   %2 = graph.mul %1, %s (broadcast)    →   %2  = graph.conv %x, %s2 …
+///   %1 = graph.conv %x, %w …                 %s2 = graph.mul %w, %s
+///   (broadcast) %2 = graph.mul %1, %s (broadcast)    →   %2  = graph.conv %x,
+///   %s2 …
 ///
 /// where %s is constant and has the size of the output channels. What is
 /// constant is computed when compiling.
@@ -39,18 +40,20 @@ Value lastDimVector(Value V, PatternRewriter &R) {
   SymbolicTensorType Ty = typeOf(Broadcast.getX());
   ArrayRef<Expr> Dims = Ty.getDims();
   const Expr &Channels = typeOf(V).getDims().back();
-  if (Dims.empty() || Dims.back() != Channels || Ty.getNumElements() != Channels)
+  if (Dims.empty() || Dims.back() != Channels ||
+      Ty.getNumElements() != Channels)
     return {};
   if (Ty.getRank() == 1)
     return Broadcast.getX();
-  return ReshapeOp::create(R, V.getLoc(), Ty.withDims(Channels), Broadcast.getX());
+  return ReshapeOp::create(R, V.getLoc(), Ty.withDims(Channels),
+                           Broadcast.getX());
 }
 
 struct FoldScale : OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(MulOp Op, PatternRewriter &R) const override {
-    for (auto [Product, Scale] : {std::pair(Op.getA(), Op.getB()),
-                                  std::pair(Op.getB(), Op.getA())}) {
+    for (auto [Product, Scale] :
+         {std::pair(Op.getA(), Op.getB()), std::pair(Op.getB(), Op.getA())}) {
       Operation *Def = Product.getDefiningOp();
       if (!isa_and_present<ConvOp, MatmulOp>(Def) || !Product.hasOneUse() ||
           !isConstant(Def->getOperand(1)))

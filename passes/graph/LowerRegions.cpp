@@ -30,6 +30,7 @@
 #include "passes/graph/Passes.h"
 #include "passes/graph/linalg/KernelWriter.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -67,6 +68,7 @@ private:
   void finishOutputs();
   Value bufferFor(Value Result, StringRef Name);
   FailureOr<std::pair<func::FuncOp, DimsAttr>> kernelFor(RegionOp Region);
+  std::string unusedSymbol(const std::string &Wanted);
   void addNodes(func::FuncOp Kernel, RegionOp Region);
 
   func::FuncOp Main;
@@ -80,7 +82,8 @@ private:
   DenseMap<Value, Value> OutputOf;
   SmallVector<Value> Outputs;
   llvm::StringMap<func::FuncOp> Kernels;
-  llvm::StringMap<unsigned> UsedNames;
+  llvm::StringSet<> Symbols;
+  llvm::StringMap<unsigned> NextSuffix;
 };
 
 LogicalResult PlanBuilder::run() {
@@ -174,11 +177,19 @@ std::string textOf(func::FuncOp Kernel) {
   return Text;
 }
 
+/// `Wanted`, or with the first number behind it that no kernel has: models name
+/// nodes `relu` and `relu_1` too.
+std::string PlanBuilder::unusedSymbol(const std::string &Wanted) {
+  std::string Symbol = Wanted;
+  unsigned &Next = NextSuffix[Wanted];
+  while (!Symbols.insert(Symbol).second)
+    Symbol = Wanted + "_" + std::to_string(++Next);
+  return Symbol;
+}
+
 FailureOr<std::pair<func::FuncOp, DimsAttr>>
 PlanBuilder::kernelFor(RegionOp Region) {
-  std::string Symbol = symbolFor(Region.getName());
-  if (unsigned Count = UsedNames[Symbol]++)
-    Symbol += "_" + std::to_string(Count);
+  std::string Symbol = unusedSymbol(symbolFor(Region.getName()));
   KernelWriter Writer(KernelBuilder, Region, Symbol, Facts);
   if (failed(Writer.write()))
     return failure();

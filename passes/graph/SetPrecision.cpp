@@ -8,16 +8,17 @@
 ///
 /// \file
 ///   %1 = graph.conv %x, %w : f32       →   %1 = graph.conv %x', %w' : f16
-///   %2 = graph.reduce sum, %1 : f32        %2 = graph.reduce sum, cast(%1) : f32
+///   %2 = graph.reduce sum, %1 : f32        %2 = graph.reduce sum, cast(%1) :
+///   f32
 ///
 /// Each value is wide (as it was) or narrow; where an op and its operand
 /// differ, a cast stands between them and is fused into one of their kernels.
 ///
 //===----------------------------------------------------------------------===//
 
-#include "llvm/Support/Regex.h"
 #include "passes/graph/ConstantValues.h"
 #include "passes/graph/Passes.h"
+#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -33,13 +34,14 @@ namespace {
 /// Ops whose results lose too much in 16 bits.
 bool isSensitive(Operation *Op) {
   if (auto Reduce = dyn_cast<ReduceOp>(Op))
-    return Reduce.getKind() == ReduceKind::sum || Reduce.getKind() == ReduceKind::prod;
+    return Reduce.getKind() == ReduceKind::sum ||
+           Reduce.getKind() == ReduceKind::prod;
   if (auto Window = dyn_cast<WindowOp>(Op))
     return Window.getKind() == ReduceKind::sum;
   if (auto Div = dyn_cast<DivOp>(Op))
     return !isConstant(Div.getB());
-  return isa<ExpOp, Expm1Op, LogOp, Log1pOp, PowOp, SqrtOp, RsqrtOp, ReciprocalOp,
-             CumSumOp>(Op);
+  return isa<ExpOp, Expm1Op, LogOp, Log1pOp, PowOp, SqrtOp, RsqrtOp,
+             ReciprocalOp, CumSumOp>(Op);
 }
 
 class PrecisionSetter {
@@ -68,7 +70,8 @@ private:
   func::FuncOp Func;
   Type Narrow;
   std::vector<llvm::Regex> Kept;
-  /// Values that were f32 and are narrow now, and those that are wide on purpose.
+  /// Values that were f32 and are narrow now, and those that are wide on
+  /// purpose.
   DenseSet<Value> Wide;
   DenseMap<std::pair<Value, Type>, Value> Casts;
 };
@@ -84,7 +87,8 @@ bool PrecisionSetter::isWide(Operation *Op) const {
   if (isSensitive(Op) || isKept(Op))
     return true;
   return !isa<ConvOp, MatmulOp>(Op) &&
-         llvm::any_of(Op->getOperands(), [&](Value V) { return Wide.contains(V); });
+         llvm::any_of(Op->getOperands(),
+                      [&](Value V) { return Wide.contains(V); });
 }
 
 Value PrecisionSetter::cast(OpBuilder &B, Value V, Type To) {
@@ -154,7 +158,8 @@ void setIoType(func::FuncOp Func, Type Io) {
     if (!isFloat(Ty.getElementType()) || Ty.getElementType() == Io)
       continue;
     Argument.setType(Ty.withElementType(Io));
-    Value Inside = CastOp::create(B, Argument.getLoc(), Argument, Ty.getElementType());
+    Value Inside =
+        CastOp::create(B, Argument.getLoc(), Argument, Ty.getElementType());
     Argument.replaceAllUsesExcept(Inside, Inside.getDefiningOp());
   }
   Operation *Return = Body.getTerminator();
@@ -164,7 +169,8 @@ void setIoType(func::FuncOp Func, Type Io) {
     if (isFloat(Ty.getElementType()) && Ty.getElementType() != Io)
       Operand.set(CastOp::create(B, Return->getLoc(), Operand.get(), Io));
   }
-  Func.setType(B.getFunctionType(Body.getArgumentTypes(), Return->getOperandTypes()));
+  Func.setType(
+      B.getFunctionType(Body.getArgumentTypes(), Return->getOperandTypes()));
 }
 
 struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
@@ -174,10 +180,17 @@ struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
     for (const std::string &Pattern : Keep) {
       std::string Error;
       if (!llvm::Regex(Pattern).isValid(Error)) {
-        getOperation().emitError() << "'" << Pattern << "' is no regular expression: " << Error;
+        getOperation().emitError()
+            << "'" << Pattern << "' is no regular expression: " << Error;
         return signalPassFailure();
       }
     }
+    for (const std::string &Name : {Narrow.getValue(), Io.getValue()})
+      if (!Name.empty() && !typeByName(Name, B)) {
+        getOperation().emitError()
+            << "'" << Name << "' is none of f32, f16, bf16";
+        return signalPassFailure();
+      }
     if (Type Type = typeByName(Io, B))
       setIoType(getOperation(), Type);
     Type To = typeByName(Narrow, B);

@@ -8,7 +8,8 @@
 ///
 /// \file
 ///   %1 = graph.transpose %0 [0, 3, 1, 2]      %1 = graph.relu %0
-///   %2 = graph.relu %1                    →   %2 = graph.transpose %1 [0, 3, 1, 2]
+///   %2 = graph.relu %1                    →   %2 = graph.transpose %1 [0, 3,
+///   1, 2]
 ///
 /// and graph.transpose of graph.transpose folds. Applied until nothing moves.
 ///
@@ -93,12 +94,13 @@ struct SinkThroughElementwise : RewritePattern {
       Operands.push_back(
           Transpose && Transpose.getPerm() == Perm
               ? Transpose.getX()
-              : TransposeOp::create(R, Op->getLoc(), Operand, Back).getResult());
+              : TransposeOp::create(R, Op->getLoc(), Operand, Back)
+                    .getResult());
     }
     SymbolicTensorType Ty = typeOf(Op->getResult(0));
-    Operation *New = R.create(Op->getLoc(), Op->getName().getIdentifier(), Operands,
-                              Ty.withDims(permuted(Ty.getDims(), Back)),
-                              Op->getAttrs());
+    Operation *New =
+        R.create(Op->getLoc(), Op->getName().getIdentifier(), Operands,
+                 Ty.withDims(permuted(Ty.getDims(), Back)), Op->getAttrs());
     R.replaceOpWithNewOp<TransposeOp>(Op, New->getResult(0), Perm);
     return success();
   }
@@ -107,7 +109,8 @@ struct SinkThroughElementwise : RewritePattern {
 /// reduce(T(x)) → T'(reduce(x)), T' on the dimensions that are left.
 struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReduceOp Op, PatternRewriter &R) const override {
+  LogicalResult matchAndRewrite(ReduceOp Op,
+                                PatternRewriter &R) const override {
     auto Transpose = Op.getX().getDefiningOp<TransposeOp>();
     if (!Transpose)
       return failure();
@@ -121,7 +124,8 @@ struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
     SmallVector<int64_t> Perm;
     for (int64_t P : Left)
       Perm.push_back(llvm::find(Sorted, P) - Sorted.begin());
-    Value New = ReduceOp::create(R, Op.getLoc(), Op.getKind(), Transpose.getX(), Axes);
+    Value New =
+        ReduceOp::create(R, Op.getLoc(), Op.getKind(), Transpose.getX(), Axes);
     R.replaceOpWithNewOp<TransposeOp>(Op, New, Perm);
     return success();
   }
@@ -130,7 +134,8 @@ struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
 /// broadcast(T(x)) → T(broadcast(x)) where no dimension is added.
 struct SinkThroughBroadcast : OpRewritePattern<BroadcastOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(BroadcastOp Op, PatternRewriter &R) const override {
+  LogicalResult matchAndRewrite(BroadcastOp Op,
+                                PatternRewriter &R) const override {
     auto Transpose = Op.getX().getDefiningOp<TransposeOp>();
     SymbolicTensorType To = typeOf(Op.getY());
     if (!Transpose || typeOf(Op.getX()).getRank() != To.getRank() ||
@@ -148,7 +153,8 @@ struct SinkThroughBroadcast : OpRewritePattern<BroadcastOp> {
 /// T(broadcast(x)) → broadcast(T'(x)) where dimensions are added: x is small.
 struct RaiseThroughBroadcast : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(TransposeOp Op, PatternRewriter &R) const override {
+  LogicalResult matchAndRewrite(TransposeOp Op,
+                                PatternRewriter &R) const override {
     auto Broadcast = Op.getX().getDefiningOp<BroadcastOp>();
     if (!Broadcast)
       return failure();
@@ -169,7 +175,8 @@ struct RaiseThroughBroadcast : OpRewritePattern<TransposeOp> {
 /// A transpose that only moves dimensions of size 1 is a reshape.
 struct TransposeOfOnes : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(TransposeOp Op, PatternRewriter &R) const override {
+  LogicalResult matchAndRewrite(TransposeOp Op,
+                                PatternRewriter &R) const override {
     SymbolicTensorType From = typeOf(Op.getX());
     SmallVector<int64_t> Moving;
     for (int64_t P : Op.getPerm())
@@ -185,7 +192,8 @@ struct TransposeOfOnes : OpRewritePattern<TransposeOp> {
 /// concat(T(a), T(b)) → T(concat(a, b)).
 struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ConcatOp Op, PatternRewriter &R) const override {
+  LogicalResult matchAndRewrite(ConcatOp Op,
+                                PatternRewriter &R) const override {
     auto First = Op.getXs().front().getDefiningOp<TransposeOp>();
     if (!First)
       return failure();
@@ -196,7 +204,8 @@ struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
         return failure();
       Xs.push_back(Transpose.getX());
     }
-    Value New = ConcatOp::create(R, Op.getLoc(), Xs, First.getPerm()[Op.getAxis()]);
+    Value New =
+        ConcatOp::create(R, Op.getLoc(), Xs, First.getPerm()[Op.getAxis()]);
     R.replaceOpWithNewOp<TransposeOp>(Op, New, First.getPerm());
     return success();
   }
@@ -209,9 +218,10 @@ struct SinkThroughPad : OpRewritePattern<PadOp> {
     if (!Transpose)
       return failure();
     SmallVector<int64_t> Back = inverse(Transpose.getPerm());
-    Value New = PadOp::create(R, Op.getLoc(), Transpose.getX(), Op.getFiller(),
-                              permuted(Op.getLow(), Back), permuted(Op.getHigh(), Back),
-                              permuted(Op.getInterior(), Back));
+    Value New =
+        PadOp::create(R, Op.getLoc(), Transpose.getX(), Op.getFiller(),
+                      permuted(Op.getLow(), Back), permuted(Op.getHigh(), Back),
+                      permuted(Op.getInterior(), Back));
     R.replaceOpWithNewOp<TransposeOp>(Op, New, Transpose.getPerm());
     return success();
   }
@@ -225,21 +235,24 @@ struct SinkThroughSlice : OpRewritePattern<SliceOp> {
       return failure();
     SmallVector<int64_t> Back = inverse(Transpose.getPerm());
     SymbolicTensorType To = typeOf(Op.getY());
-    auto Start = DimsAttr::get(Op.getContext(),
-                               permuted(Op.getStart().getDims(), Back));
-    Value New = SliceOp::create(R, Op.getLoc(), To.withDims(permuted(To.getDims(), Back)),
-                                Transpose.getX(), Start, permuted(Op.getStep(), Back));
+    auto Start =
+        DimsAttr::get(Op.getContext(), permuted(Op.getStart().getDims(), Back));
+    Value New = SliceOp::create(
+        R, Op.getLoc(), To.withDims(permuted(To.getDims(), Back)),
+        Transpose.getX(), Start, permuted(Op.getStep(), Back));
     R.replaceOpWithNewOp<TransposeOp>(Op, New, Transpose.getPerm());
     return success();
   }
 };
 
-struct SinkTransposesPass : graph::impl::SinkTransposesBase<SinkTransposesPass> {
+struct SinkTransposesPass
+    : graph::impl::SinkTransposesBase<SinkTransposesPass> {
   void runOnOperation() override {
     RewritePatternSet Patterns(&getContext());
-    Patterns.add<SinkThroughElementwise, SinkThroughReduce, SinkThroughBroadcast,
-                 RaiseThroughBroadcast, TransposeOfOnes, SinkThroughConcat,
-                 SinkThroughPad, SinkThroughSlice>(&getContext());
+    Patterns.add<SinkThroughElementwise, SinkThroughReduce,
+                 SinkThroughBroadcast, RaiseThroughBroadcast, TransposeOfOnes,
+                 SinkThroughConcat, SinkThroughPad, SinkThroughSlice>(
+        &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(Patterns))))
       getOperation().emitWarning("transposes still move after the most rounds");
   }

@@ -232,7 +232,7 @@ std::optional<HostTensor> convert(const HostTensor &T, ElementType Type) {
   }
   for (int64_t I = 0, N = T.count(); I < N; ++I)
     if (!storeElement(Type, Out->Data.data(), I,
-                 elementAt(T.Type, T.Data.data(), I)))
+                      elementAt(T.Type, T.Data.data(), I)))
       return std::nullopt;
   return Out;
 }
