@@ -53,7 +53,7 @@ static std::vector<Case> productCases() {
   Cases.push_back({product("matmul_wide_tile", {"m", "64", "24"}, true, true)
                        .fact("m", "kpc.optimum = 100000 : i64"),
                    {{3}, {200}},
-                   "contraction 128x64x16",
+                   "contraction 128x64x8",
                    Sum});
   Cases.push_back({product("matmul_narrow_tile", {"m", "24", "32"}, false, true)
                        .fact("m", "kpc.optimum = 100000 : i64"),
