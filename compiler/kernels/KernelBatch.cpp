@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/kernels/KernelBatch.h"
+#include "compiler/BuildId.h"
 #include "compiler/Version.h"
 #include "compiler/workers/WorkerPool.h"
 
@@ -19,6 +20,7 @@ namespace {
 std::string keyOf(const KernelJob &Job) {
   return CacheKey("kernel")
       .add(Version)
+      .add(buildId())
       .add(Job.Target)
       .add(Job.Symbol)
       .add(Job.Text)
