@@ -104,7 +104,7 @@ void Facts::declare(std::string_view Symbol, SymbolFacts NewFacts) {
   NewFacts.Min = std::max<int64_t>(NewFacts.Min, 0);
   NewFacts.Max = std::max(NewFacts.Max, NewFacts.Min);
   NewFacts.Divisor = std::max<int64_t>(NewFacts.Divisor, 1);
-  Known.insert_or_assign(std::string(Symbol), std::move(NewFacts));
+  Known.insert_or_assign(std::string(Symbol), NewFacts);
 }
 
 static Interval symbolRange(const Facts &F, std::string_view Name) {
