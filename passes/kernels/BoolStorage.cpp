@@ -69,7 +69,13 @@ LogicalResult storeBoolsAsBytes(func::FuncOp Func) {
         convertLoaded(User);
       else if (isa<memref::StoreOp, vector::StoreOp>(User))
         convertStored(User, 0);
-      else if (!isa<memref::PrefetchOp, memref::DimOp>(User))
+      else if (isa<vector::MaskedStoreOp>(User))
+        convertStored(User, User->getNumOperands() - 1);
+      else if (isa<vector::MaskedLoadOp>(User)) {
+        // The last operand is what lanes that are not read hold.
+        convertStored(User, User->getNumOperands() - 1);
+        convertLoaded(User);
+      } else if (!isa<memref::PrefetchOp, memref::DimOp>(User))
         return User->emitOpError("reads or writes bools in a way that has no "
                                  "form in bytes");
     }

@@ -29,7 +29,7 @@ struct Rule {
 };
 
 /// The newest opset that rules were written for (ONNX 1.22).
-constexpr int64_t Newest = 27;
+constexpr int64_t Newest = 28;
 
 ArrayRef<Rule> elementwiseRules();
 ArrayRef<Rule> activationRules();

@@ -115,7 +115,7 @@ TEST(BadFile, NewerOpset) {
   ModelProto M = relu();
   M.mutable_opset_import(0)->set_version(99);
   EXPECT_EQ(said(M), "error[KPC-I0009]: m.onnx: the model asks for version 99 "
-                     "of operator set 'ai.onnx'; kpc knows 1 to 27\n"
+                     "of operator set 'ai.onnx'; kpc knows 1 to 28\n"
                      "  hint: convert the model to a version kpc knows: "
                      "onnx.version_converter\n");
 }

@@ -18,7 +18,7 @@ namespace kpc::onnx {
 /// The newest versions whose schema this reader knows (ONNX 1.22). A newer one
 /// may mean something else by the same bytes.
 constexpr int64_t NewestIrVersion = 14;
-constexpr int64_t NewestOpset = 27;
+constexpr int64_t NewestOpset = 28;
 
 /// More dims than this come from damage.
 constexpr size_t HighestRank = 64;

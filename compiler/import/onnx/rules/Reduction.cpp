@@ -152,9 +152,14 @@ template <Sort S> static void importReduce(NodeImport &N) {
   bool Widen = Stored.isF16() || Stored.isBF16() || isBool(Stored);
   bool Roots = S == Sort::L2 || S == Sort::LogSum || S == Sort::LogSumExp;
   if (Widen || (Roots && !isFloat(Stored)))
-    X = N.cast(X, isBool(Stored)    ? N.i32()
-                  : isFloat(Stored) ? N.f32()
-                                    : N.builder().getF64Type());
+    // Bools as ui8: the ends of its range, of which nothing reduces to one, are
+    // false and true again.
+    X = N.cast(X,
+               isBool(Stored)
+                   ? Type(mlir::IntegerType::get(Stored.getContext(), 8,
+                                                 mlir::IntegerType::Unsigned))
+               : isFloat(Stored) ? N.f32()
+                                 : N.builder().getF64Type());
   N.result(0, N.cast(reduceAs(N, S, X, *Axes, KeepDims), Stored));
 }
 
