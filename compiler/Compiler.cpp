@@ -446,3 +446,9 @@ bool kpc::check(const CompileOptions &Options, Diagnostics &Diags) {
   Compilation C(Options, Diags);
   return C.chooseTargets() && C.load() && C.toKernels() && !Diags.hasErrors();
 }
+if (Text.empty() && !Results.empty()) {
+  Diags.error(Code::TargetNoListing)
+      .target(T.Name)
+      .message("no text of this kind is made for the target");
+  return;
+}
