@@ -305,6 +305,12 @@ void Compilation::emitListings(
   std::string Text;
   for (const auto &Kernel : Results)
     Text += Options.Emit == Phase::Ptx ? Kernel->Ptx : Kernel->Listing;
+  if (Text.empty() && !Results.empty()) {
+    Diags.error(Code::TargetNoListing)
+        .target(T.Name)
+        .message("no text of this kind is made for the target");
+    return;
+  }
   std::string Suffix = Options.Emit == Phase::Ptx    ? ".ptx"
                        : Options.Emit == Phase::Nvvm ? ".nvvm.mlir"
                                                      : ".ll";
@@ -363,7 +369,7 @@ bool Compilation::compileKernels() {
     Compiled.push_back(std::move(Kernels));
     Report.Targets.push_back(Summary);
   }
-  return true;
+  return !Diags.hasErrors();
 }
 
 //===----------------------------------------------------------------------===//
@@ -445,10 +451,4 @@ CompileReport kpc::compile(const CompileOptions &Options, Diagnostics &Diags) {
 bool kpc::check(const CompileOptions &Options, Diagnostics &Diags) {
   Compilation C(Options, Diags);
   return C.chooseTargets() && C.load() && C.toKernels() && !Diags.hasErrors();
-}
-if (Text.empty() && !Results.empty()) {
-  Diags.error(Code::TargetNoListing)
-      .target(T.Name)
-      .message("no text of this kind is made for the target");
-  return;
 }

@@ -85,6 +85,16 @@ static void importMod(NodeImport &N) {
     N.result(0, Fmod ? N.binary<RemOp>(A, C) : N.binary<ModOp>(A, C));
 }
 
+/// Signed integers keep their sign: of a negative number the complement, which
+/// is not negative, is shifted.
+static Value shiftRight(NodeImport &N, Value A, Value C) {
+  Value Shifted = N.binary<ShrOp>(A, C);
+  if (isUnsigned(N.element(A)))
+    return Shifted;
+  Value Kept = N.unary<NotOp>(N.binary<ShrOp>(N.unary<NotOp>(A), C));
+  return N.select(N.compare(Predicate::lt, A, N.like(0, A)), Kept, Shifted);
+}
+
 static void importBitShift(NodeImport &N) {
   std::string Direction = N.stringAttribute("direction", "");
   auto [A, C] = operands(N);
@@ -93,7 +103,7 @@ static void importBitShift(NodeImport &N) {
   if (Direction == "LEFT")
     N.result(0, N.binary<ShlOp>(A, C));
   else if (Direction == "RIGHT")
-    N.result(0, N.binary<ShrOp>(A, C));
+    N.result(0, shiftRight(N, A, C));
   else
     N.fail(Code::ImportAttributeValue, "attribute 'direction' is '" +
                                            printable(Direction) +
