@@ -87,7 +87,7 @@ TEST(BadImport, UnknownOp) {
 TEST(BadImport, OpNewerThanTheModel) {
   EXPECT_EQ(Imported(unary("Mish")).Diags.text(),
             "error[KPC-I0007]: 'n' (Mish, opset 17) in m.onnx: kpc imports "
-            "this operator of opset 18 to 27 only\n"
+            "this operator of opset 18 to 28 only\n"
             "  hint: `kpc ops` lists what imports\n");
 }
 
