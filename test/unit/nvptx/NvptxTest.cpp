@@ -262,6 +262,8 @@ TEST(Nvptx, AllowedOperationsAssembleEverywhere) {
     EXPECT_EQ(A.Kernels.size(), Kernels.size());
     EXPECT_EQ(A.Cubin.substr(1, 3), "ELF");
     Assembled += A.Kernels.size();
+    // Counted by test/check/summary.py.
+    std::printf("ASSEMBLED %s %zu\n", T.Name.data(), A.Kernels.size());
   }
   std::printf("kernels: %zu, targets: %d, compiled: %d, assembled: %d\n",
               Kernels.size(), Targets, Compiled, Assembled);
