@@ -40,8 +40,11 @@ static std::string stemOf(const std::string &Path) {
 static void printReport(const CompileArguments &Arguments,
                         const CompileReport &Report, double Seconds) {
   for (const TargetReport &T : Report.Targets) {
-    fmt::print("  {:<16} {} kernels, {} launches, {} of code", T.Name,
-               T.Kernels, T.Launches, bytesText(T.CodeBytes));
+    // Without ptxas, and for portable targets, there is PTX alone.
+    std::string Code =
+        T.CodeBytes ? bytesText(T.CodeBytes) + " of code" : "PTX";
+    fmt::print("  {:<16} {} kernels, {} launches, {}", T.Name, T.Kernels,
+               T.Launches, Code);
     if (T.CacheHits)
       fmt::print(", {} from the cache", T.CacheHits);
     fmt::print("\n");
