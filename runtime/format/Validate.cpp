@@ -53,6 +53,11 @@ private:
     return success();
   }
 
+  // FlatBuffers' verifier looks at the alignment of a vector's length alone.
+  static bool isAligned(const flatbuffers::Vector<int64_t> *Words) {
+    return !Words || uintptr_t(Words->Data()) % alignof(int64_t) == 0;
+  }
+
   // A program is good when it never pops what is not there, names symbols
   // that exist, needs at most MaxExprDepth words of stack and leaves one.
   bool isGood(const flatbuffers::Vector<int64_t> &Words) {
@@ -82,7 +87,8 @@ private:
     for (const Expr *E : each(M.exprs())) {
       // Programs that share their words would cost more than their size.
       Words += E->words()->size();
-      if (Words > TableSize / sizeof(int64_t) || !isGood(*E->words()))
+      if (Words > TableSize / sizeof(int64_t) || !isAligned(E->words()) ||
+          !isGood(*E->words()))
         return malformed("expression %zu is not a good program", Index);
       ++Index;
     }
@@ -140,9 +146,10 @@ private:
       bool Good = W->segment() < count(M.segments()) &&
                   W->offset() % WeightAlignment == 0 &&
                   bitWidth(kpc::ElementType(W->type())) != 0 &&
-                  count(W->dims()) <= MaxRank;
-      for (int64_t Dim : scalars(W->dims()))
-        Good &= Dim >= 0;
+                  count(W->dims()) <= MaxRank && isAligned(W->dims());
+      if (Good)
+        for (int64_t Dim : scalars(W->dims()))
+          Good &= Dim >= 0;
       if (Good) {
         const Segment *S = M.segments()->Get(W->segment());
         Good = S->kind() == SegmentKind::Weights &&

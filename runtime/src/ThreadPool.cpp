@@ -9,6 +9,8 @@
 #include "runtime/src/ThreadPool.h"
 
 #include <algorithm>
+#include <climits>
+#include <cstdio>
 #include <sched.h>
 #include <system_error>
 
@@ -24,12 +26,26 @@ static void pause() {
 #endif
 }
 
+// A container may have many processors and the time of a few.
+static int processorsOfQuota() {
+  long Quota = 0, Period = 0;
+  std::FILE *File = std::fopen("/sys/fs/cgroup/cpu.max", "re");
+  if (!File)
+    return INT_MAX;
+  int Read = std::fscanf(File, "%ld %ld", &Quota, &Period); // or "max …"
+  std::fclose(File);
+  if (Read != 2 || Quota <= 0 || Period <= 0)
+    return INT_MAX;
+  return int(std::clamp((Quota + Period - 1) / Period, 1l, long(INT_MAX)));
+}
+
 int availableProcessors() {
+  int Count = int(std::thread::hardware_concurrency());
   cpu_set_t Set;
   CPU_ZERO(&Set);
   if (::sched_getaffinity(0, sizeof Set, &Set) == 0)
-    return std::max(1, CPU_COUNT(&Set));
-  return std::max(1, int(std::thread::hardware_concurrency()));
+    Count = CPU_COUNT(&Set);
+  return std::clamp(Count, 1, processorsOfQuota());
 }
 
 Result<std::unique_ptr<ThreadPool>> ThreadPool::make(int Threads) {

@@ -62,7 +62,7 @@ private:
   std::vector<std::thread> Workers;
 };
 
-/// Processors that this process may use.
+/// Processors that this process may use, by affinity and by its quota of time.
 int availableProcessors();
 
 } // namespace kpc::rt

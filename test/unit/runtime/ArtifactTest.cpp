@@ -146,6 +146,26 @@ TEST(Artifact, VersionsOfTheFormat) {
   EXPECT_THAT(WithVersion(0, 9, 0), HasSubstr("compile the model again"));
 }
 
+// Files that earlier versions of the format wrote are read for ever.
+TEST(Artifact, GoldenFilesOfEveryVersion) {
+  int Count = 0;
+  for (const auto &Entry : fs::directory_iterator(KPC_GOLDEN)) {
+    std::string Path = Entry.path().string();
+    kpc_model *M = nullptr;
+    kpc_error *E = nullptr;
+    ASSERT_EQ(kpc_model_load_file(Path.c_str(), nullptr, &M, &E), KPC_OK)
+        << describe(E);
+    Own<kpc_model> Owner(M);
+    EXPECT_EQ(kpc_model_verify_weights(M, nullptr), KPC_OK);
+    Own<kpc_session> S = test::open(Owner);
+    SampleRun Run(7, 9);
+    ASSERT_EQ(Run.run(S.get()), KPC_OK) << Path;
+    Run.expectRight();
+    ++Count;
+  }
+  EXPECT_GT(Count, 0);
+}
+
 TEST(Artifact, LoadsFromAnyAddressAndFromACopy) {
   Bytes File = sampleArtifact();
   Bytes Shifted(File.size() + 1);

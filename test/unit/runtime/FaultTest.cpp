@@ -13,8 +13,11 @@
 #include "test/unit/runtime/Sample.h"
 
 #include <atomic>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <sys/mman.h>
 
 using namespace kpc;
 using namespace kpc::test;
@@ -62,6 +65,36 @@ void operator delete(void *P, const std::nothrow_t &) noexcept { std::free(P); }
 void operator delete(void *P, std::align_val_t,
                      const std::nothrow_t &) noexcept {
   std::free(P);
+}
+
+// The runtime's mappings (the linker puts these in their place).
+static std::atomic<int> MappingsUntilFailure{-1};
+static bool mappingMustFail() {
+  int Left = MappingsUntilFailure.load();
+  if (Left >= 0)
+    MappingsUntilFailure = Left - 1;
+  return Left == 0;
+}
+extern "C" {
+// NOLINTBEGIN(readability-identifier-naming)
+void *__real_mmap(void *, size_t, int, int, int, off_t);
+int __real_mprotect(void *, size_t, int);
+void *__wrap_mmap(void *Address, size_t Size, int Protection, int Flags,
+                  int File, off_t Offset) {
+  if (mappingMustFail()) {
+    errno = ENOMEM;
+    return MAP_FAILED;
+  }
+  return __real_mmap(Address, Size, Protection, Flags, File, Offset);
+}
+int __wrap_mprotect(void *Address, size_t Size, int Protection) {
+  if (mappingMustFail()) {
+    errno = EACCES;
+    return -1;
+  }
+  return __real_mprotect(Address, Size, Protection);
+}
+// NOLINTEND(readability-identifier-naming)
 }
 
 namespace {
@@ -168,6 +201,34 @@ TEST(Fault, EveryAllocationOnADevice) {
   Fake.reset();
   everyAllocationFails(KPC_CUDA(0));
   EXPECT_EQ(Fake.live(), 0);
+}
+
+TEST(Fault, EveryMapping) {
+  std::string Path = testing::TempDir() + "kpc-fault.kpc";
+  ASSERT_FALSE(artifact::write(sampleContents(), Path));
+  auto LoadAndOpen = [&](kpc_error **E) {
+    kpc_model *M = nullptr;
+    if (kpc_status Code = kpc_model_load_file(Path.c_str(), nullptr, &M, E))
+      return Code;
+    Own<kpc_model> Owner(M);
+    kpc_session *S = nullptr;
+    kpc_status Code = kpc_session_create(M, nullptr, &S, E);
+    kpc_session_free(S);
+    return Code;
+  };
+  // The file, the pages of the code, their protection.
+  for (int N = 0; N < 3; ++N) {
+    kpc_error *E = nullptr;
+    MappingsUntilFailure = N;
+    kpc_status Code = LoadAndOpen(&E);
+    MappingsUntilFailure = -1;
+    EXPECT_EQ(Code, KPC_ERROR_SYSTEM) << N;
+    EXPECT_STRNE(kpc_error_message(E), "");
+    kpc_error_free(E);
+  }
+  kpc_error *E = nullptr;
+  EXPECT_EQ(LoadAndOpen(&E), KPC_OK) << describe(E);
+  std::remove(Path.c_str());
 }
 
 TEST(Fault, SteadyRunsAllocateNothing) {

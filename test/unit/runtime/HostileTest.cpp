@@ -18,6 +18,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <random>
 
 using namespace kpc;
@@ -29,6 +31,21 @@ namespace {
 TEST(Hostile, TheSampleRuns) {
   Bytes File = hostileSample();
   EXPECT_EQ(useArtifact(File.data(), File.size(), true), Came::Ran);
+}
+
+// What the fuzzer found once.
+TEST(Hostile, InputsThatWereFoundBefore) {
+  int Count = 0;
+  for (const auto &Entry :
+       std::filesystem::directory_iterator(KPC_FUZZ_CORPUS)) {
+    std::ifstream In(Entry.path(), std::ios::binary);
+    Bytes File((std::istreambuf_iterator<char>(In)), {});
+    makeCodeHarmless(File);
+    recomputeDigests(File);
+    (void)useArtifact(File.data(), File.size(), true);
+    ++Count;
+  }
+  EXPECT_GT(Count, 0);
 }
 
 TEST(Hostile, TruncationAtEveryByte) {
