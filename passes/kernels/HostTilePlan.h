@@ -93,6 +93,10 @@ struct TilePlan {
   /// The consumers of the heavy generic have a vector form.
   bool VectorEpilogue = true;
 
+  bool has(TileOperand::Source Source) const {
+    return llvm::any_of(
+        Operands, [&](const TileOperand &One) { return One.From == Source; });
+  }
   unsigned vectorGroup() const { return Parallel.size() - 1; }
   int64_t tileColumns() const { return int64_t(Lanes) * Vectors; }
   bool isRowGroup(unsigned Group) const {
@@ -107,6 +111,11 @@ struct TilePlan {
 /// A plan, or none where the kernel does not fit.
 std::optional<TilePlan> planTiles(const KernelForm &Form,
                                   const HostMachine &Machine);
+
+/// Steps of `planTiles`: rows and vectors of a register tile for the operands'
+/// sources, and the cuts of the reduction.
+void chooseTileSize(TilePlan &Plan, const HostMachine &Machine);
+void chooseChunks(TilePlan &Plan, const HostMachine &Machine);
 
 /// The factor of loop `Loop` in linear expression `Expr`.
 int64_t loopFactor(mlir::AffineExpr Expr, unsigned Loop);

@@ -1,0 +1,18 @@
+// RUN: kpc-opt --kpc-host-build-kernel --split-input-file --verify-diagnostics %s
+
+// expected-error @below {{is not a kernel in linalg form: it writes nothing}}
+func.func @nothing(%x_p: memref<f32>) {
+  return
+}
+
+// -----
+
+func.func @foreign(%x_p: memref<f32>, %y_p: memref<f32>) {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [4], strides: [1] : memref<f32> to memref<4xf32, strided<[1]>>
+  %x = bufferization.to_tensor %x_m restrict : memref<4xf32, strided<[1]>> to tensor<4xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [4], strides: [1] : memref<f32> to memref<4xf32, strided<[1]>>
+  // expected-error @below {{'linalg.map' op has no place in the linalg form of a kernel}}
+  %y = linalg.map { arith.negf } ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>)
+  bufferization.materialize_in_destination %y in restrict writable %y_m : (tensor<4xf32>, memref<4xf32, strided<[1]>>) -> ()
+  return
+}

@@ -1,0 +1,78 @@
+// RUN: kpc-opt --kpc-host-build-kernel=vector-bits=256 %s | FileCheck %s
+
+// Along memory: four vectors of partial sums, combined in one order.
+
+// CHECK-LABEL: func.func @rows(
+// CHECK-SAME: kpc.schedule = "reduction lanes=8 partials=4"
+// CHECK-SAME: kpc.work = "5"
+// CHECK: iter_args
+// CHECK-COUNT-4: vector.load
+// CHECK: vector.maskedload
+// CHECK: vector.shuffle
+// CHECK: memref.store
+func.func @rows(%x_p: memref<f32>, %y_p: memref<f32>) attributes {kpc.reads = [0], kpc.writes = [1]} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [5, 100], strides: [100, 1] : memref<f32> to memref<5x100xf32, strided<[100, 1]>>
+  %x = bufferization.to_tensor %x_m restrict : memref<5x100xf32, strided<[100, 1]>> to tensor<5x100xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [5], strides: [1] : memref<f32> to memref<5xf32, strided<[1]>>
+  %e = tensor.empty() : tensor<5xf32>
+  %z = arith.constant 0.0 : f32
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<5xf32>) -> tensor<5xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<5x100xf32>) outs(%i : tensor<5xf32>) {
+  ^bb0(%p: f32, %s: f32):
+    %r = arith.addf %s, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<5xf32>
+  bufferization.materialize_in_destination %y in restrict writable %y_m : (tensor<5xf32>, memref<5xf32, strided<[1]>>) -> ()
+  return
+}
+
+// Across memory: accumulators along the contiguous dim; the last ones under a mask.
+
+// CHECK-LABEL: func.func @columns(
+// CHECK-SAME: kpc.schedule = "tile rows=1 vectors=5 lanes=8 block=40 direct"
+// CHECK: vector.maskedload
+// CHECK: vector.maskedstore
+func.func @columns(%x_p: memref<f32>, %y_p: memref<f32>) attributes {kpc.reads = [0], kpc.writes = [1]} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [100, 37], strides: [37, 1] : memref<f32> to memref<100x37xf32, strided<[37, 1]>>
+  %x = bufferization.to_tensor %x_m restrict : memref<100x37xf32, strided<[37, 1]>> to tensor<100x37xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [37], strides: [1] : memref<f32> to memref<37xf32, strided<[1]>>
+  %e = tensor.empty() : tensor<37xf32>
+  %z = arith.constant 0.0 : f32
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<37xf32>) -> tensor<37xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(a, b) -> (b, a)>, affine_map<(a, b) -> (a)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<100x37xf32>) outs(%i : tensor<37xf32>) {
+  ^bb0(%p: f32, %s: f32):
+    %r = arith.addf %s, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<37xf32>
+  bufferization.materialize_in_destination %y in restrict writable %y_m : (tensor<37xf32>, memref<37xf32, strided<[1]>>) -> ()
+  return
+}
+
+// A matrix product: a tile of 4 rows by 3 vectors, the second operand packed into a panel.
+
+// CHECK-LABEL: func.func @matmul(
+// CHECK-SAME: kpc.schedule = "tile rows=4 vectors=3 lanes=8 block=64x24 direct panel"
+// CHECK-SAME: kpc.work = "2"
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<768xf32>
+// CHECK: vector.store
+// CHECK: iter_args
+// CHECK-COUNT-12: vector.fma
+// CHECK: scf.yield
+func.func @matmul(%a_p: memref<f32>, %b_p: memref<f32>, %c_p: memref<f32>) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+  %a_m = memref.reinterpret_cast %a_p to offset: [0], sizes: [64, 32], strides: [32, 1] : memref<f32> to memref<64x32xf32, strided<[32, 1]>>
+  %a = bufferization.to_tensor %a_m restrict : memref<64x32xf32, strided<[32, 1]>> to tensor<64x32xf32>
+  %b_m = memref.reinterpret_cast %b_p to offset: [0], sizes: [32, 48], strides: [48, 1] : memref<f32> to memref<32x48xf32, strided<[48, 1]>>
+  %b = bufferization.to_tensor %b_m restrict : memref<32x48xf32, strided<[48, 1]>> to tensor<32x48xf32>
+  %c_m = memref.reinterpret_cast %c_p to offset: [0], sizes: [64, 48], strides: [48, 1] : memref<f32> to memref<64x48xf32, strided<[48, 1]>>
+  %e = tensor.empty() : tensor<64x48xf32>
+  %z = arith.constant 0.0 : f32
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<64x48xf32>) -> tensor<64x48xf32>
+  %c = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<64x32xf32>, tensor<32x48xf32>) outs(%i : tensor<64x48xf32>) {
+  ^bb0(%p: f32, %q: f32, %s: f32):
+    %1 = arith.mulf %p, %q : f32
+    %2 = arith.addf %s, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x48xf32>
+  bufferization.materialize_in_destination %c in restrict writable %c_m : (tensor<64x48xf32>, memref<64x48xf32, strided<[48, 1]>>) -> ()
+  return
+}
