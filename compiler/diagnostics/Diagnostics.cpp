@@ -47,7 +47,8 @@ Diagnostic &Diagnostic::target(std::string_view Name) {
 }
 
 Diagnostic &Diagnostic::message(std::string Text) {
-  Message = std::move(Text);
+  // Who edits a file of IR thinks in its types.
+  Message = Id == Code::GraphText ? std::move(Text) : withUserTypes(Text);
   return *this;
 }
 

@@ -131,6 +131,10 @@ std::string jsonQuote(std::string_view Text);
 /// replaced, at most `Limit` bytes.
 std::string printable(std::string_view Text, size_t Limit = 200);
 
+/// What MLIR says of a graph, in the words of the model's author: types as
+/// `f32[batch,3]`, no names of IR operations in front.
+std::string withUserTypes(std::string_view Text);
+
 /// The one of `Names` that `Wrong` was most likely meant to be; empty if none
 /// is near.
 std::string_view nearest(std::string_view Wrong,

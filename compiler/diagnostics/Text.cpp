@@ -70,6 +70,71 @@ std::string printable(std::string_view Text, size_t Limit) {
   return Out;
 }
 
+/// "ui8" as u8, "i1" as bool; the others are called what MLIR calls them.
+static std::string elementWord(std::string_view Type) {
+  if (Type == "i1")
+    return "bool";
+  return Type.starts_with("ui") ? "u" + std::string(Type.substr(2))
+                                : std::string(Type);
+}
+
+/// Takes `!graph.tensor<[batch, "n*4"], f32>` off the front of `Text`, with the
+/// quotes that may be around it, and gives `f32[batch,n*4]`; empty, and nothing
+/// taken, where it is something else.
+static std::string takeType(std::string_view &Text) {
+  constexpr std::string_view Begin = "!graph.tensor<[";
+  bool Quoted = Text.starts_with('\'');
+  std::string_view Rest = Text.substr(Quoted ? 1 : 0);
+  if (!Rest.starts_with(Begin))
+    return {};
+  Rest.remove_prefix(Begin.size());
+  std::string Dims;
+  bool InName = false;
+  while (!Rest.empty() && (InName || Rest[0] != ']')) {
+    if (Rest[0] == '"')
+      InName = !InName;
+    else if (Rest[0] != ' ')
+      Dims += Rest[0];
+    Rest.remove_prefix(1);
+  }
+  size_t End = Rest.find('>');
+  if (!Rest.starts_with("], ") || End == std::string_view::npos)
+    return {};
+  std::string Type = elementWord(Rest.substr(3, End - 3));
+  Rest.remove_prefix(End + 1);
+  if (Quoted && Rest.starts_with('\''))
+    Rest.remove_prefix(1);
+  Text = Rest;
+  return Type + "[" + Dims + "]";
+}
+
+/// What MLIR's generated verifiers say of an operand, up to the kind of tensor.
+static constexpr std::pair<std::string_view, std::string_view> Phrases[] = {
+    {" must be symbolic tensor", " must be a tensor"},
+    {", but got ", ", but is "},
+    {"operand #", "operand "},
+};
+
+std::string withUserTypes(std::string_view Text) {
+  constexpr std::string_view Op = "'graph.";
+  if (size_t End = Text.find("' op "); Text.starts_with(Op) && End < 40)
+    Text.remove_prefix(End + 5);
+  std::string Out;
+  while (!Text.empty()) {
+    if (std::string Type = takeType(Text); !Type.empty()) {
+      Out += Type;
+      continue;
+    }
+    std::string_view From, To;
+    for (auto [Theirs, Ours] : Phrases)
+      if (Text.starts_with(Theirs))
+        From = Theirs, To = Ours;
+    Out += From.empty() ? Text.substr(0, 1) : To;
+    Text.remove_prefix(From.empty() ? 1 : From.size());
+  }
+  return Out;
+}
+
 /// Edits between two short texts, letter case free of charge.
 static size_t editDistance(std::string_view A, std::string_view B) {
   auto Low = [](char C) { return C >= 'A' && C <= 'Z' ? C + 32 : C; };

@@ -68,3 +68,24 @@ TEST(Diagnostics, NearestSuggestsOnlyWhatIsNear) {
   EXPECT_EQ(nearest("Rellu", Names), "Relu");
   EXPECT_EQ(nearest("Quantize", Names), "");
 }
+
+TEST(Diagnostics, TypesOfTheGraphAreWrittenForUsers) {
+  EXPECT_EQ(withUserTypes("computes !graph.tensor<[4], f32>"),
+            "computes f32[4]");
+  EXPECT_EQ(withUserTypes("joins '!graph.tensor<[batch, \"n*2 + 1\"], ui8>' "
+                          "and '!graph.tensor<[], i1>'"),
+            "joins u8[batch,n*2+1] and bool[]");
+  EXPECT_EQ(withUserTypes("'graph.relu' op operand #0 must be symbolic tensor "
+                          "of floats, but got '!graph.tensor<[4], i1>'"),
+            "operand 0 must be a tensor of floats, but is bool[4]");
+  // What is no type stays, however far it looks like one.
+  for (const char *Text :
+       {"", "!graph.tensor<[4", "'!graph.tensor<[4], f32", "plain text",
+        "!graph.tensor<[4]>", "'plan.view' op joins buffers"})
+    EXPECT_EQ(withUserTypes(Text), Text);
+  Diagnostics D;
+  D.error(Code::ImportShape).message("is !graph.tensor<[4], f32>").hint("");
+  D.error(Code::GraphText).message("is !graph.tensor<[4], f32>").hint("");
+  EXPECT_EQ(D.text(), "error[KPC-I0026]: is f32[4]\n"
+                      "error[KPC-G0001]: is !graph.tensor<[4], f32>\n");
+}
