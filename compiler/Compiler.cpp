@@ -8,9 +8,11 @@
 
 #include "compiler/Compiler.h"
 #include "codegen/artifact/ArtifactWriter.h"
+#include "codegen/nvptx/Nvdisasm.h"
 #include "codegen/nvptx/Ptxas.h"
 #include "compiler/DiagnosticBridge.h"
 #include "compiler/GraphPipeline.h"
+#include "compiler/Listing.h"
 #include "compiler/Version.h"
 #include "compiler/artifact/PlanToContents.h"
 #include "compiler/fold/FoldConstants.h"
@@ -70,6 +72,7 @@ public:
 
   /// Each returns false after an error.
   bool chooseTargets();
+  bool findTools();
   bool load();
   bool fold();
   bool toKernels();
@@ -92,10 +95,11 @@ private:
   bool loadOnnx(const std::string &Path);
   bool loadText();
   bool reloadWeights();
-  bool findAssembler();
-  std::vector<KernelJob> jobsFor(const target::Target &T, ModuleOp Kernels);
-  void emitListings(const target::Target &T, const std::vector<KernelJob> &Jobs,
-                    const std::vector<std::optional<CompiledKernel>> &Results);
+  std::vector<KernelJob> jobsFor(const target::Target &T, ModuleOp Kernels,
+                                 const std::string &Listing = {});
+  void addTarget(const target::Target &T, const std::vector<KernelJob> &Jobs,
+                 std::vector<std::optional<CompiledKernel>> &Results,
+                 const std::vector<bool> &Hits, size_t First);
   std::string stem() const {
     StringRef Name = llvm::sys::path::filename(Options.Model);
     return Name.take_until([](char C) { return C == '.'; }).str();
@@ -112,6 +116,7 @@ private:
   /// What the input file was: later phases are skipped over.
   bool IsPlan = false;
   nvptx::Ptxas Ptxas;
+  nvptx::Nvdisasm Nvdisasm;
 };
 
 template <typename Step>
@@ -242,14 +247,25 @@ bool Compilation::fold() {
       Compiled.emplace(Jobs[I].Symbol, std::move(*Results[I]));
     return !Diags.hasErrors();
   };
-  if (failed(foldConstants(*Module, Weights, Compile)))
+  // Kernels that run now are none of the model's.
+  size_t Remarks = Report.Remarks.size();
+  LogicalResult Folded = foldConstants(*Module, Weights, Compile);
+  Report.Remarks.resize(Remarks);
+  if (failed(Folded))
     return false;
   PassManager Passes(&Context);
   Passes.addPass(createCanonicalizerPass());
   return succeeded(Passes.run(*Module));
 }
 
-bool Compilation::toKernels() { return IsPlan || runPasses(addKernelPasses); }
+bool Compilation::toKernels() {
+  if (IsPlan)
+    return true;
+  bool Good = runPasses(addKernelPasses);
+  // Regions are formed from the end of the model; people read from its start.
+  std::reverse(Report.Remarks.begin(), Report.Remarks.end());
+  return Good;
+}
 
 bool Compilation::emitted(Phase P) {
   if (Options.Emit != P)
@@ -275,101 +291,92 @@ bool Compilation::emitted(Phase P) {
 //===----------------------------------------------------------------------===//
 
 std::vector<KernelJob> Compilation::jobsFor(const target::Target &T,
-                                            ModuleOp Kernels) {
+                                            ModuleOp Kernels,
+                                            const std::string &Listing) {
   std::vector<KernelJob> Jobs;
   for (auto Kernel : Kernels.getOps<func::FuncOp>()) {
     KernelJob Job;
     Job.Symbol = Kernel.getSymName().str();
     Job.Target = T.Name;
     Job.Ptxas = T.isGpu() ? Ptxas.Path : std::string();
-    if (Options.Emit == Phase::Llvm)
-      Job.Listing = "llvm";
-    else if (Options.Emit == Phase::Nvvm)
-      Job.Listing = "nvvm";
-    else if (Options.Emit == Phase::Ptx)
-      Job.Listing = "ptx";
-    // Which nodes share the kernel does not change its code.
-    Attribute Nodes = Kernel->removeAttr("kpc.nodes");
+    Job.Nvdisasm = Nvdisasm.Path;
+    Job.Listing = Listing;
     llvm::raw_string_ostream Stream(Job.Text);
     Kernel->print(Stream, OpPrintingFlags().useLocalScope());
-    if (Nodes)
-      Kernel->setAttr("kpc.nodes", Nodes);
     Jobs.push_back(std::move(Job));
   }
   return Jobs;
 }
 
-void Compilation::emitListings(
-    const target::Target &T, const std::vector<KernelJob> &Jobs,
-    const std::vector<std::optional<CompiledKernel>> &Results) {
-  std::string Text;
-  for (const auto &Kernel : Results)
-    Text += Options.Emit == Phase::Ptx ? Kernel->Ptx : Kernel->Listing;
-  if (Text.empty() && !Results.empty()) {
-    Diags.error(Code::TargetNoListing)
-        .target(T.Name)
-        .message("no text of this kind is made for the target");
-    return;
-  }
-  std::string Suffix = Options.Emit == Phase::Ptx    ? ".ptx"
-                       : Options.Emit == Phase::Nvvm ? ".nvvm.mlir"
-                                                     : ".ll";
-  std::string Target(T.Name);
-  std::replace(Target.begin(), Target.end(), ':', '-');
-  Report.Emitted.emplace_back(stem() + "." + Target + Suffix, std::move(Text));
-}
-
-/// Cubins need ptxas; portable targets are PTX and do without.
-bool Compilation::findAssembler() {
+/// Cubins need ptxas, and nvdisasm to be read; portable targets are PTX and do
+/// without, as do the texts above machine code.
+bool Compilation::findTools() {
+  if (Options.Emit)
+    for (const target::Target *T : Targets)
+      if (std::string Why = reasonAgainstListing(*Options.Emit, *T);
+          !Why.empty())
+        Diags.error(Code::TargetNoListing).target(T->Name).message(Why);
+  bool ToCubin = !Options.Emit || Options.Emit == Phase::Sass;
   auto needsPtxas = [](const target::Target *T) {
     return T->TheKind == target::Kind::Gpu;
   };
-  if (llvm::none_of(Targets, needsPtxas))
-    return true;
+  if (Diags.hasErrors() || !ToCubin || llvm::none_of(Targets, needsPtxas))
+    return !Diags.hasErrors();
   Ptxas = nvptx::findPtxas(Options.Ptxas);
-  if (!Ptxas && Options.Emit != Phase::Ptx)
+  if (!Ptxas)
     Diags.error(Code::TargetNoPtxas).message(Ptxas.Missing);
+  if (Options.Emit == Phase::Sass) {
+    Nvdisasm = nvptx::findNvdisasm(Ptxas.Path);
+    if (!Nvdisasm)
+      Diags.error(Code::TargetNoTool).message(Nvdisasm.Missing);
+  }
   return !Diags.hasErrors();
 }
 
+/// Takes the results of the target's jobs, which begin at `First`.
+void Compilation::addTarget(const target::Target &T,
+                            const std::vector<KernelJob> &Jobs,
+                            std::vector<std::optional<CompiledKernel>> &Results,
+                            const std::vector<bool> &Hits, size_t First) {
+  auto Launches =
+      (*Module->getOps<plan::ProgramOp>().begin()).getOps<plan::LaunchOp>();
+  TargetKernels Kernels{&T, {}};
+  TargetReport Summary;
+  Summary.Name = T.Name;
+  Summary.Launches = std::distance(Launches.begin(), Launches.end());
+  std::string Listing;
+  for (size_t I = First; I < Jobs.size() && Jobs[I].Target == T.Name; ++I) {
+    ++Summary.Kernels;
+    Summary.CacheHits += Hits[I];
+    Summary.Assembled += T.isGpu() && !Results[I]->Code.empty();
+    Summary.CodeBytes += Results[I]->Code.size();
+    Listing +=
+        Options.Emit == Phase::Ptx ? Results[I]->Ptx : Results[I]->Listing;
+    Kernels.Kernels.emplace(Jobs[I].Symbol, std::move(*Results[I]));
+  }
+  if (Options.Emit)
+    Report.Emitted.emplace_back(stem() + listingSuffix(*Options.Emit, T),
+                                std::move(Listing));
+  Compiled.push_back(std::move(Kernels));
+  Report.Targets.push_back(Summary);
+}
+
 bool Compilation::compileKernels() {
-  if (!findAssembler())
+  if (!findTools())
     return false;
   std::vector<KernelJob> Jobs;
   std::vector<size_t> FirstJob;
   for (const target::Target *T : Targets) {
     FirstJob.push_back(Jobs.size());
-    llvm::append_range(Jobs, jobsFor(*T, *Module));
+    llvm::append_range(Jobs, jobsFor(*T, *Module, listingWord(Options.Emit)));
   }
-  FirstJob.push_back(Jobs.size());
   std::vector<bool> Hits;
   auto Results = compileBatch(Jobs, Options, Diags, Report, Hits);
   if (Diags.hasErrors())
     return false;
-  auto Launches =
-      (*Module->getOps<plan::ProgramOp>().begin()).getOps<plan::LaunchOp>();
-  for (size_t T = 0; T < Targets.size(); ++T) {
-    TargetKernels Kernels{Targets[T], {}};
-    TargetReport Summary;
-    Summary.Name = Targets[T]->Name;
-    Summary.Launches = std::distance(Launches.begin(), Launches.end());
-    for (size_t I = FirstJob[T]; I < FirstJob[T + 1]; ++I) {
-      ++Summary.Kernels;
-      Summary.CacheHits += Hits[I];
-      Summary.Assembled += Targets[T]->isGpu() && !Results[I]->Code.empty();
-      Summary.CodeBytes += Results[I]->Code.size();
-    }
-    if (Options.Emit && *Options.Emit != Phase::Artifact)
-      emitListings(
-          *Targets[T],
-          {Jobs.begin() + FirstJob[T], Jobs.begin() + FirstJob[T + 1]},
-          {Results.begin() + FirstJob[T], Results.begin() + FirstJob[T + 1]});
-    for (size_t I = FirstJob[T]; I < FirstJob[T + 1]; ++I)
-      Kernels.Kernels.emplace(Jobs[I].Symbol, std::move(*Results[I]));
-    Compiled.push_back(std::move(Kernels));
-    Report.Targets.push_back(Summary);
-  }
-  return !Diags.hasErrors();
+  for (size_t T = 0; T < Targets.size(); ++T)
+    addTarget(*Targets[T], Jobs, Results, Hits, FirstJob[T]);
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -450,5 +457,7 @@ CompileReport kpc::compile(const CompileOptions &Options, Diagnostics &Diags) {
 
 bool kpc::check(const CompileOptions &Options, Diagnostics &Diags) {
   Compilation C(Options, Diags);
-  return C.chooseTargets() && C.load() && C.toKernels() && !Diags.hasErrors();
+  // Every fault of the model is told even where a tool is missing.
+  bool Ready = C.chooseTargets() && C.findTools();
+  return C.load() && C.toKernels() && Ready && !Diags.hasErrors();
 }

@@ -87,11 +87,21 @@ struct CompileOptions {
   std::function<bool()> Cancelled;
 };
 
-/// One fusion made or refused, from MLIR's remarks.
+/// One fusion made or refused, from MLIR's remarks. `Text` is a sentence.
 struct Remark {
   bool Passed = false;
-  std::string Category, Node, Text;
+  std::string Category; ///< "fusion"
+  std::string Name;     ///< "fused", "refused"
+  std::string Node, Text;
 };
+
+/// Why the text is no regular expression; empty: it is one.
+std::string reasonAgainstPattern(const std::string &Pattern);
+/// Those whose category or text the regular expression is found in.
+std::vector<Remark> matchingRemarks(const std::vector<Remark> &Remarks,
+                                    const std::string &Pattern);
+/// As LLVM's tools for optimisation records read them (llvm-remarkutil).
+std::string remarksAsYaml(const std::vector<Remark> &Remarks);
 
 struct TargetReport {
   std::string Name;

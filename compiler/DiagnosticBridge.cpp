@@ -9,6 +9,7 @@
 #include "compiler/DiagnosticBridge.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Remarks/Remark.h"
+#include "llvm/Support/Regex.h"
 
 using namespace kpc;
 using namespace mlir;
@@ -48,8 +49,8 @@ public:
     for (const auto &Argument : R.getArgs())
       Text += Argument.val;
     Remarks.push_back({R.getRemarkType() == llvm::remarks::Type::Passed,
-                       R.getCategoryName().str(), placeOf(R.getLocation()).Node,
-                       Text});
+                       R.getCategoryName().str(), R.getRemarkName().str(),
+                       placeOf(R.getLocation()).Node, Text});
   }
 
 private:
@@ -59,9 +60,49 @@ private:
 } // namespace
 
 void kpc::collectRemarks(MLIRContext &Context, std::vector<Remark> &Remarks) {
+  // `all` is only joined with the filters of the kinds that are given.
   remark::RemarkCategories Everything;
-  Everything.all = ".*";
+  Everything.passed = Everything.missed = ".*";
   (void)remark::enableOptimizationRemarks(
       Context, std::make_unique<RemarkCollector>(Remarks),
       std::make_unique<remark::RemarkEmittingPolicyAll>(), Everything);
+}
+
+std::string kpc::reasonAgainstPattern(const std::string &Pattern) {
+  std::string Why;
+  llvm::Regex(Pattern).isValid(Why);
+  return Why;
+}
+
+std::vector<kpc::Remark>
+kpc::matchingRemarks(const std::vector<Remark> &Remarks,
+                     const std::string &Pattern) {
+  llvm::Regex Wanted(Pattern);
+  std::vector<Remark> Found;
+  for (const Remark &R : Remarks)
+    if (Wanted.match(R.Category) || Wanted.match(R.Text))
+      Found.push_back(R);
+  return Found;
+}
+
+/// A YAML scalar in single quotes.
+static std::string quoted(StringRef Text) {
+  std::string Out = "'";
+  for (char C : Text)
+    Out += C == '\'' ? "''" : std::string(1, C < ' ' && C >= 0 ? ' ' : C);
+  return Out + "'";
+}
+
+std::string kpc::remarksAsYaml(const std::vector<Remark> &Remarks) {
+  std::string Out;
+  for (const Remark &R : Remarks) {
+    Out += R.Passed ? "--- !Passed\n" : "--- !Missed\n";
+    Out += "Pass:            " + R.Category + "\n";
+    Out += "Name:            " + R.Name + "\n";
+    Out += "Function:        main\n";
+    Out += "Args:\n";
+    Out += "  - Node:            " + quoted(R.Node) + "\n";
+    Out += "  - String:          " + quoted(": " + R.Text) + "\n...\n";
+  }
+  return Out;
 }

@@ -55,6 +55,7 @@ void kpc::addKernelPasses(OpPassManager &Passes,
   Regions.Fuse = Options.Fuse;
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   Passes.addPass(graph::createLowerRegions());
+  Passes.addPass(graph::createSetLiveIntervals());
   Passes.addPass(graph::createVerifyKernelForm());
 }
 

@@ -48,6 +48,15 @@ private:
     return Builder.CreateSharedString(Text);
   }
 
+  fb::Offset<fb::Vector<fb::Offset<fb::String>>>
+  texts(const std::vector<std::string> &List) {
+    std::vector<fb::Offset<fb::String>> Out;
+    Out.reserve(List.size());
+    for (const std::string &Text : List)
+      Out.push_back(text(Text));
+    return Builder.CreateVector(Out);
+  }
+
   template <class T, class Items, class Make>
   Vector<T> list(const Items &List, Make Function) {
     std::vector<fb::Offset<T>> Out;
@@ -160,11 +169,7 @@ auto TableBuilder::kernels(const Target &T) -> Vector<format::Kernel> {
     auto Params = Builder.CreateVector(
         reinterpret_cast<const format::ParamKind *>(K.Params.data()),
         K.Params.size());
-    std::vector<fb::Offset<fb::String>> Nodes;
-    Nodes.reserve(K.SourceNodes.size());
-    for (const std::string &Node : K.SourceNodes)
-      Nodes.push_back(text(Node));
-    auto Sources = Builder.CreateVector(Nodes);
+    auto Sources = texts(K.SourceNodes);
     auto Family = text(K.Family), Precision = text(K.Precision);
     return format::CreateKernel(Builder, Symbol, Display, K.Module, K.Entry,
                                 Params, Sources, Family, Precision, K.Registers,
@@ -199,11 +204,13 @@ fb::Offset<format::Launch> TableBuilder::launch(const Launch &L) {
                                expr(P.Offset), expr(P.Length), P.Access,
                                IsSize ? expr(P.Size) : format::None);
   });
+  auto Name = text(L.Name);
+  auto Sources = texts(L.SourceNodes);
   auto Grid = exprs({L.Grid.begin(), L.Grid.end()});
   auto Block = Builder.CreateVector(L.Block.data(), L.Block.size());
   return format::CreateLaunch(Builder, L.Kernel, Params, Grid, Block,
                               expr(L.Shared), expr(L.Work), L.Grain,
-                              expr(L.Flops));
+                              expr(L.Flops), Name, Sources);
 }
 
 fb::Offset<format::Step> TableBuilder::step(const Step &S) {

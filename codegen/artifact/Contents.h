@@ -156,6 +156,9 @@ struct Launch {
   Expr Work;         ///< host: independent units
   int64_t Grain = 1; ///< host: least units per task
   std::optional<Expr> Flops;
+  std::string Name; ///< for people; empty: the kernel's
+  /// Nodes of the model that this launch computes; empty: the kernel's.
+  std::vector<std::string> SourceNodes;
 };
 
 struct Copy {

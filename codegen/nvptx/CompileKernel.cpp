@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/nvptx/CompileKernel.h"
-#include "codegen/nvptx/Nvptx.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/kernels/ExpandMath.h"
 #include "passes/kernels/GpuBuilder.h"
@@ -37,8 +36,9 @@ static LogicalResult readLaunch(gpu::GPUFuncOp Kernel, CompiledKernel &Into) {
   return success();
 }
 
-FailureOr<CompiledKernel> buildAndCompileGpuKernel(ModuleOp Module,
-                                                   const target::Target &T) {
+FailureOr<CompiledKernel>
+buildAndCompileGpuKernel(ModuleOp Module, const target::Target &T,
+                         const GpuListings &Listings) {
   auto Kernels = llvm::to_vector(Module.getOps<func::FuncOp>());
   if (Kernels.size() != 1)
     return Module.emitError("must hold one kernel, not ") << Kernels.size();
@@ -52,7 +52,7 @@ FailureOr<CompiledKernel> buildAndCompileGpuKernel(ModuleOp Module,
   Passes.addPass(kernels::createExpandMathPass());
   if (failed(Passes.run(*Gpu)))
     return failure();
-  FailureOr<std::string> Ptx = compileToPtx(*Gpu, T);
+  FailureOr<std::string> Ptx = compileToPtx(*Gpu, T, Listings);
   if (failed(Ptx))
     return failure();
   Result.Ptx = std::move(*Ptx);

@@ -8,13 +8,13 @@
 ///
 /// \file
 /// What a worker process does with one kernel for one GPU target: builder,
-/// lowering, PTX, and with ptxas the cubin.
+/// lowering, PTX. Ptxas.h makes the cubin of it.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_CODEGEN_NVPTX_COMPILEKERNEL_H
 #define KPC_CODEGEN_NVPTX_COMPILEKERNEL_H
 
-#include "codegen/nvptx/Ptxas.h"
+#include "codegen/nvptx/Nvptx.h"
 #include "compiler/target/Target.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -35,7 +35,8 @@ struct CompiledKernel {
 /// Compiles the one kernel (func.func in linalg form) of `Module`, which is
 /// left lowered. Failure after a diagnostic.
 mlir::FailureOr<CompiledKernel>
-buildAndCompileGpuKernel(mlir::ModuleOp Module, const target::Target &T);
+buildAndCompileGpuKernel(mlir::ModuleOp Module, const target::Target &T,
+                         const GpuListings &Listings = {});
 
 } // namespace kpc::nvptx
 

@@ -99,7 +99,8 @@ static void optimise(llvm::Module &Llvm, llvm::TargetMachine &Machine) {
 }
 
 FailureOr<std::string> emitPtx(gpu::GPUModuleOp Module, llvm::Module &Llvm,
-                               const target::Target &T) {
+                               const target::Target &T,
+                               const GpuListings &Listings) {
   std::string Error;
   std::unique_ptr<llvm::TargetMachine> Machine = makeTargetMachine(T, Error);
   if (!Machine)
@@ -114,6 +115,10 @@ FailureOr<std::string> emitPtx(gpu::GPUModuleOp Module, llvm::Module &Llvm,
   if (llvm::verifyModule(Llvm, &BrokenStream))
     return Module.emitError("LLVM IR is not valid: ") << Broken;
   optimise(Llvm, *Machine);
+  if (Listings.Llvm) {
+    llvm::raw_string_ostream Stream(*Listings.Llvm);
+    Llvm.print(Stream, nullptr);
+  }
 
   llvm::SmallString<0> Text;
   llvm::raw_svector_ostream Stream(Text);
@@ -128,17 +133,22 @@ FailureOr<std::string> emitPtx(gpu::GPUModuleOp Module, llvm::Module &Llvm,
 }
 
 FailureOr<std::string> compileToPtx(gpu::GPUModuleOp Module,
-                                    const target::Target &T) {
+                                    const target::Target &T,
+                                    const GpuListings &Listings) {
   if (T.isHost())
     return Module.emitError("the target '")
            << T.Name.data() << "' is not a GPU";
   if (failed(lowerToNvvm(Module)))
     return failure();
+  if (Listings.Nvvm) {
+    llvm::raw_string_ostream Stream(*Listings.Nvvm);
+    Stream << Module << "\n";
+  }
   llvm::LLVMContext Context;
   std::unique_ptr<llvm::Module> Llvm = translateToLlvm(Module, T, Context);
   if (!Llvm || failed(checkForNvptx(Module, *Llvm)))
     return failure();
-  return emitPtx(Module, *Llvm, T);
+  return emitPtx(Module, *Llvm, T, Listings);
 }
 
 } // namespace kpc::nvptx

@@ -64,14 +64,22 @@ std::unique_ptr<llvm::Module> translateToLlvm(mlir::gpu::GPUModuleOp Module,
 mlir::LogicalResult checkForNvptx(mlir::gpu::GPUModuleOp Module,
                                   const llvm::Module &Llvm);
 
+/// What to write on the way, for --emit. Null members are not written.
+struct GpuListings {
+  std::string *Nvvm = nullptr; ///< lowered MLIR, before its translation
+  std::string *Llvm = nullptr; ///< optimised LLVM IR
+};
+
 /// Optimises and prints; consumes `Llvm`.
 mlir::FailureOr<std::string> emitPtx(mlir::gpu::GPUModuleOp Module,
                                      llvm::Module &Llvm,
-                                     const target::Target &T);
+                                     const target::Target &T,
+                                     const GpuListings &Listings = {});
 
 /// All of the above. The module is left in its lowered form.
 mlir::FailureOr<std::string> compileToPtx(mlir::gpu::GPUModuleOp Module,
-                                          const target::Target &T);
+                                          const target::Target &T,
+                                          const GpuListings &Listings = {});
 
 } // namespace kpc::nvptx
 

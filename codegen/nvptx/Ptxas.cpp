@@ -7,23 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/nvptx/Ptxas.h"
+#include "codegen/nvptx/ToolSearch.h"
 #include "compiler/workers/Subprocess.h"
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <unistd.h>
 
 namespace kpc::nvptx {
-
-static bool isProgram(const std::string &Path) {
-  std::error_code Code;
-  return std::filesystem::is_regular_file(Path, Code) &&
-         ::access(Path.c_str(), X_OK) == 0;
-}
 
 /// Reads "release 13.0" out of what `ptxas --version` prints; 0: not there.
 static int32_t readVersion(const std::string &Text) {
@@ -61,22 +53,8 @@ Ptxas findPtxas(std::string_view Option) {
         return tryProgram(Path);
     return {{}, 0, "no ptxas at '" + Given + "', which --ptxas names"};
   }
-  std::vector<std::string> Places;
-  for (const char *Name : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char *Root = std::getenv(Name); Root && *Root)
-      Places.push_back(std::string(Root) + "/bin/ptxas");
-  if (const char *Text = std::getenv("PATH")) {
-    std::string_view Rest = Text;
-    while (!Rest.empty()) {
-      std::string_view Folder = Rest.substr(0, Rest.find(':'));
-      Rest.remove_prefix(std::min(Rest.size(), Folder.size() + 1));
-      if (!Folder.empty())
-        Places.push_back(std::string(Folder) + "/ptxas");
-    }
-  }
-  Places.push_back("/usr/local/cuda/bin/ptxas");
   std::string Why;
-  for (const std::string &Path : Places) {
+  for (const std::string &Path : toolPlaces("ptxas")) {
     if (!isProgram(Path))
       continue;
     Ptxas Found = tryProgram(Path);

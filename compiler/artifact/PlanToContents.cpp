@@ -11,6 +11,10 @@
 #include "codegen/host/HostLinker.h"
 #include "compiler/weights/WeightRecipe.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <set>
 
 using namespace kpc;
 using namespace mlir;
@@ -66,6 +70,12 @@ artifact::Bytes bytesOf(ElementsAttr Value) {
   return Bytes;
 }
 
+/// All that a kernel, which several launches may share, computes.
+struct LaunchedFor {
+  std::string Name; ///< of the first launch
+  llvm::SetVector<StringRef> Nodes;
+};
+
 class ContentsBuilder {
 public:
   ContentsBuilder(ModuleOp Module, const WeightStore &Weights, bool Strip)
@@ -80,6 +90,7 @@ private:
   uint32_t addBuffer(Value Buffer, artifact::BufferKind Kind, uint32_t Index,
                      std::string Name);
   void setLiveIntervals(plan::ProgramOp Program);
+  void collectLaunches(plan::ProgramOp Program);
   llvm::Error addTarget(plan::ProgramOp Program, const TargetKernels &Compiled);
   llvm::Error addCode(artifact::Target &T, const TargetKernels &Compiled);
   Expected<artifact::Launch> launch(plan::LaunchOp Op,
@@ -95,6 +106,7 @@ private:
   std::vector<artifact::Buffer> Buffers;
   DenseMap<Value, uint32_t> Index; ///< of storage
   std::map<std::string, uint32_t> WeightIndex;
+  std::map<std::string, LaunchedFor> Launched; ///< by the kernel's symbol
   std::map<std::string, uint32_t> KernelIndex; ///< of the current target
 };
 
@@ -109,6 +121,7 @@ llvm::Error ContentsBuilder::run(const std::vector<TargetKernels> &Targets) {
   if (llvm::Error E = declare(Program))
     return E;
   setLiveIntervals(Program);
+  collectLaunches(Program);
   for (const TargetKernels &Compiled : Targets)
     if (llvm::Error E = addTarget(Program, Compiled))
       return E;
@@ -187,22 +200,18 @@ llvm::Error ContentsBuilder::declare(plan::ProgramOp Program) {
   return llvm::Error::success();
 }
 
-/// A buffer lives from the first step that touches it to the last.
+/// A buffer lives from the first step that touches it to the last, or for as
+/// long as the plan says.
 void ContentsBuilder::setLiveIntervals(plan::ProgramOp Program) {
-  std::vector<bool> Touched(Buffers.size());
-  uint32_t Step = 0;
-  for (Operation &Op : Program.getBody().front()) {
-    if (!isa<plan::LaunchOp, plan::CopyOp>(Op))
-      continue;
-    for (Value V : Op.getOperands()) {
-      uint32_t I = bufferOf(V);
-      if (!Touched[I])
-        Buffers[I].FirstStep = Step;
-      Buffers[I].LastStep = Step;
-      Touched[I] = true;
-    }
-    ++Step;
+  for (auto [Buffer, Live] : plan::touchedIntervals(Program)) {
+    Buffers[bufferOf(Buffer)].FirstStep = Live.First;
+    Buffers[bufferOf(Buffer)].LastStep = Live.Last;
   }
+  for (auto Buffer : Program.getOps<plan::BufferOp>())
+    if (auto Live = Buffer.getLive()) {
+      Buffers[bufferOf(Buffer.getBuffer())].FirstStep = (*Live)[0];
+      Buffers[bufferOf(Buffer.getBuffer())].LastStep = (*Live)[1];
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,6 +234,46 @@ void describeTarget(artifact::Target &T, const target::Target &From) {
                : artifact::CapabilityRule::SameMajor;
 }
 
+/// As the user knows it: u8 for ui8, bool for i1.
+std::string elementName(Type Element) {
+  if (Element.isInteger(1))
+    return "bool";
+  std::string Text;
+  llvm::raw_string_ostream(Text) << Element;
+  return Element.isUnsignedInteger() ? "u" + Text.substr(2) : Text;
+}
+
+/// The element types of some of a kernel's buffers; of integers only where
+/// there are no floats, which they index or select.
+std::string elementNames(func::FuncOp Kernel, StringRef Attribute) {
+  std::set<std::string> Floats, Others;
+  if (auto Which = Kernel->getAttrOfType<ArrayAttr>(Attribute))
+    for (auto I : Which.getAsRange<IntegerAttr>()) {
+      auto Buffer = cast<MemRefType>(Kernel.getArgumentTypes()[I.getInt()]);
+      Type Element = Buffer.getElementType();
+      (isa<FloatType>(Element) ? Floats : Others).insert(elementName(Element));
+    }
+  return llvm::join(Floats.empty() ? Others : Floats, ",");
+}
+
+/// What a kernel reads and writes: "f32", "f16 -> f32".
+std::string precisionOf(func::FuncOp Kernel) {
+  std::string Reads = elementNames(Kernel, "kpc.reads");
+  std::string Writes = elementNames(Kernel, "kpc.writes");
+  return Reads.empty() || Reads == Writes ? Writes : Reads + " -> " + Writes;
+}
+
+/// What the launches of each kernel are for.
+void ContentsBuilder::collectLaunches(plan::ProgramOp Program) {
+  for (auto Launch : Program.getOps<plan::LaunchOp>()) {
+    LaunchedFor &For = Launched[Launch.getKernel().str()];
+    if (For.Name.empty())
+      For.Name = Launch.getName().value_or("").str();
+    if (auto Nodes = Launch.getNodes())
+      For.Nodes.insert_range(Nodes->getAsValueRange<StringAttr>());
+  }
+}
+
 llvm::Error ContentsBuilder::addCode(artifact::Target &T,
                                      const TargetKernels &Compiled) {
   KernelIndex.clear();
@@ -244,12 +293,11 @@ llvm::Error ContentsBuilder::addCode(artifact::Target &T,
     auto Func = Module.lookupSymbol<func::FuncOp>(Symbol);
     artifact::Kernel K;
     K.Symbol = Symbol;
-    K.DisplayName = Symbol;
-    if (auto Nodes = Func->getAttrOfType<ArrayAttr>("kpc.nodes"))
-      for (StringRef Node : Nodes.getAsValueRange<StringAttr>())
-        K.SourceNodes.push_back(Node.str());
-    if (!K.SourceNodes.empty())
-      K.DisplayName = K.SourceNodes.front();
+    const LaunchedFor &For = Launched[Symbol];
+    K.DisplayName = For.Name.empty() ? Symbol : For.Name;
+    for (StringRef Node : For.Nodes)
+      K.SourceNodes.push_back(Node.str());
+    K.Precision = precisionOf(Func);
     for (Type Argument : Func.getArgumentTypes())
       K.Params.push_back(isa<MemRefType>(Argument) ? artifact::ParamKind::Buffer
                                                    : artifact::ParamKind::Size);
@@ -316,6 +364,12 @@ ContentsBuilder::launch(plan::LaunchOp Op, const artifact::Target &T,
   if (llvm::Error E = set(L.Work, Kernel.Work))
     return E;
   L.Grain = Kernel.Grain;
+  L.Name = Op.getName().value_or("").str();
+  if (auto Nodes = Op.getNodes())
+    for (StringRef Node : Nodes->getAsValueRange<StringAttr>())
+      L.SourceNodes.push_back(Node.str());
+  if (auto Flops = Op.getFlops())
+    L.Flops = Flops->getDims().front();
   if (T.Kind == artifact::TargetKind::Host)
     return L;
   for (unsigned I = 0; I < 3; ++I) {
@@ -356,11 +410,12 @@ llvm::Error ContentsBuilder::addTarget(plan::ProgramOp Program,
 
 /// Each buffer of the arena is a value of the graph, valid once written.
 void ContentsBuilder::addValues(artifact::Target &T, plan::ProgramOp Program) {
+  auto Touched = plan::touchedIntervals(Program);
   for (auto Buffer : Program.getOps<plan::BufferOp>()) {
     artifact::Value V;
     V.Name = Buffer.getName().str();
     V.Buffer = bufferOf(Buffer.getBuffer());
-    V.Step = T.Buffers[V.Buffer].FirstStep;
+    V.Step = Touched.lookup(Buffer.getBuffer()).First;
     V.Type = elementTypeOf(graph::typeOf(Buffer.getBuffer()).getElementType());
     V.Dims = dimsOf(Buffer.getBuffer());
     T.Values.push_back(std::move(V));

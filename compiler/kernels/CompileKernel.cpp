@@ -9,6 +9,7 @@
 #include "compiler/kernels/CompileKernel.h"
 #include "codegen/host/HostCodegen.h"
 #include "codegen/nvptx/CompileKernel.h"
+#include "codegen/nvptx/Nvdisasm.h"
 #include "codegen/nvptx/Nvptx.h"
 #include "codegen/nvptx/Ptxas.h"
 #include "compiler/Compiler.h"
@@ -48,8 +49,9 @@ static Expected<CompiledKernel> compileForHost(const KernelJob &Job,
 }
 
 /// From the linalg form to PTX; what MLIR says on the way is the error.
-static Expected<nvptx::CompiledKernel> compileToPtx(const KernelJob &Job,
-                                                    const target::Target &T) {
+static Expected<nvptx::CompiledKernel>
+compileToPtx(const KernelJob &Job, const target::Target &T,
+             const nvptx::GpuListings &Listings) {
   mlir::DialectRegistry Registry;
   registerDialects(Registry);
   nvptx::registerTranslations(Registry);
@@ -62,7 +64,7 @@ static Expected<nvptx::CompiledKernel> compileToPtx(const KernelJob &Job,
   });
   auto Module = mlir::parseSourceString<mlir::ModuleOp>(Job.Text, &Context);
   if (Module)
-    if (auto Kernel = nvptx::buildAndCompileGpuKernel(*Module, T);
+    if (auto Kernel = nvptx::buildAndCompileGpuKernel(*Module, T, Listings);
         mlir::succeeded(Kernel))
       return *Kernel;
   return createStringError("kernel '" + Job.Symbol + "': " + Said);
@@ -70,10 +72,15 @@ static Expected<nvptx::CompiledKernel> compileToPtx(const KernelJob &Job,
 
 static Expected<CompiledKernel> compileForGpu(const KernelJob &Job,
                                               const target::Target &T) {
-  auto Built = compileToPtx(Job, T);
+  CompiledKernel Kernel;
+  nvptx::GpuListings Listings;
+  if (Job.Listing == "nvvm")
+    Listings.Nvvm = &Kernel.Listing;
+  else if (Job.Listing == "llvm")
+    Listings.Llvm = &Kernel.Listing;
+  auto Built = compileToPtx(Job, T, Listings);
   if (!Built)
     return Built.takeError();
-  CompiledKernel Kernel;
   Kernel.Ptx = std::move(Built->Ptx);
   Kernel.Schedule = Built->Schedule;
   Kernel.Grid = Built->Grid;
@@ -97,6 +104,13 @@ static Expected<CompiledKernel> compileForGpu(const KernelJob &Job,
     Kernel.Registers = Usage.Registers;
     Kernel.SpillBytes = Usage.SpillStoreBytes;
   }
+  if (Job.Listing != "sass")
+    return Kernel;
+  nvptx::Disassembly Text = nvptx::disassemble({Job.Nvdisasm, {}}, Kernel.Code);
+  if (!Text.ok())
+    return createStringError("no text of kernel '" + Job.Symbol +
+                             "': " + Text.Error);
+  Kernel.Listing = "// " + Job.Symbol + "\n" + Text.Text;
   return Kernel;
 }
 

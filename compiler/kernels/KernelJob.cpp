@@ -68,6 +68,7 @@ std::string KernelJob::encode() const {
       .add(Text)
       .add(Listing)
       .add(Ptxas)
+      .add(Nvdisasm)
       .take();
 }
 
@@ -79,6 +80,7 @@ std::optional<KernelJob> KernelJob::decode(std::string_view Bytes) {
   Job.Text = R.text();
   Job.Listing = R.text();
   Job.Ptxas = R.text();
+  Job.Nvdisasm = R.text();
   return R.finished() ? std::optional(Job) : std::nullopt;
 }
 

@@ -28,9 +28,11 @@ struct KernelJob {
   std::string Symbol;
   std::string Target; ///< a name of compiler/target
   std::string Text;   ///< the kernel in linalg form, MLIR
-  /// "" for machine code, or what --emit asks of a kernel: nvvm, llvm, ptx.
+  /// "" for machine code, or what --emit asks of a kernel: nvvm, llvm, ptx,
+  /// sass.
   std::string Listing;
-  std::string Ptxas; ///< the program; empty: PTX only
+  std::string Ptxas;    ///< the program; empty: PTX only
+  std::string Nvdisasm; ///< the program, for the listing sass
 
   std::string encode() const;
   static std::optional<KernelJob> decode(std::string_view Bytes);

@@ -13,6 +13,7 @@ using namespace kpc;
 using namespace kpc::plan;
 
 #include "dialects/plan/PlanDialect.cpp.inc"
+#include "dialects/plan/PlanEnums.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/plan/Plan.cpp.inc"
 
@@ -47,4 +48,69 @@ LogicalResult ViewOp::verify() {
 
 LogicalResult CopyOp::verify() {
   return checkSameBytes(*this, getSource(), getDestination());
+}
+
+bool plan::isStep(Operation &Op) { return isa<LaunchOp, CopyOp>(Op); }
+
+DenseMap<Value, LiveInterval> plan::touchedIntervals(ProgramOp Program) {
+  DenseMap<Value, LiveInterval> Touched;
+  int64_t Step = 0;
+  for (Operation &Op : Program.getBody().front()) {
+    if (!isStep(Op))
+      continue;
+    for (Value Operand : Op.getOperands()) {
+      auto [Found, New] =
+          Touched.try_emplace(storageOf(Operand), LiveInterval{Step, Step});
+      Found->second.Last = Step;
+    }
+    ++Step;
+  }
+  return Touched;
+}
+
+LogicalResult BufferOp::verify() {
+  if (auto Live = getLive())
+    if (Live->size() != 2 || (*Live)[0] < 0 || (*Live)[1] < (*Live)[0])
+      return emitOpError("'")
+             << getName() << "' must be live from one step to the same or a "
+             << "later one";
+  if (getArena() == ArenaClass::fixed &&
+      !byteSize(graph::typeOf(getBuffer())).isConstant())
+    return emitOpError("'")
+           << getName() << "' is of the fixed arena, but its size depends "
+           << "on dims";
+  return success();
+}
+
+LogicalResult LaunchOp::verify() {
+  if (auto Flops = getFlops(); Flops && Flops->getDims().size() != 1)
+    return emitOpError("counts its operations in one expression, not in ")
+           << Flops->getDims().size();
+  return success();
+}
+
+/// What an edit by hand gets wrong: a buffer that a step uses after its end.
+LogicalResult ProgramOp::verifyRegions() {
+  int64_t Steps = llvm::count_if(getBody().front(), isStep);
+  auto Touched = touchedIntervals(*this);
+  for (auto Buffer : getOps<BufferOp>()) {
+    auto Live = Buffer.getLive();
+    if (!Live)
+      continue;
+    auto fails = [&](int64_t Step, StringRef Why) {
+      return Buffer.emitOpError("'")
+             << Buffer.getName() << "' is live from step " << (*Live)[0]
+             << " to " << (*Live)[1] << ", but step " << Step << Why;
+    };
+    if ((*Live)[1] >= std::max<int64_t>(Steps, 1))
+      return fails((*Live)[1], " does not exist");
+    auto Found = Touched.find(Buffer.getBuffer());
+    if (Found == Touched.end())
+      continue;
+    if (Found->second.First < (*Live)[0])
+      return fails(Found->second.First, " uses it");
+    if (Found->second.Last > (*Live)[1])
+      return fails(Found->second.Last, " uses it");
+  }
+  return success();
 }

@@ -19,6 +19,7 @@
 #include "mlir/IR/SymbolTable.h"
 
 #include "dialects/plan/PlanDialect.h.inc"
+#include "dialects/plan/PlanEnums.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/plan/Plan.h.inc"
 
@@ -29,6 +30,16 @@ mlir::Value storageOf(mlir::Value Buffer);
 
 /// Bytes that a buffer of this type takes, rows packed.
 shape::Expr byteSize(graph::SymbolicTensorType Ty);
+
+/// Whether the op is a step of the plan: a launch or a copy.
+bool isStep(mlir::Operation &Op);
+
+struct LiveInterval {
+  int64_t First = 0, Last = 0; ///< steps, both included
+};
+/// From the first step that touches a buffer's storage to the last. Buffers
+/// that no step touches are not in it.
+llvm::DenseMap<mlir::Value, LiveInterval> touchedIntervals(ProgramOp Program);
 
 } // namespace kpc::plan
 

@@ -11,6 +11,7 @@
 #define KPC_PLAN
 
 include "dialects/graph/GraphBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/RegionKindInterface.td"
 
@@ -29,7 +30,7 @@ def Plan_Dialect : Dialect {
       %x = plan.input "x" : !graph.tensor<[batch, 4], f32>
       %y = plan.output "y" : !graph.tensor<[batch, 4], f32>
       plan.launch @exp (%x) -> (%y) sizes <["batch*4"]>
-          : (!graph.tensor<[batch, 4], f32>) -> (!graph.tensor<[batch, 4], f32>)
+          : (!graph.tensor<[batch, 4], f32>) -> !graph.tensor<[batch, 4], f32>
     }
     ```
   }];
@@ -40,8 +41,12 @@ class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemo
 
 def Plan_ProgramOp : Plan_Op<"program", [NoTerminator, SingleBlock, IsolatedFromAbove, NoRegionArguments]> {
   let summary = "The records of one entry point, steps in order";
+  let description = [{
+    Launches and copies are steps, counted from 0.
+  }];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
 }
 
 class Plan_BufferLike<string mnemonic, string what> : Plan_Op<mnemonic> {
@@ -53,9 +58,27 @@ class Plan_BufferLike<string mnemonic, string what> : Plan_Op<mnemonic> {
 
 def Plan_InputOp  : Plan_BufferLike<"input", "An input of the model, in the order of the signature">;
 def Plan_OutputOp : Plan_BufferLike<"output", "An output of the model, in the order of the signature">;
-def Plan_BufferOp : Plan_BufferLike<"buffer", "Memory of the arena; `live` is its first and last step"> {
-  let arguments = (ins StrAttr:$name, OptionalAttr<DenseI64ArrayAttr>:$live);
-  let assemblyFormat = "$name (`live` $live^)? attr-dict `:` type($buffer)";
+def Plan_Fixed   : I32EnumAttrCase<"fixed", 0>;
+def Plan_Dynamic : I32EnumAttrCase<"dynamic", 1>;
+def Plan_ArenaClass : I32EnumAttr<"ArenaClass", "when a buffer's size is known", [Plan_Fixed, Plan_Dynamic]> {
+  let cppNamespace = "::kpc::plan";
+}
+
+def Plan_BufferOp : Plan_BufferLike<"buffer", "Memory of the arena between two steps"> {
+  let description = [{
+    `live` is the first and the last step that the buffer is needed in, both
+    included; buffers whose intervals are apart may share memory. It must hold
+    every step that touches the buffer, and may be longer. `arena` says when the
+    size is known: `fixed` when compiling, `dynamic` when a shape is bound. Both
+    are set by `set-live-intervals`; without them they follow from the steps.
+
+    ```mlir
+    %h = plan.buffer "hidden" live [0, 1] arena dynamic : !graph.tensor<[batch, 64], f32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<DenseI64ArrayAttr>:$live, OptionalAttr<Plan_ArenaClass>:$arena);
+  let assemblyFormat = "$name (`live` $live^)? (`arena` $arena^)? attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
 }
 
 def Plan_WeightOp : Plan_Op<"weight"> {
@@ -82,10 +105,22 @@ def Plan_ViewOp : Plan_Op<"view"> {
 
 def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments]> {
   let summary = "Runs a kernel: reads the first buffers, writes the second";
+  let description = [{
+    `name`, `nodes` and `flops` are for people: what the launch is called, which
+    of the model's nodes it computes, and how many floating-point operations it
+    takes (one expression; see docs/cli.md for what counts).
+
+    ```mlir
+    plan.launch @conv_relu (%x, %w) -> (%y) sizes <[batch]>
+        {flops = #graph.dims<["batch*128"]>, name = "conv+relu", nodes = ["conv", "relu"]} : …
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Graph_Tensor>:$reads,
-                       Variadic<Graph_Tensor>:$writes, Graph_DimsAttr:$sizes);
+                       Variadic<Graph_Tensor>:$writes, Graph_DimsAttr:$sizes, OptionalAttr<StrAttr>:$name,
+                       OptionalAttr<StrArrayAttr>:$nodes, OptionalAttr<Graph_DimsAttr>:$flops);
   let assemblyFormat = [{$kernel ` ` `(` $reads `)` `->` `(` $writes `)` `sizes` $sizes attr-dict `:`
-                         `(` type($reads) `)` `->` `(` type($writes) `)`}];
+                         functional-type($reads, $writes)}];
+  let hasVerifier = 1;
 }
 
 def Plan_CopyOp : Plan_Op<"copy"> {

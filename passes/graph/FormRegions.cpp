@@ -74,6 +74,19 @@ struct Group {
   Operation *Heavy = nullptr;
 };
 
+/// "exp of 'softmax_1' (Softmax)"; the node's name and operator as far as they
+/// are known.
+std::string wordsFor(Operation *Op) {
+  std::string Text = Op->getName().stripDialect().str();
+  auto Node = Op->getLoc()->findInstanceOf<NameLoc>();
+  if (!Node)
+    return Text;
+  Text += " of '" + Node.getName().str() + "'";
+  if (auto Operator = dyn_cast<NameLoc>(Node.getChildLoc()))
+    Text += " (" + Operator.getName().str() + ")";
+  return Text;
+}
+
 class RegionFormer {
 public:
   RegionFormer(func::FuncOp Func, unsigned MaxOps, bool Fuse)
@@ -131,8 +144,8 @@ void RegionFormer::place(Operation *Op) {
     if (Why.empty()) {
       remark::passed(Op->getLoc(),
                      remark::RemarkOpts::name("fused").category("fusion"))
-          << Op->getName().stripDialect() << " joins "
-          << G->Ops.front()->getName().stripDialect();
+          << wordsFor(Op) + " is fused into the kernel that ends with " +
+                 wordsFor(G->Ops.front()) + ".";
     } else {
       G = nullptr;
     }
@@ -141,7 +154,8 @@ void RegionFormer::place(Operation *Op) {
     if (!Why.empty())
       remark::missed(Op->getLoc(),
                      remark::RemarkOpts::name("refused").category("fusion"))
-          << Op->getName().stripDialect() << " starts a kernel: " << Why;
+          << wordsFor(Op) + " is not fused into its user's kernel, because " +
+                 Why.str() + ".";
     Groups.push_back(std::make_unique<Group>());
     G = Groups.back().get();
     AtSameIndex.insert(Op);
@@ -200,12 +214,14 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
   if (!Fuse)
     return "fusion is off";
   if (G.Ops.size() >= MaxOps)
-    return "the kernel is as large as allowed";
+    return "that kernel is as large as allowed";
   if (isa<ConcatOp>(Op))
     return "a concat is a kernel of its own";
   if (roleOf(Op) == Role::Heavy) {
     if (G.Heavy)
-      return "the kernel has a heavy op already";
+      return "that kernel has a heavy op already (a reduction, product, window "
+             "or "
+             "scatter)";
     if (!usedAtSameIndex(Op, G))
       return "its elements would be computed more than once";
     return {};
@@ -213,7 +229,7 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
   StringRef Why;
   forEachRealUser(Op, [&](Operation *User, bool) {
     if (isa<ConcatOp>(User))
-      Why = "a concat reads memory";
+      Why = "a concat reads its parts from memory";
     else if (!readsOnce(User))
       Why = "its user reads each element many times";
   });

@@ -28,6 +28,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/RegionFacts.h"
 #include "passes/graph/linalg/KernelWriter.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -69,7 +70,7 @@ private:
   Value bufferFor(Value Result, StringRef Name);
   FailureOr<std::pair<func::FuncOp, DimsAttr>> kernelFor(RegionOp Region);
   std::string unusedSymbol(const std::string &Wanted);
-  void addNodes(func::FuncOp Kernel, RegionOp Region);
+  void describe(plan::LaunchOp Launch, RegionOp Region);
 
   func::FuncOp Main;
   ModuleOp Module;
@@ -162,7 +163,7 @@ Value PlanBuilder::bufferFor(Value Result, StringRef Name) {
     return Buffer;
   }
   Buffer = plan::BufferOp::create(B, Result.getLoc(), Result.getType(), Name,
-                                  DenseI64ArrayAttr());
+                                  DenseI64ArrayAttr(), plan::ArenaClassAttr());
   return Buffer;
 }
 
@@ -198,20 +199,16 @@ PlanBuilder::kernelFor(RegionOp Region) {
   auto [Known, Inserted] = Kernels.try_emplace(textOf(Kernel), Kernel);
   if (!Inserted)
     Kernel.erase();
-  addNodes(Known->second, Region);
   return std::make_pair(Known->second, Sizes);
 }
 
-/// Records for people which regions a kernel computes; a few stand for many.
-void PlanBuilder::addNodes(func::FuncOp Kernel, RegionOp Region) {
-  constexpr size_t Most = 64;
-  SmallVector<Attribute> Names;
-  if (auto Known = Kernel->getAttrOfType<ArrayAttr>("kpc.nodes"))
-    Names.assign(Known.begin(), Known.end());
-  if (Names.size() >= Most)
-    return;
-  Names.push_back(Region.getNameAttr());
-  Kernel->setAttr("kpc.nodes", B.getArrayAttr(Names));
+/// For people: in reports, profiles and errors.
+void PlanBuilder::describe(plan::LaunchOp Launch, RegionOp Region) {
+  Launch.setName(Region.getName());
+  if (std::vector<StringRef> Nodes = nodesOf(Region); !Nodes.empty())
+    Launch.setNodesAttr(B.getStrArrayAttr(Nodes));
+  if (std::optional<shape::Expr> Flops = flopsOf(Region))
+    Launch.setFlopsAttr(DimsAttr::get(Module.getContext(), {*Flops}));
 }
 
 LogicalResult PlanBuilder::lower(RegionOp Region) {
@@ -223,8 +220,12 @@ LogicalResult PlanBuilder::lower(RegionOp Region) {
     Reads.push_back(Buffers.lookup(Input));
   for (Value Output : Region.getOutputs())
     Writes.push_back(bufferFor(Output, Region.getName()));
-  plan::LaunchOp::create(B, Region.getLoc(), Kernel->first.getSymName(), Reads,
-                         Writes, Kernel->second);
+  auto Launch =
+      plan::LaunchOp::create(B, Region.getLoc(), Kernel->first.getSymName(),
+                             Reads, Writes, Kernel->second,
+                             /*name=*/StringAttr(), /*nodes=*/ArrayAttr(),
+                             /*flops=*/DimsAttr());
+  describe(Launch, Region);
   return success();
 }
 

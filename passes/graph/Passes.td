@@ -91,6 +91,14 @@ def LowerRegions : Pass<"lower-regions", "::mlir::ModuleOp"> {
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def SetLiveIntervals : Pass<"set-live-intervals", "::mlir::ModuleOp"> {
+  let summary = "Writes the live interval and the arena class of each buffer into the plan";
+  let description = [{
+    From the first step that touches a buffer, or a view of it, to the last.
+  }];
+  let dependentDialects = ["::kpc::plan::PlanDialect"];
+}
+
 def VerifyKernelForm : Pass<"verify-kernel-form", "::mlir::ModuleOp"> {
   let summary = "Checks that kernels hold no symbols and only what builders read";
   let description = [{

@@ -10,14 +10,20 @@
 
 namespace kpc::rt {
 
-std::string sourceNodes(const format::Kernel &K) {
+using Names = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
+
+static std::string joined(const Names *List) {
   std::string Out;
-  for (const flatbuffers::String *Node : format::each(K.source_nodes())) {
+  for (const flatbuffers::String *Name : format::each(List)) {
     if (!Out.empty())
       Out += ", ";
-    Out += Node->str();
+    Out += Name->str();
   }
   return Out;
+}
+
+std::string sourceNodes(const format::Kernel &K) {
+  return joined(K.source_nodes());
 }
 
 std::string displayName(const format::Kernel &K) {
@@ -30,9 +36,14 @@ ProfileStep Device::describeStep(const Binding &B, size_t Index) const {
   ProfileStep Out;
   if (S.Kind == StepKind::Launch) {
     const format::Kernel *K = target().kernels()->Get(S.Kernel);
-    Out.Name = displayName(*K);
+    const format::Launch &L =
+        *target().steps()->Get(uint32_t(Index))->action_as_Launch();
+    // Kernels may be shared; files of format 1.0 describe no launches.
+    bool Named = L.name() && L.name()->size();
+    bool Listed = L.source_nodes() && L.source_nodes()->size();
+    Out.Name = Named ? L.name()->str() : displayName(*K);
     Out.Symbol = K->symbol()->str();
-    Out.Nodes = sourceNodes(*K);
+    Out.Nodes = Listed ? joined(L.source_nodes()) : sourceNodes(*K);
   } else {
     Out.Name = S.Kind == StepKind::Copy ? "copy" : "fill";
   }

@@ -58,6 +58,16 @@ def assemble_portable(ptxas, options, path, more):
     return counts
 
 
+def show_machine_code(ptxas, options, path, more):
+    """`--emit sass` by the disassembler that lies with the assembler; how many kernels it shows, none without one."""
+    nvdisasm = pathlib.Path(ptxas).resolve().parent / "nvdisasm"
+    if not nvdisasm.exists() and not shutil.which("nvdisasm"):
+        print("nvdisasm is not installed: --emit sass is not tried")
+        return None
+    text = run([options.kpc, "compile", path, "--arch", "sm_90a", "--emit", "sass", "-o", "-", "--quiet"] + more)
+    return sum(".section\t.text." in line or ".section .text." in line for line in text.splitlines())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kpc", type=pathlib.Path, required=True)
@@ -93,6 +103,9 @@ def main():
         print(f"ASSEMBLED {name} {len(kernels['kernels'])}")
     for name, count in assemble_portable(ptxas, options, path, more + ["--no-cache"]).items():
         print(f"ASSEMBLED {name} {count}")
+    shown = show_machine_code(ptxas, options, path, more + ["--no-cache"])
+    if shown is not None and shown != len(assembled["sm_90a"]["kernels"]):
+        problems.append(f"sm_90a: --emit sass shows {shown} of {len(assembled['sm_90a']['kernels'])} kernels")
     print("\n".join(problems))
     return 1 if problems else 0
 

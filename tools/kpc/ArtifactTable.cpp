@@ -72,6 +72,96 @@ static std::optional<int64_t> evaluate(const format::Expr &E,
   return Stack.empty() ? std::nullopt : std::optional(Stack.back());
 }
 
+/// The program as text: "batch*64".
+static std::string exprText(const format::Model &M, const format::Expr &E) {
+  using shape::Expr;
+  std::vector<Expr> Stack;
+  const auto &Words = *E.words();
+  for (size_t I = 0; I < Words.size(); ++I) {
+    auto Operation = static_cast<format::Op>(Words[I]);
+    if (Operation == format::Op::Constant) {
+      Stack.emplace_back(Words[++I]);
+      continue;
+    }
+    if (Operation == format::Op::Symbol) {
+      const format::Symbol *S =
+          M.symbols()->Get(static_cast<uint32_t>(Words[++I]));
+      Stack.push_back(Expr::symbol(S->name()->string_view()));
+      continue;
+    }
+    Expr B = Stack.back();
+    Stack.pop_back();
+    Expr &A = Stack.back();
+    switch (Operation) {
+    case format::Op::Add:
+      A = A + B;
+      break;
+    case format::Op::Mul:
+      A = A * B;
+      break;
+    case format::Op::FloorDiv:
+      A = A.floorDiv(B);
+      break;
+    case format::Op::Mod:
+      A = A.mod(B);
+      break;
+    case format::Op::Min:
+      A = Expr::min(A, B);
+      break;
+    default:
+      A = Expr::max(A, B);
+      break;
+    }
+  }
+  return Stack.empty() ? std::string() : Stack.back().str();
+}
+
+/// Bytes that a launch reads and writes; none where a size cannot be computed.
+static std::optional<int64_t> bytesOf(const format::Model &M,
+                                      const format::Target &T,
+                                      const format::Launch &L,
+                                      const std::vector<int64_t> &Symbols) {
+  int64_t All = 0;
+  if (!L.params())
+    return All;
+  for (const format::Param *P : *L.params()) {
+    if (P->kind() != format::ParamKind::Buffer)
+      continue;
+    bool Whole = P->length() == format::None;
+    uint32_t Size = Whole ? T.buffers()->Get(P->buffer())->size() : P->length();
+    std::optional<int64_t> Bytes = evaluate(*M.exprs()->Get(Size), Symbols);
+    int64_t Times = (P->access() & 1) + (P->access() >> 1 & 1);
+    int64_t Moved;
+    if (!Bytes || __builtin_mul_overflow(*Bytes, Times, &Moved) ||
+        __builtin_add_overflow(All, Moved, &All))
+      return std::nullopt;
+  }
+  return All;
+}
+
+static LaunchFacts launchFacts(const format::Model &M, const format::Target &T,
+                               const format::Launch &L,
+                               const std::vector<KernelFacts> &Kernels,
+                               const std::vector<int64_t> &Symbols) {
+  LaunchFacts Out;
+  Out.Kernel = L.kernel();
+  Out.Name = textOf(L.name());
+  if (L.source_nodes())
+    for (const flatbuffers::String *Node : *L.source_nodes())
+      Out.Nodes.push_back(textOf(Node));
+  if (Out.Name.empty())
+    Out.Name = Kernels[Out.Kernel].Name;
+  if (Out.Nodes.empty())
+    Out.Nodes = Kernels[Out.Kernel].Nodes;
+  if (L.flops() != format::None) {
+    const format::Expr &Flops = *M.exprs()->Get(L.flops());
+    Out.FlopsText = exprText(M, Flops);
+    Out.Flops = evaluate(Flops, Symbols);
+  }
+  Out.Bytes = bytesOf(M, T, L, Symbols);
+  return Out;
+}
+
 /// The sums over the intermediate values of a plan.
 static void addMemory(const format::Model &M, const format::Target &T,
                       const std::vector<int64_t> &Symbols, TargetFacts &Out) {
@@ -131,10 +221,12 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
       Out.Kernels.push_back(kernelFacts(*K));
   if (T.steps())
     for (const format::Step *S : *T.steps()) {
-      if (const format::Launch *L = S->action_as_Launch())
+      if (const format::Launch *L = S->action_as_Launch()) {
         ++Out.Kernels[L->kernel()].Launches;
-      else if (S->action_as_Copy())
+        Out.Launches.push_back(launchFacts(M, T, *L, Out.Kernels, Symbols));
+      } else if (S->action_as_Copy()) {
         ++Out.Copies;
+      }
     }
   if (T.modules())
     for (const format::Module *Code : *T.modules()) {

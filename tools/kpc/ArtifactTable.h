@@ -28,12 +28,25 @@ struct KernelFacts {
   size_t Launches = 0;
 };
 
+/// One launch of the plan.
+struct LaunchFacts {
+  size_t Kernel = 0;
+  std::string Name; ///< for people
+  std::vector<std::string> Nodes;
+  /// Floating-point operations, as an expression over the dims; empty: not
+  /// known.
+  std::string FlopsText;
+  /// For the dims asked about; each tensor counts once.
+  std::optional<int64_t> Flops, Bytes;
+};
+
 struct TargetFacts {
   std::string Name;
   bool Gpu = false;
   size_t Steps = 0, Copies = 0;
   uint64_t ImageBytes = 0, PtxBytes = 0, WeightBytes = 0;
   std::vector<KernelFacts> Kernels;
+  std::vector<LaunchFacts> Launches;
   /// For the dims asked about: the largest sum of intermediate values that
   /// live at once, and what they take without any reuse. None where a size
   /// cannot be computed.

@@ -63,7 +63,7 @@ static std::string kernelTable(const BenchResult &R) {
     };
     Table.row({printable(S.Name, 48), fmt::format("{:.1f}", S.Microseconds),
                percent(S.Microseconds, All), Rate(static_cast<double>(S.Bytes)),
-               S.Flops < 0 ? "-" : Rate(static_cast<double>(S.Flops)),
+               S.Flops <= 0 ? "-" : Rate(static_cast<double>(S.Flops)),
                S.RooflineMicroseconds
                    ? percent(*S.RooflineMicroseconds, S.Microseconds)
                    : "-",

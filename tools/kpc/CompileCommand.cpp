@@ -24,6 +24,8 @@ struct CompileArguments {
   CacheOption Cache;
   int64_t Jobs = 0;
   bool Quiet = false, PrintPipeline = false, Timing = false;
+  std::string Remarks; ///< a regular expression; empty: not asked for
+  std::string RemarksFile;
 };
 } // namespace
 
@@ -96,6 +98,22 @@ static bool writeEmitted(const CompileArguments &Arguments,
   return true;
 }
 
+static bool tellRemarks(const CompileArguments &Arguments,
+                        const CompileReport &Report, Diagnostics &Diags) {
+  bool Shown = !Arguments.Remarks.empty();
+  std::vector<Remark> Chosen =
+      matchingRemarks(Report.Remarks, Shown ? Arguments.Remarks : ".");
+  if (Shown && !Arguments.Quiet)
+    for (const Remark &R : Chosen)
+      fmt::print(stderr, "remark: {} [{}]\n", printable(R.Text, 400),
+                 R.Category);
+  if (Arguments.RemarksFile.empty())
+    return true;
+  FileSet Files(Diags);
+  return Files.add(Arguments.RemarksFile, remarksAsYaml(Chosen)) &&
+         Files.keep();
+}
+
 static int printFault(const CompileReport &Report) {
   if (!Report.Reproducer.empty())
     fmt::print(stderr, "  reproducer: {}\n", Report.Reproducer);
@@ -111,6 +129,14 @@ static int compileCommand(CompileArguments &Arguments) {
     return Done;
   }
   needFile(Options.Model, "compile", "model");
+  if (std::string Why = Arguments.Remarks.empty()
+                            ? ""
+                            : reasonAgainstPattern(Arguments.Remarks);
+      !Why.empty())
+    throw UsageError(Code::UsageValue,
+                     fmt::format("--remarks: '{}' is not a regular expression",
+                                 printable(Arguments.Remarks)),
+                     Why);
   bool OutputGiven = !Options.Output.empty();
   if (!OutputGiven)
     Options.Output = stemOf(Options.Model) + ".kpc";
@@ -140,6 +166,8 @@ static int compileCommand(CompileArguments &Arguments) {
   bool Good = Report.Ok;
   if (Good && Options.Emit)
     Good = writeEmitted(Arguments, Report, OutputGiven, Diags);
+  if (Good)
+    Good = tellRemarks(Arguments, Report, Diags);
   fmt::print(stderr, "{}", Diags.text());
   if (!Arguments.Quiet)
     for (const std::string &Note : Report.Notes)
@@ -155,6 +183,22 @@ static int compileCommand(CompileArguments &Arguments) {
   if (Arguments.Timing && !TextOnOutput)
     printTiming(Report, Seconds.count());
   return Done;
+}
+
+static void addRemarkOptions(CLI::App &App, CompileArguments &Arguments,
+                             const char *Group) {
+  // A flag with a value, so that the model's name behind it is not taken for
+  // one.
+  App.add_flag("--remarks{.}", Arguments.Remarks,
+               "print what was fused, what was not, and why; --remarks=REGEX: "
+               "those that match")
+      ->group(Group);
+  addText(
+      App, "--remarks-file", "FILE",
+      "write the remarks as YAML, in the form of LLVM's optimisation "
+      "records",
+      [&Arguments](const std::string &Text) { Arguments.RemarksFile = Text; })
+      ->group(Group);
 }
 
 static void addDebugOptions(CLI::App &App, CompileArguments &Arguments) {
@@ -176,6 +220,7 @@ static void addDebugOptions(CLI::App &App, CompileArguments &Arguments) {
       ->group(Group);
   App.add_flag("--timing", Arguments.Timing, "print the time of each phase")
       ->group(Group);
+  addRemarkOptions(App, Arguments, Group);
 }
 
 void addCompileCommand(CLI::App &Main, Action &Chosen) {

@@ -70,6 +70,31 @@ static std::string numberOrDash(int Number) {
   return Number < 0 ? "-" : std::to_string(Number);
 }
 
+/// "1.2M"; "-" where it is not known.
+static std::string countText(std::optional<int64_t> Count) {
+  if (!Count)
+    return "-";
+  auto Value = static_cast<double>(*Count);
+  for (const char *Unit : {"", "K", "M", "G"}) {
+    if (Value < 1000)
+      return *Unit ? fmt::format("{:.3g}{}", Value, Unit)
+                   : std::to_string(*Count);
+    Value /= 1000;
+  }
+  return fmt::format("{:.4g}T", Value);
+}
+
+/// What all launches of a kernel take together; none where one is not known.
+static std::optional<int64_t> sumOver(const TargetFacts &T, size_t Kernel,
+                                      std::optional<int64_t> LaunchFacts::*Of) {
+  int64_t All = 0;
+  for (const LaunchFacts &L : T.Launches)
+    if (L.Kernel == Kernel &&
+        (!(L.*Of) || __builtin_add_overflow(All, *(L.*Of), &All)))
+      return std::nullopt;
+  return All;
+}
+
 static void printKernels(const TargetFacts &T) {
   auto Any = [&](auto Has) {
     return std::any_of(T.Kernels.begin(), T.Kernels.end(), Has);
@@ -86,6 +111,8 @@ static void printKernels(const TargetFacts &T) {
   if (Types)
     Column('l', "type");
   Column('r', "launches");
+  Column('r', "FLOP");
+  Column('r', "bytes");
   if (Registers) {
     Column('r', "registers");
     Column('r', "spilled");
@@ -93,11 +120,14 @@ static void printKernels(const TargetFacts &T) {
   Column('l', "nodes");
   TextTable Table(Sides);
   Table.row(Head);
-  for (const KernelFacts &K : T.Kernels) {
+  for (size_t I = 0; I < T.Kernels.size(); ++I) {
+    const KernelFacts &K = T.Kernels[I];
     std::vector<std::string> Row = {printable(K.Name, 60), K.Family};
     if (Types)
       Row.push_back(K.Precision);
     Row.push_back(std::to_string(K.Launches));
+    Row.push_back(countText(sumOver(T, I, &LaunchFacts::Flops)));
+    Row.push_back(countText(sumOver(T, I, &LaunchFacts::Bytes)));
     if (Registers) {
       Row.push_back(numberOrDash(K.Registers));
       Row.push_back(numberOrDash(K.SpillBytes));
@@ -151,6 +181,19 @@ static Json targetJson(const kpc_target &Target, const TargetFacts &T) {
     if (K.SpillBytes >= 0)
       Kernel["spill_bytes"] = K.SpillBytes;
     J["kernels"].push_back(std::move(Kernel));
+  }
+  J["launches"] = Json::array();
+  for (const LaunchFacts &L : T.Launches) {
+    Json Launch = {{"kernel", T.Kernels[L.Kernel].Symbol},
+                   {"name", L.Name},
+                   {"nodes", L.Nodes}};
+    if (!L.FlopsText.empty())
+      Launch["flops_for"] = L.FlopsText;
+    if (L.Flops)
+      Launch["flops"] = *L.Flops;
+    if (L.Bytes)
+      Launch["bytes"] = *L.Bytes;
+    J["launches"].push_back(std::move(Launch));
   }
   return J;
 }

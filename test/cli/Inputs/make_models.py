@@ -55,9 +55,26 @@ def two_inputs():
                                  [onnx.value_info("difference", ["rows", 2])]))
 
 
+def chain():
+    """Two products, each a kernel of its own, with a value between them."""
+    nodes = [onnx.node("MatMul", ["x", "w"], ["between"], name="first"),
+             onnx.node("MatMul", ["between", "w"], ["y"], name="second")]
+    return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["batch", 2])], [onnx.value_info("y", ["batch", 2])],
+                                 [onnx.floats("w", [2, 2], [0.5, -1.0, 2.0, 0.25])]))
+
+
+def fill():
+    """Zeros of the input's shape: nothing is read."""
+    nodes = [onnx.node("Shape", ["x"], ["shape"], name="measure"),
+             onnx.node("ConstantOfShape", ["shape"], ["y"], name="zeros")]
+    return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["batch", 4])], [onnx.value_info("y", ["batch", 4])]))
+
+
 MODELS = {
     "relu": one_node("Relu", onnx.FLOAT, ["batch", 4]),
     "mlp": mlp(),
+    "chain": chain(),
+    "fill": fill(),
     "sub": two_inputs(),
     "scalar": one_node("Neg", onnx.FLOAT, []),
     "bool": one_node("Not", onnx.BOOL, ["n"]),

@@ -14,3 +14,56 @@ plan.program {
   // expected-error @below {{'plan.copy' op joins buffers of n*4 and n*2 bytes}}
   plan.copy %0 to %1 : !graph.tensor<[n], f32> to !graph.tensor<[n], f16>
 }
+
+// -----
+
+plan.program {
+  // expected-error @below {{'plan.buffer' op 'a' must be live from one step to the same or a later one}}
+  %0 = plan.buffer "a" live [2, 1] : !graph.tensor<[n], f32>
+}
+
+// -----
+
+plan.program {
+  // expected-error @below {{'plan.buffer' op 'a' is of the fixed arena, but its size depends on dims}}
+  %0 = plan.buffer "a" arena fixed : !graph.tensor<[n], f32>
+}
+
+// -----
+
+plan.program {
+  // expected-error @below {{'plan.buffer' op 'a' is live from step 0 to 1, but step 1 does not exist}}
+  %0 = plan.buffer "a" live [0, 1] : !graph.tensor<[n], f32>
+  %1 = plan.buffer "b" live [0, 0] : !graph.tensor<[n], f32>
+  plan.copy %0 to %1 : !graph.tensor<[n], f32> to !graph.tensor<[n], f32>
+}
+
+// -----
+
+// A view is the same memory.
+plan.program {
+  // expected-error @below {{'plan.buffer' op 'a' is live from step 0 to 0, but step 1 uses it}}
+  %0 = plan.buffer "a" live [0, 0] : !graph.tensor<[n], f32>
+  %1 = plan.buffer "b" : !graph.tensor<[n], f32>
+  %2 = plan.view %0 : !graph.tensor<[n], f32> to !graph.tensor<[n, 1], f32>
+  plan.copy %0 to %1 : !graph.tensor<[n], f32> to !graph.tensor<[n], f32>
+  plan.copy %2 to %1 : !graph.tensor<[n, 1], f32> to !graph.tensor<[n], f32>
+}
+
+// -----
+
+plan.program {
+  // expected-error @below {{'plan.buffer' op 'a' is live from step 1 to 1, but step 0 uses it}}
+  %0 = plan.buffer "a" live [1, 1] : !graph.tensor<[n], f32>
+  %1 = plan.buffer "b" : !graph.tensor<[n], f32>
+  plan.copy %0 to %1 : !graph.tensor<[n], f32> to !graph.tensor<[n], f32>
+  plan.copy %1 to %0 : !graph.tensor<[n], f32> to !graph.tensor<[n], f32>
+}
+
+// -----
+
+func.func private @k()
+plan.program {
+  // expected-error @below {{'plan.launch' op counts its operations in one expression, not in 2}}
+  plan.launch @k () -> () sizes <[]> {flops = #graph.dims<[1, 2]>} : () -> ()
+}

@@ -12,16 +12,23 @@ plan.program {
   %1 = plan.output "y" : !x
   // CHECK: plan.buffer "a" : <[n, 4], f32>
   %2 = plan.buffer "a" : !x
-  // CHECK: plan.buffer "b" live [0, 2] : <[n, 4], f32>
-  %3 = plan.buffer "b" live [0, 2] : !x
+  // CHECK: plan.buffer "b" live [0, 1] arena dynamic : <[n, 4], f32>
+  %3 = plan.buffer "b" live [0, 1] arena dynamic : !x
+  // CHECK: plan.buffer "c" arena fixed : <[4], f32>
+  %7 = plan.buffer "c" arena fixed : !graph.tensor<[4], f32>
   // CHECK: plan.weight "m.onnx#w" [{cast = f16}] : <[4], f16>
   %4 = plan.weight "m.onnx#w" [{cast = f16}] : !graph.tensor<[4], f16>
   // CHECK: plan.constant dense<1.000000e+00> : tensor<2xf32> : <[2], f32>
   %5 = plan.constant dense<1.000000e+00> : tensor<2xf32> : !graph.tensor<[2], f32>
   // CHECK: plan.view %{{.*}} : <[n, 4], f32> to <["n*4"], f32>
   %6 = plan.view %2 : !x to !graph.tensor<["n*4"], f32>
-  // CHECK: plan.launch @k (%{{.*}}, %{{.*}}) -> (%{{.*}}) sizes <["n*4"]> : (!graph.tensor<[n, 4], f32>, !graph.tensor<[n, 4], f32>) -> (!graph.tensor<[n, 4], f32>)
+  // CHECK: plan.launch @k (%{{.*}}, %{{.*}}) -> (%{{.*}}) sizes <["n*4"]> : (!graph.tensor<[n, 4], f32>, !graph.tensor<[n, 4], f32>) -> !graph.tensor<[n, 4], f32>
   plan.launch @k (%0, %3) -> (%2) sizes <["n*4"]> : (!x, !x) -> (!x)
+  // CHECK: plan.launch @k (%{{.*}}, %{{.*}}) -> (%{{.*}}) sizes <["n*4"]> {flops = #graph.dims<["n*8"]>, name = "k+l", nodes = ["k", "l"]} :
+  plan.launch @k (%0, %3) -> (%2) sizes <["n*4"]> {flops = #graph.dims<["n*8"]>, name = "k+l", nodes = ["k", "l"]} : (!x, !x) -> (!x)
+  // A kernel without inputs.
+  // CHECK: plan.launch @k () -> (%{{.*}}) sizes <[n]> : () -> !graph.tensor<[n, 4], f32>
+  plan.launch @k () -> (%2) sizes <[n]> : () -> !x
   // CHECK: plan.copy %{{.*}} to %{{.*}} : <[n, 4], f32> to <[n, 4], f32>
   plan.copy %2 to %1 : !x to !x
 }

@@ -1,0 +1,64 @@
+//===- Listing.cpp - What --emit shows of kernels -------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Listing.h"
+
+#include <algorithm>
+
+namespace kpc {
+
+std::string listingWord(std::optional<Phase> Emit) {
+  if (!Emit)
+    return {};
+  switch (*Emit) {
+  case Phase::Nvvm:
+    return "nvvm";
+  case Phase::Llvm:
+    return "llvm";
+  case Phase::Ptx:
+    return "ptx";
+  case Phase::Sass:
+    return "sass";
+  default:
+    return {};
+  }
+}
+
+static const char *endingOf(Phase Emit) {
+  switch (Emit) {
+  case Phase::Nvvm:
+    return ".nvvm.mlir";
+  case Phase::Ptx:
+    return ".ptx";
+  case Phase::Sass:
+    return ".sass";
+  default:
+    return ".ll";
+  }
+}
+
+std::string listingSuffix(Phase Emit, const target::Target &T) {
+  std::string Target(T.Name);
+  std::replace(Target.begin(), Target.end(), ':', '-');
+  return "." + Target + endingOf(Emit);
+}
+
+std::string reasonAgainstListing(Phase Emit, const target::Target &T) {
+  std::string Name(T.Name);
+  if (T.isHost() && Emit != Phase::Llvm)
+    return "--emit " + listingWord(Emit) + " shows the code of GPU targets; '" +
+           Name + "' is none, --emit llvm shows its code";
+  if (Emit == Phase::Sass && T.TheKind == target::Kind::Portable)
+    return "'" + Name +
+           "' is PTX, which the driver translates for the chip it finds: "
+           "--emit ptx shows it, and --arch sm_90a, for instance, has machine "
+           "code";
+  return {};
+}
+
+} // namespace kpc

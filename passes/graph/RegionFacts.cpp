@@ -1,0 +1,87 @@
+//===- RegionFacts.cpp - What people want to know of a region -------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/RegionFacts.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+using kpc::shape::Expr;
+
+/// A node is the outer of the nested names of a location; see placeOf of the
+/// driver.
+static void addNodes(Location Loc, SetVector<StringRef> &Names) {
+  if (auto Name = dyn_cast<NameLoc>(Loc))
+    Names.insert(Name.getName().strref());
+  else if (auto Fused = dyn_cast<FusedLoc>(Loc))
+    for (Location Part : Fused.getLocations())
+      addNodes(Part, Names);
+  else if (auto Call = dyn_cast<CallSiteLoc>(Loc))
+    addNodes(Call.getCallee(), Names);
+}
+
+std::vector<StringRef> graph::nodesOf(RegionOp Region) {
+  SetVector<StringRef> Names;
+  for (Operation &Op : Region.getBody().front().without_terminator())
+    if (!Op.hasTrait<OpTrait::ConstantLike>() && !isa<WeightOp>(Op))
+      addNodes(Op.getLoc(), Names);
+  return {Names.begin(), Names.end()};
+}
+
+static Expr elementsOf(Value V) { return typeOf(V).getNumElements(); }
+
+static int64_t product(ArrayRef<int64_t> Sizes) {
+  int64_t All = 1;
+  for (int64_t Size : Sizes)
+    All *= Size;
+  return All;
+}
+
+/// All sizes of the weight but the output channels: multiply-adds for each
+/// element of the result.
+static Expr convDepth(ConvOp Conv) {
+  Expr Depth(1);
+  for (const Expr &Dim : typeOf(Conv.getW()).getDims().drop_back())
+    Depth = Depth * Dim;
+  return Depth;
+}
+
+static Expr flopsOf(Operation &Op) {
+  if (Op.getNumResults() == 0 ||
+      !graph::isFloat(typeOf(Op.getResult(0)).getElementType()))
+    return Expr(0);
+  return llvm::TypeSwitch<Operation *, Expr>(&Op)
+      .Case([](MatmulOp Matmul) {
+        return Expr(2) * elementsOf(Matmul.getY()) *
+               typeOf(Matmul.getA()).getDims().back();
+      })
+      .Case([](ConvOp Conv) {
+        return Expr(2) * elementsOf(Conv.getY()) * convDepth(Conv);
+      })
+      .Case([](WindowOp Window) {
+        return elementsOf(Window.getY()) * Expr(product(Window.getWindow()));
+      })
+      .Case<ReduceOp, CumSumOp>(
+          [](Operation *Op) { return elementsOf(Op->getOperand(0)); })
+      .Case<CompareOp, SelectOp, CastOp>([](Operation *) { return Expr(0); })
+      .Default([](Operation *Op) {
+        return Op->hasTrait<ElementwiseTrait>() ? elementsOf(Op->getResult(0))
+                                                : Expr(0);
+      });
+}
+
+std::optional<Expr> graph::flopsOf(RegionOp Region) {
+  Expr All(0);
+  for (Operation &Op : Region.getBody().front().without_terminator())
+    All = All + ::flopsOf(Op);
+  if (All.overflowed())
+    return std::nullopt;
+  return All;
+}
