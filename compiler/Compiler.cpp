@@ -91,7 +91,9 @@ private:
     registerDialects(R);
     return R;
   }
-  bool runPasses(void (*Add)(OpPassManager &, const CompileOptions &));
+  bool runPasses(StringRef Room,
+                 void (*Add)(OpPassManager &, const CompileOptions &));
+  bool dumpInto(PassManager &Passes, StringRef Room);
   bool loadOnnx(const std::string &Path);
   bool loadText();
   bool reloadWeights();
@@ -212,23 +214,39 @@ bool Compilation::load() {
   collectRemarks(Context, Report.Remarks);
   if (StringRef(Options.Model).ends_with(".mlir"))
     return loadText();
-  return loadOnnx(Options.Model) && runPasses(addGraphPasses);
+  return loadOnnx(Options.Model) && runPasses("1-graph", addGraphPasses);
 }
 
 //===----------------------------------------------------------------------===//
 // Passes
 //===----------------------------------------------------------------------===//
 
-bool Compilation::runPasses(void (*Add)(OpPassManager &,
+/// For --ir-dump-dir: a folder for each pass manager, whose files are counted
+/// from 0.
+bool Compilation::dumpInto(PassManager &Passes, StringRef Room) {
+  llvm::SmallString<128> Folder(Options.IrDumpFolder);
+  llvm::sys::path::append(Folder, Room);
+  if (std::error_code Why = llvm::sys::fs::create_directories(Folder)) {
+    Diags.error(Code::OutputUnwritable)
+        .message("cannot make the folder '" + Folder.str().str() +
+                 "' for --ir-dump-dir: " + Why.message());
+    return false;
+  }
+  Passes.enableIRPrintingToFileTree([](Pass *, Operation *) { return false; },
+                                    [](Pass *, Operation *) { return true; },
+                                    /*printModuleScope=*/true,
+                                    /*printAfterOnlyOnChange=*/true,
+                                    /*printAfterOnlyOnFailure=*/false, Folder);
+  return true;
+}
+
+bool Compilation::runPasses(StringRef Room,
+                            void (*Add)(OpPassManager &,
                                         const CompileOptions &)) {
   PassManager Passes(&Context);
   Passes.enableVerifier(Options.VerifyEach);
-  if (!Options.IrDumpFolder.empty())
-    Passes.enableIRPrintingToFileTree(
-        [](Pass *, Operation *) { return false; },
-        [](Pass *, Operation *) { return true; }, /*printModuleScope=*/true,
-        /*printAfterOnlyOnChange=*/true, /*printAfterOnlyOnFailure=*/false,
-        Options.IrDumpFolder);
+  if (!Options.IrDumpFolder.empty() && !dumpInto(Passes, Room))
+    return false;
   Add(Passes, Options);
   return succeeded(Passes.run(*Module)) && !Diags.hasErrors();
 }
@@ -261,7 +279,7 @@ bool Compilation::fold() {
 bool Compilation::toKernels() {
   if (IsPlan)
     return true;
-  bool Good = runPasses(addKernelPasses);
+  bool Good = runPasses("2-kernels", addKernelPasses);
   // Regions are formed from the end of the model; people read from its start.
   std::reverse(Report.Remarks.begin(), Report.Remarks.end());
   return Good;
@@ -276,7 +294,11 @@ bool Compilation::emitted(Phase P) {
     for (auto Kernel : Module->getOps<func::FuncOp>())
       Stream << Kernel << "\n";
   } else {
-    Module->print(Stream);
+    // A graph keeps the names of the model's nodes as locations; a plan has
+    // them in its launches.
+    OpPrintingFlags Flags;
+    Flags.enableDebugInfo(/*enable=*/P == Phase::Graph, /*prettyForm=*/false);
+    Module->print(Stream, Flags);
   }
   std::string_view Name;
   for (auto [Known, Value] : PhaseNames)

@@ -138,9 +138,12 @@ auto TableBuilder::weights() -> Vector<format::Weight> {
   return list<format::Weight>(What.Weights, [&](const Weight &W) {
     const Range &Place = Where.Weights[Index++];
     auto Name = text(W.Name);
+    // Readers of 1.0 want even an empty list to be aligned: leave it out.
+    auto Dims = W.Dims.empty() ? fb::Offset<fb::Vector<int64_t>>()
+                               : Builder.CreateVector(W.Dims);
     return format::CreateWeight(Builder, Name, Place.Segment, Place.Offset,
                                 Place.Length, format::ElementType(W.Type),
-                                Builder.CreateVector(W.Dims));
+                                Dims);
   });
 }
 

@@ -124,13 +124,37 @@ static std::string typeText(const llvm::Type *Type) {
   return Text;
 }
 
+/// What becomes pairs of 64-bit instructions; division and conversions would
+/// be calls.
+static bool isSplit(const llvm::Instruction &I) {
+  switch (I.getOpcode()) {
+  case llvm::Instruction::Add:
+  case llvm::Instruction::Sub:
+  case llvm::Instruction::Mul:
+  case llvm::Instruction::And:
+  case llvm::Instruction::Or:
+  case llvm::Instruction::Xor:
+  case llvm::Instruction::Shl:
+  case llvm::Instruction::LShr:
+  case llvm::Instruction::AShr:
+  case llvm::Instruction::ZExt:
+  case llvm::Instruction::SExt:
+  case llvm::Instruction::Select:
+  case llvm::Instruction::PHI:
+    return true;
+  default:
+    return false;
+  }
+}
+
 /// Why the back end has nothing for this instruction; empty: it has.
 static std::string reasonAgainst(const llvm::Instruction &I) {
   if (I.getOpcode() == llvm::Instruction::FRem)
     return "a floating-point remainder (frem)";
   for (const llvm::Type *T : {I.getType()}) {
     const llvm::Type *Scalar = T->getScalarType();
-    if (Scalar->isIntegerTy() && Scalar->getIntegerBitWidth() > 64)
+    unsigned Width = Scalar->isIntegerTy() ? Scalar->getIntegerBitWidth() : 0;
+    if (Width > 128 || (Width > 64 && !isSplit(I)))
       return "a value of type " + typeText(T);
     if (Scalar->isX86_FP80Ty() || Scalar->isFP128Ty() ||
         Scalar->isPPC_FP128Ty())

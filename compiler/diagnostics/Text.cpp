@@ -135,22 +135,43 @@ std::string withUserTypes(std::string_view Text) {
   return Out;
 }
 
-/// Edits between two short texts, letter case free of charge.
+static char lowered(char C) {
+  return C >= 'A' && C <= 'Z' ? static_cast<char>(C + 32) : C;
+}
+
+/// Edits between two short texts, letter case free of charge. Two neighbours
+/// that changed places are one edit.
 static size_t editDistance(std::string_view A, std::string_view B) {
-  auto Low = [](char C) { return C >= 'A' && C <= 'Z' ? C + 32 : C; };
-  std::vector<size_t> Row(B.size() + 1);
+  std::vector<size_t> Before(B.size() + 1), Last(B.size() + 1),
+      Row(B.size() + 1);
   for (size_t J = 0; J <= B.size(); ++J)
-    Row[J] = J;
+    Last[J] = J;
   for (size_t I = 1; I <= A.size(); ++I) {
-    size_t Diagonal = Row[0];
     Row[0] = I;
     for (size_t J = 1; J <= B.size(); ++J) {
-      size_t Change = Diagonal + (Low(A[I - 1]) != Low(B[J - 1]));
-      Diagonal = Row[J];
-      Row[J] = std::min({Row[J] + 1, Row[J - 1] + 1, Change});
+      char X = lowered(A[I - 1]), Y = lowered(B[J - 1]);
+      Row[J] = std::min({Last[J] + 1, Row[J - 1] + 1, Last[J - 1] + (X != Y)});
+      if (I > 1 && J > 1 && X == lowered(B[J - 2]) && Y == lowered(A[I - 2]))
+        Row[J] = std::min(Row[J], Before[J - 2] + 1);
     }
+    Before.swap(Last);
+    Last.swap(Row);
   }
-  return Row[B.size()];
+  return Last[B.size()];
+}
+
+/// The shortest name that begins with the whole of `Wrong`: who stops typing
+/// early means it.
+static std::string_view
+shortestBeginningWith(std::string_view Wrong,
+                      const std::vector<std::string_view> &Names) {
+  std::string_view Best;
+  for (std::string_view Name : Names)
+    if (Name.size() > Wrong.size() &&
+        editDistance(Wrong, Name.substr(0, Wrong.size())) == 0 &&
+        (Best.empty() || Name.size() < Best.size()))
+      Best = Name;
+  return Best;
 }
 
 std::string_view nearest(std::string_view Wrong,
@@ -169,6 +190,8 @@ std::string_view nearest(std::string_view Wrong,
       Best = Name;
     }
   }
+  if (Best.empty() && Wrong.size() >= 3)
+    return shortestBeginningWith(Wrong, Names);
   return Best;
 }
 

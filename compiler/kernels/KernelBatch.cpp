@@ -115,5 +115,10 @@ kpc::compileBatch(const std::vector<KernelJob> &Jobs,
       reportFailure(Jobs[I], Replies[R], PoolOptions, Diags, Report);
   }
   Store.trim();
+  if (const std::string &Why = Store.statistics().WriteError; !Why.empty()) {
+    std::string Note = "nothing is kept in the cache: " + Why;
+    if (Report.Notes.empty() || Report.Notes.back() != Note)
+      Report.Notes.push_back(Note);
+  }
   return Results;
 }

@@ -236,20 +236,24 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
   return Why;
 }
 
+/// The first nodes and, at the end, the one whose result the region is.
 std::string RegionFormer::nameOf(ArrayRef<Operation *> Ops) {
   llvm::SmallSetVector<StringRef, 8> Names;
   for (Operation *Op : Ops)
     if (auto Name = Op->getLoc()->findInstanceOf<NameLoc>())
       Names.insert(Name.getName().strref());
+  if (auto Last = Ops.back()->getLoc()->findInstanceOf<NameLoc>()) {
+    Names.remove(Last.getName().strref());
+    Names.insert(Last.getName().strref());
+  }
   if (Names.empty())
     for (Operation *Op : Ops)
       Names.insert(Op->getName().stripDialect());
   constexpr size_t Shown = 3;
-  std::string Text =
-      llvm::join(ArrayRef(Names.getArrayRef()).take_front(Shown), "+");
-  if (Names.size() > Shown)
-    Text += "+" + std::to_string(Names.size() - Shown) + " more";
-  return Text;
+  if (Names.size() <= Shown)
+    return llvm::join(Names, "+");
+  return llvm::join(Names.getArrayRef().take_front(Shown - 1), "+") + "+" +
+         std::to_string(Names.size() - Shown) + " more+" + Names.back().str();
 }
 
 void RegionFormer::build(Group &G) {

@@ -55,7 +55,9 @@ private:
 
   // FlatBuffers' verifier looks at the alignment of a vector's length alone.
   static bool isAligned(const flatbuffers::Vector<int64_t> *Words) {
-    return !Words || uintptr_t(Words->Data()) % alignof(int64_t) == 0;
+    // An empty list has nothing to align, and FlatBuffers does not align it.
+    return !Words || Words->size() == 0 ||
+           uintptr_t(Words->Data()) % alignof(int64_t) == 0;
   }
 
   // A program is good when it never pops what is not there, names symbols

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Compiler.h"
+#include "tools/kpc/Fault.h"
 #include "tools/kpc/Options.h"
 
 #include <fmt/format.h>
@@ -31,6 +32,7 @@ static void printJson(const CheckArguments &Arguments, bool Good,
 
 static int checkCommand(const CheckArguments &Arguments) {
   needFile(Arguments.Options.Model, "check", "model");
+  crashForTesting(/*InWorker=*/false);
   Diagnostics Diags;
   bool Good = check(Arguments.Options, Diags) && !Diags.hasErrors();
   if (Arguments.Json) {

@@ -14,6 +14,7 @@
 #include "tools/kpc/Progress.h"
 
 #include <chrono>
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace kpc::cli {
@@ -58,12 +59,13 @@ static void printReport(const CompileArguments &Arguments,
                bytesText(Report.PeakMemoryBytes));
 }
 
-static void printTiming(const CompileReport &Report, double Seconds) {
-  fmt::print("time by phase:\n");
+static void printTiming(std::FILE *To, const CompileReport &Report,
+                        double Seconds) {
+  fmt::print(To, "time by phase:\n");
   for (const auto &[Phase, Spent] : Report.Timing)
-    fmt::print("  {:<24} {:>9.1f} ms {:>5.1f} %\n", Phase, Spent * 1e3,
+    fmt::print(To, "  {:<24} {:>9.1f} ms {:>5.1f} %\n", Phase, Spent * 1e3,
                Seconds > 0 ? Spent / Seconds * 100 : 0);
-  fmt::print("  {:<24} {:>9.1f} ms\n", "in all", Seconds * 1e3);
+  fmt::print(To, "  {:<24} {:>9.1f} ms\n", "in all", Seconds * 1e3);
 }
 
 /// One text goes where -o says (`-`: standard output), several into the folder
@@ -140,6 +142,12 @@ static int compileCommand(CompileArguments &Arguments) {
   bool OutputGiven = !Options.Output.empty();
   if (!OutputGiven)
     Options.Output = stemOf(Options.Model) + ".kpc";
+  std::error_code Ignored;
+  if (std::filesystem::equivalent(Options.Output, Options.Model, Ignored))
+    throw UsageError(Code::UsageConflict,
+                     fmt::format("--output: '{}' is the model itself",
+                                 printable(Options.Output)),
+                     "give the artifact a name of its own");
   Options.Jobs = static_cast<int>(Arguments.Jobs);
   Options.CacheFolder = Arguments.Cache.folder();
   Options.ReproducerFolder = reproducerFolder();
@@ -180,8 +188,8 @@ static int compileCommand(CompileArguments &Arguments) {
   bool TextOnOutput = Options.Emit && OutputGiven && Options.Output == "-";
   if (!Arguments.Quiet && !TextOnOutput)
     printReport(Arguments, Report, Seconds.count());
-  if (Arguments.Timing && !TextOnOutput)
-    printTiming(Report, Seconds.count());
+  if (Arguments.Timing)
+    printTiming(TextOnOutput ? stderr : stdout, Report, Seconds.count());
   return Done;
 }
 
@@ -247,9 +255,6 @@ void addCompileCommand(CLI::App &Main, Action &Chosen) {
   addNumber(App, "-j,--jobs", Arguments->Jobs, 1, 1024,
             "worker processes (default: one per core)");
   addCache(App, Arguments->Cache);
-  addText(App, "--ptxas", "FILE",
-          "NVIDIA's assembler (default: from CUDA_HOME, then PATH)",
-          [&Options](const std::string &Text) { Options.Ptxas = Text; });
   App.add_flag("--strip", Options.Strip, "leave PTX text out of the artifact");
   App.add_flag("-q,--quiet", Arguments->Quiet, "print errors only");
   addDebugOptions(App, *Arguments);

@@ -296,6 +296,9 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
                 Text.substr(0, Equals),
                 parsePrecision("--precision-for", Text.substr(Equals + 1)));
           });
+  addText(App, "--ptxas", "FILE",
+          "NVIDIA's assembler (default: from CUDA_HOME, then PATH)",
+          [&Options](const std::string &Text) { Options.Ptxas = Text; });
 }
 
 static std::string dimFactsText(const shape::SymbolFacts &F) {

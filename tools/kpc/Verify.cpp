@@ -28,27 +28,33 @@ static std::set<std::string_view> nodesOf(std::string_view Name) {
   return Nodes;
 }
 
+/// The node whose result a value is: the last of its name.
+static std::string_view lastNode(std::string_view Name) {
+  return Name.substr(Name.rfind('+') + 1); // npos + 1 is 0
+}
+
 std::vector<const HostTensor *>
 RunValues::counterparts(const Value &Wanted) const {
-  std::vector<const HostTensor *> Found;
+  std::vector<const HostTensor *> SameNode, Related;
   std::set<std::string_view> Nodes = nodesOf(Wanted.Tensor.Name);
+  std::string_view Last = lastNode(Wanted.Tensor.Name);
   for (const Value &V : List) {
-    if (V.IsOutput != Wanted.IsOutput && Wanted.IsOutput)
-      continue;
     if (Wanted.IsOutput) {
-      if (V.Tensor.Name == Wanted.Tensor.Name)
-        Found.push_back(&V.Tensor);
+      if (V.IsOutput && V.Tensor.Name == Wanted.Tensor.Name)
+        SameNode.push_back(&V.Tensor);
       continue;
     }
     if (V.Tensor.Dims != Wanted.Tensor.Dims)
       continue;
-    for (std::string_view Node : nodesOf(V.Tensor.Name))
-      if (Nodes.count(Node)) {
-        Found.push_back(&V.Tensor);
-        break;
-      }
+    if (lastNode(V.Tensor.Name) == Last)
+      SameNode.push_back(&V.Tensor);
+    std::set<std::string_view> Theirs = nodesOf(V.Tensor.Name);
+    if (std::any_of(Theirs.begin(), Theirs.end(), [&](std::string_view Node) {
+          return Nodes.count(Node) != 0;
+        }))
+      Related.push_back(&V.Tensor);
   }
-  return Found;
+  return SameNode.empty() ? Related : SameNode;
 }
 
 static bool readValues(Session &S, RunValues &Out, Diagnostics &Diags) {
@@ -197,10 +203,14 @@ private:
 } // namespace
 
 void Comparer::drift(const ComparedValue &C, const std::string &Text) {
-  if (!Reported)
-    Diags.error(Code::VerifyDrifted)
-        .message(fmt::format("{} '{}' {}: {}", C.IsOutput ? "output" : "value",
-                             printable(C.Name), C.Type, Text));
+  if (!Reported) {
+    Diagnostic &D = Diags.error(Code::VerifyDrifted);
+    if (!C.IsOutput)
+      D.hint("it is the first that drifts; --precision-for keeps values in "
+             "fp32");
+    D.message(fmt::format("{} '{}' {}: {}", C.IsOutput ? "output" : "value",
+                          printable(C.Name), C.Type, Text));
+  }
   Reported = true;
 }
 

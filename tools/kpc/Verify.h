@@ -22,7 +22,8 @@ struct RunValues {
   std::vector<Value> List;
   /// The tensors that a value of another compilation of the model may be: of
   /// an output, the output of that name; of a value inside, named after the
-  /// nodes it comes from, all of its dims that share a node with it.
+  /// nodes it comes from, all of its dims that come from the last of them, or,
+  /// where there are none, that share a node with it.
   std::vector<const tensorfile::HostTensor *>
   counterparts(const Value &V) const;
 };

@@ -79,11 +79,12 @@ static void compareDigest(const Model &M, const std::string &Path,
                              printable(Path)));
 }
 
-/// The model in fp32 on the host, one operation a kernel.
+/// The model in fp32 on the host, one operation a kernel. `Fault` is set where
+/// kpc itself failed; the diagnostic names the reproducer.
 static std::optional<Model> compileReference(const VerifyArguments &Arguments,
                                              const Model &M,
                                              const std::string &Folder,
-                                             Diagnostics &Diags) {
+                                             Diagnostics &Diags, bool &Fault) {
   compareDigest(M, Arguments.Model, Diags);
   CompileOptions Options;
   Options.Model = Arguments.Model;
@@ -105,6 +106,8 @@ static std::optional<Model> compileReference(const VerifyArguments &Arguments,
   PolledInterrupts Polled;
   CompileReport Report = compile(Options, Diags);
   Bar->clear();
+  if (Report.Internal)
+    Fault = true;
   if (!Report.Ok) {
     if (!Diags.hasErrors())
       Diags.error(Code::VerifyReference)
@@ -240,8 +243,10 @@ static void printRun(const ComparedRun &Run, const Tolerance &T) {
   if (Left)
     fmt::print("  and {} more that are right\n", Left);
   if (Run.Unmatched)
-    fmt::print("  {} values inside have no counterpart in the reference\n",
-               Run.Unmatched);
+    fmt::print("  {} inside {} no counterpart in the reference\n",
+               Run.Unmatched == 1 ? "1 value"
+                                  : fmt::format("{} values", Run.Unmatched),
+               Run.Unmatched == 1 ? "has" : "have");
 }
 
 static Json runJson(const ComparedRun &Run) {
@@ -356,9 +361,14 @@ int Verification::run() {
       Diags.error(Code::OutputUnwritable).message(Folder.error());
       return finish(Diags);
     }
-    Reference = compileReference(Arguments, *M, Folder.path(), Diags);
-    if (!Reference)
-      return interrupted() ? int(Interrupted) : finish(Diags);
+    bool Fault = false;
+    Reference = compileReference(Arguments, *M, Folder.path(), Diags, Fault);
+    if (!Reference) {
+      int Result = finish(Diags);
+      return interrupted() ? int(Interrupted)
+             : Fault       ? int(InternalFault)
+                           : Result;
+    }
   } else if (!(Given = readReference(Arguments, *M, Diags))) {
     return finish(Diags);
   }

@@ -54,11 +54,15 @@ public:
 };
 } // namespace
 
-static void printUsageError(const UsageError &E) {
+/// The catalogue's hints speak of any command.
+static void printUsageError(const UsageError &E, const std::string &Command) {
   Diagnostics Diags;
   Diagnostic &D = Diags.error(E.Id).message(E.Message);
   if (!E.Hint.empty())
     D.hint(E.Hint);
+  constexpr std::string_view Any = "kpc COMMAND ";
+  if (size_t At = D.Hint.find(Any); At != std::string::npos && !Command.empty())
+    D.Hint.replace(At, Any.size(), "kpc " + Command + " ");
   fmt::print(stderr, "{}", Diags.text());
 }
 
@@ -145,7 +149,10 @@ static int guarded(CLI::App &Main, Action &Chosen, int Count,
   }
   return Result;
 } catch (const UsageError &E) {
-  printUsageError(E);
+  std::vector<std::string> Names = commandNames(Main);
+  std::string Command = Count > 1 ? Arguments[1] : "";
+  bool Known = std::find(Names.begin(), Names.end(), Command) != Names.end();
+  printUsageError(E, Known ? Command : "");
   return WrongUsage;
 } catch (const std::bad_alloc &) {
   return reportFault("it ran out of memory");

@@ -63,6 +63,16 @@ def chain():
                                  [onnx.floats("w", [2, 2], [0.5, -1.0, 2.0, 0.25])]))
 
 
+def bent():
+    """Three kernels in a row; the middle one ends with a sine."""
+    nodes = [onnx.node("MatMul", ["x", "w"], ["a"], name="first"),
+             onnx.node("MatMul", ["a", "w"], ["b"], name="second"),
+             onnx.node("Sin", ["b"], ["c"], name="bend"),
+             onnx.node("MatMul", ["c", "w"], ["y"], name="third")]
+    return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["batch", 2])], [onnx.value_info("y", ["batch", 2])],
+                                 [onnx.floats("w", [2, 2], [0.5, -1.0, 2.0, 0.25])]))
+
+
 def fill():
     """Zeros of the input's shape: nothing is read."""
     nodes = [onnx.node("Shape", ["x"], ["shape"], name="measure"),
@@ -75,6 +85,7 @@ MODELS = {
     "mlp": mlp(),
     "chain": chain(),
     "fill": fill(),
+    "bent": bent(),
     "sub": two_inputs(),
     "scalar": one_node("Neg", onnx.FLOAT, []),
     "bool": one_node("Not", onnx.BOOL, ["n"]),

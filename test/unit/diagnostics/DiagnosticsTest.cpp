@@ -67,6 +67,9 @@ TEST(Diagnostics, NearestSuggestsOnlyWhatIsNear) {
   EXPECT_EQ(nearest("conv", Names), "Conv");
   EXPECT_EQ(nearest("Rellu", Names), "Relu");
   EXPECT_EQ(nearest("Quantize", Names), "");
+  EXPECT_EQ(nearest("Covn", Names), "Conv"); // neighbours changed places
+  EXPECT_EQ(nearest("convtran", Names), "ConvTranspose"); // the beginning of it
+  EXPECT_EQ(nearest("Re", Names), "");
 }
 
 TEST(Diagnostics, TypesOfTheGraphAreWrittenForUsers) {

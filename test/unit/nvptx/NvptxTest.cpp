@@ -173,6 +173,23 @@ TEST(Nvptx, UnexpandedMath) {
   EXPECT_THAT(C.Reported, HasSubstr("'arith.remf'"));
 }
 
+// Range reduction of sines multiplies to 128 bits.
+TEST(Nvptx, ProductsOf128Bits) {
+  Compiler C;
+  std::string Wide =
+      elementwise("i64", "%l, %r = arith.mului_extended %v, %v : i64");
+  for (const char *Target : {"sm_90a", "compute_80"}) {
+    auto Ptx = C.ptx(Wide, Target);
+    ASSERT_TRUE(Ptx) << C.Reported;
+    EXPECT_NE(Ptx->find("mul.hi"), std::string::npos);
+  }
+  EXPECT_FALSE(C.ptx(elementwise("i64", R"(%w = arith.extsi %v : i64 to i128
+      %d = arith.divsi %w, %w : i128
+      %r = arith.trunci %d : i128 to i64)"),
+                     "sm_90a"));
+  EXPECT_NE(C.Reported.find("a value of type i128"), std::string::npos);
+}
+
 TEST(Nvptx, UndefinedCalls) {
   Compiler C;
   EXPECT_FALSE(C.ptx(R"(

@@ -147,6 +147,18 @@ TEST(Artifact, VersionsOfTheFormat) {
   EXPECT_THAT(WithVersion(0, 9, 0), HasSubstr("compile the model again"));
 }
 
+// The table holds the weight's name in front of its empty list of dims, so the
+// list begins at any multiple of 4.
+TEST(Artifact, ScalarWeightsLieAnywhere) {
+  for (size_t Length = 1; Length <= 16; ++Length) {
+    artifact::Contents C = sampleContents();
+    C.Weights.push_back(artifact::weightFromBytes(
+        std::string(Length, 'w'), ElementType::F32, {}, {0, 0, 128, 63}));
+    Bytes Out;
+    EXPECT_EQ(writeToMemory(C, Out).value_or(""), "") << Length;
+  }
+}
+
 // Files that earlier versions of the format wrote are read for ever.
 TEST(Artifact, GoldenFilesOfEveryVersion) {
   int Count = 0;
