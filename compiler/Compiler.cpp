@@ -429,7 +429,10 @@ bool Compilation::writeArtifact() {
   Contents->Provenance.ModelDigest = digestOf(Options.Model);
   Contents->Provenance.Options = Options.CommandLine;
   if (auto Error = artifact::write(*Contents, Options.Output)) {
-    Diags.error(Code::ArtifactWrite).message(*Error);
+    // The writer refuses what a reader would: then no folder is at fault.
+    bool Invalid = StringRef(*Error).starts_with("the artifact would not be");
+    Diags.error(Invalid ? Code::ArtifactContents : Code::ArtifactWrite)
+        .message(*Error);
     return false;
   }
   for (const artifact::Weight &W : Contents->Weights)

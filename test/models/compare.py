@@ -89,6 +89,8 @@ def main():
     options.work_dir.mkdir(parents=True, exist_ok=True)
     path = place_model(options.model, options.work_dir)
     artifact = path.with_suffix(".kpc")
+    # What compiles must be said to compile.
+    run_kpc([options.kpc, "check", path, "--arch", options.arch, "--quiet"], options.limit)
     seconds = run_kpc([options.kpc, "compile", path, "--arch", options.arch, "-o", artifact, "--cache-dir",
                        options.work_dir / "cache", "--quiet"], options.limit)
     print(f"{path.stem}: compiled in {seconds:.1f} s, {artifact.stat().st_size} bytes")

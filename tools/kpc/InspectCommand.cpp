@@ -95,13 +95,14 @@ static std::optional<int64_t> sumOver(const TargetFacts &T, size_t Kernel,
   return All;
 }
 
-static void printKernels(const TargetFacts &T) {
+static void printKernels(const TargetFacts &T, const shape::Bindings &Dims) {
   auto Any = [&](auto Has) {
     return std::any_of(T.Kernels.begin(), T.Kernels.end(), Has);
   };
   bool Types = Any([](const KernelFacts &K) { return !K.Precision.empty(); });
   bool Registers = Any([](const KernelFacts &K) { return K.Registers >= 0; });
-  fmt::print("kernels of {}:\n", T.Name);
+  std::string At = dimsText(Dims);
+  fmt::print("kernels of {}{}:\n", T.Name, At.empty() ? "" : " (" + At + ")");
   std::string Sides = "ll";
   std::vector<std::string> Head = {"kernel", "family"};
   auto Column = [&](char Side, const char *Title) {
@@ -152,7 +153,7 @@ static void printText(const InspectArguments &Arguments, const Model &M,
   printMemory(Facts, Dims);
   if (Arguments.Kernels)
     for (const TargetFacts &T : Facts.Targets)
-      printKernels(T);
+      printKernels(T, Dims);
 }
 
 static Json targetJson(const kpc_target &Target, const TargetFacts &T) {
