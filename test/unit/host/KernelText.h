@@ -171,8 +171,8 @@ struct Conv {
     std::string Source = "%xt";
     const std::string Id = "(a, b, c, d) -> (a, b, c, d)";
     if (ReluBefore) {
-      K.empty("%re", X, "f32");
-      K.generic("%xr", {{Source, X, "f32", Id}}, {"%re", X, "f32", Id}, "pppp",
+      K.empty("%xre", X, "f32");
+      K.generic("%xr", {{Source, X, "f32", Id}}, {"%xre", X, "f32", Id}, "pppp",
                 "%e: f32, %o: f32",
                 "    %z = arith.constant 0.0 : f32\n"
                 "    %m = arith.maximumf %e, %z : f32\n"
