@@ -141,6 +141,9 @@ static bool splitsIntoWords(const llvm::Instruction &I) {
   case llvm::Instruction::ZExt:
   case llvm::Instruction::SExt:
   case llvm::Instruction::Trunc:
+  case llvm::Instruction::ICmp:
+  case llvm::Instruction::Select:
+  case llvm::Instruction::PHI:
     return true;
   default:
     return false;

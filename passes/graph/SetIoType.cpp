@@ -53,13 +53,22 @@ void setIoType(func::FuncOp Func, Type Io) {
       B.getFunctionType(Body.getArgumentTypes(), Return->getOperandTypes()));
 }
 
+/// Kernels that stand beside a program are left alone.
+bool isProgram(func::FuncOp Func) {
+  auto AreTensors = [](TypeRange Types) {
+    return llvm::all_of(Types, llvm::IsaPred<SymbolicTensorType>);
+  };
+  return Func.getBody().hasOneBlock() && AreTensors(Func.getArgumentTypes()) &&
+         AreTensors(Func.getResultTypes());
+}
+
 struct SetIoTypePass : graph::impl::SetIoTypeBase<SetIoTypePass> {
   using SetIoTypeBase::SetIoTypeBase;
   void runOnOperation() override {
     FailureOr<Type> Type = floatTypeNamed(To, getOperation());
     if (failed(Type))
       return signalPassFailure();
-    if (*Type)
+    if (*Type && isProgram(getOperation()))
       setIoType(getOperation(), *Type);
   }
 };

@@ -91,6 +91,8 @@ struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
       return;
     shape::Facts Facts = symbolFacts(getOperation());
     for (auto Func : getOperation().getOps<func::FuncOp>()) {
+      if (!Func.getBody().hasOneBlock())
+        continue;
       for (Value V : narrowValues(Func, Facts, *Kept, WideShare))
         if (auto Weight = V.getDefiningOp<WeightOp>())
           narrowWeight(Weight, *To);

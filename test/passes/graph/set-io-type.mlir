@@ -18,3 +18,11 @@ func.func @main(%x: !x, %i: !i) -> (!x, !i) {
   %0 = graph.relu %x : !x
   return %0, %i : !x, !i
 }
+
+// CHECK-LABEL: func.func private @declared(f32)
+func.func private @declared(f32)
+
+// CHECK-LABEL: @kernel(%arg0: memref<f32>)
+func.func @kernel(%x: memref<f32>) {
+  return
+}

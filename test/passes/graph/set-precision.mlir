@@ -110,3 +110,6 @@ func.func @integers(%i: !graph.tensor<[n], i32>) -> !graph.tensor<[n], i32> {
   %0 = graph.add %i, %i : !graph.tensor<[n], i32>
   return %0 : !graph.tensor<[n], i32>
 }
+
+// CHECK-LABEL: func.func private @declared(f32)
+func.func private @declared(f32)

@@ -266,7 +266,9 @@ TEST(Nvptx, AllowedOperationsAssembleEverywhere) {
                                        "%p = arith.muli %w, %w : i128\n"
                                        "%s = arith.subi %p, %c : i128\n"
                                        "%x1 = arith.xori %s, %w : i128\n"
-                                       "%u = arith.shrui %x1, %c : i128\n"
+                                       "%b = arith.cmpi slt, %x1, %w : i128\n"
+                                       "%e = arith.select %b, %x1, %p : i128\n"
+                                       "%u = arith.shrui %e, %c : i128\n"
                                        "%r = arith.trunci %u : i128 to i64"));
   Ptxas Program = findPtxas();
   Compiler C;
