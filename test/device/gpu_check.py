@@ -13,8 +13,8 @@ compute-sanitizer for `sanitizer`. FOLDER of --cases is what `kpc_gpu_export FOL
     models     whole models against PyTorch in fp32: each exporter, fp32, fp16, bf16, batches 1 and 8
     cases      the GPU builders' test kernels against the host's results; their benchmarks beside PyTorch
     sanitizer  compute-sanitizer: memcheck of four models, all tools on digits
-    nodes      ONNX's node tests that are right on the host, as many as there is time for
     bench      kpc bench of each model, and PyTorch's times beside it
+    nodes      ONNX's node tests that are right on the host, as many as there is time for
 
 Writes results.json, performance.md (the tables) and gpu-check.tar.gz (these and a log a step) into FOLDER after each
 step, so what was measured is there even when the rest is killed. Exit code 0: every step that ran passed. A step that
@@ -38,7 +38,7 @@ import gpu_steps
 from gpu_steps import Skip
 
 LOG_BYTES = 256 * 1024  # of each step; the archive stays small
-ORDER = ("digits", "models", "cases", "sanitizer", "nodes", "bench")
+ORDER = ("digits", "models", "cases", "sanitizer", "bench", "nodes")
 
 
 def parse_arguments():

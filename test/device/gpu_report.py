@@ -34,12 +34,12 @@ def models_table(step):
 
 
 def bench_table(step):
-    peers = {(p["model"], p["precision"], p["batch"]): p["ms"] for p in step.get("peers", [])}
+    peers = {(p["model"].split(".")[0], p["precision"], p["batch"]): p["ms"] for p in step.get("peers", [])}
     rows = []
     for entry in step.get("results", []):
         measured, key = entry["bench"], (entry["model"], entry["precision"], entry["batch"])
         latency, moved = measured["latency_ms"], sum(kernel["bytes"] for kernel in measured["kernels"])
-        peer = peers.get(key)
+        peer = peers.get((key[0].split(".")[0], *key[1:]))
         rows.append([*key, f"{latency['p50']:.3f}", f"{latency['least']:.3f}", f"{measured['samples_per_second']:.0f}",
                      f"{peer:.3f}" if peer else "", f"{peer / latency['p50']:.2f}" if peer else "",
                      len(measured["kernels"]), f"{moved / 2**20:.1f}",
