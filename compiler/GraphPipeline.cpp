@@ -28,22 +28,28 @@ static std::string typeName(Precision P) {
   return "";
 }
 
+static void addIoType(OpPassManager &Passes, const CompileOptions &Options) {
+  graph::SetIoTypeOptions Io;
+  Io.To = typeName(Options.Io);
+  if (!Io.To.empty())
+    Passes.addNestedPass<func::FuncOp>(graph::createSetIoType(Io));
+}
+
 static void addPrecision(OpPassManager &Passes, const CompileOptions &Options) {
   graph::SetPrecisionOptions Precision;
   Precision.Narrow = typeName(Options.Compute);
-  Precision.Io = typeName(Options.Io);
   for (const auto &[Pattern, Kept] : Options.PrecisionFor)
     if (Kept == kpc::Precision::Fp32)
       Precision.Keep.push_back(Pattern);
-  if (!Precision.Narrow.empty() || !Precision.Io.empty())
-    Passes.addNestedPass<func::FuncOp>(graph::createSetPrecision(Precision));
+  if (!Precision.Narrow.empty())
+    Passes.addPass(graph::createSetPrecision(Precision));
 }
 
 void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addPass(createCanonicalizerPass());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
-  addPrecision(Passes, Options);
+  addIoType(Passes, Options);
   Passes.addNestedPass<func::FuncOp>(graph::createFoldRecipes());
   Passes.addPass(createCanonicalizerPass());
   Passes.addPass(createCSEPass());
@@ -54,6 +60,7 @@ void kpc::addKernelPasses(OpPassManager &Passes,
   graph::FormRegionsOptions Regions;
   Regions.Fuse = Options.Fuse;
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
+  addPrecision(Passes, Options);
   Passes.addPass(graph::createLowerRegions());
   Passes.addPass(graph::createSetLiveIntervals());
   Passes.addPass(graph::createVerifyKernelForm());

@@ -124,9 +124,10 @@ static std::string typeText(const llvm::Type *Type) {
   return Text;
 }
 
-/// What becomes pairs of 64-bit instructions; division and conversions would
-/// be calls.
-static bool isSplit(const llvm::Instruction &I) {
+/// Whether the back end makes words of 64 bits of an integer operation of 128:
+/// the product of two words, whose upper half is mul.hi, and what takes it
+/// apart. Divisions and conversions to floats would be calls of a library.
+static bool splitsIntoWords(const llvm::Instruction &I) {
   switch (I.getOpcode()) {
   case llvm::Instruction::Add:
   case llvm::Instruction::Sub:
@@ -139,6 +140,8 @@ static bool isSplit(const llvm::Instruction &I) {
   case llvm::Instruction::AShr:
   case llvm::Instruction::ZExt:
   case llvm::Instruction::SExt:
+  case llvm::Instruction::Trunc:
+  case llvm::Instruction::ICmp:
   case llvm::Instruction::Select:
   case llvm::Instruction::PHI:
     return true;
@@ -151,10 +154,13 @@ static bool isSplit(const llvm::Instruction &I) {
 static std::string reasonAgainst(const llvm::Instruction &I) {
   if (I.getOpcode() == llvm::Instruction::FRem)
     return "a floating-point remainder (frem)";
-  for (const llvm::Type *T : {I.getType()}) {
+  SmallVector<const llvm::Type *> Types{I.getType()};
+  for (const llvm::Use &Operand : I.operands())
+    Types.push_back(Operand->getType());
+  for (const llvm::Type *T : Types) {
     const llvm::Type *Scalar = T->getScalarType();
-    unsigned Width = Scalar->isIntegerTy() ? Scalar->getIntegerBitWidth() : 0;
-    if (Width > 128 || (Width > 64 && !isSplit(I)))
+    unsigned Bits = Scalar->isIntegerTy() ? Scalar->getIntegerBitWidth() : 0;
+    if (Bits > 128 || (Bits > 64 && !splitsIntoWords(I)))
       return "a value of type " + typeText(T);
     if (Scalar->isX86_FP80Ty() || Scalar->isFP128Ty() ||
         Scalar->isPPC_FP128Ty())

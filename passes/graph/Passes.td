@@ -37,20 +37,10 @@ def FoldRecipes : Pass<"fold-recipes", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
-def SetPrecision : Pass<"set-precision", "::mlir::func::FuncOp"> {
-  let summary = "Stores f32 values as f16 or bf16";
-  let description = [{
-    Contractions and what follows them element by element are stored narrow; all
-    arithmetic inside a kernel is f32 in any case. Stays f32: sums and products,
-    exp, log, powers, roots and quotients by what is not constant, and the
-    elementwise ops that use their results, so norms and softmax lose nothing;
-    and every value whose node's name matches a pattern of `keep`. Inputs and
-    outputs keep their types unless `io` names one.
-  }];
+def SetIoType : Pass<"set-io-type", "::mlir::func::FuncOp"> {
+  let summary = "Gives float inputs and outputs a type, with casts inside";
   let options = [
-    Option<"Narrow", "to", "std::string", "\"f16\"", "f16 or bf16; empty: f32 as it is">,
-    Option<"Io", "io", "std::string", "\"\"", "Type of float inputs and outputs: f32, f16 or bf16; empty: as the model has them">,
-    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
+    Option<"To", "to", "std::string", "\"\"", "f32, f16 or bf16; empty: as the model has them">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
@@ -72,6 +62,34 @@ def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
   let options = [
     Option<"MaxOps", "max-ops", "unsigned", "64", "Most ops in a region">,
     Option<"Fuse", "fuse", "bool", "true", "Whether to fuse at all">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
+  let summary = "Stores f32 values between regions, and weights, as f16 or bf16";
+  let description = [{
+    All arithmetic inside a kernel is f32 in any case, with or without this pass:
+    it says what lies in memory. Stays f32:
+
+    - results of sums and products, exp, log, powers, roots and quotients by what
+      is not constant, and of the elementwise ops that use them, unless
+      contractions alone read them: norms and softmax lose nothing;
+    - every value of a kernel that holds a node whose name matches `keep`, and
+      the weights it reads;
+    - the smallest weights and the smallest values, up to one of `wide-share`
+      elements of each: what is rounded adds about as much to the error whatever
+      its size, and these save least;
+    - inputs, outputs and constants.
+
+    What only chooses among elements (a transpose, a max pool) is narrow where an
+    operand is.
+  }];
+  let options = [
+    Option<"Narrow", "to", "std::string", "\"f16\"", "f16 or bf16; empty or f32: nothing changes">,
+    Option<"WideShare", "wide-share", "unsigned", "64",
+           "Small weights and values stay f32 while they are at most one in so many elements; 0: none">,
+    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

@@ -75,8 +75,13 @@ void TileNest::fillRegion(unsigned Number) {
   // The tensor of a strided window may end before the box does; an empty
   // reduction reads nothing.
   for (auto [Dim, Bound] : llvm::enumerate(Upper)) {
-    bool Plain = isa<AffineDimExpr>(Operand.Map.getResult(Dim));
-    if (Plain)
+    AffineExpr Expr = Operand.Map.getResult(Dim);
+    // The index of several loops walked as one runs past its own dim on
+    // purpose.
+    bool Joined = llvm::any_of(Plan.Parallel, [&](const LoopGroup &Group) {
+      return Group.Loops.size() > 1 && loopFactor(Expr, Group.last()) != 0;
+    });
+    if (isa<AffineDimExpr>(Expr) || Joined)
       continue;
     Value Size = Emitter.materialize(B, tensorSize(Operand.tensor(), Dim));
     Bound = arith::MinSIOp::create(B, Loc, Bound, Size);

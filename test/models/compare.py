@@ -5,9 +5,11 @@
 """Compiles a model for the host, runs it at several batch sizes and compares with onnxruntime's CPU provider.
 
     python3 compare.py --kpc build/dev/bin/kpc --model graphs/mlp.dynamo.onnx --work-dir DIR [--batch 1,5]
+                       [--precision fp16]
 
-A model without weights gets them from weights.py first. One artifact serves all batch sizes. Exits 0 when every
-difference is within tolerance, 77 (a skip) when a peer is not installed, else 1.
+A model without weights gets them from weights.py first. One artifact serves all batch sizes. The peer computes in fp32
+whatever the precision. Exits 0 when every difference is within tolerance, 77 (a skip) when a peer is not installed,
+else 1.
 """
 
 import argparse
@@ -51,7 +53,7 @@ def place_model(source, work_dir):
     return pathlib.Path(shutil.copy(source, work_dir))
 
 
-def compare(kpc, artifact, model, session, batch, folder, limit, arguments):
+def compare(kpc, artifact, model, session, batch, folder, limit, arguments, allowed):
     arrays = inputs.for_model(model, batch)
     command = [kpc, "run", artifact, "--output-dir", folder] + arguments
     for name, array in arrays.items():
@@ -69,7 +71,7 @@ def compare(kpc, artifact, model, session, batch, folder, limit, arguments):
             good = False
             continue
         found = tolerance.difference(got, reference)
-        passed = found.within(tolerance.FP32)
+        passed = found.within(allowed)
         print(f"batch {batch}: '{value.name}' {found} ({'ok' if passed else 'TOO FAR'}), kpc run took {seconds:.1f} s")
         good = good and passed
     return good
@@ -81,6 +83,7 @@ def main():
     parser.add_argument("--model", type=pathlib.Path, required=True)
     parser.add_argument("--work-dir", type=pathlib.Path, required=True)
     parser.add_argument("--batch", default="1,3", help="batch sizes, with commas")
+    parser.add_argument("--precision", choices=tolerance.OF_PRECISION, default="fp32")
     parser.add_argument("--arch", default="host")
     parser.add_argument("--device", default="", help="host or cuda:N")
     parser.add_argument("--limit", type=float, default=600, help="seconds one kpc process may take")
@@ -91,9 +94,10 @@ def main():
     artifact = path.with_suffix(".kpc")
     # What compiles must be said to compile.
     run_kpc([options.kpc, "check", path, "--arch", options.arch, "--quiet"], options.limit)
+    narrow = [] if options.precision == "fp32" else ["--precision", options.precision]
     seconds = run_kpc([options.kpc, "compile", path, "--arch", options.arch, "-o", artifact, "--cache-dir",
-                       options.work_dir / "cache", "--quiet"], options.limit)
-    print(f"{path.stem}: compiled in {seconds:.1f} s, {artifact.stat().st_size} bytes")
+                       options.work_dir / "cache", "--quiet"] + narrow, options.limit)
+    print(f"{path.stem}: compiled in {seconds:.1f} s, {artifact.stat().st_size} bytes, {options.precision}")
 
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     model = onnx.load(str(path), load_external_data=False)
@@ -102,7 +106,8 @@ def main():
     for batch in (int(text) for text in options.batch.split(",")):
         folder = options.work_dir / f"batch-{batch}"
         folder.mkdir(exist_ok=True)
-        good &= compare(options.kpc, artifact, model, session, batch, folder, options.limit, arguments)
+        good &= compare(options.kpc, artifact, model, session, batch, folder, options.limit, arguments,
+                        tolerance.OF_PRECISION[options.precision])
     return 0 if good else 1
 
 

@@ -16,6 +16,8 @@ class Tolerance:
 
 FP32 = Tolerance(rms=1e-4, largest=1e-3)
 FP16 = Tolerance(rms=5e-3, largest=5e-2)
+BF16 = Tolerance(rms=4e-2, largest=4e-1)  # 8 times that of fp16, which has 3 bits more
+OF_PRECISION = {"fp32": FP32, "fp16": FP16, "bf16": BF16}
 
 
 @dataclasses.dataclass

@@ -289,9 +289,22 @@ Value scalarOf(Operation *Op, Scalars &S, ValueRange X) {
 
 } // namespace
 
+/// Whether a cast does nothing here: inside a kernel 16-bit floats are f32
+/// already, and what is only stored is rounded by the store.
+static bool isFree(CastOp Cast) {
+  Type From = typeOf(Cast.getX()).getElementType(), To = Cast.getTo();
+  auto Is16Bits = [](Type T) { return T.isF16() || T.isBF16(); };
+  if (To.isF32())
+    return Is16Bits(From);
+  return From.isF32() && Is16Bits(To) &&
+         llvm::all_of(Cast->getUsers(), llvm::IsaPred<YieldOp>);
+}
+
 FailureOr<Value> graph::lowerElementwise(Operation *Op, KernelWriter &W) {
   if (!Op->hasTrait<ElementwiseTrait>())
     return failure();
+  if (auto Cast = dyn_cast<CastOp>(Op); Cast && isFree(Cast))
+    return W.tensor(Cast.getX());
   SymbolicTensorType Ty = typeOf(Op->getResult(0));
   SmallVector<Value> Operands;
   for (Value Operand : Op->getOperands())

@@ -1,51 +1,115 @@
-// RUN: kpc-opt %s --set-precision | FileCheck %s
-// RUN: kpc-opt %s --set-precision=to=bf16 | FileCheck %s --check-prefix=BF16
-// RUN: kpc-opt %s --set-precision="keep=^gem" | FileCheck %s --check-prefix=KEEP
-// RUN: kpc-opt %s --set-precision="to= io=f16" | FileCheck %s --check-prefix=IO
+// RUN: kpc-opt %s --form-regions --set-precision | FileCheck %s
+// RUN: kpc-opt %s --form-regions --set-precision=to=bf16 | FileCheck %s --check-prefix=BF16
+// RUN: kpc-opt %s --form-regions --set-precision="keep=^gem" | FileCheck %s --check-prefix=KEEP
+// RUN: kpc-opt %s --form-regions --set-precision=to= | FileCheck %s --check-prefix=NONE
+// RUN: kpc-opt %s --form-regions --set-precision="wide-share=0" | FileCheck %s --check-prefix=ALL
 
-!x = !graph.tensor<[n, 8], f32>
-!w = !graph.tensor<[8, 4], f32>
-!y = !graph.tensor<[n, 4], f32>
+!x = !graph.tensor<[n, 64], f32>
+!w = !graph.tensor<[64, 64], f32>
+!b = !graph.tensor<[64], f32>
+!s = !graph.tensor<[n], f32>
+!one = !graph.tensor<[n, 1], f32>
 
-// CHECK-LABEL: @contraction(%arg0: !graph.tensor<[n, 8], f32>) -> !graph.tensor<[n, 4], f32>
-// CHECK-DAG: %[[X:.*]] = graph.cast %arg0 to f16
-// CHECK-DAG: %[[W:.*]] = graph.cast %{{.*}} to f16 : <[8, 4], f32>
-// CHECK: %[[M:.*]] = graph.matmul %[[X]], %[[W]] : <[n, 8], f16>, <[8, 4], f16>
-// CHECK: %[[R:.*]] = graph.relu %[[M]] : <[n, 4], f16>
-// CHECK: %[[Y:.*]] = graph.cast %[[R]] to f32
-// CHECK: return %[[Y]]
-// BF16: graph.matmul {{.*}} : <[n, 8], bf16>, <[8, 4], bf16>
-// KEEP-LABEL: @contraction(
-// KEEP: graph.matmul {{.*}} : <[n, 8], f32>, <[8, 4], f32>
-// IO-LABEL: @contraction(%arg0: !graph.tensor<[n, 8], f16>) -> !graph.tensor<[n, 4], f16>
-// IO: graph.matmul {{.*}} : <[n, 8], f32>, <[8, 4], f32>
-// IO: %[[Y:.*]] = graph.cast %{{.*}} to f16
-// IO: return %[[Y]]
-func.func @contraction(%x: !x) -> !y {
+// Weights and what kernels hand to one another are narrow; inputs, results of
+// the model, small weights and what is inside a kernel are not.
+// CHECK-LABEL: @contractions(%arg0: !graph.tensor<[n, 64], f32>) -> !graph.tensor<[n, 64], f32>
+// CHECK-DAG: %[[W:.*]] = graph.weight "m#w" [{cast = f16}] : <[64, 64], f16>
+// CHECK-DAG: %[[B:.*]] = graph.weight "m#b" [] : <[64], f32>
+// CHECK: %[[H:.*]] = graph.region "gemm"(%arg0, %[[W]], %[[B]]) : {{.*}} -> !graph.tensor<[n, 64], f16>
+// CHECK-NEXT: ^bb0(%{{.*}}: !graph.tensor<[n, 64], f32>, %[[NARROW:.*]]: !graph.tensor<[64, 64], f16>, %{{.*}}: !graph.tensor<[64], f32>):
+// CHECK-NEXT: %[[WIDE:.*]] = graph.cast %[[NARROW]] to f32
+// CHECK: graph.matmul %{{.*}}, %[[WIDE]] : <[n, 64], f32>, <[64, 64], f32>
+// CHECK: %[[R:.*]] = graph.relu %{{.*}} : <[n, 64], f32>
+// CHECK-NEXT: %[[Y:.*]] = graph.cast %[[R]] to f16
+// CHECK-NEXT: graph.yield %[[Y]] : !graph.tensor<[n, 64], f16>
+// CHECK: %[[O:.*]] = graph.region "last"(%[[H]], %{{.*}}) : {{.*}} -> !graph.tensor<[n, 64], f32>
+// CHECK: return %[[O]]
+// BF16: graph.weight "m#w" [{cast = bf16}]
+// BF16: graph.region "gemm"{{.*}} -> !graph.tensor<[n, 64], bf16>
+// KEEP: graph.weight "m#w" [] : <[64, 64], f32>
+// KEEP: graph.weight "m#v" [{cast = f16}]
+// KEEP: graph.region "gemm"{{.*}} -> !graph.tensor<[n, 64], f32>
+// NONE-NOT: graph.cast
+// NONE-NOT: f16
+// ALL: graph.weight "m#b" [{cast = f16}]
+func.func @contractions(%x: !x) -> !x {
   %w = graph.weight "m#w" [] : !w
+  %b = graph.weight "m#b" [] : !b
+  %v = graph.weight "m#v" [] : !w
   %0 = graph.matmul %x, %w : !x, !w loc("gemm")
-  %1 = graph.relu %0 : !y
-  return %1 : !y
-}
-
-// What loses too much in 16 bits stays, with the elementwise ops behind it.
-// CHECK-LABEL: @softmax(
-// CHECK: graph.exp %{{.*}} : <[n, 8], f32>
-// CHECK: graph.reduce sum, %{{.*}} axes [1] : <[n, 8], f32>
-// CHECK: graph.div %{{.*}}, %{{.*}} : <[n, 8], f32>
-func.func @softmax(%x: !x) -> !x {
-  %0 = graph.exp %x : !x
-  %1 = graph.reduce sum, %0 axes [1] : !x
-  %2 = graph.reshape %1 : !graph.tensor<[n], f32> to !graph.tensor<[n, 1], f32>
-  %3 = graph.broadcast %2 : !graph.tensor<[n, 1], f32> to !x
-  %4 = graph.div %0, %3 : !x
+  %1 = graph.broadcast %b : !b to !x
+  %2 = graph.add %0, %1 : !x
+  %3 = graph.relu %2 : !x
+  %4 = graph.matmul %3, %v : !x, !w loc("last")
   return %4 : !x
 }
 
+// What loses too much in 16 bits stays, with the elementwise ops behind it.
+// CHECK-LABEL: @norm(
+// CHECK: graph.region "sum"(%{{.*}}) : {{.*}} -> !graph.tensor<[n], f32>
+// CHECK: graph.region "norm"(%{{.*}}) : {{.*}} -> !graph.tensor<[n, 64], f32>
+func.func @norm(%x: !x) -> (!x, !x) {
+  %1 = graph.reduce sum, %x axes [1] : !x loc("sum")
+  %2 = graph.reshape %1 : !s to !one
+  %3 = graph.broadcast %2 : !one to !x
+  %4 = graph.div %x, %3 : !x loc("norm")
+  %5 = graph.sin %4 : !x
+  %6 = graph.cos %4 : !x
+  return %5, %6 : !x, !x
+}
+
+// Unless contractions alone read it, also through a view.
+// CHECK-LABEL: @softmax(
+// CHECK: graph.region "exp"{{.*}} -> !graph.tensor<[n, 64], f32>
+// CHECK: %[[P:.*]] = graph.region "div"{{.*}} -> !graph.tensor<[n, 64], f16>
+// CHECK: %[[V:.*]] = graph.reshape %[[P]] : <[n, 64], f16> to <[n, 1, 64], f16>
+// CHECK: graph.region "product"(%[[V]],
+func.func @softmax(%x: !x, %v: !graph.tensor<[n, 64, 8], f32>) -> (!graph.tensor<[n, 1, 8], f32>, !s) {
+  %0 = graph.exp %x : !x loc("exp")
+  %1 = graph.reduce sum, %0 axes [1] : !x loc("sum")
+  %2 = graph.reshape %1 : !s to !one
+  %3 = graph.broadcast %2 : !one to !x
+  %4 = graph.div %0, %3 : !x loc("div")
+  %5 = graph.reshape %4 : !x to !graph.tensor<[n, 1, 64], f32>
+  %6 = graph.matmul %5, %v : !graph.tensor<[n, 1, 64], f32>, !graph.tensor<[n, 64, 8], f32> loc("product")
+  return %6, %1 : !graph.tensor<[n, 1, 8], f32>, !s
+}
+
+// The least values stay wide: here the gates, one of 64 elements.
+// CHECK-LABEL: @gates(
+// CHECK: graph.region "gate"{{.*}} -> !graph.tensor<[n, 1], f32>
+// CHECK: graph.region "gated"{{.*}} -> !graph.tensor<[n, 128], f16>
+// ALL-LABEL: @gates(
+// ALL: graph.region "gate"{{.*}} -> !graph.tensor<[n, 1], f16>
+func.func @gates(%x: !graph.tensor<[n, 128], f32>, %g: !one, %v: !graph.tensor<[128, 8], f32>)
+    -> (!graph.tensor<[n, 8], f32>, !one) {
+  %0 = graph.sigmoid %g : !one loc("gate")
+  %1 = graph.broadcast %0 : !one to !graph.tensor<[n, 128], f32>
+  %2 = graph.mul %x, %1 : !graph.tensor<[n, 128], f32> loc("gated")
+  %3 = graph.matmul %2, %v : !graph.tensor<[n, 128], f32>, !graph.tensor<[128, 8], f32>
+  %4 = graph.sin %0 : !one
+  return %3, %4 : !graph.tensor<[n, 8], f32>, !one
+}
+
+// What only chooses elements is narrow where its operand is, however small.
+// CHECK-LABEL: @chosen(
+// CHECK: graph.region "made"{{.*}} -> !graph.tensor<[n, 128], f16>
+// CHECK: graph.region "max"{{.*}} -> !graph.tensor<[n], f16>
+func.func @chosen(%x: !graph.tensor<[n, 128], f32>) -> (!graph.tensor<[n, 128], f32>, !s, !s) {
+  %0 = graph.sin %x : !graph.tensor<[n, 128], f32> loc("made")
+  %1 = graph.reduce max, %0 axes [1] : !graph.tensor<[n, 128], f32> loc("max")
+  %2 = graph.cos %0 : !graph.tensor<[n, 128], f32>
+  %3 = graph.sin %1 : !s
+  %4 = graph.cos %1 : !s
+  return %2, %3, %4 : !graph.tensor<[n, 128], f32>, !s, !s
+}
+
 // CHECK-LABEL: @integers(
-// CHECK-NEXT: graph.add %arg0, %arg0 : <[n], i32>
-// CHECK-NEXT: return
+// CHECK: graph.add %{{.*}}, %{{.*}} : <[n], i32>
 func.func @integers(%i: !graph.tensor<[n], i32>) -> !graph.tensor<[n], i32> {
   %0 = graph.add %i, %i : !graph.tensor<[n], i32>
   return %0 : !graph.tensor<[n], i32>
 }
+
+// CHECK-LABEL: func.func private @declared(f32)
+func.func private @declared(f32)

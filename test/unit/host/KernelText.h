@@ -148,6 +148,8 @@ struct Conv {
   int64_t KH = 1, KW = 1, Stride = 1, Pad = 0, Dilation = 1;
   bool Depthwise = false; ///< O is C, one filter for each channel
   bool BiasRelu = true;
+  /// x goes through a relu first; without padding only.
+  bool ReluBefore = false;
 
   int64_t oh() const {
     return (H + 2 * Pad - Dilation * (KH - 1) - 1) / Stride + 1;
@@ -168,6 +170,15 @@ struct Conv {
     K.output("y", Y, "f32");
     std::string Source = "%xt";
     const std::string Id = "(a, b, c, d) -> (a, b, c, d)";
+    if (ReluBefore) {
+      K.empty("%xre", X, "f32");
+      K.generic("%xr", {{Source, X, "f32", Id}}, {"%xre", X, "f32", Id}, "pppp",
+                "%e: f32, %o: f32",
+                "    %z = arith.constant 0.0 : f32\n"
+                "    %m = arith.maximumf %e, %z : f32\n"
+                "    linalg.yield %m : f32\n");
+      Source = "%xr";
+    }
     if (Pad > 0) {
       K.empty("%pe", P, "f32");
       std::ostringstream Code;

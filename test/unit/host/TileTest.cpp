@@ -24,6 +24,7 @@ void checkConv(Conv C, int64_t N, const char *Target = "native") {
   SCOPED_TRACE(K.Launch.Schedule);
   int64_t OH = C.oh(), OW = C.ow();
   Buffer<float> X = randomFloats(N * C.H * C.W * C.C, 1);
+  auto Read = [&](float V) { return C.ReluBefore ? std::max(V, 0.0f) : V; };
   Buffer<float> W =
       randomFloats(C.KH * C.KW * C.C * (C.Depthwise ? 1 : C.O), 2);
   Buffer<float> B = randomFloats(C.O, 3), Y(N * OH * OW * C.O);
@@ -42,10 +43,10 @@ void checkConv(Conv C, int64_t N, const char *Target = "native") {
               const float *Pixel = &X[((n * C.H + h) * C.W + w) * C.C];
               int64_t Tap = kh * C.KW + kw;
               if (C.Depthwise)
-                Sum += double(Pixel[o]) * W[Tap * C.C + o];
+                Sum += double(Read(Pixel[o])) * W[Tap * C.C + o];
               else
                 for (int64_t c = 0; c < C.C; ++c)
-                  Sum += double(Pixel[c]) * W[(Tap * C.C + c) * C.O + o];
+                  Sum += double(Read(Pixel[c])) * W[(Tap * C.C + c) * C.O + o];
             }
           Reference[At] = C.BiasRelu ? std::max(Sum + B[o], 0.0) : Sum;
         }
@@ -78,6 +79,17 @@ TEST(Tile, convDynamicBatch) {
   for (int64_t N : {1, 3, 5}) {
     checkConv({-1, 7, 7, 32, 64, 3, 3, 1, 1}, N);
     checkConv({-1, 7, 7, 32, 48, 1, 1, 1, 0}, N);
+  }
+}
+
+// Rows and columns of a pixel-wise convolution are walked as one loop; what is
+// computed before it goes into a region, which must hold all of them.
+TEST(Tile, computedBeforePixelwise) {
+  for (const Conv &C : std::vector<Conv>{
+           {1, 4, 4, 16, 16}, {2, 14, 14, 24, 40}, {-1, 7, 9, 8, 33}}) {
+    Conv Before = C;
+    Before.ReluBefore = true;
+    checkConv(Before, C.N > 0 ? C.N : 3);
   }
 }
 

@@ -173,21 +173,24 @@ TEST(Nvptx, UnexpandedMath) {
   EXPECT_THAT(C.Reported, HasSubstr("'arith.remf'"));
 }
 
-// Range reduction of sines multiplies to 128 bits.
-TEST(Nvptx, ProductsOf128Bits) {
+TEST(Nvptx, WideIntegers) {
   Compiler C;
-  std::string Wide =
-      elementwise("i64", "%l, %r = arith.mului_extended %v, %v : i64");
-  for (const char *Target : {"sm_90a", "compute_80"}) {
-    auto Ptx = C.ptx(Wide, Target);
-    ASSERT_TRUE(Ptx) << C.Reported;
-    EXPECT_NE(Ptx->find("mul.hi"), std::string::npos);
+  auto Ptx =
+      C.ptx(elementwise("i64", "%lo, %r = arith.mului_extended %v, %v : i64"),
+            "sm_90a");
+  ASSERT_TRUE(Ptx) << C.Reported;
+  EXPECT_THAT(*Ptx, HasSubstr("mul.hi.u64"));
+  for (const char *Op : {"arith.divui", "arith.remsi"}) {
+    EXPECT_FALSE(C.ptx(elementwise("i64", "%w = arith.extui %v : i64 to i128\n"
+                                          "%q = " +
+                                              std::string(Op) +
+                                              " %w, %w : i128\n"
+                                              "%r = arith.trunci %q : i128 to "
+                                              "i64"),
+                       "sm_90a"))
+        << Op;
+    EXPECT_THAT(C.Reported, HasSubstr("holds a value of type i128")) << Op;
   }
-  EXPECT_FALSE(C.ptx(elementwise("i64", R"(%w = arith.extsi %v : i64 to i128
-      %d = arith.divsi %w, %w : i128
-      %r = arith.trunci %d : i128 to i64)"),
-                     "sm_90a"));
-  EXPECT_NE(C.Reported.find("a value of type i128"), std::string::npos);
 }
 
 TEST(Nvptx, UndefinedCalls) {
@@ -247,6 +250,26 @@ TEST(Nvptx, AllowedOperationsAssembleEverywhere) {
     for (const char *Op : {"math.ctpop", "math.ctlz", "math.cttz", "math.absi"})
       Kernels.push_back(unary(Op, T));
   }
+  // Signs that are given to a value of another width: LLVM narrows the value
+  // first.
+  for (const char *Narrow : {"f16", "bf16", "f32"})
+    Kernels.push_back(elementwise(
+        "f64", std::string("%one = arith.constant 1.5 : f64\n"
+                           "%c = math.copysign %one, %v : f64\n"
+                           "%t = arith.truncf %c : f64 to ") +
+                   Narrow + "\n%r = arith.extf %t : " + Narrow + " to f64"));
+  for (const char *Op : {"arith.mului_extended", "arith.mulsi_extended"})
+    Kernels.push_back(
+        elementwise("i64", "%lo, %r = " + std::string(Op) + " %v, %v : i64"));
+  Kernels.push_back(elementwise("i64", "%w = arith.extui %v : i64 to i128\n"
+                                       "%c = arith.constant 7 : i128\n"
+                                       "%p = arith.muli %w, %w : i128\n"
+                                       "%s = arith.subi %p, %c : i128\n"
+                                       "%x1 = arith.xori %s, %w : i128\n"
+                                       "%b = arith.cmpi slt, %x1, %w : i128\n"
+                                       "%e = arith.select %b, %x1, %p : i128\n"
+                                       "%u = arith.shrui %e, %c : i128\n"
+                                       "%r = arith.trunci %u : i128 to i64"));
   Ptxas Program = findPtxas();
   Compiler C;
   int Compiled = 0, Assembled = 0, Targets = 0;

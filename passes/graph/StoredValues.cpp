@@ -1,0 +1,253 @@
+//===- StoredValues.cpp - Which values a precision narrows -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Rounding a value to 16 bits changes each of its elements by the same share
+/// whatever its size is: to first order each stored value adds as much to the
+/// error of the result. What it saves is its bytes. So the small ones stay f32,
+/// smallest first, up to a fixed share of all bytes, of weights and of other
+/// values each: gates, pooled features, biases, the filters of depthwise and
+/// first layers.
+///
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/StoredValues.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+
+FailureOr<NodePatterns> NodePatterns::read(ArrayRef<std::string> Texts,
+                                           Operation *Op) {
+  NodePatterns Read;
+  for (const std::string &Text : Texts) {
+    std::string Error;
+    Read.Patterns.emplace_back(Text);
+    if (!Read.Patterns.back().isValid(Error))
+      return Op->emitError()
+             << "'" << Text << "' is no regular expression: " << Error;
+  }
+  return Read;
+}
+
+bool NodePatterns::match(Operation *Op) const {
+  auto Name = Op->getLoc()->findInstanceOf<NameLoc>();
+  return Name && llvm::any_of(Patterns, [&](const llvm::Regex &R) {
+           return R.match(Name.getName().strref());
+         });
+}
+
+namespace {
+
+/// The value whose memory `V` is.
+Value rootOf(Value V) {
+  while (auto View = V.getDefiningOp<ReshapeOp>())
+    V = View.getX();
+  return V;
+}
+
+/// Visits each use of a value and of its views that is no view.
+void forEachUse(Value V, function_ref<void(OpOperand &)> Visit) {
+  for (OpOperand &Use : V.getUses())
+    if (auto View = dyn_cast<ReshapeOp>(Use.getOwner()))
+      forEachUse(View.getY(), Visit);
+    else
+      Visit(Use);
+}
+
+BlockArgument argumentOf(OpOperand &Use) {
+  auto Region = cast<RegionOp>(Use.getOwner());
+  return Region.getBody().getArgument(Use.getOperandNumber());
+}
+
+bool isReadByContractionsAlone(Value V) {
+  return llvm::all_of(V.getUsers(), [](Operation *User) {
+    if (isa<BroadcastOp>(User))
+      return isReadByContractionsAlone(User->getResult(0));
+    return isa<MatmulOp, ConvOp>(User);
+  });
+}
+
+/// Ops whose results lose too much in 16 bits: range or cancellation.
+bool isSensitive(Operation *Op) {
+  if (auto Reduce = dyn_cast<ReduceOp>(Op))
+    return Reduce.getKind() == ReduceKind::sum ||
+           Reduce.getKind() == ReduceKind::prod;
+  if (auto Window = dyn_cast<WindowOp>(Op))
+    return Window.getKind() == ReduceKind::sum;
+  return isa<ExpOp, Expm1Op, LogOp, Log1pOp, PowOp, SqrtOp, RsqrtOp,
+             ReciprocalOp, CumSumOp>(Op);
+}
+
+/// Ops each of whose result's elements is one of an operand's, or zero: narrow
+/// operands give a result that is narrow already.
+bool choosesElements(Operation *Op) {
+  if (auto Reduce = dyn_cast<ReduceOp>(Op))
+    return Reduce.getKind() == ReduceKind::max ||
+           Reduce.getKind() == ReduceKind::min;
+  if (auto Window = dyn_cast<WindowOp>(Op))
+    return Window.getKind() == ReduceKind::max ||
+           Window.getKind() == ReduceKind::min;
+  return isa<BroadcastOp, ReshapeOp, TransposeOp, SliceOp, ConcatOp, GatherOp,
+             GatherElementsOp, GatherNdOp, ReluOp, MinOp, MaxOp, YieldOp>(Op);
+}
+
+class StorageChoice {
+public:
+  StorageChoice(func::FuncOp Func, const shape::Facts &Facts,
+                const NodePatterns &Kept, unsigned WideShare)
+      : Func(Func), Facts(Facts), Kept(Kept), WideShare(WideShare) {}
+
+  SmallVector<Value> run();
+
+private:
+  bool holdsKept(Operation *Op);
+  bool staysWide(Value V);
+  void findWideResults(RegionOp Region);
+  void sortOut(Value V);
+  bool takeFromBudget(Value V);
+  int64_t &budgetOf(Value V) {
+    return V.getDefiningOp<WeightOp>() ? WeightBudget : ValueBudget;
+  }
+  int64_t elements(Value V) const;
+
+  func::FuncOp Func;
+  const shape::Facts &Facts;
+  const NodePatterns &Kept;
+  unsigned WideShare;
+  /// f32 because of what they are, and so are elementwise ops that use them.
+  DenseSet<Value> Sensitive;
+  /// May be narrow. Those that only choose elements follow their operands.
+  SmallVector<Value> Candidates, Followers;
+  /// Elements that may yet stay wide.
+  int64_t WeightBudget = 0, ValueBudget = 0;
+  DenseSet<Value> Narrow;
+};
+
+bool StorageChoice::holdsKept(Operation *Op) {
+  auto Region = dyn_cast<RegionOp>(Op);
+  return Region &&
+         llvm::any_of(Region.getBody().front(),
+                      [&](Operation &Inner) { return Kept.match(&Inner); });
+}
+
+/// Outputs of the model, and what a kept node writes or reads of the weights.
+bool StorageChoice::staysWide(Value V) {
+  bool Stays = holdsKept(V.getDefiningOp()), Read = false;
+  forEachUse(V, [&](OpOperand &Use) {
+    Read |= isa<RegionOp>(Use.getOwner());
+    Stays |= !isa<RegionOp>(Use.getOwner()) ||
+             (V.getDefiningOp<WeightOp>() && holdsKept(Use.getOwner()));
+  });
+  return Stays || !Read;
+}
+
+void StorageChoice::findWideResults(RegionOp Region) {
+  DenseSet<Value> Wide, Constant;
+  Block &Body = Region.getBody().front();
+  for (auto [Argument, Input] :
+       llvm::zip_equal(Body.getArguments(), Region.getInputs())) {
+    Value Root = rootOf(Input);
+    if (Sensitive.contains(Root))
+      Wide.insert(Argument);
+    if (isa_and_present<WeightOp, ConstantOp>(Root.getDefiningOp()))
+      Constant.insert(Argument);
+  }
+  auto IsConstant = [&](Value V) { return Constant.contains(V); };
+  auto IsWide = [&](Value V) { return Wide.contains(V); };
+  for (Operation &Op : Body.without_terminator()) {
+    auto Div = dyn_cast<DivOp>(&Op);
+    if (llvm::all_of(Op.getOperands(), IsConstant))
+      Constant.insert_range(Op.getResults());
+    else if (isSensitive(&Op) || (Div && !IsConstant(Div.getB())) ||
+             (!isa<ConvOp, MatmulOp>(Op) &&
+              llvm::any_of(Op.getOperands(), IsWide)))
+      Wide.insert_range(Op.getResults());
+  }
+  for (auto [Result, Yielded] : llvm::zip_equal(
+           Region.getResults(), Body.getTerminator()->getOperands())) {
+    bool Contracted = true;
+    forEachUse(Result, [&](OpOperand &Use) {
+      Contracted &= isa<RegionOp>(Use.getOwner()) &&
+                    isReadByContractionsAlone(argumentOf(Use));
+    });
+    if (IsWide(Yielded) && !Contracted)
+      Sensitive.insert(Result);
+  }
+}
+
+void StorageChoice::sortOut(Value V) {
+  if (!typeOf(V).getElementType().isF32() || Sensitive.contains(V) ||
+      staysWide(V))
+    return;
+  auto Region = V.getDefiningOp<RegionOp>();
+  bool Follows =
+      Region && llvm::all_of(Region.getBody().front(), [](Operation &Op) {
+        return choosesElements(&Op);
+      });
+  (Follows ? Followers : Candidates).push_back(V);
+}
+
+/// At the sizes that schedules are chosen for; where these are unknown, as many
+/// as there can be.
+int64_t StorageChoice::elements(Value V) const {
+  constexpr int64_t Most = int64_t(1) << 40;
+  std::optional<int64_t> Count = Facts.optimum(typeOf(V).getNumElements());
+  return Count ? std::clamp<int64_t>(*Count, 0, Most) : Most;
+}
+
+bool StorageChoice::takeFromBudget(Value V) {
+  int64_t Count = elements(V);
+  if (Count > budgetOf(V))
+    return false;
+  budgetOf(V) -= Count;
+  return true;
+}
+
+SmallVector<Value> StorageChoice::run() {
+  for (Operation &Op : Func.getBody().front()) {
+    if (auto Region = dyn_cast<RegionOp>(Op))
+      findWideResults(Region);
+    if (isa<RegionOp, WeightOp>(Op))
+      llvm::for_each(Op.getResults(), [&](Value V) { sortOut(V); });
+  }
+  for (Value V : llvm::concat<Value>(Candidates, Followers))
+    budgetOf(V) += elements(V);
+  for (int64_t *Budget : {&WeightBudget, &ValueBudget})
+    *Budget = WideShare ? *Budget / WideShare : 0;
+
+  SmallVector<Value> BySize(Candidates);
+  llvm::stable_sort(
+      BySize, [&](Value A, Value B) { return elements(A) < elements(B); });
+  for (Value V : BySize)
+    if (!takeFromBudget(V))
+      Narrow.insert(V);
+  for (Value V : Followers) {
+    bool AnyNarrow =
+        llvm::any_of(V.getDefiningOp()->getOperands(),
+                     [&](Value In) { return Narrow.contains(rootOf(In)); });
+    if (AnyNarrow || !takeFromBudget(V))
+      Narrow.insert(V);
+  }
+
+  SmallVector<Value> Ordered;
+  for (Operation &Op : Func.getBody().front())
+    llvm::copy_if(Op.getResults(), std::back_inserter(Ordered),
+                  [&](Value V) { return Narrow.contains(V); });
+  return Ordered;
+}
+
+} // namespace
+
+SmallVector<Value> graph::narrowValues(func::FuncOp Func,
+                                       const shape::Facts &Facts,
+                                       const NodePatterns &Kept,
+                                       unsigned WideShare) {
+  return StorageChoice(Func, Facts, Kept, WideShare).run();
+}

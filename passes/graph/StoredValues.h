@@ -1,0 +1,39 @@
+//===- StoredValues.h - Which values a precision narrows --------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_GRAPH_STOREDVALUES_H
+#define KPC_PASSES_GRAPH_STOREDVALUES_H
+
+#include "dialects/graph/Graph.h"
+#include "llvm/Support/Regex.h"
+
+namespace kpc::graph {
+
+/// Regular expressions of node names.
+class NodePatterns {
+public:
+  /// An error at `Op` for text that is no regular expression.
+  static mlir::FailureOr<NodePatterns> read(llvm::ArrayRef<std::string> Texts,
+                                            mlir::Operation *Op);
+  bool match(mlir::Operation *Op) const;
+
+private:
+  std::vector<llvm::Regex> Patterns;
+};
+
+/// The f32 weights and results of regions that are to be stored narrow, in the
+/// order of the function. `WideShare`: small values stay wide while all such
+/// together are at most one of so many elements, of weights and of results
+/// each; 0: none does.
+llvm::SmallVector<mlir::Value> narrowValues(mlir::func::FuncOp Func,
+                                            const shape::Facts &Facts,
+                                            const NodePatterns &Kept,
+                                            unsigned WideShare);
+
+} // namespace kpc::graph
+
+#endif // KPC_PASSES_GRAPH_STOREDVALUES_H
