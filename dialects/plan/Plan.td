@@ -42,6 +42,7 @@ def Plan_ProgramOp : Plan_Op<"program", [NoTerminator, SingleBlock, IsolatedFrom
   let summary = "The records of one entry point, steps in order";
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
+  let hasVerifier = 1;
 }
 
 class Plan_BufferLike<string mnemonic, string what> : Plan_Op<mnemonic> {
@@ -63,6 +64,7 @@ def Plan_WeightOp : Plan_Op<"weight"> {
   let arguments = (ins StrAttr:$source, DefaultValuedAttr<ArrayAttr, "{}">:$recipe);
   let results = (outs Graph_Tensor:$buffer);
   let assemblyFormat = "$source $recipe attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
 }
 
 def Plan_ConstantOp : Plan_Op<"constant"> {
@@ -70,6 +72,7 @@ def Plan_ConstantOp : Plan_Op<"constant"> {
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Graph_Tensor:$buffer);
   let assemblyFormat = "$value attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
 }
 
 def Plan_ViewOp : Plan_Op<"view"> {
@@ -80,7 +83,7 @@ def Plan_ViewOp : Plan_Op<"view"> {
   let hasVerifier = 1;
 }
 
-def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments]> {
+def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a kernel: reads the first buffers, writes the second";
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Graph_Tensor>:$reads,
                        Variadic<Graph_Tensor>:$writes, Graph_DimsAttr:$sizes);

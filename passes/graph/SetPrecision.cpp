@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/ConstantValues.h"
+#include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "llvm/Support/Regex.h"
 
@@ -191,6 +192,15 @@ struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
             << "'" << Name << "' is none of f32, f16, bf16";
         return signalPassFailure();
       }
+    if (!isGraphFunction(getOperation()))
+      return;
+    auto Regions = getOperation().getOps<RegionOp>();
+    if (!Regions.empty()) {
+      (*Regions.begin())
+          .emitError("a region is formed already; set-precision "
+                     "comes before form-regions");
+      return signalPassFailure();
+    }
     if (Type Type = typeByName(Io, B))
       setIoType(getOperation(), Type);
     Type To = typeByName(Narrow, B);
