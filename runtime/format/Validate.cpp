@@ -54,8 +54,10 @@ private:
   }
 
   // FlatBuffers' verifier looks at the alignment of a vector's length alone.
+  // Its builder does not align vectors without elements, nor is there a need.
   static bool isAligned(const flatbuffers::Vector<int64_t> *Words) {
-    return !Words || uintptr_t(Words->Data()) % alignof(int64_t) == 0;
+    return !Words || Words->size() == 0 ||
+           uintptr_t(Words->Data()) % alignof(int64_t) == 0;
   }
 
   // A program is good when it never pops what is not there, names symbols

@@ -134,7 +134,8 @@ class Fuzzer:
     def __init__(self, options):
         self.options = options
         self.found = options.work_dir / "found"
-        shutil.rmtree(self.found, ignore_errors=True)
+        for old in ("found", "run"):
+            shutil.rmtree(options.work_dir / old, ignore_errors=True)
         self.found.mkdir(parents=True)
         self.seeds = Seeds(options)
 
@@ -189,6 +190,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     options.work_dir = options.work_dir.resolve()
+    options.kpc = os.path.abspath(options.kpc)
     return Fuzzer(options).run()
 
 

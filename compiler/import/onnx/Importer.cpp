@@ -430,6 +430,12 @@ void Importer::finish(const Model &M) {
     if (!Result)
       continue;
     checkDeclared(V, Result);
+    if (llvm::is_contained(Names, V.Name))
+      Diags.error(Code::ImportDuplicateValue)
+          .at(writerOf(*Top, V.Name))
+          .message("the model lists its output '" + printable(V.Name) +
+                   "' twice")
+          .hint("list it once, or give it a second name with an Identity");
     Results.push_back(Result);
     Names.push_back(V.Name);
   }
