@@ -159,6 +159,15 @@ llvm::Error ContentsBuilder::addWeight(plan::WeightOp Op) {
       return Prepared.takeError();
     Contents.Weights.push_back(std::move(*Prepared));
   }
+  const artifact::Weight &W = Contents.Weights[Known->second];
+  auto Ty = graph::typeOf(Op.getBuffer());
+  if (W.Type != elementTypeOf(Ty.getElementType()) ||
+      !llvm::equal(W.Dims, Ty.getDims(), [](int64_t Size, const Expr &E) {
+        return E.asConstant() == Size;
+      }))
+    return createStringError("weight '" + Op.getSource() +
+                             "' of the model has other sizes or another type "
+                             "than the plan says");
   addBuffer(Op.getBuffer(), artifact::BufferKind::Weight, Known->second,
             Op.getSource().str());
   return llvm::Error::success();

@@ -84,6 +84,27 @@ void graph::setSymbolFacts(ModuleOp Module, const shape::Facts &Facts) {
   Module->setAttr(SymbolsName, Symbols.getDictionary(Module.getContext()));
 }
 
+/// Whether an attribute can be what is known of one symbol.
+static bool areSoundFacts(Attribute Given) {
+  auto Fields = dyn_cast<DictionaryAttr>(Given);
+  if (!Fields)
+    return false;
+  auto read = [&](StringRef Name, int64_t Default) {
+    auto Value = Fields.getAs<IntegerAttr>(Name);
+    return Value ? Value.getInt() : Default;
+  };
+  for (NamedAttribute Field : Fields) {
+    auto Value = dyn_cast<IntegerAttr>(Field.getValue());
+    if (!Value || !Value.getType().isSignlessInteger(64) ||
+        !llvm::is_contained({"min", "max", "divisor", "optimum"},
+                            Field.getName().strref()))
+      return false;
+  }
+  return read("min", 0) >= 0 && read("optimum", 0) >= 0 &&
+         read("divisor", 1) >= 1 &&
+         read("min", 0) <= read("max", shape::Interval::Unbounded);
+}
+
 LogicalResult GraphDialect::verifyOperationAttribute(Operation *Op,
                                                      NamedAttribute Attr) {
   if (Attr.getName() != SymbolsName)
@@ -93,11 +114,12 @@ LogicalResult GraphDialect::verifyOperationAttribute(Operation *Op,
     return Op->emitError() << "'" << SymbolsName
                            << "' belongs on a module and is a dictionary";
   for (NamedAttribute Symbol : Symbols)
-    if (!isa<DictionaryAttr>(Symbol.getValue()))
+    if (!areSoundFacts(Symbol.getValue()))
       return Op->emitError() << "'" << SymbolsName << "': what is known of '"
                              << Symbol.getName().strref()
                              << "' must be a dictionary of min, max, divisor, "
-                                "optimum";
+                                "optimum: i64 numbers, min not above max, "
+                                "divisor at least 1";
   return success();
 }
 

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/InferTypes.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -23,29 +23,39 @@ static SymbolicTensorType boolsLike(Value V) {
 }
 
 LogicalResult CompareOp::inferReturnTypes(MLIRContext *,
-                                          std::optional<Location>, Adaptor Op,
+                                          std::optional<Location> Loc,
+                                          Adaptor Op,
                                           SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   Types.push_back(boolsLike(Op.getA()));
   return success();
 }
 
-LogicalResult IsNanOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                        Adaptor Op,
+LogicalResult IsNanOp::inferReturnTypes(MLIRContext *,
+                                        std::optional<Location> Loc, Adaptor Op,
                                         SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   Types.push_back(boolsLike(Op.getX()));
   return success();
 }
 
-LogicalResult IsInfOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                        Adaptor Op,
+LogicalResult IsInfOp::inferReturnTypes(MLIRContext *,
+                                        std::optional<Location> Loc, Adaptor Op,
                                         SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   Types.push_back(boolsLike(Op.getX()));
   return success();
 }
 
-LogicalResult SelectOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+LogicalResult SelectOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> Loc,
                                          Adaptor Op,
                                          SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   Types.push_back(Op.getA().getType());
   return success();
 }
@@ -58,11 +68,12 @@ LogicalResult SelectOp::verify() {
   return success();
 }
 
-LogicalResult CastOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                       Adaptor Op,
+LogicalResult CastOp::inferReturnTypes(MLIRContext *,
+                                       std::optional<Location> Loc, Adaptor Op,
                                        SmallVectorImpl<Type> &Types) {
-  Types.push_back(typeOf(Op.getX()).withElementType(Op.getTo()));
-  return success();
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
+  return appendTensor(Loc, typeOf(Op.getX()).getDims(), Op.getTo(), Types);
 }
 
 //===----------------------------------------------------------------------===//

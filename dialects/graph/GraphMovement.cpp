@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/InferTypes.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
@@ -102,6 +102,8 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *,
                                             std::optional<Location> Loc,
                                             Adaptor Op,
                                             SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   SymbolicTensorType From = typeOf(Op.getX());
   llvm::SmallBitVector Seen(From.getRank());
   SmallVector<Expr> Dims;
@@ -115,8 +117,7 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *,
   if (!Seen.all())
     return emitOptionalError(Loc, "perm is not a permutation of ",
                              From.getRank(), " dimensions");
-  Types.push_back(From.withDims(Dims));
-  return success();
+  return appendTensor(Loc, Dims, From.getElementType(), Types);
 }
 
 OpFoldResult TransposeOp::fold(FoldAdaptor) {
@@ -135,6 +136,20 @@ OpFoldResult TransposeOp::fold(FoldAdaptor) {
   return getY();
 }
 
+/// Whether numbers alone show that a slice reads what is not there.
+static bool reachesOutside(const Expr &Size, const Expr &Start, int64_t Step,
+                           const Expr &Count) {
+  if (Count == Expr(0))
+    return false;
+  Expr Last = Start + (Count - 1) * Step;
+  auto outside = [&](const Expr &Index) {
+    std::optional<int64_t> After = (Size - 1 - Index).asConstant();
+    return Index.overflowed() || Index.asConstant().value_or(0) < 0 ||
+           After.value_or(0) < 0;
+  };
+  return outside(Start) || outside(Last);
+}
+
 LogicalResult SliceOp::verify() {
   SymbolicTensorType From = typeOf(getX()), To = typeOf(getY());
   if (From.getElementType() != To.getElementType())
@@ -145,6 +160,14 @@ LogicalResult SliceOp::verify() {
     return emitOpError() << "needs " << Rank << " starts, steps and sizes";
   if (llvm::is_contained(getStep(), 0))
     return emitOpError("has a step of 0");
+  for (size_t I = 0; I < Rank; ++I)
+    if (reachesOutside(From.getDims()[I], getStart().getDims()[I], getStep()[I],
+                       To.getDims()[I]))
+      return emitOpError() << "reaches outside x in dimension " << I
+                           << ": start " << getStart().getDims()[I].str()
+                           << ", step " << getStep()[I] << ", size "
+                           << To.getDims()[I].str() << " of "
+                           << From.getDims()[I].str();
   return success();
 }
 
@@ -164,6 +187,8 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *,
                                          std::optional<Location> Loc,
                                          Adaptor Op,
                                          SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   if (Op.getXs().empty())
     return emitOptionalError(Loc, "joins nothing");
   SymbolicTensorType First = typeOf(Op.getXs().front());
@@ -184,8 +209,7 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *,
                                  " differ in dimension ", I);
     Dims[Axis] = Dims[Axis] + Ty.getDims()[Axis];
   }
-  Types.push_back(First.withDims(Dims));
-  return success();
+  return appendTensor(Loc, Dims, First.getElementType(), Types);
 }
 
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
@@ -195,6 +219,8 @@ OpFoldResult ConcatOp::fold(FoldAdaptor) {
 LogicalResult PadOp::inferReturnTypes(MLIRContext *,
                                       std::optional<Location> Loc, Adaptor Op,
                                       SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   SymbolicTensorType From = typeOf(Op.getX()), Filler = typeOf(Op.getFiller());
   size_t Rank = From.getRank();
   if (Filler.getRank() != 0 || Filler.getElementType() != From.getElementType())
@@ -210,13 +236,13 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *,
     if (Interior < 0)
       return emitOptionalError(Loc, "interior padding ", Interior,
                                " is negative");
-    Expr Spread = Interior == 0
-                      ? Size
-                      : Expr::max(Size * (Interior + 1) - Interior, Expr(0));
+    Expr Spread =
+        Interior == 0
+            ? Size
+            : Expr::max(Size * (Expr(Interior) + 1) - Interior, Expr(0));
     Dims.push_back(Spread + Low + High);
   }
-  Types.push_back(From.withDims(Dims));
-  return success();
+  return appendTensor(Loc, Dims, From.getElementType(), Types);
 }
 
 OpFoldResult PadOp::fold(FoldAdaptor) {
@@ -236,6 +262,8 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *,
                                          std::optional<Location> Loc,
                                          Adaptor Op,
                                          SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   SymbolicTensorType From = typeOf(Op.getX());
   int64_t Axis = Op.getAxis();
   if (failed(checkAxis(Loc, Axis, From.getRank())))
@@ -243,14 +271,15 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *,
   SmallVector<Expr> Dims(From.getDims().take_front(Axis));
   llvm::append_range(Dims, typeOf(Op.getIndices()).getDims());
   llvm::append_range(Dims, From.getDims().drop_front(Axis + 1));
-  Types.push_back(From.withDims(Dims));
-  return success();
+  return appendTensor(Loc, Dims, From.getElementType(), Types);
 }
 
 LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *,
                                                  std::optional<Location> Loc,
                                                  Adaptor Op,
                                                  SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   SymbolicTensorType From = typeOf(Op.getX()),
                      Indices = typeOf(Op.getIndices());
   if (failed(checkAxis(Loc, Op.getAxis(), From.getRank())))
@@ -263,8 +292,7 @@ LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *,
       return emitOptionalError(Loc, "indices have size ",
                                Indices.getDims()[I].str(), " in dimension ", I,
                                ", x has ", From.getDims()[I].str());
-  Types.push_back(From.withDims(Indices.getDims()));
-  return success();
+  return appendTensor(Loc, Indices.getDims(), From.getElementType(), Types);
 }
 
 /// Checks the shape of ONNX's *ND index vectors; returns their length.
@@ -288,6 +316,8 @@ LogicalResult GatherNdOp::inferReturnTypes(MLIRContext *,
                                            std::optional<Location> Loc,
                                            Adaptor Op,
                                            SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   SymbolicTensorType From = typeOf(Op.getX()),
                      Indices = typeOf(Op.getIndices());
   int64_t Batch = Op.getBatchDims();
@@ -301,13 +331,14 @@ LogicalResult GatherNdOp::inferReturnTypes(MLIRContext *,
                                " differ in dimension ", I);
   SmallVector<Expr> Dims(Indices.getDims().drop_back());
   llvm::append_range(Dims, From.getDims().drop_front(Batch + *Length));
-  Types.push_back(From.withDims(Dims));
-  return success();
+  return appendTensor(Loc, Dims, From.getElementType(), Types);
 }
 
 LogicalResult
 ScatterElementsOp::inferReturnTypes(MLIRContext *, std::optional<Location> Loc,
                                     Adaptor Op, SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   SymbolicTensorType X = typeOf(Op.getX()), Indices = typeOf(Op.getIndices()),
                      Updates = typeOf(Op.getUpdates());
   if (failed(checkAxis(Loc, Op.getAxis(), X.getRank())))
@@ -325,6 +356,8 @@ LogicalResult ScatterNdOp::inferReturnTypes(MLIRContext *,
                                             std::optional<Location> Loc,
                                             Adaptor Op,
                                             SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   SymbolicTensorType X = typeOf(Op.getX()), Indices = typeOf(Op.getIndices()),
                      Updates = typeOf(Op.getUpdates());
   FailureOr<int64_t> Length = indexVectorLength(Loc, X, Indices, 0);

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/InferTypes.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
@@ -19,6 +19,8 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
                                          std::optional<Location> Loc,
                                          Adaptor Op,
                                          SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   SymbolicTensorType From = typeOf(Op.getX());
   llvm::SmallBitVector Reduced(From.getRank());
   for (int64_t Axis : Op.getAxes()) {
@@ -31,14 +33,15 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
   for (int64_t I = 0; I < From.getRank(); ++I)
     if (!Reduced.test(I))
       Dims.push_back(From.getDims()[I]);
-  Types.push_back(From.withDims(Dims));
-  return success();
+  return appendTensor(Loc, Dims, From.getElementType(), Types);
 }
 
 LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *Context,
                                             std::optional<Location> Loc,
                                             Adaptor Op,
                                             SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   SymbolicTensorType From = typeOf(Op.getX());
   int64_t Axis = Op.getAxis();
   if (Axis < 0 || Axis >= From.getRank())
@@ -47,15 +50,15 @@ LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *Context,
     return emitOptionalError(Loc, "kind is neither max nor min");
   SmallVector<Expr> Dims(From.getDims());
   Dims.erase(Dims.begin() + Axis);
-  Types.push_back(
-      SymbolicTensorType::get(Context, Dims, IntegerType::get(Context, 64)));
-  return success();
+  return appendTensor(Loc, Dims, IntegerType::get(Context, 64), Types);
 }
 
 LogicalResult CumSumOp::inferReturnTypes(MLIRContext *,
                                          std::optional<Location> Loc,
                                          Adaptor Op,
                                          SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   if (Op.getAxis() < 0 || Op.getAxis() >= typeOf(Op.getX()).getRank())
     return emitOptionalError(Loc, "axis ", Op.getAxis(),
                              " is outside the rank");
@@ -66,8 +69,8 @@ LogicalResult CumSumOp::inferReturnTypes(MLIRContext *,
 /// The number of places a window of `Window` taps takes on `Size` elements.
 static Expr windowCount(const Expr &Size, int64_t Window, int64_t Stride,
                         int64_t Dilation, int64_t Low, int64_t High) {
-  int64_t Reach = (Window - 1) * Dilation + 1;
-  return (Size + (Low + High - Reach)).floorDiv(Expr(Stride)) + 1;
+  Expr Reach = (Expr(Window) - 1) * Dilation + 1;
+  return (Size + Low + High - Reach).floorDiv(Expr(Stride)) + 1;
 }
 
 /// Checks lists of window parameters: `Count` entries each, in sane ranges.
@@ -90,6 +93,8 @@ LogicalResult WindowOp::inferReturnTypes(MLIRContext *,
                                          std::optional<Location> Loc,
                                          Adaptor Op,
                                          SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   SymbolicTensorType From = typeOf(Op.getX());
   size_t Rank = From.getRank();
   if (Op.getWindow().size() != Rank ||
@@ -103,14 +108,15 @@ LogicalResult WindowOp::inferReturnTypes(MLIRContext *,
     Dims.push_back(windowCount(From.getDims()[I], Op.getWindow()[I],
                                Op.getStride()[I], Op.getDilation()[I],
                                Op.getLow()[I], Op.getHigh()[I]));
-  Types.push_back(From.withDims(Dims));
-  return success();
+  return appendTensor(Loc, Dims, From.getElementType(), Types);
 }
 
 LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
                                          std::optional<Location> Loc,
                                          Adaptor Op,
                                          SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   SymbolicTensorType A = typeOf(Op.getA()), B = typeOf(Op.getB());
   int64_t Rank = A.getRank();
   if (Rank < 2 || B.getRank() != Rank ||
@@ -132,13 +138,25 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
   }
   Dims.push_back(A.getDims()[Rank - 2]);
   Dims.push_back(B.getDims()[Rank - 1]);
-  Types.push_back(A.withDims(Dims));
-  return success();
+  return appendTensor(Loc, Dims, A.getElementType(), Types);
+}
+
+/// x with its zeros around it is a value on the way: it must be possible too.
+static LogicalResult checkPadded(std::optional<Location> Loc,
+                                 SymbolicTensorType X, ArrayRef<int64_t> Low,
+                                 ArrayRef<int64_t> High) {
+  SmallVector<Expr> Dims(X.getDims());
+  for (auto [I, L, H] : llvm::enumerate(Low, High))
+    Dims[I + 1] = Dims[I + 1] + L + H;
+  SmallVector<Type> Padded;
+  return appendTensor(Loc, Dims, X.getElementType(), Padded);
 }
 
 LogicalResult ConvOp::inferReturnTypes(MLIRContext *,
                                        std::optional<Location> Loc, Adaptor Op,
                                        SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
   SymbolicTensorType X = typeOf(Op.getX()), W = typeOf(Op.getW());
   int64_t Spatial = X.getRank() - 2, Groups = Op.getGroups();
   if (Spatial < 1 || W.getRank() != X.getRank() ||
@@ -157,6 +175,8 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *,
   if (Out && *Out % Groups != 0)
     return emitOptionalError(Loc, *Out, " output channels do not divide into ",
                              Groups, " groups");
+  if (failed(checkPadded(Loc, X, Op.getLow(), Op.getHigh())))
+    return failure();
   SmallVector<Expr> Dims{X.getDims()[0]};
   for (int64_t I = 0; I < Spatial; ++I) {
     std::optional<int64_t> Taps = W.getStaticDim(I);
@@ -168,6 +188,5 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *,
                                Op.getHigh()[I]));
   }
   Dims.push_back(W.getDims()[Spatial + 1]);
-  Types.push_back(X.withDims(Dims));
-  return success();
+  return appendTensor(Loc, Dims, X.getElementType(), Types);
 }

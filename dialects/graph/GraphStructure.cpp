@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/InferTypes.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -14,41 +15,68 @@ using namespace kpc::graph;
 using kpc::shape::Expr;
 
 LogicalResult ConstantOp::inferReturnTypes(MLIRContext *,
-                                           std::optional<Location>, Adaptor Op,
+                                           std::optional<Location> Loc,
+                                           Adaptor Op,
                                            SmallVectorImpl<Type> &Types) {
+  if (!isa<DenseElementsAttr>(Op.getValue()))
+    return emitOptionalError(Loc, "needs dense elements");
   ShapedType Shape = Op.getValue().getShapedType();
   SmallVector<Expr> Dims;
   for (int64_t Size : Shape.getShape())
     Dims.push_back(Expr(Size));
-  Types.push_back(SymbolicTensorType::get(Dims, Shape.getElementType()));
-  return success();
+  return appendTensor(Loc, Dims, Shape.getElementType(), Types);
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
-LogicalResult WeightOp::verify() {
-  if (!typeOf(getY()).hasStaticShape())
-    return emitOpError() << "of " << getY().getType()
-                         << ": a weight's sizes are numbers";
-  for (Attribute Step : getRecipe()) {
+/// Whether what a recipe's step is given can be what it needs.
+static bool isSoundStep(StringRef Name, Attribute Given) {
+  if (Name == "cast") {
+    auto To = dyn_cast<TypeAttr>(Given);
+    return To && isFloat(To.getValue());
+  }
+  auto List = dyn_cast<DenseI64ArrayAttr>(Given);
+  if (!List)
+    return false;
+  SmallVector<int64_t> Values(List.asArrayRef());
+  if (Name == "transpose") {
+    llvm::sort(Values);
+    return llvm::equal(Values, llvm::seq<int64_t>(0, Values.size()));
+  }
+  int64_t Count = 1;
+  return llvm::all_of(Values, [&](int64_t Size) {
+    return Size >= 0 && !llvm::MulOverflow(Count, Size, Count);
+  });
+}
+
+LogicalResult graph::verifyRecipe(Operation *Op, SymbolicTensorType Ty,
+                                  ArrayAttr Recipe) {
+  if (!Ty.hasStaticShape())
+    return Op->emitOpError() << "of " << Ty << ": a weight's sizes are numbers";
+  for (Attribute Step : Recipe) {
     auto Fields = dyn_cast<DictionaryAttr>(Step);
     StringRef Name = Fields && Fields.size() == 1
                          ? Fields.begin()->getName().strref()
                          : StringRef();
     if (Name != "transpose" && Name != "reshape" && Name != "cast")
-      return emitOpError() << "recipe step " << Step
-                           << " is none of transpose, reshape, cast";
+      return Op->emitOpError() << "recipe step " << Step
+                               << " is none of transpose, reshape, cast";
+    if (!isSoundStep(Name, Fields.begin()->getValue()))
+      return Op->emitOpError() << "recipe step " << Step
+                               << " needs a permutation, sizes or a float type";
   }
   return success();
 }
 
+LogicalResult WeightOp::verify() {
+  return verifyRecipe(*this, typeOf(getY()), getRecipe());
+}
+
 LogicalResult SizesOp::inferReturnTypes(MLIRContext *Context,
-                                        std::optional<Location>, Adaptor Op,
+                                        std::optional<Location> Loc, Adaptor Op,
                                         SmallVectorImpl<Type> &Types) {
   Expr Count(static_cast<int64_t>(Op.getValues().getDims().size()));
-  Types.push_back(
-      SymbolicTensorType::get(Context, Count, IntegerType::get(Context, 64)));
-  return success();
+  return appendTensor(Loc, Count, IntegerType::get(Context, 64), Types);
 }
 
 LogicalResult RegionOp::verify() {

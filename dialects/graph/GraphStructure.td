@@ -83,7 +83,7 @@ def Graph_RegionOp : Graph_Op<"region", [IsolatedFromAbove, SingleBlock, Recursi
 def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, HasParent<"RegionOp">]> {
   let summary = "The values that a region's kernel writes";
   let arguments = (ins Variadic<Graph_Tensor>:$values);
-  let assemblyFormat = "$values attr-dict `:` type($values)";
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
 
 #endif // KPC_GRAPH_STRUCTURE

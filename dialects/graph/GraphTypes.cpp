@@ -8,6 +8,7 @@
 
 #include "dialects/graph/Graph.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using kpc::shape::Expr;
@@ -197,6 +198,19 @@ Expr SymbolicTensorType::getNumElements() const {
   return Product;
 }
 
+/// Whether the bytes that the sizes known as numbers ask for can be counted. A
+/// size of 0 does not excuse the others: strides are their products.
+static bool fitsAddresses(ArrayRef<Expr> Dims, int64_t Bytes) {
+  Expr Product(Bytes);
+  for (const Expr &E : Dims) {
+    std::optional<int64_t> N = E.asConstant();
+    if (N && *N > 0 && llvm::MulOverflow(Bytes, *N, Bytes))
+      return false;
+    Product = Product * E;
+  }
+  return !Product.overflowed();
+}
+
 LogicalResult
 SymbolicTensorType::verify(function_ref<InFlightDiagnostic()> EmitError,
                            ArrayRef<Expr> Dims, Type Element) {
@@ -210,6 +224,8 @@ SymbolicTensorType::verify(function_ref<InFlightDiagnostic()> EmitError,
     if (std::optional<int64_t> N = E.asConstant(); N && *N < 0)
       return EmitError() << "size " << *N << " is negative";
   }
+  if (!fitsAddresses(Dims, graph::elementBytes(Element)))
+    return EmitError() << "a tensor of more than 2^63 bytes";
   return success();
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/plan/Plan.h"
+#include "dialects/graph/InferTypes.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -42,11 +43,71 @@ static LogicalResult checkSameBytes(Operation *Op, Value A, Value B) {
                            << " and " << byteSize(TyB).str() << " bytes";
 }
 
+LogicalResult ProgramOp::verify() {
+  for (Operation &Op : getBody().front())
+    if (!isa<PlanDialect>(Op.getDialect()) || isa<ProgramOp>(Op))
+      return emitOpError() << "holds '" << Op.getName()
+                           << "', which is no record of a plan";
+  return success();
+}
+
+LogicalResult WeightOp::verify() {
+  return graph::verifyRecipe(*this, graph::typeOf(getBuffer()), getRecipe());
+}
+
+LogicalResult ConstantOp::verify() {
+  auto Value = dyn_cast<DenseElementsAttr>(getValue());
+  graph::SymbolicTensorType Ty = graph::typeOf(getBuffer());
+  bool Fits = Value && Value.getElementType() == Ty.getElementType() &&
+              llvm::equal(Value.getType().getShape(), Ty.getDims(),
+                          [](int64_t Size, const shape::Expr &E) {
+                            return E.asConstant() == Size;
+                          });
+  if (Fits)
+    return success();
+  return emitOpError() << "of " << Ty << " needs dense elements of that type";
+}
+
+/// Fails unless a buffer is one that steps may write.
+static LogicalResult checkWritable(Operation *Op, Value Buffer) {
+  Operation *Storage = storageOf(Buffer).getDefiningOp();
+  if (isa_and_present<OutputOp, BufferOp>(Storage))
+    return success();
+  return Op->emitOpError("writes what is neither an output nor a buffer");
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &Tables) {
+  for (Value Buffer : getWrites())
+    if (failed(checkWritable(*this, Buffer)))
+      return failure();
+  auto Kernel =
+      Tables.lookupNearestSymbolFrom<func::FuncOp>(*this, getKernelAttr());
+  if (!Kernel)
+    return emitOpError() << "launches '" << getKernel()
+                         << "', which is no kernel of the module";
+  // Kernels know integers without signs.
+  SmallVector<Type> Wanted;
+  for (Value Buffer : getOperands()) {
+    Type Element = graph::typeOf(Buffer).getElementType();
+    if (auto Int = dyn_cast<IntegerType>(Element))
+      Element = IntegerType::get(getContext(), Int.getWidth());
+    Wanted.push_back(MemRefType::get({}, Element));
+  }
+  Wanted.append(getSizes().getDims().size(), IndexType::get(getContext()));
+  if (Kernel.getArgumentTypes() != ArrayRef<Type>(Wanted))
+    return emitOpError() << "gives kernel '" << getKernel() << "' "
+                         << TypeRange(Wanted) << ", but it takes "
+                         << Kernel.getArgumentTypes();
+  return success();
+}
+
 LogicalResult ViewOp::verify() {
   return checkSameBytes(*this, getOf(), getBuffer());
 }
 
 LogicalResult CopyOp::verify() {
+  if (failed(checkWritable(*this, getDestination())))
+    return failure();
   return checkSameBytes(*this, getSource(), getDestination());
 }
 

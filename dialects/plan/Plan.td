@@ -47,6 +47,7 @@ def Plan_ProgramOp : Plan_Op<"program", [NoTerminator, SingleBlock, IsolatedFrom
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
+  let hasVerifier = 1;
 }
 
 class Plan_BufferLike<string mnemonic, string what> : Plan_Op<mnemonic> {
@@ -86,6 +87,7 @@ def Plan_WeightOp : Plan_Op<"weight"> {
   let arguments = (ins StrAttr:$source, DefaultValuedAttr<ArrayAttr, "{}">:$recipe);
   let results = (outs Graph_Tensor:$buffer);
   let assemblyFormat = "$source $recipe attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
 }
 
 def Plan_ConstantOp : Plan_Op<"constant"> {
@@ -93,6 +95,7 @@ def Plan_ConstantOp : Plan_Op<"constant"> {
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Graph_Tensor:$buffer);
   let assemblyFormat = "$value attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
 }
 
 def Plan_ViewOp : Plan_Op<"view"> {
@@ -103,7 +106,7 @@ def Plan_ViewOp : Plan_Op<"view"> {
   let hasVerifier = 1;
 }
 
-def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments]> {
+def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a kernel: reads the first buffers, writes the second";
   let description = [{
     `name`, `nodes` and `flops` are for people: what the launch is called, which

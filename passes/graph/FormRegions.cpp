@@ -21,6 +21,7 @@
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -123,7 +124,8 @@ private:
 
 void RegionFormer::place(Operation *Op) {
   Role R = roleOf(Op);
-  if (isa<func::ReturnOp>(Op) || R == Role::Source || R == Role::View)
+  // A region that is there already stays what it is.
+  if (isa<func::ReturnOp, RegionOp>(Op) || R == Role::Source || R == Role::View)
     return;
   if (Op->use_empty()) {
     Op->erase();
@@ -132,7 +134,7 @@ void RegionFormer::place(Operation *Op) {
   // A clone is made where it is used; only what leaves the function or meets
   // a view needs memory.
   bool NeedsMemory = llvm::any_of(Op->getUsers(), [](Operation *User) {
-    return isa<func::ReturnOp, ReshapeOp>(User);
+    return isa<func::ReturnOp, ReshapeOp, RegionOp>(User);
   });
   if (isCloned(Op) && !NeedsMemory)
     return;
@@ -175,7 +177,7 @@ static void forEachRealUser(Operation *Op,
   for (Operation *User : Op->getUsers()) {
     if (isa<BroadcastOp>(User) &&
         llvm::none_of(User->getUsers(), [](Operation *U) {
-          return isa<func::ReturnOp, ReshapeOp>(U);
+          return isa<func::ReturnOp, ReshapeOp, RegionOp>(U);
         }))
       forEachRealUser(User, Visit, true);
     else
@@ -329,7 +331,7 @@ void RegionFormer::eraseDeadSources() {
 struct FormRegionsPass : graph::impl::FormRegionsBase<FormRegionsPass> {
   using FormRegionsBase::FormRegionsBase;
   void runOnOperation() override {
-    if (getOperation().getBody().hasOneBlock())
+    if (isGraphFunction(getOperation()))
       RegionFormer(getOperation(), MaxOps, Fuse).run();
   }
 };

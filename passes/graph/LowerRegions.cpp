@@ -241,12 +241,32 @@ void PlanBuilder::finishOutputs() {
   }
 }
 
+/// A plan is made of one block between symbolic tensors, and of one function.
+LogicalResult checkMain(func::FuncOp Main) {
+  if (!Main.getBody().hasOneBlock())
+    return Main.emitError("@main has no body, or more than one block");
+  if (!isa<func::ReturnOp>(Main.getBody().front().getTerminator()))
+    return Main.emitError("@main does not end in a return");
+  for (TypeRange Types :
+       {TypeRange(Main.getArgumentTypes()), TypeRange(Main.getResultTypes())})
+    for (Type Ty : Types)
+      if (!isa<SymbolicTensorType>(Ty))
+        return Main.emitError()
+               << "@main takes or gives " << Ty << "; a model's inputs and "
+               << "outputs are symbolic tensors";
+  ModuleOp Module = Main->getParentOfType<ModuleOp>();
+  if (!Module.getOps<plan::ProgramOp>().empty())
+    return Main.emitError("the module holds a plan already");
+  return success();
+}
+
 struct LowerRegionsPass : graph::impl::LowerRegionsBase<LowerRegionsPass> {
   void runOnOperation() override {
     auto Main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!Main)
       return;
-    if (failed(PlanBuilder(Main, getOperation()).run()))
+    if (failed(checkMain(Main)) ||
+        failed(PlanBuilder(Main, getOperation()).run()))
       signalPassFailure();
   }
 };

@@ -21,6 +21,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "passes/graph/Passes.h"
 
 using namespace mlir;
@@ -37,12 +38,13 @@ namespace {
 bool isOfGraph(Type Ty) { return isa<GraphDialect>(Ty.getDialect()); }
 
 LogicalResult verifyOp(Operation *Op) {
-  bool Allowed = isa<func::FuncOp, func::ReturnOp>(Op) ||
-                 isa_and_present<affine::AffineDialect, arith::ArithDialect,
-                                 bufferization::BufferizationDialect,
-                                 linalg::LinalgDialect, math::MathDialect,
-                                 memref::MemRefDialect, scf::SCFDialect,
-                                 tensor::TensorDialect>(Op->getDialect());
+  bool Allowed =
+      isa<func::FuncOp, func::ReturnOp>(Op) ||
+      isa_and_present<affine::AffineDialect, arith::ArithDialect,
+                      bufferization::BufferizationDialect,
+                      linalg::LinalgDialect, math::MathDialect,
+                      memref::MemRefDialect, scf::SCFDialect,
+                      tensor::TensorDialect, ub::UBDialect>(Op->getDialect());
   if (!Allowed)
     return Op->emitError() << "'" << Op->getName()
                            << "' is left in a kernel; lower-regions lowers it";

@@ -54,8 +54,8 @@ private:
   }
 
   // FlatBuffers' verifier looks at the alignment of a vector's length alone.
+  // Its builder does not align vectors without elements, nor is there a need.
   static bool isAligned(const flatbuffers::Vector<int64_t> *Words) {
-    // An empty list has nothing to align, and FlatBuffers does not align it.
     return !Words || Words->size() == 0 ||
            uintptr_t(Words->Data()) % alignof(int64_t) == 0;
   }

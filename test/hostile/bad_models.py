@@ -72,6 +72,8 @@ FILES = {
     "missing-initializer": lambda: one("Add", **ADD),
     "missing-output": lambda: chain_of(node("Relu", ["x"], ["a"], "the_node")),
     "no-outputs": lambda: model(graph([node("Relu", ["x"], ["y"], "the_node")], [value_info("x", [4])], [])),
+    "output-listed-twice": lambda: model(graph([node("Relu", ["x"], ["y"], "the_node")], [value_info("x", [4])],
+                                               [value_info("y", None), value_info("y", None)])),
     "value-defined-twice": lambda: chain_of(node("Relu", ["x"], ["y"], "first"), node("Abs", ["x"], ["y"], "second")),
     "input-defined-twice": lambda: model(graph([node("Relu", ["x"], ["y"], "the_node")],
                                                [value_info("x", [4]), value_info("x", [5])], [value_info("y", None)])),

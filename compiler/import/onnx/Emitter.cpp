@@ -67,6 +67,14 @@ std::string dimsText(ArrayRef<Expr> D) {
   return Text + (D.size() > 16 ? ", ...]" : "]");
 }
 
+SymbolicTensorType checkedType(ArrayRef<Expr> Sizes, Type Element) {
+  MLIRContext *Context = Element.getContext();
+  ScopedDiagnosticHandler Quiet(Context,
+                                [](mlir::Diagnostic &) { return success(); });
+  auto emit = [&] { return emitError(UnknownLoc::get(Context)); };
+  return SymbolicTensorType::getChecked(emit, Context, Sizes, Element);
+}
+
 //===----------------------------------------------------------------------===//
 // Building
 //===----------------------------------------------------------------------===//
@@ -126,6 +134,15 @@ Value Emitter::build(StringRef Name, ArrayRef<Value> Operands,
   }
   B.insert(Op);
   return Op->getResult(0);
+}
+
+Value Emitter::buildSized(StringRef Name, ArrayRef<Value> Operands,
+                          ArrayRef<NamedAttribute> Attributes,
+                          ArrayRef<Expr> Sizes, Type Element) {
+  if (SymbolicTensorType Ty = checkedType(Sizes, Element))
+    return build(Name, Operands, Attributes, Ty);
+  return fail(Code::ImportBadDims,
+              "a tensor of " + dimsText(Sizes) + " is larger than any memory");
 }
 
 NamedAttribute Emitter::intAttr(StringRef Name, int64_t V) {

@@ -38,6 +38,8 @@ Type graphType(mlir::MLIRContext *Context, ElementType T);
 std::string typeText(Type T);
 /// "[batch, 3]"
 std::string dimsText(ArrayRef<Expr> D);
+/// The type, or null where the dialect's verifier would refuse it.
+graph::SymbolicTensorType checkedType(ArrayRef<Expr> Sizes, Type Element);
 
 class Emitter {
 public:
@@ -139,6 +141,11 @@ public:
   mlir::NamedAttribute intAttr(llvm::StringRef Name, int64_t V);
   mlir::NamedAttribute listAttr(llvm::StringRef Name, ArrayRef<int64_t> V);
   mlir::NamedAttribute flagAttr(llvm::StringRef Name);
+
+  /// The same for a type made of sizes; reports those that no tensor can have.
+  Value buildSized(llvm::StringRef Name, ArrayRef<Value> Operands,
+                   ArrayRef<mlir::NamedAttribute> Attributes,
+                   ArrayRef<Expr> Sizes, Type Element);
 
   /// Reports a fault of the node; returns null for use in a return.
   virtual Value fail(Code C, std::string Message) = 0;

@@ -30,8 +30,8 @@ Value Emitter::broadcast(Value X, ArrayRef<Expr> Sizes) {
     return X;
   if (!possible(Sizes))
     return fail(Code::ImportShape, "cannot broadcast to " + dimsText(Sizes));
-  return build(BroadcastOp::getOperationName(), {X}, {},
-               typeOf(X).withDims(Sizes));
+  return buildSized(BroadcastOp::getOperationName(), {X}, {}, Sizes,
+                    element(X));
 }
 
 Value Emitter::reshape(Value X, ArrayRef<Expr> Sizes) {
@@ -41,8 +41,7 @@ Value Emitter::reshape(Value X, ArrayRef<Expr> Sizes) {
     return X;
   if (!possible(Sizes))
     return fail(Code::ImportShape, "cannot reshape to " + dimsText(Sizes));
-  return build(ReshapeOp::getOperationName(), {X}, {},
-               typeOf(X).withDims(Sizes));
+  return buildSized(ReshapeOp::getOperationName(), {X}, {}, Sizes, element(X));
 }
 
 Value Emitter::transpose(Value X, ArrayRef<int64_t> Perm) {
@@ -74,10 +73,11 @@ Value Emitter::slice(Value X, ArrayRef<Expr> Starts, ArrayRef<int64_t> Steps,
       dims(X) == Sizes && llvm::all_of(Steps, [](int64_t S) { return S == 1; });
   if (Whole)
     return X;
-  return build(SliceOp::getOperationName(), {X},
-               {B.getNamedAttr("start", DimsAttr::get(B.getContext(), Starts)),
-                listAttr("step", Steps)},
-               typeOf(X).withDims(Sizes));
+  return buildSized(
+      SliceOp::getOperationName(), {X},
+      {B.getNamedAttr("start", DimsAttr::get(B.getContext(), Starts)),
+       listAttr("step", Steps)},
+      Sizes, element(X));
 }
 
 Value Emitter::sliceAxis(Value X, int64_t Axis, const Expr &Start,
@@ -158,8 +158,8 @@ Value Emitter::iota(ArrayRef<Expr> Sizes, int64_t Axis, Type Element) {
   if (!possible(Sizes))
     return fail(Code::ImportShape,
                 "no tensor has the sizes " + dimsText(Sizes));
-  return build(IotaOp::getOperationName(), {}, {intAttr("axis", Axis)},
-               SymbolicTensorType::get(Sizes, Element));
+  return buildSized(IotaOp::getOperationName(), {}, {intAttr("axis", Axis)},
+                    Sizes, Element);
 }
 
 } // namespace kpc::onnx

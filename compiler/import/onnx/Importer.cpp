@@ -152,10 +152,10 @@ Value Importer::weight(const Tensor &T, Type Element, NodeImport &Reader) {
     Source = Wanted + "_" + std::to_string(I);
   }
   Dims Sizes(T.Dims.begin(), T.Dims.end());
-  return Reader.build(WeightOp::getOperationName(), {},
-                      {B.getNamedAttr("source", B.getStringAttr(Source)),
-                       B.getNamedAttr("recipe", B.getArrayAttr({}))},
-                      SymbolicTensorType::get(Sizes, Element));
+  return Reader.buildSized(WeightOp::getOperationName(), {},
+                           {B.getNamedAttr("source", B.getStringAttr(Source)),
+                            B.getNamedAttr("recipe", B.getArrayAttr({}))},
+                           Sizes, Element);
 }
 
 Value Importer::build(const Contents &C, NodeImport &Reader) {
@@ -218,7 +218,9 @@ void Importer::reportUnknown(const Node &N) {
     return Report(Code::ImportUnknownOp,
                   "kpc imports this operator of opset " +
                       std::to_string(Rows.front()->Since) + " to " +
-                      std::to_string(Rows.back()->Until) + " only");
+                      std::to_string(Rows.back()->Until) + " only",
+                  "convert the model to one of these opsets: "
+                  "onnx.version_converter");
   std::string_view Near = nearest(N.Op, Names);
   Report(Code::ImportUnknownOp, "kpc has no import rule for this operator",
          Near.empty() ? ""
@@ -339,7 +341,10 @@ std::optional<Type> Importer::inputType(const ValueInfo &V) {
   Dims Sizes;
   for (size_t I = 0; I < V.Shape->size(); ++I)
     Sizes.push_back(inputSize(V, I, (*V.Shape)[I]));
-  return SymbolicTensorType::get(Sizes, Element);
+  if (SymbolicTensorType Ty = checkedType(Sizes, Element))
+    return Ty;
+  return Report(Code::ImportBadDims, "has the sizes " + dimsText(Sizes) +
+                                         ", which no tensor can have");
 }
 
 OwningOpRef<ModuleOp> Importer::run(const Model &M) {
@@ -425,6 +430,12 @@ void Importer::finish(const Model &M) {
     if (!Result)
       continue;
     checkDeclared(V, Result);
+    if (llvm::is_contained(Names, V.Name))
+      Diags.error(Code::ImportDuplicateValue)
+          .at(writerOf(*Top, V.Name))
+          .message("the model lists its output '" + printable(V.Name) +
+                   "' twice")
+          .hint("list it once, or give it a second name with an Identity");
     Results.push_back(Result);
     Names.push_back(V.Name);
   }

@@ -130,8 +130,9 @@ std::optional<Dims> Importer::declaredSizes(const std::string &Name) {
   return Result;
 }
 
-/// Replaces a symbol in every type and size list below `Root`.
-static void substituteIn(Operation *Root,
+/// Replaces a symbol in every type and size list below `Root`. False if that
+/// makes a size that no tensor can have; then all stays as it was.
+static bool substituteIn(Operation *Root,
                          const std::map<std::string, Expr, std::less<>> &Map) {
   auto Substitute = [&](ArrayRef<Expr> From) {
     Dims To;
@@ -139,6 +140,22 @@ static void substituteIn(Operation *Root,
       To.push_back(E.substitute(Map));
     return To;
   };
+  bool Possible = true;
+  auto check = [&](TypeRange Types) {
+    for (Type Ty : Types)
+      if (auto Tensor = dyn_cast<SymbolicTensorType>(Ty))
+        Possible &= !!checkedType(Substitute(Tensor.getDims()),
+                                  Tensor.getElementType());
+  };
+  Root->walk([&](Operation *Op) {
+    check(Op->getResultTypes());
+    for (Region &R : Op->getRegions())
+      if (!R.empty())
+        check(R.getArgumentTypes());
+    return Possible ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (!Possible)
+    return false;
   AttrTypeReplacer Replacer;
   Replacer.addReplacement([&](SymbolicTensorType Ty) -> std::optional<Type> {
     return Ty.withDims(Substitute(Ty.getDims()));
@@ -149,6 +166,7 @@ static void substituteIn(Operation *Root,
   Replacer.recursivelyReplaceElementsIn(Root, /*replaceAttrs=*/true,
                                         /*replaceLocs=*/false,
                                         /*replaceTypes=*/true);
+  return true;
 }
 
 bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
@@ -170,12 +188,13 @@ bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
   shape::Interval Range = Facts.range(Expr::symbol(*Old));
   if (std::optional<int64_t> N = New.asConstant(); N && !Range.contains(*N))
     return false;
+  std::map<std::string, Expr, std::less<>> Map = {{*Old, New}};
+  if (!substituteIn(*Module, Map))
+    return false;
   Diags.warning(Code::ImportSizesTakenEqual)
       .at(Where.node().place())
       .message("size " + *Old + " is taken to be " + New.str() +
                ", as the operator needs");
-  std::map<std::string, Expr, std::less<>> Map = {{*Old, New}};
-  substituteIn(*Module, Map);
   for (auto &[Name, E] : Symbols)
     E = E.substitute(Map);
   for (Scope &S : Scopes)

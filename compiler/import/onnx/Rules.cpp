@@ -21,7 +21,7 @@ static std::vector<const Rule *> collectRules() {
         normalizationRules(), convolutionRules(),  poolingRules(),
         matmulRules(),        quantizationRules(), lossRules(),
         resizeRules(),        controlRules(),      recurrentRules(),
-        samplingRules(),      linearRules()})
+        samplingRules(),      linearRules(),       attentionRules()})
     for (const Rule &R : Family)
       All.push_back(&R);
   llvm::sort(All, [](const Rule *A, const Rule *B) {

@@ -51,6 +51,7 @@ ArrayRef<Rule> controlRules();
 ArrayRef<Rule> recurrentRules();
 ArrayRef<Rule> samplingRules();
 ArrayRef<Rule> linearRules();
+ArrayRef<Rule> attentionRules();
 
 /// Null if there is none. `Domain` is known if any row has it.
 const Rule *findRule(std::string_view Domain, std::string_view Op,

@@ -79,7 +79,7 @@ LogicalResult KernelWriter::write() {
     if (failed(Result))
       return Op.emitError()
              << "no kernel can be made for " << Op.getName().getStringRef()
-             << " of " << Op.getResult(0).getType();
+             << " of " << Op.getResultTypes();
     Tensors[Op.getResult(0)] = *Result;
   }
 

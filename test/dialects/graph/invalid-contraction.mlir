@@ -61,3 +61,19 @@ func.func @f(%x: !graph.tensor<[n, 8, 4], f32>, %y: !graph.tensor<[3, 4, 8], f32
   %0 = graph.conv %x, %y stride [1, 1] dilation [1] low [0] high [0] groups 1 : !graph.tensor<[n, 8, 4], f32>, !graph.tensor<[3, 4, 8], f32>
   return
 }
+
+// -----
+
+func.func @f(%x: !graph.tensor<[1, 1, 4], f32>, %y: !graph.tensor<[1, 4, 8], f32>) {
+  // expected-error @below {{size -2 is negative}}
+  %0 = graph.conv %x, %y stride [5] dilation [1] low [-3] high [0] groups 1 : !graph.tensor<[1, 1, 4], f32>, !graph.tensor<[1, 4, 8], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n, 8, 4], f32>, %y: !graph.tensor<[3, 4, 8], f32>) {
+  // expected-error @below {{a tensor of more than 2^63 bytes}}
+  %0 = graph.conv %x, %y stride [4611686018427387904] dilation [1] low [4611686018427387904] high [0] groups 1 : !graph.tensor<[n, 8, 4], f32>, !graph.tensor<[3, 4, 8], f32>
+  return
+}

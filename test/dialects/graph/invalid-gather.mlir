@@ -61,3 +61,19 @@ func.func @f(%x: !graph.tensor<[n, 4], f32>, %y: !graph.tensor<[2, 1], i64>, %z:
   %0 = graph.scatter_nd add, %x, %y, %z : !graph.tensor<[n, 4], f32>, !graph.tensor<[2, 1], i64>, !graph.tensor<[2, 3], f32>
   return
 }
+
+// -----
+
+func.func @f(%x: !graph.tensor<[4, 3], f32>, %y: !graph.tensor<[2, 5], i64>) {
+  // expected-error @below {{indices have size 5 in dimension 1, x has 3}}
+  %0 = graph.gather_elements %x, %y axis 0 : !graph.tensor<[4, 3], f32>, !graph.tensor<[2, 5], i64>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n, 3], f32>, %y: !graph.tensor<[m, 1], i64>) {
+  // expected-error @below {{batch sizes n and m differ in dimension 0}}
+  %0 = graph.gather_nd %x, %y batch_dims 1 : !graph.tensor<[n, 3], f32>, !graph.tensor<[m, 1], i64>
+  return
+}

@@ -133,3 +133,77 @@ func.func @f() {
   %0 = graph.iota axis -1 : !graph.tensor<[n], f32>
   return
 }
+
+// -----
+
+func.func @f(%x: !graph.tensor<[4], f32>) {
+  // expected-error @below {{'graph.slice' op reaches outside x in dimension 0: start 2, step 1, size 3 of 4}}
+  %0 = graph.slice %x start #graph.dims<[2]> step [1] : !graph.tensor<[4], f32> to !graph.tensor<[3], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n], f32>) {
+  // expected-error @below {{'graph.slice' op reaches outside x in dimension 0: start n, step 1, size 1 of n}}
+  %0 = graph.slice %x start #graph.dims<[n]> step [1] : !graph.tensor<[n], f32> to !graph.tensor<[1], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[4], f32>) {
+  // expected-error @below {{reaches outside x in dimension 0: start 2, step -9223372036854775808, size 3 of 4}}
+  %0 = graph.slice %x start #graph.dims<[2]> step [-9223372036854775808] : !graph.tensor<[4], f32> to !graph.tensor<[3], f32>
+  return
+}
+
+// -----
+
+// The parser infers types before operands are verified.
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{operand #0 must be symbolic tensor, but got 'tensor<4xf32>'}}
+  %0 = graph.concat %x, %x axis 0 : tensor<4xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{joins nothing}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = "graph.concat"() <{axis = 0 : i64}> : () -> !graph.tensor<[4], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[4], f32>, %y: !graph.tensor<[], f32>) {
+  // expected-error @below {{size -5 is negative}}
+  %0 = graph.pad %x, %y low [-9] high [0] interior [0] : !graph.tensor<[4], f32>, !graph.tensor<[], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n], f32>, %y: !graph.tensor<[], f32>) {
+  // expected-error @below {{a size leaves the range of 64-bit integers}}
+  %0 = graph.pad %x, %y low [0] high [0] interior [9223372036854775807] : !graph.tensor<[n], f32>, !graph.tensor<[], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[9223372036854775807, 0], i8>, %y: !graph.tensor<[1, 0], i8>) {
+  // expected-error @below {{a size leaves the range of 64-bit integers}}
+  %0 = graph.concat %x, %y axis 0 : !graph.tensor<[9223372036854775807, 0], i8>, !graph.tensor<[1, 0], i8>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[4], f32>) {
+  // expected-error @below {{element type 'index' is none of}}
+  %0 = graph.cast %x to index : !graph.tensor<[4], f32>
+  return
+}

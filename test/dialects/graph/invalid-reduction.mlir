@@ -61,3 +61,19 @@ func.func @f(%x: !graph.tensor<[n], f32>) {
   %0 = graph.window max, %x window [2] stride [0] dilation [1] low [0] high [0] : !graph.tensor<[n], f32>
   return
 }
+
+// -----
+
+func.func @f(%x: !graph.tensor<[4], f32>) {
+  // expected-error @below {{size -8 is negative}}
+  %0 = graph.window sum, %x window [4] stride [1] dilation [4] low [0] high [0] : !graph.tensor<[4], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[4], f32>) {
+  // expected-error @below {{a size leaves the range of 64-bit integers}}
+  %0 = graph.window sum, %x window [9223372036854775807] stride [1] dilation [9223372036854775807] low [9223372036854775807] high [9223372036854775807] : !graph.tensor<[4], f32>
+  return
+}

@@ -63,3 +63,58 @@ module attributes {graph.symbols = 1} {}
 
 // expected-error @below {{'graph.symbols': what is known of 'n' must be a dictionary of min, max, divisor, optimum}}
 module attributes {graph.symbols = {n = 1}} {}
+
+// -----
+
+// expected-error @below {{'graph.symbols': what is known of 'n' must be a dictionary of min, max, divisor, optimum: i64 numbers, min not above max, divisor at least 1}}
+module attributes {graph.symbols = {n = {min = 4, max = 2}}} {}
+
+// -----
+
+// expected-error @below {{what is known of 'n' must be a dictionary}}
+module attributes {graph.symbols = {n = {divisor = 0}}} {}
+
+// -----
+
+// expected-error @below {{what is known of 'n' must be a dictionary}}
+module attributes {graph.symbols = {n = {max = 4 : si32}}} {}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{recipe step {transpose = array<i64: 0, 2>} needs a permutation, sizes or a float type}}
+  %0 = graph.weight "m#w" [{transpose = array<i64: 0, 2>}] : !graph.tensor<[4, 8], f32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{recipe step {reshape = array<i64: -1>} needs a permutation, sizes or a float type}}
+  %0 = graph.weight "m#w" [{reshape = array<i64: -1>}] : !graph.tensor<[4, 8], f32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{recipe step {cast = i8} needs a permutation, sizes or a float type}}
+  %0 = graph.weight "m#w" [{cast = i8}] : !graph.tensor<[4, 8], f32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{needs dense elements}}
+  %0 = graph.constant sparse<[[0]], [1.0]> : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{element type 'complex<f32>' is none of}}
+  %0 = graph.constant dense<(1.0, 2.0)> : tensor<4xcomplex<f32>>
+  return
+}

@@ -28,3 +28,8 @@ func.func private @f(!graph.tensor<[:], f32>)
 
 // expected-error @below {{a size leaves the range of 64-bit integers}}
 func.func private @f(!graph.tensor<["4611686018427387904*2"], f32>)
+
+// -----
+
+// expected-error @below {{a tensor of more than 2^63 bytes}}
+func.func private @f(!graph.tensor<[4611686018427387904, n, 4], f32>)

@@ -31,3 +31,13 @@ func.func @region(%x: !x, %w: !w) -> !y {
   }
   return %0 : !y
 }
+
+// CHECK-LABEL: func.func @region_of_nothing(
+func.func @region_of_nothing() {
+  // CHECK: graph.region "nothing"() : () -> () {
+  graph.region "nothing" () : () -> () {
+    // CHECK-NEXT: graph.yield{{$}}
+    graph.yield
+  }
+  return
+}

@@ -17,6 +17,63 @@ plan.program {
 
 // -----
 
+// expected-error @below {{'plan.program' op holds 'arith.constant', which is no record of a plan}}
+plan.program {
+  %0 = arith.constant 1 : i64
+}
+
+// -----
+
+plan.program {
+  // expected-error @below {{'plan.weight' op of '!graph.tensor<[n], f32>': a weight's sizes are numbers}}
+  %0 = plan.weight "m#w" [] : !graph.tensor<[n], f32>
+}
+
+// -----
+
+plan.program {
+  // expected-error @below {{'plan.constant' op of '!graph.tensor<[3], f32>' needs dense elements of that type}}
+  %0 = plan.constant dense<1.0> : tensor<2xf32> : !graph.tensor<[3], f32>
+}
+
+// -----
+
+plan.program {
+  %0 = plan.input "x" : !graph.tensor<[n], f32>
+  %1 = plan.output "y" : !graph.tensor<[n], f32>
+  // expected-error @below {{'plan.copy' op writes what is neither an output nor a buffer}}
+  plan.copy %1 to %0 : !graph.tensor<[n], f32> to !graph.tensor<[n], f32>
+}
+
+// -----
+
+func.func private @k(memref<f32>, memref<f32>)
+plan.program {
+  %0 = plan.input "x" : !graph.tensor<[n], f32>
+  %1 = plan.view %0 : !graph.tensor<[n], f32> to !graph.tensor<[1, n], f32>
+  // expected-error @below {{'plan.launch' op writes what is neither an output nor a buffer}}
+  plan.launch @k (%0) -> (%1) sizes <[]> : (!graph.tensor<[n], f32>) -> (!graph.tensor<[1, n], f32>)
+}
+
+// -----
+
+plan.program {
+  %0 = plan.output "y" : !graph.tensor<[n], f32>
+  // expected-error @below {{'plan.launch' op launches 'k', which is no kernel of the module}}
+  plan.launch @k (%0) -> (%0) sizes <[]> : (!graph.tensor<[n], f32>) -> (!graph.tensor<[n], f32>)
+}
+
+// -----
+
+func.func private @k(memref<f32>)
+plan.program {
+  %0 = plan.output "y" : !graph.tensor<[n], f16>
+  // expected-error @below {{'plan.launch' op gives kernel 'k' 'memref<f16>', 'memref<f16>', 'index', but it takes 'memref<f32>'}}
+  plan.launch @k (%0) -> (%0) sizes <[n]> : (!graph.tensor<[n], f16>) -> (!graph.tensor<[n], f16>)
+}
+
+// -----
+
 plan.program {
   // expected-error @below {{'plan.buffer' op 'a' must be live from one step to the same or a later one}}
   %0 = plan.buffer "a" live [2, 1] : !graph.tensor<[n], f32>

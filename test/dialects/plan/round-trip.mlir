@@ -2,7 +2,7 @@
 
 !x = !graph.tensor<[n, 4], f32>
 
-func.func private @k(memref<f32>, memref<f32>, index)
+func.func private @k(memref<f32>, memref<f32>, memref<f32>, index)
 
 // CHECK: plan.program {
 plan.program {

@@ -22,3 +22,24 @@ func.func @main(%x: !x, %w: !w) -> !y {
   }
   return %0 : !y
 }
+
+// -----
+
+// expected-error @below {{@main has no body, or more than one block}}
+func.func private @main()
+
+// -----
+
+// expected-error @below {{@main takes or gives 'f32'; a model's inputs and outputs are symbolic tensors}}
+func.func @main(%x: f32) {
+  return
+}
+
+// -----
+
+plan.program {
+}
+// expected-error @below {{the module holds a plan already}}
+func.func @main() {
+  return
+}

@@ -29,3 +29,11 @@ func.func @symbolic_type(%x: !x) -> !x {
   // expected-error @below {{a symbolic type is left in a kernel; lower-regions gives each symbol an index argument}}
   return %x : !x
 }
+
+// -----
+
+func.func @poison(%x: memref<f32>) {
+  %0 = ub.poison : f32
+  memref.store %0, %x[] : memref<f32>
+  return
+}

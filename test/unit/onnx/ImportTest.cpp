@@ -88,7 +88,8 @@ TEST(BadImport, OpNewerThanTheModel) {
   EXPECT_EQ(Imported(unary("Mish")).Diags.text(),
             "error[KPC-I0007]: 'n' (Mish, opset 17) in m.onnx: kpc imports "
             "this operator of opset 18 to 28 only\n"
-            "  hint: `kpc ops` lists what imports\n");
+            "  hint: convert the model to one of these opsets: "
+            "onnx.version_converter\n");
 }
 
 TEST(BadImport, UnknownDomain) {
@@ -144,7 +145,8 @@ TEST(BadImport, AxisOutsideTheRank) {
   EXPECT_EQ(Imported(M).Diags.text(),
             "error[KPC-I0022]: 'n' (Softmax, opset 17) in m.onnx: axis 5 is "
             "outside the rank 2\n"
-            "  hint: `kpc ops` lists the operator's limits\n");
+            "  hint: the operator's definition says what is allowed; `kpc ops` "
+            "lists what of it does not compile\n");
 }
 
 TEST(BadImport, SizesThatDoNotBroadcast) {

@@ -98,6 +98,19 @@ TEST(ReadTensor, TypesNewerThanTheSchema) {
   M = holding(W, {4}, 23); // FLOAT4E2M1
   W->set_raw_data("ab");
   EXPECT_EQ(read(M).Main.Initializers.at("w").Bytes.size(), 2u);
+
+  for (int Type : {27, 28}) { // FLOAT6E2M3, FLOAT6E3M2: four in three bytes
+    M = holding(W, {5}, Type);
+    W->set_raw_data("abcd");
+    EXPECT_EQ(read(M).Main.Initializers.at("w").Bytes.size(), 4u);
+    W->clear_raw_data();
+    for (int Code : {1, 2, 63, 32, 5})
+      W->add_int32_data(Code);
+    const Model Typed = read(M);
+    const Tensor &Packed = Typed.Main.Initializers.at("w");
+    EXPECT_EQ(std::vector<uint8_t>(Packed.Bytes.begin(), Packed.Bytes.end()),
+              (std::vector<uint8_t>{0x81, 0xF0, 0x83, 0x05}));
+  }
 }
 
 TEST(ReadTensor, EmptyAndScalar) {

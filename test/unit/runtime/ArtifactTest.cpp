@@ -76,6 +76,17 @@ TEST(Artifact, FileAndMemoryHaveTheSameBytes) {
   EXPECT_EQ(kpc_model_verify_weights(M, nullptr), KPC_OK);
 }
 
+// FlatBuffers leaves lists without elements where the name before them ends.
+TEST(Artifact, ScalarWeightsWithNamesOfAnyLength) {
+  Folder F;
+  for (size_t Length = 1; Length <= 16; ++Length) {
+    Contents C = sampleContents();
+    C.Weights.push_back(weightFromBytes(std::string(Length, 'w'),
+                                        ElementType::F32, {}, Bytes(4)));
+    EXPECT_EQ(write(C, F.file("scalar.kpc")), std::nullopt) << Length;
+  }
+}
+
 TEST(Artifact, SaysWhatIsInIt) {
   Bytes File = sampleArtifact();
   Own<kpc_model> M = load(File);

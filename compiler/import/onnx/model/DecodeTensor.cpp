@@ -24,6 +24,22 @@ static std::shared_ptr<const std::vector<uint8_t>> pack(const List &Values) {
   return Bytes;
 }
 
+/// Codes of six bits as raw data has them: four in three bytes, the first in
+/// the lowest bits.
+static std::shared_ptr<const std::vector<uint8_t>>
+packSixBits(const google::protobuf::RepeatedField<int32_t> &Values) {
+  auto Bytes = std::make_shared<std::vector<uint8_t>>(
+      (static_cast<size_t>(Values.size()) * 6 + 7) / 8);
+  for (int I = 0; I < Values.size(); ++I) {
+    size_t Bit = static_cast<size_t>(I) * 6;
+    uint32_t Code = (static_cast<uint32_t>(Values.Get(I)) & 63) << Bit % 8;
+    (*Bytes)[Bit / 8] |= static_cast<uint8_t>(Code);
+    if (Code > 255)
+      (*Bytes)[Bit / 8 + 1] |= static_cast<uint8_t>(Code >> 8);
+  }
+  return Bytes;
+}
+
 namespace {
 /// The elements of a tensor that uses a typed field instead of raw data.
 struct TypedData {
@@ -33,9 +49,11 @@ struct TypedData {
 };
 } // namespace
 
-/// Whether each value fits `Bits`, read signed or unsigned.
+/// Whether each value fits `Bits`, read signed or unsigned; a code of six bits
+/// is unsigned.
 static bool fitInt32(const ::onnx::TensorProto &Proto, unsigned Bits) {
-  int64_t Low = -(int64_t(1) << (Bits - 1)), High = (int64_t(1) << Bits) - 1;
+  int64_t Low = Bits == 6 ? 0 : -(int64_t(1) << (Bits - 1)),
+          High = (int64_t(1) << Bits) - 1;
   for (int32_t V : Proto.int32_data())
     if (V < Low || V > High)
       return false;
@@ -71,6 +89,8 @@ static TypedData typedData(const ::onnx::TensorProto &Proto, ElementType Type) {
     return {pack<int32_t>(Proto.int32_data()), "int32_data", Elements};
   if (Bits == 16)
     return {pack<uint16_t>(Proto.int32_data()), "int32_data", Elements};
+  if (Bits == 6)
+    return {packSixBits(Proto.int32_data()), "int32_data", Elements};
   return {pack<uint8_t>(Proto.int32_data()), "int32_data", Elements};
 }
 
@@ -104,7 +124,7 @@ bool Decoder::stored(::onnx::TensorProto &Proto, const std::string &Who,
     TypedData Data = typedData(Proto, Result.Type);
     unsigned Bits = elementBits(Result.Type);
     if (Data.Field == "int32_data" && Bits < 32 &&
-        !fitInt32(Proto, std::max(Bits, 8u))) {
+        !fitInt32(Proto, Bits == 6 ? Bits : std::max(Bits, 8u))) {
       Diags.error(Code::ImportMalformed)
           .at(Where)
           .message(Who + ": int32_data has values that do not fit " +

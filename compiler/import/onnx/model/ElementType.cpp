@@ -19,7 +19,7 @@ struct TypeRow {
 } // namespace
 
 /// In the order of the numbers.
-static constexpr std::array<TypeRow, 27> Types = {{
+static constexpr std::array<TypeRow, 29> Types = {{
     {"undefined", 0},      {"float", 32},     {"uint8", 8},
     {"int8", 8},           {"uint16", 16},    {"int16", 16},
     {"int32", 32},         {"int64", 64},     {"string", 0},
@@ -29,6 +29,7 @@ static constexpr std::array<TypeRow, 27> Types = {{
     {"float8e4m3fnuz", 8}, {"float8e5m2", 8}, {"float8e5m2fnuz", 8},
     {"uint4", 4},          {"int4", 4},       {"float4e2m1", 4},
     {"float8e8m0", 8},     {"uint2", 2},      {"int2", 2},
+    {"float6e2m3", 6},     {"float6e3m2", 6},
 }};
 
 std::optional<ElementType> elementType(int64_t Number) {

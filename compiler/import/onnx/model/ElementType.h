@@ -49,6 +49,8 @@ enum class ElementType : int32_t {
   Float8E8M0 = 24,
   Uint2 = 25,
   Int2 = 26,
+  Float6E2M3 = 27,
+  Float6E3M2 = 28,
 };
 
 /// None for a number that ONNX has not given out.

@@ -110,7 +110,9 @@ bool ExternalData::attach(Tensor &T, const Entries &List, Diagnostics &Diags) {
   }
   if (Location.empty()) {
     Diags.error(Code::ImportExternalEntry)
-        .message(Who + "external data without a location");
+        .message(Who + "external data without a location")
+        .hint("the entry 'location' names the file, in the model's folder or "
+              "below; export the model again");
     return false;
   }
   const Opened &Source = open(Location);

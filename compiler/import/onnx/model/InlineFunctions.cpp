@@ -147,6 +147,10 @@ private:
                       " outputs, but is called with " +
                       std::to_string(Call.Inputs.size()) + " and " +
                       std::to_string(Call.Outputs.size()));
+    if (const std::string *Missing = outputThatIsNotMade(F))
+      return fail(Call.place(), "the nodes of function '" + printable(F.Name) +
+                                    "' do not make its output '" +
+                                    printable(*Missing) + "'");
     CallSite Site{&F, &Call, freshPrefix(Call), callPath(Call)};
     Renaming Names;
     for (size_t I = 0; I < F.Inputs.size(); ++I)
@@ -168,6 +172,16 @@ private:
       rewrite(Copy, Names, Site, Depth);
       expandNode(std::move(Copy), Out, Depth + 1);
     }
+  }
+
+  static const std::string *outputThatIsNotMade(const Function &F) {
+    std::set<std::string_view> Made(F.Inputs.begin(), F.Inputs.end());
+    for (const Node &N : F.Nodes)
+      Made.insert(N.Outputs.begin(), N.Outputs.end());
+    for (const std::string &Output : F.Outputs)
+      if (!Made.count(Output))
+        return &Output;
+    return nullptr;
   }
 
   Node identity(const std::string &From, const std::string &To,

@@ -19,11 +19,15 @@ namespace kpc::onnx {
 /// Nested messages deeper than this are refused; a subgraph takes three.
 static constexpr int MessageDepth = 128;
 
+/// How deep a message may nest to be told from a damaged one.
+static constexpr int DeepestLookedAt = 2000;
+
 template <typename Proto>
-static bool parse(std::span<const uint8_t> Bytes, Proto &Message) {
+static bool parse(std::span<const uint8_t> Bytes, Proto &Message,
+                  int Depth = MessageDepth) {
   google::protobuf::io::CodedInputStream Stream(Bytes.data(),
                                                 static_cast<int>(Bytes.size()));
-  Stream.SetRecursionLimit(MessageDepth);
+  Stream.SetRecursionLimit(Depth);
   return Message.ParseFromCodedStream(&Stream) &&
          Stream.ConsumedEntireMessage();
 }
@@ -69,10 +73,15 @@ std::optional<Model> readModel(std::span<const uint8_t> Bytes,
   {
     ::onnx::ModelProto Proto;
     if (!parse(Bytes, Proto)) {
-      Diags.error(Code::ImportTruncated)
-          .message("the file is damaged: a message inside it breaks off, or "
-                   "nests deeper than " +
-                   std::to_string(MessageDepth));
+      ::onnx::ModelProto Deep;
+      if (parse(Bytes, Deep, DeepestLookedAt))
+        Diags.error(Code::ImportTooDeep)
+            .message("messages nest deeper than " +
+                     std::to_string(MessageDepth) +
+                     "; each subgraph in a subgraph takes three");
+      else
+        Diags.error(Code::ImportTruncated)
+            .message("the file is damaged: a message inside it breaks off");
       return std::nullopt;
     }
     ExternalData External(Folder);

@@ -102,6 +102,16 @@ static Value swish(NodeImport &N, Value X) {
   return N.mul(X, sigmoid(N, Alpha == 1 ? X : N.mulScalar(X, Alpha)));
 }
 
+static void importSwiGlu(NodeImport &N) {
+  N.expectInputs(2, 2);
+  Value Gate = N.input(0), X = N.input(1);
+  if (N.bad())
+    return;
+  Value Y = N.mul(swish(N, Gate), X);
+  if (!N.bad())
+    N.result(0, Y);
+}
+
 static Value gelu(NodeImport &N, Value X) {
   std::string Kind = N.stringAttribute("approximate", "none");
   Value Gate;
@@ -216,6 +226,7 @@ ArrayRef<Rule> activationRules() {
       {"", "Softsign", 1, Newest, importFunction<softsign>},
       {"", "Mish", 18, Newest, importFunction<mish>},
       {"", "Swish", 24, Newest, importFunction<swish>},
+      {"", "SwiGLU", 28, Newest, importSwiGlu},
       {"", "Gelu", 20, Newest, importFunction<gelu>},
       {"", "Shrink", 9, Newest, importFunction<shrink>},
       {"", "PRelu", 1, Newest, importPRelu},

@@ -70,8 +70,10 @@ static void importConstantOfShape(NodeImport &N) {
 /// The number of steps, for sizes as well as numbers.
 static std::optional<Expr> rangeCount(NodeImport &N) {
   const Contents *C[3] = {N.contents(0), N.contents(1), N.contents(2)};
-  if (C[0] && C[1] && C[2]) {
-    if (!C[0]->isReal() && C[2]->Whole.size() == 1 &&
+  bool Known = llvm::all_of(
+      C, [](const Contents *One) { return One && One->count() == 1; });
+  if (Known) {
+    if (!C[0]->isReal() && !C[1]->isReal() && C[2]->Whole.size() == 1 &&
         C[2]->Whole[0].asConstant().value_or(0) > 0) {
       Expr Span = C[1]->Whole[0] - C[0]->Whole[0];
       Expr Count = Span.ceilDiv(C[2]->Whole[0]);
@@ -98,6 +100,11 @@ static void importRange(NodeImport &N) {
   N.input(1);
   if (N.bad())
     return;
+  if (const Contents *By = N.contents(2))
+    if (auto Reals = By->reals(); Reals && *Reals == std::vector<double>{0}) {
+      N.fail(Code::ImportAttributeValue, "the step, input 2, is 0");
+      return;
+    }
   std::optional<Expr> Count = rangeCount(N);
   if (!Count) {
     N.fail(Code::ImportNotConstant,

@@ -23,6 +23,17 @@ static bool convolutionRanks(NodeImport &N, Value X, Value W) {
   return false;
 }
 
+/// The attribute `group`; reports and is 1 where it is none.
+static int64_t groupAttribute(NodeImport &N) {
+  int64_t Groups = N.intAttribute("group", 1);
+  if (Groups >= 1)
+    return Groups;
+  N.fail(Code::ImportAttributeValue, "attribute 'group' is " +
+                                         std::to_string(Groups) +
+                                         ", but should be 1 or more");
+  return 1;
+}
+
 static Value addBias(NodeImport &N, Value Y, size_t Input) {
   if (!N.hasInput(Input) || !Y)
     return Y;
@@ -35,7 +46,7 @@ static Value addBias(NodeImport &N, Value Y, size_t Input) {
 }
 
 static void importConv(NodeImport &N) {
-  int64_t Groups = N.intAttribute("group", 1);
+  int64_t Groups = groupAttribute(N);
   N.expectInputs(2, 3);
   Value X = N.input(0), W = N.input(1);
   if (N.bad() || !convolutionRanks(N, X, W))
@@ -130,7 +141,7 @@ static Value transposedKernel(NodeImport &N, Value W, int64_t Groups) {
 }
 
 static void importConvTranspose(NodeImport &N) {
-  int64_t Groups = N.intAttribute("group", 1);
+  int64_t Groups = groupAttribute(N);
   N.expectInputs(2, 3);
   Value X = N.input(0), W = N.input(1);
   if (N.bad() || !convolutionRanks(N, X, W))

@@ -177,7 +177,35 @@ template <ReduceKind K> static void importArg(NodeImport &N) {
   N.result(0, KeepDims ? N.unsqueeze(Y, {Axis}) : Y);
 }
 
-static void importCumSum(NodeImport &N) {
+/// x moved by `Distance` places to the end of an axis, ones in front.
+static Value shifted(NodeImport &N, Value X, int64_t Axis, int64_t Distance) {
+  if (!X)
+    return {};
+  auto Rank = static_cast<size_t>(N.rank(X));
+  Ints Low(Rank, 0), Zero(Rank, 0);
+  Low[static_cast<size_t>(Axis)] = Distance;
+  Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
+  return N.sliceAxis(N.pad(X, N.like(1, X), Low, Zero, Zero), Axis, Expr(0),
+                     Size);
+}
+
+/// Doubling: after step k an element is the product of 2^k, or of all before.
+static Value cumulativeProduct(NodeImport &N, Value X, int64_t Axis,
+                               bool Exclusive, bool Reverse) {
+  std::optional<int64_t> Size =
+      N.dims(X)[static_cast<size_t>(Axis)].asConstant();
+  if (!Size)
+    return N.unsupported("the axis has a size that is not a number");
+  if (Reverse)
+    X = N.reverse(X, Axis);
+  if (Exclusive && *Size > 0)
+    X = shifted(N, X, Axis, 1);
+  for (int64_t Distance = 1; Distance < *Size; Distance *= 2)
+    X = N.mul(X, shifted(N, X, Axis, Distance));
+  return Reverse ? N.reverse(X, Axis) : X;
+}
+
+template <bool Product> static void importCumulative(NodeImport &N) {
   bool Exclusive = N.flagAttribute("exclusive");
   bool Reverse = N.flagAttribute("reverse");
   N.expectInputs(2, 2);
@@ -194,7 +222,8 @@ static void importCumSum(NodeImport &N) {
   }
   int64_t At = N.frontAxis(Axis->front(), N.rank(X));
   if (!N.bad())
-    N.result(0, N.cumsum(X, At, Exclusive, Reverse));
+    N.result(0, Product ? cumulativeProduct(N, X, At, Exclusive, Reverse)
+                        : N.cumsum(X, At, Exclusive, Reverse));
 }
 
 ArrayRef<Rule> reductionRules() {
@@ -211,8 +240,10 @@ ArrayRef<Rule> reductionRules() {
       {"", "ReduceSumSquare", 1, Newest, importReduce<Sort::SumSquare>},
       {"", "ArgMax", 1, Newest, importArg<ReduceKind::max>},
       {"", "ArgMin", 1, Newest, importArg<ReduceKind::min>},
-      {"", "CumSum", 11, Newest, importCumSum,
+      {"", "CumSum", 11, Newest, importCumulative<false>,
        "the axis must be known when compiling"},
+      {"", "CumProd", 26, Newest, importCumulative<true>,
+       "the axis and its size must be known when compiling"},
   };
   return Rows;
 }

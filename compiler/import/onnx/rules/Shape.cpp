@@ -247,6 +247,14 @@ static void importTranspose(NodeImport &N) {
     for (int64_t I = N.rank(X); I-- > 0;)
       Perm->push_back(I);
   }
+  Ints Sorted(*Perm);
+  llvm::sort(Sorted);
+  if (!llvm::equal(Sorted, llvm::seq<int64_t>(0, N.rank(X)))) {
+    N.fail(Code::ImportAttributeValue,
+           "attribute 'perm' is not a permutation of the " +
+               std::to_string(N.rank(X)) + " dimensions of its input");
+    return;
+  }
   N.result(0, N.transpose(X, *Perm));
 }
 

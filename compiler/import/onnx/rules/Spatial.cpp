@@ -126,7 +126,8 @@ std::optional<Spatial> spatialAttributes(NodeImport &N, Ints Kernel,
   for (int64_t K : Kernel)
     if (K < 1 || K > Largest) {
       N.fail(Code::ImportAttributeValue,
-             "a kernel size of " + std::to_string(K));
+             "the kernel has the size " + std::to_string(K) +
+                 "; kpc takes 1 to " + std::to_string(Largest));
       return std::nullopt;
     }
   Spatial S;

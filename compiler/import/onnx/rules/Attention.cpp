@@ -1,0 +1,483 @@
+//===- Attention.cpp - Import of what transformers are made of ------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// B batch, H heads of queries, G heads of keys and values, S queries, T keys,
+// D the size of a head.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Rules.h"
+
+#include <cmath>
+
+using namespace kpc::graph;
+
+namespace kpc::onnx {
+
+static Value failRank(NodeImport &N, std::string_view What) {
+  return N.fail(Code::ImportRank, std::string(What));
+}
+
+/// [B, S, heads*D] to [B, S, heads, D].
+static Value splitHeads(NodeImport &N, Value X, int64_t Heads) {
+  if (!X)
+    return {};
+  Expr Hidden = N.dims(X)[2];
+  Expr Size = Heads < 1 ? Expr(0) : Hidden.floorDiv(Heads);
+  if (Heads < 1 || Size * Heads != Hidden)
+    return N.fail(Code::ImportShape, "a last size of " + Hidden.str() +
+                                         " does not split into " +
+                                         std::to_string(Heads) + " heads");
+  return N.reshape(X, {N.dims(X)[0], N.dims(X)[1], Expr(Heads), Size});
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What the rule works on: operands as [B, heads, sequence, D], attributes.
+struct Attention {
+  NodeImport &N;
+  Value Q, K, V, Mask, PastKey, PastValue, Valid;
+  bool Flat = false; ///< the inputs had rank 3
+  bool Causal = false;
+  int64_t Left = -1, Right = -1, Mode = 0;
+  double Scale = 0, Softcap = 0;
+  mlir::Type SoftmaxType;
+
+  bool read();
+  void import();
+
+private:
+  bool readSoftmaxType();
+  bool readScale();
+  Value scores();
+  Value bias();
+  Value allowed();
+  Value paddedMask(const Expr &Keys);
+  Value probabilities(Value Logits, Value Bias);
+  Value perGroup(Value A, Value C);
+};
+
+} // namespace
+
+bool Attention::readSoftmaxType() {
+  if (!N.hasAttribute("softmax_precision"))
+    return true;
+  auto Given = static_cast<ElementType>(N.intAttribute("softmax_precision", 1));
+  SoftmaxType = graphType(N.builder().getContext(), Given);
+  if (SoftmaxType && graph::isFloat(SoftmaxType))
+    return true;
+  N.fail(Code::ImportAttributeValue, "attribute 'softmax_precision' is " +
+                                         elementTypeName(Given) +
+                                         ", which is not a float type");
+  return false;
+}
+
+bool Attention::readScale() {
+  std::optional<int64_t> Size = N.dims(Q)[3].asConstant();
+  if (!N.hasAttribute("scale") && !Size.value_or(0)) {
+    N.unsupported("without the attribute 'scale' the size of a head, " +
+                  N.dims(Q)[3].str() + ", must be a number");
+    return false;
+  }
+  double Default = Size.value_or(0) ? 1 / std::sqrt(double(*Size)) : 1;
+  Scale = N.floatAttribute("scale", Default);
+  // Both factors of the product are scaled by the root.
+  if (Scale < 0 || std::isnan(Scale))
+    N.fail(Code::ImportAttributeValue, "attribute 'scale' is negative");
+  return !N.bad();
+}
+
+bool Attention::read() {
+  N.expectInputs(3, N.opset() < 24 ? 6 : 7);
+  Q = N.input(0), K = N.input(1), V = N.input(2);
+  Mask = N.optionalInput(3), PastKey = N.optionalInput(4);
+  PastValue = N.optionalInput(5), Valid = N.optionalInput(6);
+  Causal = N.flagAttribute("is_causal");
+  Mode = N.intAttribute("qk_matmul_output_mode", 0);
+  Softcap = N.floatAttribute("softcap", 0);
+  if (N.opset() >= 25) {
+    Left = N.intAttribute("left_window_size", -1);
+    Right = N.intAttribute("right_window_size", -1);
+  }
+  int64_t QueryHeads = N.intAttribute("q_num_heads", 0);
+  int64_t KeyHeads = N.intAttribute("kv_num_heads", 0);
+  if (N.bad() || !readSoftmaxType())
+    return false;
+  Flat = N.rank(Q) == 3;
+  for (Value X : {Q, K, V})
+    if (N.rank(X) != (Flat ? 3 : 4))
+      return failRank(N, "Q, K and V should have rank 4, or all rank 3"), false;
+  if (!PastKey != !PastValue || (PastKey && Valid)) {
+    N.fail(Code::ImportArity, "'past_key' and 'past_value' go together, and "
+                              "not with 'nonpad_kv_seqlen'");
+    return false;
+  }
+  if (Left < -1 || Right < -1 || Mode < 0 || Mode > 3) {
+    N.fail(Code::ImportAttributeValue,
+           "a window size below -1, or an output mode outside 0 to 3");
+    return false;
+  }
+  if (Flat) {
+    for (auto [X, Heads] : {std::pair(&Q, QueryHeads), std::pair(&K, KeyHeads),
+                            std::pair(&V, KeyHeads)})
+      if (Value Split = splitHeads(N, *X, Heads); !Split)
+        return false;
+      else
+        *X = N.transpose(Split, {0, 2, 1, 3});
+  }
+  return !N.bad() && readScale();
+}
+
+/// The product of A [B, H, S, x] and C [B, G, x, y]; each head of C serves H/G
+/// heads of A.
+Value Attention::perGroup(Value A, Value C) {
+  if (!A || !C)
+    return {};
+  Expr Heads = N.dims(A)[1], Groups = N.dims(C)[1];
+  if (Heads == Groups)
+    return N.matmul(A, C);
+  Expr Each = Groups == Expr(0) ? Expr(0) : Heads.floorDiv(Groups);
+  if (Each * Groups != Heads)
+    return N.fail(Code::ImportShape, Heads.str() +
+                                         " heads of Q do not divide "
+                                         "among " +
+                                         Groups.str() + " heads of K and V");
+  Dims Many(N.dims(A)), Few(N.dims(C));
+  Many[1] = Groups;
+  Many.insert(Many.begin() + 2, Each);
+  Few.insert(Few.begin() + 2, Expr(1));
+  Value Y = N.matmul(N.reshape(A, Many), N.reshape(C, Few));
+  if (!Y)
+    return {};
+  Dims Whole(N.dims(Y));
+  Whole.erase(Whole.begin() + 1);
+  Whole[1] = Heads;
+  return N.reshape(Y, Whole);
+}
+
+Value Attention::scores() {
+  Value Root = N.like(std::sqrt(Scale), Q);
+  Value Turned = N.transpose(K, {0, 1, 3, 2});
+  return perGroup(N.mul(Q, Root), N.mul(Turned, Root));
+}
+
+/// The mask with as many columns as there are keys; what it does not reach is
+/// masked.
+Value Attention::paddedMask(const Expr &Keys) {
+  Expr Missing = Keys - N.dims(Mask).back();
+  bool Bools = graph::isBool(N.element(Mask));
+  if (Missing == Expr(0))
+    return Mask;
+  if (!Missing.asConstant()) {
+    if (!N.unify(N.dims(Mask).back(), Keys))
+      return N.fail(Code::ImportShape,
+                    "the mask has " + N.dims(Mask).back().str() +
+                        " columns for " + Keys.str() + " keys");
+    return Mask;
+  }
+  auto Rank = static_cast<size_t>(N.rank(Mask));
+  Ints Zero(Rank, 0), High(Rank, 0);
+  High.back() = *Missing.asConstant();
+  Value Filler = N.like(Bools ? 0 : -INFINITY, Mask);
+  return N.pad(Mask, Filler, Zero, High, Zero);
+}
+
+/// Which keys a query sees by position: bools [S, T] or [B, 1, S, T]; null
+/// where it sees all.
+Value Attention::allowed() {
+  bool Positions = Causal || Left >= 0 || Right >= 0;
+  Expr Queries = N.dims(Q)[2], Keys = N.dims(K)[2];
+  Value Seen;
+  auto both = [&](Value A) { Seen = Seen ? N.binary<AndOp>(Seen, A) : A; };
+  Value Key = N.iota({Queries, Keys}, 1, N.i64());
+  Value Count = Valid ? N.reshape(N.cast(Valid, N.i64()),
+                                  {N.dims(Q)[0], Expr(1), Expr(1), Expr(1)})
+                      : Value();
+  if (Positions) {
+    // How far a query stands behind a key.
+    Value Behind = N.sub(N.iota({Queries, Keys}, 0, N.i64()), Key);
+    if (Valid)
+      Behind = N.add(Behind, N.sub(Count, N.sizeScalar(Queries, N.i64())));
+    else if (PastKey)
+      Behind = N.add(Behind, N.sizeScalar(N.dims(PastKey)[2], N.i64()));
+    auto atLeast = [&](int64_t Least) {
+      both(N.compare(Predicate::ge, Behind, N.scalarInt(Least, N.i64())));
+    };
+    if (Causal)
+      atLeast(0);
+    if (Right >= 0)
+      atLeast(-Right);
+    if (Left >= 0)
+      both(N.compare(Predicate::le, Behind, N.scalarInt(Left, N.i64())));
+  }
+  if (Valid)
+    both(N.compare(Predicate::lt, Key, Count));
+  return Seen;
+}
+
+/// What is added to the scores; null where nothing is.
+Value Attention::bias() {
+  Value Sum;
+  auto hidden = [&](Value Seen) {
+    return N.select(Seen, N.like(0, Q), N.like(-INFINITY, Q));
+  };
+  if (Mask) {
+    if (N.rank(Mask) < 1)
+      return failRank(N, "'attn_mask' is a scalar");
+    Mask = paddedMask(N.dims(K)[2]);
+    if (!Mask)
+      return {};
+    Sum = graph::isBool(N.element(Mask)) ? hidden(Mask) : Mask;
+  }
+  if (Value Seen = allowed()) {
+    Value Positions = hidden(Seen);
+    Sum = Sum ? N.add(Sum, Positions) : Positions;
+  }
+  return Sum;
+}
+
+/// A row in which every key is masked is a row of zeros.
+Value Attention::probabilities(Value Logits, Value Bias) {
+  if (SoftmaxType)
+    Logits = N.cast(Logits, SoftmaxType);
+  Value P = N.cast(N.softmax(Logits, {3}, /*Logarithm=*/false), N.element(Q));
+  if (!P || !Bias)
+    return P;
+  Value Top = N.reduce(ReduceKind::max, Bias, {N.rank(Bias) - 1}, true);
+  if (!Top)
+    return {};
+  Value Empty = N.compare(Predicate::eq, Top, N.like(-INFINITY, Top));
+  return N.select(Empty, N.like(0, P), P);
+}
+
+void Attention::import() {
+  if (PastKey) {
+    if (N.rank(PastKey) != 4 || N.rank(PastValue) != 4) {
+      failRank(N, "'past_key' and 'past_value' should have rank 4");
+      return;
+    }
+    K = N.concat({PastKey, K}, 2);
+    V = N.concat({PastValue, V}, 2);
+  }
+  if (!K || !V)
+    return;
+  Value Product = scores();
+  Value Shown[4] = {Product};
+  if (Product && Softcap > 0)
+    Product = N.mulScalar(
+        N.unary<TanhOp>(N.div(Product, N.like(Softcap, Product))), Softcap);
+  Shown[1] = Product;
+  Value Bias = bias();
+  if (N.bad())
+    return;
+  Value Logits = Bias ? N.add(Product, Bias) : Product;
+  Shown[2] = Logits;
+  Value P = Shown[3] = probabilities(Logits, Bias);
+  Value Y = perGroup(P, V);
+  if (Flat && Y) {
+    Y = N.transpose(Y, {0, 2, 1, 3});
+    Y = N.reshape(Y, {N.dims(Y)[0], N.dims(Y)[1], N.dims(Y)[2] * N.dims(Y)[3]});
+  }
+  N.result(0, Y);
+  N.result(1, K);
+  N.result(2, V);
+  N.result(3, Shown[Mode]);
+}
+
+static void importAttention(NodeImport &N) {
+  Attention A{N};
+  if (A.read())
+    A.import();
+}
+
+//===----------------------------------------------------------------------===//
+// RotaryEmbedding
+//===----------------------------------------------------------------------===//
+
+/// The halves of the last dimension: neighbours, or the front and the back.
+static std::pair<Value, Value> halves(NodeImport &N, Value X, int64_t Half,
+                                      bool Neighbours) {
+  if (!X)
+    return {};
+  int64_t Last = N.rank(X) - 1, Step = Neighbours ? 2 : 1;
+  return {N.sliceAxis(X, Last, Expr(0), Expr(Half), Step),
+          N.sliceAxis(X, Last, Expr(Neighbours ? 1 : Half), Expr(Half), Step)};
+}
+
+static Value joinHalves(NodeImport &N, Value A, Value C, bool Neighbours) {
+  if (!A || !C)
+    return {};
+  int64_t Rank = N.rank(A);
+  if (!Neighbours)
+    return N.concat({A, C}, Rank - 1);
+  Dims Sizes(N.dims(A));
+  Sizes.back() = Sizes.back() * 2;
+  return N.reshape(
+      N.concat({N.unsqueeze(A, {Rank}), N.unsqueeze(C, {Rank})}, Rank), Sizes);
+}
+
+/// A table of angles as it broadcasts along x: [B, 1, S, D/2] for x of heads
+/// before positions, [B, S, 1, D/2] for the other order.
+static Value angles(NodeImport &N, size_t Input, Value Positions,
+                    int64_t HeadAxis, int64_t Half) {
+  Value Table = N.input(Input);
+  if (!Table)
+    return {};
+  int64_t Rank = Positions ? 2 : 3;
+  if (N.rank(Table) != Rank)
+    return failRank(N, "input " + std::to_string(Input) + " should have rank " +
+                           std::to_string(Rank));
+  if (N.dims(Table).back() != Expr(Half))
+    return N.fail(Code::ImportShape,
+                  "input " + std::to_string(Input) + " has " +
+                      N.dims(Table).back().str() + " angles for " +
+                      std::to_string(2 * Half) + " rotated elements");
+  if (Positions)
+    Table = N.gather(Table, Positions, 0);
+  if (Table && N.rank(Table) != 3)
+    return failRank(N, "'position_ids' should have rank 2");
+  return N.unsqueeze(Table, {HeadAxis});
+}
+
+static void importRotaryEmbedding(NodeImport &N) {
+  bool Neighbours = N.flagAttribute("interleaved");
+  int64_t Rotated = N.intAttribute("rotary_embedding_dim", 0);
+  int64_t Heads = N.intAttribute("num_heads", 0);
+  N.expectInputs(3, 4);
+  Value X = N.input(0), Positions = N.optionalInput(3);
+  if (N.bad())
+    return;
+  bool Flat = N.rank(X) == 3;
+  if (!Flat && N.rank(X) != 4) {
+    failRank(N, "input 0 should have rank 3 or 4");
+    return;
+  }
+  if (Flat)
+    X = splitHeads(N, X, Heads);
+  if (!X)
+    return;
+  std::optional<int64_t> Size = N.dims(X)[3].asConstant();
+  if (!Rotated)
+    Rotated = Size.value_or(0);
+  if (!Size || Rotated < 2 || Rotated % 2 || Rotated > *Size) {
+    N.fail(Code::ImportShape, "a head of size " + N.dims(X)[3].str() +
+                                  " cannot have " + std::to_string(Rotated) +
+                                  " of its elements rotated in pairs");
+    return;
+  }
+  int64_t Half = Rotated / 2, HeadAxis = Flat ? 2 : 1;
+  Value Cos = angles(N, 1, Positions, HeadAxis, Half);
+  Value Sin = angles(N, 2, Positions, HeadAxis, Half);
+  auto [A, C] =
+      halves(N, N.sliceAxis(X, 3, Expr(0), Expr(Rotated)), Half, Neighbours);
+  Value Real = N.sub(N.mul(Cos, A), N.mul(Sin, C));
+  Value Imaginary = N.add(N.mul(Sin, A), N.mul(Cos, C));
+  Value Y = joinHalves(N, Real, Imaginary, Neighbours);
+  if (Y && Rotated < *Size)
+    Y = N.concat({Y, N.sliceAxis(X, 3, Expr(Rotated), Expr(*Size - Rotated))},
+                 3);
+  if (Flat && Y)
+    Y = N.reshape(Y, {N.dims(Y)[0], N.dims(Y)[1], N.dims(Y)[2] * N.dims(Y)[3]});
+  N.result(0, Y);
+}
+
+//===----------------------------------------------------------------------===//
+// State between steps
+//===----------------------------------------------------------------------===//
+
+/// y[t] is update[t - start] where there is one, else the cache's.
+static void importTensorScatter(NodeImport &N) {
+  int64_t Axis = N.intAttribute("axis", -2);
+  std::string Mode = N.stringAttribute("mode", "linear");
+  N.expectInputs(2, 3);
+  Value Cache = N.input(0), Update = N.input(1), Start = N.optionalInput(2);
+  if (N.bad())
+    return;
+  auto Rank = static_cast<size_t>(N.rank(Cache));
+  Axis = N.frontAxis(Axis, N.rank(Cache));
+  if (Axis == 0 || N.rank(Update) != N.rank(Cache))
+    failRank(N, "cache and update should have one rank, and the axis should "
+                "not be the batch's");
+  if (Mode != "linear" && Mode != "circular")
+    N.fail(Code::ImportAttributeValue, "attribute 'mode' is '" + Mode + "'");
+  if (N.bad())
+    return;
+  Dims Sizes(N.dims(Cache)), PerBatch(Rank, Expr(1)), Along(Rank, Expr(1));
+  auto At = static_cast<size_t>(Axis);
+  PerBatch[0] = Sizes[0];
+  Along[At] = Sizes[At];
+  Value Place = N.iota(Along, Axis, N.i64());
+  if (Start)
+    Place = N.sub(Place, N.reshape(N.cast(Start, N.i64()), PerBatch));
+  if (Mode == "circular")
+    Place = N.binary<ModOp>(Place, N.sizeScalar(Sizes[At], N.i64()));
+  Value Zero = N.scalarInt(0, N.i64());
+  Value Count = N.sizeScalar(N.dims(Update)[At], N.i64());
+  Value Fresh = N.binary<AndOp>(N.compare(Predicate::ge, Place, Zero),
+                                N.compare(Predicate::lt, Place, Count));
+  Value Indices = N.broadcast(N.max(Place, Zero), Sizes);
+  Value New = N.gatherElements(Update, Indices, Axis);
+  N.result(0, N.select(Fresh, New, Cache));
+}
+
+static void importCausalConv(NodeImport &N) {
+  std::string Activation = N.stringAttribute("activation", "none");
+  N.expectInputs(2, 4);
+  Value X = N.input(0), W = N.input(1), Bias = N.optionalInput(2),
+        Past = N.optionalInput(3);
+  if (N.bad())
+    return;
+  if (N.rank(X) != 3 || N.rank(W) != 3 || (Past && N.rank(Past) != 3)) {
+    failRank(N, "input, weight and past state should have rank 3");
+    return;
+  }
+  std::optional<int64_t> Channels = N.dims(X)[1].asConstant(),
+                         Taps = N.dims(W)[2].asConstant();
+  if (!Channels || *Channels < 1 || !Taps || *Taps < 1) {
+    N.unsupported("the channels and the kernel's size must be numbers");
+    return;
+  }
+  if (Activation != "none" && Activation != "silu" && Activation != "swish") {
+    N.fail(Code::ImportAttributeValue,
+           "attribute 'activation' is '" + Activation + "'");
+    return;
+  }
+  Value Whole =
+      Past ? N.concat({Past, X}, 2)
+           : N.pad(X, N.like(0, X), {0, 0, *Taps - 1}, {0, 0, 0}, {0, 0, 0});
+  if (!Whole)
+    return;
+  Value Y = N.conv(N.transpose(Whole, {0, 2, 1}), N.transpose(W, {2, 1, 0}),
+                   {1}, {1}, {0}, {0}, *Channels);
+  if (Bias)
+    Y = N.add(Y, Bias);
+  if (Activation != "none")
+    Y = N.mul(Y, N.unary<SigmoidOp>(Y));
+  N.result(0, N.transpose(Y, {0, 2, 1}));
+  Expr Length = N.dims(Whole)[2];
+  if (N.wants(1))
+    N.result(1, N.sliceAxis(Whole, 2, Length - (*Taps - 1), Expr(*Taps - 1)));
+}
+
+ArrayRef<Rule> attentionRules() {
+  static const Rule Rows[] = {
+      {"", "Attention", 23, Newest, importAttention,
+       "the size of a head must be known when compiling"},
+      {"", "RotaryEmbedding", 23, Newest, importRotaryEmbedding,
+       "the size of a head must be known when compiling"},
+      {"", "TensorScatter", 24, Newest, importTensorScatter},
+      {"", "CausalConvWithState", 27, Newest, importCausalConv,
+       "the numbers of channels and taps must be known when compiling"},
+  };
+  return Rows;
+}
+
+} // namespace kpc::onnx

@@ -1,0 +1,26 @@
+//===- GraphFunction.cpp - Which functions are programs of graph ----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/GraphFunction.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+
+static bool areTensors(TypeRange Types) {
+  return llvm::all_of(Types, llvm::IsaPred<SymbolicTensorType>);
+}
+
+bool graph::isGraphFunction(func::FuncOp Func) {
+  return Func.getBody().hasOneBlock() && areTensors(Func.getArgumentTypes()) &&
+         llvm::all_of(Func.getBody().front(), [](Operation &Op) {
+           return areTensors(Op.getOperandTypes()) &&
+                  (isa<func::ReturnOp>(Op) ||
+                   isa_and_present<GraphDialect>(Op.getDialect()));
+         });
+}

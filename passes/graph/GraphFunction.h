@@ -1,0 +1,21 @@
+//===- GraphFunction.h - Which functions are programs of graph --*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_GRAPH_GRAPHFUNCTION_H
+#define KPC_PASSES_GRAPH_GRAPHFUNCTION_H
+
+#include "dialects/graph/Graph.h"
+
+namespace kpc::graph {
+
+/// Whether a function is one block of ops of graph between symbolic tensors.
+/// Kernels stand beside a program and are none; passes leave them alone.
+bool isGraphFunction(mlir::func::FuncOp Func);
+
+} // namespace kpc::graph
+
+#endif // KPC_PASSES_GRAPH_GRAPHFUNCTION_H
