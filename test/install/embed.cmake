@@ -1,19 +1,13 @@
 # Installs the runtime, builds examples/embed against it, runs both programs.
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 set(work ${BUILD}/test/install)
 set(prefix ${work}/prefix)
 file(REMOVE_RECURSE ${work}/prefix ${work}/embed)
 file(MAKE_DIRECTORY ${work})
 
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
-  if(NOT code EQUAL 0)
-    string(JOIN " " command ${ARGN})
-    message(FATAL_ERROR "${command}\n${out}")
-  endif()
-  set(out "${out}" PARENT_SCOPE)
-endfunction()
-
-run(${CMAKE_COMMAND} --install ${BUILD} --component runtime --prefix ${prefix})
+foreach(component runtime dev)
+  run(${CMAKE_COMMAND} --install ${BUILD} --component ${component} --prefix ${prefix})
+endforeach()
 run(${CMAKE_COMMAND} -S ${SOURCE}/examples/embed -B ${work}/embed -DCMAKE_PREFIX_PATH=${prefix}
     -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER})
 run(${CMAKE_COMMAND} --build ${work}/embed)
