@@ -19,7 +19,7 @@ target_compile_definitions(kpc_mlir INTERFACE _GNU_SOURCE __STDC_CONSTANT_MACROS
 if(KPC_STATIC)
   file(GLOB KPC_MLIR_ARCHIVES ${KPC_LLVM_PREFIX}/lib/libMLIR*.a)
   list(FILTER KPC_MLIR_ARCHIVES EXCLUDE REGEX "libMLIR(CAPI|Test|.*Test|ExecutionEngine|JitRunner).*\\.a$")
-  execute_process(COMMAND ${KPC_LLVM_CONFIG} --link-static --libfiles x86 nvptx passes asmparser bitreader bitwriter irreader frontendopenmp textapi
+  execute_process(COMMAND ${KPC_LLVM_CONFIG} --link-static --libfiles x86 nvptx passes asmparser bitreader bitwriter irreader frontendopenmp textapi supportlsp
                   OUTPUT_VARIABLE KPC_LLVM_ARCHIVES OUTPUT_STRIP_TRAILING_WHITESPACE)
   separate_arguments(KPC_LLVM_ARCHIVES)
   target_link_libraries(kpc_mlir INTERFACE -Wl,--start-group ${KPC_MLIR_ARCHIVES} ${KPC_LLVM_ARCHIVES} -Wl,--end-group

@@ -13,16 +13,21 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 
 namespace kpc::nvptx {
 
 /// Reads "release 13.0" out of what `ptxas --version` prints; 0: not there.
 static int32_t readVersion(const std::string &Text) {
-  size_t At = Text.find("release ");
+  constexpr std::string_view Word = "release ";
+  size_t At = Text.find(Word);
+  if (Text.find("ptxas") == std::string::npos || At == std::string::npos)
+    return 0;
+  const char *End = Text.data() + Text.size();
   int Major = 0, Minor = 0;
-  if (Text.find("ptxas") == std::string::npos || At == std::string::npos ||
-      std::sscanf(Text.c_str() + At, "release %d.%d", &Major, &Minor) != 2)
+  auto [Dot, Fault] =
+      std::from_chars(Text.data() + At + Word.size(), End, Major);
+  if (Fault != std::errc() || Dot == End || *Dot != '.' ||
+      std::from_chars(Dot + 1, End, Minor).ec != std::errc())
     return 0;
   return Major * 1000 + Minor * 10;
 }
@@ -48,7 +53,8 @@ static Ptxas tryProgram(const std::string &Path) {
 Ptxas findPtxas(std::string_view Option) {
   if (!Option.empty()) {
     std::string Given(Option);
-    for (std::string Path : {Given, Given + "/bin/ptxas", Given + "/ptxas"})
+    for (const std::string &Path :
+         {Given, Given + "/bin/ptxas", Given + "/ptxas"})
       if (isProgram(Path))
         return tryProgram(Path);
     return {{}, 0, "no ptxas at '" + Given + "', which --ptxas names"};

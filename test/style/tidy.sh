@@ -8,11 +8,12 @@ if [[ ! -x "$1" ]]; then
 fi
 tidy="$1" build="$3"
 cd "$2"
-mapfile -t files < <(git ls-files 'dialects/shape/*.cpp' 'dialects/layout/*.cpp' 'runtime/*.cpp' 'compiler/target/*.cpp' \
-  'compiler/diagnostics/*.cpp' 'compiler/cache/*.cpp' 'compiler/workers/*.cpp' 'codegen/artifact/*.cpp')
+mapfile -t files < <(git ls-files 'dialects/shape/*.cpp' 'runtime/*.cpp' 'compiler/target/*.cpp' \
+  'compiler/diagnostics/*.cpp' 'compiler/cache/*.cpp' 'compiler/workers/*.cpp' 'compiler/import/onnx/model/*.cpp' \
+  'codegen/artifact/*.cpp' 'codegen/nvptx/Ptxas.cpp' 'tools/kpc/*.cpp' ':!tools/kpc/main.cpp')
 compiled=()
 for file in "${files[@]}"; do
   if grep -q "$PWD/$file\"" "$build/compile_commands.json"; then compiled+=("$file"); fi
 done
 echo "${#compiled[@]} files"
-printf '%s\0' "${compiled[@]}" | xargs -0 -P 2 -n 1 "$tidy" -p "$build" --quiet --header-filter "^$PWD/(dialects|codegen|compiler|runtime)/"
+printf '%s\0' "${compiled[@]}" | xargs -0 -P 2 -n 1 "$tidy" -p "$build" --quiet --header-filter "^$PWD/(dialects|codegen|compiler|runtime/(src|format)|tools)/"

@@ -82,7 +82,7 @@ private:
       Used.insert(Name);
   }
 
-  std::string freshName(std::string Wanted) {
+  std::string freshName(const std::string &Wanted) {
     std::string Name = Wanted;
     for (unsigned I = 1; !Used.insert(Name).second; ++I)
       Name = Wanted + "_" + std::to_string(I);

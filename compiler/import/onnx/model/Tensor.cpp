@@ -51,6 +51,7 @@ template <typename T, typename To>
 static std::vector<To> widen(std::span<const uint8_t> Bytes) {
   std::vector<To> Out(Bytes.size() / sizeof(T));
   for (size_t I = 0; I < Out.size(); ++I)
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): an int8_t is a number here.
     Out[I] = static_cast<To>(elementAt<T>(Bytes, I));
   return Out;
 }
