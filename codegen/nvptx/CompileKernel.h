@@ -15,6 +15,7 @@
 #define KPC_CODEGEN_NVPTX_COMPILEKERNEL_H
 
 #include "codegen/nvptx/Nvptx.h"
+#include "codegen/nvptx/Ptxas.h"
 #include "compiler/target/Target.h"
 #include "mlir/IR/BuiltinOps.h"
 
