@@ -99,6 +99,12 @@ FILES = {
                                                       [value_info("y", [5])])),
     "reshape-two-unknowns": lambda: one("Reshape", initializers=[int64s("s", [-1, -1])], inputs=("x", "s")),
     "reshape-does-not-fit": lambda: one("Reshape", dims=(2, 4), initializers=[int64s("s", [3, 3])], inputs=("x", "s")),
+    # Of known values, which the importer computes itself.
+    "fold-without-second-input": lambda: model(graph([node("Mul", ["s", ""], ["y"], "the_node")], [value_info("x", [4])],
+                                                     [value_info("y", None)], [int64s("s", [3, 4])])),
+    "fold-reshape-overflows": lambda: model(graph(
+        [node("Reshape", ["v", "s"], ["y"], "the_node")], [value_info("x", [4])], [value_info("y", None)],
+        [int64s("v", [3, 4]), int64s("s", [1 << 32, 1 << 32, -1])])),
     "reshape-negative": lambda: one("Reshape", initializers=[int64s("s", [-7, 4])], inputs=("x", "s")),
     "expand-too-large": lambda: one("Expand", dims=(1,), initializers=[int64s("s", [HUGE, HUGE])], inputs=("x", "s")),
     "tile-too-large": lambda: one("Tile", dims=(4,), initializers=[int64s("s", [1 << 61])], inputs=("x", "s")),

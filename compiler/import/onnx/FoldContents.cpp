@@ -91,7 +91,10 @@ static std::optional<Expr> wholeResult(NodeImport &N, std::string_view Op,
       if (*Q == 0 || *P == INT64_MIN)
         return std::nullopt;
       // ONNX divides toward zero; its modulus has the divisor's sign.
-      return Op == "Div" ? Expr(*P / *Q) : Expr((*P % *Q + *Q) % *Q);
+      int64_t Rest = *P % *Q;
+      if (Rest != 0 && (Rest < 0) != (*Q < 0))
+        Rest += *Q;
+      return Op == "Div" ? Expr(*P / *Q) : Expr(Rest);
     }
     // Toward zero and down are the same for what is not negative.
     if (Facts.range(A).Min < 0 || Facts.range(B).Min < 1)

@@ -16,6 +16,7 @@
 #include "compiler/import/onnx/FoldContents.h"
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
@@ -111,7 +112,8 @@ bool foldReshape(NodeImport &N) {
   for (size_t I = 0; I < To->size(); ++I) {
     if ((*To)[I] == 0 && I < X.Dims.size())
       (*To)[I] = X.Dims[I];
-    Others *= std::max<int64_t>((*To)[I], 1);
+    if (llvm::MulOverflow(Others, std::max<int64_t>((*To)[I], 1), Others))
+      return false;
   }
   for (int64_t &Size : *To)
     if (Size == -1)
@@ -163,6 +165,8 @@ bool foldConcat(NodeImport &N) {
   if (C.Dims.size() != 1 || (Axis != 0 && Axis != -1))
     return false;
   for (size_t I = 1; I < N.inputCount(); ++I) {
+    if (!N.hasInput(I))
+      return false;
     const Contents &X = *N.contents(I);
     if (X.Dims.size() != 1 || X.Type != C.Type)
       return false;
@@ -220,8 +224,10 @@ bool foldSlice(NodeImport &N) {
   }
   auto Size = static_cast<int64_t>(X.count());
   auto [Start, End, Axis, Step] = Values;
-  if (Step == 0 || (Axis != 0 && Axis != -1))
+  if (Size == 0 || Step == 0 || (Axis != 0 && Axis != -1))
     return false;
+  // A longer step gets no further, and could overflow.
+  Step = std::clamp(Step, -Size, Size);
   int64_t Low = Step > 0 ? 0 : -1, High = Step > 0 ? Size : Size - 1;
   Start = std::clamp(Start < 0 ? Start + Size : Start,
                      std::max<int64_t>(Low, 0), High);
@@ -276,8 +282,12 @@ bool foldRange(NodeImport &N) {
       return false;
   }
   int64_t Start = V[0]->front(), Limit = V[1]->front(), Step = V[2]->front();
-  if (Step == 0 || std::abs(Start) > 1'000'000 || std::abs(Limit) > 1'000'000)
+  constexpr int64_t Most = 1'000'000;
+  auto within = [](int64_t V) { return -Most <= V && V <= Most; };
+  if (Step == 0 || !within(Start) || !within(Limit))
     return false;
+  // A longer step gets no further, and could overflow.
+  Step = std::clamp(Step, -2 * Most, 2 * Most);
   Contents C;
   C.Type = N.contents(0)->Type;
   for (int64_t I = Start; Step > 0 ? I < Limit : I > Limit; I += Step) {
@@ -292,43 +302,45 @@ bool foldRange(NodeImport &N) {
 struct FolderRow {
   std::string_view Op;
   Folder Fold;
+  /// Inputs that must be there, from the first on.
+  size_t Least = 1;
   bool NeedsContents = true; ///< of every input
 };
 
 constexpr FolderRow Folders[] = {
-    {"Add", foldBinary},
+    {"Add", foldBinary, 2},
     {"Cast", foldCast},
     {"Ceil", foldRound},
     {"Concat", foldConcat},
     {"ConstantOfShape", foldConstantOfShape},
-    {"Div", foldBinary},
-    {"Equal", foldBinary},
-    {"Expand", foldExpand},
+    {"Div", foldBinary, 2},
+    {"Equal", foldBinary, 2},
+    {"Expand", foldExpand, 2},
     {"Floor", foldRound},
-    {"Gather", foldGather},
-    {"Greater", foldBinary},
-    {"GreaterOrEqual", foldBinary},
+    {"Gather", foldGather, 2},
+    {"Greater", foldBinary, 2},
+    {"GreaterOrEqual", foldBinary, 2},
     {"Identity", foldIdentity},
-    {"Less", foldBinary},
-    {"LessOrEqual", foldBinary},
-    {"Max", foldBinary},
-    {"Min", foldBinary},
-    {"Mod", foldBinary},
-    {"Mul", foldBinary},
+    {"Less", foldBinary, 2},
+    {"LessOrEqual", foldBinary, 2},
+    {"Max", foldBinary, 2},
+    {"Min", foldBinary, 2},
+    {"Mod", foldBinary, 2},
+    {"Mul", foldBinary, 2},
     {"Not", foldNot},
-    {"Range", foldRange},
+    {"Range", foldRange, 3},
     {"ReduceMax", foldReduce},
     {"ReduceMin", foldReduce},
     {"ReduceProd", foldReduce},
     {"ReduceSum", foldReduce},
-    {"Reshape", foldReshape},
-    {"Shape", foldShape, false},
-    {"Size", foldSize, false},
+    {"Reshape", foldReshape, 2},
+    {"Shape", foldShape, 1, false},
+    {"Size", foldSize, 1, false},
     {"Slice", foldSlice},
     {"Squeeze", foldAxes},
-    {"Sub", foldBinary},
+    {"Sub", foldBinary, 2},
     {"Unsqueeze", foldAxes},
-    {"Where", foldWhere},
+    {"Where", foldWhere, 3},
 };
 } // namespace
 
@@ -338,11 +350,13 @@ bool importByContents(NodeImport &N) {
   for (const FolderRow &Row : Folders) {
     if (Row.Op != N.node().Op)
       continue;
-    if (Row.NeedsContents)
-      for (size_t I = 0; I < N.inputCount(); ++I)
-        if (I == 0 || N.hasInput(I))
-          if (!N.contents(I))
-            return false;
+    for (size_t I = 0; I < std::max(Row.Least, N.inputCount()); ++I) {
+      bool There = N.hasInput(I);
+      if (I < Row.Least && !There)
+        return false;
+      if (There && Row.NeedsContents && !N.contents(I))
+        return false;
+    }
     return Row.Fold(N);
   }
   return false;
