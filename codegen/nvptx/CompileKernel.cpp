@@ -11,6 +11,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/kernels/ExpandMath.h"
 #include "passes/kernels/GpuBuilder.h"
+#include "passes/tile/Passes.h"
 
 using namespace mlir;
 
@@ -44,6 +45,10 @@ FailureOr<CompiledKernel> buildAndCompileGpuKernel(ModuleOp Module,
     return Module.emitError("must hold one kernel, not ") << Kernels.size();
   FailureOr<gpu::GPUModuleOp> Gpu = kernels::buildGpuKernel(Kernels.front(), T);
   if (failed(Gpu))
+    return failure();
+  PassManager Place(Module.getContext(), (*Gpu)->getName().getStringRef());
+  Place.addPass(tile::createPlaceSharedPass());
+  if (failed(Place.run(*Gpu)))
     return failure();
   CompiledKernel Result;
   if (failed(readLaunch(*Gpu->getOps<gpu::GPUFuncOp>().begin(), Result)))

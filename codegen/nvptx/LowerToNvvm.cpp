@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/nvptx/Nvptx.h"
+#include "passes/tile/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -170,6 +171,7 @@ struct ConvertToNvvmPass
 
 void buildNvvmPipeline(OpPassManager &Passes) {
   Passes.addPass(std::make_unique<MarkParametersPass>());
+  Passes.addPass(tile::createLowerTilePass());
   Passes.addPass(affine::createAffineExpandIndexOpsPass());
   Passes.addPass(createLowerAffinePass());
   Passes.addPass(std::make_unique<ExpandIndexOpsPass>());
@@ -177,6 +179,7 @@ void buildNvvmPipeline(OpPassManager &Passes) {
   Passes.addPass(createConvertMathToLLVMPass());
   Passes.addPass(std::make_unique<CheckMathPass>());
   Passes.addPass(std::make_unique<ConvertToNvvmPass>());
+  Passes.addPass(createConvertNVVMToLLVMPass()); // those that are inline PTX
   Passes.addPass(createReconcileUnrealizedCastsPass());
 }
 
