@@ -46,7 +46,7 @@ enum class TensorMapFill : uint8_t { Zeros = 0, Nans = 1 };
 struct TensorMap {
   TensorMapMode Mode = TensorMapMode::Tiled;
   ElementType Element = ElementType::Undefined;
-  bool Tf32 = false; ///< F32 is rounded to tf32 when it is read
+  bool Tf32 = false;                ///< F32 is rounded to tf32 when it is read
   std::vector<shape::Expr> Dims;    ///< elements
   std::vector<shape::Expr> Strides; ///< bytes, of all dims but the first
   std::vector<uint32_t> Box;        ///< tiled: elements that one copy takes

@@ -86,7 +86,8 @@ const char *im2colProblem(const TensorMap &Map, uint32_t Rank) {
 const char *tensorMapProblem(const TensorMap &Map) {
   uint32_t Rank = count(Map.dims());
   auto Element = kpc::ElementType(Map.element());
-  if (Map.mode() > TensorMapMode::MAX || Map.swizzle() > TensorMapSwizzle::MAX ||
+  if (Map.mode() > TensorMapMode::MAX ||
+      Map.swizzle() > TensorMapSwizzle::MAX ||
       Map.promotion() > TensorMapPromotion::MAX ||
       Map.fill() > TensorMapFill::MAX)
     return "its mode, swizzle, promotion or fill is unknown";
@@ -99,9 +100,8 @@ const char *tensorMapProblem(const TensorMap &Map) {
     return "it has not 1 to 5 dims";
   if (count(Map.strides()) != Rank - 1)
     return "it has not one stride for each dim but the first";
-  if (count(Map.traversal()) &&
-      (count(Map.traversal()) != Rank ||
-       !allWithin(Map.traversal(), MaxTraversal)))
+  if (count(Map.traversal()) && (count(Map.traversal()) != Rank ||
+                                 !allWithin(Map.traversal(), MaxTraversal)))
     return "its traversal is not one stride of 1 to 8 for each dim";
   return Map.mode() == TensorMapMode::Tiled ? tiledProblem(Map, Rank)
                                             : im2colProblem(Map, Rank);
