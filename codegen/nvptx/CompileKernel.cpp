@@ -8,6 +8,7 @@
 
 #include "codegen/nvptx/CompileKernel.h"
 #include "codegen/nvptx/Nvptx.h"
+#include "codegen/nvptx/TensorMapAttr.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/kernels/ExpandMath.h"
 #include "passes/kernels/GpuBuilder.h"
@@ -21,7 +22,8 @@ namespace kpc::nvptx {
 static LogicalResult readLaunch(gpu::GPUFuncOp Kernel, CompiledKernel &Into) {
   auto Grid = Kernel->getAttrOfType<ArrayAttr>("kpc.grid");
   auto Block = Kernel->getAttrOfType<DenseI32ArrayAttr>("kpc.block");
-  auto Shared = Kernel->getAttrOfType<IntegerAttr>("kpc.shared");
+  Attribute Shared = Kernel->getAttr("kpc.shared");
+  auto SharedBytes = dyn_cast_or_null<IntegerAttr>(Shared);
   auto Schedule = Kernel->getAttrOfType<StringAttr>("kpc.schedule");
   if (!Grid || Grid.size() != 3 || !Block || Block.size() != 3)
     return Kernel.emitOpError("has no kpc.grid and kpc.block of three each");
@@ -33,8 +35,14 @@ static LogicalResult readLaunch(gpu::GPUFuncOp Kernel, CompiledKernel &Into) {
     Into.Block[I] = Block[I];
   }
   Into.Symbol = Kernel.getName().str();
-  Into.SharedBytes = Shared ? Shared.getInt() : 0;
+  if (Shared && (!SharedBytes || SharedBytes.getInt() < 0))
+    return Kernel.emitOpError("has a kpc.shared that is no number of bytes");
+  Into.SharedBytes = SharedBytes ? SharedBytes.getInt() : 0;
   Into.Schedule = Schedule ? Schedule.str() : "";
+  auto Maps = readTensorMaps(Kernel);
+  if (failed(Maps))
+    return failure();
+  Into.TensorMaps = std::move(*Maps);
   return success();
 }
 
