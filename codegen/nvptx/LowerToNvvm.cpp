@@ -163,7 +163,38 @@ struct ConvertToNvvmPass
     Target.addLegalOp<gpu::GPUModuleOp>();
     if (failed(applyPartialConversion(getOperation(), Target,
                                       std::move(Patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    getOperation().walk([](LLVM::LLVMFuncOp Kernel) {
+      passTensorMapsByValue(Kernel);
+      fixRegistersAtLaunch(Kernel);
+    });
+  }
+
+  /// Tensor maps are the last parameters: 128 bytes each, from a multiple of 64
+  /// on, read where they are by all blocks (PTX ISA 5.5.8).
+  static void passTensorMapsByValue(LLVM::LLVMFuncOp Kernel) {
+    auto Maps = Kernel->getAttrOfType<ArrayAttr>("kpc.tensor_maps");
+    Builder B(Kernel.getContext());
+    auto Bytes = LLVM::LLVMArrayType::get(B.getI8Type(), 128);
+    unsigned End = Kernel.getNumArguments();
+    for (unsigned I = End - (Maps ? Maps.size() : 0); I < End; ++I) {
+      Kernel.setArgAttr(I, LLVM::LLVMDialect::getByValAttrName(),
+                        TypeAttr::get(Bytes));
+      Kernel.setArgAttr(I, LLVM::LLVMDialect::getAlignAttrName(),
+                        B.getI64IntegerAttr(64));
+      Kernel.setArgAttr(I, NVVM::NVVMDialect::getGridConstantAttrName(),
+                        B.getUnitAttr());
+    }
+  }
+
+  /// ptxas ignores setmaxnreg (C7508) where it does not know how many registers
+  /// a block starts with: those of a multiprocessor, for one block.
+  static void fixRegistersAtLaunch(LLVM::LLVMFuncOp Kernel) {
+    auto Found = Kernel.walk(
+        [](NVVM::SetMaxRegisterOp) { return WalkResult::interrupt(); });
+    if (Found.wasInterrupted())
+      Kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      Builder(Kernel.getContext()).getI32IntegerAttr(1));
   }
 };
 

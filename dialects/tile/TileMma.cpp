@@ -97,8 +97,7 @@ LogicalResult MapOp::verify() {
 LogicalResult PutOp::verify() {
   FragmentType From = getFragment().getType();
   SharedType To = getTile().getType();
-  if (From.getShape() != To.getShape() ||
-      From.getElement() != To.getElement())
+  if (From.getShape() != To.getShape() || From.getElement() != To.getElement())
     return emitOpError("keeps rows, columns and element");
   if (To.getElementBits() != 16 || !To.getSwizzle() || To.getColumns() % 16)
     return emitOpError("writes 16-bit elements, 16 columns at a time, into a "

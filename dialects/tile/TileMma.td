@@ -96,7 +96,7 @@ def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
 def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["MapOp", "RoleOp", "ElectOp"]>]> {
   let summary = "Ends a region";
   let arguments = (ins Optional<AnyType>:$value);
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::Value()); }]>];
   let assemblyFormat = "($value^ `:` type($value))? attr-dict";
 }
 

@@ -112,8 +112,8 @@ static LogicalResult verifyCopy(Operation *Op, ViewType View, SharedType Tile,
                                 size_t Coordinates) {
   ArrayRef<int64_t> Box = View.getBox();
   if (Coordinates != Box.size())
-    return Op->emitOpError() << "needs " << Box.size() << " coordinates, not "
-                             << Coordinates;
+    return Op->emitOpError()
+           << "needs " << Box.size() << " coordinates, not " << Coordinates;
   if (View.getElement() != Tile.getElement() ||
       View.getSwizzle() != Tile.getSwizzle())
     return Op->emitOpError("joins a view and a tile of different elements or "
@@ -122,9 +122,9 @@ static LogicalResult verifyCopy(Operation *Op, ViewType View, SharedType Tile,
   for (int64_t Size : Box.drop_back())
     Rows *= Size;
   if (Box.back() != Tile.getLineElements() || Tile.getColumns() % Box.back())
-    return Op->emitOpError() << "moves boxes of " << Box.back()
-                             << " columns; the tile's lines have "
-                             << Tile.getLineElements();
+    return Op->emitOpError()
+           << "moves boxes of " << Box.back()
+           << " columns; the tile's lines have " << Tile.getLineElements();
   if (Tile.getRows() % Rows)
     return Op->emitOpError() << "moves boxes of " << Rows
                              << " rows into a tile of " << Tile.getRows();

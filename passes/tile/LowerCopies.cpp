@@ -58,8 +58,8 @@ struct LowerLoad : TilePattern<LoadOp> {
       NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
           Rewriter, Op.getLoc(), W.pointer(Adaptor.getTile(), One.Offset),
           Adaptor.getView(), One.At, Barrier, ValueRange(), Value(), Value(),
-          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true,
-          NVVM::CTAGroupKindAttr(), Value());
+          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true, NVVM::CTAGroupKindAttr(),
+          Value());
     Rewriter.eraseOp(Op);
     return success();
   }

@@ -21,8 +21,7 @@ struct LowerColumns : TilePattern<ColumnsOp> {
   matchAndRewrite(ColumnsOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
-    FragmentType From = Op.getFragment().getType(),
-                 To = Op.getPart().getType();
+    FragmentType From = Op.getFragment().getType(), To = Op.getPart().getType();
     Value Part = LLVM::UndefOp::create(Rewriter, Loc,
                                        getTypeConverter()->convertType(To));
     // Of each 64 rows, two columns are one value of a thread.
@@ -64,9 +63,10 @@ struct LowerMap : TilePattern<MapOp> {
                 ValueRange{Element, At.row(Block, I / 2 % 2), At.column(I)});
         for (Operation &Inner : Body.without_terminator())
           Rewriter.clone(Inner, Map);
-        Value Yielded = Map.lookupOrDefault(Body.getTerminator()->getOperand(0));
-        Result = LLVM::InsertValueOp::create(Rewriter, Loc, Result, Yielded,
-                                             Place);
+        Value Yielded =
+            Map.lookupOrDefault(Body.getTerminator()->getOperand(0));
+        Result =
+            LLVM::InsertValueOp::create(Rewriter, Loc, Result, Yielded, Place);
       }
     Rewriter.replaceOp(Op, Result);
     return success();
@@ -80,20 +80,20 @@ private:
         : B(B), Op(Op) {
       NvvmWriter W(B, Op.getLoc());
       Value Warp = W.bitAnd(Place.Warp, 3);
-      FirstRow = add(Op.getAt()[0],
-                     W.toIndex(W.add(W.shiftLeft(Warp, 4),
-                                     W.shiftRight(Place.Lane, 2))));
-      FirstColumn = add(Op.getAt()[1], W.toIndex(W.shiftLeft(
-                                           W.bitAnd(Place.Lane, 3), 1)));
-      auto Columns =
-          Op.getWithin()[1].getDefiningOp<arith::ConstantIndexOp>();
+      FirstRow = add(
+          Op.getAt()[0],
+          W.toIndex(W.add(W.shiftLeft(Warp, 4), W.shiftRight(Place.Lane, 2))));
+      FirstColumn = add(Op.getAt()[1],
+                        W.toIndex(W.shiftLeft(W.bitAnd(Place.Lane, 3), 1)));
+      auto Columns = Op.getWithin()[1].getDefiningOp<arith::ConstantIndexOp>();
       Pairs = Columns && Columns.value() % 2 == 0;
     }
 
     Value row(int64_t Block, int64_t Half) {
       Value &Row = Rows[Block * 2 + Half];
       if (!Row)
-        Row = inside(add(FirstRow, Block * 64 + Half * 8), Op.getWithin()[0], 1);
+        Row =
+            inside(add(FirstRow, Block * 64 + Half * 8), Op.getWithin()[0], 1);
       return Row;
     }
 
@@ -145,7 +145,8 @@ struct LowerPut : TilePattern<PutOp> {
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
     SharedType Tile = Op.getTile().getType();
-    int64_t LineBytes = Tile.getSwizzle(), LineElements = Tile.getLineElements();
+    int64_t LineBytes = Tile.getSwizzle(),
+            LineElements = Tile.getLineElements();
     // Lane l gives row l % 16 of the warp's 16, columns 0–7 or 8–15.
     Value Row = W.add(W.shiftLeft(W.bitAnd(Place.Warp, 3), 4),
                       W.bitAnd(Place.Lane, 15));
@@ -175,10 +176,9 @@ struct LowerPut : TilePattern<PutOp> {
     for (int64_t I = 0; I < 4; ++I)
       Words.push_back(packed(B, Loc, Fragment, First + 2 * I));
     MLIRContext *Context = B.getContext();
-    NVVM::StMatrixOp::create(
-        B, Loc, Address, Words, NVVM::MMALayout::row,
-        NVVM::LdStMatrixShapeAttr::get(Context, 8, 8),
-        NVVM::LdStMatrixEltType::B16);
+    NVVM::StMatrixOp::create(B, Loc, Address, Words, NVVM::MMALayout::row,
+                             NVVM::LdStMatrixShapeAttr::get(Context, 8, 8),
+                             NVVM::LdStMatrixEltType::B16);
   }
 
   /// Two neighbours as one word, the first in its low half.

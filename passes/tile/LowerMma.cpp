@@ -84,8 +84,8 @@ Value slice(OpBuilder &B, Location Loc, Value Struct, int64_t First,
   Value Result = LLVM::UndefOp::create(B, Loc, Part);
   for (int64_t I = 0; I < Count; ++I)
     Result = LLVM::InsertValueOp::create(
-        B, Loc, Result,
-        LLVM::ExtractValueOp::create(B, Loc, Struct, First + I), I);
+        B, Loc, Result, LLVM::ExtractValueOp::create(B, Loc, Struct, First + I),
+        I);
   return Result;
 }
 
@@ -140,10 +140,10 @@ struct LowerMma : TilePattern<MmaOp> {
     NVVM::WGMMATypes Element = elementOf(Op.getA().getType().getElement());
     auto Shape = NVVM::MMAShapeAttr::get(Context, 64, N, K);
     // NVVM's names: A is row, B is col where K is contiguous.
-    NVVM::MMALayout LayoutA = Op.getATransposed() ? NVVM::MMALayout::col
-                                                  : NVVM::MMALayout::row;
-    NVVM::MMALayout LayoutB = Op.getBTransposed() ? NVVM::MMALayout::col
-                                                  : NVVM::MMALayout::row;
+    NVVM::MMALayout LayoutA =
+        Op.getATransposed() ? NVVM::MMALayout::col : NVVM::MMALayout::row;
+    NVVM::MMALayout LayoutB =
+        Op.getBTransposed() ? NVVM::MMALayout::col : NVVM::MMALayout::row;
     return NVVM::WgmmaMmaAsyncOp::create(
         B, Op.getLoc(), Sums.getType(), Sums, DescA, DescB, Shape, Element,
         Element, NVVM::WGMMATypes::f32,
@@ -177,8 +177,8 @@ struct LowerAwait : TilePattern<AwaitOp> {
     SmallVector<Value> Sums;
     std::string Outputs, Inputs;
     for (int64_t I = 0, E = Type.getBody().size(); I < E; ++I) {
-      Sums.push_back(LLVM::ExtractValueOp::create(Rewriter, Loc,
-                                                  Adaptor.getPending(), I));
+      Sums.push_back(
+          LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getPending(), I));
       Outputs += I ? ",=f" : "=f";
       Inputs += "," + std::to_string(I);
     }

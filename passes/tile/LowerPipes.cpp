@@ -82,8 +82,8 @@ struct LowerNext : TilePattern<NextOp> {
     NvvmWriter W(Rewriter, Op.getLoc());
     int64_t Last = Op.getPipe().getType().getSlots() - 1;
     Value Cursor = Adaptor.getCursor();
-    Value First = W.bitAnd(W.bitXor(Cursor, W.i32(1 << ParityBit)),
-                           1 << ParityBit);
+    Value First =
+        W.bitAnd(W.bitXor(Cursor, W.i32(1 << ParityBit)), 1 << ParityBit);
     Rewriter.replaceOpWithNewOp<arith::SelectOp>(
         Op, W.equal(slotOf(W, Cursor), Last), First, W.add(Cursor, 1));
     return success();
@@ -204,12 +204,12 @@ struct LowerStart : TilePattern<StartOp> {
     Value Base = Rewriter.getRemappedValue(Op.getPipe());
     bool Tma = Op.getCompletion() == Completion::Tma;
     for (int64_t Slot = 0; Slot < Pipe.getSlots(); ++Slot) {
-      NVVM::MBarrierInitOp::create(
-          Rewriter, Op.getLoc(), fullBarrier(W, Pipe, Base, W.i32(Slot)),
-          W.i32(Tma ? 1 : Op.getProducers()), Value());
-      NVVM::MBarrierInitOp::create(
-          Rewriter, Op.getLoc(), emptyBarrier(W, Pipe, Base, W.i32(Slot)),
-          W.i32(Op.getConsumers()), Value());
+      NVVM::MBarrierInitOp::create(Rewriter, Op.getLoc(),
+                                   fullBarrier(W, Pipe, Base, W.i32(Slot)),
+                                   W.i32(Tma ? 1 : Op.getProducers()), Value());
+      NVVM::MBarrierInitOp::create(Rewriter, Op.getLoc(),
+                                   emptyBarrier(W, Pipe, Base, W.i32(Slot)),
+                                   W.i32(Op.getConsumers()), Value());
     }
   }
 };

@@ -54,8 +54,8 @@ struct LowerRole : TilePattern<RoleOp> {
     Value Mine = arith::AndIOp::create(
         Rewriter, Loc, Compare(arith::CmpIPredicate::sge, Op.getFirst()),
         Compare(arith::CmpIPredicate::slt, Op.getEnd()));
-    Value Group = W.toIndex(
-        W.shiftRight(W.add(Place.Warp, -int64_t(Op.getFirst())), 2));
+    Value Group =
+        W.toIndex(W.shiftRight(W.add(Place.Warp, -int64_t(Op.getFirst())), 2));
     {
       OpBuilder::InsertionGuard Guard(Rewriter);
       Rewriter.setInsertionPointToStart(&Op.getBody().front());

@@ -33,9 +33,8 @@ namespace {
 
 void addConversions(TypeConverter &Types, MLIRContext *Context) {
   Types.addConversion([](Type Ty) { return Ty; });
-  Types.addConversion([](ViewType Ty) {
-    return LLVM::LLVMPointerType::get(Ty.getContext());
-  });
+  Types.addConversion(
+      [](ViewType Ty) { return LLVM::LLVMPointerType::get(Ty.getContext()); });
   auto Shared = [](Type Ty) {
     return LLVM::LLVMPointerType::get(Ty.getContext(), 3);
   };
@@ -49,8 +48,7 @@ void addConversions(TypeConverter &Types, MLIRContext *Context) {
     return LLVM::LLVMStructType::getLiteral(Ty.getContext(), Each);
   };
   Types.addConversion([=](FragmentType Ty) { return Values(Ty); });
-  Types.addConversion(
-      [=](PendingType Ty) { return Values(Ty.getFragment()); });
+  Types.addConversion([=](PendingType Ty) { return Values(Ty.getFragment()); });
   auto Cast = [](OpBuilder &B, Type Ty, ValueRange Values, Location Loc) {
     return UnrealizedConversionCastOp::create(B, Loc, Ty, Values).getResult(0);
   };
@@ -58,10 +56,10 @@ void addConversions(TypeConverter &Types, MLIRContext *Context) {
   Types.addTargetMaterialization(Cast);
 }
 
-/// A tensor map has 128 bytes and starts at a multiple of 64 (PTX ISA 5.5.8).
-void passViewsByValue(gpu::GPUFuncOp Kernel) {
+/// A view is a pointer to its parameter; the lowering of kernels makes that one
+/// that is passed by value.
+void passViewsAsPointers(gpu::GPUFuncOp Kernel) {
   Builder B(Kernel.getContext());
-  auto Bytes = LLVM::LLVMArrayType::get(B.getI8Type(), 128);
   auto Pointer = LLVM::LLVMPointerType::get(Kernel.getContext());
   SmallVector<Type> Inputs(Kernel.getFunctionType().getInputs());
   OpBuilder At = OpBuilder::atBlockBegin(&Kernel.getBody().front());
@@ -75,12 +73,6 @@ void passViewsByValue(gpu::GPUFuncOp Kernel) {
     auto Cast = UnrealizedConversionCastOp::create(At, Kernel.getLoc(), View,
                                                    ValueRange{Argument});
     Argument.replaceAllUsesExcept(Cast.getResult(0), Cast);
-    Kernel.setArgAttr(I, LLVM::LLVMDialect::getByValAttrName(),
-                      TypeAttr::get(Bytes));
-    Kernel.setArgAttr(I, LLVM::LLVMDialect::getAlignAttrName(),
-                      B.getI64IntegerAttr(64));
-    Kernel.setArgAttr(I, NVVM::NVVMDialect::getGridConstantAttrName(),
-                      B.getUnitAttr());
   }
   Kernel.setFunctionType(B.getFunctionType(Inputs, {}));
 }
@@ -91,9 +83,9 @@ ThreadPlace placeThread(gpu::GPUFuncOp Kernel) {
   NvvmWriter W(B, Loc);
   Value Thread = W.toI32(gpu::ThreadIdOp::create(B, Loc, gpu::Dimension::x));
   // From lane 0: a value that ptxas keeps in uniform registers.
-  Value Warp = NVVM::ShflOp::create(
-      B, Loc, B.getI32Type(), W.i32(-1), W.shiftRight(Thread, 5), W.i32(0),
-      W.i32(31), NVVM::ShflKind::idx, UnitAttr());
+  Value Warp = NVVM::ShflOp::create(B, Loc, B.getI32Type(), W.i32(-1),
+                                    W.shiftRight(Thread, 5), W.i32(0),
+                                    W.i32(31), NVVM::ShflKind::idx, UnitAttr());
   return {Thread, W.bitAnd(Thread, 31), Warp};
 }
 
@@ -119,7 +111,7 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
 
   LogicalResult lower(gpu::GPUFuncOp Kernel) {
     MLIRContext *Context = &getContext();
-    passViewsByValue(Kernel);
+    passViewsAsPointers(Kernel);
     ThreadPlace Place = placeThread(Kernel);
     TypeConverter Types;
     addConversions(Types, Context);
@@ -138,8 +130,7 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
   }
 
   void runOnOperation() override {
-    for (auto Kernel :
-         llvm::to_vector(getOperation().getOps<gpu::GPUFuncOp>()))
+    for (auto Kernel : llvm::to_vector(getOperation().getOps<gpu::GPUFuncOp>()))
       if (usesTile(Kernel) && failed(lower(Kernel)))
         return signalPassFailure();
   }

@@ -79,8 +79,7 @@ mlir::Value emptyBarrier(NvvmWriter &W, PipeType Pipe, mlir::Value Base,
 /// Bytes of a pipe with its barriers.
 int64_t pipeBytes(PipeType Pipe);
 
-template <typename Op>
-struct TilePattern : mlir::OpConversionPattern<Op> {
+template <typename Op> struct TilePattern : mlir::OpConversionPattern<Op> {
   TilePattern(const mlir::TypeConverter &Types, mlir::MLIRContext *Context,
               const ThreadPlace &Place)
       : mlir::OpConversionPattern<Op>(Types, Context), Place(Place) {}

@@ -68,10 +68,9 @@ void NvvmWriter::arriveOncePerWarp(Value Barrier, const ThreadPlace &Place) {
   // A predicate, no branch: a branch here makes ptxas take the loop for
   // divergent. The default scope is the block; that of the cluster would cost
   // a fence of the whole GPU.
-  NVVM::InlinePtxOp::create(B, Loc, TypeRange(), ValueRange{Barrier},
-                            ValueRange(),
-                            "mbarrier.arrive.shared::cta.b64 _, [{$r0}];",
-                            equal(Place.Lane, 0));
+  NVVM::InlinePtxOp::create(
+      B, Loc, TypeRange(), ValueRange{Barrier}, ValueRange(),
+      "mbarrier.arrive.shared::cta.b64 _, [{$r0}];", equal(Place.Lane, 0));
 }
 
 void NvvmWriter::syncWarp() { NVVM::SyncWarpOp::create(B, Loc, i32(-1)); }
