@@ -13,6 +13,7 @@
 // whatever is not released is counted.
 
 #include "runtime/src/cuda/Driver.h"
+#include "test/unit/runtime/FakeTensorMap.h"
 
 #include <algorithm>
 #include <chrono>
@@ -26,6 +27,7 @@
 #include <vector>
 
 using namespace kpc::rt::cuda;
+using kpc::test::FakeTensorMap;
 
 namespace {
 
@@ -54,18 +56,41 @@ void sumRows(void **P) {
   }
 }
 
+// The same through tensor maps, which follow the other parameters: a map that
+// is blank or of another address gives a wrong result.
+template <KernelBody Body, int Buffers> void mapped(void **P) {
+  void *Given[4] = {P[0], P[1], P[2], P[3]};
+  uint64_t Addresses[Buffers];
+  for (int I = 0; I < Buffers; ++I) {
+    const auto *Map = static_cast<const FakeTensorMap *>(P[4 + I]);
+    if (Map->Magic != FakeTensorMap::Mark)
+      return;
+    Addresses[I] = Map->Address;
+    Given[I] = &Addresses[I];
+  }
+  Body(Given);
+}
+
 struct Kernel {
   const char *Name;
   KernelBody Body;
-  int Params;
+  int Params, Maps = 0;
 };
-constexpr Kernel Kernels[] = {
-    {"kpc_add", add, 4}, {"kpc_scale", scale, 4}, {"kpc_sum_rows", sumRows, 4}};
+constexpr Kernel Kernels[] = {{"kpc_add", add, 4},
+                              {"kpc_scale", scale, 4},
+                              {"kpc_sum_rows", sumRows, 4},
+                              {"kpc_add_mapped", mapped<add, 3>, 4, 3},
+                              {"kpc_scale_mapped", mapped<scale, 2>, 4, 2}};
+
+/// A parameter's bytes: a number, or a tensor map.
+struct alignas(64) ParamBytes {
+  unsigned char Bytes[128];
+};
 
 struct Node {
   enum { Launch, Copy, Fill } Kind;
   const Kernel *Function = nullptr;
-  std::vector<uint64_t> Params;
+  std::vector<ParamBytes> Params;
   Copy3D CopyOf{};
   MemsetNodeParams FillOf{};
   std::vector<const void *> After; ///< nodes of the graph
@@ -73,8 +98,8 @@ struct Node {
   void run() const {
     if (Kind == Launch) {
       std::vector<void *> Pointers;
-      for (const uint64_t &P : Params)
-        Pointers.push_back(const_cast<uint64_t *>(&P));
+      for (const ParamBytes &P : Params)
+        Pointers.push_back(const_cast<unsigned char *>(P.Bytes));
       Function->Body(Pointers.data());
     } else if (Kind == Copy) {
       std::memcpy(reinterpret_cast<void *>(CopyOf.To),
@@ -107,6 +132,8 @@ struct State {
   unsigned Images = TakesCubin | TakesPtx;
   unsigned Seed = 1;
   std::string LastImage;
+  int Multiprocessors = 132, Shared = 0;
+  std::vector<FakeTensorMap> Encoded;
 };
 State &state() {
   static State S;
@@ -159,7 +186,9 @@ Outcome DeviceGetName(char *Out, int Size, DeviceNumber) {
 }
 Outcome DeviceGetAttribute(int *Out, int Which, DeviceNumber) {
   ENTER(DeviceGetAttribute);
-  *Out = Which == AttributeMajor ? state().Major : state().Minor;
+  *Out = Which == AttributeMajor             ? state().Major
+         : Which == AttributeMultiprocessors ? state().Multiprocessors
+                                             : state().Minor;
   return Success;
 }
 Outcome DevicePrimaryCtxRetain(Context *Out, DeviceNumber) {
@@ -203,8 +232,11 @@ Outcome ModuleGetFunction(Function *Out, Module, const char *Name) {
     }
   return NotFound;
 }
-Outcome FuncSetAttribute(Function, int, int) {
-  return enter("FuncSetAttribute");
+Outcome FuncSetAttribute(Function, int Which, int Value) {
+  ENTER(FuncSetAttribute);
+  if (Which == FunctionMaxDynamicShared)
+    state().Shared = Value;
+  return Success;
 }
 Outcome MemAlloc(Pointer *Out, size_t Size) {
   if (Size > size_t(1) << 32)
@@ -286,9 +318,95 @@ Outcome EventElapsedTime(float *Out, Event A, Event B) {
 void setLaunch(Node &N, const KernelNodeParams &P) {
   N.Kind = Node::Launch;
   N.Function = reinterpret_cast<const Kernel *>(P.Kernel);
-  N.Params.clear();
+  N.Params.resize(size_t(N.Function->Params + N.Function->Maps));
   for (int I = 0; I < N.Function->Params; ++I)
-    N.Params.push_back(*static_cast<uint64_t *>(P.Params[I]));
+    std::memcpy(N.Params[size_t(I)].Bytes, P.Params[I], 8);
+  for (size_t I = size_t(N.Function->Params); I < N.Params.size(); ++I) {
+    if (uintptr_t(P.Params[I]) % 64)
+      std::abort();
+    std::memcpy(N.Params[I].Bytes, P.Params[I], 128);
+  }
+}
+
+// What both encoders check, as the driver does.
+bool isGood(int DataType, uint32_t Rank, uint64_t Address, const uint64_t *Dims,
+            const uint64_t *Strides, const uint32_t *Traversal) {
+  bool Good = DataType >= 0 && DataType <= 12 && Rank >= 1 && Rank <= 5 &&
+              Address && Address % 16 == 0;
+  for (uint32_t I = 0; Good && I < Rank; ++I)
+    Good = Dims[I] >= 1 && Dims[I] <= uint64_t(1) << 32 && Traversal[I] >= 1 &&
+           Traversal[I] <= 8;
+  for (uint32_t I = 0; Good && I + 1 < Rank; ++I)
+    Good = Strides[I] % 16 == 0 && Strides[I] < uint64_t(1) << 40;
+  return Good;
+}
+
+Outcome keep(void *To, FakeTensorMap &Map, int DataType, uint32_t Rank,
+             uint64_t Address, const uint64_t *Dims, const uint64_t *Strides,
+             const uint32_t *Traversal, int Swizzle, int Promotion, int Fill) {
+  if (uintptr_t(To) % 64 || Swizzle < 0 || Swizzle > 6 || Promotion < 0 ||
+      Promotion > 3 || Fill < 0 || Fill > 1 ||
+      !isGood(DataType, Rank, Address, Dims, Strides, Traversal))
+    return InvalidValue;
+  Map.Magic = FakeTensorMap::Mark;
+  Map.Rank = uint8_t(Rank);
+  Map.DataType = uint8_t(DataType);
+  Map.Swizzle = uint8_t(Swizzle);
+  Map.Promotion = uint8_t(Promotion);
+  Map.Fill = uint8_t(Fill);
+  Map.Address = Address;
+  for (uint32_t I = 0; I < Rank; ++I) {
+    Map.Dims[I] = Dims[I];
+    Map.Traversal[I] = uint8_t(Traversal[I]);
+  }
+  for (uint32_t I = 0; I + 1 < Rank; ++I)
+    Map.Strides[I] = Strides[I];
+  std::memset(To, 0, 128);
+  std::memcpy(To, &Map, sizeof Map);
+  std::lock_guard<std::mutex> Guard(state().Lock);
+  state().Encoded.push_back(Map);
+  return Success;
+}
+
+Outcome TensorMapEncodeTiled(void *To, int DataType, uint32_t Rank,
+                             void *Address, const uint64_t *Dims,
+                             const uint64_t *Strides, const uint32_t *Box,
+                             const uint32_t *Traversal, int Interleave,
+                             int Swizzle, int Promotion, int Fill) {
+  ENTER(TensorMapEncodeTiled);
+  FakeTensorMap Map{};
+  for (uint32_t I = 0; I < Rank; ++I) {
+    if (Box[I] < 1 || Box[I] > 256)
+      return InvalidValue;
+    Map.Box[I] = uint16_t(Box[I]);
+  }
+  if (Interleave)
+    return InvalidValue;
+  return keep(To, Map, DataType, Rank, uint64_t(Address), Dims, Strides,
+              Traversal, Swizzle, Promotion, Fill);
+}
+
+Outcome TensorMapEncodeIm2col(void *To, int DataType, uint32_t Rank,
+                              void *Address, const uint64_t *Dims,
+                              const uint64_t *Strides, const int *Lower,
+                              const int *Upper, uint32_t Channels,
+                              uint32_t Pixels, const uint32_t *Traversal,
+                              int Interleave, int Swizzle, int Promotion,
+                              int Fill) {
+  ENTER(TensorMapEncodeIm2col);
+  FakeTensorMap Map{};
+  if (Rank < 3 || Interleave || Channels < 1 || Channels > 256 || Pixels < 1 ||
+      Pixels > 1024)
+    return InvalidValue;
+  Map.Im2col = 1;
+  for (uint32_t I = 0; I < Rank - 2; ++I) {
+    Map.Lower[I] = int16_t(Lower[I]);
+    Map.Upper[I] = int16_t(Upper[I]);
+  }
+  Map.Channels = uint16_t(Channels);
+  Map.Pixels = uint16_t(Pixels);
+  return keep(To, Map, DataType, Rank, uint64_t(Address), Dims, Strides,
+              Traversal, Swizzle, Promotion, Fill);
 }
 
 Outcome LaunchKernel(Function F, unsigned, unsigned, unsigned, unsigned,
@@ -401,7 +519,8 @@ Outcome GraphLaunch(GraphExec E, Stream) {
 
 extern "C" {
 
-int cuGetProcAddress_v2(const char *Name, void **Out, int, uint64_t, int *) {
+int cuGetProcAddress_v2(const char *Name, void **Out, int Version, uint64_t,
+                        int *) {
 #define KPC_FIND(Entry, ...)                                                   \
   if (std::strcmp(Name, "cu" #Entry) == 0) {                                   \
     DriverTable::Entry##Function Found = Entry;                                \
@@ -409,6 +528,15 @@ int cuGetProcAddress_v2(const char *Name, void **Out, int, uint64_t, int *) {
     return Success;                                                            \
   }
   KPC_CUDA_FUNCTIONS(KPC_FIND)
+#undef KPC_FIND
+#define KPC_FIND(Entry, Since, ...)                                            \
+  if (std::strcmp(Name, "cu" #Entry) == 0 && Version >= Since &&               \
+      state().Version >= Since) {                                              \
+    DriverTable::Entry##Function Found = Entry;                                \
+    *Out = reinterpret_cast<void *>(Found);                                    \
+    return Success;                                                            \
+  }
+  KPC_CUDA_OPTIONAL_FUNCTIONS(KPC_FIND)
 #undef KPC_FIND
   return NotFound;
 }
@@ -427,6 +555,9 @@ void fake_reset(void) {
   S.Images = TakesCubin | TakesPtx;
   S.Counts.clear();
   S.LastImage.clear();
+  S.Multiprocessors = 132;
+  S.Shared = 0;
+  S.Encoded.clear();
 }
 void fake_fail(long Call, int Code) {
   state().Calls = 0;
@@ -443,6 +574,12 @@ void fake_device(int Major, int Minor, unsigned Images, int Version) {
   state().Version = Version;
 }
 void fake_seed(unsigned Seed) { state().Seed = Seed; }
+void fake_multiprocessors(int Count) { state().Multiprocessors = Count; }
+int fake_shared(void) { return state().Shared; }
+const FakeTensorMap *fake_encoded(size_t *Count) {
+  *Count = state().Encoded.size();
+  return state().Encoded.data();
+}
 const char *fake_last_image(void) { return state().LastImage.c_str(); }
 
 } // extern "C"

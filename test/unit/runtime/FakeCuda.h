@@ -14,8 +14,11 @@
 #ifndef KPC_TEST_UNIT_RUNTIME_FAKECUDA_H
 #define KPC_TEST_UNIT_RUNTIME_FAKECUDA_H
 
+#include "test/unit/runtime/FakeTensorMap.h"
+
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <vector>
 
 namespace kpc::test {
 
@@ -46,6 +49,18 @@ public:
                                                        Version);
   }
   void seed(unsigned Seed) { call<void(unsigned)>("fake_seed")(Seed); }
+  void multiprocessors(int Count) {
+    call<void(int)>("fake_multiprocessors")(Count);
+  }
+  /// The dynamic shared memory that a kernel was allowed last.
+  int shared() { return call<int()>("fake_shared")(); }
+  /// The tensor maps encoded since the last reset, in order.
+  std::vector<FakeTensorMap> encoded() {
+    size_t Count = 0;
+    const auto *First =
+        call<const FakeTensorMap *(size_t *)>("fake_encoded")(&Count);
+    return {First, First + Count};
+  }
   const char *lastImage() { return call<const char *()>("fake_last_image")(); }
 
 private:
