@@ -82,6 +82,8 @@ constexpr Kernel Kernels[] = {{"kpc_add", add, 4},
                               {"kpc_add_mapped", mapped<add, 3>, 4, 3},
                               {"kpc_scale_mapped", mapped<scale, 2>, 4, 2}};
 
+bool inert();
+
 /// A parameter's bytes: a number, or a tensor map.
 struct alignas(64) ParamBytes {
   unsigned char Bytes[128];
@@ -97,6 +99,8 @@ struct Node {
 
   void run() const {
     if (Kind == Launch) {
+      if (inert())
+        return;
       std::vector<void *> Pointers;
       for (const ParamBytes &P : Params)
         Pointers.push_back(const_cast<unsigned char *>(P.Bytes));
@@ -133,6 +137,8 @@ struct State {
   unsigned Seed = 1;
   std::string LastImage;
   int Multiprocessors = 132, Shared = 0;
+  bool Inert = false;   ///< kernels do nothing
+  std::string FailName; ///< the function whose next call fails
   std::vector<FakeTensorMap> Encoded;
 };
 State &state() {
@@ -140,12 +146,19 @@ State &state() {
   return S;
 }
 
+bool inert() { return state().Inert; }
+
 // The answer that a call must give; Live changes by `Born` if it succeeds.
 Outcome enter(const char *Name, long Born = 0) {
   State &S = state();
   std::lock_guard<std::mutex> Guard(S.Lock);
   ++S.Counts[Name];
-  Outcome Answer = ++S.Calls == S.FailAt ? S.FailWith : Success;
+  bool Fails = ++S.Calls == S.FailAt;
+  if (S.FailName == Name) {
+    Fails = true;
+    S.FailName.clear();
+  }
+  Outcome Answer = Fails ? S.FailWith : Success;
   if (Born < 0 || Answer == Success) // releasing works, whatever it answers
     S.Live += Born;
   return Answer;
@@ -318,6 +331,8 @@ Outcome EventElapsedTime(float *Out, Event A, Event B) {
 void setLaunch(Node &N, const KernelNodeParams &P) {
   N.Kind = Node::Launch;
   N.Function = reinterpret_cast<const Kernel *>(P.Kernel);
+  if (state().Inert)
+    return;
   N.Params.resize(size_t(N.Function->Params + N.Function->Maps));
   for (int I = 0; I < N.Function->Params; ++I)
     std::memcpy(N.Params[size_t(I)].Bytes, P.Params[I], 8);
@@ -413,6 +428,8 @@ Outcome LaunchKernel(Function F, unsigned, unsigned, unsigned, unsigned,
                      unsigned, unsigned, unsigned, Stream, void **Params,
                      void **) {
   ENTER(LaunchKernel);
+  if (inert())
+    return Success;
   reinterpret_cast<const Kernel *>(F)->Body(Params);
   return Success;
 }
@@ -557,6 +574,8 @@ void fake_reset(void) {
   S.LastImage.clear();
   S.Multiprocessors = 132;
   S.Shared = 0;
+  S.Inert = false;
+  S.FailName.clear();
   S.Encoded.clear();
 }
 void fake_fail(long Call, int Code) {
@@ -564,6 +583,11 @@ void fake_fail(long Call, int Code) {
   state().FailAt = Call;
   state().FailWith = Code;
 }
+void fake_fail_named(const char *Name, int Code) {
+  state().FailName = Name;
+  state().FailWith = Code;
+}
+void fake_inert(void) { state().Inert = true; }
 long fake_calls(void) { return state().Calls; }
 long fake_live(void) { return state().Live; }
 long fake_count(const char *Name) { return state().Counts[Name]; }

@@ -38,6 +38,12 @@ public:
   void fail(long Call, int Code) {
     call<void(long, int)>("fake_fail")(Call, Code);
   }
+  /// Makes the next call of a function ("MemAlloc") answer `Code`.
+  void fail(const char *Name, int Code) {
+    call<void(const char *, int)>("fake_fail_named")(Name, Code);
+  }
+  /// Kernels do nothing from now on, and their parameters are not looked at.
+  void makeInert() { call<void()>("fake_inert")(); }
   long calls() { return call<long()>("fake_calls")(); }
   /// Contexts, memory, modules, streams, events, graphs not yet released.
   long live() { return call<long()>("fake_live")(); }
