@@ -7,12 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 // A library with the driver's entry points. Device memory is host memory,
-// kernels are functions below, streams do their work at once. A graph runs its
-// nodes in an order that only its edges restrain, chosen by a seed, so a
-// missing edge shows as a wrong result. Any call can be made to fail, and
+// kernels are functions (FakeKernels.h), streams do their work at once. A graph
+// runs its nodes in an order that only its edges restrain, chosen by a seed, so
+// a missing edge shows as a wrong result. Any call can be made to fail, and
 // whatever is not released is counted.
 
 #include "runtime/src/cuda/Driver.h"
+#include "test/unit/runtime/FakeKernels.h"
 #include "test/unit/runtime/FakeTensorMap.h"
 
 #include <algorithm>
@@ -27,60 +28,9 @@
 #include <vector>
 
 using namespace kpc::rt::cuda;
-using kpc::test::FakeTensorMap;
+using namespace kpc::test;
 
 namespace {
-
-using KernelBody = void (*)(void **Params);
-
-template <class T> T param(void **Params, int Index) {
-  return *static_cast<T *>(Params[Index]);
-}
-
-void add(void **P) {
-  for (int64_t I = 0; I < param<int64_t>(P, 3); ++I)
-    param<float *>(P, 2)[I] = param<float *>(P, 0)[I] + param<float *>(P, 1)[I];
-}
-void scale(void **P) {
-  for (int64_t I = 0; I < param<int64_t>(P, 3); ++I)
-    param<float *>(P, 1)[I] =
-        param<float *>(P, 0)[I] * float(param<int64_t>(P, 2));
-}
-void sumRows(void **P) {
-  int64_t Cols = param<int64_t>(P, 2);
-  for (int64_t R = 0; R < param<int64_t>(P, 3); ++R) {
-    float Sum = 0;
-    for (int64_t C = 0; C < Cols; ++C)
-      Sum += param<float *>(P, 0)[R * Cols + C];
-    param<float *>(P, 1)[R] = Sum;
-  }
-}
-
-// The same through tensor maps, which follow the other parameters: a map that
-// is blank or of another address gives a wrong result.
-template <KernelBody Body, int Buffers> void mapped(void **P) {
-  void *Given[4] = {P[0], P[1], P[2], P[3]};
-  uint64_t Addresses[Buffers];
-  for (int I = 0; I < Buffers; ++I) {
-    const auto *Map = static_cast<const FakeTensorMap *>(P[4 + I]);
-    if (Map->Magic != FakeTensorMap::Mark)
-      return;
-    Addresses[I] = Map->Address;
-    Given[I] = &Addresses[I];
-  }
-  Body(Given);
-}
-
-struct Kernel {
-  const char *Name;
-  KernelBody Body;
-  int Params, Maps = 0;
-};
-constexpr Kernel Kernels[] = {{"kpc_add", add, 4},
-                              {"kpc_scale", scale, 4},
-                              {"kpc_sum_rows", sumRows, 4},
-                              {"kpc_add_mapped", mapped<add, 3>, 4, 3},
-                              {"kpc_scale_mapped", mapped<scale, 2>, 4, 2}};
 
 bool inert();
 
@@ -343,41 +293,9 @@ void setLaunch(Node &N, const KernelNodeParams &P) {
   }
 }
 
-// What both encoders check, as the driver does.
-bool isGood(int DataType, uint32_t Rank, uint64_t Address, const uint64_t *Dims,
-            const uint64_t *Strides, const uint32_t *Traversal) {
-  bool Good = DataType >= 0 && DataType <= 12 && Rank >= 1 && Rank <= 5 &&
-              Address && Address % 16 == 0;
-  for (uint32_t I = 0; Good && I < Rank; ++I)
-    Good = Dims[I] >= 1 && Dims[I] <= uint64_t(1) << 32 && Traversal[I] >= 1 &&
-           Traversal[I] <= 8;
-  for (uint32_t I = 0; Good && I + 1 < Rank; ++I)
-    Good = Strides[I] % 16 == 0 && Strides[I] < uint64_t(1) << 40;
-  return Good;
-}
-
-Outcome keep(void *To, FakeTensorMap &Map, int DataType, uint32_t Rank,
-             uint64_t Address, const uint64_t *Dims, const uint64_t *Strides,
-             const uint32_t *Traversal, int Swizzle, int Promotion, int Fill) {
-  if (uintptr_t(To) % 64 || Swizzle < 0 || Swizzle > 6 || Promotion < 0 ||
-      Promotion > 3 || Fill < 0 || Fill > 1 ||
-      !isGood(DataType, Rank, Address, Dims, Strides, Traversal))
+Outcome keep(bool Encoded, const FakeTensorMap &Map) {
+  if (!Encoded)
     return InvalidValue;
-  Map.Magic = FakeTensorMap::Mark;
-  Map.Rank = uint8_t(Rank);
-  Map.DataType = uint8_t(DataType);
-  Map.Swizzle = uint8_t(Swizzle);
-  Map.Promotion = uint8_t(Promotion);
-  Map.Fill = uint8_t(Fill);
-  Map.Address = Address;
-  for (uint32_t I = 0; I < Rank; ++I) {
-    Map.Dims[I] = Dims[I];
-    Map.Traversal[I] = uint8_t(Traversal[I]);
-  }
-  for (uint32_t I = 0; I + 1 < Rank; ++I)
-    Map.Strides[I] = Strides[I];
-  std::memset(To, 0, 128);
-  std::memcpy(To, &Map, sizeof Map);
   std::lock_guard<std::mutex> Guard(state().Lock);
   state().Encoded.push_back(Map);
   return Success;
@@ -390,15 +308,11 @@ Outcome TensorMapEncodeTiled(void *To, int DataType, uint32_t Rank,
                              int Swizzle, int Promotion, int Fill) {
   ENTER(TensorMapEncodeTiled);
   FakeTensorMap Map{};
-  for (uint32_t I = 0; I < Rank; ++I) {
-    if (Box[I] < 1 || Box[I] > 256)
-      return InvalidValue;
-    Map.Box[I] = uint16_t(Box[I]);
-  }
-  if (Interleave)
-    return InvalidValue;
-  return keep(To, Map, DataType, Rank, uint64_t(Address), Dims, Strides,
-              Traversal, Swizzle, Promotion, Fill);
+  return keep(setBox(Map, Rank, Box) &&
+                  encode(Map, To,
+                         {DataType, Rank, uint64_t(Address), Dims, Strides,
+                          Traversal, Interleave, Swizzle, Promotion, Fill}),
+              Map);
 }
 
 Outcome TensorMapEncodeIm2col(void *To, int DataType, uint32_t Rank,
@@ -410,18 +324,11 @@ Outcome TensorMapEncodeIm2col(void *To, int DataType, uint32_t Rank,
                               int Fill) {
   ENTER(TensorMapEncodeIm2col);
   FakeTensorMap Map{};
-  if (Rank < 3 || Interleave || Channels < 1 || Channels > 256 || Pixels < 1 ||
-      Pixels > 1024)
-    return InvalidValue;
-  Map.Im2col = 1;
-  for (uint32_t I = 0; I < Rank - 2; ++I) {
-    Map.Lower[I] = int16_t(Lower[I]);
-    Map.Upper[I] = int16_t(Upper[I]);
-  }
-  Map.Channels = uint16_t(Channels);
-  Map.Pixels = uint16_t(Pixels);
-  return keep(To, Map, DataType, Rank, uint64_t(Address), Dims, Strides,
-              Traversal, Swizzle, Promotion, Fill);
+  return keep(setPixels(Map, Rank, Lower, Upper, Channels, Pixels) &&
+                  encode(Map, To,
+                         {DataType, Rank, uint64_t(Address), Dims, Strides,
+                          Traversal, Interleave, Swizzle, Promotion, Fill}),
+              Map);
 }
 
 Outcome LaunchKernel(Function F, unsigned, unsigned, unsigned, unsigned,

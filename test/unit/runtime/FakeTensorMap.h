@@ -32,6 +32,23 @@ struct FakeTensorMap {
 };
 static_assert(sizeof(FakeTensorMap) <= 128);
 
+/// What both encoders are given.
+struct EncoderArguments {
+  int DataType;
+  uint32_t Rank;
+  uint64_t Address;
+  const uint64_t *Dims, *Strides;
+  const uint32_t *Traversal;
+  int Interleave, Swizzle, Promotion, Fill;
+};
+
+// False where the driver would refuse what it is given.
+bool setBox(FakeTensorMap &Map, uint32_t Rank, const uint32_t *Box);
+bool setPixels(FakeTensorMap &Map, uint32_t Rank, const int *Lower,
+               const int *Upper, uint32_t Channels, uint32_t Pixels);
+/// Fills in the rest, and the 128 bytes at `To`.
+bool encode(FakeTensorMap &Map, void *To, const EncoderArguments &Given);
+
 } // namespace kpc::test
 
 #endif // KPC_TEST_UNIT_RUNTIME_FAKETENSORMAP_H
