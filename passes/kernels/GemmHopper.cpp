@@ -41,7 +41,7 @@ using shape::Expr;
 
 namespace {
 
-/// Bytes of a line of shared memory, and of the swizzle.
+/// Bytes of the longest line of shared memory, and of its swizzle.
 constexpr int64_t LineBytes = 128;
 /// What TMA asks of strides, in bytes.
 constexpr int64_t StrideBytes = 16;
@@ -95,7 +95,7 @@ private:
   Place placeOf(Value Tile);
   Values at(const Place &Where, Value Row, Value Column);
   Values forEachTile(ValueRange Carried,
-                     function_ref<Values(Place, ValueRange)> Body);
+                     function_ref<Values(Value, ValueRange)> Body);
   void role(StringRef Name, int64_t First, int64_t End, int64_t Registers,
             function_ref<void(Value Group)> Body);
   void elect(tile::Scope Scope, function_ref<void()> Body);
@@ -139,7 +139,9 @@ void GemmHopper::declareTypes() {
   MLIRContext *Context = W.B.getContext();
   Type Element = P.A.Element;
   auto Shared = [&](int64_t Rows, int64_t Columns, Type Of) {
-    return tile::SharedType::get(Context, {Rows, Columns}, Of, LineBytes);
+    int64_t Row = Columns * Of.getIntOrFloatBitWidth() / 8;
+    return tile::SharedType::get(Context, {Rows, Columns}, Of,
+                                 std::min(Row, LineBytes));
   };
   BByColumn = P.B.RowStride == Expr(1);
   TileA = Shared(S.TileRows, S.TileSum, Element);
@@ -176,7 +178,8 @@ BlockArgument GemmHopper::addView(const Matrix &M, Type View, bool ByColumn,
       B.getNamedAttr("dims", Texts(Dims)),
       B.getNamedAttr("strides", Texts(Strides)),
       B.getNamedAttr("box", B.getDenseI64ArrayAttr(Box)),
-      B.getNamedAttr("swizzle", B.getI64IntegerAttr(LineBytes)),
+      B.getNamedAttr("swizzle", B.getI64IntegerAttr(
+                                    cast<tile::ViewType>(View).getSwizzle())),
   }));
   func::FuncOp Func = Form.Func;
   unsigned Position = Func.getNumArguments();
@@ -186,21 +189,19 @@ BlockArgument GemmHopper::addView(const Matrix &M, Type View, bool ByColumn,
 
 void GemmHopper::declare() {
   MLIRContext *Context = W.B.getContext();
-  auto View = [&](Type Element, int64_t Rows, int64_t Columns) {
-    SmallVector<int64_t> Box = {Rows, Columns};
+  // A box is what fits one line, of all rows.
+  auto View = [&](tile::SharedType Tile, int64_t Rows) {
+    SmallVector<int64_t> Box = {Rows, Tile.getLineElements()};
     if (P.hasBatch())
       Box.insert(Box.begin(), 1);
-    return tile::ViewType::get(Context, Element, Box, LineBytes);
+    return tile::ViewType::get(Context, Tile.getElement(), Box,
+                               Tile.getSwizzle());
   };
-  int64_t Line = TileA.getLineElements();
-  ViewA =
-      addView(P.A, View(P.A.Element, S.TileRows, Line), false, P.Rows, P.Sum);
-  ViewB = BByColumn ? addView(P.B, View(P.B.Element, S.TileColumns, Line), true,
-                              P.Columns, P.Sum)
-                    : addView(P.B, View(P.B.Element, S.TileSum, Line), false,
-                              P.Sum, P.Columns);
-  ViewD = addView(P.D, View(P.D.Element, 64, schedule::StagingColumns), false,
-                  P.Rows, P.Columns);
+  ViewA = addView(P.A, View(TileA, S.TileRows), false, P.Rows, P.Sum);
+  ViewB = BByColumn
+              ? addView(P.B, View(TileB, S.TileColumns), true, P.Columns, P.Sum)
+              : addView(P.B, View(TileB, S.TileSum), false, P.Sum, P.Columns);
+  ViewD = addView(P.D, View(Staging, 64), false, P.Rows, P.Columns);
   Form.Func->setAttr("kpc.tensor_maps", W.B.getArrayAttr(TensorMaps));
 
   Pipe = tile::PipeOp::create(W.B, W.Loc, PipeTy, tile::Completion::Tma,
@@ -254,13 +255,11 @@ GemmHopper::Values GemmHopper::at(const Place &Where, Value Row, Value Column) {
 
 GemmHopper::Values
 GemmHopper::forEachTile(ValueRange Carried,
-                        function_ref<Values(Place, ValueRange)> Body) {
+                        function_ref<Values(Value, ValueRange)> Body) {
   Value First = toI32(W.block());
   Value Step =
       toI32(gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x).getResult());
-  return W.loop(First, Tiles, Step, Carried, [&](Value Tile, ValueRange In) {
-    return Body(placeOf(Tile), In);
-  });
+  return W.loop(First, Tiles, Step, Carried, Body);
 }
 
 void GemmHopper::role(StringRef Name, int64_t First, int64_t End,
@@ -286,8 +285,8 @@ void GemmHopper::produce() {
   elect(tile::Scope::Role, [&] {
     Value Cursor = tile::CursorOp::create(
         W.B, W.Loc, tile::CursorType::get(W.B.getContext()));
-    forEachTile(Cursor, [&](Place Where, ValueRange In) -> Values {
-      return {produceTile(Where, In[0])};
+    forEachTile(Cursor, [&](Value Tile, ValueRange In) -> Values {
+      return {produceTile(placeOf(Tile), In[0])};
     });
   });
 }
@@ -429,10 +428,13 @@ void GemmHopper::finishTile(const Place &Where, Value Group, Value Sums) {
 void GemmHopper::consume(Value Group) {
   Value Cursor = tile::CursorOp::create(
       W.B, W.Loc, tile::CursorType::get(W.B.getContext()));
-  forEachTile(Cursor, [&](Place Where, ValueRange In) -> Values {
+  forEachTile(Cursor, [&](Value Tile, ValueRange In) -> Values {
     Value At = In[0];
     Value Sums = multiplyTile(Group, At);
-    finishTile(Where, Group, Sums);
+    // Behind the products: between the last of them and the wait, ptxas takes
+    // any other instruction for one that might read the sums (C7514), and
+    // serialises all products.
+    finishTile(placeOf(Tile), Group, Sums);
     return {At};
   });
   // Shared memory lives until the stores have read it.

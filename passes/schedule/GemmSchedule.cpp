@@ -43,19 +43,27 @@ std::string GemmCost::str() const {
 
 namespace {
 
-/// Bytes per cycle and multiprocessor from the second cache that a long row of
-/// TMA copies reaches on an H200 (slots of 48 KiB keep up with the 1,024 cycles
-/// of wgmma that they feed).
-constexpr double CacheBytesPerCycle = 52;
+/// Bytes per cycle and multiprocessor from the second cache, as slots of 32 KiB
+/// reached on an H200 (tiles of 128×128, 8192³: 763 TFLOP/s).
+constexpr double CacheBytesPerCycle = 61;
 /// Operations (a multiply-add is two) per cycle and multiprocessor of sm_90a.
 constexpr double OperationsPerCycle = 4096;
-/// Cycles from a block's start to its first product, and of the epilogue of
-/// each 64 columns.
-constexpr double StartCycles = 1200, FinishCycles = 350;
+/// Cycles from a launch to its first product, and of the epilogue of each 64
+/// columns: what 4096×3072×768 took on an H200 beyond its products, with tiles
+/// of 128, 192 and 256 columns.
+constexpr double StartCycles = 3000, FinishCycles = 950;
 /// Bytes for barriers and the rounding of places.
 constexpr int64_t BarrierRoom = 1024;
 /// More slots than this hide nothing more.
 constexpr int64_t MostSlots = 8;
+
+/// As many row tiles that blocks which run together read the least: rows and
+/// columns of about the same extent.
+int64_t groupRows(const GemmSchedule &S, const target::Target &T) {
+  double Square = std::sqrt(double(T.Cost.SmCount) * double(S.TileColumns) /
+                            double(S.TileRows));
+  return std::max<int64_t>(std::lround(Square), 1);
+}
 
 GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
                 const target::Target &T) {
@@ -96,6 +104,7 @@ std::vector<GemmCost> schedule::rankGemmSchedules(const GemmShape &Shape,
       S.TileRows = Rows;
       S.TileColumns = Columns;
       S.TileSum = 128 / Shape.ElementBytes; // one line of the swizzle
+      S.GroupRows = groupRows(S, T);
       S.Slots = 0;
       int64_t Rest = T.Limit.SharedPerBlock - BarrierRoom -
                      S.sharedBytes(Shape.ElementBytes);
