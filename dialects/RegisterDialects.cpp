@@ -9,6 +9,7 @@
 #include "dialects/RegisterDialects.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
+#include "dialects/tile/Tile.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
@@ -20,5 +21,6 @@ void kpc::registerDialects(mlir::DialectRegistry &Registry) {
               cf::ControlFlowDialect, func::FuncDialect, gpu::GPUDialect,
               linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
               memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
-              tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
+              tensor::TensorDialect, tile::TileDialect,
+              ub::UBDialect, vector::VectorDialect>();
 }

@@ -13,6 +13,7 @@
 #include "passes/kernels/ExpandMath.h"
 #include "passes/kernels/GpuBuilder.h"
 #include "passes/kernels/HostBuilder.h"
+#include "passes/tile/Passes.h"
 
 void kpc::registerPasses() {
   mlir::registerCanonicalizerPass();
@@ -20,6 +21,7 @@ void kpc::registerPasses() {
   graph::registerGraphPasses();
   kernels::registerHostBuildPass();
   kernels::registerGpuBuildPass();
+  tile::registerTilePasses();
   nvptx::registerNvvmPipeline();
   kernels::registerExpandMathPass();
 }

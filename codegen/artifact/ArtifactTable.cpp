@@ -23,7 +23,15 @@ static_assert(int(ElementType::I2) == int(format::ElementType::MAX));
 static_assert(int(TargetKind::Cuda) == int(format::TargetKind::MAX));
 static_assert(int(Isa::AArch64) == int(format::Isa::MAX));
 static_assert(int(CapabilityRule::AtLeast) == int(format::CapabilityRule::MAX));
-static_assert(int(ParamKind::Size) == int(format::ParamKind::MAX));
+static_assert(int(ParamKind::TensorMap) == int(format::ParamKind::MAX));
+static_assert(int(SymbolSource::MultiprocessorCount) ==
+              int(format::SymbolSource::MAX));
+static_assert(int(TensorMapMode::Im2col) == int(format::TensorMapMode::MAX));
+static_assert(int(TensorMapSwizzle::Bytes128) ==
+              int(format::TensorMapSwizzle::MAX));
+static_assert(int(TensorMapPromotion::Bytes256) ==
+              int(format::TensorMapPromotion::MAX));
+static_assert(int(TensorMapFill::Nans) == int(format::TensorMapFill::MAX));
 static_assert(int(BufferKind::Arena) == int(format::BufferKind::MAX));
 static_assert(int(SegmentKind::Weights) == int(format::SegmentKind::MAX));
 
@@ -76,6 +84,7 @@ private:
   Vector<format::Buffer> buffers(const Target &T);
   Vector<format::Value> values(const Target &T);
   fb::Offset<format::Step> step(const Step &S);
+  fb::Offset<format::TensorMap> tensorMap(const TensorMap &Map);
   fb::Offset<format::Launch> launch(const Launch &L);
   fb::Offset<format::Provenance> provenance();
 
@@ -120,7 +129,8 @@ auto TableBuilder::symbols() -> Vector<format::Symbol> {
   return list<format::Symbol>(What.Symbols, [&](const Symbol &S) {
     SymbolIndex.try_emplace(S.Name, int64_t(SymbolIndex.size()));
     return format::CreateSymbol(Builder, text(S.Name), S.Facts.Min, S.Facts.Max,
-                                S.Facts.Optimum.value_or(-1), S.Facts.Divisor);
+                                S.Facts.Optimum.value_or(-1), S.Facts.Divisor,
+                                format::SymbolSource(S.Source));
   });
 }
 
@@ -200,12 +210,29 @@ auto TableBuilder::values(const Target &T) -> Vector<format::Value> {
   });
 }
 
+fb::Offset<format::TensorMap> TableBuilder::tensorMap(const TensorMap &Map) {
+  auto Dims = exprs(Map.Dims), Strides = exprs(Map.Strides);
+  auto Box = Builder.CreateVector(Map.Box);
+  auto Traversal = Builder.CreateVector(Map.Traversal);
+  auto Lower = Builder.CreateVector(Map.Lower);
+  auto Upper = Builder.CreateVector(Map.Upper);
+  return format::CreateTensorMap(
+      Builder, format::TensorMapMode(Map.Mode),
+      format::ElementType(Map.Element), Map.Tf32, Dims, Strides, Box, Traversal,
+      format::TensorMapSwizzle(Map.Swizzle),
+      format::TensorMapPromotion(Map.Promotion),
+      format::TensorMapFill(Map.Fill), Lower, Upper, Map.Channels, Map.Pixels);
+}
+
 fb::Offset<format::Launch> TableBuilder::launch(const Launch &L) {
   auto Params = list<format::Param>(L.Params, [&](const Param &P) {
     bool IsSize = P.Kind == ParamKind::Size;
+    fb::Offset<format::TensorMap> View;
+    if (P.Kind == ParamKind::TensorMap)
+      View = tensorMap(P.View);
     return format::CreateParam(Builder, format::ParamKind(P.Kind), P.Buffer,
                                expr(P.Offset), expr(P.Length), P.Access,
-                               IsSize ? expr(P.Size) : format::None);
+                               IsSize ? expr(P.Size) : format::None, View);
   });
   auto Name = text(L.Name);
   auto Sources = texts(L.SourceNodes);

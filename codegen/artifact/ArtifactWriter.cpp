@@ -31,6 +31,19 @@ Weight weightFromBytes(std::string Name, ElementType Type,
   return W;
 }
 
+/// The least minor version whose readers understand the contents.
+static uint16_t leastReader(const Contents &What) {
+  for (const Symbol &S : What.Symbols)
+    if (S.Source != SymbolSource::Dim)
+      return format::DeviceFactsMinor;
+  for (const Target &T : What.Targets)
+    for (const Kernel &K : T.Kernels)
+      if (std::find(K.Params.begin(), K.Params.end(), ParamKind::TensorMap) !=
+          K.Params.end())
+        return format::DeviceFactsMinor;
+  return 0;
+}
+
 namespace {
 
 /// Writes the file from front to back and remembers what lies where.
@@ -180,6 +193,7 @@ private:
     if (MaybeError E = buildTable(What, Where, Position, Table))
       return E;
     format::Header H;
+    H.LeastReader = leastReader(What);
     H.TableOffset = Position;
     H.TableSize = Table.size();
     H.TableDigest = format::Sha256::of(Table.data(), Table.size());

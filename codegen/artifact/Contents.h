@@ -23,6 +23,7 @@
 #ifndef KPC_CODEGEN_ARTIFACT_CONTENTS_H
 #define KPC_CODEGEN_ARTIFACT_CONTENTS_H
 
+#include "codegen/artifact/TensorMap.h"
 #include "dialects/shape/Expr.h"
 #include "dialects/shape/Facts.h"
 #include "runtime/format/ElementType.h"
@@ -40,9 +41,16 @@ namespace kpc::artifact {
 using shape::Expr;
 using Bytes = std::vector<uint8_t>;
 
+/// What gives a symbol its value.
+enum class SymbolSource : uint8_t {
+  Dim = 0,                 ///< the dims of the ports, or the caller
+  MultiprocessorCount = 1, ///< the device of the session; not for host targets
+};
+
 struct Symbol {
   std::string Name;
   shape::SymbolFacts Facts;
+  SymbolSource Source = SymbolSource::Dim;
 };
 
 /// An input or output of the model.
@@ -90,7 +98,7 @@ struct Module {
   std::string Ptx;
 };
 
-enum class ParamKind : uint8_t { Buffer = 0, Size = 1 };
+enum class ParamKind : uint8_t { Buffer = 0, Size = 1, TensorMap = 2 };
 
 struct Kernel {
   std::string Symbol;      ///< entry point in the module
@@ -124,14 +132,16 @@ struct Buffer {
 
 enum Access : uint8_t { Read = 1, Write = 2, ReadWrite = 3 };
 
-/// One argument of a kernel: a pointer into a buffer, or a size.
+/// One argument of a kernel: a pointer into a buffer, a size, or a tensor map
+/// of a part of a buffer.
 struct Param {
   ParamKind Kind = ParamKind::Buffer;
   uint32_t Buffer = 0;
   std::optional<Expr> Offset; ///< bytes; none: 0
   std::optional<Expr> Length; ///< bytes touched; none: to the buffer's end
   uint8_t Access = Access::ReadWrite;
-  Expr Size; ///< for ParamKind::Size
+  Expr Size;                ///< for ParamKind::Size
+  artifact::TensorMap View; ///< for ParamKind::TensorMap
 
   static Param buffer(uint32_t Buffer, uint8_t Access) {
     Param P;
@@ -143,6 +153,13 @@ struct Param {
     Param P;
     P.Kind = ParamKind::Size;
     P.Size = std::move(Size);
+    return P;
+  }
+  static Param tensorMap(uint32_t Buffer, uint8_t Access,
+                         artifact::TensorMap View) {
+    Param P = buffer(Buffer, Access);
+    P.Kind = ParamKind::TensorMap;
+    P.View = std::move(View);
     return P;
   }
 };

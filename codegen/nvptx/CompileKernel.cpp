@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/nvptx/CompileKernel.h"
+#include "codegen/nvptx/TensorMapAttr.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/kernels/ExpandMath.h"
 #include "passes/kernels/GpuBuilder.h"
+#include "passes/tile/Passes.h"
 
 using namespace mlir;
 
@@ -19,7 +21,8 @@ namespace kpc::nvptx {
 static LogicalResult readLaunch(gpu::GPUFuncOp Kernel, CompiledKernel &Into) {
   auto Grid = Kernel->getAttrOfType<ArrayAttr>("kpc.grid");
   auto Block = Kernel->getAttrOfType<DenseI32ArrayAttr>("kpc.block");
-  auto Shared = Kernel->getAttrOfType<IntegerAttr>("kpc.shared");
+  Attribute Shared = Kernel->getAttr("kpc.shared");
+  auto SharedBytes = dyn_cast_or_null<IntegerAttr>(Shared);
   auto Schedule = Kernel->getAttrOfType<StringAttr>("kpc.schedule");
   if (!Grid || Grid.size() != 3 || !Block || Block.size() != 3)
     return Kernel.emitOpError("has no kpc.grid and kpc.block of three each");
@@ -31,8 +34,14 @@ static LogicalResult readLaunch(gpu::GPUFuncOp Kernel, CompiledKernel &Into) {
     Into.Block[I] = Block[I];
   }
   Into.Symbol = Kernel.getName().str();
-  Into.SharedBytes = Shared ? Shared.getInt() : 0;
+  if (Shared && (!SharedBytes || SharedBytes.getInt() < 0))
+    return Kernel.emitOpError("has a kpc.shared that is no number of bytes");
+  Into.SharedBytes = SharedBytes ? SharedBytes.getInt() : 0;
   Into.Schedule = Schedule ? Schedule.str() : "";
+  auto Maps = readTensorMaps(Kernel);
+  if (failed(Maps))
+    return failure();
+  Into.TensorMaps = std::move(*Maps);
   return success();
 }
 
@@ -44,6 +53,10 @@ buildAndCompileGpuKernel(ModuleOp Module, const target::Target &T,
     return Module.emitError("must hold one kernel, not ") << Kernels.size();
   FailureOr<gpu::GPUModuleOp> Gpu = kernels::buildGpuKernel(Kernels.front(), T);
   if (failed(Gpu))
+    return failure();
+  PassManager Place(Module.getContext(), (*Gpu)->getName().getStringRef());
+  Place.addPass(tile::createPlaceSharedPass());
+  if (failed(Place.run(*Gpu)))
     return failure();
   CompiledKernel Result;
   if (failed(readLaunch(*Gpu->getOps<gpu::GPUFuncOp>().begin(), Result)))

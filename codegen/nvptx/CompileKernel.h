@@ -14,6 +14,7 @@
 #ifndef KPC_CODEGEN_NVPTX_COMPILEKERNEL_H
 #define KPC_CODEGEN_NVPTX_COMPILEKERNEL_H
 
+#include "codegen/artifact/TensorMap.h"
 #include "codegen/nvptx/Nvptx.h"
 #include "codegen/nvptx/Ptxas.h"
 #include "compiler/target/Target.h"
@@ -26,11 +27,14 @@ namespace kpc::nvptx {
 struct CompiledKernel {
   std::string Symbol;
   std::string Ptx;
-  /// Blocks, as expressions of dialects/shape over `argN`.
+  /// Blocks, as expressions of dialects/shape over `argN` and `sm_count`, the
+  /// multiprocessors of the device.
   std::array<std::string, 3> Grid;
   std::array<int32_t, 3> Block = {1, 1, 1};
   int64_t SharedBytes = 0; ///< dynamic; static shared memory is the cubin's
   std::string Schedule;    ///< what the builder chose
+  /// Parameters after the kernel's arguments: see TensorMapAttr.h.
+  std::vector<artifact::KernelTensorMap> TensorMaps;
 };
 
 /// Compiles the one kernel (func.func in linalg form) of `Module`, which is

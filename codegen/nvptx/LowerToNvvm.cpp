@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/nvptx/Nvptx.h"
+#include "passes/tile/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -162,7 +163,38 @@ struct ConvertToNvvmPass
     Target.addLegalOp<gpu::GPUModuleOp>();
     if (failed(applyPartialConversion(getOperation(), Target,
                                       std::move(Patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    getOperation().walk([](LLVM::LLVMFuncOp Kernel) {
+      passTensorMapsByValue(Kernel);
+      fixRegistersAtLaunch(Kernel);
+    });
+  }
+
+  /// Tensor maps are the last parameters: 128 bytes each, from a multiple of 64
+  /// on, read where they are by all blocks (PTX ISA 5.5.8).
+  static void passTensorMapsByValue(LLVM::LLVMFuncOp Kernel) {
+    auto Maps = Kernel->getAttrOfType<ArrayAttr>("kpc.tensor_maps");
+    Builder B(Kernel.getContext());
+    auto Bytes = LLVM::LLVMArrayType::get(B.getI8Type(), 128);
+    unsigned End = Kernel.getNumArguments();
+    for (unsigned I = End - (Maps ? Maps.size() : 0); I < End; ++I) {
+      Kernel.setArgAttr(I, LLVM::LLVMDialect::getByValAttrName(),
+                        TypeAttr::get(Bytes));
+      Kernel.setArgAttr(I, LLVM::LLVMDialect::getAlignAttrName(),
+                        B.getI64IntegerAttr(64));
+      Kernel.setArgAttr(I, NVVM::NVVMDialect::getGridConstantAttrName(),
+                        B.getUnitAttr());
+    }
+  }
+
+  /// ptxas ignores setmaxnreg (C7508) where it does not know how many registers
+  /// a block starts with: those of a multiprocessor, for one block.
+  static void fixRegistersAtLaunch(LLVM::LLVMFuncOp Kernel) {
+    auto Found = Kernel.walk(
+        [](NVVM::SetMaxRegisterOp) { return WalkResult::interrupt(); });
+    if (Found.wasInterrupted())
+      Kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      Builder(Kernel.getContext()).getI32IntegerAttr(1));
   }
 };
 
@@ -170,6 +202,7 @@ struct ConvertToNvvmPass
 
 void buildNvvmPipeline(OpPassManager &Passes) {
   Passes.addPass(std::make_unique<MarkParametersPass>());
+  Passes.addPass(tile::createLowerTilePass());
   Passes.addPass(affine::createAffineExpandIndexOpsPass());
   Passes.addPass(createLowerAffinePass());
   Passes.addPass(std::make_unique<ExpandIndexOpsPass>());
@@ -177,6 +210,7 @@ void buildNvvmPipeline(OpPassManager &Passes) {
   Passes.addPass(createConvertMathToLLVMPass());
   Passes.addPass(std::make_unique<CheckMathPass>());
   Passes.addPass(std::make_unique<ConvertToNvvmPass>());
+  Passes.addPass(createConvertNVVMToLLVMPass()); // those that are inline PTX
   Passes.addPass(createReconcileUnrealizedCastsPass());
 }
 

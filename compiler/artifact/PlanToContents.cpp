@@ -16,6 +16,8 @@
 
 #include <set>
 
+#include <set>
+
 using namespace kpc;
 using namespace mlir;
 using kpc::shape::Expr;
@@ -23,6 +25,9 @@ using llvm::createStringError;
 using llvm::Expected;
 
 namespace {
+
+/// What kernels call the multiprocessors of the device in their sizes.
+constexpr const char *MultiprocessorsSymbol = "sm_count";
 
 ElementType elementTypeOf(Type Element) {
   if (Element.isF32())
@@ -96,6 +101,7 @@ private:
   Expected<artifact::Launch> launch(plan::LaunchOp Op,
                                     const artifact::Target &T,
                                     const TargetKernels &Compiled);
+  std::string multiprocessors();
   void addValues(artifact::Target &T, plan::ProgramOp Program);
   uint32_t bufferOf(Value V) const { return Index.lookup(plan::storageOf(V)); }
 
@@ -310,6 +316,8 @@ llvm::Error ContentsBuilder::addCode(artifact::Target &T,
     for (Type Argument : Func.getArgumentTypes())
       K.Params.push_back(isa<MemRefType>(Argument) ? artifact::ParamKind::Buffer
                                                    : artifact::ParamKind::Size);
+    K.Params.insert(K.Params.end(), Kernel.TensorMaps.size(),
+                    artifact::ParamKind::TensorMap);
     K.Family = Kernel.Schedule;
     K.Registers = Kernel.Registers;
     K.SpillBytes = Kernel.SpillBytes;
@@ -344,6 +352,59 @@ substituted(const std::string &Text,
   return E->substitute(Args);
 }
 
+/// The parameter that follows those of `L`: a tensor map of one of its buffers.
+Expected<artifact::Param>
+tensorMapParam(const artifact::KernelTensorMap &Asked,
+               const artifact::Launch &L,
+               const std::map<std::string, Expr, std::less<>> &Args) {
+  if (Asked.Buffer >= L.Params.size() ||
+      L.Params[Asked.Buffer].Kind != artifact::ParamKind::Buffer)
+    return createStringError("a tensor map is of argument " +
+                             std::to_string(Asked.Buffer) +
+                             ", which is no buffer");
+  artifact::Param P = L.Params[Asked.Buffer];
+  P.Kind = artifact::ParamKind::TensorMap;
+  P.View = Asked.Map;
+  for (std::vector<Expr> *List : {&P.View.Dims, &P.View.Strides})
+    for (Expr &E : *List)
+      E = E.substitute(Args);
+  return P;
+}
+
+/// The name that expressions of the artifact have for the device's
+/// multiprocessors; a dim of the model may be called as kernels call them.
+std::string ContentsBuilder::multiprocessors() {
+  for (const artifact::Symbol &S : Contents.Symbols)
+    if (S.Source == artifact::SymbolSource::MultiprocessorCount)
+      return S.Name;
+  std::string Name = MultiprocessorsSymbol;
+  auto Taken = [&](const artifact::Symbol &S) { return S.Name == Name; };
+  while (llvm::any_of(Contents.Symbols, Taken))
+    Name += "_";
+  Contents.Symbols.push_back(
+      {Name, {.Min = 1}, artifact::SymbolSource::MultiprocessorCount});
+  return Name;
+}
+
+/// Whether a size of the kernel depends on the device's multiprocessors.
+bool usesMultiprocessors(const CompiledKernel &Kernel) {
+  std::set<std::string, std::less<>> Names;
+  auto Collect = [&](const std::string &Text) {
+    if (std::optional<Expr> E = Expr::parse(Text))
+      E->collectSymbols(Names);
+  };
+  for (const std::string &Extent : Kernel.Grid)
+    Collect(Extent);
+  Collect(Kernel.Shared);
+  for (const artifact::KernelTensorMap &Map : Kernel.TensorMaps) {
+    for (const Expr &Dim : Map.Map.Dims)
+      Dim.collectSymbols(Names);
+    for (const Expr &Stride : Map.Map.Strides)
+      Stride.collectSymbols(Names);
+  }
+  return Names.count(MultiprocessorsSymbol);
+}
+
 Expected<artifact::Launch>
 ContentsBuilder::launch(plan::LaunchOp Op, const artifact::Target &T,
                         const TargetKernels &Compiled) {
@@ -363,6 +424,8 @@ ContentsBuilder::launch(plan::LaunchOp Op, const artifact::Target &T,
     Args.emplace("arg" + std::to_string(L.Params.size()), Size);
     L.Params.push_back(artifact::Param::size(Size));
   }
+  if (T.Kind == artifact::TargetKind::Cuda && usesMultiprocessors(Kernel))
+    Args.emplace(MultiprocessorsSymbol, Expr::symbol(multiprocessors()));
   auto set = [&](Expr &To, const std::string &Text) -> llvm::Error {
     Expected<Expr> E = substituted(Text, Args);
     if (!E)
@@ -388,6 +451,13 @@ ContentsBuilder::launch(plan::LaunchOp Op, const artifact::Target &T,
   }
   if (llvm::Error E = set(L.Shared, Kernel.Shared))
     return E;
+  for (const artifact::KernelTensorMap &Asked : Kernel.TensorMaps) {
+    auto P = tensorMapParam(Asked, L, Args);
+    if (!P)
+      return createStringError("kernel '" + Op.getKernel() +
+                               "': " + llvm::toString(P.takeError()));
+    L.Params.push_back(std::move(*P));
+  }
   return L;
 }
 

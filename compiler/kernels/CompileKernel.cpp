@@ -88,6 +88,7 @@ static Expected<CompiledKernel> compileForGpu(const KernelJob &Job,
     Kernel.Block[I] = Built->Block[I];
   Kernel.Shared = std::to_string(Built->SharedBytes);
   Kernel.LeastDriver = T.LeastDriver;
+  Kernel.TensorMaps = std::move(Built->TensorMaps);
   if (Job.Ptxas.empty() || T.TheKind == target::Kind::Portable)
     return Kernel;
   nvptx::Ptxas Program = nvptx::findPtxas(Job.Ptxas);

@@ -15,6 +15,8 @@
 #ifndef KPC_COMPILER_KERNELS_KERNELJOB_H
 #define KPC_COMPILER_KERNELS_KERNELJOB_H
 
+#include "codegen/artifact/TensorMap.h"
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -45,7 +47,8 @@ struct CompiledKernel {
   std::string Schedule; ///< what the builder chose, in words
 
   /// Sizes are expressions (dialects/shape) over `argN`, the kernel's
-  /// arguments counted from 0.
+  /// arguments counted from 0, and `sm_count`, the multiprocessors of the
+  /// device (GPU only).
   std::string Work = "1"; ///< host: independent units
   int64_t Grain = 1;      ///< host: least units a task
   std::array<std::string, 3> Grid = {"1", "1", "1"};
@@ -53,6 +56,8 @@ struct CompiledKernel {
   std::string Shared = "0"; ///< bytes of dynamic shared memory
   int64_t Registers = -1, SpillBytes = -1;
   int64_t LeastDriver = 0; ///< CUDA driver version that loads the code
+  /// GPU: parameters after the kernel's arguments.
+  std::vector<artifact::KernelTensorMap> TensorMaps;
 
   std::string encode() const;
   static std::optional<CompiledKernel> decode(std::string_view Bytes);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/kernels/ExpandMath.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -224,6 +225,9 @@ struct ExpandTruncF : OpRewritePattern<arith::TruncFOp> {
                                 PatternRewriter &R) const override {
     Type From = O.getIn().getType(), To = O.getType();
     if (O.getRoundingmodeAttr() || !isHalf(To))
+      return failure();
+    // GPUs from sm_80 on have an instruction for one and for a pair.
+    if (isOf<Float32Type>(From) && O->getParentOfType<gpu::GPUModuleOp>())
       return failure();
     ImplicitLocOpBuilder B(O.getLoc(), R);
     Real X{O.getIn(), &B};

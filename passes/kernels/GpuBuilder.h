@@ -56,6 +56,8 @@ using GpuBuild = mlir::FailureOr<bool>(KernelForm &Form,
                                        const target::Target &T,
                                        GpuLaunch &Launch);
 GpuBuild buildGpuTranspose;
+/// On tensor cores; those behind take what is left.
+GpuBuild buildGemmHopper;
 GpuBuild buildGpuContraction;
 GpuBuild buildGpuRowReduction;
 GpuBuild buildGpuColumnReduction;

@@ -33,6 +33,8 @@ inline constexpr uint8_t Magic[8] = {0x8b, 'K',  'P',  'C',
 /// raises the minor.
 inline constexpr uint16_t FormatMajor = 1;
 inline constexpr uint16_t FormatMinor = 1;
+/// The least reader of tensor maps and of symbols that a device gives.
+inline constexpr uint16_t DeviceFactsMinor = 1;
 
 inline constexpr size_t HeaderSize = 256;
 /// Segments start at multiples of this, so that they can be mapped alone.

@@ -15,6 +15,7 @@
 #include <cinttypes>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 namespace kpc::format {
 
@@ -42,6 +43,9 @@ private:
       if (Name.empty() || !Names.insert(Name).second)
         return malformed("symbol '%s' has no name of its own",
                          printable(S->name()).c_str());
+      if (S->source() > SymbolSource::MAX)
+        return malformed("symbol '%s' has source %d, which is unknown",
+                         printable(S->name()).c_str(), int(S->source()));
       if (S->min() < 0 || S->max() < S->min() || S->divisor() < 1 ||
           (S->optimum() != -1 &&
            (S->optimum() < S->min() || S->optimum() > S->max())))
@@ -64,15 +68,19 @@ private:
   // that exist, needs at most MaxExprDepth words of stack and leaves one.
   bool isGood(const flatbuffers::Vector<int64_t> &Words) {
     size_t Depth = 0;
+    bool NamesDevice = false;
     for (size_t I = 0, E = Words.size(); I < E; ++I) {
       int64_t Code = Words.Get(I);
       if (Code == int64_t(Op::Constant) || Code == int64_t(Op::Symbol)) {
         if (++I == E || ++Depth > MaxExprDepth)
           return false;
         int64_t Index = Words.Get(I);
-        if (Code == int64_t(Op::Symbol) &&
-            (Index < 0 || uint64_t(Index) >= count(M.symbols())))
+        if (Code != int64_t(Op::Symbol))
+          continue;
+        if (Index < 0 || uint64_t(Index) >= count(M.symbols()))
           return false;
+        NamesDevice |=
+            M.symbols()->Get(uint32_t(Index))->source() != SymbolSource::Dim;
       } else if (Code >= int64_t(Op::Add) && Code <= int64_t(Op::Max)) {
         if (Depth < 2)
           return false;
@@ -81,6 +89,7 @@ private:
         return false;
       }
     }
+    OfDevice.push_back(NamesDevice);
     return Depth == 1;
   }
 
@@ -111,6 +120,10 @@ private:
       if (count(P->dims()) > MaxRank || !exprsExist(M, P->dims()))
         return malformed("%s '%s' has bad dims", What,
                          printable(P->name()).c_str());
+      for (uint32_t Index : scalars(P->dims()))
+        if (OfDevice[Index])
+          return malformed("%s '%s' has dims that depend on the device", What,
+                           printable(P->name()).c_str());
       if (P->alias() < -1 ||
           P->alias() >= int64_t(Outputs ? count(M.inputs()) : 0))
         return malformed("%s '%s' aliases input %d, which does not exist", What,
@@ -172,7 +185,7 @@ private:
       if (!Names.insert(T->name()->string_view()).second)
         return malformed("two targets are called '%s'",
                          printable(T->name()).c_str());
-      if (Status S = validateTarget(M, *T); !S) {
+      if (Status S = validateTarget(M, *T, OfDevice); !S) {
         S.error().Message = "target '" + printable(T->name()) + "', " +
                             std::move(S.error().Message);
         return S;
@@ -184,6 +197,7 @@ private:
   const Model &M;
   size_t TableSize;
   uint64_t FileSize;
+  std::vector<bool> OfDevice; ///< of each expression: it names a device's facts
 };
 
 } // namespace

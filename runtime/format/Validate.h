@@ -34,6 +34,10 @@ inline constexpr uint32_t None = 0xffffffff;
 inline constexpr size_t MaxRank = 32;
 inline constexpr size_t MaxExprDepth = 64;
 inline constexpr size_t MaxParams = 1024;
+/// Of a kernel. A tensor map is a parameter of 128 bytes; kernels that every
+/// driver takes have 4 KiB of them.
+inline constexpr size_t MaxTensorMaps = 31;
+inline constexpr size_t MaxTensorMapRank = 5;
 
 /// The postfix programs of artifact.fbs.
 enum class Op : int64_t { Constant, Symbol, Add, Mul, FloorDiv, Mod, Min, Max };

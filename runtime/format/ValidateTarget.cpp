@@ -22,7 +22,9 @@ constexpr uint32_t MaxBlockZ = 64;
 
 class TargetValidator {
 public:
-  TargetValidator(const Model &M, const Target &T) : M(M), T(T) {}
+  TargetValidator(const Model &M, const Target &T,
+                  const std::vector<bool> &OfDevice)
+      : M(M), T(T), OfDevice(OfDevice) {}
 
   Status run() {
     if (T.kind() > TargetKind::MAX || T.isa() > Isa::MAX ||
@@ -42,6 +44,19 @@ public:
 
 private:
   bool isHost() const { return T.kind() == TargetKind::Host; }
+
+  bool exprExists(uint32_t Index) const {
+    return format::exprExists(M, Index) && !(isHost() && OfDevice[Index]);
+  }
+  bool exprExistsOrNone(uint32_t Index) const {
+    return Index == None || exprExists(Index);
+  }
+  bool exprsExist(const flatbuffers::Vector<uint32_t> *Indices) const {
+    for (uint32_t Index : scalars(Indices))
+      if (!exprExists(Index))
+        return false;
+    return true;
+  }
 
   bool isGood(const Range *R, SegmentKind Kind) {
     if (!R || R->length() == 0)
@@ -75,8 +90,12 @@ private:
     for (const Kernel *K : each(T.kernels())) {
       bool Good =
           K->module_() < count(T.modules()) && count(K->params()) <= MaxParams;
-      for (ParamKind P : scalars(K->params()))
+      size_t Maps = 0;
+      for (ParamKind P : scalars(K->params())) {
         Good &= P <= ParamKind::MAX;
+        Maps += P == ParamKind::TensorMap;
+      }
+      Good &= Maps <= (isHost() ? 0 : MaxTensorMaps);
       if (Good && isHost())
         Good = K->entry() < T.modules()->Get(K->module_())->image()->length();
       if (!Good)
@@ -108,7 +127,7 @@ private:
                     : 0;
         break;
       }
-      if (B->index() >= Limit || !exprExists(M, B->size()) ||
+      if (B->index() >= Limit || !exprExists(B->size()) ||
           !std::has_single_bit(B->alignment()) || B->alignment() > 4096)
         return malformed("buffer %zu '%s' is not good", Index,
                          printable(B->name()).c_str());
@@ -131,17 +150,21 @@ private:
     if (P.kind() != Kind)
       return false;
     if (Kind == ParamKind::Size)
-      return exprExists(M, P.size());
+      return exprExists(P.size());
+    if (Kind == ParamKind::TensorMap &&
+        (!P.tensor_map() || !exprsExist(P.tensor_map()->dims()) ||
+         !exprsExist(P.tensor_map()->strides())))
+      return false;
     return P.access() >= 1 && P.access() <= 3 &&
            mayUse(P.buffer(), Step, P.access() & 2) &&
-           exprExistsOrNone(M, P.offset()) && exprExistsOrNone(M, P.length());
+           exprExistsOrNone(P.offset()) && exprExistsOrNone(P.length());
   }
 
   bool hasGoodGrid(const Launch &L) {
     if (isHost())
-      return exprExists(M, L.work()) && L.grain() >= 1;
-    if (count(L.grid()) != 3 || !exprsExist(M, L.grid()) ||
-        count(L.block()) != 3 || !exprExistsOrNone(M, L.shared()))
+      return exprExists(L.work()) && L.grain() >= 1;
+    if (count(L.grid()) != 3 || !exprsExist(L.grid()) ||
+        count(L.block()) != 3 || !exprExistsOrNone(L.shared()))
       return false;
     uint64_t Threads = 1;
     for (uint32_t Extent : scalars(L.block())) {
@@ -161,11 +184,18 @@ private:
       return malformed("step %zu: '%s' takes %u parameters and is given %u",
                        Step, Name.c_str(), count(K->params()),
                        count(L.params()));
-    for (uint32_t I = 0; I < count(L.params()); ++I)
-      if (!isGood(*L.params()->Get(I), K->params()->Get(I), Step))
+    for (uint32_t I = 0; I < count(L.params()); ++I) {
+      const Param &P = *L.params()->Get(I);
+      if (P.kind() == ParamKind::TensorMap && P.tensor_map())
+        if (const char *Problem = tensorMapProblem(*P.tensor_map()))
+          return malformed("step %zu: parameter %u of '%s' is a tensor map "
+                           "that is not good: %s",
+                           Step, I, Name.c_str(), Problem);
+      if (!isGood(P, K->params()->Get(I), Step))
         return malformed("step %zu: parameter %u of '%s' is not good", Step, I,
                          Name.c_str());
-    if (!hasGoodGrid(L) || !exprExistsOrNone(M, L.flops()))
+    }
+    if (!hasGoodGrid(L) || !exprExistsOrNone(L.flops()))
       return malformed("step %zu: the launch of '%s' is not good", Step,
                        Name.c_str());
     return success();
@@ -182,13 +212,13 @@ private:
         const Copy *C = S->action_as_Copy();
         Good = mayUse(C->source(), Index, false) &&
                mayUse(C->destination(), Index, true) &&
-               exprExistsOrNone(M, C->source_offset()) &&
-               exprExistsOrNone(M, C->destination_offset()) &&
-               exprExists(M, C->bytes());
+               exprExistsOrNone(C->source_offset()) &&
+               exprExistsOrNone(C->destination_offset()) &&
+               exprExists(C->bytes());
       } else if (Good && S->action_type() == Action::Fill) {
         const Fill *F = S->action_as_Fill();
         Good = mayUse(F->destination(), Index, true) &&
-               exprExistsOrNone(M, F->offset()) && exprExists(M, F->bytes()) &&
+               exprExistsOrNone(F->offset()) && exprExists(F->bytes()) &&
                (F->pattern_bytes() == 1 || F->pattern_bytes() == 2 ||
                 F->pattern_bytes() == 4);
       } else {
@@ -206,10 +236,10 @@ private:
   Status values() {
     for (const Value *V : each(T.values())) {
       bool Good = V->buffer() < count(T.buffers()) &&
-                  exprExistsOrNone(M, V->offset()) &&
+                  exprExistsOrNone(V->offset()) &&
                   (V->step() == None || V->step() < count(T.steps())) &&
                   bitWidth(kpc::ElementType(V->type())) != 0 &&
-                  count(V->dims()) <= MaxRank && exprsExist(M, V->dims());
+                  count(V->dims()) <= MaxRank && exprsExist(V->dims());
       uint64_t Seen = 0; // the order must be a permutation
       for (uint8_t Dim : scalars(V->order())) {
         Good &= Dim < count(V->dims()) && !(Seen >> Dim & 1);
@@ -225,12 +255,14 @@ private:
 
   const Model &M;
   const Target &T;
+  const std::vector<bool> &OfDevice;
 };
 
 } // namespace
 
-Status validateTarget(const Model &M, const Target &T) {
-  return TargetValidator(M, T).run();
+Status validateTarget(const Model &M, const Target &T,
+                      const std::vector<bool> &OfDevice) {
+  return TargetValidator(M, T, OfDevice).run();
 }
 
 } // namespace kpc::format

@@ -19,6 +19,7 @@
 
 #include <ranges>
 #include <span>
+#include <vector>
 
 namespace kpc::format {
 
@@ -56,9 +57,6 @@ template <class... Args> Error malformed(const char *Format, Args... Values) {
 inline bool exprExists(const Model &M, uint32_t Index) {
   return Index < count(M.exprs());
 }
-inline bool exprExistsOrNone(const Model &M, uint32_t Index) {
-  return Index == None || exprExists(M, Index);
-}
 inline bool exprsExist(const Model &M,
                        const flatbuffers::Vector<uint32_t> *Indices) {
   for (uint32_t Index : scalars(Indices))
@@ -67,7 +65,13 @@ inline bool exprsExist(const Model &M,
   return true;
 }
 
-Status validateTarget(const Model &M, const Target &T);
+/// What is wrong with a tensor map beside its expressions; null: nothing.
+const char *tensorMapProblem(const TensorMap &Map);
+
+/// `OfDevice`: which expressions name facts of the device, so that no plan for
+/// the host may use them.
+Status validateTarget(const Model &M, const Target &T,
+                      const std::vector<bool> &OfDevice);
 
 } // namespace kpc::format
 

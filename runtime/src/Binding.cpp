@@ -29,6 +29,14 @@ Status checkSymbols(const Model &M, std::span<const int64_t> Symbols) {
     const format::Symbol *S = M.table().symbols()->Get(I);
     int64_t Value = Symbols[I];
     std::string Name = format::printable(S->name());
+    if (S->source() != format::SymbolSource::Dim) {
+      if (Value < S->min() || Value > S->max() || Value % S->divisor())
+        return failure(ErrorCode::OutOfRange,
+                       "'%s' of the device is %" PRId64
+                       ", which the model was not compiled for",
+                       Name.c_str(), Value);
+      continue;
+    }
     if (Value < S->min() || Value > S->max()) {
       std::string Most = S->max() == INT64_MAX ? std::string("any size")
                                                : std::to_string(S->max());
@@ -202,8 +210,25 @@ private:
     return success();
   }
 
+  // Nothing is made for a launch that does nothing: its dims may be 0.
+  Status tensorMap(const format::Param &P, const BoundStep &S,
+                   BoundParam &Param) {
+    if (S.Empty)
+      return success();
+    auto Bound = bindTensorMap(*P.tensor_map(), *T.kernels()->Get(S.Kernel),
+                               uint32_t(Out.Params.size()) - 1 - S.FirstParam,
+                               Values, Param.At.Length);
+    if (!Bound)
+      return Bound.takeError();
+    Param.TensorMap = int32_t(Out.TensorMaps.size());
+    Out.TensorMaps.push_back(*Bound);
+    return success();
+  }
+
   Status launch(const format::Launch &L, size_t Index, BoundStep &S) {
     S.Kernel = L.kernel();
+    if (Status Failed = grid(L, Index, S); !Failed)
+      return Failed;
     for (const format::Param *P : format::each(L.params())) {
       BoundParam &Param = Out.Params.emplace_back();
       if (P->kind() == format::ParamKind::Size) {
@@ -217,10 +242,13 @@ private:
       Param.Access = P->access();
       if (!part(P->buffer(), P->offset(), P->length(), Param.At))
         return at(Index, "a parameter");
+      if (P->kind() == format::ParamKind::TensorMap)
+        if (Status Failed = tensorMap(*P, S, Param); !Failed)
+          return Failed;
     }
     if (L.flops() != None)
       S.Flops = Values[L.flops()].value_or(-1);
-    return grid(L, Index, S);
+    return success();
   }
 
   Status copy(const format::Copy &C, size_t Index, BoundStep &S) {
@@ -325,11 +353,23 @@ Result<std::unique_ptr<Binding>> Binding::make(const Model &M,
   return Out;
 }
 
+static bool isSamePlace(const Place &A, const Place &B) {
+  return A.Where == B.Where && A.Index == B.Index && A.Offset == B.Offset &&
+         A.Length == B.Length;
+}
+
 int64_t Binding::bytesTouched(const BoundStep &S, uint8_t Access) const {
   int64_t Bytes = 0;
-  for (const BoundParam &P : params(S))
-    if (!P.IsSize && (P.Access & Access))
+  std::span<const BoundParam> All = params(S);
+  for (size_t I = 0; I < All.size(); ++I) {
+    const BoundParam &P = All[I];
+    bool Counts = !P.IsSize && (P.Access & Access);
+    for (size_t J = 0; Counts && P.TensorMap >= 0 && J < I; ++J)
+      Counts = All[J].IsSize || !(All[J].Access & Access) ||
+               !isSamePlace(All[J].At, P.At);
+    if (Counts)
       Bytes += int64_t(P.At.Length);
+  }
   return Bytes;
 }
 

@@ -17,6 +17,7 @@
 
 #include "runtime/src/Arena.h"
 #include "runtime/src/Model.h"
+#include "runtime/src/TensorMap.h"
 
 #include <array>
 #include <memory>
@@ -40,7 +41,9 @@ struct BoundParam {
   bool IsSize = false;
   uint8_t Access = 0; ///< 1 read, 2 write
   uint64_t Size = 0;  ///< for sizes
-  Place At;           ///< for pointers
+  Place At;           ///< for pointers and tensor maps
+  /// For tensor maps of steps that are not empty: which of the binding's.
+  int32_t TensorMap = -1;
 };
 
 enum class StepKind : uint8_t { Launch, Copy, Fill };
@@ -72,7 +75,8 @@ public:
                                                std::span<const int64_t> Symbols,
                                                bool KeepValues);
 
-  /// Bytes that a launch touches in the direction given by `Access`.
+  /// Bytes that a launch touches in the direction given by `Access`. What it
+  /// is given as a pointer and through tensor maps counts once.
   int64_t bytesTouched(const BoundStep &S, uint8_t Access) const;
   std::span<const BoundParam> params(const BoundStep &S) const {
     return {Params.data() + S.FirstParam, S.ParamCount};
@@ -94,6 +98,7 @@ public:
   /// Of launches: as the kernel takes them. Of a copy: destination, source. Of
   /// a fill: the destination.
   std::vector<BoundParam> Params;
+  std::vector<BoundTensorMap> TensorMaps;
   std::vector<ValueShape> Values;
   ArenaPlan Arena;
   uint64_t LastUse = 0;

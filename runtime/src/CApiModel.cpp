@@ -120,19 +120,19 @@ kpc_status kpc_model_output(const kpc_model *model, int32_t index,
 }
 
 int32_t kpc_model_symbol_count(const kpc_model *model) {
-  return model ? int32_t(model->M->symbolCount()) : 0;
+  return model ? int32_t(model->M->dims().size()) : 0;
 }
 
 kpc_status kpc_model_symbol(const kpc_model *model, int32_t index,
                             kpc_symbol *symbol) {
   if (!model || !symbol)
     return KPC_ERROR_INVALID_ARGUMENT;
-  if (index < 0 || size_t(index) >= model->M->symbolCount())
-    return KPC_ERROR_OUT_OF_RANGE;
-  const format::Symbol *S = model->M->table().symbols()->Get(uint32_t(index));
-  *symbol = {S->name()->c_str(), S->min(), S->max(), S->optimum(),
-             S->divisor()};
-  return KPC_OK;
+  return getAt(model->M->dims(), index, symbol,
+               [model](uint32_t Index, kpc_symbol &Out) {
+                 const format::Symbol &S = model->M->symbol(Index);
+                 Out = {S.name()->c_str(), S.min(), S.max(), S.optimum(),
+                        S.divisor()};
+               });
 }
 
 int32_t kpc_model_target_count(const kpc_model *model) {

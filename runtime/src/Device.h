@@ -66,6 +66,10 @@ public:
   virtual void drain() = 0;
   virtual const void *weight(uint32_t Index) const = 0;
   virtual uint64_t weightBytes() const = 0;
+  /// The value of symbols that a device gives; none: not this one.
+  virtual std::optional<int64_t> fact(format::SymbolSource) const {
+    return std::nullopt;
+  }
 
 protected:
   Device(const format::Target &T, kpc_device Where,

@@ -146,6 +146,9 @@ void Model::describe() {
   Outputs = describePorts(*Table, Table->outputs());
   for (const format::Target *T : format::each(Table->targets()))
     Targets.push_back({T, runsOn(*T)});
+  for (uint32_t I = 0; I < symbolCount(); ++I)
+    if (symbol(I).source() == format::SymbolSource::Dim)
+      Dims.push_back(I);
 }
 
 } // namespace kpc::rt

@@ -61,9 +61,14 @@ public:
   const std::vector<PortInfo> &outputs() const { return Outputs; }
   const std::vector<TargetInfo> &targets() const { return Targets; }
   size_t symbolCount() const { return format::count(Table->symbols()); }
-  const char *symbolName(size_t Index) const {
-    return Table->symbols()->Get(uint32_t(Index))->name()->c_str();
+  const format::Symbol &symbol(size_t Index) const {
+    return *Table->symbols()->Get(uint32_t(Index));
   }
+  const char *symbolName(size_t Index) const {
+    return symbol(Index).name()->c_str();
+  }
+  /// The symbols that callers know: those that no device gives.
+  const std::vector<uint32_t> &dims() const { return Dims; }
 
   Status verifyWeights() const;
 
@@ -98,6 +103,7 @@ private:
   const format::Model *Table = nullptr;
   std::vector<PortInfo> Inputs, Outputs;
   std::vector<TargetInfo> Targets;
+  std::vector<uint32_t> Dims;
 
   std::mutex Lock;
   std::map<uint32_t, std::weak_ptr<const HostImage>> Images;

@@ -276,29 +276,29 @@ Result<std::shared_ptr<OutputSet>> Session::runOwned(Tensors GivenInputs,
 }
 
 Status Session::prepare(std::span<const kpc_dim> Dims) {
-  std::fill(Known.begin(), Known.end(), 0);
+  startSymbols();
   for (const kpc_dim &Dim : Dims) {
-    size_t Index = 0;
-    while (Index < Symbols.size() &&
-           std::strcmp(TheModel->symbolName(Index), Dim.name) != 0)
-      ++Index;
-    if (Index == Symbols.size()) {
+    auto Found = std::find_if(
+        TheModel->dims().begin(), TheModel->dims().end(), [&](uint32_t Index) {
+          return std::strcmp(TheModel->symbolName(Index), Dim.name) == 0;
+        });
+    if (Found == TheModel->dims().end()) {
       Error E = failure(ErrorCode::UnknownName, "the model has no dim '%s'",
                         Dim.name);
-      for (size_t I = 0; I < Symbols.size(); ++I)
-        E.Hint +=
-            (I ? ", " : "its dims are ") + std::string(TheModel->symbolName(I));
+      for (uint32_t I : TheModel->dims())
+        E.Hint += (E.Hint.empty() ? "its dims are " : ", ") +
+                  std::string(TheModel->symbolName(I));
       return E;
     }
-    Symbols[Index] = Dim.value;
-    Known[Index] = 1;
+    Symbols[*Found] = Dim.value;
+    Known[*Found] = 1;
   }
   if (Status S = completeSymbols(); !S)
     return S;
   if (Status S = checkSymbols(*TheModel, Symbols); !S)
     return S;
   for (const kpc_dim &Dim : Dims)
-    for (size_t I = 0; I < Symbols.size(); ++I)
+    for (uint32_t I : TheModel->dims())
       if (std::strcmp(TheModel->symbolName(I), Dim.name) == 0)
         Prepared[I] = Dim.value;
   return bind();

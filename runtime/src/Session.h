@@ -79,6 +79,7 @@ private:
   Status unifySymbols();
   Status unifyPort(const PortInfo &P, const kpc_tensor &T, bool &Progress,
                    bool &Open);
+  void startSymbols();
   Status completeSymbols();
   Status bindInputs(Tensors Inputs);
   Status bind();

@@ -162,8 +162,17 @@ Status Session::unifyPort(const PortInfo &P, const kpc_tensor &T,
   return success();
 }
 
+// Known from the start is what the device says.
+void Session::startSymbols() {
+  for (size_t I = 0; I < Symbols.size(); ++I) {
+    std::optional<int64_t> Fact = TheDevice->fact(TheModel->symbol(I).source());
+    Known[I] = Fact.has_value();
+    Symbols[I] = Fact.value_or(0);
+  }
+}
+
 Status Session::unifySymbols() {
-  std::fill(Known.begin(), Known.end(), 0);
+  startSymbols();
   bool Open = true, Progress = true, Completed = false;
   while (Open) {
     if (!Progress) {
@@ -191,7 +200,8 @@ Status Session::completeSymbols() {
     if (Known[I])
       continue;
     const format::Symbol *S = TheModel->table().symbols()->Get(I);
-    if (S->min() == S->max())
+    // A fact of another kind of device: no plan for this one names it.
+    if (S->min() == S->max() || S->source() != format::SymbolSource::Dim)
       Symbols[I] = S->min();
     else if (Prepared[I])
       Symbols[I] = *Prepared[I];

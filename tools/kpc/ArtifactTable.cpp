@@ -9,6 +9,7 @@
 
 #include "compiler/import/onnx/model/MappedFile.h"
 #include "runtime/format/Container.h"
+#include "runtime/format/ElementType.h"
 #include "runtime/format/Validate.h"
 #include "runtime/format/artifact_generated.h"
 
@@ -194,6 +195,57 @@ static void addMemory(const format::Model &M, const format::Target &T,
     Out.WeightBytes += M.weights()->Get(W)->length();
 }
 
+template <class T>
+static std::vector<int64_t> numbers(const flatbuffers::Vector<T> *List) {
+  return List ? std::vector<int64_t>(List->begin(), List->end())
+              : std::vector<int64_t>();
+}
+
+static TensorMapFacts tensorMapFacts(const format::Model &M,
+                                     const format::Buffer &Of,
+                                     const format::TensorMap &Map,
+                                     const std::vector<int64_t> &Symbols) {
+  auto Values = [&](const flatbuffers::Vector<uint32_t> *Exprs) {
+    std::vector<int64_t> Out = numbers(Exprs);
+    for (int64_t &Value : Out)
+      Value = evaluate(*M.exprs()->Get(static_cast<uint32_t>(Value)), Symbols)
+                  .value_or(-1);
+    return Out;
+  };
+  auto Bytes = [](auto Choice, int First) {
+    return static_cast<int>(Choice) ? First << (static_cast<int>(Choice) - 1)
+                                    : 0;
+  };
+  TensorMapFacts Out;
+  Out.Buffer = textOf(Of.name());
+  Out.Element = Map.tf32()
+                    ? "tf32"
+                    : elementTypeName(static_cast<ElementType>(Map.element()));
+  Out.Mode = Map.mode() == format::TensorMapMode::Tiled ? "tiled" : "im2col";
+  Out.Dims = Values(Map.dims());
+  Out.Strides = Values(Map.strides());
+  Out.Box = numbers(Map.box());
+  Out.Traversal = numbers(Map.traversal());
+  Out.Lower = numbers(Map.lower());
+  Out.Upper = numbers(Map.upper());
+  Out.Swizzle = Bytes(Map.swizzle(), 32);
+  Out.Promotion = Bytes(Map.promotion(), 64);
+  Out.Channels = Map.channels();
+  Out.Pixels = Map.pixels();
+  return Out;
+}
+
+static void addTensorMaps(const format::Model &M, const format::Target &T,
+                          const format::Launch &L,
+                          const std::vector<int64_t> &Symbols,
+                          KernelFacts &Out) {
+  if (L.params())
+    for (const format::Param *P : *L.params())
+      if (P->kind() == format::ParamKind::TensorMap)
+        Out.TensorMaps.push_back(tensorMapFacts(
+            M, *T.buffers()->Get(P->buffer()), *P->tensor_map(), Symbols));
+}
+
 static KernelFacts kernelFacts(const format::Kernel &K) {
   KernelFacts Out;
   Out.Symbol = textOf(K.symbol());
@@ -222,7 +274,9 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
   if (T.steps())
     for (const format::Step *S : *T.steps()) {
       if (const format::Launch *L = S->action_as_Launch()) {
-        ++Out.Kernels[L->kernel()].Launches;
+        KernelFacts &Kernel = Out.Kernels[L->kernel()];
+        if (Kernel.Launches++ == 0)
+          addTensorMaps(M, T, *L, Symbols, Kernel);
         Out.Launches.push_back(launchFacts(M, T, *L, Out.Kernels, Symbols));
       } else if (S->action_as_Copy()) {
         ++Out.Copies;

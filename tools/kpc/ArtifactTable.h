@@ -21,9 +21,19 @@
 
 namespace kpc::cli {
 
+/// A tensor map of a kernel's first launch, for the dims asked about. Lists
+/// are in the order of the dims, innermost first; -1: cannot be computed.
+struct TensorMapFacts {
+  std::string Buffer, Element, Mode;
+  std::vector<int64_t> Dims, Strides, Box, Traversal, Lower, Upper;
+  int Swizzle = 0, Promotion = 0; ///< bytes
+  unsigned Channels = 0, Pixels = 0;
+};
+
 struct KernelFacts {
   std::string Symbol, Name, Family, Precision;
   std::vector<std::string> Nodes;
+  std::vector<TensorMapFacts> TensorMaps;
   int Registers = -1, SpillBytes = -1; ///< -1: not known
   size_t Launches = 0;
 };

@@ -156,6 +156,24 @@ static void printText(const InspectArguments &Arguments, const Model &M,
       printKernels(T, Dims);
 }
 
+static Json tensorMapJson(const TensorMapFacts &Map) {
+  Json J = {{"buffer", Map.Buffer},      {"mode", Map.Mode},
+            {"element", Map.Element},    {"dims", Map.Dims},
+            {"strides", Map.Strides},    {"swizzle", Map.Swizzle},
+            {"promotion", Map.Promotion}};
+  if (!Map.Traversal.empty())
+    J["traversal"] = Map.Traversal;
+  if (Map.Lower.empty()) {
+    J["box"] = Map.Box;
+  } else {
+    J["lower"] = Map.Lower;
+    J["upper"] = Map.Upper;
+    J["channels"] = Map.Channels;
+    J["pixels"] = Map.Pixels;
+  }
+  return J;
+}
+
 static Json targetJson(const kpc_target &Target, const TargetFacts &T) {
   Json J;
   J["name"] = T.Name;
@@ -181,6 +199,8 @@ static Json targetJson(const kpc_target &Target, const TargetFacts &T) {
       Kernel["registers"] = K.Registers;
     if (K.SpillBytes >= 0)
       Kernel["spill_bytes"] = K.SpillBytes;
+    for (const TensorMapFacts &Map : K.TensorMaps)
+      Kernel["tensor_maps"].push_back(tensorMapJson(Map));
     J["kernels"].push_back(std::move(Kernel));
   }
   J["launches"] = Json::array();

@@ -56,12 +56,17 @@ public:
 
   Status prepare(Binding &B, void *Arena) override {
     Params.reserve(B);
-    if (NoGraph || touchesPortsWithoutKernel(B))
-      return success();
-    // Kernels take any address until they run: update() puts the real ones in.
-    std::vector<void *> NoInputs(B.Inputs.size()), NoOutputs(B.Outputs.size());
-    return guarded(
-        [&]() -> Status { return record(B, {NoInputs, NoOutputs, Arena}); });
+    return guarded([&]() -> Status {
+      if (Status S = allowShared(B); !S)
+        return S;
+      if (NoGraph || touchesPortsWithoutKernel(B))
+        return success();
+      // Kernels take any address until they run: update() puts the real ones
+      // in.
+      std::vector<void *> NoInputs(B.Inputs.size()),
+          NoOutputs(B.Outputs.size());
+      return record(B, {NoInputs, NoOutputs, Arena});
+    });
   }
 
   Status begin(void *Stream) override {
@@ -135,6 +140,11 @@ public:
     return reinterpret_cast<const void *>(uintptr_t(TheModel->weight(Index)));
   }
   uint64_t weightBytes() const override { return TheModel->weightBytes(); }
+  std::optional<int64_t> fact(format::SymbolSource Which) const override {
+    if (Which == format::SymbolSource::MultiprocessorCount)
+      return context().multiprocessors();
+    return std::nullopt;
+  }
 
 private:
   const DeviceContext &context() const { return *TheModel->context(); }
@@ -173,6 +183,21 @@ private:
     return false;
   }
 
+  Status ofKernel(Status Failed, uint32_t Kernel) const {
+    const format::Kernel *K = target().kernels()->Get(Kernel);
+    Failed.error().Kernel = displayName(*K);
+    Failed.error().Node = sourceNodes(*K);
+    return Failed;
+  }
+
+  Status allowShared(const Binding &B) {
+    for (const BoundStep &S : B.Steps)
+      if (S.Kind == StepKind::Launch && !S.Empty)
+        if (Status Done = TheModel->allowShared(S.Kernel, S.Shared); !Done)
+          return ofKernel(std::move(Done), S.Kernel);
+    return success();
+  }
+
   Status record(Binding &B, const Addresses &A) {
     auto Graph = std::make_unique<CudaGraph>(TheModel);
     if (Status S = Graph->build(B, Aliases, A, Params, rule()); !S)
@@ -181,7 +206,7 @@ private:
     return success();
   }
 
-  Status enqueue(const Binding &B, size_t Index, const Addresses &A,
+  Status enqueue(Binding &B, size_t Index, const Addresses &A,
                  cuda::Stream Stream);
 
   std::shared_ptr<CudaModel> TheModel;
@@ -196,14 +221,13 @@ private:
   std::string LostWhy;
 };
 
-Status CudaDevice::enqueue(const Binding &B, size_t Index, const Addresses &A,
+Status CudaDevice::enqueue(Binding &B, size_t Index, const Addresses &A,
                            cuda::Stream Stream) {
   const BoundStep &S = B.Steps[Index];
   if (S.Empty)
     return success();
-  size_t I = 0;
-  for (const BoundParam &P : B.params(S))
-    Params.set(I++, P.IsSize ? P.Size : rule()(P.At, A));
+  if (Status Failed = setParams(D, B, S, A, Params, rule()); !Failed)
+    return Failed;
   if (S.Kind == StepKind::Copy)
     return D.check(D->MemcpyAsync(Params[0], Params[1], size_t(S.Work), Stream),
                    "copy");
@@ -218,17 +242,12 @@ Status CudaDevice::enqueue(const Binding &B, size_t Index, const Addresses &A,
     return D.check(Code, "fill");
   }
   KernelNodeParams P = kernelParams(*TheModel, S, Params);
-  Status Done = TheModel->allowShared(S.Kernel, S.Shared);
-  if (Done)
-    Done = D.check(D->LaunchKernel(P.Kernel, P.GridX, P.GridY, P.GridZ,
-                                   P.BlockX, P.BlockY, P.BlockZ, P.SharedBytes,
-                                   Stream, P.Params, nullptr),
-                   "launch a kernel");
-  if (!Done) {
-    const format::Kernel *K = target().kernels()->Get(S.Kernel);
-    Done.error().Kernel = displayName(*K);
-    Done.error().Node = sourceNodes(*K);
-  }
+  Status Done = D.check(
+      D->LaunchKernel(P.Kernel, P.GridX, P.GridY, P.GridZ, P.BlockX, P.BlockY,
+                      P.BlockZ, P.SharedBytes, Stream, P.Params, nullptr),
+      "launch a kernel");
+  if (!Done)
+    return ofKernel(std::move(Done), S.Kernel);
   return Done;
 }
 

@@ -21,8 +21,14 @@ void StepParams::reserve(const Binding &B) {
     return;
   Values.resize(Most);
   Pointers.resize(Most);
-  for (size_t I = 0; I < Most; ++I)
-    Pointers[I] = &Values[I];
+}
+
+bool isKnown(const Place &P, const Addresses &A) {
+  if (P.Where == Base::Input)
+    return A.Inputs[P.Index] != nullptr;
+  if (P.Where == Base::Output)
+    return A.Outputs[P.Index] != nullptr;
+  return true;
 }
 
 KernelNodeParams kernelParams(const CudaModel &M, const BoundStep &S,
@@ -111,8 +117,6 @@ Status CudaGraph::addNode(const Binding &B, uint32_t Step, StepParams &Params) {
   GraphNode &Node = Nodes[Step];
   switch (S.Kind) {
   case StepKind::Launch: {
-    if (Status Allowed = TheModel->allowShared(S.Kernel, S.Shared); !Allowed)
-      return Allowed;
     KernelNodeParams P = kernelParams(*TheModel, S, Params);
     return D.check(
         D->GraphAddKernelNode(&Node, TheGraph, After.data(), After.size(), &P),

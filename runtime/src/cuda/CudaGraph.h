@@ -8,7 +8,8 @@
 ///
 /// \file
 /// Built from the plan's data edges, not captured. When addresses change
-/// between runs, only the nodes that touch them are updated.
+/// between runs, only the nodes that touch them are updated, and only the
+/// tensor maps of those addresses encoded again.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_RUNTIME_SRC_CUDA_CUDAGRAPH_H
@@ -16,6 +17,7 @@
 
 #include "runtime/src/Device.h"
 #include "runtime/src/cuda/CudaModel.h"
+#include "runtime/src/cuda/EncodeTensorMap.h"
 
 namespace kpc::rt::cuda {
 
@@ -24,14 +26,43 @@ class StepParams {
 public:
   /// Room for the largest step of `B`.
   void reserve(const Binding &B);
-  void set(size_t Index, uint64_t Value) { Values[Index] = Value; }
+  void set(size_t Index, uint64_t Value) {
+    Values[Index] = Value;
+    Pointers[Index] = &Values[Index];
+  }
+  void set(size_t Index, BoundTensorMap &Map) {
+    Pointers[Index] = Map.Descriptor.data();
+  }
   void **pointers() { return Pointers.data(); }
   uint64_t operator[](size_t Index) const { return Values[Index]; }
 
 private:
   std::vector<uint64_t> Values;
-  std::vector<void *> Pointers; ///< Pointers[i] = &Values[i]
+  std::vector<void *> Pointers; ///< &Values[i], or a tensor map
 };
+
+/// Whether a place's address is known: those of ports are not before a run.
+bool isKnown(const Place &P, const Addresses &A);
+
+/// What step `S` takes in a run. Tensor maps are encoded where their address is
+/// another than before. `AddressOf` is the device's rule for places.
+template <class Function>
+Status setParams(const Driver &D, Binding &B, const BoundStep &S,
+                 const Addresses &A, StepParams &Params, Function AddressOf) {
+  size_t I = 0;
+  for (const BoundParam &P : B.params(S)) {
+    if (P.TensorMap < 0) {
+      Params.set(I++, P.IsSize ? P.Size : AddressOf(P.At, A));
+      continue;
+    }
+    BoundTensorMap &Map = B.TensorMaps[size_t(P.TensorMap)];
+    if (isKnown(P.At, A))
+      if (Status Failed = encodeTensorMap(D, Map, AddressOf(P.At, A)); !Failed)
+        return Failed;
+    Params.set(I++, Map);
+  }
+  return success();
+}
 
 KernelNodeParams kernelParams(const CudaModel &M, const BoundStep &S,
                               StepParams &Params);
@@ -45,15 +76,17 @@ public:
 
   /// `AddressOf` is the device's rule for places.
   template <class Function>
-  Status build(const Binding &B, std::span<const int32_t> Aliases,
-               const Addresses &A, StepParams &Params, Function AddressOf) {
+  Status build(Binding &B, std::span<const int32_t> Aliases, const Addresses &A,
+               StepParams &Params, Function AddressOf) {
     if (Status S = start(B, Aliases); !S)
       return S;
     for (uint32_t Step = 0; Step < B.Steps.size(); ++Step) {
       if (B.Steps[Step].Empty)
         continue;
-      fillAddresses(B, Step, Params, A, AddressOf);
-      if (Status S = addNode(B, Step, Params); !S)
+      Status S = setParams(driver(), B, B.Steps[Step], A, Params, AddressOf);
+      if (S)
+        S = addNode(B, Step, Params);
+      if (!S)
         return S;
     }
     return instantiate(A);
@@ -61,7 +94,7 @@ public:
 
   /// Brings the nodes whose addresses differ from those recorded up to date.
   template <class Function>
-  Status update(const Binding &B, const Addresses &A, StepParams &Params,
+  Status update(Binding &B, const Addresses &A, StepParams &Params,
                 Function AddressOf) {
     ++Round;
     bool Changed = false;
@@ -71,8 +104,10 @@ public:
           continue;
         Updated[Step] = Round;
         Changed = true;
-        fillAddresses(B, Step, Params, A, AddressOf);
-        if (Status S = updateNode(B, Step, Params); !S)
+        Status S = setParams(driver(), B, B.Steps[Step], A, Params, AddressOf);
+        if (S)
+          S = updateNode(B, Step, Params);
+        if (!S)
           return S;
       }
       return success();
@@ -96,13 +131,7 @@ public:
   GraphExec executable() const { return Exec; }
 
 private:
-  template <class Function>
-  static void fillAddresses(const Binding &B, uint32_t Step, StepParams &Params,
-                            const Addresses &A, Function AddressOf) {
-    size_t I = 0;
-    for (const BoundParam &P : B.params(B.Steps[Step]))
-      Params.set(I++, P.IsSize ? P.Size : AddressOf(P.At, A));
-  }
+  const Driver &driver() const { return TheModel->context()->driver(); }
   Status start(const Binding &B, std::span<const int32_t> Aliases);
   Status addNode(const Binding &B, uint32_t Step, StepParams &Params);
   Status updateNode(const Binding &B, uint32_t Step, StepParams &Params);

@@ -8,6 +8,7 @@
 
 #include "runtime/src/cuda/CudaModel.h"
 #include "runtime/src/Device.h"
+#include "runtime/src/cuda/EncodeTensorMap.h"
 
 #include <algorithm>
 #include <cstring>
@@ -40,7 +41,10 @@ DeviceContext::open(std::shared_ptr<const Driver> D, int Ordinal) {
         {Table->DeviceGetAttribute(&Out->Major, AttributeMajor, Out->Device),
          "ask the device's capability"},
         {Table->DeviceGetAttribute(&Out->Minor, AttributeMinor, Out->Device),
-         "ask the device's capability"}})
+         "ask the device's capability"},
+        {Table->DeviceGetAttribute(&Out->Multiprocessors,
+                                   AttributeMultiprocessors, Out->Device),
+         "count the device's multiprocessors"}})
     if (Status S = Table.check(Code, Doing); !S)
       return S;
   Out->Name = Name;
@@ -200,6 +204,8 @@ CudaModel::load(const rt::Model &M, const format::Target &T,
   Out->TheContext = std::move(C);
   Current Guard(*Out->TheContext);
   if (Status S = Guard.status(); !S)
+    return S;
+  if (Status S = checkEncoders(Out->TheContext->driver(), T); !S)
     return S;
   if (Status S = Out->loadModules(M, T); !S)
     return S;

@@ -35,13 +35,14 @@ public:
   int ordinal() const { return Ordinal; }
   int major() const { return Major; }
   int minor() const { return Minor; }
+  int multiprocessors() const { return Multiprocessors; }
   const std::string &name() const { return Name; }
 
 private:
   std::shared_ptr<const Driver> TheDriver;
   DeviceNumber Device = 0;
   Context Handle = nullptr;
-  int Ordinal = 0, Major = 0, Minor = 0;
+  int Ordinal = 0, Major = 0, Minor = 0, Multiprocessors = 0;
   std::string Name;
 };
 

@@ -37,11 +37,11 @@ public:
         First(reinterpret_cast<GetProcAddress>(
             ::dlsym(Library, "cuGetProcAddress"))) {}
   bool works() const { return Second || First; }
-  void *operator()(const char *Name) const {
+  void *operator()(const char *Name, int Version = ApiVersion) const {
     void *Found = nullptr;
     int Ignored = 0;
-    Outcome Code = Second ? Second(Name, &Found, ApiVersion, 0, &Ignored)
-                          : First(Name, &Found, ApiVersion, 0);
+    Outcome Code = Second ? Second(Name, &Found, Version, 0, &Ignored)
+                          : First(Name, &Found, Version, 0);
     return Code == Success ? Found : nullptr;
   }
 
@@ -72,6 +72,11 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string &Given) {
   if (!Out->Table.Name)                                                        \
     return missing(Out->Path, "it has no cu" #Name " (CUDA 11.4 or newer)");
   KPC_CUDA_FUNCTIONS(KPC_FIND)
+#undef KPC_FIND
+#define KPC_FIND(Name, Since, ...)                                             \
+  Out->Table.Name =                                                            \
+      reinterpret_cast<DriverTable::Name##Function>(Find("cu" #Name, Since));
+  KPC_CUDA_OPTIONAL_FUNCTIONS(KPC_FIND)
 #undef KPC_FIND
   if (auto Declare = reinterpret_cast<unsigned (*)()>(
           ::dlsym(Out->Library, "kpc_driver_images")))

@@ -11,7 +11,8 @@
 /// same entry points, such as an emulator or a test's fake), and every function
 /// is asked of cuGetProcAddress. The declarations are the runtime's own, of the
 /// driver API as of CUDA 11.4, so that no CUDA header is needed and one binary
-/// serves machines with and without a GPU.
+/// serves machines with and without a GPU. Newer functions are optional: null
+/// where the driver lacks them.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_RUNTIME_SRC_CUDA_DRIVER_H
@@ -48,7 +49,8 @@ inline constexpr Outcome Success = 0, InvalidValue = 1, OutOfMemory = 2,
                          NotFound = 500;
 
 // Values of enumerations.
-inline constexpr int AttributeMajor = 75, AttributeMinor = 76;
+inline constexpr int AttributeMajor = 75, AttributeMinor = 76,
+                     AttributeMultiprocessors = 16;
 inline constexpr int FunctionMaxDynamicShared = 8;
 inline constexpr int JitErrorLog = 5, JitErrorLogSize = 6;
 inline constexpr unsigned StreamNonBlocking = 1, EventDefault = 0,
@@ -143,11 +145,31 @@ struct Copy3D { // CUDA_MEMCPY3D_v2
     Outcome (*)(GraphExec, GraphNode, const MemsetNodeParams *, Context))      \
   X(GraphLaunch, Outcome (*)(GraphExec, Stream))
 
+// Functions that not every driver has: the version of CUDA that brought them
+// is between name and type. A tensor map is 128 bytes, aligned to 64.
+#define KPC_CUDA_OPTIONAL_FUNCTIONS(X)                                         \
+  X(TensorMapEncodeTiled, 12000,                                               \
+    Outcome (*)(void *Map, int DataType, uint32_t Rank, void *Address,         \
+                const uint64_t *Dims, const uint64_t *Strides,                 \
+                const uint32_t *Box, const uint32_t *Traversal,                \
+                int Interleave, int Swizzle, int Promotion, int Fill))         \
+  X(TensorMapEncodeIm2col, 12000,                                              \
+    Outcome (*)(void *Map, int DataType, uint32_t Rank, void *Address,         \
+                const uint64_t *Dims, const uint64_t *Strides,                 \
+                const int *Lower, const int *Upper, uint32_t Channels,         \
+                uint32_t Pixels, const uint32_t *Traversal, int Interleave,    \
+                int Swizzle, int Promotion, int Fill))
+
 struct DriverTable {
 #define KPC_MEMBER(Name, ...)                                                  \
   using Name##Function = __VA_ARGS__;                                          \
   Name##Function Name = nullptr;
   KPC_CUDA_FUNCTIONS(KPC_MEMBER)
+#undef KPC_MEMBER
+#define KPC_MEMBER(Name, Since, ...)                                           \
+  using Name##Function = __VA_ARGS__;                                          \
+  Name##Function Name = nullptr;
+  KPC_CUDA_OPTIONAL_FUNCTIONS(KPC_MEMBER)
 #undef KPC_MEMBER
 };
 

@@ -321,8 +321,11 @@ kpc_status wholeProgram(kpc_model *M, kpc_error **E) {
   return kpc_session_read_value(Raw, 0, T, sizeof T, E);
 }
 
-TEST_F(Cuda, EveryDriverCallFailsOnce) {
-  artifact::Bytes File = written(cudaContents());
+struct EveryCall : Cuda, testing::WithParamInterface<bool> {};
+
+TEST_P(EveryCall, FailsOnce) {
+  artifact::Bytes File =
+      written(GetParam() ? mappedContents(false) : cudaContents());
   Own<kpc_model> M = load(File);
   const struct {
     int Code;
@@ -357,6 +360,11 @@ TEST_F(Cuda, EveryDriverCallFailsOnce) {
     EXPECT_GT(Failed, Calls / 2);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Cuda, EveryCall, testing::Bool(),
+                         [](const auto &Info) {
+                           return Info.param ? "WithTensorMaps" : "Plain";
+                         });
 
 TEST_F(Cuda, ASessionThatIsLostSaysSo) {
   artifact::Bytes File = written(cudaContents());

@@ -7,12 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 // A library with the driver's entry points. Device memory is host memory,
-// kernels are functions below, streams do their work at once. A graph runs its
-// nodes in an order that only its edges restrain, chosen by a seed, so a
-// missing edge shows as a wrong result. Any call can be made to fail, and
+// kernels are functions (FakeKernels.h), streams do their work at once. A graph
+// runs its nodes in an order that only its edges restrain, chosen by a seed, so
+// a missing edge shows as a wrong result. Any call can be made to fail, and
 // whatever is not released is counted.
 
 #include "runtime/src/cuda/Driver.h"
+#include "test/unit/runtime/FakeKernels.h"
+#include "test/unit/runtime/FakeTensorMap.h"
 
 #include <algorithm>
 #include <chrono>
@@ -26,55 +28,32 @@
 #include <vector>
 
 using namespace kpc::rt::cuda;
+using namespace kpc::test;
 
 namespace {
 
-using KernelBody = void (*)(void **Params);
+bool inert();
 
-template <class T> T param(void **Params, int Index) {
-  return *static_cast<T *>(Params[Index]);
-}
-
-void add(void **P) {
-  for (int64_t I = 0; I < param<int64_t>(P, 3); ++I)
-    param<float *>(P, 2)[I] = param<float *>(P, 0)[I] + param<float *>(P, 1)[I];
-}
-void scale(void **P) {
-  for (int64_t I = 0; I < param<int64_t>(P, 3); ++I)
-    param<float *>(P, 1)[I] =
-        param<float *>(P, 0)[I] * float(param<int64_t>(P, 2));
-}
-void sumRows(void **P) {
-  int64_t Cols = param<int64_t>(P, 2);
-  for (int64_t R = 0; R < param<int64_t>(P, 3); ++R) {
-    float Sum = 0;
-    for (int64_t C = 0; C < Cols; ++C)
-      Sum += param<float *>(P, 0)[R * Cols + C];
-    param<float *>(P, 1)[R] = Sum;
-  }
-}
-
-struct Kernel {
-  const char *Name;
-  KernelBody Body;
-  int Params;
+/// A parameter's bytes: a number, or a tensor map.
+struct alignas(64) ParamBytes {
+  unsigned char Bytes[128];
 };
-constexpr Kernel Kernels[] = {
-    {"kpc_add", add, 4}, {"kpc_scale", scale, 4}, {"kpc_sum_rows", sumRows, 4}};
 
 struct Node {
   enum { Launch, Copy, Fill } Kind;
   const Kernel *Function = nullptr;
-  std::vector<uint64_t> Params;
+  std::vector<ParamBytes> Params;
   Copy3D CopyOf{};
   MemsetNodeParams FillOf{};
   std::vector<const void *> After; ///< nodes of the graph
 
   void run() const {
     if (Kind == Launch) {
+      if (inert())
+        return;
       std::vector<void *> Pointers;
-      for (const uint64_t &P : Params)
-        Pointers.push_back(const_cast<uint64_t *>(&P));
+      for (const ParamBytes &P : Params)
+        Pointers.push_back(const_cast<unsigned char *>(P.Bytes));
       Function->Body(Pointers.data());
     } else if (Kind == Copy) {
       std::memcpy(reinterpret_cast<void *>(CopyOf.To),
@@ -107,18 +86,29 @@ struct State {
   unsigned Images = TakesCubin | TakesPtx;
   unsigned Seed = 1;
   std::string LastImage;
+  int Multiprocessors = 132, Shared = 0;
+  bool Inert = false;   ///< kernels do nothing
+  std::string FailName; ///< the function whose next call fails
+  std::vector<FakeTensorMap> Encoded;
 };
 State &state() {
   static State S;
   return S;
 }
 
+bool inert() { return state().Inert; }
+
 // The answer that a call must give; Live changes by `Born` if it succeeds.
 Outcome enter(const char *Name, long Born = 0) {
   State &S = state();
   std::lock_guard<std::mutex> Guard(S.Lock);
   ++S.Counts[Name];
-  Outcome Answer = ++S.Calls == S.FailAt ? S.FailWith : Success;
+  bool Fails = ++S.Calls == S.FailAt;
+  if (S.FailName == Name) {
+    Fails = true;
+    S.FailName.clear();
+  }
+  Outcome Answer = Fails ? S.FailWith : Success;
   if (Born < 0 || Answer == Success) // releasing works, whatever it answers
     S.Live += Born;
   return Answer;
@@ -159,7 +149,9 @@ Outcome DeviceGetName(char *Out, int Size, DeviceNumber) {
 }
 Outcome DeviceGetAttribute(int *Out, int Which, DeviceNumber) {
   ENTER(DeviceGetAttribute);
-  *Out = Which == AttributeMajor ? state().Major : state().Minor;
+  *Out = Which == AttributeMajor             ? state().Major
+         : Which == AttributeMultiprocessors ? state().Multiprocessors
+                                             : state().Minor;
   return Success;
 }
 Outcome DevicePrimaryCtxRetain(Context *Out, DeviceNumber) {
@@ -203,8 +195,11 @@ Outcome ModuleGetFunction(Function *Out, Module, const char *Name) {
     }
   return NotFound;
 }
-Outcome FuncSetAttribute(Function, int, int) {
-  return enter("FuncSetAttribute");
+Outcome FuncSetAttribute(Function, int Which, int Value) {
+  ENTER(FuncSetAttribute);
+  if (Which == FunctionMaxDynamicShared)
+    state().Shared = Value;
+  return Success;
 }
 Outcome MemAlloc(Pointer *Out, size_t Size) {
   if (Size > size_t(1) << 32)
@@ -286,15 +281,62 @@ Outcome EventElapsedTime(float *Out, Event A, Event B) {
 void setLaunch(Node &N, const KernelNodeParams &P) {
   N.Kind = Node::Launch;
   N.Function = reinterpret_cast<const Kernel *>(P.Kernel);
-  N.Params.clear();
+  if (state().Inert)
+    return;
+  N.Params.resize(size_t(N.Function->Params + N.Function->Maps));
   for (int I = 0; I < N.Function->Params; ++I)
-    N.Params.push_back(*static_cast<uint64_t *>(P.Params[I]));
+    std::memcpy(N.Params[size_t(I)].Bytes, P.Params[I], 8);
+  for (size_t I = size_t(N.Function->Params); I < N.Params.size(); ++I) {
+    if (uintptr_t(P.Params[I]) % 64)
+      std::abort();
+    std::memcpy(N.Params[I].Bytes, P.Params[I], 128);
+  }
+}
+
+Outcome keep(bool Encoded, const FakeTensorMap &Map) {
+  if (!Encoded)
+    return InvalidValue;
+  std::lock_guard<std::mutex> Guard(state().Lock);
+  state().Encoded.push_back(Map);
+  return Success;
+}
+
+Outcome TensorMapEncodeTiled(void *To, int DataType, uint32_t Rank,
+                             void *Address, const uint64_t *Dims,
+                             const uint64_t *Strides, const uint32_t *Box,
+                             const uint32_t *Traversal, int Interleave,
+                             int Swizzle, int Promotion, int Fill) {
+  ENTER(TensorMapEncodeTiled);
+  FakeTensorMap Map{};
+  return keep(setBox(Map, Rank, Box) &&
+                  encode(Map, To,
+                         {DataType, Rank, uint64_t(Address), Dims, Strides,
+                          Traversal, Interleave, Swizzle, Promotion, Fill}),
+              Map);
+}
+
+Outcome TensorMapEncodeIm2col(void *To, int DataType, uint32_t Rank,
+                              void *Address, const uint64_t *Dims,
+                              const uint64_t *Strides, const int *Lower,
+                              const int *Upper, uint32_t Channels,
+                              uint32_t Pixels, const uint32_t *Traversal,
+                              int Interleave, int Swizzle, int Promotion,
+                              int Fill) {
+  ENTER(TensorMapEncodeIm2col);
+  FakeTensorMap Map{};
+  return keep(setPixels(Map, Rank, Lower, Upper, Channels, Pixels) &&
+                  encode(Map, To,
+                         {DataType, Rank, uint64_t(Address), Dims, Strides,
+                          Traversal, Interleave, Swizzle, Promotion, Fill}),
+              Map);
 }
 
 Outcome LaunchKernel(Function F, unsigned, unsigned, unsigned, unsigned,
                      unsigned, unsigned, unsigned, Stream, void **Params,
                      void **) {
   ENTER(LaunchKernel);
+  if (inert())
+    return Success;
   reinterpret_cast<const Kernel *>(F)->Body(Params);
   return Success;
 }
@@ -401,7 +443,8 @@ Outcome GraphLaunch(GraphExec E, Stream) {
 
 extern "C" {
 
-int cuGetProcAddress_v2(const char *Name, void **Out, int, uint64_t, int *) {
+int cuGetProcAddress_v2(const char *Name, void **Out, int Version, uint64_t,
+                        int *) {
 #define KPC_FIND(Entry, ...)                                                   \
   if (std::strcmp(Name, "cu" #Entry) == 0) {                                   \
     DriverTable::Entry##Function Found = Entry;                                \
@@ -409,6 +452,15 @@ int cuGetProcAddress_v2(const char *Name, void **Out, int, uint64_t, int *) {
     return Success;                                                            \
   }
   KPC_CUDA_FUNCTIONS(KPC_FIND)
+#undef KPC_FIND
+#define KPC_FIND(Entry, Since, ...)                                            \
+  if (std::strcmp(Name, "cu" #Entry) == 0 && Version >= Since &&               \
+      state().Version >= Since) {                                              \
+    DriverTable::Entry##Function Found = Entry;                                \
+    *Out = reinterpret_cast<void *>(Found);                                    \
+    return Success;                                                            \
+  }
+  KPC_CUDA_OPTIONAL_FUNCTIONS(KPC_FIND)
 #undef KPC_FIND
   return NotFound;
 }
@@ -427,12 +479,22 @@ void fake_reset(void) {
   S.Images = TakesCubin | TakesPtx;
   S.Counts.clear();
   S.LastImage.clear();
+  S.Multiprocessors = 132;
+  S.Shared = 0;
+  S.Inert = false;
+  S.FailName.clear();
+  S.Encoded.clear();
 }
 void fake_fail(long Call, int Code) {
   state().Calls = 0;
   state().FailAt = Call;
   state().FailWith = Code;
 }
+void fake_fail_named(const char *Name, int Code) {
+  state().FailName = Name;
+  state().FailWith = Code;
+}
+void fake_inert(void) { state().Inert = true; }
 long fake_calls(void) { return state().Calls; }
 long fake_live(void) { return state().Live; }
 long fake_count(const char *Name) { return state().Counts[Name]; }
@@ -443,6 +505,12 @@ void fake_device(int Major, int Minor, unsigned Images, int Version) {
   state().Version = Version;
 }
 void fake_seed(unsigned Seed) { state().Seed = Seed; }
+void fake_multiprocessors(int Count) { state().Multiprocessors = Count; }
+int fake_shared(void) { return state().Shared; }
+const FakeTensorMap *fake_encoded(size_t *Count) {
+  *Count = state().Encoded.size();
+  return state().Encoded.data();
+}
 const char *fake_last_image(void) { return state().LastImage.c_str(); }
 
 } // extern "C"

@@ -14,8 +14,11 @@
 #ifndef KPC_TEST_UNIT_RUNTIME_FAKECUDA_H
 #define KPC_TEST_UNIT_RUNTIME_FAKECUDA_H
 
+#include "test/unit/runtime/FakeTensorMap.h"
+
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <vector>
 
 namespace kpc::test {
 
@@ -35,6 +38,12 @@ public:
   void fail(long Call, int Code) {
     call<void(long, int)>("fake_fail")(Call, Code);
   }
+  /// Makes the next call of a function ("MemAlloc") answer `Code`.
+  void fail(const char *Name, int Code) {
+    call<void(const char *, int)>("fake_fail_named")(Name, Code);
+  }
+  /// Kernels do nothing from now on, and their parameters are not looked at.
+  void makeInert() { call<void()>("fake_inert")(); }
   long calls() { return call<long()>("fake_calls")(); }
   /// Contexts, memory, modules, streams, events, graphs not yet released.
   long live() { return call<long()>("fake_live")(); }
@@ -46,6 +55,18 @@ public:
                                                        Version);
   }
   void seed(unsigned Seed) { call<void(unsigned)>("fake_seed")(Seed); }
+  void multiprocessors(int Count) {
+    call<void(int)>("fake_multiprocessors")(Count);
+  }
+  /// The dynamic shared memory that a kernel was allowed last.
+  int shared() { return call<int()>("fake_shared")(); }
+  /// The tensor maps encoded since the last reset, in order.
+  std::vector<FakeTensorMap> encoded() {
+    size_t Count = 0;
+    const auto *First =
+        call<const FakeTensorMap *(size_t *)>("fake_encoded")(&Count);
+    return {First, First + Count};
+  }
   const char *lastImage() { return call<const char *()>("fake_last_image")(); }
 
 private:

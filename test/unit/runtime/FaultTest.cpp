@@ -104,7 +104,7 @@ namespace {
 struct Program {
   explicit Program(kpc_device Where)
       : Where(Where),
-        File(Where.kind == KPC_DEVICE_CUDA ? written(cudaContents())
+        File(Where.kind == KPC_DEVICE_CUDA ? written(mappedContents(false))
                                            : sampleArtifact()),
         A(4, 8), B(3, 5), In(A.inputs()), Out(A.outputs()), In2(B.inputs()),
         Out2(B.outputs()) {}

@@ -29,6 +29,8 @@ Bytes hostileSample() {
   return written(C);
 }
 
+Bytes hostileMappedSample() { return written(mappedContents(false)); }
+
 static void *allocateLittle(void *, size_t Bytes, size_t Alignment,
                             kpc_device) {
   return Bytes > size_t(16) << 20 || Alignment > 65536
@@ -40,7 +42,8 @@ static void release(void *, void *Memory, size_t, kpc_device) {
   std::free(Memory);
 }
 
-Came useArtifact(const uint8_t *Data, size_t Size, bool MayRun) {
+Came useArtifact(const uint8_t *Data, size_t Size, bool MayRun,
+                 const char *Driver) {
   // A copy of exactly this size, so that reading past it is seen.
   Bytes Exact(Data, Data + Size);
   kpc_model *RawModel = nullptr;
@@ -63,6 +66,10 @@ Came useArtifact(const uint8_t *Data, size_t Size, bool MayRun) {
   (void)kpc_model_verify_weights(RawModel, nullptr);
   kpc_session_options O = KPC_SESSION_OPTIONS_INIT;
   O.num_threads = 1;
+  if (Driver) {
+    O.device = KPC_CUDA(0);
+    O.driver = Driver;
+  }
   O.flags = KPC_SESSION_KEEP_VALUES;
   O.allocator = {allocateLittle, release, nullptr};
   kpc_session *RawSession = nullptr;

@@ -20,13 +20,18 @@
 namespace kpc::test {
 
 artifact::Bytes hostileSample();
+/// With tensor maps and a symbol that the device gives, for a fake driver whose
+/// kernels do nothing.
+artifact::Bytes hostileMappedSample();
 
 /// Makes every byte of every host image `ret`, as far as the table can be read.
 void makeCodeHarmless(artifact::Bytes &File);
 
 /// How far an artifact came.
 enum class Came { Nowhere, Loaded, Opened, Ran };
-Came useArtifact(const uint8_t *Data, size_t Size, bool MayRun);
+/// `Driver`: on its first device; null: on the host.
+Came useArtifact(const uint8_t *Data, size_t Size, bool MayRun,
+                 const char *Driver = nullptr);
 
 } // namespace kpc::test
 

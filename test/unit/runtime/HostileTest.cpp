@@ -14,6 +14,7 @@
 
 #include "test/unit/runtime/Hostile.h"
 #include "runtime/format/Container.h"
+#include "test/unit/runtime/FakeCuda.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -33,6 +34,16 @@ TEST(Hostile, TheSampleRuns) {
   EXPECT_EQ(useArtifact(File.data(), File.size(), true), Came::Ran);
 }
 
+TEST(Hostile, TheSampleWithTensorMapsRuns) {
+  FakeCuda Fake;
+  Fake.reset();
+  Fake.makeInert();
+  Bytes File = hostileMappedSample();
+  EXPECT_EQ(useArtifact(File.data(), File.size(), true, KPC_FAKE_CUDA),
+            Came::Ran);
+  EXPECT_GT(Fake.count("TensorMapEncodeTiled"), 0);
+}
+
 // What the fuzzer found once.
 TEST(Hostile, InputsThatWereFoundBefore) {
   int Count = 0;
@@ -49,9 +60,9 @@ TEST(Hostile, InputsThatWereFoundBefore) {
 }
 
 TEST(Hostile, TruncationAtEveryByte) {
-  Bytes File = hostileSample();
-  for (size_t Size = 0; Size < File.size(); ++Size)
-    ASSERT_EQ(useArtifact(File.data(), Size, true), Came::Nowhere) << Size;
+  for (const Bytes &File : {hostileSample(), hostileMappedSample()})
+    for (size_t Size = 0; Size < File.size(); ++Size)
+      ASSERT_EQ(useArtifact(File.data(), Size, true), Came::Nowhere) << Size;
 }
 
 // The header made to match, as if the shorter file were meant.
@@ -69,48 +80,68 @@ TEST(Hostile, TruncationWithDigestsRecomputed) {
   }
 }
 
-class Flips : public testing::TestWithParam<bool> {};
+struct FlipCase {
+  bool Recompute, Mapped;
+};
+
+class Flips : public testing::TestWithParam<FlipCase> {
+public:
+  void SetUp() override {
+    if (!GetParam().Mapped)
+      return;
+    Fake.reset();
+    Fake.makeInert();
+  }
+  FakeCuda Fake;
+};
+
+// One to three changes, three of four in the header or the table, where they
+// matter. Tells whether the bytes [CodeBegin, CodeEnd) are among them.
+bool damage(Bytes &File, uint64_t TableOffset, std::mt19937_64 &Random,
+            size_t CodeBegin, size_t CodeEnd) {
+  bool HitsCode = false;
+  for (uint64_t N = 1 + Random() % 3; N; --N) {
+    size_t At = Random() % File.size();
+    if (Random() % 4)
+      At = Random() % 16 ? TableOffset + Random() % (File.size() - TableOffset)
+                         : Random() % 256;
+    HitsCode |= At >= CodeBegin && At < CodeEnd;
+    switch (Random() % 4) {
+    case 0:
+      File[At] ^= uint8_t(1) << (Random() % 8);
+      break;
+    case 1:
+      File[At] = uint8_t(Random());
+      break;
+    case 2:
+      File[At] = 0xff;
+      break;
+    default: // a whole number
+      for (size_t I = At; I < std::min(At + 8, File.size()); ++I)
+        File[I] = Random() % 2 ? 0x7f : 0xff;
+      HitsCode |= At < CodeEnd && At + 8 > CodeBegin;
+      break;
+    }
+  }
+  return HitsCode;
+}
 
 TEST_P(Flips, AreErrorsOrContainedRuns) {
-  const bool Recompute = GetParam();
-  const Bytes File = hostileSample();
-  const size_t CodeBegin = 4096, CodeEnd = 4096 + 512;
+  const auto [Recompute, Mapped] = GetParam();
+  const Bytes File = Mapped ? hostileMappedSample() : hostileSample();
+  const char *Driver = Mapped ? KPC_FAKE_CUDA : nullptr;
+  const size_t CodeBegin = 4096, CodeEnd = 4096 + (Mapped ? 0 : 512);
   uint64_t TableOffset;
   std::memcpy(&TableOffset, &File[24], 8);
   std::mt19937_64 Random(Recompute ? 11 : 7);
   size_t Counts[4] = {};
-  constexpr int Rounds = 12000;
+  const int Rounds = Mapped ? 6000 : 12000;
   for (int Round = 0; Round < Rounds; ++Round) {
     Bytes Copy = File;
-    bool HitsCode = false;
-    for (uint64_t N = 1 + Random() % 3; N; --N) {
-      // Three of four in the header or the table, where they matter.
-      size_t At = Random() % File.size();
-      if (Random() % 4)
-        At = Random() % 16
-                 ? TableOffset + Random() % (File.size() - TableOffset)
-                 : Random() % 256;
-      HitsCode |= At >= CodeBegin && At < CodeEnd;
-      switch (Random() % 4) {
-      case 0:
-        Copy[At] ^= uint8_t(1) << (Random() % 8);
-        break;
-      case 1:
-        Copy[At] = uint8_t(Random());
-        break;
-      case 2:
-        Copy[At] = 0xff;
-        break;
-      default: // a whole number
-        for (size_t I = At; I < std::min(At + 8, Copy.size()); ++I)
-          Copy[I] = Random() % 2 ? 0x7f : 0xff;
-        HitsCode |= At < CodeEnd && At + 8 > CodeBegin;
-        break;
-      }
-    }
+    bool HitsCode = damage(Copy, TableOffset, Random, CodeBegin, CodeEnd);
     if (Recompute)
       recomputeDigests(Copy);
-    ++Counts[int(useArtifact(Copy.data(), Copy.size(), !HitsCode))];
+    ++Counts[int(useArtifact(Copy.data(), Copy.size(), !HitsCode, Driver))];
   }
   std::printf("refused %zu, loaded %zu, opened %zu, ran %zu\n", Counts[0],
               Counts[1], Counts[2], Counts[3]);
@@ -119,10 +150,17 @@ TEST_P(Flips, AreErrorsOrContainedRuns) {
     EXPECT_GT(Counts[1] + Counts[2], size_t(Rounds) / 200);
     EXPECT_GT(Counts[3], size_t(Rounds) / 20);
   }
+  if (Mapped)
+    EXPECT_EQ(Fake.live(), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Digests, Flips, testing::Bool(), [](const auto &Info) {
-  return Info.param ? "Recomputed" : "AsTheyWere";
-});
+INSTANTIATE_TEST_SUITE_P(
+    Digests, Flips,
+    testing::Values(FlipCase{false, false}, FlipCase{true, false},
+                    FlipCase{false, true}, FlipCase{true, true}),
+    [](const auto &Info) {
+      return std::string(Info.param.Recompute ? "Recomputed" : "AsTheyWere") +
+             (Info.param.Mapped ? "WithTensorMaps" : "");
+    });
 
 } // namespace

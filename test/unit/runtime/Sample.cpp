@@ -177,6 +177,41 @@ Contents cudaContents() {
   return C;
 }
 
+Contents mappedContents(bool InRows) {
+  Contents C = cudaContents();
+  C.Symbols.push_back(
+      {"sm_count", {.Min = 1}, SymbolSource::MultiprocessorCount});
+  Target &T = C.Targets[0];
+  TensorMap Map;
+  Map.Element = ElementType::F32;
+  Map.Dims = {batch() * width()};
+  Map.Box = {32};
+  if (InRows) {
+    Map.Dims = {width(), batch()};
+    Map.Strides = {width() * 4};
+    Map.Box = {32, 8};
+    Map.Traversal = {1, 2};
+    Map.Swizzle = TensorMapSwizzle::Bytes128;
+  }
+  // As the other kernels: "add" is a kernel of several steps.
+  for (uint32_t Step : {0u, 1u}) {
+    Kernel K = T.Kernels[Step];
+    auto &L = std::get<Launch>(T.Steps[Step]);
+    K.Symbol += "_mapped";
+    std::vector<Param> Maps;
+    for (const Param &P : L.Params)
+      if (P.Kind == ParamKind::Buffer)
+        Maps.push_back(Param::tensorMap(P.Buffer, P.Access, Map));
+    K.Params.insert(K.Params.end(), Maps.size(), ParamKind::TensorMap);
+    L.Params.insert(L.Params.end(), Maps.begin(), Maps.end());
+    L.Grid[0] = Expr::min(L.Grid[0], Expr::symbol("sm_count"));
+    L.Shared = Expr(200 * 1024);
+    L.Kernel = uint32_t(T.Kernels.size());
+    T.Kernels.push_back(std::move(K));
+  }
+  return C;
+}
+
 Bytes written(const Contents &C) {
   Bytes Out;
   auto Error = writeToMemory(C, Out);

@@ -39,6 +39,9 @@ void addCudaTarget(artifact::Contents &C, const std::string &Name, int Major,
                    int Minor, artifact::CapabilityRule Rule, bool Cubin,
                    bool Ptx);
 artifact::Contents cudaContents(); ///< for sm_90a
+/// The same with kernels that take tensor maps: as one row of elements, or as
+/// rows of `width`, which must be a multiple of 4.
+artifact::Contents mappedContents(bool InRows);
 
 artifact::Contents sampleContents();
 artifact::Bytes sampleArtifact();

@@ -1,0 +1,40 @@
+//===- Tile.h - The tile dialect --------------------------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// One GPU kernel on tensor cores; see TileBase.td and docs/dialects/tile.md.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_DIALECTS_TILE_TILE_H
+#define KPC_DIALECTS_TILE_TILE_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/tile/TileDialect.h.inc"
+#include "dialects/tile/TileEnums.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/tile/TileTypes.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/tile/Tile.h.inc"
+
+namespace kpc::tile {
+
+/// Threads of a warpgroup.
+inline constexpr int64_t WarpgroupThreads = 128;
+
+/// The type behind a fragment or a pending fragment.
+FragmentType fragmentOf(mlir::Type Ty);
+
+} // namespace kpc::tile
+
+#endif // KPC_DIALECTS_TILE_TILE_H

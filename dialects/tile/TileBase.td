@@ -1,0 +1,178 @@
+//===- TileBase.td - Dialect and types of tile ----------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What every op of the dialect is made of. Ops are in files by family.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_TILE_BASE
+#define KPC_TILE_BASE
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::kpc::tile";
+  let summary = "One GPU kernel: who moves what into which memory, and who waits for it";
+  let description = [{
+    A thin, explicit language for kernels on tensor cores. Nothing is inferred
+    and nothing moves by itself: a builder writes what will happen, verifiers
+    check it, the lowering is nearly one to one. Ops stand in a `gpu.func`,
+    beside `scf`, `arith` and `memref`; a warpgroup is 128 threads whose first
+    warp's number is a multiple of four.
+
+    What a tensor core reads asynchronously has data edges here: `tile.mma`
+    gives a `!tile.pending`, and `tile.await` alone makes values of it. What
+    goes through shared memory goes through a `!tile.pipe`, whose slots are
+    tokens that are used exactly once.
+
+    ```mlir
+    %pipe = tile.pipe tma consumers 4 : <4 x [<[64, 64], bf16, swizzle 128>, <[64, 128], bf16, swizzle 128>]>
+    tile.start
+    tile.role "producer" warps 0 to 4 registers 40 {
+    ^bb0(%group: index):
+      tile.elect role {
+        %free = tile.acquire %pipe[%cursor] : !pipe
+        %a, %b = tile.tiles %pipe[%free] : !pipe, !tile.slot<free> -> !a, !b
+        tile.load %x[%m, %k] into %a signal %pipe[%free] : !view, !a, !pipe
+        tile.commit %pipe[%free] : !pipe
+      }
+    }
+    ```
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = [{ void registerTypes(); }];
+}
+
+class Tile_Type<string name, string tileMnemonic> : TypeDef<Tile_Dialect, name> {
+  let mnemonic = tileMnemonic;
+  let genVerifyDecl = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+def Tile_ViewType : Tile_Type<"View", "view"> {
+  let summary = "A tensor in global memory that TMA copies boxes of";
+  let description = [{
+    An argument of the kernel: a tensor map (128 bytes, PTX ISA 5.5.8), encoded
+    when shapes and pointers are bound. How to encode it stands in the kernel's
+    attribute `kpc.tensor_maps`, at the position of the argument among the
+    views. `box` is what one copy moves, in elements, outermost dimension
+    first; `swizzle` (0, 32, 64, 128 bytes) is how it lies in shared memory.
+
+    `!tile.view<bf16, box [128, 64], swizzle 128>`
+  }];
+  let parameters = (ins "::mlir::Type":$element, ArrayRefParameter<"int64_t">:$box, "int64_t":$swizzle);
+  let assemblyFormat = "`<` $element `,` `box` `[` $box `]` `,` `swizzle` $swizzle `>`";
+}
+
+def Tile_SharedType : Tile_Type<"Shared", "smem"> {
+  let summary = "A matrix in shared memory";
+  let description = [{
+    Rows × columns, a row's elements side by side in lines of `swizzle` bytes:
+    line `c` of row `r` is at `(c * pitch + r) * swizzle`, then the address is
+    swizzled (PTX ISA 5.5.7). `pitch` is the number of rows of the whole
+    allocation; a part of its rows keeps it. Swizzle 0: plain rows, no lines.
+
+    `!tile.smem<[64, 256], bf16, swizzle 128>`, a part of 128 rows:
+    `!tile.smem<[64, 64], bf16, swizzle 128, pitch 128>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$element, "int64_t":$swizzle,
+                        "int64_t":$pitch);
+  let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$element, "int64_t":$swizzle), [{
+    return $_get($_ctxt, shape, element, swizzle, shape[0]);
+  }]>];
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    int64_t getRows() const { return getShape()[0]; }
+    int64_t getColumns() const { return getShape()[1]; }
+    unsigned getElementBits() const { return getElement().getIntOrFloatBitWidth(); }
+    /// Bytes of the elements; of a part, without what lies between its lines.
+    int64_t getBytes() const { return getRows() * getColumns() * getElementBits() / 8; }
+    /// Elements in a line of `swizzle` bytes; all columns without swizzle.
+    int64_t getLineElements() const { return getSwizzle() ? getSwizzle() * 8 / getElementBits() : getColumns(); }
+    /// Bytes after which the pattern of addresses repeats.
+    int64_t getAlignment() const { return getSwizzle() ? getSwizzle() * 8 : 128; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+def Tile_FragmentType : Tile_Type<"Fragment", "fragment"> {
+  let summary = "A matrix in the registers of one warpgroup, as an mma leaves it";
+  let description = [{
+    Rows are a multiple of 64, columns of 8. Thread `t`, with `w = t / 32`,
+    `g = t % 32 / 4`, `q = t % 4`, holds, of each 64 rows, element `i` of row
+    `16w + g + 8(i / 2 % 2)` and column `8(i / 4) + 2q + i % 2` (PTX ISA,
+    wgmma, matrix D).
+
+    `!tile.fragment<[64, 256], f32>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$element);
+  let assemblyFormat = "`<` `[` $shape `]` `,` $element `>`";
+  let extraClassDeclaration = [{
+    int64_t getRows() const { return getShape()[0]; }
+    int64_t getColumns() const { return getShape()[1]; }
+    /// Elements that one thread holds.
+    int64_t getPerThread() const { return getRows() * getColumns() / 128; }
+  }];
+}
+
+def Tile_PendingType : Tile_Type<"Pending", "pending"> {
+  let summary = "A fragment that tensor cores are still writing";
+  let description = "Used exactly once: by the next `tile.mma`, `tile.retire`, or `tile.await`.";
+  let parameters = (ins "::kpc::tile::FragmentType":$fragment);
+  let assemblyFormat = "`<` qualified($fragment) `>`";
+  let genVerifyDecl = 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Pipes
+//===----------------------------------------------------------------------===//
+
+def Tile_PipeType : Tile_Type<"Pipe", "pipe"> {
+  let summary = "A ring of slots in shared memory, with a full and an empty barrier each";
+  let description = [{
+    Each slot holds one of every tile. `!tile.pipe<4 x [!tile.smem<…>, !tile.smem<…>]>`
+  }];
+  let parameters = (ins "int64_t":$slots, ArrayRefParameter<"::kpc::tile::SharedType">:$tiles);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// Where tile `I` is in a slot, in bytes; I == number of tiles: a slot's size.
+    int64_t getTileOffset(size_t I) const;
+    int64_t getSlotBytes() const { return getTileOffset(getTiles().size()); }
+    /// What copies fill a slot with.
+    int64_t getFilledBytes() const;
+  }];
+}
+
+def Tile_SlotState : I32EnumAttr<"SlotState", "", [I32EnumAttrCase<"Free", 0, "free">,
+                                                   I32EnumAttrCase<"Full", 1, "full">]> {
+  let cppNamespace = "::kpc::tile";
+}
+
+def Tile_SlotType : Tile_Type<"Slot", "slot"> {
+  let summary = "One slot of a pipe, held: `free` by who fills it, `full` by who reads it";
+  let description = "Ended exactly once: by `tile.commit` or `tile.release`.";
+  let parameters = (ins EnumParameter<Tile_SlotState>:$state);
+  let assemblyFormat = "`<` $state `>`";
+  let genVerifyDecl = 0;
+}
+
+def Tile_CursorType : Tile_Type<"Cursor", "cursor"> {
+  let summary = "A place in a pipe: the slot and the parity of its round";
+  let genVerifyDecl = 0;
+}
+
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+
+#endif // KPC_TILE_BASE

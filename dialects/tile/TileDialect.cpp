@@ -1,0 +1,222 @@
+//===- TileDialect.cpp - The tile dialect and its types -------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/tile/Tile.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::tile;
+
+#include "dialects/tile/TileDialect.cpp.inc"
+#include "dialects/tile/TileEnums.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/tile/TileTypes.cpp.inc"
+
+namespace {
+/// Types are long and come often: they are printed once, at the top.
+struct NamedTypes : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+  AliasResult getAlias(Type Ty, raw_ostream &OS) const override {
+    StringRef Name = TypeSwitch<Type, StringRef>(Ty)
+                         .Case<ViewType>([](Type) { return "view"; })
+                         .Case<SharedType>([](Type) { return "smem"; })
+                         .Case<FragmentType>([](Type) { return "fragment"; })
+                         .Case<PendingType>([](Type) { return "pending"; })
+                         .Case<PipeType>([](Type) { return "pipe"; })
+                         .Default([](Type) { return ""; });
+    if (Name.empty())
+      return AliasResult::NoAlias;
+    OS << Name;
+    return AliasResult::OverridableAlias;
+  }
+};
+} // namespace
+
+void TileDialect::initialize() {
+  registerTypes();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/tile/Tile.cpp.inc"
+      >();
+  addInterfaces<NamedTypes>();
+}
+
+void TileDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/tile/TileTypes.cpp.inc"
+      >();
+}
+
+FragmentType tile::fragmentOf(Type Ty) {
+  if (auto Pending = dyn_cast<PendingType>(Ty))
+    return Pending.getFragment();
+  return dyn_cast<FragmentType>(Ty);
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+using Emit = function_ref<InFlightDiagnostic()>;
+
+static LogicalResult verifySwizzle(Emit Error, int64_t Swizzle) {
+  if (llvm::is_contained({0, 32, 64, 128}, Swizzle))
+    return success();
+  return Error() << "swizzle is " << Swizzle << ", not 0, 32, 64 or 128 bytes";
+}
+
+static LogicalResult verifyElement(Emit Error, Type Element) {
+  if (Element.isIntOrFloat() &&
+      llvm::is_contained({8u, 16u, 32u, 64u}, Element.getIntOrFloatBitWidth()))
+    return success();
+  return Error() << "elements are " << Element
+                 << ", not numbers of 8, 16, 32 or 64 bits";
+}
+
+LogicalResult ViewType::verify(Emit Error, Type Element, ArrayRef<int64_t> Box,
+                               int64_t Swizzle) {
+  if (failed(verifyElement(Error, Element)) ||
+      failed(verifySwizzle(Error, Swizzle)))
+    return failure();
+  if (Box.empty() || Box.size() > 5)
+    return Error() << "a box has 1 to 5 dimensions, not " << Box.size();
+  for (int64_t Size : Box)
+    if (Size < 1 || Size > 256)
+      return Error() << "a box has 1 to 256 elements along each dimension, not "
+                     << Size;
+  int64_t Line = Box.back() * Element.getIntOrFloatBitWidth() / 8;
+  if (Line % 16)
+    return Error() << "a row of the box has " << Line
+                   << " bytes, not a multiple of 16";
+  if (Swizzle && Line > Swizzle)
+    return Error() << "a row of the box has " << Line
+                   << " bytes, more than the swizzle's " << Swizzle;
+  return success();
+}
+
+LogicalResult SharedType::verify(Emit Error, ArrayRef<int64_t> Shape,
+                                 Type Element, int64_t Swizzle, int64_t Pitch) {
+  if (failed(verifyElement(Error, Element)) ||
+      failed(verifySwizzle(Error, Swizzle)))
+    return failure();
+  if (Shape.size() != 2 || Shape[0] < 1 || Shape[1] < 1)
+    return Error() << "a tile has rows and columns";
+  if (Pitch < Shape[0])
+    return Error() << "the pitch, " << Pitch << ", is less than the rows";
+  if (Swizzle && Shape[1] * Element.getIntOrFloatBitWidth() / 8 % Swizzle)
+    return Error() << "a row is not a multiple of the swizzle's " << Swizzle
+                   << " bytes";
+  return success();
+}
+
+LogicalResult FragmentType::verify(Emit Error, ArrayRef<int64_t> Shape,
+                                   Type Element) {
+  if (failed(verifyElement(Error, Element)))
+    return failure();
+  if (Shape.size() != 2 || Shape[0] < 64 || Shape[0] % 64 || Shape[1] < 8 ||
+      Shape[1] % 8)
+    return Error() << "a fragment has a multiple of 64 rows and of 8 columns";
+  return success();
+}
+
+LogicalResult PipeType::verify(Emit Error, int64_t Slots,
+                               ArrayRef<SharedType> Tiles) {
+  if (Slots < 1 || Slots > 64)
+    return Error() << "a pipe has 1 to 64 slots, not " << Slots;
+  if (Tiles.empty())
+    return Error() << "a slot holds at least one tile";
+  for (SharedType Tile : Tiles)
+    if (Tile.getPitch() != Tile.getRows())
+      return Error() << "a slot holds whole tiles, not " << Tile;
+  return success();
+}
+
+int64_t PipeType::getTileOffset(size_t I) const {
+  int64_t Offset = 0;
+  for (size_t J = 0; J <= I; ++J) {
+    // A slot's size keeps the next slot's tiles aligned as well.
+    int64_t Alignment = 128;
+    if (J < getTiles().size())
+      Alignment = getTiles()[J].getAlignment();
+    else
+      for (SharedType Tile : getTiles())
+        Alignment = std::max(Alignment, Tile.getAlignment());
+    Offset = llvm::alignTo(Offset, Alignment);
+    if (J < I)
+      Offset += getTiles()[J].getBytes();
+  }
+  return Offset;
+}
+
+int64_t PipeType::getFilledBytes() const {
+  int64_t Bytes = 0;
+  for (SharedType Tile : getTiles())
+    Bytes += Tile.getBytes();
+  return Bytes;
+}
+
+Type SharedType::parse(AsmParser &P) {
+  SmallVector<int64_t> Shape;
+  Type Element;
+  int64_t Swizzle = 0, Pitch = -1;
+  auto One = [&] { return P.parseInteger(Shape.emplace_back()); };
+  SMLoc Where = P.getCurrentLocation();
+  if (P.parseLess() ||
+      P.parseCommaSeparatedList(AsmParser::Delimiter::Square, One) ||
+      P.parseComma() || P.parseType(Element))
+    return {};
+  while (succeeded(P.parseOptionalComma())) {
+    bool IsPitch = succeeded(P.parseOptionalKeyword("pitch"));
+    if (!IsPitch && P.parseKeyword("swizzle"))
+      return {};
+    if (P.parseInteger(IsPitch ? Pitch : Swizzle))
+      return {};
+  }
+  if (P.parseGreater())
+    return {};
+  if (Pitch < 0 && !Shape.empty())
+    Pitch = Shape[0];
+  return getChecked([&] { return P.emitError(Where); }, P.getContext(), Shape,
+                    Element, Swizzle, Pitch);
+}
+
+void SharedType::print(AsmPrinter &P) const {
+  P << "<[";
+  llvm::interleaveComma(getShape(), P);
+  P << "], " << getElement();
+  if (getSwizzle())
+    P << ", swizzle " << getSwizzle();
+  if (getPitch() != getRows())
+    P << ", pitch " << getPitch();
+  P << ">";
+}
+
+Type PipeType::parse(AsmParser &P) {
+  int64_t Slots = 0;
+  SmallVector<SharedType> Tiles;
+  SMLoc Where = P.getCurrentLocation();
+  auto One = [&] { return P.parseType(Tiles.emplace_back()); };
+  if (P.parseLess() || P.parseInteger(Slots) || P.parseKeyword("of") ||
+      P.parseCommaSeparatedList(AsmParser::Delimiter::Square, One) ||
+      P.parseGreater())
+    return {};
+  return getChecked([&] { return P.emitError(Where); }, P.getContext(), Slots,
+                    Tiles);
+}
+
+void PipeType::print(AsmPrinter &P) const {
+  P << "<" << getSlots() << " of [";
+  llvm::interleaveComma(getTiles(), P, [&](SharedType T) { P << Type(T); });
+  P << "]>";
+}

@@ -1,0 +1,84 @@
+//===- TileMemory.td - Shared memory and copies ---------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matrices in shared memory, and their copies from and to global memory.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_TILE_MEMORY
+#define KPC_TILE_MEMORY
+
+include "dialects/tile/TilePipe.td"
+
+def Tile_AllocOp : Tile_Op<"alloc"> {
+  let summary = "Shared memory that lives as long as the block";
+  let description = "Stands in the kernel's entry block, before `tile.start`.";
+  let results = (outs Tile_SharedType:$tile);
+  let assemblyFormat = "attr-dict `:` type($tile)";
+  let hasVerifier = 1;
+}
+
+def Tile_RowsOp : Tile_Op<"rows", [Pure]> {
+  let summary = "Some rows of a tile";
+  let description = [{
+    `first` is a multiple of 8, so that the pattern of addresses stays in step.
+
+    ```mlir
+    %mine = tile.rows %a[%first] : !tile.smem<[128, 64], bf16, swizzle 128> -> !tile.smem<[64, 64], bf16, swizzle 128, pitch 128>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$tile, Index:$first);
+  let results = (outs Tile_SharedType:$part);
+  let assemblyFormat = "$tile `[` $first `]` attr-dict `:` qualified(type($tile)) `->` qualified(type($part))";
+  let hasVerifier = 1;
+}
+
+def Tile_LoadOp : Tile_Op<"load"> {
+  let summary = "Begins a TMA copy from global memory into a tile of a slot";
+  let description = [{
+    One thread does it. `at` is the first element, outermost dimension first;
+    what lies outside of the tensor becomes zero. A tile that is larger than
+    the view's box takes several copies. Their bytes count for the slot.
+
+    ```mlir
+    tile.load %x[%m, %k] into %a signal %pipe[%free] : !view, !a, !pipe
+    ```
+  }];
+  let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$at, Tile_SharedType:$tile, Tile_PipeType:$pipe,
+                       Tile_SlotType:$slot);
+  let assemblyFormat = [{$view `[` $at `]` `into` $tile `signal` $pipe `[` $slot `]` attr-dict `:`
+                         qualified(type($view)) `,` qualified(type($tile)) `,` qualified(type($pipe)) `,`
+                         qualified(type($slot))}];
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store"> {
+  let summary = "Begins a TMA copy of a tile to global memory";
+  let description = [{
+    One thread does it, behind a `tile.fence_proxy` of those who wrote the
+    tile. What lies outside of the tensor is dropped.
+  }];
+  let arguments = (ins Tile_SharedType:$tile, Tile_ViewType:$view, Variadic<Index>:$at);
+  let assemblyFormat = "$tile `to` $view `[` $at `]` attr-dict `:` qualified(type($tile)) `,` qualified(type($view))";
+  let hasVerifier = 1;
+}
+
+def Tile_CommitStoresOp : Tile_Op<"commit_stores"> {
+  let summary = "Closes a group of this thread's stores";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_WaitStoresOp : Tile_Op<"wait_stores"> {
+  let summary = "Waits until all but the newest `keep` groups of this thread's stores have read their tiles";
+  let arguments = (ins I32Attr:$keep);
+  let assemblyFormat = "`keep` $keep attr-dict";
+}
+
+def Tile_FenceProxyOp : Tile_Op<"fence_proxy"> {
+  let summary = "What this thread wrote into shared memory is seen by copies and tensor cores that begin later";
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // KPC_TILE_MEMORY

@@ -1,0 +1,106 @@
+//===- TileMma.cpp - Verifiers of products and fragments ------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/tile/Tile.h"
+
+using namespace mlir;
+using namespace kpc::tile;
+
+#define GET_OP_CLASSES
+#include "dialects/tile/Tile.cpp.inc"
+
+/// What is pending is one thing: each op takes it over from the one before.
+static LogicalResult verifyUsedOnce(Operation *Op, Value Pending) {
+  if (Pending.hasOneUse())
+    return success();
+  return Op->emitOpError("gives a pending fragment that is not used exactly "
+                         "once");
+}
+
+LogicalResult MmaOp::verify() {
+  SharedType A = getA().getType(), B = getB().getType();
+  FragmentType D = getD().getType().getFragment();
+  Type Element = A.getElement();
+  if (Element != B.getElement() ||
+      !(Element.isF16() || Element.isBF16() || Element.isF32()))
+    return emitOpError("multiplies f16, bf16 or f32 (as tf32), both alike");
+  if (!D.getElement().isF32())
+    return emitOpError("sums up in f32");
+  if (Element.isF32() && (getATransposed() || !getBTransposed()))
+    return emitOpError("on f32 needs both operands with K side by side");
+  if (!A.getSwizzle() || !B.getSwizzle())
+    return emitOpError("reads swizzled tiles");
+  int64_t M = getATransposed() ? A.getColumns() : A.getRows(),
+          K = getATransposed() ? A.getRows() : A.getColumns(),
+          KOfB = getBTransposed() ? B.getColumns() : B.getRows(),
+          N = getBTransposed() ? B.getRows() : B.getColumns();
+  if (K != KOfB)
+    return emitOpError() << "has sums of " << K << " in a and of " << KOfB
+                         << " in b";
+  int64_t Step = 256 / int64_t(A.getElementBits());
+  if (K % Step)
+    return emitOpError() << "has sums of " << K << ", not a multiple of "
+                         << Step;
+  if (M % 64 || N % 8 || N > 256)
+    return emitOpError() << "of " << M << " rows and " << N
+                         << " columns: rows are a multiple of 64, columns of 8 "
+                            "up to 256";
+  if (D.getRows() != M || D.getColumns() != N)
+    return emitOpError() << "gives " << M << " rows and " << N << " columns";
+  if (getC() && fragmentOf(getC().getType()) != D)
+    return emitOpError("adds to a fragment of the result's type");
+  return verifyUsedOnce(*this, getD());
+}
+
+LogicalResult RetireOp::verify() { return verifyUsedOnce(*this, getStill()); }
+
+LogicalResult AwaitOp::verify() {
+  if (getPending().getType().getFragment() == getFragment().getType())
+    return success();
+  return emitOpError("gives the fragment that is pending");
+}
+
+LogicalResult ColumnsOp::verify() {
+  FragmentType From = getFragment().getType(), To = getPart().getType();
+  if (From.getRows() != To.getRows() || From.getElement() != To.getElement())
+    return emitOpError("keeps rows and element");
+  if (getFirst() < 0 || getFirst() % 8 ||
+      int64_t(getFirst()) + To.getColumns() > From.getColumns())
+    return emitOpError("takes columns that are there, from a multiple of 8");
+  return success();
+}
+
+LogicalResult MapOp::verify() {
+  FragmentType From = getFragment().getType(), To = getResult().getType();
+  if (From.getShape() != To.getShape())
+    return emitOpError("keeps rows and columns");
+  if (getAt().size() != 2 || getWithin().size() != 2)
+    return emitOpError("has two coordinates and two bounds");
+  Block &Body = getBody().front();
+  if (Body.getNumArguments() != 3 ||
+      Body.getArgument(0).getType() != From.getElement() ||
+      !Body.getArgument(1).getType().isIndex() ||
+      !Body.getArgument(2).getType().isIndex())
+    return emitOpError("has a block of the element, its row and its column");
+  auto Yield = dyn_cast<YieldOp>(Body.getTerminator());
+  if (!Yield || !Yield.getValue() ||
+      Yield.getValue().getType() != To.getElement())
+    return emitOpError() << "yields a " << To.getElement();
+  return success();
+}
+
+LogicalResult PutOp::verify() {
+  FragmentType From = getFragment().getType();
+  SharedType To = getTile().getType();
+  if (From.getShape() != To.getShape() || From.getElement() != To.getElement())
+    return emitOpError("keeps rows, columns and element");
+  if (To.getElementBits() != 16 || !To.getSwizzle() || To.getColumns() % 16)
+    return emitOpError("writes 16-bit elements, 16 columns at a time, into a "
+                       "swizzled tile");
+  return success();
+}

@@ -1,0 +1,110 @@
+//===- TileMma.td - Tensor cores and fragments ----------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products, and what is done with their results.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_TILE_MMA
+#define KPC_TILE_MMA
+
+include "dialects/tile/TileBase.td"
+
+def Tile_MmaOp : Tile_Op<"mma"> {
+  let summary = "Begins d = a·b + c on tensor cores";
+  let description = [{
+    By one warpgroup, all of it. `a` is M×K, `b` K×N, both in shared memory
+    (with `a_transposed`, `a` is stored K×M; with `b_transposed`, `b` is stored
+    N×K). Without `c`, d = a·b. `c` is a fragment or a product that is pending:
+    sums are made in the order of the ops. The op is one group: `tile.retire`
+    counts them.
+
+    | a, b | d | K a multiple of | transposed a, untransposed b |
+    | --- | --- | --- | --- |
+    | f16 | f32 | 16 | yes |
+    | bf16 | f32 | 16 | yes |
+    | tf32 in f32 | f32 | 8 | no |
+
+    Wgmma (sm_90a): M a multiple of 64, N of 8 up to 256.
+
+    ```mlir
+    %d = tile.mma %a, %b, %c : !a, !b, !tile.pending<!d> -> !tile.pending<!d>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$a, Tile_SharedType:$b,
+                       Optional<AnyTypeOf<[Tile_FragmentType, Tile_PendingType]>>:$c,
+                       UnitAttr:$a_transposed, UnitAttr:$b_transposed);
+  let results = (outs Tile_PendingType:$d);
+  let assemblyFormat = [{$a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? (`,` $c^)? attr-dict `:`
+                         qualified(type($a)) `,` qualified(type($b)) (`,` qualified(type($c))^)? `->`
+                         qualified(type($d))}];
+  let hasVerifier = 1;
+}
+
+def Tile_RetireOp : Tile_Op<"retire", [AllTypesMatch<["pending", "still"]>]> {
+  let summary = "Waits until all but the newest `keep` products of this warpgroup are over";
+  let description = "What those products read may be overwritten from here on.";
+  let arguments = (ins Tile_PendingType:$pending, I32Attr:$keep);
+  let results = (outs Tile_PendingType:$still);
+  let assemblyFormat = "$pending `keep` $keep attr-dict `:` qualified(type($pending))";
+  let hasVerifier = 1;
+}
+
+def Tile_AwaitOp : Tile_Op<"await"> {
+  let summary = "Waits until all products of this warpgroup are over, and gives the result";
+  let arguments = (ins Tile_PendingType:$pending);
+  let results = (outs Tile_FragmentType:$fragment);
+  let assemblyFormat = "$pending attr-dict `:` qualified(type($pending)) `->` qualified(type($fragment))";
+  let hasVerifier = 1;
+}
+
+def Tile_ColumnsOp : Tile_Op<"columns", [Pure]> {
+  let summary = "Some columns of a fragment; no data moves";
+  let arguments = (ins Tile_FragmentType:$fragment, I64Attr:$first);
+  let results = (outs Tile_FragmentType:$part);
+  let assemblyFormat = "$fragment `from` $first attr-dict `:` qualified(type($fragment)) `->` qualified(type($part))";
+  let hasVerifier = 1;
+}
+
+def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
+  let summary = "Applies a scalar function, which sees coordinates, to each element of a fragment";
+  let description = [{
+    The block has the element, its row and its column, counted from `at`. The
+    coordinates that it sees are inside of `within`: outside of it, what is
+    computed is some other element's value, to be dropped by the store.
+
+    ```mlir
+    %y = tile.map %d at [%m, %n] within [%rows, %columns] : !d -> !y {
+    ^bb0(%value: f32, %row: index, %column: index):
+      %b = memref.load %bias[%column] : memref<?xf32>
+      %sum = arith.addf %value, %b : f32
+      tile.yield %sum : f32
+    }
+    ```
+  }];
+  let arguments = (ins Tile_FragmentType:$fragment, Variadic<Index>:$at, Variadic<Index>:$within);
+  let results = (outs Tile_FragmentType:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let traits = [AttrSizedOperandSegments];
+  let assemblyFormat = [{$fragment `at` `[` $at `]` `within` `[` $within `]` attr-dict `:` qualified(type($fragment)) `->`
+                         qualified(type($result)) $body}];
+  let hasVerifier = 1;
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["MapOp", "RoleOp", "ElectOp"]>]> {
+  let summary = "Ends a region";
+  let arguments = (ins Optional<AnyType>:$value);
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::Value()); }]>];
+  let assemblyFormat = "($value^ `:` type($value))? attr-dict";
+}
+
+def Tile_PutOp : Tile_Op<"put"> {
+  let summary = "Writes a fragment of 16-bit elements into shared memory (stmatrix)";
+  let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile);
+  let assemblyFormat = "$fragment `into` $tile attr-dict `:` qualified(type($fragment)) `,` qualified(type($tile))";
+  let hasVerifier = 1;
+}
+
+#endif // KPC_TILE_MMA

@@ -1,0 +1,177 @@
+//===- TilePipe.cpp - Verifiers of pipes, roles and copies ----------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/tile/Tile.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+using namespace mlir;
+using namespace kpc::tile;
+
+/// Barriers and memory are set up once, by all threads.
+static LogicalResult verifyInEntryBlock(Operation *Op) {
+  auto Kernel = dyn_cast<gpu::GPUFuncOp>(Op->getParentOp());
+  if (Kernel && Op->getBlock() == &Kernel.getBody().front())
+    return success();
+  return Op->emitOpError("stands in the entry block of a kernel");
+}
+
+static LogicalResult verifyBeforeStart(Operation *Op) {
+  if (failed(verifyInEntryBlock(Op)))
+    return failure();
+  for (Operation *Next = Op->getNextNode(); Next; Next = Next->getNextNode())
+    if (isa<StartOp>(Next))
+      return success();
+  return Op->emitOpError("needs a 'tile.start' behind it");
+}
+
+/// A token that is dropped leaves others waiting for ever; one that is used
+/// twice gives a slot away under a reader.
+static LogicalResult verifyEndedOnce(Operation *Op, Value Slot) {
+  unsigned Ends = 0;
+  for (Operation *User : Slot.getUsers())
+    Ends += !isa<TilesOp, LoadOp>(User);
+  if (Ends == 1)
+    return success();
+  return Op->emitOpError() << "gives a slot that is handed on " << Ends
+                           << " times, not once";
+}
+
+static LogicalResult verifyState(Operation *Op, Value Slot, SlotState State) {
+  if (cast<SlotType>(Slot.getType()).getState() == State)
+    return success();
+  return Op->emitOpError() << "needs a " << stringifySlotState(State)
+                           << " slot";
+}
+
+LogicalResult PipeOp::verify() {
+  if (getConsumers() < 1 || getProducers() < 1)
+    return emitOpError("has at least one producing and one consuming warp");
+  return verifyBeforeStart(*this);
+}
+
+LogicalResult AllocOp::verify() {
+  if (getTile().getType().getPitch() != getTile().getType().getRows())
+    return emitOpError("allocates a whole tile");
+  return verifyBeforeStart(*this);
+}
+
+LogicalResult StartOp::verify() {
+  for (Operation *Next = (*this)->getNextNode(); Next;
+       Next = Next->getNextNode())
+    if (isa<StartOp>(Next))
+      return emitOpError("comes once in a kernel");
+  return verifyInEntryBlock(*this);
+}
+
+LogicalResult AcquireOp::verify() {
+  if (failed(verifyState(*this, getSlot(), SlotState::Free)))
+    return failure();
+  return verifyEndedOnce(*this, getSlot());
+}
+
+LogicalResult WaitOp::verify() {
+  if (failed(verifyState(*this, getSlot(), SlotState::Full)))
+    return failure();
+  return verifyEndedOnce(*this, getSlot());
+}
+
+LogicalResult CommitOp::verify() {
+  return verifyState(*this, getSlot(), SlotState::Free);
+}
+
+LogicalResult ReleaseOp::verify() {
+  return verifyState(*this, getSlot(), SlotState::Full);
+}
+
+LogicalResult TilesOp::verify() {
+  ArrayRef<SharedType> Tiles = getPipe().getType().getTiles();
+  if (llvm::equal(getResultTypes(), Tiles))
+    return success();
+  return emitOpError("does not give the tiles of the pipe's slots");
+}
+
+LogicalResult RowsOp::verify() {
+  SharedType From = getTile().getType(), To = getPart().getType();
+  if (From.getColumns() != To.getColumns() ||
+      From.getElement() != To.getElement() ||
+      From.getSwizzle() != To.getSwizzle() || From.getPitch() != To.getPitch())
+    return emitOpError("keeps columns, element, swizzle and pitch");
+  if (To.getRows() > From.getRows() || To.getRows() % 8)
+    return emitOpError("takes a multiple of 8 rows of those that are there");
+  return success();
+}
+
+/// Copies move whole boxes between a tile and a view of the same elements.
+static LogicalResult verifyCopy(Operation *Op, ViewType View, SharedType Tile,
+                                size_t Coordinates) {
+  ArrayRef<int64_t> Box = View.getBox();
+  if (Coordinates != Box.size())
+    return Op->emitOpError()
+           << "needs " << Box.size() << " coordinates, not " << Coordinates;
+  if (View.getElement() != Tile.getElement() ||
+      View.getSwizzle() != Tile.getSwizzle())
+    return Op->emitOpError("joins a view and a tile of different elements or "
+                           "swizzles");
+  int64_t Rows = 1;
+  for (int64_t Size : Box.drop_back())
+    Rows *= Size;
+  if (Box.back() != Tile.getLineElements() || Tile.getColumns() % Box.back())
+    return Op->emitOpError()
+           << "moves boxes of " << Box.back()
+           << " columns; the tile's lines have " << Tile.getLineElements();
+  if (Tile.getRows() % Rows)
+    return Op->emitOpError() << "moves boxes of " << Rows
+                             << " rows into a tile of " << Tile.getRows();
+  bool OneBox = Tile.getRows() == Rows;
+  for (int64_t Size : Box.drop_back().drop_back(Box.size() > 1))
+    if (!OneBox && Size != 1)
+      return Op->emitOpError("takes several boxes of more than rows");
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  if (failed(verifyState(*this, getSlot(), SlotState::Free)))
+    return failure();
+  return verifyCopy(*this, getView().getType(), getTile().getType(),
+                    getAt().size());
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyCopy(*this, getView().getType(), getTile().getType(),
+                    getAt().size());
+}
+
+LogicalResult RoleOp::verify() {
+  if (getFirst() % 4 || getEnd() % 4 || getFirst() >= getEnd())
+    return emitOpError("takes whole warpgroups: warps from a multiple of 4 to "
+                       "a larger one");
+  if (getRegisters() % 8 || getRegisters() < 24 || getRegisters() > 256)
+    return emitOpError("gives each thread 24 to 256 registers, a multiple of "
+                       "8");
+  Block &Body = getBody().front();
+  if (Body.getNumArguments() != 1 || !Body.getArgument(0).getType().isIndex())
+    return emitOpError("has one argument, the warpgroup's number, an index");
+  return verifyInEntryBlock(*this);
+}
+
+LogicalResult ElectOp::verify() {
+  if (getScope() == Scope::Block)
+    return emitOpError("elects a thread of a warpgroup or a role");
+  if ((*this)->getParentOfType<RoleOp>())
+    return success();
+  return emitOpError("stands in a role");
+}
+
+LogicalResult SyncOp::verify() {
+  bool InRole = (*this)->getParentOfType<RoleOp>() != nullptr;
+  if (InRole != (getScope() == Scope::Block))
+    return success();
+  return emitOpError(InRole ? "of the block cannot stand in a role"
+                            : "of a part of the block stands in a role");
+}

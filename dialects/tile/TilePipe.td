@@ -1,0 +1,102 @@
+//===- TilePipe.td - Rings of slots between roles -------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Who fills a slot, who waits for it, who gives it back.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_TILE_PIPE
+#define KPC_TILE_PIPE
+
+include "dialects/tile/TileBase.td"
+
+def Tile_Completion : I32EnumAttr<"Completion", "", [I32EnumAttrCase<"Tma", 0, "tma">,
+                                                     I32EnumAttrCase<"Threads", 1, "threads">]> {
+  let cppNamespace = "::kpc::tile";
+}
+
+def Tile_PipeOp : Tile_Op<"pipe"> {
+  let summary = "Declares a pipe";
+  let description = [{
+    `completion` says what makes a slot full: `tma`, the bytes of the copies
+    that signal it; `threads`, one `tile.commit` of each of `producers` warps.
+    A slot is free again when each of `consumers` warps has released it. Stands
+    in the kernel's entry block, before `tile.start`.
+
+    ```mlir
+    %pipe = tile.pipe tma consumers 8 : <4 x [!tile.smem<[128, 64], bf16, swizzle 128>]>
+    ```
+  }];
+  let arguments = (ins DefaultValuedAttr<Tile_Completion, "Completion::Tma">:$completion,
+                       DefaultValuedAttr<I32Attr, "1">:$producers, I32Attr:$consumers);
+  let results = (outs Tile_PipeType:$pipe);
+  let assemblyFormat = "$completion (`producers` $producers^)? `consumers` $consumers attr-dict `:` type($pipe)";
+  let hasVerifier = 1;
+}
+
+def Tile_StartOp : Tile_Op<"start"> {
+  let summary = "Barriers are set up and seen by all threads of the block from here on";
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_CursorOp : Tile_Op<"cursor", [Pure]> {
+  let summary = "The first place of any pipe";
+  let results = (outs Tile_CursorType:$cursor);
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_NextOp : Tile_Op<"next", [Pure]> {
+  let summary = "The place behind this one; after the last slot the first, in the next round";
+  let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor);
+  let results = (outs Tile_CursorType:$next);
+  let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe))";
+}
+
+def Tile_AcquireOp : Tile_Op<"acquire"> {
+  let summary = "Waits until the slot at a place is free";
+  let description = "In a pipe that TMA fills, the bytes to come are announced at once.";
+  let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor);
+  let results = (outs Tile_SlotType:$slot);
+  let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe)) `->` qualified(type($slot))";
+  let hasVerifier = 1;
+}
+
+def Tile_CommitOp : Tile_Op<"commit"> {
+  let summary = "The holder of a free slot has written, or begun to copy, all of it";
+  let arguments = (ins Tile_PipeType:$pipe, Tile_SlotType:$slot);
+  let assemblyFormat = "$pipe `[` $slot `]` attr-dict `:` qualified(type($pipe)) `,` qualified(type($slot))";
+  let hasVerifier = 1;
+}
+
+def Tile_WaitOp : Tile_Op<"wait"> {
+  let summary = "Waits until the slot at a place is full";
+  let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor);
+  let results = (outs Tile_SlotType:$slot);
+  let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe)) `->` qualified(type($slot))";
+  let hasVerifier = 1;
+}
+
+def Tile_ReleaseOp : Tile_Op<"release"> {
+  let summary = "This warp reads the slot no more";
+  let description = [{
+    What tensor cores read from it must be over: behind a `tile.retire` or
+    `tile.await` of it.
+  }];
+  let arguments = (ins Tile_PipeType:$pipe, Tile_SlotType:$slot);
+  let assemblyFormat = "$pipe `[` $slot `]` attr-dict `:` qualified(type($pipe)) `,` qualified(type($slot))";
+  let hasVerifier = 1;
+}
+
+def Tile_TilesOp : Tile_Op<"tiles", [Pure]> {
+  let summary = "The tiles of a slot";
+  let arguments = (ins Tile_PipeType:$pipe, Tile_SlotType:$slot);
+  let results = (outs Variadic<Tile_SharedType>:$tiles);
+  let assemblyFormat = [{$pipe `[` $slot `]` attr-dict `:` qualified(type($pipe)) `,` qualified(type($slot)) `->`
+                         qualified(type($tiles))}];
+  let hasVerifier = 1;
+}
+
+#endif // KPC_TILE_PIPE

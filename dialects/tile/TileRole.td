@@ -1,0 +1,58 @@
+//===- TileRole.td - Who does what ----------------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parts of a block and their meeting points.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_TILE_ROLE
+#define KPC_TILE_ROLE
+
+include "dialects/tile/TileMma.td"
+
+def Tile_Scope : I32EnumAttr<"Scope", "", [I32EnumAttrCase<"Warpgroup", 0, "warpgroup">,
+                                           I32EnumAttrCase<"Role", 1, "role">,
+                                           I32EnumAttrCase<"Block", 2, "block">]> {
+  let cppNamespace = "::kpc::tile";
+}
+
+def Tile_RoleOp : Tile_Op<"role", [SingleBlock, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+  let summary = "What some warps of the block do, and nobody else";
+  let description = [{
+    Warps `first` up to, not including, `end`, both multiples of 4: warpgroups.
+    The block's argument is the number of the warpgroup in the role.
+    `registers`, a multiple of 8 from 24 to 256, is what each thread has from
+    here on; over all roles they must fit what the block was launched with.
+
+    ```mlir
+    tile.role "consumer" warps 4 to 12 registers 232 {
+    ^bb0(%group: index):
+      …
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, I32Attr:$first, I32Attr:$end, I32Attr:$registers);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$name `warps` $first `to` $end `registers` $registers attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Tile_ElectOp : Tile_Op<"elect", [SingleBlock, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+  let summary = "What one thread does for its warpgroup, or for its role";
+  let description = "The first one's warp meets again behind it.";
+  let arguments = (ins Tile_Scope:$scope);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$scope attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Tile_SyncOp : Tile_Op<"sync"> {
+  let summary = "All threads of the warpgroup, role or block meet";
+  let arguments = (ins Tile_Scope:$scope);
+  let assemblyFormat = "$scope attr-dict";
+  let hasVerifier = 1;
+}
+
+#endif // KPC_TILE_ROLE

@@ -1,0 +1,161 @@
+//===- MatrixProduct.cpp - A contraction as a product of matrices ---------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/MatrixProduct.h"
+#include "passes/kernels/HeavyShape.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+/// What a generic reads that only widens each element; null if it does more.
+static Value widenedBy(linalg::GenericOp Op) {
+  if (!Op || Op.getNumDpsInputs() != 1 || Op->getNumResults() != 1 ||
+      Op.getNumReductionLoops() ||
+      !llvm::all_of(Op.getIndexingMapsArray(),
+                    [](AffineMap Map) { return Map.isIdentity(); }))
+    return {};
+  Operation *Last =
+      Op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::ExtFOp>(Last) ||
+      Last->getOperand(0) != Op.getBody()->getArgument(0))
+    return {};
+  return Op.getDpsInputOperand(0)->get();
+}
+
+/// The memory behind a tensor, through casts that tensor cores make themselves.
+static Value memoryOf(Value Tensor) {
+  while (true) {
+    if (auto Cast = Tensor.getDefiningOp<tensor::CastOp>())
+      Tensor = Cast.getSource();
+    else if (Value From = widenedBy(Tensor.getDefiningOp<linalg::GenericOp>()))
+      Tensor = From;
+    else
+      return viewOf(Tensor);
+  }
+}
+
+/// Fills in where `Memref` is; false where it is no plain view of an argument.
+static bool place(Matrix &M, Value Memref) {
+  auto View = Memref ? Memref.getDefiningOp<memref::ReinterpretCastOp>()
+                     : memref::ReinterpretCastOp();
+  auto Base =
+      View ? dyn_cast<BlockArgument>(View.getSource()) : BlockArgument();
+  if (!Base || constantOf(View.getMixedOffsets()[0]) != 0)
+    return false;
+  M.Memref = Memref;
+  M.Argument = Base.getArgNumber();
+  M.Element = cast<MemRefType>(Memref.getType()).getElementType();
+  return true;
+}
+
+/// `Map` with 0 for loops of one iteration.
+static AffineMap withoutUnitLoops(AffineMap Map, linalg::GenericOp Op) {
+  SmallVector<AffineExpr> Dims;
+  for (unsigned D = 0; D < Map.getNumDims(); ++D)
+    Dims.push_back(constantOf(loopSize(Op, D)) == 1
+                       ? getAffineConstantExpr(0, Map.getContext())
+                       : getAffineDimExpr(D, Map.getContext()));
+  return Map.replaceDimsAndSymbols(Dims, {}, Map.getNumDims(), 0);
+}
+
+/// The stride that `Loop` takes in `M`; none where its index is not plain.
+static std::optional<Expr> strideOfLoop(const Matrix &M, AffineMap Map,
+                                        unsigned Loop) {
+  std::optional<Expr> Found;
+  for (auto [Position, Result] : llvm::enumerate(Map.getResults())) {
+    if (!Result.isFunctionOfDim(Loop))
+      continue;
+    if (!isa<AffineDimExpr>(Result) || Found)
+      return std::nullopt;
+    Found = sizeExpr(strideOf(M.Memref, Position));
+    if (!Found)
+      return std::nullopt;
+  }
+  return Found;
+}
+
+/// The stride that the loops of a group take together; 0 for none.
+static std::optional<Expr> strideOfGroup(const Matrix &M, AffineMap Map,
+                                         const LoopGroup &Group) {
+  std::optional<Expr> Stride;
+  Expr Extent = 1;
+  for (unsigned I = Group.Loops.size(); I-- > 0;) {
+    if (constantOf(Group.Sizes[I]) == 1)
+      continue;
+    std::optional<Expr> Size = sizeExpr(Group.Sizes[I]),
+                        One = strideOfLoop(M, Map, Group.Loops[I]);
+    if (!Size || !One || (Stride && *One != *Stride * Extent))
+      return std::nullopt;
+    if (!Stride)
+      Stride = One;
+    Extent = Extent * *Size;
+  }
+  return Stride.value_or(Expr(0));
+}
+
+/// The output has one dimension for each parallel loop, in order.
+static AffineMap outputMap(const Contraction &C) {
+  linalg::GenericOp Op = C.R.Op;
+  SmallVector<AffineExpr> Results;
+  for (unsigned Loop : C.R.Parallel)
+    Results.push_back(getAffineDimExpr(Loop, Op.getContext()));
+  return AffineMap::get(Op.getNumLoops(), 0, Results, Op.getContext());
+}
+
+static bool onlyWidens(const Contraction::Operand &Operand) {
+  return llvm::all_of(Operand.Casts,
+                      [](Operation *Op) { return isa<arith::ExtFOp>(Op); });
+}
+
+static bool readSize(const LoopGroup &Group, Expr &Into) {
+  std::optional<Expr> Product = productExpr(Group.Sizes);
+  if (Product)
+    Into = *Product;
+  return Product.has_value();
+}
+
+static bool readStrides(Matrix &M, AffineMap Map, const Contraction &C,
+                        const LoopGroup &Rows, const LoopGroup &Columns) {
+  Map = withoutUnitLoops(Map, C.R.Op);
+  auto Row = strideOfGroup(M, Map, Rows),
+       Column = strideOfGroup(M, Map, Columns),
+       Batch = strideOfGroup(M, Map, C.Batch);
+  if (!Row || !Column || !Batch)
+    return false;
+  M.RowStride = *Row;
+  M.ColumnStride = *Column;
+  M.BatchStride = *Batch;
+  return true;
+}
+
+std::optional<MatrixProduct> MatrixProduct::read(KernelForm &Form) {
+  std::optional<Contraction> C = Contraction::read(Form);
+  if (!C || C->Rows.Loops.empty() || C->Columns.Loops.empty() ||
+      C->Sum.Loops.empty() || Form.Outputs.size() != 1 || !onlyWidens(C->A) ||
+      !onlyWidens(C->B))
+    return std::nullopt;
+  MatrixProduct P{*C, factsOf(Form.Func), 0, 0, 0, 0, {}, {}, {}};
+  if (!place(P.A, memoryOf(C->A.Tensor)) ||
+      !place(P.B, memoryOf(C->B.Tensor)) ||
+      !place(P.D, Form.Outputs[0].Memref) || !readSize(C->Rows, P.Rows) ||
+      !readSize(C->Columns, P.Columns) || !readSize(C->Sum, P.Sum) ||
+      !readSize(C->Batch, P.Batch) ||
+      !readStrides(P.A, C->A.Map, *C, C->Rows, C->Sum) ||
+      !readStrides(P.B, C->B.Map, *C, C->Sum, C->Columns) ||
+      !readStrides(P.D, outputMap(*C), *C, C->Rows, C->Columns))
+    return std::nullopt;
+  return P;
+}
+
+} // namespace kpc::kernels

@@ -1,0 +1,50 @@
+//===- MatrixProduct.h - A contraction as a product of matrices -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What builders for tensor cores ask of a kernel: whether its heavy generic is
+/// a product of matrices that lie in memory as they are, in steps of one
+/// stride each. Several loops for rows (a batch and a sequence, say) are one
+/// where they are contiguous in every operand.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_MATRIXPRODUCT_H
+#define KPC_PASSES_KERNELS_MATRIXPRODUCT_H
+
+#include "passes/kernels/GpuContractionTile.h"
+
+#include "dialects/shape/Facts.h"
+
+namespace kpc::kernels {
+
+/// A matrix in memory, or one for each batch index. Strides in elements.
+struct Matrix {
+  mlir::Value Memref;
+  unsigned Argument = 0; ///< the function's, the base pointer
+  mlir::Type Element;    ///< as stored
+  shape::Expr RowStride, ColumnStride, BatchStride;
+};
+
+/// D = A·B, then what the kernel does with each element of it.
+struct MatrixProduct {
+  Contraction C;
+  shape::Facts Facts;
+  shape::Expr Rows, Columns, Sum, Batch;
+  Matrix A; ///< rows × sum
+  Matrix B; ///< sum × columns
+  Matrix D; ///< rows × columns
+
+  /// None where the kernel is something else.
+  static std::optional<MatrixProduct> read(KernelForm &Form);
+
+  bool hasBatch() const { return Batch != shape::Expr(1); }
+};
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_MATRIXPRODUCT_H

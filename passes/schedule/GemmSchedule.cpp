@@ -1,0 +1,119 @@
+//===- GemmSchedule.cpp - How a product is cut and piped ------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/GemmSchedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+using namespace kpc;
+using namespace kpc::schedule;
+
+int64_t GemmSchedule::slotBytes(int64_t ElementBytes) const {
+  return (TileRows + TileColumns) * TileSum * ElementBytes;
+}
+
+int64_t GemmSchedule::sharedBytes(int64_t ElementBytes) const {
+  return Slots * slotBytes(ElementBytes) +
+         TileRows * StagingColumns * StagingBuffers * ElementBytes;
+}
+
+std::string GemmSchedule::str() const {
+  char Text[96];
+  std::snprintf(Text, sizeof Text, "gemm %ldx%ldx%ld slots %ld group %ld",
+                long(TileRows), long(TileColumns), long(TileSum), long(Slots),
+                long(GroupRows));
+  return Text;
+}
+
+std::string GemmCost::str() const {
+  char Text[160];
+  std::snprintf(Text, sizeof Text,
+                "%s: %.1f us = %.0f waves x (max(%.2f multiply, %.2f bring) + "
+                "%.2f finish)",
+                Schedule.str().c_str(), Total, Waves, Multiply, Bring, Finish);
+  return Text;
+}
+
+namespace {
+
+/// Bytes per cycle and multiprocessor from the second cache, as slots of 32 KiB
+/// reached on an H200 (tiles of 128×128, 8192³: 763 TFLOP/s).
+constexpr double CacheBytesPerCycle = 61;
+/// Operations (a multiply-add is two) per cycle and multiprocessor of sm_90a.
+constexpr double OperationsPerCycle = 4096;
+/// Cycles from a launch to its first product, and of the epilogue of each 64
+/// columns: what 4096×3072×768 took on an H200 beyond its products, with tiles
+/// of 128, 192 and 256 columns.
+constexpr double StartCycles = 3000, FinishCycles = 950;
+/// Bytes for barriers and the rounding of places.
+constexpr int64_t BarrierRoom = 1024;
+/// More slots than this hide nothing more.
+constexpr int64_t MostSlots = 8;
+
+/// As many row tiles that blocks which run together read the least: rows and
+/// columns of about the same extent.
+int64_t groupRows(const GemmSchedule &S, const target::Target &T) {
+  double Square = std::sqrt(double(T.Cost.SmCount) * double(S.TileColumns) /
+                            double(S.TileRows));
+  return std::max<int64_t>(std::lround(Square), 1);
+}
+
+GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
+                const target::Target &T) {
+  auto Ceil = [](int64_t A, int64_t B) { return double((A + B - 1) / B); };
+  double Tiles = Ceil(Shape.Rows, S.TileRows) *
+                 Ceil(Shape.Columns, S.TileColumns) * double(Shape.Batch);
+  double Steps = Ceil(Shape.Sum, S.TileSum);
+  // 10^12 operations a second, over those of a cycle: the clock at peak.
+  double PerMicrosecond =
+      T.Cost.Fp16 * 1e6 / (double(T.Cost.SmCount) * OperationsPerCycle);
+  GemmCost Cost{S};
+  Cost.Waves = std::ceil(Tiles / T.Cost.SmCount);
+  Cost.Multiply = Steps * double(S.TileRows * S.TileColumns * S.TileSum) * 2 /
+                  OperationsPerCycle / PerMicrosecond;
+  Cost.Bring = Steps * double(S.slotBytes(Shape.ElementBytes)) /
+               CacheBytesPerCycle / PerMicrosecond;
+  Cost.Finish =
+      FinishCycles * double(S.TileColumns) / StagingColumns / PerMicrosecond;
+  Cost.Total =
+      Cost.Waves * (std::max(Cost.Multiply, Cost.Bring) + Cost.Finish) +
+      StartCycles / PerMicrosecond;
+  return Cost;
+}
+
+} // namespace
+
+std::vector<GemmCost> schedule::rankGemmSchedules(const GemmShape &Shape,
+                                                  const target::Target &T) {
+  std::vector<GemmCost> Ranked;
+  if (!T.Can.Wgmma)
+    return Ranked;
+  for (int64_t Rows : {64, 128, 192})
+    for (int64_t Columns : {64, 128, 192, 256}) {
+      // Three warpgroups have 160 registers a thread: sums of 128 columns fit.
+      if (Rows == 192 && Columns > 128)
+        continue;
+      GemmSchedule S;
+      S.TileRows = Rows;
+      S.TileColumns = Columns;
+      S.TileSum = 128 / Shape.ElementBytes; // one line of the swizzle
+      S.GroupRows = groupRows(S, T);
+      S.Slots = 0;
+      int64_t Rest = T.Limit.SharedPerBlock - BarrierRoom -
+                     S.sharedBytes(Shape.ElementBytes);
+      S.Slots = std::min(Rest / S.slotBytes(Shape.ElementBytes), MostSlots);
+      if (S.Slots >= 2)
+        Ranked.push_back(costOf(S, Shape, T));
+    }
+  std::stable_sort(
+      Ranked.begin(), Ranked.end(),
+      [](const GemmCost &A, const GemmCost &B) { return A.Total < B.Total; });
+  return Ranked;
+}

@@ -1,0 +1,141 @@
+//===- LowerCopies.cpp - Copies between shared and global memory ----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/tile/LowerTile.h"
+
+using namespace mlir;
+using namespace kpc::tile;
+
+namespace {
+
+/// One copy: bytes from the start of the tile, and coordinates as PTX wants
+/// them, innermost first.
+struct Box {
+  int64_t Offset;
+  SmallVector<Value> At;
+};
+
+/// The boxes of the view that a tile is made of: lines side by side, and in
+/// each of them rows below each other.
+SmallVector<Box> boxesOf(NvvmWriter &W, ViewType View, SharedType Tile,
+                         ValueRange At) {
+  ArrayRef<int64_t> Size = View.getBox();
+  int64_t Rows = 1;
+  for (int64_t S : Size.drop_back())
+    Rows *= S;
+  int64_t LineBytes = Tile.getLineElements() * Tile.getElementBits() / 8;
+  SmallVector<Value> Start;
+  for (Value V : llvm::reverse(At))
+    Start.push_back(W.toI32(V));
+  SmallVector<Box> Boxes;
+  for (int64_t Column = 0; Column < Tile.getColumns(); Column += Size.back())
+    for (int64_t Row = 0; Row < Tile.getRows(); Row += Rows) {
+      int64_t Line = Column / Tile.getLineElements();
+      Box One{(Line * Tile.getPitch() + Row) * LineBytes, Start};
+      One.At[0] = W.add(Start[0], Column);
+      if (Row)
+        One.At[1] = W.add(Start[1], Row);
+      Boxes.push_back(One);
+    }
+  return Boxes;
+}
+
+struct LowerLoad : TilePattern<LoadOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(LoadOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    NvvmWriter W(Rewriter, Op.getLoc());
+    Value Barrier = fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
+                                Adaptor.getSlot());
+    for (const Box &One : boxesOf(W, Op.getView().getType(),
+                                  Op.getTile().getType(), Adaptor.getAt()))
+      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+          Rewriter, Op.getLoc(), W.pointer(Adaptor.getTile(), One.Offset),
+          Adaptor.getView(), One.At, Barrier, ValueRange(), Value(), Value(),
+          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true, NVVM::CTAGroupKindAttr(),
+          Value());
+    Rewriter.eraseOp(Op);
+    return success();
+  }
+};
+
+struct LowerStore : TilePattern<StoreOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(StoreOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    NvvmWriter W(Rewriter, Op.getLoc());
+    for (const Box &One : boxesOf(W, Op.getView().getType(),
+                                  Op.getTile().getType(), Adaptor.getAt()))
+      NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+          Rewriter, Op.getLoc(), Adaptor.getView(),
+          W.pointer(Adaptor.getTile(), One.Offset), One.At, Value(),
+          NVVM::TMAStoreMode::TILE, Value());
+    Rewriter.eraseOp(Op);
+    return success();
+  }
+};
+
+struct LowerCommitStores : TilePattern<CommitStoresOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(CommitStoresOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Rewriter.replaceOpWithNewOp<NVVM::CpAsyncBulkCommitGroupOp>(Op);
+    return success();
+  }
+};
+
+struct LowerWaitStores : TilePattern<WaitStoresOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(WaitStoresOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Rewriter.replaceOpWithNewOp<NVVM::CpAsyncBulkWaitGroupOp>(
+        Op, Op.getKeep(), Rewriter.getUnitAttr());
+    return success();
+  }
+};
+
+struct LowerFenceProxy : TilePattern<FenceProxyOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(FenceProxyOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Rewriter.replaceOpWithNewOp<NVVM::FenceProxyOp>(
+        Op, NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(Op.getContext(),
+                                   NVVM::SharedSpace::shared_cta));
+    return success();
+  }
+};
+
+struct LowerRows : TilePattern<RowsOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(RowsOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    NvvmWriter W(Rewriter, Op.getLoc());
+    SharedType Tile = Op.getTile().getType();
+    int64_t LineBytes = Tile.getLineElements() * Tile.getElementBits() / 8;
+    Rewriter.replaceOp(
+        Op, W.pointer(Adaptor.getTile(),
+                      W.mul(W.toI32(Adaptor.getFirst()), LineBytes)));
+    return success();
+  }
+};
+
+} // namespace
+
+void kpc::tile::populateCopyPatterns(const TypeConverter &Types,
+                                     RewritePatternSet &Patterns,
+                                     const ThreadPlace &Place) {
+  Patterns.add<LowerLoad, LowerStore, LowerCommitStores, LowerWaitStores,
+               LowerFenceProxy, LowerRows>(Types, Patterns.getContext(), Place);
+}

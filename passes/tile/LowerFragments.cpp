@@ -1,0 +1,204 @@
+//===- LowerFragments.cpp - Fragments as what one thread holds ------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/tile/LowerTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace kpc::tile;
+
+namespace {
+
+struct LowerColumns : TilePattern<ColumnsOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(ColumnsOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    FragmentType From = Op.getFragment().getType(), To = Op.getPart().getType();
+    Value Part = LLVM::UndefOp::create(Rewriter, Loc,
+                                       getTypeConverter()->convertType(To));
+    // Of each 64 rows, two columns are one value of a thread.
+    int64_t Wide = From.getColumns() / 2, Narrow = To.getColumns() / 2;
+    for (int64_t Block = 0; Block < From.getRows() / 64; ++Block)
+      for (int64_t I = 0; I < Narrow; ++I)
+        Part = LLVM::InsertValueOp::create(
+            Rewriter, Loc, Part,
+            LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getFragment(),
+                                         Block * Wide +
+                                             int64_t(Op.getFirst()) / 2 + I),
+            Block * Narrow + I);
+    Rewriter.replaceOp(Op, Part);
+    return success();
+  }
+};
+
+/// The function's body once for each element that a thread holds.
+struct LowerMap : TilePattern<MapOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(MapOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    FragmentType From = Op.getFragment().getType();
+    Coordinates At(Rewriter, Op, Place);
+    Value Result = LLVM::UndefOp::create(
+        Rewriter, Loc, getTypeConverter()->convertType(Op.getType()));
+    int64_t PerBlock = From.getColumns() / 2;
+    for (int64_t Block = 0; Block < From.getRows() / 64; ++Block)
+      for (int64_t I = 0; I < PerBlock; ++I) {
+        int64_t Place = Block * PerBlock + I;
+        Value Element = LLVM::ExtractValueOp::create(
+            Rewriter, Loc, Adaptor.getFragment(), Place);
+        IRMapping Map;
+        mlir::Block &Body = Op.getBody().front();
+        Map.map(Body.getArguments(),
+                ValueRange{Element, At.row(Block, I / 2 % 2), At.column(I)});
+        for (Operation &Inner : Body.without_terminator())
+          Rewriter.clone(Inner, Map);
+        Value Yielded =
+            Map.lookupOrDefault(Body.getTerminator()->getOperand(0));
+        Result =
+            LLVM::InsertValueOp::create(Rewriter, Loc, Result, Yielded, Place);
+      }
+    Rewriter.replaceOp(Op, Result);
+    return success();
+  }
+
+private:
+  /// Coordinates of this thread's elements, kept inside of the bounds.
+  class Coordinates {
+  public:
+    Coordinates(OpBuilder &B, MapOp Op, const ThreadPlace &Place)
+        : B(B), Op(Op) {
+      NvvmWriter W(B, Op.getLoc());
+      Value Warp = W.bitAnd(Place.Warp, 3);
+      FirstRow = add(
+          Op.getAt()[0],
+          W.toIndex(W.add(W.shiftLeft(Warp, 4), W.shiftRight(Place.Lane, 2))));
+      FirstColumn = add(Op.getAt()[1],
+                        W.toIndex(W.shiftLeft(W.bitAnd(Place.Lane, 3), 1)));
+      auto Columns = Op.getWithin()[1].getDefiningOp<arith::ConstantIndexOp>();
+      Pairs = Columns && Columns.value() % 2 == 0;
+    }
+
+    Value row(int64_t Block, int64_t Half) {
+      Value &Row = Rows[Block * 2 + Half];
+      if (!Row)
+        Row =
+            inside(add(FirstRow, Block * 64 + Half * 8), Op.getWithin()[0], 1);
+      return Row;
+    }
+
+    Value column(int64_t I) {
+      int64_t Group = I / 4, Second = I % 2;
+      Value &Column = Columns[Group * 2 + Second];
+      if (Column)
+        return Column;
+      Value Pair = add(FirstColumn, Group * 8);
+      // Two neighbours stay neighbours where the bound is even: their loads
+      // can become one.
+      if (Pairs)
+        return Column = add(inside(Pair, Op.getWithin()[1], 2), Second);
+      return Column = inside(add(Pair, Second), Op.getWithin()[1], 1);
+    }
+
+  private:
+    Value add(Value A, Value C) {
+      return arith::AddIOp::create(B, Op.getLoc(), A, C);
+    }
+    Value add(Value A, int64_t C) {
+      if (!C)
+        return A;
+      return add(A, arith::ConstantIndexOp::create(B, Op.getLoc(), C));
+    }
+    /// `A`, or the bound less `Size`.
+    Value inside(Value A, Value Bound, int64_t Size) {
+      Value Last = arith::SubIOp::create(
+          B, Op.getLoc(), Bound,
+          arith::ConstantIndexOp::create(B, Op.getLoc(), Size));
+      return arith::MinSIOp::create(B, Op.getLoc(), A, Last);
+    }
+
+    OpBuilder &B;
+    MapOp Op;
+    Value FirstRow, FirstColumn;
+    bool Pairs = false;
+    llvm::SmallDenseMap<int64_t, Value> Rows, Columns;
+  };
+};
+
+/// Sixteen columns by an stmatrix.x4: four 8×8 matrices, whose rows' addresses
+/// come from eight lanes each (PTX ISA 9.7.14.5.16).
+struct LowerPut : TilePattern<PutOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(PutOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    SharedType Tile = Op.getTile().getType();
+    int64_t LineBytes = Tile.getSwizzle(),
+            LineElements = Tile.getLineElements();
+    // Lane l gives row l % 16 of the warp's 16, columns 0–7 or 8–15.
+    Value Row = W.add(W.shiftLeft(W.bitAnd(Place.Warp, 3), 4),
+                      W.bitAnd(Place.Lane, 15));
+    Value RowBytes = W.mul(Row, LineBytes);
+    Value Swizzle =
+        W.bitAnd(W.shiftRight(RowBytes, 3), (LineBytes / 16 - 1) << 4);
+    Value Half = W.shiftLeft(W.shiftRight(Place.Lane, 4), 4); // 16 bytes
+    Value Start = W.pointer(Adaptor.getTile(), RowBytes);
+    int64_t PerBlock = Tile.getColumns() / 2;
+    for (int64_t Block = 0; Block < Tile.getRows() / 64; ++Block)
+      for (int64_t Column = 0; Column < Tile.getColumns(); Column += 16) {
+        int64_t Line = Column / LineElements;
+        Value InLine = W.add(Half, Column % LineElements * 2);
+        Value Address =
+            W.pointer(W.pointer(Start, W.bitXor(InLine, Swizzle)),
+                      (Line * Tile.getPitch() + Block * 64) * LineBytes);
+        store(Rewriter, Loc, Address, Adaptor.getFragment(),
+              Block * PerBlock + Column / 2);
+      }
+    Rewriter.eraseOp(Op);
+    return success();
+  }
+
+  static void store(OpBuilder &B, Location Loc, Value Address, Value Fragment,
+                    int64_t First) {
+    SmallVector<Value> Words;
+    for (int64_t I = 0; I < 4; ++I)
+      Words.push_back(packed(B, Loc, Fragment, First + 2 * I));
+    MLIRContext *Context = B.getContext();
+    NVVM::StMatrixOp::create(B, Loc, Address, Words, NVVM::MMALayout::row,
+                             NVVM::LdStMatrixShapeAttr::get(Context, 8, 8),
+                             NVVM::LdStMatrixEltType::B16);
+  }
+
+  /// Two neighbours as one word, the first in its low half.
+  static Value packed(OpBuilder &B, Location Loc, Value Fragment, int64_t I) {
+    Value Low = LLVM::ExtractValueOp::create(B, Loc, Fragment, I),
+          High = LLVM::ExtractValueOp::create(B, Loc, Fragment, I + 1);
+    auto Pair = VectorType::get(2, Low.getType());
+    NvvmWriter W(B, Loc);
+    Value Vector = LLVM::UndefOp::create(B, Loc, Pair);
+    Vector = LLVM::InsertElementOp::create(B, Loc, Vector, Low, W.i32(0));
+    Vector = LLVM::InsertElementOp::create(B, Loc, Vector, High, W.i32(1));
+    return LLVM::BitcastOp::create(B, Loc, B.getI32Type(), Vector);
+  }
+};
+
+} // namespace
+
+void kpc::tile::populateFragmentPatterns(const TypeConverter &Types,
+                                         RewritePatternSet &Patterns,
+                                         const ThreadPlace &Place) {
+  Patterns.add<LowerColumns, LowerMap, LowerPut>(Types, Patterns.getContext(),
+                                                 Place);
+}

@@ -1,0 +1,201 @@
+//===- LowerMma.cpp - Products as wgmma -----------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A tile.mma becomes, for each step of 32 bytes of the sum and each 64 rows,
+/// one wgmma.mma_async on descriptors of shared memory (PTX ISA 9.7.15); fence
+/// in front, commit behind: one group.
+///
+//===----------------------------------------------------------------------===//
+
+#include "dialects/layout/MatrixDescriptor.h"
+#include "passes/tile/LowerTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::tile;
+
+namespace {
+
+/// The whole allocation that a tile is, or is some rows of, as an operand.
+layout::SharedTile wholeTile(SharedType Tile, bool KIsContiguous) {
+  layout::SharedTile Whole;
+  Whole.Order = KIsContiguous ? layout::Major::K : layout::Major::MN;
+  Whole.Mn = KIsContiguous ? Tile.getPitch() : Tile.getColumns();
+  Whole.K = KIsContiguous ? Tile.getColumns() : Tile.getPitch();
+  Whole.ElementBits = Tile.getElementBits();
+  Whole.Mode = *layout::swizzleOfSpan(Tile.getSwizzle());
+  return Whole;
+}
+
+/// Matrix descriptors of one operand.
+class Descriptors {
+public:
+  Descriptors(OpBuilder &B, Location Loc, SharedType Tile, Value Pointer,
+              bool KIsContiguous)
+      : B(B), Loc(Loc), Whole(wholeTile(Tile, KIsContiguous)) {
+    NvvmWriter W(B, Loc);
+    Value Address =
+        LLVM::PtrToIntOp::create(B, Loc, B.getI32Type(), Pointer).getResult();
+    // Shared addresses have 18 bits; descriptors count 16 bytes.
+    Start = W.shiftRight(W.bitAnd(Address, 0x3FFFF), 4);
+  }
+
+  Value at(int64_t Step, int64_t Mn) {
+    // Only the 14 low bits change: the high word is a constant.
+    uint64_t Fixed =
+        layout::describe(layout::TensorEngine::Wgmma, Whole, 0).encode();
+    NvvmWriter W(B, Loc);
+    Value Low = W.add(Start, int64_t(layout::encodedOffset(Whole, Step, Mn)));
+    Value Wide = arith::ExtUIOp::create(B, Loc, B.getI64Type(), Low);
+    Value High =
+        arith::ConstantIntOp::create(B, Loc, int64_t(Fixed), /*width=*/64);
+    return arith::OrIOp::create(B, Loc, Wide, High);
+  }
+
+private:
+  OpBuilder &B;
+  Location Loc;
+  layout::SharedTile Whole;
+  Value Start;
+};
+
+NVVM::WGMMATypes elementOf(Type Ty) {
+  return Ty.isF16()    ? NVVM::WGMMATypes::f16
+         : Ty.isBF16() ? NVVM::WGMMATypes::bf16
+                       : NVVM::WGMMATypes::tf32;
+}
+
+/// Elements [First, First + Count) of a struct, as a struct of their own.
+Value slice(OpBuilder &B, Location Loc, Value Struct, int64_t First,
+            int64_t Count) {
+  auto Whole = cast<LLVM::LLVMStructType>(Struct.getType());
+  if (First == 0 && Count == int64_t(Whole.getBody().size()))
+    return Struct;
+  auto Part = LLVM::LLVMStructType::getLiteral(
+      B.getContext(), Whole.getBody().slice(First, Count));
+  Value Result = LLVM::UndefOp::create(B, Loc, Part);
+  for (int64_t I = 0; I < Count; ++I)
+    Result = LLVM::InsertValueOp::create(
+        B, Loc, Result, LLVM::ExtractValueOp::create(B, Loc, Struct, First + I),
+        I);
+  return Result;
+}
+
+/// The reverse: `Part` becomes elements [First, …) of `Struct`.
+Value putBack(OpBuilder &B, Location Loc, Value Struct, Value Part,
+              int64_t First) {
+  auto Type = cast<LLVM::LLVMStructType>(Part.getType());
+  if (Part.getType() == Struct.getType())
+    return Part;
+  for (int64_t I = 0, E = Type.getBody().size(); I < E; ++I)
+    Struct = LLVM::InsertValueOp::create(
+        B, Loc, Struct, LLVM::ExtractValueOp::create(B, Loc, Part, I),
+        First + I);
+  return Struct;
+}
+
+struct LowerMma : TilePattern<MmaOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(MmaOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    SharedType TileA = Op.getA().getType(), TileB = Op.getB().getType();
+    FragmentType D = Op.getD().getType().getFragment();
+    Descriptors A(Rewriter, Loc, TileA, Adaptor.getA(), !Op.getATransposed());
+    Descriptors B(Rewriter, Loc, TileB, Adaptor.getB(), Op.getBTransposed());
+    int64_t K = Op.getATransposed() ? TileA.getRows() : TileA.getColumns();
+    int64_t StepK = 256 / int64_t(TileA.getElementBits());
+    int64_t PerBlock = D.getColumns() / 2; // values of a thread in 64 rows
+
+    Value Sums = Adaptor.getC();
+    if (!Sums)
+      Sums = LLVM::UndefOp::create(Rewriter, Loc,
+                                   getTypeConverter()->convertType(D));
+    NVVM::WgmmaFenceAlignedOp::create(Rewriter, Loc);
+    for (int64_t Row = 0; Row < D.getRows(); Row += 64) {
+      Value Part = slice(Rewriter, Loc, Sums, Row / 64 * PerBlock, PerBlock);
+      for (int64_t Step = 0; Step < K / StepK; ++Step)
+        Part = multiply(Rewriter, Op, Part, A.at(Step, Row), B.at(Step, 0),
+                        StepK, Adaptor.getC() || Step);
+      Sums = putBack(Rewriter, Loc, Sums, Part, Row / 64 * PerBlock);
+    }
+    NVVM::WgmmaGroupSyncAlignedOp::create(Rewriter, Loc);
+    Rewriter.replaceOp(Op, Sums);
+    return success();
+  }
+
+  static Value multiply(OpBuilder &B, MmaOp Op, Value Sums, Value DescA,
+                        Value DescB, int64_t K, bool Add) {
+    MLIRContext *Context = Op.getContext();
+    int64_t N = Op.getD().getType().getFragment().getColumns();
+    NVVM::WGMMATypes Element = elementOf(Op.getA().getType().getElement());
+    auto Shape = NVVM::MMAShapeAttr::get(Context, 64, N, K);
+    // NVVM's names: A is row, B is col where K is contiguous.
+    NVVM::MMALayout LayoutA =
+        Op.getATransposed() ? NVVM::MMALayout::col : NVVM::MMALayout::row;
+    NVVM::MMALayout LayoutB =
+        Op.getBTransposed() ? NVVM::MMALayout::col : NVVM::MMALayout::row;
+    return NVVM::WgmmaMmaAsyncOp::create(
+        B, Op.getLoc(), Sums.getType(), Sums, DescA, DescB, Shape, Element,
+        Element, NVVM::WGMMATypes::f32,
+        Add ? NVVM::WGMMAScaleOut::one : NVVM::WGMMAScaleOut::zero,
+        NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one, LayoutA, LayoutB,
+        NVVM::MMAIntOverflowAttr());
+  }
+};
+
+struct LowerRetire : TilePattern<RetireOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(RetireOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    NVVM::WgmmaWaitGroupSyncOp::create(Rewriter, Op.getLoc(), Op.getKeep());
+    Rewriter.replaceOp(Op, Adaptor.getPending());
+    return success();
+  }
+};
+
+/// The wait has no data edge to the sums, so that LLVM might read them above
+/// it: an empty asm that takes and gives them ties them to this place.
+struct LowerAwait : TilePattern<AwaitOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(AwaitOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NVVM::WgmmaWaitGroupSyncOp::create(Rewriter, Loc, 0);
+    auto Type = cast<LLVM::LLVMStructType>(Adaptor.getPending().getType());
+    SmallVector<Value> Sums;
+    std::string Outputs, Inputs;
+    for (int64_t I = 0, E = Type.getBody().size(); I < E; ++I) {
+      Sums.push_back(
+          LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getPending(), I));
+      Outputs += I ? ",=f" : "=f";
+      Inputs += "," + std::to_string(I);
+    }
+    Rewriter.replaceOpWithNewOp<LLVM::InlineAsmOp>(
+        Op, Type, Sums, /*asm_string=*/"", Outputs + Inputs,
+        /*has_side_effects=*/true, /*is_align_stack=*/false,
+        LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
+        ArrayAttr());
+    return success();
+  }
+};
+
+} // namespace
+
+void kpc::tile::populateMmaPatterns(const TypeConverter &Types,
+                                    RewritePatternSet &Patterns,
+                                    const ThreadPlace &Place) {
+  Patterns.add<LowerMma, LowerRetire, LowerAwait>(Types, Patterns.getContext(),
+                                                  Place);
+}

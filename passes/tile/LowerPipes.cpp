@@ -1,0 +1,225 @@
+//===- LowerPipes.cpp - Pipes as barriers ---------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A slot has two barriers: full, completed by who fills it, and empty, by who
+/// reads it. Round r of a slot has parity r % 2; filling waits for the end of
+/// the reads of the round before, which a fresh barrier takes for granted.
+///
+//===----------------------------------------------------------------------===//
+
+#include "passes/tile/LowerTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace kpc::tile;
+
+namespace {
+
+constexpr int64_t ParityBit = 16;
+
+Value slotOf(NvvmWriter &W, Value Cursor) {
+  return W.bitAnd(Cursor, (1 << ParityBit) - 1);
+}
+Value parityOf(NvvmWriter &W, Value Cursor) {
+  return W.shiftRight(Cursor, ParityBit);
+}
+
+/// The symbol of dynamic shared memory, made where the module has none.
+Value sharedMemory(OpBuilder &B, Operation *At, int64_t Offset) {
+  constexpr StringLiteral Name = "kpc_shared";
+  auto Module = At->getParentOfType<gpu::GPUModuleOp>();
+  if (!Module.lookupSymbol(Name)) {
+    OpBuilder::InsertionGuard Guard(B);
+    B.setInsertionPointToStart(Module.getBody());
+    auto Type = LLVM::LLVMArrayType::get(B.getI8Type(), 0);
+    LLVM::GlobalOp::create(B, At->getLoc(), Type, /*isConstant=*/false,
+                           LLVM::Linkage::External, Name, Attribute(),
+                           /*alignment=*/1024, /*addrSpace=*/3);
+  }
+  Value Base = LLVM::AddressOfOp::create(
+      B, At->getLoc(), LLVM::LLVMPointerType::get(B.getContext(), 3), Name);
+  return NvvmWriter(B, At->getLoc()).pointer(Base, Offset);
+}
+
+template <typename Op> struct LowerPlaced : TilePattern<Op> {
+  using TilePattern<Op>::TilePattern;
+  LogicalResult
+  matchAndRewrite(Op O, typename Op::Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    auto Offset = O->template getAttrOfType<IntegerAttr>("offset");
+    if (!Offset)
+      return O.emitOpError("has no place in shared memory; kpc-place-shared "
+                           "gives it one");
+    Rewriter.replaceOp(O, sharedMemory(Rewriter, O, Offset.getInt()));
+    return success();
+  }
+};
+
+struct LowerCursor : TilePattern<CursorOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(CursorOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Rewriter.replaceOp(Op, NvvmWriter(Rewriter, Op.getLoc()).i32(0));
+    return success();
+  }
+};
+
+struct LowerNext : TilePattern<NextOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(NextOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    NvvmWriter W(Rewriter, Op.getLoc());
+    int64_t Last = Op.getPipe().getType().getSlots() - 1;
+    Value Cursor = Adaptor.getCursor();
+    Value First =
+        W.bitAnd(W.bitXor(Cursor, W.i32(1 << ParityBit)), 1 << ParityBit);
+    Rewriter.replaceOpWithNewOp<arith::SelectOp>(
+        Op, W.equal(slotOf(W, Cursor), Last), First, W.add(Cursor, 1));
+    return success();
+  }
+};
+
+struct LowerAcquire : TilePattern<AcquireOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(AcquireOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    NvvmWriter W(Rewriter, Op.getLoc());
+    PipeType Pipe = Op.getPipe().getType();
+    Value Slot = slotOf(W, Adaptor.getCursor());
+    Value Parity = W.bitXor(parityOf(W, Adaptor.getCursor()), W.i32(1));
+    W.waitBarrier(emptyBarrier(W, Pipe, Adaptor.getPipe(), Slot), Parity);
+    auto Declared = Op.getPipe().getDefiningOp<PipeOp>();
+    if (Declared && Declared.getCompletion() == Completion::Tma)
+      NVVM::MBarrierArriveExpectTxOp::create(
+          Rewriter, Op.getLoc(), Type(),
+          fullBarrier(W, Pipe, Adaptor.getPipe(), Slot),
+          W.i32(Pipe.getFilledBytes()), NVVM::MemScopeKind::CTA,
+          /*relaxed=*/false, Value());
+    Rewriter.replaceOp(Op, Slot);
+    return success();
+  }
+};
+
+struct LowerCommit : TilePattern<CommitOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(CommitOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    auto Declared = Op.getPipe().getDefiningOp<PipeOp>();
+    if (Declared && Declared.getCompletion() == Completion::Threads) {
+      NvvmWriter W(Rewriter, Op.getLoc());
+      W.syncWarp();
+      W.arriveOncePerWarp(fullBarrier(W, Op.getPipe().getType(),
+                                      Adaptor.getPipe(), Adaptor.getSlot()),
+                          Place);
+    }
+    Rewriter.eraseOp(Op); // copies that signal the slot complete by themselves
+    return success();
+  }
+};
+
+struct LowerWait : TilePattern<WaitOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(WaitOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    NvvmWriter W(Rewriter, Op.getLoc());
+    Value Slot = slotOf(W, Adaptor.getCursor());
+    W.waitBarrier(
+        fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(), Slot),
+        parityOf(W, Adaptor.getCursor()));
+    Rewriter.replaceOp(Op, Slot);
+    return success();
+  }
+};
+
+struct LowerRelease : TilePattern<ReleaseOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(ReleaseOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    NvvmWriter W(Rewriter, Op.getLoc());
+    W.arriveOncePerWarp(emptyBarrier(W, Op.getPipe().getType(),
+                                     Adaptor.getPipe(), Adaptor.getSlot()),
+                        Place);
+    Rewriter.eraseOp(Op);
+    return success();
+  }
+};
+
+struct LowerTiles : TilePattern<TilesOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(TilesOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    NvvmWriter W(Rewriter, Op.getLoc());
+    PipeType Pipe = Op.getPipe().getType();
+    Value Slot = W.pointer(Adaptor.getPipe(),
+                           W.mul(Adaptor.getSlot(), Pipe.getSlotBytes()));
+    SmallVector<Value> Tiles;
+    for (size_t I = 0; I < Pipe.getTiles().size(); ++I)
+      Tiles.push_back(W.pointer(Slot, Pipe.getTileOffset(I)));
+    Rewriter.replaceOp(Op, Tiles);
+    return success();
+  }
+};
+
+/// Thread 0 sets up the barriers of all pipes; then all meet.
+struct LowerStart : TilePattern<StartOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(StartOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    auto If = scf::IfOp::create(Rewriter, Loc, W.equal(Place.Thread, 0),
+                                /*withElseRegion=*/false);
+    {
+      OpBuilder::InsertionGuard Guard(Rewriter);
+      Rewriter.setInsertionPointToStart(If.thenBlock());
+      for (auto Pipe : Op->getBlock()->getOps<PipeOp>())
+        setUp(Rewriter, Pipe);
+      NVVM::FenceMbarrierInitOp::create(Rewriter, Loc);
+    }
+    NVVM::BarrierOp::create(Rewriter, Loc);
+    Rewriter.eraseOp(Op);
+    return success();
+  }
+
+  static void setUp(ConversionPatternRewriter &Rewriter, PipeOp Op) {
+    NvvmWriter W(Rewriter, Op.getLoc());
+    PipeType Pipe = Op.getPipe().getType();
+    Value Base = Rewriter.getRemappedValue(Op.getPipe());
+    bool Tma = Op.getCompletion() == Completion::Tma;
+    for (int64_t Slot = 0; Slot < Pipe.getSlots(); ++Slot) {
+      NVVM::MBarrierInitOp::create(Rewriter, Op.getLoc(),
+                                   fullBarrier(W, Pipe, Base, W.i32(Slot)),
+                                   W.i32(Tma ? 1 : Op.getProducers()), Value());
+      NVVM::MBarrierInitOp::create(Rewriter, Op.getLoc(),
+                                   emptyBarrier(W, Pipe, Base, W.i32(Slot)),
+                                   W.i32(Op.getConsumers()), Value());
+    }
+  }
+};
+
+} // namespace
+
+void kpc::tile::populatePipePatterns(const TypeConverter &Types,
+                                     RewritePatternSet &Patterns,
+                                     const ThreadPlace &Place) {
+  Patterns.add<LowerPlaced<PipeOp>, LowerPlaced<AllocOp>, LowerCursor,
+               LowerNext, LowerAcquire, LowerCommit, LowerWait, LowerRelease,
+               LowerTiles, LowerStart>(Types, Patterns.getContext(), Place);
+}

@@ -1,0 +1,125 @@
+//===- LowerRoles.cpp - Roles as branches on the warp ---------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/tile/LowerTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace kpc::tile;
+
+namespace {
+
+/// Registers of a multiprocessor, shared by its threads in steps of 8.
+constexpr int64_t Registers = 65536, RegisterStep = 8, MostRegisters = 255;
+
+/// What each thread has when the block starts: as many as fit.
+int64_t launchRegisters(Operation *Op) {
+  auto Kernel = Op->getParentOfType<gpu::GPUFuncOp>();
+  auto Block = Kernel->getAttrOfType<DenseI32ArrayAttr>("kpc.block");
+  int64_t Threads = 1;
+  for (int32_t Size : Block ? Block.asArrayRef() : ArrayRef<int32_t>())
+    Threads *= Size;
+  return std::min(Registers / Threads, MostRegisters) / RegisterStep *
+         RegisterStep;
+}
+
+/// Moves the body of a region into the branch of a new `if`.
+void intoBranch(ConversionPatternRewriter &Rewriter, Operation *Op,
+                Region &Body, Value Condition, ValueRange Arguments) {
+  auto If = scf::IfOp::create(Rewriter, Op->getLoc(), Condition,
+                              /*withElseRegion=*/false);
+  Block *Then = If.thenBlock();
+  Rewriter.eraseOp(Body.front().getTerminator());
+  Rewriter.inlineBlockBefore(&Body.front(), Then->getTerminator(), Arguments);
+}
+
+struct LowerRole : TilePattern<RoleOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(RoleOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    auto Compare = [&](arith::CmpIPredicate P, int64_t Bound) -> Value {
+      return arith::CmpIOp::create(Rewriter, Loc, P, Place.Warp, W.i32(Bound));
+    };
+    Value Mine = arith::AndIOp::create(
+        Rewriter, Loc, Compare(arith::CmpIPredicate::sge, Op.getFirst()),
+        Compare(arith::CmpIPredicate::slt, Op.getEnd()));
+    Value Group =
+        W.toIndex(W.shiftRight(W.add(Place.Warp, -int64_t(Op.getFirst())), 2));
+    {
+      OpBuilder::InsertionGuard Guard(Rewriter);
+      Rewriter.setInsertionPointToStart(&Op.getBody().front());
+      int64_t Before = launchRegisters(Op), Now = Op.getRegisters();
+      if (Now != Before)
+        NVVM::SetMaxRegisterOp::create(
+            Rewriter, Loc, Now,
+            Now > Before ? NVVM::SetMaxRegisterAction::increase
+                         : NVVM::SetMaxRegisterAction::decrease);
+    }
+    intoBranch(Rewriter, Op, Op.getBody(), Mine, Group);
+    Rewriter.eraseOp(Op);
+    return success();
+  }
+};
+
+struct LowerElect : TilePattern<ElectOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(ElectOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    NvvmWriter W(Rewriter, Op.getLoc());
+    auto Role = Op->getParentOfType<RoleOp>();
+    Value Chosen;
+    if (Op.getScope() == Scope::Warpgroup || !Role)
+      Chosen = W.equal(W.bitAnd(Place.Thread, WarpgroupThreads - 1), 0);
+    else
+      Chosen = W.equal(Place.Thread, Role.getFirst() * 32);
+    intoBranch(Rewriter, Op, Op.getBody(), Chosen, ValueRange());
+    W.syncWarp();
+    Rewriter.eraseOp(Op);
+    return success();
+  }
+};
+
+/// Named barriers: 0 is the block's, 1–8 the warpgroups', 9 and on the roles'.
+constexpr int64_t FirstOfWarpgroups = 1, FirstOfRoles = 9;
+
+struct LowerSync : TilePattern<SyncOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(SyncOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    Value Id, Threads;
+    if (Op.getScope() == Scope::Warpgroup) {
+      Id = W.add(W.shiftRight(Place.Warp, 2), FirstOfWarpgroups);
+      Threads = W.i32(WarpgroupThreads);
+    } else if (auto Role = Op->getParentOfType<RoleOp>()) {
+      Id = W.i32(FirstOfRoles + Role.getFirst() / 4);
+      Threads = W.i32((Role.getEnd() - Role.getFirst()) * 32);
+    }
+    Rewriter.replaceOpWithNewOp<NVVM::BarrierOp>(
+        Op, Type(), Id, Threads, NVVM::BarrierReductionAttr(), Value());
+    return success();
+  }
+};
+
+} // namespace
+
+void kpc::tile::populateRolePatterns(const TypeConverter &Types,
+                                     RewritePatternSet &Patterns,
+                                     const ThreadPlace &Place) {
+  Patterns.add<LowerRole, LowerElect, LowerSync>(Types, Patterns.getContext(),
+                                                 Place);
+}

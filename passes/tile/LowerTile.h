@@ -1,0 +1,107 @@
+//===- LowerTile.h - What the patterns of the lowering share ----*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// From the tile dialect to nvvm and llvm, op by op; LowerTile.cpp has the
+/// pass, the other files the patterns of one family each.
+///
+///   tile            | becomes
+///   ----------------|------------------------------------------------------
+///   view            | !llvm.ptr, a parameter of 128 bytes by value
+///   smem, pipe      | !llvm.ptr<3>
+///   slot            | i32, its number
+///   cursor          | i32: the slot's number, and in bit 16 the round's parity
+///   fragment        | !llvm.struct of what one thread holds
+///   pending         | the same; nothing but mma and await touches it
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_TILE_LOWERTILE_H
+#define KPC_PASSES_TILE_LOWERTILE_H
+
+#include "dialects/tile/Tile.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace kpc::tile {
+
+/// Who a thread is; made once, at the kernel's entry.
+struct ThreadPlace {
+  mlir::Value Thread; ///< i32, in the block
+  mlir::Value Lane;   ///< i32, in the warp
+  mlir::Value Warp;   ///< i32, in the block; the compiler knows it uniform
+};
+
+/// Writes what patterns write often.
+class NvvmWriter {
+public:
+  NvvmWriter(mlir::OpBuilder &B, mlir::Location Loc) : B(B), Loc(Loc) {}
+
+  mlir::Value i32(int64_t V);
+  mlir::Value add(mlir::Value A, mlir::Value C);
+  mlir::Value add(mlir::Value A, int64_t C);
+  mlir::Value mul(mlir::Value A, int64_t C);
+  mlir::Value shiftLeft(mlir::Value A, int64_t C);
+  mlir::Value shiftRight(mlir::Value A, int64_t C);
+  mlir::Value bitAnd(mlir::Value A, int64_t C);
+  mlir::Value bitXor(mlir::Value A, mlir::Value C);
+  mlir::Value equal(mlir::Value A, int64_t C);
+  /// Casts between index and i32.
+  mlir::Value toI32(mlir::Value Index);
+  mlir::Value toIndex(mlir::Value I32);
+  /// `Offset` bytes behind `Base`, in shared memory.
+  mlir::Value pointer(mlir::Value Base, mlir::Value Offset);
+  mlir::Value pointer(mlir::Value Base, int64_t Offset);
+  /// Waits until the round of parity `Parity` of a barrier is over.
+  void waitBarrier(mlir::Value Barrier, mlir::Value Parity);
+  /// The threads of a warp arrive together, as one.
+  void arriveOncePerWarp(mlir::Value Barrier, const ThreadPlace &Place);
+  /// All lanes of the warp meet; keeps the compiler from taking what follows a
+  /// branch of one thread for divergent.
+  void syncWarp();
+
+private:
+  mlir::OpBuilder &B;
+  mlir::Location Loc;
+};
+
+/// Where the barriers of slot `Slot` are: behind all slots, full then empty.
+mlir::Value fullBarrier(NvvmWriter &W, PipeType Pipe, mlir::Value Base,
+                        mlir::Value Slot);
+mlir::Value emptyBarrier(NvvmWriter &W, PipeType Pipe, mlir::Value Base,
+                         mlir::Value Slot);
+/// Bytes of a pipe with its barriers.
+int64_t pipeBytes(PipeType Pipe);
+
+template <typename Op> struct TilePattern : mlir::OpConversionPattern<Op> {
+  TilePattern(const mlir::TypeConverter &Types, mlir::MLIRContext *Context,
+              const ThreadPlace &Place)
+      : mlir::OpConversionPattern<Op>(Types, Context), Place(Place) {}
+  const ThreadPlace &Place;
+};
+
+void populateRolePatterns(const mlir::TypeConverter &Types,
+                          mlir::RewritePatternSet &Patterns,
+                          const ThreadPlace &Place);
+void populatePipePatterns(const mlir::TypeConverter &Types,
+                          mlir::RewritePatternSet &Patterns,
+                          const ThreadPlace &Place);
+void populateCopyPatterns(const mlir::TypeConverter &Types,
+                          mlir::RewritePatternSet &Patterns,
+                          const ThreadPlace &Place);
+void populateMmaPatterns(const mlir::TypeConverter &Types,
+                         mlir::RewritePatternSet &Patterns,
+                         const ThreadPlace &Place);
+void populateFragmentPatterns(const mlir::TypeConverter &Types,
+                              mlir::RewritePatternSet &Patterns,
+                              const ThreadPlace &Place);
+
+} // namespace kpc::tile
+
+#endif // KPC_PASSES_TILE_LOWERTILE_H

@@ -1,0 +1,97 @@
+//===- NvvmWriter.cpp - Small pieces of code for one thread ---------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/tile/LowerTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace kpc::tile;
+
+/// How long a waiting thread may sleep before it looks again, in nanoseconds.
+static constexpr int64_t WaitTicks = 10'000'000;
+
+Value NvvmWriter::i32(int64_t V) {
+  return arith::ConstantIntOp::create(B, Loc, V, 32);
+}
+Value NvvmWriter::add(Value A, Value C) {
+  return arith::AddIOp::create(B, Loc, A, C);
+}
+Value NvvmWriter::add(Value A, int64_t C) { return C ? add(A, i32(C)) : A; }
+Value NvvmWriter::mul(Value A, int64_t C) {
+  return C == 1 ? A : arith::MulIOp::create(B, Loc, A, i32(C)).getResult();
+}
+Value NvvmWriter::shiftLeft(Value A, int64_t C) {
+  return arith::ShLIOp::create(B, Loc, A, i32(C));
+}
+Value NvvmWriter::shiftRight(Value A, int64_t C) {
+  return arith::ShRUIOp::create(B, Loc, A, i32(C));
+}
+Value NvvmWriter::bitAnd(Value A, int64_t C) {
+  return arith::AndIOp::create(B, Loc, A, i32(C));
+}
+Value NvvmWriter::bitXor(Value A, Value C) {
+  return arith::XOrIOp::create(B, Loc, A, C);
+}
+Value NvvmWriter::equal(Value A, int64_t C) {
+  return arith::CmpIOp::create(B, Loc, arith::CmpIPredicate::eq, A, i32(C));
+}
+Value NvvmWriter::toI32(Value Index) {
+  return arith::IndexCastOp::create(B, Loc, B.getI32Type(), Index);
+}
+Value NvvmWriter::toIndex(Value I32) {
+  return arith::IndexCastOp::create(B, Loc, B.getIndexType(), I32);
+}
+
+Value NvvmWriter::pointer(Value Base, Value Offset) {
+  return LLVM::GEPOp::create(B, Loc, Base.getType(), B.getI8Type(), Base,
+                             ArrayRef<LLVM::GEPArg>{Offset});
+}
+Value NvvmWriter::pointer(Value Base, int64_t Offset) {
+  if (!Offset)
+    return Base;
+  return LLVM::GEPOp::create(B, Loc, Base.getType(), B.getI8Type(), Base,
+                             ArrayRef<LLVM::GEPArg>{int32_t(Offset)});
+}
+
+void NvvmWriter::waitBarrier(Value Barrier, Value Parity) {
+  NVVM::MBarrierTryWaitParityOp::create(B, Loc, Barrier, Parity,
+                                        i32(WaitTicks));
+}
+
+void NvvmWriter::arriveOncePerWarp(Value Barrier, const ThreadPlace &Place) {
+  // A predicate, no branch: a branch here makes ptxas take the loop for
+  // divergent. The default scope is the block; that of the cluster would cost
+  // a fence of the whole GPU.
+  NVVM::InlinePtxOp::create(
+      B, Loc, TypeRange(), ValueRange{Barrier}, ValueRange(),
+      "mbarrier.arrive.shared::cta.b64 _, [{$r0}];", equal(Place.Lane, 0));
+}
+
+void NvvmWriter::syncWarp() { NVVM::SyncWarpOp::create(B, Loc, i32(-1)); }
+
+/// Two barriers of 8 bytes for each slot.
+static constexpr int64_t BarrierPairBytes = 16;
+
+static Value barrier(NvvmWriter &W, PipeType Pipe, Value Base, Value Slot,
+                     int64_t Which) {
+  int64_t First = Pipe.getSlots() * Pipe.getSlotBytes() + Which * 8;
+  return W.pointer(W.pointer(Base, W.mul(Slot, BarrierPairBytes)), First);
+}
+
+Value kpc::tile::fullBarrier(NvvmWriter &W, PipeType Pipe, Value Base,
+                             Value Slot) {
+  return barrier(W, Pipe, Base, Slot, 0);
+}
+Value kpc::tile::emptyBarrier(NvvmWriter &W, PipeType Pipe, Value Base,
+                              Value Slot) {
+  return barrier(W, Pipe, Base, Slot, 1);
+}
+int64_t kpc::tile::pipeBytes(PipeType Pipe) {
+  return Pipe.getSlots() * (Pipe.getSlotBytes() + BarrierPairBytes);
+}

@@ -1,0 +1,82 @@
+//===- PlaceShared.cpp - Places in shared memory --------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// In: a gpu.module with tile ops. Out: the same, every `tile.pipe` and
+/// `tile.alloc` with its offset in bytes (attribute `offset`), and the kernel
+/// with the sum (`kpc.shared`). Largest alignment first, so that little is
+/// lost between them; one lives as long as the other.
+///
+///   %p = tile.pipe tma consumers 4 : !pipe
+///   %p = tile.pipe tma consumers 4 {offset = 0 : i64} : !pipe
+///
+//===----------------------------------------------------------------------===//
+
+#include "passes/tile/LowerTile.h"
+#include "passes/tile/Passes.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace kpc::tile;
+
+namespace {
+struct Room {
+  Operation *Op;
+  int64_t Alignment, Bytes;
+};
+
+struct PlaceShared : PassWrapper<PlaceShared, OperationPass<gpu::GPUModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceShared)
+  StringRef getArgument() const override { return "kpc-place-shared"; }
+  StringRef getDescription() const override {
+    return "Gives every pipe and tile its place in shared memory";
+  }
+
+  static void place(gpu::GPUFuncOp Kernel) {
+    SmallVector<Room> Rooms;
+    Kernel.walk([&](Operation *Op) {
+      if (auto Pipe = dyn_cast<PipeOp>(Op)) {
+        int64_t Alignment = 128;
+        for (SharedType Tile : Pipe.getPipe().getType().getTiles())
+          Alignment = std::max(Alignment, Tile.getAlignment());
+        Rooms.push_back({Op, Alignment, pipeBytes(Pipe.getPipe().getType())});
+      } else if (auto Alloc = dyn_cast<AllocOp>(Op)) {
+        SharedType Tile = Alloc.getTile().getType();
+        Rooms.push_back({Op, Tile.getAlignment(), Tile.getBytes()});
+      }
+    });
+    if (Rooms.empty())
+      return;
+    // Tiles have whole multiples of their alignment; pipes end in barriers.
+    llvm::stable_sort(Rooms, [](const Room &A, const Room &B) {
+      return std::pair(A.Bytes % A.Alignment != 0, -A.Alignment) <
+             std::pair(B.Bytes % B.Alignment != 0, -B.Alignment);
+    });
+    Builder B(Kernel.getContext());
+    int64_t End = 0;
+    for (const Room &R : Rooms) {
+      End = llvm::alignTo(End, R.Alignment);
+      R.Op->setAttr("offset", B.getI64IntegerAttr(End));
+      End += R.Bytes;
+    }
+    Kernel->setAttr("kpc.shared", B.getI64IntegerAttr(End));
+  }
+
+  void runOnOperation() override {
+    for (auto Kernel : getOperation().getOps<gpu::GPUFuncOp>())
+      place(Kernel);
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> kpc::tile::createPlaceSharedPass() {
+  return std::make_unique<PlaceShared>();
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Matrix products for time_products.py: writes a model of each, and compiles it.
+
+    python3 products.py --kpc build/release/bin/kpc --out FOLDER [--arch sm_90a] [--only REGEX]
+
+Each product is y = act(x · w + bias) in one type; x has a dynamic number of rows, whose optimum is the case's. Writes
+NAME.kpc and a line in cases.json. Needs onnx.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+
+import onnx
+from onnx import TensorProto, helper
+
+TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
+
+# rows × columns × sum. The first are what models and benchmarks ask most often; the second are their neighbours and
+# ragged ones.
+SPEED = [(8192, 8192, 8192), (4096, 4096, 4096), (2048, 2048, 2048), (4096, 14336, 4096), (4096, 4096, 14336),
+         (4096, 3072, 768), (4096, 768, 3072)]
+OTHER = [(1024, 1024, 1024), (512, 768, 768), (512, 768, 3072), (128, 4096, 4096), (3000, 3000, 3000)]
+SMALL = [(1, 64, 64), (17, 72, 40), (129, 136, 200), (300, 520, 1000), (1000, 1000, 1000), (64, 64, 8)]
+
+
+def model(rows, columns, total, element, bias, act, transposed):
+    kind = TYPES[element]
+    inputs = [helper.make_tensor_value_info("x", kind, ["rows", total]),
+              helper.make_tensor_value_info("w", kind, [columns, total] if transposed else [total, columns])]
+    nodes, last = [], "x"
+    if transposed:
+        nodes.append(helper.make_node("Transpose", ["w"], ["wt"], perm=[1, 0]))
+    nodes.append(helper.make_node("MatMul", ["x", "wt" if transposed else "w"], ["product"]))
+    last = "product"
+    if bias:
+        inputs.append(helper.make_tensor_value_info("b", kind, [columns]))
+        nodes.append(helper.make_node("Add", [last, "b"], ["sum"]))
+        last = "sum"
+    if act:
+        nodes.append(helper.make_node(act, [last], ["active"]))
+        last = "active"
+    nodes[-1].output[0] = "y"
+    graph = helper.make_graph(nodes, "product", inputs, [helper.make_tensor_value_info("y", kind, ["rows", columns])])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+def cases():
+    for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("small", SMALL)):
+        for shape in shapes:
+            yield purpose, shape, "bf16", False, "", False
+    for purpose, shape in (("small", (129, 136, 200)), ("other", (4096, 4096, 4096))):
+        yield purpose, shape, "fp16", True, "Relu", False
+        yield purpose, shape, "bf16", True, "", True
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--kpc", required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--arch", default="sm_90a")
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    listed = []
+    for purpose, (rows, columns, total), element, bias, act, transposed in cases():
+        name = f"{rows}x{columns}x{total}.{element}" + (".bias" if bias else "") + (f".{act.lower()}" if act else "")
+        name += ".transposed" if transposed else ""
+        if not re.search(options.only, name):
+            continue
+        path = options.out / f"{name}.onnx"
+        onnx.save(model(rows, columns, total, element, bias, act, transposed), path)
+        command = [options.kpc, "compile", str(path), "--arch", options.arch, "--dim", f"rows=1..65536:opt={rows}", "-o",
+                   str(options.out / f"{name}.kpc"), "--quiet", "--no-cache"]
+        subprocess.run(command, check=True)
+        path.unlink()
+        listed.append({"name": name, "purpose": purpose, "rows": rows, "columns": columns, "sum": total, "type": element,
+                       "bias": bias, "act": act, "transposed": transposed})
+    (options.out / "cases.json").write_text(json.dumps(listed, indent=1))
+
+
+if __name__ == "__main__":
+    main()
