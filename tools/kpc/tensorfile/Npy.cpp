@@ -284,7 +284,7 @@ std::span<const uint8_t> npyElements(ElementType Type, int64_t Count,
                                      std::span<const uint8_t> Data,
                                      std::vector<uint8_t> &Unpacked) {
   int Bits = bitWidth(Type);
-  if (Bits >= 8)
+  if (Bits == 0 || Bits >= 8) // strings and undefined types have no width
     return Data;
   bool Signed = Type == ElementType::I4 || Type == ElementType::I2;
   int64_t PerByte = 8 / Bits;
