@@ -3,6 +3,7 @@
 !x = !graph.tensor<[n, 4], f32>
 
 func.func private @k(memref<f32>, memref<f32>, memref<f32>, index)
+func.func private @fill(memref<f32>, index)
 
 // CHECK: plan.program {
 plan.program {
@@ -27,8 +28,8 @@ plan.program {
   // CHECK: plan.launch @k (%{{.*}}, %{{.*}}) -> (%{{.*}}) sizes <["n*4"]> {flops = #graph.dims<["n*8"]>, name = "k+l", nodes = ["k", "l"]} :
   plan.launch @k (%0, %3) -> (%2) sizes <["n*4"]> {flops = #graph.dims<["n*8"]>, name = "k+l", nodes = ["k", "l"]} : (!x, !x) -> (!x)
   // A kernel without inputs.
-  // CHECK: plan.launch @k () -> (%{{.*}}) sizes <[n]> : () -> !graph.tensor<[n, 4], f32>
-  plan.launch @k () -> (%2) sizes <[n]> : () -> !x
+  // CHECK: plan.launch @fill () -> (%{{.*}}) sizes <[n]> : () -> !graph.tensor<[n, 4], f32>
+  plan.launch @fill () -> (%2) sizes <[n]> : () -> !x
   // CHECK: plan.copy %{{.*}} to %{{.*}} : <[n, 4], f32> to <[n, 4], f32>
   plan.copy %2 to %1 : !x to !x
 }

@@ -6,6 +6,7 @@
 !f = !graph.tensor<[4], f32>
 
 func.func private @k(memref<f32>, memref<f32>, index)
+func.func private @k3(memref<f32>, memref<f32>, memref<f32>, memref<f32>, index)
 
 plan.program {
   %x = plan.input "x" : !x
@@ -22,6 +23,6 @@ plan.program {
   %u = plan.buffer "unused" : !f
   %v = plan.view %a : !x to !graph.tensor<["n*4"], f32>
   plan.launch @k (%x) -> (%a) sizes <[n]> : (!x) -> (!x)
-  plan.launch @k (%x) -> (%b, %l, %f) sizes <[n]> : (!x) -> (!x, !x, !f)
+  plan.launch @k3 (%x) -> (%b, %l, %f) sizes <[n]> : (!x) -> (!x, !x, !f)
   plan.copy %v to %y : !graph.tensor<["n*4"], f32> to !x
 }

@@ -183,8 +183,8 @@ TEST(BadTensor, NegativeDims) {
   ModelProto M = addW(W, {2, -3});
   EXPECT_EQ(said(M), "error[KPC-I0013]: m.onnx: initializer 'w' has the dims "
                      "[2, -3], one of them negative\n"
-                     "  hint: the tensor's dims are damaged; export the model "
-                     "again\n");
+                     "  hint: a size is damaged, or the model computes a wrong "
+                     "one; export the model again\n");
 }
 
 TEST(BadTensor, OverflowingDims) {
@@ -193,7 +193,8 @@ TEST(BadTensor, OverflowingDims) {
   EXPECT_EQ(said(M),
             "error[KPC-I0013]: m.onnx: initializer 'w' has the dims "
             "[4294967296, 4294967296], whose product overflows\n"
-            "  hint: the tensor's dims are damaged; export the model again\n");
+            "  hint: a size is damaged, or the model computes a wrong one; "
+            "export the model again\n");
 }
 
 TEST(BadTensor, NegativeInputDim) {

@@ -12,6 +12,7 @@
 
 #include <cstring>
 #include <gmock/gmock.h>
+#include <list>
 
 using namespace kpc;
 using namespace kpc::test;
@@ -73,9 +74,11 @@ TEST_F(TensorMaps, HaveTheRightValuesAtEachShape) {
   for (uint32_t Flags : {0u, unsigned(KPC_SESSION_NO_GRAPH)}) {
     kpc_session_options O = onFake(Flags);
     Own<kpc_session> S = test::open(M, &O);
+    // All are kept: at an address seen before, nothing would be encoded.
+    std::list<SampleRun> Runs;
     for (auto [Batch, Width] : {std::pair(4, 8), {7, 16}, {4, 8}}) {
       Fake.reset();
-      SampleRun Run(Batch, Width);
+      SampleRun &Run = Runs.emplace_back(Batch, Width);
       ASSERT_EQ(runOnDevice(Run, S.get()), KPC_OK);
       Run.expectRight();
       bool SawX = false;
