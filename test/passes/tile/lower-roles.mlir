@@ -15,6 +15,7 @@ gpu.module @m {
     // The warp's number comes from lane 0, so that it is uniform.
     // CHECK: %[[THREAD:.*]] = arith.index_cast %{{.*}} : index to i32
     // CHECK: %[[WARP:.*]] = nvvm.shfl.sync idx
+    // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[THREAD]], %[[C0]]
     // CHECK: nvvm.barrier
     tile.start
 
@@ -23,7 +24,6 @@ gpu.module @m {
     tile.role "producer" warps 0 to 4 registers 40 {
     ^bb0(%group: index):
       // The role's first thread; its warp meets behind.
-      // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[THREAD]], %[[C0]]
       // CHECK-NEXT: scf.if %[[FIRST]] {
       // CHECK-NEXT: memref.store
       // CHECK-NEXT: }
@@ -49,6 +49,12 @@ gpu.module @m {
       // CHECK: scf.if %[[LEADS]]
       // CHECK: memref.store %[[GROUP]]
       tile.elect warpgroup {
+        memref.store %group, %count[] : memref<index>
+      }
+      // The first thread of the role's 256.
+      // CHECK: %[[LEADS_ALL:.*]] = arith.cmpi eq, %[[THREAD]], %[[C128]]
+      // CHECK-NEXT: scf.if %[[LEADS_ALL]]
+      tile.elect role {
         memref.store %group, %count[] : memref<index>
       }
       // Named barriers: 1 to 8 are the warpgroups', 9 and on the roles'.
