@@ -32,15 +32,15 @@ def Tile_Dialect : Dialect {
     tokens that are used exactly once.
 
     ```mlir
-    %pipe = tile.pipe tma consumers 4 : <4 x [<[64, 64], bf16, swizzle 128>, <[64, 128], bf16, swizzle 128>]>
+    %pipe = tile.pipe tma consumers 4 : <4 of [!a, !b]>
     tile.start
     tile.role "producer" warps 0 to 4 registers 40 {
     ^bb0(%group: index):
       tile.elect role {
-        %free = tile.acquire %pipe[%cursor] : !pipe
+        %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.slot<free>
         %a, %b = tile.tiles %pipe[%free] : !pipe, !tile.slot<free> -> !a, !b
-        tile.load %x[%m, %k] into %a signal %pipe[%free] : !view, !a, !pipe
-        tile.commit %pipe[%free] : !pipe
+        tile.load %x[%m, %k] into %a signal %pipe[%free] : !view, !a, !pipe, !tile.slot<free>
+        tile.commit %pipe[%free] : !pipe, !tile.slot<free>
       }
     }
     ```
@@ -142,7 +142,7 @@ def Tile_PendingType : Tile_Type<"Pending", "pending"> {
 def Tile_PipeType : Tile_Type<"Pipe", "pipe"> {
   let summary = "A ring of slots in shared memory, with a full and an empty barrier each";
   let description = [{
-    Each slot holds one of every tile. `!tile.pipe<4 x [!tile.smem<…>, !tile.smem<…>]>`
+    Each slot holds one of every tile. `!tile.pipe<4 of [!tile.smem<…>, !tile.smem<…>]>`
   }];
   let parameters = (ins "int64_t":$slots, ArrayRefParameter<"::kpc::tile::SharedType">:$tiles);
   let hasCustomAssemblyFormat = 1;

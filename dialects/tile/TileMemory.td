@@ -43,7 +43,7 @@ def Tile_LoadOp : Tile_Op<"load"> {
     the view's box takes several copies. Their bytes count for the slot.
 
     ```mlir
-    tile.load %x[%m, %k] into %a signal %pipe[%free] : !view, !a, !pipe
+    tile.load %x[%m, %k] into %a signal %pipe[%free] : !view, !a, !pipe, !tile.slot<free>
     ```
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$at, Tile_SharedType:$tile, Tile_PipeType:$pipe,

@@ -26,7 +26,7 @@ def Tile_PipeOp : Tile_Op<"pipe"> {
     in the kernel's entry block, before `tile.start`.
 
     ```mlir
-    %pipe = tile.pipe tma consumers 8 : <4 x [!tile.smem<[128, 64], bf16, swizzle 128>]>
+    %pipe = tile.pipe tma consumers 8 : <4 of [!tile.smem<[128, 64], bf16, swizzle 128>]>
     ```
   }];
   let arguments = (ins DefaultValuedAttr<Tile_Completion, "Completion::Tma">:$completion,

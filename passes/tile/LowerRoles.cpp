@@ -72,18 +72,30 @@ struct LowerRole : TilePattern<RoleOp> {
   }
 };
 
+/// Warps of a role, kept with the ops that ask for them: a role is a branch
+/// before its body is lowered.
+constexpr StringLiteral WarpsName = "warps";
+
+struct Warps {
+  int64_t First, End;
+};
+
+Warps warpsOf(Operation *Op) {
+  auto Kept = Op->getAttrOfType<DenseI32ArrayAttr>(WarpsName);
+  return {Kept[0], Kept[1]};
+}
+
 struct LowerElect : TilePattern<ElectOp> {
   using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(ElectOp Op, OpAdaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
-    auto Role = Op->getParentOfType<RoleOp>();
     Value Chosen;
-    if (Op.getScope() == Scope::Warpgroup || !Role)
+    if (Op.getScope() == Scope::Warpgroup)
       Chosen = W.equal(W.bitAnd(Place.Thread, WarpgroupThreads - 1), 0);
     else
-      Chosen = W.equal(Place.Thread, Role.getFirst() * 32);
+      Chosen = W.equal(Place.Thread, warpsOf(Op).First * 32);
     intoBranch(Rewriter, Op, Op.getBody(), Chosen, ValueRange());
     W.syncWarp();
     Rewriter.eraseOp(Op);
@@ -105,9 +117,10 @@ struct LowerSync : TilePattern<SyncOp> {
     if (Op.getScope() == Scope::Warpgroup) {
       Id = W.add(W.shiftRight(Place.Warp, 2), FirstOfWarpgroups);
       Threads = W.i32(WarpgroupThreads);
-    } else if (auto Role = Op->getParentOfType<RoleOp>()) {
-      Id = W.i32(FirstOfRoles + Role.getFirst() / 4);
-      Threads = W.i32((Role.getEnd() - Role.getFirst()) * 32);
+    } else if (Op.getScope() == Scope::Role) {
+      Warps Role = warpsOf(Op);
+      Id = W.i32(FirstOfRoles + Role.First / 4);
+      Threads = W.i32((Role.End - Role.First) * 32);
     }
     Rewriter.replaceOpWithNewOp<NVVM::BarrierOp>(
         Op, Type(), Id, Threads, NVVM::BarrierReductionAttr(), Value());
@@ -116,6 +129,17 @@ struct LowerSync : TilePattern<SyncOp> {
 };
 
 } // namespace
+
+void kpc::tile::keepWarpsOfRoles(gpu::GPUFuncOp Kernel) {
+  Kernel.walk([](RoleOp Role) {
+    auto Warps = DenseI32ArrayAttr::get(
+        Role.getContext(), {int32_t(Role.getFirst()), int32_t(Role.getEnd())});
+    Role.walk([&](Operation *Op) {
+      if (isa<ElectOp, SyncOp>(Op))
+        Op->setAttr(WarpsName, Warps);
+    });
+  });
+}
 
 void kpc::tile::populateRolePatterns(const TypeConverter &Types,
                                      RewritePatternSet &Patterns,

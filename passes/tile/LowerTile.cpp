@@ -112,6 +112,7 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
   LogicalResult lower(gpu::GPUFuncOp Kernel) {
     MLIRContext *Context = &getContext();
     passViewsAsPointers(Kernel);
+    keepWarpsOfRoles(Kernel);
     ThreadPlace Place = placeThread(Kernel);
     TypeConverter Types;
     addConversions(Types, Context);

@@ -25,6 +25,7 @@
 
 #include "dialects/tile/Tile.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Transforms/DialectConversion.h"
@@ -85,6 +86,9 @@ template <typename Op> struct TilePattern : mlir::OpConversionPattern<Op> {
       : mlir::OpConversionPattern<Op>(Types, Context), Place(Place) {}
   const ThreadPlace &Place;
 };
+
+/// Before any pattern: ops that ask for their role get its warps.
+void keepWarpsOfRoles(mlir::gpu::GPUFuncOp Kernel);
 
 void populateRolePatterns(const mlir::TypeConverter &Types,
                           mlir::RewritePatternSet &Patterns,

@@ -79,7 +79,7 @@ static std::vector<Case> productCases() {
               "%u = arith.maximumf %t, %z : f32\n"
               "%r = arith.truncf %u : f32 to f16",
               "%r");
-    Cases.push_back({K, {{1}, {75}}, "contraction", 1e-3});
+    Cases.push_back({K, {{1}, {75}}, "gemm", 1e-3});
   }
   {
     // Batches, and sums of integers.

@@ -1,0 +1,135 @@
+// RUN: kpc-opt %s -verify-diagnostics -split-input-file
+
+// Shared memory and copies.
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    // expected-error @below {{'tile.alloc' op allocates a whole tile}}
+    %a = tile.alloc : <[32, 64], bf16, swizzle 128, pitch 64>
+    tile.start
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    // expected-error @below {{'tile.alloc' op needs a 'tile.start' behind it}}
+    %a = tile.alloc : <[64, 64], bf16, swizzle 128>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel(%c: i1) kernel {
+    scf.if %c {
+      // expected-error @below {{'tile.alloc' op stands in the entry block of a kernel}}
+      %a = tile.alloc : <[64, 64], bf16, swizzle 128>
+    }
+    tile.start
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+func.func @f(%a: !a, %i: index) {
+  // expected-error @below {{'tile.rows' op keeps columns, element, swizzle and pitch}}
+  %p = tile.rows %a[%i] : !a -> !tile.smem<[32, 64], bf16, swizzle 128>
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+func.func @f(%a: !a, %i: index) {
+  // expected-error @below {{'tile.rows' op takes a multiple of 8 rows of those that are there}}
+  %p = tile.rows %a[%i] : !a -> !tile.smem<[12, 64], bf16, swizzle 128, pitch 64>
+  return
+}
+
+// -----
+
+!p = !tile.smem<[32, 64], bf16, swizzle 128, pitch 64>
+func.func @f(%p: !p, %i: index) {
+  // expected-error @below {{'tile.rows' op takes a multiple of 8 rows of those that are there}}
+  %a = tile.rows %p[%i] : !p -> !tile.smem<[40, 64], bf16, swizzle 128, pitch 64>
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!v = !tile.view<bf16, box [64, 64], swizzle 128>
+!pipe = !tile.pipe<2 of [!a]>
+func.func @f(%v: !v, %a: !a, %pipe: !pipe, %full: !tile.slot<full>, %i: index) {
+  // expected-error @below {{'tile.load' op needs a free slot}}
+  tile.load %v[%i, %i] into %a signal %pipe[%full] : !v, !a, !pipe, !tile.slot<full>
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!v = !tile.view<bf16, box [1, 64, 64], swizzle 128>
+!pipe = !tile.pipe<2 of [!a]>
+func.func @f(%v: !v, %a: !a, %pipe: !pipe, %free: !tile.slot<free>, %i: index) {
+  // expected-error @below {{'tile.load' op needs 3 coordinates, not 2}}
+  tile.load %v[%i, %i] into %a signal %pipe[%free] : !v, !a, !pipe, !tile.slot<free>
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!v = !tile.view<f16, box [64, 64], swizzle 128>
+func.func @f(%v: !v, %a: !a, %i: index) {
+  // expected-error @below {{'tile.store' op joins a view and a tile of different elements or swizzles}}
+  tile.store %a to %v[%i, %i] : !a, !v
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!v = !tile.view<bf16, box [64, 32], swizzle 64>
+func.func @f(%v: !v, %a: !a, %i: index) {
+  // expected-error @below {{'tile.store' op joins a view and a tile of different elements or swizzles}}
+  tile.store %a to %v[%i, %i] : !a, !v
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!v = !tile.view<bf16, box [64, 32], swizzle 128>
+func.func @f(%v: !v, %a: !a, %i: index) {
+  // expected-error @below {{'tile.store' op moves boxes of 32 columns; the tile's lines have 64}}
+  tile.store %a to %v[%i, %i] : !a, !v
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!v = !tile.view<bf16, box [128, 64], swizzle 128>
+func.func @f(%v: !v, %a: !a, %i: index) {
+  // expected-error @below {{'tile.store' op moves boxes of 128 rows into a tile of 64}}
+  tile.store %a to %v[%i, %i] : !a, !v
+  return
+}
+
+// -----
+
+// Which dimension the second box goes on in would be a guess.
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!v = !tile.view<bf16, box [2, 16, 64], swizzle 128>
+func.func @f(%v: !v, %a: !a, %i: index) {
+  // expected-error @below {{'tile.store' op takes several boxes of more than rows}}
+  tile.store %a to %v[%i, %i, %i] : !a, !v
+  return
+}

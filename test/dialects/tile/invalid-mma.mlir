@@ -1,0 +1,254 @@
+// RUN: kpc-opt %s -verify-diagnostics -split-input-file
+
+// Products and fragments.
+
+!a = !tile.smem<[64, 64], f16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!p = !tile.pending<!tile.fragment<[64, 64], f32>>
+func.func @f(%a: !a, %b: !b) {
+  // expected-error @below {{'tile.mma' op multiplies f16, bf16 or f32 (as tf32), both alike}}
+  %d = tile.mma %a, %b : !a, !b -> !p
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 128], i8, swizzle 128>
+!b = !tile.smem<[128, 128], i8, swizzle 128>
+!p = !tile.pending<!tile.fragment<[64, 128], f32>>
+func.func @f(%a: !a, %b: !b) {
+  // expected-error @below {{'tile.mma' op multiplies f16, bf16 or f32 (as tf32), both alike}}
+  %d = tile.mma %a, %b : !a, !b -> !p
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!p = !tile.pending<!tile.fragment<[64, 64], bf16>>
+func.func @f(%a: !a) {
+  // expected-error @below {{'tile.mma' op sums up in f32}}
+  %d = tile.mma %a, %a : !a, !a -> !p
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], f32, swizzle 128>
+!p = !tile.pending<!tile.fragment<[64, 64], f32>>
+func.func @f(%a: !a) {
+  // expected-error @below {{'tile.mma' op on f32 needs both operands with K side by side}}
+  %d = tile.mma %a, %a : !a, !a -> !p
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16>
+!p = !tile.pending<!tile.fragment<[64, 64], f32>>
+func.func @f(%a: !a) {
+  // expected-error @below {{'tile.mma' op reads swizzled tiles}}
+  %d = tile.mma %a, %a : !a, !a -> !p
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!b = !tile.smem<[32, 64], bf16, swizzle 128>
+!p = !tile.pending<!tile.fragment<[64, 64], f32>>
+func.func @f(%a: !a, %b: !b) {
+  // expected-error @below {{'tile.mma' op has sums of 64 in a and of 32 in b}}
+  %d = tile.mma %a, %b : !a, !b -> !p
+  return
+}
+
+// -----
+
+!a = !tile.smem<[24, 64], bf16, swizzle 128>
+!b = !tile.smem<[24, 64], bf16, swizzle 128>
+!p = !tile.pending<!tile.fragment<[64, 64], f32>>
+func.func @f(%a: !a, %b: !b) {
+  // expected-error @below {{'tile.mma' op has sums of 24, not a multiple of 16}}
+  %d = tile.mma %a transposed, %b : !a, !b -> !p
+  return
+}
+
+// -----
+
+!a = !tile.smem<[32, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!p = !tile.pending<!tile.fragment<[64, 64], f32>>
+func.func @f(%a: !a, %b: !b) {
+  // expected-error @below {{'tile.mma' op of 32 rows and 64 columns: rows are a multiple of 64, columns of 8 up to 256}}
+  %d = tile.mma %a, %b : !a, !b -> !p
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 320], bf16, swizzle 128>
+!p = !tile.pending<!tile.fragment<[64, 320], f32>>
+func.func @f(%a: !a, %b: !b) {
+  // expected-error @below {{'tile.mma' op of 64 rows and 320 columns: rows are a multiple of 64, columns of 8 up to 256}}
+  %d = tile.mma %a, %b : !a, !b -> !p
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!p = !tile.pending<!tile.fragment<[64, 128], f32>>
+func.func @f(%a: !a) {
+  // expected-error @below {{'tile.mma' op gives 64 rows and 64 columns}}
+  %d = tile.mma %a, %a : !a, !a -> !p
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!p = !tile.pending<!tile.fragment<[64, 64], f32>>
+!c = !tile.fragment<[64, 128], f32>
+func.func @f(%a: !a, %c: !c) {
+  // expected-error @below {{'tile.mma' op adds to a fragment of the result's type}}
+  %d = tile.mma %a, %a, %c : !a, !a, !c -> !p
+  return
+}
+
+// -----
+
+// Nobody would wait for it.
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!p = !tile.pending<!tile.fragment<[64, 64], f32>>
+func.func @f(%a: !a) {
+  // expected-error @below {{'tile.mma' op gives a pending fragment that is not used exactly once}}
+  %d = tile.mma %a, %a : !a, !a -> !p
+  return
+}
+
+// -----
+
+// Two products that add to the same sums at once.
+!p = !tile.pending<!tile.fragment<[64, 64], f32>>
+!d = !tile.fragment<[64, 64], f32>
+func.func @f(%p: !p) {
+  // expected-error @below {{'tile.retire' op gives a pending fragment that is not used exactly once}}
+  %q = tile.retire %p keep 0 : !p
+  %x = tile.await %q : !p -> !d
+  %y = tile.await %q : !p -> !d
+  return
+}
+
+// -----
+
+!p = !tile.pending<!tile.fragment<[64, 64], f32>>
+func.func @f(%p: !p) {
+  // expected-error @below {{'tile.await' op gives the fragment that is pending}}
+  %d = tile.await %p : !p -> !tile.fragment<[64, 32], f32>
+  return
+}
+
+// -----
+
+func.func @f(%d: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.columns' op keeps rows and element}}
+  %p = tile.columns %d from 0 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], bf16>
+  return
+}
+
+// -----
+
+func.func @f(%d: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.columns' op takes columns that are there, from a multiple of 8}}
+  %p = tile.columns %d from 4 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
+  return
+}
+
+// -----
+
+func.func @f(%d: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.columns' op takes columns that are there, from a multiple of 8}}
+  %p = tile.columns %d from 40 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
+  return
+}
+
+// -----
+
+!d = !tile.fragment<[64, 64], f32>
+func.func @f(%d: !d, %i: index) {
+  // expected-error @below {{'tile.map' op keeps rows and columns}}
+  %y = tile.map %d at [%i, %i] within [%i, %i] : !d -> !tile.fragment<[64, 32], f32> {
+  ^bb0(%v: f32, %row: index, %column: index):
+    tile.yield %v : f32
+  }
+  return
+}
+
+// -----
+
+!d = !tile.fragment<[64, 64], f32>
+func.func @f(%d: !d, %i: index) {
+  // expected-error @below {{'tile.map' op has two coordinates and two bounds}}
+  %y = tile.map %d at [%i] within [%i, %i] : !d -> !d {
+  ^bb0(%v: f32, %row: index, %column: index):
+    tile.yield %v : f32
+  }
+  return
+}
+
+// -----
+
+!d = !tile.fragment<[64, 64], f32>
+func.func @f(%d: !d, %i: index) {
+  // expected-error @below {{'tile.map' op has a block of the element, its row and its column}}
+  %y = tile.map %d at [%i, %i] within [%i, %i] : !d -> !d {
+  ^bb0(%v: f32, %row: index):
+    tile.yield %v : f32
+  }
+  return
+}
+
+// -----
+
+!d = !tile.fragment<[64, 64], f32>
+func.func @f(%d: !d, %i: index) {
+  // expected-error @below {{'tile.map' op yields a 'f16'}}
+  %y = tile.map %d at [%i, %i] within [%i, %i] : !d -> !tile.fragment<[64, 64], f16> {
+  ^bb0(%v: f32, %row: index, %column: index):
+    tile.yield %v : f32
+  }
+  return
+}
+
+// -----
+
+func.func @f(%d: !tile.fragment<[64, 64], bf16>, %t: !tile.smem<[64, 128], bf16, swizzle 128>) {
+  // expected-error @below {{'tile.put' op keeps rows, columns and element}}
+  tile.put %d into %t : !tile.fragment<[64, 64], bf16>, !tile.smem<[64, 128], bf16, swizzle 128>
+  return
+}
+
+// -----
+
+func.func @f(%d: !tile.fragment<[64, 64], f32>, %t: !tile.smem<[64, 64], f32, swizzle 128>) {
+  // expected-error @below {{'tile.put' op writes 16-bit elements, 16 columns at a time, into a swizzled tile}}
+  tile.put %d into %t : !tile.fragment<[64, 64], f32>, !tile.smem<[64, 64], f32, swizzle 128>
+  return
+}
+
+// -----
+
+func.func @f(%d: !tile.fragment<[64, 64], bf16>, %t: !tile.smem<[64, 64], bf16>) {
+  // expected-error @below {{'tile.put' op writes 16-bit elements, 16 columns at a time, into a swizzled tile}}
+  tile.put %d into %t : !tile.fragment<[64, 64], bf16>, !tile.smem<[64, 64], bf16>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{'tile.yield' op expects parent op to be one of 'tile.map, tile.role, tile.elect'}}
+  tile.yield
+}

@@ -1,0 +1,124 @@
+// RUN: kpc-opt %s -verify-diagnostics -split-input-file
+
+// Roles, and who in them does something.
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    // expected-error @below {{'tile.role' op takes whole warpgroups: warps from a multiple of 4 to a larger one}}
+    tile.role "producer" warps 0 to 1 registers 40 {
+    ^bb0(%group: index):
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    // expected-error @below {{'tile.role' op takes whole warpgroups: warps from a multiple of 4 to a larger one}}
+    tile.role "nobody" warps 4 to 4 registers 40 {
+    ^bb0(%group: index):
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    // expected-error @below {{'tile.role' op gives each thread 24 to 256 registers, a multiple of 8}}
+    tile.role "producer" warps 0 to 4 registers 16 {
+    ^bb0(%group: index):
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    // expected-error @below {{'tile.role' op gives each thread 24 to 256 registers, a multiple of 8}}
+    tile.role "producer" warps 0 to 4 registers 42 {
+    ^bb0(%group: index):
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    // expected-error @below {{'tile.role' op has one argument, the warpgroup's number, an index}}
+    tile.role "producer" warps 0 to 4 registers 40 {
+    ^bb0(%group: i32):
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel(%c: i1) kernel {
+    scf.if %c {
+      // expected-error @below {{'tile.role' op stands in the entry block of a kernel}}
+      tile.role "producer" warps 0 to 4 registers 40 {
+      ^bb0(%group: index):
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    tile.role "producer" warps 0 to 4 registers 40 {
+    ^bb0(%group: index):
+      // expected-error @below {{'tile.elect' op elects a thread of a warpgroup or a role}}
+      tile.elect block {
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    // expected-error @below {{'tile.elect' op stands in a role}}
+    tile.elect warpgroup {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Warps of other roles never come.
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    tile.role "producer" warps 0 to 4 registers 40 {
+    ^bb0(%group: index):
+      // expected-error @below {{'tile.sync' op of the block cannot stand in a role}}
+      tile.sync block
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    // expected-error @below {{'tile.sync' op of a part of the block stands in a role}}
+    tile.sync role
+    gpu.return
+  }
+}

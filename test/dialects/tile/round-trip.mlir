@@ -1,0 +1,114 @@
+// RUN: kpc-opt %s | kpc-opt | FileCheck %s
+
+// Every op, in a kernel that could run: one warp copies slices of x and w, a warpgroup multiplies them.
+
+!x = !tile.view<bf16, box [64, 64], swizzle 128>
+!w = !tile.view<bf16, box [64, 64], swizzle 128>
+!y = !tile.view<bf16, box [64, 64], swizzle 128>
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!half = !tile.smem<[32, 64], bf16, swizzle 128, pitch 64>
+!b = !tile.smem<[64, 128], bf16, swizzle 128>
+!d = !tile.fragment<[64, 128], f32>
+!part = !tile.fragment<[64, 64], f32>
+!out = !tile.fragment<[64, 64], bf16>
+!pipe = !tile.pipe<2 of [!a, !b]>
+!threads = !tile.pipe<1 of [!a]>
+
+// CHECK-LABEL: gpu.func @product
+gpu.module @kernels {
+  gpu.func @product(%x: !x, %w: !w, %y: !y, %m: index, %n: index, %k: index) kernel attributes {kpc.block = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    // CHECK: %[[PIPE:.*]] = tile.pipe tma consumers 4 : !pipe
+    %pipe = tile.pipe tma consumers 4 : <2 of [!a, !b]>
+    // CHECK: tile.pipe threads producers 2 consumers 4 {offset = 64 : i64} : !pipe1
+    %byhand = tile.pipe threads producers 2 consumers 4 {offset = 64 : i64} : <1 of [!a]>
+    // CHECK: %[[STAGE:.*]] = tile.alloc : !smem
+    %stage = tile.alloc : <[64, 64], bf16, swizzle 128>
+    // CHECK: tile.start
+    tile.start
+    // CHECK: tile.sync block
+    tile.sync block
+    // CHECK: tile.role "producer" warps 0 to 4 registers 40 {
+    // CHECK-NEXT: ^bb0(%{{.*}}: index):
+    tile.role "producer" warps 0 to 4 registers 40 {
+    ^bb0(%group: index):
+      // CHECK: tile.elect role {
+      tile.elect role {
+        // CHECK: %[[CURSOR:.*]] = tile.cursor
+        %cursor = tile.cursor
+        // CHECK: %[[FREE:.*]] = tile.acquire %[[PIPE]][%[[CURSOR]]] : !pipe -> !tile.slot<free>
+        %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.slot<free>
+        // CHECK: %[[AB:.*]]:2 = tile.tiles %[[PIPE]][%[[FREE]]] : !pipe, !tile.slot<free> -> !smem, !smem{{.*}}
+        %a, %b = tile.tiles %pipe[%free] : !pipe, !tile.slot<free> -> !a, !b
+        // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}] into %[[AB]]#0 signal %[[PIPE]][%[[FREE]]] : !view, !smem, !pipe, !tile.slot<free>
+        tile.load %x[%m, %k] into %a signal %pipe[%free] : !x, !a, !pipe, !tile.slot<free>
+        tile.load %w[%k, %n] into %b signal %pipe[%free] : !w, !b, !pipe, !tile.slot<free>
+        // CHECK: tile.commit %[[PIPE]][%[[FREE]]] : !pipe, !tile.slot<free>
+        tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+        // CHECK: tile.next %[[PIPE]][%[[CURSOR]]] : !pipe
+        %next = tile.next %pipe[%cursor] : !pipe
+        // CHECK-NOT: tile.yield
+      }
+      // CHECK: tile.sync role
+      tile.sync role
+    }
+    // CHECK: tile.role "consumer" warps 4 to 8 registers 232
+    tile.role "consumer" warps 4 to 8 registers 232 {
+    ^bb0(%group: index):
+      %cursor = tile.cursor
+      // CHECK: %[[FULL:.*]] = tile.wait %[[PIPE]][%{{.*}}] : !pipe -> !tile.slot<full>
+      %full = tile.wait %pipe[%cursor] : !pipe -> !tile.slot<full>
+      %a, %b = tile.tiles %pipe[%full] : !pipe, !tile.slot<full> -> !a, !b
+      // CHECK: tile.rows %{{.*}}[%{{.*}}] : !smem -> !smem{{.*}}
+      %half = tile.rows %a[%c0] : !a -> !half
+      // CHECK: %[[P0:.*]] = tile.mma %{{.*}}, %{{.*}} : !smem, !smem{{.*}} -> !pending
+      %p0 = tile.mma %a, %b : !a, !b -> !tile.pending<!d>
+      // CHECK: %[[P1:.*]] = tile.mma %{{.*}} transposed, %{{.*}}, %[[P0]] : !smem, !smem{{.*}}, !pending -> !pending
+      %p1 = tile.mma %a transposed, %b, %p0 : !a, !b, !tile.pending<!d> -> !tile.pending<!d>
+      // CHECK: %[[P2:.*]] = tile.retire %[[P1]] keep 1 : !pending
+      %p2 = tile.retire %p1 keep 1 : !tile.pending<!d>
+      // CHECK: %[[D:.*]] = tile.await %[[P2]] : !pending -> !fragment
+      %d = tile.await %p2 : !tile.pending<!d> -> !d
+      // CHECK: tile.release %[[PIPE]][%[[FULL]]] : !pipe, !tile.slot<full>
+      tile.release %pipe[%full] : !pipe, !tile.slot<full>
+      // CHECK: %[[PART:.*]] = tile.columns %[[D]] from 64 : !fragment -> !fragment{{.*}}
+      %part = tile.columns %d from 64 : !d -> !part
+      // CHECK: tile.map %[[PART]] at[%{{.*}}, %{{.*}}] within[%{{.*}}, %{{.*}}] : !fragment{{.*}} -> !fragment{{.*}} {
+      // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: index, %{{.*}}: index):
+      %out = tile.map %part at [%m, %n] within [%m, %n] : !part -> !out {
+      ^bb0(%v: f32, %row: index, %column: index):
+        %t = arith.truncf %v : f32 to bf16
+        // CHECK: tile.yield %{{.*}} : bf16
+        tile.yield %t : bf16
+      }
+      // CHECK: tile.elect warpgroup {
+      tile.elect warpgroup {
+        // CHECK: tile.wait_stores keep 0
+        tile.wait_stores keep 0
+      }
+      // CHECK: tile.sync warpgroup
+      tile.sync warpgroup
+      // CHECK: tile.put %{{.*}} into %[[STAGE]] : !fragment{{.*}}, !smem
+      tile.put %out into %stage : !out, !a
+      // CHECK: tile.fence_proxy
+      tile.fence_proxy
+      tile.sync warpgroup
+      tile.elect warpgroup {
+        // CHECK: tile.store %[[STAGE]] to %{{.*}}[%{{.*}}, %{{.*}}] : !smem, !view
+        tile.store %stage to %y[%m, %n] : !a, !y
+        // CHECK: tile.commit_stores
+        tile.commit_stores
+      }
+    }
+    gpu.return
+  }
+
+  // Both operands with the sum's elements side by side; sums start from a fragment.
+  // CHECK-LABEL: gpu.func @both
+  gpu.func @both(%a: !tile.smem<[64, 32], f32, swizzle 128>, %b: !tile.smem<[16, 32], f32, swizzle 128>, %c: !tile.fragment<[64, 16], f32>) kernel {
+    // CHECK: tile.mma %{{.*}}, %{{.*}} transposed, %{{.*}} : !smem{{.*}}, !smem{{.*}}, !fragment{{.*}} -> !pending{{.*}}
+    %d = tile.mma %a, %b transposed, %c : !tile.smem<[64, 32], f32, swizzle 128>, !tile.smem<[16, 32], f32, swizzle 128>, !tile.fragment<[64, 16], f32> -> !tile.pending<!tile.fragment<[64, 16], f32>>
+    %f = tile.await %d : !tile.pending<!tile.fragment<[64, 16], f32>> -> !tile.fragment<[64, 16], f32>
+    gpu.return
+  }
+}

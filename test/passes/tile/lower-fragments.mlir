@@ -1,0 +1,92 @@
+// RUN: kpc-opt --pass-pipeline='builtin.module(gpu.module(kpc-place-shared,kpc-lower-tile,canonicalize,cse))' %s | FileCheck %s
+
+// A thread holds 4 of 64×8 elements: columns 2q and 2q + 1 of row 16w + g and of the row 8 below.
+
+!a = !tile.smem<[64, 16], bf16, swizzle 32>
+!bt = !tile.smem<[16, 16], bf16, swizzle 32>
+!d = !tile.fragment<[64, 16], f32>
+!half = !tile.fragment<[64, 8], f32>
+!out = !tile.fragment<[64, 8], bf16>
+gpu.module @m {
+  // The right half of 16 columns is registers 4 to 7. Each register gets the body, with its own row and column, kept inside.
+  // CHECK-LABEL: gpu.func @map(%arg0: memref<?xf32>, %arg1: index, %arg2: index, %arg3: index, %arg4: memref<f32>)
+  gpu.func @map(%bias: memref<?xf32>, %rows: index, %row0: index, %column0: index, %sink: memref<f32>) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    // CHECK-DAG: %[[C8:.*]] = arith.constant 8 : index
+    // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
+    // CHECK-DAG: %[[LAST_PAIR:.*]] = arith.constant 10 : index
+    %columns = arith.constant 12 : index
+    %a = tile.alloc : <[64, 16], bf16, swizzle 32>
+    %b = tile.alloc : <[16, 16], bf16, swizzle 32>
+    tile.start
+    tile.role "all" warps 0 to 4 registers 128 {
+    ^bb0(%group: index):
+      // CHECK: %[[D:.*]] = llvm.inline_asm
+      %p = tile.mma %a, %b transposed : !a, !bt -> !tile.pending<!d>
+      %d = tile.await %p : !tile.pending<!d> -> !d
+      // CHECK-NEXT: %[[V4:.*]] = llvm.extractvalue %[[D]][4]
+      // CHECK: %[[V5:.*]] = llvm.extractvalue %[[D]][5]
+      // CHECK: %[[V6:.*]] = llvm.extractvalue %[[D]][6]
+      // CHECK: %[[V7:.*]] = llvm.extractvalue %[[D]][7]
+      %half = tile.columns %d from 8 : !d -> !half
+      // CHECK: %[[ROW_IN_TILE:.*]] = arith.index_cast %{{.*}} : i32 to index
+      // CHECK: %[[ROW:.*]] = arith.addi %arg2, %[[ROW_IN_TILE]]
+      // CHECK: %[[COLUMN_IN_TILE:.*]] = arith.index_cast %{{.*}} : i32 to index
+      // CHECK: %[[COLUMN:.*]] = arith.addi %arg3, %[[COLUMN_IN_TILE]]
+      // CHECK: %[[LAST_ROW:.*]] = arith.subi %arg1, %[[C1]]
+      // CHECK: %[[ROW_INSIDE:.*]] = arith.minsi %[[ROW]], %[[LAST_ROW]]
+      // 12 columns are even: two neighbours are kept inside together.
+      // CHECK: %[[COLUMN_INSIDE:.*]] = arith.minsi %[[COLUMN]], %[[LAST_PAIR]]
+      // CHECK: memref.load %arg0[%[[COLUMN_INSIDE]]]
+      // CHECK: arith.addf %[[V4]]
+      // CHECK: %[[NEIGHBOUR:.*]] = arith.addi %[[COLUMN_INSIDE]], %[[C1]]
+      // CHECK: memref.load %arg0[%[[NEIGHBOUR]]]
+      // CHECK: arith.addf %[[V5]]
+      // CHECK: %[[BELOW:.*]] = arith.addi %[[ROW]], %[[C8]]
+      // CHECK: %[[BELOW_INSIDE:.*]] = arith.minsi %[[BELOW]], %[[LAST_ROW]]
+      // CHECK: arith.addf %[[V6]]
+      // CHECK: arith.addf %[[V7]]
+      %out = tile.map %half at [%row0, %column0] within [%rows, %columns] : !half -> !half {
+      ^bb0(%v: f32, %row: index, %column: index):
+        %b1 = memref.load %bias[%column] : memref<?xf32>
+        %r1 = memref.load %bias[%row] : memref<?xf32>
+        %s = arith.addf %v, %b1 : f32
+        %t = arith.addf %s, %r1 : f32
+        memref.store %t, %sink[] : memref<f32>
+        tile.yield %t : f32
+      }
+    }
+    gpu.return
+  }
+
+  // One stmatrix writes a warp's 16 rows of 16 columns; its address is swizzled: bits 4 of a row of 32 bytes are turned by
+  // bits 7 of its offset.
+  // CHECK-LABEL: gpu.func @put
+  gpu.func @put() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    %a = tile.alloc : <[64, 16], bf16, swizzle 32>
+    %b = tile.alloc : <[16, 16], bf16, swizzle 32>
+    tile.start
+    tile.role "all" warps 0 to 4 registers 128 {
+    ^bb0(%group: index):
+      %p = tile.mma %a, %b transposed : !a, !bt -> !tile.pending<!d>
+      %d = tile.await %p : !tile.pending<!d> -> !d
+      %c = arith.constant 64 : index
+      %out = tile.map %d at [%group, %group] within [%c, %c] : !d -> !tile.fragment<[64, 16], bf16> {
+      ^bb0(%v: f32, %row: index, %column: index):
+        %t = arith.truncf %v : f32 to bf16
+        tile.yield %t : bf16
+      }
+      // CHECK-COUNT-8: arith.truncf
+      // CHECK: %[[BYTES:.*]] = arith.muli %{{.*}}, %c32_i32
+      // CHECK: %[[MOVED:.*]] = arith.shrui %[[BYTES]], %c3_i32
+      // CHECK: %[[SWIZZLE:.*]] = arith.andi %[[MOVED]], %c16_i32
+      // CHECK: %[[START:.*]] = llvm.getelementptr %{{.*}}[%[[BYTES]]]
+      // CHECK: %[[TURNED:.*]] = arith.xori %{{.*}}, %[[SWIZZLE]]
+      // CHECK: %[[ADDRESS:.*]] = llvm.getelementptr %[[START]][%[[TURNED]]]
+      // CHECK-COUNT-4: llvm.bitcast %{{.*}} : vector<2xbf16> to i32
+      // CHECK: nvvm.stmatrix %[[ADDRESS]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>}
+      // CHECK-NOT: nvvm.stmatrix
+      tile.put %out into %a : !tile.fragment<[64, 16], bf16>, !a
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,87 @@
+// RUN: kpc-opt --pass-pipeline='builtin.module(gpu.module(kpc-place-shared,kpc-lower-tile,canonicalize,cse))' %s | FileCheck %s
+
+gpu.module @m {
+  // 384 threads start with 168 registers each, as many as fit: one role gives some back, the other takes more.
+  // CHECK-LABEL: gpu.func @roles
+  gpu.func @roles(%mark: memref<i32>, %count: memref<index>) kernel attributes {kpc.block = array<i32: 384, 1, 1>} {
+    // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i32
+    // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : i32
+    // CHECK-DAG: %[[C4:.*]] = arith.constant 4 : i32
+    // CHECK-DAG: %[[C12:.*]] = arith.constant 12 : i32
+    // CHECK-DAG: %[[C127:.*]] = arith.constant 127 : i32
+    // CHECK-DAG: %[[C128:.*]] = arith.constant 128 : i32
+    // CHECK-DAG: %[[C256:.*]] = arith.constant 256 : i32
+    // CHECK-DAG: %[[BARRIER10:.*]] = arith.constant 10 : i32
+    // The warp's number comes from lane 0, so that it is uniform.
+    // CHECK: %[[THREAD:.*]] = arith.index_cast %{{.*}} : index to i32
+    // CHECK: %[[WARP:.*]] = nvvm.shfl.sync idx
+    // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[THREAD]], %[[C0]]
+    // CHECK: nvvm.barrier
+    tile.start
+
+    // CHECK: scf.if
+    // CHECK-NEXT: nvvm.setmaxregister decrease 40
+    tile.role "producer" warps 0 to 4 registers 40 {
+    ^bb0(%group: index):
+      // The role's first thread; its warp meets behind.
+      // CHECK-NEXT: scf.if %[[FIRST]] {
+      // CHECK-NEXT: memref.store
+      // CHECK-NEXT: }
+      // CHECK-NEXT: nvvm.bar.warp.sync
+      tile.elect role {
+        %one = arith.constant 1 : i32
+        memref.store %one, %mark[] : memref<i32>
+      }
+    }
+    // CHECK: }
+
+    // CHECK: %[[FROM:.*]] = arith.cmpi sge, %[[WARP]], %[[C4]]
+    // CHECK: %[[TO:.*]] = arith.cmpi slt, %[[WARP]], %[[C12]]
+    // CHECK: %[[MINE:.*]] = arith.andi %[[FROM]], %[[TO]]
+    // CHECK: %[[GROUP:.*]] = arith.index_cast %{{.*}} : i32 to index
+    // CHECK: scf.if %[[MINE]]
+    // CHECK-NEXT: nvvm.setmaxregister increase 232
+    tile.role "consumer" warps 4 to 12 registers 232 {
+    ^bb0(%group: index):
+      // The first thread of each warpgroup.
+      // CHECK: %[[IN_GROUP:.*]] = arith.andi %[[THREAD]], %[[C127]]
+      // CHECK: %[[LEADS:.*]] = arith.cmpi eq, %[[IN_GROUP]], %[[C0]]
+      // CHECK: scf.if %[[LEADS]]
+      // CHECK: memref.store %[[GROUP]]
+      tile.elect warpgroup {
+        memref.store %group, %count[] : memref<index>
+      }
+      // The first thread of the role's 256.
+      // CHECK: %[[LEADS_ALL:.*]] = arith.cmpi eq, %[[THREAD]], %[[C128]]
+      // CHECK-NEXT: scf.if %[[LEADS_ALL]]
+      tile.elect role {
+        memref.store %group, %count[] : memref<index>
+      }
+      // Named barriers: 1 to 8 are the warpgroups', 9 and on the roles'.
+      // CHECK: %[[NUMBER:.*]] = arith.shrui %[[WARP]], %[[C2]]
+      // CHECK: %[[ID:.*]] = arith.addi %[[NUMBER]]
+      // CHECK: nvvm.barrier id = %[[ID]] number_of_threads = %[[C128]]
+      tile.sync warpgroup
+      // CHECK: nvvm.barrier id = %[[BARRIER10]] number_of_threads = %[[C256]]
+      tile.sync role
+    }
+    gpu.return
+  }
+
+  // A role with what the threads have changes nothing.
+  // CHECK-LABEL: gpu.func @alike
+  // CHECK-NOT: setmaxregister
+  gpu.func @alike() kernel attributes {kpc.block = array<i32: 256, 1, 1>} {
+    tile.role "all" warps 0 to 8 registers 248 {
+    ^bb0(%group: index):
+      tile.sync role
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @untouched
+  // CHECK-NEXT: gpu.return
+  gpu.func @untouched() kernel {
+    gpu.return
+  }
+}

@@ -1,0 +1,164 @@
+//===- GemmScheduleTest.cpp - Tests of schedules of matrix products -------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/GemmSchedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace kpc;
+using namespace kpc::schedule;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+namespace {
+
+const target::Target &hopper() { return *target::findTarget("sm_90a"); }
+
+GemmShape shapeOf(int64_t Rows, int64_t Columns, int64_t Sum,
+                  int64_t Batch = 1) {
+  GemmShape S;
+  S.Batch = Batch;
+  S.Rows = Rows;
+  S.Columns = Columns;
+  S.Sum = Sum;
+  return S;
+}
+
+std::vector<std::string> printed(const std::vector<GemmCost> &Ranked) {
+  std::vector<std::string> Lines;
+  for (const GemmCost &One : Ranked)
+    Lines.push_back(One.str());
+  return Lines;
+}
+
+/// Shapes of models, ragged ones, and the smallest.
+const GemmShape Shapes[] = {
+    shapeOf(8192, 8192, 8192),
+    shapeOf(4096, 3072, 768),
+    shapeOf(4096, 768, 3072),
+    shapeOf(4096, 14336, 4096),
+    shapeOf(128, 4096, 4096),
+    shapeOf(3000, 3000, 3000),
+    shapeOf(1, 64, 64),
+    shapeOf(17, 72, 40),
+    shapeOf(1, 1, 1),
+    shapeOf(384, 384, 64, 192),
+    shapeOf(1 << 20, 1 << 20, 1),
+};
+
+} // namespace
+
+TEST(GemmSchedule, Sizes) {
+  GemmSchedule S; // 128×256×64, four slots
+  EXPECT_EQ(S.consumers(), 2);
+  EXPECT_EQ(S.threads(), 384);
+  EXPECT_EQ(S.slotBytes(2), 49152);
+  // Two buffers of 64 columns for each of 128 rows.
+  EXPECT_EQ(S.sharedBytes(2), 4 * 49152 + 2 * 128 * 64 * 2);
+  EXPECT_EQ(S.str(), "gemm 128x256x64 slots 4 group 8");
+}
+
+TEST(GemmSchedule, AllAreLegal) {
+  for (const GemmShape &Shape : Shapes) {
+    auto Ranked = rankGemmSchedules(Shape, hopper());
+    ASSERT_FALSE(Ranked.empty());
+    for (const GemmCost &One : Ranked) {
+      const GemmSchedule &S = One.Schedule;
+      SCOPED_TRACE(S.str());
+      // Barriers: two of 8 bytes for each slot.
+      EXPECT_LE(S.sharedBytes(Shape.ElementBytes) + 16 * S.Slots,
+                hopper().Limit.SharedPerBlock);
+      EXPECT_GE(S.Slots, 2);
+      EXPECT_LE(S.Slots, 8);
+      EXPECT_GE(S.GroupRows, 1);
+      EXPECT_EQ(S.TileRows % 64, 0);
+      EXPECT_EQ(S.TileColumns % StagingColumns, 0);
+      // wgmma has at most 256 columns; a slot's line fills one swizzle.
+      EXPECT_LE(S.TileColumns, 256);
+      EXPECT_EQ(S.TileSum * Shape.ElementBytes, 128);
+      EXPECT_LE(S.threads(), 512);
+      // A thread's sums, and 32 registers for what goes on around them.
+      EXPECT_LE(S.TileColumns / 2 + 32, S.consumers() == 3 ? 160 : 232);
+    }
+  }
+}
+
+TEST(GemmSchedule, NoneWithoutWgmma) {
+  for (const target::Target &T : target::allTargets())
+    EXPECT_EQ(rankGemmSchedules(shapeOf(4096, 4096, 4096), T).empty(),
+              !T.Can.Wgmma)
+        << T.Name;
+}
+
+TEST(GemmSchedule, NoneWithoutMemory) {
+  target::Target Small = hopper();
+  Small.Limit.SharedPerBlock = 16 * 1024;
+  EXPECT_TRUE(rankGemmSchedules(shapeOf(4096, 4096, 4096), Small).empty());
+}
+
+TEST(GemmSchedule, TheBestComesFirst) {
+  for (const GemmShape &Shape : Shapes) {
+    auto Ranked = rankGemmSchedules(Shape, hopper());
+    for (size_t I = 1; I < Ranked.size(); ++I)
+      EXPECT_LE(Ranked[I - 1].Total, Ranked[I].Total);
+  }
+}
+
+TEST(GemmSchedule, TheSameEachTime) {
+  for (const GemmShape &Shape : Shapes)
+    EXPECT_EQ(printed(rankGemmSchedules(Shape, hopper())),
+              printed(rankGemmSchedules(Shape, hopper())));
+}
+
+// The parts add up, and are numbers.
+TEST(GemmSchedule, CostsArePrintedByParts) {
+  for (const GemmShape &Shape : Shapes)
+    for (const GemmCost &One : rankGemmSchedules(Shape, hopper())) {
+      SCOPED_TRACE(One.str());
+      for (double Part : {One.Waves, One.Multiply, One.Bring, One.Finish}) {
+        EXPECT_TRUE(std::isfinite(Part));
+        EXPECT_GT(Part, 0);
+      }
+      EXPECT_GE(One.Total,
+                One.Waves * (std::max(One.Multiply, One.Bring) + One.Finish));
+      EXPECT_THAT(One.str(), StartsWith(One.Schedule.str() + ": "));
+      EXPECT_THAT(One.str(), HasSubstr(" us = "));
+      EXPECT_THAT(One.str(), HasSubstr(" waves x (max("));
+      EXPECT_THAT(One.str(), HasSubstr(" multiply, "));
+      EXPECT_THAT(One.str(), HasSubstr(" bring) + "));
+    }
+}
+
+// What was the fastest on an H200.
+TEST(GemmSchedule, KnownShapes) {
+  auto Best = [](const GemmShape &Shape) {
+    return rankGemmSchedules(Shape, hopper()).front();
+  };
+  GemmCost Square = Best(shapeOf(8192, 8192, 8192));
+  EXPECT_THAT(Square.Schedule.str(), StartsWith("gemm 128x256x64 slots 4 "));
+  // 64 × 32 tiles on 132 multiprocessors.
+  EXPECT_EQ(Square.Waves, 16);
+  EXPECT_THAT(Best(shapeOf(4096, 3072, 768)).Schedule.str(),
+              StartsWith("gemm 128x192x64 "));
+  EXPECT_THAT(Best(shapeOf(4096, 768, 3072)).Schedule.str(),
+              StartsWith("gemm 128x192x64 "));
+}
+
+// A batch is so many tiles more.
+TEST(GemmSchedule, Batches) {
+  auto One = rankGemmSchedules(shapeOf(128, 256, 64, 132), hopper()),
+       Two = rankGemmSchedules(shapeOf(128, 256, 64, 264), hopper());
+  for (const GemmCost &Cost : One)
+    for (const GemmCost &Other : Two)
+      if (Cost.Schedule.str() == Other.Schedule.str()) {
+        EXPECT_EQ(2 * Cost.Waves, Other.Waves) << Cost.str();
+      }
+}
