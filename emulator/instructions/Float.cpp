@@ -122,6 +122,13 @@ template <bool Propagates> struct Max {
   }
 };
 
+/// Three operands (sm_100).
+template <typename Op> struct OfThree {
+  template <typename T> T operator()(T A, T B, T C) const {
+    return Op()(Op()(A, B), C);
+  }
+};
+
 template <typename Op, bool Flush> struct Around {
   template <typename... T> auto operator()(T... A) const {
     return output<Flush>(Op()(input<Flush>(A)...));
@@ -378,9 +385,18 @@ bool decodeRounded(Decoder &D, const ptx::Statement &S, Modifiers &M,
 bool decodeExtreme(Decoder &D, const ptx::Statement &S, Modifiers &M,
                    Instruction &I, Type T) {
   bool Ftz = M.take("ftz"), NaN = M.take("NaN");
-  if (S.Operands.size() != 3 || T == Type::F32x2)
+  if (T == Type::F32x2)
     return false;
   bool IsMin = S.Opcode == "min";
+  if (S.Operands.size() == 4) {
+    if (T != Type::F32)
+      return false;
+    I.Run = IsMin ? (NaN ? pick<OfThree<Min<true>>, 3>(T, Ftz)
+                         : pick<OfThree<Min<false>>, 3>(T, Ftz))
+                  : (NaN ? pick<OfThree<Max<true>>, 3>(T, Ftz)
+                         : pick<OfThree<Max<false>>, 3>(T, Ftz));
+    return sources(D, S, I, 32, 3);
+  }
   I.Run =
       IsMin ? (NaN ? pick<Min<true>, 2>(T, Ftz) : pick<Min<false>, 2>(T, Ftz))
             : (NaN ? pick<Max<true>, 2>(T, Ftz) : pick<Max<false>, 2>(T, Ftz));

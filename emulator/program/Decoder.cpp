@@ -48,7 +48,7 @@ uint32_t Decoder::makeRow(unsigned Bits) {
 }
 
 uint32_t Decoder::constant(uint64_t Value, unsigned Bits) {
-  if (Bits < 64)
+  if (Bits > 1 && Bits < 64)
     Value &= (uint64_t{1} << Bits) - 1;
   auto [It, New] = KnownConstants.try_emplace({Value, Bits}, 0);
   if (New) {
