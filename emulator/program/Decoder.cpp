@@ -218,7 +218,9 @@ std::optional<uint32_t> Decoder::target(const ptx::Operand &O, unsigned Bits) {
   auto R = O.TheKind == ptx::Operand::Kind::Name ? findRegister(O.Name)
                                                  : std::nullopt;
   if (!R || O.Negated) {
-    fail("the result is not a register");
+    fail(O.TheKind == ptx::Operand::Kind::Name && !O.Negated
+             ? quoted(O.Name) + " is no register"
+             : "the result is not a register");
     return std::nullopt;
   }
   if (R->Bits == Bits)

@@ -462,9 +462,13 @@ bool Parser::statement(Function &F, int Scope) {
     if (!operand(O))
       return false;
     S.Operands.push_back(std::move(O));
-    if (!accept(',') && !at(';'))
+    if (accept(',')) {
+      if (at(';'))
+        return fail("expected an operand before ';'");
+    } else if (!at(';')) {
       return fail("expected ',' or ';' before '" +
                   std::string(Lex.peek().Text) + "'");
+    }
   }
   Lex.take();
   F.Body.push_back(std::move(S));
