@@ -49,6 +49,9 @@ void Cta::run(uint64_t Number) {
     Shadow.reset(SharedBytes, warpCount());
   for (Barrier &B : Barriers)
     B = Barrier{};
+  Async.clear();
+  ProxyFences.fill(0);
+  AsyncClock = 0;
   uint64_t Threads =
       uint64_t{Launch.Block[0]} * Launch.Block[1] * Launch.Block[2];
   for (unsigned W = 0; W < Warps.size(); ++W) {
@@ -92,7 +95,7 @@ void Cta::arrive(Warp &W, const Instruction &I, unsigned Id, uint32_t Expected,
                         std::to_string(Expected));
   B.Expected = Expected;
   B.Arrived += WarpSize;
-  for (unsigned V = 0; V < MaxWarps; ++V)
+  for (size_t V = 0; V < B.Joined.size(); ++V)
     B.Joined[V] = std::max(B.Joined[V], W.Known[V]);
   B.Count += static_cast<uint32_t>(__builtin_popcount(True & Asked));
   B.All &= (True & Asked) == Asked;
@@ -134,12 +137,35 @@ void Cta::release(Barrier &B) {
   B = Barrier{};
 }
 
+AsyncBarrier *Cta::asyncBarrier(uint64_t Offset) {
+  auto It = Async.find(Offset);
+  return It == Async.end() ? nullptr : &It->second;
+}
+
+void Cta::initialise(uint64_t Offset, uint32_t Count) {
+  AsyncBarrier B;
+  B.Expected = B.Pending = Count;
+  Async[Offset] = B;
+}
+
+void Cta::settle(uint64_t Offset, AsyncBarrier &B) {
+  if (B.Pending != 0 || B.Bytes != 0)
+    return;
+  ++B.Phase;
+  B.Pending = B.Expected;
+  B.Seen = B.Joined;
+  for (Warp &W : Warps)
+    if (W.state() == Warp::State::Waiting && W.WaitingFor == Offset)
+      W.wake();
+}
+
 /// Nobody can go on: says who waits where, and who is missing.
 void Cta::reportStuck() {
   Finding F;
   F.Kernel = Launch.K->Name;
   F.Kind = FindingKind::Deadlock;
   std::string Ended;
+  bool OnAsync = false;
   for (Warp &W : Warps)
     if (W.state() == Warp::State::Done)
       Ended += " " + std::to_string(W.number());
@@ -155,8 +181,18 @@ void Cta::reportStuck() {
         F.Detail += " " + std::to_string(W);
     F.Detail += "; ";
   }
+  for (Warp &W : Warps)
+    if (W.state() == Warp::State::Waiting && W.WaitingFor != Warp::NoAddress) {
+      const AsyncBarrier &B = Async[W.WaitingFor];
+      F.Detail += "warp " + std::to_string(W.number()) + " waits for phase " +
+                  std::to_string(B.Phase) + " of the mbarrier at " +
+                  std::to_string(W.WaitingFor) + ", which misses " +
+                  std::to_string(B.Pending) + " arrivals and " +
+                  std::to_string(B.Bytes) + " bytes; ";
+      OnAsync = true;
+    }
   F.Detail += Ended.empty() ? "no warp has ended" : "warps have ended:" + Ended;
-  if (!Ended.empty())
+  if (!Ended.empty() && !OnAsync)
     F.Kind = FindingKind::BarrierMismatch;
   std::copy(Index, Index + 3, F.Cta);
   Launch.report(std::move(F));

@@ -16,6 +16,7 @@
 #include "emulator/execute/Warp.h"
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -54,6 +55,15 @@ struct Barrier {
   Result Results[MaxWarps];
 };
 
+/// An mbarrier (PTX ISA, "mbarrier"), by its address in shared memory.
+struct AsyncBarrier {
+  uint32_t Expected = 0, Pending = 0;
+  int64_t Bytes = 0;  ///< tx-count
+  uint64_t Phase = 0; ///< completed phases
+  Clocks Joined{};    ///< of what arrived
+  Clocks Seen{};      ///< of what the last completed phase knows
+};
+
 /// bar.red's kinds.
 enum : uint8_t { ReduceNone, ReduceCount, ReduceAnd, ReduceOr };
 
@@ -68,6 +78,16 @@ public:
   void arrive(Warp &W, const Instruction &I, unsigned Id, uint32_t Expected,
               bool Waits, const Barrier::Result &Result, uint32_t True,
               uint32_t Asked);
+
+  /// nullptr: nothing was initialised there.
+  AsyncBarrier *asyncBarrier(uint64_t Offset);
+  void initialise(uint64_t Offset, uint32_t Count);
+  void invalidate(uint64_t Offset) { Async.erase(Offset); }
+  /// The phase ends if nothing is missing; who waits goes on.
+  void settle(uint64_t Offset, AsyncBarrier &B);
+  Fences &fences() { return ProxyFences; }
+  /// A clock value for what the async agent is about to write.
+  uint32_t nextAsyncClock() { return ++AsyncClock; }
 
   LaunchState &launch() { return Launch; }
   uint8_t *shared() { return Shared.data(); }
@@ -86,6 +106,9 @@ private:
   SharedShadow Shadow;
   std::vector<Warp> Warps;
   Barrier Barriers[16];
+  std::map<uint64_t, AsyncBarrier> Async;
+  Fences ProxyFences{};
+  uint32_t AsyncClock = 0;
   uint32_t Index[3] = {0, 0, 0};
 };
 

@@ -26,6 +26,12 @@ const char *nameOf(FindingKind Kind) {
     return "uninitialised-shared";
   case FindingKind::SharedRace:
     return "shared-race";
+  case FindingKind::MissingProxyFence:
+    return "missing-proxy-fence";
+  case FindingKind::BarrierMisuse:
+    return "barrier-misuse";
+  case FindingKind::BadTensorMap:
+    return "bad-tensor-map";
   case FindingKind::BarrierMismatch:
     return "barrier-mismatch";
   case FindingKind::Deadlock:

@@ -24,13 +24,17 @@
 namespace kpc::emulator {
 
 inline constexpr unsigned MaxWarps = 32;
-using Clocks = std::array<uint32_t, MaxWarps>;
+/// Who writes for asynchronous copies: it has a clock, but never reads.
+inline constexpr unsigned AsyncAgent = MaxWarps;
+using Clocks = std::array<uint32_t, MaxWarps + 1>;
+/// How many fence.proxy.async each warp has done.
+using Fences = std::array<uint32_t, MaxWarps + 1>;
 
 enum class SharedUse : uint8_t { Read, Write, Atomic };
 
 /// The earlier access of a race; Other is its warp.
 struct Conflict {
-  enum class Kind : uint8_t { None, Uninitialised, Race } TheKind;
+  enum class Kind : uint8_t { None, Uninitialised, Race, Unfenced } TheKind;
   unsigned Other = 0;
   bool OtherWrote = false;
   uint32_t OtherStatement = 0; ///< of the write; reads are not remembered
@@ -39,15 +43,18 @@ struct Conflict {
 class SharedShadow {
 public:
   void reset(uint64_t Bytes, unsigned Warps);
-  /// Records an access of `Warp`, whose clocks are `Now`.
+  /// Records an access of `Warp`, whose clocks are `Now`. `Async`: by the async
+  /// proxy, which sees generic writes only behind a fence.
   Conflict access(uint64_t Offset, unsigned Bytes, SharedUse Use, unsigned Warp,
-                  const Clocks &Now, uint32_t Statement);
+                  const Clocks &Now, uint32_t Statement, const Fences &Done,
+                  bool Async);
 
 private:
   struct Write {
     uint32_t Clock;
     uint32_t Statement;
-    uint8_t Warp; ///< NoWarp: never written
+    uint32_t Fence; ///< of the writer, when it wrote
+    uint8_t Warp;   ///< NoWarp: never written
     bool Atomic;
   };
   static constexpr uint8_t NoWarp = 0xFF;

@@ -37,6 +37,7 @@ void Warp::start(Cta &Of, unsigned TheNumber, uint32_t Lanes) {
   Live = Started = Lanes;
   Now = State::Ready;
   Again = false;
+  WaitingFor = NoAddress;
   Stack.assign(1, {0, EndOfCode, Lanes});
   Known.fill(0);
   Known[Number] = 1;

@@ -55,6 +55,16 @@ public:
       return row<uint32_t>(I.Source[0])[Lane] + static_cast<uint64_t>(I.Offset);
     return static_cast<uint64_t>(I.Offset);
   }
+  /// The same of one of several addresses.
+  uint64_t addressOf(const AddressOperand &A, unsigned Lane) {
+    uint64_t Base = A.Bytes == 8   ? row<uint64_t>(A.Row)[Lane]
+                    : A.Bytes == 4 ? row<uint32_t>(A.Row)[Lane]
+                                   : 0;
+    return Base + static_cast<uint64_t>(A.Offset);
+  }
+  /// Shared memory by a proxy or for the async agent; nullptr: reported.
+  uint8_t *locateAsync(const Instruction &I, uint64_t Offset, unsigned Bytes,
+                       MemoryUse Use, unsigned Lane);
   /// Host memory of an access; nullptr: a finding was reported.
   uint8_t *locate(const Instruction &I, uint64_t Address, unsigned Bytes,
                   MemoryUse Use, unsigned Lane);
@@ -78,6 +88,9 @@ public:
 
   Clocks Known{}; ///< SharedShadow.h
   unsigned WaitingAt = 0;
+  /// The mbarrier that the warp waits for; NoAddress: none.
+  static constexpr uint64_t NoAddress = ~uint64_t{0};
+  uint64_t WaitingFor = NoAddress;
 
 private:
   struct Frame {
@@ -91,7 +104,9 @@ private:
   uint8_t *locateDevice(const Instruction &I, uint64_t Address, unsigned Bytes,
                         MemoryUse Use, unsigned Lane);
   uint8_t *locateShared(const Instruction &I, uint64_t Offset, unsigned Bytes,
-                        MemoryUse Use, unsigned Lane);
+                        MemoryUse Use, unsigned Lane, bool Async = false);
+  uint8_t *object(const Instruction &I, uint64_t Offset, unsigned Lane,
+                  const Conflict &C);
   uint8_t *outside(const Instruction &I, uint64_t Address, unsigned Bytes,
                    unsigned Lane, const char *What);
 

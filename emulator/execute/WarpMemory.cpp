@@ -94,8 +94,36 @@ uint8_t *Warp::locateDevice(const Instruction &I, uint64_t Address,
   return reinterpret_cast<uint8_t *>(Address);
 }
 
+/// What the shadow objects to.
+uint8_t *Warp::object(const Instruction &I, uint64_t Offset, unsigned Lane,
+                      const Conflict &C) {
+  std::string Byte = "byte " + std::to_string(Offset);
+  if (C.TheKind == Conflict::Kind::Uninitialised) {
+    report(FindingKind::UninitialisedShared, I, Lane,
+           Byte + " was never written");
+    return nullptr;
+  }
+  std::string Who = C.Other == AsyncAgent ? "an asynchronous copy"
+                                          : "warp " + std::to_string(C.Other);
+  std::string Earlier = Who + " reads";
+  if (C.OtherWrote) {
+    const ptx::Statement &S = K->Source.Body[C.OtherStatement];
+    Earlier =
+        Who + " writes (" + S.text() + ", line " + std::to_string(S.Line) + ")";
+  }
+  if (C.TheKind == Conflict::Kind::Unfenced)
+    report(FindingKind::MissingProxyFence, I, Lane,
+           "no fence.proxy.async by the writer between where " + Earlier +
+               " and this access to " + Byte + " by the async proxy");
+  else
+    report(FindingKind::SharedRace, I, Lane,
+           "nothing orders this access to " + Byte + " and where " + Earlier);
+  return nullptr;
+}
+
 uint8_t *Warp::locateShared(const Instruction &I, uint64_t Offset,
-                            unsigned Bytes, MemoryUse Use, unsigned Lane) {
+                            unsigned Bytes, MemoryUse Use, unsigned Lane,
+                            bool Async) {
   uint64_t Size = Block->sharedBytes();
   if (Offset > Size || Size - Offset < Bytes)
     return outside(
@@ -103,27 +131,18 @@ uint8_t *Warp::locateShared(const Instruction &I, uint64_t Offset,
         ("shared memory, which has " + std::to_string(Size) + " bytes")
             .c_str());
   if (SharedShadow *S = Block->shadow()) {
-    Conflict C = S->access(Offset, Bytes, static_cast<SharedUse>(Use), Number,
-                           Known, I.Statement);
-    if (C.TheKind == Conflict::Kind::Uninitialised) {
-      report(FindingKind::UninitialisedShared, I, Lane,
-             "byte " + std::to_string(Offset) + " was never written");
-      return nullptr;
-    }
-    if (C.TheKind == Conflict::Kind::Race) {
-      std::string Earlier = "warp " + std::to_string(C.Other) + " reads";
-      if (C.OtherWrote) {
-        const ptx::Statement &S = K->Source.Body[C.OtherStatement];
-        Earlier = "warp " + std::to_string(C.Other) + " writes (" + S.text() +
-                  ", line " + std::to_string(S.Line) + ")";
-      }
-      report(FindingKind::SharedRace, I, Lane,
-             "no barrier between this access to byte " +
-                 std::to_string(Offset) + " and where " + Earlier);
-      return nullptr;
-    }
+    unsigned Who = Async && Use == MemoryUse::Write ? AsyncAgent : Number;
+    Conflict C = S->access(Offset, Bytes, static_cast<SharedUse>(Use), Who,
+                           Known, I.Statement, Block->fences(), Async);
+    if (C.TheKind != Conflict::Kind::None)
+      return object(I, Offset, Lane, C);
   }
   return Block->shared() + Offset;
+}
+
+uint8_t *Warp::locateAsync(const Instruction &I, uint64_t Offset,
+                           unsigned Bytes, MemoryUse Use, unsigned Lane) {
+  return locateShared(I, Offset & ~WindowMask, Bytes, Use, Lane, true);
 }
 
 } // namespace kpc::emulator

@@ -19,6 +19,11 @@ namespace {
 
 void nothing(Warp &, const Instruction &, uint32_t) {}
 
+/// For the whole warp, though each thread fences its own writes.
+void proxyFence(Warp &W, const Instruction &, uint32_t) {
+  ++W.block().fences()[W.number()];
+}
+
 /// Mode: bits 0-1 the reduction, bit 2 arrives only, bit 3 the predicate is
 /// negated. Sources: barrier, threads, predicate.
 enum : uint8_t { Kind = 3, ArrivesOnly = 4, Negates = 8 };
@@ -116,8 +121,14 @@ bool decodeBarrier(Decoder &D, const ptx::Statement &S, Modifiers &M,
 
 bool decodeFence(Decoder &D, const ptx::Statement &, Modifiers &M,
                  Instruction &I) {
-  if (M.take("proxy"))
-    return D.fail("fences between proxies are not supported yet");
+  if (M.take("proxy")) {
+    if (!M.takeOne({"async", "async.shared::cta", "async.global"}))
+      return D.fail("this fence between proxies is not supported");
+    M.takeOne({"shared::cta", "shared::cluster", "global"});
+    I.Run = proxyFence;
+    return true;
+  }
+  M.take("mbarrier_init");
   M.takeOne({"sc", "acq_rel", "acquire", "release"});
   M.takeOne({"cta", "cluster", "gpu", "sys", "gl"});
   I.Run = nothing;

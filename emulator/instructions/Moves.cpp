@@ -245,8 +245,9 @@ void addMoves(OpcodeTable &Table) {
   Table["selp"] = decodeSelect;
   Table["cvta"] = decodeConvertAddress;
   Table["isspacep"] = decodeIsInSpace;
-  for (const char *Name : {"nanosleep", "prefetch", "prefetchu", "discard",
-                           "applypriority", "pmevent"})
+  for (const char *Name :
+       {"nanosleep", "prefetch", "prefetchu", "discard", "applypriority",
+        "pmevent", "setmaxnreg", "griddepcontrol"})
     Table[Name] = decodeHint;
   Table["trap"] = decodeTrap;
   Table["brkpt"] = decodeTrap;

@@ -22,6 +22,10 @@ const OpcodeTable &opcodes() {
     addAtomics(T);
     addWarpOperations(T);
     addBarriers(T);
+    addMatrixSync(T);
+    addMatrixAsync(T);
+    addAsyncBarriers(T);
+    addCopies(T);
     return T;
   }();
   return Table;

@@ -26,6 +26,10 @@ void addMemory(OpcodeTable &Table);
 void addAtomics(OpcodeTable &Table);
 void addWarpOperations(OpcodeTable &Table);
 void addBarriers(OpcodeTable &Table);
+void addMatrixSync(OpcodeTable &Table);
+void addMatrixAsync(OpcodeTable &Table);
+void addAsyncBarriers(OpcodeTable &Table);
+void addCopies(OpcodeTable &Table);
 
 /// Opcodes that integers and floats share come to Arithmetic.cpp, which asks
 /// these by the type.

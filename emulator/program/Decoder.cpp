@@ -311,6 +311,30 @@ bool Decoder::address(const ptx::Operand &O, Instruction &I) {
   return true;
 }
 
+bool Decoder::addAddress(const ptx::Operand &O, Instruction &I, Space Where,
+                         std::vector<uint32_t> *Coordinates) {
+  ptx::Operand Plain = O;
+  if (Coordinates && O.Parts.size() == 2) {
+    Plain.Parts.resize(1);
+    for (const ptx::Operand &C : O.Parts[1].Parts) {
+      auto Row = source(C, 32);
+      if (!Row)
+        return false;
+      Coordinates->push_back(*Row);
+    }
+  }
+  Instruction Part;
+  Part.Where = Where;
+  if (!address(Plain, Part))
+    return false;
+  if (I.Reconverge == EndOfCode) {
+    I.Jump = static_cast<uint32_t>(K.Addresses.size());
+    I.Reconverge = 0; // the first one is there
+  }
+  K.Addresses.push_back({Part.Source[0], Part.AddressBytes, Part.Offset});
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Statements
 //===----------------------------------------------------------------------===//

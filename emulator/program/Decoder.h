@@ -67,6 +67,10 @@ public:
   bool predicate(const ptx::Operand &O, uint32_t &Row, bool &Negated);
   /// The space and base of [O]; sets Source[0], Offset.
   bool address(const ptx::Operand &O, Instruction &I);
+  /// The same for an instruction with several; appended to Kernel::Addresses.
+  /// `Coordinates`: rows of 32 bits for a tensor map's.
+  bool addAddress(const ptx::Operand &O, Instruction &I, Space Where,
+                  std::vector<uint32_t> *Coordinates = nullptr);
   /// An immediate's value.
   std::optional<uint64_t> immediate(const ptx::Operand &O);
   /// Rows for a vector or one operand of at least `ElementBits` a lane; sets

@@ -118,11 +118,19 @@ struct Parameter {
   uint64_t Offset, Bytes;
 };
 
+/// One of several addresses of an instruction.
+struct AddressOperand {
+  uint32_t Row;
+  uint8_t Bytes; ///< of the base; 0: none
+  int64_t Offset;
+};
+
 struct Kernel {
   std::string Name;
   std::vector<Instruction> Code;
   std::vector<ConstantRow> Constants;
   std::vector<SpecialRow> Specials;
+  std::vector<AddressOperand> Addresses;     ///< from Instruction::Jump on
   std::vector<uint32_t> Vectors;             ///< rows, for Instruction::Rows
   std::vector<std::vector<uint32_t>> Tables; ///< targets of brx.idx
   std::vector<Parameter> Parameters;
