@@ -232,9 +232,9 @@ TEST(Product, Mistakes) {
   // Warp 0 alone does not wait: it reads what it has copied itself.
   Product Issuer;
   Text = productText();
-  Text.replace(
-      Text.find("@!%p2 bra.uni W;"), 16,
-      "setp.lt.u32 %p4, %r1, 32; @%p4 bra PAST; @!%p2 bra.uni W; PAST:");
+  Text.replace(Text.find("W: mbarrier"), 2,
+               "W: setp.lt.u32 %p4, %r1, 32; @%p4 bra PAST;");
+  Text.insert(Text.find("wgmma.fence"), "PAST: ");
   Issuer.run(Text, 3);
   ASSERT_TRUE(Issuer.Trouble);
   EXPECT_STREQ(nameOf(Issuer.Trouble->Kind), "shared-race");
