@@ -75,6 +75,7 @@ struct Exporter {
         {"name", Kernel.name()},
         {"cubin", File},
         {"ptx", Text},
+        {"tensor_maps", int64_t(Built->TensorMaps.size())},
         {"schedule", Built->Schedule},
         {"block", llvm::json::Array(Built->Block)},
         {"shared", Built->SharedBytes},
