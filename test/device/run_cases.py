@@ -8,6 +8,7 @@
     python3 test/device/run_cases.py FOLDER         # on the machine with the GPU
     compute-sanitizer python3 test/device/run_cases.py FOLDER --only NAME
     python3 test/device/run_cases.py FOLDER --benchmarks [--peers]
+    python3 test/device/run_cases.py FOLDER --driver libkpc_emulator_driver.so --image ptx    # without a GPU
 
 Needs the CUDA driver and numpy; PyTorch for --peers alone. Each kernel runs twice on fresh buffers: the results must be
 the same bytes, agree with the host target's, and leave the bytes behind every buffer alone. Exit code 0: all right.
@@ -39,8 +40,8 @@ TYPES = {
 class Driver:
     """The few calls of the CUDA driver that this needs."""
 
-    def __init__(self):
-        self.cuda = ctypes.CDLL("libcuda.so.1")
+    def __init__(self, library):
+        self.cuda = ctypes.CDLL(library)
         self.call("cuInit", 0)
         device = ctypes.c_int()
         self.call("cuDeviceGet", ctypes.byref(device), 0)
@@ -78,7 +79,7 @@ class Driver:
 
     def load(self, path, symbol):
         module, function = ctypes.c_void_p(), ctypes.c_void_p()
-        self.call("cuModuleLoadData", ctypes.byref(module), pathlib.Path(path).read_bytes())
+        self.call("cuModuleLoadData", ctypes.byref(module), pathlib.Path(path).read_bytes() + b"\0")
         self.call("cuModuleGetFunction", ctypes.byref(function), module, symbol.encode())
         return module, function
 
@@ -131,9 +132,9 @@ def run_once(driver, function, kernel, run, data):
     return outputs, complaints
 
 
-def check(driver, folder, kernel, data):
+def check(driver, folder, kernel, data, image):
     complaints = []
-    module, function = driver.load(folder / kernel["cubin"], kernel["name"])
+    module, function = driver.load(folder / kernel[image], kernel["name"])
     for run in kernel["runs"]:
         first, trouble = run_once(driver, function, kernel, run, data)
         again, _ = run_once(driver, function, kernel, run, data)
@@ -218,28 +219,40 @@ def main():
     parser.add_argument("--only", metavar="TEXT", default="", help="kernels whose name holds TEXT")
     parser.add_argument("--benchmarks", action="store_true", help="time the benchmarks instead")
     parser.add_argument("--peers", action="store_true", help="beside PyTorch, fp32 without tf32")
+    parser.add_argument("--driver", metavar="LIBRARY", help="a library with the driver's entry points")
+    parser.add_argument("--image", choices=("cubin", "ptx"), default="cubin")
     options = parser.parse_args()
     cases = json.loads((options.folder / "cases.json").read_text())
     data = np.fromfile(options.folder / "cases.bin", np.uint8)
     if options.peers:
         import torch
         torch.zeros(1, device="cuda")  # its context is the primary one: ours as well
-    driver = Driver()
+    driver = Driver(options.driver or "libcuda.so.1")
     print(f"{driver.name}, kernels for {cases['target']}")
     if options.benchmarks:
         for kernel in cases["benchmarks"]:
             if options.only in kernel["name"]:
                 print(benchmark(driver, options.folder, kernel, options.peers), flush=True)
         return 0
-    complaints, runs, count = [], 0, 0
+    complaints, runs, count, skipped = [], 0, 0, []
     for kernel in cases["kernels"]:
         if options.only not in kernel["name"]:
             continue
+        if kernel.get("tensor_maps"):
+            skipped.append(kernel["name"])  # products.py runs these through the runtime, which encodes the maps
+            continue
         count += 1
         runs += len(kernel["runs"])
-        complaints += check(driver, options.folder, kernel, data)
+        try:
+            complaints += check(driver, options.folder, kernel, data, options.image)
+        except RuntimeError as error:
+            complaints.append(f"{kernel['name']}: {error}")
+            if not options.driver:
+                break  # a GPU's context is lost
     for complaint in complaints:
         print("WRONG:", complaint)
+    if skipped:
+        print("not run, they take tensor maps:", *skipped)
     print(f"{count} kernels, {runs} runs, {len(complaints)} wrong")
     return 1 if complaints else 0
 

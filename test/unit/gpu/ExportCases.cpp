@@ -32,6 +32,7 @@ struct Exporter {
   std::string Folder;
   const target::Target &T;
   nvptx::Ptxas Program;
+  bool TextOnly;    ///< no cubins and no benchmarks: for the emulator
   std::string Data; ///< of all buffers, one behind the other
   llvm::json::Array Kernels;
   std::string Error;
@@ -56,17 +57,27 @@ struct Exporter {
       fail(Kernel.name(), Compiler.Reported);
       return std::nullopt;
     }
-    nvptx::Assembly A = nvptx::assemblePtx(Program, Built->Ptx, T);
-    std::string File = Kernel.name() + ".cubin";
-    if (!A.ok() || !writeFile(Folder + "/" + File, A.Cubin, A.Error)) {
-      fail(Kernel.name(), A.Error);
+    std::string File = Kernel.name() + ".cubin", Text = Kernel.name() + ".ptx";
+    std::string Why;
+    if (!writeFile(Folder + "/" + Text, Built->Ptx, Why)) {
+      fail(Kernel.name(), Why);
       return std::nullopt;
+    }
+    nvptx::Assembly A;
+    if (!TextOnly) {
+      A = nvptx::assemblePtx(Program, Built->Ptx, T);
+      if (!A.ok() || !writeFile(Folder + "/" + File, A.Cubin, A.Error)) {
+        fail(Kernel.name(), A.Error);
+        return std::nullopt;
+      }
     }
     Grid = Built->Grid;
     NeedsRuntime = !Built->TensorMaps.empty();
     return llvm::json::Object{
         {"name", Kernel.name()},
         {"cubin", File},
+        {"ptx", Text},
+        {"tensor_maps", int64_t(Built->TensorMaps.size())},
         {"schedule", Built->Schedule},
         {"block", llvm::json::Array(Built->Block)},
         {"shared", Built->SharedBytes},
@@ -142,13 +153,16 @@ struct Exporter {
 int main(int argc, char **argv) {
   const target::Target *T = target::findTarget(argc > 2 ? argv[2] : "sm_90a");
   if (argc < 2 || !T || T->TheKind != target::Kind::Gpu) {
-    llvm::errs() << "usage: kpc_gpu_export FOLDER [TARGET]\n";
+    llvm::errs() << "usage: kpc_gpu_export FOLDER [TARGET [ptx]]\n";
     return 2;
   }
   std::error_code Code;
   std::filesystem::create_directories(argv[1], Code);
-  Exporter E{argv[1], *T, nvptx::findPtxas(), {}, {}, {}};
-  if (!E.Program) {
+  bool TextOnly = argc > 3 && llvm::StringRef(argv[3]) == "ptx";
+  Exporter E{argv[1],  *T, TextOnly ? nvptx::Ptxas{} : nvptx::findPtxas(),
+             TextOnly, {}, {},
+             {}};
+  if (!TextOnly && !E.Program) {
     llvm::errs() << E.Program.Missing << "\n";
     return 1;
   }
@@ -159,7 +173,7 @@ int main(int argc, char **argv) {
       return 1;
     }
   for (const Benchmark &B : benchmarks())
-    if (!E.addBenchmark(B, Benchmarks)) {
+    if (!TextOnly && !E.addBenchmark(B, Benchmarks)) {
       llvm::errs() << E.Error << "\n";
       return 1;
     }

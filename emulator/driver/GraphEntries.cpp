@@ -1,0 +1,207 @@
+//===- GraphEntries.cpp - Graphs ------------------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// A graph's nodes run in an order that its edges restrain and a seed chooses,
+// so that a missing edge shows.
+
+#include "emulator/driver/Device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <random>
+#include <set>
+#include <variant>
+
+using namespace kpc::emulator::driver;
+
+namespace {
+
+struct Copy {
+  uint64_t To = 0, From = 0;
+  size_t Bytes = 0;
+};
+struct Fill {
+  uint64_t To = 0;
+  unsigned Value = 0, Size = 1;
+  size_t Count = 0;
+};
+struct Node {
+  std::variant<Launch, Copy, Fill> What;
+  std::vector<const void *> After;
+};
+struct Graph {
+  std::vector<std::unique_ptr<Node>> Nodes;
+};
+/// By the node's handle in the graph.
+struct Executable {
+  std::map<const void *, Node> Nodes;
+  std::vector<const void *> Order; ///< as they were added
+};
+
+} // namespace
+
+/// Plain rows of bytes; arrays and pitches are not needed.
+static Result read(Copy &Out, const Copy3D &P) {
+  bool Plain = P.Height <= 1 && P.Depth <= 1 && !P.FromArray && !P.ToArray &&
+               P.FromY == 0 && P.FromZ == 0 && P.ToY == 0 && P.ToZ == 0;
+  if (!Plain)
+    return NotSupported;
+  auto Address = [](unsigned Type, uint64_t Device, const void *Host) {
+    return Type == MemoryHost ? reinterpret_cast<uint64_t>(Host) : Device;
+  };
+  Out.From = Address(P.FromType, P.From, P.FromHost) + P.FromX;
+  Out.To = Address(P.ToType, P.To, P.ToHost) + P.ToX;
+  Out.Bytes = P.Width;
+  return Out.From && Out.To ? Success : InvalidValue;
+}
+
+static Result read(Fill &Out, const MemsetNodeParams &P) {
+  if (P.Height > 1)
+    return NotSupported;
+  if (P.ElementSize != 1 && P.ElementSize != 2 && P.ElementSize != 4)
+    return InvalidValue;
+  Out = {P.To, P.Value, P.ElementSize, P.Width};
+  return Success;
+}
+
+static Result runNode(const Node &N) {
+  Device &D = Device::get();
+  if (auto *L = std::get_if<Launch>(&N.What))
+    return D.run(*L);
+  if (auto *C = std::get_if<Copy>(&N.What)) {
+    if (!D.isAccessible(C->To, C->Bytes) || !D.isAccessible(C->From, C->Bytes))
+      return InvalidValue;
+    std::memmove(reinterpret_cast<void *>(C->To),
+                 reinterpret_cast<const void *>(C->From), C->Bytes);
+    return Success;
+  }
+  const Fill &F = std::get<Fill>(N.What);
+  if (F.Count && !D.memory().covers(F.To, F.Count * F.Size))
+    return InvalidValue;
+  for (size_t I = 0; I < F.Count; ++I)
+    std::memcpy(reinterpret_cast<char *>(F.To) + I * F.Size, &F.Value, F.Size);
+  return Success;
+}
+
+KPC_EXPORT Result cuGraphCreate(void **Out, unsigned) {
+  KPC_RETURN_FAULT();
+  *Out = new Graph;
+  return Success;
+}
+KPC_EXPORT Result cuGraphDestroy(void *G) {
+  delete static_cast<Graph *>(G);
+  return Success;
+}
+
+template <typename T>
+static Result add(void **Out, void *G, void *const *After, size_t Count,
+                  T What) {
+  auto N = std::make_unique<Node>();
+  N->What = std::move(What);
+  N->After.assign(After, After + Count);
+  *Out = N.get();
+  static_cast<Graph *>(G)->Nodes.push_back(std::move(N));
+  return Success;
+}
+
+KPC_EXPORT Result cuGraphAddKernelNode(void **Out, void *G, void *const *After,
+                                       size_t Count,
+                                       const KernelNodeParams *P) {
+  Launch L;
+  Result Code = Device::get().prepare(L, *P);
+  return Code ? Code : add(Out, G, After, Count, std::move(L));
+}
+KPC_EXPORT Result cuGraphAddMemcpyNode(void **Out, void *G, void *const *After,
+                                       size_t Count, const Copy3D *P, void *) {
+  Copy C;
+  Result Code = read(C, *P);
+  return Code ? Code : add(Out, G, After, Count, C);
+}
+KPC_EXPORT Result cuGraphAddMemsetNode(void **Out, void *G, void *const *After,
+                                       size_t Count, const MemsetNodeParams *P,
+                                       void *) {
+  Fill F;
+  Result Code = read(F, *P);
+  return Code ? Code : add(Out, G, After, Count, F);
+}
+
+KPC_EXPORT Result cuGraphInstantiateWithFlags(void **Out, void *G,
+                                              unsigned long long) {
+  KPC_RETURN_FAULT();
+  auto E = std::make_unique<Executable>();
+  for (const auto &N : static_cast<Graph *>(G)->Nodes) {
+    E->Nodes.emplace(N.get(), *N);
+    E->Order.push_back(N.get());
+  }
+  *Out = E.release();
+  return Success;
+}
+KPC_EXPORT Result cuGraphExecDestroy(void *E) {
+  delete static_cast<Executable *>(E);
+  return Success;
+}
+
+template <typename T, typename P>
+static Result change(void *E, void *N, const P &Params) {
+  auto &Nodes = static_cast<Executable *>(E)->Nodes;
+  auto It = Nodes.find(N);
+  if (It == Nodes.end() || !std::holds_alternative<T>(It->second.What))
+    return InvalidValue;
+  T Fresh;
+  Result Code;
+  if constexpr (std::is_same_v<T, Launch>)
+    Code = Device::get().prepare(Fresh, Params);
+  else
+    Code = read(Fresh, Params);
+  if (Code == Success)
+    It->second.What = std::move(Fresh);
+  return Code;
+}
+
+KPC_EXPORT Result cuGraphExecKernelNodeSetParams(void *E, void *N,
+                                                 const KernelNodeParams *P) {
+  return change<Launch>(E, N, *P);
+}
+KPC_EXPORT Result cuGraphExecMemcpyNodeSetParams(void *E, void *N,
+                                                 const Copy3D *P, void *) {
+  return change<Copy>(E, N, *P);
+}
+KPC_EXPORT Result cuGraphExecMemsetNodeSetParams(void *E, void *N,
+                                                 const MemsetNodeParams *P,
+                                                 void *) {
+  return change<Fill>(E, N, *P);
+}
+
+KPC_EXPORT Result cuGraphLaunch(void *Handle, void *) {
+  KPC_RETURN_FAULT();
+  auto *E = static_cast<Executable *>(Handle);
+  std::mt19937 Random(Device::get().seed());
+  std::map<const void *, size_t> Missing;
+  std::map<const void *, std::vector<const void *>> Then;
+  std::vector<const void *> Ready;
+  for (const void *Key : E->Order) {
+    const Node &N = E->Nodes.at(Key);
+    Missing[Key] = N.After.size();
+    for (const void *A : N.After)
+      Then[A].push_back(Key);
+    if (N.After.empty())
+      Ready.push_back(Key);
+  }
+  while (!Ready.empty()) {
+    size_t Pick = Random() % Ready.size();
+    const void *Key = Ready[Pick];
+    Ready.erase(Ready.begin() + std::ptrdiff_t(Pick));
+    if (Result Code = runNode(E->Nodes.at(Key)))
+      return Code;
+    for (const void *Next : Then[Key])
+      if (--Missing[Next] == 0)
+        Ready.push_back(Next);
+  }
+  return Success;
+}

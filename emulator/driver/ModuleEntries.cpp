@@ -1,0 +1,128 @@
+//===- ModuleEntries.cpp - Modules, functions, launches -------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "emulator/driver/Device.h"
+
+#include <cstring>
+
+using namespace kpc::emulator;
+using namespace kpc::emulator::driver;
+
+// Values of CUjit_option and CUfunction_attribute.
+enum : int {
+  JitErrorLog = 5,
+  JitErrorLogSize = 6,
+  StaticSharedBytes = 1,
+  MaxDynamicSharedBytes = 8
+};
+
+/// Writes the text to the caller's error log, as far as it fits.
+static void report(const std::string &Text, unsigned Count, int *Options,
+                   void **Values) {
+  char *Log = nullptr;
+  size_t Size = 0;
+  for (unsigned I = 0; I < Count; ++I) {
+    if (Options[I] == JitErrorLog)
+      Log = static_cast<char *>(Values[I]);
+    if (Options[I] == JitErrorLogSize)
+      Size = reinterpret_cast<uintptr_t>(Values[I]);
+  }
+  if (!Log || Size == 0)
+    return;
+  size_t Length = std::min(Text.size(), Size - 1);
+  std::memcpy(Log, Text.data(), Length);
+  Log[Length] = 0;
+}
+
+KPC_EXPORT Result cuModuleLoadDataEx(void **Out, const void *Image,
+                                     unsigned Count, int *Options,
+                                     void **Values) {
+  KPC_RETURN_FAULT();
+  const char *Text = static_cast<const char *>(Image);
+  if (!Text || std::strncmp(Text,
+                            "\x7f"
+                            "ELF",
+                            4) == 0) {
+    Device::get().setLastText("the emulator takes PTX, not machine code");
+    report(Device::get().lastText(), Count, Options, Values);
+    return InvalidImage;
+  }
+  std::vector<LoadError> Errors;
+  auto M = std::make_unique<driver::Module>();
+  M->Loaded = LoadedModule::load(Text, Device::get().memory(), Errors);
+  if (!M->Loaded) {
+    std::string All = describe(Errors);
+    Device::get().setLastText("the emulator cannot take this PTX:\n" + All);
+    report(All, Count, Options, Values);
+    return InvalidPtx;
+  }
+  *Out = M.release();
+  return Success;
+}
+KPC_EXPORT Result cuModuleLoadData(void **Out, const void *Image) {
+  return cuModuleLoadDataEx(Out, Image, 0, nullptr, nullptr);
+}
+KPC_EXPORT Result cuModuleUnload(void *M) {
+  delete static_cast<driver::Module *>(M);
+  return Success;
+}
+
+KPC_EXPORT Result cuModuleGetFunction(void **Out, void *Handle,
+                                      const char *Name) {
+  auto *M = static_cast<driver::Module *>(Handle);
+  const Kernel *K = M->Loaded->find(Name);
+  if (!K)
+    return NotFound;
+  uint64_t Default = 48 * 1024;
+  M->Functions.push_back(std::make_unique<driver::Function>(driver::Function{
+      K, K->SharedBytes < Default ? Default - K->SharedBytes : 0}));
+  *Out = M->Functions.back().get();
+  return Success;
+}
+KPC_EXPORT Result cuModuleGetGlobal_v2(uint64_t *Out, size_t *Bytes,
+                                       void *Handle, const char *Name) {
+  uint64_t Size = 0;
+  uint64_t At =
+      static_cast<driver::Module *>(Handle)->Loaded->addressOf(Name, Size);
+  if (Out)
+    *Out = At;
+  if (Bytes)
+    *Bytes = Size;
+  return At ? Success : NotFound;
+}
+
+KPC_EXPORT Result cuFuncSetAttribute(void *Handle, int Which, int Value) {
+  auto *F = static_cast<driver::Function *>(Handle);
+  if (Which != MaxDynamicSharedBytes)
+    return Success; // preferences
+  if (Value < 0 || uint64_t(Value) + F->K->SharedBytes > 227 * 1024)
+    return InvalidValue;
+  F->MaxDynamicShared = uint64_t(Value);
+  return Success;
+}
+KPC_EXPORT Result cuFuncGetAttribute(int *Out, int Which, void *Handle) {
+  auto *F = static_cast<driver::Function *>(Handle);
+  if (Which != StaticSharedBytes)
+    return NotSupported;
+  *Out = int(F->K->SharedBytes);
+  return Success;
+}
+
+KPC_EXPORT Result cuLaunchKernel(void *Function, unsigned GridX, unsigned GridY,
+                                 unsigned GridZ, unsigned BlockX,
+                                 unsigned BlockY, unsigned BlockZ,
+                                 unsigned Shared, void *, void **Params,
+                                 void **Extra) {
+  KPC_RETURN_FAULT();
+  driver::Launch L;
+  KernelNodeParams P{
+      Function, {GridX, GridY, GridZ}, {BlockX, BlockY, BlockZ}, Shared, Params,
+      Extra};
+  Result Code = Device::get().prepare(L, P);
+  return Code ? Code : Device::get().run(L);
+}

@@ -1,0 +1,117 @@
+//===- Cta.h - A block of threads -------------------------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// One host thread runs a CTA: each warp until it waits, in turn.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_EMULATOR_EXECUTE_CTA_H
+#define KPC_EMULATOR_EXECUTE_CTA_H
+
+#include "emulator/execute/Warp.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <optional>
+
+namespace kpc::emulator {
+
+/// What all CTAs of a launch share.
+struct LaunchState {
+  const Kernel *K = nullptr;
+  uint32_t Grid[3] = {1, 1, 1}, Block[3] = {1, 1, 1};
+  uint64_t DynamicShared = 0;
+  std::vector<uint8_t> Parameters;
+  std::shared_ptr<const MemoryMap> Memory;
+  bool Strict = true;
+  std::atomic<bool> Stop{false};
+  std::atomic<uint64_t> Steps{0};
+  std::mutex Lock;
+  std::optional<Finding> First;
+  void report(Finding F);
+  uint64_t sharedBytes() const;
+};
+
+/// One of a CTA's 16 barriers.
+struct Barrier {
+  uint32_t Expected = 0; ///< threads, by warps; 0: nobody came yet
+  uint32_t Arrived = 0;
+  uint32_t Waiting = 0; ///< warps, a bit each
+  Clocks Joined{};
+  // bar.red
+  uint32_t Count = 0;
+  bool All = true, Any = false;
+  /// Row and kind of the result in each waiting warp.
+  struct Result {
+    uint32_t Row = NoRow, Lanes = 0;
+    uint8_t Kind = 0;
+  };
+  Result Results[MaxWarps];
+};
+
+/// An mbarrier (PTX ISA, "mbarrier"), by its address in shared memory.
+struct AsyncBarrier {
+  uint32_t Expected = 0, Pending = 0;
+  int64_t Bytes = 0;  ///< tx-count
+  uint64_t Phase = 0; ///< completed phases
+  Clocks Joined{};    ///< of what arrived
+  Clocks Seen{};      ///< of what the last completed phase knows
+};
+
+/// bar.red's kinds.
+enum : uint8_t { ReduceNone, ReduceCount, ReduceAnd, ReduceOr };
+
+class Cta {
+public:
+  explicit Cta(LaunchState &Launch);
+  /// Runs the CTA of this number to its end, or to a finding.
+  void run(uint64_t Number);
+
+  /// A warp comes to a barrier; it goes on when `Expected` threads (0: all)
+  /// came.
+  void arrive(Warp &W, const Instruction &I, unsigned Id, uint32_t Expected,
+              bool Waits, const Barrier::Result &Result, uint32_t True,
+              uint32_t Asked);
+
+  /// nullptr: nothing was initialised there.
+  AsyncBarrier *asyncBarrier(uint64_t Offset);
+  void initialise(uint64_t Offset, uint32_t Count);
+  void invalidate(uint64_t Offset) { Async.erase(Offset); }
+  /// The phase ends if nothing is missing; who waits goes on.
+  void settle(uint64_t Offset, AsyncBarrier &B);
+  Fences &fences() { return ProxyFences; }
+  /// A clock value for what the async agent is about to write.
+  uint32_t nextAsyncClock() { return ++AsyncClock; }
+
+  LaunchState &launch() { return Launch; }
+  uint8_t *shared() { return Shared.data(); }
+  uint64_t sharedBytes() const { return SharedBytes; }
+  SharedShadow *shadow() { return Launch.Strict ? &Shadow : nullptr; }
+  const uint32_t *index() const { return Index; }
+  unsigned warpCount() const { return static_cast<unsigned>(Warps.size()); }
+
+private:
+  void release(Barrier &B);
+  void reportStuck();
+
+  LaunchState &Launch;
+  std::vector<uint8_t> Shared;
+  uint64_t SharedBytes = 0;
+  SharedShadow Shadow;
+  std::vector<Warp> Warps;
+  Barrier Barriers[16];
+  std::map<uint64_t, AsyncBarrier> Async;
+  Fences ProxyFences{};
+  uint32_t AsyncClock = 0;
+  uint32_t Index[3] = {0, 0, 0};
+};
+
+} // namespace kpc::emulator
+
+#endif // KPC_EMULATOR_EXECUTE_CTA_H

@@ -1,0 +1,66 @@
+//===- Finding.cpp - What the emulator objects to -------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "emulator/execute/Finding.h"
+
+namespace kpc::emulator {
+
+const char *nameOf(FindingKind Kind) {
+  switch (Kind) {
+  case FindingKind::BadLaunch:
+    return "bad-launch";
+  case FindingKind::OutOfBounds:
+    return "out-of-bounds";
+  case FindingKind::UseAfterFree:
+    return "use-after-free";
+  case FindingKind::Misaligned:
+    return "misaligned";
+  case FindingKind::WriteToReadOnly:
+    return "write-to-read-only";
+  case FindingKind::UninitialisedShared:
+    return "uninitialised-shared";
+  case FindingKind::SharedRace:
+    return "shared-race";
+  case FindingKind::MissingProxyFence:
+    return "missing-proxy-fence";
+  case FindingKind::BarrierMisuse:
+    return "barrier-misuse";
+  case FindingKind::BadTensorMap:
+    return "bad-tensor-map";
+  case FindingKind::BarrierMismatch:
+    return "barrier-mismatch";
+  case FindingKind::Deadlock:
+    return "deadlock";
+  case FindingKind::InactiveLane:
+    return "inactive-lane";
+  case FindingKind::NotConverged:
+    return "not-converged";
+  case FindingKind::BadOperand:
+    return "bad-operand";
+  case FindingKind::Trap:
+    return "trap";
+  }
+  return "unknown";
+}
+
+static std::string triple(const uint32_t (&V)[3]) {
+  return "(" + std::to_string(V[0]) + ", " + std::to_string(V[1]) + ", " +
+         std::to_string(V[2]) + ")";
+}
+
+std::string Finding::text() const {
+  std::string Out = nameOf(Kind);
+  Out += ": ";
+  if (Instruction.empty())
+    return Out + "kernel " + Kernel + ": " + Detail;
+  return Out + Instruction + " (line " + std::to_string(Line) + " of kernel " +
+         Kernel + ", block " + triple(Cta) + ", thread " + triple(Thread) +
+         "): " + Detail;
+}
+
+} // namespace kpc::emulator

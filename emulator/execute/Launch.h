@@ -1,0 +1,49 @@
+//===- Launch.h - A grid of blocks ------------------------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// CTAs are taken in order by host threads; one thread gives one order.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_EMULATOR_EXECUTE_LAUNCH_H
+#define KPC_EMULATOR_EXECUTE_LAUNCH_H
+
+#include "emulator/execute/DeviceMemory.h"
+#include "emulator/execute/Finding.h"
+#include "emulator/program/Program.h"
+
+#include <optional>
+#include <vector>
+
+namespace kpc::emulator {
+
+struct LaunchShape {
+  uint32_t Grid[3] = {1, 1, 1};
+  uint32_t Block[3] = {1, 1, 1};
+  uint64_t DynamicShared = 0;
+};
+
+struct LaunchOptions {
+  unsigned Threads = 1;
+  /// Look for races and for uninitialised shared memory.
+  bool Strict = true;
+};
+
+struct LaunchResult {
+  std::optional<Finding> Trouble;
+  uint64_t WarpInstructions = 0;
+};
+
+/// Runs the kernel to its end. `Parameters` is as long as the kernel says.
+LaunchResult launch(const Kernel &K, const LaunchShape &Shape,
+                    std::vector<uint8_t> Parameters, const DeviceMemory &Memory,
+                    const LaunchOptions &Options);
+
+} // namespace kpc::emulator
+
+#endif // KPC_EMULATOR_EXECUTE_LAUNCH_H

@@ -1,0 +1,148 @@
+//===- WarpMemory.cpp - Addresses to host memory, checked -----------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "emulator/execute/Cta.h"
+#include "emulator/execute/Windows.h"
+
+#include <cstdio>
+
+namespace kpc::emulator {
+
+static std::string hexadecimal(uint64_t Value) {
+  char Text[24];
+  std::snprintf(Text, sizeof Text, "0x%llx",
+                static_cast<unsigned long long>(Value));
+  return Text;
+}
+
+uint8_t *Warp::outside(const Instruction &I, uint64_t Address, unsigned Bytes,
+                       unsigned Lane, const char *What) {
+  report(FindingKind::OutOfBounds, I, Lane,
+         std::to_string(Bytes) + " bytes at " + hexadecimal(Address) + " of " +
+             What);
+  return nullptr;
+}
+
+uint8_t *Warp::locate(const Instruction &I, uint64_t Address, unsigned Bytes,
+                      MemoryUse Use, unsigned Lane) {
+  if (Address & (Bytes - 1)) {
+    report(FindingKind::Misaligned, I, Lane,
+           "address " + hexadecimal(Address) + " is no multiple of " +
+               std::to_string(Bytes));
+    return nullptr;
+  }
+  Space Where = I.Where;
+  if (Where == Space::Generic) {
+    uint64_t Window = Address & WindowMask;
+    Where = Window == SharedWindow  ? Space::Shared
+            : Window == LocalWindow ? Space::Local
+            : Window == ParamWindow ? Space::Param
+                                    : Space::Global;
+    if (Where != Space::Global)
+      Address &= ~WindowMask;
+  }
+  switch (Where) {
+  case Space::Shared:
+    return locateShared(I, Address, Bytes, Use, Lane);
+  case Space::Local: {
+    uint64_t Size = K->LocalBytes;
+    if (Address > Size || Size - Address < Bytes)
+      return outside(I, Address, Bytes, Lane, "local memory");
+    return Locals.data() + Lane * Size + Address;
+  }
+  case Space::Param: {
+    std::vector<uint8_t> &P = Block->launch().Parameters;
+    if (Address > P.size() || P.size() - Address < Bytes)
+      return outside(I, Address, Bytes, Lane, "the parameters");
+    if (Use != MemoryUse::Read) {
+      report(FindingKind::WriteToReadOnly, I, Lane, "parameters are read-only");
+      return nullptr;
+    }
+    return P.data() + Address;
+  }
+  default:
+    return locateDevice(I, Address, Bytes, Use, Lane);
+  }
+}
+
+uint8_t *Warp::locateDevice(const Instruction &I, uint64_t Address,
+                            unsigned Bytes, MemoryUse Use, unsigned Lane) {
+  bool Inside = Address >= Recent.Begin && Address < Recent.End &&
+                Recent.End - Address >= Bytes;
+  if (!Inside) {
+    const MemoryRange *R = findRange(*Block->launch().Memory, Address);
+    if (R && !R->Live) {
+      report(FindingKind::UseAfterFree, I, Lane,
+             "address " + hexadecimal(Address) + " was freed");
+      return nullptr;
+    }
+    if (!R || R->End - Address < Bytes)
+      return outside(I, Address, Bytes, Lane,
+                     R ? "device memory cross the end of an allocation"
+                       : "device memory are in no allocation");
+    Recent = *R;
+  }
+  if (Use != MemoryUse::Read && Recent.ReadOnly) {
+    report(FindingKind::WriteToReadOnly, I, Lane, "the variable is .const");
+    return nullptr;
+  }
+  return reinterpret_cast<uint8_t *>(Address);
+}
+
+/// What the shadow objects to.
+uint8_t *Warp::object(const Instruction &I, uint64_t Offset, unsigned Lane,
+                      const Conflict &C) {
+  std::string Byte = "byte " + std::to_string(Offset);
+  if (C.TheKind == Conflict::Kind::Uninitialised) {
+    report(FindingKind::UninitialisedShared, I, Lane,
+           Byte + " was never written");
+    return nullptr;
+  }
+  std::string Who = C.Other == AsyncAgent ? "an asynchronous copy"
+                                          : "warp " + std::to_string(C.Other);
+  std::string Earlier = Who + " reads";
+  if (C.OtherWrote) {
+    const ptx::Statement &S = K->Source.Body[C.OtherStatement];
+    Earlier =
+        Who + " writes (" + S.text() + ", line " + std::to_string(S.Line) + ")";
+  }
+  if (C.TheKind == Conflict::Kind::Unfenced)
+    report(FindingKind::MissingProxyFence, I, Lane,
+           "no fence.proxy.async by the writer between where " + Earlier +
+               " and this access to " + Byte + " by the async proxy");
+  else
+    report(FindingKind::SharedRace, I, Lane,
+           "nothing orders this access to " + Byte + " and where " + Earlier);
+  return nullptr;
+}
+
+uint8_t *Warp::locateShared(const Instruction &I, uint64_t Offset,
+                            unsigned Bytes, MemoryUse Use, unsigned Lane,
+                            bool Async) {
+  uint64_t Size = Block->sharedBytes();
+  if (Offset > Size || Size - Offset < Bytes)
+    return outside(
+        I, Offset, Bytes, Lane,
+        ("shared memory, which has " + std::to_string(Size) + " bytes")
+            .c_str());
+  if (SharedShadow *S = Block->shadow()) {
+    unsigned Who = Async && Use == MemoryUse::Write ? AsyncAgent : Number;
+    Conflict C = S->access(Offset, Bytes, static_cast<SharedUse>(Use), Who,
+                           Known, I.Statement, Block->fences(), Async);
+    if (C.TheKind != Conflict::Kind::None)
+      return object(I, Offset, Lane, C);
+  }
+  return Block->shared() + Offset;
+}
+
+uint8_t *Warp::locateAsync(const Instruction &I, uint64_t Offset,
+                           unsigned Bytes, MemoryUse Use, unsigned Lane) {
+  return locateShared(I, Offset & ~WindowMask, Bytes, Use, Lane, true);
+}
+
+} // namespace kpc::emulator

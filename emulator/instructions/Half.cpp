@@ -1,0 +1,170 @@
+//===- Half.cpp - add to tanh of f16 and bf16 -----------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// PTX ISA, "Half Precision Floating Point Instructions". f32 has more than
+// twice the bits of either type, so one operation in f32 and a rounding is
+// right; fma is summed to odd in f64.
+
+#include "emulator/instructions/Lanes.h"
+#include "emulator/instructions/Opcodes.h"
+#include "emulator/numbers/Formats.h"
+
+#include <cmath>
+
+namespace kpc::emulator {
+
+namespace {
+
+struct F16 {
+  static float load(uint16_t B) { return halfToFloat(B); }
+  static uint16_t store(float V) { return floatToHalf(V); }
+  static uint16_t store(double V) {
+    return uint16_t(encode(V, Half, Rounding::Nearest, false));
+  }
+};
+struct BF16 {
+  static float load(uint16_t B) { return brainToFloat(B); }
+  static uint16_t store(float V) { return floatToBrain(V); }
+  static uint16_t store(double V) {
+    return uint16_t(encode(V, Brain, Rounding::Nearest, false));
+  }
+};
+
+struct Add {
+  float operator()(float A, float B) const { return A + B; }
+};
+struct Sub {
+  float operator()(float A, float B) const { return A - B; }
+};
+struct Mul {
+  float operator()(float A, float B) const { return A * B; }
+};
+struct Fma {
+  double operator()(float A, float B, float C) const {
+    double Product = double{A} * B;
+    return std::isfinite(Product) ? sumToOdd(Product, C) : Product + C;
+  }
+};
+struct FmaRelu {
+  double operator()(float A, float B, float C) const {
+    double R = Fma()(A, B, C);
+    return R < 0 ? 0.0 : R;
+  }
+};
+template <bool Propagates, bool IsMax> struct Extreme {
+  float operator()(float A, float B) const {
+    if (A != A)
+      return Propagates ? A : B;
+    if (B != B)
+      return Propagates ? B : A;
+    bool First = A == B ? std::signbit(A) != IsMax : (A < B) != IsMax;
+    return First ? A : B;
+  }
+};
+struct Exp2 {
+  double operator()(float A) const { return std::exp2(double{A}); }
+};
+struct Tanh {
+  double operator()(float A) const { return std::tanh(double{A}); }
+};
+
+template <typename Op, typename N> struct One {
+  template <typename... T> uint16_t operator()(T... A) const {
+    return N::store(Op()(N::load(A)...));
+  }
+};
+template <typename Op, typename N> struct Two {
+  template <typename... T> uint32_t operator()(T... A) const {
+    uint32_t Low = One<Op, N>()(uint16_t(A)...);
+    uint32_t High = One<Op, N>()(uint16_t(A >> 16)...);
+    return High << 16 | Low;
+  }
+};
+
+template <typename Op, size_t Sources> Handler pick(Type T) {
+  auto With = []<typename Whole, typename B>() -> Handler {
+    if constexpr (Sources == 1)
+      return lanes<Whole, B, B>;
+    else if constexpr (Sources == 2)
+      return lanes<Whole, B, B, B>;
+    else
+      return lanes<Whole, B, B, B, B>;
+  };
+  switch (T) {
+  case Type::F16:
+    return With.template operator()<One<Op, F16>, uint16_t>();
+  case Type::BF16:
+    return With.template operator()<One<Op, BF16>, uint16_t>();
+  case Type::F16x2:
+    return With.template operator()<Two<Op, F16>, uint32_t>();
+  default:
+    return With.template operator()<Two<Op, BF16>, uint32_t>();
+  }
+}
+
+template <uint32_t And, uint32_t Xor> struct Sign {
+  template <typename B> B operator()(B A) const { return B((A & And) ^ Xor); }
+};
+
+struct Entry {
+  const char *Opcode;
+  size_t Sources;
+  Handler (*Of)(Type);
+};
+constexpr Entry Entries[] = {
+    {"add", 2, pick<Add, 2>},  {"sub", 2, pick<Sub, 2>},
+    {"mul", 2, pick<Mul, 2>},  {"fma", 3, pick<Fma, 3>},
+    {"ex2", 1, pick<Exp2, 1>}, {"tanh", 1, pick<Tanh, 1>}};
+
+bool sources(Decoder &D, const ptx::Statement &S, Instruction &I, unsigned Bits,
+             size_t Count) {
+  if (Count == 1)
+    return operands(D, S, I, Bits, {Bits});
+  if (Count == 2)
+    return operands(D, S, I, Bits, {Bits, Bits});
+  return operands(D, S, I, Bits, {Bits, Bits, Bits});
+}
+
+} // namespace
+
+bool decodeHalf(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                Instruction &I, Type T) {
+  unsigned Bits = bitsOf(T);
+  bool Pair = Bits == 32, IsBrain = T == Type::BF16 || T == Type::BF16x2;
+  if (S.Opcode == "min" || S.Opcode == "max") {
+    bool NaN = M.take("NaN");
+    I.Run = S.Opcode == "min" ? (NaN ? pick<Extreme<true, false>, 2>(T)
+                                     : pick<Extreme<false, false>, 2>(T))
+                              : (NaN ? pick<Extreme<true, true>, 2>(T)
+                                     : pick<Extreme<false, true>, 2>(T));
+    return sources(D, S, I, Bits, 2);
+  }
+  if (S.Opcode == "abs" || S.Opcode == "neg") {
+    using Absolute = Sign<0x7FFF7FFF, 0>;
+    using Negated = Sign<0xFFFFFFFF, 0x80008000>;
+    bool IsAbs = S.Opcode == "abs";
+    I.Run = Pair ? (IsAbs ? lanes<Absolute, uint32_t, uint32_t>
+                          : lanes<Negated, uint32_t, uint32_t>)
+                 : (IsAbs ? lanes<Absolute, uint16_t, uint16_t>
+                          : lanes<Negated, uint16_t, uint16_t>);
+    return sources(D, S, I, Bits, 1);
+  }
+  for (const Entry &E : Entries) {
+    if (S.Opcode != E.Opcode)
+      continue;
+    M.take(E.Sources == 1 ? "approx" : "rn");
+    // bf16's approximation flushes what it never gives.
+    if (S.Opcode == "ex2" && IsBrain)
+      M.take("ftz");
+    I.Run = S.Opcode == "fma" && M.take("relu") ? pick<FmaRelu, 3>(T) : E.Of(T);
+    return sources(D, S, I, Bits, E.Sources);
+  }
+  return false;
+}
+
+} // namespace kpc::emulator

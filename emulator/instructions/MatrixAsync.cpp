@@ -1,0 +1,309 @@
+//===- MatrixAsync.cpp - wgmma --------------------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions", dense. Each warp
+// of the group computes its own 16 rows when it issues the instruction; nothing
+// is late yet, so waits have no effect.
+
+#include "emulator/execute/Cta.h"
+#include "emulator/instructions/Lanes.h"
+#include "emulator/instructions/Opcodes.h"
+#include "emulator/numbers/Formats.h"
+#include "emulator/numbers/FusedSum.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace kpc::emulator {
+
+namespace {
+
+constexpr unsigned WarpRows = 16, MaxColumns = 256, MaxK = 32;
+/// K of an instruction takes 32 bytes of each row.
+constexpr unsigned RowBytes = 32;
+
+struct Plan {
+  MatrixType A, B;
+  unsigned N;
+  bool AInRegisters, HalfD, Saturate, NegateA, NegateB, TransposeA, TransposeB;
+  uint64_t packed() const {
+    return uint64_t(A) | uint64_t(B) << 8 | uint64_t{N} << 16 |
+           uint64_t{AInRegisters} << 32 | uint64_t{HalfD} << 33 |
+           uint64_t{Saturate} << 34 | uint64_t{NegateA} << 35 |
+           uint64_t{NegateB} << 36 | uint64_t{TransposeA} << 37 |
+           uint64_t{TransposeB} << 38;
+  }
+  static Plan of(uint64_t V) {
+    auto Flag = [&](int At) { return (V >> At & 1) != 0; };
+    return {MatrixType(V & 0xFF),
+            MatrixType(V >> 8 & 0xFF),
+            unsigned(V >> 16 & 0xFFFF),
+            Flag(32),
+            Flag(33),
+            Flag(34),
+            Flag(35),
+            Flag(36),
+            Flag(37),
+            Flag(38)};
+  }
+  unsigned k() const { return RowBytes * 8 / matrixBits(A); }
+  unsigned registersD() const { return HalfD ? N / 4 : N / 2; }
+};
+
+//===----------------------------------------------------------------------===//
+// Operands in shared memory, by core matrices: 8 lines of 16 bytes
+//===----------------------------------------------------------------------===//
+
+struct Descriptor {
+  uint64_t Start, Leading, Stride;
+  unsigned Span; ///< bytes of a swizzled line; 0: none
+  unsigned Base;
+  explicit Descriptor(uint64_t Bits) {
+    auto Units = [&](int At) { return (Bits >> At & 0x3FFF) * 16; };
+    Start = Units(0);
+    Leading = Units(16);
+    Stride = Units(32);
+    Base = unsigned(Bits >> 49 & 7);
+    constexpr unsigned Spans[] = {0, 128, 64, 32};
+    Span = Spans[Bits >> 62];
+  }
+  /// Where the byte `Inner` of the line `Outer` lies; a line goes along k, or
+  /// along the rows if Transposed.
+  uint64_t addressOf(unsigned Outer, unsigned Inner, bool Transposed) const {
+    unsigned Group = Outer / 8, Line = Outer % 8;
+    unsigned Core = Inner / 16, Byte = Inner % 16;
+    uint64_t At = Start + Byte;
+    if (Span == 0) {
+      uint64_t Across = Transposed ? Stride : Leading;
+      uint64_t Down = Transposed ? Leading : Stride;
+      return At + Group * Down + Line * 16 + Core * Across;
+    }
+    unsigned PerSpan = Span / 16;
+    At += Group * Stride + uint64_t{Line} * Span + Core % PerSpan * 16;
+    At += Core / PerSpan * (Transposed ? Leading : 0);
+    // The unit of 16 bytes trades places by the number of its 128-byte line.
+    uint64_t Turn = ((At / 128) - Base) % 8 % PerSpan;
+    return At ^ Turn * 16;
+  }
+};
+
+/// `Lines` lines of k values from shared memory; false: reported.
+bool fetch(Warp &W, const Instruction &I, const Descriptor &From,
+           unsigned FirstLine, unsigned Lines, MatrixType T, bool Transposed,
+           bool Negate, MatrixValue *Out) {
+  unsigned Bytes = matrixBits(T) / 8, Count = RowBytes / Bytes;
+  for (unsigned R = 0; R < Lines; ++R)
+    for (unsigned K = 0; K < Count; ++K) {
+      unsigned Row = FirstLine + R;
+      uint64_t At = Transposed ? From.addressOf(K, Row * Bytes, true)
+                               : From.addressOf(Row, K * Bytes, false);
+      uint8_t *Host = W.locateAsync(I, At, Bytes, MemoryUse::Read, 0);
+      if (!Host)
+        return false;
+      uint32_t Bits = 0;
+      std::memcpy(&Bits, Host, Bytes);
+      MatrixValue V = matrixValue(Bits, T);
+      if (Negate)
+        V.Significand = -V.Significand;
+      Out[R * MaxK + K] = V;
+    }
+  return true;
+}
+
+/// A from four registers: as mma.sync's fragment of the warp's rows.
+void fetchRegisters(Warp &W, const uint32_t *Registers, const Plan &P,
+                    MatrixValue *Out) {
+  unsigned Bits = matrixBits(P.A), Each = 32 / Bits;
+  for (unsigned R = 0; R < 4; ++R)
+    for (unsigned L = 0; L < WarpSize; ++L)
+      for (unsigned E = 0; E < Each; ++E) {
+        uint32_t Word = W.row<uint32_t>(Registers[R])[L];
+        unsigned Row = L / 4 + (R % 2 ? 8 : 0);
+        unsigned K = (R / 2 * 4 + L % 4) * Each + E;
+        MatrixValue V = matrixValue(Bits == 32 ? Word : Word >> E * Bits, P.A);
+        if (P.NegateA)
+          V.Significand = -V.Significand;
+        Out[Row * MaxK + K] = V;
+      }
+}
+
+//===----------------------------------------------------------------------===//
+// The instruction
+//===----------------------------------------------------------------------===//
+
+uint32_t one(const Plan &P, const MatrixValue *Row, const MatrixValue *Column,
+             uint32_t Before, bool Adds, const SumRule &Rule) {
+  if (!isInteger(P.A)) {
+    float C =
+        P.HalfD ? halfToFloat(uint16_t(Before)) : std::bit_cast<float>(Before);
+    return fusedSum(Row, Column, P.k(), C, Adds, Rule);
+  }
+  int64_t Sum = Adds ? int32_t(Before) : 0;
+  for (unsigned K = 0; K < P.k(); ++K)
+    Sum += int64_t{Row[K].Significand} * Column[K].Significand;
+  if (P.Saturate)
+    Sum = std::min<int64_t>(std::max<int64_t>(Sum, INT32_MIN), INT32_MAX);
+  return uint32_t(Sum);
+}
+
+void multiply(Warp &W, const Instruction &I, uint32_t Mask) {
+  if (Mask != ~uint32_t{0})
+    return W.report(FindingKind::NotConverged, I, 0,
+                    "not all 32 threads of the warp come here together");
+  Plan P = Plan::of(I.Immediate);
+  const uint32_t *D = &W.kernel().Vectors[I.Rows], *A = D + P.registersD();
+  static thread_local MatrixValue Left[WarpRows * MaxK],
+      Right[MaxColumns * MaxK];
+  Descriptor B(W.row<uint64_t>(I.Source[1])[0]);
+  unsigned First = W.number() % 4 * WarpRows;
+  if (P.AInRegisters)
+    fetchRegisters(W, A, P, Left);
+  else if (!fetch(W, I, Descriptor(W.row<uint64_t>(I.Source[0])[0]), First,
+                  WarpRows, P.A, P.TransposeA, P.NegateA, Left))
+    return;
+  if (!fetch(W, I, B, 0, P.N, P.B, P.TransposeB, P.NegateB, Right))
+    return;
+  bool Adds = W.mask(I.Source[2]) & 1;
+  SumRule Rule = isInteger(P.A) ? SumRule{} : ruleOf(P.A, P.B, true, P.HalfD);
+  for (unsigned E = 0; E < P.N / 2; ++E)
+    for (unsigned L = 0; L < WarpSize; ++L) {
+      unsigned Row = L / 4 + (E / 2 % 2 ? 8 : 0);
+      unsigned Column = E / 4 * 8 + L % 4 * 2 + E % 2;
+      uint32_t &Word = W.row<uint32_t>(D[P.HalfD ? E / 2 : E])[L];
+      unsigned Shift = P.HalfD ? 16 * (E % 2) : 0;
+      uint32_t R = one(P, Left + Row * MaxK, Right + Column * MaxK,
+                       Word >> Shift, Adds, Rule);
+      Word = P.HalfD ? (Word & ~(0xFFFFu << Shift)) | R << Shift : R;
+    }
+}
+
+/// "m64n128k16".
+bool takeShape(const ptx::Statement &S, Modifiers &M, Plan &P, unsigned &K) {
+  for (const std::string &Word : S.Modifiers) {
+    if (!Word.starts_with("m64n"))
+      continue;
+    size_t At = Word.find('k');
+    if (At == std::string::npos || Word.size() > 11)
+      return false;
+    P.N = unsigned(std::atoi(Word.c_str() + 4));
+    K = unsigned(std::atoi(Word.c_str() + At + 1));
+    return M.take(Word) && P.N >= 8 && P.N <= MaxColumns && P.N % 8 == 0;
+  }
+  return false;
+}
+
+bool takeTypes(Modifiers &M, const ptx::Statement &S, Plan &P) {
+  std::vector<std::string> Types;
+  constexpr const char *Names[] = {"f16",  "bf16", "tf32", "e4m3",
+                                   "e5m2", "s8",   "u8"};
+  for (const std::string &Word : S.Modifiers) {
+    bool Known = Word == "f32" || Word == "s32";
+    for (const char *Name : Names)
+      Known |= Word == Name;
+    if (Known)
+      Types.push_back(Word);
+  }
+  if (Types.size() != 3)
+    return false;
+  auto Number = [&](const std::string &T) {
+    for (unsigned N = 0; N < std::size(Names); ++N)
+      if (T == Names[N])
+        return int(N);
+    return -1;
+  };
+  int A = Number(Types[1]), B = Number(Types[2]);
+  if (A < 0 || B < 0)
+    return false;
+  for (const std::string &T : Types)
+    M.take(T);
+  P.A = MatrixType(A);
+  P.B = MatrixType(B);
+  P.HalfD = Types[0] == "f16";
+  bool Bytes = matrixBits(P.A) == 8;
+  if (!(P.A == P.B || (Bytes && matrixBits(P.B) == 8)) ||
+      isInteger(P.A) != isInteger(P.B))
+    return false;
+  if (P.HalfD)
+    return P.A == MatrixType::F16 || (Bytes && !isInteger(P.A));
+  return Types[0] == (isInteger(P.A) ? "s32" : "f32");
+}
+
+bool decodeMultiply(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                    Instruction &I) {
+  Plan P{};
+  unsigned K = 0, Bits = 0;
+  P.Saturate = M.take("satfinite");
+  if (!takeShape(S, M, P, K) || !takeTypes(M, S, P) || K != P.k() ||
+      S.Operands.size() < 4)
+    return false;
+  if (!D.rows(S.Operands[0], I, true, 32, Bits))
+    return false;
+  uint32_t First = I.Rows;
+  if (Bits != 32 || I.Count != P.registersD())
+    return D.fail("wrong registers of the accumulator");
+  P.AInRegisters = S.Operands[1].TheKind == ptx::Operand::Kind::Vector;
+  if (P.AInRegisters) {
+    if (!D.rows(S.Operands[1], I, false, 32, Bits) || I.Count != 4)
+      return D.fail("A has four registers");
+  } else if (auto Row = D.source(S.Operands[1], 64)) {
+    I.Source[0] = *Row;
+  } else {
+    return false;
+  }
+  auto B = D.source(S.Operands[2], 64);
+  bool Negated = false;
+  if (!B || !D.predicate(S.Operands[3], I.Source[2], Negated) || Negated)
+    return false;
+  I.Source[1] = *B;
+  // imm-scale-a, imm-scale-b, [imm-trans-a], imm-trans-b
+  std::vector<int64_t> Numbers;
+  for (size_t N = 4; N < S.Operands.size(); ++N) {
+    auto Value = D.immediate(S.Operands[N]);
+    if (!Value)
+      return false;
+    Numbers.push_back(int64_t(*Value));
+  }
+  bool Turns = matrixBits(P.A) == 16;
+  size_t Want = isInteger(P.A) ? 0 : Turns ? (P.AInRegisters ? 3 : 4) : 2;
+  if (Numbers.size() != Want)
+    return D.fail("wrong number of operands");
+  if (Want >= 2) {
+    P.NegateA = Numbers[0] == -1;
+    P.NegateB = Numbers[1] == -1;
+  }
+  if (Turns) {
+    P.TransposeA = !P.AInRegisters && Numbers[2] == 1;
+    P.TransposeB = Numbers.back() == 1;
+  }
+  I.Rows = First;
+  I.Immediate = P.packed();
+  I.Run = multiply;
+  return true;
+}
+
+void nothing(Warp &, const Instruction &, uint32_t) {}
+
+bool decodeWarpgroup(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                     Instruction &I) {
+  if (!M.take("sync") || !M.take("aligned"))
+    return false;
+  auto What = M.takeOne({"fence", "commit_group", "wait_group", "mma_async"});
+  if (!What)
+    return false;
+  if (*What == 3)
+    return decodeMultiply(D, S, M, I);
+  I.Run = nothing;
+  return true;
+}
+
+} // namespace
+
+void addMatrixAsync(OpcodeTable &Table) { Table["wgmma"] = decodeWarpgroup; }
+
+} // namespace kpc::emulator

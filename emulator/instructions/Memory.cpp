@@ -1,0 +1,192 @@
+//===- Memory.cpp - ld, st and ldu ----------------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// PTX ISA, "Data Movement and Conversion Instructions: ld, st". A vector's
+// access is as large as all of it and aligned to that.
+
+#include "emulator/instructions/Lanes.h"
+#include "emulator/instructions/Opcodes.h"
+
+#include <cstring>
+
+namespace kpc::emulator {
+
+namespace {
+
+/// Element bytes are I.Bytes, register bytes I.Mode & 15; bit 4: sign-extend,
+/// bit 5: atomic (volatile, relaxed, acquire, release).
+enum : uint8_t { RegisterBytes = 15, SignExtends = 16, Strong = 32 };
+
+uint64_t readBytes(const uint8_t *From, unsigned Bytes, bool IsStrong) {
+  switch (Bytes) {
+  case 1:
+    return *From;
+  case 2: {
+    auto *P = reinterpret_cast<const uint16_t *>(From);
+    return IsStrong ? __atomic_load_n(P, __ATOMIC_ACQUIRE) : *P;
+  }
+  case 4: {
+    auto *P = reinterpret_cast<const uint32_t *>(From);
+    return IsStrong ? __atomic_load_n(P, __ATOMIC_ACQUIRE) : *P;
+  }
+  default: {
+    auto *P = reinterpret_cast<const uint64_t *>(From);
+    return IsStrong ? __atomic_load_n(P, __ATOMIC_ACQUIRE) : *P;
+  }
+  }
+}
+
+void writeBytes(uint8_t *To, unsigned Bytes, bool IsStrong, uint64_t Value) {
+  if (!IsStrong) {
+    std::memcpy(To, &Value, Bytes);
+    return;
+  }
+  switch (Bytes) {
+  case 1:
+    *To = uint8_t(Value);
+    return;
+  case 2:
+    __atomic_store_n(reinterpret_cast<uint16_t *>(To), uint16_t(Value),
+                     __ATOMIC_RELEASE);
+    return;
+  case 4:
+    __atomic_store_n(reinterpret_cast<uint32_t *>(To), uint32_t(Value),
+                     __ATOMIC_RELEASE);
+    return;
+  default:
+    __atomic_store_n(reinterpret_cast<uint64_t *>(To), Value, __ATOMIC_RELEASE);
+  }
+}
+
+uint64_t extended(uint64_t Value, unsigned Bytes) {
+  unsigned Shift = 64 - 8 * Bytes;
+  return uint64_t(int64_t(Value << Shift) >> Shift);
+}
+
+void load(Warp &W, const Instruction &I, uint32_t Mask) {
+  const uint32_t *Rows = &W.kernel().Vectors[I.Rows];
+  unsigned Bytes = I.Bytes, Register = I.Mode & RegisterBytes;
+  bool IsStrong = I.Mode & Strong, Signed = I.Mode & SignExtends;
+  MemoryUse Use = IsStrong ? MemoryUse::Atomic : MemoryUse::Read;
+  // An atomic read is no write: of read-only memory it is allowed too.
+  if (I.Where != Space::Shared && I.Where != Space::Generic)
+    Use = MemoryUse::Read;
+  for (; Mask != 0; Mask &= Mask - 1) {
+    auto L = unsigned(std::countr_zero(Mask));
+    uint8_t *From = W.locate(I, W.addressOf(I, L), Bytes * I.Count, Use, L);
+    if (!From)
+      return;
+    for (unsigned N = 0; N < I.Count; ++N) {
+      uint64_t Value = readBytes(From + N * Bytes, Bytes, IsStrong);
+      storeLane(W, Rows[N], Register, L,
+                Signed ? extended(Value, Bytes) : Value);
+    }
+  }
+}
+
+void store(Warp &W, const Instruction &I, uint32_t Mask) {
+  const uint32_t *Rows = &W.kernel().Vectors[I.Rows];
+  unsigned Bytes = I.Bytes, Register = I.Mode & RegisterBytes;
+  bool IsStrong = I.Mode & Strong;
+  for (; Mask != 0; Mask &= Mask - 1) {
+    auto L = unsigned(std::countr_zero(Mask));
+    uint8_t *To = W.locate(I, W.addressOf(I, L), Bytes * I.Count,
+                           IsStrong ? MemoryUse::Atomic : MemoryUse::Write, L);
+    if (!To)
+      return;
+    for (unsigned N = 0; N < I.Count; ++N)
+      writeBytes(To + N * Bytes, Bytes, IsStrong,
+                 loadLane(W, Rows[N], Register, L));
+  }
+}
+
+/// Parameters are the same for all lanes.
+template <typename T>
+void loadParameter(Warp &W, const Instruction &I, uint32_t Mask) {
+  uint8_t *From =
+      W.locate(I, uint64_t(I.Offset), sizeof(T), MemoryUse::Read, 0);
+  if (!From)
+    return;
+  T Value;
+  std::memcpy(&Value, From, sizeof(T));
+  T *Out = W.row<T>(W.kernel().Vectors[I.Rows]);
+  forEachLane(Mask, [&](unsigned L) { Out[L] = Value; });
+}
+
+bool takeSpace(Modifiers &M, Instruction &I) {
+  auto Where = M.takeOne({"global", "shared", "shared::cta", "shared::cluster",
+                          "local", "param", "param::entry", "const"});
+  constexpr Space Spaces[] = {Space::Global, Space::Shared, Space::Shared,
+                              Space::Shared, Space::Local,  Space::Param,
+                              Space::Param,  Space::Const};
+  if (Where)
+    I.Where = Spaces[*Where];
+  return true;
+}
+
+/// Cache hints change nothing; a policy operand is refused by its modifier.
+void takeHints(Modifiers &M) {
+  for (const char *Hint :
+       {"nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "L2::64B", "L2::128B",
+        "L2::256B", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
+        "L1::evict_normal", "L1::evict_unchanged", "L2::evict_first",
+        "L2::evict_last", "L2::evict_normal"})
+    M.take(Hint);
+}
+
+bool takeStrength(Modifiers &M) {
+  M.take("weak");
+  bool IsStrong =
+      M.takeOne({"volatile", "relaxed", "acquire", "release"}).has_value();
+  M.takeOne({"cta", "cluster", "gpu", "sys"});
+  return IsStrong;
+}
+
+bool decodeAccess(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                  Instruction &I) {
+  bool Stores = S.Opcode == "st";
+  bool IsStrong = takeStrength(M);
+  takeSpace(M, I);
+  takeHints(M);
+  auto Vector = M.takeOne({"v2", "v4", "v8"});
+  auto T = M.takeType();
+  if (!T || S.Operands.size() != 2)
+    return false;
+  unsigned Bits = bitsOf(*T);
+  if (Bits < 8 || Bits > 64)
+    return false;
+  const ptx::Operand &Data = S.Operands[Stores ? 1 : 0];
+  unsigned Given = 0;
+  if (!D.address(S.Operands[Stores ? 0 : 1], I) ||
+      !D.rows(Data, I, !Stores, Bits, Given))
+    return false;
+  if (I.Count != (Vector ? 2u << *Vector : 1u))
+    return D.fail("the number of registers is not the vector's");
+  if (Bits / 8 * I.Count > 32)
+    return D.fail("more than 32 bytes");
+  if (Given > 64)
+    return false;
+  I.Bytes = uint8_t(Bits / 8);
+  I.Mode = uint8_t(Given / 8 | (isSigned(*T) ? SignExtends : 0) |
+                   (IsStrong ? Strong : 0));
+  I.Run = Stores ? store : load;
+  if (I.Where == Space::Param && !I.AddressBytes && Given == Bits &&
+      I.Count == 1 && !Stores)
+    I.Run = Bits == 64   ? loadParameter<uint64_t>
+            : Bits == 32 ? loadParameter<uint32_t>
+                         : load;
+  return true;
+}
+
+} // namespace
+
+void addMemory(OpcodeTable &Table) {
+  Table["ld"] = Table["st"] = Table["ldu"] = decodeAccess;
+}
+
+} // namespace kpc::emulator

@@ -1,0 +1,45 @@
+//===- Opcodes.h - Decoders of the opcodes, by file -------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Each adds its opcodes to the table.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_EMULATOR_INSTRUCTIONS_OPCODES_H
+#define KPC_EMULATOR_INSTRUCTIONS_OPCODES_H
+
+#include "emulator/program/Decoder.h"
+
+namespace kpc::emulator {
+
+void addMoves(OpcodeTable &Table);
+void addArithmetic(OpcodeTable &Table);
+void addBits(OpcodeTable &Table);
+void addComparisons(OpcodeTable &Table);
+void addConversions(OpcodeTable &Table);
+void addMemory(OpcodeTable &Table);
+void addAtomics(OpcodeTable &Table);
+void addWarpOperations(OpcodeTable &Table);
+void addBarriers(OpcodeTable &Table);
+void addMatrixSync(OpcodeTable &Table);
+void addMatrixAsync(OpcodeTable &Table);
+void addAsyncBarriers(OpcodeTable &Table);
+void addCopies(OpcodeTable &Table);
+
+/// Opcodes that integers and floats share come to Arithmetic.cpp, which asks
+/// these by the type.
+bool decodeInteger(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                   Instruction &I, Type T);
+bool decodeFloat(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                 Instruction &I, Type T);
+bool decodeHalf(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                Instruction &I, Type T);
+
+} // namespace kpc::emulator
+
+#endif // KPC_EMULATOR_INSTRUCTIONS_OPCODES_H

@@ -1,0 +1,173 @@
+//===- ParseDeclarations.cpp - PTX text into syntax: names ----------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "emulator/ptx/ParserState.h"
+
+namespace kpc::emulator::ptx {
+
+/// ".global .align 4 .f32 x[4] = {…}", without the ';'.
+bool Parser::variable(Variable &V) {
+  V.Line = Lex.peek().Line;
+  if (at(".reg")) // parameters of .func
+    Lex.take(), V.Space = "reg";
+  else if (isSpace(Lex.peek().Text))
+    V.Space = std::string(Lex.take().Text.substr(1));
+  else
+    return fail("expected a state space before '" +
+                std::string(Lex.peek().Text) + "'");
+  return typeAndName(V) && (!accept('=') || initial(V));
+}
+
+bool Parser::typeAndName(Variable &V) {
+  while (Lex.peek().TheKind == Token::Kind::Word &&
+         Lex.peek().Text.front() == '.') {
+    std::string Word(Lex.take().Text);
+    if (Word == ".align") {
+      auto N = number();
+      if (!N)
+        return false;
+      if (*N == 0 || (*N & (*N - 1)) || *N > 4096)
+        return fail("an alignment is a power of two");
+      // The alignment after .ptr is of what the pointer points to.
+      if (V.Type.empty())
+        V.Alignment = *N;
+    } else if (Word == ".ptr") {
+      while (isSpace(Lex.peek().Text))
+        Lex.take();
+    } else if (Word == ".v2" || Word == ".v4") {
+      V.Count = Word == ".v2" ? 2 : 4;
+    } else if (Word == ".unified" || Word == ".attribute") {
+      return fail(Word + " is not supported");
+    } else {
+      V.Type = Word.substr(1);
+    }
+  }
+  V.Name = word("a name").value_or("");
+  if (Error)
+    return false;
+  if (typeBytes(V.Type) == 0 && V.Space != "reg")
+    return fail("'." + V.Type + "' is no type of a variable");
+  while (accept('[')) {
+    V.IsArray = true;
+    if (accept(']')) {
+      V.Count = 0;
+      continue;
+    }
+    auto N = number();
+    if (!N || !expect(']'))
+      return false;
+    if (*N > MaxElements || V.Count > MaxElements)
+      return fail("the variable is too large");
+    V.Count *= *N;
+  }
+  return V.Count <= MaxElements || fail("the variable is too large");
+}
+
+bool Parser::initial(Variable &V, int Depth) {
+  if (Depth > MaxDepth)
+    return fail("values are nested too deeply");
+  if (accept('{')) {
+    do {
+      if (!initial(V, Depth + 1))
+        return false;
+    } while (accept(','));
+    return expect('}');
+  }
+  bool Negative = accept('-');
+  if (Lex.peek().isNumber()) {
+    uint64_t Bits = Lex.take().Bits;
+    V.Initial.push_back(Negative ? -Bits : Bits);
+  } else if (Lex.peek().TheKind == Token::Kind::Word) {
+    std::string Name(Lex.take().Text);
+    if (Name == "generic") {
+      if (!expect('('))
+        return false;
+      Name = word("a variable").value_or("");
+      if (!expect(')'))
+        return false;
+    }
+    V.Relocations.emplace_back(V.Initial.size(), Name);
+    V.Initial.push_back(0);
+    if (accept('+')) {
+      auto N = number();
+      if (!N)
+        return false;
+      V.Initial.back() = *N;
+    }
+  } else {
+    return fail("expected a value before '" + std::string(Lex.peek().Text) +
+                "'");
+  }
+  if (V.Count == 0 && V.IsArray)
+    return fail("an array with values needs its size");
+  return V.Initial.size() <= V.Count || fail("more values than elements");
+}
+
+bool Parser::registers(Scope &S) {
+  std::string Type;
+  while (Lex.peek().TheKind == Token::Kind::Word &&
+         Lex.peek().Text.front() == '.')
+    Type = std::string(Lex.take().Text.substr(1));
+  if (Type != "pred" && typeBytes(Type) == 0)
+    return fail("'." + Type + "' is no type of a register");
+  do {
+    auto Name = word("a register's name");
+    if (!Name)
+      return false;
+    RegisterRange R{Type, -1};
+    if (accept('<')) {
+      auto N = number();
+      if (!N || !expect('>'))
+        return false;
+      if (*N > 1000000)
+        return fail("more than a million registers");
+      R.Count = static_cast<int64_t>(*N);
+    }
+    if (!S.Registers.emplace(*Name, R).second)
+      return fail("'" + *Name + "' is declared twice");
+  } while (accept(','));
+  return expect(';');
+}
+
+bool Parser::branchTargets(Scope &S, const std::string &Label) {
+  auto &Targets = S.BranchTargets[Label];
+  do {
+    auto Name = word("a label");
+    if (!Name)
+      return false;
+    Targets.push_back(*Name);
+  } while (accept(','));
+  return expect(';');
+}
+
+bool Parser::directive(Function &F, int Scope) {
+  if (accept(".reg"))
+    return registers(F.Scopes[Scope]);
+  if (accept(".loc")) {
+    int Line = Lex.peek().Line;
+    while (Lex.peek().TheKind != Token::Kind::End && Lex.peek().Line == Line)
+      Lex.take();
+    return true;
+  }
+  if (accept(".pragma")) {
+    skipTo(';');
+    return true;
+  }
+  if (!isSpace(Lex.peek().Text))
+    return fail("'" + std::string(Lex.peek().Text) +
+                "' is not known inside of functions");
+  Variable V;
+  if (!variable(V) || !expect(';'))
+    return false;
+  std::string Name = V.Name;
+  if (!F.Scopes[Scope].Variables.emplace(Name, std::move(V)).second)
+    return fail("'" + Name + "' is declared twice");
+  return true;
+}
+
+} // namespace kpc::emulator::ptx

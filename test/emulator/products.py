@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products on tensor cores, on the emulator.   products.py KPC DRIVER FOLDER
+
+Models of one product each, of ragged sizes; `kpc verify` compares the emulated run with the model on the host. Ends with
+77 where onnx is not installed.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+try:
+    from onnx import TensorProto, helper, save
+except ImportError:
+    print("SKIPPED: onnx is not installed")
+    sys.exit(77)
+
+TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
+#        name            type    rows  sum  columns  bias   B transposed
+CASES = [("one_tile", "bf16", 64, 64, 64, False, False),
+         ("one_row", "bf16", 1, 64, 64, False, False),
+         ("ragged", "bf16", 129, 200, 136, False, False),
+         ("halves", "fp16", 70, 72, 40, True, False),
+         ("transposed", "bf16", 129, 96, 136, True, True)]
+
+
+def model(kind, total, columns, bias, transposed):
+    inputs = [helper.make_tensor_value_info("x", kind, ["rows", total]),
+              helper.make_tensor_value_info("w", kind, [columns, total] if transposed else [total, columns])]
+    nodes, right = [], "w"
+    if transposed:
+        nodes.append(helper.make_node("Transpose", ["w"], ["wt"], perm=[1, 0]))
+        right = "wt"
+    nodes.append(helper.make_node("MatMul", ["x", right], ["product"]))
+    if bias:
+        inputs.append(helper.make_tensor_value_info("b", kind, [columns]))
+        nodes.append(helper.make_node("Add", ["product", "b"], ["sum"]))
+        nodes.append(helper.make_node("Relu", ["sum"], ["active"]))
+    nodes[-1].output[0] = "y"
+    graph = helper.make_graph(nodes, "product", inputs, [helper.make_tensor_value_info("y", kind, ["rows", columns])])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+def main():
+    kpc, driver, folder = sys.argv[1:]
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = dict(os.environ, KPC_CUDA_DRIVER=driver, KPC_EMULATE_TARGET="sm_90a")
+    failed = 0
+    for name, element, rows, total, columns, bias, transposed in CASES:
+        source, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"
+        save(model(TYPES[element], total, columns, bias, transposed), source)
+        subprocess.run([kpc, "compile", source, "--arch", "sm_90a", "--dim", "rows=1..4096:opt=256", "-o", artifact,
+                        "--no-cache", "--quiet"], check=True)
+        done = subprocess.run([kpc, "verify", artifact, "--model", source, "-i", "random", "--dim", f"rows={rows}",
+                               "--device", "cuda:0", "--no-cache"], env=environment)
+        failed += done.returncode != 0
+    print(f"{len(CASES)} products, {failed} wrong")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+//===- FindingTest.cpp - Each finding, and what is none -------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/emulator/Harness.h"
+
+#include <gmock/gmock.h>
+
+using namespace kpc::emulator;
+using namespace kpc::emulator::test;
+using testing::HasSubstr;
+
+namespace {
+
+TEST(Finding, OutOfBounds) {
+  Outcome R = run("st.global.u32 [%rd3+4], %r1;");
+  EXPECT_EQ(R.finding(), "out-of-bounds");
+  EXPECT_EQ(R.Trouble->Thread[0], 31u);
+  EXPECT_THAT(R.Trouble->text(), HasSubstr("st.global.u32 (line 12"));
+  EXPECT_EQ(run("ld.shared.u32 %r2, [tile+256];").finding(), "out-of-bounds");
+  EXPECT_EQ(run("ld.global.u32 %r2, [0];").finding(), "out-of-bounds");
+  EXPECT_EQ(run("ld.param.u32 %r2, [in+16];").finding(), "out-of-bounds");
+  EXPECT_EQ(run("mov.u64 %rd4, -16; ld.u32 %r2, [%rd4];").finding(),
+            "out-of-bounds");
+}
+
+TEST(Finding, Misaligned) {
+  EXPECT_EQ(run("st.global.u16 [%rd1+1], %rs1;").finding(), "misaligned");
+  EXPECT_EQ(run("st.global.v2.b32 [%rd1+4], {%r1, %r1};").finding(),
+            "misaligned");
+}
+
+TEST(Finding, ReadOnly) {
+  EXPECT_EQ(run("mov.u64 %rd4, c; cvta.const.u64 %rd4, %rd4;"
+                "st.u32 [%rd4], %r1;",
+                {.Module = ".const .u32 c = 1;"})
+                .finding(),
+            "write-to-read-only");
+}
+
+TEST(Finding, UninitialisedShared) {
+  std::string Body = "st.shared.u16 [tile], %rs1; ld.shared.u32 %r2, [tile];";
+  EXPECT_EQ(run(Body, {.Threads = 1}).finding(), "uninitialised-shared");
+  EXPECT_EQ(run(Body, {.Threads = 1, .Strict = false}).finding(), "");
+}
+
+/// Warp 1 reads what warp 0 writes.
+std::string exchange(const std::string &Between) {
+  return "setp.lt.u32 %p1, %r1, 32; mul.lo.u32 %r2, %r1, 4; mov.u32 %r3, tile;"
+         "add.u32 %r3, %r3, %r2; @%p1 st.shared.u32 [%r3], %r1;" +
+         Between + "@!%p1 ld.shared.u32 %r4, [%r3+-128];";
+}
+
+TEST(Finding, SharedRace) {
+  Outcome R = run(exchange(""), {.Threads = 64});
+  EXPECT_EQ(R.finding(), "shared-race");
+  EXPECT_THAT(R.Trouble->text(), HasSubstr("st.shared.u32"));
+  EXPECT_EQ(run(exchange("bar.sync 0;"), {.Threads = 64}).finding(), "");
+  // A barrier of other warps orders nothing here.
+  EXPECT_EQ(run("setp.lt.u32 %p2, %r1, 64;" + exchange("@!%p2 bar.sync 1, 64;"),
+                {.Threads = 128})
+                .finding(),
+            "shared-race");
+}
+
+TEST(Finding, WriteAfterRead) {
+  std::string Body = "setp.lt.u32 %p1, %r1, 32; @%p1 st.shared.u32 [tile], 1;"
+                     "bar.sync 0; @!%p1 ld.shared.u32 %r2, [tile];"
+                     "%s @%p1 st.shared.u32 [tile], 2;";
+  auto With = [&](const char *Between) {
+    std::string Text = Body;
+    Text.replace(Text.find("%s"), 2, Between);
+    return run(Text, {.Threads = 64}).finding();
+  };
+  EXPECT_EQ(With("bar.sync 0;"), "");
+  // Warp 0 runs first, so it is the read that comes second.
+  EXPECT_EQ(With(""), "shared-race");
+}
+
+TEST(Finding, ArriveOrdersOneWay) {
+  // The producer arrives, the consumer waits.
+  std::string Body = exchange("@%p1 bar.arrive 1, 64; @!%p1 bar.sync 1, 64;");
+  EXPECT_EQ(run(Body, {.Threads = 64}).finding(), "");
+  // What the producer does after it arrived is not ordered.
+  EXPECT_EQ(
+      run(Body + "@%p1 st.shared.u32 [%r3], 3;", {.Threads = 64}).finding(),
+      "shared-race");
+}
+
+TEST(Finding, BarrierMismatch) {
+  Outcome R = run("setp.lt.u32 %p1, %r1, 32; @%p1 bra L; bar.sync 0; L:",
+                  {.Threads = 64});
+  EXPECT_EQ(R.finding(), "barrier-mismatch");
+  EXPECT_THAT(R.Trouble->text(), HasSubstr("warps wait: 1"));
+  EXPECT_EQ(run("setp.lt.u32 %p1, %r1, 32; @%p1 bar.sync 1, 64;"
+                "@!%p1 bar.sync 1, 96;",
+                {.Threads = 96})
+                .finding(),
+            "barrier-mismatch");
+}
+
+TEST(Finding, Deadlock) {
+  Outcome R = run("setp.lt.u32 %p1, %r1, 32; @%p1 bar.sync 1, 64;"
+                  "@!%p1 bar.sync 2, 64;",
+                  {.Threads = 64});
+  EXPECT_EQ(R.finding(), "deadlock");
+  EXPECT_THAT(R.Trouble->text(), HasSubstr("barrier 1 has 32 of 64"));
+  EXPECT_THAT(R.Trouble->text(), HasSubstr("barrier 2 has 32 of 64"));
+}
+
+TEST(Finding, NotConverged) {
+  EXPECT_EQ(run("setp.lt.u32 %p1, %r1, 5; @%p1 bar.sync 0;").finding(),
+            "not-converged");
+}
+
+TEST(Finding, InactiveLane) {
+  EXPECT_EQ(run("setp.lt.u32 %p1, %r1, 5; @%p1 bra L; ret; L:"
+                "shfl.sync.idx.b32 %r2, %r1, 3, 31, -1;")
+                .finding(),
+            "inactive-lane");
+  EXPECT_EQ(run("setp.lt.u32 %p1, %r1, 5;"
+                "@%p1 shfl.sync.idx.b32 %r2, %r1, 9, 31, 31;")
+                .finding(),
+            "inactive-lane");
+  EXPECT_EQ(run("setp.lt.u32 %p1, %r1, 5; @%p1 bar.warp.sync -1;").finding(),
+            "inactive-lane");
+}
+
+TEST(Finding, BadOperand) {
+  EXPECT_EQ(run("shfl.sync.idx.b32 %r2, %r1, 0, 31, 1;").finding(),
+            "bad-operand");
+  EXPECT_EQ(run("bar.sync 16;").finding(), "bad-operand");
+  EXPECT_EQ(run("bar.sync 1, 33;").finding(), "bad-operand");
+}
+
+TEST(Finding, Trap) { EXPECT_EQ(run("trap;").finding(), "trap"); }
+
+TEST(Finding, BadLaunch) {
+  EXPECT_EQ(run("", {.Threads = 2000}).finding(), "bad-launch");
+  EXPECT_EQ(run("", {.Blocks = 0}).finding(), "bad-launch");
+}
+
+TEST(Finding, UseAfterFree) {
+  DeviceMemory Memory(1 << 20);
+  std::vector<LoadError> Errors;
+  auto M = LoadedModule::load(kernelText("ld.global.u32 %r2, [%rd0];"), Memory,
+                              Errors);
+  ASSERT_TRUE(M);
+  uint64_t Buffers[2] = {Memory.allocate(64), Memory.allocate(64)};
+  Memory.release(Buffers[0]);
+  std::vector<uint8_t> Parameters(16);
+  std::copy_n(reinterpret_cast<uint8_t *>(Buffers), 16, Parameters.begin());
+  auto R = launch(*M->find("k"), {}, Parameters, Memory, {});
+  ASSERT_TRUE(R.Trouble);
+  EXPECT_STREQ(nameOf(R.Trouble->Kind), "use-after-free");
+}
+
+} // namespace
