@@ -206,3 +206,38 @@ func.func @transposed(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>
   bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x192xbf16>, memref<?x192xbf16, strided<[192, 1]>>) -> ()
   return
 }
+
+// Weights that all of a batch share: rows of the batch are rows of one product, since they lie behind each other.
+
+// CHECK-LABEL: gpu.module @shared_weights
+// CHECK: gpu.func @shared_weights(
+// CHECK-SAME: dims = ["64", "arg3*96"], element = f16, strides = ["128"]
+// CHECK-SAME: dims = ["128", "64"], element = f16, strides = ["256"]
+// CHECK-SAME: dims = ["128", "arg3*96"], element = f16, strides = ["256"]
+// CHECK: tile.load %{{.*}}[%{{[a-z0-9]+}}, %{{[a-z0-9]+}}] into
+func.func @shared_weights(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %b: index {kpc.min = 1 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%b, 96, 64], strides: [6144, 64, 1] : memref<f16> to memref<?x96x64xf16, strided<[6144, 64, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<?x96x64xf16, strided<[6144, 64, 1]>> to tensor<?x96x64xf16>
+  %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 128], strides: [128, 1] : memref<f16> to memref<64x128xf16, strided<[128, 1]>>
+  %w_t = bufferization.to_tensor %w_m restrict : memref<64x128xf16, strided<[128, 1]>> to tensor<64x128xf16>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%b, 96, 128], strides: [12288, 128, 1] : memref<f16> to memref<?x96x128xf16, strided<[12288, 128, 1]>>
+  %s_empty = tensor.empty(%b) : tensor<?x96x128xf32>
+  %zero = arith.constant 0.0 : f32
+  %s_fill = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<?x96x128xf32>) -> tensor<?x96x128xf32>
+  %s_t = linalg.generic {indexing_maps = [affine_map<(b,m,n,k)->(b,m,k)>, affine_map<(b,m,n,k)->(k,n)>, affine_map<(b,m,n,k)->(b,m,n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%x_t, %w_t : tensor<?x96x64xf16>, tensor<64x128xf16>) outs(%s_fill : tensor<?x96x128xf32>) {
+  ^bb0(%x: f16, %w: f16, %s: f32):
+    %e = arith.extf %x : f16 to f32
+    %f = arith.extf %w : f16 to f32
+    %p = arith.mulf %e, %f : f32
+    %r = arith.addf %s, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<?x96x128xf32>
+  %y_empty = tensor.empty(%b) : tensor<?x96x128xf16>
+  %y_t = linalg.generic {indexing_maps = [affine_map<(a,b,c)->(a,b,c)>, affine_map<(a,b,c)->(a,b,c)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%s_t : tensor<?x96x128xf32>) outs(%y_empty : tensor<?x96x128xf16>) {
+  ^bb0(%s: f32, %y: f16):
+    %r = arith.truncf %s : f32 to f16
+    linalg.yield %r : f16
+  } -> tensor<?x96x128xf16>
+  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x96x128xf16>, memref<?x96x128xf16, strided<[12288, 128, 1]>>) -> ()
+  return
+}
