@@ -33,7 +33,8 @@ Device::Device()
   Name = "kpc emulator (" + Target + ")";
   unsigned All = std::max(1u, std::thread::hardware_concurrency());
   int Wanted = std::atoi(setting("KPC_EMULATE_THREADS", "0"));
-  Threads = Wanted > 0 ? std::min(unsigned(Wanted), 256u) : All;
+  // One by default: a strict run can be repeated.
+  Threads = Wanted > 0 ? std::min(unsigned(Wanted), All) : 1;
   Strict = std::strcmp(setting("KPC_EMULATE_STRICT", "1"), "0") != 0;
   Seed = unsigned(std::atoi(setting("KPC_EMULATE_SEED", "1")));
 }

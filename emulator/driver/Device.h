@@ -10,7 +10,7 @@
 /// One device. What it is, is told by the environment:
 ///
 ///   KPC_EMULATE_TARGET   sm_80, sm_90a (default), …: its compute capability
-///   KPC_EMULATE_THREADS  host threads a launch may use (default: all)
+///   KPC_EMULATE_THREADS  host threads a launch may use (default: 1)
 ///   KPC_EMULATE_STRICT   0: no search for races and uninitialised shared
 ///   memory KPC_EMULATE_SEED     the order of graph nodes that no edge orders
 ///   KPC_EMULATE_MEMORY   GiB of device memory (default 16)

@@ -38,6 +38,8 @@ const char *nameOf(FindingKind Kind) {
     return "deadlock";
   case FindingKind::InactiveLane:
     return "inactive-lane";
+  case FindingKind::PendingRegister:
+    return "pending-register";
   case FindingKind::NotConverged:
     return "not-converged";
   case FindingKind::BadOperand:

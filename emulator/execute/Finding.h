@@ -33,6 +33,7 @@ enum class FindingKind : uint8_t {
   Deadlock,
   InactiveLane,
   NotConverged,
+  PendingRegister,
   BadOperand,
   Trap
 };

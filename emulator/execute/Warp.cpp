@@ -10,6 +10,7 @@
 
 #include "emulator/execute/Cta.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -38,6 +39,8 @@ void Warp::start(Cta &Of, unsigned TheNumber, uint32_t Lanes) {
   Now = State::Ready;
   Again = false;
   WaitingFor = NoAddress;
+  Pending.assign(1, {});
+  PendingRows.clear();
   Stack.assign(1, {0, EndOfCode, Lanes});
   Known.fill(0);
   Known[Number] = 1;
@@ -162,6 +165,11 @@ void Warp::run(uint64_t Budget) {
       control(I, Mask);
       continue;
     }
+    if (!PendingRows.empty() && !I.IsMatrixAsync && touchesPending(I)) {
+      report(FindingKind::PendingRegister, I, 0,
+             "a register that wgmma still uses: no wgmma.wait_group for it");
+      break;
+    }
     if (Mask != 0)
       I.Run(*this, I, Mask);
     if (Again) {
@@ -240,6 +248,49 @@ void Warp::end(uint32_t Lanes) {
     Stack.clear();
     Now = State::Done;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Registers of asynchronous matrix instructions
+//===----------------------------------------------------------------------===//
+
+void Warp::refreshPending() {
+  PendingRows.clear();
+  for (const std::vector<uint32_t> &Group : Pending)
+    PendingRows.insert(PendingRows.end(), Group.begin(), Group.end());
+  std::sort(PendingRows.begin(), PendingRows.end());
+}
+
+void Warp::pend(const uint32_t *Rows, unsigned Count) {
+  Pending.back().insert(Pending.back().end(), Rows, Rows + Count);
+  refreshPending();
+}
+
+void Warp::commitPending() { Pending.emplace_back(); }
+
+void Warp::waitPending(uint64_t Groups) {
+  size_t Committed = Pending.size() - 1;
+  if (Committed > Groups)
+    Pending.erase(Pending.begin(),
+                  Pending.begin() + std::ptrdiff_t(Committed - Groups));
+  refreshPending();
+}
+
+bool Warp::touchesPending(const Instruction &I) const {
+  auto Is = [&](uint32_t Row) {
+    return Row != NoRow &&
+           std::binary_search(PendingRows.begin(), PendingRows.end(), Row);
+  };
+  for (uint32_t Row : I.Target)
+    if (Is(Row))
+      return true;
+  for (uint32_t Row : I.Source)
+    if (Is(Row))
+      return true;
+  for (unsigned N = 0; N < I.Count && I.Rows + N < K->Vectors.size(); ++N)
+    if (Is(K->Vectors[I.Rows + N]))
+      return true;
+  return false;
 }
 
 const Instruction *Warp::current() const {

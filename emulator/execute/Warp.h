@@ -70,6 +70,12 @@ public:
                   MemoryUse Use, unsigned Lane);
   void report(FindingKind Kind, const Instruction &I, unsigned Lane,
               std::string Detail);
+  /// Registers of an asynchronous matrix instruction: nobody else may touch
+  /// them before its group was waited for.
+  void pend(const uint32_t *Rows, unsigned Count);
+  void commitPending();
+  /// At most `Groups` of the newest groups stay pending.
+  void waitPending(uint64_t Groups);
   void wait() { Now = State::Waiting; }
   void wake() { Now = State::Ready; }
   /// Repeats the instruction when the warp runs again.
@@ -109,6 +115,13 @@ private:
                   const Conflict &C);
   uint8_t *outside(const Instruction &I, uint64_t Address, unsigned Bytes,
                    unsigned Lane, const char *What);
+
+  bool touchesPending(const Instruction &I) const;
+  void refreshPending();
+
+  /// Committed groups, oldest first, and the open one at the end.
+  std::vector<std::vector<uint32_t>> Pending = {{}};
+  std::vector<uint32_t> PendingRows; ///< all of them, sorted; empty: none
 
   const Kernel *K = nullptr;
   Cta *Block = nullptr;

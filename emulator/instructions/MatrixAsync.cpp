@@ -181,6 +181,7 @@ void multiply(Warp &W, const Instruction &I, uint32_t Mask) {
                        Word >> Shift, Adds, Rule);
       Word = P.HalfD ? (Word & ~(0xFFFFu << Shift)) | R << Shift : R;
     }
+  W.pend(D, P.registersD() + (P.AInRegisters ? 4 : 0));
 }
 
 /// "m64n128k16".
@@ -282,12 +283,17 @@ bool decodeMultiply(Decoder &D, const ptx::Statement &S, Modifiers &M,
     P.TransposeB = Numbers.back() == 1;
   }
   I.Rows = First;
+  I.IsMatrixAsync = true;
   I.Immediate = P.packed();
   I.Run = multiply;
   return true;
 }
 
 void nothing(Warp &, const Instruction &, uint32_t) {}
+void commit(Warp &W, const Instruction &, uint32_t) { W.commitPending(); }
+void waitFor(Warp &W, const Instruction &I, uint32_t) {
+  W.waitPending(I.Immediate);
+}
 
 bool decodeWarpgroup(Decoder &D, const ptx::Statement &S, Modifiers &M,
                      Instruction &I) {
@@ -298,8 +304,13 @@ bool decodeWarpgroup(Decoder &D, const ptx::Statement &S, Modifiers &M,
     return false;
   if (*What == 3)
     return decodeMultiply(D, S, M, I);
-  I.Run = nothing;
-  return true;
+  I.Run = *What == 0 ? nothing : *What == 1 ? commit : waitFor;
+  if (*What != 2)
+    return true;
+  auto Groups =
+      S.Operands.size() == 1 ? D.immediate(S.Operands[0]) : std::nullopt;
+  I.Immediate = Groups.value_or(0);
+  return Groups.has_value();
 }
 
 } // namespace

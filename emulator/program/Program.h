@@ -47,7 +47,8 @@ struct Instruction {
   uint8_t Bytes = 0; ///< memory: of an element; warp operations: of a lane
   uint8_t Count = 0; ///< rows of a vector
   uint8_t Mode = 0;  ///< the handler's own
-  uint8_t AddressBytes = 0; ///< of the base in Source[0]; 0: none
+  bool IsMatrixAsync = false; ///< wgmma: may touch pending accumulators
+  uint8_t AddressBytes = 0;   ///< of the base in Source[0]; 0: none
   uint32_t Guard = NoRow;
   uint32_t Target[2] = {NoRow, NoRow};
   uint32_t Source[4] = {NoRow, NoRow, NoRow, NoRow};

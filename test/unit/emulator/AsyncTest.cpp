@@ -240,6 +240,19 @@ TEST(Product, Mistakes) {
   EXPECT_STREQ(nameOf(Issuer.Trouble->Kind), "shared-race");
 }
 
+TEST(Product, AccumulatorsAreWaitedFor) {
+  for (const char *Missing : {"wgmma.wait_group.sync.aligned 0;",
+                              "wgmma.commit_group.sync.aligned;"}) {
+    Product P;
+    std::string Text = productText();
+    Text.erase(Text.find(Missing), strlen(Missing));
+    P.run(Text, 3);
+    ASSERT_TRUE(P.Trouble);
+    EXPECT_STREQ(nameOf(P.Trouble->Kind), "pending-register");
+    EXPECT_EQ(P.Trouble->Instruction, "st.global.f32");
+  }
+}
+
 TEST(Product, GenericWritesNeedAFence) {
   std::string Body =
       "st.shared.u32 [tile], 1; %s mov.u32 %r2, tile; cvta.to.global.u64 %rd4, "
