@@ -13,6 +13,7 @@ else 1.
 """
 
 import argparse
+import json
 import pathlib
 import shutil
 import subprocess
@@ -34,14 +35,24 @@ import tolerance
 import weights
 
 
-def run_kpc(command, limit):
-    """Seconds it took; ends the test with kpc's own words when it fails."""
-    start = time.monotonic()
+# Of what is live at once, a workspace may take so much more (packed at bind, first fit).
+MOST_WORKSPACE = 1.15
+
+
+def call_kpc(command, limit):
+    """What it printed; ends the test with kpc's own words when it fails."""
     result = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=limit)
     if result.returncode != 0:
         print("$ " + " ".join(str(part) for part in command))
         print(result.stdout + result.stderr)
         raise SystemExit(f"FAILED: exit code {result.returncode}")
+    return result.stdout
+
+
+def run_kpc(command, limit):
+    """Seconds it took."""
+    start = time.monotonic()
+    call_kpc(command, limit)
     return time.monotonic() - start
 
 
@@ -77,6 +88,16 @@ def compare(kpc, artifact, model, session, batch, folder, limit, arguments, allo
     return good
 
 
+def check_workspace(kpc, artifact, batch, limit, arguments):
+    """The workspace against the largest sum of what is live at once."""
+    said = call_kpc([kpc, "bench", artifact, "--dim", f"batch={batch}", "--iterations", "1", "--warmup", "0", "--json"]
+                    + arguments, limit)
+    memory = json.loads(said)["memory"]
+    taken, least = memory["workspace_bytes"], memory["least_workspace_bytes"]
+    print(f"batch {batch}: workspace of {taken} bytes, {least} live at once: {taken / max(least, 1):.3f}")
+    return taken <= MOST_WORKSPACE * least
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kpc", type=pathlib.Path, required=True)
@@ -108,6 +129,7 @@ def main():
         folder.mkdir(exist_ok=True)
         good &= compare(options.kpc, artifact, model, session, batch, folder, options.limit, arguments,
                         tolerance.OF_PRECISION[options.precision])
+        good &= check_workspace(options.kpc, artifact, batch, options.limit, arguments)
     return 0 if good else 1
 
 
