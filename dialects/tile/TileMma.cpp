@@ -69,8 +69,8 @@ LogicalResult ColumnsOp::verify() {
   FragmentType From = getFragment().getType(), To = getPart().getType();
   if (From.getRows() != To.getRows() || From.getElement() != To.getElement())
     return emitOpError("keeps rows and element");
-  if (getFirst() < 0 || getFirst() % 8 ||
-      int64_t(getFirst()) + To.getColumns() > From.getColumns())
+  auto First = int64_t(getFirst());
+  if (First < 0 || First % 8 || First > From.getColumns() - To.getColumns())
     return emitOpError("takes columns that are there, from a multiple of 8");
   return success();
 }

@@ -50,7 +50,7 @@ static LogicalResult verifyState(Operation *Op, Value Slot, SlotState State) {
 }
 
 LogicalResult PipeOp::verify() {
-  if (getConsumers() < 1 || getProducers() < 1)
+  if (int32_t(getConsumers()) < 1 || int32_t(getProducers()) < 1)
     return emitOpError("has at least one producing and one consuming warp");
   return verifyBeforeStart(*this);
 }

@@ -407,19 +407,24 @@ void GemmHopper::finishTile(const Place &Where, Value Group, Value Sums) {
     Value Part = tile::ColumnsOp::create(W.B, W.Loc, PartTy, Sums, C);
     Value Out = mapElements(Where, Row, Column, Part);
     int64_t Buffer = C / schedule::StagingColumns % schedule::StagingBuffers;
-    Value Stage = rowsOf(
-        this->Stage, W.add(W.mul(Group, W.index(64 * schedule::StagingBuffers)),
-                           W.index(64 * Buffer)));
-    // The store before the last one has read this buffer.
+    Value Staged = rowsOf(
+        Stage, W.add(W.mul(Group, W.index(64 * schedule::StagingBuffers)),
+                     W.index(64 * Buffer)));
+    // Wait until this buffer has been read: by the store before the last one,
+    // or, where a tile has an odd number of parts, by the last of the tile
+    // before.
+    int64_t Parts = S.TileColumns / schedule::StagingColumns;
+    bool UsedLast = C == 0 && Parts % schedule::StagingBuffers != 0;
     elect(tile::Scope::Warpgroup, [&] {
-      tile::WaitStoresOp::create(W.B, W.Loc, schedule::StagingBuffers - 1);
+      tile::WaitStoresOp::create(W.B, W.Loc,
+                                 UsedLast ? 0 : schedule::StagingBuffers - 1);
     });
     tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
-    tile::PutOp::create(W.B, W.Loc, Out, Stage);
+    tile::PutOp::create(W.B, W.Loc, Out, Staged);
     tile::FenceProxyOp::create(W.B, W.Loc);
     tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
     elect(tile::Scope::Warpgroup, [&] {
-      tile::StoreOp::create(W.B, W.Loc, Stage, ViewD, at(Where, Row, Column));
+      tile::StoreOp::create(W.B, W.Loc, Staged, ViewD, at(Where, Row, Column));
       tile::CommitStoresOp::create(W.B, W.Loc);
     });
   }
@@ -474,6 +479,7 @@ FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
   if (!P || !fits(*P))
     return false;
   constexpr int64_t Unknown = 512; // a size of which nothing is said
+  constexpr int64_t Fewest = 8;    // rows or columns; fewer are reductions
   auto Typical = [&](const LoopGroup &Group) {
     return typicalProduct(Group.Sizes, Unknown);
   };
@@ -482,6 +488,8 @@ FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
   Shape.Columns = Typical(P->C.Columns);
   Shape.Sum = Typical(P->C.Sum);
   Shape.Batch = Typical(P->C.Batch);
+  if (Shape.Rows < Fewest || Shape.Columns < Fewest)
+    return false;
   std::vector<schedule::GemmCost> Ranked =
       schedule::rankGemmSchedules(Shape, T);
   if (Ranked.empty())

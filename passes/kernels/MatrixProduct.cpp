@@ -143,7 +143,7 @@ std::optional<MatrixProduct> MatrixProduct::read(KernelForm &Form) {
   std::optional<Contraction> C = Contraction::read(Form);
   if (!C || C->Rows.Loops.empty() || C->Columns.Loops.empty() ||
       C->Sum.Loops.empty() || Form.Outputs.size() != 1 || !onlyWidens(C->A) ||
-      !onlyWidens(C->B))
+      !onlyWidens(C->B) || !HeavyShape::read(Form))
     return std::nullopt;
   MatrixProduct P{*C, factsOf(Form.Func), 0, 0, 0, 0, {}, {}, {}};
   if (!place(P.A, memoryOf(C->A.Tensor)) ||

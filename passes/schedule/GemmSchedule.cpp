@@ -67,15 +67,17 @@ int64_t groupRows(const GemmSchedule &S, const target::Target &T) {
 
 GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
                 const target::Target &T) {
-  auto Ceil = [](int64_t A, int64_t B) { return (A + B - 1) / B; };
-  int64_t Tiles = Ceil(Shape.Rows, S.TileRows) *
-                  Ceil(Shape.Columns, S.TileColumns) * Shape.Batch;
-  auto Steps = double(Ceil(Shape.Sum, S.TileSum));
+  // In floating point: sizes of which nothing is known may be huge.
+  auto Ceil = [](double A, int64_t B) { return std::ceil(A / double(B)); };
+  double Tiles = Ceil(double(Shape.Rows), S.TileRows) *
+                 Ceil(double(Shape.Columns), S.TileColumns) *
+                 double(Shape.Batch);
+  double Steps = Ceil(double(Shape.Sum), S.TileSum);
   // 10^12 operations a second, over those of a cycle: the clock at peak.
   double PerMicrosecond =
       T.Cost.Fp16 * 1e6 / (double(T.Cost.SmCount) * OperationsPerCycle);
   GemmCost Cost{S};
-  Cost.Waves = double(Ceil(Tiles, T.Cost.SmCount));
+  Cost.Waves = Ceil(Tiles, T.Cost.SmCount);
   Cost.Multiply = Steps * double(S.TileRows * S.TileColumns * S.TileSum) * 2 /
                   OperationsPerCycle / PerMicrosecond;
   Cost.Bring = Steps * double(S.slotBytes(Shape.ElementBytes)) /

@@ -101,7 +101,9 @@ struct LowerAcquire : TilePattern<AcquireOp> {
     Value Parity = W.bitXor(parityOf(W, Adaptor.getCursor()), W.i32(1));
     W.waitBarrier(emptyBarrier(W, Pipe, Adaptor.getPipe(), Slot), Parity);
     auto Declared = Op.getPipe().getDefiningOp<PipeOp>();
-    if (Declared && Declared.getCompletion() == Completion::Tma)
+    if (!Declared)
+      return Op.emitOpError("needs the pipe that a 'tile.pipe' declares");
+    if (Declared.getCompletion() == Completion::Tma)
       NVVM::MBarrierArriveExpectTxOp::create(
           Rewriter, Op.getLoc(), Type(),
           fullBarrier(W, Pipe, Adaptor.getPipe(), Slot),
@@ -118,7 +120,9 @@ struct LowerCommit : TilePattern<CommitOp> {
   matchAndRewrite(CommitOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     auto Declared = Op.getPipe().getDefiningOp<PipeOp>();
-    if (Declared && Declared.getCompletion() == Completion::Threads) {
+    if (!Declared)
+      return Op.emitOpError("needs the pipe that a 'tile.pipe' declares");
+    if (Declared.getCompletion() == Completion::Threads) {
       NvvmWriter W(Rewriter, Op.getLoc());
       W.syncWarp();
       W.arriveOncePerWarp(fullBarrier(W, Op.getPipe().getType(),

@@ -14,8 +14,10 @@
 
 namespace kpc::rt {
 
-// The driver's limits: elements of a dim, and the unit and bound of a stride.
-static constexpr int64_t LargestDim = int64_t(1) << 32;
+// Elements of a dim: coordinates are signed words, and a tile may begin before
+// the end and reach 256 elements beyond it. (The driver takes up to 2^32.)
+static constexpr int64_t LargestDim = (int64_t(1) << 31) - 256;
+// The driver's unit and bound of a stride.
 static constexpr int64_t StrideUnit = 16, StrideLimit = int64_t(1) << 40;
 
 Error tensorMapError(const format::Kernel &Kernel, uint32_t Param,
@@ -54,8 +56,8 @@ private:
     if (!Dim)
       return wrong(formatted("dim %u has no value for these dims", I));
     if (*Dim < 1 || *Dim > LargestDim)
-      return wrong(formatted(
-          "dim %u is %" PRId64 ", but must be 1 to 4294967296", I, *Dim));
+      return wrong(formatted("dim %u is %" PRId64 ", but must be 1 to %" PRId64,
+                             I, *Dim, LargestDim));
     Out.Dims[I] = uint64_t(*Dim);
     return success();
   }

@@ -176,6 +176,14 @@ func.func @f(%d: !tile.fragment<[64, 64], f32>) {
 
 // -----
 
+func.func @f(%d: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.columns' op takes columns that are there, from a multiple of 8}}
+  %q = tile.columns %d from -8 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
+  return
+}
+
+// -----
+
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%d: !d, %i: index) {
   // expected-error @below {{'tile.map' op keeps rows and columns}}

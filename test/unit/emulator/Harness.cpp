@@ -33,8 +33,9 @@ Outcome run(const std::string &Body, const Setup &S) {
     return Out;
   uint64_t Buffers[2] = {Memory.allocate(S.Input.size() * 4),
                          Memory.allocate(S.OutputWords * 4)};
-  std::memcpy(reinterpret_cast<void *>(Buffers[0]), S.Input.data(),
-              S.Input.size() * 4);
+  if (!S.Input.empty())
+    std::memcpy(reinterpret_cast<void *>(Buffers[0]), S.Input.data(),
+                S.Input.size() * 4);
   std::vector<uint8_t> Parameters(sizeof Buffers);
   std::memcpy(Parameters.data(), Buffers, sizeof Buffers);
   LaunchShape Shape;

@@ -124,7 +124,7 @@ const Product Products[] = {
     {"wide_3072", "bf16", 4096, 3072, 768},
     {"narrow_768", "f16", 4096, 768, 3072},
     {"small", "bf16", 17, 72, 40},
-    {"one_row", "f16", 1, 64, 64},
+    {"eight_rows", "f16", 8, 64, 64},
     {"odd_columns", "bf16", 300, 520, 1000},
     {"transposed", "bf16", 4096, 4096, 4096, /*Transposed=*/true},
     {"finished", "f16", 4096, 4096, 4096, false, /*Finished=*/true},

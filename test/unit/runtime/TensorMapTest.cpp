@@ -172,7 +172,7 @@ TEST_F(TensorMaps, ALaunchWithoutBlocksEncodesNothing) {
   EXPECT_THAT(errorOf(C, 0, 8),
               AllOf(HasSubstr("kernel add: KPC_ERROR_OUT_OF_RANGE"),
                     HasSubstr("tensor map (parameter 4) of kernel 'add': dim 1 "
-                              "is 0, but must be 1 to 4294967296")));
+                              "is 0, but must be 1 to 2147483392")));
 }
 
 TEST_F(TensorMaps, WhatCannotBeEncodedIsNamed) {
