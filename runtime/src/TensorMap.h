@@ -23,17 +23,17 @@ namespace kpc::rt {
 
 /// Lists are in the order of the dims, innermost first.
 struct BoundTensorMap {
-  const format::TensorMap *Table = nullptr;
-  const format::Kernel *Kernel = nullptr;
-  uint32_t Param = 0; ///< its position among the kernel's parameters
-  std::array<uint64_t, format::MaxTensorMapRank> Dims{};
-  std::array<uint64_t, format::MaxTensorMapRank> Strides{}; ///< of dims 1 …
-  std::array<uint32_t, format::MaxTensorMapRank> Box{}, Traversal{};
-  std::array<int32_t, format::MaxTensorMapRank> Lower{}, Upper{};
-
   /// The kernel's parameter: encoded for `Address`, blank where that is 0.
   alignas(64) std::array<uint64_t, 16> Descriptor{};
   uint64_t Address = 0;
+
+  const format::TensorMap *Table = nullptr;
+  const format::Kernel *Kernel = nullptr;
+  std::array<uint64_t, format::MaxTensorMapRank> Dims{};
+  std::array<uint64_t, format::MaxTensorMapRank> Strides{}; ///< of dims 1 …
+  uint32_t Param = 0; ///< its position among the kernel's parameters
+  std::array<uint32_t, format::MaxTensorMapRank> Box{}, Traversal{};
+  std::array<int32_t, format::MaxTensorMapRank> Lower{}, Upper{};
 
   uint32_t rank() const { return format::count(Table->dims()); }
 };

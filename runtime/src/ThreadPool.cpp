@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <sched.h>
 #include <system_error>
 
@@ -28,13 +29,15 @@ static void pause() {
 
 // A container may have many processors and the time of a few.
 static int processorsOfQuota() {
-  long Quota = 0, Period = 0;
   std::FILE *File = std::fopen("/sys/fs/cgroup/cpu.max", "re");
   if (!File)
     return INT_MAX;
-  int Read = std::fscanf(File, "%ld %ld", &Quota, &Period); // or "max …"
+  char Line[64] = "", *End = nullptr; // "200000 100000", or "max 100000"
+  bool Read = std::fgets(Line, sizeof Line, File);
   std::fclose(File);
-  if (Read != 2 || Quota <= 0 || Period <= 0)
+  long Quota = std::strtol(Line, &End, 10);
+  long Period = std::strtol(End, nullptr, 10);
+  if (!Read || Quota <= 0 || Period <= 0)
     return INT_MAX;
   return int(std::clamp((Quota + Period - 1) / Period, 1l, long(INT_MAX)));
 }

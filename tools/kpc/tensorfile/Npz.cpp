@@ -143,7 +143,7 @@ static bool inflateMember(std::span<const uint8_t> From, const Member &M,
 
 static std::optional<HostTensor> readMember(const Reader &R, const Member &M,
                                             std::string &Error) {
-  auto Failed = [&](std::string Why) {
+  auto Failed = [&](const std::string &Why) {
     Error = "its member '" + M.Name + "' " + Why;
     return std::nullopt;
   };
