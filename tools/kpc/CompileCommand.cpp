@@ -173,6 +173,18 @@ static void tellOfArtifact(const CompileOptions &Options,
   }
 }
 
+/// Notes speak of the targets: of no use where none was compiled for, because
+/// the model cannot be read or --emit ended the work above the kernels.
+static bool concernsTargets(const CompileReport &Report,
+                            const Diagnostics &Diags) {
+  return !Report.Targets.empty() ||
+         std::any_of(Diags.all().begin(), Diags.all().end(),
+                     [](const Diagnostic &D) {
+                       return !D.Target.empty() ||
+                              codeInfo(D.Id).Text.starts_with("KPC-T");
+                     });
+}
+
 static int printFault(const CompileReport &Report) {
   if (!Report.Reproducer.empty())
     fmt::print(stderr, "  reproducer: {}\n", Report.Reproducer);
@@ -242,9 +254,7 @@ static int compileCommand(CompileArguments &Arguments) {
   if (Good)
     Good = tellRemarks(Arguments, Report, Diags);
   fmt::print(stderr, "{}", Diags.text());
-  // Above the kernels nothing is compiled for a target yet.
-  bool ForTargets = !Options.Emit || *Options.Emit > Phase::Plan;
-  if (!Arguments.Quiet && ForTargets)
+  if (!Arguments.Quiet && concernsTargets(Report, Diags))
     for (const std::string &Note : Report.Notes)
       fmt::print(stderr, "note: {}\n", Note);
   if (Report.Internal)
