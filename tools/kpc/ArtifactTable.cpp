@@ -267,6 +267,7 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
   TargetFacts Out;
   Out.Name = textOf(T.name());
   Out.Gpu = T.kind() == format::TargetKind::Cuda;
+  Out.LeastDriver = static_cast<int32_t>(T.least_driver());
   Out.Steps = sizeOf(T.steps());
   if (T.kernels())
     for (const format::Kernel *K : *T.kernels())

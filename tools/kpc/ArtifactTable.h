@@ -53,6 +53,7 @@ struct LaunchFacts {
 struct TargetFacts {
   std::string Name;
   bool Gpu = false;
+  int32_t LeastDriver = 0; ///< 12040 is CUDA 12.4; 0: any
   size_t Steps = 0, Copies = 0;
   uint64_t ImageBytes = 0, PtxBytes = 0, WeightBytes = 0;
   std::vector<KernelFacts> Kernels;

@@ -16,6 +16,7 @@ namespace kpc::cli {
 
 struct BenchOptions {
   std::string Artifact;
+  std::string ModelDigest; ///< of what the artifact was compiled from
   InputOptions In;
   DeviceChoice Choice;
   int64_t Warmup = 10;
@@ -63,10 +64,14 @@ struct Comparison {
   double Old = 0, New = 0; ///< p50, milliseconds
   double slowerPercent() const { return (New / Old - 1) * 100; }
 };
-/// With what an earlier bench wrote. None, with a diagnostic, where that was
-/// of something else.
+/// What an earlier bench wrote. None, with a diagnostic, where the file is
+/// something else or of another artifact; nothing need be measured for that.
+std::optional<Json> readBaseline(const std::string &Path,
+                                 const BenchOptions &Options,
+                                 Diagnostics &Diags);
+/// None, with a diagnostic, where that was measured in another way.
 std::optional<Comparison> compareWithBaseline(const std::string &Path,
-                                              const Json &Now,
+                                              const Json &Old, const Json &Now,
                                               Diagnostics &Diags);
 
 } // namespace kpc::cli

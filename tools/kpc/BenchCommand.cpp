@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/Bench.h"
 #include "tools/kpc/Files.h"
+#include "tools/kpc/ModelFile.h"
 
 #include <charconv>
 
@@ -55,6 +56,21 @@ static bool tooSlow(const BenchArguments &Arguments, const Comparison &C,
   return true;
 }
 
+/// Nothing is measured for a trace that cannot be written.
+static bool checkTraceFile(const BenchArguments &Arguments,
+                           Diagnostics &Diags) {
+  const std::string &Trace = Arguments.TraceFile;
+  if (Trace.empty())
+    return true;
+  keepInput(Arguments.Options.Artifact, "the artifact itself", "--trace",
+            Trace);
+  keepInput(Arguments.Baseline, "the baseline", "--trace", Trace);
+  for (const InputOptions::Given &G : Arguments.Options.In.List)
+    keepInput(G.File, "an input", "--trace", Trace);
+  // It is dropped again, and what was there stays.
+  return FileSet(Diags).add(Trace, "");
+}
+
 static int benchCommand(BenchArguments &Arguments) {
   BenchOptions &Options = Arguments.Options;
   needFile(Options.Artifact, "bench", "kpc artifact");
@@ -69,6 +85,13 @@ static int benchCommand(BenchArguments &Arguments) {
   std::optional<Model> M = openModel(Options.Artifact, Diags);
   if (!M)
     return finish(Diags);
+  Options.ModelDigest = M->provenance("model_digest");
+  std::optional<Json> Old;
+  if (!Arguments.Baseline.empty() &&
+      !(Old = readBaseline(Arguments.Baseline, Options, Diags)))
+    return finish(Diags);
+  if (!checkTraceFile(Arguments, Diags))
+    return finish(Diags);
   std::optional<BenchResult> R = measure(*M, Options, Diags);
   if (!R)
     return finish(Diags);
@@ -82,10 +105,10 @@ static int benchCommand(BenchArguments &Arguments) {
     if (!Files.add(Arguments.TraceFile, R->Trace) || !Files.keep())
       return finish(Diags);
   }
-  if (Arguments.Baseline.empty())
+  if (!Old)
     return finish(Diags);
   std::optional<Comparison> C =
-      compareWithBaseline(Arguments.Baseline, Found, Diags);
+      compareWithBaseline(Arguments.Baseline, *Old, Found, Diags);
   if (!C || !tooSlow(Arguments, *C, Diags))
     return finish(Diags);
   finish(Diags);

@@ -113,6 +113,7 @@ std::string benchText(const BenchOptions &Options, const BenchResult &R) {
 Json benchJson(const BenchOptions &Options, const BenchResult &R) {
   Json Out;
   Out["artifact"] = Options.Artifact;
+  Out["model_digest"] = Options.ModelDigest;
   Out["target"] = R.Target;
   Out["device"] = R.Device;
   Out["device_name"] = R.Speed.Device;
@@ -154,22 +155,56 @@ Json benchJson(const BenchOptions &Options, const BenchResult &R) {
   return Out;
 }
 
-std::optional<Comparison> compareWithBaseline(const std::string &Path,
-                                              const Json &Now,
-                                              Diagnostics &Diags) {
+static void refuseBaseline(const std::string &Path, const std::string &Why,
+                           Diagnostics &Diags) {
+  Diags.error(Code::BenchBaseline)
+      .message(fmt::format("the baseline '{}' {}", printable(Path), Why));
+}
+
+static std::string fileName(const std::string &Path) {
+  return Path.substr(Path.rfind('/') + 1); // npos + 1 is 0
+}
+
+/// The same model, or a file of the same name that was compiled again.
+static bool sameArtifact(const Json &Old, const BenchOptions &Options) {
+  return (!Options.ModelDigest.empty() &&
+          Old.value("model_digest", "") == Options.ModelDigest) ||
+         fileName(Old.value("artifact", "")) == fileName(Options.Artifact);
+}
+
+std::optional<Json> readBaseline(const std::string &Path,
+                                 const BenchOptions &Options,
+                                 Diagnostics &Diags) {
   auto Fail = [&](const std::string &Why) {
-    Diags.error(Code::BenchBaseline)
-        .message(fmt::format("the baseline '{}' {}", printable(Path), Why));
+    refuseBaseline(Path, Why, Diags);
     return std::nullopt;
   };
   std::ifstream File(Path);
   if (!File)
     return Fail("cannot be read");
   Json Old = Json::parse(File, nullptr, /*allow_exceptions=*/false);
+  auto Text = [&](const char *Key) {
+    return !Old.contains(Key) || Old[Key].is_string();
+  };
   if (!Old.is_object() || !Old.contains("latency_ms") ||
       !Old["latency_ms"].is_object() || !Old["latency_ms"].contains("p50") ||
-      !Old["latency_ms"]["p50"].is_number())
+      !Old["latency_ms"]["p50"].is_number() || !Text("artifact") ||
+      !Text("model_digest"))
     return Fail("is not what `kpc bench --json` writes");
+  if (!sameArtifact(Old, Options))
+    return Fail(fmt::format("is of another artifact: '{}' there, '{}' now",
+                            printable(Old.value("artifact", "")),
+                            printable(Options.Artifact)));
+  return Old;
+}
+
+std::optional<Comparison> compareWithBaseline(const std::string &Path,
+                                              const Json &Old, const Json &Now,
+                                              Diagnostics &Diags) {
+  auto Fail = [&](const std::string &Why) {
+    refuseBaseline(Path, Why, Diags);
+    return std::nullopt;
+  };
   for (const char *Key :
        {"target", "device", "device_name", "dims", "streams", "transfers"})
     if (!Old.contains(Key) || Old[Key] != Now.at(Key))

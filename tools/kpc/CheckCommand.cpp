@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Compiler.h"
 #include "tools/kpc/Fault.h"
+#include "tools/kpc/ModelFile.h"
 #include "tools/kpc/Options.h"
 
 #include <fmt/format.h>
@@ -32,9 +33,13 @@ static void printJson(const CheckArguments &Arguments, bool Good,
 
 static int checkCommand(const CheckArguments &Arguments) {
   needFile(Arguments.Options.Model, "check", "model");
+  ModelFile Source = lookAtModel(Arguments.Options.Model);
+  refuseOptions(Source, Arguments.Options);
+  needPrecision(Arguments.Options);
   crashForTesting(/*InWorker=*/false);
   Diagnostics Diags;
-  bool Good = check(Arguments.Options, Diags) && !Diags.hasErrors();
+  bool Good = !isArtifact(Source, Diags) && check(Arguments.Options, Diags) &&
+              !Diags.hasErrors();
   if (Arguments.Json) {
     printJson(Arguments, Good, Diags);
     return Good ? Done : InputAtFault;

@@ -6,15 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Compiler.h"
+#include "compiler/target/Target.h"
 #include "compiler/workers/WorkerPool.h"
+#include "tools/kpc/ArtifactTable.h"
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Files.h"
 #include "tools/kpc/Interrupt.h"
+#include "tools/kpc/ModelFile.h"
 #include "tools/kpc/Options.h"
 #include "tools/kpc/Progress.h"
 
+#include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <fmt/format.h>
 
 namespace kpc::cli {
@@ -46,8 +49,9 @@ static void printReport(const CompileArguments &Arguments,
     // Without ptxas, and for portable targets, there is PTX alone.
     std::string Code =
         T.CodeBytes ? bytesText(T.CodeBytes) + " of code" : "PTX";
-    fmt::print("  {:<16} {} kernels, {} launches, {}", T.Name, T.Kernels,
-               T.Launches, Code);
+    fmt::print("  {:<16} {} {}, {} {}, {}", T.Name, T.Kernels,
+               T.Kernels == 1 ? "kernel" : "kernels", T.Launches,
+               T.Launches == 1 ? "launch" : "launches", Code);
     if (T.CacheHits)
       fmt::print(", {} from the cache", T.CacheHits);
     fmt::print("\n");
@@ -71,8 +75,8 @@ static void printTiming(std::FILE *To, const CompileReport &Report,
 /// One text goes where -o says (`-`: standard output), several into the folder
 /// that -o names.
 static bool writeEmitted(const CompileArguments &Arguments,
-                         const CompileReport &Report, bool OutputGiven,
-                         Diagnostics &Diags) {
+                         const CompileReport &Report, const ModelFile &Source,
+                         bool OutputGiven, Diagnostics &Diags) {
   const std::string &Output = Arguments.Options.Output;
   if (OutputGiven && Output == "-") {
     for (const auto &[Name, Text] : Report.Emitted)
@@ -88,6 +92,7 @@ static bool writeEmitted(const CompileArguments &Arguments,
     std::string Path = !OutputGiven ? Name
                        : Several    ? Output + "/" + Name
                                     : Output;
+    keepInputs(Source, OutputGiven ? "--output" : "--emit", Path);
     if (!Files.add(Path, Text))
       return false;
     Paths.push_back(Path);
@@ -116,6 +121,70 @@ static bool tellRemarks(const CompileArguments &Arguments,
          Files.keep();
 }
 
+/// A pattern that no node's name matches keeps nothing.
+static void warnOfPatterns(const CompileOptions &Options,
+                           const ArtifactFacts &Facts) {
+  std::vector<Remark> Nodes;
+  std::vector<std::string_view> Names;
+  for (const TargetFacts &T : Facts.Targets)
+    for (const KernelFacts &K : T.Kernels)
+      for (const std::string &Node : K.Nodes) {
+        Nodes.emplace_back().Text = Node;
+        Names.push_back(Node);
+      }
+  for (const auto &[Pattern, Kept] : Options.PrecisionFor) {
+    if (!matchingRemarks(Nodes, Pattern).empty())
+      continue;
+    std::string_view Near = nearest(Pattern, Names);
+    std::string Hint = Near.empty()
+                           ? "`kpc inspect` lists the nodes of each kernel"
+                           : fmt::format("did you mean '{}'?", printable(Near));
+    fmt::print(stderr,
+               "warning: --precision-for: no node's name matches '{}'\n"
+               "  hint: {}\n",
+               printable(Pattern), Hint);
+  }
+}
+
+/// Drivers load no machine code of a newer ptxas than they are.
+static void noteDrivers(const ArtifactFacts &Facts) {
+  for (const TargetFacts &T : Facts.Targets) {
+    target::Lookup Found = target::lookup(T.Name);
+    if (T.Gpu && Found && T.LeastDriver > Found.Targets.front()->LeastDriver)
+      fmt::print(stderr,
+                 "note: {} needs {} where it runs, because of the ptxas that "
+                 "was used; the target alone needs {}\n",
+                 T.Name, driverText(T.LeastDriver),
+                 driverText(Found.Targets.front()->LeastDriver));
+  }
+}
+
+/// What only the finished artifact shows.
+static void tellOfArtifact(const CompileOptions &Options,
+                           const CompileReport &Report) {
+  bool Gpu = std::any_of(Report.Targets.begin(), Report.Targets.end(),
+                         [](const TargetReport &T) { return T.Assembled; });
+  if (Options.Emit || (!Gpu && Options.PrecisionFor.empty()))
+    return;
+  Diagnostics Ignored;
+  if (auto Facts = readFacts(Options.Output, {}, Ignored)) {
+    warnOfPatterns(Options, *Facts);
+    noteDrivers(*Facts);
+  }
+}
+
+/// Notes speak of the targets: of no use where none was compiled for, because
+/// the model cannot be read or --emit ended the work above the kernels.
+static bool concernsTargets(const CompileReport &Report,
+                            const Diagnostics &Diags) {
+  return !Report.Targets.empty() ||
+         std::any_of(Diags.all().begin(), Diags.all().end(),
+                     [](const Diagnostic &D) {
+                       return !D.Target.empty() ||
+                              codeInfo(D.Id).Text.starts_with("KPC-T");
+                     });
+}
+
 static int printFault(const CompileReport &Report) {
   if (!Report.Reproducer.empty())
     fmt::print(stderr, "  reproducer: {}\n", Report.Reproducer);
@@ -142,12 +211,16 @@ static int compileCommand(CompileArguments &Arguments) {
   bool OutputGiven = !Options.Output.empty();
   if (!OutputGiven)
     Options.Output = stemOf(Options.Model) + ".kpc";
-  std::error_code Ignored;
-  if (std::filesystem::equivalent(Options.Output, Options.Model, Ignored))
-    throw UsageError(Code::UsageConflict,
-                     fmt::format("--output: '{}' is the model itself",
-                                 printable(Options.Output)),
-                     "give the artifact a name of its own");
+  if (Options.Output == "-" && !Options.Emit)
+    throw UsageError(Code::UsageNotAvailable,
+                     "--output: an artifact cannot be written to the standard "
+                     "output: its digest, at the start, is written last",
+                     "name a file; with --emit, -o - prints text");
+  ModelFile Source = lookAtModel(Options.Model);
+  refuseOptions(Source, Options);
+  needPrecision(Options);
+  keepInputs(Source, "--output", Options.Output);
+  keepInputs(Source, "--remarks-file", Arguments.RemarksFile);
   Options.Jobs = static_cast<int>(Arguments.Jobs);
   Options.CacheFolder = Arguments.Cache.folder();
   Options.ReproducerFolder = reproducerFolder();
@@ -163,6 +236,10 @@ static int compileCommand(CompileArguments &Arguments) {
   crashForTesting(/*InWorker=*/false);
   auto Start = std::chrono::steady_clock::now();
   Diagnostics Diags;
+  if (isArtifact(Source, Diags)) {
+    fmt::print(stderr, "{}", Diags.text());
+    return InputAtFault;
+  }
   CompileReport Report = compile(Options, Diags);
   std::chrono::duration<double> Seconds =
       std::chrono::steady_clock::now() - Start;
@@ -173,17 +250,19 @@ static int compileCommand(CompileArguments &Arguments) {
   }
   bool Good = Report.Ok;
   if (Good && Options.Emit)
-    Good = writeEmitted(Arguments, Report, OutputGiven, Diags);
+    Good = writeEmitted(Arguments, Report, Source, OutputGiven, Diags);
   if (Good)
     Good = tellRemarks(Arguments, Report, Diags);
   fmt::print(stderr, "{}", Diags.text());
-  if (!Arguments.Quiet)
+  if (!Arguments.Quiet && concernsTargets(Report, Diags))
     for (const std::string &Note : Report.Notes)
       fmt::print(stderr, "note: {}\n", Note);
   if (Report.Internal)
     return printFault(Report);
   if (!Good)
     return InputAtFault;
+  if (!Arguments.Quiet)
+    tellOfArtifact(Options, Report);
   // What goes to standard output must not get between lines of IR.
   bool TextOnOutput = Options.Emit && OutputGiven && Options.Output == "-";
   if (!Arguments.Quiet && !TextOnOutput)
@@ -243,7 +322,8 @@ void addCompileCommand(CLI::App &Main, Action &Chosen) {
           [&Options](const std::string &Text) { Options.Output = Text; });
   addModelOptions(App, Options);
   addChoice(App, "--fallback", {"error", "host"},
-            "what a target cannot do is an error, or done by the host",
+            "what a target cannot do is an error (the default); host is not "
+            "there yet",
             [](const std::string &Word) {
               if (Word == "host")
                 throw UsageError(

@@ -61,7 +61,8 @@ class InputMaker {
 public:
   InputMaker(const Model &M, const InputOptions &Options, Diagnostics &Diags)
       : Ports(M.inputs()), Symbols(M.symbols()), Options(Options), Diags(Diags),
-        Given(Ports.size()), How(Ports.size()) {}
+        ErrorsBefore(Diags.errorCount()), Given(Ports.size()),
+        How(Ports.size()) {}
 
   std::optional<Inputs> make();
   /// The dims alone.
@@ -75,6 +76,8 @@ private:
   void bindDims(size_t Index, const HostTensor &T, const std::string &File);
   void chooseOpenDims();
   void checkRanges();
+  std::optional<shape::Expr> sizeOf(std::string_view Text) const;
+  bool failed() const { return Diags.errorCount() != ErrorsBefore; }
   std::optional<HostTensor> makeUp(size_t Index);
   std::optional<size_t> find(const std::string &Name);
 
@@ -82,6 +85,7 @@ private:
   std::vector<kpc_symbol> Symbols;
   const InputOptions &Options;
   Diagnostics &Diags;
+  size_t ErrorsBefore; ///< errors that were there are not of these inputs
   std::vector<std::optional<HostTensor>> Given;
   std::vector<std::optional<Filling>> How;
   shape::Bindings Bound;
@@ -132,7 +136,11 @@ void InputMaker::takeFile(const InputOptions::Given &G) {
   std::optional<std::vector<HostTensor>> Tensors =
       tensorfile::readTensors(G.File, Error);
   if (!Tensors) {
+    // The tensors' file is at fault, not the artifact.
+    std::string Artifact = Diags.file();
+    Diags.setFile("");
     Diags.error(Code::TensorFile).message(Error);
+    Diags.setFile(Artifact);
     return;
   }
   if (!Index) { // a .npz for several inputs
@@ -201,6 +209,15 @@ void InputMaker::takeTensor(size_t Index, HostTensor T,
   Given[Index] = std::move(T);
 }
 
+/// A model's names may look like expressions ("batch-size"): the name as it
+/// stands comes first.
+std::optional<shape::Expr> InputMaker::sizeOf(std::string_view Text) const {
+  for (const kpc_symbol &S : Symbols)
+    if (Text == S.name)
+      return shape::Expr::symbol(Text);
+  return shape::Expr::parse(Text);
+}
+
 /// Compares the dims of a tensor with those of the port, and takes the values
 /// of dims that are names.
 void InputMaker::bindDims(size_t Index, const HostTensor &T,
@@ -215,7 +232,7 @@ void InputMaker::bindDims(size_t Index, const HostTensor &T,
   if (T.Dims.size() != static_cast<size_t>(Port.rank))
     return Wrong("");
   for (int32_t I = 0; I < Port.rank; ++I) {
-    std::optional<shape::Expr> Dim = shape::Expr::parse(Port.dim_texts[I]);
+    std::optional<shape::Expr> Dim = sizeOf(Port.dim_texts[I]);
     if (!Dim)
       continue; // the runtime decides
     std::optional<std::string> Symbol = Dim->asSymbol();
@@ -239,7 +256,7 @@ void InputMaker::takeList() {
   for (size_t I = 0; I < Ports.size(); ++I) {
     if (!How[I])
       How[I] = Options.Others;
-    if (Given[I] || How[I] || Diags.hasErrors())
+    if (Given[I] || How[I] || failed())
       continue;
     Diags.error(Code::RuntimeMissing)
         .message(fmt::format("input '{}' ({}) is missing",
@@ -283,7 +300,7 @@ std::optional<HostTensor> InputMaker::makeUp(size_t Index) {
   const kpc_port &Port = Ports[Index];
   std::vector<int64_t> Dims;
   for (int32_t I = 0; I < Port.rank; ++I) {
-    std::optional<shape::Expr> Dim = shape::Expr::parse(Port.dim_texts[I]);
+    std::optional<shape::Expr> Dim = sizeOf(Port.dim_texts[I]);
     std::optional<int64_t> Value;
     if (Dim)
       Value = Dim->evaluate(Bound);
@@ -313,7 +330,7 @@ std::optional<shape::Bindings> InputMaker::dims() {
   takeDims();
   chooseOpenDims();
   checkRanges();
-  return Diags.hasErrors() ? std::nullopt : std::optional(Bound);
+  return failed() ? std::nullopt : std::optional(Bound);
 }
 
 std::optional<Inputs> InputMaker::make() {
@@ -321,7 +338,7 @@ std::optional<Inputs> InputMaker::make() {
   takeList();
   chooseOpenDims();
   checkRanges();
-  if (Diags.hasErrors())
+  if (failed())
     return std::nullopt;
   Inputs Out;
   for (size_t I = 0; I < Ports.size(); ++I) {

@@ -32,7 +32,9 @@ static void printTargets(const Model &M, const ArtifactFacts &Facts) {
     std::string Code = bytesText(T.ImageBytes);
     if (T.PtxBytes)
       Code += fmt::format(" + {} PTX", bytesText(T.PtxBytes));
-    Table.row({T.Name, fmt::format("{} kernels", T.Kernels.size()),
+    Table.row({T.Name,
+               fmt::format("{} {}", T.Kernels.size(),
+                           T.Kernels.size() == 1 ? "kernel" : "kernels"),
                fmt::format("{} steps", T.Steps), Code,
                fmt::format("runs on: {}", Targets[I].runs_on)});
   }

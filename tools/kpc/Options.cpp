@@ -10,6 +10,8 @@
 #include "compiler/cache/Cache.h"
 #include "compiler/target/Target.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
@@ -23,6 +25,14 @@ static std::optional<int64_t> wholeNumber(std::string_view Text) {
   if (Code != std::errc() || End != Text.data() + Text.size())
     return std::nullopt;
   return Value;
+}
+
+/// Digits alone, but more than 64 bits hold.
+static bool isTooLarge(std::string_view Text) {
+  if (Text.starts_with("-"))
+    Text.remove_prefix(1);
+  return !Text.empty() && !wholeNumber(Text) &&
+         Text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 static std::string longName(const std::string &Names) {
@@ -49,6 +59,10 @@ CLI::Option *addNumber(CLI::App &App, const std::string &Names, int64_t &Value,
   std::string Name = longName(Names);
   return addText(App, Names, "N", Help, [=, &Value](const std::string &Text) {
     std::optional<int64_t> Number = wholeNumber(Text);
+    if (isTooLarge(Text))
+      throw UsageError(Code::UsageValue,
+                       fmt::format("{}: '{}' is too large: {} is the most",
+                                   Name, printable(Text), Most));
     if (!Number || *Number < Least || *Number > Most)
       throw UsageError(
           Code::UsageValue,
@@ -138,6 +152,8 @@ DimOption parseDim(const std::string &Text) {
   std::string_view Range = Rest.substr(0, Rest.find(':'));
   auto Number = [&](std::string_view Part) {
     std::optional<int64_t> Value = wholeNumber(Part);
+    if (isTooLarge(Part))
+      throw Fail(fmt::format("'{}' is too large", printable(Part)));
     if (!Value)
       throw Fail(fmt::format("'{}' is not a whole number", printable(Part)));
     if (*Value < 0)
@@ -173,12 +189,20 @@ DimOption parseDim(const std::string &Text) {
   return Dim;
 }
 
+template <typename Value>
+static void addOnce(std::map<std::string, Value> &Dims, const std::string &Name,
+                    const Value &V) {
+  if (!Dims.try_emplace(Name, V).second)
+    throw UsageError(Code::UsageConflict,
+                     fmt::format("--dim {} is given twice", printable(Name)));
+}
+
 void addDims(CLI::App &App, std::map<std::string, shape::SymbolFacts> &Dims) {
   addText(App, "--dim", "NAME=SIZES",
           "a dynamic dim: VALUE, or MIN..MAX[:opt=N][:div=N]; repeatable",
           [&Dims](const std::string &Text) {
             DimOption Dim = parseDim(Text);
-            Dims[Dim.Name] = Dim.Facts;
+            addOnce(Dims, Dim.Name, Dim.Facts);
           });
 }
 
@@ -191,13 +215,46 @@ void addDimValues(CLI::App &App, std::map<std::string, int64_t> &Dims) {
                                fmt::format("--dim {}: one value is needed here",
                                            printable(Text)),
                                "write NAME=VALUE; ranges are for kpc compile");
-            Dims[Dim.Name] = Dim.Facts.Min;
+            addOnce(Dims, Dim.Name, Dim.Facts.Min);
           });
 }
 
+/// What people write for a chip or a family of them.
+static std::string hintForArch(std::string Name) {
+  std::transform(Name.begin(), Name.end(), Name.begin(), [](unsigned char C) {
+    return static_cast<char>(std::tolower(C));
+  });
+  static const std::map<std::string_view, std::string_view> Chips = {
+      {"a100", "sm_80"},   {"a30", "sm_80"},      {"a10", "sm_86"},
+      {"a40", "sm_86"},    {"rtx3090", "sm_86"},  {"l4", "sm_89"},
+      {"l40", "sm_89"},    {"l40s", "sm_89"},     {"rtx4090", "sm_89"},
+      {"h100", "sm_90a"},  {"h200", "sm_90a"},    {"gh200", "sm_90a"},
+      {"b100", "sm_100a"}, {"b200", "sm_100a"},   {"gb200", "sm_100a"},
+      {"b300", "sm_103a"}, {"rtx5090", "sm_120a"}};
+  if (auto It = Chips.find(Name); It != Chips.end())
+    return fmt::format("its target is {}", It->second);
+  if (Name == "cuda" || Name == "gpu" || Name == "nvidia" || Name == "nvptx")
+    return "native is this machine's GPU, portable any from compute "
+           "capability 8.0 on; `kpc targets` lists chips";
+  if (Name == "cpu" || Name == "x86" || Name == "x86-64" || Name == "x86_64" ||
+      Name == "amd64")
+    return "host is this machine's processor; for others name a level: "
+           "host:x86-64-v3";
+  for (std::string_view Old :
+       {"sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62", "sm_70", "sm_72",
+        "sm_75", "compute_70", "compute_75", "v100", "t4", "p100"})
+    if (Name == Old)
+      return "kpc compiles for compute capability 8.0 (sm_80) and later; older "
+             "GPUs are not supported";
+  return {};
+}
+
 /// "unknown target 'sm_9a'; did you mean sm_90a?" in its two halves.
-static UsageError unknownTarget(const std::string &Error) {
+static UsageError unknownTarget(const std::string &Name,
+                                const std::string &Error) {
   size_t Middle = Error.find("; ");
+  if (std::string Hint = hintForArch(Name); !Hint.empty())
+    return {Code::TargetUnknown, "--arch: " + Error.substr(0, Middle), Hint};
   if (Middle == std::string::npos)
     return {Code::TargetUnknown, "--arch: " + Error};
   return {Code::TargetUnknown, "--arch: " + Error.substr(0, Middle),
@@ -211,7 +268,7 @@ void addArch(CLI::App &App, std::vector<std::string> &Targets) {
           [&Targets](const std::string &Text) {
             for (const std::string &Name : CLI::detail::split(Text, ',')) {
               if (target::Lookup Found = target::lookup(Name); !Found)
-                throw unknownTarget(Found.Error);
+                throw unknownTarget(Name, Found.Error);
               Targets.push_back(Name);
             }
           });
@@ -230,6 +287,43 @@ Precision parsePrecision(const std::string &Option, const std::string &Word) {
       Code::UsageValue,
       fmt::format("{}: unknown precision '{}'", Option, printable(Word)), Word,
       Words);
+}
+
+static std::pair<std::string, Precision>
+parsePrecisionFor(const std::string &Text) {
+  size_t Equals = Text.rfind('=');
+  if (Equals == std::string::npos || Equals == 0)
+    throw UsageError(
+        Code::UsageValue,
+        fmt::format("--precision-for: '{}' is not REGEX=TYPE", printable(Text)),
+        "write for instance '.*norm.*=fp32'");
+  std::string Pattern = Text.substr(0, Equals);
+  Precision Type = parsePrecision("--precision-for", Text.substr(Equals + 1));
+  if (std::string Why = reasonAgainstPattern(Pattern); !Why.empty())
+    throw UsageError(
+        Code::UsageValue,
+        fmt::format("--precision-for: '{}' is not a regular expression",
+                    printable(Pattern)),
+        Why);
+  if (Type != Precision::Fp32)
+    throw UsageError(
+        Code::UsageNotAvailable,
+        fmt::format("--precision-for: '{}': values can be kept in fp32 alone",
+                    printable(Text)),
+        "write REGEX=fp32 for the values to keep, and --precision fp16 or "
+        "bf16 for all others");
+  return {Pattern, Type};
+}
+
+void needPrecision(const CompileOptions &Options) {
+  bool Narrow =
+      Options.Compute == Precision::Fp16 || Options.Compute == Precision::Bf16;
+  if (!Options.PrecisionFor.empty() && !Narrow)
+    throw UsageError(
+        Code::UsageMissing,
+        "--precision-for keeps values in fp32 that --precision would make "
+        "narrower; without that there is nothing to keep",
+        "give --precision fp16 or bf16, or leave --precision-for out");
 }
 
 void addDevice(CLI::App &App, DeviceOption &Device) {
@@ -264,7 +358,8 @@ std::string CacheOption::folder() const {
 
 void addCache(CLI::App &App, CacheOption &Cache) {
   addText(App, "--cache-dir", "FOLDER",
-          "where compiled kernels are kept (default: ~/.cache/kpc)",
+          "where compiled kernels are kept (default: $XDG_CACHE_HOME/kpc, else "
+          "~/.cache/kpc)",
           [&Cache](const std::string &Text) { Cache.Folder = Text; });
   App.add_flag("--no-cache", Cache.Off, "neither read nor write the cache");
 }
@@ -273,7 +368,9 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
   addArch(App, Options.Targets);
   addDims(App, Options.Dims);
   addChoice(App, "--precision", precisionWords(),
-            "type of the arithmetic (default: the model's own)",
+            "type that weights and values are stored in (default: the "
+            "model's own); arithmetic is fp32, but tensor cores multiply "
+            "matrices in 16 bits and sum in fp32",
             [&Options](const std::string &Word) {
               Options.Compute = parsePrecision("--precision", Word);
             });
@@ -282,22 +379,15 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
             [&Options](const std::string &Word) {
               Options.Io = parsePrecision("--io-precision", Word);
             });
-  addText(App, "--precision-for", "REGEX=TYPE",
-          "type for values whose name matches; repeatable",
+  addText(App, "--precision-for", "REGEX=fp32",
+          "with --precision: values stay fp32 whose node's name matches; "
+          "repeatable",
           [&Options](const std::string &Text) {
-            size_t Equals = Text.rfind('=');
-            if (Equals == std::string::npos || Equals == 0)
-              throw UsageError(Code::UsageValue,
-                               fmt::format("--precision-for: '{}' is not "
-                                           "REGEX=TYPE",
-                                           printable(Text)),
-                               "write for instance '.*norm.*=fp32'");
-            Options.PrecisionFor.emplace_back(
-                Text.substr(0, Equals),
-                parsePrecision("--precision-for", Text.substr(Equals + 1)));
+            Options.PrecisionFor.push_back(parsePrecisionFor(Text));
           });
   addText(App, "--ptxas", "FILE",
-          "NVIDIA's assembler (default: from CUDA_HOME, then PATH)",
+          "NVIDIA's assembler (default: from CUDA_HOME, PATH, "
+          "/usr/local/cuda)",
           [&Options](const std::string &Text) { Options.Ptxas = Text; });
 }
 
@@ -345,6 +435,13 @@ std::string bytesText(uint64_t Bytes) {
     Unit = Next;
   }
   return fmt::format("{:.{}f} {}", Value, Value < 10 ? 1 : 0, Unit);
+}
+
+std::string driverText(int32_t Version) {
+  return Version
+             ? fmt::format("CUDA {}.{} (driver {})", Version / 1000,
+                           Version % 1000 / 10, target::driverBranch(Version))
+             : "";
 }
 
 std::string secondsText(double Seconds) {

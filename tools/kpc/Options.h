@@ -78,6 +78,9 @@ struct CacheOption {
 };
 void addCache(CLI::App &App, CacheOption &Cache);
 
+/// Throws where --precision-for has nothing to keep values from.
+void needPrecision(const CompileOptions &Options);
+
 /// What `--compile`-like commands have in common: arch, dims, precision.
 void addModelOptions(CLI::App &App, CompileOptions &Options);
 
@@ -87,6 +90,8 @@ std::string provenanceText(const CompileOptions &Options);
 
 /// "1.5 MiB"
 std::string bytesText(uint64_t Bytes);
+/// "CUDA 12.8 (driver 570)" for 12080; empty for 0.
+std::string driverText(int32_t Version);
 /// "340 ms", "12.3 s"
 std::string secondsText(double Seconds);
 

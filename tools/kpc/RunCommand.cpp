@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/Files.h"
 #include "tools/kpc/Inputs.h"
+#include "tools/kpc/ModelFile.h"
 #include "tools/kpc/Runtime.h"
 #include "tools/kpc/TextTable.h"
 #include "tools/kpc/tensorfile/TensorFile.h"
@@ -39,8 +40,9 @@ static int64_t countOf(const Tensor &T) {
   return Count;
 }
 
-static bool writeOutputs(const Outputs &Out, const std::string &Folder,
+static bool writeOutputs(const Outputs &Out, const RunArguments &Arguments,
                          Diagnostics &Diags) {
+  const std::string &Folder = Arguments.OutputFolder;
   FileSet Files(Diags);
   if (!Files.makeFolder(Folder))
     return false;
@@ -55,6 +57,8 @@ static bool writeOutputs(const Outputs &Out, const std::string &Folder,
           .hint("rename one of them in the model");
       return false;
     }
+    for (const InputOptions::Given &G : Arguments.In.List)
+      keepInput(G.File, "an input", "--output-dir", Folder + "/" + Name);
     std::vector<uint8_t> Unpacked;
     std::span<const uint8_t> Elements = tensorfile::npyElements(
         Type, countOf(T.Value), bytesOf(T.Value), Unpacked);
@@ -139,8 +143,7 @@ static int runCommand(RunArguments &Arguments) {
     report(Out.error(), Diags);
     return finish(Diags);
   }
-  if (!Arguments.OutputFolder.empty() &&
-      !writeOutputs(*Out, Arguments.OutputFolder, Diags))
+  if (!Arguments.OutputFolder.empty() && !writeOutputs(*Out, Arguments, Diags))
     return finish(Diags);
   if (Arguments.Choice.Quiet)
     return finish(Diags);

@@ -26,13 +26,6 @@ static std::string_view kindName(target::Kind K) {
   return "host";
 }
 
-static std::string driverText(int32_t Version) {
-  return Version
-             ? fmt::format("CUDA {}.{} (driver {})", Version / 1000,
-                           Version % 1000 / 10, target::driverBranch(Version))
-             : "";
-}
-
 /// What `native` and `host` mean on this machine.
 static std::string nativeText() {
   target::Machine Here = target::thisMachine();

@@ -224,18 +224,23 @@ void Comparer::compare(const RunValues::Value &V) {
                                printable(V.Tensor.Name)));
     return;
   }
+  if (Wanted.front()->Dims != V.Tensor.Dims) { // of outputs alone
+    Diags.error(Code::VerifyReference)
+        .message(fmt::format("output '{}' is {}, the reference is {}",
+                             printable(V.Tensor.Name),
+                             tensorfile::typeAndDims(V.Tensor),
+                             tensorfile::typeAndDims(*Wanted.front())))
+        .hint("give the inputs that the reference was computed from");
+    return;
+  }
   ComparedValue C;
   C.Name = V.Tensor.Name;
   C.IsOutput = V.IsOutput;
   C.Type = tensorfile::typeAndDims(V.Tensor);
-  if (Wanted.front()->Dims != V.Tensor.Dims) {
-    drift(C, "the reference is " + tensorfile::typeAndDims(*Wanted.front()));
-  } else {
-    C.Found = leastDifference(V.Tensor, Wanted, T);
-    C.Good = C.Found.within(T);
-    if (!C.Good)
-      drift(C, C.Found.text(T, V.Tensor.Dims));
-  }
+  C.Found = leastDifference(V.Tensor, Wanted, T);
+  C.Good = C.Found.within(T);
+  if (!C.Good)
+    drift(C, C.Found.text(T, V.Tensor.Dims));
   Out.Values.push_back(std::move(C));
 }
 

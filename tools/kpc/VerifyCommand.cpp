@@ -14,15 +14,12 @@
 #include "tools/kpc/Interrupt.h"
 #include "tools/kpc/Json.h"
 #include "tools/kpc/Progress.h"
+#include "tools/kpc/ReferenceReader.h"
 #include "tools/kpc/TextTable.h"
-#include "tools/kpc/Verify.h"
-#include "tools/kpc/tensorfile/TensorFile.h"
 
 #include <charconv>
 
 namespace kpc::cli {
-
-using tensorfile::HostTensor;
 
 namespace {
 struct VerifyArguments {
@@ -115,46 +112,6 @@ static std::optional<Model> compileReference(const VerifyArguments &Arguments,
     return std::nullopt;
   }
   return openModel(Options.Output, Diags);
-}
-
-/// Outputs that someone else computed.
-static std::optional<RunValues> readReference(const VerifyArguments &Arguments,
-                                              const Model &M,
-                                              Diagnostics &Diags) {
-  RunValues Out;
-  std::vector<kpc_port> Ports = M.outputs();
-  for (const auto &[Name, File] : Arguments.References) {
-    std::string Error;
-    std::optional<std::vector<HostTensor>> Tensors =
-        tensorfile::readTensors(File, Error);
-    if (!Tensors) {
-      Diags.error(Code::TensorFile).message(Error);
-      return std::nullopt;
-    }
-    bool Alone = Tensors->size() == 1;
-    for (HostTensor &T : *Tensors) {
-      if (!Name.empty() && (Alone || T.Name == Name))
-        T.Name = Name;
-      auto Find = [&] {
-        return std::find_if(Ports.begin(), Ports.end(),
-                            [&](const auto &P) { return T.Name == P.name; });
-      };
-      auto Port = Find();
-      if (Port == Ports.end() && Alone && Ports.size() == 1)
-        T.Name = Ports[0].name, Port = Ports.begin();
-      if (Port == Ports.end())
-        continue;
-      tensorfile::becomes(T, static_cast<ElementType>(Port->type));
-      Out.List.push_back({std::move(T), true});
-    }
-  }
-  if (Out.List.empty()) {
-    Diags.error(Code::VerifyReference)
-        .message("the reference holds none of the model's outputs")
-        .hint("give --reference NAME=FILE, or a .npz with an array per output");
-    return std::nullopt;
-  }
-  return Out;
 }
 
 //===----------------------------------------------------------------------===//
@@ -331,13 +288,13 @@ int Verification::print(const std::vector<ComparedRun> &Runs) {
     for (const ComparedRun &Run : Runs)
       J["runs"].push_back(runJson(Run));
     printJsonText(J);
-  } else if (!Arguments.Choice.Quiet) {
+  } else if (!Arguments.Choice.Quiet && Compared) {
     fmt::print("{} on {} against {}\n", Arguments.Artifact, Target,
                Reference ? Arguments.Model + " (fp32, unfused, on the host)"
                          : "the given reference");
     for (const ComparedRun &Run : Runs)
       printRun(Run, Allowed);
-    if (!Drift)
+    if (!Drift && !Diags.hasErrors())
       fmt::print("{} {} right: rms error within {:.2g}, largest within "
                  "{:.2g}\n",
                  Compared, Compared == 1 ? "value is" : "values are",
@@ -369,13 +326,20 @@ int Verification::run() {
              : Fault       ? int(InternalFault)
                            : Result;
     }
-  } else if (!(Given = readReference(Arguments, *M, Diags))) {
-    return finish(Diags);
+  } else {
+    ReferenceReader Reader(*M, Diags);
+    for (const auto &[Name, File] : Arguments.References)
+      Reader.take(Name, File);
+    if (!(Given = Reader.finish()))
+      return finish(Diags);
   }
   Diags.setFile(Arguments.Artifact);
   std::vector<ComparedRun> Runs;
   for (const InputOptions &Options : shapesToTry(Arguments, *M)) {
     std::optional<ComparedRun> Run = compareOne(*M, Options);
+    // What the sizes before showed is not lost.
+    if (!Run && !Runs.empty())
+      return print(Runs);
     if (!Run) {
       int Code = finish(Diags);
       fmt::print(stderr, "{}", signatureText(*M));

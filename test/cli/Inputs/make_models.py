@@ -73,6 +73,13 @@ def bent():
                                  [onnx.floats("w", [2, 2], [0.5, -1.0, 2.0, 0.25])]))
 
 
+def weighted():
+    """A weight that is too large to be written into a graph's text."""
+    node = onnx.node("MatMul", ["x", "w"], ["y"], name="multiply")
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", ["batch", 64])], [onnx.value_info("y", ["batch", 64])],
+                                 [onnx.floats("w", [64, 64], [i / 4096 for i in range(4096)])]))
+
+
 def fill():
     """Zeros of the input's shape: nothing is read."""
     nodes = [onnx.node("Shape", ["x"], ["shape"], name="measure"),
@@ -85,6 +92,8 @@ MODELS = {
     "mlp": mlp(),
     "chain": chain(),
     "fill": fill(),
+    "weighted": weighted(),
+    "names": one_node("Relu", onnx.FLOAT, ["batch-size", "n+1", "batch size", "a:b", "\u00e9"]),
     "bent": bent(),
     "sub": two_inputs(),
     "scalar": one_node("Neg", onnx.FLOAT, []),
@@ -103,6 +112,7 @@ FILES = {
     "x.npy": npy("<f4", [2, 4], SIGNED),
     "big-endian.npy": npy(">f4", [2, 4], floats([-1, 2, -3, 4, 5, -6, 7, -8], ">")),
     "fortran.npy": npy("<f4", [2, 4], floats([-1, 5, 2, -6, -3, 7, 4, -8]), fortran=True),
+    "five.npy": npy("<f4", [2, 1, 1, 1, 4], SIGNED),
     "none.npy": npy("<f4", [0, 4], b""),
     "special.npy": npy("<f4", [1, 4], floats([float("nan"), float("inf"), float("-inf"), -0.0])),
     "a.npy": npy("<f4", [2, 2], floats([1, 2, 3, 4])),

@@ -1,0 +1,47 @@
+//===- ModelFile.h - What a compilation starts from -------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A look at the file before the compiler reads it: which options can apply to
+/// it, and which files must not be written over.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_TOOLS_KPC_MODELFILE_H
+#define KPC_TOOLS_KPC_MODELFILE_H
+
+#include "compiler/Compiler.h"
+
+#include <string>
+#include <vector>
+
+namespace kpc::cli {
+
+struct ModelFile {
+  enum { Model, Graph, Plan, Artifact } Kind = Model;
+  std::string Path;
+  /// The models that a graph or plan takes its weights from.
+  std::vector<std::string> WeightFiles;
+};
+/// What cannot be read is a Model: the compiler says what is wrong with it.
+ModelFile lookAtModel(const std::string &Path);
+
+/// Throws UsageError where an option cannot apply to such a file.
+void refuseOptions(const ModelFile &File, const CompileOptions &Options);
+
+/// True, with an error, where the file is an artifact.
+bool isArtifact(const ModelFile &File, Diagnostics &Diags);
+
+/// Throws UsageError where `Option` would write over what is read.
+void keepInputs(const ModelFile &File, const std::string &Option,
+                const std::string &Output);
+void keepInput(const std::string &Input, const std::string &What,
+               const std::string &Option, const std::string &Output);
+
+} // namespace kpc::cli
+
+#endif // KPC_TOOLS_KPC_MODELFILE_H
