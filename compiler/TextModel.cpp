@@ -139,6 +139,9 @@ void TextCheck::checkPlan(plan::ProgramOp Program) {
     else if (auto Output = dyn_cast<plan::OutputOp>(Op))
       takeName(Op.getLoc(), Output.getName(), /*IsInput=*/false);
   }
+  if (Program.getOps<plan::OutputOp>().empty())
+    fault(Program.getLoc(),
+          "the plan gives no outputs: there is nothing to compute");
   checkSymbols(Program);
 }
 

@@ -4,10 +4,9 @@
 
 // Kernels of one node are told apart; a kernel that is launched twice keeps one name.
 
-// CHECK: kernel
-// CHECK-NEXT: {{^ +sm_1 +}}
-// CHECK-NEXT: {{^ +sm +}}
-// CHECK-NOT: {{^ +sm}}
+// CHECK: kernel family type
+// CHECK-NEXT: sm_1 map
+// CHECK-NEXT: sm map
 
 #same = affine_map<(d0) -> (d0)>
 
