@@ -13,6 +13,7 @@
 #include "compiler/DiagnosticBridge.h"
 #include "compiler/GraphPipeline.h"
 #include "compiler/Listing.h"
+#include "compiler/TextModel.h"
 #include "compiler/Version.h"
 #include "compiler/artifact/PlanToContents.h"
 #include "compiler/fold/FoldConstants.h"
@@ -23,10 +24,10 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/graph/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SHA256.h"
 
 #include <chrono>
 #include <sys/resource.h>
@@ -182,29 +183,50 @@ bool Compilation::loadText() {
                  "': " + Buffer.getError().message());
     return false;
   }
+  if (std::string Why = reasonAgainstText((*Buffer)->getBuffer());
+      !Why.empty()) {
+    Diags.error(Code::GraphText).message(Why);
+    return false;
+  }
   Module = parseSourceFile<ModuleOp>(Options.Model, &Context);
-  Bridge.setCode(Code::GraphRefused);
-  if (!Module)
+  if (!Module || !checkTextModel(*Module, Diags))
     return false;
   IsPlan = !Module->getOps<plan::ProgramOp>().empty();
-  return reloadWeights();
+  if (IsPlan) {
+    PassManager Passes(&Context);
+    Passes.addPass(graph::createVerifyLaunchSizes());
+    if (failed(Passes.run(*Module)))
+      return false;
+  }
+  Bridge.setCode(Code::GraphRefused);
+  return reloadWeights() && checkNamedWeights(*Module, Weights, Diags);
 }
 
-/// Reads the ONNX model beside a text file, for the weights that it names.
+/// Reads the ONNX models beside a text file, for the weights that it names.
 bool Compilation::reloadWeights() {
-  std::set<std::string> Models;
-  Module->walk([&](Operation *Op) {
-    StringAttr Source;
-    if (isa<graph::WeightOp, plan::WeightOp>(Op))
-      Source = Op->getAttrOfType<StringAttr>("source");
-    if (Source)
-      Models.insert(Source.getValue().split('#').first.str());
-  });
-  for (const std::string &Name : Models) {
+  for (const std::string &Name : namedModels(*Module)) {
     llvm::SmallString<128> Path(llvm::sys::path::parent_path(Options.Model));
     llvm::sys::path::append(Path, Name);
+    std::string Digest = fileDigest(Path.str().str());
+    if (Digest.empty()) {
+      Diags.error(Code::ImportUnreadable)
+          .message("cannot read '" + printable(Path.str().str()) +
+                   "', the model whose weights this file names")
+          .hint("put the model beside the file, under this name");
+      return false;
+    }
+    std::string Noted = notedDigest(*Module, Name);
+    if (!Noted.empty() && Noted != Digest)
+      Diags.warning(Code::GraphModelChanged)
+          .message("'" + printable(Name) +
+                   "' has changed since this file was written from it");
     onnx::ImportOptions Import;
-    if (!onnx::importModel(Context, Path.str().str(), Import, Weights, Diags))
+    std::string Text = Diags.file();
+    Diags.setFile(Name);
+    bool Read = static_cast<bool>(
+        onnx::importModel(Context, Path.str().str(), Import, Weights, Diags));
+    Diags.setFile(Text);
+    if (!Read)
       return false;
   }
   return true;
@@ -298,6 +320,10 @@ bool Compilation::emitted(Phase P) {
     // them in its launches.
     OpPrintingFlags Flags;
     Flags.enableDebugInfo(/*enable=*/P == Phase::Graph, /*prettyForm=*/false);
+    keepNodeNamesOnly(*Module);
+    if (!StringRef(Options.Model).ends_with(".mlir"))
+      noteModel(*Module, llvm::sys::path::filename(Options.Model),
+                fileDigest(Options.Model));
     Module->print(Stream, Flags);
   }
   std::string_view Name;
@@ -405,17 +431,6 @@ bool Compilation::compileKernels() {
 // The artifact
 //===----------------------------------------------------------------------===//
 
-/// SHA-256 of a file, in hexadecimal; empty if it cannot be read.
-std::string digestOf(const std::string &Path) {
-  auto Buffer = llvm::MemoryBuffer::getFile(Path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!Buffer)
-    return {};
-  auto Digest =
-      llvm::SHA256::hash(llvm::arrayRefFromStringRef((*Buffer)->getBuffer()));
-  return llvm::toHex(Digest, /*LowerCase=*/true);
-}
-
 bool Compilation::writeArtifact() {
   auto Contents = planToContents(*Module, Weights, Compiled, Options.Strip);
   if (!Contents) {
@@ -426,7 +441,7 @@ bool Compilation::writeArtifact() {
   Contents->Provenance.KpcVersion = Version;
   Contents->Provenance.ModelName =
       llvm::sys::path::filename(Options.Model).str();
-  Contents->Provenance.ModelDigest = digestOf(Options.Model);
+  Contents->Provenance.ModelDigest = fileDigest(Options.Model);
   Contents->Provenance.Options = Options.CommandLine;
   if (auto Error = artifact::write(*Contents, Options.Output)) {
     // The writer refuses what a reader would: then no folder is at fault.

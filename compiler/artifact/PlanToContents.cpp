@@ -16,8 +16,6 @@
 
 #include <set>
 
-#include <set>
-
 using namespace kpc;
 using namespace mlir;
 using kpc::shape::Expr;
@@ -151,29 +149,15 @@ uint32_t ContentsBuilder::addBuffer(Value Buffer, artifact::BufferKind Kind,
 }
 
 llvm::Error ContentsBuilder::addWeight(plan::WeightOp Op) {
-  const Weight *Source = Weights.find(Op.getSource());
-  if (!Source)
-    return createStringError("weight '" + Op.getSource() +
-                             "' is not in the model that the plan names");
+  auto Prepared = preparedWeight(Op.getSource(), Op.getRecipe(),
+                                 graph::typeOf(Op.getBuffer()), Weights);
+  if (!Prepared)
+    return Prepared.takeError();
   std::string Key = Op.getSource().str() + recipeText(Op.getRecipe());
   auto [Known, Inserted] =
       WeightIndex.try_emplace(Key, Contents.Weights.size());
-  if (Inserted) {
-    auto Prepared =
-        prepareWeight(Op.getSource().str(), *Source, Op.getRecipe());
-    if (!Prepared)
-      return Prepared.takeError();
+  if (Inserted)
     Contents.Weights.push_back(std::move(*Prepared));
-  }
-  const artifact::Weight &W = Contents.Weights[Known->second];
-  auto Ty = graph::typeOf(Op.getBuffer());
-  if (W.Type != elementTypeOf(Ty.getElementType()) ||
-      !llvm::equal(W.Dims, Ty.getDims(), [](int64_t Size, const Expr &E) {
-        return E.asConstant() == Size;
-      }))
-    return createStringError("weight '" + Op.getSource() +
-                             "' of the model has other sizes or another type "
-                             "than the plan says");
   addBuffer(Op.getBuffer(), artifact::BufferKind::Weight, Known->second,
             Op.getSource().str());
   return llvm::Error::success();
@@ -278,12 +262,19 @@ std::string precisionOf(func::FuncOp Kernel) {
   return Reads.empty() || Reads == Writes ? Writes : Reads + " -> " + Writes;
 }
 
-/// What the launches of each kernel are for.
+/// What the launches of each kernel are for. Several kernels may be of one
+/// node: those behind the first get a number, as their symbols do.
 void ContentsBuilder::collectLaunches(plan::ProgramOp Program) {
+  std::set<std::string> Taken;
+  std::map<std::string, unsigned> NextSuffix;
   for (auto Launch : Program.getOps<plan::LaunchOp>()) {
     LaunchedFor &For = Launched[Launch.getKernel().str()];
-    if (For.Name.empty())
-      For.Name = Launch.getName().value_or("").str();
+    if (For.Name.empty()) {
+      StringRef Wanted = Launch.getName().value_or(Launch.getKernel());
+      For.Name = Wanted.str();
+      while (!Taken.insert(For.Name).second)
+        For.Name = (Wanted + "_" + Twine(++NextSuffix[Wanted.str()])).str();
+    }
     if (auto Nodes = Launch.getNodes())
       For.Nodes.insert_range(Nodes->getAsValueRange<StringAttr>());
   }
@@ -502,6 +493,29 @@ void ContentsBuilder::addValues(artifact::Target &T, plan::ProgramOp Program) {
 }
 
 } // namespace
+
+Expected<artifact::Weight> kpc::preparedWeight(StringRef Source,
+                                               ArrayAttr Recipe,
+                                               graph::SymbolicTensorType Ty,
+                                               const WeightStore &Weights) {
+  const Weight *Stored = Weights.find(Source);
+  if (!Stored)
+    return createStringError("weight '" + Source +
+                             "' is not in the model that the text names");
+  auto Prepared = prepareWeight(Source.str(), *Stored, Recipe);
+  if (!Prepared)
+    return Prepared.takeError();
+  bool Fits = Prepared->Type == elementTypeOf(Ty.getElementType()) &&
+              llvm::equal(Prepared->Dims, Ty.getDims(),
+                          [](int64_t Size, const Expr &E) {
+                            return E.asConstant() == Size;
+                          });
+  if (Fits)
+    return Prepared;
+  return createStringError("weight '" + Source +
+                           "' of the model has other sizes or another type "
+                           "than the text says");
+}
 
 Expected<artifact::Contents>
 kpc::planToContents(ModuleOp Module, const WeightStore &Weights,

@@ -125,4 +125,13 @@ def VerifyKernelForm : Pass<"verify-kernel-form", "::mlir::ModuleOp"> {
   }];
 }
 
+def VerifyLaunchSizes : Pass<"verify-launch-sizes", "::mlir::ModuleOp"> {
+  let summary = "Checks the sizes of launches against the views of their kernels";
+  let description = [{
+    With a launch's sizes in place of its kernel's index arguments, each view of
+    an argument must be dense and have as many elements as the buffer that is
+    given for it. For plans that were edited by hand.
+  }];
+}
+
 #endif // KPC_PASSES_GRAPH

@@ -46,7 +46,7 @@ PIPELINES = {
     "graph": [[], GRAPH_PASSES, ["--set-precision=to=f16 io=f16", *GRAPH_PASSES],
               ["--form-regions=fuse=false", "--lower-regions", "--verify-kernel-form"],
               ["--lower-regions", "--verify-kernel-form"], ["--canonicalize"]],
-    "plan": [[], ["--canonicalize", "--verify-kernel-form"]],
+    "plan": [[], ["--canonicalize", "--verify-kernel-form"], ["--verify-launch-sizes"]],
     "kernel": [["--verify-kernel-form"], ["--kpc-expand-math"], ["--kpc-host-build-kernel"],
                ["--kpc-gpu-build-kernels=arch=sm_90a"], ["--kpc-host-build-kernel=vector-bits=256", "--kpc-expand-math"]],
     "gpu": [["--pass-pipeline=builtin.module(gpu.module(kpc-lower-to-nvvm))"]],
@@ -262,6 +262,7 @@ class Fuzzer:
         return [(f"compile-{number}", name, suffix, text, command[:-2], what, said)] if what else []
 
     def compile_jobs(self, seeds):
+        yield from self.without_graph(seeds)
         whole = Seeds.__new__(Seeds)
         whole.words = seeds.words
         whole.programs = [p for p in seeds.programs
@@ -269,6 +270,15 @@ class Fuzzer:
         for number in range(self.options.compiled if whole.programs else 0):
             name, kind, text, _ = mutant(whole, self.options, "compile", number)
             yield number, name, kind, text
+
+    def without_graph(self, seeds):
+        """Files that hold nothing to go on from, as they stand."""
+        kernels = next((p[2] for p in seeds.programs if p[0] == "digits.linalg"), "")
+        texts = {"empty": "", "module": "module {}\n", "main": "func.func @main() { return }\n",
+                 "declared": "func.func private @main()\n", "program": "plan.program {\n}\n", "linalg": kernels}
+        for name, text in texts.items():
+            for kind in ("graph", "plan") if self.options.compiled else ():
+                yield f"{name}-{kind}", name, kind, text
 
     def run(self):
         seeds = Seeds(self.options)
