@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-// The limits are those of the CUDA driver API, cuTensorMapEncodeTiled.
+// The limits are those of the CUDA driver API, cuTensorMapEncodeTiled and
+// cuTensorMapEncodeIm2col.
 
 #include "emulator/execute/TensorMap.h"
 
@@ -19,30 +20,22 @@ unsigned TensorMap::elementBytes() const {
 }
 
 uint64_t TensorMap::boxBytes() const {
-  uint64_t Bytes = elementBytes();
-  for (unsigned D = 0; D < Rank; ++D)
-    Bytes *= extent(D);
+  uint64_t Bytes = lineBytes();
+  for (unsigned D = 1; D < Rank; ++D)
+    Bytes *= Im2col ? (D == 1 ? Box[1] : 1) : extent(D);
   return Bytes;
 }
 
-static std::string dimProblem(const TensorMap &M, unsigned D) {
-  std::string Which = " of dim " + std::to_string(D);
-  if (M.Dims[D] < 1 || M.Dims[D] > uint64_t{1} << 32)
-    return "size" + Which;
-  if (M.Box[D] < 1 || M.Box[D] > 256)
-    return "box" + Which;
-  if (M.Traversal[D] < 1 || M.Traversal[D] > 8)
-    return "traversal stride" + Which;
-  if (D > 0 && (M.Strides[D - 1] % 16 || M.Strides[D - 1] >= uint64_t{1} << 40))
-    return "stride" + Which;
-  return {};
+static std::string ofDim(const char *What, unsigned D) {
+  return std::string(What) + " of dim " + std::to_string(D);
 }
 
-std::string encodeTiled(TensorMap &Out, int Type, uint32_t Rank,
-                        uint64_t Address, const uint64_t *Dims,
-                        const uint64_t *Strides, const uint32_t *Box,
-                        const uint32_t *Traversal, int Interleave, int Swizzle,
-                        int Fill) {
+/// What both kinds of maps have.
+static std::string encodeTensor(TensorMap &Out, int Type, uint32_t Rank,
+                                uint64_t Address, const uint64_t *Dims,
+                                const uint64_t *Strides,
+                                const uint32_t *Traversal, int Interleave,
+                                int Swizzle, int Fill) {
   Out = TensorMap{};
   if (Type < 0 || Type > 12)
     return "data type " + std::to_string(Type) + " is not supported";
@@ -52,7 +45,8 @@ std::string encodeTiled(TensorMap &Out, int Type, uint32_t Rank,
     return "interleaved tensors are not supported";
   if (Swizzle < 0 || Swizzle > 3)
     return "swizzle";
-  if (Fill < 0 || Fill > 1)
+  bool IsFloat = Type >= 6;
+  if (Fill < 0 || Fill > 1 || (Fill == 1 && !IsFloat))
     return "fill of what is out of bounds";
   if (Address % 16)
     return "the address is no multiple of 16";
@@ -63,21 +57,73 @@ std::string encodeTiled(TensorMap &Out, int Type, uint32_t Rank,
   Out.Address = Address;
   for (uint32_t D = 0; D < Rank; ++D) {
     Out.Dims[D] = Dims[D];
-    Out.Box[D] = uint16_t(Box[D] > 0xFFFF ? 0xFFFF : Box[D]);
+    if (Dims[D] < 1 || Dims[D] > uint64_t{1} << 32)
+      return ofDim("size", D);
     // Of the innermost dim it is not looked at.
     uint32_t Step = D == 0 ? 1 : Traversal[D];
-    Out.Traversal[D] = uint8_t(Step > 255 ? 255 : Step);
-    if (D > 0)
-      Out.Strides[D - 1] = Strides[D - 1];
-    if (std::string P = dimProblem(Out, D); !P.empty())
-      return P;
+    if (Step < 1 || Step > 8)
+      return ofDim("traversal stride", D);
+    Out.Traversal[D] = uint8_t(Step);
+    if (D == 0)
+      continue;
+    Out.Strides[D - 1] = Strides[D - 1];
+    if (Strides[D - 1] % 16 || Strides[D - 1] >= uint64_t{1} << 40)
+      return ofDim("stride", D);
   }
-  unsigned Inner = Out.Box[0] * Out.elementBytes();
-  if (Inner % 16)
+  return {};
+}
+
+static std::string lineProblem(const TensorMap &M) {
+  if (M.lineBytes() % 16)
     return "the box's inner bytes are no multiple of 16";
-  if (Out.span() && Inner > Out.span())
+  if (M.span() && M.lineBytes() > M.span())
     return "the box's inner bytes are more than the swizzle's";
   return {};
+}
+
+std::string encodeTiled(TensorMap &Out, int Type, uint32_t Rank,
+                        uint64_t Address, const uint64_t *Dims,
+                        const uint64_t *Strides, const uint32_t *Box,
+                        const uint32_t *Traversal, int Interleave, int Swizzle,
+                        int Fill) {
+  std::string P = encodeTensor(Out, Type, Rank, Address, Dims, Strides,
+                               Traversal, Interleave, Swizzle, Fill);
+  for (uint32_t D = 0; P.empty() && D < Rank; ++D) {
+    if (Box[D] < 1 || Box[D] > 256)
+      P = ofDim("box", D);
+    Out.Box[D] = uint16_t(Box[D]);
+  }
+  return P.empty() ? lineProblem(Out) : P;
+}
+
+std::string encodeIm2col(TensorMap &Out, int Type, uint32_t Rank,
+                         uint64_t Address, const uint64_t *Dims,
+                         const uint64_t *Strides, const Im2colBox &Box,
+                         const uint32_t *Traversal, int Interleave, int Swizzle,
+                         int Fill) {
+  std::string P = encodeTensor(Out, Type, Rank, Address, Dims, Strides,
+                               Traversal, Interleave, Swizzle, Fill);
+  if (!P.empty())
+    return P;
+  if (Rank < 3)
+    return "rank";
+  if (Box.Channels < 1 || Box.Channels > 256)
+    return "channels of a pixel";
+  if (Box.Pixels < 1 || Box.Pixels > 1024)
+    return "pixels of a column";
+  Out.Im2col = 1;
+  Out.Box[0] = uint16_t(Box.Channels);
+  Out.Box[1] = uint16_t(Box.Pixels);
+  // Corners have 16, 8, 5 bits.
+  int Limit = Rank == 3 ? 1 << 15 : Rank == 4 ? 1 << 7 : 1 << 4;
+  for (uint32_t D = 0; D + 2 < Rank; ++D) {
+    for (int Corner : {Box.Lower[D], Box.Upper[D]})
+      if (Corner < -Limit || Corner >= Limit)
+        return ofDim("corner", D + 1);
+    Out.Lower[D] = int16_t(Box.Lower[D]);
+    Out.Upper[D] = int16_t(Box.Upper[D]);
+  }
+  return lineProblem(Out);
 }
 
 } // namespace kpc::emulator

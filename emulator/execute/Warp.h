@@ -68,6 +68,9 @@ public:
   /// Host memory of an access; nullptr: a finding was reported.
   uint8_t *locate(const Instruction &I, uint64_t Address, unsigned Bytes,
                   MemoryUse Use, unsigned Lane);
+  /// The same of a global address, of any size and alignment.
+  uint8_t *locateDevice(const Instruction &I, uint64_t Address, unsigned Bytes,
+                        MemoryUse Use, unsigned Lane);
   void report(FindingKind Kind, const Instruction &I, unsigned Lane,
               std::string Detail);
   /// Registers of an asynchronous matrix instruction: nobody else may touch
@@ -107,8 +110,6 @@ private:
   void diverge(const Instruction &I, uint32_t Taken, uint32_t To);
   void table(const Instruction &I, uint32_t Mask);
   void end(uint32_t Lanes);
-  uint8_t *locateDevice(const Instruction &I, uint64_t Address, unsigned Bytes,
-                        MemoryUse Use, unsigned Lane);
   uint8_t *locateShared(const Instruction &I, uint64_t Offset, unsigned Bytes,
                         MemoryUse Use, unsigned Lane, bool Async = false);
   uint8_t *object(const Instruction &I, uint64_t Offset, unsigned Lane,
