@@ -1,0 +1,365 @@
+//===- HopperProduct.cpp - Tiles of sums on wgmma, and their way out ------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/HopperProduct.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+/// Bytes of the longest line of shared memory, and of its swizzle.
+static constexpr int64_t LineBytes = 128;
+
+Value HopperProduct::i32(int64_t V) {
+  return arith::ConstantIntOp::create(W.B, W.Loc, V, 32);
+}
+Value HopperProduct::toI32(Value V) {
+  return W.B.createOrFold<arith::IndexCastOp>(W.Loc, W.B.getI32Type(), V);
+}
+Value HopperProduct::toIndex(Value V) {
+  return W.B.createOrFold<arith::IndexCastOp>(W.Loc, W.B.getIndexType(), V);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+tile::SharedType HopperProduct::sharedTile(int64_t Rows, int64_t Columns,
+                                           Type Of) {
+  int64_t Row = Columns * Of.getIntOrFloatBitWidth() / 8;
+  return tile::SharedType::get(W.B.getContext(), {Rows, Columns}, Of,
+                               std::min(Row, LineBytes));
+}
+
+tile::ViewType HopperProduct::viewOfLines(tile::SharedType Tile, int64_t Rows) {
+  SmallVector<int64_t> Box = {Rows, Tile.getLineElements()};
+  if (P.hasBatch())
+    Box.insert(Box.begin(), 1);
+  return tile::ViewType::get(W.B.getContext(), Tile.getElement(), Box,
+                             Tile.getSwizzle());
+}
+
+BlockArgument HopperProduct::addView(tile::ViewType View, unsigned Buffer,
+                                     ArrayRef<Expr> Dims,
+                                     ArrayRef<Expr> Strides,
+                                     ArrayRef<NamedAttribute> More) {
+  Builder B(W.B.getContext());
+  auto Texts = [&](ArrayRef<Expr> From) {
+    SmallVector<Attribute> Strings;
+    for (const Expr &One : From)
+      Strings.push_back(B.getStringAttr(One.str()));
+    return B.getArrayAttr(Strings);
+  };
+  SmallVector<NamedAttribute> Fields = {
+      B.getNamedAttr("buffer", B.getI64IntegerAttr(Buffer)),
+      B.getNamedAttr("element", TypeAttr::get(View.getElement())),
+      B.getNamedAttr("dims", Texts(Dims)),
+      B.getNamedAttr("strides", Texts(Strides)),
+      B.getNamedAttr("swizzle", B.getI64IntegerAttr(View.getSwizzle()))};
+  llvm::append_range(Fields, More);
+  TensorMaps.push_back(B.getDictionaryAttr(Fields));
+  func::FuncOp Func = Form.Func;
+  unsigned Position = Func.getNumArguments();
+  (void)Func.insertArgument(Position, View, {}, Func.getLoc());
+  return Func.getArgument(Position);
+}
+
+BlockArgument HopperProduct::addMatrixView(const Matrix &M, tile::ViewType View,
+                                           bool ByColumn, const Expr &Rows,
+                                           const Expr &Columns) {
+  Builder B(W.B.getContext());
+  int64_t Bytes = M.Element.getIntOrFloatBitWidth() / 8;
+  SmallVector<Expr> Dims = {Columns, Rows};
+  SmallVector<Expr> Strides = {(ByColumn ? M.ColumnStride : M.RowStride) *
+                               Bytes};
+  if (P.hasBatch()) {
+    Dims.push_back(P.Batch);
+    Strides.push_back(M.BatchStride * Bytes);
+  }
+  SmallVector<int64_t> Box(View.getBox());
+  std::reverse(Box.begin(), Box.end());
+  return addView(View, M.Argument, Dims, Strides,
+                 B.getNamedAttr("box", B.getDenseI64ArrayAttr(Box)));
+}
+
+void HopperProduct::declareTypes() {
+  MLIRContext *Context = W.B.getContext();
+  declareTiles();
+  Staging = sharedTile(S.TileRows * schedule::StagingBuffers,
+                       schedule::StagingColumns, P.D.Element);
+  Sums =
+      tile::FragmentType::get(Context, {64, S.TileColumns}, W.B.getF32Type());
+  PipeTy = tile::PipeType::get(Context, S.Slots, {TileA, TileB});
+}
+
+void HopperProduct::declare() {
+  addOperandViews();
+  ViewD =
+      addMatrixView(P.D, viewOfLines(Staging, 64), false, P.Rows, P.Columns);
+  Form.Func->setAttr("kpc.tensor_maps", W.B.getArrayAttr(TensorMaps));
+
+  Pipe = tile::PipeOp::create(W.B, W.Loc, PipeTy, tile::Completion::Tma,
+                              /*producers=*/1, S.consumers() * 4);
+  Stage = tile::AllocOp::create(W.B, W.Loc, Staging);
+  RowCount = W.size(P.C.Rows.Sizes);
+  ColumnCount = W.size(P.C.Columns.Sizes);
+  SumCount = countSum();
+  countTiles();
+  tile::StartOp::create(W.B, W.Loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles and roles
+//===----------------------------------------------------------------------===//
+
+void HopperProduct::countTiles() {
+  RowTiles = toI32(W.ceilDiv(RowCount, S.TileRows));
+  ColumnTiles = toI32(W.ceilDiv(ColumnCount, S.TileColumns));
+  Tiles = compute<arith::MulIOp>(RowTiles, ColumnTiles);
+  if (P.hasBatch())
+    Tiles = compute<arith::MulIOp>(Tiles, toI32(W.size(P.C.Batch.Sizes)));
+}
+
+/// Tiles are counted down a group of rows, then along columns, then from group
+/// to group: blocks that run together share rows and columns in the cache.
+HopperProduct::Place HopperProduct::placeOf(Value Tile) {
+  Place Where;
+  Value InBatch = Tile;
+  if (P.hasBatch()) {
+    Value PerBatch = compute<arith::MulIOp>(RowTiles, ColumnTiles);
+    Where.Batch = toIndex(compute<arith::DivUIOp>(Tile, PerBatch));
+    InBatch = compute<arith::RemUIOp>(Tile, PerBatch);
+  }
+  Value GroupSize = compute<arith::MulIOp>(ColumnTiles, i32(S.GroupRows));
+  Value Group = compute<arith::DivUIOp>(InBatch, GroupSize);
+  Value InGroup = compute<arith::RemUIOp>(InBatch, GroupSize);
+  Value First = compute<arith::MulIOp>(Group, i32(S.GroupRows));
+  Value Rows = compute<arith::MinUIOp>(compute<arith::SubIOp>(RowTiles, First),
+                                       i32(S.GroupRows));
+  Value Row =
+      compute<arith::AddIOp>(First, compute<arith::RemUIOp>(InGroup, Rows));
+  Value Column = compute<arith::DivUIOp>(InGroup, Rows);
+  Where.Row = toIndex(compute<arith::MulIOp>(Row, i32(S.TileRows)));
+  Where.Column = toIndex(compute<arith::MulIOp>(Column, i32(S.TileColumns)));
+  return Where;
+}
+
+HopperProduct::Values HopperProduct::at(const Place &Where, Value Row,
+                                        Value Column) {
+  Values All = {Row, Column};
+  if (P.hasBatch())
+    All.insert(All.begin(), Where.Batch);
+  return All;
+}
+
+HopperProduct::Values
+HopperProduct::forEachTile(ValueRange Carried,
+                           function_ref<Values(Value, ValueRange)> Body) {
+  Value First = toI32(W.block());
+  Value Step =
+      toI32(gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x).getResult());
+  return W.loop(First, Tiles, Step, Carried, Body);
+}
+
+void HopperProduct::role(StringRef Name, int64_t First, int64_t End,
+                         int64_t Registers, function_ref<void(Value)> Body) {
+  auto Role = tile::RoleOp::create(W.B, W.Loc, Name, First, End, Registers);
+  OpBuilder::InsertionGuard Guard(W.B);
+  Block *Entry =
+      W.B.createBlock(&Role.getBody(), {}, {W.B.getIndexType()}, {W.Loc});
+  Body(Entry->getArgument(0));
+  tile::YieldOp::create(W.B, W.Loc);
+}
+
+void HopperProduct::elect(tile::Scope Scope, function_ref<void()> Body) {
+  auto Elect = tile::ElectOp::create(W.B, W.Loc, Scope);
+  OpBuilder::InsertionGuard Guard(W.B);
+  W.B.createBlock(&Elect.getBody());
+  Body();
+  tile::YieldOp::create(W.B, W.Loc);
+}
+
+/// One thread fills the ring, for all tiles of its block.
+void HopperProduct::produce() {
+  elect(tile::Scope::Role, [&] {
+    Value Cursor = tile::CursorOp::create(
+        W.B, W.Loc, tile::CursorType::get(W.B.getContext()));
+    forEachTile(Cursor, [&](Value Tile, ValueRange In) -> Values {
+      return {produceTile(placeOf(Tile), In[0])};
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Products, and what becomes of them
+//===----------------------------------------------------------------------===//
+
+Value HopperProduct::rowsOf(Value Tile, Value First) {
+  auto Whole = cast<tile::SharedType>(Tile.getType());
+  auto Part = tile::SharedType::get(W.B.getContext(), {64, Whole.getColumns()},
+                                    Whole.getElement(), Whole.getSwizzle(),
+                                    Whole.getPitch());
+  return tile::RowsOp::create(W.B, W.Loc, Part, Tile, First);
+}
+
+/// The sums of one tile's 64 rows. A slot is given back one product late: when
+/// the product that reads it is over, the next is already under way.
+Value HopperProduct::multiplyTile(Value Group, Value &Cursor) {
+  MLIRContext *Context = W.B.getContext();
+  auto Full = tile::SlotType::get(Context, tile::SlotState::Full);
+  auto Pending = tile::PendingType::get(Context, Sums);
+  Value First = W.mul(Group, W.index(64));
+  auto Multiply = [&](Value At, Value Add) {
+    Value Slot = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, At);
+    auto Parts =
+        tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Slot);
+    Value D = tile::MmaOp::create(W.B, W.Loc, Pending,
+                                  rowsOf(Parts.getResult(0), First),
+                                  Parts.getResult(1), Add,
+                                  /*a_transposed=*/false, BTransposed);
+    Value Next = tile::NextOp::create(W.B, W.Loc, At.getType(), Pipe, At);
+    return std::tuple(D, Slot, Next);
+  };
+  auto [D, Slot, Next] = Multiply(Cursor, Value());
+  Values Last = W.loop(W.index(S.TileSum), SumCount, W.index(S.TileSum),
+                       {D, Slot, Next}, [&](Value, ValueRange In) -> Values {
+                         auto [Sum, Held, After] = Multiply(In[2], In[0]);
+                         Value Still = tile::RetireOp::create(
+                             W.B, W.Loc, Sum.getType(), Sum, 1);
+                         tile::ReleaseOp::create(W.B, W.Loc, Pipe, In[1]);
+                         return {Still, Held, After};
+                       });
+  Cursor = Last[2];
+  Value Done = tile::AwaitOp::create(W.B, W.Loc, Sums, Last[0]);
+  tile::ReleaseOp::create(W.B, W.Loc, Pipe, Last[1]);
+  return Done;
+}
+
+/// What the kernel makes of the sums, as elements of the output.
+Value HopperProduct::mapElements(const Place &Where, Value Row, Value Column,
+                                 Value Part) {
+  auto From = cast<tile::FragmentType>(Part.getType());
+  auto To =
+      tile::FragmentType::get(W.B.getContext(), From.getShape(), P.D.Element);
+  auto Map = tile::MapOp::create(W.B, W.Loc, To, Part, ValueRange{Row, Column},
+                                 ValueRange{RowCount, ColumnCount});
+  OpBuilder::InsertionGuard Guard(W.B);
+  Type Index = W.B.getIndexType();
+  Block *Body =
+      W.B.createBlock(&Map.getBody(), {}, {From.getElement(), Index, Index},
+                      {W.Loc, W.Loc, W.Loc});
+  Contraction &C = P.C;
+  Values All(C.R.Op.getNumLoops()), At;
+  auto Put = [&](const LoopGroup &Group, Value Linear) {
+    Values Indices =
+        W.split(Linear, Group.Sizes, Reduction::boundOf(Group.Sizes));
+    for (auto [Loop, One] : llvm::zip_equal(Group.Loops, Indices))
+      All[Loop] = One;
+  };
+  if (P.hasBatch())
+    Put(C.Batch, Where.Batch);
+  else
+    for (unsigned Loop : C.Batch.Loops)
+      All[Loop] = W.index(0);
+  Put(C.Rows, Body->getArgument(1));
+  Put(C.Columns, Body->getArgument(2));
+  for (unsigned Loop : C.R.Parallel)
+    At.push_back(All[Loop]);
+  Values Sum = {Body->getArgument(0)};
+  if (failed(joinInitial(W, C.R, At, Sum)))
+    Result = failure();
+  Value Heavy = C.R.Op->getResult(0);
+  W.Emitter.setElementHook(
+      [&](OpBuilder &, Location, Value Tensor, ValueRange) -> Value {
+        return Tensor == Heavy ? Sum[0] : Value();
+      });
+  Value Element = W.Emitter.element(W.B, Form.Outputs[0].Tensor, At);
+  W.Emitter.setElementHook({});
+  if (!Element)
+    Result = failure();
+  tile::YieldOp::create(W.B, W.Loc, Element);
+  return Map.getResult();
+}
+
+void HopperProduct::finishTile(const Place &Where, Value Group, Value Sums) {
+  auto All = cast<tile::FragmentType>(Sums.getType());
+  auto PartTy = tile::FragmentType::get(
+      W.B.getContext(), {64, schedule::StagingColumns}, All.getElement());
+  Value Row = W.add(Where.Row, W.mul(Group, W.index(64)));
+  for (int64_t C = 0; C < S.TileColumns; C += schedule::StagingColumns) {
+    Value Column = W.add(Where.Column, W.index(C));
+    Value Part = tile::ColumnsOp::create(W.B, W.Loc, PartTy, Sums, C);
+    Value Out = mapElements(Where, Row, Column, Part);
+    int64_t Buffer = C / schedule::StagingColumns % schedule::StagingBuffers;
+    Value Staged = rowsOf(
+        Stage, W.add(W.mul(Group, W.index(64 * schedule::StagingBuffers)),
+                     W.index(64 * Buffer)));
+    // Wait until this buffer has been read: by the store before the last one,
+    // or, where a tile has an odd number of parts, by the last of the tile
+    // before.
+    int64_t Parts = S.TileColumns / schedule::StagingColumns;
+    bool UsedLast = C == 0 && Parts % schedule::StagingBuffers != 0;
+    elect(tile::Scope::Warpgroup, [&] {
+      tile::WaitStoresOp::create(W.B, W.Loc,
+                                 UsedLast ? 0 : schedule::StagingBuffers - 1);
+    });
+    tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
+    tile::PutOp::create(W.B, W.Loc, Out, Staged);
+    tile::FenceProxyOp::create(W.B, W.Loc);
+    tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
+    elect(tile::Scope::Warpgroup, [&] {
+      tile::StoreOp::create(W.B, W.Loc, Staged, ViewD, at(Where, Row, Column));
+      tile::CommitStoresOp::create(W.B, W.Loc);
+    });
+  }
+}
+
+void HopperProduct::consume(Value Group) {
+  Value Cursor = tile::CursorOp::create(
+      W.B, W.Loc, tile::CursorType::get(W.B.getContext()));
+  forEachTile(Cursor, [&](Value Tile, ValueRange In) -> Values {
+    Value At = In[0];
+    Value Sums = multiplyTile(Group, At);
+    // Behind the products: between the last of them and the wait, ptxas takes
+    // any other instruction for one that might read the sums (C7514), and
+    // serialises all products.
+    finishTile(placeOf(Tile), Group, Sums);
+    return {At};
+  });
+  // Shared memory lives until the stores have read it.
+  elect(tile::Scope::Warpgroup,
+        [&] { tile::WaitStoresOp::create(W.B, W.Loc, 0); });
+}
+
+LogicalResult HopperProduct::emit(GpuLaunch &Launch) {
+  W.B.getContext()->loadDialect<tile::TileDialect>();
+  declareTypes();
+  declare();
+  // Registers by warpgroups: they must fit 65,536 for all threads.
+  struct Registers {
+    int64_t Producer, Consumer;
+  };
+  constexpr Registers ByConsumers[] = {{40, 240}, {40, 232}, {32, 160}};
+  Registers R = ByConsumers[S.consumers() - 1];
+  role("producer", 0, 4, R.Producer, [&](Value) { produce(); });
+  role("consumer", 4, 4 * (1 + S.consumers()), R.Consumer,
+       [&](Value Group) { consume(Group); });
+  auto Ceil = [](const Expr &A, int64_t B) { return A.ceilDiv(Expr(B)); };
+  Expr Tiles =
+      Ceil(P.Rows, S.TileRows) * Ceil(P.Columns, S.TileColumns) * P.Batch;
+  Launch.Grid[0] = Expr::min(Tiles, Expr::symbol("sm_count")).str();
+  Launch.Block = {int32_t(S.threads()), 1, 1};
+  Launch.Schedule = S.str();
+  return Result;
+}
+
+} // namespace kpc::kernels
