@@ -9,10 +9,12 @@
 /// \file
 /// Rounding a value to 16 bits changes each of its elements by the same share
 /// whatever its size is: to first order each stored value adds as much to the
-/// error of the result. What it saves is its bytes. So the small ones stay f32,
-/// smallest first, up to a fixed share of all bytes, of weights and of other
-/// values each: gates, pooled features, biases, the filters of depthwise and
-/// first layers.
+/// error of the result. What it saves is its bytes, and, of what a matrix
+/// product or a convolution reads and writes, the time: tensor cores take
+/// operands of 16 bits, both of one type. So what dense contractions touch is
+/// narrow, however small. Of the rest the small ones stay f32, smallest first,
+/// up to a fixed share of all bytes, of weights and of other values each:
+/// biases, scales, the filters of depthwise layers.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -74,6 +76,25 @@ bool isReadByContractionsAlone(Value V) {
   });
 }
 
+/// Whether `Op` multiplies matrices, which tensor cores do. Not where each
+/// channel of a convolution is summed by itself.
+bool isDense(Operation &Op) {
+  auto Conv = dyn_cast<ConvOp>(Op);
+  if (!Conv)
+    return isa<MatmulOp>(Op);
+  ArrayRef<shape::Expr> Filter = typeOf(Conv.getW()).getDims();
+  return Filter[Filter.size() - 2] != shape::Expr(1);
+}
+
+/// Whether `V`, as it is, is an operand of a matrix product.
+bool isDenseOperand(Value V) {
+  return llvm::any_of(V.getUsers(), [](Operation *User) {
+    if (isa<BroadcastOp, ReshapeOp, TransposeOp>(User))
+      return isDenseOperand(User->getResult(0));
+    return isDense(*User);
+  });
+}
+
 /// Ops whose results lose too much in 16 bits: range or cancellation.
 bool isSensitive(Operation *Op) {
   if (auto Reduce = dyn_cast<ReduceOp>(Op))
@@ -110,6 +131,7 @@ private:
   bool holdsKept(Operation *Op);
   bool staysWide(Value V);
   void findWideResults(RegionOp Region);
+  bool touchesDense(Value V);
   void sortOut(Value V);
   bool takeFromBudget(Value V);
   int64_t &budgetOf(Value V) {
@@ -125,6 +147,8 @@ private:
   DenseSet<Value> Sensitive;
   /// May be narrow. Those that only choose elements follow their operands.
   SmallVector<Value> Candidates, Followers;
+  /// Are narrow in any case.
+  SmallVector<Value> Dense;
   /// Elements that may yet stay wide.
   int64_t WeightBudget = 0, ValueBudget = 0;
   DenseSet<Value> Narrow;
@@ -182,9 +206,26 @@ void StorageChoice::findWideResults(RegionOp Region) {
   }
 }
 
+/// Whether a dense contraction reads `V`, or its kernel writes it as a value
+/// that 16 bits do for.
+bool StorageChoice::touchesDense(Value V) {
+  auto Region = V.getDefiningOp<RegionOp>();
+  bool Touches = Region && !Sensitive.contains(V) &&
+                 llvm::any_of(Region.getBody().front(), isDense);
+  forEachUse(V, [&](OpOperand &Use) {
+    Touches |= isa<RegionOp>(Use.getOwner()) && isDenseOperand(argumentOf(Use));
+  });
+  return Touches;
+}
+
 void StorageChoice::sortOut(Value V) {
-  if (!typeOf(V).getElementType().isF32() || Sensitive.contains(V) ||
-      staysWide(V))
+  if (!typeOf(V).getElementType().isF32() || staysWide(V))
+    return;
+  if (touchesDense(V)) {
+    Dense.push_back(V);
+    return;
+  }
+  if (Sensitive.contains(V))
     return;
   auto Region = V.getDefiningOp<RegionOp>();
   bool Follows =
@@ -217,8 +258,9 @@ SmallVector<Value> StorageChoice::run() {
     if (isa<RegionOp, WeightOp>(Op))
       llvm::for_each(Op.getResults(), [&](Value V) { sortOut(V); });
   }
-  for (Value V : llvm::concat<Value>(Candidates, Followers))
+  for (Value V : llvm::concat<Value>(Dense, Candidates, Followers))
     budgetOf(V) += elements(V);
+  Narrow.insert_range(Dense);
   for (int64_t *Budget : {&WeightBudget, &ValueBudget})
     *Budget = WideShare ? *Budget / WideShare : 0;
 
