@@ -54,6 +54,31 @@ def Tile_LoadOp : Tile_Op<"load"> {
   let hasVerifier = 1;
 }
 
+def Tile_LoadIm2colOp : Tile_Op<"load_im2col"> {
+  let summary = "Begins a TMA copy of pixels, as a convolution walks over them, into a tile of a slot";
+  let description = [{
+    One thread does it. The view's tensor map is one of im2col: it sees images
+    (n, spatial…, channels), and its box is pixels × channels. `at` is the first
+    place of the filter, and the first channel, outermost dimension first; row
+    r of the tile is the r-th place behind it, in the order of the map's corners
+    and steps, rows after rows and images after images. Of each place it takes
+    the pixel that is `offsets` away, one for each spatial dimension: the tap.
+    Pixels and channels outside of the image become zero. A tile of more columns
+    than the view's box takes several copies.
+
+    ```mlir
+    tile.load_im2col %x[%n, %h, %w, %c] tap [%dh, %dw] into %a signal %pipe[%free] : !view, !a, !pipe, !tile.slot<free>
+    ```
+  }];
+  let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$at, Variadic<Index>:$offsets, Tile_SharedType:$tile,
+                       Tile_PipeType:$pipe, Tile_SlotType:$slot);
+  let traits = [AttrSizedOperandSegments];
+  let assemblyFormat = [{$view `[` $at `]` `tap` `[` $offsets `]` `into` $tile `signal` $pipe `[` $slot `]` attr-dict
+                         `:` qualified(type($view)) `,` qualified(type($tile)) `,` qualified(type($pipe)) `,`
+                         qualified(type($slot))}];
+  let hasVerifier = 1;
+}
+
 def Tile_StoreOp : Tile_Op<"store"> {
   let summary = "Begins a TMA copy of a tile to global memory";
   let description = [{

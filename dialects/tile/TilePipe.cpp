@@ -35,7 +35,7 @@ static LogicalResult verifyBeforeStart(Operation *Op) {
 static LogicalResult verifyEndedOnce(Operation *Op, Value Slot) {
   unsigned Ends = 0;
   for (Operation *User : Slot.getUsers())
-    Ends += !isa<TilesOp, LoadOp>(User);
+    Ends += !isa<TilesOp, LoadOp, LoadIm2colOp>(User);
   if (Ends == 1)
     return success();
   return Op->emitOpError() << "gives a slot that is handed on " << Ends
@@ -140,6 +140,28 @@ LogicalResult LoadOp::verify() {
     return failure();
   return verifyCopy(*this, getView().getType(), getTile().getType(),
                     getAt().size());
+}
+
+LogicalResult LoadIm2colOp::verify() {
+  if (failed(verifyState(*this, getSlot(), SlotState::Free)))
+    return failure();
+  ViewType View = getView().getType();
+  SharedType Tile = getTile().getType();
+  // Images, one to three spatial dimensions, channels.
+  if (getAt().size() < 3 || getAt().size() > 5 ||
+      getOffsets().size() + 2 != getAt().size())
+    return emitOpError("has three to five coordinates, and an offset for all "
+                       "but the first and the last");
+  if (View.getElement() != Tile.getElement() ||
+      View.getSwizzle() != Tile.getSwizzle())
+    return emitOpError("joins a view and a tile of different elements or "
+                       "swizzles");
+  ArrayRef<int64_t> Box = View.getBox();
+  if (Box.size() != 2 || Box[0] != Tile.getRows() ||
+      Box[1] != Tile.getLineElements() || Tile.getColumns() % Box[1])
+    return emitOpError() << "moves boxes of pixels and channels: "
+                         << Tile.getRows() << " and " << Tile.getLineElements();
+  return success();
 }
 
 LogicalResult StoreOp::verify() {

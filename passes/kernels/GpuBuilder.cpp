@@ -95,10 +95,10 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
                     math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
                     vector::VectorDialect>();
   // The last one takes every kernel.
-  GpuBuild *const Builders[] = {
-      buildGpuTranspose,    buildGemmHopper,         buildGpuContraction,
-      buildGpuRowReduction, buildGpuColumnReduction, buildGpuWindow,
-      buildGpuMap};
+  GpuBuild *const Builders[] = {buildGpuTranspose,    buildGemmHopper,
+                                buildConvHopper,      buildGpuContraction,
+                                buildGpuRowReduction, buildGpuColumnReduction,
+                                buildGpuWindow,       buildGpuMap};
   for (GpuBuild *Build : Builders) {
     GpuLaunch Launch;
     FailureOr<bool> Built = Build(*Form, T, Launch);

@@ -58,6 +58,7 @@ using GpuBuild = mlir::FailureOr<bool>(KernelForm &Form,
 GpuBuild buildGpuTranspose;
 /// On tensor cores; those behind take what is left.
 GpuBuild buildGemmHopper;
+GpuBuild buildConvHopper;
 GpuBuild buildGpuContraction;
 GpuBuild buildGpuRowReduction;
 GpuBuild buildGpuColumnReduction;

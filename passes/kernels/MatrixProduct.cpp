@@ -33,8 +33,7 @@ static Value widenedBy(linalg::GenericOp Op) {
   return Op.getDpsInputOperand(0)->get();
 }
 
-/// The memory behind a tensor, through casts that tensor cores make themselves.
-static Value memoryOf(Value Tensor) {
+Value memoryOf(Value Tensor) {
   while (true) {
     if (auto Cast = Tensor.getDefiningOp<tensor::CastOp>())
       Tensor = Cast.getSource();
@@ -45,8 +44,7 @@ static Value memoryOf(Value Tensor) {
   }
 }
 
-/// Fills in where `Memref` is; false where it is no plain view of an argument.
-static bool place(Matrix &M, Value Memref) {
+bool placeMatrix(Matrix &M, Value Memref) {
   auto View = Memref ? Memref.getDefiningOp<memref::ReinterpretCastOp>()
                      : memref::ReinterpretCastOp();
   auto Base =
@@ -139,21 +137,30 @@ static bool readStrides(Matrix &M, AffineMap Map, const Contraction &C,
   return true;
 }
 
-std::optional<MatrixProduct> MatrixProduct::read(KernelForm &Form) {
+std::optional<MatrixProduct> MatrixProduct::readResult(KernelForm &Form) {
   std::optional<Contraction> C = Contraction::read(Form);
   if (!C || C->Rows.Loops.empty() || C->Columns.Loops.empty() ||
       C->Sum.Loops.empty() || Form.Outputs.size() != 1 || !onlyWidens(C->A) ||
       !onlyWidens(C->B) || !HeavyShape::read(Form))
     return std::nullopt;
   MatrixProduct P{*C, factsOf(Form.Func), 0, 0, 0, 0, {}, {}, {}};
-  if (!place(P.A, memoryOf(C->A.Tensor)) ||
-      !place(P.B, memoryOf(C->B.Tensor)) ||
-      !place(P.D, Form.Outputs[0].Memref) || !readSize(C->Rows, P.Rows) ||
+  if (!placeMatrix(P.D, Form.Outputs[0].Memref) || !readSize(C->Rows, P.Rows) ||
       !readSize(C->Columns, P.Columns) || !readSize(C->Sum, P.Sum) ||
       !readSize(C->Batch, P.Batch) ||
-      !readStrides(P.A, C->A.Map, *C, C->Rows, C->Sum) ||
-      !readStrides(P.B, C->B.Map, *C, C->Sum, C->Columns) ||
       !readStrides(P.D, outputMap(*C), *C, C->Rows, C->Columns))
+    return std::nullopt;
+  return P;
+}
+
+std::optional<MatrixProduct> MatrixProduct::read(KernelForm &Form) {
+  std::optional<MatrixProduct> P = readResult(Form);
+  if (!P)
+    return std::nullopt;
+  const Contraction &C = P->C;
+  if (!placeMatrix(P->A, memoryOf(C.A.Tensor)) ||
+      !placeMatrix(P->B, memoryOf(C.B.Tensor)) ||
+      !readStrides(P->A, C.A.Map, C, C.Rows, C.Sum) ||
+      !readStrides(P->B, C.B.Map, C, C.Sum, C.Columns))
     return std::nullopt;
   return P;
 }

@@ -30,6 +30,12 @@ struct Matrix {
   shape::Expr RowStride, ColumnStride, BatchStride;
 };
 
+/// The memory behind a tensor, through casts that tensor cores make themselves;
+/// null where there is none.
+mlir::Value memoryOf(mlir::Value Tensor);
+/// Fills in where `Memref` is; false where it is no plain view of an argument.
+bool placeMatrix(Matrix &M, mlir::Value Memref);
+
 /// D = A·B, then what the kernel does with each element of it.
 struct MatrixProduct {
   Contraction C;
@@ -41,6 +47,8 @@ struct MatrixProduct {
 
   /// None where the kernel is something else.
   static std::optional<MatrixProduct> read(KernelForm &Form);
+  /// The same without A and B, of which the caller knows more: a convolution's.
+  static std::optional<MatrixProduct> readResult(KernelForm &Form);
 
   bool hasBatch() const { return Batch != shape::Expr(1); }
 };

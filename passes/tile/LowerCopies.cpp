@@ -8,6 +8,8 @@
 
 #include "passes/tile/LowerTile.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 using namespace kpc::tile;
 
@@ -60,6 +62,32 @@ struct LowerLoad : TilePattern<LoadOp> {
           Adaptor.getView(), One.At, Barrier, ValueRange(), Value(), Value(),
           NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true, NVVM::CTAGroupKindAttr(),
           Value());
+    Rewriter.eraseOp(Op);
+    return success();
+  }
+};
+
+/// One copy for each line of the tile: all its pixels, some channels.
+struct LowerLoadIm2col : TilePattern<LoadIm2colOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(LoadIm2colOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    NvvmWriter W(Rewriter, Op.getLoc());
+    Value Barrier = fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
+                                Adaptor.getSlot());
+    // PTX wants both innermost first, and offsets as halfwords.
+    SmallVector<Value> Offsets;
+    for (Value V : llvm::reverse(Adaptor.getOffsets()))
+      Offsets.push_back(arith::IndexCastOp::create(Rewriter, Op.getLoc(),
+                                                   Rewriter.getI16Type(), V));
+    for (const Box &One : boxesOf(W, Op.getView().getType(),
+                                  Op.getTile().getType(), Adaptor.getAt()))
+      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+          Rewriter, Op.getLoc(), W.pointer(Adaptor.getTile(), One.Offset),
+          Adaptor.getView(), One.At, Barrier, Offsets, Value(), Value(),
+          NVVM::TMALoadMode::IM2COL, /*isCTAOnly=*/true,
+          NVVM::CTAGroupKindAttr(), Value());
     Rewriter.eraseOp(Op);
     return success();
   }
@@ -136,6 +164,7 @@ struct LowerRows : TilePattern<RowsOp> {
 void kpc::tile::populateCopyPatterns(const TypeConverter &Types,
                                      RewritePatternSet &Patterns,
                                      const ThreadPlace &Place) {
-  Patterns.add<LowerLoad, LowerStore, LowerCommitStores, LowerWaitStores,
-               LowerFenceProxy, LowerRows>(Types, Patterns.getContext(), Place);
+  Patterns.add<LowerLoad, LowerLoadIm2col, LowerStore, LowerCommitStores,
+               LowerWaitStores, LowerFenceProxy, LowerRows>(
+      Types, Patterns.getContext(), Place);
 }

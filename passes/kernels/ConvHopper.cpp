@@ -1,0 +1,240 @@
+//===- ConvHopper.cpp - Convolutions on wgmma -----------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A convolution of 16-bit values, channels last, on sm_90a: a product of
+/// matrices (HopperProduct.h) whose first operand is nowhere in memory. Its
+/// rows are the places of the filter in all images, its sum runs over the taps
+/// and, in slices, over the channels; for each tap and slice a TMA copy in its
+/// im2col mode walks over as many places as a tile has rows, and brings of each
+/// the pixel under the tap, or zeros beside the image.
+///
+///      x ──im2col──▶ slot: places × channels ─┐
+///      w ───TMA────▶       channels × outputs ─┴─wgmma─▶ registers ──▶ y
+///
+/// Not for: groups, channels or outputs that do not lie at multiples of 16
+/// bytes, filters that reach further than the copies' offsets do.
+///
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/ConvProduct.h"
+#include "passes/kernels/HopperProduct.h"
+#include "passes/kernels/SizeFacts.h"
+#include "passes/schedule/ConvSchedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+namespace {
+
+/// What TMA asks of strides, in bytes.
+constexpr int64_t StrideBytes = 16;
+/// The longest step of a copy from pixel to pixel.
+constexpr int64_t LongestStride = 8;
+
+/// Bits that a tensor map has for each corner of the walk, by the number of
+/// spatial dimensions (cuTensorMapEncodeIm2col); offsets have as many.
+constexpr int64_t CornerBits[] = {16, 8, 5};
+
+bool isReachable(const ConvProduct &Conv) {
+  int64_t Half = int64_t(1) << (CornerBits[Conv.Axes.size() - 1] - 1);
+  return llvm::all_of(Conv.Axes, [&](const ConvProduct::Axis &Axis) {
+    int64_t Upper = Axis.High - Axis.reach();
+    return Axis.Stride <= LongestStride && Axis.Low <= Half && Upper >= -Half &&
+           Upper < Half && Axis.reach() < 2 * Half;
+  });
+}
+
+bool fits(ConvProduct &Conv) {
+  MatrixProduct &P = Conv.P;
+  Type Element = P.A.Element;
+  if (!(Element.isF16() || Element.isBF16()) || P.B.Element != Element ||
+      !(P.D.Element.isF16() || P.D.Element.isBF16()) ||
+      !cast<ShapedType>(P.C.R.Op.getResultTypes()[0]).getElementType().isF32())
+    return false;
+  constexpr int64_t Elements = StrideBytes / 2;
+  auto Whole = [&](const Expr &Stride) {
+    return P.Facts.divisor(Stride) % Elements == 0; // 0 divides as all do
+  };
+  return P.Facts.range(Conv.Channels).Min >= 1 && isReachable(Conv) &&
+         llvm::all_of(Conv.Axes,
+                      [&](const auto &Axis) { return Whole(Axis.Pitch); }) &&
+         Whole(Conv.ImagePitch) && P.B.ColumnStride == Expr(1) &&
+         Whole(P.B.RowStride) && Whole(Conv.TapPitch) &&
+         P.D.ColumnStride == Expr(1) && Whole(P.D.RowStride);
+}
+
+class ConvHopper : public HopperProduct {
+public:
+  ConvHopper(KernelForm &Form, ConvProduct &Conv,
+             const schedule::GemmSchedule &S)
+      : HopperProduct(Form, Conv.P, S), Conv(Conv) {}
+
+private:
+  void declareTiles() override;
+  void addOperandViews() override;
+  void addPixelView();
+  void addFilterView();
+  Value countSum() override;
+  Value produceTile(const Place &Where, Value Cursor) override;
+  Value produceTap(const Place &Where, ValueRange First, ValueRange Offsets,
+                   Value Tap, Value Cursor);
+
+  ConvProduct &Conv;
+  BlockArgument Pixels, Filter;
+  Value ChannelCount;
+};
+
+void ConvHopper::declareTiles() {
+  TileA = sharedTile(S.TileRows, S.TileSum, P.A.Element);
+  TileB = sharedTile(S.TileSum, S.TileColumns, P.A.Element);
+}
+
+void ConvHopper::addOperandViews() {
+  addPixelView();
+  addFilterView();
+}
+
+/// x as images of pixels. The walk begins where the filter's first tap first
+/// is, and ends where its last tap would leave the zeros around the image.
+void ConvHopper::addPixelView() {
+  Builder B(W.B.getContext());
+  SmallVector<Expr> Dims = {Conv.Channels}, Strides;
+  SmallVector<int64_t> Lower, Upper, Steps = {1};
+  for (const ConvProduct::Axis &Axis : llvm::reverse(Conv.Axes)) {
+    Dims.push_back(Axis.Size);
+    Strides.push_back(Axis.Pitch * 2);
+    Lower.push_back(-Axis.Low);
+    Upper.push_back(Axis.High - Axis.reach());
+    Steps.push_back(Axis.Stride);
+  }
+  Dims.push_back(Conv.Images);
+  Strides.push_back(Conv.ImagePitch * 2);
+  Steps.push_back(1);
+  auto Number = [&](StringRef Name, int64_t V) {
+    return B.getNamedAttr(Name, B.getI64IntegerAttr(V));
+  };
+  auto List = [&](StringRef Name, ArrayRef<int64_t> V) {
+    return B.getNamedAttr(Name, B.getDenseI64ArrayAttr(V));
+  };
+  auto View = tile::ViewType::get(W.B.getContext(), P.A.Element,
+                                  {S.TileRows, TileA.getLineElements()},
+                                  TileA.getSwizzle());
+  auto Walk = B.getDictionaryAttr({List("lower", Lower), List("upper", Upper),
+                                   Number("channels", TileA.getLineElements()),
+                                   Number("pixels", S.TileRows)});
+  Pixels = addView(View, P.A.Argument, Dims, Strides,
+                   {List("traversal", Steps), B.getNamedAttr("im2col", Walk)});
+}
+
+/// w as one matrix for each tap.
+void ConvHopper::addFilterView() {
+  Builder B(W.B.getContext());
+  auto View = tile::ViewType::get(W.B.getContext(), P.B.Element,
+                                  {1, S.TileSum, TileB.getLineElements()},
+                                  TileB.getSwizzle());
+  Filter = addView(
+      View, P.B.Argument, {P.Columns, Conv.Channels, Expr(Conv.taps())},
+      {P.B.RowStride * 2, Conv.TapPitch * 2},
+      B.getNamedAttr("box", B.getDenseI64ArrayAttr(
+                                {TileB.getLineElements(), S.TileSum, 1})));
+}
+
+Value ConvHopper::countSum() {
+  ChannelCount = W.size(P.C.Sum.Sizes.back());
+  Value Slices = W.ceilDiv(ChannelCount, S.TileSum);
+  return W.mul(Slices, W.index(Conv.taps() * S.TileSum));
+}
+
+Value ConvHopper::produceTile(const Place &Where, Value Cursor) {
+  Values First =
+      W.split(Where.Row, P.C.Rows.Sizes, Reduction::boundOf(P.C.Rows.Sizes));
+  for (auto [Number, Axis] : llvm::enumerate(Conv.Axes)) {
+    Value &At = First[Number + 1];
+    At = compute<arith::SubIOp>(W.mul(At, W.index(Axis.Stride)),
+                                W.index(Axis.Low));
+  }
+  Values Offsets;
+  auto ForAxis = [&](auto &&Self, Value Tap, Value Cursor) -> Value {
+    if (Offsets.size() == Conv.Axes.size())
+      return produceTap(Where, First, Offsets, Tap, Cursor);
+    const ConvProduct::Axis &Axis = Conv.Axes[Offsets.size()];
+    auto Inner = [&](Value At, Value Cursor) {
+      Offsets.push_back(W.mul(At, W.index(Axis.Dilation)));
+      Value Next = W.add(W.mul(Tap, W.index(Axis.Taps)), At);
+      Value After = Self(Self, Next, Cursor);
+      Offsets.pop_back();
+      return After;
+    };
+    if (Axis.Taps == 1)
+      return Inner(W.index(0), Cursor);
+    return W.loop(W.index(0), W.index(Axis.Taps), W.index(1), Cursor,
+                  [&](Value At, ValueRange In) -> Values {
+                    return {Inner(At, In[0])};
+                  })[0];
+  };
+  return ForAxis(ForAxis, W.index(0), Cursor);
+}
+
+/// Brings what one tap multiplies, slice by slice of the channels.
+Value ConvHopper::produceTap(const Place &Where, ValueRange First,
+                             ValueRange Offsets, Value Tap, Value Cursor) {
+  auto Free = tile::SlotType::get(W.B.getContext(), tile::SlotState::Free);
+  return W.loop(
+      W.index(0), ChannelCount, W.index(S.TileSum), Cursor,
+      [&](Value Channel, ValueRange In) -> Values {
+        Value Slot = tile::AcquireOp::create(W.B, W.Loc, Free, Pipe, In[0]);
+        auto Parts = tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB},
+                                           Pipe, Slot);
+        Values At(First);
+        At.push_back(Channel);
+        tile::LoadIm2colOp::create(W.B, W.Loc, Pixels, At, Offsets,
+                                   Parts.getResult(0), Pipe, Slot);
+        tile::LoadOp::create(W.B, W.Loc, Filter,
+                             ValueRange{Tap, Channel, Where.Column},
+                             Parts.getResult(1), Pipe, Slot);
+        tile::CommitOp::create(W.B, W.Loc, Pipe, Slot);
+        return {tile::NextOp::create(W.B, W.Loc, In[0].getType(), Pipe, In[0])};
+      })[0];
+}
+
+} // namespace
+
+FailureOr<bool> buildConvHopper(KernelForm &Form, const target::Target &T,
+                                GpuLaunch &Launch) {
+  if (!T.Can.Wgmma)
+    return false;
+  std::optional<ConvProduct> Conv = ConvProduct::read(Form);
+  if (!Conv || !fits(*Conv))
+    return false;
+  constexpr int64_t Unknown = 512; // a size of which nothing is said
+  constexpr int64_t Fewest = 8;    // places or outputs; fewer are reductions
+  const Contraction &C = Conv->P.C;
+  schedule::ConvShape Shape;
+  Shape.Places = typicalProduct(C.Rows.Sizes, Unknown);
+  Shape.Outputs = typicalProduct(C.Columns.Sizes, Unknown);
+  Shape.Channels = typicalProduct(C.Sum.Sizes.back(), Unknown);
+  Shape.Taps = Conv->taps();
+  if (Shape.Places < Fewest || Shape.Outputs < Fewest)
+    return false;
+  std::vector<schedule::ConvCost> Ranked =
+      schedule::rankConvSchedules(Shape, T);
+  if (Ranked.empty())
+    return false;
+  if (failed(ConvHopper(Form, *Conv, Ranked.front().Schedule).emit(Launch)))
+    return failure();
+  Launch.Schedule = Ranked.front().name();
+  return true;
+}
+
+} // namespace kpc::kernels

@@ -1,0 +1,47 @@
+//===- ConvSchedule.h - How a convolution is cut and piped ------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The schedule of a convolution on tensor cores: that of the product which it
+/// is, whose sum is cut tap by tap into slices of channels.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_SCHEDULE_CONVSCHEDULE_H
+#define KPC_PASSES_SCHEDULE_CONVSCHEDULE_H
+
+#include "passes/schedule/GemmSchedule.h"
+
+namespace kpc::schedule {
+
+/// Sizes to choose for; where they are dynamic, their optimum.
+struct ConvShape {
+  int64_t Places = 0; ///< of the filter, in all images
+  int64_t Outputs = 0, Channels = 0, Taps = 1;
+  int64_t ElementBytes = 2;
+};
+
+/// Microseconds that a schedule is expected to take, by its parts.
+struct ConvCost {
+  /// `TileSum`: channels of a slice.
+  GemmSchedule Schedule;
+  double Waves = 0;    ///< tiles that a multiprocessor computes in turn
+  double Multiply = 0; ///< a tile's products on the tensor cores
+  double Bring = 0;    ///< a tile's operands from the second cache
+  double Finish = 0;   ///< a tile's start and end, which nothing overlaps
+  double Total = 0;
+  std::string name() const; ///< of the schedule
+  std::string str() const;
+};
+
+/// Legal schedules, the best first.
+std::vector<ConvCost> rankConvSchedules(const ConvShape &Shape,
+                                        const target::Target &T);
+
+} // namespace kpc::schedule
+
+#endif // KPC_PASSES_SCHEDULE_CONVSCHEDULE_H
