@@ -13,6 +13,7 @@
 #include "compiler/DiagnosticBridge.h"
 #include "compiler/GraphPipeline.h"
 #include "compiler/Listing.h"
+#include "compiler/ScheduleFile.h"
 #include "compiler/TextModel.h"
 #include "compiler/Version.h"
 #include "compiler/artifact/PlanToContents.h"
@@ -41,8 +42,8 @@ using namespace mlir;
 
 static constexpr std::pair<std::string_view, Phase> PhaseNames[] = {
     {"graph", Phase::Graph}, {"linalg", Phase::Linalg}, {"plan", Phase::Plan},
-    {"nvvm", Phase::Nvvm},   {"llvm", Phase::Llvm},     {"ptx", Phase::Ptx},
-    {"sass", Phase::Sass},
+    {"tile", Phase::Tile},   {"nvvm", Phase::Nvvm},     {"llvm", Phase::Llvm},
+    {"ptx", Phase::Ptx},     {"sass", Phase::Sass},
 };
 
 std::optional<Phase> kpc::phaseByName(std::string_view Name) {
@@ -77,6 +78,7 @@ public:
   bool load();
   bool fold();
   bool toKernels();
+  bool readSchedules();
   bool compileKernels();
   bool writeArtifact();
 
@@ -120,6 +122,7 @@ private:
   bool IsPlan = false;
   nvptx::Ptxas Ptxas;
   nvptx::Nvdisasm Nvdisasm;
+  ScheduleFile Schedules;
 };
 
 template <typename Step>
@@ -349,6 +352,7 @@ std::vector<KernelJob> Compilation::jobsFor(const target::Target &T,
     Job.Ptxas = T.isGpu() ? Ptxas.Path : std::string();
     Job.Nvdisasm = Nvdisasm.Path;
     Job.Listing = Listing;
+    Job.Schedule = Schedules.find(T, Job.Symbol);
     llvm::raw_string_ostream Stream(Job.Text);
     Kernel->print(Stream, OpPrintingFlags().useLocalScope());
     Jobs.push_back(std::move(Job));
@@ -398,10 +402,18 @@ void Compilation::addTarget(const target::Target &T,
     Summary.CacheHits += Hits[I];
     Summary.Assembled += T.isGpu() && !Results[I]->Code.empty();
     Summary.CodeBytes += Results[I]->Code.size();
-    Listing +=
-        Options.Emit == Phase::Ptx ? Results[I]->Ptx : Results[I]->Listing;
+    if (!Results[I]->ScheduleCosts.empty() || !Jobs[I].Schedule.empty())
+      Report.Schedules.push_back(
+          {Jobs[I].Target, Jobs[I].Symbol, Results[I]->Schedule,
+           !Jobs[I].Schedule.empty(), Results[I]->ScheduleCosts});
+    if (Options.Emit)
+      appendListing(Listing, *Options.Emit,
+                    Options.Emit == Phase::Ptx ? Results[I]->Ptx
+                                               : Results[I]->Listing);
     Kernels.Kernels.emplace(Jobs[I].Symbol, std::move(*Results[I]));
   }
+  if (Options.Emit == Phase::Tile && Listing.empty())
+    Listing = "// no kernel of this target is in the tile dialect\n";
   if (Options.Emit)
     Report.Emitted.emplace_back(stem() + listingSuffix(*Options.Emit, T),
                                 std::move(Listing));
@@ -409,8 +421,21 @@ void Compilation::addTarget(const target::Target &T,
   Report.Targets.push_back(Summary);
 }
 
+/// The user's schedules, which must be for kernels that there are.
+bool Compilation::readSchedules() {
+  std::optional<ScheduleFile> File =
+      ScheduleFile::read(Options.ScheduleFile, Diags);
+  if (!File)
+    return false;
+  Schedules = std::move(*File);
+  std::vector<std::string> Names;
+  for (auto Kernel : Module->getOps<func::FuncOp>())
+    Names.push_back(Kernel.getSymName().str());
+  return Schedules.checkNames(Names, Diags);
+}
+
 bool Compilation::compileKernels() {
-  if (!findTools())
+  if (!findTools() || !readSchedules())
     return false;
   std::vector<KernelJob> Jobs;
   std::vector<size_t> FirstJob;

@@ -41,6 +41,7 @@ enum class Phase {
   Graph,  ///< the model as imported and simplified (MLIR, read back by kpc)
   Linalg, ///< kernels in linalg form (MLIR)
   Plan,   ///< kernels and plan (MLIR, read back by kpc)
+  Tile,   ///< a GPU target's kernels on tensor cores in the tile dialect
   Nvvm,   ///< a GPU target's kernels in LLVM's MLIR dialects
   Llvm,   ///< LLVM IR
   Ptx,    ///< a GPU target's PTX
@@ -68,6 +69,8 @@ struct CompileOptions {
   /// What the user says of dynamic sizes, by name. Min == Max fixes one.
   std::map<std::string, shape::SymbolFacts> Dims;
   std::optional<Phase> Emit;
+  /// Rules that name kernels' schedules: see ScheduleFile.h. Empty: none.
+  std::string ScheduleFile;
   /// Worker processes; 0: one per core.
   int Jobs = 0;
   std::string CacheFolder; ///< empty: no cache
@@ -103,6 +106,15 @@ std::vector<Remark> matchingRemarks(const std::vector<Remark> &Remarks,
 /// As LLVM's tools for optimisation records read them (llvm-remarkutil).
 std::string remarksAsYaml(const std::vector<Remark> &Remarks);
 
+/// What a kernel's builder had to choose from, for --explain.
+struct KernelSchedules {
+  std::string Target, Kernel;
+  std::string Chosen;
+  bool Forced = false; ///< by the user
+  /// The best first, each with the parts of its cost.
+  std::vector<std::string> Costs;
+};
+
 struct TargetReport {
   std::string Name;
   size_t Kernels = 0; ///< distinct ones
@@ -123,6 +135,7 @@ struct CompileReport {
   std::vector<std::string> Notes; ///< for the user: "sm_90 means sm_90a"
   std::vector<TargetReport> Targets;
   std::vector<Remark> Remarks;
+  std::vector<KernelSchedules> Schedules;
   uint64_t ArtifactBytes = 0, WeightBytes = 0;
   /// Seconds by phase, in order.
   std::vector<std::pair<std::string, double>> Timing;

@@ -16,6 +16,8 @@ std::string listingWord(std::optional<Phase> Emit) {
   if (!Emit)
     return {};
   switch (*Emit) {
+  case Phase::Tile:
+    return "tile";
   case Phase::Nvvm:
     return "nvvm";
   case Phase::Llvm:
@@ -31,6 +33,8 @@ std::string listingWord(std::optional<Phase> Emit) {
 
 static const char *endingOf(Phase Emit) {
   switch (Emit) {
+  case Phase::Tile:
+    return ".tile.mlir";
   case Phase::Nvvm:
     return ".nvvm.mlir";
   case Phase::Ptx:
@@ -46,6 +50,15 @@ std::string listingSuffix(Phase Emit, const target::Target &T) {
   std::string Target(T.Name);
   std::replace(Target.begin(), Target.end(), ':', '-');
   return "." + Target + endingOf(Emit);
+}
+
+void appendListing(std::string &Listing, Phase Emit,
+                   const std::string &Kernel) {
+  // Each kernel has names of types in front: a file of its own, as
+  // `kpc-opt --split-input-file` takes several.
+  if (Emit == Phase::Tile && !Listing.empty() && !Kernel.empty())
+    Listing += "// -----\n";
+  Listing += Kernel;
 }
 
 std::string reasonAgainstListing(Phase Emit, const target::Target &T) {

@@ -26,6 +26,9 @@ std::string listingWord(std::optional<Phase> Emit);
 /// The end of the file's name, with the target in front: ".sm_90a.ptx".
 std::string listingSuffix(Phase Emit, const target::Target &T);
 
+/// Puts the text of the next kernel behind those before it.
+void appendListing(std::string &Listing, Phase Emit, const std::string &Kernel);
+
 /// Why a target has no text of this kind, as a sentence; empty: it has.
 std::string reasonAgainstListing(Phase Emit, const target::Target &T);
 

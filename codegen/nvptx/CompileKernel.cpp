@@ -8,6 +8,7 @@
 
 #include "codegen/nvptx/CompileKernel.h"
 #include "codegen/nvptx/TensorMapAttr.h"
+#include "dialects/tile/Tile.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/kernels/ExpandMath.h"
 #include "passes/kernels/GpuBuilder.h"
@@ -38,11 +39,27 @@ static LogicalResult readLaunch(gpu::GPUFuncOp Kernel, CompiledKernel &Into) {
     return Kernel.emitOpError("has a kpc.shared that is no number of bytes");
   Into.SharedBytes = SharedBytes ? SharedBytes.getInt() : 0;
   Into.Schedule = Schedule ? Schedule.str() : "";
+  if (auto Costs =
+          Kernel->getParentOp()->getAttrOfType<ArrayAttr>("kpc.schedule_costs"))
+    for (Attribute One : Costs)
+      if (auto Text = dyn_cast<StringAttr>(One))
+        Into.ScheduleCosts.push_back(Text.str());
   auto Maps = readTensorMaps(Kernel);
   if (failed(Maps))
     return failure();
   Into.TensorMaps = std::move(*Maps);
   return success();
+}
+
+/// Whether a kernel is written in the tile dialect.
+static bool holdsTile(gpu::GPUModuleOp Module) {
+  return Module
+      ->walk([](Operation *Op) {
+        return isa_and_nonnull<tile::TileDialect>(Op->getDialect())
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 FailureOr<CompiledKernel>
@@ -54,6 +71,10 @@ buildAndCompileGpuKernel(ModuleOp Module, const target::Target &T,
   FailureOr<gpu::GPUModuleOp> Gpu = kernels::buildGpuKernel(Kernels.front(), T);
   if (failed(Gpu))
     return failure();
+  if (Listings.Tile && holdsTile(*Gpu)) {
+    llvm::raw_string_ostream Stream(*Listings.Tile);
+    Module.print(Stream); // the outermost op: types get short names
+  }
   PassManager Place(Module.getContext(), (*Gpu)->getName().getStringRef());
   Place.addPass(tile::createPlaceSharedPass());
   if (failed(Place.run(*Gpu)))

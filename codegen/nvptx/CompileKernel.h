@@ -33,6 +33,8 @@ struct CompiledKernel {
   std::array<int32_t, 3> Block = {1, 1, 1};
   int64_t SharedBytes = 0; ///< dynamic; static shared memory is the cubin's
   std::string Schedule;    ///< what the builder chose
+  /// What it had to choose from, with the parts of the costs.
+  std::vector<std::string> ScheduleCosts;
   /// Parameters after the kernel's arguments: see TensorMapAttr.h.
   std::vector<artifact::KernelTensorMap> TensorMaps;
 };

@@ -66,6 +66,7 @@ mlir::LogicalResult checkForNvptx(mlir::gpu::GPUModuleOp Module,
 
 /// What to write on the way, for --emit. Null members are not written.
 struct GpuListings {
+  std::string *Tile = nullptr; ///< the tile dialect; empty: it is loops
   std::string *Nvvm = nullptr; ///< lowered MLIR, before its translation
   std::string *Llvm = nullptr; ///< optimised LLVM IR
 };

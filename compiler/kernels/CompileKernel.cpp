@@ -18,6 +18,7 @@
 #include "dialects/RegisterDialects.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/kernels/ScheduleChoice.h"
 
 using namespace kpc;
 using llvm::createStringError;
@@ -63,6 +64,10 @@ compileToPtx(const KernelJob &Job, const target::Target &T,
     return mlir::success();
   });
   auto Module = mlir::parseSourceString<mlir::ModuleOp>(Job.Text, &Context);
+  if (Module && !Job.Schedule.empty())
+    for (auto Kernel : Module->getOps<mlir::func::FuncOp>())
+      Kernel->setAttr(kernels::ForcedScheduleAttr,
+                      mlir::StringAttr::get(&Context, Job.Schedule));
   if (Module)
     if (auto Kernel = nvptx::buildAndCompileGpuKernel(*Module, T, Listings);
         mlir::succeeded(Kernel))
@@ -74,7 +79,9 @@ static Expected<CompiledKernel> compileForGpu(const KernelJob &Job,
                                               const target::Target &T) {
   CompiledKernel Kernel;
   nvptx::GpuListings Listings;
-  if (Job.Listing == "nvvm")
+  if (Job.Listing == "tile")
+    Listings.Tile = &Kernel.Listing;
+  else if (Job.Listing == "nvvm")
     Listings.Nvvm = &Kernel.Listing;
   else if (Job.Listing == "llvm")
     Listings.Llvm = &Kernel.Listing;
@@ -83,6 +90,7 @@ static Expected<CompiledKernel> compileForGpu(const KernelJob &Job,
     return Built.takeError();
   Kernel.Ptx = std::move(Built->Ptx);
   Kernel.Schedule = Built->Schedule;
+  Kernel.ScheduleCosts = std::move(Built->ScheduleCosts);
   Kernel.Grid = Built->Grid;
   for (unsigned I = 0; I < 3; ++I)
     Kernel.Block[I] = Built->Block[I];

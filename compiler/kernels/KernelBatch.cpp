@@ -25,6 +25,7 @@ std::string keyOf(const KernelJob &Job) {
       .add(Job.Symbol)
       .add(Job.Text)
       .add(Job.Listing)
+      .add(Job.Schedule)
       .add(Job.Ptxas.empty() ? "ptx" : "cubin")
       .digest();
 }
@@ -46,10 +47,13 @@ void reportFailure(const KernelJob &Job, const JobResult &Result,
   ModelPlace Place;
   Place.Node = Job.Symbol;
   if (Result.Status == JobStatus::Refused) {
-    Diags.error(Code::TargetKernel)
-        .at(Place)
-        .target(Job.Target)
-        .message(Result.Error);
+    auto &Error = Diags.error(Code::TargetKernel)
+                      .at(Place)
+                      .target(Job.Target)
+                      .message(Result.Error);
+    if (!Job.Schedule.empty())
+      Error.hint("change the rule for it in the file that --schedule names; "
+                 "--explain prints schedules and their costs");
     return;
   }
   if (Result.Status == JobStatus::NotRun) {

@@ -143,6 +143,7 @@ std::string KernelJob::encode() const {
       .add(Target)
       .add(Text)
       .add(Listing)
+      .add(Schedule)
       .add(Ptxas)
       .add(Nvdisasm)
       .take();
@@ -155,6 +156,7 @@ std::optional<KernelJob> KernelJob::decode(std::string_view Bytes) {
   Job.Target = R.text();
   Job.Text = R.text();
   Job.Listing = R.text();
+  Job.Schedule = R.text();
   Job.Ptxas = R.text();
   Job.Nvdisasm = R.text();
   return R.finished() ? std::optional(Job) : std::nullopt;
@@ -162,7 +164,11 @@ std::optional<KernelJob> KernelJob::decode(std::string_view Bytes) {
 
 std::string CompiledKernel::encode() const {
   FieldWriter W;
-  W.add(Code).add(Ptx).add(Listing).add(Schedule).add(Work).add(Grain);
+  W.add(Code).add(Ptx).add(Listing).add(Schedule);
+  W.add(int64_t(ScheduleCosts.size()));
+  for (const std::string &Cost : ScheduleCosts)
+    W.add(Cost);
+  W.add(Work).add(Grain);
   for (const std::string &G : Grid)
     W.add(G);
   for (int64_t B : Block)
@@ -181,6 +187,8 @@ std::optional<CompiledKernel> CompiledKernel::decode(std::string_view Bytes) {
   K.Ptx = R.text();
   K.Listing = R.text();
   K.Schedule = R.text();
+  for (size_t N = R.count(); N; --N)
+    K.ScheduleCosts.push_back(R.text());
   K.Work = R.text();
   K.Grain = R.number();
   for (std::string &G : K.Grid)

@@ -30,9 +30,10 @@ struct KernelJob {
   std::string Symbol;
   std::string Target; ///< a name of compiler/target
   std::string Text;   ///< the kernel in linalg form, MLIR
-  /// "" for machine code, or what --emit asks of a kernel: nvvm, llvm, ptx,
-  /// sass.
+  /// "" for machine code, or what --emit asks of a kernel: tile, nvvm, llvm,
+  /// ptx, sass.
   std::string Listing;
+  std::string Schedule; ///< the user's; empty: the builder chooses
   std::string Ptxas;    ///< the program; empty: PTX only
   std::string Nvdisasm; ///< the program, for the listing sass
 
@@ -45,6 +46,8 @@ struct CompiledKernel {
   std::string Ptx;
   std::string Listing;
   std::string Schedule; ///< what the builder chose, in words
+  /// The best of what it had to choose from, each with the parts of its cost.
+  std::vector<std::string> ScheduleCosts;
 
   /// Sizes are expressions (dialects/shape) over `argN`, the kernel's
   /// arguments counted from 0, and `sm_count`, the multiprocessors of the

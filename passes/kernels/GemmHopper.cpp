@@ -24,6 +24,7 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/HopperProduct.h"
+#include "passes/kernels/ScheduleChoice.h"
 #include "passes/kernels/SizeFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -139,9 +140,13 @@ FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
     return false;
   std::vector<schedule::GemmCost> Ranked =
       schedule::rankGemmSchedules(Shape, T);
-  if (Ranked.empty())
+  const schedule::GemmCost *Chosen =
+      chooseSchedule(Form, Ranked, Launch, [&](StringRef Text) {
+        return schedule::readGemmSchedule(Text.str(), Shape, T);
+      });
+  if (!Chosen)
     return false;
-  if (failed(GemmHopper(Form, *P, Ranked.front().Schedule).emit(Launch)))
+  if (failed(GemmHopper(Form, *P, Chosen->Schedule).emit(Launch)))
     return failure();
   return true;
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/GpuBuilder.h"
 #include "passes/kernels/BoolStorage.h"
+#include "passes/kernels/ScheduleChoice.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,6 +17,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -37,7 +39,8 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
   auto Kernel = gpu::GPUFuncOp::create(B, Loc, Func.getName(),
                                        Func.getFunctionType(), SharedTypes);
   for (NamedAttribute Attr : Func->getDiscardableAttrs())
-    Kernel->setAttr(Attr.getName(), Attr.getValue());
+    if (Attr.getName() != ForcedScheduleAttr)
+      Kernel->setAttr(Attr.getName(), Attr.getValue());
   Kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), B.getUnitAttr());
   Kernel.setKnownBlockSize(Launch.Block);
   Kernel->setAttr("kpc.grid", B.getStrArrayAttr({Launch.Grid[0], Launch.Grid[1],
@@ -45,6 +48,9 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
   Kernel->setAttr("kpc.block", B.getDenseI32ArrayAttr(Launch.Block));
   Kernel->setAttr("kpc.shared", B.getI64IntegerAttr(0));
   Kernel->setAttr("kpc.schedule", B.getStringAttr(Launch.Schedule));
+  SmallVector<StringRef> Costs(Launch.Costs.begin(), Launch.Costs.end());
+  if (!Costs.empty())
+    Module->setAttr("kpc.schedule_costs", B.getStrArrayAttr(Costs));
 
   Block &To = Kernel.getBody().front(), &From = Func.getBody().front();
   // The gpu.func's block has arguments for shared memory behind these.
@@ -70,6 +76,17 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
   Return->erase();
   Func.erase();
   return Module;
+}
+
+/// A schedule that the user asks for and that no builder has.
+static LogicalResult refuseForced(func::FuncOp Func,
+                                  ArrayRef<std::string> Legal) {
+  InFlightDiagnostic Error = Func.emitError("the schedule '")
+                             << forcedSchedule(Func)
+                             << "' is none of this kernel's: ";
+  if (Legal.empty())
+    return Error << "it has no schedules to choose from";
+  return Error << "legal are '" << llvm::join(Legal, "', '") << "'";
 }
 
 /// Lanes that stand under one condition (the padding of a convolution) each
@@ -99,13 +116,21 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
                                 buildConvHopper,      buildGpuContraction,
                                 buildGpuRowReduction, buildGpuColumnReduction,
                                 buildGpuWindow,       buildGpuMap};
+  StringRef Forced = forcedSchedule(Func);
+  std::vector<std::string> Legal;
   for (GpuBuild *Build : Builders) {
     GpuLaunch Launch;
     FailureOr<bool> Built = Build(*Form, T, Launch);
     if (failed(Built))
       return failure();
+    llvm::append_range(Legal, Launch.Legal);
     if (!*Built)
       continue;
+    if (!Forced.empty() && Forced != Launch.Schedule) {
+      if (Launch.Legal.empty())
+        Legal.push_back(Launch.Schedule);
+      return refuseForced(Func, Legal);
+    }
     eraseTensorOps(Func);
     if (failed(storeBoolsAsBytes(Func)))
       return failure();

@@ -19,6 +19,10 @@
 ///   kpc.shared   = 0 : i64                               dynamic shared bytes
 ///   kpc.schedule = "map x4"                              what was chosen
 ///
+/// The module has `kpc.schedule_costs`, what there was to choose from, where
+/// the family has costs (ScheduleChoice.h). A kernel with
+/// `kpc.forced_schedule` is built by that schedule, or refused.
+///
 /// Every sum is made in an order that the code fixes: results are the same from
 /// run to run, and no atomics are used.
 ///
@@ -33,6 +37,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 namespace kpc::kernels {
 
@@ -41,6 +46,9 @@ struct GpuLaunch {
   std::array<std::string, 3> Grid = {"1", "1", "1"};
   std::array<int32_t, 3> Block = {1, 1, 1};
   std::string Schedule;
+  /// The best schedules with the parts of their cost, and the texts of all
+  /// legal ones: see ScheduleChoice.h.
+  std::vector<std::string> Costs, Legal;
 };
 
 /// Builds the kernel `Func` by the builder that fits it, and replaces it by a

@@ -358,7 +358,6 @@ LogicalResult HopperProduct::emit(GpuLaunch &Launch) {
       Ceil(P.Rows, S.TileRows) * Ceil(P.Columns, S.TileColumns) * P.Batch;
   Launch.Grid[0] = Expr::min(Tiles, Expr::symbol("sm_count")).str();
   Launch.Block = {int32_t(S.threads()), 1, 1};
-  Launch.Schedule = S.str();
   return Result;
 }
 

@@ -54,8 +54,15 @@ constexpr double OperationsPerCycle = 4096;
 constexpr double StartCycles = 3000, FinishCycles = 950;
 /// Bytes for barriers and the rounding of places.
 constexpr int64_t BarrierRoom = 1024;
-/// More slots than this hide nothing more.
-constexpr int64_t MostSlots = 8;
+/// More slots than this hide nothing more; with fewer than two, copies and
+/// products take turns.
+constexpr int64_t MostSlots = 14, FewestSlots = 2;
+/// Three warpgroups multiply, 64 rows each; wgmma has 256 columns.
+constexpr int64_t MostRows = 192, MostColumns = 256;
+/// Three warpgroups have 160 registers a thread: sums of 192 columns fit.
+constexpr int64_t MostColumnsOfThree = 192;
+/// One line of the widest swizzle.
+constexpr int64_t LineBytes = 128;
 
 /// As many row tiles that blocks which run together read the least: rows and
 /// columns of about the same extent.
@@ -90,28 +97,62 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
   return Cost;
 }
 
+/// As many slots as fit beside all else.
+int64_t roomForSlots(GemmSchedule S, const GemmShape &Shape,
+                     const target::Target &T) {
+  S.Slots = 0;
+  int64_t Rest =
+      T.Limit.SharedPerBlock - BarrierRoom - S.sharedBytes(Shape.ElementBytes);
+  return Rest / S.slotBytes(Shape.ElementBytes);
+}
+
+bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
+             const target::Target &T) {
+  auto Steps = [](int64_t Size, int64_t Most) {
+    return Size >= 64 && Size <= Most && Size % 64 == 0;
+  };
+  return T.Can.Wgmma && Steps(S.TileRows, MostRows) &&
+         Steps(S.TileColumns,
+               S.TileRows == MostRows ? MostColumnsOfThree : MostColumns) &&
+         S.TileSum == LineBytes / Shape.ElementBytes &&
+         S.Slots >= FewestSlots && S.Slots <= MostSlots &&
+         S.Slots <= roomForSlots(S, Shape, T) && S.GroupRows >= 1 &&
+         S.GroupRows <= INT32_MAX;
+}
+
 } // namespace
+
+std::optional<GemmCost> schedule::readGemmSchedule(const std::string &Text,
+                                                   const GemmShape &Shape,
+                                                   const target::Target &T) {
+  long Rows, Columns, Sum, Slots, Group;
+  if (std::sscanf(Text.c_str(), "gemm %ldx%ldx%ld slots %ld group %ld", &Rows,
+                  &Columns, &Sum, &Slots, &Group) != 5)
+    return std::nullopt;
+  GemmSchedule S;
+  S.TileRows = Rows;
+  S.TileColumns = Columns;
+  S.TileSum = Sum;
+  S.Slots = Slots;
+  S.GroupRows = Group;
+  // What is printed must be what was read: nothing stands behind it.
+  if (S.str() != Text || !isLegal(S, Shape, T))
+    return std::nullopt;
+  return costOf(S, Shape, T);
+}
 
 std::vector<GemmCost> schedule::rankGemmSchedules(const GemmShape &Shape,
                                                   const target::Target &T) {
   std::vector<GemmCost> Ranked;
-  if (!T.Can.Wgmma)
-    return Ranked;
-  for (int64_t Rows : {64, 128, 192})
-    for (int64_t Columns : {64, 128, 192, 256}) {
-      // Three warpgroups have 160 registers a thread: sums of 128 columns fit.
-      if (Rows == 192 && Columns > 128)
-        continue;
+  for (int64_t Rows = 64; Rows <= MostRows; Rows += 64)
+    for (int64_t Columns = 64; Columns <= MostColumns; Columns += 64) {
       GemmSchedule S;
       S.TileRows = Rows;
       S.TileColumns = Columns;
-      S.TileSum = 128 / Shape.ElementBytes; // one line of the swizzle
+      S.TileSum = LineBytes / Shape.ElementBytes;
       S.GroupRows = groupRows(S, T);
-      S.Slots = 0;
-      int64_t Rest = T.Limit.SharedPerBlock - BarrierRoom -
-                     S.sharedBytes(Shape.ElementBytes);
-      S.Slots = std::min(Rest / S.slotBytes(Shape.ElementBytes), MostSlots);
-      if (S.Slots >= 2)
+      S.Slots = std::min(roomForSlots(S, Shape, T), MostSlots);
+      if (isLegal(S, Shape, T))
         Ranked.push_back(costOf(S, Shape, T));
     }
   std::stable_sort(

@@ -21,6 +21,7 @@
 #include "compiler/target/Target.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,13 @@ inline constexpr int64_t StagingColumns = 64, StagingBuffers = 2;
 /// of this kind or no memory for any.
 std::vector<GemmCost> rankGemmSchedules(const GemmShape &Shape,
                                         const target::Target &T);
+
+/// The cost of the schedule that `Text` prints (GemmSchedule::str), which may
+/// be one that is not ranked: fewer slots, another group. None where it is no
+/// schedule or the target has no room for it.
+std::optional<GemmCost> readGemmSchedule(const std::string &Text,
+                                         const GemmShape &Shape,
+                                         const target::Target &T);
 
 } // namespace kpc::schedule
 

@@ -28,6 +28,7 @@ struct CompileArguments {
   CacheOption Cache;
   int64_t Jobs = 0;
   bool Quiet = false, PrintPipeline = false, Timing = false;
+  bool Explain = false;
   std::string Remarks; ///< a regular expression; empty: not asked for
   std::string RemarksFile;
 };
@@ -70,6 +71,21 @@ static void printTiming(std::FILE *To, const CompileReport &Report,
     fmt::print(To, "  {:<24} {:>9.1f} ms {:>5.1f} %\n", Phase, Spent * 1e3,
                Seconds > 0 ? Spent / Seconds * 100 : 0);
   fmt::print(To, "  {:<24} {:>9.1f} ms\n", "in all", Seconds * 1e3);
+}
+
+/// What builders had to choose from. The one that was taken is marked.
+static void printSchedules(std::FILE *To, const CompileReport &Report) {
+  for (const KernelSchedules &K : Report.Schedules) {
+    fmt::print(To, "{} on {}{}:\n", printable(K.Kernel), K.Target,
+               K.Forced ? ", by --schedule" : "");
+    for (const std::string &Cost : K.Costs)
+      fmt::print(To, "  {} {}\n", Cost.starts_with(K.Chosen + ":") ? '*' : ' ',
+                 Cost);
+    if (K.Costs.empty())
+      fmt::print(To, "  * {}\n", K.Chosen);
+  }
+  if (Report.Schedules.empty())
+    fmt::print(To, "no kernel's schedule was chosen by its cost\n");
 }
 
 /// One text goes where -o says (`-`: standard output), several into the folder
@@ -267,6 +283,8 @@ static int compileCommand(CompileArguments &Arguments) {
   bool TextOnOutput = Options.Emit && OutputGiven && Options.Output == "-";
   if (!Arguments.Quiet && !TextOnOutput)
     printReport(Arguments, Report, Seconds.count());
+  if (Arguments.Explain)
+    printSchedules(TextOnOutput ? stderr : stdout, Report);
   if (Arguments.Timing)
     printTiming(TextOnOutput ? stderr : stdout, Report, Seconds.count());
   return Done;
@@ -285,6 +303,21 @@ static void addRemarkOptions(CLI::App &App, CompileArguments &Arguments,
       "write the remarks as YAML, in the form of LLVM's optimisation "
       "records",
       [&Arguments](const std::string &Text) { Arguments.RemarksFile = Text; })
+      ->group(Group);
+}
+
+static void addScheduleOptions(CLI::App &App, CompileArguments &Arguments,
+                               const char *Group) {
+  App.add_flag("--explain", Arguments.Explain,
+               "print the best schedules of each kernel on tensor cores, with "
+               "the parts of their costs")
+      ->group(Group);
+  addText(App, "--schedule", "FILE",
+          "take the schedules that the file gives kernels: lines of KERNEL = "
+          "SCHEDULE, as --explain prints them",
+          [&Arguments](const std::string &Text) {
+            Arguments.Options.ScheduleFile = Text;
+          })
       ->group(Group);
 }
 
@@ -308,6 +341,7 @@ static void addDebugOptions(CLI::App &App, CompileArguments &Arguments) {
   App.add_flag("--timing", Arguments.Timing, "print the time of each phase")
       ->group(Group);
   addRemarkOptions(App, Arguments, Group);
+  addScheduleOptions(App, Arguments, Group);
 }
 
 void addCompileCommand(CLI::App &Main, Action &Chosen) {

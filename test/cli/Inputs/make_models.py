@@ -55,6 +55,14 @@ def two_inputs():
                                  [onnx.value_info("difference", ["rows", 2])]))
 
 
+def halves():
+    """A product of fp16 matrices that are large enough for tensor cores, all of them inputs."""
+    node = onnx.node("MatMul", ["x", "w"], ["y"], name="product")
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", ["rows", 256], FLOAT16),
+                                          onnx.value_info("w", [256, 512], FLOAT16)],
+                                 [onnx.value_info("y", ["rows", 512], FLOAT16)]))
+
+
 def chain():
     """Two products, each a kernel of its own, with a value between them."""
     nodes = [onnx.node("MatMul", ["x", "w"], ["between"], name="first"),
@@ -91,6 +99,7 @@ MODELS = {
     "relu": one_node("Relu", onnx.FLOAT, ["batch", 4]),
     "mlp": mlp(),
     "chain": chain(),
+    "halves": halves(),
     "fill": fill(),
     "weighted": weighted(),
     "names": one_node("Relu", onnx.FLOAT, ["batch-size", "n+1", "batch size", "a:b", "\u00e9"]),

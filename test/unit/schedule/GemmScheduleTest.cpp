@@ -77,7 +77,7 @@ TEST(GemmSchedule, AllAreLegal) {
       EXPECT_LE(S.sharedBytes(Shape.ElementBytes) + 16 * S.Slots,
                 hopper().Limit.SharedPerBlock);
       EXPECT_GE(S.Slots, 2);
-      EXPECT_LE(S.Slots, 8);
+      EXPECT_LE(S.Slots, 14);
       EXPECT_GE(S.GroupRows, 1);
       EXPECT_EQ(S.TileRows % 64, 0);
       EXPECT_EQ(S.TileColumns % StagingColumns, 0);
@@ -102,6 +102,32 @@ TEST(GemmSchedule, NoneWithoutMemory) {
   target::Target Small = hopper();
   Small.Limit.SharedPerBlock = 16 * 1024;
   EXPECT_TRUE(rankGemmSchedules(shapeOf(4096, 4096, 4096), Small).empty());
+}
+
+// What is printed is read back, and nothing else.
+TEST(GemmSchedule, TextIsRead) {
+  for (const GemmShape &Shape : Shapes)
+    for (const GemmCost &One : rankGemmSchedules(Shape, hopper())) {
+      auto Read = readGemmSchedule(One.Schedule.str(), Shape, hopper());
+      ASSERT_TRUE(Read) << One.str();
+      EXPECT_EQ(Read->str(), One.str());
+    }
+  const GemmShape &Shape = Shapes[0];
+  EXPECT_TRUE(
+      readGemmSchedule("gemm 64x128x64 slots 3 group 2", Shape, hopper()));
+  for (const char *Text :
+       {"", "gemm", "gemm 64x128x64 slots 3", "gemm 64x128x64 slots 3 group 2 ",
+        "gemm 64x128x64 slots 3 group 2 group 2",
+        "gemm 64x128x64  slots 3 group 2", "gemm 64x128x64 slots 1 group 2",
+        "gemm 64x128x64 slots 9 group 2", "gemm 128x256x64 slots 8 group 2",
+        "gemm 64x96x64 slots 3 group 2", "gemm 0x128x64 slots 3 group 2",
+        "gemm 256x64x64 slots 3 group 2", "gemm 192x256x64 slots 3 group 2",
+        "gemm 64x128x32 slots 3 group 2", "gemm 64x128x64 slots 3 group 0",
+        "gemm 64x128x64 slots 3 group -2",
+        "gemm 99999999999999999999x128x64 slots 3 group 2"})
+    EXPECT_FALSE(readGemmSchedule(Text, Shape, hopper())) << Text;
+  EXPECT_FALSE(readGemmSchedule("gemm 64x128x64 slots 3 group 2", Shape,
+                                *target::findTarget("sm_80")));
 }
 
 TEST(GemmSchedule, TheBestComesFirst) {

@@ -11,14 +11,14 @@
 // CHECK-DAG: !smem1 = !tile.smem<[128, 64], bf16, swizzle 128>
 // CHECK-DAG: !smem2 = !tile.smem<[64, 64], bf16, swizzle 128, pitch 128>
 // CHECK-DAG: !view = !tile.view<bf16, box[64, 64], swizzle 128>
-// CHECK-DAG: !pipe = !tile.pipe<8 of [!smem, !smem]>
+// CHECK-DAG: !pipe = !tile.pipe<13 of [!smem, !smem]>
 
 // CHECK-LABEL: gpu.func @linear(
 // CHECK-SAME: %[[M:[a-z0-9]+]]: index {kpc.optimum = 64 : i64}, %[[X:[a-z0-9]+]]: !view, %[[W:[a-z0-9]+]]: !view, %[[Y:[a-z0-9]+]]: !view)
 // CHECK-SAME: kpc.block = array<i32: 256, 1, 1>
 // Blocks stay: there are no more than multiprocessors.
 // CHECK-SAME: kpc.grid = ["min(sm_count, floordiv(arg4 + 63, 64))", "1", "1"]
-// CHECK-SAME: kpc.schedule = "gemm 64x64x64 slots 8 group {{[0-9]+}}"
+// CHECK-SAME: kpc.schedule = "gemm 64x64x64 slots 13 group {{[0-9]+}}"
 // CHECK-SAME: kpc.tensor_maps = [
 // CHECK-SAME: {box = array<i64: 64, 64>, buffer = 0 : i64, dims = ["72", "arg4"], element = bf16, strides = ["144"], swizzle = 128 : i64}
 // CHECK-SAME: {box = array<i64: 64, 64>, buffer = 1 : i64, dims = ["64", "72"], element = bf16, strides = ["128"], swizzle = 128 : i64}

@@ -1,0 +1,127 @@
+//===- ScheduleFile.cpp - Schedules that the user asks for ----------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/ScheduleFile.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Regex.h"
+
+#include <algorithm>
+
+using namespace kpc;
+using llvm::StringRef;
+
+static constexpr const char *Form =
+    "write KERNEL = SCHEDULE or KERNEL on TARGET = SCHEDULE, a rule a line; "
+    "`kpc compile --explain` prints kernels and their schedules";
+
+/// A kernel's name holds no character that means something in a pattern.
+static std::string wholeName(StringRef Pattern) {
+  return ("^(" + Pattern + ")$").str();
+}
+
+/// Fills in `Into`; empty: the line is a rule.
+std::string ScheduleFile::reasonAgainst(std::string_view Line, Rule &Into) {
+  auto [Left, Right] = StringRef(Line).split('=');
+  auto [Pattern, Target] = Left.trim().split(" on ");
+  Into.Pattern = Pattern.trim().str();
+  Into.Target = Target.trim().str();
+  Into.Schedule = Right.trim().str();
+  if (Into.Pattern.empty())
+    return "there is no kernel in front of '='";
+  if (Into.Schedule.empty())
+    return "there is no schedule behind '='";
+  std::string Why;
+  if (!llvm::Regex(wholeName(Into.Pattern)).isValid(Why))
+    return "'" + printable(Into.Pattern) + "' is no regular expression: " + Why;
+  if (Into.Target.empty())
+    return {};
+  target::Lookup Found = target::lookup(Into.Target);
+  if (!Found)
+    return Found.Error;
+  if (Found.Targets.size() != 1 || Found.Targets.front()->isHost())
+    return "'" + printable(Into.Target) +
+           "' is not one GPU target; only those have schedules";
+  Into.Target = Found.Targets.front()->Name;
+  return {};
+}
+
+std::optional<ScheduleFile> ScheduleFile::parse(std::string_view Text,
+                                                const std::string &Name,
+                                                Diagnostics &Diags) {
+  ScheduleFile File;
+  File.Name = Name;
+  bool Good = true;
+  StringRef Rest = Text;
+  for (size_t Number = 1; !Rest.empty(); ++Number) {
+    auto [Line, After] = Rest.split('\n');
+    Rest = After;
+    Line = Line.trim();
+    if (Line.empty() || Line.starts_with("#"))
+      continue;
+    Rule R;
+    R.Line = Number;
+    std::string Why = reasonAgainst(Line, R);
+    if (Why.empty()) {
+      File.Rules.push_back(std::move(R));
+      continue;
+    }
+    Good = false;
+    Diags.error(Code::TargetSchedule)
+        .message(Name + ", line " + std::to_string(Number) + ": " + Why)
+        .hint(Form);
+  }
+  return Good ? std::optional(std::move(File)) : std::nullopt;
+}
+
+std::optional<ScheduleFile> ScheduleFile::read(const std::string &Path,
+                                               Diagnostics &Diags) {
+  if (Path.empty())
+    return ScheduleFile();
+  auto Buffer = llvm::MemoryBuffer::getFile(Path, /*IsText=*/true);
+  if (Buffer)
+    return parse((*Buffer)->getBuffer(), printable(Path), Diags);
+  Diags.error(Code::TargetSchedule)
+      .message("cannot read '" + printable(Path) +
+               "': " + Buffer.getError().message())
+      .hint("check the path that --schedule names");
+  return std::nullopt;
+}
+
+bool ScheduleFile::fits(const Rule &R, std::string_view Kernel) {
+  return R.Pattern == Kernel || llvm::Regex(wholeName(R.Pattern)).match(Kernel);
+}
+
+std::string ScheduleFile::find(const target::Target &T,
+                               std::string_view Kernel) const {
+  auto Found = std::find_if(Rules.rbegin(), Rules.rend(), [&](const Rule &R) {
+    return (R.Target.empty() ? T.isGpu() : R.Target == T.Name) &&
+           fits(R, Kernel);
+  });
+  return Found == Rules.rend() ? std::string() : Found->Schedule;
+}
+
+bool ScheduleFile::checkNames(std::span<const std::string> Kernels,
+                              Diagnostics &Diags) const {
+  bool Good = true;
+  for (const Rule &R : Rules) {
+    if (std::any_of(Kernels.begin(), Kernels.end(),
+                    [&](const std::string &K) { return fits(R, K); }))
+      continue;
+    Good = false;
+    std::string_view Near =
+        nearest(R.Pattern, {Kernels.begin(), Kernels.end()});
+    Diags.error(Code::TargetSchedule)
+        .message(Name + ", line " + std::to_string(R.Line) +
+                 ": no kernel's name is '" + printable(R.Pattern) + "'")
+        .hint(Near.empty() ? "`kpc compile --explain` prints the kernels' names"
+                           : "did you mean '" + printable(Near) + "'?");
+  }
+  return Good;
+}
