@@ -62,7 +62,7 @@ CASES.update({
     "dim-malformed": Case(good(*HOST, "--dim", "batch=four", *OUT), USAGE),
     "dim-empty-range": Case(good(*HOST, "--dim", "batch=8..2", *OUT), USAGE),
     "dim-negative": Case(good(*HOST, "--dim", "batch=-1", *OUT), USAGE),
-    "unknown-emit": Case(good(*HOST, "--emit", "tile9", *OUT), USAGE),
+    "unknown-emit": Case(good(*HOST, "--emit", "picture", *OUT), USAGE),
 
     # Running.
     "artifact-does-not-exist": Case(["run", "DIR/none.kpc", "--output-dir", "DIR"], AT_FAULT),
