@@ -107,7 +107,7 @@ static Result resultOf(FindingKind Kind) {
 }
 
 Result Device::run(const Launch &L) {
-  LaunchOptions Options{Threads, Strict};
+  LaunchOptions Options{Threads, Strict, Seed};
   LaunchResult R = launch(*L.F->K, L.Shape, L.Parameters, Memory, Options);
   if (!R.Trouble)
     return Success;

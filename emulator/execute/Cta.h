@@ -16,6 +16,7 @@
 #include "emulator/execute/Warp.h"
 
 #include <atomic>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -30,6 +31,7 @@ struct LaunchState {
   std::vector<uint8_t> Parameters;
   std::shared_ptr<const MemoryMap> Memory;
   bool Strict = true;
+  uint64_t Seed = 1;
   std::atomic<bool> Stop{false};
   std::atomic<uint64_t> Steps{0};
   std::mutex Lock;
@@ -43,7 +45,7 @@ struct Barrier {
   uint32_t Expected = 0; ///< threads, by warps; 0: nobody came yet
   uint32_t Arrived = 0;
   uint32_t Waiting = 0; ///< warps, a bit each
-  Clocks Joined{};
+  Knowledge Joined;
   // bar.red
   uint32_t Count = 0;
   bool All = true, Any = false;
@@ -58,10 +60,16 @@ struct Barrier {
 /// An mbarrier (PTX ISA, "mbarrier"), by its address in shared memory.
 struct AsyncBarrier {
   uint32_t Expected = 0, Pending = 0;
-  int64_t Bytes = 0;  ///< tx-count
-  uint64_t Phase = 0; ///< completed phases
-  Clocks Joined{};    ///< of what arrived
-  Clocks Seen{};      ///< of what the last completed phase knows
+  int64_t Bytes = 0;    ///< tx-count
+  uint64_t Phase = 0;   ///< completed phases
+  Knowledge Joined;     ///< of what arrived
+  Knowledge Seen;       ///< of what the last completed phase knows
+  AgentId Agent = 0;    ///< of the copies that report here
+  uint32_t Arrived = 0; ///< warps in this phase, a bit each
+  // Who initialised it, and the clock of the fence that publishes it to the
+  // async proxy; 0: none yet.
+  AgentId By = 0;
+  uint32_t Clock = 0, FenceClock = 0;
 };
 
 /// bar.red's kinds.
@@ -81,13 +89,25 @@ public:
 
   /// nullptr: nothing was initialised there.
   AsyncBarrier *asyncBarrier(uint64_t Offset);
-  void initialise(uint64_t Offset, uint32_t Count);
+  void initialise(const Warp &W, uint64_t Offset, uint32_t Count);
   void invalidate(uint64_t Offset) { Async.erase(Offset); }
   /// The phase ends if nothing is missing; who waits goes on.
   void settle(uint64_t Offset, AsyncBarrier &B);
-  Fences &fences() { return ProxyFences; }
-  /// A clock value for what the async agent is about to write.
-  uint32_t nextAsyncClock() { return ++AsyncClock; }
+  /// What a warp's fence makes of the barriers that it has initialised.
+  void publishBarriers(const Warp &W);
+
+  const Agents &agents() const { return TheAgents; }
+  AgentId agent(AgentKind Kind, unsigned Number) const {
+    return TheAgents.of(Kind, Number, 0);
+  }
+  /// The next time of an agent that `I` starts.
+  Warp::Agent begin(AgentId Id, const Instruction &I, bool Proxy = true);
+  /// Done later, or at once where lateness is not looked for; its number.
+  uint64_t start(std::unique_ptr<AsyncOperation> Op);
+  AsyncQueue &queue() { return Queue; }
+  /// The wgmma that a warp is about to issue is the one that the other warps
+  /// of its group issue; false: reported.
+  bool agreeOnMatrix(Warp &W, const Instruction &I, const uint64_t (&Key)[3]);
 
   LaunchState &launch() { return Launch; }
   uint8_t *shared() { return Shared.data(); }
@@ -98,17 +118,35 @@ public:
 
 private:
   void release(Barrier &B);
+  void start(uint64_t Number);
+  /// One turn of each warp; whether one ran.
+  bool turn();
+  bool isOver() const;
   void reportStuck();
+  void describeBarriers(Finding &F) const;
+  void checkEnd();
+  void reportUnwaited(AgentId Id);
 
   LaunchState &Launch;
   std::vector<uint8_t> Shared;
   uint64_t SharedBytes = 0;
   SharedShadow Shadow;
-  std::vector<Warp> Warps;
+  std::deque<Warp> Warps;
   Barrier Barriers[16];
   std::map<uint64_t, AsyncBarrier> Async;
-  Fences ProxyFences{};
-  uint32_t AsyncClock = 0;
+  Agents TheAgents;
+  /// Of each agent: its clock, and the instruction that last set it.
+  std::vector<uint32_t> AgentClocks, AgentStatements;
+  unsigned NextBarrierAgent = 0;
+  AsyncQueue Queue;
+  Choices Choose;
+  /// wgmma of each warpgroup in order, and how many each warp has issued.
+  struct MatrixStep {
+    uint64_t Key[3];
+    uint32_t Statement;
+  };
+  std::vector<MatrixStep> MatrixSteps[MaxWarps / 4];
+  size_t MatrixCounts[MaxWarps] = {};
   uint32_t Index[3] = {0, 0, 0};
 };
 

@@ -26,6 +26,18 @@ const char *nameOf(FindingKind Kind) {
     return "uninitialised-shared";
   case FindingKind::SharedRace:
     return "shared-race";
+  case FindingKind::ReadBeforeWait:
+    return "read-before-wait";
+  case FindingKind::SlotReused:
+    return "slot-reused";
+  case FindingKind::Unwaited:
+    return "unwaited";
+  case FindingKind::UninitialisedRegister:
+    return "uninitialised-register";
+  case FindingKind::MissingMatrixFence:
+    return "missing-matrix-fence";
+  case FindingKind::WarpgroupMismatch:
+    return "warpgroup-mismatch";
   case FindingKind::MissingProxyFence:
     return "missing-proxy-fence";
   case FindingKind::BarrierMisuse:

@@ -64,6 +64,7 @@ LaunchResult launch(const Kernel &K, const LaunchShape &Shape,
   State.Parameters = std::move(Parameters);
   State.Memory = Memory.snapshot();
   State.Strict = Options.Strict;
+  State.Seed = Options.Seed;
   uint64_t Count = uint64_t{Shape.Grid[0]} * Shape.Grid[1] * Shape.Grid[2];
   std::atomic<uint64_t> Next{0};
   auto Work = [&] {

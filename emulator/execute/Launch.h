@@ -32,6 +32,8 @@ struct LaunchOptions {
   unsigned Threads = 1;
   /// Look for races and for uninitialised shared memory.
   bool Strict = true;
+  /// Of the order in which warps and asynchronous instructions go on.
+  uint64_t Seed = 1;
 };
 
 struct LaunchResult {

@@ -7,61 +7,76 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The strict mode's record of shared memory. Each warp has a vector of clocks
-/// (how far it knows every other warp to be); barriers join them. Two accesses
-/// to a byte, one of them a write, by two warps that no barrier orders are a
-/// race. Accesses of one warp are not looked at: its threads go in step here.
+/// The strict mode's record of shared memory: the last write, and the reads
+/// since. Two accesses to a byte, one of them a write, that nothing orders are
+/// a conflict, in whatever order they happen to be emulated. Accesses of one
+/// warp are not looked at: its threads go in step here.
+///
+/// A cell stands for 16 bytes until a smaller access splits it into words, and
+/// those into bytes; a write of the whole makes it one again.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_EMULATOR_EXECUTE_SHAREDSHADOW_H
 #define KPC_EMULATOR_EXECUTE_SHAREDSHADOW_H
 
-#include <array>
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "emulator/execute/Agents.h"
 
 namespace kpc::emulator {
 
-inline constexpr unsigned MaxWarps = 32;
-/// Who writes for asynchronous copies: it has a clock, but never reads.
-inline constexpr unsigned AsyncAgent = MaxWarps;
-using Clocks = std::array<uint32_t, MaxWarps + 1>;
-/// How many fence.proxy.async each warp has done.
-using Fences = std::array<uint32_t, MaxWarps + 1>;
-
 enum class SharedUse : uint8_t { Read, Write, Atomic };
 
-/// The earlier access of a race; Other is its warp.
+struct SharedAccess {
+  AgentId Agent;
+  uint32_t Clock; ///< the agent's
+  uint32_t Statement;
+  SharedUse Use;
+  bool Async; ///< by the async proxy: sees generic writes behind a fence only
+};
+
+/// What an access conflicts with.
 struct Conflict {
-  enum class Kind : uint8_t { None, Uninitialised, Race, Unfenced } TheKind;
-  unsigned Other = 0;
+  enum class Kind : uint8_t { None, Uninitialised, Unordered, Unfenced };
+  Kind TheKind = Kind::None;
+  AgentId Other = NoAgent;
   bool OtherWrote = false;
-  uint32_t OtherStatement = 0; ///< of the write; reads are not remembered
+  uint32_t OtherStatement = 0;
 };
 
 class SharedShadow {
 public:
-  void reset(uint64_t Bytes, unsigned Warps);
-  /// Records an access of `Warp`, whose clocks are `Now`. `Async`: by the async
-  /// proxy, which sees generic writes only behind a fence.
-  Conflict access(uint64_t Offset, unsigned Bytes, SharedUse Use, unsigned Warp,
-                  const Clocks &Now, uint32_t Statement, const Fences &Done,
-                  bool Async);
+  void reset(uint64_t Bytes, const Agents &Of);
+  /// Records the access of a warp that knows `Now`, or that starts the agent.
+  Conflict access(uint64_t Offset, unsigned Bytes, const SharedAccess &A,
+                  const Knowledge &Now);
 
 private:
-  struct Write {
-    uint32_t Clock;
-    uint32_t Statement;
-    uint32_t Fence; ///< of the writer, when it wrote
-    uint8_t Warp;   ///< NoWarp: never written
-    bool Atomic;
+  static constexpr uint32_t NoReader = ~uint32_t{0};
+  struct Reader {
+    uint32_t Clock, Statement, Next;
+    AgentId Agent;
   };
-  static constexpr uint8_t NoWarp = 0xFF;
-  unsigned Warps = 0;
-  std::vector<Write> Writes;
-  std::vector<uint32_t> Readers;    ///< a bit for each warp since the write
-  std::vector<uint32_t> ReadClocks; ///< by byte and warp
+  struct Cell {
+    uint32_t Clock = 0, Statement = 0;
+    uint32_t Readers = NoReader; ///< since the write
+    AgentId Agent = NoAgent;     ///< NoAgent: never written
+    bool Atomic = false, Split = false;
+  };
+  /// Bytes, words, 16 bytes.
+  static constexpr unsigned Levels = 3;
+  static constexpr unsigned Shift[Levels] = {0, 2, 4};
+
+  Conflict visit(unsigned Level, uint64_t Index, const SharedAccess &A,
+                 const Knowledge &Now);
+  Conflict check(Cell &C, const SharedAccess &A, const Knowledge &Now);
+  void split(unsigned Level, uint64_t Index);
+  void addReader(Cell &C, const SharedAccess &A, const Knowledge &Now);
+  uint32_t makeReader(const Reader &R);
+  void freeReaders(Cell &C);
+
+  Agents Of;
+  std::vector<Cell> Cells[Levels];
+  std::vector<Reader> Pool;
+  uint32_t Free = NoReader;
 };
 
 } // namespace kpc::emulator

@@ -9,6 +9,7 @@
 #include "emulator/execute/Warp.h"
 
 #include "emulator/execute/Cta.h"
+#include "emulator/program/UnsetRegisters.h"
 
 #include <algorithm>
 #include <bit>
@@ -39,11 +40,12 @@ void Warp::start(Cta &Of, unsigned TheNumber, uint32_t Lanes) {
   Now = State::Ready;
   Again = false;
   WaitingFor = NoAddress;
-  Pending.assign(1, {});
-  PendingRows.clear();
   Stack.assign(1, {0, EndOfCode, Lanes});
-  Known.fill(0);
-  Known[Number] = 1;
+  Self = Of.agent(AgentKind::Warp, Number);
+  Mine.reset(Of.agents().count());
+  Mine.Known[Self] = 1;
+  Async.start();
+  SetLanes.assign(K->DoubtfulRows.size(), 0);
   fillSpecials();
 }
 
@@ -161,14 +163,11 @@ void Warp::run(uint64_t Budget) {
     if (I.Guard != NoRow)
       Mask &= mask(I.Guard) ^ (I.GuardNegated ? ~uint32_t{0} : 0);
     ++Done;
+    if (I.Checks && !check(I, F.Mask, Mask))
+      break;
     if (I.TheFlow != Flow::Next) {
       control(I, Mask);
       continue;
-    }
-    if (!PendingRows.empty() && !I.IsMatrixAsync && touchesPending(I)) {
-      report(FindingKind::PendingRegister, I, 0,
-             "a register that wgmma still uses: no wgmma.wait_group for it");
-      break;
     }
     if (Mask != 0)
       I.Run(*this, I, Mask);
@@ -251,46 +250,44 @@ void Warp::end(uint32_t Lanes) {
 }
 
 //===----------------------------------------------------------------------===//
-// Registers of asynchronous matrix instructions
+// What is looked at before an instruction
 //===----------------------------------------------------------------------===//
 
-void Warp::refreshPending() {
-  PendingRows.clear();
-  for (const std::vector<uint32_t> &Group : Pending)
-    PendingRows.insert(PendingRows.end(), Group.begin(), Group.end());
-  std::sort(PendingRows.begin(), PendingRows.end());
+/// `Reached`: lanes that come here, `Mask`: those whose guard is true.
+bool Warp::check(const Instruction &I, uint32_t Reached, uint32_t Mask) {
+  bool Strict = Block->launch().Strict;
+  if ((I.Checks & UsesMatrixRow) && !Async.touch(I, Mask))
+    return false;
+  return !Strict || !(I.Checks & ~UsesMatrixRow) ||
+         checkUnset(I, Reached, Mask);
 }
 
-void Warp::pend(const uint32_t *Rows, unsigned Count) {
-  Pending.back().insert(Pending.back().end(), Rows, Rows + Count);
-  refreshPending();
-}
-
-void Warp::commitPending() { Pending.emplace_back(); }
-
-void Warp::waitPending(uint64_t Groups) {
-  size_t Committed = Pending.size() - 1;
-  if (Committed > Groups)
-    Pending.erase(Pending.begin(),
-                  Pending.begin() + std::ptrdiff_t(Committed - Groups));
-  refreshPending();
-}
-
-bool Warp::touchesPending(const Instruction &I) const {
-  auto Is = [&](uint32_t Row) {
-    return Row != NoRow &&
-           std::binary_search(PendingRows.begin(), PendingRows.end(), Row);
-  };
-  for (uint32_t Row : I.Target)
-    if (Is(Row))
-      return true;
-  for (uint32_t Row : I.Source)
-    if (Is(Row))
-      return true;
-  for (unsigned N = 0; N < I.Count && I.Rows + N < K->Vectors.size(); ++N)
-    if (Is(K->Vectors[I.Rows + N]))
-      return true;
+bool Warp::checkUnset(const Instruction &I, uint32_t Reached, uint32_t Mask) {
+  const std::vector<uint32_t> &All = K->DoubtfulRows;
+  uint32_t Unset = 0;
+  for (unsigned N = 0; N < unsigned(I.Reads + I.Writes); ++N) {
+    uint32_t Row = K->Uses[I.Uses + N];
+    auto It = std::lower_bound(All.begin(), All.end(), Row);
+    if (It == All.end() || *It != Row)
+      continue;
+    uint32_t &Set = SetLanes[static_cast<size_t>(It - All.begin())];
+    if (N < I.Reads)
+      Unset |= (Row == I.Guard ? Reached : Mask) & ~Set;
+    else
+      Set = (Set | Mask) & ~(passesUnset(*K, I) ? Unset : 0);
+  }
+  if (Unset == 0 || passesUnset(*K, I))
+    return true;
+  report(FindingKind::UninitialisedRegister, I,
+         unsigned(std::countr_zero(Unset)),
+         "reads a register that the thread never wrote");
   return false;
+}
+
+void Warp::fenceProxy() {
+  for (AgentId A : {Self, Block->agent(AgentKind::Small, Number)})
+    Mine.Fenced[A] = Mine.Known[A];
+  tick();
 }
 
 const Instruction *Warp::current() const {

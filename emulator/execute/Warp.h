@@ -17,6 +17,7 @@
 #include "emulator/execute/DeviceMemory.h"
 #include "emulator/execute/Finding.h"
 #include "emulator/execute/SharedShadow.h"
+#include "emulator/execute/WarpAsync.h"
 #include "emulator/program/Program.h"
 
 #include <vector>
@@ -30,6 +31,9 @@ enum class MemoryUse : uint8_t { Read, Write, Atomic };
 class Warp {
 public:
   enum class State : uint8_t { Ready, Waiting, Done };
+  Warp() = default;
+  Warp(const Warp &) = delete;
+  Warp &operator=(const Warp &) = delete;
 
   /// Once for a launch: room for the registers, and what never changes.
   void prepare(const Kernel &K);
@@ -62,9 +66,15 @@ public:
                                    : 0;
     return Base + static_cast<uint64_t>(A.Offset);
   }
-  /// Shared memory by a proxy or for the async agent; nullptr: reported.
+  /// Shared memory for an agent that the warp starts now, at its clock;
+  /// `Proxy`: the async one. nullptr: reported.
+  struct Agent {
+    AgentId Id;
+    uint32_t Clock;
+    bool Proxy = true;
+  };
   uint8_t *locateAsync(const Instruction &I, uint64_t Offset, unsigned Bytes,
-                       MemoryUse Use, unsigned Lane);
+                       MemoryUse Use, unsigned Lane, const Agent &By);
   /// Host memory of an access; nullptr: a finding was reported.
   uint8_t *locate(const Instruction &I, uint64_t Address, unsigned Bytes,
                   MemoryUse Use, unsigned Lane);
@@ -73,12 +83,7 @@ public:
                         MemoryUse Use, unsigned Lane);
   void report(FindingKind Kind, const Instruction &I, unsigned Lane,
               std::string Detail);
-  /// Registers of an asynchronous matrix instruction: nobody else may touch
-  /// them before its group was waited for.
-  void pend(const uint32_t *Rows, unsigned Count);
-  void commitPending();
-  /// At most `Groups` of the newest groups stay pending.
-  void waitPending(uint64_t Groups);
+  WarpAsync &async() { return Async; }
   void wait() { Now = State::Waiting; }
   void wake() { Now = State::Ready; }
   /// Repeats the instruction when the warp runs again.
@@ -95,7 +100,14 @@ public:
   /// Where it stands, for findings.
   const Instruction *current() const;
 
-  Clocks Known{}; ///< SharedShadow.h
+  Knowledge Mine; ///< Agents.h
+  /// The warp's own clock goes on: what it does from here is not seen by who
+  /// has seen it so far.
+  void tick() { ++Mine.Known[Self]; }
+  AgentId self() const { return Self; }
+  /// All that the warp wrote, and what its cp.async wrote as far as it has
+  /// waited, is behind a fence.
+  void fenceProxy();
   unsigned WaitingAt = 0;
   /// The mbarrier that the warp waits for; NoAddress: none.
   static constexpr uint64_t NoAddress = ~uint64_t{0};
@@ -111,18 +123,19 @@ private:
   void table(const Instruction &I, uint32_t Mask);
   void end(uint32_t Lanes);
   uint8_t *locateShared(const Instruction &I, uint64_t Offset, unsigned Bytes,
-                        MemoryUse Use, unsigned Lane, bool Async = false);
+                        MemoryUse Use, unsigned Lane, const Agent *By);
   uint8_t *object(const Instruction &I, uint64_t Offset, unsigned Lane,
-                  const Conflict &C);
+                  const Conflict &C, const SharedAccess &A);
   uint8_t *outside(const Instruction &I, uint64_t Address, unsigned Bytes,
                    unsigned Lane, const char *What);
 
-  bool touchesPending(const Instruction &I) const;
-  void refreshPending();
+  bool check(const Instruction &I, uint32_t Reached, uint32_t Mask);
+  bool checkUnset(const Instruction &I, uint32_t Reached, uint32_t Mask);
 
-  /// Committed groups, oldest first, and the open one at the end.
-  std::vector<std::vector<uint32_t>> Pending = {{}};
-  std::vector<uint32_t> PendingRows; ///< all of them, sorted; empty: none
+  WarpAsync Async{*this};
+  AgentId Self = 0;
+  /// Of Kernel::DoubtfulRows: the lanes that were written.
+  std::vector<uint32_t> SetLanes;
 
   const Kernel *K = nullptr;
   Cta *Block = nullptr;

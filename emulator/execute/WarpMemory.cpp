@@ -48,7 +48,7 @@ uint8_t *Warp::locate(const Instruction &I, uint64_t Address, unsigned Bytes,
   }
   switch (Where) {
   case Space::Shared:
-    return locateShared(I, Address, Bytes, Use, Lane);
+    return locateShared(I, Address, Bytes, Use, Lane, nullptr);
   case Space::Local: {
     uint64_t Size = K->LocalBytes;
     if (Address > Size || Size - Address < Bytes)
@@ -96,34 +96,39 @@ uint8_t *Warp::locateDevice(const Instruction &I, uint64_t Address,
 
 /// What the shadow objects to.
 uint8_t *Warp::object(const Instruction &I, uint64_t Offset, unsigned Lane,
-                      const Conflict &C) {
+                      const Conflict &C, const SharedAccess &A) {
   std::string Byte = "byte " + std::to_string(Offset);
   if (C.TheKind == Conflict::Kind::Uninitialised) {
     report(FindingKind::UninitialisedShared, I, Lane,
            Byte + " was never written");
     return nullptr;
   }
-  std::string Who = C.Other == AsyncAgent ? "an asynchronous copy"
-                                          : "warp " + std::to_string(C.Other);
-  std::string Earlier = Who + " reads";
-  if (C.OtherWrote) {
-    const ptx::Statement &S = K->Source.Body[C.OtherStatement];
-    Earlier =
-        Who + " writes (" + S.text() + ", line " + std::to_string(S.Line) + ")";
-  }
-  if (C.TheKind == Conflict::Kind::Unfenced)
+  const Agents &Of = Block->agents();
+  const ptx::Statement &S = K->Source.Body[C.OtherStatement];
+  std::string Earlier = Of.nameOf(C.Other) +
+                        (C.OtherWrote ? " writes (" : " reads (") + S.text() +
+                        ", line " + std::to_string(S.Line) + ")";
+  if (C.TheKind == Conflict::Kind::Unfenced) {
     report(FindingKind::MissingProxyFence, I, Lane,
            "no fence.proxy.async by the writer between where " + Earlier +
                " and this access to " + Byte + " by the async proxy");
-  else
-    report(FindingKind::SharedRace, I, Lane,
-           "nothing orders this access to " + Byte + " and where " + Earlier);
+    return nullptr;
+  }
+  bool OtherIsAsync = Of.kindOf(C.Other) != AgentKind::Warp;
+  bool IsAsync = Of.kindOf(A.Agent) != AgentKind::Warp;
+  auto Kind = FindingKind::SharedRace;
+  if (OtherIsAsync && C.OtherWrote && A.Use == SharedUse::Read)
+    Kind = FindingKind::ReadBeforeWait;
+  else if (!C.OtherWrote && (OtherIsAsync || IsAsync))
+    Kind = FindingKind::SlotReused;
+  report(Kind, I, Lane,
+         "nothing orders this access to " + Byte + " and where " + Earlier);
   return nullptr;
 }
 
 uint8_t *Warp::locateShared(const Instruction &I, uint64_t Offset,
                             unsigned Bytes, MemoryUse Use, unsigned Lane,
-                            bool Async) {
+                            const Agent *By) {
   uint64_t Size = Block->sharedBytes();
   if (Offset > Size || Size - Offset < Bytes)
     return outside(
@@ -131,18 +136,19 @@ uint8_t *Warp::locateShared(const Instruction &I, uint64_t Offset,
         ("shared memory, which has " + std::to_string(Size) + " bytes")
             .c_str());
   if (SharedShadow *S = Block->shadow()) {
-    unsigned Who = Async && Use == MemoryUse::Write ? AsyncAgent : Number;
-    Conflict C = S->access(Offset, Bytes, static_cast<SharedUse>(Use), Who,
-                           Known, I.Statement, Block->fences(), Async);
+    SharedAccess A{By ? By->Id : Self, By ? By->Clock : Mine.Known[Self],
+                   I.Statement, static_cast<SharedUse>(Use), By && By->Proxy};
+    Conflict C = S->access(Offset, Bytes, A, Mine);
     if (C.TheKind != Conflict::Kind::None)
-      return object(I, Offset, Lane, C);
+      return object(I, Offset, Lane, C, A);
   }
   return Block->shared() + Offset;
 }
 
 uint8_t *Warp::locateAsync(const Instruction &I, uint64_t Offset,
-                           unsigned Bytes, MemoryUse Use, unsigned Lane) {
-  return locateShared(I, Offset & ~WindowMask, Bytes, Use, Lane, true);
+                           unsigned Bytes, MemoryUse Use, unsigned Lane,
+                           const Agent &By) {
+  return locateShared(I, Offset & ~WindowMask, Bytes, Use, Lane, &By);
 }
 
 } // namespace kpc::emulator

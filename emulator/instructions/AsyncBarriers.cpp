@@ -43,21 +43,25 @@ AsyncBarrier *barrierOf(Warp &W, const Instruction &I, unsigned Lane,
                         uint64_t &Offset) {
   Offset = W.addressOf(I, Lane) & ~WindowMask;
   AsyncBarrier *B = W.block().asyncBarrier(Offset);
-  if (!B)
+  if (!B) {
     misuse(W, I, Lane, "no mbarrier was initialised there");
-  return B;
-}
-
-void join(Clocks &To, const Clocks &From) {
-  for (size_t N = 0; N < To.size(); ++N)
-    To[N] = std::max(To[N], From[N]);
+    return nullptr;
+  }
+  bool Knows = W.self() == B->By || W.Mine.Known[B->By] >= B->Clock;
+  if (Knows || !W.block().launch().Strict)
+    return B;
+  misuse(W, I, Lane,
+         "nothing orders this and the mbarrier's initialisation by another "
+         "warp");
+  return nullptr;
 }
 
 void arrive(Warp &W, const Instruction &I, unsigned L, AsyncBarrier &B,
             uint32_t Count, bool Drops) {
   if (Count == 0 || Count > B.Pending)
     return misuse(W, I, L, "more threads arrive than the phase expects");
-  join(B.Joined, W.Known);
+  B.Joined.join(W.Mine);
+  B.Arrived |= 1u << W.number();
   B.Pending -= Count;
   if (Drops)
     B.Expected -= Count;
@@ -74,7 +78,7 @@ void change(Warp &W, const Instruction &I, uint32_t Mask) {
         return misuse(W, I, L, "a wrong address or count");
       if (!W.locate(I, Offset, 8, MemoryUse::Write, L))
         return;
-      W.block().initialise(Offset, Value);
+      W.block().initialise(W, Offset, Value);
       continue;
     }
     AsyncBarrier *B = barrierOf(W, I, L, Offset);
@@ -106,7 +110,7 @@ void change(Warp &W, const Instruction &I, uint32_t Mask) {
     W.block().settle(Offset, *B);
   }
   if (What >= Step::Arrive)
-    ++W.Known[W.number()];
+    W.tick();
 }
 
 bool decodeChange(Decoder &D, const ptx::Statement &S, Modifiers &M,
@@ -178,7 +182,7 @@ void await(Warp &W, const Instruction &I, uint32_t Mask) {
       return;
     }
     if (Over)
-      join(W.Known, B->Seen);
+      W.Mine.join(B->Seen);
     True |= uint32_t(Over) << L;
   }
   W.WaitingFor = Warp::NoAddress;

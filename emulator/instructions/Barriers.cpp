@@ -21,7 +21,12 @@ void nothing(Warp &, const Instruction &, uint32_t) {}
 
 /// For the whole warp, though each thread fences its own writes.
 void proxyFence(Warp &W, const Instruction &, uint32_t) {
-  ++W.block().fences()[W.number()];
+  W.block().publishBarriers(W);
+  W.fenceProxy();
+}
+void publishBarriers(Warp &W, const Instruction &, uint32_t) {
+  W.block().publishBarriers(W);
+  W.tick();
 }
 
 /// Mode: bits 0-1 the reduction, bit 2 arrives only, bit 3 the predicate is
@@ -128,10 +133,9 @@ bool decodeFence(Decoder &D, const ptx::Statement &, Modifiers &M,
     I.Run = proxyFence;
     return true;
   }
-  M.take("mbarrier_init");
+  I.Run = M.take("mbarrier_init") ? publishBarriers : nothing;
   M.takeOne({"sc", "acq_rel", "acquire", "release"});
   M.takeOne({"cta", "cluster", "gpu", "sys", "gl"});
-  I.Run = nothing;
   return true;
 }
 

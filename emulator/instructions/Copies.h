@@ -7,14 +7,16 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The parts of the copies' files: Copies.cpp (cp.async, bulk) and
-/// TensorCopies.cpp.
+/// The parts of the copies' files: Copies.cpp (what is one instruction),
+/// SmallCopies.cpp (cp.async), BulkCopies.cpp and TensorCopies.cpp. A copy is
+/// checked when it is issued; its bytes move later (execute/AsyncQueue.h).
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_EMULATOR_INSTRUCTIONS_COPIES_H
 #define KPC_EMULATOR_INSTRUCTIONS_COPIES_H
 
 #include "emulator/execute/Cta.h"
+#include "emulator/execute/TensorWalk.h"
 #include "emulator/instructions/Lanes.h"
 
 namespace kpc::emulator {
@@ -23,32 +25,37 @@ inline const AddressOperand *addresses(Warp &W, const Instruction &I) {
   return &W.kernel().Addresses[I.Jump];
 }
 
-/// A global address of a copy; the instruction's space is of no account.
-uint8_t *locateGlobal(Warp &W, const Instruction &I, uint64_t Address,
-                      unsigned Bytes, MemoryUse Use, unsigned Lane);
-
-/// The clock that the async agent writes with; the issuing warp alone does not
-/// know of it afterwards.
-class AgentWrites {
-public:
-  AgentWrites(Warp &W, Cta &Block) : W(W), Before(W.Known[AsyncAgent]) {
-    W.Known[AsyncAgent] = Clock = Block.nextAsyncClock();
-  }
-  ~AgentWrites() { W.Known[AsyncAgent] = Before; }
-  AgentWrites(const AgentWrites &) = delete;
-  AgentWrites &operator=(const AgentWrites &) = delete;
-  uint32_t clock() const { return Clock; }
-
-private:
-  Warp &W;
-  uint32_t Before, Clock = 0;
+/// Bytes that lie together on both sides, in host memory.
+struct CopyPiece {
+  uint8_t *Shared, *Global;
+  unsigned Bytes;
 };
 
-/// Bytes arrive at an mbarrier.
-void complete(Warp &W, const Instruction &I, unsigned Lane, uint64_t Barrier,
-              uint64_t Bytes, uint32_t Clock);
+/// A bulk copy into shared memory, as it was issued.
+struct BulkLoad {
+  std::vector<CopyPiece> Pieces;
+  uint64_t Barrier = 0; ///< its offset in shared memory
+  uint64_t Bytes = 0;   ///< that it reports
+  bool HasMap = false;  ///< each piece is a unit of this map's
+  TensorMap Map;
+};
 
-/// cp.async.bulk.tensor, whose words before the dims were taken.
+/// The mbarrier that a copy reports to, known to the issuing warp and to the
+/// async proxy; nullptr: reported.
+AsyncBarrier *barrierForCopy(Warp &W, const Instruction &I, uint64_t Offset,
+                             unsigned Lane);
+
+/// Both are done later. A store counts for its lane's bulk groups.
+void startLoad(Warp &W, const Instruction &I, unsigned Lane, BulkLoad Load,
+               const Warp::Agent &By);
+void startStore(Warp &W, unsigned Lane, std::vector<CopyPiece> Pieces,
+                const Warp::Agent &By);
+
+// The decoders, by what follows "cp.async"; the words before were taken.
+bool decodeSmallCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                     Instruction &I);
+bool decodeBulkCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                    Instruction &I);
 bool decodeTensorCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
                       Instruction &I, bool Stores);
 

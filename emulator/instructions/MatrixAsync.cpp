@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 // PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions", dense. Each warp
-// of the group computes its own 16 rows when it issues the instruction; nothing
-// is late yet, so waits have no effect.
+// of the group computes its own 16 rows. What it reads is checked when it is
+// issued; it is computed later, at the latest when its group is waited for.
 
 #include "emulator/execute/Cta.h"
 #include "emulator/instructions/Lanes.h"
@@ -27,6 +27,7 @@ namespace {
 constexpr unsigned WarpRows = 16, MaxColumns = 256, MaxK = 32;
 /// K of an instruction takes 32 bytes of each row.
 constexpr unsigned RowBytes = 32;
+constexpr unsigned UnitBytes = 16;
 
 struct Plan {
   MatrixType A, B;
@@ -93,27 +94,48 @@ struct Descriptor {
   }
 };
 
-/// `Lines` lines of k values from shared memory; false: reported.
-bool fetch(Warp &W, const Instruction &I, const Descriptor &From,
-           unsigned FirstLine, unsigned Lines, MatrixType T, bool Transposed,
-           bool Negate, MatrixValue *Out) {
-  unsigned Bytes = matrixBits(T) / 8, Count = RowBytes / Bytes;
-  for (unsigned R = 0; R < Lines; ++R)
-    for (unsigned K = 0; K < Count; ++K) {
-      unsigned Row = FirstLine + R;
-      uint64_t At = Transposed ? From.addressOf(K, Row * Bytes, true)
-                               : From.addressOf(Row, K * Bytes, false);
-      uint8_t *Host = W.locateAsync(I, At, Bytes, MemoryUse::Read, 0);
-      if (!Host)
-        return false;
+/// A matrix of an instruction in shared memory: lines of 16-byte units.
+struct SharedMatrix {
+  Descriptor From;
+  unsigned First, Lines; ///< rows of A, columns of B
+  MatrixType T;
+  bool Transposed, Negate;
+
+  unsigned perUnit() const { return UnitBytes * 8 / matrixBits(T); }
+  unsigned k() const { return RowBytes * 8 / matrixBits(T); }
+  /// Calls Do(address, line, k) for each unit: its first element's place.
+  /// False: Do was.
+  template <typename F> bool forEachUnit(F Do) const {
+    unsigned Bytes = matrixBits(T) / 8;
+    for (unsigned Outer = 0; Outer < (Transposed ? k() : Lines); ++Outer)
+      for (unsigned Inner = 0; Inner < (Transposed ? Lines : k());
+           Inner += perUnit()) {
+        unsigned Line = Transposed ? Inner : Outer,
+                 K = Transposed ? Outer : Inner;
+        uint64_t At = Transposed
+                          ? From.addressOf(K, (First + Line) * Bytes, true)
+                          : From.addressOf(First + Line, K * Bytes, false);
+        if (!Do(At, Line, K))
+          return false;
+      }
+    return true;
+  }
+  void fetch(const uint8_t *Shared, MatrixValue *Out) const;
+};
+
+void SharedMatrix::fetch(const uint8_t *Shared, MatrixValue *Out) const {
+  unsigned Bytes = matrixBits(T) / 8;
+  forEachUnit([&](uint64_t At, unsigned Line, unsigned K) {
+    for (unsigned E = 0; E < perUnit(); ++E) {
       uint32_t Bits = 0;
-      std::memcpy(&Bits, Host, Bytes);
+      std::memcpy(&Bits, Shared + At + E * Bytes, Bytes);
       MatrixValue V = matrixValue(Bits, T);
       if (Negate)
         V.Significand = -V.Significand;
-      Out[R * MaxK + K] = V;
+      Out[(Transposed ? Line + E : Line) * MaxK + (Transposed ? K : K + E)] = V;
     }
-  return true;
+    return true;
+  });
 }
 
 /// A from four registers: as mma.sync's fragment of the warp's rows.
@@ -152,24 +174,31 @@ uint32_t one(const Plan &P, const MatrixValue *Row, const MatrixValue *Column,
   return uint32_t(Sum);
 }
 
-void multiply(Warp &W, const Instruction &I, uint32_t Mask) {
-  if (Mask != ~uint32_t{0})
-    return W.report(FindingKind::NotConverged, I, 0,
-                    "not all 32 threads of the warp come here together");
+/// One warp's part of an instruction that was issued.
+class MatrixOperation final : public AsyncOperation {
+public:
+  MatrixOperation(Warp &W, const Instruction &I, AgentId Chain,
+                  const SharedMatrix &A, const SharedMatrix &B, bool Adds)
+      : AsyncOperation(1, Chain), W(W), I(I), A(A), B(B), Adds(Adds) {}
+
+private:
+  void step(unsigned) override;
+
+  Warp &W;
+  const Instruction &I;
+  SharedMatrix A, B;
+  bool Adds;
+};
+
+void MatrixOperation::step(unsigned) {
   Plan P = Plan::of(I.Immediate);
-  const uint32_t *D = &W.kernel().Vectors[I.Rows], *A = D + P.registersD();
-  static thread_local MatrixValue Left[WarpRows * MaxK],
-      Right[MaxColumns * MaxK];
-  Descriptor B(W.row<uint64_t>(I.Source[1])[0]);
-  unsigned First = W.number() % 4 * WarpRows;
+  const uint32_t *D = &W.kernel().Vectors[I.Rows];
+  std::vector<MatrixValue> Left(WarpRows * MaxK), Right(P.N * MaxK);
   if (P.AInRegisters)
-    fetchRegisters(W, A, P, Left);
-  else if (!fetch(W, I, Descriptor(W.row<uint64_t>(I.Source[0])[0]), First,
-                  WarpRows, P.A, P.TransposeA, P.NegateA, Left))
-    return;
-  if (!fetch(W, I, B, 0, P.N, P.B, P.TransposeB, P.NegateB, Right))
-    return;
-  bool Adds = W.mask(I.Source[2]) & 1;
+    fetchRegisters(W, D + P.registersD(), P, Left.data());
+  else
+    A.fetch(W.block().shared(), Left.data());
+  B.fetch(W.block().shared(), Right.data());
   SumRule Rule = isInteger(P.A) ? SumRule{} : ruleOf(P.A, P.B, true, P.HalfD);
   for (unsigned E = 0; E < P.N / 2; ++E)
     for (unsigned L = 0; L < WarpSize; ++L) {
@@ -177,11 +206,40 @@ void multiply(Warp &W, const Instruction &I, uint32_t Mask) {
       unsigned Column = E / 4 * 8 + L % 4 * 2 + E % 2;
       uint32_t &Word = W.row<uint32_t>(D[P.HalfD ? E / 2 : E])[L];
       unsigned Shift = P.HalfD ? 16 * (E % 2) : 0;
-      uint32_t R = one(P, Left + Row * MaxK, Right + Column * MaxK,
+      uint32_t R = one(P, &Left[Row * MaxK], &Right[Column * MaxK],
                        Word >> Shift, Adds, Rule);
       Word = P.HalfD ? (Word & ~(0xFFFFu << Shift)) | R << Shift : R;
     }
-  W.pend(D, P.registersD() + (P.AInRegisters ? 4 : 0));
+}
+
+void multiply(Warp &W, const Instruction &I, uint32_t Mask) {
+  if (Mask != ~uint32_t{0})
+    return W.report(FindingKind::NotConverged, I, 0,
+                    "not all 32 threads of the warp come here together");
+  Plan P = Plan::of(I.Immediate);
+  const uint32_t *D = &W.kernel().Vectors[I.Rows];
+  uint64_t InA = P.AInRegisters ? 0 : W.row<uint64_t>(I.Source[0])[0],
+           InB = W.row<uint64_t>(I.Source[1])[0];
+  bool Adds = W.mask(I.Source[2]) & 1;
+  WarpAsync::MatrixRows Rows{D, P.registersD(), D + P.registersD(),
+                             P.AInRegisters ? 4u : 0u};
+  if (!W.block().agreeOnMatrix(W, I, {InA, InB, Adds}) ||
+      !W.async().mayIssue(I, Rows, Adds))
+    return;
+  SharedMatrix A{Descriptor(InA), W.number() % 4 * WarpRows,
+                 WarpRows,        P.A,
+                 P.TransposeA,    P.NegateA};
+  SharedMatrix B{Descriptor(InB), 0, P.N, P.B, P.TransposeB, P.NegateB};
+  AgentId Chain = W.block().agent(AgentKind::Matrix, W.number());
+  Warp::Agent By = W.block().begin(Chain, I);
+  auto Locate = [&](uint64_t At, unsigned, unsigned) {
+    return W.locateAsync(I, At, UnitBytes, MemoryUse::Read, 0, By) != nullptr;
+  };
+  if ((!P.AInRegisters && !A.forEachUnit(Locate)) || !B.forEachUnit(Locate))
+    return;
+  uint64_t Id = W.block().start(
+      std::make_unique<MatrixOperation>(W, I, Chain, A, B, Adds));
+  W.async().addMatrix(I, Rows, Id, By.Clock);
 }
 
 /// "m64n128k16".
@@ -283,16 +341,19 @@ bool decodeMultiply(Decoder &D, const ptx::Statement &S, Modifiers &M,
     P.TransposeB = Numbers.back() == 1;
   }
   I.Rows = First;
-  I.IsMatrixAsync = true;
+  for (unsigned N = 0; N < P.registersD() + (P.AInRegisters ? 4 : 0); ++N)
+    D.addMatrixRow(D.kernel().Vectors[First + N]);
   I.Immediate = P.packed();
   I.Run = multiply;
   return true;
 }
 
-void nothing(Warp &, const Instruction &, uint32_t) {}
-void commit(Warp &W, const Instruction &, uint32_t) { W.commitPending(); }
+void fence(Warp &W, const Instruction &, uint32_t) { W.async().fenceMatrix(); }
+void commit(Warp &W, const Instruction &, uint32_t) {
+  W.async().commitMatrix();
+}
 void waitFor(Warp &W, const Instruction &I, uint32_t) {
-  W.waitPending(I.Immediate);
+  W.async().waitMatrix(I.Immediate);
 }
 
 bool decodeWarpgroup(Decoder &D, const ptx::Statement &S, Modifiers &M,
@@ -304,7 +365,7 @@ bool decodeWarpgroup(Decoder &D, const ptx::Statement &S, Modifiers &M,
     return false;
   if (*What == 3)
     return decodeMultiply(D, S, M, I);
-  I.Run = *What == 0 ? nothing : *What == 1 ? commit : waitFor;
+  I.Run = *What == 0 ? fence : *What == 1 ? commit : waitFor;
   if (*What != 2)
     return true;
   auto Groups =

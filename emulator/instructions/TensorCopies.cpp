@@ -66,49 +66,69 @@ TensorPlace placeOf(Warp &W, const Instruction &I, unsigned Lane) {
   return P;
 }
 
-/// The bytes of one copy; false: reported.
-bool move(Warp &W, const Instruction &I, unsigned Lane, const TensorMap &Map,
-          const TensorPlace &Place) {
-  bool Out = I.Mode & Stores;
-  for (const CopyUnit &U : walk(Map, Place)) {
-    uint8_t *Near = W.locateAsync(
-        I, U.Shared, 16, Out ? MemoryUse::Read : MemoryUse::Write, Lane);
+/// Where the bytes of one copy lie; false: reported.
+bool locatePieces(Warp &W, const Instruction &I, unsigned Lane,
+                  const std::vector<CopyUnit> &Units, const Warp::Agent &By,
+                  std::vector<CopyPiece> &Out) {
+  bool IsStore = I.Mode & Stores;
+  for (const CopyUnit &U : Units) {
+    uint8_t *Near =
+        W.locateAsync(I, U.Shared, 16,
+                      IsStore ? MemoryUse::Read : MemoryUse::Write, Lane, By);
     if (!Near)
       return false;
-    if (U.Valid) {
-      uint8_t *Far = W.locateDevice(
-          I, U.Global, U.Valid, Out ? MemoryUse::Write : MemoryUse::Read, Lane);
-      if (!Far)
-        return false;
-      std::memcpy(Out ? Far : Near, Out ? Near : Far, U.Valid);
-    }
-    if (!Out)
-      fillUnit(Map, U, Near);
+    uint8_t *Far = Near; // of which no byte is copied
+    if (U.Valid)
+      Far = W.locateDevice(I, U.Global, U.Valid,
+                           IsStore ? MemoryUse::Write : MemoryUse::Read, Lane);
+    if (!Far)
+      return false;
+    Out.push_back({Near, Far, U.Valid});
   }
   return true;
 }
 
-void copyTensor(Warp &W, const Instruction &I, uint32_t Mask) {
-  for (; Mask != 0; Mask &= Mask - 1) {
-    auto L = unsigned(std::countr_zero(Mask));
-    const AddressOperand *A = addresses(W, I);
-    TensorMap Memory;
-    const TensorMap *Map = mapOf(W, I, W.addressOf(A[1], L), L, Memory);
-    if (!Map)
-      return;
-    TensorPlace P = placeOf(W, I, L);
-    if (P.Shared % 128)
-      return W.report(FindingKind::Misaligned, I, L,
-                      "a box in shared memory is aligned to 128 bytes");
-    if (P.Start[0] * Map->elementBytes() % 16)
-      return W.report(FindingKind::Misaligned, I, L,
-                      "the first coordinate is no multiple of 16 bytes");
-    AgentWrites Agent(W, W.block());
-    if (!move(W, I, L, *Map, P))
-      return;
-    if (!(I.Mode & Stores))
-      complete(W, I, L, W.addressOf(A[2], L), Map->boxBytes(), Agent.clock());
+/// One copy; false: reported.
+bool copyBox(Warp &W, const Instruction &I, unsigned L) {
+  const AddressOperand *A = addresses(W, I);
+  BulkLoad Load;
+  const TensorMap *Map = mapOf(W, I, W.addressOf(A[1], L), L, Load.Map);
+  if (!Map)
+    return false;
+  TensorPlace P = placeOf(W, I, L);
+  const char *Wrong = nullptr;
+  if (P.Shared % 128)
+    Wrong = "a box in shared memory is aligned to 128 bytes";
+  else if (P.Start[0] * Map->elementBytes() % 16)
+    Wrong = "the first coordinate is no multiple of 16 bytes";
+  if (Wrong) {
+    W.report(FindingKind::Misaligned, I, L, Wrong);
+    return false;
   }
+  AgentId Id = W.block().agent(AgentKind::Store, W.number());
+  if (!(I.Mode & Stores)) {
+    Load.Barrier = W.addressOf(A[2], L) & ~WindowMask;
+    AsyncBarrier *B = barrierForCopy(W, I, Load.Barrier, L);
+    if (!B)
+      return false;
+    Id = B->Agent;
+  }
+  Warp::Agent By = W.block().begin(Id, I);
+  if (!locatePieces(W, I, L, walk(*Map, P), By, Load.Pieces))
+    return false;
+  Load.HasMap = true;
+  Load.Bytes = Map->boxBytes();
+  if (I.Mode & Stores)
+    startStore(W, L, std::move(Load.Pieces), By);
+  else
+    startLoad(W, I, L, std::move(Load), By);
+  return true;
+}
+
+void copyTensor(Warp &W, const Instruction &I, uint32_t Mask) {
+  for (; Mask != 0; Mask &= Mask - 1)
+    if (!copyBox(W, I, unsigned(std::countr_zero(Mask))))
+      return;
 }
 
 } // namespace

@@ -10,7 +10,9 @@
 
 #include "emulator/execute/Windows.h"
 #include "emulator/program/ControlFlow.h"
+#include "emulator/program/UnsetRegisters.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace kpc::emulator {
@@ -186,8 +188,10 @@ std::optional<uint32_t> Decoder::source(const ptx::Operand &O, unsigned Bits) {
     if (auto R = findRegister(O.Name)) {
       if (O.Negated || O.Offset)
         break;
-      if (R->Bits == Bits)
+      if (R->Bits == Bits) {
+        Reads.push_back(R->Row);
         return R->Row;
+      }
       fail(quoted(O.Name) + " has " + std::to_string(R->Bits) + " bits, not " +
            std::to_string(Bits));
       return std::nullopt;
@@ -223,8 +227,10 @@ std::optional<uint32_t> Decoder::target(const ptx::Operand &O, unsigned Bits) {
              : "the result is not a register");
     return std::nullopt;
   }
-  if (R->Bits == Bits)
+  if (R->Bits == Bits) {
+    Writes.push_back(R->Row);
     return R->Row;
+  }
   fail(quoted(O.Name) + " has " + std::to_string(R->Bits) + " bits, not " +
        std::to_string(Bits));
   return std::nullopt;
@@ -289,6 +295,7 @@ bool Decoder::address(const ptx::Operand &O, Instruction &I) {
   if (auto R = findRegister(Base.Name)) {
     if (R->Bits != 32 && R->Bits != 64)
       return fail("an address has 32 or 64 bits");
+    Reads.push_back(R->Row);
     I.Source[0] = R->Row;
     I.AddressBytes = static_cast<uint8_t>(R->Bits / 8);
     return true;
@@ -394,6 +401,8 @@ void Decoder::decode(size_t Number) {
   const ptx::Statement &S = K.Source.Body[Number];
   Current = &S;
   CurrentFailed = false;
+  Reads.clear();
+  Writes.clear();
   Instruction I;
   I.Statement = static_cast<uint32_t>(Number);
   if (!S.Guard.empty()) {
@@ -419,7 +428,24 @@ void Decoder::decode(size_t Number) {
     fail("this instruction is not supported");
   if (Right && !M.left().empty())
     fail("'." + std::string(M.left()) + "' is not supported here");
+  I.Uses = static_cast<uint32_t>(K.Uses.size());
+  I.Reads = static_cast<uint16_t>(Reads.size());
+  I.Writes = static_cast<uint16_t>(Writes.size());
+  K.Uses.insert(K.Uses.end(), Reads.begin(), Reads.end());
+  K.Uses.insert(K.Uses.end(), Writes.begin(), Writes.end());
   K.Code.push_back(I);
+}
+
+void Decoder::markMatrixRows() {
+  std::vector<uint32_t> &All = K.MatrixRows;
+  std::sort(All.begin(), All.end());
+  All.erase(std::unique(All.begin(), All.end()), All.end());
+  for (Instruction &I : K.Code) {
+    bool IsMatrix = K.Source.Body[I.Statement].Opcode == "wgmma";
+    for (unsigned N = 0; !IsMatrix && N < unsigned(I.Reads + I.Writes); ++N)
+      if (std::binary_search(All.begin(), All.end(), K.Uses[I.Uses + N]))
+        I.Checks |= UsesMatrixRow;
+  }
 }
 
 void Decoder::run() {
@@ -427,8 +453,11 @@ void Decoder::run() {
   for (size_t Number = 0; Number < K.Source.Body.size(); ++Number)
     decode(Number);
   Current = nullptr;
-  if (Errors.empty())
-    findReconvergence(K);
+  if (!Errors.empty())
+    return;
+  findReconvergence(K);
+  markMatrixRows();
+  findDoubtfulRows(K);
 }
 
 //===----------------------------------------------------------------------===//

@@ -85,6 +85,8 @@ public:
   bool fail(std::string Text);
   const ptx::Statement &statement() const { return *Current; }
   Kernel &kernel() { return K; }
+  /// Registers of a wgmma, which others may not touch while it runs.
+  void addMatrixRow(uint32_t Row) { K.MatrixRows.push_back(Row); }
 
 private:
   struct Register {
@@ -99,6 +101,7 @@ private:
   std::optional<uint32_t> label(const std::string &Name);
   bool branch(Instruction &I);
   void decode(size_t Number);
+  void markMatrixRows();
   void layOut();
   void layOutParameters();
 
@@ -116,6 +119,7 @@ private:
   };
   std::map<std::pair<int, std::string>, Placed> Places; ///< by scope
   uint32_t CarryRow = NoRow;
+  std::vector<uint32_t> Reads, Writes; ///< registers of the statement
   bool CurrentFailed = false;
 };
 

@@ -39,20 +39,30 @@ enum class Flow : uint8_t { Next, Branch, Table, Exit };
 
 enum class Space : uint8_t { Generic, Global, Shared, Local, Param, Const };
 
+/// Bits of Instruction::Checks.
+enum : uint8_t {
+  UsesMatrixRow = 1,    ///< a register that a wgmma of the kernel has too
+  ReadsDoubtfulRow = 2, ///< one that some path to here does not write
+  WritesDoubtfulRow = 4
+};
+
 struct Instruction {
   Handler Run = nullptr;
   Flow TheFlow = Flow::Next;
   bool GuardNegated = false;
   Space Where = Space::Generic;
-  uint8_t Bytes = 0; ///< memory: of an element; warp operations: of a lane
-  uint8_t Count = 0; ///< rows of a vector
-  uint8_t Mode = 0;  ///< the handler's own
-  bool IsMatrixAsync = false; ///< wgmma: may touch pending accumulators
-  uint8_t AddressBytes = 0;   ///< of the base in Source[0]; 0: none
+  uint8_t Bytes = 0;  ///< memory: of an element; warp operations: of a lane
+  uint8_t Count = 0;  ///< rows of a vector
+  uint8_t Mode = 0;   ///< the handler's own
+  uint8_t Checks = 0; ///< what the warp looks at before it runs
+  uint8_t AddressBytes = 0; ///< of the base in Source[0]; 0: none
   uint32_t Guard = NoRow;
   uint32_t Target[2] = {NoRow, NoRow};
   uint32_t Source[4] = {NoRow, NoRow, NoRow, NoRow};
   uint32_t Rows = 0; ///< first of Count in Kernel::Vectors
+  /// Registers that are read, then those that are written, in Kernel::Uses.
+  uint32_t Uses = 0;
+  uint16_t Reads = 0, Writes = 0;
   uint32_t Jump = 0, Reconverge = EndOfCode;
   uint64_t Immediate = 0; ///< the handler's own
   int64_t Offset = 0;     ///< of an address
@@ -133,6 +143,9 @@ struct Kernel {
   std::vector<SpecialRow> Specials;
   std::vector<AddressOperand> Addresses;     ///< from Instruction::Jump on
   std::vector<uint32_t> Vectors;             ///< rows, for Instruction::Rows
+  std::vector<uint32_t> Uses;                ///< rows, for Instruction::Uses
+  std::vector<uint32_t> MatrixRows;          ///< of wgmma's registers; sorted
+  std::vector<uint32_t> DoubtfulRows;        ///< that may be read unset; sorted
   std::vector<std::vector<uint32_t>> Tables; ///< targets of brx.idx
   std::vector<Parameter> Parameters;
   uint64_t ParameterBytes = 0;

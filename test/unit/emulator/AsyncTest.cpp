@@ -57,7 +57,7 @@ TEST(AsyncBarriers, Misuse) {
   kpc::emulator::test::Setup S{.OutputWords = 64, .Threads = 64};
   Outcome R = run(Init + Wait, S);
   EXPECT_EQ(R.finding(), "deadlock");
-  EXPECT_THAT(R.Trouble->text(), HasSubstr("misses 32 arrivals"));
+  EXPECT_THAT(R.Trouble->text(), HasSubstr("misses 32 of 32 arrivals"));
   EXPECT_EQ(run("mbarrier.arrive.shared.b64 _, [tile];").finding(),
             "barrier-misuse");
   EXPECT_EQ(run("mbarrier.init.shared.b64 [tile], 0;").finding(),
@@ -237,7 +237,7 @@ TEST(Product, Mistakes) {
   Text.insert(Text.find("wgmma.fence"), "PAST: ");
   Issuer.run(Text, 3);
   ASSERT_TRUE(Issuer.Trouble);
-  EXPECT_STREQ(nameOf(Issuer.Trouble->Kind), "shared-race");
+  EXPECT_STREQ(nameOf(Issuer.Trouble->Kind), "read-before-wait");
 }
 
 TEST(Product, AccumulatorsAreWaitedFor) {
@@ -266,6 +266,165 @@ TEST(Product, GenericWritesNeedAFence) {
   };
   EXPECT_EQ(With("fence.proxy.async.shared::cta;"), "");
   EXPECT_EQ(With(""), "missing-proxy-fence");
+}
+
+/// `Text` with the first `What` replaced.
+std::string with(std::string Text, const std::string &What,
+                 const std::string &By) {
+  size_t At = Text.find(What);
+  EXPECT_NE(At, std::string::npos) << What;
+  return Text.replace(At, What.size(), By);
+}
+
+std::string findingOf(const std::string &Text) {
+  Product P;
+  P.run(Text, 3);
+  EXPECT_EQ(P.Errors, "");
+  return P.Trouble ? nameOf(P.Trouble->Kind) : P.worst() > 1e-5 ? "wrong" : "";
+}
+
+TEST(Product, MatrixFences) {
+  std::string Text = productText();
+  EXPECT_EQ(findingOf(with(Text, "wgmma.fence.sync.aligned;", "")),
+            "missing-matrix-fence");
+  // An accumulator that was read between.
+  std::string Again = "wgmma.wait_group.sync.aligned 0;";
+  size_t Last = Text.rfind("wgmma.mma_async"), End = Text.find(';', Last) + 1;
+  std::string Once = Text.substr(Last, End - Last);
+  std::string More = Once + "wgmma.commit_group.sync.aligned;" + Again;
+  EXPECT_EQ(findingOf(with(Text, Again, Again + More)), "wrong");
+  EXPECT_EQ(findingOf(with(Text, Again, Again + "mov.b32 %f31, %f30;" + More)),
+            "missing-matrix-fence");
+}
+
+TEST(Product, SlotsAreReused) {
+  // A tile is written before what reads it was waited for, and after.
+  std::string Text = productText(), Wait = "wgmma.wait_group.sync.aligned 0;";
+  std::string Write = "bar.sync 0; st.shared.b32 [%r2+8192], %r1; bar.sync 0;";
+  Product P;
+  P.run(with(Text, Wait, Write + Wait), 3);
+  ASSERT_TRUE(P.Trouble);
+  EXPECT_STREQ(nameOf(P.Trouble->Kind), "slot-reused");
+  EXPECT_THAT(P.Trouble->text(), HasSubstr("wgmma.mma_async"));
+  EXPECT_THAT(P.Trouble->text(), HasSubstr("st.shared.b32"));
+  std::string One = "setp.eq.u32 %p5, %r1, 0; @%p5 st.shared.b32 [%r2+8192], "
+                    "%r1; bar.sync 0;";
+  EXPECT_EQ(findingOf(with(Text, Wait, Wait + "bar.sync 0;" + One)), "");
+  EXPECT_EQ(findingOf(with(Text, Wait, Wait + One)), "slot-reused");
+}
+
+TEST(Product, WarpsOfAGroupAgree) {
+  std::string Text = productText();
+  EXPECT_EQ(findingOf(with(Text, "mov.u64 %rd4,",
+                           "shr.u32 %r9, %r1, 6; cvt.u64.u32 %rd10, %r9; "
+                           "mov.u64 %rd4,")),
+            "");
+  size_t At = Text.find("wgmma.mma_async");
+  Text.insert(At, "shr.u32 %r9, %r1, 6; cvt.u64.u32 %rd10, %r9; add.u64 %rd4, "
+                  "%rd4, %rd10;");
+  EXPECT_EQ(findingOf(Text), "warpgroup-mismatch");
+}
+
+TEST(Product, BarriersArePublished) {
+  EXPECT_EQ(findingOf(with(productText(),
+                           "@%p1 fence.mbarrier_init.release.cluster;", "")),
+            "missing-proxy-fence");
+  EXPECT_EQ(findingOf(with(productText(), "bar.sync 0;", "")),
+            "barrier-misuse");
+}
+
+//===----------------------------------------------------------------------===//
+// Late copies
+//===----------------------------------------------------------------------===//
+
+/// A staging buffer: stored, written again, stored again.
+std::string stagingText(const std::string &Wait) {
+  std::string Store =
+      "st.shared.v4.b32 [tile], {%r1, %r1, %r1, %r1};"
+      "fence.proxy.async.shared::cta;"
+      "cp.async.bulk.global.shared::cta.bulk_group [%rd4], [%r2], 16;"
+      "cp.async.bulk.commit_group;";
+  return "mov.u32 %r2, tile; cvta.to.global.u64 %rd4, %rd1;" + Store + Wait +
+         "add.u64 %rd4, %rd4, 16; add.u32 %r1, %r1, 7;" + Store;
+}
+
+TEST(LateCopies, AStagingBufferIsReadLate) {
+  kpc::emulator::test::Setup S{.OutputWords = 8, .Threads = 1};
+  std::string End = "cp.async.bulk.wait_group 0;";
+  Outcome R = run(stagingText("cp.async.bulk.wait_group.read 0;") + End, S);
+  EXPECT_EQ(R.Errors, "");
+  EXPECT_EQ(R.Trouble ? R.Trouble->text() : "", "");
+  EXPECT_EQ(R.Output, (std::vector<uint32_t>{0, 0, 0, 0, 7, 7, 7, 7}));
+  for (const char *Wait : {"", "cp.async.bulk.wait_group.read 1;"}) {
+    Outcome Bad = run(stagingText(Wait) + End, S);
+    EXPECT_EQ(Bad.finding(), "slot-reused");
+    EXPECT_THAT(Bad.Trouble->text(), HasSubstr("cp.async.bulk.global"));
+  }
+  EXPECT_EQ(run(stagingText("cp.async.bulk.wait_group.read 0;"), S).finding(),
+            "unwaited");
+}
+
+TEST(LateCopies, AnotherLanesGroups) {
+  kpc::emulator::test::Setup S{.OutputWords = 64};
+  std::string Store =
+      "mov.u32 %r2, tile; st.shared.v4.b32 [%r2], {%r1, %r1, %r1, %r1};"
+      "fence.proxy.async.shared::cta; setp.eq.u32 %p1, %r1, 0;"
+      "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 16;"
+      "@%p1 cp.async.bulk.commit_group; setp.eq.u32 %p2, %r1, 1;";
+  EXPECT_EQ(run(Store + "@%p1 cp.async.bulk.wait_group 0;", S).finding(), "");
+  EXPECT_EQ(run(Store + "@%p2 cp.async.bulk.wait_group 0;", S).finding(),
+            "unwaited");
+}
+
+TEST(LateCopies, CpAsyncGroups) {
+  std::vector<uint32_t> Input(64);
+  for (uint32_t I = 0; I < 64; ++I)
+    Input[I] = I * 3;
+  kpc::emulator::test::Setup S{.Input = Input};
+  std::string Copy =
+      "mov.u32 %r2, tile; mad.lo.u32 %r2, %r1, 4, %r2;"
+      "cp.async.ca.shared.global [%r2], [%rd2], 4; cp.async.commit_group;"
+      "cp.async.ca.shared.global [%r2+128], [%rd2+128], 4;"
+      "cp.async.commit_group;";
+  std::string Read = "ld.shared.u32 %r3, [%r2]; st.global.u32 [%rd3], %r3;";
+  Outcome R =
+      run(Copy + "cp.async.wait_group 1;" + Read + "cp.async.wait_all;", S);
+  EXPECT_EQ(R.Errors, "");
+  EXPECT_EQ(R.Trouble ? R.Trouble->text() : "", "");
+  EXPECT_EQ(R.Output[31], 93u);
+  EXPECT_EQ(run(Copy + "cp.async.wait_group 2;" + Read, S).finding(),
+            "read-before-wait");
+  EXPECT_EQ(run(Copy + "cp.async.wait_group 1;" + Read, S).finding(),
+            "unwaited");
+  // Another warp's wait is not this one's.
+  S.Threads = 64;
+  S.OutputWords = 64;
+  std::string Other = "xor.b32 %r4, %r1, 32; mov.u32 %r5, tile;"
+                      "mad.lo.u32 %r5, %r4, 4, %r5; ld.shared.u32 %r3, [%r5];";
+  std::string First = Copy.substr(0, Copy.find("cp.async.ca.shared.global "
+                                               "[%r2+128]"));
+  EXPECT_EQ(run(First + "bar.sync 0; cp.async.wait_all;" + Other, S).finding(),
+            "read-before-wait");
+  EXPECT_EQ(run(First + "cp.async.wait_all; bar.sync 0;" + Other, S).finding(),
+            "");
+}
+
+TEST(LateCopies, CpAsyncArrives) {
+  kpc::emulator::test::Setup S{
+      .Input = std::vector<uint32_t>(32, 5), .OutputWords = 64, .Threads = 64};
+  std::string Text =
+      "setp.eq.u32 %p1, %r1, 0; setp.lt.u32 %p2, %r1, 32;"
+      "@%p1 mbarrier.init.shared::cta.b64 [tile], 32; bar.sync 0;"
+      "mov.u32 %r2, tile; and.b32 %r4, %r1, 31; mad.lo.u32 %r2, %r4, 4, %r2;"
+      "@%p2 cp.async.ca.shared.global [%r2+64], [%rd2], 4;"
+      "@%p2 cp.async.mbarrier.arrive.noinc.shared::cta.b64 [tile];" +
+      Wait + "ld.shared.u32 %r3, [%r2+64]; st.global.u32 [%rd3], %r3;";
+  Outcome R = run(Text, S);
+  EXPECT_EQ(R.Errors, "");
+  EXPECT_EQ(R.Trouble ? R.Trouble->text() : "", "");
+  EXPECT_EQ(R.Output[63], 5u);
+  EXPECT_EQ(run(with(Text, Wait, "bar.sync 0;"), S).finding(),
+            "read-before-wait");
 }
 
 //===----------------------------------------------------------------------===//

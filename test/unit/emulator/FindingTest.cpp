@@ -29,7 +29,8 @@ TEST(Finding, OutOfBounds) {
 }
 
 TEST(Finding, Misaligned) {
-  EXPECT_EQ(run("st.global.u16 [%rd1+1], %rs1;").finding(), "misaligned");
+  EXPECT_EQ(run("mov.b16 %rs1, 1; st.global.u16 [%rd1+1], %rs1;").finding(),
+            "misaligned");
   EXPECT_EQ(run("st.global.v2.b32 [%rd1+4], {%r1, %r1};").finding(),
             "misaligned");
 }
@@ -42,8 +43,28 @@ TEST(Finding, ReadOnly) {
             "write-to-read-only");
 }
 
+TEST(Finding, UninitialisedRegister) {
+  EXPECT_EQ(run("st.global.u32 [%rd3], %r9;").finding(),
+            "uninitialised-register");
+  // On one of two ways here, and for the lanes that came that way.
+  std::string Half = "setp.lt.u32 %p1, %r1, 16; @%p1 bra L; mov.b32 %r9, 1;"
+                     "L: setp.lt.u32 %p1, %r1, ";
+  EXPECT_EQ(run(Half + "20; @!%p1 st.global.u32 [%rd3], %r9;").finding(), "");
+  EXPECT_EQ(run(Half + "15; @!%p1 st.global.u32 [%rd3], %r9;").finding(),
+            "uninitialised-register");
+  EXPECT_EQ(run("setp.lt.u32 %p1, %r1, 9; @%p1 mov.b32 %r9, 1;"
+                "@%p1 st.global.u32 [%rd3], %r9;")
+                .finding(),
+            "");
+  // A copy is no use; what uses the copy is.
+  EXPECT_EQ(run("mov.b32 %r10, %r9;").finding(), "");
+  EXPECT_EQ(run("mov.b32 %r10, %r9; st.global.u32 [%rd3], %r10;").finding(),
+            "uninitialised-register");
+}
+
 TEST(Finding, UninitialisedShared) {
-  std::string Body = "st.shared.u16 [tile], %rs1; ld.shared.u32 %r2, [tile];";
+  std::string Body = "mov.b16 %rs1, 1; st.shared.u16 [tile], %rs1;"
+                     "ld.shared.u32 %r2, [tile];";
   EXPECT_EQ(run(Body, {.Threads = 1}).finding(), "uninitialised-shared");
   EXPECT_EQ(run(Body, {.Threads = 1, .Strict = false}).finding(), "");
 }

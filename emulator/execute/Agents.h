@@ -1,0 +1,70 @@
+//===- Agents.h - Who acts, and what they know of each other ----*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A warp is an agent, and so is what it starts and does not wait for: its
+/// matrix instructions, its bulk stores, its cp.async, and the copies that
+/// report to an mbarrier. Each agent has a clock, and each warp knows how far
+/// it has seen every agent (vector clocks); barriers and waits join knowledge.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_EMULATOR_EXECUTE_AGENTS_H
+#define KPC_EMULATOR_EXECUTE_AGENTS_H
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kpc::emulator {
+
+inline constexpr unsigned MaxWarps = 32;
+using AgentId = uint16_t;
+inline constexpr AgentId NoAgent = 0xFFFF;
+
+enum class AgentKind : uint8_t { Warp, Matrix, Store, Small, Barrier };
+
+/// Numbers of the agents of a cluster.
+struct Agents {
+  unsigned Warps = 1, Ranks = 1;
+  /// mbarriers share these, in turn.
+  static constexpr unsigned Barriers = 32;
+  unsigned perCta() const { return 4 * Warps + Barriers; }
+  unsigned count() const { return Ranks * perCta(); }
+  AgentId of(AgentKind Kind, unsigned Number, unsigned Rank) const {
+    return static_cast<AgentId>(Rank * perCta() +
+                                static_cast<unsigned>(Kind) * Warps + Number);
+  }
+  AgentKind kindOf(AgentId Id) const {
+    return static_cast<AgentKind>(std::min(4u, Id % perCta() / Warps));
+  }
+  unsigned rankOf(AgentId Id) const { return Id / perCta(); }
+  /// "warp 3", "a wgmma of warp 3".
+  std::string nameOf(AgentId Id) const;
+};
+
+/// Of a warp, or what passes through a barrier: Known[A] is how far agent A has
+/// been seen, Fenced[A] up to which clock A's writes are behind a fence.proxy.
+struct Knowledge {
+  std::vector<uint32_t> Known, Fenced;
+
+  void reset(unsigned Count) {
+    Known.assign(Count, 0);
+    Fenced.assign(Count, 0);
+  }
+  void join(const Knowledge &Other) {
+    for (size_t N = 0; N < Other.Known.size(); ++N) {
+      Known[N] = std::max(Known[N], Other.Known[N]);
+      Fenced[N] = std::max(Fenced[N], Other.Fenced[N]);
+    }
+  }
+};
+
+} // namespace kpc::emulator
+
+#endif // KPC_EMULATOR_EXECUTE_AGENTS_H
