@@ -11,9 +11,11 @@
 ///
 ///   KPC_EMULATE_TARGET   sm_80, sm_90a (default), …: its compute capability
 ///   KPC_EMULATE_THREADS  host threads a launch may use (default: 1)
-///   KPC_EMULATE_STRICT   0: no search for races and uninitialised shared
-///   memory KPC_EMULATE_SEED     the order of graph nodes that no edge orders
+///   KPC_EMULATE_STRICT   0: no search for races and uninitialised memory,
+///                        asynchronous instructions are done at once
+///   KPC_EMULATE_SEED     the order of what nothing orders
 ///   KPC_EMULATE_MEMORY   GiB of device memory (default 16)
+///   KPC_EMULATE_PTX      a folder of texts to load in place of the module's
 ///
 /// Work is done when it is enqueued: streams are always empty.
 ///

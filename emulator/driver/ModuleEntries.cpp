@@ -8,7 +8,10 @@
 
 #include "emulator/driver/Device.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 using namespace kpc::emulator;
 using namespace kpc::emulator::driver;
@@ -39,6 +42,21 @@ static void report(const std::string &Text, unsigned Count, int *Options,
   Log[Length] = 0;
 }
 
+/// KPC_EMULATE_PTX names a folder: a text whose first kernel is NAME is
+/// replaced by its file NAME.ptx, if there is one.
+static std::string editedText(const char *Text) {
+  const char *Folder = std::getenv("KPC_EMULATE_PTX");
+  const char *Entry = std::strstr(Text, ".entry");
+  if (!Folder || !*Folder || !Entry)
+    return Text;
+  Entry += std::strspn(Entry + 6, " \t\n") + 6;
+  std::string Name(Entry, std::strcspn(Entry, " \t\n("));
+  std::ifstream In(std::string(Folder) + "/" + Name + ".ptx");
+  if (!In)
+    return Text;
+  return std::string(std::istreambuf_iterator<char>(In), {});
+}
+
 KPC_EXPORT Result cuModuleLoadDataEx(void **Out, const void *Image,
                                      unsigned Count, int *Options,
                                      void **Values) {
@@ -54,7 +72,8 @@ KPC_EXPORT Result cuModuleLoadDataEx(void **Out, const void *Image,
   }
   std::vector<LoadError> Errors;
   auto M = std::make_unique<driver::Module>();
-  M->Loaded = LoadedModule::load(Text, Device::get().memory(), Errors);
+  M->Loaded =
+      LoadedModule::load(editedText(Text), Device::get().memory(), Errors);
   if (!M->Loaded) {
     std::string All = describe(Errors);
     Device::get().setLastText("the emulator cannot take this PTX:\n" + All);
