@@ -21,6 +21,7 @@
 #include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/kernels/KernelBatch.h"
 #include "compiler/target/Target.h"
+#include "compiler/workers/WorkerPool.h"
 #include "dialects/RegisterDialects.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -468,7 +469,8 @@ bool Compilation::writeArtifact() {
       llvm::sys::path::filename(Options.Model).str();
   Contents->Provenance.ModelDigest = fileDigest(Options.Model);
   Contents->Provenance.Options = Options.CommandLine;
-  if (auto Error = artifact::write(*Contents, Options.Output)) {
+  int Threads = Options.Jobs ? Options.Jobs : availableCores();
+  if (auto Error = artifact::write(*Contents, Options.Output, Threads)) {
     // The writer refuses what a reader would: then no folder is at fault.
     bool Invalid = StringRef(*Error).starts_with("the artifact would not be");
     Diags.error(Invalid ? Code::ArtifactContents : Code::ArtifactWrite)
