@@ -21,6 +21,7 @@
 #include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/kernels/KernelBatch.h"
 #include "compiler/target/Target.h"
+#include "compiler/workers/WorkerPool.h"
 #include "dialects/RegisterDialects.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -36,30 +37,6 @@
 using namespace kpc;
 using namespace mlir;
 
-//===----------------------------------------------------------------------===//
-// Phases
-//===----------------------------------------------------------------------===//
-
-static constexpr std::pair<std::string_view, Phase> PhaseNames[] = {
-    {"graph", Phase::Graph}, {"linalg", Phase::Linalg}, {"plan", Phase::Plan},
-    {"tile", Phase::Tile},   {"nvvm", Phase::Nvvm},     {"llvm", Phase::Llvm},
-    {"ptx", Phase::Ptx},     {"sass", Phase::Sass},
-};
-
-std::optional<Phase> kpc::phaseByName(std::string_view Name) {
-  for (auto [Known, P] : PhaseNames)
-    if (Known == Name)
-      return P;
-  return std::nullopt;
-}
-
-std::vector<std::string> kpc::phaseNames() {
-  std::vector<std::string> Names;
-  for (auto [Name, P] : PhaseNames)
-    Names.emplace_back(Name);
-  return Names;
-}
-
 namespace {
 
 /// One run of the compiler: what the phases hand on.
@@ -69,7 +46,7 @@ public:
       : Options(Options), Diags(Diags),
         Context(registry(), MLIRContext::Threading::DISABLED),
         Bridge(Context, Diags, Code::GraphRefused) {
-    Diags.setFile(llvm::sys::path::filename(Options.Model).str());
+    Diags.setFile(Options.Model);
   }
 
   /// Each returns false after an error.
@@ -172,7 +149,14 @@ bool Compilation::loadOnnx(const std::string &Path) {
   onnx::ImportOptions Import;
   for (const auto &[Name, Facts] : Options.Dims)
     Import.Dims.emplace(Name, Facts);
+  std::vector<onnx::NamedDim> Named;
+  Import.Named = &Named;
   Module = onnx::importModel(Context, Path, Import, Weights, Diags);
+  for (const onnx::NamedDim &D : Named)
+    Report.Notes.push_back(
+        "dim " + std::to_string(D.Axis) + " of input '" + printable(D.Input) +
+        "' has no name in the model; it is called '" + printable(D.Name) +
+        "', as in --dim " + printable(D.Name) + "=8");
   return static_cast<bool>(Module) && !Diags.hasErrors();
 }
 
@@ -225,7 +209,7 @@ bool Compilation::reloadWeights() {
                    "' has changed since this file was written from it");
     onnx::ImportOptions Import;
     std::string Text = Diags.file();
-    Diags.setFile(Name);
+    Diags.setFile(Path.str().str());
     bool Read = static_cast<bool>(
         onnx::importModel(Context, Path.str().str(), Import, Weights, Diags));
     Diags.setFile(Text);
@@ -314,26 +298,16 @@ bool Compilation::emitted(Phase P) {
   if (Options.Emit != P)
     return false;
   std::string Text;
-  llvm::raw_string_ostream Stream(Text);
   if (P == Phase::Linalg) {
-    for (auto Kernel : Module->getOps<func::FuncOp>())
-      Stream << Kernel << "\n";
+    Text = kernelsText(*Module);
   } else {
-    // A graph keeps the names of the model's nodes as locations; a plan has
-    // them in its launches.
-    OpPrintingFlags Flags;
-    Flags.enableDebugInfo(/*enable=*/P == Phase::Graph, /*prettyForm=*/false);
     keepNodeNamesOnly(*Module);
     if (!StringRef(Options.Model).ends_with(".mlir"))
       noteModel(*Module, llvm::sys::path::filename(Options.Model),
                 fileDigest(Options.Model));
-    Module->print(Stream, Flags);
+    Text = moduleText(*Module, /*Locations=*/P == Phase::Graph);
   }
-  std::string_view Name;
-  for (auto [Known, Value] : PhaseNames)
-    if (Value == P)
-      Name = Known;
-  Report.Emitted.emplace_back(stem() + "." + std::string(Name) + ".mlir", Text);
+  Report.Emitted.emplace_back(stem() + "." + phaseName(P) + ".mlir", Text);
   return true;
 }
 
@@ -351,6 +325,8 @@ std::vector<KernelJob> Compilation::jobsFor(const target::Target &T,
     Job.Target = T.Name;
     Job.Ptxas = T.isGpu() ? Ptxas.Path : std::string();
     Job.Nvdisasm = Nvdisasm.Path;
+    if (T.isGpu())
+      Job.Releases = Ptxas.Release + Nvdisasm.Release;
     Job.Listing = Listing;
     Job.Schedule = Schedules.find(T, Job.Symbol);
     llvm::raw_string_ostream Stream(Job.Text);
@@ -468,7 +444,8 @@ bool Compilation::writeArtifact() {
       llvm::sys::path::filename(Options.Model).str();
   Contents->Provenance.ModelDigest = fileDigest(Options.Model);
   Contents->Provenance.Options = Options.CommandLine;
-  if (auto Error = artifact::write(*Contents, Options.Output)) {
+  int Threads = Options.Jobs ? Options.Jobs : availableCores();
+  if (auto Error = artifact::write(*Contents, Options.Output, Threads)) {
     // The writer refuses what a reader would: then no folder is at fault.
     bool Invalid = StringRef(*Error).starts_with("the artifact would not be");
     Diags.error(Invalid ? Code::ArtifactContents : Code::ArtifactWrite)

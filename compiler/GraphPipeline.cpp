@@ -66,6 +66,29 @@ void kpc::addKernelPasses(OpPassManager &Passes,
   Passes.addPass(graph::createVerifyKernelForm());
 }
 
+/// One pass a line, as deep as its nesting. MLIR's parser does not mind the
+/// blanks; those between braces are options and stay as they are.
+static std::string indented(StringRef Pipeline) {
+  std::string Text;
+  unsigned Depth = 0, Braces = 0;
+  auto NewLine = [&] { Text += "\n" + std::string(2 * Depth, ' '); };
+  for (char C : Pipeline) {
+    Braces += C == '{';
+    Braces -= C == '}';
+    if (C == ')' && !Braces) {
+      --Depth;
+      NewLine();
+    }
+    if (C != ' ' || Text.back() != '{') // `{  max-iterations=10`
+      Text += C;
+    if (C == '(' && !Braces)
+      ++Depth;
+    if ((C == '(' || C == ',') && !Braces)
+      NewLine();
+  }
+  return Text;
+}
+
 std::string kpc::pipelineText(const CompileOptions &Options) {
   std::string Text;
   llvm::raw_string_ostream Stream(Text);
@@ -73,5 +96,5 @@ std::string kpc::pipelineText(const CompileOptions &Options) {
   addGraphPasses(Passes, Options);
   addKernelPasses(Passes, Options);
   Passes.printAsTextualPipeline(Stream);
-  return Text;
+  return indented(Text);
 }

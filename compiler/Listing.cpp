@@ -1,4 +1,4 @@
-//===- Listing.cpp - What --emit shows of kernels -------------------------===//
+//===- Listing.cpp - What --emit shows ------------------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -11,6 +11,33 @@
 #include <algorithm>
 
 namespace kpc {
+
+static constexpr std::pair<std::string_view, Phase> PhaseNames[] = {
+    {"graph", Phase::Graph}, {"linalg", Phase::Linalg}, {"plan", Phase::Plan},
+    {"tile", Phase::Tile},   {"nvvm", Phase::Nvvm},     {"llvm", Phase::Llvm},
+    {"ptx", Phase::Ptx},     {"sass", Phase::Sass},
+};
+
+std::optional<Phase> phaseByName(std::string_view Name) {
+  for (auto [Known, P] : PhaseNames)
+    if (Known == Name)
+      return P;
+  return std::nullopt;
+}
+
+std::vector<std::string> phaseNames() {
+  std::vector<std::string> Names;
+  for (auto [Name, P] : PhaseNames)
+    Names.emplace_back(Name);
+  return Names;
+}
+
+std::string phaseName(Phase P) {
+  for (auto [Name, Known] : PhaseNames)
+    if (Known == P)
+      return std::string(Name);
+  return {};
+}
 
 std::string listingWord(std::optional<Phase> Emit) {
   if (!Emit)

@@ -1,4 +1,4 @@
-//===- Listing.h - What --emit shows of kernels -----------------*- C++ -*-===//
+//===- Listing.h - What --emit shows ----------------------------*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The levels below the plan: texts that are made of each kernel for each
-/// target, in worker processes. Plain C++.
+/// The levels by name, and those below the plan: texts that are made of each
+/// kernel for each target, in worker processes. Plain C++.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_COMPILER_LISTING_H
@@ -18,6 +18,9 @@
 #include "compiler/target/Target.h"
 
 namespace kpc {
+
+/// The name that `--emit` has for a phase.
+std::string phaseName(Phase P);
 
 /// KernelJob's word for the text of a kernel: "ptx"; empty where the phase is
 /// none of a kernel's.

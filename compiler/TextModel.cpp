@@ -8,14 +8,14 @@
 
 #include "compiler/TextModel.h"
 #include "compiler/DiagnosticBridge.h"
-#include "compiler/artifact/PlanToContents.h"
+#include "compiler/artifact/PlanWeights.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "runtime/format/Sha256.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/SHA256.h"
 
 using namespace kpc;
 using namespace mlir;
@@ -247,9 +247,11 @@ std::string kpc::fileDigest(const std::string &Path) {
                                             /*RequiresNullTerminator=*/false);
   if (!Buffer)
     return {};
-  auto Digest =
-      llvm::SHA256::hash(llvm::arrayRefFromStringRef((*Buffer)->getBuffer()));
-  return llvm::toHex(Digest, /*LowerCase=*/true);
+  // Of weights in the model's own file there may be gigabytes: not with LLVM's
+  // SHA-256, which knows nothing of the processor's instructions for it.
+  return format::toHex(format::Sha256::of((*Buffer)->getBufferStart(),
+                                          (*Buffer)->getBufferSize()))
+      .data();
 }
 
 void kpc::noteModel(ModuleOp Module, StringRef Name, StringRef Digest) {
@@ -273,4 +275,21 @@ void kpc::keepNodeNamesOnly(ModuleOp Module) {
   Replacer.recursivelyReplaceElementsIn(Module, /*replaceAttrs=*/false,
                                         /*replaceLocs=*/true,
                                         /*replaceTypes=*/false);
+}
+
+std::string kpc::moduleText(ModuleOp Module, bool Locations) {
+  OpPrintingFlags Flags;
+  Flags.enableDebugInfo(Locations, /*prettyForm=*/false);
+  std::string Text;
+  llvm::raw_string_ostream Stream(Text);
+  Module->print(Stream, Flags);
+  return Text;
+}
+
+std::string kpc::kernelsText(ModuleOp Module) {
+  OwningOpRef<ModuleOp> Kernels = ModuleOp::create(Module.getLoc());
+  OpBuilder B = OpBuilder::atBlockEnd(Kernels->getBody());
+  for (auto Kernel : Module.getOps<func::FuncOp>())
+    B.clone(*Kernel);
+  return moduleText(*Kernels, /*Locations=*/false);
 }

@@ -49,6 +49,12 @@ void noteModel(mlir::ModuleOp Module, llvm::StringRef Name,
 /// The digest that is written down; empty: none is.
 std::string notedDigest(mlir::ModuleOp Module, llvm::StringRef Name);
 
+/// What --emit writes. A graph keeps the names of the model's nodes as
+/// locations; a plan has them in its launches.
+std::string moduleText(mlir::ModuleOp Module, bool Locations);
+/// The module's kernels as a module of their own, which kpc-opt reads.
+std::string kernelsText(mlir::ModuleOp Module);
+
 /// Leaves of all locations the names of the model's nodes: lines of the file
 /// that a module was read from say nothing in the next one.
 void keepNodeNamesOnly(mlir::ModuleOp Module);

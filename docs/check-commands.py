@@ -22,7 +22,7 @@ PAGES = ("README.md", "docs/guide.md")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.M | re.S)
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?")
-UNIT = re.compile(r"\b(bytes|[KMG]iB|ms|us|s)\b")
+UNIT = re.compile(r"\b(bytes|[KMG]iB|ms|us|ns|s)\b")
 # What these print is a fault of the input, which the page shows on purpose.
 FAILS = ("kpc check unknown.onnx",)
 

@@ -8,6 +8,7 @@
 
 #include "codegen/artifact/ArtifactWriter.h"
 #include "codegen/artifact/ArtifactTable.h"
+#include "codegen/artifact/WeightSegment.h"
 #include "runtime/format/Container.h"
 
 #include <algorithm>
@@ -25,10 +26,28 @@ Weight weightFromBytes(std::string Name, ElementType Type,
   W.Type = Type;
   W.Dims = std::move(Dims);
   W.Length = Data.size();
-  W.Produce = [Data = std::move(Data)](const WeightSink &Sink) {
-    return Sink(Data.data(), Data.size());
+  W.Read = [Name = W.Name, Data = std::move(Data)](uint64_t Begin, uint8_t *To,
+                                                   size_t Size) -> MaybeError {
+    if (Begin + Size > Data.size())
+      return "weight '" + Name + "' has " + std::to_string(Data.size()) +
+             " bytes, fewer than it should";
+    std::copy_n(Data.begin() + Begin, Size, To);
+    return std::nullopt;
   };
   return W;
+}
+
+/// Nothing when a weight's length is that of its dims and type.
+static MaybeError checkLength(const Weight &W) {
+  uint64_t Bits = bitWidth(W.Type);
+  bool Good = true;
+  for (int64_t Dim : W.Dims)
+    Good &= Dim >= 0 && !__builtin_mul_overflow(Bits, uint64_t(Dim), &Bits);
+  uint64_t Bytes = Bits / 8 + (Bits % 8 != 0);
+  if (Good && Bytes == W.Length)
+    return std::nullopt;
+  return "weight '" + W.Name + "' is said to have " + std::to_string(W.Length) +
+         " bytes, but its type and dims take " + std::to_string(Bytes);
 }
 
 /// The least minor version whose readers understand the contents.
@@ -49,7 +68,8 @@ namespace {
 /// Writes the file from front to back and remembers what lies where.
 class FileLayout {
 public:
-  FileLayout(const Contents &What, Output &Out) : What(What), Out(Out) {}
+  FileLayout(const Contents &What, Output &Out, int Threads)
+      : What(What), Out(Out), Threads(Threads) {}
 
   MaybeError write() {
     const uint8_t Blank[format::HeaderSize] = {};
@@ -156,32 +176,24 @@ private:
     return std::nullopt;
   }
 
-  MaybeError weight(const Weight &W) {
-    if (MaybeError E = padTo(format::WeightAlignment))
-      return E;
-    Where.Weights.push_back(here(W.Length));
-    uint64_t Given = 0;
-    MaybeError E = W.Produce([&](const void *Data, size_t Size) -> MaybeError {
-      Given += Size;
-      if (Given > W.Length)
-        return "weight '" + W.Name + "' is longer than its " +
-               std::to_string(W.Length) + " bytes";
-      return append(Data, Size);
-    });
-    if (!E && Given != W.Length)
-      return "weight '" + W.Name + "' gave " + std::to_string(Given) + " of " +
-             std::to_string(W.Length) + " bytes";
-    return E;
-  }
-
   MaybeError weights() {
     if (What.Weights.empty())
       return std::nullopt;
     if (MaybeError E = begin(SegmentKind::Weights))
       return E;
-    for (const Weight &W : What.Weights)
-      if (MaybeError E = weight(W))
+    WeightSegment Plan(What.Weights);
+    for (size_t I = 0; I < What.Weights.size(); ++I) {
+      const Weight &W = What.Weights[I];
+      if (MaybeError E = checkLength(W))
         return E;
+      Where.Weights.push_back(
+          {uint32_t(Where.Segments.size() - 1), Plan.offsets()[I], W.Length});
+    }
+    if (MaybeError E = Out.skip(Plan.length()))
+      return E;
+    if (MaybeError E = Plan.write(Out, Position, Threads, Hash))
+      return E;
+    Position += Plan.length();
     end();
     return std::nullopt;
   }
@@ -206,6 +218,7 @@ private:
 
   const Contents &What;
   Output &Out;
+  int Threads;
   Places Where;
   std::map<Bytes, Range> HostImages;
   format::Sha256 Hash;
@@ -215,19 +228,20 @@ private:
 
 } // namespace
 
-std::optional<std::string> write(const Contents &What,
-                                 const std::string &Path) {
+std::optional<std::string> write(const Contents &What, const std::string &Path,
+                                 int Threads) {
   OutputFile File(Path);
   if (MaybeError E = File.open())
     return E;
-  if (MaybeError E = FileLayout(What, File).write())
+  if (MaybeError E = FileLayout(What, File, Threads).write())
     return E;
   return File.keep();
 }
 
-std::optional<std::string> writeToMemory(const Contents &What, Bytes &Out) {
+std::optional<std::string> writeToMemory(const Contents &What, Bytes &Out,
+                                         int Threads) {
   MemoryOutput Memory(Out);
-  return FileLayout(What, Memory).write();
+  return FileLayout(What, Memory, Threads).write();
 }
 
 } // namespace kpc::artifact

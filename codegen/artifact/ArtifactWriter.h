@@ -8,7 +8,8 @@
 ///
 /// \file
 /// Contents → the bytes of an artifact. Equal contents give equal bytes on any
-/// machine. Weights stream through: memory use does not grow with them.
+/// machine and with any number of threads. Weights stream through: memory use
+/// does not grow with them.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_CODEGEN_ARTIFACT_ARTIFACTWRITER_H
@@ -19,12 +20,15 @@
 namespace kpc::artifact {
 
 /// Writes to a temporary file beside `Path` and renames it, so that `Path`
-/// holds either what it held before or the whole artifact. Returns what went
-/// wrong (naming the path), none on success.
-std::optional<std::string> write(const Contents &What, const std::string &Path);
+/// holds either what it held before or the whole artifact. Weights are prepared
+/// by `Threads` threads. Returns what went wrong (naming the path), none on
+/// success.
+std::optional<std::string> write(const Contents &What, const std::string &Path,
+                                 int Threads = 1);
 
 /// The same bytes in memory.
-std::optional<std::string> writeToMemory(const Contents &What, Bytes &Out);
+std::optional<std::string> writeToMemory(const Contents &What, Bytes &Out,
+                                         int Threads = 1);
 
 } // namespace kpc::artifact
 

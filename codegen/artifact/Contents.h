@@ -62,20 +62,18 @@ struct Port {
   std::optional<uint32_t> Alias;
 };
 
-/// Takes the next bytes of a weight; returns an error text when they cannot be
-/// stored, and the producer then stops and returns it.
-using WeightSink =
-    std::function<std::optional<std::string>(const void *Data, size_t Size)>;
+/// Gives the bytes of a weight from `Begin` on, `Size` of them; both are
+/// multiples of the element's size and within the weight. Returns an error
+/// text, none on success. Several threads call it at once, in any order.
+using WeightReader = std::function<std::optional<std::string>(
+    uint64_t Begin, uint8_t *Out, size_t Size)>;
 
 struct Weight {
   std::string Name;
   ElementType Type = ElementType::Undefined;
   std::vector<int64_t> Dims;
-  /// Bytes that `Produce` gives in total.
-  uint64_t Length = 0;
-  /// Gives the bytes in pieces of any size, so that no more than one piece
-  /// need be in memory. Called once, in the order of the weights.
-  std::function<std::optional<std::string>(const WeightSink &)> Produce;
+  uint64_t Length = 0; ///< bytes
+  WeightReader Read;
 };
 
 /// A weight whose bytes are in memory already.

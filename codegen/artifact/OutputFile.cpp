@@ -30,6 +30,17 @@ MaybeError MemoryOutput::append(const void *Data, size_t Size) {
   return std::nullopt;
 }
 
+MaybeError MemoryOutput::skip(uint64_t Size) {
+  Out.resize(Out.size() + Size);
+  return std::nullopt;
+}
+
+MaybeError MemoryOutput::writeAt(uint64_t Offset, const void *Data,
+                                 size_t Size) {
+  std::copy_n(static_cast<const uint8_t *>(Data), Size, Out.begin() + Offset);
+  return std::nullopt;
+}
+
 MaybeError MemoryOutput::overwriteStart(const void *Data, size_t Size) {
   std::copy_n(static_cast<const uint8_t *>(Data), Size, Out.begin());
   return std::nullopt;
@@ -79,21 +90,28 @@ MaybeError OutputFile::open() {
   return failed("write");
 }
 
-MaybeError OutputFile::writeAll(const uint8_t *Data, size_t Size) {
-  while (Size) {
-    ssize_t Written = ::write(Descriptor, Data, Size);
+MaybeError OutputFile::writeAt(uint64_t Offset, const void *Data, size_t Size) {
+  const auto *Begin = static_cast<const uint8_t *>(Data);
+  for (size_t Done = 0; Done < Size;) {
+    ssize_t Written =
+        ::pwrite(Descriptor, Begin + Done, Size - Done, off_t(Offset + Done));
     if (Written < 0 && errno == EINTR)
       continue;
     if (Written < 0)
       return failed("write");
-    Data += Written;
-    Size -= size_t(Written);
+    Done += size_t(Written);
   }
+  // The disk works from now on, not only when the file is complete. What the
+  // call says does not matter: fsync in `keep` is what counts.
+  if (Size >= PieceSize)
+    ::sync_file_range(Descriptor, off_t(Offset), off_t(Size),
+                      SYNC_FILE_RANGE_WRITE);
   return std::nullopt;
 }
 
 MaybeError OutputFile::flush() {
-  MaybeError E = writeAll(Pending.data(), Pending.size());
+  MaybeError E = writeAt(Position, Pending.data(), Pending.size());
+  Position += Pending.size();
   Pending.clear();
   return E;
 }
@@ -103,18 +121,23 @@ MaybeError OutputFile::append(const void *Data, size_t Size) {
   if (Size >= PieceSize) {
     if (MaybeError E = flush())
       return E;
-    return writeAll(Begin, Size);
+    Position += Size;
+    return writeAt(Position - Size, Begin, Size);
   }
   Pending.insert(Pending.end(), Begin, Begin + Size);
   return Pending.size() >= PieceSize ? flush() : std::nullopt;
 }
 
+MaybeError OutputFile::skip(uint64_t Size) {
+  MaybeError E = flush();
+  Position += Size;
+  return E;
+}
+
 MaybeError OutputFile::overwriteStart(const void *Data, size_t Size) {
   if (MaybeError E = flush())
     return E;
-  if (::lseek(Descriptor, 0, SEEK_SET) != 0)
-    return failed("write");
-  return writeAll(static_cast<const uint8_t *>(Data), Size);
+  return writeAt(0, Data, Size);
 }
 
 // A link cannot replace a file, a rename can: so the file gets a name of its

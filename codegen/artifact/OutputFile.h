@@ -25,6 +25,11 @@ class Output {
 public:
   virtual ~Output() = default;
   virtual MaybeError append(const void *Data, size_t Size) = 0;
+  /// Leaves the next bytes to writeAt.
+  virtual MaybeError skip(uint64_t Size) = 0;
+  /// Writes skipped bytes; several threads may, each its own.
+  virtual MaybeError writeAt(uint64_t Offset, const void *Data,
+                             size_t Size) = 0;
   /// Replaces bytes at the start.
   virtual MaybeError overwriteStart(const void *Data, size_t Size) = 0;
 };
@@ -33,6 +38,8 @@ class MemoryOutput : public Output {
 public:
   explicit MemoryOutput(Bytes &Out) : Out(Out) { Out.clear(); }
   MaybeError append(const void *Data, size_t Size) override;
+  MaybeError skip(uint64_t Size) override;
+  MaybeError writeAt(uint64_t Offset, const void *Data, size_t Size) override;
   MaybeError overwriteStart(const void *Data, size_t Size) override;
 
 private:
@@ -49,6 +56,8 @@ public:
 
   MaybeError open();
   MaybeError append(const void *Data, size_t Size) override;
+  MaybeError skip(uint64_t Size) override;
+  MaybeError writeAt(uint64_t Offset, const void *Data, size_t Size) override;
   MaybeError overwriteStart(const void *Data, size_t Size) override;
   /// Flushes to the disk and gives the file its name.
   MaybeError keep();
@@ -56,13 +65,13 @@ public:
 private:
   MaybeError failed(const char *Doing) const;
   MaybeError flush();
-  MaybeError writeAll(const uint8_t *Data, size_t Size);
   MaybeError nameTemporary();
 
   std::string Path;      ///< as the caller gave it, for messages
   std::string Resolved;  ///< the file to replace, links followed
   std::string Temporary; ///< the name that is to be renamed, if there is one
   int Descriptor = -1;
+  uint64_t Position = 0; ///< of the first byte of Pending
   Bytes Pending;
 };
 

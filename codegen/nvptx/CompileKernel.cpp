@@ -80,7 +80,11 @@ buildAndCompileGpuKernel(ModuleOp Module, const target::Target &T,
   if (failed(Place.run(*Gpu)))
     return failure();
   CompiledKernel Result;
-  if (failed(readLaunch(*Gpu->getOps<gpu::GPUFuncOp>().begin(), Result)))
+  auto Functions = Gpu->getOps<gpu::GPUFuncOp>();
+  if (!llvm::hasSingleElement(Functions))
+    return Gpu->emitError("must hold one function, not ")
+           << std::distance(Functions.begin(), Functions.end());
+  if (failed(readLaunch(*Functions.begin(), Result)))
     return failure();
   PassManager Passes(Module.getContext(), (*Gpu)->getName().getStringRef());
   Passes.addPass(kernels::createExpandMathPass());

@@ -19,8 +19,10 @@ Nvdisasm findNvdisasm(std::string_view Ptxas) {
                   std::string(Ptxas.substr(0, Slash)) + "/nvdisasm");
   for (const std::string &Path : Places)
     if (isProgram(Path))
-      return {Path, {}};
+      return {
+          Path, runProcess({Path, "--version"}, {}, {.Seconds = 20}).Out, {}};
   return {{},
+          {},
           "nvdisasm was not found (beside ptxas, CUDA_HOME, PATH, "
           "/usr/local/cuda), and machine code cannot be shown without it"};
 }

@@ -22,6 +22,8 @@ namespace kpc::nvptx {
 struct Nvdisasm {
   /// The program; empty when there is none.
   std::string Path;
+  /// What it says of its version; empty where it says nothing.
+  std::string Release;
   /// Why there is none, where it was looked for and what to install.
   std::string Missing;
   explicit operator bool() const { return !Path.empty(); }

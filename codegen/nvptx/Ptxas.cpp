@@ -45,9 +45,10 @@ static Ptxas tryProgram(const std::string &Path) {
   if (!Version)
     return {{},
             0,
+            {},
             "'" + Path + "' is not a ptxas that runs here (" +
                 (R.ok() ? "it does not tell its version" : R.describe()) + ")"};
-  return {Path, Version, {}};
+  return {Path, Version, R.Out, {}};
 }
 
 Ptxas findPtxas(std::string_view Option) {
@@ -57,7 +58,7 @@ Ptxas findPtxas(std::string_view Option) {
          {Given, Given + "/bin/ptxas", Given + "/ptxas"})
       if (isProgram(Path))
         return tryProgram(Path);
-    return {{}, 0, "no ptxas at '" + Given + "', which --ptxas names"};
+    return {{}, 0, {}, "no ptxas at '" + Given + "', which --ptxas names"};
   }
   std::string Why;
   for (const std::string &Path : toolPlaces("ptxas")) {
@@ -70,7 +71,7 @@ Ptxas findPtxas(std::string_view Option) {
   }
   if (Why.empty())
     Why = "ptxas was not found (CUDA_HOME, PATH, /usr/local/cuda)";
-  return {{}, 0, Why + Install};
+  return {{}, 0, {}, Why + Install};
 }
 
 /// The number in front of `Unit` in `Line` ("used 10 registers"); 0 where

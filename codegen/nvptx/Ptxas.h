@@ -32,6 +32,8 @@ struct Ptxas {
   std::string Path;
   /// 13000 is CUDA 13.0.
   int32_t Version = 0;
+  /// All that it says of its version: two builds of one release differ in it.
+  std::string Release;
   /// Why there is none, where it was looked for and what to install.
   std::string Missing;
   explicit operator bool() const { return !Path.empty(); }

@@ -1,5 +1,4 @@
-//===- PlanToContents.cpp - Plan and kernels as the artifact's contents -*- C++
-//-*-===//
+//===- PlanToContents.cpp - Plan and kernels as the artifact's contents ---===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -9,6 +8,7 @@
 
 #include "compiler/artifact/PlanToContents.h"
 #include "codegen/host/HostLinker.h"
+#include "compiler/artifact/PlanWeights.h"
 #include "compiler/weights/WeightRecipe.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SetVector.h"
@@ -27,50 +27,9 @@ namespace {
 /// What kernels call the multiprocessors of the device in their sizes.
 constexpr const char *MultiprocessorsSymbol = "sm_count";
 
-ElementType elementTypeOf(Type Element) {
-  if (Element.isF32())
-    return ElementType::F32;
-  if (Element.isF64())
-    return ElementType::F64;
-  if (Element.isF16())
-    return ElementType::F16;
-  if (Element.isBF16())
-    return ElementType::BF16;
-  bool Unsigned = Element.isUnsignedInteger();
-  switch (Element.getIntOrFloatBitWidth()) {
-  case 1:
-    return ElementType::Bool;
-  case 8:
-    return Unsigned ? ElementType::U8 : ElementType::I8;
-  case 16:
-    return Unsigned ? ElementType::U16 : ElementType::I16;
-  case 32:
-    return Unsigned ? ElementType::U32 : ElementType::I32;
-  default:
-    return Unsigned ? ElementType::U64 : ElementType::I64;
-  }
-}
-
 std::vector<Expr> dimsOf(Value Buffer) {
   ArrayRef<Expr> Dims = graph::typeOf(Buffer).getDims();
   return {Dims.begin(), Dims.end()};
-}
-
-/// Elements as the artifact stores them: bools are bytes.
-artifact::Bytes bytesOf(ElementsAttr Value) {
-  auto Dense = cast<DenseElementsAttr>(Value);
-  artifact::Bytes Bytes;
-  int64_t Count = Dense.getNumElements();
-  if (Dense.getElementType().isInteger(1)) {
-    for (bool B : Dense.getValues<bool>())
-      Bytes.push_back(B);
-    return Bytes;
-  }
-  ArrayRef<char> Raw = Dense.getRawData();
-  size_t Times = Dense.isSplat() ? Count : 1;
-  for (size_t I = 0; I < Times; ++I)
-    Bytes.insert(Bytes.end(), Raw.begin(), Raw.end());
-  return Bytes;
 }
 
 /// All that a kernel, which several launches may share, computes.
@@ -184,13 +143,9 @@ llvm::Error ContentsBuilder::declare(plan::ProgramOp Program) {
         return E;
     } else if (auto Constant = dyn_cast<plan::ConstantOp>(Op)) {
       std::string Name = "constant" + std::to_string(Contents.Weights.size());
-      ShapedType Shape = Constant.getValue().getShapedType();
       addBuffer(Constant.getBuffer(), artifact::BufferKind::Weight,
                 Contents.Weights.size(), Name);
-      Contents.Weights.push_back(
-          artifact::weightFromBytes(Name, elementTypeOf(Shape.getElementType()),
-                                    std::vector<int64_t>(Shape.getShape()),
-                                    bytesOf(Constant.getValue())));
+      Contents.Weights.push_back(constantWeight(Name, Constant.getValue()));
     } else if (auto Buffer = dyn_cast<plan::BufferOp>(Op)) {
       addBuffer(Buffer.getBuffer(), artifact::BufferKind::Arena, 0,
                 Buffer.getName().str());
@@ -493,29 +448,6 @@ void ContentsBuilder::addValues(artifact::Target &T, plan::ProgramOp Program) {
 }
 
 } // namespace
-
-Expected<artifact::Weight> kpc::preparedWeight(StringRef Source,
-                                               ArrayAttr Recipe,
-                                               graph::SymbolicTensorType Ty,
-                                               const WeightStore &Weights) {
-  const Weight *Stored = Weights.find(Source);
-  if (!Stored)
-    return createStringError("weight '" + Source +
-                             "' is not in the model that the text names");
-  auto Prepared = prepareWeight(Source.str(), *Stored, Recipe);
-  if (!Prepared)
-    return Prepared.takeError();
-  bool Fits = Prepared->Type == elementTypeOf(Ty.getElementType()) &&
-              llvm::equal(Prepared->Dims, Ty.getDims(),
-                          [](int64_t Size, const Expr &E) {
-                            return E.asConstant() == Size;
-                          });
-  if (Fits)
-    return Prepared;
-  return createStringError("weight '" + Source +
-                           "' of the model has other sizes or another type "
-                           "than the text says");
-}
 
 Expected<artifact::Contents>
 kpc::planToContents(ModuleOp Module, const WeightStore &Weights,

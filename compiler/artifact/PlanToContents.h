@@ -24,14 +24,6 @@ struct TargetKernels {
   std::map<std::string, CompiledKernel, std::less<>> Kernels;
 };
 
-/// The weight that a plan or a graph names, prepared. Fails where the models
-/// have none of that name, or where it has other sizes or another type than
-/// `Ty`.
-llvm::Expected<artifact::Weight> preparedWeight(llvm::StringRef Source,
-                                                mlir::ArrayAttr Recipe,
-                                                graph::SymbolicTensorType Ty,
-                                                const WeightStore &Weights);
-
 /// Reads the plan of `Module`. Weights are prepared lazily: `Weights` and the
 /// module must live until the artifact is written.
 llvm::Expected<artifact::Contents>

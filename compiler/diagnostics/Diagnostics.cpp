@@ -75,7 +75,7 @@ std::string Diagnostic::text() const {
   if (!Place.Path.empty())
     Where += " called from " + printable(Place.Path);
   if (!Place.File.empty())
-    Where += (Where.empty() ? "" : " in ") + printable(Place.File);
+    Where += (Where.empty() ? "" : " in ") + printable(Place.File, 4096);
   if (!Where.empty())
     Out += Where + ": ";
   Out += Message.empty() ? std::string(codeInfo(Id).Title) : Message;

@@ -65,8 +65,8 @@ struct ModelPlace {
   std::string Node = {}; ///< the node's name, or where it has none its output's
   std::string Op = {};   ///< "Conv"; with its domain where that is not ONNX's
   int64_t Opset = 0;     ///< 0: unknown
-  std::string
-      Path; ///< call sites the node was inlined through, outermost first
+  /// Call sites the node was inlined through, outermost first.
+  std::string Path = {};
   std::string File = {}; ///< filled from Diagnostics::setFile where empty
 };
 

@@ -56,15 +56,10 @@ private:
 };
 
 llvm::Error Runner::loadWeight(const artifact::Weight &W, Memory &Into) {
-  size_t Filled = 0;
-  auto Error = W.Produce(
-      [&](const void *Data, size_t Size) -> std::optional<std::string> {
-        if (Size > Into.size() - Filled)
-          return "weight '" + W.Name + "' is longer than its buffer";
-        std::memcpy(Into.data() + Filled, Data, Size);
-        Filled += Size;
-        return std::nullopt;
-      });
+  if (W.Length > Into.size())
+    return createStringError("weight '" + W.Name +
+                             "' is longer than its buffer");
+  auto Error = W.Read(0, Into.data(), W.Length);
   return Error ? createStringError(*Error) : llvm::Error::success();
 }
 

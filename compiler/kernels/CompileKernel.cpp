@@ -115,7 +115,8 @@ static Expected<CompiledKernel> compileForGpu(const KernelJob &Job,
   }
   if (Job.Listing != "sass")
     return Kernel;
-  nvptx::Disassembly Text = nvptx::disassemble({Job.Nvdisasm, {}}, Kernel.Code);
+  nvptx::Disassembly Text =
+      nvptx::disassemble({Job.Nvdisasm, {}, {}}, Kernel.Code);
   if (!Text.ok())
     return createStringError("no text of kernel '" + Job.Symbol +
                              "': " + Text.Error);

@@ -15,8 +15,8 @@ using namespace kpc;
 
 namespace {
 
-/// What a compiled kernel depends on. The path of ptxas is not part of it;
-/// whether there is one, is.
+/// What a compiled kernel depends on. The paths of ptxas and nvdisasm are not
+/// part of it; whether they are there, and what they are, is.
 std::string keyOf(const KernelJob &Job) {
   return CacheKey("kernel")
       .add(Version)
@@ -27,6 +27,7 @@ std::string keyOf(const KernelJob &Job) {
       .add(Job.Listing)
       .add(Job.Schedule)
       .add(Job.Ptxas.empty() ? "ptx" : "cubin")
+      .add(Job.Releases)
       .digest();
 }
 
@@ -54,6 +55,18 @@ void reportFailure(const KernelJob &Job, const JobResult &Result,
     if (!Job.Schedule.empty())
       Error.hint("change the rule for it in the file that --schedule names; "
                  "--explain prints schedules and their costs");
+    return;
+  }
+  if (Result.ok()) {
+    Report.Internal = true;
+    Diags.error(Code::TargetKernelCrash)
+        .at(Place)
+        .target(Job.Target)
+        .message("the worker's answer (" +
+                 std::to_string(Result.Output.size()) +
+                 " bytes) is not a compiled kernel")
+        .hint("the workers must be of the same build as kpc itself; if it "
+              "comes back, report it with the model");
     return;
   }
   if (Result.Status == JobStatus::NotRun) {

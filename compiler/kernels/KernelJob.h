@@ -36,6 +36,9 @@ struct KernelJob {
   std::string Schedule; ///< the user's; empty: the builder chooses
   std::string Ptxas;    ///< the program; empty: PTX only
   std::string Nvdisasm; ///< the program, for the listing sass
+  /// What these programs say of their versions. For the cache alone: it is not
+  /// sent to the worker.
+  std::string Releases;
 
   std::string encode() const;
   static std::optional<KernelJob> decode(std::string_view Bytes);

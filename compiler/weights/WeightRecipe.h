@@ -8,8 +8,8 @@
 ///
 /// \file
 /// Executes the recipe of a `plan.weight` while the artifact is written: bytes
-/// come from the model's mapped file, are permuted and cast piece by piece, and
-/// go to the sink. Memory use does not grow with the weight.
+/// come from the model's mapped file and are permuted and cast piece by piece,
+/// as the writer asks for them. Memory use does not grow with the weight.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_COMPILER_WEIGHTS_WEIGHTRECIPE_H

@@ -50,6 +50,9 @@ def int64s(name, values, dims=None):
 
 
 def dimension(value):
+    """A size, a name, or None: nothing is said."""
+    if value is None:
+        return b""
     return block(2, value) if isinstance(value, str) else number(1, value)
 
 

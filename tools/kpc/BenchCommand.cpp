@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/Bench.h"
+#include "tools/kpc/Fault.h"
 #include "tools/kpc/Files.h"
 #include "tools/kpc/ModelFile.h"
 
@@ -74,6 +75,8 @@ static bool checkTraceFile(const BenchArguments &Arguments,
 static int benchCommand(BenchArguments &Arguments) {
   BenchOptions &Options = Arguments.Options;
   needFile(Options.Artifact, "bench", "kpc artifact");
+  reproduceWith(Options.Artifact);
+  crashForTesting(/*InWorker=*/false);
   if (Arguments.FailAbove && Arguments.Baseline.empty())
     throw UsageError(Code::UsageMissing,
                      "--fail-above needs a --baseline to compare with",

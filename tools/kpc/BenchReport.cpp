@@ -23,8 +23,17 @@ static std::string clocksText(const Clocks &C) {
 }
 
 static std::string timeText(double Milliseconds) {
+  if (Milliseconds < 1e-3)
+    return fmt::format("{:.4g} ns", Milliseconds * 1e6);
   return Milliseconds < 1 ? fmt::format("{:.4g} us", Milliseconds * 1e3)
                           : fmt::format("{:.4g} ms", Milliseconds);
+}
+
+/// Microseconds in a column: to a nanosecond where they are few.
+static std::string microsecondsText(double Value) {
+  return Value < 1    ? fmt::format("{:.3f}", Value)
+         : Value < 10 ? fmt::format("{:.2f}", Value)
+                      : fmt::format("{:.1f}", Value);
 }
 
 static std::string rateText(double PerSecond) {
@@ -61,7 +70,7 @@ static std::string kernelTable(const BenchResult &R) {
                  ? fmt::format("{:.1f}", Amount / S.Microseconds / 1e3)
                  : std::string("-");
     };
-    Table.row({printable(S.Name, 48), fmt::format("{:.1f}", S.Microseconds),
+    Table.row({printable(S.Name, 48), microsecondsText(S.Microseconds),
                percent(S.Microseconds, All), Rate(static_cast<double>(S.Bytes)),
                S.Flops <= 0 ? "-" : Rate(static_cast<double>(S.Flops)),
                S.RooflineMicroseconds
@@ -69,9 +78,9 @@ static std::string kernelTable(const BenchResult &R) {
                    : "-",
                printable(S.Nodes, 60)});
   }
-  std::string Out =
-      fmt::format("kernels, one by one ({:.1f} us in all):\n", All) +
-      Table.text();
+  std::string Out = fmt::format("kernels, one by one ({} us in all):\n",
+                                microsecondsText(All)) +
+                    Table.text();
   if (Steps.size() > Shown)
     Out += fmt::format("  and {} more; --json has all\n", Steps.size() - Shown);
   return Out;

@@ -34,6 +34,7 @@ static void printJson(const CheckArguments &Arguments, bool Good,
 static int checkCommand(const CheckArguments &Arguments) {
   needFile(Arguments.Options.Model, "check", "model");
   ModelFile Source = lookAtModel(Arguments.Options.Model);
+  reproduceWith(Source);
   refuseOptions(Source, Arguments.Options);
   needPrecision(Arguments.Options);
   crashForTesting(/*InWorker=*/false);

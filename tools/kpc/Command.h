@@ -19,6 +19,7 @@
 
 #include <exception>
 #include <functional>
+#include <map>
 #include <string>
 
 namespace CLI {
@@ -58,8 +59,12 @@ void addVerifyCommand(CLI::App &Main, Action &Chosen);
 void addOpsCommand(CLI::App &Main, Action &Chosen);
 void addTargetsCommand(CLI::App &Main, Action &Chosen);
 
-/// The arguments of this process, quoted for a shell.
-std::string commandLineText();
+/// The arguments of this process, quoted for a shell. Those that are a key of
+/// `Instead` become its value, which is quoted already.
+std::string
+commandLineText(const std::map<std::string, std::string> &Instead = {});
+/// As a shell takes it.
+std::string shellQuoted(std::string_view Text);
 void setCommandLine(int Count, char **Arguments);
 
 } // namespace kpc::cli

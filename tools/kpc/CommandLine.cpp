@@ -7,11 +7,13 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/Command.h"
 
+#include <vector>
+
 namespace kpc::cli {
 
-static std::string TheText;
+static std::vector<std::string> TheArguments;
 
-static std::string quoted(std::string_view Text) {
+std::string shellQuoted(std::string_view Text) {
   static constexpr std::string_view Plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
       "_-./=:,+@%";
@@ -24,11 +26,17 @@ static std::string quoted(std::string_view Text) {
 }
 
 void setCommandLine(int Count, char **Arguments) {
-  TheText.clear();
-  for (int I = 0; I < Count; ++I)
-    TheText += (I ? " " : "") + quoted(Arguments[I]);
+  TheArguments.assign(Arguments, Arguments + Count);
 }
 
-std::string commandLineText() { return TheText; }
+std::string commandLineText(const std::map<std::string, std::string> &Instead) {
+  std::string Text;
+  for (const std::string &Argument : TheArguments) {
+    auto Found = Instead.find(Argument);
+    Text += Text.empty() ? "" : " ";
+    Text += Found == Instead.end() ? shellQuoted(Argument) : Found->second;
+  }
+  return Text;
+}
 
 } // namespace kpc::cli

@@ -88,6 +88,18 @@ static void printSchedules(std::FILE *To, const CompileReport &Report) {
     fmt::print(To, "no kernel's schedule was chosen by its cost\n");
 }
 
+/// Throws UsageError where an output would be written over an input or another
+/// output.
+static void checkOutput(const CompileArguments &Arguments,
+                        const ModelFile &Source, const std::string &Option,
+                        const std::string &Path) {
+  keepInputs(Source, Option, Path);
+  keepInput(Arguments.Options.ScheduleFile, "the file of schedules", Option,
+            Path);
+  if (Option != "--remarks-file")
+    keepApart(Option, Path, "--remarks-file", Arguments.RemarksFile);
+}
+
 /// One text goes where -o says (`-`: standard output), several into the folder
 /// that -o names.
 static bool writeEmitted(const CompileArguments &Arguments,
@@ -108,7 +120,7 @@ static bool writeEmitted(const CompileArguments &Arguments,
     std::string Path = !OutputGiven ? Name
                        : Several    ? Output + "/" + Name
                                     : Output;
-    keepInputs(Source, OutputGiven ? "--output" : "--emit", Path);
+    checkOutput(Arguments, Source, OutputGiven ? "--output" : "--emit", Path);
     if (!Files.add(Path, Text))
       return false;
     Paths.push_back(Path);
@@ -148,18 +160,18 @@ static void warnOfPatterns(const CompileOptions &Options,
         Nodes.emplace_back().Text = Node;
         Names.push_back(Node);
       }
+  Diagnostics Diags;
   for (const auto &[Pattern, Kept] : Options.PrecisionFor) {
     if (!matchingRemarks(Nodes, Pattern).empty())
       continue;
-    std::string_view Near = nearest(Pattern, Names);
-    std::string Hint = Near.empty()
-                           ? "`kpc inspect` lists the nodes of each kernel"
-                           : fmt::format("did you mean '{}'?", printable(Near));
-    fmt::print(stderr,
-               "warning: --precision-for: no node's name matches '{}'\n"
-               "  hint: {}\n",
-               printable(Pattern), Hint);
+    Diagnostic &D =
+        Diags.warning(Code::UsageNoMatch)
+            .message(fmt::format("--precision-for: no node's name matches '{}'",
+                                 printable(Pattern)));
+    if (std::string_view Near = nearest(Pattern, Names); !Near.empty())
+      D.hint(fmt::format("did you mean '{}'?", printable(Near)));
   }
+  fmt::print(stderr, "{}", Diags.text());
 }
 
 /// Drivers load no machine code of a newer ptxas than they are.
@@ -233,10 +245,11 @@ static int compileCommand(CompileArguments &Arguments) {
                      "output: its digest, at the start, is written last",
                      "name a file; with --emit, -o - prints text");
   ModelFile Source = lookAtModel(Options.Model);
+  reproduceWith(Source);
   refuseOptions(Source, Options);
   needPrecision(Options);
-  keepInputs(Source, "--output", Options.Output);
-  keepInputs(Source, "--remarks-file", Arguments.RemarksFile);
+  checkOutput(Arguments, Source, "--output", Options.Output);
+  checkOutput(Arguments, Source, "--remarks-file", Arguments.RemarksFile);
   Options.Jobs = static_cast<int>(Arguments.Jobs);
   Options.CacheFolder = Arguments.Cache.folder();
   Options.ReproducerFolder = reproducerFolder();

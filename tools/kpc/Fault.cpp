@@ -16,14 +16,32 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <filesystem>
+#include <map>
 #include <new>
 #include <stdexcept>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace kpc::cli {
 
+// A reproducer takes no more bytes of inputs than this.
+static constexpr uintmax_t MostCopied = uintmax_t(16) << 20;
+
 // Filled before anything can go wrong: a signal handler may not allocate.
-static std::string ReproducerPath, ReproducerText, ReplayText;
+static std::string FolderPath, ScriptPath, ScriptText, ReplayText;
+namespace {
+struct Copy {
+  std::string From, To;
+};
+} // namespace
+static std::vector<std::string> FoldersToMake;
+static std::vector<Copy> Copies;
+
+// What reproduceWith was told so far.
+static std::map<std::string, std::string> CopiedArguments;
+static std::string LeftOut; ///< lines of the script
+static uintmax_t CopiedBytes;
+static unsigned Inputs;
 
 std::string reproducerFolder() {
   const char *Folder = std::getenv("TMPDIR");
@@ -34,21 +52,55 @@ static void say(std::string_view Text) {
   (void)!::write(STDERR_FILENO, Text.data(), Text.size());
 }
 
+static bool writeAll(int File, const char *Data, size_t Size) {
+  while (Size) {
+    ssize_t Written = ::write(File, Data, Size);
+    if (Written <= 0)
+      return false;
+    Data += Written;
+    Size -= size_t(Written);
+  }
+  return true;
+}
+
+static int create(const std::string &Path, mode_t Mode) {
+  return ::open(Path.c_str(),
+                O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, Mode);
+}
+
+static bool copyFile(const Copy &C) {
+  static char Buffer[64 * 1024];
+  int From = ::open(C.From.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int To = create(C.To, 0600);
+  ssize_t Read = From < 0 || To < 0 ? -1 : 1;
+  while (Read > 0) {
+    Read = ::read(From, Buffer, sizeof Buffer);
+    if (Read > 0 && !writeAll(To, Buffer, size_t(Read)))
+      Read = -1;
+  }
+  ::close(From);
+  ::close(To);
+  return Read == 0;
+}
+
+static bool writeReproducer() {
+  for (const std::string &Folder : FoldersToMake)
+    ::mkdir(Folder.c_str(), 0700);
+  bool Good = true;
+  for (const Copy &C : Copies)
+    Good &= copyFile(C);
+  int Script = create(ScriptPath, 0700);
+  Good &= Script >= 0 && writeAll(Script, ScriptText.data(), ScriptText.size());
+  ::close(Script);
+  return Good;
+}
+
 /// Uses nothing that is not allowed in a signal handler.
 static void writeReport(std::string_view What) {
   say("error[KPC-D0002]: a fault of kpc's own: ");
   say(What);
   say("\n");
-  int File =
-      ::open(ReproducerPath.c_str(),
-             O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0700);
-  bool Written = false;
-  if (File >= 0) {
-    Written = ::write(File, ReproducerText.data(), ReproducerText.size()) ==
-              static_cast<ssize_t>(ReproducerText.size());
-    ::close(File);
-  }
-  if (Written)
+  if (writeReproducer())
     say(ReplayText);
   say("  hint: please report this with the reproducer and the model\n");
 }
@@ -70,16 +122,58 @@ static void onCrash(int Signal) {
   ::_exit(InternalFault);
 }
 
-void catchFaults() {
+static void setScript() {
   std::error_code Code;
   std::string Here = std::filesystem::current_path(Code).string();
-  ReproducerPath =
-      reproducerFolder() + "/kpc-fault-" + std::to_string(::getpid()) + ".sh";
-  ReproducerText = "#!/bin/sh\n# " + versionText() +
-                   " failed here. This does the same again.\ncd '" + Here +
-                   "' || exit 1\nexec " + commandLineText() + "\n";
-  ReplayText = "  reproducer: " + ReproducerPath + "\n  replay: sh " +
-               ReproducerPath + "\n";
+  ScriptText = "#!/bin/sh\n# " + versionText() +
+               " failed here. This does the same again.\n" + LeftOut +
+               "here=$(cd \"$(dirname \"$0\")\" && pwd) || exit 1\n"
+               "cd " +
+               shellQuoted(Here) + " 2>/dev/null || cd \"$here\" || exit 1\n" +
+               "exec " + commandLineText(CopiedArguments) + "\n";
+}
+
+void reproduceWith(const std::string &Path,
+                   const std::vector<std::string> &Beside) {
+  namespace fs = std::filesystem;
+  std::string Folder = "input" + std::to_string(++Inputs);
+  std::vector<std::string> All = {Path};
+  All.insert(All.end(), Beside.begin(), Beside.end());
+  fs::path From = fs::path(Path).parent_path();
+  FoldersToMake.push_back(FolderPath + "/" + Folder);
+  bool Complete = true;
+  for (const std::string &File : All) {
+    std::error_code Code;
+    uintmax_t Size = fs::file_size(File, Code);
+    std::string Name = fs::path(File).lexically_relative(From).string();
+    if (Code) // there is none: so it will be again
+      continue;
+    if (Size > MostCopied - CopiedBytes) {
+      LeftOut += "# Too large for a copy at " + Folder + "/" + Name + ": " +
+                 fs::absolute(File, Code).string() + "\n";
+      Complete = false;
+      continue;
+    }
+    CopiedBytes += Size;
+    for (size_t At = Name.find('/'); At != std::string::npos;
+         At = Name.find('/', At + 1))
+      FoldersToMake.push_back(FolderPath + "/" + Folder + "/" +
+                              Name.substr(0, At));
+    Copies.push_back({File, FolderPath + "/" + Folder + "/" + Name});
+  }
+  if (Complete && !Copies.empty())
+    CopiedArguments[Path] = "\"$here\"/" + Folder + "/" +
+                            shellQuoted(fs::path(Path).filename().string());
+  setScript();
+}
+
+void catchFaults() {
+  FolderPath = reproducerFolder() + "/kpc-fault-" + std::to_string(::getpid());
+  ScriptPath = FolderPath + "/replay.sh";
+  FoldersToMake = {FolderPath};
+  setScript();
+  ReplayText =
+      "  reproducer: " + FolderPath + "\n  replay: sh " + ScriptPath + "\n";
   // The first call loads a library, which a signal handler may not do.
   void *Frame;
   ::backtrace(&Frame, 1);

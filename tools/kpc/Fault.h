@@ -8,8 +8,12 @@
 ///
 /// \file
 /// A crash or an exception that reaches main() is an internal fault: exit code
-/// 70, with a reproducer (a shell script that does the same again) and the
-/// command that replays it.
+/// 70, with a reproducer and the command that replays it. The reproducer is a
+/// folder:
+///
+///   kpc-fault-4711/replay.sh          does the same again
+///   kpc-fault-4711/input1/model.onnx  what the command read, where it is small
+///   kpc-fault-4711/input1/model.data
 ///
 /// Tests ask for one with the environment variable KPC_CRASH_FOR_TESTING:
 /// `abort`, `segv`, `throw` or `memory` in this process, `worker` in a worker;
@@ -21,6 +25,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kpc::cli {
 
@@ -28,6 +33,11 @@ namespace kpc::cli {
 void catchFaults();
 /// Where reproducers go: TMPDIR, else /tmp.
 std::string reproducerFolder();
+
+/// The command reads `Path`, and with it the files `Beside`, in its folder or
+/// below. Nothing is copied before there is a fault.
+void reproduceWith(const std::string &Path,
+                   const std::vector<std::string> &Beside = {});
 
 /// Says what happened, writes the reproducer, returns the exit code 70.
 int reportFault(std::string_view What);

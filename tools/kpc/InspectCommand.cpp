@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/ArtifactTable.h"
+#include "tools/kpc/Fault.h"
 #include "tools/kpc/Inputs.h"
 #include "tools/kpc/Json.h"
 #include "tools/kpc/Runtime.h"
@@ -20,7 +21,7 @@ namespace {
 struct InspectArguments {
   std::string Artifact;
   std::map<std::string, int64_t> Dims;
-  bool Json = false, Kernels = true;
+  bool Json = false, Kernels = true, VerifyWeights = false;
 };
 } // namespace
 
@@ -41,14 +42,15 @@ static void printTargets(const Model &M, const ArtifactFacts &Facts) {
   fmt::print("targets:\n{}", Table.text());
 }
 
-static void printMemory(const ArtifactFacts &Facts,
-                        const shape::Bindings &Dims) {
+static void printMemory(const ArtifactFacts &Facts, const shape::Bindings &Dims,
+                        bool Verified) {
   std::string At = dimsText(Dims);
   fmt::print("memory{}:\n", At.empty() ? "" : " (" + At + ")");
   TextTable Table("lrl");
   Table.row({"file", bytesText(Facts.FileBytes)});
   Table.row({"weights", bytesText(Facts.WeightBytes),
-             fmt::format("{} tensors", Facts.Weights)});
+             fmt::format("{} tensors{}", Facts.Weights,
+                         Verified ? ", as their digest says" : "")});
   for (const TargetFacts &T : Facts.Targets)
     if (T.LiveBytes)
       Table.row({"workspace", bytesText(*T.LiveBytes),
@@ -152,7 +154,7 @@ static void printText(const InspectArguments &Arguments, const Model &M,
     fmt::print("made from:\n{}", Made.text());
   fmt::print("{}", signatureText(M));
   printTargets(M, Facts);
-  printMemory(Facts, Dims);
+  printMemory(Facts, Dims, Arguments.VerifyWeights);
   if (Arguments.Kernels)
     for (const TargetFacts &T : Facts.Targets)
       printKernels(T, Dims);
@@ -259,6 +261,8 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
     Out["dims"].push_back(std::move(J));
   }
   Out["weights"] = {{"tensors", Facts.Weights}, {"bytes", Facts.WeightBytes}};
+  if (Arguments.VerifyWeights)
+    Out["weights"]["verified"] = true;
   Out["memory_for"] = Json::object();
   for (const auto &[Name, Value] : Dims)
     Out["memory_for"][Name] = Value;
@@ -271,6 +275,8 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
 
 static int inspectCommand(const InspectArguments &Arguments) {
   needFile(Arguments.Artifact, "inspect", "kpc artifact");
+  reproduceWith(Arguments.Artifact);
+  crashForTesting(/*InWorker=*/false);
   Diagnostics Diags;
   std::optional<Model> M = openModel(Arguments.Artifact, Diags);
   if (!M)
@@ -282,6 +288,11 @@ static int inspectCommand(const InspectArguments &Arguments) {
       readFacts(Arguments.Artifact, *Dims, Diags);
   if (!Facts)
     return finish(Diags);
+  if (Arguments.VerifyWeights)
+    if (Result<void> Good = M->verifyWeights(); !Good) {
+      report(Good.error(), Diags);
+      return finish(Diags);
+    }
   if (Arguments.Json)
     printJson(Arguments, *M, *Facts, *Dims);
   else
@@ -294,6 +305,9 @@ void addInspectCommand(CLI::App &Main, Action &Chosen) {
   CLI::App &App = *Main.add_subcommand("inspect", "say what is in an artifact");
   addFile(App, Arguments->Artifact, "artifact", "the file that compile wrote");
   addDimValues(App, Arguments->Dims);
+  App.add_flag("--verify-weights", Arguments->VerifyWeights,
+               "read all weights and compare them with their digest (the rest "
+               "of the file is compared whenever it is loaded)");
   App.add_flag("--json", Arguments->Json, "print JSON");
   App.add_flag_callback(
       "--no-kernels",

@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/ModelFile.h"
 
+#include "compiler/import/onnx/model/Reader.h"
 #include "runtime/format/Container.h"
 #include "tools/kpc/Command.h"
+#include "tools/kpc/Fault.h"
 
 #include <algorithm>
 #include <cstring>
@@ -44,6 +46,13 @@ static void readText(std::istream &In, ModelFile &File) {
   }
 }
 
+/// The files beside a model that its data lies in.
+static void addDataFiles(const std::string &Model, ModelFile &File) {
+  std::filesystem::path Folder = std::filesystem::path(Model).parent_path();
+  for (const std::string &Location : onnx::dataFiles(Model))
+    File.DataFiles.push_back((Folder / Location).string());
+}
+
 ModelFile lookAtModel(const std::string &Path) {
   ModelFile File;
   File.Path = Path;
@@ -53,12 +62,16 @@ ModelFile lookAtModel(const std::string &Path) {
   std::ifstream In(Path, std::ios::binary);
   if (Path.ends_with(".mlir")) {
     readText(In, File);
+    for (const std::string &Weights : File.WeightFiles)
+      addDataFiles(Weights, File);
     return File;
   }
   char Start[sizeof(format::Magic)] = {};
   if (In.read(Start, sizeof(Start)) &&
       std::memcmp(Start, format::Magic, sizeof(Start)) == 0)
     File.Kind = ModelFile::Artifact;
+  else
+    addDataFiles(Path, File);
   return File;
 }
 
@@ -107,6 +120,12 @@ bool isArtifact(const ModelFile &File, Diagnostics &Diags) {
   return true;
 }
 
+void reproduceWith(const ModelFile &File) {
+  std::vector<std::string> Beside = File.WeightFiles;
+  Beside.insert(Beside.end(), File.DataFiles.begin(), File.DataFiles.end());
+  reproduceWith(File.Path, Beside);
+}
+
 void keepInput(const std::string &Input, const std::string &What,
                const std::string &Option, const std::string &Output) {
   std::error_code Ignored;
@@ -117,6 +136,26 @@ void keepInput(const std::string &Input, const std::string &What,
         "write to a file of another name");
 }
 
+void keepApart(const std::string &Option, const std::string &Output,
+               const std::string &Other, const std::string &OtherOutput) {
+  namespace fs = std::filesystem;
+  auto IsFile = [](const std::string &Path) {
+    return !Path.empty() && Path != "-";
+  };
+  if (!IsFile(Output) || !IsFile(OtherOutput))
+    return;
+  // One that is there may have two names; one that is not, two ways to it.
+  std::error_code Ignored, NoWay;
+  bool Same = fs::equivalent(Output, OtherOutput, Ignored) ||
+              fs::weakly_canonical(fs::absolute(Output, NoWay), NoWay) ==
+                  fs::weakly_canonical(fs::absolute(OtherOutput, NoWay), NoWay);
+  if (Same && !NoWay)
+    throw UsageError(Code::UsageConflict,
+                     fmt::format("{} and {} both write to '{}'", Option, Other,
+                                 printable(OtherOutput)),
+                     "name two files");
+}
+
 void keepInputs(const ModelFile &File, const std::string &Option,
                 const std::string &Output) {
   keepInput(File.Path, "the model itself", Option, Output);
@@ -125,6 +164,8 @@ void keepInputs(const ModelFile &File, const std::string &Option,
               fmt::format("the model that '{}' takes its weights from",
                           printable(File.Path)),
               Option, Output);
+  for (const std::string &Data : File.DataFiles)
+    keepInput(Data, "a file that the model's weights are in", Option, Output);
 }
 
 } // namespace kpc::cli

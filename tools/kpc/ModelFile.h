@@ -26,6 +26,8 @@ struct ModelFile {
   std::string Path;
   /// The models that a graph or plan takes its weights from.
   std::vector<std::string> WeightFiles;
+  /// The files that the data of all these models lies in.
+  std::vector<std::string> DataFiles;
 };
 /// What cannot be read is a Model: the compiler says what is wrong with it.
 ModelFile lookAtModel(const std::string &Path);
@@ -36,9 +38,15 @@ void refuseOptions(const ModelFile &File, const CompileOptions &Options);
 /// True, with an error, where the file is an artifact.
 bool isArtifact(const ModelFile &File, Diagnostics &Diags);
 
+/// Tells what the reproducer of a fault needs.
+void reproduceWith(const ModelFile &File);
+
 /// Throws UsageError where `Option` would write over what is read.
 void keepInputs(const ModelFile &File, const std::string &Option,
                 const std::string &Output);
+/// Throws where both options name one file to write; "" and "-" are none.
+void keepApart(const std::string &Option, const std::string &Output,
+               const std::string &Other, const std::string &OtherOutput);
 void keepInput(const std::string &Input, const std::string &What,
                const std::string &Option, const std::string &Output);
 

@@ -11,6 +11,7 @@
 #include "tools/kpc/TextTable.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 #include <set>
 
@@ -28,6 +29,13 @@ struct OpsArguments {
 static std::string nameOf(const OperatorInfo &Op) {
   return Op.Domain.empty() ? std::string(Op.Name)
                            : fmt::format("{}.{}", Op.Domain, Op.Name);
+}
+
+static bool sameName(std::string_view A, std::string_view B) {
+  return std::equal(A.begin(), A.end(), B.begin(), B.end(),
+                    [](unsigned char X, unsigned char Y) {
+                      return std::tolower(X) == std::tolower(Y);
+                    });
 }
 
 static void printText(const std::vector<OperatorInfo> &Ops) {
@@ -69,7 +77,8 @@ static int opsCommand(const OpsArguments &Arguments) {
     for (const OperatorInfo &Op : Ops)
       Known.push_back(nameOf(Op));
     std::erase_if(Ops, [&](const OperatorInfo &Op) {
-      return nameOf(Op) != Arguments.Only && Op.Name != Arguments.Only;
+      return !sameName(nameOf(Op), Arguments.Only) &&
+             !sameName(Op.Name, Arguments.Only);
     });
     if (Ops.empty())
       unknownWord(

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "tools/kpc/Fault.h"
 #include "tools/kpc/Files.h"
 #include "tools/kpc/Inputs.h"
 #include "tools/kpc/ModelFile.h"
@@ -121,6 +122,8 @@ static void printOutputs(const Outputs &Out) {
 
 static int runCommand(RunArguments &Arguments) {
   needFile(Arguments.Artifact, "run", "kpc artifact");
+  reproduceWith(Arguments.Artifact);
+  crashForTesting(/*InWorker=*/false);
   Arguments.Choice.Threads = static_cast<int>(Arguments.Threads);
   Diagnostics Diags;
   std::optional<Model> M = openModel(Arguments.Artifact, Diags);

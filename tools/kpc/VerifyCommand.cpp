@@ -13,6 +13,7 @@
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Interrupt.h"
 #include "tools/kpc/Json.h"
+#include "tools/kpc/ModelFile.h"
 #include "tools/kpc/Progress.h"
 #include "tools/kpc/ReferenceReader.h"
 #include "tools/kpc/TextTable.h"
@@ -352,6 +353,7 @@ int Verification::run() {
 
 static int verifyCommand(VerifyArguments &Arguments) {
   needFile(Arguments.Artifact, "verify", "kpc artifact");
+  reproduceWith(Arguments.Artifact);
   if (Arguments.Model.empty() && Arguments.References.empty())
     throw UsageError(Code::UsageMissing,
                      "kpc verify needs something to compare with",
@@ -360,6 +362,9 @@ static int verifyCommand(VerifyArguments &Arguments) {
   if (!Arguments.Model.empty() && !Arguments.References.empty())
     throw UsageError(Code::UsageConflict,
                      "--model and --reference exclude one another");
+  if (!Arguments.Model.empty())
+    reproduceWith(lookAtModel(Arguments.Model));
+  crashForTesting(/*InWorker=*/false);
   bool Values = Arguments.Choice.KeepValues;
   if (Values && !Arguments.References.empty())
     throw UsageError(Code::UsageConflict,

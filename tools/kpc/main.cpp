@@ -103,6 +103,27 @@ static void refuseExtras(CLI::App &Main) {
                                  Command->get_name()));
 }
 
+/// `kpc help`, `kpc help COMMAND`
+static int help(CLI::App &Main, const std::vector<std::string> &Names,
+                int Count, char **Arguments) {
+  if (Count == 2) {
+    fmt::print("{}", Main.help());
+    return Done;
+  }
+  std::string Asked = Arguments[2];
+  if (Count > 3)
+    throw UsageError(Code::UsageValue,
+                     fmt::format("the argument '{}' is one too many",
+                                 printable(Arguments[3])),
+                     "name one command");
+  if (std::find(Names.begin(), Names.end(), Asked) == Names.end())
+    unknownWord(Code::UsageUnknownCommand,
+                fmt::format("unknown command '{}'", printable(Asked)), Asked,
+                Names);
+  fmt::print("{}", Main.get_subcommand(Asked)->help());
+  return Done;
+}
+
 static int parseAndRun(CLI::App &Main, Action &Chosen, int Count,
                        char **Arguments) {
   if (Count < 2) {
@@ -111,11 +132,15 @@ static int parseAndRun(CLI::App &Main, Action &Chosen, int Count,
   }
   std::string First = Arguments[1];
   std::vector<std::string> Names = commandNames(Main);
+  if (First == "help")
+    return help(Main, Names, Count, Arguments);
   if (!First.starts_with("-") &&
-      std::find(Names.begin(), Names.end(), First) == Names.end())
+      std::find(Names.begin(), Names.end(), First) == Names.end()) {
+    Names.push_back("help");
     unknownWord(Code::UsageUnknownCommand,
                 fmt::format("unknown command '{}'", printable(First)), First,
                 Names);
+  }
   try {
     Main.parse(Count, Arguments);
   } catch (const CLI::CallForVersion &) {
@@ -180,7 +205,7 @@ int main(int Count, char **Arguments) {
   Main.set_help_flag("-h,--help", "print this help");
   Main.set_version_flag("--version", versionText(), "print the version");
   Main.formatter(std::make_shared<HelpText>());
-  Main.footer("`kpc COMMAND --help` says more.");
+  Main.footer("`kpc help COMMAND` says more.");
   Main.require_subcommand(0, 1);
   Main.failure_message(CLI::FailureMessage::simple);
   Action Chosen;

@@ -18,6 +18,12 @@
 
 namespace kpc::onnx {
 
+/// A dim of an input that the model gives no name, and the name it got.
+struct NamedDim {
+  std::string Name, Input;
+  size_t Axis = 0;
+};
+
 struct ImportOptions {
   /// What a user says of symbolic dims, by name (`--dim`). One whose range is
   /// a single value becomes a number.
@@ -27,6 +33,8 @@ struct ImportOptions {
   std::map<std::string, Tensor, std::less<>> Bound;
   /// The name weights are referred to by; empty: the file's last part.
   std::string ModelName;
+  /// Where dims that were named here are put down; null: nowhere.
+  std::vector<NamedDim> *Named = nullptr;
 };
 
 /// Reads the model at `Path` into a module with one function `main`; weights

@@ -20,7 +20,7 @@ Importer::Importer(MLIRContext &Context, const ImportOptions &Options,
                    std::string ModelName, WeightStore &Weights,
                    Diagnostics &Diags)
     : Options(Options), ModelName(std::move(ModelName)), Weights(Weights),
-      Diags(Diags), B(&Context) {
+      TheDiags(Diags), Diags(&Diags), B(&Context) {
   Context.loadDialect<GraphDialect, func::FuncDialect>();
 }
 
@@ -194,7 +194,8 @@ static Location locationOf(MLIRContext *Context, const Node &N) {
 
 void Importer::reportUnknown(const Node &N) {
   auto Report = [&](Code C, std::string Text, std::string Hint = "") {
-    kpc::Diagnostic &D = Diags.error(C).at(N.place()).message(std::move(Text));
+    kpc::Diagnostic &D =
+        diagnostics().error(C).at(N.place()).message(std::move(Text));
     if (!Hint.empty())
       D.hint(std::move(Hint));
   };
@@ -229,7 +230,7 @@ void Importer::reportUnknown(const Node &N) {
 }
 
 void Importer::importNode(const Node &N) {
-  size_t ErrorsBefore = Diags.errorCount();
+  size_t ErrorsBefore = diagnostics().errorCount();
   NodeImport Import(*this, N, B, locationOf(B.getContext(), N));
   const Rule *R = findRule(N.Domain, N.Op, N.Opset);
   bool Lost = llvm::any_of(N.Inputs, [&](const std::string &Name) {
@@ -238,14 +239,17 @@ void Importer::importNode(const Node &N) {
   if (!R) {
     reportUnknown(N);
     Lost = true;
-  } else if (!Lost && !importByContents(Import) && !Import.bad()) {
+  } else if (Lost) {
+    probe(N, *R);
+  } else if (!importByContents(Import) && !Import.bad()) {
     R->Import(Import);
     if (!Import.bad())
       Import.checkUnread();
   }
   // A rule that gave up without a word must not pass for one that worked.
-  if (!Lost && Import.bad() && Diags.errorCount() == ErrorsBefore)
-    Diags.error(Code::ImportUnsupported)
+  if (!Lost && Import.bad() && diagnostics().errorCount() == ErrorsBefore)
+    diagnostics()
+        .error(Code::ImportUnsupported)
         .at(N.place())
         .message("this form of the operator is not supported");
   for (const std::string &Name : N.Outputs) {
@@ -321,7 +325,8 @@ static std::string_view kindText(ValueInfo::Kind K) {
 
 std::optional<Type> Importer::inputType(const ValueInfo &V) {
   auto Report = [&](Code C, const std::string &What) {
-    Diags.error(C)
+    diagnostics()
+        .error(C)
         .at(readerOf(*Top, V.Name))
         .message("the model's input '" + printable(V.Name) + "' " + What);
     return std::nullopt;
@@ -348,7 +353,7 @@ std::optional<Type> Importer::inputType(const ValueInfo &V) {
 }
 
 OwningOpRef<ModuleOp> Importer::run(const Model &M) {
-  size_t ErrorsBefore = Diags.errorCount();
+  size_t ErrorsBefore = diagnostics().errorCount();
   Location Loc =
       NameLoc::get(StringAttr::get(B.getContext(), printable(ModelName)));
   Module = ModuleOp::create(Loc);
@@ -376,7 +381,7 @@ OwningOpRef<ModuleOp> Importer::run(const Model &M) {
   }
   importNodes(M.Main);
   finish(M);
-  if (Diags.errorCount() != ErrorsBefore)
+  if (diagnostics().errorCount() != ErrorsBefore)
     return {};
   return std::move(Module);
 }
@@ -411,7 +416,8 @@ void Importer::checkDeclared(const ValueInfo &V, Value Result) {
                                : Name ? printable(*Name, 40)
                                       : std::string("?"));
   }
-  Diags.error(Code::ImportShape)
+  diagnostics()
+      .error(Code::ImportShape)
       .at(writerOf(*Top, V.Name))
       .message("the model declares its output '" + printable(V.Name) + "' as " +
                elementTypeName(V.Type) + " [" + Text + "], but computes " +
@@ -431,7 +437,8 @@ void Importer::finish(const Model &M) {
       continue;
     checkDeclared(V, Result);
     if (llvm::is_contained(Names, V.Name))
-      Diags.error(Code::ImportDuplicateValue)
+      diagnostics()
+          .error(Code::ImportDuplicateValue)
           .at(writerOf(*Top, V.Name))
           .message("the model lists its output '" + printable(V.Name) +
                    "' twice")

@@ -16,6 +16,8 @@
 
 namespace kpc::onnx {
 
+struct Rule;
+
 class Importer {
 public:
   Importer(mlir::MLIRContext &Context, const ImportOptions &Options,
@@ -53,7 +55,7 @@ public:
   bool limit(const std::string &Symbol, int64_t Most, NodeImport &Where);
   const shape::Facts &facts() const { return Facts; }
 
-  Diagnostics &diagnostics() { return Diags; }
+  Diagnostics &diagnostics() { return *Diags; }
   mlir::OpBuilder &builder() { return B; }
 
 private:
@@ -79,6 +81,11 @@ private:
   void importNodes(const Graph &G);
   void importNode(const Node &N);
   void reportUnknown(const Node &N);
+  /// Says what is wrong with a node some of whose inputs are lost, as far as
+  /// that does not depend on their types.
+  void probe(const Node &N, const Rule &R);
+  std::optional<Diagnostic> tryRule(const Node &N, const Rule &R,
+                                    ElementType Element, int64_t Rank);
   Value build(const Contents &C, NodeImport &Reader);
   Value weight(const Tensor &T, Type Element, NodeImport &Reader);
   void finish(const Model &M);
@@ -88,7 +95,8 @@ private:
   const ImportOptions &Options;
   std::string ModelName;
   WeightStore &Weights;
-  Diagnostics &Diags;
+  Diagnostics &TheDiags;
+  Diagnostics *Diags; ///< others while a node is probed
   mlir::OpBuilder B;
   mlir::OwningOpRef<mlir::ModuleOp> Module;
   mlir::func::FuncOp Main;
@@ -96,6 +104,9 @@ private:
   /// Nodes that unrolled loops and taken branches may add.
   static constexpr size_t MostInlined = 200'000;
   size_t Inlined = 0;
+  /// A few faults in front are mended first; time is bounded.
+  static constexpr size_t MostProbed = 2'000;
+  size_t Probed = 0;
   std::vector<Scope> Scopes;
   std::deque<Tensor> Made; ///< data that rules made
   shape::Facts Facts;

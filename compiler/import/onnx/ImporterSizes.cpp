@@ -48,8 +48,13 @@ Expr Importer::inputSize(const ValueInfo &V, size_t Axis, const Dim &D) {
     return Expr(*Size);
   const std::string *Name = std::get_if<std::string>(&D);
   // "?" is written by exporters for a size without a name.
-  if (!Name || *Name == "?")
-    return symbol(freshSymbol(V.Name + "_" + std::to_string(Axis)));
+  if (!Name || *Name == "?") {
+    std::string Fresh = freshSymbol(V.Name + "_" + std::to_string(Axis));
+    Expr Size = symbol(Fresh);
+    if (Options.Named && !Size.isConstant())
+      Options.Named->push_back({Fresh, V.Name, Axis});
+    return Size;
+  }
   // Exporters write derived sizes like `2*batch` where their symbols are
   // inputs' sizes as well.
   std::optional<Expr> Parsed = Expr::parse(*Name);
@@ -88,7 +93,8 @@ void Importer::checkDimOptions(const Model &M) {
                     const std::vector<std::string_view> &List) {
     std::string_view Near = nearest(Name, List);
     kpc::Diagnostic &D =
-        Diags.error(Code::ImportDimOption)
+        diagnostics()
+            .error(Code::ImportDimOption)
             .message("the model has no " + What + " '" + printable(Name) + "'");
     if (!Near.empty())
       D.hint("did you mean '" + printable(Near) + "'?");
@@ -97,7 +103,8 @@ void Importer::checkDimOptions(const Model &M) {
     if (!Names.count(Name))
       Report("dim", Name, Known);
     else if (F.Min < 0 || F.Max < F.Min || F.Divisor < 1)
-      Diags.error(Code::ImportDimOption)
+      diagnostics()
+          .error(Code::ImportDimOption)
           .message("the range of dim '" + printable(Name) + "' is empty");
   }
   for (const auto &[Name, T] : Options.Bound)
@@ -172,6 +179,9 @@ static bool substituteIn(Operation *Root,
 bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
   if (A == C)
     return true;
+  // What a probe guesses must not become a size of the model.
+  if (Diags != &TheDiags)
+    return !A.isConstant() || !C.isConstant();
   std::optional<std::string> Old = A.asSymbol();
   Expr New = C;
   // Of two names the later goes; a number stays.
@@ -191,7 +201,8 @@ bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
   std::map<std::string, Expr, std::less<>> Map = {{*Old, New}};
   if (!substituteIn(*Module, Map))
     return false;
-  Diags.warning(Code::ImportSizesTakenEqual)
+  diagnostics()
+      .warning(Code::ImportSizesTakenEqual)
       .at(Where.node().place())
       .message("size " + *Old + " is taken to be " + New.str() +
                ", as the operator needs");
@@ -212,6 +223,8 @@ bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
 
 bool Importer::limit(const std::string &Symbol, int64_t Most,
                      NodeImport &Where) {
+  if (Diags != &TheDiags)
+    return true;
   auto It = Facts.symbols().find(Symbol);
   if (It == Facts.symbols().end() || It->second.Min > Most)
     return false;
@@ -221,7 +234,8 @@ bool Importer::limit(const std::string &Symbol, int64_t Most,
   Known.Max = Most;
   if (Known.Optimum && *Known.Optimum > Most)
     Known.Optimum = Most;
-  Diags.warning(Code::ImportSizeLimited)
+  diagnostics()
+      .warning(Code::ImportSizeLimited)
       .at(Where.node().place())
       .message("size " + Symbol + " is taken to be at most " +
                std::to_string(Most) + ", the size of what is sliced by it");

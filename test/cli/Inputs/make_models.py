@@ -95,6 +95,31 @@ def fill():
     return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["batch", 4])], [onnx.value_info("y", ["batch", 4])]))
 
 
+def external():
+    """Its weights lie in external.data, in a folder below."""
+    node = onnx.node("MatMul", ["x", "w"], ["y"], name="multiply")
+    weights = onnx.tensor("w", [2, 2], external={"location": "data/external.data", "offset": 0, "length": 16})
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", ["batch", 2])], [onnx.value_info("y", ["batch", 2])],
+                                 [weights]))
+
+
+def faulty():
+    """Behind an operator that nobody knows: faults of the nodes' own, nodes that are good, and one whose fault, if it
+    is one, depends on the type of what is lost."""
+    nodes = [onnx.node("Rellu", ["x"], ["a"], name="unknown"),
+             onnx.node("Relu", ["a"], ["b"], name="good"),
+             onnx.node("Softmax", ["b"], ["c"], name="typed", axis="last"),
+             onnx.node("Gelu", ["c"], ["d"], name="extra", speed=3),
+             onnx.node("Flatten", ["d"], ["e"], name="rank", axis=3),
+             onnx.node("MatMul", ["e"], ["f"], name="alone"),
+             onnx.node("Fooo", ["f", "x"], ["g"], name="other"),
+             onnx.node("Conv", ["g", "w"], ["h"], name="pads", auto_pad="SAME_LEFT"),
+             onnx.node("LeakyRelu", ["x"], ["y"], name="known", alpha=1)]
+    return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["batch", 4])],
+                                 [onnx.value_info("y", ["batch", 4]), onnx.value_info("h", None)],
+                                 [onnx.floats("w", [1, 1, 1, 1], [1.0])]), opsets=((20, ""),))
+
+
 MODELS = {
     "relu": one_node("Relu", onnx.FLOAT, ["batch", 4]),
     "mlp": mlp(),
@@ -112,6 +137,9 @@ MODELS = {
     "double": one_node("Neg", DOUBLE, ["n"]),
     "fp16": one_node("Neg", FLOAT16, ["n"]),
     "bf16": one_node("Neg", BFLOAT16, ["n"]),
+    "external": external(),
+    "faulty": faulty(),
+    "unnamed": one_node("Relu", onnx.FLOAT, [None, 4]),
     "unknown": one_node("Rellu", onnx.FLOAT, ["batch", 4]),
 }
 
@@ -158,6 +186,8 @@ def main():
         (folder / f"{name}.onnx").write_bytes(data)
     for name, data in FILES.items():
         (folder / name).write_bytes(data)
+    (folder / "data").mkdir(exist_ok=True)
+    (folder / "data" / "external.data").write_bytes(floats([1, 2, 3, 4]))
     both = {"a": FILES["a.npy"], "b": FILES["b.npy"]}
     write_npz(folder / "ab.npz", both, zipfile.ZIP_STORED)
     with zipfile.ZipFile(folder / "ab-compressed.npz", "w", zipfile.ZIP_DEFLATED) as archive:

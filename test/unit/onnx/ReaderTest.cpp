@@ -144,6 +144,47 @@ TEST(ReadTensor, ExternalDataIsMapped) {
   EXPECT_EQ(*T.reals(), (std::vector<double>{1}));
 }
 
+static void setLocation(TensorProto *T, const std::string &Where) {
+  T->set_data_location(TensorProto::EXTERNAL);
+  auto *E = T->add_external_data();
+  E->set_key("location");
+  E->set_value(Where);
+}
+
+// Wherever tensors are in a model; what the reader would refuse is no file of
+// the model's. A damaged model has those that lie in front of the damage.
+TEST(DataFiles, OfAllTensors) {
+  Folder F;
+  ModelProto M = model();
+  setLocation(initializer(M, "a", {1}), "one.bin");
+  setLocation(initializer(M, "b", {1}), "one.bin");
+  setLocation(initializer(M, "c", {1}), "sub/two.bin");
+  for (const char *Refused : {"../up.bin", "/etc/passwd", "", "a/../../b"})
+    setLocation(initializer(M, std::string("r") + Refused, {1}), Refused);
+  NodeProto *N = node(M, "Constant", {}, {"k"});
+  setLocation(attribute(N, "value", AttributeProto::TENSOR)->mutable_t(),
+              "attribute.bin");
+  NodeProto *If = node(M, "If", {"p"}, {"q"});
+  GraphProto *Then =
+      attribute(If, "then_branch", AttributeProto::GRAPH)->mutable_g();
+  setLocation(Then->add_initializer(), "branch.bin");
+  NodeProto *Inner = M.add_functions()->add_node();
+  setLocation(attribute(Inner, "value", AttributeProto::TENSOR)->mutable_t(),
+              "function.bin");
+  std::string Bytes = M.SerializeAsString();
+  F.file("m.onnx", Bytes);
+  EXPECT_EQ(
+      dataFiles((F.Path / "m.onnx").string()),
+      (std::vector<std::string>{"attribute.bin", "branch.bin", "function.bin",
+                                "one.bin", "sub/two.bin"}));
+  for (size_t Length = 0; Length < Bytes.size(); ++Length) {
+    F.file("cut.onnx", Bytes.substr(0, Length));
+    EXPECT_LE(dataFiles((F.Path / "cut.onnx").string()).size(), 5u);
+  }
+  EXPECT_EQ(dataFiles((F.Path / "none.onnx").string()),
+            std::vector<std::string>());
+}
+
 TEST(ReadGraph, NodesAreSortedInFileOrder) {
   ModelProto M = model();
   input(M, "x", {2});

@@ -277,15 +277,74 @@ TEST(Writer, RefusesContentsThatReadersWould) {
       Refused([](Contents &C, Target &) { C.Symbols[0].Facts.Max = 0; }),
       HasSubstr("symbol 'batch' has range [1, 0]"));
   EXPECT_THAT(Refused([](Contents &C, Target &) { C.Weights[0].Length = 255; }),
-              HasSubstr("weight 'w' is longer than its 255 bytes"));
+              HasSubstr("weight 'w' is said to have 255 bytes, but its type "
+                        "and dims take 256"));
   EXPECT_THAT(Refused([](Contents &C, Target &) { C.Weights[0].Length = 257; }),
-              HasSubstr("weight 'w' gave 256 of 257 bytes"));
+              HasSubstr("weight 'w' is said to have 257 bytes"));
   EXPECT_THAT(Refused([](Contents &C, Target &) {
-                C.Weights[0].Produce = [](const WeightSink &) {
+                C.Weights[0] =
+                    weightFromBytes("w", ElementType::F32, {64}, Bytes(256));
+                C.Weights[0].Length = 260;
+                C.Weights[0].Dims = {65};
+              }),
+              HasSubstr("weight 'w' has 256 bytes, fewer than it should"));
+  EXPECT_THAT(Refused([](Contents &C, Target &) {
+                C.Weights[0].Read = [](uint64_t, uint8_t *, size_t) {
                   return std::optional<std::string>("the disk is gone");
                 };
               }),
               HasSubstr("the disk is gone"));
+}
+
+/// A weight of so many bytes that each tell where they are.
+static Weight counted(const std::string &Name, int64_t Bytes) {
+  Weight W;
+  W.Name = Name;
+  W.Type = ElementType::U8;
+  W.Dims = {Bytes};
+  W.Length = Bytes;
+  W.Read = [](uint64_t Begin, uint8_t *Out, size_t Size) {
+    for (size_t I = 0; I < Size; ++I)
+      Out[I] = uint8_t((Begin + I) * 2654435761u >> 24);
+    return std::optional<std::string>();
+  };
+  return W;
+}
+
+TEST(Writer, ThreadsMakeNoDifference) {
+  Folder F;
+  Contents C = sampleContents();
+  // Pieces of 1 MiB: many in a weight, many weights in one, none, exactly one.
+  for (int64_t Bytes : {5000001, 1, 0, 127, 128, 129, 0, 1 << 20, 3, 2100000})
+    C.Weights.push_back(counted("w" + std::to_string(C.Weights.size()), Bytes));
+  Bytes One;
+  ASSERT_EQ(writeToMemory(C, One).value_or(""), "");
+  for (int Threads : {1, 2, 3, 8, 64}) {
+    Bytes Many;
+    ASSERT_EQ(writeToMemory(C, Many, Threads).value_or(""), "");
+    EXPECT_EQ(Many == One, true) << Threads << " threads";
+    ASSERT_EQ(write(C, F.file("many.kpc"), Threads).value_or(""), "");
+    std::ifstream In(F.file("many.kpc"), std::ios::binary);
+    Bytes Read{std::istreambuf_iterator<char>(In), {}};
+    EXPECT_EQ(Read == One, true) << Threads << " threads";
+  }
+  Own<kpc_model> M = load(One);
+  EXPECT_EQ(kpc_model_verify_weights(M.get(), nullptr), KPC_OK);
+}
+
+TEST(Writer, TheFirstFailureInTheFileIsTheError) {
+  Contents C = sampleContents();
+  for (const char *Name : {"good", "first", "second"})
+    C.Weights.push_back(counted(Name, 3 << 20));
+  for (size_t I : {C.Weights.size() - 1, C.Weights.size() - 2})
+    C.Weights[I].Read = [Name = C.Weights[I].Name](uint64_t, uint8_t *,
+                                                   size_t) {
+      return std::optional<std::string>(Name + " is gone");
+    };
+  for (int Threads : {1, 2, 8}) {
+    Bytes Out;
+    EXPECT_EQ(writeToMemory(C, Out, Threads).value_or(""), "first is gone");
+  }
 }
 
 TEST(Writer, NothingIsLeftOfWhatFails) {

@@ -29,9 +29,8 @@ static std::vector<std::string> pathParts(const std::string &Path) {
   return Parts;
 }
 
-/// Why a location may not be opened at all; empty if it may.
-static std::string refusal(const std::string &Location,
-                           const std::vector<std::string> &Parts) {
+std::string reasonAgainstLocation(const std::string &Location) {
+  std::vector<std::string> Parts = pathParts(Location);
   if (Location.find('\0') != std::string::npos)
     return "the name contains a zero byte";
   if (Location[0] == '/' || Location[0] == '\\' ||
@@ -50,7 +49,7 @@ const ExternalData::Opened &ExternalData::open(const std::string &Location) {
     return Result;
   std::vector<std::string> Parts = pathParts(Location);
   Result.Why = Folder.empty() ? "a model read from memory has no folder"
-                              : refusal(Location, Parts);
+                              : reasonAgainstLocation(Location);
   if (!Result.Why.empty()) {
     Result.Fault = Code::ImportExternalOutside;
     return Result;

@@ -13,6 +13,9 @@
 
 namespace kpc::onnx {
 
+/// Why a location may not be opened at all; empty if it may.
+std::string reasonAgainstLocation(const std::string &Location);
+
 /// Opens each data file once. A location must name a plain file in the model's
 /// folder or below; absolute paths, `..` and links on the way are refused (a
 /// model from a stranger must not read this machine's files).

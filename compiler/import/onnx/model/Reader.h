@@ -28,6 +28,11 @@ std::optional<Model> readModel(const std::string &Path, Diagnostics &Diags);
 std::optional<Model> readModel(std::span<const uint8_t> Bytes,
                                const std::string &Folder, Diagnostics &Diags);
 
+/// The files, relative to the model's folder, that it says its tensors' data
+/// lies in; those that the reader would refuse are left out. Looks at the
+/// fields on the way alone, so it takes any file, a damaged one too.
+std::vector<std::string> dataFiles(const std::string &Path);
+
 /// A file that holds one TensorProto, as ONNX's backend tests have them.
 std::optional<Tensor> readTensorFile(const std::string &Path,
                                      Diagnostics &Diags);

@@ -44,12 +44,13 @@ namespace {
 /// What the rule works on: operands as [B, heads, sequence, D], attributes.
 struct Attention {
   NodeImport &N;
-  Value Q, K, V, Mask, PastKey, PastValue, Valid;
+  Value Q = {}, K = {}, V = {}, Mask = {}, PastKey = {}, PastValue = {};
+  Value Valid = {};
   bool Flat = false; ///< the inputs had rank 3
   bool Causal = false;
   int64_t Left = -1, Right = -1, Mode = 0;
   double Scale = 0, Softcap = 0;
-  mlir::Type SoftmaxType;
+  mlir::Type SoftmaxType = {};
 
   bool read();
   void import();

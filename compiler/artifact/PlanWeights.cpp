@@ -1,0 +1,87 @@
+//===- PlanWeights.cpp - A plan's weights as the artifact's ---------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/artifact/PlanWeights.h"
+#include "compiler/weights/WeightRecipe.h"
+
+using namespace kpc;
+using namespace mlir;
+using kpc::shape::Expr;
+using llvm::createStringError;
+using llvm::Expected;
+
+ElementType kpc::elementTypeOf(Type Element) {
+  if (Element.isF32())
+    return ElementType::F32;
+  if (Element.isF64())
+    return ElementType::F64;
+  if (Element.isF16())
+    return ElementType::F16;
+  if (Element.isBF16())
+    return ElementType::BF16;
+  bool Unsigned = Element.isUnsignedInteger();
+  switch (Element.getIntOrFloatBitWidth()) {
+  case 1:
+    return ElementType::Bool;
+  case 8:
+    return Unsigned ? ElementType::U8 : ElementType::I8;
+  case 16:
+    return Unsigned ? ElementType::U16 : ElementType::I16;
+  case 32:
+    return Unsigned ? ElementType::U32 : ElementType::I32;
+  default:
+    return Unsigned ? ElementType::U64 : ElementType::I64;
+  }
+}
+
+/// Elements as the artifact stores them: bools are bytes.
+static artifact::Bytes bytesOf(ElementsAttr Value) {
+  auto Dense = cast<DenseElementsAttr>(Value);
+  artifact::Bytes Bytes;
+  int64_t Count = Dense.getNumElements();
+  if (Dense.getElementType().isInteger(1)) {
+    for (bool B : Dense.getValues<bool>())
+      Bytes.push_back(B);
+    return Bytes;
+  }
+  ArrayRef<char> Raw = Dense.getRawData();
+  size_t Times = Dense.isSplat() ? Count : 1;
+  for (size_t I = 0; I < Times; ++I)
+    Bytes.insert(Bytes.end(), Raw.begin(), Raw.end());
+  return Bytes;
+}
+
+Expected<artifact::Weight> kpc::preparedWeight(StringRef Source,
+                                               ArrayAttr Recipe,
+                                               graph::SymbolicTensorType Ty,
+                                               const WeightStore &Weights) {
+  const Weight *Stored = Weights.find(Source);
+  if (!Stored)
+    return createStringError("weight '" + Source +
+                             "' is not in the model that the text names");
+  auto Prepared = prepareWeight(Source.str(), *Stored, Recipe);
+  if (!Prepared)
+    return Prepared.takeError();
+  bool Fits = Prepared->Type == elementTypeOf(Ty.getElementType()) &&
+              llvm::equal(Prepared->Dims, Ty.getDims(),
+                          [](int64_t Size, const Expr &E) {
+                            return E.asConstant() == Size;
+                          });
+  if (Fits)
+    return Prepared;
+  return createStringError("weight '" + Source +
+                           "' of the model has other sizes or another type "
+                           "than the text says");
+}
+
+artifact::Weight kpc::constantWeight(std::string Name, ElementsAttr Value) {
+  ShapedType Shape = Value.getShapedType();
+  return artifact::weightFromBytes(
+      std::move(Name), elementTypeOf(Shape.getElementType()),
+      std::vector<int64_t>(Shape.getShape()), bytesOf(Value));
+}
