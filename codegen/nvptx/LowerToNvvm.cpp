@@ -167,7 +167,17 @@ struct ConvertToNvvmPass
     getOperation().walk([](LLVM::LLVMFuncOp Kernel) {
       passTensorMapsByValue(Kernel);
       fixRegistersAtLaunch(Kernel);
+      fixCluster(Kernel);
     });
+  }
+
+  /// The size of clusters is the kernel's own: a launch need not tell it.
+  static void fixCluster(LLVM::LLVMFuncOp Kernel) {
+    auto Blocks = Kernel->getAttrOfType<IntegerAttr>("kpc.cluster");
+    if (Blocks && Blocks.getInt() > 1)
+      Kernel->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                      DenseI32ArrayAttr::get(Kernel.getContext(),
+                                             {int32_t(Blocks.getInt()), 1, 1}));
   }
 
   /// Tensor maps are the last parameters: 128 bytes each, from a multiple of 64

@@ -32,6 +32,9 @@ namespace kpc::tile {
 /// Threads of a warpgroup.
 inline constexpr int64_t WarpgroupThreads = 128;
 
+/// So many blocks a cluster may have on every chip that has clusters.
+inline constexpr int64_t MostClusterBlocks = 8;
+
 /// The type behind a fragment or a pending fragment.
 FragmentType fragmentOf(mlir::Type Ty);
 

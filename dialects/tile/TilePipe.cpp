@@ -35,7 +35,7 @@ static LogicalResult verifyBeforeStart(Operation *Op) {
 static LogicalResult verifyEndedOnce(Operation *Op, Value Slot) {
   unsigned Ends = 0;
   for (Operation *User : Slot.getUsers())
-    Ends += !isa<TilesOp, LoadOp, LoadIm2colOp>(User);
+    Ends += !isa<TilesOp, LoadOp, LoadIm2colOp, MulticastOp>(User);
   if (Ends == 1)
     return success();
   return Op->emitOpError() << "gives a slot that is handed on " << Ends
@@ -86,6 +86,8 @@ LogicalResult CommitOp::verify() {
 }
 
 LogicalResult ReleaseOp::verify() {
+  if (int32_t(getBlocks()) < 1 || getBlocks() > MostClusterBlocks)
+    return emitOpError() << "tells 1 to " << MostClusterBlocks << " blocks";
   return verifyState(*this, getSlot(), SlotState::Full);
 }
 
@@ -162,6 +164,16 @@ LogicalResult LoadIm2colOp::verify() {
     return emitOpError() << "moves boxes of pixels and channels: "
                          << Tile.getRows() << " and " << Tile.getLineElements();
   return success();
+}
+
+LogicalResult MulticastOp::verify() {
+  if (failed(verifyState(*this, getSlot(), SlotState::Free)))
+    return failure();
+  if (int32_t(getBlocks()) < 2 || getBlocks() > MostClusterBlocks)
+    return emitOpError() << "copies into 2 to " << MostClusterBlocks
+                         << " blocks";
+  return verifyCopy(*this, getView().getType(), getTile().getType(),
+                    getAt().size());
 }
 
 LogicalResult StoreOp::verify() {

@@ -83,10 +83,11 @@ def Tile_ReleaseOp : Tile_Op<"release"> {
   let summary = "This warp reads the slot no more";
   let description = [{
     What tensor cores read from it must be over: behind a `tile.retire` or
-    `tile.await` of it.
+    `tile.await` of it. With `blocks`, all blocks of the cluster are told, who
+    fill each other's slots; `consumers` of the pipe then counts all of theirs.
   }];
-  let arguments = (ins Tile_PipeType:$pipe, Tile_SlotType:$slot);
-  let assemblyFormat = "$pipe `[` $slot `]` attr-dict `:` qualified(type($pipe)) `,` qualified(type($slot))";
+  let arguments = (ins Tile_PipeType:$pipe, Tile_SlotType:$slot, DefaultValuedAttr<I32Attr, "1">:$blocks);
+  let assemblyFormat = "$pipe `[` $slot `]` (`to` $blocks^)? attr-dict `:` qualified(type($pipe)) `,` qualified(type($slot))";
   let hasVerifier = 1;
 }
 

@@ -69,6 +69,15 @@ bool fits(MatrixProduct &P) {
          isReadable(P, P.B, true) && isReadable(P, P.D, false);
 }
 
+/// Lines of the second cache that each line of a copy touches: rows that do
+/// not begin at one take two.
+int64_t linesPerLine(const MatrixProduct &P, const Matrix &M) {
+  int64_t Elements =
+      schedule::CacheLineBytes * 8 / M.Element.getIntOrFloatBitWidth();
+  Expr Stride = M.ColumnStride == Expr(1) ? M.RowStride : M.ColumnStride;
+  return P.Facts.divisor(Stride) % Elements == 0 ? 1 : 2;
+}
+
 class GemmHopper : public HopperProduct {
 public:
   using HopperProduct::HopperProduct;
@@ -78,6 +87,9 @@ private:
   void addOperandViews() override;
   Value countSum() override { return W.size(P.C.Sum.Sizes); }
   Value produceTile(const Place &Where, Value Cursor) override;
+
+  void bring(BlockArgument View, const Place &Where, Value Row, Value Column,
+             Value Tile, Value Slot, int64_t Blocks);
 
   BlockArgument ViewA, ViewB;
 };
@@ -89,29 +101,54 @@ void GemmHopper::declareTiles() {
                       : sharedTile(S.TileSum, S.TileColumns, P.A.Element);
 }
 
+/// Rows of an operand's tile that this block brings: where several blocks need
+/// the same tile, each copies a part of it to all.
+static int64_t ownRows(tile::SharedType Tile, int64_t Blocks) {
+  return Tile.getRows() / Blocks;
+}
+
 void GemmHopper::addOperandViews() {
   ViewA =
-      addMatrixView(P.A, viewOfLines(TileA, S.TileRows), false, P.Rows, P.Sum);
-  ViewB = BTransposed ? addMatrixView(P.B, viewOfLines(TileB, S.TileColumns),
-                                      true, P.Columns, P.Sum)
-                      : addMatrixView(P.B, viewOfLines(TileB, S.TileSum), false,
-                                      P.Sum, P.Columns);
+      addMatrixView(P.A, viewOfLines(TileA, ownRows(TileA, S.ClusterColumns)),
+                    false, P.Rows, P.Sum);
+  auto LinesB = viewOfLines(TileB, ownRows(TileB, S.ClusterRows));
+  ViewB = BTransposed ? addMatrixView(P.B, LinesB, true, P.Columns, P.Sum)
+                      : addMatrixView(P.B, LinesB, false, P.Sum, P.Columns);
+}
+
+/// Copies this block's rows of a tile into it, in all blocks that need it.
+void GemmHopper::bring(BlockArgument View, const Place &Where, Value Row,
+                       Value Column, Value Tile, Value Slot, int64_t Blocks) {
+  if (Blocks == 1) {
+    tile::LoadOp::create(W.B, W.Loc, View, at(Where, Row, Column), Tile, Pipe,
+                         Slot);
+    return;
+  }
+  int64_t Rows = ownRows(cast<tile::SharedType>(Tile.getType()), Blocks);
+  Value First = W.mul(Rank, W.index(Rows));
+  Value Part = rowsOf(Tile, First, Rows);
+  tile::MulticastOp::create(W.B, W.Loc, View,
+                            at(Where, W.add(Row, First), Column), Part, Pipe,
+                            Slot, Blocks);
 }
 
 Value GemmHopper::produceTile(const Place &Where, Value Cursor) {
   auto Free = tile::SlotType::get(W.B.getContext(), tile::SlotState::Free);
   return W.loop(
       W.index(0), SumCount, W.index(S.TileSum), Cursor,
-      [&](Value Sum, ValueRange In) -> Values {
+      [&](Value Step, ValueRange In) -> Values {
+        Value Sum = W.add(SumFirst, Step);
         Value Slot = tile::AcquireOp::create(W.B, W.Loc, Free, Pipe, In[0]);
         auto Parts = tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB},
                                            Pipe, Slot);
-        tile::LoadOp::create(W.B, W.Loc, ViewA, at(Where, Where.Row, Sum),
-                             Parts.getResult(0), Pipe, Slot);
-        Values FromB = BTransposed ? at(Where, Where.Column, Sum)
-                                   : at(Where, Sum, Where.Column);
-        tile::LoadOp::create(W.B, W.Loc, ViewB, FromB, Parts.getResult(1), Pipe,
-                             Slot);
+        bring(ViewA, Where, Where.Row, Sum, Parts.getResult(0), Slot,
+              S.ClusterColumns);
+        if (BTransposed)
+          bring(ViewB, Where, Where.Column, Sum, Parts.getResult(1), Slot,
+                S.ClusterRows);
+        else
+          bring(ViewB, Where, Sum, Where.Column, Parts.getResult(1), Slot,
+                S.ClusterRows);
         tile::CommitOp::create(W.B, W.Loc, Pipe, Slot);
         return {tile::NextOp::create(W.B, W.Loc, In[0].getType(), Pipe, In[0])};
       })[0];
@@ -136,6 +173,9 @@ FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
   Shape.Columns = Typical(P->C.Columns);
   Shape.Sum = Typical(P->C.Sum);
   Shape.Batch = Typical(P->C.Batch);
+  Shape.LeastSum = P->Facts.range(P->Sum).Min;
+  Shape.LinesOfA = linesPerLine(*P, P->A);
+  Shape.LinesOfB = linesPerLine(*P, P->B);
   if (Shape.Rows < Fewest || Shape.Columns < Fewest)
     return false;
   std::vector<schedule::GemmCost> Ranked =

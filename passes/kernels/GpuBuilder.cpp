@@ -47,6 +47,8 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
                                                  Launch.Grid[2]}));
   Kernel->setAttr("kpc.block", B.getDenseI32ArrayAttr(Launch.Block));
   Kernel->setAttr("kpc.shared", B.getI64IntegerAttr(0));
+  if (Launch.Cluster > 1)
+    Kernel->setAttr("kpc.cluster", B.getI64IntegerAttr(Launch.Cluster));
   Kernel->setAttr("kpc.schedule", B.getStringAttr(Launch.Schedule));
   SmallVector<StringRef> Costs(Launch.Costs.begin(), Launch.Costs.end());
   if (!Costs.empty())
@@ -86,7 +88,12 @@ static LogicalResult refuseForced(func::FuncOp Func,
                              << "' is none of this kernel's: ";
   if (Legal.empty())
     return Error << "it has no schedules to choose from";
-  return Error << "legal are '" << llvm::join(Legal, "', '") << "'";
+  constexpr size_t MostTold = 12;
+  size_t Told = std::min(Legal.size(), MostTold);
+  Error << "legal are '" << llvm::join(Legal.take_front(Told), "', '") << "'";
+  if (Told < Legal.size())
+    Error << " and " << Legal.size() - Told << " more";
+  return Error;
 }
 
 /// Lanes that stand under one condition (the padding of a convolution) each

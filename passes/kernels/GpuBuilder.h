@@ -17,6 +17,8 @@
 ///                  product of 0 means that there is nothing to launch
 ///   kpc.block    = array<i32: 256, 1, 1>                 threads
 ///   kpc.shared   = 0 : i64                               dynamic shared bytes
+///   kpc.cluster  = 2 : i64                               blocks of a cluster
+///                  along x, of which the grid is a multiple; left out: 1
 ///   kpc.schedule = "map x4"                              what was chosen
 ///
 /// The module has `kpc.schedule_costs`, what there was to choose from, where
@@ -45,6 +47,8 @@ namespace kpc::kernels {
 struct GpuLaunch {
   std::array<std::string, 3> Grid = {"1", "1", "1"};
   std::array<int32_t, 3> Block = {1, 1, 1};
+  /// Blocks of a cluster, along x; the grid is a multiple of it.
+  int32_t Cluster = 1;
   std::string Schedule;
   /// The best schedules with the parts of their cost, and the texts of all
   /// legal ones: see ScheduleChoice.h.

@@ -94,8 +94,8 @@ BlockArgument HopperProduct::addMatrixView(const Matrix &M, tile::ViewType View,
 void HopperProduct::declareTypes() {
   MLIRContext *Context = W.B.getContext();
   declareTiles();
-  Staging = sharedTile(S.TileRows * schedule::StagingBuffers,
-                       schedule::StagingColumns, P.D.Element);
+  Staging = sharedTile(S.TileRows * schedule::StagingBuffers, S.partColumns(),
+                       P.D.Element);
   Sums =
       tile::FragmentType::get(Context, {64, S.TileColumns}, W.B.getF32Type());
   PipeTy = tile::PipeType::get(Context, S.Slots, {TileA, TileB});
@@ -108,13 +108,42 @@ void HopperProduct::declare() {
   Form.Func->setAttr("kpc.tensor_maps", W.B.getArrayAttr(TensorMaps));
 
   Pipe = tile::PipeOp::create(W.B, W.Loc, PipeTy, tile::Completion::Tma,
-                              /*producers=*/1, S.consumers() * 4);
+                              /*producers=*/1, S.consumers() * 4 * S.sharers());
   Stage = tile::AllocOp::create(W.B, W.Loc, Staging);
   RowCount = W.size(P.C.Rows.Sizes);
   ColumnCount = W.size(P.C.Columns.Sizes);
+  SumFirst = W.index(0);
   SumCount = countSum();
   countTiles();
   tile::StartOp::create(W.B, W.Loc);
+  joinCluster();
+}
+
+/// Blocks that share copies wait until all of them have their barriers; those
+/// that share a sum take a part of it each.
+void HopperProduct::joinCluster() {
+  if (S.blocks() == 1)
+    return;
+  Rank = tile::BlockRankOp::create(W.B, W.Loc, W.B.getIndexType());
+  if (S.sharers() > 1)
+    tile::ClusterSyncOp::create(W.B, W.Loc);
+  if (S.Split > 1)
+    shareSum();
+}
+
+/// Parts differ by at most one step. None is empty: the schedule is legal for
+/// sums of `Split` steps and more only.
+void HopperProduct::shareSum() {
+  Value Steps = toI32(W.ceilDiv(SumCount, S.TileSum)), Of = toI32(Rank);
+  auto Begin = [&](Value Part) {
+    Value Before = compute<arith::MulIOp>(Part, Steps);
+    return compute<arith::DivUIOp>(Before, i32(S.Split));
+  };
+  Value First = Begin(Of);
+  Value End = Begin(compute<arith::AddIOp>(Of, i32(1)));
+  Value Own = compute<arith::SubIOp>(End, First);
+  SumFirst = W.mul(toIndex(First), W.index(S.TileSum));
+  SumCount = W.mul(toIndex(Own), W.index(S.TileSum));
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,8 +151,8 @@ void HopperProduct::declare() {
 //===----------------------------------------------------------------------===//
 
 void HopperProduct::countTiles() {
-  RowTiles = toI32(W.ceilDiv(RowCount, S.TileRows));
-  ColumnTiles = toI32(W.ceilDiv(ColumnCount, S.TileColumns));
+  RowTiles = toI32(W.ceilDiv(RowCount, S.TileRows * S.ClusterRows));
+  ColumnTiles = toI32(W.ceilDiv(ColumnCount, S.TileColumns * S.ClusterColumns));
   Tiles = compute<arith::MulIOp>(RowTiles, ColumnTiles);
   if (P.hasBatch())
     Tiles = compute<arith::MulIOp>(Tiles, toI32(W.size(P.C.Batch.Sizes)));
@@ -148,8 +177,15 @@ HopperProduct::Place HopperProduct::placeOf(Value Tile) {
   Value Row =
       compute<arith::AddIOp>(First, compute<arith::RemUIOp>(InGroup, Rows));
   Value Column = compute<arith::DivUIOp>(InGroup, Rows);
-  Where.Row = toIndex(compute<arith::MulIOp>(Row, i32(S.TileRows)));
-  Where.Column = toIndex(compute<arith::MulIOp>(Column, i32(S.TileColumns)));
+  Value RowStep = i32(S.TileRows * S.ClusterRows);
+  Value ColumnStep = i32(S.TileColumns * S.ClusterColumns);
+  Where.Row = toIndex(compute<arith::MulIOp>(Row, RowStep));
+  Where.Column = toIndex(compute<arith::MulIOp>(Column, ColumnStep));
+  // Tiles of a cluster that shares copies are side by side.
+  if (S.ClusterRows > 1)
+    Where.Row = W.add(Where.Row, W.mul(Rank, W.index(S.TileRows)));
+  if (S.ClusterColumns > 1)
+    Where.Column = W.add(Where.Column, W.mul(Rank, W.index(S.TileColumns)));
   return Where;
 }
 
@@ -165,8 +201,14 @@ HopperProduct::Values
 HopperProduct::forEachTile(ValueRange Carried,
                            function_ref<Values(Value, ValueRange)> Body) {
   Value First = toI32(W.block());
+  if (S.Split > 1) // as many clusters as tiles
+    return Body(compute<arith::DivUIOp>(First, i32(S.Split)), Carried);
   Value Step =
       toI32(gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x).getResult());
+  if (S.blocks() > 1) {
+    First = compute<arith::DivUIOp>(First, i32(S.blocks()));
+    Step = compute<arith::DivUIOp>(Step, i32(S.blocks()));
+  }
   return W.loop(First, Tiles, Step, Carried, Body);
 }
 
@@ -203,11 +245,11 @@ void HopperProduct::produce() {
 // Products, and what becomes of them
 //===----------------------------------------------------------------------===//
 
-Value HopperProduct::rowsOf(Value Tile, Value First) {
+Value HopperProduct::rowsOf(Value Tile, Value First, int64_t Rows) {
   auto Whole = cast<tile::SharedType>(Tile.getType());
-  auto Part = tile::SharedType::get(W.B.getContext(), {64, Whole.getColumns()},
-                                    Whole.getElement(), Whole.getSwizzle(),
-                                    Whole.getPitch());
+  auto Part = tile::SharedType::get(
+      W.B.getContext(), {Rows, Whole.getColumns()}, Whole.getElement(),
+      Whole.getSwizzle(), Whole.getPitch());
   return tile::RowsOp::create(W.B, W.Loc, Part, Tile, First);
 }
 
@@ -222,25 +264,26 @@ Value HopperProduct::multiplyTile(Value Group, Value &Cursor) {
     Value Slot = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, At);
     auto Parts =
         tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Slot);
-    Value D = tile::MmaOp::create(W.B, W.Loc, Pending,
-                                  rowsOf(Parts.getResult(0), First),
-                                  Parts.getResult(1), Add,
-                                  /*a_transposed=*/false, BTransposed);
+    Value Rows = rowsOf(Parts.getResult(0), First);
+    Value D =
+        tile::MmaOp::create(W.B, W.Loc, Pending, Rows, Parts.getResult(1), Add,
+                            /*a_transposed=*/false, BTransposed);
     Value Next = tile::NextOp::create(W.B, W.Loc, At.getType(), Pipe, At);
     return std::tuple(D, Slot, Next);
   };
   auto [D, Slot, Next] = Multiply(Cursor, Value());
-  Values Last = W.loop(W.index(S.TileSum), SumCount, W.index(S.TileSum),
-                       {D, Slot, Next}, [&](Value, ValueRange In) -> Values {
-                         auto [Sum, Held, After] = Multiply(In[2], In[0]);
-                         Value Still = tile::RetireOp::create(
-                             W.B, W.Loc, Sum.getType(), Sum, 1);
-                         tile::ReleaseOp::create(W.B, W.Loc, Pipe, In[1]);
-                         return {Still, Held, After};
-                       });
+  Values Last =
+      W.loop(W.index(S.TileSum), SumCount, W.index(S.TileSum), {D, Slot, Next},
+             [&](Value, ValueRange In) -> Values {
+               auto [Sum, Held, After] = Multiply(In[2], In[0]);
+               Value Still =
+                   tile::RetireOp::create(W.B, W.Loc, Sum.getType(), Sum, 1);
+               tile::ReleaseOp::create(W.B, W.Loc, Pipe, In[1], S.sharers());
+               return {Still, Held, After};
+             });
   Cursor = Last[2];
   Value Done = tile::AwaitOp::create(W.B, W.Loc, Sums, Last[0]);
-  tile::ReleaseOp::create(W.B, W.Loc, Pipe, Last[1]);
+  tile::ReleaseOp::create(W.B, W.Loc, Pipe, Last[1], S.sharers());
   return Done;
 }
 
@@ -290,36 +333,63 @@ Value HopperProduct::mapElements(const Place &Where, Value Row, Value Column,
   return Map.getResult();
 }
 
+/// One part of the result's columns, the `Number`-th of the tile, on its way.
+void HopperProduct::storePart(const Place &Where, Value Group, Value Row,
+                              Value Column, Value Part, int64_t Number) {
+  Value Out = mapElements(Where, Row, Column, Part);
+  int64_t Buffer = Number % schedule::StagingBuffers;
+  Value OfGroup = W.mul(Group, W.index(64 * schedule::StagingBuffers));
+  Value Staged = rowsOf(Stage, W.add(OfGroup, W.index(64 * Buffer)));
+  // Wait until this buffer has been read: by the store before the last one, or,
+  // where a tile has an odd number of parts, by the last of the tile before.
+  int64_t Parts = S.storedColumns() / S.partColumns();
+  bool UsedLast = Number == 0 && Parts % schedule::StagingBuffers != 0;
+  elect(tile::Scope::Warpgroup, [&] {
+    tile::WaitStoresOp::create(W.B, W.Loc,
+                               UsedLast ? 0 : schedule::StagingBuffers - 1);
+  });
+  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
+  tile::PutOp::create(W.B, W.Loc, Out, Staged);
+  tile::FenceProxyOp::create(W.B, W.Loc);
+  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
+  elect(tile::Scope::Warpgroup, [&] {
+    tile::StoreOp::create(W.B, W.Loc, Staged, ViewD, at(Where, Row, Column));
+    tile::CommitStoresOp::create(W.B, W.Loc);
+  });
+}
+
+/// Puts this block's sums where the others of its cluster read them: into the
+/// slots, which nobody needs any more. Gives what is kept of this group.
+Value HopperProduct::shareOfSums(Value Group, Value Sums) {
+  auto Kept = tile::SharedType::get(
+      W.B.getContext(), {S.TileRows, S.TileColumns}, W.B.getF32Type(), 0);
+  // The other groups have read their last slots, too.
+  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Role);
+  Value All = tile::ReuseOp::create(W.B, W.Loc, Kept, Pipe);
+  Value Mine = rowsOf(All, W.mul(Group, W.index(64)));
+  tile::KeepOp::create(W.B, W.Loc, Sums, Mine);
+  tile::ClusterSyncOp::create(W.B, W.Loc);
+  return Mine;
+}
+
 void HopperProduct::finishTile(const Place &Where, Value Group, Value Sums) {
-  auto All = cast<tile::FragmentType>(Sums.getType());
-  auto PartTy = tile::FragmentType::get(
-      W.B.getContext(), {64, schedule::StagingColumns}, All.getElement());
+  auto PartTy = tile::FragmentType::get(W.B.getContext(), {64, S.partColumns()},
+                                        W.B.getF32Type());
   Value Row = W.add(Where.Row, W.mul(Group, W.index(64)));
-  for (int64_t C = 0; C < S.TileColumns; C += schedule::StagingColumns) {
-    Value Column = W.add(Where.Column, W.index(C));
-    Value Part = tile::ColumnsOp::create(W.B, W.Loc, PartTy, Sums, C);
-    Value Out = mapElements(Where, Row, Column, Part);
-    int64_t Buffer = C / schedule::StagingColumns % schedule::StagingBuffers;
-    Value Staged = rowsOf(
-        Stage, W.add(W.mul(Group, W.index(64 * schedule::StagingBuffers)),
-                     W.index(64 * Buffer)));
-    // Wait until this buffer has been read: by the store before the last one,
-    // or, where a tile has an odd number of parts, by the last of the tile
-    // before.
-    int64_t Parts = S.TileColumns / schedule::StagingColumns;
-    bool UsedLast = C == 0 && Parts % schedule::StagingBuffers != 0;
-    elect(tile::Scope::Warpgroup, [&] {
-      tile::WaitStoresOp::create(W.B, W.Loc,
-                                 UsedLast ? 0 : schedule::StagingBuffers - 1);
-    });
-    tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
-    tile::PutOp::create(W.B, W.Loc, Out, Staged);
-    tile::FenceProxyOp::create(W.B, W.Loc);
-    tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
-    elect(tile::Scope::Warpgroup, [&] {
-      tile::StoreOp::create(W.B, W.Loc, Staged, ViewD, at(Where, Row, Column));
-      tile::CommitStoresOp::create(W.B, W.Loc);
-    });
+  Value Kept, First = W.index(0); // of the columns that are this block's
+  if (S.Split > 1) {
+    Kept = shareOfSums(Group, Sums);
+    First = W.mul(Rank, W.index(S.storedColumns()));
+  }
+  for (int64_t C = 0; C < S.storedColumns(); C += S.partColumns()) {
+    Value InTile = W.add(First, W.index(C));
+    Value Column = W.add(Where.Column, InTile);
+    Value Part;
+    if (Kept)
+      Part = tile::CollectOp::create(W.B, W.Loc, PartTy, Kept, InTile, S.Split);
+    else
+      Part = tile::ColumnsOp::create(W.B, W.Loc, PartTy, Sums, C);
+    storePart(Where, Group, Row, Column, Part, C / S.partColumns());
   }
 }
 
@@ -335,7 +405,10 @@ void HopperProduct::consume(Value Group) {
     finishTile(placeOf(Tile), Group, Sums);
     return {At};
   });
-  // Shared memory lives until the stores have read it.
+  // Shared memory lives until the stores have read it, and until the cluster's
+  // other blocks have read it or told its barriers.
+  if (S.blocks() > 1)
+    tile::ClusterSyncOp::create(W.B, W.Loc);
   elect(tile::Scope::Warpgroup,
         [&] { tile::WaitStoresOp::create(W.B, W.Loc, 0); });
 }
@@ -353,10 +426,16 @@ LogicalResult HopperProduct::emit(GpuLaunch &Launch) {
   role("producer", 0, 4, R.Producer, [&](Value) { produce(); });
   role("consumer", 4, 4 * (1 + S.consumers()), R.Consumer,
        [&](Value Group) { consume(Group); });
-  auto Ceil = [](const Expr &A, int64_t B) { return A.ceilDiv(Expr(B)); };
-  Expr Tiles =
-      Ceil(P.Rows, S.TileRows) * Ceil(P.Columns, S.TileColumns) * P.Batch;
-  Launch.Grid[0] = Expr::min(Tiles, Expr::symbol("sm_count")).str();
+  Expr Tiles = P.Rows.ceilDiv(Expr(S.TileRows * S.ClusterRows)) *
+               P.Columns.ceilDiv(Expr(S.TileColumns * S.ClusterColumns)) *
+               P.Batch;
+  Expr Blocks(S.blocks()), AtOnce = Expr::symbol("sm_count");
+  if (S.blocks() > 1)
+    AtOnce = AtOnce.floorDiv(Blocks) * Blocks;
+  Tiles = Tiles * Blocks;
+  // Those that share a sum compute one tile; others stay.
+  Launch.Grid[0] = (S.Split > 1 ? Tiles : Expr::min(Tiles, AtOnce)).str();
+  Launch.Cluster = int32_t(S.blocks());
   Launch.Block = {int32_t(S.threads()), 1, 1};
   return Result;
 }

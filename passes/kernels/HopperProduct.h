@@ -46,7 +46,7 @@ protected:
   virtual void declareTiles() = 0;
   /// Adds the parameters that copies of A and B go through.
   virtual void addOperandViews() = 0;
-  /// `SumCount`: as many steps of `TileSum` as a tile has slots to fill.
+  /// The whole sum: as many steps of `TileSum` as a tile has slots to fill.
   virtual mlir::Value countSum() = 0;
   /// One thread fills the slots of one tile; gives the place behind them.
   virtual mlir::Value produceTile(const Place &Where, mlir::Value Cursor) = 0;
@@ -82,9 +82,17 @@ protected:
   tile::SharedType TileA, TileB;
   bool BTransposed = false; ///< the sum is contiguous in B
   mlir::Value Pipe;
-  mlir::Value SumCount;
+  /// Of the sum, where this block begins and how much is its own, up to whole
+  /// steps of `TileSum`.
+  mlir::Value SumFirst, SumCount;
+  mlir::Value Rank; ///< of this block in its cluster; null: it is alone
+
+  /// Some rows of a tile in shared memory.
+  mlir::Value rowsOf(mlir::Value Tile, mlir::Value First, int64_t Rows = 64);
 
 private:
+  void joinCluster();
+  void shareSum();
   void declareTypes();
   void declare();
   void countTiles();
@@ -100,7 +108,9 @@ private:
   void finishTile(const Place &Where, mlir::Value Group, mlir::Value Sums);
   mlir::Value mapElements(const Place &Where, mlir::Value Row,
                           mlir::Value Column, mlir::Value Part);
-  mlir::Value rowsOf(mlir::Value Tile, mlir::Value First);
+  mlir::Value shareOfSums(mlir::Value Group, mlir::Value Sums);
+  void storePart(const Place &Where, mlir::Value Group, mlir::Value Row,
+                 mlir::Value Column, mlir::Value Part, int64_t Number);
 
   tile::SharedType Staging;
   tile::FragmentType Sums;

@@ -49,13 +49,22 @@ std::optional<size_t> choosePlace(mlir::func::FuncOp Func,
                                   llvm::ArrayRef<ScheduleText> Ranked,
                                   GpuLaunch &Launch);
 
+/// The text of a cost's schedule; a family that shares another's struct gives
+/// it a `name()` of its own.
+template <typename Cost> std::string nameOfSchedule(const Cost &One) {
+  if constexpr (requires { One.name(); })
+    return One.name();
+  else
+    return One.Schedule.str();
+}
+
 /// Null where choosePlace has none.
 template <typename Cost>
 const Cost *chooseSchedule(const KernelForm &Form,
                            const std::vector<Cost> &Ranked, GpuLaunch &Launch) {
   llvm::SmallVector<ScheduleText> Texts;
   for (const Cost &One : Ranked)
-    Texts.push_back({One.Schedule.str(), One.str()});
+    Texts.push_back({nameOfSchedule(One), One.str()});
   std::optional<size_t> Place = choosePlace(Form.Func, Texts, Launch);
   return Place ? &Ranked[*Place] : nullptr;
 }
@@ -68,7 +77,7 @@ const Cost *chooseSchedule(const KernelForm &Form, std::vector<Cost> &Ranked,
                            GpuLaunch &Launch, ReadText Read) {
   llvm::StringRef Forced = forcedSchedule(Form.Func);
   bool Listed = llvm::any_of(
-      Ranked, [&](const Cost &One) { return Forced == One.Schedule.str(); });
+      Ranked, [&](const Cost &One) { return Forced == nameOfSchedule(One); });
   if (!Forced.empty() && !Listed)
     if (std::optional<Cost> One = Read(Forced))
       Ranked.push_back(*One);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 
 using namespace kpc;
 using namespace kpc::schedule;
@@ -21,24 +22,35 @@ int64_t GemmSchedule::slotBytes(int64_t ElementBytes) const {
 
 int64_t GemmSchedule::sharedBytes(int64_t ElementBytes) const {
   return Slots * slotBytes(ElementBytes) +
-         TileRows * StagingColumns * StagingBuffers * ElementBytes;
+         TileRows * partColumns() * StagingBuffers * ElementBytes;
+}
+
+int64_t GemmSchedule::partColumns() const {
+  return std::gcd(storedColumns(), StagingColumns);
 }
 
 std::string GemmSchedule::str() const {
-  char Text[96];
-  std::snprintf(Text, sizeof Text, "gemm %ldx%ldx%ld slots %ld group %ld",
-                long(TileRows), long(TileColumns), long(TileSum), long(Slots),
-                long(GroupRows));
+  char Text[160];
+  int End = std::snprintf(
+      Text, sizeof Text, "gemm %ldx%ldx%ld slots %ld group %ld", long(TileRows),
+      long(TileColumns), long(TileSum), long(Slots), long(GroupRows));
+  if (Split > 1)
+    std::snprintf(Text + End, sizeof Text - End, " split %ld", long(Split));
+  else if (sharers() > 1)
+    std::snprintf(Text + End, sizeof Text - End, " cluster %ldx%ld",
+                  long(ClusterRows), long(ClusterColumns));
   return Text;
 }
 
 std::string GemmCost::str() const {
-  char Text[160];
+  char Text[160], Joined[32] = "";
+  if (Join > 0)
+    std::snprintf(Joined, sizeof Joined, " + %.2f join", Join);
   std::snprintf(Text, sizeof Text,
-                "%s: %.1f us = %.0f waves x (max(%.2f multiply, %.2f bring) + "
-                "%.2f finish)",
-                Schedule.str().c_str(), Total, Waves, Multiply, Bring, Finish);
-  return Text;
+                ": %.1f us = %.0f waves x (max(%.2f multiply, %.2f bring) + "
+                "%.2f finish%s)",
+                Total, Waves, Multiply, Bring, Finish, Joined);
+  return Schedule.str() + Text;
 }
 
 namespace {
@@ -52,6 +64,17 @@ constexpr double OperationsPerCycle = 4096;
 /// columns of 128 rows: what 4096×3072×768 took on an H200 beyond its products,
 /// with tiles of 128, 192 and 256 columns. Warpgroups share what stores take.
 constexpr double StartCycles = 3000, FinishCycles = 950;
+/// Lines per cycle and multiprocessor that the second cache looks up, seen with
+/// rows that do not begin at lines (H200, 3000³: 14.5 million lookups in
+/// 147,000 cycles of 132 multiprocessors, at 80 % of what the counters call
+/// possible).
+constexpr double LinesPerCycle = 0.75;
+/// Bytes per cycle from other blocks' shared memory, and cycles until a cluster
+/// has met twice.
+constexpr double PeerBytesPerCycle = 32, MeetCycles = 1200;
+/// A smaller cluster has the choice of more multiprocessors; none has fewer
+/// blocks on a part of the chip that is not divisible by it.
+constexpr int64_t MostBlocks = 8;
 /// Bytes for barriers and the rounding of places.
 constexpr int64_t BarrierRoom = 1024;
 /// More slots than this hide nothing more; with fewer than two, copies and
@@ -67,8 +90,9 @@ constexpr int64_t LineBytes = 128;
 /// As many row tiles that blocks which run together read the least: rows and
 /// columns of about the same extent.
 int64_t groupRows(const GemmSchedule &S, const target::Target &T) {
-  double Square = std::sqrt(double(T.Cost.SmCount) * double(S.TileColumns) /
-                            double(S.TileRows));
+  double Square = std::sqrt(double(T.Cost.SmCount) / double(S.blocks()) *
+                            double(S.TileColumns * S.ClusterColumns) /
+                            double(S.TileRows * S.ClusterRows));
   return std::max<int64_t>(std::lround(Square), 1);
 }
 
@@ -76,26 +100,46 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
                 const target::Target &T) {
   // In floating point: sizes of which nothing is known may be huge.
   auto Ceil = [](double A, int64_t B) { return std::ceil(A / double(B)); };
-  double Tiles = Ceil(double(Shape.Rows), S.TileRows) *
-                 Ceil(double(Shape.Columns), S.TileColumns) *
-                 double(Shape.Batch);
-  double Steps = Ceil(double(Shape.Sum), S.TileSum);
+  double Clusters =
+      Ceil(double(Shape.Rows), S.TileRows * S.ClusterRows) *
+      Ceil(double(Shape.Columns), S.TileColumns * S.ClusterColumns) *
+      double(Shape.Batch);
+  double Steps = Ceil(Ceil(double(Shape.Sum), S.TileSum), S.Split);
   // 10^12 operations a second, over those of a cycle: the clock at peak.
   double PerMicrosecond =
       T.Cost.Fp16 * 1e6 / (double(T.Cost.SmCount) * OperationsPerCycle);
   GemmCost Cost{S};
-  Cost.Waves = Ceil(Tiles, T.Cost.SmCount);
+  Cost.Waves =
+      Ceil(Clusters, std::max<int64_t>(T.Cost.SmCount / S.blocks(), 1));
   Cost.Multiply = Steps * double(S.TileRows * S.TileColumns * S.TileSum) * 2 /
                   OperationsPerCycle / PerMicrosecond;
-  Cost.Bring = Steps * double(S.slotBytes(Shape.ElementBytes)) /
-               CacheBytesPerCycle / PerMicrosecond;
+  // All bytes come in, but each block looks up only those that it copies.
+  double Lines =
+      double(S.TileRows * Shape.LinesOfA) / double(S.ClusterColumns) +
+      double(S.TileColumns * Shape.LinesOfB) / double(S.ClusterRows);
+  Lines *= double(S.TileSum * Shape.ElementBytes) / CacheLineBytes;
+  Cost.Bring =
+      Steps *
+      std::max(double(S.slotBytes(Shape.ElementBytes)) / CacheBytesPerCycle,
+               Lines / LinesPerCycle) /
+      PerMicrosecond;
   Cost.Finish = FinishCycles * double(S.TileRows) / 128 *
-                double(S.TileColumns) / StagingColumns / PerMicrosecond;
-  Cost.Total =
-      Cost.Waves * (std::max(Cost.Multiply, Cost.Bring) + Cost.Finish) +
-      StartCycles / PerMicrosecond;
+                double(S.storedColumns()) / StagingColumns / PerMicrosecond;
+  if (S.Split > 1)
+    Cost.Join = (double(S.keptBytes()) / PeerBytesPerCycle + MeetCycles) /
+                PerMicrosecond;
+  Cost.Total = Cost.Waves * (std::max(Cost.Multiply, Cost.Bring) + Cost.Finish +
+                             Cost.Join) +
+               StartCycles / PerMicrosecond;
   return Cost;
 }
+
+struct Cluster {
+  int64_t Split, Rows, Columns;
+};
+/// Those without a cluster first: of equals the first is taken.
+constexpr Cluster Clusters[] = {{1, 1, 1}, {1, 2, 1}, {1, 1, 2},
+                                {2, 1, 1}, {4, 1, 1}, {8, 1, 1}};
 
 /// As many slots as fit beside all else.
 int64_t roomForSlots(GemmSchedule S, const GemmShape &Shape,
@@ -104,6 +148,25 @@ int64_t roomForSlots(GemmSchedule S, const GemmShape &Shape,
   int64_t Rest =
       T.Limit.SharedPerBlock - BarrierRoom - S.sharedBytes(Shape.ElementBytes);
   return Rest / S.slotBytes(Shape.ElementBytes);
+}
+
+bool isLegalCluster(const GemmSchedule &S, const GemmShape &Shape,
+                    const target::Target &T) {
+  auto isCount = [](int64_t N) {
+    return N >= 1 && N <= MostBlocks && (N & (N - 1)) == 0;
+  };
+  if (!isCount(S.Split) || !isCount(S.ClusterRows) ||
+      !isCount(S.ClusterColumns) || S.blocks() > T.Can.ClusterBlocks)
+    return false;
+  // One reason for a cluster at a time.
+  if ((S.Split > 1) + (S.ClusterRows > 1) + (S.ClusterColumns > 1) > 1)
+    return false;
+  // No block is without a step; stores are of 16 columns or a multiple; the
+  // sums find room in the slots.
+  return S.Split == 1 ||
+         ((Shape.LeastSum + S.TileSum - 1) / S.TileSum >= S.Split &&
+          S.storedColumns() % 16 == 0 &&
+          S.keptBytes() <= S.Slots * S.slotBytes(Shape.ElementBytes));
 }
 
 bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
@@ -115,9 +178,9 @@ bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
          Steps(S.TileColumns,
                S.TileRows == MostRows ? MostColumnsOfThree : MostColumns) &&
          S.TileSum == LineBytes / Shape.ElementBytes &&
-         S.Slots >= FewestSlots && S.Slots <= MostSlots &&
-         S.Slots <= roomForSlots(S, Shape, T) && S.GroupRows >= 1 &&
-         S.GroupRows <= INT32_MAX;
+         isLegalCluster(S, Shape, T) && S.Slots >= FewestSlots &&
+         S.Slots <= MostSlots && S.Slots <= roomForSlots(S, Shape, T) &&
+         S.GroupRows >= 1 && S.GroupRows <= INT32_MAX;
 }
 
 } // namespace
@@ -125,18 +188,24 @@ bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
 std::optional<GemmCost> schedule::readGemmSchedule(const std::string &Text,
                                                    const GemmShape &Shape,
                                                    const target::Target &T) {
-  long Rows, Columns, Sum, Slots, Group;
-  if (std::sscanf(Text.c_str(), "gemm %ldx%ldx%ld slots %ld group %ld", &Rows,
-                  &Columns, &Sum, &Slots, &Group) != 5)
+  long Rows, Columns, Sum, Slots, Group, Split = 1, Down = 1, Along = 1;
+  int End = 0;
+  if (std::sscanf(Text.c_str(), "gemm %ldx%ldx%ld slots %ld group %ld%n", &Rows,
+                  &Columns, &Sum, &Slots, &Group, &End) != 5)
     return std::nullopt;
+  (void)std::sscanf(Text.c_str() + End, " split %ld", &Split);
+  (void)std::sscanf(Text.c_str() + End, " cluster %ldx%ld", &Down, &Along);
   GemmSchedule S;
+  S.Split = Split;
+  S.ClusterRows = Down;
+  S.ClusterColumns = Along;
   S.TileRows = Rows;
   S.TileColumns = Columns;
   S.TileSum = Sum;
   S.Slots = Slots;
   S.GroupRows = Group;
   // What is printed must be what was read: nothing stands behind it.
-  if (S.str() != Text || !isLegal(S, Shape, T))
+  if (!isLegal(S, Shape, T) || S.str() != Text)
     return std::nullopt;
   return costOf(S, Shape, T);
 }
@@ -145,16 +214,20 @@ std::vector<GemmCost> schedule::rankGemmSchedules(const GemmShape &Shape,
                                                   const target::Target &T) {
   std::vector<GemmCost> Ranked;
   for (int64_t Rows = 64; Rows <= MostRows; Rows += 64)
-    for (int64_t Columns = 64; Columns <= MostColumns; Columns += 64) {
-      GemmSchedule S;
-      S.TileRows = Rows;
-      S.TileColumns = Columns;
-      S.TileSum = LineBytes / Shape.ElementBytes;
-      S.GroupRows = groupRows(S, T);
-      S.Slots = std::min(roomForSlots(S, Shape, T), MostSlots);
-      if (isLegal(S, Shape, T))
-        Ranked.push_back(costOf(S, Shape, T));
-    }
+    for (int64_t Columns = 64; Columns <= MostColumns; Columns += 64)
+      for (Cluster C : Clusters) {
+        GemmSchedule S;
+        S.TileRows = Rows;
+        S.TileColumns = Columns;
+        S.TileSum = LineBytes / Shape.ElementBytes;
+        S.Split = C.Split;
+        S.ClusterRows = C.Rows;
+        S.ClusterColumns = C.Columns;
+        S.GroupRows = groupRows(S, T);
+        S.Slots = std::min(roomForSlots(S, Shape, T), MostSlots);
+        if (isLegal(S, Shape, T))
+          Ranked.push_back(costOf(S, Shape, T));
+      }
   std::stable_sort(
       Ranked.begin(), Ranked.end(),
       [](const GemmCost &A, const GemmCost &B) { return A.Total < B.Total; });

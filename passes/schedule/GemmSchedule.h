@@ -31,6 +31,10 @@ namespace kpc::schedule {
 struct GemmShape {
   int64_t Batch = 1, Rows = 0, Columns = 0, Sum = 0;
   int64_t ElementBytes = 2;
+  int64_t LeastSum = 0; ///< what the sum is at least, whatever is optimal
+  /// Lines of the second cache that 128 bytes of a row of A and B touch: 2
+  /// where rows do not begin at lines, else 1.
+  int64_t LinesOfA = 1, LinesOfB = 1;
 };
 
 struct GemmSchedule {
@@ -40,7 +44,19 @@ struct GemmSchedule {
   /// Row tiles that are walked before the next column tile: blocks that run
   /// together then share what they read.
   int64_t GroupRows = 8;
+  /// Blocks (a cluster) that have a part of one tile's sum each, and add their
+  /// parts up through each other's shared memory.
+  int64_t Split = 1;
+  /// Blocks (a cluster) with tiles below each other, which need the same of B
+  /// and copy a part of it to all; or side by side, with the same of A.
+  int64_t ClusterRows = 1, ClusterColumns = 1;
 
+  /// Blocks of a cluster that share copies; of a cluster.
+  int64_t sharers() const { return ClusterRows * ClusterColumns; }
+  int64_t blocks() const { return Split * sharers(); }
+  /// Columns of the tile that one block stores, and of one store.
+  int64_t storedColumns() const { return TileColumns / Split; }
+  int64_t partColumns() const;
   /// Warpgroups that multiply, of 64 rows each.
   int64_t consumers() const { return TileRows / 64; }
   /// One warpgroup more brings the data.
@@ -48,6 +64,8 @@ struct GemmSchedule {
   /// Bytes of a slot, and of all shared memory without barriers.
   int64_t slotBytes(int64_t ElementBytes) const;
   int64_t sharedBytes(int64_t ElementBytes) const;
+  /// Bytes of a tile's sums, which a split sum keeps in the slots.
+  int64_t keptBytes() const { return TileRows * TileColumns * 4; }
   std::string str() const;
 };
 
@@ -58,12 +76,15 @@ struct GemmCost {
   double Multiply = 0; ///< a tile's products on the tensor cores
   double Bring = 0;    ///< a tile's operands from the second cache
   double Finish = 0;   ///< a tile's start and end, which nothing overlaps
+  double Join = 0;     ///< the parts of a split sum
   double Total = 0;
   std::string str() const;
 };
 
-/// Columns of the output that one store moves; buffers of each warpgroup.
+/// Most columns of the output that one store moves; buffers of each warpgroup.
 inline constexpr int64_t StagingColumns = 64, StagingBuffers = 2;
+/// A line of the second cache.
+inline constexpr int64_t CacheLineBytes = 128;
 
 /// Legal schedules, the best first; none where the target has no tensor cores
 /// of this kind or no memory for any.

@@ -93,6 +93,33 @@ struct LowerLoadIm2col : TilePattern<LoadIm2colOp> {
   }
 };
 
+struct LowerMulticast : TilePattern<MulticastOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(MulticastOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    Value Barrier = fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
+                                Adaptor.getSlot());
+    Value All = arith::ConstantIntOp::create(Rewriter, Loc,
+                                             (1 << Op.getBlocks()) - 1, 16);
+    auto Space = NvvmWriter::clusterPointer(Op.getContext());
+    for (const Box &One : boxesOf(W, Op.getView().getType(),
+                                  Op.getTile().getType(), Adaptor.getAt())) {
+      // A block's own window is part of the cluster's.
+      Value To = LLVM::AddrSpaceCastOp::create(
+          Rewriter, Loc, Space, W.pointer(Adaptor.getTile(), One.Offset));
+      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+          Rewriter, Loc, To, Adaptor.getView(), One.At, Barrier, ValueRange(),
+          All, Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+          NVVM::CTAGroupKindAttr(), Value());
+    }
+    Rewriter.eraseOp(Op);
+    return success();
+  }
+};
+
 struct LowerStore : TilePattern<StoreOp> {
   using TilePattern::TilePattern;
   LogicalResult
@@ -164,7 +191,7 @@ struct LowerRows : TilePattern<RowsOp> {
 void kpc::tile::populateCopyPatterns(const TypeConverter &Types,
                                      RewritePatternSet &Patterns,
                                      const ThreadPlace &Place) {
-  Patterns.add<LowerLoad, LowerLoadIm2col, LowerStore, LowerCommitStores,
-               LowerWaitStores, LowerFenceProxy, LowerRows>(
+  Patterns.add<LowerLoad, LowerLoadIm2col, LowerMulticast, LowerStore,
+               LowerCommitStores, LowerWaitStores, LowerFenceProxy, LowerRows>(
       Types, Patterns.getContext(), Place);
 }

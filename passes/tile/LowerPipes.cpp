@@ -155,9 +155,12 @@ struct LowerRelease : TilePattern<ReleaseOp> {
   matchAndRewrite(ReleaseOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
-    W.arriveOncePerWarp(emptyBarrier(W, Op.getPipe().getType(),
-                                     Adaptor.getPipe(), Adaptor.getSlot()),
-                        Place);
+    Value Barrier = emptyBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
+                                 Adaptor.getSlot());
+    if (Op.getBlocks() > 1)
+      W.arriveAtBlocks(Barrier, Op.getBlocks(), Place);
+    else
+      W.arriveOncePerWarp(Barrier, Place);
     Rewriter.eraseOp(Op);
     return success();
   }

@@ -120,6 +120,7 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
     populateRolePatterns(Types, Patterns, Place);
     populatePipePatterns(Types, Patterns, Place);
     populateCopyPatterns(Types, Patterns, Place);
+    populateClusterPatterns(Types, Patterns, Place);
     populateMmaPatterns(Types, Patterns, Place);
     populateFragmentPatterns(Types, Patterns, Place);
     ConversionTarget Target(*Context);

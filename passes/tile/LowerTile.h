@@ -63,6 +63,11 @@ public:
   void waitBarrier(mlir::Value Barrier, mlir::Value Parity);
   /// The threads of a warp arrive together, as one.
   void arriveOncePerWarp(mlir::Value Barrier, const ThreadPlace &Place);
+  /// The same, at this barrier of each of the cluster's blocks.
+  void arriveAtBlocks(mlir::Value Barrier, int64_t Blocks,
+                      const ThreadPlace &Place);
+  /// A pointer to shared memory of any block of the cluster.
+  static mlir::Type clusterPointer(mlir::MLIRContext *Context);
   /// All lanes of the warp meet; keeps the compiler from taking what follows a
   /// branch of one thread for divergent.
   void syncWarp();
@@ -99,6 +104,9 @@ void populatePipePatterns(const mlir::TypeConverter &Types,
 void populateCopyPatterns(const mlir::TypeConverter &Types,
                           mlir::RewritePatternSet &Patterns,
                           const ThreadPlace &Place);
+void populateClusterPatterns(const mlir::TypeConverter &Types,
+                             mlir::RewritePatternSet &Patterns,
+                             const ThreadPlace &Place);
 void populateMmaPatterns(const mlir::TypeConverter &Types,
                          mlir::RewritePatternSet &Patterns,
                          const ThreadPlace &Place);

@@ -73,6 +73,23 @@ void NvvmWriter::arriveOncePerWarp(Value Barrier, const ThreadPlace &Place) {
       "mbarrier.arrive.shared::cta.b64 _, [{$r0}];", equal(Place.Lane, 0));
 }
 
+void NvvmWriter::arriveAtBlocks(Value Barrier, int64_t Blocks,
+                                const ThreadPlace &Place) {
+  // Lane l arrives at block l. What the warp read is over; nothing that it
+  // wrote is handed over, so that the default scope will do here, too.
+  Value There = NVVM::MapaOp::create(B, Loc, clusterPointer(B.getContext()),
+                                     Barrier, Place.Lane);
+  Value Mine = arith::CmpIOp::create(B, Loc, arith::CmpIPredicate::ult,
+                                     Place.Lane, i32(Blocks));
+  NVVM::InlinePtxOp::create(
+      B, Loc, TypeRange(), ValueRange{There}, ValueRange(),
+      "mbarrier.arrive.shared::cluster.b64 _, [{$r0}];", Mine);
+}
+
+Type NvvmWriter::clusterPointer(MLIRContext *Context) {
+  return LLVM::LLVMPointerType::get(Context, 7);
+}
+
 void NvvmWriter::syncWarp() { NVVM::SyncWarpOp::create(B, Loc, i32(-1)); }
 
 /// Two barriers of 8 bytes for each slot.

@@ -1,0 +1,58 @@
+//===- TileCluster.cpp - Verifiers of what blocks do together -------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/tile/Tile.h"
+
+using namespace mlir;
+using namespace kpc::tile;
+
+LogicalResult ReuseOp::verify() {
+  PipeType Pipe = getPipe().getType();
+  SharedType Tile = getTile().getType();
+  if (Tile.getPitch() == Tile.getRows() &&
+      Tile.getBytes() <= Pipe.getSlots() * Pipe.getSlotBytes())
+    return success();
+  return emitOpError() << "gives a whole tile of at most "
+                       << Pipe.getSlots() * Pipe.getSlotBytes()
+                       << " bytes, those of the pipe's slots";
+}
+
+/// Kept fragments are not in rows: the tile only says how large they are.
+static LogicalResult verifyKept(Operation *Op, SharedType Tile, int64_t Rows,
+                                Type Element) {
+  if (Tile.getElement().isF32() && Element.isF32() && !Tile.getSwizzle() &&
+      Tile.getRows() == Rows)
+    return success();
+  return Op->emitOpError("is of f32, and of a tile of the fragment's rows "
+                         "without swizzle");
+}
+
+LogicalResult KeepOp::verify() {
+  FragmentType From = getFragment().getType();
+  if (failed(verifyKept(*this, getTile().getType(), From.getRows(),
+                        From.getElement())))
+    return failure();
+  if (From.getColumns() == getTile().getType().getColumns())
+    return success();
+  return emitOpError("keeps all columns");
+}
+
+LogicalResult CollectOp::verify() {
+  FragmentType To = getSum().getType();
+  if (failed(verifyKept(*this, getTile().getType(), To.getRows(),
+                        To.getElement())))
+    return failure();
+  if (int32_t(getBlocks()) < 2 || getBlocks() > MostClusterBlocks)
+    return emitOpError() << "adds up what 2 to " << MostClusterBlocks
+                         << " blocks have kept";
+  if (To.getRows() != 64)
+    return emitOpError("gives 64 rows");
+  if (To.getColumns() <= getTile().getType().getColumns())
+    return success();
+  return emitOpError("gives columns that were kept");
+}

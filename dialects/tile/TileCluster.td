@@ -1,0 +1,87 @@
+//===- TileCluster.td - Several blocks together ---------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Blocks of a cluster (the kernel's attribute `kpc.cluster`: how many, along
+// x) run at once, and reach each other's shared memory.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_TILE_CLUSTER
+#define KPC_TILE_CLUSTER
+
+include "dialects/tile/TileMemory.td"
+
+def Tile_BlockRankOp : Tile_Op<"block_rank", [Pure]> {
+  let summary = "The number of this block in its cluster";
+  let results = (outs Index:$rank);
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_ClusterSyncOp : Tile_Op<"cluster_sync"> {
+  let summary = "All threads of the cluster's blocks meet, those that have ended excepted";
+  let description = [{
+    What was written before is seen by all behind it. No block may end, nor
+    write again what others read, before such a meeting behind their reads; and
+    no barrier of another block may be touched before one behind `tile.start`.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_MulticastOp : Tile_Op<"multicast"> {
+  let summary = "Begins a TMA copy into the same tile of several blocks";
+  let description = [{
+    As `tile.load`, but the bytes land at the same place, and count for the same
+    slot, in all `blocks` blocks of the cluster: in each of them, the slot must
+    have been acquired or be free (`tile.release … to blocks`).
+
+    ```mlir
+    tile.multicast %w[%k, %n] into %part signal %pipe[%free] of 2 : !view, !part, !pipe, !tile.slot<free>
+    ```
+  }];
+  let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$at, Tile_SharedType:$tile, Tile_PipeType:$pipe,
+                       Tile_SlotType:$slot, I32Attr:$blocks);
+  let assemblyFormat = [{$view `[` $at `]` `into` $tile `signal` $pipe `[` $slot `]` `of` $blocks attr-dict `:`
+                         qualified(type($view)) `,` qualified(type($tile)) `,` qualified(type($pipe)) `,`
+                         qualified(type($slot))}];
+  let hasVerifier = 1;
+}
+
+def Tile_ReuseOp : Tile_Op<"reuse", [Pure]> {
+  let summary = "The memory of a pipe's slots, as one tile, when nothing goes through the pipe any more";
+  let arguments = (ins Tile_PipeType:$pipe);
+  let results = (outs Tile_SharedType:$tile);
+  let assemblyFormat = "$pipe attr-dict `:` qualified(type($pipe)) `->` qualified(type($tile))";
+  let hasVerifier = 1;
+}
+
+def Tile_KeepOp : Tile_Op<"keep"> {
+  let summary = "Writes a fragment of f32 into shared memory as its threads hold it";
+  let description = [{
+    Not in rows: value `i` of thread `t` of the warpgroup is at byte
+    `(i / 4 * 128 + t) * 16 + i % 4 * 4`. `tile.collect` reads it.
+  }];
+  let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile);
+  let assemblyFormat = "$fragment `in` $tile attr-dict `:` qualified(type($fragment)) `,` qualified(type($tile))";
+  let hasVerifier = 1;
+}
+
+def Tile_CollectOp : Tile_Op<"collect"> {
+  let summary = "Adds up what the cluster's blocks have kept, in the order of their numbers";
+  let description = [{
+    Some columns of it, from `first` on, a multiple of 8. `tile` has what was
+    kept of whole fragments, at the same place in all `blocks` blocks.
+
+    ```mlir
+    %sum = tile.collect %kept[%first] of 4 : !tile.smem<[64, 128], f32> -> !tile.fragment<[64, 32], f32>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$tile, Index:$first, I32Attr:$blocks);
+  let results = (outs Tile_FragmentType:$sum);
+  let assemblyFormat = [{$tile `[` $first `]` `of` $blocks attr-dict `:` qualified(type($tile)) `->`
+                         qualified(type($sum))}];
+  let hasVerifier = 1;
+}
+
+#endif // KPC_TILE_CLUSTER

@@ -1,0 +1,136 @@
+//===- LowerCluster.cpp - Blocks that reach each other's memory -----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/tile/LowerTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace kpc::tile;
+
+namespace {
+
+struct LowerBlockRank : TilePattern<BlockRankOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(BlockRankOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    NvvmWriter W(Rewriter, Op.getLoc());
+    Value Rank = NVVM::BlockInClusterIdXOp::create(Rewriter, Op.getLoc(),
+                                                   Rewriter.getI32Type());
+    Rewriter.replaceOp(Op, W.toIndex(Rank));
+    return success();
+  }
+};
+
+struct LowerClusterSync : TilePattern<ClusterSyncOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(ClusterSyncOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    // Arriving releases and waiting acquires. Not aligned: one thread of a
+    // warp may be alone.
+    NVVM::ClusterArriveOp::create(Rewriter, Op.getLoc(), UnitAttr());
+    NVVM::ClusterWaitOp::create(Rewriter, Op.getLoc(), UnitAttr());
+    Rewriter.eraseOp(Op);
+    return success();
+  }
+};
+
+struct LowerReuse : TilePattern<ReuseOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(ReuseOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Rewriter.replaceOp(Op, Adaptor.getPipe()); // slots come first
+    return success();
+  }
+};
+
+/// Where four values of this thread are: 16 bytes for each thread of the
+/// warpgroup, then the next four of all.
+constexpr int64_t FourBytes = 16, RowOfFours = FourBytes * WarpgroupThreads;
+
+Value placeOfThread(NvvmWriter &W, Value Base, const ThreadPlace &Place) {
+  return W.pointer(
+      Base, W.mul(W.bitAnd(Place.Thread, WarpgroupThreads - 1), FourBytes));
+}
+
+struct LowerKeep : TilePattern<KeepOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(KeepOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    auto Four = VectorType::get(4, Rewriter.getF32Type());
+    Value Mine = placeOfThread(W, Adaptor.getTile(), Place);
+    int64_t Values = Op.getFragment().getType().getPerThread();
+    for (int64_t I = 0; I < Values; I += 4) {
+      Value Vector = LLVM::UndefOp::create(Rewriter, Loc, Four);
+      for (int64_t J = 0; J < 4; ++J) {
+        Value One = LLVM::ExtractValueOp::create(Rewriter, Loc,
+                                                 Adaptor.getFragment(), I + J);
+        Vector =
+            LLVM::InsertElementOp::create(Rewriter, Loc, Vector, One, W.i32(J));
+      }
+      LLVM::StoreOp::create(Rewriter, Loc, Vector,
+                            W.pointer(Mine, I / 4 * RowOfFours), FourBytes);
+    }
+    Rewriter.eraseOp(Op);
+    return success();
+  }
+};
+
+struct LowerCollect : TilePattern<CollectOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(CollectOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    auto Four = VectorType::get(4, Rewriter.getF32Type());
+    auto Space = NvvmWriter::clusterPointer(Op.getContext());
+    // Eight columns are four values of a thread.
+    Value First = W.mul(W.toI32(Adaptor.getFirst()), RowOfFours / 8);
+    Value Mine = W.pointer(placeOfThread(W, Adaptor.getTile(), Place), First);
+    int64_t Values = Op.getSum().getType().getPerThread();
+    SmallVector<Value> Sums(Values);
+    for (int64_t Block = 0; Block < int64_t(Op.getBlocks()); ++Block) {
+      Value There =
+          NVVM::MapaOp::create(Rewriter, Loc, Space, Mine, W.i32(Block));
+      for (int64_t I = 0; I < Values; I += 4) {
+        Value Vector = LLVM::LoadOp::create(
+            Rewriter, Loc, Four, W.pointer(There, I / 4 * RowOfFours),
+            FourBytes);
+        for (int64_t J = 0; J < 4; ++J) {
+          Value One =
+              LLVM::ExtractElementOp::create(Rewriter, Loc, Vector, W.i32(J));
+          Value &Sum = Sums[I + J];
+          Sum = Sum ? arith::AddFOp::create(Rewriter, Loc, Sum, One).getResult()
+                    : One;
+        }
+      }
+    }
+    Value Struct = LLVM::UndefOp::create(
+        Rewriter, Loc, getTypeConverter()->convertType(Op.getType()));
+    for (int64_t I = 0; I < Values; ++I)
+      Struct = LLVM::InsertValueOp::create(Rewriter, Loc, Struct, Sums[I], I);
+    Rewriter.replaceOp(Op, Struct);
+    return success();
+  }
+};
+
+} // namespace
+
+void kpc::tile::populateClusterPatterns(const TypeConverter &Types,
+                                        RewritePatternSet &Patterns,
+                                        const ThreadPlace &Place) {
+  Patterns.add<LowerBlockRank, LowerClusterSync, LowerReuse, LowerKeep,
+               LowerCollect>(Types, Patterns.getContext(), Place);
+}
