@@ -7,8 +7,9 @@
     python3 time_convolutions.py FOLDER --runtime libkpc_runtime.so [--json FILE] [--rounds 7] [--only REGEX]
 
 FOLDER is what convolutions.py wrote. Every result is compared with fp32 on the same GPU, twice (bit for bit); then both
-sides are timed in turn, each as a CUDA graph of several runs, with idle gaps between, the order reversed each round:
-medians and their ratio. cuDNN's side is the convolution with its bias, then the residual and the activation in place.
+sides are timed in turn, in bursts with idle gaps between, the order reversed each round: medians and their ratio. cuDNN's
+side is the convolution with its bias, then the residual and the activation in place, several runs of it in a CUDA graph,
+so that it does not wait for Python.
 """
 
 import argparse
@@ -99,7 +100,7 @@ def error(out, expected):
 
 
 def graphed(call):
-    """Several runs as one launch, so that no side waits for the processor; the call itself where it cannot be."""
+    """Several runs as one launch."""
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for _ in range(3):
@@ -114,7 +115,7 @@ def graphed(call):
     return graph.replay
 
 
-def burst(call, count):
+def burst(call, count, runs):
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     time.sleep(IDLE_SECONDS)
     call()
@@ -123,20 +124,21 @@ def burst(call, count):
         call()
     end.record()
     torch.cuda.synchronize()
-    return start.elapsed_time(end) / count / IN_GRAPH * 1e3  # microseconds
+    return start.elapsed_time(end) / count / runs * 1e3  # microseconds
 
 
 def compare_times(sides, rounds):
-    calls = {name: graphed(call) for name, call in sides.items()}
+    """`sides`: a call, and how many runs it makes."""
     count = {}
-    for name, call in calls.items():
-        burst(call, 3)
-        count[name] = max(3, int(BURST_SECONDS * 1e6 / burst(call, 3) / IN_GRAPH))
-    times = {name: [] for name in calls}
+    for name, (call, runs) in sides.items():
+        burst(call, 3, runs)
+        count[name] = max(3, int(BURST_SECONDS * 1e6 / burst(call, 5, runs) / runs))
+    times = {name: [] for name in sides}
     for number in range(rounds):
-        order = list(calls) if number % 2 == 0 else list(calls)[::-1]
+        order = list(sides) if number % 2 == 0 else list(sides)[::-1]
         for name in order:
-            times[name].append(burst(calls[name], count[name]))
+            call, runs = sides[name]
+            times[name].append(burst(call, count[name], runs))
     return {name: statistics.median(values) for name, values in times.items()}
 
 
@@ -160,9 +162,9 @@ def run_case(listed, options):
     row["right"] = row["same"] and row["error"] <= LIMITS[out.dtype]
     if listed["purpose"] != "small" and row["right"] and options.rounds:
         peer = Peer(case, inputs, filters, out.dtype)
-        sides = {"kpc": lambda: session.run(inputs, {"y": out}), "cudnn": peer}
+        sides = {"kpc": (lambda: session.run(inputs, {"y": out}), 1), "cudnn": (graphed(peer), IN_GRAPH)}
         if peer.fused():
-            sides["fused"] = peer.fused()
+            sides["fused"] = (graphed(peer.fused()), IN_GRAPH)
         row.update(compare_times(sides, options.rounds))
         row["ratio"] = row["cudnn"] / row["kpc"]
         work = math.prod(case.out_size) * case.batch * case.outputs * case.channels // case.groups * math.prod(case.filter)
