@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/GraphPipeline.h"
+#include "compiler/target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/Passes.h"
@@ -45,10 +46,26 @@ static void addPrecision(OpPassManager &Passes, const CompileOptions &Options) {
     Passes.addPass(graph::createSetPrecision(Precision));
 }
 
+/// Whether one of the targets multiplies on tensor cores that copies feed.
+static bool hasTensorCores(const CompileOptions &Options) {
+  return llvm::any_of(Options.Targets, [](const std::string &Name) {
+    target::Lookup Found = target::lookup(Name);
+    return Found && llvm::any_of(Found.Targets, [](const target::Target *T) {
+             return T->Can.Wgmma;
+           });
+  });
+}
+
 void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addPass(createCanonicalizerPass());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
+  if (hasTensorCores(Options)) {
+    graph::PadChannelsOptions Channels;
+    Channels.Narrow = Options.Compute == Precision::Fp16 ||
+                      Options.Compute == Precision::Bf16;
+    Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
+  }
   addIoType(Passes, Options);
   Passes.addNestedPass<func::FuncOp>(graph::createFoldRecipes());
   Passes.addPass(createCanonicalizerPass());

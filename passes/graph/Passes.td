@@ -37,6 +37,19 @@ def FoldRecipes : Pass<"fold-recipes", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def PadChannels : Pass<"pad-channels", "::mlir::func::FuncOp"> {
+  let summary = "Convolutions get as many channels as copies for tensor cores take";
+  let description = [{
+    Channels are filled up with zeros so that pixels, or where they are few the
+    steps of the filter, lie at multiples of 16 bytes. For 16-bit convolutions
+    of constant weights without groups.
+  }];
+  let options = [
+    Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def SetIoType : Pass<"set-io-type", "::mlir::func::FuncOp"> {
   let summary = "Gives float inputs and outputs a type, with casts inside";
   let options = [

@@ -11,10 +11,10 @@
 /// whatever its size is: to first order each stored value adds as much to the
 /// error of the result. What it saves is its bytes, and, of what a matrix
 /// product or a convolution reads and writes, the time: tensor cores take
-/// operands of 16 bits, both of one type. So what dense contractions touch is
+/// operands of 16 bits, both of one type. So what heavy contractions touch is
 /// narrow, however small. Of the rest the small ones stay f32, smallest first,
 /// up to a fixed share of all bytes, of weights and of other values each:
-/// biases, scales, the filters of depthwise layers.
+/// biases, scales, gates, pooled features, the filters of depthwise layers.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -76,25 +76,6 @@ bool isReadByContractionsAlone(Value V) {
   });
 }
 
-/// Whether `Op` multiplies matrices, which tensor cores do. Not where each
-/// channel of a convolution is summed by itself.
-bool isDense(Operation &Op) {
-  auto Conv = dyn_cast<ConvOp>(Op);
-  if (!Conv)
-    return isa<MatmulOp>(Op);
-  ArrayRef<shape::Expr> Filter = typeOf(Conv.getW()).getDims();
-  return Filter[Filter.size() - 2] != shape::Expr(1);
-}
-
-/// Whether `V`, as it is, is an operand of a matrix product.
-bool isDenseOperand(Value V) {
-  return llvm::any_of(V.getUsers(), [](Operation *User) {
-    if (isa<BroadcastOp, ReshapeOp, TransposeOp>(User))
-      return isDenseOperand(User->getResult(0));
-    return isDense(*User);
-  });
-}
-
 /// Ops whose results lose too much in 16 bits: range or cancellation.
 bool isSensitive(Operation *Op) {
   if (auto Reduce = dyn_cast<ReduceOp>(Op))
@@ -119,11 +100,75 @@ bool choosesElements(Operation *Op) {
              GatherElementsOp, GatherNdOp, ReluOp, MinOp, MaxOp, YieldOp>(Op);
 }
 
+/// A contraction is heavy from this share of what contractions do on average:
+/// less, and its time is nothing to the model's.
+constexpr double LeastShare = 1.0 / 16;
+
+/// The contractions that take the time, which tensor cores save.
+class HeavyContractions {
+public:
+  HeavyContractions(func::FuncOp Func, const shape::Facts &Facts);
+  bool contains(Operation *Op) const { return Heavy.contains(Op); }
+  /// Whether `V`, as it is, is an operand of one.
+  bool read(Value V) const;
+
+private:
+  static double workOf(Operation *Op, const shape::Facts &Facts);
+  DenseSet<Operation *> Heavy;
+};
+
+/// Multiply-adds, at the sizes that schedules are chosen for; 0 for what tensor
+/// cores do not do: other ops, and convolutions that sum each channel by
+/// itself.
+double HeavyContractions::workOf(Operation *Op, const shape::Facts &Facts) {
+  constexpr double Unknown = 1e12;
+  shape::Expr Sum = 1;
+  if (auto Conv = dyn_cast<ConvOp>(Op)) {
+    ArrayRef<shape::Expr> Filter = typeOf(Conv.getW()).getDims();
+    if (Filter[Filter.size() - 2] == shape::Expr(1))
+      return 0;
+    for (const shape::Expr &Size : Filter.drop_back())
+      Sum = Sum * Size;
+  } else if (auto Matmul = dyn_cast<MatmulOp>(Op)) {
+    Sum = typeOf(Matmul.getA()).getDims().back();
+  } else {
+    return 0;
+  }
+  std::optional<int64_t> Results = Facts.optimum(
+                             typeOf(Op->getResult(0)).getNumElements()),
+                         Terms = Facts.optimum(Sum);
+  return Results && Terms ? double(*Results) * double(*Terms) : Unknown;
+}
+
+HeavyContractions::HeavyContractions(func::FuncOp Func,
+                                     const shape::Facts &Facts) {
+  SmallVector<std::pair<Operation *, double>> All;
+  double Work = 0;
+  Func.walk([&](Operation *Op) {
+    if (double One = workOf(Op, Facts); One > 0) {
+      All.push_back({Op, One});
+      Work += One;
+    }
+  });
+  for (auto [Op, One] : All)
+    if (One >= LeastShare * Work / double(All.size()))
+      Heavy.insert(Op);
+}
+
+bool HeavyContractions::read(Value V) const {
+  return llvm::any_of(V.getUsers(), [&](Operation *User) {
+    if (isa<BroadcastOp, ReshapeOp, TransposeOp>(User))
+      return read(User->getResult(0));
+    return contains(User);
+  });
+}
+
 class StorageChoice {
 public:
   StorageChoice(func::FuncOp Func, const shape::Facts &Facts,
                 const NodePatterns &Kept, unsigned WideShare)
-      : Func(Func), Facts(Facts), Kept(Kept), WideShare(WideShare) {}
+      : Func(Func), Facts(Facts), Kept(Kept), WideShare(WideShare),
+        Contractions(Func, Facts) {}
 
   SmallVector<Value> run();
 
@@ -131,7 +176,7 @@ private:
   bool holdsKept(Operation *Op);
   bool staysWide(Value V);
   void findWideResults(RegionOp Region);
-  bool touchesDense(Value V);
+  bool isForTensorCores(Value V);
   void sortOut(Value V);
   bool takeFromBudget(Value V);
   int64_t &budgetOf(Value V) {
@@ -143,12 +188,13 @@ private:
   const shape::Facts &Facts;
   const NodePatterns &Kept;
   unsigned WideShare;
+  HeavyContractions Contractions;
   /// f32 because of what they are, and so are elementwise ops that use them.
   DenseSet<Value> Sensitive;
   /// May be narrow. Those that only choose elements follow their operands.
   SmallVector<Value> Candidates, Followers;
   /// Are narrow in any case.
-  SmallVector<Value> Dense;
+  SmallVector<Value> Forced;
   /// Elements that may yet stay wide.
   int64_t WeightBudget = 0, ValueBudget = 0;
   DenseSet<Value> Narrow;
@@ -206,14 +252,17 @@ void StorageChoice::findWideResults(RegionOp Region) {
   }
 }
 
-/// Whether a dense contraction reads `V`, or its kernel writes it as a value
+/// Whether a heavy contraction reads `V`, or its kernel writes it as a value
 /// that 16 bits do for.
-bool StorageChoice::touchesDense(Value V) {
+bool StorageChoice::isForTensorCores(Value V) {
   auto Region = V.getDefiningOp<RegionOp>();
   bool Touches = Region && !Sensitive.contains(V) &&
-                 llvm::any_of(Region.getBody().front(), isDense);
+                 llvm::any_of(Region.getBody().front(), [&](Operation &Op) {
+                   return Contractions.contains(&Op);
+                 });
   forEachUse(V, [&](OpOperand &Use) {
-    Touches |= isa<RegionOp>(Use.getOwner()) && isDenseOperand(argumentOf(Use));
+    Touches |=
+        isa<RegionOp>(Use.getOwner()) && Contractions.read(argumentOf(Use));
   });
   return Touches;
 }
@@ -221,8 +270,8 @@ bool StorageChoice::touchesDense(Value V) {
 void StorageChoice::sortOut(Value V) {
   if (!typeOf(V).getElementType().isF32() || staysWide(V))
     return;
-  if (touchesDense(V)) {
-    Dense.push_back(V);
+  if (isForTensorCores(V)) {
+    Forced.push_back(V);
     return;
   }
   if (Sensitive.contains(V))
@@ -258,9 +307,9 @@ SmallVector<Value> StorageChoice::run() {
     if (isa<RegionOp, WeightOp>(Op))
       llvm::for_each(Op.getResults(), [&](Value V) { sortOut(V); });
   }
-  for (Value V : llvm::concat<Value>(Dense, Candidates, Followers))
+  for (Value V : llvm::concat<Value>(Forced, Candidates, Followers))
     budgetOf(V) += elements(V);
-  Narrow.insert_range(Dense);
+  Narrow.insert_range(Forced);
   for (int64_t *Budget : {&WeightBudget, &ValueBudget})
     *Budget = WideShare ? *Budget / WideShare : 0;
 

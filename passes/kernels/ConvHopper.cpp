@@ -74,6 +74,24 @@ bool fits(ConvProduct &Conv) {
          P.D.ColumnStride == Expr(1) && Whole(P.D.RowStride);
 }
 
+/// Elements that all slices of the sum hold, those that are zeros included.
+int64_t slicedSum(int64_t Taps, int64_t Channels) {
+  schedule::ConvShape Shape;
+  Shape.Channels = Channels;
+  return Taps * int64_t(llvm::alignTo(Channels, schedule::sliceOf(Shape)));
+}
+
+/// Taps of few channels share a slice.
+void joinFewChannels(ConvProduct &Conv) {
+  std::optional<int64_t> Channels = Conv.Channels.asConstant();
+  ConvProduct Joined = Conv;
+  if (!Channels || !Joined.joinTapsToChannels())
+    return;
+  if (slicedSum(Joined.taps(), *Joined.Channels.asConstant()) <
+      slicedSum(Conv.taps(), *Channels))
+    Conv.joinTapsToChannels();
+}
+
 class ConvHopper : public HopperProduct {
 public:
   ConvHopper(KernelForm &Form, ConvProduct &Conv,
@@ -151,7 +169,9 @@ void ConvHopper::addFilterView() {
 }
 
 Value ConvHopper::countSum() {
-  ChannelCount = W.size(P.C.Sum.Sizes.back());
+  // Joined with taps, channels are a constant.
+  std::optional<int64_t> Constant = Conv.Channels.asConstant();
+  ChannelCount = Constant ? W.index(*Constant) : W.size(P.C.Sum.Sizes.back());
   Value Slices = W.ceilDiv(ChannelCount, S.TileSum);
   return W.mul(Slices, W.index(Conv.taps() * S.TileSum));
 }
@@ -215,7 +235,10 @@ FailureOr<bool> buildConvHopper(KernelForm &Form, const target::Target &T,
   if (!T.Can.Wgmma)
     return false;
   std::optional<ConvProduct> Conv = ConvProduct::read(Form);
-  if (!Conv || !fits(*Conv))
+  if (!Conv)
+    return false;
+  joinFewChannels(*Conv);
+  if (!fits(*Conv))
     return false;
   constexpr int64_t Unknown = 512; // a size of which nothing is said
   constexpr int64_t Fewest = 8;    // places or outputs; fewer are reductions
@@ -223,7 +246,8 @@ FailureOr<bool> buildConvHopper(KernelForm &Form, const target::Target &T,
   schedule::ConvShape Shape;
   Shape.Places = typicalProduct(C.Rows.Sizes, Unknown);
   Shape.Outputs = typicalProduct(C.Columns.Sizes, Unknown);
-  Shape.Channels = typicalProduct(C.Sum.Sizes.back(), Unknown);
+  Shape.Channels = Conv->Channels.asConstant().value_or(
+      typicalProduct(C.Sum.Sizes.back(), Unknown));
   Shape.Taps = Conv->taps();
   if (Shape.Places < Fewest || Shape.Outputs < Fewest)
     return false;

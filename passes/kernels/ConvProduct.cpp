@@ -24,6 +24,20 @@ int64_t ConvProduct::taps() const {
   return Taps;
 }
 
+bool ConvProduct::joinTapsToChannels() {
+  Axis &Inner = Axes.back();
+  std::optional<Expr> Steps = sizeExpr(P.C.Rows.Sizes.back());
+  if (Inner.Low || Inner.High || Inner.Dilation != 1 || !Steps ||
+      Inner.Pitch != Channels || TapPitch != Channels * P.B.RowStride)
+    return false;
+  Channels = Channels * Expr(Inner.Taps);
+  TapPitch = TapPitch * Expr(Inner.Taps);
+  Inner.Pitch = Inner.Pitch * Expr(Inner.Stride);
+  Inner.Size = *Steps;
+  Inner.Stride = Inner.Taps = 1;
+  return true;
+}
+
 namespace {
 
 /// A tensor surrounded by zeros.

@@ -46,6 +46,10 @@ struct ConvProduct {
   shape::Expr TapPitch; ///< of w: taps are one dimension, the last the fastest
 
   int64_t taps() const;
+  /// Takes the innermost dimension's taps for channels, where they are one
+  /// piece of memory: pixels side by side, without zeros around them. What was
+  /// a step of the filter becomes the pitch of pixels.
+  bool joinTapsToChannels();
   /// None where the kernel is something else.
   static std::optional<ConvProduct> read(KernelForm &Form);
 };

@@ -62,16 +62,14 @@ ConvCost costOf(const GemmSchedule &S, const ConvShape &Shape,
   return Cost;
 }
 
-/// The widest line of shared memory that channels fill, and so the fewest
-/// copies; a last slice's missing channels are zeros.
-int64_t sliceOf(const ConvShape &Shape) {
+} // namespace
+
+int64_t schedule::sliceOf(const ConvShape &Shape) {
   int64_t Slice = 128 / Shape.ElementBytes;
   while (Slice / 2 >= Shape.Channels && Slice * Shape.ElementBytes > 32)
     Slice /= 2;
   return Slice;
 }
-
-} // namespace
 
 std::vector<ConvCost> schedule::rankConvSchedules(const ConvShape &Shape,
                                                   const target::Target &T) {

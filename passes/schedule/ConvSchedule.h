@@ -38,6 +38,10 @@ struct ConvCost {
   std::string str() const;
 };
 
+/// Channels of a slice: the widest line of shared memory that they fill, and so
+/// the fewest copies; a last slice's missing channels are zeros.
+int64_t sliceOf(const ConvShape &Shape);
+
 /// Legal schedules, the best first.
 std::vector<ConvCost> rankConvSchedules(const ConvShape &Shape,
                                         const target::Target &T);

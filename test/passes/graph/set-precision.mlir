@@ -3,6 +3,7 @@
 // RUN: kpc-opt %s --form-regions --set-precision="keep=^gem" | FileCheck %s --check-prefix=KEEP
 // RUN: kpc-opt %s --form-regions --set-precision=to= | FileCheck %s --check-prefix=NONE
 // RUN: kpc-opt %s --form-regions --set-precision="wide-share=0" | FileCheck %s --check-prefix=ALL
+// RUN: kpc-opt %s --form-regions --set-precision="wide-share=1" | FileCheck %s --check-prefix=HEAVY
 
 !x = !graph.tensor<[n, 64], f32>
 !w = !graph.tensor<[64, 64], f32>
@@ -89,6 +90,39 @@ func.func @gates(%x: !graph.tensor<[n, 128], f32>, %g: !one, %v: !graph.tensor<[
   %3 = graph.matmul %2, %v : !graph.tensor<[n, 128], f32>, !graph.tensor<[128, 8], f32>
   %4 = graph.sin %0 : !one
   return %3, %4 : !graph.tensor<[n, 8], f32>, !one
+}
+
+// What a heavy contraction reads and writes is narrow even where all else may
+// stay as it is: not its bias, nor a contraction that does next to nothing,
+// nor one that sums each channel by itself.
+// HEAVY-LABEL: @heavy(
+// HEAVY-DAG: graph.weight "m#v" [{cast = f16}]
+// HEAVY-DAG: graph.weight "m#b" [] : <[8], f32>
+// HEAVY-DAG: graph.weight "m#d" [] : <[3, 3, 1, 8], f32>
+// HEAVY-DAG: graph.weight "m#g" [] : <[8, 8], f32>
+// HEAVY: graph.region "small"{{.*}} -> !graph.tensor<[64, 8], f16>
+// HEAVY: graph.region "product"{{.*}} -> !graph.tensor<[64, 8], f16>
+// HEAVY: graph.region "other"{{.*}} -> !graph.tensor<[64, 8], f32>
+func.func @heavy(%x: !graph.tensor<[64, 8], f32>, %g: !graph.tensor<[1, 8], f32>, %i: !graph.tensor<[n, 9, 9, 8], f32>)
+    -> (!graph.tensor<[64, 8], f32>, !graph.tensor<[1, 8], f32>, !graph.tensor<[n, 9, 9, 8], f32>) {
+  %v = graph.weight "m#v" [] : !graph.tensor<[8, 8], f32>
+  %u = graph.weight "m#g" [] : !graph.tensor<[8, 8], f32>
+  %b = graph.weight "m#b" [] : !graph.tensor<[8], f32>
+  %d = graph.weight "m#d" [] : !graph.tensor<[3, 3, 1, 8], f32>
+  %0 = graph.sin %x : !graph.tensor<[64, 8], f32> loc("small")
+  %1 = graph.matmul %0, %v : !graph.tensor<[64, 8], f32>, !graph.tensor<[8, 8], f32> loc("product")
+  %2 = graph.broadcast %b : !graph.tensor<[8], f32> to !graph.tensor<[64, 8], f32>
+  %3 = graph.add %1, %2 : !graph.tensor<[64, 8], f32>
+  %4 = graph.matmul %3, %v : !graph.tensor<[64, 8], f32>, !graph.tensor<[8, 8], f32> loc("last")
+  %5 = graph.sin %x : !graph.tensor<[64, 8], f32> loc("other")
+  %6 = graph.reduce max, %5 axes [1] : !graph.tensor<[64, 8], f32>
+  %7 = graph.reshape %6 : !graph.tensor<[64], f32> to !graph.tensor<[64, 1], f32>
+  %8 = graph.broadcast %7 : !graph.tensor<[64, 1], f32> to !graph.tensor<[64, 8], f32>
+  %9 = graph.add %4, %8 : !graph.tensor<[64, 8], f32>
+  %10 = graph.mul %9, %5 : !graph.tensor<[64, 8], f32>
+  %11 = graph.matmul %g, %u : !graph.tensor<[1, 8], f32>, !graph.tensor<[8, 8], f32>
+  %12 = graph.conv %i, %d stride [1, 1] dilation [1, 1] low [1, 1] high [1, 1] groups 8 : !graph.tensor<[n, 9, 9, 8], f32>, !graph.tensor<[3, 3, 1, 8], f32>
+  return %10, %11, %12 : !graph.tensor<[64, 8], f32>, !graph.tensor<[1, 8], f32>, !graph.tensor<[n, 9, 9, 8], f32>
 }
 
 // What only chooses elements is narrow where its operand is, however small.

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions for time_convolutions.py: writes a model of each, and compiles it.
+
+    python3 convolutions.py --kpc build/release/bin/kpc --out FOLDER [--arch sm_90a] [--only REGEX]
+
+Each is y = act(conv(x, w) + b + r), channels last in memory, in one type; the batch is dynamic, its optimum the case's.
+Writes NAME.kpc and a line in cases.json. Needs onnx.
+"""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import re
+import subprocess
+
+import numpy
+
+
+@dataclasses.dataclass
+class Case:
+    size: tuple  # of x, spatial
+    channels: int
+    outputs: int
+    filter: tuple = (3, 3)
+    stride: int = 1
+    pad: tuple = ()  # zeros before, then behind; empty: as many as keep the size at stride 1
+    dilation: int = 1
+    groups: int = 1
+    residual: bool = False
+    act: str = "Relu"
+    batch: int = 32
+    type: str = "fp16"
+    input: str = ""  # type of x, where it is another
+
+    def __post_init__(self):
+        if not self.pad:
+            reach = [(taps - 1) * self.dilation for taps in self.filter]
+            self.pad = tuple(r // 2 for r in reach) + tuple(r - r // 2 for r in reach)
+
+    @property
+    def out_size(self):
+        count = len(self.size)
+        return [(self.size[i] + self.pad[i] + self.pad[count + i] - self.dilation * (self.filter[i] - 1) - 1) // self.stride + 1
+                for i in range(count)]
+
+    @property
+    def name(self):
+        def by(sizes):
+            return "x".join(map(str, sizes))
+        return (f"{self.batch}x{by(self.size)}x{self.channels}.{by(self.filter)}x{self.outputs}"
+                + (f".s{self.stride}" if self.stride > 1 else "") + (f".d{self.dilation}" if self.dilation > 1 else "")
+                + (f".g{self.groups}" if self.groups > 1 else "") + (".residual" if self.residual else "")
+                + ("" if self.act else ".linear") + ("" if self.type == "fp16" else f".{self.type}"))
+
+
+def bottlenecks():
+    """ResNet-50's convolutions behind the first: each once."""
+    inputs, size = 64, 56
+    for width in (64, 128, 256, 512):
+        stride = 1 if width == 64 else 2
+        out = size // stride
+        yield Case((size, size), inputs, width, (1, 1))
+        yield Case((size, size), width, width, stride=stride)
+        yield Case((out, out), width, 4 * width, (1, 1), residual=True)
+        yield Case((size, size), inputs, 4 * width, (1, 1), stride=stride, act="")
+        yield Case((out, out), 4 * width, width, (1, 1))
+        if stride > 1:
+            yield Case((out, out), width, width)
+        inputs, size = 4 * width, out
+
+
+SPEED = [Case((224, 224), 3, 64, (7, 7), stride=2, input="fp32"), *bottlenecks()]
+OTHER = [Case((35, 35), 96, 160, batch=16), Case((33, 33), 256, 256, dilation=2, batch=8), Case((14, 14), 512, 512, batch=1),
+         Case((27, 27), 48, 96, (5, 5)), Case((31, 45), 200, 264, stride=2, batch=8, residual=True)]
+DEPTHWISE = [Case((112, 112), 16, 16, groups=16), Case((56, 56), 72, 72, groups=72), Case((56, 56), 72, 72, (5, 5), stride=2, groups=72),
+             Case((28, 28), 240, 240, stride=2, groups=240), Case((14, 14), 672, 672, (5, 5), groups=672),
+             Case((7, 7), 960, 960, (5, 5), groups=960)]
+SMALL = [Case((8, 8), 64, 64, batch=1), Case((7, 9), 72, 40, residual=True, batch=3), Case((9, 11), 24, 136, stride=2, residual=True, batch=2),
+         Case((13, 10), 16, 64, (3, 5), dilation=2, residual=True, batch=2), Case((10, 10), 128, 64, stride=2, pad=(0, 0, 1, 1), batch=2),
+         Case((9, 7), 64, 72, (1, 1), stride=2, batch=3), Case((50,), 64, 64, (5,), batch=2), Case((5, 6, 7), 32, 64, (3, 3, 3), batch=2),
+         Case((3, 3), 8, 8, batch=1), Case((1, 1), 64, 64, batch=5), Case((17, 17), 64, 200, batch=7, type="bf16", residual=True),
+         Case((150, 150), 64, 64, batch=9), Case((30, 30), 3, 64, (7, 7), stride=2, batch=3), Case((31, 29), 3, 16, stride=2, batch=2, act="HardSwish"),
+         Case((9, 9), 40, 40, groups=40, batch=2), Case((10, 7), 72, 72, (5, 5), stride=2, groups=72, batch=3)]
+
+
+def model(case):
+    from onnx import TensorProto, helper  # not where they are timed
+    kind, count = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}[case.type], len(case.size)
+    first, last = [0, count + 1, *range(1, count + 1)], [0, *range(2, count + 2), 1]
+    x_kind = TensorProto.FLOAT if case.input == "fp32" else kind
+    inputs = [helper.make_tensor_value_info("x", x_kind, ["batch", *case.size, case.channels])]
+    nodes, weights, x = [], [], "x"
+    if case.input:
+        nodes.append(helper.make_node("Cast", ["x"], ["narrow"], to=kind))
+        x = "narrow"
+    nodes.append(helper.make_node("Transpose", [x], ["planes"], perm=first))
+    shape = (case.outputs, case.channels // case.groups, *case.filter)
+    if case.channels < 8 or case.groups > 1:
+        # What is prepared when compiling: few bytes.
+        values = filter_values(case).astype(numpy.float32)
+        weights.append(helper.make_tensor("w", TensorProto.FLOAT, shape, values.tobytes(), raw=True))
+        nodes.append(helper.make_node("Cast", ["w"], ["filter"], to=kind))
+    else:
+        inputs.append(helper.make_tensor_value_info("w", kind, [*case.filter, *shape[1::-1]]))
+        nodes.append(helper.make_node("Transpose", ["w"], ["filter"], perm=[count + 1, count, *range(count)]))
+    inputs.append(helper.make_tensor_value_info("b", kind, [case.outputs]))
+    nodes.append(helper.make_node("Conv", ["planes", "filter", "b"], ["sum"], kernel_shape=case.filter, strides=[case.stride] * count,
+                                  pads=case.pad, dilations=[case.dilation] * count, group=case.groups))
+    value = "sum"
+    out = ["batch", *case.out_size, case.outputs]
+    if case.residual:
+        inputs.append(helper.make_tensor_value_info("r", kind, out))
+        nodes.append(helper.make_node("Transpose", ["r"], ["residual"], perm=first))
+        nodes.append(helper.make_node("Add", ["sum", "residual"], ["joined"]))
+        value = "joined"
+    if case.act:
+        nodes.append(helper.make_node(case.act, [value], ["active"]))
+        value = "active"
+    nodes.append(helper.make_node("Transpose", [value], ["y"], perm=last))
+    graph = helper.make_graph(nodes, "convolution", inputs, [helper.make_tensor_value_info("y", kind, out)], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+def filter_values(case):
+    """Outputs, channels of a group, taps: the same for who compiles and who compares."""
+    shape = (case.outputs, case.channels // case.groups, *case.filter)
+    return numpy.random.default_rng(7).standard_normal(shape) / numpy.sqrt(numpy.prod(shape[1:]))
+
+
+def cases():
+    for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("small", SMALL)):
+        for case in shapes:
+            yield purpose, case
+
+
+def main():
+    import onnx
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--kpc", required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--arch", default="sm_90a")
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    listed = []
+    for purpose, case in cases():
+        if not re.search(options.only, case.name):
+            continue
+        path = options.out / f"{case.name}.onnx"
+        onnx.save(model(case), path)
+        command = [options.kpc, "compile", str(path), "--arch", options.arch, "--dim", f"batch=1..256:opt={case.batch}", "-o",
+                   str(options.out / f"{case.name}.kpc"), "--quiet", "--no-cache"]
+        subprocess.run(command, check=True)
+        path.unlink()
+        listed.append({"name": case.name, "purpose": purpose, **dataclasses.asdict(case), "out_size": case.out_size})
+    (options.out / "cases.json").write_text(json.dumps(listed, indent=1))
+
+
+if __name__ == "__main__":
+    main()
