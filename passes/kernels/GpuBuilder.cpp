@@ -96,9 +96,9 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
                     vector::VectorDialect>();
   // The last one takes every kernel.
   GpuBuild *const Builders[] = {
-      buildGpuTranspose,    buildGemmHopper,         buildGpuContraction,
-      buildGpuRowReduction, buildGpuColumnReduction, buildGpuWindow,
-      buildGpuMap};
+      buildGpuTranspose, buildGemmHopper,      buildGpuContraction,
+      buildGpuRows,      buildGpuRowReduction, buildGpuColumnReduction,
+      buildGpuWindow,    buildGpuMap};
   for (GpuBuild *Build : Builders) {
     GpuLaunch Launch;
     FailureOr<bool> Built = Build(*Form, T, Launch);

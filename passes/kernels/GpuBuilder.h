@@ -59,6 +59,8 @@ GpuBuild buildGpuTranspose;
 /// On tensor cores; those behind take what is left.
 GpuBuild buildGemmHopper;
 GpuBuild buildGpuContraction;
+/// Several reductions of the same rows, or one and what is made of it.
+GpuBuild buildGpuRows;
 GpuBuild buildGpuRowReduction;
 GpuBuild buildGpuColumnReduction;
 GpuBuild buildGpuWindow;
