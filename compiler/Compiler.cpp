@@ -87,7 +87,7 @@ private:
     return Name.take_until([](char C) { return C == '.'; }).str();
   }
 
-  const CompileOptions &Options;
+  CompileOptions Options;
   Diagnostics &Diags;
   MLIRContext Context;
   DiagnosticBridge Bridge;
@@ -288,6 +288,8 @@ bool Compilation::fold() {
 bool Compilation::toKernels() {
   if (IsPlan)
     return true;
+  Options.Rows = llvm::all_of(
+      Targets, [](const target::Target *T) { return T->isGpu(); });
   bool Good = runPasses("2-kernels", addKernelPasses);
   // Regions are formed from the end of the model; people read from its start.
   std::reverse(Report.Remarks.begin(), Report.Remarks.end());

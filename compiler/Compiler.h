@@ -77,6 +77,9 @@ struct CompileOptions {
   std::string Ptxas;       ///< empty: CUDA_HOME, then PATH
   bool Strip = false;      ///< leave PTX text out of the artifact
   bool Fuse = true;        ///< off: one op a kernel (for `verify`)
+  /// Whether a kernel may hold several reductions of rows; set when compiling:
+  /// only where all targets are GPUs, whose builders keep a row at hand.
+  bool Rows = false;
   bool VerifyEach = false;
   std::string IrDumpFolder;
   std::string ReproducerFolder;

@@ -76,6 +76,7 @@ void kpc::addKernelPasses(OpPassManager &Passes,
                           const CompileOptions &Options) {
   graph::FormRegionsOptions Regions;
   Regions.Fuse = Options.Fuse;
+  Regions.Rows = Options.Rows;
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   addPrecision(Passes, Options);
   Passes.addPass(graph::createLowerRegions());

@@ -17,12 +17,22 @@
 /// One walk from the last op to the first, so each op sees the region of all
 /// its users; linear in the number of uses.
 ///
+/// With `rows`, reductions over the rows of one shape and what is between them
+/// (softmax, norms) are one region, and a value of it that others use as well
+/// is a result beside the last op's:
+///
+///   %1, %2 = graph.region "add+norm"(%x, %r) { %a = graph.add …
+///                                              %m = graph.reduce sum, %a …
+///                                              %y = graph.sub %a, …
+///                                              graph.yield %y, %a }
+///
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/RowSpace.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -73,6 +83,12 @@ struct Group {
   /// In the order found: last op first.
   SmallVector<Operation *> Ops;
   Operation *Heavy = nullptr;
+  /// Where the heavy ops are reductions of rows of one shape: this one. Then
+  /// `InRows` are those ops from which all paths to results keep to the rows.
+  std::optional<RowSpace> Rows;
+  DenseSet<Operation *> InRows;
+  /// Ops whose results others use too.
+  SmallVector<Operation *> Shared;
 };
 
 /// "exp of 'softmax_1' (Softmax)"; the node's name and operator as far as they
@@ -88,12 +104,27 @@ std::string wordsFor(Operation *Op) {
   return Text;
 }
 
+struct Rules {
+  unsigned MaxOps = 64;
+  bool Fuse = true;
+  /// Elements of the longest row that one kernel keeps; 0: none does.
+  int64_t LongestRow = 0;
+};
+
+/// Most results of a region beside its last op's.
+constexpr size_t MostShared = 4;
+/// Steps back in which a product is looked for.
+constexpr unsigned MostSteps = 16;
+
 class RegionFormer {
 public:
-  RegionFormer(func::FuncOp Func, unsigned MaxOps, bool Fuse)
-      : Func(Func), MaxOps(MaxOps), Fuse(Fuse) {}
+  RegionFormer(func::FuncOp Func, const Rules &Rule)
+      : Func(Func), Rule(Rule),
+        Facts(symbolFacts(Func->getParentOfType<ModuleOp>())) {}
 
   void run() {
+    if (Rule.LongestRow)
+      findRows();
     for (Operation &Op :
          llvm::make_early_inc_range(llvm::reverse(Func.getBody().front())))
       place(&Op);
@@ -113,9 +144,22 @@ private:
   void eraseDeadSources();
   std::string nameOf(ArrayRef<Operation *> Ops);
 
+  // Rows.
+  void findRows();
+  std::optional<RowSpace> rowsReducedBy(Operation *Op);
+  bool joinsRows(Operation *Reduce, Group &G);
+  bool leavesRows(Operation *Op, Group &G);
+  bool waitsForReduction(Operation *Op);
+  Group *groupToShareWith(Operation *Op, StringRef &Why);
+  bool isBehind(Operation *User, Group &G);
+
   func::FuncOp Func;
-  unsigned MaxOps;
-  bool Fuse;
+  Rules Rule;
+  shape::Facts Facts;
+  /// The place of each op in the block.
+  DenseMap<Operation *, unsigned> Place;
+  /// Ops made of reduced rows, to a reduction of these.
+  DenseMap<Operation *, Operation *> MadeOfRows;
   std::vector<std::unique_ptr<Group>> Groups;
   DenseMap<Operation *, Group *> GroupOf;
   /// Ops from which every path to the group's result is elementwise.
@@ -125,7 +169,17 @@ private:
 void RegionFormer::place(Operation *Op) {
   Role R = roleOf(Op);
   // A region that is there already stays what it is.
-  if (isa<func::ReturnOp, RegionOp>(Op) || R == Role::Source || R == Role::View)
+  if (isa<func::ReturnOp, RegionOp>(Op) || R == Role::Source)
+    return;
+  // It stays outside after all where the reduction does.
+  StringRef None;
+  if (waitsForReduction(Op))
+    if (Group *G = groupOfAllUsers(Op, None)) {
+      G->Ops.push_back(Op);
+      GroupOf[Op] = G;
+      return;
+    }
+  if (R == Role::View)
     return;
   if (Op->use_empty()) {
     Op->erase();
@@ -141,9 +195,12 @@ void RegionFormer::place(Operation *Op) {
 
   StringRef Why;
   Group *G = groupOfAllUsers(Op, Why);
+  bool IsShared = !G && (G = groupToShareWith(Op, Why));
   if (G) {
     Why = refusal(Op, *G);
     if (Why.empty()) {
+      if (IsShared)
+        G->Shared.push_back(Op);
       remark::passed(Op->getLoc(),
                      remark::RemarkOpts::name("fused").category("fusion"))
           << wordsFor(Op) + " is fused into the kernel that ends with " +
@@ -166,8 +223,10 @@ void RegionFormer::place(Operation *Op) {
   }
   G->Ops.push_back(Op);
   GroupOf[Op] = G;
-  if (R == Role::Heavy)
+  if (R == Role::Heavy && !G->Heavy) {
     G->Heavy = Op;
+    (void)joinsRows(Op, *G);
+  }
 }
 
 /// The users of `Op`, seen through the broadcasts that each region clones.
@@ -213,13 +272,17 @@ bool RegionFormer::usedAtSameIndex(Operation *Op, Group &G) {
 }
 
 StringRef RegionFormer::refusal(Operation *Op, Group &G) {
-  if (!Fuse)
+  if (!Rule.Fuse)
     return "fusion is off";
-  if (G.Ops.size() >= MaxOps)
+  if (G.Ops.size() >= Rule.MaxOps)
     return "that kernel is as large as allowed";
   if (isa<ConcatOp>(Op))
     return "a concat is a kernel of its own";
+  if (leavesRows(Op, G))
+    return "its rows are computed as a whole, which that kernel does not";
   if (roleOf(Op) == Role::Heavy) {
+    if (joinsRows(Op, G))
+      return {};
     if (G.Heavy)
       return "that kernel has a heavy op already (a reduction, product, window "
              "or "
@@ -236,6 +299,138 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
       Why = "its user reads each element many times";
   });
   return Why;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// The space of a reduction whose rows a kernel may keep.
+std::optional<RowSpace> RegionFormer::rowsReducedBy(Operation *Op) {
+  if (!Rule.LongestRow)
+    return std::nullopt;
+  std::optional<RowSpace> Rows = RowSpace::reducedBy(Op);
+  if (Rows && Facts.optimum(Rows->rowSize()).value_or(0) > Rule.LongestRow)
+    return std::nullopt;
+  return Rows;
+}
+
+/// One walk from the first op to the last.
+void RegionFormer::findRows() {
+  for (auto [I, Op] : llvm::enumerate(Func.getBody().front())) {
+    Place[&Op] = I;
+    if (rowsReducedBy(&Op)) {
+      MadeOfRows[&Op] = &Op;
+      continue;
+    }
+    for (Value Operand : Op.getOperands()) {
+      Operation *From = MadeOfRows.lookup(Operand.getDefiningOp());
+      if (From && RowSpace::reducedBy(From)->keepsRows(&Op)) {
+        MadeOfRows[&Op] = From;
+        break;
+      }
+    }
+  }
+}
+
+/// A reshape of one element a row into one: inside, if the reduction is.
+bool RegionFormer::waitsForReduction(Operation *Op) {
+  auto Reshape = dyn_cast<ReshapeOp>(Op);
+  if (!Rule.LongestRow || !Rule.Fuse || !Reshape || Op->use_empty() ||
+      !movesOnesOnly(Reshape))
+    return false;
+  Operation *Reduce = Reshape.getX().getDefiningOp();
+  return Reduce && rowsReducedBy(Reduce);
+}
+
+/// Whether `Reduce` may be computed in `G`: what uses it there keeps to its
+/// rows, as do the reductions that are there already.
+bool RegionFormer::joinsRows(Operation *Reduce, Group &G) {
+  std::optional<RowSpace> Rows = rowsReducedBy(Reduce);
+  if (!Rows || (G.Heavy && G.Heavy != Reduce && G.Rows != Rows))
+    return false;
+  SmallVector<Operation *> Worklist{Reduce};
+  DenseSet<Operation *> Seen;
+  while (!Worklist.empty()) {
+    Operation *Op = Worklist.pop_back_val();
+    if (G.InRows.contains(Op) || !Seen.insert(Op).second)
+      continue;
+    if (!Rows->keepsRows(Op))
+      return false;
+    for (Operation *User : Op->getUsers())
+      if (GroupOf.lookup(User) == &G || isa<BroadcastOp>(User))
+        Worklist.push_back(User);
+  }
+  G.Rows = Rows;
+  G.InRows.insert_range(Seen);
+  return true;
+}
+
+/// Whether `Op` has whole rows that reductions were made for, and `G` would
+/// compute them element by element.
+bool RegionFormer::leavesRows(Operation *Op, Group &G) {
+  Operation *From = MadeOfRows.lookup(Op);
+  if (!From || Op->getNumResults() != 1 || roleOf(Op) == Role::Heavy)
+    return false;
+  RowSpace Rows = *RowSpace::reducedBy(From);
+  if (!Rows.isWhole(typeOf(Op->getResult(0))))
+    return false;
+  if (G.Heavy && G.Rows != Rows)
+    return true;
+  return llvm::any_of(Op->getUsers(), [&](Operation *User) {
+    return GroupOf.lookup(User) == &G && !Rows.keepsRows(User);
+  });
+}
+
+/// Whether a kernel of products computes `Op` as the last it does.
+static bool endsProduct(Operation *Op) {
+  SmallVector<Operation *> Worklist{Op};
+  for (unsigned Steps = 0; !Worklist.empty() && Steps < MostSteps; ++Steps) {
+    Operation *Next = Worklist.pop_back_val();
+    for (Value Operand : Next->getOperands()) {
+      Operation *Def = Operand.getDefiningOp();
+      if (!Def || !Def->hasOneUse())
+        continue;
+      if (isa<MatmulOp, ConvOp>(Def))
+        return true;
+      if (Def->hasTrait<ElementwiseTrait>())
+        Worklist.push_back(Def);
+    }
+  }
+  return false;
+}
+
+bool RegionFormer::isBehind(Operation *User, Group &G) {
+  Group *Other = GroupOf.lookup(User);
+  Operation *At = Other ? Other->Ops.front() : User;
+  return Place.lookup(At) > Place.lookup(G.Ops.front());
+}
+
+/// A kernel of rows that computes `Op` in any case and may store it as well:
+/// all others that use it come later.
+Group *RegionFormer::groupToShareWith(Operation *Op, StringRef &Why) {
+  if (!Rule.LongestRow || !Op->hasTrait<ElementwiseTrait>() || isCloned(Op))
+    return nullptr;
+  Group *First = nullptr;
+  forEachRealUser(Op, [&](Operation *User, bool) {
+    Group *G = GroupOf.lookup(User);
+    if (G && G->Rows && (!First || isBehind(First->Ops.front(), *G)))
+      First = G;
+  });
+  if (!First || !First->Rows->keepsRows(Op) ||
+      First->Shared.size() == MostShared)
+    return nullptr;
+  bool Behind = true;
+  forEachRealUser(Op, [&](Operation *User, bool) {
+    Behind &= GroupOf.lookup(User) == First || isBehind(User, *First);
+  });
+  if (!Behind)
+    return nullptr;
+  if (endsProduct(Op)) {
+    Why = "the kernel of its product writes it";
+    return nullptr;
+  }
+  return First;
 }
 
 /// The first nodes and, at the end, the one whose result the region is.
@@ -259,8 +454,19 @@ std::string RegionFormer::nameOf(ArrayRef<Operation *> Ops) {
 }
 
 void RegionFormer::build(Group &G) {
+  // Views whose reduction is elsewhere stay where they are.
+  llvm::erase_if(G.Ops, [&](Operation *Op) {
+    bool Outside = isa<ReshapeOp>(Op) &&
+                   GroupOf.lookup(Op->getOperand(0).getDefiningOp()) != &G;
+    if (Outside)
+      GroupOf.erase(Op);
+    return Outside;
+  });
   SmallVector<Operation *> Ops(llvm::reverse(G.Ops));
   Operation *Last = Ops.back();
+  SmallVector<Value> Results(Last->getResults());
+  for (Operation *Op : llvm::reverse(G.Shared))
+    llvm::append_range(Results, Op->getResults());
   OpBuilder B(Last);
   SmallVector<Location> Locs;
   for (Operation *Op : Ops)
@@ -288,7 +494,8 @@ void RegionFormer::build(Group &G) {
 
   auto Region = RegionOp::create(
       B, FusedLoc::get(B.getContext(), ArrayRef<Location>(Locs).take_front(16)),
-      Last->getResultTypes(), nameOf(Ops), Inputs.getArrayRef());
+      llvm::to_vector(ValueRange(Results).getTypes()), nameOf(Ops),
+      Inputs.getArrayRef());
   Block *Body = B.createBlock(&Region.getBody());
   IRMapping Map;
   for (Value Input : Inputs)
@@ -307,12 +514,11 @@ void RegionFormer::build(Group &G) {
   for (Operation *Op : Ops)
     Emit(Op);
   SmallVector<Value> Yielded;
-  for (Value Result : Last->getResults())
+  for (Value Result : Results)
     Yielded.push_back(Map.lookup(Result));
   YieldOp::create(B, Last->getLoc(), Yielded);
 
-  for (auto [Old, New] :
-       llvm::zip_equal(Last->getResults(), Region.getResults()))
+  for (auto [Old, New] : llvm::zip_equal(Results, Region.getResults()))
     Old.replaceAllUsesWith(New);
   for (Operation *Op : G.Ops) {
     GroupOf.erase(Op);
@@ -331,8 +537,10 @@ void RegionFormer::eraseDeadSources() {
 struct FormRegionsPass : graph::impl::FormRegionsBase<FormRegionsPass> {
   using FormRegionsBase::FormRegionsBase;
   void runOnOperation() override {
-    if (isGraphFunction(getOperation()))
-      RegionFormer(getOperation(), MaxOps, Fuse).run();
+    if (!isGraphFunction(getOperation()))
+      return;
+    Rules Rule{MaxOps, Fuse, Fuse && Rows ? int64_t(LongestRow) : 0};
+    RegionFormer(getOperation(), Rule).run();
   }
 };
 

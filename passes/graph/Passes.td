@@ -67,6 +67,11 @@ def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
     region of its own. A region holds at most one heavy op (reduction,
     contraction, window, scatter), whose result is used at the same index only.
 
+    With `rows`, a region may hold several reductions over the last dimensions
+    of one shape, and what is between them element by element or row by row:
+    softmax and norms are one kernel. A value of such a region that others use
+    as well is one more result of it.
+
     Constants, weights and reshapes stay outside: a reshape at a region's
     border is the same memory. Broadcasts and repeated constants are cloned
     into each region that uses them. What is fused, and what is refused and why,
@@ -74,7 +79,9 @@ def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"MaxOps", "max-ops", "unsigned", "64", "Most ops in a region">,
-    Option<"Fuse", "fuse", "bool", "true", "Whether to fuse at all">
+    Option<"Fuse", "fuse", "bool", "true", "Whether to fuse at all">,
+    Option<"Rows", "rows", "bool", "false", "Whether a region may hold several reductions of the same rows">,
+    Option<"LongestRow", "longest-row", "unsigned", "131072", "Elements of the longest such row">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

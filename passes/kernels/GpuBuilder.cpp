@@ -119,10 +119,10 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
                     math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
                     vector::VectorDialect>();
   // The last one takes every kernel.
-  GpuBuild *const Builders[] = {buildGpuTranspose,    buildGemmHopper,
-                                buildConvHopper,      buildGpuContraction,
-                                buildGpuRowReduction, buildGpuColumnReduction,
-                                buildGpuWindow,       buildGpuMap};
+  GpuBuild *const Builders[] = {
+      buildGpuTranspose,       buildGemmHopper, buildConvHopper,
+      buildGpuContraction,     buildGpuRows,    buildGpuRowReduction,
+      buildGpuColumnReduction, buildGpuWindow,  buildGpuMap};
   StringRef Forced = forcedSchedule(Func);
   std::vector<std::string> Legal;
   for (GpuBuild *Build : Builders) {

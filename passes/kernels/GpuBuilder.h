@@ -72,6 +72,8 @@ GpuBuild buildGpuTranspose;
 GpuBuild buildGemmHopper;
 GpuBuild buildConvHopper;
 GpuBuild buildGpuContraction;
+/// Several reductions of the same rows, or one and what is made of it.
+GpuBuild buildGpuRows;
 GpuBuild buildGpuRowReduction;
 GpuBuild buildGpuColumnReduction;
 GpuBuild buildGpuWindow;

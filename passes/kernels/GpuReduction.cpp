@@ -37,9 +37,7 @@ static bool usesAccumulator(Value V, linalg::GenericOp Op) {
   return false;
 }
 
-/// The operation `acc op value` that result `Number` yields; null if it is
-/// something else.
-static Operation *joinOf(linalg::GenericOp Op, unsigned Number) {
+Operation *joinOf(linalg::GenericOp Op, unsigned Number) {
   Value Yielded = Op.getBody()->getTerminator()->getOperand(Number);
   Operation *Def = Yielded.getDefiningOp();
   BlockArgument Acc = Op.getBody()->getArgument(Op.getNumDpsInputs() + Number);
@@ -204,10 +202,10 @@ Value joinWarp(GpuWriter &W, Operation *Join, Value V, unsigned Width) {
   return V;
 }
 
-LogicalResult joinInitial(GpuWriter &W, const Reduction &R, ValueRange At,
+LogicalResult joinInitial(GpuWriter &W, linalg::GenericOp Op,
+                          ArrayRef<Operation *> Joins, ValueRange At,
                           SmallVectorImpl<Value> &Partial) {
-  linalg::GenericOp Op = R.Op;
-  for (auto [Number, Operation] : llvm::enumerate(R.Joins)) {
+  for (auto [Number, Operation] : llvm::enumerate(Joins)) {
     Value Init = Op.getDpsInits()[Number];
     Value Start = W.Emitter.element(W.B, Init, At);
     if (!Start)

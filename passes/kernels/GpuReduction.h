@@ -47,6 +47,10 @@ struct Reduction {
   boundOf(llvm::ArrayRef<mlir::OpFoldResult> Sizes);
 };
 
+/// The operation `acc op value` that result `Number` of `Op` yields; null if it
+/// is something else.
+mlir::Operation *joinOf(mlir::linalg::GenericOp Op, unsigned Number);
+
 /// Values of all loops: `Parallel` and `Reduced` in their places.
 llvm::SmallVector<mlir::Value> loopValues(const Reduction &R,
                                           mlir::ValueRange Parallel,
@@ -62,11 +66,17 @@ mlir::Value join(GpuWriter &W, mlir::Operation *Join, mlir::Value A,
 mlir::Value joinWarp(GpuWriter &W, mlir::Operation *Join, mlir::Value V,
                      unsigned Width = 32);
 
-/// Joins the initial value (the outs) with `Partial` results at the parallel
-/// indices `At`. Null after a diagnostic.
-mlir::LogicalResult joinInitial(GpuWriter &W, const Reduction &R,
+/// Joins the initial value (the outs of `Op`) with `Partial` results at the
+/// parallel indices `At`. Fails after a diagnostic.
+mlir::LogicalResult joinInitial(GpuWriter &W, mlir::linalg::GenericOp Op,
+                                llvm::ArrayRef<mlir::Operation *> Joins,
                                 mlir::ValueRange At,
                                 llvm::SmallVectorImpl<mlir::Value> &Partial);
+inline mlir::LogicalResult
+joinInitial(GpuWriter &W, const Reduction &R, mlir::ValueRange At,
+            llvm::SmallVectorImpl<mlir::Value> &Partial) {
+  return joinInitial(W, R.Op, R.Joins, At, Partial);
+}
 
 /// Computes and stores all outputs for lanes along the last parallel loop:
 /// `Results[L]` holds the heavy results of lane L, whose indices are `At` with

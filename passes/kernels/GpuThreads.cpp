@@ -203,7 +203,8 @@ bool LaneLoads::isAligned(Value Memref, ValueRange At) const {
     return false;
   for (unsigned Dim = 0; Dim + 1 < At.size(); ++Dim) {
     auto Index = getConstantIntValue(At[Dim]);
-    if (Index == 0 || divisorOf(strideOf(Memref, Dim)) % Lanes == 0)
+    if (Index == 0 || RowsAligned ||
+        divisorOf(strideOf(Memref, Dim)) % Lanes == 0)
       continue;
     return false;
   }

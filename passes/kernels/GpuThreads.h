@@ -83,6 +83,9 @@ public:
 
   void begin(mlir::Value Base);
   void end();
+  /// Alignment of every row that is read is the caller's word too: the code
+  /// runs under a check of strides.
+  void assumeAligned() { RowsAligned = true; }
   mlir::Value at(unsigned L) {
     Current = L;
     return Indices[L];
@@ -95,6 +98,7 @@ private:
 
   GpuWriter &W;
   unsigned Lanes, Current = 0;
+  bool RowsAligned = false;
   mlir::Block *Home = nullptr;
   llvm::SmallVector<mlir::Value> Indices;
   /// Memref and all indices but the last, to the vector.

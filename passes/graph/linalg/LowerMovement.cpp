@@ -50,8 +50,36 @@ static Value lowerTranspose(TransposeOp Op, KernelWriter &W) {
                [](OpBuilder &, Location, ValueRange X) { return X[0]; });
 }
 
+/// Where a reshape only adds or drops dimensions of size 1, the index of each
+/// dimension of x as one of the result's; else none.
+static std::optional<AffineMap> mapWithoutOnes(ReshapeOp Op) {
+  ArrayRef<Expr> From = typeOf(Op.getX()).getDims(),
+                 To = typeOf(Op.getY()).getDims();
+  MLIRContext *Context = Op.getContext();
+  SmallVector<AffineExpr> Index;
+  size_t Next = 0;
+  for (const Expr &Size : From) {
+    if (Size == Expr(1)) {
+      Index.push_back(getAffineConstantExpr(0, Context));
+      continue;
+    }
+    while (Next < To.size() && To[Next] == Expr(1))
+      ++Next;
+    if (Next == To.size() || To[Next] != Size)
+      return std::nullopt;
+    Index.push_back(getAffineDimExpr(Next++, Context));
+  }
+  if (llvm::any_of(To.drop_front(Next),
+                   [](const Expr &E) { return E != Expr(1); }))
+    return std::nullopt;
+  return AffineMap::get(To.size(), 0, Index, Context);
+}
+
 static Value lowerReshape(ReshapeOp Op, KernelWriter &W) {
   Value X = W.tensor(Op.getX());
+  if (std::optional<AffineMap> Map = mapWithoutOnes(Op))
+    return W.map(typeOf(Op.getY()), X, *Map,
+                 [](OpBuilder &, Location, ValueRange X) { return X[0]; });
   SmallVector<Value> From = W.sizes(typeOf(Op.getX())),
                      To = W.sizes(typeOf(Op.getY()));
   return W.produce(

@@ -1,0 +1,479 @@
+//===- GpuRows.cpp - Rows that stay in registers --------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Softmax, norms and their like (see RowKernel.h) in one pass over memory. A
+/// few threads, a warp or a block hold a row in registers: each loads its part
+/// once, as vectors, and computes on; reductions are joined by shuffles, beyond
+/// a warp through shared memory; then it stores once.
+///
+///   row    |t0 t1 … t31|t0 t1 … t31|…    each t: one vector; Accesses of them
+///   load ─▶ max ─▶ exp(x - max) ─▶ sum ─▶ exp / sum ─▶ store
+///             └ lanes, warps         └ lanes, warps
+///
+/// A thread beyond the row's end works on the last vector of it again; that
+/// counts in no reduction and is not stored. Lengths that are dynamic get code
+/// for several cases, chosen by what all threads know: rows whose vectors are
+/// aligned and others; rows that fit the registers and longer ones, which are
+/// read once for each reduction, from the second cache for the most part.
+///
+/// Every join has an order that the code fixes.
+///
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/GpuReduction.h"
+#include "passes/kernels/RowKernel.h"
+#include "passes/kernels/SizeFacts.h"
+#include "passes/schedule/RowSchedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using schedule::RowSchedule;
+using schedule::RowShape;
+
+namespace {
+
+constexpr int64_t WarpThreads = 32;
+/// Typical sizes of which nothing is known.
+constexpr int64_t UnknownRow = 1024, UnknownRows = 4096;
+/// Threads of a block that walks a row of any length, and its vectors in
+/// flight.
+constexpr int64_t LongThreads = 512;
+/// Instructions of an element that are not in the kernel's bodies.
+constexpr int64_t OtherOperations = 6;
+
+/// How the elements of a row are reached.
+struct Way {
+  int64_t Lanes = 1, Accesses = 1;
+  bool Aligned = false; ///< strides were checked when the kernel runs
+  bool Exact = false;   ///< the row fills all threads
+};
+
+class RowNest {
+public:
+  RowNest(GpuWriter &W, RowKernel &K, const RowSchedule &S)
+      : W(W), K(K), S(S) {}
+
+  void placeThread();
+  /// The row in registers.
+  void keep(const Way &How);
+  /// The row from memory, again for each reduction.
+  void walk(const Way &How);
+  Value length() { return Length; }
+
+  LogicalResult Result = success();
+
+private:
+  using Values = SmallVector<Value>;
+  /// Neighbours that one access loads.
+  struct Part {
+    Value First;  ///< index in the row
+    Value Inside; ///< null: always
+  };
+
+  void forgetReductions() { Known.clear(); }
+  Values at(Value InRow);
+  Values foldPart(const RowReduction &R, const Part &P, const Way &How,
+                  Values Start);
+  Values neutrals(const RowReduction &R);
+  void finish(const RowReduction &R, Values Partial);
+  Value joinThreads(Operation *Join, Value V);
+  void storeWide(const Part &P, const Way &How);
+  void storeNarrow();
+  void hookReductions();
+
+  GpuWriter &W;
+  RowKernel &K;
+  const RowSchedule &S;
+  Value Thread, Lane, RowInBlock, IsRow, Length;
+  SmallVector<Value> Outer;
+  llvm::DenseMap<Operation *, SmallVector<Value>> Known;
+};
+
+void RowNest::placeThread() {
+  Thread = W.thread();
+  auto Divide = [&](auto Kind, int64_t By) -> Value {
+    return W.B.createOrFold<decltype(Kind)>(W.Loc, Thread, W.index(By));
+  };
+  Value Row = W.block();
+  Lane = Thread;
+  RowInBlock = W.index(0);
+  if (S.Rows > 1) {
+    Lane = Divide(arith::RemUIOp(), S.Threads);
+    RowInBlock = Divide(arith::DivUIOp(), S.Threads);
+    Row = W.add(W.mul(Row, W.index(S.Rows)), RowInBlock);
+    // The last block's spare threads compute its last row again.
+    Value Rows = W.size(K.OuterSizes);
+    IsRow = W.less(Row, Rows);
+    Value Last = W.B.createOrFold<arith::SubIOp>(W.Loc, Rows, W.index(1));
+    Row = arith::MinSIOp::create(W.B, W.Loc, Row, Last);
+  }
+  Outer = W.split(Row, K.OuterSizes, Reduction::boundOf(K.OuterSizes));
+  Length = W.size(K.RowSizes);
+  hookReductions();
+}
+
+/// Results of reductions that are done stand for their tensors wherever these
+/// are read: RowKernel has made sure that it is at the row's own place.
+void RowNest::hookReductions() {
+  W.Emitter.setElementHook(
+      [this](OpBuilder &, Location, Value Tensor, ValueRange) -> Value {
+        auto It = Known.find(Tensor.getDefiningOp());
+        if (It == Known.end())
+          return {};
+        return It->second[cast<OpResult>(Tensor).getResultNumber()];
+      });
+}
+
+RowNest::Values RowNest::at(Value InRow) {
+  Values All(Outer);
+  llvm::append_range(
+      All, W.split(InRow, K.RowSizes, Reduction::boundOf(K.RowSizes)));
+  return All;
+}
+
+RowNest::Values RowNest::neutrals(const RowReduction &R) {
+  return llvm::map_to_vector(R.Joins,
+                             [&](Operation *Join) { return neutral(W, Join); });
+}
+
+/// Folds the elements of one access into `Start`.
+RowNest::Values RowNest::foldPart(const RowReduction &R, const Part &P,
+                                  const Way &How, Values Start) {
+  Values Sum = Start;
+  LaneLoads Loads(W, How.Lanes);
+  if (How.Aligned)
+    Loads.assumeAligned();
+  Values Place = at(P.First);
+  Loads.begin(Place.back());
+  for (int64_t L = 0; L < How.Lanes; ++L) {
+    Place.back() = Loads.at(L);
+    Values Next;
+    if (failed(W.Emitter.body(W.B, R.Op, Place, Sum, Next))) {
+      Result = failure();
+      break;
+    }
+    Sum = Next;
+  }
+  Loads.end();
+  if (P.Inside)
+    for (auto [Into, Before] : llvm::zip_equal(Sum, Start))
+      Into = arith::SelectOp::create(W.B, W.Loc, P.Inside, Into, Before);
+  return Sum;
+}
+
+/// Every thread of the row gets the result.
+Value RowNest::joinThreads(Operation *Join, Value V) {
+  V = joinWarp(W, Join, V, std::min(S.Threads, WarpThreads));
+  int64_t Warps = S.Threads / WarpThreads;
+  if (Warps <= 1)
+    return V;
+  auto Of = [&](auto Kind, Value X, int64_t By) -> Value {
+    return W.B.createOrFold<decltype(Kind)>(W.Loc, X, W.index(By));
+  };
+  Value Memory = W.shared({Warps * S.Rows}, V.getType());
+  Value InWarp = Of(arith::RemUIOp(), Thread, WarpThreads);
+  Value IsFirst = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
+                                        InWarp, W.index(0));
+  W.when(IsFirst, [&] {
+    memref::StoreOp::create(W.B, W.Loc, V, Memory,
+                            Of(arith::DivUIOp(), Thread, WarpThreads));
+  });
+  W.barrier();
+  Value Place = W.add(W.mul(RowInBlock, W.index(Warps)),
+                      Of(arith::RemUIOp(), Thread, Warps));
+  V = memref::LoadOp::create(W.B, W.Loc, Memory, Place);
+  return joinWarp(W, Join, V, Warps);
+}
+
+void RowNest::finish(const RowReduction &R, Values Partial) {
+  for (auto [V, Join] : llvm::zip_equal(Partial, R.Joins))
+    V = joinThreads(Join, V);
+  if (failed(joinInitial(W, R.Op, R.Joins, Outer, Partial)))
+    Result = failure();
+  linalg::GenericOp Op = R.Op;
+  Known[Op] = Partial;
+}
+
+void RowNest::storeWide(const Part &P, const Way &How) {
+  LaneLoads Loads(W, How.Lanes);
+  if (How.Aligned)
+    Loads.assumeAligned();
+  Values Place = at(P.First), Start = Place;
+  Loads.begin(Place.back());
+  SmallVector<Values> Elements;
+  for (const KernelOutput &Out : K.Wide) {
+    Elements.emplace_back();
+    for (int64_t L = 0; L < How.Lanes && succeeded(Result); ++L) {
+      Place.back() = Loads.at(L);
+      Elements.back().push_back(W.Emitter.element(W.B, Out.Tensor, Place));
+      if (!Elements.back().back())
+        Result = failure();
+    }
+  }
+  Loads.end();
+  if (failed(Result))
+    return;
+  auto Store = [&] {
+    for (auto [Out, Lanes] : llvm::zip_equal(K.Wide, Elements))
+      storeLanes(W, Lanes, Out.Memref, Start);
+  };
+  Value Stored = P.Inside && IsRow ? W.both(P.Inside, IsRow)
+                                   : (P.Inside ? P.Inside : IsRow);
+  if (Stored)
+    W.when(Stored, Store);
+  else
+    Store();
+}
+
+void RowNest::storeNarrow() {
+  if (K.Narrow.empty() || failed(Result))
+    return;
+  Value First = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
+                                      Lane, W.index(0));
+  W.when(IsRow ? W.both(First, IsRow) : First, [&] {
+    for (const KernelOutput &Out : K.Narrow) {
+      Values Place(Outer);
+      unsigned Rank = cast<RankedTensorType>(Out.Tensor.getType()).getRank();
+      Place.resize(Rank, W.index(0));
+      Value V = W.Emitter.element(W.B, Out.Tensor, Place);
+      if (!V) {
+        Result = failure();
+        return;
+      }
+      memref::StoreOp::create(W.B, W.Loc, V, Out.Memref, Place);
+    }
+  });
+}
+
+void RowNest::keep(const Way &How) {
+  forgetReductions();
+  SmallVector<Part> Parts;
+  Value Last =
+      W.B.createOrFold<arith::SubIOp>(W.Loc, Length, W.index(How.Lanes));
+  for (int64_t A = 0; A < How.Accesses; ++A) {
+    Part P;
+    P.First = W.add(W.mul(Lane, W.index(How.Lanes)),
+                    W.index(A * S.Threads * How.Lanes));
+    if (!How.Exact) {
+      P.Inside = W.less(P.First, Length);
+      P.First = arith::MinSIOp::create(W.B, W.Loc, P.First, Last);
+    }
+    Parts.push_back(P);
+  }
+  for (const RowReduction &R : K.Reductions) {
+    // A sum for each access, then pairs of these: short chains of additions.
+    SmallVector<Values> Sums;
+    for (const Part &P : Parts)
+      if (succeeded(Result))
+        Sums.push_back(foldPart(R, P, How, neutrals(R)));
+    if (failed(Result))
+      return;
+    for (size_t Step = 1; Step < Sums.size(); Step *= 2)
+      for (size_t I = 0; I + Step < Sums.size(); I += 2 * Step)
+        for (auto [Number, Join] : llvm::enumerate(R.Joins))
+          Sums[I][Number] =
+              join(W, Join, Sums[I][Number], Sums[I + Step][Number]);
+    finish(R, Sums[0]);
+    if (failed(Result))
+      return;
+  }
+  for (const Part &P : Parts)
+    storeWide(P, How);
+  storeNarrow();
+}
+
+void RowNest::walk(const Way &How) {
+  forgetReductions();
+  Value First = W.mul(Lane, W.index(How.Lanes)),
+        Step = W.index(S.Threads * How.Lanes);
+  for (const RowReduction &R : K.Reductions) {
+    Values Partial = W.loop(
+        First, Length, Step, neutrals(R), [&](Value Index, ValueRange Carried) {
+          return foldPart(R, {Index, {}}, How, Values(Carried));
+        });
+    if (failed(Result))
+      return;
+    finish(R, Partial);
+  }
+  if (!K.Wide.empty())
+    W.loop(First, Length, Step, {}, [&](Value Index, ValueRange) {
+      storeWide({Index, {}}, How);
+      return Values();
+    });
+  storeNarrow();
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+/// Strides of wide views beside the last; what a vector's alignment hangs on.
+struct Strides {
+  int64_t Divisor = 1024;           ///< of those that are known
+  SmallVector<OpFoldResult> Others; ///< to be checked when the kernel runs
+
+  void add(OpFoldResult Size, int64_t Wanted) {
+    int64_t Divides = divisorOf(Size);
+    if (Divides % Wanted == 0)
+      return;
+    if (constantOf(Size))
+      while (Divisor > 1 && Divides % Divisor)
+        Divisor /= 2;
+    else if (!llvm::is_contained(Others, Size))
+      Others.push_back(Size);
+  }
+};
+
+Strides stridesOf(const RowKernel &K, int64_t Wanted) {
+  Strides Found;
+  Found.add(K.RowSizes.back(), Wanted);
+  for (Value View : K.WideViews) {
+    unsigned Rank = cast<MemRefType>(View.getType()).getRank();
+    if (Rank == 0 || constantOf(strideOf(View, Rank - 1)) != 1) {
+      Found.Divisor = 1;
+      break;
+    }
+    for (unsigned Dim = 0; Dim + 1 < Rank; ++Dim)
+      if (OpFoldResult Stride = strideOf(View, Dim))
+        Found.add(Stride, Wanted);
+      else
+        Found.Divisor = 1;
+  }
+  return Found;
+}
+
+int64_t operationsOf(const RowKernel &K) {
+  int64_t Count = OtherOperations;
+  for (auto Op : K.Form.Func.getOps<linalg::GenericOp>())
+    Count += Op.getNumLoops() == K.OuterSizes.size() + K.RowSizes.size()
+                 ? int64_t(Op.getBody()->getOperations().size()) - 1
+                 : 0;
+  return Count;
+}
+
+int64_t elementRegisters(const RowKernel &K) {
+  bool Wide = llvm::any_of(K.Reductions, [](const RowReduction &R) {
+    return llvm::any_of(R.Joins, [](Operation *Join) {
+      return Join->getResult(0).getType().getIntOrFloatBitWidth() > 32;
+    });
+  });
+  return Wide ? 2 : 1;
+}
+
+/// What the sizes of a kernel say of its rows.
+struct Choice {
+  RowSchedule S;
+  int64_t Lanes = 1;      ///< of aligned rows
+  bool MayBeOdd = false;  ///< rows may be others
+  bool MayBeLong = false; ///< or not fit the registers
+  SmallVector<OpFoldResult> Check;
+};
+
+std::optional<Choice> choose(const RowKernel &K, const target::Target &T) {
+  Choice C;
+  auto Min = [](ArrayRef<OpFoldResult> Sizes) {
+    return llvm::all_of(Sizes, [](OpFoldResult Size) {
+      return constantOf(Size).value_or(0) >= 1;
+    });
+  };
+  std::optional<int64_t> Most = Reduction::boundOf(K.RowSizes);
+  RowShape Shape;
+  Shape.Length = typicalProduct(K.RowSizes, UnknownRow);
+  if (!Most)
+    Shape.Length = std::max(Shape.Length, UnknownRow);
+  Shape.Rows = std::max(typicalProduct(K.OuterSizes, UnknownRows), int64_t(1));
+  Shape.BytesRead = K.BytesRead;
+  Shape.BytesWritten = K.BytesWritten;
+  Shape.Reductions = K.Reductions.size();
+  Shape.Operations = operationsOf(K);
+  Shape.ElementRegisters = elementRegisters(K);
+  int64_t Wanted = std::max<int64_t>(16 / K.LeastBytes, 1);
+  Strides Found = stridesOf(K, Wanted);
+  C.Lanes = std::min(Wanted, Found.Divisor);
+  if (C.Lanes > 1)
+    C.Check = Found.Others;
+  C.MayBeOdd = !C.Check.empty();
+  Shape.Lanes = C.Lanes;
+  std::vector<schedule::RowCost> Ranked = schedule::rankRowSchedules(Shape, T);
+  bool IsFixed = Min(K.RowSizes);
+  if (!Ranked.empty())
+    C.S = Ranked.front().Schedule;
+  else
+    C.S = {C.Lanes, 0, LongThreads, 1};
+  C.MayBeLong = Ranked.empty() || !IsFixed || !Most || *Most > C.S.capacity();
+  return C;
+}
+
+} // namespace
+
+FailureOr<bool> buildGpuRows(KernelForm &Form, const target::Target &T,
+                             GpuLaunch &Launch) {
+  std::optional<RowKernel> K = RowKernel::read(Form);
+  // One reduction that nothing but the row's result is made of has builders of
+  // its own.
+  if (!K || (!Form.SeveralHeavy && K->Wide.empty()) || K->RowSizes.empty())
+    return false;
+  std::optional<shape::Expr> Rows = productExpr(K->OuterSizes);
+  std::optional<Choice> C = choose(*K, T);
+  if (!Rows || !C || constantOf(K->RowSizes.back()) == 0)
+    return false;
+  const RowSchedule &S = C->S;
+  Launch.Block = {int32_t(S.blockThreads()), 1, 1};
+  Launch.Grid[0] = Rows->ceilDiv(S.Rows).str();
+  Launch.Schedule = S.Accesses ? S.str() : "rows of any length";
+
+  GpuWriter W(Form);
+  RowNest Nest(W, *K, S);
+  Nest.placeThread();
+  auto ByAlignment = [&](llvm::function_ref<void(const Way &)> Emit, Way How) {
+    if (!C->MayBeOdd)
+      return Emit(How);
+    Value Aligned;
+    for (OpFoldResult Stride : C->Check) {
+      Value Rest = W.B.createOrFold<arith::RemUIOp>(W.Loc, W.size(Stride),
+                                                    W.index(How.Lanes));
+      Value Is = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
+                                       Rest, W.index(0));
+      Aligned = Aligned ? W.both(Aligned, Is) : Is;
+    }
+    Way Single{1, How.Lanes * How.Accesses, false, false};
+    How.Aligned = true;
+    W.when(Aligned, [&] { Emit(How); }, [&] { Emit(Single); });
+  };
+  auto Keep = [&] {
+    bool Exact = constantOf(Nest.length()) == S.capacity();
+    ByAlignment([&](const Way &How) { Nest.keep(How); },
+                {C->Lanes, S.Accesses, false, Exact});
+  };
+  auto Walk = [&] {
+    ByAlignment([&](const Way &How) { Nest.walk(How); },
+                {C->Lanes, 1, false, false});
+  };
+  if (!C->MayBeLong) {
+    Keep();
+  } else if (!S.Accesses) {
+    Walk();
+  } else {
+    Value Least = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::sgt,
+                                        Nest.length(), W.index(0));
+    Value Fits =
+        W.both(Least, W.less(Nest.length(), W.index(S.capacity() + 1)));
+    W.when(Fits, Keep, Walk);
+  }
+  W.Emitter.setElementHook({});
+  if (failed(Nest.Result))
+    return failure();
+  return true;
+}
+
+} // namespace kpc::kernels

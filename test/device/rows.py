@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Softmax, norms and GELU for time_rows.py: writes a model of each, and compiles it.
+
+    python3 rows.py --kpc build/release/bin/kpc --out FOLDER [--arch sm_90a] [--only REGEX]
+
+x has a dynamic number of rows, whose optimum is the case's; in cases with `free` the length of a row is dynamic too. Writes
+NAME.kpc and a line in cases.json. Needs onnx.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+
+import onnx
+from onnx import TensorProto, helper
+
+TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp32": TensorProto.FLOAT}
+
+# kind, rows, columns, type. Tensors of 64 MiB and more; then other sizes that models have, and neighbours of round ones.
+SPEED = [("softmax", 8192, 4096, "fp16"), ("softmax", 32768, 1024, "bf16"), ("softmax", 16384, 1024, "fp32"),
+         ("norm_residual", 8192, 4096, "bf16"), ("norm_residual", 32768, 1024, "fp16"), ("norm_residual", 16384, 1024, "fp32"),
+         ("gelu_erf", 8192, 4096, "fp16"), ("gelu_erf", 8192, 4096, "fp32"), ("gelu_tanh", 8192, 4096, "bf16"),
+         ("gelu_tanh", 8192, 4096, "fp32"), ("gelu_chain", 8192, 4096, "bf16")]
+OTHER = [("softmax", 65536, 512, "fp16"), ("softmax", 8192, 8192, "bf16"), ("softmax", 33000, 1000, "fp16"),
+         ("softmax", 2048, 50257, "fp16"), ("softmax", 8192, 4097, "fp16"), ("softmax", 8191, 4099, "fp32"),
+         ("softmax", 524288, 64, "fp16"), ("log_softmax", 4096, 32000, "fp16"), ("masked", 196608, 256, "fp16"),
+         ("norm_residual", 43690, 768, "bf16"), ("norm_residual", 8192, 5120, "bf16"), ("norm_residual", 4096, 12288, "bf16"),
+         ("norm_residual", 43690, 769, "bf16"), ("rms_residual", 16384, 2048, "bf16"), ("rms_residual", 8192, 4096, "bf16"),
+         ("norm", 8192, 4096, "fp16")]
+SMALL = [("softmax", rows, columns, kind) for rows, columns, kind in
+         [(1, 1, "fp32"), (3, 2, "fp16"), (5, 7, "fp32"), (33, 31, "bf16"), (129, 33, "fp16"), (7, 127, "fp16"), (65, 129, "fp32"),
+          (9, 1001, "bf16"), (17, 1024, "fp16"), (3, 4099, "fp16"), (2, 17000, "fp32"), (2, 40000, "fp16"), (1, 70001, "bf16")]]
+SMALL += [(kind, rows, columns, element) for kind in ("norm_residual", "rms_residual", "norm", "log_softmax", "masked")
+          for rows, columns, element in [(1, 1, "fp32"), (31, 13, "fp16"), (129, 96, "bf16"), (5, 1023, "fp16"), (66, 768, "fp32"),
+                                         (3, 20000, "bf16")]]
+SMALL += [(kind, rows, columns, element) for kind in ("gelu_erf", "gelu_tanh", "gelu_chain")
+          for rows, columns, element in [(1, 1, "fp16"), (3, 37, "bf16"), (129, 1000, "fp16"), (64, 64, "fp32")]]
+FREE = [("softmax", rows, columns, kind) for rows, columns, kind in
+        [(5, 1, "fp32"), (65, 77, "fp16"), (33, 1024, "bf16"), (12, 2056, "fp32"), (3, 3001, "fp16"), (2, 24000, "bf16")]]
+FREE += [("norm_residual", 9, 640, "fp16"), ("norm_residual", 9, 641, "fp16"), ("masked", 40, 200, "bf16")]
+
+
+def nodes_of(kind, one):
+    """The nodes from x (r, scale, shift, mask) to y (and s, the sum that is stored too)."""
+    make = helper.make_node
+    if kind == "softmax":
+        return [make("Softmax", ["x"], ["y"], axis=-1)], ["x"], ["y"]
+    if kind == "log_softmax":
+        return [make("LogSoftmax", ["x"], ["y"], axis=-1)], ["x"], ["y"]
+    if kind == "masked":
+        return [make("Mul", ["x", "half"], ["scaled"]), make("Where", ["mask", "scaled", "low"], ["kept"]),
+                make("Softmax", ["kept"], ["y"], axis=-1)], ["x", "mask"], ["y"]
+    if kind == "norm":
+        return [make("LayerNormalization", ["x", "scale", "shift"], ["y"])], ["x", "scale", "shift"], ["y"]
+    if kind == "norm_residual":
+        return [make("Add", ["x", "r"], ["s"]), make("LayerNormalization", ["s", "scale", "shift"], ["y"])], \
+            ["x", "r", "scale", "shift"], ["y", "s"]
+    if kind == "rms_residual":
+        return [make("Add", ["x", "r"], ["s"]), make("RMSNormalization", ["s", "scale"], ["y"])], ["x", "r", "scale"], ["y", "s"]
+    if kind == "gelu_erf":
+        return [make("Gelu", ["x"], ["y"])], ["x"], ["y"]
+    if kind == "gelu_tanh":
+        return [make("Gelu", ["x"], ["y"], approximate="tanh")], ["x"], ["y"]
+    if kind == "gelu_chain":
+        return [make("Add", ["x", "shift"], ["moved"]), make("Gelu", ["moved"], ["gate"]), make("Mul", ["gate", "scale"], ["y"])], \
+            ["x", "shift", "scale"], ["y"]
+    raise ValueError(kind)
+
+
+def model(kind, columns, element):
+    one = TYPES[element]
+    nodes, inputs, outputs = nodes_of(kind, one)
+    def shape(name):
+        return [columns] if name in ("scale", "shift") else ["rows", columns]
+    def info(name):
+        return helper.make_tensor_value_info(name, TensorProto.BOOL if name == "mask" else one, shape(name))
+    constants = [helper.make_tensor(name, one, [], [value]) for name, value in (("half", 0.5), ("low", -3e4))]
+    graph = helper.make_graph(nodes, kind, [info(n) for n in inputs], [info(n) for n in outputs], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
+
+
+def cases():
+    for purpose, listed in (("speed", SPEED), ("other", OTHER), ("small", SMALL)):
+        for case in listed:
+            yield purpose, case, False
+    for case in FREE:
+        yield "small", case, True
+
+
+def compile_case(case, path, options):
+    dims = ["--dim", f"rows=1..1048576:opt={case['rows']}"]
+    if case["free"]:
+        dims += ["--dim", "columns=1..65536:opt=512"]
+    onnx.save(model(case["kind"], "columns" if case["free"] else case["columns"], case["type"]), path)
+    command = [options.kpc, "compile", str(path), "--arch", options.arch, *dims, "-o", str(path.with_suffix(".kpc")), "--quiet",
+               "--no-cache"]
+    subprocess.run(command, check=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--kpc", required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--arch", default="sm_90a")
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    listed = []
+    for purpose, (kind, rows, columns, element), free in cases():
+        name = f"{kind}.{rows}x{columns}.{element}" + (".free" if free else "")
+        if not re.search(options.only, f"{purpose}.{name}"):
+            continue
+        case = {"name": name, "purpose": purpose, "kind": kind, "rows": rows, "columns": columns, "type": element, "free": free}
+        path = options.out / f"{name}.onnx"
+        compile_case(case, path, options)
+        path.unlink()
+        listed.append(case)
+    (options.out / "cases.json").write_text(json.dumps(listed, indent=1))
+
+
+if __name__ == "__main__":
+    main()
