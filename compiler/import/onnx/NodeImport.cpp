@@ -101,7 +101,8 @@ void NodeImport::expectInputs(size_t Least, size_t Most) {
   size_t Count = inputCount();
   if (Count < Least || Count > Most)
     fail(Code::ImportArity,
-         "has " + std::to_string(Count) + " inputs, but takes " +
+         "has " + std::to_string(Count) +
+             (Count == 1 ? " input, but takes " : " inputs, but takes ") +
              (Least == Most
                   ? std::to_string(Least)
                   : std::to_string(Least) + " to " + std::to_string(Most)));
