@@ -100,7 +100,7 @@ private:
       for (uint64_t I = 0; I < std::min<uint64_t>(Count, Threads); ++I)
         Workers.emplace_back([this] { work(); });
     } catch (const std::system_error &) {
-      // A limit on threads: those that there are do.
+      return Workers; // a limit on threads: those that there are do
     }
     return Workers;
   }

@@ -58,13 +58,14 @@ static bool writeOutputs(const Outputs &Out, const RunArguments &Arguments,
           .hint("rename one of them in the model");
       return false;
     }
+    std::string Path = Folder + "/" + Name;
+    keepInput(Arguments.Artifact, "the artifact itself", "--output-dir", Path);
     for (const InputOptions::Given &G : Arguments.In.List)
-      keepInput(G.File, "an input", "--output-dir", Folder + "/" + Name);
+      keepInput(G.File, "an input", "--output-dir", Path);
     std::vector<uint8_t> Unpacked;
     std::span<const uint8_t> Elements = tensorfile::npyElements(
         Type, countOf(T.Value), bytesOf(T.Value), Unpacked);
-    if (!Files.add(Folder + "/" + Name,
-                   tensorfile::npyHeader(Type, T.Value.dims()), Elements))
+    if (!Files.add(Path, tensorfile::npyHeader(Type, T.Value.dims()), Elements))
       return false;
   }
   return Files.keep();

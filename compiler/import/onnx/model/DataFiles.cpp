@@ -30,7 +30,7 @@ enum class Message {
 /// Field `Number` of `In` holds an `Of`.
 struct Step {
   Message In;
-  uint64_t Number;
+  uint32_t Number;
   Message Of;
 };
 
