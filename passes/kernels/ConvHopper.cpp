@@ -23,6 +23,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/ConvProduct.h"
 #include "passes/kernels/HopperProduct.h"
+#include "passes/kernels/ScheduleChoice.h"
 #include "passes/kernels/SizeFacts.h"
 #include "passes/schedule/ConvSchedule.h"
 
@@ -105,12 +106,12 @@ private:
   void addFilterView();
   Value countSum() override;
   Value produceTile(const Place &Where, Value Cursor) override;
-  Value produceTap(const Place &Where, ValueRange First, ValueRange Offsets,
-                   Value Tap, Value Cursor);
+  Values firstPixel(Value Row);
+  Value produceStep(ValueRange First, Value Column, Value Step, Value Cursor);
 
   ConvProduct &Conv;
   BlockArgument Pixels, Filter;
-  Value ChannelCount;
+  Value SliceCount; ///< of each tap, i32
 };
 
 void ConvHopper::declareTiles() {
@@ -171,61 +172,64 @@ void ConvHopper::addFilterView() {
 Value ConvHopper::countSum() {
   // Joined with taps, channels are a constant.
   std::optional<int64_t> Constant = Conv.Channels.asConstant();
-  ChannelCount = Constant ? W.index(*Constant) : W.size(P.C.Sum.Sizes.back());
-  Value Slices = W.ceilDiv(ChannelCount, S.TileSum);
-  return W.mul(Slices, W.index(Conv.taps() * S.TileSum));
+  Value Channels = Constant ? W.index(*Constant) : W.size(P.C.Sum.Sizes.back());
+  SliceCount = toI32(W.ceilDiv(Channels, S.TileSum));
+  return W.mul(toIndex(SliceCount), W.index(Conv.taps() * S.TileSum));
 }
 
-Value ConvHopper::produceTile(const Place &Where, Value Cursor) {
+/// The place of the filter that row `Row` is: the pixel under its first tap.
+/// In 32 bits, as all that the producer keeps: it has few registers.
+ConvHopper::Values ConvHopper::firstPixel(Value Row) {
   Values First =
-      W.split(Where.Row, P.C.Rows.Sizes, Reduction::boundOf(P.C.Rows.Sizes));
+      W.split(Row, P.C.Rows.Sizes, Reduction::boundOf(P.C.Rows.Sizes));
+  for (Value &At : First)
+    At = toI32(At);
   for (auto [Number, Axis] : llvm::enumerate(Conv.Axes)) {
     Value &At = First[Number + 1];
-    At = compute<arith::SubIOp>(W.mul(At, W.index(Axis.Stride)),
-                                W.index(Axis.Low));
+    At = compute<arith::SubIOp>(compute<arith::MulIOp>(At, i32(Axis.Stride)),
+                                i32(Axis.Low));
   }
-  Values Offsets;
-  auto ForAxis = [&](auto &&Self, Value Tap, Value Cursor) -> Value {
-    if (Offsets.size() == Conv.Axes.size())
-      return produceTap(Where, First, Offsets, Tap, Cursor);
-    const ConvProduct::Axis &Axis = Conv.Axes[Offsets.size()];
-    auto Inner = [&](Value At, Value Cursor) {
-      Offsets.push_back(W.mul(At, W.index(Axis.Dilation)));
-      Value Next = W.add(W.mul(Tap, W.index(Axis.Taps)), At);
-      Value After = Self(Self, Next, Cursor);
-      Offsets.pop_back();
-      return After;
-    };
-    if (Axis.Taps == 1)
-      return Inner(W.index(0), Cursor);
-    return W.loop(W.index(0), W.index(Axis.Taps), W.index(1), Cursor,
-                  [&](Value At, ValueRange In) -> Values {
-                    return {Inner(At, In[0])};
-                  })[0];
-  };
-  return ForAxis(ForAxis, W.index(0), Cursor);
+  return First;
 }
 
-/// Brings what one tap multiplies, slice by slice of the channels.
-Value ConvHopper::produceTap(const Place &Where, ValueRange First,
-                             ValueRange Offsets, Value Tap, Value Cursor) {
+/// Slices of the first tap's channels, then of the next one's.
+Value ConvHopper::produceTile(const Place &Where, Value Cursor) {
+  Values First = firstPixel(Where.Row);
+  Value Column = toI32(Where.Column);
+  Value Steps = compute<arith::DivUIOp>(toI32(SumCount), i32(S.TileSum));
+  return W.loop(i32(0), Steps, i32(1), Cursor,
+                [&](Value Step, ValueRange In) -> Values {
+                  return {produceStep(First, Column, Step, In[0])};
+                })[0];
+}
+
+Value ConvHopper::produceStep(ValueRange First, Value Column, Value Step,
+                              Value Cursor) {
   auto Free = tile::SlotType::get(W.B.getContext(), tile::SlotState::Free);
-  return W.loop(
-      W.index(0), ChannelCount, W.index(S.TileSum), Cursor,
-      [&](Value Channel, ValueRange In) -> Values {
-        Value Slot = tile::AcquireOp::create(W.B, W.Loc, Free, Pipe, In[0]);
-        auto Parts = tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB},
-                                           Pipe, Slot);
-        Values At(First);
-        At.push_back(Channel);
-        tile::LoadIm2colOp::create(W.B, W.Loc, Pixels, At, Offsets,
-                                   Parts.getResult(0), Pipe, Slot);
-        tile::LoadOp::create(W.B, W.Loc, Filter,
-                             ValueRange{Tap, Channel, Where.Column},
-                             Parts.getResult(1), Pipe, Slot);
-        tile::CommitOp::create(W.B, W.Loc, Pipe, Slot);
-        return {tile::NextOp::create(W.B, W.Loc, In[0].getType(), Pipe, In[0])};
-      })[0];
+  Value Tap = compute<arith::DivUIOp>(Step, SliceCount);
+  Value Channel = toIndex(compute<arith::MulIOp>(
+      compute<arith::RemUIOp>(Step, SliceCount), i32(S.TileSum)));
+  Values Offsets(Conv.Axes.size()), At;
+  Value Rest = Tap;
+  for (size_t I = Conv.Axes.size(); I-- > 0;) {
+    const ConvProduct::Axis &Axis = Conv.Axes[I];
+    Value Mine = I ? compute<arith::RemUIOp>(Rest, i32(Axis.Taps)) : Rest;
+    Offsets[I] = toIndex(compute<arith::MulIOp>(Mine, i32(Axis.Dilation)));
+    Rest = compute<arith::DivUIOp>(Rest, i32(Axis.Taps));
+  }
+  for (Value One : First)
+    At.push_back(toIndex(One));
+  At.push_back(Channel);
+  Value Slot = tile::AcquireOp::create(W.B, W.Loc, Free, Pipe, Cursor);
+  auto Parts =
+      tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Slot);
+  tile::LoadIm2colOp::create(W.B, W.Loc, Pixels, At, Offsets,
+                             Parts.getResult(0), Pipe, Slot);
+  tile::LoadOp::create(W.B, W.Loc, Filter,
+                       ValueRange{toIndex(Tap), Channel, toIndex(Column)},
+                       Parts.getResult(1), Pipe, Slot);
+  tile::CommitOp::create(W.B, W.Loc, Pipe, Slot);
+  return tile::NextOp::create(W.B, W.Loc, Cursor.getType(), Pipe, Cursor);
 }
 
 } // namespace
@@ -253,11 +257,14 @@ FailureOr<bool> buildConvHopper(KernelForm &Form, const target::Target &T,
     return false;
   std::vector<schedule::ConvCost> Ranked =
       schedule::rankConvSchedules(Shape, T);
-  if (Ranked.empty())
+  const schedule::ConvCost *Chosen =
+      chooseSchedule(Form, Ranked, Launch, [&](StringRef Text) {
+        return schedule::readConvSchedule(Text.str(), Shape, T);
+      });
+  if (!Chosen)
     return false;
-  if (failed(ConvHopper(Form, *Conv, Ranked.front().Schedule).emit(Launch)))
+  if (failed(ConvHopper(Form, *Conv, Chosen->Schedule).emit(Launch)))
     return failure();
-  Launch.Schedule = Ranked.front().name();
   return true;
 }
 

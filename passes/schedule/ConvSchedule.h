@@ -16,6 +16,8 @@
 
 #include "passes/schedule/GemmSchedule.h"
 
+#include <optional>
+
 namespace kpc::schedule {
 
 /// Sizes to choose for; where they are dynamic, their optimum.
@@ -25,18 +27,26 @@ struct ConvShape {
   int64_t ElementBytes = 2;
 };
 
+/// `TileSum`: channels of a slice.
+struct ConvSchedule : GemmSchedule {
+  std::string str() const;
+};
+
 /// Microseconds that a schedule is expected to take, by its parts.
 struct ConvCost {
-  /// `TileSum`: channels of a slice.
-  GemmSchedule Schedule;
+  ConvSchedule Schedule;
   double Waves = 0;    ///< tiles that a multiprocessor computes in turn
   double Multiply = 0; ///< a tile's products on the tensor cores
   double Bring = 0;    ///< a tile's operands from the second cache
   double Finish = 0;   ///< a tile's start and end, which nothing overlaps
   double Total = 0;
-  std::string name() const; ///< of the schedule
   std::string str() const;
 };
+
+/// The cost of the schedule that `str()` prints so; none where it is not legal.
+std::optional<ConvCost> readConvSchedule(const std::string &Text,
+                                         const ConvShape &Shape,
+                                         const target::Target &T);
 
 /// Channels of a slice: the widest line of shared memory that they fill, and so
 /// the fewest copies; a last slice's missing channels are zeros.

@@ -1,0 +1,56 @@
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(pad-channels))' | FileCheck %s
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(pad-channels{narrow=true}))' | FileCheck %s --check-prefix=NARROW
+
+// Steps of two pixels are 16 bytes where pixels have four channels; the zeros around the image go into memory.
+// CHECK-LABEL: @first(
+// CHECK: graph.pad %{{.*}}, %{{.*}} low [0, 0, 0, 0] high [0, 0, 1, 0] interior [0, 0, 0, 0] : <[7, 7, 3, 64], f16>
+// CHECK: graph.pad %arg0, %{{.*}} low [0, 3, 3, 0] high [0, 3, 3, 1] interior [0, 0, 0, 0] : <[n, 224, 224, 3], f16>
+// CHECK: graph.conv %{{.*}} stride [2, 2] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : <[n, 230, 230, 4], f16>, <[7, 7, 4, 64], f16>
+func.func @first(%x: !graph.tensor<[n, 224, 224, 3], f16>) -> !graph.tensor<[n, 112, 112, 64], f16> {
+  %w = graph.weight "m#w" [] : !graph.tensor<[7, 7, 3, 64], f16>
+  %y = graph.conv %x, %w stride [2, 2] dilation [1, 1] low [3, 3] high [3, 3] groups 1 : !graph.tensor<[n, 224, 224, 3], f16>, !graph.tensor<[7, 7, 3, 64], f16>
+  return %y : !graph.tensor<[n, 112, 112, 64], f16>
+}
+
+// Lines of 31 pixels get one more, which the filter does not reach.
+// CHECK-LABEL: @odd_lines(
+// CHECK: graph.pad %arg0, %{{.*}} low [0, 1, 1, 0] high [0, 1, 2, 1]
+// CHECK: graph.conv {{.*}} : <[n, 31, 32, 4], f16>
+func.func @odd_lines(%x: !graph.tensor<[n, 29, 29, 3], f16>) -> !graph.tensor<[n, 15, 15, 16], f16> {
+  %w = graph.weight "m#w" [] : !graph.tensor<[3, 3, 3, 16], f16>
+  %y = graph.conv %x, %w stride [2, 2] dilation [1, 1] low [1, 1] high [1, 1] groups 1 : !graph.tensor<[n, 29, 29, 3], f16>, !graph.tensor<[3, 3, 3, 16], f16>
+  return %y : !graph.tensor<[n, 15, 15, 16], f16>
+}
+
+// At steps of one pixel, pixels have eight channels; the image stays as it is, as it does with more of them.
+// CHECK-LABEL: @eight(
+// CHECK: graph.pad %arg0, %{{.*}} low [0, 0, 0, 0] high [0, 0, 0, 5]
+// CHECK: graph.conv {{.*}} low [1, 1] high [1, 1] groups 1 : <[n, 32, 32, 8], f16>
+// CHECK: graph.pad {{.*}} high [0, 0, 0, 4]
+// CHECK: graph.conv {{.*}} low [1, 1] high [1, 1] groups 1 : <[n, 32, 32, 16], f16>
+func.func @eight(%x: !graph.tensor<[n, 32, 32, 3], f16>) -> !graph.tensor<[n, 32, 32, 16], f16> {
+  %w = graph.weight "m#w" [] : !graph.tensor<[3, 3, 3, 12], f16>
+  %v = graph.weight "m#v" [] : !graph.tensor<[3, 3, 12, 16], f16>
+  %y = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [1, 1] high [1, 1] groups 1 : !graph.tensor<[n, 32, 32, 3], f16>, !graph.tensor<[3, 3, 3, 12], f16>
+  %z = graph.conv %y, %v stride [1, 1] dilation [1, 1] low [1, 1] high [1, 1] groups 1 : !graph.tensor<[n, 32, 32, 12], f16>, !graph.tensor<[3, 3, 12, 16], f16>
+  return %z : !graph.tensor<[n, 32, 32, 16], f16>
+}
+
+// What is f32 is left alone unless it will be narrow; groups, one channel, and filters that are computed always are.
+// CHECK-LABEL: @others(
+// CHECK-NOT: graph.pad
+// NARROW-LABEL: @others(
+// NARROW: graph.conv {{.*}} : <[n, 8, 8, 8], f32>
+// NARROW-NOT: graph.pad
+// NARROW: return
+func.func @others(%x: !graph.tensor<[n, 8, 8, 3], f32>, %g: !graph.tensor<[n, 8, 8, 6], f16>, %one: !graph.tensor<[n, 8, 8, 1], f16>, %c: !graph.tensor<[3, 3, 6, 8], f16>)
+    -> (!graph.tensor<[n, 6, 6, 8], f32>, !graph.tensor<[n, 6, 6, 8], f16>, !graph.tensor<[n, 6, 6, 8], f16>, !graph.tensor<[n, 6, 6, 8], f16>) {
+  %w = graph.weight "m#w" [] : !graph.tensor<[3, 3, 3, 8], f32>
+  %u = graph.weight "m#u" [] : !graph.tensor<[3, 3, 3, 8], f16>
+  %v = graph.weight "m#v" [] : !graph.tensor<[3, 3, 1, 8], f16>
+  %0 = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 8, 8, 3], f32>, !graph.tensor<[3, 3, 3, 8], f32>
+  %1 = graph.conv %g, %u stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 2 : !graph.tensor<[n, 8, 8, 6], f16>, !graph.tensor<[3, 3, 3, 8], f16>
+  %2 = graph.conv %one, %v stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 8, 8, 1], f16>, !graph.tensor<[3, 3, 1, 8], f16>
+  %3 = graph.conv %g, %c stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 8, 8, 6], f16>, !graph.tensor<[3, 3, 6, 8], f16>
+  return %0, %1, %2, %3 : !graph.tensor<[n, 6, 6, 8], f32>, !graph.tensor<[n, 6, 6, 8], f16>, !graph.tensor<[n, 6, 6, 8], f16>, !graph.tensor<[n, 6, 6, 8], f16>
+}

@@ -1,0 +1,87 @@
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
+
+// A convolution of 16-bit values on the tensor cores of sm_90a: 3×3 taps, two pixels a step, zeros around the image.
+
+// 120 channels are two slices of 64; what the second lacks becomes zeros in the copies.
+
+// CHECK-DAG: !smem = !tile.smem<[64, 64], f16, swizzle 128>
+// The copies of x bring 64 pixels of 64 channels; those of w a matrix of one tap.
+// CHECK-DAG: !view = !tile.view<f16, box[64, 64], swizzle 128>
+// CHECK-DAG: !view1 = !tile.view<f16, box[1, 64, 64], swizzle 128>
+// CHECK-DAG: !pipe = !tile.pipe<8 of [!smem, !smem]>
+
+// CHECK-LABEL: gpu.func @conv(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: !view, %[[W:[a-z0-9]+]]: !view1, %[[Y:[a-z0-9]+]]: !view)
+// CHECK-SAME: kpc.grid = ["min(sm_count, floordiv(arg3*49 + 63, 64))", "1", "1"]
+// CHECK-SAME: kpc.schedule = "conv 64x64x64 slots 8 group {{[0-9]+}}"
+// x is seen by the walk of the filter: from one pixel outside, to where the last tap would be two outside.
+// CHECK-SAME: {buffer = 0 : i64, dims = ["120", "14", "14", "arg3"], element = f16
+// CHECK-SAME: im2col = {channels = 64 : i64, lower = array<i64: -1, -1>, pixels = 64 : i64, upper = array<i64: -1, -1>}
+// CHECK-SAME: strides = ["240", "3360", "47040"], swizzle = 128 : i64, traversal = array<i64: 1, 2, 2, 1>}
+// CHECK-SAME: {box = array<i64: 64, 64, 1>, buffer = 1 : i64, dims = ["64", "120", "9"], element = f16, strides = ["128", "15360"]
+
+// CHECK-DAG: %[[STEPS:.*]] = arith.constant 18 : i32
+// CHECK-DAG: %[[SLICES:.*]] = arith.constant 2 : i32
+// CHECK: %[[PIPE:.*]] = tile.pipe tma consumers 4 : !pipe
+// CHECK: tile.role "producer"
+// CHECK: scf.for %[[STEP:[a-z0-9]+]] = %{{.*}} to %[[STEPS]]
+// CHECK: %[[TAP:.*]] = arith.divui %[[STEP]], %[[SLICES]] : i32
+// CHECK: %[[FREE:.*]] = tile.acquire %[[PIPE]]
+// CHECK-NEXT: %[[AB:.*]]:2 = tile.tiles %[[PIPE]][%[[FREE]]]
+// CHECK-NEXT: tile.load_im2col %[[X]][%{{.*}}, %{{.*}}, %{{.*}}, %[[C:[0-9]+]]] tap[%{{.*}}, %{{.*}}] into %[[AB]]#0 signal %[[PIPE]][%[[FREE]]]
+// CHECK: tile.load %[[W]][%{{.*}}, %[[C]], %{{.*}}] into %[[AB]]#1 signal %[[PIPE]][%[[FREE]]]
+// CHECK-NEXT: tile.commit %[[PIPE]][%[[FREE]]]
+// CHECK: tile.role "consumer"
+// CHECK: tile.mma
+// CHECK: tile.await
+// CHECK: tile.map
+// CHECK: tile.store %{{.*}} to %[[Y]]
+func.func @conv(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 120], strides: [23520, 1680, 120, 1] : memref<f16> to memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>> to tensor<?x14x14x120xf16>
+  %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 120, 64], strides: [23040, 7680, 64, 1] : memref<f16> to memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>>
+  %w_t = bufferization.to_tensor %w_m restrict : memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>> to tensor<3x3x120x64xf16>
+  %size = arith.constant 14 : index
+  %p_empty = tensor.empty(%n) : tensor<?x16x16x120xf16>
+  %p = linalg.generic {indexing_maps = [affine_map<(n,h,w,c)->(n,h,w,c)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%p_empty : tensor<?x16x16x120xf16>) {
+  ^bb0(%out: f16):
+    %i0 = linalg.index 0 : index
+    %i1 = linalg.index 1 : index
+    %i2 = linalg.index 2 : index
+    %i3 = linalg.index 3 : index
+    %low = arith.constant 1 : index
+    %h = arith.subi %i1, %low : index
+    %w = arith.subi %i2, %low : index
+    %in_h = arith.cmpi ult, %h, %size : index
+    %in_w = arith.cmpi ult, %w, %size : index
+    %in = arith.andi %in_h, %in_w : i1
+    %v = scf.if %in -> (f16) {
+      %e = tensor.extract %x_t[%i0, %h, %w, %i3] : tensor<?x14x14x120xf16>
+      scf.yield %e : f16
+    } else {
+      %z = arith.constant 0.0 : f16
+      scf.yield %z : f16
+    }
+    linalg.yield %v : f16
+  } -> tensor<?x16x16x120xf16>
+  %s_empty = tensor.empty(%n) : tensor<?x7x7x64xf32>
+  %zero = arith.constant 0.0 : f32
+  %s_fill = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<?x7x7x64xf32>) -> tensor<?x7x7x64xf32>
+  %s_t = linalg.generic {indexing_maps = [affine_map<(n,h,w,o,i,j,c)->(n,h*2+i*1,w*2+j*1,c)>, affine_map<(n,h,w,o,i,j,c)->(i,j,c,o)>, affine_map<(n,h,w,o,i,j,c)->(n,h,w,o)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %w_t : tensor<?x16x16x120xf16>, tensor<3x3x120x64xf16>) outs(%s_fill : tensor<?x7x7x64xf32>) {
+  ^bb0(%x: f16, %w: f16, %s: f32):
+    %e = arith.extf %x : f16 to f32
+    %f = arith.extf %w : f16 to f32
+    %m = arith.mulf %e, %f : f32
+    %r = arith.addf %s, %m : f32
+    linalg.yield %r : f32
+  } -> tensor<?x7x7x64xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 7, 7, 64], strides: [3136, 448, 64, 1] : memref<f16> to memref<?x7x7x64xf16, strided<[3136, 448, 64, 1]>>
+  %y_empty = tensor.empty(%n) : tensor<?x7x7x64xf16>
+  %y_t = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%s_t : tensor<?x7x7x64xf32>) outs(%y_empty : tensor<?x7x7x64xf16>) {
+  ^bb0(%s: f32, %y: f16):
+    %r = arith.truncf %s : f32 to f16
+    linalg.yield %r : f16
+  } -> tensor<?x7x7x64xf16>
+  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x7x7x64xf16>, memref<?x7x7x64xf16, strided<[3136, 448, 64, 1]>>) -> ()
+  return
+}

@@ -1,0 +1,118 @@
+//===- ConvKernelTest.cpp - Convolutions on tensor cores, assembled -------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What ptxas makes of the convolutions for sm_90a; see TileKernelTest.cpp.
+///
+//===----------------------------------------------------------------------===//
+#include "CaseData.h"
+#include "KernelText.h"
+
+#include "codegen/nvptx/CompileKernel.h"
+
+#include <gmock/gmock.h>
+
+using namespace kpc;
+using namespace kpc::testing;
+
+namespace {
+
+struct Convolution {
+  const char *Name;
+  const char *Type;
+  int64_t Size, Channels, Outputs, Taps, Stride = 1, Batch = 32;
+  bool Finished = false; ///< bias and ReLU behind it
+};
+
+void PrintTo(const Convolution &C, std::ostream *Out) { *Out << C.Name; }
+
+/// Images are dynamic, and square; nothing is around them.
+KernelText textOf(const Convolution &C) {
+  auto Text = [](int64_t V) { return std::to_string(V); };
+  std::string T = C.Type, In = Text(C.Size), O = Text(C.Outputs),
+              Depth = Text(C.Channels), Taps = Text(C.Taps),
+              Out = Text((C.Size - C.Taps) / C.Stride + 1),
+              Step = C.Stride > 1 ? "*" + Text(C.Stride) : "";
+  KernelText K(C.Name);
+  K.input("x", T, {"m", In, In, Depth});
+  K.input("w", T, {Taps, Taps, Depth, O});
+  if (C.Finished)
+    K.input("c", T, {O});
+  K.output("y", T, {"m", Out, Out, O});
+  K.fact("m", "kpc.min = 1 : i64, kpc.max = 64 : i64, kpc.optimum = " +
+                  Text(C.Batch) + " : i64");
+  K.generic("s",
+            {"(n,h,w,o,i,j,c)->(n,h" + Step + "+i,w" + Step + "+j,c)",
+             "(n,h,w,o,i,j,c)->(i,j,c,o)", "(n,h,w,o,i,j,c)->(n,h,w,o)"},
+            "pppprrr", {"x", "w"},
+            "%e = arith.extf %x : " + T + " to f32\n%f = arith.extf %w : " + T +
+                " to f32\n%p = arith.mulf %e, %f : f32\n"
+                "%r = arith.addf %s, %p : f32",
+            "%r", "0.0", "f32", {"m", Out, Out, O});
+  std::string Same = "(a,b,c,d)->(a,b,c,d)";
+  if (!C.Finished)
+    K.generic("y", {Same, Same}, "pppp", {"s"},
+              "%r = arith.truncf %s : f32 to " + T, "%r");
+  else
+    K.generic("y", {Same, "(a,b,c,d)->(d)", Same}, "pppp", {"s", "c"},
+              "%e = arith.extf %c : " + T +
+                  " to f32\n%t = arith.addf %s, %e : f32\n"
+                  "%z = arith.constant 0.0 : f32\n"
+                  "%u = arith.maximumf %t, %z : f32\n"
+                  "%r = arith.truncf %u : f32 to " +
+                  T,
+              "%r");
+  return K;
+}
+
+class ConvKernel : public ::testing::TestWithParam<Convolution> {};
+
+TEST_P(ConvKernel, IsAssembledWithoutLoss) {
+  const target::Target &T = *target::findTarget("sm_90a");
+  CompilerContext Compiler;
+  auto Module = Compiler.parse(textOf(GetParam()).text());
+  ASSERT_TRUE(Module) << Compiler.Reported;
+  auto Kernel = nvptx::buildAndCompileGpuKernel(*Module, T);
+  ASSERT_TRUE(mlir::succeeded(Kernel)) << Compiler.Reported;
+  SCOPED_TRACE(Kernel->Schedule);
+  EXPECT_THAT(Kernel->Schedule, ::testing::StartsWith("conv "));
+  EXPECT_THAT(Kernel->Ptx, ::testing::HasSubstr("wgmma.mma_async"));
+  EXPECT_THAT(Kernel->Ptx, ::testing::HasSubstr(".im2col"));
+  EXPECT_EQ(Kernel->TensorMaps.size(), 3u);
+  EXPECT_LE(Kernel->SharedBytes, T.Limit.SharedPerBlock);
+  nvptx::Ptxas Program = nvptx::findPtxas();
+  if (!Program)
+    GTEST_SKIP() << Program.Missing;
+  nvptx::Assembly A = nvptx::assemblePtx(Program, Kernel->Ptx, T);
+  ASSERT_TRUE(A.ok()) << A.Error;
+  EXPECT_THAT(A.Warnings, ::testing::IsEmpty());
+  ASSERT_EQ(A.Kernels.size(), 1u);
+  EXPECT_EQ(A.Kernels[0].SpillStoreBytes, 0);
+  EXPECT_EQ(A.Kernels[0].SpillLoadBytes, 0);
+  EXPECT_LE(A.Kernels[0].Registers * Kernel->Block[0], 65536);
+  // Counted by test/check/summary.py.
+  std::printf("ASSEMBLED sm_90a 1\n");
+}
+
+const Convolution Convolutions[] = {
+    {"wide_64", "f16", 58, 64, 64, 3},
+    {"wide_128", "f16", 30, 128, 128, 3, 1, 32, /*Finished=*/true},
+    {"step_256", "bf16", 29, 256, 256, 3, 2},
+    {"deep_512", "f16", 9, 512, 512, 3, 1, 32, true},
+    {"projection", "f16", 28, 512, 1024, 1, 2},
+    {"first", "f16", 230, 4, 64, 7, 2, 32, true},
+    {"ragged", "bf16", 13, 72, 136, 5, 1, 2},
+    {"few_channels", "f16", 20, 24, 40, 3, 1, 3, true},
+};
+
+INSTANTIATE_TEST_SUITE_P(Conv, ConvKernel, ::testing::ValuesIn(Convolutions),
+                         [](const ::testing::TestParamInfo<Convolution> &Info) {
+                           return std::string(Info.param.Name);
+                         });
+
+} // namespace

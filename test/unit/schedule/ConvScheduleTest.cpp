@@ -1,0 +1,92 @@
+//===- ConvScheduleTest.cpp - Tests of schedules of convolutions ----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/ConvSchedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace kpc;
+using namespace kpc::schedule;
+using testing::StartsWith;
+
+namespace {
+
+const target::Target &hopper() { return *target::findTarget("sm_90a"); }
+
+ConvShape shapeOf(int64_t Places, int64_t Outputs, int64_t Channels,
+                  int64_t Taps) {
+  ConvShape S;
+  S.Places = Places;
+  S.Outputs = Outputs;
+  S.Channels = Channels;
+  S.Taps = Taps;
+  return S;
+}
+
+/// Layers of models, ragged ones, and the smallest.
+const ConvShape Shapes[] = {
+    shapeOf(100352, 64, 64, 9), shapeOf(25088, 128, 128, 9),
+    shapeOf(1568, 512, 512, 9), shapeOf(401408, 64, 28, 7),
+    shapeOf(19600, 160, 96, 9), shapeOf(196, 512, 512, 9),
+    shapeOf(8, 8, 8, 9),        shapeOf(1 << 30, 1 << 20, 1 << 20, 125),
+};
+
+} // namespace
+
+TEST(ConvSchedule, LegalOnesAreRanked) {
+  for (const ConvShape &Shape : Shapes) {
+    std::vector<ConvCost> Ranked = rankConvSchedules(Shape, hopper());
+    ASSERT_FALSE(Ranked.empty());
+    for (size_t I = 0; I < Ranked.size(); ++I) {
+      const ConvSchedule &S = Ranked[I].Schedule;
+      SCOPED_TRACE(Ranked[I].str());
+      EXPECT_LE(S.sharedBytes(2), hopper().Limit.SharedPerBlock);
+      EXPECT_GE(S.Slots, 2);
+      EXPECT_LE(S.TileRows * S.TileColumns, 128 * 256);
+      if (I)
+        EXPECT_GE(Ranked[I].Total, Ranked[I - 1].Total);
+      EXPECT_THAT(Ranked[I].str(), StartsWith(S.str() + ": "));
+    }
+  }
+}
+
+TEST(ConvSchedule, PrintedOnesAreRead) {
+  for (const ConvShape &Shape : Shapes)
+    for (const ConvCost &One : rankConvSchedules(Shape, hopper())) {
+      auto Read = readConvSchedule(One.Schedule.str(), Shape, hopper());
+      ASSERT_TRUE(Read);
+      EXPECT_EQ(Read->str(), One.str());
+    }
+}
+
+TEST(ConvSchedule, IllegalOnesAreNotRead) {
+  for (const char *Text :
+       {"", "gemm 128x64x64 slots 4 group 8", "conv 128x64x64 slots 4 group 8 ",
+        "conv 128x64x48 slots 4 group 8", "conv 96x64x64 slots 4 group 8",
+        "conv 192x256x64 slots 2 group 8", "conv 128x64x64 slots 1 group 8",
+        "conv 128x256x64 slots 8 group 8", "conv 128x64x64 slots 4 group 0"})
+    EXPECT_FALSE(readConvSchedule(Text, Shapes[0], hopper())) << Text;
+}
+
+TEST(ConvSchedule, SlicesAreAsWideAsChannelsFill) {
+  EXPECT_EQ(sliceOf(shapeOf(1, 1, 64, 9)), 64);
+  EXPECT_EQ(sliceOf(shapeOf(1, 1, 96, 9)), 64);
+  EXPECT_EQ(sliceOf(shapeOf(1, 1, 33, 9)), 64);
+  EXPECT_EQ(sliceOf(shapeOf(1, 1, 32, 9)), 32);
+  EXPECT_EQ(sliceOf(shapeOf(1, 1, 28, 7)), 32);
+  EXPECT_EQ(sliceOf(shapeOf(1, 1, 12, 3)), 16);
+  EXPECT_EQ(sliceOf(shapeOf(1, 1, 1, 1)), 16);
+  // Of 96 channels, two slices of 64 would be a quarter of zeros.
+  EXPECT_EQ(rankConvSchedules(Shapes[4], hopper())[0].Schedule.TileSum, 32);
+}
+
+TEST(ConvSchedule, NoTensorCoresNoSchedules) {
+  EXPECT_TRUE(
+      rankConvSchedules(Shapes[0], *target::findTarget("sm_80")).empty());
+}
