@@ -19,6 +19,13 @@
 
 #define KPC_EXPORT extern "C" __attribute__((visibility("default")))
 
+/// Ends an entry point that is a function-try-block: nothing that is thrown
+/// leaves the library.
+#define KPC_CATCH                                                              \
+  catch (...) {                                                                \
+    return kpc::emulator::driver::caught();                                    \
+  }
+
 namespace kpc::emulator::driver {
 
 using Result = int; ///< CUresult
@@ -28,7 +35,10 @@ inline constexpr Result Success = 0, InvalidValue = 1, OutOfMemory = 2,
                         InvalidPtx = 218, InvalidHandle = 400, NotFound = 500,
                         IllegalAddress = 700, IllegalInstruction = 715,
                         MisalignedAddress = 716, LaunchFailed = 719,
-                        NotSupported = 801;
+                        NotSupported = 801, Unknown = 999;
+
+/// The code of the exception that is handled now; its text is kept.
+Result caught();
 
 struct KernelNodeParams { // CUDA_KERNEL_NODE_PARAMS_v1
   void *Function;

@@ -22,15 +22,17 @@ enum : int {
   MaxSharedOptIn = 97
 };
 
-KPC_EXPORT Result cuInit(unsigned Flags) {
+KPC_EXPORT Result cuInit(unsigned Flags) try {
   return Flags == 0 ? Success : InvalidValue;
 }
-KPC_EXPORT Result cuDriverGetVersion(int *Out) {
+KPC_CATCH
+KPC_EXPORT Result cuDriverGetVersion(int *Out) try {
   *Out = 13000;
   return Success;
 }
+KPC_CATCH
 
-KPC_EXPORT Result cuGetErrorName(Result Code, const char **Out) {
+KPC_EXPORT Result cuGetErrorName(Result Code, const char **Out) try {
   switch (Code) {
   case Success:
     *Out = "CUDA_SUCCESS";
@@ -68,6 +70,9 @@ KPC_EXPORT Result cuGetErrorName(Result Code, const char **Out) {
   case LaunchFailed:
     *Out = "CUDA_ERROR_LAUNCH_FAILED";
     break;
+  case Unknown:
+    *Out = "CUDA_ERROR_UNKNOWN";
+    break;
   case NotSupported:
     *Out = "CUDA_ERROR_NOT_SUPPORTED";
     break;
@@ -77,9 +82,10 @@ KPC_EXPORT Result cuGetErrorName(Result Code, const char **Out) {
   }
   return Success;
 }
+KPC_CATCH
 
 /// The last finding's text, which says more than the code.
-KPC_EXPORT Result cuGetErrorString(Result Code, const char **Out) {
+KPC_EXPORT Result cuGetErrorString(Result Code, const char **Out) try {
   static thread_local std::string Text;
   Text = Code == Success ? "no error" : Device::get().lastText();
   if (Text.empty())
@@ -87,27 +93,32 @@ KPC_EXPORT Result cuGetErrorString(Result Code, const char **Out) {
   *Out = Text.c_str();
   return Success;
 }
+KPC_CATCH
 
-KPC_EXPORT Result cuDeviceGetCount(int *Out) {
+KPC_EXPORT Result cuDeviceGetCount(int *Out) try {
   *Out = 1;
   return Success;
 }
-KPC_EXPORT Result cuDeviceGet(int *Out, int Ordinal) {
+KPC_CATCH
+KPC_EXPORT Result cuDeviceGet(int *Out, int Ordinal) try {
   *Out = 0;
   return Ordinal == 0 ? Success : InvalidDevice;
 }
-KPC_EXPORT Result cuDeviceGetName(char *Out, int Size, int) {
+KPC_CATCH
+KPC_EXPORT Result cuDeviceGetName(char *Out, int Size, int) try {
   if (Size < 1)
     return InvalidValue;
   std::strncpy(Out, Device::get().name().c_str(), size_t(Size));
   Out[Size - 1] = 0;
   return Success;
 }
-KPC_EXPORT Result cuDeviceTotalMem_v2(size_t *Out, int) {
+KPC_CATCH
+KPC_EXPORT Result cuDeviceTotalMem_v2(size_t *Out, int) try {
   *Out = Device::get().memory().limit();
   return Success;
 }
-KPC_EXPORT Result cuDeviceGetAttribute(int *Out, int Which, int) {
+KPC_CATCH
+KPC_EXPORT Result cuDeviceGetAttribute(int *Out, int Which, int) try {
   switch (Which) {
   case MaxThreadsPerBlock:
     *Out = 1024;
@@ -133,17 +144,20 @@ KPC_EXPORT Result cuDeviceGetAttribute(int *Out, int Which, int) {
   }
   return Success;
 }
+KPC_CATCH
 
-KPC_EXPORT Result cuDevicePrimaryCtxRetain(void **Out, int) {
+KPC_EXPORT Result cuDevicePrimaryCtxRetain(void **Out, int) try {
   *Out = &Device::get();
   return Success;
 }
+KPC_CATCH
 KPC_EXPORT Result cuDevicePrimaryCtxRelease_v2(int) { return Success; }
 KPC_EXPORT Result cuCtxPushCurrent_v2(void *) { return Success; }
-KPC_EXPORT Result cuCtxPopCurrent_v2(void **Out) {
+KPC_EXPORT Result cuCtxPopCurrent_v2(void **Out) try {
   if (Out)
     *Out = &Device::get();
   return Success;
 }
+KPC_CATCH
 KPC_EXPORT Result cuCtxSetCurrent(void *) { return Success; }
 KPC_EXPORT Result cuCtxSynchronize() { return Device::get().fault(); }

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <thread>
 
 namespace kpc::emulator::driver {
@@ -37,6 +38,18 @@ Device::Device()
   Threads = Wanted > 0 ? std::min(unsigned(Wanted), All) : 1;
   Strict = std::strcmp(setting("KPC_EMULATE_STRICT", "1"), "0") != 0;
   Seed = unsigned(std::atoi(setting("KPC_EMULATE_SEED", "1")));
+}
+
+Result caught() try { throw; } catch (const std::bad_alloc &) {
+  return OutOfMemory;
+} catch (const std::exception &E) {
+  try {
+    Device::get().setLastText(std::string("the emulator failed: ") + E.what());
+  } catch (...) {
+  }
+  return Unknown;
+} catch (...) {
+  return Unknown;
 }
 
 Device &Device::get() {

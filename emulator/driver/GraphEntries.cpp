@@ -89,15 +89,17 @@ static Result runNode(const Node &N) {
   return Success;
 }
 
-KPC_EXPORT Result cuGraphCreate(void **Out, unsigned) {
+KPC_EXPORT Result cuGraphCreate(void **Out, unsigned) try {
   KPC_RETURN_FAULT();
   *Out = new Graph;
   return Success;
 }
-KPC_EXPORT Result cuGraphDestroy(void *G) {
+KPC_CATCH
+KPC_EXPORT Result cuGraphDestroy(void *G) try {
   delete static_cast<Graph *>(G);
   return Success;
 }
+KPC_CATCH
 
 template <typename T>
 static Result add(void **Out, void *G, void *const *After, size_t Count,
@@ -112,27 +114,31 @@ static Result add(void **Out, void *G, void *const *After, size_t Count,
 
 KPC_EXPORT Result cuGraphAddKernelNode(void **Out, void *G, void *const *After,
                                        size_t Count,
-                                       const KernelNodeParams *P) {
+                                       const KernelNodeParams *P) try {
   Launch L;
   Result Code = Device::get().prepare(L, *P);
   return Code ? Code : add(Out, G, After, Count, std::move(L));
 }
+KPC_CATCH
 KPC_EXPORT Result cuGraphAddMemcpyNode(void **Out, void *G, void *const *After,
-                                       size_t Count, const Copy3D *P, void *) {
+                                       size_t Count, const Copy3D *P,
+                                       void *) try {
   Copy C;
   Result Code = read(C, *P);
   return Code ? Code : add(Out, G, After, Count, C);
 }
+KPC_CATCH
 KPC_EXPORT Result cuGraphAddMemsetNode(void **Out, void *G, void *const *After,
                                        size_t Count, const MemsetNodeParams *P,
-                                       void *) {
+                                       void *) try {
   Fill F;
   Result Code = read(F, *P);
   return Code ? Code : add(Out, G, After, Count, F);
 }
+KPC_CATCH
 
 KPC_EXPORT Result cuGraphInstantiateWithFlags(void **Out, void *G,
-                                              unsigned long long) {
+                                              unsigned long long) try {
   KPC_RETURN_FAULT();
   auto E = std::make_unique<Executable>();
   for (const auto &N : static_cast<Graph *>(G)->Nodes) {
@@ -142,10 +148,12 @@ KPC_EXPORT Result cuGraphInstantiateWithFlags(void **Out, void *G,
   *Out = E.release();
   return Success;
 }
-KPC_EXPORT Result cuGraphExecDestroy(void *E) {
+KPC_CATCH
+KPC_EXPORT Result cuGraphExecDestroy(void *E) try {
   delete static_cast<Executable *>(E);
   return Success;
 }
+KPC_CATCH
 
 template <typename T, typename P>
 static Result change(void *E, void *N, const P &Params) {
@@ -164,21 +172,24 @@ static Result change(void *E, void *N, const P &Params) {
   return Code;
 }
 
-KPC_EXPORT Result cuGraphExecKernelNodeSetParams(void *E, void *N,
-                                                 const KernelNodeParams *P) {
+KPC_EXPORT Result cuGraphExecKernelNodeSetParams(
+    void *E, void *N, const KernelNodeParams *P) try {
   return change<Launch>(E, N, *P);
 }
+KPC_CATCH
 KPC_EXPORT Result cuGraphExecMemcpyNodeSetParams(void *E, void *N,
-                                                 const Copy3D *P, void *) {
+                                                 const Copy3D *P, void *) try {
   return change<Copy>(E, N, *P);
 }
+KPC_CATCH
 KPC_EXPORT Result cuGraphExecMemsetNodeSetParams(void *E, void *N,
                                                  const MemsetNodeParams *P,
-                                                 void *) {
+                                                 void *) try {
   return change<Fill>(E, N, *P);
 }
+KPC_CATCH
 
-KPC_EXPORT Result cuGraphLaunch(void *Handle, void *) {
+KPC_EXPORT Result cuGraphLaunch(void *Handle, void *) try {
   KPC_RETURN_FAULT();
   auto *E = static_cast<Executable *>(Handle);
   std::mt19937 Random(Device::get().seed());
@@ -205,3 +216,4 @@ KPC_EXPORT Result cuGraphLaunch(void *Handle, void *) {
   }
   return Success;
 }
+KPC_CATCH

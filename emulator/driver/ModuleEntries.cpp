@@ -59,7 +59,7 @@ static std::string editedText(const char *Text) {
 
 KPC_EXPORT Result cuModuleLoadDataEx(void **Out, const void *Image,
                                      unsigned Count, int *Options,
-                                     void **Values) {
+                                     void **Values) try {
   KPC_RETURN_FAULT();
   const char *Text = static_cast<const char *>(Image);
   if (!Text || std::strncmp(Text,
@@ -83,16 +83,19 @@ KPC_EXPORT Result cuModuleLoadDataEx(void **Out, const void *Image,
   *Out = M.release();
   return Success;
 }
-KPC_EXPORT Result cuModuleLoadData(void **Out, const void *Image) {
+KPC_CATCH
+KPC_EXPORT Result cuModuleLoadData(void **Out, const void *Image) try {
   return cuModuleLoadDataEx(Out, Image, 0, nullptr, nullptr);
 }
-KPC_EXPORT Result cuModuleUnload(void *M) {
+KPC_CATCH
+KPC_EXPORT Result cuModuleUnload(void *M) try {
   delete static_cast<driver::Module *>(M);
   return Success;
 }
+KPC_CATCH
 
 KPC_EXPORT Result cuModuleGetFunction(void **Out, void *Handle,
-                                      const char *Name) {
+                                      const char *Name) try {
   auto *M = static_cast<driver::Module *>(Handle);
   const Kernel *K = M->Loaded->find(Name);
   if (!K)
@@ -103,8 +106,9 @@ KPC_EXPORT Result cuModuleGetFunction(void **Out, void *Handle,
   *Out = M->Functions.back().get();
   return Success;
 }
+KPC_CATCH
 KPC_EXPORT Result cuModuleGetGlobal_v2(uint64_t *Out, size_t *Bytes,
-                                       void *Handle, const char *Name) {
+                                       void *Handle, const char *Name) try {
   uint64_t Size = 0;
   uint64_t At =
       static_cast<driver::Module *>(Handle)->Loaded->addressOf(Name, Size);
@@ -114,8 +118,9 @@ KPC_EXPORT Result cuModuleGetGlobal_v2(uint64_t *Out, size_t *Bytes,
     *Bytes = Size;
   return At ? Success : NotFound;
 }
+KPC_CATCH
 
-KPC_EXPORT Result cuFuncSetAttribute(void *Handle, int Which, int Value) {
+KPC_EXPORT Result cuFuncSetAttribute(void *Handle, int Which, int Value) try {
   auto *F = static_cast<driver::Function *>(Handle);
   if (Which != MaxDynamicSharedBytes)
     return Success; // preferences
@@ -124,19 +129,21 @@ KPC_EXPORT Result cuFuncSetAttribute(void *Handle, int Which, int Value) {
   F->MaxDynamicShared = uint64_t(Value);
   return Success;
 }
-KPC_EXPORT Result cuFuncGetAttribute(int *Out, int Which, void *Handle) {
+KPC_CATCH
+KPC_EXPORT Result cuFuncGetAttribute(int *Out, int Which, void *Handle) try {
   auto *F = static_cast<driver::Function *>(Handle);
   if (Which != StaticSharedBytes)
     return NotSupported;
   *Out = int(F->K->SharedBytes);
   return Success;
 }
+KPC_CATCH
 
 KPC_EXPORT Result cuLaunchKernel(void *Function, unsigned GridX, unsigned GridY,
                                  unsigned GridZ, unsigned BlockX,
                                  unsigned BlockY, unsigned BlockZ,
                                  unsigned Shared, void *, void **Params,
-                                 void **Extra) {
+                                 void **Extra) try {
   KPC_RETURN_FAULT();
   driver::Launch L;
   KernelNodeParams P{
@@ -145,3 +152,4 @@ KPC_EXPORT Result cuLaunchKernel(void *Function, unsigned GridX, unsigned GridY,
   Result Code = Device::get().prepare(L, P);
   return Code ? Code : Device::get().run(L);
 }
+KPC_CATCH

@@ -17,7 +17,7 @@ using namespace kpc::emulator::driver;
 /// The library itself is asked, for the second version first: a name without a
 /// suffix means the newest one that the emulator has.
 KPC_EXPORT Result cuGetProcAddress_v2(const char *Name, void **Out, int,
-                                      uint64_t, int *Status) {
+                                      uint64_t, int *Status) try {
   static void *const Self = [] {
     Dl_info Info{};
     ::dladdr(reinterpret_cast<void *>(&cuGetProcAddress_v2), &Info);
@@ -34,10 +34,12 @@ KPC_EXPORT Result cuGetProcAddress_v2(const char *Name, void **Out, int,
     *Status = *Out ? 0 : 1;
   return *Out ? Success : NotFound;
 }
+KPC_CATCH
 KPC_EXPORT Result cuGetProcAddress(const char *Name, void **Out, int Version,
-                                   uint64_t Flags) {
+                                   uint64_t Flags) try {
   return cuGetProcAddress_v2(Name, Out, Version, Flags, nullptr);
 }
+KPC_CATCH
 
 /// Asked by kpc's runtime: PTX only.
 KPC_EXPORT unsigned kpc_driver_images(void) { return 2; }

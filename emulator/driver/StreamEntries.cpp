@@ -21,37 +21,44 @@ struct Event {
 };
 } // namespace
 
-KPC_EXPORT Result cuStreamCreate(void **Out, unsigned) {
+KPC_EXPORT Result cuStreamCreate(void **Out, unsigned) try {
   KPC_RETURN_FAULT();
   *Out = new Stream;
   return Success;
 }
-KPC_EXPORT Result cuStreamDestroy_v2(void *S) {
+KPC_CATCH
+KPC_EXPORT Result cuStreamDestroy_v2(void *S) try {
   delete static_cast<Stream *>(S);
   return Success;
 }
+KPC_CATCH
 KPC_EXPORT Result cuStreamSynchronize(void *) { return Device::get().fault(); }
-KPC_EXPORT Result cuStreamWaitEvent(void *, void *, unsigned) {
+KPC_EXPORT Result cuStreamWaitEvent(void *, void *, unsigned) try {
   return Device::get().fault();
 }
+KPC_CATCH
 
-KPC_EXPORT Result cuEventCreate(void **Out, unsigned) {
+KPC_EXPORT Result cuEventCreate(void **Out, unsigned) try {
   KPC_RETURN_FAULT();
   *Out = new Event;
   return Success;
 }
-KPC_EXPORT Result cuEventDestroy_v2(void *E) {
+KPC_CATCH
+KPC_EXPORT Result cuEventDestroy_v2(void *E) try {
   delete static_cast<Event *>(E);
   return Success;
 }
-KPC_EXPORT Result cuEventRecord(void *E, void *) {
+KPC_CATCH
+KPC_EXPORT Result cuEventRecord(void *E, void *) try {
   static_cast<Event *>(E)->At = std::chrono::steady_clock::now();
   return Device::get().fault();
 }
+KPC_CATCH
 KPC_EXPORT Result cuEventSynchronize(void *) { return Device::get().fault(); }
-KPC_EXPORT Result cuEventElapsedTime(float *Out, void *A, void *B) {
+KPC_EXPORT Result cuEventElapsedTime(float *Out, void *A, void *B) try {
   *Out = std::chrono::duration<float, std::milli>(static_cast<Event *>(B)->At -
                                                   static_cast<Event *>(A)->At)
              .count();
   return Success;
 }
+KPC_CATCH

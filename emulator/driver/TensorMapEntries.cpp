@@ -27,22 +27,24 @@ static Result finish(void *To, const TensorMap &Map, const char *Entry,
 KPC_EXPORT Result cuTensorMapEncodeTiled(
     void *Map, int Type, uint32_t Rank, void *Address, const uint64_t *Dims,
     const uint64_t *Strides, const uint32_t *Box, const uint32_t *Traversal,
-    int Interleave, int Swizzle, int, int Fill) {
+    int Interleave, int Swizzle, int, int Fill) try {
   TensorMap M;
   return finish(Map, M, "cuTensorMapEncodeTiled",
                 encodeTiled(M, Type, Rank, reinterpret_cast<uint64_t>(Address),
                             Dims, Strides, Box, Traversal, Interleave, Swizzle,
                             Fill));
 }
+KPC_CATCH
 
 KPC_EXPORT Result cuTensorMapEncodeIm2col(
     void *Map, int Type, uint32_t Rank, void *Address, const uint64_t *Dims,
     const uint64_t *Strides, const int *Lower, const int *Upper,
     uint32_t Channels, uint32_t Pixels, const uint32_t *Traversal,
-    int Interleave, int Swizzle, int, int Fill) {
+    int Interleave, int Swizzle, int, int Fill) try {
   TensorMap M;
   return finish(Map, M, "cuTensorMapEncodeIm2col",
                 encodeIm2col(M, Type, Rank, reinterpret_cast<uint64_t>(Address),
                              Dims, Strides, {Lower, Upper, Channels, Pixels},
                              Traversal, Interleave, Swizzle, Fill));
 }
+KPC_CATCH

@@ -12,6 +12,7 @@
 #include "emulator/execute/Windows.h"
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 
 namespace kpc::emulator {
@@ -67,17 +68,28 @@ LaunchResult launch(const Kernel &K, const LaunchShape &Shape,
   State.Seed = Options.Seed;
   uint64_t Count = uint64_t{Shape.Grid[0]} * Shape.Grid[1] * Shape.Grid[2];
   std::atomic<uint64_t> Next{0};
+  // Nothing that is thrown leaves a thread.
   auto Work = [&] {
-    Cta Block(State);
-    for (uint64_t Number = Next++; Number < Count && !State.Stop;
-         Number = Next++)
-      Block.run(Number);
+    try {
+      Cta Block(State);
+      for (uint64_t Number = Next++; Number < Count && !State.Stop;
+           Number = Next++)
+        Block.run(Number);
+    } catch (const std::exception &E) {
+      Finding F;
+      F.Kernel = State.K->Name;
+      F.Detail = std::string("the emulator failed: ") + E.what();
+      State.report(std::move(F));
+    }
   };
   auto Threads = static_cast<unsigned>(
       std::min<uint64_t>(std::max(1u, Options.Threads), Count));
   std::vector<std::thread> Others;
-  for (unsigned T = 1; T < Threads; ++T)
-    Others.emplace_back(Work);
+  try {
+    for (unsigned T = 1; T < Threads; ++T)
+      Others.emplace_back(Work);
+  } catch (const std::system_error &) { // with those that there are
+  }
   Work();
   for (std::thread &T : Others)
     T.join();

@@ -42,6 +42,8 @@ T updatedNumber(Update What, T Old, T New, bool FlushSums) {
                        : canonical(Old + New);
     else if constexpr (std::is_integral_v<T>)
       return T(std::make_unsigned_t<T>(Old) + std::make_unsigned_t<T>(New));
+    else if (FlushSums) // global memory: NaN as it is, the operand's first
+      return New != New ? New : Old != Old ? Old : Old + New;
     else
       return Old + New;
   case Update::Min:
@@ -84,7 +86,7 @@ Bits updated(Update What, Type T, Bits Old, Bits New, bool FlushSums) {
   }
   if constexpr (sizeof(Bits) == 8) {
     if (T == Type::F64)
-      return numberUpdate<double>(What, Old, New, false);
+      return numberUpdate<double>(What, Old, New, FlushSums);
     if (T == Type::S64)
       return numberUpdate<int64_t>(What, Old, New, false);
     return numberUpdate<uint64_t>(What, Old, New, false);

@@ -162,7 +162,7 @@ double floatIn(const Plan &P, uint64_t Raw) {
 /// Round to nearest, ties away: only cvt.rna.tf32.
 uint32_t toTf32(const Plan &P, double Value) {
   auto Bits = std::bit_cast<uint32_t>(float(Value));
-  if (std::isnan(Value) || std::isinf(Value))
+  if (std::isinf(Value))
     return Bits;
   if (P.TiesAway) {
     Bits += 0x1000;
@@ -198,6 +198,16 @@ uint64_t floatOut(const Plan &P, double Value) {
   }
 }
 
+/// An f64's NaN as f32 or f16: quiet, with the upper bits that it had.
+std::optional<uint64_t> narrowedNaN(const Plan &P, uint64_t Raw) {
+  uint64_t Sign = Raw >> 63, Payload = Raw & ((uint64_t{1} << 52) - 1);
+  if (P.To == Type::F32)
+    return Sign << 31 | 0x7FC00000 | Payload >> 29;
+  if (P.To == Type::F16)
+    return Sign << 15 | 0x7E00 | Payload >> 42;
+  return std::nullopt;
+}
+
 uint64_t converted(const Plan &P, uint64_t Raw) {
   bool FromFloat = isFloat(P.From), ToFloat = isFloat(P.To);
   if (!FromFloat && !ToFloat)
@@ -209,7 +219,15 @@ uint64_t converted(const Plan &P, uint64_t Raw) {
                                                       : double(Value));
     return floatOut(P, integerToOdd(Value, isSigned(P.From)));
   }
+  if (P.From == Type::BF16 && P.To == Type::F32 && !P.RoundsToInteger &&
+      !P.Relu && !P.Saturate)
+    return uint64_t(Raw & 0xFFFF) << 16; // NaN as it is
   double Value = floatIn(P, Raw);
+  if (P.To == Type::TF32 && std::isnan(Value))
+    return P.TiesAway ? Raw & 0xFFFFE000 : 0x7FFFE000;
+  if (P.From == Type::F64 && std::isnan(Value) && !P.Saturate)
+    if (auto Bits = narrowedNaN(P, Raw))
+      return *Bits;
   if (!ToFloat)
     return floatToInteger(P, Value);
   if (P.RoundsToInteger) {

@@ -42,21 +42,38 @@ template <bool Flush, typename T> T output(T A) {
     return A;
 }
 
+/// Of several NaN operands the last one is an f64's result, made quiet.
+template <typename T, typename... All> T lastNaN(T Result, All... Operands) {
+  if constexpr (sizeof(T) == 8) {
+    constexpr uint64_t Quiet = uint64_t{1} << 51;
+    for (double A : {Operands...})
+      if (A != A)
+        Result = std::bit_cast<double>(std::bit_cast<uint64_t>(A) | Quiet);
+  }
+  return Result;
+}
+
 struct Add {
-  template <typename T> T operator()(T A, T B) const { return A + B; }
+  template <typename T> T operator()(T A, T B) const {
+    return lastNaN(A + B, A, B);
+  }
 };
 struct Sub {
-  template <typename T> T operator()(T A, T B) const { return A - B; }
+  template <typename T> T operator()(T A, T B) const {
+    return lastNaN(A - B, A, B);
+  }
 };
 struct Mul {
-  template <typename T> T operator()(T A, T B) const { return A * B; }
+  template <typename T> T operator()(T A, T B) const {
+    return lastNaN(A * B, A, B);
+  }
 };
 struct Div {
   template <typename T> T operator()(T A, T B) const { return A / B; }
 };
 struct Fma {
   template <typename T> T operator()(T A, T B, T C) const {
-    return std::fma(A, B, C);
+    return lastNaN(std::fma(A, B, C), A, B, C);
   }
 };
 struct Rcp {
@@ -224,7 +241,10 @@ void directed(Warp &W, const Instruction &I, uint32_t Mask) {
   uint64_t Doing = I.Immediate & 15;
   forEachLane(Mask, [&](unsigned L) {
     if constexpr (sizeof(T) == 8) {
-      Out[L] = rounded(Doing, Mode, In(0, L), In(1, L), In(2, L));
+      double R = rounded(Doing, Mode, In(0, L), In(1, L), In(2, L));
+      Out[L] = Doing == DoDiv || Doing == DoSqrt
+                   ? R
+                   : lastNaN(R, In(0, L), In(1, L), In(2, L));
     } else {
       double Exact = wide(Doing, In(0, L), In(1, L), In(2, L));
       float R = std::bit_cast<float>(encode(Exact, Single, Mode, false));
@@ -245,11 +265,12 @@ template <typename T, bool F> struct AbsOf {
   T operator()(T A) const {
     if constexpr (F)
       A = flushed(A);
-    return std::fabs(A);
+    return lastNaN(output<false>(std::fabs(A)), A);
   }
 };
-template <typename B, B Sign> struct Negated {
-  B operator()(B A) const { return A ^ Sign; }
+/// The sign of a NaN stays.
+template <typename T> struct Negated {
+  T operator()(T A) const { return A != A ? output<false>(lastNaN(A, A)) : -A; }
 };
 template <typename B, B Sign> struct CopySign {
   B operator()(B From, B A) const { return (A & ~Sign) | (From & Sign); }
@@ -442,8 +463,8 @@ bool decodeSign(Decoder &D, const ptx::Statement &S, Modifiers &M,
   else if (Ftz)
     return false;
   else
-    I.Run = Wide ? lanes<Negated<uint64_t, High64>, uint64_t, uint64_t>
-                 : lanes<Negated<uint32_t, High32>, uint32_t, uint32_t>;
+    I.Run = Wide ? lanes<Negated<double>, double, double>
+                 : lanes<Negated<float>, float, float>;
   return operands(D, S, I, Bits, {Bits});
 }
 

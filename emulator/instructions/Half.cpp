@@ -53,7 +53,7 @@ struct Fma {
 struct FmaRelu {
   double operator()(float A, float B, float C) const {
     double R = Fma()(A, B, C);
-    return R < 0 ? 0.0 : R;
+    return R <= 0 ? 0.0 : R; // -0 too
   }
 };
 template <bool Propagates, bool IsMax> struct Extreme {
@@ -107,9 +107,27 @@ template <typename Op, size_t Sources> Handler pick(Type T) {
   }
 }
 
-template <uint32_t And, uint32_t Xor> struct Sign {
-  template <typename B> B operator()(B A) const { return B((A & And) ^ Xor); }
+/// NaN gives 0x7FFF.
+template <uint16_t And, uint16_t Xor> struct Sign {
+  template <typename N> static uint16_t one(uint16_t A) {
+    float V = N::load(A);
+    return V != V ? 0x7FFF : uint16_t((A & And) ^ Xor);
+  }
+  template <typename N> struct Of {
+    uint16_t operator()(uint16_t A) const { return one<N>(A); }
+    uint32_t operator()(uint32_t A) const {
+      return uint32_t{one<N>(uint16_t(A >> 16))} << 16 | one<N>(uint16_t(A));
+    }
+  };
 };
+template <typename S> Handler pickSign(bool Pair, bool IsBrain) {
+  using H = typename S::template Of<F16>;
+  using B = typename S::template Of<BF16>;
+  if (Pair)
+    return IsBrain ? lanes<B, uint32_t, uint32_t>
+                   : lanes<H, uint32_t, uint32_t>;
+  return IsBrain ? lanes<B, uint16_t, uint16_t> : lanes<H, uint16_t, uint16_t>;
+}
 
 struct Entry {
   const char *Opcode;
@@ -145,13 +163,8 @@ bool decodeHalf(Decoder &D, const ptx::Statement &S, Modifiers &M,
     return sources(D, S, I, Bits, 2);
   }
   if (S.Opcode == "abs" || S.Opcode == "neg") {
-    using Absolute = Sign<0x7FFF7FFF, 0>;
-    using Negated = Sign<0xFFFFFFFF, 0x80008000>;
-    bool IsAbs = S.Opcode == "abs";
-    I.Run = Pair ? (IsAbs ? lanes<Absolute, uint32_t, uint32_t>
-                          : lanes<Negated, uint32_t, uint32_t>)
-                 : (IsAbs ? lanes<Absolute, uint16_t, uint16_t>
-                          : lanes<Negated, uint16_t, uint16_t>);
+    I.Run = S.Opcode == "abs" ? pickSign<Sign<0x7FFF, 0>>(Pair, IsBrain)
+                              : pickSign<Sign<0xFFFF, 0x8000>>(Pair, IsBrain);
     return sources(D, S, I, Bits, 1);
   }
   for (const Entry &E : Entries) {

@@ -35,6 +35,8 @@ bool wholeWarp(Warp &W, const Instruction &I, uint32_t Mask) {
 // mma.sync: Immediate is the plan, Vectors D, A, B, C one behind the other
 //===----------------------------------------------------------------------===//
 
+constexpr unsigned HalfK = 16;
+
 struct MmaPlan {
   MatrixType A, B;
   uint8_t K;
@@ -48,6 +50,11 @@ struct MmaPlan {
     return {MatrixType(V & 0xFF), MatrixType(V >> 8 & 0xFF),
             uint8_t(V >> 16),     (V >> 24 & 1) != 0,
             (V >> 25 & 1) != 0,   (V >> 26 & 1) != 0};
+  }
+  /// Of FP8 the two lower bytes of each register are summed first, then the
+  /// two upper ones, and C is added: what ptxas makes of it for sm_90.
+  bool isSplit() const {
+    return matrixBits(A) == 8 && !isInteger(A) && K > HalfK;
   }
   unsigned registersA() const { return unsigned{K} * matrixBits(A) / 64; }
   unsigned registersB() const { return unsigned{K} * matrixBits(A) / 128; }
@@ -69,6 +76,8 @@ void gather(Warp &W, const uint32_t *Registers, const MmaPlan &P, bool IsA,
       for (unsigned E = 0; E < Each; ++E) {
         unsigned Line = (L >> 2) + 8 * Lower;
         unsigned K = Along * 4 * Each + (L & 3) * Each + E;
+        if (P.isSplit())
+          K = E / 2 * HalfK + Along * 8 + (L & 3) * 2 + E % 2;
         uint32_t Value = Bits == 32 ? Row[L] : Row[L] >> (E * Bits);
         Out[Line * MaxK + K] = matrixValue(Value, T);
       }
@@ -83,6 +92,16 @@ uint32_t integerSum(const MatrixValue *A, const MatrixValue *B, unsigned K,
   if (Saturate)
     Sum = std::min<int64_t>(std::max<int64_t>(Sum, INT32_MIN), INT32_MAX);
   return uint32_t(Sum);
+}
+
+uint32_t splitSum(const MatrixValue *Row, const MatrixValue *Column, float C,
+                  const MmaPlan &P) {
+  SumRule Rule = ruleOf(P.A, P.B, false, false);
+  uint32_t Lower = fusedSum(Row, Column, HalfK, 0, false, Rule);
+  uint32_t Both = fusedSum(Row + HalfK, Column + HalfK, P.K - HalfK,
+                           std::bit_cast<float>(Lower), true, Rule);
+  float Sum = canonical(std::bit_cast<float>(Both) + C);
+  return P.HalfD ? floatToHalf(Sum) : std::bit_cast<uint32_t>(Sum);
 }
 
 void mma(Warp &W, const Instruction &I, uint32_t Mask) {
@@ -108,7 +127,9 @@ void mma(Warp &W, const Instruction &I, uint32_t Mask) {
       }
       float Start = P.HalfC ? halfToFloat(uint16_t(In >> 16 * (N & 1)))
                             : std::bit_cast<float>(In);
-      Results[N][L] = fusedSum(Row, Column, P.K, Start, true, Rule);
+      Results[N][L] = P.isSplit()
+                          ? splitSum(Row, Column, Start, P)
+                          : fusedSum(Row, Column, P.K, Start, true, Rule);
     }
   for (unsigned L = 0; L < WarpSize; ++L)
     for (unsigned R = 0; R < (P.HalfD ? 2u : 4u); ++R)

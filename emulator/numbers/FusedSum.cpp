@@ -135,8 +135,9 @@ static uint32_t finish(double Exact, SumTo To) {
   uint32_t Bits = std::bit_cast<uint32_t>(Near);
   if (std::isnan(Exact))
     return Single.NaN;
-  // Back toward zero where the conversion went outward.
-  if (std::fabs(double{Near}) > std::fabs(Exact))
+  // Back toward zero where the conversion went outward; what the exponent
+  // cannot hold is infinite all the same.
+  if (std::fabs(Exact) < 0x1p128 && std::fabs(double{Near}) > std::fabs(Exact))
     --Bits;
   if (To == SumTo::SingleShort && std::isfinite(Exact))
     Bits &= ~uint32_t{0x3FF};

@@ -9,6 +9,7 @@
 
 #include "compiler/cache/Cache.h"
 #include "compiler/target/Target.h"
+#include "tools/kpc/Emulator.h"
 
 #include <algorithm>
 #include <cctype>
@@ -327,9 +328,14 @@ void needPrecision(const CompileOptions &Options) {
 }
 
 void addDevice(CLI::App &App, DeviceOption &Device) {
-  addText(App, "--device", "host|cuda:N", "where to run",
+  addText(App, "--device", "host|cuda:N|emulate:TARGET", "where to run",
           [&Device](const std::string &Text) {
             std::string_view Rest = Text;
+            if (Rest.starts_with("emulate:")) {
+              useEmulator(Text.substr(Rest.find(':') + 1));
+              Device = {DeviceOption::Cuda, 0};
+              return;
+            }
             if (Text == "host") {
               Device = {DeviceOption::Host, 0};
               return;
@@ -348,7 +354,7 @@ void addDevice(CLI::App &App, DeviceOption &Device) {
             throw UsageError(
                 Code::UsageValue,
                 fmt::format("--device: '{}' is no device", printable(Text)),
-                "write host, cuda:0, cuda:1 ...");
+                "write host, cuda:0, cuda:1 ... or emulate:sm_90a");
           });
 }
 

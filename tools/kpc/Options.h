@@ -63,7 +63,7 @@ void addArch(CLI::App &App, std::vector<std::string> &Targets);
 Precision parsePrecision(const std::string &Option, const std::string &Word);
 std::vector<std::string> precisionWords();
 
-/// `--device host|cuda:N`; `Kind` 0 when not given.
+/// `--device host|cuda:N|emulate:TARGET`; `Kind` 0 when not given.
 struct DeviceOption {
   enum { Any, Host, Cuda } Kind = Any;
   int Ordinal = 0;

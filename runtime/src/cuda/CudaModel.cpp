@@ -155,6 +155,7 @@ Result<const format::Target *> chooseTarget(const rt::Model &M,
                                             const DeviceContext &C,
                                             const std::string &Name) {
   const format::Target *Best = nullptr, *NeedsDriver = nullptr;
+  bool LacksPtx = false;
   for (const TargetInfo &Info : M.targets()) {
     const format::Target &T = *Info.Table;
     if (T.kind() != format::TargetKind::Cuda ||
@@ -164,8 +165,12 @@ Result<const format::Target *> chooseTarget(const rt::Model &M,
     for (const format::Module *Mod : format::each(T.modules()))
       Fits &= chooseImage(T, *Mod, C.major(), C.minor(), C.driver().images()) !=
               Image::None;
-    if (!Fits)
+    if (!Fits) {
+      for (const format::Module *Mod : format::each(T.modules()))
+        LacksPtx |= chooseImage(T, *Mod, C.major(), C.minor(), TakesCubin) !=
+                    Image::None;
       continue;
+    }
     if (T.least_driver() > uint32_t(C.driver().version())) {
       if (!NeedsDriver || T.least_driver() < NeedsDriver->least_driver())
         NeedsDriver = &T;
@@ -185,6 +190,13 @@ Result<const format::Target *> chooseTarget(const rt::Model &M,
         NeedsDriver->least_driver() % 1000 / 10, C.driver().version() / 1000,
         C.driver().version() % 1000 / 10);
     E.Hint = "update NVIDIA's driver";
+    return E;
+  }
+  if (LacksPtx) {
+    Error E = failure(ErrorCode::NoTarget,
+                      "the artifact has machine code alone, and %s takes PTX",
+                      C.name().c_str());
+    E.Hint = "compile without --strip";
     return E;
   }
   Error E =

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`--device emulate:TARGET`.   device.py KPC MODEL FOLDER"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+
+def main():
+    kpc, model, folder = sys.argv[1:]
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("KPC_")}
+    failed = 0
+
+    def run(want, words, *arguments):
+        nonlocal failed
+        done = subprocess.run([kpc, *arguments], env=environment, capture_output=True, text=True)
+        text = done.stdout + done.stderr
+        if done.returncode != want or any(word not in text for word in words):
+            failed += 1
+            print(f"kpc {' '.join(map(str, arguments))}: exit code {done.returncode}, not {want}, or not {words} in\n{text}")
+
+    for target in ("sm_80", "sm_90a"):
+        whole, bare = folder / f"{target}.kpc", folder / f"{target}.stripped.kpc"
+        run(0, [], "compile", model, "--arch", target, "-o", whole, "--no-cache", "--quiet")
+        run(0, [], "compile", model, "--arch", target, "--strip", "-o", bare, "--no-cache", "--quiet")
+        run(0, ["[2,10]"], "run", whole, "-i", "random", "--dim", "batch=2", "--device", f"emulate:{target}")
+        run(0, ["right"], "verify", whole, "--model", model, "-i", "random", "--dim", "batch=3", "--device", f"emulate:{target}")
+        # No PTX: the emulator has nothing to run.
+        run(1, ["machine code", "--strip"], "run", bare, "-i", "random", "--dim", "batch=2", "--device", f"emulate:{target}")
+    run(1, ["no code for kpc emulator (sm_80)"], "run", folder / "sm_90a.kpc", "-i", "random", "--dim", "batch=2", "--device", "emulate:sm_80")
+    for wrong in ("sm_7", "host", "", "nothing"):
+        run(2, ["no GPU that can be emulated"], "run", folder / "sm_90a.kpc", "-i", "random", "--device", f"emulate:{wrong}")
+    print(f"{failed} wrong")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
