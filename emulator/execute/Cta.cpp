@@ -8,6 +8,8 @@
 
 #include "emulator/execute/Cta.h"
 
+#include "emulator/execute/Cluster.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -16,8 +18,6 @@ namespace kpc::emulator {
 /// Instructions of a warp before the next one's turn: a warp may wait in a loop
 /// for what another writes. A seed decides how many.
 static constexpr uint32_t ShortestTurn = 64, LongestTurn = 8192;
-/// One in so many turns ends a step of something asynchronous.
-static constexpr uint32_t Lateness = 4;
 /// What fresh shared memory holds.
 static constexpr uint8_t FreshByte = 0xFF;
 
@@ -32,33 +32,46 @@ uint64_t LaunchState::sharedBytes() const {
   return K->SharedBytes + DynamicShared;
 }
 
-Cta::Cta(LaunchState &Launch)
-    : Launch(Launch), SharedBytes(Launch.sharedBytes()) {
-  Shared.resize(SharedBytes);
+unsigned Cta::warpsOf(const LaunchState &Launch) {
   uint64_t Threads =
       uint64_t{Launch.Block[0]} * Launch.Block[1] * Launch.Block[2];
-  for (uint64_t W = 0; W < (Threads + WarpSize - 1) / WarpSize; ++W)
-    Warps.emplace_back().prepare(*Launch.K);
-  TheAgents.Warps = warpCount();
+  return static_cast<unsigned>((Threads + WarpSize - 1) / WarpSize);
 }
 
-void Cta::start(uint64_t Number) {
-  Index[0] = static_cast<uint32_t>(Number % Launch.Grid[0]);
-  Index[1] = static_cast<uint32_t>(Number / Launch.Grid[0] % Launch.Grid[1]);
-  Index[2] = static_cast<uint32_t>(Number / Launch.Grid[0] / Launch.Grid[1]);
-  Choose = Choices(Launch.Seed * 1000003 + Number);
+Cta::Cta(LaunchState &Launch, Cluster &Of, unsigned Rank)
+    : Launch(Launch), Group(Of), Rank(Rank), SharedBytes(Launch.sharedBytes()) {
+  Shared.resize(SharedBytes);
+  for (unsigned W = 0; W < warpsOf(Launch); ++W)
+    Warps.emplace_back().prepare(*Launch.K);
+}
+
+const Agents &Cta::agents() const { return Group.agents(); }
+AsyncQueue &Cta::queue() { return Group.queue(); }
+Warp::Agent Cta::begin(AgentId Id, const Instruction &I, bool Proxy) {
+  return Group.begin(Id, I, Proxy);
+}
+
+Cta *Cta::blockOf(uint64_t &Address) {
+  uint64_t Of = Address >> RankShift;
+  Address &= BlockOffsetMask;
+  if (Of == 0)
+    return this;
+  return Of - 1 < Group.size() ? &Group.block(static_cast<unsigned>(Of - 1))
+                               : nullptr;
+}
+
+void Cta::start(const uint32_t (&At)[3]) {
+  std::copy(At, At + 3, Index);
   std::fill(Shared.begin(), Shared.end(), FreshByte);
   if (Launch.Strict)
-    Shadow.reset(SharedBytes, TheAgents);
+    Shadow.reset(SharedBytes, agents());
   for (Barrier &B : Barriers) {
     B = Barrier{};
-    B.Joined.reset(TheAgents.count());
+    B.Joined.reset(agents().count());
   }
   Async.clear();
-  Queue.clear();
-  AgentClocks.assign(TheAgents.count(), 0);
-  AgentStatements.assign(TheAgents.count(), 0);
   NextBarrierAgent = 0;
+  Foreign.clear();
   for (auto &Steps : MatrixSteps)
     Steps.clear();
   std::fill(MatrixCounts, MatrixCounts + MaxWarps, 0);
@@ -72,60 +85,61 @@ void Cta::start(uint64_t Number) {
   }
 }
 
-bool Cta::turn() {
+bool Cta::turn(Choices &Choose) {
   bool Ran = false;
   for (Warp &W : Warps) {
     if (W.state() != Warp::State::Ready || Launch.Stop)
       continue;
     W.run(ShortestTurn + Choose.below(LongestTurn - ShortestTurn));
     Ran = true;
-    if (!Queue.empty() && Choose.below(Lateness) == 0)
-      Queue.advanceOne(Choose);
   }
   return Ran;
 }
 
-bool Cta::isOver() const {
-  return std::all_of(Warps.begin(), Warps.end(), [](const Warp &W) {
-    return W.state() == Warp::State::Done;
-  });
+unsigned Cta::aliveWarps() const {
+  return static_cast<unsigned>(
+      std::count_if(Warps.begin(), Warps.end(), [](const Warp &W) {
+        return W.state() != Warp::State::Done;
+      }));
 }
 
-void Cta::run(uint64_t Number) {
-  uint64_t Before = 0, After = 0;
+bool Cta::isOver() const { return aliveWarps() == 0; }
+
+uint64_t Cta::steps() const {
+  uint64_t Sum = 0;
+  for (const Warp &W : Warps)
+    Sum += W.steps();
+  return Sum;
+}
+
+uint32_t Cta::mostKnown(AgentId Id) const {
+  uint32_t Most = 0;
+  for (const Warp &W : Warps)
+    Most = std::max(Most, W.Mine.Known[Id]);
+  return Most;
+}
+
+void Cta::wakeForCluster() {
   for (Warp &W : Warps)
-    Before += W.steps();
-  start(Number);
-  while (!Launch.Stop && !isOver()) {
-    if (turn())
-      continue;
-    // Nobody can go on: something asynchronous has to.
-    if (Queue.empty())
-      return reportStuck();
-    Queue.advanceOne(Choose);
-  }
-  if (Launch.Stop)
-    return;
-  checkEnd();
-  Queue.finishAll();
-  for (Warp &W : Warps)
-    After += W.steps();
-  Launch.Steps += After - Before;
+    if (W.state() == Warp::State::Waiting && W.WaitsForCluster)
+      W.wake();
+}
+
+void Cta::warpEnded() { Group.warpEnded(); }
+
+void Cta::noteForeign(const SharedAccess &A) {
+  auto &Last = Foreign[A.Agent];
+  Last = {std::max(Last.first, A.Clock), A.Statement};
 }
 
 //===----------------------------------------------------------------------===//
 // Asynchronous instructions
 //===----------------------------------------------------------------------===//
 
-Warp::Agent Cta::begin(AgentId Id, const Instruction &I, bool Proxy) {
-  AgentStatements[Id] = I.Statement;
-  return {Id, ++AgentClocks[Id], Proxy};
-}
-
 uint64_t Cta::start(std::unique_ptr<AsyncOperation> Op) {
-  uint64_t Id = Queue.add(std::move(Op));
+  uint64_t Id = queue().add(std::move(Op));
   if (!Launch.Strict)
-    Queue.finish(Id);
+    queue().finish(Id);
   return Id;
 }
 
@@ -160,42 +174,33 @@ bool Cta::agreeOnMatrix(Warp &W, const Instruction &I,
   return false;
 }
 
-void Cta::reportUnwaited(AgentId Id) {
+/// What others do here is over, and known to be, before the block's end; all
+/// warps of a group have issued the same.
+bool Cta::checkEnd() {
   Finding F;
   F.Kernel = Launch.K->Name;
-  F.Kind = FindingKind::Unwaited;
-  const ptx::Statement &S = Launch.K->Source.Body[AgentStatements[Id]];
-  F.Instruction = S.text();
-  F.Line = S.Line;
   std::copy(Index, Index + 3, F.Cta);
-  F.Detail = "the block ends, and nobody has waited for " +
-             TheAgents.nameOf(Id) + " that this instruction started";
-  Launch.report(std::move(F));
-}
-
-/// What a block has started it also waits for: its shared memory is another's
-/// afterwards.
-void Cta::checkEnd() {
-  if (!Launch.Strict)
-    return;
-  for (unsigned Id = 0; Id < TheAgents.count(); ++Id) {
-    uint32_t Most = 0;
-    for (const Warp &W : Warps)
-      Most = std::max(Most, W.Mine.Known[Id]);
-    if (AgentClocks[Id] > Most)
-      return reportUnwaited(static_cast<AgentId>(Id));
-  }
+  for (const auto &[Id, Last] : Foreign)
+    if (mostKnown(Id) < Last.first) {
+      F.Kind = FindingKind::EndedBlock;
+      F.Detail =
+          "nothing orders the end of cluster rank " + std::to_string(Rank) +
+          " behind an access to its shared "
+          "memory by " +
+          agents().nameOf(Id) + " (" + pointOf(*Launch.K, Last.second) + ")";
+      Launch.report(std::move(F));
+      return false;
+    }
   for (unsigned W = 0; W < warpCount(); ++W)
     if (size_t All = MatrixSteps[W / 4].size(); MatrixCounts[W] != All) {
-      Finding F;
-      F.Kernel = Launch.K->Name;
       F.Kind = FindingKind::WarpgroupMismatch;
       F.Detail = "warp " + std::to_string(W) + " has issued " +
                  std::to_string(MatrixCounts[W]) +
                  " wgmma, another warp of its warpgroup " + std::to_string(All);
-      std::copy(Index, Index + 3, F.Cta);
-      return Launch.report(std::move(F));
+      Launch.report(std::move(F));
+      return false;
     }
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,7 +259,7 @@ void Cta::release(Barrier &B) {
     W.wake();
   }
   B = Barrier{};
-  B.Joined.reset(TheAgents.count());
+  B.Joined.reset(agents().count());
 }
 
 AsyncBarrier *Cta::asyncBarrier(uint64_t Offset) {
@@ -265,8 +270,8 @@ AsyncBarrier *Cta::asyncBarrier(uint64_t Offset) {
 void Cta::initialise(const Warp &W, uint64_t Offset, uint32_t Count) {
   AsyncBarrier B;
   B.Expected = B.Pending = Count;
-  B.Joined.reset(TheAgents.count());
-  B.Seen.reset(TheAgents.count());
+  B.Joined.reset(agents().count());
+  B.Seen.reset(agents().count());
   B.Agent = agent(AgentKind::Barrier, NextBarrierAgent++ % Agents::Barriers);
   B.By = W.self();
   B.Clock = W.Mine.Known[W.self()];
@@ -329,24 +334,22 @@ void Cta::describeBarriers(Finding &F) const {
   }
 }
 
-/// Nobody can go on: says who waits where, and who is missing.
-void Cta::reportStuck() {
-  Finding F;
-  F.Kernel = Launch.K->Name;
-  F.Kind = FindingKind::Deadlock;
-  uint32_t Ended = 0;
+bool Cta::describeStuck(Finding &F) const {
+  uint32_t Ended = 0, AtCluster = 0;
   bool OnAsync = false;
   for (const Warp &W : Warps) {
     Ended |= uint32_t{W.state() == Warp::State::Done} << W.number();
-    OnAsync |=
-        W.state() == Warp::State::Waiting && W.WaitingFor != Warp::NoAddress;
+    if (W.state() != Warp::State::Waiting)
+      continue;
+    OnAsync |= W.WaitingFor != Warp::NoAddress;
+    AtCluster |= uint32_t{W.WaitsForCluster} << W.number();
   }
   describeBarriers(F);
+  if (AtCluster)
+    F.Detail +=
+        "at the cluster's barrier wait warps:" + warps(AtCluster) + "; ";
   F.Detail += Ended ? "warps have ended:" + warps(Ended) : "no warp has ended";
-  if (Ended && !OnAsync)
-    F.Kind = FindingKind::BarrierMismatch;
-  std::copy(Index, Index + 3, F.Cta);
-  Launch.report(std::move(F));
+  return Ended && !OnAsync && !AtCluster;
 }
 
 } // namespace kpc::emulator

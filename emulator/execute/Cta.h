@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// One host thread runs a CTA: each warp until it waits, in turn.
+/// A CTA's shared memory, barriers and warps. Cluster.h runs it.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_EMULATOR_EXECUTE_CTA_H
@@ -75,11 +75,35 @@ struct AsyncBarrier {
 /// bar.red's kinds.
 enum : uint8_t { ReduceNone, ReduceCount, ReduceAnd, ReduceOr };
 
+class Cluster;
+
 class Cta {
 public:
-  explicit Cta(LaunchState &Launch);
-  /// Runs the CTA of this number to its end, or to a finding.
-  void run(uint64_t Number);
+  Cta(LaunchState &Launch, Cluster &Of, unsigned Rank);
+  static unsigned warpsOf(const LaunchState &Launch);
+  /// The block of this place in the grid.
+  void start(const uint32_t (&At)[3]);
+  /// One turn of each warp; whether one ran.
+  bool turn(Choices &Choose);
+  bool isOver() const;
+  unsigned aliveWarps() const;
+  uint64_t steps() const;
+  /// Adds who waits where; whether warps have ended that others wait for.
+  bool describeStuck(Finding &F) const;
+  /// False: reported.
+  bool checkEnd();
+  /// How far one of the warps has seen the agent.
+  uint32_t mostKnown(AgentId Id) const;
+  void wakeForCluster();
+  void warpEnded();
+
+  Cluster &cluster() { return Group; }
+  unsigned rank() const { return Rank; }
+  /// The block that an address in the cluster's shared memory is of, and the
+  /// offset there; nullptr: none.
+  Cta *blockOf(uint64_t &Address);
+  /// Another block's access to this shared memory.
+  void noteForeign(const SharedAccess &A);
 
   /// A warp comes to a barrier; it goes on when `Expected` threads (0: all)
   /// came.
@@ -96,15 +120,15 @@ public:
   /// What a warp's fence makes of the barriers that it has initialised.
   void publishBarriers(const Warp &W);
 
-  const Agents &agents() const { return TheAgents; }
+  const Agents &agents() const;
   AgentId agent(AgentKind Kind, unsigned Number) const {
-    return TheAgents.of(Kind, Number, 0);
+    return agents().of(Kind, Number, Rank);
   }
   /// The next time of an agent that `I` starts.
   Warp::Agent begin(AgentId Id, const Instruction &I, bool Proxy = true);
   /// Done later, or at once where lateness is not looked for; its number.
   uint64_t start(std::unique_ptr<AsyncOperation> Op);
-  AsyncQueue &queue() { return Queue; }
+  AsyncQueue &queue();
   /// The wgmma that a warp is about to issue is the one that the other warps
   /// of its group issue; false: reported.
   bool agreeOnMatrix(Warp &W, const Instruction &I, const uint64_t (&Key)[3]);
@@ -118,28 +142,20 @@ public:
 
 private:
   void release(Barrier &B);
-  void start(uint64_t Number);
-  /// One turn of each warp; whether one ran.
-  bool turn();
-  bool isOver() const;
-  void reportStuck();
   void describeBarriers(Finding &F) const;
-  void checkEnd();
-  void reportUnwaited(AgentId Id);
 
   LaunchState &Launch;
+  Cluster &Group;
+  const unsigned Rank;
   std::vector<uint8_t> Shared;
   uint64_t SharedBytes = 0;
   SharedShadow Shadow;
   std::deque<Warp> Warps;
   Barrier Barriers[16];
   std::map<uint64_t, AsyncBarrier> Async;
-  Agents TheAgents;
-  /// Of each agent: its clock, and the instruction that last set it.
-  std::vector<uint32_t> AgentClocks, AgentStatements;
   unsigned NextBarrierAgent = 0;
-  AsyncQueue Queue;
-  Choices Choose;
+  /// Agents of other blocks that came to this shared memory, and when last.
+  std::map<AgentId, std::pair<uint32_t, uint32_t>> Foreign;
   /// wgmma of each warpgroup in order, and how many each warp has issued.
   struct MatrixStep {
     uint64_t Key[3];

@@ -32,6 +32,8 @@ const char *nameOf(FindingKind Kind) {
     return "slot-reused";
   case FindingKind::Unwaited:
     return "unwaited";
+  case FindingKind::EndedBlock:
+    return "ended-block";
   case FindingKind::UninitialisedRegister:
     return "uninitialised-register";
   case FindingKind::MissingMatrixFence:

@@ -29,6 +29,7 @@ enum class FindingKind : uint8_t {
   ReadBeforeWait,
   SlotReused,
   Unwaited,
+  EndedBlock,
   UninitialisedRegister,
   MissingMatrixFence,
   WarpgroupMismatch,

@@ -8,7 +8,7 @@
 
 #include "emulator/execute/Launch.h"
 
-#include "emulator/execute/Cta.h"
+#include "emulator/execute/Cluster.h"
 #include "emulator/execute/Windows.h"
 
 #include <algorithm>
@@ -18,6 +18,8 @@
 namespace kpc::emulator {
 
 static constexpr uint64_t MaxBlockThreads = 1024;
+/// With the non-portable sizes.
+static constexpr uint64_t MaxCluster = 16;
 static constexpr uint64_t MaxGrid[3] = {0x7FFFFFFF, 65535, 65535};
 static constexpr uint64_t MaxBlock[3] = {1024, 1024, 64};
 
@@ -34,6 +36,15 @@ static std::string problemOf(const Kernel &K, const LaunchShape &Shape,
     if (K.RequiredThreads[D] && K.RequiredThreads[D] != Shape.Block[D])
       return "the block is not the one of .reqntid";
   }
+  uint64_t Blocks = 1;
+  for (size_t D = 0; D < K.Source.ClusterSize.size(); ++D) {
+    uint64_t Size = K.Source.ClusterSize[D];
+    Blocks *= Size;
+    if (Size < 1 || Size > MaxCluster || Shape.Grid[D] % Size)
+      return "the grid is no multiple of the cluster";
+  }
+  if (Blocks > MaxCluster)
+    return "a cluster of " + std::to_string(Blocks) + " blocks";
   if (Threads > MaxBlockThreads)
     return "more than 1024 threads in a block";
   uint64_t Most = K.MaxThreads[0] * K.MaxThreads[1] * K.MaxThreads[2];
@@ -67,14 +78,16 @@ LaunchResult launch(const Kernel &K, const LaunchShape &Shape,
   State.Strict = Options.Strict;
   State.Seed = Options.Seed;
   uint64_t Count = uint64_t{Shape.Grid[0]} * Shape.Grid[1] * Shape.Grid[2];
+  for (uint64_t Blocks : K.Source.ClusterSize)
+    Count /= Blocks;
   std::atomic<uint64_t> Next{0};
   // Nothing that is thrown leaves a thread.
   auto Work = [&] {
     try {
-      Cta Block(State);
+      Cluster Blocks(State);
       for (uint64_t Number = Next++; Number < Count && !State.Stop;
            Number = Next++)
-        Block.run(Number);
+        Blocks.run(Number);
     } catch (const std::exception &E) {
       Finding F;
       F.Kernel = State.K->Name;

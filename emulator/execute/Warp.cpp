@@ -8,7 +8,7 @@
 
 #include "emulator/execute/Warp.h"
 
-#include "emulator/execute/Cta.h"
+#include "emulator/execute/Cluster.h"
 #include "emulator/program/UnsetRegisters.h"
 
 #include <algorithm>
@@ -40,6 +40,8 @@ void Warp::start(Cta &Of, unsigned TheNumber, uint32_t Lanes) {
   Now = State::Ready;
   Again = false;
   WaitingFor = NoAddress;
+  WaitsForCluster = false;
+  ClusterArrivals = ClusterWaits = 0;
   Stack.assign(1, {0, EndOfCode, Lanes});
   Self = Of.agent(AgentKind::Warp, Number);
   Mine.reset(Of.agents().count());
@@ -54,10 +56,11 @@ struct Place {
   const LaunchState &Launch;
   const uint32_t *Cta;
   unsigned Warp;
+  const uint32_t *Cluster; ///< its blocks along each dim
+  unsigned Rank;
 };
 } // namespace
 
-/// Without clusters a CTA is a cluster of its own.
 static uint64_t specialValue(const Place &P, Special What, unsigned Lane) {
   const uint32_t *Block = P.Launch.Block, *Grid = P.Launch.Grid;
   uint64_t Thread = uint64_t{P.Warp} * WarpSize + Lane;
@@ -107,30 +110,40 @@ static uint64_t specialValue(const Place &P, Special What, unsigned Lane) {
     return P.Launch.sharedBytes();
   case Special::ClusterIdX:
   case Special::ClusterIdY:
-  case Special::ClusterIdZ:
-    return P.Cta[Of(Special::ClusterIdX)];
+  case Special::ClusterIdZ: {
+    unsigned D = Of(Special::ClusterIdX);
+    return P.Cta[D] / P.Cluster[D];
+  }
   case Special::NClusterIdX:
   case Special::NClusterIdY:
-  case Special::NClusterIdZ:
-    return Grid[Of(Special::NClusterIdX)];
+  case Special::NClusterIdZ: {
+    unsigned D = Of(Special::NClusterIdX);
+    return Grid[D] / P.Cluster[D];
+  }
+  case Special::ClusterCtaIdX:
+  case Special::ClusterCtaIdY:
+  case Special::ClusterCtaIdZ: {
+    unsigned D = Of(Special::ClusterCtaIdX);
+    return P.Cta[D] % P.Cluster[D];
+  }
   case Special::ClusterNCtaIdX:
   case Special::ClusterNCtaIdY:
   case Special::ClusterNCtaIdZ:
+    return P.Cluster[Of(Special::ClusterNCtaIdX)];
   case Special::ClusterNCtaRank:
-    return 1;
+    return uint64_t{P.Cluster[0]} * P.Cluster[1] * P.Cluster[2];
+  case Special::ClusterCtaRank:
+    return P.Rank;
   case Special::SmId:
   case Special::GridId:
-  case Special::ClusterCtaIdX:
-  case Special::ClusterCtaIdY:
-  case Special::ClusterCtaIdZ:
-  case Special::ClusterCtaRank:
     return 0;
   }
   return 0;
 }
 
 void Warp::fillSpecials() {
-  Place P{Block->launch(), Block->index(), Number};
+  Place P{Block->launch(), Block->index(), Number, Block->cluster().shape(),
+          Block->rank()};
   for (const SpecialRow &S : K->Specials)
     for (unsigned L = 0; L < WarpSize; ++L) {
       uint64_t Value = specialValue(P, S.What, L);
@@ -150,8 +163,10 @@ void Warp::run(uint64_t Budget) {
     Frame &F = Stack.back();
     if (F.Mask == 0 || F.Pc == F.Reconverge) {
       Stack.pop_back();
-      if (Stack.empty())
+      if (Stack.empty()) {
         Now = State::Done;
+        Block->warpEnded();
+      }
       continue;
     }
     if (F.Pc >= Size) { // the end of the text is an exit
@@ -246,6 +261,7 @@ void Warp::end(uint32_t Lanes) {
   if (Live == 0) {
     Stack.clear();
     Now = State::Done;
+    Block->warpEnded();
   }
 }
 
@@ -300,7 +316,8 @@ void Warp::report(FindingKind Kind, const Instruction &I, unsigned Lane,
                   std::string Detail) {
   Finding F{Kind, K->Name, K->textOf(I), K->lineOf(I), {}, {}, {}};
   F.Detail = std::move(Detail);
-  Place P{Block->launch(), Block->index(), Number};
+  Place P{Block->launch(), Block->index(), Number, Block->cluster().shape(),
+          Block->rank()};
   for (unsigned D = 0; D < 3; ++D) {
     F.Cta[D] = P.Cta[D];
     F.Thread[D] = static_cast<uint32_t>(specialValue(

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "emulator/execute/Cta.h"
+#include "emulator/execute/Cluster.h"
 #include "emulator/execute/Windows.h"
 
 #include <cstdio>
@@ -130,19 +130,29 @@ uint8_t *Warp::locateShared(const Instruction &I, uint64_t Offset,
                             unsigned Bytes, MemoryUse Use, unsigned Lane,
                             const Agent *By) {
   uint64_t Size = Block->sharedBytes();
-  if (Offset > Size || Size - Offset < Bytes)
+  Cta *Of = Block->blockOf(Offset);
+  if (!Of || Offset > Size || Size - Offset < Bytes)
     return outside(
         I, Offset, Bytes, Lane,
-        ("shared memory, which has " + std::to_string(Size) + " bytes")
+        (Of ? "shared memory, which has " + std::to_string(Size) + " bytes"
+            : std::string("shared memory of a block that the cluster has not"))
             .c_str());
-  if (SharedShadow *S = Block->shadow()) {
+  if (Of != Block && Of->isOver()) {
+    report(FindingKind::EndedBlock, I, Lane,
+           "the block of cluster rank " + std::to_string(Of->rank()) +
+               " has ended");
+    return nullptr;
+  }
+  if (SharedShadow *S = Of->shadow()) {
     SharedAccess A{By ? By->Id : Self, By ? By->Clock : Mine.Known[Self],
                    I.Statement, static_cast<SharedUse>(Use), By && By->Proxy};
     Conflict C = S->access(Offset, Bytes, A, Mine);
     if (C.TheKind != Conflict::Kind::None)
       return object(I, Offset, Lane, C, A);
+    if (Of != Block && Block->agents().rankOf(A.Agent) != Of->rank())
+      Of->noteForeign(A);
   }
-  return Block->shared() + Offset;
+  return Of->shared() + Offset;
 }
 
 uint8_t *Warp::locateAsync(const Instruction &I, uint64_t Offset,

@@ -38,17 +38,27 @@ void misuse(Warp &W, const Instruction &I, unsigned Lane, const char *Text) {
   W.report(FindingKind::BarrierMisuse, I, Lane, Text);
 }
 
-/// The barrier of a lane; nullptr: reported.
+/// The barrier of a lane, and the block that it is in; nullptr: reported.
 AsyncBarrier *barrierOf(Warp &W, const Instruction &I, unsigned Lane,
-                        uint64_t &Offset) {
+                        uint64_t &Offset, Cta *&Of) {
   Offset = W.addressOf(I, Lane) & ~WindowMask;
-  AsyncBarrier *B = W.block().asyncBarrier(Offset);
+  Of = W.block().blockOf(Offset);
+  AsyncBarrier *B = Of ? Of->asyncBarrier(Offset) : nullptr;
   if (!B) {
     misuse(W, I, Lane, "no mbarrier was initialised there");
     return nullptr;
   }
+  bool IsStrict = W.block().launch().Strict;
+  if (Of != &W.block() && Of->isOver()) {
+    W.report(FindingKind::EndedBlock, I, Lane,
+             "the mbarrier's block has ended");
+    return nullptr;
+  }
+  if (Of != &W.block() && IsStrict)
+    Of->noteForeign({W.self(), W.Mine.Known[W.self()], I.Statement,
+                     SharedUse::Atomic, false});
   bool Knows = W.self() == B->By || W.Mine.Known[B->By] >= B->Clock;
-  if (Knows || !W.block().launch().Strict)
+  if (Knows || !IsStrict)
     return B;
   misuse(W, I, Lane,
          "nothing orders this and the mbarrier's initialisation by another "
@@ -81,14 +91,15 @@ void change(Warp &W, const Instruction &I, uint32_t Mask) {
       W.block().initialise(W, Offset, Value);
       continue;
     }
-    AsyncBarrier *B = barrierOf(W, I, L, Offset);
+    Cta *Of = nullptr;
+    AsyncBarrier *B = barrierOf(W, I, L, Offset, Of);
     if (!B)
       return;
     if (I.Target[0] != NoRow)
       W.row<uint64_t>(I.Target[0])[L] = B->Phase;
     switch (What) {
     case Step::Invalidate:
-      W.block().invalidate(Offset);
+      Of->invalidate(Offset);
       continue;
     case Step::ExpectBytes:
     case Step::ArriveExpect:
@@ -107,7 +118,7 @@ void change(Warp &W, const Instruction &I, uint32_t Mask) {
       return;
     if (B->Bytes > Limit || B->Bytes < -Limit)
       return misuse(W, I, L, "the tx-count is beyond 2^20 - 1");
-    W.block().settle(Offset, *B);
+    Of->settle(Offset, *B);
   }
   if (What >= Step::Arrive)
     W.tick();
@@ -163,9 +174,12 @@ void await(Warp &W, const Instruction &I, uint32_t Mask) {
   for (uint32_t Left = Mask; Left != 0; Left &= Left - 1) {
     auto L = unsigned(std::countr_zero(Left));
     uint64_t Offset = 0;
-    AsyncBarrier *B = barrierOf(W, I, L, Offset);
+    Cta *Of = nullptr;
+    AsyncBarrier *B = barrierOf(W, I, L, Offset, Of);
     if (!B)
       return;
+    if (Of != &W.block())
+      return misuse(W, I, L, "waits for another block's mbarrier");
     bool Over = false;
     if (I.Mode & 1) {
       Over = (B->Phase & 1) != (W.row<uint32_t>(I.Source[1])[L] & 1);

@@ -153,7 +153,8 @@ bool decodeAtomic(Decoder &D, const ptx::Statement &S, Modifiers &M,
   bool HasResult = S.Opcode == "atom";
   M.takeOne({"relaxed", "acquire", "release", "acq_rel"});
   M.takeOne({"cta", "cluster", "gpu", "sys"});
-  auto Where = M.takeOne({"global", "shared", "shared::cta"});
+  auto Where =
+      M.takeOne({"global", "shared", "shared::cta", "shared::cluster"});
   if (Where)
     I.Where = *Where == 0 ? Space::Global : Space::Shared;
   auto What = M.takeOne(

@@ -99,6 +99,8 @@ bool decodeBarrier(Decoder &D, const ptx::Statement &S, Modifiers &M,
     I.Source[0] = Named.value_or(0);
     return M.take("sync") && Named;
   }
+  if (M.take("cluster"))
+    return decodeClusterBarrier(D, S, M, I);
   M.take("cta");
   M.take("aligned");
   auto Which = M.takeOne({"sync", "arrive", "red"});

@@ -33,7 +33,12 @@ void copyBulk(Warp &W, const Instruction &I, uint32_t Mask) {
     AgentId Id = W.block().agent(AgentKind::Store, W.number());
     if (!Stores) {
       Load.Barrier = W.addressOf(A[2], L) & ~WindowMask;
-      AsyncBarrier *B = barrierForCopy(W, I, Load.Barrier, L);
+      uint64_t There = To & ~WindowMask;
+      Load.Block = W.block().blockOf(Load.Barrier);
+      if (!Load.Block || Load.Block != W.block().blockOf(There))
+        return W.report(FindingKind::BadOperand, I, L,
+                        "destination and mbarrier are not in one block");
+      AsyncBarrier *B = barrierForCopy(W, I, *Load.Block, Load.Barrier, L);
       if (!B)
         return;
       Id = B->Agent;

@@ -17,9 +17,9 @@
 
 namespace kpc::emulator {
 
-AsyncBarrier *barrierForCopy(Warp &W, const Instruction &I, uint64_t Offset,
-                             unsigned Lane) {
-  AsyncBarrier *B = W.block().asyncBarrier(Offset);
+AsyncBarrier *barrierForCopy(Warp &W, const Instruction &I, Cta &Block,
+                             uint64_t Offset, unsigned Lane) {
+  AsyncBarrier *B = Block.asyncBarrier(Offset);
   if (!B) {
     W.report(FindingKind::BarrierMisuse, I, Lane,
              "no mbarrier was initialised there");
@@ -51,14 +51,14 @@ private:
       if (Load.HasMap)
         fillUnit(Load.Map, {0, 0, P.Bytes}, P.Shared);
     }
-    AsyncBarrier *B = W.block().asyncBarrier(Load.Barrier);
+    AsyncBarrier *B = Load.Block->asyncBarrier(Load.Barrier);
     if (!B)
       return W.report(FindingKind::BarrierMisuse, I, Lane,
                       "the copy's mbarrier was invalidated before its end");
     uint32_t &Known = B->Joined.Known[By.Id];
     Known = std::max(Known, By.Clock);
     B->Bytes -= int64_t(Load.Bytes);
-    W.block().settle(Load.Barrier, *B);
+    Load.Block->settle(Load.Barrier, *B);
   }
 
   Warp &W;

@@ -34,7 +34,8 @@ struct CopyPiece {
 /// A bulk copy into shared memory, as it was issued.
 struct BulkLoad {
   std::vector<CopyPiece> Pieces;
-  uint64_t Barrier = 0; ///< its offset in shared memory
+  Cta *Block = nullptr; ///< where the bytes go
+  uint64_t Barrier = 0; ///< its offset there
   uint64_t Bytes = 0;   ///< that it reports
   bool HasMap = false;  ///< each piece is a unit of this map's
   TensorMap Map;
@@ -42,8 +43,8 @@ struct BulkLoad {
 
 /// The mbarrier that a copy reports to, known to the issuing warp and to the
 /// async proxy; nullptr: reported.
-AsyncBarrier *barrierForCopy(Warp &W, const Instruction &I, uint64_t Offset,
-                             unsigned Lane);
+AsyncBarrier *barrierForCopy(Warp &W, const Instruction &I, Cta &Block,
+                             uint64_t Offset, unsigned Lane);
 
 /// Both are done later. A store counts for its lane's bulk groups.
 void startLoad(Warp &W, const Instruction &I, unsigned Lane, BulkLoad Load,

@@ -26,6 +26,7 @@ const OpcodeTable &opcodes() {
     addMatrixAsync(T);
     addAsyncBarriers(T);
     addCopies(T);
+    addClusterOperations(T);
     return T;
   }();
   return Table;

@@ -30,6 +30,11 @@ void addMatrixSync(OpcodeTable &Table);
 void addMatrixAsync(OpcodeTable &Table);
 void addAsyncBarriers(OpcodeTable &Table);
 void addCopies(OpcodeTable &Table);
+void addClusterOperations(OpcodeTable &Table);
+
+/// barrier.cluster, whose first two words were taken.
+bool decodeClusterBarrier(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                          Instruction &I);
 
 /// Opcodes that integers and floats share come to Arithmetic.cpp, which asks
 /// these by the type.

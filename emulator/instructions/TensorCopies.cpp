@@ -9,7 +9,7 @@
 // PTX ISA, "cp.async.bulk.tensor": tiles and im2col columns between global and
 // shared memory.
 
-#include "emulator/execute/TensorWalk.h"
+#include "emulator/execute/Cluster.h"
 #include "emulator/execute/Windows.h"
 #include "emulator/instructions/Copies.h"
 
@@ -20,8 +20,8 @@ namespace kpc::emulator {
 namespace {
 
 /// Bits of Mode. Addresses: shared, map, mbarrier; Count rows: coordinates, and
-/// for im2col loads 16-bit offsets behind them.
-enum : uint8_t { Stores = 1, Im2col = 2 };
+/// for im2col loads 16-bit offsets behind them. Source[1]: the mask of blocks.
+enum : uint8_t { Stores = 1, Im2col = 2, Multicast = 4 };
 
 unsigned rankOf(const Instruction &I) { return unsigned(I.Immediate); }
 
@@ -88,6 +88,43 @@ bool locatePieces(Warp &W, const Instruction &I, unsigned Lane,
   return true;
 }
 
+/// A load into one block; `Place.Shared` and `Barrier` are in the cluster's
+/// shared memory. False: reported.
+bool loadBox(Warp &W, const Instruction &I, unsigned L, BulkLoad Load,
+             const TensorPlace &Place) {
+  uint64_t There = Place.Shared;
+  Load.Block = W.block().blockOf(Load.Barrier);
+  if (!Load.Block || Load.Block != W.block().blockOf(There)) {
+    W.report(FindingKind::BadOperand, I, L,
+             "destination and mbarrier are not in one block of the cluster");
+    return false;
+  }
+  AsyncBarrier *B = barrierForCopy(W, I, *Load.Block, Load.Barrier, L);
+  if (!B)
+    return false;
+  Warp::Agent By = W.block().begin(B->Agent, I);
+  if (!locatePieces(W, I, L, walk(Load.Map, Place), By, Load.Pieces))
+    return false;
+  startLoad(W, I, L, std::move(Load), By);
+  return true;
+}
+
+/// Into the same place of each block that the mask names.
+bool multicast(Warp &W, const Instruction &I, unsigned L, const BulkLoad &Load,
+               TensorPlace Place, uint32_t Blocks) {
+  uint64_t Shared = Place.Shared & BlockOffsetMask,
+           Barrier = Load.Barrier & BlockOffsetMask;
+  for (; Blocks != 0; Blocks &= Blocks - 1) {
+    uint64_t Rank = uint64_t(std::countr_zero(Blocks) + 1) << RankShift;
+    BulkLoad One = Load;
+    One.Barrier = Barrier | Rank;
+    Place.Shared = Shared | Rank;
+    if (!loadBox(W, I, L, std::move(One), Place))
+      return false;
+  }
+  return true;
+}
+
 /// One copy; false: reported.
 bool copyBox(Warp &W, const Instruction &I, unsigned L) {
   const AddressOperand *A = addresses(W, I);
@@ -105,24 +142,20 @@ bool copyBox(Warp &W, const Instruction &I, unsigned L) {
     W.report(FindingKind::Misaligned, I, L, Wrong);
     return false;
   }
-  AgentId Id = W.block().agent(AgentKind::Store, W.number());
-  if (!(I.Mode & Stores)) {
-    Load.Barrier = W.addressOf(A[2], L) & ~WindowMask;
-    AsyncBarrier *B = barrierForCopy(W, I, Load.Barrier, L);
-    if (!B)
-      return false;
-    Id = B->Agent;
-  }
-  Warp::Agent By = W.block().begin(Id, I);
-  if (!locatePieces(W, I, L, walk(*Map, P), By, Load.Pieces))
-    return false;
   Load.HasMap = true;
   Load.Bytes = Map->boxBytes();
-  if (I.Mode & Stores)
+  if (I.Mode & Stores) {
+    Warp::Agent By =
+        W.block().begin(W.block().agent(AgentKind::Store, W.number()), I);
+    if (!locatePieces(W, I, L, walk(*Map, P), By, Load.Pieces))
+      return false;
     startStore(W, L, std::move(Load.Pieces), By);
-  else
-    startLoad(W, I, L, std::move(Load), By);
-  return true;
+    return true;
+  }
+  Load.Barrier = W.addressOf(A[2], L) & ~WindowMask;
+  if (!(I.Mode & Multicast))
+    return loadBox(W, I, L, std::move(Load), P);
+  return multicast(W, I, L, Load, P, W.row<uint16_t>(I.Source[1])[L]);
 }
 
 void copyTensor(Warp &W, const Instruction &I, uint32_t Mask) {
@@ -154,10 +187,11 @@ bool decodeTensorCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
   if (!Pixels)
     M.take("tile");
   size_t Hint = M.take("L2::cache_hint") ? 1 : 0, Rank = Dims.value_or(0) + 1;
+  size_t Mask = !Out && M.take("multicast::cluster") ? 1 : 0;
   if (Pixels && Rank < 3)
     return D.fail("im2col has at least three dims");
   size_t Offsets = Pixels && !Out ? 1 : 0, Own = Out ? 2 : 3;
-  if (!Dims || S.Operands.size() != Own + Offsets + Hint)
+  if (!Dims || S.Operands.size() != Own + Offsets + Mask + Hint)
     return D.fail("wrong number of operands");
   std::vector<uint32_t> Rows;
   const ptx::Operand &Near = S.Operands[Out ? 1 : 0],
@@ -170,6 +204,12 @@ bool decodeTensorCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
     return D.fail("the coordinates are not the tensor's");
   if (Offsets && !addOffsets(D, S.Operands[3], Rank, Rows))
     return false;
+  if (Mask) {
+    auto Row = D.source(S.Operands[Own + Offsets], 16);
+    if (!Row)
+      return false;
+    I.Source[1] = *Row;
+  }
   if (Hint && !D.source(S.Operands.back(), 64))
     return false;
   std::vector<uint32_t> &Vectors = D.kernel().Vectors;
@@ -177,7 +217,8 @@ bool decodeTensorCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
   I.Count = uint8_t(Rows.size());
   I.Immediate = Rank;
   Vectors.insert(Vectors.end(), Rows.begin(), Rows.end());
-  I.Mode = uint8_t((Out ? Stores : 0) | (Pixels ? Im2col : 0));
+  I.Mode = uint8_t((Out ? Stores : 0) | (Pixels ? Im2col : 0) |
+                   (Mask ? Multicast : 0));
   I.Run = copyTensor;
   return true;
 }

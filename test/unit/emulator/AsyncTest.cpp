@@ -310,7 +310,8 @@ TEST(Product, SlotsAreReused) {
   std::string One = "setp.eq.u32 %p5, %r1, 0; @%p5 st.shared.b32 [%r2+8192], "
                     "%r1; bar.sync 0;";
   EXPECT_EQ(findingOf(with(Text, Wait, Wait + "bar.sync 0;" + One)), "");
-  EXPECT_EQ(findingOf(with(Text, Wait, Wait + One)), "slot-reused");
+  EXPECT_EQ(findingOf(with(Text, Wait, "bar.sync 0;" + Wait + One)),
+            "slot-reused");
 }
 
 TEST(Product, WarpsOfAGroupAgree) {

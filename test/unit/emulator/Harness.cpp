@@ -12,9 +12,11 @@
 
 namespace kpc::emulator::test {
 
-std::string kernelText(const std::string &Body, const std::string &Module) {
+std::string kernelText(const std::string &Body, const std::string &Module,
+                       const std::string &Attributes) {
   return ".version 8.0\n.target sm_90a\n.address_size 64\n" + Module +
-         "\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+         "\n.visible .entry k(.param .u64 in, .param .u64 out) " + Attributes +
+         "\n{\n"
          ".reg .pred %p<32>; .reg .b16 %rs<32>; .reg .b32 %r<32>;\n"
          ".reg .b64 %rd<32>; .shared .align 16 .b8 tile[256];\n"
          "ld.param.u64 %rd0, [in]; ld.param.u64 %rd1, [out];\n"
@@ -27,7 +29,8 @@ Outcome run(const std::string &Body, const Setup &S) {
   Outcome Out;
   DeviceMemory Memory(uint64_t{1} << 24);
   std::vector<LoadError> Errors;
-  auto M = LoadedModule::load(kernelText(Body, S.Module), Memory, Errors);
+  auto M = LoadedModule::load(kernelText(Body, S.Module, S.Attributes), Memory,
+                              Errors);
   Out.Errors = describe(Errors);
   if (!M)
     return Out;
@@ -42,7 +45,7 @@ Outcome run(const std::string &Body, const Setup &S) {
   Shape.Grid[0] = S.Blocks;
   Shape.Block[0] = S.Threads;
   Out.Trouble = launch(*M->find("k"), Shape, Parameters, Memory,
-                       {.Threads = 2, .Strict = S.Strict})
+                       {.Threads = 2, .Strict = S.Strict, .Seed = S.Seed})
                     .Trouble;
   Out.Output.resize(S.OutputWords);
   std::memcpy(Out.Output.data(), reinterpret_cast<void *>(Buffers[1]),

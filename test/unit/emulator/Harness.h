@@ -33,7 +33,9 @@ struct Setup {
   uint32_t Threads = 32;
   uint32_t Blocks = 1;
   bool Strict = true;
-  std::string Module = {}; ///< before the kernel
+  std::string Module = {};     ///< before the kernel
+  std::string Attributes = {}; ///< of the kernel, ".reqnctapercluster 2"
+  uint64_t Seed = 1;
 };
 
 struct Outcome {
@@ -45,7 +47,8 @@ struct Outcome {
   }
 };
 
-std::string kernelText(const std::string &Body, const std::string &Module = "");
+std::string kernelText(const std::string &Body, const std::string &Module = "",
+                       const std::string &Attributes = "");
 Outcome run(const std::string &Body, const Setup &S = {});
 
 } // namespace kpc::emulator::test
