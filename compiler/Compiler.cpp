@@ -288,8 +288,8 @@ bool Compilation::fold() {
 bool Compilation::toKernels() {
   if (IsPlan)
     return true;
-  Options.Rows = llvm::all_of(
-      Targets, [](const target::Target *T) { return T->isGpu(); });
+  Options.Rows =
+      llvm::all_of(Targets, [](const target::Target *T) { return T->isGpu(); });
   bool Good = runPasses("2-kernels", addKernelPasses);
   // Regions are formed from the end of the model; people read from its start.
   std::reverse(Report.Remarks.begin(), Report.Remarks.end());
