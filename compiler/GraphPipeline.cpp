@@ -72,13 +72,32 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addPass(createCSEPass());
 }
 
+/// Whether tensor cores with copies of their own (TMA) will run the kernels.
+static bool wantsWholeRows(const CompileOptions &Options) {
+  std::vector<std::string> Names = Options.Targets;
+  if (Names.empty() && target::thisMachine().GpuCompute())
+    Names.push_back("native");
+  for (const std::string &Name : Names)
+    for (const target::Target *T : target::lookup(Name).Targets)
+      if (T->Can.Wgmma)
+        return true;
+  return false;
+}
+
 void kpc::addKernelPasses(OpPassManager &Passes,
                           const CompileOptions &Options) {
   graph::FormRegionsOptions Regions;
   Regions.Fuse = Options.Fuse;
   Regions.Rows = Options.Rows;
+  // Products in f32 that stay so are loops, which want what they read in order.
+  bool Narrow =
+      Options.Compute == Precision::Fp16 || Options.Compute == Precision::Bf16;
+  if (wantsWholeRows(Options))
+    Regions.Transposed = Narrow ? 32 : 16;
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   addPrecision(Passes, Options);
+  if (wantsWholeRows(Options))
+    Passes.addNestedPass<func::FuncOp>(graph::createRepackRows());
   Passes.addPass(graph::createLowerRegions());
   Passes.addPass(graph::createSetLiveIntervals());
   Passes.addPass(graph::createVerifyKernelForm());

@@ -81,8 +81,25 @@ def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
     Option<"MaxOps", "max-ops", "unsigned", "64", "Most ops in a region">,
     Option<"Fuse", "fuse", "bool", "true", "Whether to fuse at all">,
     Option<"Rows", "rows", "bool", "false", "Whether a region may hold several reductions of the same rows">,
+    Option<"Transposed", "transposed", "unsigned", "0",
+           "Bits of the widest elements that a product reads transposed, as they lie in memory">,
     Option<"LongestRow", "longest-row", "unsigned", "131072", "Elements of the longest such row">
   ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def RepackRows : Pass<"repack-rows", "::mlir::func::FuncOp"> {
+  let summary = "Copies inputs and outputs of matrix products whose rows tensor cores cannot copy"
+                " into memory of kpc's own";
+  let description = [{
+    The caller's tensors have the rows they have. Where an input of the model
+    is read by a matrix product of 16 bits and its rows do not begin at
+    multiples of 16 bytes, it is copied once into a tensor between kernels,
+    whose rows are padded; a product that is an output of the model is copied
+    out of such a tensor. Only where the copy is small beside the product:
+    each element takes part in `least-uses` multiply-adds or more.
+  }];
+  let options = [Option<"LeastUses", "least-uses", "int64_t", "64", "Multiply-adds of each element that is copied">];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
