@@ -152,7 +152,7 @@ private:
   std::optional<RowSpace> rowsReducedBy(Operation *Op);
   bool joinsRows(Operation *Reduce, Group &G);
   bool leavesRows(Operation *Op, Group &G);
-  bool waitsForReduction(Operation *Op);
+  bool waitsForOperand(Operation *Op);
   Group *groupToShareWith(Operation *Op, StringRef &Why);
   bool isBehind(Operation *User, Group &G);
 
@@ -176,9 +176,9 @@ void RegionFormer::place(Operation *Op) {
   // A region that is there already stays what it is.
   if (isa<func::ReturnOp, RegionOp>(Op) || R == Role::Source)
     return;
-  // It stays outside after all where the reduction does.
+  // It stays outside after all where its operand does.
   StringRef None;
-  if (waitsForReduction(Op))
+  if (waitsForOperand(Op))
     if (Group *G = groupOfAllUsers(Op, None)) {
       G->Ops.push_back(Op);
       GroupOf[Op] = G;
@@ -359,14 +359,18 @@ void RegionFormer::findRows() {
   }
 }
 
-/// A reshape of one element a row into one: inside, if the reduction is.
-bool RegionFormer::waitsForReduction(Operation *Op) {
+/// A reshape that a kernel of rows may hold, if it holds what is reshaped: one
+/// element a row, or the number of elements of a row.
+bool RegionFormer::waitsForOperand(Operation *Op) {
   auto Reshape = dyn_cast<ReshapeOp>(Op);
   if (!Rule.LongestRow || !Rule.Fuse || !Reshape || Op->use_empty() ||
       !movesOnesOnly(Reshape))
     return false;
-  Operation *Reduce = Reshape.getX().getDefiningOp();
-  return Reduce && rowsReducedBy(Reduce);
+  Operation *Def = Reshape.getX().getDefiningOp();
+  return Def && (isa<SizesOp>(Def) || rowsReducedBy(Def)) &&
+         llvm::all_of(Op->getUsers(), [](Operation *User) {
+           return User->hasTrait<ElementwiseTrait>() || isa<BroadcastOp>(User);
+         });
 }
 
 /// Whether `Reduce` may be computed in `G`: what uses it there keeps to its
@@ -480,7 +484,7 @@ std::string RegionFormer::nameOf(ArrayRef<Operation *> Ops) {
 }
 
 void RegionFormer::build(Group &G) {
-  // Views whose reduction is elsewhere stay where they are.
+  // Views of what is computed elsewhere stay where they are.
   llvm::erase_if(G.Ops, [&](Operation *Op) {
     bool Outside = isa<ReshapeOp>(Op) &&
                    GroupOf.lookup(Op->getOperand(0).getDefiningOp()) != &G;

@@ -8,8 +8,10 @@
 
 #include "passes/kernels/ExpandMath.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/kernels/ExpandMathFunctions.h"
 
@@ -67,6 +69,64 @@ template <typename Op> struct ExpandBinary : OpRewritePattern<Op> {
   }
 
   BinaryFn F32, F64;
+};
+
+/// On a GPU, a scalar f32 of which 16 bits will be stored (see
+/// ApproximateMath.h).
+template <typename Op> bool mayApproximate(Op O) {
+  return arith::bitEnumContainsAll(O.getFastmath(),
+                                   arith::FastMathFlags::afn) &&
+         O.getType().isF32() && O->template getParentOfType<gpu::GPUModuleOp>();
+}
+
+/// The addition of 1 that is all that the result of `Op` is for.
+arith::AddFOp plusOne(Operation *Op) {
+  auto Add = Op->hasOneUse() ? dyn_cast<arith::AddFOp>(*Op->user_begin())
+                             : arith::AddFOp();
+  if (Add && (matchPattern(Add.getLhs(), m_OneFloat()) ||
+              matchPattern(Add.getRhs(), m_OneFloat())))
+    return Add;
+  return {};
+}
+
+/// 1 + erf(x), 1 + tanh(x): shorter than the function, and exact where the sum
+/// is small.
+template <typename Op> struct ApproximatePlusOne : OpRewritePattern<Op> {
+  ApproximatePlusOne(MLIRContext *Ctx, UnaryFn F)
+      : OpRewritePattern<Op>(Ctx, /*benefit=*/3), F(F) {}
+
+  LogicalResult matchAndRewrite(Op O, PatternRewriter &R) const override {
+    arith::AddFOp Add = plusOne(O);
+    if (!Add || !mayApproximate(O))
+      return failure();
+    ImplicitLocOpBuilder B(O.getLoc(), R);
+    Real Sum = F({O.getOperand(), &B});
+    R.replaceOp(Add, Sum.V);
+    R.eraseOp(O);
+    return success();
+  }
+
+  UnaryFn F;
+};
+
+/// With the processor's own approximations.
+template <typename Op, typename Fn> struct Approximate : OpRewritePattern<Op> {
+  Approximate(MLIRContext *Ctx, Fn F)
+      : OpRewritePattern<Op>(Ctx, /*benefit=*/2), F(F) {}
+
+  LogicalResult matchAndRewrite(Op O, PatternRewriter &R) const override {
+    if (!mayApproximate(O))
+      return failure();
+    ImplicitLocOpBuilder B(O.getLoc(), R);
+    Real X{O->getOperand(0), &B};
+    if constexpr (std::is_same_v<Fn, UnaryFn>)
+      R.replaceOp(O, F(X).V);
+    else
+      R.replaceOp(O, F(X, {O->getOperand(1), &B}).V);
+    return success();
+  }
+
+  Fn F;
 };
 
 /// An op on f16 or bf16, done in f32. One f32 operation rounded to fewer than
@@ -300,8 +360,8 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
     return "Rewrite math ops into arithmetic that needs no library";
   }
   void getDependentDialects(DialectRegistry &R) const override {
-    R.insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect,
-             vector::VectorDialect>();
+    R.insert<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect,
+             NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
   }
   LogicalResult initialize(MLIRContext *Ctx) override {
     RewritePatternSet Set(Ctx);
@@ -370,6 +430,16 @@ static void addFunctions(RewritePatternSet &P) {
   addBinary<arith::RemFOp>(P, kpc::expand::remainder, kpc::expand::remainder);
 }
 
+static void addApproximations(RewritePatternSet &P) {
+  MLIRContext *Ctx = P.getContext();
+  P.add<Approximate<math::ExpOp, UnaryFn>>(Ctx, approximateExp);
+  P.add<Approximate<math::ErfOp, UnaryFn>>(Ctx, approximateErf);
+  P.add<Approximate<math::TanhOp, UnaryFn>>(Ctx, approximateTanh);
+  P.add<Approximate<arith::DivFOp, BinaryFn>>(Ctx, approximateDivide);
+  P.add<ApproximatePlusOne<math::ErfOp>>(Ctx, approximateOnePlusErf);
+  P.add<ApproximatePlusOne<math::TanhOp>>(Ctx, approximateOnePlusTanh);
+}
+
 static void addClasses(RewritePatternSet &P) {
   MLIRContext *Ctx = P.getContext();
   P.add<ExpandClass<math::IsNaNOp>>(Ctx, [](Real X) { return isNaN(X); });
@@ -388,6 +458,7 @@ template <typename... Ops> static void widenHalf(RewritePatternSet &P) {
 }
 
 void kpc::kernels::populateExpandMathPatterns(RewritePatternSet &P) {
+  addApproximations(P);
   addFunctions(P);
   addClasses(P);
   P.add<ExpandSinCos, ExpandFPowI, ExpandIPowI, ExpandClamp, ExpandExtF,

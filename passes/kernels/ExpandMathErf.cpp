@@ -18,7 +18,7 @@ Real erfF32(Real X) {
   Real Small = fma(X, polynomial(Z, ErfF32), X);
   // From 3.92 on the result is 1; the polynomial ends at 4.
   Real T = select(A > 4.0, 4.0, A);
-  Real Large = withSign(1.0 - expF32(polynomial(T, LogErfcF32)), X);
+  Real Large = withSign(1.0 - expNormalF32(polynomial(T, LogErfcF32)), X);
   return select(A < 1.0, Small, Large);
 }
 

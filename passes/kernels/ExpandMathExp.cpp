@@ -58,6 +58,13 @@ Real expF32(Real X) {
   return scale(P, S.Exponent);
 }
 
+Real expNormalF32(Real X) {
+  Reduced S = reduce(X);
+  Real Q = polynomial(S.R, ExpF32);
+  Real P = fma(S.R * S.R, Q, S.R) + 1.0;
+  return P * powerOfTwo(S.Exponent, formatOf(X));
+}
+
 Real exp2F32(Real X) {
   X = clamp(X, -151, 129);
   double Magic = roundingMagic(X);
@@ -87,8 +94,9 @@ Real tanhF32(Real X) {
   Real Z = X * X;
   Real Small = fma(A * Z, polynomial(Z, TanhF32), A);
   // 10 is far in the range where the result is 1.
-  Real E = expF32(clamp(A + A, 0, 20));
-  Real Large = 1.0 - X.like(2.0) / (E + 1.0);
+  Real Twice = A + A;
+  Real E = expNormalF32(select(Twice > 20.0, 20.0, Twice));
+  Real Large = 1.0 - divideNormalF32(X.like(2.0), E + 1.0);
   return withSign(select(A < 0.625, Small, Large), X);
 }
 

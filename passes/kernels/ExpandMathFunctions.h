@@ -24,6 +24,8 @@ enum class Goal { Single, Double };
 
 // ExpandMathExp.cpp
 Real expF32(Real X);
+/// e^X where |X| < 80 or X is NaN: the result is a normal number.
+Real expNormalF32(Real X);
 Real exp2F32(Real X);
 Real expm1F32(Real X);
 Real tanhF32(Real X);
@@ -67,6 +69,19 @@ Real asin(Real X);
 Real acos(Real X);
 Real atan(Real X);
 Real atan2(Real Y, Real X);
+
+// ExpandMathApproximate.cpp
+/// X / Y rounded as ever, where the exponents of X, Y and the quotient are far
+/// from the ends of the format.
+Real divideNormalF32(Real X, Real Y);
+// For results that are stored as 16 bits, on GPUs alone: see
+// docs/math-accuracy.md.
+Real approximateExp(Real X);
+Real approximateErf(Real X);
+Real approximateTanh(Real X);
+Real approximateDivide(Real X, Real Y);
+Real approximateOnePlusErf(Real X);
+Real approximateOnePlusTanh(Real X);
 
 // ExpandMathErf.cpp
 Real erfF32(Real X);

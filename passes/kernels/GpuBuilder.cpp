@@ -6,12 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/GpuBuilder.h"
+#include "passes/kernels/ApproximateMath.h"
 #include "passes/kernels/BoolStorage.h"
 #include "passes/kernels/ScheduleChoice.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -116,13 +118,14 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
   // What builders write with; the form may use none of these yet.
   Func.getContext()
       ->loadDialect<arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
-                    math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                    vector::VectorDialect>();
+                    math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
+                    scf::SCFDialect, vector::VectorDialect>();
   // The last one takes every kernel.
-  GpuBuild *const Builders[] = {
-      buildGpuTranspose,       buildGemmHopper, buildConvHopper,
-      buildGpuContraction,     buildGpuRows,    buildGpuRowReduction,
-      buildGpuColumnReduction, buildGpuWindow,  buildGpuMap};
+  GpuBuild *const Builders[] = {buildGpuTranspose,    buildGpuGemv,
+                                buildGemmHopper,      buildConvHopper,
+                                buildGpuContraction,  buildGpuRows,
+                                buildGpuRowReduction, buildGpuColumnReduction,
+                                buildGpuWindow,       buildGpuMap};
   StringRef Forced = forcedSchedule(Func);
   std::vector<std::string> Legal;
   for (GpuBuild *Build : Builders) {
@@ -139,6 +142,7 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
       return refuseForced(Func, Legal);
     }
     eraseTensorOps(Func);
+    markApproximateMath(*Form);
     if (failed(storeBoolsAsBytes(Func)))
       return failure();
     gpu::GPUModuleOp Module = wrapAsKernel(Func, Launch);
@@ -162,9 +166,10 @@ struct GpuBuildKernels : PassWrapper<GpuBuildKernels, OperationPass<ModuleOp>> {
            "gpu.module of its own";
   }
   void getDependentDialects(DialectRegistry &Registry) const override {
-    Registry.insert<affine::AffineDialect, arith::ArithDialect, gpu::GPUDialect,
-                    LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
-                    scf::SCFDialect, vector::VectorDialect>();
+    Registry
+        .insert<affine::AffineDialect, arith::ArithDialect, gpu::GPUDialect,
+                LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+                NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
   }
   void runOnOperation() override {
     target::Lookup Found = target::lookup(Arch, target::Machine());

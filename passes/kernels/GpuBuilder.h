@@ -68,7 +68,9 @@ using GpuBuild = mlir::FailureOr<bool>(KernelForm &Form,
                                        const target::Target &T,
                                        GpuLaunch &Launch);
 GpuBuild buildGpuTranspose;
-/// On tensor cores; those behind take what is left.
+/// On tensor cores; those behind take what is left. Products of few rows come
+/// first.
+GpuBuild buildGpuGemv;
 GpuBuild buildGemmHopper;
 GpuBuild buildConvHopper;
 GpuBuild buildGpuContraction;

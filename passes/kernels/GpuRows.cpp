@@ -27,6 +27,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/GpuReduction.h"
 #include "passes/kernels/RowKernel.h"
+#include "passes/kernels/ScheduleChoice.h"
 #include "passes/kernels/SizeFacts.h"
 #include "passes/schedule/RowSchedule.h"
 
@@ -45,9 +46,9 @@ namespace {
 constexpr int64_t WarpThreads = 32;
 /// Typical sizes of which nothing is known.
 constexpr int64_t UnknownRow = 1024, UnknownRows = 4096;
-/// Threads of a block that walks a row of any length, and its vectors in
-/// flight.
-constexpr int64_t LongThreads = 512;
+/// Threads of a block that walks a row of any length, and elements of a thread
+/// that are on the way at once.
+constexpr int64_t LongThreads = 512, LongElements = 16;
 /// Instructions of an element that are not in the kernel's bodies.
 constexpr int64_t OtherOperations = 6;
 
@@ -81,6 +82,8 @@ private:
   };
 
   void forgetReductions() { Known.clear(); }
+  SmallVector<Part> partsFrom(Value Base, const Way &How);
+  Values fold(const RowReduction &R, ArrayRef<Part> Parts, const Way &How);
   Values at(Value InRow);
   Values foldPart(const RowReduction &R, const Part &P, const Way &How,
                   Values Start);
@@ -255,35 +258,50 @@ void RowNest::storeNarrow() {
   });
 }
 
-void RowNest::keep(const Way &How) {
-  forgetReductions();
+/// What a thread does of the elements from `Base` on; null: of the row.
+SmallVector<RowNest::Part> RowNest::partsFrom(Value Base, const Way &How) {
   SmallVector<Part> Parts;
   Value Last =
       W.B.createOrFold<arith::SubIOp>(W.Loc, Length, W.index(How.Lanes));
+  Value Mine = W.mul(Lane, W.index(How.Lanes));
+  if (Base)
+    Mine = W.add(Base, Mine);
   for (int64_t A = 0; A < How.Accesses; ++A) {
     Part P;
-    P.First = W.add(W.mul(Lane, W.index(How.Lanes)),
-                    W.index(A * S.Threads * How.Lanes));
+    P.First = W.add(Mine, W.index(A * S.Threads * How.Lanes));
     if (!How.Exact) {
       P.Inside = W.less(P.First, Length);
       P.First = arith::MinSIOp::create(W.B, W.Loc, P.First, Last);
     }
     Parts.push_back(P);
   }
-  for (const RowReduction &R : K.Reductions) {
-    // A sum for each access, then pairs of these: short chains of additions.
-    SmallVector<Values> Sums;
-    for (const Part &P : Parts)
-      if (succeeded(Result))
-        Sums.push_back(foldPart(R, P, How, neutrals(R)));
+  return Parts;
+}
+
+/// A sum for each access, then pairs of these: short chains of additions.
+RowNest::Values RowNest::fold(const RowReduction &R, ArrayRef<Part> Parts,
+                              const Way &How) {
+  SmallVector<Values> Sums;
+  for (const Part &P : Parts) {
+    Sums.push_back(foldPart(R, P, How, neutrals(R)));
     if (failed(Result))
-      return;
-    for (size_t Step = 1; Step < Sums.size(); Step *= 2)
-      for (size_t I = 0; I + Step < Sums.size(); I += 2 * Step)
-        for (auto [Number, Join] : llvm::enumerate(R.Joins))
-          Sums[I][Number] =
-              join(W, Join, Sums[I][Number], Sums[I + Step][Number]);
-    finish(R, Sums[0]);
+      return {};
+  }
+  for (size_t Step = 1; Step < Sums.size(); Step *= 2)
+    for (size_t I = 0; I + Step < Sums.size(); I += 2 * Step)
+      for (auto [Number, Join] : llvm::enumerate(R.Joins))
+        Sums[I][Number] =
+            join(W, Join, Sums[I][Number], Sums[I + Step][Number]);
+  return Sums[0];
+}
+
+void RowNest::keep(const Way &How) {
+  forgetReductions();
+  SmallVector<Part> Parts = partsFrom({}, How);
+  for (const RowReduction &R : K.Reductions) {
+    Values Partial = fold(R, Parts, How);
+    if (succeeded(Result))
+      finish(R, Partial);
     if (failed(Result))
       return;
   }
@@ -294,20 +312,27 @@ void RowNest::keep(const Way &How) {
 
 void RowNest::walk(const Way &How) {
   forgetReductions();
-  Value First = W.mul(Lane, W.index(How.Lanes)),
-        Step = W.index(S.Threads * How.Lanes);
+  Value Step = W.index(S.Threads * How.Lanes * How.Accesses);
   for (const RowReduction &R : K.Reductions) {
-    Values Partial = W.loop(
-        First, Length, Step, neutrals(R), [&](Value Index, ValueRange Carried) {
-          return foldPart(R, {Index, {}}, How, Values(Carried));
-        });
+    Values Partial = W.loop(W.index(0), Length, Step, neutrals(R),
+                            [&](Value Base, ValueRange Carried) {
+                              Values Sum = fold(R, partsFrom(Base, How), How);
+                              if (failed(Result))
+                                return Values(Carried);
+                              for (auto [V, Before, Join] :
+                                   llvm::zip_equal(Sum, Carried, R.Joins))
+                                V = join(W, Join, Before, V);
+                              return Sum;
+                            });
+    if (succeeded(Result))
+      finish(R, Partial);
     if (failed(Result))
       return;
-    finish(R, Partial);
   }
   if (!K.Wide.empty())
-    W.loop(First, Length, Step, {}, [&](Value Index, ValueRange) {
-      storeWide({Index, {}}, How);
+    W.loop(W.index(0), Length, Step, {}, [&](Value Base, ValueRange) {
+      for (const Part &P : partsFrom(Base, How))
+        storeWide(P, How);
       return Values();
     });
   storeNarrow();
@@ -379,7 +404,9 @@ struct Choice {
   SmallVector<OpFoldResult> Check;
 };
 
-std::optional<Choice> choose(const RowKernel &K, const target::Target &T) {
+/// None where the user asks for another family's schedule.
+std::optional<Choice> choose(const RowKernel &K, const target::Target &T,
+                             GpuLaunch &Launch) {
   Choice C;
   auto Min = [](ArrayRef<OpFoldResult> Sizes) {
     return llvm::all_of(Sizes, [](OpFoldResult Size) {
@@ -394,6 +421,7 @@ std::optional<Choice> choose(const RowKernel &K, const target::Target &T) {
   Shape.Rows = std::max(typicalProduct(K.OuterSizes, UnknownRows), int64_t(1));
   Shape.BytesRead = K.BytesRead;
   Shape.BytesWritten = K.BytesWritten;
+  Shape.Buffers = K.WideViews.size();
   Shape.Reductions = K.Reductions.size();
   Shape.Operations = operationsOf(K);
   Shape.ElementRegisters = elementRegisters(K);
@@ -406,10 +434,14 @@ std::optional<Choice> choose(const RowKernel &K, const target::Target &T) {
   Shape.Lanes = C.Lanes;
   std::vector<schedule::RowCost> Ranked = schedule::rankRowSchedules(Shape, T);
   bool IsFixed = Min(K.RowSizes);
-  if (!Ranked.empty())
-    C.S = Ranked.front().Schedule;
-  else
-    C.S = {C.Lanes, 0, LongThreads, 1};
+  C.S = {C.Lanes, 0, LongThreads, 1};
+  Launch.Schedule = "rows of any length";
+  if (!Ranked.empty()) {
+    const schedule::RowCost *Chosen = chooseSchedule(K.Form, Ranked, Launch);
+    if (!Chosen)
+      return std::nullopt;
+    C.S = Chosen->Schedule;
+  }
   C.MayBeLong = Ranked.empty() || !IsFixed || !Most || *Most > C.S.capacity();
   return C;
 }
@@ -424,13 +456,14 @@ FailureOr<bool> buildGpuRows(KernelForm &Form, const target::Target &T,
   if (!K || (!Form.SeveralHeavy && K->Wide.empty()) || K->RowSizes.empty())
     return false;
   std::optional<shape::Expr> Rows = productExpr(K->OuterSizes);
-  std::optional<Choice> C = choose(*K, T);
-  if (!Rows || !C || constantOf(K->RowSizes.back()) == 0)
+  if (!Rows || constantOf(K->RowSizes.back()) == 0)
+    return false;
+  std::optional<Choice> C = choose(*K, T, Launch);
+  if (!C)
     return false;
   const RowSchedule &S = C->S;
   Launch.Block = {int32_t(S.blockThreads()), 1, 1};
   Launch.Grid[0] = Rows->ceilDiv(S.Rows).str();
-  Launch.Schedule = S.Accesses ? S.str() : "rows of any length";
 
   GpuWriter W(Form);
   RowNest Nest(W, *K, S);
@@ -457,7 +490,8 @@ FailureOr<bool> buildGpuRows(KernelForm &Form, const target::Target &T,
   };
   auto Walk = [&] {
     ByAlignment([&](const Way &How) { Nest.walk(How); },
-                {C->Lanes, 1, false, false});
+                {C->Lanes, std::max<int64_t>(LongElements / C->Lanes, 1), false,
+                 false});
   };
   if (!C->MayBeLong) {
     Keep();

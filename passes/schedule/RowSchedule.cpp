@@ -41,9 +41,10 @@ constexpr double MemoryCycles = 900, BarrierCycles = 120, ShuffleCycles = 32;
 constexpr double NotHidden = 0.1;
 /// Instructions per cycle and multiprocessor, in threads.
 constexpr double ThreadsPerCycle = 128;
-/// Registers of a thread beside its elements; sets of elements that are live
-/// at once (what was loaded, and what was made of it).
-constexpr int64_t OtherRegisters = 32, LiveSets = 2;
+/// Registers of a thread beside its elements. Each element has one, and half a
+/// one for each buffer: what ptxas gave on sm_90a to softmax (2 buffers, 16
+/// elements: 55), and to norms with a residual (4 buffers, 16 elements: 93).
+constexpr int64_t OtherRegisters = 32;
 /// Elements of a thread: more is code that does not end.
 constexpr int64_t MostElements = 64;
 constexpr int64_t WarpThreads = 32;
@@ -55,8 +56,8 @@ constexpr double AnySmCount = 100, AnyGBps = 2000, Clock = 1.7e3;
 double log2Of(int64_t V) { return std::log2(double(V)); }
 
 int64_t registersOf(const RowSchedule &S, const RowShape &Shape) {
-  return OtherRegisters +
-         LiveSets * Shape.ElementRegisters * S.Lanes * S.Accesses;
+  return OtherRegisters + Shape.ElementRegisters * S.Lanes * S.Accesses *
+                              (2 + Shape.Buffers) / 2;
 }
 
 RowCost costOf(const RowSchedule &S, const RowShape &Shape,
@@ -81,8 +82,13 @@ RowCost costOf(const RowSchedule &S, const RowShape &Shape,
                                  std::log2(Warps)) +
                 (Warps > 1 ? BarrierCycles : 0);
   double Compute = double(S.Lanes * S.Accesses * Shape.Operations) * 2;
+  // A block that is alone has no other to load while it computes.
+  double Bytes = double(S.Rows * Shape.Length) *
+                 double(Shape.BytesRead + Shape.BytesWritten);
+  double Transfer = Bytes * SmCount / (GBps * CopyShare * 1e3);
   Cost.Turn =
-      (MemoryCycles + Join * double(Shape.Reductions) + Compute) / Clock;
+      (MemoryCycles + Join * double(Shape.Reductions) + Compute) / Clock +
+      Transfer / 2;
   double Parts[] = {Cost.Move, Cost.Issue, Cost.Turns * Cost.Turn};
   double Greatest = *std::max_element(std::begin(Parts), std::end(Parts));
   Cost.Total =

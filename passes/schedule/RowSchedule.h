@@ -33,6 +33,7 @@ struct RowShape {
   int64_t Rows = 0, Length = 0;
   /// Bytes read and written for each element of a row.
   int64_t BytesRead = 2, BytesWritten = 2;
+  int64_t Buffers = 2; ///< that these bytes are in
   int64_t Reductions = 1;
   /// Elements of one access: what memory and alignment allow.
   int64_t Lanes = 8;

@@ -90,6 +90,46 @@ static std::vector<Case> rowCases() {
   return Cases;
 }
 
+/// Rows that stay in registers.
+static std::vector<Case> keptRowCases() {
+  std::vector<Case> Cases;
+  {
+    // One reduction, and the rows again.
+    KernelText K("rows_centred");
+    K.input("x", "f32", {"n", "100"}).output("y", "f32", {"n", "100"});
+    K.generic("s", {Id2, Rows}, "pr", {"x"}, "%r = arith.addf %s, %x : f32",
+              "%r", "0.0", "f32", {"n"});
+    K.generic("y", {Id2, Rows, Id2}, "pp", {"x", "s"},
+              "%c = arith.constant 0.01 : f32\n"
+              "%m = arith.mulf %s, %c : f32\n"
+              "%r = arith.subf %x, %m : f32",
+              "%r");
+    Cases.push_back({K, {{1}, {7}, {130}}, "rows", Sum});
+  }
+  {
+    // Two reductions, one of them an output; any length.
+    KernelText K("rows_of_any_length");
+    K.input("x", "f32", {"n", "c"});
+    K.output("t", "f32", {"n"}).output("y", "f32", {"n", "c"});
+    K.fact("c", "kpc.optimum = 600 : i64");
+    K.generic("s", {Id2, Rows}, "pr", {"x"}, "%r = arith.maximumf %s, %x : f32",
+              "%r", "0xFF800000", "f32", {"n"});
+    K.generic("d", {Id2, Rows, Id2}, "pp", {"x", "s"},
+              "%r = arith.subf %x, %s : f32", "%r", "", "f32", {"n", "c"});
+    K.generic("t", {Id2, Rows}, "pr", {"d"},
+              "%q = arith.mulf %d, %d : f32\n%r = arith.addf %t, %q : f32",
+              "%r", "0.0");
+    K.generic("y", {Id2, Rows, Id2}, "pp", {"d", "t"},
+              "%r = arith.mulf %d, %t : f32", "%r");
+    Cases.push_back(
+        {K,
+         {{1, 1}, {3, 0}, {2, 600}, {3, 601}, {5, 255}, {2, 5000}, {1, 5001}},
+         "rows",
+         Sum});
+  }
+  return Cases;
+}
+
 static std::vector<Case> columnCases() {
   std::vector<Case> Cases;
   {
@@ -137,8 +177,8 @@ static std::vector<Case> columnCases() {
 
 std::vector<Case> reductionCases() {
   std::vector<Case> All = rowCases();
-  for (Case &C : columnCases())
-    All.push_back(std::move(C));
+  for (const std::vector<Case> &More : {keptRowCases(), columnCases()})
+    All.insert(All.end(), More.begin(), More.end());
   return All;
 }
 

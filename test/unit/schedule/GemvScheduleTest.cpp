@@ -1,0 +1,69 @@
+//===- GemvScheduleTest.cpp - Tests of schedules of products of few rows --===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/GemvSchedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace kpc;
+using namespace kpc::schedule;
+
+namespace {
+
+GemvShape shapeOf(int64_t Rows, int64_t Columns, int64_t Sum,
+                  bool SumContiguous = true) {
+  GemvShape S;
+  S.Rows = Rows;
+  S.Columns = Columns;
+  S.Sum = Sum;
+  S.SumContiguous = SumContiguous;
+  return S;
+}
+
+} // namespace
+
+TEST(GemvSchedule, Legal) {
+  for (const char *Name : {"sm_80", "sm_90a", "sm_100a", "sm_120a"}) {
+    const target::Target &T = *target::findTarget(Name);
+    for (bool SumContiguous : {true, false})
+      for (int64_t Columns : {1, 40, 4096, 14336, 50264})
+        for (int64_t Sum : {8, 264, 4096, 14336}) {
+          auto Ranked =
+              rankGemvSchedules(shapeOf(1, Columns, Sum, SumContiguous), T);
+          ASSERT_FALSE(Ranked.empty());
+          double Before = 0;
+          for (const GemvCost &One : Ranked) {
+            const GemvSchedule &S = One.Schedule;
+            EXPECT_LE(S.sharedBytes(), 48 * 1024);
+            EXPECT_LE(S.threads(), T.Limit.ThreadsPerBlock);
+            EXPECT_GE(S.Slices, SumContiguous ? 1 : 2);
+            EXPECT_GE(One.Total, Before);
+            Before = One.Total;
+          }
+        }
+  }
+}
+
+TEST(GemvSchedule, AlignmentLimitsColumns) {
+  GemvShape S = shapeOf(1, 4100, 4096, false);
+  S.MostSlices = 4;
+  for (const GemvCost &One :
+       rankGemvSchedules(S, *target::findTarget("sm_90a")))
+    EXPECT_LE(One.Schedule.Slices, 4);
+}
+
+TEST(GemvSchedule, Prints) {
+  auto Ranked =
+      rankGemvSchedules(shapeOf(1, 4096, 4096), *target::findTarget("sm_90a"));
+  ASSERT_FALSE(Ranked.empty());
+  EXPECT_THAT(Ranked.front().str(),
+              testing::MatchesRegex("gemv [0-9]+ columns x [0-9]+ warps x "
+                                    "[0-9]+: [0-9.]+ us = [0-9.]+ rounds x "
+                                    "[0-9.]+ stream . [0-9.]+ finish"));
+}
