@@ -72,6 +72,18 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addPass(createCSEPass());
 }
 
+/// Whether tensor cores with copies of their own (TMA) will run the kernels.
+static bool wantsWholeRows(const CompileOptions &Options) {
+  std::vector<std::string> Names = Options.Targets;
+  if (Names.empty() && target::thisMachine().GpuCompute())
+    Names.push_back("native");
+  for (const std::string &Name : Names)
+    for (const target::Target *T : target::lookup(Name).Targets)
+      if (T->Can.Wgmma)
+        return true;
+  return false;
+}
+
 void kpc::addKernelPasses(OpPassManager &Passes,
                           const CompileOptions &Options) {
   graph::FormRegionsOptions Regions;
@@ -79,6 +91,8 @@ void kpc::addKernelPasses(OpPassManager &Passes,
   Regions.Rows = Options.Rows;
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   addPrecision(Passes, Options);
+  if (wantsWholeRows(Options))
+    Passes.addNestedPass<func::FuncOp>(graph::createRepackRows());
   Passes.addPass(graph::createLowerRegions());
   Passes.addPass(graph::createSetLiveIntervals());
   Passes.addPass(graph::createVerifyKernelForm());

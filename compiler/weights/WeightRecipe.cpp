@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cstring>
 #include <numeric>
 
 using namespace kpc;
@@ -55,8 +56,22 @@ int64_t count(ArrayRef<int64_t> Dims) {
                          std::multiplies<int64_t>());
 }
 
-llvm::Error applyStep(WeightView &V, NamedAttribute Step) {
+/// Elements; rows are brought to multiples of less.
+constexpr int64_t LongestPad = 64;
+
+/// What a recipe leaves: elements in the order of a view, and the length that
+/// zeros bring each row of it to; 0: its own.
+struct Prepared {
+  WeightView View;
+  int64_t Row = 0;
+};
+
+llvm::Error applyStep(Prepared &P, NamedAttribute Step) {
+  WeightView &V = P.View;
   StringRef Name = Step.getName().strref();
+  // Nothing is done to rows that are longer than the tensor's.
+  if (P.Row)
+    return createStringError("recipe step '" + Name + "' stands behind pad");
   if (Name == "cast") {
     V.To =
         elementTypeByName(typeName(cast<TypeAttr>(Step.getValue()).getValue()));
@@ -82,15 +97,43 @@ llvm::Error applyStep(WeightView &V, NamedAttribute Step) {
     V.Strides = rowMajor(V.Dims);
     return llvm::Error::success();
   }
+  if (Name == "pad" && Values.size() == 1 && !V.Dims.empty() &&
+      Values[0] >= V.Dims.back() && Values[0] - V.Dims.back() < LongestPad) {
+    P.Row = Values[0];
+    return llvm::Error::success();
+  }
   return createStringError("recipe step '" + Name +
                            "' does not fit the tensor");
+}
+
+/// Rows of `Row` bytes out of those of `Own` bytes that `Read` gives.
+artifact::WeightReader padded(artifact::WeightReader Read, uint64_t Own,
+                              uint64_t Row) {
+  return [=](uint64_t Begin, uint8_t *Out,
+             size_t Size) -> std::optional<std::string> {
+    while (Size) {
+      uint64_t Number = Begin / Row, In = Begin % Row;
+      size_t Here = std::min<uint64_t>(Size, Row - In), Real = 0;
+      if (In < Own) {
+        Real = std::min<uint64_t>(Here, Own - In);
+        if (auto Error = Read(Number * Own + In, Out, Real))
+          return Error;
+      }
+      std::memset(Out + Real, 0, Here - Real);
+      Begin += Here;
+      Out += Here;
+      Size -= Here;
+    }
+    return std::nullopt;
+  };
 }
 
 } // namespace
 
 llvm::Expected<artifact::Weight>
 kpc::prepareWeight(std::string Name, const Weight &Source, ArrayAttr Recipe) {
-  WeightView V;
+  Prepared P;
+  WeightView &V = P.View;
   V.Dims.assign(Source.Dims.begin(), Source.Dims.end());
   V.Strides = rowMajor(V.Dims);
   V.From = V.To = elementTypeByName(Source.ElementType);
@@ -98,7 +141,7 @@ kpc::prepareWeight(std::string Name, const Weight &Source, ArrayAttr Recipe) {
     return createStringError("weight '" + Name + "' has no known element type");
   for (Attribute Step : Recipe)
     for (NamedAttribute Field : cast<DictionaryAttr>(Step))
-      if (llvm::Error E = applyStep(V, Field))
+      if (llvm::Error E = applyStep(P, Field))
         return E;
   if (!canCast(V.From, V.To))
     return createStringError("weight '" + Name + "': recipes cast floats only");
@@ -110,7 +153,15 @@ kpc::prepareWeight(std::string Name, const Weight &Source, ArrayAttr Recipe) {
   W.Length = count(V.Dims) * (bitWidth(V.To) / 8);
   if (count(Source.Dims) * uint64_t(bitWidth(V.From) / 8) > Source.Bytes.size())
     return createStringError("weight '" + W.Name + "' has too few bytes");
+  uint64_t Bytes = bitWidth(V.To) / 8, Own = 0;
+  if (P.Row)
+    Own = V.Dims.back() * Bytes;
   W.Read = readerOf(std::move(V), Source.Bytes);
+  if (!P.Row)
+    return W;
+  W.Dims.back() = P.Row;
+  W.Length = count(W.Dims) * Bytes;
+  W.Read = padded(std::move(W.Read), Own, P.Row * Bytes);
   return W;
 }
 

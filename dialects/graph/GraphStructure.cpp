@@ -43,6 +43,8 @@ static bool isSoundStep(StringRef Name, Attribute Given) {
     llvm::sort(Values);
     return llvm::equal(Values, llvm::seq<int64_t>(0, Values.size()));
   }
+  if (Name == "pad" && Values.size() != 1)
+    return false;
   int64_t Count = 1;
   return llvm::all_of(Values, [&](int64_t Size) {
     return Size >= 0 && !llvm::MulOverflow(Count, Size, Count);
@@ -58,9 +60,10 @@ LogicalResult graph::verifyRecipe(Operation *Op, SymbolicTensorType Ty,
     StringRef Name = Fields && Fields.size() == 1
                          ? Fields.begin()->getName().strref()
                          : StringRef();
-    if (Name != "transpose" && Name != "reshape" && Name != "cast")
+    if (Name != "transpose" && Name != "reshape" && Name != "cast" &&
+        Name != "pad")
       return Op->emitOpError() << "recipe step " << Step
-                               << " is none of transpose, reshape, cast";
+                               << " is none of transpose, reshape, cast, pad";
     if (!isSoundStep(Name, Fields.begin()->getValue()))
       return Op->emitOpError() << "recipe step " << Step
                                << " needs a permutation, sizes or a float type";

@@ -29,6 +29,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RegionFacts.h"
+#include "passes/graph/StoredRows.h"
 #include "passes/graph/linalg/KernelWriter.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -58,7 +59,8 @@ class PlanBuilder {
 public:
   PlanBuilder(func::FuncOp Main, ModuleOp Module)
       : Main(Main), Module(Module), Facts(symbolFacts(Module)),
-        B(Module.getContext()), KernelBuilder(Module.getContext()) {}
+        Rows(Main, Facts), B(Module.getContext()),
+        KernelBuilder(Module.getContext()) {}
 
   LogicalResult run();
 
@@ -68,6 +70,7 @@ private:
   LogicalResult lower(RegionOp Region);
   void finishOutputs();
   Value bufferFor(Value Result, StringRef Name);
+  ArrayAttr recipeOf(WeightOp Weight);
   FailureOr<std::pair<func::FuncOp, DimsAttr>> kernelFor(RegionOp Region);
   std::string unusedSymbol(const std::string &Wanted);
   void describe(plan::LaunchOp Launch, RegionOp Region);
@@ -75,6 +78,7 @@ private:
   func::FuncOp Main;
   ModuleOp Module;
   shape::Facts Facts;
+  StoredRows Rows;
   OpBuilder B, KernelBuilder;
   plan::ProgramOp Program;
   /// The buffer of each graph value.
@@ -99,9 +103,9 @@ LogicalResult PlanBuilder::run() {
         llvm::TypeSwitch<Operation *, LogicalResult>(&Op)
             .Case([&](RegionOp Region) { return lower(Region); })
             .Case([&](WeightOp Weight) {
-              Buffers[Weight] = plan::WeightOp::create(
-                  B, Op.getLoc(), Weight.getType(), Weight.getSource(),
-                  Weight.getRecipe());
+              Buffers[Weight] =
+                  plan::WeightOp::create(B, Op.getLoc(), Rows.typeOf(Weight),
+                                         Weight.getSource(), recipeOf(Weight));
               return success();
             })
             .Case([&](ConstantOp Constant) {
@@ -153,6 +157,18 @@ void PlanBuilder::declareOutputs() {
   }
 }
 
+/// The weight's recipe, and behind it the padding of its rows.
+ArrayAttr PlanBuilder::recipeOf(WeightOp Weight) {
+  SymbolicTensorType Stored = Rows.typeOf(Weight);
+  if (Stored == Weight.getType())
+    return Weight.getRecipe();
+  int64_t Row = *Stored.getDims().back().asConstant();
+  SmallVector<Attribute> Steps(Weight.getRecipe().getValue());
+  Steps.push_back(B.getDictionaryAttr(
+      B.getNamedAttr("pad", B.getDenseI64ArrayAttr({Row}))));
+  return B.getArrayAttr(Steps);
+}
+
 Value PlanBuilder::bufferFor(Value Result, StringRef Name) {
   Value &Buffer = Buffers[Result];
   if (Value Output = OutputOf.lookup(Result)) {
@@ -162,7 +178,7 @@ Value PlanBuilder::bufferFor(Value Result, StringRef Name) {
           plan::ViewOp::create(B, Result.getLoc(), Result.getType(), Output);
     return Buffer;
   }
-  Buffer = plan::BufferOp::create(B, Result.getLoc(), Result.getType(), Name,
+  Buffer = plan::BufferOp::create(B, Result.getLoc(), Rows.typeOf(Result), Name,
                                   DenseI64ArrayAttr(), plan::ArenaClassAttr());
   return Buffer;
 }
@@ -191,7 +207,7 @@ std::string PlanBuilder::unusedSymbol(const std::string &Wanted) {
 FailureOr<std::pair<func::FuncOp, DimsAttr>>
 PlanBuilder::kernelFor(RegionOp Region) {
   std::string Symbol = unusedSymbol(symbolFor(Region.getName()));
-  KernelWriter Writer(KernelBuilder, Region, Symbol, Facts);
+  KernelWriter Writer(KernelBuilder, Region, Symbol, Facts, Rows);
   if (failed(Writer.write()))
     return failure();
   auto Sizes = DimsAttr::get(Module.getContext(), Writer.sizes());

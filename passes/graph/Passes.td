@@ -86,6 +86,21 @@ def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def RepackRows : Pass<"repack-rows", "::mlir::func::FuncOp"> {
+  let summary = "Copies inputs and outputs of matrix products whose rows tensor cores cannot copy"
+                " into memory of kpc's own";
+  let description = [{
+    The caller's tensors have the rows they have. Where an input of the model
+    is read by a matrix product of 16 bits and its rows do not begin at
+    multiples of 16 bytes, it is copied once into a tensor between kernels,
+    whose rows are padded; a product that is an output of the model is copied
+    out of such a tensor. Only where the copy is small beside the product:
+    each element takes part in `least-uses` multiply-adds or more.
+  }];
+  let options = [Option<"LeastUses", "least-uses", "int64_t", "64", "Multiply-adds of each element that is copied">];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
   let summary = "Stores f32 values between regions, and weights, as f16 or bf16";
   let description = [{

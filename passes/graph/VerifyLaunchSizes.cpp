@@ -24,6 +24,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/StoredRows.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -50,6 +51,15 @@ private:
   /// Expressions above the border may hold divisions that only facts decide.
   bool isEqual(const Expr &A, const Expr &B) const {
     return A == B || Facts.isEqual(A, B).value_or(false);
+  }
+  /// Whether rows of `Row` elements lie `Stride` apart because the buffer's are
+  /// padded to so many.
+  bool isPadded(const Expr &Stride, const Expr &Row,
+                SymbolicTensorType Buffer) const {
+    unsigned Bits = Buffer.getElementType().getIntOrFloatBitWidth();
+    return Buffer.getRank() >= 2 && isEqual(Stride, Buffer.getDims().back()) &&
+           (isEqual(Stride, paddedRow(Row, Bits, RowBytes)) ||
+            isEqual(Stride, paddedRow(Row, Bits, LineBytes)));
   }
   InFlightDiagnostic fault(unsigned Argument) {
     return Launch.emitError()
@@ -81,12 +91,16 @@ LogicalResult LaunchCheck::checkView(memref::ReinterpretCastOp View,
                                      unsigned Argument) {
   SmallVector<OpFoldResult> Sizes = View.getMixedSizes();
   SmallVector<OpFoldResult> Strides = View.getMixedStrides();
+  SymbolicTensorType Buffer = typeOf(Launch.getOperand(Argument));
   Expr Count(1);
   for (size_t I = Sizes.size(); I-- > 0;) {
     std::optional<Expr> Size = sizeOf(Sizes[I]), Stride = sizeOf(Strides[I]);
     if (!Size || !Stride)
       return fault(Argument) << " is seen through a view whose sizes are "
                                 "computed in the kernel";
+    // Rows may be longer in memory than in the view.
+    if (I + 2 == Sizes.size() && isPadded(*Stride, Count, Buffer))
+      Count = *Stride;
     if (!isEqual(*Stride, Count))
       return fault(Argument)
              << ": dim " << I << " of the kernel's view has stride "
@@ -94,7 +108,6 @@ LogicalResult LaunchCheck::checkView(memref::ReinterpretCastOp View,
              << " elements";
     Count = Count * *Size;
   }
-  SymbolicTensorType Buffer = typeOf(Launch.getOperand(Argument));
   if (isEqual(Count, Buffer.getNumElements()))
     return success();
   return fault(Argument) << " is a buffer of " << Buffer.getNumElements().str()

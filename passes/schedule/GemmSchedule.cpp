@@ -9,6 +9,7 @@
 #include "passes/schedule/GemmSchedule.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <numeric>
@@ -64,16 +65,14 @@ constexpr double OperationsPerCycle = 4096;
 /// columns of 128 rows: what 4096×3072×768 took on an H200 beyond its products,
 /// with tiles of 128, 192 and 256 columns. Warpgroups share what stores take.
 constexpr double StartCycles = 3000, FinishCycles = 950;
-/// Lines per cycle and multiprocessor that the second cache looks up, seen with
-/// rows that do not begin at lines (H200, 3000³: 14.5 million lookups in
-/// 147,000 cycles of 132 multiprocessors, at 80 % of what the counters call
-/// possible).
-constexpr double LinesPerCycle = 0.75;
+/// Lines per cycle and multiprocessor that the second cache looks up: 3000³ on
+/// an H200, whose rows do not begin at lines, with tiles of 128×192 and 192×192
+/// alone and in clusters of two. Without clusters its counters say 80 % busy.
+constexpr double LinesPerCycle = 0.54;
 /// Bytes per cycle from other blocks' shared memory, and cycles until a cluster
-/// has met twice.
-constexpr double PeerBytesPerCycle = 32, MeetCycles = 1200;
-/// A smaller cluster has the choice of more multiprocessors; none has fewer
-/// blocks on a part of the chip that is not divisible by it.
+/// has met twice: 512×768×3072 and 128×4096×4096 on an H200, split in 2 and 4.
+constexpr double PeerBytesPerCycle = 10, MeetCycles = 600;
+/// Blocks of a cluster on every chip that has clusters.
 constexpr int64_t MostBlocks = 8;
 /// Bytes for barriers and the rounding of places.
 constexpr int64_t BarrierRoom = 1024;
@@ -96,6 +95,14 @@ int64_t groupRows(const GemmSchedule &S, const target::Target &T) {
   return std::max<int64_t>(std::lround(Square), 1);
 }
 
+/// Clusters of so many blocks that run at once. Those of more than two do not
+/// fill every part of the chip: on an H200, 24 of four took one wave and 32
+/// took two.
+int64_t clustersAtOnce(int64_t Blocks, const target::Target &T) {
+  int64_t Most = T.Cost.SmCount / Blocks;
+  return std::max<int64_t>(Blocks > 2 ? Most * 9 / 10 : Most, 1);
+}
+
 GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
                 const target::Target &T) {
   // In floating point: sizes of which nothing is known may be huge.
@@ -109,8 +116,7 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
   double PerMicrosecond =
       T.Cost.Fp16 * 1e6 / (double(T.Cost.SmCount) * OperationsPerCycle);
   GemmCost Cost{S};
-  Cost.Waves =
-      Ceil(Clusters, std::max<int64_t>(T.Cost.SmCount / S.blocks(), 1));
+  Cost.Waves = Ceil(Clusters, clustersAtOnce(S.blocks(), T));
   Cost.Multiply = Steps * double(S.TileRows * S.TileColumns * S.TileSum) * 2 /
                   OperationsPerCycle / PerMicrosecond;
   // All bytes come in, but each block looks up only those that it copies.
@@ -128,18 +134,20 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
   if (S.Split > 1)
     Cost.Join = (double(S.keptBytes()) / PeerBytesPerCycle + MeetCycles) /
                 PerMicrosecond;
-  Cost.Total = Cost.Waves * (std::max(Cost.Multiply, Cost.Bring) + Cost.Finish +
-                             Cost.Join) +
-               StartCycles / PerMicrosecond;
+  Cost.Total =
+      Cost.Waves *
+          (std::max(Cost.Multiply, Cost.Bring) + Cost.Finish + Cost.Join) +
+      (StartCycles + (S.sharers() > 1 ? MeetCycles : 0)) / PerMicrosecond;
   return Cost;
 }
 
 struct Cluster {
   int64_t Split, Rows, Columns;
 };
-/// Those without a cluster first: of equals the first is taken.
-constexpr Cluster Clusters[] = {{1, 1, 1}, {1, 2, 1}, {1, 1, 2},
-                                {2, 1, 1}, {4, 1, 1}, {8, 1, 1}};
+/// Those that are ranked, those without a cluster first: of equals the first is
+/// taken. Sums split in 8 were never the fastest.
+constexpr Cluster Clusters[] = {
+    {1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {2, 1, 1}, {4, 1, 1}};
 
 /// As many slots as fit beside all else.
 int64_t roomForSlots(GemmSchedule S, const GemmShape &Shape,
@@ -152,11 +160,11 @@ int64_t roomForSlots(GemmSchedule S, const GemmShape &Shape,
 
 bool isLegalCluster(const GemmSchedule &S, const GemmShape &Shape,
                     const target::Target &T) {
-  auto isCount = [](int64_t N) {
+  auto IsCount = [](int64_t N) {
     return N >= 1 && N <= MostBlocks && (N & (N - 1)) == 0;
   };
-  if (!isCount(S.Split) || !isCount(S.ClusterRows) ||
-      !isCount(S.ClusterColumns) || S.blocks() > T.Can.ClusterBlocks)
+  if (!IsCount(S.Split) || !IsCount(S.ClusterRows) ||
+      !IsCount(S.ClusterColumns) || S.blocks() > T.Can.ClusterBlocks)
     return false;
   // One reason for a cluster at a time.
   if ((S.Split > 1) + (S.ClusterRows > 1) + (S.ClusterColumns > 1) > 1)
@@ -185,25 +193,32 @@ bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
 
 } // namespace
 
+/// Takes a word and a number behind it from the start of `Text`.
+static bool take(std::string_view &Text, std::string_view Word,
+                 int64_t &Number) {
+  if (!Text.starts_with(Word))
+    return false;
+  const char *Start = Text.data() + Word.size(),
+             *Last = Text.data() + Text.size();
+  auto [End, Error] = std::from_chars(Start, Last, Number);
+  if (Error != std::errc())
+    return false;
+  Text.remove_prefix(size_t(End - Text.data()));
+  return true;
+}
+
 std::optional<GemmCost> schedule::readGemmSchedule(const std::string &Text,
                                                    const GemmShape &Shape,
                                                    const target::Target &T) {
-  long Rows, Columns, Sum, Slots, Group, Split = 1, Down = 1, Along = 1;
-  int End = 0;
-  if (std::sscanf(Text.c_str(), "gemm %ldx%ldx%ld slots %ld group %ld%n", &Rows,
-                  &Columns, &Sum, &Slots, &Group, &End) != 5)
-    return std::nullopt;
-  (void)std::sscanf(Text.c_str() + End, " split %ld", &Split);
-  (void)std::sscanf(Text.c_str() + End, " cluster %ldx%ld", &Down, &Along);
   GemmSchedule S;
-  S.Split = Split;
-  S.ClusterRows = Down;
-  S.ClusterColumns = Along;
-  S.TileRows = Rows;
-  S.TileColumns = Columns;
-  S.TileSum = Sum;
-  S.Slots = Slots;
-  S.GroupRows = Group;
+  std::string_view Rest = Text;
+  if (!take(Rest, "gemm ", S.TileRows) || !take(Rest, "x", S.TileColumns) ||
+      !take(Rest, "x", S.TileSum) || !take(Rest, " slots ", S.Slots) ||
+      !take(Rest, " group ", S.GroupRows))
+    return std::nullopt;
+  take(Rest, " split ", S.Split);
+  if (take(Rest, " cluster ", S.ClusterRows))
+    take(Rest, "x", S.ClusterColumns);
   // What is printed must be what was read: nothing stands behind it.
   if (!isLegal(S, Shape, T) || S.str() != Text)
     return std::nullopt;
@@ -213,7 +228,9 @@ std::optional<GemmCost> schedule::readGemmSchedule(const std::string &Text,
 std::vector<GemmCost> schedule::rankGemmSchedules(const GemmShape &Shape,
                                                   const target::Target &T) {
   std::vector<GemmCost> Ranked;
-  for (int64_t Rows = 64; Rows <= MostRows; Rows += 64)
+  // Of equals the first is taken: two warpgroups that multiply before three,
+  // which have fewer registers, and before one.
+  for (int64_t Rows : {int64_t(128), MostRows, int64_t(64)})
     for (int64_t Columns = 64; Columns <= MostColumns; Columns += 64)
       for (Cluster C : Clusters) {
         GemmSchedule S;

@@ -91,11 +91,14 @@ struct LowerElect : TilePattern<ElectOp> {
   matchAndRewrite(ElectOp Op, OpAdaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
-    Value Chosen;
-    if (Op.getScope() == Scope::Warpgroup)
-      Chosen = W.equal(W.bitAnd(Place.Thread, WarpgroupThreads - 1), 0);
-    else
-      Chosen = W.equal(Place.Thread, warpsOf(Op).First * 32);
+    // The hardware's choice, which ptxas knows to be one thread: what it does
+    // then needs no loop over the threads that might be there with it.
+    Value Chosen = NVVM::ElectSyncOp::create(Rewriter, Op.getLoc(),
+                                             Rewriter.getI1Type(), Value());
+    Value First = Op.getScope() == Scope::Warpgroup
+                      ? W.equal(W.bitAnd(Place.Warp, 3), 0)
+                      : W.equal(Place.Warp, warpsOf(Op).First);
+    Chosen = arith::AndIOp::create(Rewriter, Op.getLoc(), First, Chosen);
     intoBranch(Rewriter, Op, Op.getBody(), Chosen, ValueRange());
     W.syncWarp();
     Rewriter.eraseOp(Op);

@@ -39,8 +39,9 @@ static DictionaryAttr factsOf(const Expr &E, const shape::Facts &Facts,
 }
 
 KernelWriter::KernelWriter(OpBuilder &B, RegionOp Region, StringRef Symbol,
-                           const shape::Facts &Facts)
-    : B(B), Region(Region), Facts(Facts), CurrentLoc(Region.getLoc()) {
+                           const shape::Facts &Facts, const StoredRows &Rows)
+    : B(B), Region(Region), Facts(Facts), Rows(Rows),
+      CurrentLoc(Region.getLoc()) {
   SmallVector<Type> Buffers;
   auto addBuffer = [&](Type Ty) {
     Type Element = signless(cast<SymbolicTensorType>(Ty).getElementType());
@@ -66,7 +67,8 @@ LogicalResult KernelWriter::write() {
   Block &Body = Region.getBody().front();
   size_t Inputs = Region.getInputs().size();
   for (auto [I, Argument] : llvm::enumerate(Body.getArguments()))
-    bindInput(Argument, Entry->getArgument(I));
+    bindInput(Argument, Rows.typeOf(Region.getInputs()[I]),
+              Entry->getArgument(I));
 
   for (Operation &Op : Body.without_terminator()) {
     CurrentLoc = Op.getLoc();
@@ -86,7 +88,8 @@ LogicalResult KernelWriter::write() {
   CurrentLoc = Region.getLoc();
   auto Yield = cast<YieldOp>(Body.getTerminator());
   for (auto [I, V] : llvm::enumerate(Yield.getValues()))
-    storeOutput(tensor(V), typeOf(V), Entry->getArgument(Inputs + I));
+    storeOutput(tensor(V), typeOf(V), Rows.typeOf(Region.getOutputs()[I]),
+                Entry->getArgument(Inputs + I));
   func::ReturnOp::create(B, CurrentLoc);
   return success();
 }
@@ -134,7 +137,9 @@ RankedTensorType KernelWriter::tensorType(SymbolicTensorType Ty) const {
 // Buffers
 //===----------------------------------------------------------------------===//
 
-Value KernelWriter::view(Value Base, SymbolicTensorType Ty) {
+/// The tensor `Ty` in memory of the sizes `Stored`, whose rows may be longer.
+Value KernelWriter::view(Value Base, SymbolicTensorType Ty,
+                         SymbolicTensorType Stored) {
   SmallVector<OpFoldResult> Sizes, Strides(Ty.getRank());
   for (const Expr &E : Ty.getDims())
     Sizes.push_back(E.asConstant()
@@ -147,7 +152,7 @@ Value KernelWriter::view(Value Base, SymbolicTensorType Ty) {
     Strides[I] = Stride.asConstant()
                      ? OpFoldResult(B.getIndexAttr(*Stride.asConstant()))
                      : OpFoldResult(size(Stride));
-    Stride = Stride * Ty.getDims()[I];
+    Stride = Stride * Stored.getDims()[I];
   }
   for (const Expr &E : Ty.getDims())
     StaticShape.push_back(E.asConstant().value_or(ShapedType::kDynamic));
@@ -158,9 +163,10 @@ Value KernelWriter::view(Value Base, SymbolicTensorType Ty) {
                                            B.getIndexAttr(0), Sizes, Strides);
 }
 
-void KernelWriter::bindInput(Value Argument, Value Buffer) {
+void KernelWriter::bindInput(Value Argument, SymbolicTensorType In,
+                             Value Buffer) {
   SymbolicTensorType Ty = typeOf(Argument);
-  Value View = view(Buffer, Ty);
+  Value View = view(Buffer, Ty, In);
   auto Stored =
       RankedTensorType::get(cast<MemRefType>(View.getType()).getShape(),
                             signless(Ty.getElementType()));
@@ -177,8 +183,8 @@ void KernelWriter::bindInput(Value Argument, Value Buffer) {
 }
 
 void KernelWriter::storeOutput(Value Tensor, SymbolicTensorType Ty,
-                               Value Buffer) {
-  Value View = view(Buffer, Ty);
+                               SymbolicTensorType In, Value Buffer) {
+  Value View = view(Buffer, Ty, In);
   Type Stored = signless(Ty.getElementType());
   auto TensorTy = cast<RankedTensorType>(Tensor.getType());
   if (Stored != TensorTy.getElementType()) {

@@ -21,6 +21,7 @@
 #define KPC_PASSES_GRAPH_LINALG_KERNELWRITER_H
 
 #include "dialects/graph/Graph.h"
+#include "passes/graph/StoredRows.h"
 
 namespace kpc::graph {
 
@@ -28,7 +29,7 @@ class KernelWriter {
 public:
   /// Starts the kernel of `Region` in front of the builder's position.
   KernelWriter(mlir::OpBuilder &B, RegionOp Region, llvm::StringRef Symbol,
-               const shape::Facts &Facts);
+               const shape::Facts &Facts, const StoredRows &Rows);
 
   /// Lowers the body; emits an error at the op that has no lowering.
   mlir::LogicalResult write();
@@ -82,14 +83,17 @@ public:
   llvm::SmallVector<mlir::Value> indices(mlir::OpBuilder &B, int64_t Count);
 
 private:
-  void bindInput(mlir::Value Argument, mlir::Value Buffer);
+  void bindInput(mlir::Value Argument, SymbolicTensorType In,
+                 mlir::Value Buffer);
   void storeOutput(mlir::Value Tensor, SymbolicTensorType Ty,
-                   mlir::Value Buffer);
-  mlir::Value view(mlir::Value Base, SymbolicTensorType Ty);
+                   SymbolicTensorType In, mlir::Value Buffer);
+  mlir::Value view(mlir::Value Base, SymbolicTensorType Ty,
+                   SymbolicTensorType Stored);
 
   mlir::OpBuilder &B;
   RegionOp Region;
   const shape::Facts &Facts;
+  const StoredRows &Rows;
   mlir::func::FuncOp Kernel;
   mlir::Location CurrentLoc;
   llvm::DenseMap<mlir::Value, mlir::Value> Tensors;

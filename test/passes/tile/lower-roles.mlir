@@ -8,7 +8,7 @@ gpu.module @m {
     // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : i32
     // CHECK-DAG: %[[C4:.*]] = arith.constant 4 : i32
     // CHECK-DAG: %[[C12:.*]] = arith.constant 12 : i32
-    // CHECK-DAG: %[[C127:.*]] = arith.constant 127 : i32
+    // CHECK-DAG: %[[C3:.*]] = arith.constant 3 : i32
     // CHECK-DAG: %[[C128:.*]] = arith.constant 128 : i32
     // CHECK-DAG: %[[C256:.*]] = arith.constant 256 : i32
     // CHECK-DAG: %[[BARRIER10:.*]] = arith.constant 10 : i32
@@ -23,8 +23,11 @@ gpu.module @m {
     // CHECK-NEXT: nvvm.setmaxregister decrease 40
     tile.role "producer" warps 0 to 4 registers 40 {
     ^bb0(%group: index):
-      // The role's first thread; its warp meets behind.
-      // CHECK-NEXT: scf.if %[[FIRST]] {
+      // A thread of the role's first warp, which meets behind. By elect.sync: then ptxas knows that it is one.
+      // CHECK-NEXT: %[[ELECTED:.*]] = nvvm.elect.sync -> i1
+      // CHECK-NEXT: %[[LEADING:.*]] = arith.cmpi eq, %[[WARP]], %[[C0]]
+      // CHECK-NEXT: %[[ONE:.*]] = arith.andi %[[LEADING]], %[[ELECTED]]
+      // CHECK-NEXT: scf.if %[[ONE]] {
       // CHECK-NEXT: memref.store
       // CHECK-NEXT: }
       // CHECK-NEXT: nvvm.bar.warp.sync
@@ -43,17 +46,19 @@ gpu.module @m {
     // CHECK-NEXT: nvvm.setmaxregister increase 232
     tile.role "consumer" warps 4 to 12 registers 232 {
     ^bb0(%group: index):
-      // The first thread of each warpgroup.
-      // CHECK: %[[IN_GROUP:.*]] = arith.andi %[[THREAD]], %[[C127]]
-      // CHECK: %[[LEADS:.*]] = arith.cmpi eq, %[[IN_GROUP]], %[[C0]]
-      // CHECK: scf.if %[[LEADS]]
+      // A thread of each warpgroup's first warp.
+      // CHECK: nvvm.elect.sync
+      // CHECK: %[[IN_GROUP:.*]] = arith.andi %[[WARP]], %[[C3]]
+      // CHECK: arith.cmpi eq, %[[IN_GROUP]], %[[C0]]
+      // CHECK: scf.if
       // CHECK: memref.store %[[GROUP]]
       tile.elect warpgroup {
         memref.store %group, %count[] : memref<index>
       }
-      // The first thread of the role's 256.
-      // CHECK: %[[LEADS_ALL:.*]] = arith.cmpi eq, %[[THREAD]], %[[C128]]
-      // CHECK-NEXT: scf.if %[[LEADS_ALL]]
+      // A thread of the role's first warp of eight.
+      // CHECK: nvvm.elect.sync
+      // CHECK-NEXT: arith.cmpi eq, %[[WARP]], %[[C4]]
+      // CHECK: scf.if
       tile.elect role {
         memref.store %group, %count[] : memref<index>
       }

@@ -104,6 +104,57 @@ TEST(GemmSchedule, NoneWithoutMemory) {
   EXPECT_TRUE(rankGemmSchedules(shapeOf(4096, 4096, 4096), Small).empty());
 }
 
+GemmShape knownSum(GemmShape S) {
+  S.LeastSum = S.Sum;
+  return S;
+}
+
+// Few tiles of a long sum are shared by blocks, each of which has a step.
+TEST(GemmSchedule, LongSumsAreSplit) {
+  for (GemmShape Shape : Shapes) {
+    Shape = knownSum(Shape);
+    for (const GemmCost &One : rankGemmSchedules(Shape, hopper())) {
+      const GemmSchedule &S = One.Schedule;
+      SCOPED_TRACE(S.str());
+      EXPECT_LE(S.blocks(), hopper().Can.ClusterBlocks);
+      EXPECT_TRUE(S.Split == 1 || S.sharers() == 1);
+      EXPECT_GT(S.Split == 1 ? 1 : One.Join, 0);
+      if (S.Split == 1)
+        continue;
+      EXPECT_LE(S.Split, (Shape.Sum + S.TileSum - 1) / S.TileSum);
+      EXPECT_EQ(S.storedColumns() % S.partColumns(), 0);
+      EXPECT_EQ(S.partColumns() % 16, 0);
+      EXPECT_LE(S.keptBytes(), S.Slots * S.slotBytes(Shape.ElementBytes));
+    }
+  }
+  // Nobody promises that the sum is long enough.
+  for (const GemmCost &One :
+       rankGemmSchedules(shapeOf(64, 4096, 4096), hopper()))
+    EXPECT_EQ(One.Schedule.Split, 1);
+  EXPECT_THAT(rankGemmSchedules(knownSum(shapeOf(64, 4096, 4096)), hopper())
+                  .front()
+                  .str(),
+              HasSubstr(" join)"));
+}
+
+// Rows that do not begin at lines of the cache are looked up twice; blocks that
+// share copies look up half of one operand.
+TEST(GemmSchedule, LinesOfTheCache) {
+  GemmShape Shape = shapeOf(3000, 3000, 3000);
+  Shape.LinesOfA = Shape.LinesOfB = 2;
+  auto Bring = [&](const char *Text) {
+    auto Cost = readGemmSchedule(Text, Shape, hopper());
+    return Cost ? Cost->Bring : 0;
+  };
+  double Alone = Bring("gemm 128x192x64 slots 4 group 8"),
+         Two = Bring("gemm 128x192x64 slots 4 group 8 cluster 2x1");
+  EXPECT_NEAR(Two / Alone, (128 + 192 / 2) / 320., 1e-9);
+  // The fastest of those measured.
+  EXPECT_THAT(rankGemmSchedules(Shape, hopper()).front().Schedule.str(),
+              StartsWith("gemm 192x192x64 slots 3 "));
+  EXPECT_EQ(rankGemmSchedules(Shape, hopper()).front().Schedule.sharers(), 2);
+}
+
 // What is printed is read back, and nothing else.
 TEST(GemmSchedule, TextIsRead) {
   for (const GemmShape &Shape : Shapes)
@@ -116,18 +167,44 @@ TEST(GemmSchedule, TextIsRead) {
   EXPECT_TRUE(
       readGemmSchedule("gemm 64x128x64 slots 3 group 2", Shape, hopper()));
   for (const char *Text :
-       {"", "gemm", "gemm 64x128x64 slots 3", "gemm 64x128x64 slots 3 group 2 ",
+       {"",
+        "gemm",
+        "gemm 64x128x64 slots 3",
+        "gemm 64x128x64 slots 3 group 2 ",
         "gemm 64x128x64 slots 3 group 2 group 2",
-        "gemm 64x128x64  slots 3 group 2", "gemm 64x128x64 slots 1 group 2",
-        "gemm 64x128x64 slots 9 group 2", "gemm 128x256x64 slots 8 group 2",
-        "gemm 64x96x64 slots 3 group 2", "gemm 0x128x64 slots 3 group 2",
-        "gemm 256x64x64 slots 3 group 2", "gemm 192x256x64 slots 3 group 2",
-        "gemm 64x128x32 slots 3 group 2", "gemm 64x128x64 slots 3 group 0",
+        "gemm 64x128x64  slots 3 group 2",
+        "gemm 64x128x64 slots 1 group 2",
+        "gemm 64x128x64 slots 9 group 2",
+        "gemm 128x256x64 slots 8 group 2",
+        "gemm 64x96x64 slots 3 group 2",
+        "gemm 0x128x64 slots 3 group 2",
+        "gemm 256x64x64 slots 3 group 2",
+        "gemm 192x256x64 slots 3 group 2",
+        "gemm 64x128x32 slots 3 group 2",
+        "gemm 64x128x64 slots 3 group 0",
         "gemm 64x128x64 slots 3 group -2",
-        "gemm 99999999999999999999x128x64 slots 3 group 2"})
+        "gemm 99999999999999999999x128x64 slots 3 group 2",
+        "gemm 64x128x64 slots 3 group 2 split 2", // the sum may be short
+        "gemm 64x128x64 slots 3 group 2 split 0",
+        "gemm 64x128x64 slots 3 group 2 cluster 3x1",
+        "gemm 64x128x64 slots 3 group 2 cluster 2x2",
+        "gemm 64x128x64 slots 3 group 2 cluster 16x1",
+        "gemm 64x128x64 slots 3 group 2 cluster 1x1",
+        "gemm 64x128x64 slots 3 group 2 cluster 2x1 split 2"})
     EXPECT_FALSE(readGemmSchedule(Text, Shape, hopper())) << Text;
   EXPECT_FALSE(readGemmSchedule("gemm 64x128x64 slots 3 group 2", Shape,
                                 *target::findTarget("sm_80")));
+  GemmShape Long = knownSum(Shape);
+  for (const char *Text : {"gemm 64x128x64 slots 3 group 2 split 8",
+                           "gemm 64x128x64 slots 3 group 2 cluster 2x1",
+                           "gemm 64x128x64 slots 3 group 2 cluster 1x4"}) {
+    auto Read = readGemmSchedule(Text, Long, hopper());
+    ASSERT_TRUE(Read) << Text;
+    EXPECT_EQ(Read->Schedule.str(), Text);
+  }
+  // 64 columns of eight blocks would be 8 columns each.
+  EXPECT_FALSE(readGemmSchedule("gemm 64x64x64 slots 3 group 2 split 8", Long,
+                                hopper()));
 }
 
 TEST(GemmSchedule, TheBestComesFirst) {

@@ -1,0 +1,100 @@
+// RUN: kpc-opt %s -verify-diagnostics -split-input-file
+
+// Several blocks together.
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!v = !tile.view<bf16, box [64, 64], swizzle 128>
+!pipe = !tile.pipe<2 of [!a]>
+func.func @f(%v: !v, %a: !a, %pipe: !pipe, %full: !tile.slot<full>, %i: index) {
+  // expected-error @below {{'tile.multicast' op needs a free slot}}
+  tile.multicast %v[%i, %i] into %a signal %pipe[%full] of 2 : !v, !a, !pipe, !tile.slot<full>
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!v = !tile.view<bf16, box [64, 64], swizzle 128>
+!pipe = !tile.pipe<2 of [!a]>
+func.func @f(%v: !v, %a: !a, %pipe: !pipe, %free: !tile.slot<free>, %i: index) {
+  // expected-error @below {{'tile.multicast' op copies into 2 to 8 blocks}}
+  tile.multicast %v[%i, %i] into %a signal %pipe[%free] of 16 : !v, !a, !pipe, !tile.slot<free>
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!v = !tile.view<bf16, box [128, 64], swizzle 128>
+!pipe = !tile.pipe<2 of [!a]>
+func.func @f(%v: !v, %a: !a, %pipe: !pipe, %free: !tile.slot<free>, %i: index) {
+  // expected-error @below {{'tile.multicast' op moves boxes of 128 rows into a tile of 64}}
+  tile.multicast %v[%i, %i] into %a signal %pipe[%free] of 2 : !v, !a, !pipe, !tile.slot<free>
+  return
+}
+
+// -----
+
+!pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
+func.func @f(%pipe: !pipe, %full: !tile.slot<full>) {
+  // expected-error @below {{'tile.release' op tells 1 to 8 blocks}}
+  tile.release %pipe[%full] to 9 : !pipe, !tile.slot<full>
+  return
+}
+
+// -----
+
+!pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
+func.func @f(%pipe: !pipe) {
+  // expected-error @below {{'tile.reuse' op gives a whole tile of at most 16384 bytes, those of the pipe's slots}}
+  %a = tile.reuse %pipe : !pipe -> !tile.smem<[64, 128], f32>
+  return
+}
+
+// -----
+
+func.func @f(%d: !tile.fragment<[64, 64], f32>, %a: !tile.smem<[128, 64], f32>) {
+  // expected-error @below {{'tile.keep' op is of f32, and of a tile of the fragment's rows without swizzle}}
+  tile.keep %d in %a : !tile.fragment<[64, 64], f32>, !tile.smem<[128, 64], f32>
+  return
+}
+
+// -----
+
+func.func @f(%d: !tile.fragment<[64, 32], f32>, %a: !tile.smem<[64, 64], f32>) {
+  // expected-error @below {{'tile.keep' op keeps all columns}}
+  tile.keep %d in %a : !tile.fragment<[64, 32], f32>, !tile.smem<[64, 64], f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !tile.smem<[64, 64], f32>, %i: index) {
+  // expected-error @below {{'tile.collect' op adds up what 2 to 8 blocks have kept}}
+  %d = tile.collect %a[%i] of 1 : !tile.smem<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !tile.smem<[128, 64], f32>, %i: index) {
+  // expected-error @below {{'tile.collect' op gives 64 rows}}
+  %d = tile.collect %a[%i] of 2 : !tile.smem<[128, 64], f32> -> !tile.fragment<[128, 32], f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !tile.smem<[64, 32], f32>, %i: index) {
+  // expected-error @below {{'tile.collect' op gives columns that were kept}}
+  %d = tile.collect %a[%i] of 2 : !tile.smem<[64, 32], f32> -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !tile.smem<[64, 32], bf16>, %i: index) {
+  // expected-error @below {{'tile.collect' op is of f32, and of a tile of the fragment's rows without swizzle}}
+  %d = tile.collect %a[%i] of 2 : !tile.smem<[64, 32], bf16> -> !tile.fragment<[64, 32], f32>
+  return
+}

@@ -1,0 +1,91 @@
+//===- WeightRecipeTest.cpp - Weights whose rows are padded ---------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/weights/WeightRecipe.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/MLIRContext.h"
+
+#include <gtest/gtest.h>
+
+using namespace kpc;
+
+namespace {
+
+class WeightRecipe : public testing::Test {
+protected:
+  /// 3×5 elements of 16 bits: 1 to 15.
+  WeightRecipe() {
+    Source.ElementType = "f16";
+    Source.Dims = {3, 5};
+    for (uint16_t I = 1; I <= 15; ++I) {
+      Bytes.push_back(uint8_t(I));
+      Bytes.push_back(0);
+    }
+    Source.Bytes = {Bytes.data(), Bytes.size()};
+  }
+
+  llvm::Expected<artifact::Weight> prepare(const char *Recipe) {
+    return prepareWeight(
+        "w", Source,
+        llvm::cast<mlir::ArrayAttr>(mlir::parseAttribute(Recipe, &Context)));
+  }
+  /// The result, read in parts of so many elements.
+  static std::vector<int> read(const artifact::Weight &W, size_t Part) {
+    std::vector<uint8_t> Out(W.Length, 0xAA);
+    for (size_t At = 0; At < W.Length; At += 2 * Part)
+      EXPECT_EQ(W.Read(At, Out.data() + At, std::min(2 * Part, W.Length - At)),
+                std::nullopt);
+    std::vector<int> Elements;
+    for (size_t I = 0; I < Out.size(); I += 2)
+      Elements.push_back(Out[I] | Out[I + 1] << 8);
+    return Elements;
+  }
+  std::string refused(const char *Recipe) {
+    auto W = prepare(Recipe);
+    return W ? "" : llvm::toString(W.takeError());
+  }
+
+  mlir::MLIRContext Context;
+  std::vector<uint8_t> Bytes;
+  Weight Source;
+};
+
+} // namespace
+
+TEST_F(WeightRecipe, RowsArePaddedWithZeros) {
+  auto W = prepare("[{pad = array<i64: 8>}]");
+  ASSERT_TRUE(bool(W)) << llvm::toString(W.takeError());
+  EXPECT_EQ(W->Dims, (std::vector<int64_t>{3, 8}));
+  EXPECT_EQ(W->Length, 48u);
+  std::vector<int> Expected = {1,  2, 3, 4, 5,  0,  0,  0,  6,  7, 8, 9,
+                               10, 0, 0, 0, 11, 12, 13, 14, 15, 0, 0, 0};
+  for (size_t Part : {1, 3, 7, 8, 11, 24})
+    EXPECT_EQ(read(*W, Part), Expected) << Part;
+}
+
+TEST_F(WeightRecipe, PaddingComesLast) {
+  auto W = prepare("[{transpose = array<i64: 1, 0>}, {pad = array<i64: 4>}]");
+  ASSERT_TRUE(bool(W)) << llvm::toString(W.takeError());
+  EXPECT_EQ(W->Dims, (std::vector<int64_t>{5, 4}));
+  std::vector<int> Expected = {1,  6, 11, 0, 2,  7, 12, 0,  3,  8,
+                               13, 0, 4,  9, 14, 0, 5,  10, 15, 0};
+  for (size_t Part : {1, 3, 20})
+    EXPECT_EQ(read(*W, Part), Expected) << Part;
+  EXPECT_NE(refused("[{pad = array<i64: 8>}, {transpose = array<i64: 1, 0>}]")
+                .find("stands behind pad"),
+            std::string::npos);
+}
+
+TEST_F(WeightRecipe, WhatIsNoPaddingIsRefused) {
+  for (const char *Recipe :
+       {"[{pad = array<i64: 4>}]", "[{pad = array<i64: 8, 8>}]",
+        "[{pad = array<i64: 9223372036854775807>}]", "[{pad = array<i64>}]"})
+    EXPECT_NE(refused(Recipe).find("'pad' does not fit the tensor"),
+              std::string::npos)
+        << Recipe;
+}
