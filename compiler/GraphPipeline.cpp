@@ -89,6 +89,11 @@ void kpc::addKernelPasses(OpPassManager &Passes,
   graph::FormRegionsOptions Regions;
   Regions.Fuse = Options.Fuse;
   Regions.Rows = Options.Rows;
+  // Products in f32 that stay so are loops, which want what they read in order.
+  bool Narrow =
+      Options.Compute == Precision::Fp16 || Options.Compute == Precision::Bf16;
+  if (wantsWholeRows(Options))
+    Regions.Transposed = Narrow ? 32 : 16;
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   addPrecision(Passes, Options);
   if (wantsWholeRows(Options))

@@ -66,11 +66,17 @@ FailureOr<CompiledKernel>
 buildAndCompileGpuKernel(ModuleOp Module, const target::Target &T,
                          const GpuListings &Listings) {
   auto Kernels = llvm::to_vector(Module.getOps<func::FuncOp>());
-  if (Kernels.size() != 1)
-    return Module.emitError("must hold one kernel, not ") << Kernels.size();
-  FailureOr<gpu::GPUModuleOp> Gpu = kernels::buildGpuKernel(Kernels.front(), T);
+  auto Built = llvm::to_vector(Module.getOps<gpu::GPUModuleOp>());
+  if (Kernels.size() + Built.size() != 1)
+    return Module.emitError("must hold one kernel, not ")
+           << Kernels.size() + Built.size();
+  FailureOr<gpu::GPUModuleOp> Gpu =
+      Built.empty() ? kernels::buildGpuKernel(Kernels.front(), T)
+                    : FailureOr<gpu::GPUModuleOp>(Built.front());
   if (failed(Gpu))
     return failure();
+  if (Gpu->getOps<gpu::GPUFuncOp>().empty())
+    return Gpu->emitError("holds no kernel");
   if (Listings.Tile && holdsTile(*Gpu)) {
     llvm::raw_string_ostream Stream(*Listings.Tile);
     Module.print(Stream); // the outermost op: types get short names

@@ -39,8 +39,9 @@ struct CompiledKernel {
   std::vector<artifact::KernelTensorMap> TensorMaps;
 };
 
-/// Compiles the one kernel (func.func in linalg form) of `Module`, which is
-/// left lowered. Failure after a diagnostic.
+/// Compiles the one kernel of `Module`, a func.func in linalg form or a
+/// gpu.module that a builder has left; it is lowered in place. Failure after a
+/// diagnostic.
 mlir::FailureOr<CompiledKernel>
 buildAndCompileGpuKernel(mlir::ModuleOp Module, const target::Target &T,
                          const GpuListings &Listings = {});

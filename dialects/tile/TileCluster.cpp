@@ -11,6 +11,17 @@
 using namespace mlir;
 using namespace kpc::tile;
 
+LogicalResult LinesOp::verify() {
+  SharedType From = getTile().getType(), To = getPart().getType();
+  if (From.getRows() != To.getRows() || From.getElement() != To.getElement() ||
+      From.getSwizzle() != To.getSwizzle() || From.getPitch() != To.getPitch())
+    return emitOpError("keeps rows, element, swizzle and pitch");
+  if (To.getColumns() > From.getColumns() || !From.getSwizzle() ||
+      To.getColumns() % From.getLineElements())
+    return emitOpError("takes whole lines of those that are there");
+  return success();
+}
+
 LogicalResult ReuseOp::verify() {
   PipeType Pipe = getPipe().getType();
   SharedType Tile = getTile().getType();

@@ -13,6 +13,21 @@
 
 include "dialects/tile/TileMemory.td"
 
+def Tile_LinesOp : Tile_Op<"lines", [Pure]> {
+  let summary = "Some columns of a tile: whole lines of its swizzle";
+  let description = [{
+    `first` is a multiple of a line's elements.
+
+    ```mlir
+    %mine = tile.lines %a[%first] : !tile.smem<[64, 128], bf16, swizzle 128> -> !tile.smem<[64, 64], bf16, swizzle 128>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$tile, Index:$first);
+  let results = (outs Tile_SharedType:$part);
+  let assemblyFormat = "$tile `[` $first `]` attr-dict `:` qualified(type($tile)) `->` qualified(type($part))";
+  let hasVerifier = 1;
+}
+
 def Tile_BlockRankOp : Tile_Op<"block_rank", [Pure]> {
   let summary = "The number of this block in its cluster";
   let results = (outs Index:$rank);

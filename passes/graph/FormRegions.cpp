@@ -109,6 +109,8 @@ struct Rules {
   bool Fuse = true;
   /// Elements of the longest row that one kernel keeps; 0: none does.
   int64_t LongestRow = 0;
+  /// Bits of the widest elements that a product reads transposed; 0: none.
+  unsigned Transposed = 0;
 };
 
 /// Most results of a region beside its last op's.
@@ -143,6 +145,7 @@ private:
   void build(Group &G);
   void eraseDeadSources();
   std::string nameOf(ArrayRef<Operation *> Ops);
+  bool isTurnedByCopies(Operation *Op, Operation *User) const;
 
   // Rows.
   void findRows();
@@ -164,6 +167,8 @@ private:
   DenseMap<Operation *, Group *> GroupOf;
   /// Ops from which every path to the group's result is elementwise.
   DenseSet<Operation *> AtSameIndex;
+  /// Transposes that a product reads through.
+  DenseSet<Operation *> Turned;
 };
 
 void RegionFormer::place(Operation *Op) {
@@ -221,12 +226,32 @@ void RegionFormer::place(Operation *Op) {
   } else if (usedAtSameIndex(Op, *G)) {
     AtSameIndex.insert(Op);
   }
+  // What is in front of it would be computed for each product.
+  if (llvm::any_of(Op->getUsers(), [&](Operation *User) {
+        return GroupOf.lookup(User) == G && isTurnedByCopies(Op, User);
+      }))
+    Turned.insert(Op);
   G->Ops.push_back(Op);
   GroupOf[Op] = G;
   if (R == Role::Heavy && !G->Heavy) {
     G->Heavy = Op;
     (void)joinsRows(Op, *G);
   }
+}
+
+/// Whether `Op` swaps the last two dims of a product's operand, in 16 bits: the
+/// copies that bring it to tensor cores take it as it lies in memory.
+bool RegionFormer::isTurnedByCopies(Operation *Op, Operation *User) const {
+  auto Transpose = dyn_cast<TransposeOp>(Op);
+  if (!Transpose || !isa<MatmulOp>(User) || !Rule.Transposed)
+    return false;
+  Type Element = typeOf(Transpose.getX()).getElementType();
+  ArrayRef<int64_t> Perm = Transpose.getPerm();
+  if (Element.getIntOrFloatBitWidth() > Rule.Transposed || Perm.size() < 2)
+    return false;
+  auto Swapped = llvm::to_vector(llvm::seq<int64_t>(0, Perm.size()));
+  std::swap(Swapped[Perm.size() - 1], Swapped[Perm.size() - 2]);
+  return Perm == ArrayRef<int64_t>(Swapped);
 }
 
 /// The users of `Op`, seen through the broadcasts that each region clones.
@@ -295,7 +320,8 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
   forEachRealUser(Op, [&](Operation *User, bool) {
     if (isa<ConcatOp>(User))
       Why = "a concat reads its parts from memory";
-    else if (!readsOnce(User))
+    else if (Turned.contains(User) ||
+             (!readsOnce(User) && !isTurnedByCopies(Op, User)))
       Why = "its user reads each element many times";
   });
   return Why;
@@ -539,7 +565,8 @@ struct FormRegionsPass : graph::impl::FormRegionsBase<FormRegionsPass> {
   void runOnOperation() override {
     if (!isGraphFunction(getOperation()))
       return;
-    Rules Rule{MaxOps, Fuse, Fuse && Rows ? int64_t(LongestRow) : 0};
+    Rules Rule{MaxOps, Fuse, Fuse && Rows ? int64_t(LongestRow) : 0,
+               Transposed};
     RegionFormer(getOperation(), Rule).run();
   }
 };

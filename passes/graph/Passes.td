@@ -81,6 +81,8 @@ def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
     Option<"MaxOps", "max-ops", "unsigned", "64", "Most ops in a region">,
     Option<"Fuse", "fuse", "bool", "true", "Whether to fuse at all">,
     Option<"Rows", "rows", "bool", "false", "Whether a region may hold several reductions of the same rows">,
+    Option<"Transposed", "transposed", "unsigned", "0",
+           "Bits of the widest elements that a product reads transposed, as they lie in memory">,
     Option<"LongestRow", "longest-row", "unsigned", "131072", "Elements of the longest such row">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];

@@ -68,8 +68,8 @@ SmallVector<unsigned> graph::productInputs(RegionOp Region) {
   SmallVector<unsigned> Inputs;
   for (auto Product : Region.getBody().front().getOps<MatmulOp>())
     for (Value Operand : Product->getOperands()) {
-      if (auto Cast = Operand.getDefiningOp<CastOp>())
-        Operand = Cast.getX();
+      while (isa_and_present<CastOp, TransposeOp>(Operand.getDefiningOp()))
+        Operand = Operand.getDefiningOp()->getOperand(0);
       if (auto Argument = dyn_cast<BlockArgument>(Operand))
         Inputs.push_back(Argument.getArgNumber());
     }

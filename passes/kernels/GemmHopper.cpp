@@ -20,7 +20,7 @@
 ///      global D ◀──TMA── staging, two of 64×64 ◀──stmatrix─┘
 ///
 /// Not for: sums that may be empty, rows of memory that do not start at
-/// multiples of 16 bytes, an A that is stored with its rows side by side.
+/// multiples of 16 bytes.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/HopperProduct.h"
@@ -42,8 +42,8 @@ namespace {
 /// What TMA asks of strides, in bytes.
 constexpr int64_t StrideBytes = 16;
 
-/// Copies of `M` can be made of rows that are contiguous along the sum (`A`),
-/// or along either (`B`).
+/// Copies of `M` can be made: it is contiguous along the columns, or, with
+/// `RowsToo`, along either.
 bool isReadable(const MatrixProduct &P, const Matrix &M, bool RowsToo) {
   int64_t Elements = StrideBytes * 8 / M.Element.getIntOrFloatBitWidth();
   auto Whole = [&](const Expr &Stride) {
@@ -65,7 +65,7 @@ bool fits(MatrixProduct &P) {
          cast<ShapedType>(P.C.R.Op.getResultTypes()[0])
              .getElementType()
              .isF32() &&
-         Positive(P.Sum) && isReadable(P, P.A, false) &&
+         Positive(P.Sum) && isReadable(P, P.A, true) &&
          isReadable(P, P.B, true) && isReadable(P, P.D, false);
 }
 
@@ -95,8 +95,10 @@ private:
 };
 
 void GemmHopper::declareTiles() {
+  ATransposed = P.A.ColumnStride != Expr(1);
   BTransposed = P.B.RowStride == Expr(1);
-  TileA = sharedTile(S.TileRows, S.TileSum, P.A.Element);
+  TileA = ATransposed ? sharedTile(S.TileSum, S.TileRows, P.A.Element)
+                      : sharedTile(S.TileRows, S.TileSum, P.A.Element);
   TileB = BTransposed ? sharedTile(S.TileColumns, S.TileSum, P.A.Element)
                       : sharedTile(S.TileSum, S.TileColumns, P.A.Element);
 }
@@ -108,9 +110,9 @@ static int64_t ownRows(tile::SharedType Tile, int64_t Blocks) {
 }
 
 void GemmHopper::addOperandViews() {
-  ViewA =
-      addMatrixView(P.A, viewOfLines(TileA, ownRows(TileA, S.ClusterColumns)),
-                    false, P.Rows, P.Sum);
+  auto LinesA = viewOfLines(TileA, ownRows(TileA, S.ClusterColumns));
+  ViewA = ATransposed ? addMatrixView(P.A, LinesA, true, P.Sum, P.Rows)
+                      : addMatrixView(P.A, LinesA, false, P.Rows, P.Sum);
   auto LinesB = viewOfLines(TileB, ownRows(TileB, S.ClusterRows));
   ViewB = BTransposed ? addMatrixView(P.B, LinesB, true, P.Columns, P.Sum)
                       : addMatrixView(P.B, LinesB, false, P.Sum, P.Columns);
@@ -141,8 +143,12 @@ Value GemmHopper::produceTile(const Place &Where, Value Cursor) {
         Value Slot = tile::AcquireOp::create(W.B, W.Loc, Free, Pipe, In[0]);
         auto Parts = tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB},
                                            Pipe, Slot);
-        bring(ViewA, Where, Where.Row, Sum, Parts.getResult(0), Slot,
-              S.ClusterColumns);
+        if (ATransposed)
+          bring(ViewA, Where, Sum, Where.Row, Parts.getResult(0), Slot,
+                S.ClusterColumns);
+        else
+          bring(ViewA, Where, Where.Row, Sum, Parts.getResult(0), Slot,
+                S.ClusterColumns);
         if (BTransposed)
           bring(ViewB, Where, Where.Column, Sum, Parts.getResult(1), Slot,
                 S.ClusterRows);

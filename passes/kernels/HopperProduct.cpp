@@ -253,6 +253,15 @@ Value HopperProduct::rowsOf(Value Tile, Value First, int64_t Rows) {
   return tile::RowsOp::create(W.B, W.Loc, Part, Tile, First);
 }
 
+/// 64 columns of a tile, a line of each row.
+Value HopperProduct::linesOf(Value Tile, Value First) {
+  auto Whole = cast<tile::SharedType>(Tile.getType());
+  auto Part = tile::SharedType::get(W.B.getContext(), {Whole.getRows(), 64},
+                                    Whole.getElement(), Whole.getSwizzle(),
+                                    Whole.getPitch());
+  return tile::LinesOp::create(W.B, W.Loc, Part, Tile, First);
+}
+
 /// The sums of one tile's 64 rows. A slot is given back one product late: when
 /// the product that reads it is over, the next is already under way.
 Value HopperProduct::multiplyTile(Value Group, Value &Cursor) {
@@ -264,10 +273,10 @@ Value HopperProduct::multiplyTile(Value Group, Value &Cursor) {
     Value Slot = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, At);
     auto Parts =
         tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Slot);
-    Value Rows = rowsOf(Parts.getResult(0), First);
-    Value D =
-        tile::MmaOp::create(W.B, W.Loc, Pending, Rows, Parts.getResult(1), Add,
-                            /*a_transposed=*/false, BTransposed);
+    Value Rows = ATransposed ? linesOf(Parts.getResult(0), First)
+                             : rowsOf(Parts.getResult(0), First);
+    Value D = tile::MmaOp::create(W.B, W.Loc, Pending, Rows, Parts.getResult(1),
+                                  Add, ATransposed, BTransposed);
     Value Next = tile::NextOp::create(W.B, W.Loc, At.getType(), Pipe, At);
     return std::tuple(D, Slot, Next);
   };

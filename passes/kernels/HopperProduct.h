@@ -80,6 +80,7 @@ protected:
   const schedule::GemmSchedule &S;
   GpuWriter W;
   tile::SharedType TileA, TileB;
+  bool ATransposed = false; ///< the rows are contiguous in A
   bool BTransposed = false; ///< the sum is contiguous in B
   mlir::Value Pipe;
   /// Of the sum, where this block begins and how much is its own, up to whole
@@ -108,6 +109,7 @@ private:
   void finishTile(const Place &Where, mlir::Value Group, mlir::Value Sums);
   mlir::Value mapElements(const Place &Where, mlir::Value Row,
                           mlir::Value Column, mlir::Value Part);
+  mlir::Value linesOf(mlir::Value Tile, mlir::Value First);
   mlir::Value shareOfSums(mlir::Value Group, mlir::Value Sums);
   void storePart(const Place &Where, mlir::Value Group, mlir::Value Row,
                  mlir::Value Column, mlir::Value Part, int64_t Number);

@@ -44,6 +44,40 @@ Value memoryOf(Value Tensor) {
   }
 }
 
+/// What a generic hands on, at most widened, with dims in another order; null
+/// if it does more. `Order`: where an element of the result is in it.
+static Value permutedBy(linalg::GenericOp Op, AffineMap &Order) {
+  if (!Op || Op.getNumDpsInputs() != 1 || Op->getNumResults() != 1 ||
+      Op.getNumReductionLoops() ||
+      !Op.getIndexingMapsArray().back().isIdentity() ||
+      !Op.getIndexingMapsArray().front().isPermutation())
+    return {};
+  Value Yielded = Op.getBody()->getTerminator()->getOperand(0);
+  if (auto Wide = Yielded.getDefiningOp<arith::ExtFOp>())
+    Yielded = Wide.getIn();
+  if (Yielded != Op.getBody()->getArgument(0))
+    return {};
+  Order = Op.getIndexingMapsArray().front();
+  return Op.getDpsInputOperand(0)->get();
+}
+
+/// The memory behind a tensor, also through transposes: `Map`, from loops to
+/// the tensor's indices, becomes that to the memory's.
+static Value memoryOf(Value Tensor, AffineMap &Map) {
+  while (true) {
+    AffineMap Order;
+    if (auto Cast = Tensor.getDefiningOp<tensor::CastOp>()) {
+      Tensor = Cast.getSource();
+    } else if (Value From = permutedBy(
+                   Tensor.getDefiningOp<linalg::GenericOp>(), Order)) {
+      Tensor = From;
+      Map = Order.compose(Map);
+    } else {
+      return viewOf(Tensor);
+    }
+  }
+}
+
 bool placeMatrix(Matrix &M, Value Memref) {
   auto View = Memref ? Memref.getDefiningOp<memref::ReinterpretCastOp>()
                      : memref::ReinterpretCastOp();
@@ -157,10 +191,11 @@ std::optional<MatrixProduct> MatrixProduct::read(KernelForm &Form) {
   if (!P)
     return std::nullopt;
   const Contraction &C = P->C;
-  if (!placeMatrix(P->A, memoryOf(C.A.Tensor)) ||
-      !placeMatrix(P->B, memoryOf(C.B.Tensor)) ||
-      !readStrides(P->A, C.A.Map, C, C.Rows, C.Sum) ||
-      !readStrides(P->B, C.B.Map, C, C.Sum, C.Columns))
+  AffineMap MapA = C.A.Map, MapB = C.B.Map;
+  if (!placeMatrix(P->A, memoryOf(C.A.Tensor, MapA)) ||
+      !placeMatrix(P->B, memoryOf(C.B.Tensor, MapB)) ||
+      !readStrides(P->A, MapA, C, C.Rows, C.Sum) ||
+      !readStrides(P->B, MapB, C, C.Sum, C.Columns))
     return std::nullopt;
   return P;
 }

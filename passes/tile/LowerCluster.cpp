@@ -42,6 +42,22 @@ struct LowerClusterSync : TilePattern<ClusterSyncOp> {
   }
 };
 
+struct LowerLines : TilePattern<LinesOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(LinesOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    NvvmWriter W(Rewriter, Op.getLoc());
+    SharedType Tile = Op.getTile().getType();
+    // A line has a row of each of `pitch` rows; so many bytes a column.
+    int64_t Bytes = Tile.getPitch() * int64_t(Tile.getElementBits()) / 8;
+    Rewriter.replaceOp(Op,
+                       W.pointer(Adaptor.getTile(),
+                                 W.mul(W.toI32(Adaptor.getFirst()), Bytes)));
+    return success();
+  }
+};
+
 struct LowerReuse : TilePattern<ReuseOp> {
   using TilePattern::TilePattern;
   LogicalResult
@@ -131,6 +147,6 @@ struct LowerCollect : TilePattern<CollectOp> {
 void kpc::tile::populateClusterPatterns(const TypeConverter &Types,
                                         RewritePatternSet &Patterns,
                                         const ThreadPlace &Place) {
-  Patterns.add<LowerBlockRank, LowerClusterSync, LowerReuse, LowerKeep,
-               LowerCollect>(Types, Patterns.getContext(), Place);
+  Patterns.add<LowerBlockRank, LowerClusterSync, LowerLines, LowerReuse,
+               LowerKeep, LowerCollect>(Types, Patterns.getContext(), Place);
 }

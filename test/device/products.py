@@ -19,25 +19,32 @@ import subprocess
 import onnx
 from onnx import TensorProto, helper
 
+# A turned x has as many columns, which must fit copies: a multiple of 8 of them.
+ROWS = {False: "1..65536", True: "8..65536:div=8"}
 TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
 
 # rows × columns × sum. The first are what models and benchmarks ask most often; the second are their neighbours and
 # ragged ones.
 SPEED = [(8192, 8192, 8192), (4096, 4096, 4096), (2048, 2048, 2048), (4096, 14336, 4096), (4096, 4096, 14336),
          (4096, 3072, 768), (4096, 768, 3072)]
-OTHER = [(1024, 1024, 1024), (512, 768, 768), (512, 768, 3072), (128, 4096, 4096), (3000, 3000, 3000)]
+OTHER = [(1024, 1024, 1024), (512, 768, 768), (512, 768, 3072), (128, 4096, 4096), (3000, 3000, 3000),
+         (64, 4096, 4096), (256, 1024, 4096), (2048, 4096, 1024), (6144, 1536, 6144), (1536, 8960, 1536),
+         (4097, 4096, 4096), (4096, 4095, 4096), (4096, 4096, 4095), (4099, 4099, 4099), (4096, 4104, 4088)]
 # Of the long ones each block computes many tiles, with one product between two results.
-SMALL = [(8, 64, 64), (17, 72, 40), (65536, 64, 64), (40000, 192, 64), (30000, 320, 64), (129, 136, 200), (300, 520, 1000), (1000, 1000, 1000), (64, 64, 8)]
+SMALL = [(8, 64, 64), (17, 72, 40), (65536, 64, 64), (40000, 192, 64), (30000, 320, 64), (129, 136, 200), (300, 520, 1000), (1000, 1000, 1000), (64, 64, 8),
+         (200, 333, 517), (129, 131, 4099), (70, 200, 5000), (640, 3001, 3001)]
 
 
-def model(rows, columns, total, element, bias, act, transposed):
+def model(rows, columns, total, element, bias, act, transposed, turned=False):
     kind = TYPES[element]
-    inputs = [helper.make_tensor_value_info("x", kind, ["rows", total]),
+    inputs = [helper.make_tensor_value_info("x", kind, [total, "rows"] if turned else ["rows", total]),
               helper.make_tensor_value_info("w", kind, [columns, total] if transposed else [total, columns])]
     nodes, last = [], "x"
     if transposed:
         nodes.append(helper.make_node("Transpose", ["w"], ["wt"], perm=[1, 0]))
-    nodes.append(helper.make_node("MatMul", ["x", "wt" if transposed else "w"], ["product"]))
+    if turned:
+        nodes.append(helper.make_node("Transpose", ["x"], ["xt"], perm=[1, 0]))
+    nodes.append(helper.make_node("MatMul", ["xt" if turned else "x", "wt" if transposed else "w"], ["product"]))
     last = "product"
     if bias:
         inputs.append(helper.make_tensor_value_info("b", kind, [columns]))
@@ -54,10 +61,13 @@ def model(rows, columns, total, element, bias, act, transposed):
 def cases():
     for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("small", SMALL)):
         for shape in shapes:
-            yield purpose, shape, "bf16", False, "", False
+            yield purpose, shape, "bf16", False, "", False, False
     for purpose, shape in (("small", (129, 136, 200)), ("other", (4096, 4096, 4096))):
-        yield purpose, shape, "fp16", True, "Relu", False
-        yield purpose, shape, "bf16", True, "", True
+        yield purpose, shape, "fp16", True, "Relu", False, False
+        yield purpose, shape, "bf16", True, "", True, False
+        whole = (-(-shape[0] // 8) * 8, *shape[1:])
+        yield purpose, whole, "bf16", False, "", False, True
+        yield purpose, whole, "fp16", False, "", True, True
 
 
 def main():
@@ -69,19 +79,19 @@ def main():
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     listed = []
-    for purpose, (rows, columns, total), element, bias, act, transposed in cases():
+    for purpose, (rows, columns, total), element, bias, act, transposed, turned in cases():
         name = f"{rows}x{columns}x{total}.{element}" + (".bias" if bias else "") + (f".{act.lower()}" if act else "")
-        name += ".transposed" if transposed else ""
+        name += (".transposed" if transposed else "") + (".turned" if turned else "")
         if not re.search(options.only, name):
             continue
         path = options.out / f"{name}.onnx"
-        onnx.save(model(rows, columns, total, element, bias, act, transposed), path)
-        command = [options.kpc, "compile", str(path), "--arch", options.arch, "--dim", f"rows=1..65536:opt={rows}", "-o",
+        onnx.save(model(rows, columns, total, element, bias, act, transposed, turned), path)
+        command = [options.kpc, "compile", str(path), "--arch", options.arch, "--dim", f"rows={ROWS[turned]}:opt={rows}", "-o",
                    str(options.out / f"{name}.kpc"), "--quiet", "--no-cache"]
         subprocess.run(command, check=True)
         path.unlink()
         listed.append({"name": name, "purpose": purpose, "rows": rows, "columns": columns, "sum": total, "type": element,
-                       "bias": bias, "act": act, "transposed": transposed})
+                       "bias": bias, "act": act, "transposed": transposed, "turned": turned})
     (options.out / "cases.json").write_text(json.dumps(listed, indent=1))
 
 

@@ -33,7 +33,7 @@ def tensors(case):
     def make(*shape, scale=1.0):
         return (torch.randn(*shape, device="cuda") * scale).to(kind)
     total = case["sum"]
-    inputs = {"x": make(case["rows"], total)}
+    inputs = {"x": make(total, case["rows"]) if case.get("turned") else make(case["rows"], total)}
     shape = (case["columns"], total) if case["transposed"] else (total, case["columns"])
     inputs["w"] = make(*shape, scale=1 / math.sqrt(total))
     if case["bias"]:
@@ -43,7 +43,8 @@ def tensors(case):
 
 def reference(case, inputs, kind):
     w = inputs["w"].T if case["transposed"] else inputs["w"]
-    x, w = inputs["x"].to(kind), w.to(kind)
+    x = inputs["x"].T if case.get("turned") else inputs["x"]
+    x, w = x.to(kind), w.to(kind)
     y = torch.addmm(inputs["b"].to(kind), x, w) if case["bias"] else x @ w
     return torch.relu(y) if case["act"] == "Relu" else y
 

@@ -20,22 +20,31 @@ except ImportError:
     sys.exit(77)
 
 TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
-#        name            type    rows  sum  columns  bias   B transposed
-CASES = [("one_tile", "bf16", 64, 64, 64, False, False),
-         ("one_row", "bf16", 1, 64, 64, False, False),
-         ("ragged", "bf16", 129, 200, 136, False, False),
-         ("halves", "fp16", 70, 72, 40, True, False),
-         ("transposed", "bf16", 129, 96, 136, True, True)]
+#        name            type    rows  sum  columns  bias   B transposed, A transposed
+CASES = [("one_tile", "bf16", 64, 64, 64, False, False, False),
+         ("one_row", "bf16", 1, 64, 64, False, False, False),
+         ("ragged", "bf16", 129, 200, 136, False, False, False),
+         ("halves", "fp16", 70, 72, 40, True, False, False),
+         ("transposed", "bf16", 129, 96, 136, True, True, False),
+         ("turned", "bf16", 136, 104, 72, True, False, True),
+         ("both", "fp16", 200, 72, 136, False, True, True),
+         # Rows of 262 and 278 bytes: copies, padded tensors and weights.
+         ("odd_rows", "fp16", 65, 139, 131, True, False, False)]
+# A turned x has as many columns, which must fit copies: a multiple of 8 of them.
+ROWS = {False: "1..4096:opt=256", True: "8..4096:div=8:opt=256"}
 
 
-def model(kind, total, columns, bias, transposed):
-    inputs = [helper.make_tensor_value_info("x", kind, ["rows", total]),
+def model(kind, total, columns, bias, transposed, turned):
+    inputs = [helper.make_tensor_value_info("x", kind, [total, "rows"] if turned else ["rows", total]),
               helper.make_tensor_value_info("w", kind, [columns, total] if transposed else [total, columns])]
-    nodes, right = [], "w"
+    nodes, left, right = [], "x", "w"
     if transposed:
         nodes.append(helper.make_node("Transpose", ["w"], ["wt"], perm=[1, 0]))
         right = "wt"
-    nodes.append(helper.make_node("MatMul", ["x", right], ["product"]))
+    if turned:
+        nodes.append(helper.make_node("Transpose", ["x"], ["xt"], perm=[1, 0]))
+        left = "xt"
+    nodes.append(helper.make_node("MatMul", [left, right], ["product"]))
     if bias:
         inputs.append(helper.make_tensor_value_info("b", kind, [columns]))
         nodes.append(helper.make_node("Add", ["product", "b"], ["sum"]))
@@ -51,10 +60,10 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     environment = dict(os.environ, KPC_CUDA_DRIVER=driver, KPC_EMULATE_TARGET="sm_90a")
     failed = 0
-    for name, element, rows, total, columns, bias, transposed in CASES:
+    for name, element, rows, total, columns, bias, transposed, turned in CASES:
         source, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"
-        save(model(TYPES[element], total, columns, bias, transposed), source)
-        subprocess.run([kpc, "compile", source, "--arch", "sm_90a", "--dim", "rows=1..4096:opt=256", "-o", artifact,
+        save(model(TYPES[element], total, columns, bias, transposed, turned), source)
+        subprocess.run([kpc, "compile", source, "--arch", "sm_90a", "--dim", f"rows={ROWS[turned]}", "-o", artifact,
                         "--no-cache", "--quiet"], check=True)
         done = subprocess.run([kpc, "verify", artifact, "--model", source, "-i", "random", "--dim", f"rows={rows}",
                                "--device", "cuda:0", "--no-cache"], env=environment)
