@@ -172,8 +172,8 @@ HopperProduct::Place HopperProduct::placeOf(Value Tile) {
   Value Group = compute<arith::DivUIOp>(InBatch, GroupSize);
   Value InGroup = compute<arith::RemUIOp>(InBatch, GroupSize);
   Value First = compute<arith::MulIOp>(Group, i32(S.GroupRows));
-  Value Rows = compute<arith::MinUIOp>(compute<arith::SubIOp>(RowTiles, First),
-                                       i32(S.GroupRows));
+  Value Left = compute<arith::SubIOp>(RowTiles, First);
+  Value Rows = compute<arith::MinUIOp>(Left, i32(S.GroupRows));
   Value Row =
       compute<arith::AddIOp>(First, compute<arith::RemUIOp>(InGroup, Rows));
   Value Column = compute<arith::DivUIOp>(InGroup, Rows);

@@ -123,9 +123,11 @@ struct LowerMma : TilePattern<MmaOp> {
     NVVM::WgmmaFenceAlignedOp::create(Rewriter, Loc);
     for (int64_t Row = 0; Row < D.getRows(); Row += 64) {
       Value Part = slice(Rewriter, Loc, Sums, Row / 64 * PerBlock, PerBlock);
-      for (int64_t Step = 0; Step < K / StepK; ++Step)
-        Part = multiply(Rewriter, Op, Part, A.at(Step, Row), B.at(Step, 0),
-                        StepK, Adaptor.getC() || Step);
+      for (int64_t Step = 0; Step < K / StepK; ++Step) {
+        Value OfA = A.at(Step, Row), OfB = B.at(Step, 0);
+        Part = multiply(Rewriter, Op, Part, OfA, OfB, StepK,
+                        Adaptor.getC() || Step);
+      }
       Sums = putBack(Rewriter, Loc, Sums, Part, Row / 64 * PerBlock);
     }
     NVVM::WgmmaGroupSyncAlignedOp::create(Rewriter, Loc);

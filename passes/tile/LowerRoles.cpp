@@ -20,13 +20,18 @@ namespace {
 /// Registers of a multiprocessor, shared by its threads in steps of 8.
 constexpr int64_t Registers = 65536, RegisterStep = 8, MostRegisters = 255;
 
-/// What each thread has when the block starts: as many as fit.
-int64_t launchRegisters(Operation *Op) {
-  auto Kernel = Op->getParentOfType<gpu::GPUFuncOp>();
+/// Threads of a block; 1 where nothing is said.
+int64_t threadsOf(gpu::GPUFuncOp Kernel) {
   auto Block = Kernel->getAttrOfType<DenseI32ArrayAttr>("kpc.block");
   int64_t Threads = 1;
   for (int32_t Size : Block ? Block.asArrayRef() : ArrayRef<int32_t>())
     Threads *= Size;
+  return Threads;
+}
+
+/// What each thread has when the block starts: as many as fit.
+int64_t launchRegisters(Operation *Op) {
+  int64_t Threads = threadsOf(Op->getParentOfType<gpu::GPUFuncOp>());
   return std::min(Registers / Threads, MostRegisters) / RegisterStep *
          RegisterStep;
 }
@@ -51,9 +56,9 @@ struct LowerRole : TilePattern<RoleOp> {
     auto Compare = [&](arith::CmpIPredicate P, int64_t Bound) -> Value {
       return arith::CmpIOp::create(Rewriter, Loc, P, Place.Warp, W.i32(Bound));
     };
-    Value Mine = arith::AndIOp::create(
-        Rewriter, Loc, Compare(arith::CmpIPredicate::sge, Op.getFirst()),
-        Compare(arith::CmpIPredicate::slt, Op.getEnd()));
+    Value From = Compare(arith::CmpIPredicate::sge, Op.getFirst());
+    Value To = Compare(arith::CmpIPredicate::slt, Op.getEnd());
+    Value Mine = arith::AndIOp::create(Rewriter, Loc, From, To);
     Value Group =
         W.toIndex(W.shiftRight(W.add(Place.Warp, -int64_t(Op.getFirst())), 2));
     {
@@ -107,7 +112,7 @@ struct LowerElect : TilePattern<ElectOp> {
 };
 
 /// Named barriers: 0 is the block's, 1–8 the warpgroups', 9 and on the roles'.
-constexpr int64_t FirstOfWarpgroups = 1, FirstOfRoles = 9;
+constexpr int64_t FirstOfWarpgroups = 1, FirstOfRoles = 9, LastBarrier = 15;
 
 struct LowerSync : TilePattern<SyncOp> {
   using TilePattern::TilePattern;
@@ -122,6 +127,9 @@ struct LowerSync : TilePattern<SyncOp> {
       Threads = W.i32(WarpgroupThreads);
     } else if (Op.getScope() == Scope::Role) {
       Warps Role = warpsOf(Op);
+      if (FirstOfRoles + Role.First / 4 > LastBarrier)
+        return Op.emitOpError("of a role that begins with warp ")
+               << Role.First << " has no barrier: there are 16";
       Id = W.i32(FirstOfRoles + Role.First / 4);
       Threads = W.i32((Role.End - Role.First) * 32);
     }
@@ -132,6 +140,36 @@ struct LowerSync : TilePattern<SyncOp> {
 };
 
 } // namespace
+
+LogicalResult kpc::tile::verifyRoles(gpu::GPUFuncOp Kernel) {
+  if (!Kernel->hasAttr("kpc.block"))
+    return success();
+  int64_t Threads = threadsOf(Kernel);
+  if (Threads < 1)
+    return Kernel.emitOpError("has a kpc.block without threads");
+  // A warpgroup may have several roles, one after the other.
+  SmallVector<int64_t> Most(llvm::divideCeil(Threads, WarpgroupThreads), 0);
+  bool Inside = true;
+  Kernel.walk([&](RoleOp Role) {
+    for (int64_t Group = Role.getFirst() / 4; Group < Role.getEnd() / 4;
+         ++Group) {
+      Inside &= size_t(Group) < Most.size();
+      if (Inside)
+        Most[Group] = std::max<int64_t>(Most[Group], Role.getRegisters());
+    }
+  });
+  if (!Inside)
+    return Kernel.emitOpError("has a role for warps that the block of ")
+           << Threads << " threads lacks";
+  int64_t Sum = 0;
+  for (int64_t Each : Most)
+    Sum += Each * WarpgroupThreads;
+  if (Sum > Registers)
+    return Kernel.emitOpError("has roles with ")
+           << Sum << " registers together; a block has " << Registers
+           << ", and would wait for more for ever";
+  return success();
+}
 
 void kpc::tile::keepWarpsOfRoles(gpu::GPUFuncOp Kernel) {
   Kernel.walk([](RoleOp Role) {

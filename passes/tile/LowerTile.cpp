@@ -111,6 +111,8 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
 
   LogicalResult lower(gpu::GPUFuncOp Kernel) {
     MLIRContext *Context = &getContext();
+    if (failed(verifyRoles(Kernel)))
+      return failure();
     passViewsAsPointers(Kernel);
     keepWarpsOfRoles(Kernel);
     ThreadPlace Place = placeThread(Kernel);

@@ -92,6 +92,9 @@ template <typename Op> struct TilePattern : mlir::OpConversionPattern<Op> {
   const ThreadPlace &Place;
 };
 
+/// Whether the warps of all roles are there, and their registers fit the block.
+mlir::LogicalResult verifyRoles(mlir::gpu::GPUFuncOp Kernel);
+
 /// Before any pattern: ops that ask for their role get its warps.
 void keepWarpsOfRoles(mlir::gpu::GPUFuncOp Kernel);
 

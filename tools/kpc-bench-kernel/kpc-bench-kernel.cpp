@@ -256,6 +256,8 @@ int main(int ArgumentCount, char **ArgumentTexts) {
   registerDialects(Registry);
   nvptx::registerTranslations(Registry);
   MLIRContext Context(Registry, MLIRContext::Threading::DISABLED);
+  Context
+      .loadDialect<func::FuncDialect, graph::GraphDialect, plan::PlanDialect>();
   auto Module = parseSourceFile<ModuleOp>(File, &Context);
   gpu::GPUFuncOp Kernel = Module ? kernelOf(*Module) : gpu::GPUFuncOp();
   if (!Kernel)

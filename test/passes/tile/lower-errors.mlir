@@ -21,3 +21,42 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{'gpu.func' op has a kpc.block without threads}}
+  gpu.func @kernel() kernel attributes {kpc.block = array<i32: 0, 1, 1>} {
+    tile.start
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{'gpu.func' op has a role for warps that the block of 128 threads lacks}}
+  gpu.func @kernel() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    tile.start
+    tile.role "all" warps 0 to 8 registers 64 {
+    ^bb0(%group: index):
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{'gpu.func' op has roles with 71680 registers together; a block has 65536, and would wait for more for ever}}
+  gpu.func @kernel() kernel attributes {kpc.block = array<i32: 384, 1, 1>} {
+    tile.start
+    tile.role "producer" warps 0 to 4 registers 80 {
+    ^bb0(%group: index):
+    }
+    tile.role "consumer" warps 4 to 12 registers 240 {
+    ^bb0(%group: index):
+    }
+    gpu.return
+  }
+}

@@ -206,35 +206,3 @@ func.func @half_sums(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %m
   bufferization.materialize_in_destination %s_t in restrict writable %y_m : (tensor<?x64xf16>, memref<?x64xf16, strided<[64, 1]>>) -> ()
   return
 }
-
-// x is stored with its rows side by side.
-// CHECK-LABEL: gpu.module @rows_side_by_side
-// CHECK: kpc.schedule = "contraction
-// CHECK-NOT: tile.
-// CHECK-NOT: kpc.tensor_maps
-func.func @rows_side_by_side(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kpc.divisor = 64 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
-  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [64, %m], strides: [%m, 1] : memref<bf16> to memref<64x?xbf16, strided<[?, 1]>>
-  %x_t = bufferization.to_tensor %x_m restrict : memref<64x?xbf16, strided<[?, 1]>> to tensor<64x?xbf16>
-  %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 128], strides: [128, 1] : memref<bf16> to memref<64x128xbf16, strided<[128, 1]>>
-  %w_t = bufferization.to_tensor %w_m restrict : memref<64x128xbf16, strided<[128, 1]>> to tensor<64x128xbf16>
-  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%m, 128], strides: [128, 1] : memref<bf16> to memref<?x128xbf16, strided<[128, 1]>>
-  %s_empty = tensor.empty(%m) : tensor<?x128xf32>
-  %zero = arith.constant 0.0 : f32
-  %s_fill = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<?x128xf32>) -> tensor<?x128xf32>
-  %s_t = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(k,m)>, affine_map<(m,n,k)->(k,n)>, affine_map<(m,n,k)->(m,n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x_t, %w_t : tensor<64x?xbf16>, tensor<64x128xbf16>) outs(%s_fill : tensor<?x128xf32>) {
-  ^bb0(%x: bf16, %w: bf16, %s: f32):
-    %e = arith.extf %x : bf16 to f32
-    %f = arith.extf %w : bf16 to f32
-    %p = arith.mulf %e, %f : f32
-    %r = arith.addf %s, %p : f32
-    linalg.yield %r : f32
-  } -> tensor<?x128xf32>
-  %y_empty = tensor.empty(%m) : tensor<?x128xbf16>
-  %y_t = linalg.generic {indexing_maps = [affine_map<(a,b)->(a,b)>, affine_map<(a,b)->(a,b)>], iterator_types = ["parallel", "parallel"]} ins(%s_t : tensor<?x128xf32>) outs(%y_empty : tensor<?x128xbf16>) {
-  ^bb0(%s: f32, %y: bf16):
-    %r = arith.truncf %s : f32 to bf16
-    linalg.yield %r : bf16
-  } -> tensor<?x128xbf16>
-  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x128xbf16>, memref<?x128xbf16, strided<[128, 1]>>) -> ()
-  return
-}
