@@ -17,7 +17,6 @@
 #include "passes/kernels/SizeFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 
@@ -30,48 +29,13 @@ constexpr int64_t UnknownSize = 1024;
 /// Threads per SM that hide the latency of memory.
 constexpr int64_t BusyThreads = 256;
 
-/// Bytes of the elements in memory that `Tensor` is made of, through widening
-/// and padding: the largest.
-int64_t bytesBehind(Value Tensor) {
-  if (auto Cast = Tensor.getDefiningOp<tensor::CastOp>())
-    return bytesBehind(Cast.getSource());
-  auto Op = Tensor.getDefiningOp<linalg::GenericOp>();
-  if (!Op || viewOf(Tensor))
-    return storageBytes(
-        cast<RankedTensorType>(Tensor.getType()).getElementType());
-  int64_t Bytes = 1;
-  for (OpOperand *Input : Op.getDpsInputOperands())
-    if (Op.payloadUsesValueFromOperand(Input))
-      Bytes = std::max(Bytes, bytesBehind(Input->get()));
-  Op.getBody()->walk([&](tensor::ExtractOp Read) {
-    Bytes = std::max(Bytes, bytesBehind(Read.getTensor()));
-  });
-  return Bytes;
-}
-
-/// Lanes that the widest access of the narrowest operand fills, so that the
-/// others take several: a depthwise convolution's filter is small and may be
-/// stored wide.
-unsigned lanesOfOperands(const Reduction &R, int64_t Bytes) {
-  constexpr int64_t Most = 8;
-  int64_t Lanes = 1;
-  linalg::GenericOp Op = R.Op;
-  for (OpOperand *Input : Op.getDpsInputOperands())
-    if (Op.payloadUsesValueFromOperand(Input))
-      Lanes = std::max(Lanes, Bytes / bytesBehind(Input->get()));
-  Lanes = std::min(Lanes, Most);
-  int64_t Divisor = divisorOf(loopSize(Op, R.Parallel.back()));
-  while (Lanes > 1 && Divisor % Lanes)
-    Lanes /= 2;
-  return Lanes;
-}
-
 unsigned chooseLanes(const Reduction &R, const target::Target &T) {
   if (R.Parallel.empty())
     return 1;
   unsigned Last = R.Parallel.size() - 1;
   int64_t Lanes = storeLanesOf(R.Form.Outputs, Last, Last, T.Can.WidestAccess);
-  Lanes = std::min<int64_t>(Lanes, lanesOfOperands(R, T.Can.WidestAccess));
+  Lanes = std::min<int64_t>(
+      Lanes, R.lanesAlong(R.Parallel.back(), T.Can.WidestAccess));
   int64_t Elements = typicalProduct(R.ParallelSizes, UnknownSize);
   while (Lanes > 1 && Elements / Lanes < T.Cost.SmCount * BusyThreads)
     Lanes /= 2;
