@@ -108,6 +108,8 @@ private:
   Value produceTile(const Place &Where, Value Cursor) override;
   Values firstPixel(Value Row);
   Value produceStep(ValueRange First, Value Column, Value Step, Value Cursor);
+  void bringFilter(Value Tap, Value Channel, Value Column, Value Tile,
+                   Value Slot);
 
   ConvProduct &Conv;
   BlockArgument Pixels, Filter;
@@ -159,14 +161,15 @@ void ConvHopper::addPixelView() {
 /// w as one matrix for each tap.
 void ConvHopper::addFilterView() {
   Builder B(W.B.getContext());
+  int64_t Own = S.TileSum / S.ClusterRows; // channels that this block copies
   auto View = tile::ViewType::get(W.B.getContext(), P.B.Element,
-                                  {1, S.TileSum, TileB.getLineElements()},
+                                  {1, Own, TileB.getLineElements()},
                                   TileB.getSwizzle());
-  Filter = addView(
-      View, P.B.Argument, {P.Columns, Conv.Channels, Expr(Conv.taps())},
-      {P.B.RowStride * 2, Conv.TapPitch * 2},
-      B.getNamedAttr("box", B.getDenseI64ArrayAttr(
-                                {TileB.getLineElements(), S.TileSum, 1})));
+  Filter =
+      addView(View, P.B.Argument, {P.Columns, Conv.Channels, Expr(Conv.taps())},
+              {P.B.RowStride * 2, Conv.TapPitch * 2},
+              B.getNamedAttr("box", B.getDenseI64ArrayAttr(
+                                        {TileB.getLineElements(), Own, 1})));
 }
 
 Value ConvHopper::countSum() {
@@ -196,11 +199,30 @@ ConvHopper::Values ConvHopper::firstPixel(Value Row) {
 Value ConvHopper::produceTile(const Place &Where, Value Cursor) {
   Values First = firstPixel(Where.Row);
   Value Column = toI32(Where.Column);
-  Value Steps = compute<arith::DivUIOp>(toI32(SumCount), i32(S.TileSum));
-  return W.loop(i32(0), Steps, i32(1), Cursor,
-                [&](Value Step, ValueRange In) -> Values {
+  auto StepsOf = [&](Value Sum) {
+    return compute<arith::DivUIOp>(toI32(Sum), i32(S.TileSum));
+  };
+  Value Begin = StepsOf(SumFirst);
+  return W.loop(i32(0), StepsOf(SumCount), i32(1), Cursor,
+                [&](Value Number, ValueRange In) -> Values {
+                  Value Step = compute<arith::AddIOp>(Begin, Number);
                   return {produceStep(First, Column, Step, In[0])};
                 })[0];
+}
+
+/// Blocks that need the same outputs copy some channels of them to all.
+void ConvHopper::bringFilter(Value Tap, Value Channel, Value Column, Value Tile,
+                             Value Slot) {
+  if (S.ClusterRows == 1) {
+    tile::LoadOp::create(W.B, W.Loc, Filter, ValueRange{Tap, Channel, Column},
+                         Tile, Pipe, Slot);
+    return;
+  }
+  int64_t Own = S.TileSum / S.ClusterRows;
+  Value First = W.mul(Rank, W.index(Own));
+  tile::MulticastOp::create(
+      W.B, W.Loc, Filter, ValueRange{Tap, W.add(Channel, First), Column},
+      rowsOf(Tile, First, Own), Pipe, Slot, S.ClusterRows);
 }
 
 Value ConvHopper::produceStep(ValueRange First, Value Column, Value Step,
@@ -225,9 +247,7 @@ Value ConvHopper::produceStep(ValueRange First, Value Column, Value Step,
       tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Slot);
   tile::LoadIm2colOp::create(W.B, W.Loc, Pixels, At, Offsets,
                              Parts.getResult(0), Pipe, Slot);
-  tile::LoadOp::create(W.B, W.Loc, Filter,
-                       ValueRange{toIndex(Tap), Channel, toIndex(Column)},
-                       Parts.getResult(1), Pipe, Slot);
+  bringFilter(toIndex(Tap), Channel, toIndex(Column), Parts.getResult(1), Slot);
   tile::CommitOp::create(W.B, W.Loc, Pipe, Slot);
   return tile::NextOp::create(W.B, W.Loc, Cursor.getType(), Pipe, Cursor);
 }
@@ -252,11 +272,16 @@ FailureOr<bool> buildConvHopper(KernelForm &Form, const target::Target &T,
   Shape.Outputs = typicalProduct(C.Columns.Sizes, Unknown);
   Shape.Channels = Conv->Channels.asConstant().value_or(
       typicalProduct(C.Sum.Sizes.back(), Unknown));
+  Shape.LeastChannels = Conv->P.Facts.range(Conv->Channels).Min;
   Shape.Taps = Conv->taps();
   if (Shape.Places < Fewest || Shape.Outputs < Fewest)
     return false;
   std::vector<schedule::ConvCost> Ranked =
       schedule::rankConvSchedules(Shape, T);
+  if (Conv->P.ReadsAtResult)
+    llvm::erase_if(Ranked, [](const schedule::ConvCost &One) {
+      return One.Schedule.TileColumns > schedule::MostColumnsBesideReads;
+    });
   const schedule::ConvCost *Chosen =
       chooseSchedule(Form, Ranked, Launch, [&](StringRef Text) {
         return schedule::readConvSchedule(Text.str(), Shape, T);

@@ -186,6 +186,10 @@ FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
     return false;
   std::vector<schedule::GemmCost> Ranked =
       schedule::rankGemmSchedules(Shape, T);
+  if (P->ReadsAtResult)
+    llvm::erase_if(Ranked, [](const schedule::GemmCost &One) {
+      return One.Schedule.TileColumns > schedule::MostColumnsBesideReads;
+    });
   const schedule::GemmCost *Chosen =
       chooseSchedule(Form, Ranked, Launch, [&](StringRef Text) {
         return schedule::readGemmSchedule(Text.str(), Shape, T);

@@ -344,8 +344,7 @@ Value HopperProduct::mapElements(const Place &Where, Value Row, Value Column,
 
 /// One part of the result's columns, the `Number`-th of the tile, on its way.
 void HopperProduct::storePart(const Place &Where, Value Group, Value Row,
-                              Value Column, Value Part, int64_t Number) {
-  Value Out = mapElements(Where, Row, Column, Part);
+                              Value Column, Value Out, int64_t Number) {
   int64_t Buffer = Number % schedule::StagingBuffers;
   Value OfGroup = W.mul(Group, W.index(64 * schedule::StagingBuffers));
   Value Staged = rowsOf(Stage, W.add(OfGroup, W.index(64 * Buffer)));
@@ -390,16 +389,29 @@ void HopperProduct::finishTile(const Place &Where, Value Group, Value Sums) {
     Kept = shareOfSums(Group, Sums);
     First = W.mul(Rank, W.index(S.storedColumns()));
   }
+  struct Part {
+    Value Column, Sums;
+  };
+  SmallVector<Part> Parts;
   for (int64_t C = 0; C < S.storedColumns(); C += S.partColumns()) {
     Value InTile = W.add(First, W.index(C));
-    Value Column = W.add(Where.Column, InTile);
-    Value Part;
-    if (Kept)
-      Part = tile::CollectOp::create(W.B, W.Loc, PartTy, Kept, InTile, S.Split);
-    else
-      Part = tile::ColumnsOp::create(W.B, W.Loc, PartTy, Sums, C);
-    storePart(Where, Group, Row, Column, Part, C / S.partColumns());
+    Value Own =
+        Kept ? Value(tile::CollectOp::create(W.B, W.Loc, PartTy, Kept, InTile,
+                                             S.Split))
+             : Value(tile::ColumnsOp::create(W.B, W.Loc, PartTy, Sums, C));
+    Parts.push_back({W.add(Where.Column, InTile), Own});
+    if (!P.ReadsAtResult)
+      storePart(Where, Group, Row, Parts.back().Column,
+                mapElements(Where, Row, Parts.back().Column, Own),
+                C / S.partColumns());
   }
+  if (!P.ReadsAtResult)
+    return;
+  // All reads of memory begin before the first store waits for anything.
+  for (Part &One : Parts)
+    One.Sums = mapElements(Where, Row, One.Column, One.Sums);
+  for (auto [Number, One] : llvm::enumerate(Parts))
+    storePart(Where, Group, Row, One.Column, One.Sums, Number);
 }
 
 void HopperProduct::consume(Value Group) {

@@ -112,7 +112,7 @@ private:
   mlir::Value linesOf(mlir::Value Tile, mlir::Value First);
   mlir::Value shareOfSums(mlir::Value Group, mlir::Value Sums);
   void storePart(const Place &Where, mlir::Value Group, mlir::Value Row,
-                 mlir::Value Column, mlir::Value Part, int64_t Number);
+                 mlir::Value Column, mlir::Value Out, int64_t Number);
 
   tile::SharedType Staging;
   tile::FragmentType Sums;

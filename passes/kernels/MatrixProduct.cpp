@@ -175,7 +175,10 @@ std::optional<MatrixProduct> MatrixProduct::readResult(KernelForm &Form) {
   std::optional<Contraction> C = Contraction::read(Form);
   if (!C || C->Rows.Loops.empty() || C->Columns.Loops.empty() ||
       C->Sum.Loops.empty() || Form.Outputs.size() != 1 || !onlyWidens(C->A) ||
-      !onlyWidens(C->B) || !HeavyShape::read(Form))
+      !onlyWidens(C->B))
+    return std::nullopt;
+  std::optional<HeavyShape> Shape = HeavyShape::read(Form);
+  if (!Shape)
     return std::nullopt;
   MatrixProduct P{*C, factsOf(Form.Func), 0, 0, 0, 0, {}, {}, {}};
   if (!placeMatrix(P.D, Form.Outputs[0].Memref) || !readSize(C->Rows, P.Rows) ||
@@ -183,6 +186,9 @@ std::optional<MatrixProduct> MatrixProduct::readResult(KernelForm &Form) {
       !readSize(C->Batch, P.Batch) ||
       !readStrides(P.D, outputMap(*C), *C, C->Rows, C->Columns))
     return std::nullopt;
+  P.ReadsAtResult = llvm::any_of(Shape->Access.Accesses, [](const Access &One) {
+    return One.Tensor && One.Map.isIdentity();
+  });
   return P;
 }
 

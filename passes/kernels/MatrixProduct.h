@@ -44,6 +44,9 @@ struct MatrixProduct {
   Matrix A; ///< rows × sum
   Matrix B; ///< sum × columns
   Matrix D; ///< rows × columns
+  /// Each element of D is made of an element of another matrix at its place,
+  /// too: a residual.
+  bool ReadsAtResult = false;
 
   /// None where the kernel is something else.
   static std::optional<MatrixProduct> read(KernelForm &Form);

@@ -16,64 +16,86 @@ using namespace kpc;
 using namespace kpc::schedule;
 
 std::string ConvSchedule::str() const {
-  char Text[96];
-  std::snprintf(Text, sizeof Text, "conv %ldx%ldx%ld slots %ld group %ld",
-                long(TileRows), long(TileColumns), long(TileSum), long(Slots),
-                long(GroupRows));
+  char Text[160];
+  int End = std::snprintf(
+      Text, sizeof Text, "conv %ldx%ldx%ld slots %ld group %ld", long(TileRows),
+      long(TileColumns), long(TileSum), long(Slots), long(GroupRows));
+  if (Split > 1)
+    std::snprintf(Text + End, sizeof Text - End, " split %ld", long(Split));
+  else if (ClusterRows > 1)
+    std::snprintf(Text + End, sizeof Text - End, " cluster %ld",
+                  long(ClusterRows));
   return Text;
 }
 
 std::string ConvCost::str() const {
-  char Text[160];
+  char Text[160], Joined[32] = "";
+  if (Join > 0)
+    std::snprintf(Joined, sizeof Joined, " + %.2f join", Join);
   std::snprintf(Text, sizeof Text,
-                "%s: %.1f us = %.0f waves x (max(%.2f multiply, %.2f bring) + "
-                "%.2f finish)",
-                Schedule.str().c_str(), Total, Waves, Multiply, Bring, Finish);
-  return Text;
+                ": %.1f us = %.0f waves x (max(%.2f multiply, %.2f bring) + "
+                "%.2f finish%s)",
+                Total, Waves, Multiply, Bring, Finish, Joined);
+  return Schedule.str() + Text;
 }
 
 namespace {
 
 /// As in GemmSchedule.cpp, where it is said what they are and where from.
 constexpr double CacheBytesPerCycle = 61, OperationsPerCycle = 4096;
-constexpr double StartCycles = 3000, FinishCycles = 950;
-constexpr int64_t BarrierRoom = 1024, MostSlots = 8;
-constexpr int64_t MostRows = 192, MostColumns = 256, MostColumnsOfThree = 128;
+constexpr double StartCycles = 3000, FinishCycles = 950, LinesPerCycle = 0.75;
+constexpr double PeerBytesPerCycle = 8, MeetCycles = 600;
+constexpr int64_t BarrierRoom = 1024, FewestSlots = 2, MostSlots = 14;
+constexpr int64_t MostRows = 192, MostColumns = 256, MostColumnsOfThree = 192;
 /// Bytes of the longest and the shortest line that copies swizzle.
 constexpr int64_t LineBytes = 128, ShortLineBytes = 32;
 /// Cycles that a step of the sum takes beside its products: slots of half the
 /// bytes took 8 % longer on an H200 (tiles of 128×256, 8192³).
 constexpr double StepCycles = 40;
-/// Lines, however short, that copies look up in the second cache.
-constexpr double LinesPerCycle = 0.75;
+
+double stepsOf(const ConvShape &Shape, int64_t Slice) {
+  return double(Shape.Taps) * std::ceil(double(Shape.Channels) / double(Slice));
+}
+
+/// Clusters of so many blocks that run at once; more than two do not fill every
+/// part of the chip.
+int64_t clustersAtOnce(int64_t Blocks, const target::Target &T) {
+  int64_t Most = T.Cost.SmCount / Blocks;
+  return std::max<int64_t>(Blocks > 2 ? Most * 9 / 10 : Most, 1);
+}
 
 ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
                 const target::Target &T) {
   auto Ceil = [](double A, int64_t B) { return std::ceil(A / double(B)); };
-  double Tiles = Ceil(double(Shape.Places), S.TileRows) *
-                 Ceil(double(Shape.Outputs), S.TileColumns);
-  double Steps = double(Shape.Taps) * Ceil(double(Shape.Channels), S.TileSum);
+  double Clusters = Ceil(double(Shape.Places), S.TileRows * S.ClusterRows) *
+                    Ceil(double(Shape.Outputs), S.TileColumns);
+  double Steps = Ceil(stepsOf(Shape, S.TileSum), S.Split);
   double PerMicrosecond =
       T.Cost.Fp16 * 1e6 / (double(T.Cost.SmCount) * OperationsPerCycle);
   double Products = double(S.TileRows * S.TileColumns * S.TileSum) * 2;
   ConvCost Cost{S};
-  Cost.Waves = Ceil(Tiles, T.Cost.SmCount);
+  Cost.Waves = Ceil(Clusters, clustersAtOnce(S.blocks(), T));
   Cost.Multiply =
       Steps * (Products / OperationsPerCycle + StepCycles) / PerMicrosecond;
-  // One line for each pixel, and each channel's outputs.
+  // One line for each pixel, and each channel's outputs, of which blocks that
+  // share them look up a part each.
   double Lines = double(S.TileRows) +
                  double(S.TileSum * S.TileColumns * Shape.ElementBytes) /
-                     double(LineBytes);
+                     double(LineBytes * S.ClusterRows);
   double Bytes = double(S.slotBytes(Shape.ElementBytes));
   Cost.Bring = Steps *
                (std::max(Bytes / CacheBytesPerCycle, Lines / LinesPerCycle) +
                 StepCycles) /
                PerMicrosecond;
   Cost.Finish = FinishCycles * double(S.TileRows) / 128 *
-                double(S.TileColumns) / StagingColumns / PerMicrosecond;
+                double(S.storedColumns()) / StagingColumns / PerMicrosecond;
+  if (S.Split > 1)
+    Cost.Join = (double(S.keptBytes()) / PeerBytesPerCycle + MeetCycles) /
+                PerMicrosecond;
   Cost.Total =
-      Cost.Waves * (std::max(Cost.Multiply, Cost.Bring) + Cost.Finish) +
-      StartCycles / PerMicrosecond;
+      Cost.Waves *
+          (std::max(Cost.Multiply, Cost.Bring) + Cost.Finish + Cost.Join) +
+      (StartCycles + (S.sharers() > 1 ? MeetCycles : 0)) / PerMicrosecond;
   return Cost;
 }
 
@@ -83,6 +105,24 @@ int64_t roomForSlots(ConvSchedule S, const ConvShape &Shape,
   int64_t Rest =
       T.Limit.SharedPerBlock - BarrierRoom - S.sharedBytes(Shape.ElementBytes);
   return Rest / S.slotBytes(Shape.ElementBytes);
+}
+
+/// One reason for a cluster at a time: parts of the sum, none of them without a
+/// step and all of them with room in the slots; or the same outputs.
+bool isLegalCluster(const ConvSchedule &S, const ConvShape &Shape,
+                    const target::Target &T) {
+  auto IsCount = [](int64_t N) { return N == 1 || N == 2 || N == 4 || N == 8; };
+  if (!IsCount(S.Split) || !IsCount(S.ClusterRows) || S.ClusterColumns != 1 ||
+      S.blocks() > T.Can.ClusterBlocks || (S.Split > 1 && S.ClusterRows > 1))
+    return false;
+  if (S.TileSum / S.ClusterRows % 8)
+    return false;
+  return S.Split == 1 ||
+         (double(Shape.Taps) *
+                  std::ceil(double(Shape.LeastChannels) / double(S.TileSum)) >=
+              double(S.Split) &&
+          S.storedColumns() % 16 == 0 &&
+          S.keptBytes() <= S.Slots * S.slotBytes(Shape.ElementBytes));
 }
 
 bool isLegal(const ConvSchedule &S, const ConvShape &Shape,
@@ -95,9 +135,16 @@ bool isLegal(const ConvSchedule &S, const ConvShape &Shape,
          Steps(S.TileColumns,
                S.TileRows == MostRows ? MostColumnsOfThree : MostColumns) &&
          (Line == LineBytes || Line == 64 || Line == ShortLineBytes) &&
-         S.GroupRows >= 1 && S.Slots >= 2 && S.Slots <= MostSlots &&
-         S.Slots <= roomForSlots(S, Shape, T);
+         isLegalCluster(S, Shape, T) && S.GroupRows >= 1 &&
+         S.GroupRows <= INT32_MAX && S.Slots >= FewestSlots &&
+         S.Slots <= MostSlots && S.Slots <= roomForSlots(S, Shape, T);
 }
+
+/// Splits and clusters that are ranked; of equals the first is taken.
+struct Cluster {
+  int64_t Split, Rows;
+};
+constexpr Cluster Clusters[] = {{1, 1}, {1, 2}, {2, 1}, {4, 1}};
 
 } // namespace
 
@@ -112,18 +159,23 @@ int64_t schedule::sliceOf(const ConvShape &Shape) {
 std::optional<ConvCost> schedule::readConvSchedule(const std::string &Text,
                                                    const ConvShape &Shape,
                                                    const target::Target &T) {
-  long Rows, Columns, Sum, Slots, Group;
-  if (std::sscanf(Text.c_str(), "conv %ldx%ldx%ld slots %ld group %ld", &Rows,
-                  &Columns, &Sum, &Slots, &Group) != 5)
+  long Rows, Columns, Sum, Slots, Group, Split = 1, Sharers = 1;
+  int End = 0;
+  if (std::sscanf(Text.c_str(), "conv %ldx%ldx%ld slots %ld group %ld%n", &Rows,
+                  &Columns, &Sum, &Slots, &Group, &End) != 5)
     return std::nullopt;
+  (void)std::sscanf(Text.c_str() + End, " split %ld", &Split);
+  (void)std::sscanf(Text.c_str() + End, " cluster %ld", &Sharers);
   ConvSchedule S;
   S.TileRows = Rows;
   S.TileColumns = Columns;
   S.TileSum = Sum;
   S.Slots = Slots;
   S.GroupRows = Group;
+  S.Split = Split;
+  S.ClusterRows = Sharers;
   // What is printed must be what was read: nothing stands behind it.
-  if (S.str() != Text || !isLegal(S, Shape, T))
+  if (!isLegal(S, Shape, T) || S.str() != Text)
     return std::nullopt;
   return costOf(S, Shape, T);
 }
@@ -131,22 +183,28 @@ std::optional<ConvCost> schedule::readConvSchedule(const std::string &Text,
 std::vector<ConvCost> schedule::rankConvSchedules(const ConvShape &Shape,
                                                   const target::Target &T) {
   std::vector<ConvCost> Ranked;
-  for (int64_t Rows = 64; Rows <= MostRows; Rows += 64)
+  auto Add = [&](int64_t Rows, int64_t Columns, int64_t Slice, Cluster C) {
+    ConvSchedule S;
+    S.TileRows = Rows;
+    S.TileColumns = Columns;
+    S.TileSum = Slice;
+    S.Split = C.Split;
+    S.ClusterRows = C.Rows;
+    // Blocks that run together cover about a square.
+    double Square = std::sqrt(double(T.Cost.SmCount) / double(S.blocks()) *
+                              double(Columns) / double(Rows * S.ClusterRows));
+    S.GroupRows = std::max<int64_t>(std::lround(Square), 1);
+    S.Slots = std::min(roomForSlots(S, Shape, T), MostSlots);
+    if (isLegal(S, Shape, T))
+      Ranked.push_back(costOf(S, Shape, T));
+  };
+  // Of equals the tallest.
+  for (int64_t Rows = MostRows; Rows >= 64; Rows -= 64)
     for (int64_t Columns = 64; Columns <= MostColumns; Columns += 64)
       for (int64_t Slice = sliceOf(Shape);
-           Slice * Shape.ElementBytes >= ShortLineBytes; Slice /= 2) {
-        ConvSchedule S;
-        S.TileRows = Rows;
-        S.TileColumns = Columns;
-        S.TileSum = Slice;
-        // Blocks that run together cover about a square.
-        double Square =
-            std::sqrt(double(T.Cost.SmCount) * double(Columns) / double(Rows));
-        S.GroupRows = std::max<int64_t>(std::lround(Square), 1);
-        S.Slots = std::min(roomForSlots(S, Shape, T), MostSlots);
-        if (isLegal(S, Shape, T))
-          Ranked.push_back(costOf(S, Shape, T));
-      }
+           Slice * Shape.ElementBytes >= ShortLineBytes; Slice /= 2)
+        for (Cluster C : Clusters)
+          Add(Rows, Columns, Slice, C);
   std::stable_sort(
       Ranked.begin(), Ranked.end(),
       [](const ConvCost &A, const ConvCost &B) { return A.Total < B.Total; });

@@ -25,9 +25,11 @@ struct ConvShape {
   int64_t Places = 0; ///< of the filter, in all images
   int64_t Outputs = 0, Channels = 0, Taps = 1;
   int64_t ElementBytes = 2;
+  int64_t LeastChannels = 1; ///< whatever is optimal
 };
 
-/// `TileSum`: channels of a slice.
+/// `TileSum`: channels of a slice. Blocks share outputs alone, not pixels:
+/// `ClusterColumns` is 1.
 struct ConvSchedule : GemmSchedule {
   std::string str() const;
 };
@@ -39,6 +41,7 @@ struct ConvCost {
   double Multiply = 0; ///< a tile's products on the tensor cores
   double Bring = 0;    ///< a tile's operands from the second cache
   double Finish = 0;   ///< a tile's start and end, which nothing overlaps
+  double Join = 0;     ///< the parts of a split sum
   double Total = 0;
   std::string str() const;
 };

@@ -83,6 +83,9 @@ struct GemmCost {
 
 /// Most columns of the output that one store moves; buffers of each warpgroup.
 inline constexpr int64_t StagingColumns = 64, StagingBuffers = 2;
+/// Columns of a tile whose sums leave registers for what the result's elements
+/// read beside them.
+inline constexpr int64_t MostColumnsBesideReads = 128;
 /// A line of the second cache.
 inline constexpr int64_t CacheLineBytes = 128;
 

@@ -24,7 +24,7 @@ ConvShape shapeOf(int64_t Places, int64_t Outputs, int64_t Channels,
   ConvShape S;
   S.Places = Places;
   S.Outputs = Outputs;
-  S.Channels = Channels;
+  S.Channels = S.LeastChannels = Channels;
   S.Taps = Taps;
   return S;
 }
@@ -48,7 +48,7 @@ TEST(ConvSchedule, LegalOnesAreRanked) {
       SCOPED_TRACE(Ranked[I].str());
       EXPECT_LE(S.sharedBytes(2), hopper().Limit.SharedPerBlock);
       EXPECT_GE(S.Slots, 2);
-      EXPECT_LE(S.TileRows * S.TileColumns, 128 * 256);
+      EXPECT_LE(S.TileRows * S.TileColumns, 192 * 192);
       if (I)
         EXPECT_GE(Ranked[I].Total, Ranked[I - 1].Total);
       EXPECT_THAT(Ranked[I].str(), StartsWith(S.str() + ": "));
@@ -69,8 +69,12 @@ TEST(ConvSchedule, IllegalOnesAreNotRead) {
   for (const char *Text :
        {"", "gemm 128x64x64 slots 4 group 8", "conv 128x64x64 slots 4 group 8 ",
         "conv 128x64x48 slots 4 group 8", "conv 96x64x64 slots 4 group 8",
-        "conv 192x256x64 slots 2 group 8", "conv 128x64x64 slots 1 group 8",
-        "conv 128x256x64 slots 8 group 8", "conv 128x64x64 slots 4 group 0"})
+        "conv 192x256x64 slots 2 group 8",
+        "conv 64x64x64 slots 4 group 8 split 3",
+        "conv 64x64x64 slots 4 group 8 cluster 4x1",
+        "conv 64x64x16 slots 4 group 8 cluster 4",
+        "conv 128x64x64 slots 1 group 8", "conv 128x256x64 slots 8 group 8",
+        "conv 128x64x64 slots 4 group 0"})
     EXPECT_FALSE(readConvSchedule(Text, Shapes[0], hopper())) << Text;
 }
 
@@ -84,6 +88,16 @@ TEST(ConvSchedule, SlicesAreAsWideAsChannelsFill) {
   EXPECT_EQ(sliceOf(shapeOf(1, 1, 1, 1)), 16);
   // Of 96 channels, two slices of 64 would be a quarter of zeros.
   EXPECT_EQ(rankConvSchedules(Shapes[4], hopper())[0].Schedule.TileSum, 32);
+}
+
+TEST(ConvSchedule, LongSumsOfFewTilesAreSplit) {
+  EXPECT_GT(rankConvSchedules(Shapes[5], hopper())[0].Schedule.Split, 1);
+  EXPECT_EQ(rankConvSchedules(Shapes[0], hopper())[0].Schedule.Split, 1);
+  // Of channels of which nothing is said there may be one.
+  ConvShape Unsaid = shapeOf(196, 512, 4608, 1);
+  Unsaid.LeastChannels = 1;
+  for (const ConvCost &One : rankConvSchedules(Unsaid, hopper()))
+    EXPECT_EQ(One.Schedule.Split, 1);
 }
 
 TEST(ConvSchedule, NoTensorCoresNoSchedules) {

@@ -1,0 +1,121 @@
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
+
+// Convolutions whose blocks work together in clusters of two.
+
+// Each block has a part of the taps and slices, from its own first step on.
+// CHECK-LABEL: gpu.func @split(
+// CHECK-SAME: kpc.grid = ["{{.*}}floordiv(arg3*49 + 63, 64)
+// CHECK: %[[RANK:.*]] = tile.block_rank
+// CHECK: tile.role "producer"
+// CHECK: scf.for %[[NUMBER:[a-z0-9]+]] =
+// CHECK: %[[STEP:.*]] = arith.addi %{{.*}}, %[[NUMBER]] : i32
+// CHECK: arith.divui %[[STEP]]
+// CHECK: tile.load_im2col
+// CHECK: tile.role "consumer"
+// CHECK: tile.collect
+func.func @split(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "conv 64x64x64 slots 8 group 11 split 2"} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 120], strides: [23520, 1680, 120, 1] : memref<f16> to memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>> to tensor<?x14x14x120xf16>
+  %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 120, 64], strides: [23040, 7680, 64, 1] : memref<f16> to memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>>
+  %w_t = bufferization.to_tensor %w_m restrict : memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>> to tensor<3x3x120x64xf16>
+  %size = arith.constant 14 : index
+  %p_empty = tensor.empty(%n) : tensor<?x16x16x120xf16>
+  %p = linalg.generic {indexing_maps = [affine_map<(n,h,w,c)->(n,h,w,c)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%p_empty : tensor<?x16x16x120xf16>) {
+  ^bb0(%out: f16):
+    %i0 = linalg.index 0 : index
+    %i1 = linalg.index 1 : index
+    %i2 = linalg.index 2 : index
+    %i3 = linalg.index 3 : index
+    %low = arith.constant 1 : index
+    %h = arith.subi %i1, %low : index
+    %w = arith.subi %i2, %low : index
+    %in_h = arith.cmpi ult, %h, %size : index
+    %in_w = arith.cmpi ult, %w, %size : index
+    %in = arith.andi %in_h, %in_w : i1
+    %v = scf.if %in -> (f16) {
+      %e = tensor.extract %x_t[%i0, %h, %w, %i3] : tensor<?x14x14x120xf16>
+      scf.yield %e : f16
+    } else {
+      %z = arith.constant 0.0 : f16
+      scf.yield %z : f16
+    }
+    linalg.yield %v : f16
+  } -> tensor<?x16x16x120xf16>
+  %s_empty = tensor.empty(%n) : tensor<?x7x7x64xf32>
+  %zero = arith.constant 0.0 : f32
+  %s_fill = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<?x7x7x64xf32>) -> tensor<?x7x7x64xf32>
+  %s_t = linalg.generic {indexing_maps = [affine_map<(n,h,w,o,i,j,c)->(n,h*2+i*1,w*2+j*1,c)>, affine_map<(n,h,w,o,i,j,c)->(i,j,c,o)>, affine_map<(n,h,w,o,i,j,c)->(n,h,w,o)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %w_t : tensor<?x16x16x120xf16>, tensor<3x3x120x64xf16>) outs(%s_fill : tensor<?x7x7x64xf32>) {
+  ^bb0(%x: f16, %w: f16, %s: f32):
+    %e = arith.extf %x : f16 to f32
+    %f = arith.extf %w : f16 to f32
+    %m = arith.mulf %e, %f : f32
+    %r = arith.addf %s, %m : f32
+    linalg.yield %r : f32
+  } -> tensor<?x7x7x64xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 7, 7, 64], strides: [3136, 448, 64, 1] : memref<f16> to memref<?x7x7x64xf16, strided<[3136, 448, 64, 1]>>
+  %y_empty = tensor.empty(%n) : tensor<?x7x7x64xf16>
+  %y_t = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%s_t : tensor<?x7x7x64xf32>) outs(%y_empty : tensor<?x7x7x64xf16>) {
+  ^bb0(%s: f32, %y: f16):
+    %r = arith.truncf %s : f32 to f16
+    linalg.yield %r : f16
+  } -> tensor<?x7x7x64xf16>
+  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x7x7x64xf16>, memref<?x7x7x64xf16, strided<[3136, 448, 64, 1]>>) -> ()
+  return
+}
+
+// Each block copies half of the channels of w's slice to both; pixels are its own.
+// CHECK-LABEL: gpu.func @cluster(
+// CHECK-SAME: {box = array<i64: 64, 32, 1>, buffer = 1 : i64
+// CHECK: tile.role "producer"
+// CHECK: tile.load_im2col
+// CHECK: tile.multicast
+// CHECK-NOT: tile.load %
+func.func @cluster(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "conv 64x64x64 slots 8 group 11 cluster 2"} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 120], strides: [23520, 1680, 120, 1] : memref<f16> to memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>> to tensor<?x14x14x120xf16>
+  %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 120, 64], strides: [23040, 7680, 64, 1] : memref<f16> to memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>>
+  %w_t = bufferization.to_tensor %w_m restrict : memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>> to tensor<3x3x120x64xf16>
+  %size = arith.constant 14 : index
+  %p_empty = tensor.empty(%n) : tensor<?x16x16x120xf16>
+  %p = linalg.generic {indexing_maps = [affine_map<(n,h,w,c)->(n,h,w,c)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%p_empty : tensor<?x16x16x120xf16>) {
+  ^bb0(%out: f16):
+    %i0 = linalg.index 0 : index
+    %i1 = linalg.index 1 : index
+    %i2 = linalg.index 2 : index
+    %i3 = linalg.index 3 : index
+    %low = arith.constant 1 : index
+    %h = arith.subi %i1, %low : index
+    %w = arith.subi %i2, %low : index
+    %in_h = arith.cmpi ult, %h, %size : index
+    %in_w = arith.cmpi ult, %w, %size : index
+    %in = arith.andi %in_h, %in_w : i1
+    %v = scf.if %in -> (f16) {
+      %e = tensor.extract %x_t[%i0, %h, %w, %i3] : tensor<?x14x14x120xf16>
+      scf.yield %e : f16
+    } else {
+      %z = arith.constant 0.0 : f16
+      scf.yield %z : f16
+    }
+    linalg.yield %v : f16
+  } -> tensor<?x16x16x120xf16>
+  %s_empty = tensor.empty(%n) : tensor<?x7x7x64xf32>
+  %zero = arith.constant 0.0 : f32
+  %s_fill = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<?x7x7x64xf32>) -> tensor<?x7x7x64xf32>
+  %s_t = linalg.generic {indexing_maps = [affine_map<(n,h,w,o,i,j,c)->(n,h*2+i*1,w*2+j*1,c)>, affine_map<(n,h,w,o,i,j,c)->(i,j,c,o)>, affine_map<(n,h,w,o,i,j,c)->(n,h,w,o)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %w_t : tensor<?x16x16x120xf16>, tensor<3x3x120x64xf16>) outs(%s_fill : tensor<?x7x7x64xf32>) {
+  ^bb0(%x: f16, %w: f16, %s: f32):
+    %e = arith.extf %x : f16 to f32
+    %f = arith.extf %w : f16 to f32
+    %m = arith.mulf %e, %f : f32
+    %r = arith.addf %s, %m : f32
+    linalg.yield %r : f32
+  } -> tensor<?x7x7x64xf32>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 7, 7, 64], strides: [3136, 448, 64, 1] : memref<f16> to memref<?x7x7x64xf16, strided<[3136, 448, 64, 1]>>
+  %y_empty = tensor.empty(%n) : tensor<?x7x7x64xf16>
+  %y_t = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%s_t : tensor<?x7x7x64xf32>) outs(%y_empty : tensor<?x7x7x64xf16>) {
+  ^bb0(%s: f32, %y: f16):
+    %r = arith.truncf %s : f32 to f16
+    linalg.yield %r : f16
+  } -> tensor<?x7x7x64xf16>
+  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x7x7x64xf16>, memref<?x7x7x64xf16, strided<[3136, 448, 64, 1]>>) -> ()
+  return
+}
