@@ -71,6 +71,7 @@ void Cta::start(const uint32_t (&At)[3]) {
   }
   Async.clear();
   NextBarrierAgent = 0;
+  FreeRegisters = 0;
   Foreign.clear();
   for (auto &Steps : MatrixSteps)
     Steps.clear();
@@ -123,6 +124,25 @@ void Cta::wakeForCluster() {
   for (Warp &W : Warps)
     if (W.state() == Warp::State::Waiting && W.WaitsForCluster)
       W.wake();
+}
+
+unsigned Cta::registersAtStart() const {
+  constexpr unsigned OfMultiprocessor = 65536, Most = 256, Unit = 8;
+  unsigned Each = OfMultiprocessor / (warpCount() * WarpSize);
+  return std::min(Most, Each / Unit * Unit);
+}
+
+bool Cta::takeRegisters(Warp &W, unsigned PerThread) {
+  unsigned Has = W.RegistersPerThread;
+  if (PerThread > Has && PerThread - Has > FreeRegisters)
+    return false;
+  FreeRegisters += Has;
+  FreeRegisters -= PerThread;
+  W.RegistersPerThread = PerThread;
+  for (Warp &Other : Warps)
+    if (Other.state() == Warp::State::Waiting && Other.WaitsForRegisters)
+      Other.wake();
+  return true;
 }
 
 void Cta::warpEnded() { Group.warpEnded(); }
@@ -335,7 +355,7 @@ void Cta::describeBarriers(Finding &F) const {
 }
 
 bool Cta::describeStuck(Finding &F) const {
-  uint32_t Ended = 0, AtCluster = 0;
+  uint32_t Ended = 0, AtCluster = 0, AtRegisters = 0;
   bool OnAsync = false;
   for (const Warp &W : Warps) {
     Ended |= uint32_t{W.state() == Warp::State::Done} << W.number();
@@ -343,13 +363,18 @@ bool Cta::describeStuck(Finding &F) const {
       continue;
     OnAsync |= W.WaitingFor != Warp::NoAddress;
     AtCluster |= uint32_t{W.WaitsForCluster} << W.number();
+    AtRegisters |= uint32_t{W.WaitsForRegisters} << W.number();
   }
   describeBarriers(F);
   if (AtCluster)
     F.Detail +=
         "at the cluster's barrier wait warps:" + warps(AtCluster) + "; ";
+  if (AtRegisters)
+    F.Detail += "for registers (setmaxnreg.inc), of which " +
+                std::to_string(FreeRegisters * WarpSize) +
+                " are free, wait warps:" + warps(AtRegisters) + "; ";
   F.Detail += Ended ? "warps have ended:" + warps(Ended) : "no warp has ended";
-  return Ended && !OnAsync && !AtCluster;
+  return Ended && !OnAsync && !AtCluster && !AtRegisters;
 }
 
 } // namespace kpc::emulator

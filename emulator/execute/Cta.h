@@ -95,6 +95,11 @@ public:
   /// How far one of the warps has seen the agent.
   uint32_t mostKnown(AgentId Id) const;
   void wakeForCluster();
+  /// Of a thread, before any setmaxnreg.
+  unsigned registersAtStart() const;
+  /// A warp has so many registers a thread from here on; false: there are not
+  /// enough yet.
+  bool takeRegisters(Warp &W, unsigned PerThread);
   void warpEnded();
 
   Cluster &cluster() { return Group; }
@@ -154,6 +159,7 @@ private:
   Barrier Barriers[16];
   std::map<uint64_t, AsyncBarrier> Async;
   unsigned NextBarrierAgent = 0;
+  unsigned FreeRegisters = 0; ///< of a thread, summed over warps
   /// Agents of other blocks that came to this shared memory, and when last.
   std::map<AgentId, std::pair<uint32_t, uint32_t>> Foreign;
   /// wgmma of each warpgroup in order, and how many each warp has issued.

@@ -40,6 +40,8 @@ const char *nameOf(FindingKind Kind) {
     return "missing-matrix-fence";
   case FindingKind::WarpgroupMismatch:
     return "warpgroup-mismatch";
+  case FindingKind::RegisterPool:
+    return "register-pool";
   case FindingKind::MissingProxyFence:
     return "missing-proxy-fence";
   case FindingKind::BarrierMisuse:

@@ -33,6 +33,7 @@ enum class FindingKind : uint8_t {
   UninitialisedRegister,
   MissingMatrixFence,
   WarpgroupMismatch,
+  RegisterPool,
   MissingProxyFence,
   BarrierMismatch,
   BarrierMisuse,

@@ -40,7 +40,8 @@ void Warp::start(Cta &Of, unsigned TheNumber, uint32_t Lanes) {
   Now = State::Ready;
   Again = false;
   WaitingFor = NoAddress;
-  WaitsForCluster = false;
+  WaitsForCluster = WaitsForRegisters = false;
+  RegistersPerThread = Of.registersAtStart();
   ClusterArrivals = ClusterWaits = 0;
   Stack.assign(1, {0, EndOfCode, Lanes});
   Self = Of.agent(AgentKind::Warp, Number);

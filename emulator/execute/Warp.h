@@ -112,6 +112,9 @@ public:
   /// The mbarrier that the warp waits for; NoAddress: none.
   static constexpr uint64_t NoAddress = ~uint64_t{0};
   uint64_t WaitingFor = NoAddress;
+  /// As setmaxnreg left it.
+  unsigned RegistersPerThread = 0;
+  bool WaitsForRegisters = false;
   // The cluster's barrier.
   bool WaitsForCluster = false;
   uint64_t ClusterArrivals = 0, ClusterWaits = 0;

@@ -245,9 +245,8 @@ void addMoves(OpcodeTable &Table) {
   Table["selp"] = decodeSelect;
   Table["cvta"] = decodeConvertAddress;
   Table["isspacep"] = decodeIsInSpace;
-  for (const char *Name :
-       {"nanosleep", "prefetch", "prefetchu", "discard", "applypriority",
-        "pmevent", "setmaxnreg", "griddepcontrol"})
+  for (const char *Name : {"nanosleep", "prefetch", "prefetchu", "discard",
+                           "applypriority", "pmevent", "griddepcontrol"})
     Table[Name] = decodeHint;
   Table["trap"] = decodeTrap;
   Table["brkpt"] = decodeTrap;

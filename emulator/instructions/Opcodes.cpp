@@ -27,6 +27,7 @@ const OpcodeTable &opcodes() {
     addAsyncBarriers(T);
     addCopies(T);
     addClusterOperations(T);
+    addRegisterPool(T);
     return T;
   }();
   return Table;

@@ -31,6 +31,7 @@ void addMatrixAsync(OpcodeTable &Table);
 void addAsyncBarriers(OpcodeTable &Table);
 void addCopies(OpcodeTable &Table);
 void addClusterOperations(OpcodeTable &Table);
+void addRegisterPool(OpcodeTable &Table);
 
 /// barrier.cluster, whose first two words were taken.
 bool decodeClusterBarrier(Decoder &D, const ptx::Statement &S, Modifiers &M,

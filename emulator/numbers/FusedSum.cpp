@@ -11,6 +11,7 @@
 #include "emulator/numbers/Formats.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace kpc::emulator {
@@ -173,7 +174,9 @@ uint32_t fusedSum(const MatrixValue *A, const MatrixValue *B, unsigned Count,
       Significand = -Significand;
     Sum += shifted(Significand, ExponentC - Top + Rule.Kept - 23);
   }
-  return finish(std::ldexp(double(Sum), Top - Rule.Kept), Rule.To);
+  // 2^(Top - Kept) is a normal double.
+  auto Scale = std::bit_cast<double>(uint64_t(1023 + Top - Rule.Kept) << 52);
+  return finish(double(Sum) * Scale, Rule.To);
 }
 
 } // namespace kpc::emulator

@@ -62,6 +62,27 @@ TEST(Finding, UninitialisedRegister) {
             "uninitialised-register");
 }
 
+TEST(Finding, RegisterPool) {
+  auto With = [](const std::string &First, const std::string &Second) {
+    std::string Body = "setp.ge.u32 %p1, %r1, 128; @%p1 bra B;" + First +
+                       "bra E; B:" + Second + "E:";
+    return run(Body, {.OutputWords = 384, .Threads = 384});
+  };
+  std::string Less = "setmaxnreg.dec.sync.aligned.u32 40;",
+              More = "setmaxnreg.inc.sync.aligned.u32 232;";
+  // 384 threads begin with 168 each: 40 + 2 * 232 is 3 * 168.
+  EXPECT_EQ(With(Less, More).finding(), "");
+  EXPECT_EQ(With("", More).finding(), "deadlock");
+  EXPECT_THAT(With("", More).Trouble->text(), HasSubstr("0 are free"));
+  EXPECT_EQ(With("setmaxnreg.dec.sync.aligned.u32 48;", More).finding(),
+            "deadlock");
+  EXPECT_EQ(With(Less, "setmaxnreg.dec.sync.aligned.u32 232;").finding(),
+            "register-pool");
+  EXPECT_EQ(With(More, Less + "setmaxnreg.inc.sync.aligned.u32 32;").finding(),
+            "register-pool");
+  EXPECT_EQ(run("setmaxnreg.dec.sync.aligned.u32 41;").finding(), "load");
+}
+
 TEST(Finding, UninitialisedShared) {
   std::string Body = "mov.b16 %rs1, 1; st.shared.u16 [tile], %rs1;"
                      "ld.shared.u32 %r2, [tile];";
