@@ -30,6 +30,11 @@ CASES = [("one_tile", "bf16", 64, 64, 64, False, False, False),
          ("both", "fp16", 200, 72, 136, False, True, True),
          # Rows of 262 and 278 bytes: copies, padded tensors and weights.
          ("odd_rows", "fp16", 65, 139, 131, True, False, False)]
+# Blocks of a cluster that share a sum, and that share copies of B and of A.
+FORCED = {"split": ("gemm 128x64x64 slots 4 group 2 split 4", ("fp16", 200, 400, 136, True, False, False)),
+          "below": ("gemm 64x128x64 slots 3 group 2 cluster 2x1", ("bf16", 300, 200, 264, False, False, False)),
+          "beside": ("gemm 64x64x64 slots 3 group 2 cluster 1x2", ("bf16", 136, 136, 264, True, True, True))}
+CASES += [(name, *case) for name, (schedule, case) in FORCED.items()]
 # A turned x has as many columns, which must fit copies: a multiple of 8 of them.
 ROWS = {False: "1..4096:opt=256", True: "8..4096:div=8:opt=256"}
 
@@ -63,7 +68,12 @@ def main():
     for name, element, rows, total, columns, bias, transposed, turned in CASES:
         source, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"
         save(model(TYPES[element], total, columns, bias, transposed, turned), source)
-        subprocess.run([kpc, "compile", source, "--arch", "sm_90a", "--dim", f"rows={ROWS[turned]}", "-o", artifact,
+        forced = []
+        if name in FORCED:
+            rules = folder / f"{name}.schedule"
+            rules.write_text(f".* = {FORCED[name][0]}\n")
+            forced = ["--schedule", rules]
+        subprocess.run([kpc, "compile", source, *forced, "--arch", "sm_90a", "--dim", f"rows={ROWS[turned]}", "-o", artifact,
                         "--no-cache", "--quiet"], check=True)
         done = subprocess.run([kpc, "verify", artifact, "--model", source, "-i", "random", "--dim", f"rows={rows}",
                                "--device", "cuda:0", "--no-cache"], env=environment)
