@@ -125,6 +125,7 @@ bool Compilation::chooseTargets() {
         Gpu ? "no --arch given: compiling for this machine's GPU"
             : "no --arch given and no GPU found: compiling "
               "for this machine's CPU");
+    Options.Targets = Names; // passes ask for them
   }
   for (const std::string &Name : Names) {
     target::Lookup Found = target::lookup(Name);

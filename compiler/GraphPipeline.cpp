@@ -56,7 +56,16 @@ static bool hasTensorCores(const CompileOptions &Options) {
   });
 }
 
+/// For graphs that were imported, and for those that come as text.
+static void addDecomposition(OpPassManager &Passes,
+                             const CompileOptions &Options) {
+  graph::DecomposeAttentionOptions Attention;
+  Attention.Targets.assign(Options.Targets.begin(), Options.Targets.end());
+  Passes.addPass(graph::createDecomposeAttention(Attention));
+}
+
 void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
+  addDecomposition(Passes, Options);
   Passes.addPass(createCanonicalizerPass());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
@@ -86,6 +95,7 @@ static bool wantsWholeRows(const CompileOptions &Options) {
 
 void kpc::addKernelPasses(OpPassManager &Passes,
                           const CompileOptions &Options) {
+  addDecomposition(Passes, Options);
   graph::FormRegionsOptions Regions;
   Regions.Fuse = Options.Fuse;
   Regions.Rows = Options.Rows;

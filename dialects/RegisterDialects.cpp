@@ -8,6 +8,7 @@
 
 #include "dialects/RegisterDialects.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/kernel/Kernel.h"
 #include "dialects/plan/Plan.h"
 #include "dialects/tile/Tile.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -15,7 +16,7 @@
 
 void kpc::registerDialects(mlir::DialectRegistry &Registry) {
   using namespace mlir;
-  Registry.insert<graph::GraphDialect, plan::PlanDialect, affine::AffineDialect,
+  Registry.insert<graph::GraphDialect, kernel::KernelDialect, plan::PlanDialect, affine::AffineDialect,
                   arith::ArithDialect, bufferization::BufferizationDialect,
                   cf::ControlFlowDialect, func::FuncDialect, gpu::GPUDialect,
                   linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,

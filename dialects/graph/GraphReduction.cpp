@@ -190,3 +190,68 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *,
   Dims.push_back(W.getDims()[Spatial + 1]);
   return appendTensor(Loc, Dims, X.getElementType(), Types);
 }
+
+/// Sizes, each of which is the scores' or 1.
+static LogicalResult checkShared(std::optional<Location> Loc, StringRef What,
+                                 Value Tensor, ArrayRef<Expr> Scores) {
+  ArrayRef<Expr> Dims = typeOf(Tensor).getDims();
+  bool Fits = Dims.size() == Scores.size();
+  for (size_t I = 0; Fits && I < Dims.size(); ++I)
+    Fits = Dims[I] == Expr(1) || Dims[I] == Scores[I];
+  if (Fits)
+    return success();
+  return emitOptionalError(Loc, What, " ", typeOf(Tensor),
+                           " does not fit scores of ", Scores[0].str(), ", ",
+                           Scores[1].str(), ", ", Scores[2].str(), ", ",
+                           Scores[3].str());
+}
+
+/// What does not depend on sizes.
+static LogicalResult checkScores(std::optional<Location> Loc,
+                                 AttentionOp::Adaptor Op) {
+  auto Positive = [](const APFloat &V) {
+    return V.isFinite() && !V.isZero() && !V.isNegative();
+  };
+  if (!Positive(Op.getScale()))
+    return emitOptionalError(Loc, "scale is not positive");
+  if (Op.getSoftcap() && !Positive(*Op.getSoftcap()))
+    return emitOptionalError(Loc, "softcap is not positive");
+  if (Op.getCausal() && Op.getCausal()->getDims().size() != 1)
+    return emitOptionalError(Loc, "causal is one expression");
+  return success();
+}
+
+LogicalResult AttentionOp::inferReturnTypes(MLIRContext *,
+                                            std::optional<Location> Loc,
+                                            Adaptor Op,
+                                            SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())) ||
+      failed(checkScores(Loc, Op)))
+    return failure();
+  SymbolicTensorType Q = typeOf(Op.getQ()), K = typeOf(Op.getK()),
+                     V = typeOf(Op.getV());
+  for (SymbolicTensorType Ty : {Q, K, V})
+    if (Ty.getRank() != 4 || Ty.getElementType() != Q.getElementType())
+      return emitOptionalError(Loc,
+                               "q, k and v need one element type and four "
+                               "dimensions, not ",
+                               Ty);
+  ArrayRef<Expr> QD = Q.getDims(), KD = K.getDims(), VD = V.getDims();
+  if (QD[0] != KD[0] || QD[0] != VD[0] || KD[1] != VD[1] || KD[2] != VD[2] ||
+      QD[3] != KD[3])
+    return emitOptionalError(Loc, "q ", Q, ", k ", K, " and v ", V,
+                             " do not fit together");
+  std::optional<int64_t> Heads = Q.getStaticDim(1), Groups = K.getStaticDim(1);
+  if (QD[1] != KD[1] && (!Heads || !Groups || !*Groups || *Heads % *Groups))
+    return emitOptionalError(Loc, QD[1].str(), " heads do not divide among ",
+                             KD[1].str(), " groups");
+  std::array<Expr, 4> Scores = {QD[0], QD[1], QD[2], KD[2]};
+  if (Op.getBias() &&
+      (failed(checkShared(Loc, "bias", Op.getBias(), Scores)) ||
+       typeOf(Op.getBias()).getElementType() != Q.getElementType()))
+    return emitOptionalError(Loc, "bias is of q's type and the scores' sizes");
+  if (Op.getMask() && failed(checkShared(Loc, "mask", Op.getMask(), Scores)))
+    return failure();
+  return appendTensor(Loc, {QD[0], QD[1], QD[2], VD[3]}, Q.getElementType(),
+                      Types);
+}

@@ -107,4 +107,35 @@ def Graph_ConvOp : Graph_InferredOp<"conv"> {
                          attr-dict `:` type($x) `,` type($w)}];
 }
 
+def Graph_AttentionOp : Graph_InferredOp<"attention", [AttrSizedOperandSegments]> {
+  let summary = "softmax(scale * q * k^T + bias) * v, of many heads";
+  let description = [{
+    q is `[batch, heads, queries, depth]`, k `[batch, groups, keys, depth]`, v
+    `[batch, groups, keys, width]`, y `[batch, heads, queries, width]`. The
+    number of heads is a multiple of that of groups; head `h` reads group
+    `h / (heads / groups)`.
+
+    The scores of a query and a key, in this order: their product, times
+    `scale` (positive); `softcap * tanh(score / softcap)` where that is given;
+    plus `bias`; minus infinity where `mask` is false, or where with `causal`
+    the key's index is greater than the query's plus that expression (0: both
+    begin together, the number of past keys: they end together). `bias` is of
+    q's type, `mask` of bools; each of their four sizes is the scores' or 1. The
+    softmax is over the keys, in f32 at least. A query that sees no key gives
+    zeros.
+
+    ```mlir
+    %y = graph.attention %q, %k, %v mask %seen scale 1.250000e-01 causal <[past]>
+       : !graph.tensor<[b, 32, s, 64], f16>, !graph.tensor<[b, 8, "s + past", 64], f16>, !graph.tensor<[b, 8, "s + past", 64], f16>,
+         !graph.tensor<[1, 1, s, "s + past"], i1>
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$q, Graph_FloatTensor:$k, Graph_FloatTensor:$v, Optional<Graph_FloatTensor>:$bias,
+                       Optional<Graph_BoolTensor>:$mask, F64Attr:$scale, OptionalAttr<F64Attr>:$softcap,
+                       OptionalAttr<Graph_DimsAttr>:$causal);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = [{$q `,` $k `,` $v (`bias` $bias^)? (`mask` $mask^)? `scale` $scale (`softcap` $softcap^)?
+                         (`causal` $causal^)? attr-dict `:` type(operands)}];
+}
+
 #endif // KPC_GRAPH_REDUCTION

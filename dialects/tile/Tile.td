@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 include "dialects/tile/TileCluster.td"
+include "dialects/tile/TileFragment.td"
 include "dialects/tile/TileMemory.td"
 include "dialects/tile/TileMma.td"
 include "dialects/tile/TilePipe.td"

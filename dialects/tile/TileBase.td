@@ -127,6 +127,43 @@ def Tile_FragmentType : Tile_Type<"Fragment", "fragment"> {
   }];
 }
 
+def Tile_ColumnType : Tile_Type<"Column", "column"> {
+  let summary = "One value for each row of a fragment";
+  let description = [{
+    The four threads that share a row hold it alike. With `parts`, each of them
+    holds what it made of its own elements; `tile.join` makes one of the four.
+
+    `!tile.column<64, f32>`, `!tile.column<64, f32, parts>`
+  }];
+  let parameters = (ins "int64_t":$rows, "::mlir::Type":$element, DefaultValuedParameter<"bool", "false">:$parts);
+  let builders = [TypeBuilder<(ins "int64_t":$rows, "::mlir::Type":$element), [{
+    return $_get($_ctxt, rows, element, false);
+  }]>];
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// Values that one thread holds.
+    int64_t getPerThread() const { return getRows() / 32; }
+  }];
+}
+
+def Tile_PackedType : Tile_Type<"Packed", "packed"> {
+  let summary = "A matrix in registers, two 16-bit elements in each, as an mma takes its left operand";
+  let description = [{
+    The elements of a fragment of the same shape, in its order, two neighbours of
+    a row in one register: of each 16 columns they are matrix A of a wgmma.
+
+    `!tile.packed<[64, 128], f16>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$element);
+  let assemblyFormat = "`<` `[` $shape `]` `,` $element `>`";
+  let extraClassDeclaration = [{
+    int64_t getRows() const { return getShape()[0]; }
+    int64_t getColumns() const { return getShape()[1]; }
+    /// Registers of one thread.
+    int64_t getPerThread() const { return getRows() * getColumns() / 256; }
+  }];
+}
+
 def Tile_PendingType : Tile_Type<"Pending", "pending"> {
   let summary = "A fragment that tensor cores are still writing";
   let description = "Used exactly once: by the next `tile.mma`, `tile.retire`, or `tile.await`.";

@@ -31,6 +31,7 @@ struct NamedTypes : OpAsmDialectInterface {
                          .Case<ViewType>([](Type) { return "view"; })
                          .Case<SharedType>([](Type) { return "smem"; })
                          .Case<FragmentType>([](Type) { return "fragment"; })
+                         .Case<PackedType>([](Type) { return "packed"; })
                          .Case<PendingType>([](Type) { return "pending"; })
                          .Case<PipeType>([](Type) { return "pipe"; })
                          .Default([](Type) { return ""; });
@@ -130,6 +131,23 @@ LogicalResult FragmentType::verify(Emit Error, ArrayRef<int64_t> Shape,
   return success();
 }
 
+LogicalResult ColumnType::verify(Emit Error, int64_t Rows, Type Element, bool) {
+  if (failed(verifyElement(Error, Element)))
+    return failure();
+  if (Rows < 64 || Rows % 64)
+    return Error() << "a column has a multiple of 64 rows";
+  return success();
+}
+
+LogicalResult PackedType::verify(Emit Error, ArrayRef<int64_t> Shape,
+                                 Type Element) {
+  if (!Element.isF16() && !Element.isBF16())
+    return Error() << "packed elements are f16 or bf16, not " << Element;
+  if (Shape.size() != 2 || Shape[0] != 64 || Shape[1] < 16 || Shape[1] % 16)
+    return Error() << "packed are 64 rows and a multiple of 16 columns";
+  return success();
+}
+
 LogicalResult PipeType::verify(Emit Error, int64_t Slots,
                                ArrayRef<SharedType> Tiles) {
   if (Slots < 1 || Slots > 64)
@@ -199,6 +217,32 @@ void SharedType::print(AsmPrinter &P) const {
     P << ", swizzle " << getSwizzle();
   if (getPitch() != getRows())
     P << ", pitch " << getPitch();
+  P << ">";
+}
+
+Type ColumnType::parse(AsmParser &P) {
+  int64_t Rows = 0;
+  Type Element;
+  bool Parts = false;
+  SMLoc Where = P.getCurrentLocation();
+  if (P.parseLess() || P.parseInteger(Rows) || P.parseComma() ||
+      P.parseType(Element))
+    return {};
+  if (succeeded(P.parseOptionalComma())) {
+    if (P.parseKeyword("parts"))
+      return {};
+    Parts = true;
+  }
+  if (P.parseGreater())
+    return {};
+  return getChecked([&] { return P.emitError(Where); }, P.getContext(), Rows,
+                    Element, Parts);
+}
+
+void ColumnType::print(AsmPrinter &P) const {
+  P << "<" << getRows() << ", " << getElement();
+  if (getParts())
+    P << ", parts";
   P << ">";
 }
 

@@ -22,10 +22,30 @@ static LogicalResult verifyUsedOnce(Operation *Op, Value Pending) {
                          "once");
 }
 
+/// Sizes and element of the left operand.
+struct LeftOperand {
+  int64_t M, K;
+  Type Element;
+  bool Swizzled;
+};
+
+static LeftOperand leftOf(MmaOp Op) {
+  if (auto Packed = dyn_cast<PackedType>(Op.getA().getType()))
+    return {Packed.getRows(), Packed.getColumns(), Packed.getElement(), true};
+  auto A = cast<SharedType>(Op.getA().getType());
+  bool Turned = Op.getATransposed();
+  return {Turned ? A.getColumns() : A.getRows(),
+          Turned ? A.getRows() : A.getColumns(), A.getElement(),
+          A.getSwizzle() != 0};
+}
+
 LogicalResult MmaOp::verify() {
-  SharedType A = getA().getType(), B = getB().getType();
+  LeftOperand A = leftOf(*this);
+  SharedType B = getB().getType();
   FragmentType D = getD().getType().getFragment();
-  Type Element = A.getElement();
+  Type Element = A.Element;
+  if (getATransposed() && isa<PackedType>(getA().getType()))
+    return emitOpError("takes a packed operand as it is, not transposed");
   if (Element != B.getElement() ||
       !(Element.isF16() || Element.isBF16() || Element.isF32()))
     return emitOpError("multiplies f16, bf16 or f32 (as tf32), both alike");
@@ -33,16 +53,15 @@ LogicalResult MmaOp::verify() {
     return emitOpError("sums up in f32");
   if (Element.isF32() && (getATransposed() || !getBTransposed()))
     return emitOpError("on f32 needs both operands with K side by side");
-  if (!A.getSwizzle() || !B.getSwizzle())
+  if (!A.Swizzled || !B.getSwizzle())
     return emitOpError("reads swizzled tiles");
-  int64_t M = getATransposed() ? A.getColumns() : A.getRows(),
-          K = getATransposed() ? A.getRows() : A.getColumns(),
+  int64_t M = A.M, K = A.K,
           KOfB = getBTransposed() ? B.getColumns() : B.getRows(),
           N = getBTransposed() ? B.getRows() : B.getColumns();
   if (K != KOfB)
     return emitOpError() << "has sums of " << K << " in a and of " << KOfB
                          << " in b";
-  int64_t Step = 256 / int64_t(A.getElementBits());
+  int64_t Step = 256 / int64_t(Element.getIntOrFloatBitWidth());
   if (K % Step)
     return emitOpError() << "has sums of " << K << ", not a multiple of "
                          << Step;
@@ -60,9 +79,24 @@ LogicalResult MmaOp::verify() {
 LogicalResult RetireOp::verify() { return verifyUsedOnce(*this, getStill()); }
 
 LogicalResult AwaitOp::verify() {
-  if (getPending().getType().getFragment() == getFragment().getType())
+  if (getPending().getType().getFragment() != getFragment().getType())
+    return emitOpError("gives the fragment that is pending");
+  auto Keep = int32_t(getKeep());
+  if (Keep < 0)
+    return emitOpError("keeps no less than no product");
+  if (!Keep)
     return success();
-  return emitOpError("gives the fragment that is pending");
+  // What is kept is newer than what is awaited.
+  auto Awaited = getPending().getDefiningOp<MmaOp>();
+  int32_t Newer = 0;
+  if (Awaited && Awaited->getBlock() == (*this)->getBlock())
+    for (Operation *Op = Awaited->getNextNode(); Op && Op != *this;
+         Op = Op->getNextNode())
+      Newer += isa<MmaOp>(Op);
+  if (Newer >= Keep)
+    return success();
+  return emitOpError() << "keeps " << Keep << " products, but " << Newer
+                       << " were begun in this block after the one it awaits";
 }
 
 LogicalResult ColumnsOp::verify() {

@@ -19,7 +19,9 @@ def Tile_MmaOp : Tile_Op<"mma"> {
     (with `a_transposed`, `a` is stored K×M; with `b_transposed`, `b` is stored
     N×K). Without `c`, d = a·b. `c` is a fragment or a product that is pending:
     sums are made in the order of the ops. The op is one group: `tile.retire`
-    counts them.
+    counts them. `a` may also be packed in registers, 64 rows of 16 bits; they
+    are not to be written before the product is over, which is the lowering's
+    care.
 
     | a, b | d | K a multiple of | transposed a, untransposed b |
     | --- | --- | --- | --- |
@@ -33,7 +35,7 @@ def Tile_MmaOp : Tile_Op<"mma"> {
     %d = tile.mma %a, %b, %c : !a, !b, !tile.pending<!d> -> !tile.pending<!d>
     ```
   }];
-  let arguments = (ins Tile_SharedType:$a, Tile_SharedType:$b,
+  let arguments = (ins AnyTypeOf<[Tile_SharedType, Tile_PackedType]>:$a, Tile_SharedType:$b,
                        Optional<AnyTypeOf<[Tile_FragmentType, Tile_PendingType]>>:$c,
                        UnitAttr:$a_transposed, UnitAttr:$b_transposed);
   let results = (outs Tile_PendingType:$d);
@@ -53,10 +55,23 @@ def Tile_RetireOp : Tile_Op<"retire", [AllTypesMatch<["pending", "still"]>]> {
 }
 
 def Tile_AwaitOp : Tile_Op<"await"> {
-  let summary = "Waits until all products of this warpgroup are over, and gives the result";
-  let arguments = (ins Tile_PendingType:$pending);
+  let summary = "Waits until all but the newest `keep` products of this warpgroup are over, and gives a result";
+  let description = [{
+    The product that is awaited is not among those: `keep` others were begun
+    after it, in the same block.
+
+    ```mlir
+    %s = tile.mma %q, %k transposed : !q, !k -> !tile.pending<!s>
+    %o = tile.mma %p, %v, %sum : !p, !v, !o -> !tile.pending<!o>
+    %scores = tile.await %s keep 1 : !tile.pending<!s> -> !s     // %o goes on
+    ```
+  }];
+  let arguments = (ins Tile_PendingType:$pending, DefaultValuedAttr<I32Attr, "0">:$keep);
   let results = (outs Tile_FragmentType:$fragment);
-  let assemblyFormat = "$pending attr-dict `:` qualified(type($pending)) `->` qualified(type($fragment))";
+  let builders = [OpBuilder<(ins "::mlir::Type":$fragment, "::mlir::Value":$pending), [{
+    build($_builder, $_state, fragment, pending, /*keep=*/0);
+  }]>];
+  let assemblyFormat = "$pending (`keep` $keep^)? attr-dict `:` qualified(type($pending)) `->` qualified(type($fragment))";
   let hasVerifier = 1;
 }
 
@@ -93,7 +108,7 @@ def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
   let hasVerifier = 1;
 }
 
-def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["MapOp", "RoleOp", "ElectOp"]>]> {
+def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["MapOp", "ApplyOp", "RoleOp", "ElectOp"]>]> {
   let summary = "Ends a region";
   let arguments = (ins Optional<AnyType>:$value);
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::Value()); }]>];

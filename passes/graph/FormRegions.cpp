@@ -60,7 +60,7 @@ Role roleOf(Operation *Op) {
   if (isa<ReshapeOp>(Op))
     return Role::View;
   if (isa<ReduceOp, ArgReduceOp, CumSumOp, WindowOp, MatmulOp, ConvOp,
-          ScatterElementsOp, ScatterNdOp>(Op))
+          AttentionOp, ScatterElementsOp, ScatterNdOp>(Op))
     return Role::Heavy;
   return Role::Map;
 }
@@ -75,8 +75,22 @@ bool isCloned(Operation *Op) {
 
 /// Whether the op reads each element of an operand at most about once.
 bool readsOnce(Operation *Op) {
-  return !isa<MatmulOp, ConvOp, WindowOp, CumSumOp, ScatterElementsOp,
-              ScatterNdOp>(Op);
+  return !isa<MatmulOp, ConvOp, AttentionOp, WindowOp, CumSumOp,
+              ScatterElementsOp, ScatterNdOp>(Op);
+}
+
+/// Whether the use needs its value in memory: builders of attention copy heads
+/// from there.
+bool readsMemory(OpOperand &Use) {
+  return isa<AttentionOp>(Use.getOwner()) && Use.getOperandNumber() < 3;
+}
+
+/// A permutation of heads whose rows stay contiguous: other strides, to a
+/// builder of attention.
+bool isOrderOfHeads(Operation *Op) {
+  auto Transpose = dyn_cast<TransposeOp>(Op);
+  return Transpose && Transpose.getPerm().size() == 4 &&
+         Transpose.getPerm().back() == 3;
 }
 
 struct Group {
@@ -195,6 +209,7 @@ void RegionFormer::place(Operation *Op) {
   bool NeedsMemory = llvm::any_of(Op->getUsers(), [](Operation *User) {
     return isa<func::ReturnOp, ReshapeOp, RegionOp>(User);
   });
+  NeedsMemory |= llvm::any_of(Op->getUses(), readsMemory);
   if (isCloned(Op) && !NeedsMemory)
     return;
 
@@ -303,6 +318,16 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
     return "that kernel is as large as allowed";
   if (isa<ConcatOp>(Op))
     return "a concat is a kernel of its own";
+  if (isa<AttentionOp>(Op)) {
+    if (G.Ops.size() == 1 && isOrderOfHeads(G.Ops.front()))
+      return {};
+    return "attention is a kernel of its own";
+  }
+  if (G.Heavy && isa<AttentionOp>(G.Heavy)) {
+    if (isOrderOfHeads(Op) && llvm::all_of(Op->getUses(), readsMemory))
+      return {};
+    return "attention is a kernel of its own";
+  }
   if (leavesRows(Op, G))
     return "its rows are computed as a whole, which that kernel does not";
   if (roleOf(Op) == Role::Heavy) {
@@ -507,11 +532,12 @@ void RegionFormer::build(Group &G) {
   llvm::SetVector<Operation *> Clones;
   DenseSet<Operation *> Inside(Ops.begin(), Ops.end());
   std::function<void(Operation *)> Collect = [&](Operation *Op) {
-    for (Value Operand : Op->getOperands()) {
+    for (OpOperand &Use : Op->getOpOperands()) {
+      Value Operand = Use.get();
       Operation *Def = Operand.getDefiningOp();
       if (Def && (Inside.contains(Def) || Clones.contains(Def)))
         continue;
-      if (Def && isCloned(Def) && !GroupOf.contains(Def)) {
+      if (Def && isCloned(Def) && !GroupOf.contains(Def) && !readsMemory(Use)) {
         Collect(Def);
         Clones.insert(Def);
       } else {

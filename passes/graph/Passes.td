@@ -58,6 +58,20 @@ def SetIoType : Pass<"set-io-type", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
+  let summary = "Attention becomes products and a softmax where a target has no kernel for it";
+  let description = [{
+    An attention stays one op where each of `targets` builds it: 16-bit heads of
+    8 to 256 elements, a multiple of 8, at least one key, no softcap, on chips
+    with wgmma. A plan is the same for all targets of an artifact, so one that
+    cannot build it decides for all.
+  }];
+  let options = [
+    ListOption<"Targets", "targets", "std::string", "Targets as --arch names them; none: nothing stays">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
   let summary = "Groups ops into regions, one kernel each";
   let description = [{
@@ -141,7 +155,7 @@ def LowerRegions : Pass<"lower-regions", "::mlir::ModuleOp"> {
     `plan.program`.
   }];
   let dependentDialects = [
-    "::kpc::plan::PlanDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::kpc::kernel::KernelDialect", "::kpc::plan::PlanDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::bufferization::BufferizationDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
@@ -158,7 +172,7 @@ def VerifyKernelForm : Pass<"verify-kernel-form", "::mlir::ModuleOp"> {
   let summary = "Checks that kernels hold no symbols and only what builders read";
   let description = [{
     After `lower-regions` a kernel holds ops of affine, arith, bufferization,
-    linalg, math, memref, scf and tensor; no graph type is left in it.
+    kernel, linalg, math, memref, scf and tensor; no graph type is left in it.
   }];
 }
 

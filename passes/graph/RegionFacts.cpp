@@ -62,6 +62,16 @@ static Expr flopsOf(Operation &Op) {
         return Expr(2) * elementsOf(Matmul.getY()) *
                typeOf(Matmul.getA()).getDims().back();
       })
+      .Case([](AttentionOp Attention) {
+        // Both products; of a causal one, half of them.
+        Expr Each = typeOf(Attention.getQ()).getDims()[3] +
+                    typeOf(Attention.getV()).getDims()[3];
+        Expr Seen = typeOf(Attention.getK()).getDims()[2];
+        Expr Heads = elementsOf(Attention.getQ())
+                         .floorDiv(typeOf(Attention.getQ()).getDims()[3]);
+        Expr All = Expr(2) * Heads * Seen * Each;
+        return Attention.getCausal() ? All.floorDiv(Expr(2)) : All;
+      })
       .Case([](ConvOp Conv) {
         return Expr(2) * elementsOf(Conv.getY()) * convDepth(Conv);
       })

@@ -72,7 +72,7 @@ bool isReadByContractionsAlone(Value V) {
   return llvm::all_of(V.getUsers(), [](Operation *User) {
     if (isa<BroadcastOp>(User))
       return isReadByContractionsAlone(User->getResult(0));
-    return isa<MatmulOp, ConvOp>(User);
+    return isa<AttentionOp, MatmulOp, ConvOp>(User);
   });
 }
 
@@ -236,7 +236,7 @@ void StorageChoice::findWideResults(RegionOp Region) {
     if (llvm::all_of(Op.getOperands(), IsConstant))
       Constant.insert_range(Op.getResults());
     else if (isSensitive(&Op) || (Div && !IsConstant(Div.getB())) ||
-             (!isa<ConvOp, MatmulOp>(Op) &&
+             (!isa<AttentionOp, ConvOp, MatmulOp>(Op) &&
               llvm::any_of(Op.getOperands(), IsWide)))
       Wide.insert_range(Op.getResults());
   }

@@ -13,6 +13,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/kernel/Kernel.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -42,8 +43,8 @@ LogicalResult verifyOp(Operation *Op) {
       isa<func::FuncOp, func::ReturnOp>(Op) ||
       isa_and_present<affine::AffineDialect, arith::ArithDialect,
                       bufferization::BufferizationDialect,
-                      linalg::LinalgDialect, math::MathDialect,
-                      memref::MemRefDialect, scf::SCFDialect,
+                      kernel::KernelDialect, linalg::LinalgDialect,
+                      math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
                       tensor::TensorDialect, ub::UBDialect>(Op->getDialect());
   if (!Allowed)
     return Op->emitError() << "'" << Op->getName()

@@ -121,11 +121,11 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
                     math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
                     scf::SCFDialect, vector::VectorDialect>();
   // The last one takes every kernel.
-  GpuBuild *const Builders[] = {buildGpuTranspose,    buildGpuGemv,
-                                buildGemmHopper,      buildConvHopper,
-                                buildGpuContraction,  buildGpuRows,
-                                buildGpuRowReduction, buildGpuColumnReduction,
-                                buildGpuWindow,       buildGpuMap};
+  GpuBuild *const Builders[] = {
+      buildAttentionHopper, buildGpuTranspose,    buildGpuGemv,
+      buildGemmHopper,      buildConvHopper,      buildGpuContraction,
+      buildGpuRows,         buildGpuRowReduction, buildGpuColumnReduction,
+      buildGpuWindow,       buildGpuMap};
   StringRef Forced = forcedSchedule(Func);
   std::vector<std::string> Legal;
   for (GpuBuild *Build : Builders) {

@@ -71,6 +71,7 @@ GpuBuild buildGpuTranspose;
 /// On tensor cores; those behind take what is left. Products of few rows come
 /// first.
 GpuBuild buildGpuGemv;
+GpuBuild buildAttentionHopper;
 GpuBuild buildGemmHopper;
 GpuBuild buildConvHopper;
 GpuBuild buildGpuContraction;

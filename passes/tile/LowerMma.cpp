@@ -108,7 +108,12 @@ struct LowerMma : TilePattern<MmaOp> {
   matchAndRewrite(MmaOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
-    SharedType TileA = Op.getA().getType(), TileB = Op.getB().getType();
+    if (isa<PackedType>(Op.getA().getType())) {
+      multiplyPacked(Rewriter, Op, Adaptor);
+      return success();
+    }
+    auto TileA = cast<SharedType>(Op.getA().getType());
+    SharedType TileB = Op.getB().getType();
     FragmentType D = Op.getD().getType().getFragment();
     Descriptors A(Rewriter, Loc, TileA, Adaptor.getA(), !Op.getATransposed());
     Descriptors B(Rewriter, Loc, TileB, Adaptor.getB(), Op.getBTransposed());
@@ -139,7 +144,8 @@ struct LowerMma : TilePattern<MmaOp> {
                         Value DescB, int64_t K, bool Add) {
     MLIRContext *Context = Op.getContext();
     int64_t N = Op.getD().getType().getFragment().getColumns();
-    NVVM::WGMMATypes Element = elementOf(Op.getA().getType().getElement());
+    NVVM::WGMMATypes Element =
+        elementOf(cast<SharedType>(Op.getA().getType()).getElement());
     auto Shape = NVVM::MMAShapeAttr::get(Context, 64, N, K);
     // NVVM's names: A is row, B is col where K is contiguous.
     NVVM::MMALayout LayoutA =
@@ -152,6 +158,70 @@ struct LowerMma : TilePattern<MmaOp> {
         Add ? NVVM::WGMMAScaleOut::one : NVVM::WGMMAScaleOut::zero,
         NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one, LayoutA, LayoutB,
         NVVM::MMAIntOverflowAttr());
+  }
+
+  /// The left operand from registers: NVVM has no op for it.
+  void multiplyPacked(ConversionPatternRewriter &Rewriter, MmaOp Op,
+                      OpAdaptor Adaptor) const {
+    Location Loc = Op.getLoc();
+    FragmentType D = Op.getD().getType().getFragment();
+    auto A = cast<PackedType>(Op.getA().getType());
+    Descriptors B(Rewriter, Loc, Op.getB().getType(), Adaptor.getB(),
+                  Op.getBTransposed());
+    Value Sums = Adaptor.getC();
+    if (!Sums)
+      Sums = LLVM::UndefOp::create(Rewriter, Loc,
+                                   getTypeConverter()->convertType(D));
+    NVVM::WgmmaFenceAlignedOp::create(Rewriter, Loc);
+    for (int64_t Step = 0; Step < A.getColumns() / 16; ++Step) {
+      SmallVector<Value> Operands;
+      for (int64_t I = 0; I < D.getPerThread(); ++I)
+        Operands.push_back(
+            LLVM::ExtractValueOp::create(Rewriter, Loc, Sums, I));
+      for (int64_t I = 0; I < 4; ++I) // words of 16 columns
+        Operands.push_back(LLVM::ExtractValueOp::create(
+            Rewriter, Loc, Adaptor.getA(), 4 * Step + I));
+      Operands.push_back(B.at(Step, 0));
+      Sums = packedStep(Rewriter, Op, Sums.getType(), Operands,
+                        Adaptor.getC() || Step);
+    }
+    NVVM::WgmmaGroupSyncAlignedOp::create(Rewriter, Loc);
+    Rewriter.replaceOp(Op, Sums);
+  }
+
+  /// One wgmma of 16 columns of A (PTX ISA 9.7.15.5.1).
+  static Value packedStep(OpBuilder &B, MmaOp Op, Type Ty,
+                          ArrayRef<Value> Operands, bool Add) {
+    int64_t N = Op.getD().getType().getFragment().getColumns(), Sums = N / 2;
+    StringRef Element =
+        cast<PackedType>(Op.getA().getType()).getElement().isF16() ? "f16"
+                                                                   : "bf16";
+    auto List = [](int64_t First, int64_t Count) {
+      std::string Text = "{";
+      for (int64_t I = 0; I < Count; ++I)
+        Text += (I ? ", $" : "$") + std::to_string(First + I);
+      return Text + "}";
+    };
+    // Inputs that are tied to outputs count among the operands.
+    int64_t A = 2 * Sums;
+    std::string Text =
+        "{ .reg .pred p; setp.ne.b32 p, " + std::string(Add ? "1" : "0") +
+        ", 0; wgmma.mma_async.sync.aligned.m64n" + std::to_string(N) +
+        "k16.f32." + Element.str() + "." + Element.str() + " " + List(0, Sums) +
+        ", " + List(A, 4) + ", $" + std::to_string(A + 4) + ", p, 1, 1, " +
+        (Op.getBTransposed() ? "0" : "1") + "; }";
+    std::string Constraints, Tied;
+    for (int64_t I = 0; I < Sums; ++I) {
+      Constraints += I ? ",=f" : "=f";
+      Tied += "," + std::to_string(I);
+    }
+    Constraints += Tied + ",r,r,r,r,l";
+    return LLVM::InlineAsmOp::create(
+               B, Op.getLoc(), Ty, Operands, Text, Constraints,
+               /*has_side_effects=*/true, /*is_align_stack=*/false,
+               LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
+               ArrayAttr())
+        .getResult(0);
   }
 };
 
@@ -174,7 +244,7 @@ struct LowerAwait : TilePattern<AwaitOp> {
   matchAndRewrite(AwaitOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
-    NVVM::WgmmaWaitGroupSyncOp::create(Rewriter, Loc, 0);
+    NVVM::WgmmaWaitGroupSyncOp::create(Rewriter, Loc, Op.getKeep());
     auto Type = cast<LLVM::LLVMStructType>(Adaptor.getPending().getType());
     SmallVector<Value> Sums;
     std::string Outputs, Inputs;

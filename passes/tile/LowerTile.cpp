@@ -48,6 +48,14 @@ void addConversions(TypeConverter &Types, MLIRContext *Context) {
     return LLVM::LLVMStructType::getLiteral(Ty.getContext(), Each);
   };
   Types.addConversion([=](FragmentType Ty) { return Values(Ty); });
+  Types.addConversion([](ColumnType Ty) {
+    SmallVector<Type> Each(Ty.getPerThread(), Ty.getElement());
+    return LLVM::LLVMStructType::getLiteral(Ty.getContext(), Each);
+  });
+  Types.addConversion([=](PackedType Ty) {
+    SmallVector<Type> Each(Ty.getPerThread(), Word(Ty));
+    return LLVM::LLVMStructType::getLiteral(Ty.getContext(), Each);
+  });
   Types.addConversion([=](PendingType Ty) { return Values(Ty.getFragment()); });
   auto Cast = [](OpBuilder &B, Type Ty, ValueRange Values, Location Loc) {
     return UnrealizedConversionCastOp::create(B, Loc, Ty, Values).getResult(0);
@@ -125,6 +133,7 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
     populateClusterPatterns(Types, Patterns, Place);
     populateMmaPatterns(Types, Patterns, Place);
     populateFragmentPatterns(Types, Patterns, Place);
+    populateApplyPatterns(Types, Patterns, Place);
     ConversionTarget Target(*Context);
     Target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     Target.addIllegalDialect<TileDialect>();

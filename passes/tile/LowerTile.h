@@ -17,7 +17,9 @@
 ///   slot            | i32, its number
 ///   cursor          | i32: the slot's number, and in bit 16 the round's parity
 ///   fragment        | !llvm.struct of what one thread holds
-///   pending         | the same; nothing but mma and await touches it
+///   column          | the same, two values for each 64 rows
+///   packed          | !llvm.struct of i32, two elements in each
+///   pending         | as fragment; nothing but mma and await touches it
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_TILE_LOWERTILE_H
@@ -116,6 +118,9 @@ void populateMmaPatterns(const mlir::TypeConverter &Types,
 void populateFragmentPatterns(const mlir::TypeConverter &Types,
                               mlir::RewritePatternSet &Patterns,
                               const ThreadPlace &Place);
+void populateApplyPatterns(const mlir::TypeConverter &Types,
+                           mlir::RewritePatternSet &Patterns,
+                           const ThreadPlace &Place);
 
 } // namespace kpc::tile
 

@@ -75,7 +75,7 @@ LogicalResult KernelWriter::write() {
     using Lowering = FailureOr<Value> (*)(Operation *, KernelWriter &);
     FailureOr<Value> Result = failure();
     for (Lowering Lower : {lowerElementwise, lowerMovement, lowerScatter,
-                           lowerReduction, lowerContraction})
+                           lowerReduction, lowerContraction, lowerAttention})
       if (succeeded(Result = Lower(&Op, *this)))
         break;
     if (failed(Result))

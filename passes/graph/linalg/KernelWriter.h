@@ -115,6 +115,8 @@ mlir::FailureOr<mlir::Value> lowerReduction(mlir::Operation *Op,
                                             KernelWriter &W);
 mlir::FailureOr<mlir::Value> lowerContraction(mlir::Operation *Op,
                                               KernelWriter &W);
+mlir::FailureOr<mlir::Value> lowerAttention(mlir::Operation *Op,
+                                            KernelWriter &W);
 
 /// The element that changes nothing under `Kind`: 0, 1, or an end of the range.
 mlir::Value neutral(mlir::OpBuilder &B, mlir::Location Loc, ReduceKind Kind,

@@ -77,3 +77,88 @@ func.func @f(%x: !graph.tensor<[n, 8, 4], f32>, %y: !graph.tensor<[3, 4, 8], f32
   %0 = graph.conv %x, %y stride [4611686018427387904] dilation [1] low [4611686018427387904] high [0] groups 1 : !graph.tensor<[n, 8, 4], f32>, !graph.tensor<[3, 4, 8], f32>
   return
 }
+
+// -----
+
+!q = !graph.tensor<[2, 4, s, 8], f16>
+!k = !graph.tensor<[2, 2, t, 8], f16>
+func.func @f(%q: !q, %k: !k, %v: !k) {
+  // expected-error @below {{scale is not positive}}
+  %0 = graph.attention %q, %k, %v scale 0.0 : !q, !k, !k
+  return
+}
+
+// -----
+
+!q = !graph.tensor<[2, 4, s, 8], f16>
+!k = !graph.tensor<[2, 2, t, 8], f16>
+func.func @f(%q: !q, %k: !k, %v: !k) {
+  // expected-error @below {{softcap is not positive}}
+  %0 = graph.attention %q, %k, %v scale 1.0 softcap -1.0 : !q, !k, !k
+  return
+}
+
+// -----
+
+!q = !graph.tensor<[2, 4, s, 8], f16>
+!k = !graph.tensor<[2, 2, t, 8], f16>
+func.func @f(%q: !q, %k: !k, %v: !k) {
+  // expected-error @below {{causal is one expression}}
+  %0 = graph.attention %q, %k, %v scale 1.0 causal <[s, t]> : !q, !k, !k
+  return
+}
+
+// -----
+
+!q = !graph.tensor<[2, 4, s, 8], f16>
+!k = !graph.tensor<[2, 2, t, 8], f16>
+!flat = !graph.tensor<[2, t, 8], f16>
+func.func @f(%q: !q, %k: !flat, %v: !k) {
+  // expected-error @below {{q, k and v need one element type and four dimensions, not '!graph.tensor<[2, t, 8], f16>'}}
+  %0 = graph.attention %q, %k, %v scale 1.0 : !q, !flat, !k
+  return
+}
+
+// -----
+
+!q = !graph.tensor<[2, 4, s, 8], f16>
+!k = !graph.tensor<[2, 2, t, 8], f16>
+!other = !graph.tensor<[3, 2, t, 8], f16>
+func.func @f(%q: !q, %k: !other, %v: !k) {
+  // expected-error @below {{q '!graph.tensor<[2, 4, s, 8], f16>', k '!graph.tensor<[3, 2, t, 8], f16>' and v '!graph.tensor<[2, 2, t, 8], f16>' do not fit together}}
+  %0 = graph.attention %q, %k, %v scale 1.0 : !q, !other, !k
+  return
+}
+
+// -----
+
+!q = !graph.tensor<[2, 4, s, 8], f16>
+!k = !graph.tensor<[2, 2, t, 8], f16>
+!other = !graph.tensor<[2, 3, t, 8], f16>
+func.func @f(%q: !q, %k: !other) {
+  // expected-error @below {{4 heads do not divide among 3 groups}}
+  %0 = graph.attention %q, %k, %k scale 1.0 : !q, !other, !other
+  return
+}
+
+// -----
+
+!q = !graph.tensor<[2, 4, s, 8], f16>
+!k = !graph.tensor<[2, 2, t, 8], f16>
+!b = !graph.tensor<[1, 1, s, t], f32>
+func.func @f(%q: !q, %k: !k, %v: !k, %b: !b) {
+  // expected-error @below {{bias is of q's type and the scores' sizes}}
+  %0 = graph.attention %q, %k, %v bias %b scale 1.0 : !q, !k, !k, !b
+  return
+}
+
+// -----
+
+!q = !graph.tensor<[2, 4, s, 8], f16>
+!k = !graph.tensor<[2, 2, t, 8], f16>
+!m = !graph.tensor<[1, 1, t, s], i1>
+func.func @f(%q: !q, %k: !k, %v: !k, %m: !m) {
+  // expected-error @below {{mask '!graph.tensor<[1, 1, t, s], i1>' does not fit scores of 2, 4, s, t}}
+  %0 = graph.attention %q, %k, %v mask %m scale 1.0 : !q, !k, !k, !m
+  return
+}

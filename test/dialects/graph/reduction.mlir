@@ -53,3 +53,19 @@ func.func @conv(%x: !x, %w: !graph.tensor<[3, 2, 6], f32>) -> !graph.tensor<[n, 
   %0 = graph.conv %x, %w stride [2] dilation [1] low [1] high [1] groups 2 : !x, !graph.tensor<[3, 2, 6], f32>
   return %0 : !graph.tensor<[n, 4, 6], f32>
 }
+
+!q = !graph.tensor<[b, 8, s, 64], f16>
+!kv = !graph.tensor<[b, 2, "past + s", 64], f16>
+!seen = !graph.tensor<[1, 1, s, "past + s"], i1>
+!bias = !graph.tensor<[b, 8, 1, "past + s"], f16>
+
+// CHECK-LABEL: func.func @attention(
+func.func @attention(%q: !q, %k: !kv, %v: !kv, %m: !seen, %b: !bias) -> (!q, !q, !q) {
+  // CHECK: graph.attention %{{.*}}, %{{.*}}, %{{.*}} scale 1.250000e-01 : !graph.tensor<[b, 8, s, 64], f16>, !graph.tensor<[b, 2, "past + s", 64], f16>, !graph.tensor<[b, 2, "past + s", 64], f16>
+  %0 = graph.attention %q, %k, %v scale 0.125 : !q, !kv, !kv
+  // CHECK: graph.attention %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} scale 1.250000e-01 causal <[past]> : {{.*}}, !graph.tensor<[1, 1, s, "past + s"], i1>
+  %1 = graph.attention %q, %k, %v mask %m scale 0.125 causal <[past]> : !q, !kv, !kv, !seen
+  // CHECK: graph.attention %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} mask %{{.*}} scale 1.250000e-01 softcap 5.000000e+01 : {{.*}}, !graph.tensor<[b, 8, 1, "past + s"], f16>, !graph.tensor<[1, 1, s, "past + s"], i1>
+  %2 = graph.attention %q, %k, %v bias %b mask %m scale 0.125 softcap 50.0 : !q, !kv, !kv, !bias, !seen
+  return %0, %1, %2 : !q, !q, !q
+}

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "CaseData.h"
 
+#include "dialects/kernel/Kernel.h"
+
 #include "codegen/nvptx/Nvptx.h"
 #include "dialects/shape/Expr.h"
 #include "mlir/Parser/Parser.h"
@@ -242,7 +244,7 @@ CompilerContext::CompilerContext()
   DialectRegistry Registry;
   nvptx::registerTranslations(Registry);
   Registry
-      .insert<affine::AffineDialect, arith::ArithDialect,
+      .insert<kernel::KernelDialect, affine::AffineDialect, arith::ArithDialect,
               bufferization::BufferizationDialect, func::FuncDialect,
               linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
               scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();

@@ -125,7 +125,7 @@ static std::vector<Case> keptRowCases() {
         {K,
          {{1, 1}, {3, 0}, {2, 600}, {3, 601}, {5, 255}, {2, 5000}, {1, 5001}},
          "rows",
-         Sum});
+         2 * Sum}); // 5,001 squares, which the host adds one by one
   }
   return Cases;
 }

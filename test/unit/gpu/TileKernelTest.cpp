@@ -1,4 +1,4 @@
-//===- TileKernelTest.cpp - Products on tensor cores, assembled -----------===//
+//===- TileKernelTest.cpp - Kernels on tensor cores, assembled ------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -88,20 +88,20 @@ KernelText textOf(const Product &P) {
   return K;
 }
 
-class TileKernel : public ::testing::TestWithParam<Product> {};
-
-TEST_P(TileKernel, IsAssembledWithoutLoss) {
+/// Builds and assembles the one kernel of `Text`: no C75xx, no spills, and no
+/// more of anything than there is. `Family` is what its schedule begins with.
+void expectNoLoss(const std::string &Text, const char *Family, size_t Maps) {
   const target::Target &T = *target::findTarget("sm_90a");
   CompilerContext Compiler;
-  auto Module = Compiler.parse(textOf(GetParam()).text());
+  auto Module = Compiler.parse(Text);
   ASSERT_TRUE(Module) << Compiler.Reported;
   auto Kernel = nvptx::buildAndCompileGpuKernel(*Module, T);
   ASSERT_TRUE(mlir::succeeded(Kernel)) << Compiler.Reported;
   SCOPED_TRACE(Kernel->Schedule);
-  EXPECT_THAT(Kernel->Schedule, ::testing::StartsWith("gemm "));
+  EXPECT_THAT(Kernel->Schedule, ::testing::StartsWith(Family));
   EXPECT_THAT(Kernel->Ptx, ::testing::HasSubstr("wgmma.mma_async"));
   EXPECT_THAT(Kernel->Ptx, ::testing::HasSubstr("cp.async.bulk.tensor"));
-  EXPECT_EQ(Kernel->TensorMaps.size(), 3u);
+  EXPECT_EQ(Kernel->TensorMaps.size(), Maps);
   EXPECT_LE(Kernel->SharedBytes, T.Limit.SharedPerBlock);
   nvptx::Ptxas Program = nvptx::findPtxas();
   if (!Program)
@@ -117,6 +117,12 @@ TEST_P(TileKernel, IsAssembledWithoutLoss) {
   EXPECT_LE(A.Kernels[0].Registers * Kernel->Block[0], 65536);
   // Counted by test/check/summary.py.
   std::printf("ASSEMBLED sm_90a 1\n");
+}
+
+class TileKernel : public ::testing::TestWithParam<Product> {};
+
+TEST_P(TileKernel, IsAssembledWithoutLoss) {
+  expectNoLoss(textOf(GetParam()).text(), "gemm ", 3);
 }
 
 const Product Products[] = {
@@ -136,6 +142,131 @@ const Product Products[] = {
 
 INSTANTIATE_TEST_SUITE_P(Gemm, TileKernel, ::testing::ValuesIn(Products),
                          [](const ::testing::TestParamInfo<Product> &Info) {
+                           return std::string(Info.param.Name);
+                         });
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+struct Heads {
+  const char *Name;
+  const char *Type;
+  int64_t Count, Groups, Queries, Keys, Depth;
+  bool Causal = false;
+  bool Dynamic = false; ///< Queries and Keys are optima
+};
+
+void PrintTo(const Heads &H, std::ostream *Out) { *Out << H.Name; }
+
+/// The form of a kernel of one attention, of a batch of 4.
+std::string textOf(const Heads &H) {
+  std::string T = H.Type, D = std::to_string(H.Depth), Body;
+  auto Argument = [](const char *Name, int64_t Optimum) {
+    return std::string(", %") + Name +
+           ": index {kpc.min = 1 : i64, kpc.optimum = " +
+           std::to_string(Optimum) + " : i64}";
+  };
+  auto Add = [&](const std::string &Name, int64_t Heads, const char *Size,
+                 int64_t Length, bool Read) {
+    std::string N = std::to_string(Heads), L = std::to_string(Length);
+    std::string Shape = "4x" + N + "x" + (H.Dynamic ? "?" : L) + "x" + D;
+    std::string Of = H.Dynamic ? std::string("%") + Size : L;
+    auto Stride = [&](int64_t Times) {
+      if (!H.Dynamic)
+        return std::to_string(Times * Length);
+      std::string Value = "%" + Name + std::to_string(Times);
+      Body += Value + "c = arith.constant " + std::to_string(Times) +
+              " : index\n" + Value + " = arith.muli " + Of + ", " + Value +
+              "c : index\n";
+      return Value;
+    };
+    std::string Outer = Stride(Heads * H.Depth), Inner = Stride(H.Depth);
+    auto Known = [](const std::string &S) { return S[0] == '%' ? "?" : S; };
+    std::string Memref = "memref<" + Shape + "x" + T + ", strided<[" +
+                         Known(Outer) + ", " + Known(Inner) + ", " + D +
+                         ", 1]>>";
+    Body += "%" + Name + "m = memref.reinterpret_cast %" + Name +
+            " to offset: [0], sizes: [4, " + N + ", " + Of + ", " + D +
+            "], strides: [" + Outer + ", " + Inner + ", " + D +
+            ", 1] : memref<" + T + "> to " + Memref + "\n";
+    std::string Narrow = "tensor<" + Shape + "x" + T + ">",
+                Wide = "tensor<" + Shape + "xf32>";
+    std::string Empty =
+        H.Dynamic ? "tensor.empty(" + Of + ") : " : "tensor.empty() : ";
+    auto Cast = [&](const std::string &From, const std::string &FromTy,
+                    const std::string &ToTy, const char *Op) {
+      bool Widens = ToTy == Wide;
+      std::string A = Widens ? T : "f32", B = Widens ? "f32" : T;
+      Body += "%" + Name + "e = " + Empty + ToTy + "\n%" + Name +
+              "w = linalg.generic {indexing_maps = [#id, #id], "
+              "iterator_types = [\"parallel\", \"parallel\", \"parallel\", "
+              "\"parallel\"]} ins(" +
+              From + " : " + FromTy + ") outs(%" + Name + "e : " + ToTy +
+              ") {\n^bb0(%a: " + A + ", %b: " + B + "):\n%x = arith." + Op +
+              " %a : " + A + " to " + B + "\nlinalg.yield %x : " + B +
+              "\n} -> " + ToTy + "\n";
+    };
+    if (Read) {
+      Body += "%" + Name + "t = bufferization.to_tensor %" + Name +
+              "m restrict : " + Memref + " to " + Narrow + "\n";
+      Cast("%" + Name + "t", Narrow, Wide, "extf");
+      return Wide;
+    }
+    Body += "%c0 = arith.constant 0 : index\n%i = " + Empty + Wide +
+            "\n%r = kernel.attention %qw, %kw, %vw " +
+            (H.Causal ? "causal %c0 " : "") + "scale 0.125 into %i : (" + Wide;
+    std::string Few = "tensor<4x" + std::to_string(H.Groups) + "x" +
+                      (H.Dynamic ? "?" : std::to_string(H.Keys)) + "x" + D +
+                      "xf32>";
+    Body += ", " + Few + ", " + Few + (H.Causal ? ", index" : "") + ", " +
+            Wide + ") -> " + Wide + "\n";
+    Cast("%r", Wide, Narrow, "truncf");
+    Body += "bufferization.materialize_in_destination %yw in restrict "
+            "writable %ym : (" +
+            Narrow + ", " + Memref + ") -> ()\n";
+    return Wide;
+  };
+  Add("q", H.Count, "s", H.Queries, true);
+  Add("k", H.Groups, "t", H.Keys, true);
+  Add("v", H.Groups, "t", H.Keys, true);
+  Add("y", H.Count, "s", H.Queries, false);
+  std::string Sizes;
+  if (H.Dynamic)
+    Sizes = Argument("s", H.Queries) + Argument("t", H.Keys);
+  return "#id = affine_map<(a, b, c, d) -> (a, b, c, d)>\n"
+         "func.func @attention(%q: memref<" +
+         T + ">, %k: memref<" + T + ">, %v: memref<" + T + ">, %y: memref<" +
+         T + ">" + Sizes +
+         ") attributes {kpc.reads = [0, 1, 2], kpc.writes = [3]} {\n" + Body +
+         "return\n}\n";
+}
+
+class AttentionTile : public ::testing::TestWithParam<Heads> {};
+
+TEST_P(AttentionTile, IsAssembledWithoutLoss) {
+  expectNoLoss(textOf(GetParam()), "attention ", 4);
+}
+
+const Heads Attentions[] = {
+    {"depth_128", "f16", 16, 16, 4096, 4096, 128},
+    {"depth_128_causal", "f16", 16, 16, 4096, 4096, 128, true},
+    {"depth_128_short_causal", "bf16", 16, 16, 1024, 1024, 128, true},
+    {"depth_64", "f16", 16, 16, 4096, 4096, 64},
+    {"depth_64_causal", "bf16", 16, 16, 4096, 4096, 64, true},
+    {"depth_64_ragged_causal", "f16", 16, 16, 1500, 1500, 64, true},
+    {"depth_32", "f16", 8, 8, 512, 512, 32},
+    {"depth_96", "f16", 16, 16, 2048, 2048, 96},
+    {"depth_256", "f16", 16, 16, 2048, 2048, 256},
+    {"depth_256_causal", "f16", 16, 16, 2048, 2048, 256, true},
+    {"groups", "bf16", 32, 8, 2048, 2048, 128, true},
+    {"dynamic", "f16", 12, 12, 384, 384, 64, false, true},
+    {"dynamic_causal", "f16", 12, 4, 384, 384, 128, true, true},
+};
+
+INSTANTIATE_TEST_SUITE_P(Attention, AttentionTile,
+                         ::testing::ValuesIn(Attentions),
+                         [](const ::testing::TestParamInfo<Heads> &Info) {
                            return std::string(Info.param.Name);
                          });
 

@@ -58,6 +58,10 @@ struct Attention {
 private:
   bool readSoftmaxType();
   bool readScale();
+  Value oneOp();
+  void finish(Value Y);
+  bool sizesAgree();
+  Value fourSizes(Value Tensor);
   Value scores();
   Value bias();
   Value allowed();
@@ -259,6 +263,83 @@ Value Attention::probabilities(Value Logits, Value Bias) {
   return N.select(Empty, N.like(0, P), P);
 }
 
+/// Sizes that operands share get one name; false where they cannot.
+bool Attention::sizesAgree() {
+  auto Agree = [&](Value A, Value C, unsigned I) {
+    return N.unify(N.dims(A)[I], N.dims(C)[I]);
+  };
+  if (!Agree(Q, K, 0) || !Agree(Q, V, 0) || !Agree(K, V, 1) ||
+      !Agree(K, V, 2) || !Agree(Q, K, 3))
+    return false;
+  std::optional<int64_t> Heads = N.dims(Q)[1].asConstant(),
+                         Groups = N.dims(K)[1].asConstant();
+  return N.dims(Q)[1] == N.dims(K)[1] ||
+         (Heads && Groups && *Groups > 0 && *Heads % *Groups == 0);
+}
+
+/// A mask with a size for each of the scores' dimensions; null where it does
+/// not fit them.
+Value Attention::fourSizes(Value Tensor) {
+  int64_t Rank = N.rank(Tensor);
+  if (Rank > 4)
+    return {};
+  Tensor = N.unsqueeze(Tensor, llvm::to_vector(llvm::seq(4 - Rank)));
+  for (unsigned I = 0; Tensor && I < 4; ++I) {
+    const Expr &Size = N.dims(Tensor)[I];
+    Expr Score = I < 3 ? N.dims(Q)[I] : N.dims(K)[2];
+    if (Size != Expr(1) && !N.unify(Size, Score))
+      return {};
+  }
+  return Tensor;
+}
+
+/// As one op; null where that has no word for what is asked.
+Value Attention::oneOp() {
+  if (N.wants(3) || SoftmaxType || !(Scale > 0) || !std::isfinite(Scale) ||
+      N.element(Q) != N.element(K) || N.element(Q) != N.element(V) ||
+      !N.isFloat(Q) || !sizesAgree())
+    return {};
+  Value Bias, Seen;
+  if (Mask) {
+    if (N.rank(Mask) < 1 || !(Mask = paddedMask(N.dims(K)[2])))
+      return {};
+    bool Bools = graph::isBool(N.element(Mask));
+    if (!Bools && N.element(Mask) != N.element(Q))
+      return {};
+    Value Whole = fourSizes(Mask);
+    if (!Whole)
+      return {};
+    (Bools ? Seen : Bias) = Whole;
+  }
+  // A plain triangle is an attribute; other positions are a mask.
+  bool Triangle = Causal && !Valid && Left < 0 && Right < 0;
+  if (!Triangle)
+    if (Value Positions = allowed()) {
+      Positions = fourSizes(Positions);
+      Seen = Seen && Positions ? N.binary<AndOp>(Seen, Positions) : Positions;
+      if (!Seen)
+        return {};
+    }
+  mlir::Builder &B = N.builder();
+  SmallVector<mlir::NamedAttribute> Attributes = {
+      B.getNamedAttr("scale", B.getF64FloatAttr(Scale)),
+      B.getNamedAttr(
+          "operandSegmentSizes",
+          B.getDenseI32ArrayAttr({1, 1, 1, Bias ? 1 : 0, Seen ? 1 : 0}))};
+  if (Softcap > 0)
+    Attributes.push_back(B.getNamedAttr("softcap", B.getF64FloatAttr(Softcap)));
+  if (Triangle) {
+    Expr Past = PastKey ? N.dims(PastKey)[2] : Expr(0);
+    Attributes.push_back(
+        B.getNamedAttr("causal", graph::DimsAttr::get(B.getContext(), {Past})));
+  }
+  SmallVector<Value> Operands = {Q, K, V};
+  for (Value Optional : {Bias, Seen})
+    if (Optional)
+      Operands.push_back(Optional);
+  return N.build(graph::AttentionOp::getOperationName(), Operands, Attributes);
+}
+
 void Attention::import() {
   if (PastKey) {
     if (N.rank(PastKey) != 4 || N.rank(PastValue) != 4) {
@@ -270,6 +351,10 @@ void Attention::import() {
   }
   if (!K || !V)
     return;
+  if (Value Y = oneOp(); Y || N.bad()) {
+    finish(Y);
+    return;
+  }
   Value Product = scores();
   Value Shown[4] = {Product};
   if (Product && Softcap > 0)
@@ -282,7 +367,11 @@ void Attention::import() {
   Value Logits = Bias ? N.add(Product, Bias) : Product;
   Shown[2] = Logits;
   Value P = Shown[3] = probabilities(Logits, Bias);
-  Value Y = perGroup(P, V);
+  finish(perGroup(P, V));
+  N.result(3, Shown[Mode]);
+}
+
+void Attention::finish(Value Y) {
   if (Flat && Y) {
     Y = N.transpose(Y, {0, 2, 1, 3});
     Y = N.reshape(Y, {N.dims(Y)[0], N.dims(Y)[1], N.dims(Y)[2] * N.dims(Y)[3]});
@@ -290,7 +379,6 @@ void Attention::import() {
   N.result(0, Y);
   N.result(1, K);
   N.result(2, V);
-  N.result(3, Shown[Mode]);
 }
 
 static void importAttention(NodeImport &N) {

@@ -1,0 +1,240 @@
+//===- DecomposeAttention.cpp - Attention as products and a softmax -------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+///   %y = graph.attention %q, %k, %v scale 0.25
+///     →  %t = graph.transpose %k …
+///        %s = graph.matmul (%q * 0.5), (%t * 0.5)
+///        %p = exp(%s - max %s) / sum …
+///        %y = graph.matmul %p, %v
+///
+/// Kept as it is where every target has a builder that takes it.
+///
+//===----------------------------------------------------------------------===//
+
+#include "compiler/target/Target.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "passes/graph/GraphFunction.h"
+#include "passes/graph/Passes.h"
+#include "passes/schedule/AttentionSchedule.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+using kpc::shape::Expr;
+
+namespace kpc::graph {
+#define GEN_PASS_DEF_DECOMPOSEATTENTION
+#include "passes/graph/Passes.h.inc"
+} // namespace kpc::graph
+
+namespace {
+
+/// Writes the ops that an attention is made of. B batch, H heads, G groups, S
+/// queries, T keys.
+class Decomposition {
+public:
+  explicit Decomposition(AttentionOp Op)
+      : Op(Op), B(Op), Loc(Op.getLoc()),
+        Element(typeOf(Op.getQ()).getElementType()) {}
+
+  Value write();
+
+private:
+  using Dims = SmallVector<Expr>;
+  static Dims dims(Value V) { return Dims(typeOf(V).getDims()); }
+
+  Value scalar(double V, Type Ty) {
+    auto Tensor = RankedTensorType::get({}, Ty);
+    APFloat Rounded(V);
+    bool Lost;
+    Rounded.convert(llvm::cast<FloatType>(Ty).getFloatSemantics(),
+                    APFloat::rmNearestTiesToEven, &Lost);
+    return ConstantOp::create(B, Loc, DenseElementsAttr::get(Tensor, Rounded));
+  }
+  Value spread(Value V, ArrayRef<Expr> To) {
+    if (ArrayRef<Expr>(typeOf(V).getDims()) == To)
+      return V;
+    return BroadcastOp::create(B, Loc, typeOf(V).withDims(To), V);
+  }
+  Value like(double V, Value X) {
+    return spread(scalar(V, typeOf(X).getElementType()), typeOf(X).getDims());
+  }
+  Value reshape(Value V, ArrayRef<Expr> To) {
+    return ReshapeOp::create(B, Loc, typeOf(V).withDims(To), V);
+  }
+  Value toType(Value V, Type To) {
+    if (typeOf(V).getElementType() == To)
+      return V;
+    return CastOp::create(B, Loc, V, To);
+  }
+  template <typename Made> Value make(Value X, Value Y) {
+    return Made::create(B, Loc, X, Y);
+  }
+  /// Along the last axis, which stays with size 1.
+  Value reduceLast(ReduceKind Kind, Value X) {
+    Dims Kept = dims(X);
+    Kept.back() = Expr(1);
+    return reshape(ReduceOp::create(B, Loc, Kind, X,
+                                    ArrayRef<int64_t>{typeOf(X).getRank() - 1}),
+                   Kept);
+  }
+
+  Value perGroup(Value X, Value Y);
+  Value scores();
+  Value hidden();
+  Value softmax(Value Scores);
+
+  AttentionOp Op;
+  OpBuilder B;
+  Location Loc;
+  Type Element;
+};
+
+/// The product of X [B, H, S, x] and Y [B, G, x, y].
+Value Decomposition::perGroup(Value X, Value Y) {
+  Dims Many = dims(X), Few = dims(Y);
+  if (Many[1] == Few[1])
+    return make<MatmulOp>(X, Y);
+  Expr Heads = Many[1], Each = Heads.floorDiv(Few[1]);
+  Many[1] = Few[1];
+  Many.insert(Many.begin() + 2, Each);
+  Few.insert(Few.begin() + 2, Expr(1));
+  Value Product = make<MatmulOp>(reshape(X, Many), reshape(Y, Few));
+  Dims Whole = dims(Product);
+  Whole.erase(Whole.begin() + 1);
+  Whole[1] = Heads;
+  return reshape(Product, Whole);
+}
+
+Value Decomposition::scores() {
+  // Each factor is scaled by the root, so that 16-bit products keep their
+  // range.
+  double Root = std::sqrt(Op.getScale().convertToDouble());
+  Value Turned =
+      TransposeOp::create(B, Loc, Op.getK(), ArrayRef<int64_t>{0, 1, 3, 2});
+  Value Q = Op.getQ();
+  Value Scores = perGroup(make<MulOp>(Q, like(Root, Q)),
+                          make<MulOp>(Turned, like(Root, Turned)));
+  if (Op.getSoftcap()) {
+    double Cap = Op.getSoftcap()->convertToDouble();
+    Value Bent = TanhOp::create(B, Loc, make<DivOp>(Scores, like(Cap, Scores)));
+    Scores = make<MulOp>(Bent, like(Cap, Bent));
+  }
+  return Scores;
+}
+
+/// What is added to the scores, as few sizes as it has; null where nothing is.
+Value Decomposition::hidden() {
+  Value Sum = Op.getBias();
+  auto addSeen = [&](Value Seen) {
+    Dims Sizes = dims(Seen);
+    Value Bias =
+        SelectOp::create(B, Loc, Seen, spread(scalar(0, Element), Sizes),
+                         spread(scalar(-INFINITY, Element), Sizes));
+    if (!Sum) {
+      Sum = Bias;
+      return;
+    }
+    Dims Both = dims(Sum);
+    for (auto [One, Other] : llvm::zip_equal(Both, Sizes))
+      if (One == Expr(1))
+        One = Other;
+    Sum = make<AddOp>(spread(Sum, Both), spread(Bias, Both));
+  };
+  if (Op.getMask())
+    addSeen(Op.getMask());
+  if (std::optional<DimsAttr> Causal = Op.getCausal()) {
+    Type I64 = B.getI64Type();
+    Expr Queries = typeOf(Op.getQ()).getDims()[2],
+         Keys = typeOf(Op.getK()).getDims()[2];
+    auto Ty = SymbolicTensorType::get({Expr(1), Expr(1), Queries, Keys}, I64);
+    Value Query = IotaOp::create(B, Loc, Ty, 2),
+          Key = IotaOp::create(B, Loc, Ty, 3);
+    Expr Offset = Causal->getDims()[0];
+    if (Offset != Expr(0)) {
+      Value Size =
+          SizesOp::create(B, Loc, DimsAttr::get(Op.getContext(), {Offset}));
+      Query = make<AddOp>(Query, spread(reshape(Size, {}), Ty.getDims()));
+    }
+    addSeen(CompareOp::create(B, Loc, Predicate::ge, Query, Key));
+  }
+  return Sum;
+}
+
+Value Decomposition::softmax(Value Scores) {
+  Type Wide = Element.isF64() ? Element : Type(B.getF32Type());
+  Value X = toType(Scores, Wide);
+  Dims Sizes = dims(X);
+  Value Shifted = make<SubOp>(X, spread(reduceLast(ReduceKind::max, X), Sizes));
+  Value Powers = ExpOp::create(B, Loc, Shifted);
+  Value Sum = spread(reduceLast(ReduceKind::sum, Powers), Sizes);
+  return toType(make<DivOp>(Powers, Sum), Element);
+}
+
+Value Decomposition::write() {
+  Value Scores = scores(), Hidden = hidden();
+  Dims Sizes = dims(Scores);
+  if (!Hidden)
+    return perGroup(softmax(Scores), Op.getV());
+  Value P = softmax(make<AddOp>(Scores, spread(Hidden, Sizes)));
+  // A row in which every key is hidden is a row of zeros.
+  Value Most = reduceLast(ReduceKind::max, Hidden);
+  Value None =
+      CompareOp::create(B, Loc, Predicate::eq, Most, like(-INFINITY, Most));
+  P = SelectOp::create(B, Loc, spread(None, Sizes), like(0, P), P);
+  return perGroup(P, Op.getV());
+}
+
+struct DecomposeAttentionPass
+    : graph::impl::DecomposeAttentionBase<DecomposeAttentionPass> {
+  using DecomposeAttentionBase::DecomposeAttentionBase;
+
+  /// Whether every target has a builder for it.
+  bool isBuilt(AttentionOp Op, ArrayRef<const target::Target *> All,
+               const shape::Facts &Facts) {
+    SymbolicTensorType Q = typeOf(Op.getQ()), V = typeOf(Op.getV());
+    Type Element = Q.getElementType();
+    std::optional<int64_t> Depth = Q.getStaticDim(3), Width = V.getStaticDim(3);
+    if (All.empty() || Op.getSoftcap() || !Depth || !Width ||
+        (!Element.isF16() && !Element.isBF16()) ||
+        Facts.range(V.getDims()[2]).Min < 1)
+      return false;
+    schedule::AttentionShape Shape;
+    Shape.Depth = *Depth;
+    Shape.Width = *Width;
+    return llvm::all_of(All, [&](const target::Target *T) {
+      return schedule::fitsAttention(Shape, *T);
+    });
+  }
+
+  void runOnOperation() override {
+    SmallVector<const target::Target *> All;
+    for (const std::string &Name : Targets) {
+      target::Lookup Found = target::lookup(Name);
+      if (!Found) {
+        getOperation().emitError(Found.Error);
+        return signalPassFailure();
+      }
+      llvm::append_range(All, Found.Targets);
+    }
+    shape::Facts Facts = symbolFacts(getOperation());
+    SmallVector<AttentionOp> Ops;
+    getOperation().walk([&](AttentionOp Op) { Ops.push_back(Op); });
+    for (AttentionOp Op : Ops) {
+      if (Op->getParentOfType<RegionOp>() || isBuilt(Op, All, Facts))
+        continue;
+      Op.replaceAllUsesWith(Decomposition(Op).write());
+      Op.erase();
+    }
+  }
+};
+
+} // namespace

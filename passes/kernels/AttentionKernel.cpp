@@ -1,0 +1,149 @@
+//===- AttentionKernel.cpp - A kernel that is one attention ---------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/AttentionKernel.h"
+#include "passes/kernels/HeavyShape.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+namespace {
+
+/// A tensor, and which of its dimensions each of another's is.
+struct Permuted {
+  Value Tensor;
+  std::array<unsigned, 4> Dims = {0, 1, 2, 3};
+};
+
+bool isCopy(linalg::GenericOp Op) {
+  if (Op.getNumDpsInputs() != 1 || Op->getNumResults() != 1 ||
+      Op.getNumReductionLoops() || Op.getNumLoops() != 4)
+    return false;
+  Value Yielded = Op.getBody()->getTerminator()->getOperand(0);
+  BlockArgument In = Op.getBody()->getArgument(0);
+  Operation *Cast = Yielded.getDefiningOp();
+  return Yielded == In ||
+         (isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(Cast) &&
+          Cast->getOperand(0) == In);
+}
+
+/// Follows copies in front of a tensor that change its type or its order.
+Permuted throughCopies(Permuted At) {
+  while (true) {
+    if (auto Cast = At.Tensor.getDefiningOp<tensor::CastOp>()) {
+      At.Tensor = Cast.getSource();
+      continue;
+    }
+    auto Op = At.Tensor.getDefiningOp<linalg::GenericOp>();
+    if (!Op || !isCopy(Op))
+      return At;
+    AffineMap In = Op.getMatchingIndexingMap(Op.getDpsInputOperand(0));
+    AffineMap Out = Op.getMatchingIndexingMap(Op.getDpsInitOperand(0));
+    if (!In.isPermutation() || !Out.isIdentity())
+      return At;
+    for (unsigned &Dim : At.Dims)
+      Dim = *In.getResultPosition(getAffineDimExpr(Dim, Op.getContext()));
+    At.Tensor = Op.getDpsInputOperand(0)->get();
+  }
+}
+
+/// Where `Memref` is, its dimension `Dims[I]` being dimension I of the heads.
+std::optional<HeadsInMemory> place(Value Memref,
+                                   const std::array<unsigned, 4> &Dims) {
+  auto View = Memref ? Memref.getDefiningOp<memref::ReinterpretCastOp>()
+                     : memref::ReinterpretCastOp();
+  auto Base =
+      View ? dyn_cast<BlockArgument>(View.getSource()) : BlockArgument();
+  if (!Base || constantOf(View.getMixedOffsets()[0]) != 0)
+    return std::nullopt;
+  HeadsInMemory Place;
+  Place.Argument = Base.getArgNumber();
+  Place.Element = cast<MemRefType>(Memref.getType()).getElementType();
+  for (unsigned I = 0; I < 4; ++I) {
+    std::optional<Expr> Stride = sizeExpr(strideOf(Memref, Dims[I]));
+    if (!Stride)
+      return std::nullopt;
+    Place.Strides[I] = *Stride;
+  }
+  return Place;
+}
+
+std::optional<HeadsInMemory> operandIn(Value Tensor) {
+  Permuted From = throughCopies({Tensor});
+  return place(viewOf(From.Tensor), From.Dims);
+}
+
+std::optional<HeadsInMemory> resultIn(const KernelOutput &Output,
+                                      Value Result) {
+  Permuted From = throughCopies({Output.Tensor});
+  if (From.Tensor != Result)
+    return std::nullopt;
+  std::array<unsigned, 4> Inverse;
+  for (unsigned I = 0; I < 4; ++I)
+    Inverse[From.Dims[I]] = I;
+  return place(Output.Memref, Inverse);
+}
+
+kernel::AttentionOp attentionOf(KernelForm &Form) {
+  kernel::AttentionOp Found;
+  for (auto Op : Form.Func.getBody().front().getOps<kernel::AttentionOp>()) {
+    if (Found)
+      return {};
+    Found = Op;
+  }
+  return Found;
+}
+
+bool readSize(Value Tensor, unsigned Dim, OpFoldResult &Size, Expr &Into) {
+  Size = tensorSize(Tensor, Dim);
+  std::optional<Expr> Known = sizeExpr(Size);
+  if (Known)
+    Into = *Known;
+  return Known.has_value();
+}
+
+} // namespace
+
+std::optional<AttentionKernel> AttentionKernel::read(KernelForm &Form) {
+  kernel::AttentionOp Op = attentionOf(Form);
+  if (!Op || Form.Outputs.size() != 1 || Form.Heavy)
+    return std::nullopt;
+  AttentionKernel A;
+  A.Op = Op;
+  A.Facts = factsOf(Form.Func);
+  std::optional<HeadsInMemory> Q = operandIn(Op.getQ()),
+                               K = operandIn(Op.getK()),
+                               V = operandIn(Op.getV()),
+                               Y = resultIn(Form.Outputs[0], Op.getY());
+  Value InitQ = Op.getInit();
+  std::optional<int64_t> Depth = constantOf(tensorSize(Op.getQ(), 3)),
+                         Width = constantOf(tensorSize(InitQ, 3));
+  if (!Q || !K || !V || !Y || !Depth || !Width ||
+      !readSize(InitQ, 0, A.BatchSize, A.Batch) ||
+      !readSize(InitQ, 1, A.HeadsSize, A.Heads) ||
+      !readSize(InitQ, 2, A.QueriesSize, A.Queries) ||
+      !readSize(Op.getK(), 1, A.GroupsSize, A.Groups) ||
+      !readSize(Op.getK(), 2, A.KeysSize, A.Keys))
+    return std::nullopt;
+  A.Q = *Q, A.K = *K, A.V = *V, A.Y = *Y;
+  A.Depth = *Depth, A.Width = *Width;
+  if (Value Offset = Op.getOffset()) {
+    A.Offset = sizeExpr(Offset);
+    if (!A.Offset)
+      return std::nullopt;
+  }
+  return A;
+}
+
+} // namespace kpc::kernels

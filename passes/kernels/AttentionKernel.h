@@ -1,0 +1,52 @@
+//===- AttentionKernel.h - A kernel that is one attention -------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What builders ask of a kernel that holds a kernel.attention: its sizes, and
+/// where q, k, v and y lie in memory. What only widens, narrows or permutes
+/// between the op and memory costs nothing: it becomes an element type and an
+/// order of strides.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_ATTENTIONKERNEL_H
+#define KPC_PASSES_KERNELS_ATTENTIONKERNEL_H
+
+#include "passes/kernels/KernelForm.h"
+
+#include "dialects/kernel/Kernel.h"
+#include "dialects/shape/Facts.h"
+
+#include <array>
+
+namespace kpc::kernels {
+
+/// A tensor [batch, head, row, column] in memory. Strides in elements.
+struct HeadsInMemory {
+  unsigned Argument = 0; ///< the function's, the base pointer
+  mlir::Type Element;    ///< as stored
+  std::array<shape::Expr, 4> Strides;
+};
+
+struct AttentionKernel {
+  kernel::AttentionOp Op;
+  shape::Facts Facts;
+  HeadsInMemory Q, K, V, Y;
+  /// Sizes, as they stand in the kernel and as expressions over its arguments.
+  mlir::OpFoldResult BatchSize, HeadsSize, GroupsSize, QueriesSize, KeysSize;
+  shape::Expr Batch, Heads, Groups, Queries, Keys;
+  int64_t Depth = 0, Width = 0;
+  /// The key that query 0 sees last; none: queries see all.
+  std::optional<shape::Expr> Offset;
+
+  /// None where the kernel is something else, or where operands are computed.
+  static std::optional<AttentionKernel> read(KernelForm &Form);
+};
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_ATTENTIONKERNEL_H

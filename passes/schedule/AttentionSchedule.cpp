@@ -1,0 +1,166 @@
+//===- AttentionSchedule.cpp - How an attention is cut and piped ----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/AttentionSchedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+using namespace kpc;
+using namespace kpc::schedule;
+
+int64_t schedule::stagedColumns(int64_t Width) {
+  int64_t Columns = paddedColumns(Width),
+          Staged = std::min<int64_t>(Columns, 128);
+  while (Columns % Staged)
+    Staged -= 16;
+  return Staged;
+}
+
+int64_t AttentionSchedule::neededRegisters(const AttentionShape &Shape) const {
+  // Scores and sums in f32, powers in 16 bits, one value of each 64 rows in 128
+  // threads; the rest is room for addresses, greatest scores and sums, and for
+  // the limits of rows where blocks behind the first have a mask.
+  constexpr int64_t Room = 32, MaskRoom = 8;
+  bool Masks = Shape.Causal && TileKeys % TileQueries != 0;
+  return TileKeys / 2 + TileKeys / 4 + paddedColumns(Shape.Width) / 2 + Room +
+         (Masks ? MaskRoom : 0);
+}
+
+int64_t AttentionSchedule::sharedBytes(const AttentionShape &Shape) const {
+  int64_t Depth = paddedColumns(Shape.Depth),
+          Width = paddedColumns(Shape.Width);
+  return (TileQueries * (QuerySlots * Depth + stagedColumns(Shape.Width)) +
+          Slots * TileKeys * (Depth + Width)) *
+         Shape.ElementBytes;
+}
+
+std::string AttentionSchedule::str() const {
+  char Text[96];
+  std::snprintf(Text, sizeof Text, "attention %ldx%ld slots %ld ahead %ld%s",
+                long(TileQueries), long(TileKeys), long(Slots), long(Ahead),
+                Pairs ? " pairs" : "");
+  return Text;
+}
+
+std::string AttentionCost::str() const {
+  char Text[224];
+  std::snprintf(Text, sizeof Text,
+                "%s: %.1f us = %.0f waves x (%.2f multiply + %.2f softmax + "
+                "%.2f score + %.2f finish)",
+                Schedule.str().c_str(), Total, Waves, Multiply, Softmax, Score,
+                Finish);
+  return Text;
+}
+
+namespace {
+
+/// Operations (a multiply-add is two) and powers of two per cycle and
+/// multiprocessor of sm_90a.
+constexpr double OperationsPerCycle = 4096, PowersPerCycle = 16;
+/// What a block of keys takes beyond its products: cycles, and a share of those
+/// of its powers. An H200, heads of 64, 8192 keys: tiles of 128 and 192
+/// queries.
+constexpr double BlockCycles = 500, SoftmaxShown = 0.25;
+/// Cycles for each 128 scores that a warpgroup reads a mask or bias for: heads
+/// of 64, 2048 keys, with a bias and without, tiles of 128 and 192 queries. The
+/// third warpgroup's registers do not hold what is read ahead.
+constexpr double ScoreCycles = 9, ScoreCyclesOfThree = 16;
+/// Cycles of a tile's start and end, and from a launch to its first product.
+constexpr double TileCycles = 1500, StartCycles = 3000;
+/// Bytes for barriers and the rounding of places.
+constexpr int64_t BarrierRoom = 2048;
+
+/// Whether registers and shared memory suffice.
+bool isLegal(const AttentionSchedule &S, const AttentionShape &Shape,
+             const target::Target &T) {
+  return S.neededRegisters(Shape) <= S.consumerRegisters() &&
+         S.sharedBytes(Shape) + BarrierRoom <= T.Limit.SharedPerBlock;
+}
+
+/// Blocks of keys of a tile of queries, on average.
+double blocksOf(const AttentionSchedule &S, const AttentionShape &Shape) {
+  auto Ceil = [](double A, int64_t B) { return std::ceil(A / double(B)); };
+  double All = Ceil(double(Shape.Keys), S.TileKeys);
+  if (!Shape.Causal)
+    return All;
+  double RowTiles = Ceil(double(Shape.Queries), S.TileQueries), Sum = 0;
+  // Of long sequences an even sample.
+  double Step = std::max(1.0, std::floor(RowTiles / 1024)), Count = 0;
+  for (double Row = 0; Row < RowTiles; Row += Step, ++Count)
+    Sum += std::min(All, Ceil((Row + 1) * double(S.TileQueries), S.TileKeys));
+  return Sum / Count;
+}
+
+AttentionCost costOf(const AttentionSchedule &S, const AttentionShape &Shape,
+                     const target::Target &T) {
+  double Heads = double(Shape.Batch) * double(Shape.Heads);
+  double RowTiles = std::ceil(double(Shape.Queries) / double(S.TileQueries));
+  double Blocks = blocksOf(S, Shape), Sm = T.Cost.SmCount;
+  double PerMicrosecond = T.Cost.Fp16 * 1e6 / (Sm * OperationsPerCycle);
+  double Scores = double(S.TileQueries * S.TileKeys);
+  AttentionCost Cost{S};
+  // A pair is two tiles of one block.
+  Cost.Waves = S.Pairs ? 2 * std::ceil(std::ceil(RowTiles / 2) * Heads / Sm)
+                       : std::ceil(RowTiles * Heads / Sm);
+  if (S.Pairs && RowTiles == 1)
+    Cost.Waves /= 2;
+  Cost.Multiply =
+      Blocks * Scores * 2 *
+      double(paddedColumns(Shape.Depth) + paddedColumns(Shape.Width)) /
+      OperationsPerCycle / PerMicrosecond;
+  Cost.Softmax = Blocks *
+                 (BlockCycles + SoftmaxShown * Scores / PowersPerCycle) /
+                 PerMicrosecond;
+  if (Shape.Scored)
+    Cost.Score = Blocks * Scores / 128 *
+                 (S.consumers() < 3 ? ScoreCycles : ScoreCyclesOfThree) /
+                 PerMicrosecond;
+  Cost.Finish = TileCycles / PerMicrosecond;
+  Cost.Total =
+      Cost.Waves * (Cost.Multiply + Cost.Softmax + Cost.Score + Cost.Finish) +
+      StartCycles / PerMicrosecond;
+  return Cost;
+}
+
+} // namespace
+
+bool schedule::fitsAttention(const AttentionShape &Shape,
+                             const target::Target &T) {
+  return !rankAttentionSchedules(Shape, T).empty();
+}
+
+std::vector<AttentionCost>
+schedule::rankAttentionSchedules(const AttentionShape &Shape,
+                                 const target::Target &T) {
+  std::vector<AttentionCost> Ranked;
+  if (!T.Can.Wgmma || Shape.ElementBytes != 2 || Shape.Depth < 8 ||
+      Shape.Width < 8 || Shape.Depth % 8 || Shape.Width % 8 ||
+      Shape.Depth > 256 || Shape.Width > 256)
+    return Ranked;
+  for (int64_t Queries : {64, 128, 192})
+    // 160 keys fit where 128 do, and were slower on an H200: 687 against 704
+    // TFLOP/s with heads of 128, 409 against 465 with heads of 64.
+    for (int64_t Keys : {64, 80, 96, 128}) {
+      AttentionSchedule S;
+      S.TileQueries = Queries;
+      S.TileKeys = Keys;
+      S.Pairs = Shape.Causal;
+      S.QuerySlots = 2;
+      if (!isLegal(S, Shape, T))
+        S.QuerySlots = 1;
+      if (isLegal(S, Shape, T))
+        Ranked.push_back(costOf(S, Shape, T));
+    }
+  std::stable_sort(Ranked.begin(), Ranked.end(),
+                   [](const AttentionCost &A, const AttentionCost &B) {
+                     return A.Total < B.Total;
+                   });
+  return Ranked;
+}

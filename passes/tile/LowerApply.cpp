@@ -1,0 +1,235 @@
+//===- LowerApply.cpp - Arithmetic on fragments, element by element -------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Of each 64 rows a thread holds two, 8 apart: those of elements whose bit 1
+/// is clear and set. So a column is two values for each 64 rows.
+///
+//===----------------------------------------------------------------------===//
+
+#include "passes/tile/LowerTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace kpc::tile;
+
+namespace {
+
+/// What a struct of `Count` equal elements is made of, and one made of values.
+SmallVector<Value> unpack(OpBuilder &B, Location Loc, Value Struct) {
+  auto Ty = cast<LLVM::LLVMStructType>(Struct.getType());
+  SmallVector<Value> All;
+  for (int64_t I = 0, E = Ty.getBody().size(); I < E; ++I)
+    All.push_back(LLVM::ExtractValueOp::create(B, Loc, Struct, I));
+  return All;
+}
+
+Value pack(OpBuilder &B, Location Loc, Type Ty, ArrayRef<Value> Values) {
+  Value Struct = LLVM::UndefOp::create(B, Loc, Ty);
+  for (auto [I, V] : llvm::enumerate(Values))
+    Struct = LLVM::InsertValueOp::create(B, Loc, Struct, V, I);
+  return Struct;
+}
+
+/// The value of the column that belongs to element `I` of a fragment of
+/// `Columns` columns.
+int64_t rowOf(int64_t I, int64_t Columns) {
+  int64_t PerBlock = Columns / 2;
+  return I / PerBlock * 2 + I / 2 % 2;
+}
+
+struct LowerSplat : TilePattern<SplatOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(SplatOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Type Ty = getTypeConverter()->convertType(Op.getResult().getType());
+    size_t Count = cast<LLVM::LLVMStructType>(Ty).getBody().size();
+    Rewriter.replaceOp(Op, pack(Rewriter, Op.getLoc(), Ty,
+                                SmallVector<Value>(Count, Adaptor.getValue())));
+    return success();
+  }
+};
+
+struct LowerRowNumbers : TilePattern<RowNumbersOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(RowNumbersOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    NvvmWriter W(Rewriter, Op.getLoc());
+    Value First = W.add(W.shiftLeft(W.bitAnd(Place.Warp, 3), 4),
+                        W.shiftRight(Place.Lane, 2));
+    SmallVector<Value> Rows;
+    for (int64_t I = 0; I < Op.getResult().getType().getPerThread(); ++I)
+      Rows.push_back(W.add(First, I / 2 * 64 + I % 2 * 8));
+    Type Ty = getTypeConverter()->convertType(Op.getResult().getType());
+    Rewriter.replaceOp(Op, pack(Rewriter, Op.getLoc(), Ty, Rows));
+    return success();
+  }
+};
+
+struct LowerApply : TilePattern<ApplyOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(ApplyOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    SmallVector<SmallVector<Value>> Operands;
+    for (Value V : Adaptor.getOperands())
+      Operands.push_back(unpack(Rewriter, Loc, V));
+    Type Ty = getTypeConverter()->convertType(Op.getResult().getType());
+    auto To = dyn_cast<FragmentType>(Op.getResult().getType());
+    Value FirstColumn = W.shiftLeft(W.bitAnd(Place.Lane, 3), 1);
+    SmallVector<Value> Results;
+    Block &Body = Op.getBody().front();
+    int64_t Count = cast<LLVM::LLVMStructType>(Ty).getBody().size();
+    for (int64_t I = 0; I < Count; ++I) {
+      IRMapping Map;
+      for (auto [Argument, Operand, Values] :
+           llvm::zip(Body.getArguments(), Op.getOperands(), Operands)) {
+        bool IsColumn = isa<ColumnType>(Operand.getType());
+        Map.map(Argument,
+                Values[To && IsColumn ? rowOf(I, To.getColumns()) : I]);
+      }
+      if (To) {
+        int64_t InBlock = I % (To.getColumns() / 2);
+        Map.map(Body.getArguments().back(),
+                W.add(FirstColumn, InBlock / 4 * 8 + InBlock % 2));
+      }
+      for (Operation &Inner : Body.without_terminator())
+        Rewriter.clone(Inner, Map);
+      Results.push_back(
+          Map.lookupOrDefault(Body.getTerminator()->getOperand(0)));
+    }
+    Rewriter.replaceOp(Op, pack(Rewriter, Loc, Ty, Results));
+    return success();
+  }
+};
+
+Value combined(OpBuilder &B, Location Loc, FoldKind Kind, Value A, Value C) {
+  if (Kind == FoldKind::Add)
+    return arith::AddFOp::create(B, Loc, A, C);
+  return arith::MaxNumFOp::create(B, Loc, A, C);
+}
+
+struct LowerFold : TilePattern<FoldOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(FoldOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    FragmentType From = Op.getFragment().getType();
+    auto Chains = int64_t(Op.getChains());
+    SmallVector<Value> Elements = unpack(Rewriter, Loc, Adaptor.getFragment());
+    SmallVector<Value> Initial;
+    if (Adaptor.getInitial())
+      Initial = unpack(Rewriter, Loc, Adaptor.getInitial());
+    // A few values for each row; they are joined at the end.
+    int64_t Rows = Op.getResult().getType().getPerThread();
+    SmallVector<SmallVector<Value>> Sums(Rows, SmallVector<Value>(Chains));
+    SmallVector<int64_t> Seen(Rows, 0);
+    for (int64_t Row = 0; Row < Rows; ++Row)
+      if (!Initial.empty())
+        Sums[Row][0] = Initial[Row];
+    for (auto [I, Element] : llvm::enumerate(Elements)) {
+      int64_t Row = rowOf(I, From.getColumns());
+      Value &Sum = Sums[Row][Seen[Row]++ % Chains];
+      Sum = Sum ? combined(Rewriter, Loc, Op.getKind(), Sum, Element) : Element;
+    }
+    SmallVector<Value> Results;
+    for (SmallVector<Value> &Row : Sums) {
+      Value All = Row[0];
+      for (Value Other : ArrayRef<Value>(Row).drop_front())
+        All = combined(Rewriter, Loc, Op.getKind(), All, Other);
+      Results.push_back(All);
+    }
+    Type Ty = getTypeConverter()->convertType(Op.getResult().getType());
+    Rewriter.replaceOp(Op, pack(Rewriter, Loc, Ty, Results));
+    return success();
+  }
+};
+
+struct LowerJoin : TilePattern<JoinOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(JoinOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    SmallVector<Value> Values = unpack(Rewriter, Loc, Adaptor.getParts());
+    for (int64_t Distance : {1, 2})
+      for (Value &V : Values) {
+        Value Other = NVVM::ShflOp::create(
+            Rewriter, Loc, V.getType(), W.i32(-1), V, W.i32(Distance),
+            W.i32(31), NVVM::ShflKind::bfly, UnitAttr());
+        V = combined(Rewriter, Loc, Op.getKind(), V, Other);
+      }
+    Rewriter.replaceOp(
+        Op, pack(Rewriter, Loc, Adaptor.getParts().getType(), Values));
+    return success();
+  }
+};
+
+struct LowerPack : TilePattern<PackOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(PackOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    Type Element = Op.getResult().getType().getElement();
+    auto Pair = VectorType::get(2, Element);
+    SmallVector<Value> Words;
+    for (Value Fragment : Adaptor.getFragments()) {
+      SmallVector<Value> From = unpack(Rewriter, Loc, Fragment);
+      for (size_t I = 0; I < From.size(); I += 2) {
+        // The high half comes first.
+        Value Both;
+        if (Element.isF16())
+          Both = NVVM::ConvertF32x2ToF16x2Op::create(
+              Rewriter, Loc, Pair, From[I + 1], From[I], Value(),
+              NVVM::FPRoundingMode::RN);
+        else
+          Both = NVVM::ConvertF32x2ToBF16x2Op::create(
+              Rewriter, Loc, Pair, From[I + 1], From[I], Value(),
+              NVVM::FPRoundingMode::RN);
+        Words.push_back(LLVM::BitcastOp::create(Rewriter, Loc,
+                                                Rewriter.getI32Type(), Both));
+      }
+    }
+    Type Ty = getTypeConverter()->convertType(Op.getResult().getType());
+    Rewriter.replaceOp(Op, pack(Rewriter, Loc, Ty, Words));
+    return success();
+  }
+};
+
+struct LowerApproximate : TilePattern<ApproximateOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(ApproximateOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    StringRef Name = Op.getFunction() == Function::Exp2
+                         ? "llvm.nvvm.ex2.approx.ftz.f"
+                         : "llvm.nvvm.rcp.approx.ftz.f";
+    Rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        Op, Rewriter.getF32Type(), Rewriter.getStringAttr(Name),
+        ValueRange{Adaptor.getX()});
+    return success();
+  }
+};
+
+} // namespace
+
+void kpc::tile::populateApplyPatterns(const TypeConverter &Types,
+                                      RewritePatternSet &Patterns,
+                                      const ThreadPlace &Place) {
+  Patterns.add<LowerSplat, LowerRowNumbers, LowerApply, LowerFold, LowerJoin,
+               LowerPack, LowerApproximate>(Types, Patterns.getContext(),
+                                            Place);
+}

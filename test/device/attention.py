@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attentions for time_attention.py: writes a model of each, and compiles it.
+
+    python3 attention.py --kpc build/release/bin/kpc --out FOLDER [--arch sm_90a] [--only REGEX]
+
+Each model is one node Attention (opset 23) on heads [batch, heads, sequence, depth], or with layout bshd on
+[batch, sequence, heads * depth]. Writes NAME.kpc and a line in cases.json. Needs onnx.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+
+import onnx
+from onnx import TensorProto, helper
+
+TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
+
+
+def case(purpose, batch, heads, queries, depth, *, keys=0, groups=0, kind="fp16", causal=False, mask="", layout="bhsd",
+         dynamic=False):
+    keys, groups = keys or queries, groups or heads
+    name = f"b{batch}h{heads}s{queries}d{depth}" + (f"t{keys}" if keys != queries else "")
+    name += (f"g{groups}" if groups != heads else "") + (".causal" if causal else "") + (f".{mask}" if mask else "")
+    name += (f".{kind}" if kind != "fp16" else "") + (f".{layout}" if layout != "bhsd" else "") + (".dynamic" if dynamic else "")
+    return {"name": name, "purpose": purpose, "batch": batch, "heads": heads, "groups": groups, "queries": queries,
+            "keys": keys, "depth": depth, "type": kind, "causal": causal, "mask": mask, "layout": layout,
+            "dynamic": dynamic}
+
+
+def cases():
+    # What models and benchmarks ask most often.
+    for depth in (128, 64):
+        for shape in ((4, 16, 4096), (2, 16, 8192), (16, 16, 1024), (4, 16, 1500)):
+            for causal in (False, True):
+                yield case("speed", *shape, depth, causal=causal)
+    # Groups of heads, masks, other sizes of heads.
+    for causal in (False, True):
+        yield case("wide", 4, 32, 2048, 128, groups=8, causal=causal)
+    for mask in ("bool", "float"):
+        yield case("wide", 4, 16, 2048, 128, mask=mask)
+        yield case("wide", 4, 16, 2048, 64, mask=mask)
+    for depth in (96, 256):
+        for causal in (False, True):
+            yield case("wide", 4, 16, 2048, depth, causal=causal)
+    # Neighbours.
+    for causal in (False, True):
+        yield case("other", 4, 32, 4096, 64, causal=causal)
+        yield case("other", 4, 16, 4096, 128, causal=causal, kind="bf16")
+        yield case("other", 8, 12, 512, 64, causal=causal)
+        yield case("other", 32, 12, 197, 64, causal=causal)
+    yield case("other", 8, 12, 384, 64, layout="bshd")
+    # Ragged and tiny ones: right, not timed.
+    for depth in (8, 32, 64, 72, 96, 128, 192, 256):
+        for causal in (False, True):
+            yield case("small", 2, 2, 129, depth, causal=causal)
+    for queries, keys in ((1, 1), (1, 300), (17, 127), (191, 193), (300, 257), (577, 640), (1000, 333), (2000, 100)):
+        for causal in (False, True):
+            for depth in (64, 128):
+                yield case("small", 1, 3, queries, depth, keys=keys, causal=causal)
+    for mask in ("bool", "float"):
+        for causal in (False, True):
+            yield case("small", 2, 4, 130, 64, keys=201, groups=2, mask=mask, causal=causal)
+    for kind in ("fp16", "bf16"):
+        yield case("small", 2, 6, 333, 128, groups=3, causal=True, kind=kind, layout="bshd")
+    yield case("small", 3, 4, 700, 64, causal=True, dynamic=True)
+    yield case("small", 3, 4, 700, 128, groups=2, mask="bool", dynamic=True)
+
+
+def model(one):
+    kind = TYPES[one["type"]]
+    batch, queries, keys = one["batch"], one["queries"], one["keys"]
+    if one["dynamic"]:
+        batch, queries, keys = "batch", "queries", "keys"
+    flat = one["layout"] == "bshd"
+
+    def heads(name, count, length):
+        shape = [batch, length, count * one["depth"]] if flat else [batch, count, length, one["depth"]]
+        return helper.make_tensor_value_info(name, kind, shape)
+
+    inputs = [heads("q", one["heads"], queries), heads("k", one["groups"], keys), heads("v", one["groups"], keys)]
+    if one["mask"]:
+        element = TensorProto.BOOL if one["mask"] == "bool" else kind
+        inputs.append(helper.make_tensor_value_info("m", element, [batch, 1, queries, keys]))
+    attributes = {"is_causal": int(one["causal"])}
+    if flat:
+        attributes.update(q_num_heads=one["heads"], kv_num_heads=one["groups"])
+    node = helper.make_node("Attention", [i.name for i in inputs], ["y"], name="attention", **attributes)
+    graph = helper.make_graph([node], "attention", inputs, [heads("y", one["heads"], queries)])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--kpc", required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--arch", default="sm_90a")
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    listed = []
+    for one in cases():
+        if not re.search(options.only, f"{one['purpose']} {one['name']}"):
+            continue
+        path = options.out / f"{one['name']}.onnx"
+        onnx.save(model(one), path)
+        command = [options.kpc, "compile", str(path), "--arch", options.arch, "--strip", "-o",
+                   str(options.out / f"{one['name']}.kpc"), "--quiet", "--no-cache"]
+        if one["dynamic"]:
+            for size in ("batch", "queries", "keys"):
+                command += ["--dim", f"{size}=1..8192:opt={one[size]}"]
+        subprocess.run(command, check=True)
+        path.unlink()
+        listed.append(one)
+    (options.out / "cases.json").write_text(json.dumps(listed, indent=1))
+
+
+if __name__ == "__main__":
+    main()

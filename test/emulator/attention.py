@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Fused attention on the emulator.   attention.py KPC DRIVER FOLDER
+
+Models of one attention each, of ragged sizes; `kpc verify` compares the emulated run with the model on the host. Ends with
+77 where onnx is not installed.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+try:
+    from onnx import TensorProto, helper, save
+except ImportError:
+    print("SKIPPED: onnx is not installed")
+    sys.exit(77)
+
+TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
+#        name          type   batch heads groups queries keys depth causal mask flat
+CASES = [("one_query", "fp16", 1, 1, 1, 1, 1, 64, False, "", False),
+         ("ragged", "fp16", 1, 2, 2, 129, 200, 64, False, "", False),
+         ("causal", "bf16", 1, 2, 1, 150, 150, 128, True, "", False),
+         ("odd_depth", "fp16", 1, 1, 1, 70, 90, 72, True, "", False),
+         ("wide_heads", "fp16", 1, 1, 1, 64, 100, 256, False, "", False),
+         ("mask", "fp16", 2, 2, 1, 65, 130, 32, True, "bool", True),
+         ("bias", "bf16", 1, 2, 2, 65, 70, 64, False, "float", True),
+         # More tiles than multiprocessors: each block takes several.
+         ("many_tiles", "fp16", 2, 70, 70, 130, 65, 32, False, "", False),
+         ("many_causal", "fp16", 2, 70, 70, 65, 65, 32, True, "", False)]
+
+
+def model(kind, batch, heads, groups, depth, causal, mask, is_flat, queries, keys):
+    def tensor(name, count, length):
+        shape = [batch, length, count * depth] if is_flat else [batch, count, length, depth]
+        return helper.make_tensor_value_info(name, kind, shape)
+
+    inputs = [tensor("q", heads, queries), tensor("k", groups, keys), tensor("v", groups, keys)]
+    if mask:
+        inputs.append(helper.make_tensor_value_info("m", TensorProto.BOOL if mask == "bool" else kind,
+                                                    [1, 1, queries, keys]))
+    attributes = dict(q_num_heads=heads, kv_num_heads=groups) if is_flat else {}
+    node = helper.make_node("Attention", [i.name for i in inputs], ["y"], name="attention", is_causal=int(causal),
+                            **attributes)
+    graph = helper.make_graph([node], "attention", inputs, [tensor("y", heads, queries)])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
+
+
+def main():
+    kpc, driver, folder = sys.argv[1:]
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = dict(os.environ, KPC_CUDA_DRIVER=driver, KPC_EMULATE_TARGET="sm_90a")
+    failed = 0
+    for name, element, batch, heads, groups, queries, keys, depth, causal, mask, is_flat in CASES:
+        source, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"
+        save(model(TYPES[element], batch, heads, groups, depth, causal, mask, is_flat, queries, keys), source)
+        subprocess.run([kpc, "compile", source, "--arch", "sm_90a", "-o", artifact, "--no-cache", "--quiet"], check=True)
+        shown = subprocess.run([kpc, "inspect", artifact], check=True, capture_output=True, text=True).stdout
+        if "attention " not in shown.splitlines()[-1]:
+            print(f"{name} is not one kernel:\n{shown}")
+            failed += 1
+        done = subprocess.run([kpc, "verify", artifact, "--model", source, "-i", "random", "--device", "cuda:0", "--no-cache"],
+                              env=environment)
+        failed += done.returncode != 0
+    print(f"{len(CASES)} attentions, {failed} wrong")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

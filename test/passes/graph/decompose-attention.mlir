@@ -1,0 +1,65 @@
+// RUN: kpc-opt --decompose-attention=targets=sm_90a %s | FileCheck %s --check-prefixes=CHECK,KEPT
+// RUN: kpc-opt --decompose-attention=targets=sm_90a,host %s | FileCheck %s --check-prefixes=CHECK,ALL
+// RUN: kpc-opt --decompose-attention %s | FileCheck %s --check-prefixes=CHECK,ALL
+// RUN: not kpc-opt --decompose-attention=targets=sm_9 %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+
+// UNKNOWN: sm_9
+
+!q = !graph.tensor<[2, 4, s, 64], f16>
+!k = !graph.tensor<[2, 4, t, 64], f16>
+!few = !graph.tensor<[2, 2, t, 64], f16>
+!wide = !graph.tensor<[2, 4, s, 64], f32>
+!m = !graph.tensor<[1, 1, s, t], i1>
+
+module attributes {graph.symbols = {s = {min = 1}, t = {min = 1}}} {
+  // Both factors are scaled by the root; the softmax is in f32.
+  // CHECK-LABEL: func.func @plain
+  // KEPT-NEXT: graph.attention
+  // ALL: %[[TURNED:.*]] = graph.transpose %arg1 [0, 1, 3, 2]
+  // ALL: graph.constant dense<3.535160e-01> : tensor<f16>
+  // ALL: %[[Q:.*]] = graph.mul %arg0
+  // ALL: %[[K:.*]] = graph.mul %[[TURNED]]
+  // ALL: %[[S:.*]] = graph.matmul %[[Q]], %[[K]]
+  // ALL: %[[X:.*]] = graph.cast %[[S]] to f32
+  // ALL: graph.reduce max, %[[X]] axes [3]
+  // ALL: graph.exp
+  // ALL: graph.reduce sum
+  // ALL: graph.div
+  // ALL: %[[P:.*]] = graph.cast %{{.*}} to f16
+  // ALL: graph.matmul %[[P]], %arg2
+  func.func @plain(%q: !q, %k: !k, %v: !k) -> !q {
+    %0 = graph.attention %q, %k, %v scale 0.125 : !q, !k, !k
+    return %0 : !q
+  }
+
+  // Heads share keys by a dimension of their own; the triangle is a comparison of indices; what sees nothing is zero.
+  // CHECK-LABEL: func.func @causal
+  // KEPT-NEXT: graph.attention
+  // ALL: graph.reshape %{{.*}} to <[2, 2, 2, s, 64], f16>
+  // ALL: graph.iota axis 2 : <[1, 1, s, t], i64>
+  // ALL: graph.iota axis 3
+  // ALL: graph.compare ge
+  // ALL: graph.compare eq
+  // ALL: graph.select
+  func.func @causal(%q: !q, %k: !few, %v: !few, %m: !m) -> !q {
+    %0 = graph.attention %q, %k, %v mask %m scale 0.125 causal <[0]> : !q, !few, !few, !m
+    return %0 : !q
+  }
+
+  // No builder has a softcap.
+  // CHECK-LABEL: func.func @softcap
+  // CHECK: graph.tanh
+  // CHECK-NOT: graph.attention
+  func.func @softcap(%q: !q, %k: !k, %v: !k) -> !q {
+    %0 = graph.attention %q, %k, %v scale 0.125 softcap 50.0 : !q, !k, !k
+    return %0 : !q
+  }
+
+  // Nor f32.
+  // CHECK-LABEL: func.func @wide
+  // CHECK-NOT: graph.attention
+  func.func @wide(%q: !wide) -> !wide {
+    %0 = graph.attention %q, %q, %q scale 0.125 : !wide, !wide, !wide
+    return %0 : !wide
+  }
+}

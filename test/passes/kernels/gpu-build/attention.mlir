@@ -1,0 +1,144 @@
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
+
+// Fused attention on the tensor cores of sm_90a: six heads of queries on two of keys, a causal mask and a mask in memory. q, k and v are stored
+// [batch, sequence, head, depth], as a projection writes them: that is an order of strides.
+
+// CHECK-LABEL: gpu.func @attention(
+// CHECK-SAME: kpc.block = array<i32: 384, 1, 1>
+// Tiles of queries go in pairs, from both ends of a head.
+// CHECK-SAME: kpc.grid = ["min(sm_count, floordiv(arg5 + 255, 256)*12)", "1", "1"]
+// CHECK-SAME: kpc.schedule = "attention 128x80 slots 2 ahead 16 pairs"
+// CHECK-SAME: kpc.tensor_maps = [
+// CHECK-SAME: {box = array<i64: 64, 128, 1, 1>, buffer = 0 : i64, dims = ["64", "arg5", "6", "2"], element = f16, strides = ["768", "128", "arg5*768"], swizzle = 128 : i64}
+// CHECK-SAME: {box = array<i64: 64, 80, 1, 1>, buffer = 1 : i64, dims = ["64", "arg6", "2", "2"], element = f16, strides = ["256", "128", "arg6*256"], swizzle = 128 : i64}
+// CHECK-SAME: {box = array<i64: 64, 80, 1, 1>, buffer = 2 : i64, {{[^}]*}}}
+// CHECK-SAME: {box = array<i64: 64, 64, 1, 1>, buffer = 4 : i64, dims = ["64", "arg5", "6", "2"], element = f16, strides = ["768", "128", "arg5*768"], swizzle = 128 : i64}]
+
+// CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i32
+// CHECK-DAG: %[[C1:.*]] = arith.constant 1 : i32
+// CHECK-DAG: %[[FACTOR:.*]] = arith.constant 0.180336878 : f32
+// CHECK-DAG: %[[LOWEST:.*]] = arith.constant 0xFF800000 : f32
+// CHECK: %[[Q:.*]] = tile.pipe tma consumers 8 : !pipe
+// CHECK-NEXT: %[[K:.*]] = tile.pipe tma consumers 8 : !pipe1
+// CHECK-NEXT: %[[V:.*]] = tile.pipe tma consumers 8 : !pipe1
+// CHECK-NEXT: %[[STAGE:.*]] = tile.alloc
+// CHECK: tile.start
+
+// CHECK: tile.role "producer" warps 0 to 4 registers 40 {
+// CHECK: scf.while
+// CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] into %{{.*}} signal %[[K]][
+// CHECK: tile.load %{{.*}} into %{{.*}} signal %[[Q]][
+// CHECK: scf.for
+// CHECK: tile.load %{{.*}} into %{{.*}} signal %[[K]][
+// CHECK: tile.load %{{.*}} into %{{.*}} signal %[[V]][
+
+// CHECK: tile.role "consumer" warps 4 to 12 registers 232 {
+// The first block of the first tile.
+// CHECK: %[[SCORES:.*]] = tile.mma %{{.*}}, %{{.*}} transposed : !smem{{.*}}, !smem{{.*}} -> !pending
+// CHECK-NEXT: %[[RAW:.*]] = tile.await %[[SCORES]]
+// CHECK-NEXT: tile.release %[[K]]
+// The mask is read at its own place: one row of it for all heads of a batch.
+// CHECK: %[[SEEN:.*]] = tile.map %[[RAW]] at[%{{.*}}, %{{.*}}] within[%arg5, %arg6]
+// CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK: %[[BYTE:.*]] = memref.load %{{.*}}[%{{.*}}, %{{.*}}, %[[I]], %[[J]]]
+// CHECK: arith.select %{{.*}}, %[[S]], %[[LOWEST]] : f32
+// A row sees the columns before its limit.
+// CHECK: %[[ROWS:.*]] = tile.row_numbers : !tile.column<64, i32>
+// CHECK-NEXT: %[[LIMITS:.*]] = tile.apply %[[ROWS]] : !tile.column<64, i32> -> !tile.column<64, i32> {
+// CHECK: %[[MASKED:.*]] = tile.apply %[[SEEN]], %[[LIMITS]] :
+// CHECK: arith.cmpi slt
+// CHECK: %[[PARTS:.*]] = tile.fold max %[[MASKED]]
+// CHECK-NEXT: %[[MOST:.*]] = tile.join max %[[PARTS]]
+// CHECK-NEXT: %[[SHIFT:.*]] = tile.apply %[[MOST]] : !tile.column<64, f32> -> !tile.column<64, f32> {
+// CHECK: %[[FRONT:.*]] = tile.columns %[[MASKED]] from 0
+// CHECK-NEXT: %[[FRONTPOWERS:.*]] = tile.apply %[[FRONT]], %[[SHIFT]]
+// CHECK: math.fma %{{.*}}, %[[FACTOR]], %{{.*}} : f32
+// CHECK-NEXT: tile.approximate exp2
+// CHECK: tile.wait %[[V]]
+// CHECK: %[[BACKPOWERS:.*]] = tile.apply
+// CHECK: tile.fold add %[[FRONTPOWERS]] chains 2 :
+// CHECK-NEXT: tile.fold add %[[BACKPOWERS]], %{{.*}} chains 2 :
+// CHECK-NEXT: tile.pack %[[FRONTPOWERS]], %[[BACKPOWERS]]
+
+// Tile after tile: the blocks on the diagonal, then those before it.
+// CHECK: scf.while
+// CHECK: scf.for
+// CHECK: %[[NEXT:.*]] = tile.mma %{{.*}}, %{{.*}} transposed
+// CHECK: %[[SUMS:.*]] = tile.mma %{{.*}}, %{{.*}}, %{{.*}} : !packed, !smem{{.*}}, !fragment{{.*}} -> !pending
+// CHECK-NEXT: tile.await %[[NEXT]] keep 1
+// CHECK: tile.row_numbers
+// CHECK: tile.wait %[[V]]
+// CHECK-NEXT: tile.await %[[SUMS]]
+// CHECK-NEXT: tile.release %[[V]]
+// CHECK: scf.for
+// CHECK-NOT: tile.row_numbers
+// CHECK: scf.yield
+// The first scores of the next tile run beside the last product of this one; then its result is stored.
+// CHECK: tile.release %[[Q]]
+// CHECK: tile.wait %[[Q]]
+// CHECK: tile.mma {{.*}} transposed
+// CHECK: %[[LAST:.*]] = tile.mma {{.*}} : !packed
+// CHECK: tile.await %[[LAST]]
+// CHECK: tile.pack
+// CHECK: tile.approximate reciprocal
+// CHECK: tile.put
+// CHECK: tile.store
+// The last tile has no next.
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: tile.store
+
+#id = affine_map<(a, b, c, d) -> (a, b, c, d)>
+#turned = affine_map<(a, b, c, d) -> (a, c, b, d)>
+func.func @attention(%q: memref<f16>, %k: memref<f16>, %v: memref<f16>, %m: memref<i1>, %y: memref<f16>,
+                     %s: index {kpc.min = 1 : i64, kpc.optimum = 100 : i64}, %t: index {kpc.min = 1 : i64, kpc.optimum = 70 : i64},
+                     %qs: index {kpc.divisor = 384 : i64}, %ks: index {kpc.divisor = 128 : i64}, %st: index)
+    attributes {kpc.reads = [0, 1, 2, 3], kpc.writes = [4]} {
+  %c0 = arith.constant 0 : index
+  %c384 = arith.constant 384 : index
+  %c128 = arith.constant 128 : index
+  %qrow = arith.muli %s, %c384 : index
+  %krow = arith.muli %t, %c128 : index
+  %qm = memref.reinterpret_cast %q to offset: [0], sizes: [2, %s, 6, 64], strides: [%qrow, 384, 64, 1] : memref<f16> to memref<2x?x6x64xf16, strided<[?, 384, 64, 1]>>
+  %qt = bufferization.to_tensor %qm restrict : memref<2x?x6x64xf16, strided<[?, 384, 64, 1]>> to tensor<2x?x6x64xf16>
+  %qe = tensor.empty(%s) : tensor<2x6x?x64xf32>
+  %qw = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%qt : tensor<2x?x6x64xf16>) outs(%qe : tensor<2x6x?x64xf32>) {
+  ^bb0(%a: f16, %b: f32):
+    %x = arith.extf %a : f16 to f32
+    linalg.yield %x : f32
+  } -> tensor<2x6x?x64xf32>
+  %km = memref.reinterpret_cast %k to offset: [0], sizes: [2, %t, 2, 64], strides: [%krow, 128, 64, 1] : memref<f16> to memref<2x?x2x64xf16, strided<[?, 128, 64, 1]>>
+  %kt = bufferization.to_tensor %km restrict : memref<2x?x2x64xf16, strided<[?, 128, 64, 1]>> to tensor<2x?x2x64xf16>
+  %ke = tensor.empty(%t) : tensor<2x2x?x64xf32>
+  %kw = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%kt : tensor<2x?x2x64xf16>) outs(%ke : tensor<2x2x?x64xf32>) {
+  ^bb0(%a: f16, %b: f32):
+    %x = arith.extf %a : f16 to f32
+    linalg.yield %x : f32
+  } -> tensor<2x2x?x64xf32>
+  %vm = memref.reinterpret_cast %v to offset: [0], sizes: [2, %t, 2, 64], strides: [%krow, 128, 64, 1] : memref<f16> to memref<2x?x2x64xf16, strided<[?, 128, 64, 1]>>
+  %vt = bufferization.to_tensor %vm restrict : memref<2x?x2x64xf16, strided<[?, 128, 64, 1]>> to tensor<2x?x2x64xf16>
+  %ve = tensor.empty(%t) : tensor<2x2x?x64xf32>
+  %vw = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%vt : tensor<2x?x2x64xf16>) outs(%ve : tensor<2x2x?x64xf32>) {
+  ^bb0(%a: f16, %b: f32):
+    %x = arith.extf %a : f16 to f32
+    linalg.yield %x : f32
+  } -> tensor<2x2x?x64xf32>
+  %mm = memref.reinterpret_cast %m to offset: [0], sizes: [2, 1, %s, %t], strides: [%st, %st, %t, 1] : memref<i1> to memref<2x1x?x?xi1, strided<[?, ?, ?, 1]>>
+  %mt = bufferization.to_tensor %mm restrict : memref<2x1x?x?xi1, strided<[?, ?, ?, 1]>> to tensor<2x1x?x?xi1>
+  %e = tensor.empty(%s) : tensor<2x6x?x64xf32>
+  %r = kernel.attention %qw, %kw, %vw mask %mt causal %c0 scale 0.125 into %e
+      : (tensor<2x6x?x64xf32>, tensor<2x2x?x64xf32>, tensor<2x2x?x64xf32>, tensor<2x1x?x?xi1>, index, tensor<2x6x?x64xf32>) -> tensor<2x6x?x64xf32>
+  %z = tensor.empty(%s) : tensor<2x?x6x64xf16>
+  %n = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%r : tensor<2x6x?x64xf32>) outs(%z : tensor<2x?x6x64xf16>) {
+  ^bb0(%a: f32, %b: f16):
+    %x = arith.truncf %a : f32 to f16
+    linalg.yield %x : f16
+  } -> tensor<2x?x6x64xf16>
+  %ym = memref.reinterpret_cast %y to offset: [0], sizes: [2, %s, 6, 64], strides: [%qrow, 384, 64, 1] : memref<f16> to memref<2x?x6x64xf16, strided<[?, 384, 64, 1]>>
+  bufferization.materialize_in_destination %n in restrict writable %ym : (tensor<2x?x6x64xf16>, memref<2x?x6x64xf16, strided<[?, 384, 64, 1]>>) -> ()
+  return
+}

@@ -1,0 +1,80 @@
+// RUN: kpc-opt --pass-pipeline='builtin.module(gpu.module(kpc-place-shared,kpc-lower-tile,canonicalize,cse))' %s | FileCheck %s
+
+// Of 64×16 elements a thread holds 8: of rows 16w + g (registers 0, 1, 4, 5) and 8 below it (2, 3, 6, 7). A column is a value for each of the two.
+
+!q = !tile.smem<[64, 16], f16, swizzle 32>
+!k = !tile.smem<[16, 16], f16, swizzle 32>
+!s = !tile.fragment<[64, 16], f32>
+!row = !tile.column<64, f32>
+!parts = !tile.column<64, f32, parts>
+gpu.module @m {
+  // CHECK-LABEL: gpu.func @softmax
+  gpu.func @softmax(%limit: i32, %sink: memref<f32>) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    // CHECK-DAG: %[[ALL:.*]] = arith.constant -1 : i32
+    // CHECK-DAG: %[[C31:.*]] = arith.constant 31 : i32
+    // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : i32
+    // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : i32
+    %zero = arith.constant 0.0 : f32
+    %q = tile.alloc : <[64, 16], f16, swizzle 32>
+    %k = tile.alloc : <[16, 16], f16, swizzle 32>
+    tile.start
+    tile.role "all" warps 0 to 4 registers 128 {
+    ^bb0(%group: index):
+      // The product of the keys goes on while the scores are awaited: one group is left.
+      // CHECK: nvvm.wgmma.mma_async
+      // CHECK: nvvm.wgmma.mma_async
+      // CHECK: nvvm.wgmma.wait.group.sync.aligned 1
+      // CHECK-NEXT: llvm.extractvalue
+      // CHECK: %[[S:.*]] = llvm.inline_asm has_side_effects {{.*}}"", "=f,=f,=f,=f,=f,=f,=f,=f,0,1,2,3,4,5,6,7"
+      %0 = tile.mma %q, %k transposed : !q, !k -> !tile.pending<!s>
+      %1 = tile.mma %q, %k transposed : !q, !k -> !tile.pending<!s>
+      %s = tile.await %0 keep 1 : !tile.pending<!s> -> !s
+      // CHECK: %[[S0:.*]] = llvm.extractvalue %[[S]][0]
+      // CHECK: %[[S1:.*]] = llvm.extractvalue %[[S]][1]
+      // CHECK: %[[S2:.*]] = llvm.extractvalue %[[S]][2]
+      // CHECK: %[[S3:.*]] = llvm.extractvalue %[[S]][3]
+      // CHECK: %[[S4:.*]] = llvm.extractvalue %[[S]][4]
+      // CHECK: %[[S5:.*]] = llvm.extractvalue %[[S]][5]
+      // In the order of the columns.
+      // CHECK: %[[A:.*]] = arith.maxnumf %[[S0]], %[[S1]]
+      // CHECK: %[[B:.*]] = arith.maxnumf %[[S2]], %[[S3]]
+      // CHECK: %[[A4:.*]] = arith.maxnumf %[[A]], %[[S4]]
+      // CHECK: %[[A5:.*]] = arith.maxnumf %[[A4]], %[[S5]]
+      %m = tile.fold max %s : !s -> !parts
+      // The four threads of a row are neighbours.
+      // CHECK: %[[O1:.*]] = nvvm.shfl.sync bfly %[[ALL]], %[[A5]], %[[C1]], %[[C31]] : f32 -> f32
+      // CHECK: %[[J1:.*]] = arith.maxnumf %[[A5]], %[[O1]]
+      // CHECK: nvvm.shfl.sync bfly %[[ALL]], %[[J1]], %[[C2]], %[[C31]] : f32 -> f32
+      %top = tile.join max %m : !parts -> !row
+      // CHECK: %[[Y:.*]] = arith.subf %[[S0]], %[[TOP:.*]] : f32
+      // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"(%[[Y]]) : (f32) -> f32
+      // CHECK: arith.subf %[[S1]], %[[TOP]] : f32
+      // CHECK: arith.subf %[[S2]], %{{.*}} : f32
+      %p = tile.apply %s, %top : !s, !row -> !s {
+      ^bb0(%x: f32, %most: f32, %column: i32):
+        %less = arith.subf %x, %most : f32
+        %e = tile.approximate exp2 %less
+        tile.yield %e : f32
+      }
+      // The first of two is the low half.
+      // CHECK: %[[PAIR:.*]] = nvvm.convert.f32x2.to.f16x2 %{{.*}}, %{{.*}} {rnd = #nvvm.fp_rnd_mode<rn>} : vector<2xf16>
+      // CHECK: llvm.bitcast %[[PAIR]] : vector<2xf16> to i32
+      %packed = tile.pack %p : !s -> !tile.packed<[64, 16], f16>
+      // From registers: four words of 16 columns, and a descriptor.
+      // CHECK: nvvm.wgmma.fence.aligned
+      // CHECK: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; setp.ne.b32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {$0, $1, $2, $3, $4, $5, $6, $7}, {$16, $17, $18, $19}, $20, p, 1, 1, 1; }", "=f,=f,=f,=f,=f,=f,=f,=f,0,1,2,3,4,5,6,7,r,r,r,r,l"
+      // CHECK: nvvm.wgmma.commit.group.sync.aligned
+      %2 = tile.mma %packed, %k : !tile.packed<[64, 16], f16>, !k -> !tile.pending<!s>
+      %o = tile.await %2 : !tile.pending<!s> -> !s
+      %d = tile.await %1 : !tile.pending<!s> -> !s
+      %out = tile.apply %o, %d : !s, !s -> !s {
+      ^bb0(%x: f32, %y: f32, %column: i32):
+        %inside = arith.cmpi slt, %column, %limit : i32
+        %z = arith.select %inside, %x, %y : f32
+        memref.store %z, %sink[] : memref<f32>
+        tile.yield %z : f32
+      }
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,106 @@
+//===- AttentionScheduleTest.cpp - Tests of schedules of attention --------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/AttentionSchedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace kpc;
+using namespace kpc::schedule;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+namespace {
+
+const target::Target &hopper() { return *target::findTarget("sm_90a"); }
+
+AttentionShape shapeOf(int64_t Heads, int64_t Length, int64_t Depth,
+                       bool Causal = false) {
+  AttentionShape S;
+  S.Heads = Heads;
+  S.Queries = S.Keys = Length;
+  S.Depth = S.Width = Depth;
+  S.Causal = Causal;
+  return S;
+}
+
+TEST(AttentionSchedule, Sizes) {
+  AttentionSchedule S; // 128×128, two slots
+  S.QuerySlots = 2;
+  AttentionShape Shape = shapeOf(64, 4096, 128);
+  EXPECT_EQ(S.consumers(), 2);
+  EXPECT_EQ(S.threads(), 384);
+  // Two tiles of queries, one of results, two of keys and of values.
+  EXPECT_EQ(S.sharedBytes(Shape), 7 * 128 * 128 * 2);
+  EXPECT_EQ(S.neededRegisters(Shape), 64 + 32 + 64 + 32);
+  EXPECT_EQ(S.str(), "attention 128x128 slots 2 ahead 16");
+}
+
+TEST(AttentionSchedule, AllAreLegal) {
+  for (int64_t Depth : {8, 32, 64, 72, 96, 128, 192, 256})
+    for (int64_t Length : {1, 17, 1000, 4096, 1 << 20})
+      for (bool Causal : {false, true}) {
+        AttentionShape Shape = shapeOf(3, Length, Depth, Causal);
+        std::vector<AttentionCost> Ranked =
+            rankAttentionSchedules(Shape, hopper());
+        ASSERT_FALSE(Ranked.empty()) << Depth;
+        double Before = 0;
+        for (const AttentionCost &One : Ranked) {
+          const AttentionSchedule &S = One.Schedule;
+          EXPECT_LE(S.sharedBytes(Shape), hopper().Limit.SharedPerBlock);
+          EXPECT_LE(S.neededRegisters(Shape), S.consumerRegisters());
+          // What a block is launched with: even shares, a multiple of 8.
+          EXPECT_LE(128 * S.producerRegisters() +
+                        128 * S.consumers() * S.consumerRegisters(),
+                    S.threads() *
+                        (std::min<int64_t>(65536 / S.threads(), 255) / 8 * 8));
+          EXPECT_EQ(S.Pairs, Causal);
+          EXPECT_LT(S.Ahead, S.TileKeys);
+          EXPECT_GE(One.Total, Before);
+          Before = One.Total;
+        }
+      }
+}
+
+TEST(AttentionSchedule, PartsPrint) {
+  AttentionCost Best =
+      rankAttentionSchedules(shapeOf(64, 4096, 128), hopper()).front();
+  EXPECT_THAT(Best.str(), StartsWith("attention 128x128 slots 2 ahead 16: "));
+  EXPECT_THAT(Best.str(), HasSubstr("16 waves x ("));
+  EXPECT_NEAR(Best.Total,
+              Best.Waves *
+                  (Best.Multiply + Best.Softmax + Best.Score + Best.Finish),
+              3);
+}
+
+TEST(AttentionSchedule, ScoresThatAreReadCost) {
+  AttentionShape Shape = shapeOf(64, 2048, 64);
+  double Plain = rankAttentionSchedules(Shape, hopper()).front().Total;
+  Shape.Scored = true;
+  EXPECT_GT(rankAttentionSchedules(Shape, hopper()).front().Total, Plain);
+}
+
+TEST(AttentionSchedule, NoneFits) {
+  EXPECT_TRUE(
+      rankAttentionSchedules(shapeOf(8, 64, 64), *target::findTarget("sm_80"))
+          .empty());
+  for (int64_t Depth : {4, 12, 264})
+    EXPECT_FALSE(fitsAttention(shapeOf(8, 64, Depth), hopper())) << Depth;
+  EXPECT_TRUE(fitsAttention(shapeOf(8, 64, 64), hopper()));
+}
+
+TEST(AttentionSchedule, StagedColumnsDivideTheWidth) {
+  EXPECT_EQ(stagedColumns(64), 64);
+  EXPECT_EQ(stagedColumns(72), 80);
+  EXPECT_EQ(stagedColumns(144), 48);
+  EXPECT_EQ(stagedColumns(192), 96);
+  EXPECT_EQ(stagedColumns(256), 128);
+}
+
+} // namespace
