@@ -39,7 +39,7 @@ SMALL += [(kind, rows, columns, element) for kind in ("norm_residual", "rms_resi
           for rows, columns, element in [(1, 1, "fp32"), (31, 13, "fp16"), (129, 96, "bf16"), (5, 1023, "fp16"), (66, 768, "fp32"),
                                          (3, 20000, "bf16")]]
 SMALL += [(kind, rows, columns, element) for kind in ("gelu_erf", "gelu_tanh", "gelu_chain")
-          for rows, columns, element in [(1, 1, "fp16"), (3, 37, "bf16"), (129, 1000, "fp16"), (64, 64, "fp32")]]
+          for rows, columns, element in [(1, 1, "fp32"), (3, 37, "bf16"), (129, 1000, "fp16"), (64, 64, "fp32")]]
 FREE = [("softmax", rows, columns, kind) for rows, columns, kind in
         [(5, 1, "fp32"), (65, 77, "fp16"), (33, 1024, "bf16"), (12, 2056, "fp32"), (3, 3001, "fp16"), (2, 24000, "bf16")]]
 FREE += [("norm_residual", 9, 640, "fp16"), ("norm_residual", 9, 641, "fp16"), ("masked", 40, 200, "bf16")]
