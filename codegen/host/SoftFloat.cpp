@@ -91,7 +91,8 @@ Value fmaF64(Maths &M, Value X, Value Y, Value Z) {
   Error = M.add(Error, M.mul(XL, YL));
   Value Sum = M.add(Product, Z);
   Value Back = M.sub(Sum, Product);
-  Value Rest = M.add(M.sub(Product, M.sub(Sum, Back)), M.sub(Z, Back));
+  Value RestOfProduct = M.sub(Product, M.sub(Sum, Back));
+  Value Rest = M.add(RestOfProduct, M.sub(Z, Back));
   Value Whole = M.add(Sum, M.add(Rest, Error));
   // Infinity minus infinity in the errors says nothing: keep the plain sum.
   Value Number =

@@ -220,9 +220,10 @@ void ConvHopper::bringFilter(Value Tap, Value Channel, Value Column, Value Tile,
   }
   int64_t Own = S.TileSum / S.ClusterRows;
   Value First = W.mul(Rank, W.index(Own));
-  tile::MulticastOp::create(
-      W.B, W.Loc, Filter, ValueRange{Tap, W.add(Channel, First), Column},
-      rowsOf(Tile, First, Own), Pipe, Slot, S.ClusterRows);
+  Value Part = rowsOf(Tile, First, Own);
+  tile::MulticastOp::create(W.B, W.Loc, Filter,
+                            ValueRange{Tap, W.add(Channel, First), Column},
+                            Part, Pipe, Slot, S.ClusterRows);
 }
 
 Value ConvHopper::produceStep(ValueRange First, Value Column, Value Step,
@@ -247,7 +248,8 @@ Value ConvHopper::produceStep(ValueRange First, Value Column, Value Step,
       tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Slot);
   tile::LoadIm2colOp::create(W.B, W.Loc, Pixels, At, Offsets,
                              Parts.getResult(0), Pipe, Slot);
-  bringFilter(toIndex(Tap), Channel, toIndex(Column), Parts.getResult(1), Slot);
+  Value TapIndex = toIndex(Tap), ColumnIndex = toIndex(Column);
+  bringFilter(TapIndex, Channel, ColumnIndex, Parts.getResult(1), Slot);
   tile::CommitOp::create(W.B, W.Loc, Pipe, Slot);
   return tile::NextOp::create(W.B, W.Loc, Cursor.getType(), Pipe, Cursor);
 }

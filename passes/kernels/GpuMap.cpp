@@ -208,7 +208,8 @@ FailureOr<bool> buildGpuMap(KernelForm &Form, const target::Target &T,
                         : "map x" + std::to_string(All[0].Lanes);
 
   GpuWriter W(Form);
-  Value Thread = W.add(W.mul(W.block(), W.index(BlockThreads)), W.thread());
+  Value OfBlock = W.mul(W.block(), W.index(BlockThreads));
+  Value Thread = W.add(OfBlock, W.thread());
   LogicalResult Result = success();
   if (All.size() == 1) {
     GpuMapNest Nest(W, All[0]);

@@ -192,8 +192,8 @@ Value RowNest::joinThreads(Operation *Join, Value V) {
                             Of(arith::DivUIOp(), Thread, WarpThreads));
   });
   W.barrier();
-  Value Place = W.add(W.mul(RowInBlock, W.index(Warps)),
-                      Of(arith::RemUIOp(), Thread, Warps));
+  Value FirstOfRow = W.mul(RowInBlock, W.index(Warps));
+  Value Place = W.add(FirstOfRow, Of(arith::RemUIOp(), Thread, Warps));
   V = memref::LoadOp::create(W.B, W.Loc, Memory, Place);
   return joinWarp(W, Join, V, Warps);
 }

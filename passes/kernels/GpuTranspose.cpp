@@ -155,8 +155,8 @@ private:
       Value Row = W.add(Y, W.index(R));
       Value In = W.add(Tiles[C.InRun], InFirst ? X : Row);
       Value Out = W.add(Tiles[C.OutRun], InFirst ? Row : X);
-      W.when(W.both(W.less(In, InSize), W.less(Out, OutSize)),
-             [&] { Body(Row); });
+      Value InInside = W.less(In, InSize), OutInside = W.less(Out, OutSize);
+      W.when(W.both(InInside, OutInside), [&] { Body(Row); });
     }
   }
 

@@ -150,7 +150,8 @@ FailureOr<bool> buildGpuWindow(KernelForm &Form, const target::Target &T,
   Launch.Schedule = "window x" + std::to_string(Lanes);
 
   GpuWriter W(Form);
-  Value Number = W.add(W.mul(W.block(), W.index(BlockThreads)), W.thread());
+  Value OfBlock = W.mul(W.block(), W.index(BlockThreads));
+  Value Number = W.add(OfBlock, W.thread());
   // Lanes > 1 divides the last size.
   SmallVector<OpFoldResult> Sizes(R->ParallelSizes);
   if (!Sizes.empty())

@@ -80,9 +80,9 @@ private:
         : B(B), Op(Op) {
       NvvmWriter W(B, Op.getLoc());
       Value Warp = W.bitAnd(Place.Warp, 3);
-      FirstRow = add(
-          Op.getAt()[0],
-          W.toIndex(W.add(W.shiftLeft(Warp, 4), W.shiftRight(Place.Lane, 2))));
+      Value OfWarp = W.shiftLeft(Warp, 4);
+      FirstRow = add(Op.getAt()[0],
+                     W.toIndex(W.add(OfWarp, W.shiftRight(Place.Lane, 2))));
       FirstColumn = add(Op.getAt()[1],
                         W.toIndex(W.shiftLeft(W.bitAnd(Place.Lane, 3), 1)));
       auto Columns = Op.getWithin()[1].getDefiningOp<arith::ConstantIndexOp>();
@@ -148,8 +148,8 @@ struct LowerPut : TilePattern<PutOp> {
     int64_t LineBytes = Tile.getSwizzle(),
             LineElements = Tile.getLineElements();
     // Lane l gives row l % 16 of the warp's 16, columns 0–7 or 8–15.
-    Value Row = W.add(W.shiftLeft(W.bitAnd(Place.Warp, 3), 4),
-                      W.bitAnd(Place.Lane, 15));
+    Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
+    Value Row = W.add(OfWarp, W.bitAnd(Place.Lane, 15));
     Value RowBytes = W.mul(Row, LineBytes);
     Value Swizzle =
         W.bitAnd(W.shiftRight(RowBytes, 3), (LineBytes / 16 - 1) << 4);

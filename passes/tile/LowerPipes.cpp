@@ -84,8 +84,9 @@ struct LowerNext : TilePattern<NextOp> {
     Value Cursor = Adaptor.getCursor();
     Value First =
         W.bitAnd(W.bitXor(Cursor, W.i32(1 << ParityBit)), 1 << ParityBit);
-    Rewriter.replaceOpWithNewOp<arith::SelectOp>(
-        Op, W.equal(slotOf(W, Cursor), Last), First, W.add(Cursor, 1));
+    Value IsLast = W.equal(slotOf(W, Cursor), Last);
+    Value Next = W.add(Cursor, 1);
+    Rewriter.replaceOpWithNewOp<arith::SelectOp>(Op, IsLast, First, Next);
     return success();
   }
 };
