@@ -59,12 +59,21 @@ int64_t channelsFor(ConvOp Conv, int64_t Channels) {
   return Unit;
 }
 
+/// Visits each op once: a model may use one value twice in each of many steps.
 bool isConstant(Value V) {
-  Operation *Def = V.getDefiningOp();
-  return Def &&
-         (isa<WeightOp, ConstantOp>(Def) ||
-          (isa<TransposeOp, ReshapeOp, CastOp, MulOp, BroadcastOp>(Def) &&
-           llvm::all_of(Def->getOperands(), isConstant)));
+  SmallVector<Value> Worklist{V};
+  DenseSet<Operation *> Seen;
+  while (!Worklist.empty()) {
+    Operation *Def = Worklist.pop_back_val().getDefiningOp();
+    if (!Def)
+      return false;
+    if (!Seen.insert(Def).second || isa<WeightOp, ConstantOp>(Def))
+      continue;
+    if (!isa<TransposeOp, ReshapeOp, CastOp, MulOp, BroadcastOp>(Def))
+      return false;
+    llvm::append_range(Worklist, Def->getOperands());
+  }
+  return true;
 }
 
 Value pad(OpBuilder &B, Location Loc, Value V, ArrayRef<int64_t> Low,

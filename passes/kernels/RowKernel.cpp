@@ -104,20 +104,26 @@ private:
     return true;
   }
 
-  bool reachesReduction(Value V) {
-    Operation *Def = V.getDefiningOp();
-    if (!Def || viewOf(V))
-      return false;
-    if (Reductions.contains(Def))
-      return true;
-    bool Reaches = false;
-    Def->walk([&](Operation *Inner) {
-      for (Value Operand : Inner->getOperands())
-        if (isa<TensorType>(Operand.getType()) &&
-            Operand.getDefiningOp() != Def)
-          Reaches |= reachesReduction(Operand);
-    });
-    return Reaches;
+  /// Visits each op once: many steps may use the one before them twice.
+  bool reachesReduction(Value V) const {
+    SmallVector<Value> Worklist{V};
+    llvm::SmallPtrSet<Operation *, 8> Visited;
+    while (!Worklist.empty()) {
+      Value Next = Worklist.pop_back_val();
+      Operation *Def = Next.getDefiningOp();
+      if (!Def || viewOf(Next))
+        continue;
+      if (Reductions.contains(Def))
+        return true;
+      if (!Visited.insert(Def).second)
+        continue;
+      Def->walk([&](Operation *Inner) {
+        for (Value Operand : Inner->getOperands())
+          if (isa<TensorType>(Operand.getType()))
+            Worklist.push_back(Operand);
+      });
+    }
+    return false;
   }
 
   /// Counts a buffer that each element of the rows is read from.
