@@ -135,9 +135,9 @@ bool isLegal(const ConvSchedule &S, const ConvShape &Shape,
          Steps(S.TileColumns,
                S.TileRows == MostRows ? MostColumnsOfThree : MostColumns) &&
          (Line == LineBytes || Line == 64 || Line == ShortLineBytes) &&
-         isLegalCluster(S, Shape, T) && S.GroupRows >= 1 &&
-         S.GroupRows <= INT32_MAX && S.Slots >= FewestSlots &&
-         S.Slots <= MostSlots && S.Slots <= roomForSlots(S, Shape, T);
+         S.Slots >= FewestSlots && S.Slots <= MostSlots &&
+         isLegalCluster(S, Shape, T) && S.Slots <= roomForSlots(S, Shape, T) &&
+         S.GroupRows >= 1 && S.GroupRows <= INT32_MAX;
 }
 
 /// Splits and clusters that are ranked; of equals the first is taken.

@@ -186,8 +186,8 @@ bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
          Steps(S.TileColumns,
                S.TileRows == MostRows ? MostColumnsOfThree : MostColumns) &&
          S.TileSum == LineBytes / Shape.ElementBytes &&
-         isLegalCluster(S, Shape, T) && S.Slots >= FewestSlots &&
-         S.Slots <= MostSlots && S.Slots <= roomForSlots(S, Shape, T) &&
+         S.Slots >= FewestSlots && S.Slots <= MostSlots &&
+         isLegalCluster(S, Shape, T) && S.Slots <= roomForSlots(S, Shape, T) &&
          S.GroupRows >= 1 && S.GroupRows <= INT32_MAX;
 }
 
