@@ -145,12 +145,17 @@ void reproduceWith(const std::string &Path,
   for (const std::string &File : All) {
     std::error_code Code;
     uintmax_t Size = fs::file_size(File, Code);
-    std::string Name = fs::path(File).lexically_relative(From).string();
+    std::string Name =
+        fs::path(File).lexically_relative(From).lexically_normal().string();
     if (Code) // there is none: so it will be again
       continue;
-    if (Size > MostCopied - CopiedBytes) {
-      LeftOut += "# Too large for a copy at " + Folder + "/" + Name + ": " +
-                 fs::absolute(File, Code).string() + "\n";
+    // A text may name any file; copies stay in the reproducer's folder.
+    bool Outside = Name.empty() || Name.starts_with("..");
+    if (Outside || Size > MostCopied - CopiedBytes) {
+      LeftOut += (Outside ? "# Not copied: "
+                          : "# Too large for a copy at " + Folder + "/" +
+                                printable(Name, 4096) + ": ") +
+                 printable(fs::absolute(File, Code).string(), 4096) + "\n";
       Complete = false;
       continue;
     }
