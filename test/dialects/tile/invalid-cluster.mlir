@@ -44,6 +44,22 @@ func.func @f(%pipe: !pipe, %full: !tile.slot<full>) {
 
 // -----
 
+func.func @f(%a: !tile.smem<[64, 128], bf16, swizzle 128>, %i: index) {
+  // expected-error @below {{'tile.lines' op keeps rows, element, swizzle and pitch}}
+  %b = tile.lines %a[%i] : !tile.smem<[64, 128], bf16, swizzle 128> -> !tile.smem<[32, 64], bf16, swizzle 128>
+  return
+}
+
+// -----
+
+func.func @f(%a: !tile.smem<[64, 64], bf16, swizzle 128>, %i: index) {
+  // expected-error @below {{'tile.lines' op takes whole lines of those that are there}}
+  %b = tile.lines %a[%i] : !tile.smem<[64, 64], bf16, swizzle 128> -> !tile.smem<[64, 128], bf16, swizzle 128>
+  return
+}
+
+// -----
+
 !pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 func.func @f(%pipe: !pipe) {
   // expected-error @below {{'tile.reuse' op gives a whole tile of at most 16384 bytes, those of the pipe's slots}}

@@ -60,3 +60,18 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel attributes {kpc.block = array<i32: 1024, 1, 1>} {
+    tile.start
+    tile.role "last" warps 28 to 32 registers 64 {
+    ^bb0(%group: index):
+      // expected-error @below {{'tile.sync' op of a role that begins with warp 28 has no barrier: there are 16}}
+      // expected-error @below {{failed to legalize operation 'tile.sync' that was explicitly marked illegal}}
+      tile.sync role
+    }
+    gpu.return
+  }
+}
