@@ -1,5 +1,4 @@
-//===- HopperProduct.h - Tiles of sums on wgmma, and their way out -*- C++
-//-*-===//
+//===- HopperProduct.h - Tiles of sums on wgmma -----------------*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
