@@ -103,6 +103,7 @@ private:
                   State &After, llvm::function_ref<void()> AwaitSums);
   Value greatest(Value Scores);
   Value shiftOf(Value Most);
+  bool masksLastBlockOnly() const;
   bool mayHideAll() const;
 
   // Small pieces.

@@ -42,12 +42,17 @@ Value AttentionHopper::apply(Type To, ValueRange Operands, Scalar Body) {
   return Apply.getResult();
 }
 
+/// Whether the causal mask, if there is one, hides keys of a tile's last block
+/// alone: tiles of queries begin where blocks of keys do.
+bool AttentionHopper::masksLastBlockOnly() const {
+  return !A.Offset || (S.TileKeys % S.TileQueries == 0 &&
+                       A.Facts.divisor(*A.Offset) % S.TileQueries == 0);
+}
+
 /// Whether a query may see no key of a block that comes before others which it
 /// sees: then its greatest score so far is none.
 bool AttentionHopper::mayHideAll() const {
-  if (A.Op.getBias() || A.Op.getMask())
-    return true;
-  return A.Offset.has_value() && S.TileKeys % S.TileQueries != 0;
+  return A.Op.getBias() || A.Op.getMask() || !masksLastBlockOnly();
 }
 
 /// Bias and mask, at the coordinates of each score.
@@ -102,9 +107,9 @@ Value AttentionHopper::masked(const Place &Where, Value Group, Value Scores,
   Value Before = compute<arith::MulIOp>(Block, i32(S.TileKeys));
   Value Limit;
   if (Offset32) {
-    Value Row = compute<arith::AddIOp>(
-        toI32(W.add(Where.Row, W.mul(Group, W.index(64)))),
-        compute<arith::AddIOp>(Offset32, i32(1)));
+    Value Query = toI32(W.add(Where.Row, W.mul(Group, W.index(64))));
+    Value Row =
+        compute<arith::AddIOp>(Query, compute<arith::AddIOp>(Offset32, i32(1)));
     Value Numbers = tile::RowNumbersOp::create(W.B, W.Loc, IndexTy);
     Limit = apply(IndexTy, Numbers, [&](ValueRange In) {
       Value Seen =
@@ -318,14 +323,12 @@ AttentionHopper::State AttentionHopper::walkBlocks(const Place &Where,
               .list();
         }));
   };
-  // Those on the diagonal need a mask; none but the first is where tiles of
-  // queries begin where blocks of keys do.
-  bool Aligned = !A.Offset || (S.TileKeys % S.TileQueries == 0 &&
-                               A.Facts.divisor(*A.Offset) % S.TileQueries == 0);
+  // Those on the diagonal need a mask.
+  bool NoMore = masksLastBlockOnly();
   Value Unmasked = compute<arith::MinSIOp>(Last, Where.Whole);
-  if (!Aligned)
+  if (!NoMore)
     Walk(Last, Unmasked, true);
-  Walk(Aligned ? Last : Unmasked, i32(0), false);
+  Walk(NoMore ? Last : Unmasked, i32(0), false);
   return Now;
 }
 

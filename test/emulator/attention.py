@@ -20,20 +20,22 @@ except ImportError:
     sys.exit(77)
 
 TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
-#        name          type   batch heads groups queries keys depth causal mask flat
-CASES = [("one_query", "fp16", 1, 1, 1, 1, 1, 64, False, "", False),
-         ("ragged", "fp16", 1, 2, 2, 129, 200, 64, False, "", False),
-         ("causal", "bf16", 1, 2, 1, 150, 150, 128, True, "", False),
-         ("odd_depth", "fp16", 1, 1, 1, 70, 90, 72, True, "", False),
-         ("wide_heads", "fp16", 1, 1, 1, 64, 100, 256, False, "", False),
-         ("mask", "fp16", 2, 2, 1, 65, 130, 32, True, "bool", True),
-         ("bias", "bf16", 1, 2, 2, 65, 70, 64, False, "float", True),
+#        name          type   batch heads groups queries keys depth causal mask flat past
+CASES = [("one_query", "fp16", 1, 1, 1, 1, 1, 64, False, "", False, 0),
+         ("ragged", "fp16", 1, 2, 2, 129, 200, 64, False, "", False, 0),
+         ("causal", "bf16", 1, 2, 1, 150, 150, 128, True, "", False, 0),
+         ("odd_depth", "fp16", 1, 1, 1, 70, 90, 72, True, "", False, 0),
+         ("wide_heads", "fp16", 1, 1, 1, 64, 100, 256, False, "", False, 0),
+         ("mask", "fp16", 2, 2, 1, 65, 130, 32, True, "bool", True, 0),
+         ("bias", "bf16", 1, 2, 2, 65, 70, 64, False, "float", True, 0),
          # More tiles than multiprocessors: each block takes several.
-         ("many_tiles", "fp16", 2, 70, 70, 130, 65, 32, False, "", False),
-         ("many_causal", "fp16", 2, 70, 70, 65, 65, 32, True, "", False)]
+         ("many_tiles", "fp16", 2, 70, 70, 130, 65, 32, False, "", False, 0),
+         ("many_causal", "fp16", 2, 70, 70, 65, 65, 32, True, "", False, 0),
+         # A query sees no key of the block that its tile begins with.
+         ("causal_past", "fp16", 1, 2, 1, 128, 128, 128, True, "", False, 70)]
 
 
-def model(kind, batch, heads, groups, depth, causal, mask, is_flat, queries, keys):
+def model(kind, batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys):
     def tensor(name, count, length):
         shape = [batch, length, count * depth] if is_flat else [batch, count, length, depth]
         return helper.make_tensor_value_info(name, kind, shape)
@@ -42,8 +44,12 @@ def model(kind, batch, heads, groups, depth, causal, mask, is_flat, queries, key
     if mask:
         inputs.append(helper.make_tensor_value_info("m", TensorProto.BOOL if mask == "bool" else kind,
                                                     [1, 1, queries, keys]))
+    names = [i.name for i in inputs]
+    if past:
+        inputs += [tensor("past_key", groups, past), tensor("past_value", groups, past)]
+        names += ["", "past_key", "past_value"]
     attributes = dict(q_num_heads=heads, kv_num_heads=groups) if is_flat else {}
-    node = helper.make_node("Attention", [i.name for i in inputs], ["y"], name="attention", is_causal=int(causal),
+    node = helper.make_node("Attention", names, ["y"], name="attention", is_causal=int(causal),
                             **attributes)
     graph = helper.make_graph([node], "attention", inputs, [tensor("y", heads, queries)])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
@@ -55,9 +61,9 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     environment = dict(os.environ, KPC_CUDA_DRIVER=driver, KPC_EMULATE_TARGET="sm_90a")
     failed = 0
-    for name, element, batch, heads, groups, queries, keys, depth, causal, mask, is_flat in CASES:
+    for name, element, batch, heads, groups, queries, keys, depth, causal, mask, is_flat, past in CASES:
         source, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"
-        save(model(TYPES[element], batch, heads, groups, depth, causal, mask, is_flat, queries, keys), source)
+        save(model(TYPES[element], batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys), source)
         subprocess.run([kpc, "compile", source, "--arch", "sm_90a", "-o", artifact, "--no-cache", "--quiet"], check=True)
         shown = subprocess.run([kpc, "inspect", artifact], check=True, capture_output=True, text=True).stdout
         if "attention " not in shown.splitlines()[-1]:
