@@ -63,8 +63,8 @@ struct LowerRowNumbers : TilePattern<RowNumbersOp> {
   matchAndRewrite(RowNumbersOp Op, OpAdaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
-    Value First = W.add(W.shiftLeft(W.bitAnd(Place.Warp, 3), 4),
-                        W.shiftRight(Place.Lane, 2));
+    Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
+    Value First = W.add(OfWarp, W.shiftRight(Place.Lane, 2));
     SmallVector<Value> Rows;
     for (int64_t I = 0; I < Op.getResult().getType().getPerThread(); ++I)
       Rows.push_back(W.add(First, I / 2 * 64 + I % 2 * 8));
