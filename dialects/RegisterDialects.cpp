@@ -16,11 +16,11 @@
 
 void kpc::registerDialects(mlir::DialectRegistry &Registry) {
   using namespace mlir;
-  Registry.insert<graph::GraphDialect, kernel::KernelDialect, plan::PlanDialect, affine::AffineDialect,
-                  arith::ArithDialect, bufferization::BufferizationDialect,
-                  cf::ControlFlowDialect, func::FuncDialect, gpu::GPUDialect,
-                  linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
-                  memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
-                  tensor::TensorDialect, tile::TileDialect, ub::UBDialect,
-                  vector::VectorDialect>();
+  Registry.insert<graph::GraphDialect, kernel::KernelDialect, plan::PlanDialect,
+                  affine::AffineDialect, arith::ArithDialect,
+                  bufferization::BufferizationDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, gpu::GPUDialect, linalg::LinalgDialect,
+                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+                  NVVM::NVVMDialect, scf::SCFDialect, tensor::TensorDialect,
+                  tile::TileDialect, ub::UBDialect, vector::VectorDialect>();
 }

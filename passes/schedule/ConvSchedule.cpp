@@ -34,8 +34,8 @@ std::string ConvCost::str() const {
     std::snprintf(Joined, sizeof Joined, " + %.2f join", Join);
   std::snprintf(Text, sizeof Text,
                 ": %.1f us = %.0f waves x (max(%.2f multiply, %.2f bring) + "
-                "%.2f finish%s)",
-                Total, Waves, Multiply, Bring, Finish, Joined);
+                "%.2f finish%s) + %.2f start",
+                Total, Waves, Multiply, Bring, Finish, Joined, Start);
   return Schedule.str() + Text;
 }
 
@@ -92,10 +92,11 @@ ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
   if (S.Split > 1)
     Cost.Join = (double(S.keptBytes()) / PeerBytesPerCycle + MeetCycles) /
                 PerMicrosecond;
-  Cost.Total =
-      Cost.Waves *
-          (std::max(Cost.Multiply, Cost.Bring) + Cost.Finish + Cost.Join) +
+  Cost.Start =
       (StartCycles + (S.sharers() > 1 ? MeetCycles : 0)) / PerMicrosecond;
+  Cost.Total = Cost.Waves * (std::max(Cost.Multiply, Cost.Bring) + Cost.Finish +
+                             Cost.Join) +
+               Cost.Start;
   return Cost;
 }
 

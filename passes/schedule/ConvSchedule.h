@@ -42,6 +42,7 @@ struct ConvCost {
   double Bring = 0;    ///< a tile's operands from the second cache
   double Finish = 0;   ///< a tile's start and end, which nothing overlaps
   double Join = 0;     ///< the parts of a split sum
+  double Start = 0;    ///< a launch, and the meeting of blocks that share
   double Total = 0;
   std::string str() const;
 };

@@ -49,8 +49,8 @@ std::string GemmCost::str() const {
     std::snprintf(Joined, sizeof Joined, " + %.2f join", Join);
   std::snprintf(Text, sizeof Text,
                 ": %.1f us = %.0f waves x (max(%.2f multiply, %.2f bring) + "
-                "%.2f finish%s)",
-                Total, Waves, Multiply, Bring, Finish, Joined);
+                "%.2f finish%s) + %.2f start",
+                Total, Waves, Multiply, Bring, Finish, Joined, Start);
   return Schedule.str() + Text;
 }
 
@@ -134,10 +134,11 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
   if (S.Split > 1)
     Cost.Join = (double(S.keptBytes()) / PeerBytesPerCycle + MeetCycles) /
                 PerMicrosecond;
-  Cost.Total =
-      Cost.Waves *
-          (std::max(Cost.Multiply, Cost.Bring) + Cost.Finish + Cost.Join) +
+  Cost.Start =
       (StartCycles + (S.sharers() > 1 ? MeetCycles : 0)) / PerMicrosecond;
+  Cost.Total = Cost.Waves * (std::max(Cost.Multiply, Cost.Bring) + Cost.Finish +
+                             Cost.Join) +
+               Cost.Start;
   return Cost;
 }
 

@@ -322,8 +322,8 @@ static void addRemarkOptions(CLI::App &App, CompileArguments &Arguments,
 static void addScheduleOptions(CLI::App &App, CompileArguments &Arguments,
                                const char *Group) {
   App.add_flag("--explain", Arguments.Explain,
-               "print the best schedules of each kernel on tensor cores, with "
-               "the parts of their costs")
+               "print the best schedules of each GPU kernel that is built by "
+               "costs, with the parts of these")
       ->group(Group);
   addText(App, "--schedule", "FILE",
           "take the schedules that the file gives kernels: lines of KERNEL = "

@@ -282,8 +282,11 @@ static int inspectCommand(const InspectArguments &Arguments) {
   if (!M)
     return finish(Diags);
   std::optional<shape::Bindings> Dims = chooseDims(*M, Arguments.Dims, Diags);
-  if (!Dims)
-    return finish(Diags);
+  if (!Dims) {
+    int Result = finish(Diags);
+    fmt::print(stderr, "{}", signatureText(*M));
+    return Result;
+  }
   std::optional<ArtifactFacts> Facts =
       readFacts(Arguments.Artifact, *Dims, Diags);
   if (!Facts)

@@ -15,6 +15,7 @@
 
 using namespace kpc;
 using namespace kpc::schedule;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -226,17 +227,22 @@ TEST(GemmSchedule, CostsArePrintedByParts) {
   for (const GemmShape &Shape : Shapes)
     for (const GemmCost &One : rankGemmSchedules(Shape, hopper())) {
       SCOPED_TRACE(One.str());
-      for (double Part : {One.Waves, One.Multiply, One.Bring, One.Finish}) {
+      for (double Part :
+           {One.Waves, One.Multiply, One.Bring, One.Finish, One.Start}) {
         EXPECT_TRUE(std::isfinite(Part));
         EXPECT_GT(Part, 0);
       }
-      EXPECT_GE(One.Total,
-                One.Waves * (std::max(One.Multiply, One.Bring) + One.Finish));
+      EXPECT_NEAR(One.Total,
+                  One.Waves * (std::max(One.Multiply, One.Bring) + One.Finish +
+                               One.Join) +
+                      One.Start,
+                  1e-9 * One.Total);
       EXPECT_THAT(One.str(), StartsWith(One.Schedule.str() + ": "));
       EXPECT_THAT(One.str(), HasSubstr(" us = "));
       EXPECT_THAT(One.str(), HasSubstr(" waves x (max("));
       EXPECT_THAT(One.str(), HasSubstr(" multiply, "));
       EXPECT_THAT(One.str(), HasSubstr(" bring) + "));
+      EXPECT_THAT(One.str(), EndsWith(" start"));
     }
 }
 
