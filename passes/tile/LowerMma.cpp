@@ -172,7 +172,6 @@ struct LowerMma : TilePattern<MmaOp> {
     if (!Sums)
       Sums = LLVM::UndefOp::create(Rewriter, Loc,
                                    getTypeConverter()->convertType(D));
-    NVVM::WgmmaFenceAlignedOp::create(Rewriter, Loc);
     for (int64_t Step = 0; Step < A.getColumns() / 16; ++Step) {
       SmallVector<Value> Operands;
       for (int64_t I = 0; I < D.getPerThread(); ++I)
@@ -183,15 +182,17 @@ struct LowerMma : TilePattern<MmaOp> {
             Rewriter, Loc, Adaptor.getA(), 4 * Step + I));
       Operands.push_back(B.at(Step, 0));
       Sums = packedStep(Rewriter, Op, Sums.getType(), Operands,
-                        Adaptor.getC() || Step);
+                        Adaptor.getC() || Step, /*First=*/!Step);
     }
     NVVM::WgmmaGroupSyncAlignedOp::create(Rewriter, Loc);
     Rewriter.replaceOp(Op, Sums);
   }
 
-  /// One wgmma of 16 columns of A (PTX ISA 9.7.15.5.1).
+  /// One wgmma of 16 columns of A (PTX ISA 9.7.15.5.1). The first brings the
+  /// fence: LLVM copies tied operands right before an asm, which would be
+  /// behind a fence that stands by itself.
   static Value packedStep(OpBuilder &B, MmaOp Op, Type Ty,
-                          ArrayRef<Value> Operands, bool Add) {
+                          ArrayRef<Value> Operands, bool Add, bool First) {
     int64_t N = Op.getD().getType().getFragment().getColumns(), Sums = N / 2;
     StringRef Element =
         cast<PackedType>(Op.getA().getType()).getElement().isF16() ? "f16"
@@ -204,12 +205,13 @@ struct LowerMma : TilePattern<MmaOp> {
     };
     // Inputs that are tied to outputs count among the operands.
     int64_t A = 2 * Sums;
-    std::string Text =
-        "{ .reg .pred p; setp.ne.b32 p, " + std::string(Add ? "1" : "0") +
-        ", 0; wgmma.mma_async.sync.aligned.m64n" + std::to_string(N) +
-        "k16.f32." + Element.str() + "." + Element.str() + " " + List(0, Sums) +
-        ", " + List(A, 4) + ", $" + std::to_string(A + 4) + ", p, 1, 1, " +
-        (Op.getBTransposed() ? "0" : "1") + "; }";
+    std::string Text = std::string(First ? "wgmma.fence.sync.aligned; " : "") +
+                       "{ .reg .pred p; setp.ne.b32 p, " + (Add ? "1" : "0") +
+                       ", 0; wgmma.mma_async.sync.aligned.m64n" +
+                       std::to_string(N) + "k16.f32." + Element.str() + "." +
+                       Element.str() + " " + List(0, Sums) + ", " + List(A, 4) +
+                       ", $" + std::to_string(A + 4) + ", p, 1, 1, " +
+                       (Op.getBTransposed() ? "0" : "1") + "; }";
     std::string Constraints, Tied;
     for (int64_t I = 0; I < Sums; ++I) {
       Constraints += I ? ",=f" : "=f";

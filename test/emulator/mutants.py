@@ -28,9 +28,9 @@ except ImportError:
     sys.exit(77)
 
 # name: model's arguments (products.py), rows, schedule. More steps along k than the ring has slots, more tiles than blocks.
-KERNELS = {"product": (("bf16", 320, 136, False, False), 130, "gemm 64x64x64 slots 3 group 8"),
-           "epilogue": (("fp16", 320, 136, True, True), 300, "gemm 64x64x64 slots 4 group 8"),
-           "cluster": (("bf16", 1024, 128, False, False), 300, "gemm 64x64x64 slots 2 group 6 split 4")}
+KERNELS = {"product": (("bf16", 320, 136, False, False, False), 130, "gemm 64x64x64 slots 3 group 8"),
+           "epilogue": (("fp16", 320, 136, True, True, False), 300, "gemm 64x64x64 slots 4 group 8"),
+           "cluster": (("bf16", 1024, 128, False, False, False), 300, "gemm 64x64x64 slots 2 group 6 split 4")}
 
 # What changes nothing that can be seen: kernel ("": any), the mutant's description, how many there may be (0: any number), why.
 EQUIVALENT = [

@@ -257,6 +257,6 @@ func.func @f(%d: !tile.fragment<[64, 64], bf16>, %t: !tile.smem<[64, 64], bf16>)
 // -----
 
 func.func @f() {
-  // expected-error @below {{'tile.yield' op expects parent op to be one of 'tile.map, tile.role, tile.elect'}}
+  // expected-error @below {{'tile.yield' op expects parent op to be one of 'tile.map, tile.apply, tile.role, tile.elect'}}
   tile.yield
 }

@@ -61,8 +61,8 @@ gpu.module @m {
       // CHECK: llvm.bitcast %[[PAIR]] : vector<2xf16> to i32
       %packed = tile.pack %p : !s -> !tile.packed<[64, 16], f16>
       // From registers: four words of 16 columns, and a descriptor.
-      // CHECK: nvvm.wgmma.fence.aligned
-      // CHECK: llvm.inline_asm has_side_effects {{.*}}"{ .reg .pred p; setp.ne.b32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {$0, $1, $2, $3, $4, $5, $6, $7}, {$16, $17, $18, $19}, $20, p, 1, 1, 1; }", "=f,=f,=f,=f,=f,=f,=f,=f,0,1,2,3,4,5,6,7,r,r,r,r,l"
+      // The fence stands behind the copies of operands that LLVM makes for an asm.
+      // CHECK: llvm.inline_asm has_side_effects {{.*}}"wgmma.fence.sync.aligned; { .reg .pred p; setp.ne.b32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {$0, $1, $2, $3, $4, $5, $6, $7}, {$16, $17, $18, $19}, $20, p, 1, 1, 1; }", "=f,=f,=f,=f,=f,=f,=f,=f,0,1,2,3,4,5,6,7,r,r,r,r,l"
       // CHECK: nvvm.wgmma.commit.group.sync.aligned
       %2 = tile.mma %packed, %k : !tile.packed<[64, 16], f16>, !k -> !tile.pending<!s>
       %o = tile.await %2 : !tile.pending<!s> -> !s
