@@ -32,6 +32,7 @@
 #include "passes/schedule/RowSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -49,6 +50,11 @@ constexpr int64_t UnknownRow = 1024, UnknownRows = 4096;
 /// Threads of a block that walks a row of any length, and elements of a thread
 /// that are on the way at once.
 constexpr int64_t LongThreads = 512, LongElements = 16;
+/// Threads of a multiprocessor that a kernel with several ways leaves room for.
+/// Left to its own judgement ptxas 13.0 keeps such a kernel to 72 registers and
+/// spills a word on sm_100a; with 640 threads it spills on sm_80, with 512
+/// nowhere.
+constexpr int64_t ResidentThreads = 512;
 /// Instructions of an element that are not in the kernel's bodies.
 constexpr int64_t OtherOperations = 6;
 
@@ -503,6 +509,9 @@ FailureOr<bool> buildGpuRows(KernelForm &Form, const target::Target &T,
     Value Fits =
         W.both(Least, W.less(Nest.length(), W.index(S.capacity() + 1)));
     W.when(Fits, Keep, Walk);
+    Form.Func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                       W.B.getI32IntegerAttr(std::max<int64_t>(
+                           ResidentThreads / S.blockThreads(), 1)));
   }
   W.Emitter.setElementHook({});
   if (failed(Nest.Result))
