@@ -90,12 +90,14 @@ double blocksOf(const AttentionSchedule &S, const AttentionShape &Shape) {
   double All = Ceil(double(Shape.Keys), S.TileKeys);
   if (!Shape.Causal)
     return All;
-  double RowTiles = Ceil(double(Shape.Queries), S.TileQueries), Sum = 0;
+  auto RowTiles = int64_t(Ceil(double(Shape.Queries), S.TileQueries));
   // Of long sequences an even sample.
-  double Step = std::max(1.0, std::floor(RowTiles / 1024)), Count = 0;
-  for (double Row = 0; Row < RowTiles; Row += Step, ++Count)
-    Sum += std::min(All, Ceil((Row + 1) * double(S.TileQueries), S.TileKeys));
-  return Sum / Count;
+  int64_t Step = std::max<int64_t>(1, RowTiles / 1024), Count = 0;
+  double Sum = 0;
+  for (int64_t Row = 0; Row < RowTiles; Row += Step, ++Count)
+    Sum += std::min(All,
+                    Ceil(double(Row + 1) * double(S.TileQueries), S.TileKeys));
+  return Sum / double(std::max<int64_t>(Count, 1));
 }
 
 AttentionCost costOf(const AttentionSchedule &S, const AttentionShape &Shape,

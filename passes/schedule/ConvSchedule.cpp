@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/ConvSchedule.h"
+#include "passes/schedule/TakeNumber.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 using namespace kpc;
 using namespace kpc::schedule;
@@ -160,21 +160,16 @@ int64_t schedule::sliceOf(const ConvShape &Shape) {
 std::optional<ConvCost> schedule::readConvSchedule(const std::string &Text,
                                                    const ConvShape &Shape,
                                                    const target::Target &T) {
-  long Rows, Columns, Sum, Slots, Group, Split = 1, Sharers = 1;
-  int End = 0;
-  if (std::sscanf(Text.c_str(), "conv %ldx%ldx%ld slots %ld group %ld%n", &Rows,
-                  &Columns, &Sum, &Slots, &Group, &End) != 5)
-    return std::nullopt;
-  (void)std::sscanf(Text.c_str() + End, " split %ld", &Split);
-  (void)std::sscanf(Text.c_str() + End, " cluster %ld", &Sharers);
   ConvSchedule S;
-  S.TileRows = Rows;
-  S.TileColumns = Columns;
-  S.TileSum = Sum;
-  S.Slots = Slots;
-  S.GroupRows = Group;
-  S.Split = Split;
-  S.ClusterRows = Sharers;
+  std::string_view Rest = Text;
+  if (!takeNumber(Rest, "conv ", S.TileRows) ||
+      !takeNumber(Rest, "x", S.TileColumns) ||
+      !takeNumber(Rest, "x", S.TileSum) ||
+      !takeNumber(Rest, " slots ", S.Slots) ||
+      !takeNumber(Rest, " group ", S.GroupRows))
+    return std::nullopt;
+  takeNumber(Rest, " split ", S.Split);
+  takeNumber(Rest, " cluster ", S.ClusterRows);
   // What is printed must be what was read: nothing stands behind it.
   if (!isLegal(S, Shape, T) || S.str() != Text)
     return std::nullopt;

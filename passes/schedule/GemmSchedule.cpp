@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/GemmSchedule.h"
+#include "passes/schedule/TakeNumber.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <numeric>
@@ -194,32 +194,20 @@ bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
 
 } // namespace
 
-/// Takes a word and a number behind it from the start of `Text`.
-static bool take(std::string_view &Text, std::string_view Word,
-                 int64_t &Number) {
-  if (!Text.starts_with(Word))
-    return false;
-  const char *Start = Text.data() + Word.size(),
-             *Last = Text.data() + Text.size();
-  auto [End, Error] = std::from_chars(Start, Last, Number);
-  if (Error != std::errc())
-    return false;
-  Text.remove_prefix(size_t(End - Text.data()));
-  return true;
-}
-
 std::optional<GemmCost> schedule::readGemmSchedule(const std::string &Text,
                                                    const GemmShape &Shape,
                                                    const target::Target &T) {
   GemmSchedule S;
   std::string_view Rest = Text;
-  if (!take(Rest, "gemm ", S.TileRows) || !take(Rest, "x", S.TileColumns) ||
-      !take(Rest, "x", S.TileSum) || !take(Rest, " slots ", S.Slots) ||
-      !take(Rest, " group ", S.GroupRows))
+  if (!takeNumber(Rest, "gemm ", S.TileRows) ||
+      !takeNumber(Rest, "x", S.TileColumns) ||
+      !takeNumber(Rest, "x", S.TileSum) ||
+      !takeNumber(Rest, " slots ", S.Slots) ||
+      !takeNumber(Rest, " group ", S.GroupRows))
     return std::nullopt;
-  take(Rest, " split ", S.Split);
-  if (take(Rest, " cluster ", S.ClusterRows))
-    take(Rest, "x", S.ClusterColumns);
+  takeNumber(Rest, " split ", S.Split);
+  if (takeNumber(Rest, " cluster ", S.ClusterRows))
+    takeNumber(Rest, "x", S.ClusterColumns);
   // What is printed must be what was read: nothing stands behind it.
   if (!isLegal(S, Shape, T) || S.str() != Text)
     return std::nullopt;

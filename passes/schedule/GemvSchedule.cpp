@@ -42,7 +42,7 @@ constexpr double BytesAhead = 40e3;
 constexpr double StartMicroseconds = 2, CacheOverMemory = 1.3;
 constexpr double AnySmCount = 100, AnyGBps = 2000;
 /// Static shared memory.
-constexpr int64_t MostShared = 48 * 1024;
+constexpr int64_t MostShared = int64_t(48) * 1024;
 constexpr int64_t ElementBytes = 2;
 
 GemvCost costOf(const GemvSchedule &S, const GemvShape &Shape,
