@@ -46,9 +46,13 @@ static void addPrecision(OpPassManager &Passes, const CompileOptions &Options) {
     Passes.addPass(graph::createSetPrecision(Precision));
 }
 
-/// Whether one of the targets multiplies on tensor cores that copies feed.
+/// Whether one of the targets, this machine's where none is named, multiplies
+/// on tensor cores that copies of their own (TMA) feed.
 static bool hasTensorCores(const CompileOptions &Options) {
-  return llvm::any_of(Options.Targets, [](const std::string &Name) {
+  std::vector<std::string> Names = Options.Targets;
+  if (Names.empty() && target::thisMachine().GpuCompute())
+    Names.push_back("native");
+  return llvm::any_of(Names, [](const std::string &Name) {
     target::Lookup Found = target::lookup(Name);
     return Found && llvm::any_of(Found.Targets, [](const target::Target *T) {
              return T->Can.Wgmma;
@@ -81,18 +85,6 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addPass(createCSEPass());
 }
 
-/// Whether tensor cores with copies of their own (TMA) will run the kernels.
-static bool wantsWholeRows(const CompileOptions &Options) {
-  std::vector<std::string> Names = Options.Targets;
-  if (Names.empty() && target::thisMachine().GpuCompute())
-    Names.push_back("native");
-  for (const std::string &Name : Names)
-    for (const target::Target *T : target::lookup(Name).Targets)
-      if (T->Can.Wgmma)
-        return true;
-  return false;
-}
-
 void kpc::addKernelPasses(OpPassManager &Passes,
                           const CompileOptions &Options) {
   addDecomposition(Passes, Options);
@@ -102,11 +94,11 @@ void kpc::addKernelPasses(OpPassManager &Passes,
   // Products in f32 that stay so are loops, which want what they read in order.
   bool Narrow =
       Options.Compute == Precision::Fp16 || Options.Compute == Precision::Bf16;
-  if (wantsWholeRows(Options))
+  if (hasTensorCores(Options))
     Regions.Transposed = Narrow ? 32 : 16;
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   addPrecision(Passes, Options);
-  if (wantsWholeRows(Options))
+  if (hasTensorCores(Options))
     Passes.addNestedPass<func::FuncOp>(graph::createRepackRows());
   Passes.addPass(graph::createLowerRegions());
   Passes.addPass(graph::createSetLiveIntervals());
