@@ -169,6 +169,16 @@ struct ConvertToNvvmPass
       fixRegistersAtLaunch(Kernel);
       fixCluster(Kernel);
     });
+    for (auto Global : getOperation().getOps<LLVM::GlobalOp>())
+      shareAtLaunch(Global);
+  }
+
+  /// Shared memory whose size the launch tells is declared elsewhere; as a
+  /// definition it would be a byte of its own.
+  static void shareAtLaunch(LLVM::GlobalOp Global) {
+    auto Array = dyn_cast<LLVM::LLVMArrayType>(Global.getGlobalType());
+    if (Array && Array.getNumElements() == 0)
+      Global.setLinkage(LLVM::Linkage::External);
   }
 
   /// The size of clusters is the kernel's own: a launch need not tell it.

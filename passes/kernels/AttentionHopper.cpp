@@ -43,24 +43,6 @@ namespace {
 /// What TMA asks of strides, in bytes.
 constexpr int64_t StrideBytes = 16;
 
-/// TMA copies rows of `H`: contiguous, and each at a multiple of 16 bytes.
-bool isReadable(const AttentionKernel &A, const HeadsInMemory &H) {
-  int64_t Elements = StrideBytes * 8 / H.Element.getIntOrFloatBitWidth();
-  auto Whole = [&](const Expr &Stride) {
-    return A.Facts.divisor(Stride) % Elements == 0; // 0 divides as all do
-  };
-  return H.Strides[3] == Expr(1) &&
-         llvm::all_of(ArrayRef(H.Strides).drop_back(), Whole);
-}
-
-bool fits(const AttentionKernel &A) {
-  Type Element = A.Q.Element;
-  return (Element.isF16() || Element.isBF16()) && A.K.Element == Element &&
-         A.V.Element == Element && A.Y.Element == Element &&
-         A.Facts.range(A.Keys).Min >= 1 && isReadable(A, A.Q) &&
-         isReadable(A, A.K) && isReadable(A, A.V) && isReadable(A, A.Y);
-}
-
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -369,7 +351,7 @@ FailureOr<bool> buildAttentionHopper(KernelForm &Form, const target::Target &T,
   if (!T.Can.Wgmma)
     return false;
   std::optional<AttentionKernel> A = AttentionKernel::read(Form);
-  if (!A || !fits(*A))
+  if (!A || !A->hasWideRows())
     return false;
   constexpr int64_t Unknown = 512; // a size of which nothing is said
   schedule::AttentionShape Shape;

@@ -72,12 +72,9 @@ Value AttentionHopper::scored(const Place &Where, Value Group, Value Scores,
       W.B.createBlock(&Map.getBody(), {}, {W.B.getF32Type(), Index, Index},
                       {W.Loc, W.Loc, W.Loc});
   auto ElementOf = [&](Value Tensor) {
-    Values At = {Where.Batch, Where.Head, Body->getArgument(1),
-                 Body->getArgument(2)};
-    for (unsigned I = 0; I < 4; ++I)
-      if (cast<RankedTensorType>(Tensor.getType()).getDimSize(I) == 1)
-        At[I] = W.index(0);
-    Value V = W.Emitter.element(W.B, Tensor, At);
+    Value V = AttentionKernel::atScore(
+        W, Tensor,
+        {Where.Batch, Where.Head, Body->getArgument(1), Body->getArgument(2)});
     if (!V)
       Result = failure();
     return V;

@@ -75,6 +75,7 @@ std::optional<HeadsInMemory> place(Value Memref,
     if (!Stride)
       return std::nullopt;
     Place.Strides[I] = *Stride;
+    Place.StrideSizes[I] = strideOf(Memref, Dims[I]);
   }
   return Place;
 }
@@ -144,6 +145,28 @@ std::optional<AttentionKernel> AttentionKernel::read(KernelForm &Form) {
       return std::nullopt;
   }
   return A;
+}
+
+bool AttentionKernel::hasWideRows() const {
+  // What TMA asks of strides, and loads of 16 bytes of addresses.
+  constexpr int64_t Elements = 16 / 2;
+  Type Element = Q.Element;
+  if (!(Element.isF16() || Element.isBF16()) || Facts.range(Keys).Min < 1)
+    return false;
+  return llvm::all_of(std::array{&Q, &K, &V, &Y}, [&](const HeadsInMemory *H) {
+    return H->Element == Element && H->Strides[3] == Expr(1) &&
+           llvm::all_of(ArrayRef(H->Strides).drop_back(), [&](const Expr &S) {
+             return Facts.divisor(S) % Elements == 0; // 0 divides as all do
+           });
+  });
+}
+
+Value AttentionKernel::atScore(GpuWriter &W, Value Tensor, ValueRange At) {
+  SmallVector<Value> Indices(At);
+  for (unsigned I = 0; I < 4; ++I)
+    if (cast<RankedTensorType>(Tensor.getType()).getDimSize(I) == 1)
+      Indices[I] = W.index(0);
+  return W.Emitter.element(W.B, Tensor, Indices);
 }
 
 } // namespace kpc::kernels

@@ -16,7 +16,7 @@
 #ifndef KPC_PASSES_KERNELS_ATTENTIONKERNEL_H
 #define KPC_PASSES_KERNELS_ATTENTIONKERNEL_H
 
-#include "passes/kernels/KernelForm.h"
+#include "passes/kernels/GpuThreads.h"
 
 #include "dialects/kernel/Kernel.h"
 #include "dialects/shape/Facts.h"
@@ -30,6 +30,8 @@ struct HeadsInMemory {
   unsigned Argument = 0; ///< the function's, the base pointer
   mlir::Type Element;    ///< as stored
   std::array<shape::Expr, 4> Strides;
+  std::array<mlir::OpFoldResult, 4>
+      StrideSizes; ///< as they stand in the kernel
 };
 
 struct AttentionKernel {
@@ -45,6 +47,14 @@ struct AttentionKernel {
 
   /// None where the kernel is something else, or where operands are computed.
   static std::optional<AttentionKernel> read(KernelForm &Form);
+
+  /// 16-bit heads of one type with at least one key, whose rows are contiguous
+  /// and begin at multiples of 16 bytes.
+  bool hasWideRows() const;
+  /// The element of the bias or mask that belongs to the score at [batch, head,
+  /// query, key]; null after a diagnostic.
+  static mlir::Value atScore(GpuWriter &W, mlir::Value Tensor,
+                             mlir::ValueRange At);
 };
 
 } // namespace kpc::kernels

@@ -48,7 +48,7 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
   Kernel->setAttr("kpc.grid", B.getStrArrayAttr({Launch.Grid[0], Launch.Grid[1],
                                                  Launch.Grid[2]}));
   Kernel->setAttr("kpc.block", B.getDenseI32ArrayAttr(Launch.Block));
-  Kernel->setAttr("kpc.shared", B.getI64IntegerAttr(0));
+  Kernel->setAttr("kpc.shared", B.getI64IntegerAttr(Launch.SharedBytes));
   if (Launch.Cluster > 1)
     Kernel->setAttr("kpc.cluster", B.getI64IntegerAttr(Launch.Cluster));
   Kernel->setAttr("kpc.schedule", B.getStringAttr(Launch.Schedule));
@@ -121,11 +121,12 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
                     math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
                     scf::SCFDialect, vector::VectorDialect>();
   // The last one takes every kernel.
-  GpuBuild *const Builders[] = {
-      buildAttentionHopper, buildGpuTranspose,    buildGpuGemv,
-      buildGemmHopper,      buildConvHopper,      buildGpuContraction,
-      buildGpuRows,         buildGpuRowReduction, buildGpuColumnReduction,
-      buildGpuWindow,       buildGpuMap};
+  GpuBuild *const Builders[] = {buildAttentionDecode, buildAttentionHopper,
+                                buildGpuTranspose,    buildGpuGemv,
+                                buildGemmHopper,      buildConvHopper,
+                                buildGpuContraction,  buildGpuRows,
+                                buildGpuRowReduction, buildGpuColumnReduction,
+                                buildGpuWindow,       buildGpuMap};
   StringRef Forced = forcedSchedule(Func);
   std::vector<std::string> Legal;
   for (GpuBuild *Build : Builders) {

@@ -49,6 +49,7 @@ struct GpuLaunch {
   std::array<int32_t, 3> Block = {1, 1, 1};
   /// Blocks of a cluster, along x; the grid is a multiple of it.
   int32_t Cluster = 1;
+  int64_t SharedBytes = 0; ///< dynamic; kernels in tile are given theirs later
   std::string Schedule;
   /// The best schedules with the parts of their cost, and the texts of all
   /// legal ones: see ScheduleChoice.h.
@@ -71,6 +72,7 @@ GpuBuild buildGpuTranspose;
 /// On tensor cores; those behind take what is left. Products of few rows come
 /// first.
 GpuBuild buildGpuGemv;
+GpuBuild buildAttentionDecode;
 GpuBuild buildAttentionHopper;
 GpuBuild buildGemmHopper;
 GpuBuild buildConvHopper;

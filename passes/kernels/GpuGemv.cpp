@@ -25,13 +25,12 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/MatrixProduct.h"
+#include "passes/kernels/MmaSync.h"
 #include "passes/kernels/ScheduleChoice.h"
 #include "passes/kernels/SizeFacts.h"
 #include "passes/schedule/GemvSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -248,33 +247,14 @@ void Gemv::loadWeights(Step &Into, Value At, Value Inside) {
 /// 16 rows × 8 columns more of a product over 16 elements of the sum.
 Value Gemv::multiply(const Step &From, int64_t Half, int64_t Slice,
                      Value Sums) {
-  bool IsBrain = P.A.Element.isBF16();
-  auto Operand = [&](Value Word) -> Value {
-    if (IsBrain)
-      return Word;
-    return LLVM::BitcastOp::create(
-        W.B, W.Loc, VectorType::get({2}, W.B.getF16Type()), Word);
-  };
   int64_t K = Half * 2;
-  Values A = {From.Upper[K], From.Lower[K], From.Upper[K + 1],
-              From.Lower[K + 1]},
-         B = {From.Weights[Slice][K], From.Weights[Slice][K + 1]}, C;
-  for (Value *V : {&A[0], &A[1], &A[2], &A[3], &B[0], &B[1]})
-    *V = Operand(*V);
+  Values C;
   for (int64_t I = 0; I < 4; ++I)
     C.push_back(vector::ExtractOp::create(W.B, W.Loc, Sums, I));
-  Type F32 = W.B.getF32Type();
-  auto Four =
-      LLVM::LLVMStructType::getLiteral(W.B.getContext(), {F32, F32, F32, F32});
-  NVVM::MMATypes Kind = IsBrain ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
-  auto Mma = NVVM::MmaOp::create(
-      W.B, W.Loc, Four, A, B, C, ArrayRef<int64_t>{16, 8, 16}, std::nullopt,
-      std::nullopt, std::array<NVVM::MMATypes, 2>{Kind, Kind},
-      std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
-                                     NVVM::MMALayout::col});
-  Values Parts;
-  for (int64_t I = 0; I < 4; ++I)
-    Parts.push_back(LLVM::ExtractValueOp::create(W.B, W.Loc, Mma, I));
+  Values Parts = multiplyFragments(
+      W, P.A.Element,
+      {From.Upper[K], From.Lower[K], From.Upper[K + 1], From.Lower[K + 1]},
+      {From.Weights[Slice][K], From.Weights[Slice][K + 1]}, C);
   return vector::FromElementsOp::create(W.B, W.Loc, Sums.getType(), Parts);
 }
 

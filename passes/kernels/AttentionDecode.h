@@ -1,0 +1,147 @@
+//===- AttentionDecode.h - Attention of few queries -------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The builder's class: AttentionDecode.cpp has a warp's way through its keys,
+/// AttentionDecodeJoin.cpp how warps and blocks put their parts together.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_ATTENTIONDECODE_H
+#define KPC_PASSES_KERNELS_ATTENTIONDECODE_H
+
+#include "passes/kernels/AttentionKernel.h"
+#include "passes/schedule/DecodeSchedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace kpc::kernels {
+
+class AttentionDecode {
+public:
+  AttentionDecode(KernelForm &Form, AttentionKernel &A,
+                  const schedule::DecodeShape &Shape,
+                  const schedule::DecodeSchedule &S)
+      : Form(Form), A(A), Shape(Shape), S(S), W(Form) {}
+
+  mlir::LogicalResult emit(GpuLaunch &Launch);
+
+private:
+  using Value = mlir::Value;
+  using ValueRange = mlir::ValueRange;
+  using Values = llvm::SmallVector<Value>;
+  /// A row of the product: a query of one of the group's heads.
+  struct Row {
+    Value Head, Query; ///< index
+    Value Limit;       ///< index: the keys before it are seen
+    Value Inside;      ///< i1: it exists; else this is the last one again
+  };
+  /// What a thread has of the keys so far: sums (sumsAt), and of its 1 or 2
+  /// rows g and g + 8 the greatest score and the total of the thread's keys.
+  struct State {
+    Values Sums, Most, Total;
+    Value Slot; ///< i32: byte in the ring, of the step that comes next
+    Values list() const;
+  };
+
+  // The thread's place.
+  void place();
+  Row rowAt(Value InTile);
+  Value globalPointer(const HeadsInMemory &H, ValueRange At);
+  Value flat(unsigned Argument);
+  Value offsetOf(const HeadsInMemory &H, ValueRange At);
+  void loadQueries();
+
+  // A warp's steps.
+  State start();
+  State stateOf(ValueRange From) const;
+  void fill(Value First, Value Slot);
+  Value nextSlot(Value Slot);
+  void copy(Value From, Value To, Value Inside);
+  Values piece(Value Slot, int64_t Number);
+  State step(Value First, const State &Before);
+  llvm::SmallVector<Values> scores(Value Slot);
+  void scoreRow(llvm::SmallVector<Values> &Scores, Value First, int64_t Half);
+  Value scaled(Value Score, const Row &Of, Value Key);
+  void softmax(llvm::SmallVector<Values> &Scores, int64_t Half, State &Now);
+  void addValues(llvm::ArrayRef<Values> Scores, Value Slot, State &Now);
+  State walkKeys();
+  Value ofRow(Value V, int64_t Which);
+  /// Four sums: of columns 64 Chunk + 8 g + 2 Word and the next, those of rows
+  /// 8 Half + 2 t and the next.
+  int64_t sumsAt(int64_t Half, int64_t Chunk, int64_t Word) const {
+    return ((Half * widthChunks() + Chunk) * 4 + Word) * 4;
+  }
+
+  // Parts. A part is a row after the other: sums, greatest score, total.
+  Value partPointer(Value Row, int64_t Part);
+  void storePart(const State &End);
+  void joinWarps();
+  void joinBlocks();
+  void eachUnit(Value First, Value Step,
+                llvm::function_ref<void(Value Row, Value Column)> Body);
+  struct Joined {
+    Value Sums, Most, Total; ///< Sums: four neighbours
+  };
+  Joined joinParts(int64_t Count,
+                   llvm::function_ref<Value(int64_t Part)> RowPointer,
+                   Value Column);
+  void storeResult(const Joined &J, Value Row, Value Column);
+  void syncCluster();
+
+  // Small pieces.
+  int64_t halves() const { return S.Rows / 8; }
+  int64_t depthChunks() const { return (Shape.Depth + 31) / 32; }
+  int64_t widthChunks() const { return (Shape.Width + 63) / 64; }
+  int64_t partRowBytes() const { return S.partBytes(Shape) / S.Rows; }
+  Value i32(int64_t V) {
+    return mlir::arith::ConstantIntOp::create(W.B, W.Loc, V, 32);
+  }
+  Value f32(double V) {
+    return mlir::arith::ConstantOp::create(W.B, W.Loc,
+                                           W.B.getF32FloatAttr(float(V)));
+  }
+  template <typename Op> Value compute(Value X, Value Y) {
+    return W.B.createOrFold<Op>(W.Loc, X, Y);
+  }
+  Value choose(Value Condition, Value X, Value Y) {
+    return W.B.createOrFold<mlir::arith::SelectOp>(W.Loc, Condition, X, Y);
+  }
+  Value toI64(Value Index) {
+    return W.B.createOrFold<mlir::arith::IndexCastOp>(W.Loc, W.B.getI64Type(),
+                                                      Index);
+  }
+  /// Byte in a part's row of its greatest score and its total.
+  int64_t endsAt() const { return widthChunks() * 64 * 4; }
+  Value shiftOf(Value Most);
+  Value exp2(Value X);
+  Value bytesAt(Value Pointer, Value Bytes);
+  Value bytesAt(Value Pointer, int64_t Bytes);
+  Value load(mlir::Type Ty, Value Pointer);
+  void store(Value V, Value Pointer);
+
+  KernelForm &Form;
+  AttentionKernel &A;
+  const schedule::DecodeShape &Shape;
+  const schedule::DecodeSchedule &S;
+  GpuWriter W;
+  mlir::Type Element;
+  Value Keys, Queries, RowCount, HeadsPerGroup;          ///< index
+  Value Thread, Warp, G, T, Rank, Batch, Group, TileRow; ///< index
+  Value End;                   ///< index: keys that the tile's rows see
+  llvm::SmallVector<Row> Rows; ///< this thread's
+  Value Shared;                ///< all of it
+  Value Ring;                 ///< this lane's first 16 bytes in its warp's ring
+  Value KeysFrom, ValuesFrom; ///< this lane's place in step 0
+  Value KeyBytes, ValueBytes; ///< i64: from a key to the next
+  llvm::SmallVector<llvm::SmallVector<Values>> Q; ///< [chunk][half] words
+  mlir::LogicalResult Result = mlir::success();
+};
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_ATTENTIONDECODE_H

@@ -1,0 +1,140 @@
+//===- DecodeSchedule.cpp - How few queries stream their keys -------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/DecodeSchedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+using namespace kpc;
+using namespace kpc::schedule;
+
+int64_t DecodeSchedule::sharedBytes(const DecodeShape &Shape) const {
+  // The warps' parts, and one more: the block's, which its cluster reads.
+  int64_t Parts = (Warps + 1) * partBytes(Shape);
+  return std::max(Warps * Stages * stepBytes(Shape), Parts);
+}
+
+int64_t DecodeSchedule::neededRegisters(const DecodeShape &Shape) const {
+  // Queries in 16 bits, sums in f32, scores; room for what is loaded of a
+  // step, addresses, and the rows' totals.
+  constexpr int64_t Room = 64;
+  int64_t Halves = Rows / 8;
+  return Halves * ((Shape.Depth + 31) / 32 * 4 +
+                   paddedWidth(Shape.Width) / 64 * 16) +
+         Keys / 2 + Room;
+}
+
+int64_t DecodeSchedule::resident(const DecodeShape &Shape,
+                                 const target::Target &T) const {
+  constexpr int64_t SystemBytes = 1024; // of shared memory, for each block
+  int64_t Count = T.Limit.BlocksPerSm;
+  Count = std::min<int64_t>(Count, T.Limit.ThreadsPerSm / threads());
+  Count = std::min<int64_t>(Count, T.Limit.SharedPerSm /
+                                       (sharedBytes(Shape) + SystemBytes));
+  return std::min(Count, T.Limit.RegistersPerSm /
+                             (neededRegisters(Shape) * threads()));
+}
+
+std::string DecodeSchedule::str() const {
+  char Text[112];
+  std::snprintf(Text, sizeof Text,
+                "decode %ld rows x %ld keys x %ld warps stages %ld cluster %ld",
+                long(Rows), long(Keys), long(Warps), long(Stages),
+                long(Blocks));
+  return Text;
+}
+
+std::string DecodeCost::str() const {
+  char Text[224];
+  std::snprintf(Text, sizeof Text,
+                "%s: %.1f us = %.2f rounds x %.1f stream + %.1f finish",
+                Schedule.str().c_str(), Total, Rounds, Stream, Finish);
+  return Text;
+}
+
+namespace {
+
+/// Share of the peak rate that a copy reaches (H200: 4.1 of 4.8 TB/s).
+constexpr double CopyShare = 0.86;
+/// Bytes that a multiprocessor must have on the way to keep memory busy: its
+/// share of 4.8 TB/s for about 1 us.
+constexpr double BytesAhead = 40e3;
+/// A multiprocessor's own rate over its share of the memory's: with fewer at
+/// work than this share of all, memory waits for them.
+constexpr double SmOverShare = 1.6;
+/// Microseconds of a launch and of a block's end; of the joining in a cluster.
+constexpr double StartMicroseconds = 2.5, ClusterMicroseconds = 1.5;
+constexpr double AnySmCount = 100, AnyGBps = 2000;
+constexpr int64_t ElementBytes = 2;
+
+DecodeCost costOf(const DecodeSchedule &S, const DecodeShape &Shape,
+                  const target::Target &T) {
+  double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
+  double Rate =
+      (T.Cost.DramGBps > 0 ? T.Cost.DramGBps : AnyGBps) * CopyShare * 1e3;
+  DecodeCost Cost{S};
+  double Tiles = std::ceil(double(Shape.Rows) / double(S.Rows));
+  double Blocks = double(Shape.Streams) * Tiles * double(S.Blocks);
+  double Resident = double(S.resident(Shape, T));
+  // Blocks that run together share what there is; the last ones have more.
+  double Mean = Blocks / SmCount;
+  double Busy = std::min(Mean, 1.0);
+  Cost.Rounds = Mean < 1 ? 1 : std::ceil(Mean) / Mean;
+  if (Mean > Resident)
+    Cost.Rounds = 1 + (Cost.Rounds - 1) / 2;
+  double Here = std::max(std::min(std::ceil(Mean), Resident), 1.0);
+  double Ahead = Here * double(S.Warps * (S.Stages - 1) * S.stepBytes(Shape));
+  double Steps = double(Shape.Keys) / double(S.stride());
+  double Waste = std::max(std::ceil(Steps) / std::max(Steps, 1e-6), 1.0);
+  Cost.Stream = double(Shape.Streams) * double(Shape.Keys) *
+                double(Shape.Depth + Shape.Width) * ElementBytes / Rate /
+                std::min(1.0, Ahead / BytesAhead) /
+                std::min(1.0, Busy * SmOverShare) * std::sqrt(Waste);
+  // Tiles of rows read again what the first has brought to the second cache.
+  Cost.Stream *= 1 + (Tiles - 1) / 2;
+  Cost.Finish = StartMicroseconds + (S.Blocks > 1 ? ClusterMicroseconds : 0);
+  Cost.Total = Cost.Rounds * Cost.Stream + Cost.Finish;
+  return Cost;
+}
+
+bool isLegal(const DecodeSchedule &S, const DecodeShape &Shape,
+             const target::Target &T) {
+  return S.sharedBytes(Shape) <= T.Limit.SharedPerBlock &&
+         S.neededRegisters(Shape) <= T.Limit.RegistersPerThread &&
+         S.Blocks <= T.Can.ClusterBlocks && S.resident(Shape, T) >= 1;
+}
+
+} // namespace
+
+std::vector<DecodeCost> schedule::rankDecodeSchedules(const DecodeShape &Shape,
+                                                      const target::Target &T) {
+  std::vector<DecodeCost> Ranked;
+  constexpr uint32_t Both = target::MmaF16 | target::MmaBf16;
+  auto IsHead = [](int64_t Size) {
+    return Size >= 8 && Size <= 256 && Size % 8 == 0;
+  };
+  if ((T.Can.MmaSync & Both) != Both || !T.Can.CpAsync ||
+      !IsHead(Shape.Depth) || !IsHead(Shape.Width))
+    return Ranked;
+  for (int64_t Rows : {8, 16})
+    for (int64_t Keys : {16, 32})
+      for (int64_t Warps : {4, 8})
+        for (int64_t Stages : {3, 2, 4})
+          for (int64_t Blocks : {1, 2, 4, 8}) {
+            DecodeSchedule S{Rows, Keys, Warps, Stages, Blocks};
+            if (isLegal(S, Shape, T))
+              Ranked.push_back(costOf(S, Shape, T));
+          }
+  std::stable_sort(Ranked.begin(), Ranked.end(),
+                   [](const DecodeCost &A, const DecodeCost &B) {
+                     return A.Total < B.Total;
+                   });
+  return Ranked;
+}

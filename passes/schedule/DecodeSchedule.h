@@ -1,0 +1,95 @@
+//===- DecodeSchedule.h - How few queries stream their keys -----*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The schedule of an attention of few queries, which reads keys and values
+/// once: plain data, chosen by a cost whose parts can be printed.
+///
+///   for (const DecodeCost &One : rankDecodeSchedules(Shape, T))
+///     puts(One.str().c_str());
+///   // decode 8 rows x 16 keys x 4 warps stages 3 cluster 2: 78.0 us = …
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_SCHEDULE_DECODESCHEDULE_H
+#define KPC_PASSES_SCHEDULE_DECODESCHEDULE_H
+
+#include "compiler/target/Target.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kpc::schedule {
+
+/// With more queries than this an attention is no longer bound by memory.
+inline constexpr int64_t MostDecodeQueries = 8;
+
+/// Sizes to choose for; where they are dynamic, their optimum.
+struct DecodeShape {
+  int64_t Streams = 1; ///< batch · groups: each has keys and values of its own
+  int64_t Rows = 1;    ///< queries of a group's heads
+  int64_t Keys = 0;
+  int64_t Depth = 0; ///< of q and k
+  int64_t Width = 0; ///< of v and y
+};
+
+struct DecodeSchedule {
+  int64_t Rows = 8;   ///< of a block: 8 or 16
+  int64_t Keys = 16;  ///< that a warp takes in a step: 16 or 32
+  int64_t Warps = 4;  ///< of a block; they share its keys
+  int64_t Stages = 3; ///< steps of a warp whose keys and values have room
+  int64_t Blocks = 1; ///< of a cluster; they share the keys of their rows
+
+  int64_t threads() const { return Warps * 32; }
+  /// Keys that a cluster takes before its warps begin again.
+  int64_t stride() const { return Keys * Warps * Blocks; }
+  /// Pieces of 16 bytes that a thread copies in a step: of keys, of values.
+  int64_t keyPieces(int64_t Depth) const {
+    return Keys / 8 * ((Depth + 31) / 32);
+  }
+  int64_t valuePieces(int64_t Width) const {
+    return Keys / 4 * ((Width + 63) / 64);
+  }
+  int64_t stepBytes(const DecodeShape &Shape) const {
+    return (keyPieces(Shape.Depth) + valuePieces(Shape.Width)) * 16 * 32;
+  }
+  /// What a warp hands over at its end: sums, greatest score and total of each
+  /// row.
+  int64_t partBytes(const DecodeShape &Shape) const {
+    return Rows * (paddedWidth(Shape.Width) + 4) * 4;
+  }
+  /// Dynamic shared memory: steps, and behind the last one the parts.
+  int64_t sharedBytes(const DecodeShape &Shape) const;
+  /// Registers that a thread's values take, with room for addresses.
+  int64_t neededRegisters(const DecodeShape &Shape) const;
+  /// Blocks that a multiprocessor runs side by side.
+  int64_t resident(const DecodeShape &Shape, const target::Target &T) const;
+  std::string str() const;
+
+  /// Columns as the tensor cores' fragments have them.
+  static int64_t paddedWidth(int64_t Width) { return (Width + 63) / 64 * 64; }
+};
+
+/// Microseconds that a schedule is expected to take, by its parts.
+struct DecodeCost {
+  DecodeSchedule Schedule;
+  double Rounds = 0; ///< blocks of the fullest multiprocessor over the mean
+  double Stream = 0; ///< all keys and values through memory
+  double Finish = 0; ///< start, the joining of parts
+  double Total = 0;
+  std::string str() const;
+};
+
+/// Legal schedules, the best first; none where the target has no mma.sync of
+/// 16-bit floats or no asynchronous copies, or heads of no such size.
+std::vector<DecodeCost> rankDecodeSchedules(const DecodeShape &Shape,
+                                            const target::Target &T);
+
+} // namespace kpc::schedule
+
+#endif // KPC_PASSES_SCHEDULE_DECODESCHEDULE_H
