@@ -50,7 +50,9 @@ constexpr Capabilities hopper(bool Wgmma) {
           .Wgmma = Wgmma,
           .MmaSync = AdaMma,
           .WidestAccess = 16,
-          .ClusterBlocks = 8};
+          .ClusterBlocks = 8,
+          // Portable PTX must run on chips that have 8 at most.
+          .MostClusterBlocks = Wgmma ? 16 : 8};
 }
 
 // 256-bit global accesses: [ptx] ld, "v8.b32 and v4.b64 ... sm_100 or higher".
@@ -60,7 +62,8 @@ constexpr Capabilities blackwell() {
           .Tcgen05 = true,
           .MmaSync = AdaMma,
           .WidestAccess = 32,
-          .ClusterBlocks = 8};
+          .ClusterBlocks = 8,
+          .MostClusterBlocks = 8};
 }
 
 constexpr Capabilities blackwellGeForce() {
@@ -68,7 +71,8 @@ constexpr Capabilities blackwellGeForce() {
           .Tma = true,
           .MmaSync = GeForceBlackwellMma,
           .WidestAccess = 32,
-          .ClusterBlocks = 8};
+          .ClusterBlocks = 8,
+          .MostClusterBlocks = 8};
 }
 
 struct Rates {

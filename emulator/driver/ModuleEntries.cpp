@@ -21,7 +21,8 @@ enum : int {
   JitErrorLog = 5,
   JitErrorLogSize = 6,
   StaticSharedBytes = 1,
-  MaxDynamicSharedBytes = 8
+  MaxDynamicSharedBytes = 8,
+  NonPortableCluster = 14
 };
 
 /// Writes the text to the caller's error log, as far as it fits.
@@ -122,6 +123,8 @@ KPC_CATCH
 
 KPC_EXPORT Result cuFuncSetAttribute(void *Handle, int Which, int Value) try {
   auto *F = static_cast<driver::Function *>(Handle);
+  if (Which == NonPortableCluster)
+    F->NonPortableCluster = Value != 0;
   if (Which != MaxDynamicSharedBytes)
     return Success; // preferences
   if (Value < 0 || uint64_t(Value) + F->K->SharedBytes > 227 * 1024)

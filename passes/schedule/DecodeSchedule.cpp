@@ -108,7 +108,10 @@ bool isLegal(const DecodeSchedule &S, const DecodeShape &Shape,
              const target::Target &T) {
   return S.sharedBytes(Shape) <= T.Limit.SharedPerBlock &&
          S.neededRegisters(Shape) <= T.Limit.RegistersPerThread &&
-         S.Blocks <= T.Can.ClusterBlocks && S.resident(Shape, T) >= 1;
+         S.Blocks <= T.Can.MostClusterBlocks &&
+         // A part of the chip that is one cluster's has 16 multiprocessors or
+         // fewer.
+         S.resident(Shape, T) >= (S.Blocks > T.Can.ClusterBlocks ? 2 : 1);
 }
 
 } // namespace
@@ -127,7 +130,7 @@ std::vector<DecodeCost> schedule::rankDecodeSchedules(const DecodeShape &Shape,
     for (int64_t Keys : {16, 32})
       for (int64_t Warps : {4, 8})
         for (int64_t Stages : {3, 2, 4})
-          for (int64_t Blocks : {1, 2, 4, 8}) {
+          for (int64_t Blocks : {1, 2, 4, 8, 16}) {
             DecodeSchedule S{Rows, Keys, Warps, Stages, Blocks};
             if (isLegal(S, Shape, T))
               Ranked.push_back(costOf(S, Shape, T));

@@ -95,8 +95,8 @@ def model(one):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def main(cases=cases, about=__doc__):
+    parser = argparse.ArgumentParser(description=about.split("\n")[0])
     parser.add_argument("--kpc", required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--arch", default="sm_90a")

@@ -83,7 +83,14 @@ def peer(case, inputs):
     return call
 
 
-def run_case(case, options):
+def compare_bursts(case, sides, rounds):
+    times = compare_times(sides, rounds)
+    pairs = case["queries"] * case["keys"] * (0.5 if case["causal"] else 1)
+    times["rate"] = 4e-6 * case["batch"] * case["heads"] * pairs * case["depth"] / times["kpc"]
+    return times
+
+
+def run_case(case, options, measure):
     inputs = tensors(case)
     kind = inputs["q"].dtype
     small = case["batch"] * case["heads"] * case["queries"] * case["keys"] <= SMALL
@@ -111,17 +118,16 @@ def run_case(case, options):
         except RuntimeError as problem:
             row["peer_problem"] = str(problem).splitlines()[0]
             sides = {"kpc": lambda: session.run(given, {"y": out})}
-        row.update(compare_times(sides, options.rounds))
+        row.update(measure(case, sides, options.rounds))
         if "cudnn" in row:
             row["ratio"] = row["cudnn"] / row["kpc"]
-        pairs = case["queries"] * case["keys"] * (0.5 if case["causal"] else 1)
-        row["tflops"] = 4e-6 * case["batch"] * case["heads"] * pairs * case["depth"] / row["kpc"]
     session.close()
     return row
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def main(measure=compare_bursts, unit="TFLOP/s", about=__doc__):
+    """`measure` gives microseconds of each side, and kpc's `rate` in `unit`."""
+    parser = argparse.ArgumentParser(description=about.split("\n")[0])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--runtime", required=True)
     parser.add_argument("--json", type=pathlib.Path)
@@ -134,14 +140,14 @@ def main():
         if not re.search(options.only, f"{case['purpose']} {case['name']}"):
             continue
         try:
-            row = run_case(case, options)
+            row = run_case(case, options, measure)
         except RuntimeError as problem:
             row = dict(case, right=False, problem=str(problem).splitlines()[0])
         rows.append(row)
         text = f"{row['name']:36} {'right' if row['right'] else 'WRONG'}"
         text += f" {row.get('problem', '')}" if "error" not in row else f" error {row['error']:.2e} ({row.get('peer_error', 0):.2e})"
-        if "tflops" in row:
-            text += f"  kpc {row['kpc']:8.1f} us {row['tflops']:.0f} TFLOP/s"
+        if "rate" in row:
+            text += f"  kpc {row['kpc']:8.1f} us {row['rate']:.0f} {unit}"
         if "ratio" in row:
             text += f", cuDNN {row['cudnn']:8.1f} us: {row['ratio']:.3f}"
         print(text + (f" {row['peer_problem']}" if "peer_problem" in row else ""), flush=True)
