@@ -22,8 +22,10 @@
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/schedule/AttentionSchedule.h"
+#include "passes/schedule/DecodeSchedule.h"
 
 #include <cmath>
+#include <set>
 
 using namespace mlir;
 using namespace kpc;
@@ -193,6 +195,21 @@ Value Decomposition::write() {
   return perGroup(P, Op.getV());
 }
 
+/// Whether an attention is of few queries by all that is said of their number.
+bool hasFewQueries(const Expr &Queries, const shape::Facts &Facts) {
+  if (Facts.range(Queries).Max <= schedule::MostDecodeQueries)
+    return true;
+  std::set<std::string, std::less<>> Names;
+  Queries.collectSymbols(Names);
+  for (const std::string &Name : Names) {
+    auto Known = Facts.symbols().find(Name);
+    if (Known == Facts.symbols().end() || !Known->second.Optimum)
+      return false;
+  }
+  return Facts.optimum(Queries).value_or(INT64_MAX) <=
+         schedule::MostDecodeQueries;
+}
+
 struct DecomposeAttentionPass
     : graph::impl::DecomposeAttentionBase<DecomposeAttentionPass> {
   using DecomposeAttentionBase::DecomposeAttentionBase;
@@ -207,11 +224,14 @@ struct DecomposeAttentionPass
         (!Element.isF16() && !Element.isBF16()) ||
         Facts.range(V.getDims()[2]).Min < 1)
       return false;
-    schedule::AttentionShape Shape;
-    Shape.Depth = *Depth;
-    Shape.Width = *Width;
+    schedule::AttentionShape Many;
+    schedule::DecodeShape Few;
+    Many.Depth = Few.Depth = *Depth;
+    Many.Width = Few.Width = *Width;
+    bool IsFew = hasFewQueries(Q.getDims()[2], Facts);
     return llvm::all_of(All, [&](const target::Target *T) {
-      return schedule::fitsAttention(Shape, *T);
+      return schedule::fitsAttention(Many, *T) ||
+             (IsFew && !schedule::rankDecodeSchedules(Few, *T).empty());
     });
   }
 

@@ -63,7 +63,7 @@ def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
   let description = [{
     An attention stays one op where each of `targets` builds it: 16-bit heads of
     8 to 256 elements, a multiple of 8, at least one key, no softcap, on chips
-    with wgmma. A plan is the same for all targets of an artifact, so one that
+    with wgmma; with typically 8 queries or fewer on all GPUs. A plan is the same for all targets of an artifact, so one that
     cannot build it decides for all.
   }];
   let options = [

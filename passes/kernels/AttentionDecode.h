@@ -48,8 +48,18 @@ private:
     Values list() const;
   };
 
+  /// How rows of keys, or of values, are copied: `Lanes` lanes a row.
+  struct Line {
+    int64_t Lanes = 0, Size = 0; ///< Size: elements of a row
+    Value From;                  ///< this lane's place in the first rows
+    Value Bytes;                 ///< i64: from a row to the next
+    /// In shared memory a row's 16 bytes stand at their number xor this.
+    std::function<Value(Value Row)> Swizzle;
+  };
+
   // The thread's place.
   void place();
+  Line lineOf(const HeadsInMemory &H, int64_t Lanes, int64_t Size);
   Row rowAt(Value InTile);
   Value globalPointer(const HeadsInMemory &H, ValueRange At);
   Value flat(unsigned Argument);
@@ -60,9 +70,11 @@ private:
   State start();
   State stateOf(ValueRange From) const;
   void fill(Value First, Value Slot);
+  void fillLines(const Line &L, Value First, Value To);
+  Value placeIn(const Line &L, Value Row, Value Piece);
   Value nextSlot(Value Slot);
   void copy(Value From, Value To, Value Inside);
-  Values piece(Value Slot, int64_t Number);
+  Values words(Value From, int64_t Bytes);
   State step(Value First, const State &Before);
   llvm::SmallVector<Values> scores(Value Slot);
   void scoreRow(llvm::SmallVector<Values> &Scores, Value First, int64_t Half);
@@ -130,14 +142,13 @@ private:
   const schedule::DecodeSchedule &S;
   GpuWriter W;
   mlir::Type Element;
-  Value Keys, Queries, RowCount, HeadsPerGroup;          ///< index
-  Value Thread, Warp, G, T, Rank, Batch, Group, TileRow; ///< index
+  Value Keys, Queries, RowCount, HeadsPerGroup;                ///< index
+  Value Thread, Warp, Lane, G, T, Rank, Batch, Group, TileRow; ///< index
   Value End;                   ///< index: keys that the tile's rows see
   llvm::SmallVector<Row> Rows; ///< this thread's
   Value Shared;                ///< all of it
-  Value Ring;                 ///< this lane's first 16 bytes in its warp's ring
-  Value KeysFrom, ValuesFrom; ///< this lane's place in step 0
-  Value KeyBytes, ValueBytes; ///< i64: from a key to the next
+  Value Ring;                  ///< the warp's
+  Line KeyLine, ValueLine;
   llvm::SmallVector<llvm::SmallVector<Values>> Q; ///< [chunk][half] words
   mlir::LogicalResult Result = mlir::success();
 };

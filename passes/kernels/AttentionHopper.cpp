@@ -25,6 +25,7 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/AttentionHopper.h"
+#include "passes/kernels/ScheduleChoice.h"
 #include "passes/kernels/SizeFacts.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -342,7 +343,6 @@ LogicalResult AttentionHopper::emit(GpuLaunch &Launch) {
   Launch.Grid[0] =
       Expr::min(Rows * A.Heads * A.Batch, Expr::symbol("sm_count")).str();
   Launch.Block = {int32_t(S.threads()), 1, 1};
-  Launch.Schedule = S.str();
   return Result;
 }
 
@@ -365,9 +365,10 @@ FailureOr<bool> buildAttentionHopper(KernelForm &Form, const target::Target &T,
   Shape.Scored = A->Op.getBias() || A->Op.getMask();
   std::vector<schedule::AttentionCost> Ranked =
       schedule::rankAttentionSchedules(Shape, T);
-  if (Ranked.empty())
+  const schedule::AttentionCost *Chosen = chooseSchedule(Form, Ranked, Launch);
+  if (!Chosen)
     return false;
-  if (failed(AttentionHopper(Form, *A, Ranked.front().Schedule).emit(Launch)))
+  if (failed(AttentionHopper(Form, *A, Chosen->Schedule).emit(Launch)))
     return failure();
   return true;
 }

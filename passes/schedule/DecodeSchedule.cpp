@@ -128,7 +128,7 @@ std::vector<DecodeCost> schedule::rankDecodeSchedules(const DecodeShape &Shape,
     return Ranked;
   for (int64_t Rows : {8, 16})
     for (int64_t Keys : {16, 32})
-      for (int64_t Warps : {4, 8})
+      for (int64_t Warps : {4, 8, 2})
         for (int64_t Stages : {3, 2, 4})
           for (int64_t Blocks : {1, 2, 4, 8, 16}) {
             DecodeSchedule S{Rows, Keys, Warps, Stages, Blocks};

@@ -20,6 +20,7 @@
 
 #include "compiler/target/Target.h"
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -48,15 +49,16 @@ struct DecodeSchedule {
   int64_t threads() const { return Warps * 32; }
   /// Keys that a cluster takes before its warps begin again.
   int64_t stride() const { return Keys * Warps * Blocks; }
-  /// Pieces of 16 bytes that a thread copies in a step: of keys, of values.
-  int64_t keyPieces(int64_t Depth) const {
-    return Keys / 8 * ((Depth + 31) / 32);
+  /// Neighbouring lanes that copy a key, or its value, 16 bytes each: a power
+  /// of two that holds what the tensor cores take at once.
+  static int64_t keyLanes(int64_t Depth) { return lanes(Depth, 32); }
+  static int64_t valueLanes(int64_t Width) { return lanes(Width, 64); }
+  int64_t keyBytes(const DecodeShape &Shape) const {
+    return Keys * keyLanes(Shape.Depth) * 16;
   }
-  int64_t valuePieces(int64_t Width) const {
-    return Keys / 4 * ((Width + 63) / 64);
-  }
+  /// Shared memory of a step: its keys, and behind them its values.
   int64_t stepBytes(const DecodeShape &Shape) const {
-    return (keyPieces(Shape.Depth) + valuePieces(Shape.Width)) * 16 * 32;
+    return keyBytes(Shape) + Keys * valueLanes(Shape.Width) * 16;
   }
   /// What a warp hands over at its end: sums, greatest score and total of each
   /// row.
@@ -73,6 +75,12 @@ struct DecodeSchedule {
 
   /// Columns as the tensor cores' fragments have them.
   static int64_t paddedWidth(int64_t Width) { return (Width + 63) / 64 * 64; }
+
+private:
+  static int64_t lanes(int64_t Size, int64_t Chunk) {
+    return int64_t(
+        std::bit_ceil(uint64_t((Size + Chunk - 1) / Chunk * Chunk / 8)));
+  }
 };
 
 /// Microseconds that a schedule is expected to take, by its parts.

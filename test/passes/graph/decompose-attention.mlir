@@ -1,6 +1,7 @@
 // RUN: kpc-opt --decompose-attention=targets=sm_90a %s | FileCheck %s --check-prefixes=CHECK,KEPT
 // RUN: kpc-opt --decompose-attention=targets=sm_90a,host %s | FileCheck %s --check-prefixes=CHECK,ALL
 // RUN: kpc-opt --decompose-attention %s | FileCheck %s --check-prefixes=CHECK,ALL
+// RUN: kpc-opt --decompose-attention=targets=sm_80,sm_90a,portable %s | FileCheck %s --check-prefixes=CHECK,FEW
 // RUN: not kpc-opt --decompose-attention=targets=sm_9 %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // UNKNOWN: sm_9
@@ -8,12 +9,15 @@
 !q = !graph.tensor<[2, 4, s, 64], f16>
 !k = !graph.tensor<[2, 4, t, 64], f16>
 !few = !graph.tensor<[2, 2, t, 64], f16>
+!one = !graph.tensor<[2, 4, 1, 64], f16>
+!new = !graph.tensor<[2, 4, n, 64], f16>
 !wide = !graph.tensor<[2, 4, s, 64], f32>
 !m = !graph.tensor<[1, 1, s, t], i1>
 
-module attributes {graph.symbols = {s = {min = 1}, t = {min = 1}}} {
+module attributes {graph.symbols = {s = {min = 1}, t = {min = 1}, n = {min = 1, optimum = 2}}} {
   // Both factors are scaled by the root; the softmax is in f32.
   // CHECK-LABEL: func.func @plain
+  // FEW-NOT: graph.attention
   // KEPT-NEXT: graph.attention
   // ALL: %[[TURNED:.*]] = graph.transpose %arg1 [0, 1, 3, 2]
   // ALL: graph.constant dense<3.535160e-01> : tensor<f16>
@@ -44,6 +48,19 @@ module attributes {graph.symbols = {s = {min = 1}, t = {min = 1}}} {
   func.func @causal(%q: !q, %k: !few, %v: !few, %m: !m) -> !q {
     %0 = graph.attention %q, %k, %v mask %m scale 0.125 causal <[0]> : !q, !few, !few, !m
     return %0 : !q
+  }
+
+  // Few queries, by their number or what is said of it, have a builder on every GPU.
+  // CHECK-LABEL: func.func @few
+  // FEW-NEXT: graph.attention
+  // FEW-NEXT: graph.attention
+  // KEPT-NEXT: graph.attention
+  // KEPT-NEXT: graph.attention
+  // ALL-NOT: graph.attention
+  func.func @few(%q: !one, %n: !new, %k: !few, %v: !few) -> (!one, !new) {
+    %0 = graph.attention %q, %k, %v scale 0.125 : !one, !few, !few
+    %1 = graph.attention %n, %k, %v scale 0.125 : !new, !few, !few
+    return %0, %1 : !one, !new
   }
 
   // No builder has a softcap.

@@ -1,0 +1,113 @@
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s --check-prefixes=CHECK,HOPPER
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_80 %s | FileCheck %s --check-prefixes=CHECK,AMPERE
+// RUN: sed 's/kpc.reads/kpc.forced_schedule = "decode 8 rows x 16 keys x 4 warps stages 9 cluster 1", kpc.reads/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_80 2>&1 | FileCheck %s --check-prefix=REFUSED
+
+// REFUSED: error: the schedule 'decode 8 rows x 16 keys x 4 warps stages 9 cluster 1' is none of this kernel's: legal are 'decode {{[^']*}}', {{.*}} and {{[0-9]+}} more{{$}}
+
+// Attention of typically one query, six heads on two: a causal mask and a mask in memory. Three rows of a product for each two keys' heads.
+
+// CHECK-LABEL: gpu.module @decode
+// CHECK-SAME: kpc.schedule_costs = ["decode 8 rows x
+// CHECK: gpu.func @decode(
+// CHECK-SAME: kpc.block = array<i32: {{[0-9]+}}, 1, 1>
+// HOPPER-SAME: kpc.cluster = 16 : i64
+// HOPPER-SAME: kpc.grid = ["floordiv(arg5*3 + 7, 8)*64", "1", "1"]
+// AMPERE-SAME: kpc.grid = ["floordiv(arg5*3 + 7, 8)*4", "1", "1"]
+// CHECK-SAME: kpc.shared = {{[0-9]+}} : i64
+// CHECK-SAME: nvvm.minctasm = 1 : i32
+
+// The lane's queries, then the first steps' copies.
+// CHECK: %[[SHARED:.*]] = gpu.dynamic_shared_memory
+// CHECK: vector.load {{.*}} vector<8xf16>
+// CHECK: %[[BYTES:.*]] = arith.select %{{.*}}, %c16_i32, %c0_i32 : i32
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %[[BYTES]]
+// CHECK: nvvm.cp.async.commit.group
+
+// A step: the next copies begin before this one is multiplied.
+// CHECK: scf.for
+// CHECK: nvvm.cp.async.wait.group
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: nvvm.cp.async.shared.global
+// CHECK: nvvm.cp.async.commit.group
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xi32>
+// CHECK: nvvm.mma.sync
+// CHECK: memref.load %{{.*}} : memref<2x1x?x?xi8
+// CHECK: gpu.shuffle xor
+// CHECK: llvm.nvvm.ex2.approx.ftz.f
+// CHECK: gpu.shuffle idx
+// CHECK: nvvm.bar.warp.sync
+// CHECK: nvvm.prmt
+// CHECK: nvvm.mma.sync
+// CHECK: scf.yield
+
+// Warps' parts, in order.
+// CHECK: nvvm.cp.async.wait.group 0
+// CHECK-NEXT: gpu.barrier
+// CHECK: llvm.store %{{.*}} : vector<4xf32>, !llvm.ptr<3>
+// CHECK: gpu.barrier
+// CHECK: scf.for
+// CHECK: arith.maxnumf
+// HOPPER: nvvm.cluster.arrive
+// HOPPER-NEXT: nvvm.cluster.wait
+// HOPPER: scf.for
+// HOPPER: nvvm.mapa
+// HOPPER: llvm.load %{{.*}} : !llvm.ptr<7> -> vector<4xf32>
+// AMPERE-NOT: nvvm.mapa
+// CHECK: vector.store %{{.*}} : memref<?xf16, strided<[1]>>, vector<4xf16>
+// HOPPER: nvvm.cluster.arrive
+// HOPPER-NEXT: nvvm.cluster.wait
+
+#id = affine_map<(a, b, c, d) -> (a, b, c, d)>
+#turned = affine_map<(a, b, c, d) -> (a, c, b, d)>
+func.func @decode(%q: memref<f16>, %k: memref<f16>, %v: memref<f16>, %m: memref<i1>, %y: memref<f16>,
+                     %s: index {kpc.min = 1 : i64, kpc.optimum = 1 : i64}, %t: index {kpc.min = 1 : i64, kpc.optimum = 4000 : i64},
+                     %qs: index {kpc.divisor = 384 : i64}, %ks: index {kpc.divisor = 128 : i64}, %st: index)
+    attributes {kpc.reads = [0, 1, 2, 3], kpc.writes = [4]} {
+  %c0 = arith.constant 0 : index
+  %c384 = arith.constant 384 : index
+  %c128 = arith.constant 128 : index
+  %qrow = arith.muli %s, %c384 : index
+  %krow = arith.muli %t, %c128 : index
+  %qm = memref.reinterpret_cast %q to offset: [0], sizes: [2, %s, 6, 64], strides: [%qrow, 384, 64, 1] : memref<f16> to memref<2x?x6x64xf16, strided<[?, 384, 64, 1]>>
+  %qt = bufferization.to_tensor %qm restrict : memref<2x?x6x64xf16, strided<[?, 384, 64, 1]>> to tensor<2x?x6x64xf16>
+  %qe = tensor.empty(%s) : tensor<2x6x?x64xf32>
+  %qw = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%qt : tensor<2x?x6x64xf16>) outs(%qe : tensor<2x6x?x64xf32>) {
+  ^bb0(%a: f16, %b: f32):
+    %x = arith.extf %a : f16 to f32
+    linalg.yield %x : f32
+  } -> tensor<2x6x?x64xf32>
+  %km = memref.reinterpret_cast %k to offset: [0], sizes: [2, %t, 2, 64], strides: [%krow, 128, 64, 1] : memref<f16> to memref<2x?x2x64xf16, strided<[?, 128, 64, 1]>>
+  %kt = bufferization.to_tensor %km restrict : memref<2x?x2x64xf16, strided<[?, 128, 64, 1]>> to tensor<2x?x2x64xf16>
+  %ke = tensor.empty(%t) : tensor<2x2x?x64xf32>
+  %kw = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%kt : tensor<2x?x2x64xf16>) outs(%ke : tensor<2x2x?x64xf32>) {
+  ^bb0(%a: f16, %b: f32):
+    %x = arith.extf %a : f16 to f32
+    linalg.yield %x : f32
+  } -> tensor<2x2x?x64xf32>
+  %vm = memref.reinterpret_cast %v to offset: [0], sizes: [2, %t, 2, 64], strides: [%krow, 128, 64, 1] : memref<f16> to memref<2x?x2x64xf16, strided<[?, 128, 64, 1]>>
+  %vt = bufferization.to_tensor %vm restrict : memref<2x?x2x64xf16, strided<[?, 128, 64, 1]>> to tensor<2x?x2x64xf16>
+  %ve = tensor.empty(%t) : tensor<2x2x?x64xf32>
+  %vw = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%vt : tensor<2x?x2x64xf16>) outs(%ve : tensor<2x2x?x64xf32>) {
+  ^bb0(%a: f16, %b: f32):
+    %x = arith.extf %a : f16 to f32
+    linalg.yield %x : f32
+  } -> tensor<2x2x?x64xf32>
+  %mm = memref.reinterpret_cast %m to offset: [0], sizes: [2, 1, %s, %t], strides: [%st, %st, %t, 1] : memref<i1> to memref<2x1x?x?xi1, strided<[?, ?, ?, 1]>>
+  %mt = bufferization.to_tensor %mm restrict : memref<2x1x?x?xi1, strided<[?, ?, ?, 1]>> to tensor<2x1x?x?xi1>
+  %e = tensor.empty(%s) : tensor<2x6x?x64xf32>
+  %r = kernel.attention %qw, %kw, %vw mask %mt causal %c0 scale 0.125 into %e
+      : (tensor<2x6x?x64xf32>, tensor<2x2x?x64xf32>, tensor<2x2x?x64xf32>, tensor<2x1x?x?xi1>, index, tensor<2x6x?x64xf32>) -> tensor<2x6x?x64xf32>
+  %z = tensor.empty(%s) : tensor<2x?x6x64xf16>
+  %n = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%r : tensor<2x6x?x64xf32>) outs(%z : tensor<2x?x6x64xf16>) {
+  ^bb0(%a: f32, %b: f16):
+    %x = arith.truncf %a : f32 to f16
+    linalg.yield %x : f16
+  } -> tensor<2x?x6x64xf16>
+  %ym = memref.reinterpret_cast %y to offset: [0], sizes: [2, %s, 6, 64], strides: [%qrow, 384, 64, 1] : memref<f16> to memref<2x?x6x64xf16, strided<[?, 384, 64, 1]>>
+  bufferization.materialize_in_destination %n in restrict writable %ym : (tensor<2x?x6x64xf16>, memref<2x?x6x64xf16, strided<[?, 384, 64, 1]>>) -> ()
+  return
+}

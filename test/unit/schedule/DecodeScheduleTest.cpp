@@ -1,0 +1,92 @@
+//===- DecodeScheduleTest.cpp - Tests of schedules of few queries ---------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/DecodeSchedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace kpc;
+using namespace kpc::schedule;
+
+namespace {
+
+DecodeShape shapeOf(int64_t Streams, int64_t Keys, int64_t Depth,
+                    int64_t Rows = 4) {
+  DecodeShape S;
+  S.Streams = Streams;
+  S.Rows = Rows;
+  S.Keys = Keys;
+  S.Depth = S.Width = Depth;
+  return S;
+}
+
+std::vector<DecodeCost> rank(const char *Target, const DecodeShape &Shape) {
+  return rankDecodeSchedules(Shape, *target::findTarget(Target));
+}
+
+} // namespace
+
+TEST(DecodeSchedule, LegalOnEveryGpu) {
+  for (const target::Target &T : target::allTargets()) {
+    if (!T.isGpu())
+      continue;
+    for (int64_t Streams : {1, 8, 128, 4096})
+      for (int64_t Keys : {1, 100, 4096, 100000})
+        for (int64_t Depth : {8, 64, 72, 128, 256})
+          for (int64_t Rows : {1, 4, 64}) {
+            DecodeShape Shape = shapeOf(Streams, Keys, Depth, Rows);
+            std::vector<DecodeCost> Ranked = rankDecodeSchedules(Shape, T);
+            ASSERT_FALSE(Ranked.empty()) << T.Name;
+            double Before = 0;
+            for (const DecodeCost &One : Ranked) {
+              const DecodeSchedule &S = One.Schedule;
+              EXPECT_LE(S.sharedBytes(Shape), T.Limit.SharedPerBlock);
+              EXPECT_LE(S.neededRegisters(Shape), T.Limit.RegistersPerThread);
+              EXPECT_LE(S.Blocks, T.Can.MostClusterBlocks);
+              // Part by part, the warps' results fit where the steps were.
+              EXPECT_GE(S.sharedBytes(Shape),
+                        (S.Warps + 1) * S.partBytes(Shape));
+              EXPECT_GE(S.resident(Shape, T), 1);
+              EXPECT_GE(One.Total, Before);
+              EXPECT_NEAR(One.Total, One.Rounds * One.Stream + One.Finish,
+                          1e-6 * One.Total);
+              Before = One.Total;
+            }
+          }
+  }
+}
+
+TEST(DecodeSchedule, HeadsThatDoNotFit) {
+  EXPECT_THAT(rank("sm_90a", shapeOf(8, 100, 60)), testing::IsEmpty());
+  EXPECT_THAT(rank("sm_90a", shapeOf(8, 100, 264)), testing::IsEmpty());
+  EXPECT_THAT(rank("host:x86-64-v3", shapeOf(8, 100, 64)), testing::IsEmpty());
+}
+
+/// Few heads with many keys are dealt out; many heads need not be.
+TEST(DecodeSchedule, FillsTheChip) {
+  EXPECT_EQ(rank("sm_90a", shapeOf(8, 32768, 128)).front().Schedule.Blocks, 16);
+  EXPECT_LE(rank("sm_90a", shapeOf(512, 4096, 128)).front().Schedule.Blocks, 2);
+  for (const DecodeCost &One : rank("sm_80", shapeOf(8, 32768, 128)))
+    EXPECT_EQ(One.Schedule.Blocks, 1) << "there are no clusters";
+}
+
+/// Rows that one block can have are not read for twice.
+TEST(DecodeSchedule, TakesRowsTogether) {
+  EXPECT_EQ(rank("sm_90a", shapeOf(64, 4096, 128, 16)).front().Schedule.Rows,
+            16);
+  EXPECT_EQ(rank("sm_90a", shapeOf(64, 4096, 128, 4)).front().Schedule.Rows, 8);
+}
+
+TEST(DecodeSchedule, Prints) {
+  EXPECT_THAT(rank("sm_90a", shapeOf(128, 4096, 128)).front().str(),
+              testing::MatchesRegex(
+                  "decode [0-9]+ rows x [0-9]+ keys x [0-9]+ warps stages "
+                  "[0-9]+ cluster [0-9]+: [0-9.]+ us = [0-9.]+ rounds x "
+                  "[0-9.]+ stream . [0-9.]+ finish"));
+}
