@@ -138,11 +138,11 @@ int64_t Bench::bytesOf(const artifact::TensorMap &Map) const {
   auto Value = [&](const shape::Expr &E) {
     return E.evaluate(Sizes).value_or(0);
   };
-  // The last dim's stride, or a row of a tensor of one.
-  int64_t Row = Value(Map.Dims.front()) * bitWidth(Map.Element) / 8;
-  return Map.Strides.empty()
-             ? Row
-             : Value(Map.Dims.back()) * Value(Map.Strides.back());
+  // The longest dim's, as a stride may be 0: the same row again.
+  int64_t Bytes = Value(Map.Dims.front()) * bitWidth(Map.Element) / 8;
+  for (size_t I = 0; I < Map.Strides.size(); ++I)
+    Bytes = std::max(Bytes, Value(Map.Dims[I + 1]) * Value(Map.Strides[I]));
+  return Bytes;
 }
 
 bool Bench::bindBuffers() {

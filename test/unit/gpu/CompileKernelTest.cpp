@@ -57,6 +57,17 @@ TEST(CompileKernel, LaunchAttributes) {
         HasSubstr("has a kpc.shared that is no number of bytes"));
 }
 
+TEST(CompileKernel, SharedMemory) {
+  auto Taking = [](int64_t Bytes) {
+    return errorOf(kernel(std::string(Grid) + Block + ", kpc.shared = " +
+                          std::to_string(Bytes) + " : i64"));
+  };
+  EXPECT_EQ(Taking(227 * 1024), "none");
+  EXPECT_THAT(Taking(227 * 1024 + 1),
+              HasSubstr("takes 232449 bytes of shared memory; a block of "
+                        "sm_90a has 232448"));
+}
+
 TEST(CompileKernel, OneKernel) {
   std::string One = kernel(std::string(Grid) + Block), Two = One;
   Two.replace(Two.find("@m"), 2, "@n");
