@@ -64,8 +64,13 @@ Knowledge WarpTensor::commit(unsigned Lane) {
   Open.erase(Lane);
   Knowledge Out;
   Out.reset(W.block().agents().count());
-  forEachTensorAgent(W.block().agents(),
-                     [&](AgentId Id) { Out.Fenced[Id] = Seen.Known[Id]; });
+  const Agents &Of = W.block().agents();
+  forEachTensorAgent(Of, [&](AgentId Id) { Out.Fenced[Id] = Seen.Known[Id]; });
+  // What an mma has read was copied before: who may overwrite what it read may
+  // overwrite the copies too. Ordinary writes are not released.
+  for (unsigned Id = 0; Id < Of.count(); ++Id)
+    if (Of.kindOf(static_cast<AgentId>(Id)) == AgentKind::Barrier)
+      Out.Known[Id] = W.Mine.Known[Id];
   for (AgentKind Kind : {AgentKind::TensorMatrix, AgentKind::TensorCopy}) {
     auto It = Latest.find(agent(Kind));
     if (It == Latest.end())
