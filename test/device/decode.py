@@ -9,11 +9,8 @@
 The models are attention.py's, with all keys and values as inputs.
 """
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import attention  # noqa: E402
+import attention
+from case_files import write_cases
 
 
 def cases():
@@ -44,4 +41,4 @@ def cases():
 
 
 if __name__ == "__main__":
-    attention.main(cases, __doc__)
+    write_cases(cases(), __doc__)

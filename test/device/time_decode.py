@@ -6,25 +6,25 @@
 
     python3 time_decode.py FOLDER --runtime libkpc_runtime.so [--json FILE] [--rounds 15] [--only REGEX]
 
-FOLDER is what decode.py wrote. As time_attention.py does, but each call is timed by events of its own behind a write of more than
-the second cache holds, as other layers come between two attentions of a model; `warm` is right behind itself.
+FOLDER is what decode.py wrote. The reference is time_attention.py's; side_by_side.py says how both sides are timed, with keys and
+values from memory (cold, as other layers come between two attentions of a model) and right behind itself (warm).
 """
 
-import pathlib
+import functools
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import time_attention  # noqa: E402
-import time_gemv  # noqa: E402
+from side_by_side import compare_cases, compare_cold
+from time_attention import describe, run_case
 
 
-def compare_cold(case, sides, rounds):
-    times = time_gemv.compare_times(sides, 2 * rounds)
+def measure_cold(case, sides, rounds):
+    """Microseconds of each side, and the rate in GB/s at which kpc reads the cache."""
+    times = compare_cold(sides, 2 * rounds)
     row = {name: times[name, "cold"] for name in sides}
     row["warm"] = {name: times[name, "warm"] for name in sides}
-    total = 4 * case["batch"] * case["groups"] * case["keys"] * case["depth"]
-    return dict(row, rate=total / row["kpc"] * 1e-3)
+    return dict(row, rate=4e-3 * case["batch"] * case["groups"] * case["keys"] * case["depth"] / row["kpc"])
 
 
 if __name__ == "__main__":
-    sys.exit(time_attention.main(compare_cold, "GB/s", __doc__))
+    sys.exit(compare_cases(functools.partial(run_case, measure=measure_cold), functools.partial(describe, unit="GB/s"), __doc__,
+                           rounds=15))
