@@ -65,12 +65,18 @@ namespace {
 constexpr double CopyShare = 0.86;
 /// Bytes that a multiprocessor must have on the way to keep memory busy: its
 /// share of 4.8 TB/s for about 1 us.
-constexpr double BytesAhead = 40e3;
+constexpr double BytesAhead = 36e3;
 /// A multiprocessor's own rate over its share of the memory's: with fewer at
 /// work than this share of all, memory waits for them.
 constexpr double SmOverShare = 1.6;
-/// Microseconds of a launch and of a block's end; of the joining in a cluster.
-constexpr double StartMicroseconds = 2.5, ClusterMicroseconds = 1.5;
+/// Microseconds of a launch; of a block's start and end, which others of its
+/// multiprocessor hide in part; of the joining in a cluster, for each doubling.
+/// 16 streams of 4096 keys, clusters of 1 to 8 blocks: 98 to 121 us.
+constexpr double StartMicroseconds = 2.5, BlockMicroseconds = 2.5,
+                 ClusterMicroseconds = 0.5;
+/// Rate with clusters of 16 over that with clusters of 8: an H200 has room for
+/// few. One stream of 32768 keys: 59 and 78 us.
+constexpr double OptInClusterShare = 0.75;
 constexpr double AnySmCount = 100, AnyGBps = 2000;
 constexpr int64_t ElementBytes = 2;
 
@@ -99,7 +105,11 @@ DecodeCost costOf(const DecodeSchedule &S, const DecodeShape &Shape,
                 std::min(1.0, Busy * SmOverShare) * std::sqrt(Waste);
   // Tiles of rows read again what the first has brought to the second cache.
   Cost.Stream *= 1 + (Tiles - 1) / 2;
-  Cost.Finish = StartMicroseconds + (S.Blocks > 1 ? ClusterMicroseconds : 0);
+  if (S.Blocks > T.Can.ClusterBlocks)
+    Cost.Stream /= OptInClusterShare;
+  double Waves = std::ceil(Blocks / (SmCount * Resident));
+  Cost.Finish = StartMicroseconds + BlockMicroseconds * Waves / Resident +
+                ClusterMicroseconds * std::log2(double(S.Blocks));
   Cost.Total = Cost.Rounds * Cost.Stream + Cost.Finish;
   return Cost;
 }

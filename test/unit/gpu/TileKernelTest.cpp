@@ -270,4 +270,55 @@ INSTANTIATE_TEST_SUITE_P(Attention, AttentionTile,
                            return std::string(Info.param.Name);
                          });
 
+//===----------------------------------------------------------------------===//
+// Attention of few queries
+//===----------------------------------------------------------------------===//
+
+class DecodeKernel : public ::testing::TestWithParam<Heads> {};
+
+/// On every chip, whatever its schedule.
+TEST_P(DecodeKernel, IsAssembledWithoutSpills) {
+  nvptx::Ptxas Program = nvptx::findPtxas();
+  for (const char *Name : {"sm_80", "sm_86", "sm_90a", "sm_100a", "sm_120a"}) {
+    const target::Target &T = *target::findTarget(Name);
+    CompilerContext Compiler;
+    auto Module = Compiler.parse(textOf(GetParam()));
+    ASSERT_TRUE(Module) << Compiler.Reported;
+    auto Kernel = nvptx::buildAndCompileGpuKernel(*Module, T);
+    ASSERT_TRUE(mlir::succeeded(Kernel)) << Compiler.Reported;
+    SCOPED_TRACE(std::string(Name) + ": " + Kernel->Schedule);
+    EXPECT_THAT(Kernel->Schedule, ::testing::StartsWith("decode "));
+    EXPECT_THAT(Kernel->Ptx, ::testing::HasSubstr("mma.sync.aligned.m16n8k16"));
+    EXPECT_THAT(Kernel->Ptx, ::testing::HasSubstr("cp.async.cg.shared.global"));
+    EXPECT_LE(Kernel->SharedBytes, T.Limit.SharedPerBlock);
+    if (!Program)
+      continue;
+    nvptx::Assembly A = nvptx::assemblePtx(Program, Kernel->Ptx, T);
+    ASSERT_TRUE(A.ok()) << A.Error;
+    EXPECT_THAT(A.Warnings, ::testing::IsEmpty());
+    ASSERT_EQ(A.Kernels.size(), 1u);
+    EXPECT_EQ(A.Kernels[0].SpillStoreBytes, 0);
+    EXPECT_EQ(A.Kernels[0].StackBytes, 0);
+    EXPECT_EQ(A.Kernels[0].SharedBytes, 0) << "all of it is dynamic";
+    std::printf("ASSEMBLED %s 1\n", Name);
+  }
+  if (!Program)
+    GTEST_SKIP() << Program.Missing;
+}
+
+const Heads Decodes[] = {
+    {"depth_128", "f16", 32, 8, 1, 4096, 128},
+    {"depth_64", "bf16", 16, 16, 1, 1000, 64},
+    {"depth_72_causal", "f16", 8, 2, 2, 300, 72, true},
+    {"depth_256", "bf16", 16, 8, 4, 2048, 256},
+    {"many_rows_128", "f16", 64, 4, 1, 4096, 128},
+    {"many_rows_256", "f16", 16, 2, 8, 512, 256},
+    {"dynamic_causal", "f16", 12, 4, 3, 900, 128, true, true},
+};
+
+INSTANTIATE_TEST_SUITE_P(Decode, DecodeKernel, ::testing::ValuesIn(Decodes),
+                         [](const ::testing::TestParamInfo<Heads> &Info) {
+                           return std::string(Info.param.Name);
+                         });
+
 } // namespace

@@ -70,7 +70,7 @@ TEST(DecodeSchedule, HeadsThatDoNotFit) {
 
 /// Few heads with many keys are dealt out; many heads need not be.
 TEST(DecodeSchedule, FillsTheChip) {
-  EXPECT_EQ(rank("sm_90a", shapeOf(8, 32768, 128)).front().Schedule.Blocks, 16);
+  EXPECT_GE(rank("sm_90a", shapeOf(8, 32768, 128)).front().Schedule.Blocks, 8);
   EXPECT_LE(rank("sm_90a", shapeOf(512, 4096, 128)).front().Schedule.Blocks, 2);
   for (const DecodeCost &One : rank("sm_80", shapeOf(8, 32768, 128)))
     EXPECT_EQ(One.Schedule.Blocks, 1) << "there are no clusters";
