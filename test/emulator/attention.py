@@ -43,14 +43,15 @@ def model(kind, batch, heads, groups, depth, causal, mask, is_flat, past, querie
     if mask:
         inputs.append(helper.make_tensor_value_info("m", TensorProto.BOOL if mask == "bool" else kind,
                                                     [1, 1, queries, keys]))
-    names = [i.name for i in inputs]
+    names, outputs = [i.name for i in inputs], [tensor("y", heads, queries)]
     if past:
         inputs += [tensor("past_key", groups, past), tensor("past_value", groups, past)]
+        outputs += [tensor("present_key", groups, past + keys), tensor("present_value", groups, past + keys)]
         names += ["", "past_key", "past_value"]
     attributes = dict(q_num_heads=heads, kv_num_heads=groups) if is_flat else {}
-    node = helper.make_node("Attention", names, ["y"], name="attention", is_causal=int(causal),
+    node = helper.make_node("Attention", names, [o.name for o in outputs], name="attention", is_causal=int(causal),
                             **attributes)
-    graph = helper.make_graph([node], "attention", inputs, [tensor("y", heads, queries)])
+    graph = helper.make_graph([node], "attention", inputs, outputs)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
 
 

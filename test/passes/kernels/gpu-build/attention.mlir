@@ -1,9 +1,17 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
+// RUN: sed 's/kpc.reads/kpc.forced_schedule = "attention 64x128 slots 2 ahead 16 pairs", kpc.reads/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=FORCED
+// RUN: sed 's/kpc.reads/kpc.forced_schedule = "attention 64x7 slots 2", kpc.reads/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_90a 2>&1 | FileCheck %s --check-prefix=REFUSED
+
+// FORCED: kpc.block = array<i32: 256, 1, 1>
+// FORCED-SAME: kpc.schedule = "attention 64x128 slots 2 ahead 16 pairs"
+// REFUSED: error: the schedule 'attention 64x7 slots 2' is none of this kernel's: legal are 'attention 128x80 slots 2 ahead 16 pairs', {{('attention [0-9]+x[0-9]+ slots 2 ahead 16 pairs'(, )?)+$}}
 
 // Fused attention on the tensor cores of sm_90a: six heads of queries on two of keys, a causal mask and a mask in memory. q, k and v are stored
 // [batch, sequence, head, depth], as a projection writes them: that is an order of strides.
 
-// CHECK-LABEL: gpu.func @attention(
+// CHECK-LABEL: gpu.module @attention
+// CHECK-SAME: kpc.schedule_costs = ["attention 128x80 slots 2 ahead 16 pairs: {{[^"]*}}", "attention {{[^"]*}}", "attention {{[^"]*}}"]
+// CHECK: gpu.func @attention(
 // CHECK-SAME: kpc.block = array<i32: 384, 1, 1>
 // Tiles of queries go in pairs, from both ends of a head.
 // CHECK-SAME: kpc.grid = ["min(sm_count, floordiv(arg5 + 255, 256)*12)", "1", "1"]
