@@ -50,9 +50,7 @@ constexpr Capabilities hopper(bool Wgmma) {
           .Wgmma = Wgmma,
           .MmaSync = AdaMma,
           .WidestAccess = 16,
-          .ClusterBlocks = 8,
-          // Portable PTX must run on chips that have 8 at most.
-          .MostClusterBlocks = Wgmma ? 16 : 8};
+          .ClusterBlocks = 8};
 }
 
 // 256-bit global accesses: [ptx] ld, "v8.b32 and v4.b64 ... sm_100 or higher".
@@ -62,8 +60,7 @@ constexpr Capabilities blackwell() {
           .Tcgen05 = true,
           .MmaSync = AdaMma,
           .WidestAccess = 32,
-          .ClusterBlocks = 8,
-          .MostClusterBlocks = 8};
+          .ClusterBlocks = 8};
 }
 
 constexpr Capabilities blackwellGeForce() {
@@ -71,8 +68,7 @@ constexpr Capabilities blackwellGeForce() {
           .Tma = true,
           .MmaSync = GeForceBlackwellMma,
           .WidestAccess = 32,
-          .ClusterBlocks = 8,
-          .MostClusterBlocks = 8};
+          .ClusterBlocks = 8};
 }
 
 struct Rates {

@@ -61,8 +61,6 @@ struct Capabilities {
   int32_t WidestAccess = 16;
   /// Most blocks in a cluster that need no opt-in; 1: no clusters.
   int32_t ClusterBlocks = 1;
-  /// The same with the opt-in that the runtime gives every kernel.
-  int32_t MostClusterBlocks = 1;
   /// Host: bits of the widest vector register.
   int32_t VectorBits = 0;
   /// Host: fused multiply-add, and conversions to and from fp16 in hardware.

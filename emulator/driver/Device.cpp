@@ -94,16 +94,6 @@ Result Device::prepare(Launch &L, const KernelNodeParams &P) {
                 std::to_string(F->MaxDynamicShared));
     return InvalidValue;
   }
-  constexpr uint64_t PortableCluster = 8;
-  uint64_t Cluster = 1;
-  for (uint64_t Size : F->K->Source.ClusterSize)
-    Cluster *= Size;
-  if (Cluster > PortableCluster && !F->NonPortableCluster) {
-    setLastText("kernel " + F->K->Name + ": clusters of " +
-                std::to_string(Cluster) +
-                " blocks, which cuFuncSetAttribute does not allow");
-    return InvalidValue;
-  }
   L.Parameters.assign(F->K->ParameterBytes, 0);
   for (size_t N = 0; N < F->K->Parameters.size(); ++N) {
     const Parameter &Of = F->K->Parameters[N];

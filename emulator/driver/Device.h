@@ -41,8 +41,6 @@ struct Function {
   const Kernel *K;
   /// cuFuncSetAttribute's limit; more is refused, as by the driver.
   uint64_t MaxDynamicShared;
-  /// Clusters of more than 8 blocks are refused without it.
-  bool NonPortableCluster = false;
 };
 
 /// A launch with its parameters copied.

@@ -21,8 +21,7 @@ enum : int {
   JitErrorLog = 5,
   JitErrorLogSize = 6,
   StaticSharedBytes = 1,
-  MaxDynamicSharedBytes = 8,
-  NonPortableCluster = 14
+  MaxDynamicSharedBytes = 8
 };
 
 /// Writes the text to the caller's error log, as far as it fits.
@@ -123,8 +122,6 @@ KPC_CATCH
 
 KPC_EXPORT Result cuFuncSetAttribute(void *Handle, int Which, int Value) try {
   auto *F = static_cast<driver::Function *>(Handle);
-  if (Which == NonPortableCluster)
-    F->NonPortableCluster = Value != 0;
   if (Which != MaxDynamicSharedBytes)
     return Success; // preferences
   if (Value < 0 || uint64_t(Value) + F->K->SharedBytes > 227 * 1024)

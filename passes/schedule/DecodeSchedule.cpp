@@ -74,9 +74,6 @@ constexpr double SmOverShare = 1.6;
 /// 16 streams of 4096 keys, clusters of 1 to 8 blocks: 98 to 121 us.
 constexpr double StartMicroseconds = 2.5, BlockMicroseconds = 2.5,
                  ClusterMicroseconds = 0.5;
-/// Rate with clusters of 16 over that with clusters of 8: an H200 has room for
-/// few. One stream of 32768 keys: 59 and 78 us.
-constexpr double OptInClusterShare = 0.75;
 constexpr double AnySmCount = 100, AnyGBps = 2000;
 constexpr int64_t ElementBytes = 2;
 
@@ -105,8 +102,6 @@ DecodeCost costOf(const DecodeSchedule &S, const DecodeShape &Shape,
                 std::min(1.0, Busy * SmOverShare) * std::sqrt(Waste);
   // Tiles of rows read again what the first has brought to the second cache.
   Cost.Stream *= 1 + (Tiles - 1) / 2;
-  if (S.Blocks > T.Can.ClusterBlocks)
-    Cost.Stream /= OptInClusterShare;
   double Waves = std::ceil(Blocks / (SmCount * Resident));
   Cost.Finish = StartMicroseconds + BlockMicroseconds * Waves / Resident +
                 ClusterMicroseconds * std::log2(double(S.Blocks));
@@ -118,10 +113,7 @@ bool isLegal(const DecodeSchedule &S, const DecodeShape &Shape,
              const target::Target &T) {
   return S.sharedBytes(Shape) <= T.Limit.SharedPerBlock &&
          S.neededRegisters(Shape) <= T.Limit.RegistersPerThread &&
-         S.Blocks <= T.Can.MostClusterBlocks &&
-         // A part of the chip that is one cluster's has 16 multiprocessors or
-         // fewer.
-         S.resident(Shape, T) >= (S.Blocks > T.Can.ClusterBlocks ? 2 : 1);
+         S.Blocks <= T.Can.ClusterBlocks && S.resident(Shape, T) >= 1;
 }
 
 } // namespace
@@ -140,7 +132,7 @@ std::vector<DecodeCost> schedule::rankDecodeSchedules(const DecodeShape &Shape,
     for (int64_t Keys : {16, 32})
       for (int64_t Warps : {4, 8, 2})
         for (int64_t Stages : {3, 2, 4})
-          for (int64_t Blocks : {1, 2, 4, 8, 16}) {
+          for (int64_t Blocks : {1, 2, 4, 8}) {
             DecodeSchedule S{Rows, Keys, Warps, Stages, Blocks};
             if (isLegal(S, Shape, T))
               Ranked.push_back(costOf(S, Shape, T));

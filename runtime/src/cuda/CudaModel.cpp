@@ -292,9 +292,6 @@ Status CudaModel::loadModules(const rt::Model &M, const format::Target &T) {
       S.error().Node = sourceNodes(*K);
       return S;
     }
-    // Kernels are made for their chip: clusters of more than 8 blocks are
-    // meant. A chip without clusters refuses the word, and needs none.
-    (void)D->FuncSetAttribute(F, FunctionNonPortableCluster, 1);
     Functions.push_back(F);
   }
   SharedAllowed.assign(Functions.size(), DefaultShared);

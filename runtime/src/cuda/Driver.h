@@ -51,8 +51,7 @@ inline constexpr Outcome Success = 0, InvalidValue = 1, OutOfMemory = 2,
 // Values of enumerations.
 inline constexpr int AttributeMajor = 75, AttributeMinor = 76,
                      AttributeMultiprocessors = 16;
-inline constexpr int FunctionMaxDynamicShared = 8,
-                     FunctionNonPortableCluster = 14;
+inline constexpr int FunctionMaxDynamicShared = 8;
 inline constexpr int JitErrorLog = 5, JitErrorLogSize = 6;
 inline constexpr unsigned StreamNonBlocking = 1, EventDefault = 0,
                           EventDisableTiming = 2;

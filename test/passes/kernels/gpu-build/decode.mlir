@@ -10,8 +10,8 @@
 // CHECK-SAME: kpc.schedule_costs = ["decode 8 rows x
 // CHECK: gpu.func @decode(
 // CHECK-SAME: kpc.block = array<i32: {{[0-9]+}}, 1, 1>
-// HOPPER-SAME: kpc.cluster = 16 : i64
-// HOPPER-SAME: kpc.grid = ["floordiv(arg5*3 + 7, 8)*64", "1", "1"]
+// HOPPER-SAME: kpc.cluster = 8 : i64
+// HOPPER-SAME: kpc.grid = ["floordiv(arg5*3 + 7, 8)*32", "1", "1"]
 // AMPERE-SAME: kpc.grid = ["floordiv(arg5*3 + 7, 8)*4", "1", "1"]
 // CHECK-SAME: kpc.shared = {{[0-9]+}} : i64
 // CHECK-SAME: nvvm.minctasm = 1 : i32
