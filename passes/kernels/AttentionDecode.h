@@ -8,7 +8,8 @@
 ///
 /// \file
 /// The builder's class: AttentionDecode.cpp has a warp's way through its keys,
-/// AttentionDecodeJoin.cpp how warps and blocks put their parts together.
+/// AttentionDecodeCopies.cpp how they come, AttentionDecodeJoin.cpp how warps
+/// and blocks put their parts together.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_ATTENTIONDECODE_H
@@ -57,8 +58,12 @@ private:
     std::function<Value(Value Row)> Swizzle;
   };
 
+  /// Bytes of one copy, and elements in it.
+  static constexpr int64_t PieceBytes = 16, PieceElements = 8;
+
   // The thread's place.
   void place();
+  void setSwizzles();
   Line lineOf(const HeadsInMemory &H, int64_t Lanes, int64_t Size);
   Row rowAt(Value InTile);
   Value globalPointer(const HeadsInMemory &H, ValueRange At);
