@@ -135,6 +135,10 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
     if (failed(Built))
       return failure();
     llvm::append_range(Legal, Launch.Legal);
+    // What has schedules by now is an attention, which nobody else builds.
+    if (!*Built && Build == buildAttentionHopper && !Forced.empty() &&
+        !Legal.empty())
+      return refuseForced(Func, Legal);
     if (!*Built)
       continue;
     if (!Forced.empty() && Forced != Launch.Schedule) {
