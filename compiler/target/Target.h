@@ -119,6 +119,9 @@ struct Target {
 
   bool isGpu() const { return TheKind != Kind::Host; }
   bool isHost() const { return TheKind == Kind::Host; }
+  /// Whether a kernel may begin before those that it depends on have ended, and
+  /// wait for them itself (griddepcontrol).
+  bool launchesEarly() const { return isGpu() && Compute >= 90; }
 };
 
 /// Every target, in the order `kpc targets` prints them.

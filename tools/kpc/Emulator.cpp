@@ -52,4 +52,6 @@ void useEmulator(const std::string &Target) {
   ::setenv("KPC_EMULATE_TARGET", Target.c_str(), 1);
 }
 
+bool isEmulating() { return std::getenv("KPC_EMULATE_TARGET") != nullptr; }
+
 } // namespace kpc::cli

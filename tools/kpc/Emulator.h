@@ -22,6 +22,8 @@ namespace kpc::cli {
 /// Makes cuda:0 an emulated GPU of the target; throws UsageError. Before the
 /// runtime opens a driver.
 void useEmulator(const std::string &Target);
+/// Whether it was called.
+bool isEmulating();
 
 } // namespace kpc::cli
 
