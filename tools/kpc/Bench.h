@@ -40,7 +40,8 @@ struct StepTime {
 struct HostCost {
   kpc_bind_times Binding{}; ///< each the median of several
   /// A call that only enqueues, with tensors on the device: the pointers of the
-  /// call before, or other ones; none on the host.
+  /// call before, or other ones; none on the host, and where the device is
+  /// emulated, which works within the call.
   std::optional<double> SamePointers, OtherPointers;
 
   double bindMicroseconds() const {
@@ -53,6 +54,8 @@ struct HostCost {
 
 struct BenchResult {
   std::string Target, Device; ///< "sm_90a", "cuda:0"
+  /// Times are the emulator's, on the processor.
+  bool Emulated = false;
   shape::Bindings Dims;
   /// Of each run, sorted; milliseconds.
   std::vector<double> Latencies;

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/Bench.h"
 #include "tools/kpc/CudaMemory.h"
-#include "tools/kpc/Emulator.h"
 
 #include <algorithm>
 #include <chrono>
@@ -74,9 +73,6 @@ std::optional<Error> measureCalls(Session &S, const BenchOptions &Options,
                                   std::vector<NamedTensor> Inputs,
                                   std::vector<NamedTensor> Outputs,
                                   HostCost &Out) {
-  // An emulated device works within the call.
-  if (isEmulating())
-    return std::nullopt;
   int Ordinal = Options.Choice.Device.Ordinal;
   std::string Why;
   std::unique_ptr<CudaMemory> Device = CudaMemory::open(Ordinal, Why);

@@ -114,7 +114,9 @@ static bool usesTensorCores(const KernelFacts *K) {
 }
 
 static std::vector<Row> rowsOf(const PageSide &Side) {
-  const target::Target *T = target::findTarget(Side.Result.Target);
+  // The chip's peak rates are none of the emulator's.
+  const target::Target *T =
+      Side.Result.Emulated ? nullptr : target::findTarget(Side.Result.Target);
   bool Known = T && T->Cost.DramGBps > 0 && T->Cost.Fp32 > 0;
   std::vector<Row> Rows;
   size_t Launch = 0;

@@ -22,8 +22,9 @@ namespace kpc::cli {
 /// Makes cuda:0 an emulated GPU of the target; throws UsageError. Before the
 /// runtime opens a driver.
 void useEmulator(const std::string &Target);
-/// Whether it was called.
-bool isEmulating();
+
+/// The target that cuda:0 was made an emulated GPU of; empty: none.
+std::string emulatedTarget();
 
 } // namespace kpc::cli
 
