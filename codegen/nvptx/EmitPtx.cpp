@@ -100,12 +100,14 @@ static void optimise(llvm::Module &Llvm, llvm::TargetMachine &Machine) {
       .run(Llvm, Modules);
 }
 
-/// Lets a kernel begin while those before it end: it says at once that its
-/// dependents may begin, and touches memory only when all that it depends on is
-/// done (PTX ISA, griddepcontrol). Inserted after the optimiser, which takes
-/// the intrinsic for one that memory does not matter to, and would move loads
-/// across it. For the same reason nothing is read through the read-only cache,
-/// whose lines may be older than the kernel's wait.
+/// Lets a kernel be launched before those in front have ended: it touches
+/// memory only when all that it depends on is done, and says then that its own
+/// dependents may be launched (PTX ISA, griddepcontrol). Had it said so before,
+/// blocks of many later kernels would take the places of those that can work.
+/// Inserted after the optimiser, which takes the intrinsic for one that memory
+/// does not matter to, and would move loads across it. For the same reason
+/// nothing is read through the read-only cache, whose lines may be older than
+/// the kernel's wait.
 static void launchEarly(llvm::Module &Llvm) {
   for (llvm::Function &Kernel : Llvm) {
     if (Kernel.getCallingConv() != llvm::CallingConv::PTX_Kernel ||
@@ -118,14 +120,11 @@ static void launchEarly(llvm::Module &Llvm) {
           Arg.removeAttr(Kind);
     llvm::IRBuilder<> B(&*Kernel.getEntryBlock().getFirstInsertionPt());
     auto *Type = llvm::FunctionType::get(B.getVoidTy(), false);
-    const char *Mode = getenv("KPC_PDL");
-    std::string Text = "griddepcontrol.wait;";
-    if (!Mode)
-      Text = "griddepcontrol.launch_dependents;\n\t" + Text;
-    else if (!strcmp(Mode, "after"))
-      Text += "\n\tgriddepcontrol.launch_dependents;";
-    B.CreateCall(Type, llvm::InlineAsm::get(Type, Text, "~{memory}",
-                                            /*hasSideEffects=*/true));
+    B.CreateCall(Type,
+                 llvm::InlineAsm::get(Type,
+                                      "griddepcontrol.wait;\n\t"
+                                      "griddepcontrol.launch_dependents;",
+                                      "~{memory}", /*hasSideEffects=*/true));
   }
 }
 

@@ -127,8 +127,8 @@ TEST(Nvptx, WritesPtx) {
   size_t Launch = Ptx->find("griddepcontrol.launch_dependents;");
   size_t Wait = Ptx->find("griddepcontrol.wait;");
   ASSERT_NE(Wait, std::string::npos);
-  EXPECT_LT(Launch, Wait);
-  EXPECT_LT(Wait, Ptx->find("ld.global.b32"));
+  EXPECT_LT(Wait, Launch);
+  EXPECT_LT(Launch, Ptx->find("ld.global.b32"));
   EXPECT_THAT(*Ptx, Not(HasSubstr("ld.global.nc")));
   EXPECT_THAT(*Ptx, HasSubstr(".maxntid 128"));
 }
