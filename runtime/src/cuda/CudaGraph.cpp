@@ -130,16 +130,19 @@ Status CudaGraph::addEarlyLaunches(const Binding &B, uint32_t Step,
 
 Status CudaGraph::addNode(const Binding &B, uint32_t Step, StepParams &Params) {
   const BoundStep &S = B.Steps[Step];
+  std::span<const uint32_t> Earlier = Waits[Step];
+  // All or none: what a kernel that waits for copies as well gains is little.
+  bool Early = !Earlier.empty() && launchesEarly(S) &&
+               std::all_of(Earlier.begin(), Earlier.end(), [&](uint32_t I) {
+                 return launchesEarly(B.Steps[I]);
+               });
   std::vector<GraphNode> After;
-  std::vector<uint32_t> Early;
-  for (uint32_t Earlier : Waits[Step])
-    if (launchesEarly(S) && launchesEarly(B.Steps[Earlier]))
-      Early.push_back(Earlier);
-    else
-      After.push_back(Nodes[Earlier]);
+  if (!Early)
+    for (uint32_t I : Earlier)
+      After.push_back(Nodes[I]);
   Status Done = addNode(S, Nodes[Step], After, Params);
-  if (Done && !Early.empty())
-    Done = addEarlyLaunches(B, Step, Early);
+  if (Done && Early)
+    Done = addEarlyLaunches(B, Step, Earlier);
   return Done;
 }
 
