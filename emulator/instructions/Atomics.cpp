@@ -48,8 +48,13 @@ T updatedNumber(Update What, T Old, T New, bool FlushSums) {
       return T(std::make_unsigned_t<T>(Old) + std::make_unsigned_t<T>(New));
     else if (FlushSums) // global memory: NaN as it is, the operand's first
       return New != New ? New : Old != Old ? Old : Old + New;
-    else
+    else if (Old != Old || New != New) { // shared memory: quiet
+      constexpr uint64_t Quiet = uint64_t{1} << 51;
+      return std::bit_cast<T>(std::bit_cast<uint64_t>(Old != Old ? Old : New) |
+                              Quiet);
+    } else {
       return Old + New;
+    }
   case Update::Min:
     return New < Old || Old != Old ? New : Old;
   case Update::Max:
