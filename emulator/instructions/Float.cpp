@@ -461,6 +461,10 @@ bool decodeApproximation(Decoder &D, const ptx::Statement &S, Modifiers &M,
   return sources(D, S, I, bitsOf(T), 1);
 }
 
+struct FlushedNegation {
+  float operator()(float A) const { return canonical(-flushed(A)); }
+};
+
 bool decodeSign(Decoder &D, const ptx::Statement &S, Modifiers &M,
                 Instruction &I, Type T) {
   constexpr uint64_t High64 = uint64_t{1} << 63;
@@ -478,7 +482,7 @@ bool decodeSign(Decoder &D, const ptx::Statement &S, Modifiers &M,
             : Ftz ? lanes<AbsOf<float, true>, float, float>
                   : lanes<AbsOf<float, false>, float, float>;
   else if (Ftz)
-    return false;
+    I.Run = lanes<FlushedNegation, float, float>;
   else
     I.Run = Wide ? lanes<Negated<double>, double, double>
                  : lanes<Negated<float>, float, float>;

@@ -332,7 +332,7 @@ def wgmma():
 
 
 # Forms that the emulator refuses when it loads them.
-REFUSED = [r"^mad\.hi\.sat\.s32", r"^mad\.hi\.cc\.s32", r"^neg\.ftz"]
+REFUSED = [r"^mad\.hi\.sat\.s32", r"^mad\.hi\.cc\.s32"]
 
 
 # Forms whose last bits are not the hardware's.
