@@ -193,6 +193,7 @@ def functions(body):
     return model(graph([call], [value_info("x", ["batch", 4])], [value_info("y", None)]), ((17, ""), (1, "local")),
                  functions=[function("f", "local", ["a"], ["b"], [body])])
 
+assert not FILES.keys() & refused_nodes.FILES.keys(), "two cases of one name"
 FILES.update(refused_nodes.FILES)
 
 

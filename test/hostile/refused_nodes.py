@@ -6,7 +6,7 @@
 Attributes with values they cannot have, sizes and ranks that do not fit, numbers that must be known when compiling.
 """
 
-from onnx_writer import BOOL, FLOAT, INT64, floats, graph, int64s, model, node, value_info
+from onnx_writer import BOOL, FLOAT, INT64, Graph, floats, function, graph, int64s, model, node, tensor, value_info
 
 UINT8 = 2
 
@@ -36,6 +36,17 @@ def reals(name, dims, value=0.5):
     for size in dims:
         count *= size
     return name, floats(name, list(dims), [value] * count)
+
+
+def constant_body():
+    """A subgraph of one output and no input."""
+    return Graph(graph([node("Constant", [], ["one"], value_float=1.0)], [], [value_info("one", None)]))
+
+
+def calling(functions, *inputs):
+    """A model whose node calls the function f of these."""
+    return model(graph([node("f", list(inputs), ["y"], "the_node", domain="local")], [value_info("x", [4])], [value_info("y", None)]),
+                 opsets=((21, ""), (1, "local")), functions=functions)
 
 
 QKV = ([1, 2, 4, 8], [1, 2, 6, 8], [1, 2, 6, 8])
@@ -118,5 +129,38 @@ FILES = {name: lambda arguments=arguments, options=options: refused(*arguments, 
     "reverse-sequence-axes": (("ReverseSequence", [3, 4], ([3], INT64)), dict(time_axis=0, batch_axis=2)),
     "grid-sample-mode": (("GridSample", [1, 1, 4, 4], [1, 2, 2, 2]), dict(mode="cubic", padding_mode="nowhere")),
     "rotary-size": (("RotaryEmbedding", [1, 2, 3, 5], [1, 3, 2], [1, 3, 2]), dict(opset=23)),
+    "old-broadcast-axis": (("Add", [2, 3], [4]), dict(opset=6, broadcast=1, axis=1)),
+    "old-cast-type": (("Cast", [4]), dict(opset=1, to="NOTYPE")),
+    "old-tile": (("Tile", [4]), dict(opset=1, weights=[numbers("tiles", [2, 2]), numbers("axis", [0])])),
+    "old-axes-type": (("Squeeze", [1, 4]), dict(opset=11, axes="first")),
+    "expand-negative": (("Expand", [1]), dict(weights=[numbers("shape", [-3])])),
+    "constant-of-shape-negative": (("ConstantOfShape",), dict(weights=[numbers("shape", [-1])])),
+    "concat-overflow": (("Concat", [1 << 62], [1 << 62]), dict(axis=0)),
+    "constant-string": (("Constant",), dict(value_string="text")),
+    "constant-nothing": (("Constant",), dict(opset=9)),
+    "window-type": (("HannWindow",), dict(weights=[numbers("size", [8], [])], output_datatype=8)),
+    "conv-transpose-huge": (("ConvTranspose", [1, 3, 4, 4]), dict(weights=[reals("w", [3, 2, 3, 3])], output_shape=[1 << 40, 9])),
+    "dft-parts": (("DFT", [1, 4, 3]), dict(opset=17)),
+    "stft-step": (("STFT", [4]), dict(opset=17, weights=[numbers("step", [0], []), reals("window", [2])])),
+    "dequantize-type": (("DequantizeLinear", ([4], 3)), dict(opset=23, weights=[reals("s", [])], output_dtype=7)),
+    "dequantize-rank": (("DequantizeLinear", ([4, 4], 3)), dict(weights=[reals("s", [2, 2, 2])], axis=1)),
+    "conv-integer-ranks": (("ConvInteger", ([1, 3, 4, 4], 3), ([2, 3, 3], 3)), {}),
+    "resize-roi": (("Resize", [1, 1, 4, 4]), dict(weights=[reals("roi", [2]), reals("scales", [4], 2.0)],
+                                                   coordinate_transformation_mode="tf_crop_and_resize")),
+    "if-outputs": (("If",), dict(outputs=2, weights=[("c", tensor("c", [], BOOL, raw=b"\1"))], then_branch=constant_body(),
+                                 else_branch=constant_body())),
+    "loop-body": (("Loop",), dict(weights=[numbers("n", [2], []), ("c", tensor("c", [], BOOL, raw=b"\1"))], body=constant_body())),
+    "scan-body": (("Scan", [3, 4]), dict(num_scan_inputs=1, body=constant_body())),
     "rotary-angles": (("RotaryEmbedding", [1, 2, 3, 8], [1, 3, 2], [1, 3, 2]), dict(opset=23)),
 }.items()}
+
+# What a graph holds beside its nodes.
+RELU = node("Relu", ["x"], ["y"], "the_node")
+FILES.update({
+    "opset-twice": lambda: model(graph([RELU], [value_info("x", [4])], [value_info("y", None)]), opsets=((17, ""), (18, ""))),
+    "initializer-without-name": lambda: model(graph([RELU], [value_info("x", [4])], [value_info("y", None)], [floats("", [1], [1.0])])),
+    "node-without-operator": lambda: model(graph([node("", ["x"], ["y"], "the_node")], [value_info("x", [4])], [value_info("y", None)])),
+    "input-without-name": lambda: model(graph([RELU], [value_info("", [4]), value_info("x", [4])], [value_info("y", None)])),
+    "rank-too-high": lambda: model(graph([RELU], [value_info("x", [1] * 100)], [value_info("y", None)])),
+    "function-arguments": lambda: calling([function("f", "local", ["a"], ["b"], [node("Relu", ["a"], ["b"])], 21)], "x", "x"),
+})
