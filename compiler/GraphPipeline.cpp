@@ -46,18 +46,32 @@ static void addPrecision(OpPassManager &Passes, const CompileOptions &Options) {
     Passes.addPass(graph::createSetPrecision(Precision));
 }
 
-/// Whether one of the targets, this machine's where none is named, multiplies
-/// on tensor cores that copies of their own (TMA) feed.
-static bool hasTensorCores(const CompileOptions &Options) {
+/// Whether one of the targets, this machine's where none is named, can do what
+/// `Can` asks for.
+static bool anyTarget(const CompileOptions &Options,
+                      function_ref<bool(const target::Capabilities &)> Can) {
   std::vector<std::string> Names = Options.Targets;
   if (Names.empty() && target::thisMachine().GpuCompute())
     Names.push_back("native");
-  return llvm::any_of(Names, [](const std::string &Name) {
+  return llvm::any_of(Names, [&](const std::string &Name) {
     target::Lookup Found = target::lookup(Name);
-    return Found && llvm::any_of(Found.Targets, [](const target::Target *T) {
-             return T->Can.Wgmma;
+    return Found && llvm::any_of(Found.Targets, [&](const target::Target *T) {
+             return Can(T->Can);
            });
   });
+}
+
+/// Tensor cores that copies of their own (TMA) feed, of products.
+static bool hasTensorCores(const CompileOptions &Options) {
+  return anyTarget(Options, [](const target::Capabilities &Can) {
+    return Can.Wgmma || Can.Tcgen05;
+  });
+}
+
+/// The same of convolutions.
+static bool convolvesOnTensorCores(const CompileOptions &Options) {
+  return anyTarget(Options,
+                   [](const target::Capabilities &Can) { return Can.Wgmma; });
 }
 
 /// For graphs that were imported, and for those that come as text.
@@ -73,7 +87,7 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addPass(createCanonicalizerPass());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
-  if (hasTensorCores(Options)) {
+  if (convolvesOnTensorCores(Options)) {
     graph::PadChannelsOptions Channels;
     Channels.Narrow = Options.Compute == Precision::Fp16 ||
                       Options.Compute == Precision::Bf16;

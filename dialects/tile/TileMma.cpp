@@ -39,7 +39,19 @@ static LeftOperand leftOf(MmaOp Op) {
           A.getSwizzle() != 0};
 }
 
+LogicalResult kpc::tile::verifyQuads(Operation *Op) {
+  for (TypeRange Types :
+       {TypeRange(Op->getOperandTypes()), TypeRange(Op->getResultTypes())})
+    for (Type Ty : Types)
+      if (FragmentType Fragment = fragmentOf(Ty);
+          Fragment && Fragment.isInLanes())
+        return Op->emitOpError("takes no fragment in lanes");
+  return success();
+}
+
 LogicalResult MmaOp::verify() {
+  if (failed(verifyQuads(*this)))
+    return failure();
   LeftOperand A = leftOf(*this);
   SharedType B = getB().getType();
   FragmentType D = getD().getType().getFragment();
@@ -76,7 +88,11 @@ LogicalResult MmaOp::verify() {
   return verifyUsedOnce(*this, getD());
 }
 
-LogicalResult RetireOp::verify() { return verifyUsedOnce(*this, getStill()); }
+LogicalResult RetireOp::verify() {
+  if (failed(verifyQuads(*this)))
+    return failure();
+  return verifyUsedOnce(*this, getStill());
+}
 
 LogicalResult AwaitOp::verify() {
   if (getPending().getType().getFragment() != getFragment().getType())
@@ -84,6 +100,8 @@ LogicalResult AwaitOp::verify() {
   auto Keep = int32_t(getKeep());
   if (Keep < 0)
     return emitOpError("keeps no less than no product");
+  if (Keep && getFragment().getType().isInLanes())
+    return emitOpError("waits for all reads of tensor memory");
   if (!Keep)
     return success();
   // What is kept is newer than what is awaited.
@@ -103,6 +121,8 @@ LogicalResult ColumnsOp::verify() {
   FragmentType From = getFragment().getType(), To = getPart().getType();
   if (From.getRows() != To.getRows() || From.getElement() != To.getElement())
     return emitOpError("keeps rows and element");
+  if (From.getLayout() != To.getLayout())
+    return emitOpError("keeps the layout");
   auto First = int64_t(getFirst());
   if (First < 0 || First % 8 || First > From.getColumns() - To.getColumns())
     return emitOpError("takes columns that are there, from a multiple of 8");
@@ -113,6 +133,8 @@ LogicalResult MapOp::verify() {
   FragmentType From = getFragment().getType(), To = getResult().getType();
   if (From.getShape() != To.getShape())
     return emitOpError("keeps rows and columns");
+  if (From.getLayout() != To.getLayout())
+    return emitOpError("keeps the layout");
   if (getAt().size() != 2 || getWithin().size() != 2)
     return emitOpError("has two coordinates and two bounds");
   Block &Body = getBody().front();

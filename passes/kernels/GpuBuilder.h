@@ -73,6 +73,7 @@ GpuBuild buildGpuTranspose;
 GpuBuild buildGpuGemv;
 GpuBuild buildAttentionHopper;
 GpuBuild buildGemmHopper;
+GpuBuild buildGemmBlackwell;
 GpuBuild buildConvHopper;
 GpuBuild buildGpuContraction;
 /// Several reductions of the same rows, or one and what is made of it.

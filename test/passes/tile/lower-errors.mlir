@@ -75,3 +75,28 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @tensor_memory() kernel {
+    tile.start
+    // expected-error @below {{'tile.tmem_alloc' op has no place in shared memory for its address; kpc-place-shared gives it one}}
+    // expected-error @below {{failed to legalize operation 'tile.tmem_alloc' that was explicitly marked illegal}}
+    %memory = tile.tmem_alloc : !tile.tmem<[128, 64], f32>
+    tile.tmem_free %memory : !tile.tmem<[128, 64], f32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{'gpu.func' op works in pairs of blocks: its 'kpc.cluster' is 2}}
+  gpu.func @pair() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    tile.start
+    %memory = tile.tmem_alloc pair : !tile.tmem<[128, 64], f32>
+    tile.tmem_free %memory : !tile.tmem<[128, 64], f32>
+    gpu.return
+  }
+}

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What ptxas makes of the kernels that the builder for sm_90a writes. A line
-/// C75xx means that it serialised the products, and spills that the sums do not
-/// fit the registers: both are right and slow, so that nothing but this sees
-/// them.
+/// What ptxas makes of the kernels that the builders for tensor cores write. A
+/// line C75xx means that it serialised the products, and spills that the sums
+/// do not fit the registers: both are right and slow, so that nothing but this
+/// sees them.
 ///
 //===----------------------------------------------------------------------===//
 #include "CaseData.h"
@@ -90,8 +90,9 @@ KernelText textOf(const Product &P) {
 
 /// Builds and assembles the one kernel of `Text`: no C75xx, no spills, and no
 /// more of anything than there is. `Family` is what its schedule begins with.
-void expectNoLoss(const std::string &Text, const char *Family, size_t Maps) {
-  const target::Target &T = *target::findTarget("sm_90a");
+void expectNoLoss(const std::string &Text, const char *Family, size_t Maps,
+                  const char *Chip = "sm_90a") {
+  const target::Target &T = *target::findTarget(Chip);
   CompilerContext Compiler;
   auto Module = Compiler.parse(Text);
   ASSERT_TRUE(Module) << Compiler.Reported;
@@ -99,7 +100,9 @@ void expectNoLoss(const std::string &Text, const char *Family, size_t Maps) {
   ASSERT_TRUE(mlir::succeeded(Kernel)) << Compiler.Reported;
   SCOPED_TRACE(Kernel->Schedule);
   EXPECT_THAT(Kernel->Schedule, ::testing::StartsWith(Family));
-  EXPECT_THAT(Kernel->Ptx, ::testing::HasSubstr("wgmma.mma_async"));
+  EXPECT_THAT(
+      Kernel->Ptx,
+      ::testing::HasSubstr(T.Can.Tcgen05 ? "tcgen05.mma" : "wgmma.mma_async"));
   EXPECT_THAT(Kernel->Ptx, ::testing::HasSubstr("cp.async.bulk.tensor"));
   EXPECT_EQ(Kernel->TensorMaps.size(), Maps);
   EXPECT_LE(Kernel->SharedBytes, T.Limit.SharedPerBlock);
@@ -116,7 +119,7 @@ void expectNoLoss(const std::string &Text, const char *Family, size_t Maps) {
   EXPECT_EQ(A.Kernels[0].SharedBytes, 0) << "all of it is dynamic";
   EXPECT_LE(A.Kernels[0].Registers * Kernel->Block[0], 65536);
   // Counted by test/check/summary.py.
-  std::printf("ASSEMBLED sm_90a 1\n");
+  std::printf("ASSEMBLED %s 1\n", Chip);
 }
 
 class TileKernel : public ::testing::TestWithParam<Product> {};
@@ -141,6 +144,39 @@ const Product Products[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Gemm, TileKernel, ::testing::ValuesIn(Products),
+                         [](const ::testing::TestParamInfo<Product> &Info) {
+                           return std::string(Info.param.Name);
+                         });
+
+//===----------------------------------------------------------------------===//
+// Tensor memory
+//===----------------------------------------------------------------------===//
+
+class TensorMemoryKernel : public ::testing::TestWithParam<Product> {};
+
+TEST_P(TensorMemoryKernel, IsAssembledWithoutLoss) {
+  for (const char *Chip : {"sm_100a", "sm_103a", "sm_110a"})
+    expectNoLoss(textOf(GetParam()).text(), "gemm ", 3, Chip);
+}
+
+/// By one block and by a pair, whichever is ranked first.
+TEST_P(TensorMemoryKernel, IsAssembledByForce) {
+  for (const char *Schedule :
+       {"gemm 128x64x64 slots 2 group 1", "gemm 128x192x64 slots 4 group 8",
+        "gemm 128x256x64 slots 4 group 8",
+        "gemm 256x128x64 slots 4 group 4 pair",
+        "gemm 256x256x64 slots 6 group 8 pair"}) {
+    std::string Text = textOf(GetParam()).text();
+    size_t At = Text.find("attributes {");
+    ASSERT_NE(At, std::string::npos);
+    Text.insert(At + 12,
+                "kpc.forced_schedule = \"" + std::string(Schedule) + "\", ");
+    expectNoLoss(Text, Schedule, 3, "sm_100a");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Gemm, TensorMemoryKernel,
+                         ::testing::ValuesIn(Products),
                          [](const ::testing::TestParamInfo<Product> &Info) {
                            return std::string(Info.param.Name);
                          });

@@ -1,13 +1,17 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s --check-prefix=WGMMA
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_80 %s | FileCheck %s
-// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_100a %s | FileCheck %s
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_100a %s | FileCheck %s --check-prefix=TCGEN05
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_103a %s | FileCheck %s --check-prefix=TCGEN05
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_110a %s | FileCheck %s --check-prefix=TCGEN05
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_120a %s | FileCheck %s
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=compute_90 %s | FileCheck %s
 
-// Wgmma is sm_90a's alone: older and newer chips, and code for several chips, have loops.
+// Wgmma is sm_90a's alone, tensor memory that of sm_100a to sm_110a: others, and code for several chips, have loops.
 
 // WGMMA: kpc.schedule = "gemm
 // WGMMA: tile.mma
+// TCGEN05: kpc.schedule = "gemm
+// TCGEN05: tile.tmem_mma
 // CHECK-NOT: tile.
 // CHECK: kpc.schedule = "contraction
 // CHECK-NOT: tile.
