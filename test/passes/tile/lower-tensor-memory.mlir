@@ -91,13 +91,23 @@ gpu.module @m {
       // CHECK-NEXT: nvvm.bar.warp.sync
       // CHECK: nvvm.inline_ptx "mbarrier.arrive.shared::cta.b64 _, [{$r0}];"
       tile.release %sums[%full] : !sums, !tile.slot<full>
-      // A thread's row stays one row, and its columns neighbours.
-      // CHECK: %[[ROW:.*]] = arith.index_cast %{{.*}} : i32 to index
-      // CHECK-NEXT: arith.addi %arg0, %[[ROW]] : index
-      // CHECK: arith.truncf
+      // A thread has a row, inside of the bound like its columns.
+      // CHECK: %[[THREAD:.*]] = arith.andi %{{.*}}, %c127_i32
+      // CHECK: %[[LANE:.*]] = arith.index_cast %[[THREAD]] : i32 to index
+      // CHECK: %[[BELOW:.*]] = arith.addi %arg0, %[[LANE]] : index
+      // CHECK: %[[ROW:.*]] = arith.minsi %[[BELOW]], %[[LAST:.*]] : index
+      // CHECK: %[[COLUMN:.*]] = arith.minsi %arg0, %[[LAST]] : index
+      // CHECK: arith.addi %[[ROW]], %[[COLUMN]]
+      // CHECK: %[[RIGHT:.*]] = arith.addi %arg0, %c1
+      // CHECK: %[[NEXT:.*]] = arith.minsi %[[RIGHT]], %[[LAST]] : index
+      // CHECK: arith.addi %[[ROW]], %[[NEXT]]
       %out = tile.map %f at [%i, %i] within [%i, %i] : !f -> !o {
       ^bb0(%v: f32, %row: index, %column: index):
-        %t = arith.truncf %v : f32 to bf16
+        %sum = arith.addi %row, %column : index
+        %word = arith.index_cast %sum : index to i32
+        %number = arith.sitofp %word : i32 to f32
+        %more_v = arith.addf %v, %number : f32
+        %t = arith.truncf %more_v : f32 to bf16
         tile.yield %t : bf16
       }
       // Eight columns are 16 bytes.
