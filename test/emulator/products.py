@@ -35,7 +35,7 @@ HOPPER = {"split": ("gemm 128x64x64 slots 4 group 2 split 4", ("fp16", 200, 400,
           "below": ("gemm 64x128x64 slots 3 group 2 cluster 2x1", ("bf16", 300, 200, 264, False, False, False)),
           "beside": ("gemm 64x64x64 slots 3 group 2 cluster 1x2", ("bf16", 136, 136, 264, True, True, True))}
 BLACKWELL = {"alone": ("gemm 128x128x64 slots 2 group 2", ("fp16", 300, 400, 264, True, False, False)),
-             "wide": ("gemm 128x192x64 slots 3 group 1", ("bf16", 260, 200, 400, False, True, True)),
+             "wide": ("gemm 128x192x64 slots 3 group 1", ("bf16", 264, 200, 400, False, True, True)),
              "pair": ("gemm 256x128x64 slots 3 group 2 pair", ("fp16", 600, 400, 264, True, False, False)),
              "turned_pair": ("gemm 256x256x64 slots 2 group 1 pair", ("bf16", 520, 264, 520, True, True, True))}
 # A turned x has as many columns, which must fit copies: a multiple of 8 of them.
