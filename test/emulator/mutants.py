@@ -41,8 +41,11 @@ EQUIVALENT = [
     ("", r"setmaxnreg.* removed", 0, "nobody here asks for more registers than are free"),
     ("", r"tcgen05\.relinquish.* removed", 1, "no other kernel asks for tensor memory"),
     ("", r"tcgen05\.fence.* removed", 4, "tensor memory is taken and given back with nothing under way in it"),
-    ("tensor_memory", r"^bar\.sync removed", 1, "taking tensor memory brings a barrier that stands behind it"),
-    ("tensor_memory", r"^try_wait (passed over|for the other phase)", 4, "who copies stays until all is read, as who finishes does"),
+    *[(kernel, r"^bar\.sync removed", 1, "taking tensor memory brings a barrier that stands behind it")
+      for kernel in ("tensor_memory", "pair")],
+    *[(kernel, r"^try_wait (passed over|for the other phase)", 4, "who copies stays until all is read, as who finishes does")
+      for kernel in ("tensor_memory", "pair")],
+    ("pair", r"tcgen05\.wait::ld.* removed", 1, "registers are waited for by their use, and the last part's wait is in front of the release"),
     ("cluster", r"^try_wait (passed over|at the next slot)", 3, "the first fill of a slot waits for nobody"),
     ("cluster", r"^mbarrier\.arrive(\S* removed| twice)", 2, "a block has one tile: nobody fills a slot after its last step"),
     ("cluster", r"wait_group\.read (removed|for one)|^bar\.sync removed", 3, "a block has one tile: nothing was stored before"),
