@@ -72,6 +72,10 @@ FragmentType tile::fragmentOf(Type Ty) {
 
 using Emit = function_ref<InFlightDiagnostic()>;
 
+/// More than a block may use on any chip. What is allowed on one is its
+/// descriptor's to say; here it keeps sums of sizes from overflowing.
+static constexpr int64_t MostSharedBytes = 1 << 18;
+
 static LogicalResult verifySwizzle(Emit Error, int64_t Swizzle) {
   if (llvm::is_contained({0, 32, 64, 128}, Swizzle))
     return success();
@@ -114,6 +118,10 @@ LogicalResult SharedType::verify(Emit Error, ArrayRef<int64_t> Shape,
     return failure();
   if (Shape.size() != 2 || Shape[0] < 1 || Shape[1] < 1)
     return Error() << "a tile has rows and columns";
+  int64_t Bits = Element.getIntOrFloatBitWidth();
+  if (std::max({Shape[0], Shape[1], Pitch}) > MostSharedBytes ||
+      Shape[0] * Shape[1] * Bits / 8 > MostSharedBytes)
+    return Error() << "a tile has at most " << MostSharedBytes << " bytes";
   if (Pitch < Shape[0])
     return Error() << "the pitch, " << Pitch << ", is less than the rows";
   if (Swizzle && Shape[1] * Element.getIntOrFloatBitWidth() / 8 % Swizzle)
@@ -169,15 +177,22 @@ LogicalResult PipeType::verify(Emit Error, int64_t Slots,
     return Error() << "a pipe has 1 to 64 slots, not " << Slots;
   if (Tiles.empty())
     return Error() << "a slot holds at least one tile";
+  int64_t Bytes = 0;
   for (Type Tile : Tiles) {
     if (!isa<SharedType, TensorMemoryType>(Tile) ||
         isa<SharedType>(Tile) != isa<SharedType>(Tiles[0]))
       return Error() << "a slot holds tiles of shared memory, or of tensor "
                         "memory";
     auto Shared = dyn_cast<SharedType>(Tile);
-    if (Shared && Shared.getPitch() != Shared.getRows())
+    if (!Shared)
+      continue;
+    if (Shared.getPitch() != Shared.getRows())
       return Error() << "a slot holds whole tiles, not " << Shared;
+    Bytes = std::min(Bytes + Shared.getBytes(), 2 * MostSharedBytes);
   }
+  if (Slots * Bytes > MostSharedBytes)
+    return Error() << "a pipe's slots have at most " << MostSharedBytes
+                   << " bytes together";
   return success();
 }
 

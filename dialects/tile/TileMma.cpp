@@ -91,6 +91,8 @@ LogicalResult MmaOp::verify() {
 LogicalResult RetireOp::verify() {
   if (failed(verifyQuads(*this)))
     return failure();
+  if (int32_t(getKeep()) < 0)
+    return emitOpError("keeps no less than no product");
   return verifyUsedOnce(*this, getStill());
 }
 

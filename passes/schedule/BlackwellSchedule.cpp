@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/BlackwellSchedule.h"
+#include "passes/schedule/HopperCosts.h"
 #include "passes/schedule/TakeNumber.h"
 
 #include <algorithm>
@@ -47,22 +48,17 @@ namespace {
 /// Operations (a multiply-add is two) per cycle and multiprocessor: the peak of
 /// a B200 at its 1.86 GHz.
 constexpr double OperationsPerCycle = 8192;
-// Nothing here was measured on a chip with tcgen05: what follows is what an
-// H200 showed (GemmSchedule.cpp), until somebody does.
-constexpr double CacheBytesPerCycle = 61, LinesPerCycle = 0.54;
-constexpr double StartCycles = 3000, FinishCycles = 950, MeetCycles = 600;
+// Nothing here was measured on a chip with tcgen05: the rest is what an H200
+// showed, until somebody does.
+using hopper::BarrierRoom, hopper::CacheBytesPerCycle, hopper::FewestSlots,
+    hopper::FinishCycles, hopper::LineBytes, hopper::LinesPerCycle,
+    hopper::MeetCycles, hopper::MostSlots, hopper::StartCycles;
+
 /// Rows of a block's tensor memory.
 constexpr int64_t BlockRows = 128;
 /// Columns of one instruction; those of B that a block of a pair copies are
 /// whole lines of 64.
 constexpr int64_t MostColumns = 256, ColumnStep = 64, PairColumnStep = 128;
-/// Bytes for barriers and the rounding of places.
-constexpr int64_t BarrierRoom = 1024;
-/// More slots hide nothing more; with fewer than two, copies and products take
-/// turns.
-constexpr int64_t MostSlots = 14, FewestSlots = 2;
-/// One line of the widest swizzle.
-constexpr int64_t LineBytes = 128;
 
 int64_t roomForSlots(const BlackwellSchedule &S, const GemmShape &Shape,
                      const target::Target &T) {
