@@ -74,6 +74,7 @@ GpuBuild buildGpuGemv;
 GpuBuild buildAttentionHopper;
 GpuBuild buildGemmHopper;
 GpuBuild buildConvHopper;
+GpuBuild buildGemmMmaSync;
 GpuBuild buildGpuContraction;
 /// Several reductions of the same rows, or one and what is made of it.
 GpuBuild buildGpuRows;

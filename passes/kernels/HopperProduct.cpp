@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/HopperProduct.h"
+#include "passes/kernels/ProductTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -158,8 +159,6 @@ void HopperProduct::countTiles() {
     Tiles = compute<arith::MulIOp>(Tiles, toI32(W.size(P.C.Batch.Sizes)));
 }
 
-/// Tiles are counted down a group of rows, then along columns, then from group
-/// to group: blocks that run together share rows and columns in the cache.
 HopperProduct::Place HopperProduct::placeOf(Value Tile) {
   Place Where;
   Value InBatch = Tile;
@@ -168,15 +167,8 @@ HopperProduct::Place HopperProduct::placeOf(Value Tile) {
     Where.Batch = toIndex(compute<arith::DivUIOp>(Tile, PerBatch));
     InBatch = compute<arith::RemUIOp>(Tile, PerBatch);
   }
-  Value GroupSize = compute<arith::MulIOp>(ColumnTiles, i32(S.GroupRows));
-  Value Group = compute<arith::DivUIOp>(InBatch, GroupSize);
-  Value InGroup = compute<arith::RemUIOp>(InBatch, GroupSize);
-  Value First = compute<arith::MulIOp>(Group, i32(S.GroupRows));
-  Value Left = compute<arith::SubIOp>(RowTiles, First);
-  Value Rows = compute<arith::MinUIOp>(Left, i32(S.GroupRows));
-  Value Row =
-      compute<arith::AddIOp>(First, compute<arith::RemUIOp>(InGroup, Rows));
-  Value Column = compute<arith::DivUIOp>(InGroup, Rows);
+  auto [Row, Column] =
+      tileInOrder(W, InBatch, RowTiles, ColumnTiles, S.GroupRows);
   Value RowStep = i32(S.TileRows * S.ClusterRows);
   Value ColumnStep = i32(S.TileColumns * S.ClusterColumns);
   Where.Row = toIndex(compute<arith::MulIOp>(Row, RowStep));
@@ -299,47 +291,10 @@ Value HopperProduct::multiplyTile(Value Group, Value &Cursor) {
 /// What the kernel makes of the sums, as elements of the output.
 Value HopperProduct::mapElements(const Place &Where, Value Row, Value Column,
                                  Value Part) {
-  auto From = cast<tile::FragmentType>(Part.getType());
-  auto To =
-      tile::FragmentType::get(W.B.getContext(), From.getShape(), P.D.Element);
-  auto Map = tile::MapOp::create(W.B, W.Loc, To, Part, ValueRange{Row, Column},
-                                 ValueRange{RowCount, ColumnCount});
-  OpBuilder::InsertionGuard Guard(W.B);
-  Type Index = W.B.getIndexType();
-  Block *Body =
-      W.B.createBlock(&Map.getBody(), {}, {From.getElement(), Index, Index},
-                      {W.Loc, W.Loc, W.Loc});
-  Contraction &C = P.C;
-  Values All(C.R.Op.getNumLoops()), At;
-  auto Put = [&](const LoopGroup &Group, Value Linear) {
-    Values Indices =
-        W.split(Linear, Group.Sizes, Reduction::boundOf(Group.Sizes));
-    for (auto [Loop, One] : llvm::zip_equal(Group.Loops, Indices))
-      All[Loop] = One;
-  };
-  if (P.hasBatch())
-    Put(C.Batch, Where.Batch);
-  else
-    for (unsigned Loop : C.Batch.Loops)
-      All[Loop] = W.index(0);
-  Put(C.Rows, Body->getArgument(1));
-  Put(C.Columns, Body->getArgument(2));
-  for (unsigned Loop : C.R.Parallel)
-    At.push_back(All[Loop]);
-  Values Sum = {Body->getArgument(0)};
-  if (failed(joinInitial(W, C.R, At, Sum)))
-    Result = failure();
-  Value Heavy = C.R.Op->getResult(0);
-  W.Emitter.setElementHook(
-      [&](OpBuilder &, Location, Value Tensor, ValueRange) -> Value {
-        return Tensor == Heavy ? Sum[0] : Value();
-      });
-  Value Element = W.Emitter.element(W.B, Form.Outputs[0].Tensor, At);
-  W.Emitter.setElementHook({});
-  if (!Element)
-    Result = failure();
-  tile::YieldOp::create(W.B, W.Loc, Element);
-  return Map.getResult();
+  return mapSums(W, Form, P,
+                 {P.hasBatch() ? Where.Batch : Value(), Row, Column, RowCount,
+                  ColumnCount},
+                 Part, Result);
 }
 
 /// One part of the result's columns, the `Number`-th of the tile, on its way.

@@ -142,6 +142,10 @@ struct LowerPut : TilePattern<PutOp> {
   LogicalResult
   matchAndRewrite(PutOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
+    if (Op.getPairs() || Op.getTile().getType().getElementBits() == 32) {
+      storePairs(Rewriter, Op, Adaptor);
+      return success();
+    }
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
     SharedType Tile = Op.getTile().getType();
@@ -179,6 +183,44 @@ struct LowerPut : TilePattern<PutOp> {
     NVVM::StMatrixOp::create(B, Loc, Address, Words, NVVM::MMALayout::row,
                              NVVM::LdStMatrixShapeAttr::get(Context, 8, 8),
                              NVVM::LdStMatrixEltType::B16);
+  }
+
+  /// Each thread stores its own elements, two neighbours at a time.
+  void storePairs(ConversionPatternRewriter &Rewriter, PutOp Op,
+                  OpAdaptor Adaptor) const {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    SharedType Tile = Op.getTile().getType();
+    int64_t Line = Tile.getSwizzle(), PairBytes = Tile.getElementBits() / 4;
+    Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
+    Value Row = W.add(OfWarp, W.shiftRight(Place.Lane, 2));
+    Value RowBytes = W.mul(Row, Line);
+    Value Swizzle = W.swizzleOfRow(Tile, Row);
+    Value Start = W.pointer(Adaptor.getTile(), RowBytes);
+    Value Mine = W.bitXor(W.mul(W.bitAnd(Place.Lane, 3), PairBytes), Swizzle);
+    int64_t PerBlock = Tile.getColumns() / 2;
+    auto Pair = VectorType::get(2, Tile.getElement());
+    for (int64_t Column = 0; Column < Tile.getColumns(); Column += 8) {
+      int64_t Byte = Column * PairBytes / 2;
+      Value At = W.pointer(Start, W.bitXor(Mine, W.i32(Byte % Line)));
+      for (int64_t Row = 0; Row < Tile.getRows(); Row += 8) {
+        if (Row % 64 >= 16) // of each 64 rows a thread has two
+          continue;
+        int64_t First = Row / 64 * PerBlock + Column / 2 + Row % 64 / 8 * 2;
+        Value Two = LLVM::UndefOp::create(Rewriter, Loc, Pair);
+        for (int64_t I = 0; I < 2; ++I)
+          Two = LLVM::InsertElementOp::create(
+              Rewriter, Loc, Two,
+              LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getFragment(),
+                                           First + I),
+              W.i32(I));
+        LLVM::StoreOp::create(
+            Rewriter, Loc, Two,
+            W.pointer(At, (Byte / Line * Tile.getPitch() + Row) * Line),
+            /*alignment=*/PairBytes);
+      }
+    }
+    Rewriter.eraseOp(Op);
   }
 
   /// Two neighbours as one word, the first in its low half.
