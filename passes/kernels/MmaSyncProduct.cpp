@@ -60,7 +60,8 @@ tile::SharedType MmaSyncProduct::slotType(const Source &From, int64_t Extent,
   int64_t Rows = From.AlongSum ? Extent : S.TileSum,
           Columns = From.AlongSum ? S.TileSum : Extent;
   // A warpgroup's part is of whole lines.
-  int64_t Line = From.AlongSum ? Columns : std::min(Columns, S.GroupColumns);
+  int64_t OfGroup = &From == &A ? S.GroupRows : S.GroupColumns;
+  int64_t Line = From.AlongSum ? Columns : OfGroup;
   int64_t Row = Line * From.Element.getIntOrFloatBitWidth() / 8;
   return tile::SharedType::get(W.B.getContext(), {Rows * Slots, Columns},
                                From.Element, std::min(Row, LineBytes));
