@@ -42,7 +42,7 @@ constexpr double SyncShare = 0.62;
 /// ldmatrix.x4 for each mma.sync that shared memory keeps up with.
 constexpr double LoadsPerProduct = 0.45;
 /// Threads of a multiprocessor that hide each other's waits.
-constexpr double BusyThreads = 256, FewThreadsShare = 0.8;
+constexpr double BusyThreads = 512, FewThreadsShare = 0.9;
 /// A multiprocessor's share of the second cache, and its issue slots, in a
 /// microsecond; what a piece of a copy takes of those, and a step's barrier.
 constexpr double CacheBytes = 76800, IssueSlots = 1600.0 * 128,
@@ -128,12 +128,14 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
   };
   uint32_t Kinds = Shape.ElementBytes == 2 ? target::MmaF16 | target::MmaBf16
                                            : uint32_t(target::MmaTf32);
-  int64_t Line = S.TileSum * Shape.ElementBytes;
+  auto IsLine = [&](int64_t Bytes) {
+    return S.TileSum == Bytes / Shape.ElementBytes;
+  };
   return T.Can.CpAsync && (T.Can.MmaSync & Kinds) == Kinds &&
          Steps(S.GroupRows, 64, 128) && Steps(S.GroupColumns, 32, 256) &&
          Steps(S.TileRows, S.GroupRows, 256) &&
          Steps(S.TileColumns, S.GroupColumns, 256) && S.TileColumns >= 64 &&
-         (Line == 64 || Line == 128) && S.sums() <= MostSums &&
+         (IsLine(64) || IsLine(128)) && S.sums() <= MostSums &&
          S.threads() <= MostThreads && S.Slots >= FewestSlots &&
          S.Slots <= MostSlots && S.OrderRows >= 1 && S.OrderRows <= INT32_MAX &&
          S.threads() * (S.sums() + OtherRegisters) <= T.Limit.RegistersPerSm &&
