@@ -20,6 +20,7 @@ Cluster::Cluster(LaunchState &Launch) : Launch(Launch) {
     Count *= Shape[D] = static_cast<uint32_t>(Dims[D]);
   TheAgents.Warps = Cta::warpsOf(Launch);
   TheAgents.Ranks = Count;
+  TheAgents.HasTensor = Launch.K->UsesTensor;
   for (unsigned Rank = 0; Rank < Count; ++Rank)
     Blocks.push_back(std::make_unique<Cta>(Launch, *this, Rank));
 }

@@ -42,6 +42,12 @@ enum class FindingKind : uint8_t {
   InactiveLane,
   NotConverged,
   PendingRegister,
+  UninitialisedTensor,
+  TensorRace,
+  MissingTensorFence,
+  ForeignLanes,
+  TensorMisuse,
+  TensorLeak,
   BadOperand,
   Trap
 };

@@ -25,13 +25,15 @@
 namespace kpc::emulator {
 
 class Cta;
+class WarpTensor;
 
 enum class MemoryUse : uint8_t { Read, Write, Atomic };
 
 class Warp {
 public:
   enum class State : uint8_t { Ready, Waiting, Done };
-  Warp() = default;
+  Warp();
+  ~Warp();
   Warp(const Warp &) = delete;
   Warp &operator=(const Warp &) = delete;
 
@@ -84,6 +86,8 @@ public:
   void report(FindingKind Kind, const Instruction &I, unsigned Lane,
               std::string Detail);
   WarpAsync &async() { return Async; }
+  /// Only in kernels with tcgen05.
+  WarpTensor &tensor() { return *Tensor; }
   void wait() { Now = State::Waiting; }
   void wake() { Now = State::Ready; }
   /// Repeats the instruction when the warp runs again.
@@ -115,6 +119,7 @@ public:
   /// As setmaxnreg left it.
   unsigned RegistersPerThread = 0;
   bool WaitsForRegisters = false;
+  bool WaitsForTensor = false;
   // The cluster's barrier.
   bool WaitsForCluster = false;
   uint64_t ClusterArrivals = 0, ClusterWaits = 0;
@@ -139,6 +144,7 @@ private:
   bool checkUnset(const Instruction &I, uint32_t Reached, uint32_t Mask);
 
   WarpAsync Async{*this};
+  std::unique_ptr<WarpTensor> Tensor;
   AgentId Self = 0;
   /// Of Kernel::DoubtfulRows: the lanes that were written.
   std::vector<uint32_t> SetLanes;

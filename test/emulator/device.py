@@ -25,7 +25,7 @@ def main():
             failed += 1
             print(f"kpc {' '.join(map(str, arguments))}: exit code {done.returncode}, not {want}, or not {words} in\n{text}")
 
-    for target in ("sm_80", "sm_90a"):
+    for target in ("sm_80", "sm_90a", "sm_100a", "sm_120a"):
         whole, bare = folder / f"{target}.kpc", folder / f"{target}.stripped.kpc"
         run(0, [], "compile", model, "--arch", target, "-o", whole, "--no-cache", "--quiet")
         run(0, [], "compile", model, "--arch", target, "--strip", "-o", bare, "--no-cache", "--quiet")
