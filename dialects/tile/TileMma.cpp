@@ -157,8 +157,11 @@ LogicalResult PutOp::verify() {
   SharedType To = getTile().getType();
   if (From.getShape() != To.getShape() || From.getElement() != To.getElement())
     return emitOpError("keeps rows, columns and element");
-  if (To.getElementBits() != 16 || !To.getSwizzle() || To.getColumns() % 16)
-    return emitOpError("writes 16-bit elements, 16 columns at a time, into a "
-                       "swizzled tile");
+  bool Known = To.getElementBits() == 16 || To.getElementBits() == 32;
+  if (!Known || !To.getSwizzle() || To.getColumns() % 16)
+    return emitOpError("writes elements of 16 or 32 bits, 16 columns at a "
+                       "time, into a swizzled tile");
+  if (From.isInLanes() && (getPairs() || To.getElementBits() != 16))
+    return emitOpError("of a fragment in lanes writes 16 bits, not in pairs");
   return success();
 }

@@ -44,7 +44,7 @@ TilePlace tileInOrder(GpuWriter &W, Value Tile, Value RowTiles,
 }
 
 Value mapSums(GpuWriter &W, KernelForm &Form, MatrixProduct &P,
-              const SumsPlace &Where, Value Part) {
+              const SumsPlace &Where, Value Part, LogicalResult &Result) {
   using Values = SmallVector<Value>;
   auto From = cast<tile::FragmentType>(Part.getType());
   auto To = tile::FragmentType::get(W.B.getContext(), From.getShape(),
@@ -75,7 +75,8 @@ Value mapSums(GpuWriter &W, KernelForm &Form, MatrixProduct &P,
   for (unsigned Loop : C.R.Parallel)
     At.push_back(All[Loop]);
   Values Sum = {Body->getArgument(0)};
-  bool Failed = failed(joinInitial(W, C.R, At, Sum));
+  if (failed(joinInitial(W, C.R, At, Sum)))
+    Result = failure();
   Value Heavy = C.R.Op->getResult(0);
   W.Emitter.setElementHook(
       [&](OpBuilder &, Location, Value Tensor, ValueRange) -> Value {
@@ -83,8 +84,10 @@ Value mapSums(GpuWriter &W, KernelForm &Form, MatrixProduct &P,
       });
   Value Element = W.Emitter.element(W.B, Form.Outputs[0].Tensor, At);
   W.Emitter.setElementHook({});
+  if (!Element)
+    Result = failure();
   tile::YieldOp::create(W.B, W.Loc, Element);
-  return Failed || !Element ? Value() : Map.getResult();
+  return Map.getResult();
 }
 
 Value valueOf(GpuWriter &W, KernelForm &Form, const Expr &Size) {
@@ -119,7 +122,7 @@ Value valueOf(GpuWriter &W, KernelForm &Form, const Expr &Size) {
       break;
     // Of sizes, none of which is negative.
     case Expr::PostfixOp::FloorDiv:
-      Two.template operator()<arith::FloorDivSIOp>();
+      Two.template operator()<arith::DivSIOp>();
       break;
     case Expr::PostfixOp::Mod:
       Two.template operator()<arith::RemSIOp>();

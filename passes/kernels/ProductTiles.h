@@ -36,9 +36,10 @@ struct SumsPlace {
 };
 
 /// What the kernel makes of the fragment `Part` of the sums, as elements of the
-/// output: a tile.map. Null after a diagnostic.
+/// output: a tile.map. `Result` becomes failure after a diagnostic.
 mlir::Value mapSums(GpuWriter &W, KernelForm &Form, MatrixProduct &P,
-                    const SumsPlace &Where, mlir::Value Part);
+                    const SumsPlace &Where, mlir::Value Part,
+                    mlir::LogicalResult &Result);
 
 /// The value of a size or stride that is an expression over `argN`, the
 /// kernel's arguments.

@@ -218,13 +218,10 @@ void TmaProduct::produce(bool Drain) {
 
 Value TmaProduct::mapElements(const Place &Where, Value Row, Value Column,
                               Value Part) {
-  Value Mapped = mapSums(W, Form, P,
-                         {P.hasBatch() ? Where.Batch : Value(), Row, Column,
-                          RowCount, ColumnCount},
-                         Part);
-  if (!Mapped)
-    Result = failure();
-  return Mapped;
+  return mapSums(W, Form, P,
+                 {P.hasBatch() ? Where.Batch : Value(), Row, Column, RowCount,
+                  ColumnCount},
+                 Part, Result);
 }
 
 void TmaProduct::storePart(const Place &Where, Value Group, Value Row,

@@ -200,11 +200,6 @@ Value wordOf(OpBuilder &B, Location Loc, Value Fragment, int64_t I) {
   return LLVM::BitcastOp::create(B, Loc, B.getI32Type(), Vector);
 }
 
-/// Bits of a row's addresses that its swizzle flips; all rows of a line.
-Value swizzleOf(NvvmWriter &W, Value RowBytes, int64_t LineBytes) {
-  return W.bitAnd(W.shiftRight(RowBytes, 3), (LineBytes / 16 - 1) << 4);
-}
-
 /// Sixteen columns by an stmatrix.x4: four 8×8 matrices, whose rows' addresses
 /// come from eight lanes each (PTX ISA 9.7.14.5.16).
 struct LowerPut : TilePattern<PutOp> {
@@ -212,20 +207,24 @@ struct LowerPut : TilePattern<PutOp> {
   LogicalResult
   matchAndRewrite(PutOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
-    Location Loc = Op.getLoc();
-    NvvmWriter W(Rewriter, Loc);
-    SharedType Tile = Op.getTile().getType();
     if (Op.getFragment().getType().isInLanes()) {
       putLanes(Rewriter, Op, Adaptor);
       return success();
     }
+    if (Op.getPairs() || Op.getTile().getType().getElementBits() == 32) {
+      storePairs(Rewriter, Op, Adaptor);
+      return success();
+    }
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    SharedType Tile = Op.getTile().getType();
     int64_t LineBytes = Tile.getSwizzle(),
             LineElements = Tile.getLineElements();
     // Lane l gives row l % 16 of the warp's 16, columns 0–7 or 8–15.
     Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
     Value Row = W.add(OfWarp, W.bitAnd(Place.Lane, 15));
     Value RowBytes = W.mul(Row, LineBytes);
-    Value Swizzle = swizzleOf(W, RowBytes, LineBytes);
+    Value Swizzle = W.swizzleOfRow(Tile, Row);
     Value Half = W.shiftLeft(W.shiftRight(Place.Lane, 4), 4); // 16 bytes
     Value Start = W.pointer(Adaptor.getTile(), RowBytes);
     int64_t PerBlock = Tile.getColumns() / 2;
@@ -262,10 +261,9 @@ struct LowerPut : TilePattern<PutOp> {
     NvvmWriter W(Rewriter, Loc);
     SharedType Tile = Op.getTile().getType();
     int64_t LineBytes = Tile.getSwizzle();
-    Value RowBytes =
-        W.mul(W.bitAnd(Place.Thread, WarpgroupThreads - 1), LineBytes);
-    Value Swizzle = swizzleOf(W, RowBytes, LineBytes);
-    Value Start = W.pointer(Adaptor.getTile(), RowBytes);
+    Value Row = W.bitAnd(Place.Thread, WarpgroupThreads - 1);
+    Value Swizzle = W.swizzleOfRow(Tile, Row);
+    Value Start = W.pointer(Adaptor.getTile(), W.mul(Row, LineBytes));
     auto Four = VectorType::get(4, Rewriter.getI32Type());
     for (int64_t Column = 0; Column < Tile.getColumns(); Column += 8) {
       Value Words = LLVM::UndefOp::create(Rewriter, Loc, Four);
@@ -281,6 +279,44 @@ struct LowerPut : TilePattern<PutOp> {
                             W.pointer(W.pointer(Start, InLine),
                                       Line * Tile.getPitch() * LineBytes),
                             /*alignment=*/16);
+    }
+    Rewriter.eraseOp(Op);
+  }
+
+  /// Each thread stores its own elements, two neighbours at a time.
+  void storePairs(ConversionPatternRewriter &Rewriter, PutOp Op,
+                  OpAdaptor Adaptor) const {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    SharedType Tile = Op.getTile().getType();
+    int64_t Line = Tile.getSwizzle(), PairBytes = Tile.getElementBits() / 4;
+    Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
+    Value Row = W.add(OfWarp, W.shiftRight(Place.Lane, 2));
+    Value RowBytes = W.mul(Row, Line);
+    Value Swizzle = W.swizzleOfRow(Tile, Row);
+    Value Start = W.pointer(Adaptor.getTile(), RowBytes);
+    Value Mine = W.bitXor(W.mul(W.bitAnd(Place.Lane, 3), PairBytes), Swizzle);
+    int64_t PerBlock = Tile.getColumns() / 2;
+    auto Pair = VectorType::get(2, Tile.getElement());
+    for (int64_t Column = 0; Column < Tile.getColumns(); Column += 8) {
+      int64_t Byte = Column * PairBytes / 2;
+      Value At = W.pointer(Start, W.bitXor(Mine, W.i32(Byte % Line)));
+      for (int64_t Row = 0; Row < Tile.getRows(); Row += 8) {
+        if (Row % 64 >= 16) // of each 64 rows a thread has two
+          continue;
+        int64_t First = Row / 64 * PerBlock + Column / 2 + Row % 64 / 8 * 2;
+        Value Two = LLVM::UndefOp::create(Rewriter, Loc, Pair);
+        for (int64_t I = 0; I < 2; ++I)
+          Two = LLVM::InsertElementOp::create(
+              Rewriter, Loc, Two,
+              LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getFragment(),
+                                           First + I),
+              W.i32(I));
+        LLVM::StoreOp::create(
+            Rewriter, Loc, Two,
+            W.pointer(At, (Byte / Line * Tile.getPitch() + Row) * Line),
+            /*alignment=*/PairBytes);
+      }
     }
     Rewriter.eraseOp(Op);
   }

@@ -256,9 +256,9 @@ struct LowerStart : TilePattern<StartOp> {
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
-    auto If = scf::IfOp::create(Rewriter, Loc, W.equal(Place.Thread, 0),
-                                /*withElseRegion=*/false);
-    {
+    if (!Op->getBlock()->getOps<PipeOp>().empty()) {
+      auto If = scf::IfOp::create(Rewriter, Loc, W.equal(Place.Thread, 0),
+                                  /*withElseRegion=*/false);
       OpBuilder::InsertionGuard Guard(Rewriter);
       Rewriter.setInsertionPointToStart(If.thenBlock());
       for (auto Pipe : Op->getBlock()->getOps<PipeOp>())

@@ -22,8 +22,10 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 
 using namespace mlir;
@@ -114,8 +116,9 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
     return "Turns tile ops into nvvm and llvm";
   }
   void getDependentDialects(DialectRegistry &Registry) const override {
-    Registry.insert<arith::ArithDialect, LLVM::LLVMDialect, NVVM::NVVMDialect,
-                    scf::SCFDialect>();
+    Registry.insert<arith::ArithDialect, LLVM::LLVMDialect,
+                    memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
+                    vector::VectorDialect>();
   }
 
   static bool usesTile(gpu::GPUFuncOp Kernel) {
@@ -146,6 +149,8 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
     populateFragmentPatterns(Types, Patterns, Place);
     populateApplyPatterns(Types, Patterns, Place);
     populateTensorMemoryPatterns(Types, Patterns, Place);
+    populateThreadCopyPatterns(Types, Patterns, Place);
+    populateMultiplyPatterns(Types, Patterns, Place);
     ConversionTarget Target(*Context);
     Target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     Target.addIllegalDialect<TileDialect>();

@@ -63,6 +63,9 @@ public:
   /// `Offset` bytes behind `Base`, in shared memory.
   mlir::Value pointer(mlir::Value Base, mlir::Value Offset);
   mlir::Value pointer(mlir::Value Base, int64_t Offset);
+  /// What a row's pattern of addresses (a tile's swizzle) swaps the bytes of a
+  /// line with; rows 8 apart have the same.
+  mlir::Value swizzleOfRow(SharedType Tile, mlir::Value Row);
   /// Waits until the round of parity `Parity` of a barrier is over.
   void waitBarrier(mlir::Value Barrier, mlir::Value Parity);
   /// The threads of a warp arrive together, as one.
@@ -147,6 +150,12 @@ void populateApplyPatterns(const mlir::TypeConverter &Types,
 void populateTensorMemoryPatterns(const mlir::TypeConverter &Types,
                                   mlir::RewritePatternSet &Patterns,
                                   const ThreadPlace &Place);
+void populateThreadCopyPatterns(const mlir::TypeConverter &Types,
+                                mlir::RewritePatternSet &Patterns,
+                                const ThreadPlace &Place);
+void populateMultiplyPatterns(const mlir::TypeConverter &Types,
+                              mlir::RewritePatternSet &Patterns,
+                              const ThreadPlace &Place);
 
 } // namespace kpc::tile
 

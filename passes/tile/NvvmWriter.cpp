@@ -59,6 +59,11 @@ Value NvvmWriter::pointer(Value Base, int64_t Offset) {
                              ArrayRef<LLVM::GEPArg>{int32_t(Offset)});
 }
 
+Value NvvmWriter::swizzleOfRow(SharedType Tile, Value Row) {
+  int64_t Line = Tile.getSwizzle();
+  return bitAnd(shiftRight(mul(Row, Line), 3), (Line / 16 - 1) << 4);
+}
+
 void NvvmWriter::waitBarrier(Value Barrier, Value Parity) {
   NVVM::MBarrierTryWaitParityOp::create(B, Loc, Barrier, Parity,
                                         i32(WaitTicks));

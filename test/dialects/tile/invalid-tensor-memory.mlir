@@ -748,3 +748,11 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+func.func @f(%f: !tile.fragment<[128, 64], bf16, lanes>, %t: !tile.smem<[128, 64], bf16, swizzle 128>) {
+  // expected-error @below {{'tile.put' op of a fragment in lanes writes 16 bits, not in pairs}}
+  tile.put %f into %t in pairs : !tile.fragment<[128, 64], bf16, lanes>, !tile.smem<[128, 64], bf16, swizzle 128>
+  return
+}

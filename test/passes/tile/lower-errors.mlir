@@ -116,3 +116,19 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @pieces(%x: memref<?xbf16>) kernel {
+    %a = tile.alloc {offset = 0 : i64} : <[64, 64], bf16, swizzle 128>
+    tile.start
+    // expected-error @below {{'tile.gather' op needs a kernel with 'kpc.block': its threads share the pieces}}
+    // expected-error @below {{failed to legalize operation 'tile.gather' that was explicitly marked illegal}}
+    tile.gather %x into %a by 16 : memref<?xbf16>, !tile.smem<[64, 64], bf16, swizzle 128> {
+    ^bb0(%row: index, %column: index):
+      tile.place %row
+    }
+    gpu.return
+  }
+}
