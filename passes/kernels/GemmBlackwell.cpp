@@ -188,6 +188,12 @@ LogicalResult BlackwellProduct::emit(GpuLaunch &Launch) {
   return Result;
 }
 
+/// What slots, and what is stored, is made for.
+bool are16Bit(const MatrixProduct &P) {
+  return P.A.Element.getIntOrFloatBitWidth() == 16 &&
+         P.D.Element.getIntOrFloatBitWidth() == 16;
+}
+
 class GemmBlackwell : public MatrixOperands<BlackwellProduct> {
 public:
   using MatrixOperands::MatrixOperands;
@@ -208,7 +214,7 @@ FailureOr<bool> buildGemmBlackwell(KernelForm &Form, const target::Target &T,
   if (!T.Can.Tcgen05)
     return false;
   std::optional<MatrixProduct> P = MatrixProduct::read(Form);
-  if (!P || !areMatrixOperands(*P))
+  if (!P || !areMatrixOperands(*P) || !are16Bit(*P))
     return false;
   std::optional<schedule::GemmShape> Shape = gemmShapeOf(*P);
   if (!Shape)
