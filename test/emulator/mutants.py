@@ -71,8 +71,9 @@ def shifted(address, by):
     return f"[{base}+{(int(offset or 0) if sign != '-' else -int(offset)) + by}]"
 
 
-REMOVED = re.compile(r"(tcgen05\.(alloc|relinquish|dealloc|fence|commit|wait|mma)|fence\.proxy|fence\.mbarrier_init|wgmma\.(fence|commit|wait)|cp\.async\.(bulk\.)?(commit|wait)|bar\.(sync|arrive)|"
-                     r"bar\.warp|barrier\.cluster\.(arrive|wait)|mbarrier\.(init|arrive)|setmaxnreg|cp\.async\.bulk\.tensor|cp\.async\.c[ag])\S*")
+REMOVED = re.compile(r"(fence\.proxy|fence\.mbarrier_init|wgmma\.(fence|commit|wait)|cp\.async\.(bulk\.)?(commit|wait)|bar\.(sync|arrive)|"
+                     r"bar\.warp|barrier\.cluster\.(arrive|wait)|mbarrier\.(init|arrive)|setmaxnreg|cp\.async\.bulk\.tensor|cp\.async\.c[ag]|"
+                     r"tcgen05\.(alloc|fence|commit|wait|dealloc|mma|relinquish))\S*")
 
 
 def mutations(lines):
