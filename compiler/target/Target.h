@@ -72,6 +72,8 @@ struct Limits {
   int32_t SharedPerSm = 0;    ///< bytes
   int32_t RegistersPerSm = 65536;
   int32_t RegistersPerThread = 255;
+  /// Columns of tensor memory that a block may take; 0: there is none.
+  int32_t TensorMemoryColumns = 0;
   int32_t ThreadsPerBlock = 1024;
   int32_t ThreadsPerSm = 0;
   int32_t BlocksPerSm = 0;
