@@ -107,7 +107,8 @@ struct Row {
 static bool usesTensorCores(const KernelFacts *K) {
   if (!K)
     return false;
-  for (const char *Family : {"gemm", "conv ", "attention", "gemv mma"})
+  for (const char *Family :
+       {"gemm ", "conv ", "attention ", "gemv ", "mmasync "})
     if (K->Family.starts_with(Family))
       return true;
   return false;
