@@ -32,6 +32,7 @@ void addAsyncBarriers(OpcodeTable &Table);
 void addCopies(OpcodeTable &Table);
 void addClusterOperations(OpcodeTable &Table);
 void addRegisterPool(OpcodeTable &Table);
+void addTensor(OpcodeTable &Table);
 
 /// barrier.cluster, whose first two words were taken.
 bool decodeClusterBarrier(Decoder &D, const ptx::Statement &S, Modifiers &M,

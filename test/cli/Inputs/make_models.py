@@ -71,14 +71,14 @@ def chain():
                                  [onnx.floats("w", [2, 2], [0.5, -1.0, 2.0, 0.25])]))
 
 
-def bent():
-    """Three kernels in a row; the middle one ends with a sine."""
+def bent(last="Sin", weight=0.5):
+    """Three kernels in a row; the middle one ends with a sine, or what is given."""
     nodes = [onnx.node("MatMul", ["x", "w"], ["a"], name="first"),
              onnx.node("MatMul", ["a", "w"], ["b"], name="second"),
-             onnx.node("Sin", ["b"], ["c"], name="bend"),
+             onnx.node(last, ["b"], ["c"], name="bend"),
              onnx.node("MatMul", ["c", "w"], ["y"], name="third")]
     return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["batch", 2])], [onnx.value_info("y", ["batch", 2])],
-                                 [onnx.floats("w", [2, 2], [0.5, -1.0, 2.0, 0.25])]))
+                                 [onnx.floats("w", [2, 2], [weight, -1.0, 2.0, 0.25])]))
 
 
 def weighted():
@@ -129,6 +129,8 @@ MODELS = {
     "weighted": weighted(),
     "names": one_node("Relu", onnx.FLOAT, ["batch-size", "n+1", "batch size", "a:b", "\u00e9"]),
     "bent": bent(),
+    "bent-weight": bent(weight=0.75),
+    "bent-node": bent(last="Cos"),
     "sub": two_inputs(),
     "scalar": one_node("Neg", onnx.FLOAT, []),
     "bool": one_node("Not", onnx.BOOL, ["n"]),
