@@ -1,5 +1,5 @@
 //===- RecogniseAttention.cpp - Products around a softmax become attention -*-
-//C++ -*-===//
+// C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

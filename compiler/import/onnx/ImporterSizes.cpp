@@ -134,8 +134,8 @@ std::optional<Dims> Importer::declaredSizes(const std::string &Name) {
     } else if (const std::string *Symbol = std::get_if<std::string>(&D);
                Symbol && Symbols.count(*Symbol)) {
       Result.push_back(Symbols.find(*Symbol)->second);
-    } else if (std::optional<Expr> Derived = Symbol ? derivedSize(*Symbol)
-                                                    : std::nullopt) {
+    } else if (std::optional<Expr> Derived =
+                   Symbol ? derivedSize(*Symbol) : std::nullopt) {
       Result.push_back(*Derived);
     } else {
       return std::nullopt;
