@@ -95,6 +95,22 @@ std::optional<ToHeads> ToHeads::read(MatmulOp Product) {
   return Found;
 }
 
+/// Which operand of an attention the heads become, 3 for none that is near: an
+/// order that does not depend on that of the ops.
+unsigned operandOfAttention(Value Heads) {
+  constexpr unsigned MostSteps = 64;
+  SmallVector<Value> Worklist{Heads};
+  unsigned Least = 3;
+  for (unsigned Steps = 0; !Worklist.empty() && Steps < MostSteps; ++Steps)
+    for (OpOperand &Use : Worklist.pop_back_val().getUses()) {
+      if (isa<AttentionOp>(Use.getOwner()))
+        Least = std::min(Least, Use.getOperandNumber());
+      else if (!isa<MatmulOp>(Use.getOwner()))
+        llvm::append_range(Worklist, Use.getOwner()->getResults());
+    }
+  return Least;
+}
+
 void merge(ArrayRef<ToHeads> Parts, OpBuilder &B) {
   SmallVector<Value> Weights, Biases;
   SmallVector<Location> Locs;
@@ -161,8 +177,12 @@ struct MergeProductsPass : graph::impl::MergeProductsBase<MergeProductsPass> {
     Block &Body = getOperation().getBody().front();
     bool Changed = false;
     for (auto &[Input, Sets] : ByInput)
-      for (ArrayRef<ToHeads> Set : Sets)
+      for (SmallVector<ToHeads> &Set : Sets)
         if (Set.size() > 1) {
+          llvm::stable_sort(Set, [](ToHeads A, ToHeads C) {
+            return operandOfAttention(A.Heads.getY()) <
+                   operandOfAttention(C.Heads.getY());
+          });
           OpBuilder B(Body.getTerminator());
           merge(Set, B);
           Changed = true;

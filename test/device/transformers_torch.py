@@ -140,7 +140,7 @@ def main():
             print(f"{text} {name}: RMS error {mine:.2e}, PyTorch's {peer:.2e}, the same twice: {same}", flush=True)
             found.append(dict(sizes=sizes, output=name, error=mine, torch=peer, same=same))
         sides = {"kpc": lambda: session.run(feed, got), "eager": lambda: narrow(*theirs)}
-        if fast:
+        if fast is not None:
             sides["compile"] = lambda: fast(*theirs)
         times = medians(sides)
         print(f"{text}: us a call {times}", flush=True)
