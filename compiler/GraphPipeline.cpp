@@ -36,12 +36,24 @@ static void addIoType(OpPassManager &Passes, const CompileOptions &Options) {
     Passes.addNestedPass<func::FuncOp>(graph::createSetIoType(Io));
 }
 
+/// Whether f32 values are stored in 16 bits.
+static bool isNarrow(const CompileOptions &Options) {
+  return Options.Compute == Precision::Fp16 ||
+         Options.Compute == Precision::Bf16;
+}
+
+static SmallVector<std::string> keptNodes(const CompileOptions &Options) {
+  SmallVector<std::string> Patterns;
+  for (const auto &[Pattern, Kept] : Options.PrecisionFor)
+    if (Kept == kpc::Precision::Fp32)
+      Patterns.push_back(Pattern);
+  return Patterns;
+}
+
 static void addPrecision(OpPassManager &Passes, const CompileOptions &Options) {
   graph::SetPrecisionOptions Precision;
   Precision.Narrow = typeName(Options.Compute);
-  for (const auto &[Pattern, Kept] : Options.PrecisionFor)
-    if (Kept == kpc::Precision::Fp32)
-      Precision.Keep.push_back(Pattern);
+  Precision.Keep = keptNodes(Options);
   if (!Precision.Narrow.empty())
     Passes.addPass(graph::createSetPrecision(Precision));
 }
@@ -80,18 +92,23 @@ static void addDecomposition(OpPassManager &Passes,
                              const CompileOptions &Options) {
   graph::DecomposeAttentionOptions Attention;
   Attention.Targets.assign(Options.Targets.begin(), Options.Targets.end());
+  Attention.Narrow = isNarrow(Options);
+  Attention.Keep = keptNodes(Options);
   Passes.addPass(graph::createDecomposeAttention(Attention));
 }
 
 void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
+  Passes.addNestedPass<func::FuncOp>(graph::createSinkBroadcasts());
+  Passes.addNestedPass<func::FuncOp>(graph::createRecogniseAttention());
   addDecomposition(Passes, Options);
   Passes.addPass(createCanonicalizerPass());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
+  Passes.addNestedPass<func::FuncOp>(graph::createMergeRows());
+  Passes.addNestedPass<func::FuncOp>(graph::createMergeProducts());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
   if (convolves(Options)) {
     graph::PadChannelsOptions Channels;
-    Channels.Narrow = Options.Compute == Precision::Fp16 ||
-                      Options.Compute == Precision::Bf16;
+    Channels.Narrow = isNarrow(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
   }
   addIoType(Passes, Options);
@@ -107,10 +124,8 @@ void kpc::addKernelPasses(OpPassManager &Passes,
   Regions.Fuse = Options.Fuse;
   Regions.Rows = Options.Rows;
   // Products in f32 that stay so are loops, which want what they read in order.
-  bool Narrow =
-      Options.Compute == Precision::Fp16 || Options.Compute == Precision::Bf16;
   if (multipliesMatrices(Options))
-    Regions.Transposed = Narrow ? 32 : 16;
+    Regions.Transposed = isNarrow(Options) ? 32 : 16;
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   addPrecision(Passes, Options);
   if (multipliesMatrices(Options))

@@ -8,9 +8,9 @@
 ///
 /// \file
 /// What builders ask of a kernel that holds a kernel.attention: its sizes, and
-/// where q, k, v and y lie in memory. What only widens, narrows or permutes
-/// between the op and memory costs nothing: it becomes an element type and an
-/// order of strides.
+/// where q, k, v and y lie in memory. What only widens, narrows, permutes or
+/// takes some of the heads between the op and memory costs nothing: it becomes
+/// an element type, an order of strides and a first head.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_ATTENTIONKERNEL_H
@@ -30,6 +30,8 @@ struct HeadsInMemory {
   unsigned Argument = 0; ///< the function's, the base pointer
   mlir::Type Element;    ///< as stored
   std::array<shape::Expr, 4> Strides;
+  /// Where its heads begin among those of the tensor in memory.
+  int64_t FirstHead = 0;
 };
 
 struct AttentionKernel {
