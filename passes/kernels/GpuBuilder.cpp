@@ -48,7 +48,7 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
   Kernel->setAttr("kpc.grid", B.getStrArrayAttr({Launch.Grid[0], Launch.Grid[1],
                                                  Launch.Grid[2]}));
   Kernel->setAttr("kpc.block", B.getDenseI32ArrayAttr(Launch.Block));
-  Kernel->setAttr("kpc.shared", B.getI64IntegerAttr(0));
+  Kernel->setAttr("kpc.shared", B.getI64IntegerAttr(Launch.DynamicShared));
   if (Launch.Cluster > 1)
     Kernel->setAttr("kpc.cluster", B.getI64IntegerAttr(Launch.Cluster));
   Kernel->setAttr("kpc.schedule", B.getStringAttr(Launch.Schedule));
@@ -125,7 +125,7 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
       buildAttentionHopper, buildGpuTranspose,    buildGpuGemv,
       buildGemmHopper,      buildConvHopper,      buildGpuContraction,
       buildGpuRows,         buildGpuRowReduction, buildGpuColumnReduction,
-      buildGpuWindow,       buildGpuMap};
+      buildGpuWindowTile,   buildGpuWindow,       buildGpuMap};
   StringRef Forced = forcedSchedule(Func);
   std::vector<std::string> Legal;
   for (GpuBuild *Build : Builders) {

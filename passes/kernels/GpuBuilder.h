@@ -49,6 +49,8 @@ struct GpuLaunch {
   std::array<int32_t, 3> Block = {1, 1, 1};
   /// Blocks of a cluster, along x; the grid is a multiple of it.
   int32_t Cluster = 1;
+  /// Bytes of gpu.dynamic_shared_memory.
+  int64_t DynamicShared = 0;
   std::string Schedule;
   /// The best schedules with the parts of their cost, and the texts of all
   /// legal ones: see ScheduleChoice.h.
@@ -79,6 +81,8 @@ GpuBuild buildGpuContraction;
 GpuBuild buildGpuRows;
 GpuBuild buildGpuRowReduction;
 GpuBuild buildGpuColumnReduction;
+/// Windows that slide over an image, then what else one thread reduces.
+GpuBuild buildGpuWindowTile;
 GpuBuild buildGpuWindow;
 /// Takes every kernel.
 GpuBuild buildGpuMap;

@@ -26,10 +26,8 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/GpuReduction.h"
-#include "passes/kernels/RowKernel.h"
-#include "passes/kernels/ScheduleChoice.h"
+#include "passes/kernels/RowChoice.h"
 #include "passes/kernels/SizeFacts.h"
-#include "passes/schedule/RowSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -40,29 +38,23 @@ using namespace mlir;
 namespace kpc::kernels {
 
 using schedule::RowSchedule;
-using schedule::RowShape;
 
 namespace {
 
 constexpr int64_t WarpThreads = 32;
-/// Typical sizes of which nothing is known.
-constexpr int64_t UnknownRow = 1024, UnknownRows = 4096;
-/// Threads of a block that walks a row of any length, and elements of a thread
-/// that are on the way at once.
-constexpr int64_t LongThreads = 512, LongElements = 16;
+/// Elements of a thread that are on the way at once where a row is walked.
+constexpr int64_t LongElements = 16;
 /// Threads of a multiprocessor that a kernel with several ways leaves room for.
 /// Left to its own judgement ptxas 13.0 keeps such a kernel to 72 registers and
 /// spills a word on sm_100a; with 640 threads it spills on sm_80, with 512
 /// nowhere.
 constexpr int64_t ResidentThreads = 512;
-/// Instructions of an element that are not in the kernel's bodies.
-constexpr int64_t OtherOperations = 6;
-
 /// How the elements of a row are reached.
 struct Way {
   int64_t Lanes = 1, Accesses = 1;
   bool Aligned = false; ///< strides were checked when the kernel runs
   bool Exact = false;   ///< the row fills all threads
+  bool Ragged = false;  ///< vectors begin behind the row's first elements
 };
 
 class RowNest {
@@ -89,6 +81,8 @@ private:
 
   void forgetReductions() { Known.clear(); }
   SmallVector<Part> partsFrom(Value Base, const Way &How);
+  void placeVectors(const Way &How);
+  SmallVector<Part> ends();
   Values fold(const RowReduction &R, ArrayRef<Part> Parts, const Way &How);
   Values at(Value InRow);
   Values foldPart(const RowReduction &R, const Part &P, const Way &How,
@@ -104,6 +98,7 @@ private:
   RowKernel &K;
   const RowSchedule &S;
   Value Thread, Lane, RowInBlock, IsRow, Length;
+  Value FirstVector, EndOfVectors; ///< of a row that is walked
   SmallVector<Value> Outer;
   llvm::DenseMap<Operation *, SmallVector<Value>> Known;
 };
@@ -267,8 +262,8 @@ void RowNest::storeNarrow() {
 /// What a thread does of the elements from `Base` on; null: of the row.
 SmallVector<RowNest::Part> RowNest::partsFrom(Value Base, const Way &How) {
   SmallVector<Part> Parts;
-  Value Last =
-      W.B.createOrFold<arith::SubIOp>(W.Loc, Length, W.index(How.Lanes));
+  Value End = Base ? EndOfVectors : Length;
+  Value Last = W.B.createOrFold<arith::SubIOp>(W.Loc, End, W.index(How.Lanes));
   Value Mine = W.mul(Lane, W.index(How.Lanes));
   if (Base)
     Mine = W.add(Base, Mine);
@@ -276,7 +271,7 @@ SmallVector<RowNest::Part> RowNest::partsFrom(Value Base, const Way &How) {
     Part P;
     P.First = W.add(Mine, W.index(A * S.Threads * How.Lanes));
     if (!How.Exact) {
-      P.Inside = W.less(P.First, Length);
+      P.Inside = W.less(P.First, End);
       P.First = arith::MinSIOp::create(W.B, W.Loc, P.First, Last);
     }
     Parts.push_back(P);
@@ -316,11 +311,46 @@ void RowNest::keep(const Way &How) {
   storeNarrow();
 }
 
+/// Which elements of the row are vectors that begin at multiples of one.
+void RowNest::placeVectors(const Way &How) {
+  FirstVector = W.index(0);
+  EndOfVectors = Length;
+  if (!How.Ragged)
+    return;
+  Value View = K.WideViews.front(), Offset = W.index(0),
+        Lanes = W.index(How.Lanes);
+  for (auto [Dim, Index] : llvm::enumerate(Outer))
+    Offset = W.add(Offset, W.mul(Index, W.size(strideOf(View, Dim))));
+  auto Rest = [&](Value V) {
+    return W.B.createOrFold<arith::RemUIOp>(W.Loc, V, Lanes);
+  };
+  auto Less = [&](Value A, Value B) {
+    return W.B.createOrFold<arith::SubIOp>(W.Loc, A, B);
+  };
+  FirstVector = Rest(Less(Lanes, Rest(Offset)));
+  EndOfVectors = Less(Length, Rest(Less(Length, FirstVector)));
+}
+
+/// The elements in front of the vectors and behind them, one a thread.
+SmallVector<RowNest::Part> RowNest::ends() {
+  Value Behind =
+      W.B.createOrFold<arith::SubIOp>(W.Loc, EndOfVectors, FirstVector);
+  Value Skipped = W.add(Lane, Behind), IsFront = W.less(Lane, FirstVector);
+  Value At = arith::SelectOp::create(W.B, W.Loc, IsFront, Lane, Skipped);
+  Part P;
+  P.Inside = W.less(At, Length);
+  Value Last = W.B.createOrFold<arith::SubIOp>(W.Loc, Length, W.index(1));
+  P.First = arith::MinSIOp::create(W.B, W.Loc, At, Last);
+  return {P};
+}
+
 void RowNest::walk(const Way &How) {
   forgetReductions();
+  placeVectors(How);
+  const Way Single{1, 1, false, false};
   Value Step = W.index(S.Threads * How.Lanes * How.Accesses);
   for (const RowReduction &R : K.Reductions) {
-    Values Partial = W.loop(W.index(0), Length, Step, neutrals(R),
+    Values Partial = W.loop(FirstVector, EndOfVectors, Step, neutrals(R),
                             [&](Value Base, ValueRange Carried) {
                               Values Sum = fold(R, partsFrom(Base, How), How);
                               if (failed(Result))
@@ -330,126 +360,27 @@ void RowNest::walk(const Way &How) {
                                 V = join(W, Join, Before, V);
                               return Sum;
                             });
+    if (How.Ragged && succeeded(Result)) {
+      Values Ends = fold(R, ends(), Single);
+      if (succeeded(Result))
+        for (auto [V, End, Join] : llvm::zip_equal(Partial, Ends, R.Joins))
+          V = join(W, Join, V, End);
+    }
     if (succeeded(Result))
       finish(R, Partial);
     if (failed(Result))
       return;
   }
+  if (How.Ragged)
+    for (const Part &P : ends())
+      storeWide(P, Single);
   if (!K.Wide.empty())
-    W.loop(W.index(0), Length, Step, {}, [&](Value Base, ValueRange) {
+    W.loop(FirstVector, EndOfVectors, Step, {}, [&](Value Base, ValueRange) {
       for (const Part &P : partsFrom(Base, How))
         storeWide(P, How);
       return Values();
     });
   storeNarrow();
-}
-
-//===----------------------------------------------------------------------===//
-// Choice
-//===----------------------------------------------------------------------===//
-
-/// Strides of wide views beside the last; what a vector's alignment hangs on.
-struct Strides {
-  int64_t Divisor = 1024;           ///< of those that are known
-  SmallVector<OpFoldResult> Others; ///< to be checked when the kernel runs
-
-  void add(OpFoldResult Size, int64_t Wanted) {
-    int64_t Divides = divisorOf(Size);
-    if (Divides % Wanted == 0)
-      return;
-    if (constantOf(Size))
-      while (Divisor > 1 && Divides % Divisor)
-        Divisor /= 2;
-    else if (!llvm::is_contained(Others, Size))
-      Others.push_back(Size);
-  }
-};
-
-Strides stridesOf(const RowKernel &K, int64_t Wanted) {
-  Strides Found;
-  Found.add(K.RowSizes.back(), Wanted);
-  for (Value View : K.WideViews) {
-    unsigned Rank = cast<MemRefType>(View.getType()).getRank();
-    if (Rank == 0 || constantOf(strideOf(View, Rank - 1)) != 1) {
-      Found.Divisor = 1;
-      break;
-    }
-    for (unsigned Dim = 0; Dim + 1 < Rank; ++Dim)
-      if (OpFoldResult Stride = strideOf(View, Dim))
-        Found.add(Stride, Wanted);
-      else
-        Found.Divisor = 1;
-  }
-  return Found;
-}
-
-int64_t operationsOf(const RowKernel &K) {
-  int64_t Count = OtherOperations;
-  for (auto Op : K.Form.Func.getOps<linalg::GenericOp>())
-    Count += Op.getNumLoops() == K.OuterSizes.size() + K.RowSizes.size()
-                 ? int64_t(Op.getBody()->getOperations().size()) - 1
-                 : 0;
-  return Count;
-}
-
-int64_t elementRegisters(const RowKernel &K) {
-  bool Wide = llvm::any_of(K.Reductions, [](const RowReduction &R) {
-    return llvm::any_of(R.Joins, [](Operation *Join) {
-      return Join->getResult(0).getType().getIntOrFloatBitWidth() > 32;
-    });
-  });
-  return Wide ? 2 : 1;
-}
-
-/// What the sizes of a kernel say of its rows.
-struct Choice {
-  RowSchedule S;
-  int64_t Lanes = 1;      ///< of aligned rows
-  bool MayBeOdd = false;  ///< rows may be others
-  bool MayBeLong = false; ///< or not fit the registers
-  SmallVector<OpFoldResult> Check;
-};
-
-/// None where the user asks for another family's schedule.
-std::optional<Choice> choose(const RowKernel &K, const target::Target &T,
-                             GpuLaunch &Launch) {
-  Choice C;
-  auto Min = [](ArrayRef<OpFoldResult> Sizes) {
-    return llvm::all_of(Sizes, [](OpFoldResult Size) {
-      return constantOf(Size).value_or(0) >= 1;
-    });
-  };
-  std::optional<int64_t> Most = Reduction::boundOf(K.RowSizes);
-  RowShape Shape;
-  Shape.Length = typicalProduct(K.RowSizes, UnknownRow);
-  if (!Most)
-    Shape.Length = std::max(Shape.Length, UnknownRow);
-  Shape.Rows = std::max(typicalProduct(K.OuterSizes, UnknownRows), int64_t(1));
-  Shape.BytesRead = K.BytesRead;
-  Shape.BytesWritten = K.BytesWritten;
-  Shape.Buffers = K.WideViews.size();
-  Shape.Reductions = K.Reductions.size();
-  Shape.Operations = operationsOf(K);
-  Shape.ElementRegisters = elementRegisters(K);
-  int64_t Wanted = std::max<int64_t>(16 / K.LeastBytes, 1);
-  Strides Found = stridesOf(K, Wanted);
-  C.Lanes = std::min(Wanted, Found.Divisor);
-  if (C.Lanes > 1)
-    C.Check = Found.Others;
-  C.MayBeOdd = !C.Check.empty();
-  Shape.Lanes = C.Lanes;
-  std::vector<schedule::RowCost> Ranked = schedule::rankRowSchedules(Shape, T);
-  bool IsFixed = Min(K.RowSizes);
-  C.S = {C.Lanes, 0, LongThreads, 1};
-  Launch.Schedule = "rows of any length";
-  if (!Ranked.empty()) {
-    const schedule::RowCost *Chosen = chooseSchedule(K.Form, Ranked, Launch);
-    if (!Chosen)
-      return std::nullopt;
-    C.S = Chosen->Schedule;
-  }
-  C.MayBeLong = Ranked.empty() || !IsFixed || !Most || *Most > C.S.capacity();
-  return C;
 }
 
 } // namespace
@@ -464,7 +395,7 @@ FailureOr<bool> buildGpuRows(KernelForm &Form, const target::Target &T,
   std::optional<shape::Expr> Rows = productExpr(K->OuterSizes);
   if (!Rows || constantOf(K->RowSizes.back()) == 0)
     return false;
-  std::optional<Choice> C = choose(*K, T, Launch);
+  std::optional<RowChoice> C = chooseRows(*K, T, Launch);
   if (!C)
     return false;
   const RowSchedule &S = C->S;
@@ -496,8 +427,8 @@ FailureOr<bool> buildGpuRows(KernelForm &Form, const target::Target &T,
   };
   auto Walk = [&] {
     ByAlignment([&](const Way &How) { Nest.walk(How); },
-                {C->Lanes, std::max<int64_t>(LongElements / C->Lanes, 1), false,
-                 false});
+                {C->Lanes, std::max<int64_t>(LongElements / C->Lanes, 1),
+                 C->IsRagged, false, C->IsRagged});
   };
   if (!C->MayBeLong) {
     Keep();

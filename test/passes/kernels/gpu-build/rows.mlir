@@ -75,6 +75,73 @@ func.func @softmax(%x: memref<f16>, %y: memref<f16>, %n: index {kpc.min = 1 : i6
 
 #whole = affine_map<(d0, d1) -> (d0, d1)>
 #outer = affine_map<(d0, d1) -> (d0)>
+
+// Rows of an odd length that fit no registers: vectors from the first aligned element on; the ends of the row are an access of their own,
+// before the loop of the stores too.
+// CHECK-LABEL: gpu.func @ragged
+// CHECK-SAME: kpc.schedule = "rows of any length"
+// CHECK: arith.remui
+// CHECK: scf.for
+// CHECK-COUNT-2: vector.load {{.*}} vector<8xf16>
+// CHECK: arith.select
+// CHECK: memref.load
+// CHECK: gpu.shuffle xor
+// CHECK: scf.for
+// CHECK: gpu.shuffle xor
+// CHECK: memref.store {{.*}}xf16
+// CHECK: scf.for
+// CHECK: vector.store {{.*}} vector<8xf16>
+func.func @ragged(%x: memref<f16>, %y: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 4096 : i64, kpc.optimum = 2048 : i64})
+    attributes {kpc.reads = [0], kpc.writes = [1]} {
+  %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%n, 50257], strides: [50257, 1]
+      : memref<f16> to memref<?x50257xf16, strided<[50257, 1]>>
+  %xt = bufferization.to_tensor %xm restrict : memref<?x50257xf16, strided<[50257, 1]>> to tensor<?x50257xf16>
+  %e = tensor.empty(%n) : tensor<?x50257xf32>
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %s = tensor.empty(%n) : tensor<?xf32>
+  %m0 = linalg.fill ins(%low : f32) outs(%s : tensor<?xf32>) -> tensor<?xf32>
+  %m = linalg.generic {indexing_maps = [#whole, #outer], iterator_types = ["parallel", "reduction"]}
+      ins(%xt : tensor<?x50257xf16>) outs(%m0 : tensor<?xf32>) {
+  ^bb0(%a: f16, %acc: f32):
+    %w = arith.extf %a : f16 to f32
+    %r = arith.maximumf %acc, %w : f32
+    linalg.yield %r : f32
+  } -> tensor<?xf32>
+  %p = linalg.generic {indexing_maps = [#whole, #outer, #whole], iterator_types = ["parallel", "parallel"]}
+      ins(%xt, %m : tensor<?x50257xf16>, tensor<?xf32>) outs(%e : tensor<?x50257xf32>) {
+  ^bb0(%a: f16, %top: f32, %o: f32):
+    %w = arith.extf %a : f16 to f32
+    %d = arith.subf %w, %top : f32
+    %r = math.exp %d : f32
+    linalg.yield %r : f32
+  } -> tensor<?x50257xf32>
+  %z0 = linalg.fill ins(%zero : f32) outs(%s : tensor<?xf32>) -> tensor<?xf32>
+  %z = linalg.generic {indexing_maps = [#whole, #outer], iterator_types = ["parallel", "reduction"]}
+      ins(%p : tensor<?x50257xf32>) outs(%z0 : tensor<?xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %r = arith.addf %acc, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<?xf32>
+  %h = tensor.empty(%n) : tensor<?x50257xf16>
+  %q = linalg.generic {indexing_maps = [#whole, #outer, #whole], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %z : tensor<?x50257xf32>, tensor<?xf32>) outs(%h : tensor<?x50257xf16>) {
+  ^bb0(%a: f32, %b: f32, %o: f16):
+    %d = arith.divf %a, %b : f32
+    %r = arith.truncf %d : f32 to f16
+    linalg.yield %r : f16
+  } -> tensor<?x50257xf16>
+  %ym = memref.reinterpret_cast %y to offset: [0], sizes: [%n, 50257], strides: [50257, 1]
+      : memref<f16> to memref<?x50257xf16, strided<[50257, 1]>>
+  bufferization.materialize_in_destination %q in restrict writable %ym
+      : (tensor<?x50257xf16>, memref<?x50257xf16, strided<[50257, 1]>>) -> ()
+  return
+}
+
+// -----
+
+#whole = affine_map<(d0, d1) -> (d0, d1)>
+#outer = affine_map<(d0, d1) -> (d0)>
 #size = affine_map<(d0, d1) -> (d1)>
 
 // x minus the row's sum, rows of any length: in registers or from memory, in vectors or element by element.
