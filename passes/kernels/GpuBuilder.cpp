@@ -48,7 +48,7 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
   Kernel->setAttr("kpc.grid", B.getStrArrayAttr({Launch.Grid[0], Launch.Grid[1],
                                                  Launch.Grid[2]}));
   Kernel->setAttr("kpc.block", B.getDenseI32ArrayAttr(Launch.Block));
-  Kernel->setAttr("kpc.shared", B.getI64IntegerAttr(Launch.DynamicShared));
+  Kernel->setAttr("kpc.shared", B.getI64IntegerAttr(0));
   if (Launch.Cluster > 1)
     Kernel->setAttr("kpc.cluster", B.getI64IntegerAttr(Launch.Cluster));
   Kernel->setAttr("kpc.schedule", B.getStringAttr(Launch.Schedule));

@@ -49,8 +49,6 @@ struct GpuLaunch {
   std::array<int32_t, 3> Block = {1, 1, 1};
   /// Blocks of a cluster, along x; the grid is a multiple of it.
   int32_t Cluster = 1;
-  /// Bytes of gpu.dynamic_shared_memory.
-  int64_t DynamicShared = 0;
   std::string Schedule;
   /// The best schedules with the parts of their cost, and the texts of all
   /// legal ones: see ScheduleChoice.h.

@@ -54,7 +54,6 @@ struct Way {
   int64_t Lanes = 1, Accesses = 1;
   bool Aligned = false; ///< strides were checked when the kernel runs
   bool Exact = false;   ///< the row fills all threads
-  bool Ragged = false;  ///< vectors begin behind the row's first elements
 };
 
 class RowNest {
@@ -81,8 +80,6 @@ private:
 
   void forgetReductions() { Known.clear(); }
   SmallVector<Part> partsFrom(Value Base, const Way &How);
-  void placeVectors(const Way &How);
-  SmallVector<Part> ends();
   Values fold(const RowReduction &R, ArrayRef<Part> Parts, const Way &How);
   Values at(Value InRow);
   Values foldPart(const RowReduction &R, const Part &P, const Way &How,
@@ -98,7 +95,6 @@ private:
   RowKernel &K;
   const RowSchedule &S;
   Value Thread, Lane, RowInBlock, IsRow, Length;
-  Value FirstVector, EndOfVectors; ///< of a row that is walked
   SmallVector<Value> Outer;
   llvm::DenseMap<Operation *, SmallVector<Value>> Known;
 };
@@ -262,8 +258,8 @@ void RowNest::storeNarrow() {
 /// What a thread does of the elements from `Base` on; null: of the row.
 SmallVector<RowNest::Part> RowNest::partsFrom(Value Base, const Way &How) {
   SmallVector<Part> Parts;
-  Value End = Base ? EndOfVectors : Length;
-  Value Last = W.B.createOrFold<arith::SubIOp>(W.Loc, End, W.index(How.Lanes));
+  Value Last =
+      W.B.createOrFold<arith::SubIOp>(W.Loc, Length, W.index(How.Lanes));
   Value Mine = W.mul(Lane, W.index(How.Lanes));
   if (Base)
     Mine = W.add(Base, Mine);
@@ -271,7 +267,7 @@ SmallVector<RowNest::Part> RowNest::partsFrom(Value Base, const Way &How) {
     Part P;
     P.First = W.add(Mine, W.index(A * S.Threads * How.Lanes));
     if (!How.Exact) {
-      P.Inside = W.less(P.First, End);
+      P.Inside = W.less(P.First, Length);
       P.First = arith::MinSIOp::create(W.B, W.Loc, P.First, Last);
     }
     Parts.push_back(P);
@@ -311,46 +307,11 @@ void RowNest::keep(const Way &How) {
   storeNarrow();
 }
 
-/// Which elements of the row are vectors that begin at multiples of one.
-void RowNest::placeVectors(const Way &How) {
-  FirstVector = W.index(0);
-  EndOfVectors = Length;
-  if (!How.Ragged)
-    return;
-  Value View = K.WideViews.front(), Offset = W.index(0),
-        Lanes = W.index(How.Lanes);
-  for (auto [Dim, Index] : llvm::enumerate(Outer))
-    Offset = W.add(Offset, W.mul(Index, W.size(strideOf(View, Dim))));
-  auto Rest = [&](Value V) {
-    return W.B.createOrFold<arith::RemUIOp>(W.Loc, V, Lanes);
-  };
-  auto Less = [&](Value A, Value B) {
-    return W.B.createOrFold<arith::SubIOp>(W.Loc, A, B);
-  };
-  FirstVector = Rest(Less(Lanes, Rest(Offset)));
-  EndOfVectors = Less(Length, Rest(Less(Length, FirstVector)));
-}
-
-/// The elements in front of the vectors and behind them, one a thread.
-SmallVector<RowNest::Part> RowNest::ends() {
-  Value Behind =
-      W.B.createOrFold<arith::SubIOp>(W.Loc, EndOfVectors, FirstVector);
-  Value Skipped = W.add(Lane, Behind), IsFront = W.less(Lane, FirstVector);
-  Value At = arith::SelectOp::create(W.B, W.Loc, IsFront, Lane, Skipped);
-  Part P;
-  P.Inside = W.less(At, Length);
-  Value Last = W.B.createOrFold<arith::SubIOp>(W.Loc, Length, W.index(1));
-  P.First = arith::MinSIOp::create(W.B, W.Loc, At, Last);
-  return {P};
-}
-
 void RowNest::walk(const Way &How) {
   forgetReductions();
-  placeVectors(How);
-  const Way Single{1, 1, false, false};
   Value Step = W.index(S.Threads * How.Lanes * How.Accesses);
   for (const RowReduction &R : K.Reductions) {
-    Values Partial = W.loop(FirstVector, EndOfVectors, Step, neutrals(R),
+    Values Partial = W.loop(W.index(0), Length, Step, neutrals(R),
                             [&](Value Base, ValueRange Carried) {
                               Values Sum = fold(R, partsFrom(Base, How), How);
                               if (failed(Result))
@@ -360,22 +321,13 @@ void RowNest::walk(const Way &How) {
                                 V = join(W, Join, Before, V);
                               return Sum;
                             });
-    if (How.Ragged && succeeded(Result)) {
-      Values Ends = fold(R, ends(), Single);
-      if (succeeded(Result))
-        for (auto [V, End, Join] : llvm::zip_equal(Partial, Ends, R.Joins))
-          V = join(W, Join, V, End);
-    }
     if (succeeded(Result))
       finish(R, Partial);
     if (failed(Result))
       return;
   }
-  if (How.Ragged)
-    for (const Part &P : ends())
-      storeWide(P, Single);
   if (!K.Wide.empty())
-    W.loop(FirstVector, EndOfVectors, Step, {}, [&](Value Base, ValueRange) {
+    W.loop(W.index(0), Length, Step, {}, [&](Value Base, ValueRange) {
       for (const Part &P : partsFrom(Base, How))
         storeWide(P, How);
       return Values();
@@ -427,8 +379,8 @@ FailureOr<bool> buildGpuRows(KernelForm &Form, const target::Target &T,
   };
   auto Walk = [&] {
     ByAlignment([&](const Way &How) { Nest.walk(How); },
-                {C->Lanes, std::max<int64_t>(LongElements / C->Lanes, 1),
-                 C->IsRagged, false, C->IsRagged});
+                {C->Lanes, std::max<int64_t>(LongElements / C->Lanes, 1), false,
+                 false});
   };
   if (!C->MayBeLong) {
     Keep();

@@ -10,8 +10,6 @@
 #include "passes/kernels/ScheduleChoice.h"
 #include "passes/kernels/SizeFacts.h"
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-
 using namespace mlir;
 
 namespace kpc::kernels {
@@ -24,8 +22,6 @@ namespace {
 constexpr int64_t UnknownRow = 1024, UnknownRows = 4096;
 /// Threads of a block that walks a row of any length.
 constexpr int64_t LongThreads = 512;
-/// A row whose ends are loads of their own.
-constexpr int64_t LeastRagged = 4096;
 /// Instructions of an element that are not in the kernel's bodies.
 constexpr int64_t OtherOperations = 6;
 
@@ -82,33 +78,6 @@ int64_t elementRegisters(const RowKernel &K) {
   return Wide ? 2 : 1;
 }
 
-/// Rows that are odd in all buffers alike. Nothing else is read: a factor for
-/// each column begins at an aligned place.
-bool areRaggedAlike(const RowKernel &K) {
-  // With one outer dimension, nothing can be read in another order of them.
-  int64_t Moving = llvm::count_if(
-      K.OuterSizes, [](OpFoldResult Size) { return constantOf(Size) != 1; });
-  if (K.RowSizes.size() != 1 || !constantOf(K.RowSizes.back()) || Moving > 1 ||
-      K.WideViews.empty())
-    return false;
-  auto First = cast<MemRefType>(K.WideViews.front().getType());
-  for (Value View : K.WideViews) {
-    auto Ty = cast<MemRefType>(View.getType());
-    if (Ty.getLayout() != First.getLayout() ||
-        Ty.getRank() != First.getRank() ||
-        constantOf(strideOf(View, Ty.getRank() - 1)) != 1)
-      return false;
-    for (int64_t Dim = 0; Dim + 1 < Ty.getRank(); ++Dim)
-      if (!constantOf(strideOf(View, Dim)))
-        return false;
-  }
-  for (auto View : K.Form.Func.getOps<memref::ReinterpretCastOp>())
-    if (!llvm::is_contained(K.WideViews, View.getResult()) &&
-        View.getType().getRank() != 0)
-      return false;
-  return true;
-}
-
 } // namespace
 
 std::optional<RowChoice> chooseRows(const RowKernel &K, const target::Target &T,
@@ -148,10 +117,6 @@ std::optional<RowChoice> chooseRows(const RowKernel &K, const target::Target &T,
       return std::nullopt;
     C.S = Chosen->Schedule;
   }
-  C.IsRagged = Ranked.empty() && C.Lanes < Wanted && areRaggedAlike(K) &&
-               Shape.Length >= LeastRagged;
-  if (C.IsRagged)
-    C.Lanes = Wanted;
   C.MayBeLong = Ranked.empty() || !IsFixed || !Most || *Most > C.S.capacity();
   return C;
 }

@@ -26,9 +26,6 @@ struct RowChoice {
   int64_t Lanes = 1;      ///< of aligned rows
   bool MayBeOdd = false;  ///< rows may be others
   bool MayBeLong = false; ///< or not fit the registers
-  /// Rows begin at any element, each at the same one of an aligned vector in
-  /// all buffers: all but its ends are vectors.
-  bool IsRagged = false;
   llvm::SmallVector<mlir::OpFoldResult> Check;
 };
 
