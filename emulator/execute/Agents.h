@@ -18,6 +18,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,41 +29,74 @@ inline constexpr unsigned MaxWarps = 32;
 using AgentId = uint16_t;
 inline constexpr AgentId NoAgent = 0xFFFF;
 
-enum class AgentKind : uint8_t { Warp, Matrix, Store, Small, Barrier };
+enum class AgentKind : uint8_t {
+  Warp,
+  Matrix,
+  Store,
+  Small,
+  // Only in kernels with tcgen05.
+  TensorMatrix,
+  TensorCopy,
+  TensorLoad,
+  TensorStore,
+  Barrier
+};
 
 /// Numbers of the agents of a cluster.
 struct Agents {
   unsigned Warps = 1, Ranks = 1;
+  bool HasTensor = false;
   /// mbarriers share these, in turn.
   static constexpr unsigned Barriers = 32;
-  unsigned perCta() const { return 4 * Warps + Barriers; }
+  /// Kinds of which each warp has one.
+  unsigned kinds() const { return HasTensor ? 8 : 4; }
+  unsigned perCta() const { return kinds() * Warps + Barriers; }
   unsigned count() const { return Ranks * perCta(); }
   AgentId of(AgentKind Kind, unsigned Number, unsigned Rank) const {
-    return static_cast<AgentId>(Rank * perCta() +
-                                static_cast<unsigned>(Kind) * Warps + Number);
+    unsigned Row = Kind == AgentKind::Barrier ? kinds() : unsigned(Kind);
+    return static_cast<AgentId>(Rank * perCta() + Row * Warps + Number);
   }
   AgentKind kindOf(AgentId Id) const {
-    return static_cast<AgentKind>(std::min(4u, Id % perCta() / Warps));
+    unsigned Row = Id % perCta() / Warps;
+    return Row < kinds() ? static_cast<AgentKind>(Row) : AgentKind::Barrier;
   }
+  static bool isTensor(AgentKind Kind) {
+    return Kind >= AgentKind::TensorMatrix && Kind <= AgentKind::TensorStore;
+  }
+  unsigned warpOf(AgentId Id) const { return Id % perCta() % Warps; }
   unsigned rankOf(AgentId Id) const { return Id / perCta(); }
   /// "warp 3", "a wgmma of warp 3".
   std::string nameOf(AgentId Id) const;
 };
 
+/// How far the agents of other clusters have been seen, by the cluster's
+/// number.
+using ForeignMap = std::map<uint32_t, std::vector<uint32_t>>;
+/// What either knows; both may be nullptr.
+std::shared_ptr<const ForeignMap>
+merged(const std::shared_ptr<const ForeignMap> &A,
+       const std::shared_ptr<const ForeignMap> &B);
+
 /// Of a warp, or what passes through a barrier: Known[A] is how far agent A has
-/// been seen, Fenced[A] up to which clock A's writes are behind a fence.proxy.
+/// been seen, Fenced[A] up to which clock A's writes are behind a fence.proxy;
+/// of tcgen05's agents: behind a tcgen05.fence::before_thread_sync.
 struct Knowledge {
   std::vector<uint32_t> Known, Fenced;
+  /// Of other clusters; nullptr: nothing.
+  std::shared_ptr<const ForeignMap> Foreign;
 
   void reset(unsigned Count) {
     Known.assign(Count, 0);
     Fenced.assign(Count, 0);
+    Foreign.reset();
   }
   void join(const Knowledge &Other) {
     for (size_t N = 0; N < Other.Known.size(); ++N) {
       Known[N] = std::max(Known[N], Other.Known[N]);
       Fenced[N] = std::max(Fenced[N], Other.Fenced[N]);
     }
+    if (Other.Foreign && Other.Foreign != Foreign)
+      Foreign = merged(Foreign, Other.Foreign);
   }
 };
 

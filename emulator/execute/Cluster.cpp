@@ -20,11 +20,13 @@ Cluster::Cluster(LaunchState &Launch) : Launch(Launch) {
     Count *= Shape[D] = static_cast<uint32_t>(Dims[D]);
   TheAgents.Warps = Cta::warpsOf(Launch);
   TheAgents.Ranks = Count;
+  TheAgents.HasTensor = Launch.K->UsesTensor;
   for (unsigned Rank = 0; Rank < Count; ++Rank)
     Blocks.push_back(std::make_unique<Cta>(Launch, *this, Rank));
 }
 
-void Cluster::start(uint64_t Number) {
+void Cluster::start(uint64_t Which) {
+  Number = static_cast<uint32_t>(Which);
   Choose = Choices(Launch.Seed * 1000003 + Number);
   Queue.clear();
   AgentClocks.assign(TheAgents.count(), 0);

@@ -72,6 +72,9 @@ void Cta::start(const uint32_t (&At)[3]) {
   Async.clear();
   NextBarrierAgent = 0;
   FreeRegisters = 0;
+  PairStep = {};
+  if (Launch.K->UsesTensor)
+    Tensor.reset(agents(), Launch.Seed + Index[0]);
   Foreign.clear();
   for (auto &Steps : MatrixSteps)
     Steps.clear();
@@ -123,6 +126,17 @@ uint32_t Cta::mostKnown(AgentId Id) const {
 void Cta::wakeForCluster() {
   for (Warp &W : Warps)
     if (W.state() == Warp::State::Waiting && W.WaitsForCluster)
+      W.wake();
+}
+
+Cta *Cta::peer() {
+  unsigned Other = Rank ^ 1;
+  return Other < Group.size() ? &Group.block(Other) : nullptr;
+}
+
+void Cta::wakeForTensor() {
+  for (Warp &W : Warps)
+    if (W.state() == Warp::State::Waiting && W.WaitsForTensor)
       W.wake();
 }
 
@@ -211,6 +225,18 @@ bool Cta::checkEnd() {
       Launch.report(std::move(F));
       return false;
     }
+  for (const TensorMemory::Allocation &A : Tensor.allocations()) {
+    F.Kind = FindingKind::TensorLeak;
+    const ptx::Statement &S = Launch.K->Source.Body[A.Statement];
+    F.Instruction = S.text();
+    F.Line = S.Line;
+    F.Detail = "the block ends, and nobody has deallocated columns " +
+               std::to_string(A.Column) + " to " +
+               std::to_string(A.Column + A.Columns - 1) +
+               " of tensor memory that this instruction allocated";
+    Launch.report(std::move(F));
+    return false;
+  }
   for (unsigned W = 0; W < warpCount(); ++W)
     if (size_t All = MatrixSteps[W / 4].size(); MatrixCounts[W] != All) {
       F.Kind = FindingKind::WarpgroupMismatch;
@@ -355,7 +381,7 @@ void Cta::describeBarriers(Finding &F) const {
 }
 
 bool Cta::describeStuck(Finding &F) const {
-  uint32_t Ended = 0, AtCluster = 0, AtRegisters = 0;
+  uint32_t Ended = 0, AtCluster = 0, AtRegisters = 0, AtTensor = 0;
   bool OnAsync = false;
   for (const Warp &W : Warps) {
     Ended |= uint32_t{W.state() == Warp::State::Done} << W.number();
@@ -364,6 +390,7 @@ bool Cta::describeStuck(Finding &F) const {
     OnAsync |= W.WaitingFor != Warp::NoAddress;
     AtCluster |= uint32_t{W.WaitsForCluster} << W.number();
     AtRegisters |= uint32_t{W.WaitsForRegisters} << W.number();
+    AtTensor |= uint32_t{W.WaitsForTensor} << W.number();
   }
   describeBarriers(F);
   if (AtCluster)
@@ -373,8 +400,12 @@ bool Cta::describeStuck(Finding &F) const {
     F.Detail += "for registers (setmaxnreg.inc), of which " +
                 std::to_string(FreeRegisters * WarpSize) +
                 " are free, wait warps:" + warps(AtRegisters) + "; ";
+  if (AtTensor)
+    F.Detail += "at tcgen05.alloc, for free columns or for the peer block's, "
+                "wait warps:" +
+                warps(AtTensor) + "; ";
   F.Detail += Ended ? "warps have ended:" + warps(Ended) : "no warp has ended";
-  return Ended && !OnAsync && !AtCluster && !AtRegisters;
+  return Ended && !OnAsync && !AtCluster && !AtRegisters && !AtTensor;
 }
 
 } // namespace kpc::emulator

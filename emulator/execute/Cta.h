@@ -14,6 +14,7 @@
 #define KPC_EMULATOR_EXECUTE_CTA_H
 
 #include "emulator/execute/Warp.h"
+#include "emulator/execute/WarpTensor.h"
 
 #include <atomic>
 #include <deque>
@@ -31,6 +32,7 @@ struct LaunchState {
   std::vector<uint8_t> Parameters;
   std::shared_ptr<const MemoryMap> Memory;
   bool Strict = true;
+  std::unique_ptr<GlobalShadow> Global; ///< nullptr: not looked at
   uint64_t Seed = 1;
   std::atomic<bool> Stop{false};
   std::atomic<uint64_t> Steps{0};
@@ -76,6 +78,13 @@ struct AsyncBarrier {
 enum : uint8_t { ReduceNone, ReduceCount, ReduceAnd, ReduceOr };
 
 class Cluster;
+
+/// A tcgen05.alloc of a pair of blocks that waits for the other one's.
+struct TensorStep {
+  const Warp *Who = nullptr;
+  unsigned Columns = 0, Column = 0;
+  bool Done = false;
+};
 
 class Cta {
 public:
@@ -138,6 +147,12 @@ public:
   /// of its group issue; false: reported.
   bool agreeOnMatrix(Warp &W, const Instruction &I, const uint64_t (&Key)[3]);
 
+  TensorMemory &tensor() { return Tensor; }
+  /// Of two blocks that tcgen05 works with together; nullptr: there is none.
+  Cta *peer();
+  TensorStep PairStep;
+  void wakeForTensor();
+
   LaunchState &launch() { return Launch; }
   uint8_t *shared() { return Shared.data(); }
   uint64_t sharedBytes() const { return SharedBytes; }
@@ -155,6 +170,7 @@ private:
   std::vector<uint8_t> Shared;
   uint64_t SharedBytes = 0;
   SharedShadow Shadow;
+  TensorMemory Tensor;
   std::deque<Warp> Warps;
   Barrier Barriers[16];
   std::map<uint64_t, AsyncBarrier> Async;

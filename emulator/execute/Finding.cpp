@@ -26,6 +26,8 @@ const char *nameOf(FindingKind Kind) {
     return "uninitialised-shared";
   case FindingKind::SharedRace:
     return "shared-race";
+  case FindingKind::GlobalRace:
+    return "global-race";
   case FindingKind::ReadBeforeWait:
     return "read-before-wait";
   case FindingKind::SlotReused:
@@ -56,6 +58,18 @@ const char *nameOf(FindingKind Kind) {
     return "inactive-lane";
   case FindingKind::PendingRegister:
     return "pending-register";
+  case FindingKind::UninitialisedTensor:
+    return "uninitialised-tensor-memory";
+  case FindingKind::TensorRace:
+    return "tensor-memory-race";
+  case FindingKind::MissingTensorFence:
+    return "missing-tensor-fence";
+  case FindingKind::ForeignLanes:
+    return "foreign-lanes";
+  case FindingKind::TensorMisuse:
+    return "tensor-memory-misuse";
+  case FindingKind::TensorLeak:
+    return "tensor-memory-leak";
   case FindingKind::NotConverged:
     return "not-converged";
   case FindingKind::BadOperand:

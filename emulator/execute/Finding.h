@@ -26,6 +26,7 @@ enum class FindingKind : uint8_t {
   WriteToReadOnly,
   UninitialisedShared,
   SharedRace,
+  GlobalRace,
   ReadBeforeWait,
   SlotReused,
   Unwaited,
@@ -42,6 +43,12 @@ enum class FindingKind : uint8_t {
   InactiveLane,
   NotConverged,
   PendingRegister,
+  UninitialisedTensor,
+  TensorRace,
+  MissingTensorFence,
+  ForeignLanes,
+  TensorMisuse,
+  TensorLeak,
   BadOperand,
   Trap
 };

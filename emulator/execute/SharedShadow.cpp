@@ -24,10 +24,33 @@ std::string Agents::nameOf(AgentId Id) const {
     return "a bulk store of " + Warp + Where;
   case AgentKind::Small:
     return "a cp.async of " + Warp + Where;
+  case AgentKind::TensorMatrix:
+    return "a tcgen05.mma of " + Warp + Where;
+  case AgentKind::TensorCopy:
+    return "a tcgen05.cp of " + Warp + Where;
+  case AgentKind::TensorLoad:
+    return "a tcgen05.ld of " + Warp + Where;
+  case AgentKind::TensorStore:
+    return "a tcgen05.st of " + Warp + Where;
   case AgentKind::Barrier:
     return "a bulk copy" + Where;
   }
   return {};
+}
+
+std::shared_ptr<const ForeignMap>
+merged(const std::shared_ptr<const ForeignMap> &A,
+       const std::shared_ptr<const ForeignMap> &B) {
+  if (!A || !B)
+    return A ? A : B;
+  auto Out = std::make_shared<ForeignMap>(*A);
+  for (const auto &[Cluster, Theirs] : *B) {
+    std::vector<uint32_t> &Mine = (*Out)[Cluster];
+    Mine.resize(std::max(Mine.size(), Theirs.size()));
+    for (size_t N = 0; N < Theirs.size(); ++N)
+      Mine[N] = std::max(Mine[N], Theirs[N]);
+  }
+  return Out;
 }
 
 void SharedShadow::reset(uint64_t Bytes, const Agents &TheAgents) {
@@ -87,11 +110,11 @@ Conflict SharedShadow::check(Cell &C, const SharedAccess &A,
     bool Own = C.Agent == A.Agent && (Sync || C.Clock == A.Clock);
     bool BothAtomic = C.Atomic && A.Use == SharedUse::Atomic;
     if (!Own && !BothAtomic && Now.Known[C.Agent] < C.Clock)
-      return {Conflict::Kind::Unordered, C.Agent, true, C.Statement};
+      return {Conflict::Kind::Unordered, C.Agent, true, C.Statement, C.Clock};
     bool Generic = Of.kindOf(C.Agent) == AgentKind::Warp ||
                    Of.kindOf(C.Agent) == AgentKind::Small;
     if (A.Async && Reads && Generic && Now.Fenced[C.Agent] < C.Clock)
-      return {Conflict::Kind::Unfenced, C.Agent, true, C.Statement};
+      return {Conflict::Kind::Unfenced, C.Agent, true, C.Statement, C.Clock};
   }
   if (!Stores) {
     addReader(C, A, Now);
@@ -101,7 +124,7 @@ Conflict SharedShadow::check(Cell &C, const SharedAccess &A,
     const Reader &R = Pool[At];
     bool Own = R.Agent == A.Agent && Sync;
     if (!Own && Now.Known[R.Agent] < R.Clock)
-      return {Conflict::Kind::Unordered, R.Agent, false, R.Statement};
+      return {Conflict::Kind::Unordered, R.Agent, false, R.Statement, R.Clock};
   }
   freeReaders(C);
   C.Clock = A.Clock;
@@ -141,6 +164,23 @@ Conflict SharedShadow::visit(unsigned Level, uint64_t Index,
     Cells[Level][Index] = Cells[Level - 1][Index * 4];
   }
   return {};
+}
+
+void SharedShadow::clear(unsigned Level, uint64_t Index) {
+  Cell &C = Cells[Level][Index];
+  if (C.Split)
+    for (uint64_t Part = 0; Part < 4; ++Part)
+      clear(Level - 1, Index * 4 + Part);
+  else
+    freeReaders(C);
+  C = Cell{};
+}
+
+void SharedShadow::forget(uint64_t Offset, uint64_t Bytes) {
+  constexpr unsigned Top = Levels - 1;
+  for (uint64_t At = Offset >> Shift[Top]; At << Shift[Top] < Offset + Bytes;
+       ++At)
+    clear(Top, At);
 }
 
 Conflict SharedShadow::access(uint64_t Offset, unsigned Bytes,

@@ -40,6 +40,7 @@ struct Conflict {
   AgentId Other = NoAgent;
   bool OtherWrote = false;
   uint32_t OtherStatement = 0;
+  uint32_t OtherClock = 0;
 };
 
 class SharedShadow {
@@ -48,6 +49,8 @@ public:
   /// Records the access of a warp that knows `Now`, or that starts the agent.
   Conflict access(uint64_t Offset, unsigned Bytes, const SharedAccess &A,
                   const Knowledge &Now);
+  /// Whole cells are as if never touched.
+  void forget(uint64_t Offset, uint64_t Bytes);
 
 private:
   static constexpr uint32_t NoReader = ~uint32_t{0};
@@ -72,6 +75,7 @@ private:
   void addReader(Cell &C, const SharedAccess &A, const Knowledge &Now);
   uint32_t makeReader(const Reader &R);
   void freeReaders(Cell &C);
+  void clear(unsigned Level, uint64_t Index);
 
   Agents Of;
   std::vector<Cell> Cells[Levels];

@@ -19,8 +19,13 @@ namespace kpc::emulator {
 
 static constexpr size_t RowAlignment = 64;
 
+Warp::Warp() = default;
+Warp::~Warp() = default;
+
 void Warp::prepare(const Kernel &Of) {
   K = &Of;
+  if (Of.UsesTensor)
+    Tensor = std::make_unique<WarpTensor>(*this);
   Registers.assign(Of.RegisterBytes + RowAlignment, 0);
   auto Start = reinterpret_cast<uintptr_t>(Registers.data());
   Base = (RowAlignment - Start % RowAlignment) % RowAlignment;
@@ -40,14 +45,18 @@ void Warp::start(Cta &Of, unsigned TheNumber, uint32_t Lanes) {
   Now = State::Ready;
   Again = false;
   WaitingFor = NoAddress;
-  WaitsForCluster = WaitsForRegisters = false;
+  WaitsForCluster = WaitsForRegisters = WaitsForTensor = false;
   RegistersPerThread = Of.registersAtStart();
   ClusterArrivals = ClusterWaits = 0;
   Stack.assign(1, {0, EndOfCode, Lanes});
   Self = Of.agent(AgentKind::Warp, Number);
   Mine.reset(Of.agents().count());
   Mine.Known[Self] = 1;
+  FencedRelease.reset();
+  Found.reset();
   Async.start();
+  if (Tensor)
+    Tensor->start();
   SetLanes.assign(K->DoubtfulRows.size(), 0);
   fillSpecials();
 }

@@ -16,6 +16,7 @@
 
 #include "emulator/execute/DeviceMemory.h"
 #include "emulator/execute/Finding.h"
+#include "emulator/execute/GlobalShadow.h"
 #include "emulator/execute/SharedShadow.h"
 #include "emulator/execute/WarpAsync.h"
 #include "emulator/program/Program.h"
@@ -25,13 +26,16 @@
 namespace kpc::emulator {
 
 class Cta;
+class WarpTensor;
 
-enum class MemoryUse : uint8_t { Read, Write, Atomic };
+/// StrongRead: volatile, relaxed, acquire.
+enum class MemoryUse : uint8_t { Read, Write, Atomic, StrongRead };
 
 class Warp {
 public:
   enum class State : uint8_t { Ready, Waiting, Done };
-  Warp() = default;
+  Warp();
+  ~Warp();
   Warp(const Warp &) = delete;
   Warp &operator=(const Warp &) = delete;
 
@@ -80,10 +84,13 @@ public:
                   MemoryUse Use, unsigned Lane);
   /// The same of a global address, of any size and alignment.
   uint8_t *locateDevice(const Instruction &I, uint64_t Address, unsigned Bytes,
-                        MemoryUse Use, unsigned Lane);
+                        MemoryUse Use, unsigned Lane,
+                        const Agent *By = nullptr);
   void report(FindingKind Kind, const Instruction &I, unsigned Lane,
               std::string Detail);
   WarpAsync &async() { return Async; }
+  /// Only in kernels with tcgen05.
+  WarpTensor &tensor() { return *Tensor; }
   void wait() { Now = State::Waiting; }
   void wake() { Now = State::Ready; }
   /// Repeats the instruction when the warp runs again.
@@ -108,6 +115,13 @@ public:
   /// All that the warp wrote, and what its cp.async wrote as far as it has
   /// waited, is behind a fence.
   void fenceProxy();
+  /// fence.acq_rel and stronger, of the device's scope.
+  void fenceDevice();
+  /// A strong access to global memory.
+  struct Ordering {
+    bool Reads, Writes, Acquires, Releases;
+  };
+  void synchronise(uint64_t Address, Ordering What);
   unsigned WaitingAt = 0;
   /// The mbarrier that the warp waits for; NoAddress: none.
   static constexpr uint64_t NoAddress = ~uint64_t{0};
@@ -115,6 +129,7 @@ public:
   /// As setmaxnreg left it.
   unsigned RegistersPerThread = 0;
   bool WaitsForRegisters = false;
+  bool WaitsForTensor = false;
   // The cluster's barrier.
   bool WaitsForCluster = false;
   uint64_t ClusterArrivals = 0, ClusterWaits = 0;
@@ -135,10 +150,16 @@ private:
   uint8_t *outside(const Instruction &I, uint64_t Address, unsigned Bytes,
                    unsigned Lane, const char *What);
 
+  bool checkGlobal(const Instruction &I, uint64_t Address, unsigned Bytes,
+                   MemoryUse Use, unsigned Lane, const Agent *By);
+  ForeignMap released() const;
+  void acquire(const ForeignMap &What);
+
   bool check(const Instruction &I, uint32_t Reached, uint32_t Mask);
   bool checkUnset(const Instruction &I, uint32_t Reached, uint32_t Mask);
 
   WarpAsync Async{*this};
+  std::unique_ptr<WarpTensor> Tensor;
   AgentId Self = 0;
   /// Of Kernel::DoubtfulRows: the lanes that were written.
   std::vector<uint32_t> SetLanes;
@@ -154,6 +175,10 @@ private:
   uint32_t Live = 0, Started = 0;
   uint64_t Steps = 0;
   MemoryRange Recent{0, 0, false, false}; ///< where the last access was
+  GlobalShadow::Cache Near;
+  /// What the last fence of the device's scope put before later strong writes,
+  /// and what strong reads found that no fence has followed yet.
+  std::shared_ptr<const ForeignMap> FencedRelease, Found;
 };
 
 } // namespace kpc::emulator

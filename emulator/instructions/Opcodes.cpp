@@ -28,6 +28,7 @@ const OpcodeTable &opcodes() {
     addCopies(T);
     addClusterOperations(T);
     addRegisterPool(T);
+    addTensor(T);
     return T;
   }();
   return Table;

@@ -21,7 +21,8 @@ namespace {
 
 /// Bits of Mode. Addresses: shared, map, mbarrier; Count rows: coordinates, and
 /// for im2col loads 16-bit offsets behind them. Source[1]: the mask of blocks.
-enum : uint8_t { Stores = 1, Im2col = 2, Multicast = 4 };
+/// Pair: the mbarrier may be in the other block of the destination's pair.
+enum : uint8_t { Stores = 1, Im2col = 2, Multicast = 4, Pair = 8 };
 
 unsigned rankOf(const Instruction &I) { return unsigned(I.Immediate); }
 
@@ -80,7 +81,8 @@ bool locatePieces(Warp &W, const Instruction &I, unsigned Lane,
     uint8_t *Far = Near; // of which no byte is copied
     if (U.Valid)
       Far = W.locateDevice(I, U.Global, U.Valid,
-                           IsStore ? MemoryUse::Write : MemoryUse::Read, Lane);
+                           IsStore ? MemoryUse::Write : MemoryUse::Read, Lane,
+                           &By);
     if (!Far)
       return false;
     Out.push_back({Near, Far, U.Valid});
@@ -94,9 +96,16 @@ bool loadBox(Warp &W, const Instruction &I, unsigned L, BulkLoad Load,
              const TensorPlace &Place) {
   uint64_t There = Place.Shared;
   Load.Block = W.block().blockOf(Load.Barrier);
-  if (!Load.Block || Load.Block != W.block().blockOf(There)) {
+  Cta *To = W.block().blockOf(There);
+  bool Near = Load.Block && To &&
+              (Load.Block == To ||
+               ((I.Mode & Pair) && Load.Block->rank() / 2 == To->rank() / 2));
+  if (!Near) {
     W.report(FindingKind::BadOperand, I, L,
-             "destination and mbarrier are not in one block of the cluster");
+             I.Mode & Pair ? "destination and mbarrier are not in one pair of "
+                             "blocks of the cluster"
+                           : "destination and mbarrier are not in one block of "
+                             "the cluster");
     return false;
   }
   AsyncBarrier *B = barrierForCopy(W, I, *Load.Block, Load.Barrier, L);
@@ -114,11 +123,15 @@ bool multicast(Warp &W, const Instruction &I, unsigned L, const BulkLoad &Load,
                TensorPlace Place, uint32_t Blocks) {
   uint64_t Shared = Place.Shared & BlockOffsetMask,
            Barrier = Load.Barrier & BlockOffsetMask;
+  uint64_t Holder = Load.Barrier >> RankShift; // 0: this block
+  unsigned Parity = unsigned(Holder ? Holder - 1 : W.block().rank()) & 1;
   for (; Blocks != 0; Blocks &= Blocks - 1) {
-    uint64_t Rank = uint64_t(std::countr_zero(Blocks) + 1) << RankShift;
+    auto To = unsigned(std::countr_zero(Blocks));
+    // In pairs all signals go to blocks of the parity of the mbarrier's.
+    unsigned Signalled = I.Mode & Pair ? (To & ~1u) | Parity : To;
     BulkLoad One = Load;
-    One.Barrier = Barrier | Rank;
-    Place.Shared = Shared | Rank;
+    One.Barrier = Barrier | uint64_t{Signalled + 1} << RankShift;
+    Place.Shared = Shared | uint64_t{To + 1} << RankShift;
     if (!loadBox(W, I, L, std::move(One), Place))
       return false;
   }
@@ -188,6 +201,7 @@ bool decodeTensorCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
     M.take("tile");
   size_t Hint = M.take("L2::cache_hint") ? 1 : 0, Rank = Dims.value_or(0) + 1;
   size_t Mask = !Out && M.take("multicast::cluster") ? 1 : 0;
+  auto Group = Out ? std::nullopt : M.takeOne({"cta_group::1", "cta_group::2"});
   if (Pixels && Rank < 3)
     return D.fail("im2col has at least three dims");
   size_t Offsets = Pixels && !Out ? 1 : 0, Own = Out ? 2 : 3;
@@ -218,7 +232,7 @@ bool decodeTensorCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
   I.Immediate = Rank;
   Vectors.insert(Vectors.end(), Rows.begin(), Rows.end());
   I.Mode = uint8_t((Out ? Stores : 0) | (Pixels ? Im2col : 0) |
-                   (Mask ? Multicast : 0));
+                   (Mask ? Multicast : 0) | (Group.value_or(0) ? Pair : 0));
   I.Run = copyTensor;
   return true;
 }

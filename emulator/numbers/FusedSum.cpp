@@ -54,6 +54,12 @@ static Shape shapeOf(MatrixType T) {
     return {8, 10, true};
   case MatrixType::E4M3:
     return {4, 3, false};
+  case MatrixType::E2M3:
+    return {2, 3, false};
+  case MatrixType::E3M2:
+    return {3, 2, false};
+  case MatrixType::E2M1:
+    return {2, 1, false};
   default:
     return {5, 2, true};
   }
@@ -77,7 +83,8 @@ MatrixValue matrixValue(uint32_t Bits, MatrixType T) {
   if (Exponent == Top && S.HasInfinity)
     Out.TheKind =
         Mantissa ? MatrixValue::Kind::NaN : MatrixValue::Kind::Infinite;
-  else if (Exponent == Top && Mantissa == (1 << S.Mantissa) - 1)
+  else if (T == MatrixType::E4M3 && Exponent == Top &&
+           Mantissa == (1 << S.Mantissa) - 1)
     Out.TheKind = MatrixValue::Kind::NaN;
   if (Exponent != 0)
     Mantissa |= 1 << S.Mantissa;
@@ -129,17 +136,22 @@ static bool special(const MatrixValue *A, const MatrixValue *B, unsigned Count,
   return Any;
 }
 
-static uint32_t finish(double Exact, SumTo To) {
-  if (To == SumTo::Half)
-    return encode(Exact, Half, Rounding::Nearest, false);
-  auto Near = float(Exact);
-  uint32_t Bits = std::bit_cast<uint32_t>(Near);
+uint32_t roundTowardZero(double Exact) {
   if (std::isnan(Exact))
     return Single.NaN;
+  auto Near = float(Exact);
+  uint32_t Bits = std::bit_cast<uint32_t>(Near);
   // Back toward zero where the conversion went outward; what the exponent
   // cannot hold is infinite all the same.
   if (std::fabs(Exact) < 0x1p128 && std::fabs(double{Near}) > std::fabs(Exact))
     --Bits;
+  return Bits;
+}
+
+static uint32_t finish(double Exact, SumTo To) {
+  if (To == SumTo::Half)
+    return encode(Exact, Half, Rounding::Nearest, false);
+  uint32_t Bits = roundTowardZero(Exact);
   if (To == SumTo::SingleShort && std::isfinite(Exact))
     Bits &= ~uint32_t{0x3FF};
   return Bits;

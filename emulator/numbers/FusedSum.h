@@ -20,8 +20,20 @@
 
 namespace kpc::emulator {
 
-enum class MatrixType : uint8_t { F16, BF16, TF32, E4M3, E5M2, S8, U8 };
+enum class MatrixType : uint8_t {
+  F16,
+  BF16,
+  TF32,
+  E4M3,
+  E5M2,
+  S8,
+  U8,
+  E2M3,
+  E3M2,
+  E2M1
+};
 
+/// Of the container: 6-bit and 4-bit types are asked for as 8 bits.
 unsigned matrixBits(MatrixType T);
 bool isInteger(MatrixType T);
 
@@ -47,6 +59,10 @@ struct SumRule {
   SumTo To;
 };
 SumRule ruleOf(MatrixType A, MatrixType B, bool ShortFp8, bool HalfResult);
+
+/// An exact sum as f32, cut toward zero; what the exponent cannot hold is
+/// infinite.
+uint32_t roundTowardZero(double Exact);
 
 /// Bits of the result; C is an f32's or f16's value, absent if `HasC` is false.
 uint32_t fusedSum(const MatrixValue *A, const MatrixValue *B, unsigned Count,

@@ -153,6 +153,8 @@ struct Kernel {
   uint64_t SharedBytes = 0;   ///< static
   uint64_t SharedAlignment = 16;
   uint64_t LocalBytes = 0; ///< of a thread
+  bool UsesTensor = false; ///< there are tcgen05 instructions
+  uint8_t TensorGroup = 0; ///< their cta_group; 0: not seen yet
   uint64_t MaxThreads[3] = {0, 0, 0}, RequiredThreads[3] = {0, 0, 0};
   ptx::Function Source;
 

@@ -73,7 +73,9 @@ GpuBuild buildGpuTranspose;
 GpuBuild buildGpuGemv;
 GpuBuild buildAttentionHopper;
 GpuBuild buildGemmHopper;
+GpuBuild buildGemmBlackwell;
 GpuBuild buildConvHopper;
+GpuBuild buildGemmMmaSync;
 GpuBuild buildGpuContraction;
 /// Several reductions of the same rows, or one and what is made of it.
 GpuBuild buildGpuRows;

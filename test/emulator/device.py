@@ -6,6 +6,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -25,7 +26,7 @@ def main():
             failed += 1
             print(f"kpc {' '.join(map(str, arguments))}: exit code {done.returncode}, not {want}, or not {words} in\n{text}")
 
-    for target in ("sm_80", "sm_90a"):
+    for target in ("sm_80", "sm_90a", "sm_100a", "sm_120a"):
         whole, bare = folder / f"{target}.kpc", folder / f"{target}.stripped.kpc"
         run(0, [], "compile", model, "--arch", target, "-o", whole, "--no-cache", "--quiet")
         run(0, [], "compile", model, "--arch", target, "--strip", "-o", bare, "--no-cache", "--quiet")
@@ -33,7 +34,21 @@ def main():
         run(0, ["right"], "verify", whole, "--model", model, "-i", "random", "--dim", "batch=3", "--device", f"emulate:{target}")
         # No PTX: the emulator has nothing to run.
         run(1, ["machine code", "--strip"], "run", bare, "-i", "random", "--dim", "batch=2", "--device", f"emulate:{target}")
+    # Times are those of a processor, and no share of a chip's peak.
+    once = ["--dim", "batch=2", "--warmup", "0", "--iterations", "1", "--device", "emulate:sm_90a"]
+    run(0, ["emulate:sm_90a", "times       the emulator's, on this processor: they say nothing of a GPU"], "bench", folder / "sm_90a.kpc", *once)
+    run(0, ['"emulated": true', '"device": "emulate:sm_90a"'], "bench", folder / "sm_90a.kpc", "--json", *once)
     run(1, ["no code for kpc emulator (sm_80)"], "run", folder / "sm_90a.kpc", "-i", "random", "--dim", "batch=2", "--device", "emulate:sm_80")
+    # Kernels that are launched before those in front have ended must wait for them before they touch memory.
+    run(0, [], "compile", model, "--arch", "sm_90a", "--emit", "ptx", "-o", folder / "waits.ptx", "--no-cache", "--quiet")
+    for part in re.split(r"(?m)^(?=\.version)", (folder / "waits.ptx").read_text()):
+        if name := re.search(r"\.entry (\w+)", part):
+            assert "griddepcontrol.wait;" in part
+            (folder / f"{name[1]}.ptx").write_text(part.replace("griddepcontrol.wait;", ""))
+    environment["KPC_EMULATE_PTX"] = str(folder)
+    run(1, ["but does not wait for them (griddepcontrol.wait) first"], "run", folder / "sm_90a.kpc", "-i", "random", "--dim", "batch=2",
+        "--device", "emulate:sm_90a")
+    del environment["KPC_EMULATE_PTX"]
     for wrong in ("sm_7", "host", "", "nothing"):
         run(2, ["no GPU that can be emulated"], "run", folder / "sm_90a.kpc", "-i", "random", "--device", f"emulate:{wrong}")
     print(f"{failed} wrong")
