@@ -121,12 +121,20 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
                     math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
                     scf::SCFDialect, vector::VectorDialect>();
   // The last one takes every kernel.
-  GpuBuild *const Builders[] = {
-      buildAttentionHopper, buildGpuTranspose,       buildGpuGemv,
-      buildGemmHopper,      buildGemmBlackwell,      buildConvHopper,
-      buildGemmMmaSync,     buildGpuContraction,     buildGpuRows,
-      buildGpuRowReduction, buildGpuColumnReduction, buildGpuWindow,
-      buildGpuMap};
+  GpuBuild *const Builders[] = {buildAttentionHopper,
+                                buildGpuTranspose,
+                                buildGpuGemv,
+                                buildGemmHopper,
+                                buildGemmBlackwell,
+                                buildConvHopper,
+                                buildGemmMmaSync,
+                                buildGpuContraction,
+                                buildGpuRows,
+                                buildGpuRowReduction,
+                                buildGpuColumnReduction,
+                                buildGpuWindowTile,
+                                buildGpuWindow,
+                                buildGpuMap};
   StringRef Forced = forcedSchedule(Func);
   std::vector<std::string> Legal;
   for (GpuBuild *Build : Builders) {

@@ -81,6 +81,8 @@ GpuBuild buildGpuContraction;
 GpuBuild buildGpuRows;
 GpuBuild buildGpuRowReduction;
 GpuBuild buildGpuColumnReduction;
+/// Windows that slide over an image, then what else one thread reduces.
+GpuBuild buildGpuWindowTile;
 GpuBuild buildGpuWindow;
 /// Takes every kernel.
 GpuBuild buildGpuMap;
