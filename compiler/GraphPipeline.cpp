@@ -36,28 +36,55 @@ static void addIoType(OpPassManager &Passes, const CompileOptions &Options) {
     Passes.addNestedPass<func::FuncOp>(graph::createSetIoType(Io));
 }
 
+/// Whether f32 values are stored in 16 bits.
+static bool isNarrow(const CompileOptions &Options) {
+  return Options.Compute == Precision::Fp16 ||
+         Options.Compute == Precision::Bf16;
+}
+
+static SmallVector<std::string> keptNodes(const CompileOptions &Options) {
+  SmallVector<std::string> Patterns;
+  for (const auto &[Pattern, Kept] : Options.PrecisionFor)
+    if (Kept == kpc::Precision::Fp32)
+      Patterns.push_back(Pattern);
+  return Patterns;
+}
+
 static void addPrecision(OpPassManager &Passes, const CompileOptions &Options) {
   graph::SetPrecisionOptions Precision;
   Precision.Narrow = typeName(Options.Compute);
-  for (const auto &[Pattern, Kept] : Options.PrecisionFor)
-    if (Kept == kpc::Precision::Fp32)
-      Precision.Keep.push_back(Pattern);
+  Precision.Keep = keptNodes(Options);
   if (!Precision.Narrow.empty())
     Passes.addPass(graph::createSetPrecision(Precision));
 }
 
-/// Whether one of the targets, this machine's where none is named, multiplies
-/// on tensor cores that copies of their own (TMA) feed.
-static bool hasTensorCores(const CompileOptions &Options) {
+/// Whether one of the targets, this machine's where none is named, can `What`.
+static bool anyTarget(const CompileOptions &Options,
+                      llvm::function_ref<bool(const target::Target &)> What) {
   std::vector<std::string> Names = Options.Targets;
   if (Names.empty() && target::thisMachine().GpuCompute())
     Names.push_back("native");
-  return llvm::any_of(Names, [](const std::string &Name) {
+  return llvm::any_of(Names, [&](const std::string &Name) {
     target::Lookup Found = target::lookup(Name);
-    return Found && llvm::any_of(Found.Targets, [](const target::Target *T) {
-             return T->Can.Wgmma;
+    return Found && llvm::any_of(Found.Targets, [&](const target::Target *T) {
+             return What(*T);
            });
   });
+}
+
+/// Products of 16-bit matrices on tensor cores: rows that begin at multiples of
+/// 16 bytes are copied best (by TMA alone), and either order of them is read.
+static bool multipliesMatrices(const CompileOptions &Options) {
+  return anyTarget(Options, [](const target::Target &T) {
+    constexpr uint32_t Kinds = target::MmaF16 | target::MmaBf16;
+    return T.Can.Wgmma || (T.Can.CpAsync && (T.Can.MmaSync & Kinds) == Kinds);
+  });
+}
+
+/// Convolutions on tensor cores.
+static bool convolves(const CompileOptions &Options) {
+  return anyTarget(Options,
+                   [](const target::Target &T) { return T.Can.Wgmma; });
 }
 
 /// For graphs that were imported, and for those that come as text.
@@ -65,18 +92,23 @@ static void addDecomposition(OpPassManager &Passes,
                              const CompileOptions &Options) {
   graph::DecomposeAttentionOptions Attention;
   Attention.Targets.assign(Options.Targets.begin(), Options.Targets.end());
+  Attention.Narrow = isNarrow(Options);
+  Attention.Keep = keptNodes(Options);
   Passes.addPass(graph::createDecomposeAttention(Attention));
 }
 
 void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
+  Passes.addNestedPass<func::FuncOp>(graph::createSinkBroadcasts());
+  Passes.addNestedPass<func::FuncOp>(graph::createRecogniseAttention());
   addDecomposition(Passes, Options);
   Passes.addPass(createCanonicalizerPass());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
+  Passes.addNestedPass<func::FuncOp>(graph::createMergeRows());
+  Passes.addNestedPass<func::FuncOp>(graph::createMergeProducts());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
-  if (hasTensorCores(Options)) {
+  if (convolves(Options)) {
     graph::PadChannelsOptions Channels;
-    Channels.Narrow = Options.Compute == Precision::Fp16 ||
-                      Options.Compute == Precision::Bf16;
+    Channels.Narrow = isNarrow(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
   }
   addIoType(Passes, Options);
@@ -92,13 +124,11 @@ void kpc::addKernelPasses(OpPassManager &Passes,
   Regions.Fuse = Options.Fuse;
   Regions.Rows = Options.Rows;
   // Products in f32 that stay so are loops, which want what they read in order.
-  bool Narrow =
-      Options.Compute == Precision::Fp16 || Options.Compute == Precision::Bf16;
-  if (hasTensorCores(Options))
-    Regions.Transposed = Narrow ? 32 : 16;
+  if (multipliesMatrices(Options))
+    Regions.Transposed = isNarrow(Options) ? 32 : 16;
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   addPrecision(Passes, Options);
-  if (hasTensorCores(Options))
+  if (multipliesMatrices(Options))
     Passes.addNestedPass<func::FuncOp>(graph::createRepackRows());
   Passes.addPass(graph::createLowerRegions());
   Passes.addPass(graph::createSetLiveIntervals());

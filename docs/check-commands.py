@@ -76,6 +76,9 @@ def main():
         for command, expected in all_commands:
             done = subprocess.run(command, shell=True, cwd=folder, text=True, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT)
+            if "error[KPC-T0004]" in done.stdout:  # NVIDIA's, and not everywhere
+                print(f"left out, as there is no ptxas: {command}")
+                continue
             missing = missing_lines(expected, done.stdout.splitlines())
             allowed = next((codes for words, codes in FAILS.items() if words in command), (0,))
             if missing or done.returncode not in allowed:

@@ -285,6 +285,28 @@ static Expr simplifyMod(const Facts &F, const Expr &A, const Expr &D) {
   return A.mod(D);
 }
 
+/// min(x + min(x, 1), 1) = min(x, 1) for whole x >= 0: what is left of a sum
+/// of which only "none" or "some" is asked. Slices of what was joined with a
+/// slice of itself come to this.
+static Expr dropFlags(const Facts &F, const Expr &E) {
+  for (const Term &T : terms(E))
+    if (T.Coefficient < 0 || F.range(Expr::Node::make({T})).Min < 0)
+      return E;
+  Expr Kept = E;
+  for (const Term &T : terms(E)) {
+    if (T.Factors.size() != 1 || T.Factors[0].Exponent != 1 ||
+        T.Factors[0].Base->Kind != AtomKind::Min)
+      continue;
+    const AtomRef &Flag = T.Factors[0].Base;
+    for (const Term &Other : terms(E)) {
+      Expr X = Expr::Node::make({{Other.Factors, 1}});
+      if (&Other != &T && Expr::min(X, 1) == Expr::min(Flag->A, Flag->B))
+        Kept = Kept - Expr::Node::make({T});
+    }
+  }
+  return Kept;
+}
+
 static Expr simplifyAtom(const Facts &F, const AtomRef &Base) {
   if (Base->Kind == AtomKind::Symbol)
     return Expr::Node::make({{{{Base, 1}}, 1}});
@@ -295,6 +317,10 @@ static Expr simplifyAtom(const Facts &F, const AtomRef &Base) {
       return IsMin ? A : B;
     if (std::optional<bool> More = F.isLessOrEqual(B, A); More && *More)
       return IsMin ? B : A;
+    if (IsMin && B == Expr(1))
+      A = dropFlags(F, A);
+    else if (IsMin && A == Expr(1))
+      B = dropFlags(F, B);
     return IsMin ? Expr::min(A, B) : Expr::max(A, B);
   }
   Interval Quotient = floorDivRange(F.range(A), F.range(B));

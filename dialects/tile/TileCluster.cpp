@@ -23,14 +23,20 @@ LogicalResult LinesOp::verify() {
 }
 
 LogicalResult ReuseOp::verify() {
-  PipeType Pipe = getPipe().getType();
   SharedType Tile = getTile().getType();
-  if (Tile.getPitch() == Tile.getRows() &&
-      Tile.getBytes() <= Pipe.getSlots() * Pipe.getSlotBytes())
+  auto Pipe = dyn_cast<PipeType>(getMemory().getType());
+  auto From = dyn_cast<SharedType>(getMemory().getType());
+  if (From && (From.getPitch() != From.getRows() ||
+               From.getAlignment() < Tile.getAlignment()))
+    return emitOpError("takes the memory of a whole tile, aligned as the other "
+                       "is");
+  int64_t Bytes =
+      Pipe ? Pipe.getSlots() * Pipe.getSlotBytes() : From.getBytes();
+  if (Tile.getPitch() == Tile.getRows() && Tile.getBytes() <= Bytes)
     return success();
-  return emitOpError() << "gives a whole tile of at most "
-                       << Pipe.getSlots() * Pipe.getSlotBytes()
-                       << " bytes, those of the pipe's slots";
+  return emitOpError() << "gives a whole tile of at most " << Bytes
+                       << " bytes, those of the "
+                       << (Pipe ? "pipe's slots" : "other tile");
 }
 
 /// Kept fragments are not in rows: the tile only says how large they are.
@@ -44,6 +50,8 @@ static LogicalResult verifyKept(Operation *Op, SharedType Tile, int64_t Rows,
 }
 
 LogicalResult KeepOp::verify() {
+  if (failed(verifyQuads(*this)))
+    return failure();
   FragmentType From = getFragment().getType();
   if (failed(verifyKept(*this, getTile().getType(), From.getRows(),
                         From.getElement())))
@@ -54,6 +62,8 @@ LogicalResult KeepOp::verify() {
 }
 
 LogicalResult CollectOp::verify() {
+  if (failed(verifyQuads(*this)))
+    return failure();
   FragmentType To = getSum().getType();
   if (failed(verifyKept(*this, getTile().getType(), To.getRows(),
                         To.getElement())))

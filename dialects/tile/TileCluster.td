@@ -64,10 +64,10 @@ def Tile_MulticastOp : Tile_Op<"multicast"> {
 }
 
 def Tile_ReuseOp : Tile_Op<"reuse", [Pure]> {
-  let summary = "The memory of a pipe's slots, as one tile, when nothing goes through the pipe any more";
-  let arguments = (ins Tile_PipeType:$pipe);
+  let summary = "The memory of a pipe's slots, or of a tile, as another tile, when nobody needs what is there any more";
+  let arguments = (ins AnyTypeOf<[Tile_PipeType, Tile_SharedType]>:$memory);
   let results = (outs Tile_SharedType:$tile);
-  let assemblyFormat = "$pipe attr-dict `:` qualified(type($pipe)) `->` qualified(type($tile))";
+  let assemblyFormat = "$memory attr-dict `:` qualified(type($memory)) `->` qualified(type($tile))";
   let hasVerifier = 1;
 }
 

@@ -116,9 +116,18 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["MapOp", "Ap
 }
 
 def Tile_PutOp : Tile_Op<"put"> {
-  let summary = "Writes a fragment of 16-bit elements into shared memory (stmatrix)";
-  let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile);
-  let assemblyFormat = "$fragment `into` $tile attr-dict `:` qualified(type($fragment)) `,` qualified(type($tile))";
+  let summary = "Writes a fragment into shared memory";
+  let description = [{
+    Elements have 16 or 32 bits. Those of 16 go by stmatrix, which chips before
+    sm_90 lack; with `pairs` each thread stores its own, two at a time, as those
+    of 32 bits are stored.
+  }];
+  let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile, UnitAttr:$pairs);
+  let builders = [OpBuilder<(ins "::mlir::Value":$fragment, "::mlir::Value":$tile), [{
+    build($_builder, $_state, fragment, tile, /*pairs=*/false);
+  }]>];
+  let assemblyFormat = [{$fragment `into` $tile (`in` `pairs` $pairs^)? attr-dict `:` qualified(type($fragment)) `,`
+                         qualified(type($tile))}];
   let hasVerifier = 1;
 }
 

@@ -21,6 +21,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/StoredValues.h"
 #include "passes/schedule/AttentionSchedule.h"
 #include "passes/schedule/DecodeSchedule.h"
 
@@ -214,14 +215,16 @@ struct DecomposeAttentionPass
     : graph::impl::DecomposeAttentionBase<DecomposeAttentionPass> {
   using DecomposeAttentionBase::DecomposeAttentionBase;
 
-  /// Whether every target has a builder for it.
+  /// Whether every target has a builder for it, where f32 that is not `Kept` is
+  /// stored in 16 bits.
   bool isBuilt(AttentionOp Op, ArrayRef<const target::Target *> All,
-               const shape::Facts &Facts) {
+               const shape::Facts &Facts, const NodePatterns &Kept) {
     SymbolicTensorType Q = typeOf(Op.getQ()), V = typeOf(Op.getV());
     Type Element = Q.getElementType();
     std::optional<int64_t> Depth = Q.getStaticDim(3), Width = V.getStaticDim(3);
-    if (All.empty() || Op.getSoftcap() || !Depth || !Width ||
-        (!Element.isF16() && !Element.isBF16()) ||
+    bool Is16 = Element.isF16() || Element.isBF16() ||
+                (Element.isF32() && Narrow && !Kept.match(Op));
+    if (All.empty() || Op.getSoftcap() || !Depth || !Width || !Is16 ||
         Facts.range(V.getDims()[2]).Min < 1)
       return false;
     schedule::AttentionShape Many;
@@ -245,11 +248,14 @@ struct DecomposeAttentionPass
       }
       llvm::append_range(All, Found.Targets);
     }
+    FailureOr<NodePatterns> Kept = NodePatterns::read(Keep, getOperation());
+    if (failed(Kept))
+      return signalPassFailure();
     shape::Facts Facts = symbolFacts(getOperation());
     SmallVector<AttentionOp> Ops;
     getOperation().walk([&](AttentionOp Op) { Ops.push_back(Op); });
     for (AttentionOp Op : Ops) {
-      if (Op->getParentOfType<RegionOp>() || isBuilt(Op, All, Facts))
+      if (Op->getParentOfType<RegionOp>() || isBuilt(Op, All, Facts, *Kept))
         continue;
       Op.replaceAllUsesWith(Decomposition(Op).write());
       Op.erase();

@@ -78,6 +78,33 @@ bool isOrderOfHeads(Operation *Op) {
          Transpose.getPerm().back() == 3;
 }
 
+/// Whether the op takes some of the heads that lie in one tensor, and
+/// everything that uses it turns them to where attention has heads: a place to
+/// begin at, to a builder of attention.
+bool isSliceOfHeads(Operation *Op) {
+  auto Slice = dyn_cast<SliceOp>(Op);
+  if (!Slice || Slice.getStep().size() != 4 ||
+      llvm::any_of(Slice.getStep(), [](int64_t Step) { return Step != 1; }))
+    return false;
+  int64_t Axis = -1;
+  for (auto [I, Start, From, To] : llvm::enumerate(
+           Slice.getStart().getDims(), typeOf(Slice.getX()).getDims(),
+           typeOf(Slice.getY()).getDims())) {
+    if (Start == shape::Expr(0) && From == To)
+      continue;
+    if (Axis >= 0 || !Start.asConstant())
+      return false;
+    Axis = I;
+  }
+  return llvm::all_of(Op->getUses(), [&](OpOperand &Use) {
+    auto Turn = dyn_cast<TransposeOp>(Use.getOwner());
+    if (Turn && isOrderOfHeads(Turn))
+      return Turn.getPerm()[1] == Axis &&
+             llvm::all_of(Turn->getUses(), readsMemory);
+    return readsMemory(Use) && Axis == 1;
+  });
+}
+
 struct Group {
   /// In the order found: last op first.
   SmallVector<Operation *> Ops;
@@ -295,7 +322,8 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
     return "attention is a kernel of its own";
   }
   if (G.Heavy && isa<AttentionOp>(G.Heavy)) {
-    if (isOrderOfHeads(Op) && llvm::all_of(Op->getUses(), readsMemory))
+    if ((isOrderOfHeads(Op) && llvm::all_of(Op->getUses(), readsMemory)) ||
+        isSliceOfHeads(Op))
       return {};
     return "attention is a kernel of its own";
   }

@@ -10,6 +10,29 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SinkBroadcasts : Pass<"sink-broadcasts", "::mlir::func::FuncOp"> {
+  let summary = "Moves broadcasts toward the results: what is repeated is computed once";
+  let description = [{
+    An elementwise op of broadcasts and repeated constants alone is computed on
+    the smaller sizes, and its result is broadcast. Masks keep the few
+    dimensions that they have.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def RecogniseAttention : Pass<"recognise-attention", "::mlir::func::FuncOp"> {
+  let summary = "A softmax between two products becomes graph.attention";
+  let description = [{
+    As exporters spell it: factors on the scores, on queries or on keys; a bias;
+    masks as a select or as something added, of which a comparison of indices
+    becomes `causal`; a tanh as softcap; keys and values that are repeated for
+    several heads; zeros instead of NaN where nothing is seen. By structure, not
+    by names. Each one found, and each that only looks like it with the reason,
+    is a remark of category `recognition`.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def SinkTransposes : Pass<"sink-transposes", "::mlir::func::FuncOp"> {
   let summary = "Moves transposes toward the results until they meet and cancel";
   let description = [{
@@ -18,6 +41,26 @@ def SinkTransposes : Pass<"sink-transposes", "::mlir::func::FuncOp"> {
     dimensions, gives the transpose of its result when its operand is one; the
     transpose is moved behind it, where it meets the next one and vanishes. Those
     that only move dimensions of size 1 become reshapes.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def MergeRows : Pass<"merge-rows", "::mlir::func::FuncOp"> {
+  let summary = "A product whose right side all of a batch share has the batch among its rows";
+  let description = [{
+    `[b, s, k] x [1, k, n]` becomes `[b*s, k] x [k, n]`. The reshape behind it is
+    moved behind elementwise ops, reductions of the last dimension, broadcasts
+    along it and slices of it.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def MergeProducts : Pass<"merge-products", "::mlir::func::FuncOp"> {
+  let summary = "Queries, keys and values of one input come from one product";
+  let description = [{
+    Products of one value with constants, each followed by the split into heads
+    of the same size (and, all or none of them, by a vector that is added),
+    become one product with the constants side by side, and slices of its heads.
   }];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
@@ -61,13 +104,17 @@ def SetIoType : Pass<"set-io-type", "::mlir::func::FuncOp"> {
 def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
   let summary = "Attention becomes products and a softmax where a target has no kernel for it";
   let description = [{
-    An attention stays one op where each of `targets` builds it: 16-bit heads of
-    8 to 256 elements, a multiple of 8, at least one key, no softcap, on chips
-    with wgmma; with typically 8 queries or fewer on all GPUs. A plan is the same for all targets of an artifact, so one that
+    An attention stays one op where each of `targets` builds it: 16-bit heads
+    (with `narrow`, f32 as well, which set-precision stores so) of 8 to 256
+    elements, a multiple of 8, at least one key, no softcap, on chips with wgmma;
+    with typically 8 queries or fewer on all GPUs. A plan is the same for all
+    targets of an artifact, so one that
     cannot build it decides for all.
   }];
   let options = [
-    ListOption<"Targets", "targets", "std::string", "Targets as --arch names them; none: nothing stays">
+    ListOption<"Targets", "targets", "std::string", "Targets as --arch names them; none: nothing stays">,
+    Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">,
+    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

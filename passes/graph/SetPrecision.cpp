@@ -56,12 +56,18 @@ void narrowWeight(WeightOp Weight, Type To) {
   setElementType(Weight, To);
 }
 
-void narrowResult(OpResult Result, Type To) {
+/// Views of the result keep their type.
+void narrowYielded(OpResult Result, Type To) {
   auto Yield = cast<YieldOp>(
       cast<RegionOp>(Result.getOwner()).getBody().front().getTerminator());
   OpOperand &Yielded = Yield->getOpOperand(Result.getResultNumber());
   OpBuilder B(Yield);
   Yielded.set(CastOp::create(B, Result.getLoc(), Yielded.get(), To));
+  Result.setType(typeOf(Result).withElementType(To));
+}
+
+void narrowResult(OpResult Result, Type To) {
+  narrowYielded(Result, To);
   setElementType(Result, To);
 }
 
@@ -77,6 +83,54 @@ void widenInputs(RegionOp Region) {
     Argument.setType(Input.getType());
     Value Inside = CastOp::create(B, Argument.getLoc(), Argument, Wide);
     Argument.replaceAllUsesExcept(Inside, Inside.getDefiningOp());
+  }
+}
+
+/// The argument of its region that `V` is, in another order at most.
+BlockArgument argumentBehind(Value V) {
+  while (Operation *Def = V.getDefiningOp()) {
+    if (!isa<TransposeOp, SliceOp, CastOp>(Def))
+      return {};
+    V = Def->getOperand(0);
+  }
+  return cast<BlockArgument>(V);
+}
+
+/// A kernel that only changes the type.
+Value castInKernel(Value V, Type To, OpBuilder &B) {
+  auto Region = RegionOp::create(
+      B, V.getLoc(), TypeRange{typeOf(V).withElementType(To)}, "cast", V);
+  Block *Body = B.createBlock(&Region.getBody(), {}, V.getType(), V.getLoc());
+  Value Cast = CastOp::create(B, V.getLoc(), Body->getArgument(0), To);
+  YieldOp::create(B, V.getLoc(), Cast);
+  return Region.getResult(0);
+}
+
+/// Builders of attention take heads of 16 bits alone. Where its operand or
+/// result is the caller's, or was asked to stay wide, a kernel of its own
+/// changes the type.
+void narrowAttention(AttentionOp Attention, Type To) {
+  auto Region = Attention->getParentOfType<RegionOp>();
+  if (!Region || !typeOf(Attention.getY()).getElementType().isF32())
+    return;
+  for (unsigned I = 0; I < 3; ++I) {
+    BlockArgument Argument = argumentBehind(Attention->getOperand(I));
+    if (!Argument)
+      continue;
+    Value Input = Region.getInputs()[Argument.getArgNumber()];
+    if (!typeOf(Input).getElementType().isF32())
+      continue;
+    OpBuilder B(Region);
+    Region->setOperand(Argument.getArgNumber(), castInKernel(Input, To, B));
+  }
+  for (OpResult Result : Region.getResults()) {
+    if (!typeOf(Result).getElementType().isF32())
+      continue;
+    narrowYielded(Result, To);
+    OpBuilder B(Region->getContext());
+    B.setInsertionPointAfter(Region);
+    Value Wide = castInKernel(Result, B.getF32Type(), B);
+    Result.replaceAllUsesExcept(Wide, Wide.getDefiningOp());
   }
 }
 
@@ -98,6 +152,10 @@ struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
           narrowWeight(Weight, *To);
         else
           narrowResult(cast<OpResult>(V), *To);
+      SmallVector<AttentionOp> Attentions;
+      Func.walk([&](AttentionOp Op) { Attentions.push_back(Op); });
+      for (AttentionOp Op : Attentions)
+        narrowAttention(Op, *To);
       for (auto Region : Func.getOps<RegionOp>())
         widenInputs(Region);
     }

@@ -21,6 +21,8 @@
 #include "passes/graph/StoredValues.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
@@ -68,12 +70,27 @@ BlockArgument argumentOf(OpOperand &Use) {
   return Region.getBody().getArgument(Use.getOperandNumber());
 }
 
+/// Whether the use is one of an attention's heads: what is added to its scores
+/// is not multiplied.
+bool isOfHeads(OpOperand &Use) {
+  return isa<AttentionOp>(Use.getOwner()) && Use.getOperandNumber() < 3;
+}
+
 bool isReadByContractionsAlone(Value V) {
-  return llvm::all_of(V.getUsers(), [](Operation *User) {
+  return llvm::all_of(V.getUses(), [](OpOperand &Use) {
+    Operation *User = Use.getOwner();
     if (isa<BroadcastOp>(User))
       return isReadByContractionsAlone(User->getResult(0));
-    return isa<AttentionOp, MatmulOp, ConvOp>(User);
+    return isOfHeads(Use) || isa<MatmulOp, ConvOp>(User);
   });
+}
+
+/// A constant that f16 has no number for: what hides a score.
+bool isHuge(Operation *Op) {
+  constexpr double MostOfF16 = 65504;
+  std::optional<double> Number =
+      isa<ConstantOp>(Op) ? splatValue(Op->getResult(0)) : std::nullopt;
+  return Number && std::isfinite(*Number) && std::abs(*Number) > MostOfF16;
 }
 
 /// Ops whose results lose too much in 16 bits: range or cancellation.
@@ -156,10 +173,11 @@ HeavyContractions::HeavyContractions(func::FuncOp Func,
 }
 
 bool HeavyContractions::read(Value V) const {
-  return llvm::any_of(V.getUsers(), [&](Operation *User) {
-    if (isa<BroadcastOp, ReshapeOp, TransposeOp>(User))
+  return llvm::any_of(V.getUses(), [&](OpOperand &Use) {
+    Operation *User = Use.getOwner();
+    if (isa<BroadcastOp, ReshapeOp, SliceOp, TransposeOp>(User))
       return read(User->getResult(0));
-    return contains(User);
+    return contains(User) || isOfHeads(Use);
   });
 }
 
@@ -233,12 +251,15 @@ void StorageChoice::findWideResults(RegionOp Region) {
   auto IsWide = [&](Value V) { return Wide.contains(V); };
   for (Operation &Op : Body.without_terminator()) {
     auto Div = dyn_cast<DivOp>(&Op);
-    if (llvm::all_of(Op.getOperands(), IsConstant))
+    bool ReadsWide = llvm::any_of(Op.getOperands(), IsWide);
+    if (llvm::all_of(Op.getOperands(), IsConstant)) {
       Constant.insert_range(Op.getResults());
-    else if (isSensitive(&Op) || (Div && !IsConstant(Div.getB())) ||
-             (!isa<AttentionOp, ConvOp, MatmulOp>(Op) &&
-              llvm::any_of(Op.getOperands(), IsWide)))
+      if (ReadsWide || isHuge(&Op))
+        Wide.insert_range(Op.getResults());
+    } else if (isSensitive(&Op) || (Div && !IsConstant(Div.getB())) ||
+               (!isa<AttentionOp, ConvOp, MatmulOp>(Op) && ReadsWide)) {
       Wide.insert_range(Op.getResults());
+    }
   }
   for (auto [Result, Yielded] : llvm::zip_equal(
            Region.getResults(), Body.getTerminator()->getOperands())) {
@@ -258,7 +279,7 @@ bool StorageChoice::isForTensorCores(Value V) {
   auto Region = V.getDefiningOp<RegionOp>();
   bool Touches = Region && !Sensitive.contains(V) &&
                  llvm::any_of(Region.getBody().front(), [&](Operation &Op) {
-                   return Contractions.contains(&Op);
+                   return Contractions.contains(&Op) || isa<AttentionOp>(Op);
                  });
   forEachUse(V, [&](OpOperand &Use) {
     Touches |=

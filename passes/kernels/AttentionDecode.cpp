@@ -80,7 +80,7 @@ static Value pointerTo(GpuWriter &W, Value Memref, int64_t Space) {
 
 /// The element [batch, head, row, column] in its buffer.
 Value AttentionDecode::offsetOf(const HeadsInMemory &H, ValueRange At) {
-  Value Sum = W.index(0);
+  Value Sum = W.mul(W.index(H.FirstHead), W.size(H.StrideSizes[1]));
   for (auto [Index, Stride] : llvm::zip_equal(At, H.StrideSizes))
     Sum = W.add(Sum, W.mul(Index, W.size(Stride)));
   return Sum;

@@ -92,8 +92,8 @@ BlockArgument AttentionHopper::addView(const HeadsInMemory &H,
   auto View = tile::ViewType::get(W.B.getContext(), Element,
                                   {1, 1, BoxRows, Tile.getLineElements()},
                                   Tile.getSwizzle());
-  SmallVector<std::string> Dims = {Expr(Columns).str(), Rows.str(), Heads.str(),
-                                   A.Batch.str()};
+  SmallVector<std::string> Dims = {Expr(Columns).str(), Rows.str(),
+                                   (Heads + H.FirstHead).str(), A.Batch.str()};
   SmallVector<std::string> Strides;
   for (unsigned I : {2, 1, 0})
     Strides.push_back((H.Strides[I] * (StrideBytes / 8)).str());
@@ -301,23 +301,31 @@ AttentionHopper::Values AttentionHopper::startOfPipes() {
 AttentionHopper::Values AttentionHopper::fillTile(const Place &Where,
                                                   ValueRange Cursors) {
   Value Zero = W.index(0);
-  auto RowsAt = [&](Value Block) -> Values {
+  auto InMemory = [&](Value Head, const HeadsInMemory &H) {
+    return H.FirstHead ? compute<arith::AddIOp>(Head, W.index(H.FirstHead))
+                       : Head;
+  };
+  Value GroupK = InMemory(Where.Group, A.K),
+        GroupV = InMemory(Where.Group, A.V);
+  auto RowsAt = [&](Value Group, Value Block) -> Values {
     Value Row = toIndex(compute<arith::MulIOp>(Block, i32(S.TileKeys)));
-    return {Where.Batch, Where.Group, Row, Zero};
+    return {Where.Batch, Group, Row, Zero};
   };
   Value Last = compute<arith::SubIOp>(Where.Blocks, i32(1));
-  Value Keys = fill(PipeK, Cursors[1], ViewK, RowsAt(Last));
-  Value Queries = fill(PipeQ, Cursors[0], ViewQ,
-                       {Where.Batch, Where.Head, Where.Row, Zero});
+  Value Keys = fill(PipeK, Cursors[1], ViewK, RowsAt(GroupK, Last));
+  Value Queries =
+      fill(PipeQ, Cursors[0], ViewQ,
+           {Where.Batch, InMemory(Where.Head, A.Q), Where.Row, Zero});
   Values Ends =
       W.loop(i32(0), Last, i32(1), {Keys, Cursors[2]},
              [&](Value I, ValueRange At) -> Values {
                Value Block = compute<arith::SubIOp>(Last, I);
-               Value Key = fill(PipeK, At[0], ViewK,
-                                RowsAt(compute<arith::SubIOp>(Block, i32(1))));
-               return {Key, fill(PipeV, At[1], ViewV, RowsAt(Block))};
+               Value Next = compute<arith::SubIOp>(Block, i32(1));
+               Value Key = fill(PipeK, At[0], ViewK, RowsAt(GroupK, Next));
+               return {Key, fill(PipeV, At[1], ViewV, RowsAt(GroupV, Block))};
              });
-  return {Queries, Ends[0], fill(PipeV, Ends[1], ViewV, RowsAt(i32(0)))};
+  return {Queries, Ends[0],
+          fill(PipeV, Ends[1], ViewV, RowsAt(GroupV, i32(0)))};
 }
 
 /// One thread fills the pipes, for all tiles of its block.

@@ -20,11 +20,42 @@ using shape::Expr;
 
 namespace {
 
-/// A tensor, and which of its dimensions each of another's is.
+/// A tensor, which of its dimensions each of another's is, and from where on.
 struct Permuted {
   Value Tensor;
   std::array<unsigned, 4> Dims = {0, 1, 2, 3};
+  std::array<int64_t, 4> Start = {0, 0, 0, 0};
 };
+
+/// What a generic takes a part of with steps of 1, and from where on in each
+/// dimension; null if it does more.
+Value slicedBy(linalg::GenericOp Op, std::array<int64_t, 4> &Start) {
+  if (Op.getNumDpsInputs() || Op->getNumResults() != 1 ||
+      Op.getNumReductionLoops() || Op.getNumLoops() != 4)
+    return {};
+  auto Extract = Op.getBody()
+                     ->getTerminator()
+                     ->getOperand(0)
+                     .getDefiningOp<tensor::ExtractOp>();
+  if (!Extract || Extract.getIndices().size() != 4)
+    return {};
+  for (auto [D, Index] : llvm::enumerate(Extract.getIndices())) {
+    Value Loop = Index;
+    Start[D] = 0;
+    if (auto Sum = Loop.getDefiningOp<arith::AddIOp>()) {
+      std::optional<int64_t> Left = constantOf(Sum.getLhs()),
+                             Right = constantOf(Sum.getRhs());
+      if (!Left && !Right)
+        return {};
+      Loop = Right ? Sum.getLhs() : Sum.getRhs();
+      Start[D] = Right ? *Right : *Left;
+    }
+    auto At = Loop.getDefiningOp<linalg::IndexOp>();
+    if (!At || At.getDim() != D)
+      return {};
+  }
+  return Extract.getTensor();
+}
 
 bool isCopy(linalg::GenericOp Op) {
   if (Op.getNumDpsInputs() != 1 || Op->getNumResults() != 1 ||
@@ -46,6 +77,13 @@ Permuted throughCopies(Permuted At) {
       continue;
     }
     auto Op = At.Tensor.getDefiningOp<linalg::GenericOp>();
+    std::array<int64_t, 4> Start;
+    if (Value Whole = Op ? slicedBy(Op, Start) : Value()) {
+      for (auto [To, Dim] : llvm::zip_equal(At.Start, At.Dims))
+        To += Start[Dim];
+      At.Tensor = Whole;
+      continue;
+    }
     if (!Op || !isCopy(Op))
       return At;
     AffineMap In = Op.getMatchingIndexingMap(Op.getDpsInputOperand(0));
@@ -82,13 +120,19 @@ std::optional<HeadsInMemory> place(Value Memref,
 
 std::optional<HeadsInMemory> operandIn(Value Tensor) {
   Permuted From = throughCopies({Tensor});
-  return place(viewOf(From.Tensor), From.Dims);
+  auto [Batch, Head, Row, Column] = From.Start;
+  std::optional<HeadsInMemory> Place = place(viewOf(From.Tensor), From.Dims);
+  if (!Place || Batch || Row || Column)
+    return std::nullopt;
+  Place->FirstHead = Head;
+  return Place;
 }
 
 std::optional<HeadsInMemory> resultIn(const KernelOutput &Output,
                                       Value Result) {
   Permuted From = throughCopies({Output.Tensor});
-  if (From.Tensor != Result)
+  if (From.Tensor != Result ||
+      llvm::any_of(From.Start, [](int64_t S) { return S != 0; }))
     return std::nullopt;
   std::array<unsigned, 4> Inverse;
   for (unsigned I = 0; I < 4; ++I)

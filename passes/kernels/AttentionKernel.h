@@ -8,9 +8,9 @@
 ///
 /// \file
 /// What builders ask of a kernel that holds a kernel.attention: its sizes, and
-/// where q, k, v and y lie in memory. What only widens, narrows or permutes
-/// between the op and memory costs nothing: it becomes an element type and an
-/// order of strides.
+/// where q, k, v and y lie in memory. What only widens, narrows, permutes or
+/// takes some of the heads between the op and memory costs nothing: it becomes
+/// an element type, an order of strides and a first head.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_ATTENTIONKERNEL_H
@@ -32,6 +32,8 @@ struct HeadsInMemory {
   std::array<shape::Expr, 4> Strides;
   std::array<mlir::OpFoldResult, 4>
       StrideSizes; ///< as they stand in the kernel
+  /// Where its heads begin among those of the tensor in memory.
+  int64_t FirstHead = 0;
 };
 
 struct AttentionKernel {

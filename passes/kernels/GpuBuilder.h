@@ -75,12 +75,16 @@ GpuBuild buildGpuGemv;
 GpuBuild buildAttentionDecode;
 GpuBuild buildAttentionHopper;
 GpuBuild buildGemmHopper;
+GpuBuild buildGemmBlackwell;
 GpuBuild buildConvHopper;
+GpuBuild buildGemmMmaSync;
 GpuBuild buildGpuContraction;
 /// Several reductions of the same rows, or one and what is made of it.
 GpuBuild buildGpuRows;
 GpuBuild buildGpuRowReduction;
 GpuBuild buildGpuColumnReduction;
+/// Windows that slide over an image, then what else one thread reduces.
+GpuBuild buildGpuWindowTile;
 GpuBuild buildGpuWindow;
 /// Takes every kernel.
 GpuBuild buildGpuMap;

@@ -100,7 +100,6 @@ private:
     SmallVector<Values> Weights; ///< per slice, words along the sum
   };
 
-  Value flat(unsigned Argument, Type Element);
   Values words(Value Vector);
   Values load(Value Memory, Value At, int64_t Count, Value Inside);
   Step loadStep(Value Sum);
@@ -146,19 +145,6 @@ void Gemv::prepare() {
   Exact = Divisor % S.sumStep() == 0;
 }
 
-/// A whole buffer as a vector of elements.
-Value Gemv::flat(unsigned Argument, Type Element) {
-  MLIRContext *Context = W.B.getContext();
-  auto Ty = MemRefType::get({ShapedType::kDynamic}, Element,
-                            StridedLayoutAttr::get(Context, 0, {1}));
-  // Nobody asks for the size.
-  return memref::ReinterpretCastOp::create(
-      W.B, W.Loc, Ty, P.C.R.Form.Func.getArgument(Argument),
-      OpFoldResult(W.B.getIndexAttr(0)),
-      ArrayRef<OpFoldResult>{OpFoldResult(W.index(1))},
-      ArrayRef<OpFoldResult>{OpFoldResult(W.B.getIndexAttr(1))});
-}
-
 /// Pairs of neighbours, as i32.
 Gemv::Values Gemv::words(Value Vector) {
   int64_t Count = cast<VectorType>(Vector.getType()).getNumElements() / 2;
@@ -196,8 +182,8 @@ Gemv::Step Gemv::loadStep(Value First) {
   }
   loadWeights(Into, At, Inside);
   auto Row = [&](int64_t Offset) {
-    Value Index =
-        least(W.add(W.add(FirstRow, G), W.index(Offset)), before(Rows, 1));
+    Value Mine = W.add(W.add(FirstRow, G), W.index(Offset));
+    Value Last = before(Rows, 1), Index = least(Mine, Last);
     return load(MemoryA, W.add(W.mul(Index, RowStrideA), At), ThreadSum,
                 Inside);
   };
@@ -213,7 +199,8 @@ void Gemv::loadWeights(Step &Into, Value At, Value Inside) {
   Value Column = W.add(FirstColumn, W.mul(G, W.index(S.Slices)));
   if (SumContiguous) {
     for (int64_t J = 0; J < S.Slices; ++J) {
-      Value Mine = least(W.add(Column, W.index(J)), before(Columns, 1));
+      Value Last = before(Columns, 1);
+      Value Mine = least(W.add(Column, W.index(J)), Last);
       Into.Weights.push_back(
           load(MemoryB, W.add(W.mul(Mine, StrideB), At), ThreadSum, Inside));
     }
@@ -286,18 +273,18 @@ void Gemv::storePartial(ValueRange Sums, Value Shared) {
       for (int64_t J = 0; J < S.Slices; ++J) {
         Value V =
             vector::ExtractOp::create(W.B, W.Loc, Sums[J], Row * 2 + Column);
-        Value At = W.add(W.mul(W.add(W.mul(T, W.index(2)), W.index(Column)),
-                               W.index(S.Slices)),
-                         W.index(J));
-        memref::StoreOp::create(
-            W.B, W.Loc, V, Shared,
-            ValueRange{Warp, W.add(G, W.index(Row * 8)), At});
+        Value OfPair = W.add(W.mul(T, W.index(2)), W.index(Column));
+        Value At = W.add(W.mul(OfPair, W.index(S.Slices)), W.index(J));
+        Value InTile = W.add(G, W.index(Row * 8));
+        memref::StoreOp::create(W.B, W.Loc, V, Shared,
+                                ValueRange{Warp, InTile, At});
       }
 }
 
 void Gemv::finishElement(Value Shared, Value Row, Value InBlock) {
   Value Column = W.add(FirstColumn, InBlock), AtRow = W.add(FirstRow, Row);
-  W.when(W.both(W.less(AtRow, Rows), W.less(Column, Columns)), [&] {
+  Value IsRow = W.less(AtRow, Rows), IsColumn = W.less(Column, Columns);
+  W.when(W.both(IsRow, IsColumn), [&] {
     Value Total;
     for (int64_t Other = 0; Other < S.Warps; ++Other) {
       Value Part = memref::LoadOp::create(
@@ -331,8 +318,9 @@ void Gemv::finish(Value Shared) {
   for (int64_t First = 0; First < Elements; First += S.threads()) {
     Value Element = W.add(Thread, W.index(First));
     auto Emit = [&] {
-      finishElement(Shared, div(Element, S.columns()),
-                    rem(Element, S.columns()));
+      Value Row = div(Element, S.columns()),
+            InBlock = rem(Element, S.columns());
+      finishElement(Shared, Row, InBlock);
     };
     if (First + S.threads() <= Elements)
       Emit();
@@ -342,8 +330,11 @@ void Gemv::finish(Value Shared) {
 }
 
 LogicalResult Gemv::emit(bool SeveralTiles) {
-  MemoryA = flat(P.A.Argument, P.A.Element);
-  MemoryB = flat(P.B.Argument, P.B.Element);
+  auto Flat = [&](const Matrix &M) {
+    return flatView(W, P.C.R.Form.Func.getArgument(M.Argument), M.Element);
+  };
+  MemoryA = Flat(P.A);
+  MemoryB = Flat(P.B);
   Thread = W.thread();
   Warp = div(Thread, 32);
   Value Lane = rem(Thread, 32);

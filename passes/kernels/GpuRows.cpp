@@ -26,10 +26,8 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/GpuReduction.h"
-#include "passes/kernels/RowKernel.h"
-#include "passes/kernels/ScheduleChoice.h"
+#include "passes/kernels/RowChoice.h"
 #include "passes/kernels/SizeFacts.h"
-#include "passes/schedule/RowSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -40,24 +38,17 @@ using namespace mlir;
 namespace kpc::kernels {
 
 using schedule::RowSchedule;
-using schedule::RowShape;
 
 namespace {
 
 constexpr int64_t WarpThreads = 32;
-/// Typical sizes of which nothing is known.
-constexpr int64_t UnknownRow = 1024, UnknownRows = 4096;
-/// Threads of a block that walks a row of any length, and elements of a thread
-/// that are on the way at once.
-constexpr int64_t LongThreads = 512, LongElements = 16;
+/// Elements of a thread that are on the way at once where a row is walked.
+constexpr int64_t LongElements = 16;
 /// Threads of a multiprocessor that a kernel with several ways leaves room for.
 /// Left to its own judgement ptxas 13.0 keeps such a kernel to 72 registers and
 /// spills a word on sm_100a; with 640 threads it spills on sm_80, with 512
 /// nowhere.
 constexpr int64_t ResidentThreads = 512;
-/// Instructions of an element that are not in the kernel's bodies.
-constexpr int64_t OtherOperations = 6;
-
 /// How the elements of a row are reached.
 struct Way {
   int64_t Lanes = 1, Accesses = 1;
@@ -344,114 +335,6 @@ void RowNest::walk(const Way &How) {
   storeNarrow();
 }
 
-//===----------------------------------------------------------------------===//
-// Choice
-//===----------------------------------------------------------------------===//
-
-/// Strides of wide views beside the last; what a vector's alignment hangs on.
-struct Strides {
-  int64_t Divisor = 1024;           ///< of those that are known
-  SmallVector<OpFoldResult> Others; ///< to be checked when the kernel runs
-
-  void add(OpFoldResult Size, int64_t Wanted) {
-    int64_t Divides = divisorOf(Size);
-    if (Divides % Wanted == 0)
-      return;
-    if (constantOf(Size))
-      while (Divisor > 1 && Divides % Divisor)
-        Divisor /= 2;
-    else if (!llvm::is_contained(Others, Size))
-      Others.push_back(Size);
-  }
-};
-
-Strides stridesOf(const RowKernel &K, int64_t Wanted) {
-  Strides Found;
-  Found.add(K.RowSizes.back(), Wanted);
-  for (Value View : K.WideViews) {
-    unsigned Rank = cast<MemRefType>(View.getType()).getRank();
-    if (Rank == 0 || constantOf(strideOf(View, Rank - 1)) != 1) {
-      Found.Divisor = 1;
-      break;
-    }
-    for (unsigned Dim = 0; Dim + 1 < Rank; ++Dim)
-      if (OpFoldResult Stride = strideOf(View, Dim))
-        Found.add(Stride, Wanted);
-      else
-        Found.Divisor = 1;
-  }
-  return Found;
-}
-
-int64_t operationsOf(const RowKernel &K) {
-  int64_t Count = OtherOperations;
-  for (auto Op : K.Form.Func.getOps<linalg::GenericOp>())
-    Count += Op.getNumLoops() == K.OuterSizes.size() + K.RowSizes.size()
-                 ? int64_t(Op.getBody()->getOperations().size()) - 1
-                 : 0;
-  return Count;
-}
-
-int64_t elementRegisters(const RowKernel &K) {
-  bool Wide = llvm::any_of(K.Reductions, [](const RowReduction &R) {
-    return llvm::any_of(R.Joins, [](Operation *Join) {
-      return Join->getResult(0).getType().getIntOrFloatBitWidth() > 32;
-    });
-  });
-  return Wide ? 2 : 1;
-}
-
-/// What the sizes of a kernel say of its rows.
-struct Choice {
-  RowSchedule S;
-  int64_t Lanes = 1;      ///< of aligned rows
-  bool MayBeOdd = false;  ///< rows may be others
-  bool MayBeLong = false; ///< or not fit the registers
-  SmallVector<OpFoldResult> Check;
-};
-
-/// None where the user asks for another family's schedule.
-std::optional<Choice> choose(const RowKernel &K, const target::Target &T,
-                             GpuLaunch &Launch) {
-  Choice C;
-  auto Min = [](ArrayRef<OpFoldResult> Sizes) {
-    return llvm::all_of(Sizes, [](OpFoldResult Size) {
-      return constantOf(Size).value_or(0) >= 1;
-    });
-  };
-  std::optional<int64_t> Most = Reduction::boundOf(K.RowSizes);
-  RowShape Shape;
-  Shape.Length = typicalProduct(K.RowSizes, UnknownRow);
-  if (!Most)
-    Shape.Length = std::max(Shape.Length, UnknownRow);
-  Shape.Rows = std::max(typicalProduct(K.OuterSizes, UnknownRows), int64_t(1));
-  Shape.BytesRead = K.BytesRead;
-  Shape.BytesWritten = K.BytesWritten;
-  Shape.Buffers = K.WideViews.size();
-  Shape.Reductions = K.Reductions.size();
-  Shape.Operations = operationsOf(K);
-  Shape.ElementRegisters = elementRegisters(K);
-  int64_t Wanted = std::max<int64_t>(16 / K.LeastBytes, 1);
-  Strides Found = stridesOf(K, Wanted);
-  C.Lanes = std::min(Wanted, Found.Divisor);
-  if (C.Lanes > 1)
-    C.Check = Found.Others;
-  C.MayBeOdd = !C.Check.empty();
-  Shape.Lanes = C.Lanes;
-  std::vector<schedule::RowCost> Ranked = schedule::rankRowSchedules(Shape, T);
-  bool IsFixed = Min(K.RowSizes);
-  C.S = {C.Lanes, 0, LongThreads, 1};
-  Launch.Schedule = "rows of any length";
-  if (!Ranked.empty()) {
-    const schedule::RowCost *Chosen = chooseSchedule(K.Form, Ranked, Launch);
-    if (!Chosen)
-      return std::nullopt;
-    C.S = Chosen->Schedule;
-  }
-  C.MayBeLong = Ranked.empty() || !IsFixed || !Most || *Most > C.S.capacity();
-  return C;
-}
-
 } // namespace
 
 FailureOr<bool> buildGpuRows(KernelForm &Form, const target::Target &T,
@@ -464,7 +347,7 @@ FailureOr<bool> buildGpuRows(KernelForm &Form, const target::Target &T,
   std::optional<shape::Expr> Rows = productExpr(K->OuterSizes);
   if (!Rows || constantOf(K->RowSizes.back()) == 0)
     return false;
-  std::optional<Choice> C = choose(*K, T, Launch);
+  std::optional<RowChoice> C = chooseRows(*K, T, Launch);
   if (!C)
     return false;
   const RowSchedule &S = C->S;

@@ -240,6 +240,17 @@ Value LaneLoads::load(OpBuilder &B, Location Loc, Value Memref, ValueRange At) {
   return vector::ExtractOp::create(B, Loc, Load.getResult(), int64_t(0));
 }
 
+Value flatView(GpuWriter &W, Value Base, Type Element) {
+  MLIRContext *Context = W.B.getContext();
+  auto Ty = MemRefType::get({ShapedType::kDynamic}, Element,
+                            StridedLayoutAttr::get(Context, 0, {1}));
+  // Nobody asks for the size.
+  return memref::ReinterpretCastOp::create(
+      W.B, W.Loc, Ty, Base, OpFoldResult(W.B.getIndexAttr(0)),
+      ArrayRef<OpFoldResult>{OpFoldResult(W.index(1))},
+      ArrayRef<OpFoldResult>{OpFoldResult(W.B.getIndexAttr(1))});
+}
+
 void storeLanes(GpuWriter &W, ArrayRef<Value> Lanes, Value Memref,
                 ValueRange At) {
   if (Lanes.size() == 1) {

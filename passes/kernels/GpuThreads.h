@@ -110,6 +110,9 @@ private:
 std::string sizeText(mlir::OpFoldResult Size);
 std::string productText(llvm::ArrayRef<mlir::OpFoldResult> Sizes);
 
+/// A whole buffer as a row of elements.
+mlir::Value flatView(GpuWriter &W, mlir::Value Base, mlir::Type Element);
+
 /// Bytes of one element in memory.
 int64_t storageBytes(mlir::Type Element);
 

@@ -61,45 +61,55 @@ std::string DecodeCost::str() const {
 
 namespace {
 
-/// Share of the peak rate that a copy reaches (H200: 4.1 of 4.8 TB/s).
-constexpr double CopyShare = 0.86;
-/// Bytes that a multiprocessor must have on the way to keep memory busy: its
-/// share of 4.8 TB/s for about 1 us.
-constexpr double BytesAhead = 36e3;
-/// A multiprocessor's own rate over its share of the memory's: with fewer at
-/// work than this share of all, memory waits for them.
-constexpr double SmOverShare = 1.6;
+/// Share of the peak rate that keys and values come at (H200: 4.4 of 4.8 TB/s
+/// with 512 streams of 4096 keys).
+constexpr double StreamShare = 0.92;
+/// Microseconds until a copy is there, while memory is busy: clusters of 8 and
+/// 4 blocks with 64 KB of each on the way take 1.3 and 1.0.
+constexpr double Latency = 1.1;
+/// What a warp does with a step: microseconds, and bytes a microsecond. Two
+/// warps a multiprocessor, 8 KB steps: 36 KB a microsecond.
+constexpr double StepMicroseconds = 0.25, StepRate = 36e3;
 /// Microseconds of a launch; of a block's start and end, which others of its
 /// multiprocessor hide in part; of the joining in a cluster, for each doubling.
-/// 16 streams of 4096 keys, clusters of 1 to 8 blocks: 98 to 121 us.
-constexpr double StartMicroseconds = 2.5, BlockMicroseconds = 2.5,
-                 ClusterMicroseconds = 0.5;
+constexpr double StartMicroseconds = 2.5, BlockMicroseconds = 1.5,
+                 ClusterMicroseconds = 0.8;
 constexpr double AnySmCount = 100, AnyGBps = 2000;
 constexpr int64_t ElementBytes = 2;
+
+/// The rate of two that bound each other: near the lesser, below it where they
+/// are alike.
+double joined(double A, double B) {
+  return std::pow(std::pow(A, -4) + std::pow(B, -4), -0.25);
+}
 
 DecodeCost costOf(const DecodeSchedule &S, const DecodeShape &Shape,
                   const target::Target &T) {
   double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
   double Rate =
-      (T.Cost.DramGBps > 0 ? T.Cost.DramGBps : AnyGBps) * CopyShare * 1e3;
+      (T.Cost.DramGBps > 0 ? T.Cost.DramGBps : AnyGBps) * StreamShare * 1e3;
   DecodeCost Cost{S};
   double Tiles = std::ceil(double(Shape.Rows) / double(S.Rows));
   double Blocks = double(Shape.Streams) * Tiles * double(S.Blocks);
   double Resident = double(S.resident(Shape, T));
   // Blocks that run together share what there is; the last ones have more.
   double Mean = Blocks / SmCount;
-  double Busy = std::min(Mean, 1.0);
   Cost.Rounds = Mean < 1 ? 1 : std::ceil(Mean) / Mean;
   if (Mean > Resident)
     Cost.Rounds = 1 + (Cost.Rounds - 1) / 2;
   double Here = std::max(std::min(std::ceil(Mean), Resident), 1.0);
-  double Ahead = Here * double(S.Warps * (S.Stages - 1) * S.stepBytes(Shape));
+  // A warp waits for memory, or memory for its arithmetic.
+  double Step = double(S.stepBytes(Shape));
+  double Turn = std::max(Latency / double(S.Stages - 1),
+                         StepMicroseconds + Step / StepRate);
+  double Asked =
+      Step / Turn * Here * double(S.Warps) * SmCount * std::min(Mean, 1.0);
+  Rate = joined(Rate, Asked);
   double Steps = double(Shape.Keys) / double(S.stride());
   double Waste = std::max(std::ceil(Steps) / std::max(Steps, 1e-6), 1.0);
   Cost.Stream = double(Shape.Streams) * double(Shape.Keys) *
-                double(Shape.Depth + Shape.Width) * ElementBytes / Rate /
-                std::min(1.0, Ahead / BytesAhead) /
-                std::min(1.0, Busy * SmOverShare) * std::sqrt(Waste);
+                double(Shape.Depth + Shape.Width) * ElementBytes / Rate *
+                std::sqrt(Waste);
   // Tiles of rows read again what the first has brought to the second cache.
   Cost.Stream *= 1 + (Tiles - 1) / 2;
   double Waves = std::ceil(Blocks / (SmCount * Resident));
@@ -128,15 +138,22 @@ std::vector<DecodeCost> schedule::rankDecodeSchedules(const DecodeShape &Shape,
   if ((T.Can.MmaSync & Both) != Both || !T.Can.CpAsync ||
       !IsHead(Shape.Depth) || !IsHead(Shape.Width))
     return Ranked;
-  for (int64_t Rows : {8, 16})
-    for (int64_t Keys : {16, 32})
-      for (int64_t Warps : {4, 8, 2})
+  auto AddWithWarps = [&](int64_t Warps) {
+    for (int64_t Rows : {8, 16})
+      for (int64_t Keys : {16, 32})
         for (int64_t Stages : {3, 2, 4})
           for (int64_t Blocks : {1, 2, 4, 8}) {
             DecodeSchedule S{Rows, Keys, Warps, Stages, Blocks};
             if (isLegal(S, Shape, T))
               Ranked.push_back(costOf(S, Shape, T));
           }
+  };
+  AddWithWarps(4);
+  AddWithWarps(8);
+  // Two leave half of a multiprocessor's schedulers idle: 1.04 to 1.40 times as
+  // long where it was measured. Wide heads on little shared memory need them.
+  if (Ranked.empty())
+    AddWithWarps(2);
   std::stable_sort(Ranked.begin(), Ranked.end(),
                    [](const DecodeCost &A, const DecodeCost &B) {
                      return A.Total < B.Total;

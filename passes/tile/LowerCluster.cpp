@@ -63,7 +63,7 @@ struct LowerReuse : TilePattern<ReuseOp> {
   LogicalResult
   matchAndRewrite(ReuseOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
-    Rewriter.replaceOp(Op, Adaptor.getPipe()); // slots come first
+    Rewriter.replaceOp(Op, Adaptor.getMemory()); // slots come first
     return success();
   }
 };

@@ -59,6 +59,11 @@ Value NvvmWriter::pointer(Value Base, int64_t Offset) {
                              ArrayRef<LLVM::GEPArg>{int32_t(Offset)});
 }
 
+Value NvvmWriter::swizzleOfRow(SharedType Tile, Value Row) {
+  int64_t Line = Tile.getSwizzle();
+  return bitAnd(shiftRight(mul(Row, Line), 3), (Line / 16 - 1) << 4);
+}
+
 void NvvmWriter::waitBarrier(Value Barrier, Value Parity) {
   NVVM::MBarrierTryWaitParityOp::create(B, Loc, Barrier, Parity,
                                         i32(WaitTicks));
@@ -84,6 +89,33 @@ void NvvmWriter::arriveAtBlocks(Value Barrier, int64_t Blocks,
   NVVM::InlinePtxOp::create(
       B, Loc, TypeRange(), ValueRange{There}, ValueRange(),
       "mbarrier.arrive.shared::cluster.b64 _, [{$r0}];", Mine);
+}
+
+Value NvvmWriter::isLeader() {
+  return equal(NVVM::BlockInClusterIdXOp::create(B, Loc, B.getI32Type()), 0);
+}
+
+Value NvvmWriter::leaderBarrier(Value Barrier) {
+  return NVVM::MapaOp::create(B, Loc, clusterPointer(B.getContext()), Barrier,
+                              i32(0));
+}
+
+void NvvmWriter::arriveAtLeader(Value Barrier, const ThreadPlace &Place) {
+  // What the other block's products wait for is told to its thread: the scope
+  // is the cluster's.
+  NVVM::InlinePtxOp::create(
+      B, Loc, TypeRange(), ValueRange{leaderBarrier(Barrier)}, ValueRange(),
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [{$r0}];",
+      equal(Place.Lane, 0));
+}
+
+void NvvmWriter::arriveAfterMma(Value Barrier, bool Pair) {
+  Value Both;
+  if (Pair)
+    Both = arith::ConstantIntOp::create(B, Loc, 0b11, /*width=*/16);
+  NVVM::Tcgen05CommitOp::create(B, Loc, Barrier, Both,
+                                Pair ? NVVM::CTAGroupKind::CTA_2
+                                     : NVVM::CTAGroupKind::CTA_1);
 }
 
 Type NvvmWriter::clusterPointer(MLIRContext *Context) {

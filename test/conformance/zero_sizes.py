@@ -21,7 +21,7 @@ try:
     import onnx
     from onnx import TensorProto, helper
 except ImportError as missing:
-    print(f"skipped: {missing}")
+    print(f"SKIPPED: {missing}")
     sys.exit(77)
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL

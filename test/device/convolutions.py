@@ -74,20 +74,34 @@ def bottlenecks():
 SPEED = [Case((224, 224), 3, 64, (7, 7), stride=2, input="fp32"), *bottlenecks()]
 OTHER = [Case((35, 35), 96, 160, batch=16), Case((33, 33), 256, 256, dilation=2, batch=8), Case((14, 14), 512, 512, batch=1),
          Case((27, 27), 48, 96, (5, 5)), Case((31, 45), 200, 264, stride=2, batch=8, residual=True)]
-DEPTHWISE = [Case((112, 112), 16, 16, groups=16), Case((56, 56), 72, 72, groups=72), Case((56, 56), 72, 72, (5, 5), stride=2, groups=72),
-             Case((28, 28), 240, 240, stride=2, groups=240), Case((14, 14), 672, 672, (5, 5), groups=672),
-             Case((7, 7), 960, 960, (5, 5), groups=960)]
+# MobileNetV3's: image, channels, filter, step.
+LAYERS = [(112, 16, 3, 1), (112, 64, 3, 2), (56, 72, 3, 1), (56, 72, 5, 2), (28, 120, 5, 1), (28, 240, 3, 2), (14, 200, 3, 1),
+          (14, 480, 3, 1), (14, 672, 3, 1), (14, 672, 5, 2), (14, 672, 5, 1), (7, 960, 5, 1)]
+
+
+def depthwise():
+    for kind, batch in (("fp16", 32), ("fp16", 1), ("bf16", 32), ("fp32", 32)):
+        for number, (size, channels, taps, step) in enumerate(LAYERS):
+            if batch == 1 or kind == "fp16" or number % 3 == 2:
+                yield Case((size, size), channels, channels, (taps, taps), step, groups=channels, batch=batch, type=kind)
+
+
+DEPTHWISE = list(depthwise())
 SMALL = [Case((8, 8), 64, 64, batch=1), Case((7, 9), 72, 40, residual=True, batch=3), Case((9, 11), 24, 136, stride=2, residual=True, batch=2),
          Case((13, 10), 16, 64, (3, 5), dilation=2, residual=True, batch=2), Case((10, 10), 128, 64, stride=2, pad=(0, 0, 1, 1), batch=2),
          Case((9, 7), 64, 72, (1, 1), stride=2, batch=3), Case((50,), 64, 64, (5,), batch=2), Case((5, 6, 7), 32, 64, (3, 3, 3), batch=2),
          Case((3, 3), 8, 8, batch=1), Case((1, 1), 64, 64, batch=5), Case((17, 17), 64, 200, batch=7, type="bf16", residual=True),
          Case((150, 150), 64, 64, batch=9), Case((30, 30), 3, 64, (7, 7), stride=2, batch=3), Case((31, 29), 3, 16, stride=2, batch=2, act="HardSwish"),
-         Case((9, 9), 40, 40, groups=40, batch=2), Case((10, 7), 72, 72, (5, 5), stride=2, groups=72, batch=3)]
+         Case((9, 9), 40, 40, groups=40, batch=2), Case((10, 7), 72, 72, (5, 5), stride=2, groups=72, batch=3),
+         Case((11, 5), 24, 24, (5, 3), groups=24, batch=2, type="bf16", residual=True, act="HardSwish"),
+         Case((9, 8), 12, 12, dilation=2, groups=12, batch=2, type="fp32"), Case((6, 7), 7, 7, groups=7, batch=2),
+         Case((13, 9), 36, 36, stride=2, pad=(0, 0, 1, 1), groups=36, batch=2)]
 
 
 def model(case):
     from onnx import TensorProto, helper  # not where they are timed
-    kind, count = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}[case.type], len(case.size)
+    kinds = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp32": TensorProto.FLOAT}
+    kind, count = kinds[case.type], len(case.size)
     first, last = [0, count + 1, *range(1, count + 1)], [0, *range(2, count + 2), 1]
     x_kind = TensorProto.FLOAT if case.input == "fp32" else kind
     inputs = [helper.make_tensor_value_info("x", x_kind, ["batch", *case.size, case.channels])]

@@ -5,6 +5,7 @@
 """Compiles a model for the host, runs it at several batch sizes and compares with onnxruntime's CPU provider.
 
     python3 compare.py --kpc build/dev/bin/kpc --model graphs/mlp.dynamo.onnx --work-dir DIR [--batch 1,5]
+                       [--sizes batch=1,sequence=9 --sizes batch=3,sequence=20] [--dim sequence=1..64:opt=32]
                        [--precision fp16]
 
 A model without weights gets them from weights.py first. One artifact serves all batch sizes. The peer computes in fp32
@@ -64,8 +65,18 @@ def place_model(source, work_dir):
     return pathlib.Path(shutil.copy(source, work_dir))
 
 
-def compare(kpc, artifact, model, session, batch, folder, limit, arguments, allowed):
-    arrays = inputs.for_model(model, batch)
+def label_of(sizes):
+    return " ".join(f"{name} {size}" for name, size in sizes.items())
+
+
+def named_sizes(text):
+    """`batch=1,sequence=9` as a dictionary."""
+    return {name: int(size) for name, size in (part.split("=") for part in text.split(","))}
+
+
+def compare(kpc, artifact, model, session, sizes, folder, limit, arguments, allowed):
+    arrays = inputs.for_model(model, sizes if len(sizes) > 1 else next(iter(sizes.values())))
+    label = label_of(sizes)
     command = [kpc, "run", artifact, "--output-dir", folder] + arguments
     for name, array in arrays.items():
         path = folder / f"input-{name.replace('/', '_')}.npy"
@@ -77,24 +88,24 @@ def compare(kpc, artifact, model, session, batch, folder, limit, arguments, allo
     for value, reference in zip(session.get_outputs(), expected):
         got = np.load(folder / (value.name.replace("/", "_") + ".npy"))
         if got.shape != reference.shape or got.dtype != reference.dtype:
-            print(f"batch {batch}: '{value.name}' is {got.dtype}{list(got.shape)}, "
+            print(f"{label}: '{value.name}' is {got.dtype}{list(got.shape)}, "
                   f"should be {reference.dtype}{list(reference.shape)}")
             good = False
             continue
         found = tolerance.difference(got, reference)
         passed = found.within(allowed)
-        print(f"batch {batch}: '{value.name}' {found} ({'ok' if passed else 'TOO FAR'}), kpc run took {seconds:.1f} s")
+        print(f"{label}: '{value.name}' {found} ({'ok' if passed else 'TOO FAR'}), kpc run took {seconds:.1f} s")
         good = good and passed
     return good
 
 
-def check_workspace(kpc, artifact, batch, limit, arguments):
+def check_workspace(kpc, artifact, sizes, limit, arguments):
     """The workspace against the largest sum of what is live at once."""
-    said = call_kpc([kpc, "bench", artifact, "--dim", f"batch={batch}", "--iterations", "1", "--warmup", "0", "--json"]
-                    + arguments, limit)
+    dims = [word for name, size in sizes.items() for word in ("--dim", f"{name}={size}")]
+    said = call_kpc([kpc, "bench", artifact, "--iterations", "1", "--warmup", "0", "--json"] + dims + arguments, limit)
     memory = json.loads(said)["memory"]
     taken, least = memory["workspace_bytes"], memory["least_workspace_bytes"]
-    print(f"batch {batch}: workspace of {taken} bytes, {least} live at once: {taken / max(least, 1):.3f}")
+    print(f"{label_of(sizes)}: workspace of {taken} bytes, {least} live at once: {taken / max(least, 1):.3f}")
     return taken <= MOST_WORKSPACE * least
 
 
@@ -104,6 +115,8 @@ def main():
     parser.add_argument("--model", type=pathlib.Path, required=True)
     parser.add_argument("--work-dir", type=pathlib.Path, required=True)
     parser.add_argument("--batch", default="1,3", help="batch sizes, with commas")
+    parser.add_argument("--sizes", action="append", type=named_sizes, help="instead of batch sizes: sizes by name")
+    parser.add_argument("--dim", action="append", default=[], help="as kpc compile takes it")
     parser.add_argument("--precision", choices=tolerance.OF_PRECISION, default="fp32")
     parser.add_argument("--arch", default="host")
     parser.add_argument("--device", default="", help="host or cuda:N")
@@ -114,22 +127,23 @@ def main():
     path = place_model(options.model, options.work_dir)
     artifact = path.with_suffix(".kpc")
     # What compiles must be said to compile.
-    run_kpc([options.kpc, "check", path, "--arch", options.arch, "--quiet"], options.limit)
+    dims = [word for text in options.dim for word in ("--dim", text)]
+    run_kpc([options.kpc, "check", path, "--arch", options.arch, "--quiet"] + dims, options.limit)
     narrow = [] if options.precision == "fp32" else ["--precision", options.precision]
     seconds = run_kpc([options.kpc, "compile", path, "--arch", options.arch, "-o", artifact, "--cache-dir",
-                       options.work_dir / "cache", "--quiet"] + narrow, options.limit)
+                       options.work_dir / "cache", "--quiet"] + dims + narrow, options.limit)
     print(f"{path.stem}: compiled in {seconds:.1f} s, {artifact.stat().st_size} bytes, {options.precision}")
 
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     model = onnx.load(str(path), load_external_data=False)
     arguments = ["--device", options.device] if options.device else []
     good = True
-    for batch in (int(text) for text in options.batch.split(",")):
-        folder = options.work_dir / f"batch-{batch}"
+    for sizes in options.sizes or [{"batch": int(text)} for text in options.batch.split(",")]:
+        folder = options.work_dir / label_of(sizes).replace(" ", "-")
         folder.mkdir(exist_ok=True)
-        good &= compare(options.kpc, artifact, model, session, batch, folder, options.limit, arguments,
+        good &= compare(options.kpc, artifact, model, session, sizes, folder, options.limit, arguments,
                         tolerance.OF_PRECISION[options.precision])
-        good &= check_workspace(options.kpc, artifact, batch, options.limit, arguments)
+        good &= check_workspace(options.kpc, artifact, sizes, options.limit, arguments)
     return 0 if good else 1
 
 

@@ -109,22 +109,22 @@ EXPORTS = [
 ]
 
 
-def is_weight(tensor):
-    """Floating-point, of rank one or more and more than one value."""
+def is_weight(tensor, fewest):
+    """Floating-point, of rank one or more and of so many values."""
     import onnx
     floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE, onnx.TensorProto.BFLOAT16)
     count = 1
     for dim in tensor.dims:
         count *= dim
-    return tensor.data_type in floats and len(tensor.dims) >= 1 and count > 1
+    return tensor.data_type in floats and len(tensor.dims) >= 1 and count >= fewest
 
 
-def strip(model, stem):
+def strip(model, stem, fewest=2):
     """Takes the data of the weights out; returns how many bytes they had."""
     import onnx
     offset = 0
     for tensor in model.graph.initializer:
-        if not is_weight(tensor):
+        if not is_weight(tensor, fewest):
             continue
         data = onnx.numpy_helper.to_array(tensor)
         for field in ("raw_data", "float_data", "double_data", "int32_data"):

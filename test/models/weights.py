@@ -17,6 +17,8 @@ node at a time), and each layer gets what training would have given it:
 - a bias: what centres its channel, plus a random part of size 0.2 (a folded batch-norm looks like this);
 - batch-norm: mean and variance near the measured ones (off by up to 10 %), gamma 0.7 to 1.3, beta of size 0.2.
 
+Transformers (transformer_weights.py) need none of this: their norms keep the variance.
+
 Uniform numbers of PCG64 are the same everywhere, and measured factors are rounded to three digits: the file is the
 same on every machine.
 """
@@ -32,6 +34,7 @@ import onnx
 from onnx import numpy_helper
 
 import float64_reference
+import transformer_weights
 
 CALIBRATION_BATCH = 6
 ENOUGH_POSITIONS = 64  # below this many samples per channel its spread cannot be measured
@@ -164,6 +167,10 @@ class Generator:
         self.values[node.output[0]] = float64_reference.evaluate(node, inputs)
 
     def run(self):
+        if is_transformer(self.model):
+            made = transformer_weights.generate(self.model, self.random)
+            self.weights = {name: value.astype(np.float64) for name, value in made.items()}
+            return
         for graph_input in self.model.graph.input:
             if graph_input.name not in self.declared:
                 self.values[graph_input.name] = self.calibration_input(graph_input)
@@ -199,6 +206,11 @@ class Generator:
             data.extend(bytes(max(0, offset + len(raw) - len(data))))
             data[offset:offset + len(raw)] = raw
         return bytes(data)
+
+
+def is_transformer(model):
+    """Whether transformer_weights.py is for it."""
+    return any(node.op_type in ("Softmax", "Attention") for node in model.graph.node)
 
 
 def location(model):

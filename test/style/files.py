@@ -22,7 +22,7 @@ def main():
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                             capture_output=True, text=True)
     if listed.returncode:
-        print("skipped: not a checkout")
+        print("SKIPPED: not a checkout")
         return 77
     paths = [path for path in listed.stdout.split("\0") if path and (ROOT / path).is_file()]
     lines = (line.split("#")[0].strip() for line in (HERE / "allowed-files.txt").read_text().splitlines())

@@ -78,8 +78,7 @@ Value Emitter::window(ReduceKind K, Value X, ArrayRef<int64_t> Window,
                     High[I]))
       return fail(Code::ImportShape,
                   "a window of " + std::to_string(Window[I]) +
-                      " does not fit the padded size of " + dims(X)[I].str() +
-                      " in dimension " + std::to_string(I));
+                      " does not fit the padded size of " + dims(X)[I].str());
   return build(WindowOp::getOperationName(), {X},
                {B.getNamedAttr("kind", ReduceKindAttr::get(B.getContext(), K)),
                 listAttr("window", Window), listAttr("stride", Stride),

@@ -75,6 +75,7 @@ private:
   void addInitializers(const Graph &G);
   std::optional<Type> inputType(const ValueInfo &V);
   Expr inputSize(const ValueInfo &V, size_t Axis, const Dim &D);
+  std::optional<Expr> derivedSize(const std::string &Name) const;
   Expr symbol(const std::string &Name);
   std::string freshSymbol(const std::string &Wanted);
   void checkDimOptions(const Model &M);

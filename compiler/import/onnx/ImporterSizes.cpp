@@ -55,19 +55,23 @@ Expr Importer::inputSize(const ValueInfo &V, size_t Axis, const Dim &D) {
       Options.Named->push_back({Fresh, V.Name, Axis});
     return Size;
   }
-  // Exporters write derived sizes like `2*batch` where their symbols are
-  // inputs' sizes as well.
-  std::optional<Expr> Parsed = Expr::parse(*Name);
-  if (Parsed && !Parsed->asSymbol() && !Parsed->isConstant()) {
-    std::set<std::string, std::less<>> Parts;
-    Parsed->collectSymbols(Parts);
-    bool Known = true;
-    for (const std::string &P : Parts)
-      Known &= Symbols.count(P) != 0;
-    if (Known)
-      return Parsed->substitute(Symbols);
-  }
+  if (std::optional<Expr> Derived = derivedSize(*Name))
+    return *Derived;
   return symbol(*Name);
+}
+
+/// Exporters write derived sizes like `2*batch` where their symbols are
+/// inputs' sizes as well.
+std::optional<Expr> Importer::derivedSize(const std::string &Name) const {
+  std::optional<Expr> Parsed = Expr::parse(Name);
+  if (!Parsed || Parsed->asSymbol() || Parsed->isConstant())
+    return std::nullopt;
+  std::set<std::string, std::less<>> Parts;
+  Parsed->collectSymbols(Parts);
+  for (const std::string &P : Parts)
+    if (!Symbols.count(P))
+      return std::nullopt;
+  return Parsed->substitute(Symbols);
 }
 
 void Importer::checkDimOptions(const Model &M) {
@@ -130,6 +134,9 @@ std::optional<Dims> Importer::declaredSizes(const std::string &Name) {
     } else if (const std::string *Symbol = std::get_if<std::string>(&D);
                Symbol && Symbols.count(*Symbol)) {
       Result.push_back(Symbols.find(*Symbol)->second);
+    } else if (std::optional<Expr> Derived =
+                   Symbol ? derivedSize(*Symbol) : std::nullopt) {
+      Result.push_back(*Derived);
     } else {
       return std::nullopt;
     }

@@ -26,11 +26,12 @@ using namespace kpc::graph;
 using kpc::shape::Expr;
 
 static Value multiplyAdd(OpBuilder &B, Location L, ValueRange X) {
-  if (isa<FloatType>(X[2].getType()))
-    return arith::AddFOp::create(B, L, X[2],
-                                 arith::MulFOp::create(B, L, X[0], X[1]));
-  return arith::AddIOp::create(B, L, X[2],
-                               arith::MulIOp::create(B, L, X[0], X[1]));
+  if (isa<FloatType>(X[2].getType())) {
+    Value Product = arith::MulFOp::create(B, L, X[0], X[1]);
+    return arith::AddFOp::create(B, L, X[2], Product);
+  }
+  Value Product = arith::MulIOp::create(B, L, X[0], X[1]);
+  return arith::AddIOp::create(B, L, X[2], Product);
 }
 
 static Value zeros(KernelWriter &W, SymbolicTensorType Ty) {

@@ -49,6 +49,13 @@ def mlp():
                                  [onnx.floats("w", [4, 3], weights), onnx.floats("b", [3], [0.1, 0.2, -0.3])]))
 
 
+def dequantize():
+    """From bytes to fp16, by scales in fp32."""
+    node = onnx.node("DequantizeLinear", ["x", "scale"], ["y"], name="the_node", output_dtype=FLOAT16)
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", ["n"], INT8)], [onnx.value_info("y", ["n"], FLOAT16)],
+                                 [onnx.floats("scale", [], [0.5])]), opsets=((23, ""),))
+
+
 def two_inputs():
     node = onnx.node("Sub", ["a", "b"], ["difference"], name="subtract")
     return onnx.model(onnx.graph([node], [onnx.value_info(n, ["rows", 2]) for n in "ab"],
@@ -139,6 +146,7 @@ MODELS = {
     "double": one_node("Neg", DOUBLE, ["n"]),
     "fp16": one_node("Neg", FLOAT16, ["n"]),
     "bf16": one_node("Neg", BFLOAT16, ["n"]),
+    "dequantize": dequantize(),
     "external": external(),
     "faulty": faulty(),
     "unnamed": one_node("Relu", onnx.FLOAT, [None, 4]),

@@ -69,6 +69,22 @@ func.func @f(%pipe: !pipe) {
 
 // -----
 
+func.func @f(%t: !tile.smem<[64, 64], bf16, swizzle 128>) {
+  // expected-error @below {{'tile.reuse' op gives a whole tile of at most 8192 bytes, those of the other tile}}
+  %a = tile.reuse %t : !tile.smem<[64, 64], bf16, swizzle 128> -> !tile.smem<[64, 64], f32, swizzle 128>
+  return
+}
+
+// -----
+
+func.func @f(%t: !tile.smem<[64, 64], bf16, swizzle 64>) {
+  // expected-error @below {{'tile.reuse' op takes the memory of a whole tile, aligned as the other is}}
+  %a = tile.reuse %t : !tile.smem<[64, 64], bf16, swizzle 64> -> !tile.smem<[32, 64], bf16, swizzle 128>
+  return
+}
+
+// -----
+
 func.func @f(%d: !tile.fragment<[64, 64], f32>, %a: !tile.smem<[128, 64], f32>) {
   // expected-error @below {{'tile.keep' op is of f32, and of a tile of the fragment's rows without swizzle}}
   tile.keep %d in %a : !tile.fragment<[64, 64], f32>, !tile.smem<[128, 64], f32>

@@ -240,16 +240,16 @@ func.func @f(%d: !tile.fragment<[64, 64], bf16>, %t: !tile.smem<[64, 128], bf16,
 
 // -----
 
-func.func @f(%d: !tile.fragment<[64, 64], f32>, %t: !tile.smem<[64, 64], f32, swizzle 128>) {
-  // expected-error @below {{'tile.put' op writes 16-bit elements, 16 columns at a time, into a swizzled tile}}
-  tile.put %d into %t : !tile.fragment<[64, 64], f32>, !tile.smem<[64, 64], f32, swizzle 128>
+func.func @f(%d: !tile.fragment<[64, 128], i8>, %t: !tile.smem<[64, 128], i8, swizzle 128>) {
+  // expected-error @below {{'tile.put' op writes elements of 16 or 32 bits, 16 columns at a time, into a swizzled tile}}
+  tile.put %d into %t : !tile.fragment<[64, 128], i8>, !tile.smem<[64, 128], i8, swizzle 128>
   return
 }
 
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], bf16>, %t: !tile.smem<[64, 64], bf16>) {
-  // expected-error @below {{'tile.put' op writes 16-bit elements, 16 columns at a time, into a swizzled tile}}
+  // expected-error @below {{'tile.put' op writes elements of 16 or 32 bits, 16 columns at a time, into a swizzled tile}}
   tile.put %d into %t : !tile.fragment<[64, 64], bf16>, !tile.smem<[64, 64], bf16>
   return
 }

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What ptxas makes of the kernels that the builder for sm_90a writes. A line
+/// What ptxas makes of the kernels that builders for tensor cores write. A line
 /// C75xx means that it serialised the products, and spills that the sums do not
 /// fit the registers: both are right and slow, so that nothing but this sees
 /// them.
@@ -88,20 +88,33 @@ KernelText textOf(const Product &P) {
   return K;
 }
 
+/// What tells a family's kernels: how their schedule begins, what their PTX
+/// has, and how many tensor maps they go through.
+struct Family {
+  const char *Name;
+  std::vector<const char *> Instructions;
+  size_t Maps;
+};
+const std::vector<const char *> OfHopper = {"wgmma.mma_async",
+                                            "cp.async.bulk.tensor"};
+const std::vector<const char *> OfBlackwell = {"tcgen05.mma", "tcgen05.ld",
+                                               "cp.async.bulk.tensor"};
+
 /// Builds and assembles the one kernel of `Text`: no C75xx, no spills, and no
-/// more of anything than there is. `Family` is what its schedule begins with.
-void expectNoLoss(const std::string &Text, const char *Family, size_t Maps) {
-  const target::Target &T = *target::findTarget("sm_90a");
+/// more of anything than there is.
+void expectNoLoss(const std::string &Text, const Family &Of,
+                  const char *Target = "sm_90a") {
+  const target::Target &T = *target::findTarget(Target);
   CompilerContext Compiler;
   auto Module = Compiler.parse(Text);
   ASSERT_TRUE(Module) << Compiler.Reported;
   auto Kernel = nvptx::buildAndCompileGpuKernel(*Module, T);
   ASSERT_TRUE(mlir::succeeded(Kernel)) << Compiler.Reported;
   SCOPED_TRACE(Kernel->Schedule);
-  EXPECT_THAT(Kernel->Schedule, ::testing::StartsWith(Family));
-  EXPECT_THAT(Kernel->Ptx, ::testing::HasSubstr("wgmma.mma_async"));
-  EXPECT_THAT(Kernel->Ptx, ::testing::HasSubstr("cp.async.bulk.tensor"));
-  EXPECT_EQ(Kernel->TensorMaps.size(), Maps);
+  EXPECT_THAT(Kernel->Schedule, ::testing::StartsWith(Of.Name));
+  for (const char *Instruction : Of.Instructions)
+    EXPECT_THAT(Kernel->Ptx, ::testing::HasSubstr(Instruction));
+  EXPECT_EQ(Kernel->TensorMaps.size(), Of.Maps);
   EXPECT_LE(Kernel->SharedBytes, T.Limit.SharedPerBlock);
   nvptx::Ptxas Program = nvptx::findPtxas();
   if (!Program)
@@ -116,13 +129,13 @@ void expectNoLoss(const std::string &Text, const char *Family, size_t Maps) {
   EXPECT_EQ(A.Kernels[0].SharedBytes, 0) << "all of it is dynamic";
   EXPECT_LE(A.Kernels[0].Registers * Kernel->Block[0], 65536);
   // Counted by test/check/summary.py.
-  std::printf("ASSEMBLED sm_90a 1\n");
+  std::printf("ASSEMBLED %s 1\n", Target);
 }
 
 class TileKernel : public ::testing::TestWithParam<Product> {};
 
 TEST_P(TileKernel, IsAssembledWithoutLoss) {
-  expectNoLoss(textOf(GetParam()).text(), "gemm ", 3);
+  expectNoLoss(textOf(GetParam()).text(), {"gemm ", OfHopper, 3});
 }
 
 const Product Products[] = {
@@ -144,6 +157,63 @@ INSTANTIATE_TEST_SUITE_P(Gemm, TileKernel, ::testing::ValuesIn(Products),
                          [](const ::testing::TestParamInfo<Product> &Info) {
                            return std::string(Info.param.Name);
                          });
+
+//===----------------------------------------------------------------------===//
+// Tensor memory
+//===----------------------------------------------------------------------===//
+
+class TensorMemoryKernel : public ::testing::TestWithParam<Product> {};
+
+TEST_P(TensorMemoryKernel, IsAssembledWithoutLoss) {
+  for (const char *Chip : {"sm_100a", "sm_103a", "sm_110a"})
+    expectNoLoss(textOf(GetParam()).text(), {"gemm ", OfBlackwell, 3}, Chip);
+}
+
+/// By one block and by a pair, whichever is ranked first.
+TEST_P(TensorMemoryKernel, IsAssembledByForce) {
+  for (const char *Schedule :
+       {"gemm 128x64x64 slots 2 group 1", "gemm 128x192x64 slots 4 group 8",
+        "gemm 128x256x64 slots 4 group 8",
+        "gemm 256x128x64 slots 4 group 4 pair",
+        "gemm 256x256x64 slots 6 group 8 pair"}) {
+    std::string Text = textOf(GetParam()).text();
+    size_t At = Text.find("attributes {");
+    ASSERT_NE(At, std::string::npos);
+    Text.insert(At + 12,
+                "kpc.forced_schedule = \"" + std::string(Schedule) + "\", ");
+    expectNoLoss(Text, {Schedule, OfBlackwell, 3}, "sm_100a");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Gemm, TensorMemoryKernel,
+                         ::testing::ValuesIn(Products),
+                         [](const ::testing::TestParamInfo<Product> &Info) {
+                           return std::string(Info.param.Name);
+                         });
+
+//===----------------------------------------------------------------------===//
+// The same on mma.sync
+//===----------------------------------------------------------------------===//
+
+class SyncKernel
+    : public ::testing::TestWithParam<std::tuple<const char *, Product>> {};
+
+TEST_P(SyncKernel, IsAssembledWithoutLoss) {
+  auto [Target, P] = GetParam();
+  expectNoLoss(
+      textOf(P).text(),
+      {"mmasync ", {"mma.sync.aligned.m16n8k16", "ldmatrix", "cp.async."}, 0},
+      Target);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Gemm, SyncKernel,
+    ::testing::Combine(::testing::Values("sm_80", "sm_86", "sm_89", "sm_120a"),
+                       ::testing::ValuesIn(Products)),
+    [](const ::testing::TestParamInfo<SyncKernel::ParamType> &Info) {
+      return std::string(std::get<0>(Info.param)) + "_" +
+             std::get<1>(Info.param).Name;
+    });
 
 //===----------------------------------------------------------------------===//
 // Attention
@@ -245,7 +315,7 @@ std::string textOf(const Heads &H) {
 class AttentionTile : public ::testing::TestWithParam<Heads> {};
 
 TEST_P(AttentionTile, IsAssembledWithoutLoss) {
-  expectNoLoss(textOf(GetParam()), "attention ", 4);
+  expectNoLoss(textOf(GetParam()), {"attention ", OfHopper, 4});
 }
 
 const Heads Attentions[] = {

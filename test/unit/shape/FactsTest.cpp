@@ -79,6 +79,13 @@ TEST(Facts, Simplify) {
   EXPECT_EQ(F.simplify((B + U).mod(8)), U.mod(8));
   EXPECT_EQ(F.simplify((B + 7).floorDiv(8)), B.floorDiv(8));
   EXPECT_EQ(F.simplify(Expr::min(S, 1024)), S);
+  // Of what is joined with a flag of itself, only whether there is any is
+  // asked.
+  Expr N = Expr::symbol("n"), Flag = Expr::min(N, 1);
+  EXPECT_EQ(F.simplify(Expr::min(N + Flag, 1)), Flag);
+  EXPECT_EQ(F.simplify(Expr::min(Flag + 2 * N, 1)), Flag);
+  EXPECT_EQ(F.simplify(Expr::min(N + Expr::min(S * 0 + N * N, 1), 1)),
+            Expr::min(N + Expr::min(N * N, 1), 1));
   EXPECT_EQ(F.simplify(Expr::max(S, 1)), S);
   EXPECT_EQ(F.simplify(B.floorDiv(33)), Expr(0));
   EXPECT_EQ(F.simplify((B + 64).mod(64)), B);

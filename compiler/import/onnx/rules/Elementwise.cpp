@@ -60,6 +60,20 @@ static void importAbs(NodeImport &N) {
     N.result(0, isUnsigned(N.element(X)) ? X : N.unary<AbsOp>(X));
 }
 
+/// A power that products give, as norms and GELU are spelled with; null for
+/// others. pow itself takes ten times as long.
+static Value plainPower(NodeImport &N, Value X, Value Power) {
+  std::optional<double> P = graph::splatValue(Power);
+  if (!P || !N.isFloat(X) || N.rank(Power) > N.rank(X) ||
+      !llvm::all_of(N.dims(Power), [](const Expr &E) { return E == Expr(1); }))
+    return {};
+  if (*P == 2)
+    return N.mul(X, X);
+  if (*P == 3)
+    return N.mul(N.mul(X, X), X);
+  return {};
+}
+
 static void importPow(NodeImport &N) {
   auto [A, C] = operands(N);
   if (N.bad())
@@ -69,6 +83,8 @@ static void importPow(NodeImport &N) {
   // in float.
   if (!isFloat(Base) && isFloat(Power))
     N.result(0, N.cast(N.binary<PowOp>(N.cast(A, Power), C), Base));
+  else if (Value Plain = plainPower(N, A, C))
+    N.result(0, Plain);
   else
     N.result(0, N.binary<PowOp>(A, N.cast(C, Base)));
 }

@@ -1,16 +1,23 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s --check-prefix=WGMMA
-// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_80 %s | FileCheck %s
-// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_100a %s | FileCheck %s
-// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_120a %s | FileCheck %s
-// RUN: kpc-opt --kpc-gpu-build-kernels=arch=compute_90 %s | FileCheck %s
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_100a %s | FileCheck %s --check-prefix=TCGEN05
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_103a %s | FileCheck %s --check-prefix=TCGEN05
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_110a %s | FileCheck %s --check-prefix=TCGEN05
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_80 %s | FileCheck %s --check-prefixes=SYNC,PAIRS
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=compute_80 %s | FileCheck %s --check-prefixes=SYNC,PAIRS
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_120a %s | FileCheck %s --check-prefixes=SYNC,MATRICES
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=compute_90 %s | FileCheck %s --check-prefixes=SYNC,MATRICES
 
-// Wgmma is sm_90a's alone: older and newer chips, and code for several chips, have loops.
+// Wgmma is sm_90a's alone, tensor memory that of sm_100a to sm_110a: other chips, and code for several, have mma.sync; those before sm_90 have no stmatrix.
 
 // WGMMA: kpc.schedule = "gemm
 // WGMMA: tile.mma
-// CHECK-NOT: tile.
-// CHECK: kpc.schedule = "contraction
-// CHECK-NOT: tile.
+// TCGEN05: kpc.schedule = "gemm
+// TCGEN05: tile.tmem_mma
+// SYNC-LABEL: gpu.module @product
+// SYNC: kpc.schedule = "mmasync
+// SYNC: tile.multiply
+// PAIRS: tile.put %{{.*}} into %{{.*}} in pairs
+// MATRICES: tile.put %{{.*}} into %{{.*}} : !
 func.func @product(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<bf16> to memref<?x64xbf16, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xbf16, strided<[64, 1]>> to tensor<?x64xbf16>

@@ -1,18 +1,20 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
 
-// One thread reduces a window for neighbouring channels; what surrounds the image is decided once for all of them.
+// A thread reads the pixels under a tile of windows once, as vectors, without a branch: what is beside the image is chosen word by word.
 
 // CHECK-LABEL: gpu.module @max_pool_3x3_s2
-// CHECK: kpc.schedule = "window x4"
-// CHECK: scf.for
-// CHECK: scf.for
-// CHECK: scf.if
-// CHECK-COUNT-4: memref.load
-// CHECK: } else {
+// CHECK: kpc.schedule = "window 1 x 4 x 4"
+// CHECK-NOT: scf.for
+// CHECK: arith.cmpi ult
+// CHECK: arith.maxsi
+// CHECK: arith.minsi
+// CHECK: vector.load {{.*}} vector<4xf32>
+// CHECK: arith.select {{.*}} : i32
+// CHECK: arith.maximumf
 // CHECK-NOT: scf.if
-// CHECK-COUNT-4: arith.maximumf
 // CHECK: vector.store
-func.func @max_pool_3x3_s2(%x_p: memref<f32>, %k_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @max_pool_3x3_s2(%x_p: memref<f32>, %k_p: memref<f32>, %y_p: memref<f32>, %n: index)
+    attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "window 1 x 4 x 4"} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 13, 13, 8], strides: [1352, 104, 8, 1] : memref<f32> to memref<?x13x13x8xf32, strided<[1352, 104, 8, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x13x13x8xf32, strided<[1352, 104, 8, 1]>> to tensor<?x13x13x8xf32>
   %k_m = memref.reinterpret_cast %k_p to offset: [0], sizes: [3, 3], strides: [3, 1] : memref<f32> to memref<3x3xf32, strided<[3, 1]>>
@@ -69,5 +71,41 @@ func.func @horner(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {k
     linalg.yield %r : f32
   } -> tensor<?xf32>
   bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?xf32>, memref<?xf32, strided<[1]>>) -> ()
+  return
+}
+
+// A depthwise convolution: products that are added up may be rounded once.
+// CHECK-LABEL: gpu.module @depthwise
+// CHECK: kpc.schedule = "window 2 x 4 x 4"
+// CHECK-NOT: scf.for
+// CHECK: vector.load {{.*}} vector<4xf16>
+// CHECK: arith.extf {{.*}} : f16 to f32
+// CHECK: arith.mulf {{.*}} fastmath<contract>
+// CHECK: arith.addf {{.*}} fastmath<contract>
+// CHECK: vector.store
+func.func @depthwise(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f32>, %n: index {kpc.optimum = 4 : i64})
+    attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "window 2 x 4 x 4"} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 9, 9, 16], strides: [1296, 144, 16, 1] : memref<f16> to memref<?x9x9x16xf16, strided<[1296, 144, 16, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<?x9x9x16xf16, strided<[1296, 144, 16, 1]>> to tensor<?x9x9x16xf16>
+  %wide_e = tensor.empty(%n) : tensor<?x9x9x16xf32>
+  %wide = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x_t : tensor<?x9x9x16xf16>) outs(%wide_e : tensor<?x9x9x16xf32>) {
+    ^bb0(%a: f16, %o: f32):
+    %e = arith.extf %a : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<?x9x9x16xf32>
+  %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 16], strides: [48, 16, 1] : memref<f16> to memref<3x3x16xf16, strided<[48, 16, 1]>>
+  %w_t = bufferization.to_tensor %w_m restrict : memref<3x3x16xf16, strided<[48, 16, 1]>> to tensor<3x3x16xf16>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 7, 7, 16], strides: [784, 112, 16, 1] : memref<f32> to memref<?x7x7x16xf32, strided<[784, 112, 16, 1]>>
+  %zero = arith.constant 0.0 : f32
+  %y_empty = tensor.empty(%n) : tensor<?x7x7x16xf32>
+  %y_fill = linalg.fill ins(%zero : f32) outs(%y_empty : tensor<?x7x7x16xf32>) -> tensor<?x7x7x16xf32>
+  %y_t = linalg.generic {indexing_maps = [affine_map<(n,h,w,c,i,j)->(n,h+i,w+j,c)>, affine_map<(n,h,w,c,i,j)->(i,j,c)>, affine_map<(n,h,w,c,i,j)->(n,h,w,c)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%wide, %w_t : tensor<?x9x9x16xf32>, tensor<3x3x16xf16>) outs(%y_fill : tensor<?x7x7x16xf32>) {
+    ^bb0(%p: f32, %k: f16, %y: f32):
+    %f = arith.extf %k : f16 to f32
+    %m = arith.mulf %p, %f : f32
+    %r = arith.addf %y, %m : f32
+    linalg.yield %r : f32
+  } -> tensor<?x7x7x16xf32>
+  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x7x7x16xf32>, memref<?x7x7x16xf32, strided<[784, 112, 16, 1]>>) -> ()
   return
 }

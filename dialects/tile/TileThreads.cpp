@@ -1,0 +1,94 @@
+//===- TileThreads.cpp - Verifiers of copies and products of threads ------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/tile/Tile.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+using namespace kpc::tile;
+
+/// Pieces of a tile's rows, and the block that tells where they are.
+static LogicalResult verifyPieces(Operation *Op, SharedType Tile,
+                                  MemRefType Memory, int64_t Bytes,
+                                  Region &Region) {
+  Block &Body = Region.front();
+  if (Memory.getRank() != 1 || Memory.getElementType() != Tile.getElement())
+    return Op->emitOpError("joins a tile and a memref of one dimension, of "
+                           "the same elements");
+  int64_t ElementBytes = Tile.getElementBits() / 8;
+  if (!llvm::is_contained({2, 4, 8, 16}, Bytes) || Bytes < ElementBytes)
+    return Op->emitOpError() << "copies pieces of 2, 4, 8 or 16 bytes and of "
+                                "an element at least, not of "
+                             << Bytes;
+  if (!Tile.getSwizzle())
+    return Op->emitOpError("copies swizzled tiles");
+  if (Op->getParentOfType<RoleOp>())
+    return Op->emitOpError("is done by all threads of the block, not by a "
+                           "role's");
+  if (Body.getNumArguments() != 2 ||
+      !llvm::all_of(Body.getArgumentTypes(),
+                    [](Type Ty) { return Ty.isIndex(); }))
+    return Op->emitOpError("has a block of a piece's row and column");
+  if (!isa<PlaceOp>(Body.getTerminator()))
+    return Op->emitOpError("has a block that ends in 'tile.place'");
+  return success();
+}
+
+LogicalResult GatherOp::verify() {
+  return verifyPieces(*this, getTile().getType(),
+                      cast<MemRefType>(getMemory().getType()),
+                      int32_t(getBytes()), getBody());
+}
+
+LogicalResult ScatterOp::verify() {
+  return verifyPieces(*this, getTile().getType(),
+                      cast<MemRefType>(getMemory().getType()),
+                      int32_t(getBytes()), getBody());
+}
+
+LogicalResult WaitGathersOp::verify() {
+  if (int32_t(getKeep()) >= 0)
+    return success();
+  return emitOpError("keeps no less than no group");
+}
+
+LogicalResult MultiplyOp::verify() {
+  if (failed(verifyQuads(*this)))
+    return failure();
+  SharedType A = getA().getType(), B = getB().getType();
+  FragmentType D = getD().getType();
+  Type Element = A.getElement();
+  if (Element != B.getElement() ||
+      !(Element.isF16() || Element.isBF16() || Element.isF32()))
+    return emitOpError("multiplies f16, bf16 or f32 (as tf32), both alike");
+  if (!D.getElement().isF32())
+    return emitOpError("sums up in f32");
+  if (!A.getSwizzle() || !B.getSwizzle())
+    return emitOpError("reads swizzled tiles");
+  if (getATransposed() && A.getSwizzle() != 128)
+    return emitOpError("reads a transposed operand in lines of 128 bytes");
+  int64_t M = getATransposed() ? A.getColumns() : A.getRows(),
+          K = getATransposed() ? A.getRows() : A.getColumns(),
+          KOfB = getBTransposed() ? B.getColumns() : B.getRows(),
+          N = getBTransposed() ? B.getRows() : B.getColumns();
+  if (K != KOfB)
+    return emitOpError() << "has sums of " << K << " in a and of " << KOfB
+                         << " in b";
+  int64_t Step = 256 / int64_t(Element.getIntOrFloatBitWidth());
+  if (K % Step)
+    return emitOpError() << "has sums of " << K << ", not a multiple of "
+                         << Step;
+  if (M % 64 || N % 16)
+    return emitOpError() << "of " << M << " rows and " << N
+                         << " columns: rows are a multiple of 64, columns of "
+                            "16";
+  if (D.getRows() != M || D.getColumns() != N)
+    return emitOpError() << "gives " << M << " rows and " << N << " columns";
+  return success();
+}

@@ -1,0 +1,112 @@
+//===- TileThreads.td - Copies and products that threads make -------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Copies whose addresses every thread computes (cp.async), and products whose
+// operands warps load themselves (ldmatrix, mma.sync): every chip from sm_80
+// on.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_TILE_THREADS
+#define KPC_TILE_THREADS
+
+include "dialects/tile/TileCluster.td"
+
+def Tile_GatherOp : Tile_Op<"gather", [SingleBlock]> {
+  let summary = "Begins copies from global memory into a tile, by all threads of the block";
+  let description = [{
+    A tile is copied in pieces of `bytes` bytes, 4, 8 or 16, neighbours along
+    its rows; neighbouring threads take neighbouring pieces. The block has the
+    row and the column of a piece's first element in the tile; `tile.place`
+    tells where that is in `memory`, counted in elements, and how many elements
+    from there on are to be copied; zeros become the others. Without a number
+    all of them are. `memory` is aligned so that its pieces are.
+
+    Pieces of 2 bytes are loaded and stored by the thread itself and are there
+    when the op is over; others when `tile.wait_gathers` says so. The threads
+    that copied a piece see it then, the others behind a `tile.sync`.
+
+    ```mlir
+    tile.gather %x into %a by 16 : memref<?xbf16>, !a {
+    ^bb0(%row: index, %column: index):
+      …
+      tile.place %at, %count
+    }
+    tile.commit_gathers
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$memory, Tile_SharedType:$tile, I32Attr:$bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{$memory `into` $tile `by` $bytes attr-dict `:` type($memory) `,` qualified(type($tile)) $body}];
+  let hasVerifier = 1;
+}
+
+def Tile_ScatterOp : Tile_Op<"scatter", [SingleBlock]> {
+  let summary = "Copies a tile to global memory, by all threads of the block";
+  let description = [{
+    The way back of `tile.gather`, in pieces of 2, 4, 8 or 16 bytes; it is over
+    when the op is. What others wrote into the tile is seen behind a
+    `tile.sync`.
+
+    ```mlir
+    tile.scatter %stage to %y by 16 : !stage, memref<?xbf16> {
+    ^bb0(%row: index, %column: index):
+      …
+      tile.place %at, %count
+    }
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$tile, AnyMemRef:$memory, I32Attr:$bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{$tile `to` $memory `by` $bytes attr-dict `:` qualified(type($tile)) `,` type($memory) $body}];
+  let hasVerifier = 1;
+}
+
+def Tile_PlaceOp : Tile_Op<"place", [Pure, Terminator, ParentOneOf<["GatherOp", "ScatterOp"]>]> {
+  let summary = "Where a piece of a tile is in memory, and how many of its elements are there";
+  let description = "`count` may be negative or too large: it is taken for none, or for all.";
+  let arguments = (ins Index:$at, Optional<Index>:$count);
+  let assemblyFormat = "$at (`,` $count^)? attr-dict";
+}
+
+def Tile_CommitGathersOp : Tile_Op<"commit_gathers"> {
+  let summary = "Closes a group of this thread's gathers";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_WaitGathersOp : Tile_Op<"wait_gathers"> {
+  let summary = "Waits until all but the newest `keep` groups of this thread's gathers are there";
+  let arguments = (ins I32Attr:$keep);
+  let assemblyFormat = "`keep` $keep attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_MultiplyOp : Tile_Op<"multiply", [AllTypesMatch<["c", "d"]>]> {
+  let summary = "d = a·b + c on tensor cores, by the warps of one warpgroup";
+  let description = [{
+    As `tile.mma`, but over when the op is: each warp loads its part of both
+    operands into registers, for its 16 of each 64 rows (mma.sync m16n8k16, of
+    tf32 m16n8k8). Sums are made in the order of the operand's columns. Other
+    warps' writes into the operands are seen behind a `tile.sync`.
+
+    | a, b | d | K a multiple of | transposed a, untransposed b |
+    | --- | --- | --- | --- |
+    | f16 | f32 | 16 | yes |
+    | bf16 | f32 | 16 | yes |
+    | tf32 in f32 | f32 | 8 | yes |
+
+    ```mlir
+    %d = tile.multiply %a, %b, %c : !a, !b -> !d
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$a, Tile_SharedType:$b, Tile_FragmentType:$c, UnitAttr:$a_transposed,
+                       UnitAttr:$b_transposed);
+  let results = (outs Tile_FragmentType:$d);
+  let assemblyFormat = [{$a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `,` $c attr-dict `:`
+                         qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($d))}];
+  let hasVerifier = 1;
+}
+
+#endif // KPC_TILE_THREADS

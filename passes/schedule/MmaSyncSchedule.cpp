@@ -1,0 +1,199 @@
+//===- MmaSyncSchedule.cpp - How a product on mma.sync is cut -------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/MmaSyncSchedule.h"
+#include "passes/schedule/TakeNumber.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+using namespace kpc;
+using namespace kpc::schedule;
+
+std::string MmaSyncSchedule::str() const {
+  char Text[128];
+  std::snprintf(
+      Text, sizeof Text, "mmasync %ldx%ldx%ld by %ldx%ld slots %ld order %ld",
+      long(TileRows), long(TileColumns), long(TileSum), long(GroupRows),
+      long(GroupColumns), long(Slots), long(OrderRows));
+  return Text;
+}
+
+std::string MmaSyncCost::str() const {
+  char Text[320];
+  std::snprintf(Text, sizeof Text,
+                "%s: %.1f us = %.0f tiles x max(%.2f multiply, %.2f bring, "
+                "%.2f copy) + %.0f turns x %.2f ends + %.2f start",
+                Schedule.str().c_str(), Total, Tiles, Multiply, Bring, Copy,
+                Turns, Ends, Start);
+  return Text;
+}
+
+namespace {
+
+/// Of the peak rate, where that is another instruction's (wgmma, tcgen05).
+constexpr double SyncShare = 0.62;
+/// ldmatrix.x4 for each mma.sync that shared memory keeps up with.
+constexpr double LoadsPerProduct = 0.45;
+/// Threads of a multiprocessor that hide each other's waits.
+constexpr double BusyThreads = 512, FewThreadsShare = 0.9;
+/// A multiprocessor's share of the second cache, and its issue slots, in a
+/// microsecond; what a piece of a copy takes of those, and a step's barrier.
+constexpr double CacheBytes = 76800, IssueSlots = 1600.0 * 128,
+                 SlotsPerPiece = 6, BarrierTime = 0.03;
+/// A block's first slots, and its end beside the bytes of its results.
+constexpr double FillTime = 1.0, EndTime = 0.5, StartTime = 2.0;
+constexpr double AnySmCount = 100, AnyTflops = 100;
+/// Registers of a thread beside its sums.
+constexpr int64_t OtherRegisters = 96;
+/// What the system keeps of shared memory for each block.
+constexpr int64_t SystemShared = 1024;
+constexpr int64_t FewestSlots = 2, MostSlots = 8, MostRankedSlots = 4;
+constexpr int64_t MostSums = 128, MostThreads = 512;
+
+double rateOf(const MmaSyncShape &Shape, const target::Target &T) {
+  double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
+  double Peak = Shape.ElementBytes == 2 ? T.Cost.Fp16 : T.Cost.Tf32;
+  if (Peak <= 0)
+    Peak = AnyTflops;
+  return Peak * 1e6 / SmCount *
+         (T.Can.Wgmma || T.Can.Tcgen05 ? SyncShare : 1.0);
+}
+
+int64_t residentBlocks(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
+                       const target::Target &T) {
+  int64_t Shared =
+      T.Limit.SharedPerSm / (S.sharedBytes(Shape.ElementBytes) + SystemShared);
+  int64_t Registers =
+      T.Limit.RegistersPerSm /
+      (S.threads() * std::min<int64_t>(S.sums() + OtherRegisters, 255));
+  int64_t Threads = T.Limit.ThreadsPerSm / S.threads();
+  return std::max<int64_t>(1, std::min({Shared, Registers, Threads}));
+}
+
+MmaSyncCost costOf(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
+                   const target::Target &T) {
+  double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
+  auto Ceil = [](double A, double B) { return std::ceil(A / B); };
+  double Tiles = Ceil(double(Shape.Rows), double(S.TileRows)) *
+                 Ceil(double(Shape.Columns), double(S.TileColumns)) *
+                 double(Shape.Batch);
+  double Steps = Ceil(double(Shape.Sum), double(S.TileSum));
+  double Resident = double(residentBlocks(S, Shape, T));
+  MmaSyncCost Cost{S};
+  Cost.Tiles = std::max(1.0, Ceil(Tiles, SmCount));
+  Cost.Turns = Ceil(Cost.Tiles, Resident);
+  // Of one warp: matrices that it loads, and products it makes of them.
+  double Down = double(S.GroupRows) / 64, Across = double(S.GroupColumns) / 16;
+  double Loads = (Down + Across) / (Down * Across * 2);
+  double Share = std::min(1.0, LoadsPerProduct / Loads);
+  if (double(S.threads()) * std::min(Resident, Cost.Tiles) < BusyThreads)
+    Share *= FewThreadsShare;
+  Cost.Multiply = Steps * (double(S.TileRows * S.TileColumns * S.TileSum) * 2 /
+                               rateOf(Shape, T) / Share +
+                           BarrierTime);
+  Cost.Bring = Steps * double(S.slotBytes(Shape.ElementBytes)) / CacheBytes;
+  double Bytes = double(S.TileSum * Shape.ElementBytes);
+  double Pieces = Bytes * double(S.TileRows) / double(Shape.PieceOfA) +
+                  Bytes * double(S.TileColumns) / double(Shape.PieceOfB);
+  Cost.Copy = Steps * Pieces * SlotsPerPiece / IssueSlots;
+  Cost.Ends =
+      FillTime + EndTime +
+      double(S.TileRows * S.TileColumns * Shape.ResultBytes) / CacheBytes;
+  Cost.Start = StartTime;
+  Cost.Total = Cost.Tiles * std::max({Cost.Multiply, Cost.Bring, Cost.Copy}) +
+               Cost.Turns * Cost.Ends + Cost.Start;
+  return Cost;
+}
+
+/// Blocks that run together cover about a square.
+int64_t orderRows(const MmaSyncSchedule &S, const target::Target &T) {
+  double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
+  return std::max<int64_t>(
+      1,
+      int64_t(std::sqrt(SmCount * double(S.TileColumns) / double(S.TileRows))));
+}
+
+bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
+             const target::Target &T) {
+  // Powers of two: parts are of whole lines.
+  auto Steps = [](int64_t Size, int64_t Least, int64_t Most) {
+    return Size >= Least && Size <= Most && (Size & (Size - 1)) == 0;
+  };
+  uint32_t Kinds = Shape.ElementBytes == 2 ? target::MmaF16 | target::MmaBf16
+                                           : uint32_t(target::MmaTf32);
+  auto IsLine = [&](int64_t Bytes) {
+    return S.TileSum == Bytes / Shape.ElementBytes;
+  };
+  return T.Can.CpAsync && (T.Can.MmaSync & Kinds) == Kinds &&
+         Steps(S.GroupRows, 64, 128) && Steps(S.GroupColumns, 32, 256) &&
+         Steps(S.TileRows, S.GroupRows, 256) &&
+         Steps(S.TileColumns, S.GroupColumns, 256) && S.TileColumns >= 64 &&
+         (IsLine(64) || IsLine(128)) && S.sums() <= MostSums &&
+         S.threads() <= MostThreads && S.Slots >= FewestSlots &&
+         S.Slots <= MostSlots && S.OrderRows >= 1 && S.OrderRows <= INT32_MAX &&
+         S.threads() * (S.sums() + OtherRegisters) <= T.Limit.RegistersPerSm &&
+         S.sharedBytes(Shape.ElementBytes) <= T.Limit.SharedPerBlock;
+}
+
+struct Cut {
+  int64_t Rows, Columns, GroupRows, GroupColumns;
+};
+/// Of equals the first is taken.
+constexpr Cut Cuts[] = {{128, 128, 128, 64},  {128, 256, 128, 128},
+                        {256, 128, 128, 128}, {128, 128, 128, 128},
+                        {128, 64, 128, 64},   {64, 128, 64, 64},
+                        {64, 64, 64, 64},     {64, 64, 64, 32}};
+
+} // namespace
+
+std::optional<MmaSyncCost>
+schedule::readMmaSyncSchedule(const std::string &Text,
+                              const MmaSyncShape &Shape,
+                              const target::Target &T) {
+  MmaSyncSchedule S;
+  std::string_view Rest = Text;
+  if (!takeNumber(Rest, "mmasync ", S.TileRows) ||
+      !takeNumber(Rest, "x", S.TileColumns) ||
+      !takeNumber(Rest, "x", S.TileSum) ||
+      !takeNumber(Rest, " by ", S.GroupRows) ||
+      !takeNumber(Rest, "x", S.GroupColumns) ||
+      !takeNumber(Rest, " slots ", S.Slots) ||
+      !takeNumber(Rest, " order ", S.OrderRows))
+    return std::nullopt;
+  // What is printed must be what was read: nothing stands behind it.
+  if (!isLegal(S, Shape, T) || S.str() != Text)
+    return std::nullopt;
+  return costOf(S, Shape, T);
+}
+
+std::vector<MmaSyncCost>
+schedule::rankMmaSyncSchedules(const MmaSyncShape &Shape,
+                               const target::Target &T) {
+  std::vector<MmaSyncCost> Ranked;
+  for (const Cut &C : Cuts)
+    for (int64_t Line : {64, 128}) {
+      MmaSyncSchedule S;
+      S.TileRows = C.Rows;
+      S.TileColumns = C.Columns;
+      S.GroupRows = C.GroupRows;
+      S.GroupColumns = C.GroupColumns;
+      S.TileSum = Line / Shape.ElementBytes;
+      S.OrderRows = orderRows(S, T);
+      S.Slots = std::min(MostRankedSlots, T.Limit.SharedPerBlock /
+                                              S.slotBytes(Shape.ElementBytes));
+      if (isLegal(S, Shape, T))
+        Ranked.push_back(costOf(S, Shape, T));
+    }
+  std::stable_sort(Ranked.begin(), Ranked.end(),
+                   [](const MmaSyncCost &A, const MmaSyncCost &B) {
+                     return A.Total < B.Total;
+                   });
+  return Ranked;
+}

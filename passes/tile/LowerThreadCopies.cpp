@@ -1,0 +1,350 @@
+//===- LowerThreadCopies.cpp - Copies that all threads make ---------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A tile.gather becomes, for each piece of a thread, the block that tells
+/// where it is and a cp.async, whose source size is what is there (the rest
+/// becomes zero). Pieces are counted along the rows of the tile: where a row's
+/// pieces divide the threads, a thread's pieces are all in one column, and its
+/// rows have the same swizzle, so that all but the first address are constants
+/// away.
+///
+//===----------------------------------------------------------------------===//
+
+#include "passes/tile/LowerTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace kpc::tile;
+
+namespace {
+
+/// Threads of the block that `Op` is in; 0 where nothing is said.
+int64_t threadsOf(Operation *Op) {
+  auto Kernel = Op->getParentOfType<gpu::GPUFuncOp>();
+  auto Block = Kernel ? Kernel->getAttrOfType<DenseI32ArrayAttr>("kpc.block")
+                      : DenseI32ArrayAttr();
+  if (!Block)
+    return 0;
+  int64_t Threads = 1;
+  for (int32_t Size : Block.asArrayRef())
+    Threads *= Size;
+  return Threads;
+}
+
+/// The pieces of a tile that a thread copies.
+class Pieces {
+public:
+  Pieces(OpBuilder &B, Location Loc, SharedType Tile, Value Pointer,
+         int64_t Bytes, int64_t Threads, const ThreadPlace &Place)
+      : Tile(Tile), Bytes(Bytes), Threads(Threads), B(B), Loc(Loc), W(B, Loc),
+        Pointer(Pointer), Thread(Place.Thread) {
+    PerRow = Tile.getColumns() * Tile.getElementBits() / 8 / Bytes;
+    Total = PerRow * Tile.getRows();
+    // Rows of one thread are a multiple of 8 apart.
+    Regular = Threads % (8 * PerRow) == 0;
+  }
+
+  int64_t count() const { return (Total + Threads - 1) / Threads; }
+  /// Not every thread has a piece of this number.
+  bool isPartial(int64_t Number) const {
+    return (Number + 1) * Threads > Total;
+  }
+  Value isThere(int64_t Number) {
+    return arith::CmpIOp::create(B, Loc, arith::CmpIPredicate::slt, Thread,
+                                 W.i32(Total - Number * Threads));
+  }
+
+  struct Piece {
+    Value Row, Column; ///< index, of the first element
+    Value Address;     ///< in shared memory
+  };
+  Piece at(int64_t Number) {
+    int64_t Line = Tile.getSwizzle();
+    if (Regular) {
+      if (!Start)
+        begin();
+      int64_t Row = Number * Threads / PerRow;
+      return {
+          arith::AddIOp::create(B, Loc, FirstRow,
+                                arith::ConstantIndexOp::create(B, Loc, Row)),
+          Column, W.pointer(Start, Row * Line)};
+    }
+    Value Index = W.add(Thread, Number * Threads);
+    return split(Index);
+  }
+
+private:
+  void begin() {
+    Piece First = split(Thread);
+    FirstRow = First.Row;
+    Column = First.Column;
+    Start = First.Address;
+  }
+
+  Piece split(Value Index) {
+    auto Div = [&](Value V, int64_t By) -> Value {
+      return arith::DivUIOp::create(B, Loc, V, W.i32(By));
+    };
+    int64_t Line = Tile.getSwizzle();
+    Value Row = Div(Index, PerRow);
+    Value Byte =
+        W.mul(arith::SubIOp::create(B, Loc, Index, W.mul(Row, PerRow)), Bytes);
+    Value InLine =
+        W.bitXor(W.bitAnd(Byte, Line - 1), W.swizzleOfRow(Tile, Row));
+    Value Lines =
+        W.mul(W.add(W.mul(Div(Byte, Line), Tile.getPitch()), Row), Line);
+    Value Element = Div(Byte, Tile.getElementBits() / 8);
+    return {W.toIndex(Row), W.toIndex(Element),
+            W.pointer(Pointer, W.add(Lines, InLine))};
+  }
+
+  SharedType Tile;
+  int64_t Bytes, Threads, PerRow = 0, Total = 0;
+  bool Regular = false;
+  OpBuilder &B;
+  Location Loc;
+  NvvmWriter W;
+  Value Pointer, Thread, Start, FirstRow, Column;
+};
+
+/// What the block of an op tells of a piece.
+struct Source {
+  Value At, Count;
+};
+Source sourceOf(OpBuilder &B, Block &Body, const Pieces::Piece &Piece) {
+  IRMapping Map;
+  Map.map(Body.getArguments(), ValueRange{Piece.Row, Piece.Column});
+  for (Operation &Inner : Body.without_terminator())
+    B.clone(Inner, Map);
+  auto Place = cast<PlaceOp>(Body.getTerminator());
+  return {Map.lookupOrDefault(Place.getAt()),
+          Place.getCount() ? Map.lookupOrDefault(Place.getCount()) : Value()};
+}
+
+LogicalResult checkThreads(Operation *Op, int64_t Threads) {
+  if (Threads > 0)
+    return success();
+  return Op->emitOpError("needs a kernel with 'kpc.block': its threads share "
+                         "the pieces");
+}
+
+struct LowerGather : TilePattern<GatherOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(GatherOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    int64_t Threads = threadsOf(Op);
+    if (failed(checkThreads(Op, Threads)))
+      return failure();
+    SharedType Tile = Op.getTile().getType();
+    Pieces All(Rewriter, Loc, Tile, Adaptor.getTile(), Op.getBytes(), Threads,
+               Place);
+    if (Op.getBytes() == 2)
+      copyElements(Rewriter, Op, All);
+    else
+      copyPieces(Rewriter, Op, All);
+    Rewriter.eraseOp(Op);
+    return success();
+  }
+
+private:
+  /// Runs `Body` where this thread has the piece.
+  static void whereThere(OpBuilder &B, Location Loc, Pieces &All,
+                         int64_t Number, function_ref<void()> Body) {
+    if (!All.isPartial(Number))
+      return Body();
+    auto If = scf::IfOp::create(B, Loc, All.isThere(Number),
+                                /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard Guard(B);
+    B.setInsertionPointToStart(If.thenBlock());
+    Body();
+  }
+
+  static void copyPieces(OpBuilder &B, GatherOp Op, Pieces &All) {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(B, Loc);
+    int64_t Bytes = Op.getBytes(),
+            ElementBytes = Op.getTile().getType().getElementBits() / 8;
+    Value Base =
+        memref::ExtractAlignedPointerAsIndexOp::create(B, Loc, Op.getMemory());
+    Type Global = LLVM::LLVMPointerType::get(Op.getContext(), 1);
+    for (int64_t I = 0; I < All.count(); ++I) {
+      Pieces::Piece Piece = All.at(I);
+      whereThere(B, Loc, All, I, [&] {
+        Source From = sourceOf(B, Op.getBody().front(), Piece);
+        Value Size = arith::ConstantIndexOp::create(B, Loc, ElementBytes);
+        Value Offset = arith::MulIOp::create(B, Loc, From.At, Size);
+        Value Address = arith::IndexCastOp::create(
+            B, Loc, B.getI64Type(),
+            arith::AddIOp::create(B, Loc, Base, Offset));
+        Value Pointer = LLVM::IntToPtrOp::create(B, Loc, Global, Address);
+        Value Count;
+        if (From.Count) {
+          // Bytes that are there: 0 to all of the piece's.
+          Value None = arith::ConstantIndexOp::create(B, Loc, 0),
+                Most = arith::ConstantIndexOp::create(B, Loc,
+                                                      Bytes / ElementBytes);
+          Value There = arith::MinSIOp::create(
+              B, Loc, arith::MaxSIOp::create(B, Loc, From.Count, None), Most);
+          Count = W.mul(W.toI32(There), ElementBytes);
+        }
+        // Those of 16 bytes go past the first cache.
+        NVVM::CpAsyncOp::create(B, Loc, Piece.Address, Pointer, Bytes,
+                                Bytes == 16 ? NVVM::LoadCacheModifierKind::CG
+                                            : NVVM::LoadCacheModifierKind::CA,
+                                Count);
+      });
+    }
+  }
+
+  /// Elements of 2 bytes through registers, a few loads ahead of their stores.
+  static void copyElements(OpBuilder &B, GatherOp Op, Pieces &All) {
+    constexpr int64_t Ahead = 8;
+    Location Loc = Op.getLoc();
+    Type Element = Op.getTile().getType().getElement();
+    Value Zero = arith::ConstantOp::create(B, Loc, B.getZeroAttr(Element));
+    for (int64_t First = 0; First < All.count(); First += Ahead) {
+      int64_t End = std::min(First + Ahead, All.count());
+      SmallVector<std::pair<Value, Value>> Loaded; // address, value
+      for (int64_t I = First; I < End; ++I) {
+        Pieces::Piece Piece = All.at(I);
+        Source From = sourceOf(B, Op.getBody().front(), Piece);
+        Value There;
+        if (From.Count)
+          There = arith::CmpIOp::create(
+              B, Loc, arith::CmpIPredicate::sgt, From.Count,
+              arith::ConstantIndexOp::create(B, Loc, 0));
+        if (All.isPartial(I)) {
+          Value Mine = All.isThere(I);
+          There = There ? arith::AndIOp::create(B, Loc, There, Mine).getResult()
+                        : Mine;
+        }
+        Loaded.push_back(
+            {Piece.Address, loadWhere(B, Op, There, From.At, Zero)});
+      }
+      for (auto [I, One] : llvm::enumerate(Loaded))
+        whereThere(B, Loc, All, First + int64_t(I), [&, &One = One] {
+          LLVM::StoreOp::create(B, Loc, One.second, One.first,
+                                /*alignment=*/2);
+        });
+    }
+  }
+
+  static Value loadWhere(OpBuilder &B, GatherOp Op, Value There, Value At,
+                         Value Zero) {
+    Location Loc = Op.getLoc();
+    if (!There)
+      return memref::LoadOp::create(B, Loc, Op.getMemory(), At);
+    auto If = scf::IfOp::create(B, Loc, Zero.getType(), There,
+                                /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard Guard(B);
+    B.setInsertionPointToStart(If.thenBlock());
+    Value Loaded = memref::LoadOp::create(B, Loc, Op.getMemory(), At);
+    scf::YieldOp::create(B, Loc, Loaded);
+    B.setInsertionPointToStart(If.elseBlock());
+    scf::YieldOp::create(B, Loc, Zero);
+    return If.getResult(0);
+  }
+};
+
+struct LowerScatter : TilePattern<ScatterOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(ScatterOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    int64_t Threads = threadsOf(Op);
+    if (failed(checkThreads(Op, Threads)))
+      return failure();
+    SharedType Tile = Op.getTile().getType();
+    Pieces All(Rewriter, Loc, Tile, Adaptor.getTile(), Op.getBytes(), Threads,
+               Place);
+    int64_t Elements = Op.getBytes() * 8 / Tile.getElementBits();
+    auto Ty = VectorType::get(Elements, Tile.getElement());
+    auto Constant = [&](int64_t V) -> Value {
+      return arith::ConstantIndexOp::create(Rewriter, Loc, V);
+    };
+    for (int64_t I = 0; I < All.count(); ++I) {
+      Pieces::Piece Piece = All.at(I);
+      Source To = sourceOf(Rewriter, Op.getBody().front(), Piece);
+      Value Count = To.Count ? To.Count : Constant(Elements);
+      if (All.isPartial(I))
+        Count = arith::SelectOp::create(Rewriter, Loc, All.isThere(I), Count,
+                                        Constant(0));
+      // All of the piece, else one by one.
+      auto When = [&](arith::CmpIPredicate P, int64_t Bound, bool Else) {
+        Value Condition =
+            arith::CmpIOp::create(Rewriter, Loc, P, Count, Constant(Bound));
+        return scf::IfOp::create(Rewriter, Loc, Condition, Else);
+      };
+      auto Load = [&]() -> Value {
+        return LLVM::LoadOp::create(Rewriter, Loc, Ty, Piece.Address,
+                                    /*alignment=*/Op.getBytes());
+      };
+      OpBuilder::InsertionGuard Guard(Rewriter);
+      auto Whole = When(arith::CmpIPredicate::sge, Elements, Elements > 1);
+      Rewriter.setInsertionPointToStart(Whole.thenBlock());
+      auto Store =
+          vector::StoreOp::create(Rewriter, Loc, Load(), Op.getMemory(), To.At);
+      Store.setAlignment(Op.getBytes());
+      if (Elements == 1)
+        continue;
+      Rewriter.setInsertionPointToStart(Whole.elseBlock());
+      auto Some = When(arith::CmpIPredicate::sgt, 0, false);
+      Rewriter.setInsertionPointToStart(Some.thenBlock());
+      Value Vector = Load();
+      for (int64_t E = 0; E < Elements - 1; ++E) {
+        OpBuilder::InsertionGuard InOne(Rewriter);
+        auto One = When(arith::CmpIPredicate::sgt, E, false);
+        Rewriter.setInsertionPointToStart(One.thenBlock());
+        Value Element = vector::ExtractOp::create(Rewriter, Loc, Vector, E);
+        Value At = arith::AddIOp::create(Rewriter, Loc, To.At, Constant(E));
+        memref::StoreOp::create(Rewriter, Loc, Element, Op.getMemory(), At);
+      }
+    }
+    Rewriter.eraseOp(Op);
+    return success();
+  }
+};
+
+struct LowerCommitGathers : TilePattern<CommitGathersOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(CommitGathersOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Rewriter.replaceOpWithNewOp<NVVM::CpAsyncCommitGroupOp>(Op);
+    return success();
+  }
+};
+
+struct LowerWaitGathers : TilePattern<WaitGathersOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(WaitGathersOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Rewriter.replaceOpWithNewOp<NVVM::CpAsyncWaitGroupOp>(Op, Op.getKeep());
+    return success();
+  }
+};
+
+} // namespace
+
+void kpc::tile::populateThreadCopyPatterns(const TypeConverter &Types,
+                                           RewritePatternSet &Patterns,
+                                           const ThreadPlace &Place) {
+  Patterns.add<LowerGather, LowerScatter, LowerCommitGathers, LowerWaitGathers>(
+      Types, Patterns.getContext(), Place);
+}

@@ -1,0 +1,184 @@
+// RUN: kpc-opt --pass-pipeline='builtin.module(gpu.module(kpc-place-shared,kpc-lower-tile,canonicalize,cse))' %s | FileCheck %s
+
+// Copies that all threads make, and products whose operands warps load.
+
+!a = !tile.smem<[64, 32], bf16, swizzle 64>
+!b = !tile.smem<[16, 64], bf16, swizzle 128>
+!d = !tile.fragment<[64, 16], f32>
+gpu.module @m {
+  // A tile of 4096 bytes is two pieces of 16 for each of 128 threads: 32 rows apart, so that the second is 2048 bytes behind the
+  // first in shared memory. A piece's elements that are there become bytes.
+  // CHECK-LABEL: gpu.func @pieces(%arg0: memref<?xbf16>, %arg1: index)
+  gpu.func @pieces(%x: memref<?xbf16>, %n: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    // CHECK-DAG: %[[C32:.*]] = arith.constant 32 : index
+    // CHECK-DAG: %[[C8:.*]] = arith.constant 8 : index
+    // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
+    %a = tile.alloc : !a
+    // Without a pipe there are no barriers to set up.
+    // CHECK-NOT: mbarrier
+    // CHECK: nvvm.barrier
+    tile.start
+    // CHECK: %[[BASE:.*]] = memref.extract_aligned_pointer_as_index %arg0
+    // CHECK: %[[TO:.*]] = llvm.getelementptr
+    // CHECK: %[[COUNT:.*]] = arith.subi %arg1, %[[COLUMN:.*]] : index
+    // CHECK: llvm.inttoptr %{{.*}} : i64 to !llvm.ptr<1>
+    // CHECK: %[[LEAST:.*]] = arith.maxsi %[[COUNT]], %[[C0]] : index
+    // CHECK: %[[THERE:.*]] = arith.minsi %[[LEAST]], %[[C8]] : index
+    // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %{{.*}} : !llvm.ptr<3>, !llvm.ptr<1>, i32
+    // CHECK: arith.addi %{{.*}}, %[[C32]] : index
+    // CHECK: llvm.getelementptr %{{.*}}[2048]
+    // CHECK: nvvm.cp.async.shared.global
+    // CHECK-NOT: nvvm.cp.async.shared.global
+    tile.gather %x into %a by 16 : memref<?xbf16>, !a {
+    ^bb0(%row: index, %column: index):
+      %line = arith.muli %row, %n : index
+      %at = arith.addi %line, %column : index
+      %count = arith.subi %n, %column : index
+      tile.place %at, %count
+    }
+    // CHECK: nvvm.cp.async.commit.group
+    tile.commit_gathers
+    // CHECK: nvvm.cp.async.wait.group 1
+    tile.wait_gathers keep 1
+    gpu.return
+  }
+
+  // Single elements of 16 bits go through registers; what is not there is not read.
+  // CHECK-LABEL: gpu.func @elements
+  gpu.func @elements(%x: memref<?xbf16>, %n: index) kernel attributes {kpc.block = array<i32: 1024, 1, 1>} {
+    %b = tile.alloc : !b
+    tile.start
+    // CHECK-NOT: nvvm.cp.async
+    // CHECK: %[[THERE:.*]] = arith.cmpi sgt, %{{.*}}, %{{.*}} : index
+    // CHECK: %[[VALUE:.*]] = scf.if %[[THERE]] -> (bf16) {
+    // CHECK-NEXT: memref.load %arg0
+    // CHECK: llvm.store %[[VALUE]], %{{.*}} {alignment = 2 : i64} : bf16, !llvm.ptr<3>
+    tile.gather %x into %b by 2 : memref<?xbf16>, !b {
+    ^bb0(%row: index, %column: index):
+      %count = arith.subi %n, %row : index
+      tile.place %column, %count
+    }
+    gpu.return
+  }
+
+  // More threads than pieces: the others have none.
+  // CHECK-LABEL: gpu.func @few
+  gpu.func @few(%x: memref<?xbf16>) kernel attributes {kpc.block = array<i32: 256, 1, 1>} {
+    // CHECK-DAG: %[[PIECES:.*]] = arith.constant 128 : i32
+    %b = tile.alloc : !b
+    tile.start
+    // CHECK: %[[MINE:.*]] = arith.cmpi slt, %{{.*}}, %[[PIECES]] : i32
+    // CHECK: scf.if %[[MINE]] {
+    // All of a piece is there: no size.
+    // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+    tile.gather %x into %b by 16 : memref<?xbf16>, !b {
+    ^bb0(%row: index, %column: index):
+      tile.place %column
+    }
+    gpu.return
+  }
+
+  // The way back: a whole piece at once, or its elements one by one.
+  // CHECK-LABEL: gpu.func @back
+  gpu.func @back(%y: memref<?xbf16>, %n: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    %b = tile.alloc : !b
+    tile.start
+    // CHECK: %[[WHOLE:.*]] = arith.cmpi sge, %[[COUNT:.*]], %{{.*}} : index
+    // CHECK: scf.if %[[WHOLE]] {
+    // CHECK-NEXT: %[[EIGHT:.*]] = llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<8xbf16>
+    // CHECK-NEXT: vector.store %[[EIGHT]], %arg0[%{{.*}}] {alignment = 16 : i64}
+    // CHECK: } else {
+    // CHECK: arith.cmpi sgt, %[[COUNT]]
+    // CHECK-COUNT-7: memref.store
+    tile.scatter %b to %y by 16 : !b, memref<?xbf16> {
+    ^bb0(%row: index, %column: index):
+      %count = arith.subi %n, %column : index
+      tile.place %row, %count
+    }
+    gpu.return
+  }
+
+  // 32 elements of the sum are two steps; in each, the warp's 16 rows and 16 columns, and two products.
+  // CHECK-LABEL: gpu.func @multiply
+  gpu.func @multiply(%sink: memref<f32>, %i: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    %zero = arith.constant 0.0 : f32
+    %a = tile.alloc : !a
+    %b = tile.alloc : !tile.smem<[16, 32], bf16, swizzle 64>
+    tile.start
+    %c = tile.splat %zero : f32 -> !d
+    // CHECK-COUNT-2: nvvm.ldmatrix %{{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 4 : i32
+    // CHECK: %[[FIRST:.*]] = nvvm.mma.sync A[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] B[%{{.*}}, %{{.*}}] C[
+    // CHECK-SAME: multiplicandAPtxType = #nvvm.mma_type<bf16>
+    // CHECK-SAME: shape = #nvvm.shape<m = 16, n = 8, k = 16>
+    // The sums of the first step go into the second.
+    // CHECK: %[[SUM:.*]] = llvm.extractvalue %[[FIRST]][0]
+    // CHECK: nvvm.mma.sync
+    // CHECK-COUNT-2: nvvm.ldmatrix
+    // CHECK: nvvm.mma.sync {{.*}} C[%[[SUM]],
+    // CHECK: nvvm.mma.sync
+    // CHECK-NOT: nvvm.mma.sync
+    %d = tile.multiply %a, %b transposed, %c : !a, !tile.smem<[16, 32], bf16, swizzle 64> -> !d
+    %e = tile.map %d at [%i, %i] within [%i, %i] : !d -> !d {
+    ^bb0(%v: f32, %row: index, %column: index):
+      memref.store %v, %sink[] : memref<f32>
+      tile.yield %v : f32
+    }
+    gpu.return
+  }
+
+  // Operands whose rows are the sum are turned as they are loaded.
+  // CHECK-LABEL: gpu.func @turned
+  gpu.func @turned(%sink: memref<f32>, %i: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    %zero = arith.constant 0.0 : f32
+    %a = tile.alloc : !b
+    %b = tile.alloc : !tile.smem<[16, 16], bf16, swizzle 32>
+    tile.start
+    %c = tile.splat %zero : f32 -> !d
+    // CHECK-COUNT-2: nvvm.ldmatrix %{{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<col>, num = 4 : i32
+    // CHECK-NOT: nvvm.ldmatrix
+    %d = tile.multiply %a transposed, %b, %c : !b, !tile.smem<[16, 16], bf16, swizzle 32> -> !d
+    %e = tile.map %d at [%i, %i] within [%i, %i] : !d -> !d {
+    ^bb0(%v: f32, %row: index, %column: index):
+      memref.store %v, %sink[] : memref<f32>
+      tile.yield %v : f32
+    }
+    gpu.return
+  }
+
+  // tf32: words along the sum come by ldmatrix, others one by one.
+  // CHECK-LABEL: gpu.func @tf32
+  gpu.func @tf32(%sink: memref<f32>, %i: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    %zero = arith.constant 0.0 : f32
+    %a = tile.alloc : !tile.smem<[64, 8], f32, swizzle 32>
+    %b = tile.alloc : !tile.smem<[8, 16], f32, swizzle 64>
+    tile.start
+    %c = tile.splat %zero : f32 -> !d
+    // CHECK-COUNT-1: nvvm.ldmatrix
+    // CHECK-NOT: nvvm.ldmatrix
+    // CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
+    // CHECK-COUNT-2: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<tf32>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 8>
+    %d = tile.multiply %a, %b, %c : !tile.smem<[64, 8], f32, swizzle 32>, !tile.smem<[8, 16], f32, swizzle 64> -> !d
+    %e = tile.map %d at [%i, %i] within [%i, %i] : !d -> !d {
+    ^bb0(%v: f32, %row: index, %column: index):
+      memref.store %v, %sink[] : memref<f32>
+      tile.yield %v : f32
+    }
+    gpu.return
+  }
+
+  // Pairs: each thread stores two neighbours; of the rows 8 below, 8 lines of 32 bytes behind.
+  // CHECK-LABEL: gpu.func @pairs
+  gpu.func @pairs(%v: f32, %w: bf16) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    %s = tile.alloc : !tile.smem<[64, 16], bf16, swizzle 32>
+    %t = tile.alloc : !tile.smem<[64, 16], f32, swizzle 64>
+    tile.start
+    %x = tile.splat %w : bf16 -> !tile.fragment<[64, 16], bf16>
+    // CHECK-NOT: stmatrix
+    // CHECK-COUNT-4: llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : vector<2xbf16>, !llvm.ptr<3>
+    tile.put %x into %s in pairs : !tile.fragment<[64, 16], bf16>, !tile.smem<[64, 16], bf16, swizzle 32>
+    %y = tile.splat %v : f32 -> !d
+    // CHECK-COUNT-4: llvm.store %{{.*}}, %{{.*}} {alignment = 8 : i64} : vector<2xf32>, !llvm.ptr<3>
+    tile.put %y into %t : !d, !tile.smem<[64, 16], f32, swizzle 64>
+    gpu.return
+  }
+}

@@ -1,0 +1,113 @@
+//===- MmaSyncScheduleTest.cpp - Schedules of products on mma.sync --------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/MmaSyncSchedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+using namespace kpc;
+using namespace kpc::schedule;
+
+namespace {
+
+MmaSyncShape shapeOf(int64_t Rows, int64_t Columns, int64_t Sum) {
+  MmaSyncShape S;
+  S.Rows = Rows;
+  S.Columns = Columns;
+  S.Sum = Sum;
+  return S;
+}
+
+const target::Target &targetOf(const char *Name) {
+  return *target::findTarget(Name);
+}
+
+} // namespace
+
+TEST(MmaSyncSchedule, Legal) {
+  for (const target::Target &T : target::allTargets()) {
+    if (!T.isGpu())
+      continue;
+    for (int64_t Bytes : {2, 4})
+      for (int64_t Rows : {8, 129, 4096}) {
+        MmaSyncShape Shape = shapeOf(Rows, 1000, 72);
+        Shape.ElementBytes = Bytes;
+        auto Ranked = rankMmaSyncSchedules(Shape, T);
+        ASSERT_FALSE(Ranked.empty()) << T.Name;
+        double Before = 0;
+        for (const MmaSyncCost &One : Ranked) {
+          const MmaSyncSchedule &S = One.Schedule;
+          EXPECT_LE(S.sharedBytes(Bytes), T.Limit.SharedPerBlock);
+          EXPECT_LE(S.threads(), T.Limit.ThreadsPerBlock);
+          EXPECT_LE(S.threads() * S.sums(), T.Limit.RegistersPerSm);
+          EXPECT_GE(S.Slots, 2);
+          EXPECT_GE(One.Total, Before);
+          Before = One.Total;
+        }
+      }
+  }
+}
+
+TEST(MmaSyncSchedule, NoneWithoutTensorCores) {
+  EXPECT_THAT(
+      rankMmaSyncSchedules(shapeOf(64, 64, 64), targetOf("host:x86-64-v3")),
+      testing::IsEmpty());
+}
+
+TEST(MmaSyncSchedule, PartsAddUp) {
+  for (const MmaSyncCost &One :
+       rankMmaSyncSchedules(shapeOf(4096, 4096, 4096), targetOf("sm_80")))
+    EXPECT_NEAR(One.Total,
+                One.Tiles * std::max({One.Multiply, One.Bring, One.Copy}) +
+                    One.Turns * One.Ends + One.Start,
+                1e-6);
+}
+
+TEST(MmaSyncSchedule, LargeTilesForLargeProducts) {
+  auto Large =
+           rankMmaSyncSchedules(shapeOf(8192, 8192, 8192), targetOf("sm_80")),
+       Small = rankMmaSyncSchedules(shapeOf(256, 256, 256), targetOf("sm_80"));
+  EXPECT_GE(Large[0].Schedule.TileRows * Large[0].Schedule.TileColumns,
+            128 * 256);
+  EXPECT_LE(Small[0].Schedule.TileRows * Small[0].Schedule.TileColumns,
+            64 * 64);
+}
+
+TEST(MmaSyncSchedule, UnalignedCopiesCost) {
+  MmaSyncShape Aligned = shapeOf(4096, 4096, 4096), Odd = Aligned;
+  Odd.PieceOfA = Odd.PieceOfB = 2;
+  EXPECT_GT(rankMmaSyncSchedules(Odd, targetOf("sm_80"))[0].Total,
+            rankMmaSyncSchedules(Aligned, targetOf("sm_80"))[0].Total);
+}
+
+TEST(MmaSyncSchedule, ReadsWhatItPrints) {
+  MmaSyncShape Shape = shapeOf(4096, 4096, 4096);
+  const target::Target &T = targetOf("sm_80");
+  for (const MmaSyncCost &One : rankMmaSyncSchedules(Shape, T)) {
+    auto Read = readMmaSyncSchedule(One.Schedule.str(), Shape, T);
+    ASSERT_TRUE(Read);
+    EXPECT_EQ(Read->str(), One.str());
+  }
+  const char *Good = "mmasync 128x64x32 by 64x32 slots 2 order 3";
+  EXPECT_TRUE(readMmaSyncSchedule(Good, Shape, T));
+  for (const char *Bad :
+       {"mmasync 128x64x32 by 64x32 slots 2 order 3 ", "mmasync 128x64",
+        "mmasync 192x64x32 by 64x32 slots 2 order 3",
+        "mmasync 128x64x16 by 64x32 slots 2 order 3",
+        "mmasync 128x64x32 by 64x128 slots 2 order 3",
+        "mmasync 256x256x32 by 128x256 slots 2 order 3",
+        "mmasync 128x64x32 by 64x32 slots 1 order 3",
+        "mmasync 128x64x32 by 64x32 slots 9999999 order 3",
+        "mmasync 0x64x32 by 64x32 slots 2 order 3",
+        "mmasync 128x64x32 by 0x0 slots 2 order 3",
+        "mmasync 128x64x32 by 64x32 slots 2 order 0"})
+    EXPECT_FALSE(readMmaSyncSchedule(Bad, Shape, T)) << Bad;
+}
