@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A product of 16-bit matrices on sm_90a. One warp of a block copies slices of
-/// both operands into a ring in shared memory (TMA); one, two or three other
-/// warpgroups multiply them (wgmma), 64 rows each, with one product in flight
-/// while the next slice is waited for; what the kernel does with each element
-/// happens in registers; the result goes through shared memory back by TMA.
-/// Blocks stay and take tile after tile, so that the ring runs on over the end
-/// of a tile.
+/// A product of 16-bit matrices, or of f32 as tf32, on sm_90a. One warp of a
+/// block copies slices of both operands into a ring in shared memory (TMA);
+/// one, two or three other warpgroups multiply them (wgmma), 64 rows each, with
+/// one product in flight while the next slice is waited for; what the kernel
+/// does with each element happens in registers; the result goes through shared
+/// memory back by TMA. Blocks stay and take tile after tile, so that the ring
+/// runs on over the end of a tile.
 ///
 ///      global A,B ──TMA──▶ slot 0 … slot S-1 ──wgmma──▶ registers
 ///                             ▲  full/empty barriers       │ epilogue
@@ -55,18 +55,15 @@ bool isReadable(const MatrixProduct &P, const Matrix &M, bool RowsToo) {
   return (ByRow || (RowsToo && ByColumn)) && Whole(M.BatchStride);
 }
 
-bool fits(MatrixProduct &P) {
-  Type Element = P.A.Element;
-  auto Positive = [&](const Expr &Size) {
-    return P.Facts.range(Size).Min >= 1;
-  };
-  return (Element.isF16() || Element.isBF16()) && P.B.Element == Element &&
-         (P.D.Element.isF16() || P.D.Element.isBF16()) &&
-         cast<ShapedType>(P.C.R.Op.getResultTypes()[0])
-             .getElementType()
-             .isF32() &&
-         Positive(P.Sum) && isReadable(P, P.A, true) &&
-         isReadable(P, P.B, true) && isReadable(P, P.D, false);
+bool fits(const MatrixProduct &P) {
+  Type To = P.D.Element;
+  // Of tf32, wgmma takes operands with the sum side by side alone.
+  bool Turned = !P.isTf32();
+  bool AlongSum = P.A.ColumnStride == Expr(1) && P.B.RowStride == Expr(1);
+  return P.hasTensorTypes() && (To.isF16() || To.isBF16() || To.isF32()) &&
+         P.Facts.range(P.Sum).Min >= 1 && (Turned || AlongSum) &&
+         isReadable(P, P.A, true) && isReadable(P, P.B, true) &&
+         isReadable(P, P.D, false);
 }
 
 /// Lines of the second cache that each line of a copy touches: rows that do
@@ -179,6 +176,8 @@ FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
   Shape.Columns = Typical(P->C.Columns);
   Shape.Sum = Typical(P->C.Sum);
   Shape.Batch = Typical(P->C.Batch);
+  Shape.ElementBytes = P->A.Element.getIntOrFloatBitWidth() / 8;
+  Shape.ResultBytes = P->D.Element.getIntOrFloatBitWidth() / 8;
   Shape.LeastSum = P->Facts.range(P->Sum).Min;
   Shape.LinesOfA = linesPerLine(*P, P->A);
   Shape.LinesOfB = linesPerLine(*P, P->B);

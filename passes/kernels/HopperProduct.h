@@ -91,6 +91,7 @@ protected:
   mlir::Value rowsOf(mlir::Value Tile, mlir::Value First, int64_t Rows = 64);
 
 private:
+  mlir::Type elementOf(tile::ViewType View, unsigned Buffer) const;
   void joinCluster();
   void shareSum();
   void declareTypes();

@@ -1,15 +1,14 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
 
-// What the tensor cores' copies and products cannot do goes to loops of multiply-adds, and nothing of it is half a tile kernel.
+// What TMA and wgmma cannot do goes to mma.sync, and what that cannot do to loops of multiply-adds.
 
-// CHECK-NOT: tile.
 // CHECK-NOT: kpc.tensor_maps
 
 // Rows of x begin every 140 bytes: no multiple of 16.
 // CHECK-LABEL: gpu.module @unaligned_sum
-// CHECK: kpc.schedule = "contraction
-// CHECK-NOT: tile.
+// CHECK: kpc.schedule = "mmasync
 // CHECK-NOT: kpc.tensor_maps
+// CHECK: tile.multiply
 func.func @unaligned_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 70], strides: [70, 1] : memref<bf16> to memref<?x70xbf16, strided<[70, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x70xbf16, strided<[70, 1]>> to tensor<?x70xbf16>
@@ -39,9 +38,9 @@ func.func @unaligned_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf
 
 // Rows of w and y begin every 136 bytes.
 // CHECK-LABEL: gpu.module @unaligned_columns
-// CHECK: kpc.schedule = "contraction
-// CHECK-NOT: tile.
+// CHECK: kpc.schedule = "mmasync
 // CHECK-NOT: kpc.tensor_maps
+// CHECK: tile.multiply
 func.func @unaligned_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f16> to memref<?x64xf16, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf16, strided<[64, 1]>> to tensor<?x64xf16>
@@ -71,9 +70,9 @@ func.func @unaligned_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<
 
 // Nothing is known of the columns, the stride of w and y.
 // CHECK-LABEL: gpu.module @unknown_columns
-// CHECK: kpc.schedule = "contraction
-// CHECK-NOT: tile.
+// CHECK: kpc.schedule = "mmasync
 // CHECK-NOT: kpc.tensor_maps
+// CHECK: tile.multiply
 func.func @unknown_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %m: index, %n: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f16> to memref<?x64xf16, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf16, strided<[64, 1]>> to tensor<?x64xf16>
@@ -103,9 +102,9 @@ func.func @unknown_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f1
 
 // A sum of nothing has no first product; that rows are whole lines does not help.
 // CHECK-LABEL: gpu.module @perhaps_no_sum
-// CHECK: kpc.schedule = "contraction
-// CHECK-NOT: tile.
+// CHECK: kpc.schedule = "mmasync
 // CHECK-NOT: kpc.tensor_maps
+// CHECK: tile.multiply
 func.func @perhaps_no_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index, %k: index {kpc.divisor = 64 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, %k], strides: [%k, 1] : memref<bf16> to memref<?x?xbf16, strided<[?, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x?xbf16, strided<[?, 1]>> to tensor<?x?xbf16>
@@ -150,32 +149,6 @@ func.func @single(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: i
   %s_t = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(k,n)>, affine_map<(m,n,k)->(m,n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x_t, %w_t : tensor<?x64xf32>, tensor<64x64xf32>) outs(%s_fill : tensor<?x64xf32>) {
   ^bb0(%x: f32, %w: f32, %s: f32):
     %p = arith.mulf %x, %w : f32
-    %r = arith.addf %s, %p : f32
-    linalg.yield %r : f32
-  } -> tensor<?x64xf32>
-  bufferization.materialize_in_destination %s_t in restrict writable %y_m : (tensor<?x64xf32>, memref<?x64xf32, strided<[64, 1]>>) -> ()
-  return
-}
-
-// The staging of the result has 16-bit elements.
-// CHECK-LABEL: gpu.module @single_result
-// CHECK: kpc.schedule = "contraction
-// CHECK-NOT: tile.
-// CHECK-NOT: kpc.tensor_maps
-func.func @single_result(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<f32>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
-  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<bf16> to memref<?x64xbf16, strided<[64, 1]>>
-  %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xbf16, strided<[64, 1]>> to tensor<?x64xbf16>
-  %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 64], strides: [64, 1] : memref<bf16> to memref<64x64xbf16, strided<[64, 1]>>
-  %w_t = bufferization.to_tensor %w_m restrict : memref<64x64xbf16, strided<[64, 1]>> to tensor<64x64xbf16>
-  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32, strided<[64, 1]>>
-  %s_empty = tensor.empty(%m) : tensor<?x64xf32>
-  %zero = arith.constant 0.0 : f32
-  %s_fill = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<?x64xf32>) -> tensor<?x64xf32>
-  %s_t = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(k,n)>, affine_map<(m,n,k)->(m,n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x_t, %w_t : tensor<?x64xbf16>, tensor<64x64xbf16>) outs(%s_fill : tensor<?x64xf32>) {
-  ^bb0(%x: bf16, %w: bf16, %s: f32):
-    %e = arith.extf %x : bf16 to f32
-    %f = arith.extf %w : bf16 to f32
-    %p = arith.mulf %e, %f : f32
     %r = arith.addf %s, %p : f32
     linalg.yield %r : f32
   } -> tensor<?x64xf32>
