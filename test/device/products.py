@@ -21,7 +21,7 @@ from onnx import TensorProto, helper
 
 # A turned x has as many columns, which must fit copies: a multiple of 8 of them.
 ROWS = {False: "1..65536", True: "8..65536:div=8"}
-TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
+TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "tf32": TensorProto.FLOAT}
 
 # rows × columns × sum. The first are what models and benchmarks ask most often; the second are their neighbours and
 # ragged ones.
@@ -68,6 +68,9 @@ def cases():
         whole = (-(-shape[0] // 8) * 8, *shape[1:])
         yield purpose, whole, "bf16", False, "", False, True
         yield purpose, whole, "fp16", False, "", True, True
+        # By wgmma where the sum is contiguous in both, else by mma.sync.
+        yield purpose, shape, "tf32", True, "", True, False
+        yield purpose, shape, "tf32", False, "", False, False
 
 
 def main():
@@ -88,6 +91,8 @@ def main():
         onnx.save(model(rows, columns, total, element, bias, act, transposed, turned), path)
         command = [options.kpc, "compile", str(path), "--arch", options.arch, "--dim", f"rows={ROWS[turned]}:opt={rows}", "-o",
                    str(options.out / f"{name}.kpc"), "--quiet", "--no-cache"]
+        if element == "tf32":
+            command += ["--precision", "tf32"]
         subprocess.run(command, check=True)
         path.unlink()
         listed.append({"name": name, "purpose": purpose, "rows": rows, "columns": columns, "sum": total, "type": element,
