@@ -3,7 +3,7 @@
 #   component   Debian package      what
 #   runtime     libkpc-runtimeX.Y   the shared library: what a program needs where it runs
 #   dev         libkpc-dev          static library, headers, CMake package, pkg-config file, an example
-#   tools       kpc                 kpc, kpc-opt, kpc-lsp-server; not in trees without the compiler
+#   tools       kpc                 kpc, kpc-opt, kpc-lsp-server, the emulator; not in trees without the compiler
 #
 # The libraries themselves are installed by runtime/CMakeLists.txt.
 
@@ -11,7 +11,9 @@ set(KPC_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(KPC_RUNTIME_PACKAGE libkpc-runtime${KPC_SOVERSION})
 
 if(KPC_COMPILER)
-  install(TARGETS kpc kpc-opt kpc-lsp-server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+  install(TARGETS kpc kpc-opt kpc-lsp-server kpc-emulate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+  # Where kpc looks for it, whatever the name of the system's folder for libraries is.
+  install(TARGETS kpc_emulator_driver LIBRARY DESTINATION lib/kpc COMPONENT tools)
 endif()
 install(DIRECTORY examples/embed DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libkpc-dev/examples COMPONENT dev)
 

@@ -76,7 +76,6 @@ private:
   bool dumpInto(PassManager &Passes, StringRef Room);
   bool loadOnnx(const std::string &Path);
   bool loadText();
-  bool reloadWeights();
   std::vector<KernelJob> jobsFor(const target::Target &T, ModuleOp Kernels,
                                  const std::string &Listing = {});
   void addTarget(const target::Target &T, const std::vector<KernelJob> &Jobs,
@@ -133,7 +132,7 @@ bool Compilation::chooseTargets() {
       Diags.error(Code::TargetUnknown).message(Found.Error);
       continue;
     }
-    if (!Found.Note.empty())
+    if (!Found.Note.empty() && !llvm::is_contained(Report.Notes, Found.Note))
       Report.Notes.push_back(Found.Note);
     for (const target::Target *T : Found.Targets)
       if (!llvm::is_contained(Targets, T))
@@ -187,37 +186,8 @@ bool Compilation::loadText() {
       return false;
   }
   Bridge.setCode(Code::GraphRefused);
-  return reloadWeights() && checkNamedWeights(*Module, Weights, Diags);
-}
-
-/// Reads the ONNX models beside a text file, for the weights that it names.
-bool Compilation::reloadWeights() {
-  for (const std::string &Name : namedModels(*Module)) {
-    llvm::SmallString<128> Path(llvm::sys::path::parent_path(Options.Model));
-    llvm::sys::path::append(Path, Name);
-    std::string Digest = fileDigest(Path.str().str());
-    if (Digest.empty()) {
-      Diags.error(Code::ImportUnreadable)
-          .message("cannot read '" + printable(Path.str().str()) +
-                   "', the model whose weights this file names")
-          .hint("put the model beside the file, under this name");
-      return false;
-    }
-    std::string Noted = notedDigest(*Module, Name);
-    if (!Noted.empty() && Noted != Digest)
-      Diags.warning(Code::GraphModelChanged)
-          .message("'" + printable(Name) +
-                   "' has changed since this file was written from it");
-    onnx::ImportOptions Import;
-    std::string Text = Diags.file();
-    Diags.setFile(Path.str().str());
-    bool Read = static_cast<bool>(
-        onnx::importModel(Context, Path.str().str(), Import, Weights, Diags));
-    Diags.setFile(Text);
-    if (!Read)
-      return false;
-  }
-  return true;
+  return reloadWeights(*Module, Options.Model, Weights, Diags) &&
+         checkNamedWeights(*Module, Weights, Diags);
 }
 
 bool Compilation::load() {

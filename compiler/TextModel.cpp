@@ -9,6 +9,7 @@
 #include "compiler/TextModel.h"
 #include "compiler/DiagnosticBridge.h"
 #include "compiler/artifact/PlanWeights.h"
+#include "compiler/import/onnx/ImportOnnx.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,6 +17,7 @@
 #include "runtime/format/Sha256.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 using namespace kpc;
 using namespace mlir;
@@ -206,6 +208,36 @@ std::set<std::string> kpc::namedModels(ModuleOp Module) {
     Models.insert(Source.split('#').first.str());
   });
   return Models;
+}
+
+bool kpc::reloadWeights(ModuleOp Module, const std::string &File,
+                        WeightStore &Weights, Diagnostics &Diags) {
+  for (const std::string &Name : namedModels(Module)) {
+    llvm::SmallString<128> Path(llvm::sys::path::parent_path(File));
+    llvm::sys::path::append(Path, Name);
+    std::string Digest = fileDigest(Path.str().str());
+    if (Digest.empty()) {
+      Diags.error(Code::ImportUnreadable)
+          .message("cannot read '" + printable(Path.str().str()) +
+                   "', the model whose weights this file names")
+          .hint("put the model beside the file, under this name");
+      return false;
+    }
+    std::string Noted = notedDigest(Module, Name);
+    if (!Noted.empty() && Noted != Digest)
+      Diags.warning(Code::GraphModelChanged)
+          .message("'" + printable(Name) +
+                   "' has changed since this file was written from it");
+    std::string Text = Diags.file();
+    Diags.setFile(Path.str().str());
+    bool Read = static_cast<bool>(
+        onnx::importModel(*Module.getContext(), Path.str().str(),
+                          onnx::ImportOptions(), Weights, Diags));
+    Diags.setFile(Text);
+    if (!Read)
+      return false;
+  }
+  return true;
 }
 
 static std::string nearestWeight(StringRef Source, const WeightStore &Weights) {

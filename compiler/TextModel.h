@@ -34,6 +34,11 @@ bool checkTextModel(mlir::ModuleOp Module, Diagnostics &Diags);
 /// The models whose weights a module names, by file name.
 std::set<std::string> namedModels(mlir::ModuleOp Module);
 
+/// Reads the weights of these models, which lie beside `File`, the text that
+/// the module was read from. Faults go to `Diags`.
+bool reloadWeights(mlir::ModuleOp Module, const std::string &File,
+                   WeightStore &Weights, Diagnostics &Diags);
+
 /// Whether each weight that the module names is in the models, with the sizes
 /// and the type that the module gives it. Faults go to `Diags`.
 bool checkNamedWeights(mlir::ModuleOp Module, const WeightStore &Weights,

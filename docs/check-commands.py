@@ -2,12 +2,12 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the commands of README.md and docs/guide.md, in order, and compares what they print with what the page shows.
+"""Runs the commands of README.md, docs/guide.md and docs/cli.md, in order, and compares what they print with what the page shows.
 
     python3 check-commands.py BUILD/bin
 
 Every line that the page shows must be printed, in that order; numbers, units and spaces may differ, lines may be left
-out, and `...` stands for any. A command may be about a file that no page makes: those are made here.
+out, and `...` or `…` stands for any. A command may be about a file that no page makes: those are made here.
 """
 
 import os
@@ -17,18 +17,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 
-PAGES = ("README.md", "docs/guide.md")
+PAGES = ("README.md", "docs/guide.md", "docs/cli.md")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"^```console\n(.*?)^```", re.M | re.S)
+BLOCK = re.compile(r"^ *```console\n(.*?)^ *```", re.M | re.S)
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?")
 UNIT = re.compile(r"\b(bytes|[KMG]iB|ms|us|ns|s)\b")
-# What these print is a fault of the input, which the page shows on purpose.
-FAILS = ("kpc check unknown.onnx",)
+# What these print is a fault of the input, which the page shows on purpose; or a time, which may be too long.
+FAILS = {"kpc check unknown.onnx": (1,), "--fail-above": (0, 3)}
 
 
 def alike(line):
     """A line without what differs from machine to machine and day to day."""
+    line = re.sub(r"host \(.*\)", "host (CPU)", line)
     line = UNIT.sub("U", NUMBER.sub("N", line.replace("host:x86-64-v2", "HOST").replace(
         "host:x86-64-v3", "HOST").replace("host:x86-64-v4", "HOST")))
     return " ".join(line.split())
@@ -38,10 +40,10 @@ def commands(page):
     """Pairs of a command line and the lines it is said to print."""
     found = []
     for block in BLOCK.findall(page):
-        for line in block.splitlines():
+        for line in textwrap.dedent(block).splitlines():
             if line.startswith("$ "):
                 found.append((re.sub(r"\s+#.*", "", line[2:]), []))
-            elif line.strip() != "...":
+            elif line.strip() not in ("...", "…"):
                 found[-1][1].append(line)
     return found
 
@@ -74,14 +76,18 @@ def main():
         for command, expected in all_commands:
             done = subprocess.run(command, shell=True, cwd=folder, text=True, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT)
+            if "error[KPC-T0004]" in done.stdout:  # NVIDIA's, and not everywhere
+                print(f"left out, as there is no ptxas: {command}")
+                continue
             missing = missing_lines(expected, done.stdout.splitlines())
-            if missing or done.returncode != (1 if command.startswith(FAILS) else 0):
+            allowed = next((codes for words, codes in FAILS.items() if words in command), (0,))
+            if missing or done.returncode not in allowed:
                 faults += 1
                 print(f"$ {command}\n{done.stdout}exit code {done.returncode}")
                 for line in missing:
                     print(f"not printed: {line}")
                     break  # the lines behind it were not found for its sake
-    print(f"{len(all_commands)} commands, {faults} not as {' and '.join(PAGES)} say")
+    print(f"{len(all_commands)} commands, {faults} not as {', '.join(PAGES)} say")
     return 1 if faults else 0
 
 

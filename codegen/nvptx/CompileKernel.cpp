@@ -90,8 +90,13 @@ buildAndCompileGpuKernel(ModuleOp Module, const target::Target &T,
   if (!llvm::hasSingleElement(Functions))
     return Gpu->emitError("must hold one function, not ")
            << std::distance(Functions.begin(), Functions.end());
-  if (failed(readLaunch(*Functions.begin(), Result)))
+  gpu::GPUFuncOp Kernel = *Functions.begin();
+  if (failed(readLaunch(Kernel, Result)))
     return failure();
+  if (Result.SharedBytes > T.Limit.SharedPerBlock)
+    return Kernel.emitOpError("takes ")
+           << Result.SharedBytes << " bytes of shared memory; a block of "
+           << T.Name.data() << " has " << T.Limit.SharedPerBlock;
   PassManager Passes(Module.getContext(), (*Gpu)->getName().getStringRef());
   Passes.addPass(kernels::createExpandMathPass());
   if (failed(Passes.run(*Gpu)))

@@ -71,6 +71,10 @@ FragmentType tile::fragmentOf(Type Ty) {
 
 using Emit = function_ref<InFlightDiagnostic()>;
 
+/// More than a block may use on any chip. What is allowed on one is its
+/// descriptor's to say; here it keeps sums of sizes from overflowing.
+static constexpr int64_t MostSharedBytes = 1 << 18;
+
 static LogicalResult verifySwizzle(Emit Error, int64_t Swizzle) {
   if (llvm::is_contained({0, 32, 64, 128}, Swizzle))
     return success();
@@ -113,6 +117,10 @@ LogicalResult SharedType::verify(Emit Error, ArrayRef<int64_t> Shape,
     return failure();
   if (Shape.size() != 2 || Shape[0] < 1 || Shape[1] < 1)
     return Error() << "a tile has rows and columns";
+  int64_t Bits = Element.getIntOrFloatBitWidth();
+  if (std::max({Shape[0], Shape[1], Pitch}) > MostSharedBytes ||
+      Shape[0] * Shape[1] * Bits / 8 > MostSharedBytes)
+    return Error() << "a tile has at most " << MostSharedBytes << " bytes";
   if (Pitch < Shape[0])
     return Error() << "the pitch, " << Pitch << ", is less than the rows";
   if (Swizzle && Shape[1] * Element.getIntOrFloatBitWidth() / 8 % Swizzle)
@@ -157,6 +165,12 @@ LogicalResult PipeType::verify(Emit Error, int64_t Slots,
   for (SharedType Tile : Tiles)
     if (Tile.getPitch() != Tile.getRows())
       return Error() << "a slot holds whole tiles, not " << Tile;
+  int64_t Bytes = 0;
+  for (SharedType Tile : Tiles)
+    Bytes = std::min(Bytes + Tile.getBytes(), 2 * MostSharedBytes);
+  if (Slots * Bytes > MostSharedBytes)
+    return Error() << "a pipe's slots have at most " << MostSharedBytes
+                   << " bytes together";
   return success();
 }
 

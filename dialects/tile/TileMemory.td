@@ -99,6 +99,7 @@ def Tile_WaitStoresOp : Tile_Op<"wait_stores"> {
   let summary = "Waits until all but the newest `keep` groups of this thread's stores have read their tiles";
   let arguments = (ins I32Attr:$keep);
   let assemblyFormat = "`keep` $keep attr-dict";
+  let hasVerifier = 1;
 }
 
 def Tile_FenceProxyOp : Tile_Op<"fence_proxy"> {

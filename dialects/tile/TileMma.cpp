@@ -76,7 +76,11 @@ LogicalResult MmaOp::verify() {
   return verifyUsedOnce(*this, getD());
 }
 
-LogicalResult RetireOp::verify() { return verifyUsedOnce(*this, getStill()); }
+LogicalResult RetireOp::verify() {
+  if (int32_t(getKeep()) < 0)
+    return emitOpError("keeps no less than no product");
+  return verifyUsedOnce(*this, getStill());
+}
 
 LogicalResult AwaitOp::verify() {
   if (getPending().getType().getFragment() != getFragment().getType())

@@ -98,6 +98,12 @@ LogicalResult TilesOp::verify() {
   return emitOpError("does not give the tiles of the pipe's slots");
 }
 
+LogicalResult WaitStoresOp::verify() {
+  if (int32_t(getKeep()) < 0)
+    return emitOpError("keeps no less than no group");
+  return success();
+}
+
 LogicalResult RowsOp::verify() {
   SharedType From = getTile().getType(), To = getPart().getType();
   if (From.getColumns() != To.getColumns() ||

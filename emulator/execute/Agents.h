@@ -18,6 +18,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -67,21 +69,34 @@ struct Agents {
   std::string nameOf(AgentId Id) const;
 };
 
+/// How far the agents of other clusters have been seen, by the cluster's
+/// number.
+using ForeignMap = std::map<uint32_t, std::vector<uint32_t>>;
+/// What either knows; both may be nullptr.
+std::shared_ptr<const ForeignMap>
+merged(const std::shared_ptr<const ForeignMap> &A,
+       const std::shared_ptr<const ForeignMap> &B);
+
 /// Of a warp, or what passes through a barrier: Known[A] is how far agent A has
 /// been seen, Fenced[A] up to which clock A's writes are behind a fence.proxy;
 /// of tcgen05's agents: behind a tcgen05.fence::before_thread_sync.
 struct Knowledge {
   std::vector<uint32_t> Known, Fenced;
+  /// Of other clusters; nullptr: nothing.
+  std::shared_ptr<const ForeignMap> Foreign;
 
   void reset(unsigned Count) {
     Known.assign(Count, 0);
     Fenced.assign(Count, 0);
+    Foreign.reset();
   }
   void join(const Knowledge &Other) {
     for (size_t N = 0; N < Other.Known.size(); ++N) {
       Known[N] = std::max(Known[N], Other.Known[N]);
       Fenced[N] = std::max(Fenced[N], Other.Fenced[N]);
     }
+    if (Other.Foreign && Other.Foreign != Foreign)
+      Foreign = merged(Foreign, Other.Foreign);
   }
 };
 

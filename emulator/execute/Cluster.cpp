@@ -25,7 +25,8 @@ Cluster::Cluster(LaunchState &Launch) : Launch(Launch) {
     Blocks.push_back(std::make_unique<Cta>(Launch, *this, Rank));
 }
 
-void Cluster::start(uint64_t Number) {
+void Cluster::start(uint64_t Which) {
+  Number = static_cast<uint32_t>(Which);
   Choose = Choices(Launch.Seed * 1000003 + Number);
   Queue.clear();
   AgentClocks.assign(TheAgents.count(), 0);

@@ -33,6 +33,7 @@ public:
   unsigned size() const { return static_cast<unsigned>(Blocks.size()); }
   /// Blocks of the cluster along each dim.
   const uint32_t *shape() const { return Shape; }
+  uint32_t number() const { return Number; }
   Cta &block(unsigned Rank) { return *Blocks[Rank]; }
   AsyncQueue &queue() { return Queue; }
 
@@ -60,6 +61,7 @@ private:
   std::vector<std::unique_ptr<Cta>> Blocks;
   AsyncQueue Queue;
   Choices Choose;
+  uint32_t Number = 0; ///< in the grid
   /// Of each agent: its clock, and the instruction that last set it.
   std::vector<uint32_t> AgentClocks, AgentStatements;
   // The barrier of the cluster.

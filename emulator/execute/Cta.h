@@ -32,6 +32,7 @@ struct LaunchState {
   std::vector<uint8_t> Parameters;
   std::shared_ptr<const MemoryMap> Memory;
   bool Strict = true;
+  std::unique_ptr<GlobalShadow> Global; ///< nullptr: not looked at
   uint64_t Seed = 1;
   std::atomic<bool> Stop{false};
   std::atomic<uint64_t> Steps{0};

@@ -26,6 +26,8 @@ const char *nameOf(FindingKind Kind) {
     return "uninitialised-shared";
   case FindingKind::SharedRace:
     return "shared-race";
+  case FindingKind::GlobalRace:
+    return "global-race";
   case FindingKind::ReadBeforeWait:
     return "read-before-wait";
   case FindingKind::SlotReused:

@@ -26,6 +26,7 @@ enum class FindingKind : uint8_t {
   WriteToReadOnly,
   UninitialisedShared,
   SharedRace,
+  GlobalRace,
   ReadBeforeWait,
   SlotReused,
   Unwaited,

@@ -77,6 +77,8 @@ LaunchResult launch(const Kernel &K, const LaunchShape &Shape,
   State.Memory = Memory.snapshot();
   State.Strict = Options.Strict;
   State.Seed = Options.Seed;
+  if (Options.Strict)
+    State.Global = std::make_unique<GlobalShadow>(Options.Threads);
   uint64_t Count = uint64_t{Shape.Grid[0]} * Shape.Grid[1] * Shape.Grid[2];
   for (uint64_t Blocks : K.Source.ClusterSize)
     Count /= Blocks;

@@ -38,6 +38,21 @@ std::string Agents::nameOf(AgentId Id) const {
   return {};
 }
 
+std::shared_ptr<const ForeignMap>
+merged(const std::shared_ptr<const ForeignMap> &A,
+       const std::shared_ptr<const ForeignMap> &B) {
+  if (!A || !B)
+    return A ? A : B;
+  auto Out = std::make_shared<ForeignMap>(*A);
+  for (const auto &[Cluster, Theirs] : *B) {
+    std::vector<uint32_t> &Mine = (*Out)[Cluster];
+    Mine.resize(std::max(Mine.size(), Theirs.size()));
+    for (size_t N = 0; N < Theirs.size(); ++N)
+      Mine[N] = std::max(Mine[N], Theirs[N]);
+  }
+  return Out;
+}
+
 void SharedShadow::reset(uint64_t Bytes, const Agents &TheAgents) {
   Of = TheAgents;
   // Cells of the lower levels are filled when one above is split.

@@ -52,6 +52,8 @@ void Warp::start(Cta &Of, unsigned TheNumber, uint32_t Lanes) {
   Self = Of.agent(AgentKind::Warp, Number);
   Mine.reset(Of.agents().count());
   Mine.Known[Self] = 1;
+  FencedRelease.reset();
+  Found.reset();
   Async.start();
   if (Tensor)
     Tensor->start();

@@ -16,6 +16,7 @@
 
 #include "emulator/execute/DeviceMemory.h"
 #include "emulator/execute/Finding.h"
+#include "emulator/execute/GlobalShadow.h"
 #include "emulator/execute/SharedShadow.h"
 #include "emulator/execute/WarpAsync.h"
 #include "emulator/program/Program.h"
@@ -27,7 +28,8 @@ namespace kpc::emulator {
 class Cta;
 class WarpTensor;
 
-enum class MemoryUse : uint8_t { Read, Write, Atomic };
+/// StrongRead: volatile, relaxed, acquire.
+enum class MemoryUse : uint8_t { Read, Write, Atomic, StrongRead };
 
 class Warp {
 public:
@@ -82,7 +84,8 @@ public:
                   MemoryUse Use, unsigned Lane);
   /// The same of a global address, of any size and alignment.
   uint8_t *locateDevice(const Instruction &I, uint64_t Address, unsigned Bytes,
-                        MemoryUse Use, unsigned Lane);
+                        MemoryUse Use, unsigned Lane,
+                        const Agent *By = nullptr);
   void report(FindingKind Kind, const Instruction &I, unsigned Lane,
               std::string Detail);
   WarpAsync &async() { return Async; }
@@ -112,6 +115,13 @@ public:
   /// All that the warp wrote, and what its cp.async wrote as far as it has
   /// waited, is behind a fence.
   void fenceProxy();
+  /// fence.acq_rel and stronger, of the device's scope.
+  void fenceDevice();
+  /// A strong access to global memory.
+  struct Ordering {
+    bool Reads, Writes, Acquires, Releases;
+  };
+  void synchronise(uint64_t Address, Ordering What);
   unsigned WaitingAt = 0;
   /// The mbarrier that the warp waits for; NoAddress: none.
   static constexpr uint64_t NoAddress = ~uint64_t{0};
@@ -140,6 +150,11 @@ private:
   uint8_t *outside(const Instruction &I, uint64_t Address, unsigned Bytes,
                    unsigned Lane, const char *What);
 
+  bool checkGlobal(const Instruction &I, uint64_t Address, unsigned Bytes,
+                   MemoryUse Use, unsigned Lane, const Agent *By);
+  ForeignMap released() const;
+  void acquire(const ForeignMap &What);
+
   bool check(const Instruction &I, uint32_t Reached, uint32_t Mask);
   bool checkUnset(const Instruction &I, uint32_t Reached, uint32_t Mask);
 
@@ -160,6 +175,10 @@ private:
   uint32_t Live = 0, Started = 0;
   uint64_t Steps = 0;
   MemoryRange Recent{0, 0, false, false}; ///< where the last access was
+  GlobalShadow::Cache Near;
+  /// What the last fence of the device's scope put before later strong writes,
+  /// and what strong reads found that no fence has followed yet.
+  std::shared_ptr<const ForeignMap> FencedRelease, Found;
 };
 
 } // namespace kpc::emulator

@@ -59,7 +59,7 @@ uint8_t *Warp::locate(const Instruction &I, uint64_t Address, unsigned Bytes,
     std::vector<uint8_t> &P = Block->launch().Parameters;
     if (Address > P.size() || P.size() - Address < Bytes)
       return outside(I, Address, Bytes, Lane, "the parameters");
-    if (Use != MemoryUse::Read) {
+    if (Use != MemoryUse::Read && Use != MemoryUse::StrongRead) {
       report(FindingKind::WriteToReadOnly, I, Lane, "parameters are read-only");
       return nullptr;
     }
@@ -71,7 +71,8 @@ uint8_t *Warp::locate(const Instruction &I, uint64_t Address, unsigned Bytes,
 }
 
 uint8_t *Warp::locateDevice(const Instruction &I, uint64_t Address,
-                            unsigned Bytes, MemoryUse Use, unsigned Lane) {
+                            unsigned Bytes, MemoryUse Use, unsigned Lane,
+                            const Agent *By) {
   bool Inside = Address >= Recent.Begin && Address < Recent.End &&
                 Recent.End - Address >= Bytes;
   if (!Inside) {
@@ -87,11 +88,93 @@ uint8_t *Warp::locateDevice(const Instruction &I, uint64_t Address,
                        : "device memory are in no allocation");
     Recent = *R;
   }
-  if (Use != MemoryUse::Read && Recent.ReadOnly) {
+  bool Writes = Use == MemoryUse::Write || Use == MemoryUse::Atomic;
+  if (Writes && Recent.ReadOnly) {
     report(FindingKind::WriteToReadOnly, I, Lane, "the variable is .const");
     return nullptr;
   }
+  if (Block->launch().Global && !Recent.ReadOnly &&
+      !checkGlobal(I, Address, Bytes, Use, Lane, By))
+    return nullptr;
   return reinterpret_cast<uint8_t *>(Address);
+}
+
+bool Warp::checkGlobal(const Instruction &I, uint64_t Address, unsigned Bytes,
+                       MemoryUse Use, unsigned Lane, const Agent *By) {
+  bool Writes = Use == MemoryUse::Write || Use == MemoryUse::Atomic;
+  GlobalEvent Mine{Block->cluster().number(),
+                   By ? By->Clock : this->Mine.Known[Self],
+                   I.Statement,
+                   By ? By->Id : Self,
+                   Use >= MemoryUse::Atomic,
+                   By != nullptr};
+  GlobalEvent Other;
+  bool OtherWrote = false;
+  if (Block->launch().Global->access(Address, Bytes, Writes, Mine, this->Mine,
+                                     Near, Other, OtherWrote))
+    return true;
+  const ptx::Statement &S = K->Source.Body[Other.Statement];
+  std::string Whose =
+      Other.Cluster == Mine.Cluster
+          ? std::string()
+          : (Block->cluster().size() > 1 ? " of cluster " : " of block ") +
+                std::to_string(Other.Cluster);
+  report(FindingKind::GlobalRace, I, Lane,
+         "nothing orders this access to " + hexadecimal(Address) + " (byte " +
+             std::to_string(Address - Recent.Begin) +
+             " of its allocation) and where " +
+             Block->agents().nameOf(Other.Agent) + Whose +
+             (OtherWrote ? " writes (" : " reads (") + S.text() + ", line " +
+             std::to_string(S.Line) + ")");
+  return false;
+}
+
+ForeignMap Warp::released() const {
+  ForeignMap Out;
+  if (Mine.Foreign)
+    Out = *Mine.Foreign;
+  Out[Block->cluster().number()] = Mine.Known;
+  return Out;
+}
+
+void Warp::acquire(const ForeignMap &What) {
+  Mine.Foreign = merged(Mine.Foreign, std::make_shared<const ForeignMap>(What));
+  auto It = What.find(Block->cluster().number());
+  if (It == What.end())
+    return;
+  for (size_t N = 0; N < It->second.size(); ++N)
+    Mine.Known[N] = std::max(Mine.Known[N], It->second[N]);
+}
+
+void Warp::fenceDevice() {
+  if (!Block->launch().Global)
+    return;
+  if (Found)
+    acquire(*Found);
+  Found.reset();
+  FencedRelease = std::make_shared<const ForeignMap>(released());
+  tick();
+}
+
+void Warp::synchronise(uint64_t Address, Ordering What) {
+  GlobalShadow *G = Block->launch().Global.get();
+  if (!G)
+    return;
+  if (What.Reads)
+    if (auto There = G->found(Address)) {
+      if (What.Acquires)
+        acquire(*There);
+      else
+        Found = merged(Found, There);
+    }
+  if (!What.Writes)
+    return;
+  if (What.Releases) {
+    G->release(Address, released());
+    tick();
+  } else if (FencedRelease) {
+    G->release(Address, *FencedRelease);
+  }
 }
 
 /// What the shadow objects to.
@@ -145,7 +228,10 @@ uint8_t *Warp::locateShared(const Instruction &I, uint64_t Offset,
   }
   if (SharedShadow *S = Of->shadow()) {
     SharedAccess A{By ? By->Id : Self, By ? By->Clock : Mine.Known[Self],
-                   I.Statement, static_cast<SharedUse>(Use), By && By->Proxy};
+                   I.Statement,
+                   Use == MemoryUse::StrongRead ? SharedUse::Atomic
+                                                : static_cast<SharedUse>(Use),
+                   By && By->Proxy};
     Conflict C = S->access(Offset, Bytes, A, Mine);
     if (C.TheKind != Conflict::Kind::None)
       return object(I, Offset, Lane, C, A);

@@ -10,6 +10,7 @@
 // red". Lanes go in order; CTAs on other host threads are kept out by the
 // host's compare-and-swap.
 
+#include "emulator/execute/Windows.h"
 #include "emulator/instructions/Lanes.h"
 #include "emulator/instructions/Opcodes.h"
 #include "emulator/numbers/Formats.h"
@@ -106,7 +107,7 @@ Bits updated(Update What, Type T, Bits Old, Bits New, bool FlushSums) {
   }
 }
 
-/// Immediate is the type; Count 0: red, without a result.
+/// Immediate is the type; bits of Bytes: 1 acquires, 2 releases.
 template <typename Bits>
 void atomic(Warp &W, const Instruction &I, uint32_t Mask) {
   auto What = static_cast<Update>(I.Mode);
@@ -118,6 +119,11 @@ void atomic(Warp &W, const Instruction &I, uint32_t Mask) {
         W.locate(I, Address, sizeof(Bits), MemoryUse::Atomic, L));
     if (!At)
       return;
+    bool Global = I.Where == Space::Global ||
+                  (I.Where == Space::Generic && !(Address & WindowMask));
+    if (Global)
+      W.synchronise(Address,
+                    {true, true, (I.Bytes & 1) != 0, (I.Bytes & 2) != 0});
     Bits Old = __atomic_load_n(At, __ATOMIC_RELAXED);
     Bits B = W.row<Bits>(I.Source[1])[L];
     if (What == Update::CompareExchange) {
@@ -151,7 +157,7 @@ bool isAllowed(Update What, Type T) {
 bool decodeAtomic(Decoder &D, const ptx::Statement &S, Modifiers &M,
                   Instruction &I) {
   bool HasResult = S.Opcode == "atom";
-  M.takeOne({"relaxed", "acquire", "release", "acq_rel"});
+  auto Order = M.takeOne({"relaxed", "acquire", "release", "acq_rel"});
   M.takeOne({"cta", "cluster", "gpu", "sys"});
   auto Where =
       M.takeOne({"global", "shared", "shared::cta", "shared::cluster"});
@@ -182,6 +188,7 @@ bool decodeAtomic(Decoder &D, const ptx::Statement &S, Modifiers &M,
       return false;
     I.Target[0] = *Row;
   }
+  I.Bytes = uint8_t(Order.value_or(0));
   I.Mode = uint8_t(*What);
   I.Immediate = uint64_t(*T);
   I.Run = Bits == 16   ? atomic<uint16_t>

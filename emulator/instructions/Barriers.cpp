@@ -19,6 +19,8 @@ namespace {
 
 void nothing(Warp &, const Instruction &, uint32_t) {}
 
+void deviceFence(Warp &W, const Instruction &, uint32_t) { W.fenceDevice(); }
+
 /// For the whole warp, though each thread fences its own writes.
 void proxyFence(Warp &W, const Instruction &, uint32_t) {
   W.block().publishBarriers(W);
@@ -137,7 +139,9 @@ bool decodeFence(Decoder &D, const ptx::Statement &, Modifiers &M,
   }
   I.Run = M.take("mbarrier_init") ? publishBarriers : nothing;
   M.takeOne({"sc", "acq_rel", "acquire", "release"});
-  M.takeOne({"cta", "cluster", "gpu", "sys", "gl"});
+  auto Scope = M.takeOne({"cta", "cluster", "gpu", "sys", "gl"});
+  if (I.Run == nothing && Scope && *Scope >= 2)
+    I.Run = deviceFence;
   return true;
 }
 

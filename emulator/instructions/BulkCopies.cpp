@@ -49,10 +49,10 @@ void copyBulk(Warp &W, const Instruction &I, uint32_t Mask) {
           W.locateAsync(I, (Stores ? From : To) + At, UnitBytes,
                         Stores ? MemoryUse::Read : MemoryUse::Write, L, By);
       uint8_t *Global =
-          Shared
-              ? W.locateDevice(I, (Stores ? To : From) + At, UnitBytes,
-                               Stores ? MemoryUse::Write : MemoryUse::Read, L)
-              : nullptr;
+          Shared ? W.locateDevice(I, (Stores ? To : From) + At, UnitBytes,
+                                  Stores ? MemoryUse::Write : MemoryUse::Read,
+                                  L, &By)
+                 : nullptr;
       if (!Global)
         return;
       Load.Pieces.push_back({Shared, Global, UnitBytes});

@@ -9,6 +9,7 @@
 // PTX ISA, "Data Movement and Conversion Instructions: ld, st". A vector's
 // access is as large as all of it and aligned to that.
 
+#include "emulator/execute/Windows.h"
 #include "emulator/instructions/Lanes.h"
 #include "emulator/instructions/Opcodes.h"
 
@@ -19,8 +20,24 @@ namespace kpc::emulator {
 namespace {
 
 /// Element bytes are I.Bytes, register bytes I.Mode & 15; bit 4: sign-extend,
-/// bit 5: atomic (volatile, relaxed, acquire, release).
-enum : uint8_t { RegisterBytes = 15, SignExtends = 16, Strong = 32 };
+/// bit 5: atomic (volatile, relaxed, acquire, release), bit 6: acquire,
+/// release.
+enum : uint8_t {
+  RegisterBytes = 15,
+  SignExtends = 16,
+  Strong = 32,
+  Ordered = 64
+};
+
+/// Other blocks learn of it, or it of them.
+void synchronise(Warp &W, const Instruction &I, unsigned Lane, bool Reads) {
+  uint64_t Address = W.addressOf(I, Lane);
+  bool Global = I.Where == Space::Global ||
+                (I.Where == Space::Generic && !(Address & WindowMask));
+  bool Orders = I.Mode & Ordered;
+  if (Global)
+    W.synchronise(Address, {Reads, !Reads, Orders && Reads, Orders && !Reads});
+}
 
 uint64_t readBytes(const uint8_t *From, unsigned Bytes, bool IsStrong) {
   switch (Bytes) {
@@ -72,15 +89,14 @@ void load(Warp &W, const Instruction &I, uint32_t Mask) {
   const uint32_t *Rows = &W.kernel().Vectors[I.Rows];
   unsigned Bytes = I.Bytes, Register = I.Mode & RegisterBytes;
   bool IsStrong = I.Mode & Strong, Signed = I.Mode & SignExtends;
-  MemoryUse Use = IsStrong ? MemoryUse::Atomic : MemoryUse::Read;
-  // An atomic read is no write: of read-only memory it is allowed too.
-  if (I.Where != Space::Shared && I.Where != Space::Generic)
-    Use = MemoryUse::Read;
+  MemoryUse Use = IsStrong ? MemoryUse::StrongRead : MemoryUse::Read;
   for (; Mask != 0; Mask &= Mask - 1) {
     auto L = unsigned(std::countr_zero(Mask));
     uint8_t *From = W.locate(I, W.addressOf(I, L), Bytes * I.Count, Use, L);
     if (!From)
       return;
+    if (IsStrong)
+      synchronise(W, I, L, true);
     for (unsigned N = 0; N < I.Count; ++N) {
       uint64_t Value = readBytes(From + N * Bytes, Bytes, IsStrong);
       storeLane(W, Rows[N], Register, L,
@@ -99,6 +115,8 @@ void store(Warp &W, const Instruction &I, uint32_t Mask) {
                            IsStrong ? MemoryUse::Atomic : MemoryUse::Write, L);
     if (!To)
       return;
+    if (IsStrong)
+      synchronise(W, I, L, false);
     for (unsigned N = 0; N < I.Count; ++N)
       writeBytes(To + N * Bytes, Bytes, IsStrong,
                  loadLane(W, Rows[N], Register, L));
@@ -139,18 +157,18 @@ void takeHints(Modifiers &M) {
     M.take(Hint);
 }
 
-bool takeStrength(Modifiers &M) {
+/// Bits of Mode.
+uint8_t takeStrength(Modifiers &M) {
   M.take("weak");
-  bool IsStrong =
-      M.takeOne({"volatile", "relaxed", "acquire", "release"}).has_value();
+  auto Which = M.takeOne({"volatile", "relaxed", "acquire", "release"});
   M.takeOne({"cta", "cluster", "gpu", "sys"});
-  return IsStrong;
+  return Which ? Strong | (*Which >= 2 ? Ordered : 0) : 0;
 }
 
 bool decodeAccess(Decoder &D, const ptx::Statement &S, Modifiers &M,
                   Instruction &I) {
   bool Stores = S.Opcode == "st";
-  bool IsStrong = takeStrength(M);
+  uint8_t Strength = takeStrength(M);
   takeSpace(M, I);
   takeHints(M);
   auto Vector = M.takeOne({"v2", "v4", "v8"});
@@ -172,8 +190,7 @@ bool decodeAccess(Decoder &D, const ptx::Statement &S, Modifiers &M,
   if (Given > 64)
     return false;
   I.Bytes = uint8_t(Bits / 8);
-  I.Mode = uint8_t(Given / 8 | (isSigned(*T) ? SignExtends : 0) |
-                   (IsStrong ? Strong : 0));
+  I.Mode = uint8_t(Given / 8 | (isSigned(*T) ? SignExtends : 0) | Strength);
   I.Run = Stores ? store : load;
   if (I.Where == Space::Param && !I.AddressBytes && Given == Bits &&
       I.Count == 1 && !Stores)

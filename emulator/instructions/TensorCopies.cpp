@@ -81,7 +81,8 @@ bool locatePieces(Warp &W, const Instruction &I, unsigned Lane,
     uint8_t *Far = Near; // of which no byte is copied
     if (U.Valid)
       Far = W.locateDevice(I, U.Global, U.Valid,
-                           IsStore ? MemoryUse::Write : MemoryUse::Read, Lane);
+                           IsStore ? MemoryUse::Write : MemoryUse::Read, Lane,
+                           &By);
     if (!Far)
       return false;
     Out.push_back({Near, Far, U.Valid});

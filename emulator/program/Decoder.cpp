@@ -10,6 +10,7 @@
 
 #include "emulator/execute/Windows.h"
 #include "emulator/program/ControlFlow.h"
+#include "emulator/program/InlineCalls.h"
 #include "emulator/program/UnsetRegisters.h"
 
 #include <algorithm>
@@ -312,6 +313,8 @@ bool Decoder::address(const ptx::Operand &O, Instruction &I) {
              : Where == Space::Local ? LocalWindow
              : Where == Space::Param ? ParamWindow
                                      : 0;
+  else if (I.Where == Space::Param && Where == Space::Local)
+    I.Where = Where; // what a call passes
   else if (I.Where != Where && !(Device && I.Where != Space::Shared))
     return fail(quoted(Base.Name) + " lies in another state space");
   I.Offset += static_cast<int64_t>(Value);
@@ -475,11 +478,7 @@ Program decodeModule(ptx::Module Text, const VariableAddresses &Variables,
                      std::vector<LoadError> &Errors) {
   Program Out;
   Out.Target = Text.Target;
-  for (ptx::Function &F : Text.Functions) {
-    if (!F.IsEntry) {
-      Errors.push_back({F.Line, "functions besides kernels are not supported"});
-      continue;
-    }
+  for (ptx::Function &F : inlineCalls(std::move(Text), Errors)) {
     auto K = std::make_unique<Kernel>();
     K->Name = F.Name;
     for (size_t D = 0; D < 3; ++D) {

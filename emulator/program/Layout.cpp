@@ -10,6 +10,7 @@
 #include "emulator/program/Decoder.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace kpc::emulator {
 
@@ -58,7 +59,7 @@ void Decoder::layOut() {
     for (const auto &[Name, V] : K.Source.Scopes[Scope].Variables) {
       if (V.Space == "shared") {
         Place(static_cast<int>(Scope), V);
-      } else if (V.Space == "local") {
+      } else if (V.Space == "local" || V.Space == "param") {
         K.LocalBytes =
             alignUp(K.LocalBytes, std::max<uint64_t>(V.alignment(), 16));
         Places[{static_cast<int>(Scope), Name}] = {Space::Local, K.LocalBytes,
@@ -88,11 +89,14 @@ void Decoder::layOut() {
 }
 
 /// Scopes from the inside out, then parameters and the module.
-std::optional<uint64_t> Decoder::addressOf(const std::string &Name,
+std::optional<uint64_t> Decoder::addressOf(const std::string &Named,
                                            Space &Where, bool &Dynamic) {
   Dynamic = false;
   int Scope = Current->Scope;
+  std::string Name = Named;
   while (true) {
+    while (Scope >= 0 && K.Source.Scopes[size_t(Scope)].Aliases.count(Name))
+      std::tie(Scope, Name) = K.Source.Scopes[size_t(Scope)].Aliases.at(Name);
     if (auto It = Places.find({Scope, Name}); It != Places.end()) {
       Where = It->second.Where;
       Dynamic = It->second.Dynamic;

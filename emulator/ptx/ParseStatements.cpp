@@ -110,6 +110,8 @@ bool Parser::operand(Operand &O, int Depth) {
   if (accept('{') || at('(')) {
     char End = accept('(') ? ')' : '}';
     O.TheKind = Operand::Kind::Vector;
+    if (End == ')' && accept(')')) // a call without operands
+      return true;
     return list(O.Parts, End, Depth);
   }
   O.Negated = accept('!');

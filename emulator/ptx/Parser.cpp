@@ -152,8 +152,7 @@ bool Parser::function(bool IsEntry) {
   Function F;
   F.IsEntry = IsEntry;
   F.Line = Lex.peek().Line;
-  std::vector<Variable> Results;
-  if (!IsEntry && at('(') && !parameters(Results))
+  if (!IsEntry && at('(') && !parameters(F.Results))
     return false;
   F.Name = word("a name").value_or("");
   if (Error || (at('(') && !parameters(F.Parameters)) || !attributes(F))

@@ -87,12 +87,14 @@ struct Scope {
   std::map<std::string, size_t> Labels;           ///< to statement numbers
   std::map<std::string, Variable> Variables;
   std::map<std::string, std::vector<std::string>> BranchTargets;
+  /// Names for variables of other scopes: a called function's parameters.
+  std::map<std::string, std::pair<int, std::string>> Aliases;
 };
 
 struct Function {
   std::string Name;
   bool IsEntry = false;
-  std::vector<Variable> Parameters;
+  std::vector<Variable> Parameters, Results;
   std::vector<Statement> Body;
   std::vector<Scope> Scopes; ///< the first is the function's own
   std::vector<uint64_t> MaxThreads, RequiredThreads, ClusterSize;

@@ -28,12 +28,11 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/RegionBuilder.h"
 #include "passes/graph/RowSpace.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -65,24 +64,10 @@ Role roleOf(Operation *Op) {
   return Role::Map;
 }
 
-/// Whether every region that uses the op computes it for itself.
-bool isCloned(Operation *Op) {
-  if (isa<BroadcastOp, IotaOp>(Op))
-    return true;
-  DenseElementsAttr Value;
-  return matchPattern(Op, m_Constant(&Value)) && Value.isSplat();
-}
-
 /// Whether the op reads each element of an operand at most about once.
 bool readsOnce(Operation *Op) {
   return !isa<MatmulOp, ConvOp, AttentionOp, WindowOp, CumSumOp,
               ScatterElementsOp, ScatterNdOp>(Op);
-}
-
-/// Whether the use needs its value in memory: builders of attention copy heads
-/// from there.
-bool readsMemory(OpOperand &Use) {
-  return isa<AttentionOp>(Use.getOwner()) && Use.getOperandNumber() < 3;
 }
 
 /// A permutation of heads whose rows stay contiguous: other strides, to a
@@ -104,19 +89,6 @@ struct Group {
   /// Ops whose results others use too.
   SmallVector<Operation *> Shared;
 };
-
-/// "exp of 'softmax_1' (Softmax)"; the node's name and operator as far as they
-/// are known.
-std::string wordsFor(Operation *Op) {
-  std::string Text = Op->getName().stripDialect().str();
-  auto Node = Op->getLoc()->findInstanceOf<NameLoc>();
-  if (!Node)
-    return Text;
-  Text += " of '" + Node.getName().str() + "'";
-  if (auto Operator = dyn_cast<NameLoc>(Node.getChildLoc()))
-    Text += " (" + Operator.getName().str() + ")";
-  return Text;
-}
 
 struct Rules {
   unsigned MaxOps = 64;
@@ -158,7 +130,6 @@ private:
   bool usedAtSameIndex(Operation *Op, Group &G);
   void build(Group &G);
   void eraseDeadSources();
-  std::string nameOf(ArrayRef<Operation *> Ops);
   bool isTurnedByCopies(Operation *Op, Operation *User) const;
 
   // Rows.
@@ -488,26 +459,6 @@ Group *RegionFormer::groupToShareWith(Operation *Op, StringRef &Why) {
   return First;
 }
 
-/// The first nodes and, at the end, the one whose result the region is.
-std::string RegionFormer::nameOf(ArrayRef<Operation *> Ops) {
-  llvm::SmallSetVector<StringRef, 8> Names;
-  for (Operation *Op : Ops)
-    if (auto Name = Op->getLoc()->findInstanceOf<NameLoc>())
-      Names.insert(Name.getName().strref());
-  if (auto Last = Ops.back()->getLoc()->findInstanceOf<NameLoc>()) {
-    Names.remove(Last.getName().strref());
-    Names.insert(Last.getName().strref());
-  }
-  if (Names.empty())
-    for (Operation *Op : Ops)
-      Names.insert(Op->getName().stripDialect());
-  constexpr size_t Shown = 3;
-  if (Names.size() <= Shown)
-    return llvm::join(Names, "+");
-  return llvm::join(Names.getArrayRef().take_front(Shown - 1), "+") + "+" +
-         std::to_string(Names.size() - Shown) + " more+" + Names.back().str();
-}
-
 void RegionFormer::build(Group &G) {
   // Views of what is computed elsewhere stay where they are.
   llvm::erase_if(G.Ops, [&](Operation *Op) {
@@ -518,64 +469,10 @@ void RegionFormer::build(Group &G) {
     return Outside;
   });
   SmallVector<Operation *> Ops(llvm::reverse(G.Ops));
-  Operation *Last = Ops.back();
-  SmallVector<Value> Results(Last->getResults());
+  SmallVector<Value> Shared;
   for (Operation *Op : llvm::reverse(G.Shared))
-    llvm::append_range(Results, Op->getResults());
-  OpBuilder B(Last);
-  SmallVector<Location> Locs;
-  for (Operation *Op : Ops)
-    Locs.push_back(Op->getLoc());
-
-  // Inputs: what the ops and their clones use from outside.
-  llvm::SetVector<Value> Inputs;
-  llvm::SetVector<Operation *> Clones;
-  DenseSet<Operation *> Inside(Ops.begin(), Ops.end());
-  std::function<void(Operation *)> Collect = [&](Operation *Op) {
-    for (OpOperand &Use : Op->getOpOperands()) {
-      Value Operand = Use.get();
-      Operation *Def = Operand.getDefiningOp();
-      if (Def && (Inside.contains(Def) || Clones.contains(Def)))
-        continue;
-      if (Def && isCloned(Def) && !GroupOf.contains(Def) && !readsMemory(Use)) {
-        Collect(Def);
-        Clones.insert(Def);
-      } else {
-        Inputs.insert(Operand);
-      }
-    }
-  };
-  for (Operation *Op : Ops)
-    Collect(Op);
-
-  auto Region = RegionOp::create(
-      B, FusedLoc::get(B.getContext(), ArrayRef<Location>(Locs).take_front(16)),
-      llvm::to_vector(ValueRange(Results).getTypes()), nameOf(Ops),
-      Inputs.getArrayRef());
-  Block *Body = B.createBlock(&Region.getBody());
-  IRMapping Map;
-  for (Value Input : Inputs)
-    Map.map(Input, Body->addArgument(Input.getType(), Input.getLoc()));
-  // A clone may use an op of the region: order follows operands.
-  DenseSet<Operation *> Done;
-  std::function<void(Operation *)> Emit = [&](Operation *Op) {
-    if (!Done.insert(Op).second)
-      return;
-    for (Value Operand : Op->getOperands())
-      if (Operation *Def = Operand.getDefiningOp())
-        if (Clones.contains(Def))
-          Emit(Def);
-    B.clone(*Op, Map);
-  };
-  for (Operation *Op : Ops)
-    Emit(Op);
-  SmallVector<Value> Yielded;
-  for (Value Result : Results)
-    Yielded.push_back(Map.lookup(Result));
-  YieldOp::create(B, Last->getLoc(), Yielded);
-
-  for (auto [Old, New] : llvm::zip_equal(Results, Region.getResults()))
-    Old.replaceAllUsesWith(New);
+    llvm::append_range(Shared, Op->getResults());
+  buildRegion(Ops, Shared, [&](Operation *Op) { return GroupOf.contains(Op); });
   for (Operation *Op : G.Ops) {
     GroupOf.erase(Op);
     Op->dropAllUses();

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/ConvSchedule.h"
+#include "passes/schedule/HopperCosts.h"
 #include "passes/schedule/TakeNumber.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 
 using namespace kpc;
 using namespace kpc::schedule;
+using namespace kpc::schedule::hopper;
 
 std::string ConvSchedule::str() const {
   char Text[160];
@@ -41,14 +43,8 @@ std::string ConvCost::str() const {
 
 namespace {
 
-/// As in GemmSchedule.cpp, where it is said what they are and where from.
-constexpr double CacheBytesPerCycle = 61, OperationsPerCycle = 4096;
-constexpr double StartCycles = 3000, FinishCycles = 950, LinesPerCycle = 0.75;
-constexpr double PeerBytesPerCycle = 8, MeetCycles = 600;
-constexpr int64_t BarrierRoom = 1024, FewestSlots = 2, MostSlots = 14;
-constexpr int64_t MostRows = 192, MostColumns = 256, MostColumnsOfThree = 192;
-/// Bytes of the longest and the shortest line that copies swizzle.
-constexpr int64_t LineBytes = 128, ShortLineBytes = 32;
+/// Bytes of the shortest line that copies swizzle.
+constexpr int64_t ShortLineBytes = 32;
 /// Cycles that a step of the sum takes beside its products: slots of half the
 /// bytes took 8 % longer on an H200 (tiles of 128×256, 8192³).
 constexpr double StepCycles = 40;
@@ -57,21 +53,13 @@ double stepsOf(const ConvShape &Shape, int64_t Slice) {
   return double(Shape.Taps) * std::ceil(double(Shape.Channels) / double(Slice));
 }
 
-/// Clusters of so many blocks that run at once; more than two do not fill every
-/// part of the chip.
-int64_t clustersAtOnce(int64_t Blocks, const target::Target &T) {
-  int64_t Most = T.Cost.SmCount / Blocks;
-  return std::max<int64_t>(Blocks > 2 ? Most * 9 / 10 : Most, 1);
-}
-
 ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
                 const target::Target &T) {
   auto Ceil = [](double A, int64_t B) { return std::ceil(A / double(B)); };
   double Clusters = Ceil(double(Shape.Places), S.TileRows * S.ClusterRows) *
                     Ceil(double(Shape.Outputs), S.TileColumns);
   double Steps = Ceil(stepsOf(Shape, S.TileSum), S.Split);
-  double PerMicrosecond =
-      T.Cost.Fp16 * 1e6 / (double(T.Cost.SmCount) * OperationsPerCycle);
+  double PerMicrosecond = cyclesPerMicrosecond(T);
   double Products = double(S.TileRows * S.TileColumns * S.TileSum) * 2;
   ConvCost Cost{S};
   Cost.Waves = Ceil(Clusters, clustersAtOnce(S.blocks(), T));

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/GemmSchedule.h"
+#include "passes/schedule/HopperCosts.h"
 #include "passes/schedule/TakeNumber.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 
 using namespace kpc;
 using namespace kpc::schedule;
+using namespace kpc::schedule::hopper;
 
 int64_t GemmSchedule::slotBytes(int64_t ElementBytes) const {
   return (TileRows + TileColumns) * TileSum * ElementBytes;
@@ -57,36 +59,8 @@ std::string GemmCost::str() const {
 
 namespace {
 
-/// Bytes per cycle and multiprocessor from the second cache, as slots of 32 KiB
-/// reached on an H200 (tiles of 128×128, 8192³: 763 TFLOP/s).
-constexpr double CacheBytesPerCycle = 61;
-/// Operations (a multiply-add is two) of 16-bit numbers per cycle and
-/// multiprocessor of sm_90a; of tf32 half as many.
-constexpr double OperationsPerCycle = 4096;
-/// Cycles from a launch to its first product, and of the epilogue of each 64
-/// columns of 128 rows: what 4096×3072×768 took on an H200 beyond its products,
-/// with tiles of 128, 192 and 256 columns. Warpgroups share what stores take.
-constexpr double StartCycles = 3000, FinishCycles = 950;
-/// Lines per cycle and multiprocessor that the second cache looks up: 3000³ on
-/// an H200, whose rows do not begin at lines, with tiles of 128×192 and 192×192
-/// alone and in clusters of two. Without clusters its counters say 80 % busy.
-constexpr double LinesPerCycle = 0.54;
-/// Bytes per cycle from other blocks' shared memory, and cycles until a cluster
-/// has met twice: 512×768×3072 and 128×4096×4096 on an H200, split in 2 and 4.
-constexpr double PeerBytesPerCycle = 10, MeetCycles = 600;
 /// Blocks of a cluster on every chip that has clusters.
 constexpr int64_t MostBlocks = 8;
-/// Bytes for barriers and the rounding of places.
-constexpr int64_t BarrierRoom = 1024;
-/// More slots than this hide nothing more; with fewer than two, copies and
-/// products take turns.
-constexpr int64_t MostSlots = 14, FewestSlots = 2;
-/// Three warpgroups multiply, 64 rows each; wgmma has 256 columns.
-constexpr int64_t MostRows = 192, MostColumns = 256;
-/// Three warpgroups have 160 registers a thread: sums of 192 columns fit.
-constexpr int64_t MostColumnsOfThree = 192;
-/// One line of the widest swizzle.
-constexpr int64_t LineBytes = 128;
 
 /// As many row tiles that blocks which run together read the least: rows and
 /// columns of about the same extent.
@@ -95,14 +69,6 @@ int64_t groupRows(const GemmSchedule &S, const target::Target &T) {
                             double(S.TileColumns * S.ClusterColumns) /
                             double(S.TileRows * S.ClusterRows));
   return std::max<int64_t>(std::lround(Square), 1);
-}
-
-/// Clusters of so many blocks that run at once. Those of more than two do not
-/// fill every part of the chip: on an H200, 24 of four took one wave and 32
-/// took two.
-int64_t clustersAtOnce(int64_t Blocks, const target::Target &T) {
-  int64_t Most = T.Cost.SmCount / Blocks;
-  return std::max<int64_t>(Blocks > 2 ? Most * 9 / 10 : Most, 1);
 }
 
 GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
@@ -114,9 +80,7 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
       Ceil(double(Shape.Columns), S.TileColumns * S.ClusterColumns) *
       double(Shape.Batch);
   double Steps = Ceil(Ceil(double(Shape.Sum), S.TileSum), S.Split);
-  // 10^12 operations a second, over those of a cycle: the clock at peak.
-  double PerMicrosecond =
-      T.Cost.Fp16 * 1e6 / (double(T.Cost.SmCount) * OperationsPerCycle);
+  double PerMicrosecond = cyclesPerMicrosecond(T);
   GemmCost Cost{S};
   Cost.Waves = Ceil(Clusters, clustersAtOnce(S.blocks(), T));
   Cost.Multiply = Steps * double(S.TileRows * S.TileColumns * S.TileSum) * 2 /

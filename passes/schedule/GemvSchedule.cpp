@@ -25,7 +25,7 @@ std::string GemvSchedule::str() const {
 std::string GemvCost::str() const {
   char Text[160];
   std::snprintf(Text, sizeof Text,
-                "%s: %.1f us = %.2f rounds x %.1f stream + %.1f finish",
+                "%s: %.2f us = %.2f rounds x %.2f stream + %.2f finish",
                 Schedule.str().c_str(), Total, Rounds, Stream, Finish);
   return Text;
 }

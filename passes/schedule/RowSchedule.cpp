@@ -25,7 +25,7 @@ std::string RowSchedule::str() const {
 std::string RowCost::str() const {
   char Text[192];
   std::snprintf(Text, sizeof Text,
-                "%s: %.1f us = max(%.1f move, %.1f issue, %.0f turns x %.2f)",
+                "%s: %.2f us = max(%.2f move, %.2f issue, %.0f turns x %.2f)",
                 Schedule.str().c_str(), Total, Move, Issue, Turns, Turn);
   return Text;
 }

@@ -10,14 +10,9 @@ Each model is one node Attention (opset 23) on heads [batch, heads, sequence, de
 [batch, sequence, heads * depth]. Writes NAME.kpc and a line in cases.json. Needs onnx.
 """
 
-import argparse
-import json
-import pathlib
-import re
-import subprocess
-
-import onnx
 from onnx import TensorProto, helper
+
+from case_files import write_cases
 
 TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
 
@@ -28,9 +23,11 @@ def case(purpose, batch, heads, queries, depth, *, keys=0, groups=0, kind="fp16"
     name = f"b{batch}h{heads}s{queries}d{depth}" + (f"t{keys}" if keys != queries else "")
     name += (f"g{groups}" if groups != heads else "") + (".causal" if causal else "") + (f".{mask}" if mask else "")
     name += (f".{kind}" if kind != "fp16" else "") + (f".{layout}" if layout != "bhsd" else "") + (".dynamic" if dynamic else "")
-    return {"name": name, "purpose": purpose, "batch": batch, "heads": heads, "groups": groups, "queries": queries,
-            "keys": keys, "depth": depth, "type": kind, "causal": causal, "mask": mask, "layout": layout,
-            "dynamic": dynamic}
+    one = {"name": name, "purpose": purpose, "batch": batch, "heads": heads, "groups": groups, "queries": queries,
+           "keys": keys, "depth": depth, "type": kind, "causal": causal, "mask": mask, "layout": layout,
+           "dynamic": dynamic}
+    dims = [f"{size}=1..8192:opt={one[size]}" for size in ("batch", "queries", "keys")] if dynamic else []
+    return dict(one, dims=dims, model=lambda: model(one))
 
 
 def cases():
@@ -95,30 +92,5 @@ def model(one):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--kpc", required=True)
-    parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--arch", default="sm_90a")
-    parser.add_argument("--only", default="")
-    options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-    listed = []
-    for one in cases():
-        if not re.search(options.only, f"{one['purpose']} {one['name']}"):
-            continue
-        path = options.out / f"{one['name']}.onnx"
-        onnx.save(model(one), path)
-        command = [options.kpc, "compile", str(path), "--arch", options.arch, "--strip", "-o",
-                   str(options.out / f"{one['name']}.kpc"), "--quiet", "--no-cache"]
-        if one["dynamic"]:
-            for size in ("batch", "queries", "keys"):
-                command += ["--dim", f"{size}=1..8192:opt={one[size]}"]
-        subprocess.run(command, check=True)
-        path.unlink()
-        listed.append(one)
-    (options.out / "cases.json").write_text(json.dumps(listed, indent=1))
-
-
 if __name__ == "__main__":
-    main()
+    write_cases(cases(), __doc__)

@@ -10,14 +10,12 @@ Each is y = act(conv(x, w) + b + r), channels last in memory, in one type; the b
 Writes NAME.kpc and a line in cases.json. Needs onnx.
 """
 
-import argparse
 import dataclasses
-import json
-import pathlib
-import re
-import subprocess
+import functools
 
 import numpy
+
+from case_files import write_cases
 
 
 @dataclasses.dataclass
@@ -134,31 +132,9 @@ def filter_values(case):
 def cases():
     for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("small", SMALL)):
         for case in shapes:
-            yield purpose, case
-
-
-def main():
-    import onnx
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--kpc", required=True)
-    parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--arch", default="sm_90a")
-    parser.add_argument("--only", default="")
-    options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-    listed = []
-    for purpose, case in cases():
-        if not re.search(options.only, case.name):
-            continue
-        path = options.out / f"{case.name}.onnx"
-        onnx.save(model(case), path)
-        command = [options.kpc, "compile", str(path), "--arch", options.arch, "--dim", f"batch=1..256:opt={case.batch}", "-o",
-                   str(options.out / f"{case.name}.kpc"), "--quiet", "--no-cache"]
-        subprocess.run(command, check=True)
-        path.unlink()
-        listed.append({"name": case.name, "purpose": purpose, **dataclasses.asdict(case), "out_size": case.out_size})
-    (options.out / "cases.json").write_text(json.dumps(listed, indent=1))
+            yield {"name": case.name, "purpose": purpose, **dataclasses.asdict(case), "out_size": case.out_size,
+                   "dims": [f"batch=1..256:opt={case.batch}"], "model": functools.partial(model, case)}
 
 
 if __name__ == "__main__":
-    main()
+    write_cases(cases(), __doc__)

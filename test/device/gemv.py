@@ -10,14 +10,9 @@ Each is y = x · w (+ bias, relu) in one type; w is stored sum × columns, or co
 number of rows is dynamic, from 1 to it, and the case's is its optimum. Writes NAME.kpc and a line in cases.json. Needs onnx.
 """
 
-import argparse
-import json
-import pathlib
-import re
-import subprocess
-
-import onnx
 from onnx import TensorProto, helper
+
+from case_files import write_cases
 
 TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
 
@@ -44,45 +39,29 @@ def model(rows, total, columns, element, transposed, bias):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
 
+def case(purpose, shape, element, transposed, bias, most=0):
+    """`most`: rows of a dynamic number, 0 where it is fixed."""
+    rows, total, columns = shape
+    name = f"{rows}x{total}x{columns}.{element}" + (".transposed" if transposed else "") + (".bias" if bias else "")
+    name += f".to{most}" if most else ""
+    return {"name": name, "purpose": purpose, "rows": rows, "sum": total, "columns": columns, "type": element,
+            "transposed": transposed, "bias": bias, "dims": [f"rows=1..{most}:opt={min(rows, 16)}"] if most else [],
+            "model": lambda: model("rows" if most else rows, total, columns, element, transposed, bias)}
+
+
 def cases():
-    """purpose, rows, sum, columns, type, transposed, bias, most rows (0: fixed)."""
     for transposed in (False, True):
         for shape in SPEED:
-            yield "speed", *shape, "bf16", transposed, False, 0
+            yield case("speed", shape, "bf16", transposed, False)
         for shape in OTHER:
-            yield "other", *shape, "bf16", transposed, False, 0
+            yield case("other", shape, "bf16", transposed, False)
         for shape in SMALL:
-            yield "small", *shape, "bf16", transposed, False, 0
-            yield "small", *shape, "fp16", transposed, True, 0
-        yield "other", 1, 4096, 4096, "fp16", transposed, True, 16
-        yield "small", 5, 520, 72, "bf16", transposed, True, 16
-        yield "small", 37, 520, 72, "bf16", transposed, True, 64
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--kpc", required=True)
-    parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--arch", default="sm_90a")
-    parser.add_argument("--only", default="")
-    options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-    listed = []
-    for purpose, rows, total, columns, element, transposed, bias, most in cases():
-        name = f"{rows}x{total}x{columns}.{element}" + (".transposed" if transposed else "") + (".bias" if bias else "")
-        name += f".to{most}" if most else ""
-        if not re.search(options.only, f"{purpose}.{name}"):
-            continue
-        path = options.out / f"{name}.onnx"
-        onnx.save(model("rows" if most else rows, total, columns, element, transposed, bias), path)
-        dims = ["--dim", f"rows=1..{most}:opt={min(rows, 16)}"] if most else []
-        subprocess.run([options.kpc, "compile", str(path), "--arch", options.arch, *dims, "-o", str(path.with_suffix(".kpc")),
-                        "--quiet", "--no-cache"], check=True)
-        path.unlink()
-        listed.append({"name": name, "purpose": purpose, "rows": rows, "sum": total, "columns": columns, "type": element,
-                       "transposed": transposed, "bias": bias})
-    (options.out / "cases.json").write_text(json.dumps(listed, indent=1))
+            yield case("small", shape, "bf16", transposed, False)
+            yield case("small", shape, "fp16", transposed, True)
+        yield case("other", (1, 4096, 4096), "fp16", transposed, True, 16)
+        yield case("small", (5, 520, 72), "bf16", transposed, True, 16)
+        yield case("small", (37, 520, 72), "bf16", transposed, True, 64)
 
 
 if __name__ == "__main__":
-    main()
+    write_cases(cases(), __doc__)

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks and measures kpc on this machine's NVIDIA GPU.
 
-    tools/gpu-check --kpc FILE --out FOLDER [--cases FOLDER] [--only models,bench] [--arch sm_90a] [--device cuda:0]
+    tools/gpu-check --kpc FILE --out FOLDER [--cases FOLDER] [--only models,attention] [--arch sm_90a] [--device cuda:0]
 
 Needs a checkout, one kpc program, ptxas on PATH (or CUDA_HOME), and python3 with numpy, onnx, torch and torchvision;
 compute-sanitizer for `sanitizer`. FOLDER of --cases is what `kpc_gpu_export FOLDER` wrote. Steps:
@@ -12,10 +12,12 @@ compute-sanitizer for `sanitizer`. FOLDER of --cases is what `kpc_gpu_export FOL
     digits     the trained example: compiled, run, accuracy
     models     whole models against PyTorch in fp32: each exporter, fp32, fp16, bf16, batches 1 and 8
     cases      the GPU builders' test kernels against the host's results; their benchmarks beside PyTorch
-    sanitizer  compute-sanitizer: memcheck of four models, all tools on digits
+    sanitizer  compute-sanitizer: memcheck of four models, all tools on digits; memcheck, synccheck and racecheck (but for
+               allowed-races.txt) of small kernels of each family
     bench      kpc bench of each model, and PyTorch's times beside it
     nodes      ONNX's node tests that are right on the host, as many as there is time for
-
+and a family of kernels each, right and in turn with its peer (see kernel_families.py):
+FAMILIES
 Writes results.json, performance.md (the tables) and gpu-check.tar.gz (these and a log a step) into FOLDER after each
 step, so what was measured is there even when the rest is killed. Exit code 0: every step that ran passed. A step that
 cannot run here is skipped and says why; with --strict that is a failure.
@@ -23,6 +25,7 @@ cannot run here is skipped and says why; with --strict that is a failure.
 """
 
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -36,28 +39,35 @@ import traceback
 import gpu_report
 import gpu_steps
 from gpu_steps import Skip
+from kernel_families import FAMILIES
 
 LOG_BYTES = 256 * 1024  # of each step; the archive stays small
-ORDER = ("digits", "models", "cases", "sanitizer", "bench", "nodes")
+STEPS = {name: getattr(gpu_steps, name) for name in ("digits", "models", "cases")}
+STEPS.update({one.name: functools.partial(gpu_steps.family, one=one) for one in FAMILIES})
+STEPS.update({name: getattr(gpu_steps, name) for name in ("sanitizer", "bench", "nodes")})
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    about = __doc__.replace("FAMILIES", "".join(f"    {one.name:12} {one.what}, beside {one.peer}\n" for one in FAMILIES))
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kpc", type=pathlib.Path, required=True, help="the program to check")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="where the results go")
     parser.add_argument("--cases", type=pathlib.Path, help="what kpc_gpu_export wrote")
-    parser.add_argument("--only", default=",".join(ORDER), help="steps, with commas")
+    parser.add_argument("--only", default=",".join(STEPS), metavar="STEP,…", help="steps, with commas")
     parser.add_argument("--models", default="", help="names of test/models/graphs, with commas (default: all)")
+    parser.add_argument("--case", default="", metavar="REGEX", help="of families: cases whose 'purpose name' matches")
+    parser.add_argument("--rounds", type=int, default=7, help="of families: how often the sides take turns (default: 7)")
+    parser.add_argument("--runtime", type=pathlib.Path, help="libkpc_runtime.so (default: beside kpc)")
     parser.add_argument("--arch", default="")
     parser.add_argument("--device", default="")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--limit", type=float, default=480, help="seconds for everything (default: 480)")
+    parser.add_argument("--limit", type=float, default=900, help="seconds for everything (default: 900)")
     parser.add_argument("--strict", action="store_true", help="a skipped step is a failure")
     parser.add_argument("--dry-run", action="store_true", help="on the processor")
     options = parser.parse_args()
-    unknown = set(options.only.split(",")) - set(ORDER)
+    unknown = set(options.only.split(",")) - set(STEPS)
     if unknown:
-        parser.error(f"no such step: {', '.join(sorted(unknown))}; there are {', '.join(ORDER)}")
+        parser.error(f"no such step: {', '.join(sorted(unknown))}; there are {', '.join(STEPS)}")
     options.kpc = options.kpc.resolve()
     options.out = options.out.resolve()
     options.arch = options.arch or ("host" if options.dry_run else "sm_90a")
@@ -96,7 +106,7 @@ def write_results(options, results, logs):
 def run_step(name, run):
     start = time.monotonic()
     try:
-        data = getattr(gpu_steps, name)(run)
+        data = STEPS[name](run)
         status = "failed" if data["problems"] else "passed"
     except Skip as reason:
         status, data = "skipped", {"problems": [], "reason": str(reason)}
@@ -114,7 +124,7 @@ def main():
         run = gpu_steps.Run(options, pathlib.Path(work), time.monotonic() + options.limit)
         results = {"arch": options.arch, "device": options.device, "dry_run": options.dry_run,
                    "machine": machine(run), "steps": {}}
-        for name in (step for step in ORDER if step in options.only.split(",")):
+        for name in (step for step in STEPS if step in options.only.split(",")):
             step = results["steps"][name] = run_step(name, run)
             write_results(options, results, run.logs)
             print(f"{step['status']:7} {name} ({step['seconds']} s){': ' + step['reason'] if 'reason' in step else ''}")

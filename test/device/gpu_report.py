@@ -1,7 +1,11 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tools/gpu-check found, as Markdown for docs/performance.md."""
+"""What tools/gpu-check found, as Markdown for docs/performance.md and docs/kernels."""
+
+import statistics
+
+from kernel_families import FAMILIES
 
 
 def table(header, rows):
@@ -60,7 +64,32 @@ def kernels_table(step, most=8):
         table(["us", "GB/s", "kernel", "nodes"], rows)
 
 
+def cell(text, row):
+    try:
+        return text.format(**row)
+    except KeyError:  # the peer has no such kernel
+        return ""
+
+
+def family_table(one, step):
+    """What was timed, in the order of the cases, by purpose; then how many were only compared."""
+    timed = [row for row in step["results"] if "kpc" in row or "cold" in row]
+    lines, columns = [], (("case", one.case), *one.columns)
+    for purpose in dict.fromkeys(row["purpose"] for row in timed):
+        rows = [row for row in timed if row["purpose"] == purpose]
+        lines.append(table([header for header, _ in columns], [[cell(text, row) for _, text in columns] for row in rows]))
+        ratios = [row["ratio"] for row in rows if "ratio" in row]
+        if ratios:
+            lines.append(f"{purpose}: geometric mean of {len(ratios)} {statistics.geometric_mean(ratios):.3f}, least {min(ratios):.3f}.\n")
+    right = sum(row["right"] for row in step["results"])
+    lines.append(f"{right} of {len(step['results'])} are right, and the same in a second run.\n")
+    return "\n".join(lines)
+
+
 def section(name, step):
+    for one in FAMILIES:
+        if name == one.name and "results" in step:
+            return f"{one.what[0].upper() + one.what[1:]}, beside {one.peer}.\n\n" + family_table(one, step)
     if name == "digits" and "accuracy" in step:
         return f"{step['accuracy']:.4f} of {step['images']} images are right.\n"
     if name == "models":

@@ -11,11 +11,14 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
+
+from kernel_families import FAMILIES
 
 DEVICE_TESTS = pathlib.Path(__file__).resolve().parent
 ROOT = DEVICE_TESTS.parent.parent
@@ -27,6 +30,7 @@ PRECISIONS = ("fp32", "fp16", "bf16")
 BATCHES = (1, 8)
 DRY_MODELS = ("mlp.dynamo", "mlp.torchscript")
 CHECKED_MODELS = ("mlp.dynamo", "mobilenet_v3_large.torchscript", "resnet50.torchscript")
+SANITIZERS = ("memcheck", "synccheck", "racecheck")  # for kernels of families
 NODE_SECONDS = 150  # begin no node test later; 16 processors do all of them in that time
 
 
@@ -92,6 +96,17 @@ class Run:
         path = self.work / name
         path.mkdir(exist_ok=True)
         return path
+
+
+    def runtime(self):
+        """libkpc_runtime.so: --runtime, or where a build and a package have it."""
+        if self.options.runtime:
+            return self.options.runtime
+        bin_folder = self.options.kpc.parent
+        for folder in (bin_folder, bin_folder.parent / "lib", *sorted(bin_folder.parent.glob("lib/*-linux-gnu"))):
+            if (folder / "libkpc_runtime.so").exists():
+                return folder / "libkpc_runtime.so"
+        raise Skip(f"libkpc_runtime.so is not beside {self.options.kpc}; give --runtime FILE")
 
 
 def need(*packages):
@@ -179,6 +194,74 @@ def cases(run):
     return {"problems": problems, "kernels": len(listed["kernels"]), "summary": last, "benchmarks": timed.strip().splitlines()[1:]}
 
 
+def compile_family(run, family, only):
+    """The folder of the cases whose 'purpose name' matches."""
+    folder = run.folder(family.name + ("-checked" if only == family.checked else ""))
+    if not (folder / "cases.json").exists():
+        run.call(f"{family.name}-compile", [sys.executable, DEVICE_TESTS / f"{family.name}.py", "--kpc", run.options.kpc, "--out",
+                                            folder, "--arch", run.options.arch, "--only", only, "--jobs", run.options.jobs])
+    return folder
+
+
+def family(run, one):
+    """A family of kernels beside its peer; a dry run compiles a few and runs them once."""
+    need("numpy", "onnx")
+    if run.options.dry_run:
+        folder = compile_family(run, one, one.checked)
+        problems, cases = [], json.loads((folder / "cases.json").read_text())
+        in_parallel(run, lambda case: attempt(problems, run_random, run, one, folder, case), cases)
+        return {"problems": problems, "what": one.what, "peer": one.peer, "results": []}
+    need("torch")
+    library, found = run.runtime(), run.work / f"{one.name}.json"
+    folder, problems = compile_family(run, one, run.options.case), []
+    attempt(problems, run.call, one.name, [sys.executable, DEVICE_TESTS / f"time_{one.name}.py", folder, "--runtime", library, "--json",
+                                      found, "--only", run.options.case, "--rounds", run.options.rounds], 300, (0, 1))
+    results = json.loads(found.read_text()) if found.exists() else []
+    for row in results:
+        if not row["right"]:
+            problems.append(f"{row['name']}: {row.get('problem') or 'error %.1e, %s' % (row['error'], row['same'])}")
+    return {"problems": problems, "what": one.what, "peer": one.peer, "results": results}
+
+
+def run_random(run, one, folder, case, *in_front):
+    """One run of a case's artifact, the sizes those that it was made for."""
+    return run.call(f"{one.name}-random", [*in_front, run.options.kpc, "run", folder / f"{case['name']}.kpc", "--input", "random",
+                                           "--device", run.options.device, "--quiet"], 150, (0, 9) if in_front else (0,))
+
+
+def allowed_races(name):
+    lines = (line.split("#")[0].strip() for line in (DEVICE_TESTS / "allowed-races.txt").read_text().splitlines())
+    pairs = [line.split(":", 1) for line in lines if line]
+    return [re.compile(pattern.strip()) for family_name, pattern in pairs if family_name == name]
+
+
+REPORT = re.compile(r"=+ +(Error|Warning|Invalid|Program hit|Barrier error|Internal|Fatal)|[1-9]\d* hazards?|hardware exception")
+
+
+def findings(text):
+    """What compute-sanitizer reports, an entry a line."""
+    return [line.strip("= ") for line in text.splitlines() if REPORT.search(line)]
+
+
+def check_family(run, one, tool, problems):
+    """compute-sanitizer's three tools on the family's small cases."""
+    folder = attempt(problems, compile_family, run, one, one.checked)
+    cases = json.loads((folder / "cases.json").read_text()) if folder else []
+
+    def check(item):
+        case, name = item
+        start = time.monotonic()
+        text = attempt(problems, run_random, run, one, folder, case, tool, "--tool", name, "--error-exitcode", "9") or ""
+        allowed = allowed_races(one.name) if name == "racecheck" else []
+        left = [line for line in findings(text) if not any(pattern.search(line) for pattern in allowed)]
+        if left:
+            problems.append(f"{one.name} {case['name']}, {name}: {left[0]} ({len(left)} reports)")
+        says = "; ".join(line.strip("= ") for line in text.splitlines() if "SUMMARY" in line) or "see problems"
+        return {"model": f"{one.name} {case['name']}", "tool": name, "says": says, "seconds": round(time.monotonic() - start, 1)}
+
+    return in_parallel(run, check, [(case, name) for case in cases for name in SANITIZERS])
+
+
 def sanitizer(run):
     need("numpy", "onnx")  # for the models' weights
     tool = shutil.which("compute-sanitizer")
@@ -204,7 +287,10 @@ def sanitizer(run):
 
     attempt(problems, digits_artifact, run)
     in_parallel(run, check, todo)
-    return {"problems": problems, "results": sorted(found, key=lambda f: (f["model"], f["tool"]))}
+    found.sort(key=lambda f: (f["model"], f["tool"]))
+    for one in FAMILIES:
+        found += check_family(run, one, tool, problems)
+    return {"problems": problems, "results": found}
 
 
 def sanitized_artifact(run, stem):

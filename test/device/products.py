@@ -10,14 +10,9 @@ Each product is y = act(x · w + bias) in one type; x has a dynamic number of ro
 NAME.kpc and a line in cases.json. Needs onnx.
 """
 
-import argparse
-import json
-import pathlib
-import re
-import subprocess
-
-import onnx
 from onnx import TensorProto, helper
+
+from case_files import write_cases
 
 # A turned x has as many columns, which must fit copies: a multiple of 8 of them.
 ROWS = {False: "1..65536", True: "8..65536:div=8"}
@@ -58,47 +53,30 @@ def model(rows, columns, total, element, bias, act, transposed, turned=False):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
 
+def case(purpose, shape, element="bf16", bias=False, act="", transposed=False, turned=False):
+    rows, columns, total = shape
+    name = f"{rows}x{columns}x{total}.{element}" + (".bias" if bias else "") + (f".{act.lower()}" if act else "")
+    name += (".transposed" if transposed else "") + (".turned" if turned else "")
+    return {"name": name, "purpose": purpose, "rows": rows, "columns": columns, "sum": total, "type": element, "bias": bias,
+            "act": act, "transposed": transposed, "turned": turned, "dims": [f"rows={ROWS[turned]}:opt={rows}"],
+            "options": ["--precision", "tf32"] if element == "tf32" else [],
+            "model": lambda: model(rows, columns, total, element, bias, act, transposed, turned)}
+
+
 def cases():
     for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("small", SMALL)):
         for shape in shapes:
-            yield purpose, shape, "bf16", False, "", False, False
+            yield case(purpose, shape)
     for purpose, shape in (("small", (129, 136, 200)), ("other", (4096, 4096, 4096))):
-        yield purpose, shape, "fp16", True, "Relu", False, False
-        yield purpose, shape, "bf16", True, "", True, False
+        yield case(purpose, shape, "fp16", bias=True, act="Relu")
+        yield case(purpose, shape, bias=True, transposed=True)
         whole = (-(-shape[0] // 8) * 8, *shape[1:])
-        yield purpose, whole, "bf16", False, "", False, True
-        yield purpose, whole, "fp16", False, "", True, True
+        yield case(purpose, whole, turned=True)
+        yield case(purpose, whole, "fp16", transposed=True, turned=True)
         # By wgmma where the sum is contiguous in both, else by mma.sync.
-        yield purpose, shape, "tf32", True, "", True, False
-        yield purpose, shape, "tf32", False, "", False, False
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--kpc", required=True)
-    parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--arch", default="sm_90a")
-    parser.add_argument("--only", default="")
-    options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-    listed = []
-    for purpose, (rows, columns, total), element, bias, act, transposed, turned in cases():
-        name = f"{rows}x{columns}x{total}.{element}" + (".bias" if bias else "") + (f".{act.lower()}" if act else "")
-        name += (".transposed" if transposed else "") + (".turned" if turned else "")
-        if not re.search(options.only, name):
-            continue
-        path = options.out / f"{name}.onnx"
-        onnx.save(model(rows, columns, total, element, bias, act, transposed, turned), path)
-        command = [options.kpc, "compile", str(path), "--arch", options.arch, "--dim", f"rows={ROWS[turned]}:opt={rows}", "-o",
-                   str(options.out / f"{name}.kpc"), "--quiet", "--no-cache"]
-        if element == "tf32":
-            command += ["--precision", "tf32"]
-        subprocess.run(command, check=True)
-        path.unlink()
-        listed.append({"name": name, "purpose": purpose, "rows": rows, "columns": columns, "sum": total, "type": element,
-                       "bias": bias, "act": act, "transposed": transposed, "turned": turned})
-    (options.out / "cases.json").write_text(json.dumps(listed, indent=1))
+        yield case(purpose, shape, "tf32", bias=True, transposed=True)
+        yield case(purpose, shape, "tf32")
 
 
 if __name__ == "__main__":
-    main()
+    write_cases(cases(), __doc__)

@@ -10,14 +10,9 @@ x has a dynamic number of rows, whose optimum is the case's; in cases with `free
 NAME.kpc and a line in cases.json. Needs onnx.
 """
 
-import argparse
-import json
-import pathlib
-import re
-import subprocess
-
-import onnx
 from onnx import TensorProto, helper
+
+from case_files import write_cases
 
 TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp32": TensorProto.FLOAT}
 
@@ -84,44 +79,20 @@ def model(kind, columns, element):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
 
 
+def case(purpose, kind, rows, columns, element, free=False):
+    dims = ["rows=1..1048576:opt=" + str(rows)] + (["columns=1..65536:opt=512"] if free else [])
+    return {"name": f"{kind}.{rows}x{columns}.{element}" + (".free" if free else ""), "purpose": purpose, "kind": kind, "rows": rows,
+            "columns": columns, "type": element, "free": free, "dims": dims,
+            "model": lambda: model(kind, "columns" if free else columns, element)}
+
+
 def cases():
     for purpose, listed in (("speed", SPEED), ("other", OTHER), ("small", SMALL)):
-        for case in listed:
-            yield purpose, case, False
-    for case in FREE:
-        yield "small", case, True
-
-
-def compile_case(case, path, options):
-    dims = ["--dim", f"rows=1..1048576:opt={case['rows']}"]
-    if case["free"]:
-        dims += ["--dim", "columns=1..65536:opt=512"]
-    onnx.save(model(case["kind"], "columns" if case["free"] else case["columns"], case["type"]), path)
-    command = [options.kpc, "compile", str(path), "--arch", options.arch, *dims, "-o", str(path.with_suffix(".kpc")), "--quiet",
-               "--no-cache"]
-    subprocess.run(command, check=True)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--kpc", required=True)
-    parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--arch", default="sm_90a")
-    parser.add_argument("--only", default="")
-    options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-    listed = []
-    for purpose, (kind, rows, columns, element), free in cases():
-        name = f"{kind}.{rows}x{columns}.{element}" + (".free" if free else "")
-        if not re.search(options.only, f"{purpose}.{name}"):
-            continue
-        case = {"name": name, "purpose": purpose, "kind": kind, "rows": rows, "columns": columns, "type": element, "free": free}
-        path = options.out / f"{name}.onnx"
-        compile_case(case, path, options)
-        path.unlink()
-        listed.append(case)
-    (options.out / "cases.json").write_text(json.dumps(listed, indent=1))
+        for one in listed:
+            yield case(purpose, *one)
+    for one in FREE:
+        yield case("small", *one, free=True)
 
 
 if __name__ == "__main__":
-    main()
+    write_cases(cases(), __doc__)

@@ -6,25 +6,17 @@
 
     python3 time_attention.py FOLDER --runtime libkpc_runtime.so [--json FILE] [--rounds 7] [--only REGEX]
 
-FOLDER is what attention.py wrote. Every one is compared with fp32 (small ones fp64) on the same GPU, twice (bit for bit); then both
-sides are timed in turn, in bursts with idle gaps between, the order reversed each round: medians and their ratio.
+FOLDER is what attention.py wrote. The reference is fp32, of small ones fp64; side_by_side.py says how both sides are timed.
 """
 
-import argparse
-import json
 import math
-import pathlib
-import re
-import statistics
 import sys
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from kpc_session import Session  # noqa: E402
-from time_products import compare_times, error  # noqa: E402
+from side_by_side import Kernel, compare_bursts, compare_cases, error
 
 LIMITS = {torch.float16: 1e-3, torch.bfloat16: 8e-3}  # RMS
 SMALL = 1 << 22  # scores that are compared in fp64
@@ -83,76 +75,49 @@ def peer(case, inputs):
     return call
 
 
-def run_case(case, options):
+def measure_bursts(case, sides, rounds):
+    """Microseconds of each side, and kpc's rate in TFLOP/s; a causal one counts half of the operations."""
+    times = compare_bursts(sides, rounds)
+    pairs = case["queries"] * case["keys"] * (0.5 if case["causal"] else 1)
+    return dict(times, rate=4e-6 * case["batch"] * case["heads"] * pairs * case["depth"] / times["kpc"])
+
+
+def run_case(case, options, measure=measure_bursts):
     inputs = tensors(case)
     kind = inputs["q"].dtype
     small = case["batch"] * case["heads"] * case["queries"] * case["keys"] <= SMALL
     expected = reference(case, inputs, torch.float64 if small else torch.float32)
-    given, out = inputs, torch.full_like(inputs["q"], math.nan)
+    given, out = inputs, torch.empty_like(inputs["q"])
     if case["layout"] == "bshd":
         given = {name: flat(x) if name in "qkv" else x for name, x in inputs.items()}
         expected, out = flat(expected), flat(out)
-    session = Session(options.runtime, str(options.folder / f"{case['name']}.kpc"))
-    session.run(given, {"y": out})
-    torch.cuda.synchronize()
-    first = out.clone()
-    row = dict(case, error=error(out, expected))
-    out.fill_(math.nan)
-    session.run(given, {"y": out})
-    torch.cuda.synchronize()
-    row["same"] = torch.equal(first, out)
+    kernel = Kernel(case, options, given, {"y": out})
+    row = dict(case, error=error(kernel.first["y"], expected), same=kernel.same)
     row["right"] = row["same"] and row["error"] <= LIMITS[kind]
     if case["purpose"] != "small" and row["right"] and options.rounds:
         call = peer(case, inputs)
+        sides = {"kpc": kernel, "cudnn": call}
         try:
             theirs = call()
             row["peer_error"] = error(theirs if case["layout"] == "bhsd" else flat(theirs), expected)
-            sides = {"kpc": lambda: session.run(given, {"y": out}), "cudnn": call}
         except RuntimeError as problem:
             row["peer_problem"] = str(problem).splitlines()[0]
-            sides = {"kpc": lambda: session.run(given, {"y": out})}
-        row.update(compare_times(sides, options.rounds))
+            del sides["cudnn"]
+        row.update(measure(case, sides, options.rounds))
         if "cudnn" in row:
             row["ratio"] = row["cudnn"] / row["kpc"]
-        pairs = case["queries"] * case["keys"] * (0.5 if case["causal"] else 1)
-        row["tflops"] = 4e-6 * case["batch"] * case["heads"] * pairs * case["depth"] / row["kpc"]
-    session.close()
+    kernel.close()
     return row
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--runtime", required=True)
-    parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--only", default="")
-    options = parser.parse_args()
-    torch.backends.cuda.matmul.allow_tf32 = False
-    rows = []
-    for case in json.loads((options.folder / "cases.json").read_text()):
-        if not re.search(options.only, f"{case['purpose']} {case['name']}"):
-            continue
-        try:
-            row = run_case(case, options)
-        except RuntimeError as problem:
-            row = dict(case, right=False, problem=str(problem).splitlines()[0])
-        rows.append(row)
-        text = f"{row['name']:36} {'right' if row['right'] else 'WRONG'}"
-        text += f" {row.get('problem', '')}" if "error" not in row else f" error {row['error']:.2e} ({row.get('peer_error', 0):.2e})"
-        if "tflops" in row:
-            text += f"  kpc {row['kpc']:8.1f} us {row['tflops']:.0f} TFLOP/s"
-        if "ratio" in row:
-            text += f", cuDNN {row['cudnn']:8.1f} us: {row['ratio']:.3f}"
-        print(text + (f" {row['peer_problem']}" if "peer_problem" in row else ""), flush=True)
-    for purpose in ("speed", "wide", "other"):
-        ratios = [row["ratio"] for row in rows if row["purpose"] == purpose and "ratio" in row]
-        if ratios:
-            print(f"{purpose}: geometric mean of {len(ratios)}: {statistics.geometric_mean(ratios):.3f}, least {min(ratios):.3f}")
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1))
-    return 0 if all(row["right"] for row in rows) else 1
+def describe(row, unit="TFLOP/s"):
+    text = f"({row['peer_error']:.2e})" if "peer_error" in row else ""
+    if "rate" in row:
+        text += f"  kpc {row['kpc']:8.1f} us {row['rate']:.0f} {unit}"
+    if "ratio" in row:
+        text += f", cuDNN {row['cudnn']:8.1f} us: {row['ratio']:.3f}"
+    return text + (f" {row['peer_problem']}" if "peer_problem" in row else "")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compare_cases(run_case, describe, __doc__))

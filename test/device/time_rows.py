@@ -6,24 +6,17 @@
 
     python3 time_rows.py FOLDER --runtime libkpc_runtime.so [--json FILE] [--rounds 7] [--only REGEX]
 
-FOLDER is what rows.py wrote. Every kernel is compared with f64 on the same GPU, twice (bit for bit); then the three sides are
-timed in turn, in bursts with idle gaps between, the order reversed each round: medians and their ratios.
+FOLDER is what rows.py wrote. The reference is f64; side_by_side.py says how the three sides are timed. `ratio` is the
+copy's time over kpc's: the share of what memory gives.
 """
 
-import argparse
-import json
 import math
-import pathlib
-import re
-import statistics
 import sys
 
 import torch
 import torch.nn.functional as F
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from kpc_session import Session  # noqa: E402
-from time_products import compare_times  # noqa: E402
+from side_by_side import Kernel, compare_bursts, compare_cases
 
 KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 LIMITS = {torch.float32: 2e-6, torch.float16: 4e-4, torch.bfloat16: 3e-3}  # RMS; rounding the result alone: 2e-4 and 1.7e-3
@@ -95,74 +88,43 @@ def compare(outputs, expected):
     return worst
 
 
-def run_case(case, options):
-    inputs, outputs = tensors(case)
-    session = Session(options.runtime, str(options.folder / f"{case['name']}.kpc"))
-    session.run(inputs, outputs)
-    torch.cuda.synchronize()
-    first = {name: out.clone() for name, out in outputs.items()}
-    expected = {}
-    step = max(1, (1 << 26) // case["columns"])
-    for begin in range(0, case["rows"], step):  # f64 takes memory
+def in_double(case, inputs):
+    """In parts, as f64 takes memory."""
+    expected, step = {}, max(1, (1 << 26) // case["columns"])
+    for begin in range(0, case["rows"], step):
         part = {name: (t[begin:begin + step] if t.dim() == 2 else t) for name, t in inputs.items()}
         part = {name: (t.double() if t.is_floating_point() else t) for name, t in part.items()}
         for name, t in compute(case, part).items():
             expected.setdefault(name, []).append(t)
-    expected = {name: torch.cat(parts) for name, parts in expected.items()}
-    row = dict(case, error=compare(outputs, expected))
-    row["torch_error"] = compare(compute(case, inputs), expected)
+    return {name: torch.cat(parts) for name, parts in expected.items()}
+
+
+def run_case(case, options):
+    inputs, outputs = tensors(case)
+    kernel = Kernel(case, options, inputs, outputs)
+    expected = in_double(case, inputs)
+    row = dict(case, error=compare(kernel.first, expected), same=kernel.same)
+    row["peer_error"] = compare(compute(case, inputs), expected)
     del expected
-    for out in outputs.values():
-        out.fill_(3.0)
-    session.run(inputs, outputs)
-    torch.cuda.synchronize()
-    row["same"] = all(torch.equal(first[n].view(torch.uint8), outputs[n].view(torch.uint8)) for n in outputs)
     row["right"] = row["same"] and row["error"] <= LIMITS[outputs["y"].dtype]
-    whole = [t for t in (*inputs.values(), *outputs.values()) if t.dim() == 2]
-    total = sum(t.numel() * t.element_size() for t in whole)
-    if case["purpose"] != "small" and options.rounds:
+    if case["purpose"] != "small" and row["right"] and options.rounds:
+        total = sum(t.numel() * t.element_size() for t in (*inputs.values(), *outputs.values()) if t.dim() == 2)
         source, target = (torch.empty(total // 2, dtype=torch.uint8, device="cuda") for _ in range(2))
-        sides = {"kpc": lambda: session.run(inputs, outputs), "copy": lambda: target.copy_(source),
-                 "torch": lambda: compute(case, inputs)}
-        row.update(compare_times(sides, options.rounds))
-        row["share"] = row["copy"] / row["kpc"]
+        sides = {"kpc": kernel, "copy": lambda: target.copy_(source), "torch": lambda: compute(case, inputs)}
+        row.update(compare_bursts(sides, options.rounds))
+        row["ratio"] = row["copy"] / row["kpc"]
         row["gbps"] = total / row["kpc"] * 1e-3
-    session.close()
+    kernel.close()
     return row
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--runtime", required=True)
-    parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--only", default="")
-    options = parser.parse_args()
-    rows = []
-    for case in json.loads((options.folder / "cases.json").read_text()):
-        if not re.search(options.only, f"{case['purpose']}.{case['name']}"):
-            continue
-        try:
-            row = run_case(case, options)
-        except RuntimeError as problem:
-            row = dict(case, right=False, problem=str(problem))
-        rows.append(row)
-        text = f"{row['name']:36} {'right' if row['right'] else 'WRONG'}"
-        text += f" {row.get('problem', '')}" if "error" not in row else f" error {row['error']:.2e} ({row['torch_error']:.2e})"
-        text += "" if row.get("same", True) else " not the same twice"
-        if "share" in row:
-            text += f"  kpc {row['kpc']:7.1f} us, copy {row['copy']:7.1f}: {row['share']:.3f}; torch {row['torch']:7.1f}: "
-            text += f"{row['torch'] / row['kpc']:.2f}x  {row['gbps']:.0f} GB/s"
-        print(text, flush=True)
-    shares = [row["share"] for row in rows if row["purpose"] == "speed" and "share" in row]
-    if shares:
-        print(f"share of copy over {len(shares)} kernels of the table: geometric mean {statistics.geometric_mean(shares):.3f}, "
-              f"least {min(shares):.3f}")
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1))
-    return 0 if all(row["right"] for row in rows) else 1
+def describe(row):
+    text = f"({row['peer_error']:.2e})"
+    if "ratio" in row:
+        text += f"  kpc {row['kpc']:7.1f} us, copy {row['copy']:7.1f}: {row['ratio']:.3f}; torch {row['torch']:7.1f}: "
+        text += f"{row['torch'] / row['kpc']:.2f}x  {row['gbps']:.0f} GB/s"
+    return text
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compare_cases(run_case, describe, __doc__))

@@ -33,6 +33,10 @@ def main():
         run(0, ["right"], "verify", whole, "--model", model, "-i", "random", "--dim", "batch=3", "--device", f"emulate:{target}")
         # No PTX: the emulator has nothing to run.
         run(1, ["machine code", "--strip"], "run", bare, "-i", "random", "--dim", "batch=2", "--device", f"emulate:{target}")
+    # Times are those of a processor, and no share of a chip's peak.
+    once = ["--dim", "batch=2", "--warmup", "0", "--iterations", "1", "--device", "emulate:sm_90a"]
+    run(0, ["emulate:sm_90a", "times       the emulator's, on this processor: they say nothing of a GPU"], "bench", folder / "sm_90a.kpc", *once)
+    run(0, ['"emulated": true', '"device": "emulate:sm_90a"'], "bench", folder / "sm_90a.kpc", "--json", *once)
     run(1, ["no code for kpc emulator (sm_80)"], "run", folder / "sm_90a.kpc", "-i", "random", "--dim", "batch=2", "--device", "emulate:sm_80")
     for wrong in ("sm_7", "host", "", "nothing"):
         run(2, ["no GPU that can be emulated"], "run", folder / "sm_90a.kpc", "-i", "random", "--device", f"emulate:{wrong}")

@@ -78,6 +78,8 @@ def attribute(name, value):
     if isinstance(value, list) and value and isinstance(value[0], float):
         data = b"".join(varint(7 << 3 | 5) + struct.pack("<f", v) for v in value)
         return block(1, name) + data + number(20, 6)
+    if isinstance(value, list) and value and isinstance(value[0], str):
+        return block(1, name) + b"".join(block(9, v) for v in value) + number(20, 8)
     if isinstance(value, list):
         return block(1, name) + b"".join(number(8, v) for v in value) + number(20, 7)
     return block(1, name) + number(3, value) + number(20, 2)

@@ -66,10 +66,12 @@ check_package(libkpc-runtime${soversion} HAS usr/lib/libkpc_runtime.so.${version
 check_package(libkpc-dev DEPENDS "libkpc-runtime${soversion} \\(= ${version}\\)"
   HAS usr/lib/libkpc_runtime.so usr/lib/libkpc_runtime.a usr/include/kpc/runtime.h usr/include/kpc/runtime.hpp
       usr/lib/cmake/kpc/kpcConfig.cmake usr/lib/pkgconfig/kpc-runtime.pc)
-check_package(kpc HAS usr/bin/kpc usr/bin/kpc-opt usr/bin/kpc-lsp-server DEPENDS libc6 "libstdc\\+\\+6" libgcc-s1)
+check_package(kpc HAS usr/bin/kpc usr/bin/kpc-opt usr/bin/kpc-lsp-server usr/bin/kpc-emulate usr/lib/kpc/libkpc_emulator_driver.so
+  DEPENDS libc6 "libstdc\\+\\+6" libgcc-s1)
 
 # What the programs load.
-foreach(program bin/kpc bin/kpc-opt bin/kpc-lsp-server lib/libkpc_runtime.so.${version})
+foreach(program bin/kpc bin/kpc-opt bin/kpc-lsp-server bin/kpc-emulate lib/kpc/libkpc_emulator_driver.so
+        lib/libkpc_runtime.so.${version})
   run(${READELF} --dynamic --wide ${root}/usr/${program})
   if(STATIC AND out MATCHES "RPATH|RUNPATH")
     message(FATAL_ERROR "${program} has a search path:\n${out}")
@@ -95,6 +97,8 @@ endforeach()
 set(digits ${SOURCE}/examples/digits)
 set(ENV{LD_LIBRARY_PATH} ${root}/usr/lib)
 run(${root}/usr/bin/kpc compile ${digits}/digits.onnx --arch host --no-cache --quiet -o ${work}/digits.kpc)
+run(${root}/usr/bin/kpc compile ${digits}/digits.onnx --arch portable --no-cache --quiet -o ${work}/portable.kpc)
+run(${root}/usr/bin/kpc run ${work}/portable.kpc -i random --dim batch=2 --device emulate:sm_80)
 run(${CMAKE_COMMAND} -S ${digits} -B ${work}/digits -DCMAKE_PREFIX_PATH=${root}/usr
     -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER})
 run(${CMAKE_COMMAND} --build ${work}/digits)

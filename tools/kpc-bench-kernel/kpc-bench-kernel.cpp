@@ -38,23 +38,30 @@ using namespace kpc;
 using namespace mlir;
 namespace cl = llvm::cl;
 
+static cl::OptionCategory Options("Options");
 static cl::opt<std::string> File(cl::Positional, cl::desc("x.tile.mlir"),
-                                 cl::Required);
+                                 cl::Required, cl::cat(Options));
 static cl::list<std::string>
     Shape("shape", cl::CommaSeparated, cl::value_desc("argN=SIZE"),
-          cl::desc("a size that the kernel takes; else its optimum"));
+          cl::desc("a size that the kernel takes; else its optimum"),
+          cl::cat(Options));
 static cl::list<std::string>
     Elements("elements", cl::CommaSeparated, cl::value_desc("argN=COUNT"),
              cl::desc("elements of a buffer that no tensor map is of; else as "
-                      "many as the largest other has"));
+                      "many as the largest other has"),
+             cl::cat(Options));
 static cl::opt<std::string> Arch("arch", cl::init("sm_90a"),
-                                 cl::desc("the target (default: sm_90a)"));
-static cl::opt<std::string> PtxasPath("ptxas", cl::desc("NVIDIA's assembler"));
+                                 cl::desc("the target (default: sm_90a)"),
+                                 cl::cat(Options));
+static cl::opt<std::string> PtxasPath("ptxas", cl::desc("NVIDIA's assembler"),
+                                      cl::cat(Options));
 static cl::opt<std::string>
     Bundle("emit-bundle", cl::value_desc("FILE"),
-           cl::desc("write the artifact there and time nothing"));
+           cl::desc("write the artifact there and time nothing"),
+           cl::cat(Options));
 static cl::opt<std::string> Device("device", cl::init("cuda:0"),
-                                   cl::desc("where to run (default: cuda:0)"));
+                                   cl::desc("where to run (default: cuda:0)"),
+                                   cl::cat(Options));
 
 static int fail(const llvm::Twine &Why, const char *Hint = nullptr) {
   llvm::errs() << "error: " << Why << "\n";
@@ -131,11 +138,11 @@ int64_t Bench::bytesOf(const artifact::TensorMap &Map) const {
   auto Value = [&](const shape::Expr &E) {
     return E.evaluate(Sizes).value_or(0);
   };
-  // The last dim's stride, or a row of a tensor of one.
-  int64_t Row = Value(Map.Dims.front()) * bitWidth(Map.Element) / 8;
-  return Map.Strides.empty()
-             ? Row
-             : Value(Map.Dims.back()) * Value(Map.Strides.back());
+  // The longest dim's, as a stride may be 0: the same row again.
+  int64_t Bytes = Value(Map.Dims.front()) * bitWidth(Map.Element) / 8;
+  for (size_t I = 0; I < Map.Strides.size(); ++I)
+    Bytes = std::max(Bytes, Value(Map.Dims[I + 1]) * Value(Map.Strides[I]));
+  return Bytes;
 }
 
 bool Bench::bindBuffers() {
@@ -153,11 +160,21 @@ bool Bench::bindBuffers() {
   for (unsigned I = 0; I < Kernel.getNumArguments(); ++I) {
     if (!isa<MemRefType>(Kernel.getArgument(I).getType()))
       continue;
-    if (auto It = Given->find(I); It != Given->end())
+    if (auto It = Given->find(I); It != Given->end()) {
+      if (Counts.count(I))
+        return fail("arg" + llvm::Twine(I) +
+                        " has a tensor map, which says how many elements it "
+                        "has",
+                    "--shape gives the sizes that they depend on") == 0;
       Counts[I] = It->second;
-    else
+      Given->erase(It);
+    } else {
       Counts.try_emplace(I, Most);
+    }
   }
+  if (!Given->empty())
+    return fail("arg" + llvm::Twine(Given->begin()->first) +
+                " is no buffer of the kernel") == 0;
   return true;
 }
 
@@ -213,6 +230,26 @@ OwningOpRef<ModuleOp> Bench::plan() {
   return Module;
 }
 
+/// The file's text; null after an error. Several kernels are texts of their
+/// own, which `--emit tile` writes behind one another.
+OwningOpRef<ModuleOp> parseFile(MLIRContext &Context) {
+  auto Buffer = llvm::MemoryBuffer::getFile(File);
+  if (!Buffer) {
+    fail("cannot read '" + llvm::Twine(File) +
+         "': " + Buffer.getError().message());
+    return {};
+  }
+  llvm::SmallVector<llvm::StringRef> Parts;
+  (*Buffer)->getBuffer().split(Parts, "\n// -----");
+  llvm::erase_if(Parts, [](llvm::StringRef P) { return P.trim().empty(); });
+  if (Parts.size() <= 1)
+    return parseSourceFile<ModuleOp>(File, &Context);
+  fail("'" + llvm::Twine(File) + "' holds " + llvm::Twine(Parts.size()) +
+           " kernels, not one",
+       "put the text between two '// -----' into a file of its own");
+  return {};
+}
+
 /// The one kernel of a text; null after an error.
 gpu::GPUFuncOp kernelOf(ModuleOp Module) {
   gpu::GPUFuncOp Found;
@@ -246,6 +283,7 @@ static int time(const std::string &Artifact) {
 }
 
 int main(int ArgumentCount, char **ArgumentTexts) {
+  cl::HideUnrelatedOptions(Options); // LLVM's own
   cl::ParseCommandLineOptions(ArgumentCount, ArgumentTexts,
                               "kpc-bench-kernel: times one tile kernel\n");
   target::Lookup Found = target::lookup(Arch);
@@ -258,7 +296,7 @@ int main(int ArgumentCount, char **ArgumentTexts) {
   MLIRContext Context(Registry, MLIRContext::Threading::DISABLED);
   Context
       .loadDialect<func::FuncDialect, graph::GraphDialect, plan::PlanDialect>();
-  auto Module = parseSourceFile<ModuleOp>(File, &Context);
+  OwningOpRef<ModuleOp> Module = parseFile(Context);
   gpu::GPUFuncOp Kernel = Module ? kernelOf(*Module) : gpu::GPUFuncOp();
   if (!Kernel)
     return 1;

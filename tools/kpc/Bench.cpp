@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/Bench.h"
+#include "tools/kpc/Emulator.h"
 
 #include "compiler/target/Target.h"
 #include "tools/kpc/CudaMemory.h"
@@ -289,14 +290,21 @@ std::optional<BenchResult> measure(const Model &M, const BenchOptions &Options,
   Stream &First = *Streams.front();
   bool Gpu = isGpu(M, First.session());
   R.Target = First.session().target();
-  R.Device =
-      Gpu ? fmt::format("cuda:{}", Options.Choice.Device.Ordinal) : "host";
+  std::string Emulates = Gpu ? emulatedTarget() : "";
+  R.Emulated = !Emulates.empty();
+  R.Device = R.Emulated ? "emulate:" + Emulates
+             : Gpu      ? fmt::format("cuda:{}", Options.Choice.Device.Ordinal)
+                        : "host";
   R.Dims = In->Dims;
   R.Batch = batchOf(M, *In);
   bool Good = runLanes(Streams, Options, R);
-  R.Speed = Gpu ? gpuClocks(Options.Choice.Device.Ordinal) : hostClocks();
+  R.Speed = Gpu && !R.Emulated ? gpuClocks(Options.Choice.Device.Ordinal)
+                               : hostClocks();
   R.Memory = First.session().memory();
-  Good = Good && addProfile(First, target::findTarget(R.Target), R);
+  // The chip's peak rates are none of the emulator's.
+  const target::Target *Chip =
+      R.Emulated ? nullptr : target::findTarget(R.Target);
+  Good = Good && addProfile(First, Chip, R);
   if (Good)
     return R;
   for (auto &S : Streams)

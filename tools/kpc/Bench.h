@@ -38,6 +38,8 @@ struct StepTime {
 
 struct BenchResult {
   std::string Target, Device; ///< "sm_90a", "cuda:0"
+  /// Times are the emulator's, on the processor.
+  bool Emulated = false;
   shape::Bindings Dims;
   /// Of each run, sorted; milliseconds.
   std::vector<double> Latencies;

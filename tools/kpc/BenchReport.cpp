@@ -93,6 +93,9 @@ std::string benchText(const BenchOptions &Options, const BenchResult &R) {
     Where += " (" + C + ")";
   Table.row({"target", R.Target});
   Table.row({"device", Where});
+  if (R.Emulated)
+    Table.row({"times", "the emulator's, on this processor: they say nothing "
+                        "of a GPU"});
   if (!R.Dims.empty())
     Table.row({"dims", dimsText(R.Dims)});
   Table.row(
@@ -126,6 +129,7 @@ Json benchJson(const BenchOptions &Options, const BenchResult &R) {
   Out["target"] = R.Target;
   Out["device"] = R.Device;
   Out["device_name"] = R.Speed.Device;
+  Out["emulated"] = R.Emulated;
   Out["clocks_mhz"] = Json::object();
   if (R.Speed.Core)
     Out["clocks_mhz"]["core"] = *R.Speed.Core;

@@ -52,4 +52,12 @@ void useEmulator(const std::string &Target) {
   ::setenv("KPC_EMULATE_TARGET", Target.c_str(), 1);
 }
 
+std::string emulatedTarget() {
+  const char *Driver = std::getenv("KPC_CUDA_DRIVER");
+  const char *Target = std::getenv("KPC_EMULATE_TARGET");
+  if (!Driver || !std::string_view(Driver).ends_with(Library))
+    return {};
+  return Target && *Target ? Target : "sm_90a"; // as the library takes it
+}
+
 } // namespace kpc::cli

@@ -23,6 +23,9 @@ namespace kpc::cli {
 /// runtime opens a driver.
 void useEmulator(const std::string &Target);
 
+/// The target that cuda:0 was made an emulated GPU of; empty: none.
+std::string emulatedTarget();
+
 } // namespace kpc::cli
 
 #endif // KPC_TOOLS_KPC_EMULATOR_H

@@ -39,12 +39,12 @@ static bool sameName(std::string_view A, std::string_view B) {
 }
 
 static void printText(const std::vector<OperatorInfo> &Ops) {
-  int64_t Newest = 0;
-  std::set<std::string> Names;
-  for (const OperatorInfo &Op : Ops) {
+  int64_t Newest = 0; // of all: one operator alone may have ended earlier
+  for (const OperatorInfo &Op : onnx::supportedOperators())
     Newest = std::max(Newest, Op.Domain.empty() ? Op.Until : 0);
+  std::set<std::string> Names;
+  for (const OperatorInfo &Op : Ops)
     Names.insert(nameOf(Op));
-  }
   TextTable Table("lll", 0);
   Table.row({"operator", "opset", "does not compile"});
   for (const OperatorInfo &Op : Ops) {

@@ -46,10 +46,26 @@ public:
     std::string Type = Option->get_type_name();
     return Type.empty() ? "" : " " + Type;
   }
+  /// A flag that may have a value is written `--remarks[=REGEX]`, which is how
+  /// it is given; CLI11 would show what stands for no value.
+  std::string make_option_name(const CLI::Option *Option,
+                               bool IsPositional) const override {
+    std::string Name = CLI::Formatter::make_option_name(Option, IsPositional);
+    if (size_t At = Name.find("{.}"); At != std::string::npos)
+      Name.replace(At, 3, "[=REGEX]");
+    return Name;
+  }
+  /// CLI11 takes positional arguments for optional ones, as kpc says itself
+  /// what is missing (needFile).
   std::string make_usage(const CLI::App *App, std::string Name) const override {
     if (App->get_parent())
       Name = "kpc " + Name;
-    return CLI::Formatter::make_usage(App, Name);
+    std::string Usage = CLI::Formatter::make_usage(App, Name);
+    for (std::string_view Needed : {"model", "artifact"})
+      if (size_t At = Usage.find("[" + std::string(Needed) + "]");
+          At != std::string::npos)
+        Usage.replace(At, Needed.size() + 2, Needed);
+    return Usage;
   }
 };
 } // namespace

@@ -52,7 +52,9 @@ Value Emitter::cumsum(Value X, int64_t Axis, bool Exclusive, bool Reverse) {
 }
 
 /// Whether a window of `Taps` fits into a padded size at least once, where
-/// that is known; no number on the way may overflow.
+/// that is known; no number on the way may overflow. Of nothing there may be
+/// no windows: ONNX's formula gives a size of 0 there, of less for windows that
+/// reach further.
 static bool windowFits(const Expr &Size, int64_t Taps, int64_t Stride,
                        int64_t Dilation, int64_t Low, int64_t High) {
   int64_t Reach = 0, Slack = 0;
@@ -62,7 +64,8 @@ static bool windowFits(const Expr &Size, int64_t Taps, int64_t Stride,
       __builtin_sub_overflow(Slack, Reach, &Slack))
     return false;
   Expr Room = Size + (Slack - 1);
-  return !Room.overflowed() && Room.asConstant().value_or(0) >= 0;
+  int64_t Least = Size == Expr(0) ? -Stride : 0;
+  return !Room.overflowed() && Room.asConstant().value_or(0) >= Least;
 }
 
 Value Emitter::window(ReduceKind K, Value X, ArrayRef<int64_t> Window,
@@ -75,8 +78,7 @@ Value Emitter::window(ReduceKind K, Value X, ArrayRef<int64_t> Window,
                     High[I]))
       return fail(Code::ImportShape,
                   "a window of " + std::to_string(Window[I]) +
-                      " does not fit the padded size of " + dims(X)[I].str() +
-                      " in dimension " + std::to_string(I));
+                      " does not fit the padded size of " + dims(X)[I].str());
   return build(WindowOp::getOperationName(), {X},
                {B.getNamedAttr("kind", ReduceKindAttr::get(B.getContext(), K)),
                 listAttr("window", Window), listAttr("stride", Stride),

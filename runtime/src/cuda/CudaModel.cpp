@@ -204,8 +204,9 @@ Result<const format::Target *> chooseTarget(const rt::Model &M,
               "the artifact has no code for %s (compute capability "
               "%d.%d); it holds %s",
               C.name().c_str(), C.major(), C.minor(), targetList(M).c_str());
-  E.Hint = formatted("compile with --arch sm_%d%d, or with --arch portable",
-                     C.major(), C.minor());
+  // From Hopper on kpc's targets are the chips' own instruction sets.
+  E.Hint = formatted("compile with --arch sm_%d%d%s, or with --arch portable",
+                     C.major(), C.minor(), C.major() >= 9 ? "a" : "");
   return E;
 }
 

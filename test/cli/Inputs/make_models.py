@@ -49,6 +49,13 @@ def mlp():
                                  [onnx.floats("w", [4, 3], weights), onnx.floats("b", [3], [0.1, 0.2, -0.3])]))
 
 
+def dequantize():
+    """From bytes to fp16, by scales in fp32."""
+    node = onnx.node("DequantizeLinear", ["x", "scale"], ["y"], name="the_node", output_dtype=FLOAT16)
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", ["n"], INT8)], [onnx.value_info("y", ["n"], FLOAT16)],
+                                 [onnx.floats("scale", [], [0.5])]), opsets=((23, ""),))
+
+
 def two_inputs():
     node = onnx.node("Sub", ["a", "b"], ["difference"], name="subtract")
     return onnx.model(onnx.graph([node], [onnx.value_info(n, ["rows", 2]) for n in "ab"],
@@ -71,14 +78,14 @@ def chain():
                                  [onnx.floats("w", [2, 2], [0.5, -1.0, 2.0, 0.25])]))
 
 
-def bent():
-    """Three kernels in a row; the middle one ends with a sine."""
+def bent(last="Sin", weight=0.5):
+    """Three kernels in a row; the middle one ends with a sine, or what is given."""
     nodes = [onnx.node("MatMul", ["x", "w"], ["a"], name="first"),
              onnx.node("MatMul", ["a", "w"], ["b"], name="second"),
-             onnx.node("Sin", ["b"], ["c"], name="bend"),
+             onnx.node(last, ["b"], ["c"], name="bend"),
              onnx.node("MatMul", ["c", "w"], ["y"], name="third")]
     return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["batch", 2])], [onnx.value_info("y", ["batch", 2])],
-                                 [onnx.floats("w", [2, 2], [0.5, -1.0, 2.0, 0.25])]))
+                                 [onnx.floats("w", [2, 2], [weight, -1.0, 2.0, 0.25])]))
 
 
 def weighted():
@@ -129,6 +136,8 @@ MODELS = {
     "weighted": weighted(),
     "names": one_node("Relu", onnx.FLOAT, ["batch-size", "n+1", "batch size", "a:b", "\u00e9"]),
     "bent": bent(),
+    "bent-weight": bent(weight=0.75),
+    "bent-node": bent(last="Cos"),
     "sub": two_inputs(),
     "scalar": one_node("Neg", onnx.FLOAT, []),
     "bool": one_node("Not", onnx.BOOL, ["n"]),
@@ -137,6 +146,7 @@ MODELS = {
     "double": one_node("Neg", DOUBLE, ["n"]),
     "fp16": one_node("Neg", FLOAT16, ["n"]),
     "bf16": one_node("Neg", BFLOAT16, ["n"]),
+    "dequantize": dequantize(),
     "external": external(),
     "faulty": faulty(),
     "unnamed": one_node("Relu", onnx.FLOAT, [None, 4]),

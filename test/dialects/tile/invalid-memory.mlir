@@ -133,3 +133,11 @@ func.func @f(%v: !v, %a: !a, %i: index) {
   tile.store %a to %v[%i, %i, %i] : !a, !v
   return
 }
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{'tile.wait_stores' op keeps no less than no group}}
+  tile.wait_stores keep -1
+  return
+}

@@ -260,3 +260,14 @@ func.func @f() {
   // expected-error @below {{'tile.yield' op expects parent op to be one of 'tile.map, tile.apply, tile.role, tile.elect'}}
   tile.yield
 }
+
+// -----
+
+!p = !tile.pending<!tile.fragment<[64, 64], f32>>
+!d = !tile.fragment<[64, 64], f32>
+func.func @f(%p: !p) {
+  // expected-error @below {{'tile.retire' op keeps no less than no product}}
+  %q = tile.retire %p keep -1 : !p
+  %x = tile.await %q : !p -> !d
+  return
+}

@@ -107,3 +107,23 @@ func.func private @f(!tile.pipe<2 of []>)
 
 // expected-error @below {{a slot holds whole tiles, not '!tile.smem<[64, 64], bf16, swizzle 128, pitch 128>'}}
 func.func private @f(!tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128, pitch 128>]>)
+
+// -----
+
+// expected-error @below {{a tile has at most 262144 bytes}}
+func.func private @f(!tile.smem<[1024, 256], bf16, swizzle 128>)
+
+// -----
+
+// expected-error @below {{a tile has at most 262144 bytes}}
+func.func private @f(!tile.smem<[4611686018427387904, 4611686018427387904], bf16, swizzle 128>)
+
+// -----
+
+// expected-error @below {{a tile has at most 262144 bytes}}
+func.func private @f(!tile.smem<[64, 64], bf16, swizzle 128, pitch 4611686018427387904>)
+
+// -----
+
+// expected-error @below {{a pipe's slots have at most 262144 bytes together}}
+func.func private @f(!tile.pipe<64 of [!tile.smem<[64, 64], bf16, swizzle 128>]>)

@@ -43,3 +43,10 @@ plan.program {
 func.func @main() {
   return
 }
+
+// -----
+
+// expected-error @below {{@main does not end in a return}}
+func.func @main() {
+  llvm.unreachable
+}

@@ -91,3 +91,19 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// What is known of a pipe stands where it is declared.
+!pipe = !tile.pipe<1 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
+gpu.module @m {
+  gpu.func @kernel(%pipe: !pipe) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    tile.start
+    %at = tile.cursor
+    // expected-error @below {{'tile.acquire' op needs the pipe that a 'tile.pipe' declares}}
+    // expected-error @below {{failed to legalize operation 'tile.acquire' that was explicitly marked illegal}}
+    %free = tile.acquire %pipe[%at] : !pipe -> !tile.slot<free>
+    tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+    gpu.return
+  }
+}

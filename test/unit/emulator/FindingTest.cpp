@@ -201,4 +201,71 @@ TEST(Finding, UseAfterFree) {
   EXPECT_STREQ(nameOf(R.Trouble->Kind), "use-after-free");
 }
 
+TEST(GlobalRace, BlocksAreNotOrdered) {
+  kpc::emulator::test::Setup Two{.OutputWords = 64, .Threads = 1, .Blocks = 2};
+  std::string Rank = "mov.u32 %r2, %ctaid.x; mul.wide.u32 %rd4, %r2, 4;"
+                     "add.u64 %rd5, %rd1, %rd4;";
+  Outcome Same = run(Rank + "st.global.u32 [%rd1], %r2;", Two);
+  ASSERT_EQ(Same.finding(), "global-race");
+  EXPECT_THAT(Same.Trouble->text(), HasSubstr("warp 0 of block "));
+  EXPECT_THAT(Same.Trouble->text(), HasSubstr("byte 0 of its allocation"));
+  // Bytes beside each other, and atomics.
+  EXPECT_EQ(run("mov.u32 %r2, %ctaid.x; cvt.u64.u32 %rd4, %r2;"
+                "add.u64 %rd5, %rd1, %rd4; st.global.u8 [%rd5], %r2;",
+                Two)
+                .finding(),
+            "");
+  EXPECT_EQ(run("red.global.add.u32 [%rd1], 1;", Two).finding(), "");
+  EXPECT_EQ(run("red.global.add.u32 [%rd1], 1; ld.global.u32 %r3, [%rd1];", Two)
+                .finding(),
+            "global-race");
+  // One reads, the other writes, whichever comes first.
+  EXPECT_EQ(run(Rank +
+                    "setp.eq.u32 %p1, %r2, 0; @%p1 ld.global.u32 %r3, [%rd1];"
+                    "@!%p1 st.global.u32 [%rd1], %r2;",
+                Two)
+                .finding(),
+            "global-race");
+}
+
+/// Each block writes its word; the last one to come sums them.
+std::string lastBlock(const std::string &Release, const std::string &Acquire,
+                      const std::string &Semantics = "") {
+  return "mov.u32 %r2, %ctaid.x; mul.wide.u32 %rd4, %r2, 4;"
+         "add.u64 %rd5, %rd1, %rd4; st.global.u32 [%rd5+64], %r2;" +
+         Release + "atom" + Semantics +
+         ".global.add.u32 %r3, [%rd0], 1; setp.ne.u32 %p1, %r3, 1;"
+         "@%p1 bra END;" +
+         Acquire +
+         "ld.global.u32 %r4, [%rd1+64]; ld.global.u32 %r5, [%rd1+68];"
+         "add.u32 %r4, %r4, %r5; st.global.u32 [%rd1], %r4; END:";
+}
+
+TEST(GlobalRace, ReleaseAndAcquire) {
+  kpc::emulator::test::Setup Two{
+      .Input = {0}, .OutputWords = 64, .Threads = 1, .Blocks = 2};
+  for (const char *Fence : {"fence.acq_rel.gpu;", "membar.gl;"}) {
+    Outcome R = run(lastBlock(Fence, Fence), Two);
+    EXPECT_EQ(R.Trouble ? R.Trouble->text() : "", "");
+    EXPECT_EQ(R.Output[0], 1u);
+    EXPECT_EQ(run(lastBlock("", Fence), Two).finding(), "global-race");
+    EXPECT_EQ(run(lastBlock(Fence, ""), Two).finding(), "global-race");
+  }
+  EXPECT_EQ(run(lastBlock("", "", ".acq_rel.gpu"), Two).finding(), "");
+  EXPECT_EQ(run(lastBlock("", "", ".relaxed.gpu"), Two).finding(),
+            "global-race");
+  EXPECT_EQ(
+      run(lastBlock("fence.acq_rel.cta;", "fence.acq_rel.gpu;"), Two).finding(),
+      "global-race");
+}
+
+TEST(GlobalRace, WarpsOfABlock) {
+  kpc::emulator::test::Setup S{.OutputWords = 64, .Threads = 64};
+  std::string Write =
+                  "setp.lt.u32 %p1, %r1, 32; @%p1 st.global.u32 [%rd3], %r1;",
+              Read = "@!%p1 ld.global.u32 %r4, [%rd3+-128];";
+  EXPECT_EQ(run(Write + "bar.sync 0;" + Read, S).finding(), "");
+  EXPECT_EQ(run(Write + Read, S).finding(), "global-race");
+}
+
 } // namespace

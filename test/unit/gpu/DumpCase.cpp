@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
+//   kpc_gpu_dump                        the names of the cases
 //   kpc_gpu_dump CASE|FILE [TARGET]     the linalg form, the built kernel, PTX
 //
 //===----------------------------------------------------------------------===//
@@ -44,8 +45,10 @@ static int dump(const std::string &Text, const target::Target &T) {
 
 int main(int argc, char **argv) {
   const target::Target *T = target::findTarget(argc > 2 ? argv[2] : "sm_90a");
-  if (!T)
+  if (argc > 3 || (argc > 1 && argv[1][0] == '-') || !T || !T->isGpu()) {
+    llvm::errs() << "usage: kpc_gpu_dump [CASE|FILE [TARGET]]\n";
     return 2;
+  }
   if (argc < 2) {
     for (const Case &C : allCases())
       llvm::outs() << C.Kernel.name() << "\n";

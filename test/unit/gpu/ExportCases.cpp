@@ -152,13 +152,16 @@ struct Exporter {
 
 int main(int argc, char **argv) {
   const target::Target *T = target::findTarget(argc > 2 ? argv[2] : "sm_90a");
-  if (argc < 2 || !T || T->TheKind != target::Kind::Gpu) {
+  // No folder begins with '-': whoever asks for help would get one.
+  if (argc < 2 || argc > 4 || argv[1][0] == '-' || argv[1][0] == 0 || !T ||
+      T->TheKind != target::Kind::Gpu ||
+      (argc > 3 && llvm::StringRef(argv[3]) != "ptx")) {
     llvm::errs() << "usage: kpc_gpu_export FOLDER [TARGET [ptx]]\n";
     return 2;
   }
   std::error_code Code;
   std::filesystem::create_directories(argv[1], Code);
-  bool TextOnly = argc > 3 && llvm::StringRef(argv[3]) == "ptx";
+  bool TextOnly = argc > 3;
   Exporter E{argv[1],  *T, TextOnly ? nvptx::Ptxas{} : nvptx::findPtxas(),
              TextOnly, {}, {},
              {}};

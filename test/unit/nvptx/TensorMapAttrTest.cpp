@@ -109,9 +109,13 @@ TEST(TensorMapAttr, WhatIsMalformedIsSaid) {
     return ErrorOf(Text.replace(At, From.size(), To));
   };
   EXPECT_EQ(Entry("arg3", "arg4"), "");
-  EXPECT_THAT(ErrorOf("1 : i64"), HasSubstr("no list"));
-  EXPECT_THAT(ErrorOf("[1 : i64]"), HasSubstr("entry 0 is no dictionary"));
-  EXPECT_THAT(Entry("buffer = 0 : i64, ", ""), HasSubstr("'buffer' must be"));
+  EXPECT_THAT(ErrorOf("1 : i64"),
+              HasSubstr("has kpc.tensor_maps that are no list"));
+  EXPECT_THAT(ErrorOf("[1 : i64]"),
+              HasSubstr("has kpc.tensor_maps whose entry 0 is no dictionary"));
+  EXPECT_THAT(Entry("buffer = 0 : i64, ", ""),
+              HasSubstr("has kpc.tensor_maps whose entry 0 is malformed: "
+                        "'buffer' must be"));
   EXPECT_THAT(Entry("0 : i64", "6 : i64"),
               HasSubstr("'buffer' is 6, but the kernel has 6 arguments"));
   EXPECT_THAT(Entry("0 : i64", "-1 : i64"), HasSubstr("not negative"));

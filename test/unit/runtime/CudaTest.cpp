@@ -236,7 +236,7 @@ TEST_F(Cuda, ImageIsChosenByRuleAndByWhatTheDeviceTakes) {
           "(compute capability 8.0 and later 8.x); sm_90a",
           nullptr);
   Fake.device(12, 0, 1, 12040); // takes cubins alone
-  Refused(KPC_ERROR_NO_TARGET, "compile with --arch sm_120", nullptr);
+  Refused(KPC_ERROR_NO_TARGET, "compile with --arch sm_120a", nullptr);
   Fake.device(9, 0, 3, 11020);
   Refused(KPC_ERROR_DRIVER_TOO_OLD, "supports CUDA 11.2, at least 11.4",
           nullptr);

@@ -155,10 +155,12 @@ static void importMaxUnpool(NodeImport &N) {
                                                            ScatterKind::none)),
                N.intAttr("axis", 0)});
   Y = N.reshape(Y, Sizes);
-  if (Whole && Y && Whole->size() == Sizes.size()) {
+  if (Whole && Y) {
     Ints Low(Sizes.size(), 0), High(Sizes.size(), 0);
     for (size_t I = 0; I < Sizes.size(); ++I) {
-      std::optional<int64_t> More = ((*Whole)[I] - Sizes[I]).asConstant();
+      std::optional<int64_t> More;
+      if (Whole->size() == Sizes.size())
+        More = ((*Whole)[I] - Sizes[I]).asConstant();
       if (!More || *More < 0) {
         N.fail(Code::ImportShape, "output_shape " + dimsText(*Whole) +
                                       " does not hold " + dimsText(Sizes));

@@ -120,7 +120,7 @@ static void importQuantize(NodeImport &N) {
 
 static void importDequantize(NodeImport &N) {
   int64_t Axis = N.intAttribute("axis", 1);
-  N.ignoreAttribute("output_dtype");
+  int64_t To = N.intAttribute("output_dtype", 0);
   N.expectInputs(2, 3);
   Value X = N.input(0), Scale = N.input(1), Zero = N.optionalInput(2);
   int64_t Block = blockSize(N);
@@ -131,6 +131,16 @@ static void importDequantize(NodeImport &N) {
   if (Zero)
     Wide = N.sub(Wide, alongAxis(N, N.cast(Zero, N.i32()), Axis, N.rank(X)));
   Type Stored = N.element(Scale);
+  if (To != 0)
+    Stored = elementType(To)
+                 ? graphType(N.builder().getContext(), *elementType(To))
+                 : Type();
+  if (!Stored || !graph::isFloat(Stored)) {
+    N.fail(Code::ImportElementType,
+           "dequantises to " + elementTypeName(static_cast<ElementType>(To)) +
+               ", which is not a float type");
+    return;
+  }
   Scale = perElement(N, N.cast(Scale, N.f32()), X, Axis, Block);
   N.result(0, N.cast(N.mul(N.cast(Wide, N.f32()), Scale), Stored));
 }

@@ -16,3 +16,15 @@ func.func @foreign(%x_p: memref<f32>, %y_p: memref<f32>) {
   bufferization.materialize_in_destination %y in restrict writable %y_m : (tensor<4xf32>, memref<4xf32, strided<[1]>>) -> ()
   return
 }
+
+// -----
+
+// expected-error @below {{'func.func' op has an output whose size is no expression over the kernel's size arguments}}
+func.func @sizes(%x: memref<f32>, %y: memref<f32>, %n: index, %m: index) {
+  %s = arith.xori %n, %m : index
+  %xv = memref.reinterpret_cast %x to offset: [0], sizes: [%s], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
+  %yv = memref.reinterpret_cast %y to offset: [0], sizes: [%s], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
+  %t = bufferization.to_tensor %xv restrict : memref<?xf32, strided<[1]>> to tensor<?xf32>
+  bufferization.materialize_in_destination %t in restrict writable %yv : (tensor<?xf32>, memref<?xf32, strided<[1]>>) -> ()
+  return
+}

@@ -1,0 +1,68 @@
+//===- HopperCosts.h - What things take on Hopper ---------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What the schedules of products and convolutions on tensor cores (wgmma,
+/// TMA) count with, beside the target's descriptor: cycles and rates of one
+/// multiprocessor, measured on an H200 (132 of them), and each figure's source.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_SCHEDULE_HOPPERCOSTS_H
+#define KPC_PASSES_SCHEDULE_HOPPERCOSTS_H
+
+#include "compiler/target/Target.h"
+
+#include <algorithm>
+
+namespace kpc::schedule::hopper {
+
+/// Operations (a multiply-add is two) of 16-bit numbers per cycle and
+/// multiprocessor of sm_90a; of tf32 half as many.
+inline constexpr double OperationsPerCycle = 4096;
+/// Bytes per cycle and multiprocessor from the second cache, as slots of 32 KiB
+/// reached (tiles of 128×128, 8192³: 763 TFLOP/s).
+inline constexpr double CacheBytesPerCycle = 61;
+/// Lines per cycle and multiprocessor that the second cache looks up: 3000³,
+/// whose rows do not begin at lines, with tiles of 128×192 and 192×192 alone
+/// and in clusters of two. Without clusters its counters say 80 % busy.
+inline constexpr double LinesPerCycle = 0.54;
+/// A line of the second cache, and the longest that copies swizzle.
+inline constexpr int64_t LineBytes = 128;
+/// Bytes per cycle from other blocks' shared memory, and cycles until a cluster
+/// has met twice: 512×768×3072 and 128×4096×4096, split in 2 and 4.
+inline constexpr double PeerBytesPerCycle = 10, MeetCycles = 600;
+/// Cycles from a launch to its first product, and of the epilogue of each 64
+/// columns of 128 rows: what 4096×3072×768 took beyond its products, with tiles
+/// of 128, 192 and 256 columns. Warpgroups share what stores take.
+inline constexpr double StartCycles = 3000, FinishCycles = 950;
+/// Bytes for barriers and the rounding of places.
+inline constexpr int64_t BarrierRoom = 1024;
+/// More slots than this hide nothing more; with fewer than two, copies and
+/// products take turns.
+inline constexpr int64_t MostSlots = 14, FewestSlots = 2;
+/// Three warpgroups multiply, 64 rows each; wgmma has 256 columns.
+inline constexpr int64_t MostRows = 192, MostColumns = 256;
+/// Three warpgroups have 160 registers a thread: sums of 192 columns fit.
+inline constexpr int64_t MostColumnsOfThree = 192;
+
+/// Cycles of a microsecond: 10^12 operations a second, over those of a cycle,
+/// give the clock at peak.
+inline double cyclesPerMicrosecond(const target::Target &T) {
+  return T.Cost.Fp16 * 1e6 / (double(T.Cost.SmCount) * OperationsPerCycle);
+}
+
+/// Clusters of so many blocks that run at once. Those of more than two do not
+/// fill every part of the chip: 24 of four took one wave and 32 took two.
+inline int64_t clustersAtOnce(int64_t Blocks, const target::Target &T) {
+  int64_t Most = T.Cost.SmCount / Blocks;
+  return std::max<int64_t>(Blocks > 2 ? Most * 9 / 10 : Most, 1);
+}
+
+} // namespace kpc::schedule::hopper
+
+#endif // KPC_PASSES_SCHEDULE_HOPPERCOSTS_H

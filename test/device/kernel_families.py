@@ -1,0 +1,40 @@
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The families of GPU kernels that tools/gpu-check measures, each a step of it. To add one, add a row to FAMILIES."""
+
+import dataclasses
+
+TIMES = (("kpc, us", "{kpc:.1f}"),)
+
+
+@dataclasses.dataclass(frozen=True)
+class Family:
+    name: str  # NAME.py writes its cases, time_NAME.py measures them
+    what: str  # for --help
+    peer: str
+    case: str  # the first column of its table: how a case is called there
+    columns: tuple  # header and format of the others, over what time_NAME.py notes of a case
+    checked: str  # the small cases for compute-sanitizer: a regular expression of 'purpose name'
+
+
+
+FAMILIES = (
+    Family("products", "matrix products", "cuBLAS", "{name}",
+           (*TIMES, ("cuBLAS, us", "{cublas:.1f}"), ("cuBLAS / kpc", "{ratio:.3f}"), ("TFLOP/s", "{tflops:.0f}")),
+           r"small (17x72x40|129x136x200|200x333x517|70x200x5000)\.bf16$|small 136x136x200\.bf16\.turned"),
+    Family("gemv", "products of few rows, weights from memory (cold) and from the second cache (warm)", "cuBLAS", "{name}",
+           (("cold: kpc, us", "{cold[kpc]:.1f}"), ("cuBLAS, us", "{cold[cublas]:.1f}"), ("cuBLAS / kpc", "{cold[ratio]:.2f}"),
+            ("warm: kpc, us", "{warm[kpc]:.1f}"), ("cuBLAS, us", "{warm[cublas]:.1f}"), ("cuBLAS / kpc", "{warm[ratio]:.2f}")),
+           r"small (3x264x40|16x1000x48)\.bf16|small 5x520x72"),
+    Family("convolutions", "convolutions, channels last", "cuDNN", "{name}",
+           (*TIMES, ("cuDNN, us", "{cudnn:.1f}"), ("cuDNN / kpc", "{ratio:.3f}"), ("cuDNN joined, us", "{fused:.1f}"),
+            ("TFLOP/s", "{tflops:.0f}")),
+           r"small (3x7x9x72|2x9x11x24|3x30x30x3|2x50x64|3x10x7x72)\."),
+    Family("attention", "attention", "cuDNN", "{name}",
+           (*TIMES, ("cuDNN, us", "{cudnn:.1f}"), ("cuDNN / kpc", "{ratio:.3f}"), ("TFLOP/s", "{rate:.0f}")),
+           r"small (b2h2s129d(64|128)(\.causal)?|b1h3s191d64t193|b2h4s130d64t201g2\.(bool|float))$"),
+    Family("rows", "softmax, norms and chains of elementwise operations", "a copy of the same bytes, PyTorch", "{name}",
+           (*TIMES, ("copy, us", "{copy:.1f}"), ("copy / kpc", "{ratio:.3f}"), ("PyTorch, us", "{torch:.1f}"), ("GB/s", "{gbps:.0f}")),
+           r"small (softmax\.129x33|softmax\.2x17000|norm_residual\.31x13|masked\.129x96|gelu_chain\.3x37)"),
+)

@@ -1,0 +1,53 @@
+// RUN: kpc-opt %s | kpc-opt | FileCheck %s
+
+// Blocks of a cluster, and lines of a tile.
+
+!tile = !tile.smem<[64, 64], bf16, swizzle 128>
+!part = !tile.smem<[32, 64], bf16, swizzle 128, pitch 64>
+!wide = !tile.smem<[64, 128], bf16, swizzle 128>
+!view = !tile.view<bf16, box [32, 64], swizzle 128>
+!pipe = !tile.pipe<4 of [!tile]>
+!sums = !tile.fragment<[64, 64], f32>
+!kept = !tile.smem<[64, 64], f32>
+// CHECK-LABEL: gpu.func @share
+gpu.module @m {
+  gpu.func @share(%x: !view, %wide: !wide, %i: index) kernel attributes {kpc.block = array<i32: 256, 1, 1>, kpc.cluster = 2 : i64} {
+    // CHECK: %[[PIPE:.*]] = tile.pipe
+    %pipe = tile.pipe tma consumers 8 : !pipe
+    tile.start
+    // CHECK: %[[RANK:.*]] = tile.block_rank
+    %rank = tile.block_rank
+    // CHECK-NEXT: tile.cluster_sync
+    tile.cluster_sync
+    tile.role "producer" warps 0 to 4 registers 40 {
+    ^bb0(%group: index):
+      tile.elect role {
+        %at = tile.cursor
+        %free = tile.acquire %pipe[%at] : !pipe -> !tile.slot<free>
+        %tile = tile.tiles %pipe[%free] : !pipe, !tile.slot<free> -> !tile
+        // CHECK: %[[PART:.*]] = tile.rows
+        %part = tile.rows %tile[%rank] : !tile -> !part
+        // CHECK: tile.multicast %{{.*}}[%[[RANK]], %{{.*}}] into %[[PART]] signal %[[PIPE]][%{{.*}}] of 2 : !view, !smem{{[0-9]*}}, !pipe, !tile.slot<free>
+        tile.multicast %x[%rank, %i] into %part signal %pipe[%free] of 2 : !view, !part, !pipe, !tile.slot<free>
+        tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+      }
+    }
+    tile.role "consumer" warps 4 to 8 registers 240 {
+    ^bb0(%group: index):
+      // CHECK: tile.lines %{{.*}}[%{{.*}}] : !smem{{[0-9]*}} -> !smem
+      %lines = tile.lines %wide[%i] : !wide -> !tile
+      // CHECK: tile.release %[[PIPE]][%{{.*}}] to 2 : !pipe, !tile.slot<full>
+      %at = tile.cursor
+      %full = tile.wait %pipe[%at] : !pipe -> !tile.slot<full>
+      tile.release %pipe[%full] to 2 : !pipe, !tile.slot<full>
+      %sums = ub.poison : !sums
+      // CHECK: %[[KEPT:.*]] = tile.reuse %[[PIPE]] : !pipe -> !smem
+      %kept = tile.reuse %pipe : !pipe -> !kept
+      // CHECK: tile.keep %{{.*}} in %[[KEPT]] : !fragment{{[0-9]*}}, !smem
+      tile.keep %sums in %kept : !sums, !kept
+      // CHECK: tile.collect %[[KEPT]][%{{.*}}] of 2 : !smem{{[0-9]*}} -> !fragment
+      %sum = tile.collect %kept[%i] of 2 : !kept -> !tile.fragment<[64, 16], f32>
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,166 @@
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Nodes that the rules of their operators refuse, each with the error a user should see: part of bad_models.FILES.
+
+Attributes with values they cannot have, sizes and ranks that do not fit, numbers that must be known when compiling.
+"""
+
+from onnx_writer import BOOL, FLOAT, INT64, Graph, floats, function, graph, int64s, model, node, tensor, value_info
+
+UINT8 = 2
+
+
+def refused(op, *inputs, weights=(), outputs=1, opset=21, **attributes):
+    """A node of inputs x0, x1… of these sizes (or (sizes, type)), then of weights."""
+    values, names = [], []
+    for i, one in enumerate(inputs):
+        if one is None:  # left out
+            names.append("")
+            continue
+        dims, kind = one if isinstance(one, tuple) else (one, FLOAT)
+        values.append(value_info(f"x{i}", list(dims), kind))
+        names.append(f"x{i}")
+    names += [name for name, _ in weights]
+    results = [f"y{i}" for i in range(outputs)]
+    return model(graph([node(op, names, results, "the_node", **attributes)], values, [value_info(r, None) for r in results],
+                       [data for _, data in weights]), opsets=((opset, ""),))
+
+
+def numbers(name, values, dims=None):
+    return name, int64s(name, values, dims)
+
+
+def reals(name, dims, value=0.5):
+    count = 1
+    for size in dims:
+        count *= size
+    return name, floats(name, list(dims), [value] * count)
+
+
+def constant_body():
+    """A subgraph of one output and no input."""
+    return Graph(graph([node("Constant", [], ["one"], value_float=1.0)], [], [value_info("one", None)]))
+
+
+def calling(functions, *inputs):
+    """A model whose node calls the function f of these."""
+    return model(graph([node("f", list(inputs), ["y"], "the_node", domain="local")], [value_info("x", [4])], [value_info("y", None)]),
+                 opsets=((21, ""), (1, "local")), functions=functions)
+
+
+QKV = ([1, 2, 4, 8], [1, 2, 6, 8], [1, 2, 6, 8])
+FLAT = ([1, 4, 16], [1, 6, 16], [1, 6, 16])
+LSTM = ([3, 1, 4], [1, 20, 4], [1, 20, 5])
+
+FILES = {name: lambda arguments=arguments, options=options: refused(*arguments, **options) for name, (arguments, options) in {
+    # Attributes.
+    "celu-alpha-0": (("Celu", [4]), dict(alpha=0.0)),
+    "gelu-approximate": (("Gelu", [4]), dict(approximate="cubic")),
+    "loss-reduction": (("NegativeLogLikelihoodLoss", [2, 3], ([2], INT64)), dict(reduction="median")),
+    "pad-mode": (("Pad", [4]), dict(weights=[numbers("pads", [1, 1])], mode="mirror")),
+    "scatter-reduction": (("ScatterElements", [4], ([2], INT64), [2]), dict(reduction="avg")),
+    "mod-without-fmod": (("Mod", [4], [4]), {}),
+    "bitshift-direction": (("BitShift", ([4], UINT8), ([4], UINT8)), dict(direction="UP")),
+    "lpnormalization-p": (("LpNormalization", [2, 3]), dict(p=3)),
+    "lstm-direction": (("LSTM", *LSTM), dict(hidden_size=5, direction="sideways")),
+    "lstm-activations": (("LSTM", *LSTM), dict(hidden_size=5, activations=["Sigmoid", "Tanh"])),
+    "space-to-depth-blocksize": (("SpaceToDepth", [1, 4, 4, 4]), dict(blocksize=0)),
+    "depth-to-space-mode": (("DepthToSpace", [1, 4, 2, 2]), dict(blocksize=2, mode="XYZ")),
+    "eyelike-type": (("EyeLike", [2, 2]), dict(dtype=8)),
+    "resize-policy": (("Resize", [1, 1, 4, 4], None, None), dict(weights=[numbers("sizes", [1, 1, 8, 8])], keep_aspect_ratio_policy="often")),
+    "attention-scale": (("Attention", *QKV), dict(opset=23, scale=-1.0)),
+    "attention-softmax-precision": (("Attention", *QKV), dict(opset=23, softmax_precision=7)),
+    "attention-output-mode": (("Attention", *QKV), dict(opset=23, qk_matmul_output_mode=9)),
+    "einsum-equation": (("Einsum", [2, 3], [3, 4]), dict(equation="ij,jk,kl->il")),
+    "einsum-result": (("Einsum", [2, 3], [3, 4]), dict(equation="ij,jk->iz")),
+    "conv-transpose-padding": (("ConvTranspose", [1, 3, 4, 4]), dict(weights=[reals("w", [3, 2, 3, 3])], output_padding=[-1, 0])),
+    "conv-transpose-shape": (("ConvTranspose", [1, 3, 4, 4]), dict(weights=[reals("w", [3, 2, 3, 3])], output_shape=[9, 9, 9])),
+    "quantize-type": (("QuantizeLinear", [4]), dict(weights=[reals("s", [])], output_dtype=7)),
+    "quantize-block": (("QuantizeLinear", [4, 6]), dict(weights=[reals("s", [4, 4])], block_size=2, axis=1)),
+    "lrn-size": (("LRN", [1, 3, 4, 4]), dict(size=0)),
+    # Ranks.
+    "batch-norm-rank": (("BatchNormalization", [4]), dict(weights=[reals(n, [4]) for n in "sbmv"])),
+    "gemm-rank": (("Gemm", [4], [4, 3]), {}),
+    "conv-bias-rank": (("Conv", [1, 3, 4, 4]), dict(weights=[reals("w", [2, 3, 3, 3]), reals("b", [1, 2])])),
+    "conv-kernel-shape-rank": (("MaxPool", [1, 3, 8, 8]), dict(kernel_shape=[2, 2, 2])),
+    "loss-ranks": (("NegativeLogLikelihoodLoss", [2, 3, 4], ([2], INT64)), {}),
+    "cross-entropy-rank": (("SoftmaxCrossEntropyLoss", [3], ([3], INT64)), {}),
+    "lstm-ranks": (("LSTM", [3, 4], *LSTM[1:]), dict(hidden_size=5)),
+    "depth-to-space-rank": (("DepthToSpace", [4, 2, 2]), dict(blocksize=2)),
+    "det-not-square": (("Det", [2, 3]), {}),
+    "matmul-scalar": (("MatMul", [], [3]), {}),
+    "softmax-scalar": (("Softmax", []), {}),
+    "eyelike-rank": (("EyeLike", [2, 2, 2]), {}),
+    "trilu-rank": (("Trilu", [4]), {}),
+    "gather-scalar": (("Gather", [], ([2], INT64)), {}),
+    # Sizes.
+    "attention-heads": (("Attention", *FLAT), dict(opset=23, q_num_heads=3, kv_num_heads=2)),
+    "attention-groups": (("Attention", [1, 5, 4, 8], *QKV[1:]), dict(opset=23)),
+    "attention-past-alone": (("Attention", *QKV, None, [1, 2, 3, 8]), dict(opset=23)),
+    "group-norm-groups": (("GroupNormalization", [1, 5, 4]), dict(weights=[reals("s", [5]), reals("b", [5])], num_groups=2)),
+    "instance-norm-rank": (("InstanceNormalization", [2, 3]), dict(weights=[reals("s", [3]), reals("b", [3])])),
+    "split-uneven": (("Split", [7]), dict(opset=13, outputs=2)),
+    "split-outputs": (("Split", [6]), dict(weights=[numbers("split", [1, 2, 3])], outputs=2)),
+    "slice-lengths": (("Slice", [6, 6]), dict(weights=[numbers("starts", [0]), numbers("ends", [2, 3])])),
+    "pad-count": (("Pad", [4, 4]), dict(weights=[numbers("pads", [1, 1, 1])])),
+    "pad-huge": (("Pad", [4]), dict(weights=[numbers("pads", [1 << 40, 0])])),
+    "pad-negative": (("Pad", [4]), dict(weights=[numbers("pads", [-3, -3])])),
+    "tile-count": (("Tile", [2, 3]), dict(weights=[numbers("repeats", [2])])),
+    "reshape-dimension": (("Reshape", [4]), dict(weights=[numbers("shape", [4, 0])])),
+    "squeeze-dimension": (("Squeeze", [4, 3]), dict(weights=[numbers("axes", [0])])),
+    "depth-to-space-channels": (("DepthToSpace", [1, 3, 2, 2]), dict(blocksize=2)),
+    "space-to-depth-size": (("SpaceToDepth", [1, 1, 3, 4]), dict(blocksize=2)),
+    "window-too-large": (("MaxPool", [1, 1, 2, 2]), dict(kernel_shape=[5, 5])),
+    "kernel-too-large": (("Conv", [1, 3, 2, 2]), dict(weights=[reals("w", [2, 3, 5, 5])])),
+    "lstm-weights": (("LSTM", [3, 1, 4], [1, 19, 4], [1, 20, 5]), dict(hidden_size=5)),
+    "axes-twice": (("ReduceSum", [2, 3]), dict(weights=[numbers("axes", [1, -1])])),
+    "resize-scales": (("Resize", [1, 1, 4, 4], None), dict(weights=[reals("scales", [2], 2.0)])),
+    "cumsum-axes": (("CumSum", [4]), dict(weights=[numbers("axis", [0, 0])])),
+    "cast-to-string": (("Cast", [4]), dict(to=8)),
+    "constant-of-shape-value": (("ConstantOfShape",), dict(weights=[numbers("shape", [2])], value=floats("value", [2], [1.0, 2.0]))),
+    "max-unpool-shape": (("MaxUnpool", [1, 1, 2, 2], ([1, 1, 2, 2], INT64)), dict(weights=[numbers("shape", [1, 1])], kernel_shape=[2, 2])),
+    # What must be known when compiling.
+    "range-unknown": (("Range", ([], INT64), ([], INT64), ([], INT64)), {}),
+    "nonzero-unknown": (("NonZero", [4]), {}),
+    "compress-unknown": (("Compress", [4], ([4], BOOL)), {}),
+    "reduce-axes-unknown": (("ReduceSum", [4], ([1], INT64)), {}),
+    "conv-weights-dynamic": (("Conv", [1, 3, 8, 8], [2, 3, "k", "k"]), {}),
+    "reverse-sequence-axes": (("ReverseSequence", [3, 4], ([3], INT64)), dict(time_axis=0, batch_axis=2)),
+    "grid-sample-mode": (("GridSample", [1, 1, 4, 4], [1, 2, 2, 2]), dict(mode="cubic", padding_mode="nowhere")),
+    "rotary-size": (("RotaryEmbedding", [1, 2, 3, 5], [1, 3, 2], [1, 3, 2]), dict(opset=23)),
+    "old-broadcast-axis": (("Add", [2, 3], [4]), dict(opset=6, broadcast=1, axis=1)),
+    "old-cast-type": (("Cast", [4]), dict(opset=1, to="NOTYPE")),
+    "old-tile": (("Tile", [4]), dict(opset=1, weights=[numbers("tiles", [2, 2]), numbers("axis", [0])])),
+    "old-axes-type": (("Squeeze", [1, 4]), dict(opset=11, axes="first")),
+    "expand-negative": (("Expand", [1]), dict(weights=[numbers("shape", [-3])])),
+    "constant-of-shape-negative": (("ConstantOfShape",), dict(weights=[numbers("shape", [-1])])),
+    "concat-overflow": (("Concat", [1 << 62], [1 << 62]), dict(axis=0)),
+    "constant-string": (("Constant",), dict(value_string="text")),
+    "constant-nothing": (("Constant",), dict(opset=9)),
+    "window-type": (("HannWindow",), dict(weights=[numbers("size", [8], [])], output_datatype=8)),
+    "conv-transpose-huge": (("ConvTranspose", [1, 3, 4, 4]), dict(weights=[reals("w", [3, 2, 3, 3])], output_shape=[1 << 40, 9])),
+    "dft-parts": (("DFT", [1, 4, 3]), dict(opset=17)),
+    "stft-step": (("STFT", [4]), dict(opset=17, weights=[numbers("step", [0], []), reals("window", [2])])),
+    "dequantize-type": (("DequantizeLinear", ([4], 3)), dict(opset=23, weights=[reals("s", [])], output_dtype=7)),
+    "dequantize-rank": (("DequantizeLinear", ([4, 4], 3)), dict(weights=[reals("s", [2, 2, 2])], axis=1)),
+    "conv-integer-ranks": (("ConvInteger", ([1, 3, 4, 4], 3), ([2, 3, 3], 3)), {}),
+    "resize-roi": (("Resize", [1, 1, 4, 4]), dict(weights=[reals("roi", [2]), reals("scales", [4], 2.0)],
+                                                   coordinate_transformation_mode="tf_crop_and_resize")),
+    "if-outputs": (("If",), dict(outputs=2, weights=[("c", tensor("c", [], BOOL, raw=b"\1"))], then_branch=constant_body(),
+                                 else_branch=constant_body())),
+    "loop-body": (("Loop",), dict(weights=[numbers("n", [2], []), ("c", tensor("c", [], BOOL, raw=b"\1"))], body=constant_body())),
+    "scan-body": (("Scan", [3, 4]), dict(num_scan_inputs=1, body=constant_body())),
+    "rotary-angles": (("RotaryEmbedding", [1, 2, 3, 8], [1, 3, 2], [1, 3, 2]), dict(opset=23)),
+}.items()}
+
+# What a graph holds beside its nodes.
+RELU = node("Relu", ["x"], ["y"], "the_node")
+FILES.update({
+    "opset-twice": lambda: model(graph([RELU], [value_info("x", [4])], [value_info("y", None)]), opsets=((17, ""), (18, ""))),
+    "initializer-without-name": lambda: model(graph([RELU], [value_info("x", [4])], [value_info("y", None)], [floats("", [1], [1.0])])),
+    "node-without-operator": lambda: model(graph([node("", ["x"], ["y"], "the_node")], [value_info("x", [4])], [value_info("y", None)])),
+    "input-without-name": lambda: model(graph([RELU], [value_info("", [4]), value_info("x", [4])], [value_info("y", None)])),
+    "rank-too-high": lambda: model(graph([RELU], [value_info("x", [1] * 100)], [value_info("y", None)])),
+    "function-arguments": lambda: calling([function("f", "local", ["a"], ["b"], [node("Relu", ["a"], ["b"])], 21)], "x", "x"),
+})

@@ -1,0 +1,93 @@
+//===- CompileKernelTest.cpp - What no kernel can be made of --------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Built kernels come from builders, and from texts that people edit.
+///
+//===----------------------------------------------------------------------===//
+#include "CaseData.h"
+
+#include "codegen/nvptx/CompileKernel.h"
+#include "codegen/nvptx/Nvptx.h"
+
+#include <gmock/gmock.h>
+
+using namespace kpc;
+using namespace kpc::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+std::string errorOf(const std::string &Text) {
+  CompilerContext Compiler;
+  auto Module = Compiler.parse(Text);
+  if (Module && mlir::succeeded(nvptx::buildAndCompileGpuKernel(
+                    *Module, *target::findTarget("sm_90a"))))
+    return "none";
+  return Compiler.Reported;
+}
+
+/// A module of one kernel with such attributes.
+std::string kernel(const std::string &Attributes) {
+  return "gpu.module @m { gpu.func @k() kernel attributes {" + Attributes +
+         "} { gpu.return } }\n";
+}
+
+const char *const Grid = R"(kpc.grid = ["1", "1", "1"], )";
+const char *const Block = "kpc.block = array<i32: 32, 1, 1>";
+
+TEST(CompileKernel, LaunchAttributes) {
+  EXPECT_EQ(errorOf(kernel(std::string(Grid) + Block)), "none");
+  for (const std::string &Attributes :
+       {std::string(Block), std::string(R"(kpc.grid = ["1", "1", "1"])"),
+        R"(kpc.grid = ["1"], )" + std::string(Block)})
+    EXPECT_THAT(errorOf(kernel(Attributes)),
+                HasSubstr("has no kpc.grid and kpc.block of three each"));
+  EXPECT_THAT(
+      errorOf(kernel(R"(kpc.grid = ["1", 2, "1"], )" + std::string(Block))),
+      HasSubstr("has a kpc.grid that is no text"));
+  for (const char *Shared : {"\"much\"", "-1 : i64"})
+    EXPECT_THAT(
+        errorOf(kernel(std::string(Grid) + Block + ", kpc.shared = " + Shared)),
+        HasSubstr("has a kpc.shared that is no number of bytes"));
+}
+
+TEST(CompileKernel, SharedMemory) {
+  auto Taking = [](int64_t Bytes) {
+    return errorOf(kernel(std::string(Grid) + Block + ", kpc.shared = " +
+                          std::to_string(Bytes) + " : i64"));
+  };
+  EXPECT_EQ(Taking(227 * 1024), "none");
+  EXPECT_THAT(Taking(227 * 1024 + 1),
+              HasSubstr("takes 232449 bytes of shared memory; a block of "
+                        "sm_90a has 232448"));
+}
+
+TEST(CompileKernel, OneKernel) {
+  std::string One = kernel(std::string(Grid) + Block), Two = One;
+  Two.replace(Two.find("@m"), 2, "@n");
+  EXPECT_THAT(errorOf("module {}"), HasSubstr("must hold one kernel, not 0"));
+  EXPECT_THAT(errorOf(One + Two), HasSubstr("must hold one kernel, not 2"));
+  EXPECT_THAT(errorOf("gpu.module @m {}"), HasSubstr("holds no kernel"));
+  std::string Both =
+      One.substr(0, One.rfind('}')) + "gpu.func @l() kernel { gpu.return } }";
+  EXPECT_THAT(errorOf(Both), HasSubstr("must hold one function, not 2"));
+}
+
+TEST(CompileKernel, OnlyLlvmIsTranslated) {
+  CompilerContext Compiler;
+  auto Module = Compiler.parse(kernel(std::string(Grid) + Block));
+  ASSERT_TRUE(Module);
+  llvm::LLVMContext Context;
+  EXPECT_FALSE(
+      nvptx::translateToLlvm(*Module->getOps<mlir::gpu::GPUModuleOp>().begin(),
+                             *target::findTarget("sm_90a"), Context));
+  EXPECT_THAT(Compiler.Reported, HasSubstr("cannot be translated to LLVM IR"));
+}
+
+} // namespace
