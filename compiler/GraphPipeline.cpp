@@ -61,14 +61,19 @@ static bool anyTarget(const CompileOptions &Options,
   });
 }
 
-/// Products and convolutions of 16 bits on tensor cores: rows that begin at
-/// multiples of 16 bytes are copied best (by TMA alone), and either order of
-/// them is read.
+/// Products of 16-bit matrices on tensor cores: rows that begin at multiples of
+/// 16 bytes are copied best (by TMA alone), and either order of them is read.
 static bool multipliesMatrices(const CompileOptions &Options) {
   return anyTarget(Options, [](const target::Target &T) {
     constexpr uint32_t Kinds = target::MmaF16 | target::MmaBf16;
     return T.Can.Wgmma || (T.Can.CpAsync && (T.Can.MmaSync & Kinds) == Kinds);
   });
+}
+
+/// Convolutions on tensor cores.
+static bool convolves(const CompileOptions &Options) {
+  return anyTarget(Options,
+                   [](const target::Target &T) { return T.Can.Wgmma; });
 }
 
 /// For graphs that were imported, and for those that come as text.
@@ -84,7 +89,7 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addPass(createCanonicalizerPass());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
-  if (multipliesMatrices(Options)) {
+  if (convolves(Options)) {
     graph::PadChannelsOptions Channels;
     Channels.Narrow = Options.Compute == Precision::Fp16 ||
                       Options.Compute == Precision::Bf16;

@@ -82,12 +82,11 @@ private:
   }
 
   Value countSum() override { return W.size(P.C.Sum.Sizes); }
-  void beginStep(Value At) override { Step = At; }
-  Piece pieceOfA(Value Row, Value InStep) override {
-    return pieceOfLines(A, OfA, Row, W.add(Step, InStep));
+  Piece pieceOfA(Value Row, Value At) override {
+    return pieceOfLines(A, OfA, Row, At);
   }
-  Piece pieceOfB(Value Column, Value InStep) override {
-    return pieceOfLines(B, OfB, Column, W.add(Step, InStep));
+  Piece pieceOfB(Value Column, Value At) override {
+    return pieceOfLines(B, OfB, Column, At);
   }
 
   /// Rows of A and columns of B beyond the end are the last ones again, which
@@ -107,7 +106,7 @@ private:
   }
 
   Lines OfA, OfB;
-  Value Sum, Step;
+  Value Sum;
   bool WholeSteps = false;
 };
 

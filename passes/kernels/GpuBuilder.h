@@ -75,7 +75,6 @@ GpuBuild buildAttentionHopper;
 GpuBuild buildGemmHopper;
 GpuBuild buildConvHopper;
 GpuBuild buildGemmMmaSync;
-GpuBuild buildConvMmaSync;
 GpuBuild buildGpuContraction;
 /// Several reductions of the same rows, or one and what is made of it.
 GpuBuild buildGpuRows;

@@ -113,15 +113,18 @@ void MmaSyncProduct::gather(const Source &From, Value Slot,
 
 /// Begins the copies of the step of the sum that begins at `Step`.
 void MmaSyncProduct::fill(Value Slot, Value Step) {
-  beginStep(Step);
+  auto At = [&](const Source &From, Value First, Value Row, Value Column) {
+    return std::pair(W.add(First, From.AlongSum ? Row : Column),
+                     W.add(Step, From.AlongSum ? Column : Row));
+  };
   gather(A, slotOf(RingA, A, S.TileRows, Slot), [&](Value Row, Value Column) {
-    return pieceOfA(W.add(FirstRow, A.AlongSum ? Row : Column),
-                    A.AlongSum ? Column : Row);
+    auto [OfA, Sum] = At(A, FirstRow, Row, Column);
+    return pieceOfA(OfA, Sum);
   });
   gather(B, slotOf(RingB, B, S.TileColumns, Slot),
          [&](Value Row, Value Column) {
-           return pieceOfB(W.add(FirstColumn, B.AlongSum ? Row : Column),
-                           B.AlongSum ? Column : Row);
+           auto [OfB, Sum] = At(B, FirstColumn, Row, Column);
+           return pieceOfB(OfB, Sum);
          });
 }
 

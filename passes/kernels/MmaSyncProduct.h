@@ -48,12 +48,10 @@ protected:
   };
   /// Fills in `A` and `B`; what does not change from step to step.
   virtual void prepare() = 0;
-  /// Pieces of the step of the sum that begins at `Step` are asked for next.
-  virtual void beginStep(mlir::Value Step) = 0;
-  /// The piece of A that begins at a row of the whole product, which may be
-  /// beyond its end, and a place of the step; of B at a column.
-  virtual Piece pieceOfA(mlir::Value Row, mlir::Value InStep) = 0;
-  virtual Piece pieceOfB(mlir::Value Column, mlir::Value InStep) = 0;
+  /// The piece of A that begins at a row and a place of the sum, which are
+  /// those of the whole product and may be beyond its end; of B at a column.
+  virtual Piece pieceOfA(mlir::Value Row, mlir::Value Sum) = 0;
+  virtual Piece pieceOfB(mlir::Value Column, mlir::Value Sum) = 0;
   /// The whole sum, as it is walked in steps of `TileSum`.
   virtual mlir::Value countSum() = 0;
 

@@ -39,9 +39,8 @@ namespace {
 
 /// Of the peak rate, where that is another instruction's (wgmma, tcgen05).
 constexpr double SyncShare = 0.62;
-/// ldmatrix.x4 for each mma.sync that shared memory keeps up with, beside what
-/// copies write: 4 cycles of it each, where sm_90 begins 0.62 products a cycle.
-constexpr double LoadsPerProduct = 0.3;
+/// ldmatrix.x4 for each mma.sync that shared memory keeps up with.
+constexpr double LoadsPerProduct = 0.45;
 /// Threads of a multiprocessor that hide each other's waits.
 constexpr double BusyThreads = 512, FewThreadsShare = 0.9;
 /// A multiprocessor's share of the second cache, and its issue slots, in a
@@ -143,7 +142,7 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
     return S.TileSum == Bytes / Shape.ElementBytes;
   };
   return T.Can.CpAsync && (T.Can.MmaSync & Kinds) == Kinds &&
-         Steps(S.GroupRows, 64, 256) && Steps(S.GroupColumns, 32, 256) &&
+         Steps(S.GroupRows, 64, 128) && Steps(S.GroupColumns, 32, 256) &&
          Steps(S.TileRows, S.GroupRows, 256) &&
          Steps(S.TileColumns, S.GroupColumns, 256) && S.TileColumns >= 64 &&
          (IsLine(64) || IsLine(128)) && S.sums() <= MostSums &&
@@ -157,10 +156,10 @@ struct Cut {
   int64_t Rows, Columns, GroupRows, GroupColumns;
 };
 /// Of equals the first is taken.
-constexpr Cut Cuts[] = {
-    {128, 128, 128, 64},  {256, 128, 256, 64},  {128, 256, 128, 128},
-    {256, 128, 128, 128}, {128, 128, 128, 128}, {128, 64, 128, 64},
-    {64, 128, 64, 64},    {64, 64, 64, 64},     {64, 64, 64, 32}};
+constexpr Cut Cuts[] = {{128, 128, 128, 64},  {128, 256, 128, 128},
+                        {256, 128, 128, 128}, {128, 128, 128, 128},
+                        {128, 64, 128, 64},   {64, 128, 64, 64},
+                        {64, 64, 64, 64},     {64, 64, 64, 32}};
 
 } // namespace
 

@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions on tensor cores, on the emulator.   convolutions.py KPC DRIVER FOLDER [TARGET]
+"""Convolutions on tensor cores, on the emulator.   convolutions.py KPC DRIVER FOLDER
 
 The small ones of test/device/convolutions.py; `kpc verify` compares the emulated run with the model on the host. Clusters of
 blocks, which the emulator does not know, are taken out of the schedules. Ends with 77 where onnx is not installed.
@@ -26,8 +26,8 @@ from convolutions import SMALL, model  # noqa: E402
 MOST_PLACES = 20_000  # of all images: more take long here
 
 
-def compile_case(kpc, target, case, source, artifact):
-    command = [kpc, "compile", source, "--arch", target, "--dim", f"batch=1..256:opt={case.batch}", "-o", artifact, "--no-cache",
+def compile_case(kpc, case, source, artifact):
+    command = [kpc, "compile", source, "--arch", "sm_90a", "--dim", f"batch=1..256:opt={case.batch}", "-o", artifact, "--no-cache",
                "--quiet"]
     subprocess.run(command, check=True)
     shown = subprocess.run([kpc, "inspect", artifact], check=True, capture_output=True, text=True).stdout
@@ -39,11 +39,10 @@ def compile_case(kpc, target, case, source, artifact):
 
 
 def main():
-    kpc, driver, folder = sys.argv[1:4]
-    target = sys.argv[4] if len(sys.argv) > 4 else "sm_90a"
+    kpc, driver, folder = sys.argv[1:]
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    environment = dict(os.environ, KPC_CUDA_DRIVER=driver, KPC_EMULATE_TARGET=target)
+    environment = dict(os.environ, KPC_CUDA_DRIVER=driver, KPC_EMULATE_TARGET="sm_90a")
     failed = count = 0
     for case in SMALL:
         places = case.batch
@@ -54,7 +53,7 @@ def main():
         count += 1
         source, artifact = folder / f"{case.name}.onnx", folder / f"{case.name}.kpc"
         save(model(case), source)
-        compile_case(kpc, target, case, source, artifact)
+        compile_case(kpc, case, source, artifact)
         done = subprocess.run([kpc, "verify", artifact, "--model", source, "-i", "random", "--dim", f"batch={case.batch}",
                                "--device", "cuda:0", "--no-cache"], env=environment)
         failed += done.returncode != 0
