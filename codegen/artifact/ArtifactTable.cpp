@@ -186,7 +186,7 @@ auto TableBuilder::kernels(const Target &T) -> Vector<format::Kernel> {
     auto Family = text(K.Family), Precision = text(K.Precision);
     return format::CreateKernel(Builder, Symbol, Display, K.Module, K.Entry,
                                 Params, Sources, Family, Precision, K.Registers,
-                                K.SpillBytes);
+                                K.SpillBytes, K.EarlyLaunch);
   });
 }
 

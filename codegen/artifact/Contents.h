@@ -109,6 +109,9 @@ struct Kernel {
   std::string Precision;
   int32_t Registers = -1;
   int32_t SpillBytes = -1;
+  /// Device: may be launched before the kernels that it depends on have ended,
+  /// for it waits for them itself.
+  bool EarlyLaunch = false;
 };
 
 enum class BufferKind : uint8_t {

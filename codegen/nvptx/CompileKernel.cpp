@@ -62,6 +62,19 @@ static bool holdsTile(gpu::GPUModuleOp Module) {
       .wasInterrupted();
 }
 
+/// What a kernel takes of tensor memory, or is given of it.
+static int64_t tensorMemoryColumns(gpu::GPUFuncOp Kernel) {
+  int64_t Taken = 0, Given = 0;
+  Kernel.walk([&](Operation *Op) {
+    if (auto Alloc = dyn_cast<tile::TmemAllocOp>(Op))
+      Taken += Alloc.getMemory().getType().getColumns();
+    for (Type Ty : Op->getOperandTypes())
+      if (auto Memory = dyn_cast<tile::TensorMemoryType>(Ty))
+        Given = std::max(Given, Memory.getColumns());
+  });
+  return std::max(Taken, Given);
+}
+
 FailureOr<CompiledKernel>
 buildAndCompileGpuKernel(ModuleOp Module, const target::Target &T,
                          const GpuListings &Listings) {
@@ -97,6 +110,11 @@ buildAndCompileGpuKernel(ModuleOp Module, const target::Target &T,
     return Kernel.emitOpError("takes ")
            << Result.SharedBytes << " bytes of shared memory; a block of "
            << T.Name.data() << " has " << T.Limit.SharedPerBlock;
+  int64_t Columns = tensorMemoryColumns(Kernel);
+  if (Columns > T.Limit.TensorMemoryColumns)
+    return Kernel.emitOpError("takes ")
+           << Columns << " columns of tensor memory; a block of "
+           << T.Name.data() << " has " << T.Limit.TensorMemoryColumns;
   PassManager Passes(Module.getContext(), (*Gpu)->getName().getStringRef());
   Passes.addPass(kernels::createExpandMathPass());
   if (failed(Passes.run(*Gpu)))

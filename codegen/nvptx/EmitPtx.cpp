@@ -13,6 +13,8 @@
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -98,6 +100,34 @@ static void optimise(llvm::Module &Llvm, llvm::TargetMachine &Machine) {
       .run(Llvm, Modules);
 }
 
+/// Lets a kernel be launched before those in front have ended: it touches
+/// memory only when all that it depends on is done, and says then that its own
+/// dependents may be launched (PTX ISA, griddepcontrol). Had it said so before,
+/// blocks of many later kernels would take the places of those that can work.
+/// Inserted after the optimiser, which takes the intrinsic for one that memory
+/// does not matter to, and would move loads across it. For the same reason
+/// nothing is read through the read-only cache, whose lines may be older than
+/// the kernel's wait.
+static void launchEarly(llvm::Module &Llvm) {
+  for (llvm::Function &Kernel : Llvm) {
+    if (Kernel.getCallingConv() != llvm::CallingConv::PTX_Kernel ||
+        Kernel.isDeclaration())
+      continue;
+    for (llvm::Argument &Arg : Kernel.args())
+      if (Arg.getType()->isPointerTy() && !Arg.hasByValAttr())
+        for (llvm::Attribute::AttrKind Kind :
+             {llvm::Attribute::ReadOnly, llvm::Attribute::ReadNone})
+          Arg.removeAttr(Kind);
+    llvm::IRBuilder<> B(&*Kernel.getEntryBlock().getFirstInsertionPt());
+    auto *Type = llvm::FunctionType::get(B.getVoidTy(), false);
+    B.CreateCall(Type,
+                 llvm::InlineAsm::get(Type,
+                                      "griddepcontrol.wait;\n\t"
+                                      "griddepcontrol.launch_dependents;",
+                                      "~{memory}", /*hasSideEffects=*/true));
+  }
+}
+
 FailureOr<std::string> emitPtx(gpu::GPUModuleOp Module, llvm::Module &Llvm,
                                const target::Target &T,
                                const GpuListings &Listings) {
@@ -115,6 +145,8 @@ FailureOr<std::string> emitPtx(gpu::GPUModuleOp Module, llvm::Module &Llvm,
   if (llvm::verifyModule(Llvm, &BrokenStream))
     return Module.emitError("LLVM IR is not valid: ") << Broken;
   optimise(Llvm, *Machine);
+  if (T.launchesEarly())
+    launchEarly(Llvm);
   if (Listings.Llvm) {
     llvm::raw_string_ostream Stream(*Listings.Llvm);
     Llvm.print(Stream, nullptr);

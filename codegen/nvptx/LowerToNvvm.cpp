@@ -198,10 +198,15 @@ struct ConvertToNvvmPass
   }
 
   /// ptxas ignores setmaxnreg (C7508) where it does not know how many registers
-  /// a block starts with: those of a multiprocessor, for one block.
+  /// a block starts with: those of a multiprocessor, for one block. Where
+  /// blocks take tensor memory, ptxas spills to make room for more of them than
+  /// come.
   static void fixRegistersAtLaunch(LLVM::LLVMFuncOp Kernel) {
-    auto Found = Kernel.walk(
-        [](NVVM::SetMaxRegisterOp) { return WalkResult::interrupt(); });
+    auto Found = Kernel.walk([](Operation *Op) {
+      return isa<NVVM::SetMaxRegisterOp, NVVM::Tcgen05AllocOp>(Op)
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    });
     if (Found.wasInterrupted())
       Kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       Builder(Kernel.getContext()).getI32IntegerAttr(1));

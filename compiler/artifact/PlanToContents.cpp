@@ -274,6 +274,7 @@ llvm::Error ContentsBuilder::addCode(artifact::Target &T,
       K.Entry = Offset->second;
     } else {
       K.Module = T.Modules.size();
+      K.EarlyLaunch = Compiled.Target->launchesEarly();
       artifact::Module M;
       M.Image.assign(Kernel.Code.begin(), Kernel.Code.end());
       if (!Strip || M.Image.empty())

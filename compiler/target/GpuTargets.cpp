@@ -40,6 +40,12 @@ constexpr Limits limits(int32_t SharedKiB, int32_t Threads, int32_t Blocks) {
   return L;
 }
 
+/// [ptx] tcgen05, tensor memory.
+constexpr Limits withTensorMemory(Limits L) {
+  L.TensorMemoryColumns = 512;
+  return L;
+}
+
 constexpr Capabilities ampere(uint32_t Mma) {
   return {.CpAsync = true, .MmaSync = Mma, .WidestAccess = 16};
 }
@@ -177,11 +183,11 @@ constexpr Target Gpus[] = {
     chip({"sm_90a", "Hopper: H100, H200, GH200", 90, 12000},
          hopper(/*Wgmma=*/true), limits(228, 2048, 32), H200),
     chip({"sm_100a", "Blackwell: B200, GB200", 100, 12080}, blackwell(),
-         limits(228, 2048, 32), B200),
+         withTensorMemory(limits(228, 2048, 32)), B200),
     chip({"sm_103a", "Blackwell Ultra: B300, GB300", 103, 12090}, blackwell(),
-         limits(228, 2048, 32), B300),
+         withTensorMemory(limits(228, 2048, 32)), B300),
     chip({"sm_110a", "Blackwell: Jetson Thor", 110, 13000}, blackwell(),
-         limits(228, 1536, 24), Thor),
+         withTensorMemory(limits(228, 1536, 24)), Thor),
     chip({"sm_120a", "Blackwell: RTX PRO 6000, GeForce RTX 50", 120, 12080},
          blackwellGeForce(), limits(100, 1536, 24), Rtx5090),
     chip({"sm_121a", "Blackwell: GB10 (DGX Spark)", 121, 12090},

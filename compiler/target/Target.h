@@ -72,6 +72,8 @@ struct Limits {
   int32_t SharedPerSm = 0;    ///< bytes
   int32_t RegistersPerSm = 65536;
   int32_t RegistersPerThread = 255;
+  /// Columns of tensor memory that a block may take; 0: there is none.
+  int32_t TensorMemoryColumns = 0;
   int32_t ThreadsPerBlock = 1024;
   int32_t ThreadsPerSm = 0;
   int32_t BlocksPerSm = 0;
@@ -119,6 +121,9 @@ struct Target {
 
   bool isGpu() const { return TheKind != Kind::Host; }
   bool isHost() const { return TheKind == Kind::Host; }
+  /// Whether a kernel may begin before those that it depends on have ended, and
+  /// wait for them itself (griddepcontrol).
+  bool launchesEarly() const { return isGpu() && Compute >= 90; }
 };
 
 /// Every target, in the order `kpc targets` prints them.

@@ -108,4 +108,35 @@ TensorMemoryPlace tcgen05Result(int64_t CtaGroup, int64_t M, int64_t N,
   return {P.Row / 64, P.Row % 64 + 64 * (P.Column / Half), P.Column % Half};
 }
 
+int64_t tensorMemoryRegisters(TensorMemoryShape Shape, int64_t Repetitions) {
+  switch (Shape) {
+  case TensorMemoryShape::Lanes32x32b:
+  case TensorMemoryShape::Lanes16x64b:
+    return Repetitions;
+  case TensorMemoryShape::Lanes16x128b:
+    return 2 * Repetitions;
+  case TensorMemoryShape::Lanes16x256b:
+    return 4 * Repetitions;
+  }
+  return 0;
+}
+
+TensorMemoryPlace tensorMemoryRegister(TensorMemoryShape Shape, int64_t Lane,
+                                       int64_t Register) {
+  int64_t Group = groupOf(Lane), Quad = quadOf(Lane);
+  switch (Shape) {
+  case TensorMemoryShape::Lanes32x32b:
+    return {0, Lane, Register};
+  case TensorMemoryShape::Lanes16x64b: // the pair of lanes goes eight down
+    return {0, Group + 8 * (Lane % 2), 2 * Register + Quad / 2};
+  case TensorMemoryShape::Lanes16x128b:
+    return {0, Group + 8 * (Register % 2), 4 * (Register / 2) + Quad};
+  case TensorMemoryShape::Lanes16x256b: { // as wgmma leaves its results
+    Position P = wgmmaAccumulator(Lane, Register);
+    return {0, P.Row, P.Column};
+  }
+  }
+  return {0, 0, 0};
+}
+
 } // namespace kpc::layout

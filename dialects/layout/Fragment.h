@@ -115,6 +115,22 @@ struct TensorMemoryPlace {
 TensorMemoryPlace tcgen05Result(int64_t CtaGroup, int64_t M, int64_t N,
                                 Position P);
 
+/// Shapes of tcgen05.ld and tcgen05.st: lanes × bits of one repetition.
+enum class TensorMemoryShape {
+  Lanes32x32b,
+  Lanes16x64b,
+  Lanes16x128b,
+  Lanes16x256b
+};
+/// Registers of a thread for so many repetitions (.xN).
+int64_t tensorMemoryRegisters(TensorMemoryShape Shape, int64_t Repetitions);
+/// Lane and column, from the instruction's address, of register `Register` of
+/// thread `Lane` of the warp.
+TensorMemoryPlace tensorMemoryRegister(TensorMemoryShape Shape, int64_t Lane,
+                                       int64_t Register);
+/// The first lane that a warp reaches, by its number in the block.
+constexpr int64_t firstLaneOfWarp(int64_t Warp) { return Warp % 4 * 32; }
+
 } // namespace kpc::layout
 
 #endif // KPC_DIALECTS_LAYOUT_FRAGMENT_H

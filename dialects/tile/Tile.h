@@ -35,8 +35,19 @@ inline constexpr int64_t WarpgroupThreads = 128;
 /// So many blocks a cluster may have on every chip that has clusters.
 inline constexpr int64_t MostClusterBlocks = 8;
 
+/// Rows (lanes) and columns of a block's tensor memory, on every chip that has
+/// one (PTX ISA, tcgen05).
+inline constexpr int64_t TensorMemoryRows = 128, TensorMemoryColumns = 512;
+
 /// The type behind a fragment or a pending fragment.
 FragmentType fragmentOf(mlir::Type Ty);
+
+/// Whether a role is of whole warpgroups.
+bool isOfWarpgroups(RoleOp Role);
+
+/// Whether `Op` uses no fragment but those that an mma of wgmma leaves; else an
+/// error.
+mlir::LogicalResult verifyQuads(mlir::Operation *Op);
 
 } // namespace kpc::tile
 

@@ -107,23 +107,57 @@ def Tile_SharedType : Tile_Type<"Shared", "smem"> {
 // Registers
 //===----------------------------------------------------------------------===//
 
-def Tile_FragmentType : Tile_Type<"Fragment", "fragment"> {
-  let summary = "A matrix in the registers of one warpgroup, as an mma leaves it";
+def Tile_TensorMemoryType : Tile_Type<"TensorMemory", "tmem"> {
+  let summary = "A matrix in tensor memory";
   let description = [{
-    Rows are a multiple of 64, columns of 8. Thread `t`, with `w = t / 32`,
-    `g = t % 32 / 4`, `q = t % 4`, holds, of each 64 rows, element `i` of row
-    `16w + g + 8(i / 2 % 2)` and column `8(i / 4) + 2q + i % 2` (PTX ISA,
-    wgmma, matrix D).
+    128 rows, one in each lane; an element of 32 bits in each column, of which
+    a block has 512 (PTX ISA, tcgen05, tensor memory). Of a pair of blocks,
+    each has 128 rows of a matrix of 256.
 
-    `!tile.fragment<[64, 256], f32>`
+    `!tile.tmem<[128, 256], f32>`
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$element);
   let assemblyFormat = "`<` `[` $shape `]` `,` $element `>`";
   let extraClassDeclaration = [{
     int64_t getRows() const { return getShape()[0]; }
     int64_t getColumns() const { return getShape()[1]; }
+  }];
+}
+
+def Tile_FragmentLayout : I32EnumAttr<"FragmentLayout", "", [I32EnumAttrCase<"Quads", 0, "quads">,
+                                                             I32EnumAttrCase<"Lanes", 1, "lanes">]> {
+  let cppNamespace = "::kpc::tile";
+}
+
+def Tile_FragmentLayoutParameter : EnumParameter<Tile_FragmentLayout> {
+  let defaultValue = "::kpc::tile::FragmentLayout::Quads";
+}
+
+def Tile_FragmentType : Tile_Type<"Fragment", "fragment"> {
+  let summary = "A matrix in the registers of one warpgroup";
+  let description = [{
+    Rows are a multiple of 64, columns of 8. Thread `t`, with `w = t / 32`,
+    `g = t % 32 / 4`, `q = t % 4`, holds, of each 64 rows, element `i` of row
+    `16w + g + 8(i / 2 % 2)` and column `8(i / 4) + 2q + i % 2` (PTX ISA,
+    wgmma, matrix D).
+
+    With `lanes`, rows are 128, and thread t holds row t: what is read from
+    tensor memory.
+
+    `!tile.fragment<[64, 256], f32>`, `!tile.fragment<[128, 64], f32, lanes>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$element,
+                        Tile_FragmentLayoutParameter:$layout);
+  let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$element), [{
+    return $_get($_ctxt, shape, element, ::kpc::tile::FragmentLayout::Quads);
+  }]>];
+  let assemblyFormat = "`<` `[` $shape `]` `,` $element (`,` $layout^)? `>`";
+  let extraClassDeclaration = [{
+    int64_t getRows() const { return getShape()[0]; }
+    int64_t getColumns() const { return getShape()[1]; }
     /// Elements that one thread holds.
     int64_t getPerThread() const { return getRows() * getColumns() / 128; }
+    bool isInLanes() const { return getLayout() == ::kpc::tile::FragmentLayout::Lanes; }
   }];
 }
 
@@ -166,7 +200,10 @@ def Tile_PackedType : Tile_Type<"Packed", "packed"> {
 
 def Tile_PendingType : Tile_Type<"Pending", "pending"> {
   let summary = "A fragment that tensor cores are still writing";
-  let description = "Used exactly once: by the next `tile.mma`, `tile.retire`, or `tile.await`.";
+  let description = [{
+    Or that is being read from tensor memory. Used exactly once: by the next
+    `tile.mma`, `tile.retire`, or `tile.await`.
+  }];
   let parameters = (ins "::kpc::tile::FragmentType":$fragment);
   let assemblyFormat = "`<` qualified($fragment) `>`";
   let genVerifyDecl = 0;
@@ -177,11 +214,12 @@ def Tile_PendingType : Tile_Type<"Pending", "pending"> {
 //===----------------------------------------------------------------------===//
 
 def Tile_PipeType : Tile_Type<"Pipe", "pipe"> {
-  let summary = "A ring of slots in shared memory, with a full and an empty barrier each";
+  let summary = "A ring of slots in shared or tensor memory, with a full and an empty barrier each";
   let description = [{
-    Each slot holds one of every tile. `!tile.pipe<4 of [!tile.smem<…>, !tile.smem<…>]>`
+    Each slot holds one of every tile. `!tile.pipe<4 of [!tile.smem<…>, !tile.smem<…>]>`,
+    `!tile.pipe<2 of [!tile.tmem<[128, 256], f32>]>`
   }];
-  let parameters = (ins "int64_t":$slots, ArrayRefParameter<"::kpc::tile::SharedType">:$tiles);
+  let parameters = (ins "int64_t":$slots, ArrayRefParameter<"::mlir::Type">:$tiles);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     /// Where tile `I` is in a slot, in bytes; I == number of tiles: a slot's size.
@@ -189,6 +227,10 @@ def Tile_PipeType : Tile_Type<"Pipe", "pipe"> {
     int64_t getSlotBytes() const { return getTileOffset(getTiles().size()); }
     /// What copies fill a slot with.
     int64_t getFilledBytes() const;
+    /// The slots are in tensor memory; in shared memory are barriers alone.
+    bool isInTensorMemory() const;
+    /// Columns of tensor memory of one slot.
+    int64_t getSlotColumns() const;
   }];
 }
 

@@ -50,6 +50,8 @@ static LogicalResult verifyKept(Operation *Op, SharedType Tile, int64_t Rows,
 }
 
 LogicalResult KeepOp::verify() {
+  if (failed(verifyQuads(*this)))
+    return failure();
   FragmentType From = getFragment().getType();
   if (failed(verifyKept(*this, getTile().getType(), From.getRows(),
                         From.getElement())))
@@ -60,6 +62,8 @@ LogicalResult KeepOp::verify() {
 }
 
 LogicalResult CollectOp::verify() {
+  if (failed(verifyQuads(*this)))
+    return failure();
   FragmentType To = getSum().getType();
   if (failed(verifyKept(*this, getTile().getType(), To.getRows(),
                         To.getElement())))

@@ -33,6 +33,7 @@ struct NamedTypes : OpAsmDialectInterface {
                          .Case<FragmentType>([](Type) { return "fragment"; })
                          .Case<PackedType>([](Type) { return "packed"; })
                          .Case<PendingType>([](Type) { return "pending"; })
+                         .Case<TensorMemoryType>([](Type) { return "tmem"; })
                          .Case<PipeType>([](Type) { return "pipe"; })
                          .Default([](Type) { return ""; });
     if (Name.empty())
@@ -129,10 +130,24 @@ LogicalResult SharedType::verify(Emit Error, ArrayRef<int64_t> Shape,
   return success();
 }
 
+LogicalResult TensorMemoryType::verify(Emit Error, ArrayRef<int64_t> Shape,
+                                       Type Element) {
+  if (!Element.isF32())
+    return Error() << "elements of tensor memory are f32, not " << Element;
+  if (Shape.size() != 2 || Shape[0] != TensorMemoryRows || Shape[1] < 1 ||
+      Shape[1] > TensorMemoryColumns)
+    return Error() << "tensor memory has " << TensorMemoryRows
+                   << " rows and up to " << TensorMemoryColumns << " columns";
+  return success();
+}
+
 LogicalResult FragmentType::verify(Emit Error, ArrayRef<int64_t> Shape,
-                                   Type Element) {
+                                   Type Element, FragmentLayout Layout) {
   if (failed(verifyElement(Error, Element)))
     return failure();
+  if (Layout == FragmentLayout::Lanes &&
+      (Shape.size() != 2 || Shape[0] != TensorMemoryRows))
+    return Error() << "a fragment in lanes has " << TensorMemoryRows << " rows";
   if (Shape.size() != 2 || Shape[0] < 64 || Shape[0] % 64 || Shape[1] < 8 ||
       Shape[1] % 8)
     return Error() << "a fragment has a multiple of 64 rows and of 8 columns";
@@ -157,44 +172,67 @@ LogicalResult PackedType::verify(Emit Error, ArrayRef<int64_t> Shape,
 }
 
 LogicalResult PipeType::verify(Emit Error, int64_t Slots,
-                               ArrayRef<SharedType> Tiles) {
+                               ArrayRef<Type> Tiles) {
   if (Slots < 1 || Slots > 64)
     return Error() << "a pipe has 1 to 64 slots, not " << Slots;
   if (Tiles.empty())
     return Error() << "a slot holds at least one tile";
-  for (SharedType Tile : Tiles)
-    if (Tile.getPitch() != Tile.getRows())
-      return Error() << "a slot holds whole tiles, not " << Tile;
   int64_t Bytes = 0;
-  for (SharedType Tile : Tiles)
-    Bytes = std::min(Bytes + Tile.getBytes(), 2 * MostSharedBytes);
+  for (Type Tile : Tiles) {
+    if (!isa<SharedType, TensorMemoryType>(Tile) ||
+        isa<SharedType>(Tile) != isa<SharedType>(Tiles[0]))
+      return Error() << "a slot holds tiles of shared memory, or of tensor "
+                        "memory";
+    auto Shared = dyn_cast<SharedType>(Tile);
+    if (!Shared)
+      continue;
+    if (Shared.getPitch() != Shared.getRows())
+      return Error() << "a slot holds whole tiles, not " << Shared;
+    Bytes = std::min(Bytes + Shared.getBytes(), 2 * MostSharedBytes);
+  }
   if (Slots * Bytes > MostSharedBytes)
     return Error() << "a pipe's slots have at most " << MostSharedBytes
                    << " bytes together";
   return success();
 }
 
+bool PipeType::isInTensorMemory() const {
+  return isa<TensorMemoryType>(getTiles()[0]);
+}
+
+int64_t PipeType::getSlotColumns() const {
+  int64_t Columns = 0;
+  for (Type Tile : getTiles())
+    if (auto Part = dyn_cast<TensorMemoryType>(Tile))
+      Columns += Part.getColumns();
+  return Columns;
+}
+
 int64_t PipeType::getTileOffset(size_t I) const {
+  if (isInTensorMemory())
+    return 0;
+  auto Tile = [&](size_t J) { return cast<SharedType>(getTiles()[J]); };
   int64_t Offset = 0;
   for (size_t J = 0; J <= I; ++J) {
     // A slot's size keeps the next slot's tiles aligned as well.
     int64_t Alignment = 128;
     if (J < getTiles().size())
-      Alignment = getTiles()[J].getAlignment();
+      Alignment = Tile(J).getAlignment();
     else
-      for (SharedType Tile : getTiles())
-        Alignment = std::max(Alignment, Tile.getAlignment());
+      for (size_t Each = 0; Each < getTiles().size(); ++Each)
+        Alignment = std::max(Alignment, Tile(Each).getAlignment());
     Offset = llvm::alignTo(Offset, Alignment);
     if (J < I)
-      Offset += getTiles()[J].getBytes();
+      Offset += Tile(J).getBytes();
   }
   return Offset;
 }
 
 int64_t PipeType::getFilledBytes() const {
   int64_t Bytes = 0;
-  for (SharedType Tile : getTiles())
-    Bytes += Tile.getBytes();
+  for (Type Tile : getTiles())
+    if (auto Shared = dyn_cast<SharedType>(Tile))
+      Bytes += Shared.getBytes();
   return Bytes;
 }
 
@@ -262,7 +300,7 @@ void ColumnType::print(AsmPrinter &P) const {
 
 Type PipeType::parse(AsmParser &P) {
   int64_t Slots = 0;
-  SmallVector<SharedType> Tiles;
+  SmallVector<Type> Tiles;
   SMLoc Where = P.getCurrentLocation();
   auto One = [&] { return P.parseType(Tiles.emplace_back()); };
   if (P.parseLess() || P.parseInteger(Slots) || P.parseKeyword("of") ||
@@ -275,6 +313,6 @@ Type PipeType::parse(AsmParser &P) {
 
 void PipeType::print(AsmPrinter &P) const {
   P << "<" << getSlots() << " of [";
-  llvm::interleaveComma(getTiles(), P, [&](SharedType T) { P << Type(T); });
+  llvm::interleaveComma(getTiles(), P, [&](Type T) { P << T; });
   P << "]>";
 }

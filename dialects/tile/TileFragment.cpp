@@ -24,6 +24,8 @@ static Type elementOf(Type Ty) {
 }
 
 LogicalResult SplatOp::verify() {
+  if (failed(verifyQuads(*this)))
+    return failure();
   if (getValue().getType() == elementOf(getResult().getType()))
     return success();
   return emitOpError("repeats a value of another type than its result's");
@@ -37,6 +39,8 @@ LogicalResult RowNumbersOp::verify() {
 }
 
 LogicalResult ApplyOp::verify() {
+  if (failed(verifyQuads(*this)))
+    return failure();
   Type To = getResult().getType();
   auto Fragment = dyn_cast<FragmentType>(To);
   for (Type Ty : getOperandTypes()) {
@@ -71,6 +75,8 @@ LogicalResult ApplyOp::verify() {
 }
 
 LogicalResult FoldOp::verify() {
+  if (failed(verifyQuads(*this)))
+    return failure();
   FragmentType From = getFragment().getType();
   ColumnType To = getResult().getType();
   if (From.getRows() != To.getRows() || From.getElement() != To.getElement() ||
@@ -93,6 +99,8 @@ LogicalResult JoinOp::verify() {
 }
 
 LogicalResult PackOp::verify() {
+  if (failed(verifyQuads(*this)))
+    return failure();
   PackedType To = getResult().getType();
   int64_t Columns = 0;
   for (Value V : getFragments()) {

@@ -39,7 +39,19 @@ static LeftOperand leftOf(MmaOp Op) {
           A.getSwizzle() != 0};
 }
 
+LogicalResult kpc::tile::verifyQuads(Operation *Op) {
+  for (TypeRange Types :
+       {TypeRange(Op->getOperandTypes()), TypeRange(Op->getResultTypes())})
+    for (Type Ty : Types)
+      if (FragmentType Fragment = fragmentOf(Ty);
+          Fragment && Fragment.isInLanes())
+        return Op->emitOpError("takes no fragment in lanes");
+  return success();
+}
+
 LogicalResult MmaOp::verify() {
+  if (failed(verifyQuads(*this)))
+    return failure();
   LeftOperand A = leftOf(*this);
   SharedType B = getB().getType();
   FragmentType D = getD().getType().getFragment();
@@ -77,6 +89,8 @@ LogicalResult MmaOp::verify() {
 }
 
 LogicalResult RetireOp::verify() {
+  if (failed(verifyQuads(*this)))
+    return failure();
   if (int32_t(getKeep()) < 0)
     return emitOpError("keeps no less than no product");
   return verifyUsedOnce(*this, getStill());
@@ -88,6 +102,8 @@ LogicalResult AwaitOp::verify() {
   auto Keep = int32_t(getKeep());
   if (Keep < 0)
     return emitOpError("keeps no less than no product");
+  if (Keep && getFragment().getType().isInLanes())
+    return emitOpError("waits for all reads of tensor memory");
   if (!Keep)
     return success();
   // What is kept is newer than what is awaited.
@@ -107,6 +123,8 @@ LogicalResult ColumnsOp::verify() {
   FragmentType From = getFragment().getType(), To = getPart().getType();
   if (From.getRows() != To.getRows() || From.getElement() != To.getElement())
     return emitOpError("keeps rows and element");
+  if (From.getLayout() != To.getLayout())
+    return emitOpError("keeps the layout");
   auto First = int64_t(getFirst());
   if (First < 0 || First % 8 || First > From.getColumns() - To.getColumns())
     return emitOpError("takes columns that are there, from a multiple of 8");
@@ -117,6 +135,8 @@ LogicalResult MapOp::verify() {
   FragmentType From = getFragment().getType(), To = getResult().getType();
   if (From.getShape() != To.getShape())
     return emitOpError("keeps rows and columns");
+  if (From.getLayout() != To.getLayout())
+    return emitOpError("keeps the layout");
   if (getAt().size() != 2 || getWithin().size() != 2)
     return emitOpError("has two coordinates and two bounds");
   Block &Body = getBody().front();
@@ -141,5 +161,7 @@ LogicalResult PutOp::verify() {
   if (!Known || !To.getSwizzle() || To.getColumns() % 16)
     return emitOpError("writes elements of 16 or 32 bits, 16 columns at a "
                        "time, into a swizzled tile");
+  if (From.isInLanes() && (getPairs() || To.getElementBits() != 16))
+    return emitOpError("of a fragment in lanes writes 16 bits, not in pairs");
   return success();
 }

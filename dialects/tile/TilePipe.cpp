@@ -52,6 +52,11 @@ static LogicalResult verifyState(Operation *Op, Value Slot, SlotState State) {
 LogicalResult PipeOp::verify() {
   if (int32_t(getConsumers()) < 1 || int32_t(getProducers()) < 1)
     return emitOpError("has at least one producing and one consuming warp");
+  if (getPipe().getType().isInTensorMemory() !=
+      (getCompletion() == Completion::Mma))
+    return emitOpError("is filled by 'mma' in tensor memory, and there alone");
+  if (getPair() && getCompletion() == Completion::Threads)
+    return emitOpError("of a pair is filled by copies or products");
   return verifyBeforeStart(*this);
 }
 
@@ -88,14 +93,27 @@ LogicalResult CommitOp::verify() {
 LogicalResult ReleaseOp::verify() {
   if (int32_t(getBlocks()) < 1 || getBlocks() > MostClusterBlocks)
     return emitOpError() << "tells 1 to " << MostClusterBlocks << " blocks";
+  if (getAfterMma() &&
+      (getBlocks() != 1 || !(*this)->getParentOfType<ElectOp>()))
+    return emitOpError("after_mma is said by one thread, which stands in "
+                       "'tile.elect', to its own block or pair");
   return verifyState(*this, getSlot(), SlotState::Full);
 }
 
 LogicalResult TilesOp::verify() {
-  ArrayRef<SharedType> Tiles = getPipe().getType().getTiles();
-  if (llvm::equal(getResultTypes(), Tiles))
-    return success();
-  return emitOpError("does not give the tiles of the pipe's slots");
+  PipeType Pipe = getPipe().getType();
+  if (!llvm::equal(getResultTypes(), Pipe.getTiles()))
+    return emitOpError("does not give the tiles of the pipe's slots");
+  if (Pipe.isInTensorMemory() != bool(getMemory()))
+    return emitOpError("names the tensor memory that slots are in, where they "
+                       "are in it");
+  if (getMemory() && getMemory().getType().getColumns() <
+                         Pipe.getSlots() * Pipe.getSlotColumns())
+    return emitOpError() << "has slots of "
+                         << Pipe.getSlots() * Pipe.getSlotColumns()
+                         << " columns in tensor memory of "
+                         << getMemory().getType().getColumns();
+  return success();
 }
 
 LogicalResult WaitStoresOp::verify() {
@@ -188,10 +206,15 @@ LogicalResult StoreOp::verify() {
 }
 
 LogicalResult RoleOp::verify() {
-  if (getFirst() % 4 || getEnd() % 4 || getFirst() >= getEnd())
+  if (!getRegisters()) {
+    if (int32_t(getFirst()) < 0 || int32_t(getFirst()) >= int32_t(getEnd()))
+      return emitOpError("takes some warps, from one to a later one");
+  } else if (getFirst() % 4 || getEnd() % 4 || getFirst() >= getEnd()) {
     return emitOpError("takes whole warpgroups: warps from a multiple of 4 to "
                        "a larger one");
-  if (getRegisters() % 8 || getRegisters() < 24 || getRegisters() > 256)
+  }
+  if (getRegisters() &&
+      (getRegisters() % 8 || getRegisters() < 24 || getRegisters() > 256))
     return emitOpError("gives each thread 24 to 256 registers, a multiple of "
                        "8");
   Block &Body = getBody().front();
@@ -200,16 +223,26 @@ LogicalResult RoleOp::verify() {
   return verifyInEntryBlock(*this);
 }
 
+bool kpc::tile::isOfWarpgroups(RoleOp Role) {
+  return Role.getFirst() % 4 == 0 && Role.getEnd() % 4 == 0;
+}
+
 LogicalResult ElectOp::verify() {
   if (getScope() == Scope::Block)
     return emitOpError("elects a thread of a warpgroup or a role");
-  if ((*this)->getParentOfType<RoleOp>())
+  auto Role = (*this)->getParentOfType<RoleOp>();
+  if (Role && getScope() == Scope::Warpgroup && !isOfWarpgroups(Role))
+    return emitOpError("of a warpgroup stands in a role of whole warpgroups");
+  if (Role)
     return success();
   return emitOpError("stands in a role");
 }
 
 LogicalResult SyncOp::verify() {
-  bool InRole = (*this)->getParentOfType<RoleOp>() != nullptr;
+  auto Role = (*this)->getParentOfType<RoleOp>();
+  bool InRole = Role != nullptr;
+  if (Role && !isOfWarpgroups(Role))
+    return emitOpError("stands in a role of whole warpgroups");
   if (InRole != (getScope() == Scope::Block))
     return success();
   return emitOpError(InRole ? "of the block cannot stand in a role"

@@ -13,7 +13,8 @@
 include "dialects/tile/TileBase.td"
 
 def Tile_Completion : I32EnumAttr<"Completion", "", [I32EnumAttrCase<"Tma", 0, "tma">,
-                                                     I32EnumAttrCase<"Threads", 1, "threads">]> {
+                                                     I32EnumAttrCase<"Threads", 1, "threads">,
+                                                     I32EnumAttrCase<"Mma", 2, "mma">]> {
   let cppNamespace = "::kpc::tile";
 }
 
@@ -21,18 +22,27 @@ def Tile_PipeOp : Tile_Op<"pipe"> {
   let summary = "Declares a pipe";
   let description = [{
     `completion` says what makes a slot full: `tma`, the bytes of the copies
-    that signal it; `threads`, one `tile.commit` of each of `producers` warps.
-    A slot is free again when each of `consumers` warps has released it. Stands
-    in the kernel's entry block, before `tile.start`.
+    that signal it; `threads`, one `tile.commit` of each of `producers` warps;
+    `mma`, in tensor memory, the products that were begun before `tile.commit`.
+    A slot is free again when each of `consumers` warps has released it; a
+    release by the end of products (`after_mma`) counts as a warp's. Stands in
+    the kernel's entry block, before `tile.start`.
+
+    With `pair`, a slot is one of both blocks of a cluster of two, and holds its
+    tiles in each. Who waits for what both have done, does so in the even one:
+    there the copies of both announce themselves and are waited for, there
+    `consumers` of both release what products filled. What products have filled
+    or released is told to both.
 
     ```mlir
     %pipe = tile.pipe tma consumers 8 : <4 of [!tile.smem<[128, 64], bf16, swizzle 128>]>
     ```
   }];
   let arguments = (ins DefaultValuedAttr<Tile_Completion, "Completion::Tma">:$completion,
-                       DefaultValuedAttr<I32Attr, "1">:$producers, I32Attr:$consumers);
+                       DefaultValuedAttr<I32Attr, "1">:$producers, I32Attr:$consumers, UnitAttr:$pair);
   let results = (outs Tile_PipeType:$pipe);
-  let assemblyFormat = "$completion (`producers` $producers^)? `consumers` $consumers attr-dict `:` type($pipe)";
+  let assemblyFormat = [{$completion (`pair` $pair^)? (`producers` $producers^)? `consumers` $consumers attr-dict `:`
+                         type($pipe)}];
   let hasVerifier = 1;
 }
 
@@ -85,19 +95,44 @@ def Tile_ReleaseOp : Tile_Op<"release"> {
     What tensor cores read from it must be over: behind a `tile.retire` or
     `tile.await` of it. With `blocks`, all blocks of the cluster are told, who
     fill each other's slots; `consumers` of the pipe then counts all of theirs.
+
+    With `after_mma`, one thread says so for when all products that it has
+    begun (`tile.tmem_mma`) are over, and goes on at once.
   }];
-  let arguments = (ins Tile_PipeType:$pipe, Tile_SlotType:$slot, DefaultValuedAttr<I32Attr, "1">:$blocks);
-  let assemblyFormat = "$pipe `[` $slot `]` (`to` $blocks^)? attr-dict `:` qualified(type($pipe)) `,` qualified(type($slot))";
+  let arguments = (ins Tile_PipeType:$pipe, Tile_SlotType:$slot, DefaultValuedAttr<I32Attr, "1">:$blocks,
+                       UnitAttr:$after_mma);
+  let assemblyFormat = [{$pipe `[` $slot `]` (`to` $blocks^)? (`after_mma` $after_mma^)? attr-dict `:`
+                         qualified(type($pipe)) `,` qualified(type($slot))}];
   let hasVerifier = 1;
 }
 
 def Tile_TilesOp : Tile_Op<"tiles", [Pure]> {
   let summary = "The tiles of a slot";
-  let arguments = (ins Tile_PipeType:$pipe, Tile_SlotType:$slot);
-  let results = (outs Variadic<Tile_SharedType>:$tiles);
-  let assemblyFormat = [{$pipe `[` $slot `]` attr-dict `:` qualified(type($pipe)) `,` qualified(type($slot)) `->`
-                         qualified(type($tiles))}];
+  let description = [{
+    Slots in tensor memory lie side by side in `memory`.
+
+    ```mlir
+    %d = tile.tiles %sums[%free] in %memory : !pipe, !tile.slot<free>, !tile.tmem<[128, 512], f32> -> !d
+    ```
+  }];
+  let arguments = (ins Tile_PipeType:$pipe, Tile_SlotType:$slot, Optional<Tile_TensorMemoryType>:$memory);
+  let results = (outs Variadic<AnyTypeOf<[Tile_SharedType, Tile_TensorMemoryType]>>:$tiles);
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$tiles, "::mlir::Value":$pipe, "::mlir::Value":$slot), [{
+    build($_builder, $_state, tiles, pipe, slot, /*memory=*/::mlir::Value());
+  }]>];
+  let assemblyFormat = [{$pipe `[` $slot `]` (`in` $memory^)? attr-dict `:` qualified(type($pipe)) `,`
+                         qualified(type($slot)) (`,` qualified(type($memory))^)? `->` qualified(type($tiles))}];
   let hasVerifier = 1;
+}
+
+def Tile_DrainOp : Tile_Op<"drain"> {
+  let summary = "Waits until all slots are free, from the place behind the last one that was filled";
+  let description = [{
+    Who fills a pipe that products or another block's warps release does so
+    before it ends: barriers that somebody may still tell must live.
+  }];
+  let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor);
+  let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe))";
 }
 
 #endif // KPC_TILE_PIPE

@@ -22,9 +22,11 @@ def Tile_RoleOp : Tile_Op<"role", [SingleBlock, SingleBlockImplicitTerminator<"Y
   let summary = "What some warps of the block do, and nobody else";
   let description = [{
     Warps `first` up to, not including, `end`, both multiples of 4: warpgroups.
-    The block's argument is the number of the warpgroup in the role.
+    The region's argument is the number of the warpgroup in the role.
     `registers`, a multiple of 8 from 24 to 256, is what each thread has from
     here on; over all roles they must fit what the block was launched with.
+    Without `registers`, they keep those of the launch, and a role may be of
+    some warps of a warpgroup.
 
     ```mlir
     tile.role "consumer" warps 4 to 12 registers 232 {
@@ -33,9 +35,10 @@ def Tile_RoleOp : Tile_Op<"role", [SingleBlock, SingleBlockImplicitTerminator<"Y
     }
     ```
   }];
-  let arguments = (ins StrAttr:$name, I32Attr:$first, I32Attr:$end, I32Attr:$registers);
+  let arguments = (ins StrAttr:$name, I32Attr:$first, I32Attr:$end,
+                       DefaultValuedAttr<I32Attr, "0">:$registers);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$name `warps` $first `to` $end `registers` $registers attr-dict-with-keyword $body";
+  let assemblyFormat = "$name `warps` $first `to` $end (`registers` $registers^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
 }
 

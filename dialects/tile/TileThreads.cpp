@@ -59,6 +59,8 @@ LogicalResult WaitGathersOp::verify() {
 }
 
 LogicalResult MultiplyOp::verify() {
+  if (failed(verifyQuads(*this)))
+    return failure();
   SharedType A = getA().getType(), B = getB().getType();
   FragmentType D = getD().getType();
   Type Element = A.getElement();

@@ -47,6 +47,11 @@ struct KernelNodeParams { // CUDA_KERNEL_NODE_PARAMS_v1
   void **Extra;
 };
 
+struct GraphEdge { // CUgraphEdgeData
+  unsigned char FromPort, ToPort, Type, Reserved[5];
+};
+inline constexpr unsigned char EdgeProgrammatic = 1;
+
 struct MemsetNodeParams { // CUDA_MEMSET_NODE_PARAMS_v1
   uint64_t To;
   size_t Pitch;

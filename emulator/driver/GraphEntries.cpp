@@ -18,6 +18,7 @@
 #include <set>
 #include <variant>
 
+using namespace kpc::emulator;
 using namespace kpc::emulator::driver;
 
 namespace {
@@ -134,6 +135,51 @@ KPC_EXPORT Result cuGraphAddMemsetNode(void **Out, void *G, void *const *After,
   Fill F;
   Result Code = read(F, *P);
   return Code ? Code : add(Out, G, After, Count, F);
+}
+KPC_CATCH
+
+/// Whether a kernel's first instruction that touches more than its parameters
+/// and registers comes after a wait for the kernels that it depends on.
+static bool waitsFirst(const Kernel &K) {
+  for (const Instruction &I : K.Code) {
+    std::string Text = K.textOf(I);
+    if (Text.starts_with("griddepcontrol.wait"))
+      return true;
+    bool Touches = !Text.starts_with("ld.param");
+    for (const char *Name : {"ld", "st", "atom", "red", "cp", "tensormap",
+                             "multimem", "mbarrier", "bar", "call", "@"})
+      if (Touches && Text.starts_with(Name))
+        return false;
+    if (I.TheFlow != Flow::Next)
+      return false;
+  }
+  return true;
+}
+
+// Edges by which a kernel may begin before those in front have ended. It runs
+// after them all the same; what it would do too early is refused.
+KPC_EXPORT Result cuGraphAddDependencies_v2(void *, void *const *From,
+                                            void *const *To,
+                                            const GraphEdge *Edges,
+                                            size_t Count) try {
+  for (size_t I = 0; I < Count; ++I) {
+    auto *Later = static_cast<Node *>(To[I]);
+    if (Edges && Edges[I].Type == EdgeProgrammatic) {
+      auto *L = std::get_if<Launch>(&Later->What);
+      auto *Earlier = std::get_if<Launch>(&static_cast<Node *>(From[I])->What);
+      if (!L || !Earlier)
+        return InvalidValue;
+      if (!waitsFirst(*L->F->K)) {
+        Device::get().setLastText(
+            "kernel " + L->F->K->Name +
+            " may begin before those that it depends on have ended, but does "
+            "not wait for them (griddepcontrol.wait) first");
+        return InvalidValue;
+      }
+    }
+    Later->After.push_back(From[I]);
+  }
+  return Success;
 }
 KPC_CATCH
 

@@ -11,11 +11,14 @@
 // host's compare-and-swap.
 
 #include "emulator/execute/Windows.h"
+#include "emulator/instructions/Copies.h"
 #include "emulator/instructions/Lanes.h"
 #include "emulator/instructions/Opcodes.h"
 #include "emulator/numbers/Formats.h"
 
 #include <cmath>
+
+#include <cstring>
 
 namespace kpc::emulator {
 
@@ -45,8 +48,13 @@ T updatedNumber(Update What, T Old, T New, bool FlushSums) {
       return T(std::make_unsigned_t<T>(Old) + std::make_unsigned_t<T>(New));
     else if (FlushSums) // global memory: NaN as it is, the operand's first
       return New != New ? New : Old != Old ? Old : Old + New;
-    else
+    else if (Old != Old || New != New) { // shared memory: quiet
+      constexpr uint64_t Quiet = uint64_t{1} << 51;
+      return std::bit_cast<T>(std::bit_cast<uint64_t>(Old != Old ? Old : New) |
+                              Quiet);
+    } else {
       return Old + New;
+    }
   case Update::Min:
     return New < Old || Old != Old ? New : Old;
   case Update::Max:
@@ -157,6 +165,8 @@ bool isAllowed(Update What, Type T) {
 bool decodeAtomic(Decoder &D, const ptx::Statement &S, Modifiers &M,
                   Instruction &I) {
   bool HasResult = S.Opcode == "atom";
+  if (!HasResult && M.take("async"))
+    return decodeRemoteStore(D, S, M, I, true);
   auto Order = M.takeOne({"relaxed", "acquire", "release", "acq_rel"});
   M.takeOne({"cta", "cluster", "gpu", "sys"});
   auto Where =
@@ -198,6 +208,48 @@ bool decodeAtomic(Decoder &D, const ptx::Statement &S, Modifiers &M,
 }
 
 } // namespace
+
+std::optional<Reduction> takeReduction(Modifiers &M) {
+  auto What = M.takeOne({"add", "min", "max", "and", "or", "xor"});
+  bool IsHalf = M.take("noftz");
+  auto Inc = What ? std::nullopt : M.takeOne({"inc", "dec"});
+  auto T = M.takeType();
+  if ((!What && !Inc) || !T)
+    return std::nullopt;
+  auto Of = What ? Update(*What) : *Inc ? Update::Dec : Update::Inc;
+  bool Half = *T == Type::F16 || *T == Type::BF16;
+  if (!isAllowed(Of, *T) || Half != IsHalf)
+    return std::nullopt;
+  return Reduction{uint8_t(Of), uint8_t(*T)};
+}
+
+template <typename Bits>
+static void reduceElements(uint8_t *To, const uint8_t *From, unsigned Bytes,
+                           const Reduction &How) {
+  for (unsigned At = 0; At < Bytes; At += sizeof(Bits)) {
+    Bits New;
+    std::memcpy(&New, From + At, sizeof New);
+    auto *Place = reinterpret_cast<Bits *>(To + At);
+    Bits Old = __atomic_load_n(Place, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(
+        Place, &Old,
+        updated<Bits>(Update(How.What), Type(How.T), Old, New, true), false,
+        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+    }
+  }
+}
+
+void reduceInto(uint8_t *To, const uint8_t *From, unsigned Bytes,
+                const Reduction &How) {
+  switch (bitsOf(Type(How.T))) {
+  case 16:
+    return reduceElements<uint16_t>(To, From, Bytes, How);
+  case 32:
+    return reduceElements<uint32_t>(To, From, Bytes, How);
+  default:
+    return reduceElements<uint64_t>(To, From, Bytes, How);
+  }
+}
 
 void addAtomics(OpcodeTable &Table) {
   Table["atom"] = Table["red"] = decodeAtomic;

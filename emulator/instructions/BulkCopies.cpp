@@ -18,6 +18,59 @@ namespace {
 
 constexpr unsigned UnitBytes = 16;
 
+/// Between the blocks of a cluster. Addresses: to, from, mbarrier; Source[1]
+/// the size.
+void copyAcross(Warp &W, const Instruction &I, uint32_t Mask) {
+  const AddressOperand *A = addresses(W, I);
+  for (; Mask != 0; Mask &= Mask - 1) {
+    auto L = unsigned(std::countr_zero(Mask));
+    uint64_t To = W.addressOf(A[0], L), From = W.addressOf(A[1], L);
+    uint32_t Bytes = W.row<uint32_t>(I.Source[1])[L];
+    if (Bytes % UnitBytes || To % UnitBytes || From % UnitBytes)
+      return W.report(FindingKind::Misaligned, I, L,
+                      "addresses and size are multiples of 16");
+    BulkLoad Load;
+    Load.Barrier = W.addressOf(A[2], L) & ~WindowMask;
+    uint64_t There = To & ~WindowMask;
+    Load.Block = W.block().blockOf(Load.Barrier);
+    if (!Load.Block || Load.Block != W.block().blockOf(There))
+      return W.report(FindingKind::BadOperand, I, L,
+                      "destination and mbarrier are not in one block");
+    AsyncBarrier *B = barrierForCopy(W, I, *Load.Block, Load.Barrier, L);
+    if (!B)
+      return;
+    Warp::Agent By = W.block().begin(B->Agent, I);
+    for (uint32_t At = 0; At < Bytes; At += UnitBytes) {
+      uint8_t *Source =
+          W.locateAsync(I, From + At, UnitBytes, MemoryUse::Read, L, By);
+      uint8_t *Target =
+          Source ? W.locateAsync(I, To + At, UnitBytes, MemoryUse::Write, L, By)
+                 : nullptr;
+      if (!Target)
+        return;
+      Load.Pieces.push_back({Target, Source, UnitBytes});
+    }
+    Load.Bytes = Bytes;
+    startLoad(W, I, L, std::move(Load), By);
+  }
+}
+
+bool decodeAcross(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                  Instruction &I) {
+  if (!M.take("mbarrier::complete_tx::bytes"))
+    return false;
+  if (S.Operands.size() != 4)
+    return D.fail("wrong number of operands");
+  auto Bytes = D.source(S.Operands[2], 32);
+  if (!Bytes || !D.addAddress(S.Operands[0], I, Space::Shared) ||
+      !D.addAddress(S.Operands[1], I, Space::Shared) ||
+      !D.addAddress(S.Operands[3], I, Space::Shared))
+    return false;
+  I.Source[1] = *Bytes;
+  I.Run = copyAcross;
+  return true;
+}
+
 /// Mode 1 stores. Addresses: to, from, mbarrier; Source[1] the size.
 void copyBulk(Warp &W, const Instruction &I, uint32_t Mask) {
   const AddressOperand *A = addresses(W, I);
@@ -65,6 +118,81 @@ void copyBulk(Warp &W, const Instruction &I, uint32_t Mask) {
   }
 }
 
+/// Reads shared memory, then updates global memory element by element.
+class ReduceOperation final : public AsyncOperation {
+public:
+  ReduceOperation(std::vector<CopyPiece> Pieces, const Reduction &How)
+      : AsyncOperation(2, NoAgent), Pieces(std::move(Pieces)), How(How) {}
+
+private:
+  void step(unsigned Number) override {
+    if (Number == 0) {
+      for (const CopyPiece &P : Pieces)
+        Data.insert(Data.end(), P.Shared, P.Shared + P.Bytes);
+      return;
+    }
+    const uint8_t *From = Data.data();
+    for (const CopyPiece &P : Pieces) {
+      reduceInto(P.Global, From, P.Bytes, How);
+      From += P.Bytes;
+    }
+  }
+
+  std::vector<CopyPiece> Pieces;
+  Reduction How;
+  std::vector<uint8_t> Data;
+};
+
+/// Addresses: to, from; Source[1] the size; Immediate the reduction.
+void reduceBulk(Warp &W, const Instruction &I, uint32_t Mask) {
+  const AddressOperand *A = addresses(W, I);
+  for (; Mask != 0; Mask &= Mask - 1) {
+    auto L = unsigned(std::countr_zero(Mask));
+    uint64_t To = W.addressOf(A[0], L), From = W.addressOf(A[1], L);
+    uint32_t Bytes = W.row<uint32_t>(I.Source[1])[L];
+    if (Bytes % UnitBytes || To % UnitBytes || From % UnitBytes)
+      return W.report(FindingKind::Misaligned, I, L,
+                      "addresses and size are multiples of 16");
+    Warp::Agent By =
+        W.block().begin(W.block().agent(AgentKind::Store, W.number()), I);
+    std::vector<CopyPiece> Pieces;
+    for (uint32_t At = 0; At < Bytes; At += UnitBytes) {
+      uint8_t *Shared =
+          W.locateAsync(I, From + At, UnitBytes, MemoryUse::Read, L, By);
+      uint8_t *Global = Shared ? W.locateDevice(I, To + At, UnitBytes,
+                                                MemoryUse::Atomic, L, &By)
+                               : nullptr;
+      if (!Global)
+        return;
+      Pieces.push_back({Shared, Global, UnitBytes});
+    }
+    uint64_t Id = W.block().start(std::make_unique<ReduceOperation>(
+        std::move(Pieces), Reduction::of(I.Immediate)));
+    W.async().addStore(L, Id, By.Clock);
+  }
+}
+
+bool decodeReduce(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                  Instruction &I) {
+  bool Right = M.take("async") && M.take("bulk") && M.take("global") &&
+               M.take("shared::cta") && M.take("bulk_group");
+  std::optional<Reduction> How = Right ? takeReduction(M) : std::nullopt;
+  if (!How)
+    return false;
+  size_t Hint = M.take("L2::cache_hint") ? 1 : 0;
+  if (S.Operands.size() != 3 + Hint)
+    return D.fail("wrong number of operands");
+  auto Bytes = D.source(S.Operands[2], 32);
+  if (!Bytes || !D.addAddress(S.Operands[0], I, Space::Global) ||
+      !D.addAddress(S.Operands[1], I, Space::Shared) ||
+      (Hint && !D.source(S.Operands.back(), 64)))
+    return false;
+  I.Source[1] = *Bytes;
+  I.Immediate = How->packed();
+  I.Run = reduceBulk;
+  return true;
+}
+
 void commit(Warp &W, const Instruction &, uint32_t Mask) {
   W.async().commitStores(Mask);
 }
@@ -104,6 +232,11 @@ bool decodeWait(Decoder &D, const ptx::Statement &S, Modifiers &M,
 
 } // namespace
 
+bool decodeBulkReduce(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                      Instruction &I) {
+  return decodeReduce(D, S, M, I);
+}
+
 bool decodeBulkCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
                     Instruction &I) {
   if (M.take("wait_group"))
@@ -118,7 +251,11 @@ bool decodeBulkCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
     return std::find(Words.begin(), Words.end(), Word) - Words.begin();
   };
   bool Stores = M.take("bulk_group");
-  if (!M.take("global") || !M.takeOne({"shared::cta", "shared::cluster"}))
+  bool Global = M.take("global");
+  if (!Global && !Tensor && !Stores && M.take("shared::cluster") &&
+      M.take("shared::cta"))
+    return decodeAcross(D, S, M, I);
+  if (!Global || !M.takeOne({"shared::cta", "shared::cluster"}))
     return false;
   // The destination's space is written first.
   bool GlobalFirst = Place("global") <

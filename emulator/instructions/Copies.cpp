@@ -51,14 +51,7 @@ private:
       if (Load.HasMap)
         fillUnit(Load.Map, {0, 0, P.Bytes}, P.Shared);
     }
-    AsyncBarrier *B = Load.Block->asyncBarrier(Load.Barrier);
-    if (!B)
-      return W.report(FindingKind::BarrierMisuse, I, Lane,
-                      "the copy's mbarrier was invalidated before its end");
-    uint32_t &Known = B->Joined.Known[By.Id];
-    Known = std::max(Known, By.Clock);
-    B->Bytes -= int64_t(Load.Bytes);
-    Load.Block->settle(Load.Barrier, *B);
+    finishLoad(W, I, Lane, Load, By);
   }
 
   Warp &W;
@@ -94,6 +87,8 @@ private:
 
 bool decodeCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
                 Instruction &I) {
+  if (M.take("reduce"))
+    return decodeBulkReduce(D, S, M, I);
   if (!M.take("async"))
     return false;
   return M.take("bulk") ? decodeBulkCopy(D, S, M, I)
@@ -101,6 +96,18 @@ bool decodeCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
 }
 
 } // namespace
+
+void finishLoad(Warp &W, const Instruction &I, unsigned Lane,
+                const BulkLoad &Load, const Warp::Agent &By) {
+  AsyncBarrier *B = Load.Block->asyncBarrier(Load.Barrier);
+  if (!B)
+    return W.report(FindingKind::BarrierMisuse, I, Lane,
+                    "the copy's mbarrier was invalidated before its end");
+  uint32_t &Known = B->Joined.Known[By.Id];
+  Known = std::max(Known, By.Clock);
+  B->Bytes -= int64_t(Load.Bytes);
+  Load.Block->settle(Load.Barrier, *B);
+}
 
 void startLoad(Warp &W, const Instruction &I, unsigned Lane, BulkLoad Load,
                const Warp::Agent &By) {

@@ -52,6 +52,24 @@ void startLoad(Warp &W, const Instruction &I, unsigned Lane, BulkLoad Load,
 void startStore(Warp &W, unsigned Lane, std::vector<CopyPiece> Pieces,
                 const Warp::Agent &By);
 
+/// What an atomic makes of an element (Atomics.cpp).
+struct Reduction {
+  uint8_t What = 0, T = 0;
+  uint64_t packed() const { return What | uint64_t{T} << 8; }
+  static Reduction of(uint64_t V) { return {uint8_t(V), uint8_t(V >> 8)}; }
+};
+/// ".add.f32" and the like; nullopt: there is none.
+std::optional<Reduction> takeReduction(Modifiers &M);
+/// Each element of global or shared memory, at once.
+void reduceInto(uint8_t *To, const uint8_t *From, unsigned Bytes,
+                const Reduction &How);
+
+bool decodeBulkReduce(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                      Instruction &I);
+/// The copy's bytes have arrived: its mbarrier and who waits for it learn so.
+void finishLoad(Warp &W, const Instruction &I, unsigned Lane,
+                const BulkLoad &Load, const Warp::Agent &By);
+
 // The decoders, by what follows "cp.async"; the words before were taken.
 bool decodeSmallCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
                      Instruction &I);

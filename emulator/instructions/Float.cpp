@@ -179,7 +179,17 @@ template <typename Op> Handler approximate(bool Flush) {
 // In other roundings: Mode is the Rounding, Immediate says what
 //===----------------------------------------------------------------------===//
 
-enum What : uint64_t { DoAdd, DoSub, DoMul, DoFma, DoDiv, DoSqrt, Flush = 16 };
+enum What : uint64_t {
+  DoAdd,
+  DoSub,
+  DoMul,
+  DoFma,
+  DoDiv,
+  DoSqrt,
+  Flush = 16,
+  Inverts = 32, ///< rcp: 1 is divided by the operand
+  Saturates = 64
+};
 
 /// With the host's rounding mode; the operands are volatile so that nothing is
 /// computed earlier or later.
@@ -239,20 +249,28 @@ void directed(Warp &W, const Instruction &I, uint32_t Mask) {
   };
   auto Mode = static_cast<Rounding>(I.Mode);
   uint64_t Doing = I.Immediate & 15;
+  bool IsInverse = I.Immediate & Inverts;
   forEachLane(Mask, [&](unsigned L) {
+    T A = IsInverse ? T(1) : In(0, L), B = IsInverse ? In(0, L) : In(1, L);
     if constexpr (sizeof(T) == 8) {
-      double R = rounded(Doing, Mode, In(0, L), In(1, L), In(2, L));
+      double R = rounded(Doing, Mode, A, B, In(2, L));
       Out[L] = Doing == DoDiv || Doing == DoSqrt
                    ? R
                    : lastNaN(R, In(0, L), In(1, L), In(2, L));
     } else {
-      double Exact = wide(Doing, In(0, L), In(1, L), In(2, L));
+      // Rounded in one direction first to f64, then to f32, is rounded once.
+      double Exact = Doing >= DoDiv ? rounded(Doing, Mode, A, B, 0)
+                                    : wide(Doing, A, B, In(2, L));
       float R = std::bit_cast<float>(encode(Exact, Single, Mode, false));
       // A sum that is exactly zero takes its sign from the rounding mode.
-      if (Exact == 0 && Doing != DoMul && Mode == Rounding::Down)
-        R = static_cast<float>(
-            rounded(Doing, Mode, In(0, L), In(1, L), In(2, L)));
-      Out[L] = I.Immediate & Flush ? flushed(R) : R;
+      if (Exact == 0 && (Doing < DoMul || Doing == DoFma) &&
+          Mode == Rounding::Down)
+        R = static_cast<float>(rounded(Doing, Mode, A, B, In(2, L)));
+      if (I.Immediate & Flush)
+        R = flushed(R);
+      if (I.Immediate & Saturates)
+        R = R > 1 ? 1 : R > 0 ? R : 0;
+      Out[L] = R;
     }
   });
 }
@@ -386,13 +404,12 @@ bool decodeRounded(Decoder &D, const ptx::Statement &S, Modifiers &M,
     I.Run = R.Nearest(T, Ftz);
   } else {
     bool Wide = T == Type::F64;
-    bool Exact = R.Doing <= DoFma;
-    if ((!Wide && !Exact) || R.Opcode == std::string_view("rcp"))
-      return false;
+    bool IsInverse = R.Opcode == std::string_view("rcp");
     I.Mode = static_cast<uint8_t>(*Mode);
-    I.Immediate = R.Doing | (Ftz ? Flush : 0);
+    I.Immediate = R.Doing | (Ftz ? Flush : 0) | (Sat ? Saturates : 0) |
+                  (IsInverse ? Inverts : 0);
     I.Run = Wide ? directed<double> : directed<float>;
-    return !Sat;
+    return !(Sat && Wide);
   }
   if (Sat) {
     if (T != Type::F32)
@@ -444,6 +461,10 @@ bool decodeApproximation(Decoder &D, const ptx::Statement &S, Modifiers &M,
   return sources(D, S, I, bitsOf(T), 1);
 }
 
+struct FlushedNegation {
+  float operator()(float A) const { return canonical(-flushed(A)); }
+};
+
 bool decodeSign(Decoder &D, const ptx::Statement &S, Modifiers &M,
                 Instruction &I, Type T) {
   constexpr uint64_t High64 = uint64_t{1} << 63;
@@ -461,7 +482,7 @@ bool decodeSign(Decoder &D, const ptx::Statement &S, Modifiers &M,
             : Ftz ? lanes<AbsOf<float, true>, float, float>
                   : lanes<AbsOf<float, false>, float, float>;
   else if (Ftz)
-    return false;
+    I.Run = lanes<FlushedNegation, float, float>;
   else
     I.Run = Wide ? lanes<Negated<double>, double, double>
                  : lanes<Negated<float>, float, float>;

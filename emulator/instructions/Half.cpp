@@ -107,6 +107,46 @@ template <typename Op, size_t Sources> Handler pick(Type T) {
   }
 }
 
+/// .ftz and .sat of f16: subnormal operands and results are zeros with their
+/// sign; what is below 0 or NaN is +0, what is above 1 is 1.
+template <typename Op, bool Flushes, bool Saturates> struct Adjusted {
+  static uint16_t flushed(uint16_t A) {
+    return Flushes && !(A & 0x7C00) ? A & 0x8000 : A;
+  }
+  template <typename... T> static uint16_t one(T... A) {
+    uint16_t R = flushed(One<Op, F16>()(flushed(A)...));
+    float V = F16::load(R);
+    if (Saturates)
+      return V > 1 ? F16::store(1.0f) : V > 0 ? R : 0;
+    return R;
+  }
+  template <typename... T> uint16_t operator()(uint16_t A, T... B) const {
+    return one(A, B...);
+  }
+  template <typename... T> uint32_t operator()(uint32_t A, T... B) const {
+    return uint32_t{one(uint16_t(A >> 16), uint16_t(B >> 16)...)} << 16 |
+           one(uint16_t(A), uint16_t(B)...);
+  }
+};
+template <typename Op, size_t Sources>
+Handler pickAdjusted(bool Pair, bool Flushes, bool Saturates) {
+  auto With = []<typename Whole, typename B>() -> Handler {
+    if constexpr (Sources == 2)
+      return lanes<Whole, B, B, B>;
+    else
+      return lanes<Whole, B, B, B, B>;
+  };
+  auto Of = [&]<bool F, bool S>() -> Handler {
+    using How = Adjusted<Op, F, S>;
+    return Pair ? With.template operator()<How, uint32_t>()
+                : With.template operator()<How, uint16_t>();
+  };
+  if (Flushes)
+    return Saturates ? Of.template operator()<true, true>()
+                     : Of.template operator()<true, false>();
+  return Of.template operator()<false, true>();
+}
+
 /// NaN gives 0x7FFF.
 template <uint16_t And, uint16_t Xor> struct Sign {
   template <typename N> static uint16_t one(uint16_t A) {
@@ -171,6 +211,18 @@ bool decodeHalf(Decoder &D, const ptx::Statement &S, Modifiers &M,
     if (S.Opcode != E.Opcode)
       continue;
     M.take(E.Sources == 1 ? "approx" : "rn");
+    if (!IsBrain && E.Sources > 1) {
+      bool Flushes = M.take("ftz"), Saturates = M.take("sat");
+      if (Flushes || Saturates) {
+        I.Run =
+            S.Opcode == "add"   ? pickAdjusted<Add, 2>(Pair, Flushes, Saturates)
+            : S.Opcode == "sub" ? pickAdjusted<Sub, 2>(Pair, Flushes, Saturates)
+            : S.Opcode == "mul"
+                ? pickAdjusted<Mul, 2>(Pair, Flushes, Saturates)
+                : pickAdjusted<Fma, 3>(Pair, Flushes, Saturates);
+        return sources(D, S, I, Bits, E.Sources);
+      }
+    }
     // bf16's approximation flushes what it never gives.
     if (S.Opcode == "ex2" && IsBrain)
       M.take("ftz");

@@ -168,6 +168,8 @@ uint8_t takeStrength(Modifiers &M) {
 bool decodeAccess(Decoder &D, const ptx::Statement &S, Modifiers &M,
                   Instruction &I) {
   bool Stores = S.Opcode == "st";
+  if (Stores && M.take("async"))
+    return decodeRemoteStore(D, S, M, I, false);
   uint8_t Strength = takeStrength(M);
   takeSpace(M, I);
   takeHints(M);

@@ -34,6 +34,10 @@ void addClusterOperations(OpcodeTable &Table);
 void addRegisterPool(OpcodeTable &Table);
 void addTensor(OpcodeTable &Table);
 
+/// st.async and red.async, whose word "async" was taken.
+bool decodeRemoteStore(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                       Instruction &I, bool Reduces);
+
 /// barrier.cluster, whose first two words were taken.
 bool decodeClusterBarrier(Decoder &D, const ptx::Statement &S, Modifiers &M,
                           Instruction &I);

@@ -122,10 +122,11 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
                     scf::SCFDialect, vector::VectorDialect>();
   // The last one takes every kernel.
   GpuBuild *const Builders[] = {
-      buildAttentionHopper,    buildGpuTranspose, buildGpuGemv,
-      buildGemmHopper,         buildConvHopper,   buildGemmMmaSync,
-      buildGpuContraction,     buildGpuRows,      buildGpuRowReduction,
-      buildGpuColumnReduction, buildGpuWindow,    buildGpuMap};
+      buildAttentionHopper, buildGpuTranspose,       buildGpuGemv,
+      buildGemmHopper,      buildGemmBlackwell,      buildConvHopper,
+      buildGemmMmaSync,     buildGpuContraction,     buildGpuRows,
+      buildGpuRowReduction, buildGpuColumnReduction, buildGpuWindow,
+      buildGpuMap};
   StringRef Forced = forcedSchedule(Func);
   std::vector<std::string> Legal;
   for (GpuBuild *Build : Builders) {

@@ -73,6 +73,7 @@ GpuBuild buildGpuTranspose;
 GpuBuild buildGpuGemv;
 GpuBuild buildAttentionHopper;
 GpuBuild buildGemmHopper;
+GpuBuild buildGemmBlackwell;
 GpuBuild buildConvHopper;
 GpuBuild buildGemmMmaSync;
 GpuBuild buildGpuContraction;

@@ -15,117 +15,9 @@ using namespace mlir;
 
 namespace kpc::kernels {
 
-using shape::Expr;
-
-/// Bytes of the longest line of shared memory, and of its swizzle.
-static constexpr int64_t LineBytes = 128;
-
-Value HopperProduct::i32(int64_t V) {
-  return arith::ConstantIntOp::create(W.B, W.Loc, V, 32);
-}
-Value HopperProduct::toI32(Value V) {
-  return W.B.createOrFold<arith::IndexCastOp>(W.Loc, W.B.getI32Type(), V);
-}
-Value HopperProduct::toIndex(Value V) {
-  return W.B.createOrFold<arith::IndexCastOp>(W.Loc, W.B.getIndexType(), V);
-}
-
 //===----------------------------------------------------------------------===//
-// Memory
+// Blocks of a cluster
 //===----------------------------------------------------------------------===//
-
-tile::SharedType HopperProduct::sharedTile(int64_t Rows, int64_t Columns,
-                                           Type Of) {
-  int64_t Row = Columns * Of.getIntOrFloatBitWidth() / 8;
-  return tile::SharedType::get(W.B.getContext(), {Rows, Columns}, Of,
-                               std::min(Row, LineBytes));
-}
-
-tile::ViewType HopperProduct::viewOfLines(tile::SharedType Tile, int64_t Rows) {
-  SmallVector<int64_t> Box = {Rows, Tile.getLineElements()};
-  if (P.hasBatch())
-    Box.insert(Box.begin(), 1);
-  return tile::ViewType::get(W.B.getContext(), Tile.getElement(), Box,
-                             Tile.getSwizzle());
-}
-
-/// Of f32 that is multiplied as tf32, copies round it.
-Type HopperProduct::elementOf(tile::ViewType View, unsigned Buffer) const {
-  bool Rounded = View.getElement().isF32() && Buffer != P.D.Argument;
-  return Rounded ? Type(FloatTF32Type::get(View.getContext()))
-                 : View.getElement();
-}
-
-BlockArgument HopperProduct::addView(tile::ViewType View, unsigned Buffer,
-                                     ArrayRef<Expr> Dims,
-                                     ArrayRef<Expr> Strides,
-                                     ArrayRef<NamedAttribute> More) {
-  Builder B(W.B.getContext());
-  auto Texts = [&](ArrayRef<Expr> From) {
-    SmallVector<Attribute> Strings;
-    for (const Expr &One : From)
-      Strings.push_back(B.getStringAttr(One.str()));
-    return B.getArrayAttr(Strings);
-  };
-  SmallVector<NamedAttribute> Fields = {
-      B.getNamedAttr("buffer", B.getI64IntegerAttr(Buffer)),
-      B.getNamedAttr("element", TypeAttr::get(elementOf(View, Buffer))),
-      B.getNamedAttr("dims", Texts(Dims)),
-      B.getNamedAttr("strides", Texts(Strides)),
-      B.getNamedAttr("swizzle", B.getI64IntegerAttr(View.getSwizzle()))};
-  llvm::append_range(Fields, More);
-  TensorMaps.push_back(B.getDictionaryAttr(Fields));
-  func::FuncOp Func = Form.Func;
-  unsigned Position = Func.getNumArguments();
-  (void)Func.insertArgument(Position, View, {}, Func.getLoc());
-  return Func.getArgument(Position);
-}
-
-BlockArgument HopperProduct::addMatrixView(const Matrix &M, tile::ViewType View,
-                                           bool ByColumn, const Expr &Rows,
-                                           const Expr &Columns) {
-  Builder B(W.B.getContext());
-  int64_t Bytes = M.Element.getIntOrFloatBitWidth() / 8;
-  SmallVector<Expr> Dims = {Columns, Rows};
-  SmallVector<Expr> Strides = {(ByColumn ? M.ColumnStride : M.RowStride) *
-                               Bytes};
-  if (P.hasBatch()) {
-    Dims.push_back(P.Batch);
-    Strides.push_back(M.BatchStride * Bytes);
-  }
-  SmallVector<int64_t> Box(View.getBox());
-  std::reverse(Box.begin(), Box.end());
-  return addView(View, M.Argument, Dims, Strides,
-                 B.getNamedAttr("box", B.getDenseI64ArrayAttr(Box)));
-}
-
-void HopperProduct::declareTypes() {
-  MLIRContext *Context = W.B.getContext();
-  declareTiles();
-  Staging = sharedTile(S.TileRows * schedule::StagingBuffers, S.partColumns(),
-                       P.D.Element);
-  Sums =
-      tile::FragmentType::get(Context, {64, S.TileColumns}, W.B.getF32Type());
-  PipeTy = tile::PipeType::get(Context, S.Slots, {TileA, TileB});
-}
-
-void HopperProduct::declare() {
-  addOperandViews();
-  ViewD =
-      addMatrixView(P.D, viewOfLines(Staging, 64), false, P.Rows, P.Columns);
-  Form.Func->setAttr("kpc.tensor_maps", W.B.getArrayAttr(TensorMaps));
-
-  Pipe = tile::PipeOp::create(W.B, W.Loc, PipeTy, tile::Completion::Tma,
-                              /*producers=*/1, S.consumers() * 4 * S.sharers());
-  Stage = tile::AllocOp::create(W.B, W.Loc, Staging);
-  RowCount = W.size(P.C.Rows.Sizes);
-  ColumnCount = W.size(P.C.Columns.Sizes);
-  SumFirst = W.index(0);
-  SumCount = countSum();
-  countTiles();
-  tile::StartOp::create(W.B, W.Loc);
-  joinCluster();
-}
 
 /// Blocks that share copies wait until all of them have their barriers; those
 /// that share a sum take a part of it each.
@@ -155,102 +47,8 @@ void HopperProduct::shareSum() {
 }
 
 //===----------------------------------------------------------------------===//
-// Tiles and roles
-//===----------------------------------------------------------------------===//
-
-void HopperProduct::countTiles() {
-  RowTiles = toI32(W.ceilDiv(RowCount, S.TileRows * S.ClusterRows));
-  ColumnTiles = toI32(W.ceilDiv(ColumnCount, S.TileColumns * S.ClusterColumns));
-  Tiles = compute<arith::MulIOp>(RowTiles, ColumnTiles);
-  if (P.hasBatch())
-    Tiles = compute<arith::MulIOp>(Tiles, toI32(W.size(P.C.Batch.Sizes)));
-}
-
-HopperProduct::Place HopperProduct::placeOf(Value Tile) {
-  Place Where;
-  Value InBatch = Tile;
-  if (P.hasBatch()) {
-    Value PerBatch = compute<arith::MulIOp>(RowTiles, ColumnTiles);
-    Where.Batch = toIndex(compute<arith::DivUIOp>(Tile, PerBatch));
-    InBatch = compute<arith::RemUIOp>(Tile, PerBatch);
-  }
-  auto [Row, Column] =
-      tileInOrder(W, InBatch, RowTiles, ColumnTiles, S.GroupRows);
-  Value RowStep = i32(S.TileRows * S.ClusterRows);
-  Value ColumnStep = i32(S.TileColumns * S.ClusterColumns);
-  Where.Row = toIndex(compute<arith::MulIOp>(Row, RowStep));
-  Where.Column = toIndex(compute<arith::MulIOp>(Column, ColumnStep));
-  // Tiles of a cluster that shares copies are side by side.
-  if (S.ClusterRows > 1)
-    Where.Row = W.add(Where.Row, W.mul(Rank, W.index(S.TileRows)));
-  if (S.ClusterColumns > 1)
-    Where.Column = W.add(Where.Column, W.mul(Rank, W.index(S.TileColumns)));
-  return Where;
-}
-
-HopperProduct::Values HopperProduct::at(const Place &Where, Value Row,
-                                        Value Column) {
-  Values All = {Row, Column};
-  if (P.hasBatch())
-    All.insert(All.begin(), Where.Batch);
-  return All;
-}
-
-HopperProduct::Values
-HopperProduct::forEachTile(ValueRange Carried,
-                           function_ref<Values(Value, ValueRange)> Body) {
-  Value First = toI32(W.block());
-  if (S.Split > 1) // as many clusters as tiles
-    return Body(compute<arith::DivUIOp>(First, i32(S.Split)), Carried);
-  Value Step =
-      toI32(gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x).getResult());
-  if (S.blocks() > 1) {
-    First = compute<arith::DivUIOp>(First, i32(S.blocks()));
-    Step = compute<arith::DivUIOp>(Step, i32(S.blocks()));
-  }
-  return W.loop(First, Tiles, Step, Carried, Body);
-}
-
-void HopperProduct::role(StringRef Name, int64_t First, int64_t End,
-                         int64_t Registers, function_ref<void(Value)> Body) {
-  auto Role = tile::RoleOp::create(W.B, W.Loc, Name, First, End, Registers);
-  OpBuilder::InsertionGuard Guard(W.B);
-  Block *Entry =
-      W.B.createBlock(&Role.getBody(), {}, {W.B.getIndexType()}, {W.Loc});
-  Body(Entry->getArgument(0));
-  tile::YieldOp::create(W.B, W.Loc);
-}
-
-void HopperProduct::elect(tile::Scope Scope, function_ref<void()> Body) {
-  auto Elect = tile::ElectOp::create(W.B, W.Loc, Scope);
-  OpBuilder::InsertionGuard Guard(W.B);
-  W.B.createBlock(&Elect.getBody());
-  Body();
-  tile::YieldOp::create(W.B, W.Loc);
-}
-
-/// One thread fills the ring, for all tiles of its block.
-void HopperProduct::produce() {
-  elect(tile::Scope::Role, [&] {
-    Value Cursor = tile::CursorOp::create(
-        W.B, W.Loc, tile::CursorType::get(W.B.getContext()));
-    forEachTile(Cursor, [&](Value Tile, ValueRange In) -> Values {
-      return {produceTile(placeOf(Tile), In[0])};
-    });
-  });
-}
-
-//===----------------------------------------------------------------------===//
 // Products, and what becomes of them
 //===----------------------------------------------------------------------===//
-
-Value HopperProduct::rowsOf(Value Tile, Value First, int64_t Rows) {
-  auto Whole = cast<tile::SharedType>(Tile.getType());
-  auto Part = tile::SharedType::get(
-      W.B.getContext(), {Rows, Whole.getColumns()}, Whole.getElement(),
-      Whole.getSwizzle(), Whole.getPitch());
-  return tile::RowsOp::create(W.B, W.Loc, Part, Tile, First);
-}
 
 /// 64 columns of a tile, a line of each row.
 Value HopperProduct::linesOf(Value Tile, Value First) {
@@ -293,39 +91,6 @@ Value HopperProduct::multiplyTile(Value Group, Value &Cursor) {
   Value Done = tile::AwaitOp::create(W.B, W.Loc, Sums, Last[0]);
   tile::ReleaseOp::create(W.B, W.Loc, Pipe, Last[1], S.sharers());
   return Done;
-}
-
-/// What the kernel makes of the sums, as elements of the output.
-Value HopperProduct::mapElements(const Place &Where, Value Row, Value Column,
-                                 Value Part) {
-  return mapSums(W, Form, P,
-                 {P.hasBatch() ? Where.Batch : Value(), Row, Column, RowCount,
-                  ColumnCount},
-                 Part, Result);
-}
-
-/// One part of the result's columns, the `Number`-th of the tile, on its way.
-void HopperProduct::storePart(const Place &Where, Value Group, Value Row,
-                              Value Column, Value Out, int64_t Number) {
-  int64_t Buffer = Number % schedule::StagingBuffers;
-  Value OfGroup = W.mul(Group, W.index(64 * schedule::StagingBuffers));
-  Value Staged = rowsOf(Stage, W.add(OfGroup, W.index(64 * Buffer)));
-  // Wait until this buffer has been read: by the store before the last one, or,
-  // where a tile has an odd number of parts, by the last of the tile before.
-  int64_t Parts = S.storedColumns() / S.partColumns();
-  bool UsedLast = Number == 0 && Parts % schedule::StagingBuffers != 0;
-  elect(tile::Scope::Warpgroup, [&] {
-    tile::WaitStoresOp::create(W.B, W.Loc,
-                               UsedLast ? 0 : schedule::StagingBuffers - 1);
-  });
-  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
-  tile::PutOp::create(W.B, W.Loc, Out, Staged);
-  tile::FenceProxyOp::create(W.B, W.Loc);
-  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
-  elect(tile::Scope::Warpgroup, [&] {
-    tile::StoreOp::create(W.B, W.Loc, Staged, ViewD, at(Where, Row, Column));
-    tile::CommitStoresOp::create(W.B, W.Loc);
-  });
 }
 
 /// Puts this block's sums where the others of its cluster read them: into the
@@ -377,9 +142,7 @@ void HopperProduct::finishTile(const Place &Where, Value Group, Value Sums) {
 }
 
 void HopperProduct::consume(Value Group) {
-  Value Cursor = tile::CursorOp::create(
-      W.B, W.Loc, tile::CursorType::get(W.B.getContext()));
-  forEachTile(Cursor, [&](Value Tile, ValueRange In) -> Values {
+  forEachTile(cursor(), [&](Value Tile, ValueRange In) -> Values {
     Value At = In[0];
     Value Sums = multiplyTile(Group, At);
     // Behind the products: between the last of them and the wait, ptxas takes
@@ -398,8 +161,12 @@ void HopperProduct::consume(Value Group) {
 
 LogicalResult HopperProduct::emit(GpuLaunch &Launch) {
   W.B.getContext()->loadDialect<tile::TileDialect>();
-  declareTypes();
-  declare();
+  Sums = tile::FragmentType::get(W.B.getContext(), {64, S.TileColumns},
+                                 W.B.getF32Type());
+  declareMemory(S.consumers(), /*Rows=*/64,
+                /*Consumers=*/S.consumers() * 4 * S.sharers());
+  tile::StartOp::create(W.B, W.Loc);
+  joinCluster();
   // Registers by warpgroups: they must fit 65,536 for all threads.
   struct Registers {
     int64_t Producer, Consumer;
@@ -409,17 +176,7 @@ LogicalResult HopperProduct::emit(GpuLaunch &Launch) {
   role("producer", 0, 4, R.Producer, [&](Value) { produce(); });
   role("consumer", 4, 4 * (1 + S.consumers()), R.Consumer,
        [&](Value Group) { consume(Group); });
-  Expr Tiles = P.Rows.ceilDiv(Expr(S.TileRows * S.ClusterRows)) *
-               P.Columns.ceilDiv(Expr(S.TileColumns * S.ClusterColumns)) *
-               P.Batch;
-  Expr Blocks(S.blocks()), AtOnce = Expr::symbol("sm_count");
-  if (S.blocks() > 1)
-    AtOnce = AtOnce.floorDiv(Blocks) * Blocks;
-  Tiles = Tiles * Blocks;
-  // Those that share a sum compute one tile; others stay.
-  Launch.Grid[0] = (S.Split > 1 ? Tiles : Expr::min(Tiles, AtOnce)).str();
-  Launch.Cluster = int32_t(S.blocks());
-  Launch.Block = {int32_t(S.threads()), 1, 1};
+  describeLaunch(Launch, S.threads());
   return Result;
 }
 

@@ -47,8 +47,8 @@ Value mapSums(GpuWriter &W, KernelForm &Form, MatrixProduct &P,
               const SumsPlace &Where, Value Part, LogicalResult &Result) {
   using Values = SmallVector<Value>;
   auto From = cast<tile::FragmentType>(Part.getType());
-  auto To =
-      tile::FragmentType::get(W.B.getContext(), From.getShape(), P.D.Element);
+  auto To = tile::FragmentType::get(W.B.getContext(), From.getShape(),
+                                    P.D.Element, From.getLayout());
   auto Map = tile::MapOp::create(W.B, W.Loc, To, Part,
                                  ValueRange{Where.Row, Where.Column},
                                  ValueRange{Where.Rows, Where.Columns});

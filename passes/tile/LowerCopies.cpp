@@ -55,6 +55,12 @@ struct LowerLoad : TilePattern<LoadOp> {
     NvvmWriter W(Rewriter, Op.getLoc());
     Value Barrier = fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
                                 Adaptor.getSlot());
+    auto Declared = Op.getPipe().getDefiningOp<PipeOp>();
+    if (Declared && Declared.getPair()) {
+      loadForPair(Rewriter, Op, Adaptor, Barrier);
+      Rewriter.eraseOp(Op);
+      return success();
+    }
     for (const Box &One : boxesOf(W, Op.getView().getType(),
                                   Op.getTile().getType(), Adaptor.getAt()))
       NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
@@ -64,6 +70,30 @@ struct LowerLoad : TilePattern<LoadOp> {
           Value());
     Rewriter.eraseOp(Op);
     return success();
+  }
+
+  /// Into this block's tile; the even block's barrier counts the bytes. The
+  /// operation wants its address as one of this block's window, which is part
+  /// of the cluster's: as PTX it is the same register.
+  static void loadForPair(OpBuilder &B, LoadOp Op, OpAdaptor Adaptor,
+                          Value Barrier) {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(B, Loc);
+    Value Leader = LLVM::PtrToIntOp::create(B, Loc, B.getI64Type(),
+                                            W.leaderBarrier(Barrier));
+    Leader = LLVM::IntToPtrOp::create(B, Loc, Barrier.getType(), Leader);
+    auto Space = NvvmWriter::clusterPointer(Op.getContext());
+    for (const Box &One : boxesOf(W, Op.getView().getType(),
+                                  Op.getTile().getType(), Adaptor.getAt())) {
+      Value To = LLVM::AddrSpaceCastOp::create(
+          B, Loc, Space, W.pointer(Adaptor.getTile(), One.Offset));
+      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+          B, Loc, To, Adaptor.getView(), One.At, Leader, ValueRange(), Value(),
+          Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+          NVVM::CTAGroupKindAttr::get(Op.getContext(),
+                                      NVVM::CTAGroupKind::CTA_2),
+          Value());
+    }
   }
 };
 

@@ -24,15 +24,19 @@ struct LowerColumns : TilePattern<ColumnsOp> {
     FragmentType From = Op.getFragment().getType(), To = Op.getPart().getType();
     Value Part = LLVM::UndefOp::create(Rewriter, Loc,
                                        getTypeConverter()->convertType(To));
-    // Of each 64 rows, two columns are one value of a thread.
-    int64_t Wide = From.getColumns() / 2, Narrow = To.getColumns() / 2;
-    for (int64_t Block = 0; Block < From.getRows() / 64; ++Block)
+    // Of each 64 rows, two columns are one value of a thread; in lanes, a
+    // thread has a row.
+    bool Lanes = From.isInLanes();
+    int64_t PerValue = Lanes ? 1 : 2, Blocks = Lanes ? 1 : From.getRows() / 64;
+    int64_t Wide = From.getColumns() / PerValue,
+            Narrow = To.getColumns() / PerValue;
+    for (int64_t Block = 0; Block < Blocks; ++Block)
       for (int64_t I = 0; I < Narrow; ++I)
         Part = LLVM::InsertValueOp::create(
             Rewriter, Loc, Part,
-            LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getFragment(),
-                                         Block * Wide +
-                                             int64_t(Op.getFirst()) / 2 + I),
+            LLVM::ExtractValueOp::create(
+                Rewriter, Loc, Adaptor.getFragment(),
+                Block * Wide + int64_t(Op.getFirst()) / PerValue + I),
             Block * Narrow + I);
     Rewriter.replaceOp(Op, Part);
     return success();
@@ -48,31 +52,88 @@ struct LowerMap : TilePattern<MapOp> {
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     FragmentType From = Op.getFragment().getType();
-    Coordinates At(Rewriter, Op, Place);
     Value Result = LLVM::UndefOp::create(
         Rewriter, Loc, getTypeConverter()->convertType(Op.getType()));
+    auto Apply = [&](int64_t Place, Value Row, Value Column) {
+      Value Element = LLVM::ExtractValueOp::create(
+          Rewriter, Loc, Adaptor.getFragment(), Place);
+      IRMapping Map;
+      mlir::Block &Body = Op.getBody().front();
+      Map.map(Body.getArguments(), ValueRange{Element, Row, Column});
+      for (Operation &Inner : Body.without_terminator())
+        Rewriter.clone(Inner, Map);
+      Value Yielded = Map.lookupOrDefault(Body.getTerminator()->getOperand(0));
+      Result =
+          LLVM::InsertValueOp::create(Rewriter, Loc, Result, Yielded, Place);
+    };
+    if (From.isInLanes()) {
+      LaneCoordinates At(Rewriter, Op, Place);
+      for (int64_t I = 0; I < From.getColumns(); ++I)
+        Apply(I, At.row(), At.column(I));
+      Rewriter.replaceOp(Op, Result);
+      return success();
+    }
+    Coordinates At(Rewriter, Op, Place);
     int64_t PerBlock = From.getColumns() / 2;
     for (int64_t Block = 0; Block < From.getRows() / 64; ++Block)
       for (int64_t I = 0; I < PerBlock; ++I) {
-        int64_t Place = Block * PerBlock + I;
-        Value Element = LLVM::ExtractValueOp::create(
-            Rewriter, Loc, Adaptor.getFragment(), Place);
-        IRMapping Map;
-        mlir::Block &Body = Op.getBody().front();
-        Map.map(Body.getArguments(),
-                ValueRange{Element, At.row(Block, I / 2 % 2), At.column(I)});
-        for (Operation &Inner : Body.without_terminator())
-          Rewriter.clone(Inner, Map);
-        Value Yielded =
-            Map.lookupOrDefault(Body.getTerminator()->getOperand(0));
-        Result =
-            LLVM::InsertValueOp::create(Rewriter, Loc, Result, Yielded, Place);
+        Value Row = At.row(Block, I / 2 % 2), Column = At.column(I);
+        Apply(Block * PerBlock + I, Row, Column);
       }
     Rewriter.replaceOp(Op, Result);
     return success();
   }
 
 private:
+  static Value plus(OpBuilder &B, Location Loc, Value A, int64_t C) {
+    if (!C)
+      return A;
+    return arith::AddIOp::create(B, Loc, A,
+                                 arith::ConstantIndexOp::create(B, Loc, C));
+  }
+  /// `A`, or the bound less `Size`.
+  static Value inside(OpBuilder &B, Location Loc, Value A, Value Bound,
+                      int64_t Size) {
+    Value Last = arith::SubIOp::create(
+        B, Loc, Bound, arith::ConstantIndexOp::create(B, Loc, Size));
+    return arith::MinSIOp::create(B, Loc, A, Last);
+  }
+
+  /// Where a thread has a row: its columns are neighbours, which stay
+  /// neighbours as far as the bound is known to be a multiple of their number,
+  /// so that their loads can become one.
+  class LaneCoordinates {
+  public:
+    LaneCoordinates(OpBuilder &B, MapOp Op, const ThreadPlace &Place)
+        : B(B), Op(Op) {
+      NvvmWriter W(B, Op.getLoc());
+      Value Lane = W.toIndex(W.bitAnd(Place.Thread, WarpgroupThreads - 1));
+      Row = inside(B, Op.getLoc(),
+                   arith::AddIOp::create(B, Op.getLoc(), Op.getAt()[0], Lane),
+                   Op.getWithin()[0], 1);
+      auto Columns = Op.getWithin()[1].getDefiningOp<arith::ConstantIndexOp>();
+      while (Columns && Together < 8 && Columns.value() % (2 * Together) == 0)
+        Together *= 2;
+    }
+
+    Value row() const { return Row; }
+    Value column(int64_t I) {
+      Value &First = Starts[I / Together];
+      if (!First)
+        First = inside(B, Op.getLoc(),
+                       plus(B, Op.getLoc(), Op.getAt()[1], I - I % Together),
+                       Op.getWithin()[1], Together);
+      return plus(B, Op.getLoc(), First, I % Together);
+    }
+
+  private:
+    OpBuilder &B;
+    MapOp Op;
+    Value Row;
+    int64_t Together = 1;
+    llvm::SmallDenseMap<int64_t, Value> Starts;
+  };
+
   /// Coordinates of this thread's elements, kept inside of the bounds.
   class Coordinates {
   public:
@@ -114,17 +175,9 @@ private:
     Value add(Value A, Value C) {
       return arith::AddIOp::create(B, Op.getLoc(), A, C);
     }
-    Value add(Value A, int64_t C) {
-      if (!C)
-        return A;
-      return add(A, arith::ConstantIndexOp::create(B, Op.getLoc(), C));
-    }
-    /// `A`, or the bound less `Size`.
+    Value add(Value A, int64_t C) { return plus(B, Op.getLoc(), A, C); }
     Value inside(Value A, Value Bound, int64_t Size) {
-      Value Last = arith::SubIOp::create(
-          B, Op.getLoc(), Bound,
-          arith::ConstantIndexOp::create(B, Op.getLoc(), Size));
-      return arith::MinSIOp::create(B, Op.getLoc(), A, Last);
+      return LowerMap::inside(B, Op.getLoc(), A, Bound, Size);
     }
 
     OpBuilder &B;
@@ -135,6 +188,18 @@ private:
   };
 };
 
+/// The word of elements I and I + 1, the first in its low half.
+Value wordOf(OpBuilder &B, Location Loc, Value Fragment, int64_t I) {
+  Value Low = LLVM::ExtractValueOp::create(B, Loc, Fragment, I),
+        High = LLVM::ExtractValueOp::create(B, Loc, Fragment, I + 1);
+  auto Pair = VectorType::get(2, Low.getType());
+  NvvmWriter W(B, Loc);
+  Value Vector = LLVM::UndefOp::create(B, Loc, Pair);
+  Vector = LLVM::InsertElementOp::create(B, Loc, Vector, Low, W.i32(0));
+  Vector = LLVM::InsertElementOp::create(B, Loc, Vector, High, W.i32(1));
+  return LLVM::BitcastOp::create(B, Loc, B.getI32Type(), Vector);
+}
+
 /// Sixteen columns by an stmatrix.x4: four 8×8 matrices, whose rows' addresses
 /// come from eight lanes each (PTX ISA 9.7.14.5.16).
 struct LowerPut : TilePattern<PutOp> {
@@ -142,6 +207,10 @@ struct LowerPut : TilePattern<PutOp> {
   LogicalResult
   matchAndRewrite(PutOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
+    if (Op.getFragment().getType().isInLanes()) {
+      putLanes(Rewriter, Op, Adaptor);
+      return success();
+    }
     if (Op.getPairs() || Op.getTile().getType().getElementBits() == 32) {
       storePairs(Rewriter, Op, Adaptor);
       return success();
@@ -155,8 +224,7 @@ struct LowerPut : TilePattern<PutOp> {
     Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
     Value Row = W.add(OfWarp, W.bitAnd(Place.Lane, 15));
     Value RowBytes = W.mul(Row, LineBytes);
-    Value Swizzle =
-        W.bitAnd(W.shiftRight(RowBytes, 3), (LineBytes / 16 - 1) << 4);
+    Value Swizzle = W.swizzleOfRow(Tile, Row);
     Value Half = W.shiftLeft(W.shiftRight(Place.Lane, 4), 4); // 16 bytes
     Value Start = W.pointer(Adaptor.getTile(), RowBytes);
     int64_t PerBlock = Tile.getColumns() / 2;
@@ -178,11 +246,41 @@ struct LowerPut : TilePattern<PutOp> {
                     int64_t First) {
     SmallVector<Value> Words;
     for (int64_t I = 0; I < 4; ++I)
-      Words.push_back(packed(B, Loc, Fragment, First + 2 * I));
+      Words.push_back(wordOf(B, Loc, Fragment, First + 2 * I));
     MLIRContext *Context = B.getContext();
     NVVM::StMatrixOp::create(B, Loc, Address, Words, NVVM::MMALayout::row,
                              NVVM::LdStMatrixShapeAttr::get(Context, 8, 8),
                              NVVM::LdStMatrixEltType::B16);
+  }
+
+  /// Eight columns of a thread's row by a store of 16 bytes: the swizzle puts
+  /// those of eight rows into different banks.
+  void putLanes(ConversionPatternRewriter &Rewriter, PutOp Op,
+                OpAdaptor Adaptor) const {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    SharedType Tile = Op.getTile().getType();
+    int64_t LineBytes = Tile.getSwizzle();
+    Value Row = W.bitAnd(Place.Thread, WarpgroupThreads - 1);
+    Value Swizzle = W.swizzleOfRow(Tile, Row);
+    Value Start = W.pointer(Adaptor.getTile(), W.mul(Row, LineBytes));
+    auto Four = VectorType::get(4, Rewriter.getI32Type());
+    for (int64_t Column = 0; Column < Tile.getColumns(); Column += 8) {
+      Value Words = LLVM::UndefOp::create(Rewriter, Loc, Four);
+      for (int64_t I = 0; I < 4; ++I)
+        Words = LLVM::InsertElementOp::create(
+            Rewriter, Loc, Words,
+            wordOf(Rewriter, Loc, Adaptor.getFragment(), Column + 2 * I),
+            W.i32(I));
+      Value InLine =
+          W.bitXor(W.i32(Column % Tile.getLineElements() * 2), Swizzle);
+      int64_t Line = Column / Tile.getLineElements();
+      LLVM::StoreOp::create(Rewriter, Loc, Words,
+                            W.pointer(W.pointer(Start, InLine),
+                                      Line * Tile.getPitch() * LineBytes),
+                            /*alignment=*/16);
+    }
+    Rewriter.eraseOp(Op);
   }
 
   /// Each thread stores its own elements, two neighbours at a time.
@@ -221,18 +319,6 @@ struct LowerPut : TilePattern<PutOp> {
       }
     }
     Rewriter.eraseOp(Op);
-  }
-
-  /// Two neighbours as one word, the first in its low half.
-  static Value packed(OpBuilder &B, Location Loc, Value Fragment, int64_t I) {
-    Value Low = LLVM::ExtractValueOp::create(B, Loc, Fragment, I),
-          High = LLVM::ExtractValueOp::create(B, Loc, Fragment, I + 1);
-    auto Pair = VectorType::get(2, Low.getType());
-    NvvmWriter W(B, Loc);
-    Value Vector = LLVM::UndefOp::create(B, Loc, Pair);
-    Vector = LLVM::InsertElementOp::create(B, Loc, Vector, Low, W.i32(0));
-    Vector = LLVM::InsertElementOp::create(B, Loc, Vector, High, W.i32(1));
-    return LLVM::BitcastOp::create(B, Loc, B.getI32Type(), Vector);
   }
 };
 

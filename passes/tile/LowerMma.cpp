@@ -13,8 +13,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "dialects/layout/MatrixDescriptor.h"
 #include "passes/tile/LowerTile.h"
+#include "passes/tile/OperandDescriptors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -23,49 +23,6 @@ using namespace kpc;
 using namespace kpc::tile;
 
 namespace {
-
-/// The whole allocation that a tile is, or is some rows of, as an operand.
-layout::SharedTile wholeTile(SharedType Tile, bool KIsContiguous) {
-  layout::SharedTile Whole;
-  Whole.Order = KIsContiguous ? layout::Major::K : layout::Major::MN;
-  Whole.Mn = KIsContiguous ? Tile.getPitch() : Tile.getColumns();
-  Whole.K = KIsContiguous ? Tile.getColumns() : Tile.getPitch();
-  Whole.ElementBits = Tile.getElementBits();
-  Whole.Mode = *layout::swizzleOfSpan(Tile.getSwizzle());
-  return Whole;
-}
-
-/// Matrix descriptors of one operand.
-class Descriptors {
-public:
-  Descriptors(OpBuilder &B, Location Loc, SharedType Tile, Value Pointer,
-              bool KIsContiguous)
-      : B(B), Loc(Loc), Whole(wholeTile(Tile, KIsContiguous)) {
-    NvvmWriter W(B, Loc);
-    Value Address =
-        LLVM::PtrToIntOp::create(B, Loc, B.getI32Type(), Pointer).getResult();
-    // Shared addresses have 18 bits; descriptors count 16 bytes.
-    Start = W.shiftRight(W.bitAnd(Address, 0x3FFFF), 4);
-  }
-
-  Value at(int64_t Step, int64_t Mn) {
-    // Only the 14 low bits change: the high word is a constant.
-    uint64_t Fixed =
-        layout::describe(layout::TensorEngine::Wgmma, Whole, 0).encode();
-    NvvmWriter W(B, Loc);
-    Value Low = W.add(Start, int64_t(layout::encodedOffset(Whole, Step, Mn)));
-    Value Wide = arith::ExtUIOp::create(B, Loc, B.getI64Type(), Low);
-    Value High =
-        arith::ConstantIntOp::create(B, Loc, int64_t(Fixed), /*width=*/64);
-    return arith::OrIOp::create(B, Loc, Wide, High);
-  }
-
-private:
-  OpBuilder &B;
-  Location Loc;
-  layout::SharedTile Whole;
-  Value Start;
-};
 
 NVVM::WGMMATypes elementOf(Type Ty) {
   return Ty.isF16()    ? NVVM::WGMMATypes::f16
@@ -115,8 +72,10 @@ struct LowerMma : TilePattern<MmaOp> {
     auto TileA = cast<SharedType>(Op.getA().getType());
     SharedType TileB = Op.getB().getType();
     FragmentType D = Op.getD().getType().getFragment();
-    Descriptors A(Rewriter, Loc, TileA, Adaptor.getA(), !Op.getATransposed());
-    Descriptors B(Rewriter, Loc, TileB, Adaptor.getB(), Op.getBTransposed());
+    OperandDescriptors A(Rewriter, Loc, layout::TensorEngine::Wgmma, TileA,
+                         Adaptor.getA(), !Op.getATransposed()),
+        B(Rewriter, Loc, layout::TensorEngine::Wgmma, TileB, Adaptor.getB(),
+          Op.getBTransposed());
     int64_t K = Op.getATransposed() ? TileA.getRows() : TileA.getColumns();
     int64_t StepK = 256 / int64_t(TileA.getElementBits());
     int64_t PerBlock = D.getColumns() / 2; // values of a thread in 64 rows
@@ -166,8 +125,9 @@ struct LowerMma : TilePattern<MmaOp> {
     Location Loc = Op.getLoc();
     FragmentType D = Op.getD().getType().getFragment();
     auto A = cast<PackedType>(Op.getA().getType());
-    Descriptors B(Rewriter, Loc, Op.getB().getType(), Adaptor.getB(),
-                  Op.getBTransposed());
+    OperandDescriptors B(Rewriter, Loc, layout::TensorEngine::Wgmma,
+                         Op.getB().getType(), Adaptor.getB(),
+                         Op.getBTransposed());
     Value Sums = Adaptor.getC();
     if (!Sums)
       Sums = LLVM::UndefOp::create(Rewriter, Loc,
@@ -246,22 +206,44 @@ struct LowerAwait : TilePattern<AwaitOp> {
   matchAndRewrite(AwaitOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
-    NVVM::WgmmaWaitGroupSyncOp::create(Rewriter, Loc, Op.getKeep());
+    bool Lanes = Op.getFragment().getType().isInLanes(); // of tensor memory
+    if (Lanes)
+      NVVM::Tcgen05WaitOp::create(Rewriter, Loc, NVVM::Tcgen05WaitKind::LOAD);
+    else
+      NVVM::WgmmaWaitGroupSyncOp::create(Rewriter, Loc, Op.getKeep());
     auto Type = cast<LLVM::LLVMStructType>(Adaptor.getPending().getType());
     SmallVector<Value> Sums;
     std::string Outputs, Inputs;
     for (int64_t I = 0, E = Type.getBody().size(); I < E; ++I) {
       Sums.push_back(
           LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getPending(), I));
-      Outputs += I ? ",=f" : "=f";
+      Outputs += I ? "," : "";
+      Outputs += Lanes ? "=r" : "=f";
       Inputs += "," + std::to_string(I);
     }
-    Rewriter.replaceOpWithNewOp<LLVM::InlineAsmOp>(
-        Op, Type, Sums, /*asm_string=*/"", Outputs + Inputs,
-        /*has_side_effects=*/true, /*is_align_stack=*/false,
-        LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
-        ArrayAttr());
+    Value Tied =
+        LLVM::InlineAsmOp::create(Rewriter, Loc, Type, Sums, /*asm_string=*/"",
+                                  Outputs + Inputs, /*has_side_effects=*/true,
+                                  /*is_align_stack=*/false,
+                                  LLVM::tailcallkind::TailCallKind::None,
+                                  LLVM::AsmDialectAttr(), ArrayAttr())
+            .getResult(0);
+    Rewriter.replaceOp(Op, Lanes ? numbersOf(Rewriter, Op, Tied) : Tied);
     return success();
+  }
+
+  /// Words as the fragment's elements.
+  Value numbersOf(OpBuilder &B, AwaitOp Op, Value Words) const {
+    FragmentType To = Op.getFragment().getType();
+    Value Numbers = LLVM::UndefOp::create(B, Op.getLoc(),
+                                          getTypeConverter()->convertType(To));
+    for (int64_t I = 0; I < To.getPerThread(); ++I) {
+      Value Word = LLVM::ExtractValueOp::create(B, Op.getLoc(), Words, I);
+      Value Number =
+          LLVM::BitcastOp::create(B, Op.getLoc(), To.getElement(), Word);
+      Numbers = LLVM::InsertValueOp::create(B, Op.getLoc(), Numbers, Number, I);
+    }
+    return Numbers;
   }
 };
 

@@ -33,21 +33,25 @@ Value parityOf(NvvmWriter &W, Value Cursor) {
   return W.shiftRight(Cursor, ParityBit);
 }
 
-/// The symbol of dynamic shared memory, made where the module has none.
-Value sharedMemory(OpBuilder &B, Operation *At, int64_t Offset) {
-  constexpr StringLiteral Name = "kpc_shared";
-  auto Module = At->getParentOfType<gpu::GPUModuleOp>();
-  if (!Module.lookupSymbol(Name)) {
-    OpBuilder::InsertionGuard Guard(B);
-    B.setInsertionPointToStart(Module.getBody());
-    auto Type = LLVM::LLVMArrayType::get(B.getI8Type(), 0);
-    LLVM::GlobalOp::create(B, At->getLoc(), Type, /*isConstant=*/false,
-                           LLVM::Linkage::External, Name, Attribute(),
-                           /*alignment=*/1024, /*addrSpace=*/3);
-  }
-  Value Base = LLVM::AddressOfOp::create(
-      B, At->getLoc(), LLVM::LLVMPointerType::get(B.getContext(), 3), Name);
-  return NvvmWriter(B, At->getLoc()).pointer(Base, Offset);
+/// How the pipe was declared; null after an error.
+PipeOp declarationOf(Operation *Op, Value Pipe) {
+  auto Declared = Pipe.getDefiningOp<PipeOp>();
+  if (!Declared)
+    Op->emitOpError("needs the pipe that a 'tile.pipe' declares");
+  return Declared;
+}
+
+/// What tcgen05 does behind a barrier stays behind it; what it did in front
+/// stays in front (PTX ISA 9.7.16.6).
+void fenceAfter(OpBuilder &B, Location Loc, PipeType Pipe) {
+  if (Pipe.isInTensorMemory())
+    NVVM::Tcgen05FenceOp::create(B, Loc,
+                                 NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
+}
+void fenceBefore(OpBuilder &B, Location Loc, PipeType Pipe) {
+  if (Pipe.isInTensorMemory())
+    NVVM::Tcgen05FenceOp::create(B, Loc,
+                                 NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
 }
 
 template <typename Op> struct LowerPlaced : TilePattern<Op> {
@@ -74,19 +78,48 @@ struct LowerCursor : TilePattern<CursorOp> {
   }
 };
 
+/// The place behind `Cursor`.
+Value nextOf(OpBuilder &B, Location Loc, PipeType Pipe, Value Cursor) {
+  NvvmWriter W(B, Loc);
+  Value First =
+      W.bitAnd(W.bitXor(Cursor, W.i32(1 << ParityBit)), 1 << ParityBit);
+  Value IsLast = W.equal(slotOf(W, Cursor), Pipe.getSlots() - 1);
+  Value Next = W.add(Cursor, 1);
+  return arith::SelectOp::create(B, Loc, IsLast, First, Next);
+}
+
 struct LowerNext : TilePattern<NextOp> {
   using TilePattern::TilePattern;
   LogicalResult
   matchAndRewrite(NextOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
+    Rewriter.replaceOp(Op, nextOf(Rewriter, Op.getLoc(), Op.getPipe().getType(),
+                                  Adaptor.getCursor()));
+    return success();
+  }
+};
+
+/// Waits until the round before the one at `Cursor` has been read.
+void waitUntilFree(NvvmWriter &W, PipeType Pipe, Value Base, Value Cursor) {
+  Value Parity = W.bitXor(parityOf(W, Cursor), W.i32(1));
+  W.waitBarrier(emptyBarrier(W, Pipe, Base, slotOf(W, Cursor)), Parity);
+}
+
+struct LowerDrain : TilePattern<DrainOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(DrainOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
-    int64_t Last = Op.getPipe().getType().getSlots() - 1;
-    Value Cursor = Adaptor.getCursor();
-    Value First =
-        W.bitAnd(W.bitXor(Cursor, W.i32(1 << ParityBit)), 1 << ParityBit);
-    Value IsLast = W.equal(slotOf(W, Cursor), Last);
-    Value Next = W.add(Cursor, 1);
-    Rewriter.replaceOpWithNewOp<arith::SelectOp>(Op, IsLast, First, Next);
+    PipeType Pipe = Op.getPipe().getType();
+    auto EachSlot = [&](OpBuilder &B, Location Loc, Value, ValueRange In) {
+      NvvmWriter W(B, Loc);
+      waitUntilFree(W, Pipe, Adaptor.getPipe(), In[0]);
+      scf::YieldOp::create(B, Loc, nextOf(B, Loc, Pipe, In[0]));
+    };
+    scf::ForOp::create(Rewriter, Op.getLoc(), W.i32(0), W.i32(Pipe.getSlots()),
+                       W.i32(1), Adaptor.getCursor(), EachSlot);
+    Rewriter.eraseOp(Op);
     return success();
   }
 };
@@ -99,17 +132,20 @@ struct LowerAcquire : TilePattern<AcquireOp> {
     NvvmWriter W(Rewriter, Op.getLoc());
     PipeType Pipe = Op.getPipe().getType();
     Value Slot = slotOf(W, Adaptor.getCursor());
-    Value Parity = W.bitXor(parityOf(W, Adaptor.getCursor()), W.i32(1));
-    W.waitBarrier(emptyBarrier(W, Pipe, Adaptor.getPipe(), Slot), Parity);
-    auto Declared = Op.getPipe().getDefiningOp<PipeOp>();
+    waitUntilFree(W, Pipe, Adaptor.getPipe(), Adaptor.getCursor());
+    fenceAfter(Rewriter, Op.getLoc(), Pipe);
+    PipeOp Declared = declarationOf(Op, Op.getPipe());
     if (!Declared)
-      return Op.emitOpError("needs the pipe that a 'tile.pipe' declares");
+      return failure();
+    // The even block of a pair announces what both copy.
+    bool Pair = Declared.getPair();
     if (Declared.getCompletion() == Completion::Tma)
       NVVM::MBarrierArriveExpectTxOp::create(
           Rewriter, Op.getLoc(), Type(),
           fullBarrier(W, Pipe, Adaptor.getPipe(), Slot),
-          W.i32(Pipe.getFilledBytes()), NVVM::MemScopeKind::CTA,
-          /*relaxed=*/false, Value());
+          W.i32(Pipe.getFilledBytes() * (Pair ? 2 : 1)),
+          NVVM::MemScopeKind::CTA,
+          /*relaxed=*/false, Pair ? W.isLeader() : Value());
     Rewriter.replaceOp(Op, Slot);
     return success();
   }
@@ -120,15 +156,19 @@ struct LowerCommit : TilePattern<CommitOp> {
   LogicalResult
   matchAndRewrite(CommitOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
-    auto Declared = Op.getPipe().getDefiningOp<PipeOp>();
+    PipeOp Declared = declarationOf(Op, Op.getPipe());
     if (!Declared)
-      return Op.emitOpError("needs the pipe that a 'tile.pipe' declares");
+      return failure();
+    NvvmWriter W(Rewriter, Op.getLoc());
+    auto Full = [&] {
+      return fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
+                         Adaptor.getSlot());
+    };
     if (Declared.getCompletion() == Completion::Threads) {
-      NvvmWriter W(Rewriter, Op.getLoc());
       W.syncWarp();
-      W.arriveOncePerWarp(fullBarrier(W, Op.getPipe().getType(),
-                                      Adaptor.getPipe(), Adaptor.getSlot()),
-                          Place);
+      W.arriveOncePerWarp(Full(), Place);
+    } else if (Declared.getCompletion() == Completion::Mma) {
+      W.arriveAfterMma(Full(), Declared.getPair());
     }
     Rewriter.eraseOp(Op); // copies that signal the slot complete by themselves
     return success();
@@ -145,6 +185,7 @@ struct LowerWait : TilePattern<WaitOp> {
     W.waitBarrier(
         fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(), Slot),
         parityOf(W, Adaptor.getCursor()));
+    fenceAfter(Rewriter, Op.getLoc(), Op.getPipe().getType());
     Rewriter.replaceOp(Op, Slot);
     return success();
   }
@@ -158,7 +199,19 @@ struct LowerRelease : TilePattern<ReleaseOp> {
     NvvmWriter W(Rewriter, Op.getLoc());
     Value Barrier = emptyBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
                                  Adaptor.getSlot());
-    if (Op.getBlocks() > 1)
+    PipeOp Declared = declarationOf(Op, Op.getPipe());
+    if (!Declared)
+      return failure();
+    bool InTensorMemory = Op.getPipe().getType().isInTensorMemory();
+    if (InTensorMemory) { // all lanes have read
+      fenceBefore(Rewriter, Op.getLoc(), Op.getPipe().getType());
+      W.syncWarp();
+    }
+    if (Op.getAfterMma())
+      W.arriveAfterMma(Barrier, Declared.getPair());
+    else if (InTensorMemory && Declared.getPair())
+      W.arriveAtLeader(Barrier, Place);
+    else if (Op.getBlocks() > 1)
       W.arriveAtBlocks(Barrier, Op.getBlocks(), Place);
     else
       W.arriveOncePerWarp(Barrier, Place);
@@ -174,9 +227,20 @@ struct LowerTiles : TilePattern<TilesOp> {
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
     PipeType Pipe = Op.getPipe().getType();
+    SmallVector<Value> Tiles;
+    if (Pipe.isInTensorMemory()) {
+      Value Slot = W.pointer(Adaptor.getMemory(),
+                             W.mul(Adaptor.getSlot(), Pipe.getSlotColumns()));
+      int64_t Column = 0;
+      for (Type Tile : Pipe.getTiles()) {
+        Tiles.push_back(W.pointer(Slot, Column));
+        Column += cast<TensorMemoryType>(Tile).getColumns();
+      }
+      Rewriter.replaceOp(Op, Tiles);
+      return success();
+    }
     Value Slot = W.pointer(Adaptor.getPipe(),
                            W.mul(Adaptor.getSlot(), Pipe.getSlotBytes()));
-    SmallVector<Value> Tiles;
     for (size_t I = 0; I < Pipe.getTiles().size(); ++I)
       Tiles.push_back(W.pointer(Slot, Pipe.getTileOffset(I)));
     Rewriter.replaceOp(Op, Tiles);
@@ -210,11 +274,12 @@ struct LowerStart : TilePattern<StartOp> {
     NvvmWriter W(Rewriter, Op.getLoc());
     PipeType Pipe = Op.getPipe().getType();
     Value Base = Rewriter.getRemappedValue(Op.getPipe());
-    bool Tma = Op.getCompletion() == Completion::Tma;
+    // Copies and products tell of themselves; one thread begins them.
+    bool ByThreads = Op.getCompletion() == Completion::Threads;
     for (int64_t Slot = 0; Slot < Pipe.getSlots(); ++Slot) {
-      NVVM::MBarrierInitOp::create(Rewriter, Op.getLoc(),
-                                   fullBarrier(W, Pipe, Base, W.i32(Slot)),
-                                   W.i32(Tma ? 1 : Op.getProducers()), Value());
+      NVVM::MBarrierInitOp::create(
+          Rewriter, Op.getLoc(), fullBarrier(W, Pipe, Base, W.i32(Slot)),
+          W.i32(ByThreads ? Op.getProducers() : 1), Value());
       NVVM::MBarrierInitOp::create(Rewriter, Op.getLoc(),
                                    emptyBarrier(W, Pipe, Base, W.i32(Slot)),
                                    W.i32(Op.getConsumers()), Value());
@@ -224,10 +289,27 @@ struct LowerStart : TilePattern<StartOp> {
 
 } // namespace
 
+Value kpc::tile::sharedMemory(OpBuilder &B, Operation *At, int64_t Offset) {
+  constexpr StringLiteral Name = "kpc_shared";
+  auto Module = At->getParentOfType<gpu::GPUModuleOp>();
+  if (!Module.lookupSymbol(Name)) {
+    OpBuilder::InsertionGuard Guard(B);
+    B.setInsertionPointToStart(Module.getBody());
+    auto Type = LLVM::LLVMArrayType::get(B.getI8Type(), 0);
+    LLVM::GlobalOp::create(B, At->getLoc(), Type, /*isConstant=*/false,
+                           LLVM::Linkage::External, Name, Attribute(),
+                           /*alignment=*/1024, /*addrSpace=*/3);
+  }
+  Value Base = LLVM::AddressOfOp::create(
+      B, At->getLoc(), LLVM::LLVMPointerType::get(B.getContext(), 3), Name);
+  return NvvmWriter(B, At->getLoc()).pointer(Base, Offset);
+}
+
 void kpc::tile::populatePipePatterns(const TypeConverter &Types,
                                      RewritePatternSet &Patterns,
                                      const ThreadPlace &Place) {
   Patterns.add<LowerPlaced<PipeOp>, LowerPlaced<AllocOp>, LowerCursor,
-               LowerNext, LowerAcquire, LowerCommit, LowerWait, LowerRelease,
-               LowerTiles, LowerStart>(Types, Patterns.getContext(), Place);
+               LowerNext, LowerDrain, LowerAcquire, LowerCommit, LowerWait,
+               LowerRelease, LowerTiles, LowerStart>(
+      Types, Patterns.getContext(), Place);
 }

@@ -65,7 +65,7 @@ struct LowerRole : TilePattern<RoleOp> {
       OpBuilder::InsertionGuard Guard(Rewriter);
       Rewriter.setInsertionPointToStart(&Op.getBody().front());
       int64_t Before = launchRegisters(Op), Now = Op.getRegisters();
-      if (Now != Before)
+      if (Now && Now != Before)
         NVVM::SetMaxRegisterOp::create(
             Rewriter, Loc, Now,
             Now > Before ? NVVM::SetMaxRegisterAction::increase
@@ -151,11 +151,13 @@ LogicalResult kpc::tile::verifyRoles(gpu::GPUFuncOp Kernel) {
   SmallVector<int64_t> Most(llvm::divideCeil(Threads, WarpgroupThreads), 0);
   bool Inside = true;
   Kernel.walk([&](RoleOp Role) {
-    for (int64_t Group = Role.getFirst() / 4; Group < Role.getEnd() / 4;
-         ++Group) {
+    int64_t End = llvm::divideCeil(Role.getEnd(), 4);
+    int64_t Own = Role.getRegisters() ? int64_t(Role.getRegisters())
+                                      : launchRegisters(Role);
+    for (int64_t Group = Role.getFirst() / 4; Group < End; ++Group) {
       Inside &= size_t(Group) < Most.size();
       if (Inside)
-        Most[Group] = std::max<int64_t>(Most[Group], Role.getRegisters());
+        Most[Group] = std::max(Most[Group], Own);
     }
   });
   if (!Inside)

@@ -42,6 +42,10 @@ void addConversions(TypeConverter &Types, MLIRContext *Context) {
   };
   Types.addConversion([=](SharedType Ty) { return Shared(Ty); });
   Types.addConversion([=](PipeType Ty) { return Shared(Ty); });
+  Types.addConversion([](TensorMemoryType Ty) {
+    return LLVM::LLVMPointerType::get(Ty.getContext(),
+                                      unsigned(NVVM::NVVMMemorySpace::Tensor));
+  });
   auto Word = [](Type Ty) { return IntegerType::get(Ty.getContext(), 32); };
   Types.addConversion([=](SlotType Ty) { return Word(Ty); });
   Types.addConversion([=](CursorType Ty) { return Word(Ty); });
@@ -58,7 +62,13 @@ void addConversions(TypeConverter &Types, MLIRContext *Context) {
     SmallVector<Type> Each(Ty.getPerThread(), Word(Ty));
     return LLVM::LLVMStructType::getLiteral(Ty.getContext(), Each);
   });
-  Types.addConversion([=](PendingType Ty) { return Values(Ty.getFragment()); });
+  Types.addConversion([=](PendingType Ty) {
+    FragmentType Of = Ty.getFragment();
+    if (!Of.isInLanes())
+      return Values(Of);
+    SmallVector<Type> Each(Of.getPerThread(), Word(Ty));
+    return LLVM::LLVMStructType::getLiteral(Ty.getContext(), Each);
+  });
   auto Cast = [](OpBuilder &B, Type Ty, ValueRange Values, Location Loc) {
     return UnrealizedConversionCastOp::create(B, Loc, Ty, Values).getResult(0);
   };
@@ -122,8 +132,9 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
 
   LogicalResult lower(gpu::GPUFuncOp Kernel) {
     MLIRContext *Context = &getContext();
-    if (failed(verifyRoles(Kernel)))
+    if (failed(verifyRoles(Kernel)) || failed(verifyPairs(Kernel)))
       return failure();
+    keepPairs(Kernel);
     passViewsAsPointers(Kernel);
     keepWarpsOfRoles(Kernel);
     ThreadPlace Place = placeThread(Kernel);
@@ -137,6 +148,7 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
     populateMmaPatterns(Types, Patterns, Place);
     populateFragmentPatterns(Types, Patterns, Place);
     populateApplyPatterns(Types, Patterns, Place);
+    populateTensorMemoryPatterns(Types, Patterns, Place);
     populateThreadCopyPatterns(Types, Patterns, Place);
     populateMultiplyPatterns(Types, Patterns, Place);
     ConversionTarget Target(*Context);

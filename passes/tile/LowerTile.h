@@ -14,12 +14,14 @@
 ///   ----------------|------------------------------------------------------
 ///   view            | !llvm.ptr, a parameter of 128 bytes by value
 ///   smem, pipe      | !llvm.ptr<3>
+///   tmem            | !llvm.ptr<6>, the lane in its high half
 ///   slot            | i32, its number
 ///   cursor          | i32: the slot's number, and in bit 16 the round's parity
 ///   fragment        | !llvm.struct of what one thread holds
 ///   column          | the same, two values for each 64 rows
 ///   packed          | !llvm.struct of i32, two elements in each
-///   pending         | as fragment; nothing but mma and await touches it
+///   pending         | as fragment, in lanes of i32; nothing but mma and await
+///                   | touches it
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_TILE_LOWERTILE_H
@@ -71,6 +73,14 @@ public:
   /// The same, at this barrier of each of the cluster's blocks.
   void arriveAtBlocks(mlir::Value Barrier, int64_t Blocks,
                       const ThreadPlace &Place);
+  /// Of a pair of blocks, the even one.
+  mlir::Value isLeader();
+  /// The even block's barrier at this place.
+  mlir::Value leaderBarrier(mlir::Value Barrier);
+  void arriveAtLeader(mlir::Value Barrier, const ThreadPlace &Place);
+  /// Tells a barrier, of a pair those of both blocks, when all tcgen05 products
+  /// that this thread has begun are over.
+  void arriveAfterMma(mlir::Value Barrier, bool Pair);
   /// A pointer to shared memory of any block of the cluster.
   static mlir::Type clusterPointer(mlir::MLIRContext *Context);
   /// All lanes of the warp meet; keeps the compiler from taking what follows a
@@ -96,6 +106,19 @@ template <typename Op> struct TilePattern : mlir::OpConversionPattern<Op> {
       : mlir::OpConversionPattern<Op>(Types, Context), Place(Place) {}
   const ThreadPlace &Place;
 };
+
+/// `Offset` bytes behind the start of dynamic shared memory, whose symbol is
+/// made where the module has none.
+mlir::Value sharedMemory(mlir::OpBuilder &B, mlir::Operation *At,
+                         int64_t Offset);
+
+/// Marks ops that work in pairs of blocks, and are not told by their own text.
+inline constexpr llvm::StringLiteral PairName = "pair";
+
+/// Whether pairs of blocks are there.
+mlir::LogicalResult verifyPairs(mlir::gpu::GPUFuncOp Kernel);
+/// Before any pattern: ops that ask for theirs are marked.
+void keepPairs(mlir::gpu::GPUFuncOp Kernel);
 
 /// Whether the warps of all roles are there, and their registers fit the block.
 mlir::LogicalResult verifyRoles(mlir::gpu::GPUFuncOp Kernel);
@@ -124,6 +147,9 @@ void populateFragmentPatterns(const mlir::TypeConverter &Types,
 void populateApplyPatterns(const mlir::TypeConverter &Types,
                            mlir::RewritePatternSet &Patterns,
                            const ThreadPlace &Place);
+void populateTensorMemoryPatterns(const mlir::TypeConverter &Types,
+                                  mlir::RewritePatternSet &Patterns,
+                                  const ThreadPlace &Place);
 void populateThreadCopyPatterns(const mlir::TypeConverter &Types,
                                 mlir::RewritePatternSet &Patterns,
                                 const ThreadPlace &Place);

@@ -91,6 +91,33 @@ void NvvmWriter::arriveAtBlocks(Value Barrier, int64_t Blocks,
       "mbarrier.arrive.shared::cluster.b64 _, [{$r0}];", Mine);
 }
 
+Value NvvmWriter::isLeader() {
+  return equal(NVVM::BlockInClusterIdXOp::create(B, Loc, B.getI32Type()), 0);
+}
+
+Value NvvmWriter::leaderBarrier(Value Barrier) {
+  return NVVM::MapaOp::create(B, Loc, clusterPointer(B.getContext()), Barrier,
+                              i32(0));
+}
+
+void NvvmWriter::arriveAtLeader(Value Barrier, const ThreadPlace &Place) {
+  // What the other block's products wait for is told to its thread: the scope
+  // is the cluster's.
+  NVVM::InlinePtxOp::create(
+      B, Loc, TypeRange(), ValueRange{leaderBarrier(Barrier)}, ValueRange(),
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [{$r0}];",
+      equal(Place.Lane, 0));
+}
+
+void NvvmWriter::arriveAfterMma(Value Barrier, bool Pair) {
+  Value Both;
+  if (Pair)
+    Both = arith::ConstantIntOp::create(B, Loc, 0b11, /*width=*/16);
+  NVVM::Tcgen05CommitOp::create(B, Loc, Barrier, Both,
+                                Pair ? NVVM::CTAGroupKind::CTA_2
+                                     : NVVM::CTAGroupKind::CTA_1);
+}
+
 Type NvvmWriter::clusterPointer(MLIRContext *Context) {
   return LLVM::LLVMPointerType::get(Context, 7);
 }

@@ -7,10 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// In: a gpu.module with tile ops. Out: the same, every `tile.pipe` and
-/// `tile.alloc` with its offset in bytes (attribute `offset`), and the kernel
-/// with the sum (`kpc.shared`). Largest alignment first, so that little is
-/// lost between them; one lives as long as the other.
+/// In: a gpu.module with tile ops. Out: the same, every `tile.pipe`,
+/// `tile.alloc` and `tile.tmem_alloc` (for its address) with its offset in
+/// bytes (attribute `offset`), and the kernel with the sum (`kpc.shared`).
+/// Largest alignment first, so that little is lost between them; one lives as
+/// long as the other.
 ///
 ///   %p = tile.pipe tma consumers 4 : !pipe
 ///   %p = tile.pipe tma consumers 4 {offset = 0 : i64} : !pipe
@@ -40,17 +41,23 @@ struct PlaceShared : PassWrapper<PlaceShared, OperationPass<gpu::GPUModuleOp>> {
     return "Gives every pipe and tile its place in shared memory";
   }
 
+  /// An address of tensor memory.
+  static constexpr int64_t AddressBytes = 8;
+
   static void place(gpu::GPUFuncOp Kernel) {
     SmallVector<Room> Rooms;
     Kernel.walk([&](Operation *Op) {
       if (auto Pipe = dyn_cast<PipeOp>(Op)) {
         int64_t Alignment = 128;
-        for (SharedType Tile : Pipe.getPipe().getType().getTiles())
-          Alignment = std::max(Alignment, Tile.getAlignment());
+        for (Type Tile : Pipe.getPipe().getType().getTiles())
+          if (auto Shared = dyn_cast<SharedType>(Tile))
+            Alignment = std::max(Alignment, Shared.getAlignment());
         Rooms.push_back({Op, Alignment, pipeBytes(Pipe.getPipe().getType())});
       } else if (auto Alloc = dyn_cast<AllocOp>(Op)) {
         SharedType Tile = Alloc.getTile().getType();
         Rooms.push_back({Op, Tile.getAlignment(), Tile.getBytes()});
+      } else if (isa<TmemAllocOp>(Op)) {
+        Rooms.push_back({Op, AddressBytes, AddressBytes}); // where it is
       }
     });
     if (Rooms.empty())

@@ -96,6 +96,7 @@ private:
         Maps += P == ParamKind::TensorMap;
       }
       Good &= Maps <= (isHost() ? 0 : MaxTensorMaps);
+      Good &= !isHost() || !K->early_launch();
       if (Good && isHost())
         Good = K->entry() < T.modules()->Get(K->module_())->image()->length();
       if (!Good)

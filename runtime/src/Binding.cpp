@@ -152,7 +152,11 @@ private:
       }
       Buffers.push_back(P);
     }
-    std::optional<ArenaPlan> Plan = packArena(Items, !KeepValues);
+    std::optional<ArenaPlan> Plan;
+    {
+      Lap Packing(Out.Times.workspace_us);
+      Plan = packArena(Items, !KeepValues);
+    }
     if (!Plan)
       return failure(ErrorCode::OutOfRange,
                      "the intermediate values are too large for these dims");
@@ -348,8 +352,12 @@ Result<std::unique_ptr<Binding>> Binding::make(const Model &M,
     return S;
   auto Out = std::make_unique<Binding>();
   Out->Symbols.assign(Symbols.begin(), Symbols.end());
-  if (Status S = Binder(M, T, *Out, KeepValues).run(); !S)
-    return S;
+  {
+    Lap All(Out->Times.sizes_us);
+    if (Status S = Binder(M, T, *Out, KeepValues).run(); !S)
+      return S;
+  }
+  Out->Times.sizes_us -= Out->Times.workspace_us;
   return Out;
 }
 

@@ -16,6 +16,7 @@
 #define KPC_RUNTIME_SRC_BINDING_H
 
 #include "runtime/src/Arena.h"
+#include "runtime/src/BindTimes.h"
 #include "runtime/src/Model.h"
 #include "runtime/src/TensorMap.h"
 
@@ -101,6 +102,7 @@ public:
   std::vector<BoundTensorMap> TensorMaps;
   std::vector<ValueShape> Values;
   ArenaPlan Arena;
+  kpc_bind_times Times{};
   uint64_t LastUse = 0;
   std::unique_ptr<Recording> Recorded;
 };

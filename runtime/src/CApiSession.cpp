@@ -32,6 +32,8 @@ static Status readSessionOptions(const kpc_session_options *Given,
   Out.Device.Driver = O.driver ? O.driver : "";
   Out.Device.NumThreads = O.num_threads;
   Out.Device.NoGraph = O.flags & KPC_SESSION_NO_GRAPH;
+  Out.Device.OneChain = O.flags & KPC_SESSION_ONE_CHAIN;
+  Out.Device.NoEarlyLaunch = O.flags & KPC_SESSION_NO_EARLY_LAUNCH;
   Out.Device.Allocator = O.allocator;
   Out.Device.TheLog = Log(O.log);
   Out.KeepValues = O.flags & KPC_SESSION_KEEP_VALUES;
@@ -172,6 +174,14 @@ kpc_status kpc_session_memory(const kpc_session *session, kpc_memory *memory) {
   if (!session || !memory)
     return KPC_ERROR_INVALID_ARGUMENT;
   *memory = session->S->memory();
+  return KPC_OK;
+}
+
+kpc_status kpc_session_bind_times(const kpc_session *session,
+                                  kpc_bind_times *times) {
+  if (!session || !times)
+    return KPC_ERROR_INVALID_ARGUMENT;
+  *times = session->S->bindTimes();
   return KPC_OK;
 }
 

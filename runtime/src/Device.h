@@ -32,6 +32,8 @@ struct DeviceOptions {
   std::string Driver; ///< empty: the default
   int NumThreads = 0;
   bool NoGraph = false;
+  bool OneChain = false;
+  bool NoEarlyLaunch = false;
   kpc_allocator Allocator{};
   Log TheLog;
 };

@@ -49,6 +49,9 @@ public:
   /// The dims of an output for the shape bound last.
   Result<std::span<const int64_t>> outputDims(size_t Index);
   kpc_memory memory() const;
+  kpc_bind_times bindTimes() const {
+    return Current ? Current->Plan->Times : kpc_bind_times{};
+  }
 
   size_t valueCount() const {
     return format::count(TheDevice->target().values());

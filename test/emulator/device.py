@@ -6,6 +6,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -38,6 +39,16 @@ def main():
     run(0, ["emulate:sm_90a", "times       the emulator's, on this processor: they say nothing of a GPU"], "bench", folder / "sm_90a.kpc", *once)
     run(0, ['"emulated": true', '"device": "emulate:sm_90a"'], "bench", folder / "sm_90a.kpc", "--json", *once)
     run(1, ["no code for kpc emulator (sm_80)"], "run", folder / "sm_90a.kpc", "-i", "random", "--dim", "batch=2", "--device", "emulate:sm_80")
+    # Kernels that are launched before those in front have ended must wait for them before they touch memory.
+    run(0, [], "compile", model, "--arch", "sm_90a", "--emit", "ptx", "-o", folder / "waits.ptx", "--no-cache", "--quiet")
+    for part in re.split(r"(?m)^(?=\.version)", (folder / "waits.ptx").read_text()):
+        if name := re.search(r"\.entry (\w+)", part):
+            assert "griddepcontrol.wait;" in part
+            (folder / f"{name[1]}.ptx").write_text(part.replace("griddepcontrol.wait;", ""))
+    environment["KPC_EMULATE_PTX"] = str(folder)
+    run(1, ["but does not wait for them (griddepcontrol.wait) first"], "run", folder / "sm_90a.kpc", "-i", "random", "--dim", "batch=2",
+        "--device", "emulate:sm_90a")
+    del environment["KPC_EMULATE_PTX"]
     for wrong in ("sm_7", "host", "", "nothing"):
         run(2, ["no GPU that can be emulated"], "run", folder / "sm_90a.kpc", "-i", "random", "--device", f"emulate:{wrong}")
     print(f"{failed} wrong")

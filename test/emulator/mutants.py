@@ -27,16 +27,25 @@ except ImportError:
     print("SKIPPED: onnx is not installed")
     sys.exit(77)
 
-# name: model's arguments (products.py), rows, schedule. More steps along k than the ring has slots, more tiles than blocks.
-KERNELS = {"product": (("bf16", 320, 136, False, False, False), 130, "gemm 64x64x64 slots 3 group 8"),
-           "epilogue": (("fp16", 320, 136, True, True, False), 300, "gemm 64x64x64 slots 4 group 8"),
-           "cluster": (("bf16", 1024, 128, False, False, False), 300, "gemm 64x64x64 slots 2 group 6 split 4")}
+# name: model's arguments (products.py), rows, schedule, target. More steps along k than the ring has slots, more tiles than blocks.
+KERNELS = {"product": (("bf16", 320, 136, False, False, False), 130, "gemm 64x64x64 slots 3 group 8", "sm_90a"),
+           "epilogue": (("fp16", 320, 136, True, True, False), 300, "gemm 64x64x64 slots 4 group 8", "sm_90a"),
+           "cluster": (("bf16", 1024, 128, False, False, False), 300, "gemm 64x64x64 slots 2 group 6 split 4", "sm_90a"),
+           "tensor_memory": (("bf16", 320, 136, True, False, False), 600, "gemm 128x64x64 slots 2 group 2", "sm_100a"),
+           "pair": (("fp16", 320, 264, False, False, False), 600, "gemm 256x128x64 slots 2 group 2 pair", "sm_100a")}
 
 # What changes nothing that can be seen: kernel ("": any), the mutant's description, how many there may be (0: any number), why.
 EQUIVALENT = [
     ("", r"bar\.warp\.sync.* removed", 0, "the lanes of a warp go in step here, and the branches around it touch no memory"),
     ("", r"wgmma\.fence.* removed \(no register touched\)", 0, "no register of the wgmma behind it was touched since the last fence"),
     ("", r"setmaxnreg.* removed", 0, "nobody here asks for more registers than are free"),
+    ("", r"tcgen05\.relinquish.* removed", 1, "no other kernel asks for tensor memory"),
+    ("", r"tcgen05\.fence.* removed", 4, "tensor memory is taken and given back with nothing under way in it"),
+    *[(kernel, r"^bar\.sync removed", 1, "taking tensor memory brings a barrier that stands behind it")
+      for kernel in ("tensor_memory", "pair")],
+    *[(kernel, r"^try_wait (passed over|for the other phase)", 4, "who copies stays until all is read, as who finishes does")
+      for kernel in ("tensor_memory", "pair")],
+    ("pair", r"tcgen05\.wait::ld.* removed", 1, "registers are waited for by their use, and the last part's wait is in front of the release"),
     ("cluster", r"^try_wait (passed over|at the next slot)", 3, "the first fill of a slot waits for nobody"),
     ("cluster", r"^mbarrier\.arrive(\S* removed| twice)", 2, "a block has one tile: nobody fills a slot after its last step"),
     ("cluster", r"wait_group\.read (removed|for one)|^bar\.sync removed", 3, "a block has one tile: nothing was stored before"),
@@ -63,7 +72,8 @@ def shifted(address, by):
 
 
 REMOVED = re.compile(r"(fence\.proxy|fence\.mbarrier_init|wgmma\.(fence|commit|wait)|cp\.async\.(bulk\.)?(commit|wait)|bar\.(sync|arrive)|"
-                     r"bar\.warp|barrier\.cluster\.(arrive|wait)|mbarrier\.(init|arrive)|setmaxnreg|cp\.async\.bulk\.tensor|cp\.async\.c[ag])\S*")
+                     r"bar\.warp|barrier\.cluster\.(arrive|wait)|mbarrier\.(init|arrive)|setmaxnreg|cp\.async\.bulk\.tensor|cp\.async\.c[ag]|"
+                     r"tcgen05\.(alloc|fence|commit|wait|dealloc|mma|relinquish))\S*")
 
 
 def mutations(lines):
@@ -97,6 +107,10 @@ def mutations(lines):
             yield at, "mbarrier.arrive twice", code + code
             yield at, "mbarrier.arrive at the other barrier", code.replace(match[1], shifted(match[1], -8))
             yield at, "mbarrier.arrive at the next slot", code.replace(match[1], shifted(match[1], 16))
+        if match := re.search(r"tcgen05\.commit\S*\s+(\[\S+\])[,;]", code):
+            yield at, "commit twice", code + code
+            yield at, "commit to the other barrier", code.replace(match[1], shifted(match[1], -8))
+            yield at, "commit to the next slot", code.replace(match[1], shifted(match[1], 16))
         if match := re.search(r"(mbarrier\.try_wait\S*) (\w+), (\[\S+\]), (%?\w+)(, \w+)?;", code):
             yield at, "try_wait passed over", f"setp.eq.u32 {match[2]}, 0, 0;"
             yield at, "try_wait for the other phase", ("{ .reg .b32 other; xor.b32 other, " + match[4] + ", 1; " +
@@ -111,7 +125,7 @@ def mutations(lines):
 
 
 def run(options, kernel, artifact, model, rows, folder):
-    environment = dict(os.environ, KPC_CUDA_DRIVER=options.driver, KPC_EMULATE_TARGET="sm_90a", KPC_EMULATE_PTX=str(folder))
+    environment = dict(os.environ, KPC_CUDA_DRIVER=options.driver, KPC_EMULATE_TARGET=KERNELS[kernel][3], KPC_EMULATE_PTX=str(folder))
     try:
         done = subprocess.run([options.kpc, "verify", artifact, "--model", model, "-i", "random", "--dim", f"rows={rows}",
                                "--device", "cuda:0", "--no-cache"], env=environment, capture_output=True, text=True,
@@ -126,7 +140,7 @@ def run(options, kernel, artifact, model, rows, folder):
 
 
 def check(options, name):
-    arguments, rows, schedule = KERNELS[name]
+    arguments, rows, schedule, target = KERNELS[name]
     folder = pathlib.Path(options.folder) / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -134,11 +148,11 @@ def check(options, name):
     (folder / "schedule").write_text(f".* = {schedule}\n")
     save(products.model(products.TYPES[arguments[0]], *arguments[1:]), source)
     for more in (["-o", artifact], ["--emit", "ptx", "-o", text]):
-        subprocess.run([options.kpc, "compile", source, "--arch", "sm_90a", "--dim", "rows=1..4096:opt=256", "--no-cache",
+        subprocess.run([options.kpc, "compile", source, "--arch", target, "--dim", "rows=1..4096:opt=256", "--no-cache",
                         "--quiet", "--schedule", folder / "schedule", *more], check=True)
     # The text of the module that has tensor-core instructions.
     modules = re.split(r"(?m)^(?=\.version)", text.read_text())
-    module = max(modules, key=lambda one: len(re.findall(r"mbarrier|wgmma|cp\.async", one)))
+    module = max(modules, key=lambda one: len(re.findall(r"mbarrier|wgmma|tcgen05|cp\.async", one)))
     lines, entry = module.split("\n"), re.search(r"\.entry (\w+)", module)[1]
     if found := run(options, name, artifact, source, rows, folder / "none"):
         print(f"{name}: the kernel itself: {found}")

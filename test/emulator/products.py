@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products on tensor cores, on the emulator.   products.py KPC DRIVER FOLDER
+"""Products on tensor cores, on the emulator.   products.py KPC DRIVER FOLDER [TARGET]
 
 Models of one product each, of ragged sizes; `kpc verify` compares the emulated run with the model on the host. Ends with
 77 where onnx is not installed.
@@ -31,20 +31,23 @@ CASES = [("one_tile", "bf16", 64, 64, 64, False, False, False),
          # Rows of 262 and 278 bytes: copies, padded tensors and weights.
          ("odd_rows", "fp16", 65, 139, 131, True, False, False),
          # Results of 32 bits, and products in tf32.
-         ("wide", "bf16", 129, 72, 136, True, False, False),
+         ("single", "bf16", 129, 72, 136, True, False, False),
          ("tf32", "fp32", 129, 100, 136, True, True, False),
          ("tf32_tiny", "fp32", 9, 4, 8, False, True, False)]
-WIDE = {"wide"}
-# Blocks of a cluster that share a sum, and that share copies of B and of A.
-FORCED = {"split": ("gemm 128x64x64 slots 4 group 2 split 4", ("fp16", 200, 400, 136, True, False, False)),
+SINGLE = {"single"}
+# Blocks of a cluster that share a sum, and that share copies of B and of A; blocks that multiply as pairs.
+HOPPER = {"split": ("gemm 128x64x64 slots 4 group 2 split 4", ("fp16", 200, 400, 136, True, False, False)),
           "below": ("gemm 64x128x64 slots 3 group 2 cluster 2x1", ("bf16", 300, 200, 264, False, False, False)),
           "beside": ("gemm 64x64x64 slots 3 group 2 cluster 1x2", ("bf16", 136, 136, 264, True, True, True))}
-CASES += [(name, *case) for name, (schedule, case) in FORCED.items()]
+BLACKWELL = {"alone": ("gemm 128x128x64 slots 2 group 2", ("fp16", 300, 400, 264, True, False, False)),
+             "wide": ("gemm 128x192x64 slots 3 group 1", ("bf16", 264, 200, 400, False, True, True)),
+             "pair": ("gemm 256x128x64 slots 3 group 2 pair", ("fp16", 600, 400, 264, True, False, False)),
+             "turned_pair": ("gemm 256x256x64 slots 2 group 1 pair", ("bf16", 520, 264, 520, True, True, True))}
 # A turned x has as many columns, which must fit copies: a multiple of 8 of them.
 ROWS = {False: "1..4096:opt=256", True: "8..4096:div=8:opt=256"}
 
 
-def model(kind, total, columns, bias, transposed, turned, wide=False):
+def model(kind, total, columns, bias, transposed, turned, single=False):
     inputs = [helper.make_tensor_value_info("x", kind, [total, "rows"] if turned else ["rows", total]),
               helper.make_tensor_value_info("w", kind, [columns, total] if transposed else [total, columns])]
     nodes, left, right = [], "x", "w"
@@ -59,7 +62,7 @@ def model(kind, total, columns, bias, transposed, turned, wide=False):
         inputs.append(helper.make_tensor_value_info("b", kind, [columns]))
         nodes.append(helper.make_node("Add", ["product", "b"], ["sum"]))
         nodes.append(helper.make_node("Relu", ["sum"], ["active"]))
-    if wide:
+    if single:
         kind = TensorProto.FLOAT
         nodes.append(helper.make_node("Cast", [nodes[-1].output[0]], ["cast"], to=kind))
     nodes[-1].output[0] = "y"
@@ -68,27 +71,29 @@ def model(kind, total, columns, bias, transposed, turned, wide=False):
 
 
 def main():
-    kpc, driver, folder = sys.argv[1:]
+    kpc, driver, folder, target = sys.argv[1:4] + (sys.argv[4:] or ["sm_90a"])
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    environment = dict(os.environ, KPC_CUDA_DRIVER=driver, KPC_EMULATE_TARGET="sm_90a")
+    environment = dict(os.environ, KPC_CUDA_DRIVER=driver, KPC_EMULATE_TARGET=target)
+    forced_cases = HOPPER if target == "sm_90a" else BLACKWELL
+    cases = CASES + [(name, *case) for name, (_, case) in forced_cases.items()]
     failed = 0
-    for name, element, rows, total, columns, bias, transposed, turned in CASES:
+    for name, element, rows, total, columns, bias, transposed, turned in cases:
         source, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"
-        save(model(TYPES[element], total, columns, bias, transposed, turned, name in WIDE), source)
+        save(model(TYPES[element], total, columns, bias, transposed, turned, name in SINGLE), source)
         forced = []
-        if name in FORCED:
+        if name in forced_cases:
             rules = folder / f"{name}.schedule"
-            rules.write_text(f".* = {FORCED[name][0]}\n")
+            rules.write_text(f".* = {forced_cases[name][0]}\n")
             forced = ["--schedule", rules]
         if element == "fp32":
             forced = ["--precision", "tf32"]
-        subprocess.run([kpc, "compile", source, *forced, "--arch", "sm_90a", "--dim", f"rows={ROWS[turned]}", "-o", artifact,
+        subprocess.run([kpc, "compile", source, *forced, "--arch", target, "--dim", f"rows={ROWS[turned]}", "-o", artifact,
                         "--no-cache", "--quiet"], check=True)
         done = subprocess.run([kpc, "verify", artifact, "--model", source, "-i", "random", "--dim", f"rows={rows}",
                                "--device", "cuda:0", "--no-cache"], env=environment)
         failed += done.returncode != 0
-    print(f"{len(CASES)} products, {failed} wrong")
+    print(f"{len(cases)} products, {failed} wrong")
     return 1 if failed else 0
 
 

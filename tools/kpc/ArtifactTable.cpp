@@ -187,8 +187,11 @@ static void addMemory(const format::Model &M, const format::Target &T,
     Change[B->last_step() + 1] -= Bytes;
   }
   int64_t Live = 0, Most = 0;
-  for (int64_t C : Change)
+  for (int64_t C : Change) {
     Most = std::max(Most, Live += C);
+    Out.LiveByStep.push_back(static_cast<uint64_t>(Live));
+  }
+  Out.LiveByStep.resize(sizeOf(T.steps()));
   Out.LiveBytes = static_cast<uint64_t>(Most);
   Out.ValueBytes = All;
   for (uint32_t W : Weights)

@@ -62,6 +62,7 @@ struct TargetFacts {
   /// live at once, and what they take without any reuse. None where a size
   /// cannot be computed.
   std::optional<uint64_t> LiveBytes, ValueBytes;
+  std::vector<uint64_t> LiveByStep; ///< empty where LiveBytes is none
 };
 
 struct ArtifactFacts {

@@ -57,6 +57,7 @@ public:
   const Session &session() const { return *S; }
   const Error &error() const { return Failed; }
   bool onDevice() const { return Device != nullptr; }
+  bool measureCalls(HostCost &Cost);
 
 private:
   bool makeOutputs(Diagnostics &Diags);
@@ -159,6 +160,25 @@ bool Stream::run(double &Milliseconds) {
   Milliseconds =
       std::chrono::duration<double, std::milli>(Clock::now() - Start).count();
   return true;
+}
+
+bool Stream::measureCalls(HostCost &Cost) {
+  // A graph with copies of the caller's tensors is made in the first run.
+  kpc_bind_times Times = S->bindTimes();
+  if (Cost.graphMicroseconds() == 0) {
+    Cost.Binding.record_us = Times.record_us;
+    Cost.Binding.instantiate_us = Times.instantiate_us;
+  }
+  std::vector<NamedTensor> There;
+  for (const HostTensor &T : Out)
+    There.push_back(
+        {T.Name, Tensor(const_cast<uint8_t *>(T.Data.data()),
+                        static_cast<kpc_element_type>(T.Type), T.Dims)});
+  std::optional<Error> E =
+      cli::measureCalls(*S, Options, asRuntimeTensors(In), There, Cost);
+  if (E)
+    Failed = *E;
+  return !E;
 }
 
 std::optional<Profile> Stream::profile() {
@@ -297,10 +317,14 @@ std::optional<BenchResult> measure(const Model &M, const BenchOptions &Options,
                         : "host";
   R.Dims = In->Dims;
   R.Batch = batchOf(M, *In);
+  if (!measureBinding(M, Options, In->Dims, R.Host, Diags))
+    return std::nullopt;
   bool Good = runLanes(Streams, Options, R);
   R.Speed = Gpu && !R.Emulated ? gpuClocks(Options.Choice.Device.Ordinal)
                                : hostClocks();
   R.Memory = First.session().memory();
+  if (Good && Gpu && !R.Emulated)
+    Good = First.measureCalls(R.Host);
   // The chip's peak rates are none of the emulator's.
   const target::Target *Chip =
       R.Emulated ? nullptr : target::findTarget(R.Target);

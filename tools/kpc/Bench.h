@@ -36,6 +36,22 @@ struct StepTime {
   std::optional<double> RooflineMicroseconds;
 };
 
+/// Microseconds of the host.
+struct HostCost {
+  kpc_bind_times Binding{}; ///< each the median of several
+  /// A call that only enqueues, with tensors on the device: the pointers of the
+  /// call before, or other ones; none on the host, and where the device is
+  /// emulated, which works within the call.
+  std::optional<double> SamePointers, OtherPointers;
+
+  double bindMicroseconds() const {
+    return Binding.sizes_us + Binding.workspace_us + Binding.descriptors_us;
+  }
+  double graphMicroseconds() const {
+    return Binding.record_us + Binding.instantiate_us;
+  }
+};
+
 struct BenchResult {
   std::string Target, Device; ///< "sm_90a", "cuda:0"
   /// Times are the emulator's, on the processor.
@@ -47,6 +63,7 @@ struct BenchResult {
   /// Runs times the size that all inputs begin with; 1 where there is none.
   int64_t Batch = 1;
   kpc_memory Memory{};
+  HostCost Host;
   Clocks Speed;
   std::vector<StepTime> Steps;
   std::string Trace; ///< Chrome trace events
@@ -58,6 +75,17 @@ struct BenchResult {
 
 std::optional<BenchResult> measure(const Model &M, const BenchOptions &Options,
                                    Diagnostics &Diags);
+
+/// Binds the shape several times, in sessions of its own.
+bool measureBinding(const Model &M, const BenchOptions &Options,
+                    const shape::Bindings &Dims, HostCost &Out,
+                    Diagnostics &Diags);
+/// Times calls of a session on a GPU, which has the shape bound. An error is
+/// one of the runtime.
+std::optional<Error> measureCalls(Session &S, const BenchOptions &Options,
+                                  std::vector<NamedTensor> Inputs,
+                                  std::vector<NamedTensor> Outputs,
+                                  HostCost &Out);
 
 std::string benchText(const BenchOptions &Options, const BenchResult &R);
 Json benchJson(const BenchOptions &Options, const BenchResult &R);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/Bench.h"
+#include "tools/kpc/BenchPage.h"
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Files.h"
 #include "tools/kpc/ModelFile.h"
@@ -20,6 +21,7 @@ struct BenchArguments {
   int64_t Threads = 0;
   bool Json = false;
   std::string Baseline, TraceFile;
+  std::string Report, Beside, Remarks;
   std::optional<double> FailAbove; ///< percent
 };
 } // namespace
@@ -57,19 +59,63 @@ static bool tooSlow(const BenchArguments &Arguments, const Comparison &C,
   return true;
 }
 
-/// Nothing is measured for a trace that cannot be written.
-static bool checkTraceFile(const BenchArguments &Arguments,
-                           Diagnostics &Diags) {
-  const std::string &Trace = Arguments.TraceFile;
-  if (Trace.empty())
+/// Nothing is measured for a file that cannot be written.
+static bool checkOutput(const BenchArguments &Arguments, const char *Option,
+                        const std::string &Path, Diagnostics &Diags) {
+  if (Path.empty())
     return true;
-  keepInput(Arguments.Options.Artifact, "the artifact itself", "--trace",
-            Trace);
-  keepInput(Arguments.Baseline, "the baseline", "--trace", Trace);
+  keepInput(Arguments.Options.Artifact, "the artifact itself", Option, Path);
+  keepInput(Arguments.Baseline, "the baseline", Option, Path);
+  keepInput(Arguments.Beside, "the other artifact", Option, Path);
+  keepInput(Arguments.Remarks, "the remarks", Option, Path);
   for (const InputOptions::Given &G : Arguments.Options.In.List)
-    keepInput(G.File, "an input", "--trace", Trace);
+    keepInput(G.File, "an input", Option, Path);
   // It is dropped again, and what was there stays.
-  return FileSet(Diags).add(Trace, "");
+  return FileSet(Diags).add(Path, "");
+}
+
+/// What the page says of one artifact besides its times.
+static std::optional<PageSide> pageSide(const BenchOptions &Options,
+                                        BenchResult R, Diagnostics &Diags) {
+  std::optional<ArtifactFacts> Facts =
+      readFacts(Options.Artifact, R.Dims, Diags);
+  if (!Facts)
+    return std::nullopt;
+  PageSide Out{Options, std::move(R), {}};
+  for (TargetFacts &T : Facts->Targets)
+    if (T.Name == Out.Result.Target)
+      Out.Facts = std::move(T);
+  return Out;
+}
+
+/// Measures the artifact that stands beside, and writes the page.
+static bool writePage(const BenchArguments &Arguments, const BenchResult &R,
+                      Diagnostics &Diags) {
+  std::vector<PageSide> Sides;
+  std::optional<PageSide> First = pageSide(Arguments.Options, R, Diags);
+  if (!First)
+    return false;
+  Sides.push_back(std::move(*First));
+  if (!Arguments.Beside.empty()) {
+    BenchOptions Other = Arguments.Options;
+    Other.Artifact = Arguments.Beside;
+    std::optional<Model> M = openModel(Other.Artifact, Diags);
+    if (!M)
+      return false;
+    std::optional<BenchResult> Found = measure(*M, Other, Diags);
+    if (!Found)
+      return false;
+    std::optional<PageSide> Second = pageSide(Other, std::move(*Found), Diags);
+    if (!Second)
+      return false;
+    Sides.push_back(std::move(*Second));
+  }
+  std::optional<FusionRemarks> Remarks;
+  if (!Arguments.Remarks.empty() &&
+      !(Remarks = readRemarks(Arguments.Remarks, Diags)))
+    return false;
+  FileSet Files(Diags);
+  return Files.add(Arguments.Report, benchPage(Sides, Remarks)) && Files.keep();
 }
 
 static int benchCommand(BenchArguments &Arguments) {
@@ -81,6 +127,11 @@ static int benchCommand(BenchArguments &Arguments) {
     throw UsageError(Code::UsageMissing,
                      "--fail-above needs a --baseline to compare with",
                      "give --baseline FILE, written by kpc bench --json");
+  if (Arguments.Report.empty() &&
+      !(Arguments.Beside.empty() && Arguments.Remarks.empty()))
+    throw UsageError(Code::UsageMissing,
+                     "--beside and --remarks are for a --report",
+                     "give --report FILE");
   if (Options.In.List.empty() && !Options.In.Others)
     Options.In.Others = Filling::Random;
   Options.Choice.Threads = static_cast<int>(Arguments.Threads);
@@ -93,7 +144,8 @@ static int benchCommand(BenchArguments &Arguments) {
   if (!Arguments.Baseline.empty() &&
       !(Old = readBaseline(Arguments.Baseline, Options, Diags)))
     return finish(Diags);
-  if (!checkTraceFile(Arguments, Diags))
+  if (!checkOutput(Arguments, "--trace", Arguments.TraceFile, Diags) ||
+      !checkOutput(Arguments, "--report", Arguments.Report, Diags))
     return finish(Diags);
   std::optional<BenchResult> R = measure(*M, Options, Diags);
   if (!R)
@@ -108,6 +160,8 @@ static int benchCommand(BenchArguments &Arguments) {
     if (!Files.add(Arguments.TraceFile, R->Trace) || !Files.keep())
       return finish(Diags);
   }
+  if (!Arguments.Report.empty() && !writePage(Arguments, *R, Diags))
+    return finish(Diags);
   if (!Old)
     return finish(Diags);
   std::optional<Comparison> C =
@@ -148,6 +202,14 @@ void addBenchCommand(CLI::App &Main, Action &Chosen) {
   addText(App, "--trace", "FILE",
           "write one run as Chrome trace events, for Perfetto",
           [A](const std::string &Text) { A->TraceFile = Text; });
+  addText(App, "--report", "FILE", "write what was found as one page of HTML",
+          [A](const std::string &Text) { A->Report = Text; });
+  addText(App, "--beside", "ARTIFACT",
+          "measure another artifact too, for the page",
+          [A](const std::string &Text) { A->Beside = Text; });
+  addText(App, "--remarks", "FILE",
+          "what compile --remarks-file wrote, for the page",
+          [A](const std::string &Text) { A->Remarks = Text; });
   App.add_flag("--json", A->Json, "print JSON");
   App.add_flag("-q,--quiet", Options.Choice.Quiet, "print errors only");
   App.callback([Arguments, &Chosen] {

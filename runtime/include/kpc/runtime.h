@@ -305,7 +305,11 @@ enum {
    *  (kpc_session_read_value); takes more memory. */
   KPC_SESSION_KEEP_VALUES = 1,
   /** CUDA: launch steps one by one instead of as a graph. */
-  KPC_SESSION_NO_GRAPH = 2
+  KPC_SESSION_NO_GRAPH = 2,
+  /** CUDA: no two steps of the graph run side by side. */
+  KPC_SESSION_ONE_CHAIN = 4,
+  /** CUDA: no kernel is launched before those that it depends on have ended. */
+  KPC_SESSION_NO_EARLY_LAUNCH = 8
 };
 
 typedef struct kpc_session_options {
@@ -414,6 +418,20 @@ typedef struct kpc_memory {
 } kpc_memory;
 KPC_API kpc_status kpc_session_memory(const kpc_session *session,
                                       kpc_memory *memory);
+
+/** What the shape bound last took of the host when it was bound, in
+ *  microseconds. Memory that had to be allocated for it is not counted. A graph
+ *  that holds copies or fills of the caller's tensors is made in the first run;
+ *  until then its times are 0, as they are on the host. */
+typedef struct kpc_bind_times {
+  double sizes_us;       /**< expressions, and checks of what they come to */
+  double workspace_us;   /**< packing values into the workspace */
+  double descriptors_us; /**< tensor maps whose addresses are known */
+  double record_us;      /**< nodes and edges of the CUDA graph */
+  double instantiate_us; /**< making it executable */
+} kpc_bind_times;
+KPC_API kpc_status kpc_session_bind_times(const kpc_session *session,
+                                          kpc_bind_times *times);
 
 /*===-- Intermediate values (KPC_SESSION_KEEP_VALUES)
  * ----------------------===*/

@@ -263,6 +263,8 @@ struct SessionOptions {
   int max_bound_shapes = 0;
   bool keep_values = false;
   bool no_graph = false;
+  bool one_chain = false;
+  bool no_early_launch = false;
   kpc_allocator allocator = {};
   kpc_log_sink log = {};
   std::span<std::byte> workspace = {};
@@ -335,6 +337,12 @@ public:
   kpc_memory memory() const {
     kpc_memory Out{};
     kpc_session_memory(S.get(), &Out);
+    return Out;
+  }
+
+  kpc_bind_times bindTimes() const {
+    kpc_bind_times Out{};
+    kpc_session_bind_times(S.get(), &Out);
     return Out;
   }
 
@@ -418,8 +426,11 @@ public:
     O.driver = Options.driver;
     O.num_threads = Options.num_threads;
     O.max_bound_shapes = Options.max_bound_shapes;
-    O.flags = (Options.keep_values ? unsigned(KPC_SESSION_KEEP_VALUES) : 0u) |
-              (Options.no_graph ? unsigned(KPC_SESSION_NO_GRAPH) : 0u);
+    O.flags =
+        (Options.keep_values ? unsigned(KPC_SESSION_KEEP_VALUES) : 0u) |
+        (Options.no_graph ? unsigned(KPC_SESSION_NO_GRAPH) : 0u) |
+        (Options.one_chain ? unsigned(KPC_SESSION_ONE_CHAIN) : 0u) |
+        (Options.no_early_launch ? unsigned(KPC_SESSION_NO_EARLY_LAUNCH) : 0u);
     O.allocator = Options.allocator;
     O.log = Options.log;
     O.workspace = Options.workspace.data();

@@ -29,8 +29,8 @@ public:
       : Device(T, {KPC_DEVICE_CUDA, M->context()->ordinal()},
                deviceMemory(M->context(), Options.Allocator),
                rt::hostMemory(Options.Allocator)),
-        TheModel(std::move(M)), D(context().driver()),
-        NoGraph(Options.NoGraph) {}
+        TheModel(std::move(M)), D(context().driver()), NoGraph(Options.NoGraph),
+        Overlap{Options.OneChain, Options.NoEarlyLaunch} {}
 
   ~CudaDevice() override {
     Current Guard(context());
@@ -199,7 +199,7 @@ private:
   }
 
   Status record(Binding &B, const Addresses &A) {
-    auto Graph = std::make_unique<CudaGraph>(TheModel);
+    auto Graph = std::make_unique<CudaGraph>(TheModel, target(), Overlap);
     if (Status S = Graph->build(B, Aliases, A, Params, rule()); !S)
       return S;
     B.Recorded = std::move(Graph);
@@ -212,6 +212,7 @@ private:
   std::shared_ptr<CudaModel> TheModel;
   const Driver &D;
   bool NoGraph;
+  GraphOptions Overlap;
   std::vector<int32_t> Aliases;
   StepParams Params;
   cuda::Stream Own = nullptr, LastStream = nullptr;

@@ -85,7 +85,7 @@ Status CudaGraph::start(const Binding &B, std::span<const int32_t> Aliases) {
   Outputs.assign(B.Outputs.size(), nullptr);
   InputUsers.resize(B.Inputs.size());
   OutputUsers.resize(B.Outputs.size());
-  Waits = findDependencies(B, Aliases);
+  Waits = Options.OneChain ? oneChain(B) : findDependencies(B, Aliases);
   auto Add = [](std::vector<uint32_t> &Users, uint32_t Step) {
     if (Users.empty() || Users.back() != Step)
       Users.push_back(Step);
@@ -107,14 +107,50 @@ Status CudaGraph::start(const Binding &B, std::span<const int32_t> Aliases) {
   return D.check(D->GraphCreate(&TheGraph, 0), "create a graph");
 }
 
+bool CudaGraph::launchesEarly(const BoundStep &S) const {
+  return !Options.NoEarlyLaunch && driver()->GraphAddDependencies &&
+         S.Kind == StepKind::Launch &&
+         Target.kernels()->Get(S.Kernel)->early_launch();
+}
+
+// The programmatic edges of a kernel: from kernels that let it begin early, for
+// it waits for their end itself.
+Status CudaGraph::addEarlyLaunches(const Binding &B, uint32_t Step,
+                                   std::span<const uint32_t> Earlier) {
+  std::vector<GraphNode> From, To(Earlier.size(), Nodes[Step]);
+  for (uint32_t I : Earlier)
+    From.push_back(Nodes[I]);
+  std::vector<GraphEdge> Edges(
+      Earlier.size(), {.FromPort = PortProgrammatic, .Type = EdgeProgrammatic});
+  return driver().check(driver()->GraphAddDependencies(TheGraph, From.data(),
+                                                       To.data(), Edges.data(),
+                                                       Edges.size()),
+                        "add edges to the graph");
+}
+
 Status CudaGraph::addNode(const Binding &B, uint32_t Step, StepParams &Params) {
+  const BoundStep &S = B.Steps[Step];
+  std::span<const uint32_t> Earlier = Waits[Step];
+  // All or none: what a kernel that waits for copies as well gains is little.
+  bool Early = !Earlier.empty() && launchesEarly(S) &&
+               std::all_of(Earlier.begin(), Earlier.end(), [&](uint32_t I) {
+                 return launchesEarly(B.Steps[I]);
+               });
+  std::vector<GraphNode> After;
+  if (!Early)
+    for (uint32_t I : Earlier)
+      After.push_back(Nodes[I]);
+  Status Done = addNode(S, Nodes[Step], After, Params);
+  if (Done && Early)
+    Done = addEarlyLaunches(B, Step, Earlier);
+  return Done;
+}
+
+Status CudaGraph::addNode(const BoundStep &S, GraphNode &Node,
+                          std::span<const GraphNode> After,
+                          StepParams &Params) {
   const DeviceContext &C = *TheModel->context();
   const Driver &D = C.driver();
-  const BoundStep &S = B.Steps[Step];
-  std::vector<GraphNode> After;
-  for (uint32_t Earlier : Waits[Step])
-    After.push_back(Nodes[Earlier]);
-  GraphNode &Node = Nodes[Step];
   switch (S.Kind) {
   case StepKind::Launch: {
     KernelNodeParams P = kernelParams(*TheModel, S, Params);

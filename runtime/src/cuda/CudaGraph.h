@@ -44,23 +44,33 @@ private:
 /// Whether a place's address is known: those of ports are not before a run.
 bool isKnown(const Place &P, const Addresses &A);
 
-/// What step `S` takes in a run. Tensor maps are encoded where their address is
-/// another than before. `AddressOf` is the device's rule for places.
+/// Encodes the tensor maps of step `S` whose address is known, and another than
+/// before. `AddressOf` is the device's rule for places.
+template <class Function>
+Status encodeTensorMaps(const Driver &D, Binding &B, const BoundStep &S,
+                        const Addresses &A, Function AddressOf) {
+  for (const BoundParam &P : B.params(S)) {
+    if (P.TensorMap < 0 || !isKnown(P.At, A))
+      continue;
+    BoundTensorMap &Map = B.TensorMaps[size_t(P.TensorMap)];
+    if (Status Done = encodeTensorMap(D, Map, AddressOf(P.At, A)); !Done)
+      return Done;
+  }
+  return success();
+}
+
+/// What step `S` takes in a run.
 template <class Function>
 Status setParams(const Driver &D, Binding &B, const BoundStep &S,
                  const Addresses &A, StepParams &Params, Function AddressOf) {
+  if (Status Done = encodeTensorMaps(D, B, S, A, AddressOf); !Done)
+    return Done;
   size_t I = 0;
-  for (const BoundParam &P : B.params(S)) {
-    if (P.TensorMap < 0) {
+  for (const BoundParam &P : B.params(S))
+    if (P.TensorMap < 0)
       Params.set(I++, P.IsSize ? P.Size : AddressOf(P.At, A));
-      continue;
-    }
-    BoundTensorMap &Map = B.TensorMaps[size_t(P.TensorMap)];
-    if (isKnown(P.At, A))
-      if (Status Failed = encodeTensorMap(D, Map, AddressOf(P.At, A)); !Failed)
-        return Failed;
-    Params.set(I++, Map);
-  }
+    else
+      Params.set(I++, B.TensorMaps[size_t(P.TensorMap)]);
   return success();
 }
 
@@ -69,26 +79,46 @@ KernelNodeParams kernelParams(const CudaModel &M, const BoundStep &S,
 Copy3D copyParams(uint64_t To, uint64_t From, uint64_t Bytes);
 MemsetNodeParams fillParams(const BoundStep &S, uint64_t To);
 
+/// How much of a plan may run at once; less than all of it is for finding
+/// faults and for measuring.
+struct GraphOptions {
+  bool OneChain = false;      ///< no two steps side by side
+  bool NoEarlyLaunch = false; ///< kernels begin when those before have ended
+};
+
 class CudaGraph : public Recording {
 public:
-  explicit CudaGraph(std::shared_ptr<CudaModel> M) : TheModel(std::move(M)) {}
+  CudaGraph(std::shared_ptr<CudaModel> M, const format::Target &T,
+            GraphOptions Options)
+      : TheModel(std::move(M)), Target(T), Options(Options) {}
   ~CudaGraph() override;
 
   /// `AddressOf` is the device's rule for places.
   template <class Function>
   Status build(Binding &B, std::span<const int32_t> Aliases, const Addresses &A,
                StepParams &Params, Function AddressOf) {
-    if (Status S = start(B, Aliases); !S)
-      return S;
-    for (uint32_t Step = 0; Step < B.Steps.size(); ++Step) {
-      if (B.Steps[Step].Empty)
-        continue;
-      Status S = setParams(driver(), B, B.Steps[Step], A, Params, AddressOf);
-      if (S)
-        S = addNode(B, Step, Params);
-      if (!S)
-        return S;
+    B.Times.descriptors_us = B.Times.record_us = B.Times.instantiate_us = 0;
+    {
+      Lap Encoding(B.Times.descriptors_us);
+      for (const BoundStep &Step : B.Steps)
+        if (Status S = encodeTensorMaps(driver(), B, Step, A, AddressOf); !S)
+          return S;
     }
+    {
+      Lap Recording(B.Times.record_us);
+      if (Status S = start(B, Aliases); !S)
+        return S;
+      for (uint32_t Step = 0; Step < B.Steps.size(); ++Step) {
+        if (B.Steps[Step].Empty)
+          continue;
+        Status S = setParams(driver(), B, B.Steps[Step], A, Params, AddressOf);
+        if (S)
+          S = addNode(B, Step, Params);
+        if (!S)
+          return S;
+      }
+    }
+    Lap Instantiating(B.Times.instantiate_us);
     return instantiate(A);
   }
 
@@ -133,12 +163,19 @@ public:
 private:
   const Driver &driver() const { return TheModel->context()->driver(); }
   Status start(const Binding &B, std::span<const int32_t> Aliases);
+  bool launchesEarly(const BoundStep &S) const;
+  Status addEarlyLaunches(const Binding &B, uint32_t Step,
+                          std::span<const uint32_t> Earlier);
   Status addNode(const Binding &B, uint32_t Step, StepParams &Params);
+  Status addNode(const BoundStep &S, GraphNode &Node,
+                 std::span<const GraphNode> After, StepParams &Params);
   Status updateNode(const Binding &B, uint32_t Step, StepParams &Params);
   Status instantiate(const Addresses &A);
   void remember(const Addresses &A);
 
   std::shared_ptr<CudaModel> TheModel;
+  const format::Target &Target;
+  GraphOptions Options;
   Graph TheGraph = nullptr;
   GraphExec Exec = nullptr;
   std::vector<GraphNode> Nodes; ///< of each step; null: empty

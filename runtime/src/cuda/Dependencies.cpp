@@ -58,7 +58,49 @@ private:
   std::map<uint64_t, History> Runs;
 };
 
+/// Plans of more steps keep all their edges: the sets below grow with the
+/// square of their number.
+constexpr size_t MostReduced = 8192;
+
+/// Drops waits for steps that another wait comes after anyway.
+void dropImplied(std::vector<std::vector<uint32_t>> &Waits) {
+  size_t Words = (Waits.size() + 63) / 64;
+  if (Waits.size() > MostReduced)
+    return;
+  // Before[s]: the steps that are done when s begins.
+  std::vector<uint64_t> Before(Waits.size() * Words);
+  for (size_t Step = 0; Step < Waits.size(); ++Step) {
+    uint64_t *Mine = &Before[Step * Words];
+    // The latest first: what it comes after needs no edge of its own.
+    std::vector<uint32_t> Kept;
+    for (size_t I = Waits[Step].size(); I-- > 0;) {
+      uint32_t Earlier = Waits[Step][I];
+      if (Mine[Earlier / 64] >> (Earlier % 64) & 1)
+        continue;
+      Kept.push_back(Earlier);
+      Mine[Earlier / 64] |= uint64_t(1) << (Earlier % 64);
+      for (size_t W = 0; W <= Earlier / 64; ++W)
+        Mine[W] |= Before[Earlier * Words + W];
+    }
+    std::reverse(Kept.begin(), Kept.end());
+    Waits[Step] = std::move(Kept);
+  }
+}
+
 } // namespace
+
+std::vector<std::vector<uint32_t>> oneChain(const Binding &B) {
+  std::vector<std::vector<uint32_t>> Out(B.Steps.size());
+  uint32_t Last = Nobody;
+  for (uint32_t Step = 0; Step < B.Steps.size(); ++Step) {
+    if (B.Steps[Step].Empty)
+      continue;
+    if (Last != Nobody)
+      Out[Step] = {Last};
+    Last = Step;
+  }
+  return Out;
+}
 
 std::vector<std::vector<uint32_t>>
 findDependencies(const Binding &B, std::span<const int32_t> Aliases) {
@@ -96,6 +138,7 @@ findDependencies(const Binding &B, std::span<const int32_t> Aliases) {
     std::sort(Waits.begin(), Waits.end());
     Waits.erase(std::unique(Waits.begin(), Waits.end()), Waits.end());
   }
+  dropImplied(Out);
   return Out;
 }
 

@@ -24,9 +24,13 @@ namespace kpc::rt::cuda {
 
 /// For each step the earlier steps it waits for, ascending. Empty steps wait
 /// for none and none waits for them. `Aliases[output]`: the input whose memory
-/// it may take, or -1.
+/// it may take, or -1. What follows from other waits is left out, so that a
+/// chain with long edges beside it is a chain to the driver as well.
 std::vector<std::vector<uint32_t>>
 findDependencies(const Binding &B, std::span<const int32_t> Aliases);
+
+/// The same as one chain: each step waits for the one before it.
+std::vector<std::vector<uint32_t>> oneChain(const Binding &B);
 
 } // namespace kpc::rt::cuda
 

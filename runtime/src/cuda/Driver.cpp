@@ -73,11 +73,6 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string &Given) {
     return missing(Out->Path, "it has no cu" #Name " (CUDA 11.4 or newer)");
   KPC_CUDA_FUNCTIONS(KPC_FIND)
 #undef KPC_FIND
-#define KPC_FIND(Name, Since, ...)                                             \
-  Out->Table.Name =                                                            \
-      reinterpret_cast<DriverTable::Name##Function>(Find("cu" #Name, Since));
-  KPC_CUDA_OPTIONAL_FUNCTIONS(KPC_FIND)
-#undef KPC_FIND
   if (auto Declare = reinterpret_cast<unsigned (*)()>(
           ::dlsym(Out->Library, "kpc_driver_images")))
     Out->Images = Declare();
@@ -96,6 +91,13 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string &Given) {
                    "needed",
                    Out->Version / 1000, Out->Version % 1000 / 10,
                    ApiVersion / 1000, ApiVersion % 1000 / 10);
+  // An older driver may have a function of the same name in another form.
+#define KPC_FIND(Name, Since, ...)                                             \
+  if (Out->Version >= Since)                                                   \
+    Out->Table.Name = reinterpret_cast<DriverTable::Name##Function>(           \
+        Find("cu" #Name, Since));
+  KPC_CUDA_OPTIONAL_FUNCTIONS(KPC_FIND)
+#undef KPC_FIND
   return std::shared_ptr<const Driver>(std::move(Out));
 }
 

@@ -145,9 +145,21 @@ struct Copy3D { // CUDA_MEMCPY3D_v2
     Outcome (*)(GraphExec, GraphNode, const MemsetNodeParams *, Context))      \
   X(GraphLaunch, Outcome (*)(GraphExec, Stream))
 
+/// Of an edge: by default the later node waits for all of the earlier one. The
+/// programmatic port lets it begin when each block of the earlier kernel has
+/// allowed it or has ended.
+struct GraphEdge { // CUgraphEdgeData
+  unsigned char FromPort = 0, ToPort = 0, Type = 0, Reserved[5] = {};
+};
+inline constexpr unsigned char PortProgrammatic = 1, EdgeProgrammatic = 1;
+
 // Functions that not every driver has: the version of CUDA that brought them
-// is between name and type. A tensor map is 128 bytes, aligned to 64.
+// (in this form: an older driver's may be null or another) is between name and
+// type. A tensor map is 128 bytes, aligned to 64.
 #define KPC_CUDA_OPTIONAL_FUNCTIONS(X)                                         \
+  X(GraphAddDependencies, 12030,                                               \
+    Outcome (*)(Graph, const GraphNode *From, const GraphNode *To,             \
+                const GraphEdge *, size_t))                                    \
   X(TensorMapEncodeTiled, 12000,                                               \
     Outcome (*)(void *Map, int DataType, uint32_t Rank, void *Address,         \
                 const uint64_t *Dims, const uint64_t *Strides,                 \

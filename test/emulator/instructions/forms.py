@@ -332,8 +332,7 @@ def wgmma():
 
 
 # Forms that the emulator refuses when it loads them.
-REFUSED = [r"^mad\.hi\.sat\.s32", r"^mad\.hi\.cc\.s32", r"^(add|sub|mul|fma)\.r[zmp](\.ftz)?\.sat\.f32",
-           r"^(div|rcp|sqrt)\.r[zmp](\.ftz)?\.f32", r"^neg\.ftz", r"^(add|mul|fma)\.rn\.(sat|ftz)\.f16"]
+REFUSED = [r"^mad\.hi\.sat\.s32", r"^mad\.hi\.cc\.s32"]
 
 
 # Forms whose last bits are not the hardware's.

@@ -79,15 +79,24 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  gpu.func @pieces(%x: memref<?xbf16>) kernel {
-    %a = tile.alloc {offset = 0 : i64} : <[64, 64], bf16, swizzle 128>
+  gpu.func @tensor_memory() kernel {
     tile.start
-    // expected-error @below {{'tile.gather' op needs a kernel with 'kpc.block': its threads share the pieces}}
-    // expected-error @below {{failed to legalize operation 'tile.gather' that was explicitly marked illegal}}
-    tile.gather %x into %a by 16 : memref<?xbf16>, !tile.smem<[64, 64], bf16, swizzle 128> {
-    ^bb0(%row: index, %column: index):
-      tile.place %row
-    }
+    // expected-error @below {{'tile.tmem_alloc' op has no place in shared memory for its address; kpc-place-shared gives it one}}
+    // expected-error @below {{failed to legalize operation 'tile.tmem_alloc' that was explicitly marked illegal}}
+    %memory = tile.tmem_alloc : !tile.tmem<[128, 64], f32>
+    tile.tmem_free %memory : !tile.tmem<[128, 64], f32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{'gpu.func' op works in pairs of blocks: its 'kpc.cluster' is 2}}
+  gpu.func @pair() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    tile.start
+    %memory = tile.tmem_alloc pair : !tile.tmem<[128, 64], f32>
+    tile.tmem_free %memory : !tile.tmem<[128, 64], f32>
     gpu.return
   }
 }
@@ -104,6 +113,22 @@ gpu.module @m {
     // expected-error @below {{failed to legalize operation 'tile.acquire' that was explicitly marked illegal}}
     %free = tile.acquire %pipe[%at] : !pipe -> !tile.slot<free>
     tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @pieces(%x: memref<?xbf16>) kernel {
+    %a = tile.alloc {offset = 0 : i64} : <[64, 64], bf16, swizzle 128>
+    tile.start
+    // expected-error @below {{'tile.gather' op needs a kernel with 'kpc.block': its threads share the pieces}}
+    // expected-error @below {{failed to legalize operation 'tile.gather' that was explicitly marked illegal}}
+    tile.gather %x into %a by 16 : memref<?xbf16>, !tile.smem<[64, 64], bf16, swizzle 128> {
+    ^bb0(%row: index, %column: index):
+      tile.place %row
+    }
     gpu.return
   }
 }

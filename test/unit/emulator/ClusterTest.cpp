@@ -77,6 +77,90 @@ TEST(Cluster, GenericAddressesAndRanks) {
   EXPECT_EQ(R.Output[32 + 5], 5u);
 }
 
+/// %r11 the other block's "tile" and the mbarrier 128 bytes behind.
+const std::string OtherTile =
+    "setp.eq.u32 %p1, %r1, 0; mov.u32 %r10, tile;"
+    "@%p1 mbarrier.init.shared::cta.b64 [tile+128], 1;"
+    "@%p1 fence.mbarrier_init.release.cluster;"
+    "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [tile+128], 128;"
+    "mapa.shared::cluster.u32 %r11, %r10, %r3;";
+const std::string WaitForBytes =
+    "W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [tile+128], 0;"
+    "@!%p3 bra W;";
+const std::string Show = "ld.shared.u32 %r8, [%r4]; st.global.u32 [%rd3], %r8;";
+
+TEST(Cluster, StoresThatReportToABarrier) {
+  std::string Store = "st.async.weak.shared::cluster.mbarrier::complete_tx::"
+                      "bytes.u32 [%r5], %r7, [%r11+128];";
+  for (uint64_t Seed = 1; Seed < 4; ++Seed) {
+    Outcome R =
+        run(Begin + OtherTile + Sync + Store + WaitForBytes + Show + Sync,
+            two(Seed));
+    EXPECT_EQ(R.Errors, "");
+    ASSERT_EQ(R.Trouble ? R.Trouble->text() : "", "");
+    EXPECT_EQ(R.Output[3], 103u);
+    EXPECT_EQ(R.Output[32 + 3], 3u);
+  }
+  EXPECT_THAT(
+      run(Begin + OtherTile + Sync + Store + Show + Sync, two()).finding(),
+      testing::AnyOf("read-before-wait", "uninitialised-shared"));
+  // All lanes add to one word.
+  std::string Zero = "@%p1 st.shared.u32 [tile], 1000;";
+  std::string Add = "red.async.relaxed.cluster.shared::cluster.mbarrier::"
+                    "complete_tx::bytes.add.u32 [%r11], %r1, [%r11+128];";
+  Outcome R =
+      run(Begin + OtherTile + Zero + Sync + Add + WaitForBytes +
+              "ld.shared.u32 %r8, [tile]; st.global.u32 [%rd3], %r8;" + Sync,
+          two());
+  EXPECT_EQ(R.Errors, "");
+  EXPECT_EQ(R.Trouble ? R.Trouble->text() : "", "");
+  EXPECT_EQ(R.Output[0], 1496u);
+}
+
+TEST(Cluster, CopiesIntoAnotherBlock) {
+  std::string Write = "st.shared.u32 [%r4], %r7; fence.proxy.async.shared::cta;"
+                      "bar.sync 0;";
+  std::string Copy = "mov.u32 %r12, tile; @%p1 cp.async.bulk.shared::cluster."
+                     "shared::cta.mbarrier::complete_tx::bytes [%r13], [%r12], "
+                     "64, [%r11+128];";
+  std::string Halves =
+      "add.u32 %r13, %r11, 64;" // the upper half, from the lower
+      "@%p1 mbarrier.complete_tx.shared::cta.b64 [tile+128], "
+      "64;";
+  std::string Low = "setp.lt.u32 %p4, %r1, 16; @%p4 st.shared.u32 [%r4], %r7;"
+                    "fence.proxy.async.shared::cta; bar.sync 0;";
+  std::string High = "setp.ge.u32 %p4, %r1, 16; @%p4 ld.shared.u32 %r8, [%r4];"
+                     "@%p4 st.global.u32 [%rd3], %r8;";
+  for (uint64_t Seed = 1; Seed < 4; ++Seed) {
+    Outcome R = run(Begin + OtherTile + Halves + Low + Sync + Copy +
+                        WaitForBytes + High + Sync,
+                    two(Seed));
+    EXPECT_EQ(R.Errors, "");
+    ASSERT_EQ(R.Trouble ? R.Trouble->text() : "", "");
+    EXPECT_EQ(R.Output[16], 100u);
+    EXPECT_EQ(R.Output[32 + 31], 15u);
+  }
+  EXPECT_EQ(
+      run(Begin + OtherTile + Halves + Low + Sync + Copy + High + Sync, two())
+          .finding(),
+      "uninitialised-shared");
+}
+
+TEST(Cluster, BulkReductions) {
+  std::string Body =
+      "mov.u32 %r2, tile; mad.lo.u32 %r3, %r1, 4, %r2; st.shared.u32 [%r3], "
+      "%r1; fence.proxy.async.shared::cta; bar.sync 0; setp.eq.u32 %p1, %r1, "
+      "0; cvta.to.global.u64 %rd4, %rd1;"
+      "st.global.u32 [%rd3], 7; fence.proxy.async; bar.sync 0;"
+      "@%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd4], "
+      "[%r2], 128;"
+      "@%p1 cp.async.bulk.commit_group; @%p1 cp.async.bulk.wait_group 0;";
+  Outcome R = run(Body);
+  EXPECT_EQ(R.Errors, "");
+  EXPECT_EQ(R.Trouble ? R.Trouble->text() : "", "");
+  EXPECT_EQ(R.Output[5], 12u);
+}
+
 TEST(Cluster, Misuse) {
   EXPECT_EQ(run(Begin + "barrier.cluster.wait;", two()).finding(),
             "barrier-misuse");

@@ -8,6 +8,7 @@
 #include "CaseData.h"
 
 #include "dialects/kernel/Kernel.h"
+#include "dialects/tile/Tile.h"
 
 #include "codegen/nvptx/Nvptx.h"
 #include "dialects/shape/Expr.h"
@@ -243,11 +244,11 @@ CompilerContext::CompilerContext()
   using namespace mlir;
   DialectRegistry Registry;
   nvptx::registerTranslations(Registry);
-  Registry
-      .insert<kernel::KernelDialect, affine::AffineDialect, arith::ArithDialect,
-              bufferization::BufferizationDialect, func::FuncDialect,
-              linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
-              scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+  Registry.insert<kernel::KernelDialect, affine::AffineDialect,
+                  arith::ArithDialect, bufferization::BufferizationDialect,
+                  func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
+                  memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect,
+                  tile::TileDialect, vector::VectorDialect>();
   Context.appendDialectRegistry(Registry);
   Context.getDiagEngine().registerHandler(
       [this](Diagnostic &D) { Reported += D.str() + "\n"; });

@@ -68,6 +68,18 @@ TEST(CompileKernel, SharedMemory) {
                         "sm_90a has 232448"));
 }
 
+// LLVM would end the process.
+TEST(CompileKernel, TensorMemory) {
+  std::string One = kernel(std::string(Grid) + Block);
+  One.replace(One.find("{ gpu.return }"), 14,
+              "{ tile.start\n"
+              "%m = tile.tmem_alloc : !tile.tmem<[128, 64], f32>\n"
+              "tile.tmem_free %m : !tile.tmem<[128, 64], f32>\n"
+              "gpu.return }");
+  EXPECT_THAT(errorOf(One), HasSubstr("takes 64 columns of tensor memory; a "
+                                      "block of sm_90a has 0"));
+}
+
 TEST(CompileKernel, OneKernel) {
   std::string One = kernel(std::string(Grid) + Block), Two = One;
   Two.replace(Two.find("@m"), 2, "@n");

@@ -97,6 +97,8 @@ struct Family {
 };
 const std::vector<const char *> OfHopper = {"wgmma.mma_async",
                                             "cp.async.bulk.tensor"};
+const std::vector<const char *> OfBlackwell = {"tcgen05.mma", "tcgen05.ld",
+                                               "cp.async.bulk.tensor"};
 
 /// Builds and assembles the one kernel of `Text`: no C75xx, no spills, and no
 /// more of anything than there is.
@@ -157,6 +159,39 @@ INSTANTIATE_TEST_SUITE_P(Gemm, TileKernel, ::testing::ValuesIn(Products),
                          });
 
 //===----------------------------------------------------------------------===//
+// Tensor memory
+//===----------------------------------------------------------------------===//
+
+class TensorMemoryKernel : public ::testing::TestWithParam<Product> {};
+
+TEST_P(TensorMemoryKernel, IsAssembledWithoutLoss) {
+  for (const char *Chip : {"sm_100a", "sm_103a", "sm_110a"})
+    expectNoLoss(textOf(GetParam()).text(), {"gemm ", OfBlackwell, 3}, Chip);
+}
+
+/// By one block and by a pair, whichever is ranked first.
+TEST_P(TensorMemoryKernel, IsAssembledByForce) {
+  for (const char *Schedule :
+       {"gemm 128x64x64 slots 2 group 1", "gemm 128x192x64 slots 4 group 8",
+        "gemm 128x256x64 slots 4 group 8",
+        "gemm 256x128x64 slots 4 group 4 pair",
+        "gemm 256x256x64 slots 6 group 8 pair"}) {
+    std::string Text = textOf(GetParam()).text();
+    size_t At = Text.find("attributes {");
+    ASSERT_NE(At, std::string::npos);
+    Text.insert(At + 12,
+                "kpc.forced_schedule = \"" + std::string(Schedule) + "\", ");
+    expectNoLoss(Text, {Schedule, OfBlackwell, 3}, "sm_100a");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Gemm, TensorMemoryKernel,
+                         ::testing::ValuesIn(Products),
+                         [](const ::testing::TestParamInfo<Product> &Info) {
+                           return std::string(Info.param.Name);
+                         });
+
+//===----------------------------------------------------------------------===//
 // The same on mma.sync
 //===----------------------------------------------------------------------===//
 
@@ -173,8 +208,7 @@ TEST_P(SyncKernel, IsAssembledWithoutLoss) {
 
 INSTANTIATE_TEST_SUITE_P(
     Gemm, SyncKernel,
-    ::testing::Combine(::testing::Values("sm_80", "sm_86", "sm_89", "sm_100a",
-                                         "sm_120a"),
+    ::testing::Combine(::testing::Values("sm_80", "sm_86", "sm_89", "sm_120a"),
                        ::testing::ValuesIn(Products)),
     [](const ::testing::TestParamInfo<SyncKernel::ParamType> &Info) {
       return std::string(std::get<0>(Info.param)) + "_" +

@@ -175,6 +175,42 @@ TEST(Fragment, Tcgen05Result) {
   }
 }
 
+/// The tables of the PTX ISA (tcgen05, data movement shapes), by hand, and that
+/// registers and places are one to one.
+TEST(Fragment, TensorMemoryRegisters) {
+  using enum TensorMemoryShape;
+  struct Shape {
+    TensorMemoryShape Kind;
+    int64_t Lanes, Columns; ///< of one repetition
+  };
+  constexpr int64_t Repetitions = 4;
+  for (Shape S : {Shape{Lanes32x32b, 32, 1}, Shape{Lanes16x64b, 16, 2},
+                  Shape{Lanes16x128b, 16, 4}, Shape{Lanes16x256b, 16, 8}}) {
+    std::set<std::pair<int64_t, int64_t>> Seen;
+    int64_t Count = tensorMemoryRegisters(S.Kind, Repetitions);
+    EXPECT_EQ(Count * 32, S.Lanes * S.Columns * Repetitions);
+    for (int64_t Lane = 0; Lane < 32; ++Lane)
+      for (int64_t Register = 0; Register < Count; ++Register) {
+        TensorMemoryPlace P = tensorMemoryRegister(S.Kind, Lane, Register);
+        EXPECT_TRUE(P.Lane < S.Lanes && P.Column < S.Columns * Repetitions);
+        Seen.insert({P.Lane, P.Column});
+      }
+    EXPECT_EQ(Seen.size(), size_t(Count * 32));
+  }
+  auto At = [](TensorMemoryShape Kind, int64_t Lane, int64_t Register) {
+    TensorMemoryPlace P = tensorMemoryRegister(Kind, Lane, Register);
+    return std::pair(P.Lane, P.Column);
+  };
+  EXPECT_EQ(At(Lanes32x32b, 17, 5), Place(17, 5));
+  EXPECT_EQ(At(Lanes16x64b, 1, 0), Place(8, 0));
+  EXPECT_EQ(At(Lanes16x64b, 6, 3), Place(1, 7));
+  EXPECT_EQ(At(Lanes16x128b, 5, 0), Place(1, 1));
+  EXPECT_EQ(At(Lanes16x128b, 5, 3), Place(9, 5));
+  EXPECT_EQ(At(Lanes16x256b, 6, 2), Place(9, 4));
+  EXPECT_EQ(At(Lanes16x256b, 31, 7), Place(15, 15));
+  EXPECT_EQ(firstLaneOfWarp(6), 64);
+}
+
 //===----------------------------------------------------------------------===//
 // Shapes
 //===----------------------------------------------------------------------===//

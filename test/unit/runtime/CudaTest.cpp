@@ -104,6 +104,88 @@ TEST_F(Cuda, SteadyRunsAllocateAndSynchroniseNothing) {
   EXPECT_EQ(Fake.count("StreamWaitEvent"), 1);
 }
 
+TEST_F(Cuda, AlternatingShapesRebuildNothing) {
+  artifact::Bytes File = written(cudaContents());
+  Own<kpc_model> M = load(File);
+  kpc_session_options O = onFake();
+  O.max_bound_shapes = 3;
+  Own<kpc_session> S = test::open(M, &O);
+  DeviceRun Small(2, 3), Middle(4, 8), Large(32, 64);
+  // The workspace grows with the second and the third: what was recorded for
+  // the first then has other addresses, no other graph.
+  for (DeviceRun *Run : {&Small, &Middle, &Large})
+    ASSERT_EQ(Run->runOnDevice(S.get()), KPC_OK);
+  Fake.reset();
+  for (int Round = 0; Round < 4; ++Round)
+    for (DeviceRun *Run : {&Small, &Large, &Middle}) {
+      ASSERT_EQ(Run->runOnDevice(S.get()), KPC_OK);
+      Run->expectRight();
+    }
+  for (const char *Name :
+       {"MemAlloc", "GraphCreate", "GraphInstantiateWithFlags"})
+    EXPECT_EQ(Fake.count(Name), 0) << Name;
+  // A fourth takes the place of the one that was used longest ago.
+  DeviceRun Fourth(5, 5);
+  ASSERT_EQ(Fourth.runOnDevice(S.get()), KPC_OK);
+  EXPECT_EQ(Fake.count("GraphExecDestroy"), 1);
+  ASSERT_EQ(Middle.runOnDevice(S.get()), KPC_OK);
+  EXPECT_EQ(Fake.count("GraphInstantiateWithFlags"), 1);
+  ASSERT_EQ(Small.runOnDevice(S.get()), KPC_OK);
+  EXPECT_EQ(Fake.count("GraphInstantiateWithFlags"), 2);
+}
+
+TEST_F(Cuda, KernelsThatWaitThemselvesAreLaunchedEarly) {
+  artifact::Contents C = cudaContents();
+  for (artifact::Kernel &K : C.Targets[0].Kernels)
+    K.EarlyLaunch = true;
+  artifact::Bytes File = written(C);
+  Own<kpc_model> M = load(File);
+  struct Case {
+    uint32_t Flags;
+    int Version;
+    long Full, Early;
+  };
+  // x + y -> t -> u -> z, total; z is copied to row, which lies where t was and
+  // is the last kernel's: t -> z follows from t -> u -> z and is no edge.
+  for (auto [Flags, Version, Full, Early] :
+       {Case{0, 12040, 2, 3}, Case{KPC_SESSION_NO_EARLY_LAUNCH, 12040, 5, 0},
+        Case{KPC_SESSION_ONE_CHAIN, 12040, 2, 3},
+        Case{KPC_SESSION_ONE_CHAIN | KPC_SESSION_NO_EARLY_LAUNCH, 12040, 5, 0},
+        Case{0, 12020, 5, 0}}) {
+    Fake.reset();
+    Fake.device(9, 0, 3, Version);
+    kpc_session_options O = onFake(Flags);
+    Own<kpc_session> S = test::open(M, &O);
+    for (unsigned Seed = 0; Seed < 20; ++Seed) {
+      Fake.seed(Seed);
+      DeviceRun Run(4, 8, int(Seed));
+      ASSERT_EQ(Run.runOnDevice(S.get()), KPC_OK);
+      Run.expectRight();
+    }
+    EXPECT_EQ(Fake.count("edge"), Full) << Flags;
+    EXPECT_EQ(Fake.count("programmatic edge"), Early) << Flags;
+  }
+}
+
+TEST_F(Cuda, SaysWhatBindingTook) {
+  artifact::Bytes File = written(cudaContents());
+  Own<kpc_model> M = load(File);
+  kpc_session_options O = onFake();
+  Own<kpc_session> S = test::open(M, &O);
+  kpc_bind_times Times{};
+  ASSERT_EQ(kpc_session_bind_times(S.get(), &Times), KPC_OK);
+  EXPECT_EQ(Times.sizes_us, 0);
+  DeviceRun Run(4, 8);
+  ASSERT_EQ(Run.runOnDevice(S.get()), KPC_OK);
+  ASSERT_EQ(kpc_session_bind_times(S.get(), &Times), KPC_OK);
+  EXPECT_GT(Times.sizes_us, 0);
+  EXPECT_GT(Times.workspace_us, 0);
+  EXPECT_GT(Times.record_us, 0);
+  EXPECT_GT(Times.instantiate_us, 0);
+  EXPECT_EQ(kpc_session_bind_times(nullptr, &Times),
+            KPC_ERROR_INVALID_ARGUMENT);
+}
+
 TEST_F(Cuda, SessionsShareWeights) {
   artifact::Bytes File = written(cudaContents());
   Own<kpc_model> M = load(File);

@@ -98,6 +98,11 @@ State &state() {
 
 bool inert() { return state().Inert; }
 
+void count(const char *Name, long Times = 1) {
+  std::lock_guard<std::mutex> Guard(state().Lock);
+  state().Counts[Name] += Times;
+}
+
 // The answer that a call must give; Live changes by `Born` if it succeeds.
 Outcome enter(const char *Name, long Born = 0) {
   State &S = state();
@@ -356,6 +361,7 @@ Node *addNode(GraphNode *Out, Graph G, const GraphNode *After, size_t Count) {
   Node *N = Graph->Nodes.emplace_back(std::make_unique<Node>()).get();
   for (size_t I = 0; I < Count; ++I)
     N->After.push_back(After[I]);
+  count("edge", long(Count));
   *Out = reinterpret_cast<GraphNode>(N);
   return N;
 }
@@ -381,6 +387,18 @@ Outcome GraphAddMemsetNode(GraphNode *Out, Graph G, const GraphNode *After,
   Node *N = addNode(Out, G, After, Count);
   N->Kind = Node::Fill;
   N->FillOf = *P;
+  return Success;
+}
+Outcome GraphAddDependencies(Graph, const GraphNode *From, const GraphNode *To,
+                             const GraphEdge *Edges, size_t Count) {
+  ENTER(GraphAddDependencies);
+  for (size_t I = 0; I < Count; ++I) {
+    if (Edges[I].FromPort != PortProgrammatic ||
+        Edges[I].Type != EdgeProgrammatic)
+      return InvalidValue;
+    reinterpret_cast<Node *>(To[I])->After.push_back(From[I]);
+    count("programmatic edge");
+  }
   return Success;
 }
 Outcome GraphInstantiateWithFlags(GraphExec *Out, Graph G, unsigned long long) {

@@ -1,14 +1,18 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s --check-prefix=WGMMA
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_100a %s | FileCheck %s --check-prefix=TCGEN05
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_103a %s | FileCheck %s --check-prefix=TCGEN05
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_110a %s | FileCheck %s --check-prefix=TCGEN05
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_80 %s | FileCheck %s --check-prefixes=SYNC,PAIRS
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=compute_80 %s | FileCheck %s --check-prefixes=SYNC,PAIRS
-// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_100a %s | FileCheck %s --check-prefixes=SYNC,MATRICES
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_120a %s | FileCheck %s --check-prefixes=SYNC,MATRICES
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=compute_90 %s | FileCheck %s --check-prefixes=SYNC,MATRICES
 
-// Wgmma is sm_90a's alone: older and newer chips, and code for several chips, have mma.sync; those before sm_90 have no stmatrix.
+// Wgmma is sm_90a's alone, tensor memory that of sm_100a to sm_110a: other chips, and code for several, have mma.sync; those before sm_90 have no stmatrix.
 
 // WGMMA: kpc.schedule = "gemm
 // WGMMA: tile.mma
+// TCGEN05: kpc.schedule = "gemm
+// TCGEN05: tile.tmem_mma
 // SYNC-LABEL: gpu.module @product
 // SYNC: kpc.schedule = "mmasync
 // SYNC: tile.multiply

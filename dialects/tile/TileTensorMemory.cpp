@@ -1,0 +1,168 @@
+//===- TileTensorMemory.cpp - Verifiers of tensor memory ------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/layout/InstructionShapes.h"
+#include "dialects/tile/Tile.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::tile;
+
+/// The fewest columns that can be had.
+static constexpr int64_t FewestColumns = 32;
+
+//===----------------------------------------------------------------------===//
+// Taking and giving back
+//===----------------------------------------------------------------------===//
+
+/// All threads come by: in the entry block, behind or in front of `tile.start`
+/// and roles.
+static LogicalResult verifyInKernel(Operation *Op) {
+  auto Kernel = dyn_cast<gpu::GPUFuncOp>(Op->getParentOp());
+  if (!Kernel || Op->getBlock() != &Kernel.getBody().front())
+    return Op->emitOpError("stands in the entry block of a kernel");
+  for (Operation *Before = Op->getPrevNode(); Before;
+       Before = Before->getPrevNode())
+    if (isa<StartOp>(Before))
+      return success();
+  return Op->emitOpError("needs a 'tile.start' in front of it");
+}
+
+LogicalResult TmemAllocOp::verify() {
+  if (failed(verifyInKernel(*this)))
+    return failure();
+  int64_t Columns = getMemory().getType().getColumns();
+  if (Columns < FewestColumns || !llvm::isPowerOf2_64(Columns))
+    return emitOpError() << "takes a power of two of columns, from "
+                         << FewestColumns << " on, not " << Columns;
+  unsigned Frees = llvm::count_if(getMemory().getUsers(), [](Operation *User) {
+    return isa<TmemFreeOp>(User);
+  });
+  if (Frees != 1)
+    return emitOpError() << "is given back " << Frees << " times, not once";
+  // Each looks at those before it: the last one sees all.
+  int64_t Taken = Columns;
+  for (auto Other : (*this)->getBlock()->getOps<TmemAllocOp>()) {
+    if (Other == *this)
+      break;
+    Taken += Other.getMemory().getType().getColumns();
+    if (Other.getPair() != getPair())
+      return emitOpError("is of a pair like all of the kernel's, or none is");
+  }
+  if (Taken > TensorMemoryColumns)
+    return emitOpError() << "makes " << Taken << " columns; a block has "
+                         << TensorMemoryColumns;
+  return success();
+}
+
+LogicalResult TmemFreeOp::verify() {
+  if (failed(verifyInKernel(*this)))
+    return failure();
+  if (getMemory().getDefiningOp<TmemAllocOp>())
+    return success();
+  return emitOpError("gives back what a 'tile.tmem_alloc' took");
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+static layout::ElementType elementOf(Type Ty) {
+  return Ty.isF16()    ? layout::ElementType::F16
+         : Ty.isBF16() ? layout::ElementType::BF16
+                       : layout::ElementType::TF32;
+}
+
+/// What a product writes is a slot's that nobody reads yet.
+static LogicalResult verifyFree(TmemMmaOp Op) {
+  auto Tiles = Op.getD().getDefiningOp<TilesOp>();
+  if (!Tiles || Tiles.getSlot().getType().getState() == SlotState::Free)
+    return success();
+  return Op.emitOpError("writes into a slot that is full");
+}
+
+LogicalResult TmemMmaOp::verify() {
+  SharedType A = getA().getType(), B = getB().getType();
+  TensorMemoryType D = getD().getType();
+  Type Element = A.getElement();
+  if (Element != B.getElement() ||
+      !(Element.isF16() || Element.isBF16() || Element.isF32()))
+    return emitOpError("multiplies f16, bf16 or f32 (as tf32), both alike");
+  if (Element.isF32() && (getATransposed() || !getBTransposed()))
+    return emitOpError("on f32 needs both operands with K side by side");
+  if (!A.getSwizzle() || !B.getSwizzle())
+    return emitOpError("reads swizzled tiles");
+  int64_t M = getATransposed() ? A.getColumns() : A.getRows(),
+          K = getATransposed() ? A.getRows() : A.getColumns(),
+          KOfB = getBTransposed() ? B.getColumns() : B.getRows(),
+          N = getBTransposed() ? B.getRows() : B.getColumns();
+  if (K != KOfB)
+    return emitOpError() << "has sums of " << K << " in a and of " << KOfB
+                         << " in b";
+  int64_t Step = 256 / int64_t(A.getElementBits());
+  if (K % Step)
+    return emitOpError() << "has sums of " << K << ", not a multiple of "
+                         << Step;
+  int64_t Blocks = getPair() ? 2 : 1;
+  const layout::InstructionShape *Shape = layout::findShape(
+      getPair() ? layout::MatrixInstruction::Tcgen05Pair
+                : layout::MatrixInstruction::Tcgen05,
+      elementOf(Element), elementOf(Element), layout::ElementType::F32, Step);
+  // With 128 rows a block, columns come by 16 (PTX ISA, tcgen05.mma, shapes).
+  if (M != TensorMemoryRows || N * Blocks % 16 || !Shape ||
+      !Shape->allows(M * Blocks, N * Blocks, Step))
+    return emitOpError() << "of " << M * Blocks << " rows and " << N * Blocks
+                         << " columns: rows are " << TensorMemoryRows * Blocks
+                         << ", columns a multiple of 16 up to 256";
+  if (D.getColumns() != N * Blocks)
+    return emitOpError() << "gives " << N * Blocks << " columns";
+  if (!(*this)->getParentOfType<ElectOp>())
+    return emitOpError("is begun by one thread: it stands in 'tile.elect'");
+  return verifyFree(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+/// Of four warps each reaches the rows of its own number alone.
+static LogicalResult verifyByWarpgroup(Operation *Op) {
+  auto Role = Op->getParentOfType<RoleOp>();
+  if (Role && isOfWarpgroups(Role) && !Op->getParentOfType<ElectOp>())
+    return success();
+  return Op->emitOpError("is done by whole warpgroups, each of whose warps "
+                         "reaches 32 rows");
+}
+
+static LogicalResult verifyMoved(Operation *Op, FragmentType Fragment,
+                                 TensorMemoryType Memory) {
+  if (!Fragment.isInLanes() || Fragment.getElement() != Memory.getElement())
+    return Op->emitOpError("moves a fragment of f32 in lanes");
+  if (Fragment.getColumns() <= Memory.getColumns())
+    return verifyByWarpgroup(Op);
+  return Op->emitOpError() << "moves " << Fragment.getColumns()
+                           << " columns of " << Memory.getColumns();
+}
+
+LogicalResult TmemLoadOp::verify() {
+  if (!getFragment().hasOneUse())
+    return emitOpError("gives a pending fragment that is not used exactly "
+                       "once");
+  auto Tiles = getMemory().getDefiningOp<TilesOp>();
+  if (Tiles && Tiles.getSlot().getType().getState() == SlotState::Free)
+    return emitOpError("reads a slot that is not full");
+  return verifyMoved(*this, getFragment().getType().getFragment(),
+                     getMemory().getType());
+}
+
+LogicalResult TmemStoreOp::verify() {
+  return verifyMoved(*this, getFragment().getType(), getMemory().getType());
+}

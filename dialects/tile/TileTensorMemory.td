@@ -1,0 +1,108 @@
+//===- TileTensorMemory.td - Tensor memory and its products ---------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensor cores of Blackwell (tcgen05) keep their sums in a memory of their
+// own: one thread begins products, other warps read what came of them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_TILE_TENSORMEMORY
+#define KPC_TILE_TENSORMEMORY
+
+include "dialects/tile/TileMma.td"
+
+def Tile_TmemAllocOp : Tile_Op<"tmem_alloc"> {
+  let summary = "Tensor memory, until `tile.tmem_free`";
+  let description = [{
+    All 128 rows of a power of two of columns, 32 to 512, which is all there is;
+    what is in it is undefined. Stands in the kernel's entry block, behind
+    `tile.start`, which all threads have passed; they meet again behind it.
+
+    With `pair`, both blocks of a cluster of two get it at once, at the same
+    place: their products are of both (`tile.tmem_mma … pair`). All of a
+    kernel's are pairs, or none is (PTX ISA, tcgen05, `.cta_group`).
+
+    ```mlir
+    %memory = tile.tmem_alloc : !tile.tmem<[128, 512], f32>
+    ```
+  }];
+  let arguments = (ins UnitAttr:$pair);
+  let results = (outs Tile_TensorMemoryType:$memory);
+  let assemblyFormat = "(`pair` $pair^)? attr-dict `:` qualified(type($memory))";
+  let hasVerifier = 1;
+}
+
+def Tile_TmemFreeOp : Tile_Op<"tmem_free"> {
+  let summary = "Gives tensor memory back";
+  let description = [{
+    All threads, of a pair those of both blocks, meet first: nothing may be
+    under way in it. A kernel must give back what it has taken.
+  }];
+  let arguments = (ins Tile_TensorMemoryType:$memory);
+  let assemblyFormat = "$memory attr-dict `:` qualified(type($memory))";
+  let hasVerifier = 1;
+}
+
+def Tile_TmemMmaOp : Tile_Op<"tmem_mma"> {
+  let summary = "Begins d = a·b, or d = a·b + d where `add`, in tensor memory";
+  let description = [{
+    One thread does it for its block (it stands in `tile.elect`); products of
+    one thread on the same d are made in its order. `a` is 128×K, `b` K×N, both
+    in shared memory (with `a_transposed`, `a` is stored K×128; with
+    `b_transposed`, `b` is stored N×K). Neither they nor `d` may be touched
+    before the product is over, which only barriers tell: `tile.release …
+    after_mma` of the slot that was read, `tile.commit` of the slot of `d`.
+
+    With `pair`, the product is that of two blocks, begun by the even one for
+    both: 256×K by K×N. Each block has its own 128 rows of `a` and of `d`, and
+    half of the columns of `b`, at the same places of its memory.
+
+    | a, b | d | K a multiple of | transposed a, untransposed b |
+    | --- | --- | --- | --- |
+    | f16 | f32 | 16 | yes |
+    | bf16 | f32 | 16 | yes |
+    | tf32 in f32 | f32 | 8 | no |
+
+    N is a multiple of 16 up to 256.
+
+    ```mlir
+    tile.tmem_mma %a, %b into %d add %more : !a, !b, !d
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$a, Tile_SharedType:$b, Tile_TensorMemoryType:$d, I1:$add,
+                       UnitAttr:$a_transposed, UnitAttr:$b_transposed, UnitAttr:$pair);
+  let assemblyFormat = [{$a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `into` $d `add` $add
+                         (`pair` $pair^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,`
+                         qualified(type($d))}];
+  let hasVerifier = 1;
+}
+
+def Tile_TmemLoadOp : Tile_Op<"tmem_load"> {
+  let summary = "Begins to read some columns of tensor memory into registers";
+  let description = [{
+    By one warpgroup, all of it: of each four warps, the first can reach rows
+    0–31 alone, the second 32–63, and so on. Thread t gets row t, from column
+    `first` on. `tile.await` waits for it.
+
+    ```mlir
+    %p = tile.tmem_load %d[%first] : !tile.tmem<[128, 256], f32> -> !tile.pending<!tile.fragment<[128, 64], f32, lanes>>
+    %f = tile.await %p : …
+    ```
+  }];
+  let arguments = (ins Tile_TensorMemoryType:$memory, Index:$first);
+  let results = (outs Tile_PendingType:$fragment);
+  let assemblyFormat = "$memory `[` $first `]` attr-dict `:` qualified(type($memory)) `->` qualified(type($fragment))";
+  let hasVerifier = 1;
+}
+
+def Tile_TmemStoreOp : Tile_Op<"tmem_store"> {
+  let summary = "Writes a fragment into some columns of tensor memory, and waits until it is there";
+  let arguments = (ins Tile_FragmentType:$fragment, Tile_TensorMemoryType:$memory, Index:$first);
+  let assemblyFormat = [{$fragment `into` $memory `[` $first `]` attr-dict `:` qualified(type($fragment)) `,`
+                         qualified(type($memory))}];
+  let hasVerifier = 1;
+}
+
+#endif // KPC_TILE_TENSORMEMORY

@@ -1,0 +1,64 @@
+//===- BlackwellSchedule.h - Products on tcgen05 ----------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// How a product is cut for tensor cores with a memory of their own: by one
+/// block, or by a pair of blocks that multiply as one.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_SCHEDULE_BLACKWELLSCHEDULE_H
+#define KPC_PASSES_SCHEDULE_BLACKWELLSCHEDULE_H
+
+#include "passes/schedule/GemmSchedule.h"
+
+namespace kpc::schedule {
+
+/// `TileRows` is 128, a block's own. A pair is a cluster of two with tiles
+/// below each other (`ClusterRows`): each copies its own rows of A, and half of
+/// the columns of B. Printed are the rows of the pair: `gemm 256x256x64 slots 6
+/// group 8 pair`.
+struct BlackwellSchedule : GemmSchedule {
+  bool isPair() const { return ClusterRows == 2; }
+  /// Columns of B that a block copies.
+  int64_t ownColumns() const { return TileColumns / ClusterRows; }
+  /// Tiles whose sums are in tensor memory at once: while one is stored, the
+  /// next is multiplied.
+  static constexpr int64_t Accumulators = 2;
+  /// What is taken for them: a power of two.
+  int64_t tensorMemoryColumns() const;
+  /// Of a block. The family's own words; nobody asks through the base.
+  // NOLINTBEGIN(bugprone-derived-method-shadowing-base-method)
+  int64_t slotBytes(int64_t ElementBytes) const;
+  std::string str() const;
+  // NOLINTEND(bugprone-derived-method-shadowing-base-method)
+};
+
+/// Microseconds that a schedule is expected to take, by its parts.
+struct BlackwellCost {
+  BlackwellSchedule Schedule;
+  double Waves = 0;    ///< tiles that a multiprocessor computes in turn
+  double Multiply = 0; ///< a tile's products on the tensor cores
+  double Bring = 0;    ///< a tile's operands from the second cache
+  double Finish = 0;   ///< a tile's way out, while the next is multiplied
+  double Start = 0;    ///< a launch, and the meeting of a pair
+  double Total = 0;
+  std::string str() const;
+};
+
+/// Legal schedules, the best first; none where the target has no tensor memory.
+std::vector<BlackwellCost> rankBlackwellSchedules(const GemmShape &Shape,
+                                                  const target::Target &T);
+
+/// The cost of the schedule that `str()` prints so; none where it is not legal.
+std::optional<BlackwellCost> readBlackwellSchedule(const std::string &Text,
+                                                   const GemmShape &Shape,
+                                                   const target::Target &T);
+
+} // namespace kpc::schedule
+
+#endif // KPC_PASSES_SCHEDULE_BLACKWELLSCHEDULE_H

@@ -1,0 +1,758 @@
+// RUN: kpc-opt %s -verify-diagnostics -split-input-file
+
+// Tensor memory.
+
+// expected-error @below {{elements of tensor memory are f32, not 'bf16'}}
+func.func private @f(!tile.tmem<[128, 64], bf16>)
+
+// -----
+
+// expected-error @below {{tensor memory has 128 rows and up to 512 columns}}
+func.func private @f(!tile.tmem<[64, 64], f32>)
+
+// -----
+
+// expected-error @below {{tensor memory has 128 rows and up to 512 columns}}
+func.func private @f(!tile.tmem<[128, 1024], f32>)
+
+// -----
+
+// expected-error @below {{a fragment in lanes has 128 rows}}
+func.func private @f(!tile.fragment<[64, 64], f32, lanes>)
+
+// -----
+
+// expected-error @below {{a slot holds tiles of shared memory, or of tensor memory}}
+func.func private @f(!tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>, !tile.tmem<[128, 64], f32>]>)
+
+// -----
+
+// expected-error @below {{a slot holds tiles of shared memory, or of tensor memory}}
+func.func private @f(!tile.pipe<2 of [f32]>)
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    // expected-error @below {{'tile.pipe' op is filled by 'mma' in tensor memory, and there alone}}
+    %p = tile.pipe tma consumers 4 : !tile.pipe<2 of [!tile.tmem<[128, 64], f32>]>
+    tile.start
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    // expected-error @below {{'tile.pipe' op is filled by 'mma' in tensor memory, and there alone}}
+    %p = tile.pipe mma consumers 4 : !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
+    tile.start
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    // expected-error @below {{'tile.pipe' op of a pair is filled by copies or products}}
+    %p = tile.pipe threads pair consumers 4 : !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
+    tile.start
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    // expected-error @below {{'tile.tmem_alloc' op needs a 'tile.start' in front of it}}
+    %m = tile.tmem_alloc : !tile.tmem<[128, 64], f32>
+    tile.start
+    tile.tmem_free %m : !tile.tmem<[128, 64], f32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    tile.start
+    %c = arith.constant true
+    scf.if %c {
+      // expected-error @below {{'tile.tmem_alloc' op stands in the entry block of a kernel}}
+      %m = tile.tmem_alloc : !tile.tmem<[128, 64], f32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    tile.start
+    // expected-error @below {{'tile.tmem_alloc' op takes a power of two of columns, from 32 on, not 96}}
+    %m = tile.tmem_alloc : !tile.tmem<[128, 96], f32>
+    tile.tmem_free %m : !tile.tmem<[128, 96], f32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    tile.start
+    // expected-error @below {{'tile.tmem_alloc' op takes a power of two of columns, from 32 on, not 16}}
+    %m = tile.tmem_alloc : !tile.tmem<[128, 16], f32>
+    tile.tmem_free %m : !tile.tmem<[128, 16], f32>
+    gpu.return
+  }
+}
+
+// -----
+
+// The next kernel on this multiprocessor would wait for it.
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    tile.start
+    // expected-error @below {{'tile.tmem_alloc' op is given back 0 times, not once}}
+    %m = tile.tmem_alloc : !tile.tmem<[128, 64], f32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    tile.start
+    %m = tile.tmem_alloc : !tile.tmem<[128, 512], f32>
+    // expected-error @below {{'tile.tmem_alloc' op makes 544 columns; a block has 512}}
+    %n = tile.tmem_alloc : !tile.tmem<[128, 32], f32>
+    tile.tmem_free %n : !tile.tmem<[128, 32], f32>
+    tile.tmem_free %m : !tile.tmem<[128, 512], f32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    tile.start
+    %m = tile.tmem_alloc : !tile.tmem<[128, 64], f32>
+    // expected-error @below {{'tile.tmem_alloc' op is of a pair like all of the kernel's, or none is}}
+    %n = tile.tmem_alloc pair : !tile.tmem<[128, 32], f32>
+    tile.tmem_free %n : !tile.tmem<[128, 32], f32>
+    tile.tmem_free %m : !tile.tmem<[128, 64], f32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel(%m: !tile.tmem<[128, 64], f32>) kernel {
+    tile.start
+    // expected-error @below {{'tile.tmem_free' op gives back what a 'tile.tmem_alloc' took}}
+    tile.tmem_free %m : !tile.tmem<[128, 64], f32>
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], f16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.start
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // expected-error @below {{'tile.tmem_mma' op multiplies f16, bf16 or f32 (as tf32), both alike}}
+        tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], f32, swizzle 128>
+!b = !tile.smem<[64, 64], f32, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.start
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // expected-error @below {{'tile.tmem_mma' op on f32 needs both operands with K side by side}}
+        tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.start
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // expected-error @below {{'tile.tmem_mma' op reads swizzled tiles}}
+        tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[32, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.start
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // expected-error @below {{'tile.tmem_mma' op has sums of 64 in a and of 32 in b}}
+        tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[24, 128], bf16, swizzle 128>
+!b = !tile.smem<[24, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.start
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // expected-error @below {{'tile.tmem_mma' op has sums of 24, not a multiple of 16}}
+        tile.tmem_mma %a transposed, %b into %d add %no : !a, !b, !d
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.start
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // expected-error @below {{'tile.tmem_mma' op of 64 rows and 64 columns: rows are 128, columns a multiple of 16 up to 256}}
+        tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[24, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 24], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.start
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // expected-error @below {{'tile.tmem_mma' op of 128 rows and 24 columns: rows are 128, columns a multiple of 16 up to 256}}
+        tile.tmem_mma %a, %b transposed into %d add %no : !a, !b, !d
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 320], bf16, swizzle 128>
+!d = !tile.tmem<[128, 320], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.start
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // expected-error @below {{'tile.tmem_mma' op of 128 rows and 320 columns: rows are 128, columns a multiple of 16 up to 256}}
+        tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[160, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 320], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.start
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // expected-error @below {{'tile.tmem_mma' op of 256 rows and 320 columns: rows are 256, columns a multiple of 16 up to 256}}
+        tile.tmem_mma %a, %b transposed into %d add %no pair : !a, !b, !d
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 128], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.start
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // expected-error @below {{'tile.tmem_mma' op gives 64 columns}}
+        tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Each block of a pair has half of the columns of b.
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.start
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // expected-error @below {{'tile.tmem_mma' op gives 128 columns}}
+        tile.tmem_mma %a, %b into %d add %no pair : !a, !b, !d
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.start
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      // expected-error @below {{'tile.tmem_mma' op is begun by one thread: it stands in 'tile.elect'}}
+      tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Somebody reads it.
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+!sums = !tile.pipe<1 of [!tile.tmem<[128, 64], f32>]>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
+    %sums = tile.pipe mma consumers 4 : !sums
+    tile.start
+    %memory = tile.tmem_alloc : !d
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        %at = tile.cursor
+        %full = tile.wait %sums[%at] : !sums -> !tile.slot<full>
+        %d = tile.tiles %sums[%full] in %memory : !sums, !tile.slot<full>, !d -> !d
+        // expected-error @below {{'tile.tmem_mma' op writes into a slot that is full}}
+        tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
+        tile.release %sums[%full] : !sums, !tile.slot<full>
+      }
+    }
+    tile.tmem_free %memory : !d
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+!sums = !tile.pipe<1 of [!tile.tmem<[128, 64], f32>]>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
+    %sums = tile.pipe mma consumers 4 : !sums
+    tile.start
+    %memory = tile.tmem_alloc : !d
+    tile.role "finisher" warps 4 to 8 {
+    ^bb0(%group: index):
+      %at = tile.cursor
+      %slot = tile.acquire %sums[%at] : !sums -> !tile.slot<free>
+      %d = tile.tiles %sums[%slot] in %memory : !sums, !tile.slot<free>, !d -> !d
+      // expected-error @below {{'tile.tmem_load' op reads a slot that is not full}}
+      %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, lanes>>
+      %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, lanes>> -> !tile.fragment<[128, 64], f32, lanes>
+      tile.commit %sums[%slot] : !sums, !tile.slot<free>
+    }
+    tile.tmem_free %memory : !d
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+!sums = !tile.pipe<1 of [!tile.tmem<[128, 64], f32>]>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
+    %sums = tile.pipe mma consumers 4 : !sums
+    tile.start
+    %memory = tile.tmem_alloc : !d
+    tile.role "finisher" warps 4 to 8 {
+    ^bb0(%group: index):
+      %at = tile.cursor
+      %slot = tile.wait %sums[%at] : !sums -> !tile.slot<full>
+      %d = tile.tiles %sums[%slot] in %memory : !sums, !tile.slot<full>, !d -> !d
+      // expected-error @below {{'tile.tmem_load' op moves a fragment of f32 in lanes}}
+      %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32>>
+      %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32>> -> !tile.fragment<[128, 64], f32>
+      tile.release %sums[%slot] : !sums, !tile.slot<full>
+    }
+    tile.tmem_free %memory : !d
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+!sums = !tile.pipe<1 of [!tile.tmem<[128, 64], f32>]>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
+    %sums = tile.pipe mma consumers 4 : !sums
+    tile.start
+    %memory = tile.tmem_alloc : !d
+    tile.role "finisher" warps 4 to 8 {
+    ^bb0(%group: index):
+      %at = tile.cursor
+      %slot = tile.wait %sums[%at] : !sums -> !tile.slot<full>
+      %d = tile.tiles %sums[%slot] in %memory : !sums, !tile.slot<full>, !d -> !d
+      // expected-error @below {{'tile.tmem_load' op moves 128 columns of 64}}
+      %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 128], f32, lanes>>
+      %f = tile.await %p : !tile.pending<!tile.fragment<[128, 128], f32, lanes>> -> !tile.fragment<[128, 128], f32, lanes>
+      tile.release %sums[%slot] : !sums, !tile.slot<full>
+    }
+    tile.tmem_free %memory : !d
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+!sums = !tile.pipe<1 of [!tile.tmem<[128, 64], f32>]>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
+    %sums = tile.pipe mma consumers 4 : !sums
+    tile.start
+    %memory = tile.tmem_alloc : !d
+    tile.role "finisher" warps 2 to 6 {
+    ^bb0(%group: index):
+      %at = tile.cursor
+      %slot = tile.wait %sums[%at] : !sums -> !tile.slot<full>
+      %d = tile.tiles %sums[%slot] in %memory : !sums, !tile.slot<full>, !d -> !d
+      // expected-error @below {{'tile.tmem_load' op is done by whole warpgroups, each of whose warps reaches 32 rows}}
+      %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, lanes>>
+      %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, lanes>> -> !tile.fragment<[128, 64], f32, lanes>
+      tile.release %sums[%slot] : !sums, !tile.slot<full>
+    }
+    tile.tmem_free %memory : !d
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+!sums = !tile.pipe<1 of [!tile.tmem<[128, 64], f32>]>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
+    %sums = tile.pipe mma consumers 4 : !sums
+    tile.start
+    %memory = tile.tmem_alloc : !d
+    tile.role "finisher" warps 4 to 8 {
+    ^bb0(%group: index):
+      tile.elect role {
+        %at = tile.cursor
+        %slot = tile.wait %sums[%at] : !sums -> !tile.slot<full>
+        %d = tile.tiles %sums[%slot] in %memory : !sums, !tile.slot<full>, !d -> !d
+        // expected-error @below {{'tile.tmem_load' op is done by whole warpgroups, each of whose warps reaches 32 rows}}
+        %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, lanes>>
+        %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, lanes>> -> !tile.fragment<[128, 64], f32, lanes>
+        tile.release %sums[%slot] : !sums, !tile.slot<full>
+      }
+    }
+    tile.tmem_free %memory : !d
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+!sums = !tile.pipe<1 of [!tile.tmem<[128, 64], f32>]>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
+    %sums = tile.pipe mma consumers 4 : !sums
+    tile.start
+    %memory = tile.tmem_alloc : !d
+    tile.role "finisher" warps 4 to 8 {
+    ^bb0(%group: index):
+      %at = tile.cursor
+      %slot = tile.wait %sums[%at] : !sums -> !tile.slot<full>
+      %d = tile.tiles %sums[%slot] in %memory : !sums, !tile.slot<full>, !d -> !d
+      // expected-error @below {{'tile.tmem_load' op gives a pending fragment that is not used exactly once}}
+      %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, lanes>>
+      %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, lanes>> -> !tile.fragment<[128, 64], f32, lanes>
+      %g = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, lanes>> -> !tile.fragment<[128, 64], f32, lanes>
+      tile.release %sums[%slot] : !sums, !tile.slot<full>
+    }
+    tile.tmem_free %memory : !d
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+!sums = !tile.pipe<1 of [!tile.tmem<[128, 64], f32>]>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
+    %sums = tile.pipe mma consumers 4 : !sums
+    tile.start
+    %memory = tile.tmem_alloc : !d
+    tile.role "finisher" warps 4 to 8 {
+    ^bb0(%group: index):
+      %f = arith.constant 0.0 : f32
+      %p = tile.tmem_load %memory[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, lanes>>
+      // expected-error @below {{'tile.await' op waits for all reads of tensor memory}}
+      %g = tile.await %p keep 1 : !tile.pending<!tile.fragment<[128, 64], f32, lanes>> -> !tile.fragment<[128, 64], f32, lanes>
+    }
+    tile.tmem_free %memory : !d
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+func.func @f(%f: !tile.fragment<[128, 64], bf16, lanes>, %d: !d, %c0: index) {
+  // expected-error @below {{'tile.tmem_store' op moves a fragment of f32 in lanes}}
+  tile.tmem_store %f into %d[%c0] : !tile.fragment<[128, 64], bf16, lanes>, !d
+  return
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+!sums = !tile.pipe<1 of [!tile.tmem<[128, 64], f32>]>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
+    %sums = tile.pipe mma consumers 4 : !sums
+    tile.start
+    %memory = tile.tmem_alloc : !d
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        %at = tile.cursor
+        %slot = tile.acquire %sums[%at] : !sums -> !tile.slot<free>
+        // expected-error @below {{'tile.tiles' op names the tensor memory that slots are in, where they are in it}}
+        %d = tile.tiles %sums[%slot] : !sums, !tile.slot<free> -> !d
+        tile.commit %sums[%slot] : !sums, !tile.slot<free>
+      }
+    }
+    tile.tmem_free %memory : !d
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 64], bf16, swizzle 128>
+!b = !tile.smem<[64, 64], bf16, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+!sums = !tile.pipe<2 of [!tile.tmem<[128, 64], f32>]>
+func.func @f(%sums: !sums, %slot: !tile.slot<free>, %memory: !d) {
+  // expected-error @below {{'tile.tiles' op has slots of 128 columns in tensor memory of 64}}
+  %d = tile.tiles %sums[%slot] in %memory : !sums, !tile.slot<free>, !d -> !d
+  return
+}
+
+// -----
+
+!pipe = !tile.pipe<1 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
+func.func @f(%pipe: !pipe, %slot: !tile.slot<full>) {
+  // expected-error @below {{'tile.release' op after_mma is said by one thread, which stands in 'tile.elect', to its own block or pair}}
+  tile.release %pipe[%slot] after_mma : !pipe, !tile.slot<full>
+  return
+}
+
+// -----
+
+func.func @f(%v: f32) {
+  // expected-error @below {{'tile.splat' op takes no fragment in lanes}}
+  %f = tile.splat %v : f32 -> !tile.fragment<[128, 64], f32, lanes>
+  return
+}
+
+// -----
+
+func.func @f(%p: !tile.pending<!tile.fragment<[128, 64], f32, lanes>>) {
+  // expected-error @below {{'tile.retire' op takes no fragment in lanes}}
+  %q = tile.retire %p keep 0 : !tile.pending<!tile.fragment<[128, 64], f32, lanes>>
+  return
+}
+
+// -----
+
+func.func @f(%f: !tile.fragment<[128, 64], f32, lanes>, %t: !tile.smem<[128, 64], f32>) {
+  // expected-error @below {{'tile.keep' op takes no fragment in lanes}}
+  tile.keep %f in %t : !tile.fragment<[128, 64], f32, lanes>, !tile.smem<[128, 64], f32>
+  return
+}
+
+// -----
+
+func.func @f(%f: !tile.fragment<[128, 64], f32, lanes>) {
+  // expected-error @below {{'tile.fold' op takes no fragment in lanes}}
+  %c = tile.fold add %f : !tile.fragment<[128, 64], f32, lanes> -> !tile.column<128, f32, parts>
+  return
+}
+
+// -----
+
+func.func @f(%f: !tile.fragment<[128, 64], f32, lanes>) {
+  // expected-error @below {{'tile.columns' op keeps the layout}}
+  %g = tile.columns %f from 0 : !tile.fragment<[128, 64], f32, lanes> -> !tile.fragment<[128, 32], f32>
+  return
+}
+
+// -----
+
+func.func @f(%f: !tile.fragment<[128, 64], f32, lanes>, %i: index) {
+  // expected-error @below {{'tile.map' op keeps the layout}}
+  %g = tile.map %f at [%i, %i] within [%i, %i] : !tile.fragment<[128, 64], f32, lanes> -> !tile.fragment<[128, 64], f32> {
+  ^bb0(%v: f32, %row: index, %column: index):
+    tile.yield %v : f32
+  }
+  return
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    // expected-error @below {{'tile.role' op takes some warps, from one to a later one}}
+    tile.role "nobody" warps 2 to 2 {
+    ^bb0(%group: index):
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    tile.role "few" warps 1 to 2 {
+    ^bb0(%group: index):
+      // expected-error @below {{'tile.sync' op stands in a role of whole warpgroups}}
+      tile.sync role
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    tile.role "few" warps 1 to 2 {
+    ^bb0(%group: index):
+      // expected-error @below {{'tile.elect' op of a warpgroup stands in a role of whole warpgroups}}
+      tile.elect warpgroup {
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @f(%f: !tile.fragment<[128, 64], bf16, lanes>, %t: !tile.smem<[128, 64], bf16, swizzle 128>) {
+  // expected-error @below {{'tile.put' op of a fragment in lanes writes 16 bits, not in pairs}}
+  tile.put %f into %t in pairs : !tile.fragment<[128, 64], bf16, lanes>, !tile.smem<[128, 64], bf16, swizzle 128>
+  return
+}
