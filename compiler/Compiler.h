@@ -54,7 +54,8 @@ std::optional<Phase> phaseByName(std::string_view Name);
 /// The names that phaseByName knows, in order.
 std::vector<std::string> phaseNames();
 
-enum class Precision { Model, Fp32, Fp16, Bf16 };
+/// Tf32: values are stored in fp32, and tensor cores multiply them in tf32.
+enum class Precision { Model, Fp32, Fp16, Bf16, Tf32 };
 
 struct CompileOptions {
   /// model.onnx, or X.graph.mlir / X.plan.mlir that --emit wrote.

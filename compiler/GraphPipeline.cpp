@@ -20,6 +20,7 @@ static std::string typeName(Precision P) {
   case Precision::Model:
     return "";
   case Precision::Fp32:
+  case Precision::Tf32:
     return "f32";
   case Precision::Fp16:
     return "f16";
@@ -124,13 +125,18 @@ void kpc::addKernelPasses(OpPassManager &Passes,
   Regions.Fuse = Options.Fuse;
   Regions.Rows = Options.Rows;
   // Products in f32 that stay so are loops, which want what they read in order.
-  if (multipliesMatrices(Options))
-    Regions.Transposed = isNarrow(Options) ? 32 : 16;
+  if (multipliesMatrices(Options)) {
+    bool OnTensorCores =
+        isNarrow(Options) || Options.Compute == Precision::Tf32;
+    Regions.Transposed = OnTensorCores ? 32 : 16;
+  }
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   addPrecision(Passes, Options);
   if (multipliesMatrices(Options))
     Passes.addNestedPass<func::FuncOp>(graph::createRepackRows());
   Passes.addPass(graph::createLowerRegions());
+  if (Options.Compute == Precision::Tf32)
+    Passes.addPass(graph::createAllowTf32());
   Passes.addPass(graph::createSetLiveIntervals());
   Passes.addPass(graph::createVerifyKernelForm());
 }

@@ -207,6 +207,15 @@ def LowerRegions : Pass<"lower-regions", "::mlir::ModuleOp"> {
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def AllowTf32 : Pass<"allow-tf32", "::mlir::ModuleOp"> {
+  let summary = "Products of f32 may be made of tf32";
+  let description = [{
+    Kernels that sum up products of f32 get the attribute `kpc.tf32`: builders
+    for tensor cores may round both factors to 11 bits of mantissa. Sums stay
+    f32. Builders without such tensor cores, and hosts, do not mind it.
+  }];
+}
+
 def SetLiveIntervals : Pass<"set-live-intervals", "::mlir::ModuleOp"> {
   let summary = "Writes the live interval and the arena class of each buffer into the plan";
   let description = [{

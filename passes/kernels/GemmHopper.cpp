@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A product of 16-bit matrices on sm_90a. One warp of a block copies slices of
-/// both operands into a ring in shared memory (TMA); one, two or three other
-/// warpgroups multiply them (wgmma), 64 rows each, with one product in flight
-/// while the next slice is waited for; what the kernel does with each element
-/// happens in registers; the result goes through shared memory back by TMA.
-/// Blocks stay and take tile after tile, so that the ring runs on over the end
-/// of a tile.
+/// A product of 16-bit matrices, or of f32 as tf32, on sm_90a. One warp of a
+/// block copies slices of both operands into a ring in shared memory (TMA);
+/// one, two or three other warpgroups multiply them (wgmma), 64 rows each, with
+/// one product in flight while the next slice is waited for; what the kernel
+/// does with each element happens in registers; the result goes through shared
+/// memory back by TMA. Blocks stay and take tile after tile, so that the ring
+/// runs on over the end of a tile.
 ///
 ///      global A,B ──TMA──▶ slot 0 … slot S-1 ──wgmma──▶ registers
 ///                             ▲  full/empty barriers       │ epilogue

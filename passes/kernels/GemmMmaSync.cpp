@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A product of 16-bit matrices on every chip from sm_80 on. All threads of a
-/// block copy slices of both operands into slots in shared memory (cp.async), a
-/// few steps of the sum ahead; each warp loads its part of a slot into
-/// registers (ldmatrix) and multiplies it (mma.sync); what the kernel does with
-/// each element happens in registers; the result goes through shared memory to
-/// stores of whole pieces of rows. One tile for each block.
+/// A product of 16-bit matrices, or of f32 as tf32, on every chip from sm_80
+/// on. All threads of a block copy slices of both operands into slots in shared
+/// memory (cp.async), a few steps of the sum ahead; each warp loads its part of
+/// a slot into registers (ldmatrix) and multiplies it (mma.sync); what the
+/// kernel does with each element happens in registers; the result goes through
+/// shared memory to stores of whole pieces of rows. One tile for each block.
 ///
 ///   global A,B ──cp.async──▶ slot 0 … slot S-1 ──ldmatrix, mma.sync──▶
 ///   registers
@@ -115,13 +115,9 @@ bool isReadable(const Matrix &M) {
   return M.ColumnStride == Expr(1) || M.RowStride == Expr(1);
 }
 
-bool fits(MatrixProduct &P) {
-  Type Element = P.A.Element, To = P.D.Element;
-  return (Element.isF16() || Element.isBF16()) && P.B.Element == Element &&
-         (To.isF16() || To.isBF16() || To.isF32()) &&
-         cast<ShapedType>(P.C.R.Op.getResultTypes()[0])
-             .getElementType()
-             .isF32() &&
+bool fits(const MatrixProduct &P) {
+  Type To = P.D.Element;
+  return P.hasTensorTypes() && (To.isF16() || To.isBF16() || To.isF32()) &&
          isReadable(P.A) && isReadable(P.B) && P.D.ColumnStride == Expr(1);
 }
 
@@ -142,6 +138,7 @@ FailureOr<bool> buildGemmMmaSync(KernelForm &Form, const target::Target &T,
   Shape.Columns = Typical(P->C.Columns);
   Shape.Sum = Typical(P->C.Sum);
   Shape.Batch = Typical(P->C.Batch);
+  Shape.ElementBytes = P->A.Element.getIntOrFloatBitWidth() / 8;
   Shape.ResultBytes = P->D.Element.getIntOrFloatBitWidth() / 8;
   Shape.PieceOfA = pieceOf(*P, P->A,
                            P->A.ColumnStride == Expr(1) ? P->A.RowStride

@@ -44,17 +44,14 @@ int64_t linesPerLine(const MatrixProduct &P, const Matrix &M) {
 } // namespace
 
 bool areMatrixOperands(MatrixProduct &P) {
-  Type Element = P.A.Element;
-  auto Positive = [&](const Expr &Size) {
-    return P.Facts.range(Size).Min >= 1;
-  };
-  return (Element.isF16() || Element.isBF16()) && P.B.Element == Element &&
-         (P.D.Element.isF16() || P.D.Element.isBF16()) &&
-         cast<ShapedType>(P.C.R.Op.getResultTypes()[0])
-             .getElementType()
-             .isF32() &&
-         Positive(P.Sum) && isReadable(P, P.A, true) &&
-         isReadable(P, P.B, true) && isReadable(P, P.D, false);
+  Type To = P.D.Element;
+  // Of tf32, wgmma takes operands with the sum side by side alone.
+  bool Turned = !P.isTf32();
+  bool AlongSum = P.A.ColumnStride == Expr(1) && P.B.RowStride == Expr(1);
+  return P.hasTensorTypes() && (To.isF16() || To.isBF16() || To.isF32()) &&
+         P.Facts.range(P.Sum).Min >= 1 && (Turned || AlongSum) &&
+         isReadable(P, P.A, true) && isReadable(P, P.B, true) &&
+         isReadable(P, P.D, false);
 }
 
 std::optional<schedule::GemmShape> gemmShapeOf(MatrixProduct &P) {
@@ -68,6 +65,8 @@ std::optional<schedule::GemmShape> gemmShapeOf(MatrixProduct &P) {
   Shape.Columns = Typical(P.C.Columns);
   Shape.Sum = Typical(P.C.Sum);
   Shape.Batch = Typical(P.C.Batch);
+  Shape.ElementBytes = P.A.Element.getIntOrFloatBitWidth() / 8;
+  Shape.ResultBytes = P.D.Element.getIntOrFloatBitWidth() / 8;
   Shape.LeastSum = P.Facts.range(P.Sum).Min;
   Shape.LinesOfA = linesPerLine(P, P.A);
   Shape.LinesOfB = linesPerLine(P, P.B);

@@ -23,8 +23,8 @@
 
 namespace kpc::kernels {
 
-/// Whether copies of A and B, 16 bits each, and of the result can be made, and
-/// the sum is never empty.
+/// Whether copies of A and B, 16 bits each or tf32, and of the result can be
+/// made, and the sum is never empty.
 bool areMatrixOperands(MatrixProduct &P);
 
 /// What a schedule is chosen for; none where there are too few rows or columns

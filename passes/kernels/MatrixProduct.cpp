@@ -192,6 +192,19 @@ std::optional<MatrixProduct> MatrixProduct::readResult(KernelForm &Form) {
   return P;
 }
 
+bool MatrixProduct::isTf32() const {
+  return A.Element.isF32() && B.Element.isF32() &&
+         C.R.Form.Func->hasAttr("kpc.tf32");
+}
+
+bool MatrixProduct::hasTensorTypes() const {
+  linalg::GenericOp Op = C.R.Op;
+  bool Narrow =
+      (A.Element.isF16() || A.Element.isBF16()) && A.Element == B.Element;
+  return (Narrow || isTf32()) &&
+         getElementTypeOrSelf(Op.getResultTypes()[0]).isF32();
+}
+
 std::optional<MatrixProduct> MatrixProduct::read(KernelForm &Form) {
   std::optional<MatrixProduct> P = readResult(Form);
   if (!P)

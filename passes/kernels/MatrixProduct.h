@@ -54,6 +54,11 @@ struct MatrixProduct {
   static std::optional<MatrixProduct> readResult(KernelForm &Form);
 
   bool hasBatch() const { return Batch != shape::Expr(1); }
+  /// Both factors are f32 that may be rounded to tf32 (kpc.tf32).
+  bool isTf32() const;
+  /// Tensor cores multiply the factors: both f16, both bf16, or tf32; sums in
+  /// f32.
+  bool hasTensorTypes() const;
 };
 
 } // namespace kpc::kernels

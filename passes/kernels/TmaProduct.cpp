@@ -49,6 +49,13 @@ tile::ViewType TmaProduct::viewOfLines(tile::SharedType Tile, int64_t Rows) {
                              Tile.getSwizzle());
 }
 
+/// Of f32 that is multiplied as tf32, copies round it.
+Type TmaProduct::elementOf(tile::ViewType View, unsigned Buffer) const {
+  bool Rounded = View.getElement().isF32() && Buffer != P.D.Argument;
+  return Rounded ? Type(FloatTF32Type::get(View.getContext()))
+                 : View.getElement();
+}
+
 BlockArgument TmaProduct::addView(tile::ViewType View, unsigned Buffer,
                                   ArrayRef<Expr> Dims, ArrayRef<Expr> Strides,
                                   ArrayRef<NamedAttribute> More) {
@@ -61,7 +68,7 @@ BlockArgument TmaProduct::addView(tile::ViewType View, unsigned Buffer,
   };
   SmallVector<NamedAttribute> Fields = {
       B.getNamedAttr("buffer", B.getI64IntegerAttr(Buffer)),
-      B.getNamedAttr("element", TypeAttr::get(View.getElement())),
+      B.getNamedAttr("element", TypeAttr::get(elementOf(View, Buffer))),
       B.getNamedAttr("dims", Texts(Dims)),
       B.getNamedAttr("strides", Texts(Strides)),
       B.getNamedAttr("swizzle", B.getI64IntegerAttr(View.getSwizzle()))};

@@ -114,6 +114,7 @@ protected:
   mlir::LogicalResult Result = mlir::success();
 
 private:
+  mlir::Type elementOf(tile::ViewType View, unsigned Buffer) const;
   void countTiles();
 
   int64_t StagedRows = 0; ///< of one warpgroup and one store

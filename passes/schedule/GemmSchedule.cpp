@@ -23,9 +23,10 @@ int64_t GemmSchedule::slotBytes(int64_t ElementBytes) const {
   return (TileRows + TileColumns) * TileSum * ElementBytes;
 }
 
-int64_t GemmSchedule::sharedBytes(int64_t ElementBytes) const {
+int64_t GemmSchedule::sharedBytes(int64_t ElementBytes,
+                                  int64_t ResultBytes) const {
   return Slots * slotBytes(ElementBytes) +
-         TileRows * partColumns() * StagingBuffers * ElementBytes;
+         TileRows * partColumns() * StagingBuffers * ResultBytes;
 }
 
 int64_t GemmSchedule::partColumns() const {
@@ -83,7 +84,8 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
   GemmCost Cost{S};
   Cost.Waves = Ceil(Clusters, clustersAtOnce(S.blocks(), T));
   Cost.Multiply = Steps * double(S.TileRows * S.TileColumns * S.TileSum) * 2 /
-                  OperationsPerCycle / PerMicrosecond;
+                  (OperationsPerCycle * 2 / double(Shape.ElementBytes)) /
+                  PerMicrosecond;
   // All bytes come in, but each block looks up only those that it copies.
   double Lines =
       double(S.TileRows * Shape.LinesOfA) / double(S.ClusterColumns) +
@@ -95,7 +97,8 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
                Lines / LinesPerCycle) /
       PerMicrosecond;
   Cost.Finish = FinishCycles * double(S.TileRows) / 128 *
-                double(S.storedColumns()) / StagingColumns / PerMicrosecond;
+                double(S.storedColumns()) / StagingColumns *
+                double(Shape.ResultBytes) / 2 / PerMicrosecond;
   if (S.Split > 1)
     Cost.Join = (double(S.keptBytes()) / PeerBytesPerCycle + MeetCycles) /
                 PerMicrosecond;
@@ -119,8 +122,8 @@ constexpr Cluster Clusters[] = {
 int64_t roomForSlots(GemmSchedule S, const GemmShape &Shape,
                      const target::Target &T) {
   S.Slots = 0;
-  int64_t Rest =
-      T.Limit.SharedPerBlock - BarrierRoom - S.sharedBytes(Shape.ElementBytes);
+  int64_t Rest = T.Limit.SharedPerBlock - BarrierRoom -
+                 S.sharedBytes(Shape.ElementBytes, Shape.ResultBytes);
   return Rest / S.slotBytes(Shape.ElementBytes);
 }
 

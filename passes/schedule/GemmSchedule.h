@@ -30,7 +30,8 @@ namespace kpc::schedule {
 /// Sizes to choose for; where they are dynamic, their optimum.
 struct GemmShape {
   int64_t Batch = 1, Rows = 0, Columns = 0, Sum = 0;
-  int64_t ElementBytes = 2;
+  int64_t ElementBytes = 2; ///< of the operands; 4: tf32
+  int64_t ResultBytes = 2;
   int64_t LeastSum = 0; ///< what the sum is at least, whatever is optimal
   /// Lines of the second cache that 128 bytes of a row of A and B touch: 2
   /// where rows do not begin at lines, else 1.
@@ -63,7 +64,7 @@ struct GemmSchedule {
   int64_t threads() const { return 128 * (1 + consumers()); }
   /// Bytes of a slot, and of all shared memory without barriers.
   int64_t slotBytes(int64_t ElementBytes) const;
-  int64_t sharedBytes(int64_t ElementBytes) const;
+  int64_t sharedBytes(int64_t ElementBytes, int64_t ResultBytes = 2) const;
   /// Bytes of a tile's sums, which a split sum keeps in the slots.
   int64_t keptBytes() const { return TileRows * TileColumns * 4; }
   std::string str() const;

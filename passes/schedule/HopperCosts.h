@@ -21,7 +21,8 @@
 
 namespace kpc::schedule::hopper {
 
-/// Operations (a multiply-add is two) per cycle and multiprocessor of sm_90a.
+/// Operations (a multiply-add is two) of 16-bit numbers per cycle and
+/// multiprocessor of sm_90a; of tf32 half as many.
 inline constexpr double OperationsPerCycle = 4096;
 /// Bytes per cycle and multiprocessor from the second cache, as slots of 32 KiB
 /// reached (tiles of 128×128, 8192³: 763 TFLOP/s).

@@ -28,7 +28,7 @@ std::string MmaSyncSchedule::str() const {
 std::string MmaSyncCost::str() const {
   char Text[320];
   std::snprintf(Text, sizeof Text,
-                "%s: %.1f us = %.0f tiles x max(%.2f multiply, %.2f bring, "
+                "%s: %.1f us = %.0f tiles x (max(%.2f multiply, %.2f bring) + "
                 "%.2f copy) + %.0f turns x %.2f ends + %.2f start",
                 Schedule.str().c_str(), Total, Tiles, Multiply, Bring, Copy,
                 Turns, Ends, Start);
@@ -39,14 +39,20 @@ namespace {
 
 /// Of the peak rate, where that is another instruction's (wgmma, tcgen05).
 constexpr double SyncShare = 0.62;
-/// ldmatrix.x4 for each mma.sync that shared memory keeps up with.
-constexpr double LoadsPerProduct = 0.45;
+/// ldmatrix.x4 for each mma.sync that shared memory keeps up with, beside what
+/// copies write: 4 cycles of it each, where sm_90 begins 0.62 products a cycle.
+constexpr double LoadsPerProduct = 0.3;
 /// Threads of a multiprocessor that hide each other's waits.
 constexpr double BusyThreads = 512, FewThreadsShare = 0.9;
 /// A multiprocessor's share of the second cache, and its issue slots, in a
-/// microsecond; what a piece of a copy takes of those, and a step's barrier.
+/// microsecond; a step's barrier.
 constexpr double CacheBytes = 76800, IssueSlots = 1600.0 * 128,
-                 SlotsPerPiece = 6, BarrierTime = 0.03;
+                 BarrierTime = 0.03;
+/// What a piece of a copy takes of the issue slots: a cp.async with its
+/// address; an element of 2 bytes through registers, of which 4096³ on an H200
+/// took so many, and no other warp hid them.
+constexpr double SlotsPerPiece = 3, SlotsPerElement = 32;
+constexpr int64_t ElementPiece = 2;
 /// A block's first slots, and its end beside the bytes of its results.
 constexpr double FillTime = 1.0, EndTime = 0.5, StartTime = 2.0;
 constexpr double AnySmCount = 100, AnyTflops = 100;
@@ -100,14 +106,19 @@ MmaSyncCost costOf(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
                            BarrierTime);
   Cost.Bring = Steps * double(S.slotBytes(Shape.ElementBytes)) / CacheBytes;
   double Bytes = double(S.TileSum * Shape.ElementBytes);
-  double Pieces = Bytes * double(S.TileRows) / double(Shape.PieceOfA) +
-                  Bytes * double(S.TileColumns) / double(Shape.PieceOfB);
-  Cost.Copy = Steps * Pieces * SlotsPerPiece / IssueSlots;
+  auto SlotsOf = [&](int64_t Extent, int64_t Piece) {
+    return Bytes * double(Extent) / double(Piece) *
+           (Piece == ElementPiece ? SlotsPerElement : SlotsPerPiece);
+  };
+  Cost.Copy = Steps *
+              (SlotsOf(S.TileRows, Shape.PieceOfA) +
+               SlotsOf(S.TileColumns, Shape.PieceOfB)) /
+              IssueSlots;
   Cost.Ends =
       FillTime + EndTime +
       double(S.TileRows * S.TileColumns * Shape.ResultBytes) / CacheBytes;
   Cost.Start = StartTime;
-  Cost.Total = Cost.Tiles * std::max({Cost.Multiply, Cost.Bring, Cost.Copy}) +
+  Cost.Total = Cost.Tiles * (std::max(Cost.Multiply, Cost.Bring) + Cost.Copy) +
                Cost.Turns * Cost.Ends + Cost.Start;
   return Cost;
 }

@@ -67,8 +67,24 @@ public:
 
   /// Four registers: mma's a, or b of two neighbouring blocks of 8 columns.
   SmallVector<Value, 4> load(int64_t Step, int64_t Mn) {
-    if (Words)
-      return loadWords(Step, Mn);
+    SmallVector<Value, 4> Registers =
+        Words ? loadWords(Step, Mn) : loadMatrices(Step, Mn);
+    if (Tile.getElementBits() == 32)
+      for (Value &Word : Registers)
+        Word = rounded(Word);
+    return Registers;
+  }
+
+private:
+  /// To nearest: the product itself would drop the bits that tf32 lacks.
+  Value rounded(Value Word) {
+    Value Wide = LLVM::BitcastOp::create(B, Loc, B.getF32Type(), Word);
+    return NVVM::ConvertFloatToTF32Op::create(
+        B, Loc, B.getI32Type(), Wide, NVVM::FPRoundingMode::RNA,
+        NVVM::SaturationMode::NONE, /*relu=*/false);
+  }
+
+  SmallVector<Value, 4> loadMatrices(int64_t Step, int64_t Mn) {
     // The place of the step along the sum, and of Mn, in rows and in bytes.
     int64_t Bits = Tile.getElementBits();
     int64_t Row = AlongK ? Mn : Step * StepBytes * 8 / Bits;
@@ -91,7 +107,6 @@ public:
     return Registers;
   }
 
-private:
   int64_t inLine(int64_t Byte) const { return Byte % Tile.getSwizzle(); }
   int64_t rowOffset(int64_t Byte, int64_t Row) const {
     int64_t Line = Tile.getSwizzle();
@@ -189,7 +204,7 @@ struct LowerMultiply : TilePattern<MultiplyOp> {
                           ? LLVM::BitcastOp::create(
                                 B, Loc, VectorType::get(2, Element), Word)
                                 .getResult()
-                          : Word);
+                          : Word); // bf16 pairs, and tf32, as they are
       return All;
     };
     Type F32 = B.getF32Type();

@@ -6,7 +6,7 @@
     write_cases(cases(), __doc__)
 
 A case is a dictionary of what its timer needs to know, `name` and `purpose` among it, beside how it is made: `model`, the
-ONNX model or a function that gives it, and `dims`, the arguments of --dim. Writes NAME.kpc and all cases into cases.json.
+ONNX model or a function that gives it, `dims`, the arguments of --dim, and `options`, other ones of kpc compile. Writes NAME.kpc and all cases into cases.json.
 Needs onnx.
 """
 
@@ -36,8 +36,8 @@ def compile_case(case, options):
     model = case["model"]
     onnx.save(model() if callable(model) else model, path)
     dims = [word for dim in case.get("dims", ()) for word in ("--dim", dim)]
-    subprocess.run([options.kpc, "compile", str(path), "--arch", options.arch, *dims, "-o", str(options.out / f"{case['name']}.kpc"),
-                    "--quiet", "--no-cache", "--jobs", "1", *(["--strip"] if options.strip else [])], check=True)
+    subprocess.run([options.kpc, "compile", str(path), "--arch", options.arch, *dims, *case.get("options", ()), "-o",
+                    str(options.out / f"{case['name']}.kpc"), "--quiet", "--no-cache", "--jobs", "1", *(["--strip"] if options.strip else [])], check=True)
     path.unlink()
 
 
@@ -47,5 +47,5 @@ def write_cases(cases, about):
     chosen = [case for case in cases if re.search(options.only, f"{case['purpose']} {case['name']}")]
     with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
         list(pool.map(lambda case: compile_case(case, options), chosen))
-    listed = [{key: value for key, value in case.items() if key not in ("model", "dims")} for case in chosen]
+    listed = [{key: value for key, value in case.items() if key not in ("model", "dims", "options")} for case in chosen]
     (options.out / "cases.json").write_text(json.dumps(listed, indent=1))

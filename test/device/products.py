@@ -16,7 +16,7 @@ from case_files import write_cases
 
 # A turned x has as many columns, which must fit copies: a multiple of 8 of them.
 ROWS = {False: "1..65536", True: "8..65536:div=8"}
-TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
+TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "tf32": TensorProto.FLOAT}
 
 # rows × columns × sum. The first are what models and benchmarks ask most often; the second are their neighbours and
 # ragged ones.
@@ -59,6 +59,7 @@ def case(purpose, shape, element="bf16", bias=False, act="", transposed=False, t
     name += (".transposed" if transposed else "") + (".turned" if turned else "")
     return {"name": name, "purpose": purpose, "rows": rows, "columns": columns, "sum": total, "type": element, "bias": bias,
             "act": act, "transposed": transposed, "turned": turned, "dims": [f"rows={ROWS[turned]}:opt={rows}"],
+            "options": ["--precision", "tf32"] if element == "tf32" else [],
             "model": lambda: model(rows, columns, total, element, bias, act, transposed, turned)}
 
 
@@ -72,6 +73,9 @@ def cases():
         whole = (-(-shape[0] // 8) * 8, *shape[1:])
         yield case(purpose, whole, turned=True)
         yield case(purpose, whole, "fp16", transposed=True, turned=True)
+        # By wgmma where the sum is contiguous in both, else by mma.sync.
+        yield case(purpose, shape, "tf32", bias=True, transposed=True)
+        yield case(purpose, shape, "tf32")
 
 
 if __name__ == "__main__":

@@ -36,6 +36,14 @@ CASES = [("one_tile", "bf16", 0, 64, 64, 64, False, False, False),
          ("by_eight", "bf16", 0, 50, 68, 36, False, True, False),
          ("batched", "bf16", 3, 70, 72, 24, True, False, False),
          ("batched_transposed", "fp16", 2, 33, 40, 65, False, True, False)]
+CASES += [("wide", "fp16", 0, 129, 72, 130, True, False, False), ("wide_odd", "bf16", 2, 40, 31, 33, True, False, False)]
+WIDE = {"wide", "wide_odd"}
+TF32 = [("tf32", "fp32", 0, 129, 72, 136, True, False, False),
+        ("tf32_transposed", "fp32", 0, 70, 100, 72, False, True, False),
+        ("tf32_turned", "fp32", 0, 72, 40, 129, False, False, True),
+        ("tf32_odd", "fp32", 0, 33, 31, 35, True, True, False),
+        ("tf32_batched", "fp32", 2, 65, 36, 68, True, True, False)]
+CASES += TF32
 CUTS = ["128x128x32 by 128x64", "128x256x32 by 128x128", "256x128x64 by 128x128", "128x128x64 by 128x128", "128x64x32 by 128x64",
         "64x128x64 by 64x64", "64x64x32 by 64x64", "64x64x64 by 64x32"]
 FORCED = {f"forced_{number}": f"mmasync {cut} slots {2 + number % 2} order {1 + number}" for number, cut in enumerate(CUTS)}
@@ -43,7 +51,7 @@ CASES += [(name, "fp16" if number % 2 else "bf16", 0, 270, 72 if number % 3 else
           for number, name in enumerate(FORCED)]
 
 
-def model(kind, batch, total, columns, bias, transposed, turned):
+def model(kind, batch, total, columns, bias, transposed, turned, wide=False):
     def shape(*dims):
         return [*([batch] if batch else []), *dims]
 
@@ -62,6 +70,9 @@ def model(kind, batch, total, columns, bias, transposed, turned):
         inputs.append(helper.make_tensor_value_info("b", kind, [columns]))
         nodes.append(helper.make_node("Add", ["product", "b"], ["sum"]))
         nodes.append(helper.make_node("Relu", ["sum"], ["active"]))
+    if wide:
+        kind = TensorProto.FLOAT
+        nodes.append(helper.make_node("Cast", [nodes[-1].output[0]], ["cast"], to=kind))
     nodes[-1].output[0] = "y"
     graph = helper.make_graph(nodes, "product", inputs,
                               [helper.make_tensor_value_info("y", kind, shape("rows", columns))])
@@ -78,12 +89,14 @@ def main():
         if names and name not in names:
             continue
         source, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"
-        save(model(TYPES[element], batch, total, columns, bias, transposed, turned), source)
+        save(model(TYPES[element], batch, total, columns, bias, transposed, turned, name in WIDE), source)
         forced = []
         if name in FORCED:
             rules = folder / f"{name}.schedule"
             rules.write_text(f".* = {FORCED[name]}\n")
             forced = ["--schedule", rules]
+        if element == "fp32":
+            forced = ["--precision", "tf32"]
         subprocess.run([kpc, "compile", source, *forced, "--arch", target, "--dim", "rows=1..4096:opt=256", "-o", artifact,
                         "--no-cache", "--quiet"], check=True)
         result = subprocess.run([kpc, "verify", artifact, "--model", source, "-i", "random", "--dim", f"rows={rows}",

@@ -19,7 +19,7 @@ except ImportError:
     print("SKIPPED: onnx is not installed")
     sys.exit(77)
 
-TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
+TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp32": TensorProto.FLOAT}
 #        name            type    rows  sum  columns  bias   B transposed, A transposed
 CASES = [("one_tile", "bf16", 64, 64, 64, False, False, False),
          ("one_row", "bf16", 1, 64, 64, False, False, False),
@@ -29,7 +29,12 @@ CASES = [("one_tile", "bf16", 64, 64, 64, False, False, False),
          ("turned", "bf16", 136, 104, 72, True, False, True),
          ("both", "fp16", 200, 72, 136, False, True, True),
          # Rows of 262 and 278 bytes: copies, padded tensors and weights.
-         ("odd_rows", "fp16", 65, 139, 131, True, False, False)]
+         ("odd_rows", "fp16", 65, 139, 131, True, False, False),
+         # Results of 32 bits, and products in tf32.
+         ("single", "bf16", 129, 72, 136, True, False, False),
+         ("tf32", "fp32", 129, 100, 136, True, True, False),
+         ("tf32_tiny", "fp32", 9, 4, 8, False, True, False)]
+SINGLE = {"single"}
 # Blocks of a cluster that share a sum, and that share copies of B and of A; blocks that multiply as pairs.
 HOPPER = {"split": ("gemm 128x64x64 slots 4 group 2 split 4", ("fp16", 200, 400, 136, True, False, False)),
           "below": ("gemm 64x128x64 slots 3 group 2 cluster 2x1", ("bf16", 300, 200, 264, False, False, False)),
@@ -42,7 +47,7 @@ BLACKWELL = {"alone": ("gemm 128x128x64 slots 2 group 2", ("fp16", 300, 400, 264
 ROWS = {False: "1..4096:opt=256", True: "8..4096:div=8:opt=256"}
 
 
-def model(kind, total, columns, bias, transposed, turned):
+def model(kind, total, columns, bias, transposed, turned, single=False):
     inputs = [helper.make_tensor_value_info("x", kind, [total, "rows"] if turned else ["rows", total]),
               helper.make_tensor_value_info("w", kind, [columns, total] if transposed else [total, columns])]
     nodes, left, right = [], "x", "w"
@@ -57,6 +62,9 @@ def model(kind, total, columns, bias, transposed, turned):
         inputs.append(helper.make_tensor_value_info("b", kind, [columns]))
         nodes.append(helper.make_node("Add", ["product", "b"], ["sum"]))
         nodes.append(helper.make_node("Relu", ["sum"], ["active"]))
+    if single:
+        kind = TensorProto.FLOAT
+        nodes.append(helper.make_node("Cast", [nodes[-1].output[0]], ["cast"], to=kind))
     nodes[-1].output[0] = "y"
     graph = helper.make_graph(nodes, "product", inputs, [helper.make_tensor_value_info("y", kind, ["rows", columns])])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
@@ -72,12 +80,14 @@ def main():
     failed = 0
     for name, element, rows, total, columns, bias, transposed, turned in cases:
         source, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"
-        save(model(TYPES[element], total, columns, bias, transposed, turned), source)
+        save(model(TYPES[element], total, columns, bias, transposed, turned, name in SINGLE), source)
         forced = []
         if name in forced_cases:
             rules = folder / f"{name}.schedule"
             rules.write_text(f".* = {forced_cases[name][0]}\n")
             forced = ["--schedule", rules]
+        if element == "fp32":
+            forced = ["--precision", "tf32"]
         subprocess.run([kpc, "compile", source, *forced, "--arch", target, "--dim", f"rows={ROWS[turned]}", "-o", artifact,
                         "--no-cache", "--quiet"], check=True)
         done = subprocess.run([kpc, "verify", artifact, "--model", source, "-i", "random", "--dim", f"rows={rows}",

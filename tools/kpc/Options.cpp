@@ -275,12 +275,20 @@ void addArch(CLI::App &App, std::vector<std::string> &Targets) {
           });
 }
 
+/// In the order of Precision.
 std::vector<std::string> precisionWords() {
-  return {"model", "fp32", "fp16", "bf16"};
+  return {"model", "fp32", "fp16", "bf16", "tf32"};
+}
+/// Types that values are stored in.
+static std::vector<std::string> storedWords() {
+  std::vector<std::string> Words = precisionWords();
+  Words.pop_back();
+  return Words;
 }
 
 Precision parsePrecision(const std::string &Option, const std::string &Word) {
-  std::vector<std::string> Words = precisionWords();
+  std::vector<std::string> Words =
+      Option == "--precision" ? precisionWords() : storedWords();
   for (size_t I = 0; I < Words.size(); ++I)
     if (Words[I] == Word)
       return static_cast<Precision>(I);
@@ -376,11 +384,12 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
   addChoice(App, "--precision", precisionWords(),
             "type that weights and values are stored in (default: the "
             "model's own); arithmetic is fp32, but tensor cores multiply "
-            "matrices in 16 bits and sum in fp32",
+            "matrices in 16 bits and sum in fp32; tf32 stores fp32, of which "
+            "they multiply 11 bits",
             [&Options](const std::string &Word) {
               Options.Compute = parsePrecision("--precision", Word);
             });
-  addChoice(App, "--io-precision", precisionWords(),
+  addChoice(App, "--io-precision", storedWords(),
             "type of floating-point inputs and outputs",
             [&Options](const std::string &Word) {
               Options.Io = parsePrecision("--io-precision", Word);

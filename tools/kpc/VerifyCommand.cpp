@@ -127,8 +127,9 @@ static Tolerance toleranceFor(const VerifyArguments &Arguments, const Model &M,
     if (Text.find("bf16") != std::string_view::npos)
       Brain = true;
     else if (Text.find("f16") != std::string_view::npos ||
-             Text.find("fp16") != std::string_view::npos)
-      Half = true;
+             Text.find("fp16") != std::string_view::npos ||
+             Text.find("tf32") != std::string_view::npos)
+      Half = true; // as many bits of mantissa as tf32
   };
   Look(M.provenance("options"));
   for (const TargetFacts &T : Facts.Targets)

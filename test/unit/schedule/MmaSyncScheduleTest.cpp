@@ -66,7 +66,7 @@ TEST(MmaSyncSchedule, PartsAddUp) {
   for (const MmaSyncCost &One :
        rankMmaSyncSchedules(shapeOf(4096, 4096, 4096), targetOf("sm_80")))
     EXPECT_NEAR(One.Total,
-                One.Tiles * std::max({One.Multiply, One.Bring, One.Copy}) +
+                One.Tiles * (std::max(One.Multiply, One.Bring) + One.Copy) +
                     One.Turns * One.Ends + One.Start,
                 1e-6);
 }

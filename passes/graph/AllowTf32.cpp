@@ -1,0 +1,52 @@
+//===- AllowTf32.cpp - Products of f32 may be made of tf32 ------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+///   func.func @product(…) attributes {kpc.writes = [2]}
+///   func.func @product(…) attributes {kpc.tf32, kpc.writes = [2]}
+///
+/// In: kernels in linalg form. Out: the same; those that multiply f32 and sum
+/// up say that factors may be rounded to tf32 where tensor cores multiply them.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "passes/graph/Passes.h"
+
+using namespace mlir;
+using namespace kpc;
+
+namespace kpc::graph {
+#define GEN_PASS_DEF_ALLOWTF32
+#include "passes/graph/Passes.h.inc"
+} // namespace kpc::graph
+
+namespace {
+
+/// Sums up in f32; whether it is of products is for builders to see.
+bool sumsUp(func::FuncOp Kernel) {
+  return Kernel
+      .walk([](linalg::GenericOp Op) {
+        bool Sums = Op.getNumReductionLoops() && Op->getNumResults() == 1 &&
+                    getElementTypeOrSelf(Op->getResult(0)).isF32() &&
+                    Op.getNumDpsInputs() >= 2;
+        return Sums ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+struct AllowTf32Pass : graph::impl::AllowTf32Base<AllowTf32Pass> {
+  void runOnOperation() override {
+    for (auto Kernel : getOperation().getOps<func::FuncOp>())
+      if (Kernel->hasAttr("kpc.writes") && sumsUp(Kernel))
+        Kernel->setAttr("kpc.tf32", UnitAttr::get(&getContext()));
+  }
+};
+
+} // namespace
