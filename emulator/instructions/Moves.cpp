@@ -228,6 +228,24 @@ bool decodeHint(Decoder &, const ptx::Statement &S, Modifiers &M,
   return true;
 }
 
+void makePolicy(Warp &W, const Instruction &I, uint32_t Mask) {
+  auto *Out = W.row<uint64_t>(I.Target[0]);
+  forEachLane(Mask, [&](unsigned L) { Out[L] = 0; });
+}
+
+/// createpolicy: one is like another where caches are not modelled.
+bool decodePolicy(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                  Instruction &I) {
+  for (const std::string &Word : S.Modifiers)
+    M.take(Word);
+  if (S.Operands.empty())
+    return D.fail("wrong number of operands");
+  auto To = D.target(S.Operands[0], 64);
+  I.Target[0] = To.value_or(0);
+  I.Run = makePolicy;
+  return To.has_value();
+}
+
 void trap(Warp &W, const Instruction &I, uint32_t Mask) {
   W.report(FindingKind::Trap, I, unsigned(std::countr_zero(Mask)),
            "the kernel trapped");
@@ -248,6 +266,7 @@ void addMoves(OpcodeTable &Table) {
   for (const char *Name : {"nanosleep", "prefetch", "prefetchu", "discard",
                            "applypriority", "pmevent", "griddepcontrol"})
     Table[Name] = decodeHint;
+  Table["createpolicy"] = decodePolicy;
   Table["trap"] = decodeTrap;
   Table["brkpt"] = decodeTrap;
 }

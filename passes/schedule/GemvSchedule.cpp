@@ -17,16 +17,17 @@ using namespace kpc::schedule;
 
 std::string GemvSchedule::str() const {
   char Text[96];
-  std::snprintf(Text, sizeof Text, "gemv %ld columns x %ld warps x %ld",
-                long(columns()), long(Warps), long(Steps));
+  std::snprintf(Text, sizeof Text, "gemv %ldx%ld warps %ld slots %ld tiles %ld",
+                long(columns()), long(Depth), long(Warps), long(Slots),
+                long(Tiles));
   return Text;
 }
 
 std::string GemvCost::str() const {
-  char Text[160];
+  char Text[192];
   std::snprintf(Text, sizeof Text,
-                "%s: %.2f us = %.2f rounds x %.2f stream + %.2f finish",
-                Schedule.str().c_str(), Total, Rounds, Stream, Finish);
+                "%s: %.2f us = %.2f stream x %.2f fullest + %.2f finish",
+                Schedule.str().c_str(), Total, Stream, Fullest, Finish);
   return Text;
 }
 
@@ -34,16 +35,49 @@ namespace {
 
 /// Share of the peak rate that a copy reaches (H200: 4.1 of 4.8 TB/s).
 constexpr double CopyShare = 0.86;
-/// Bytes that a multiprocessor must have on the way to keep memory busy: its
-/// share of 4.8 TB/s for about 1 us.
-constexpr double BytesAhead = 40e3;
-/// Microseconds of a block's start and of joining its warps' sums; rate of the
-/// second cache over that of memory, for the rows that every block reads.
-constexpr double StartMicroseconds = 2, CacheOverMemory = 1.3;
+// Constants below without another source: what a search over 350 timings of 24
+// shapes on an H200 gave, each with up to 30 schedules; those that it chooses
+// took 2 % longer than the best on average.
+
+/// Bytes that a multiprocessor must have on the way to keep memory busy.
+constexpr double BytesAhead = 51e3;
+/// How much more than its share of memory's rate a multiprocessor can draw.
+constexpr double MostDrawn = 1.24;
+/// Cycles of a warp's turn with a slot beside its products, and of the products
+/// of 8 columns and 32 elements of the sum; those that ldmatrix transposes take
+/// longer.
+constexpr double TurnCycles = 500, ProductCycles = 84, TransposedProducts = 2.3,
+                 Clock = 1.7e3;
+/// What lines of 64 bytes and of less cost: requests of memory have 64.
+constexpr double HalfLines = 1.03, ShortLines = 1.4;
+/// How bounds join: 6 is nearly their maximum.
+constexpr double Sharpness = 6;
+/// Microseconds of a kernel's start, of a block behind another, and of joining
+/// a tile's sums, for which copies run on.
+constexpr double StartMicroseconds = 2, BlockMicroseconds = 1.25,
+                 JoinMicroseconds = 0.22;
+/// The share of the rows' way through the second cache that is not hidden.
+constexpr double RowsNotHidden = 0.2;
+/// Rate of the second cache over that of memory, for the rows that every tile
+/// reads.
+constexpr double CacheOverMemory = 1.3;
 constexpr double AnySmCount = 100, AnyGBps = 2000;
-/// Static shared memory.
-constexpr int64_t MostShared = int64_t(48) * 1024;
 constexpr int64_t ElementBytes = 2;
+/// Elements of the sum that a block takes at once: more are wasted at its end.
+constexpr int64_t MostStep = 512;
+/// Shared memory of a block that is not its own.
+constexpr int64_t BlockShared = 1024;
+
+double bytesOf(const GemvShape &Shape) {
+  return double(Shape.Columns) * double(Shape.Sum) * ElementBytes;
+}
+
+double narrowLines(const GemvSchedule &S, const GemvShape &Shape) {
+  int64_t Line = (Shape.SumContiguous ? S.Depth : S.columns()) * ElementBytes;
+  if (Line >= 128)
+    return 1;
+  return Line >= 64 ? HalfLines : ShortLines;
+}
 
 GemvCost costOf(const GemvSchedule &S, const GemvShape &Shape,
                 const target::Target &T) {
@@ -51,43 +85,92 @@ GemvCost costOf(const GemvSchedule &S, const GemvShape &Shape,
   double Rate =
       (T.Cost.DramGBps > 0 ? T.Cost.DramGBps : AnyGBps) * CopyShare * 1e3;
   GemvCost Cost{S};
-  double Blocks = std::ceil(double(Shape.Columns) / double(S.columns()));
-  double Mean = Blocks / SmCount;
-  // Blocks take turns: what is left over at the end is a part of one.
-  Cost.Rounds = std::max(std::ceil(Mean) / Mean, 1.0);
-  if (Mean > 2)
-    Cost.Rounds = 1 + (Cost.Rounds - 1) / 2;
-  double Resident = std::min(std::ceil(Mean), 2048.0 / double(S.threads()));
-  double Ahead = Resident * double(S.threads() * S.Steps * S.Slices) * 16;
-  double Steps = double(S.sumStep());
-  double Waste = std::ceil(double(Shape.Sum) / Steps) * Steps /
-                 std::max(double(Shape.Sum), 1.0);
-  Cost.Stream = double(Shape.Columns) * double(Shape.Sum) * ElementBytes /
-                Rate / std::min(1.0, Ahead / BytesAhead) * std::sqrt(Waste);
-  double Again = Blocks * double(std::min<int64_t>(Shape.Rows, 16)) *
+  double Tiles = std::ceil(double(Shape.Columns) / double(S.columns()));
+  double Blocks = std::ceil(Tiles / double(S.Tiles));
+  double Resident = double(std::max<int64_t>(
+      std::min(T.Limit.SharedPerSm / (S.sharedBytes() + BlockShared),
+               T.Limit.ThreadsPerSm / S.threads()),
+      1));
+  double Each = std::min(Resident, std::ceil(Blocks / SmCount));
+  double Turns = std::ceil(Blocks / (SmCount * Resident));
+  double Deep = double(S.Depth * S.Warps);
+  double Steps = std::ceil(double(Shape.Sum) / Deep);
+  double Waste = Steps * Deep / std::max(double(Shape.Sum), 1.0);
+  // What is on the way, and what the warps get through, beside what is needed.
+  double Ahead =
+      std::min(double(S.Slots - 1), std::max(Steps * double(S.Tiles), 1.0));
+  double Supplied = Each * Ahead * double(S.Warps * S.weightBytes());
+  double Products = ProductCycles * double(S.Slices * S.Depth) / 32 *
+                    (Shape.SumContiguous ? 1 : TransposedProducts);
+  double Drawn = Each * double(S.Warps * S.weightBytes()) /
+                 (TurnCycles + Products) * Clock * SmCount / Rate;
+  double Bound = std::pow(1 + std::pow(BytesAhead / Supplied, Sharpness) +
+                              std::pow(1 / Drawn, Sharpness),
+                          1 / Sharpness);
+  Cost.Stream =
+      bytesOf(Shape) / Rate * narrowLines(S, Shape) * Bound * std::sqrt(Waste);
+  // Multiprocessors that have more than others.
+  double Most = std::ceil(Blocks / SmCount) * double(S.Tiles);
+  Cost.Fullest = std::max(1.0, Most / (Tiles / SmCount) / MostDrawn);
+  double Again = Tiles * double(std::min<int64_t>(Shape.Rows, 16)) *
                  double(Shape.Sum) * ElementBytes / (Rate * CacheOverMemory);
-  Cost.Finish = StartMicroseconds + Again / 2;
-  Cost.Total = Cost.Rounds * Cost.Stream + Cost.Finish;
+  Cost.Finish = StartMicroseconds + (Turns - 1) * BlockMicroseconds +
+                double(S.Tiles) * JoinMicroseconds + Again * RowsNotHidden;
+  Cost.Total = Cost.Stream * Cost.Fullest + Cost.Finish;
   return Cost;
+}
+
+/// One block for each multiprocessor, two, or one for each tile.
+std::vector<int64_t> tilesOfBlock(const GemvSchedule &S, const GemvShape &Shape,
+                                  int64_t SmCount) {
+  int64_t Tiles = (Shape.Columns + S.columns() - 1) / S.columns();
+  std::vector<int64_t> Each = {1};
+  for (int64_t Blocks : {SmCount, SmCount * 2})
+    Each.push_back(std::max<int64_t>((Tiles + Blocks - 1) / Blocks, 1));
+  std::sort(Each.begin(), Each.end());
+  Each.erase(std::unique(Each.begin(), Each.end()), Each.end());
+  return Each;
 }
 
 } // namespace
 
+bool schedule::fitsCache(const GemvShape &Shape, const target::Target &T) {
+  return bytesOf(Shape) * 4 < double(T.Cost.L2Bytes);
+}
+
 std::vector<GemvCost> schedule::rankGemvSchedules(const GemvShape &Shape,
                                                   const target::Target &T) {
   std::vector<GemvCost> Ranked;
-  if (!(T.Can.MmaSync & target::MmaF16) || !(T.Can.MmaSync & target::MmaBf16))
+  if (!T.Can.CpAsync || !(T.Can.MmaSync & target::MmaF16) ||
+      !(T.Can.MmaSync & target::MmaBf16))
     return Ranked;
-  for (int64_t Slices : {8, 4, 2, 1})
-    for (int64_t Warps : {16, 8, 4})
-      for (int64_t Steps : {4, 2, 1}) {
-        GemvSchedule S{Slices, Warps, Steps};
-        // Loaded ahead: 4 registers a slice and step.
-        if (Slices > Shape.MostSlices || S.sharedBytes() > MostShared ||
-            Slices * Steps > 16 || (!Shape.SumContiguous && Slices < 2))
+  int64_t SmCount = T.Cost.SmCount ? T.Cost.SmCount : int64_t(AnySmCount);
+  GemvSchedule S;
+  S.SlotRows = Shape.MostRows > 8 ? 16 : 8;
+  for (S.Slices = 1; S.Slices <= 8; ++S.Slices) {
+    // Pieces of lines along the columns are exchanged by powers of two.
+    if (!Shape.SumContiguous && (S.Slices == 1 || (S.Slices & (S.Slices - 1))))
+      continue;
+    S.Depth = Shape.SumContiguous || S.Slices < 8 ? 64 : 32;
+    for (int64_t Warps : {4, 8, 16})
+      for (int64_t Slots : {2, 3, 4, 5}) {
+        S.Warps = Warps;
+        S.Slots = Slots;
+        // Two slots leave a warp with nothing on its way where it meets a
+        // slot's end; twice the warps hide that. Few warps are for chips with
+        // no room for more.
+        GemvSchedule More = S;
+        More.Warps = 8;
+        if (Warps * S.Depth > MostStep || (Slots == 2 && Warps < 16) ||
+            S.sharedBytes() > T.Limit.SharedPerBlock ||
+            (Warps < 8 && More.sharedBytes() <= T.Limit.SharedPerBlock))
           continue;
-        Ranked.push_back(costOf(S, Shape, T));
+        for (int64_t Tiles : tilesOfBlock(S, Shape, SmCount)) {
+          S.Tiles = Tiles;
+          Ranked.push_back(costOf(S, Shape, T));
+        }
       }
+  }
   std::stable_sort(
       Ranked.begin(), Ranked.end(),
       [](const GemvCost &A, const GemvCost &B) { return A.Total < B.Total; });

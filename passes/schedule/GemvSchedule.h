@@ -1,4 +1,4 @@
-//===- GemvSchedule.h - How a product of few rows streams its weights -*-C++-*//
+//===- GemvSchedule.h - How few rows stream their weights -------*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -12,8 +12,8 @@
 ///
 ///   for (const GemvCost &One : rankGemvSchedules(Shape, T))
 ///     puts(One.str().c_str());
-///   // gemv 32 columns x 16 warps x 4: 9.6 us = 1.0 rounds x (8.4 stream +
-///   // 1.2 finish)
+///   // gemv 32x64 warps 8 slots 4 tiles 1: 11.0 us = 8.2 stream x 1.03 fullest
+///   // + 2.8 finish
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_SCHEDULE_GEMVSCHEDULE_H
@@ -30,30 +30,37 @@ namespace kpc::schedule {
 /// Sizes to choose for; where they are dynamic, their optimum.
 struct GemvShape {
   int64_t Rows = 1, Columns = 0, Sum = 0;
+  int64_t MostRows = 16;     ///< at a time; 16 at most
   bool SumContiguous = true; ///< in the weights; else the columns are
-  int64_t MostSlices = 8;    ///< columns of a thread that alignment allows
 };
 
 struct GemvSchedule {
-  int64_t Slices = 4; ///< columns of a block, by 8: of one thread's registers
-  int64_t Warps = 16; ///< that share the sum
-  int64_t Steps = 4;  ///< of 32 elements of the sum, loaded ahead by a warp
+  int64_t Slices = 4;    ///< columns of a tile, by 8
+  int64_t Depth = 64;    ///< elements of the sum in a warp's slot
+  int64_t Warps = 8;     ///< that share the sum
+  int64_t Slots = 4;     ///< of a warp's ring
+  int64_t Tiles = 1;     ///< of a block, one after another
+  int64_t SlotRows = 16; ///< of x in a slot: 8 or 16
 
   int64_t columns() const { return Slices * 8; }
   int64_t threads() const { return Warps * 32; }
-  /// Elements of the sum that a block takes before its threads begin again.
-  int64_t sumStep() const { return Warps * Steps * 32; }
-  /// Shared bytes for the warps' partial sums.
-  int64_t sharedBytes() const { return Warps * 16 * columns() * 4; }
+  /// Bytes of a slot's weights, and of all of it.
+  int64_t weightBytes() const { return Depth * columns() * 2; }
+  int64_t slotBytes() const { return weightBytes() + Depth * SlotRows * 2; }
+  /// Shared bytes of all rings; with the warps' partial sums.
+  int64_t ringBytes() const { return Warps * Slots * slotBytes(); }
+  int64_t sharedBytes() const {
+    return ringBytes() + Warps * SlotRows * columns() * 4;
+  }
   std::string str() const;
 };
 
 /// Microseconds that a schedule is expected to take, by its parts.
 struct GemvCost {
   GemvSchedule Schedule;
-  double Rounds = 0; ///< blocks of the fullest multiprocessor over the mean
-  double Stream = 0; ///< all bytes of the weights through memory
-  double Finish = 0; ///< start, partial sums and the rows' part of the cache
+  double Stream = 0;  ///< all bytes of the weights through memory
+  double Fullest = 1; ///< what uneven shares of multiprocessors cost
+  double Finish = 0;  ///< start, partial sums and the rows' part of the cache
   double Total = 0;
   std::string str() const;
 };
@@ -62,6 +69,10 @@ struct GemvCost {
 /// 16-bit floats.
 std::vector<GemvCost> rankGemvSchedules(const GemvShape &Shape,
                                         const target::Target &T);
+
+/// Whether the second cache may well hold the weights from one run of a model
+/// to the next.
+bool fitsCache(const GemvShape &Shape, const target::Target &T);
 
 } // namespace kpc::schedule
 

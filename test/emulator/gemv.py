@@ -24,7 +24,10 @@ import gemv  # noqa: E402
 
 # rows, sum, columns, type, transposed, bias, most rows (0: the number is fixed).
 CASES = [(1, 8, 1, "bf16", True, False, 0), (1, 264, 40, "fp16", False, False, 0), (3, 1032, 24, "bf16", True, True, 0),
-         (16, 512, 48, "bf16", False, True, 0), (5, 200, 72, "fp16", True, True, 16), (37, 136, 40, "bf16", False, True, 64)]
+         (16, 512, 48, "bf16", False, True, 0), (5, 200, 72, "fp16", True, True, 16), (37, 136, 40, "bf16", False, True, 64),
+         (2, 1096, 2200, "bf16", True, False, 0), (17, 72, 4266, "fp16", False, False, 17)]
+# Of those with so many columns that a block has several tiles.
+SCHEDULES = {2200: "gemv 16x64 warps 8 slots 3 tiles 2", 4266: "gemv 32x64 warps 8 slots 3 tiles 2"}
 
 
 def main():
@@ -38,7 +41,12 @@ def main():
         artifact = source.with_suffix(".kpc")
         onnx.save(gemv.model("rows" if most else rows, total, columns, element, transposed, bias), source)
         dims = ["--dim", f"rows=1..{most}:opt=4"] if most else []
-        subprocess.run([kpc, "compile", source, "--arch", target, *dims, "-o", artifact, "--no-cache", "--quiet"], check=True)
+        forced = []
+        if columns in SCHEDULES:
+            rule = source.with_suffix(".schedule")
+            rule.write_text(f"(wt_)?y = {SCHEDULES[columns]}\n")
+            forced = ["--schedule", rule]
+        subprocess.run([kpc, "compile", source, "--arch", target, *dims, *forced, "-o", artifact, "--no-cache", "--quiet"], check=True)
         listed = subprocess.run([kpc, "inspect", artifact], check=True, capture_output=True, text=True).stdout
         done = subprocess.run([kpc, "verify", artifact, "--model", source, "-i", "random",
                                *(["--dim", f"rows={rows}"] if most else []), "--device", "cuda:0", "--no-cache"], env=environment)

@@ -29,7 +29,7 @@ GemvShape shapeOf(int64_t Rows, int64_t Columns, int64_t Sum,
 } // namespace
 
 TEST(GemvSchedule, Legal) {
-  for (const char *Name : {"sm_80", "sm_90a", "sm_100a", "sm_120a"}) {
+  for (const char *Name : {"sm_80", "sm_86", "sm_90a", "sm_100a", "sm_120a"}) {
     const target::Target &T = *target::findTarget(Name);
     for (bool SumContiguous : {true, false})
       for (int64_t Columns : {1, 40, 4096, 14336, 50264})
@@ -40,9 +40,10 @@ TEST(GemvSchedule, Legal) {
           double Before = 0;
           for (const GemvCost &One : Ranked) {
             const GemvSchedule &S = One.Schedule;
-            EXPECT_LE(S.sharedBytes(), 48 * 1024);
+            EXPECT_LE(S.sharedBytes(), T.Limit.SharedPerBlock);
             EXPECT_LE(S.threads(), T.Limit.ThreadsPerBlock);
             EXPECT_GE(S.Slices, SumContiguous ? 1 : 2);
+            EXPECT_GE(S.Tiles, 1);
             EXPECT_GE(One.Total, Before);
             Before = One.Total;
           }
@@ -50,20 +51,36 @@ TEST(GemvSchedule, Legal) {
   }
 }
 
-TEST(GemvSchedule, AlignmentLimitsColumns) {
-  GemvShape S = shapeOf(1, 4100, 4096, false);
-  S.MostSlices = 4;
-  for (const GemvCost &One :
-       rankGemvSchedules(S, *target::findTarget("sm_90a")))
-    EXPECT_LE(One.Schedule.Slices, 4);
+TEST(GemvSchedule, ColumnsThatLieSideBySideAreExchangedByPowersOfTwo) {
+  for (const GemvCost &One : rankGemvSchedules(shapeOf(1, 4100, 4096, false),
+                                               *target::findTarget("sm_90a")))
+    EXPECT_THAT(One.Schedule.Slices, testing::AnyOf(2, 4, 8));
+}
+
+TEST(GemvSchedule, ManyColumnsAreSharedOutEvenly) {
+  const target::Target &T = *target::findTarget("sm_90a");
+  for (int64_t Columns : {4096, 5120, 11008, 13824, 14336, 50264}) {
+    GemvSchedule S =
+        rankGemvSchedules(shapeOf(1, Columns, 4096), T).front().Schedule;
+    int64_t Tiles = (Columns + S.columns() - 1) / S.columns();
+    int64_t Blocks = (Tiles + S.Tiles - 1) / S.Tiles;
+    EXPECT_GE(Blocks, T.Cost.SmCount * 3 / 4) << S.str();
+  }
+}
+
+TEST(GemvSchedule, LargeWeightsLeaveTheCache) {
+  const target::Target &T = *target::findTarget("sm_90a");
+  EXPECT_TRUE(fitsCache(shapeOf(1, 768, 768), T));
+  EXPECT_FALSE(fitsCache(shapeOf(1, 8192, 8192), T));
 }
 
 TEST(GemvSchedule, Prints) {
   auto Ranked =
       rankGemvSchedules(shapeOf(1, 4096, 4096), *target::findTarget("sm_90a"));
   ASSERT_FALSE(Ranked.empty());
-  EXPECT_THAT(Ranked.front().str(),
-              testing::MatchesRegex("gemv [0-9]+ columns x [0-9]+ warps x "
-                                    "[0-9]+: [0-9.]+ us = [0-9.]+ rounds x "
-                                    "[0-9.]+ stream . [0-9.]+ finish"));
+  EXPECT_THAT(
+      Ranked.front().str(),
+      testing::MatchesRegex("gemv [0-9]+x64 warps [0-9]+ slots [0-9] tiles "
+                            "[0-9]+: [0-9.]+ us = [0-9.]+ stream x [0-9.]+ "
+                            "fullest . [0-9.]+ finish"));
 }

@@ -1,12 +1,24 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_80 %s | FileCheck %s --check-prefix=AMPERE
 
-// One row, weights contiguous along the sum: loads of 8 elements go to mma.sync as they are; warps' sums are added in order.
+// One row, weights contiguous along the sum: copies go ahead into a ring of slots, one for each warp; what is loaded from there goes to
+// mma.sync as it is; warps' sums are added in order. Few weights stay in the second cache.
 // CHECK-LABEL: gpu.func @one_row
-// CHECK-SAME: kpc.schedule = "gemv [[COLUMNS:[0-9]+]] columns x [[WARPS:[0-9]+]] warps x {{[0-9]+}}"
+// CHECK-SAME: kpc.schedule = "gemv [[COLUMNS:[0-9]+]]x64 warps [[WARPS:[0-9]+]] slots {{[0-9]+}} tiles {{[0-9]+}}"
+// CHECK-SAME: kpc.shared = {{[1-9][0-9]+}} : i64
+// CHECK: nvvm.inline_ptx "createpolicy.fractional.L2::evict_normal.b64 {$w0}, 1.0;"
+// CHECK: gpu.dynamic_shared_memory
+// CHECK: nvvm.inline_ptx "cp.async.cg.shared.global.L2::cache_hint [{$r0}], [{$r1}], 16, {$r2}, {$r3};"
+// CHECK: nvvm.cp.async.commit.group
 // CHECK: scf.for
-// CHECK: vector.load {{.*}} vector<8xbf16>
-// CHECK: vector.bitcast {{.*}} vector<8xbf16> to vector<4xi32>
+// CHECK: scf.for
+// CHECK: nvvm.cp.async.wait.group
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: scf.if
+// CHECK: nvvm.inline_ptx "cp.async.cg
+// CHECK: nvvm.cp.async.commit.group
+// CHECK: llvm.load {{.*}} -> vector<4xi32>
+// CHECK-NOT: nvvm.ldmatrix
 // CHECK: nvvm.mma.sync
 // CHECK-SAME: multiplicandAPtxType = #nvvm.mma_type<bf16>
 // CHECK-SAME: shape = #nvvm.shape<m = 16, n = 8, k = 16>
@@ -17,6 +29,7 @@
 // CHECK: arith.addf
 // CHECK: arith.truncf
 // CHECK: memref.store {{.*}}xbf16
+// CHECK: gpu.barrier
 // AMPERE-LABEL: gpu.func @one_row
 // AMPERE-SAME: kpc.schedule = "gemv
 func.func @one_row(%x: memref<bf16>, %w: memref<bf16>, %y: memref<bf16>) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
@@ -49,13 +62,14 @@ func.func @one_row(%x: memref<bf16>, %w: memref<bf16>, %y: memref<bf16>) attribu
   return
 }
 
-// Up to 40 rows, 16 at a time; weights contiguous along the columns.
+// Up to 40 rows, 16 at a time; weights contiguous along the columns are transposed on their way to registers.
 // CHECK-LABEL: gpu.func @some_rows
 // CHECK-SAME: kpc.schedule = "gemv
 // CHECK: scf.for
 // CHECK: scf.for
-// CHECK: arith.shli
-// CHECK: arith.ori
+// CHECK: scf.for
+// CHECK: nvvm.cp.async.wait.group
+// CHECK: nvvm.ldmatrix {{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<col>, num = 4 : i32
 // CHECK: nvvm.mma.sync
 // CHECK: gpu.barrier
 // CHECK: gpu.barrier
@@ -107,5 +121,40 @@ func.func @any_rows(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>, %m: index
   } -> tensor<?x512xf32>
   %ym = memref.reinterpret_cast %y to offset: [0], sizes: [%m, 512], strides: [512, 1] : memref<f32> to memref<?x512xf32, strided<[512, 1]>>
   bufferization.materialize_in_destination %s in restrict writable %ym : (tensor<?x512xf32>, memref<?x512xf32, strided<[512, 1]>>) -> ()
+  return
+}
+
+// Weights that the second cache does not hold make room for others; a transpose of an input is read through.
+// CHECK-LABEL: gpu.func @large
+// CHECK-SAME: kpc.schedule = "gemv {{[0-9]+}}x64 warps
+// CHECK: createpolicy.fractional.L2::evict_first
+// CHECK-NOT: nvvm.ldmatrix
+// CHECK: nvvm.mma.sync
+func.func @large(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+  %xm = memref.reinterpret_cast %x to offset: [0], sizes: [2, 8192], strides: [8192, 1] : memref<f16> to memref<2x8192xf16, strided<[8192, 1]>>
+  %xt = bufferization.to_tensor %xm restrict : memref<2x8192xf16, strided<[8192, 1]>> to tensor<2x8192xf16>
+  %wm = memref.reinterpret_cast %w to offset: [0], sizes: [8192, 8192], strides: [8192, 1] : memref<f16> to memref<8192x8192xf16, strided<[8192, 1]>>
+  %wt = bufferization.to_tensor %wm restrict : memref<8192x8192xf16, strided<[8192, 1]>> to tensor<8192x8192xf16>
+  %te = tensor.empty() : tensor<8192x8192xf16>
+  %t = linalg.generic {indexing_maps = [affine_map<(a,b)->(b,a)>, affine_map<(a,b)->(a,b)>], iterator_types = ["parallel", "parallel"]}
+      ins(%wt : tensor<8192x8192xf16>) outs(%te : tensor<8192x8192xf16>) {
+  ^bb0(%a: f16, %o: f16):
+    linalg.yield %a : f16
+  } -> tensor<8192x8192xf16>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x8192xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<2x8192xf32>) -> tensor<2x8192xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(k,n)>, affine_map<(m,n,k)->(m,n)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%xt, %t : tensor<2x8192xf16>, tensor<8192x8192xf16>) outs(%z : tensor<2x8192xf32>) {
+  ^bb0(%a: f16, %b: f16, %acc: f32):
+    %c = arith.extf %a : f16 to f32
+    %d = arith.extf %b : f16 to f32
+    %p = arith.mulf %c, %d : f32
+    %r = arith.addf %acc, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<2x8192xf32>
+  %ym = memref.reinterpret_cast %y to offset: [0], sizes: [2, 8192], strides: [8192, 1] : memref<f32> to memref<2x8192xf32, strided<[8192, 1]>>
+  bufferization.materialize_in_destination %s in restrict writable %ym : (tensor<2x8192xf32>, memref<2x8192xf32, strided<[8192, 1]>>) -> ()
   return
 }
