@@ -121,21 +121,12 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
                     math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
                     scf::SCFDialect, vector::VectorDialect>();
   // The last one takes every kernel.
-  GpuBuild *const Builders[] = {buildAttentionDecode,
-                                buildAttentionHopper,
-                                buildGpuTranspose,
-                                buildGpuGemv,
-                                buildGemmHopper,
-                                buildGemmBlackwell,
-                                buildConvHopper,
-                                buildGemmMmaSync,
-                                buildGpuContraction,
-                                buildGpuRows,
-                                buildGpuRowReduction,
-                                buildGpuColumnReduction,
-                                buildGpuWindowTile,
-                                buildGpuWindow,
-                                buildGpuMap};
+  GpuBuild *const Builders[] = {
+      buildAttentionDecode, buildAttentionHopper, buildGpuTranspose,
+      buildGpuGemv,         buildGemmHopper,      buildGemmBlackwell,
+      buildConvHopper,      buildGemmMmaSync,     buildGpuContraction,
+      buildGpuRows,         buildGpuRowReduction, buildGpuColumnReduction,
+      buildGpuWindowTile,   buildGpuWindow,       buildGpuMap};
   StringRef Forced = forcedSchedule(Func);
   std::vector<std::string> Legal;
   for (GpuBuild *Build : Builders) {

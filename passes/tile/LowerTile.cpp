@@ -116,9 +116,9 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
     return "Turns tile ops into nvvm and llvm";
   }
   void getDependentDialects(DialectRegistry &Registry) const override {
-    Registry.insert<arith::ArithDialect, LLVM::LLVMDialect,
-                    memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
-                    vector::VectorDialect>();
+    Registry
+        .insert<arith::ArithDialect, LLVM::LLVMDialect, memref::MemRefDialect,
+                NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
   }
 
   static bool usesTile(gpu::GPUFuncOp Kernel) {
