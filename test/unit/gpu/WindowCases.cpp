@@ -45,7 +45,7 @@ static std::vector<Case> poolCases() {
               {"(n,h,w,c,i,j)->(n,h*2+i,w*2+j,c)", "(n,h,w,c,i,j)->(i,j)", Out},
               "pppprr", {"p", "k"}, "%r = arith.maximumf %y, %p : f32", "%r",
               "0xFF800000");
-    Cases.push_back({K, {{1}, {3}}, "window x4"});
+    Cases.push_back({K, {{1}, {3}}, "window 1 x 1 x 1"});
   }
   {
     KernelText K("average_pool_2x2");
@@ -64,7 +64,7 @@ static std::vector<Case> poolCases() {
               "%m = arith.mulf %s, %q : f32\n"
               "%r = arith.truncf %m : f32 to f16",
               "%r");
-    Cases.push_back({K, {{1}, {5}}, "window x4"});
+    Cases.push_back({K, {{1}, {5}}, "window 1 x 1 x 1"});
   }
   {
     KernelText K("depthwise_3x3");
@@ -80,7 +80,7 @@ static std::vector<Case> poolCases() {
     K.generic(
         "y", {"(a,b,c,d)->(a,b,c,d)", "(a,b,c,d)->(d)", "(a,b,c,d)->(a,b,c,d)"},
         "pppp", {"s", "b"}, "%r = arith.addf %s, %b : f32", "%r");
-    Cases.push_back({K, {{1}, {2}}, "window x4", 1e-6});
+    Cases.push_back({K, {{1}, {2}}, "window 1 x 1 x 2", 1e-6});
   }
   return Cases;
 }
