@@ -28,6 +28,7 @@ DIGITS = ROOT / "examples" / "digits"
 LEAST_ACCURACY = 0.97
 PRECISIONS = ("fp32", "fp16", "bf16")
 BATCHES = (1, 8)
+COMPARED = ("mlp", "mobilenet_v3_large", "resnet50")  # what compare_torch.py makes; transformers_torch.py does the others
 DRY_MODELS = ("mlp.dynamo", "mlp.torchscript")
 CHECKED_MODELS = ("mlp.dynamo", "mobilenet_v3_large.torchscript", "resnet50.torchscript")
 SANITIZERS = ("memcheck", "synccheck", "racecheck")  # for kernels of families
@@ -89,7 +90,7 @@ class Run:
     def models(self):
         if self.options.models:
             return self.options.models.split(",")
-        every = sorted(path.stem for path in GRAPHS.glob("*.onnx"))
+        every = sorted(path.stem for path in GRAPHS.glob("*.onnx") if path.name.split(".")[0] in COMPARED)
         return [m for m in every if m in DRY_MODELS] if self.options.dry_run else every
 
     def folder(self, name):
