@@ -285,25 +285,28 @@ static Expr simplifyMod(const Facts &F, const Expr &A, const Expr &D) {
   return A.mod(D);
 }
 
-/// min(x + min(x, 1), 1) = min(x, 1) for whole x >= 0: what is left of a sum
-/// of which only "none" or "some" is asked. Slices of what was joined with a
-/// slice of itself come to this.
+/// What is left of a sum of which only "none" or "some" is asked:
+/// min(2 x + min(x, 1), 1) = min(x, 1) for whole x >= 0. Slices of what was
+/// joined with a slice of itself come to this.
 static Expr dropFlags(const Facts &F, const Expr &E) {
   for (const Term &T : terms(E))
     if (T.Coefficient < 0 || F.range(Expr::Node::make({T})).Min < 0)
       return E;
-  Expr Kept = E;
-  for (const Term &T : terms(E)) {
+  auto One = [](const Term &T) { return Expr::Node::make({{T.Factors, 1}}); };
+  auto IsFlagOfAnother = [&](const Term &T) {
     if (T.Factors.size() != 1 || T.Factors[0].Exponent != 1 ||
         T.Factors[0].Base->Kind != AtomKind::Min)
-      continue;
+      return false;
     const AtomRef &Flag = T.Factors[0].Base;
-    for (const Term &Other : terms(E)) {
-      Expr X = Expr::Node::make({{Other.Factors, 1}});
-      if (&Other != &T && Expr::min(X, 1) == Expr::min(Flag->A, Flag->B))
-        Kept = Kept - Expr::Node::make({T});
-    }
-  }
+    return std::ranges::any_of(terms(E), [&](const Term &Other) {
+      return &Other != &T &&
+             Expr::min(One(Other), 1) == Expr::min(Flag->A, Flag->B);
+    });
+  };
+  Expr Kept = 0;
+  for (const Term &T : terms(E))
+    if (!IsFlagOfAnother(T))
+      Kept = Kept + One(T);
   return Kept;
 }
 

@@ -39,7 +39,7 @@ def mutant(text, words, choose):
     for _ in range(choose.randint(1, 4)):
         at = choose.randrange(len(tokens))
         for _ in range(20):
-            if not tokens[at].isspace():
+            if tokens[at].strip():
                 break
             at = choose.randrange(len(tokens))
         what = choose.random()
@@ -50,7 +50,7 @@ def mutant(text, words, choose):
         elif what < 0.4:
             other = choose.randrange(len(tokens))
             tokens[at], tokens[other] = tokens[other], tokens[at]
-        elif what < 0.6 and tokens[at][0].isdigit():
+        elif what < 0.6 and tokens[at][:1].isdigit():
             tokens[at] = choose.choice(NUMBERS)
         elif what < 0.8:
             tokens[at] = choose.choice(words)
