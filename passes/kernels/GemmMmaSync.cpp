@@ -146,6 +146,7 @@ FailureOr<bool> buildGemmMmaSync(KernelForm &Form, const target::Target &T,
   Shape.PieceOfB = pieceOf(*P, P->B,
                            P->B.ColumnStride == Expr(1) ? P->B.RowStride
                                                         : P->B.ColumnStride);
+  Shape.HasResidual = P->ReadsAtResult;
   if (Shape.Rows < Fewest || Shape.Columns < Fewest)
     return false;
   std::vector<schedule::MmaSyncCost> Ranked =

@@ -23,11 +23,18 @@
 #include "passes/kernels/SizeFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
 namespace kpc::kernels {
+
+/// Small tiles, by results of a thread, and the blocks of them that a
+/// multiprocessor must have room for. By itself ptxas 13.0 makes room for 8,
+/// with 32 registers a thread, and spills.
+static constexpr int64_t FewResults = 8;
+static constexpr int32_t ResidentBlocks = 2;
 
 /// Follows `V` through conversions to an input of `Op`; null if it is none.
 static BlockArgument inputBehind(Value V, linalg::GenericOp Op,
@@ -173,6 +180,9 @@ FailureOr<bool> buildGpuContraction(KernelForm &Form, const target::Target &T,
   GpuWriter W(Form);
   if (failed(ContractionTile(W, *C, Shape, T).emit()))
     return failure();
+  if (Shape.Rows * Shape.Columns <= FewResults * Tile::Threads)
+    Form.Func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                       W.B.getI32IntegerAttr(ResidentBlocks));
   return true;
 }
 

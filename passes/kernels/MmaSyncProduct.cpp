@@ -318,6 +318,10 @@ LogicalResult MmaSyncProduct::emit(GpuLaunch &Launch) {
                     P.Columns.ceilDiv(Expr(S.TileColumns)) * P.Batch)
                        .str();
   Launch.Block = {int32_t(S.threads()), 1, 1};
+  // Left to its own judgement ptxas 13.0 keeps to 80 registers for sm_80, and
+  // spills.
+  Form.Func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                     W.B.getI32IntegerAttr(1));
   return Result;
 }
 

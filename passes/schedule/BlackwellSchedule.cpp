@@ -94,7 +94,8 @@ BlackwellCost costOf(const BlackwellSchedule &S, const GemmShape &Shape,
   double PerMicrosecond =
       T.Cost.Fp16 * 1e6 / (double(T.Cost.SmCount) * OperationsPerCycle);
   BlackwellCost Cost{S};
-  Cost.Waves = Ceil(Tiles, double(T.Cost.SmCount / S.blocks()));
+  int64_t AtOnce = T.Cost.SmCount / S.blocks();
+  Cost.Waves = Ceil(Tiles, double(AtOnce));
   Cost.Multiply = Steps * double(S.TileRows * S.TileColumns * S.TileSum) * 2 /
                   OperationsPerCycle / PerMicrosecond;
   double Lines = (double(S.TileRows * Shape.LinesOfA) +

@@ -62,6 +62,8 @@ constexpr int64_t OtherRegisters = 96;
 constexpr int64_t SystemShared = 1024;
 constexpr int64_t FewestSlots = 2, MostSlots = 8, MostRankedSlots = 4;
 constexpr int64_t MostSums = 128, MostThreads = 512;
+/// Beside a residual: with more, such kernels spill on sm_120a.
+constexpr int64_t MostSumsWithResidual = 64;
 
 double rateOf(const MmaSyncShape &Shape, const target::Target &T) {
   double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
@@ -146,7 +148,8 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
          Steps(S.GroupRows, 64, 128) && Steps(S.GroupColumns, 32, 256) &&
          Steps(S.TileRows, S.GroupRows, 256) &&
          Steps(S.TileColumns, S.GroupColumns, 256) && S.TileColumns >= 64 &&
-         (IsLine(64) || IsLine(128)) && S.sums() <= MostSums &&
+         (IsLine(64) || IsLine(128)) &&
+         S.sums() <= (Shape.HasResidual ? MostSumsWithResidual : MostSums) &&
          S.threads() <= MostThreads && S.Slots >= FewestSlots &&
          S.Slots <= MostSlots && S.OrderRows >= 1 && S.OrderRows <= INT32_MAX &&
          S.threads() * (S.sums() + OtherRegisters) <= T.Limit.RegistersPerSm &&

@@ -35,6 +35,7 @@ struct MmaSyncShape {
   int64_t ResultBytes = 2;
   /// Bytes that each copy of A and B moves: what alignment allows.
   int64_t PieceOfA = 16, PieceOfB = 16;
+  bool HasResidual = false; ///< another matrix is read at each result
 };
 
 struct MmaSyncSchedule {

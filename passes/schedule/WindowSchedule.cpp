@@ -75,13 +75,19 @@ Extent readBy(const WindowSchedule &S, const WindowShape &Shape) {
 
 /// A row of the input, as it was loaded and as it is multiplied; the sums; the
 /// filter as it was loaded: ptxas loads all of it first (5 × 5 taps of 8 lanes
-/// spilled, and took 30 times as long).
-int64_t registersOf(const WindowSchedule &S, const WindowShape &Shape) {
+/// spilled, and took 30 times as long). For chips before Hopper ptxas 13.0 puts
+/// the loads of all rows first, too (5 × 5 taps over 2 × 2 places of 4 lanes:
+/// 255 registers, and spills).
+int64_t registersOf(const WindowSchedule &S, const WindowShape &Shape,
+                    const target::Target &T) {
   Extent Read = readBy(S, Shape);
   int64_t Packed = (Shape.ElementBytes + 1) / 2;
   int64_t Filter = Shape.HasFilter ? Shape.Taps[0] * Shape.Taps[1] : 0;
-  return OtherRegisters + S.Lanes * (S.Rows * S.Columns + Read.Columns +
-                                     Read.Columns * Packed / 4 + Filter / 2);
+  int64_t Loaded = Read.Columns * Packed / 4 + Filter / 2;
+  if (T.Compute < 90)
+    Loaded = (Read.Rows * Read.Columns + Filter) * Shape.ElementBytes / 4;
+  return OtherRegisters +
+         S.Lanes * (S.Rows * S.Columns + Read.Columns + Loaded);
 }
 
 WindowCost costOf(const WindowSchedule &S, const WindowShape &Shape,
@@ -108,7 +114,7 @@ WindowCost costOf(const WindowSchedule &S, const WindowShape &Shape,
                         Outputs * Lanes * (Taps + OutputInstructions);
   Cost.Issue = Threads * Instructions / (SmCount * ThreadsPerCycle * Clock);
   int64_t Resident = std::min<int64_t>(
-      {T.Limit.RegistersPerSm / (registersOf(S, Shape) * WindowThreads),
+      {T.Limit.RegistersPerSm / (registersOf(S, Shape, T) * WindowThreads),
        T.Limit.ThreadsPerSm / WindowThreads, T.Limit.BlocksPerSm});
   Resident = std::max<int64_t>(Resident, 1);
   double Blocks = std::ceil(Threads / double(WindowThreads));
@@ -138,7 +144,7 @@ std::vector<WindowCost> schedule::rankWindowSchedules(const WindowShape &Shape,
             (Rows > 1 && Rows >= 2 * Shape.Out[0]) || Columns > Shape.Out[1];
         bool IsLeast = Rows == 1 && Columns == 1;
         if (Beyond || (!IsLeast &&
-                       (registersOf(S, Shape) > MostRegisters ||
+                       (registersOf(S, Shape, T) > MostRegisters ||
                         Rows * Columns * Lanes * Shape.Taps[0] * Shape.Taps[1] >
                             MostMultiplied)))
           continue;

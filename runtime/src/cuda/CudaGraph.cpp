@@ -115,7 +115,7 @@ bool CudaGraph::launchesEarly(const BoundStep &S) const {
 
 // The programmatic edges of a kernel: from kernels that let it begin early, for
 // it waits for their end itself.
-Status CudaGraph::addEarlyLaunches(const Binding &B, uint32_t Step,
+Status CudaGraph::addEarlyLaunches(uint32_t Step,
                                    std::span<const uint32_t> Earlier) {
   std::vector<GraphNode> From, To(Earlier.size(), Nodes[Step]);
   for (uint32_t I : Earlier)
@@ -142,7 +142,7 @@ Status CudaGraph::addNode(const Binding &B, uint32_t Step, StepParams &Params) {
       After.push_back(Nodes[I]);
   Status Done = addNode(S, Nodes[Step], After, Params);
   if (Done && Early)
-    Done = addEarlyLaunches(B, Step, Earlier);
+    Done = addEarlyLaunches(Step, Earlier);
   return Done;
 }
 

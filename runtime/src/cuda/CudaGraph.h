@@ -164,8 +164,7 @@ private:
   const Driver &driver() const { return TheModel->context()->driver(); }
   Status start(const Binding &B, std::span<const int32_t> Aliases);
   bool launchesEarly(const BoundStep &S) const;
-  Status addEarlyLaunches(const Binding &B, uint32_t Step,
-                          std::span<const uint32_t> Earlier);
+  Status addEarlyLaunches(uint32_t Step, std::span<const uint32_t> Earlier);
   Status addNode(const Binding &B, uint32_t Step, StepParams &Params);
   Status addNode(const BoundStep &S, GraphNode &Node,
                  std::span<const GraphNode> After, StepParams &Params);
