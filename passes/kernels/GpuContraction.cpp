@@ -30,11 +30,10 @@ using namespace mlir;
 
 namespace kpc::kernels {
 
-/// Small tiles, by results of a thread, and the blocks of them that a
-/// multiprocessor must have room for. By itself ptxas 13.0 makes room for 8,
-/// with 32 registers a thread, and spills.
+/// Results of a thread up to which a tile is small. By itself ptxas 13.0 makes
+/// room for 8 such blocks a multiprocessor, with 32 registers a thread, and
+/// spills; it does so, too, where it is asked for 2.
 static constexpr int64_t FewResults = 8;
-static constexpr int32_t ResidentBlocks = 2;
 
 /// Follows `V` through conversions to an input of `Op`; null if it is none.
 static BlockArgument inputBehind(Value V, linalg::GenericOp Op,
@@ -182,7 +181,7 @@ FailureOr<bool> buildGpuContraction(KernelForm &Form, const target::Target &T,
     return failure();
   if (Shape.Rows * Shape.Columns <= FewResults * Tile::Threads)
     Form.Func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                       W.B.getI32IntegerAttr(ResidentBlocks));
+                       W.B.getI32IntegerAttr(1));
   return true;
 }
 
