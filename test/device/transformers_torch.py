@@ -14,7 +14,7 @@
 PyTorch's module gets the file's weights (its metadata says which parameter each is). Of each size: the RMS errors of kpc
 and of PyTorch's own 16 bits against PyTorch in fp32 without tf32, whether two runs give the same bytes, and medians of
 five rounds of ten calls, the sides in turn, with idle gaps between; then the time of each kernel. --compile adds
-torch.compile(mode="reduce-overhead"). Ends with 1 where kpc's error is above 5e-3 (bf16: 2e-2) or above 1.5 times PyTorch's.
+torch.compile(mode="reduce-overhead"), --beside other artifacts (one for each size, say). Ends with 1 where kpc's error is above 5e-3 (bf16: 2e-2) or above 1.5 times PyTorch's.
 """
 
 import argparse
@@ -112,6 +112,8 @@ def main():
     parser.add_argument("--precision", choices=TYPES, default="fp16", help="that of the artifact")
     parser.add_argument("--library", default="libkpc_runtime.so")
     parser.add_argument("--sizes", action="append", required=True)
+    parser.add_argument("--beside", action="append", default=[], metavar="NAME=ARTIFACT",
+                        help="another artifact of the model, timed in turn with the first")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
@@ -123,6 +125,7 @@ def main():
     fast = torch.compile(narrow, mode="reduce-overhead", dynamic=False) if options.compile else None
     ins, outs = export_transformers.signature(options.model, wide.model)
     session, found, good = Session(options.library, options.artifact), [], True
+    others = {name: Session(options.library, path) for name, path in (text.split("=", 1) for text in options.beside)}
     for text in options.sizes:
         sizes = {name: int(size) for name, size in (part.split("=") for part in text.split(","))}
         torch.manual_seed(3)
@@ -140,6 +143,7 @@ def main():
             print(f"{text} {name}: RMS error {mine:.2e}, PyTorch's {peer:.2e}, the same twice: {same}", flush=True)
             found.append(dict(sizes=sizes, output=name, error=mine, torch=peer, same=same))
         sides = {"kpc": lambda: session.run(feed, got), "eager": lambda: narrow(*theirs)}
+        sides |= {name: lambda other=other: other.run(feed, got) for name, other in others.items()}
         if fast is not None:
             sides["compile"] = lambda: fast(*theirs)
         times = medians(sides)

@@ -46,7 +46,7 @@ def main():
             rule = source.with_suffix(".schedule")
             rule.write_text(f"(wt_)?y = {SCHEDULES[columns]}\n")
             forced = ["--schedule", rule]
-        subprocess.run([kpc, "compile", source, "--arch", target, *dims, *forced, "-o", artifact, "--no-cache", "--quiet"], check=True)
+        subprocess.run([kpc, "compile", source, "--arch", target, *dims, *forced, "--variants", "1", "-o", artifact, "--no-cache", "--quiet"], check=True)
         listed = subprocess.run([kpc, "inspect", artifact], check=True, capture_output=True, text=True).stdout
         done = subprocess.run([kpc, "verify", artifact, "--model", source, "-i", "random",
                                *(["--dim", f"rows={rows}"] if most else []), "--device", "cuda:0", "--no-cache"], env=environment)

@@ -41,7 +41,8 @@ def main():
         artifact = source.with_suffix(".kpc")
         onnx.save(rows.model(kind, "columns" if free else columns, element), source)
         dims = ["--dim", f"rows=1..4096:opt={count}"] + (["--dim", "columns=1..8192:opt=512"] if free else [])
-        subprocess.run([kpc, "compile", source, "--arch", target, *dims, "-o", artifact, "--no-cache", "--quiet"], check=True)
+        subprocess.run([kpc, "compile", source, "--arch", target, *dims, "--variants", "1", "-o", artifact, "--no-cache", "--quiet"],
+                       check=True)
         sizes = ["--dim", f"rows={count}"] + (["--dim", f"columns={columns}"] if free else [])
         done = subprocess.run([kpc, "verify", artifact, "--model", source, "-i", "random", *sizes, "--device", "cuda:0",
                                "--no-cache"], env=environment)
