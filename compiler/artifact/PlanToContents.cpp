@@ -149,7 +149,8 @@ llvm::Error ContentsBuilder::declare(plan::ProgramOp Program) {
       Contents.Outputs.push_back(
           {Output.getName().str(),
            elementTypeOf(graph::typeOf(Output.getBuffer()).getElementType()),
-           dimsOf(Output.getBuffer()), std::nullopt});
+           dimsOf(Output.getBuffer()),
+           std::optional<uint32_t>(Output.getTakes())});
     } else if (auto Weight = dyn_cast<plan::WeightOp>(Op)) {
       if (llvm::Error E = addWeight(Weight))
         return E;

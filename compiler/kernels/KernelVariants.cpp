@@ -38,13 +38,21 @@ bool isHeavy(func::FuncOp Kernel) {
       .wasInterrupted();
 }
 
+/// Launches that come behind so many samples are not asked for theirs.
+constexpr size_t EnoughSamples = 256;
+
 /// What the launches may give the kernel's size arguments; the optimum of the
 /// first launch comes first.
 std::vector<std::vector<int64_t>>
 sampledSizes(ArrayRef<plan::LaunchOp> Launches, const shape::Facts &Facts) {
   std::vector<std::vector<int64_t>> Out;
   std::set<std::vector<int64_t>> Seen;
+  DenseSet<Attribute> Looked;
   for (plan::LaunchOp Launch : Launches) {
+    if (!Looked.insert(Launch.getSizesAttr()).second)
+      continue;
+    if (Out.size() >= EnoughSamples)
+      break;
     ArrayRef<shape::Expr> Exprs = Launch.getSizes().getDims();
     std::set<std::string, std::less<>> Dims;
     for (const shape::Expr &E : Exprs)

@@ -240,9 +240,12 @@ static Json portsJson(const std::vector<kpc_port> &Ports) {
       else
         Dims.push_back(P.dim_texts[I]);
     }
-    All.push_back({{"name", P.name},
-                   {"type", kpc_element_name(P.type)},
-                   {"dims", std::move(Dims)}});
+    Json Port = {{"name", P.name},
+                 {"type", kpc_element_name(P.type)},
+                 {"dims", std::move(Dims)}};
+    if (P.alias >= 0)
+      Port["may_take_input"] = P.alias;
+    All.push_back(std::move(Port));
   }
   return All;
 }
