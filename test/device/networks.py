@@ -6,7 +6,7 @@
 
     python3 networks.py --kpc build/release/bin/kpc --out FOLDER [--exported DIR] [--arch sm_90a] [--only REGEX]
 
-One artifact serves all sizes of a network; OPTIMUM is what it is tuned for. `full` are the sizes that people run:
+One artifact serves all sizes of a network, with f32 in and out; `opt` is what it is tuned for. `full` are the sizes that people run:
 transformers are exported by test/models/export_transformers.py --full (torch, transformers and onnxscript), into DIR where
 that is given and does not hold them yet. `two layers` are files of test/models/graphs. Writes NETWORK.onnx with its weights,
 NETWORK.PRECISION.kpc, a line for each case into cases.json, and what `kpc compile` said into NETWORK.log. Needs onnx.
@@ -123,7 +123,7 @@ def make(network, precisions, options):
     dims = [word for dim in network.dims for word in ("--dim", dim)]
     for precision in precisions:
         call(log, [options.kpc, "compile", options.out / f"{network.stem}.onnx", "--arch", options.arch, *dims, "--precision",
-                   precision, "--io-precision", precision, "-o", options.out / f"{network.name}.{precision}.kpc", "--no-cache",
+                   precision, "-o", options.out / f"{network.name}.{precision}.kpc", "--no-cache",
                    "--jobs", max(1, options.jobs // 4), *(["--strip"] if options.strip else [])])
 
 

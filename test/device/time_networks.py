@@ -73,13 +73,11 @@ class Network:
         return module.to(memory_format=torch.channels_last) if self.image else module
 
     def feed(self, sizes, dtype):
-        """What kpc takes, what PyTorch takes, and what PyTorch takes in fp32."""
+        """What kpc takes, and PyTorch in fp32; and what PyTorch takes in 16 bits."""
         torch.manual_seed(3)
         made = {name: value.cuda() for name, value in export_transformers.example(self.inputs, sizes, IDS).items()}
-        given = {name: value.to(dtype) if value.is_floating_point() else value for name, value in made.items()}
-        wide = [value.float() if value.is_floating_point() else value for value in given.values()]
-        theirs = [value.to(memory_format=torch.channels_last) if self.image else value for value in given.values()]
-        return given, theirs, wide
+        theirs = [value.to(dtype) if value.is_floating_point() else value for value in made.values()]
+        return made, [value.to(memory_format=torch.channels_last) if self.image else value for value in theirs]
 
 
 def listed(outputs):
@@ -142,15 +140,15 @@ class Case:
     def __init__(self, case, network, modules, rounds):
         self.case, self.row = case, dict(case, right=False)
         dtype = TYPES[case["precision"]]
-        self.given, theirs, wide = network.feed(case["sizes"], dtype)
+        self.given, theirs = network.feed(case["sizes"], dtype)
         module = modules[case["precision"]]
-        self.want = [value.clone() for value in listed(network.wide(*wide))]
+        self.want = [value.clone() for value in listed(network.wide(*self.given.values()))]
         own = listed(module(*theirs))
         self.row["torch_error"] = max(side_by_side.error(mine, want) for mine, want in zip(own, self.want))
-        self.out = {name: torch.empty(value.shape, dtype=dtype, device="cuda") for name, value in zip(network.outputs, self.want)}
+        self.out = {name: torch.empty_like(value) for name, value in zip(network.outputs, self.want)}
         self.sides = {}
         if case["timed"] and rounds:
-            holds = bytes_of(module.parameters()) + bytes_of(module.buffers()) + bytes_of(self.given.values())
+            holds = bytes_of(module.parameters()) + bytes_of(module.buffers()) + bytes_of(theirs)
             del own
             self.sides["eager"] = lambda: module(*theirs)
             self.row["eager_peak"] = peak(self.sides["eager"], holds)
