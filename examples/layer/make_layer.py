@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes layer.onnx: one layer of a transformer's encoder, node by node as PyTorch's exporter spells it.
+"""Writes layer.onnx, one layer of a transformer, node by node as PyTorch's exporter spells it, and prints its nodes.
 
     python3 make_layer.py FOLDER
 
@@ -29,6 +29,7 @@ class Layer:
 
     def add(self, op, inputs, name, **attributes):
         self.nodes.append(onnx.node(op, inputs, [name], name=name, **attributes))
+        print(f"{name} = {op}({', '.join([*inputs, *(f'{key}={value}' for key, value in attributes.items())])})")
         return name
 
     def numbers(self, name, shape, spread, mean=0.0):
