@@ -417,6 +417,8 @@ bool Compilation::writeArtifact() {
       llvm::sys::path::filename(Options.Model).str();
   Contents->Provenance.ModelDigest = fileDigest(Options.Model);
   Contents->Provenance.Options = Options.CommandLine;
+  if (!Options.Strip)
+    Contents->Provenance.Properties = remarksAsProperties(Report.Remarks);
   int Threads = Options.Jobs ? Options.Jobs : availableCores();
   if (auto Error = artifact::write(*Contents, Options.Output, Threads)) {
     // The writer refuses what a reader would: then no folder is at fault.

@@ -107,6 +107,13 @@ std::string reasonAgainstPattern(const std::string &Pattern);
 /// Those whose category or text the regular expression is found in.
 std::vector<Remark> matchingRemarks(const std::vector<Remark> &Remarks,
                                     const std::string &Pattern);
+/// What an artifact keeps of them, as properties of its provenance: a sentence
+/// a line, of many only the first.
+std::vector<std::pair<std::string, std::string>>
+remarksAsProperties(const std::vector<Remark> &Remarks);
+/// The keys of these properties.
+constexpr const char *RemarksMade = "remarks_made";
+constexpr const char *RemarksRefused = "remarks_refused";
 /// As LLVM's tools for optimisation records read them (llvm-remarkutil).
 std::string remarksAsYaml(const std::vector<Remark> &Remarks);
 

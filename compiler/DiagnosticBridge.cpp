@@ -85,11 +85,39 @@ kpc::matchingRemarks(const std::vector<Remark> &Remarks,
   return Found;
 }
 
+/// Names of nodes may hold anything; a remark is one line.
+static std::string oneLine(StringRef Text) {
+  std::string Out = Text.str();
+  for (char &C : Out)
+    if (C < ' ' && C >= 0)
+      C = ' ';
+  return Out;
+}
+
+std::vector<std::pair<std::string, std::string>>
+kpc::remarksAsProperties(const std::vector<Remark> &Remarks) {
+  // The table of an artifact is read whole whenever it is loaded.
+  constexpr size_t MostKept = 1000;
+  std::vector<std::pair<std::string, std::string>> Out;
+  for (bool Made : {true, false}) {
+    std::string Text;
+    size_t Count = 0;
+    for (const Remark &R : Remarks)
+      if (R.Passed == Made && ++Count <= MostKept)
+        Text += oneLine(R.Text) + " [" + R.Category + "]\n";
+    if (Count > MostKept)
+      Text += "and " + std::to_string(Count - MostKept) + " more\n";
+    if (Count)
+      Out.emplace_back(Made ? RemarksMade : RemarksRefused, Text);
+  }
+  return Out;
+}
+
 /// A YAML scalar in single quotes.
 static std::string quoted(StringRef Text) {
   std::string Out = "'";
-  for (char C : Text)
-    Out += C == '\'' ? "''" : std::string(1, C < ' ' && C >= 0 ? ' ' : C);
+  for (char C : oneLine(Text))
+    Out += C == '\'' ? "''" : std::string(1, C);
   return Out + "'";
 }
 

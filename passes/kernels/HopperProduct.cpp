@@ -74,8 +74,7 @@ Value HopperProduct::multiplyTile(Value Group, Value &Cursor) {
                              : rowsOf(Parts.getResult(0), First);
     Value D = tile::MmaOp::create(W.B, W.Loc, Pending, Rows, Parts.getResult(1),
                                   Add, ATransposed, BTransposed);
-    Value Next = tile::NextOp::create(W.B, W.Loc, At.getType(), Pipe, At);
-    return std::tuple(D, Slot, Next);
+    return std::tuple(D, Slot, next(Pipe, At));
   };
   auto [D, Slot, Next] = Multiply(Cursor, Value());
   Values Last =

@@ -20,16 +20,6 @@ using shape::Expr;
 /// Bytes of the longest line of shared memory, and of its swizzle.
 static constexpr int64_t LineBytes = 128;
 
-Value TmaProduct::i32(int64_t V) {
-  return arith::ConstantIntOp::create(W.B, W.Loc, V, 32);
-}
-Value TmaProduct::toI32(Value V) {
-  return W.B.createOrFold<arith::IndexCastOp>(W.Loc, W.B.getI32Type(), V);
-}
-Value TmaProduct::toIndex(Value V) {
-  return W.B.createOrFold<arith::IndexCastOp>(W.Loc, W.B.getIndexType(), V);
-}
-
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
@@ -182,29 +172,6 @@ TmaProduct::forEachTile(ValueRange Carried,
     Step = compute<arith::DivUIOp>(Step, i32(S.blocks()));
   }
   return W.loop(First, Tiles, Step, Carried, Body);
-}
-
-void TmaProduct::role(StringRef Name, int64_t First, int64_t End,
-                      int64_t Registers, function_ref<void(Value)> Body) {
-  auto Role = tile::RoleOp::create(W.B, W.Loc, Name, First, End, Registers);
-  OpBuilder::InsertionGuard Guard(W.B);
-  Block *Entry =
-      W.B.createBlock(&Role.getBody(), {}, {W.B.getIndexType()}, {W.Loc});
-  Body(Entry->getArgument(0));
-  tile::YieldOp::create(W.B, W.Loc);
-}
-
-void TmaProduct::elect(tile::Scope Scope, function_ref<void()> Body) {
-  auto Elect = tile::ElectOp::create(W.B, W.Loc, Scope);
-  OpBuilder::InsertionGuard Guard(W.B);
-  W.B.createBlock(&Elect.getBody());
-  Body();
-  tile::YieldOp::create(W.B, W.Loc);
-}
-
-Value TmaProduct::cursor() {
-  return tile::CursorOp::create(W.B, W.Loc,
-                                tile::CursorType::get(W.B.getContext()));
 }
 
 /// One thread fills the ring, for all tiles of its block.

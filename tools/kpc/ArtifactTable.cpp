@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/ArtifactTable.h"
 
+#include "compiler/Compiler.h"
 #include "compiler/import/onnx/model/MappedFile.h"
 #include "runtime/format/Container.h"
 #include "runtime/format/ElementType.h"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 namespace kpc::cli {
 
@@ -297,6 +299,14 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
   return Out;
 }
 
+static std::vector<std::string> linesOf(const flatbuffers::String *Text) {
+  std::vector<std::string> Lines;
+  std::istringstream Stream(textOf(Text));
+  for (std::string Line; std::getline(Stream, Line);)
+    Lines.push_back(Line);
+  return Lines;
+}
+
 static void addProvenance(const format::Model &M, ArtifactFacts &Out) {
   const format::Provenance *P = M.provenance();
   if (!P)
@@ -311,8 +321,15 @@ static void addProvenance(const format::Model &M, ArtifactFacts &Out) {
   Add("options", P->options());
   Add("tuning_digest", P->tuning_digest());
   if (P->properties())
-    for (const format::Property *Extra : *P->properties())
-      Add(Extra->key()->c_str(), Extra->value());
+    for (const format::Property *Extra : *P->properties()) {
+      std::string_view Key = Extra->key()->string_view();
+      if (Key == RemarksMade)
+        Out.Remarks.Made = linesOf(Extra->value());
+      else if (Key == RemarksRefused)
+        Out.Remarks.Refused = linesOf(Extra->value());
+      else
+        Add(Extra->key()->c_str(), Extra->value());
+    }
 }
 
 std::optional<ArtifactFacts> readFacts(const std::string &Path,

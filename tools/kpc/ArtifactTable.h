@@ -65,12 +65,19 @@ struct TargetFacts {
   std::vector<uint64_t> LiveByStep; ///< empty where LiveBytes is none
 };
 
+/// What the compiler said of fusions and of patterns that it knows, a sentence
+/// each.
+struct RemarkFacts {
+  std::vector<std::string> Made, Refused;
+};
+
 struct ArtifactFacts {
   uint64_t FileBytes = 0, WeightBytes = 0;
   size_t Weights = 0;
   int FormatMajor = 0, FormatMinor = 0;
   std::vector<TargetFacts> Targets;
   std::vector<std::pair<std::string, std::string>> Provenance;
+  RemarkFacts Remarks; ///< not among the provenance's properties here
 };
 
 /// Reads the table of a file that the runtime has loaded already, so that

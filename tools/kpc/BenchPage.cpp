@@ -10,7 +10,6 @@
 #include "compiler/target/Target.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 
 namespace kpc::cli {
@@ -58,40 +57,6 @@ static std::string countText(int64_t Value) {
     Amount /= 1000;
   return Unit ? fmt::format("{:.3g}{}", Amount, Units[Unit])
               : std::to_string(Value);
-}
-
-std::optional<FusionRemarks> readRemarks(const std::string &Path,
-                                         Diagnostics &Diags) {
-  std::ifstream File(Path);
-  if (!File) {
-    Diags.error(Code::RuntimeIo)
-        .message(
-            fmt::format("the remarks '{}' cannot be read", printable(Path)));
-    return std::nullopt;
-  }
-  FusionRemarks Out;
-  std::string Line, Kind;
-  while (std::getline(File, Line)) {
-    if (Line.starts_with("--- !"))
-      Kind = Line.substr(5);
-    constexpr std::string_view Start = "- String:";
-    size_t At = Line.find(Start);
-    if (At == std::string::npos)
-      continue;
-    std::string Text = Line.substr(At + Start.size());
-    // A quoted text of YAML: '' is one of ', and ": " begins a remark.
-    std::string Plain;
-    for (size_t I = Text.find_first_not_of(" '"); I < Text.size(); ++I) {
-      if (Text[I] == '\'' && (I + 1 == Text.size() || Text[I + 1] == '\''))
-        ++I;
-      if (I < Text.size())
-        Plain += Text[I];
-    }
-    if (Plain.starts_with(": "))
-      Plain.erase(0, 2);
-    (Kind.starts_with("Passed") ? Out.Made : Out.Refused).push_back(Plain);
-  }
-  return Out;
 }
 
 namespace {
@@ -304,8 +269,20 @@ static std::string remarkList(const char *Title,
   return Out + "</ul></details>\n";
 }
 
-std::string benchPage(const std::vector<PageSide> &Sides,
-                      const std::optional<FusionRemarks> &Remarks) {
+static std::string remarkLists(const PageSide &Side) {
+  const RemarkFacts &R = Side.Remarks;
+  std::string Out =
+      fmt::format("<h2>Fusion in {}</h2>\n", escaped(Side.Options.Artifact));
+  if (R.Made.empty() && R.Refused.empty())
+    return Out + "<p>The artifact says nothing of it: there was nothing to "
+                 "fuse, or it was compiled with <code>--strip</code> or from a "
+                 "plan. Each kernel above names the nodes that it "
+                 "computes.</p>\n";
+  return Out + remarkList("fused", R.Made) +
+         remarkList("not fused, and why", R.Refused);
+}
+
+std::string benchPage(const std::vector<PageSide> &Sides) {
   std::string Out =
       "<!doctype html>\n<html lang=en><meta charset=utf-8>\n<title>kpc "
       "bench: " +
@@ -327,15 +304,8 @@ std::string benchPage(const std::vector<PageSide> &Sides,
     Out += kernelTable(Sides, I);
   for (const PageSide &S : Sides)
     Out += memoryPlot(S);
-  Out += "<h2>Fusion</h2>\n";
-  if (Remarks)
-    Out += remarkList("fused", Remarks->Made) +
-           remarkList("not fused, and why", Remarks->Refused);
-  else
-    Out +=
-        "<p>Each kernel above names the nodes that are fused in it. What was "
-        "refused, and why, is told by <code>kpc compile --remarks-file "
-        "FILE</code> and then <code>--remarks FILE</code> here.</p>\n";
+  for (const PageSide &S : Sides)
+    Out += remarkLists(S);
   return Out + "</html>\n";
 }
 
