@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/ArtifactTable.h"
 
-#include "compiler/Compiler.h"
+#include "compiler/Remarks.h"
 #include "compiler/import/onnx/model/MappedFile.h"
 #include "runtime/format/Container.h"
 #include "runtime/format/ElementType.h"
