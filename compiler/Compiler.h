@@ -24,6 +24,7 @@
 #ifndef KPC_COMPILER_COMPILER_H
 #define KPC_COMPILER_COMPILER_H
 
+#include "compiler/Remarks.h"
 #include "compiler/diagnostics/Diagnostics.h"
 #include "dialects/shape/Facts.h"
 
@@ -93,29 +94,6 @@ struct CompileOptions {
       Progress;
   std::function<bool()> Cancelled;
 };
-
-/// One fusion made or refused, from MLIR's remarks. `Text` is a sentence.
-struct Remark {
-  bool Passed = false;
-  std::string Category; ///< "fusion"
-  std::string Name;     ///< "fused", "refused"
-  std::string Node, Text;
-};
-
-/// Why the text is no regular expression; empty: it is one.
-std::string reasonAgainstPattern(const std::string &Pattern);
-/// Those whose category or text the regular expression is found in.
-std::vector<Remark> matchingRemarks(const std::vector<Remark> &Remarks,
-                                    const std::string &Pattern);
-/// What an artifact keeps of them, as properties of its provenance: a sentence
-/// a line, of many only the first.
-std::vector<std::pair<std::string, std::string>>
-remarksAsProperties(const std::vector<Remark> &Remarks);
-/// The keys of these properties.
-constexpr const char *RemarksMade = "remarks_made";
-constexpr const char *RemarksRefused = "remarks_refused";
-/// As LLVM's tools for optimisation records read them (llvm-remarkutil).
-std::string remarksAsYaml(const std::vector<Remark> &Remarks);
 
 /// What a kernel's builder had to choose from, for --explain.
 struct KernelSchedules {

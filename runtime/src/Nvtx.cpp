@@ -42,7 +42,8 @@ constexpr unsigned ModuleCount = 7, DomainModule = 5;
 constexpr unsigned DomainRangePush = 4, DomainRangePop = 5, DomainCreate = 12;
 
 /// Written by a profiler while it attaches, and by some later: so these live as
-/// long as the process. Some refuse to attach where a module is missing.
+/// long as the process. Nsight Compute (2025.3) does not attach where those of
+/// CUDA are missing, though it is asked for ranges alone.
 Module *modules() {
   // None, core, CUDA, OpenCL, CUDA runtime, core with domains, synchronisation.
   static Module All[ModuleCount] = {Module(0),  Module(16), Module(9),

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/ArtifactTable.h"
 
-#include "compiler/Compiler.h"
+#include "compiler/Remarks.h"
 #include "compiler/import/onnx/model/MappedFile.h"
 #include "runtime/format/Container.h"
 #include "runtime/format/ElementType.h"
@@ -172,6 +172,7 @@ static void addMemory(const format::Model &M, const format::Target &T,
   std::vector<int64_t> Change(sizeOf(T.steps()) + 2, 0);
   uint64_t All = 0;
   std::set<uint32_t> Weights;
+  std::vector<ValueFacts> Values;
   if (!T.buffers())
     return;
   for (const format::Buffer *B : *T.buffers()) {
@@ -185,6 +186,8 @@ static void addMemory(const format::Model &M, const format::Target &T,
     auto Alignment = static_cast<int64_t>(std::max(1u, B->alignment()));
     int64_t Bytes = (*Size + Alignment - 1) / Alignment * Alignment;
     All += static_cast<uint64_t>(Bytes);
+    Values.push_back({textOf(B->name()), B->first_step(), B->last_step(),
+                      static_cast<uint64_t>(Bytes)});
     Change[B->first_step()] += Bytes;
     Change[B->last_step() + 1] -= Bytes;
   }
@@ -196,6 +199,7 @@ static void addMemory(const format::Model &M, const format::Target &T,
   Out.LiveByStep.resize(sizeOf(T.steps()));
   Out.LiveBytes = static_cast<uint64_t>(Most);
   Out.ValueBytes = All;
+  Out.Values = std::move(Values);
   for (uint32_t W : Weights)
     Out.WeightBytes += M.weights()->Get(W)->length();
 }

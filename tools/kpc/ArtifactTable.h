@@ -50,6 +50,14 @@ struct LaunchFacts {
   std::optional<int64_t> Flops, Bytes;
 };
 
+/// An intermediate value: from the start of its first step to the end of its
+/// last one it has memory.
+struct ValueFacts {
+  std::string Name;
+  size_t FirstStep = 0, LastStep = 0;
+  uint64_t Bytes = 0; ///< aligned
+};
+
 struct TargetFacts {
   std::string Name;
   bool Gpu = false;
@@ -62,7 +70,9 @@ struct TargetFacts {
   /// live at once, and what they take without any reuse. None where a size
   /// cannot be computed.
   std::optional<uint64_t> LiveBytes, ValueBytes;
-  std::vector<uint64_t> LiveByStep; ///< empty where LiveBytes is none
+  // Empty where LiveBytes is none.
+  std::vector<ValueFacts> Values;
+  std::vector<uint64_t> LiveByStep;
 };
 
 /// What the compiler said of fusions and of patterns that it knows, a sentence

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace kpc::cli {
 
@@ -218,6 +219,45 @@ static std::string memoryPlot(const PageSide &Side) {
       Y(static_cast<double>(Side.Result.Memory.arena_bytes)));
 }
 
+/// From which step to which the largest values live, one below the other.
+static std::string intervalPlot(const PageSide &Side) {
+  constexpr size_t Most = 32;
+  constexpr double Width = 960, Row = 10;
+  std::vector<ValueFacts> Values = Side.Facts.Values;
+  std::sort(Values.begin(), Values.end(),
+            [](const ValueFacts &A, const ValueFacts &B) {
+              return std::tie(B.Bytes, A.FirstStep, A.Name) <
+                     std::tie(A.Bytes, B.FirstStep, B.Name);
+            });
+  size_t Others = Values.size() - std::min(Values.size(), Most);
+  Values.resize(Values.size() - Others);
+  if (Values.empty() || Side.Facts.Steps == 0)
+    return "";
+  std::sort(Values.begin(), Values.end(),
+            [](const ValueFacts &A, const ValueFacts &B) {
+              return std::tie(A.FirstStep, A.LastStep, A.Name) <
+                     std::tie(B.FirstStep, B.LastStep, B.Name);
+            });
+  double Step = Width / static_cast<double>(Side.Facts.Steps);
+  double Height = Row * static_cast<double>(Values.size());
+  std::string Out = fmt::format(
+      "<p>Its values, by the steps between which they live{}:</p>\n<svg "
+      "style=\"height:{:.0f}px\" viewBox=\"0 0 {:.0f} {:.0f}\" "
+      "preserveAspectRatio=none>",
+      Others ? fmt::format(", the {} largest of {}", Most, Most + Others) : "",
+      Height, Width, Height);
+  for (size_t I = 0; I < Values.size(); ++I) {
+    const ValueFacts &V = Values[I];
+    Out += fmt::format(
+        "<rect x={:.1f} y={:.0f} width={:.1f} height={:.0f}><title>{}: {}, "
+        "steps {} to {}</title></rect>\n",
+        static_cast<double>(V.FirstStep) * Step, static_cast<double>(I) * Row,
+        static_cast<double>(V.LastStep + 1 - V.FirstStep) * Step, Row - 1,
+        escaped(V.Name), bytesText(V.Bytes), V.FirstStep, V.LastStep);
+  }
+  return Out + "</svg>\n";
+}
+
 static std::string summary(const std::vector<PageSide> &Sides) {
   std::string Out = "<table class=s>\n";
   auto Line = [&](const char *Name, auto Text) {
@@ -297,13 +337,13 @@ std::string benchPage(const std::vector<PageSide> &Sides) {
       "i{position:absolute;left:0;top:2px;"
       "bottom:2px;background:#9cf;z-index:-1}\n"
       "svg{width:100%;max-width:960px;height:160px;background:#f6f6f6}"
-      "path{fill:#9cf}line{stroke:#c33;vector-effect:non-scaling-stroke}\n"
+      "path,rect{fill:#9cf}line{stroke:#c33;vector-effect:non-scaling-stroke}\n"
       "</style>\n<h1>kpc bench</h1>\n";
   Out += summary(Sides);
   for (size_t I = 0; I < Sides.size(); ++I)
     Out += kernelTable(Sides, I);
   for (const PageSide &S : Sides)
-    Out += memoryPlot(S);
+    Out += memoryPlot(S) + intervalPlot(S);
   for (const PageSide &S : Sides)
     Out += remarkLists(S);
   return Out + "</html>\n";
