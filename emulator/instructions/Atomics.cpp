@@ -111,7 +111,15 @@ Bits updated(Update What, Type T, Bits Old, Bits New, bool FlushSums) {
     }
     return numberUpdate<uint32_t>(What, Old, New, false);
   } else {
-    return halfSum(Old, New, T == Type::BF16);
+    bool B = T == Type::BF16;
+    if (What == Update::Add)
+      return halfSum(Old, New, B);
+    auto Value = [&](uint16_t Half) {
+      return B ? brainToFloat(Half) : halfToFloat(Half);
+    };
+    bool IsNew =
+        What == Update::Min ? Value(New) < Value(Old) : Value(New) > Value(Old);
+    return IsNew || Value(Old) != Value(Old) ? New : Old;
   }
 }
 
@@ -209,18 +217,36 @@ bool decodeAtomic(Decoder &D, const ptx::Statement &S, Modifiers &M,
 
 } // namespace
 
+std::optional<uint8_t> takeReductionKind(Modifiers &M) {
+  auto What =
+      M.takeOne({"add", "min", "max", "and", "or", "xor", "inc", "dec"});
+  if (!What)
+    return std::nullopt;
+  constexpr Update Kinds[] = {Update::Add, Update::Min, Update::Max,
+                              Update::And, Update::Or,  Update::Xor,
+                              Update::Inc, Update::Dec};
+  return uint8_t(Kinds[*What]);
+}
+
+std::optional<Reduction> bulkReduction(uint8_t What, Type T) {
+  auto Of = static_cast<Update>(What);
+  bool Half = T == Type::F16 || T == Type::BF16;
+  bool IsExtreme = Of == Update::Min || Of == Update::Max;
+  if (!(Half && IsExtreme) && !isAllowed(Of, T))
+    return std::nullopt;
+  return Reduction{What, uint8_t(T)};
+}
+
 std::optional<Reduction> takeReduction(Modifiers &M) {
-  auto What = M.takeOne({"add", "min", "max", "and", "or", "xor"});
-  bool IsHalf = M.take("noftz");
-  auto Inc = What ? std::nullopt : M.takeOne({"inc", "dec"});
+  auto What = takeReductionKind(M);
+  bool KeepsSmall = M.take("noftz");
   auto T = M.takeType();
-  if ((!What && !Inc) || !T)
+  if (!What || !T)
     return std::nullopt;
-  auto Of = What ? Update(*What) : *Inc ? Update::Dec : Update::Inc;
   bool Half = *T == Type::F16 || *T == Type::BF16;
-  if (!isAllowed(Of, *T) || Half != IsHalf)
+  if (KeepsSmall != (Half && Update(*What) == Update::Add))
     return std::nullopt;
-  return Reduction{uint8_t(Of), uint8_t(*T)};
+  return bulkReduction(*What, *T);
 }
 
 template <typename Bits>

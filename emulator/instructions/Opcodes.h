@@ -31,6 +31,7 @@ void addMatrixAsync(OpcodeTable &Table);
 void addAsyncBarriers(OpcodeTable &Table);
 void addCopies(OpcodeTable &Table);
 void addClusterOperations(OpcodeTable &Table);
+void addLaunchControl(OpcodeTable &Table);
 void addRegisterPool(OpcodeTable &Table);
 void addTensor(OpcodeTable &Table);
 
@@ -42,12 +43,26 @@ bool decodeRemoteStore(Decoder &D, const ptx::Statement &S, Modifiers &M,
 bool decodeClusterBarrier(Decoder &D, const ptx::Statement &S, Modifiers &M,
                           Instruction &I);
 
+/// mma.sync with a kind (0 f8f6f4, 1 mxf8f6f4, 2 mxf4, 3 mxf4nvf4) and the
+/// words before it taken.
+bool decodeKindMatrix(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                      Instruction &I, unsigned Kind);
+
+/// mma.sync of integers and bits, and of f64; the words before the shape were
+/// taken.
+bool decodeIntegerMatrix(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                         Instruction &I);
+bool decodeDoubleMatrix(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                        Instruction &I);
+
 /// Opcodes that integers and floats share come to Arithmetic.cpp, which asks
 /// these by the type.
 bool decodeInteger(Decoder &D, const ptx::Statement &S, Modifiers &M,
                    Instruction &I, Type T);
 bool decodeFloat(Decoder &D, const ptx::Statement &S, Modifiers &M,
                  Instruction &I, Type T);
+bool decodeApproximation(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                         Instruction &I, Type T);
 bool decodeHalf(Decoder &D, const ptx::Statement &S, Modifiers &M,
                 Instruction &I, Type T);
 

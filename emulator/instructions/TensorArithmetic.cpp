@@ -93,13 +93,8 @@ void Computation::scaleLane(unsigned Block, unsigned Lane,
     RowScales[S] =
         scaleValue(scaleByte(Block, P.ScalesA, Lane / 32, Local, F.ScaleA + S),
                    F.PowerScales);
-  if (P.Text.Kind != TensorKind::MXF8F6F4)
-    return;
-  for (unsigned N = 0; N < K; ++N) {
-    Row[N].Exponent = int16_t(Row[N].Exponent + RowScales[0].Exponent);
-    if (RowScales[0].IsNaN)
-      Row[N].TheKind = MatrixValue::Kind::NaN;
-  }
+  if (P.Text.Kind == TensorKind::MXF8F6F4)
+    scaleBy(Row, K, RowScales[0]);
 }
 
 /// Of all columns that the lane has.
@@ -114,15 +109,8 @@ void Computation::scaleColumns(unsigned Block, unsigned Lane,
       ColumnScales[Column * 4 + S] =
           scaleValue(scaleByte(Block, P.ScalesB, Lane / 32, C, F.ScaleB + S),
                      F.PowerScales);
-    if (P.Text.Kind != TensorKind::MXF8F6F4)
-      continue;
-    const ScaleValue &By = ColumnScales[Column * 4];
-    for (unsigned N = 0; N < K; ++N) {
-      MatrixValue &V = Scaled[size_t{Column} * MaxK + N];
-      V.Exponent = int16_t(V.Exponent + By.Exponent);
-      if (By.IsNaN)
-        V.TheKind = MatrixValue::Kind::NaN;
-    }
+    if (P.Text.Kind == TensorKind::MXF8F6F4)
+      scaleBy(&Scaled[size_t{Column} * MaxK], K, ColumnScales[Column * 4]);
   }
 }
 

@@ -467,13 +467,6 @@ void Decoder::run() {
 // Modules
 //===----------------------------------------------------------------------===//
 
-const Kernel *Program::find(const std::string &Name) const {
-  for (const auto &K : Kernels)
-    if (K->Name == Name)
-      return K.get();
-  return nullptr;
-}
-
 Program decodeModule(ptx::Module Text, const VariableAddresses &Variables,
                      std::vector<LoadError> &Errors) {
   Program Out;
@@ -487,6 +480,7 @@ Program decodeModule(ptx::Module Text, const VariableAddresses &Variables,
           F.RequiredThreads.empty() ? 0 : F.RequiredThreads[D];
     }
     K->Source = std::move(F);
+    K->Files = Text.Files;
     Decoder(*K, Variables, Errors).run();
     Out.Kernels.push_back(std::move(K));
   }
