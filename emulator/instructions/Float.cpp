@@ -28,17 +28,6 @@ namespace {
 // To nearest
 //===----------------------------------------------------------------------===//
 
-/// Of several NaN operands the last one is an f64's result, made quiet.
-template <typename T, typename... All> T lastNaN(T Result, All... Operands) {
-  if constexpr (sizeof(T) == 8) {
-    constexpr uint64_t Quiet = uint64_t{1} << 51;
-    for (double A : {Operands...})
-      if (A != A)
-        Result = std::bit_cast<double>(std::bit_cast<uint64_t>(A) | Quiet);
-  }
-  return Result;
-}
-
 struct Add {
   template <typename T> T operator()(T A, T B) const {
     return lastNaN(A + B, A, B);

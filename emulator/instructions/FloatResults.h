@@ -16,6 +16,8 @@
 
 #include "emulator/numbers/Formats.h"
 
+#include <bit>
+
 namespace kpc::emulator {
 
 template <bool Flush, typename T> T input(T A) {
@@ -31,6 +33,17 @@ template <bool Flush, typename T> T output(T A) {
     return canonical(A);
   else
     return A;
+}
+
+/// Of several NaN operands the last one is an f64's result, made quiet.
+template <typename T, typename... All> T lastNaN(T Result, All... Operands) {
+  if constexpr (sizeof(T) == 8) {
+    constexpr uint64_t Quiet = uint64_t{1} << 51;
+    for (double A : {Operands...})
+      if (A != A)
+        Result = std::bit_cast<double>(std::bit_cast<uint64_t>(A) | Quiet);
+  }
+  return Result;
 }
 
 template <typename Op, bool Flush> struct Around {

@@ -47,24 +47,46 @@ void forEachElement(Warp &W, const uint32_t *Registers, unsigned Count,
   }
 }
 
-/// D = Sum(row, column, C's bits); 16-bit results lie in pairs in a register.
-/// `Count`: of a thread, two where there are only eight rows.
+/// Do(row, column, bits) for each element of C. `Count`: of a thread, two where
+/// there are only eight rows. 16-bit elements lie in pairs in a register.
+template <typename F>
+void forEachAccumulator(Warp &W, const uint32_t *C, bool IsHalf, unsigned Count,
+                        F Do) {
+  for (unsigned L = 0; L < WarpSize; ++L)
+    for (unsigned N = 0; N < Count; ++N) {
+      uint32_t In = W.row<uint32_t>(C[IsHalf ? N >> 1 : N])[L];
+      if (IsHalf)
+        In = In >> 16 * (N & 1) & 0xFFFF;
+      Do((L >> 2) + 8 * (N >> 1), 2 * (L & 3) + (N & 1), In);
+    }
+}
+
+/// D = Value(row, column). C's registers may be D's: it was read before.
+template <typename F>
+void storeAccumulators(Warp &W, const uint32_t *D, bool IsHalf, unsigned Count,
+                       F Value) {
+  for (unsigned L = 0; L < WarpSize; ++L)
+    for (unsigned N = 0; N < Count; N += IsHalf ? 2 : 1) {
+      unsigned Row = (L >> 2) + 8 * (N >> 1), Column = 2 * (L & 3) + (N & 1);
+      uint32_t Bits = Value(Row, Column);
+      if (IsHalf)
+        Bits = (Bits & 0xFFFF) | Value(Row, Column + 1) << 16;
+      W.row<uint32_t>(D[IsHalf ? N / 2 : N])[L] = Bits;
+    }
+}
+
+/// D = Sum(row, column, C's bits).
 template <typename F>
 void accumulate(Warp &W, const uint32_t *D, bool HalfD, const uint32_t *C,
                 bool HalfC, F Sum, unsigned Count = 4) {
-  uint32_t Results[4][WarpSize];
-  for (unsigned L = 0; L < WarpSize; ++L)
-    for (unsigned N = 0; N < Count; ++N) {
-      uint32_t In = W.row<uint32_t>(C[HalfC ? N >> 1 : N])[L];
-      if (HalfC)
-        In = In >> 16 * (N & 1) & 0xFFFF;
-      Results[N][L] = Sum((L >> 2) + 8 * (N >> 1), 2 * (L & 3) + (N & 1), In);
-    }
-  for (unsigned L = 0; L < WarpSize; ++L)
-    for (unsigned R = 0; R < (HalfD ? 2u : Count); ++R)
-      W.row<uint32_t>(D[R])[L] =
-          HalfD ? Results[2 * R + 1][L] << 16 | (Results[2 * R][L] & 0xFFFF)
-                : Results[R][L];
+  uint32_t Results[FragmentRows][FragmentColumns];
+  forEachAccumulator(W, C, HalfC, Count,
+                     [&](unsigned Row, unsigned Column, uint32_t In) {
+                       Results[Row][Column] = Sum(Row, Column, In);
+                     });
+  storeAccumulators(W, D, HalfD, Count, [&](unsigned Row, unsigned Column) {
+    return Results[Row][Column];
+  });
 }
 
 } // namespace kpc::emulator

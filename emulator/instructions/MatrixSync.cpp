@@ -15,7 +15,7 @@
 #include "emulator/instructions/MatrixFragments.h"
 #include "emulator/instructions/Opcodes.h"
 #include "emulator/numbers/Formats.h"
-#include "emulator/numbers/FusedSum.h"
+#include "emulator/numbers/FusedRow.h"
 
 #include <algorithm>
 #include <cstring>
@@ -109,15 +109,27 @@ void mma(Warp &W, const Instruction &I, uint32_t Mask) {
   MatrixValue Left[FragmentRows * MaxK], Right[FragmentColumns * MaxK];
   gather(W, A, P, true, Left);
   gather(W, B, P, false, Right);
+  float Start[FragmentRows][FragmentColumns];
+  forEachAccumulator(W, C, P.HalfC, 4,
+                     [&](unsigned Row, unsigned Column, uint32_t In) {
+                       Start[Row][Column] = P.HalfC ? halfToFloat(uint16_t(In))
+                                                    : std::bit_cast<float>(In);
+                     });
+  uint32_t Sums[FragmentRows][FragmentColumns];
+  FusedColumns Columns(Right, FragmentColumns, P.K, MaxK);
   SumRule Rule = ruleOf(P.A, P.B, false, P.HalfD);
-  auto Sum = [&](unsigned Row, unsigned Column, uint32_t In) {
-    const MatrixValue *Line = Left + Row * MaxK, *Other = Right + Column * MaxK;
-    float Start =
-        P.HalfC ? halfToFloat(uint16_t(In)) : std::bit_cast<float>(In);
-    return P.isSplit() ? splitSum(Line, Other, Start, P)
-                       : fusedSum(Line, Other, P.K, Start, true, Rule);
-  };
-  accumulate(W, D, P.HalfD, C, P.HalfC, Sum);
+  for (unsigned Row = 0; Row < FragmentRows; ++Row) {
+    const MatrixValue *Line = Left + Row * MaxK;
+    if (!P.isSplit())
+      Columns.multiply(Line, 0, FragmentColumns, Start[Row], true, Rule,
+                       Sums[Row]);
+    else
+      for (unsigned N = 0; N < FragmentColumns; ++N)
+        Sums[Row][N] = splitSum(Line, Right + N * MaxK, Start[Row][N], P);
+  }
+  storeAccumulators(W, D, P.HalfD, 4, [&](unsigned Row, unsigned Column) {
+    return Sums[Row][Column];
+  });
 }
 
 std::optional<MatrixType> takeOperandType(Modifiers &M) {

@@ -64,6 +64,8 @@ EQUIVALENT = [
     ("cluster", r"^try_wait (passed over|at the next slot)", 3, "the first fill of a slot waits for nobody"),
     ("cluster", r"^mbarrier\.arrive(\S* removed| twice)", 2, "a block has one tile: nobody fills a slot after its last step"),
     ("cluster", r"wait_group\.read (removed|for one)|^bar\.sync removed", 3, "a block has one tile: nothing was stored before"),
+    ("convolution", r"^mbarrier\.arrive(\S* removed| twice| at the next slot)", 3, "a block has one tile: nobody fills a slot after its last step"),
+    ("convolution", r"wait_group\.read (removed|for one)|^bar\.sync removed", 3, "a block has one tile: nothing was stored before"),
 ]
 
 
