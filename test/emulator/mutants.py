@@ -6,7 +6,7 @@
 
 The kernel that the builder made is right (`kpc verify`). Then each of mutations.py is made of its PTX, one at a time, and the model
 is run with that text. A mutant is found if the emulator names a finding, or if a byte of the result is another. One that survives
-must be equivalent, and the reason stand in EQUIVALENT. --all prints each mutant.
+must be equivalent, and the reason stand in EQUIVALENT, or be where no thread of this model comes. --all prints each mutant.
 """
 
 import argparse
@@ -42,10 +42,11 @@ KERNELS = {
     "pair": ("sm_100a", lambda: products.case("pair", "fp16", 600, 320, 264, False, False, False,
                                               schedule="gemm 256x128x64 slots 2 group 2 pair")),
     "convolution": ("sm_90a", lambda: convolutions.case(convolutions.models.SMALL[0], "conv 64x64x64 slots 2 group 8")),
-    "attention": ("sm_90a", lambda: attention.case("attention", "attention", "fp16", 1, 2, 1, 150, 300, 64, True, "", False, 0)),
+    "attention": ("sm_90a", lambda: attention.case("attention", "attention", "fp16", 1, 2, 1, 150, 700, 64, False, "", False, 0)),
+    "causal": ("sm_90a", lambda: attention.case("attention", "causal", "fp16", 1, 1, 1, 600, 600, 64, True, "", False, 0)),
     "decode": ("sm_80", lambda: attention.case("decode", "decode", "fp16", 1, 8, 2, 1, 300, 64, False, "", False, 0)),
     "mma_sync": ("sm_80", lambda: products.case("mma_sync", "fp16", 150, 200, 72, True, False, False,
-                                                schedule="mmasync 64x64x32 by 64x64 slots 2 order 1")),
+                                                schedule="mmasync 64x64x32 by 64x64 slots 3 order 1")),
     "gemv": ("sm_90a", lambda: gemv.case(2, 1096, 2200, "bf16", True, False, 0)),
     "rows": ("sm_80", lambda: rows.case("norm_residual", 3, 768, "fp16", False))}
 
@@ -65,6 +66,8 @@ EQUIVALENT = [
     ("cluster", r"^mbarrier\.arrive(\S* removed| twice)", 2, "a block has one tile: nobody fills a slot after its last step"),
     ("cluster", r"wait_group\.read (removed|for one)|^bar\.sync removed", 3, "a block has one tile: nothing was stored before"),
     ("convolution", r"^mbarrier\.arrive(\S* removed| twice| at the next slot)", 3, "a block has one tile: nobody fills a slot after its last step"),
+    ("mma_sync", r"^bar\.sync removed", 2, "one stands before all else, and one where shared memory is not written any more"),
+    ("gemv", r"^cp\.async\.commit_group; removed", 1, "a block without a tile has nothing to commit"),
     ("convolution", r"wait_group\.read (removed|for one)|^bar\.sync removed", 3, "a block has one tile: nothing was stored before"),
 ]
 
@@ -145,15 +148,27 @@ def check(options, name):
         shutil.rmtree(texts)
         return found
 
+    def is_reached(line):
+        """Whether a thread comes there at all: whether a trap in its place is found."""
+        guard = re.match(r"\s*(@!?%\w+)", lines[line])
+        texts = folder / f"reached{line}"
+        texts.mkdir()
+        trap = f"{guard[1] if guard else ''} trap; {lines[line]}"
+        (texts / f"{entry}.ptx").write_text("\n".join(lines[:line] + [trap] + lines[line + 1:]))
+        return kernel.run(texts) != ""
+
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = list(pool.map(one, range(len(everything))))
+        doubtful = sorted({at for (at, _, _), found in zip(everything, results) if not found})
+        reached = dict(zip(doubtful, pool.map(is_reached, doubtful)))
     tried = [(at, what, lines[at], found) for (at, what, _), found in zip(everything, results)]
     if options.all:
         for at, what, _, found in tried:
             print(f"  line {at + 1}: {what}: {found or '-'}")
-    survivors, equivalents = survivors_of(name, tried)
+    survivors, equivalents = survivors_of(name, [one for one in tried if one[3] or reached[one[0]]])
+    missed = sum(not found and not reached[at] for at, _, _, found in tried)
     kinds = collections.Counter(found for found in results if found)
-    print(f"{name}: {len(everything)} mutants, {equivalents} equivalent, {len(survivors)} survived")
+    print(f"{name}: {len(everything)} mutants, {equivalents} equivalent, {missed} where no thread comes, {len(survivors)} survived")
     for kind, count in kinds.most_common():
         print(f"  {count:4} {kind}")
     for survivor in survivors:
