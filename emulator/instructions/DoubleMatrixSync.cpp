@@ -9,7 +9,7 @@
 // PTX ISA, "mma.sync": m8n8k4 and m16n8k4, k8, k16 of f64. An element is a
 // chain of fma from C on, along k, each rounded to nearest.
 
-#include "emulator/instructions/FloatResults.h"
+#include "emulator/instructions/FloatRounding.h"
 #include "emulator/instructions/Lanes.h"
 #include "emulator/instructions/MatrixFragments.h"
 #include "emulator/instructions/Opcodes.h"

@@ -1,4 +1,4 @@
-//===- Float.cpp - add to copysign of f32 and f64 -------------------------===//
+//===- Float.cpp - add to tanh of f32 and f64 -----------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,10 +8,9 @@
 
 // PTX ISA, "Floating Point Instructions". Sums, products, quotients and roots
 // are IEEE's in the rounding that the instruction names; NaN results of f32 are
-// 0x7FFFFFFF. What there is only as an approximation is in
-// FloatApproximations.cpp.
+// 0x7FFFFFFF. The approximations are the correctly rounded values, which are
+// within the bounds that PTX gives.
 
-#include "emulator/instructions/FloatResults.h"
 #include "emulator/instructions/Lanes.h"
 #include "emulator/instructions/Opcodes.h"
 #include "emulator/numbers/Formats.h"
@@ -27,6 +26,32 @@ namespace {
 //===----------------------------------------------------------------------===//
 // To nearest
 //===----------------------------------------------------------------------===//
+
+template <bool Flush, typename T> T input(T A) {
+  if constexpr (Flush)
+    return flushed(A);
+  else
+    return A;
+}
+template <bool Flush, typename T> T output(T A) {
+  if constexpr (Flush)
+    return flushed(canonical(A));
+  else if constexpr (sizeof(T) == 4)
+    return canonical(A);
+  else
+    return A;
+}
+
+/// Of several NaN operands the last one is an f64's result, made quiet.
+template <typename T, typename... All> T lastNaN(T Result, All... Operands) {
+  if constexpr (sizeof(T) == 8) {
+    constexpr uint64_t Quiet = uint64_t{1} << 51;
+    for (double A : {Operands...})
+      if (A != A)
+        Result = std::bit_cast<double>(std::bit_cast<uint64_t>(A) | Quiet);
+  }
+  return Result;
+}
 
 struct Add {
   template <typename T> T operator()(T A, T B) const {
@@ -56,6 +81,37 @@ struct Rcp {
 };
 struct Sqrt {
   template <typename T> T operator()(T A) const { return std::sqrt(A); }
+};
+struct Rsqrt {
+  float operator()(float A) const {
+    return static_cast<float>(1.0 / std::sqrt(static_cast<double>(A)));
+  }
+  double operator()(double A) const { return 1.0 / std::sqrt(A); }
+};
+struct Exp2 {
+  float operator()(float A) const {
+    return static_cast<float>(std::exp2(static_cast<double>(A)));
+  }
+};
+struct Log2 {
+  float operator()(float A) const {
+    return static_cast<float>(std::log2(static_cast<double>(A)));
+  }
+};
+struct Sin {
+  float operator()(float A) const {
+    return static_cast<float>(std::sin(static_cast<double>(A)));
+  }
+};
+struct Cos {
+  float operator()(float A) const {
+    return static_cast<float>(std::cos(static_cast<double>(A)));
+  }
+};
+struct Tanh {
+  float operator()(float A) const {
+    return static_cast<float>(std::tanh(static_cast<double>(A)));
+  }
 };
 /// One NaN: the other operand; -0 is below +0.
 template <bool Propagates> struct Min {
@@ -90,6 +146,12 @@ template <typename Op> struct OfThree {
   }
 };
 
+template <typename Op, bool Flush> struct Around {
+  template <typename... T> auto operator()(T... A) const {
+    return output<Flush>(Op()(input<Flush>(A)...));
+  }
+};
+
 /// The handler of an operation by type and .ftz.
 template <typename Op, size_t Sources> Handler pick(Type T, bool Flush) {
   auto With = []<typename N, bool F>() -> Handler {
@@ -105,6 +167,12 @@ template <typename Op, size_t Sources> Handler pick(Type T, bool Flush) {
     return With.template operator()<double, false>();
   return Flush ? With.template operator()<float, true>()
                : With.template operator()<float, false>();
+}
+
+/// Approximations of f32 alone.
+template <typename Op> Handler approximate(bool Flush) {
+  return Flush ? lanes<Around<Op, true>, float, float>
+               : lanes<Around<Op, false>, float, float>;
 }
 
 //===----------------------------------------------------------------------===//
@@ -371,6 +439,26 @@ bool decodeExtreme(Decoder &D, const ptx::Statement &S, Modifiers &M,
       IsMin ? (NaN ? pick<Min<true>, 2>(T, Ftz) : pick<Min<false>, 2>(T, Ftz))
             : (NaN ? pick<Max<true>, 2>(T, Ftz) : pick<Max<false>, 2>(T, Ftz));
   return sources(D, S, I, bitsOf(T), 2);
+}
+
+bool decodeApproximation(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                         Instruction &I, Type T) {
+  bool Ftz = M.take("ftz");
+  if (!M.take("approx"))
+    return false;
+  if (T == Type::F64) {
+    if (S.Opcode != "rsqrt" || Ftz)
+      return false;
+    I.Run = lanes<Rsqrt, double, double>;
+  } else {
+    I.Run = S.Opcode == "rsqrt" ? approximate<Rsqrt>(Ftz)
+            : S.Opcode == "ex2" ? approximate<Exp2>(Ftz)
+            : S.Opcode == "lg2" ? approximate<Log2>(Ftz)
+            : S.Opcode == "sin" ? approximate<Sin>(Ftz)
+            : S.Opcode == "cos" ? approximate<Cos>(Ftz)
+                                : approximate<Tanh>(Ftz);
+  }
+  return sources(D, S, I, bitsOf(T), 1);
 }
 
 struct FlushedNegation {

@@ -61,8 +61,6 @@ bool decodeInteger(Decoder &D, const ptx::Statement &S, Modifiers &M,
                    Instruction &I, Type T);
 bool decodeFloat(Decoder &D, const ptx::Statement &S, Modifiers &M,
                  Instruction &I, Type T);
-bool decodeApproximation(Decoder &D, const ptx::Statement &S, Modifiers &M,
-                         Instruction &I, Type T);
 bool decodeHalf(Decoder &D, const ptx::Statement &S, Modifiers &M,
                 Instruction &I, Type T);
 
