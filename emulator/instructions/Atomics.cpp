@@ -117,9 +117,14 @@ Bits updated(Update What, Type T, Bits Old, Bits New, bool FlushSums) {
     auto Value = [&](uint16_t Half) {
       return B ? brainToFloat(Half) : halfToFloat(Half);
     };
-    bool IsNew =
-        What == Update::Min ? Value(New) < Value(Old) : Value(New) > Value(Old);
-    return IsNew || Value(Old) != Value(Old) ? New : Old;
+    if (std::isnan(Value(Old)) || std::isnan(Value(New))) {
+      constexpr uint16_t NaN = 0x7FFF;
+      return !std::isnan(Value(New)) ? New : std::isnan(Value(Old)) ? NaN : Old;
+    }
+    // -0 is below +0.
+    bool IsBelow = Value(New) < Value(Old) ||
+                   (Value(New) == Value(Old) && std::signbit(Value(New)));
+    return IsBelow == (What == Update::Min) ? New : Old;
   }
 }
 
@@ -232,6 +237,9 @@ std::optional<Reduction> bulkReduction(uint8_t What, Type T) {
   auto Of = static_cast<Update>(What);
   bool Half = T == Type::F16 || T == Type::BF16;
   bool IsExtreme = Of == Update::Min || Of == Update::Max;
+  bool IsBitwise = Of == Update::And || Of == Update::Or || Of == Update::Xor;
+  if (IsBitwise && T == Type::S64) // b64 has them
+    return std::nullopt;
   if (!(Half && IsExtreme) && !isAllowed(Of, T))
     return std::nullopt;
   return Reduction{What, uint8_t(T)};
@@ -252,6 +260,8 @@ std::optional<Reduction> takeReduction(Modifiers &M) {
 template <typename Bits>
 static void reduceElements(uint8_t *To, const uint8_t *From, unsigned Bytes,
                            const Reduction &How) {
+  // Sums of f32 keep small numbers here, unlike those of red.global.
+  bool Flushes = Type(How.T) != Type::F32;
   for (unsigned At = 0; At < Bytes; At += sizeof(Bits)) {
     Bits New;
     std::memcpy(&New, From + At, sizeof New);
@@ -259,7 +269,7 @@ static void reduceElements(uint8_t *To, const uint8_t *From, unsigned Bytes,
     Bits Old = __atomic_load_n(Place, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(
         Place, &Old,
-        updated<Bits>(Update(How.What), Type(How.T), Old, New, true), false,
+        updated<Bits>(Update(How.What), Type(How.T), Old, New, Flushes), false,
         __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
     }
   }

@@ -13,6 +13,7 @@
 #include "emulator/execute/Windows.h"
 #include "emulator/instructions/Copies.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace kpc::emulator {
@@ -176,6 +177,14 @@ bool copyBox(Warp &W, const Instruction &I, unsigned L) {
     Wrong = "the first coordinate is no multiple of 16 bytes";
   if (Wrong) {
     W.report(FindingKind::Misaligned, I, L, Wrong);
+    return false;
+  }
+  bool IsBelow = std::any_of(P.Start, P.Start + Map->Rank,
+                             [](int64_t At) { return At < 0; });
+  if ((I.Mode & Stores) && IsBelow) {
+    W.report(FindingKind::BadOperand, I, L,
+             "a store begins at a negative coordinate, which is an illegal "
+             "instruction");
     return false;
   }
   Load.HasMap = true;

@@ -93,6 +93,14 @@ fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta; bar.sync 0;
 ret; }}"""
 
 
+def copies():
+    """Stores do not begin at negative coordinates, and 64-bit integers with a sign have no bits: illegal instructions on hardware."""
+    for copy in boxes():
+        stores = copy.what != "load"
+        if not (stores and min(copy.start) < 0) and not (copy.kind == "s64" and copy.what in ("and", "or", "xor")):
+            yield copy
+
+
 def boxes():
     random = numpy.random.default_rng(17)
     spans = {0: 0, 1: 32, 2: 64, 3: 128}
@@ -190,7 +198,7 @@ def main():
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--text")
     options = parser.parse_args()
-    everything = list(boxes())
+    everything = list(copies())
     text = HEADER + "\n".join(kernel(copy, f"k{at}") for at, copy in enumerate(everything)) + "\n"
     if options.text:
         pathlib.Path(options.text).write_text(text)
@@ -202,7 +210,6 @@ def main():
     digests = numpy.array([zlib.crc32(one.tobytes()) for one in results], dtype=numpy.uint32)
     if options.keep:
         numpy.savez_compressed(options.results, names=names, digests=digests)
-        numpy.savez_compressed(options.results + ".whole", **{f"k{at}": one for at, one in enumerate(results)})
         print(f"{len(everything)} copies")
         return 0
     known = numpy.load(options.results)
