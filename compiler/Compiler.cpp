@@ -301,6 +301,7 @@ std::vector<KernelJob> Compilation::jobsFor(const target::Target &T,
     if (T.isGpu())
       Job.Releases = Ptxas.Release + Nvdisasm.Release;
     Job.Listing = Listing;
+    Job.LineInfo = T.isGpu() && Options.LineInfo;
     Job.Schedule = Schedules.find(T, Job.Symbol);
     llvm::raw_string_ostream Stream(Job.Text);
     Kernel->print(Stream, OpPrintingFlags().useLocalScope());

@@ -104,8 +104,10 @@ public:
         B.Recorded.reset();
         return S;
       }
-      return D.check(D->GraphLaunch(Graph->executable(), streamOf(Stream)),
-                     "launch the graph");
+      return ofNamedKernel(
+          D.check(D->GraphLaunch(Graph->executable(), streamOf(Stream)),
+                  "launch the graph"),
+          B);
     });
   }
 
@@ -188,6 +190,22 @@ private:
     Failed.error().Kernel = displayName(*K);
     Failed.error().Node = sourceNodes(*K);
     return Failed;
+  }
+
+  /// The driver's text may say in which kernel ("of kernel NAME,"): the
+  /// emulator's does.
+  Status ofNamedKernel(Status Done, const Binding &B) const {
+    if (Done)
+      return Done;
+    for (const BoundStep &S : B.Steps) {
+      if (S.Kind != StepKind::Launch)
+        continue;
+      const format::Kernel *K = target().kernels()->Get(S.Kernel);
+      if (Done.error().Message.find("of kernel " + K->symbol()->str() + ",") !=
+          std::string::npos)
+        return ofKernel(std::move(Done), S.Kernel);
+    }
+    return Done;
   }
 
   Status allowShared(const Binding &B) {
