@@ -73,6 +73,9 @@ struct CompileOptions {
   std::optional<Phase> Emit;
   /// Rules that name kernels' schedules: see ScheduleFile.h. Empty: none.
   std::string ScheduleFile;
+  /// Kernels that a region may have on a GPU, each for a part of the dynamic
+  /// sizes; 1: the one for the optimum serves all. See KernelVariants.h.
+  unsigned Variants = 4;
   /// Worker processes; 0: one per core.
   int Jobs = 0;
   std::string CacheFolder; ///< empty: no cache
@@ -101,6 +104,8 @@ struct KernelSchedules {
   std::string Target, Kernel;
   std::string Chosen;
   bool Forced = false; ///< by the user
+  /// Of a variant: the sizes that it is for.
+  std::string Where;
   /// The best first, each with the parts of its cost.
   std::vector<std::string> Costs;
 };

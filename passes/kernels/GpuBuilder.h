@@ -34,6 +34,7 @@
 
 #include "compiler/target/Target.h"
 #include "passes/kernels/KernelForm.h"
+#include "passes/schedule/Variants.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -58,11 +59,20 @@ struct GpuLaunch {
   /// The best schedules with the parts of their cost, and the texts of all
   /// legal ones: see ScheduleChoice.h.
   std::vector<std::string> Costs, Legal;
+  /// Where this is given, all that a family ranks goes there, and nothing is
+  /// built by it.
+  std::vector<schedule::RankedSchedule> *Ranking = nullptr;
 };
 
 /// Builds the kernel `Func` by the builder that fits it, and replaces it by a
 /// gpu.module of the same name. Null after a diagnostic.
 mlir::FailureOr<mlir::gpu::GPUModuleOp> buildGpuKernel(mlir::func::FuncOp Func,
+                                                       const target::Target &T);
+
+/// What the builder that fits `Func` would choose from, the best first; none
+/// where it has no costs. `Func` is of no use behind it: a builder without
+/// costs has written into it.
+std::vector<schedule::RankedSchedule> rankGpuSchedules(mlir::func::FuncOp Func,
                                                        const target::Target &T);
 
 /// Each builder reports failure after a diagnostic, or returns false, with

@@ -21,7 +21,8 @@
 
 namespace kpc::cli {
 
-/// A tensor map of a kernel's first launch, for the dims asked about. Lists
+/// A tensor map of where a kernel may be launched first, for the dims asked
+/// about. Lists
 /// are in the order of the dims, innermost first; -1: cannot be computed.
 struct TensorMapFacts {
   std::string Buffer, Element, Mode;
@@ -35,13 +36,16 @@ struct KernelFacts {
   std::vector<std::string> Nodes;
   std::vector<TensorMapFacts> TensorMaps;
   int Registers = -1, SpillBytes = -1; ///< -1: not known
-  size_t Launches = 0;
+  /// Of a kernel for a part of the sizes: which they are where it may be
+  /// launched first. Empty: of all others.
+  std::string Where;
+  size_t Launches = 0; ///< for the dims asked about
 };
 
 /// One launch of the plan.
 struct LaunchFacts {
-  size_t Kernel = 0;
-  std::string Name; ///< for people
+  size_t Kernel = 0; ///< for the dims asked about
+  std::string Name;  ///< for people
   std::vector<std::string> Nodes;
   /// Floating-point operations, as an expression over the dims; empty: not
   /// known.

@@ -105,6 +105,7 @@ static void printKernels(const TargetFacts &T, const shape::Bindings &Dims) {
   };
   bool Types = Any([](const KernelFacts &K) { return !K.Precision.empty(); });
   bool Registers = Any([](const KernelFacts &K) { return K.Registers >= 0; });
+  bool Parts = Any([](const KernelFacts &K) { return !K.Where.empty(); });
   std::string At = dimsText(Dims);
   fmt::print("kernels of {}{}:\n", T.Name, At.empty() ? "" : " (" + At + ")");
   std::string Sides = "ll";
@@ -122,6 +123,8 @@ static void printKernels(const TargetFacts &T, const shape::Bindings &Dims) {
     Column('r', "registers");
     Column('r', "spilled");
   }
+  if (Parts)
+    Column('l', "where");
   Column('l', "nodes");
   TextTable Table(Sides);
   Table.row(Head);
@@ -137,6 +140,8 @@ static void printKernels(const TargetFacts &T, const shape::Bindings &Dims) {
       Row.push_back(numberOrDash(K.Registers));
       Row.push_back(numberOrDash(K.SpillBytes));
     }
+    if (Parts)
+      Row.push_back(printable(K.Where));
     Row.push_back(nodesText(K));
     Table.row(Row);
   }
@@ -219,6 +224,8 @@ static Json targetJson(const kpc_target &Target, const TargetFacts &T) {
                    {"launches", K.Launches}, {"nodes", K.Nodes}};
     if (K.Registers >= 0)
       Kernel["registers"] = K.Registers;
+    if (!K.Where.empty())
+      Kernel["where"] = K.Where;
     if (K.SpillBytes >= 0)
       Kernel["spill_bytes"] = K.SpillBytes;
     for (const TensorMapFacts &Map : K.TensorMaps)
@@ -251,9 +258,12 @@ static Json portsJson(const std::vector<kpc_port> &Ports) {
       else
         Dims.push_back(P.dim_texts[I]);
     }
-    All.push_back({{"name", P.name},
-                   {"type", kpc_element_name(P.type)},
-                   {"dims", std::move(Dims)}});
+    Json Port = {{"name", P.name},
+                 {"type", kpc_element_name(P.type)},
+                 {"dims", std::move(Dims)}};
+    if (P.alias >= 0)
+      Port["may_take_input"] = P.alias;
+    All.push_back(std::move(Port));
   }
   return All;
 }

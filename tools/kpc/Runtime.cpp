@@ -132,10 +132,15 @@ static std::string symbolText(const kpc_symbol &S) {
 }
 
 std::string signatureText(const Model &M) {
-  auto Ports = [](const std::vector<kpc_port> &List) {
-    TextTable Table("ll");
+  auto Ports = [&M](const std::vector<kpc_port> &List) {
+    TextTable Table("lll");
+    std::vector<kpc_port> Inputs = M.inputs();
     for (const kpc_port &P : List)
-      Table.row({printable(P.name), portText(P)});
+      Table.row({printable(P.name), portText(P),
+                 P.alias < 0
+                     ? ""
+                     : fmt::format("may take the memory of {}",
+                                   printable(Inputs[size_t(P.alias)].name))});
     return Table.text();
   };
   std::string Out =
