@@ -143,8 +143,9 @@ LogicalResult MapOp::verify() {
     return emitOpError("keeps rows and columns");
   if (From.getLayout() != To.getLayout())
     return emitOpError("keeps the layout");
-  if (getAt().size() != 2 || getWithin().size() != 2)
-    return emitOpError("has two coordinates and two bounds");
+  if (getAt().size() != 2 || getWithin().empty() || getWithin().size() > 2)
+    return emitOpError("has two coordinates, a bound of the rows and perhaps "
+                       "one of the columns");
   Block &Body = getBody().front();
   if (Body.getNumArguments() != 3 ||
       Body.getArgument(0).getType() != From.getElement() ||

@@ -88,7 +88,8 @@ def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
   let description = [{
     The block has the element, its row and its column, counted from `at`. The
     coordinates that it sees are inside of `within`: outside of it, what is
-    computed is some other element's value, to be dropped by the store.
+    computed is some other element's value, to be dropped by the store. With one
+    bound, of the rows, all columns are there.
 
     ```mlir
     %y = tile.map %d at [%m, %n] within [%rows, %columns] : !d -> !y {

@@ -85,7 +85,8 @@ private:
   void storeTile(const Place &Where, Value Group, Value Sums, Value Parts);
 
   // Softmax.
-  Value scored(const Place &Where, Value Group, Value Scores, Value Block);
+  Value scored(const Place &Where, Value Group, Value Scores, Value Block,
+               bool IsLast);
   Value masked(const Place &Where, Value Group, Value Scores, Value Block);
   Value powers(Value Scores, Value Shift);
   void makePowers(Value Scores, Value Shift, Value Total, Value ValueCursor,
@@ -98,6 +99,7 @@ private:
   // Small pieces.
   std::pair<Value, Value> waitFor(Value Pipe, Value Cursor);
   std::pair<Value, Value> waitForQueries(Value Cursor, Value Group);
+  Value renewed(Value V);
   Value rowsOf(Value Tile, Value First);
   using Scalar = llvm::function_ref<Value(ValueRange)>;
   Value apply(mlir::Type To, ValueRange Operands, Scalar Body);

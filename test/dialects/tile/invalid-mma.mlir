@@ -198,7 +198,7 @@ func.func @f(%d: !d, %i: index) {
 
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%d: !d, %i: index) {
-  // expected-error @below {{'tile.map' op has two coordinates and two bounds}}
+  // expected-error @below {{'tile.map' op has two coordinates, a bound of the rows and perhaps one of the columns}}
   %y = tile.map %d at [%i] within [%i, %i] : !d -> !d {
   ^bb0(%v: f32, %row: index, %column: index):
     tile.yield %v : f32
