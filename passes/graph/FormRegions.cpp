@@ -105,6 +105,17 @@ bool isSliceOfHeads(Operation *Op) {
   });
 }
 
+/// Whether the op only takes neighbours along the last dimension from another
+/// place, where they are neighbours as well: an index, to a concat too.
+bool keepsLines(Operation *Op) {
+  if (auto Transpose = dyn_cast<TransposeOp>(Op)) {
+    ArrayRef<int64_t> Perm = Transpose.getPerm();
+    return !Perm.empty() && Perm.back() == int64_t(Perm.size()) - 1;
+  }
+  auto Slice = dyn_cast<SliceOp>(Op);
+  return Slice && !Slice.getStep().empty() && Slice.getStep().back() == 1;
+}
+
 struct Group {
   /// In the order found: last op first.
   SmallVector<Operation *> Ops;
@@ -342,7 +353,7 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
   }
   StringRef Why;
   forEachRealUser(Op, [&](Operation *User, bool) {
-    if (isa<ConcatOp>(User))
+    if (isa<ConcatOp>(User) && !keepsLines(Op))
       Why = "a concat reads its parts from memory";
     else if (Turned.contains(User) ||
              (!readsOnce(User) && !isTurnedByCopies(Op, User)))
