@@ -147,11 +147,18 @@ LogicalResult MapOp::verify() {
     return emitOpError("has two coordinates, a bound of the rows and perhaps "
                        "one of the columns");
   Block &Body = getBody().front();
-  if (Body.getNumArguments() != 3 ||
-      Body.getArgument(0).getType() != From.getElement() ||
-      !Body.getArgument(1).getType().isIndex() ||
-      !Body.getArgument(2).getType().isIndex())
-    return emitOpError("has a block of the element, its row and its column");
+  auto Index = IndexType::get(getContext());
+  SmallVector<Type> Arguments = {From.getElement(), Index, Index};
+  for (Value Other : getBeside()) {
+    auto Ty = cast<FragmentType>(Other.getType());
+    if (Ty.getShape() != From.getShape() || Ty.getLayout() != From.getLayout())
+      return emitOpError("has fragments of one shape and layout");
+    Arguments.push_back(Ty.getElement());
+  }
+  if (!llvm::equal(Body.getArgumentTypes(), Arguments))
+    return emitOpError(
+        "has a block of the element, its row and its column, and "
+        "of the elements beside it");
   auto Yield = dyn_cast<YieldOp>(Body.getTerminator());
   if (!Yield || !Yield.getValue() ||
       Yield.getValue().getType() != To.getElement())

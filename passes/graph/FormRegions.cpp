@@ -265,7 +265,7 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
   }
   StringRef Why;
   forEachRealUser(Op, [&](Operation *User, bool) {
-    if (isa<ConcatOp>(User))
+    if (isa<ConcatOp>(User) && !keepsLines(Op))
       Why = "a concat reads its parts from memory";
     else if (Turned.contains(User) ||
              (!readsOnce(User) && !isTurnedByCopies(Op, User)))

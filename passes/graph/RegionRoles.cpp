@@ -63,6 +63,15 @@ bool graph::isSliceOfHeads(Operation *Op) {
   });
 }
 
+bool graph::keepsLines(Operation *Op) {
+  if (auto Transpose = dyn_cast<TransposeOp>(Op)) {
+    ArrayRef<int64_t> Perm = Transpose.getPerm();
+    return !Perm.empty() && Perm.back() == int64_t(Perm.size()) - 1;
+  }
+  auto Slice = dyn_cast<SliceOp>(Op);
+  return Slice && !Slice.getStep().empty() && Slice.getStep().back() == 1;
+}
+
 bool graph::endsProduct(Operation *Op) {
   SmallVector<Operation *> Worklist{Op};
   for (unsigned Steps = 0; !Worklist.empty() && Steps < MostSteps; ++Steps) {

@@ -39,6 +39,10 @@ bool isOrderOfHeads(mlir::Operation *Op);
 /// begin at, to a builder of attention.
 bool isSliceOfHeads(mlir::Operation *Op);
 
+/// Whether the op only takes neighbours along the last dimension from another
+/// place, where they are neighbours as well: an index, to a concat too.
+bool keepsLines(mlir::Operation *Op);
+
 /// Whether a kernel of products computes `Op` as the last it does.
 bool endsProduct(mlir::Operation *Op);
 

@@ -77,9 +77,15 @@ protected:
   /// What the warps that copy do; with `Drain` they stay until all is read.
   void produce(bool Drain = false);
 
+  /// Columns of the result in a tile: half of those of the sums where there are
+  /// two products, the first's sums in front of the second's.
+  int64_t resultColumns() const {
+    return P.Second ? S.TileColumns / 2 : S.TileColumns;
+  }
   /// What the kernel makes of the sums, as elements of the output.
   mlir::Value mapElements(const Place &Where, mlir::Value Row,
-                          mlir::Value Column, mlir::Value Part);
+                          mlir::Value Column, mlir::Value Part,
+                          mlir::Value Second = {});
   /// One part of the result's columns, the `Number`-th of the tile, on its way.
   void storePart(const Place &Where, mlir::Value Group, mlir::Value Row,
                  mlir::Value Column, mlir::Value Out, int64_t Number);

@@ -391,26 +391,16 @@ static void importAttention(NodeImport &N) {
 // RotaryEmbedding
 //===----------------------------------------------------------------------===//
 
-/// The halves of the last dimension: neighbours, or the front and the back.
-static std::pair<Value, Value> halves(NodeImport &N, Value X, int64_t Half,
-                                      bool Neighbours) {
-  if (!X)
+/// `V`, whose last dimension is pairs, with these as a dimension of 2: the last
+/// where they are neighbours, else the last but one. Of one angle a pair, 1.
+static Value inPairs(NodeImport &N, Value V, const Expr &Two, bool Neighbours) {
+  if (!V)
     return {};
-  int64_t Last = N.rank(X) - 1, Step = Neighbours ? 2 : 1;
-  return {N.sliceAxis(X, Last, Expr(0), Expr(Half), Step),
-          N.sliceAxis(X, Last, Expr(Neighbours ? 1 : Half), Expr(Half), Step)};
-}
-
-static Value joinHalves(NodeImport &N, Value A, Value C, bool Neighbours) {
-  if (!A || !C)
-    return {};
-  int64_t Rank = N.rank(A);
-  if (!Neighbours)
-    return N.concat({A, C}, Rank - 1);
-  Dims Sizes(N.dims(A));
-  Sizes.back() = Sizes.back() * 2;
-  return N.reshape(
-      N.concat({N.unsqueeze(A, {Rank}), N.unsqueeze(C, {Rank})}, Rank), Sizes);
+  Dims Sizes(N.dims(V));
+  Expr Pairs = Two == Expr(1) ? Sizes.back() : Sizes.back().floorDiv(Two);
+  Sizes.back() = Neighbours ? Pairs : Two;
+  Sizes.push_back(Neighbours ? Two : Pairs);
+  return N.reshape(V, Sizes);
 }
 
 /// A table of angles as it broadcasts along x: [B, 1, S, D/2] for x of heads
@@ -463,13 +453,20 @@ static void importRotaryEmbedding(NodeImport &N) {
     return;
   }
   int64_t Half = Rotated / 2, HeadAxis = Flat ? 2 : 1;
-  Value Cos = angles(N, 1, Positions, HeadAxis, Half);
-  Value Sin = angles(N, 2, Positions, HeadAxis, Half);
-  auto [A, C] =
-      halves(N, N.sliceAxis(X, 3, Expr(0), Expr(Rotated)), Half, Neighbours);
-  Value Real = N.sub(N.mul(Cos, A), N.mul(Sin, C));
-  Value Imaginary = N.add(N.mul(Sin, A), N.mul(Cos, C));
-  Value Y = joinHalves(N, Real, Imaginary, Neighbours);
+  Value Cos =
+      inPairs(N, angles(N, 1, Positions, HeadAxis, Half), Expr(1), Neighbours);
+  Value Sin =
+      inPairs(N, angles(N, 2, Positions, HeadAxis, Half), Expr(1), Neighbours);
+  // y = x·cos + swapped(x)·sin, where the first of a pair subtracts.
+  Value Pairs = inPairs(N, N.sliceAxis(X, 3, Expr(0), Expr(Rotated)), Expr(2),
+                        Neighbours);
+  Value Swapped = N.reverse(Pairs, Neighbours ? 4 : 3);
+  Value Sign = N.floatVector({-1, 1}, N.element(X));
+  if (!Neighbours)
+    Sign = N.unsqueeze(Sign, {1});
+  Value Y = N.add(N.mul(Pairs, Cos), N.mul(Swapped, N.mul(Sin, Sign)));
+  if (Y)
+    Y = N.reshape(Y, {N.dims(Y)[0], N.dims(Y)[1], N.dims(Y)[2], Expr(Rotated)});
   if (Y && Rotated < *Size)
     Y = N.concat({Y, N.sliceAxis(X, 3, Expr(Rotated), Expr(*Size - Rotated))},
                  3);
