@@ -303,6 +303,7 @@ std::vector<KernelJob> Compilation::jobsFor(const target::Target &T,
     if (T.isGpu())
       Job.Releases = Ptxas.Release + Nvdisasm.Release;
     Job.Listing = Listing;
+    Job.LineInfo = T.isGpu() && Options.LineInfo;
     Job.Schedule = Schedules.find(T, Job.Symbol);
     Job.Text = textOf(Kernel);
     Jobs.push_back(std::move(Job));
@@ -444,6 +445,8 @@ bool Compilation::writeArtifact() {
       llvm::sys::path::filename(Options.Model).str();
   Contents->Provenance.ModelDigest = fileDigest(Options.Model);
   Contents->Provenance.Options = Options.CommandLine;
+  if (!Options.Strip)
+    Contents->Provenance.Properties = remarksAsProperties(Report.Remarks);
   int Threads = Options.Jobs ? Options.Jobs : availableCores();
   if (auto Error = artifact::write(*Contents, Options.Output, Threads)) {
     // The writer refuses what a reader would: then no folder is at fault.

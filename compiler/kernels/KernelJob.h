@@ -34,9 +34,10 @@ struct KernelJob {
   /// "" for machine code, or what --emit asks of a kernel: tile, nvvm, llvm,
   /// ptx, sass.
   std::string Listing;
-  std::string Schedule; ///< the user's; empty: the builder chooses
-  std::string Ptxas;    ///< the program; empty: PTX only
-  std::string Nvdisasm; ///< the program, for the listing sass
+  bool LineInfo = false; ///< GPU: PTX names the lines of the listings
+  std::string Schedule;  ///< the user's; empty: the builder chooses
+  std::string Ptxas;     ///< the program; empty: PTX only
+  std::string Nvdisasm;  ///< the program, for the listing sass
   /// What these programs say of their versions. For the cache alone: it is not
   /// sent to the worker.
   std::string Releases;

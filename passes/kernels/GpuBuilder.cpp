@@ -51,6 +51,9 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
   Kernel->setAttr("kpc.shared", B.getI64IntegerAttr(Launch.SharedBytes));
   if (Launch.Cluster > 1)
     Kernel->setAttr("kpc.cluster", B.getI64IntegerAttr(Launch.Cluster));
+  if (Launch.ResidentBlocks > 0)
+    Kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    B.getI32IntegerAttr(Launch.ResidentBlocks));
   Kernel->setAttr("kpc.schedule", B.getStringAttr(Launch.Schedule));
   SmallVector<StringRef> Costs(Launch.Costs.begin(), Launch.Costs.end());
   if (!Costs.empty())

@@ -51,6 +51,10 @@ struct GpuLaunch {
   /// Blocks of a cluster, along x; the grid is a multiple of it.
   int32_t Cluster = 1;
   int64_t SharedBytes = 0; ///< dynamic; kernels in tile are given theirs later
+  /// Blocks of a multiprocessor that registers are left for (PTX's
+  /// .minnctapersm). 0: ptxas decides, which spills where it makes room for
+  /// more blocks than come; a builder that has seen it says so here.
+  int32_t ResidentBlocks = 0;
   std::string Schedule;
   /// The best schedules with the parts of their cost, and the texts of all
   /// legal ones: see ScheduleChoice.h.

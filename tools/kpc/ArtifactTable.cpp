@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/ArtifactTable.h"
 
+#include "compiler/Remarks.h"
 #include "compiler/import/onnx/model/MappedFile.h"
 #include "runtime/format/Container.h"
 #include "runtime/format/ElementType.h"
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <sstream>
 
 namespace kpc::cli {
 
@@ -206,6 +208,7 @@ static void addMemory(const format::Model &M, const format::Target &T,
   std::vector<int64_t> Change(sizeOf(T.steps()) + 2, 0);
   uint64_t All = 0;
   std::set<uint32_t> Weights;
+  std::vector<ValueFacts> Values;
   if (!T.buffers())
     return;
   for (const format::Buffer *B : *T.buffers()) {
@@ -219,6 +222,8 @@ static void addMemory(const format::Model &M, const format::Target &T,
     auto Alignment = static_cast<int64_t>(std::max(1u, B->alignment()));
     int64_t Bytes = (*Size + Alignment - 1) / Alignment * Alignment;
     All += static_cast<uint64_t>(Bytes);
+    Values.push_back({textOf(B->name()), B->first_step(), B->last_step(),
+                      static_cast<uint64_t>(Bytes)});
     Change[B->first_step()] += Bytes;
     Change[B->last_step() + 1] -= Bytes;
   }
@@ -230,6 +235,7 @@ static void addMemory(const format::Model &M, const format::Target &T,
   Out.LiveByStep.resize(sizeOf(T.steps()));
   Out.LiveBytes = static_cast<uint64_t>(Most);
   Out.ValueBytes = All;
+  Out.Values = std::move(Values);
   for (uint32_t W : Weights)
     Out.WeightBytes += M.weights()->Get(W)->length();
 }
@@ -358,6 +364,14 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
   return Out;
 }
 
+static std::vector<std::string> linesOf(const flatbuffers::String *Text) {
+  std::vector<std::string> Lines;
+  std::istringstream Stream(textOf(Text));
+  for (std::string Line; std::getline(Stream, Line);)
+    Lines.push_back(Line);
+  return Lines;
+}
+
 static void addProvenance(const format::Model &M, ArtifactFacts &Out) {
   const format::Provenance *P = M.provenance();
   if (!P)
@@ -372,8 +386,15 @@ static void addProvenance(const format::Model &M, ArtifactFacts &Out) {
   Add("options", P->options());
   Add("tuning_digest", P->tuning_digest());
   if (P->properties())
-    for (const format::Property *Extra : *P->properties())
-      Add(Extra->key()->c_str(), Extra->value());
+    for (const format::Property *Extra : *P->properties()) {
+      std::string_view Key = Extra->key()->string_view();
+      if (Key == RemarksMade)
+        Out.Remarks.Made = linesOf(Extra->value());
+      else if (Key == RemarksRefused)
+        Out.Remarks.Refused = linesOf(Extra->value());
+      else
+        Add(Extra->key()->c_str(), Extra->value());
+    }
 }
 
 std::optional<ArtifactFacts> readFacts(const std::string &Path,

@@ -54,6 +54,14 @@ struct LaunchFacts {
   std::optional<int64_t> Flops, Bytes;
 };
 
+/// An intermediate value: from the start of its first step to the end of its
+/// last one it has memory.
+struct ValueFacts {
+  std::string Name;
+  size_t FirstStep = 0, LastStep = 0;
+  uint64_t Bytes = 0; ///< aligned
+};
+
 struct TargetFacts {
   std::string Name;
   bool Gpu = false;
@@ -66,7 +74,15 @@ struct TargetFacts {
   /// live at once, and what they take without any reuse. None where a size
   /// cannot be computed.
   std::optional<uint64_t> LiveBytes, ValueBytes;
-  std::vector<uint64_t> LiveByStep; ///< empty where LiveBytes is none
+  // Empty where LiveBytes is none.
+  std::vector<ValueFacts> Values;
+  std::vector<uint64_t> LiveByStep;
+};
+
+/// What the compiler said of fusions and of patterns that it knows, a sentence
+/// each.
+struct RemarkFacts {
+  std::vector<std::string> Made, Refused;
 };
 
 struct ArtifactFacts {
@@ -75,6 +91,7 @@ struct ArtifactFacts {
   int FormatMajor = 0, FormatMinor = 0;
   std::vector<TargetFacts> Targets;
   std::vector<std::pair<std::string, std::string>> Provenance;
+  RemarkFacts Remarks; ///< not among the provenance's properties here
 };
 
 /// Reads the table of a file that the runtime has loaded already, so that

@@ -389,6 +389,9 @@ void addCompileCommand(CLI::App &Main, Action &Chosen) {
             "worker processes (default: one per core)");
   addCache(App, Arguments->Cache);
   App.add_flag("--strip", Options.Strip, "leave PTX text out of the artifact");
+  App.add_flag("--line-info", Options.LineInfo,
+               "PTX names the lines of the kernels that --emit tile or nvvm "
+               "writes (.loc)");
   App.add_flag("-q,--quiet", Arguments->Quiet, "print errors only");
   addDebugOptions(App, *Arguments);
   App.callback([Arguments, &Chosen] {

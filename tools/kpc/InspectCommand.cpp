@@ -21,7 +21,7 @@ namespace {
 struct InspectArguments {
   std::string Artifact;
   std::map<std::string, int64_t> Dims;
-  bool Json = false, Kernels = true, VerifyWeights = false;
+  bool Json = false, Kernels = true, VerifyWeights = false, Remarks = false;
 };
 } // namespace
 
@@ -148,6 +148,22 @@ static void printKernels(const TargetFacts &T, const shape::Bindings &Dims) {
   fmt::print("{}", Table.text());
 }
 
+static void printRemarks(const RemarkFacts &R, bool All) {
+  auto Print = [&](const char *Title, const std::vector<std::string> &List) {
+    fmt::print("{}:\n", Title);
+    for (const std::string &Text : List)
+      fmt::print("  {}\n", printable(Text, 400));
+  };
+  if (!All)
+    fmt::print("remarks: {} of what was done, {} of what was not (--remarks "
+               "lists them)\n",
+               R.Made.size(), R.Refused.size());
+  if (All && !R.Made.empty())
+    Print("done", R.Made);
+  if (All && !R.Refused.empty())
+    Print("not done", R.Refused);
+}
+
 static void printText(const InspectArguments &Arguments, const Model &M,
                       const ArtifactFacts &Facts, const shape::Bindings &Dims) {
   fmt::print("{}: kpc artifact, format {}.{}, {}\n", Arguments.Artifact,
@@ -163,6 +179,8 @@ static void printText(const InspectArguments &Arguments, const Model &M,
   if (Arguments.Kernels)
     for (const TargetFacts &T : Facts.Targets)
       printKernels(T, Dims);
+  if (!Facts.Remarks.Made.empty() || !Facts.Remarks.Refused.empty())
+    printRemarks(Facts.Remarks, Arguments.Remarks);
 }
 
 static Json tensorMapJson(const TensorMapFacts &Map) {
@@ -280,6 +298,8 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
   std::vector<kpc_target> Targets = M.targets();
   for (size_t I = 0; I < Targets.size(); ++I)
     Out["targets"].push_back(targetJson(Targets[I], Facts.Targets[I]));
+  Out["remarks"] = {{"made", Facts.Remarks.Made},
+                    {"refused", Facts.Remarks.Refused}};
   printJsonText(Out);
 }
 
@@ -321,6 +341,8 @@ void addInspectCommand(CLI::App &Main, Action &Chosen) {
   App.add_flag("--verify-weights", Arguments->VerifyWeights,
                "read all weights and compare them with their digest (the rest "
                "of the file is compared whenever it is loaded)");
+  App.add_flag("--remarks", Arguments->Remarks,
+               "list what was fused when compiling, and what was not and why");
   App.add_flag("--json", Arguments->Json, "print JSON");
   App.add_flag_callback(
       "--no-kernels",
