@@ -44,8 +44,8 @@ void multiply(Warp &W, const Instruction &I, uint32_t Mask) {
                    *Column = Right[2 * (L & 3) + (N & 1)];
       double Sum = W.row<double>(C[N])[L];
       for (unsigned At = 0; At < K; ++At)
-        Sum = lastNaN(std::fma(Row[At], Column[At], Sum), Row[At], Column[At],
-                      Sum);
+        Sum = lastNaN(std::fma(Row[At], Column[At], Sum), Sum, Row[At],
+                      Column[At]);
       Results[N][L] = Sum;
     }
   for (unsigned N = 0; N < 2 * Halves; ++N)
