@@ -16,6 +16,7 @@
 #define KPC_COMPILER_KERNELS_KERNELJOB_H
 
 #include "codegen/artifact/TensorMap.h"
+#include "passes/schedule/Variants.h"
 
 #include <array>
 #include <cstdint>
@@ -40,6 +41,11 @@ struct KernelJob {
   /// What these programs say of their versions. For the cache alone: it is not
   /// sent to the worker.
   std::string Releases;
+  /// Of a variant, for the driver alone: the kernel whose place it takes, for
+  /// which of its sizes, and for which of the first launch's in words.
+  std::string VariantOf;
+  std::vector<schedule::SizeBounds> Where;
+  std::string WhereText;
 
   std::string encode() const;
   static std::optional<KernelJob> decode(std::string_view Bytes);

@@ -14,7 +14,8 @@ import emulated
 models = emulated.device_models("rows")
 
 CASES = [("softmax", 5, 7, "fp32", False), ("softmax", 3, 96, "fp16", False), ("softmax", 2, 1001, "bf16", False),
-         ("softmax", 2, 5000, "fp32", False), ("norm_residual", 9, 40, "bf16", False), ("norm_residual", 3, 768, "fp16", False),
+         ("softmax", 2, 5000, "fp32", False), ("softmax", 3, 17003, "fp16", False),
+         ("norm_residual", 3, 769, "bf16", False), ("norm_residual", 9, 40, "bf16", False), ("norm_residual", 3, 768, "fp16", False),
          ("rms_residual", 3, 257, "fp32", False), ("log_softmax", 4, 33, "fp32", False), ("masked", 6, 24, "fp32", False),
          ("softmax", 3, 72, "fp16", True), ("softmax", 3, 77, "fp16", True), ("softmax", 1, 4100, "bf16", True),
          ("norm_residual", 4, 200, "fp32", True), ("gelu_erf", 3, 37, "fp16", False), ("gelu_tanh", 3, 64, "bf16", False)]

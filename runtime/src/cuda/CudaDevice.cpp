@@ -26,7 +26,7 @@ public:
 
   CudaDevice(const format::Target &T, std::shared_ptr<CudaModel> M,
              const DeviceOptions &Options)
-      : Device(T, {KPC_DEVICE_CUDA, M->context()->ordinal()},
+      : Device(T, {KPC_DEVICE_CUDA, M->context()->ordinal()}, Options.Ranges,
                deviceMemory(M->context(), Options.Allocator),
                rt::hostMemory(Options.Allocator)),
         TheModel(std::move(M)), D(context().driver()), NoGraph(Options.NoGraph),
@@ -217,6 +217,7 @@ private:
   }
 
   Status record(Binding &B, const Addresses &A) {
+    NvtxRange Range(ranges(), "record");
     auto Graph = std::make_unique<CudaGraph>(TheModel, target(), Overlap);
     if (Status S = Graph->build(B, Aliases, A, Params, rule()); !S)
       return S;
@@ -245,6 +246,7 @@ Status CudaDevice::enqueue(Binding &B, size_t Index, const Addresses &A,
   const BoundStep &S = B.Steps[Index];
   if (S.Empty)
     return success();
+  NvtxRange Range(ranges(), nameOf(S));
   if (Status Failed = setParams(D, B, S, A, Params, rule()); !Failed)
     return Failed;
   if (S.Kind == StepKind::Copy)
