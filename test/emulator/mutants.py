@@ -42,8 +42,6 @@ KERNELS = {
     "pair": ("sm_100a", lambda: products.case("pair", "fp16", 600, 320, 264, False, False, False,
                                               schedule="gemm 256x128x64 slots 2 group 2 pair")),
     "convolution": ("sm_90a", lambda: convolutions.case(convolutions.models.SMALL[0], "conv 64x64x64 slots 2 group 8")),
-    "attention": ("sm_90a", lambda: attention.case("attention", "attention", "fp16", 1, 2, 1, 150, 700, 64, False, "", False, 0)),
-    "causal": ("sm_90a", lambda: attention.case("attention", "causal", "fp16", 1, 1, 1, 600, 600, 64, True, "", False, 0)),
     "decode": ("sm_80", lambda: attention.case("decode", "decode", "fp16", 1, 8, 2, 1, 1300, 64, False, "", False, 0)),
     "mma_sync": ("sm_80", lambda: products.case("mma_sync", "fp16", 150, 200, 72, True, False, False,
                                                 schedule="mmasync 64x64x32 by 64x64 slots 3 order 1")),
