@@ -1,4 +1,4 @@
-//===- TensorCopyTest.cpp - im2col, stores, the limits of maps -----------===//
+//===- TensorCopyTest.cpp - im2col, stores, the limits of maps ------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
