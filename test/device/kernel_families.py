@@ -38,6 +38,8 @@ FAMILIES = (
     Family("decode", "attention of few queries, keys and values from memory", "cuDNN", "{name}",
            (*TIMES, ("cuDNN, us", "{cudnn:.1f}"), ("cuDNN / kpc", "{ratio:.3f}"), ("GB/s", "{rate:.0f}")),
            r"small (b2h6s(1|8)d(72|128)t|b5h40|b3h8s3d64t777g4\.bool)"),
+    Family("neighbours", "two products with odd sizes between them", "the nearest round size, PyTorch", "{name}",
+           (*TIMES, ("round, us", "{round_us:.1f}"), ("round / kpc", "{ratio:.3f}"), ("PyTorch, us", "{torch:.1f}")), r"small"),
     Family("rows", "softmax, norms and chains of elementwise operations", "a copy of the same bytes, PyTorch", "{name}",
            (*TIMES, ("copy, us", "{copy:.1f}"), ("copy / kpc", "{ratio:.3f}"), ("PyTorch, us", "{torch:.1f}"), ("GB/s", "{gbps:.0f}")),
            r"small (softmax\.129x33|softmax\.2x17000|norm_residual\.31x13|masked\.129x96|gelu_chain\.3x37)"),

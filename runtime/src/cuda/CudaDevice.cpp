@@ -26,7 +26,7 @@ public:
 
   CudaDevice(const format::Target &T, std::shared_ptr<CudaModel> M,
              const DeviceOptions &Options)
-      : Device(T, {KPC_DEVICE_CUDA, M->context()->ordinal()},
+      : Device(T, {KPC_DEVICE_CUDA, M->context()->ordinal()}, Options.Ranges,
                deviceMemory(M->context(), Options.Allocator),
                rt::hostMemory(Options.Allocator)),
         TheModel(std::move(M)), D(context().driver()), NoGraph(Options.NoGraph),
@@ -104,8 +104,10 @@ public:
         B.Recorded.reset();
         return S;
       }
-      return D.check(D->GraphLaunch(Graph->executable(), streamOf(Stream)),
-                     "launch the graph");
+      return ofNamedKernel(
+          D.check(D->GraphLaunch(Graph->executable(), streamOf(Stream)),
+                  "launch the graph"),
+          B);
     });
   }
 
@@ -190,6 +192,22 @@ private:
     return Failed;
   }
 
+  /// The driver's text may say in which kernel ("of kernel NAME,"): the
+  /// emulator's does.
+  Status ofNamedKernel(Status Done, const Binding &B) const {
+    if (Done)
+      return Done;
+    for (const BoundStep &S : B.Steps) {
+      if (S.Kind != StepKind::Launch)
+        continue;
+      const format::Kernel *K = target().kernels()->Get(S.Kernel);
+      if (Done.error().Message.find("of kernel " + K->symbol()->str() + ",") !=
+          std::string::npos)
+        return ofKernel(std::move(Done), S.Kernel);
+    }
+    return Done;
+  }
+
   Status allowShared(const Binding &B) {
     for (const BoundStep &S : B.Steps)
       if (S.Kind == StepKind::Launch && !S.Empty)
@@ -199,6 +217,7 @@ private:
   }
 
   Status record(Binding &B, const Addresses &A) {
+    NvtxRange Range(ranges(), "record");
     auto Graph = std::make_unique<CudaGraph>(TheModel, target(), Overlap);
     if (Status S = Graph->build(B, Aliases, A, Params, rule()); !S)
       return S;
@@ -227,6 +246,7 @@ Status CudaDevice::enqueue(Binding &B, size_t Index, const Addresses &A,
   const BoundStep &S = B.Steps[Index];
   if (S.Empty)
     return success();
+  NvtxRange Range(ranges(), nameOf(S));
   if (Status Failed = setParams(D, B, S, A, Params, rule()); !Failed)
     return Failed;
   if (S.Kind == StepKind::Copy)
