@@ -16,6 +16,21 @@ static bool areTensors(TypeRange Types) {
   return llvm::all_of(Types, llvm::IsaPred<SymbolicTensorType>);
 }
 
+SmallVector<Block *> graph::blocksOf(func::FuncOp Func) {
+  SmallVector<Block *> Blocks;
+  Func.walk([&](Operation *Op) {
+    if (isa<LoopOp, IfOp>(Op))
+      for (Region &Body : Op->getRegions())
+        Blocks.push_back(&Body.front());
+  });
+  Blocks.push_back(&Func.getBody().front());
+  return Blocks;
+}
+
+bool graph::takesMemory(Operation *Op) {
+  return isa<func::ReturnOp, YieldOp, ReshapeOp, RegionOp, LoopOp, IfOp>(Op);
+}
+
 bool graph::isGraphFunction(func::FuncOp Func) {
   return Func.getBody().hasOneBlock() && areTensors(Func.getArgumentTypes()) &&
          llvm::all_of(Func.getBody().front(), [](Operation &Op) {

@@ -16,6 +16,13 @@ namespace kpc::graph {
 /// Kernels stand beside a program and are none; passes leave them alone.
 bool isGraphFunction(mlir::func::FuncOp Func);
 
+/// The function's block and those of loops and branches in it, inner ones first.
+llvm::SmallVector<mlir::Block *> blocksOf(mlir::func::FuncOp Func);
+
+/// Whether an op outside all regions reads its operands from memory as they
+/// are: it leaves its block, is a view, or holds blocks.
+bool takesMemory(mlir::Operation *Op);
+
 } // namespace kpc::graph
 
 #endif // KPC_PASSES_GRAPH_GRAPHFUNCTION_H

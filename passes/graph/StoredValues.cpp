@@ -322,12 +322,12 @@ bool StorageChoice::takeFromBudget(Value V) {
 }
 
 SmallVector<Value> StorageChoice::run() {
-  for (Operation &Op : Func.getBody().front()) {
+  Func.walk<WalkOrder::PreOrder>([&](Operation *Op) {
     if (auto Region = dyn_cast<RegionOp>(Op))
       findWideResults(Region);
     if (isa<RegionOp, WeightOp>(Op))
-      llvm::for_each(Op.getResults(), [&](Value V) { sortOut(V); });
-  }
+      llvm::for_each(Op->getResults(), [&](Value V) { sortOut(V); });
+  });
   for (Value V : llvm::concat<Value>(Forced, Candidates, Followers))
     budgetOf(V) += elements(V);
   Narrow.insert_range(Forced);
@@ -349,9 +349,10 @@ SmallVector<Value> StorageChoice::run() {
   }
 
   SmallVector<Value> Ordered;
-  for (Operation &Op : Func.getBody().front())
-    llvm::copy_if(Op.getResults(), std::back_inserter(Ordered),
+  Func.walk<WalkOrder::PreOrder>([&](Operation *Op) {
+    llvm::copy_if(Op->getResults(), std::back_inserter(Ordered),
                   [&](Value V) { return Narrow.contains(V); });
+  });
   return Ordered;
 }
 
