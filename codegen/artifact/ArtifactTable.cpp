@@ -294,8 +294,7 @@ fb::Offset<format::Target> TableBuilder::target(const Target &T, size_t Index) {
   return format::CreateTarget(
       Builder, Name, format::TargetKind(T.Kind), format::Isa(T.Isa), T.CpuLevel,
       T.CapabilityMajor, T.CapabilityMinor, format::CapabilityRule(T.Rule),
-      T.LeastDriver, Modules, Kernels, Buffers, Steps, Values,
-      Controls);
+      T.LeastDriver, Modules, Kernels, Buffers, Steps, Values, Controls);
 }
 
 fb::Offset<format::Provenance> TableBuilder::provenance() {

@@ -145,8 +145,7 @@ llvm::Error ContentsBuilder::declare(plan::ProgramOp Program) {
 }
 
 artifact::Port portOf(StringRef Name, Value Buffer) {
-  return {Name.str(),
-          elementTypeOf(graph::typeOf(Buffer).getElementType()),
+  return {Name.str(), elementTypeOf(graph::typeOf(Buffer).getElementType()),
           dimsOf(Buffer), std::nullopt};
 }
 

@@ -61,14 +61,12 @@ LogicalResult LoopOp::verifyRegions() {
       llvm::append_range(Dims, Part.getDims());
       Wanted = Part.withDims(Dims);
     } else if (Yielded != getInits()[I].getType()) {
-      return emitOpError("carries ")
-             << getInits()[I].getType() << " into its body and yields "
-             << Yielded;
+      return emitOpError("carries ") << getInits()[I].getType()
+                                     << " into its body and yields " << Yielded;
     }
     if (getResult(I).getType() != Wanted)
-      return emitOpError("result ")
-             << I << " is " << getResult(I).getType() << ", but should be "
-             << Wanted;
+      return emitOpError("result ") << I << " is " << getResult(I).getType()
+                                    << ", but should be " << Wanted;
   }
   return success();
 }

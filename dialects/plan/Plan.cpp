@@ -36,8 +36,9 @@ std::optional<shape::Expr> plan::offsetInStorage(Value Buffer) {
   while (isa_and_present<ViewOp, PartOp>(Buffer.getDefiningOp())) {
     if (auto Part = Buffer.getDefiningOp<PartOp>()) {
       Type Element = graph::typeOf(Buffer).getElementType();
-      Offset = Offset.value_or(shape::Expr(0)) +
-               Part.getOffset().getDims().front() * graph::elementBytes(Element);
+      Offset =
+          Offset.value_or(shape::Expr(0)) +
+          Part.getOffset().getDims().front() * graph::elementBytes(Element);
     }
     Buffer = Buffer.getDefiningOp()->getOperand(0);
   }
@@ -99,9 +100,9 @@ LogicalResult PartOp::verify() {
                          Size = Part.getNumElements().asConstant(),
                          Room = Whole.getNumElements().asConstant();
   if (Begin && Size && Room && (*Begin < 0 || *Begin > *Room - *Size))
-    return emitOpError("of ") << *Size << " elements from " << *Begin
-                              << " on is outside the " << *Room << " of "
-                              << Whole;
+    return emitOpError("of ")
+           << *Size << " elements from " << *Begin << " on is outside the "
+           << *Room << " of " << Whole;
   return success();
 }
 

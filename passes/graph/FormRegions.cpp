@@ -271,8 +271,7 @@ static void forEachRealUser(Operation *Op,
                             function_ref<void(Operation *, bool)> Visit,
                             bool Through = false) {
   for (Operation *User : Op->getUsers()) {
-    if (isa<BroadcastOp>(User) &&
-        llvm::none_of(User->getUsers(), takesMemory))
+    if (isa<BroadcastOp>(User) && llvm::none_of(User->getUsers(), takesMemory))
       forEachRealUser(User, Visit, true);
     else
       Visit(User, Through);

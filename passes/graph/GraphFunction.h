@@ -16,7 +16,8 @@ namespace kpc::graph {
 /// Kernels stand beside a program and are none; passes leave them alone.
 bool isGraphFunction(mlir::func::FuncOp Func);
 
-/// The function's block and those of loops and branches in it, inner ones first.
+/// The function's block and those of loops and branches in it, inner ones
+/// first.
 llvm::SmallVector<mlir::Block *> blocksOf(mlir::func::FuncOp Func);
 
 /// Whether an op outside all regions reads its operands from memory as they

@@ -39,12 +39,10 @@ namespace {
 bool dependsOn(Operation *Op, StringRef Counter) {
   bool Named = false;
   AttrTypeWalker Walker;
-  Walker.addWalk([&](SymbolicTensorType Ty) {
-    Named |= names(Ty.getDims(), Counter);
-  });
-  Walker.addWalk([&](DimsAttr Sizes) {
-    Named |= names(Sizes.getDims(), Counter);
-  });
+  Walker.addWalk(
+      [&](SymbolicTensorType Ty) { Named |= names(Ty.getDims(), Counter); });
+  Walker.addWalk(
+      [&](DimsAttr Sizes) { Named |= names(Sizes.getDims(), Counter); });
   Op->walk([&](Operation *Inner) {
     Walker.walk(Inner->getAttrDictionary());
     for (Type Ty : Inner->getResultTypes())

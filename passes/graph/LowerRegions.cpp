@@ -147,9 +147,8 @@ LogicalResult PlanBuilder::lower(Operation *Op) {
         return success();
       })
       .Case([&](ReshapeOp Reshape) {
-        Buffers[Reshape] =
-            plan::ViewOp::create(B, Op->getLoc(), Reshape.getType(),
-                                 Buffers.lookup(Reshape.getX()));
+        Buffers[Reshape] = plan::ViewOp::create(
+            B, Op->getLoc(), Reshape.getType(), Buffers.lookup(Reshape.getX()));
         return success();
       })
       .Default([](Operation *Op) {
@@ -351,9 +350,9 @@ Expr roomOf(SymbolicTensorType Ty) {
 
 Value PlanBuilder::memoryForTwo(Value Carried, StringRef Name) {
   SymbolicTensorType Ty = typeOf(Carried);
-  return plan::BufferOp::create(
-      B, Carried.getLoc(), Ty.withDims({Expr(2) * roomOf(Ty)}), Name,
-      DenseI64ArrayAttr(), plan::ArenaClassAttr());
+  return plan::BufferOp::create(B, Carried.getLoc(),
+                                Ty.withDims({Expr(2) * roomOf(Ty)}), Name,
+                                DenseI64ArrayAttr(), plan::ArenaClassAttr());
 }
 
 std::string nodeName(Operation *Op) {
@@ -376,8 +375,7 @@ LogicalResult PlanBuilder::lower(LoopOp Loop) {
   for (Value Collected : Loop.getResults().drop_front(Carried))
     bufferFor(Collected, Name);
 
-  auto Steps =
-      plan::LoopOp::create(B, Loc, Loop.getCounter(), Loop.getCount());
+  auto Steps = plan::LoopOp::create(B, Loc, Loop.getCounter(), Loop.getCount());
   {
     OpBuilder::InsertionGuard Guard(B);
     B.setInsertionPointToStart(B.createBlock(&Steps.getBody()));
@@ -400,8 +398,8 @@ LogicalResult PlanBuilder::lower(LoopOp Loop) {
   }
   for (auto [J, Pair] : llvm::enumerate(Pairs)) {
     Value Last = Loop.getResult(J);
-    Buffers[Last] = partOf(Pair, roomOf(typeOf(Last)) * Trips.mod(2),
-                           Last.getType(), Loc);
+    Buffers[Last] =
+        partOf(Pair, roomOf(typeOf(Last)) * Trips.mod(2), Last.getType(), Loc);
   }
   return success();
 }
@@ -410,8 +408,8 @@ LogicalResult PlanBuilder::lower(IfOp If) {
   SmallVector<Value> Destinations;
   for (Value Result : If.getResults())
     Destinations.push_back(memoryOf(bufferFor(Result, nodeName(If))));
-  auto Steps = plan::IfOp::create(B, If.getLoc(),
-                                  Buffers.lookup(If.getCondition()));
+  auto Steps =
+      plan::IfOp::create(B, If.getLoc(), Buffers.lookup(If.getCondition()));
   for (auto [From, To] :
        llvm::zip_equal(If->getRegions(), Steps->getRegions())) {
     OpBuilder::InsertionGuard Guard(B);

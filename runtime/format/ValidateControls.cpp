@@ -53,8 +53,8 @@ private:
                  SymbolSource::LoopCounter &&
              M.symbols()->Get(C.counter())->min() == 0 &&
              Taken.insert(C.counter()).second;
-    if (C.condition() >= count(T.buffers()) ||
-        C.else_step() < C.first_step() || C.else_step() > C.end_step() ||
+    if (C.condition() >= count(T.buffers()) || C.else_step() < C.first_step() ||
+        C.else_step() > C.end_step() ||
         (C.condition_offset() != None && !isPlainExpr(C.condition_offset())))
       return false;
     const Buffer *B = T.buffers()->Get(C.condition());

@@ -63,9 +63,8 @@ private:
   }
   // An offset; one that changes is of a part whose length is given.
   bool isOffset(size_t Step, uint32_t Index, uint32_t Length) const {
-    return Index == None ||
-           (exprExistsAt(Step, Index) &&
-            (Facts[Index].Counters.empty() || Length != None));
+    return Index == None || (exprExistsAt(Step, Index) &&
+                             (Facts[Index].Counters.empty() || Length != None));
   }
   bool exprExistsOrNone(uint32_t Index) const {
     return Index == None || exprExists(Index);

@@ -66,9 +66,8 @@ public:
         Values(M.table(), Out.Symbols) {}
 
   Status run() {
-    for (auto Part :
-         {&Binder::ports, &Binder::buffers, &Binder::controls, &Binder::steps,
-          &Binder::values})
+    for (auto Part : {&Binder::ports, &Binder::buffers, &Binder::controls,
+                      &Binder::steps, &Binder::values})
       if (Status S = (this->*Part)(); !S)
         return S;
     return success();

@@ -91,9 +91,8 @@ public:
       Facts.duration_us += Microseconds(End - Begin).count();
       return success();
     };
-    return B.walk(RunStep, [&](const Place &P) -> Result<bool> {
-      return holds(P, A);
-    });
+    return B.walk(RunStep,
+                  [&](const Place &P) -> Result<bool> { return holds(P, A); });
   }
 
   Status copy(void *To, const void *From, uint64_t Bytes, void *) override {

@@ -25,13 +25,13 @@ static bool unifyTypes(NodeImport &N, Value A, Value C) {
 }
 
 static std::string typeText(Value V) {
-  return onnx::typeText(Emitter::element(V)) +
-         onnx::dimsText(Emitter::dims(V));
+  return onnx::typeText(Emitter::element(V)) + onnx::dimsText(Emitter::dims(V));
 }
 
-std::optional<SmallVector<Value>>
-Importer::importBody(Operation *Holder, Region &Body, TypeRange Arguments,
-                     BodyFunction Emit) {
+std::optional<SmallVector<Value>> Importer::importBody(Operation *Holder,
+                                                       Region &Body,
+                                                       TypeRange Arguments,
+                                                       BodyFunction Emit) {
   OpBuilder::InsertionGuard Guard(B);
   SmallVector<Location> Locs(Arguments.size(), Holder->getLoc());
   Block *Inside = B.createBlock(&Body, {}, Arguments, Locs);
@@ -136,10 +136,9 @@ Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
   if (llvm::is_contained(Inits, Value()))
     return std::nullopt;
   Expr Counter = makeCounter(Count);
-  auto Draft =
-      LoopOp::create(B, N.loc(), TypeRange(), *Counter.asSymbol(),
-                     DimsAttr::get(B.getContext(), {Count}), Inits,
-                     ArrayRef<bool>());
+  auto Draft = LoopOp::create(B, N.loc(), TypeRange(), *Counter.asSymbol(),
+                              DimsAttr::get(B.getContext(), {Count}), Inits,
+                              ArrayRef<bool>());
   std::optional<SmallVector<Value>> Yielded = importBody(
       Draft, Draft.getBody(), TypeRange(ValueRange(Inits)),
       [&](ArrayRef<Value> Carried) { return Body(Counter, Carried); });
@@ -157,7 +156,8 @@ Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
   return SmallVector<Value>(Loop.getResults());
 }
 
-bool Importer::attempt(NodeImport &N, llvm::function_ref<bool(NodeImport &)> Try) {
+bool Importer::attempt(NodeImport &N,
+                       llvm::function_ref<bool(NodeImport &)> Try) {
   kpc::Diagnostics Before = *Diags;
   size_t NodesBefore = Inlined;
   NodeImport Trial(*this, N.node(), B, N.loc());
@@ -206,11 +206,9 @@ static SmallVector<Value> chosen(NodeImport &N, IfOp If) {
   return Results;
 }
 
-std::optional<SmallVector<Value>> Importer::branch(NodeImport &N,
-                                                   Value Condition,
-                                                   const Graph &Then,
-                                                   const Graph &Else,
-                                                   size_t Count) {
+std::optional<SmallVector<Value>>
+Importer::branch(NodeImport &N, Value Condition, const Graph &Then,
+                 const Graph &Else, size_t Count) {
   Condition = N.reshape(Condition, {});
   if (!Condition)
     return std::nullopt;
@@ -230,8 +228,8 @@ std::optional<SmallVector<Value>> Importer::branch(NodeImport &N,
           C = Draft.getOtherwise().front().getTerminator()->getOperand(I);
     Good = A.getType() == C.getType() || unifyTypes(N, A, C);
     if (!Good)
-      N.unsupported("the branches give " + typeText(A) + " and " +
-                    typeText(C) + " for output " + std::to_string(I) +
+      N.unsupported("the branches give " + typeText(A) + " and " + typeText(C) +
+                    " for output " + std::to_string(I) +
                     ", and which is taken is known only when the model runs");
     Types.push_back(A.getType());
   }

@@ -130,7 +130,8 @@ Status CudaGraph::addEarlyLaunches(uint32_t Step,
                         "add edges to the graph");
 }
 
-Status CudaGraph::addNode(const BoundSteps &B, uint32_t Step, StepParams &Params) {
+Status CudaGraph::addNode(const BoundSteps &B, uint32_t Step,
+                          StepParams &Params) {
   const BoundStep &S = B.Steps[Step];
   std::span<const uint32_t> Earlier = Waits[Step];
   // All or none: what a kernel that waits for copies as well gains is little.

@@ -33,8 +33,7 @@ public:
       } else {
         Segment &Own = Out.emplace_back();
         Own.Control = At;
-        Own.What =
-            C.IsLoop ? Segment::Kind::OneByOne : Segment::Kind::Branch;
+        Own.What = C.IsLoop ? Segment::Kind::OneByOne : Segment::Kind::Branch;
         if (!C.IsLoop) {
           cut(C.First, C.Else, At + 1, Own.Then);
           cut(C.Else, C.End, B.firstInElse(At), Own.Else);
@@ -47,8 +46,8 @@ public:
 
 private:
   // The graph that goes on with `Step`: the last, or a new one.
-  static Segment &graphIn(std::vector<Segment> &Out, uint32_t Step,
-                          uint32_t At, int64_t Runs) {
+  static Segment &graphIn(std::vector<Segment> &Out, uint32_t Step, uint32_t At,
+                          int64_t Runs) {
     if (Out.empty() || Out.back().What != Segment::Kind::Graph ||
         Out.back().LoopSteps + Runs > MostLoopSteps) {
       Segment &New = Out.emplace_back();

@@ -21,7 +21,7 @@ func.func @loop(%h0: !m, %w: !m, %xs: !graph.tensor<[9, 4, 4], f32>) -> !m {
   ^bb0(%h: !m):
     %1 = graph.loop "j" count <[9]> (%h) reversed [] : (!m) -> !m {
     ^bb0(%g: !m):
-      %t = graph.transpose %w perm [1, 0] : !m to !m
+      %t = graph.transpose %w [1, 0] : !m
       %x = graph.slice %xs start <[i, 0, 0]> step [1, 1, 1] : !graph.tensor<[9, 4, 4], f32> to !graph.tensor<[1, 4, 4], f32>
       %r = graph.reshape %x : !graph.tensor<[1, 4, 4], f32> to !m
       %n = graph.neg %r : !m

@@ -14,13 +14,13 @@
 // CHECK: %[[ALL:.*]] = plan.output "all"
 // CHECK: %[[ODDS:.*]] = plan.output "odds"
 // CHECK: %[[Z:.*]] = plan.output "z"
-// CHECK: %[[PAIR:.*]] = plan.buffer "loop.carried" live [0, 5] arena fixed : <[32], f32>
+// CHECK: %[[PAIR:.*]] = plan.buffer "loop.carried" live [0, 7] arena fixed : <[32], f32>
 // CHECK: %[[P0:.*]] = plan.part %[[PAIR]] at <[0]> : <[32], f32> to <[4, 4], f32>
 // CHECK: plan.copy %[[X]] to %[[P0]]
 // CHECK: plan.loop "i" count <[n]> {
 // CHECK: %[[NOW:.*]] = plan.part %[[PAIR]] at <["mod(i, 2)*16"]>
 // CHECK: %[[NEXT:.*]] = plan.part %[[PAIR]] at <["mod(i + 1, 2)*16"]>
-// CHECK: %[[ROW:.*]] = plan.part %[[ALL]] at <["n*16 - i*16 - 16"]> : <[n, 4, 4], f32> to <[4, 4], f32>
+// CHECK: %[[ROW:.*]] = plan.part %[[ALL]] at <["-i*16 + n*16 - 16"]> : <[n, 4, 4], f32> to <[4, 4], f32>
 // CHECK: %[[ODD:.*]] = plan.part %[[ODDS]] at <["i*3"]>
 // CHECK: plan.launch @step (%[[NOW]]) -> (%[[NEXT]])
 // CHECK: %[[B:.*]] = plan.buffer "odd" live [2, 4] arena fixed
@@ -29,14 +29,14 @@
 // CHECK: plan.copy %[[B]] to %[[ODD]]
 // CHECK: }
 // CHECK: %[[LAST:.*]] = plan.part %[[PAIR]] at <["mod(n, 2)*16"]>
-// CHECK: plan.if %[[C]] : !graph.tensor<[], i1> {
+// CHECK: plan.if %[[C]] : <[], i1> {
 // CHECK: plan.launch @step (%[[X]]) -> (%[[Z]])
 // CHECK: } else {
 // CHECK: plan.copy %[[X]] to %[[Z]]
 // CHECK: }
 // CHECK: plan.copy %[[LAST]] to %[[Y]]
 // CHECK: func.func @step
-// CHECK: func.func @odd({{.*}}index {kpc.max = 98 : i64, kpc.min = 0 : i64}
+// CHECK: func.func @odd({{.*}}index {kpc.max = 98 : i64, kpc.min = 0 : i64, kpc.optimum = 49 : i64}
 // CHECK-NOT: func.func
 module attributes {graph.symbols = {n = {min = 1, max = 99}, i = {min = 0, max = 98}}} {
   func.func @main(%x: !t {graph.name = "x"}, %o: !graph.tensor<[99], f32> {graph.name = "odd"},

@@ -131,13 +131,13 @@ struct ControlRun {
       for (int64_t C = 0; C < Width; ++C) {
         float H = float((R + 2) * (C + 1));
         ASSERT_EQ(aligned(Rows)[R * Width + C], H) << R << ", " << C;
-        ASSERT_EQ(aligned(Scaled)[(Count - 1 - R) * Width + C], H * float(R + 1))
+        ASSERT_EQ(aligned(Scaled)[(Count - 1 - R) * Width + C],
+                  H * float(R + 1))
             << R << ", " << C;
       }
     for (int64_t C = 0; C < Width; ++C) {
       ASSERT_EQ(aligned(Last)[C], float((Count + 1) * (C + 1))) << C;
-      ASSERT_EQ(aligned(Last)[Width + C], float((Flag ? 2 : 3) * (C + 1)))
-          << C;
+      ASSERT_EQ(aligned(Last)[Width + C], float((Flag ? 2 : 3) * (C + 1))) << C;
     }
   }
 
@@ -171,8 +171,8 @@ struct ControlOnCuda : testing::Test {
 TEST_F(ControlOnCuda, RunsAsGraphsAndWithout) {
   Bytes File = written(controlContents(true));
   Own<kpc_model> M = load(File);
-  for (uint32_t Flags : {0u, unsigned(KPC_SESSION_NO_GRAPH),
-                         unsigned(KPC_SESSION_ONE_CHAIN)}) {
+  for (uint32_t Flags :
+       {0u, unsigned(KPC_SESSION_NO_GRAPH), unsigned(KPC_SESSION_ONE_CHAIN)}) {
     Own<kpc_session> S = open(M, Flags);
     for (int64_t Count : {3, 0, 1, 8, 300})
       for (bool Taken : {true, false})
@@ -234,7 +234,9 @@ TEST(Control, AStepsTimesAreOfAllIterations) {
 }
 
 TEST(Control, OldReadersAreKeptOut) {
-  auto leastReader = [](const Bytes &File) { return File[12] + 256 * File[13]; };
+  auto leastReader = [](const Bytes &File) {
+    return File[12] + 256 * File[13];
+  };
   EXPECT_EQ(leastReader(written(controlContents(false))),
             format::ControlsMinor);
   EXPECT_LT(leastReader(sampleArtifact()), format::ControlsMinor);
@@ -285,17 +287,18 @@ TEST(Control, RefusesWhatDoesNotNest) {
                 std::get<Launch>(T.Steps[1]).Params[0].Length.reset();
               }),
               HasSubstr("step 1: parameter 0 of 'kpc_add'"));
-  EXPECT_THAT(refused([](Contents &C, Target &) { C.Outputs[0].Dims[0] = i(); }),
-              HasSubstr("output 'rows' has dims that depend on the iteration"));
-  EXPECT_THAT(refused([](Contents &, Target &T) { T.Buffers[Pair].Size = i(); }),
-              HasSubstr("buffer 7"));
+  EXPECT_THAT(
+      refused([](Contents &C, Target &) { C.Outputs[0].Dims[0] = i(); }),
+      HasSubstr("output 'rows' has dims that depend on the iteration"));
+  EXPECT_THAT(
+      refused([](Contents &, Target &T) { T.Buffers[Pair].Size = i(); }),
+      HasSubstr("buffer 7"));
 }
 
 // An offset that leaves its buffer in a later iteration.
 TEST(Control, AnIterationThatReachesOutsideIsAnError) {
   Contents C = controlContents(false);
-  std::get<Copy>(C.Targets[0].Steps[2]).DestinationOffset =
-      i() * (Bytes64 + 1);
+  std::get<Copy>(C.Targets[0].Steps[2]).DestinationOffset = i() * (Bytes64 + 1);
   Bytes File = written(C);
   Own<kpc_model> M = load(File);
   Own<kpc_session> S = test::open(M);

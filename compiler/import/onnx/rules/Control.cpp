@@ -221,8 +221,7 @@ static SmallVector<Value> scanned(NodeImport &N, const ScanNode &S,
     Expr Place = S.Turned[I] ? S.Length - 1 - At : At;
     Dims Sizes(N.dims(Source));
     Sizes.erase(Sizes.begin() + S.Axes[I]);
-    Parts.push_back(
-        N.reshape(N.sliceAxis(Source, S.Axes[I], Place, 1), Sizes));
+    Parts.push_back(N.reshape(N.sliceAxis(Source, S.Axes[I], Place, 1), Sizes));
   }
   return Parts;
 }

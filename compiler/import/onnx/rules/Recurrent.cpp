@@ -190,8 +190,7 @@ Value Run::step(const Expr &I, Value &State, Value &Cell) const {
   if (!Lengths)
     return State;
   // Behind a sequence's end the state stays and the output is zero.
-  Value Inside =
-      N.compare(Predicate::gt, Lengths, N.sizeScalar(At, N.i64()));
+  Value Inside = N.compare(Predicate::gt, Lengths, N.sizeScalar(At, N.i64()));
   State = N.select(Inside, State, OldState);
   Cell = N.select(Inside, Cell, OldCell);
   return N.select(Inside, State, N.like(0, State));
@@ -211,10 +210,9 @@ Track Run::loop(Value State, Value Cell) const {
   if (Cell)
     Inits.push_back(Cell);
   auto Results = N.importer().loop(
-      N, L.Steps, Inits,
-      SmallVector<bool>(Collects ? 1 : 0, isBackwards()),
-      [&](const Expr &I, ArrayRef<Value> Carried)
-          -> std::optional<SmallVector<Value>> {
+      N, L.Steps, Inits, SmallVector<bool>(Collects ? 1 : 0, isBackwards()),
+      [&](const Expr &I,
+          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
         Value NextState = Carried.front();
         Value NextCell = Cell ? Carried.back() : Value();
         Value Output = step(I, NextState, NextCell);
