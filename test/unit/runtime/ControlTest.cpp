@@ -308,7 +308,7 @@ TEST(Control, AnIterationThatReachesOutsideIsAnError) {
   EXPECT_NE(kpc_session_run(S.get(), In.data(), In.size(), Out.data(),
                             Out.size(), nullptr, &E),
             KPC_OK);
-  EXPECT_THAT(describe(E), HasSubstr("in iteration 1 of a loop a step reaches "
+  EXPECT_THAT(describe(E), HasSubstr("in iteration 3 of a loop a step reaches "
                                      "outside its buffer"));
 }
 
