@@ -49,7 +49,7 @@ namespace {
 /// How an op takes part in regions.
 enum class Role {
   Source, ///< constants and weights: always an input
-  View,   ///< the same memory under other sizes
+  View,   ///< the same memory under other sizes, or a part of it
   Map,    ///< each result element from few operand elements
   Heavy,  ///< each result element from many
 };
@@ -57,7 +57,7 @@ enum class Role {
 Role roleOf(Operation *Op) {
   if (isa<ConstantOp, WeightOp>(Op))
     return Role::Source;
-  if (isa<ReshapeOp>(Op))
+  if (isa<ReshapeOp>(Op) || isPartOfMemory(Op))
     return Role::View;
   if (isa<ReduceOp, ArgReduceOp, CumSumOp, WindowOp, MatmulOp, ConvOp,
           AttentionOp, ScatterElementsOp, ScatterNdOp>(Op))

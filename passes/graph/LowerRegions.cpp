@@ -37,6 +37,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RegionFacts.h"
 #include "passes/graph/StoredRows.h"
@@ -81,6 +82,7 @@ private:
   LogicalResult lower(Block &Body);
   LogicalResult lower(Operation *Op);
   LogicalResult lower(RegionOp Region);
+  LogicalResult lower(SliceOp Slice);
   LogicalResult lower(LoopOp Loop);
   LogicalResult lower(IfOp If);
   LogicalResult lowerInto(Block &Body, ArrayRef<Value> Destinations);
@@ -132,6 +134,11 @@ LogicalResult PlanBuilder::lower(Block &Body) {
   return success();
 }
 
+LogicalResult outsideRegion(Operation *Op) {
+  return Op->emitError("stands outside a region; form-regions puts every such "
+                       "op into one");
+}
+
 LogicalResult PlanBuilder::lower(Operation *Op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(Op)
       .Case<RegionOp, LoopOp, IfOp>([&](auto Holder) { return lower(Holder); })
@@ -151,10 +158,8 @@ LogicalResult PlanBuilder::lower(Operation *Op) {
             B, Op->getLoc(), Reshape.getType(), Buffers.lookup(Reshape.getX()));
         return success();
       })
-      .Default([](Operation *Op) {
-        return Op->emitError("stands outside a region; form-regions puts "
-                             "every such op into one");
-      });
+      .Case([&](SliceOp Slice) { return lower(Slice); })
+      .Default(outsideRegion);
 }
 
 void PlanBuilder::declareInputs() {
@@ -305,10 +310,6 @@ void PlanBuilder::finishOutputs() {
 // Loops and branches
 //===----------------------------------------------------------------------===//
 
-/// Bytes at whose multiples every pointer begins that a kernel is given: a
-/// vector of the widest kind.
-constexpr int64_t KernelAlignment = 64;
-
 Value PlanBuilder::partOf(Value Whole, const Expr &Offset, Type Ty,
                           Location Loc) {
   return plan::PartOp::create(B, Loc, Ty, Whole,
@@ -358,6 +359,18 @@ Value PlanBuilder::memoryForTwo(Value Carried, StringRef Name) {
 std::string nodeName(Operation *Op) {
   auto Node = Op->getLoc()->findInstanceOf<NameLoc>();
   return Node ? Node.getName().str() : Op->getName().stripDialect().str();
+}
+
+/// What an iteration sees of a tensor is a place in it.
+LogicalResult PlanBuilder::lower(SliceOp Slice) {
+  if (!isPartOfMemory(Slice))
+    return outsideRegion(Slice);
+  Expr Offset = Slice.getStart().getDims().front();
+  for (const Expr &Size : typeOf(Slice.getX()).getDims().drop_front())
+    Offset = Offset * Size;
+  Buffers[Slice] = partOf(Buffers.lookup(Slice.getX()), Offset, Slice.getType(),
+                          Slice.getLoc());
+  return success();
 }
 
 LogicalResult PlanBuilder::lower(LoopOp Loop) {

@@ -142,7 +142,9 @@ def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
     border is the same memory. Broadcasts and repeated constants are cloned
     into each region that uses them. What is fused, and what is refused and why,
     is a remark of category `fusion`. Bodies of loops and branches are formed
-    by themselves: no region reaches across their borders.
+    by themselves: no region reaches across their borders. The rows that an
+    iteration sees of a tensor stay outside too, if they are a place in memory
+    that kernels take: whole rows of a multiple of 64 bytes.
   }];
   let options = [
     Option<"MaxOps", "max-ops", "unsigned", "64", "Most ops in a region">,

@@ -7,8 +7,8 @@
 // CHECK-NEXT: n  1..8
 // CHECK-NEXT: targets:
 // CHECK: loops and branches of host
-// CHECK-NEXT: steps 1 to 3  run n = 7 times
-// CHECK-NEXT: steps 4 to 5  if c step 4, else step 5
+// CHECK-NEXT: steps 1 to 2  run n = 7 times
+// CHECK-NEXT: steps 3 to 4  if c step 3, else step 4
 // CHECK-NEXT: kernels of
 
 !t = !graph.tensor<[16], f32>

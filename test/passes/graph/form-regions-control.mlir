@@ -42,3 +42,33 @@ func.func @if(%c: !graph.tensor<[], i1>, %x: !t) -> !t {
   }
   return %0 : !t
 }
+
+// The rows of an iteration are a place in memory, if a kernel may begin there;
+// else a kernel copies them.
+// CHECK-LABEL: @rows(
+// CHECK: graph.loop "i"
+// CHECK: %[[S:.*]] = graph.slice %arg0 start <[i, 0]>
+// CHECK: %[[R:.*]] = graph.reshape %[[S]]
+// CHECK: graph.region "add"(%[[R]], %{{.*}})
+// CHECK: graph.yield
+// CHECK: graph.loop "j"
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: graph.region "slice"(%arg1)
+func.func @rows(%xs: !graph.tensor<[20, 16], f32>, %odd: !graph.tensor<[20, 3], f32>, %h0: !graph.tensor<[16], f32>,
+                %g0: !graph.tensor<[3], f32>) -> (!graph.tensor<[16], f32>, !graph.tensor<[3], f32>) {
+  %0 = graph.loop "i" count <[20]> (%h0) reversed [] : (!graph.tensor<[16], f32>) -> !graph.tensor<[16], f32> {
+  ^bb0(%h: !graph.tensor<[16], f32>):
+    %1 = graph.slice %xs start <[i, 0]> step [1, 1] : !graph.tensor<[20, 16], f32> to !graph.tensor<[1, 16], f32>
+    %2 = graph.reshape %1 : !graph.tensor<[1, 16], f32> to !graph.tensor<[16], f32>
+    %3 = graph.add %2, %h : !graph.tensor<[16], f32>
+    graph.yield %3 : !graph.tensor<[16], f32>
+  }
+  %4 = graph.loop "j" count <[20]> (%g0) reversed [] : (!graph.tensor<[3], f32>) -> !graph.tensor<[3], f32> {
+  ^bb0(%g: !graph.tensor<[3], f32>):
+    %1 = graph.slice %odd start <[j, 0]> step [1, 1] : !graph.tensor<[20, 3], f32> to !graph.tensor<[1, 3], f32>
+    %2 = graph.reshape %1 : !graph.tensor<[1, 3], f32> to !graph.tensor<[3], f32>
+    %3 = graph.add %2, %g : !graph.tensor<[3], f32>
+    graph.yield %3 : !graph.tensor<[3], f32>
+  }
+  return %0, %4 : !graph.tensor<[16], f32>, !graph.tensor<[3], f32>
+}

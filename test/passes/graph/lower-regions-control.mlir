@@ -1,7 +1,8 @@
 // RUN: kpc-opt %s --lower-regions --set-live-intervals | FileCheck %s
 
 // A carried value has memory twice, in turns; what is collected is written
-// where it is to be. A value that is yielded twice is copied once.
+// where it is to be. What an iteration only hands on is copied; the rows that
+// it sees are a place in memory.
 
 !t = !graph.tensor<[4, 4], f32>
 !odd = !graph.tensor<[3], f32>
@@ -10,6 +11,7 @@
 // CHECK: %[[X:.*]] = plan.input "x"
 // CHECK: %[[O:.*]] = plan.input "odd"
 // CHECK: %[[C:.*]] = plan.input "c"
+// CHECK: %[[IN:.*]] = plan.input "in"
 // CHECK: %[[Y:.*]] = plan.output "y"
 // CHECK: %[[ALL:.*]] = plan.output "all"
 // CHECK: %[[ODDS:.*]] = plan.output "odds"
@@ -25,7 +27,9 @@
 // CHECK: plan.launch @step (%[[NOW]]) -> (%[[NEXT]])
 // CHECK: %[[B:.*]] = plan.buffer "odd" live [2, 4] arena fixed
 // CHECK: plan.launch @odd (%[[O]]) -> (%[[B]]) sizes <[i]>
-// CHECK: plan.copy %[[NEXT]] to %[[ROW]]
+// CHECK: %[[PART:.*]] = plan.part %[[IN]] at <["i*16"]> : <[99, 4, 4], f32> to <[1, 4, 4], f32>
+// CHECK: %[[VIEW:.*]] = plan.view %[[PART]]
+// CHECK: plan.copy %[[VIEW]] to %[[ROW]]
 // CHECK: plan.copy %[[B]] to %[[ODD]]
 // CHECK: }
 // CHECK: %[[LAST:.*]] = plan.part %[[PAIR]] at <["mod(n, 2)*16"]>
@@ -40,7 +44,7 @@
 // CHECK-NOT: func.func
 module attributes {graph.symbols = {n = {min = 1, max = 99}, i = {min = 0, max = 98}}} {
   func.func @main(%x: !t {graph.name = "x"}, %o: !graph.tensor<[99], f32> {graph.name = "odd"},
-                  %c: !graph.tensor<[], i1> {graph.name = "c"})
+                  %c: !graph.tensor<[], i1> {graph.name = "c"}, %all: !graph.tensor<[99, 4, 4], f32> {graph.name = "in"})
       -> (!t {graph.name = "y"}, !graph.tensor<[n, 4, 4], f32> {graph.name = "all"},
           !graph.tensor<[n, 3], f32> {graph.name = "odds"}, !t {graph.name = "z"}) {
     %0:3 = graph.loop "i" count <[n]> (%x) reversed [true, false] : (!t) -> (!t, !graph.tensor<[n, 4, 4], f32>, !graph.tensor<[n, 3], f32>) {
@@ -56,7 +60,9 @@ module attributes {graph.symbols = {n = {min = 1, max = 99}, i = {min = 0, max =
         %4 = graph.broadcast %3 : !graph.tensor<[1], f32> to !odd
         graph.yield %4 : !odd
       }
-      graph.yield %1, %1, %2 : !t, !t, !odd
+      %5 = graph.slice %all start <[i, 0, 0]> step [1, 1, 1] : !graph.tensor<[99, 4, 4], f32> to !graph.tensor<[1, 4, 4], f32>
+      %6 = graph.reshape %5 : !graph.tensor<[1, 4, 4], f32> to !t
+      graph.yield %1, %6, %2 : !t, !t, !odd
     }
     %1 = graph.if %c : (!graph.tensor<[], i1>) -> !t {
       %2 = graph.region "step" (%x) : (!t) -> !t {
