@@ -238,9 +238,18 @@ fb::Offset<format::Launch> TableBuilder::launch(const Launch &L) {
   auto Sources = texts(L.SourceNodes);
   auto Grid = exprs({L.Grid.begin(), L.Grid.end()});
   auto Block = Builder.CreateVector(L.Block.data(), L.Block.size());
+  auto Alternatives =
+      list<format::Alternative>(L.Alternatives, [&](const Alternative &A) {
+        auto Bounds =
+            list<format::SizeBound>(A.Bounds, [&](const SizeBound &Bound) {
+              return format::CreateSizeBound(Builder, expr(Bound.Size),
+                                             Bound.Least, Bound.Most);
+            });
+        return format::CreateAlternative(Builder, Bounds, launch(A.Instead));
+      });
   return format::CreateLaunch(Builder, L.Kernel, Params, Grid, Block,
                               expr(L.Shared), expr(L.Work), L.Grain,
-                              expr(L.Flops), Name, Sources);
+                              expr(L.Flops), Name, Sources, Alternatives);
 }
 
 fb::Offset<format::Step> TableBuilder::step(const Step &S) {

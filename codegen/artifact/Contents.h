@@ -166,6 +166,8 @@ struct Param {
   }
 };
 
+struct Alternative;
+
 struct Launch {
   uint32_t Kernel = 0;
   std::vector<Param> Params;
@@ -178,6 +180,19 @@ struct Launch {
   std::string Name; ///< for people; empty: the kernel's
   /// Nodes of the model that this launch computes; empty: the kernel's.
   std::vector<std::string> SourceNodes;
+  /// The first one that fits the sizes takes this launch's place.
+  std::vector<Alternative> Alternatives;
+};
+
+/// Least <= Size <= Most.
+struct SizeBound {
+  Expr Size;
+  int64_t Least = 0, Most = std::numeric_limits<int64_t>::max();
+};
+
+struct Alternative {
+  std::vector<SizeBound> Bounds; ///< all of them hold
+  Launch Instead; ///< without name, nodes, operations and alternatives
 };
 
 struct Copy {

@@ -56,9 +56,21 @@ private:
   void collectLaunches(plan::ProgramOp Program);
   llvm::Error addTarget(plan::ProgramOp Program, const TargetKernels &Compiled);
   llvm::Error addCode(artifact::Target &T, const TargetKernels &Compiled);
+  artifact::Kernel describeKernel(StringRef Symbol, StringRef Of,
+                                  const CompiledKernel &Kernel);
+  void addGpuKernel(artifact::Target &T, const TargetKernels &Compiled,
+                    StringRef Symbol, StringRef Of,
+                    const CompiledKernel &Kernel);
   Expected<artifact::Launch> launch(plan::LaunchOp Op,
                                     const artifact::Target &T,
                                     const TargetKernels &Compiled);
+  Expected<artifact::Launch> launchOf(StringRef Symbol,
+                                      const CompiledKernel &Kernel,
+                                      plan::LaunchOp Op,
+                                      const artifact::Target &T);
+  llvm::Error addVariants(artifact::Launch &L, plan::LaunchOp Op,
+                          const artifact::Target &T,
+                          ArrayRef<CompiledVariant> Variants);
   std::string multiprocessors();
   void addValues(artifact::Target &T, plan::ProgramOp Program);
   llvm::Error addSteps(artifact::Target &T, Block &Body,
@@ -158,6 +170,7 @@ llvm::Error ContentsBuilder::declare(Operation *Op) {
     addBuffer(Output.getBuffer(), artifact::BufferKind::Output,
               Contents.Outputs.size(), Output.getName().str());
     Contents.Outputs.push_back(portOf(Output.getName(), Output.getBuffer()));
+    Contents.Outputs.back().Alias = std::optional<uint32_t>(Output.getTakes());
   } else if (auto Weight = dyn_cast<plan::WeightOp>(Op)) {
     return addWeight(Weight);
   } else if (auto Constant = dyn_cast<plan::ConstantOp>(Op)) {
@@ -270,41 +283,64 @@ llvm::Error ContentsBuilder::addCode(artifact::Target &T,
     T.Modules.push_back({Image.Bytes, {}});
   }
   for (const auto &[Symbol, Kernel] : Compiled.Kernels) {
-    auto Func = Module.lookupSymbol<func::FuncOp>(Symbol);
-    artifact::Kernel K;
-    K.Symbol = Symbol;
-    const LaunchedFor &For = Launched[Symbol];
-    K.DisplayName = For.Name.empty() ? Symbol : For.Name;
-    for (StringRef Node : For.Nodes)
-      K.SourceNodes.push_back(Node.str());
-    K.Precision = precisionOf(Func);
-    for (Type Argument : Func.getArgumentTypes())
-      K.Params.push_back(isa<MemRefType>(Argument) ? artifact::ParamKind::Buffer
-                                                   : artifact::ParamKind::Size);
-    K.Params.insert(K.Params.end(), Kernel.TensorMaps.size(),
-                    artifact::ParamKind::TensorMap);
-    K.Family = Kernel.Schedule;
-    K.Registers = Kernel.Registers;
-    K.SpillBytes = Kernel.SpillBytes;
-    if (Host) {
-      auto Offset = Image.Symbols.find(Symbol);
-      if (Offset == Image.Symbols.end())
-        return createStringError("the image lacks kernel '" + Symbol + "'");
-      K.Entry = Offset->second;
-    } else {
-      K.Module = T.Modules.size();
-      K.EarlyLaunch = Compiled.Target->launchesEarly();
-      artifact::Module M;
-      M.Image.assign(Kernel.Code.begin(), Kernel.Code.end());
-      if (!Strip || M.Image.empty())
-        M.Ptx = Kernel.Ptx;
-      T.Modules.push_back(std::move(M));
-      T.LeastDriver = std::max<uint32_t>(T.LeastDriver, Kernel.LeastDriver);
+    if (!Host) {
+      addGpuKernel(T, Compiled, Symbol, Symbol, Kernel);
+      auto Variants = Compiled.Variants.find(Symbol);
+      if (Variants != Compiled.Variants.end())
+        for (const CompiledVariant &V : Variants->second)
+          addGpuKernel(T, Compiled, V.Symbol, Symbol, V.Kernel);
+      continue;
     }
+    auto Offset = Image.Symbols.find(Symbol);
+    if (Offset == Image.Symbols.end())
+      return createStringError("the image lacks kernel '" + Symbol + "'");
+    artifact::Kernel K = describeKernel(Symbol, Symbol, Kernel);
+    K.Entry = Offset->second;
     KernelIndex[Symbol] = T.Kernels.size();
     T.Kernels.push_back(std::move(K));
   }
   return llvm::Error::success();
+}
+
+/// `Of`: the kernel that the plan names, of which this may be a variant.
+artifact::Kernel ContentsBuilder::describeKernel(StringRef Symbol, StringRef Of,
+                                                 const CompiledKernel &Kernel) {
+  auto Func = Module.lookupSymbol<func::FuncOp>(Of);
+  artifact::Kernel K;
+  K.Symbol = Symbol;
+  const LaunchedFor &For = Launched[Of.str()];
+  // A variant has the same letters behind its name as behind its symbol.
+  K.DisplayName = (For.Name.empty() ? Of.str() : For.Name) +
+                  Symbol.drop_front(Of.size()).str();
+  for (StringRef Node : For.Nodes)
+    K.SourceNodes.push_back(Node.str());
+  K.Precision = precisionOf(Func);
+  for (Type Argument : Func.getArgumentTypes())
+    K.Params.push_back(isa<MemRefType>(Argument) ? artifact::ParamKind::Buffer
+                                                 : artifact::ParamKind::Size);
+  K.Params.insert(K.Params.end(), Kernel.TensorMaps.size(),
+                  artifact::ParamKind::TensorMap);
+  K.Family = Kernel.Schedule;
+  K.Registers = Kernel.Registers;
+  K.SpillBytes = Kernel.SpillBytes;
+  return K;
+}
+
+void ContentsBuilder::addGpuKernel(artifact::Target &T,
+                                   const TargetKernels &Compiled,
+                                   StringRef Symbol, StringRef Of,
+                                   const CompiledKernel &Kernel) {
+  artifact::Kernel K = describeKernel(Symbol, Of, Kernel);
+  K.Module = T.Modules.size();
+  K.EarlyLaunch = Compiled.Target->launchesEarly();
+  artifact::Module M;
+  M.Image.assign(Kernel.Code.begin(), Kernel.Code.end());
+  if (!Strip || M.Image.empty())
+    M.Ptx = Kernel.Ptx;
+  T.Modules.push_back(std::move(M));
+  T.LeastDriver = std::max<uint32_t>(T.LeastDriver, Kernel.LeastDriver);
+  KernelIndex[Symbol.str()] = T.Kernels.size();
+  T.Kernels.push_back(std::move(K));
 }
 
 /// An expression over `argN` as one over the artifact's symbols.
@@ -371,16 +407,12 @@ bool usesMultiprocessors(const CompiledKernel &Kernel) {
   return Names.count(MultiprocessorsSymbol);
 }
 
+/// How a kernel is launched where `Op` stands.
 Expected<artifact::Launch>
-ContentsBuilder::launch(plan::LaunchOp Op, const artifact::Target &T,
-                        const TargetKernels &Compiled) {
-  auto Found = Compiled.Kernels.find(Op.getKernel().str());
-  if (Found == Compiled.Kernels.end())
-    return createStringError("launch of kernel '" + Op.getKernel() +
-                             "', which was not compiled");
-  const CompiledKernel &Kernel = Found->second;
+ContentsBuilder::launchOf(StringRef Symbol, const CompiledKernel &Kernel,
+                          plan::LaunchOp Op, const artifact::Target &T) {
   artifact::Launch L;
-  L.Kernel = KernelIndex[Op.getKernel().str()];
+  L.Kernel = KernelIndex[Symbol.str()];
   for (Value V : Op.getReads())
     L.Params.push_back(bufferParam(V, artifact::Read));
   for (Value V : Op.getWrites())
@@ -402,12 +434,6 @@ ContentsBuilder::launch(plan::LaunchOp Op, const artifact::Target &T,
   if (llvm::Error E = set(L.Work, Kernel.Work))
     return E;
   L.Grain = Kernel.Grain;
-  L.Name = Op.getName().value_or("").str();
-  if (auto Nodes = Op.getNodes())
-    for (StringRef Node : Nodes->getAsValueRange<StringAttr>())
-      L.SourceNodes.push_back(Node.str());
-  if (auto Flops = Op.getFlops())
-    L.Flops = Flops->getDims().front();
   if (T.Kind == artifact::TargetKind::Host)
     return L;
   for (unsigned I = 0; I < 3; ++I) {
@@ -420,10 +446,58 @@ ContentsBuilder::launch(plan::LaunchOp Op, const artifact::Target &T,
   for (const artifact::KernelTensorMap &Asked : Kernel.TensorMaps) {
     auto P = tensorMapParam(Asked, L, Args);
     if (!P)
-      return createStringError("kernel '" + Op.getKernel() +
+      return createStringError("kernel '" + Symbol +
                                "': " + llvm::toString(P.takeError()));
     L.Params.push_back(std::move(*P));
   }
+  return L;
+}
+
+/// Each part of a variant's sizes is an alternative of its own.
+llvm::Error ContentsBuilder::addVariants(artifact::Launch &L, plan::LaunchOp Op,
+                                         const artifact::Target &T,
+                                         ArrayRef<CompiledVariant> Variants) {
+  ArrayRef<Expr> Sizes = Op.getSizes().getDims();
+  for (const CompiledVariant &V : Variants) {
+    auto Instead = launchOf(V.Symbol, V.Kernel, Op, T);
+    if (!Instead)
+      return Instead.takeError();
+    for (const schedule::SizeBounds &Part : V.Where) {
+      artifact::Alternative A;
+      for (const schedule::SizeBound &Bound : Part) {
+        Expr Product = 1;
+        for (unsigned Size : Bound.Sizes)
+          Product = Product * Sizes[Size];
+        A.Bounds.push_back({Product, Bound.Least, Bound.Most});
+      }
+      A.Instead = *Instead;
+      L.Alternatives.push_back(std::move(A));
+    }
+  }
+  return llvm::Error::success();
+}
+
+Expected<artifact::Launch>
+ContentsBuilder::launch(plan::LaunchOp Op, const artifact::Target &T,
+                        const TargetKernels &Compiled) {
+  StringRef Symbol = Op.getKernel();
+  auto Found = Compiled.Kernels.find(Symbol.str());
+  if (Found == Compiled.Kernels.end())
+    return createStringError("launch of kernel '" + Symbol +
+                             "', which was not compiled");
+  auto L = launchOf(Symbol, Found->second, Op, T);
+  if (!L)
+    return L;
+  L->Name = Op.getName().value_or("").str();
+  if (auto Nodes = Op.getNodes())
+    for (StringRef Node : Nodes->getAsValueRange<StringAttr>())
+      L->SourceNodes.push_back(Node.str());
+  if (auto Flops = Op.getFlops())
+    L->Flops = Flops->getDims().front();
+  auto Variants = Compiled.Variants.find(Symbol.str());
+  if (Variants != Compiled.Variants.end())
+    if (llvm::Error E = addVariants(*L, Op, T, Variants->second))
+      return E;
   return L;
 }
 

@@ -259,7 +259,26 @@ LogicalResult LaunchOp::verify() {
 }
 
 /// What an edit by hand gets wrong: a buffer that a step uses after its end.
+static LogicalResult checkTakenInputs(ProgramOp Program) {
+  auto Inputs = llvm::to_vector(Program.getOps<InputOp>());
+  for (auto Output : Program.getOps<OutputOp>()) {
+    std::optional<int64_t> Taken = Output.getTakes();
+    if (!Taken)
+      continue;
+    if (*Taken < 0 || *Taken >= int64_t(Inputs.size()))
+      return Output.emitOpError("'") << Output.getName() << "' takes input "
+                                     << *Taken << ", which does not exist";
+    if (Inputs[*Taken].getType() != Output.getType())
+      return Output.emitOpError("'")
+             << Output.getName() << "' takes input '"
+             << Inputs[*Taken].getName() << "', which is of another type";
+  }
+  return success();
+}
+
 LogicalResult ProgramOp::verifyRegions() {
+  if (failed(checkTakenInputs(*this)))
+    return failure();
   int64_t Steps = countSteps(getBody().front());
   auto Touched = touchedIntervals(*this);
   auto check = [&](BufferOp Buffer) -> LogicalResult {

@@ -59,7 +59,20 @@ class Plan_BufferLike<string mnemonic, string what> : Plan_Op<mnemonic> {
 }
 
 def Plan_InputOp  : Plan_BufferLike<"input", "An input of the model, in the order of the signature">;
-def Plan_OutputOp : Plan_BufferLike<"output", "An output of the model, in the order of the signature">;
+def Plan_OutputOp : Plan_BufferLike<"output", "An output of the model, in the order of the signature"> {
+  let description = [{
+    `takes` is an input whose memory the output may be given: each of its
+    elements is the input's own or does not depend on it, and no other step
+    reads the input. So a cache of keys and values is updated where it lies.
+
+    ```mlir
+    %past = plan.input "past" : !graph.tensor<[batch, 8, 1024, 64], f16>
+    %y = plan.output "present" takes 0 : !graph.tensor<[batch, 8, 1024, 64], f16>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$takes);
+  let assemblyFormat = "$name (`takes` $takes^)? attr-dict `:` type($buffer)";
+}
 def Plan_Fixed   : I32EnumAttrCase<"fixed", 0>;
 def Plan_Dynamic : I32EnumAttrCase<"dynamic", 1>;
 def Plan_ArenaClass : I32EnumAttr<"ArenaClass", "when a buffer's size is known", [Plan_Fixed, Plan_Dynamic]> {

@@ -33,6 +33,7 @@
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RegionBuilder.h"
+#include "passes/graph/RegionRoles.h"
 #include "passes/graph/RowSpace.h"
 
 using namespace mlir;
@@ -45,66 +46,6 @@ namespace kpc::graph {
 } // namespace kpc::graph
 
 namespace {
-
-/// How an op takes part in regions.
-enum class Role {
-  Source, ///< constants and weights: always an input
-  View,   ///< the same memory under other sizes, or a part of it
-  Map,    ///< each result element from few operand elements
-  Heavy,  ///< each result element from many
-};
-
-Role roleOf(Operation *Op) {
-  if (isa<ConstantOp, WeightOp>(Op))
-    return Role::Source;
-  if (isa<ReshapeOp>(Op) || isPartOfMemory(Op))
-    return Role::View;
-  if (isa<ReduceOp, ArgReduceOp, CumSumOp, WindowOp, MatmulOp, ConvOp,
-          AttentionOp, ScatterElementsOp, ScatterNdOp>(Op))
-    return Role::Heavy;
-  return Role::Map;
-}
-
-/// Whether the op reads each element of an operand at most about once.
-bool readsOnce(Operation *Op) {
-  return !isa<MatmulOp, ConvOp, AttentionOp, WindowOp, CumSumOp,
-              ScatterElementsOp, ScatterNdOp>(Op);
-}
-
-/// A permutation of heads whose rows stay contiguous: other strides, to a
-/// builder of attention.
-bool isOrderOfHeads(Operation *Op) {
-  auto Transpose = dyn_cast<TransposeOp>(Op);
-  return Transpose && Transpose.getPerm().size() == 4 &&
-         Transpose.getPerm().back() == 3;
-}
-
-/// Whether the op takes some of the heads that lie in one tensor, and
-/// everything that uses it turns them to where attention has heads: a place to
-/// begin at, to a builder of attention.
-bool isSliceOfHeads(Operation *Op) {
-  auto Slice = dyn_cast<SliceOp>(Op);
-  if (!Slice || Slice.getStep().size() != 4 ||
-      llvm::any_of(Slice.getStep(), [](int64_t Step) { return Step != 1; }))
-    return false;
-  int64_t Axis = -1;
-  for (auto [I, Start, From, To] : llvm::enumerate(
-           Slice.getStart().getDims(), typeOf(Slice.getX()).getDims(),
-           typeOf(Slice.getY()).getDims())) {
-    if (Start == shape::Expr(0) && From == To)
-      continue;
-    if (Axis >= 0 || !Start.asConstant())
-      return false;
-    Axis = I;
-  }
-  return llvm::all_of(Op->getUses(), [&](OpOperand &Use) {
-    auto Turn = dyn_cast<TransposeOp>(Use.getOwner());
-    if (Turn && isOrderOfHeads(Turn))
-      return Turn.getPerm()[1] == Axis &&
-             llvm::all_of(Turn->getUses(), readsMemory);
-    return readsMemory(Use) && Axis == 1;
-  });
-}
 
 struct Group {
   /// In the order found: last op first.
@@ -129,9 +70,6 @@ struct Rules {
 
 /// Most results of a region beside its last op's.
 constexpr size_t MostShared = 4;
-/// Steps back in which a product is looked for.
-constexpr unsigned MostSteps = 16;
-
 class RegionFormer {
 public:
   RegionFormer(Block &Body, const Rules &Rule, const shape::Facts &Facts)
@@ -266,18 +204,6 @@ bool RegionFormer::isTurnedByCopies(Operation *Op, Operation *User) const {
   return Perm == ArrayRef<int64_t>(Swapped);
 }
 
-/// The users of `Op`, seen through the broadcasts that each region clones.
-static void forEachRealUser(Operation *Op,
-                            function_ref<void(Operation *, bool)> Visit,
-                            bool Through = false) {
-  for (Operation *User : Op->getUsers()) {
-    if (isa<BroadcastOp>(User) && llvm::none_of(User->getUsers(), takesMemory))
-      forEachRealUser(User, Visit, true);
-    else
-      Visit(User, Through);
-  }
-}
-
 Group *RegionFormer::groupOfAllUsers(Operation *Op, StringRef &Why) {
   Group *Common = nullptr;
   bool Several = false, Outside = false;
@@ -338,7 +264,7 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
   }
   StringRef Why;
   forEachRealUser(Op, [&](Operation *User, bool) {
-    if (isa<ConcatOp>(User))
+    if (isa<ConcatOp>(User) && !keepsLines(Op))
       Why = "a concat reads its parts from memory";
     else if (Turned.contains(User) ||
              (!readsOnce(User) && !isTurnedByCopies(Op, User)))
@@ -432,24 +358,6 @@ bool RegionFormer::leavesRows(Operation *Op, Group &G) {
   return llvm::any_of(Op->getUsers(), [&](Operation *User) {
     return GroupOf.lookup(User) == &G && !Rows.keepsRows(User);
   });
-}
-
-/// Whether a kernel of products computes `Op` as the last it does.
-static bool endsProduct(Operation *Op) {
-  SmallVector<Operation *> Worklist{Op};
-  for (unsigned Steps = 0; !Worklist.empty() && Steps < MostSteps; ++Steps) {
-    Operation *Next = Worklist.pop_back_val();
-    for (Value Operand : Next->getOperands()) {
-      Operation *Def = Operand.getDefiningOp();
-      if (!Def || !Def->hasOneUse())
-        continue;
-      if (isa<MatmulOp, ConvOp>(Def))
-        return true;
-      if (Def->hasTrait<ElementwiseTrait>())
-        Worklist.push_back(Def);
-    }
-  }
-  return false;
 }
 
 bool RegionFormer::isBehind(Operation *User, Group &G) {

@@ -171,13 +171,54 @@ void PlanBuilder::declareInputs() {
   }
 }
 
+/// What converts an element's type alone is passed over.
+Value withoutCasts(Value V) {
+  while (auto Cast = V.getDefiningOp<CastOp>())
+    V = Cast.getX();
+  return V;
+}
+
+/// The argument of the model whose elements `Result` holds, but for those that
+/// are replaced by what does not depend on it: `select(c, new, x)` where x is
+/// read by nothing else. Null if there is none. Elements may then be written
+/// over x, in any order and more than once.
+BlockArgument keptArgument(Value Result) {
+  auto Region = Result.getDefiningOp<RegionOp>();
+  if (!Region)
+    return {};
+  Operation *Yield = Region.getBody().front().getTerminator();
+  unsigned Number = cast<OpResult>(Result).getResultNumber();
+  auto Select =
+      withoutCasts(Yield->getOperand(Number)).getDefiningOp<SelectOp>();
+  if (!Select)
+    return {};
+  for (Value Arm : {Select.getA(), Select.getB()}) {
+    bool IsAlone = Arm.hasOneUse();
+    for (Value V = Arm; auto Cast = V.getDefiningOp<CastOp>(); V = Cast.getX())
+      IsAlone &= Cast.getX().hasOneUse();
+    auto Inner = dyn_cast<BlockArgument>(withoutCasts(Arm));
+    if (!IsAlone || !Inner || Inner.getOwner() != &Region.getBody().front())
+      continue;
+    auto Outer =
+        dyn_cast<BlockArgument>(Region.getInputs()[Inner.getArgNumber()]);
+    if (Outer && Outer.hasOneUse() && Outer.getType() == Result.getType())
+      return Outer;
+  }
+  return {};
+}
+
 void PlanBuilder::declareOutputs() {
+  llvm::DenseSet<Value> Taken;
   Operation *Return = Main.getBody().front().getTerminator();
   for (auto [I, Result] : llvm::enumerate(Return->getOperands())) {
     auto Name = Main.getResultAttrOfType<StringAttr>(I, NameAttr);
     std::string Text = Name ? Name.str() : "output" + std::to_string(I);
     Value Output =
-        plan::OutputOp::create(B, Return->getLoc(), Result.getType(), Text);
+        plan::OutputOp::create(B, Return->getLoc(), Result.getType(), Text,
+                               /*takes=*/IntegerAttr());
+    if (BlockArgument Kept = keptArgument(Result);
+        Kept && Result.hasOneUse() && Taken.insert(Kept).second)
+      Output.getDefiningOp<plan::OutputOp>().setTakes(Kept.getArgNumber());
     Outputs.push_back(Output);
     writeAtOnce(Result, Output);
   }

@@ -196,6 +196,7 @@ private:
   void findWideResults(RegionOp Region);
   bool isForTensorCores(Value V);
   void sortOut(Value V);
+  void narrowBesideWeights();
   bool takeFromBudget(Value V);
   int64_t &budgetOf(Value V) {
     return V.getDefiningOp<WeightOp>() ? WeightBudget : ValueBudget;
@@ -321,6 +322,26 @@ bool StorageChoice::takeFromBudget(Value V) {
   return true;
 }
 
+/// Tensor cores, and kernels of few rows, take factors of one type: what a
+/// narrow weight is multiplied with is narrow, too, however small.
+void StorageChoice::narrowBesideWeights() {
+  DenseSet<Value> Free(Candidates.begin(), Candidates.end());
+  Free.insert_range(Followers);
+  Func.walk([&](RegionOp Region) {
+    for (auto Product : Region.getBody().front().getOps<MatmulOp>()) {
+      auto A = dyn_cast<BlockArgument>(Product.getA()),
+           B = dyn_cast<BlockArgument>(Product.getB());
+      if (!A || !B)
+        continue;
+      Value Left = rootOf(Region.getInputs()[A.getArgNumber()]),
+            Right = rootOf(Region.getInputs()[B.getArgNumber()]);
+      if (Right.getDefiningOp<WeightOp>() && Narrow.contains(Right) &&
+          Free.contains(Left))
+        Narrow.insert(Left);
+    }
+  });
+}
+
 SmallVector<Value> StorageChoice::run() {
   Func.walk<WalkOrder::PreOrder>([&](Operation *Op) {
     if (auto Region = dyn_cast<RegionOp>(Op))
@@ -348,6 +369,7 @@ SmallVector<Value> StorageChoice::run() {
       Narrow.insert(V);
   }
 
+  narrowBesideWeights();
   SmallVector<Value> Ordered;
   Func.walk<WalkOrder::PreOrder>([&](Operation *Op) {
     llvm::copy_if(Op->getResults(), std::back_inserter(Ordered),

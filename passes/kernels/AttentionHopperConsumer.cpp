@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/AttentionHopper.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 #include <cmath>
@@ -55,17 +56,20 @@ bool AttentionHopper::mayHideAll() const {
   return A.Op.getBias() || A.Op.getMask() || !masksLastBlockOnly();
 }
 
-/// Bias and mask, at the coordinates of each score.
+/// Bias and mask, at the coordinates of each score. In a tile's last block some
+/// columns may be behind the last key (`IsLast`); no others.
 Value AttentionHopper::scored(const Place &Where, Value Group, Value Scores,
-                              Value Block) {
+                              Value Block, bool IsLast) {
   Value Bias = A.Op.getBias(), Mask = A.Op.getMask();
   if (!Bias && !Mask)
     return Scores;
   Value Row = W.add(Where.Row, W.mul(Group, W.index(64)));
   Value Column = toIndex(compute<arith::MulIOp>(Block, i32(S.TileKeys)));
-  auto Map =
-      tile::MapOp::create(W.B, W.Loc, ScoresTy, Scores, ValueRange{Row, Column},
-                          ValueRange{QueryCount, KeyCount});
+  Values Within = {QueryCount};
+  if (IsLast)
+    Within.push_back(KeyCount);
+  auto Map = tile::MapOp::create(W.B, W.Loc, ScoresTy, Scores,
+                                 ValueRange{Row, Column}, Within);
   OpBuilder::InsertionGuard Guard(W.B);
   Type Index = W.B.getIndexType();
   mlir::Block *Body =
@@ -226,6 +230,16 @@ Value AttentionHopper::scoresOf(Value Queries, Value KeyCursor,
   return Scores;
 }
 
+/// The same number, computed anew. Without a causal mask all tiles of queries
+/// end with the same block of keys, and LLVM would keep the address of each
+/// score's bias in registers over the whole loop over tiles: they spilled.
+Value AttentionHopper::renewed(Value V) {
+  return NVVM::InlinePtxOp::create(W.B, W.Loc, TypeRange{V.getType()},
+                                   ValueRange{V}, ValueRange(),
+                                   "mov.b32 {$w0}, {$r0};", Value())
+      .getResult(0);
+}
+
 /// Begins the product with the values that `Before` still owes.
 Value AttentionHopper::addValues(const State &Before) {
   Value Tile =
@@ -250,7 +264,9 @@ AttentionHopper::State AttentionHopper::firstBlock(const Place &Where,
   Value Scores = Before ? scoresOf(Queries, Cursors[0], Last)
                         : scoresOf(Queries, Cursors[0], nullptr);
   Value Block = compute<arith::SubIOp>(Where.Blocks, i32(1));
-  Scores = scored(Where, Group, Scores, Block);
+  if (A.Op.getBias() || A.Op.getMask())
+    Block = renewed(Block);
+  Scores = scored(Where, Group, Scores, Block, /*IsLast=*/true);
   if (A.Offset || A.Facts.divisor(A.Keys) % S.TileKeys != 0)
     Scores = masked(Where, Group, Scores, Block);
   First.Most = greatest(Scores);
@@ -277,7 +293,7 @@ AttentionHopper::nextBlock(const Place &Where, Value Group, Value Queries,
   Value Pending;
   Value Scores =
       scoresOf(Queries, Before.KeyCursor, [&] { Pending = addValues(Before); });
-  Scores = scored(Where, Group, Scores, Block);
+  Scores = scored(Where, Group, Scores, Block, /*IsLast=*/false);
   if (Masked)
     Scores = masked(Where, Group, Scores, Block);
   Value Most = greatest(Scores);

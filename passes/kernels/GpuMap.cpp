@@ -9,8 +9,11 @@
 /// \file
 /// Every output element is pulled by itself; a thread computes a few
 /// neighbours, which it loads and stores as one vector where the memory allows,
-/// as wide as the chip's widest access. One output shape: each thread does one
-/// such group. Several: all threads walk all of them.
+/// as wide as the chip's widest access. Where rows of the output begin
+/// anywhere, a thread computes a few elements at distances of a warp instead:
+/// lanes store side by side, and several loads are on their way. One output
+/// shape: each thread does one such group. Several: all threads walk all of
+/// them.
 ///
 /// This builder takes every kernel, gathers and small reductions included.
 ///
@@ -34,10 +37,18 @@ constexpr int64_t UnknownSize = 1 << 20;
 /// Threads per SM that hide the latency of memory; fewer: narrower groups.
 constexpr int64_t BusyThreads = 512;
 
-/// A section with the number of neighbours one thread does.
+/// Elements of a thread that are a warp apart.
+constexpr int64_t MostSpread = 8;
+constexpr int64_t WarpThreads = 32;
+/// Vectors of a row that has a shorter one at its end: less is wasted.
+constexpr int64_t LeastVectors = 4;
+
+/// A section with the number of neighbours one thread does, or of elements that
+/// are a warp apart.
 struct Groups {
   const OutputSection &S;
   unsigned Lanes = 1;
+  unsigned Spread = 1;
 
   /// The last run's size is a multiple of Lanes.
   bool isExact() const {
@@ -51,28 +62,60 @@ struct Groups {
       llvm::append_range(All, S.runSizes(Run));
     return All;
   }
+  /// Elements of the last run in the groups of a warp, or in one group.
+  int64_t step() const { return Spread > 1 ? Spread * WarpThreads : Lanes; }
+  /// Rows end with a group that is not whole: groups are counted by rows.
+  bool isRagged() const { return !S.isFlat() && (Spread > 1 || !isExact()); }
   /// The number of groups, as text.
   std::string count() const {
     std::optional<shape::Expr> All = productExpr(allSizes());
-    return All ? All->ceilDiv(shape::Expr(int64_t(Lanes))).str()
-               : std::string();
+    if (!isRagged())
+      return All ? All->ceilDiv(shape::Expr(int64_t(Lanes))).str()
+                 : std::string();
+    std::optional<shape::Expr> Row = productExpr(S.runSizes(S.Runs.size() - 1));
+    std::optional<shape::Expr> Outer = productExpr(S.unitSizes());
+    if (!Row || !Outer)
+      return std::string();
+    shape::Expr Each = Row->ceilDiv(shape::Expr(step()));
+    if (Spread > 1)
+      Each = Each * shape::Expr(WarpThreads);
+    return (*Outer * Each).str();
+  }
+  std::string str() const {
+    if (Spread > 1)
+      return "map x" + std::to_string(Spread) + " spread";
+    return "map x" + std::to_string(Lanes) + (isRagged() ? " ragged" : "");
   }
 };
 
-unsigned chooseLanes(const OutputSection &S, const KernelForm &Form,
-                     const target::Target &T) {
+Groups chooseGroups(const OutputSection &S, const KernelForm &Form,
+                    const target::Target &T) {
   // Lanes of a reduction would each have a loop of their own.
   if (S.Runs.empty() || Form.Heavy)
-    return 1;
+    return {S};
   const auto &Last = S.Runs.back();
   Groups G{S, storeLanesOf(S.Outputs, Last.back(), Last, T.Can.WidestAccess)};
+  int64_t Row = typicalProduct(S.runSizes(S.Runs.size() - 1), /*Unknown=*/1);
   if (!S.isFlat())
-    while (G.Lanes > 1 && !G.isExact())
+    while (G.Lanes > 1 && !G.isExact() && Row < LeastVectors * G.Lanes)
       G.Lanes /= 2;
   int64_t Elements = typicalProduct(G.allSizes(), UnknownSize);
-  while (G.Lanes > 1 && Elements / G.Lanes < T.Cost.SmCount * BusyThreads)
+  auto IsBusy = [&](int64_t Each) {
+    return Elements / Each >= T.Cost.SmCount * BusyThreads;
+  };
+  while (G.Lanes > 1 && !IsBusy(G.Lanes))
     G.Lanes /= 2;
-  return G.Lanes;
+  if (G.Lanes > 1 || S.isFlat())
+    return G;
+  // Of the lanes of a row's warps at most a quarter idles.
+  for (int64_t Spread = MostSpread; Spread > 1; Spread /= 2) {
+    int64_t Step = Spread * WarpThreads;
+    if (IsBusy(Spread) && (Row + Step - 1) / Step * Step * 3 <= Row * 4) {
+      G.Spread = Spread;
+      break;
+    }
+  }
+  return G;
 }
 
 class GpuMapNest {
@@ -80,7 +123,14 @@ public:
   GpuMapNest(GpuWriter &W, const Groups &G) : W(W), G(G), S(G.S) {}
 
   /// The number of groups as a value.
-  Value count() { return W.ceilDiv(W.size(G.allSizes()), G.Lanes); }
+  Value count() {
+    if (!G.isRagged())
+      return W.ceilDiv(W.size(G.allSizes()), G.Lanes);
+    Value Each = W.ceilDiv(W.size(lastRun()), G.step());
+    if (G.Spread > 1)
+      Each = W.mul(Each, W.index(WarpThreads));
+    return W.mul(W.size(S.unitSizes()), Each);
+  }
 
   /// One group; `Group` is less than count().
   LogicalResult emit(Value Group) {
@@ -98,10 +148,17 @@ public:
   }
 
 private:
-  void flat(Value First) {
+  SmallVector<OpFoldResult> lastRun() const {
+    return S.runSizes(S.Runs.size() - 1);
+  }
+
+  void flat(Value First) { vectorOrLess(First, W.size(G.allSizes())); }
+
+  /// The lanes from `First` on that are less than `Size`.
+  void vectorOrLess(Value First, Value Size) {
     if (G.isExact())
       return vector();
-    Value End = W.add(First, W.index(G.Lanes)), Size = W.size(G.allSizes());
+    Value End = W.add(First, W.index(G.Lanes));
     Value Whole =
         arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::sle, End, Size);
     W.when(
@@ -120,7 +177,7 @@ private:
     for (unsigned Run = 0; Run < S.Runs.size(); ++Run) {
       Value Size = W.size(S.runSizes(Run));
       if (Run + 1 == S.Runs.size())
-        Size = W.ceilDiv(Size, G.Lanes);
+        Size = W.ceilDiv(Size, G.step());
       Sizes.push_back(Size);
     }
     std::optional<int64_t> Bound = 1;
@@ -131,12 +188,60 @@ private:
                   ? std::optional(Product)
                   : std::nullopt;
     }
+    Value Lane;
+    if (G.Spread > 1) {
+      Value Warp = W.index(WarpThreads);
+      Lane = W.B.createOrFold<arith::RemUIOp>(W.Loc, Group, Warp);
+      Group = W.B.createOrFold<arith::DivUIOp>(W.Loc, Group, Warp);
+    }
     SmallVector<Value> At = W.split(Group, Sizes, Bound);
     for (unsigned Run = 0; Run < S.Runs.size(); ++Run)
       Base[S.Runs[Run].back()] = At[Run];
     Value &Last = Base[S.Runs.back().back()];
-    Last = W.mul(Last, W.index(G.Lanes));
-    vector();
+    Last = W.mul(Last, W.index(G.step()));
+    if (Lane)
+      spread(W.add(Last, Lane));
+    else
+      vectorOrLess(Last, W.size(lastRun()));
+  }
+
+  /// Elements a warp apart from `First` on. All are computed before one is
+  /// stored: loads stay together. Beyond the row's end the last one is computed
+  /// again and not stored.
+  void spread(Value First) {
+    Value Size = W.size(lastRun()), One = W.index(1);
+    Value Last = W.B.createOrFold<arith::SubIOp>(W.Loc, Size, One);
+    bool IsWhole =
+        powerOfTwoDivisor(lastRun()) % int64_t(G.Spread * WarpThreads) == 0;
+    SmallVector<SmallVector<Value>> Places, Elements;
+    SmallVector<Value> Inside;
+    for (unsigned I = 0; I < G.Spread; ++I) {
+      Value Mine = W.add(First, W.index(I * WarpThreads));
+      Inside.push_back(IsWhole ? Value() : W.less(Mine, Size));
+      if (!IsWhole)
+        Mine = arith::MinSIOp::create(W.B, W.Loc, Mine, Last);
+      Places.emplace_back(Base);
+      Places.back()[S.Runs.back().back()] = Mine;
+      Elements.emplace_back();
+      for (const KernelOutput &Out : S.Outputs) {
+        Elements.back().push_back(
+            W.Emitter.element(W.B, Out.Tensor, Places.back()));
+        if (!Elements.back().back()) {
+          Result = failure();
+          return;
+        }
+      }
+    }
+    for (unsigned I = 0; I < G.Spread; ++I) {
+      auto Store = [&] {
+        for (auto [Out, V] : llvm::zip_equal(S.Outputs, Elements[I]))
+          memref::StoreOp::create(W.B, W.Loc, V, Out.Memref, Places[I]);
+      };
+      if (Inside[I])
+        W.when(Inside[I], Store);
+      else
+        Store();
+    }
   }
 
   /// All lanes of the group at Base.
@@ -191,7 +296,7 @@ FailureOr<bool> buildGpuMap(KernelForm &Form, const target::Target &T,
   SmallVector<Groups> All;
   std::string Total;
   for (const OutputSection &S : Sections) {
-    All.push_back({S, chooseLanes(S, Form, T)});
+    All.push_back(chooseGroups(S, Form, T));
     std::string Count = All.back().count();
     if (Count.empty()) {
       Form.Func.emitOpError("has an output whose size is no expression over "
@@ -203,9 +308,7 @@ FailureOr<bool> buildGpuMap(KernelForm &Form, const target::Target &T,
   Launch.Block = {BlockThreads, 1, 1};
   Launch.Grid[0] =
       "ceildiv(" + Total + ", " + std::to_string(BlockThreads) + ")";
-  Launch.Schedule = Sections.size() > 1
-                        ? "map sections"
-                        : "map x" + std::to_string(All[0].Lanes);
+  Launch.Schedule = Sections.size() > 1 ? "map sections" : All[0].str();
 
   GpuWriter W(Form);
   Value OfBlock = W.mul(W.block(), W.index(BlockThreads));

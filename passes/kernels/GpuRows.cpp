@@ -17,10 +17,13 @@
 ///             └ lanes, warps         └ lanes, warps
 ///
 /// A thread beyond the row's end works on the last vector of it again; that
-/// counts in no reduction and is not stored. Lengths that are dynamic get code
-/// for several cases, chosen by what all threads know: rows whose vectors are
-/// aligned and others; rows that fit the registers and longer ones, which are
-/// read once for each reduction, from the second cache for the most part.
+/// counts in no reduction and is not stored. Where rows begin anywhere, vectors
+/// begin at the first aligned element, and what is in front of them and behind
+/// them, fewer than two vectors, is one more element of some threads. Lengths
+/// that are dynamic get code for several cases, chosen by what all threads
+/// know: rows whose vectors are aligned and others; rows that fit the registers
+/// and longer ones, which are read once for each reduction, from the second
+/// cache for the most part.
 ///
 /// Every join has an order that the code fixes.
 ///
@@ -30,7 +33,6 @@
 #include "passes/kernels/SizeFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -54,6 +56,15 @@ struct Way {
   int64_t Lanes = 1, Accesses = 1;
   bool Aligned = false; ///< strides were checked when the kernel runs
   bool Exact = false;   ///< the row fills all threads
+  /// Vectors begin where alignment allows: see RowChoice::Strides.
+  llvm::ArrayRef<OpFoldResult> Strides = {};
+
+  /// Whether the first aligned element may not be the row's first.
+  bool startsAnywhere() const {
+    return llvm::any_of(Strides, [&](OpFoldResult Stride) {
+      return divisorOf(Stride) % Lanes != 0;
+    });
+  }
 };
 
 class RowNest {
@@ -76,10 +87,14 @@ private:
   struct Part {
     Value First;  ///< index in the row
     Value Inside; ///< null: always
+    int64_t Lanes = 1;
   };
 
   void forgetReductions() { Known.clear(); }
   SmallVector<Part> partsFrom(Value Base, const Way &How);
+  SmallVector<Part> edges(const Way &How);
+  Value elementsBefore(const Way &How);
+  void startLoads(LaneLoads &Loads, Value First, const Way &How);
   Values fold(const RowReduction &R, ArrayRef<Part> Parts, const Way &How);
   Values at(Value InRow);
   Values foldPart(const RowReduction &R, const Part &P, const Way &How,
@@ -150,12 +165,10 @@ RowNest::Values RowNest::neutrals(const RowReduction &R) {
 RowNest::Values RowNest::foldPart(const RowReduction &R, const Part &P,
                                   const Way &How, Values Start) {
   Values Sum = Start;
-  LaneLoads Loads(W, How.Lanes);
-  if (How.Aligned)
-    Loads.assumeAligned();
+  LaneLoads Loads(W, P.Lanes);
   Values Place = at(P.First);
-  Loads.begin(Place.back());
-  for (int64_t L = 0; L < How.Lanes; ++L) {
+  startLoads(Loads, Place.back(), How);
+  for (int64_t L = 0; L < P.Lanes; ++L) {
     Place.back() = Loads.at(L);
     Values Next;
     if (failed(W.Emitter.body(W.B, R.Op, Place, Sum, Next))) {
@@ -205,15 +218,13 @@ void RowNest::finish(const RowReduction &R, Values Partial) {
 }
 
 void RowNest::storeWide(const Part &P, const Way &How) {
-  LaneLoads Loads(W, How.Lanes);
-  if (How.Aligned)
-    Loads.assumeAligned();
+  LaneLoads Loads(W, P.Lanes);
   Values Place = at(P.First), Start = Place;
-  Loads.begin(Place.back());
+  startLoads(Loads, Place.back(), How);
   SmallVector<Values> Elements;
   for (const KernelOutput &Out : K.Wide) {
     Elements.emplace_back();
-    for (int64_t L = 0; L < How.Lanes && succeeded(Result); ++L) {
+    for (int64_t L = 0; L < P.Lanes && succeeded(Result); ++L) {
       Place.back() = Loads.at(L);
       Elements.back().push_back(W.Emitter.element(W.B, Out.Tensor, Place));
       if (!Elements.back().back())
@@ -255,22 +266,80 @@ void RowNest::storeNarrow() {
   });
 }
 
-/// What a thread does of the elements from `Base` on; null: of the row.
+void RowNest::startLoads(LaneLoads &Loads, Value First, const Way &How) {
+  if (How.Aligned)
+    Loads.assumeAligned();
+  if (How.startsAnywhere())
+    Loads.assumeAlignedIn(Outer, How.Strides);
+  Loads.begin(First);
+}
+
+/// Elements of the row in front of the first aligned one; null: none.
+Value RowNest::elementsBefore(const Way &How) {
+  if (!How.startsAnywhere())
+    return {};
+  Value Start = W.index(0);
+  for (auto [Index, Stride] : llvm::zip_equal(Outer, How.Strides))
+    Start = W.add(Start, W.mul(Index, W.size(Stride)));
+  Value Back = W.B.createOrFold<arith::SubIOp>(W.Loc, W.index(0), Start);
+  return W.B.createOrFold<arith::AndIOp>(W.Loc, Back, W.index(How.Lanes - 1));
+}
+
+/// What a thread does of the vectors from `Base` on; null: of the row.
 SmallVector<RowNest::Part> RowNest::partsFrom(Value Base, const Way &How) {
+  auto Minus = [&](Value A, Value C) {
+    return W.B.createOrFold<arith::SubIOp>(W.Loc, A, C);
+  };
   SmallVector<Part> Parts;
-  Value Last =
-      W.B.createOrFold<arith::SubIOp>(W.Loc, Length, W.index(How.Lanes));
-  Value Mine = W.mul(Lane, W.index(How.Lanes));
+  Value Before = elementsBefore(How), Lanes = W.index(How.Lanes);
+  Value Last = Minus(Length, Lanes), Mine = W.mul(Lane, Lanes);
+  if (!How.Strides.empty()) {
+    Value Inner = Before ? Minus(Length, Before) : Length;
+    Value Behind =
+        W.B.createOrFold<arith::AndIOp>(W.Loc, Inner, W.index(How.Lanes - 1));
+    Last = Minus(Last, Behind);
+  }
+  if (Before)
+    Mine = W.add(Before, Mine);
   if (Base)
     Mine = W.add(Base, Mine);
   for (int64_t A = 0; A < How.Accesses; ++A) {
     Part P;
+    P.Lanes = How.Lanes;
     P.First = W.add(Mine, W.index(A * S.Threads * How.Lanes));
     if (!How.Exact) {
-      P.Inside = W.less(P.First, Length);
+      P.Inside = How.Strides.empty() ? W.less(P.First, Length)
+                                     : W.less(P.First, W.add(Last, W.index(1)));
       P.First = arith::MinSIOp::create(W.B, W.Loc, P.First, Last);
     }
     Parts.push_back(P);
+  }
+  return Parts;
+}
+
+/// The elements in front of the vectors and behind them, one a thread.
+SmallVector<RowNest::Part> RowNest::edges(const Way &How) {
+  if (How.Strides.empty())
+    return {};
+  Value Before = elementsBefore(How), Most = W.index(How.Lanes - 1);
+  auto Minus = [&](Value A, Value C) {
+    return W.B.createOrFold<arith::SubIOp>(W.Loc, A, C);
+  };
+  Value Inner = Before ? Minus(Length, Before) : Length;
+  Value Behind = W.B.createOrFold<arith::AndIOp>(W.Loc, Inner, Most);
+  Value Count = Before ? W.add(Before, Behind) : Behind;
+  Value Skipped = Minus(Length, Count);
+  int64_t Elements = (How.Lanes - 1) * (Before ? 2 : 1);
+  SmallVector<Part> Parts;
+  for (int64_t First = 0; First < Elements; First += S.Threads) {
+    Value Number = W.add(Lane, W.index(First));
+    Value Inside = W.less(Number, Count), Start = W.index(0);
+    Value Place = W.add(Number, Skipped);
+    if (Before)
+      Place = arith::SelectOp::create(W.B, W.Loc, W.less(Number, Before),
+                                      Number, Place);
+    Place = arith::SelectOp::create(W.B, W.Loc, Inside, Place, Start);
+    Parts.push_back({Place, Inside, 1});
   }
   return Parts;
 }
@@ -295,6 +364,7 @@ RowNest::Values RowNest::fold(const RowReduction &R, ArrayRef<Part> Parts,
 void RowNest::keep(const Way &How) {
   forgetReductions();
   SmallVector<Part> Parts = partsFrom({}, How);
+  llvm::append_range(Parts, edges(How));
   for (const RowReduction &R : K.Reductions) {
     Values Partial = fold(R, Parts, How);
     if (succeeded(Result))
@@ -321,6 +391,14 @@ void RowNest::walk(const Way &How) {
                                 V = join(W, Join, Before, V);
                               return Sum;
                             });
+    if (SmallVector<Part> Edges = edges(How);
+        !Edges.empty() && succeeded(Result)) {
+      Values Sum = fold(R, Edges, How);
+      if (failed(Result))
+        return;
+      for (auto [V, More, Join] : llvm::zip_equal(Partial, Sum, R.Joins))
+        V = join(W, Join, V, More);
+    }
     if (succeeded(Result))
       finish(R, Partial);
     if (failed(Result))
@@ -332,6 +410,9 @@ void RowNest::walk(const Way &How) {
         storeWide(P, How);
       return Values();
     });
+  if (!K.Wide.empty())
+    for (const Part &P : edges(How))
+      storeWide(P, How);
   storeNarrow();
 }
 
@@ -368,19 +449,20 @@ FailureOr<bool> buildGpuRows(KernelForm &Form, const target::Target &T,
                                        Rest, W.index(0));
       Aligned = Aligned ? W.both(Aligned, Is) : Is;
     }
-    Way Single{1, How.Lanes * How.Accesses, false, false};
+    Way Single{1, How.Lanes * How.Accesses};
     How.Aligned = true;
     W.when(Aligned, [&] { Emit(How); }, [&] { Emit(Single); });
   };
   auto Keep = [&] {
-    bool Exact = constantOf(Nest.length()) == S.capacity();
+    bool Exact =
+        C->Strides.empty() && constantOf(Nest.length()) == S.capacity();
     ByAlignment([&](const Way &How) { Nest.keep(How); },
-                {C->Lanes, S.Accesses, false, Exact});
+                {C->Lanes, S.Accesses, false, Exact, C->Strides});
   };
   auto Walk = [&] {
     ByAlignment([&](const Way &How) { Nest.walk(How); },
                 {C->Lanes, std::max<int64_t>(LongElements / C->Lanes, 1), false,
-                 false});
+                 false, C->Strides});
   };
   if (!C->MayBeLong) {
     Keep();
@@ -392,9 +474,8 @@ FailureOr<bool> buildGpuRows(KernelForm &Form, const target::Target &T,
     Value Fits =
         W.both(Least, W.less(Nest.length(), W.index(S.capacity() + 1)));
     W.when(Fits, Keep, Walk);
-    Form.Func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                       W.B.getI32IntegerAttr(std::max<int64_t>(
-                           ResidentThreads / S.blockThreads(), 1)));
+    Launch.ResidentBlocks =
+        std::max(int32_t(ResidentThreads / S.blockThreads()), 1);
   }
   W.Emitter.setElementHook({});
   if (failed(Nest.Result))

@@ -201,6 +201,14 @@ bool LaneLoads::isAligned(Value Memref, ValueRange At) const {
   if (failed(Type.getStridesAndOffset(Strides, Offset)) ||
       Strides.back() != 1 || ShapedType::isDynamic(Offset) || Offset % Lanes)
     return false;
+  if (!AlignedStrides.empty()) {
+    if (At.drop_back() != ValueRange(AlignedRow))
+      return false;
+    for (auto [Dim, Stride] : llvm::enumerate(AlignedStrides))
+      if (!areCongruent(strideOf(Memref, Dim), Stride, Lanes))
+        return false;
+    return true;
+  }
   for (unsigned Dim = 0; Dim + 1 < At.size(); ++Dim) {
     auto Index = getConstantIntValue(At[Dim]);
     if (Index == 0 || RowsAligned ||

@@ -86,6 +86,13 @@ public:
   /// Alignment of every row that is read is the caller's word too: the code
   /// runs under a check of strides.
   void assumeAligned() { RowsAligned = true; }
+  /// So is that of `Base` in row `Row` of a view with the strides `Strides`,
+  /// and of such rows alone.
+  void assumeAlignedIn(mlir::ValueRange Row,
+                       llvm::ArrayRef<mlir::OpFoldResult> Strides) {
+    AlignedRow.assign(Row.begin(), Row.end());
+    AlignedStrides = Strides;
+  }
   mlir::Value at(unsigned L) {
     Current = L;
     return Indices[L];
@@ -99,6 +106,8 @@ private:
   GpuWriter &W;
   unsigned Lanes, Current = 0;
   bool RowsAligned = false;
+  llvm::SmallVector<mlir::Value> AlignedRow;
+  llvm::ArrayRef<mlir::OpFoldResult> AlignedStrides;
   mlir::Block *Home = nullptr;
   llvm::SmallVector<mlir::Value> Indices;
   /// Memref and all indices but the last, to the vector.

@@ -20,6 +20,8 @@ namespace {
 
 /// Typical sizes of which nothing is known.
 constexpr int64_t UnknownRow = 1024, UnknownRows = 4096;
+/// Rows of fewer vectors go element by element where they begin anywhere.
+constexpr int64_t LeastVectors = 16;
 /// Threads of a block that walks a row of any length.
 constexpr int64_t LongThreads = 512;
 /// Instructions of an element that are not in the kernel's bodies.
@@ -58,6 +60,34 @@ Strides stridesOf(const RowKernel &K, int64_t Wanted) {
         Found.Divisor = 1;
   }
   return Found;
+}
+
+/// The strides of the dims before the row, where they are the same for all
+/// views as far as alignment goes; else none. Only of rows that are one dim.
+SmallVector<OpFoldResult> commonStrides(const RowKernel &K, int64_t Lanes) {
+  SmallVector<OpFoldResult> Common;
+  size_t Outer = K.OuterSizes.size();
+  std::optional<int64_t> Length = constantOf(K.RowSizes.back());
+  if (K.RowSizes.size() != 1 || Outer == 0 || !Length ||
+      *Length < LeastVectors * Lanes)
+    return {};
+  for (Value View : K.WideViews) {
+    SmallVector<int64_t> Strides;
+    int64_t Offset;
+    auto Type = cast<MemRefType>(View.getType());
+    if (Type.getRank() != int64_t(Outer) + 1 ||
+        failed(Type.getStridesAndOffset(Strides, Offset)) ||
+        Strides.back() != 1 || ShapedType::isDynamic(Offset) || Offset % Lanes)
+      return {};
+    for (unsigned Dim = 0; Dim < Outer; ++Dim) {
+      OpFoldResult Stride = strideOf(View, Dim);
+      if (View == K.WideViews.front())
+        Common.push_back(Stride);
+      if (!areCongruent(Stride, Common[Dim], Lanes))
+        return {};
+    }
+  }
+  return Common;
 }
 
 int64_t operationsOf(const RowKernel &K) {
@@ -106,6 +136,14 @@ std::optional<RowChoice> chooseRows(const RowKernel &K, const target::Target &T,
   if (C.Lanes > 1)
     C.Check = Found.Others;
   C.MayBeOdd = !C.Check.empty();
+  if (C.Lanes < Wanted) {
+    C.Strides = commonStrides(K, Wanted);
+    if (!C.Strides.empty()) {
+      C.Lanes = Wanted;
+      C.Check.clear();
+      C.MayBeOdd = false;
+    }
+  }
   Shape.Lanes = C.Lanes;
   std::vector<schedule::RowCost> Ranked = schedule::rankRowSchedules(Shape, T);
   bool IsFixed = Min(K.RowSizes);

@@ -27,6 +27,10 @@ struct RowChoice {
   bool MayBeOdd = false;  ///< rows may be others
   bool MayBeLong = false; ///< or not fit the registers
   llvm::SmallVector<mlir::OpFoldResult> Check;
+  /// Rows begin anywhere, but in all views alike: there are vectors from the
+  /// first element on that is a multiple of Lanes behind the view's start.
+  /// Strides of the dims before the row.
+  llvm::SmallVector<mlir::OpFoldResult> Strides;
 };
 
 /// None where the user asks for another family's schedule.

@@ -62,6 +62,15 @@ int64_t divisorOf(OpFoldResult Size) {
   return 1;
 }
 
+bool areCongruent(OpFoldResult A, OpFoldResult B, int64_t By) {
+  if (!A || !B)
+    return false;
+  std::optional<int64_t> KnownA = constantOf(A), KnownB = constantOf(B);
+  if (KnownA && KnownB)
+    return (*KnownA - *KnownB) % By == 0;
+  return A == B || (divisorOf(A) % By == 0 && divisorOf(B) % By == 0);
+}
+
 int64_t powerOfTwoDivisor(ArrayRef<OpFoldResult> Sizes) {
   int64_t Power = 1;
   for (OpFoldResult Size : Sizes) {

@@ -29,6 +29,9 @@ int64_t divisorOf(mlir::OpFoldResult Size);
 /// A power of two, at most 1024, that divides the product of the sizes.
 int64_t powerOfTwoDivisor(llvm::ArrayRef<mlir::OpFoldResult> Sizes);
 
+/// Whether two sizes leave the same rest when divided by `By`, for certain.
+bool areCongruent(mlir::OpFoldResult A, mlir::OpFoldResult B, int64_t By);
+
 /// An upper bound; none is known where empty.
 std::optional<int64_t> maxOf(mlir::OpFoldResult Size);
 

@@ -59,7 +59,11 @@ struct LowerMap : TilePattern<MapOp> {
           Rewriter, Loc, Adaptor.getFragment(), Place);
       IRMapping Map;
       mlir::Block &Body = Op.getBody().front();
-      Map.map(Body.getArguments(), ValueRange{Element, Row, Column});
+      SmallVector<Value> Arguments = {Element, Row, Column};
+      for (Value Other : Adaptor.getBeside())
+        Arguments.push_back(
+            LLVM::ExtractValueOp::create(Rewriter, Loc, Other, Place));
+      Map.map(Body.getArguments(), Arguments);
       for (Operation &Inner : Body.without_terminator())
         Rewriter.clone(Inner, Map);
       Value Yielded = Map.lookupOrDefault(Body.getTerminator()->getOperand(0));
@@ -99,6 +103,18 @@ private:
     return arith::MinSIOp::create(B, Loc, A, Last);
   }
 
+  /// The bound of the columns; null where all are inside.
+  static Value columnBound(MapOp Op) {
+    return Op.getWithin().size() > 1 ? Op.getWithin()[1] : Value();
+  }
+  /// The bound of the columns where it is known.
+  static int64_t knownColumns(MapOp Op) {
+    Value Bound = columnBound(Op);
+    auto Known =
+        Bound ? Bound.getDefiningOp<arith::ConstantIndexOp>() : nullptr;
+    return Known ? Known.value() : 0;
+  }
+
   /// Where a thread has a row: its columns are neighbours, which stay
   /// neighbours as far as the bound is known to be a multiple of their number,
   /// so that their loads can become one.
@@ -111,18 +127,19 @@ private:
       Row = inside(B, Op.getLoc(),
                    arith::AddIOp::create(B, Op.getLoc(), Op.getAt()[0], Lane),
                    Op.getWithin()[0], 1);
-      auto Columns = Op.getWithin()[1].getDefiningOp<arith::ConstantIndexOp>();
-      while (Columns && Together < 8 && Columns.value() % (2 * Together) == 0)
+      int64_t Columns = knownColumns(Op);
+      while (Columns && Together < 8 && Columns % (2 * Together) == 0)
         Together *= 2;
     }
 
     Value row() const { return Row; }
     Value column(int64_t I) {
       Value &First = Starts[I / Together];
-      if (!First)
-        First = inside(B, Op.getLoc(),
-                       plus(B, Op.getLoc(), Op.getAt()[1], I - I % Together),
-                       Op.getWithin()[1], Together);
+      if (!First) {
+        First = plus(B, Op.getLoc(), Op.getAt()[1], I - I % Together);
+        if (Value Bound = columnBound(Op))
+          First = inside(B, Op.getLoc(), First, Bound, Together);
+      }
       return plus(B, Op.getLoc(), First, I % Together);
     }
 
@@ -146,8 +163,9 @@ private:
                      W.toIndex(W.add(OfWarp, W.shiftRight(Place.Lane, 2))));
       FirstColumn = add(Op.getAt()[1],
                         W.toIndex(W.shiftLeft(W.bitAnd(Place.Lane, 3), 1)));
-      auto Columns = Op.getWithin()[1].getDefiningOp<arith::ConstantIndexOp>();
-      Pairs = Columns && Columns.value() % 2 == 0;
+      Bound = columnBound(Op);
+      int64_t Known = knownColumns(Op);
+      Pairs = Known && Known % 2 == 0;
     }
 
     Value row(int64_t Block, int64_t Half) {
@@ -164,11 +182,13 @@ private:
       if (Column)
         return Column;
       Value Pair = add(FirstColumn, Group * 8);
+      if (!Bound)
+        return Column = add(Pair, Second);
       // Two neighbours stay neighbours where the bound is even: their loads
       // can become one.
       if (Pairs)
-        return Column = add(inside(Pair, Op.getWithin()[1], 2), Second);
-      return Column = inside(add(Pair, Second), Op.getWithin()[1], 1);
+        return Column = add(inside(Pair, Bound, 2), Second);
+      return Column = inside(add(Pair, Second), Bound, 1);
     }
 
   private:
@@ -182,7 +202,7 @@ private:
 
     OpBuilder &B;
     MapOp Op;
-    Value FirstRow, FirstColumn;
+    Value FirstRow, FirstColumn, Bound;
     bool Pairs = false;
     llvm::SmallDenseMap<int64_t, Value> Rows, Columns;
   };

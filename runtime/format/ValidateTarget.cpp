@@ -195,6 +195,22 @@ private:
     return Threads <= MaxThreads && L.block()->Get(2) <= MaxBlockZ;
   }
 
+  /// Launches that may take the place of `L`; their parameters are checked as
+  /// its own are.
+  Status alternatives(const Launch &L, size_t Step) {
+    for (const Alternative *A : each(L.alternatives())) {
+      for (const SizeBound *Bound : each(A->bounds()))
+        if (!exprExists(Bound->size()))
+          return malformed("step %zu: a bound of an alternative is not good",
+                           Step);
+      if (count(A->launch()->alternatives()))
+        return malformed("step %zu: an alternative has alternatives", Step);
+      if (Status S = launch(*A->launch(), Step); !S)
+        return S;
+    }
+    return success();
+  }
+
   Status launch(const Launch &L, size_t Step) {
     if (L.kernel() >= count(T.kernels()))
       return malformed("step %zu: kernel %u does not exist", Step, L.kernel());
@@ -218,7 +234,7 @@ private:
     if (!hasGoodGrid(L) || !exprExistsOrNone(L.flops()))
       return malformed("step %zu: the launch of '%s' is not good", Step,
                        Name.c_str());
-    return success();
+    return alternatives(L, Step);
   }
 
   Status controls() {

@@ -299,7 +299,29 @@ private:
     return success();
   }
 
-  Status launch(const format::Launch &L, size_t Index, BoundStep &S) {
+  // What is launched for these sizes; null where a bound has no value.
+  const format::Launch *chosen(const format::Launch &L) {
+    for (const format::Alternative *A : format::each(L.alternatives())) {
+      bool Fits = true;
+      for (const format::SizeBound *Bound : format::each(A->bounds())) {
+        std::optional<int64_t> Size = Values[Bound->size()];
+        if (!Size)
+          return nullptr;
+        Fits &= Bound->min() <= *Size && *Size <= Bound->max();
+      }
+      if (Fits)
+        return A->launch();
+    }
+    return &L;
+  }
+
+  Status launch(const format::Launch &Planned, size_t Index, BoundStep &S) {
+    if (Planned.flops() != None)
+      S.Flops = Values[Planned.flops()].value_or(-1);
+    const format::Launch *Chosen = chosen(Planned);
+    if (!Chosen)
+      return at(Index, "a bound");
+    const format::Launch &L = *Chosen;
     S.Kernel = L.kernel();
     if (Status Failed = grid(L, Index, S); !Failed)
       return Failed;
@@ -322,8 +344,6 @@ private:
         if (Status Failed = tensorMap(*P, S, Param); !Failed)
           return Failed;
     }
-    if (L.flops() != None)
-      S.Flops = Values[L.flops()].value_or(-1);
     return success();
   }
 

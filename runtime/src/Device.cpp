@@ -36,6 +36,14 @@ static int64_t inAll(int64_t Each, int64_t Runs) {
   return __builtin_mul_overflow(Each, Runs, &All) ? INT64_MAX : All;
 }
 
+const char *Device::nameOf(const BoundStep &S) const {
+  if (S.Kind != StepKind::Launch)
+    return S.Kind == StepKind::Copy ? "copy" : "fill";
+  const format::Kernel *K = target().kernels()->Get(S.Kernel);
+  const auto *Shown = K->display_name();
+  return Shown && Shown->size() ? Shown->c_str() : K->symbol()->c_str();
+}
+
 ProfileStep Device::describeStep(const Binding &B, size_t Index) const {
   const BoundStep &S = B.Steps[Index];
   ProfileStep Out;
@@ -50,7 +58,7 @@ ProfileStep Device::describeStep(const Binding &B, size_t Index) const {
     Out.Symbol = K->symbol()->str();
     Out.Nodes = Listed ? joined(L.source_nodes()) : sourceNodes(*K);
   } else {
-    Out.Name = S.Kind == StepKind::Copy ? "copy" : "fill";
+    Out.Name = nameOf(S);
   }
   Out.Facts.step = int32_t(Index);
   // Of all iterations of the loops around it.

@@ -25,8 +25,8 @@ constexpr int64_t LargestChunkCount = 256;
 class HostDevice : public Device {
 public:
   HostDevice(std::shared_ptr<Model> M, const format::Target &T,
-             const std::shared_ptr<Memory> &OnHost)
-      : Device(T, KPC_HOST, OnHost, OnHost), TheModel(std::move(M)) {}
+             const Nvtx *Ranges, const std::shared_ptr<Memory> &OnHost)
+      : Device(T, KPC_HOST, Ranges, OnHost, OnHost), TheModel(std::move(M)) {}
 
   Status open(const DeviceOptions &Options) {
     for (const format::Kernel *K : format::each(target().kernels())) {
@@ -139,6 +139,7 @@ private:
   }
 
   void runStep(Binding &B, const BoundStep &S, const Addresses &A) {
+    NvtxRange Range(ranges(), nameOf(S));
     if (S.Kind == StepKind::Launch)
       return launch(B, S, A);
     const BoundParam *P = B.params(S).data();
@@ -216,8 +217,8 @@ Result<std::unique_ptr<Device>> makeHostDevice(const std::shared_ptr<Model> &M,
   auto Target = chooseHostTarget(*M, Options);
   if (!Target)
     return Target.takeError();
-  auto Out =
-      std::make_unique<HostDevice>(M, **Target, hostMemory(Options.Allocator));
+  auto Out = std::make_unique<HostDevice>(M, **Target, Options.Ranges,
+                                          hostMemory(Options.Allocator));
   if (Status S = Out->open(Options); !S)
     return S;
   return Result<std::unique_ptr<Device>>(std::move(Out));

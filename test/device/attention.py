@@ -67,6 +67,9 @@ def cases():
         yield case("small", 2, 6, 333, 128, groups=3, causal=True, kind=kind, layout="bshd")
     yield case("small", 3, 4, 700, 64, causal=True, dynamic=True)
     yield case("small", 3, 4, 700, 128, groups=2, mask="bool", dynamic=True)
+    for depth in (64, 96, 128, 192, 256):
+        yield case("small", 1, 2, 333, depth, keys=277, mask="float", dynamic=True)
+        yield case("small", 1, 2, 333, depth, keys=277, mask="bool", causal=True, dynamic=True)
 
 
 def model(one):

@@ -335,8 +335,7 @@ static std::string_view kindText(ValueInfo::Kind K) {
                                                "a sparse tensor",
                                                "a sequence",
                                                "a map",
-                                               "an optional value",
-                                               "an opaque value"};
+                                               "an optional value"};
   return Names[static_cast<size_t>(K)];
 }
 

@@ -109,7 +109,8 @@ void Importer::checkDimOptions(const Model &M) {
     else if (F.Min < 0 || F.Max < F.Min || F.Divisor < 1)
       diagnostics()
           .error(Code::ImportDimOption)
-          .message("the range of dim '" + printable(Name) + "' is empty");
+          .message("the range of dim '" + printable(Name) + "' is empty")
+          .hint("a range has sizes from 0 on, the least one first");
   }
   for (const auto &[Name, T] : Options.Bound)
     if (!Inputs.count(Name))

@@ -57,7 +57,7 @@ public:
 
   CudaDevice(const format::Target &T, std::shared_ptr<CudaModel> M,
              const DeviceOptions &Options)
-      : Device(T, {KPC_DEVICE_CUDA, M->context()->ordinal()},
+      : Device(T, {KPC_DEVICE_CUDA, M->context()->ordinal()}, Options.Ranges,
                deviceMemory(M->context(), Options.Allocator),
                rt::hostMemory(Options.Allocator)),
         TheModel(std::move(M)), D(context().driver()), NoGraph(Options.NoGraph),
@@ -218,6 +218,22 @@ private:
     return Failed;
   }
 
+  /// The driver's text may say in which kernel ("of kernel NAME,"): the
+  /// emulator's does.
+  Status ofNamedKernel(Status Done, const Binding &B) const {
+    if (Done)
+      return Done;
+    for (const BoundStep &S : B.Steps) {
+      if (S.Kind != StepKind::Launch)
+        continue;
+      const format::Kernel *K = target().kernels()->Get(S.Kernel);
+      if (Done.error().Message.find("of kernel " + K->symbol()->str() + ",") !=
+          std::string::npos)
+        return ofKernel(std::move(Done), S.Kernel);
+    }
+    return Done;
+  }
+
   Status allowShared(const Binding &B) {
     for (const BoundStep &S : B.Steps)
       if (S.Kind == StepKind::Launch && !S.Empty)
@@ -227,6 +243,7 @@ private:
   }
 
   Status record(Binding &B, const Addresses &A) {
+    NvtxRange Range(ranges(), "record");
     B.Times.descriptors_us = B.Times.record_us = B.Times.instantiate_us = 0;
     auto Made = std::make_unique<SegmentRecording>();
     Made->Segments = cutIntoSegments(B);
@@ -305,8 +322,10 @@ Status CudaDevice::launch(Binding &B, std::vector<Segment> &Segments,
       BoundSteps &Steps = S.Unrolled ? *S.Unrolled : B;
       Done = S.Graph->update(Steps, A, Params, rule());
       if (Done)
-        Done = D.check(D->GraphLaunch(S.Graph->executable(), Stream),
-                       "launch the graph");
+        Done =
+            ofNamedKernel(D.check(D->GraphLaunch(S.Graph->executable(), Stream),
+                                  "launch the graph"),
+                          B);
     }
     if (!Done)
       return Done;
@@ -333,6 +352,7 @@ Status CudaDevice::enqueue(Binding &B, size_t Index, const Addresses &A,
   const BoundStep &S = B.Steps[Index];
   if (S.Empty)
     return success();
+  NvtxRange Range(ranges(), nameOf(S));
   if (Status Failed = setParams(D, B, S, A, Params, rule()); !Failed)
     return Failed;
   if (S.Kind == StepKind::Copy)

@@ -207,3 +207,19 @@ plan.program {
     plan.copy %0 to %1 : !graph.tensor<[16], f32> to !graph.tensor<[16], f32>
   }
 }
+
+// -----
+
+plan.program {
+  %0 = plan.input "past" : !graph.tensor<[n], f32>
+  // expected-error @below {{'plan.output' op 'present' takes input 1, which does not exist}}
+  %1 = plan.output "present" takes 1 : !graph.tensor<[n], f32>
+}
+
+// -----
+
+plan.program {
+  %0 = plan.input "past" : !graph.tensor<[n], f32>
+  // expected-error @below {{'plan.output' op 'present' takes input 'past', which is of another type}}
+  %1 = plan.output "present" takes 0 : !graph.tensor<["n + 1"], f32>
+}

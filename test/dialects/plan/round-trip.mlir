@@ -9,8 +9,8 @@ func.func private @fill(memref<f32>, index)
 plan.program {
   // CHECK: plan.input "x" : <[n, 4], f32>
   %0 = plan.input "x" : !x
-  // CHECK: plan.output "y" : <[n, 4], f32>
-  %1 = plan.output "y" : !x
+  // CHECK: plan.output "y" takes 0 : <[n, 4], f32>
+  %1 = plan.output "y" takes 0 : !x
   // CHECK: plan.buffer "a" : <[n, 4], f32>
   %2 = plan.buffer "a" : !x
   // CHECK: plan.buffer "b" live [0, 1] arena dynamic : <[n, 4], f32>

@@ -198,7 +198,7 @@ func.func @f(%d: !d, %i: index) {
 
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%d: !d, %i: index) {
-  // expected-error @below {{'tile.map' op has two coordinates and two bounds}}
+  // expected-error @below {{'tile.map' op has two coordinates, a bound of the rows and perhaps one of the columns}}
   %y = tile.map %d at [%i] within [%i, %i] : !d -> !d {
   ^bb0(%v: f32, %row: index, %column: index):
     tile.yield %v : f32
@@ -213,6 +213,30 @@ func.func @f(%d: !d, %i: index) {
   // expected-error @below {{'tile.map' op has a block of the element, its row and its column}}
   %y = tile.map %d at [%i, %i] within [%i, %i] : !d -> !d {
   ^bb0(%v: f32, %row: index):
+    tile.yield %v : f32
+  }
+  return
+}
+
+// -----
+
+!d = !tile.fragment<[64, 64], f32>
+func.func @f(%d: !d, %i: index) {
+  // expected-error @below {{'tile.map' op has a block of the element, its row and its column, and of the elements beside it}}
+  %y = tile.map %d at [%i, %i] within [%i, %i] beside %d : !d, !d -> !d {
+  ^bb0(%v: f32, %row: index, %column: index):
+    tile.yield %v : f32
+  }
+  return
+}
+
+// -----
+
+!d = !tile.fragment<[64, 64], f32>
+func.func @f(%d: !d, %e: !tile.fragment<[64, 32], f32>, %i: index) {
+  // expected-error @below {{'tile.map' op has fragments of one shape and layout}}
+  %y = tile.map %d at [%i, %i] within [%i, %i] beside %e : !d, !tile.fragment<[64, 32], f32> -> !d {
+  ^bb0(%v: f32, %row: index, %column: index, %w: f32):
     tile.yield %v : f32
   }
   return

@@ -128,6 +128,29 @@ static std::vector<Case> rowCases() {
               "%r = arith.addf %x, %b : f32", "%r");
     Cases.push_back({K, {{1, 1}, {3, 7}, {5, 264}}, "map x1"});
   }
+  {
+    // Rows begin anywhere: elements a warp apart.
+    KernelText K("bias_odd");
+    K.input("x", "f16", {"n", "1001"}).input("b", "f16", {"1001"});
+    K.output("y", "f16", {"n", "1001"}).fact("n", "kpc.optimum = 4096 : i64");
+    K.generic("y", {Id2, "(a,b)->(b)", Id2}, "pp", {"x", "b"},
+              "%e = arith.extf %x : f16 to f32\n"
+              "%f = arith.extf %b : f16 to f32\n"
+              "%s = arith.addf %e, %f : f32\n"
+              "%r = arith.truncf %s : f32 to f16",
+              "%r");
+    Cases.push_back({K, {{1}, {3}, {0}}, "map x8 spread"});
+  }
+  {
+    // Whole warps of elements: nothing is left out.
+    KernelText K("planes_of_halves");
+    K.input("x", "f16", {"n", "768", "3"})
+        .output("y", "f16", {"n", "3", "768"});
+    K.fact("n", "kpc.optimum = 4096 : i64");
+    K.generic("y", {"(a,b,c)->(a,c,b)", Id3}, "ppp", {"x"},
+              "%r = arith.addf %x, %x : f16", "%r");
+    Cases.push_back({K, {{1}, {5}}, "map"});
+  }
   return Cases;
 }
 

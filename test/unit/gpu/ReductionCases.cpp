@@ -107,6 +107,40 @@ static std::vector<Case> keptRowCases() {
     Cases.push_back({K, {{1}, {7}, {130}}, "rows", Sum});
   }
   {
+    // Rows begin anywhere: vectors with single elements around them.
+    KernelText K("rows_odd");
+    K.input("x", "f16", {"n", "301"}).input("b", "f16", {"301"});
+    K.output("y", "f16", {"n", "301"}).fact("n", "kpc.optimum = 4096 : i64");
+    K.generic("s", {Id2, Rows}, "pr", {"x"},
+              "%e = arith.extf %x : f16 to f32\n%r = arith.addf %s, %e : f32",
+              "%r", "0.0", "f32", {"n"});
+    K.generic("y", {Id2, Rows, "(a,b)->(b)", Id2}, "pp", {"x", "s", "b"},
+              "%c = arith.constant 0.01 : f32\n"
+              "%m = arith.mulf %s, %c : f32\n"
+              "%e = arith.extf %x : f16 to f32\n"
+              "%f = arith.extf %b : f16 to f32\n"
+              "%d = arith.subf %e, %m : f32\n"
+              "%p = arith.mulf %d, %f : f32\n"
+              "%r = arith.truncf %p : f32 to f16",
+              "%r");
+    Cases.push_back({K, {{1}, {9}, {130}}, "rows", 1e-3});
+  }
+  {
+    // The same, longer than the registers hold.
+    KernelText K("rows_odd_long");
+    K.input("x", "f16", {"n", "20001"}).output("y", "f16", {"n", "20001"});
+    K.generic("s", {Id2, Rows}, "pr", {"x"},
+              "%e = arith.extf %x : f16 to f32\n"
+              "%r = arith.maximumf %s, %e : f32",
+              "%r", "0xFF800000", "f32", {"n"});
+    K.generic("y", {Id2, Rows, Id2}, "pp", {"x", "s"},
+              "%e = arith.extf %x : f16 to f32\n"
+              "%d = arith.subf %e, %s : f32\n"
+              "%r = arith.truncf %d : f32 to f16",
+              "%r");
+    Cases.push_back({K, {{1}, {3}}, "rows of any length"});
+  }
+  {
     // Two reductions, one of them an output; any length.
     KernelText K("rows_of_any_length");
     K.input("x", "f32", {"n", "c"});

@@ -253,6 +253,14 @@ TEST(BadImport, UnknownDimOption) {
             "  hint: did you mean 'd0'?\n");
 }
 
+TEST(BadImport, EmptyRangeOfADim) {
+  ImportOptions Options;
+  Options.Dims["d0"] = {.Min = 4, .Max = 2};
+  EXPECT_EQ(Imported(unary("Relu", {-1, 3}), Options).Diags.text(),
+            "error[KPC-I0032]: m.onnx: the range of dim 'd0' is empty\n"
+            "  hint: a range has sizes from 0 on, the least one first\n");
+}
+
 //===----------------------------------------------------------------------===//
 // Sizes
 //===----------------------------------------------------------------------===//
@@ -318,6 +326,25 @@ TEST(ImportSizes, UnnamedDimsThatMustBeEqualBecomeOne) {
             "--dim\n");
 }
 
+TEST(ImportSizes, ASliceByASizeLimitsIt) {
+  // table[:d0] with d0 the number of x's rows and a table of 8.
+  ModelProto M = unary("Slice", {8});
+  M.mutable_graph()->mutable_output(0)->clear_type();
+  auto *Rows = M.mutable_graph()->add_input();
+  describe(Rows, "z", {-1});
+  node(M, "Shape", {"z"}, {"n"});
+  initializer(M, "zero", {1}, TensorProto::INT64)
+      ->set_raw_data(std::string(8, '\0'));
+  only(M)->add_input("zero");
+  only(M)->add_input("n");
+  Imported I(M);
+  EXPECT_EQ(I.result(), "!graph.tensor<[d0], f32>");
+  EXPECT_EQ(I.Diags.text(),
+            "warning[KPC-I0036]: 'n' (Slice, opset 17) in m.onnx: size d0 is "
+            "taken to be at most 8, the size of what is sliced by it\n"
+            "  hint: give the dim a range with --dim to say so yourself\n");
+}
+
 TEST(ImportSizes, DeclaredSizesHelpWhereAShapeIsAnInput) {
   ModelProto M = model();
   input(M, "x", {2, 3});
@@ -371,7 +398,8 @@ TEST(ImportControl, ALoopIsOneBody) {
   EXPECT_EQ(I.result(), "!graph.tensor<[2, 3], f32>");
   EXPECT_EQ(I.count<graph::LoopOp>(), 1);
   EXPECT_EQ(I.count<graph::AddOp>(), 1);
-  const auto &Symbols = graph::symbolFacts(*I.Module).symbols();
+  shape::Facts Facts = graph::symbolFacts(*I.Module);
+  const auto &Symbols = Facts.symbols();
   ASSERT_EQ(Symbols.count("kpc_iteration"), 1u);
   EXPECT_EQ(Symbols.find("kpc_iteration")->second.Max, 299);
 }

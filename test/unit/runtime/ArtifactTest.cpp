@@ -268,6 +268,26 @@ TEST(Writer, RefusesContentsThatReadersWould) {
               HasSubstr("kernel 0 'kpc_add' is not good"));
   EXPECT_THAT(Refused([](Contents &, Target &T) { T.Buffers[6].LastStep = 6; }),
               HasSubstr("buffer 6 't' is not good"));
+  // An alternative is checked as the launch is whose place it takes.
+  EXPECT_THAT(Refused([](Contents &, Target &T) {
+                addAlternative(T, 1).Instead.Kernel = 9;
+              }),
+              HasSubstr("step 1: kernel 9 does not exist"));
+  EXPECT_THAT(Refused([](Contents &, Target &T) {
+                addAlternative(T, 1).Instead.Params[1].Buffer = 0;
+              }),
+              HasSubstr("step 1: parameter 1 of 'kpc_scale'")); // writes x
+  EXPECT_THAT(Refused([](Contents &, Target &T) {
+                addAlternative(T, 1).Bounds[0].Size = Expr::symbol("q");
+              }),
+              HasSubstr("'q', which is not a symbol"));
+  EXPECT_THAT(Refused([](Contents &, Target &T) {
+                Alternative Inner = addAlternative(T, 1);
+                std::get<Launch>(T.Steps[1])
+                    .Alternatives[0]
+                    .Instead.Alternatives.push_back(Inner);
+              }),
+              HasSubstr("step 1: an alternative has alternatives"));
   EXPECT_THAT(
       Refused([](Contents &, Target &T) { T.Values[3].Order = {0, 0}; }),
       HasSubstr("value 'z'' is not good"));

@@ -45,8 +45,10 @@ TEST(AttentionSchedule, Sizes) {
 TEST(AttentionSchedule, AllAreLegal) {
   for (int64_t Depth : {8, 32, 64, 72, 96, 128, 192, 256})
     for (int64_t Length : {1, 17, 1000, 4096, 1 << 20})
-      for (bool Causal : {false, true}) {
+      for (int Masks = 0; Masks < 4; ++Masks) {
+        bool Causal = Masks & 1;
         AttentionShape Shape = shapeOf(3, Length, Depth, Causal);
+        Shape.Scored = Masks & 2;
         std::vector<AttentionCost> Ranked =
             rankAttentionSchedules(Shape, hopper());
         ASSERT_FALSE(Ranked.empty()) << Depth;
@@ -66,6 +68,18 @@ TEST(AttentionSchedule, AllAreLegal) {
           Before = One.Total;
         }
       }
+}
+
+/// A bias on the diagonal takes registers.
+TEST(AttentionSchedule, DiagonalsWithABiasHaveRoom) {
+  AttentionSchedule S;
+  S.TileKeys = 96;
+  AttentionShape Shape = shapeOf(64, 4096, 192, /*Causal=*/true);
+  EXPECT_EQ(S.neededRegisters(Shape), 48 + 24 + 96 + 32 + 8);
+  Shape.Scored = true;
+  EXPECT_EQ(S.neededRegisters(Shape), 48 + 24 + 96 + 32 + 8 + 36);
+  Shape.Causal = false;
+  EXPECT_EQ(S.neededRegisters(Shape), 48 + 24 + 96 + 32);
 }
 
 TEST(AttentionSchedule, PartsPrint) {

@@ -106,3 +106,40 @@ func.func @two_shapes(%x_p: memref<f32>, %y_p: memref<f32>, %w_p: memref<f32>, %
   bufferization.materialize_in_destination %w_t in restrict writable %w_m : (tensor<?xf32>, memref<?xf32, strided<[1]>>) -> ()
   return
 }
+
+// A copy into padded rows, which are aligned: vectors, and less at a row's end.
+// CHECK-LABEL: gpu.module @into_padded
+// CHECK: kpc.grid = ["ceildiv(126 * arg2, 256)", "1", "1"]
+// CHECK-SAME: kpc.schedule = "map x8 ragged"
+// CHECK: %[[END:.*]] = arith.addi %{{.*}}, %c8
+// CHECK: %[[WHOLE:.*]] = arith.cmpi sle, %[[END]], %c1001
+// CHECK: scf.if %[[WHOLE]]
+// CHECK-COUNT-8: memref.load
+// CHECK: vector.store %{{.*}} {alignment = 16 : i64} : {{.*}}, vector<8xf16>
+// CHECK: else
+// CHECK: scf.for
+// CHECK: memref.store
+func.func @into_padded(%x_p: memref<f16>, %y_p: memref<f16>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 1001], strides: [1001, 1] : memref<f16> to memref<?x1001xf16, strided<[1001, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<?x1001xf16, strided<[1001, 1]>> to tensor<?x1001xf16>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 1001], strides: [1024, 1] : memref<f16> to memref<?x1001xf16, strided<[1024, 1]>>
+  bufferization.materialize_in_destination %x_t in restrict writable %y_m : (tensor<?x1001xf16>, memref<?x1001xf16, strided<[1024, 1]>>) -> ()
+  return
+}
+
+// And out of them, into rows that begin anywhere: 8 elements a thread, a warp apart, all loaded before one is stored.
+// CHECK-LABEL: gpu.module @from_padded
+// CHECK: kpc.grid = ["ceildiv(128 * arg2, 256)", "1", "1"]
+// CHECK-SAME: kpc.schedule = "map x8 spread"
+// CHECK: arith.remui %{{.*}}, %c32
+// CHECK: %[[LAST:.*]] = arith.minsi %{{.*}}, %c1000
+// CHECK-COUNT-8: memref.load
+// CHECK-NOT: memref.load
+// CHECK-COUNT-8: memref.store
+func.func @from_padded(%x_p: memref<f16>, %y_p: memref<f16>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 1001], strides: [1024, 1] : memref<f16> to memref<?x1001xf16, strided<[1024, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<?x1001xf16, strided<[1024, 1]>> to tensor<?x1001xf16>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 1001], strides: [1001, 1] : memref<f16> to memref<?x1001xf16, strided<[1001, 1]>>
+  bufferization.materialize_in_destination %x_t in restrict writable %y_m : (tensor<?x1001xf16>, memref<?x1001xf16, strided<[1001, 1]>>) -> ()
+  return
+}

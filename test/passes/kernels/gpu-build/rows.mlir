@@ -79,6 +79,7 @@ func.func @softmax(%x: memref<f16>, %y: memref<f16>, %n: index {kpc.min = 1 : i6
 
 // x minus the row's sum, rows of any length: in registers or from memory, in vectors or element by element.
 // CHECK-LABEL: gpu.func @free
+// CHECK-SAME: nvvm.minctasm = {{[1-9]}} : i32
 // CHECK: scf.if
 // CHECK: arith.remui
 // CHECK: scf.if
@@ -146,5 +147,59 @@ func.func @other_row(%x: memref<f32>, %y: memref<f32>) attributes {kpc.reads = [
   } -> tensor<6x64xf32>
   %ym = memref.reinterpret_cast %y to offset: [0], sizes: [6, 64], strides: [64, 1] : memref<f32> to memref<6x64xf32, strided<[64, 1]>>
   bufferization.materialize_in_destination %q in restrict writable %ym : (tensor<6x64xf32>, memref<6x64xf32, strided<[64, 1]>>) -> ()
+  return
+}
+
+// -----
+
+#whole = affine_map<(d0, d1) -> (d0, d1)>
+#outer = affine_map<(d0, d1) -> (d0)>
+#column = affine_map<(d0, d1) -> (d1)>
+
+// Rows of 1001 begin anywhere, in x and y alike: vectors from the first multiple of 8 elements on, and the elements in front
+// of them and behind them, one for each of 14 threads. The factor of a column lies otherwise: element by element.
+// CHECK-LABEL: gpu.func @odd
+// CHECK-SAME: kpc.schedule = "rows {{[0-9]+}} x {{[0-9]+}} threads x {{[0-9]+}} x 8"
+// CHECK: %[[START:.*]] = arith.muli %{{.*}}, %c1001
+// CHECK: %[[BACK:.*]] = arith.subi %c0, %[[START]]
+// CHECK: %[[BEFORE:.*]] = arith.andi %[[BACK]], %c7
+// CHECK: %[[INNER:.*]] = arith.subi %c1001, %[[BEFORE]]
+// CHECK: %[[BEHIND:.*]] = arith.andi %[[INNER]], %c7
+// CHECK: arith.select
+// CHECK: vector.load %{{.*}} {alignment = 16 : i64} : {{.*}} vector<8xf16>
+// CHECK: memref.load %{{.*}} : memref<?x1001xf16, strided<[1001, 1]>>
+// CHECK: gpu.shuffle xor
+// CHECK-NOT: vector.load
+// CHECK: vector.store %{{.*}} {alignment = 16 : i64} : {{.*}} vector<8xf16>
+// CHECK: memref.store %{{.*}} : memref<?x1001xf16, strided<[1001, 1]>>
+func.func @odd(%x: memref<f16>, %f: memref<f16>, %y: memref<f16>, %n: index {kpc.optimum = 8192 : i64})
+    attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+  %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%n, 1001], strides: [1001, 1] : memref<f16> to memref<?x1001xf16, strided<[1001, 1]>>
+  %xt = bufferization.to_tensor %xm restrict : memref<?x1001xf16, strided<[1001, 1]>> to tensor<?x1001xf16>
+  %fm = memref.reinterpret_cast %f to offset: [0], sizes: [1001], strides: [1] : memref<f16> to memref<1001xf16, strided<[1]>>
+  %ft = bufferization.to_tensor %fm restrict : memref<1001xf16, strided<[1]>> to tensor<1001xf16>
+  %zero = arith.constant 0.0 : f32
+  %s = tensor.empty(%n) : tensor<?xf32>
+  %z0 = linalg.fill ins(%zero : f32) outs(%s : tensor<?xf32>) -> tensor<?xf32>
+  %z = linalg.generic {indexing_maps = [#whole, #outer], iterator_types = ["parallel", "reduction"]}
+      ins(%xt : tensor<?x1001xf16>) outs(%z0 : tensor<?xf32>) {
+  ^bb0(%a: f16, %acc: f32):
+    %w = arith.extf %a : f16 to f32
+    %r = arith.addf %acc, %w : f32
+    linalg.yield %r : f32
+  } -> tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?x1001xf16>
+  %q = linalg.generic {indexing_maps = [#whole, #outer, #column, #whole], iterator_types = ["parallel", "parallel"]}
+      ins(%xt, %z, %ft : tensor<?x1001xf16>, tensor<?xf32>, tensor<1001xf16>) outs(%e : tensor<?x1001xf16>) {
+  ^bb0(%a: f16, %b: f32, %c: f16, %o: f16):
+    %w = arith.extf %a : f16 to f32
+    %v = arith.extf %c : f16 to f32
+    %d = arith.subf %w, %b : f32
+    %p = arith.mulf %d, %v : f32
+    %r = arith.truncf %p : f32 to f16
+    linalg.yield %r : f16
+  } -> tensor<?x1001xf16>
+  %ym = memref.reinterpret_cast %y to offset: [0], sizes: [%n, 1001], strides: [1001, 1] : memref<f16> to memref<?x1001xf16, strided<[1001, 1]>>
+  bufferization.materialize_in_destination %q in restrict writable %ym : (tensor<?x1001xf16>, memref<?x1001xf16, strided<[1001, 1]>>) -> ()
   return
 }
