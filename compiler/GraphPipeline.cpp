@@ -112,6 +112,7 @@ static void addDecomposition(OpPassManager &Passes,
 }
 
 void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
+  Passes.addNestedPass<func::FuncOp>(graph::createHoistInvariants());
   Passes.addNestedPass<func::FuncOp>(graph::createReadInPlace());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkBroadcasts());
   Passes.addNestedPass<func::FuncOp>(graph::createRecogniseAttention());
