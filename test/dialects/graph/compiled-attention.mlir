@@ -1,6 +1,6 @@
 // RUN: kpc compile %s --arch host -o %t.host.kpc --no-cache --quiet
 // RUN: kpc inspect %t.host.kpc | FileCheck %s --check-prefix=HOST
-// RUN: kpc compile %s --arch sm_90a --emit ptx -o - --no-cache --quiet | FileCheck %s --check-prefix=HOPPER
+// RUN: kpc compile %s --arch sm_90a --variants 1 --emit ptx -o - --no-cache --quiet | FileCheck %s --check-prefix=HOPPER
 
 // The host has no kernel for attention: products and a softmax. Hopper has one.
 
