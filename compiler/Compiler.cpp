@@ -20,6 +20,7 @@
 #include "compiler/fold/FoldConstants.h"
 #include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/kernels/KernelBatch.h"
+#include "compiler/kernels/KernelVariants.h"
 #include "compiler/target/Target.h"
 #include "compiler/workers/WorkerPool.h"
 #include "dialects/RegisterDialects.h"
@@ -78,6 +79,7 @@ private:
   bool loadText();
   std::vector<KernelJob> jobsFor(const target::Target &T, ModuleOp Kernels,
                                  const std::string &Listing = {});
+  void addVariants(const target::Target &T, std::vector<KernelJob> &Jobs);
   void addTarget(const target::Target &T, const std::vector<KernelJob> &Jobs,
                  std::vector<std::optional<CompiledKernel>> &Results,
                  const std::vector<bool> &Hits, size_t First);
@@ -301,12 +303,29 @@ std::vector<KernelJob> Compilation::jobsFor(const target::Target &T,
     if (T.isGpu())
       Job.Releases = Ptxas.Release + Nvdisasm.Release;
     Job.Listing = Listing;
+    Job.LineInfo = T.isGpu() && Options.LineInfo;
     Job.Schedule = Schedules.find(T, Job.Symbol);
-    llvm::raw_string_ostream Stream(Job.Text);
-    Kernel->print(Stream, OpPrintingFlags().useLocalScope());
+    Job.Text = textOf(Kernel);
     Jobs.push_back(std::move(Job));
   }
   return Jobs;
+}
+
+/// Behind each of the model's kernels its variants. A schedule of the user's is
+/// for all sizes.
+void Compilation::addVariants(const target::Target &T,
+                              std::vector<KernelJob> &Jobs) {
+  if (Options.Variants < 2 || !T.isGpu())
+    return;
+  VariantFinder Finder(*Module, T, Options.Variants - 1);
+  std::vector<KernelJob> All;
+  for (KernelJob &Job : Jobs) {
+    std::vector<KernelJob> Variants =
+        Job.Schedule.empty() ? Finder.jobsFor(Job) : std::vector<KernelJob>();
+    All.push_back(std::move(Job));
+    llvm::append_range(All, std::move(Variants));
+  }
+  Jobs = std::move(All);
 }
 
 /// Cubins need ptxas, and nvdisasm to be read; portable targets are PTX and do
@@ -339,12 +358,11 @@ void Compilation::addTarget(const target::Target &T,
                             const std::vector<KernelJob> &Jobs,
                             std::vector<std::optional<CompiledKernel>> &Results,
                             const std::vector<bool> &Hits, size_t First) {
-  auto Launches =
-      (*Module->getOps<plan::ProgramOp>().begin()).getOps<plan::LaunchOp>();
-  TargetKernels Kernels{&T, {}};
+  TargetKernels Kernels;
+  Kernels.Target = &T;
   TargetReport Summary;
   Summary.Name = T.Name;
-  Summary.Launches = std::distance(Launches.begin(), Launches.end());
+  Module->walk([&](plan::LaunchOp) { ++Summary.Launches; });
   std::string Listing;
   for (size_t I = First; I < Jobs.size() && Jobs[I].Target == T.Name; ++I) {
     ++Summary.Kernels;
@@ -352,14 +370,19 @@ void Compilation::addTarget(const target::Target &T,
     Summary.Assembled += T.isGpu() && !Results[I]->Code.empty();
     Summary.CodeBytes += Results[I]->Code.size();
     if (!Results[I]->ScheduleCosts.empty() || !Jobs[I].Schedule.empty())
-      Report.Schedules.push_back(
-          {Jobs[I].Target, Jobs[I].Symbol, Results[I]->Schedule,
-           !Jobs[I].Schedule.empty(), Results[I]->ScheduleCosts});
+      Report.Schedules.push_back({Jobs[I].Target, Jobs[I].Symbol,
+                                  Results[I]->Schedule,
+                                  !Jobs[I].Schedule.empty(), Jobs[I].WhereText,
+                                  Results[I]->ScheduleCosts});
     if (Options.Emit)
       appendListing(Listing, *Options.Emit,
                     Options.Emit == Phase::Ptx ? Results[I]->Ptx
                                                : Results[I]->Listing);
-    Kernels.Kernels.emplace(Jobs[I].Symbol, std::move(*Results[I]));
+    if (Jobs[I].VariantOf.empty())
+      Kernels.Kernels.emplace(Jobs[I].Symbol, std::move(*Results[I]));
+    else
+      Kernels.Variants[Jobs[I].VariantOf].push_back(
+          {Jobs[I].Symbol, Jobs[I].Where, std::move(*Results[I])});
   }
   if (Options.Emit == Phase::Tile && Listing.empty())
     Listing = "// no kernel of this target is in the tile dialect\n";
@@ -390,7 +413,10 @@ bool Compilation::compileKernels() {
   std::vector<size_t> FirstJob;
   for (const target::Target *T : Targets) {
     FirstJob.push_back(Jobs.size());
-    llvm::append_range(Jobs, jobsFor(*T, *Module, listingWord(Options.Emit)));
+    std::vector<KernelJob> Own =
+        jobsFor(*T, *Module, listingWord(Options.Emit));
+    addVariants(*T, Own);
+    llvm::append_range(Jobs, std::move(Own));
   }
   std::vector<bool> Hits;
   auto Results = compileBatch(Jobs, Options, Diags, Report, Hits);
@@ -417,6 +443,8 @@ bool Compilation::writeArtifact() {
       llvm::sys::path::filename(Options.Model).str();
   Contents->Provenance.ModelDigest = fileDigest(Options.Model);
   Contents->Provenance.Options = Options.CommandLine;
+  if (!Options.Strip)
+    Contents->Provenance.Properties = remarksAsProperties(Report.Remarks);
   int Threads = Options.Jobs ? Options.Jobs : availableCores();
   if (auto Error = artifact::write(*Contents, Options.Output, Threads)) {
     // The writer refuses what a reader would: then no folder is at fault.

@@ -24,6 +24,7 @@
 #ifndef KPC_COMPILER_COMPILER_H
 #define KPC_COMPILER_COMPILER_H
 
+#include "compiler/Remarks.h"
 #include "compiler/diagnostics/Diagnostics.h"
 #include "dialects/shape/Facts.h"
 
@@ -72,11 +73,15 @@ struct CompileOptions {
   std::optional<Phase> Emit;
   /// Rules that name kernels' schedules: see ScheduleFile.h. Empty: none.
   std::string ScheduleFile;
+  /// Kernels that a region may have on a GPU, each for a part of the dynamic
+  /// sizes; 1: the one for the optimum serves all. See KernelVariants.h.
+  unsigned Variants = 4;
   /// Worker processes; 0: one per core.
   int Jobs = 0;
   std::string CacheFolder; ///< empty: no cache
   std::string Ptxas;       ///< empty: CUDA_HOME, then PATH
   bool Strip = false;      ///< leave PTX text out of the artifact
+  bool LineInfo = false;   ///< GPU: PTX says of which line of the kernel it is
   bool Fuse = true;        ///< off: one op a kernel (for `verify`)
   /// Whether a kernel may hold several reductions of rows; set when compiling:
   /// only where all targets are GPUs, whose builders keep a row at hand.
@@ -94,27 +99,13 @@ struct CompileOptions {
   std::function<bool()> Cancelled;
 };
 
-/// One fusion made or refused, from MLIR's remarks. `Text` is a sentence.
-struct Remark {
-  bool Passed = false;
-  std::string Category; ///< "fusion"
-  std::string Name;     ///< "fused", "refused"
-  std::string Node, Text;
-};
-
-/// Why the text is no regular expression; empty: it is one.
-std::string reasonAgainstPattern(const std::string &Pattern);
-/// Those whose category or text the regular expression is found in.
-std::vector<Remark> matchingRemarks(const std::vector<Remark> &Remarks,
-                                    const std::string &Pattern);
-/// As LLVM's tools for optimisation records read them (llvm-remarkutil).
-std::string remarksAsYaml(const std::vector<Remark> &Remarks);
-
 /// What a kernel's builder had to choose from, for --explain.
 struct KernelSchedules {
   std::string Target, Kernel;
   std::string Chosen;
   bool Forced = false; ///< by the user
+  /// Of a variant: the sizes that it is for.
+  std::string Where;
   /// The best first, each with the parts of its cost.
   std::vector<std::string> Costs;
 };

@@ -9,7 +9,6 @@
 #include "compiler/DiagnosticBridge.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Remarks/Remark.h"
-#include "llvm/Support/Regex.h"
 
 using namespace kpc;
 using namespace mlir;
@@ -66,43 +65,4 @@ void kpc::collectRemarks(MLIRContext &Context, std::vector<Remark> &Remarks) {
   (void)remark::enableOptimizationRemarks(
       Context, std::make_unique<RemarkCollector>(Remarks),
       std::make_unique<remark::RemarkEmittingPolicyAll>(), Everything);
-}
-
-std::string kpc::reasonAgainstPattern(const std::string &Pattern) {
-  std::string Why;
-  llvm::Regex(Pattern).isValid(Why);
-  return Why;
-}
-
-std::vector<kpc::Remark>
-kpc::matchingRemarks(const std::vector<Remark> &Remarks,
-                     const std::string &Pattern) {
-  llvm::Regex Wanted(Pattern);
-  std::vector<Remark> Found;
-  for (const Remark &R : Remarks)
-    if (Wanted.match(R.Category) || Wanted.match(R.Text))
-      Found.push_back(R);
-  return Found;
-}
-
-/// A YAML scalar in single quotes.
-static std::string quoted(StringRef Text) {
-  std::string Out = "'";
-  for (char C : Text)
-    Out += C == '\'' ? "''" : std::string(1, C < ' ' && C >= 0 ? ' ' : C);
-  return Out + "'";
-}
-
-std::string kpc::remarksAsYaml(const std::vector<Remark> &Remarks) {
-  std::string Out;
-  for (const Remark &R : Remarks) {
-    Out += R.Passed ? "--- !Passed\n" : "--- !Missed\n";
-    Out += "Pass:            " + R.Category + "\n";
-    Out += "Name:            " + R.Name + "\n";
-    Out += "Function:        main\n";
-    Out += "Args:\n";
-    Out += "  - Node:            " + quoted(R.Node) + "\n";
-    Out += "  - String:          " + quoted(": " + R.Text) + "\n...\n";
-  }
-  return Out;
 }

@@ -8,7 +8,8 @@
 #ifndef KPC_COMPILER_DIAGNOSTICBRIDGE_H
 #define KPC_COMPILER_DIAGNOSTICBRIDGE_H
 
-#include "compiler/Compiler.h"
+#include "compiler/Remarks.h"
+#include "compiler/diagnostics/Diagnostics.h"
 #include "mlir/IR/Diagnostics.h"
 
 namespace kpc {

@@ -59,18 +59,23 @@ static void addPrecision(OpPassManager &Passes, const CompileOptions &Options) {
     Passes.addPass(graph::createSetPrecision(Precision));
 }
 
-/// Whether one of the targets, this machine's where none is named, can `What`.
-static bool anyTarget(const CompileOptions &Options,
-                      llvm::function_ref<bool(const target::Target &)> What) {
+/// The targets, this machine's where none is named.
+static std::vector<const target::Target *>
+targetsOf(const CompileOptions &Options) {
   std::vector<std::string> Names = Options.Targets;
   if (Names.empty() && target::thisMachine().GpuCompute())
     Names.push_back("native");
-  return llvm::any_of(Names, [&](const std::string &Name) {
-    target::Lookup Found = target::lookup(Name);
-    return Found && llvm::any_of(Found.Targets, [&](const target::Target *T) {
-             return What(*T);
-           });
-  });
+  std::vector<const target::Target *> All;
+  for (const std::string &Name : Names)
+    if (target::Lookup Found = target::lookup(Name))
+      llvm::append_range(All, Found.Targets);
+  return All;
+}
+
+static bool anyTarget(const CompileOptions &Options,
+                      llvm::function_ref<bool(const target::Target &)> What) {
+  return llvm::any_of(targetsOf(Options),
+                      [&](const target::Target *T) { return What(*T); });
 }
 
 /// Products of 16-bit matrices on tensor cores: rows that begin at multiples of
@@ -79,6 +84,14 @@ static bool multipliesMatrices(const CompileOptions &Options) {
   return anyTarget(Options, [](const target::Target &T) {
     constexpr uint32_t Kinds = target::MmaF16 | target::MmaBf16;
     return T.Can.Wgmma || (T.Can.CpAsync && (T.Can.MmaSync & Kinds) == Kinds);
+  });
+}
+
+/// Two products in one kernel: a plan is one for all targets.
+static bool allMultiplyPairs(const CompileOptions &Options) {
+  std::vector<const target::Target *> All = targetsOf(Options);
+  return !All.empty() && llvm::all_of(All, [](const target::Target *T) {
+    return T->Can.Wgmma;
   });
 }
 
@@ -99,13 +112,22 @@ static void addDecomposition(OpPassManager &Passes,
 }
 
 void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
+  Passes.addNestedPass<func::FuncOp>(graph::createHoistInvariants());
+  Passes.addNestedPass<func::FuncOp>(graph::createReadInPlace());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkBroadcasts());
   Passes.addNestedPass<func::FuncOp>(graph::createRecogniseAttention());
   addDecomposition(Passes, Options);
   Passes.addPass(createCanonicalizerPass());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
+  if (multipliesMatrices(Options)) {
+    graph::PatchesAsProductsOptions Patches;
+    Patches.Narrow = isNarrow(Options);
+    Passes.addNestedPass<func::FuncOp>(graph::createPatchesAsProducts(Patches));
+  }
   Passes.addNestedPass<func::FuncOp>(graph::createMergeRows());
   Passes.addNestedPass<func::FuncOp>(graph::createMergeProducts());
+  if (Options.Fuse && isNarrow(Options) && allMultiplyPairs(Options))
+    Passes.addNestedPass<func::FuncOp>(graph::createSplitGates());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
   if (convolves(Options)) {
     graph::PadChannelsOptions Channels;
@@ -116,6 +138,7 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addNestedPass<func::FuncOp>(graph::createFoldRecipes());
   Passes.addPass(createCanonicalizerPass());
   Passes.addPass(createCSEPass());
+  Passes.addNestedPass<func::FuncOp>(graph::createRecogniseRotary());
 }
 
 void kpc::addKernelPasses(OpPassManager &Passes,
@@ -132,6 +155,8 @@ void kpc::addKernelPasses(OpPassManager &Passes,
   }
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   addPrecision(Passes, Options);
+  if (Options.Fuse && allMultiplyPairs(Options))
+    Passes.addNestedPass<func::FuncOp>(graph::createPairProducts());
   if (multipliesMatrices(Options))
     Passes.addNestedPass<func::FuncOp>(graph::createRepackRows());
   Passes.addPass(graph::createLowerRegions());

@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the commands of README.md, docs/guide.md and docs/cli.md, in order, and compares what they print with what the page shows.
+"""Runs the commands of README.md and of the pages in docs that have some, in order, and compares what they print with what the page shows.
 
     python3 check-commands.py BUILD/bin
 
@@ -19,7 +19,7 @@ import sys
 import tempfile
 import textwrap
 
-PAGES = ("README.md", "docs/guide.md", "docs/cli.md")
+PAGES = ("README.md", "docs/guide.md", "docs/cli.md", "docs/from-onnx-to-kernels.md")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^ *```console\n(.*?)^ *```", re.M | re.S)
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?")
@@ -68,6 +68,7 @@ def prepare(folder):
 
 def main():
     os.environ["PATH"] = os.path.abspath(sys.argv[1]) + os.pathsep + os.environ["PATH"]
+    os.environ["KPC_SOURCE"] = str(ROOT)
     faults = 0
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CACHE_HOME"] = os.path.join(folder, "cache")

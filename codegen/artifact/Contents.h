@@ -45,6 +45,7 @@ using Bytes = std::vector<uint8_t>;
 enum class SymbolSource : uint8_t {
   Dim = 0,                 ///< the dims of the ports, or the caller
   MultiprocessorCount = 1, ///< the device of the session; not for host targets
+  LoopCounter = 2,         ///< the number of the iteration, within its loop
 };
 
 struct Symbol {
@@ -165,6 +166,8 @@ struct Param {
   }
 };
 
+struct Alternative;
+
 struct Launch {
   uint32_t Kernel = 0;
   std::vector<Param> Params;
@@ -177,6 +180,19 @@ struct Launch {
   std::string Name; ///< for people; empty: the kernel's
   /// Nodes of the model that this launch computes; empty: the kernel's.
   std::vector<std::string> SourceNodes;
+  /// The first one that fits the sizes takes this launch's place.
+  std::vector<Alternative> Alternatives;
+};
+
+/// Least <= Size <= Most.
+struct SizeBound {
+  Expr Size;
+  int64_t Least = 0, Most = std::numeric_limits<int64_t>::max();
+};
+
+struct Alternative {
+  std::vector<SizeBound> Bounds; ///< all of them hold
+  Launch Instead; ///< without name, nodes, operations and alternatives
 };
 
 struct Copy {
@@ -196,6 +212,20 @@ struct Fill {
 };
 
 using Step = std::variant<Launch, Copy, Fill>;
+
+/// Steps [First, End) that run `Count` times, or of which a condition in memory
+/// says whether those before `Else` run or those from there on.
+struct Loop {
+  uint32_t First = 0, End = 0;
+  Expr Count;
+  std::string Counter; ///< a symbol
+};
+struct If {
+  uint32_t First = 0, Else = 0, End = 0;
+  uint32_t Condition = 0; ///< the buffer
+  std::optional<Expr> ConditionOffset;
+};
+using Control = std::variant<Loop, If>;
 
 /// A value of the graph that the plan materialises, for `kpc verify`.
 struct Value {
@@ -222,6 +252,7 @@ struct Target {
   std::vector<Kernel> Kernels;
   std::vector<Buffer> Buffers;
   std::vector<Step> Steps;
+  std::vector<Control> Controls; ///< by first step, outer ones first
   std::vector<Value> Values;
 };
 

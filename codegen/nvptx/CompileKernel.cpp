@@ -90,10 +90,13 @@ buildAndCompileGpuKernel(ModuleOp Module, const target::Target &T,
     return failure();
   if (Gpu->getOps<gpu::GPUFuncOp>().empty())
     return Gpu->emitError("holds no kernel");
-  if (Listings.Tile && holdsTile(*Gpu)) {
+  bool IsTile = holdsTile(*Gpu);
+  if (Listings.Tile && IsTile) {
     llvm::raw_string_ostream Stream(*Listings.Tile);
     Module.print(Stream); // the outermost op: types get short names
   }
+  if (Listings.InPtx && IsTile)
+    locateInText(Module, "tile");
   PassManager Place(Module.getContext(), (*Gpu)->getName().getStringRef());
   Place.addPass(tile::createPlaceSharedPass());
   if (failed(Place.run(*Gpu)))

@@ -176,6 +176,11 @@ FailureOr<std::string> compileToPtx(gpu::GPUModuleOp Module,
     llvm::raw_string_ostream Stream(*Listings.Nvvm);
     Stream << Module << "\n";
   }
+  if (Listings.InPtx) {
+    locateInText(Module, "nvvm");
+    if (failed(addLineTables(Module)))
+      return failure();
+  }
   llvm::LLVMContext Context;
   std::unique_ptr<llvm::Module> Llvm = translateToLlvm(Module, T, Context);
   if (!Llvm || failed(checkForNvptx(Module, *Llvm)))

@@ -69,7 +69,17 @@ struct GpuListings {
   std::string *Tile = nullptr; ///< the tile dialect; empty: it is loops
   std::string *Nvvm = nullptr; ///< lowered MLIR, before its translation
   std::string *Llvm = nullptr; ///< optimised LLVM IR
+  /// PTX names, with .loc, the lines of `Tile`, or of `Nvvm` where the kernel
+  /// is not in the tile dialect.
+  bool InPtx = false;
 };
+
+/// Gives every operation the place that it has in the text that --emit LEVEL
+/// prints of `Op`. Only the first call for a kernel does.
+void locateInText(mlir::Operation *Op, llvm::StringRef Level);
+
+/// Line tables of these places, for the translation to LLVM IR.
+mlir::LogicalResult addLineTables(mlir::gpu::GPUModuleOp Module);
 
 /// Optimises and prints; consumes `Llvm`.
 mlir::FailureOr<std::string> emitPtx(mlir::gpu::GPUModuleOp Module,

@@ -18,10 +18,18 @@
 
 namespace kpc {
 
+/// A kernel that takes another one's place for some sizes.
+struct CompiledVariant {
+  std::string Symbol;
+  std::vector<schedule::SizeBounds> Where; ///< one of these holds
+  CompiledKernel Kernel;
+};
+
 /// The compiled kernels of one target, by the symbol of their func.func.
 struct TargetKernels {
   const target::Target *Target = nullptr;
   std::map<std::string, CompiledKernel, std::less<>> Kernels;
+  std::map<std::string, std::vector<CompiledVariant>, std::less<>> Variants;
 };
 
 /// Reads the plan of `Module`. Weights are prepared lazily: `Weights` and the

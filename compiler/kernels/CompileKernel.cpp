@@ -79,6 +79,7 @@ static Expected<CompiledKernel> compileForGpu(const KernelJob &Job,
                                               const target::Target &T) {
   CompiledKernel Kernel;
   nvptx::GpuListings Listings;
+  Listings.InPtx = Job.LineInfo;
   if (Job.Listing == "tile")
     Listings.Tile = &Kernel.Listing;
   else if (Job.Listing == "nvvm")

@@ -25,6 +25,7 @@ std::string keyOf(const KernelJob &Job) {
       .add(Job.Symbol)
       .add(Job.Text)
       .add(Job.Listing)
+      .add(Job.LineInfo ? "lines" : "")
       .add(Job.Schedule)
       .add(Job.Ptxas.empty() ? "ptx" : "cubin")
       .add(Job.Releases)

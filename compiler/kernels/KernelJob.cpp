@@ -143,6 +143,7 @@ std::string KernelJob::encode() const {
       .add(Target)
       .add(Text)
       .add(Listing)
+      .add(int64_t(LineInfo))
       .add(Schedule)
       .add(Ptxas)
       .add(Nvdisasm)
@@ -156,6 +157,7 @@ std::optional<KernelJob> KernelJob::decode(std::string_view Bytes) {
   Job.Target = R.text();
   Job.Text = R.text();
   Job.Listing = R.text();
+  Job.LineInfo = R.atMost(1);
   Job.Schedule = R.text();
   Job.Ptxas = R.text();
   Job.Nvdisasm = R.text();

@@ -16,6 +16,7 @@
 #define KPC_COMPILER_KERNELS_KERNELJOB_H
 
 #include "codegen/artifact/TensorMap.h"
+#include "passes/schedule/Variants.h"
 
 #include <array>
 #include <cstdint>
@@ -33,12 +34,18 @@ struct KernelJob {
   /// "" for machine code, or what --emit asks of a kernel: tile, nvvm, llvm,
   /// ptx, sass.
   std::string Listing;
-  std::string Schedule; ///< the user's; empty: the builder chooses
-  std::string Ptxas;    ///< the program; empty: PTX only
-  std::string Nvdisasm; ///< the program, for the listing sass
+  bool LineInfo = false; ///< GPU: PTX names the lines of the listings
+  std::string Schedule;  ///< the user's; empty: the builder chooses
+  std::string Ptxas;     ///< the program; empty: PTX only
+  std::string Nvdisasm;  ///< the program, for the listing sass
   /// What these programs say of their versions. For the cache alone: it is not
   /// sent to the worker.
   std::string Releases;
+  /// Of a variant, for the driver alone: the kernel whose place it takes, for
+  /// which of its sizes, and for which of the first launch's in words.
+  std::string VariantOf;
+  std::vector<schedule::SizeBounds> Where;
+  std::string WhereText;
 
   std::string encode() const;
   static std::optional<KernelJob> decode(std::string_view Bytes);

@@ -49,6 +49,20 @@ bool isOfWarpgroups(RoleOp Role);
 /// error.
 mlir::LogicalResult verifyQuads(mlir::Operation *Op);
 
+/// A factor of a product of tiles: M or N rows or columns, and K of the sum.
+struct TileFactor {
+  int64_t Outer, Sum;
+  mlir::Type Element;
+  bool Swizzled;
+  bool SumContiguous; ///< elements of one sum lie side by side
+};
+/// Of tiles as they lie in shared memory: M × K, and K × N.
+TileFactor leftFactor(SharedType A, bool Transposed);
+TileFactor rightFactor(SharedType B, bool Transposed);
+/// What every product on tensor cores asks of its factors.
+mlir::LogicalResult verifyFactors(mlir::Operation *Op, const TileFactor &A,
+                                  const TileFactor &B);
+
 } // namespace kpc::tile
 
 #endif // KPC_DIALECTS_TILE_TILE_H

@@ -22,21 +22,40 @@ static LogicalResult verifyUsedOnce(Operation *Op, Value Pending) {
                          "once");
 }
 
-/// Sizes and element of the left operand.
-struct LeftOperand {
-  int64_t M, K;
-  Type Element;
-  bool Swizzled;
-};
+TileFactor kpc::tile::leftFactor(SharedType A, bool Transposed) {
+  int64_t M = A.getRows(), K = A.getColumns();
+  if (Transposed)
+    std::swap(M, K);
+  return {M, K, A.getElement(), A.getSwizzle() != 0, !Transposed};
+}
 
-static LeftOperand leftOf(MmaOp Op) {
+TileFactor kpc::tile::rightFactor(SharedType B, bool Transposed) {
+  return leftFactor(B, !Transposed);
+}
+
+LogicalResult kpc::tile::verifyFactors(Operation *Op, const TileFactor &A,
+                                       const TileFactor &B) {
+  Type Element = A.Element;
+  if (Element != B.Element ||
+      !(Element.isF16() || Element.isBF16() || Element.isF32()))
+    return Op->emitOpError("multiplies f16, bf16 or f32 (as tf32), both alike");
+  if (!A.Swizzled || !B.Swizzled)
+    return Op->emitOpError("reads swizzled tiles");
+  if (A.Sum != B.Sum)
+    return Op->emitOpError()
+           << "has sums of " << A.Sum << " in a and of " << B.Sum << " in b";
+  int64_t Step = 256 / int64_t(Element.getIntOrFloatBitWidth());
+  if (A.Sum % Step)
+    return Op->emitOpError()
+           << "has sums of " << A.Sum << ", not a multiple of " << Step;
+  return success();
+}
+
+static TileFactor leftOf(MmaOp Op) {
   if (auto Packed = dyn_cast<PackedType>(Op.getA().getType()))
-    return {Packed.getRows(), Packed.getColumns(), Packed.getElement(), true};
-  auto A = cast<SharedType>(Op.getA().getType());
-  bool Turned = Op.getATransposed();
-  return {Turned ? A.getColumns() : A.getRows(),
-          Turned ? A.getRows() : A.getColumns(), A.getElement(),
-          A.getSwizzle() != 0};
+    return {Packed.getRows(), Packed.getColumns(), Packed.getElement(),
+            /*Swizzled=*/true, /*SumContiguous=*/true};
+  return leftFactor(cast<SharedType>(Op.getA().getType()), Op.getATransposed());
 }
 
 LogicalResult kpc::tile::verifyQuads(Operation *Op) {
@@ -52,31 +71,18 @@ LogicalResult kpc::tile::verifyQuads(Operation *Op) {
 LogicalResult MmaOp::verify() {
   if (failed(verifyQuads(*this)))
     return failure();
-  LeftOperand A = leftOf(*this);
-  SharedType B = getB().getType();
+  TileFactor A = leftOf(*this);
+  TileFactor B = rightFactor(getB().getType(), getBTransposed());
   FragmentType D = getD().getType().getFragment();
-  Type Element = A.Element;
   if (getATransposed() && isa<PackedType>(getA().getType()))
     return emitOpError("takes a packed operand as it is, not transposed");
-  if (Element != B.getElement() ||
-      !(Element.isF16() || Element.isBF16() || Element.isF32()))
-    return emitOpError("multiplies f16, bf16 or f32 (as tf32), both alike");
+  if (failed(verifyFactors(*this, A, B)))
+    return failure();
   if (!D.getElement().isF32())
     return emitOpError("sums up in f32");
-  if (Element.isF32() && (getATransposed() || !getBTransposed()))
+  if (A.Element.isF32() && !(A.SumContiguous && B.SumContiguous))
     return emitOpError("on f32 needs both operands with K side by side");
-  if (!A.Swizzled || !B.getSwizzle())
-    return emitOpError("reads swizzled tiles");
-  int64_t M = A.M, K = A.K,
-          KOfB = getBTransposed() ? B.getColumns() : B.getRows(),
-          N = getBTransposed() ? B.getRows() : B.getColumns();
-  if (K != KOfB)
-    return emitOpError() << "has sums of " << K << " in a and of " << KOfB
-                         << " in b";
-  int64_t Step = 256 / int64_t(Element.getIntOrFloatBitWidth());
-  if (K % Step)
-    return emitOpError() << "has sums of " << K << ", not a multiple of "
-                         << Step;
+  int64_t M = A.Outer, N = B.Outer;
   if (M % 64 || N % 8 || N > 256)
     return emitOpError() << "of " << M << " rows and " << N
                          << " columns: rows are a multiple of 64, columns of 8 "
@@ -141,11 +147,18 @@ LogicalResult MapOp::verify() {
     return emitOpError("has two coordinates, a bound of the rows and perhaps "
                        "one of the columns");
   Block &Body = getBody().front();
-  if (Body.getNumArguments() != 3 ||
-      Body.getArgument(0).getType() != From.getElement() ||
-      !Body.getArgument(1).getType().isIndex() ||
-      !Body.getArgument(2).getType().isIndex())
-    return emitOpError("has a block of the element, its row and its column");
+  auto Index = IndexType::get(getContext());
+  SmallVector<Type> Arguments = {From.getElement(), Index, Index};
+  for (Value Other : getBeside()) {
+    auto Ty = cast<FragmentType>(Other.getType());
+    if (Ty.getShape() != From.getShape() || Ty.getLayout() != From.getLayout())
+      return emitOpError("has fragments of one shape and layout");
+    Arguments.push_back(Ty.getElement());
+  }
+  if (!llvm::equal(Body.getArgumentTypes(), Arguments))
+    return emitOpError(
+        "has a block of the element, its row and its column, and "
+        "of the elements beside it");
   auto Yield = dyn_cast<YieldOp>(Body.getTerminator());
   if (!Yield || !Yield.getValue() ||
       Yield.getValue().getType() != To.getElement())

@@ -91,6 +91,9 @@ def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
     computed is some other element's value, to be dropped by the store. With one
     bound, of the rows, all columns are there.
 
+    Of fragments `beside` it, the block has the element at the same place as
+    well, behind the column: the other sum of a gate.
+
     ```mlir
     %y = tile.map %d at [%m, %n] within [%rows, %columns] : !d -> !y {
     ^bb0(%value: f32, %row: index, %column: index):
@@ -100,12 +103,18 @@ def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
     }
     ```
   }];
-  let arguments = (ins Tile_FragmentType:$fragment, Variadic<Index>:$at, Variadic<Index>:$within);
+  let arguments = (ins Tile_FragmentType:$fragment, Variadic<Index>:$at, Variadic<Index>:$within,
+                       Variadic<Tile_FragmentType>:$beside);
   let results = (outs Tile_FragmentType:$result);
   let regions = (region SizedRegion<1>:$body);
   let traits = [AttrSizedOperandSegments];
-  let assemblyFormat = [{$fragment `at` `[` $at `]` `within` `[` $within `]` attr-dict `:` qualified(type($fragment)) `->`
-                         qualified(type($result)) $body}];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$fragment, "::mlir::ValueRange":$at,
+                                 "::mlir::ValueRange":$within), [{
+    build($_builder, $_state, result, fragment, at, within, /*beside=*/::mlir::ValueRange());
+  }]>];
+  let assemblyFormat = [{$fragment `at` `[` $at `]` `within` `[` $within `]` (`beside` $beside^)? attr-dict `:`
+                         qualified(type($fragment)) (`,` qualified(type($beside))^)? `->` qualified(type($result))
+                         $body}];
   let hasVerifier = 1;
 }
 

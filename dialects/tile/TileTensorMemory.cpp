@@ -90,32 +90,20 @@ static LogicalResult verifyFree(TmemMmaOp Op) {
 }
 
 LogicalResult TmemMmaOp::verify() {
-  SharedType A = getA().getType(), B = getB().getType();
+  TileFactor A = leftFactor(getA().getType(), getATransposed());
+  TileFactor B = rightFactor(getB().getType(), getBTransposed());
   TensorMemoryType D = getD().getType();
-  Type Element = A.getElement();
-  if (Element != B.getElement() ||
-      !(Element.isF16() || Element.isBF16() || Element.isF32()))
-    return emitOpError("multiplies f16, bf16 or f32 (as tf32), both alike");
-  if (Element.isF32() && (getATransposed() || !getBTransposed()))
+  if (failed(verifyFactors(*this, A, B)))
+    return failure();
+  if (A.Element.isF32() && !(A.SumContiguous && B.SumContiguous))
     return emitOpError("on f32 needs both operands with K side by side");
-  if (!A.getSwizzle() || !B.getSwizzle())
-    return emitOpError("reads swizzled tiles");
-  int64_t M = getATransposed() ? A.getColumns() : A.getRows(),
-          K = getATransposed() ? A.getRows() : A.getColumns(),
-          KOfB = getBTransposed() ? B.getColumns() : B.getRows(),
-          N = getBTransposed() ? B.getRows() : B.getColumns();
-  if (K != KOfB)
-    return emitOpError() << "has sums of " << K << " in a and of " << KOfB
-                         << " in b";
-  int64_t Step = 256 / int64_t(A.getElementBits());
-  if (K % Step)
-    return emitOpError() << "has sums of " << K << ", not a multiple of "
-                         << Step;
-  int64_t Blocks = getPair() ? 2 : 1;
-  const layout::InstructionShape *Shape = layout::findShape(
-      getPair() ? layout::MatrixInstruction::Tcgen05Pair
-                : layout::MatrixInstruction::Tcgen05,
-      elementOf(Element), elementOf(Element), layout::ElementType::F32, Step);
+  int64_t M = A.Outer, N = B.Outer, Blocks = getPair() ? 2 : 1;
+  int64_t Step = 256 / int64_t(A.Element.getIntOrFloatBitWidth());
+  const layout::InstructionShape *Shape =
+      layout::findShape(getPair() ? layout::MatrixInstruction::Tcgen05Pair
+                                  : layout::MatrixInstruction::Tcgen05,
+                        elementOf(A.Element), elementOf(A.Element),
+                        layout::ElementType::F32, Step);
   // With 128 rows a block, columns come by 16 (PTX ISA, tcgen05.mma, shapes).
   if (M != TensorMemoryRows || N * Blocks % 16 || !Shape ||
       !Shape->allows(M * Blocks, N * Blocks, Step))

@@ -61,29 +61,16 @@ LogicalResult WaitGathersOp::verify() {
 LogicalResult MultiplyOp::verify() {
   if (failed(verifyQuads(*this)))
     return failure();
-  SharedType A = getA().getType(), B = getB().getType();
+  TileFactor A = leftFactor(getA().getType(), getATransposed());
+  TileFactor B = rightFactor(getB().getType(), getBTransposed());
   FragmentType D = getD().getType();
-  Type Element = A.getElement();
-  if (Element != B.getElement() ||
-      !(Element.isF16() || Element.isBF16() || Element.isF32()))
-    return emitOpError("multiplies f16, bf16 or f32 (as tf32), both alike");
+  if (failed(verifyFactors(*this, A, B)))
+    return failure();
   if (!D.getElement().isF32())
     return emitOpError("sums up in f32");
-  if (!A.getSwizzle() || !B.getSwizzle())
-    return emitOpError("reads swizzled tiles");
-  if (getATransposed() && A.getSwizzle() != 128)
+  if (getATransposed() && getA().getType().getSwizzle() != 128)
     return emitOpError("reads a transposed operand in lines of 128 bytes");
-  int64_t M = getATransposed() ? A.getColumns() : A.getRows(),
-          K = getATransposed() ? A.getRows() : A.getColumns(),
-          KOfB = getBTransposed() ? B.getColumns() : B.getRows(),
-          N = getBTransposed() ? B.getRows() : B.getColumns();
-  if (K != KOfB)
-    return emitOpError() << "has sums of " << K << " in a and of " << KOfB
-                         << " in b";
-  int64_t Step = 256 / int64_t(Element.getIntOrFloatBitWidth());
-  if (K % Step)
-    return emitOpError() << "has sums of " << K << ", not a multiple of "
-                         << Step;
+  int64_t M = A.Outer, N = B.Outer;
   if (M % 64 || N % 16)
     return emitOpError() << "of " << M << " rows and " << N
                          << " columns: rows are a multiple of 64, columns of "

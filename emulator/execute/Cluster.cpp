@@ -12,6 +12,8 @@ namespace kpc::emulator {
 
 /// One in so many turns ends a step of something asynchronous.
 static constexpr uint32_t Lateness = 4;
+/// One in so many requests to take over a cluster is refused.
+static constexpr uint32_t Refusals = 8;
 
 Cluster::Cluster(LaunchState &Launch) : Launch(Launch) {
   const auto &Dims = Launch.K->Source.ClusterSize;
@@ -35,17 +37,34 @@ void Cluster::start(uint64_t Which) {
   Phase = 0;
   Joined.reset(TheAgents.count());
   Seen.reset(TheAgents.count());
-  uint32_t Along[2] = {Launch.Grid[0] / Shape[0], Launch.Grid[1] / Shape[1]};
-  uint64_t At[3] = {Number % Along[0], Number / Along[0] % Along[1],
-                    Number / Along[0] / Along[1]};
+  uint32_t First[3];
+  firstBlockOf(Which, First);
   for (unsigned Rank = 0; Rank < size(); ++Rank) {
     uint32_t In[3] = {Rank % Shape[0], Rank / Shape[0] % Shape[1],
                       Rank / Shape[0] / Shape[1]};
     uint32_t Index[3];
     for (unsigned D = 0; D < 3; ++D)
-      Index[D] = static_cast<uint32_t>(At[D]) * Shape[D] + In[D];
+      Index[D] = First[D] + In[D];
     Blocks[Rank]->start(Index);
   }
+}
+
+void Cluster::firstBlockOf(uint64_t Which, uint32_t (&First)[3]) const {
+  uint64_t Along[2] = {Launch.Grid[0] / Shape[0], Launch.Grid[1] / Shape[1]};
+  const uint64_t At[3] = {Which % Along[0], Which / Along[0] % Along[1],
+                          Which / Along[0] / Along[1]};
+  for (unsigned D = 0; D < 3; ++D)
+    First[D] = static_cast<uint32_t>(At[D]) * Shape[D];
+}
+
+bool Cluster::cancelAnother(uint32_t (&First)[3]) {
+  if (Choose.below(Refusals) == 0)
+    return false;
+  uint64_t Which = Launch.Begun++;
+  if (Which >= Launch.Clusters)
+    return false;
+  firstBlockOf(Which, First);
+  return true;
 }
 
 bool Cluster::isOver() const {
@@ -88,11 +107,8 @@ Warp::Agent Cluster::begin(AgentId Id, const Instruction &I, bool Proxy) {
 
 void Cluster::reportUnwaited(AgentId Id) {
   Finding F;
-  F.Kernel = Launch.K->Name;
   F.Kind = FindingKind::Unwaited;
-  const ptx::Statement &S = Launch.K->Source.Body[AgentStatements[Id]];
-  F.Instruction = S.text();
-  F.Line = S.Line;
+  F.locate(*Launch.K, AgentStatements[Id]);
   const uint32_t *Index = Blocks[TheAgents.rankOf(Id)]->index();
   std::copy(Index, Index + 3, F.Cta);
   F.Detail = "the block ends, and nobody has waited for " +

@@ -36,6 +36,9 @@ public:
   uint32_t number() const { return Number; }
   Cta &block(unsigned Rank) { return *Blocks[Rank]; }
   AsyncQueue &queue() { return Queue; }
+  /// Takes over a cluster that has not begun; its first block's place in the
+  /// grid. False: none is given.
+  bool cancelAnother(uint32_t (&First)[3]);
 
   /// The next time of an agent that `I` starts.
   Warp::Agent begin(AgentId Id, const Instruction &I, bool Proxy);
@@ -49,6 +52,7 @@ public:
 
 private:
   void start(uint64_t Number);
+  void firstBlockOf(uint64_t Number, uint32_t (&First)[3]) const;
   bool isOver() const;
   void settle();
   void checkEnd();

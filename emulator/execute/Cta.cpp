@@ -73,6 +73,7 @@ void Cta::start(const uint32_t (&At)[3]) {
   NextBarrierAgent = 0;
   FreeRegisters = 0;
   PairStep = {};
+  SawRefusal = 0;
   if (Launch.K->UsesTensor)
     Tensor.reset(agents(), Launch.Seed + Index[0]);
   Foreign.clear();
@@ -227,9 +228,7 @@ bool Cta::checkEnd() {
     }
   for (const TensorMemory::Allocation &A : Tensor.allocations()) {
     F.Kind = FindingKind::TensorLeak;
-    const ptx::Statement &S = Launch.K->Source.Body[A.Statement];
-    F.Instruction = S.text();
-    F.Line = S.Line;
+    F.locate(*Launch.K, A.Statement);
     F.Detail = "the block ends, and nobody has deallocated columns " +
                std::to_string(A.Column) + " to " +
                std::to_string(A.Column + A.Columns - 1) +

@@ -36,6 +36,9 @@ struct LaunchState {
   uint64_t Seed = 1;
   std::atomic<bool> Stop{false};
   std::atomic<uint64_t> Steps{0};
+  /// Clusters of the grid, and how many have begun or were taken over.
+  uint64_t Clusters = 0;
+  std::atomic<uint64_t> Begun{0};
   std::mutex Lock;
   std::optional<Finding> First;
   void report(Finding F);
@@ -151,6 +154,8 @@ public:
   /// Of two blocks that tcgen05 works with together; nullptr: there is none.
   Cta *peer();
   TensorStep PairStep;
+  /// Warps that have seen clusterlaunchcontrol refuse, a bit each.
+  uint32_t SawRefusal = 0;
   void wakeForTensor();
 
   LaunchState &launch() { return Launch; }

@@ -8,6 +8,8 @@
 
 #include "emulator/execute/Finding.h"
 
+#include "emulator/program/Program.h"
+
 namespace kpc::emulator {
 
 const char *nameOf(FindingKind Kind) {
@@ -91,8 +93,16 @@ std::string Finding::text() const {
   if (Instruction.empty())
     return Out + "kernel " + Kernel + ": " + Detail;
   return Out + Instruction + " (line " + std::to_string(Line) + " of kernel " +
-         Kernel + ", block " + triple(Cta) + ", thread " + triple(Thread) +
-         "): " + Detail;
+         Kernel + (Source.empty() ? "" : ", from " + Source) + ", block " +
+         triple(Cta) + ", thread " + triple(Thread) + "): " + Detail;
+}
+
+void Finding::locate(const struct Kernel &K, uint32_t Statement) {
+  const ptx::Statement &S = K.Source.Body[Statement];
+  Kernel = K.Name;
+  Instruction = S.text();
+  Line = S.Line;
+  Source = K.sourceOf(Statement);
 }
 
 } // namespace kpc::emulator

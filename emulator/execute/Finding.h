@@ -18,6 +18,8 @@
 
 namespace kpc::emulator {
 
+struct Kernel;
+
 enum class FindingKind : uint8_t {
   BadLaunch,
   OutOfBounds,
@@ -61,10 +63,13 @@ struct Finding {
   std::string Kernel;
   std::string Instruction; ///< empty: of the launch as a whole
   int Line = 0;            ///< of the PTX
+  std::string Source;      ///< "kernels.cu:12", from .loc
   uint32_t Cta[3] = {0, 0, 0}, Thread[3] = {0, 0, 0};
   std::string Detail;
   /// One line: "out-of-bounds: st.global.b32 (line 20 of kernel add, …): …".
   std::string text() const;
+  /// It is at this statement.
+  void locate(const struct Kernel &K, uint32_t Statement);
 };
 
 } // namespace kpc::emulator

@@ -82,13 +82,13 @@ LaunchResult launch(const Kernel &K, const LaunchShape &Shape,
   uint64_t Count = uint64_t{Shape.Grid[0]} * Shape.Grid[1] * Shape.Grid[2];
   for (uint64_t Blocks : K.Source.ClusterSize)
     Count /= Blocks;
-  std::atomic<uint64_t> Next{0};
+  State.Clusters = Count;
   // Nothing that is thrown leaves a thread.
   auto Work = [&] {
     try {
       Cluster Blocks(State);
-      for (uint64_t Number = Next++; Number < Count && !State.Stop;
-           Number = Next++)
+      for (uint64_t Number = State.Begun++; Number < Count && !State.Stop;
+           Number = State.Begun++)
         Blocks.run(Number);
     } catch (const std::exception &E) {
       Finding F;

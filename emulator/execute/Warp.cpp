@@ -324,7 +324,9 @@ const Instruction *Warp::current() const {
 
 void Warp::report(FindingKind Kind, const Instruction &I, unsigned Lane,
                   std::string Detail) {
-  Finding F{Kind, K->Name, K->textOf(I), K->lineOf(I), {}, {}, {}};
+  Finding F;
+  F.Kind = Kind;
+  F.locate(*K, I.Statement);
   F.Detail = std::move(Detail);
   Place P{Block->launch(), Block->index(), Number, Block->cluster().shape(),
           Block->rank()};

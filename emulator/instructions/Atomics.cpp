@@ -111,7 +111,20 @@ Bits updated(Update What, Type T, Bits Old, Bits New, bool FlushSums) {
     }
     return numberUpdate<uint32_t>(What, Old, New, false);
   } else {
-    return halfSum(Old, New, T == Type::BF16);
+    bool B = T == Type::BF16;
+    if (What == Update::Add)
+      return halfSum(Old, New, B);
+    auto Value = [&](uint16_t Half) {
+      return B ? brainToFloat(Half) : halfToFloat(Half);
+    };
+    if (std::isnan(Value(Old)) || std::isnan(Value(New))) {
+      constexpr uint16_t NaN = 0x7FFF;
+      return !std::isnan(Value(New)) ? New : std::isnan(Value(Old)) ? NaN : Old;
+    }
+    // -0 is below +0.
+    bool IsBelow = Value(New) < Value(Old) ||
+                   (Value(New) == Value(Old) && std::signbit(Value(New)));
+    return IsBelow == (What == Update::Min) ? New : Old;
   }
 }
 
@@ -209,23 +222,46 @@ bool decodeAtomic(Decoder &D, const ptx::Statement &S, Modifiers &M,
 
 } // namespace
 
+std::optional<uint8_t> takeReductionKind(Modifiers &M) {
+  auto What =
+      M.takeOne({"add", "min", "max", "and", "or", "xor", "inc", "dec"});
+  if (!What)
+    return std::nullopt;
+  constexpr Update Kinds[] = {Update::Add, Update::Min, Update::Max,
+                              Update::And, Update::Or,  Update::Xor,
+                              Update::Inc, Update::Dec};
+  return uint8_t(Kinds[*What]);
+}
+
+std::optional<Reduction> bulkReduction(uint8_t What, Type T) {
+  auto Of = static_cast<Update>(What);
+  bool Half = T == Type::F16 || T == Type::BF16;
+  bool IsExtreme = Of == Update::Min || Of == Update::Max;
+  // 64-bit integers with a sign have no sums and no bits: u64 and b64 do.
+  if (T == Type::S64 && !IsExtreme)
+    return std::nullopt;
+  if (!(Half && IsExtreme) && !isAllowed(Of, T))
+    return std::nullopt;
+  return Reduction{What, uint8_t(T)};
+}
+
 std::optional<Reduction> takeReduction(Modifiers &M) {
-  auto What = M.takeOne({"add", "min", "max", "and", "or", "xor"});
-  bool IsHalf = M.take("noftz");
-  auto Inc = What ? std::nullopt : M.takeOne({"inc", "dec"});
+  auto What = takeReductionKind(M);
+  bool KeepsSmall = M.take("noftz");
   auto T = M.takeType();
-  if ((!What && !Inc) || !T)
+  if (!What || !T)
     return std::nullopt;
-  auto Of = What ? Update(*What) : *Inc ? Update::Dec : Update::Inc;
   bool Half = *T == Type::F16 || *T == Type::BF16;
-  if (!isAllowed(Of, *T) || Half != IsHalf)
+  if (KeepsSmall != (Half && Update(*What) == Update::Add))
     return std::nullopt;
-  return Reduction{uint8_t(Of), uint8_t(*T)};
+  return bulkReduction(*What, *T);
 }
 
 template <typename Bits>
 static void reduceElements(uint8_t *To, const uint8_t *From, unsigned Bytes,
                            const Reduction &How) {
+  // Sums of f32 keep small numbers here, unlike those of red.global.
+  bool Flushes = Type(How.T) != Type::F32;
   for (unsigned At = 0; At < Bytes; At += sizeof(Bits)) {
     Bits New;
     std::memcpy(&New, From + At, sizeof New);
@@ -233,7 +269,7 @@ static void reduceElements(uint8_t *To, const uint8_t *From, unsigned Bytes,
     Bits Old = __atomic_load_n(Place, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(
         Place, &Old,
-        updated<Bits>(Update(How.What), Type(How.T), Old, New, true), false,
+        updated<Bits>(Update(How.What), Type(How.T), Old, New, Flushes), false,
         __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
     }
   }

@@ -118,31 +118,6 @@ void copyBulk(Warp &W, const Instruction &I, uint32_t Mask) {
   }
 }
 
-/// Reads shared memory, then updates global memory element by element.
-class ReduceOperation final : public AsyncOperation {
-public:
-  ReduceOperation(std::vector<CopyPiece> Pieces, const Reduction &How)
-      : AsyncOperation(2, NoAgent), Pieces(std::move(Pieces)), How(How) {}
-
-private:
-  void step(unsigned Number) override {
-    if (Number == 0) {
-      for (const CopyPiece &P : Pieces)
-        Data.insert(Data.end(), P.Shared, P.Shared + P.Bytes);
-      return;
-    }
-    const uint8_t *From = Data.data();
-    for (const CopyPiece &P : Pieces) {
-      reduceInto(P.Global, From, P.Bytes, How);
-      From += P.Bytes;
-    }
-  }
-
-  std::vector<CopyPiece> Pieces;
-  Reduction How;
-  std::vector<uint8_t> Data;
-};
-
 /// Addresses: to, from; Source[1] the size; Immediate the reduction.
 void reduceBulk(Warp &W, const Instruction &I, uint32_t Mask) {
   const AddressOperand *A = addresses(W, I);
@@ -166,16 +141,17 @@ void reduceBulk(Warp &W, const Instruction &I, uint32_t Mask) {
         return;
       Pieces.push_back({Shared, Global, UnitBytes});
     }
-    uint64_t Id = W.block().start(std::make_unique<ReduceOperation>(
-        std::move(Pieces), Reduction::of(I.Immediate)));
-    W.async().addStore(L, Id, By.Clock);
+    startReduction(W, L, std::move(Pieces), Reduction::of(I.Immediate), By);
   }
 }
 
 bool decodeReduce(Decoder &D, const ptx::Statement &S, Modifiers &M,
                   Instruction &I) {
-  bool Right = M.take("async") && M.take("bulk") && M.take("global") &&
-               M.take("shared::cta") && M.take("bulk_group");
+  bool Right = M.take("async") && M.take("bulk");
+  bool Tensor = M.take("tensor");
+  Right &= M.take("global") && M.take("shared::cta") && M.take("bulk_group");
+  if (Tensor)
+    return Right && decodeTensorReduce(D, S, M, I);
   std::optional<Reduction> How = Right ? takeReduction(M) : std::nullopt;
   if (!How)
     return false;

@@ -85,6 +85,31 @@ private:
   std::vector<uint8_t> Data;
 };
 
+/// Reads shared memory, then updates global memory element by element.
+class ReduceOperation final : public AsyncOperation {
+public:
+  ReduceOperation(std::vector<CopyPiece> Pieces, const Reduction &How)
+      : AsyncOperation(2, NoAgent), Pieces(std::move(Pieces)), How(How) {}
+
+private:
+  void step(unsigned Number) override {
+    if (Number == 0) {
+      for (const CopyPiece &P : Pieces)
+        Data.insert(Data.end(), P.Shared, P.Shared + P.Bytes);
+      return;
+    }
+    const uint8_t *From = Data.data();
+    for (const CopyPiece &P : Pieces) {
+      reduceInto(P.Global, From, P.Bytes, How);
+      From += P.Bytes;
+    }
+  }
+
+  std::vector<CopyPiece> Pieces;
+  Reduction How;
+  std::vector<uint8_t> Data;
+};
+
 bool decodeCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
                 Instruction &I) {
   if (M.take("reduce"))
@@ -119,6 +144,13 @@ void startStore(Warp &W, unsigned Lane, std::vector<CopyPiece> Pieces,
                 const Warp::Agent &By) {
   uint64_t Id =
       W.block().start(std::make_unique<StoreOperation>(std::move(Pieces)));
+  W.async().addStore(Lane, Id, By.Clock);
+}
+
+void startReduction(Warp &W, unsigned Lane, std::vector<CopyPiece> Pieces,
+                    const Reduction &How, const Warp::Agent &By) {
+  uint64_t Id = W.block().start(
+      std::make_unique<ReduceOperation>(std::move(Pieces), How));
   W.async().addStore(Lane, Id, By.Clock);
 }
 

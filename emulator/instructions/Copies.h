@@ -46,12 +46,6 @@ struct BulkLoad {
 AsyncBarrier *barrierForCopy(Warp &W, const Instruction &I, Cta &Block,
                              uint64_t Offset, unsigned Lane);
 
-/// Both are done later. A store counts for its lane's bulk groups.
-void startLoad(Warp &W, const Instruction &I, unsigned Lane, BulkLoad Load,
-               const Warp::Agent &By);
-void startStore(Warp &W, unsigned Lane, std::vector<CopyPiece> Pieces,
-                const Warp::Agent &By);
-
 /// What an atomic makes of an element (Atomics.cpp).
 struct Reduction {
   uint8_t What = 0, T = 0;
@@ -60,9 +54,22 @@ struct Reduction {
 };
 /// ".add.f32" and the like; nullopt: there is none.
 std::optional<Reduction> takeReduction(Modifiers &M);
+/// ".add" and the like, for elements of whatever type the map says.
+std::optional<uint8_t> takeReductionKind(Modifiers &M);
+/// nullopt: bulk copies have no such reduction.
+std::optional<Reduction> bulkReduction(uint8_t What, Type T);
 /// Each element of global or shared memory, at once.
 void reduceInto(uint8_t *To, const uint8_t *From, unsigned Bytes,
                 const Reduction &How);
+
+/// All are done later. A store or a reduction counts for its lane's bulk
+/// groups.
+void startLoad(Warp &W, const Instruction &I, unsigned Lane, BulkLoad Load,
+               const Warp::Agent &By);
+void startStore(Warp &W, unsigned Lane, std::vector<CopyPiece> Pieces,
+                const Warp::Agent &By);
+void startReduction(Warp &W, unsigned Lane, std::vector<CopyPiece> Pieces,
+                    const Reduction &How, const Warp::Agent &By);
 
 bool decodeBulkReduce(Decoder &D, const ptx::Statement &S, Modifiers &M,
                       Instruction &I);
@@ -75,6 +82,8 @@ bool decodeSmallCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
                      Instruction &I);
 bool decodeBulkCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
                     Instruction &I);
+bool decodeTensorReduce(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                        Instruction &I);
 bool decodeTensorCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
                       Instruction &I, bool Stores);
 

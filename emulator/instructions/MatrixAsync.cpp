@@ -14,7 +14,7 @@
 #include "emulator/instructions/Lanes.h"
 #include "emulator/instructions/Opcodes.h"
 #include "emulator/numbers/Formats.h"
-#include "emulator/numbers/FusedSum.h"
+#include "emulator/numbers/FusedRow.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -159,13 +159,8 @@ void fetchRegisters(Warp &W, const uint32_t *Registers, const Plan &P,
 // The instruction
 //===----------------------------------------------------------------------===//
 
-uint32_t one(const Plan &P, const MatrixValue *Row, const MatrixValue *Column,
-             uint32_t Before, bool Adds, const SumRule &Rule) {
-  if (!isInteger(P.A)) {
-    float C =
-        P.HalfD ? halfToFloat(uint16_t(Before)) : std::bit_cast<float>(Before);
-    return fusedSum(Row, Column, P.k(), C, Adds, Rule);
-  }
+uint32_t integerSum(const Plan &P, const MatrixValue *Row,
+                    const MatrixValue *Column, uint32_t Before, bool Adds) {
   int64_t Sum = Adds ? int32_t(Before) : 0;
   for (unsigned K = 0; K < P.k(); ++K)
     Sum += int64_t{Row[K].Significand} * Column[K].Significand;
@@ -183,12 +178,33 @@ public:
 
 private:
   void step(unsigned) override;
+  void sumFloats(const Plan &P, const MatrixValue *Row,
+                 const FusedColumns &Columns, const uint32_t *In,
+                 uint32_t *Out) const;
 
   Warp &W;
   const Instruction &I;
   SharedMatrix A, B;
   bool Adds;
 };
+
+/// Do(column, lane, register, shift) for each element of D in a warp's row.
+template <typename F> void forEachOfRow(const Plan &P, unsigned Row, F Do) {
+  for (unsigned Column = 0; Column < P.N; ++Column) {
+    unsigned E = Column / 8 * 4 + Row / 8 * 2 + Column % 2;
+    Do(Column, Row % 8 * 4 + Column % 8 / 2, P.HalfD ? E / 2 : E,
+       P.HalfD ? 16 * (E % 2) : 0);
+  }
+}
+
+void MatrixOperation::sumFloats(const Plan &P, const MatrixValue *Row,
+                                const FusedColumns &Columns, const uint32_t *In,
+                                uint32_t *Out) const {
+  float C[MaxColumns];
+  for (unsigned N = 0; N < P.N; ++N)
+    C[N] = P.HalfD ? halfToFloat(uint16_t(In[N])) : std::bit_cast<float>(In[N]);
+  Columns.multiply(Row, 0, P.N, C, Adds, ruleOf(P.A, P.B, true, P.HalfD), Out);
+}
 
 void MatrixOperation::step(unsigned) {
   Plan P = Plan::of(I.Immediate);
@@ -199,17 +215,28 @@ void MatrixOperation::step(unsigned) {
   else
     A.fetch(W.block().shared(), Left.data());
   B.fetch(W.block().shared(), Right.data());
-  SumRule Rule = isInteger(P.A) ? SumRule{} : ruleOf(P.A, P.B, true, P.HalfD);
-  for (unsigned E = 0; E < P.N / 2; ++E)
-    for (unsigned L = 0; L < WarpSize; ++L) {
-      unsigned Row = L / 4 + (E / 2 % 2 ? 8 : 0);
-      unsigned Column = E / 4 * 8 + L % 4 * 2 + E % 2;
-      uint32_t &Word = W.row<uint32_t>(D[P.HalfD ? E / 2 : E])[L];
-      unsigned Shift = P.HalfD ? 16 * (E % 2) : 0;
-      uint32_t R = one(P, &Left[Row * MaxK], &Right[Column * MaxK],
-                       Word >> Shift, Adds, Rule);
-      Word = P.HalfD ? (Word & ~(0xFFFFu << Shift)) | R << Shift : R;
-    }
+  FusedColumns Columns(Right.data(), isInteger(P.A) ? 0 : P.N, P.k(), MaxK);
+  uint32_t In[MaxColumns], Out[MaxColumns];
+  for (unsigned Row = 0; Row < WarpRows; ++Row) {
+    const MatrixValue *Line = &Left[Row * MaxK];
+    forEachOfRow(
+        P, Row,
+        [&](unsigned Column, unsigned L, unsigned Register, unsigned Shift) {
+          In[Column] = W.row<uint32_t>(D[Register])[L] >> Shift;
+        });
+    if (isInteger(P.A))
+      for (unsigned N = 0; N < P.N; ++N)
+        Out[N] = integerSum(P, Line, &Right[N * MaxK], In[N], Adds);
+    else
+      sumFloats(P, Line, Columns, In, Out);
+    forEachOfRow(
+        P, Row,
+        [&](unsigned Column, unsigned L, unsigned Register, unsigned Shift) {
+          uint32_t &Word = W.row<uint32_t>(D[Register])[L];
+          Word = P.HalfD ? (Word & ~(0xFFFFu << Shift)) | Out[Column] << Shift
+                         : Out[Column];
+        });
+  }
 }
 
 void multiply(Warp &W, const Instruction &I, uint32_t Mask) {

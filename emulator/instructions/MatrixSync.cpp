@@ -8,28 +8,47 @@
 
 // PTX ISA, "Warp Level Matrix Instructions": m16n8 shapes of dense mma.sync,
 // and the 8x8 matrices of 16-bit elements. Fragments are gathered into plain
-// matrices: a thread's group (lane / 4) and quad (lane % 4) say its row and
-// column.
+// matrices. The kinds of sm_120a are in KindMatrixSync.cpp,
+// integers in IntegerMatrixSync.cpp, f64 in DoubleMatrixSync.cpp.
 
 #include "emulator/instructions/Lanes.h"
+#include "emulator/instructions/MatrixFragments.h"
 #include "emulator/instructions/Opcodes.h"
 #include "emulator/numbers/Formats.h"
-#include "emulator/numbers/FusedSum.h"
+#include "emulator/numbers/FusedRow.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace kpc::emulator {
 
-namespace {
-
-bool wholeWarp(Warp &W, const Instruction &I, uint32_t Mask) {
+bool isWholeMatrixWarp(Warp &W, const Instruction &I, uint32_t Mask) {
   if (Mask == ~uint32_t{0})
     return true;
   W.report(FindingKind::NotConverged, I, unsigned(std::countr_zero(Mask)),
            "not all 32 threads of the warp come here together");
   return false;
 }
+
+bool decodeFragments(Decoder &D, const ptx::Statement &S, Instruction &I,
+                     const unsigned (&Counts)[4], unsigned RegisterBits) {
+  if (S.Operands.size() < 4)
+    return D.fail("wrong number of operands");
+  uint32_t First = 0;
+  for (unsigned N = 0; N < 4; ++N) {
+    unsigned Bits = 0;
+    if (!D.rows(S.Operands[N], I, N == 0, RegisterBits, Bits))
+      return false;
+    if (Bits != RegisterBits || I.Count != Counts[N])
+      return D.fail("wrong registers of a fragment");
+    if (N == 0)
+      First = I.Rows;
+  }
+  I.Rows = First;
+  return true;
+}
+
+namespace {
 
 //===----------------------------------------------------------------------===//
 // mma.sync: Immediate is the plan, Vectors D, A, B, C one behind the other
@@ -40,58 +59,34 @@ constexpr unsigned HalfK = 16;
 struct MmaPlan {
   MatrixType A, B;
   uint8_t K;
-  bool HalfD, HalfC, Saturate;
+  bool HalfD, HalfC;
   uint64_t packed() const {
     return uint64_t(A) | uint64_t(B) << 8 | uint64_t{K} << 16 |
-           uint64_t{HalfD} << 24 | uint64_t{HalfC} << 25 |
-           uint64_t{Saturate} << 26;
+           uint64_t{HalfD} << 24 | uint64_t{HalfC} << 25;
   }
   static MmaPlan of(uint64_t V) {
-    return {MatrixType(V & 0xFF), MatrixType(V >> 8 & 0xFF),
-            uint8_t(V >> 16),     (V >> 24 & 1) != 0,
-            (V >> 25 & 1) != 0,   (V >> 26 & 1) != 0};
+    return {MatrixType(V & 0xFF), MatrixType(V >> 8 & 0xFF), uint8_t(V >> 16),
+            (V >> 24 & 1) != 0, (V >> 25 & 1) != 0};
   }
   /// Of FP8 the two lower bytes of each register are summed first, then the
   /// two upper ones, and C is added: what ptxas makes of it for sm_90.
-  bool isSplit() const {
-    return matrixBits(A) == 8 && !isInteger(A) && K > HalfK;
-  }
+  bool isSplit() const { return matrixBits(A) == 8 && K > HalfK; }
   unsigned registersA() const { return unsigned{K} * matrixBits(A) / 64; }
   unsigned registersB() const { return unsigned{K} * matrixBits(A) / 128; }
 };
 
-constexpr unsigned Rows = 16, Columns = 8, MaxK = 32;
+constexpr unsigned MaxK = 32;
 
-/// Row of a register file's element: A's registers alternate between the upper
-/// and the lower eight rows, and go along k in pairs.
 void gather(Warp &W, const uint32_t *Registers, const MmaPlan &P, bool IsA,
             MatrixValue *Out) {
-  unsigned Bits = matrixBits(P.A), Each = 32 / Bits;
   MatrixType T = IsA ? P.A : P.B;
-  unsigned Count = IsA ? P.registersA() : P.registersB();
-  for (unsigned R = 0; R < Count; ++R) {
-    unsigned Lower = IsA ? R & 1 : 0, Along = IsA ? R >> 1 : R;
-    const uint32_t *Row = W.row<uint32_t>(Registers[R]);
-    for (unsigned L = 0; L < WarpSize; ++L)
-      for (unsigned E = 0; E < Each; ++E) {
-        unsigned Line = (L >> 2) + 8 * Lower;
-        unsigned K = Along * 4 * Each + (L & 3) * Each + E;
-        if (P.isSplit())
-          K = E / 2 * HalfK + Along * 8 + (L & 3) * 2 + E % 2;
-        uint32_t Value = Bits == 32 ? Row[L] : Row[L] >> (E * Bits);
-        Out[Line * MaxK + K] = matrixValue(Value, T);
-      }
-  }
-}
-
-uint32_t integerSum(const MatrixValue *A, const MatrixValue *B, unsigned K,
-                    uint32_t C, bool Saturate) {
-  int64_t Sum = int32_t(C);
-  for (unsigned N = 0; N < K; ++N)
-    Sum += int64_t{A[N].Significand} * B[N].Significand;
-  if (Saturate)
-    Sum = std::min<int64_t>(std::max<int64_t>(Sum, INT32_MIN), INT32_MAX);
-  return uint32_t(Sum);
+  auto Put = [&](unsigned Line, unsigned K, uint32_t Bits) {
+    if (P.isSplit())
+      K = K % 4 / 2 * HalfK + K / 16 * 8 + K / 4 % 4 * 2 + K % 2;
+    Out[Line * MaxK + K] = matrixValue(Bits, T);
+  };
+  forEachElement(W, Registers, IsA ? P.registersA() : P.registersB(), IsA,
+                 matrixBits(T), Put);
 }
 
 uint32_t splitSum(const MatrixValue *Row, const MatrixValue *Column, float C,
@@ -105,41 +100,40 @@ uint32_t splitSum(const MatrixValue *Row, const MatrixValue *Column, float C,
 }
 
 void mma(Warp &W, const Instruction &I, uint32_t Mask) {
-  if (!wholeWarp(W, I, Mask))
+  if (!isWholeMatrixWarp(W, I, Mask))
     return;
   MmaPlan P = MmaPlan::of(I.Immediate);
   const uint32_t *D = &W.kernel().Vectors[I.Rows];
   const uint32_t *A = D + (P.HalfD ? 2 : 4), *B = A + P.registersA(),
                  *C = B + P.registersB();
-  MatrixValue Left[Rows * MaxK], Right[Columns * MaxK];
+  MatrixValue Left[FragmentRows * MaxK], Right[FragmentColumns * MaxK];
   gather(W, A, P, true, Left);
   gather(W, B, P, false, Right);
-  SumRule Rule = isInteger(P.A) ? SumRule{} : ruleOf(P.A, P.B, false, P.HalfD);
-  uint32_t Results[4][WarpSize];
-  for (unsigned L = 0; L < WarpSize; ++L)
-    for (unsigned N = 0; N < 4; ++N) {
-      const MatrixValue *Row = Left + ((L >> 2) + 8 * (N >> 1)) * MaxK;
-      const MatrixValue *Column = Right + (2 * (L & 3) + (N & 1)) * MaxK;
-      uint32_t In = W.row<uint32_t>(C[P.HalfC ? N >> 1 : N])[L];
-      if (isInteger(P.A)) {
-        Results[N][L] = integerSum(Row, Column, P.K, In, P.Saturate);
-        continue;
-      }
-      float Start = P.HalfC ? halfToFloat(uint16_t(In >> 16 * (N & 1)))
-                            : std::bit_cast<float>(In);
-      Results[N][L] = P.isSplit()
-                          ? splitSum(Row, Column, Start, P)
-                          : fusedSum(Row, Column, P.K, Start, true, Rule);
-    }
-  for (unsigned L = 0; L < WarpSize; ++L)
-    for (unsigned R = 0; R < (P.HalfD ? 2u : 4u); ++R)
-      W.row<uint32_t>(D[R])[L] =
-          P.HalfD ? Results[2 * R + 1][L] << 16 | Results[2 * R][L]
-                  : Results[R][L];
+  float Start[FragmentRows][FragmentColumns];
+  forEachAccumulator(W, C, P.HalfC, 4,
+                     [&](unsigned Row, unsigned Column, uint32_t In) {
+                       Start[Row][Column] = P.HalfC ? halfToFloat(uint16_t(In))
+                                                    : std::bit_cast<float>(In);
+                     });
+  uint32_t Sums[FragmentRows][FragmentColumns];
+  FusedColumns Columns(Right, FragmentColumns, P.K, MaxK);
+  SumRule Rule = ruleOf(P.A, P.B, false, P.HalfD);
+  for (unsigned Row = 0; Row < FragmentRows; ++Row) {
+    const MatrixValue *Line = Left + Row * MaxK;
+    if (!P.isSplit())
+      Columns.multiply(Line, 0, FragmentColumns, Start[Row], true, Rule,
+                       Sums[Row]);
+    else
+      for (unsigned N = 0; N < FragmentColumns; ++N)
+        Sums[Row][N] = splitSum(Line, Right + N * MaxK, Start[Row][N], P);
+  }
+  storeAccumulators(W, D, P.HalfD, 4, [&](unsigned Row, unsigned Column) {
+    return Sums[Row][Column];
+  });
 }
 
 std::optional<MatrixType> takeOperandType(Modifiers &M) {
-  auto T = M.takeOne({"f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"});
+  auto T = M.takeOne({"f16", "bf16", "tf32", "e4m3", "e5m2"});
   return T ? std::optional(MatrixType(*T)) : std::nullopt;
 }
 
@@ -147,8 +141,7 @@ std::optional<MatrixType> takeOperandType(Modifiers &M) {
 bool takeTypes(const ptx::Statement &S, Modifiers &M, MmaPlan &P) {
   std::vector<std::string> Types;
   for (const std::string &Word : S.Modifiers)
-    for (const char *Known :
-         {"f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "f32", "s32"})
+    for (const char *Known : {"f16", "bf16", "tf32", "e4m3", "e5m2", "f32"})
       if (Word == Known)
         Types.push_back(Word);
   if (Types.size() != 4)
@@ -158,28 +151,39 @@ bool takeTypes(const ptx::Statement &S, Modifiers &M, MmaPlan &P) {
   std::vector<std::string> Words{Types[1]}, Other{Types[2]};
   Modifiers First(Words), Second(Other);
   auto A = takeOperandType(First), B = takeOperandType(Second);
-  if (!A || !B || matrixBits(*A) != matrixBits(*B) ||
-      isInteger(*A) != isInteger(*B))
+  if (!A || !B || matrixBits(*A) != matrixBits(*B))
     return false;
   P.A = *A;
   P.B = *B;
   P.HalfD = Types[0] == "f16";
   P.HalfC = Types[3] == "f16";
-  const char *Wide = isInteger(*A) ? "s32" : "f32";
-  bool MayBeHalf =
-      *A == MatrixType::F16 || (matrixBits(*A) == 8 && !isInteger(*A));
-  return (Types[0] == Wide || (P.HalfD && MayBeHalf)) &&
-         (Types[3] == Wide || (P.HalfC && MayBeHalf));
+  bool MayBeHalf = *A == MatrixType::F16 || matrixBits(*A) == 8;
+  return (Types[0] == "f32" || (P.HalfD && MayBeHalf)) &&
+         (Types[3] == "f32" || (P.HalfC && MayBeHalf));
 }
 
 bool decodeMma(Decoder &D, const ptx::Statement &S, Modifiers &M,
                Instruction &I) {
   MmaPlan P{};
+  if (M.take("sp") || M.take("sp::ordered_metadata"))
+    return D.fail("sparse mma.sync is refused: its metadata's layout is not "
+                  "confirmed");
   if (!M.take("sync") || !M.take("aligned") || !M.take("row") || !M.take("col"))
     return false;
+  if (auto Kind = M.takeOne(
+          {"kind::f8f6f4", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4"}))
+    return decodeKindMatrix(D, S, M, I, unsigned(*Kind));
+  auto Has = [&](const char *Word) {
+    return std::count(S.Modifiers.begin(), S.Modifiers.end(), Word) != 0;
+  };
+  if (Has("m8n8k4") && !Has("f64"))
+    return D.fail("m8n8k4 of f16 is refused: it is of chips before sm_80");
+  if (Has("f64"))
+    return decodeDoubleMatrix(D, S, M, I);
+  if (Has("s32"))
+    return decodeIntegerMatrix(D, S, M, I);
   auto Shape = M.takeOne({"m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"});
-  P.Saturate = M.take("satfinite");
-  if (!Shape || !takeTypes(S, M, P) || S.Operands.size() != 4)
+  if (!Shape || !takeTypes(S, M, P))
     return false;
   P.K = uint8_t(4u << *Shape);
   unsigned Bytes = P.K * matrixBits(P.A) / 8;
@@ -187,17 +191,8 @@ bool decodeMma(Decoder &D, const ptx::Statement &S, Modifiers &M,
     return false;
   const unsigned Counts[] = {P.HalfD ? 2u : 4u, P.registersA(), P.registersB(),
                              P.HalfC ? 2u : 4u};
-  uint32_t First = 0;
-  for (unsigned N = 0; N < 4; ++N) {
-    unsigned Bits = 0;
-    if (!D.rows(S.Operands[N], I, N == 0, 32, Bits))
-      return false;
-    if (Bits != 32 || I.Count != Counts[N])
-      return D.fail("wrong registers of a fragment");
-    if (N == 0)
-      First = I.Rows;
-  }
-  I.Rows = First;
+  if (!decodeFragments(D, S, I, Counts, 32))
+    return false;
   I.Immediate = P.packed();
   I.Run = mma;
   return true;
@@ -208,7 +203,7 @@ bool decodeMma(Decoder &D, const ptx::Statement &S, Modifiers &M,
 //===----------------------------------------------------------------------===//
 
 void loadMatrix(Warp &W, const Instruction &I, uint32_t Mask) {
-  if (!wholeWarp(W, I, Mask))
+  if (!isWholeMatrixWarp(W, I, Mask))
     return;
   const uint32_t *To = &W.kernel().Vectors[I.Rows];
   uint16_t Matrices[4][8][8];
@@ -229,7 +224,7 @@ void loadMatrix(Warp &W, const Instruction &I, uint32_t Mask) {
 }
 
 void storeMatrix(Warp &W, const Instruction &I, uint32_t Mask) {
-  if (!wholeWarp(W, I, Mask))
+  if (!isWholeMatrixWarp(W, I, Mask))
     return;
   const uint32_t *From = &W.kernel().Vectors[I.Rows];
   for (unsigned L = 0; L < 8u * I.Count; ++L) {

@@ -123,6 +123,28 @@ void store(Warp &W, const Instruction &I, uint32_t Mask) {
   }
 }
 
+/// 128 bits a lane.
+void copyWide(Warp &W, const Instruction &I, uint32_t Mask, MemoryUse Use) {
+  constexpr unsigned Bytes = 16;
+  auto *Row = W.row<unsigned __int128>(W.kernel().Vectors[I.Rows]);
+  for (; Mask != 0; Mask &= Mask - 1) {
+    auto L = unsigned(std::countr_zero(Mask));
+    uint8_t *At = W.locate(I, W.addressOf(I, L), Bytes, Use, L);
+    if (!At)
+      return;
+    if (Use == MemoryUse::Read)
+      std::memcpy(&Row[L], At, Bytes);
+    else
+      std::memcpy(At, &Row[L], Bytes);
+  }
+}
+void loadWide(Warp &W, const Instruction &I, uint32_t Mask) {
+  copyWide(W, I, Mask, MemoryUse::Read);
+}
+void storeWide(Warp &W, const Instruction &I, uint32_t Mask) {
+  copyWide(W, I, Mask, MemoryUse::Write);
+}
+
 /// Parameters are the same for all lanes.
 template <typename T>
 void loadParameter(Warp &W, const Instruction &I, uint32_t Mask) {
@@ -178,7 +200,8 @@ bool decodeAccess(Decoder &D, const ptx::Statement &S, Modifiers &M,
   if (!T || S.Operands.size() != 2)
     return false;
   unsigned Bits = bitsOf(*T);
-  if (Bits < 8 || Bits > 64)
+  bool IsWide = Bits == 128 && !Vector && !Strength;
+  if (Bits < 8 || (Bits > 64 && !IsWide))
     return false;
   const ptx::Operand &Data = S.Operands[Stores ? 1 : 0];
   unsigned Given = 0;
@@ -189,6 +212,10 @@ bool decodeAccess(Decoder &D, const ptx::Statement &S, Modifiers &M,
     return D.fail("the number of registers is not the vector's");
   if (Bits / 8 * I.Count > 32)
     return D.fail("more than 32 bytes");
+  if (IsWide) {
+    I.Run = Stores ? storeWide : loadWide;
+    return true;
+  }
   if (Given > 64)
     return false;
   I.Bytes = uint8_t(Bits / 8);

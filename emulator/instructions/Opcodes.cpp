@@ -27,6 +27,7 @@ const OpcodeTable &opcodes() {
     addAsyncBarriers(T);
     addCopies(T);
     addClusterOperations(T);
+    addLaunchControl(T);
     addRegisterPool(T);
     addTensor(T);
     return T;

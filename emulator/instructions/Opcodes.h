@@ -31,6 +31,7 @@ void addMatrixAsync(OpcodeTable &Table);
 void addAsyncBarriers(OpcodeTable &Table);
 void addCopies(OpcodeTable &Table);
 void addClusterOperations(OpcodeTable &Table);
+void addLaunchControl(OpcodeTable &Table);
 void addRegisterPool(OpcodeTable &Table);
 void addTensor(OpcodeTable &Table);
 
@@ -41,6 +42,18 @@ bool decodeRemoteStore(Decoder &D, const ptx::Statement &S, Modifiers &M,
 /// barrier.cluster, whose first two words were taken.
 bool decodeClusterBarrier(Decoder &D, const ptx::Statement &S, Modifiers &M,
                           Instruction &I);
+
+/// mma.sync with a kind (0 f8f6f4, 1 mxf8f6f4, 2 mxf4, 3 mxf4nvf4) and the
+/// words before it taken.
+bool decodeKindMatrix(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                      Instruction &I, unsigned Kind);
+
+/// mma.sync of integers and bits, and of f64; the words before the shape were
+/// taken.
+bool decodeIntegerMatrix(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                         Instruction &I);
+bool decodeDoubleMatrix(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                        Instruction &I);
 
 /// Opcodes that integers and floats share come to Arithmetic.cpp, which asks
 /// these by the type.

@@ -12,6 +12,7 @@
 #include "emulator/instructions/TensorProduct.h"
 #include "emulator/numbers/BlockSum.h"
 #include "emulator/numbers/Formats.h"
+#include "emulator/numbers/FusedRow.h"
 
 #include <algorithm>
 #include <cmath>
@@ -37,12 +38,16 @@ private:
   void scaleLane(unsigned Block, unsigned Lane, const TensorLine &Line,
                  MatrixValue *Row);
   void scaleColumns(unsigned Block, unsigned Lane, const TensorLine &Line);
+  /// A lane's part of D.
+  void sumLane(const MatrixValue *Row, unsigned First, uint32_t *Words);
   uint32_t one(const MatrixValue *Row, unsigned Column, uint32_t Before) const;
+  float accumulator(uint32_t Before) const;
 
   const TensorProduct &P;
   const TensorForm &F;
   const unsigned K;
   std::vector<MatrixValue> Left, Right, Scaled;
+  std::optional<FusedColumns> Columns; ///< of floats that are summed at once
   ScaleValue RowScales[4];
   std::vector<ScaleValue> ColumnScales; ///< 4 for each column
 };
@@ -93,19 +98,15 @@ void Computation::scaleLane(unsigned Block, unsigned Lane,
     RowScales[S] =
         scaleValue(scaleByte(Block, P.ScalesA, Lane / 32, Local, F.ScaleA + S),
                    F.PowerScales);
-  if (P.Text.Kind != TensorKind::MXF8F6F4)
-    return;
-  for (unsigned N = 0; N < K; ++N) {
-    Row[N].Exponent = int16_t(Row[N].Exponent + RowScales[0].Exponent);
-    if (RowScales[0].IsNaN)
-      Row[N].TheKind = MatrixValue::Kind::NaN;
-  }
+  if (P.Text.Kind == TensorKind::MXF8F6F4)
+    scaleBy(Row, K, RowScales[0]);
 }
 
 /// Of all columns that the lane has.
 void Computation::scaleColumns(unsigned Block, unsigned Lane,
                                const TensorLine &Line) {
   ColumnScales.resize(size_t{F.N} * 4);
+  Columns.reset();
   if (P.Text.Kind == TensorKind::MXF8F6F4)
     Scaled = Right;
   for (unsigned C = 0; C < P.width(); ++C) {
@@ -114,23 +115,37 @@ void Computation::scaleColumns(unsigned Block, unsigned Lane,
       ColumnScales[Column * 4 + S] =
           scaleValue(scaleByte(Block, P.ScalesB, Lane / 32, C, F.ScaleB + S),
                      F.PowerScales);
-    if (P.Text.Kind != TensorKind::MXF8F6F4)
-      continue;
-    const ScaleValue &By = ColumnScales[Column * 4];
-    for (unsigned N = 0; N < K; ++N) {
-      MatrixValue &V = Scaled[size_t{Column} * MaxK + N];
-      V.Exponent = int16_t(V.Exponent + By.Exponent);
-      if (By.IsNaN)
-        V.TheKind = MatrixValue::Kind::NaN;
-    }
+    if (P.Text.Kind == TensorKind::MXF8F6F4)
+      scaleBy(&Scaled[size_t{Column} * MaxK], K, ColumnScales[Column * 4]);
   }
+}
+
+float Computation::accumulator(uint32_t Before) const {
+  float C =
+      F.HalfD ? halfToFloat(uint16_t(Before)) : std::bit_cast<float>(Before);
+  return P.Text.ShiftDown ? std::ldexp(C, -int(P.Text.ShiftDown)) : C;
+}
+
+void Computation::sumLane(const MatrixValue *Row, unsigned First,
+                          uint32_t *Words) {
+  unsigned Count = P.width();
+  if (isInteger(F.A) || P.TileA.Elements.Packed) {
+    for (unsigned C = 0; C < Count; ++C)
+      Words[C] = one(Row, First + C, Words[C]);
+    return;
+  }
+  if (!Columns)
+    Columns.emplace((Scaled.empty() ? Right : Scaled).data(), F.N, K, MaxK);
+  std::vector<float> Before(Count);
+  for (unsigned C = 0; C < Count; ++C)
+    Before[C] = accumulator(Words[C]);
+  Columns->multiply(Row, First, Count, Before.data(), P.Adds,
+                    ruleOf(F.A, F.B, false, F.HalfD), Words);
 }
 
 uint32_t Computation::one(const MatrixValue *Row, unsigned Column,
                           uint32_t Before) const {
-  bool Is4Bit = P.TileA.Elements.Packed;
-  const MatrixValue *Line =
-      &(Scaled.empty() ? Right : Scaled)[size_t{Column} * MaxK];
+  const MatrixValue *Line = &Right[size_t{Column} * MaxK];
   if (isInteger(F.A)) {
     int64_t Sum = P.Adds ? int32_t(Before) : 0;
     for (unsigned N = 0; N < K; ++N)
@@ -139,12 +154,7 @@ uint32_t Computation::one(const MatrixValue *Row, unsigned Column,
       Sum = std::min<int64_t>(std::max<int64_t>(Sum, INT32_MIN), INT32_MAX);
     return uint32_t(Sum);
   }
-  float C =
-      F.HalfD ? halfToFloat(uint16_t(Before)) : std::bit_cast<float>(Before);
-  if (P.Text.ShiftDown)
-    C = std::ldexp(C, -int(P.Text.ShiftDown));
-  if (!Is4Bit)
-    return fusedSum(Row, Line, K, C, P.Adds, ruleOf(F.A, F.B, false, F.HalfD));
+  float C = accumulator(Before);
   constexpr unsigned Groups = MaxK / BlockGroup;
   ScaleValue A[Groups], B[Groups];
   for (unsigned G = 0; G < Groups; ++G) {
@@ -158,6 +168,7 @@ uint32_t Computation::one(const MatrixValue *Row, unsigned Column,
 void Computation::run() {
   fetchShared();
   MatrixValue Row[MaxK];
+  std::vector<uint32_t> Words(P.width());
   for (unsigned Block = 0; Block < P.Blocks.Count; ++Block) {
     TensorMemory &T = P.Blocks.Of[Block]->tensor();
     for (unsigned Lane = 0; Lane < TensorMemory::Lanes; ++Lane) {
@@ -173,10 +184,11 @@ void Computation::run() {
         if (Lane % 32 == 0 || ColumnScales.empty()) // alike in a quarter
           scaleColumns(Block, Lane, Line);
       }
-      for (unsigned C = 0; C < P.width(); ++C) {
-        uint32_t &Word = T.at(Lane, tensorColumn(P.D) + C);
-        Word = one(Row, Line.First + C, Word);
-      }
+      for (unsigned C = 0; C < P.width(); ++C)
+        Words[C] = T.at(Lane, tensorColumn(P.D) + C);
+      sumLane(Row, Line.First, Words.data());
+      for (unsigned C = 0; C < P.width(); ++C)
+        T.at(Lane, tensorColumn(P.D) + C) = Words[C];
     }
   }
 }

@@ -13,6 +13,7 @@
 #include "emulator/execute/Windows.h"
 #include "emulator/instructions/Copies.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace kpc::emulator {
@@ -22,9 +23,29 @@ namespace {
 /// Bits of Mode. Addresses: shared, map, mbarrier; Count rows: coordinates, and
 /// for im2col loads 16-bit offsets behind them. Source[1]: the mask of blocks.
 /// Pair: the mbarrier may be in the other block of the destination's pair.
-enum : uint8_t { Stores = 1, Im2col = 2, Multicast = 4, Pair = 8 };
+/// Reduces: stores that update; Immediate has the rank, and the reduction from
+/// bit 8 on.
+enum : uint8_t {
+  Stores = 1,
+  Im2col = 2,
+  Multicast = 4,
+  Pair = 8,
+  Reduces = 16
+};
 
-unsigned rankOf(const Instruction &I) { return unsigned(I.Immediate); }
+unsigned rankOf(const Instruction &I) { return unsigned(I.Immediate & 0xFF); }
+
+/// Of the elements that the map says; nullopt: there is none.
+std::optional<Reduction> reductionOf(const Instruction &I,
+                                     const TensorMap &Map) {
+  // CUtensorMapDataType; bytes and f64 are not for reductions.
+  constexpr std::optional<Type> Types[] = {
+      std::nullopt, std::nullopt, Type::U32, Type::S32,    Type::U64,
+      Type::S64,    Type::F16,    Type::F32, std::nullopt, Type::BF16};
+  if (Map.Type >= std::size(Types) || !Types[Map.Type])
+    return std::nullopt;
+  return bulkReduction(uint8_t(I.Immediate >> 8), *Types[Map.Type]);
+}
 
 /// The map of a lane, checked; nullptr: reported.
 const TensorMap *mapOf(Warp &W, const Instruction &I, uint64_t Address,
@@ -49,6 +70,8 @@ const TensorMap *mapOf(Warp &W, const Instruction &I, uint64_t Address,
     Wrong = "the map has another rank than the instruction";
   else if (Copy.Im2col != ((I.Mode & Im2col) != 0))
     Wrong = "the map is tiled where the instruction is im2col, or the reverse";
+  else if ((I.Mode & Reduces) && !reductionOf(I, Copy))
+    Wrong = "elements of the map's type have no such reduction";
   if (!Wrong)
     return &Copy;
   W.report(FindingKind::BadTensorMap, I, Lane, Wrong);
@@ -72,20 +95,21 @@ bool locatePieces(Warp &W, const Instruction &I, unsigned Lane,
                   const std::vector<CopyUnit> &Units, const Warp::Agent &By,
                   std::vector<CopyPiece> &Out) {
   bool IsStore = I.Mode & Stores;
+  MemoryUse Far = I.Mode & Reduces ? MemoryUse::Atomic
+                  : IsStore        ? MemoryUse::Write
+                                   : MemoryUse::Read;
   for (const CopyUnit &U : Units) {
     uint8_t *Near =
         W.locateAsync(I, U.Shared, 16,
                       IsStore ? MemoryUse::Read : MemoryUse::Write, Lane, By);
     if (!Near)
       return false;
-    uint8_t *Far = Near; // of which no byte is copied
+    uint8_t *Global = Near; // of which no byte is copied
     if (U.Valid)
-      Far = W.locateDevice(I, U.Global, U.Valid,
-                           IsStore ? MemoryUse::Write : MemoryUse::Read, Lane,
-                           &By);
-    if (!Far)
+      Global = W.locateDevice(I, U.Global, U.Valid, Far, Lane, &By);
+    if (!Global)
       return false;
-    Out.push_back({Near, Far, U.Valid});
+    Out.push_back({Near, Global, U.Valid});
   }
   return true;
 }
@@ -155,6 +179,14 @@ bool copyBox(Warp &W, const Instruction &I, unsigned L) {
     W.report(FindingKind::Misaligned, I, L, Wrong);
     return false;
   }
+  bool IsBelow = std::any_of(P.Start, P.Start + Map->Rank,
+                             [](int64_t At) { return At < 0; });
+  if ((I.Mode & Stores) && IsBelow) {
+    W.report(FindingKind::BadOperand, I, L,
+             "a store begins at a negative coordinate, which is an illegal "
+             "instruction");
+    return false;
+  }
   Load.HasMap = true;
   Load.Bytes = Map->boxBytes();
   if (I.Mode & Stores) {
@@ -162,6 +194,10 @@ bool copyBox(Warp &W, const Instruction &I, unsigned L) {
         W.block().begin(W.block().agent(AgentKind::Store, W.number()), I);
     if (!locatePieces(W, I, L, walk(*Map, P), By, Load.Pieces))
       return false;
+    if (I.Mode & Reduces) {
+      startReduction(W, L, std::move(Load.Pieces), *reductionOf(I, *Map), By);
+      return true;
+    }
     startStore(W, L, std::move(Load.Pieces), By);
     return true;
   }
@@ -234,6 +270,16 @@ bool decodeTensorCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
   I.Mode = uint8_t((Out ? Stores : 0) | (Pixels ? Im2col : 0) |
                    (Mask ? Multicast : 0) | (Group.value_or(0) ? Pair : 0));
   I.Run = copyTensor;
+  return true;
+}
+
+bool decodeTensorReduce(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                        Instruction &I) {
+  auto What = takeReductionKind(M);
+  if (!What || !decodeTensorCopy(D, S, M, I, true))
+    return false;
+  I.Mode |= Reduces;
+  I.Immediate |= uint64_t{*What} << 8;
   return true;
 }
 

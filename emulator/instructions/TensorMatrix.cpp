@@ -47,7 +47,10 @@ bool typeOf(TensorKind Kind, unsigned Code, MatrixType &Out) {
   }
 }
 
-std::string shapeProblem(const TensorForm &F, const TensorText &T) {
+bool isShape(const TensorForm &F, const TensorText &T) {
+  if (T.Stationary)
+    return (F.M == 32 || F.M == 64 || F.M == 128) &&
+           (F.N == 64 || F.N == 128 || F.N == 256);
   bool Pair = T.Group == 2;
   bool Rows = F.M == 128 || F.M == (Pair ? 256 : isScaled(T.Kind) ? 128 : 64);
   unsigned Step = Pair ? 16 : 8;
@@ -58,11 +61,15 @@ std::string shapeProblem(const TensorForm &F, const TensorText &T) {
     Columns &= Pair ? F.N % 32 == 0 : F.N == 8 || F.N == 24 || F.N % 16 == 0;
   if (T.Kind != TensorKind::TF32 && T.Kind != TensorKind::F16 && F.TransposeB)
     Columns &= F.N % (Pair ? 32 : 16) == 0;
-  if (Rows && Columns)
+  return Rows && Columns;
+}
+
+std::string shapeProblem(const TensorForm &F, const TensorText &T) {
+  if (isShape(F, T))
     return {};
   return "the instruction descriptor's shape " + std::to_string(F.M) + "x" +
-         std::to_string(F.N) +
-         " is none of this kind with cta_group::" + std::to_string(T.Group);
+         std::to_string(F.N) + " is none of this kind with " +
+         (T.Stationary ? ".ws" : "cta_group::" + std::to_string(T.Group));
 }
 
 } // namespace
@@ -128,10 +135,14 @@ TensorForm::TensorForm(uint32_t Bits, const TensorText &T) {
 //===----------------------------------------------------------------------===//
 
 unsigned TensorProduct::width() const {
+  if (Text.Stationary) // columns of less than 128 rows lie below each other
+    return Form.N / (TensorMemory::Lanes / Form.M);
   return Blocks.Count == 2 && Form.M == 128 ? Form.N / 2 : Form.N;
 }
 
 TensorLine TensorProduct::lineOf(unsigned Block, unsigned Lane) const {
+  if (Text.Stationary)
+    return {true, Lane % Form.M, Lane / Form.M * width()};
   if (Blocks.Count == 2 && Form.M == 256)
     return {true, Lane + 128 * Block, 0};
   if (Blocks.Count == 2) // the halves of the columns lie below each other
@@ -190,12 +201,15 @@ std::string problemOf(const TensorProduct &P) {
   const TensorForm &F = P.Form;
   if (!F.Problem.empty())
     return F.Problem;
-  bool IsQuarter = P.Blocks.Count == 1 && F.M == 64;
+  bool IsQuarter = P.Blocks.Count == 1 && F.M == 64 && !P.Text.Stationary;
   unsigned Lane = tensorLane(P.D);
   if (Lane != 0 && !(IsQuarter && Lane == 16))
     return "D begins at lane " + std::to_string(Lane);
   if (P.Text.AInTensor && tensorLane(P.A) != Lane)
     return "A begins at another lane than D";
+  if (P.Text.AInTensor && P.Text.Stationary && F.M != TensorMemory::Lanes)
+    return "A of less than 128 rows in tensor memory is refused with .ws: "
+           "where it lies is not confirmed";
   if (P.Text.AInTensor && F.TransposeA)
     return "A in tensor memory is K-major";
   if (P.Text.AInTensor && P.TileA.Elements.bits() < 8 &&
@@ -259,7 +273,8 @@ bool Issue::readTensor(unsigned Block, const TensorArea &Area,
 bool Issue::write(unsigned Block) {
   TensorArea D{0, TensorMemory::Lanes, tensorColumn(P.D), P.width()};
   uint64_t Shape = uint64_t{P.Form.M} << 32 | uint64_t{P.Form.N} << 16 |
-                   uint64_t{Lane} << 8 | uint64_t(P.Text.Kind);
+                   uint64_t{Lane} << 8 | uint64_t{P.Text.Stationary} << 7 |
+                   uint64_t(P.Text.Kind);
   Knowledge Now = W.tensor().behindMatrix(D, Shape);
   std::vector<bool> Lanes(TensorMemory::Lanes);
   for (unsigned L = 0; L < TensorMemory::Lanes; ++L)
@@ -383,6 +398,15 @@ bool takeScales(Decoder &D, Modifiers &M, TensorText &T) {
   return true;
 }
 
+/// A hint of what to keep: it changes nothing.
+void takeCollector(Modifiers &M, bool Stationary) {
+  const char *Buffers[] = {"b0", "b1", "b2", "b3"};
+  for (unsigned N = 0; N < (Stationary ? std::size(Buffers) : 1); ++N)
+    for (const char *Use : {"fill", "use", "lastuse", "discard"})
+      M.take(std::string("collector::") + (Stationary ? Buffers[N] : "a") +
+             "::" + Use);
+}
+
 } // namespace
 
 bool decodeTensorMatrix(Decoder &D, const ptx::Statement &S, Modifiers &M,
@@ -396,12 +420,13 @@ bool decodeTensorMatrix(Decoder &D, const ptx::Statement &S, Modifiers &M,
   T.Kind = TensorKind(*Kind);
   if (!takeScales(D, M, T))
     return false;
-  if (M.take("ws") || M.take("sp") || M.take("ashift"))
-    return D.fail(
-        "tcgen05.mma with .ws, .sp or .ashift is refused: its layouts "
-        "are not confirmed");
-  M.takeOne({"collector::a::fill", "collector::a::use", "collector::a::lastuse",
-             "collector::a::discard"});
+  if (M.take("sp") || M.take("ashift"))
+    return D.fail("tcgen05.mma with .sp or .ashift is refused: its layouts "
+                  "are not confirmed");
+  T.Stationary = M.take("ws");
+  if (T.Stationary && (T.Group != 1 || isScaled(T.Kind)))
+    return D.fail(".ws is for cta_group::1 and kinds without scales");
+  takeCollector(M, T.Stationary);
   const std::vector<ptx::Operand> &O = S.Operands;
   size_t Need = isScaled(T.Kind) ? 7 : 5;
   if (O.size() < Need)
@@ -427,7 +452,7 @@ bool decodeTensorMatrix(Decoder &D, const ptx::Statement &S, Modifiers &M,
         !D.addAddress(O[5], I, Space::Global))
       return false;
     At = 6;
-  } else if (O[At].TheKind == ptx::Operand::Kind::Vector) {
+  } else if (O[At].TheKind == ptx::Operand::Kind::Vector && !T.Stationary) {
     unsigned Bits = 0;
     if (!D.rows(O[At++], I, false, 32, Bits))
       return false;
@@ -439,6 +464,9 @@ bool decodeTensorMatrix(Decoder &D, const ptx::Statement &S, Modifiers &M,
   bool Negated = false;
   if (At >= O.size() || !D.predicate(O[At++], I.Source[3], Negated) || Negated)
     return false;
+  if (At < O.size() && T.Stationary)
+    return D.fail("a mask of zero columns is refused: what its fields mean is "
+                  "not confirmed");
   if (At < O.size()) {
     auto By = D.immediate(O[At++]);
     if (!By || *By > 15 || T.Kind > TensorKind::TF32)

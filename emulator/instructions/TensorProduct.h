@@ -36,17 +36,19 @@ struct TensorText {
   TensorKind Kind = TensorKind::F16;
   unsigned Group = 1;
   bool AInTensor = false, HasMask = false;
-  unsigned Scales = 1;    ///< of a row in an instruction
-  unsigned ShiftDown = 0; ///< scale-input-d
+  unsigned Scales = 1;     ///< of a row in an instruction
+  unsigned ShiftDown = 0;  ///< scale-input-d
+  bool Stationary = false; ///< .ws
   uint64_t packed() const {
     return uint64_t(Kind) | uint64_t{Group} << 8 | uint64_t{Scales} << 16 |
            uint64_t{ShiftDown} << 24 | uint64_t{AInTensor} << 32 |
-           uint64_t{HasMask} << 33;
+           uint64_t{HasMask} << 33 | uint64_t{Stationary} << 34;
   }
   static TensorText of(uint64_t V) {
     return {TensorKind(V & 0xFF),     unsigned(V >> 8 & 0xFF),
             (V >> 32 & 1) != 0,       (V >> 33 & 1) != 0,
-            unsigned(V >> 16 & 0xFF), unsigned(V >> 24 & 0xFF)};
+            unsigned(V >> 16 & 0xFF), unsigned(V >> 24 & 0xFF),
+            (V >> 34 & 1) != 0};
   }
 };
 

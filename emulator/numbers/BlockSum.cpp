@@ -34,6 +34,14 @@ ScaleValue scaleValue(uint8_t Bits, bool IsE8M0) {
   return Out;
 }
 
+void scaleBy(MatrixValue *Values, unsigned Count, const ScaleValue &By) {
+  for (unsigned N = 0; N < Count; ++N) {
+    Values[N].Exponent = int16_t(Values[N].Exponent + By.Exponent);
+    if (By.IsNaN)
+      Values[N].TheKind = MatrixValue::Kind::NaN;
+  }
+}
+
 static int64_t cut(int64_t Value, int By) {
   if (By >= 0)
     return Value << By;

@@ -29,6 +29,9 @@ struct ScaleValue {
 /// `IsE8M0`: a power of two; else ue4m3, whose sign bit is not looked at.
 ScaleValue scaleValue(uint8_t Bits, bool IsE8M0);
 
+/// Numbers times a power of two, for a FusedSum.h of what has scales of ue8m0.
+void scaleBy(MatrixValue *Values, unsigned Count, const ScaleValue &By);
+
 inline constexpr unsigned BlockGroup = 16;
 
 /// `Groups` groups of 16 products; ScaleA and ScaleB have one entry for each

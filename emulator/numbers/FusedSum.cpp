@@ -157,10 +157,30 @@ static uint32_t finish(double Exact, SumTo To) {
   return Bits;
 }
 
+int accumulatorExponent(float C) {
+  return std::max(int(std::bit_cast<uint32_t>(C) >> 23 & 0xFF), 1) - 127;
+}
+
+uint32_t finishSum(int64_t Sum, int Top, float C, bool HasC,
+                   const SumRule &Rule) {
+  if (HasC) {
+    uint32_t Bits = std::bit_cast<uint32_t>(C);
+    int64_t Significand = Bits & 0x7FFFFF;
+    if (Bits & 0x7F800000)
+      Significand |= 0x800000;
+    if (Bits >> 31)
+      Significand = -Significand;
+    Sum += shifted(Significand, accumulatorExponent(C) - Top + Rule.Kept - 23);
+  }
+  // 2^(Top - Kept) is a normal double.
+  auto Scale = std::bit_cast<double>(uint64_t(1023 + Top - Rule.Kept) << 52);
+  return finish(double(Sum) * Scale, Rule.To);
+}
+
 uint32_t fusedSum(const MatrixValue *A, const MatrixValue *B, unsigned Count,
                   float C, bool HasC, const SumRule &Rule) {
   bool Finite = !HasC || std::isfinite(C);
-  int Top = -1000;
+  int Top = NoExponent;
   for (unsigned K = 0; K < Count; ++K) {
     Finite &= A[K].TheKind == MatrixValue::Kind::Finite &&
               B[K].TheKind == MatrixValue::Kind::Finite;
@@ -169,26 +189,14 @@ uint32_t fusedSum(const MatrixValue *A, const MatrixValue *B, unsigned Count,
   double Special = 0;
   if (!Finite && special(A, B, Count, C, HasC, Special))
     return finish(Special, Rule.To);
-  uint32_t Bits = std::bit_cast<uint32_t>(C);
-  int ExponentC = std::max(int(Bits >> 23 & 0xFF), 1) - 127;
   if (HasC)
-    Top = std::max(Top, ExponentC);
+    Top = std::max(Top, accumulatorExponent(C));
   int64_t Sum = 0;
   int Base = Rule.Kept - Rule.FractionA - Rule.FractionB - Top;
   for (unsigned K = 0; K < Count; ++K)
     Sum += shifted(int64_t{A[K].Significand} * B[K].Significand,
                    A[K].Exponent + B[K].Exponent + Base);
-  if (HasC) {
-    int64_t Significand = Bits & 0x7FFFFF;
-    if (Bits & 0x7F800000)
-      Significand |= 0x800000;
-    if (Bits >> 31)
-      Significand = -Significand;
-    Sum += shifted(Significand, ExponentC - Top + Rule.Kept - 23);
-  }
-  // 2^(Top - Kept) is a normal double.
-  auto Scale = std::bit_cast<double>(uint64_t(1023 + Top - Rule.Kept) << 52);
-  return finish(double(Sum) * Scale, Rule.To);
+  return finishSum(Sum, Top, C, HasC, Rule);
 }
 
 } // namespace kpc::emulator

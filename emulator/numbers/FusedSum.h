@@ -68,6 +68,13 @@ uint32_t roundTowardZero(double Exact);
 uint32_t fusedSum(const MatrixValue *A, const MatrixValue *B, unsigned Count,
                   float C, bool HasC, const SumRule &Rule);
 
+/// Below every exponent.
+inline constexpr int NoExponent = -1000;
+int accumulatorExponent(float C);
+/// A sum of finite products in units of 2^(Top - Kept), with C, rounded.
+uint32_t finishSum(int64_t Sum, int Top, float C, bool HasC,
+                   const SumRule &Rule);
+
 } // namespace kpc::emulator
 
 #endif // KPC_EMULATOR_NUMBERS_FUSEDSUM_H

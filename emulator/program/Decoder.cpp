@@ -467,17 +467,11 @@ void Decoder::run() {
 // Modules
 //===----------------------------------------------------------------------===//
 
-const Kernel *Program::find(const std::string &Name) const {
-  for (const auto &K : Kernels)
-    if (K->Name == Name)
-      return K.get();
-  return nullptr;
-}
-
 Program decodeModule(ptx::Module Text, const VariableAddresses &Variables,
                      std::vector<LoadError> &Errors) {
   Program Out;
   Out.Target = Text.Target;
+  const std::map<uint32_t, std::string> Files = Text.Files;
   for (ptx::Function &F : inlineCalls(std::move(Text), Errors)) {
     auto K = std::make_unique<Kernel>();
     K->Name = F.Name;
@@ -487,6 +481,7 @@ Program decodeModule(ptx::Module Text, const VariableAddresses &Variables,
           F.RequiredThreads.empty() ? 0 : F.RequiredThreads[D];
     }
     K->Source = std::move(F);
+    K->Files = Files;
     Decoder(*K, Variables, Errors).run();
     Out.Kernels.push_back(std::move(K));
   }

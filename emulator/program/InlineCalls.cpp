@@ -55,6 +55,8 @@ Statement branchTo(const Statement &At, const std::string &Label, int Scope) {
   Statement S;
   S.Opcode = "bra";
   S.Line = At.Line;
+  S.SourceFile = At.SourceFile;
+  S.SourceLine = At.SourceLine;
   S.Scope = Scope;
   Operand To;
   To.TheKind = Operand::Kind::Name;

@@ -157,6 +157,7 @@ struct Kernel {
   uint8_t TensorGroup = 0; ///< their cta_group; 0: not seen yet
   uint64_t MaxThreads[3] = {0, 0, 0}, RequiredThreads[3] = {0, 0, 0};
   ptx::Function Source;
+  std::map<uint32_t, std::string> Files; ///< of .file, by number
 
   std::string textOf(const Instruction &I) const {
     return Source.Body[I.Statement].text();
@@ -164,6 +165,8 @@ struct Kernel {
   int lineOf(const Instruction &I) const {
     return Source.Body[I.Statement].Line;
   }
+  /// "kernels.cu:12" of the text that the PTX is made of; empty: not known.
+  std::string sourceOf(uint32_t Statement) const;
 };
 
 /// A variable of the module in device memory.

@@ -145,15 +145,42 @@ bool Parser::branchTargets(Scope &S, const std::string &Label) {
   return expect(';');
 }
 
+void Parser::skipLine(int Line) {
+  while (Lex.peek().TheKind != Token::Kind::End && Lex.peek().Line == Line)
+    Lex.take();
+}
+
+/// .file NUMBER "NAME", and what may follow on the line.
+bool Parser::file() {
+  int Line = Lex.take().Line;
+  auto Number = number();
+  if (!Number)
+    return false;
+  std::string_view Name = Lex.peek().Text;
+  if (Lex.peek().TheKind == Token::Kind::String && Name.size() >= 2)
+    Out.Files[static_cast<uint32_t>(*Number)] =
+        std::string(Name.substr(1, Name.size() - 2));
+  skipLine(Line);
+  return true;
+}
+
+/// .loc FILE LINE COLUMN, and where it was inlined.
+bool Parser::location() {
+  int Line = Lex.take().Line;
+  auto File = number(), At = File ? number() : std::nullopt;
+  if (!At)
+    return false;
+  SourceFile = static_cast<uint32_t>(*File);
+  SourceLine = static_cast<uint32_t>(*At);
+  skipLine(Line);
+  return true;
+}
+
 bool Parser::directive(Function &F, int Scope) {
   if (accept(".reg"))
     return registers(F.Scopes[Scope]);
-  if (accept(".loc")) {
-    int Line = Lex.peek().Line;
-    while (Lex.peek().TheKind != Token::Kind::End && Lex.peek().Line == Line)
-      Lex.take();
-    return true;
-  }
+  if (at(".loc"))
+    return location();
   if (accept(".pragma")) {
     skipTo(';');
     return true;

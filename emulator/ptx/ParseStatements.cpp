@@ -38,6 +38,8 @@ bool Parser::statement(Function &F, int Scope) {
   Statement S;
   S.Line = Lex.peek().Line;
   S.Scope = Scope;
+  S.SourceFile = SourceFile;
+  S.SourceLine = SourceLine;
   if (accept('@')) {
     S.GuardNegated = accept('!');
     S.Guard = word("a predicate").value_or("");

@@ -70,12 +70,10 @@ bool Parser::topLevel() {
     auto Bits = number();
     return Bits && (*Bits == 64 || fail("only 64-bit addresses are emulated"));
   }
-  if (at(".file") || at(".loc")) {
-    int Line = Lex.peek().Line;
-    while (Lex.peek().TheKind != Token::Kind::End && Lex.peek().Line == Line)
-      Lex.take();
-    return true;
-  }
+  if (at(".file"))
+    return file();
+  if (at(".loc"))
+    return location();
   if (accept(".section")) {
     skipTo('}');
     return true;
@@ -152,6 +150,7 @@ bool Parser::function(bool IsEntry) {
   Function F;
   F.IsEntry = IsEntry;
   F.Line = Lex.peek().Line;
+  SourceFile = SourceLine = 0;
   if (!IsEntry && at('(') && !parameters(F.Results))
     return false;
   F.Name = word("a name").value_or("");

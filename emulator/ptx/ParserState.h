@@ -67,6 +67,9 @@ private:
   bool attributes(Function &F);
   bool dims(std::vector<uint64_t> &Out);
   bool block(Function &F, int Scope, int Depth);
+  bool file();
+  bool location();
+  void skipLine(int Line);
   bool directive(Function &F, int Scope);
   bool registers(Scope &S);
   bool branchTargets(Scope &S, const std::string &Label);
@@ -80,6 +83,7 @@ private:
 
   Lexer Lex;
   Module Out;
+  uint32_t SourceFile = 0, SourceLine = 0; ///< of the last .loc
   std::optional<SyntaxError> Error;
 };
 

@@ -52,6 +52,8 @@ struct Statement {
   std::vector<Operand> Operands;
   int Line = 0;
   int Scope = 0; ///< index of Function::Scopes
+  /// As the last .loc before it says; 0: none.
+  uint32_t SourceFile = 0, SourceLine = 0;
   std::string text() const;
 };
 
@@ -105,6 +107,8 @@ struct Module {
   std::string Version, Target;
   std::vector<Variable> Variables;
   std::vector<Function> Functions;
+  /// The names of .file directives, by number.
+  std::map<uint32_t, std::string> Files;
 };
 
 struct SyntaxError {

@@ -15,7 +15,8 @@
 ///                                             graph.yield %b }
 ///
 /// One walk from the last op to the first, so each op sees the region of all
-/// its users; linear in the number of uses.
+/// its users; linear in the number of uses. The bodies of loops and branches
+/// come before the block around them: no region reaches across.
 ///
 /// With `rows`, reductions over the rows of one shape and what is between them
 /// (softmax, norms) are one region, and a value of it that others use as well
@@ -32,6 +33,7 @@
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RegionBuilder.h"
+#include "passes/graph/RegionRoles.h"
 #include "passes/graph/RowSpace.h"
 
 using namespace mlir;
@@ -44,66 +46,6 @@ namespace kpc::graph {
 } // namespace kpc::graph
 
 namespace {
-
-/// How an op takes part in regions.
-enum class Role {
-  Source, ///< constants and weights: always an input
-  View,   ///< the same memory under other sizes
-  Map,    ///< each result element from few operand elements
-  Heavy,  ///< each result element from many
-};
-
-Role roleOf(Operation *Op) {
-  if (isa<ConstantOp, WeightOp>(Op))
-    return Role::Source;
-  if (isa<ReshapeOp>(Op))
-    return Role::View;
-  if (isa<ReduceOp, ArgReduceOp, CumSumOp, WindowOp, MatmulOp, ConvOp,
-          AttentionOp, ScatterElementsOp, ScatterNdOp>(Op))
-    return Role::Heavy;
-  return Role::Map;
-}
-
-/// Whether the op reads each element of an operand at most about once.
-bool readsOnce(Operation *Op) {
-  return !isa<MatmulOp, ConvOp, AttentionOp, WindowOp, CumSumOp,
-              ScatterElementsOp, ScatterNdOp>(Op);
-}
-
-/// A permutation of heads whose rows stay contiguous: other strides, to a
-/// builder of attention.
-bool isOrderOfHeads(Operation *Op) {
-  auto Transpose = dyn_cast<TransposeOp>(Op);
-  return Transpose && Transpose.getPerm().size() == 4 &&
-         Transpose.getPerm().back() == 3;
-}
-
-/// Whether the op takes some of the heads that lie in one tensor, and
-/// everything that uses it turns them to where attention has heads: a place to
-/// begin at, to a builder of attention.
-bool isSliceOfHeads(Operation *Op) {
-  auto Slice = dyn_cast<SliceOp>(Op);
-  if (!Slice || Slice.getStep().size() != 4 ||
-      llvm::any_of(Slice.getStep(), [](int64_t Step) { return Step != 1; }))
-    return false;
-  int64_t Axis = -1;
-  for (auto [I, Start, From, To] : llvm::enumerate(
-           Slice.getStart().getDims(), typeOf(Slice.getX()).getDims(),
-           typeOf(Slice.getY()).getDims())) {
-    if (Start == shape::Expr(0) && From == To)
-      continue;
-    if (Axis >= 0 || !Start.asConstant())
-      return false;
-    Axis = I;
-  }
-  return llvm::all_of(Op->getUses(), [&](OpOperand &Use) {
-    auto Turn = dyn_cast<TransposeOp>(Use.getOwner());
-    if (Turn && isOrderOfHeads(Turn))
-      return Turn.getPerm()[1] == Axis &&
-             llvm::all_of(Turn->getUses(), readsMemory);
-    return readsMemory(Use) && Axis == 1;
-  });
-}
 
 struct Group {
   /// In the order found: last op first.
@@ -128,20 +70,15 @@ struct Rules {
 
 /// Most results of a region beside its last op's.
 constexpr size_t MostShared = 4;
-/// Steps back in which a product is looked for.
-constexpr unsigned MostSteps = 16;
-
 class RegionFormer {
 public:
-  RegionFormer(func::FuncOp Func, const Rules &Rule)
-      : Func(Func), Rule(Rule),
-        Facts(symbolFacts(Func->getParentOfType<ModuleOp>())) {}
+  RegionFormer(Block &Body, const Rules &Rule, const shape::Facts &Facts)
+      : Body(Body), Rule(Rule), Facts(Facts) {}
 
   void run() {
     if (Rule.LongestRow)
       findRows();
-    for (Operation &Op :
-         llvm::make_early_inc_range(llvm::reverse(Func.getBody().front())))
+    for (Operation &Op : llvm::make_early_inc_range(llvm::reverse(Body)))
       place(&Op);
     // Groups were found last first; each is built in front of its last op.
     for (auto &G : Groups)
@@ -168,9 +105,9 @@ private:
   Group *groupToShareWith(Operation *Op, StringRef &Why);
   bool isBehind(Operation *User, Group &G);
 
-  func::FuncOp Func;
+  Block &Body;
   Rules Rule;
-  shape::Facts Facts;
+  const shape::Facts &Facts;
   /// The place of each op in the block.
   DenseMap<Operation *, unsigned> Place;
   /// Ops made of reduced rows, to a reduction of these.
@@ -185,8 +122,10 @@ private:
 
 void RegionFormer::place(Operation *Op) {
   Role R = roleOf(Op);
-  // A region that is there already stays what it is.
-  if (isa<func::ReturnOp, RegionOp>(Op) || R == Role::Source)
+  // A region that is there already stays what it is; what loops and branches
+  // hold has been placed.
+  if (isa<func::ReturnOp, YieldOp, RegionOp, LoopOp, IfOp>(Op) ||
+      R == Role::Source)
     return;
   // It stays outside after all where its operand does.
   StringRef None;
@@ -202,11 +141,9 @@ void RegionFormer::place(Operation *Op) {
     Op->erase();
     return;
   }
-  // A clone is made where it is used; only what leaves the function or meets
-  // a view needs memory.
-  bool NeedsMemory = llvm::any_of(Op->getUsers(), [](Operation *User) {
-    return isa<func::ReturnOp, ReshapeOp, RegionOp>(User);
-  });
+  // A clone is made where it is used; only what leaves the block or meets a
+  // view needs memory.
+  bool NeedsMemory = llvm::any_of(Op->getUsers(), takesMemory);
   NeedsMemory |= llvm::any_of(Op->getUses(), readsMemory);
   if (isCloned(Op) && !NeedsMemory)
     return;
@@ -265,21 +202,6 @@ bool RegionFormer::isTurnedByCopies(Operation *Op, Operation *User) const {
   auto Swapped = llvm::to_vector(llvm::seq<int64_t>(0, Perm.size()));
   std::swap(Swapped[Perm.size() - 1], Swapped[Perm.size() - 2]);
   return Perm == ArrayRef<int64_t>(Swapped);
-}
-
-/// The users of `Op`, seen through the broadcasts that each region clones.
-static void forEachRealUser(Operation *Op,
-                            function_ref<void(Operation *, bool)> Visit,
-                            bool Through = false) {
-  for (Operation *User : Op->getUsers()) {
-    if (isa<BroadcastOp>(User) &&
-        llvm::none_of(User->getUsers(), [](Operation *U) {
-          return isa<func::ReturnOp, ReshapeOp, RegionOp>(U);
-        }))
-      forEachRealUser(User, Visit, true);
-    else
-      Visit(User, Through);
-  }
 }
 
 Group *RegionFormer::groupOfAllUsers(Operation *Op, StringRef &Why) {
@@ -342,7 +264,7 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
   }
   StringRef Why;
   forEachRealUser(Op, [&](Operation *User, bool) {
-    if (isa<ConcatOp>(User))
+    if (isa<ConcatOp>(User) && !keepsLines(Op))
       Why = "a concat reads its parts from memory";
     else if (Turned.contains(User) ||
              (!readsOnce(User) && !isTurnedByCopies(Op, User)))
@@ -367,8 +289,10 @@ std::optional<RowSpace> RegionFormer::rowsReducedBy(Operation *Op) {
 
 /// One walk from the first op to the last.
 void RegionFormer::findRows() {
-  for (auto [I, Op] : llvm::enumerate(Func.getBody().front())) {
+  for (auto [I, Op] : llvm::enumerate(Body)) {
     Place[&Op] = I;
+    if (Op.getNumRegions())
+      continue;
     if (rowsReducedBy(&Op)) {
       MadeOfRows[&Op] = &Op;
       continue;
@@ -436,24 +360,6 @@ bool RegionFormer::leavesRows(Operation *Op, Group &G) {
   });
 }
 
-/// Whether a kernel of products computes `Op` as the last it does.
-static bool endsProduct(Operation *Op) {
-  SmallVector<Operation *> Worklist{Op};
-  for (unsigned Steps = 0; !Worklist.empty() && Steps < MostSteps; ++Steps) {
-    Operation *Next = Worklist.pop_back_val();
-    for (Value Operand : Next->getOperands()) {
-      Operation *Def = Operand.getDefiningOp();
-      if (!Def || !Def->hasOneUse())
-        continue;
-      if (isa<MatmulOp, ConvOp>(Def))
-        return true;
-      if (Def->hasTrait<ElementwiseTrait>())
-        Worklist.push_back(Def);
-    }
-  }
-  return false;
-}
-
 bool RegionFormer::isBehind(Operation *User, Group &G) {
   Group *Other = GroupOf.lookup(User);
   Operation *At = Other ? Other->Ops.front() : User;
@@ -509,8 +415,7 @@ void RegionFormer::build(Group &G) {
 }
 
 void RegionFormer::eraseDeadSources() {
-  for (Operation &Op :
-       llvm::make_early_inc_range(llvm::reverse(Func.getBody().front())))
+  for (Operation &Op : llvm::make_early_inc_range(llvm::reverse(Body)))
     if (isOpTriviallyDead(&Op))
       Op.erase();
 }
@@ -522,7 +427,10 @@ struct FormRegionsPass : graph::impl::FormRegionsBase<FormRegionsPass> {
       return;
     Rules Rule{MaxOps, Fuse, Fuse && Rows ? int64_t(LongestRow) : 0,
                Transposed};
-    RegionFormer(getOperation(), Rule).run();
+    shape::Facts Facts =
+        symbolFacts(getOperation()->getParentOfType<ModuleOp>());
+    for (Block *Body : blocksOf(getOperation()))
+      RegionFormer(*Body, Rule, Facts).run();
   }
 };
 

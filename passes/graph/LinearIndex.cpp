@@ -18,8 +18,9 @@ using kpc::shape::Expr;
 
 namespace {
 
-/// Steps back that are followed: exporters write a dozen.
-constexpr unsigned MostSteps = 64;
+/// Steps back that are followed: exporters write a dozen for a triangle, and
+/// about sixty to ask whether positions go on one by one.
+constexpr unsigned MostSteps = 256;
 
 using Found = std::optional<LinearIndex>;
 
@@ -124,6 +125,48 @@ Found fromElements(Value V) {
 }
 
 Found walk(Value V, unsigned &Budget);
+std::optional<bool> decidedWithin(Value V, unsigned &Budget);
+
+/// Pieces that go on where the one before ended are one function. A piece of
+/// one element has no say in how fast the elements rise.
+Found throughConcat(ConcatOp Op, unsigned &Budget) {
+  size_t Axis = Op.getAxis();
+  auto SizeOf = [&](Value Piece) { return typeOf(Piece).getDims()[Axis]; };
+  SmallVector<LinearIndex> Pieces;
+  std::optional<SmallVector<int64_t>> Factors;
+  for (Value X : Op.getXs()) {
+    Found Piece = walk(X, Budget);
+    if (!Piece)
+      return std::nullopt;
+    if (!Factors && SizeOf(X) != Expr(1))
+      Factors = Piece->Factors;
+    Pieces.push_back(*Piece);
+  }
+  if (!Factors)
+    return std::nullopt;
+  LinearIndex Whole{*Factors, Pieces.front().Offset};
+  int64_t Step = Whole.Factors[Axis];
+  Expr Begin = 0;
+  for (auto [X, Piece] : llvm::zip_equal(Op.getXs(), Pieces)) {
+    if (SizeOf(X) == Expr(1))
+      Piece.Factors[Axis] = Step;
+    if (Piece.Factors != Whole.Factors ||
+        Piece.Offset != Whole.Offset + Begin * Step)
+      return std::nullopt;
+    Begin = Begin + SizeOf(X);
+  }
+  return Whole;
+}
+
+/// What takes elements from anywhere of a value that is one number.
+Found fromAnywhere(Operation *Def, Value V, const LinearIndex &Data) {
+  std::optional<int64_t> Number = Data.asConstant();
+  bool Keeps =
+      isa<GatherOp, GatherNdOp>(Def) || (isa<CumSumOp>(Def) && Number == 0);
+  if (!Number || !Keeps)
+    return std::nullopt;
+  return constantIndex(typeOf(V).getRank(), *Number);
+}
 
 Found walkOp(Operation *Def, Value V, unsigned &Budget) {
   if (auto Iota = dyn_cast<IotaOp>(Def)) {
@@ -137,7 +180,14 @@ Found walkOp(Operation *Def, Value V, unsigned &Budget) {
   }
   if (Def->getNumOperands() == 0)
     return std::nullopt;
-  Found A = walk(Def->getOperand(0), Budget);
+  if (auto Op = dyn_cast<ConcatOp>(Def))
+    return throughConcat(Op, Budget);
+  Value First = Def->getOperand(0);
+  if (isa<CastOp>(Def) && isBool(typeOf(First).getElementType())) {
+    std::optional<bool> All = decidedWithin(First, Budget);
+    return All ? Found(constantIndex(typeOf(V).getRank(), *All)) : Found();
+  }
+  Found A = walk(First, Budget);
   if (!A)
     return std::nullopt;
   if (auto Op = dyn_cast<BroadcastOp>(Def))
@@ -152,7 +202,7 @@ Found walkOp(Operation *Def, Value V, unsigned &Budget) {
   if (isa<CastOp>(Def))
     return isBool(typeOf(V).getElementType()) ? Found() : A;
   if (!isa<AddOp, SubOp, MulOp>(Def))
-    return std::nullopt;
+    return fromAnywhere(Def, V, *A);
   Found B = walk(Def->getOperand(1), Budget);
   if (!B)
     return std::nullopt;
@@ -206,6 +256,42 @@ Found condition(Value V, bool Negated, unsigned &Budget) {
   if (auto Op = dyn_cast<SliceOp>(Def))
     return throughSlice(*In, Op);
   return throughTranspose(*In, cast<TransposeOp>(Def));
+}
+
+std::optional<bool> decidedWithin(Value V, unsigned &Budget) {
+  Operation *Def = V.getDefiningOp();
+  if (!Def || Budget == 0)
+    return std::nullopt;
+  --Budget;
+  if (isa<BroadcastOp, ReshapeOp, TransposeOp, SliceOp>(Def))
+    return decidedWithin(Def->getOperand(0), Budget);
+  if (auto Not = dyn_cast<NotOp>(Def)) {
+    std::optional<bool> Inner = decidedWithin(Not.getX(), Budget);
+    return Inner ? std::optional(!*Inner) : std::nullopt;
+  }
+  auto Compare = dyn_cast<CompareOp>(Def);
+  Found A = Compare ? walk(Compare.getA(), Budget) : Found();
+  Found B = A ? walk(Compare.getB(), Budget) : Found();
+  std::optional<int64_t> Apart;
+  if (B)
+    Apart = sum(*A, *B, -1).asConstant();
+  if (!Apart)
+    return std::nullopt;
+  switch (Compare.getPredicate()) {
+  case Predicate::eq:
+    return *Apart == 0;
+  case Predicate::ne:
+    return *Apart != 0;
+  case Predicate::lt:
+    return *Apart < 0;
+  case Predicate::le:
+    return *Apart <= 0;
+  case Predicate::gt:
+    return *Apart > 0;
+  case Predicate::ge:
+    return *Apart >= 0;
+  }
+  return std::nullopt;
 }
 
 std::optional<double> scalarWithin(Value V, unsigned &Budget) {
@@ -268,6 +354,17 @@ Found LinearIndex::of(Value V) {
 Found LinearIndex::whereNotNegative(Value V) {
   unsigned Budget = MostSteps;
   return condition(V, /*Negated=*/false, Budget);
+}
+
+std::optional<int64_t> LinearIndex::asConstant() const {
+  if (llvm::any_of(Factors, [](int64_t F) { return F != 0; }))
+    return std::nullopt;
+  return Offset.asConstant();
+}
+
+std::optional<bool> kpc::graph::decided(Value V) {
+  unsigned Budget = MostSteps;
+  return decidedWithin(V, Budget);
 }
 
 std::optional<double> kpc::graph::constantScalar(Value V) {

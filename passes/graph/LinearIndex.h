@@ -21,7 +21,14 @@ struct LinearIndex {
   static std::optional<LinearIndex> of(mlir::Value V);
   /// The function that is 0 or more exactly where the bool `V` holds.
   static std::optional<LinearIndex> whereNotNegative(mlir::Value V);
+
+  /// The number that it is at every place, if it is one.
+  std::optional<int64_t> asConstant() const;
 };
+
+/// Whether the bool `V` is the same at every place, and what; none where that
+/// does not follow from indices and sizes.
+std::optional<bool> decided(mlir::Value V);
 
 /// A constant number, whatever it was computed with; none for anything else.
 std::optional<double> constantScalar(mlir::Value V);

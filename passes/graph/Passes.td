@@ -10,6 +10,16 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ReadInPlace : Pass<"read-in-place", "::mlir::func::FuncOp"> {
+  let summary = "A gather of each element by its own indices is the value itself";
+  let description = [{
+    `gather_nd(x, [i0, i1, …])` where each index is that of a dimension of the
+    result, in order, as exporters look up padding masks: a reshape, and a
+    broadcast along the other dimensions.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def SinkBroadcasts : Pass<"sink-broadcasts", "::mlir::func::FuncOp"> {
   let summary = "Moves broadcasts toward the results: what is repeated is computed once";
   let description = [{
@@ -17,6 +27,11 @@ def SinkBroadcasts : Pass<"sink-broadcasts", "::mlir::func::FuncOp"> {
     the smaller sizes, and its result is broadcast. Masks keep the few
     dimensions that they have.
   }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def HoistInvariants : Pass<"hoist-invariants", "::mlir::func::FuncOp"> {
+  let summary = "Moves what depends on no iteration in front of its loop";
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
@@ -65,6 +80,27 @@ def MergeProducts : Pass<"merge-products", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def SplitGates : Pass<"split-gates", "::mlir::func::FuncOp"> {
+  let summary = "A product with a constant whose two halves meet element by element is two products";
+  let description = [{
+    `silu(m[:, :n]) * m[:, n:]` with `m = x*w`, with or without a vector that is
+    added to each row of m: as pair-products wants gates.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def RecogniseRotary : Pass<"recognise-rotary", "::mlir::func::FuncOp"> {
+  let summary = "Rotary embeddings swap the halves of heads by an index, not by copies";
+  let description = [{
+    `x*cos + concat(-back half of x, front half of x)*sin` is computed on heads
+    in two halves, a dimension that the second factor walks backwards: one
+    elementwise kernel. Heads of one tensor that lie side by side and have the
+    same angles are one. Each found, and halves that are swapped for something
+    else with the reason, is a remark of category `recognition`.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def FoldScales : Pass<"fold-scales", "::mlir::func::FuncOp"> {
   let summary = "Constant factors of a convolution's or product's columns go into its weights";
   let description = [{
@@ -77,6 +113,19 @@ def FoldScales : Pass<"fold-scales", "::mlir::func::FuncOp"> {
 
 def FoldRecipes : Pass<"fold-recipes", "::mlir::func::FuncOp"> {
   let summary = "Transposes, reshapes and casts of weights become steps of their recipes";
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def PatchesAsProducts : Pass<"patches-as-products", "::mlir::func::FuncOp"> {
+  let summary = "Convolutions whose step is the filter's size become products";
+  let description = [{
+    Each pixel is in one patch: patches are rows of a matrix. For 16-bit
+    convolutions of fewer channels than fill 16 bytes, whose pixels tensor
+    cores' copies cannot take as they are.
+  }];
+  let options = [
+    Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">
+  ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
@@ -136,7 +185,10 @@ def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
     Constants, weights and reshapes stay outside: a reshape at a region's
     border is the same memory. Broadcasts and repeated constants are cloned
     into each region that uses them. What is fused, and what is refused and why,
-    is a remark of category `fusion`.
+    is a remark of category `fusion`. Bodies of loops and branches are formed
+    by themselves: no region reaches across their borders. The rows that an
+    iteration sees of a tensor stay outside too, if they are a place in memory
+    that kernels take: whole rows of a multiple of 64 bytes.
   }];
   let options = [
     Option<"MaxOps", "max-ops", "unsigned", "64", "Most ops in a region">,
@@ -192,6 +244,20 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def PairProducts : Pass<"pair-products", "::mlir::func::FuncOp"> {
+  let summary = "A gate's two products are one kernel";
+  let description = [{
+    Two regions of one product each, with the same left side, of which the
+    second takes the first's result element by element: `silu(x*w) * (x*v)`.
+    One region of both writes the result alone. For targets with wgmma, whose
+    builder keeps both sums; of 16 bits, and not where there are typically
+    `few-rows` rows and never more than four times as many: those have kernels
+    of their own. What is refused is a remark of category `recognition`.
+  }];
+  let options = [Option<"FewRows", "few-rows", "int64_t", "16", "Rows that builders of products of few rows take">];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def LowerRegions : Pass<"lower-regions", "::mlir::ModuleOp"> {
   let summary = "Regions become kernels in linalg form, the function a plan";
   let description = [{
@@ -199,7 +265,8 @@ def LowerRegions : Pass<"lower-regions", "::mlir::ModuleOp"> {
     sizes; equal ones share it. Symbols end here: a symbolic size becomes one
     `index` argument, with what is known of it as argument attributes
     (`kpc.min`, `kpc.max`, `kpc.divisor`, `kpc.optimum`). `@main` becomes a
-    `plan.program`.
+    `plan.program`, loops and branches in it `plan.loop` and `plan.if`. A carried
+    value has memory twice, and iterations write to one and the other in turn.
   }];
   let dependentDialects = [
     "::kpc::kernel::KernelDialect", "::kpc::plan::PlanDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",

@@ -99,8 +99,12 @@ void ScoreTerms::split(Value Seen, SmallVectorImpl<Value> &Parts) {
   Parts.push_back(Seen);
 }
 
-/// Whether `Seen` holds at every place: `query >= 0`, as exporters write.
+/// Whether `Seen` holds at every place: `query >= 0`, as exporters write, or
+/// that a query and a key are of one sequence, told by positions which go on
+/// one by one everywhere.
 static bool isEverything(Value Seen) {
+  if (decided(Seen) == true)
+    return true;
   std::optional<LinearIndex> L = LinearIndex::whereNotNegative(Seen);
   if (!L)
     return false;

@@ -67,11 +67,15 @@ TransposeOp commonTranspose(OperandRange Operands) {
   return Common;
 }
 
-/// Whether a transpose of the type moves more than dimensions of size 1 about:
-/// what repeats a vector is turned before it is repeated, all else after.
-bool isVector(SymbolicTensorType Ty) {
-  return llvm::count_if(Ty.getDims(),
-                        [](const Expr &E) { return E != Expr(1); }) <= 1;
+/// Whether a transpose of the type moves dimensions of size 1 alone. What is
+/// turned so at no cost (a vector, the angles of each position for all heads)
+/// is turned before it is repeated, all else after.
+bool movesOnesOnly(SymbolicTensorType Ty, ArrayRef<int64_t> Perm) {
+  SmallVector<int64_t> Moving;
+  for (int64_t P : Perm)
+    if (Ty.getDims()[P] != Expr(1))
+      Moving.push_back(P);
+  return llvm::is_sorted(Moving);
 }
 
 /// Elementwise ops: all operands before the transpose.
@@ -139,7 +143,7 @@ struct SinkThroughBroadcast : OpRewritePattern<BroadcastOp> {
     auto Transpose = Op.getX().getDefiningOp<TransposeOp>();
     SymbolicTensorType To = typeOf(Op.getY());
     if (!Transpose || typeOf(Op.getX()).getRank() != To.getRank() ||
-        isVector(typeOf(Op.getX())))
+        movesOnesOnly(typeOf(Transpose.getX()), Transpose.getPerm()))
       return failure();
     SmallVector<int64_t> Back = inverse(Transpose.getPerm());
     Value New = BroadcastOp::create(R, Op.getLoc(),
@@ -159,7 +163,7 @@ struct RaiseThroughBroadcast : OpRewritePattern<TransposeOp> {
     if (!Broadcast)
       return failure();
     SymbolicTensorType From = typeOf(Broadcast.getX()), To = typeOf(Op.getX());
-    if (!isVector(From) && From.getRank() == To.getRank())
+    if (From.getRank() == To.getRank() && !movesOnesOnly(From, Op.getPerm()))
       return failure();
     SmallVector<Expr> Full(To.getRank() - From.getRank(), Expr(1));
     llvm::append_range(Full, From.getDims());
@@ -177,12 +181,7 @@ struct TransposeOfOnes : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransposeOp Op,
                                 PatternRewriter &R) const override {
-    SymbolicTensorType From = typeOf(Op.getX());
-    SmallVector<int64_t> Moving;
-    for (int64_t P : Op.getPerm())
-      if (From.getDims()[P] != Expr(1))
-        Moving.push_back(P);
-    if (!llvm::is_sorted(Moving))
+    if (!movesOnesOnly(typeOf(Op.getX()), Op.getPerm()))
       return failure();
     R.replaceOpWithNewOp<ReshapeOp>(Op, Op.getType(), Op.getX());
     return success();
@@ -207,6 +206,49 @@ struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
     Value New =
         ConcatOp::create(R, Op.getLoc(), Xs, First.getPerm()[Op.getAxis()]);
     R.replaceOpWithNewOp<TransposeOp>(Op, New, First.getPerm());
+    return success();
+  }
+};
+
+/// reshape(T(x)) → T'(reshape(x)) where the reshape joins dimensions that T
+/// leaves next to each other.
+struct SinkThroughReshape : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp Op,
+                                PatternRewriter &R) const override {
+    auto Transpose = Op.getX().getDefiningOp<TransposeOp>();
+    SymbolicTensorType From = typeOf(Op.getX()), To = typeOf(Op.getY());
+    if (!Transpose || To.getRank() >= From.getRank())
+      return failure();
+    ArrayRef<int64_t> Perm = Transpose.getPerm();
+    // The first of x's dimensions that each of the result's is made of.
+    SmallVector<int64_t> First;
+    int64_t Next = 0;
+    for (const Expr &Size : To.getDims()) {
+      if (Next == From.getRank())
+        return failure();
+      First.push_back(Perm[Next]);
+      Expr Joined = From.getDims()[Next++];
+      while (Joined != Size && Next < From.getRank()) {
+        if (Perm[Next] != Perm[Next - 1] + 1)
+          return failure();
+        Joined = Joined * From.getDims()[Next++];
+      }
+      if (Joined != Size)
+        return failure();
+    }
+    if (Next != From.getRank())
+      return failure();
+    SmallVector<int64_t> Sorted(First), NewPerm;
+    llvm::sort(Sorted);
+    SmallVector<Expr> Dims(To.getRank(), Expr(1));
+    for (auto [I, One] : llvm::enumerate(First)) {
+      NewPerm.push_back(llvm::find(Sorted, One) - Sorted.begin());
+      Dims[NewPerm.back()] = To.getDims()[I];
+    }
+    Value New =
+        ReshapeOp::create(R, Op.getLoc(), To.withDims(Dims), Transpose.getX());
+    R.replaceOpWithNewOp<TransposeOp>(Op, New, NewPerm);
     return success();
   }
 };
@@ -249,10 +291,11 @@ struct SinkTransposesPass
     : graph::impl::SinkTransposesBase<SinkTransposesPass> {
   void runOnOperation() override {
     RewritePatternSet Patterns(&getContext());
-    Patterns.add<SinkThroughElementwise, SinkThroughReduce,
-                 SinkThroughBroadcast, RaiseThroughBroadcast, TransposeOfOnes,
-                 SinkThroughConcat, SinkThroughPad, SinkThroughSlice>(
-        &getContext());
+    Patterns
+        .add<SinkThroughElementwise, SinkThroughReduce, SinkThroughBroadcast,
+             RaiseThroughBroadcast, TransposeOfOnes, SinkThroughConcat,
+             SinkThroughReshape, SinkThroughPad, SinkThroughSlice>(
+            &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(Patterns))))
       getOperation().emitWarning("transposes still move after the most rounds");
   }

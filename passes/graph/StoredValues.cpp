@@ -196,6 +196,7 @@ private:
   void findWideResults(RegionOp Region);
   bool isForTensorCores(Value V);
   void sortOut(Value V);
+  void narrowBesideWeights();
   bool takeFromBudget(Value V);
   int64_t &budgetOf(Value V) {
     return V.getDefiningOp<WeightOp>() ? WeightBudget : ValueBudget;
@@ -321,13 +322,33 @@ bool StorageChoice::takeFromBudget(Value V) {
   return true;
 }
 
+/// Tensor cores, and kernels of few rows, take factors of one type: what a
+/// narrow weight is multiplied with is narrow, too, however small.
+void StorageChoice::narrowBesideWeights() {
+  DenseSet<Value> Free(Candidates.begin(), Candidates.end());
+  Free.insert_range(Followers);
+  Func.walk([&](RegionOp Region) {
+    for (auto Product : Region.getBody().front().getOps<MatmulOp>()) {
+      auto A = dyn_cast<BlockArgument>(Product.getA()),
+           B = dyn_cast<BlockArgument>(Product.getB());
+      if (!A || !B)
+        continue;
+      Value Left = rootOf(Region.getInputs()[A.getArgNumber()]),
+            Right = rootOf(Region.getInputs()[B.getArgNumber()]);
+      if (Right.getDefiningOp<WeightOp>() && Narrow.contains(Right) &&
+          Free.contains(Left))
+        Narrow.insert(Left);
+    }
+  });
+}
+
 SmallVector<Value> StorageChoice::run() {
-  for (Operation &Op : Func.getBody().front()) {
+  Func.walk<WalkOrder::PreOrder>([&](Operation *Op) {
     if (auto Region = dyn_cast<RegionOp>(Op))
       findWideResults(Region);
     if (isa<RegionOp, WeightOp>(Op))
-      llvm::for_each(Op.getResults(), [&](Value V) { sortOut(V); });
-  }
+      llvm::for_each(Op->getResults(), [&](Value V) { sortOut(V); });
+  });
   for (Value V : llvm::concat<Value>(Forced, Candidates, Followers))
     budgetOf(V) += elements(V);
   Narrow.insert_range(Forced);
@@ -348,10 +369,12 @@ SmallVector<Value> StorageChoice::run() {
       Narrow.insert(V);
   }
 
+  narrowBesideWeights();
   SmallVector<Value> Ordered;
-  for (Operation &Op : Func.getBody().front())
-    llvm::copy_if(Op.getResults(), std::back_inserter(Ordered),
+  Func.walk<WalkOrder::PreOrder>([&](Operation *Op) {
+    llvm::copy_if(Op->getResults(), std::back_inserter(Ordered),
                   [&](Value V) { return Narrow.contains(V); });
+  });
   return Ordered;
 }
 

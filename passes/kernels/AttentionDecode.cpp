@@ -92,18 +92,6 @@ Value AttentionDecode::globalPointer(const HeadsInMemory &H, ValueRange At) {
   return bytesAt(Base, toI64(Bytes));
 }
 
-/// A whole buffer as a vector of elements.
-Value AttentionDecode::flat(unsigned Argument) {
-  auto Ty = MemRefType::get({ShapedType::kDynamic}, Element,
-                            StridedLayoutAttr::get(W.B.getContext(), 0, {1}));
-  // Nobody asks for the size.
-  return memref::ReinterpretCastOp::create(
-      W.B, W.Loc, Ty, Form.Func.getArgument(Argument),
-      OpFoldResult(W.B.getIndexAttr(0)),
-      ArrayRef<OpFoldResult>{OpFoldResult(W.index(1))},
-      ArrayRef<OpFoldResult>{OpFoldResult(W.B.getIndexAttr(1))});
-}
-
 AttentionDecode::Row AttentionDecode::rowAt(Value InTile) {
   Value Number = W.add(TileRow, InTile), One = W.index(1);
   Row R;
@@ -168,7 +156,7 @@ void AttentionDecode::place() {
 
 /// Of each 32 elements of a row this lane's 8, as words; zeros behind the end.
 void AttentionDecode::loadQueries() {
-  Value Memory = flat(A.Q.Argument);
+  Value Memory = flatView(W, Form.Func.getArgument(A.Q.Argument), Element);
   auto Eight = VectorType::get({PieceElements}, Element);
   auto Words = VectorType::get({4}, W.B.getI32Type());
   Value Depth = W.index(Shape.Depth);
@@ -455,8 +443,7 @@ LogicalResult AttentionDecode::emit(GpuLaunch &Launch) {
   Launch.Cluster = int32_t(S.Blocks);
   Launch.SharedBytes = S.sharedBytes(Shape);
   // Left to its own judgement ptxas 13.0 keeps to 80 registers, and spills.
-  Form.Func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                     W.B.getI32IntegerAttr(1));
+  Launch.ResidentBlocks = 1;
   return Result;
 }
 

@@ -16,25 +16,21 @@
 #define KPC_PASSES_KERNELS_ATTENTIONDECODE_H
 
 #include "passes/kernels/AttentionKernel.h"
+#include "passes/kernels/TileBuilder.h"
 #include "passes/schedule/DecodeSchedule.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace kpc::kernels {
 
-class AttentionDecode {
+class AttentionDecode : TileBuilder {
 public:
   AttentionDecode(KernelForm &Form, AttentionKernel &A,
                   const schedule::DecodeShape &Shape,
                   const schedule::DecodeSchedule &S)
-      : Form(Form), A(A), Shape(Shape), S(S), W(Form) {}
+      : TileBuilder(Form), A(A), Shape(Shape), S(S) {}
 
   mlir::LogicalResult emit(GpuLaunch &Launch);
 
 private:
-  using Value = mlir::Value;
-  using ValueRange = mlir::ValueRange;
-  using Values = llvm::SmallVector<Value>;
   /// A row of the product: a query of one of the group's heads.
   struct Row {
     Value Head, Query; ///< index
@@ -67,7 +63,6 @@ private:
   Line lineOf(const HeadsInMemory &H, int64_t Lanes, int64_t Size);
   Row rowAt(Value InTile);
   Value globalPointer(const HeadsInMemory &H, ValueRange At);
-  Value flat(unsigned Argument);
   Value offsetOf(const HeadsInMemory &H, ValueRange At);
   void loadQueries();
 
@@ -115,16 +110,6 @@ private:
   int64_t depthChunks() const { return (Shape.Depth + 31) / 32; }
   int64_t widthChunks() const { return (Shape.Width + 63) / 64; }
   int64_t partRowBytes() const { return S.partBytes(Shape) / S.Rows; }
-  Value i32(int64_t V) {
-    return mlir::arith::ConstantIntOp::create(W.B, W.Loc, V, 32);
-  }
-  Value f32(double V) {
-    return mlir::arith::ConstantOp::create(W.B, W.Loc,
-                                           W.B.getF32FloatAttr(float(V)));
-  }
-  template <typename Op> Value compute(Value X, Value Y) {
-    return W.B.createOrFold<Op>(W.Loc, X, Y);
-  }
   Value choose(Value Condition, Value X, Value Y) {
     return W.B.createOrFold<mlir::arith::SelectOp>(W.Loc, Condition, X, Y);
   }
@@ -141,11 +126,9 @@ private:
   Value load(mlir::Type Ty, Value Pointer);
   void store(Value V, Value Pointer);
 
-  KernelForm &Form;
   AttentionKernel &A;
   const schedule::DecodeShape &Shape;
   const schedule::DecodeSchedule &S;
-  GpuWriter W;
   mlir::Type Element;
   Value Keys, Queries, RowCount, HeadsPerGroup;                ///< index
   Value Thread, Warp, Lane, G, T, Rank, Batch, Group, TileRow; ///< index

@@ -175,7 +175,8 @@ void AttentionDecode::storeResult(const Joined &J, Value InTile, Value Column) {
         J.Sums, vector::BroadcastOp::create(W.B, W.Loc, Four, Inverse));
     Y = arith::TruncFOp::create(W.B, W.Loc, VectorType::get({4}, Element), Y);
     auto Store = vector::StoreOp::create(
-        W.B, W.Loc, Y, flat(A.Y.Argument),
+        W.B, W.Loc, Y,
+        flatView(W, Form.Func.getArgument(A.Y.Argument), Element),
         offsetOf(A.Y, {Batch, R.Head, R.Query, Column}));
     Store.setAlignment(8);
   });

@@ -252,28 +252,6 @@ void AttentionHopper::countBlocks(Place &Where) {
 // The producer
 //===----------------------------------------------------------------------===//
 
-void AttentionHopper::role(StringRef Name, int64_t First, int64_t End,
-                           int64_t Registers, function_ref<void(Value)> Body) {
-  auto Role = tile::RoleOp::create(W.B, W.Loc, Name, First, End, Registers);
-  OpBuilder::InsertionGuard Guard(W.B);
-  Block *Entry =
-      W.B.createBlock(&Role.getBody(), {}, {W.B.getIndexType()}, {W.Loc});
-  Body(Entry->getArgument(0));
-  tile::YieldOp::create(W.B, W.Loc);
-}
-
-void AttentionHopper::elect(tile::Scope Scope, function_ref<void()> Body) {
-  auto Elect = tile::ElectOp::create(W.B, W.Loc, Scope);
-  OpBuilder::InsertionGuard Guard(W.B);
-  W.B.createBlock(&Elect.getBody());
-  Body();
-  tile::YieldOp::create(W.B, W.Loc);
-}
-
-Value AttentionHopper::next(Value Pipe, Value Cursor) {
-  return tile::NextOp::create(W.B, W.Loc, Cursor.getType(), Pipe, Cursor);
-}
-
 /// Copies one tile into the pipe; the cursor behind it.
 Value AttentionHopper::fill(Value Pipe, Value Cursor, Value View,
                             ValueRange At) {
@@ -289,11 +267,7 @@ Value AttentionHopper::fill(Value Pipe, Value Cursor, Value View,
 }
 
 AttentionHopper::Values AttentionHopper::startOfPipes() {
-  auto CursorTy = tile::CursorType::get(W.B.getContext());
-  Values Start;
-  for (int I = 0; I < 3; ++I)
-    Start.push_back(tile::CursorOp::create(W.B, W.Loc, CursorTy));
-  return Start;
+  return {cursor(), cursor(), cursor()};
 }
 
 /// A tile's queries and keys, and its values, each behind the keys that are

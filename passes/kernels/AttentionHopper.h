@@ -1,5 +1,4 @@
-//===- AttentionHopper.h - The parts of fused attention
-//-----------------------===//
+//===- AttentionHopper.h - The parts of fused attention ---------*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -16,27 +15,20 @@
 #define KPC_PASSES_KERNELS_ATTENTIONHOPPER_H
 
 #include "passes/kernels/AttentionKernel.h"
-#include "passes/kernels/GpuThreads.h"
+#include "passes/kernels/TileBuilder.h"
 #include "passes/schedule/AttentionSchedule.h"
-
-#include "dialects/tile/Tile.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace kpc::kernels {
 
-class AttentionHopper {
+class AttentionHopper : TileBuilder {
 public:
   AttentionHopper(KernelForm &Form, AttentionKernel &A,
                   const schedule::AttentionSchedule &S)
-      : Form(Form), A(A), S(S), W(Form) {}
+      : TileBuilder(Form), A(A), S(S) {}
 
   mlir::LogicalResult emit(GpuLaunch &Launch);
 
 private:
-  using Value = mlir::Value;
-  using ValueRange = mlir::ValueRange;
-  using Values = llvm::SmallVector<Value>;
   /// A tile of this block's list; Half is 1 for the second of a pair.
   struct Turn {
     Value Pair, Half; ///< i32
@@ -77,9 +69,6 @@ private:
                   llvm::function_ref<Values(const Turn &, ValueRange)> Body);
 
   // Roles.
-  void role(llvm::StringRef Name, int64_t First, int64_t End, int64_t Registers,
-            llvm::function_ref<void(Value Group)> Body);
-  void elect(tile::Scope Scope, llvm::function_ref<void()> Body);
   void produce();
   Values startOfPipes();
   Values fillTile(const Place &Where, ValueRange Cursors);
@@ -110,7 +99,6 @@ private:
   // Small pieces.
   std::pair<Value, Value> waitFor(Value Pipe, Value Cursor);
   std::pair<Value, Value> waitForQueries(Value Cursor, Value Group);
-  Value next(Value Pipe, Value Cursor);
   Value renewed(Value V);
   Value rowsOf(Value Tile, Value First);
   using Scalar = llvm::function_ref<Value(ValueRange)>;
@@ -118,26 +106,8 @@ private:
   Value splat(mlir::Type To, Value V) {
     return tile::SplatOp::create(W.B, W.Loc, To, V);
   }
-  Value i32(int64_t V) {
-    return mlir::arith::ConstantIntOp::create(W.B, W.Loc, V, 32);
-  }
-  Value f32(double V) {
-    return mlir::arith::ConstantOp::create(W.B, W.Loc,
-                                           W.B.getF32FloatAttr(float(V)));
-  }
-  template <typename Op> Value compute(Value X, Value Y) {
-    return W.B.createOrFold<Op>(W.Loc, X, Y);
-  }
   Value compare(mlir::arith::CmpIPredicate P, Value X, Value Y) {
     return mlir::arith::CmpIOp::create(W.B, W.Loc, P, X, Y);
-  }
-  Value toI32(Value V) {
-    return W.B.createOrFold<mlir::arith::IndexCastOp>(W.Loc, W.B.getI32Type(),
-                                                      V);
-  }
-  Value toIndex(Value V) {
-    return W.B.createOrFold<mlir::arith::IndexCastOp>(W.Loc, W.B.getIndexType(),
-                                                      V);
   }
   Value ceilDivI32(Value V, int64_t By) {
     return compute<mlir::arith::DivUIOp>(
@@ -148,10 +118,8 @@ private:
                                        tile::Function::Exp2, X);
   }
 
-  KernelForm &Form;
   AttentionKernel &A;
   const schedule::AttentionSchedule &S;
-  GpuWriter W;
   mlir::Type Element;
   tile::SharedType TileQ, TileK, TileV, Staging;
   tile::PipeType PipeQTy, PipeKTy, PipeVTy;

@@ -251,7 +251,7 @@ Value ConvHopper::produceStep(ValueRange First, Value Column, Value Step,
   Value TapIndex = toIndex(Tap), ColumnIndex = toIndex(Column);
   bringFilter(TapIndex, Channel, ColumnIndex, Parts.getResult(1), Slot);
   tile::CommitOp::create(W.B, W.Loc, Pipe, Slot);
-  return tile::NextOp::create(W.B, W.Loc, Cursor.getType(), Pipe, Cursor);
+  return next(Pipe, Cursor);
 }
 
 } // namespace

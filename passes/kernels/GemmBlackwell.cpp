@@ -106,26 +106,24 @@ BlackwellProduct::Values BlackwellProduct::multiplyTile(Value Cursor,
   auto Full = tile::SlotType::get(Context, tile::SlotState::Full);
   Value Sums = tile::AcquireOp::create(W.B, W.Loc, Free, SumsPipe, SumsCursor);
   Value D = tileOf(Sums), Zero = W.index(0);
-  Value Behind = W.loop(
-      Zero, SumCount, W.index(S.TileSum), Cursor,
-      [&](Value Step, ValueRange In) -> Values {
-        Value Slot = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, In[0]);
-        auto Parts = tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB},
-                                           Pipe, Slot);
-        // The first slice begins the sums.
-        Value Add = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::ne,
-                                          Step, Zero);
-        tile::TmemMmaOp::create(W.B, W.Loc, Parts.getResult(0),
-                                Parts.getResult(1), D, Add, ATransposed,
-                                BTransposed, Cut.isPair());
-        tile::ReleaseOp::create(W.B, W.Loc, Pipe, Slot, /*blocks=*/1,
-                                /*after_mma=*/true);
-        return {tile::NextOp::create(W.B, W.Loc, In[0].getType(), Pipe, In[0])};
-      })[0];
+  Value Behind =
+      W.loop(Zero, SumCount, W.index(S.TileSum), Cursor,
+             [&](Value Step, ValueRange In) -> Values {
+               Value Slot = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, In[0]);
+               auto Parts = tile::TilesOp::create(
+                   W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Slot);
+               // The first slice begins the sums.
+               Value Add = arith::CmpIOp::create(
+                   W.B, W.Loc, arith::CmpIPredicate::ne, Step, Zero);
+               tile::TmemMmaOp::create(W.B, W.Loc, Parts.getResult(0),
+                                       Parts.getResult(1), D, Add, ATransposed,
+                                       BTransposed, Cut.isPair());
+               tile::ReleaseOp::create(W.B, W.Loc, Pipe, Slot, /*blocks=*/1,
+                                       /*after_mma=*/true);
+               return {next(Pipe, In[0])};
+             })[0];
   tile::CommitOp::create(W.B, W.Loc, SumsPipe, Sums);
-  Value Next = tile::NextOp::create(W.B, W.Loc, SumsCursor.getType(), SumsPipe,
-                                    SumsCursor);
-  return {Behind, Next};
+  return {Behind, next(SumsPipe, SumsCursor)};
 }
 
 void BlackwellProduct::multiply() {
@@ -167,7 +165,7 @@ void BlackwellProduct::finish(Value Group) {
   forEachTile(cursor(), [&](Value Tile, ValueRange In) -> Values {
     Value Slot = tile::WaitOp::create(W.B, W.Loc, Full, SumsPipe, In[0]);
     finishTile(placeOf(Tile), Group, Slot);
-    return {tile::NextOp::create(W.B, W.Loc, In[0].getType(), SumsPipe, In[0])};
+    return {next(SumsPipe, In[0])};
   });
   // Shared memory lives until the stores have read it.
   elect(tile::Scope::Warpgroup,

@@ -19,6 +19,10 @@
 ///                             ▲  full/empty barriers       │ epilogue
 ///      global D ◀──TMA── staging, two of 64×64 ◀──stmatrix─┘
 ///
+/// Two products of one A whose results meet element by element (a gate) are
+/// one: a slot's B has columns of the one and, behind them, as many of the
+/// other.
+///
 /// Not for: sums that may be empty, rows of memory that do not start at
 /// multiples of 16 bytes.
 ///
@@ -48,7 +52,14 @@ FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
                                 GpuLaunch &Launch) {
   if (!T.Can.Wgmma)
     return false;
-  std::optional<MatrixProduct> P = MatrixProduct::read(Form);
+  KernelForm First = Form, Second;
+  if (Form.FirstOfTwo) {
+    First = Form.withHeavy(Form.FirstOfTwo);
+    Second = Form.withHeavy(Form.Heavy);
+  }
+  std::optional<MatrixProduct> P = Form.FirstOfTwo
+                                       ? MatrixProduct::readPair(First, Second)
+                                       : MatrixProduct::read(First);
   if (!P || !areMatrixOperands(*P))
     return false;
   std::optional<schedule::GemmShape> Shape = gemmShapeOf(*P);
@@ -66,7 +77,7 @@ FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
       });
   if (!Chosen)
     return false;
-  if (failed(GemmHopper(Form, *P, Chosen->Schedule).emit(Launch)))
+  if (failed(GemmHopper(First, *P, Chosen->Schedule).emit(Launch)))
     return failure();
   return true;
 }

@@ -73,7 +73,7 @@ private:
   void open(Source &From, Lines &Of, const Matrix &M, const Expr &Stride,
             Value Extent) {
     From.Element = M.Element;
-    From.Memory = flat(M.Argument, M.Element);
+    From.Memory = flatView(W, Form.Func.getArgument(M.Argument), M.Element);
     From.PieceBytes = pieceOf(P, M, Stride);
     Of.Stride = valueOf(W, Form, Stride);
     Of.Base =

@@ -51,6 +51,9 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
   Kernel->setAttr("kpc.shared", B.getI64IntegerAttr(Launch.SharedBytes));
   if (Launch.Cluster > 1)
     Kernel->setAttr("kpc.cluster", B.getI64IntegerAttr(Launch.Cluster));
+  if (Launch.ResidentBlocks > 0)
+    Kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    B.getI32IntegerAttr(Launch.ResidentBlocks));
   Kernel->setAttr("kpc.schedule", B.getStringAttr(Launch.Schedule));
   SmallVector<StringRef> Costs(Launch.Costs.begin(), Launch.Costs.end());
   if (!Costs.empty())
@@ -107,6 +110,39 @@ static LogicalResult mergeIfs(gpu::GPUModuleOp Module) {
   return applyPatternsGreedily(Module, std::move(Patterns));
 }
 
+/// The last one takes every kernel.
+static GpuBuild *const Builders[] = {
+    buildAttentionDecode, buildAttentionHopper, buildGpuTranspose,
+    buildGpuGemv,         buildGemmHopper,      buildGemmBlackwell,
+    buildConvHopper,      buildGemmMmaSync,     buildGpuContraction,
+    buildGpuRows,         buildGpuRowReduction, buildGpuColumnReduction,
+    buildGpuWindowTile,   buildGpuWindow,       buildGpuMap};
+
+/// What builders write with; the form may use none of these yet.
+static void loadDialects(MLIRContext *Context) {
+  Context
+      ->loadDialect<arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
+                    math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
+                    scf::SCFDialect, vector::VectorDialect>();
+}
+
+std::vector<schedule::RankedSchedule>
+rankGpuSchedules(func::FuncOp Func, const target::Target &T) {
+  std::vector<schedule::RankedSchedule> Ranking;
+  FailureOr<KernelForm> Form = KernelForm::read(Func);
+  if (!T.isGpu() || failed(Form))
+    return Ranking;
+  loadDialects(Func.getContext());
+  for (GpuBuild *Build : Builders) {
+    GpuLaunch Launch;
+    Launch.Ranking = &Ranking;
+    FailureOr<bool> Built = Build(*Form, T, Launch);
+    if (failed(Built) || *Built || !Ranking.empty())
+      break;
+  }
+  return Ranking;
+}
+
 FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
                                            const target::Target &T) {
   if (!T.isGpu())
@@ -115,18 +151,7 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
   FailureOr<KernelForm> Form = KernelForm::read(Func);
   if (failed(Form))
     return failure();
-  // What builders write with; the form may use none of these yet.
-  Func.getContext()
-      ->loadDialect<arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
-                    math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
-                    scf::SCFDialect, vector::VectorDialect>();
-  // The last one takes every kernel.
-  GpuBuild *const Builders[] = {
-      buildAttentionDecode, buildAttentionHopper, buildGpuTranspose,
-      buildGpuGemv,         buildGemmHopper,      buildGemmBlackwell,
-      buildConvHopper,      buildGemmMmaSync,     buildGpuContraction,
-      buildGpuRows,         buildGpuRowReduction, buildGpuColumnReduction,
-      buildGpuWindowTile,   buildGpuWindow,       buildGpuMap};
+  loadDialects(Func.getContext());
   StringRef Forced = forcedSchedule(Func);
   std::vector<std::string> Legal;
   for (GpuBuild *Build : Builders) {

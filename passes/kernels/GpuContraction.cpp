@@ -23,7 +23,6 @@
 #include "passes/kernels/SizeFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -180,8 +179,7 @@ FailureOr<bool> buildGpuContraction(KernelForm &Form, const target::Target &T,
   if (failed(ContractionTile(W, *C, Shape, T).emit()))
     return failure();
   if (Shape.Rows * Shape.Columns <= FewResults * Tile::Threads)
-    Form.Func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                       W.B.getI32IntegerAttr(1));
+    Launch.ResidentBlocks = 1;
   return true;
 }
 

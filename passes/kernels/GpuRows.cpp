@@ -33,7 +33,6 @@
 #include "passes/kernels/SizeFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -475,9 +474,8 @@ FailureOr<bool> buildGpuRows(KernelForm &Form, const target::Target &T,
     Value Fits =
         W.both(Least, W.less(Nest.length(), W.index(S.capacity() + 1)));
     W.when(Fits, Keep, Walk);
-    Form.Func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                       W.B.getI32IntegerAttr(std::max<int64_t>(
-                           ResidentThreads / S.blockThreads(), 1)));
+    Launch.ResidentBlocks =
+        std::max(int32_t(ResidentThreads / S.blockThreads()), 1);
   }
   W.Emitter.setElementHook({});
   if (failed(Nest.Result))

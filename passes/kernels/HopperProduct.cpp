@@ -74,8 +74,7 @@ Value HopperProduct::multiplyTile(Value Group, Value &Cursor) {
                              : rowsOf(Parts.getResult(0), First);
     Value D = tile::MmaOp::create(W.B, W.Loc, Pending, Rows, Parts.getResult(1),
                                   Add, ATransposed, BTransposed);
-    Value Next = tile::NextOp::create(W.B, W.Loc, At.getType(), Pipe, At);
-    return std::tuple(D, Slot, Next);
+    return std::tuple(D, Slot, next(Pipe, At));
   };
   auto [D, Slot, Next] = Multiply(Cursor, Value());
   Values Last =
@@ -117,26 +116,29 @@ void HopperProduct::finishTile(const Place &Where, Value Group, Value Sums) {
     First = W.mul(Rank, W.index(S.storedColumns()));
   }
   struct Part {
-    Value Column, Sums;
+    Value Column, Sums, Second;
   };
   SmallVector<Part> Parts;
-  for (int64_t C = 0; C < S.storedColumns(); C += S.partColumns()) {
-    Value InTile = W.add(First, W.index(C));
+  for (int64_t C = 0; C < resultColumns() / S.Split; C += S.partColumns()) {
+    Value InTile = W.add(First, W.index(C)), Second;
     Value Own =
         Kept ? Value(tile::CollectOp::create(W.B, W.Loc, PartTy, Kept, InTile,
                                              S.Split))
              : Value(tile::ColumnsOp::create(W.B, W.Loc, PartTy, Sums, C));
-    Parts.push_back({W.add(Where.Column, InTile), Own});
+    if (P.Second)
+      Second = tile::ColumnsOp::create(W.B, W.Loc, PartTy, Sums,
+                                       resultColumns() + C);
+    Parts.push_back({W.add(Where.Column, InTile), Own, Second});
     if (!P.ReadsAtResult)
       storePart(Where, Group, Row, Parts.back().Column,
-                mapElements(Where, Row, Parts.back().Column, Own),
+                mapElements(Where, Row, Parts.back().Column, Own, Second),
                 C / S.partColumns());
   }
   if (!P.ReadsAtResult)
     return;
   // All reads of memory begin before the first store waits for anything.
   for (Part &One : Parts)
-    One.Sums = mapElements(Where, Row, One.Column, One.Sums);
+    One.Sums = mapElements(Where, Row, One.Column, One.Sums, One.Second);
   for (auto [Number, One] : llvm::enumerate(Parts))
     storePart(Where, Group, Row, One.Column, One.Sums, Number);
 }

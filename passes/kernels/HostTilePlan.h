@@ -113,8 +113,11 @@ std::optional<TilePlan> planTiles(const KernelForm &Form,
                                   const HostMachine &Machine);
 
 /// Steps of `planTiles`: rows and vectors of a register tile for the operands'
-/// sources, and the cuts of the reduction.
+/// sources, the blocks of a unit, the boxes of region operands (smaller blocks
+/// until they fit), and the cuts of the reduction.
 void chooseTileSize(TilePlan &Plan, const HostMachine &Machine);
+void chooseBlocks(TilePlan &Plan);
+void shapeRegions(TilePlan &Plan);
 void chooseChunks(TilePlan &Plan, const HostMachine &Machine);
 
 /// The factor of loop `Loop` in linear expression `Expr`.

@@ -35,6 +35,7 @@ FailureOr<KernelForm> KernelForm::read(func::FuncOp Func) {
     } else if (auto Generic = dyn_cast<linalg::GenericOp>(Op)) {
       if (Generic.getNumReductionLoops() == 0)
         continue;
+      Form.FirstOfTwo = Form.SeveralHeavy ? linalg::GenericOp() : Form.Heavy;
       Form.SeveralHeavy |= Form.Heavy != nullptr;
       Form.Heavy = Generic;
     }

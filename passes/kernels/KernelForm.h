@@ -37,8 +37,16 @@ struct KernelForm {
   llvm::SmallVector<KernelOutput> Outputs;
   /// The one generic with reduction iterators; null if there is none.
   mlir::linalg::GenericOp Heavy;
-  /// Several generics reduce: only pull evaluation handles this.
+  /// Several generics reduce: pull evaluation handles this, and builders that
+  /// say so.
   bool SeveralHeavy = false;
+  /// The first of exactly two that reduce, `Heavy` being the second.
+  mlir::linalg::GenericOp FirstOfTwo;
+
+  /// The same kernel as one of two sees it that both reduce.
+  KernelForm withHeavy(mlir::linalg::GenericOp One) const {
+    return {Func, Outputs, One, /*SeveralHeavy=*/false, /*FirstOfTwo=*/{}};
+  }
 
   /// Reads `Func`. Reports a diagnostic where it is not in the form.
   static mlir::FailureOr<KernelForm> read(mlir::func::FuncOp Func);

@@ -51,7 +51,7 @@ bool areMatrixOperands(MatrixProduct &P) {
   return P.hasTensorTypes() && (To.isF16() || To.isBF16() || To.isF32()) &&
          P.Facts.range(P.Sum).Min >= 1 && (Turned || AlongSum) &&
          isReadable(P, P.A, true) && isReadable(P, P.B, true) &&
-         isReadable(P, P.D, false);
+         isReadable(P, P.D, false); // a second B lies as the first
 }
 
 std::optional<schedule::GemmShape> gemmShapeOf(MatrixProduct &P) {
@@ -62,7 +62,8 @@ std::optional<schedule::GemmShape> gemmShapeOf(MatrixProduct &P) {
   };
   schedule::GemmShape Shape;
   Shape.Rows = Typical(P.C.Rows);
-  Shape.Columns = Typical(P.C.Columns);
+  Shape.Products = P.Second ? 2 : 1;
+  Shape.Columns = Typical(P.C.Columns) * Shape.Products;
   Shape.Sum = Typical(P.C.Sum);
   Shape.Batch = Typical(P.C.Batch);
   Shape.ElementBytes = P.A.Element.getIntOrFloatBitWidth() / 8;

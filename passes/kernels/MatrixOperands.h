@@ -57,8 +57,12 @@ private:
   void bring(mlir::BlockArgument View, const Place &Where, mlir::Value Row,
              mlir::Value Column, mlir::Value Tile, mlir::Value Slot,
              int64_t Blocks);
+  void bringB(const Place &Where, mlir::Value Sum, mlir::Value Tile,
+              mlir::Value Slot);
+  /// The columns of a slot's B that one product reads: all, or half of them.
+  tile::SharedType tileOfOneB() const;
 
-  mlir::BlockArgument ViewA, ViewB;
+  mlir::BlockArgument ViewA, ViewB, ViewOfSecondB;
 };
 
 template <typename Engine> void MatrixOperands<Engine>::declareTiles() {
@@ -82,11 +86,28 @@ template <typename Engine> void MatrixOperands<Engine>::addOperandViews() {
   ViewA = this->ATransposed
               ? this->addMatrixView(P.A, LinesA, true, P.Sum, P.Rows)
               : this->addMatrixView(P.A, LinesA, false, P.Rows, P.Sum);
-  auto LinesB =
-      this->viewOfLines(this->TileB, this->TileB.getRows() / sharersOfB());
-  ViewB = this->BTransposed
-              ? this->addMatrixView(P.B, LinesB, true, P.Columns, P.Sum)
-              : this->addMatrixView(P.B, LinesB, false, P.Sum, P.Columns);
+  tile::SharedType OneB = tileOfOneB();
+  auto LinesB = this->viewOfLines(OneB, OneB.getRows() / sharersOfB());
+  auto View = [&](const Matrix &M) {
+    return this->BTransposed
+               ? this->addMatrixView(M, LinesB, true, P.Columns, P.Sum)
+               : this->addMatrixView(M, LinesB, false, P.Sum, P.Columns);
+  };
+  ViewB = View(P.B);
+  if (P.Second)
+    ViewOfSecondB = View(P.Second->B);
+}
+
+template <typename Engine>
+tile::SharedType MatrixOperands<Engine>::tileOfOneB() const {
+  tile::SharedType All = this->TileB;
+  if (!this->P.Second)
+    return All;
+  int64_t Rows = All.getRows(), Columns = All.getColumns();
+  (this->BTransposed ? Rows : Columns) /= 2;
+  return tile::SharedType::get(All.getContext(), {Rows, Columns},
+                               All.getElement(), All.getSwizzle(),
+                               All.getPitch());
 }
 
 /// Copies this block's rows of a tile into it, in all blocks that need it.
@@ -110,12 +131,33 @@ void MatrixOperands<Engine>::bring(mlir::BlockArgument View, const Place &Where,
                             this->Pipe, Slot, Blocks);
 }
 
+/// What the slot holds of B; of two products the columns of the second behind
+/// those of the first.
+template <typename Engine>
+void MatrixOperands<Engine>::bringB(const Place &Where, mlir::Value Sum,
+                                    mlir::Value Tile, mlir::Value Slot) {
+  auto &W = this->W;
+  mlir::Value Column = firstColumnOfB(Where);
+  mlir::Value Row = this->BTransposed ? Column : Sum,
+              Other = this->BTransposed ? Sum : Column;
+  if (!this->P.Second)
+    return bring(ViewB, Where, Row, Other, Tile, Slot, sharersOfB());
+  tile::SharedType Half = tileOfOneB();
+  for (mlir::BlockArgument View : {ViewB, ViewOfSecondB}) {
+    mlir::Value First = W.index(View == ViewB ? 0 : this->resultColumns());
+    mlir::Value Part =
+        this->BTransposed
+            ? mlir::Value(tile::RowsOp::create(W.B, W.Loc, Half, Tile, First))
+            : mlir::Value(tile::LinesOp::create(W.B, W.Loc, Half, Tile, First));
+    bring(View, Where, Row, Other, Part, Slot, sharersOfB());
+  }
+}
+
 template <typename Engine>
 mlir::Value MatrixOperands<Engine>::produceTile(const Place &Where,
                                                 mlir::Value Cursor) {
   auto &W = this->W;
   auto Free = tile::SlotType::get(W.B.getContext(), tile::SlotState::Free);
-  mlir::Value ColumnOfB = firstColumnOfB(Where);
   return W.loop(W.index(0), this->SumCount, W.index(this->S.TileSum), Cursor,
                 [&](mlir::Value Step, mlir::ValueRange In) -> Values {
                   mlir::Value Sum = W.add(this->SumFirst, Step);
@@ -130,12 +172,7 @@ mlir::Value MatrixOperands<Engine>::produceTile(const Place &Where,
                   else
                     bring(ViewA, Where, Where.Row, Sum, Parts.getResult(0),
                           Slot, sharersOfA());
-                  if (this->BTransposed)
-                    bring(ViewB, Where, ColumnOfB, Sum, Parts.getResult(1),
-                          Slot, sharersOfB());
-                  else
-                    bring(ViewB, Where, Sum, ColumnOfB, Parts.getResult(1),
-                          Slot, sharersOfB());
+                  bringB(Where, Sum, Parts.getResult(1), Slot);
                   tile::CommitOp::create(W.B, W.Loc, this->Pipe, Slot);
                   return {tile::NextOp::create(W.B, W.Loc, In[0].getType(),
                                                this->Pipe, In[0])};

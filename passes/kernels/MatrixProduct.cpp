@@ -219,4 +219,22 @@ std::optional<MatrixProduct> MatrixProduct::read(KernelForm &Form) {
   return P;
 }
 
+/// Whether two matrices lie in memory alike.
+static bool haveOneLayout(const Matrix &A, const Matrix &C) {
+  return A.Element == C.Element && A.RowStride == C.RowStride &&
+         A.ColumnStride == C.ColumnStride && A.BatchStride == C.BatchStride;
+}
+
+std::optional<MatrixProduct> MatrixProduct::readPair(KernelForm &First,
+                                                     KernelForm &Second) {
+  std::optional<MatrixProduct> P = read(First), Other = read(Second);
+  if (!P || !Other || P->Rows != Other->Rows || P->Columns != Other->Columns ||
+      P->Sum != Other->Sum || P->Batch != Other->Batch ||
+      P->A.Argument != Other->A.Argument || !haveOneLayout(P->A, Other->A) ||
+      !haveOneLayout(P->B, Other->B))
+    return std::nullopt;
+  P->Second.emplace(Twin{Other->C, Other->B});
+  return P;
+}
+
 } // namespace kpc::kernels

@@ -47,9 +47,20 @@ struct MatrixProduct {
   /// Each element of D is made of an element of another matrix at its place,
   /// too: a residual.
   bool ReadsAtResult = false;
+  /// A second product of the same A, each element of which meets that of the
+  /// first at its place: a gate.
+  struct Twin {
+    Contraction C;
+    Matrix B;
+  };
+  std::optional<Twin> Second = {};
 
   /// None where the kernel is something else.
   static std::optional<MatrixProduct> read(KernelForm &Form);
+  /// Of a kernel of two products, as each of them sees it. Both forms live as
+  /// long as what is read.
+  static std::optional<MatrixProduct> readPair(KernelForm &First,
+                                               KernelForm &Second);
   /// The same without A and B, of which the caller knows more: a convolution's.
   static std::optional<MatrixProduct> readResult(KernelForm &Form);
 

@@ -22,31 +22,11 @@ static constexpr int64_t LineBytes = 128;
 /// From this compute capability on there is stmatrix.
 static constexpr int32_t StoresMatrices = 90;
 
-Value MmaSyncProduct::i32(int64_t V) {
-  return arith::ConstantIntOp::create(W.B, W.Loc, V, 32);
-}
-Value MmaSyncProduct::toI32(Value V) {
-  return W.B.createOrFold<arith::IndexCastOp>(W.Loc, W.B.getI32Type(), V);
-}
-Value MmaSyncProduct::toIndex(Value V) {
-  return W.B.createOrFold<arith::IndexCastOp>(W.Loc, W.B.getIndexType(), V);
-}
 Value MmaSyncProduct::sub(Value A, Value C) {
   return W.B.createOrFold<arith::SubIOp>(W.Loc, A, C);
 }
 Value MmaSyncProduct::least(Value A, Value C) {
   return W.B.createOrFold<arith::MinSIOp>(W.Loc, A, C);
-}
-
-Value MmaSyncProduct::flat(unsigned Argument, Type Element) {
-  auto Ty = MemRefType::get({ShapedType::kDynamic}, Element,
-                            StridedLayoutAttr::get(W.B.getContext(), 0, {1}));
-  // Nobody asks for the size.
-  return memref::ReinterpretCastOp::create(
-      W.B, W.Loc, Ty, Form.Func.getArgument(Argument),
-      OpFoldResult(W.B.getIndexAttr(0)),
-      ArrayRef<OpFoldResult>{OpFoldResult(W.index(1))},
-      ArrayRef<OpFoldResult>{OpFoldResult(W.B.getIndexAttr(1))});
 }
 
 //===----------------------------------------------------------------------===//
@@ -268,9 +248,10 @@ void MmaSyncProduct::storePart(Value Sums, Value Stage, int64_t First) {
   Value Base =
       Batch ? W.mul(Batch, valueOf(W, Form, P.D.BatchStride)) : W.index(0);
   Value Stride = valueOf(W, Form, P.D.RowStride);
-  auto Scatter = tile::ScatterOp::create(W.B, W.Loc, Stage,
-                                         flat(P.D.Argument, P.D.Element),
-                                         uint32_t(resultPiece()));
+  auto Scatter = tile::ScatterOp::create(
+      W.B, W.Loc, Stage,
+      flatView(W, Form.Func.getArgument(P.D.Argument), P.D.Element),
+      uint32_t(resultPiece()));
   OpBuilder::InsertionGuard Guard(W.B);
   Type Index = W.B.getIndexType();
   Block *Body =
@@ -320,8 +301,7 @@ LogicalResult MmaSyncProduct::emit(GpuLaunch &Launch) {
   Launch.Block = {int32_t(S.threads()), 1, 1};
   // Left to its own judgement ptxas 13.0 keeps to 80 registers for sm_80, and
   // spills.
-  Form.Func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                     W.B.getI32IntegerAttr(1));
+  Launch.ResidentBlocks = 1;
   return Result;
 }
 

@@ -18,18 +18,17 @@
 #define KPC_PASSES_KERNELS_MMASYNCPRODUCT_H
 
 #include "passes/kernels/MatrixProduct.h"
+#include "passes/kernels/TileBuilder.h"
 #include "passes/schedule/MmaSyncSchedule.h"
-
-#include "dialects/tile/Tile.h"
 
 namespace kpc::kernels {
 
-class MmaSyncProduct {
+class MmaSyncProduct : protected TileBuilder {
 public:
   /// Of `P`, what stands in A and B is the builder's own business.
   MmaSyncProduct(KernelForm &Form, MatrixProduct &P,
                  const schedule::MmaSyncSchedule &S, const target::Target &T)
-      : Form(Form), P(P), S(S), T(T), W(Form) {}
+      : TileBuilder(Form), P(P), S(S), T(T) {}
   virtual ~MmaSyncProduct() = default;
 
   mlir::LogicalResult emit(GpuLaunch &Launch);
@@ -55,25 +54,17 @@ protected:
   /// The whole sum, as it is walked in steps of `TileSum`.
   virtual mlir::Value countSum() = 0;
 
-  /// A whole buffer as a vector of elements.
-  mlir::Value flat(unsigned Argument, mlir::Type Element);
   mlir::Value sub(mlir::Value A, mlir::Value C);
   mlir::Value least(mlir::Value A, mlir::Value C);
 
-  KernelForm &Form;
   MatrixProduct &P;
   const schedule::MmaSyncSchedule &S;
   const target::Target &T;
-  GpuWriter W;
   Source A, B;
   mlir::Value FirstRow, FirstColumn, Batch; ///< of this block's tile
   mlir::Value RowCount, ColumnCount;
 
 private:
-  using Values = llvm::SmallVector<mlir::Value>;
-  mlir::Value i32(int64_t V);
-  mlir::Value toI32(mlir::Value V);
-  mlir::Value toIndex(mlir::Value V);
   tile::SharedType slotType(const Source &From, int64_t Extent, int64_t Slots);
   mlir::Value slotOf(mlir::Value Ring, const Source &From, int64_t Extent,
                      mlir::Value Slot);

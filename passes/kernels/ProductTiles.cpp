@@ -44,19 +44,25 @@ TilePlace tileInOrder(GpuWriter &W, Value Tile, Value RowTiles,
 }
 
 Value mapSums(GpuWriter &W, KernelForm &Form, MatrixProduct &P,
-              const SumsPlace &Where, Value Part, LogicalResult &Result) {
+              const SumsPlace &Where, Value Part, LogicalResult &Result,
+              Value Second) {
   using Values = SmallVector<Value>;
   auto From = cast<tile::FragmentType>(Part.getType());
   auto To = tile::FragmentType::get(W.B.getContext(), From.getShape(),
                                     P.D.Element, From.getLayout());
+  Values Beside;
+  SmallVector<Type> Arguments = {From.getElement(), W.B.getIndexType(),
+                                 W.B.getIndexType()};
+  if (Second) {
+    Beside.push_back(Second);
+    Arguments.push_back(From.getElement());
+  }
   auto Map = tile::MapOp::create(W.B, W.Loc, To, Part,
                                  ValueRange{Where.Row, Where.Column},
-                                 ValueRange{Where.Rows, Where.Columns});
+                                 ValueRange{Where.Rows, Where.Columns}, Beside);
   OpBuilder::InsertionGuard Guard(W.B);
-  Type Index = W.B.getIndexType();
-  Block *Body =
-      W.B.createBlock(&Map.getBody(), {}, {From.getElement(), Index, Index},
-                      {W.Loc, W.Loc, W.Loc});
+  Block *Body = W.B.createBlock(&Map.getBody(), {}, Arguments,
+                                SmallVector<Location>(Arguments.size(), W.Loc));
   Contraction &C = P.C;
   Values All(C.R.Op.getNumLoops()), At;
   auto Put = [&](const LoopGroup &Group, Value Linear) {
@@ -74,13 +80,19 @@ Value mapSums(GpuWriter &W, KernelForm &Form, MatrixProduct &P,
   Put(C.Columns, Body->getArgument(2));
   for (unsigned Loop : C.R.Parallel)
     At.push_back(All[Loop]);
-  Values Sum = {Body->getArgument(0)};
-  if (failed(joinInitial(W, C.R, At, Sum)))
-    Result = failure();
-  Value Heavy = C.R.Op->getResult(0);
+  llvm::SmallDenseMap<Value, Value, 2> SumOf; // by the product
+  auto Join = [&](Contraction &Of, Value Partial) {
+    Values Sum = {Partial};
+    if (failed(joinInitial(W, Of.R, At, Sum)))
+      Result = failure();
+    SumOf[Of.R.Op->getResult(0)] = Sum[0];
+  };
+  Join(C, Body->getArgument(0));
+  if (Second)
+    Join(P.Second->C, Body->getArgument(3));
   W.Emitter.setElementHook(
       [&](OpBuilder &, Location, Value Tensor, ValueRange) -> Value {
-        return Tensor == Heavy ? Sum[0] : Value();
+        return SumOf.lookup(Tensor);
       });
   Value Element = W.Emitter.element(W.B, Form.Outputs[0].Tensor, At);
   W.Emitter.setElementHook({});

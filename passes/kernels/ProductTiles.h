@@ -35,11 +35,12 @@ struct SumsPlace {
   mlir::Value Rows, Columns; ///< of the whole product
 };
 
-/// What the kernel makes of the fragment `Part` of the sums, as elements of the
-/// output: a tile.map. `Result` becomes failure after a diagnostic.
+/// What the kernel makes of the fragment `Part` of the sums, and of `Second` of
+/// those of a second product, as elements of the output: a tile.map. `Result`
+/// becomes failure after a diagnostic.
 mlir::Value mapSums(GpuWriter &W, KernelForm &Form, MatrixProduct &P,
                     const SumsPlace &Where, mlir::Value Part,
-                    mlir::LogicalResult &Result);
+                    mlir::LogicalResult &Result, mlir::Value Second = {});
 
 /// The value of a size or stride that is an expression over `argN`, the
 /// kernel's arguments.

@@ -22,6 +22,11 @@ StringRef forcedSchedule(func::FuncOp Func) {
 std::optional<size_t> choosePlace(func::FuncOp Func,
                                   ArrayRef<ScheduleText> Ranked,
                                   GpuLaunch &Launch) {
+  if (Launch.Ranking) {
+    for (const ScheduleText &One : Ranked)
+      Launch.Ranking->push_back({One.Schedule, One.Microseconds});
+    return std::nullopt;
+  }
   StringRef Forced = forcedSchedule(Func);
   std::optional<size_t> Place;
   for (auto [I, One] : llvm::enumerate(Ranked)) {

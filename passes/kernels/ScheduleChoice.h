@@ -40,11 +40,13 @@ llvm::StringRef forcedSchedule(mlir::func::FuncOp Func);
 /// A schedule and its cost as they are printed.
 struct ScheduleText {
   std::string Schedule, Cost;
+  double Microseconds = 0;
 };
 
 /// The place of the schedule to take in `Ranked`, the best first: 0, or that
 /// of the forced one. None where there is none, or the forced one is not among
-/// them. Sets `Launch.Schedule`, `Costs` and `Legal`.
+/// them, or only the ranking is asked for. Sets `Launch.Schedule`, `Costs` and
+/// `Legal`.
 std::optional<size_t> choosePlace(mlir::func::FuncOp Func,
                                   llvm::ArrayRef<ScheduleText> Ranked,
                                   GpuLaunch &Launch);
@@ -64,7 +66,7 @@ const Cost *chooseSchedule(const KernelForm &Form,
                            const std::vector<Cost> &Ranked, GpuLaunch &Launch) {
   llvm::SmallVector<ScheduleText> Texts;
   for (const Cost &One : Ranked)
-    Texts.push_back({nameOfSchedule(One), One.str()});
+    Texts.push_back({nameOfSchedule(One), One.str(), One.Total});
   std::optional<size_t> Place = choosePlace(Form.Func, Texts, Launch);
   return Place ? &Ranked[*Place] : nullptr;
 }

@@ -20,16 +20,6 @@ using shape::Expr;
 /// Bytes of the longest line of shared memory, and of its swizzle.
 static constexpr int64_t LineBytes = 128;
 
-Value TmaProduct::i32(int64_t V) {
-  return arith::ConstantIntOp::create(W.B, W.Loc, V, 32);
-}
-Value TmaProduct::toI32(Value V) {
-  return W.B.createOrFold<arith::IndexCastOp>(W.Loc, W.B.getI32Type(), V);
-}
-Value TmaProduct::toIndex(Value V) {
-  return W.B.createOrFold<arith::IndexCastOp>(W.Loc, W.B.getIndexType(), V);
-}
-
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
@@ -134,7 +124,8 @@ void TmaProduct::declareMemory(int64_t Groups, int64_t Rows, int64_t Consumers,
 
 void TmaProduct::countTiles() {
   RowTiles = toI32(W.ceilDiv(RowCount, S.TileRows * S.ClusterRows));
-  ColumnTiles = toI32(W.ceilDiv(ColumnCount, S.TileColumns * S.ClusterColumns));
+  ColumnTiles =
+      toI32(W.ceilDiv(ColumnCount, resultColumns() * S.ClusterColumns));
   Tiles = compute<arith::MulIOp>(RowTiles, ColumnTiles);
   if (P.hasBatch())
     Tiles = compute<arith::MulIOp>(Tiles, toI32(W.size(P.C.Batch.Sizes)));
@@ -151,14 +142,14 @@ TmaProduct::Place TmaProduct::placeOf(Value Tile) {
   auto [Row, Column] =
       tileInOrder(W, InBatch, RowTiles, ColumnTiles, S.GroupRows);
   Value RowStep = i32(S.TileRows * S.ClusterRows);
-  Value ColumnStep = i32(S.TileColumns * S.ClusterColumns);
+  Value ColumnStep = i32(resultColumns() * S.ClusterColumns);
   Where.Row = toIndex(compute<arith::MulIOp>(Row, RowStep));
   Where.Column = toIndex(compute<arith::MulIOp>(Column, ColumnStep));
   // Tiles of a cluster that shares copies are side by side.
   if (S.ClusterRows > 1)
     Where.Row = W.add(Where.Row, W.mul(Rank, W.index(S.TileRows)));
   if (S.ClusterColumns > 1)
-    Where.Column = W.add(Where.Column, W.mul(Rank, W.index(S.TileColumns)));
+    Where.Column = W.add(Where.Column, W.mul(Rank, W.index(resultColumns())));
   return Where;
 }
 
@@ -184,29 +175,6 @@ TmaProduct::forEachTile(ValueRange Carried,
   return W.loop(First, Tiles, Step, Carried, Body);
 }
 
-void TmaProduct::role(StringRef Name, int64_t First, int64_t End,
-                      int64_t Registers, function_ref<void(Value)> Body) {
-  auto Role = tile::RoleOp::create(W.B, W.Loc, Name, First, End, Registers);
-  OpBuilder::InsertionGuard Guard(W.B);
-  Block *Entry =
-      W.B.createBlock(&Role.getBody(), {}, {W.B.getIndexType()}, {W.Loc});
-  Body(Entry->getArgument(0));
-  tile::YieldOp::create(W.B, W.Loc);
-}
-
-void TmaProduct::elect(tile::Scope Scope, function_ref<void()> Body) {
-  auto Elect = tile::ElectOp::create(W.B, W.Loc, Scope);
-  OpBuilder::InsertionGuard Guard(W.B);
-  W.B.createBlock(&Elect.getBody());
-  Body();
-  tile::YieldOp::create(W.B, W.Loc);
-}
-
-Value TmaProduct::cursor() {
-  return tile::CursorOp::create(W.B, W.Loc,
-                                tile::CursorType::get(W.B.getContext()));
-}
-
 /// One thread fills the ring, for all tiles of its block.
 void TmaProduct::produce(bool Drain) {
   elect(tile::Scope::Role, [&] {
@@ -224,11 +192,11 @@ void TmaProduct::produce(bool Drain) {
 //===----------------------------------------------------------------------===//
 
 Value TmaProduct::mapElements(const Place &Where, Value Row, Value Column,
-                              Value Part) {
+                              Value Part, Value Second) {
   return mapSums(W, Form, P,
                  {P.hasBatch() ? Where.Batch : Value(), Row, Column, RowCount,
                   ColumnCount},
-                 Part, Result);
+                 Part, Result, Second);
 }
 
 void TmaProduct::storePart(const Place &Where, Value Group, Value Row,
@@ -239,7 +207,7 @@ void TmaProduct::storePart(const Place &Where, Value Group, Value Row,
       rowsOf(Stage, W.add(OfGroup, W.index(StagedRows * Buffer)), StagedRows);
   // Wait until this buffer has been read: by the store before the last one, or,
   // where a tile has an odd number of parts, by the last of the tile before.
-  int64_t Parts = S.storedColumns() / S.partColumns();
+  int64_t Parts = resultColumns() / S.Split / S.partColumns();
   bool UsedLast = Number == 0 && Parts % schedule::StagingBuffers != 0;
   elect(tile::Scope::Warpgroup, [&] {
     tile::WaitStoresOp::create(W.B, W.Loc,
@@ -257,7 +225,7 @@ void TmaProduct::storePart(const Place &Where, Value Group, Value Row,
 
 void TmaProduct::describeLaunch(GpuLaunch &Launch, int64_t Threads) {
   Expr Tiles = P.Rows.ceilDiv(Expr(S.TileRows * S.ClusterRows)) *
-               P.Columns.ceilDiv(Expr(S.TileColumns * S.ClusterColumns)) *
+               P.Columns.ceilDiv(Expr(resultColumns() * S.ClusterColumns)) *
                P.Batch;
   Expr Blocks(S.blocks()), AtOnce = Expr::symbol("sm_count");
   if (S.blocks() > 1)

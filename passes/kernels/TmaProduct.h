@@ -19,22 +19,20 @@
 #define KPC_PASSES_KERNELS_TMAPRODUCT_H
 
 #include "passes/kernels/MatrixProduct.h"
+#include "passes/kernels/TileBuilder.h"
 #include "passes/schedule/GemmSchedule.h"
-
-#include "dialects/tile/Tile.h"
 
 namespace kpc::kernels {
 
-class TmaProduct {
+class TmaProduct : protected TileBuilder {
 public:
   /// Of `P`, what stands in A and B is the builder's own business.
   TmaProduct(KernelForm &Form, MatrixProduct &P,
              const schedule::GemmSchedule &S)
-      : Form(Form), P(P), S(S), W(Form) {}
+      : TileBuilder(Form), P(P), S(S) {}
   virtual ~TmaProduct() = default;
 
 protected:
-  using Values = llvm::SmallVector<mlir::Value>;
   /// Where a tile is: its first row and column, and its batch index.
   struct Place {
     mlir::Value Row, Column, Batch;
@@ -76,33 +74,25 @@ protected:
   Values
   forEachTile(mlir::ValueRange Carried,
               llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> Body);
-  /// `Registers` 0: those of the launch.
-  void role(mlir::StringRef Name, int64_t First, int64_t End, int64_t Registers,
-            llvm::function_ref<void(mlir::Value Group)> Body);
-  void elect(tile::Scope Scope, llvm::function_ref<void()> Body);
-  mlir::Value cursor();
   /// What the warps that copy do; with `Drain` they stay until all is read.
   void produce(bool Drain = false);
 
+  /// Columns of the result in a tile: half of those of the sums where there are
+  /// two products, the first's sums in front of the second's.
+  int64_t resultColumns() const {
+    return P.Second ? S.TileColumns / 2 : S.TileColumns;
+  }
   /// What the kernel makes of the sums, as elements of the output.
   mlir::Value mapElements(const Place &Where, mlir::Value Row,
-                          mlir::Value Column, mlir::Value Part);
+                          mlir::Value Column, mlir::Value Part,
+                          mlir::Value Second = {});
   /// One part of the result's columns, the `Number`-th of the tile, on its way.
   void storePart(const Place &Where, mlir::Value Group, mlir::Value Row,
                  mlir::Value Column, mlir::Value Out, int64_t Number);
   void describeLaunch(GpuLaunch &Launch, int64_t Threads);
 
-  mlir::Value i32(int64_t V);
-  template <typename Op> mlir::Value compute(mlir::Value A, mlir::Value C) {
-    return W.B.createOrFold<Op>(W.Loc, A, C);
-  }
-  mlir::Value toI32(mlir::Value V);
-  mlir::Value toIndex(mlir::Value V);
-
-  KernelForm &Form;
   MatrixProduct &P;
   const schedule::GemmSchedule &S;
-  GpuWriter W;
   tile::SharedType TileA, TileB;
   bool ATransposed = false; ///< the rows are contiguous in A
   bool BTransposed = false; ///< the sum is contiguous in B

@@ -146,6 +146,14 @@ bool isLegalCluster(const GemmSchedule &S, const GemmShape &Shape,
           S.keptBytes() <= S.Slots * S.slotBytes(Shape.ElementBytes));
 }
 
+/// Of several products each has whole parts of the tile, in one block: shares
+/// of a split sum are columns side by side.
+bool isLegalShare(const GemmSchedule &S, const GemmShape &Shape) {
+  return Shape.Products == 1 ||
+         (S.Split == 1 &&
+          S.TileColumns % (Shape.Products * StagingColumns) == 0);
+}
+
 bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
              const target::Target &T) {
   auto Steps = [](int64_t Size, int64_t Most) {
@@ -154,6 +162,7 @@ bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
   return T.Can.Wgmma && Steps(S.TileRows, MostRows) &&
          Steps(S.TileColumns,
                S.TileRows == MostRows ? MostColumnsOfThree : MostColumns) &&
+         isLegalShare(S, Shape) &&
          S.TileSum == LineBytes / Shape.ElementBytes &&
          S.Slots >= FewestSlots && S.Slots <= MostSlots &&
          isLegalCluster(S, Shape, T) && S.Slots <= roomForSlots(S, Shape, T) &&

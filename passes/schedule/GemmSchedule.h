@@ -33,6 +33,9 @@ struct GemmShape {
   int64_t ElementBytes = 2; ///< of the operands; 4: tf32
   int64_t ResultBytes = 2;
   int64_t LeastSum = 0; ///< what the sum is at least, whatever is optimal
+  /// Products of one A whose results meet; `Columns` and a tile's columns are
+  /// those of all, in equal shares.
+  int64_t Products = 1;
   /// Lines of the second cache that 128 bytes of a row of A and B touch: 2
   /// where rows do not begin at lines, else 1.
   int64_t LinesOfA = 1, LinesOfB = 1;

@@ -59,7 +59,11 @@ struct LowerMap : TilePattern<MapOp> {
           Rewriter, Loc, Adaptor.getFragment(), Place);
       IRMapping Map;
       mlir::Block &Body = Op.getBody().front();
-      Map.map(Body.getArguments(), ValueRange{Element, Row, Column});
+      SmallVector<Value> Arguments = {Element, Row, Column};
+      for (Value Other : Adaptor.getBeside())
+        Arguments.push_back(
+            LLVM::ExtractValueOp::create(Rewriter, Loc, Other, Place));
+      Map.map(Body.getArguments(), Arguments);
       for (Operation &Inner : Body.without_terminator())
         Rewriter.clone(Inner, Map);
       Value Yielded = Map.lookupOrDefault(Body.getTerminator()->getOperand(0));

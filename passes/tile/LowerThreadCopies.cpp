@@ -131,11 +131,16 @@ Source sourceOf(OpBuilder &B, Block &Body, const Pieces::Piece &Piece) {
           Place.getCount() ? Map.lookupOrDefault(Place.getCount()) : Value()};
 }
 
-LogicalResult checkThreads(Operation *Op, int64_t Threads) {
-  if (Threads > 0)
-    return success();
-  return Op->emitOpError("needs a kernel with 'kpc.block': its threads share "
-                         "the pieces");
+/// The pieces of a gather or scatter; a failure after an error.
+template <typename Copy>
+FailureOr<Pieces> piecesOf(Copy Op, Value Pointer, OpBuilder &B,
+                           const ThreadPlace &Place) {
+  int64_t Threads = threadsOf(Op);
+  if (Threads == 0)
+    return Op.emitOpError("needs a kernel with 'kpc.block': its threads share "
+                          "the pieces");
+  return Pieces(B, Op.getLoc(), Op.getTile().getType(), Pointer, Op.getBytes(),
+                Threads, Place);
 }
 
 struct LowerGather : TilePattern<GatherOp> {
@@ -144,17 +149,13 @@ struct LowerGather : TilePattern<GatherOp> {
   LogicalResult
   matchAndRewrite(GatherOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
-    Location Loc = Op.getLoc();
-    int64_t Threads = threadsOf(Op);
-    if (failed(checkThreads(Op, Threads)))
+    FailureOr<Pieces> All = piecesOf(Op, Adaptor.getTile(), Rewriter, Place);
+    if (failed(All))
       return failure();
-    SharedType Tile = Op.getTile().getType();
-    Pieces All(Rewriter, Loc, Tile, Adaptor.getTile(), Op.getBytes(), Threads,
-               Place);
     if (Op.getBytes() == 2)
-      copyElements(Rewriter, Op, All);
+      copyElements(Rewriter, Op, *All);
     else
-      copyPieces(Rewriter, Op, All);
+      copyPieces(Rewriter, Op, *All);
     Rewriter.eraseOp(Op);
     return success();
   }
@@ -266,23 +267,21 @@ struct LowerScatter : TilePattern<ScatterOp> {
   matchAndRewrite(ScatterOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
-    int64_t Threads = threadsOf(Op);
-    if (failed(checkThreads(Op, Threads)))
-      return failure();
     SharedType Tile = Op.getTile().getType();
-    Pieces All(Rewriter, Loc, Tile, Adaptor.getTile(), Op.getBytes(), Threads,
-               Place);
+    FailureOr<Pieces> All = piecesOf(Op, Adaptor.getTile(), Rewriter, Place);
+    if (failed(All))
+      return failure();
     int64_t Elements = Op.getBytes() * 8 / Tile.getElementBits();
     auto Ty = VectorType::get(Elements, Tile.getElement());
     auto Constant = [&](int64_t V) -> Value {
       return arith::ConstantIndexOp::create(Rewriter, Loc, V);
     };
-    for (int64_t I = 0; I < All.count(); ++I) {
-      Pieces::Piece Piece = All.at(I);
+    for (int64_t I = 0; I < All->count(); ++I) {
+      Pieces::Piece Piece = All->at(I);
       Source To = sourceOf(Rewriter, Op.getBody().front(), Piece);
       Value Count = To.Count ? To.Count : Constant(Elements);
-      if (All.isPartial(I))
-        Count = arith::SelectOp::create(Rewriter, Loc, All.isThere(I), Count,
+      if (All->isPartial(I))
+        Count = arith::SelectOp::create(Rewriter, Loc, All->isThere(I), Count,
                                         Constant(0));
       // All of the piece, else one by one.
       auto When = [&](arith::CmpIPredicate P, int64_t Bound, bool Else) {

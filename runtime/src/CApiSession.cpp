@@ -34,8 +34,12 @@ static Status readSessionOptions(const kpc_session_options *Given,
   Out.Device.NoGraph = O.flags & KPC_SESSION_NO_GRAPH;
   Out.Device.OneChain = O.flags & KPC_SESSION_ONE_CHAIN;
   Out.Device.NoEarlyLaunch = O.flags & KPC_SESSION_NO_EARLY_LAUNCH;
+  Out.Device.Ranges = O.flags & KPC_SESSION_NVTX ? Nvtx::attached() : nullptr;
   Out.Device.Allocator = O.allocator;
   Out.Device.TheLog = Log(O.log);
+  if (O.flags & KPC_SESSION_NVTX && !Out.Device.Ranges)
+    Out.Device.TheLog.warning("ranges were asked for, but no profiler listens "
+                              "to NVTX (NVTX_INJECTION64_PATH)");
   Out.KeepValues = O.flags & KPC_SESSION_KEEP_VALUES;
   if (O.max_bound_shapes)
     Out.MaxBoundShapes = size_t(O.max_bound_shapes);

@@ -31,6 +31,19 @@ std::string displayName(const format::Kernel &K) {
                                                       : K.symbol()->str();
 }
 
+static int64_t inAll(int64_t Each, int64_t Runs) {
+  int64_t All = 0;
+  return __builtin_mul_overflow(Each, Runs, &All) ? INT64_MAX : All;
+}
+
+const char *Device::nameOf(const BoundStep &S) const {
+  if (S.Kind != StepKind::Launch)
+    return S.Kind == StepKind::Copy ? "copy" : "fill";
+  const format::Kernel *K = target().kernels()->Get(S.Kernel);
+  const auto *Shown = K->display_name();
+  return Shown && Shown->size() ? Shown->c_str() : K->symbol()->c_str();
+}
+
 ProfileStep Device::describeStep(const Binding &B, size_t Index) const {
   const BoundStep &S = B.Steps[Index];
   ProfileStep Out;
@@ -45,12 +58,13 @@ ProfileStep Device::describeStep(const Binding &B, size_t Index) const {
     Out.Symbol = K->symbol()->str();
     Out.Nodes = Listed ? joined(L.source_nodes()) : sourceNodes(*K);
   } else {
-    Out.Name = S.Kind == StepKind::Copy ? "copy" : "fill";
+    Out.Name = nameOf(S);
   }
   Out.Facts.step = int32_t(Index);
-  Out.Facts.bytes_read = B.bytesTouched(S, 1);
-  Out.Facts.bytes_written = B.bytesTouched(S, 2);
-  Out.Facts.flops = S.Flops;
+  // Of all iterations of the loops around it.
+  Out.Facts.bytes_read = inAll(B.bytesTouched(S, 1), S.Runs);
+  Out.Facts.bytes_written = inAll(B.bytesTouched(S, 2), S.Runs);
+  Out.Facts.flops = S.Flops < 0 ? S.Flops : inAll(S.Flops, S.Runs);
   Out.Facts.work = S.Work;
   return Out;
 }

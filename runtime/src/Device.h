@@ -16,6 +16,7 @@
 
 #include "runtime/src/Binding.h"
 #include "runtime/src/Memory.h"
+#include "runtime/src/Nvtx.h"
 #include "runtime/src/Profile.h"
 
 namespace kpc::rt {
@@ -34,6 +35,7 @@ struct DeviceOptions {
   bool NoGraph = false;
   bool OneChain = false;
   bool NoEarlyLaunch = false;
+  const Nvtx *Ranges = nullptr; ///< who hears of them; null: nobody
   kpc_allocator Allocator{};
   Log TheLog;
 };
@@ -74,10 +76,14 @@ public:
   }
 
 protected:
-  Device(const format::Target &T, kpc_device Where,
+  Device(const format::Target &T, kpc_device Where, const Nvtx *Ranges,
          std::shared_ptr<Memory> Local, std::shared_ptr<Memory> OnHost)
-      : Target(&T), Where(Where), Local(std::move(Local)),
+      : Target(&T), Where(Where), Ranges(Ranges), Local(std::move(Local)),
         OnHost(std::move(OnHost)) {}
+
+  const Nvtx *ranges() const { return Ranges; }
+  /// Name of a step, for people; lives as long as the model.
+  const char *nameOf(const BoundStep &S) const;
 
   /// The address of a place in a run.
   uint8_t *address(const Place &P, const Addresses &A) const {
@@ -101,6 +107,7 @@ protected:
 private:
   const format::Target *Target;
   kpc_device Where;
+  const Nvtx *Ranges;
   std::shared_ptr<Memory> Local, OnHost;
 };
 

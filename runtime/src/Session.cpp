@@ -56,6 +56,7 @@ Status Session::bind() {
       Current->Plan->LastUse = ++Uses;
       return ensureArena(Current->Plan->Arena.Size);
     }
+  NvtxRange Range(Options.Device.Ranges, "bind");
   auto Plan = Binding::make(*TheModel, TheDevice->target(), Symbols,
                             Options.KeepValues);
   if (!Plan)
@@ -210,6 +211,7 @@ static Status checkStream(const Device &D, void *Stream) {
 }
 
 Status Session::run(Tensors GivenInputs, Tensors GivenOutputs, void *Stream) {
+  NvtxRange Range(Options.Device.Ranges, "run");
   if (Status S = checkStream(*TheDevice, Stream); !S)
     return S;
   if (Status S = bindInputs(GivenInputs); !S)
@@ -224,6 +226,7 @@ Status Session::run(Tensors GivenInputs, Tensors GivenOutputs, void *Stream) {
 
 Status Session::profile(Tensors GivenInputs, Tensors GivenOutputs,
                         Profile &Out) {
+  NvtxRange Range(Options.Device.Ranges, "profile");
   if (Status S = bindInputs(GivenInputs); !S)
     return S;
   if (Status S = match(TheModel->outputs(), GivenOutputs, Outputs, "output");
@@ -239,6 +242,7 @@ Status Session::profile(Tensors GivenInputs, Tensors GivenOutputs,
 
 Result<std::shared_ptr<OutputSet>> Session::runOwned(Tensors GivenInputs,
                                                      void *Stream) {
+  NvtxRange Range(Options.Device.Ranges, "run");
   if (Status S = checkStream(*TheDevice, Stream); !S)
     return S;
   if (Status S = bindInputs(GivenInputs); !S)

@@ -46,6 +46,7 @@ except ImportError as error:
 
 import compare_values
 import onnx_files
+import session_process
 
 
 @dataclasses.dataclass
@@ -70,6 +71,7 @@ class Runner:
         self.limit, self.with_check, self.keep = options.limit, options.with_check, options.keep
         self.compile_only = options.compile_only
         self.data, self.work, self.cache = options.data, options.work_dir, options.work_dir / "cache"
+        self.sessions = options.runtime and session_process.SessionProcess(options.runtime, options.device, options.limit)
         rules = options.expected.with_suffix(".tolerances.txt")
         self.rules = None if options.compile_only else compare_values.Rules(rules)
 
@@ -130,13 +132,14 @@ class Runner:
         return None
 
     def run_data_set(self, name, model, artifact, data, out):
-        arguments = ["run", artifact, "--output-dir", out, "--device", self.device]
-        for index, port in enumerate(model.inputs):
-            path = data / f"input_{index}.pb"
-            if path.exists():
-                arguments += ["--input", f"{port.name}={path}"]
+        given = [(port, data / f"input_{index}.pb") for index, port in enumerate(model.inputs)]
+        given = [(port, path) for port, path in given if path.exists()]
         out.mkdir()
-        ran = self.call(*arguments)
+        if self.sessions:
+            ran = Finished(*self.sessions.run(artifact, {port.name: (str(path), port.kind, port.element) for port, path in given}, out))
+        else:
+            inputs = [word for port, path in given for word in ("--input", f"{port.name}={path}")]
+            ran = self.call("run", artifact, "--output-dir", out, "--device", self.device, *inputs)
         if self.rules.of(name).refused:
             return Outcome("refused", ran.output) if ran.code == 1 and "input '" in ran.output else failed("run", ran)
         if ran.code != 0:
@@ -228,6 +231,7 @@ def choose(names, options):
     """Which tests to run, in an order that leaves a fair sample where time is short."""
     if options.only:
         names = [name for name in names if re.search(options.only, name)]
+    names = names[::options.every]
     if options.right_only:
         expected = read_list(options.expected)
         names = [name for name in names if expected.get(name) == "right"]
@@ -244,9 +248,11 @@ def parse_arguments():
     parser.add_argument("--work-dir", type=pathlib.Path, required=True)
     parser.add_argument("--arch", default="host")
     parser.add_argument("--device", default="host")
+    parser.add_argument("--runtime", type=pathlib.Path, help="libkpc_runtime.so: run all tests in one process")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--limit", type=float, default=60, help="seconds that one kpc process may take")
     parser.add_argument("--only", default="", help="a regular expression for names; others are left alone")
+    parser.add_argument("--every", type=int, default=1, help="a sample: each so many-th by name; the list holds no other")
     parser.add_argument("--right-only", action="store_true", help="only what the list has as right")
     parser.add_argument("--within", type=float, default=float("inf"), help="begin no test after so many seconds")
     parser.add_argument("--with-check", action="store_true", help="compare `kpc check` with `kpc compile` as well")
@@ -269,7 +275,10 @@ def main():
     names = choose(names, options)
     options.work_dir.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
-    outcomes = run_all(Runner(options), names, options.jobs, options.within)
+    runner = Runner(options)
+    outcomes = run_all(runner, names, options.jobs, options.within)
+    if runner.sessions:
+        runner.sessions.close()
     partial = options.only or options.right_only or len(outcomes) < len(names)
 
     if options.json:

@@ -19,7 +19,7 @@ import re
 import subprocess
 
 
-def parse_arguments(about):
+def arguments(about):
     parser = argparse.ArgumentParser(description=about.split("\n")[0])
     parser.add_argument("--kpc", required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
@@ -27,7 +27,7 @@ def parse_arguments(about):
     parser.add_argument("--only", default="", metavar="REGEX", help="cases whose 'purpose name' matches")
     parser.add_argument("--strip", action="store_true", help="no PTX: smaller files to carry")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="compiles at a time")
-    return parser.parse_args()
+    return parser
 
 
 def compile_case(case, options):
@@ -42,7 +42,7 @@ def compile_case(case, options):
 
 
 def write_cases(cases, about):
-    options = parse_arguments(about)
+    options = arguments(about).parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     chosen = [case for case in cases if re.search(options.only, f"{case['purpose']} {case['name']}")]
     with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:

@@ -15,7 +15,7 @@ compute-sanitizer for `sanitizer`. FOLDER of --cases is what `kpc_gpu_export FOL
     sanitizer  compute-sanitizer: memcheck of four models, all tools on digits; memcheck, synccheck and racecheck (but for
                allowed-races.txt) of small kernels of each family
     bench      kpc bench of each model, and PyTorch's times beside it
-    nodes      ONNX's node tests that are right on the host, as many as there is time for
+    nodes      ONNX's node tests that are right on the host, Debian's and the installed onnx's
 and a family of kernels each, right and in turn with its peer (see kernel_families.py):
 FAMILIES
 Writes results.json, performance.md (the tables) and gpu-check.tar.gz (these and a log a step) into FOLDER after each
@@ -56,6 +56,9 @@ def parse_arguments():
     parser.add_argument("--only", default=",".join(STEPS), metavar="STEP,…", help="steps, with commas")
     parser.add_argument("--models", default="", help="names of test/models/graphs, with commas (default: all)")
     parser.add_argument("--case", default="", metavar="REGEX", help="of families: cases whose 'purpose name' matches")
+    parser.add_argument("--node-tests", type=pathlib.Path, default=pathlib.Path("/usr/share/libonnx-testdata/data"),
+                        help="Debian's (default: where its package libonnx-testdata has them)")
+    parser.add_argument("--exported", type=pathlib.Path, help="of networks: exported transformers (default: exports them)")
     parser.add_argument("--rounds", type=int, default=7, help="of families: how often the sides take turns (default: 7)")
     parser.add_argument("--runtime", type=pathlib.Path, help="libkpc_runtime.so (default: beside kpc)")
     parser.add_argument("--arch", default="")
@@ -70,6 +73,7 @@ def parse_arguments():
         parser.error(f"no such step: {', '.join(sorted(unknown))}; there are {', '.join(STEPS)}")
     options.kpc = options.kpc.resolve()
     options.out = options.out.resolve()
+    options.exported = options.exported and options.exported.resolve()
     options.arch = options.arch or ("host" if options.dry_run else "sm_90a")
     options.device = options.device or ("host" if options.dry_run else "cuda:0")
     return options

@@ -72,8 +72,8 @@ def cell(text, row):
 
 
 def family_table(one, step):
-    """What was timed, in the order of the cases, by purpose; then how many were only compared."""
-    timed = [row for row in step["results"] if "kpc" in row or "cold" in row]
+    """What has figures, in the order of the cases, by purpose; then how many were right."""
+    timed = [row for row in step["results"] if any(cell(text, row) for _, text in one.columns)]
     lines, columns = [], (("case", one.case), *one.columns)
     for purpose in dict.fromkeys(row["purpose"] for row in timed):
         rows = [row for row in timed if row["purpose"] == purpose]
@@ -99,9 +99,10 @@ def section(name, step):
     if name == "sanitizer":
         return table(["model", "tool", "says", "s"], [[r["model"], r["tool"], r["says"], r["seconds"]]
                                                       for r in step.get("results", [])])
-    if name == "nodes" and "counts" in step:
-        return f"Node tests of onnx {step['onnx']} that are right on the host: {step['summary']}\n\n" + \
-            table(["outcome", "tests"], sorted(step["counts"].items()))
+    if name == "nodes":
+        rows = [[suite, found["counts"].get("right", 0), sum(found["counts"].values()), found["summary"]]
+                for suite, found in step.get("suites", {}).items()]
+        return table(["tests that are right on the host", "right", "run", "summary"], rows)
     if name == "bench":
         return bench_table(step) + "\n" + kernels_table(step)
     return ""

@@ -24,15 +24,16 @@ DEVICE_TESTS = pathlib.Path(__file__).resolve().parent
 ROOT = DEVICE_TESTS.parent.parent
 GRAPHS = ROOT / "test" / "models" / "graphs"
 CONFORMANCE = ROOT / "test" / "conformance"
+DEBIAN_LIST = CONFORMANCE / "debian-1.12.txt"
 DIGITS = ROOT / "examples" / "digits"
 LEAST_ACCURACY = 0.97
 PRECISIONS = ("fp32", "fp16", "bf16")
 BATCHES = (1, 8)
-COMPARED = ("mlp", "mobilenet_v3_large", "resnet50")  # what compare_torch.py makes; transformers_torch.py does the others
+COMPARED = ("mlp", "mobilenet_v3_large", "resnet50")  # what compare_torch.py makes; networks.py does the others
 DRY_MODELS = ("mlp.dynamo", "mlp.torchscript")
 CHECKED_MODELS = ("mlp.dynamo", "mobilenet_v3_large.torchscript", "resnet50.torchscript")
 SANITIZERS = ("memcheck", "synccheck", "racecheck")  # for kernels of families
-NODE_SECONDS = 150  # begin no node test later; 16 processors do all of them in that time
+NODE_SECONDS = 150  # begin no node test of a suite later
 
 
 class Skip(Exception):
@@ -198,9 +199,11 @@ def cases(run):
 def compile_family(run, family, only):
     """The folder of the cases whose 'purpose name' matches."""
     folder = run.folder(family.name + ("-checked" if only == family.checked else ""))
+    given = {option: getattr(run.options, option) for option in family.options}
+    more = [word for option, value in given.items() if value for word in (f"--{option}", value)]
     if not (folder / "cases.json").exists():
         run.call(f"{family.name}-compile", [sys.executable, DEVICE_TESTS / f"{family.name}.py", "--kpc", run.options.kpc, "--out",
-                                            folder, "--arch", run.options.arch, "--only", only, "--jobs", run.options.jobs])
+                                            folder, "--arch", run.options.arch, "--only", only, "--jobs", run.options.jobs, *more])
     return folder
 
 
@@ -225,9 +228,11 @@ def family(run, one):
 
 
 def run_random(run, one, folder, case, *in_front):
-    """One run of a case's artifact, the sizes those that it was made for."""
-    return run.call(f"{one.name}-random", [*in_front, run.options.kpc, "run", folder / f"{case['name']}.kpc", "--input", "random",
-                                           "--device", run.options.device, "--quiet"], 150, (0, 9) if in_front else (0,))
+    """One run of a case's artifact, at its sizes, or those that it was made for."""
+    dims = [word for name, size in case.get("sizes", {}).items() for word in ("--dim", f"{name}={size}")]
+    return run.call(f"{one.name}-random", [*in_front, run.options.kpc, "run", folder / case.get("artifact", f"{case['name']}.kpc"),
+                                           "--input", "random", *dims, "--device", run.options.device, "--quiet"],
+                    150, (0, 9) if in_front else (0,))
 
 
 def allowed_races(name):
@@ -316,25 +321,36 @@ def compile_model(run, stem, precision):
 
 
 def nodes(run):
-    need("numpy", "onnx")
-    import onnx
-    data, found = run.folder("node-tests"), run.work / "nodes.json"
-    run.call("nodes", [sys.executable, CONFORMANCE / "generate_onnx_tests.py", "--output-dir", data], 120)
+    """Debian's tests where they are, and those of the installed onnx: what is right on the host must be right here."""
+    need("numpy")
+    problems, suites, data = [], {}, run.options.node_tests
+    if data.exists():
+        suites[f"Debian's ({DEBIAN_LIST.stem})"] = node_suite(run, data, DEBIAN_LIST, problems)
+    if importlib.util.find_spec("onnx"):
+        import onnx
+        data = run.folder("node-tests")
+        run.call("nodes", [sys.executable, CONFORMANCE / "generate_onnx_tests.py", "--output-dir", data], 120)
+        suites[f"onnx {onnx.__version__}"] = node_suite(run, data, CONFORMANCE / "onnx-latest.txt", problems)
+    if not suites:
+        raise Skip(f"no {run.options.node_tests}, and onnx is not installed")
+    return {"problems": problems, "suites": suites}
+
+
+def node_suite(run, data, expected, problems):
     seconds = min(20 if run.options.dry_run else NODE_SECONDS, max(10, run.left() - 30))
-    text = run.call("nodes", [sys.executable, CONFORMANCE / "run_conformance.py", "--kpc", run.options.kpc, "--data",
-                              data, "--expected", CONFORMANCE / "onnx-latest.txt", "--work-dir",
-                              run.folder("nodes-work"), "--arch", run.options.arch, "--device", run.options.device,
-                              "--right-only", "--within", f"{seconds:.0f}", "--jobs", run.options.jobs, "--json",
-                              found], seconds + 90, (0, 1))
+    found = run.work / f"nodes-{expected.stem}.json"
+    text = run.call("nodes", [sys.executable, CONFORMANCE / "run_conformance.py", "--kpc", run.options.kpc, "--data", data, "--expected",
+                              expected, "--work-dir", run.folder("nodes-work"), "--arch", run.options.arch, "--device",
+                              run.options.device, "--right-only", "--within", f"{seconds:.0f}", "--jobs", run.options.jobs, "--runtime",
+                              run.runtime(), "--json", found], seconds + 90, (0, 1))
     outcomes, counts = json.loads(found.read_text()), {}
     for outcome in outcomes.values():
         counts[outcome["verdict"]] = counts.get(outcome["verdict"], 0) + 1
     differ = {name: o for name, o in outcomes.items() if o["verdict"] != "right"}
-    problems = [f"{name}: {o['verdict']}: {o['detail'][:200]}" for name, o in sorted(differ.items())]
+    problems += [f"{name}: {o['verdict']}: {o['detail'][:200]}" for name, o in sorted(differ.items())]
     if not outcomes:
-        problems.append("no test was run")
-    return {"problems": problems, "onnx": onnx.__version__, "counts": counts, "differ": differ,
-            "summary": text.strip().splitlines()[-1]}
+        problems.append(f"{expected.stem}: no test was run")
+    return {"counts": counts, "differ": differ, "summary": text.strip().splitlines()[-1]}
 
 
 def bench(run):

@@ -1,7 +1,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The families of GPU kernels that tools/gpu-check measures, each a step of it. To add one, add a row to FAMILIES."""
+"""The families of GPU kernels, and whole networks, that tools/gpu-check measures, each a step of it. To add one, add a row to FAMILIES."""
 
 import dataclasses
 
@@ -16,6 +16,7 @@ class Family:
     case: str  # the first column of its table: how a case is called there
     columns: tuple  # header and format of the others, over what time_NAME.py notes of a case
     checked: str  # the small cases for compute-sanitizer: a regular expression of 'purpose name'
+    options: tuple = ()  # further options of gpu_check.py that NAME.py takes
 
 
 
@@ -42,4 +43,9 @@ FAMILIES = (
     Family("rows", "softmax, norms and chains of elementwise operations", "a copy of the same bytes, PyTorch", "{name}",
            (*TIMES, ("copy, us", "{copy:.1f}"), ("copy / kpc", "{ratio:.3f}"), ("PyTorch, us", "{torch:.1f}"), ("GB/s", "{gbps:.0f}")),
            r"small (softmax\.129x33|softmax\.2x17000|norm_residual\.31x13|masked\.129x96|gelu_chain\.3x37)"),
+    Family("networks", "whole networks: transformers of two layers, and real sizes in time and memory", "PyTorch", "{name}",
+           (("error", "{error:.1e}"), ("PyTorch's", "{torch_error:.1e}"), *TIMES, ("eager, us", "{eager:.1f}"),
+            ("torch.compile, us", "{compile:.1f}"), ("PyTorch / kpc", "{ratio:.2f}"), ("kpc, MiB", "{held:.0f}"),
+            ("eager, MiB", "{eager_peak:.0f}"), ("torch.compile, MiB", "{compile_peak:.0f}"), ("kpc / PyTorch", "{memory_ratio:.2f}")),
+           r"two layers (bert\.dynamo b1|gpt2\.dynamo b1|gpt2-past\.dynamo b1|llama\.dynamo b1|vit\.dynamo b1).*fp16", ("exported",)),
 )

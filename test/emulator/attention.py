@@ -4,22 +4,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Fused attention on the emulator.   attention.py KPC DRIVER TARGET FOLDER
 
-Models of one attention each, of ragged sizes; `kpc verify` compares the emulated run with the model on the host. Ends with
-77 where onnx is not installed.
+Models of one attention each, of ragged sizes (emulated.py); each must become one kernel.
 """
 
-import os
-import pathlib
-import subprocess
 import sys
 
-try:
-    from onnx import TensorProto, helper, save
-except ImportError:
-    print("SKIPPED: onnx is not installed")
-    sys.exit(77)
+import emulated
+from onnx import TensorProto, helper
 
-TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
 #        name          type   batch heads groups queries keys depth causal mask flat past
 CASES = [("ragged", "fp16", 1, 2, 2, 129, 200, 64, False, "", False, 0),
          ("causal", "bf16", 1, 2, 1, 150, 150, 128, True, "", False, 0),
@@ -34,7 +26,9 @@ CASES = [("ragged", "fp16", 1, 2, 2, 129, 200, 64, False, "", False, 0),
          ("causal_past", "fp16", 1, 2, 1, 128, 128, 128, True, "", False, 70)]
 
 
-def model(kind, batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys):
+def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys):
+    kind = emulated.ELEMENTS[element]
+
     def tensor(name, count, length):
         shape = [batch, length, count * depth] if is_flat else [batch, count, length, depth]
         return helper.make_tensor_value_info(name, kind, shape)
@@ -55,32 +49,14 @@ def model(kind, batch, heads, groups, depth, causal, mask, is_flat, past, querie
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
 
 
-def main(cases, family, schedules=()):
-    """`schedules`: those of cases, by name, that the compiler shall not choose."""
-    kpc, driver, target, folder = sys.argv[1:]
-    folder = pathlib.Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    environment = dict(os.environ, KPC_CUDA_DRIVER=driver, KPC_EMULATE_TARGET=target)
-    failed = 0
-    for name, element, batch, heads, groups, queries, keys, depth, causal, mask, is_flat, past in cases:
-        source, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"
-        save(model(TYPES[element], batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys), source)
-        forced = []
-        if name in schedules:
-            rules = folder / f"{name}.txt"
-            rules.write_text(f".* = {schedules[name]}\n")
-            forced = ["--schedule", rules]
-        subprocess.run([kpc, "compile", source, "--arch", target, *forced, "-o", artifact, "--no-cache", "--quiet"], check=True)
-        shown = subprocess.run([kpc, "inspect", artifact], check=True, capture_output=True, text=True).stdout
-        if f"  {family} " not in shown.splitlines()[-1]:
-            print(f"{name} is not one kernel:\n{shown}")
-            failed += 1
-        done = subprocess.run([kpc, "verify", artifact, "--model", source, "-i", "random", "--device", "cuda:0", "--no-cache"],
-                              env=environment)
-        failed += done.returncode != 0
-    print(f"{len(cases)} attentions, {failed} wrong")
-    return 1 if failed else 0
+def case(family, name, element, batch, heads, groups, queries, keys, depth, causal, mask, is_flat, past, schedule=""):
+    made = model(element, batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys)
+    return emulated.Case(name, made, schedule=f".* = {schedule}" if schedule else "", shows=f"  {family} ")
+
+
+def main():
+    return emulated.main(*sys.argv[1:5], [case("attention", *one) for one in CASES], "attentions")
 
 
 if __name__ == "__main__":
-    sys.exit(main(CASES, "attention"))
+    sys.exit(main())

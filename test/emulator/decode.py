@@ -4,12 +4,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attention of few queries on the emulator.   decode.py KPC DRIVER TARGET FOLDER
 
-As attention.py does. Ends with 77 where onnx is not installed.
+As attention.py does.
 """
 
 import sys
 
 import attention
+import emulated
 
 #        name        type   batch heads groups queries keys depth causal mask flat past
 CASES = [("one_key", "fp16", 1, 1, 1, 1, 1, 64, False, "", False, 0),
@@ -30,5 +31,10 @@ CASES = [("one_key", "fp16", 1, 1, 1, 1, 1, 64, False, "", False, 0),
 SCHEDULES = {"two_rows": "decode 16 rows x 16 keys x 8 warps stages 2 cluster 1",
              "wide_steps": "decode 16 rows x 32 keys x 4 warps stages 2 cluster 1"}
 
+
+def cases():
+    return [attention.case("decode", *one, schedule=SCHEDULES.get(one[0], "")) for one in CASES]
+
+
 if __name__ == "__main__":
-    sys.exit(attention.main(CASES, "decode", SCHEDULES))
+    sys.exit(emulated.main(*sys.argv[1:5], cases(), "attentions"))

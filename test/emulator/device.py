@@ -49,6 +49,17 @@ def main():
     run(1, ["but does not wait for them (griddepcontrol.wait) first"], "run", folder / "sm_90a.kpc", "-i", "random", "--dim", "batch=2",
         "--device", "emulate:sm_90a")
     del environment["KPC_EMULATE_PTX"]
+    # A finding names the ONNX nodes, and with --line-info the line of the kernel's text.
+    run(0, [], "compile", model, "--arch", "sm_90a", "--line-info", "-o", folder / "lines.kpc", "--no-cache", "--quiet")
+    run(0, [], "compile", model, "--arch", "sm_90a", "--line-info", "--emit", "ptx", "-o", folder / "lines.ptx", "--no-cache", "--quiet")
+    part = next(part for part in re.split(r"(?m)^(?=\.version)", (folder / "lines.ptx").read_text()) if ".entry conv1_relu1(" in part)
+    broken = folder / "broken"
+    broken.mkdir(exist_ok=True)
+    (broken / "conv1_relu1.ptx").write_text(re.sub(r"(st\.global\S*\s+\[%rd\d+)\]", r"\1+1000000]", part))
+    environment["KPC_EMULATE_PTX"] = str(broken)
+    run(1, ["'conv1, relu1'", "out-of-bounds", "of kernel conv1_relu1, from conv1_relu1.nvvm.mlir:"], "run", folder / "lines.kpc", "-i", "random",
+        "--dim", "batch=2", "--device", "emulate:sm_90a")
+    del environment["KPC_EMULATE_PTX"]
     for wrong in ("sm_7", "host", "", "nothing"):
         run(2, ["no GPU that can be emulated"], "run", folder / "sm_90a.kpc", "-i", "random", "--device", f"emulate:{wrong}")
     print(f"{failed} wrong")

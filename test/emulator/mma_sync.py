@@ -4,22 +4,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products on mma.sync, on the emulator.   mma_sync.py KPC DRIVER TARGET FOLDER [NAME…]
 
-Models of one product each, of tiny and ragged sizes and of rows that begin anywhere; `kpc verify` compares the emulated run with
-the model on the host. Each schedule is forced once. Ends with 77 where onnx is not installed.
+Models of one product each, of tiny and ragged sizes and of rows that begin anywhere (emulated.py). Each schedule is forced once.
 """
 
-import os
-import pathlib
-import subprocess
 import sys
 
-try:
-    from onnx import TensorProto, helper, save
-except ImportError:
-    print("SKIPPED: onnx is not installed")
-    sys.exit(77)
+import emulated
+import products
 
-TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp32": TensorProto.FLOAT}
 #        name            type  batch rows  sum columns  bias   B transposed, A transposed
 CASES = [("one_tile", "bf16", 0, 64, 64, 64, False, False, False),
          ("one_row", "bf16", 0, 1, 64, 64, False, False, False),
@@ -51,60 +43,16 @@ CASES += [(name, "fp16" if number % 2 else "bf16", 0, 270, 72 if number % 3 else
           for number, name in enumerate(FORCED)]
 
 
-def model(kind, batch, total, columns, bias, transposed, turned, wide=False):
-    def shape(*dims):
-        return [*([batch] if batch else []), *dims]
 
-    inputs = [helper.make_tensor_value_info("x", kind, shape(total, "rows") if turned else shape("rows", total)),
-              helper.make_tensor_value_info("w", kind, shape(columns, total) if transposed else shape(total, columns))]
-    nodes, left, right = [], "x", "w"
-    swap = [0, 2, 1] if batch else [1, 0]
-    if transposed:
-        nodes.append(helper.make_node("Transpose", ["w"], ["wt"], perm=swap))
-        right = "wt"
-    if turned:
-        nodes.append(helper.make_node("Transpose", ["x"], ["xt"], perm=swap))
-        left = "xt"
-    nodes.append(helper.make_node("MatMul", [left, right], ["product"]))
-    if bias:
-        inputs.append(helper.make_tensor_value_info("b", kind, [columns]))
-        nodes.append(helper.make_node("Add", ["product", "b"], ["sum"]))
-        nodes.append(helper.make_node("Relu", ["sum"], ["active"]))
-    if wide:
-        kind = TensorProto.FLOAT
-        nodes.append(helper.make_node("Cast", [nodes[-1].output[0]], ["cast"], to=kind))
-    nodes[-1].output[0] = "y"
-    graph = helper.make_graph(nodes, "product", inputs,
-                              [helper.make_tensor_value_info("y", kind, shape("rows", columns))])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+def cases():
+    return [products.case(name, element, rows, total, columns, *rest, single=name in WIDE, batch=batch, schedule=FORCED.get(name, ""))
+            for name, element, batch, rows, total, columns, *rest in CASES]
 
 
 def main():
     kpc, driver, target, folder, *names = sys.argv[1:]
-    folder = pathlib.Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    environment = dict(os.environ, KPC_CUDA_DRIVER=driver, KPC_EMULATE_TARGET=target)
-    failed, done = 0, 0
-    for name, element, batch, rows, total, columns, bias, transposed, turned in CASES:
-        if names and name not in names:
-            continue
-        source, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"
-        save(model(TYPES[element], batch, total, columns, bias, transposed, turned, name in WIDE), source)
-        forced = []
-        if name in FORCED:
-            rules = folder / f"{name}.schedule"
-            rules.write_text(f".* = {FORCED[name]}\n")
-            forced = ["--schedule", rules]
-        if element == "fp32":
-            forced = ["--precision", "tf32"]
-        subprocess.run([kpc, "compile", source, *forced, "--arch", target, "--dim", "rows=1..4096:opt=256", "-o", artifact,
-                        "--no-cache", "--quiet"], check=True)
-        result = subprocess.run([kpc, "verify", artifact, "--model", source, "-i", "random", "--dim", f"rows={rows}",
-                                 "--device", "cuda:0", "--no-cache"], env=environment)
-        failed += result.returncode != 0
-        done += 1
-    print(f"{done} products, {failed} wrong")
-    return 1 if failed else 0
+    chosen = [case for case in cases() if not names or case.name in names]
+    return emulated.main(kpc, driver, target, folder, chosen, "products")
 
 
 if __name__ == "__main__":

@@ -2,37 +2,51 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Breaks kernels on purpose: the emulator must notice.   mutants.py KPC DRIVER FOLDER [--kernel NAME] [--all]
+"""Breaks kernels on purpose: the emulator must notice.   mutants.py KPC DRIVER FOLDER [--kernel NAME]… [--all]
 
-Every fence, wait, commit, arrive, count, phase and swizzle of a kernel's PTX is removed or altered, one at a time, and the
-model is run with that text. A mutant is found if the emulator names a finding, or if the result is wrong. One that
-survives must be equivalent, and the reason stand in EQUIVALENT. --all prints each mutant.
+The kernel that the builder made is right (`kpc verify`). Then each of mutations.py is made of its PTX, one at a time, and the model
+is run with that text. A mutant is found if the emulator names a finding, or if a byte of the result is another. One that survives
+must be equivalent, and the reason stand in EQUIVALENT, or be where no thread of this model comes. --all prints each mutant.
 """
 
 import argparse
 import collections
 import concurrent.futures
-import os
+import dataclasses
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 
+import attention
+import convolutions
+import decode
+import emulated
+import gemv
+import mma_sync
+import mutations
 import products
+import rows
 
-try:
-    from onnx import save
-except ImportError:
-    print("SKIPPED: onnx is not installed")
-    sys.exit(77)
-
-# name: model's arguments (products.py), rows, schedule, target. More steps along k than the ring has slots, more tiles than blocks.
-KERNELS = {"product": (("bf16", 320, 136, False, False, False), 130, "gemm 64x64x64 slots 3 group 8", "sm_90a"),
-           "epilogue": (("fp16", 320, 136, True, True, False), 300, "gemm 64x64x64 slots 4 group 8", "sm_90a"),
-           "cluster": (("bf16", 1024, 128, False, False, False), 300, "gemm 64x64x64 slots 2 group 6 split 4", "sm_90a"),
-           "tensor_memory": (("bf16", 320, 136, True, False, False), 600, "gemm 128x64x64 slots 2 group 2", "sm_100a"),
-           "pair": (("fp16", 320, 264, False, False, False), 600, "gemm 256x128x64 slots 2 group 2 pair", "sm_100a")}
+# name: target, case. More steps along k than the ring has slots, more tiles than blocks.
+PRODUCT = ("bf16", 130, 320, 136, False, False, False)
+KERNELS = {
+    "product": ("sm_90a", lambda: products.case("product", *PRODUCT, schedule="gemm 64x64x64 slots 3 group 8")),
+    "epilogue": ("sm_90a", lambda: products.case("epilogue", "fp16", 300, 320, 136, True, True, False,
+                                                 schedule="gemm 64x64x64 slots 4 group 8")),
+    "cluster": ("sm_90a", lambda: products.case("cluster", "bf16", 300, 1024, 128, False, False, False,
+                                                schedule="gemm 64x64x64 slots 2 group 6 split 4")),
+    "tensor_memory": ("sm_100a", lambda: products.case("tensor_memory", "bf16", 600, 320, 136, True, False, False,
+                                                       schedule="gemm 128x64x64 slots 2 group 2")),
+    "pair": ("sm_100a", lambda: products.case("pair", "fp16", 600, 320, 264, False, False, False,
+                                              schedule="gemm 256x128x64 slots 2 group 2 pair")),
+    "convolution": ("sm_90a", lambda: convolutions.case(convolutions.models.SMALL[0], "conv 64x64x64 slots 2 group 8")),
+    "decode": ("sm_80", lambda: attention.case("decode", "decode", "fp16", 1, 8, 2, 1, 1300, 64, False, "", False, 0)),
+    "mma_sync": ("sm_80", lambda: products.case("mma_sync", "fp16", 150, 200, 72, True, False, False,
+                                                schedule="mmasync 64x64x32 by 64x64 slots 3 order 1")),
+    "gemv": ("sm_90a", lambda: gemv.case(2, 1096, 2200, "bf16", True, False, 0)),
+    "rows": ("sm_80", lambda: rows.case("norm_residual", 3, 768, "fp16", False))}
 
 # What changes nothing that can be seen: kernel ("": any), the mutant's description, how many there may be (0: any number), why.
 EQUIVALENT = [
@@ -49,131 +63,49 @@ EQUIVALENT = [
     ("cluster", r"^try_wait (passed over|at the next slot)", 3, "the first fill of a slot waits for nobody"),
     ("cluster", r"^mbarrier\.arrive(\S* removed| twice)", 2, "a block has one tile: nobody fills a slot after its last step"),
     ("cluster", r"wait_group\.read (removed|for one)|^bar\.sync removed", 3, "a block has one tile: nothing was stored before"),
+    ("convolution", r"^mbarrier\.arrive(\S* removed| twice| at the next slot)", 3, "a block has one tile: nobody fills a slot after its last step"),
+    ("mma_sync", r"^bar\.sync removed", 2, "one stands before all else, and one where shared memory is not written any more"),
+    ("mma_sync", r"^cp\.async\.wait_group (removed|for one)", 2, "the groups that are left are empty"),
+    ("gemv", r"^cp\.async\.commit_group; removed", 1, "a block without a tile has nothing to commit"),
+    ("convolution", r"wait_group\.read (removed|for one)|^bar\.sync removed", 3, "a block has one tile: nothing was stored before"),
 ]
 
 
-def last_value(lines, at, register):
-    """The number that the text last moved into a register."""
-    for line in reversed(lines[:at]):
-        found = re.search(r"mov\.(?:b|u)32\s+" + re.escape(register) + r", (-?\d+);", line)
-        if found:
-            return int(found[1])
-    return None
+@dataclasses.dataclass
+class Broken:
+    """A kernel that is right, and what is needed to run it with another text."""
+    name: str
+    kpc: str
+    environment: dict
+    artifact: pathlib.Path
+    sizes: list
+    folder: pathlib.Path
+    expected: dict = None
+
+    def run(self, texts):
+        """What is found: "" nothing."""
+        out = texts.with_suffix(".out")
+        command = [self.kpc, "run", self.artifact, "-i", "random", *self.sizes, "--device", "cuda:0", "--quiet", "-o", out]
+        try:
+            done = subprocess.run(command, env=dict(self.environment, KPC_EMULATE_PTX=str(texts)), capture_output=True, text=True,
+                                  errors="replace", timeout=60)
+        except subprocess.TimeoutExpired:
+            return "hang"
+        values = {file.name: file.read_bytes() for file in out.glob("*.npy")}
+        shutil.rmtree(out, ignore_errors=True)
+        if finding := re.search(r"emulator: ([a-z-]+):", done.stderr):
+            return finding[1]
+        if done.returncode != 0:
+            return f"exit code {done.returncode}"
+        if self.expected is None:
+            self.expected = values
+        return "" if values == self.expected else "wrong result"
 
 
-def operand(lines, at, text):
-    return int(text) if re.fullmatch(r"-?\d+", text) else last_value(lines, at, text)
-
-
-def shifted(address, by):
-    """"[%r1+8]" with another offset."""
-    base, sign, offset = re.fullmatch(r"\[([^+\-\]]+)([+-]?)(\d*)\]", address).groups()
-    return f"[{base}+{(int(offset or 0) if sign != '-' else -int(offset)) + by}]"
-
-
-REMOVED = re.compile(r"(fence\.proxy|fence\.mbarrier_init|wgmma\.(fence|commit|wait)|cp\.async\.(bulk\.)?(commit|wait)|bar\.(sync|arrive)|"
-                     r"bar\.warp|barrier\.cluster\.(arrive|wait)|mbarrier\.(init|arrive)|setmaxnreg|cp\.async\.bulk\.tensor|cp\.async\.c[ag]|"
-                     r"tcgen05\.(alloc|fence|commit|wait|dealloc|mma|relinquish))\S*")
-
-
-def mutations(lines):
-    """(line number, description, new text of the line)"""
-    for at, line in enumerate(lines):
-        code = line.split("//")[0]
-        if not (found := REMOVED.search(code)) and "try_wait" not in code and "or.b64" not in code:
-            continue
-        if found:
-            loops = "wgmma.fence" in code and any("wgmma.fence" in before for before in lines[:at])
-            yield at, f"{found[0]} removed{' (no register touched)' if loops else ''}", ""
-        if match := re.search(r"(wait_group(?:\.read|\.sync\.aligned)?\s+)(\d+);", code):
-            yield at, f"{found[0]} for one group fewer", code.replace(match[0], f"{match[1]}{int(match[2]) + 1};")
-        if match := re.search(r"bar\.(?:sync|arrive)\s+\d+, (\d+);", code):
-            for by in (-32, 32):
-                yield at, f"{found[0]} for {by:+} threads", re.sub(r"\d+;", f"{int(match[1]) + by};", code)
-        if "barrier.cluster.arrive" in code:
-            yield at, "barrier.cluster.arrive that does not release", code.replace("arrive", "arrive.relaxed")
-        if match := re.search(r"mbarrier\.init\S*\s+(\[\S+\]), (%?\w+);", code):
-            count = operand(lines, at, match[2])
-            for by in (-1, 1):
-                if count is not None and count + by > 0:
-                    yield at, f"mbarrier.init with count {by:+}", code.replace(f"{match[2]};", f"{count + by};")
-        if match := re.search(r"mbarrier\.arrive\.expect_tx\S* (?:%\w+|_), (\[\S+\]), (%?\w+);", code):
-            count = operand(lines, at, match[2])
-            for by in (-16, 16):
-                if count is not None:
-                    yield at, f"expect_tx of {by:+} bytes", code.replace(f"{match[2]};", f"{count + by};")
-            yield at, "expect_tx at the next slot", code.replace(match[1], shifted(match[1], 16))
-        elif match := re.search(r"mbarrier\.arrive\S* (?:%\w+|_), (\[\S+\]);", code):
-            yield at, "mbarrier.arrive twice", code + code
-            yield at, "mbarrier.arrive at the other barrier", code.replace(match[1], shifted(match[1], -8))
-            yield at, "mbarrier.arrive at the next slot", code.replace(match[1], shifted(match[1], 16))
-        if match := re.search(r"tcgen05\.commit\S*\s+(\[\S+\])[,;]", code):
-            yield at, "commit twice", code + code
-            yield at, "commit to the other barrier", code.replace(match[1], shifted(match[1], -8))
-            yield at, "commit to the next slot", code.replace(match[1], shifted(match[1], 16))
-        if match := re.search(r"(mbarrier\.try_wait\S*) (\w+), (\[\S+\]), (%?\w+)(, \w+)?;", code):
-            yield at, "try_wait passed over", f"setp.eq.u32 {match[2]}, 0, 0;"
-            yield at, "try_wait for the other phase", ("{ .reg .b32 other; xor.b32 other, " + match[4] + ", 1; " +
-                                                       code.replace(match[4] + ("," if match[5] else ";"),
-                                                                    "other" + ("," if match[5] else ";"), 1) + " }")
-            yield at, "try_wait at the next slot", code.replace(match[3], shifted(match[3], 16))
-        if match := re.search(r"cp\.async\.bulk\.tensor\S*global\S*mbarrier\S* (\[[^\]]+\]), \[.*\], (\[[^\]]+\])[,;]", code):
-            yield at, "copy reports at the next slot", code.replace(match[2], shifted(match[2], 16))
-            yield at, "copy 1024 bytes further", code.replace(match[1], shifted(match[1], 1024), 1)
-        if match := re.search(r"or\.b64\s+%rd\d+, %rd\d+, (46116862\d+);", code):
-            yield at, "descriptor of another swizzle", code.replace(match[1], str(int(match[1]) ^ 3 << 62))
-
-
-def run(options, kernel, artifact, model, rows, folder):
-    environment = dict(os.environ, KPC_CUDA_DRIVER=options.driver, KPC_EMULATE_TARGET=KERNELS[kernel][3], KPC_EMULATE_PTX=str(folder))
-    try:
-        done = subprocess.run([options.kpc, "verify", artifact, "--model", model, "-i", "random", "--dim", f"rows={rows}",
-                               "--device", "cuda:0", "--no-cache"], env=environment, capture_output=True, text=True,
-                              errors="replace", timeout=60)
-    except subprocess.TimeoutExpired:
-        return "hang"
-    if done.returncode == 0:
-        return ""
-    if finding := re.search(r"emulator: ([a-z-]+):", done.stderr):
-        return finding[1]
-    return "wrong result" if done.returncode == 4 else f"exit code {done.returncode}"
-
-
-def check(options, name):
-    arguments, rows, schedule, target = KERNELS[name]
-    folder = pathlib.Path(options.folder) / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    source, artifact, text = folder / "model.onnx", folder / "model.kpc", folder / "model.ptx"
-    (folder / "schedule").write_text(f".* = {schedule}\n")
-    save(products.model(products.TYPES[arguments[0]], *arguments[1:]), source)
-    for more in (["-o", artifact], ["--emit", "ptx", "-o", text]):
-        subprocess.run([options.kpc, "compile", source, "--arch", target, "--dim", "rows=1..4096:opt=256", "--no-cache",
-                        "--quiet", "--schedule", folder / "schedule", *more], check=True)
-    # The text of the module that has tensor-core instructions.
-    modules = re.split(r"(?m)^(?=\.version)", text.read_text())
-    module = max(modules, key=lambda one: len(re.findall(r"mbarrier|wgmma|tcgen05|cp\.async", one)))
-    lines, entry = module.split("\n"), re.search(r"\.entry (\w+)", module)[1]
-    if found := run(options, name, artifact, source, rows, folder / "none"):
-        print(f"{name}: the kernel itself: {found}")
-        return False
-    everything = list(mutations(lines))
-
-    def one(number):
-        at, what, new = everything[number]
-        here = folder / str(number)
-        here.mkdir()
-        (here / f"{entry}.ptx").write_text("\n".join(lines[:at] + [new] + lines[at + 1:]))
-        found = run(options, name, artifact, source, rows, here)
-        shutil.rmtree(here)
-        return found
-
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(one, range(len(everything))))
+def survivors_of(name, tried):
+    """Of (line, description, code, finding): what is neither found nor equivalent, and how many are equivalent."""
     survivors, equivalents, allowed = [], 0, collections.Counter()
-    for (at, what, _), found in zip(everything, results):
-        if options.all:
-            print(f"  line {at + 1}: {what}: {found or '-'}")
+    for at, what, code, found in tried:
         if found:
             continue
         for number, (kernel, pattern, most, _) in enumerate(EQUIVALENT):
@@ -182,9 +114,60 @@ def check(options, name):
                 equivalents += 1
                 break
         else:
-            survivors.append(f"line {at + 1}: {what}: {lines[at].strip()}")
+            survivors.append(f"line {at + 1}: {what}: {code.strip()}")
+    return survivors, equivalents
+
+
+def check(options, name):
+    target, case = KERNELS[name][0], KERNELS[name][1]()
+    case.name = name
+    folder = pathlib.Path(options.folder) / name
+    shutil.rmtree(folder, ignore_errors=True)
+    here = emulated.Emulated(options.kpc, options.driver, target, folder)
+    if not here.is_right(case):
+        return False
+    listing = folder / "model.ptx"
+    here.compile(case, "--emit", "ptx", "-o", listing)
+    # The text of the module that has most to break.
+    modules = re.split(r"(?m)^(?=\.version)", listing.read_text())
+    module = max(modules, key=lambda one: len(re.findall(r"mbarrier|wgmma|tcgen05|cp\.async|bar\.sync", one)))
+    lines, entry = module.split("\n"), re.search(r"\.entry (\w+)", module)[1]
+    kernel = Broken(name, options.kpc, here.environment, folder / f"{name}.kpc", emulated.dims(case.sizes), folder)
+    if found := kernel.run(folder / "none"):
+        print(f"{name}: the kernel itself: {found}")
+        return False
+    everything = list(mutations.mutations(lines))
+
+    def one(number):
+        at, _, new = everything[number]
+        texts = folder / str(number)
+        texts.mkdir()
+        (texts / f"{entry}.ptx").write_text("\n".join(lines[:at] + [new] + lines[at + 1:]))
+        found = kernel.run(texts)
+        shutil.rmtree(texts)
+        return found
+
+    def is_reached(line):
+        """Whether a thread comes there at all: whether a trap in its place is found."""
+        guard = re.match(r"\s*(@!?%\w+)", lines[line])
+        texts = folder / f"reached{line}"
+        texts.mkdir()
+        trap = f"{guard[1] if guard else ''} trap; {lines[line]}"
+        (texts / f"{entry}.ptx").write_text("\n".join(lines[:line] + [trap] + lines[line + 1:]))
+        return kernel.run(texts) != ""
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(one, range(len(everything))))
+        doubtful = sorted({at for (at, _, _), found in zip(everything, results) if not found})
+        reached = dict(zip(doubtful, pool.map(is_reached, doubtful)))
+    tried = [(at, what, lines[at], found) for (at, what, _), found in zip(everything, results)]
+    if options.all:
+        for at, what, _, found in tried:
+            print(f"  line {at + 1}: {what}: {found or '-'}")
+    survivors, equivalents = survivors_of(name, [one for one in tried if one[3] or reached[one[0]]])
+    missed = sum(not found and not reached[at] for at, _, _, found in tried)
     kinds = collections.Counter(found for found in results if found)
-    print(f"{name}: {len(everything)} mutants, {equivalents} equivalent, {len(survivors)} survived")
+    print(f"{name}: {len(everything)} mutants, {equivalents} equivalent, {missed} where no thread comes, {len(survivors)} survived")
     for kind, count in kinds.most_common():
         print(f"  {count:4} {kind}")
     for survivor in survivors:
@@ -197,11 +180,10 @@ def main():
     parser.add_argument("kpc")
     parser.add_argument("driver")
     parser.add_argument("folder")
-    parser.add_argument("--kernel", choices=list(KERNELS))
+    parser.add_argument("--kernel", choices=list(KERNELS), action="append")
     parser.add_argument("--all", action="store_true")
     options = parser.parse_args()
-    names = [options.kernel] if options.kernel else list(KERNELS)
-    return 0 if all([check(options, name) for name in names]) else 1
+    return 0 if all([check(options, name) for name in options.kernel or KERNELS]) else 1
 
 
 if __name__ == "__main__":

@@ -4,22 +4,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products on tensor cores, on the emulator.   products.py KPC DRIVER FOLDER [TARGET]
 
-Models of one product each, of ragged sizes; `kpc verify` compares the emulated run with the model on the host. Ends with
-77 where onnx is not installed.
+Models of one product each, of ragged sizes (emulated.py).
 """
 
-import os
-import pathlib
-import subprocess
 import sys
 
-try:
-    from onnx import TensorProto, helper, save
-except ImportError:
-    print("SKIPPED: onnx is not installed")
-    sys.exit(77)
+import emulated
+from onnx import TensorProto, helper
 
-TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp32": TensorProto.FLOAT}
 #        name            type    rows  sum  columns  bias   B transposed, A transposed
 CASES = [("one_tile", "bf16", 64, 64, 64, False, False, False),
          ("one_row", "bf16", 1, 64, 64, False, False, False),
@@ -43,19 +35,22 @@ BLACKWELL = {"alone": ("gemm 128x128x64 slots 2 group 2", ("fp16", 300, 400, 264
              "wide": ("gemm 128x192x64 slots 3 group 1", ("bf16", 264, 200, 400, False, True, True)),
              "pair": ("gemm 256x128x64 slots 3 group 2 pair", ("fp16", 600, 400, 264, True, False, False)),
              "turned_pair": ("gemm 256x256x64 slots 2 group 1 pair", ("bf16", 520, 264, 520, True, True, True))}
-# A turned x has as many columns, which must fit copies: a multiple of 8 of them.
-ROWS = {False: "1..4096:opt=256", True: "8..4096:div=8:opt=256"}
 
 
-def model(kind, total, columns, bias, transposed, turned, single=False):
-    inputs = [helper.make_tensor_value_info("x", kind, [total, "rows"] if turned else ["rows", total]),
-              helper.make_tensor_value_info("w", kind, [columns, total] if transposed else [total, columns])]
+def model(element, total, columns, bias, transposed, turned, single=False, batch=0):
+    """A sum of `total` products for `columns` columns and "rows" rows; `single`: a result of 32 bits; `batch`: 0 none."""
+    def shape(*sizes):
+        return [*([batch] if batch else []), *sizes]
+
+    kind, swap = emulated.ELEMENTS[element], [0, 2, 1] if batch else [1, 0]
+    inputs = [helper.make_tensor_value_info("x", kind, shape(total, "rows") if turned else shape("rows", total)),
+              helper.make_tensor_value_info("w", kind, shape(columns, total) if transposed else shape(total, columns))]
     nodes, left, right = [], "x", "w"
     if transposed:
-        nodes.append(helper.make_node("Transpose", ["w"], ["wt"], perm=[1, 0]))
+        nodes.append(helper.make_node("Transpose", ["w"], ["wt"], perm=swap))
         right = "wt"
     if turned:
-        nodes.append(helper.make_node("Transpose", ["x"], ["xt"], perm=[1, 0]))
+        nodes.append(helper.make_node("Transpose", ["x"], ["xt"], perm=swap))
         left = "xt"
     nodes.append(helper.make_node("MatMul", [left, right], ["product"]))
     if bias:
@@ -66,35 +61,27 @@ def model(kind, total, columns, bias, transposed, turned, single=False):
         kind = TensorProto.FLOAT
         nodes.append(helper.make_node("Cast", [nodes[-1].output[0]], ["cast"], to=kind))
     nodes[-1].output[0] = "y"
-    graph = helper.make_graph(nodes, "product", inputs, [helper.make_tensor_value_info("y", kind, ["rows", columns])])
+    graph = helper.make_graph(nodes, "product", inputs, [helper.make_tensor_value_info("y", kind, shape("rows", columns))])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+def case(name, element, rows, *shape, single=False, batch=0, schedule="", least=1):
+    """`shape`: of model(); the number of rows is a multiple of `least`."""
+    rows_of = "1..4096:opt=256" if least == 1 else f"{least}..4096:div={least}:opt=256"
+    return emulated.Case(name, model(element, *shape, single, batch), {"rows": rows_of}, {"rows": rows},
+                         f".* = {schedule}" if schedule else "", ("--precision", "tf32") if element == "fp32" else ())
+
+
+def cases(target):
+    forced = HOPPER if target == "sm_90a" else BLACKWELL
+    # A turned x has as many columns, which must fit copies: a multiple of 8 of them.
+    return ([case(name, *rest, single=name in SINGLE, least=8 if rest[-1] else 1) for name, *rest in CASES] +
+            [case(name, *rest, schedule=rule, least=8 if rest[-1] else 1) for name, (rule, rest) in forced.items()])
 
 
 def main():
     kpc, driver, folder, target = sys.argv[1:4] + (sys.argv[4:] or ["sm_90a"])
-    folder = pathlib.Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    environment = dict(os.environ, KPC_CUDA_DRIVER=driver, KPC_EMULATE_TARGET=target)
-    forced_cases = HOPPER if target == "sm_90a" else BLACKWELL
-    cases = CASES + [(name, *case) for name, (_, case) in forced_cases.items()]
-    failed = 0
-    for name, element, rows, total, columns, bias, transposed, turned in cases:
-        source, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"
-        save(model(TYPES[element], total, columns, bias, transposed, turned, name in SINGLE), source)
-        forced = []
-        if name in forced_cases:
-            rules = folder / f"{name}.schedule"
-            rules.write_text(f".* = {forced_cases[name][0]}\n")
-            forced = ["--schedule", rules]
-        if element == "fp32":
-            forced = ["--precision", "tf32"]
-        subprocess.run([kpc, "compile", source, *forced, "--arch", target, "--dim", f"rows={ROWS[turned]}", "-o", artifact,
-                        "--no-cache", "--quiet"], check=True)
-        done = subprocess.run([kpc, "verify", artifact, "--model", source, "-i", "random", "--dim", f"rows={rows}",
-                               "--device", "cuda:0", "--no-cache"], env=environment)
-        failed += done.returncode != 0
-    print(f"{len(cases)} products, {failed} wrong")
-    return 1 if failed else 0
+    return emulated.main(kpc, driver, target, folder, cases(target), "products")
 
 
 if __name__ == "__main__":

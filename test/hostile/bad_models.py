@@ -6,10 +6,12 @@
 None of them is longer than a few kilobytes unless its length is the point.
 """
 
+import os
 import struct
 
 from onnx_writer import (BOOL, FLOAT, INT64, STRING, Graph, block, floats, function, graph, int64s, model, node, tensor,
                          value_info)
+import refused_forms
 import refused_nodes
 
 HUGE = 1 << 40
@@ -165,6 +167,9 @@ FILES = {
     "external-outside-parent": lambda: external("../outside.bin"),
     "external-outside-link": lambda: external("link.bin"),
     "external-is-folder": lambda: external("folder"),
+    "external-is-pipe": lambda: external("pipe"),
+    "external-zero-byte": lambda: external("enough.bin\0.txt"),
+    "external-names-nothing": lambda: external("."),
     "external-no-location": lambda: one("Add", initializers=[tensor("w", [4], external={"offset": 0})], **ADD),
     "external-offset-negative": lambda: external("enough.bin", offset=-8),
     "external-offset-overflows": lambda: external("enough.bin", offset=(1 << 63) - 8),
@@ -193,8 +198,9 @@ def functions(body):
     return model(graph([call], [value_info("x", ["batch", 4])], [value_info("y", None)]), ((17, ""), (1, "local")),
                  functions=[function("f", "local", ["a"], ["b"], [body])])
 
-assert not FILES.keys() & refused_nodes.FILES.keys(), "two cases of one name"
-FILES.update(refused_nodes.FILES)
+for more in (refused_nodes.FILES, refused_forms.FILES):
+    assert not FILES.keys() & more.keys(), "two cases of one name"
+    FILES.update(more)
 
 
 def write_all(folder):
@@ -203,6 +209,7 @@ def write_all(folder):
     (inside / "folder").mkdir(parents=True)
     (folder / "outside.bin").write_bytes(bytes(64))
     (inside / "link.bin").symlink_to("../outside.bin")
+    os.mkfifo(inside / "pipe")
     (inside / "short.bin").write_bytes(bytes(12))
     (inside / "enough.bin").write_bytes(struct.pack("<16f", *range(16)))
     for name, make in FILES.items():

@@ -43,6 +43,7 @@ CASES.update({
     # Files and folders.
     "model-does-not-exist": Case(["compile", "MODELS/god.onnx", *HOST, *OUT], AT_FAULT),
     "model-is-a-folder": Case(["compile", "MODELS", *HOST, *OUT], AT_FAULT),
+    "model-beyond-2-gib": Case(["compile", "DIR/large.onnx", *HOST, *OUT], AT_FAULT, prepare="large_file"),
     "model-unreadable": Case(["compile", "DIR/secret.onnx", *HOST, *OUT], AT_FAULT, prepare="unreadable_file"),
     "output-folder-does-not-exist": Case(good(*HOST, "-o", "DIR/nowhere/out.kpc", "--no-cache", "--quiet"), AT_FAULT),
     "output-is-a-folder": Case(good(*HOST, "-o", "DIR", "--no-cache", "--quiet"), AT_FAULT),
@@ -76,6 +77,8 @@ CASES.update({
     "input-file-missing": Case(["run", "GOOD", "--input", "x=DIR/none.npy", "--output-dir", "DIR"], AT_FAULT),
     "input-file-not-npy": Case(["run", "GOOD", "--input", "x=DIR/text.npy", "--output-dir", "DIR"], AT_FAULT,
                                prepare="text_as_npy"),
+    "input-file-not-a-tensor": Case(["run", "GOOD", "--input", "x=DIR/text.pb", "--output-dir", "DIR"], AT_FAULT,
+                                    prepare="text_as_tensor"),
     "input-file-truncated": Case(["run", "GOOD", "--input", "x=DIR/short.npy", "--output-dir", "DIR"], AT_FAULT,
                                  prepare="short_npy"),
     "input-wrong-type": Case(["run", "GOOD", "--input", "x=DIR/int.npy", "--output-dir", "DIR"], AT_FAULT,

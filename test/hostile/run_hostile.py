@@ -27,6 +27,7 @@ import sys
 
 import bad_models
 import cases
+from onnx_writer import varint
 
 MEMORY = 6 << 30  # bytes of address space
 DISK = 4096  # bytes that fit on the full disk
@@ -58,6 +59,15 @@ class Hostile:
             shutil.copy(self.models / "good.onnx", folder / "secret.onnx")
             (folder / "secret.onnx").chmod(0)
 
+    def large_file(self, folder):
+        """Two full fields of bytes that kpc skips, in a file that takes no room on the disk."""
+        part = (1 << 30) + 64
+        with open(folder / "large.onnx", "wb") as file:
+            for i in range(2):
+                file.seek(i * (part + 6))
+                file.write(b"\x32" + varint(part))
+            file.truncate(2 * (part + 6))
+
     def full_disk(self, folder):
         (folder / "full").mkdir()
 
@@ -76,6 +86,9 @@ class Hostile:
 
     def text_as_npy(self, folder):
         (folder / "text.npy").write_text("1 2 3 4\n")
+
+    def text_as_tensor(self, folder):
+        (folder / "text.pb").write_text("1 2 3 4\n")
 
     def short_npy(self, folder):
         (folder / "short.npy").write_bytes(npy("<f4", "(2, 4)", bytes(20)))

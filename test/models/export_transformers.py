@@ -31,6 +31,13 @@ def make_bert(full):
     return BertModel(BertConfig(**({} if full else dict(vocab_size=1000, num_hidden_layers=2, max_position_embeddings=128))))
 
 
+def make_minilm(full):
+    """all-MiniLM-L6-v2, whose weights minilm.py puts in: always of its real size."""
+    from transformers import BertConfig, BertModel
+    return BertModel(BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536),
+                     add_pooling_layer=False)
+
+
 def make_distilbert(full):
     from transformers import DistilBertConfig, DistilBertModel
     return DistilBertModel(DistilBertConfig(**({} if full else dict(vocab_size=1000, n_layers=2, max_position_embeddings=128))))
@@ -72,6 +79,15 @@ def wrappers():
             return self.model(input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids,
                               return_dict=False)[:2]
 
+    class Sentence(Encoder):
+        """The mean of the words that are there, of length 1: what the package sentence-transformers computes."""
+
+        def forward(self, input_ids, attention_mask):
+            hidden = self.model(input_ids=input_ids, attention_mask=attention_mask, return_dict=False)[0]
+            there = attention_mask.unsqueeze(-1).to(hidden.dtype)
+            mean = (hidden * there).sum(1) / there.sum(1).clamp(min=1e-9)
+            return torch.nn.functional.normalize(mean, p=2.0, dim=1)
+
     class Decoder(Encoder):
         def forward(self, input_ids):
             return self.model(input_ids=input_ids, use_cache=False, return_dict=False)[0]
@@ -101,8 +117,8 @@ def wrappers():
         def forward(self, pixel_values):
             return self.model(pixel_values=pixel_values, return_dict=False)[0]
 
-    return dict(Encoder=Encoder, Bert=Bert, Decoder=Decoder, MaskedDecoder=MaskedDecoder, CachedDecoder=CachedDecoder,
-                Images=Images)
+    return dict(Encoder=Encoder, Bert=Bert, Sentence=Sentence, Decoder=Decoder, MaskedDecoder=MaskedDecoder,
+                CachedDecoder=CachedDecoder, Images=Images)
 
 
 IDS = ("batch", "sequence")
@@ -111,6 +127,7 @@ MASKED = {"input_ids": IDS, "attention_mask": IDS}
 MODELS = {
     "bert": (make_bert, "Bert", {**MASKED, "token_type_ids": IDS},
              {"hidden": (*IDS, None), "pooled": ("batch", None)}),
+    "minilm": (make_minilm, "Sentence", MASKED, {"sentence_embedding": ("batch", None)}),
     "distilbert": (make_distilbert, "Encoder", MASKED, {"hidden": (*IDS, None)}),
     "gpt2": (make_gpt2, "Decoder", {"input_ids": IDS}, {"hidden": (*IDS, None)}),
     "gpt2-mask": (make_gpt2, "MaskedDecoder", MASKED, {"hidden": (*IDS, None)}),
@@ -168,6 +185,27 @@ def example(ins, sizes, vocabulary):
     return arrays
 
 
+def module_with_weights(path):
+    """The PyTorch module that a file was exported from, with the file's weights."""
+    import numpy
+    import onnx
+    import torch
+    model = onnx.load(str(path))
+    stored = {tensor.name: tensor for tensor in model.graph.initializer}
+    found = {}
+    for entry in model.metadata_props:
+        if entry.key.startswith("parameter:"):
+            value = onnx.numpy_helper.to_array(stored[entry.key.removeprefix("parameter:")])
+            found[entry.value.removesuffix(".T")] = value.T if entry.value.endswith(".T") else value
+    name = path.name.split(".")[0]
+    make, wrapper, _, _ = MODELS[name.removesuffix("-full")]
+    module = wrappers()[wrapper](make(name.endswith("-full")).eval()).eval()
+    with torch.no_grad():
+        for parameter, value in module.named_parameters():
+            value.copy_(torch.from_numpy(numpy.array(found[parameter])))
+    return module
+
+
 def export_torchscript(module, ins, outs, arrays, path):
     import torch
     axes = {name: {i: d for i, d in enumerate(dims) if isinstance(d, str)} for name, dims in {**ins, **outs}.items()}
@@ -221,14 +259,20 @@ VARIANTS = {
 
 def parameter_notes(model, module):
     """initializer -> which parameter it is, found by its values"""
+    import hashlib
+    import numpy
     import onnx
-    by_bytes = {}
+
+    def digest(array):
+        return array.shape, hashlib.blake2b(numpy.ascontiguousarray(array)).digest()
+
+    names = {}
     for name, value in module.named_parameters():
         array = value.detach().numpy()
-        by_bytes[array.tobytes()] = name
+        names[digest(array)] = name
         if array.ndim == 2:
-            by_bytes[array.T.copy().tobytes()] = name + ".T"
-    found = {t.name: by_bytes.get(onnx.numpy_helper.to_array(t).tobytes()) for t in model.graph.initializer}
+            names[digest(array.T)] = name + ".T"
+    found = {t.name: names.get(digest(onnx.numpy_helper.to_array(t))) for t in model.graph.initializer}
     return {name: parameter for name, parameter in found.items() if parameter}
 
 

@@ -95,7 +95,7 @@ class Generator:
     def __init__(self, model, seed):
         self.model, self.seed = model, seed
         self.declared = {t.name: t for t in model.graph.initializer if t.data_location == onnx.TensorProto.EXTERNAL}
-        self.weights = {}  # name -> float64 values
+        self.weights = {}  # name -> values, float64 where a float64 run needs them
         self.values = {}
         self.branch_ends = branch_ends(model.graph.node)
         for tensor in model.graph.initializer:
@@ -168,8 +168,7 @@ class Generator:
 
     def run(self):
         if is_transformer(self.model):
-            made = transformer_weights.generate(self.model, self.random)
-            self.weights = {name: value.astype(np.float64) for name, value in made.items()}
+            self.weights = transformer_weights.generate(self.model, self.random)
             return
         for graph_input in self.model.graph.input:
             if graph_input.name not in self.declared:
@@ -194,18 +193,16 @@ class Generator:
             shape[0] = 4 * ENOUGH_POSITIONS
         return self.random(graph_input.name).spread(1.0, shape)
 
-    def external_file(self):
-        """The bytes of the weights file, each tensor where the model says it is."""
-        data = bytearray()
-        for name, tensor in self.declared.items():
-            place = {entry.key: entry.value for entry in tensor.external_data}
-            offset, stored = int(place.get("offset", 0)), onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
-            raw = self.weights[name].astype(stored).tobytes()
-            if len(raw) != int(place["length"]):
-                raise SystemExit(f"'{name}' has {len(raw)} bytes, the model says {place['length']}")
-            data.extend(bytes(max(0, offset + len(raw) - len(data))))
-            data[offset:offset + len(raw)] = raw
-        return bytes(data)
+    def write(self, path):
+        """The weights file, each tensor where the model says it is."""
+        with open(path, "wb") as file:
+            for name, tensor in self.declared.items():
+                place = {entry.key: entry.value for entry in tensor.external_data}
+                raw = self.weights[name].astype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type), copy=False).tobytes()
+                if len(raw) != int(place["length"]):
+                    raise SystemExit(f"'{name}' has {len(raw)} bytes, the model says {place['length']}")
+                file.seek(int(place.get("offset", 0)))
+                file.write(raw)
 
 
 def is_transformer(model):
@@ -227,7 +224,7 @@ def generate(model_path, output_dir, seed=1):
     generator.run()
     output_dir = pathlib.Path(output_dir)
     output_dir.mkdir(parents=True, exist_ok=True)
-    (output_dir / location(model)).write_bytes(generator.external_file())
+    generator.write(output_dir / location(model))
     copy = output_dir / pathlib.Path(model_path).name
     copy.write_bytes(pathlib.Path(model_path).read_bytes())
     return copy

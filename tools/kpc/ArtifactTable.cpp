@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/ArtifactTable.h"
 
+#include "compiler/Remarks.h"
 #include "compiler/import/onnx/model/MappedFile.h"
 #include "runtime/format/Container.h"
 #include "runtime/format/ElementType.h"
@@ -14,7 +15,9 @@
 #include "runtime/format/artifact_generated.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
+#include <sstream>
 
 namespace kpc::cli {
 
@@ -140,12 +143,47 @@ static std::optional<int64_t> bytesOf(const format::Model &M,
   return All;
 }
 
+/// "16 < batch*seq <= 256 and heads > 2".
+static std::string boundsText(const format::Model &M,
+                              const format::Alternative &A) {
+  std::string Out;
+  if (!A.bounds())
+    return Out;
+  for (const format::SizeBound *B : *A.bounds()) {
+    std::string Size = exprText(M, *M.exprs()->Get(B->size()));
+    bool Open = B->max() == std::numeric_limits<int64_t>::max();
+    if (!Out.empty())
+      Out += " and ";
+    if (!Open && B->min() > 0)
+      Out += std::to_string(B->min() - 1) + " < ";
+    Out += Size + (Open ? " > " + std::to_string(B->min() - 1)
+                        : " <= " + std::to_string(B->max()));
+  }
+  return Out;
+}
+
+/// What the runtime launches for these sizes.
+static const format::Launch &chosen(const format::Model &M,
+                                    const format::Launch &L,
+                                    const std::vector<int64_t> &Symbols) {
+  auto Holds = [&](const format::SizeBound *B) {
+    std::optional<int64_t> Size = evaluate(*M.exprs()->Get(B->size()), Symbols);
+    return Size && B->min() <= *Size && *Size <= B->max();
+  };
+  if (L.alternatives())
+    for (const format::Alternative *A : *L.alternatives())
+      if (!A->bounds() ||
+          std::all_of(A->bounds()->begin(), A->bounds()->end(), Holds))
+        return *A->launch();
+  return L;
+}
+
 static LaunchFacts launchFacts(const format::Model &M, const format::Target &T,
                                const format::Launch &L,
                                const std::vector<KernelFacts> &Kernels,
                                const std::vector<int64_t> &Symbols) {
   LaunchFacts Out;
-  Out.Kernel = L.kernel();
+  Out.Kernel = chosen(M, L, Symbols).kernel();
   Out.Name = textOf(L.name());
   if (L.source_nodes())
     for (const flatbuffers::String *Node : *L.source_nodes())
@@ -170,6 +208,7 @@ static void addMemory(const format::Model &M, const format::Target &T,
   std::vector<int64_t> Change(sizeOf(T.steps()) + 2, 0);
   uint64_t All = 0;
   std::set<uint32_t> Weights;
+  std::vector<ValueFacts> Values;
   if (!T.buffers())
     return;
   for (const format::Buffer *B : *T.buffers()) {
@@ -183,6 +222,8 @@ static void addMemory(const format::Model &M, const format::Target &T,
     auto Alignment = static_cast<int64_t>(std::max(1u, B->alignment()));
     int64_t Bytes = (*Size + Alignment - 1) / Alignment * Alignment;
     All += static_cast<uint64_t>(Bytes);
+    Values.push_back({textOf(B->name()), B->first_step(), B->last_step(),
+                      static_cast<uint64_t>(Bytes)});
     Change[B->first_step()] += Bytes;
     Change[B->last_step() + 1] -= Bytes;
   }
@@ -194,6 +235,7 @@ static void addMemory(const format::Model &M, const format::Target &T,
   Out.LiveByStep.resize(sizeOf(T.steps()));
   Out.LiveBytes = static_cast<uint64_t>(Most);
   Out.ValueBytes = All;
+  Out.Values = std::move(Values);
   for (uint32_t W : Weights)
     Out.WeightBytes += M.weights()->Get(W)->length();
 }
@@ -265,6 +307,68 @@ static KernelFacts kernelFacts(const format::Kernel &K) {
   return Out;
 }
 
+static ControlFacts controlFacts(const format::Model &M,
+                                 const format::Target &T,
+                                 const format::Control &C,
+                                 const std::vector<int64_t> &Symbols) {
+  ControlFacts Out;
+  Out.IsLoop = C.kind() == format::ControlKind::Loop;
+  Out.First = C.first_step();
+  Out.Else = C.else_step();
+  Out.End = C.end_step();
+  if (Out.IsLoop) {
+    const format::Expr &Count = *M.exprs()->Get(C.count());
+    Out.CountText = exprText(M, Count);
+    Out.Count = evaluate(Count, Symbols);
+  } else {
+    Out.Condition = textOf(T.buffers()->Get(C.condition())->name());
+  }
+  return Out;
+}
+
+/// How often a step runs, if its branches are taken.
+static std::optional<int64_t> runsOf(const TargetFacts &T, size_t Step) {
+  int64_t Runs = 1;
+  for (const ControlFacts &C : T.Controls)
+    if (C.IsLoop && C.First <= Step && Step < C.End &&
+        (!C.Count || __builtin_mul_overflow(Runs, *C.Count, &Runs)))
+      return std::nullopt;
+  return Runs;
+}
+
+static std::optional<int64_t> product(std::optional<int64_t> A,
+                                      std::optional<int64_t> B) {
+  int64_t Out = 0;
+  if (!A || !B || __builtin_mul_overflow(*A, *B, &Out))
+    return std::nullopt;
+  return Out;
+}
+
+/// What may be launched by a step: the tensor maps of each kernel that no step
+/// before has, and for which sizes it is.
+static void addPlaces(const format::Model &M, const format::Target &T,
+                      const format::Launch &L,
+                      const std::vector<int64_t> &Symbols,
+                      std::set<uint32_t> &Placed,
+                      std::vector<KernelFacts> &Out) {
+  std::set<uint32_t> Here;
+  auto Add = [&](const format::Launch &One, const std::string &Where) {
+    if (Placed.count(One.kernel()))
+      return;
+    KernelFacts &Kernel = Out[One.kernel()];
+    if (Here.insert(One.kernel()).second)
+      addTensorMaps(M, T, One, Symbols, Kernel);
+    else
+      Kernel.Where += " or ";
+    Kernel.Where += Where;
+  };
+  Add(L, "");
+  if (L.alternatives())
+    for (const format::Alternative *A : *L.alternatives())
+      Add(*A->launch(), boundsText(M, *A));
+  Placed.merge(Here);
+}
+
 static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
                                const std::vector<int64_t> &Symbols) {
   TargetFacts Out;
@@ -275,13 +379,21 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
   if (T.kernels())
     for (const format::Kernel *K : *T.kernels())
       Out.Kernels.push_back(kernelFacts(*K));
+  std::set<uint32_t> Placed;
+  if (T.controls())
+    for (const format::Control *C : *T.controls())
+      Out.Controls.push_back(controlFacts(M, T, *C, Symbols));
+  size_t Step = 0;
   if (T.steps())
     for (const format::Step *S : *T.steps()) {
+      std::optional<int64_t> Runs = runsOf(Out, Step++);
       if (const format::Launch *L = S->action_as_Launch()) {
-        KernelFacts &Kernel = Out.Kernels[L->kernel()];
-        if (Kernel.Launches++ == 0)
-          addTensorMaps(M, T, *L, Symbols, Kernel);
+        addPlaces(M, T, *L, Symbols, Placed, Out.Kernels);
         Out.Launches.push_back(launchFacts(M, T, *L, Out.Kernels, Symbols));
+        ++Out.Kernels[Out.Launches.back().Kernel].Launches;
+        LaunchFacts &Launch = Out.Launches.back();
+        Launch.Flops = product(Launch.Flops, Runs);
+        Launch.Bytes = product(Launch.Bytes, Runs);
       } else if (S->action_as_Copy()) {
         ++Out.Copies;
       }
@@ -295,6 +407,14 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
     }
   addMemory(M, T, Symbols, Out);
   return Out;
+}
+
+static std::vector<std::string> linesOf(const flatbuffers::String *Text) {
+  std::vector<std::string> Lines;
+  std::istringstream Stream(textOf(Text));
+  for (std::string Line; std::getline(Stream, Line);)
+    Lines.push_back(Line);
+  return Lines;
 }
 
 static void addProvenance(const format::Model &M, ArtifactFacts &Out) {
@@ -311,8 +431,15 @@ static void addProvenance(const format::Model &M, ArtifactFacts &Out) {
   Add("options", P->options());
   Add("tuning_digest", P->tuning_digest());
   if (P->properties())
-    for (const format::Property *Extra : *P->properties())
-      Add(Extra->key()->c_str(), Extra->value());
+    for (const format::Property *Extra : *P->properties()) {
+      std::string_view Key = Extra->key()->string_view();
+      if (Key == RemarksMade)
+        Out.Remarks.Made = linesOf(Extra->value());
+      else if (Key == RemarksRefused)
+        Out.Remarks.Refused = linesOf(Extra->value());
+      else
+        Add(Extra->key()->c_str(), Extra->value());
+    }
 }
 
 std::optional<ArtifactFacts> readFacts(const std::string &Path,

@@ -21,7 +21,8 @@
 
 namespace kpc::cli {
 
-/// A tensor map of a kernel's first launch, for the dims asked about. Lists
+/// A tensor map of where a kernel may be launched first, for the dims asked
+/// about. Lists
 /// are in the order of the dims, innermost first; -1: cannot be computed.
 struct TensorMapFacts {
   std::string Buffer, Element, Mode;
@@ -35,19 +36,39 @@ struct KernelFacts {
   std::vector<std::string> Nodes;
   std::vector<TensorMapFacts> TensorMaps;
   int Registers = -1, SpillBytes = -1; ///< -1: not known
-  size_t Launches = 0;
+  /// Of a kernel for a part of the sizes: which they are where it may be
+  /// launched first. Empty: of all others.
+  std::string Where;
+  size_t Launches = 0; ///< for the dims asked about
 };
 
 /// One launch of the plan.
 struct LaunchFacts {
-  size_t Kernel = 0;
-  std::string Name; ///< for people
+  size_t Kernel = 0; ///< for the dims asked about
+  std::string Name;  ///< for people
   std::vector<std::string> Nodes;
   /// Floating-point operations, as an expression over the dims; empty: not
   /// known.
   std::string FlopsText;
-  /// For the dims asked about; each tensor counts once.
+  /// For the dims asked about, of all iterations of the loops around it; each
+  /// tensor counts once in each.
   std::optional<int64_t> Flops, Bytes;
+};
+
+/// A loop or branch of the plan. Steps are counted from 0.
+struct ControlFacts {
+  bool IsLoop = true;
+  size_t First = 0, Else = 0, End = 0; ///< `End` is behind the last
+  std::string CountText, Condition;
+  std::optional<int64_t> Count; ///< for the dims asked about
+};
+
+/// An intermediate value: from the start of its first step to the end of its
+/// last one it has memory.
+struct ValueFacts {
+  std::string Name;
+  size_t FirstStep = 0, LastStep = 0;
+  uint64_t Bytes = 0; ///< aligned
 };
 
 struct TargetFacts {
@@ -58,11 +79,20 @@ struct TargetFacts {
   uint64_t ImageBytes = 0, PtxBytes = 0, WeightBytes = 0;
   std::vector<KernelFacts> Kernels;
   std::vector<LaunchFacts> Launches;
+  std::vector<ControlFacts> Controls;
   /// For the dims asked about: the largest sum of intermediate values that
   /// live at once, and what they take without any reuse. None where a size
   /// cannot be computed.
   std::optional<uint64_t> LiveBytes, ValueBytes;
-  std::vector<uint64_t> LiveByStep; ///< empty where LiveBytes is none
+  // Empty where LiveBytes is none.
+  std::vector<ValueFacts> Values;
+  std::vector<uint64_t> LiveByStep;
+};
+
+/// What the compiler said of fusions and of patterns that it knows, a sentence
+/// each.
+struct RemarkFacts {
+  std::vector<std::string> Made, Refused;
 };
 
 struct ArtifactFacts {
@@ -71,6 +101,7 @@ struct ArtifactFacts {
   int FormatMajor = 0, FormatMinor = 0;
   std::vector<TargetFacts> Targets;
   std::vector<std::pair<std::string, std::string>> Provenance;
+  RemarkFacts Remarks; ///< not among the provenance's properties here
 };
 
 /// Reads the table of a file that the runtime has loaded already, so that

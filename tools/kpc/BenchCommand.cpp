@@ -21,7 +21,7 @@ struct BenchArguments {
   int64_t Threads = 0;
   bool Json = false;
   std::string Baseline, TraceFile;
-  std::string Report, Beside, Remarks;
+  std::string Report, Beside;
   std::optional<double> FailAbove; ///< percent
 };
 } // namespace
@@ -67,7 +67,6 @@ static bool checkOutput(const BenchArguments &Arguments, const char *Option,
   keepInput(Arguments.Options.Artifact, "the artifact itself", Option, Path);
   keepInput(Arguments.Baseline, "the baseline", Option, Path);
   keepInput(Arguments.Beside, "the other artifact", Option, Path);
-  keepInput(Arguments.Remarks, "the remarks", Option, Path);
   for (const InputOptions::Given &G : Arguments.Options.In.List)
     keepInput(G.File, "an input", Option, Path);
   // It is dropped again, and what was there stays.
@@ -81,7 +80,7 @@ static std::optional<PageSide> pageSide(const BenchOptions &Options,
       readFacts(Options.Artifact, R.Dims, Diags);
   if (!Facts)
     return std::nullopt;
-  PageSide Out{Options, std::move(R), {}};
+  PageSide Out{Options, std::move(R), {}, std::move(Facts->Remarks)};
   for (TargetFacts &T : Facts->Targets)
     if (T.Name == Out.Result.Target)
       Out.Facts = std::move(T);
@@ -110,12 +109,8 @@ static bool writePage(const BenchArguments &Arguments, const BenchResult &R,
       return false;
     Sides.push_back(std::move(*Second));
   }
-  std::optional<FusionRemarks> Remarks;
-  if (!Arguments.Remarks.empty() &&
-      !(Remarks = readRemarks(Arguments.Remarks, Diags)))
-    return false;
   FileSet Files(Diags);
-  return Files.add(Arguments.Report, benchPage(Sides, Remarks)) && Files.keep();
+  return Files.add(Arguments.Report, benchPage(Sides)) && Files.keep();
 }
 
 static int benchCommand(BenchArguments &Arguments) {
@@ -127,10 +122,8 @@ static int benchCommand(BenchArguments &Arguments) {
     throw UsageError(Code::UsageMissing,
                      "--fail-above needs a --baseline to compare with",
                      "give --baseline FILE, written by kpc bench --json");
-  if (Arguments.Report.empty() &&
-      !(Arguments.Beside.empty() && Arguments.Remarks.empty()))
-    throw UsageError(Code::UsageMissing,
-                     "--beside and --remarks are for a --report",
+  if (Arguments.Report.empty() && !Arguments.Beside.empty())
+    throw UsageError(Code::UsageMissing, "--beside is for a --report",
                      "give --report FILE");
   if (Options.In.List.empty() && !Options.In.Others)
     Options.In.Others = Filling::Random;
@@ -193,6 +186,7 @@ void addBenchCommand(CLI::App &Main, Action &Chosen) {
       "GPU: inputs and outputs stay on the device");
   addNumber(App, "--threads", A->Threads, 1, 4096,
             "host: threads of each session (default: one per core)");
+  addNvtx(App, Options.Choice);
   addText(App, "--baseline", "FILE",
           "compare with what bench --json wrote before",
           [A](const std::string &Text) { A->Baseline = Text; });
@@ -207,9 +201,6 @@ void addBenchCommand(CLI::App &Main, Action &Chosen) {
   addText(App, "--beside", "ARTIFACT",
           "measure another artifact too, for the page",
           [A](const std::string &Text) { A->Beside = Text; });
-  addText(App, "--remarks", "FILE",
-          "what compile --remarks-file wrote, for the page",
-          [A](const std::string &Text) { A->Remarks = Text; });
   App.add_flag("--json", A->Json, "print JSON");
   App.add_flag("-q,--quiet", Options.Choice.Quiet, "print errors only");
   App.callback([Arguments, &Chosen] {

@@ -10,8 +10,8 @@
 #include "compiler/target/Target.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
+#include <tuple>
 
 namespace kpc::cli {
 
@@ -58,40 +58,6 @@ static std::string countText(int64_t Value) {
     Amount /= 1000;
   return Unit ? fmt::format("{:.3g}{}", Amount, Units[Unit])
               : std::to_string(Value);
-}
-
-std::optional<FusionRemarks> readRemarks(const std::string &Path,
-                                         Diagnostics &Diags) {
-  std::ifstream File(Path);
-  if (!File) {
-    Diags.error(Code::RuntimeIo)
-        .message(
-            fmt::format("the remarks '{}' cannot be read", printable(Path)));
-    return std::nullopt;
-  }
-  FusionRemarks Out;
-  std::string Line, Kind;
-  while (std::getline(File, Line)) {
-    if (Line.starts_with("--- !"))
-      Kind = Line.substr(5);
-    constexpr std::string_view Start = "- String:";
-    size_t At = Line.find(Start);
-    if (At == std::string::npos)
-      continue;
-    std::string Text = Line.substr(At + Start.size());
-    // A quoted text of YAML: '' is one of ', and ": " begins a remark.
-    std::string Plain;
-    for (size_t I = Text.find_first_not_of(" '"); I < Text.size(); ++I) {
-      if (Text[I] == '\'' && (I + 1 == Text.size() || Text[I + 1] == '\''))
-        ++I;
-      if (I < Text.size())
-        Plain += Text[I];
-    }
-    if (Plain.starts_with(": "))
-      Plain.erase(0, 2);
-    (Kind.starts_with("Passed") ? Out.Made : Out.Refused).push_back(Plain);
-  }
-  return Out;
 }
 
 namespace {
@@ -253,6 +219,45 @@ static std::string memoryPlot(const PageSide &Side) {
       Y(static_cast<double>(Side.Result.Memory.arena_bytes)));
 }
 
+/// From which step to which the largest values live, one below the other.
+static std::string intervalPlot(const PageSide &Side) {
+  constexpr size_t Most = 32;
+  constexpr double Width = 960, Row = 10;
+  std::vector<ValueFacts> Values = Side.Facts.Values;
+  std::sort(Values.begin(), Values.end(),
+            [](const ValueFacts &A, const ValueFacts &B) {
+              return std::tie(B.Bytes, A.FirstStep, A.Name) <
+                     std::tie(A.Bytes, B.FirstStep, B.Name);
+            });
+  size_t Others = Values.size() - std::min(Values.size(), Most);
+  Values.resize(Values.size() - Others);
+  if (Values.empty() || Side.Facts.Steps == 0)
+    return "";
+  std::sort(Values.begin(), Values.end(),
+            [](const ValueFacts &A, const ValueFacts &B) {
+              return std::tie(A.FirstStep, A.LastStep, A.Name) <
+                     std::tie(B.FirstStep, B.LastStep, B.Name);
+            });
+  double Step = Width / static_cast<double>(Side.Facts.Steps);
+  double Height = Row * static_cast<double>(Values.size());
+  std::string Out = fmt::format(
+      "<p>Its values, by the steps between which they live{}:</p>\n<svg "
+      "style=\"height:{:.0f}px\" viewBox=\"0 0 {:.0f} {:.0f}\" "
+      "preserveAspectRatio=none>",
+      Others ? fmt::format(", the {} largest of {}", Most, Most + Others) : "",
+      Height, Width, Height);
+  for (size_t I = 0; I < Values.size(); ++I) {
+    const ValueFacts &V = Values[I];
+    Out += fmt::format(
+        "<rect x={:.1f} y={:.0f} width={:.1f} height={:.0f}><title>{}: {}, "
+        "steps {} to {}</title></rect>\n",
+        static_cast<double>(V.FirstStep) * Step, static_cast<double>(I) * Row,
+        static_cast<double>(V.LastStep + 1 - V.FirstStep) * Step, Row - 1,
+        escaped(V.Name), bytesText(V.Bytes), V.FirstStep, V.LastStep);
+  }
+  return Out + "</svg>\n";
+}
+
 static std::string summary(const std::vector<PageSide> &Sides) {
   std::string Out = "<table class=s>\n";
   auto Line = [&](const char *Name, auto Text) {
@@ -304,8 +309,20 @@ static std::string remarkList(const char *Title,
   return Out + "</ul></details>\n";
 }
 
-std::string benchPage(const std::vector<PageSide> &Sides,
-                      const std::optional<FusionRemarks> &Remarks) {
+static std::string remarkLists(const PageSide &Side) {
+  const RemarkFacts &R = Side.Remarks;
+  std::string Out =
+      fmt::format("<h2>Fusion in {}</h2>\n", escaped(Side.Options.Artifact));
+  if (R.Made.empty() && R.Refused.empty())
+    return Out + "<p>The artifact says nothing of it: there was nothing to "
+                 "fuse, or it was compiled with <code>--strip</code> or from a "
+                 "plan. Each kernel above names the nodes that it "
+                 "computes.</p>\n";
+  return Out + remarkList("fused", R.Made) +
+         remarkList("not fused, and why", R.Refused);
+}
+
+std::string benchPage(const std::vector<PageSide> &Sides) {
   std::string Out =
       "<!doctype html>\n<html lang=en><meta charset=utf-8>\n<title>kpc "
       "bench: " +
@@ -320,22 +337,15 @@ std::string benchPage(const std::vector<PageSide> &Sides,
       "i{position:absolute;left:0;top:2px;"
       "bottom:2px;background:#9cf;z-index:-1}\n"
       "svg{width:100%;max-width:960px;height:160px;background:#f6f6f6}"
-      "path{fill:#9cf}line{stroke:#c33;vector-effect:non-scaling-stroke}\n"
+      "path,rect{fill:#9cf}line{stroke:#c33;vector-effect:non-scaling-stroke}\n"
       "</style>\n<h1>kpc bench</h1>\n";
   Out += summary(Sides);
   for (size_t I = 0; I < Sides.size(); ++I)
     Out += kernelTable(Sides, I);
   for (const PageSide &S : Sides)
-    Out += memoryPlot(S);
-  Out += "<h2>Fusion</h2>\n";
-  if (Remarks)
-    Out += remarkList("fused", Remarks->Made) +
-           remarkList("not fused, and why", Remarks->Refused);
-  else
-    Out +=
-        "<p>Each kernel above names the nodes that are fused in it. What was "
-        "refused, and why, is told by <code>kpc compile --remarks-file "
-        "FILE</code> and then <code>--remarks FILE</code> here.</p>\n";
+    Out += memoryPlot(S) + intervalPlot(S);
+  for (const PageSide &S : Sides)
+    Out += remarkLists(S);
   return Out + "</html>\n";
 }
 

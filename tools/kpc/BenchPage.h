@@ -18,20 +18,12 @@ struct PageSide {
   BenchOptions Options;
   BenchResult Result;
   TargetFacts Facts;
+  RemarkFacts Remarks;
 };
-
-/// What the compiler said of fusions, by `compile --remarks-file`.
-struct FusionRemarks {
-  std::vector<std::string> Made, Refused;
-};
-/// None, with a diagnostic, where the file cannot be read.
-std::optional<FusionRemarks> readRemarks(const std::string &Path,
-                                         Diagnostics &Diags);
 
 /// The page holds all it needs. `Sides`: the artifact, and perhaps another to
 /// stand beside it.
-std::string benchPage(const std::vector<PageSide> &Sides,
-                      const std::optional<FusionRemarks> &Remarks);
+std::string benchPage(const std::vector<PageSide> &Sides);
 
 } // namespace kpc::cli
 

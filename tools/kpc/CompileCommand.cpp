@@ -26,7 +26,7 @@ namespace {
 struct CompileArguments {
   CompileOptions Options;
   CacheOption Cache;
-  int64_t Jobs = 0;
+  int64_t Jobs = 0, Variants = 4;
   bool Quiet = false, PrintPipeline = false, Timing = false;
   bool Explain = false;
   std::string Remarks; ///< a regular expression; empty: not asked for
@@ -76,8 +76,9 @@ static void printTiming(std::FILE *To, const CompileReport &Report,
 /// What builders had to choose from. The one that was taken is marked.
 static void printSchedules(std::FILE *To, const CompileReport &Report) {
   for (const KernelSchedules &K : Report.Schedules) {
-    fmt::print(To, "{} on {}{}:\n", printable(K.Kernel), K.Target,
-               K.Forced ? ", by --schedule" : "");
+    fmt::print(To, "{} on {}{}{}:\n", printable(K.Kernel), K.Target,
+               K.Forced ? ", by --schedule" : "",
+               K.Where.empty() ? "" : ", where " + printable(K.Where, 400));
     for (const std::string &Cost : K.Costs)
       fmt::print(To, "  {} {}\n", Cost.starts_with(K.Chosen + ":") ? '*' : ' ',
                  Cost);
@@ -251,6 +252,7 @@ static int compileCommand(CompileArguments &Arguments) {
   checkOutput(Arguments, Source, "--output", Options.Output);
   checkOutput(Arguments, Source, "--remarks-file", Arguments.RemarksFile);
   Options.Jobs = static_cast<int>(Arguments.Jobs);
+  Options.Variants = static_cast<unsigned>(Arguments.Variants);
   Options.CacheFolder = Arguments.Cache.folder();
   Options.ReproducerFolder = reproducerFolder();
   Options.WorkerCommand = {thisExecutable(), std::string(WorkerArgument)};
@@ -332,6 +334,10 @@ static void addScheduleOptions(CLI::App &App, CompileArguments &Arguments,
             Arguments.Options.ScheduleFile = Text;
           })
       ->group(Group);
+  addNumber(App, "--variants", Arguments.Variants, 1, 16,
+            "kernels that a region may have on a GPU, each for a part of the "
+            "dynamic sizes (default: 4; 1: the one for the optimum serves all)")
+      ->group(Group);
 }
 
 static void addDebugOptions(CLI::App &App, CompileArguments &Arguments) {
@@ -383,6 +389,9 @@ void addCompileCommand(CLI::App &Main, Action &Chosen) {
             "worker processes (default: one per core)");
   addCache(App, Arguments->Cache);
   App.add_flag("--strip", Options.Strip, "leave PTX text out of the artifact");
+  App.add_flag("--line-info", Options.LineInfo,
+               "PTX names the lines of the kernels that --emit tile or nvvm "
+               "writes (.loc)");
   App.add_flag("-q,--quiet", Arguments->Quiet, "print errors only");
   addDebugOptions(App, *Arguments);
   App.callback([Arguments, &Chosen] {

@@ -21,7 +21,7 @@ namespace {
 struct InspectArguments {
   std::string Artifact;
   std::map<std::string, int64_t> Dims;
-  bool Json = false, Kernels = true, VerifyWeights = false;
+  bool Json = false, Kernels = true, VerifyWeights = false, Remarks = false;
 };
 } // namespace
 
@@ -105,6 +105,7 @@ static void printKernels(const TargetFacts &T, const shape::Bindings &Dims) {
   };
   bool Types = Any([](const KernelFacts &K) { return !K.Precision.empty(); });
   bool Registers = Any([](const KernelFacts &K) { return K.Registers >= 0; });
+  bool Parts = Any([](const KernelFacts &K) { return !K.Where.empty(); });
   std::string At = dimsText(Dims);
   fmt::print("kernels of {}{}:\n", T.Name, At.empty() ? "" : " (" + At + ")");
   std::string Sides = "ll";
@@ -122,6 +123,8 @@ static void printKernels(const TargetFacts &T, const shape::Bindings &Dims) {
     Column('r', "registers");
     Column('r', "spilled");
   }
+  if (Parts)
+    Column('l', "where");
   Column('l', "nodes");
   TextTable Table(Sides);
   Table.row(Head);
@@ -137,10 +140,70 @@ static void printKernels(const TargetFacts &T, const shape::Bindings &Dims) {
       Row.push_back(numberOrDash(K.Registers));
       Row.push_back(numberOrDash(K.SpillBytes));
     }
+    if (Parts)
+      Row.push_back(printable(K.Where));
     Row.push_back(nodesText(K));
     Table.row(Row);
   }
   fmt::print("{}", Table.text());
+}
+
+/// "step 3", "steps 3 to 5".
+static std::string stepsText(size_t First, size_t End) {
+  return First + 1 == End ? fmt::format("step {}", First)
+                          : fmt::format("steps {} to {}", First, End - 1);
+}
+
+static void printControls(const TargetFacts &T) {
+  fmt::print("loops and branches of {}:\n", T.Name);
+  TextTable Table("ll");
+  for (const ControlFacts &C : T.Controls) {
+    std::string What;
+    if (C.IsLoop)
+      What = C.Count && std::to_string(*C.Count) != C.CountText
+                 ? fmt::format("run {} = {} times", C.CountText, *C.Count)
+                 : fmt::format("run {} times", C.CountText);
+    else if (C.First == C.Else)
+      What = fmt::format("run unless {}", printable(C.Condition, 60));
+    else if (C.Else == C.End)
+      What = fmt::format("run if {}", printable(C.Condition, 60));
+    else
+      What = fmt::format("if {} {}, else {}", printable(C.Condition, 60),
+                         stepsText(C.First, C.Else), stepsText(C.Else, C.End));
+    Table.row({stepsText(C.First, C.End), What});
+  }
+  fmt::print("{}", Table.text());
+}
+
+static Json controlJson(const ControlFacts &C) {
+  Json J = {{"kind", C.IsLoop ? "loop" : "if"},
+            {"first_step", C.First},
+            {"end_step", C.End}};
+  if (!C.IsLoop) {
+    J["else_step"] = C.Else;
+    J["condition"] = C.Condition;
+    return J;
+  }
+  J["count_for"] = C.CountText;
+  if (C.Count)
+    J["count"] = *C.Count;
+  return J;
+}
+
+static void printRemarks(const RemarkFacts &R, bool All) {
+  auto Print = [&](const char *Title, const std::vector<std::string> &List) {
+    fmt::print("{}:\n", Title);
+    for (const std::string &Text : List)
+      fmt::print("  {}\n", printable(Text, 400));
+  };
+  if (!All)
+    fmt::print("remarks: {} of what was done, {} of what was not (--remarks "
+               "lists them)\n",
+               R.Made.size(), R.Refused.size());
+  if (All && !R.Made.empty())
+    Print("done", R.Made);
+  if (All && !R.Refused.empty())
+    Print("not done", R.Refused);
 }
 
 static void printText(const InspectArguments &Arguments, const Model &M,
@@ -155,9 +218,14 @@ static void printText(const InspectArguments &Arguments, const Model &M,
   fmt::print("{}", signatureText(M));
   printTargets(M, Facts);
   printMemory(Facts, Dims, Arguments.VerifyWeights);
+  for (const TargetFacts &T : Facts.Targets)
+    if (!T.Controls.empty())
+      printControls(T);
   if (Arguments.Kernels)
     for (const TargetFacts &T : Facts.Targets)
       printKernels(T, Dims);
+  if (!Facts.Remarks.Made.empty() || !Facts.Remarks.Refused.empty())
+    printRemarks(Facts.Remarks, Arguments.Remarks);
 }
 
 static Json tensorMapJson(const TensorMapFacts &Map) {
@@ -201,12 +269,16 @@ static Json targetJson(const kpc_target &Target, const TargetFacts &T) {
                    {"launches", K.Launches}, {"nodes", K.Nodes}};
     if (K.Registers >= 0)
       Kernel["registers"] = K.Registers;
+    if (!K.Where.empty())
+      Kernel["where"] = K.Where;
     if (K.SpillBytes >= 0)
       Kernel["spill_bytes"] = K.SpillBytes;
     for (const TensorMapFacts &Map : K.TensorMaps)
       Kernel["tensor_maps"].push_back(tensorMapJson(Map));
     J["kernels"].push_back(std::move(Kernel));
   }
+  for (const ControlFacts &C : T.Controls)
+    J["controls"].push_back(controlJson(C));
   J["launches"] = Json::array();
   for (const LaunchFacts &L : T.Launches) {
     Json Launch = {{"kernel", T.Kernels[L.Kernel].Symbol},
@@ -233,9 +305,12 @@ static Json portsJson(const std::vector<kpc_port> &Ports) {
       else
         Dims.push_back(P.dim_texts[I]);
     }
-    All.push_back({{"name", P.name},
-                   {"type", kpc_element_name(P.type)},
-                   {"dims", std::move(Dims)}});
+    Json Port = {{"name", P.name},
+                 {"type", kpc_element_name(P.type)},
+                 {"dims", std::move(Dims)}};
+    if (P.alias >= 0)
+      Port["may_take_input"] = P.alias;
+    All.push_back(std::move(Port));
   }
   return All;
 }
@@ -270,6 +345,8 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
   std::vector<kpc_target> Targets = M.targets();
   for (size_t I = 0; I < Targets.size(); ++I)
     Out["targets"].push_back(targetJson(Targets[I], Facts.Targets[I]));
+  Out["remarks"] = {{"made", Facts.Remarks.Made},
+                    {"refused", Facts.Remarks.Refused}};
   printJsonText(Out);
 }
 
@@ -311,6 +388,8 @@ void addInspectCommand(CLI::App &Main, Action &Chosen) {
   App.add_flag("--verify-weights", Arguments->VerifyWeights,
                "read all weights and compare them with their digest (the rest "
                "of the file is compared whenever it is loaded)");
+  App.add_flag("--remarks", Arguments->Remarks,
+               "list what was fused when compiling, and what was not and why");
   App.add_flag("--json", Arguments->Json, "print JSON");
   App.add_flag_callback(
       "--no-kernels",

@@ -435,6 +435,8 @@ std::string provenanceText(const CompileOptions &Options) {
     Parts.push_back(fmt::format("--precision-for={}={}", Pattern, Word(P)));
   if (Options.Strip)
     Parts.push_back("--strip");
+  if (Options.LineInfo)
+    Parts.push_back("--line-info");
   return fmt::format("{}", fmt::join(Parts, " "));
 }
 

@@ -174,6 +174,7 @@ void addRunCommand(CLI::App &Main, Action &Chosen) {
   addDevice(App, Arguments->Choice.Device);
   addNumber(App, "--threads", Arguments->Threads, 1, 4096,
             "host: threads (default: one per core)");
+  addNvtx(App, Arguments->Choice);
   App.add_flag("-q,--quiet", Arguments->Choice.Quiet, "print errors only");
   App.callback([Arguments, &Chosen] {
     Chosen = [Arguments] { return runCommand(*Arguments); };

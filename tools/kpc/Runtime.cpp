@@ -10,6 +10,8 @@
 #include "tools/kpc/TextTable.h"
 
 #include <fmt/format.h>
+#include <mutex>
+#include <set>
 
 namespace kpc::cli {
 
@@ -55,6 +57,11 @@ std::optional<Model> openModel(const std::string &Path, Diagnostics &Diags) {
   return std::nullopt;
 }
 
+void addNvtx(CLI::App &App, DeviceChoice &Choice) {
+  App.add_flag("--nvtx", Choice.Nvtx,
+               "tell a profiler that listens to NVTX of binding and runs");
+}
+
 static bool hasTargetFor(const Model &M, kpc_device_kind Kind) {
   for (const kpc_target &T : M.targets())
     if (T.device_kind == Kind)
@@ -68,11 +75,23 @@ static bool noGpuHere(kpc_status Status) {
   return Status == KPC_ERROR_DRIVER_MISSING || Status == KPC_ERROR_NO_DEVICE;
 }
 
+/// What the runtime has to say of a session; of several sessions once.
+static void printNote(void *, kpc_log_level Level, const char *Text) {
+  static std::mutex Lock;
+  static std::set<std::string> Said;
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (Level == KPC_LOG_WARNING && Said.insert(Text).second)
+    fmt::print(stderr, "note: {}\n", Text);
+}
+
 std::optional<Session> openSession(const Model &M, const DeviceChoice &Choice,
                                    Diagnostics &Diags) {
   SessionOptions Options;
   Options.num_threads = Choice.Threads;
   Options.keep_values = Choice.KeepValues;
+  Options.nvtx = Choice.Nvtx;
+  if (Choice.Nvtx && !Choice.Quiet)
+    Options.log.log = printNote;
   bool Any = Choice.Device.Kind == DeviceOption::Any;
   bool Host = hasTargetFor(M, KPC_DEVICE_HOST);
   bool Gpu = Any ? hasTargetFor(M, KPC_DEVICE_CUDA)
@@ -113,10 +132,15 @@ static std::string symbolText(const kpc_symbol &S) {
 }
 
 std::string signatureText(const Model &M) {
-  auto Ports = [](const std::vector<kpc_port> &List) {
-    TextTable Table("ll");
+  auto Ports = [&M](const std::vector<kpc_port> &List) {
+    TextTable Table("lll");
+    std::vector<kpc_port> Inputs = M.inputs();
     for (const kpc_port &P : List)
-      Table.row({printable(P.name), portText(P)});
+      Table.row({printable(P.name), portText(P),
+                 P.alias < 0
+                     ? ""
+                     : fmt::format("may take the memory of {}",
+                                   printable(Inputs[size_t(P.alias)].name))});
     return Table.text();
   };
   std::string Out =

@@ -26,8 +26,11 @@ struct DeviceChoice {
   DeviceOption Device;
   int Threads = 0;
   bool KeepValues = false;
+  bool Nvtx = false; ///< tell a profiler of ranges
   bool Quiet = false;
 };
+/// `--nvtx`
+void addNvtx(CLI::App &App, DeviceChoice &Choice);
 /// Where no device is asked for: a GPU that the artifact has code for, else
 /// the host, which is said.
 std::optional<Session> openSession(const Model &M, const DeviceChoice &Choice,

@@ -108,6 +108,26 @@ void NodeImport::expectInputs(size_t Least, size_t Most) {
                   : std::to_string(Least) + " to " + std::to_string(Most)));
 }
 
+std::pair<Value, Value> NodeImport::operands() {
+  expectInputs(2, 2);
+  Value A = input(0), C = input(1);
+  if (opset() >= 7 || bad())
+    return {A, C};
+  ignoreAttribute("broadcast");
+  if (!hasAttribute("axis"))
+    return {A, C};
+  int64_t Axis = frontAxis(intAttribute("axis", 0), rank(A));
+  int64_t Ones = rank(A) - Axis - rank(C);
+  if (Ones < 0)
+    fail(Code::ImportShape,
+         "the second operand does not fit at axis " + std::to_string(Axis));
+  if (bad())
+    return {};
+  Dims Sizes(dims(C));
+  Sizes.append(static_cast<size_t>(Ones), Expr(1));
+  return {A, reshape(C, Sizes)};
+}
+
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//

@@ -65,6 +65,9 @@ public:
                                                 std::string_view What);
   /// A fault unless the number of inputs is in the range.
   void expectInputs(size_t Least, size_t Most);
+  /// The two inputs of an elementwise operator. Before opset 7 an attribute
+  /// aligned them: the sizes of b stand at `axis` of a's.
+  std::pair<Value, Value> operands();
 
   //===--- attributes -----------------------------------------------------===//
   bool hasAttribute(std::string_view Name) const {

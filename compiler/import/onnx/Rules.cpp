@@ -21,7 +21,8 @@ static std::vector<const Rule *> collectRules() {
         normalizationRules(), convolutionRules(),  poolingRules(),
         matmulRules(),        quantizationRules(), lossRules(),
         resizeRules(),        controlRules(),      recurrentRules(),
-        samplingRules(),      linearRules(),       attentionRules()})
+        samplingRules(),      linearRules(),       attentionRules(),
+        carriedStateRules()})
     for (const Rule &R : Family)
       All.push_back(&R);
   llvm::sort(All, [](const Rule *A, const Rule *B) {

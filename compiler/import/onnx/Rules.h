@@ -52,6 +52,7 @@ ArrayRef<Rule> recurrentRules();
 ArrayRef<Rule> samplingRules();
 ArrayRef<Rule> linearRules();
 ArrayRef<Rule> attentionRules();
+ArrayRef<Rule> carriedStateRules();
 
 /// Null if there is none. `Domain` is known if any row has it.
 const Rule *findRule(std::string_view Domain, std::string_view Op,

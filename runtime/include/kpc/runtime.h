@@ -309,7 +309,10 @@ enum {
   /** CUDA: no two steps of the graph run side by side. */
   KPC_SESSION_ONE_CHAIN = 4,
   /** CUDA: no kernel is launched before those that it depends on have ended. */
-  KPC_SESSION_NO_EARLY_LAUNCH = 8
+  KPC_SESSION_NO_EARLY_LAUNCH = 8,
+  /** Tells a profiler that listens to NVTX (Nsight Systems, Nsight Compute) of
+   *  binding, recording, runs, and of steps that are launched one by one. */
+  KPC_SESSION_NVTX = 16
 };
 
 typedef struct kpc_session_options {

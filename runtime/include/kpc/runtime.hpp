@@ -265,6 +265,7 @@ struct SessionOptions {
   bool no_graph = false;
   bool one_chain = false;
   bool no_early_launch = false;
+  bool nvtx = false;
   kpc_allocator allocator = {};
   kpc_log_sink log = {};
   std::span<std::byte> workspace = {};
@@ -430,7 +431,8 @@ public:
         (Options.keep_values ? unsigned(KPC_SESSION_KEEP_VALUES) : 0u) |
         (Options.no_graph ? unsigned(KPC_SESSION_NO_GRAPH) : 0u) |
         (Options.one_chain ? unsigned(KPC_SESSION_ONE_CHAIN) : 0u) |
-        (Options.no_early_launch ? unsigned(KPC_SESSION_NO_EARLY_LAUNCH) : 0u);
+        (Options.no_early_launch ? unsigned(KPC_SESSION_NO_EARLY_LAUNCH) : 0u) |
+        (Options.nvtx ? unsigned(KPC_SESSION_NVTX) : 0u);
     O.allocator = Options.allocator;
     O.log = Options.log;
     O.workspace = Options.workspace.data();

@@ -95,28 +95,38 @@ Status encodeTensorMap(const Driver &D, BoundTensorMap &Map, uint64_t Address) {
   return E;
 }
 
+static Status checkEncoders(const Driver &D, const format::Target &T,
+                            const format::Launch &L) {
+  for (const format::Param *P : format::each(L.params())) {
+    if (P->kind() != format::ParamKind::TensorMap)
+      continue;
+    bool Tiled = P->tensor_map()->mode() == format::TensorMapMode::Tiled;
+    if (Tiled ? D->TensorMapEncodeTiled != nullptr
+              : D->TensorMapEncodeIm2col != nullptr)
+      continue;
+    const format::Kernel *K = T.kernels()->Get(L.kernel());
+    Error E = failure(ErrorCode::DriverTooOld,
+                      "kernel '%s' needs tensor maps, and the driver has no "
+                      "cuTensorMapEncode%s (CUDA 12.0 or newer)",
+                      displayName(*K).c_str(), Tiled ? "Tiled" : "Im2col");
+    E.Kernel = displayName(*K);
+    E.Node = sourceNodes(*K);
+    E.Hint = "update NVIDIA's driver";
+    return E;
+  }
+  return success();
+}
+
 Status checkEncoders(const Driver &D, const format::Target &T) {
   for (const format::Step *Step : format::each(T.steps())) {
     const format::Launch *L = Step->action_as_Launch();
     if (!L)
       continue;
-    for (const format::Param *P : format::each(L->params())) {
-      if (P->kind() != format::ParamKind::TensorMap)
-        continue;
-      bool Tiled = P->tensor_map()->mode() == format::TensorMapMode::Tiled;
-      if (Tiled ? D->TensorMapEncodeTiled != nullptr
-                : D->TensorMapEncodeIm2col != nullptr)
-        continue;
-      const format::Kernel *K = T.kernels()->Get(L->kernel());
-      Error E = failure(ErrorCode::DriverTooOld,
-                        "kernel '%s' needs tensor maps, and the driver has no "
-                        "cuTensorMapEncode%s (CUDA 12.0 or newer)",
-                        displayName(*K).c_str(), Tiled ? "Tiled" : "Im2col");
-      E.Kernel = displayName(*K);
-      E.Node = sourceNodes(*K);
-      E.Hint = "update NVIDIA's driver";
-      return E;
-    }
+    if (Status S = checkEncoders(D, T, *L); !S)
+      return S;
+    for (const format::Alternative *A : format::each(L->alternatives()))
+      if (Status S = checkEncoders(D, T, *A->launch()); !S)
+        return S;
   }
   return success();
 }

@@ -222,6 +222,30 @@ func.func @f(%d: !d, %i: index) {
 
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%d: !d, %i: index) {
+  // expected-error @below {{'tile.map' op has a block of the element, its row and its column, and of the elements beside it}}
+  %y = tile.map %d at [%i, %i] within [%i, %i] beside %d : !d, !d -> !d {
+  ^bb0(%v: f32, %row: index, %column: index):
+    tile.yield %v : f32
+  }
+  return
+}
+
+// -----
+
+!d = !tile.fragment<[64, 64], f32>
+func.func @f(%d: !d, %e: !tile.fragment<[64, 32], f32>, %i: index) {
+  // expected-error @below {{'tile.map' op has fragments of one shape and layout}}
+  %y = tile.map %d at [%i, %i] within [%i, %i] beside %e : !d, !tile.fragment<[64, 32], f32> -> !d {
+  ^bb0(%v: f32, %row: index, %column: index, %w: f32):
+    tile.yield %v : f32
+  }
+  return
+}
+
+// -----
+
+!d = !tile.fragment<[64, 64], f32>
+func.func @f(%d: !d, %i: index) {
   // expected-error @below {{'tile.map' op yields a 'f16'}}
   %y = tile.map %d at [%i, %i] within [%i, %i] : !d -> !tile.fragment<[64, 64], f16> {
   ^bb0(%v: f32, %row: index, %column: index):

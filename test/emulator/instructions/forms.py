@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The forms of instructions that are compared with hardware (cases.py)."""
 
+import itertools
+
 from cases import Form
 
 INTEGERS = ("u16", "s16", "u32", "s32", "u64", "s64")
@@ -331,6 +333,22 @@ def wgmma():
                        finish="wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;", warps=4)
 
 
+def more_matrices():
+    """mma.sync of f64, of 4-bit integers and of bits, and the shapes of eight rows."""
+    yield mma("m8n8k4", "f64.f64.f64.f64", 2, ["f64"], ["f64"], ["f64"] * 2, "f64")
+    for k, first, second in ((4, 2, 1), (8, 4, 2), (16, 8, 4)):
+        yield mma(f"m16n8k{k}", "f64.f64.f64.f64", 4, ["f64"] * first, ["f64"] * second, ["f64"] * 4, "f64")
+    for a, b, more in itertools.product("us", "us", ("", ".satfinite")):
+        yield mma("m8n8k16", f"s32.{a}8.{b}8.s32", 2, ["b32"], ["b32"], ["s32"] * 2, "s32", more)
+        yield mma("m8n8k32", f"s32.{a}4.{b}4.s32", 2, ["b32"], ["b32"], ["s32"] * 2, "s32", more)
+        yield mma("m16n8k32", f"s32.{a}4.{b}4.s32", 4, ["b32"] * 2, ["b32"], ["s32"] * 4, "s32", more)
+        yield mma("m16n8k64", f"s32.{a}4.{b}4.s32", 4, ["b32"] * 4, ["b32"] * 2, ["s32"] * 4, "s32", more)
+    for shape, first, second in (("m8n8k128", 1, 1), ("m16n8k128", 2, 1), ("m16n8k256", 4, 2)):
+        for op in ("xor", "and"):
+            many = 2 if first == 1 else 4
+            yield mma(shape, f"s32.b1.b1.s32.{op}.popc", many, ["b32"] * first, ["b32"] * second, ["s32"] * many, "s32")
+
+
 # Forms that the emulator refuses when it loads them.
 REFUSED = [r"^mad\.hi\.sat\.s32", r"^mad\.hi\.cc\.s32"]
 
@@ -341,6 +359,6 @@ DIFFERENT = []
 
 def all_forms():
     out = []
-    for group in (integer, bits, compare, floating, halves, convert, warp, memory, matrix, wgmma):
+    for group in (integer, bits, compare, floating, halves, convert, warp, memory, matrix, wgmma, more_matrices):
         out += group()
     return out

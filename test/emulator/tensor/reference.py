@@ -120,6 +120,16 @@ def place_of_d(m, n, group, rows, columns, half):
     return m // 64, m % 64 + (64 if n >= columns // 2 else 0), n % (columns // 2)
 
 
+def place_with_ws(m, n, rows, columns):
+    """Of .ws: the columns in two halves or four quarters, one below the other in the lanes."""
+    if rows == 128:
+        return 0, m, n
+    if rows == 64:
+        return (0, m, n) if n < columns // 2 else (0, m + 64, n - columns // 2)
+    quarter = columns // 4
+    return 0, m + [0, 32, 64, 96][n // quarter], n % quarter
+
+
 def lanes_of_a(m, group, rows, half):
     """Every place that row m of A has in tensor memory."""
     if group == 2 and rows == 128:

@@ -65,8 +65,13 @@ class Product:
     """One shape of mma, and what comes of it."""
 
     def __init__(self, kind, a, b, d, rows, columns, group=1, swizzles=(128, 128), majors=(True, True), in_tensor=False, half=0,
-                 adds=True, steps=1, negate=False, shift=0, mask=False, scales=None, qualifier="", ids=(0, 0)):
+                 adds=True, steps=1, negate=False, shift=0, mask=False, scales=None, qualifier="", ids=(0, 0), ws=False):
         self.__dict__.update(locals())
+
+    def place(self, m, n):
+        if self.ws:
+            return reference.place_with_ws(m, n, self.rows, self.columns)
+        return reference.place_of_d(m, n, self.group, self.rows, self.columns, self.half)
 
     def name(self):
         return " ".join(str(v) for k, v in self.__dict__.items() if k != "self")
@@ -100,7 +105,7 @@ class Product:
         assert all(one == descriptors[0] for one in descriptors)
         used = max(1024, start)
         for m, n in itertools.product(range(rows), range(columns)):
-            block, lane, column = reference.place_of_d(m, n, group, rows, columns, self.half)
+            block, lane, column = self.place(m, n)
             images[block][1][lane, column] = d_word(before[m, n], self.d)
         if self.in_tensor:
             for m in range(rows):
@@ -115,7 +120,7 @@ class Product:
             after = after + product
         masked = random.integers(0, 2, size=(group, 128)) if self.mask else numpy.zeros((group, 128), dtype=int)
         for m, n in itertools.product(range(rows), range(columns)):
-            block, lane, column = reference.place_of_d(m, n, group, rows, columns, self.half)
+            block, lane, column = self.place(m, n)
             if not masked[block, lane]:
                 expected[block][lane, column] = d_word(after[m, n], self.d)
         text = self.text(descriptors[0], a_column, scale_column, masked, used)
@@ -168,7 +173,7 @@ class Product:
             body += [f"mov.b32 %r{20 + n}, {word};" for n, word in enumerate(words)]
         shift = f", {self.shift}" if self.shift else ""
         for step in range(self.steps):
-            body.append(f"tcgen05.mma.cta_group::{self.group}.kind::{self.kind}{'.block_scale' if self.scales else ''}{self.qualifier} "
+            body.append(f"tcgen05.mma{'.ws' if self.ws else ''}.cta_group::{self.group}.kind::{self.kind}{'.block_scale' if self.scales else ''}{self.qualifier} "
                         f"[%r14], {a}, %rd11, %r10, {scales}{masks}%p{4 + min(step, 1)}{shift};")
         return kernels.kernel(used, scale_column + 32, "\n".join(body), self.group)
 
@@ -199,6 +204,14 @@ def products():
     yield P("f16", "f16", "f16", "f32", 128, 32, negate=True)
     yield P("f16", "f16", "f16", "f32", 128, 32, shift=1)
     yield P("f16", "f16", "f16", "f32", 128, 32, mask=True)
+    # .ws: the matrix that stays is B
+    for rows, columns in itertools.product((32, 64, 128), (64, 128, 256)):
+        yield P("f16", "f16", "f16", "f32", rows, columns, ws=True)
+    for kind, a, b, d in (("tf32", "tf32", "tf32", "f32"), ("f8f6f4", "e4m3", "e2m1", "f16"), ("i8", "s8", "u8", "s32"),
+                          ("f16", "bf16", "bf16", "f32")):
+        yield P(kind, a, b, d, 32, 64, ws=True, adds=False, qualifier=".collector::b1::fill")
+        yield P(kind, a, b, d, 64, 64, ws=True, steps=2, qualifier=".collector::b3::lastuse")
+    yield P("f16", "bf16", "bf16", "f32", 128, 64, ws=True, in_tensor=True)
     # two blocks
     for rows in (128, 256):
         yield P("f16", "f16", "f16", "f32", rows, 64, group=2)

@@ -79,6 +79,21 @@ func.func @concat(%x: !x) -> !graph.tensor<["n*2", 8], f32> {
   return %2 : !graph.tensor<["n*2", 8], f32>
 }
 
+// Heads that lie elsewhere, in lines, are read there; lines that are turned are not.
+// CHECK-LABEL: @concat_of_heads(
+// CHECK-DAG: %[[ALL:.*]] = graph.region "slice+transpose+concat"(%arg0, %arg1)
+// CHECK-DAG: %[[T:.*]] = graph.region "transpose"(%arg2)
+// CHECK-DAG: graph.region "concat"(%[[ALL]], %[[T]])
+func.func @concat_of_heads(%x: !graph.tensor<[n, s, 12, 8], f32>, %past: !graph.tensor<[n, 2, p, 8], f32>, %y: !graph.tensor<[n, 2, 8, p], f32>)
+    -> !graph.tensor<[n, 2, "p*2 + s", 8], f32> {
+  %0 = graph.slice %x start <[0, 0, 10, 0]> step [1, 1, 1, 1] : !graph.tensor<[n, s, 12, 8], f32> to !graph.tensor<[n, s, 2, 8], f32>
+  %1 = graph.transpose %0 [0, 2, 1, 3] : !graph.tensor<[n, s, 2, 8], f32>
+  %2 = graph.concat %past, %1 axis 2 : !graph.tensor<[n, 2, p, 8], f32>, !graph.tensor<[n, 2, s, 8], f32>
+  %3 = graph.transpose %y [0, 1, 3, 2] : !graph.tensor<[n, 2, 8, p], f32>
+  %4 = graph.concat %2, %3 axis 2 : !graph.tensor<[n, 2, "p + s", 8], f32>, !graph.tensor<[n, 2, p, 8], f32>
+  return %4 : !graph.tensor<[n, 2, "p*2 + s", 8], f32>
+}
+
 // CHECK-LABEL: @views_and_sources_stay_outside(
 // CHECK: %[[W:.*]] = graph.weight "m#w"
 // CHECK: %[[E:.*]] = graph.region "add"(%arg0, %[[W]])

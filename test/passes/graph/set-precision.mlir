@@ -147,3 +147,20 @@ func.func @integers(%i: !graph.tensor<[n], i32>) -> !graph.tensor<[n], i32> {
 
 // CHECK-LABEL: func.func private @declared(f32)
 func.func private @declared(f32)
+
+// What is multiplied with a narrow weight is narrow, however small and light: factors are of one type.
+// CHECK-LABEL: @beside(
+// CHECK: graph.region "little"{{.*}} -> !graph.tensor<[1, 64], f16>
+// ALL-LABEL: @beside(
+// HEAVY-LABEL: @beside(
+// HEAVY: graph.region "little"{{.*}} -> !graph.tensor<[1, 64], f32>
+func.func @beside(%x: !graph.tensor<[4096, 64], f32>, %g: !graph.tensor<[1, 64], f32>)
+    -> (!graph.tensor<[4096, 64], f32>, !graph.tensor<[1, 64], f32>) {
+  %w = graph.weight "m#w" [] : !graph.tensor<[64, 64], f32>
+  %u = graph.weight "m#u" [] : !graph.tensor<[64, 64], f32>
+  %0 = graph.sin %x : !graph.tensor<[4096, 64], f32> loc("large")
+  %1 = graph.matmul %0, %w : !graph.tensor<[4096, 64], f32>, !graph.tensor<[64, 64], f32>
+  %2 = graph.sin %g : !graph.tensor<[1, 64], f32> loc("little")
+  %3 = graph.matmul %2, %u : !graph.tensor<[1, 64], f32>, !graph.tensor<[64, 64], f32>
+  return %1, %3 : !graph.tensor<[4096, 64], f32>, !graph.tensor<[1, 64], f32>
+}

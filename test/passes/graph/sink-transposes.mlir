@@ -88,3 +88,38 @@ func.func @vector_is_turned_first(%b: !graph.tensor<[8], f32>) -> !a {
   %1 = graph.transpose %0 [0, 2, 1] : !t
   return %1 : !a
 }
+
+// Dimensions that stay next to each other are joined in front of the transpose, which then meets the next one.
+// CHECK-LABEL: @joined(
+// CHECK-NEXT: %[[R:.*]] = graph.reshape %arg0 : <[n, 14, 14, 768], f32> to <[n, 196, 768], f32>
+// CHECK-NEXT: return %[[R]]
+func.func @joined(%x: !graph.tensor<[n, 14, 14, 768], f32>) -> !graph.tensor<[n, 196, 768], f32> {
+  %0 = graph.transpose %x [0, 3, 1, 2] : !graph.tensor<[n, 14, 14, 768], f32>
+  %1 = graph.reshape %0 : !graph.tensor<[n, 768, 14, 14], f32> to !graph.tensor<[n, 768, 196], f32>
+  %2 = graph.transpose %1 [0, 2, 1] : !graph.tensor<[n, 768, 196], f32>
+  return %2 : !graph.tensor<[n, 196, 768], f32>
+}
+
+// Dimensions that it parts, and a reshape that splits, stay behind it.
+// CHECK-LABEL: @parted(
+// CHECK-NEXT: graph.transpose
+// CHECK-NEXT: graph.reshape
+// CHECK-NEXT: graph.transpose
+// CHECK-NEXT: graph.reshape
+func.func @parted(%x: !graph.tensor<[n, 14, 14, 768], f32>) -> (!graph.tensor<[n, 150528], f32>, !graph.tensor<[n, 2, 384, 14, 14], f32>) {
+  %0 = graph.transpose %x [0, 3, 1, 2] : !graph.tensor<[n, 14, 14, 768], f32>
+  %1 = graph.reshape %0 : !graph.tensor<[n, 768, 14, 14], f32> to !graph.tensor<[n, 150528], f32>
+  %2 = graph.transpose %x [0, 3, 1, 2] : !graph.tensor<[n, 14, 14, 768], f32>
+  %3 = graph.reshape %2 : !graph.tensor<[n, 768, 14, 14], f32> to !graph.tensor<[n, 2, 384, 14, 14], f32>
+  return %1, %3 : !graph.tensor<[n, 150528], f32>, !graph.tensor<[n, 2, 384, 14, 14], f32>
+}
+
+// What is the same for all heads is turned before it is repeated.
+// CHECK-LABEL: @angles(
+// CHECK-NEXT: %[[R:.*]] = graph.reshape %arg0 : <[1, 1, s, 16], f32> to <[1, s, 1, 16], f32>
+// CHECK-NEXT: graph.broadcast %[[R]] : <[1, s, 1, 16], f32> to <[b, s, 32, 16], f32>
+func.func @angles(%x: !graph.tensor<[1, 1, s, 16], f32>) -> !graph.tensor<[b, s, 32, 16], f32> {
+  %0 = graph.broadcast %x : !graph.tensor<[1, 1, s, 16], f32> to !graph.tensor<[b, 32, s, 16], f32>
+  %1 = graph.transpose %0 [0, 2, 1, 3] : !graph.tensor<[b, 32, s, 16], f32>
+  return %1 : !graph.tensor<[b, s, 32, 16], f32>
+}

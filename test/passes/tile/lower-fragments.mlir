@@ -90,3 +90,34 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// Two fragments: the body has the registers at one place of both.
+gpu.module @beside {
+  // CHECK-LABEL: gpu.func @gate(
+  gpu.func @gate(%rows: index, %zero: index, %sink: memref<f32>) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    %a = tile.alloc : <[64, 16], bf16, swizzle 32>
+    %b = tile.alloc : <[16, 16], bf16, swizzle 32>
+    tile.start
+    tile.role "all" warps 0 to 4 registers 128 {
+    ^bb0(%group: index):
+      // CHECK: %[[D:.*]] = llvm.inline_asm
+      %p = tile.mma %a, %b transposed : !a, !bt -> !tile.pending<!d>
+      %d = tile.await %p : !tile.pending<!d> -> !d
+      // CHECK-DAG: %[[G0:.*]] = llvm.extractvalue %[[D]][0]
+      // CHECK-DAG: %[[U0:.*]] = llvm.extractvalue %[[D]][4]
+      // CHECK-DAG: arith.mulf %[[G0]], %[[U0]]
+      // CHECK-DAG: %[[G3:.*]] = llvm.extractvalue %[[D]][3]
+      // CHECK-DAG: %[[U3:.*]] = llvm.extractvalue %[[D]][7]
+      // CHECK-DAG: arith.mulf %[[G3]], %[[U3]]
+      %g = tile.columns %d from 0 : !d -> !half
+      %u = tile.columns %d from 8 : !d -> !half
+      %out = tile.map %g at [%zero, %zero] within [%rows, %rows] beside %u : !half, !half -> !half {
+      ^bb0(%v: f32, %row: index, %column: index, %w: f32):
+        %t = arith.mulf %v, %w : f32
+        memref.store %t, %sink[] : memref<f32>
+        tile.yield %t : f32
+      }
+    }
+    gpu.return
+  }
+}

@@ -61,7 +61,8 @@ struct Built {
   std::string Error;
 };
 
-Built build(const CompiledKernel &Kernel, const std::string &Dim = "n") {
+Built build(const CompiledKernel &Kernel, const std::string &Dim = "n",
+            std::vector<CompiledVariant> Variants = {}) {
   mlir::DialectRegistry Registry;
   registerDialects(Registry);
   mlir::MLIRContext Context(Registry, mlir::MLIRContext::Threading::DISABLED);
@@ -71,6 +72,8 @@ Built build(const CompiledKernel &Kernel, const std::string &Dim = "n") {
   TargetKernels Compiled;
   Compiled.Target = target::findTarget("sm_90a");
   Compiled.Kernels["gemm"] = Kernel;
+  if (!Variants.empty())
+    Compiled.Variants["gemm"] = std::move(Variants);
   Built Out;
   auto Contents = planToContents(*Module, WeightStore(), {Compiled}, false);
   if (Contents)
@@ -101,6 +104,42 @@ TEST(KernelLaunch, TensorMapsFollowTheArguments) {
   EXPECT_EQ(B.Contents.Symbols[1].Name, "sm_count");
   EXPECT_EQ(B.Contents.Symbols[1].Source,
             artifact::SymbolSource::MultiprocessorCount);
+  artifact::Bytes File;
+  EXPECT_EQ(artifact::writeToMemory(B.Contents, File), std::nullopt);
+}
+
+TEST(KernelLaunch, VariantsAreAlternativesOverTheDims) {
+  CompiledKernel Few = gemm();
+  Few.Schedule = "few";
+  Few.Grid[0] = "ceildiv(arg2, 8)";
+  Few.TensorMaps.clear();
+  Built B = build(
+      gemm(), "n",
+      {{"gemm_v2", {{{{0}, 0, 16}}, {{{0, 0}, 400, 900}, {{0}, 0, 40}}}, Few}});
+  ASSERT_EQ(B.Error, "");
+  const artifact::Target &T = B.Contents.Targets[0];
+  ASSERT_EQ(T.Kernels.size(), 2u);
+  EXPECT_EQ(T.Kernels[1].Symbol, "gemm_v2");
+  EXPECT_EQ(T.Kernels[1].DisplayName, "gemm_v2");
+  EXPECT_EQ(T.Kernels[1].Family, "few");
+  EXPECT_EQ(T.Modules.size(), 2u);
+  const auto &L = std::get<artifact::Launch>(T.Steps[0]);
+  EXPECT_EQ(L.Kernel, 0u);
+  ASSERT_EQ(L.Alternatives.size(), 2u);
+  Expr N = Expr::symbol("n");
+  for (const artifact::Alternative &A : L.Alternatives) {
+    EXPECT_EQ(A.Instead.Kernel, 1u);
+    EXPECT_EQ(A.Instead.Grid[0], N.ceilDiv(Expr(8)));
+    EXPECT_EQ(A.Instead.Params.size(), 3u);
+  }
+  const auto &First = L.Alternatives[0].Bounds;
+  ASSERT_EQ(First.size(), 1u);
+  EXPECT_EQ(First[0].Size, N);
+  EXPECT_EQ(First[0].Most, 16);
+  const auto &Second = L.Alternatives[1].Bounds;
+  ASSERT_EQ(Second.size(), 2u);
+  EXPECT_EQ(Second[0].Size, N * N);
+  EXPECT_EQ(Second[0].Least, 400);
   artifact::Bytes File;
   EXPECT_EQ(artifact::writeToMemory(B.Contents, File), std::nullopt);
 }

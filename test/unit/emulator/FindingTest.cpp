@@ -28,6 +28,16 @@ TEST(Finding, OutOfBounds) {
             "out-of-bounds");
 }
 
+TEST(Finding, SaysWhatTheTextIsMadeOf) {
+  std::string Text = "\n.loc 2 17 5, function_name $L, inlined_at 1 3 1\n"
+                     "st.global.u32 [%rd3+4], %r1;";
+  Outcome R = run(Text, {.Module = ".file 1 \"a.cu\"\n.file 2 \"b.cu\"\n"});
+  EXPECT_THAT(R.Trouble->text(), HasSubstr("of kernel k, from b.cu:17, block"));
+  // A line of a file that has no name.
+  R = run(Text, {});
+  EXPECT_THAT(R.Trouble->text(), HasSubstr("of kernel k, block"));
+}
+
 TEST(Finding, Misaligned) {
   EXPECT_EQ(run("mov.b16 %rs1, 1; st.global.u16 [%rd1+1], %rs1;").finding(),
             "misaligned");

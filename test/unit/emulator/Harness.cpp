@@ -39,6 +39,8 @@ Outcome run(const std::string &Body, const Setup &S) {
   if (!S.Input.empty())
     std::memcpy(reinterpret_cast<void *>(Buffers[0]), S.Input.data(),
                 S.Input.size() * 4);
+  if (S.Zeroed)
+    std::memset(reinterpret_cast<void *>(Buffers[1]), 0, S.OutputWords * 4);
   std::vector<uint8_t> Parameters(sizeof Buffers);
   std::memcpy(Parameters.data(), Buffers, sizeof Buffers);
   LaunchShape Shape;

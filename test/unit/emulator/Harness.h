@@ -36,6 +36,7 @@ struct Setup {
   std::string Module = {};     ///< before the kernel
   std::string Attributes = {}; ///< of the kernel, ".reqnctapercluster 2"
   uint64_t Seed = 1;
+  bool Zeroed = false; ///< the output, before the run
 };
 
 struct Outcome {

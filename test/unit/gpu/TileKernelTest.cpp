@@ -162,6 +162,61 @@ INSTANTIATE_TEST_SUITE_P(Gemm, TileKernel, ::testing::ValuesIn(Products),
 // Tensor memory
 //===----------------------------------------------------------------------===//
 
+/// silu(x·w) ∘ (x·v), without the batch: two products of one x.
+KernelText gateOf(const Product &P) {
+  std::string N = std::to_string(P.Columns), Depth = std::to_string(P.Sum),
+              T = P.Type;
+  std::vector<std::string> Right =
+      P.Transposed ? std::vector{N, Depth} : std::vector{Depth, N};
+  KernelText K(P.Name);
+  K.input("x", T, {"m", Depth}).input("w", T, Right).input("v", T, Right);
+  K.output("y", T, {"m", N});
+  K.fact("m", "kpc.min = 1 : i64, kpc.optimum = " + std::to_string(P.Rows) +
+                  " : i64");
+  for (const char *Side : {"w", "v"}) {
+    std::string Sum = std::string(Side) + "s";
+    K.generic(Sum,
+              {"(m,n,k)->(m,k)",
+               P.Transposed ? "(m,n,k)->(n,k)" : "(m,n,k)->(k,n)",
+               "(m,n,k)->(m,n)"},
+              "ppr", {"x", Side},
+              "%e = arith.extf %x : " + T + " to f32\n%f = arith.extf %" +
+                  Side + " : " + T +
+                  " to f32\n%p = arith.mulf %e, %f : f32\n"
+                  "%r = arith.addf %" +
+                  Sum + ", %p : f32",
+              "%r", "0.0", "f32", {"m", N});
+  }
+  std::string Same = "(a,b)->(a,b)";
+  K.generic("y", {Same, Same, Same}, "pp", {"ws", "vs"},
+            "%one = arith.constant 1.0 : f32\n"
+            "%n = arith.negf %ws : f32\n"
+            "%e = math.exp %n : f32\n"
+            "%d = arith.addf %one, %e : f32\n"
+            "%q = arith.divf %ws, %d : f32\n"
+            "%p = arith.mulf %q, %vs : f32\n"
+            "%r = arith.truncf %p : f32 to " +
+                T,
+            "%r");
+  return K;
+}
+
+class GateKernel : public ::testing::TestWithParam<Product> {};
+
+TEST_P(GateKernel, IsAssembledWithoutLoss) {
+  expectNoLoss(gateOf(GetParam()).text(), {"gemm ", OfHopper, 4});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Gemm, GateKernel,
+    ::testing::Values(Product{"gate_8192", "f16", 4096, 8192, 2048},
+                      Product{"gate_transposed", "bf16", 512, 11008, 4096,
+                              true},
+                      Product{"gate_few_rows", "f16", 64, 8192, 2048}),
+    [](const ::testing::TestParamInfo<Product> &Info) {
+      return std::string(Info.param.Name);
+    });
+
 class TensorMemoryKernel : public ::testing::TestWithParam<Product> {};
 
 TEST_P(TensorMemoryKernel, IsAssembledWithoutLoss) {

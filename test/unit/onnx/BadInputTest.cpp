@@ -320,6 +320,25 @@ TEST(BadExternal, OutsideTheFolder) {
   }
 }
 
+TEST(BadExternal, NoFolder) {
+  const std::pair<std::string, std::string> Cases[] = {
+      {"", "[KPC-I0018]: m.onnx: initializer 'w': external data 'w.bin' is "
+           "refused: a model read from memory has no folder\n"
+           "  hint: external data must be a plain file in the model's folder "
+           "or below: no absolute path, no `..`, no link\n"},
+      {"/nonexistent",
+       "[KPC-I0016]: m.onnx: initializer 'w': external data 'w.bin' cannot be "
+       "read: the model's folder cannot be opened\n"
+       "  hint: put the file beside the model, under the name the model "
+       "gives\n"}};
+  for (const auto &[Where, Text] : Cases) {
+    TensorProto *W;
+    ModelProto M = addW(W);
+    external(W, "location", "w.bin");
+    EXPECT_EQ(said(M, Where), "error" + Text);
+  }
+}
+
 TEST(BadExternal, MalformedNumbers) {
   for (const char *Number : {"-1", "0x10", "1e3", "", "99999999999999999999"}) {
     TensorProto *W;

@@ -253,6 +253,14 @@ TEST(BadImport, UnknownDimOption) {
             "  hint: did you mean 'd0'?\n");
 }
 
+TEST(BadImport, EmptyRangeOfADim) {
+  ImportOptions Options;
+  Options.Dims["d0"] = {.Min = 4, .Max = 2};
+  EXPECT_EQ(Imported(unary("Relu", {-1, 3}), Options).Diags.text(),
+            "error[KPC-I0032]: m.onnx: the range of dim 'd0' is empty\n"
+            "  hint: a range has sizes from 0 on, the least one first\n");
+}
+
 //===----------------------------------------------------------------------===//
 // Sizes
 //===----------------------------------------------------------------------===//
@@ -318,6 +326,25 @@ TEST(ImportSizes, UnnamedDimsThatMustBeEqualBecomeOne) {
             "--dim\n");
 }
 
+TEST(ImportSizes, ASliceByASizeLimitsIt) {
+  // table[:d0] with d0 the number of x's rows and a table of 8.
+  ModelProto M = unary("Slice", {8});
+  M.mutable_graph()->mutable_output(0)->clear_type();
+  auto *Rows = M.mutable_graph()->add_input();
+  describe(Rows, "z", {-1});
+  node(M, "Shape", {"z"}, {"n"});
+  initializer(M, "zero", {1}, TensorProto::INT64)
+      ->set_raw_data(std::string(8, '\0'));
+  only(M)->add_input("zero");
+  only(M)->add_input("n");
+  Imported I(M);
+  EXPECT_EQ(I.result(), "!graph.tensor<[d0], f32>");
+  EXPECT_EQ(I.Diags.text(),
+            "warning[KPC-I0036]: 'n' (Slice, opset 17) in m.onnx: size d0 is "
+            "taken to be at most 8, the size of what is sliced by it\n"
+            "  hint: give the dim a range with --dim to say so yourself\n");
+}
+
 TEST(ImportSizes, DeclaredSizesHelpWhereAShapeIsAnInput) {
   ModelProto M = model();
   input(M, "x", {2, 3});
@@ -339,6 +366,86 @@ TEST(ImportSizes, BoundInputsLeaveTheSignature) {
   EXPECT_EQ(I.result(), "!graph.tensor<[3, 2], f32>");
   auto Main = *I.Module->getOps<mlir::func::FuncOp>().begin();
   EXPECT_EQ(Main.getNumArguments(), 1u);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops and branches
+//===----------------------------------------------------------------------===//
+
+/// A loop that carries h, of [2, 3]: `Body` names the op that gives the next.
+static ModelProto loopModel(int64_t Trips, const std::string &Body) {
+  ModelProto M = model();
+  input(M, "x", {2, 3});
+  int64s(M, "trips", {}, {Trips});
+  AttributeProto *A = attribute(node(M, "Loop", {"trips", "", "x"}, {"y"}, "n"),
+                                "body", AttributeProto::GRAPH);
+  GraphProto *G = A->mutable_g();
+  describe(G->add_input(), "i", {}, TensorProto::INT64);
+  describe(G->add_input(), "go", {}, TensorProto::BOOL);
+  describe(G->add_input(), "h", {2, 3});
+  fill(G->add_node(), "Identity", {"go"}, {"on"});
+  NodeProto *N = fill(G->add_node(), Body, {"h", "h"}, {"next"});
+  if (Body == "Concat")
+    intAttribute(N, "axis", 0);
+  output(*G, "on");
+  output(*G, "next");
+  output(M, "y");
+  return M;
+}
+
+TEST(ImportControl, ALoopIsOneBody) {
+  Imported I(loopModel(300, "Add"));
+  EXPECT_EQ(I.result(), "!graph.tensor<[2, 3], f32>");
+  EXPECT_EQ(I.count<graph::LoopOp>(), 1);
+  EXPECT_EQ(I.count<graph::AddOp>(), 1);
+  shape::Facts Facts = graph::symbolFacts(*I.Module);
+  const auto &Symbols = Facts.symbols();
+  ASSERT_EQ(Symbols.count("kpc_iteration"), 1u);
+  EXPECT_EQ(Symbols.find("kpc_iteration")->second.Max, 299);
+}
+
+TEST(ImportControl, AShortLoopIsUnrolled) {
+  Imported I(loopModel(16, "Add"));
+  EXPECT_EQ(I.count<graph::LoopOp>(), 0);
+  EXPECT_EQ(I.count<graph::AddOp>(), 16);
+}
+
+// No loop, for what it carries has another size in each iteration.
+TEST(ImportControl, ALoopWhoseValuesGrowIsUnrolled) {
+  Imported I(loopModel(20, "Concat"));
+  EXPECT_EQ(I.result(), "!graph.tensor<[2097152, 3], f32>");
+  EXPECT_EQ(I.count<graph::LoopOp>(), 0);
+  EXPECT_TRUE(graph::symbolFacts(*I.Module).symbols().empty());
+  EXPECT_TRUE(I.Diags.empty()) << I.Diags.text();
+}
+
+static ModelProto ifModel(const std::string &Then, const std::string &Else) {
+  ModelProto M = model();
+  input(M, "x", {3, 3});
+  input(M, "c", {}, TensorProto::BOOL);
+  NodeProto *If = node(M, "If", {"c"}, {"y"}, "n");
+  auto branch = [&](const char *Name, const std::string &Op) {
+    GraphProto *G = attribute(If, Name, AttributeProto::GRAPH)->mutable_g();
+    std::vector<std::string> Inputs(Op == "MatMul" ? 2 : 1, "x");
+    fill(G->add_node(), Op, Inputs, {Op + "_y"});
+    output(*G, Op + "_y");
+  };
+  branch("then_branch", Then);
+  branch("else_branch", Else);
+  output(M, "y");
+  return M;
+}
+
+TEST(ImportControl, WorkIsBranchedTo) {
+  Imported I(ifModel("MatMul", "Neg"));
+  EXPECT_EQ(I.result(), "!graph.tensor<[3, 3], f32>");
+  EXPECT_EQ(I.count<graph::IfOp>(), 1);
+}
+
+TEST(ImportControl, LittleWorkIsDoneAndChosenFrom) {
+  Imported I(ifModel("Exp", "Neg"));
+  EXPECT_EQ(I.count<graph::IfOp>(), 0);
+  EXPECT_EQ(I.count<graph::SelectOp>(), 1);
 }
 
 //===----------------------------------------------------------------------===//

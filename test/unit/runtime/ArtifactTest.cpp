@@ -151,10 +151,11 @@ TEST(Artifact, VersionsOfTheFormat) {
   EXPECT_EQ(WithVersion(1, 0, 0), "");
   EXPECT_EQ(WithVersion(1, 1, 0), "");
   EXPECT_EQ(WithVersion(1, 2, 0), "");
+  EXPECT_EQ(WithVersion(1, 3, 0), "");
   EXPECT_EQ(WithVersion(1, 7, 0), ""); // newer, but nothing we must know
   EXPECT_THAT(WithVersion(1, 7, 5),
               HasSubstr("format version 1.7 (readers from 1.5 on), this "
-                        "runtime reads 1.0 to 1.2 [use a newer kpc runtime]"));
+                        "runtime reads 1.0 to 1.3 [use a newer kpc runtime]"));
   EXPECT_THAT(WithVersion(2, 0, 0), HasSubstr("format version 2.0"));
   EXPECT_THAT(WithVersion(0, 9, 0), HasSubstr("compile the model again"));
 }
@@ -267,6 +268,26 @@ TEST(Writer, RefusesContentsThatReadersWould) {
               HasSubstr("kernel 0 'kpc_add' is not good"));
   EXPECT_THAT(Refused([](Contents &, Target &T) { T.Buffers[6].LastStep = 6; }),
               HasSubstr("buffer 6 't' is not good"));
+  // An alternative is checked as the launch is whose place it takes.
+  EXPECT_THAT(Refused([](Contents &, Target &T) {
+                addAlternative(T, 1).Instead.Kernel = 9;
+              }),
+              HasSubstr("step 1: kernel 9 does not exist"));
+  EXPECT_THAT(Refused([](Contents &, Target &T) {
+                addAlternative(T, 1).Instead.Params[1].Buffer = 0;
+              }),
+              HasSubstr("step 1: parameter 1 of 'kpc_scale'")); // writes x
+  EXPECT_THAT(Refused([](Contents &, Target &T) {
+                addAlternative(T, 1).Bounds[0].Size = Expr::symbol("q");
+              }),
+              HasSubstr("'q', which is not a symbol"));
+  EXPECT_THAT(Refused([](Contents &, Target &T) {
+                Alternative Inner = addAlternative(T, 1);
+                std::get<Launch>(T.Steps[1])
+                    .Alternatives[0]
+                    .Instead.Alternatives.push_back(Inner);
+              }),
+              HasSubstr("step 1: an alternative has alternatives"));
   EXPECT_THAT(
       Refused([](Contents &, Target &T) { T.Values[3].Order = {0, 0}; }),
       HasSubstr("value 'z'' is not good"));

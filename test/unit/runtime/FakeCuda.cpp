@@ -7,105 +7,36 @@
 //===----------------------------------------------------------------------===//
 
 // A library with the driver's entry points. Device memory is host memory,
-// kernels are functions (FakeKernels.h), streams do their work at once. A graph
-// runs its nodes in an order that only its edges restrain, chosen by a seed, so
-// a missing edge shows as a wrong result. Any call can be made to fail, and
-// whatever is not released is counted.
+// kernels are functions (FakeKernels.h), streams do their work at once, graphs
+// are in FakeCudaGraph.cpp. Any call can be made to fail, and whatever is not
+// released is counted.
 
-#include "runtime/src/cuda/Driver.h"
+#include "test/unit/runtime/FakeCudaState.h"
 #include "test/unit/runtime/FakeKernels.h"
-#include "test/unit/runtime/FakeTensorMap.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <mutex>
-#include <random>
-#include <set>
-#include <string>
-#include <vector>
 
 using namespace kpc::rt::cuda;
+using namespace kpc::rt::cuda::fake;
 using namespace kpc::test;
 
-namespace {
+namespace kpc::rt::cuda::fake {
 
-bool inert();
-
-/// A parameter's bytes: a number, or a tensor map.
-struct alignas(64) ParamBytes {
-  unsigned char Bytes[128];
-};
-
-struct Node {
-  enum { Launch, Copy, Fill } Kind;
-  const Kernel *Function = nullptr;
-  std::vector<ParamBytes> Params;
-  Copy3D CopyOf{};
-  MemsetNodeParams FillOf{};
-  std::vector<const void *> After; ///< nodes of the graph
-
-  void run() const {
-    if (Kind == Launch) {
-      if (inert())
-        return;
-      std::vector<void *> Pointers;
-      for (const ParamBytes &P : Params)
-        Pointers.push_back(const_cast<unsigned char *>(P.Bytes));
-      Function->Body(Pointers.data());
-    } else if (Kind == Copy) {
-      std::memcpy(reinterpret_cast<void *>(CopyOf.To),
-                  reinterpret_cast<void *>(CopyOf.From), CopyOf.Width);
-    } else {
-      auto *To = reinterpret_cast<char *>(FillOf.To);
-      for (size_t I = 0; I < FillOf.Width; ++I)
-        std::memcpy(To + I * FillOf.ElementSize, &FillOf.Value,
-                    FillOf.ElementSize);
-    }
-  }
-};
-
-struct FakeGraph {
-  std::vector<std::unique_ptr<Node>> Nodes;
-};
-struct FakeExec {
-  std::vector<std::pair<const void *, Node>> Nodes; ///< by node of the graph
-};
-struct FakeEvent {
-  std::chrono::steady_clock::time_point At;
-};
-
-struct State {
-  std::mutex Lock;
-  long Calls = 0, FailAt = -1, Live = 0;
-  int FailWith = 0;
-  std::map<std::string, long> Counts;
-  int Version = 12040, Major = 9, Minor = 0, Devices = 1;
-  unsigned Images = TakesCubin | TakesPtx;
-  unsigned Seed = 1;
-  std::string LastImage;
-  int Multiprocessors = 132, Shared = 0;
-  bool Inert = false;   ///< kernels do nothing
-  std::string FailName; ///< the function whose next call fails
-  std::vector<FakeTensorMap> Encoded;
-};
-State &state() {
-  static State S;
+FakeState &state() {
+  static FakeState S;
   return S;
 }
 
-bool inert() { return state().Inert; }
-
-void count(const char *Name, long Times = 1) {
+void count(const char *Name, long Times) {
   std::lock_guard<std::mutex> Guard(state().Lock);
   state().Counts[Name] += Times;
 }
 
-// The answer that a call must give; Live changes by `Born` if it succeeds.
-Outcome enter(const char *Name, long Born = 0) {
-  State &S = state();
+Outcome enter(const char *Name, long Born) {
+  FakeState &S = state();
   std::lock_guard<std::mutex> Guard(S.Lock);
   ++S.Counts[Name];
   bool Fails = ++S.Calls == S.FailAt;
@@ -119,9 +50,13 @@ Outcome enter(const char *Name, long Born = 0) {
   return Answer;
 }
 
-#define ENTER(Name, ...)                                                       \
-  if (Outcome Answer = enter(#Name __VA_OPT__(, ) __VA_ARGS__))                \
-  return Answer
+} // namespace kpc::rt::cuda::fake
+
+namespace {
+
+struct FakeEvent {
+  std::chrono::steady_clock::time_point At;
+};
 
 Outcome Init(unsigned) { return enter("Init"); }
 Outcome DriverGetVersion(int *Out) {
@@ -283,21 +218,6 @@ Outcome EventElapsedTime(float *Out, Event A, Event B) {
   return Success;
 }
 
-void setLaunch(Node &N, const KernelNodeParams &P) {
-  N.Kind = Node::Launch;
-  N.Function = reinterpret_cast<const Kernel *>(P.Kernel);
-  if (state().Inert)
-    return;
-  N.Params.resize(size_t(N.Function->Params + N.Function->Maps));
-  for (int I = 0; I < N.Function->Params; ++I)
-    std::memcpy(N.Params[size_t(I)].Bytes, P.Params[I], 8);
-  for (size_t I = size_t(N.Function->Params); I < N.Params.size(); ++I) {
-    if (uintptr_t(P.Params[I]) % 64)
-      std::abort();
-    std::memcpy(N.Params[I].Bytes, P.Params[I], 128);
-  }
-}
-
 Outcome keep(bool Encoded, const FakeTensorMap &Map) {
   if (!Encoded)
     return InvalidValue;
@@ -340,120 +260,9 @@ Outcome LaunchKernel(Function F, unsigned, unsigned, unsigned, unsigned,
                      unsigned, unsigned, unsigned, Stream, void **Params,
                      void **) {
   ENTER(LaunchKernel);
-  if (inert())
+  if (state().Inert)
     return Success;
   reinterpret_cast<const Kernel *>(F)->Body(Params);
-  return Success;
-}
-
-Outcome GraphCreate(Graph *Out, unsigned) {
-  ENTER(GraphCreate, 1);
-  *Out = reinterpret_cast<Graph>(new FakeGraph);
-  return Success;
-}
-Outcome GraphDestroy(Graph G) {
-  Outcome Answer = enter("GraphDestroy", -1);
-  delete reinterpret_cast<FakeGraph *>(G);
-  return Answer;
-}
-Node *addNode(GraphNode *Out, Graph G, const GraphNode *After, size_t Count) {
-  auto *Graph = reinterpret_cast<FakeGraph *>(G);
-  Node *N = Graph->Nodes.emplace_back(std::make_unique<Node>()).get();
-  for (size_t I = 0; I < Count; ++I)
-    N->After.push_back(After[I]);
-  count("edge", long(Count));
-  *Out = reinterpret_cast<GraphNode>(N);
-  return N;
-}
-Outcome GraphAddKernelNode(GraphNode *Out, Graph G, const GraphNode *After,
-                           size_t Count, const KernelNodeParams *P) {
-  ENTER(GraphAddKernelNode);
-  setLaunch(*addNode(Out, G, After, Count), *P);
-  return Success;
-}
-Outcome GraphAddMemcpyNode(GraphNode *Out, Graph G, const GraphNode *After,
-                           size_t Count, const Copy3D *P, Context) {
-  if (!P->To || !P->From) // as the driver, which looks at them
-    return InvalidValue;
-  ENTER(GraphAddMemcpyNode);
-  Node *N = addNode(Out, G, After, Count);
-  N->Kind = Node::Copy;
-  N->CopyOf = *P;
-  return Success;
-}
-Outcome GraphAddMemsetNode(GraphNode *Out, Graph G, const GraphNode *After,
-                           size_t Count, const MemsetNodeParams *P, Context) {
-  ENTER(GraphAddMemsetNode);
-  Node *N = addNode(Out, G, After, Count);
-  N->Kind = Node::Fill;
-  N->FillOf = *P;
-  return Success;
-}
-Outcome GraphAddDependencies(Graph, const GraphNode *From, const GraphNode *To,
-                             const GraphEdge *Edges, size_t Count) {
-  ENTER(GraphAddDependencies);
-  for (size_t I = 0; I < Count; ++I) {
-    if (Edges[I].FromPort != PortProgrammatic ||
-        Edges[I].Type != EdgeProgrammatic)
-      return InvalidValue;
-    reinterpret_cast<Node *>(To[I])->After.push_back(From[I]);
-    count("programmatic edge");
-  }
-  return Success;
-}
-Outcome GraphInstantiateWithFlags(GraphExec *Out, Graph G, unsigned long long) {
-  ENTER(GraphInstantiateWithFlags, 1);
-  auto *Exec = new FakeExec;
-  for (const auto &N : reinterpret_cast<FakeGraph *>(G)->Nodes)
-    Exec->Nodes.emplace_back(N.get(), *N);
-  *Out = reinterpret_cast<GraphExec>(Exec);
-  return Success;
-}
-Outcome GraphExecDestroy(GraphExec E) {
-  Outcome Answer = enter("GraphExecDestroy", -1);
-  delete reinterpret_cast<FakeExec *>(E);
-  return Answer;
-}
-Node &nodeOf(GraphExec E, GraphNode Of) {
-  for (auto &[Key, N] : reinterpret_cast<FakeExec *>(E)->Nodes)
-    if (Key == Of)
-      return N;
-  std::abort();
-}
-Outcome GraphExecKernelNodeSetParams(GraphExec E, GraphNode N,
-                                     const KernelNodeParams *P) {
-  ENTER(GraphExecKernelNodeSetParams);
-  setLaunch(nodeOf(E, N), *P);
-  return Success;
-}
-Outcome GraphExecMemcpyNodeSetParams(GraphExec E, GraphNode N, const Copy3D *P,
-                                     Context) {
-  ENTER(GraphExecMemcpyNodeSetParams);
-  nodeOf(E, N).CopyOf = *P;
-  return Success;
-}
-Outcome GraphExecMemsetNodeSetParams(GraphExec E, GraphNode N,
-                                     const MemsetNodeParams *P, Context) {
-  ENTER(GraphExecMemsetNodeSetParams);
-  nodeOf(E, N).FillOf = *P;
-  return Success;
-}
-Outcome GraphLaunch(GraphExec E, Stream) {
-  ENTER(GraphLaunch);
-  auto *Exec = reinterpret_cast<FakeExec *>(E);
-  std::mt19937 Random(state().Seed);
-  std::set<const void *> Done;
-  while (Done.size() < Exec->Nodes.size()) {
-    std::vector<const std::pair<const void *, Node> *> Ready;
-    for (const auto &Entry : Exec->Nodes)
-      if (!Done.count(Entry.first) &&
-          std::all_of(Entry.second.After.begin(), Entry.second.After.end(),
-                      [&](const void *A) { return Done.count(A) != 0; }))
-        Ready.push_back(&Entry);
-    const auto *Next = Ready[Random() % Ready.size()];
-    Next->second.run();
-    Done.insert(Next->first);
-  }
   return Success;
 }
 
@@ -487,7 +296,7 @@ unsigned kpc_driver_images(void) { return state().Images; }
 
 // What tests set and ask.
 void fake_reset(void) {
-  State &S = state();
+  FakeState &S = state();
   S.Calls = 0;
   S.FailAt = -1;
   S.Version = 12040;

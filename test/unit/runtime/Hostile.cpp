@@ -26,10 +26,15 @@ Bytes hostileSample() {
   F.PatternBytes = 4;
   C.Targets[0].Steps[4] = F;
   C.Targets[0].Buffers[7].LastStep = 4;
+  addAlternative(C.Targets[0], 1);
   return written(C);
 }
 
-Bytes hostileMappedSample() { return written(mappedContents(false)); }
+Bytes hostileMappedSample() {
+  Contents C = mappedContents(false);
+  addAlternative(C.Targets[0], 1);
+  return written(C);
+}
 
 static void *allocateLittle(void *, size_t Bytes, size_t Alignment,
                             kpc_device) {

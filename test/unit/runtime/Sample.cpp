@@ -170,6 +170,15 @@ void addCudaTarget(Contents &C, const std::string &Name, int Major, int Minor,
   addSampleSteps(T);
 }
 
+Alternative &addAlternative(Target &T, size_t Step) {
+  auto &L = std::get<Launch>(T.Steps[Step]);
+  Alternative A{{{batch(), 2, 4}, {batch() * width(), 0, 100}}, L};
+  A.Instead.Name.clear();
+  A.Instead.Flops.reset();
+  A.Instead.Alternatives.clear();
+  return L.Alternatives.emplace_back(std::move(A));
+}
+
 Contents cudaContents() {
   Contents C = sampleContents();
   C.Targets.clear();

@@ -38,6 +38,8 @@ void addSampleSteps(artifact::Target &T);
 void addCudaTarget(artifact::Contents &C, const std::string &Name, int Major,
                    int Minor, artifact::CapabilityRule Rule, bool Cubin,
                    bool Ptx);
+/// The launch of a step again, for 2 to 4 rows and at most 100 elements.
+artifact::Alternative &addAlternative(artifact::Target &T, size_t Step);
 artifact::Contents cudaContents(); ///< for sm_90a
 /// The same with kernels that take tensor maps: as one row of elements, or as
 /// rows of `width`, which must be a multiple of 4.

@@ -45,6 +45,52 @@ TEST(Session, RunsAtSeveralShapes) {
   }
 }
 
+// The sample multiplies by 3; where an alternative holds, by 5.
+TEST(Session, TheFirstAlternativeThatFitsTheSizesIsLaunched) {
+  artifact::Contents C = sampleContents();
+  artifact::Target &T = C.Targets[0];
+  using artifact::Expr;
+  addAlternative(T, 1).Instead.Params[2].Size = Expr(5);
+  // Never reached where the first one holds.
+  auto &Second = addAlternative(T, 1);
+  Second.Bounds = {{Expr::symbol("batch"), 3, 6}};
+  Second.Instead.Params[2].Size = Expr(7);
+  artifact::Bytes File = written(C);
+  Own<kpc_model> M = load(File);
+  Own<kpc_session> S = test::open(M);
+  auto factorAt = [&](int64_t Batch, int64_t Width) {
+    SampleRun Run(Batch, Width);
+    kpc_error *E = nullptr;
+    EXPECT_EQ(Run.run(S.get(), &E), KPC_OK) << describe(E);
+    // z = factor * t + t
+    return Run.Z[1] / (Run.X[1] + Run.Y[1]) - 1;
+  };
+  EXPECT_EQ(factorAt(1, 8), 3);
+  EXPECT_EQ(factorAt(2, 8), 5);
+  EXPECT_EQ(factorAt(4, 25), 5);
+  EXPECT_EQ(factorAt(4, 26), 7); // more than 100 elements
+  EXPECT_EQ(factorAt(5, 8), 7);
+  EXPECT_EQ(factorAt(7, 8), 3);
+  EXPECT_EQ(factorAt(2, 8), 5); // bound before
+}
+
+TEST(Session, ABoundWithoutAValueIsAnError) {
+  artifact::Contents C = sampleContents();
+  using artifact::Expr;
+  addAlternative(C.Targets[0], 1).Bounds[0].Size =
+      Expr(1).floorDiv(Expr::symbol("batch") - 3);
+  artifact::Bytes File = written(C);
+  Own<kpc_model> M = load(File);
+  Own<kpc_session> S = test::open(M);
+  SampleRun Good(4, 8), Bad(3, 8);
+  EXPECT_EQ(Good.run(S.get()), KPC_OK);
+  kpc_error *E = nullptr;
+  EXPECT_EQ(Bad.run(S.get(), &E), KPC_ERROR_MALFORMED);
+  EXPECT_THAT(describe(E),
+              HasSubstr("step 1 of target 'host:x86-64': a bound does not fit "
+                        "these dims"));
+}
+
 TEST(Session, MisalignedTensorsAreCopied) {
   Opened H;
   SampleRun Run(3, 5, 1, /*Shift=*/1);

@@ -125,6 +125,73 @@ TEST_F(TensorMaps, OnlyThoseOfChangedAddressesAreEncodedAgain) {
   }
 }
 
+/// Step 1 takes pointers alone; for few rows a kernel with tensor maps and a
+/// grid and shared memory of its own is launched.
+Contents alternativeContents() {
+  Contents C = mappedContents(false);
+  artifact::Alternative &A = addAlternative(C.Targets[0], 1);
+  artifact::Launch &L = launchOf(C, 1);
+  EXPECT_NE(L.Kernel, 1u);
+  L.Kernel = 1;
+  L.Params.resize(C.Targets[0].Kernels[1].Params.size());
+  L.Shared = Expr(0);
+  A.Instead.Grid[0] = A.Instead.Grid[0] + 1;
+  return C;
+}
+
+TEST_F(TensorMaps, AnAlternativeHasItsOwn) {
+  artifact::Bytes File = written(alternativeContents());
+  Own<kpc_model> M = load(File);
+  for (uint32_t Flags : {0u, unsigned(KPC_SESSION_NO_GRAPH)}) {
+    kpc_session_options O = onFake(Flags);
+    Own<kpc_session> S = test::open(M, &O);
+    std::list<SampleRun> Runs;
+    // Step 0 has three maps, the alternative two more.
+    for (auto [Batch, Encoded] : {std::pair(8, 3), {4, 5}, {8, 3}, {4, 5}}) {
+      Fake.reset();
+      SampleRun &Run = Runs.emplace_back(Batch, 16);
+      ASSERT_EQ(runOnDevice(Run, S.get()), KPC_OK);
+      Run.expectRight();
+      if (Runs.size() <= 2) {
+        EXPECT_EQ(Fake.count("TensorMapEncodeTiled"), Encoded) << Batch;
+      }
+    }
+  }
+}
+
+TEST_F(TensorMaps, AProfileNamesTheKernelThatRan) {
+  artifact::Bytes File = written(alternativeContents());
+  Own<kpc_model> M = load(File);
+  kpc_session_options O = onFake();
+  Own<kpc_session> S = test::open(M, &O);
+  for (auto [Batch, Symbol] :
+       {std::pair(8, "kpc_scale"), {4, "kpc_scale_mapped"}}) {
+    SampleRun Run(Batch, 16);
+    auto In = Run.inputs(), Out = Run.outputs();
+    kpc_profile *P = nullptr;
+    ASSERT_EQ(
+        kpc_session_profile(S.get(), In.data(), 2, Out.data(), 3, &P, nullptr),
+        KPC_OK);
+    Own<kpc_profile> Owner(P);
+    kpc_profile_step Step;
+    ASSERT_EQ(kpc_profile_get(P, 1, &Step), KPC_OK);
+    EXPECT_STREQ(Step.symbol, Symbol);
+    EXPECT_EQ(Step.flops, Batch * 16); // the launch's
+  }
+}
+
+TEST_F(TensorMaps, ADriverWithoutThemIsTooOldForAlternatives) {
+  Contents C = alternativeContents();
+  artifact::Launch &First = launchOf(C, 0);
+  First.Kernel = 0;
+  First.Params.resize(C.Targets[0].Kernels[0].Params.size());
+  First.Shared = Expr(0);
+  Fake.device(9, 0, 3, 11080);
+  EXPECT_THAT(errorOf(C, 8, 16),
+              AllOf(HasSubstr("kernel scale: KPC_ERROR_DRIVER_TOO_OLD"),
+                    HasSubstr("no cuTensorMapEncodeTiled (CUDA 12.0")));
+}
+
 TEST_F(TensorMaps, Im2col) {
   Contents C = mappedContents(false);
   artifact::TensorMap &Map = mapOfX(C).View;

@@ -101,7 +101,7 @@ std::string_view kindName(Attribute::Kind K);
 using Dim = std::variant<std::monostate, int64_t, std::string>;
 
 struct ValueInfo {
-  enum class Kind { Unknown, Tensor, Sparse, Sequence, Map, Optional, Opaque };
+  enum class Kind { Unknown, Tensor, Sparse, Sequence, Map, Optional };
   std::string Name;
   Kind Is = Kind::Unknown;
   ElementType Type = ElementType::Undefined;

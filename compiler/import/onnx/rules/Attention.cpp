@@ -1,4 +1,4 @@
-//===- Attention.cpp - Import of what transformers are made of ------------===//
+//===- Attention.cpp - Import of attention and rotary embedding -----------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -391,26 +391,16 @@ static void importAttention(NodeImport &N) {
 // RotaryEmbedding
 //===----------------------------------------------------------------------===//
 
-/// The halves of the last dimension: neighbours, or the front and the back.
-static std::pair<Value, Value> halves(NodeImport &N, Value X, int64_t Half,
-                                      bool Neighbours) {
-  if (!X)
+/// `V`, whose last dimension is pairs, with these as a dimension of 2: the last
+/// where they are neighbours, else the last but one. Of one angle a pair, 1.
+static Value inPairs(NodeImport &N, Value V, const Expr &Two, bool Neighbours) {
+  if (!V)
     return {};
-  int64_t Last = N.rank(X) - 1, Step = Neighbours ? 2 : 1;
-  return {N.sliceAxis(X, Last, Expr(0), Expr(Half), Step),
-          N.sliceAxis(X, Last, Expr(Neighbours ? 1 : Half), Expr(Half), Step)};
-}
-
-static Value joinHalves(NodeImport &N, Value A, Value C, bool Neighbours) {
-  if (!A || !C)
-    return {};
-  int64_t Rank = N.rank(A);
-  if (!Neighbours)
-    return N.concat({A, C}, Rank - 1);
-  Dims Sizes(N.dims(A));
-  Sizes.back() = Sizes.back() * 2;
-  return N.reshape(
-      N.concat({N.unsqueeze(A, {Rank}), N.unsqueeze(C, {Rank})}, Rank), Sizes);
+  Dims Sizes(N.dims(V));
+  Expr Pairs = Two == Expr(1) ? Sizes.back() : Sizes.back().floorDiv(Two);
+  Sizes.back() = Neighbours ? Pairs : Two;
+  Sizes.push_back(Neighbours ? Two : Pairs);
+  return N.reshape(V, Sizes);
 }
 
 /// A table of angles as it broadcasts along x: [B, 1, S, D/2] for x of heads
@@ -463,13 +453,20 @@ static void importRotaryEmbedding(NodeImport &N) {
     return;
   }
   int64_t Half = Rotated / 2, HeadAxis = Flat ? 2 : 1;
-  Value Cos = angles(N, 1, Positions, HeadAxis, Half);
-  Value Sin = angles(N, 2, Positions, HeadAxis, Half);
-  auto [A, C] =
-      halves(N, N.sliceAxis(X, 3, Expr(0), Expr(Rotated)), Half, Neighbours);
-  Value Real = N.sub(N.mul(Cos, A), N.mul(Sin, C));
-  Value Imaginary = N.add(N.mul(Sin, A), N.mul(Cos, C));
-  Value Y = joinHalves(N, Real, Imaginary, Neighbours);
+  Value Cos =
+      inPairs(N, angles(N, 1, Positions, HeadAxis, Half), Expr(1), Neighbours);
+  Value Sin =
+      inPairs(N, angles(N, 2, Positions, HeadAxis, Half), Expr(1), Neighbours);
+  // y = x·cos + swapped(x)·sin, where the first of a pair subtracts.
+  Value Pairs = inPairs(N, N.sliceAxis(X, 3, Expr(0), Expr(Rotated)), Expr(2),
+                        Neighbours);
+  Value Swapped = N.reverse(Pairs, Neighbours ? 4 : 3);
+  Value Sign = N.floatVector({-1, 1}, N.element(X));
+  if (!Neighbours)
+    Sign = N.unsqueeze(Sign, {1});
+  Value Y = N.add(N.mul(Pairs, Cos), N.mul(Swapped, N.mul(Sin, Sign)));
+  if (Y)
+    Y = N.reshape(Y, {N.dims(Y)[0], N.dims(Y)[1], N.dims(Y)[2], Expr(Rotated)});
   if (Y && Rotated < *Size)
     Y = N.concat({Y, N.sliceAxis(X, 3, Expr(Rotated), Expr(*Size - Rotated))},
                  3);
@@ -478,93 +475,12 @@ static void importRotaryEmbedding(NodeImport &N) {
   N.result(0, Y);
 }
 
-//===----------------------------------------------------------------------===//
-// State between steps
-//===----------------------------------------------------------------------===//
-
-/// y[t] is update[t - start] where there is one, else the cache's.
-static void importTensorScatter(NodeImport &N) {
-  int64_t Axis = N.intAttribute("axis", -2);
-  std::string Mode = N.stringAttribute("mode", "linear");
-  N.expectInputs(2, 3);
-  Value Cache = N.input(0), Update = N.input(1), Start = N.optionalInput(2);
-  if (N.bad())
-    return;
-  auto Rank = static_cast<size_t>(N.rank(Cache));
-  Axis = N.frontAxis(Axis, N.rank(Cache));
-  if (Axis == 0 || N.rank(Update) != N.rank(Cache))
-    failRank(N, "cache and update should have one rank, and the axis should "
-                "not be the batch's");
-  if (Mode != "linear" && Mode != "circular")
-    N.fail(Code::ImportAttributeValue, "attribute 'mode' is '" + Mode + "'");
-  if (N.bad())
-    return;
-  Dims Sizes(N.dims(Cache)), PerBatch(Rank, Expr(1)), Along(Rank, Expr(1));
-  auto At = static_cast<size_t>(Axis);
-  PerBatch[0] = Sizes[0];
-  Along[At] = Sizes[At];
-  Value Place = N.iota(Along, Axis, N.i64());
-  if (Start)
-    Place = N.sub(Place, N.reshape(N.cast(Start, N.i64()), PerBatch));
-  if (Mode == "circular")
-    Place = N.binary<ModOp>(Place, N.sizeScalar(Sizes[At], N.i64()));
-  Value Zero = N.scalarInt(0, N.i64());
-  Value Count = N.sizeScalar(N.dims(Update)[At], N.i64());
-  Value Fresh = N.binary<AndOp>(N.compare(Predicate::ge, Place, Zero),
-                                N.compare(Predicate::lt, Place, Count));
-  Value Indices = N.broadcast(N.max(Place, Zero), Sizes);
-  Value New = N.gatherElements(Update, Indices, Axis);
-  N.result(0, N.select(Fresh, New, Cache));
-}
-
-static void importCausalConv(NodeImport &N) {
-  std::string Activation = N.stringAttribute("activation", "none");
-  N.expectInputs(2, 4);
-  Value X = N.input(0), W = N.input(1), Bias = N.optionalInput(2),
-        Past = N.optionalInput(3);
-  if (N.bad())
-    return;
-  if (N.rank(X) != 3 || N.rank(W) != 3 || (Past && N.rank(Past) != 3)) {
-    failRank(N, "input, weight and past state should have rank 3");
-    return;
-  }
-  std::optional<int64_t> Channels = N.dims(X)[1].asConstant(),
-                         Taps = N.dims(W)[2].asConstant();
-  if (!Channels || *Channels < 1 || !Taps || *Taps < 1) {
-    N.unsupported("the channels and the kernel's size must be numbers");
-    return;
-  }
-  if (Activation != "none" && Activation != "silu" && Activation != "swish") {
-    N.fail(Code::ImportAttributeValue,
-           "attribute 'activation' is '" + Activation + "'");
-    return;
-  }
-  Value Whole =
-      Past ? N.concat({Past, X}, 2)
-           : N.pad(X, N.like(0, X), {0, 0, *Taps - 1}, {0, 0, 0}, {0, 0, 0});
-  if (!Whole)
-    return;
-  Value Y = N.conv(N.transpose(Whole, {0, 2, 1}), N.transpose(W, {2, 1, 0}),
-                   {1}, {1}, {0}, {0}, *Channels);
-  if (Bias)
-    Y = N.add(Y, Bias);
-  if (Activation != "none")
-    Y = N.mul(Y, N.unary<SigmoidOp>(Y));
-  N.result(0, N.transpose(Y, {0, 2, 1}));
-  Expr Length = N.dims(Whole)[2];
-  if (N.wants(1))
-    N.result(1, N.sliceAxis(Whole, 2, Length - (*Taps - 1), Expr(*Taps - 1)));
-}
-
 ArrayRef<Rule> attentionRules() {
   static const Rule Rows[] = {
       {"", "Attention", 23, Newest, importAttention,
        "the size of a head must be known when compiling"},
       {"", "RotaryEmbedding", 23, Newest, importRotaryEmbedding,
        "the size of a head must be known when compiling"},
-      {"", "TensorScatter", 24, Newest, importTensorScatter},
-      {"", "CausalConvWithState", 27, Newest, importCausalConv,
-       "the numbers of channels and taps must be known when compiling"},
   };
   return Rows;
 }

@@ -11,30 +11,8 @@ using namespace kpc::graph;
 
 namespace kpc::onnx {
 
-/// Before opset 7 an operand was aligned by an attribute: the sizes of b stand
-/// at `axis` of a's.
-static std::pair<Value, Value> operands(NodeImport &N) {
-  N.expectInputs(2, 2);
-  Value A = N.input(0), C = N.input(1);
-  if (N.opset() >= 7 || N.bad())
-    return {A, C};
-  N.ignoreAttribute("broadcast");
-  if (!N.hasAttribute("axis"))
-    return {A, C};
-  int64_t Axis = N.frontAxis(N.intAttribute("axis", 0), N.rank(A));
-  int64_t Ones = N.rank(A) - Axis - N.rank(C);
-  if (Ones < 0)
-    N.fail(Code::ImportShape,
-           "the second operand does not fit at axis " + std::to_string(Axis));
-  if (N.bad())
-    return {};
-  Dims Sizes(N.dims(C));
-  Sizes.append(static_cast<size_t>(Ones), Expr(1));
-  return {A, N.reshape(C, Sizes)};
-}
-
 template <typename Op> static void importBinary(NodeImport &N) {
-  auto [A, C] = operands(N);
+  auto [A, C] = N.operands();
   if (!N.bad())
     N.result(0, N.binary<Op>(A, C));
 }
@@ -75,7 +53,7 @@ static Value plainPower(NodeImport &N, Value X, Value Power) {
 }
 
 static void importPow(NodeImport &N) {
-  auto [A, C] = operands(N);
+  auto [A, C] = N.operands();
   if (N.bad())
     return;
   Type Base = N.element(A), Power = N.element(C);
@@ -91,7 +69,7 @@ static void importPow(NodeImport &N) {
 
 static void importMod(NodeImport &N) {
   bool Fmod = N.flagAttribute("fmod");
-  auto [A, C] = operands(N);
+  auto [A, C] = N.operands();
   if (N.bad())
     return;
   if (!Fmod && N.isFloat(A))
@@ -113,7 +91,7 @@ static Value shiftRight(NodeImport &N, Value A, Value C) {
 
 static void importBitShift(NodeImport &N) {
   std::string Direction = N.stringAttribute("direction", "");
-  auto [A, C] = operands(N);
+  auto [A, C] = N.operands();
   if (N.bad())
     return;
   if (Direction == "LEFT")

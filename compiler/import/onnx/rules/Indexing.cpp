@@ -111,9 +111,13 @@ static std::optional<Expr> topCount(NodeImport &N, int64_t Axis) {
         Declared && Declared->size() > static_cast<size_t>(Axis))
       return (*Declared)[static_cast<size_t>(Axis)];
   std::optional<std::vector<Expr>> K = N.knownSizes(1, "k");
-  if (!K || K->size() != 1)
+  if (!K)
     return std::nullopt;
-  return K->front();
+  if (K->size() == 1)
+    return K->front();
+  N.fail(Code::ImportShape, "k, input 1, has " + std::to_string(K->size()) +
+                                " elements, but should have one");
+  return std::nullopt;
 }
 
 static void importTopK(NodeImport &N) {

@@ -12,24 +12,9 @@ using namespace kpc::graph;
 namespace kpc::onnx {
 
 template <Predicate P> static void importCompare(NodeImport &N) {
-  N.expectInputs(2, 2);
-  Value A = N.input(0), C = N.input(1);
-  if (N.bad())
-    return;
-  if (N.opset() < 7 && N.hasAttribute("axis")) {
-    int64_t Axis = N.frontAxis(N.intAttribute("axis", 0), N.rank(A));
-    int64_t Ones = N.rank(A) - Axis - N.rank(C);
-    if (N.bad() || Ones < 0) {
-      N.fail(Code::ImportShape,
-             "the second operand does not fit at axis " + std::to_string(Axis));
-      return;
-    }
-    Dims Sizes(N.dims(C));
-    Sizes.append(static_cast<size_t>(Ones), Expr(1));
-    C = N.reshape(C, Sizes);
-  }
-  N.ignoreAttribute("broadcast");
-  N.result(0, N.compare(P, A, C));
+  auto [A, C] = N.operands();
+  if (!N.bad())
+    N.result(0, N.compare(P, A, C));
 }
 
 static void importWhere(NodeImport &N) {

@@ -188,7 +188,8 @@ static void importGroupNormalization(NodeImport &N) {
   Dims Grouped = {Sizes[0], Expr(Groups), Inner};
   Grouped.append(Sizes.begin() + 2, Sizes.end());
   auto Rank = static_cast<int64_t>(Grouped.size());
-  Value G = N.reshape(N.cast(X, Wide), Grouped);
+  // Views stand outside of what is computed, so that it can be one kernel.
+  Value G = N.cast(N.reshape(X, Grouped), Wide);
   Moments M = moments(N, G, axesFrom(2, Rank), Epsilon);
   Value Y = N.mul(M.Centred, M.Scale);
   // Until opset 20 there was one scale a group, since then one a channel.
@@ -197,7 +198,7 @@ static void importGroupNormalization(NodeImport &N) {
   PerGroup[1] = N.opset() < 21 ? Expr(1) : Inner;
   Y = N.add(N.mul(Y, N.reshape(N.cast(Scale, Wide), PerGroup)),
             N.reshape(N.cast(Bias, Wide), PerGroup));
-  N.result(0, N.cast(N.reshape(Y, Sizes), Stored));
+  N.result(0, N.reshape(N.cast(Y, Stored), Sizes));
 }
 
 static void importMeanVariance(NodeImport &N) {

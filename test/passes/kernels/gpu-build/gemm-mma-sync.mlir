@@ -18,6 +18,7 @@
 // CHECK-SAME: kpc.block = array<i32: 256, 1, 1>
 // CHECK-SAME: kpc.grid = ["floordiv(arg4 + 63, 64)", "1", "1"]
 // CHECK-SAME: kpc.schedule = "mmasync 64x64x32 by 64x32 slots 3 order 2"
+// CHECK-SAME: nvvm.minctasm = 1 : i32
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
 // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index

@@ -79,6 +79,7 @@ func.func @softmax(%x: memref<f16>, %y: memref<f16>, %n: index {kpc.min = 1 : i6
 
 // x minus the row's sum, rows of any length: in registers or from memory, in vectors or element by element.
 // CHECK-LABEL: gpu.func @free
+// CHECK-SAME: nvvm.minctasm = {{[1-9]}} : i32
 // CHECK: scf.if
 // CHECK: arith.remui
 // CHECK: scf.if

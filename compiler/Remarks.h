@@ -1,0 +1,47 @@
+//===- Remarks.h - What the passes say of their choices ---------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Remarks as plain data: of fusions, and of patterns that the compiler knows.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_REMARKS_H
+#define KPC_COMPILER_REMARKS_H
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kpc {
+
+/// One fusion made or refused, from MLIR's remarks. `Text` is a sentence.
+struct Remark {
+  bool Passed = false;
+  std::string Category; ///< "fusion"
+  std::string Name;     ///< "fused", "refused"
+  std::string Node, Text;
+};
+
+/// Why the text is no regular expression; empty: it is one.
+std::string reasonAgainstPattern(const std::string &Pattern);
+/// Those whose category or text the regular expression is found in.
+std::vector<Remark> matchingRemarks(const std::vector<Remark> &Remarks,
+                                    const std::string &Pattern);
+/// What an artifact keeps of them, as properties of its provenance: a sentence
+/// a line, of many only the first.
+std::vector<std::pair<std::string, std::string>>
+remarksAsProperties(const std::vector<Remark> &Remarks);
+/// The keys of these properties.
+constexpr const char *RemarksMade = "remarks_made";
+constexpr const char *RemarksRefused = "remarks_refused";
+/// As LLVM's tools for optimisation records read them (llvm-remarkutil).
+std::string remarksAsYaml(const std::vector<Remark> &Remarks);
+
+} // namespace kpc
+
+#endif // KPC_COMPILER_REMARKS_H

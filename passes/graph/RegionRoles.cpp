@@ -1,0 +1,102 @@
+//===- RegionRoles.cpp - What an op is to the kernels around it -----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/graph/RegionRoles.h"
+
+#include "dialects/graph/Graph.h"
+#include "passes/graph/GraphFunction.h"
+#include "passes/graph/RegionBuilder.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+
+/// Steps back in which a product is looked for.
+static constexpr unsigned MostSteps = 16;
+
+Role graph::roleOf(Operation *Op) {
+  if (isa<ConstantOp, WeightOp>(Op))
+    return Role::Source;
+  if (isa<ReshapeOp>(Op) || isPartOfMemory(Op))
+    return Role::View;
+  if (isa<ReduceOp, ArgReduceOp, CumSumOp, WindowOp, MatmulOp, ConvOp,
+          AttentionOp, ScatterElementsOp, ScatterNdOp>(Op))
+    return Role::Heavy;
+  return Role::Map;
+}
+
+bool graph::readsOnce(Operation *Op) {
+  return !isa<MatmulOp, ConvOp, AttentionOp, WindowOp, CumSumOp,
+              ScatterElementsOp, ScatterNdOp>(Op);
+}
+
+bool graph::isOrderOfHeads(Operation *Op) {
+  auto Transpose = dyn_cast<TransposeOp>(Op);
+  return Transpose && Transpose.getPerm().size() == 4 &&
+         Transpose.getPerm().back() == 3;
+}
+
+bool graph::isSliceOfHeads(Operation *Op) {
+  auto Slice = dyn_cast<SliceOp>(Op);
+  if (!Slice || Slice.getStep().size() != 4 ||
+      llvm::any_of(Slice.getStep(), [](int64_t Step) { return Step != 1; }))
+    return false;
+  int64_t Axis = -1;
+  for (auto [I, Start, From, To] : llvm::enumerate(
+           Slice.getStart().getDims(), typeOf(Slice.getX()).getDims(),
+           typeOf(Slice.getY()).getDims())) {
+    if (Start == shape::Expr(0) && From == To)
+      continue;
+    if (Axis >= 0 || !Start.asConstant())
+      return false;
+    Axis = I;
+  }
+  return llvm::all_of(Op->getUses(), [&](OpOperand &Use) {
+    auto Turn = dyn_cast<TransposeOp>(Use.getOwner());
+    if (Turn && isOrderOfHeads(Turn))
+      return Turn.getPerm()[1] == Axis &&
+             llvm::all_of(Turn->getUses(), readsMemory);
+    return readsMemory(Use) && Axis == 1;
+  });
+}
+
+bool graph::keepsLines(Operation *Op) {
+  if (auto Transpose = dyn_cast<TransposeOp>(Op)) {
+    ArrayRef<int64_t> Perm = Transpose.getPerm();
+    return !Perm.empty() && Perm.back() == int64_t(Perm.size()) - 1;
+  }
+  auto Slice = dyn_cast<SliceOp>(Op);
+  return Slice && !Slice.getStep().empty() && Slice.getStep().back() == 1;
+}
+
+bool graph::endsProduct(Operation *Op) {
+  SmallVector<Operation *> Worklist{Op};
+  for (unsigned Steps = 0; !Worklist.empty() && Steps < MostSteps; ++Steps) {
+    Operation *Next = Worklist.pop_back_val();
+    for (Value Operand : Next->getOperands()) {
+      Operation *Def = Operand.getDefiningOp();
+      if (!Def || !Def->hasOneUse())
+        continue;
+      if (isa<MatmulOp, ConvOp>(Def))
+        return true;
+      if (Def->hasTrait<ElementwiseTrait>())
+        Worklist.push_back(Def);
+    }
+  }
+  return false;
+}
+
+void graph::forEachRealUser(Operation *Op,
+                            function_ref<void(Operation *, bool)> Visit,
+                            bool Through) {
+  for (Operation *User : Op->getUsers()) {
+    if (isa<BroadcastOp>(User) && llvm::none_of(User->getUsers(), takesMemory))
+      forEachRealUser(User, Visit, true);
+    else
+      Visit(User, Through);
+  }
+}

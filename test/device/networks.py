@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whole networks for time_networks.py: weights from a seed, and an artifact of each in fp16 and bf16.
+
+    python3 networks.py --kpc build/release/bin/kpc --out FOLDER [--exported DIR] [--arch sm_90a] [--only REGEX]
+
+One artifact serves all sizes of a network, with f32 in and out; `opt` is what it is tuned for. `full` are the sizes that people run:
+transformers are exported by test/models/export_transformers.py --full (torch, transformers and onnxscript), into DIR where
+that is given and does not hold them yet. `two layers` are files of test/models/graphs. Writes NETWORK.onnx with its weights,
+NETWORK.PRECISION.kpc, a line for each case into cases.json, and what `kpc compile` said into NETWORK.log. Needs onnx.
+"""
+
+import concurrent.futures
+import dataclasses
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+from case_files import arguments
+
+MODELS = pathlib.Path(__file__).resolve().parent.parent / "models"
+sys.path.insert(0, str(MODELS))
+
+
+@dataclasses.dataclass(frozen=True)
+class Network:
+    name: str
+    stem: str  # of its file
+    dims: tuple  # of kpc compile
+    timed: tuple = ()  # sizes, in fp16
+    checked: tuple = ()  # sizes at which fp16 and bf16 are compared with fp32
+
+    @property
+    def purpose(self):
+        return "full" if self.timed else "two layers"
+
+    @property
+    def exported(self):
+        """(model, variant) of export_transformers.py where the file is not in the repository."""
+        if "-full." not in self.stem:
+            return None
+        return self.stem.split("-full.")
+
+
+def tokens(batch, sequence):
+    return {"batch": batch, "sequence": sequence}
+
+
+def images(batch):
+    return {"batch": batch}
+
+
+FULL = (
+    Network("bert-base", "bert-full.dynamo", ("batch=1..32:opt=8", "sequence=1..512:opt=128"),
+            (tokens(1, 128), tokens(8, 512), tokens(32, 128)), (tokens(1, 128), tokens(3, 77))),
+    Network("gpt2", "gpt2-full.dynamo", ("batch=1..32:opt=8", "sequence=1..1024:opt=512"),
+            (tokens(1, 128), tokens(8, 512)), (tokens(1, 128), tokens(3, 77))),
+    Network("vit-b16", "vit-full.dynamo", ("batch=1..32:opt=32",), (images(1), images(32)), (images(1), images(5))),
+    Network("llama-1b", "llama-full.dynamo", ("batch=1..8:opt=1", "sequence=1..4096:opt=2048"),
+            (tokens(1, 512), tokens(1, 2048)), (tokens(1, 512), tokens(3, 77))),
+    Network("mobilenet_v3", "mobilenet_v3_large.dynamo", ("batch=1..64:opt=32",), (images(1), images(32)), (images(1), images(5))),
+    Network("resnet50", "resnet50.dynamo", ("batch=1..64:opt=32",), (images(1), images(32)), (images(1), images(5))),
+)
+DIMS = ("batch=1..8:opt=2", "sequence=1..64:opt=32")
+PAST = (*DIMS, "past=1..64:opt=32")
+SIZES = (tokens(1, 7), tokens(3, 41))
+PAST_SIZES = (dict(tokens(1, 7), past=5), dict(tokens(3, 19), past=22))
+TWO_LAYERS = tuple(
+    Network(stem, stem, PAST if "-past" in stem else DIMS[:1] if stem.startswith("vit") else DIMS,
+            checked=PAST_SIZES if "-past" in stem else (images(1), images(3)) if stem.startswith("vit") else SIZES)
+    for stem in ("bert.dynamo", "bert.torchscript", "distilbert.dynamo", "gpt2.dynamo", "gpt2-mask.torchscript",
+                 "gpt2-past.dynamo", "llama.dynamo", "llama-mask.torchscript", "llama-past.dynamo", "vit.dynamo"))
+PRECISIONS = ("fp16", "bf16")
+
+
+def label(sizes):
+    """b8s512"""
+    return "".join(f"{name[0]}{size}" for name, size in sizes.items())
+
+
+def cases():
+    for network in (*FULL, *TWO_LAYERS):
+        for precision in PRECISIONS:
+            timed = network.timed if precision == "fp16" else ()
+            for sizes in (*timed, *(s for s in network.checked if s not in timed)):
+                yield {"name": f"{network.name} {label(sizes)}.{precision}", "purpose": network.purpose, "network": network.name,
+                       "sizes": sizes, "precision": precision, "artifact": f"{network.name}.{precision}.kpc", "timed": sizes in timed}
+
+
+def call(log, command):
+    start = time.monotonic()
+    with open(log, "a") as file:
+        file.write("$ " + " ".join(map(str, command)) + "\n")
+        file.flush()
+        result = subprocess.run([str(word) for word in command], stdout=file, stderr=subprocess.STDOUT)
+        file.write(f"exit code {result.returncode}, {time.monotonic() - start:.1f} s\n")
+    if result.returncode:
+        raise SystemExit(f"{log}: exit code {result.returncode}: {log.read_text()[-600:]}")
+
+
+def graph_of(network, exported, log):
+    """The network without weights."""
+    if not network.exported:
+        return MODELS / "graphs" / f"{network.stem}.onnx"
+    path = exported / f"{network.stem}.onnx"
+    if not path.exists():
+        model, variant = network.exported
+        call(log, [sys.executable, MODELS / "export_transformers.py", "--output-dir", exported, "--only", model, "--variants",
+                   variant, "--full"])
+    return path
+
+
+def make(network, precisions, options):
+    import weights
+    log = options.out / f"{network.name}.log"
+    graph = graph_of(network, options.exported or options.out, log)
+    call(log, [sys.executable, weights.__file__, graph, "--output-dir", options.out])
+    dims = [word for dim in network.dims for word in ("--dim", dim)]
+    for precision in precisions:
+        call(log, [options.kpc, "compile", options.out / f"{network.stem}.onnx", "--arch", options.arch, *dims, "--precision",
+                   precision, "-o", options.out / f"{network.name}.{precision}.kpc", "--no-cache",
+                   "--jobs", max(1, options.jobs // 4), *(["--strip"] if options.strip else [])])
+
+
+def main():
+    parser = arguments(__doc__)
+    parser.add_argument("--exported", type=pathlib.Path, help="folder of exported networks (default: that of --out)")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    chosen = [case for case in cases() if re.search(options.only, f"{case['purpose']} {case['name']}")]
+    wanted = {}
+    for case in chosen:
+        wanted.setdefault(case["network"], set()).add(case["precision"])
+    networks = sorted((n for n in (*FULL, *TWO_LAYERS) if n.name in wanted), key=lambda n: n.name != "llama-1b")  # the longest first
+    with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
+        list(pool.map(lambda n: make(n, sorted(wanted[n.name], reverse=True), options), networks))
+    stems = {network.name: network.stem for network in networks}
+    (options.out / "cases.json").write_text(json.dumps([dict(case, stem=stems[case["network"]]) for case in chosen], indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Forms that ONNX allows and kpc does not take: part of bad_models.FILES.
+
+Sizes that an operator needs as a number, loops that cannot be unrolled, more than kpc's limits.
+"""
+
+from onnx_writer import (BOOL, FLOAT, INT64, STRING, Graph, attribute, block, floats, function, graph, int64s, model, node,
+                         number, tensor, value_info)
+from refused_nodes import QKV, calling, constant_body, numbers, reals, refused
+
+TRUE = ("c", tensor("c", [], BOOL, raw=b"\1"))
+SPATIAL = [1, 1, "h", 4]
+
+
+def loop_body(*outputs, nodes=()):
+    """A body of a loop without state: iteration number i and condition c."""
+    return Graph(graph(list(nodes), [value_info("i", [], INT64), value_info("c", [], BOOL)], [value_info(o, None) for o in outputs]))
+
+
+def looping(trips, body, outputs=0):
+    return (("Loop",), dict(weights=[numbers("n", [trips], []), TRUE], body=body, outputs=outputs))
+
+
+def scan_body(*outputs, nodes=(), states=()):
+    return Graph(graph(list(nodes), [value_info(s, None) for s in (*states, "row")], [value_info(o, None) for o in outputs]))
+
+
+ONE = node("Constant", [], ["one"], value_float=1.0)
+COPY = node("Identity", ["row"], ["copy"])
+
+FILES = {name: lambda arguments=arguments, options=options: refused(*arguments, **options) for name, (arguments, options) in {
+    # Transformers.
+    "attention-head-unknown": (("Attention", *[[1, 2, 4, "d"]] * 3), dict(opset=23)),
+    "attention-ranks": (("Attention", [1, 2, 4, 8], [1, 6, 16], [1, 6, 16]), dict(opset=23)),
+    "attention-mask-scalar": (("Attention", *QKV, []), dict(opset=23)),
+    "attention-mask-columns": (("Attention", *QKV, ["m", "2*m"]), dict(opset=23)),
+    "attention-past-rank": (("Attention", *QKV, None, [1, 2, 24], [1, 2, 24]), dict(opset=23)),
+    "rotary-rank": (("RotaryEmbedding", [2, 8], [1, 3, 4], [1, 3, 4]), dict(opset=23)),
+    "rotary-positions-rank": (("RotaryEmbedding", [1, 2, 3, 8], [9, 4], [9, 4], ([3], INT64)), dict(opset=23)),
+    "tensor-scatter-ranks": (("TensorScatter", [1, 2, 4, 8], [2, 4, 8]), dict(opset=24)),
+    "tensor-scatter-mode": (("TensorScatter", [1, 2, 4, 8], [1, 2, 1, 8]), dict(opset=24, mode="round\n")),
+    "causal-conv-ranks": (("CausalConvWithState", [1, 3, 8], [3, 4]), dict(opset=27)),
+    "causal-conv-channels": (("CausalConvWithState", [1, "c", 8], [3, 1, 4]), dict(opset=27)),
+    "causal-conv-activation": (("CausalConvWithState", [1, 3, 8], [3, 1, 4]), dict(opset=27, activation="re\x1blu")),
+    # Control flow.
+    "if-types-differ": (("If", ([], BOOL)), dict(
+        then_branch=constant_body(), else_branch=Graph(graph([node("Constant", [], ["two"], value_int=2)], [], [value_info("two", None)])))),
+    "loop-ends-by-data": looping(2, loop_body("more", "one", nodes=[node("Not", ["c"], ["more"]), ONE]), outputs=1),
+    "loop-too-long": looping(257, loop_body("c", "one", nodes=[ONE]), outputs=1),
+    "loop-of-nothing": looping(0, loop_body("c", "one", nodes=[ONE]), outputs=1),
+    "loops-in-loops": looping(256, loop_body("c", "outer", nodes=[
+        node("Constant", [], ["n2"], value_int=256), node("Identity", ["c"], ["c2"]),
+        node("Loop", ["n2", ""], ["outer"], body=Graph(graph(
+            [node("Constant", [], ["one"], value_float=1.0)] + [node("Identity", ["one"], [f"v{i}"]) for i in range(8)] + [
+                node("Identity", ["c3"], ["c4"])],
+            [value_info("j", [], INT64), value_info("c3", [], BOOL)], [value_info("c4", None), value_info("one", None)])))]), outputs=1),
+    "scan-outputs": (("Scan", [4], [4], [3, 4]), dict(num_scan_inputs=1, body=scan_body("copy", nodes=[COPY], states=("s", "t")))),
+    "scan-too-long": (("Scan", [300, 4]), dict(num_scan_inputs=1, body=scan_body("copy", nodes=[COPY]))),
+    "scan-of-nothing": (("Scan", [0, 4]), dict(num_scan_inputs=1, body=scan_body("copy", nodes=[COPY]))),
+    # Sizes known only at run time.
+    "conv-transpose-unknown": (("ConvTranspose", [1, 3, "h", 4]), dict(weights=[reals("w", [3, 2, 3, 3])], output_shape=[9, 9])),
+    "pool-same-unknown": (("MaxPool", SPATIAL), dict(kernel_shape=[2, 2], strides=[2, 2], auto_pad="SAME_UPPER")),
+    "pool-ceil-unknown": (("MaxPool", SPATIAL), dict(kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1)),
+    "resize-cubic-unknown": (("Resize", SPATIAL, None), dict(weights=[reals("scales", [4], 2.0)], mode="cubic")),
+    "resize-pytorch-unknown": (("Resize", SPATIAL, None), dict(weights=[reals("scales", [4], 2.0)], mode="linear",
+                                                               coordinate_transformation_mode="pytorch_half_pixel")),
+    "resize-aspect-unknown": (("Resize", SPATIAL, None, None), dict(weights=[numbers("sizes", [1, 1, 8, 8])],
+                                                                    keep_aspect_ratio_policy="not_larger")),
+    "slice-backwards": (("Slice", ["n"]), dict(weights=[numbers("starts", [5]), numbers("ends", [1]), numbers("axes", [0]),
+                                                        numbers("steps", [-1])])),
+    "dft-length-unknown": (("DFT", [1, "n", 1]), dict(opset=17, weights=[numbers("length", [8], [])])),
+    "cumprod-unknown": (("CumProd", ["n"]), dict(opset=26, weights=[numbers("axis", [0], [])])),
+    # Limits.
+    "dft-too-long": (("DFT", [1, 5000, 1]), dict(opset=17)),
+    "det-too-large": (("Det", [5, 5]), {}),
+    "topk-too-long": (("TopK", [5000]), dict(weights=[numbers("k", [3])], outputs=2)),
+    "topk-two": (("TopK", [50]), dict(weights=[numbers("k", [3, 4])], outputs=2)),
+    "max-pool-indices": (("MaxPool", [1, 1, 64, 64]), dict(kernel_shape=[33, 33], outputs=2)),
+    "lstm-too-long": (("LSTM", [300, 1, 4], [1, 20, 4], [1, 20, 5]), dict(hidden_size=5)),
+    "grid-sample-volume": (("GridSample", [1, 1, 2, 2, 2], [1, 2, 2, 2, 3]), {}),
+    "pad-reflects-too-much": (("Pad", [3]), dict(weights=[numbers("pads", [5, 0])], mode="reflect")),
+    # Attributes.
+    "lstm-activation-unknown": (("LSTM", [3, 1, 4], [1, 20, 4], [1, 20, 5]), dict(hidden_size=5, activations=["Affine", "Tanh", "Tanh"])),
+    "lstm-input-forget": (("LSTM", [3, 1, 4], [1, 20, 4], [1, 20, 5]), dict(hidden_size=5, input_forget=1)),
+    "batch-norm-spatial": (("BatchNormalization", [1, 4, 2]), dict(opset=8, weights=[reals(n, [4]) for n in "sbmv"], spatial=0)),
+    "dropout-training": (("Dropout", [4]), dict(weights=[reals("ratio", []), ("t", tensor("t", [], BOOL, raw=b"\1"))])),
+    "quantize-to-string": (("QuantizeLinear", [4]), dict(weights=[reals("s", [])], output_dtype=STRING)),
+    "old-add-rank": (("Add", [2, 3], [2, 3]), dict(opset=6, broadcast=1, axis=1)),
+    "old-less-rank": (("Less", [2, 3], [2, 3]), dict(opset=6, broadcast=1, axis=1)),
+    # Sizes that no tensor has.
+    "split-negative": (("Split", [6]), dict(weights=[numbers("split", [-1, 7])], outputs=2)),
+    "window-negative": (("HannWindow",), dict(weights=[numbers("size", [-1], [])])),
+    # Attributes of another kind than the rule asks for.
+    "attribute-is-floats": (("MaxPool", [1, 1, 4, 4]), dict(kernel_shape=[2.0, 2.0])),
+    "attribute-is-strings": (("MaxPool", [1, 1, 4, 4]), dict(kernel_shape=["two"])),
+}.items()}
+
+
+def attributed(op, *attributes, ir_version=8):
+    """A node of one input with attributes that onnx_writer.attribute does not write."""
+    return model(graph([node(op, ["x"], ["y"], "the_node") + b"".join(block(5, a) for a in attributes)], [value_info("x", [1, 1, 4, 4])],
+                       [value_info("y", None)]), opsets=((21, ""),), ir_version=ir_version)
+
+
+def input_of(kind):
+    """A model whose input has this field of TypeProto: 5 a map, 8 a sparse tensor, 9 an optional."""
+    return model(graph([node("Relu", ["x"], ["y"], "the_node")], [block(1, "x") + block(2, block(kind, b""))], [value_info("y", None)]))
+
+
+def with_initializer(data):
+    return model(graph([node("Identity", ["w"], ["y"], "the_node")], [value_info("x", [4])], [value_info("y", None)], [data]))
+
+
+def sparse_initializer():
+    sparse = block(15, block(1, floats("w", [1], [1.0])) + block(2, int64s("i", [0])) + number(3, 4))
+    return model(graph([node("Add", ["x", "w"], ["y"], "the_node")], [value_info("x", [4])], [value_info("y", None)]) + sparse)
+
+
+def depends_on_a_size():
+    return model(graph([node("Shape", ["x"], ["s"], "shape"), node("ReduceSum", ["x", "s"], ["y"], "the_node")], [value_info("x", ["n"])],
+                       [value_info("y", None)]))
+
+
+def chain_of_functions(count):
+    """f calls f1 calls f2 and so on; the last is a Relu."""
+    names = ["f"] + [f"f{i}" for i in range(1, count)]
+    return calling([function(name, "local", ["a"], ["b"], [node(then, ["a"], ["b"], domain="local") if then else node("Relu", ["a"], ["b"])])
+                    for name, then in zip(names, names[1:] + [None])], "x")
+
+
+def doubling_functions(count):
+    """Each function calls the next one twice: 2 to the power of `count` nodes."""
+    names = ["f"] + [f"f{i}" for i in range(1, count)]
+    return calling([function(name, "local", ["a"], ["b"], [node(then or "Relu", ["a"], ["m"], domain="local" if then else ""),
+                                                           node(then or "Relu", ["m"], ["b"], domain="local" if then else "")])
+                    for name, then in zip(names, names[1:] + [None])], "x")
+
+
+def function_attribute(declared, given=()):
+    """A function whose node asks for an integer `axis` of the call as its own."""
+    reference = block(5, block(1, "axis") + block(21, "axis") + number(20, 2))
+    body = function("f", "local", ["a"], ["b"], [node("Softmax", ["a"], ["b"], "inner") + reference])
+    call = node("f", ["x"], ["y"], "the_node", domain="local") + b"".join(block(5, a) for a in given)
+    return model(graph([call], [value_info("x", [4])], [value_info("y", None)]), opsets=((21, ""), (1, "local")),
+                 functions=[body + b"".join(block(6, name) for name in declared)])
+
+
+def damaged_default():
+    body = function("f", "local", ["a"], ["b"], [node("Relu", ["a"], ["b"])])
+    return calling([body + block(11, b"\xff")], "x")
+
+
+RELU = node("Relu", ["x"], ["y"], "the_node")
+FILES.update({
+    "attribute-is-tensors": lambda: attributed("MaxPool", block(1, "kernel_shape") + block(10, floats("t", [1], [1.0])) + number(20, 9)),
+    "attribute-is-graphs": lambda: attributed("MaxPool", block(1, "kernel_shape") + block(11, bytes(constant_body())) + number(20, 10)),
+    "attribute-is-empty": lambda: attributed("Softmax", block(1, "axis"), ir_version=1),
+    "attribute-is-sparse": lambda: attributed("MaxPool", block(1, "kernel_shape") + block(22, b"") + number(20, 11)),
+    "constant-sparse": lambda: model(graph([node("Constant", [], ["y"], "the_node") + block(5, block(1, "sparse_value") + block(22, b"") +
+                                                                                              number(20, 11))],
+                                           [value_info("x", [4])], [value_info("y", None)])),
+    "input-is-map": lambda: input_of(5),
+    "input-is-sparse": lambda: input_of(8),
+    "input-is-optional": lambda: input_of(9),
+    "opset-of-another-domain": lambda: model(graph([RELU], [value_info("x", [4])], [value_info("y", None)]), opsets=((1, "local"),)),
+    "no-field": lambda: b"\x08\x08\x00",
+    "sparse-initializer": sparse_initializer,
+    "strings-too-few": lambda: with_initializer(tensor("w", [3], STRING, strings=["a"])),
+    "strings-external": lambda: with_initializer(tensor("w", [3], STRING, external={"location": "enough.bin"})),
+    "initializer-in-segments": lambda: with_initializer(floats("w", [1], [1.0]) + block(3, b"")),
+    "axes-depend-on-a-size": depends_on_a_size,
+    "nonzero-scalar": lambda: model(graph([node("NonZero", ["x"], ["y"], "the_node")], [value_info("x", [])],
+                                          [value_info("y", [0, 1], INT64)])),
+    "functions-too-deep": lambda: chain_of_functions(70),
+    "functions-too-many": lambda: doubling_functions(20),
+    "function-attribute-unknown": lambda: function_attribute([]),
+    "function-attribute-type": lambda: function_attribute(["axis"], [attribute("axis", 0.5)]),
+    "function-default-damaged": damaged_default,
+})

@@ -1,0 +1,66 @@
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
+
+// A gate's two products on wgmma: a slot's B has columns of the one and behind them as many of the other, and so have the sums.
+
+// CHECK-DAG: !fragment = !tile.fragment<[64, 128], f32>
+// CHECK-DAG: !pipe = !tile.pipe<{{[0-9]+}} of [!smem{{[0-9]*}}, !smem{{[0-9]*}}]>
+// CHECK-LABEL: gpu.func @gate_up(
+// Tiles of 128 columns of the sums are tiles of 64 of the result.
+// CHECK-SAME: kpc.grid = ["min(sm_count, floordiv(arg4 + 63, 64))", "1", "1"]
+// CHECK-SAME: kpc.schedule = "gemm 64x128x64 slots
+// CHECK-SAME: {box = array<i64: 64, 64>, buffer = 1 : i64, dims = ["64", "72"]
+// CHECK-SAME: {box = array<i64: 64, 64>, buffer = 2 : i64, dims = ["64", "72"]
+// CHECK-SAME: {box = array<i64: 64, 64>, buffer = 3 : i64, dims = ["64", "arg4"]
+// CHECK: %[[AB:.*]]:2 = tile.tiles
+// CHECK: tile.load %{{.*}} into %[[AB]]#0
+// CHECK: %[[FRONT:.*]] = tile.lines %[[AB]]#1[%{{.*}}]
+// CHECK: tile.load %[[W:.*]][%{{.*}}] into %[[FRONT]]
+// CHECK: %[[BACK:.*]] = tile.lines %[[AB]]#1[%{{.*}}]
+// CHECK: tile.load %[[V:.*]][%{{.*}}] into %[[BACK]]
+// CHECK: tile.mma %{{.*}}, %{{.*}} : !smem{{[0-9]*}}, !smem{{[0-9]*}} -> !pending
+// CHECK: %[[D:.*]] = tile.await
+// CHECK-DAG: %[[G:.*]] = tile.columns %[[D]] from 0
+// CHECK-DAG: %[[U:.*]] = tile.columns %[[D]] from 64
+// CHECK: tile.map %[[G]] at[%{{.*}}] within[%{{.*}}] beside %[[U]] : !fragment{{[0-9]*}}, !fragment{{[0-9]*}} -> !fragment{{[0-9]*}} {
+// CHECK-NEXT: ^bb0(%[[GATE:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %[[UP:.*]]: f32):
+// CHECK: arith.mulf %{{.*}}, %[[UP]]
+// CHECK: tile.yield
+func.func @gate_up(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.max = 4096 : i64, kpc.min = 1 : i64, kpc.optimum = 64 : i64}) attributes {kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
+  %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 64], strides: [64, 1] : memref<f16> to memref<72x64xf16, strided<[64, 1]>>
+  %w_t = bufferization.to_tensor %w_m restrict : memref<72x64xf16, strided<[64, 1]>> to tensor<72x64xf16>
+  %v_m = memref.reinterpret_cast %v_p to offset: [0], sizes: [72, 64], strides: [64, 1] : memref<f16> to memref<72x64xf16, strided<[64, 1]>>
+  %v_t = bufferization.to_tensor %v_m restrict : memref<72x64xf16, strided<[64, 1]>> to tensor<72x64xf16>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 64], strides: [64, 1] : memref<f16> to memref<?x64xf16, strided<[64, 1]>>
+  %zero = arith.constant 0.0 : f32
+  %g_empty = tensor.empty(%n) : tensor<?x64xf32>
+  %g_fill = linalg.fill ins(%zero : f32) outs(%g_empty : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %g = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(k,n)>, affine_map<(m,n,k)->(m,n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x_t, %w_t : tensor<?x72xf16>, tensor<72x64xf16>) outs(%g_fill : tensor<?x64xf32>) {
+  ^bb0(%x: f16, %w: f16, %s: f32):
+    %e = arith.extf %x : f16 to f32
+    %f = arith.extf %w : f16 to f32
+    %p = arith.mulf %e, %f : f32
+    %r = arith.addf %s, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<?x64xf32>
+  %u = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(k,n)>, affine_map<(m,n,k)->(m,n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x_t, %v_t : tensor<?x72xf16>, tensor<72x64xf16>) outs(%g_fill : tensor<?x64xf32>) {
+  ^bb0(%x: f16, %w: f16, %s: f32):
+    %e = arith.extf %x : f16 to f32
+    %f = arith.extf %w : f16 to f32
+    %p = arith.mulf %e, %f : f32
+    %r = arith.addf %s, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<?x64xf32>
+  %y_empty = tensor.empty(%n) : tensor<?x64xf16>
+  %y_t = linalg.generic {indexing_maps = [affine_map<(a,b)->(a,b)>, affine_map<(a,b)->(a,b)>, affine_map<(a,b)->(a,b)>], iterator_types = ["parallel", "parallel"]} ins(%g, %u : tensor<?x64xf32>, tensor<?x64xf32>) outs(%y_empty : tensor<?x64xf16>) {
+  ^bb0(%a: f32, %b: f32, %y: f16):
+    %z = arith.constant 0.0 : f32
+    %t = arith.maximumf %a, %z : f32
+    %p = arith.mulf %t, %b : f32
+    %r = arith.truncf %p : f32 to f16
+    linalg.yield %r : f16
+  } -> tensor<?x64xf16>
+  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x64xf16>, memref<?x64xf16, strided<[64, 1]>>) -> ()
+  return
+}
