@@ -381,6 +381,19 @@ llvm::Error ContentsBuilder::addVariants(artifact::Launch &L, plan::LaunchOp Op,
   return llvm::Error::success();
 }
 
+/// Whether a size of the launch is that of an iteration: then no kernel can be
+/// chosen for it when a shape is bound.
+bool changesInLoop(plan::LaunchOp Op) {
+  std::set<std::string, std::less<>> Names;
+  for (const Expr &Size : Op.getSizes().getDims())
+    Size.collectSymbols(Names);
+  for (auto Loop = Op->getParentOfType<plan::LoopOp>(); Loop;
+       Loop = Loop->getParentOfType<plan::LoopOp>())
+    if (Names.count(Loop.getCounter().str()))
+      return true;
+  return false;
+}
+
 Expected<artifact::Launch>
 ContentsBuilder::launch(plan::LaunchOp Op, const artifact::Target &T,
                         const TargetKernels &Compiled) {
@@ -399,7 +412,7 @@ ContentsBuilder::launch(plan::LaunchOp Op, const artifact::Target &T,
   if (auto Flops = Op.getFlops())
     L->Flops = Flops->getDims().front();
   auto Variants = Compiled.Variants.find(Symbol.str());
-  if (Variants != Compiled.Variants.end())
+  if (Variants != Compiled.Variants.end() && !changesInLoop(Op))
     if (llvm::Error E = addVariants(*L, Op, T, Variants->second))
       return E;
   return L;
