@@ -80,6 +80,15 @@ def MergeProducts : Pass<"merge-products", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def SplitGates : Pass<"split-gates", "::mlir::func::FuncOp"> {
+  let summary = "A product with a constant whose two halves meet element by element is two products";
+  let description = [{
+    `silu(m[:, :n]) * m[:, n:]` with `m = x*w`, with or without a vector that is
+    added to each row of m: as pair-products wants gates.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def RecogniseRotary : Pass<"recognise-rotary", "::mlir::func::FuncOp"> {
   let summary = "Rotary embeddings swap the halves of heads by an index, not by copies";
   let description = [{

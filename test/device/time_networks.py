@@ -14,7 +14,8 @@ Of timed cases: microseconds a call of kpc, of PyTorch's modules as they are (`e
 torch.compile(mode="reduce-overhead") (`compile`), medians of rounds of 10 calls, the sides in turn with idle gaps; `ratio`,
 the better of PyTorch's over kpc's; `kernels`, what kpc's GPU time goes into. Memory in MiB: `held`, what less is free on
 the device once kpc has run (weights, arena, graph, machine code) with its inputs and outputs; `counted`, the same by
-kpc_session_memory; `eager_peak` and `compile_peak`, torch.cuda.max_memory_allocated of a run.
+kpc_session_memory; `eager_peak` and `compile_peak`, torch.cuda.max_memory_allocated of the first three runs, in which
+`compile` is compiled, recorded and replayed; `memory_ratio`, kpc's `held` over the peak of PyTorch's faster side.
 
 Each network has a process of its own, so that compiles of PyTorch go side by side; they take their times one by one,
 once all have compiled.
@@ -181,8 +182,9 @@ class Case:
         row["right"] = row["same"] and row["error"] <= min(MOST_ERROR[row["precision"]], MOST_RATIO * row["torch_error"])
         if self.sides:
             times = medians({"kpc": run, **self.sides}, options.rounds)
-            row.update(times, ratio=min(times["eager"], times["compile"]) / times["kpc"],
-                       memory_ratio=row["held"] / min(row["eager_peak"], row["compile_peak"]), kernels=kernels(run))
+            faster = min(("eager", "compile"), key=times.get)
+            row.update(times, ratio=times[faster] / times["kpc"], memory_ratio=row["held"] / row[f"{faster}_peak"],
+                       kernels=kernels(run))
         session.close()
         return row
 
