@@ -121,21 +121,41 @@ struct SharedMatrix {
     return true;
   }
   void fetch(const uint8_t *Shared, MatrixValue *Out) const;
+
+private:
+  template <typename Element, typename F>
+  void fetchAs(const uint8_t *Shared, MatrixValue *Out, F Value) const;
 };
 
-void SharedMatrix::fetch(const uint8_t *Shared, MatrixValue *Out) const {
-  unsigned Bytes = matrixBits(T) / 8;
+/// Elements of `Element`; `Value`: of one's bits.
+template <typename Element, typename F>
+void SharedMatrix::fetchAs(const uint8_t *Shared, MatrixValue *Out,
+                           F Value) const {
+  constexpr unsigned Count = UnitBytes / sizeof(Element);
   forEachUnit([&](uint64_t At, unsigned Line, unsigned K) {
-    for (unsigned E = 0; E < perUnit(); ++E) {
-      uint32_t Bits = 0;
-      std::memcpy(&Bits, Shared + At + E * Bytes, Bytes);
-      MatrixValue V = matrixValue(Bits, T);
+    Element Unit[Count];
+    std::memcpy(Unit, Shared + At, UnitBytes);
+    MatrixValue *To = Out + Line * MaxK + K;
+    for (unsigned E = 0; E < Count; ++E) {
+      MatrixValue &V = To[Transposed ? E * MaxK : E];
+      V = Value(Unit[E]);
       if (Negate)
         V.Significand = -V.Significand;
-      Out[(Transposed ? Line + E : Line) * MaxK + (Transposed ? K : K + E)] = V;
     }
     return true;
   });
+}
+
+void SharedMatrix::fetch(const uint8_t *Shared, MatrixValue *Out) const {
+  const MatrixValue *Known = matrixValues(T);
+  auto Find = [&](unsigned Bits) { return Known[Bits]; };
+  if (matrixBits(T) == 8)
+    fetchAs<uint8_t>(Shared, Out, Find);
+  else if (matrixBits(T) == 16)
+    fetchAs<uint16_t>(Shared, Out, Find);
+  else
+    fetchAs<uint32_t>(Shared, Out,
+                      [&](uint32_t Bits) { return matrixValue(Bits, T); });
 }
 
 /// A from four registers: as mma.sync's fragment of the warp's rows.

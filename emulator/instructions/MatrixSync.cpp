@@ -80,10 +80,11 @@ constexpr unsigned MaxK = 32;
 void gather(Warp &W, const uint32_t *Registers, const MmaPlan &P, bool IsA,
             MatrixValue *Out) {
   MatrixType T = IsA ? P.A : P.B;
+  const MatrixValue *Known = matrixBits(T) <= 16 ? matrixValues(T) : nullptr;
   auto Put = [&](unsigned Line, unsigned K, uint32_t Bits) {
     if (P.isSplit())
       K = K % 4 / 2 * HalfK + K / 16 * 8 + K / 4 % 4 * 2 + K % 2;
-    Out[Line * MaxK + K] = matrixValue(Bits, T);
+    Out[Line * MaxK + K] = Known ? Known[Bits] : matrixValue(Bits, T);
   };
   forEachElement(W, Registers, IsA ? P.registersA() : P.registersB(), IsA,
                  matrixBits(T), Put);

@@ -11,8 +11,10 @@
 #include "emulator/numbers/Formats.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <vector>
 
 namespace kpc::emulator {
 
@@ -95,6 +97,23 @@ MatrixValue matrixValue(uint32_t Bits, MatrixType T) {
   if (Out.TheKind == MatrixValue::Kind::Infinite)
     Out.Significand = Negative ? -1 : 1;
   return Out;
+}
+
+const MatrixValue *matrixValues(MatrixType T) {
+  constexpr unsigned Types = unsigned(MatrixType::E2M1) + 1;
+  static const std::array<std::vector<MatrixValue>, Types> Tables = [] {
+    std::array<std::vector<MatrixValue>, Types> All;
+    for (unsigned Which = 0; Which < Types; ++Which) {
+      auto Of = MatrixType(Which);
+      if (matrixBits(Of) > 16)
+        continue;
+      All[Which].resize(size_t{1} << matrixBits(Of));
+      for (uint32_t Bits = 0; Bits < All[Which].size(); ++Bits)
+        All[Which][Bits] = matrixValue(Bits, Of);
+    }
+    return All;
+  }();
+  return Tables[unsigned(T)].data();
 }
 
 SumRule ruleOf(MatrixType A, MatrixType B, bool ShortFp8, bool HalfResult) {

@@ -46,6 +46,8 @@ struct MatrixValue {
   Kind TheKind = Kind::Finite;
 };
 MatrixValue matrixValue(uint32_t Bits, MatrixType T);
+/// The values of all bits of a type that has at most 16.
+const MatrixValue *matrixValues(MatrixType T);
 
 enum class SumTo : uint8_t {
   Single,      ///< f32, toward zero
