@@ -358,13 +358,11 @@ void Compilation::addTarget(const target::Target &T,
                             const std::vector<KernelJob> &Jobs,
                             std::vector<std::optional<CompiledKernel>> &Results,
                             const std::vector<bool> &Hits, size_t First) {
-  auto Launches =
-      (*Module->getOps<plan::ProgramOp>().begin()).getOps<plan::LaunchOp>();
   TargetKernels Kernels;
   Kernels.Target = &T;
   TargetReport Summary;
   Summary.Name = T.Name;
-  Summary.Launches = std::distance(Launches.begin(), Launches.end());
+  Module->walk([&](plan::LaunchOp) { ++Summary.Launches; });
   std::string Listing;
   for (size_t I = First; I < Jobs.size() && Jobs[I].Target == T.Name; ++I) {
     ++Summary.Kernels;

@@ -112,6 +112,7 @@ static void addDecomposition(OpPassManager &Passes,
 }
 
 void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
+  Passes.addNestedPass<func::FuncOp>(graph::createHoistInvariants());
   Passes.addNestedPass<func::FuncOp>(graph::createReadInPlace());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkBroadcasts());
   Passes.addNestedPass<func::FuncOp>(graph::createRecogniseAttention());
@@ -125,6 +126,8 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   }
   Passes.addNestedPass<func::FuncOp>(graph::createMergeRows());
   Passes.addNestedPass<func::FuncOp>(graph::createMergeProducts());
+  if (Options.Fuse && isNarrow(Options) && allMultiplyPairs(Options))
+    Passes.addNestedPass<func::FuncOp>(graph::createSplitGates());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
   if (convolves(Options)) {
     graph::PadChannelsOptions Channels;

@@ -24,8 +24,7 @@ static_assert(int(TargetKind::Cuda) == int(format::TargetKind::MAX));
 static_assert(int(Isa::AArch64) == int(format::Isa::MAX));
 static_assert(int(CapabilityRule::AtLeast) == int(format::CapabilityRule::MAX));
 static_assert(int(ParamKind::TensorMap) == int(format::ParamKind::MAX));
-static_assert(int(SymbolSource::MultiprocessorCount) ==
-              int(format::SymbolSource::MAX));
+static_assert(int(SymbolSource::LoopCounter) == int(format::SymbolSource::MAX));
 static_assert(int(TensorMapMode::Im2col) == int(format::TensorMapMode::MAX));
 static_assert(int(TensorMapSwizzle::Bytes128) ==
               int(format::TensorMapSwizzle::MAX));
@@ -84,6 +83,7 @@ private:
   Vector<format::Buffer> buffers(const Target &T);
   Vector<format::Value> values(const Target &T);
   fb::Offset<format::Step> step(const Step &S);
+  fb::Offset<format::Control> control(const Control &C);
   fb::Offset<format::TensorMap> tensorMap(const TensorMap &Map);
   fb::Offset<format::Launch> launch(const Launch &L);
   fb::Offset<format::Provenance> provenance();
@@ -271,6 +271,22 @@ fb::Offset<format::Step> TableBuilder::step(const Step &S) {
                                 .Union());
 }
 
+fb::Offset<format::Control> TableBuilder::control(const Control &C) {
+  if (const auto *L = std::get_if<Loop>(&C)) {
+    auto Counter = SymbolIndex.find(L->Counter);
+    if (Counter == SymbolIndex.end())
+      Problem = "a loop is counted by '" + L->Counter +
+                "', which is not a symbol of the artifact";
+    return format::CreateControl(
+        Builder, format::ControlKind::Loop, L->First, L->End, expr(L->Count),
+        Problem ? format::None : uint32_t(Counter->second));
+  }
+  const auto &I = std::get<If>(C);
+  return format::CreateControl(Builder, format::ControlKind::If, I.First, I.End,
+                               format::None, format::None, I.Condition,
+                               expr(I.ConditionOffset), I.Else);
+}
+
 fb::Offset<format::Target> TableBuilder::target(const Target &T, size_t Index) {
   auto Name = text(T.Name);
   auto Modules = modules(Index);
@@ -279,10 +295,15 @@ fb::Offset<format::Target> TableBuilder::target(const Target &T, size_t Index) {
   auto Steps =
       list<format::Step>(T.Steps, [&](const Step &S) { return step(S); });
   auto Values = values(T);
+  // A file without loops and branches is as one of 1.2.
+  Vector<format::Control> Controls;
+  if (!T.Controls.empty())
+    Controls = list<format::Control>(
+        T.Controls, [&](const Control &C) { return control(C); });
   return format::CreateTarget(
       Builder, Name, format::TargetKind(T.Kind), format::Isa(T.Isa), T.CpuLevel,
       T.CapabilityMajor, T.CapabilityMinor, format::CapabilityRule(T.Rule),
-      T.LeastDriver, Modules, Kernels, Buffers, Steps, Values);
+      T.LeastDriver, Modules, Kernels, Buffers, Steps, Values, Controls);
 }
 
 fb::Offset<format::Provenance> TableBuilder::provenance() {

@@ -52,6 +52,9 @@ static MaybeError checkLength(const Weight &W) {
 
 /// The least minor version whose readers understand the contents.
 static uint16_t leastReader(const Contents &What) {
+  for (const Target &T : What.Targets)
+    if (!T.Controls.empty())
+      return format::ControlsMinor;
   for (const Symbol &S : What.Symbols)
     if (S.Source != SymbolSource::Dim)
       return format::DeviceFactsMinor;

@@ -45,6 +45,7 @@ using Bytes = std::vector<uint8_t>;
 enum class SymbolSource : uint8_t {
   Dim = 0,                 ///< the dims of the ports, or the caller
   MultiprocessorCount = 1, ///< the device of the session; not for host targets
+  LoopCounter = 2,         ///< the number of the iteration, within its loop
 };
 
 struct Symbol {
@@ -212,6 +213,20 @@ struct Fill {
 
 using Step = std::variant<Launch, Copy, Fill>;
 
+/// Steps [First, End) that run `Count` times, or of which a condition in memory
+/// says whether those before `Else` run or those from there on.
+struct Loop {
+  uint32_t First = 0, End = 0;
+  Expr Count;
+  std::string Counter; ///< a symbol
+};
+struct If {
+  uint32_t First = 0, Else = 0, End = 0;
+  uint32_t Condition = 0; ///< the buffer
+  std::optional<Expr> ConditionOffset;
+};
+using Control = std::variant<Loop, If>;
+
 /// A value of the graph that the plan materialises, for `kpc verify`.
 struct Value {
   std::string Name;
@@ -237,6 +252,7 @@ struct Target {
   std::vector<Kernel> Kernels;
   std::vector<Buffer> Buffers;
   std::vector<Step> Steps;
+  std::vector<Control> Controls; ///< by first step, outer ones first
   std::vector<Value> Values;
 };
 

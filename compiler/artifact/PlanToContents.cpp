@@ -48,6 +48,7 @@ public:
 
 private:
   llvm::Error declare(plan::ProgramOp Program);
+  llvm::Error declare(Operation *Op);
   llvm::Error addWeight(plan::WeightOp Op);
   uint32_t addBuffer(Value Buffer, artifact::BufferKind Kind, uint32_t Index,
                      std::string Name);
@@ -72,6 +73,13 @@ private:
                           ArrayRef<CompiledVariant> Variants);
   std::string multiprocessors();
   void addValues(artifact::Target &T, plan::ProgramOp Program);
+  llvm::Error addSteps(artifact::Target &T, Block &Body,
+                       const TargetKernels &Compiled);
+  llvm::Error addLoop(artifact::Target &T, plan::LoopOp Loop,
+                      const TargetKernels &Compiled);
+  llvm::Error addIf(artifact::Target &T, plan::IfOp If,
+                    const TargetKernels &Compiled);
+  artifact::Param bufferParam(Value V, artifact::Access Access) const;
   uint32_t bufferOf(Value V) const { return Index.lookup(plan::storageOf(V)); }
 
   ModuleOp Module;
@@ -91,8 +99,14 @@ llvm::Error ContentsBuilder::run(const std::vector<TargetKernels> &Targets) {
     return createStringError("the module holds no plan.program");
   plan::ProgramOp Program = *Programs.begin();
   shape::Facts Facts = graph::symbolFacts(Module);
+  std::set<std::string> Counters;
+  Program.walk(
+      [&](plan::LoopOp Loop) { Counters.insert(Loop.getCounter().str()); });
   for (const auto &[Name, Known] : Facts.symbols())
-    Contents.Symbols.push_back({Name, Known});
+    Contents.Symbols.push_back({Name, Known,
+                                Counters.count(Name)
+                                    ? artifact::SymbolSource::LoopCounter
+                                    : artifact::SymbolSource::Dim});
   if (llvm::Error E = declare(Program))
     return E;
   setLiveIntervals(Program);
@@ -135,34 +149,38 @@ llvm::Error ContentsBuilder::addWeight(plan::WeightOp Op) {
 }
 
 llvm::Error ContentsBuilder::declare(plan::ProgramOp Program) {
-  for (Operation &Op : Program.getBody().front()) {
-    if (auto Input = dyn_cast<plan::InputOp>(Op)) {
-      addBuffer(Input.getBuffer(), artifact::BufferKind::Input,
-                Contents.Inputs.size(), Input.getName().str());
-      Contents.Inputs.push_back(
-          {Input.getName().str(),
-           elementTypeOf(graph::typeOf(Input.getBuffer()).getElementType()),
-           dimsOf(Input.getBuffer()), std::nullopt});
-    } else if (auto Output = dyn_cast<plan::OutputOp>(Op)) {
-      addBuffer(Output.getBuffer(), artifact::BufferKind::Output,
-                Contents.Outputs.size(), Output.getName().str());
-      Contents.Outputs.push_back(
-          {Output.getName().str(),
-           elementTypeOf(graph::typeOf(Output.getBuffer()).getElementType()),
-           dimsOf(Output.getBuffer()),
-           std::optional<uint32_t>(Output.getTakes())});
-    } else if (auto Weight = dyn_cast<plan::WeightOp>(Op)) {
-      if (llvm::Error E = addWeight(Weight))
-        return E;
-    } else if (auto Constant = dyn_cast<plan::ConstantOp>(Op)) {
-      std::string Name = "constant" + std::to_string(Contents.Weights.size());
-      addBuffer(Constant.getBuffer(), artifact::BufferKind::Weight,
-                Contents.Weights.size(), Name);
-      Contents.Weights.push_back(constantWeight(Name, Constant.getValue()));
-    } else if (auto Buffer = dyn_cast<plan::BufferOp>(Op)) {
-      addBuffer(Buffer.getBuffer(), artifact::BufferKind::Arena, 0,
-                Buffer.getName().str());
-    }
+  llvm::Error Failed = llvm::Error::success();
+  Program.walk<WalkOrder::PreOrder>([&](Operation *Op) {
+    Failed = llvm::joinErrors(std::move(Failed), declare(Op));
+  });
+  return Failed;
+}
+
+artifact::Port portOf(StringRef Name, Value Buffer) {
+  return {Name.str(), elementTypeOf(graph::typeOf(Buffer).getElementType()),
+          dimsOf(Buffer), std::nullopt};
+}
+
+llvm::Error ContentsBuilder::declare(Operation *Op) {
+  if (auto Input = dyn_cast<plan::InputOp>(Op)) {
+    addBuffer(Input.getBuffer(), artifact::BufferKind::Input,
+              Contents.Inputs.size(), Input.getName().str());
+    Contents.Inputs.push_back(portOf(Input.getName(), Input.getBuffer()));
+  } else if (auto Output = dyn_cast<plan::OutputOp>(Op)) {
+    addBuffer(Output.getBuffer(), artifact::BufferKind::Output,
+              Contents.Outputs.size(), Output.getName().str());
+    Contents.Outputs.push_back(portOf(Output.getName(), Output.getBuffer()));
+    Contents.Outputs.back().Alias = std::optional<uint32_t>(Output.getTakes());
+  } else if (auto Weight = dyn_cast<plan::WeightOp>(Op)) {
+    return addWeight(Weight);
+  } else if (auto Constant = dyn_cast<plan::ConstantOp>(Op)) {
+    std::string Name = "constant" + std::to_string(Contents.Weights.size());
+    addBuffer(Constant.getBuffer(), artifact::BufferKind::Weight,
+              Contents.Weights.size(), Name);
+    Contents.Weights.push_back(constantWeight(Name, Constant.getValue()));
+  } else if (auto Buffer = dyn_cast<plan::BufferOp>(Op)) {
+    addBuffer(Buffer.getBuffer(), artifact::BufferKind::Arena, 0,
+              Buffer.getName().str());
   }
   return llvm::Error::success();
 }
@@ -174,11 +192,12 @@ void ContentsBuilder::setLiveIntervals(plan::ProgramOp Program) {
     Buffers[bufferOf(Buffer)].FirstStep = Live.First;
     Buffers[bufferOf(Buffer)].LastStep = Live.Last;
   }
-  for (auto Buffer : Program.getOps<plan::BufferOp>())
+  Program.walk([&](plan::BufferOp Buffer) {
     if (auto Live = Buffer.getLive()) {
       Buffers[bufferOf(Buffer.getBuffer())].FirstStep = (*Live)[0];
       Buffers[bufferOf(Buffer.getBuffer())].LastStep = (*Live)[1];
     }
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,7 +254,7 @@ std::string precisionOf(func::FuncOp Kernel) {
 void ContentsBuilder::collectLaunches(plan::ProgramOp Program) {
   std::set<std::string> Taken;
   std::map<std::string, unsigned> NextSuffix;
-  for (auto Launch : Program.getOps<plan::LaunchOp>()) {
+  Program.walk([&](plan::LaunchOp Launch) {
     LaunchedFor &For = Launched[Launch.getKernel().str()];
     if (For.Name.empty()) {
       StringRef Wanted = Launch.getName().value_or(Launch.getKernel());
@@ -245,7 +264,7 @@ void ContentsBuilder::collectLaunches(plan::ProgramOp Program) {
     }
     if (auto Nodes = Launch.getNodes())
       For.Nodes.insert_range(Nodes->getAsValueRange<StringAttr>());
-  }
+  });
 }
 
 llvm::Error ContentsBuilder::addCode(artifact::Target &T,
@@ -395,9 +414,9 @@ ContentsBuilder::launchOf(StringRef Symbol, const CompiledKernel &Kernel,
   artifact::Launch L;
   L.Kernel = KernelIndex[Symbol.str()];
   for (Value V : Op.getReads())
-    L.Params.push_back(artifact::Param::buffer(bufferOf(V), artifact::Read));
+    L.Params.push_back(bufferParam(V, artifact::Read));
   for (Value V : Op.getWrites())
-    L.Params.push_back(artifact::Param::buffer(bufferOf(V), artifact::Write));
+    L.Params.push_back(bufferParam(V, artifact::Write));
   std::map<std::string, Expr, std::less<>> Args;
   for (const Expr &Size : Op.getSizes().getDims()) {
     Args.emplace("arg" + std::to_string(L.Params.size()), Size);
@@ -482,6 +501,70 @@ ContentsBuilder::launch(plan::LaunchOp Op, const artifact::Target &T,
   return L;
 }
 
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+/// Of a part its own bytes.
+artifact::Param ContentsBuilder::bufferParam(Value V,
+                                             artifact::Access Access) const {
+  artifact::Param P = artifact::Param::buffer(bufferOf(V), Access);
+  P.Offset = plan::offsetInStorage(V);
+  if (P.Offset)
+    P.Length = plan::byteSize(graph::typeOf(V));
+  return P;
+}
+
+llvm::Error ContentsBuilder::addSteps(artifact::Target &T, Block &Body,
+                                      const TargetKernels &Compiled) {
+  for (Operation &Op : Body) {
+    if (auto Launch = dyn_cast<plan::LaunchOp>(Op)) {
+      auto L = launch(Launch, T, Compiled);
+      if (!L)
+        return L.takeError();
+      T.Steps.push_back(std::move(*L));
+    } else if (auto Copy = dyn_cast<plan::CopyOp>(Op)) {
+      T.Steps.push_back(artifact::Copy{
+          bufferOf(Copy.getSource()), plan::offsetInStorage(Copy.getSource()),
+          bufferOf(Copy.getDestination()),
+          plan::offsetInStorage(Copy.getDestination()),
+          plan::byteSize(graph::typeOf(Copy.getSource()))});
+    } else if (auto Loop = dyn_cast<plan::LoopOp>(Op)) {
+      if (llvm::Error E = addLoop(T, Loop, Compiled))
+        return E;
+    } else if (auto If = dyn_cast<plan::IfOp>(Op)) {
+      if (llvm::Error E = addIf(T, If, Compiled))
+        return E;
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error ContentsBuilder::addLoop(artifact::Target &T, plan::LoopOp Loop,
+                                     const TargetKernels &Compiled) {
+  Block &Body = Loop.getBody().front();
+  uint32_t First = T.Steps.size(), Steps = plan::countSteps(Body);
+  if (Steps)
+    T.Controls.push_back(artifact::Loop{First, First + Steps,
+                                        Loop.getCount().getDims().front(),
+                                        Loop.getCounter().str()});
+  return addSteps(T, Body, Compiled);
+}
+
+llvm::Error ContentsBuilder::addIf(artifact::Target &T, plan::IfOp If,
+                                   const TargetKernels &Compiled) {
+  Block &Then = If.getThen().front(), &Otherwise = If.getOtherwise().front();
+  uint32_t First = T.Steps.size(), Else = First + plan::countSteps(Then),
+           End = Else + plan::countSteps(Otherwise);
+  if (First != End)
+    T.Controls.push_back(
+        artifact::If{First, Else, End, bufferOf(If.getCondition()),
+                     plan::offsetInStorage(If.getCondition())});
+  if (llvm::Error E = addSteps(T, Then, Compiled))
+    return E;
+  return addSteps(T, Otherwise, Compiled);
+}
+
 llvm::Error ContentsBuilder::addTarget(plan::ProgramOp Program,
                                        const TargetKernels &Compiled) {
   artifact::Target T;
@@ -489,20 +572,8 @@ llvm::Error ContentsBuilder::addTarget(plan::ProgramOp Program,
   T.Buffers = Buffers;
   if (llvm::Error E = addCode(T, Compiled))
     return E;
-  for (Operation &Op : Program.getBody().front()) {
-    if (auto Launch = dyn_cast<plan::LaunchOp>(Op)) {
-      auto L = launch(Launch, T, Compiled);
-      if (!L)
-        return L.takeError();
-      T.Steps.push_back(std::move(*L));
-    } else if (auto Copy = dyn_cast<plan::CopyOp>(Op)) {
-      artifact::Copy C;
-      C.Source = bufferOf(Copy.getSource());
-      C.Destination = bufferOf(Copy.getDestination());
-      C.Size = plan::byteSize(graph::typeOf(Copy.getSource()));
-      T.Steps.push_back(C);
-    }
-  }
+  if (llvm::Error E = addSteps(T, Program.getBody().front(), Compiled))
+    return E;
   addValues(T, Program);
   Contents.Targets.push_back(std::move(T));
   return llvm::Error::success();
@@ -511,7 +582,7 @@ llvm::Error ContentsBuilder::addTarget(plan::ProgramOp Program,
 /// Each buffer of the arena is a value of the graph, valid once written.
 void ContentsBuilder::addValues(artifact::Target &T, plan::ProgramOp Program) {
   auto Touched = plan::touchedIntervals(Program);
-  for (auto Buffer : Program.getOps<plan::BufferOp>()) {
+  Program.walk([&](plan::BufferOp Buffer) {
     artifact::Value V;
     V.Name = Buffer.getName().str();
     V.Buffer = bufferOf(Buffer.getBuffer());
@@ -519,7 +590,7 @@ void ContentsBuilder::addValues(artifact::Target &T, plan::ProgramOp Program) {
     V.Type = elementTypeOf(graph::typeOf(Buffer.getBuffer()).getElementType());
     V.Dims = dimsOf(Buffer.getBuffer());
     T.Values.push_back(std::move(V));
-  }
+  });
 }
 
 } // namespace

@@ -60,7 +60,7 @@ public:
 
 private:
   bool isKnown(Operation *Op) const {
-    if (Op->getNumResults() != 1 || isa<RegionOp>(Op))
+    if (Op->getNumResults() != 1 || Op->getNumRegions() != 0)
       return false;
     auto Ty = dyn_cast<SymbolicTensorType>(Op->getResult(0).getType());
     if (!Ty || !Ty.hasStaticShape())

@@ -163,9 +163,19 @@ std::string kpc::textOf(func::FuncOp Kernel) {
 VariantFinder::VariantFinder(ModuleOp Module, const target::Target &T,
                              size_t Most)
     : Module(Module), T(T), Most(Most), Facts(graph::symbolFacts(Module)) {
-  for (auto Program : Module.getOps<plan::ProgramOp>())
-    for (auto Launch : Program.getOps<plan::LaunchOp>())
-      Launches[Launch.getKernel()].push_back(Launch);
+  Module->walk([&](plan::LaunchOp Launch) {
+    Launches[Launch.getKernel()].push_back(Launch);
+  });
+}
+
+/// Whether a size is another in each iteration: what is launched is chosen
+/// before a loop runs.
+static bool changesInLoop(plan::LaunchOp Launch) {
+  for (auto Loop = Launch->getParentOfType<plan::LoopOp>(); Loop;
+       Loop = Loop->getParentOfType<plan::LoopOp>())
+    if (graph::names(Launch.getSizes().getDims(), Loop.getCounter()))
+      return true;
+  return false;
 }
 
 /// `Number` is the last one that was taken.
@@ -182,7 +192,8 @@ std::vector<KernelJob> VariantFinder::jobsFor(const KernelJob &Base) {
   std::vector<KernelJob> Jobs;
   auto Kernel = Module.lookupSymbol<func::FuncOp>(Base.Symbol);
   ArrayRef<plan::LaunchOp> Launched = Launches[Base.Symbol];
-  if (Launched.empty() || !isHeavy(Kernel))
+  if (Launched.empty() || !isHeavy(Kernel) ||
+      llvm::any_of(Launched, changesInLoop))
     return Jobs;
   std::vector<std::vector<int64_t>> Samples = sampledSizes(Launched, Facts);
   if (Samples.size() < 2)

@@ -73,6 +73,9 @@ inline SymbolicTensorType typeOf(mlir::Value V) {
 shape::Facts symbolFacts(mlir::ModuleOp Module);
 void setSymbolFacts(mlir::ModuleOp Module, const shape::Facts &Facts);
 
+/// Whether one of the sizes names the symbol.
+bool names(llvm::ArrayRef<shape::Expr> Dims, llvm::StringRef Symbol);
+
 /// The value of a constant scalar or of a constant that repeats one value,
 /// as a double; none for anything else.
 std::optional<double> splatValue(mlir::Value V);

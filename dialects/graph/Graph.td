@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 include "dialects/graph/GraphStructure.td"
+include "dialects/graph/GraphControl.td"
 include "dialects/graph/GraphElementwise.td"
 include "dialects/graph/GraphMovement.td"
 include "dialects/graph/GraphReduction.td"

@@ -80,8 +80,8 @@ def Graph_RegionOp : Graph_Op<"region", [IsolatedFromAbove, SingleBlock, Recursi
   let hasVerifier = 1;
 }
 
-def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, HasParent<"RegionOp">]> {
-  let summary = "The values that a region's kernel writes";
+def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, ParentOneOf<["RegionOp", "LoopOp", "IfOp"]>]> {
+  let summary = "The values that leave a region, a loop's iteration or a branch";
   let arguments = (ins Variadic<Graph_Tensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }

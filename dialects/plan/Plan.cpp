@@ -26,9 +26,23 @@ void PlanDialect::initialize() {
 }
 
 Value plan::storageOf(Value Buffer) {
-  while (auto View = Buffer.getDefiningOp<ViewOp>())
-    Buffer = View.getOf();
+  while (isa_and_present<ViewOp, PartOp>(Buffer.getDefiningOp()))
+    Buffer = Buffer.getDefiningOp()->getOperand(0);
   return Buffer;
+}
+
+std::optional<shape::Expr> plan::offsetInStorage(Value Buffer) {
+  std::optional<shape::Expr> Offset;
+  while (isa_and_present<ViewOp, PartOp>(Buffer.getDefiningOp())) {
+    if (auto Part = Buffer.getDefiningOp<PartOp>()) {
+      Type Element = graph::typeOf(Buffer).getElementType();
+      Offset =
+          Offset.value_or(shape::Expr(0)) +
+          Part.getOffset().getDims().front() * graph::elementBytes(Element);
+    }
+    Buffer = Buffer.getDefiningOp()->getOperand(0);
+  }
+  return Offset;
 }
 
 shape::Expr plan::byteSize(graph::SymbolicTensorType Ty) {
@@ -43,11 +57,52 @@ static LogicalResult checkSameBytes(Operation *Op, Value A, Value B) {
                            << " and " << byteSize(TyB).str() << " bytes";
 }
 
-LogicalResult ProgramOp::verify() {
-  for (Operation &Op : getBody().front())
-    if (!isa<PlanDialect>(Op.getDialect()) || isa<ProgramOp>(Op))
-      return emitOpError() << "holds '" << Op.getName()
-                           << "', which is no record of a plan";
+/// Fails unless all that `Holder` holds are records of a plan.
+static LogicalResult checkRecords(Operation *Holder) {
+  for (Region &Body : Holder->getRegions())
+    for (Operation &Op : Body.front()) {
+      bool OfProgram = isa<InputOp, OutputOp>(Op) && !isa<ProgramOp>(Holder);
+      if (!isa<PlanDialect>(Op.getDialect()) || isa<ProgramOp>(Op) || OfProgram)
+        return Holder->emitOpError()
+               << "holds '" << Op.getName() << "', which is no record of a "
+               << (OfProgram ? "part of a plan" : "plan");
+    }
+  return success();
+}
+
+LogicalResult ProgramOp::verify() { return checkRecords(*this); }
+
+LogicalResult LoopOp::verify() {
+  if (getCount().getDims().size() != 1)
+    return emitOpError("counts its iterations in one expression, not in ")
+           << getCount().getDims().size();
+  if (graph::names(getCount().getDims(), getCounter()))
+    return emitOpError("counts its iterations by its own counter '")
+           << getCounter() << "'";
+  return checkRecords(*this);
+}
+
+LogicalResult IfOp::verify() {
+  if (graph::typeOf(getCondition()).getNumElements() != shape::Expr(1))
+    return emitOpError("takes one bool, not ") << getCondition().getType();
+  return checkRecords(*this);
+}
+
+LogicalResult PartOp::verify() {
+  graph::SymbolicTensorType Whole = graph::typeOf(getOf()),
+                            Part = graph::typeOf(getBuffer());
+  if (getOffset().getDims().size() != 1)
+    return emitOpError("begins at one place, not at ")
+           << getOffset().getDims().size();
+  if (Whole.getElementType() != Part.getElementType())
+    return emitOpError("of ") << Whole << " cannot be " << Part;
+  std::optional<int64_t> Begin = getOffset().getDims().front().asConstant(),
+                         Size = Part.getNumElements().asConstant(),
+                         Room = Whole.getNumElements().asConstant();
+  if (Begin && Size && Room && (*Begin < 0 || *Begin > *Room - *Size))
+    return emitOpError("of ")
+           << *Size << " elements from " << *Begin << " on is outside the "
+           << *Room << " of " << Whole;
   return success();
 }
 
@@ -113,20 +168,73 @@ LogicalResult CopyOp::verify() {
 
 bool plan::isStep(Operation &Op) { return isa<LaunchOp, CopyOp>(Op); }
 
-DenseMap<Value, LiveInterval> plan::touchedIntervals(ProgramOp Program) {
-  DenseMap<Value, LiveInterval> Touched;
-  int64_t Step = 0;
-  for (Operation &Op : Program.getBody().front()) {
-    if (!isStep(Op))
-      continue;
-    for (Value Operand : Op.getOperands()) {
-      auto [Found, New] =
-          Touched.try_emplace(storageOf(Operand), LiveInterval{Step, Step});
-      Found->second.Last = Step;
+int64_t plan::countSteps(Block &Body) {
+  int64_t Steps = 0;
+  Body.walk([&](Operation *Op) { Steps += isStep(*Op); });
+  return Steps;
+}
+
+namespace {
+/// Walks steps in order and notes which buffers each touches.
+class TouchedBuffers {
+public:
+  void visit(Block &Body) {
+    for (Operation &Op : Body) {
+      if (isStep(Op)) {
+        touchOperands(&Op, Step);
+        ++Step;
+        continue;
+      }
+      int64_t First = Step;
+      if (isa<IfOp>(Op) && countSteps(Op) != 0)
+        touchOperands(&Op, First);
+      for (Region &Inner : Op.getRegions())
+        visit(Inner.front());
+      if (auto Loop = dyn_cast<LoopOp>(Op); Loop && Step > First)
+        keepDuring(Loop, First, Step - 1);
     }
-    ++Step;
   }
-  return Touched;
+  DenseMap<Value, LiveInterval> Touched;
+
+private:
+  static int64_t countSteps(Operation &Op) {
+    int64_t Steps = 0;
+    for (Region &Inner : Op.getRegions())
+      Steps += plan::countSteps(Inner.front());
+    return Steps;
+  }
+  void touch(Value Buffer, int64_t At) {
+    auto [Found, New] =
+        Touched.try_emplace(storageOf(Buffer), LiveInterval{At, At});
+    Found->second.First = std::min(Found->second.First, At);
+    Found->second.Last = std::max(Found->second.Last, At);
+  }
+  void touchOperands(Operation *Op, int64_t At) {
+    for (Value Operand : Op->getOperands())
+      touch(Operand, At);
+  }
+  /// The next iteration may read what this one wrote.
+  void keepDuring(LoopOp Loop, int64_t First, int64_t Last) {
+    Loop.walk([&](Operation *Op) {
+      if (!isStep(*Op) && !isa<IfOp>(Op))
+        return;
+      for (Value Operand : Op->getOperands()) {
+        Value Storage = storageOf(Operand);
+        if (!Loop.getBody().isAncestor(Storage.getParentRegion())) {
+          touch(Storage, First);
+          touch(Storage, Last);
+        }
+      }
+    });
+  }
+  int64_t Step = 0;
+};
+} // namespace
+
+DenseMap<Value, LiveInterval> plan::touchedIntervals(ProgramOp Program) {
+  TouchedBuffers Buffers;
+  Buffers.visit(Program.getBody().front());
+  return std::move(Buffers.Touched);
 }
 
 LogicalResult BufferOp::verify() {
@@ -171,12 +279,12 @@ static LogicalResult checkTakenInputs(ProgramOp Program) {
 LogicalResult ProgramOp::verifyRegions() {
   if (failed(checkTakenInputs(*this)))
     return failure();
-  int64_t Steps = llvm::count_if(getBody().front(), isStep);
+  int64_t Steps = countSteps(getBody().front());
   auto Touched = touchedIntervals(*this);
-  for (auto Buffer : getOps<BufferOp>()) {
+  auto check = [&](BufferOp Buffer) -> LogicalResult {
     auto Live = Buffer.getLive();
     if (!Live)
-      continue;
+      return success();
     auto fails = [&](int64_t Step, StringRef Why) {
       return Buffer.emitOpError("'")
              << Buffer.getName() << "' is live from step " << (*Live)[0]
@@ -186,11 +294,14 @@ LogicalResult ProgramOp::verifyRegions() {
       return fails((*Live)[1], " does not exist");
     auto Found = Touched.find(Buffer.getBuffer());
     if (Found == Touched.end())
-      continue;
+      return success();
     if (Found->second.First < (*Live)[0])
       return fails(Found->second.First, " uses it");
     if (Found->second.Last > (*Live)[1])
       return fails(Found->second.Last, " uses it");
-  }
-  return success();
+    return success();
+  };
+  return success(!walk([&](BufferOp Buffer) {
+                    return WalkResult(check(Buffer));
+                  }).wasInterrupted());
 }

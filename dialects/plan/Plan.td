@@ -42,7 +42,8 @@ class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemo
 def Plan_ProgramOp : Plan_Op<"program", [NoTerminator, SingleBlock, IsolatedFromAbove, NoRegionArguments]> {
   let summary = "The records of one entry point, steps in order";
   let description = [{
-    Launches and copies are steps, counted from 0.
+    Launches and copies are steps, counted from 0 in the order of the text, those
+    of loops and branches as well.
   }];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
@@ -116,6 +117,63 @@ def Plan_ViewOp : Plan_Op<"view"> {
   let arguments = (ins Graph_Tensor:$of);
   let results = (outs Graph_Tensor:$buffer);
   let assemblyFormat = "$of attr-dict `:` type($of) `to` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Plan_PartOp : Plan_Op<"part"> {
+  let summary = "A part of a buffer's memory, from some element on";
+  let description = [{
+    The place is counted in elements and may name the counter of a loop around
+    it: what an iteration collects is a part, and of two parts that take turns
+    one is the carried value that an iteration reads, the other the next one.
+
+    ```mlir
+    %y = plan.part %all at <["i*16"]> : !graph.tensor<[20, 16], f32> to !graph.tensor<[16], f32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$of, Graph_DimsAttr:$offset);
+  let results = (outs Graph_Tensor:$buffer);
+  let assemblyFormat = "$of `at` $offset attr-dict `:` type($of) `to` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Plan_LoopOp : Plan_Op<"loop", [NoTerminator, SingleBlock, NoRegionArguments]> {
+  let summary = "Steps that run a number of times";
+  let description = [{
+    The number of the iteration, from 0, is the symbol `counter`, which offsets
+    of parts and sizes of launches inside may name. Buffers of its body live
+    within one iteration; those from outside that the body touches are live
+    while the loop runs.
+
+    ```mlir
+    plan.loop "i" count <[steps]> {
+      %y = plan.part %all at <["i*16"]> : …
+      plan.launch @step (%x) -> (%y) sizes <[i]> : …
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$counter, Graph_DimsAttr:$count);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$counter `count` $count attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Plan_IfOp : Plan_Op<"if", [NoTerminator, SingleBlock, NoRegionArguments]> {
+  let summary = "Steps of which data says whether they run";
+  let description = [{
+    The first byte of the condition is read when all steps before have ended.
+
+    ```mlir
+    plan.if %c : !graph.tensor<[], i1> {
+      plan.launch @a (%x) -> (%y) sizes <[]> : …
+    } else {
+      plan.copy %x to %y : …
+    }
+    ```
+  }];
+  let arguments = (ins Graph_BoolTensor:$condition);
+  let regions = (region SizedRegion<1>:$then, SizedRegion<1>:$otherwise);
+  let assemblyFormat = "$condition `:` type($condition) attr-dict-with-keyword $then `else` $otherwise";
   let hasVerifier = 1;
 }
 

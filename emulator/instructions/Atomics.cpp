@@ -237,8 +237,8 @@ std::optional<Reduction> bulkReduction(uint8_t What, Type T) {
   auto Of = static_cast<Update>(What);
   bool Half = T == Type::F16 || T == Type::BF16;
   bool IsExtreme = Of == Update::Min || Of == Update::Max;
-  bool IsBitwise = Of == Update::And || Of == Update::Or || Of == Update::Xor;
-  if (IsBitwise && T == Type::S64) // b64 has them
+  // 64-bit integers with a sign have no sums and no bits: u64 and b64 do.
+  if (T == Type::S64 && !IsExtreme)
     return std::nullopt;
   if (!(Half && IsExtreme) && !isAllowed(Of, T))
     return std::nullopt;

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 // PTX ISA, "mma.sync": m8n8k4 and m16n8k4, k8, k16 of f64. An element is a
-// chain of fma from C on, along k, each rounded to nearest.
+// chain of fma from C on, along k, each rounded to nearest. Of several NaN B's
+// is kept, then the sum's, then A's.
 
 #include "emulator/instructions/FloatRounding.h"
 #include "emulator/instructions/Lanes.h"
@@ -44,8 +45,8 @@ void multiply(Warp &W, const Instruction &I, uint32_t Mask) {
                    *Column = Right[2 * (L & 3) + (N & 1)];
       double Sum = W.row<double>(C[N])[L];
       for (unsigned At = 0; At < K; ++At)
-        Sum = lastNaN(std::fma(Row[At], Column[At], Sum), Row[At], Column[At],
-                      Sum);
+        Sum = lastNaN(std::fma(Row[At], Column[At], Sum), Row[At], Sum,
+                      Column[At]);
       Results[N][L] = Sum;
     }
   for (unsigned N = 0; N < 2 * Halves; ++N)

@@ -15,7 +15,8 @@
 ///                                             graph.yield %b }
 ///
 /// One walk from the last op to the first, so each op sees the region of all
-/// its users; linear in the number of uses.
+/// its users; linear in the number of uses. The bodies of loops and branches
+/// come before the block around them: no region reaches across.
 ///
 /// With `rows`, reductions over the rows of one shape and what is between them
 /// (softmax, norms) are one region, and a value of it that others use as well
@@ -71,15 +72,13 @@ struct Rules {
 constexpr size_t MostShared = 4;
 class RegionFormer {
 public:
-  RegionFormer(func::FuncOp Func, const Rules &Rule)
-      : Func(Func), Rule(Rule),
-        Facts(symbolFacts(Func->getParentOfType<ModuleOp>())) {}
+  RegionFormer(Block &Body, const Rules &Rule, const shape::Facts &Facts)
+      : Body(Body), Rule(Rule), Facts(Facts) {}
 
   void run() {
     if (Rule.LongestRow)
       findRows();
-    for (Operation &Op :
-         llvm::make_early_inc_range(llvm::reverse(Func.getBody().front())))
+    for (Operation &Op : llvm::make_early_inc_range(llvm::reverse(Body)))
       place(&Op);
     // Groups were found last first; each is built in front of its last op.
     for (auto &G : Groups)
@@ -106,9 +105,9 @@ private:
   Group *groupToShareWith(Operation *Op, StringRef &Why);
   bool isBehind(Operation *User, Group &G);
 
-  func::FuncOp Func;
+  Block &Body;
   Rules Rule;
-  shape::Facts Facts;
+  const shape::Facts &Facts;
   /// The place of each op in the block.
   DenseMap<Operation *, unsigned> Place;
   /// Ops made of reduced rows, to a reduction of these.
@@ -123,8 +122,10 @@ private:
 
 void RegionFormer::place(Operation *Op) {
   Role R = roleOf(Op);
-  // A region that is there already stays what it is.
-  if (isa<func::ReturnOp, RegionOp>(Op) || R == Role::Source)
+  // A region that is there already stays what it is; what loops and branches
+  // hold has been placed.
+  if (isa<func::ReturnOp, YieldOp, RegionOp, LoopOp, IfOp>(Op) ||
+      R == Role::Source)
     return;
   // It stays outside after all where its operand does.
   StringRef None;
@@ -140,11 +141,9 @@ void RegionFormer::place(Operation *Op) {
     Op->erase();
     return;
   }
-  // A clone is made where it is used; only what leaves the function or meets
-  // a view needs memory.
-  bool NeedsMemory = llvm::any_of(Op->getUsers(), [](Operation *User) {
-    return isa<func::ReturnOp, ReshapeOp, RegionOp>(User);
-  });
+  // A clone is made where it is used; only what leaves the block or meets a
+  // view needs memory.
+  bool NeedsMemory = llvm::any_of(Op->getUsers(), takesMemory);
   NeedsMemory |= llvm::any_of(Op->getUses(), readsMemory);
   if (isCloned(Op) && !NeedsMemory)
     return;
@@ -290,8 +289,10 @@ std::optional<RowSpace> RegionFormer::rowsReducedBy(Operation *Op) {
 
 /// One walk from the first op to the last.
 void RegionFormer::findRows() {
-  for (auto [I, Op] : llvm::enumerate(Func.getBody().front())) {
+  for (auto [I, Op] : llvm::enumerate(Body)) {
     Place[&Op] = I;
+    if (Op.getNumRegions())
+      continue;
     if (rowsReducedBy(&Op)) {
       MadeOfRows[&Op] = &Op;
       continue;
@@ -414,8 +415,7 @@ void RegionFormer::build(Group &G) {
 }
 
 void RegionFormer::eraseDeadSources() {
-  for (Operation &Op :
-       llvm::make_early_inc_range(llvm::reverse(Func.getBody().front())))
+  for (Operation &Op : llvm::make_early_inc_range(llvm::reverse(Body)))
     if (isOpTriviallyDead(&Op))
       Op.erase();
 }
@@ -427,7 +427,10 @@ struct FormRegionsPass : graph::impl::FormRegionsBase<FormRegionsPass> {
       return;
     Rules Rule{MaxOps, Fuse, Fuse && Rows ? int64_t(LongestRow) : 0,
                Transposed};
-    RegionFormer(getOperation(), Rule).run();
+    shape::Facts Facts =
+        symbolFacts(getOperation()->getParentOfType<ModuleOp>());
+    for (Block *Body : blocksOf(getOperation()))
+      RegionFormer(*Body, Rule, Facts).run();
   }
 };
 

@@ -16,6 +16,39 @@ static bool areTensors(TypeRange Types) {
   return llvm::all_of(Types, llvm::IsaPred<SymbolicTensorType>);
 }
 
+SmallVector<Block *> graph::blocksOf(func::FuncOp Func) {
+  SmallVector<Block *> Blocks;
+  Func.walk([&](Operation *Op) {
+    if (isa<LoopOp, IfOp>(Op))
+      for (Region &Body : Op->getRegions())
+        Blocks.push_back(&Body.front());
+  });
+  Blocks.push_back(&Func.getBody().front());
+  return Blocks;
+}
+
+bool graph::isPartOfMemory(Operation *Op) {
+  auto Slice = dyn_cast<SliceOp>(Op);
+  if (!Slice || !Slice->getParentOfType<LoopOp>() || Slice.getStep().empty() ||
+      Slice.getStart().getDims().front().isConstant())
+    return false;
+  SymbolicTensorType From = typeOf(Slice.getX()), To = typeOf(Slice.getY());
+  shape::Expr Row = elementBytes(From.getElementType());
+  for (int64_t I = 1; I < From.getRank(); ++I) {
+    if (From.getDims()[I] != To.getDims()[I])
+      return false;
+    Row = Row * From.getDims()[I];
+  }
+  // Nothing need be known of sizes: a row of a number of vectors begins at one.
+  return llvm::all_of(Slice.getStep(), [](int64_t S) { return S == 1; }) &&
+         shape::Facts().divisor(Row) % KernelAlignment == 0;
+}
+
+bool graph::takesMemory(Operation *Op) {
+  return isa<func::ReturnOp, YieldOp, ReshapeOp, RegionOp, LoopOp, IfOp>(Op) ||
+         isPartOfMemory(Op);
+}
+
 bool graph::isGraphFunction(func::FuncOp Func) {
   return Func.getBody().hasOneBlock() && areTensors(Func.getArgumentTypes()) &&
          llvm::all_of(Func.getBody().front(), [](Operation &Op) {

@@ -16,6 +16,22 @@ namespace kpc::graph {
 /// Kernels stand beside a program and are none; passes leave them alone.
 bool isGraphFunction(mlir::func::FuncOp Func);
 
+/// The function's block and those of loops and branches in it, inner ones
+/// first.
+llvm::SmallVector<mlir::Block *> blocksOf(mlir::func::FuncOp Func);
+
+/// Bytes at whose multiples every pointer begins that a kernel is given: a
+/// vector of the widest kind.
+constexpr int64_t KernelAlignment = 64;
+
+/// Whether a slice is what an iteration sees of a tensor, one piece of memory
+/// that a kernel may be given as it is: whole rows from the counter on.
+bool isPartOfMemory(mlir::Operation *Op);
+
+/// Whether an op outside all regions reads its operands from memory as they
+/// are: it leaves its block, is a view or part, or holds blocks.
+bool takesMemory(mlir::Operation *Op);
+
 } // namespace kpc::graph
 
 #endif // KPC_PASSES_GRAPH_GRAPHFUNCTION_H

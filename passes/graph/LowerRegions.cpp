@@ -18,6 +18,15 @@
 ///
 /// Kernels are equal when their text is, names and locations left out.
 ///
+/// A loop becomes a plan.loop. Each carried value has memory twice, which take
+/// turns: iteration i reads part i mod 2 and writes the other.
+///
+///   %y = graph.loop "i" (%x) {          %m = plan.buffer "h"  (two of them)
+///   ^bb0(%h): …                         plan.copy %x to (part 0 of %m)
+///     graph.yield %n }              →   plan.loop "i" { … plan.launch @n
+///                                         (part i mod 2) -> (part i+1 mod 2) }
+///                                       %y is the part that was written last
+///
 //===----------------------------------------------------------------------===//
 
 #include "dialects/kernel/Kernel.h"
@@ -28,6 +37,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RegionFacts.h"
 #include "passes/graph/StoredRows.h"
@@ -38,6 +48,7 @@
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
+using kpc::shape::Expr;
 
 namespace kpc::graph {
 #define GEN_PASS_DEF_LOWERREGIONS
@@ -68,7 +79,17 @@ public:
 private:
   void declareInputs();
   void declareOutputs();
+  LogicalResult lower(Block &Body);
+  LogicalResult lower(Operation *Op);
   LogicalResult lower(RegionOp Region);
+  LogicalResult lower(SliceOp Slice);
+  LogicalResult lower(LoopOp Loop);
+  LogicalResult lower(IfOp If);
+  LogicalResult lowerInto(Block &Body, ArrayRef<Value> Destinations);
+  void writeAtOnce(Value Result, Value Destination);
+  bool takesKernels(Value Destination);
+  Value partOf(Value Whole, const Expr &Offset, Type Ty, Location Loc);
+  Value memoryForTwo(Value Carried, StringRef Name);
   void finishOutputs();
   Value bufferFor(Value Result, StringRef Name);
   ArrayAttr recipeOf(WeightOp Weight);
@@ -99,37 +120,46 @@ LogicalResult PlanBuilder::run() {
   B.setInsertionPointToStart(B.createBlock(&Program.getBody()));
   declareInputs();
   declareOutputs();
-  for (Operation &Op : Main.getBody().front().without_terminator()) {
-    LogicalResult Lowered =
-        llvm::TypeSwitch<Operation *, LogicalResult>(&Op)
-            .Case([&](RegionOp Region) { return lower(Region); })
-            .Case([&](WeightOp Weight) {
-              Buffers[Weight] =
-                  plan::WeightOp::create(B, Op.getLoc(), Rows.typeOf(Weight),
-                                         Weight.getSource(), recipeOf(Weight));
-              return success();
-            })
-            .Case([&](ConstantOp Constant) {
-              Buffers[Constant] = plan::ConstantOp::create(
-                  B, Op.getLoc(), Constant.getType(), Constant.getValue());
-              return success();
-            })
-            .Case([&](ReshapeOp Reshape) {
-              Buffers[Reshape] =
-                  plan::ViewOp::create(B, Op.getLoc(), Reshape.getType(),
-                                       Buffers.lookup(Reshape.getX()));
-              return success();
-            })
-            .Default([](Operation *Op) {
-              return Op->emitError("stands outside a region; form-regions puts "
-                                   "every such op into one");
-            });
-    if (failed(Lowered))
-      return failure();
-  }
+  if (failed(lower(Main.getBody().front())))
+    return failure();
   finishOutputs();
   Main.erase();
   return success();
+}
+
+LogicalResult PlanBuilder::lower(Block &Body) {
+  for (Operation &Op : Body.without_terminator())
+    if (failed(lower(&Op)))
+      return failure();
+  return success();
+}
+
+LogicalResult outsideRegion(Operation *Op) {
+  return Op->emitError("stands outside a region; form-regions puts every such "
+                       "op into one");
+}
+
+LogicalResult PlanBuilder::lower(Operation *Op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(Op)
+      .Case<RegionOp, LoopOp, IfOp>([&](auto Holder) { return lower(Holder); })
+      .Case([&](WeightOp Weight) {
+        Buffers[Weight] =
+            plan::WeightOp::create(B, Op->getLoc(), Rows.typeOf(Weight),
+                                   Weight.getSource(), recipeOf(Weight));
+        return success();
+      })
+      .Case([&](ConstantOp Constant) {
+        Buffers[Constant] = plan::ConstantOp::create(
+            B, Op->getLoc(), Constant.getType(), Constant.getValue());
+        return success();
+      })
+      .Case([&](ReshapeOp Reshape) {
+        Buffers[Reshape] = plan::ViewOp::create(
+            B, Op->getLoc(), Reshape.getType(), Buffers.lookup(Reshape.getX()));
+        return success();
+      })
+      .Case([&](SliceOp Slice) { return lower(Slice); })
+      .Default(outsideRegion);
 }
 
 void PlanBuilder::declareInputs() {
@@ -190,13 +220,24 @@ void PlanBuilder::declareOutputs() {
         Kept && Result.hasOneUse() && Taken.insert(Kept).second)
       Output.getDefiningOp<plan::OutputOp>().setTakes(Kept.getArgNumber());
     Outputs.push_back(Output);
-    // The kernel behind the result, seen through reshapes, writes it directly.
-    Value Made = Result;
-    while (auto Reshape = Made.getDefiningOp<ReshapeOp>())
-      Made = Reshape.getX();
-    if (Made.getDefiningOp<RegionOp>())
-      OutputOf.try_emplace(Made, Output);
+    writeAtOnce(Result, Output);
   }
+}
+
+/// Whether the result is written by what computes it: not a carried value.
+bool isWritten(Value V) {
+  if (auto Loop = V.getDefiningOp<LoopOp>())
+    return cast<OpResult>(V).getResultNumber() >= Loop.getNumCarried();
+  return isa_and_present<RegionOp, IfOp>(V.getDefiningOp());
+}
+
+/// What computes the result, seen through reshapes, writes it where it is to
+/// be, if it can.
+void PlanBuilder::writeAtOnce(Value Result, Value Destination) {
+  while (auto Reshape = Result.getDefiningOp<ReshapeOp>())
+    Result = Reshape.getX();
+  if (isWritten(Result))
+    OutputOf.try_emplace(Result, Destination);
 }
 
 /// The weight's recipe, and behind it the padding of its rows.
@@ -265,7 +306,7 @@ void PlanBuilder::describe(plan::LaunchOp Launch, RegionOp Region) {
   Launch.setName(Region.getName());
   if (std::vector<StringRef> Nodes = nodesOf(Region); !Nodes.empty())
     Launch.setNodesAttr(B.getStrArrayAttr(Nodes));
-  if (std::optional<shape::Expr> Flops = flopsOf(Region))
+  if (std::optional<Expr> Flops = flopsOf(Region))
     Launch.setFlopsAttr(DimsAttr::get(Module.getContext(), {*Flops}));
 }
 
@@ -287,6 +328,13 @@ LogicalResult PlanBuilder::lower(RegionOp Region) {
   return success();
 }
 
+/// The memory behind views.
+Value memoryOf(Value Buffer) {
+  while (auto View = Buffer.getDefiningOp<plan::ViewOp>())
+    Buffer = View.getOf();
+  return Buffer;
+}
+
 /// Outputs that no kernel wrote directly: inputs, weights, or a value that is
 /// an output twice.
 void PlanBuilder::finishOutputs() {
@@ -294,9 +342,136 @@ void PlanBuilder::finishOutputs() {
   for (auto [Result, Output] :
        llvm::zip_equal(Return->getOperands(), Outputs)) {
     Value Buffer = Buffers.lookup(Result);
-    if (plan::storageOf(Buffer) != Output)
+    if (memoryOf(Buffer) != Output)
       plan::CopyOp::create(B, Return->getLoc(), Buffer, Output);
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Loops and branches
+//===----------------------------------------------------------------------===//
+
+Value PlanBuilder::partOf(Value Whole, const Expr &Offset, Type Ty,
+                          Location Loc) {
+  return plan::PartOp::create(B, Loc, Ty, Whole,
+                              DimsAttr::get(B.getContext(), {Offset}));
+}
+
+/// Whether a kernel may write there: parts may begin anywhere, kernels' memory
+/// may not.
+bool PlanBuilder::takesKernels(Value Destination) {
+  std::optional<Expr> Offset = plan::offsetInStorage(Destination);
+  return !Offset || Facts.divisor(*Offset) % KernelAlignment == 0;
+}
+
+/// The ops of a loop's body or of a branch; what it yields gets to
+/// `Destinations`.
+LogicalResult PlanBuilder::lowerInto(Block &Body,
+                                     ArrayRef<Value> Destinations) {
+  auto Yield = cast<YieldOp>(Body.getTerminator());
+  for (auto [Result, Destination] :
+       llvm::zip_equal(Yield.getValues(), Destinations))
+    if (Result.getParentBlock() == &Body && takesKernels(Destination))
+      writeAtOnce(Result, Destination);
+  if (failed(lower(Body)))
+    return failure();
+  for (auto [Result, Destination] :
+       llvm::zip_equal(Yield.getValues(), Destinations)) {
+    Value Buffer = Buffers.lookup(Result);
+    if (memoryOf(Buffer) != Destination)
+      plan::CopyOp::create(B, Yield.getLoc(), Buffer, Destination);
+  }
+  return success();
+}
+
+/// Elements of a value, up to where the next one may begin.
+Expr roomOf(SymbolicTensorType Ty) {
+  Expr Step(KernelAlignment / elementBytes(Ty.getElementType()));
+  return Ty.getNumElements().ceilDiv(Step) * Step;
+}
+
+Value PlanBuilder::memoryForTwo(Value Carried, StringRef Name) {
+  SymbolicTensorType Ty = typeOf(Carried);
+  return plan::BufferOp::create(B, Carried.getLoc(),
+                                Ty.withDims({Expr(2) * roomOf(Ty)}), Name,
+                                DenseI64ArrayAttr(), plan::ArenaClassAttr());
+}
+
+std::string nodeName(Operation *Op) {
+  auto Node = Op->getLoc()->findInstanceOf<NameLoc>();
+  return Node ? Node.getName().str() : Op->getName().stripDialect().str();
+}
+
+/// What an iteration sees of a tensor is a place in it.
+LogicalResult PlanBuilder::lower(SliceOp Slice) {
+  if (!isPartOfMemory(Slice))
+    return outsideRegion(Slice);
+  Expr Offset = Slice.getStart().getDims().front();
+  for (const Expr &Size : typeOf(Slice.getX()).getDims().drop_front())
+    Offset = Offset * Size;
+  Buffers[Slice] = partOf(Buffers.lookup(Slice.getX()), Offset, Slice.getType(),
+                          Slice.getLoc());
+  return success();
+}
+
+LogicalResult PlanBuilder::lower(LoopOp Loop) {
+  Location Loc = Loop.getLoc();
+  std::string Name = nodeName(Loop);
+  Block &Body = Loop.getBody().front();
+  unsigned Carried = Loop.getNumCarried();
+  Expr I = Expr::symbol(Loop.getCounter()), Trips = Loop.getTrips();
+  SmallVector<Value> Pairs, Destinations;
+  for (Value Init : Loop.getInits()) {
+    Pairs.push_back(memoryForTwo(Init, Name + ".carried"));
+    plan::CopyOp::create(B, Loc, Buffers.lookup(Init),
+                         partOf(Pairs.back(), 0, Init.getType(), Loc));
+  }
+  for (Value Collected : Loop.getResults().drop_front(Carried))
+    bufferFor(Collected, Name);
+
+  auto Steps = plan::LoopOp::create(B, Loc, Loop.getCounter(), Loop.getCount());
+  {
+    OpBuilder::InsertionGuard Guard(B);
+    B.setInsertionPointToStart(B.createBlock(&Steps.getBody()));
+    for (auto [Pair, Argument] : llvm::zip_equal(Pairs, Body.getArguments())) {
+      Expr Room = roomOf(typeOf(Argument));
+      Type Ty = Argument.getType();
+      Buffers[Argument] = partOf(Pair, Room * I.mod(2), Ty, Loc);
+      Destinations.push_back(partOf(Pair, Room * (I + 1).mod(2), Ty, Loc));
+    }
+    auto Yield = cast<YieldOp>(Body.getTerminator());
+    for (auto [J, Reversed] : llvm::enumerate(Loop.getReversed())) {
+      Type Ty = Yield.getValues()[Carried + J].getType();
+      Expr At = Reversed ? Trips - 1 - I : I;
+      Destinations.push_back(
+          partOf(Buffers.lookup(Loop.getResult(Carried + J)),
+                 At * cast<SymbolicTensorType>(Ty).getNumElements(), Ty, Loc));
+    }
+    if (failed(lowerInto(Body, Destinations)))
+      return failure();
+  }
+  for (auto [J, Pair] : llvm::enumerate(Pairs)) {
+    Value Last = Loop.getResult(J);
+    Buffers[Last] =
+        partOf(Pair, roomOf(typeOf(Last)) * Trips.mod(2), Last.getType(), Loc);
+  }
+  return success();
+}
+
+LogicalResult PlanBuilder::lower(IfOp If) {
+  SmallVector<Value> Destinations;
+  for (Value Result : If.getResults())
+    Destinations.push_back(memoryOf(bufferFor(Result, nodeName(If))));
+  auto Steps =
+      plan::IfOp::create(B, If.getLoc(), Buffers.lookup(If.getCondition()));
+  for (auto [From, To] :
+       llvm::zip_equal(If->getRegions(), Steps->getRegions())) {
+    OpBuilder::InsertionGuard Guard(B);
+    B.setInsertionPointToStart(B.createBlock(&To));
+    if (failed(lowerInto(From.front(), Destinations)))
+      return failure();
+  }
+  return success();
 }
 
 /// A plan is made of one block between symbolic tensors, and of one function.

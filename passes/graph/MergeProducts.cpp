@@ -158,10 +158,11 @@ struct MergeProductsPass : graph::impl::MergeProductsBase<MergeProductsPass> {
       return;
     llvm::MapVector<std::pair<Value, Type>, SmallVector<SmallVector<ToHeads>>>
         ByInput;
-    getOperation().walk([&](MatmulOp Op) {
+    Block &Body = getOperation().getBody().front();
+    for (auto Op : Body.getOps<MatmulOp>()) {
       std::optional<ToHeads> Found = ToHeads::read(Op);
       if (!Found)
-        return;
+        continue;
       // Each product may have a view of its own.
       auto View = Op.getA().getDefiningOp<ReshapeOp>();
       auto &Sets =
@@ -173,8 +174,7 @@ struct MergeProductsPass : graph::impl::MergeProductsBase<MergeProductsPass> {
         Sets.push_back({*Found});
       else
         Fits->push_back(*Found);
-    });
-    Block &Body = getOperation().getBody().front();
+    }
     bool Changed = false;
     for (auto &[Input, Sets] : ByInput)
       for (SmallVector<ToHeads> &Set : Sets)

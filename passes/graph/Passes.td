@@ -30,6 +30,11 @@ def SinkBroadcasts : Pass<"sink-broadcasts", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def HoistInvariants : Pass<"hoist-invariants", "::mlir::func::FuncOp"> {
+  let summary = "Moves what depends on no iteration in front of its loop";
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def RecogniseAttention : Pass<"recognise-attention", "::mlir::func::FuncOp"> {
   let summary = "A softmax between two products becomes graph.attention";
   let description = [{
@@ -71,6 +76,15 @@ def MergeProducts : Pass<"merge-products", "::mlir::func::FuncOp"> {
     Products of one value with constants, each followed by the split into heads
     of the same size (and, all or none of them, by a vector that is added),
     become one product with the constants side by side, and slices of its heads.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def SplitGates : Pass<"split-gates", "::mlir::func::FuncOp"> {
+  let summary = "A product with a constant whose two halves meet element by element is two products";
+  let description = [{
+    `silu(m[:, :n]) * m[:, n:]` with `m = x*w`, with or without a vector that is
+    added to each row of m: as pair-products wants gates.
   }];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
@@ -171,7 +185,10 @@ def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
     Constants, weights and reshapes stay outside: a reshape at a region's
     border is the same memory. Broadcasts and repeated constants are cloned
     into each region that uses them. What is fused, and what is refused and why,
-    is a remark of category `fusion`.
+    is a remark of category `fusion`. Bodies of loops and branches are formed
+    by themselves: no region reaches across their borders. The rows that an
+    iteration sees of a tensor stay outside too, if they are a place in memory
+    that kernels take: whole rows of a multiple of 64 bytes.
   }];
   let options = [
     Option<"MaxOps", "max-ops", "unsigned", "64", "Most ops in a region">,
@@ -248,7 +265,8 @@ def LowerRegions : Pass<"lower-regions", "::mlir::ModuleOp"> {
     sizes; equal ones share it. Symbols end here: a symbolic size becomes one
     `index` argument, with what is known of it as argument attributes
     (`kpc.min`, `kpc.max`, `kpc.divisor`, `kpc.optimum`). `@main` becomes a
-    `plan.program`.
+    `plan.program`, loops and branches in it `plan.loop` and `plan.if`. A carried
+    value has memory twice, and iterations write to one and the other in turn.
   }];
   let dependentDialects = [
     "::kpc::kernel::KernelDialect", "::kpc::plan::PlanDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",

@@ -328,10 +328,11 @@ struct RecogniseRotaryPass
     if (!isGraphFunction(getOperation()))
       return;
     SmallVector<Rotary> All;
-    getOperation().walk([&](ConcatOp Op) {
+    Block &Body = getOperation().getBody().front();
+    for (auto Op : Body.getOps<ConcatOp>()) {
       std::optional<SwappedHalves> Halves = SwappedHalves::read(Op);
       if (!Halves)
-        return;
+        continue;
       StringRef Why;
       if (std::optional<Rotary> Found = Rotary::read(Op, *Halves, Why))
         All.push_back(*Found);
@@ -340,10 +341,9 @@ struct RecogniseRotaryPass
                                         "recognition"))
             << "Swapped halves are not a rotary embedding, because " +
                    Why.str() + ".";
-    });
+    }
     if (All.empty())
       return;
-    Block &Body = getOperation().getBody().front();
     RotaryWriter Writer(Body);
     for (ArrayRef<Rotary> Together : joined(All))
       Writer.write(Together);

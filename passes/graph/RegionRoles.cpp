@@ -8,6 +8,7 @@
 #include "passes/graph/RegionRoles.h"
 
 #include "dialects/graph/Graph.h"
+#include "passes/graph/GraphFunction.h"
 #include "passes/graph/RegionBuilder.h"
 
 using namespace mlir;
@@ -20,7 +21,7 @@ static constexpr unsigned MostSteps = 16;
 Role graph::roleOf(Operation *Op) {
   if (isa<ConstantOp, WeightOp>(Op))
     return Role::Source;
-  if (isa<ReshapeOp>(Op))
+  if (isa<ReshapeOp>(Op) || isPartOfMemory(Op))
     return Role::View;
   if (isa<ReduceOp, ArgReduceOp, CumSumOp, WindowOp, MatmulOp, ConvOp,
           AttentionOp, ScatterElementsOp, ScatterNdOp>(Op))
@@ -93,10 +94,7 @@ void graph::forEachRealUser(Operation *Op,
                             function_ref<void(Operation *, bool)> Visit,
                             bool Through) {
   for (Operation *User : Op->getUsers()) {
-    if (isa<BroadcastOp>(User) &&
-        llvm::none_of(User->getUsers(), [](Operation *U) {
-          return isa<func::ReturnOp, ReshapeOp, RegionOp>(U);
-        }))
+    if (isa<BroadcastOp>(User) && llvm::none_of(User->getUsers(), takesMemory))
       forEachRealUser(User, Visit, true);
     else
       Visit(User, Through);

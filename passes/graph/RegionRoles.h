@@ -21,7 +21,7 @@ namespace kpc::graph {
 /// How an op takes part in regions.
 enum class Role {
   Source, ///< constants and weights: always an input
-  View,   ///< the same memory under other sizes
+  View,   ///< the same memory under other sizes, or a part of it
   Map,    ///< each result element from few operand elements
   Heavy,  ///< each result element from many
 };

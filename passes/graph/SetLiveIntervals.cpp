@@ -40,7 +40,7 @@ struct SetLiveIntervalsPass
 
   void setIntervals(plan::ProgramOp Program) {
     auto Touched = plan::touchedIntervals(Program);
-    for (auto Buffer : Program.getOps<plan::BufferOp>()) {
+    Program.walk([&](plan::BufferOp Buffer) {
       bool Fixed =
           plan::byteSize(graph::typeOf(Buffer.getBuffer())).isConstant();
       Buffer.setArena(Fixed ? plan::ArenaClass::fixed
@@ -48,7 +48,7 @@ struct SetLiveIntervalsPass
       auto Found = Touched.find(Buffer.getBuffer());
       if (!Buffer.getLive() && Found != Touched.end())
         Buffer.setLive({{Found->second.First, Found->second.Last}});
-    }
+    });
   }
 };
 

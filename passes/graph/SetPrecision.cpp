@@ -156,8 +156,7 @@ struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
       Func.walk([&](AttentionOp Op) { Attentions.push_back(Op); });
       for (AttentionOp Op : Attentions)
         narrowAttention(Op, *To);
-      for (auto Region : Func.getOps<RegionOp>())
-        widenInputs(Region);
+      Func.walk([](RegionOp Region) { widenInputs(Region); });
     }
   }
 };

@@ -29,8 +29,7 @@ static bool isOwn(Value V) {
 
 StoredRows::StoredRows(func::FuncOp Main, const shape::Facts &Facts)
     : Facts(Facts) {
-  for (auto Region : Main.getBody().front().getOps<RegionOp>())
-    look(Region);
+  Main.walk([&](RegionOp Region) { look(Region); });
 }
 
 SymbolicTensorType StoredRows::typeOf(Value V) const {

@@ -327,7 +327,7 @@ bool StorageChoice::takeFromBudget(Value V) {
 void StorageChoice::narrowBesideWeights() {
   DenseSet<Value> Free(Candidates.begin(), Candidates.end());
   Free.insert_range(Followers);
-  for (auto Region : Func.getBody().front().getOps<RegionOp>())
+  Func.walk([&](RegionOp Region) {
     for (auto Product : Region.getBody().front().getOps<MatmulOp>()) {
       auto A = dyn_cast<BlockArgument>(Product.getA()),
            B = dyn_cast<BlockArgument>(Product.getB());
@@ -339,15 +339,16 @@ void StorageChoice::narrowBesideWeights() {
           Free.contains(Left))
         Narrow.insert(Left);
     }
+  });
 }
 
 SmallVector<Value> StorageChoice::run() {
-  for (Operation &Op : Func.getBody().front()) {
+  Func.walk<WalkOrder::PreOrder>([&](Operation *Op) {
     if (auto Region = dyn_cast<RegionOp>(Op))
       findWideResults(Region);
     if (isa<RegionOp, WeightOp>(Op))
-      llvm::for_each(Op.getResults(), [&](Value V) { sortOut(V); });
-  }
+      llvm::for_each(Op->getResults(), [&](Value V) { sortOut(V); });
+  });
   for (Value V : llvm::concat<Value>(Forced, Candidates, Followers))
     budgetOf(V) += elements(V);
   Narrow.insert_range(Forced);
@@ -370,9 +371,10 @@ SmallVector<Value> StorageChoice::run() {
 
   narrowBesideWeights();
   SmallVector<Value> Ordered;
-  for (Operation &Op : Func.getBody().front())
-    llvm::copy_if(Op.getResults(), std::back_inserter(Ordered),
+  Func.walk<WalkOrder::PreOrder>([&](Operation *Op) {
+    llvm::copy_if(Op->getResults(), std::back_inserter(Ordered),
                   [&](Value V) { return Narrow.contains(V); });
+  });
   return Ordered;
 }
 

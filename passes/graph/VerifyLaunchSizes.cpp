@@ -132,14 +132,13 @@ struct VerifyLaunchSizesPass
     : graph::impl::VerifyLaunchSizesBase<VerifyLaunchSizesPass> {
   void runOnOperation() override {
     shape::Facts Facts = symbolFacts(getOperation());
-    for (auto Program : getOperation().getOps<plan::ProgramOp>())
-      for (auto Launch : Program.getOps<plan::LaunchOp>()) {
-        auto Kernel =
-            getOperation().lookupSymbol<func::FuncOp>(Launch.getKernel());
-        if (Kernel && !Kernel.isDeclaration() &&
-            failed(LaunchCheck(Launch, Facts).run(Kernel)))
-          signalPassFailure();
-      }
+    getOperation().walk([&](plan::LaunchOp Launch) {
+      auto Kernel =
+          getOperation().lookupSymbol<func::FuncOp>(Launch.getKernel());
+      if (Kernel && !Kernel.isDeclaration() &&
+          failed(LaunchCheck(Launch, Facts).run(Kernel)))
+        signalPassFailure();
+    });
     markAllAnalysesPreserved();
   }
 };

@@ -29,11 +29,16 @@ int64_t AttentionSchedule::neededRegisters(const AttentionShape &Shape) const {
   // the limits of rows where blocks behind the first have a mask.
   constexpr int64_t Room = 32, MaskRoom = 8;
   bool Masks = Shape.Causal && TileKeys % TileQueries != 0;
-  // Such blocks with a bias as well: ptxas 13.0 spills with heads of 192 and 96
-  // keys, and does not with 80, nor with heads of 256 and 64 keys.
-  int64_t ScoreRoom = std::max<int64_t>(TileKeys - 48, 0) * 3 / 4;
+  // What is read ahead of a bias. With sizes that are dynamic ptxas 13.0 spills
+  // with heads of 256 and 80 keys, and not with 64, nor with heads of 192 and
+  // 96 keys, but on a diagonal: there it does not with 80.
+  // One warpgroup of 240 registers spills where two of 232 do not: with heads
+  // of 256 and 64 keys.
+  int64_t ScoreRoom = Masks ? (TileKeys - 48) * 3 / 4 : TileKeys * 3 / 8 - 8;
+  if (consumers() == 1)
+    ScoreRoom += std::max<int64_t>(paddedColumns(Shape.Width) - 128, 0) / 4;
   return TileKeys / 2 + TileKeys / 4 + paddedColumns(Shape.Width) / 2 + Room +
-         (Masks ? MaskRoom : 0) + (Masks && Shape.Scored ? ScoreRoom : 0);
+         (Masks ? MaskRoom : 0) + (Shape.Scored ? ScoreRoom : 0);
 }
 
 int64_t AttentionSchedule::sharedBytes(const AttentionShape &Shape) const {

@@ -35,6 +35,8 @@ inline constexpr uint16_t FormatMajor = 1;
 inline constexpr uint16_t FormatMinor = 3;
 /// The least reader of tensor maps and of symbols that a device gives.
 inline constexpr uint16_t DeviceFactsMinor = 1;
+/// The least reader of loops and branches.
+inline constexpr uint16_t ControlsMinor = 3;
 
 inline constexpr size_t HeaderSize = 256;
 /// Segments start at multiples of this, so that they can be mapped alone.

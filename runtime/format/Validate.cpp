@@ -68,7 +68,7 @@ private:
   // that exist, needs at most MaxExprDepth words of stack and leaves one.
   bool isGood(const flatbuffers::Vector<int64_t> &Words) {
     size_t Depth = 0;
-    bool NamesDevice = false;
+    ExprFacts Names;
     for (size_t I = 0, E = Words.size(); I < E; ++I) {
       int64_t Code = Words.Get(I);
       if (Code == int64_t(Op::Constant) || Code == int64_t(Op::Symbol)) {
@@ -79,8 +79,10 @@ private:
           continue;
         if (Index < 0 || uint64_t(Index) >= count(M.symbols()))
           return false;
-        NamesDevice |=
-            M.symbols()->Get(uint32_t(Index))->source() != SymbolSource::Dim;
+        SymbolSource Source = M.symbols()->Get(uint32_t(Index))->source();
+        Names.OfDevice |= Source == SymbolSource::MultiprocessorCount;
+        if (Source == SymbolSource::LoopCounter)
+          Names.Counters.push_back(uint32_t(Index));
       } else if (Code >= int64_t(Op::Add) && Code <= int64_t(Op::Max)) {
         if (Depth < 2)
           return false;
@@ -89,7 +91,7 @@ private:
         return false;
       }
     }
-    OfDevice.push_back(NamesDevice);
+    Facts.push_back(std::move(Names));
     return Depth == 1;
   }
 
@@ -121,9 +123,10 @@ private:
         return malformed("%s '%s' has bad dims", What,
                          printable(P->name()).c_str());
       for (uint32_t Index : scalars(P->dims()))
-        if (OfDevice[Index])
-          return malformed("%s '%s' has dims that depend on the device", What,
-                           printable(P->name()).c_str());
+        if (!Facts[Index].isPlain())
+          return malformed("%s '%s' has dims that depend on the %s", What,
+                           printable(P->name()).c_str(),
+                           Facts[Index].OfDevice ? "device" : "iteration");
       if (P->alias() < -1 ||
           P->alias() >= int64_t(Outputs ? count(M.inputs()) : 0))
         return malformed("%s '%s' aliases input %d, which does not exist", What,
@@ -185,7 +188,7 @@ private:
       if (!Names.insert(T->name()->string_view()).second)
         return malformed("two targets are called '%s'",
                          printable(T->name()).c_str());
-      if (Status S = validateTarget(M, *T, OfDevice); !S) {
+      if (Status S = validateTarget(M, *T, Facts); !S) {
         S.error().Message = "target '" + printable(T->name()) + "', " +
                             std::move(S.error().Message);
         return S;
@@ -197,7 +200,7 @@ private:
   const Model &M;
   size_t TableSize;
   uint64_t FileSize;
-  std::vector<bool> OfDevice; ///< of each expression: it names a device's facts
+  std::vector<ExprFacts> Facts; ///< of each expression
 };
 
 } // namespace

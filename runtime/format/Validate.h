@@ -38,6 +38,8 @@ inline constexpr size_t MaxParams = 1024;
 /// driver takes have 4 KiB of them.
 inline constexpr size_t MaxTensorMaps = 31;
 inline constexpr size_t MaxTensorMapRank = 5;
+/// Loops and branches inside one another.
+inline constexpr size_t MaxControlDepth = 16;
 
 /// The postfix programs of artifact.fbs.
 enum class Op : int64_t { Constant, Symbol, Add, Mul, FloorDiv, Mod, Min, Max };

@@ -10,6 +10,7 @@
 #include "runtime/format/Container.h"
 #include "runtime/format/ElementType.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace kpc::format {
@@ -23,8 +24,8 @@ constexpr uint32_t MaxBlockZ = 64;
 class TargetValidator {
 public:
   TargetValidator(const Model &M, const Target &T,
-                  const std::vector<bool> &OfDevice)
-      : M(M), T(T), OfDevice(OfDevice) {}
+                  const std::vector<ExprFacts> &Facts)
+      : M(M), T(T), Facts(Facts) {}
 
   Status run() {
     if (T.kind() > TargetKind::MAX || T.isa() > Isa::MAX ||
@@ -35,8 +36,8 @@ public:
                        int(T.kind()), int(T.isa()), int(T.cpu_level()),
                        int(T.capability_rule()));
     for (auto Check : {&TargetValidator::modules, &TargetValidator::kernels,
-                       &TargetValidator::buffers, &TargetValidator::steps,
-                       &TargetValidator::values})
+                       &TargetValidator::buffers, &TargetValidator::controls,
+                       &TargetValidator::steps, &TargetValidator::values})
       if (Status S = (this->*Check)(); !S)
         return S;
     return success();
@@ -46,7 +47,24 @@ private:
   bool isHost() const { return T.kind() == TargetKind::Host; }
 
   bool exprExists(uint32_t Index) const {
-    return format::exprExists(M, Index) && !(isHost() && OfDevice[Index]);
+    return format::exprExists(M, Index) &&
+           !(isHost() && Facts[Index].OfDevice) &&
+           Facts[Index].Counters.empty();
+  }
+  // The same, where counters of the loops around the step may be named.
+  bool exprExistsAt(size_t Step, uint32_t Index) const {
+    if (!format::exprExists(M, Index) || (isHost() && Facts[Index].OfDevice))
+      return false;
+    const std::vector<uint32_t> &Around = CountersAt[Step];
+    for (uint32_t Counter : Facts[Index].Counters)
+      if (std::find(Around.begin(), Around.end(), Counter) == Around.end())
+        return false;
+    return true;
+  }
+  // An offset; one that changes is of a part whose length is given.
+  bool isOffset(size_t Step, uint32_t Index, uint32_t Length) const {
+    return Index == None || (exprExistsAt(Step, Index) &&
+                             (Facts[Index].Counters.empty() || Length != None));
   }
   bool exprExistsOrNone(uint32_t Index) const {
     return Index == None || exprExists(Index);
@@ -151,14 +169,15 @@ private:
     if (P.kind() != Kind)
       return false;
     if (Kind == ParamKind::Size)
-      return exprExists(P.size());
+      return exprExistsAt(Step, P.size());
     if (Kind == ParamKind::TensorMap &&
         (!P.tensor_map() || !exprsExist(P.tensor_map()->dims()) ||
          !exprsExist(P.tensor_map()->strides())))
       return false;
     return P.access() >= 1 && P.access() <= 3 &&
            mayUse(P.buffer(), Step, P.access() & 2) &&
-           exprExistsOrNone(P.offset()) && exprExistsOrNone(P.length());
+           isOffset(Step, P.offset(), P.length()) &&
+           exprExistsOrNone(P.length());
   }
 
   bool hasGoodGrid(const Launch &L) {
@@ -218,6 +237,14 @@ private:
     return alternatives(L, Step);
   }
 
+  Status controls() {
+    auto Counters = validateControls(M, T, Facts);
+    if (!Counters)
+      return Counters.takeError();
+    CountersAt = std::move(*Counters);
+    return success();
+  }
+
   Status steps() {
     size_t Index = 0;
     for (const Step *S : each(T.steps())) {
@@ -229,8 +256,8 @@ private:
         const Copy *C = S->action_as_Copy();
         Good = mayUse(C->source(), Index, false) &&
                mayUse(C->destination(), Index, true) &&
-               exprExistsOrNone(C->source_offset()) &&
-               exprExistsOrNone(C->destination_offset()) &&
+               isOffset(Index, C->source_offset(), C->bytes()) &&
+               isOffset(Index, C->destination_offset(), C->bytes()) &&
                exprExists(C->bytes());
       } else if (Good && S->action_type() == Action::Fill) {
         const Fill *F = S->action_as_Fill();
@@ -272,14 +299,16 @@ private:
 
   const Model &M;
   const Target &T;
-  const std::vector<bool> &OfDevice;
+  const std::vector<ExprFacts> &Facts;
+  /// The counters of the loops around each step.
+  std::vector<std::vector<uint32_t>> CountersAt;
 };
 
 } // namespace
 
 Status validateTarget(const Model &M, const Target &T,
-                      const std::vector<bool> &OfDevice) {
-  return TargetValidator(M, T, OfDevice).run();
+                      const std::vector<ExprFacts> &Facts) {
+  return TargetValidator(M, T, Facts).run();
 }
 
 } // namespace kpc::format

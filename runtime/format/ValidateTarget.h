@@ -68,10 +68,23 @@ inline bool exprsExist(const Model &M,
 /// What is wrong with a tensor map beside its expressions; null: nothing.
 const char *tensorMapProblem(const TensorMap &Map);
 
-/// `OfDevice`: which expressions name facts of the device, so that no plan for
-/// the host may use them.
+/// What an expression names beside dims.
+struct ExprFacts {
+  bool OfDevice = false; ///< facts of a device: not in plans for the host
+  /// Counters of loops: in these loops, and there in few places, alone.
+  std::vector<uint32_t> Counters;
+  bool isPlain() const { return !OfDevice && Counters.empty(); }
+};
+
+/// `Facts`: of each expression.
 Status validateTarget(const Model &M, const Target &T,
-                      const std::vector<bool> &OfDevice);
+                      const std::vector<ExprFacts> &Facts);
+
+/// The loops and branches of a target: their nesting, counts and conditions.
+/// For each step the counters of the loops around it.
+Result<std::vector<std::vector<uint32_t>>>
+validateControls(const Model &M, const Target &T,
+                 const std::vector<ExprFacts> &Facts);
 
 } // namespace kpc::format
 

@@ -56,7 +56,8 @@ Status checkSymbols(const Model &M, std::span<const int64_t> Symbols) {
   return success();
 }
 
-namespace {
+// Iterations of a loop: counters stay far from overflow.
+static constexpr int64_t MostIterations = 0x7fffffff;
 
 class Binder {
 public:
@@ -65,8 +66,8 @@ public:
         Values(M.table(), Out.Symbols) {}
 
   Status run() {
-    for (auto Part :
-         {&Binder::ports, &Binder::buffers, &Binder::steps, &Binder::values})
+    for (auto Part : {&Binder::ports, &Binder::buffers, &Binder::controls,
+                      &Binder::steps, &Binder::values})
       if (Status S = (this->*Part)(); !S)
         return S;
     return success();
@@ -214,6 +215,75 @@ private:
     return success();
   }
 
+  Status controls() {
+    size_t Count = format::count(T.controls());
+    for (const format::Control *C : format::each(T.controls())) {
+      BoundControl &B = Out.Controls.emplace_back();
+      B.IsLoop = C->kind() == format::ControlKind::Loop;
+      B.First = C->first_step();
+      B.End = C->end_step();
+      B.Else = C->else_step();
+      B.Counter = C->counter();
+      if (!B.IsLoop) {
+        if (!part(C->condition(), C->condition_offset(), None, B.Condition) ||
+            B.Condition.Length == 0)
+          return at(B.First, "the condition");
+        continue;
+      }
+      std::optional<int64_t> Trips = Values[C->count()];
+      if (!Trips || *Trips < 0 || *Trips > MostIterations)
+        return at(B.First, "the number of iterations");
+      B.Count = *Trips;
+    }
+    for (uint32_t I = 0; I < Count; ++I) {
+      uint32_t Next = I + 1;
+      while (Next < Count && Out.Controls[Next].First < Out.Controls[I].End)
+        ++Next;
+      Out.Controls[I].Next = Next;
+    }
+    return success();
+  }
+
+  // How often a step runs in all; the loops around it are noted.
+  int64_t enter(uint32_t Step) {
+    int64_t Runs = 1;
+    Around.clear();
+    for (uint32_t At = 0; At < Out.Controls.size();) {
+      const BoundControl &C = Out.Controls[At];
+      if (C.First > Step)
+        break;
+      bool Inside = Step < C.End;
+      if (Inside && C.IsLoop) {
+        Around.push_back(At);
+        if (__builtin_mul_overflow(Runs, C.Count, &Runs))
+          Runs = INT64_MAX;
+      }
+      At = Inside ? At + 1 : C.Next;
+    }
+    return Runs;
+  }
+
+  // Whether an expression of the step at hand depends on an iteration; then the
+  // parameter that was bound last moves with it.
+  void move(uint32_t Expr, const Place &Room) {
+    if (Around.empty() || Expr == None)
+      return;
+    const auto &Words = *M.table().exprs()->Get(Expr)->words();
+    BoundControl *Innermost = nullptr;
+    for (uint32_t At : Around)
+      for (uint32_t I = 0; I < Words.size(); ++I) {
+        auto Code = format::Op(Words.Get(I));
+        if (Code != format::Op::Constant && Code != format::Op::Symbol)
+          continue;
+        if (Words.Get(++I) == Out.Controls[At].Counter &&
+            Code == format::Op::Symbol)
+          Innermost = &Out.Controls[At];
+      }
+    if (Innermost)
+      Innermost->Moving.push_back(
+          {uint32_t(Out.Params.size()) - 1, Expr, Room});
+  }
+
   // Nothing is made for a launch that does nothing: its dims may be 0.
   Status tensorMap(const format::Param &P, const BoundStep &S,
                    BoundParam &Param) {
@@ -263,11 +333,13 @@ private:
           return at(Index, "a size");
         Param.IsSize = true;
         Param.Size = uint64_t(*Size);
+        move(P->size(), {});
         continue;
       }
       Param.Access = P->access();
       if (!part(P->buffer(), P->offset(), P->length(), Param.At))
         return at(Index, "a parameter");
+      move(P->offset(), Buffers[P->buffer()]);
       if (P->kind() == format::ParamKind::TensorMap)
         if (Status Failed = tensorMap(*P, S, Param); !Failed)
           return Failed;
@@ -286,7 +358,9 @@ private:
     S.Work = int64_t(To.At.Length);
     S.Empty = S.Work == 0;
     Out.Params.push_back(To);
+    move(C.destination_offset(), Buffers[C.destination()]);
     Out.Params.push_back(From);
+    move(C.source_offset(), Buffers[C.source()]);
     return success();
   }
 
@@ -310,6 +384,18 @@ private:
     for (const format::Step *Step : format::each(T.steps())) {
       BoundStep S;
       S.FirstParam = uint32_t(Out.Params.size());
+      S.Runs = enter(uint32_t(Index));
+      if (S.Runs == 0) { // there need not even be room for what it does
+        S.Empty = true;
+        S.Kind = Step->action_as_Launch() ? StepKind::Launch
+                 : Step->action_as_Copy() ? StepKind::Copy
+                                          : StepKind::Fill;
+        if (const auto *L = Step->action_as_Launch())
+          S.Kernel = L->kernel();
+        Out.Steps.push_back(S);
+        ++Index;
+        continue;
+      }
       Status Done;
       if (const auto *L = Step->action_as_Launch())
         Done = launch(*L, Index, S);
@@ -355,9 +441,8 @@ private:
   bool KeepValues;
   Evaluation Values;
   std::vector<Place> Buffers;
+  std::vector<uint32_t> Around; ///< loops around the step at hand
 };
-
-} // namespace
 
 static_assert(int(Base::Input) == int(format::BufferKind::Input) &&
               int(Base::Output) == int(format::BufferKind::Output) &&
@@ -372,6 +457,8 @@ Result<std::unique_ptr<Binding>> Binding::make(const Model &M,
     return S;
   auto Out = std::make_unique<Binding>();
   Out->Symbols.assign(Symbols.begin(), Symbols.end());
+  Out->Counted = Out->Symbols;
+  Out->Table = &M.table();
   {
     Lap All(Out->Times.sizes_us);
     if (Status S = Binder(M, T, *Out, KeepValues).run(); !S)
@@ -379,6 +466,27 @@ Result<std::unique_ptr<Binding>> Binding::make(const Model &M,
   }
   Out->Times.sizes_us -= Out->Times.workspace_us;
   return Out;
+}
+
+Status Binding::startIteration(const BoundControl &Loop, int64_t I) {
+  Counted[Loop.Counter] = I;
+  for (const MovingParam &Moving : Loop.Moving) {
+    std::optional<int64_t> Value =
+        evaluate(*Table->exprs()->Get(Moving.Expr), Counted);
+    BoundParam &P = Params[Moving.Param];
+    if (P.IsSize && Value) {
+      P.Size = uint64_t(*Value);
+      continue;
+    }
+    if (!Value || *Value < 0 || uint64_t(*Value) > Moving.Room.Length ||
+        P.At.Length > Moving.Room.Length - uint64_t(*Value))
+      return failure(ErrorCode::Malformed,
+                     "in iteration %" PRId64
+                     " of a loop a step reaches outside its buffer",
+                     I);
+    P.At.Offset = Moving.Room.Offset + uint64_t(*Value);
+  }
+  return success();
 }
 
 static bool isSamePlace(const Place &A, const Place &B) {

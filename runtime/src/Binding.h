@@ -58,8 +58,42 @@ struct BoundStep {
   uint32_t Shared = 0;
   int64_t Work = 0, Grain = 1;
   int64_t Flops = -1;
+  int64_t Runs = 1; ///< in one run of the plan, if its branches are taken
   uint32_t Pattern = 0;
   uint8_t PatternBytes = 1;
+};
+
+/// Steps and what they are given.
+struct BoundSteps {
+  std::vector<BoundStep> Steps;
+  /// Of launches: as the kernel takes them. Of a copy: destination, source. Of
+  /// a fill: the destination.
+  std::vector<BoundParam> Params;
+  std::vector<BoundTensorMap> TensorMaps;
+
+  std::span<const BoundParam> params(const BoundStep &S) const {
+    return {Params.data() + S.FirstParam, S.ParamCount};
+  }
+};
+
+/// A parameter that is another in each iteration of a loop.
+struct MovingParam {
+  uint32_t Param = 0;
+  uint32_t Expr = 0; ///< of its size, or of its place's offset in `Room`
+  Place Room;
+};
+
+/// Steps [First, End) that run `Count` times, or of which a condition says
+/// whether those before `Else` run or those from there on.
+struct BoundControl {
+  bool IsLoop = true;
+  uint32_t First = 0, End = 0, Else = 0;
+  uint32_t Next = 0; ///< the first control that is not inside this one
+  int64_t Count = 0;
+  uint32_t Counter = 0; ///< symbol
+  Place Condition;
+  /// Those of which this is the innermost loop that they depend on.
+  std::vector<MovingParam> Moving;
 };
 
 /// State that a device keeps for a bound shape (a recorded graph).
@@ -68,7 +102,7 @@ public:
   virtual ~Recording() = default;
 };
 
-class Binding {
+class Binding : public BoundSteps {
 public:
   /// `KeepValues`: no two values share memory.
   static Result<std::unique_ptr<Binding>> make(const Model &M,
@@ -79,8 +113,58 @@ public:
   /// Bytes that a launch touches in the direction given by `Access`. What it
   /// is given as a pointer and through tensor maps counts once.
   int64_t bytesTouched(const BoundStep &S, uint8_t Access) const;
-  std::span<const BoundParam> params(const BoundStep &S) const {
-    return {Params.data() + S.FirstParam, S.ParamCount};
+
+  /// Brings the parameters inside a loop to its iteration `I`.
+  Status startIteration(const BoundControl &Loop, int64_t I);
+  /// Calls `Visit(Step)` for the steps of a run in order, their parameters
+  /// being those of the iteration at hand. `Holds(Place)` reads a condition.
+  template <class Visit, class Condition>
+  Status walk(Visit OnStep, Condition Holds) {
+    return walk(0, uint32_t(Steps.size()), 0, OnStep, Holds);
+  }
+  /// The same for some steps; `At` is the first control behind their begin.
+  template <class Visit, class Condition>
+  Status walk(uint32_t Step, uint32_t End, uint32_t At, Visit &OnStep,
+              Condition &Holds) {
+    while (Step < End) {
+      if (At == Controls.size() || Controls[At].First != Step) {
+        if (Status S = OnStep(Step); !S)
+          return S;
+        ++Step;
+        continue;
+      }
+      if (Status S = walkControl(At, OnStep, Holds); !S)
+        return S;
+      Step = Controls[At].End;
+      At = Controls[At].Next;
+    }
+    return success();
+  }
+  template <class Visit, class Condition>
+  Status walkControl(uint32_t At, Visit &OnStep, Condition &Holds) {
+    const BoundControl &C = Controls[At];
+    if (!C.IsLoop) {
+      Result<bool> Taken = Holds(C.Condition);
+      if (!Taken)
+        return Taken.takeError();
+      return *Taken ? walk(C.First, C.Else, At + 1, OnStep, Holds)
+                    : walk(C.Else, C.End, firstInElse(At), OnStep, Holds);
+    }
+    for (int64_t I = 0; I < C.Count; ++I) {
+      if (Status S = startIteration(C, I); !S)
+        return S;
+      if (Status S = walk(C.First, C.End, At + 1, OnStep, Holds); !S)
+        return S;
+    }
+    return success();
+  }
+  /// The first control inside `At` that lies behind its `Else`.
+  uint32_t firstInElse(uint32_t At) const {
+    uint32_t Inside = At + 1;
+    while (Inside < Controls[At].Next &&
+           Controls[Inside].First < Controls[At].Else)
+      ++Inside;
+    return Inside;
   }
 
   struct PortShape {
@@ -95,16 +179,17 @@ public:
 
   std::vector<int64_t> Symbols;
   std::vector<PortShape> Inputs, Outputs;
-  std::vector<BoundStep> Steps;
-  /// Of launches: as the kernel takes them. Of a copy: destination, source. Of
-  /// a fill: the destination.
-  std::vector<BoundParam> Params;
-  std::vector<BoundTensorMap> TensorMaps;
+  std::vector<BoundControl> Controls; ///< by first step, outer ones first
   std::vector<ValueShape> Values;
   ArenaPlan Arena;
   kpc_bind_times Times{};
   uint64_t LastUse = 0;
   std::unique_ptr<Recording> Recorded;
+
+private:
+  friend class Binder;
+  const format::Model *Table = nullptr;
+  std::vector<int64_t> Counted; ///< symbols, counters of loops as they stand
 };
 
 /// Checks each value against the range and divisor of its symbol.

@@ -62,10 +62,13 @@ public:
   }
 
   Status run(Binding &B, const Addresses &A, void *) override {
-    for (const BoundStep &S : B.Steps)
-      if (!S.Empty)
-        runStep(B, S, A);
-    return success();
+    return B.walk(
+        [&](uint32_t Step) -> Status {
+          if (!B.Steps[Step].Empty)
+            runStep(B, B.Steps[Step], A);
+          return success();
+        },
+        [&](const Place &P) -> Result<bool> { return holds(P, A); });
   }
 
   Status profile(Binding &B, const Addresses &A, Profile &Out) override {
@@ -75,15 +78,21 @@ public:
     for (size_t I = 0; I < B.Steps.size(); ++I)
       Out.Steps.push_back(describeStep(B, I));
     Clock::time_point Start = Clock::now();
-    for (size_t I = 0; I < B.Steps.size(); ++I) {
+    // A step in a loop begins when it begins first and takes what all its
+    // iterations take.
+    auto RunStep = [&](uint32_t I) -> Status {
       Clock::time_point Begin = Clock::now();
       if (!B.Steps[I].Empty)
         runStep(B, B.Steps[I], A);
       Clock::time_point End = Clock::now();
-      Out.Steps[I].Facts.start_us = Microseconds(Begin - Start).count();
-      Out.Steps[I].Facts.duration_us = Microseconds(End - Begin).count();
-    }
-    return success();
+      kpc_profile_step &Facts = Out.Steps[I].Facts;
+      if (Facts.duration_us == 0)
+        Facts.start_us = Microseconds(Begin - Start).count();
+      Facts.duration_us += Microseconds(End - Begin).count();
+      return success();
+    };
+    return B.walk(RunStep,
+                  [&](const Place &P) -> Result<bool> { return holds(P, A); });
   }
 
   Status copy(void *To, const void *From, uint64_t Bytes, void *) override {
@@ -101,6 +110,10 @@ public:
   uint64_t weightBytes() const override { return WeightBytes; }
 
 private:
+  bool holds(const Place &Condition, const Addresses &A) const {
+    return *address(Condition, A) != 0;
+  }
+
   struct Job {
     HostKernel Kernel;
     const uint64_t *Params;

@@ -72,8 +72,8 @@ def main():
             rules.write_text(f"gate.* = {schedule}\n")
             forced = ["--schedule", rules]
         subprocess.run([kpc, "compile", source, *forced, "--arch", "sm_90a", "--precision", precision,
-                        "--io-precision", precision, "--dim", "rows=1..4096:opt=256", "-o", artifact, "--no-cache", "--quiet"],
-                       check=True)
+                        "--io-precision", precision, "--dim", "rows=1..4096:opt=256", "--variants", "1", "-o", artifact,
+                        "--no-cache", "--quiet"], check=True)
         shown = subprocess.run([kpc, "inspect", artifact], check=True, capture_output=True, text=True).stdout
         kernels = shown[shown.index("kernels of"):].splitlines()[2:]
         # The gate, and the product behind it; the caller's x is copied in front.

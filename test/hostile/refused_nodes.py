@@ -43,6 +43,17 @@ def constant_body():
     return Graph(graph([node("Constant", [], ["one"], value_float=1.0)], [], [value_info("one", None)]))
 
 
+def loop_of(nodes, result, go="go"):
+    """A loop of 300 iterations that carries h, of two floats."""
+    body = Graph(graph(nodes, [value_info("i", [], INT64), value_info("go", [], BOOL), value_info("h", [2])],
+                       [value_info(go, [], BOOL), value_info(result, None)], [int64s("zero", [0]), int64s("one", [1])]))
+    return ("Loop",), dict(weights=[numbers("n", [300], []), ("c", tensor("c", [], BOOL, raw=b"\1")), reals("h0", [2])], body=body)
+
+
+def branch_of(op, source):
+    return Graph(graph([node(op, [source], [f"{op}_r"])], [], [value_info(f"{op}_r", None)]))
+
+
 def calling(functions, *inputs):
     """A model whose node calls the function f of these."""
     return model(graph([node("f", list(inputs), ["y"], "the_node", domain="local")], [value_info("x", [4])], [value_info("y", None)]),
@@ -150,11 +161,17 @@ FILES = {name: lambda arguments=arguments, options=options: refused(*arguments, 
     "if-outputs": (("If",), dict(outputs=2, weights=[("c", tensor("c", [], BOOL, raw=b"\1"))], then_branch=constant_body(),
                                  else_branch=constant_body())),
     "loop-body": (("Loop",), dict(weights=[numbers("n", [2], []), ("c", tensor("c", [], BOOL, raw=b"\1"))], body=constant_body())),
+    "loop-grows": loop_of([node("Concat", ["h", "h"], ["n"], axis=0)], "n"),
+    "loop-sizes": loop_of([node("Unsqueeze", ["i", "zero"], ["end"]), node("Slice", ["h", "zero", "end"], ["part"]),
+                           node("ReduceSum", ["part", "zero"], ["sum"]), node("Add", ["h", "sum"], ["n"])], "n"),
+    "loop-ends": loop_of([node("ReduceMax", ["h"], ["most"], keepdims=0), node("Cast", ["most"], ["on"], to=BOOL)], "h", "on"),
+    "scan-lengths": (("Scan", [3, 4], [5, 4]), dict(num_scan_inputs=2, body=Graph(graph(
+        [node("Add", ["a", "b"], ["s"])], [value_info("a", [4]), value_info("b", [4])], [value_info("s", [4])])))),
     "scan-body": (("Scan", [3, 4]), dict(num_scan_inputs=1, body=constant_body())),
     "rotary-angles": (("RotaryEmbedding", [1, 2, 3, 8], [1, 3, 2], [1, 3, 2]), dict(opset=23)),
 }.items()}
 
-# What a graph holds beside its nodes.
+# What a graph holds beside its nodes, or its nodes around them.
 RELU = node("Relu", ["x"], ["y"], "the_node")
 FILES.update({
     "opset-twice": lambda: model(graph([RELU], [value_info("x", [4])], [value_info("y", None)]), opsets=((17, ""), (18, ""))),
@@ -162,5 +179,8 @@ FILES.update({
     "node-without-operator": lambda: model(graph([node("", ["x"], ["y"], "the_node")], [value_info("x", [4])], [value_info("y", None)])),
     "input-without-name": lambda: model(graph([RELU], [value_info("", [4]), value_info("x", [4])], [value_info("y", None)])),
     "rank-too-high": lambda: model(graph([RELU], [value_info("x", [1] * 100)], [value_info("y", None)])),
+    "if-types": lambda: model(graph(
+        [node("If", ["c"], ["y"], "the_node", then_branch=branch_of("Relu", "a"), else_branch=branch_of("Neg", "b"))],
+        [value_info("c", [], BOOL), value_info("a", [4]), value_info("b", [5])], [value_info("y", None)])),
     "function-arguments": lambda: calling([function("f", "local", ["a"], ["b"], [node("Relu", ["a"], ["b"])], 21)], "x", "x"),
 })

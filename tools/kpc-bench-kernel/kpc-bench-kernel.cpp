@@ -212,7 +212,8 @@ OwningOpRef<ModuleOp> Bench::plan() {
       auto Tensor = graph::SymbolicTensorType::get(
           B.getContext(), {shape::Expr(Counts.at(I))}, Buffer.getElementType());
       if (holds("kpc.writes", I))
-        Writes.push_back(plan::OutputOp::create(B, Loc, Tensor, Name));
+        Writes.push_back(plan::OutputOp::create(B, Loc, Tensor, Name,
+                                                /*takes=*/IntegerAttr()));
       else
         Reads.push_back(plan::InputOp::create(B, Loc, Tensor, Name));
     }

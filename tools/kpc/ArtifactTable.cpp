@@ -307,6 +307,43 @@ static KernelFacts kernelFacts(const format::Kernel &K) {
   return Out;
 }
 
+static ControlFacts controlFacts(const format::Model &M,
+                                 const format::Target &T,
+                                 const format::Control &C,
+                                 const std::vector<int64_t> &Symbols) {
+  ControlFacts Out;
+  Out.IsLoop = C.kind() == format::ControlKind::Loop;
+  Out.First = C.first_step();
+  Out.Else = C.else_step();
+  Out.End = C.end_step();
+  if (Out.IsLoop) {
+    const format::Expr &Count = *M.exprs()->Get(C.count());
+    Out.CountText = exprText(M, Count);
+    Out.Count = evaluate(Count, Symbols);
+  } else {
+    Out.Condition = textOf(T.buffers()->Get(C.condition())->name());
+  }
+  return Out;
+}
+
+/// How often a step runs, if its branches are taken.
+static std::optional<int64_t> runsOf(const TargetFacts &T, size_t Step) {
+  int64_t Runs = 1;
+  for (const ControlFacts &C : T.Controls)
+    if (C.IsLoop && C.First <= Step && Step < C.End &&
+        (!C.Count || __builtin_mul_overflow(Runs, *C.Count, &Runs)))
+      return std::nullopt;
+  return Runs;
+}
+
+static std::optional<int64_t> product(std::optional<int64_t> A,
+                                      std::optional<int64_t> B) {
+  int64_t Out = 0;
+  if (!A || !B || __builtin_mul_overflow(*A, *B, &Out))
+    return std::nullopt;
+  return Out;
+}
+
 /// What may be launched by a step: the tensor maps of each kernel that no step
 /// before has, and for which sizes it is.
 static void addPlaces(const format::Model &M, const format::Target &T,
@@ -343,12 +380,20 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
     for (const format::Kernel *K : *T.kernels())
       Out.Kernels.push_back(kernelFacts(*K));
   std::set<uint32_t> Placed;
+  if (T.controls())
+    for (const format::Control *C : *T.controls())
+      Out.Controls.push_back(controlFacts(M, T, *C, Symbols));
+  size_t Step = 0;
   if (T.steps())
     for (const format::Step *S : *T.steps()) {
+      std::optional<int64_t> Runs = runsOf(Out, Step++);
       if (const format::Launch *L = S->action_as_Launch()) {
         addPlaces(M, T, *L, Symbols, Placed, Out.Kernels);
         Out.Launches.push_back(launchFacts(M, T, *L, Out.Kernels, Symbols));
         ++Out.Kernels[Out.Launches.back().Kernel].Launches;
+        LaunchFacts &Launch = Out.Launches.back();
+        Launch.Flops = product(Launch.Flops, Runs);
+        Launch.Bytes = product(Launch.Bytes, Runs);
       } else if (S->action_as_Copy()) {
         ++Out.Copies;
       }

@@ -50,8 +50,17 @@ struct LaunchFacts {
   /// Floating-point operations, as an expression over the dims; empty: not
   /// known.
   std::string FlopsText;
-  /// For the dims asked about; each tensor counts once.
+  /// For the dims asked about, of all iterations of the loops around it; each
+  /// tensor counts once in each.
   std::optional<int64_t> Flops, Bytes;
+};
+
+/// A loop or branch of the plan. Steps are counted from 0.
+struct ControlFacts {
+  bool IsLoop = true;
+  size_t First = 0, Else = 0, End = 0; ///< `End` is behind the last
+  std::string CountText, Condition;
+  std::optional<int64_t> Count; ///< for the dims asked about
 };
 
 /// An intermediate value: from the start of its first step to the end of its
@@ -70,6 +79,7 @@ struct TargetFacts {
   uint64_t ImageBytes = 0, PtxBytes = 0, WeightBytes = 0;
   std::vector<KernelFacts> Kernels;
   std::vector<LaunchFacts> Launches;
+  std::vector<ControlFacts> Controls;
   /// For the dims asked about: the largest sum of intermediate values that
   /// live at once, and what they take without any reuse. None where a size
   /// cannot be computed.

@@ -148,6 +148,48 @@ static void printKernels(const TargetFacts &T, const shape::Bindings &Dims) {
   fmt::print("{}", Table.text());
 }
 
+/// "step 3", "steps 3 to 5".
+static std::string stepsText(size_t First, size_t End) {
+  return First + 1 == End ? fmt::format("step {}", First)
+                          : fmt::format("steps {} to {}", First, End - 1);
+}
+
+static void printControls(const TargetFacts &T) {
+  fmt::print("loops and branches of {}:\n", T.Name);
+  TextTable Table("ll");
+  for (const ControlFacts &C : T.Controls) {
+    std::string What;
+    if (C.IsLoop)
+      What = C.Count && std::to_string(*C.Count) != C.CountText
+                 ? fmt::format("run {} = {} times", C.CountText, *C.Count)
+                 : fmt::format("run {} times", C.CountText);
+    else if (C.First == C.Else)
+      What = fmt::format("run unless {}", printable(C.Condition, 60));
+    else if (C.Else == C.End)
+      What = fmt::format("run if {}", printable(C.Condition, 60));
+    else
+      What = fmt::format("if {} {}, else {}", printable(C.Condition, 60),
+                         stepsText(C.First, C.Else), stepsText(C.Else, C.End));
+    Table.row({stepsText(C.First, C.End), What});
+  }
+  fmt::print("{}", Table.text());
+}
+
+static Json controlJson(const ControlFacts &C) {
+  Json J = {{"kind", C.IsLoop ? "loop" : "if"},
+            {"first_step", C.First},
+            {"end_step", C.End}};
+  if (!C.IsLoop) {
+    J["else_step"] = C.Else;
+    J["condition"] = C.Condition;
+    return J;
+  }
+  J["count_for"] = C.CountText;
+  if (C.Count)
+    J["count"] = *C.Count;
+  return J;
+}
+
 static void printRemarks(const RemarkFacts &R, bool All) {
   auto Print = [&](const char *Title, const std::vector<std::string> &List) {
     fmt::print("{}:\n", Title);
@@ -176,6 +218,9 @@ static void printText(const InspectArguments &Arguments, const Model &M,
   fmt::print("{}", signatureText(M));
   printTargets(M, Facts);
   printMemory(Facts, Dims, Arguments.VerifyWeights);
+  for (const TargetFacts &T : Facts.Targets)
+    if (!T.Controls.empty())
+      printControls(T);
   if (Arguments.Kernels)
     for (const TargetFacts &T : Facts.Targets)
       printKernels(T, Dims);
@@ -232,6 +277,8 @@ static Json targetJson(const kpc_target &Target, const TargetFacts &T) {
       Kernel["tensor_maps"].push_back(tensorMapJson(Map));
     J["kernels"].push_back(std::move(Kernel));
   }
+  for (const ControlFacts &C : T.Controls)
+    J["controls"].push_back(controlJson(C));
   J["launches"] = Json::array();
   for (const LaunchFacts &L : T.Launches) {
     Json Launch = {{"kernel", T.Kernels[L.Kernel].Symbol},

@@ -28,11 +28,14 @@ Importer::Importer(MLIRContext &Context, const ImportOptions &Options,
 // Values by name
 //===----------------------------------------------------------------------===//
 
-Importer::Entry *Importer::find(std::string_view Name) {
+Importer::Entry *Importer::find(std::string_view Name, size_t *Scope) {
   std::string Key(Name);
-  for (auto S = Scopes.rbegin(); S != Scopes.rend(); ++S)
-    if (auto It = S->find(Key); It != S->end())
+  for (size_t I = Scopes.size(); I-- > 0;)
+    if (auto It = Scopes[I].find(Key); It != Scopes[I].end()) {
+      if (Scope)
+        *Scope = I;
       return &It->second;
+    }
   return nullptr;
 }
 
@@ -42,9 +45,12 @@ bool Importer::isLost(std::string_view Name) const {
 }
 
 Value Importer::value(std::string_view Name, NodeImport &Reader) {
-  Entry *E = find(Name);
+  size_t Scope = 0;
+  Entry *E = find(Name, &Scope);
   if (!E || E->Lost)
     return {};
+  OpBuilder::InsertionGuard Guard(B);
+  setInsertionPointFor(Scope);
   if (!E->Built && E->Known && !E->Data)
     E->Built = build(*E->Known, Reader);
   else if (!E->Built && E->Data)
@@ -273,6 +279,18 @@ void Importer::importNodes(const Graph &G) {
 std::optional<SmallVector<Value>> Importer::inlineGraph(const Graph &G,
                                                         ArrayRef<Value> Inputs,
                                                         NodeImport &Caller) {
+  return inlineGraph(
+      G,
+      [&] {
+        for (auto [Info, V] : llvm::zip(G.Inputs, Inputs))
+          define(Info.Name, V);
+      },
+      Caller);
+}
+
+std::optional<SmallVector<Value>>
+Importer::inlineGraph(const Graph &G, llvm::function_ref<void()> Define,
+                      NodeImport &Caller) {
   // The recursion is bounded: the reader refuses deeper nesting. The nodes are
   // bounded here: loops in loops multiply.
   Inlined += G.Nodes.size();
@@ -284,8 +302,7 @@ std::optional<SmallVector<Value>> Importer::inlineGraph(const Graph &G,
   }
   Scopes.emplace_back();
   addInitializers(G);
-  for (auto [Info, V] : llvm::zip(G.Inputs, Inputs))
-    define(Info.Name, V);
+  Define();
   importNodes(G);
   std::optional<SmallVector<Value>> Results(std::in_place);
   for (const ValueInfo &V : G.Outputs) {

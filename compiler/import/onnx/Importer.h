@@ -43,10 +43,32 @@ public:
   /// A constant, or a reference to the store.
   Value build(const Tensor &T, NodeImport &Reader);
 
+  //===--- subgraphs ------------------------------------------------------===//
   /// Imports a subgraph's nodes in place; inputs get the given values. The
   /// outputs' values, or none after a fault.
   std::optional<SmallVector<Value>>
   inlineGraph(const Graph &G, ArrayRef<Value> Inputs, NodeImport &Caller);
+  /// The same; `Define` gives the inputs what is known of them.
+  std::optional<SmallVector<Value>>
+  inlineGraph(const Graph &G, llvm::function_ref<void()> Define,
+              NodeImport &Caller);
+
+  /// Emits an iteration: from its number and the carried values to the next
+  /// ones, and behind them what is collected. None after a fault.
+  using LoopFunction = llvm::function_ref<std::optional<SmallVector<Value>>(
+      const Expr &Iteration, ArrayRef<Value> Carried)>;
+  /// A graph.loop; its results, or none after a fault.
+  std::optional<SmallVector<Value>> loop(NodeImport &N, const Expr &Count,
+                                         ArrayRef<Value> Inits,
+                                         ArrayRef<bool> Reversed,
+                                         LoopFunction Body);
+  /// The first `Count` outputs of one of two subgraphs, as data says: a
+  /// graph.if, or where both are little work a choice of two results.
+  std::optional<SmallVector<Value>> branch(NodeImport &N, Value Condition,
+                                           const Graph &Then, const Graph &Else,
+                                           size_t Count);
+  /// Whether `Try` imports the node; if not, what it reported is dropped.
+  bool attempt(NodeImport &N, llvm::function_ref<bool(NodeImport &)> Try);
 
   //===--- sizes ----------------------------------------------------------===//
   std::optional<Dims> declaredSizes(const std::string &Name);
@@ -68,7 +90,25 @@ private:
   };
   using Scope = std::unordered_map<std::string, Entry>;
 
-  Entry *find(std::string_view Name);
+  /// A loop's body or a branch that is being imported. What belongs to scopes
+  /// around it is built in front of its holder.
+  struct OpenBody {
+    size_t Scope; ///< the first that is inside
+    mlir::Operation *Holder;
+  };
+  using BodyFunction = llvm::function_ref<std::optional<SmallVector<Value>>(
+      ArrayRef<Value> Arguments)>;
+
+  std::optional<SmallVector<Value>> importBody(mlir::Operation *Holder,
+                                               mlir::Region &Body,
+                                               mlir::TypeRange Arguments,
+                                               BodyFunction Emit);
+  /// For what is built for an entry of a scope.
+  void setInsertionPointFor(size_t Scope);
+  Expr makeCounter(const Expr &Count);
+  void forgetCounter(const Expr &Counter);
+
+  Entry *find(std::string_view Name, size_t *Scope = nullptr);
   const Entry *find(std::string_view Name) const {
     return const_cast<Importer *>(this)->find(Name);
   }
@@ -109,6 +149,9 @@ private:
   static constexpr size_t MostProbed = 2'000;
   size_t Probed = 0;
   std::vector<Scope> Scopes;
+  std::vector<OpenBody> Bodies; ///< outer ones first
+  /// Symbols that number iterations: equal to nothing else.
+  std::set<std::string, std::less<>> Counters;
   std::deque<Tensor> Made; ///< data that rules made
   shape::Facts Facts;
   std::map<std::string, Expr, std::less<>> Symbols;

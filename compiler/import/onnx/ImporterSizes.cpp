@@ -190,6 +190,11 @@ bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
   // What a probe guesses must not become a size of the model.
   if (Diags != &TheDiags)
     return !A.isConstant() || !C.isConstant();
+  std::set<std::string, std::less<>> Named;
+  A.collectSymbols(Named);
+  C.collectSymbols(Named);
+  if (llvm::any_of(Counters, [&](const auto &N) { return Named.count(N); }))
+    return false;
   std::optional<std::string> Old = A.asSymbol();
   Expr New = C;
   // Of two names the later goes; a number stays.
@@ -233,6 +238,8 @@ bool Importer::limit(const std::string &Symbol, int64_t Most,
                      NodeImport &Where) {
   if (Diags != &TheDiags)
     return true;
+  if (Counters.count(Symbol))
+    return false;
   auto It = Facts.symbols().find(Symbol);
   if (It == Facts.symbols().end() || It->second.Min > Most)
     return false;

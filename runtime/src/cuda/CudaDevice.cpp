@@ -6,13 +6,44 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/src/cuda/CudaGraph.h"
+#include "runtime/src/cuda/Segments.h"
 
 namespace kpc::rt {
 
 using namespace cuda;
 
 namespace {
+
+/// Events that are destroyed whatever happens.
+class Events {
+public:
+  explicit Events(const Driver &D) : D(D) {}
+  Events(const Events &) = delete;
+  Events &operator=(const Events &) = delete;
+  ~Events() {
+    for (Event E : All)
+      (void)D->EventDestroy(E);
+  }
+  Status add(cuda::Stream Stream) {
+    All.reserve(All.size() + 1);
+    Event E = nullptr;
+    if (Status S = D.check(D->EventCreate(&E, EventDefault), "create an event");
+        !S)
+      return S;
+    All.push_back(E);
+    return D.check(D->EventRecord(E, Stream), "record an event");
+  }
+  Event operator[](size_t Index) const { return All[Index]; }
+  /// Lets all but the first go.
+  void keepFirst() {
+    for (; All.size() > 1; All.pop_back())
+      (void)D->EventDestroy(All.back());
+  }
+
+private:
+  const Driver &D;
+  std::vector<Event> All;
+};
 
 class CudaDevice : public Device {
 public:
@@ -88,26 +119,21 @@ public:
 
   Status run(Binding &B, const Addresses &A, void *Stream) override {
     return guarded([&]() -> Status {
-      if (NoGraph) {
-        for (size_t I = 0; I < B.Steps.size(); ++I)
-          if (Status S = enqueue(B, I, A, streamOf(Stream)); !S)
-            return S;
-        return success();
-      }
+      if (NoGraph)
+        return B.walk(
+            [&](uint32_t Step) {
+              return enqueue(B, Step, A, streamOf(Stream));
+            },
+            [&](const Place &P) { return holds(P, A, streamOf(Stream)); });
       if (!B.Recorded)
         if (Status S = record(B, A); !S)
           return S;
-      auto *Graph = static_cast<CudaGraph *>(B.Recorded.get());
-      Status S = Graph->update(B, A, Params, rule());
-      if (!S) {
-        // Some nodes have new addresses, some old: record again next time.
+      auto *Recorded = static_cast<SegmentRecording *>(B.Recorded.get());
+      Status S = launch(B, Recorded->Segments, A, streamOf(Stream));
+      // Some nodes may have new addresses, some old: record again next time.
+      if (!S)
         B.Recorded.reset();
-        return S;
-      }
-      return ofNamedKernel(
-          D.check(D->GraphLaunch(Graph->executable(), streamOf(Stream)),
-                  "launch the graph"),
-          B);
+      return S;
     });
   }
 
@@ -218,15 +244,25 @@ private:
 
   Status record(Binding &B, const Addresses &A) {
     NvtxRange Range(ranges(), "record");
-    auto Graph = std::make_unique<CudaGraph>(TheModel, target(), Overlap);
-    if (Status S = Graph->build(B, Aliases, A, Params, rule()); !S)
+    B.Times.descriptors_us = B.Times.record_us = B.Times.instantiate_us = 0;
+    auto Made = std::make_unique<SegmentRecording>();
+    Made->Segments = cutIntoSegments(B);
+    if (Status S = record(B, Made->Segments, A); !S)
       return S;
-    B.Recorded = std::move(Graph);
+    B.Recorded = std::move(Made);
     return success();
   }
 
+  Status record(Binding &B, std::vector<Segment> &Segments, const Addresses &A);
+  Status launch(Binding &B, std::vector<Segment> &Segments, const Addresses &A,
+                cuda::Stream Stream);
+  Result<bool> holds(const Place &Condition, const Addresses &A,
+                     cuda::Stream Stream);
+
   Status enqueue(Binding &B, size_t Index, const Addresses &A,
                  cuda::Stream Stream);
+  Status runTimed(Binding &B, uint32_t Step, const Addresses &A, Events &Marks,
+                  Profile &Out);
 
   std::shared_ptr<CudaModel> TheModel;
   const Driver &D;
@@ -240,6 +276,76 @@ private:
   bool Lost = false;
   std::string LostWhy;
 };
+
+Status CudaDevice::record(Binding &B, std::vector<Segment> &Segments,
+                          const Addresses &A) {
+  for (Segment &S : Segments) {
+    if (S.What == Segment::Kind::OneByOne)
+      continue;
+    if (S.What == Segment::Kind::Branch) {
+      for (std::vector<Segment> *Side : {&S.Then, &S.Else})
+        if (Status Done = record(B, *Side, A); !Done)
+          return Done;
+      continue;
+    }
+    if (!B.Controls.empty()) {
+      Lap Recording(B.Times.record_us);
+      auto Steps = unroll(B, S);
+      if (!Steps)
+        return Steps.takeError();
+      S.Unrolled = std::move(*Steps);
+    }
+    BoundSteps &Steps = S.Unrolled ? *S.Unrolled : B;
+    S.Graph = std::make_unique<CudaGraph>(TheModel, target(), Overlap);
+    if (Status Done =
+            S.Graph->build(Steps, Aliases, A, Params, B.Times, rule());
+        !Done)
+      return Done;
+  }
+  return success();
+}
+
+Status CudaDevice::launch(Binding &B, std::vector<Segment> &Segments,
+                          const Addresses &A, cuda::Stream Stream) {
+  auto Enqueue = [&](uint32_t Step) { return enqueue(B, Step, A, Stream); };
+  auto Holds = [&](const Place &P) { return holds(P, A, Stream); };
+  for (Segment &S : Segments) {
+    Status Done = success();
+    if (S.What == Segment::Kind::OneByOne) {
+      Done = B.walkControl(S.Control, Enqueue, Holds);
+    } else if (S.What == Segment::Kind::Branch) {
+      Result<bool> Taken = Holds(B.Controls[S.Control].Condition);
+      if (!Taken)
+        return Taken.takeError();
+      Done = launch(B, *Taken ? S.Then : S.Else, A, Stream);
+    } else {
+      BoundSteps &Steps = S.Unrolled ? *S.Unrolled : B;
+      Done = S.Graph->update(Steps, A, Params, rule());
+      if (Done)
+        Done =
+            ofNamedKernel(D.check(D->GraphLaunch(S.Graph->executable(), Stream),
+                                  "launch the graph"),
+                          B);
+    }
+    if (!Done)
+      return Done;
+  }
+  return success();
+}
+
+// One byte comes back: the stream has to be waited for.
+Result<bool> CudaDevice::holds(const Place &Condition, const Addresses &A,
+                               cuda::Stream Stream) {
+  uint8_t Byte = 0;
+  Status S = D.check(D->MemcpyAsync(Pointer(uintptr_t(&Byte)),
+                                    rule()(Condition, A), 1, Stream),
+                     "read a condition");
+  if (S)
+    S = D.check(D->StreamSynchronize(Stream), "wait for a condition");
+  if (!S)
+    return S.takeError();
+  return Byte != 0;
+}
 
 Status CudaDevice::enqueue(Binding &B, size_t Index, const Addresses &A,
                            cuda::Stream Stream) {
@@ -272,68 +378,49 @@ Status CudaDevice::enqueue(Binding &B, size_t Index, const Addresses &A,
   return Done;
 }
 
-/// Events that are destroyed whatever happens.
-class Events {
-public:
-  explicit Events(const Driver &D) : D(D) {}
-  Events(const Events &) = delete;
-  Events &operator=(const Events &) = delete;
-  ~Events() {
-    for (Event E : All)
-      (void)D->EventDestroy(E);
+// Events around a step. The stream is waited for after it, so that an error is
+// that step's. A step in a loop begins when it begins first and takes what all
+// its iterations take.
+Status CudaDevice::runTimed(Binding &B, uint32_t Step, const Addresses &A,
+                            Events &Marks, Profile &Out) {
+  ProfileStep &Into = Out.Steps[Step];
+  Marks.keepFirst();
+  if (Status S = Marks.add(Own); !S)
+    return S;
+  if (Status S = enqueue(B, Step, A, Own); !S)
+    return S;
+  if (Status S = Marks.add(Own); !S)
+    return S;
+  if (Status S = D.check(D->StreamSynchronize(Own), "finish a step"); !S) {
+    S.error().Kernel = Into.Name;
+    S.error().Node = Into.Nodes;
+    return S;
   }
-  Status add(cuda::Stream Stream) {
-    All.reserve(All.size() + 1);
-    Event E = nullptr;
-    if (Status S = D.check(D->EventCreate(&E, EventDefault), "create an event");
-        !S)
-      return S;
-    All.push_back(E);
-    return D.check(D->EventRecord(E, Stream), "record an event");
-  }
-  Event operator[](size_t Index) const { return All[Index]; }
+  float Start = 0, Length = 0;
+  if (Status S = D.check(D->EventElapsedTime(&Start, Marks[0], Marks[1]),
+                         "read an event");
+      !S)
+    return S;
+  if (Status S = D.check(D->EventElapsedTime(&Length, Marks[1], Marks[2]),
+                         "read an event");
+      !S)
+    return S;
+  if (Into.Facts.duration_us == 0)
+    Into.Facts.start_us = double(Start) * 1000;
+  Into.Facts.duration_us += double(Length) * 1000;
+  return success();
+}
 
-private:
-  const Driver &D;
-  std::vector<Event> All;
-};
-
-// One event before the first step and one after each. The stream is waited for
-// after each step, so that an error is that step's.
 Status CudaDevice::profile(Binding &B, const Addresses &A, Profile &Out) {
   return guarded([&]() -> Status {
     Out.Track = context().name();
     Events Marks(D);
     if (Status S = Marks.add(Own); !S)
       return S;
-    for (size_t I = 0; I < B.Steps.size(); ++I) {
+    for (size_t I = 0; I < B.Steps.size(); ++I)
       Out.Steps.push_back(describeStep(B, I));
-      if (Status S = Marks.add(Own); !S)
-        return S;
-      if (Status S = enqueue(B, I, A, Own); !S)
-        return S;
-      if (Status S = Marks.add(Own); !S)
-        return S;
-      if (Status S = D.check(D->StreamSynchronize(Own), "finish a step"); !S) {
-        S.error().Kernel = Out.Steps.back().Name;
-        S.error().Node = Out.Steps.back().Nodes;
-        return S;
-      }
-      float Start = 0, Length = 0;
-      size_t Mark = 1 + 2 * I;
-      if (Status S = D.check(D->EventElapsedTime(&Start, Marks[0], Marks[Mark]),
-                             "read an event");
-          !S)
-        return S;
-      if (Status S = D.check(
-              D->EventElapsedTime(&Length, Marks[Mark], Marks[Mark + 1]),
-              "read an event");
-          !S)
-        return S;
-      Out.Steps.back().Facts.start_us = double(Start) * 1000;
-      Out.Steps.back().Facts.duration_us = double(Length) * 1000;
-    }
-    return success();
+    auto Run = [&](uint32_t Step) { return runTimed(B, Step, A, Marks, Out); };
+    return B.walk(Run, [&](const Place &P) { return holds(P, A, Own); });
   });
 }
 

@@ -1,4 +1,4 @@
-//===- CudaGraph.cpp - A bound plan as an executable CUDA graph -----------===//
+//===- CudaGraph.cpp - Bound steps as an executable CUDA graph ------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,7 +13,7 @@
 
 namespace kpc::rt::cuda {
 
-void StepParams::reserve(const Binding &B) {
+void StepParams::reserve(const BoundSteps &B) {
   size_t Most = Values.size();
   for (const BoundStep &S : B.Steps)
     Most = std::max<size_t>(Most, S.ParamCount);
@@ -77,15 +77,17 @@ CudaGraph::~CudaGraph() {
     (void)C.driver()->GraphDestroy(TheGraph);
 }
 
-Status CudaGraph::start(const Binding &B, std::span<const int32_t> Aliases) {
+Status CudaGraph::start(const BoundSteps &B, const Addresses &A,
+                        std::span<const int32_t> Aliases) {
   const Driver &D = TheModel->context()->driver();
   Nodes.assign(B.Steps.size(), nullptr);
   Updated.assign(B.Steps.size(), 0);
-  Inputs.assign(B.Inputs.size(), nullptr);
-  Outputs.assign(B.Outputs.size(), nullptr);
-  InputUsers.resize(B.Inputs.size());
-  OutputUsers.resize(B.Outputs.size());
-  Waits = Options.OneChain ? oneChain(B) : findDependencies(B, Aliases);
+  Inputs.assign(A.Inputs.size(), nullptr);
+  Outputs.assign(A.Outputs.size(), nullptr);
+  InputUsers.resize(A.Inputs.size());
+  OutputUsers.resize(A.Outputs.size());
+  Waits = Options.OneChain ? oneChain(B)
+                           : findDependencies(B, A.Inputs.size(), Aliases);
   auto Add = [](std::vector<uint32_t> &Users, uint32_t Step) {
     if (Users.empty() || Users.back() != Step)
       Users.push_back(Step);
@@ -128,7 +130,8 @@ Status CudaGraph::addEarlyLaunches(uint32_t Step,
                         "add edges to the graph");
 }
 
-Status CudaGraph::addNode(const Binding &B, uint32_t Step, StepParams &Params) {
+Status CudaGraph::addNode(const BoundSteps &B, uint32_t Step,
+                          StepParams &Params) {
   const BoundStep &S = B.Steps[Step];
   std::span<const uint32_t> Earlier = Waits[Step];
   // All or none: what a kernel that waits for copies as well gains is little.
@@ -173,7 +176,7 @@ Status CudaGraph::addNode(const BoundStep &S, GraphNode &Node,
                  "add a fill to the graph");
 }
 
-Status CudaGraph::updateNode(const Binding &B, uint32_t Step,
+Status CudaGraph::updateNode(const BoundSteps &B, uint32_t Step,
                              StepParams &Params) {
   const DeviceContext &C = *TheModel->context();
   const Driver &D = C.driver();

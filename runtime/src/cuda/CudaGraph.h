@@ -1,4 +1,4 @@
-//===- CudaGraph.h - A bound plan as an executable CUDA graph ---*- C++ -*-===//
+//===- CudaGraph.h - Bound steps as an executable CUDA graph ----*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -25,7 +25,7 @@ namespace kpc::rt::cuda {
 class StepParams {
 public:
   /// Room for the largest step of `B`.
-  void reserve(const Binding &B);
+  void reserve(const BoundSteps &B);
   void set(size_t Index, uint64_t Value) {
     Values[Index] = Value;
     Pointers[Index] = &Values[Index];
@@ -47,7 +47,7 @@ bool isKnown(const Place &P, const Addresses &A);
 /// Encodes the tensor maps of step `S` whose address is known, and another than
 /// before. `AddressOf` is the device's rule for places.
 template <class Function>
-Status encodeTensorMaps(const Driver &D, Binding &B, const BoundStep &S,
+Status encodeTensorMaps(const Driver &D, BoundSteps &B, const BoundStep &S,
                         const Addresses &A, Function AddressOf) {
   for (const BoundParam &P : B.params(S)) {
     if (P.TensorMap < 0 || !isKnown(P.At, A))
@@ -61,7 +61,7 @@ Status encodeTensorMaps(const Driver &D, Binding &B, const BoundStep &S,
 
 /// What step `S` takes in a run.
 template <class Function>
-Status setParams(const Driver &D, Binding &B, const BoundStep &S,
+Status setParams(const Driver &D, BoundSteps &B, const BoundStep &S,
                  const Addresses &A, StepParams &Params, Function AddressOf) {
   if (Status Done = encodeTensorMaps(D, B, S, A, AddressOf); !Done)
     return Done;
@@ -86,27 +86,29 @@ struct GraphOptions {
   bool NoEarlyLaunch = false; ///< kernels begin when those before have ended
 };
 
-class CudaGraph : public Recording {
+class CudaGraph {
 public:
   CudaGraph(std::shared_ptr<CudaModel> M, const format::Target &T,
             GraphOptions Options)
       : TheModel(std::move(M)), Target(T), Options(Options) {}
-  ~CudaGraph() override;
+  CudaGraph(const CudaGraph &) = delete;
+  CudaGraph &operator=(const CudaGraph &) = delete;
+  ~CudaGraph();
 
   /// `AddressOf` is the device's rule for places.
   template <class Function>
-  Status build(Binding &B, std::span<const int32_t> Aliases, const Addresses &A,
-               StepParams &Params, Function AddressOf) {
-    B.Times.descriptors_us = B.Times.record_us = B.Times.instantiate_us = 0;
+  Status build(BoundSteps &B, std::span<const int32_t> Aliases,
+               const Addresses &A, StepParams &Params, kpc_bind_times &Times,
+               Function AddressOf) {
     {
-      Lap Encoding(B.Times.descriptors_us);
+      Lap Encoding(Times.descriptors_us);
       for (const BoundStep &Step : B.Steps)
         if (Status S = encodeTensorMaps(driver(), B, Step, A, AddressOf); !S)
           return S;
     }
     {
-      Lap Recording(B.Times.record_us);
-      if (Status S = start(B, Aliases); !S)
+      Lap Recording(Times.record_us);
+      if (Status S = start(B, A, Aliases); !S)
         return S;
       for (uint32_t Step = 0; Step < B.Steps.size(); ++Step) {
         if (B.Steps[Step].Empty)
@@ -118,13 +120,13 @@ public:
           return S;
       }
     }
-    Lap Instantiating(B.Times.instantiate_us);
+    Lap Instantiating(Times.instantiate_us);
     return instantiate(A);
   }
 
   /// Brings the nodes whose addresses differ from those recorded up to date.
   template <class Function>
-  Status update(Binding &B, const Addresses &A, StepParams &Params,
+  Status update(BoundSteps &B, const Addresses &A, StepParams &Params,
                 Function AddressOf) {
     ++Round;
     bool Changed = false;
@@ -162,13 +164,14 @@ public:
 
 private:
   const Driver &driver() const { return TheModel->context()->driver(); }
-  Status start(const Binding &B, std::span<const int32_t> Aliases);
+  Status start(const BoundSteps &B, const Addresses &A,
+               std::span<const int32_t> Aliases);
   bool launchesEarly(const BoundStep &S) const;
   Status addEarlyLaunches(uint32_t Step, std::span<const uint32_t> Earlier);
-  Status addNode(const Binding &B, uint32_t Step, StepParams &Params);
+  Status addNode(const BoundSteps &B, uint32_t Step, StepParams &Params);
   Status addNode(const BoundStep &S, GraphNode &Node,
                  std::span<const GraphNode> After, StepParams &Params);
-  Status updateNode(const Binding &B, uint32_t Step, StepParams &Params);
+  Status updateNode(const BoundSteps &B, uint32_t Step, StepParams &Params);
   Status instantiate(const Addresses &A);
   void remember(const Addresses &A);
 

@@ -89,7 +89,7 @@ void dropImplied(std::vector<std::vector<uint32_t>> &Waits) {
 
 } // namespace
 
-std::vector<std::vector<uint32_t>> oneChain(const Binding &B) {
+std::vector<std::vector<uint32_t>> oneChain(const BoundSteps &B) {
   std::vector<std::vector<uint32_t>> Out(B.Steps.size());
   uint32_t Last = Nobody;
   for (uint32_t Step = 0; Step < B.Steps.size(); ++Step) {
@@ -103,10 +103,11 @@ std::vector<std::vector<uint32_t>> oneChain(const Binding &B) {
 }
 
 std::vector<std::vector<uint32_t>>
-findDependencies(const Binding &B, std::span<const int32_t> Aliases) {
+findDependencies(const BoundSteps &B, size_t InputCount,
+                 std::span<const int32_t> Aliases) {
   // Spaces: the arena, inputs, outputs. Weights are never written.
   Space Arena;
-  std::vector<Space> Inputs(B.Inputs.size()), Outputs(B.Outputs.size());
+  std::vector<Space> Inputs(InputCount), Outputs(Aliases.size());
   auto SpaceOf = [&](const Place &P) -> Space * {
     switch (P.Where) {
     case Base::Arena:

@@ -27,10 +27,11 @@ namespace kpc::rt::cuda {
 /// it may take, or -1. What follows from other waits is left out, so that a
 /// chain with long edges beside it is a chain to the driver as well.
 std::vector<std::vector<uint32_t>>
-findDependencies(const Binding &B, std::span<const int32_t> Aliases);
+findDependencies(const BoundSteps &B, size_t InputCount,
+                 std::span<const int32_t> Aliases);
 
 /// The same as one chain: each step waits for the one before it.
-std::vector<std::vector<uint32_t>> oneChain(const Binding &B);
+std::vector<std::vector<uint32_t>> oneChain(const BoundSteps &B);
 
 } // namespace kpc::rt::cuda
 

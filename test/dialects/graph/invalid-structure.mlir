@@ -49,7 +49,7 @@ func.func @f(%x: !graph.tensor<[n], f32>) {
 // -----
 
 func.func @f(%x: !graph.tensor<[n], f32>) {
-  // expected-error @below {{'graph.yield' op expects parent op 'graph.region'}}
+  // expected-error @below {{'graph.yield' op expects parent op to be one of 'graph.region, graph.loop, graph.if'}}
   graph.yield %x : !graph.tensor<[n], f32>
   return
 }

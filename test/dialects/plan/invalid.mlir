@@ -128,6 +128,89 @@ plan.program {
 // -----
 
 plan.program {
+  %0 = plan.buffer "a" : !graph.tensor<[8], f32>
+  // expected-error @below {{'plan.part' op begins at one place, not at 2}}
+  %1 = plan.part %0 at <[0, 1]> : !graph.tensor<[8], f32> to !graph.tensor<[4], f32>
+}
+
+// -----
+
+plan.program {
+  %0 = plan.buffer "a" : !graph.tensor<[8], f32>
+  // expected-error @below {{'plan.part' op of '!graph.tensor<[8], f32>' cannot be '!graph.tensor<[4], f16>'}}
+  %1 = plan.part %0 at <[0]> : !graph.tensor<[8], f32> to !graph.tensor<[4], f16>
+}
+
+// -----
+
+plan.program {
+  %0 = plan.buffer "a" : !graph.tensor<[8], f32>
+  // expected-error @below {{'plan.part' op of 4 elements from 5 on is outside the 8 of '!graph.tensor<[8], f32>'}}
+  %1 = plan.part %0 at <[5]> : !graph.tensor<[8], f32> to !graph.tensor<[4], f32>
+}
+
+// -----
+
+plan.program {
+  // expected-error @below {{'plan.loop' op counts its iterations in one expression, not in 0}}
+  plan.loop "i" count <[]> {
+  }
+}
+
+// -----
+
+plan.program {
+  // expected-error @below {{'plan.loop' op counts its iterations by its own counter 'i'}}
+  plan.loop "i" count <[i]> {
+  }
+}
+
+// -----
+
+plan.program {
+  // expected-error @below {{'plan.loop' op holds 'plan.input', which is no record of a part of a plan}}
+  plan.loop "i" count <[3]> {
+    %0 = plan.input "x" : !graph.tensor<[4], f32>
+  }
+}
+
+// -----
+
+plan.program {
+  // expected-error @below {{'plan.loop' op holds 'arith.constant', which is no record of a plan}}
+  plan.loop "i" count <[3]> {
+    %0 = arith.constant 1 : i64
+  }
+}
+
+// -----
+
+plan.program {
+  %0 = plan.input "c" : !graph.tensor<[2], i1>
+  // expected-error @below {{'plan.if' op takes one bool, not '!graph.tensor<[2], i1>'}}
+  plan.if %0 : !graph.tensor<[2], i1> {
+  } else {
+  }
+}
+
+// -----
+
+// A loop goes on with what it touches outside; a branch reads its condition.
+plan.program {
+  %0 = plan.input "x" : !graph.tensor<[16], f32>
+  %1 = plan.output "y" : !graph.tensor<[16], f32>
+  // expected-error @below {{'plan.buffer' op 'a' is live from step 0 to 1, but step 2 uses it}}
+  %2 = plan.buffer "a" live [0, 1] : !graph.tensor<[16], f32>
+  plan.copy %0 to %2 : !graph.tensor<[16], f32> to !graph.tensor<[16], f32>
+  plan.loop "i" count <[3]> {
+    plan.copy %2 to %1 : !graph.tensor<[16], f32> to !graph.tensor<[16], f32>
+    plan.copy %0 to %1 : !graph.tensor<[16], f32> to !graph.tensor<[16], f32>
+  }
+}
+
+// -----
+
+plan.program {
   %0 = plan.input "past" : !graph.tensor<[n], f32>
   // expected-error @below {{'plan.output' op 'present' takes input 1, which does not exist}}
   %1 = plan.output "present" takes 1 : !graph.tensor<[n], f32>

@@ -32,4 +32,19 @@ plan.program {
   plan.launch @fill () -> (%2) sizes <[n]> : () -> !x
   // CHECK: plan.copy %{{.*}} to %{{.*}} : <[n, 4], f32> to <[n, 4], f32>
   plan.copy %2 to %1 : !x to !x
+  %8 = plan.input "c" : !graph.tensor<[], i1>
+  // CHECK: plan.loop "i" count <[n]> {
+  plan.loop "i" count <[n]> {
+    // CHECK-NEXT: plan.part %{{.*}} at <["i*4"]> : <[n, 4], f32> to <[4], f32>
+    %9 = plan.part %1 at <["i*4"]> : !x to !graph.tensor<[4], f32>
+    // CHECK-NEXT: plan.copy
+    plan.copy %7 to %9 : !graph.tensor<[4], f32> to !graph.tensor<[4], f32>
+  }
+  // CHECK: plan.if %{{.*}} : <[], i1> {
+  plan.if %8 : !graph.tensor<[], i1> {
+    // CHECK-NEXT: plan.copy
+    plan.copy %2 to %1 : !x to !x
+  // CHECK-NEXT: } else {
+  } else {
+  }
 }

@@ -29,9 +29,9 @@ func.func @main(%where: !b {graph.name = "where"}, %new: !c {graph.name = "new"}
 func.func @main(%where: !b {graph.name = "where"}, %past: !h {graph.name = "past"}, %new: !c {graph.name = "new"}) -> (!h {graph.name = "present"}) {
   %0 = graph.region "update" (%where, %past, %new) : (!b, !h, !c) -> !h {
   ^bb0(%w: !b, %p: !h, %n: !c):
-    %f = graph.cast %p : !h to !c
+    %f = graph.cast %p to f32 : !h
     %y = graph.select %w, %f, %n : !b, !c
-    %r = graph.cast %y : !c to !h
+    %r = graph.cast %y to f16 : !c
     graph.yield %r : !h
   }
   return %0 : !h

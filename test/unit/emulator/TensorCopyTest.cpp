@@ -1,4 +1,4 @@
-//===- TensorCopyTest.cpp - im2col and the limits of tensor maps ----------===//
+//===- TensorCopyTest.cpp - im2col, stores, the limits of maps ------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -239,6 +239,57 @@ TEST_F(Im2col, MapsAndInstructionsAgree) {
   EXPECT_EQ(With(4, Corner, 16, 1025), "pixels of a column");
   EXPECT_EQ(With(4, Corner, 4, 8),
             "the box's inner bytes are no multiple of 16");
+}
+
+/// What a copy of one tile of 32 x 4 numbers into a tensor gives; `Type` is a
+/// CUtensorMapDataType.
+std::string store(const std::string &Opcode, const std::string &Reduction,
+                  int Type, const std::string &Coordinates) {
+  DeviceMemory Memory(1 << 20);
+  uint64_t Tensor = Memory.allocate(4096);
+  TensorMap Map;
+  uint64_t Dims[] = {32, 4}, Strides[] = {256};
+  uint32_t Box[] = {16, 4}, Ones[] = {1, 1};
+  EXPECT_EQ(
+      encodeTiled(Map, Type, 2, Tensor, Dims, Strides, Box, Ones, 0, 0, 0), "");
+  std::string Text =
+      ".version 8.0 .target sm_90a .address_size 64\n"
+      ".visible .entry k(.param .align 64 .b8 map[128]) {\n"
+      ".reg .b32 %r<8>; .reg .b64 %rd<8>; .shared .align 128 .b8 s[512];\n"
+      "mov.u32 %r1, %tid.x; mov.u32 %r2, s; mad.lo.u32 %r3, %r1, 16, %r2;\n"
+      "st.shared.v4.b32 [%r3], {%r1, %r1, %r1, %r1};\n"
+      "fence.proxy.async.shared::cta; bar.sync 0; mov.b64 %rd1, map;\n"
+      "cvta.param.u64 %rd1, %rd1; setp.ne.u32 %p1, %r1, 0; @%p1 exit;\n" +
+      Opcode + ".async.bulk.tensor.2d.global.shared::cta" + Reduction +
+      ".tile.bulk_group [%rd1, {" + Coordinates +
+      "}], [%r2];\n"
+      "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ret; }\n";
+  Text.replace(Text.find(".reg .b32"), 0, ".reg .pred %p<4>; ");
+  std::vector<LoadError> Errors;
+  auto M = LoadedModule::load(Text, Memory, Errors);
+  EXPECT_EQ(describe(Errors), "");
+  if (!M)
+    return "load";
+  std::vector<uint8_t> Parameters(sizeof Map);
+  std::memcpy(Parameters.data(), &Map, sizeof Map);
+  LaunchShape Shape;
+  Shape.Block[0] = 32;
+  auto R = launch(*M->find("k"), Shape, Parameters, Memory, {});
+  return R.Trouble ? R.Trouble->text() : std::string();
+}
+
+TEST(TensorStores, WhatHardwareRefuses) {
+  constexpr int U64 = 4, S64 = 5;
+  EXPECT_EQ(store("cp", "", U64, "16, 2"), "");
+  EXPECT_EQ(store("cp.reduce", ".and", U64, "0, 0"), "");
+  EXPECT_EQ(store("cp.reduce", ".min", S64, "0, 0"), "");
+  EXPECT_THAT(store("cp", "", U64, "0, -1"), HasSubstr("negative coordinate"));
+  EXPECT_THAT(store("cp.reduce", ".add", U64, "-2, 0"),
+              HasSubstr("negative coordinate"));
+  EXPECT_THAT(store("cp.reduce", ".and", S64, "0, 0"),
+              HasSubstr("have no such reduction"));
+  EXPECT_THAT(store("cp.reduce", ".add", S64, "0, 0"),
+              HasSubstr("have no such reduction"));
 }
 
 } // namespace

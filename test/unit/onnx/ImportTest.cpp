@@ -369,6 +369,86 @@ TEST(ImportSizes, BoundInputsLeaveTheSignature) {
 }
 
 //===----------------------------------------------------------------------===//
+// Loops and branches
+//===----------------------------------------------------------------------===//
+
+/// A loop that carries h, of [2, 3]: `Body` names the op that gives the next.
+static ModelProto loopModel(int64_t Trips, const std::string &Body) {
+  ModelProto M = model();
+  input(M, "x", {2, 3});
+  int64s(M, "trips", {}, {Trips});
+  AttributeProto *A = attribute(node(M, "Loop", {"trips", "", "x"}, {"y"}, "n"),
+                                "body", AttributeProto::GRAPH);
+  GraphProto *G = A->mutable_g();
+  describe(G->add_input(), "i", {}, TensorProto::INT64);
+  describe(G->add_input(), "go", {}, TensorProto::BOOL);
+  describe(G->add_input(), "h", {2, 3});
+  fill(G->add_node(), "Identity", {"go"}, {"on"});
+  NodeProto *N = fill(G->add_node(), Body, {"h", "h"}, {"next"});
+  if (Body == "Concat")
+    intAttribute(N, "axis", 0);
+  output(*G, "on");
+  output(*G, "next");
+  output(M, "y");
+  return M;
+}
+
+TEST(ImportControl, ALoopIsOneBody) {
+  Imported I(loopModel(300, "Add"));
+  EXPECT_EQ(I.result(), "!graph.tensor<[2, 3], f32>");
+  EXPECT_EQ(I.count<graph::LoopOp>(), 1);
+  EXPECT_EQ(I.count<graph::AddOp>(), 1);
+  shape::Facts Facts = graph::symbolFacts(*I.Module);
+  const auto &Symbols = Facts.symbols();
+  ASSERT_EQ(Symbols.count("kpc_iteration"), 1u);
+  EXPECT_EQ(Symbols.find("kpc_iteration")->second.Max, 299);
+}
+
+TEST(ImportControl, AShortLoopIsUnrolled) {
+  Imported I(loopModel(16, "Add"));
+  EXPECT_EQ(I.count<graph::LoopOp>(), 0);
+  EXPECT_EQ(I.count<graph::AddOp>(), 16);
+}
+
+// No loop, for what it carries has another size in each iteration.
+TEST(ImportControl, ALoopWhoseValuesGrowIsUnrolled) {
+  Imported I(loopModel(20, "Concat"));
+  EXPECT_EQ(I.result(), "!graph.tensor<[2097152, 3], f32>");
+  EXPECT_EQ(I.count<graph::LoopOp>(), 0);
+  EXPECT_TRUE(graph::symbolFacts(*I.Module).symbols().empty());
+  EXPECT_TRUE(I.Diags.empty()) << I.Diags.text();
+}
+
+static ModelProto ifModel(const std::string &Then, const std::string &Else) {
+  ModelProto M = model();
+  input(M, "x", {3, 3});
+  input(M, "c", {}, TensorProto::BOOL);
+  NodeProto *If = node(M, "If", {"c"}, {"y"}, "n");
+  auto branch = [&](const char *Name, const std::string &Op) {
+    GraphProto *G = attribute(If, Name, AttributeProto::GRAPH)->mutable_g();
+    std::vector<std::string> Inputs(Op == "MatMul" ? 2 : 1, "x");
+    fill(G->add_node(), Op, Inputs, {Op + "_y"});
+    output(*G, Op + "_y");
+  };
+  branch("then_branch", Then);
+  branch("else_branch", Else);
+  output(M, "y");
+  return M;
+}
+
+TEST(ImportControl, WorkIsBranchedTo) {
+  Imported I(ifModel("MatMul", "Neg"));
+  EXPECT_EQ(I.result(), "!graph.tensor<[3, 3], f32>");
+  EXPECT_EQ(I.count<graph::IfOp>(), 1);
+}
+
+TEST(ImportControl, LittleWorkIsDoneAndChosenFrom) {
+  Imported I(ifModel("Exp", "Neg"));
+  EXPECT_EQ(I.count<graph::IfOp>(), 0);
+  EXPECT_EQ(I.count<graph::SelectOp>(), 1);
+}
+
+//===----------------------------------------------------------------------===//
 // Data
 //===----------------------------------------------------------------------===//
 

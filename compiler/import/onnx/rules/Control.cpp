@@ -18,13 +18,6 @@ static void importIf(NodeImport &N) {
   N.expectInputs(1, 1);
   if (N.bad())
     return;
-  auto Run = [&](const Graph *G) {
-    std::optional<SmallVector<Value>> Results =
-        N.importer().inlineGraph(*G, {}, N);
-    if (!Results)
-      N.result(0, Value());
-    return Results;
-  };
   size_t Count = N.node().Outputs.size();
   if (Then->Outputs.size() < Count || Else->Outputs.size() < Count) {
     N.fail(Code::ImportArity, "a branch has fewer outputs than the node");
@@ -34,94 +27,78 @@ static void importIf(NodeImport &N) {
   std::optional<std::vector<int64_t>> Known;
   if (C)
     Known = C->integers();
-  if (Known && Known->size() == 1) {
-    if (std::optional<SmallVector<Value>> Results =
-            Run(Known->front() ? Then : Else))
-      for (size_t I = 0; I < Count; ++I)
-        N.result(I, (*Results)[I]);
-    return;
-  }
-  // Nothing in a graph has effects: both branches are computed, and the
-  // condition picks.
-  Value Condition = N.input(0);
-  std::optional<SmallVector<Value>> A = Run(Then);
-  std::optional<SmallVector<Value>> E = A ? Run(Else) : std::nullopt;
-  if (!A || !E || N.bad())
-    return;
-  for (size_t I = 0; I < Count; ++I) {
-    if ((*A)[I].getType() != (*E)[I].getType()) {
-      N.unsupported("the branches give " + typeText((*A)[I].getType()) +
-                    " and " + typeText((*E)[I].getType()) + " for output " +
-                    std::to_string(I) +
-                    ", and which is taken is known only when the model runs");
-      return;
-    }
-    N.result(I, N.select(N.reshape(Condition, {}), (*A)[I], (*E)[I]));
-  }
+  std::optional<SmallVector<Value>> Results;
+  if (Known && Known->size() == 1)
+    Results = N.importer().inlineGraph(Known->front() ? *Then : *Else,
+                                       ArrayRef<Value>(), N);
+  else if (Value Condition = N.input(0))
+    Results = N.importer().branch(N, Condition, *Then, *Else, Count);
+  if (!Results)
+    return N.result(0, Value());
+  for (size_t I = 0; I < Count; ++I)
+    N.result(I, (*Results)[I]);
 }
 
-/// Loops are unrolled, where they are short enough.
+//===----------------------------------------------------------------------===//
+// Loop
+//===----------------------------------------------------------------------===//
+
+/// Loops of up to so many iterations are unrolled: kernels of one iteration can
+/// then be merged with those of the next.
+static constexpr int64_t MostUnrolled = 16;
+/// Longer ones are too, up to here, if they cannot be loops: what they carry
+/// grows.
 static constexpr int64_t MostIterations = 256;
+
+/// Whether `Body` hands its condition on: then it never stops early.
+static bool handsConditionOn(const Graph &Body) {
+  const std::string &In = Body.Inputs[1].Name, &Out = Body.Outputs[0].Name;
+  return In == Out || llvm::any_of(Body.Nodes, [&](const Node &Inner) {
+           return Inner.Op == "Identity" && Inner.Outputs.size() == 1 &&
+                  Inner.Outputs[0] == Out && Inner.Inputs.size() == 1 &&
+                  Inner.Inputs[0] == In;
+         });
+}
 
 /// The number of iterations, where neither it nor the condition depends on
 /// data.
-static std::optional<int64_t> tripCount(NodeImport &N, const Graph &Body) {
-  std::optional<std::vector<int64_t>> Trips = N.knownInts(0, "trip count");
+static std::optional<Expr> tripCount(NodeImport &N, const Graph &Body) {
+  std::optional<std::vector<Expr>> Trips = N.knownSizes(0, "trip count");
   if (!Trips)
     return std::nullopt;
-  bool Stops = N.hasInput(1);
-  if (Stops) {
+  if (N.hasInput(1)) {
     std::optional<std::vector<int64_t>> Start = N.knownInts(1, "condition");
     if (!Start)
       return std::nullopt;
     if (!Start->empty() && Start->front() == 0)
-      return 0;
-    // A body that hands its own condition on never stops.
-    const std::string &In = Body.Inputs[1].Name, &Out = Body.Outputs[0].Name;
-    bool Hands = In == Out;
-    for (const Node &Inner : Body.Nodes)
-      if (Inner.Op == "Identity" && Inner.Outputs.size() == 1 &&
-          Inner.Outputs[0] == Out && Inner.Inputs.size() == 1 &&
-          Inner.Inputs[0] == In)
-        Hands = true;
-    if (!Hands) {
+      return Expr(0);
+    if (!handsConditionOn(Body)) {
       N.unsupported("when the loop ends is known only when the model runs");
       return std::nullopt;
     }
   }
-  int64_t Count = Trips->empty() ? 0 : Trips->front();
-  if (Count > MostIterations) {
-    N.unsupported("a loop of " + std::to_string(Count) +
-                  " iterations; kpc unrolls up to " +
-                  std::to_string(MostIterations));
-    return std::nullopt;
-  }
-  return std::max<int64_t>(Count, 0);
+  Expr Count = Trips->empty() ? Expr(0) : Trips->front();
+  if (std::optional<int64_t> Number = Count.asConstant())
+    return Expr(std::max<int64_t>(*Number, 0));
+  // A size that may be negative is no count.
+  if (N.importer().facts().range(Count).Min < 0)
+    return Expr::max(Count, Expr(0));
+  return Count;
 }
 
-static void importLoop(NodeImport &N) {
-  const Graph *Body = N.graphAttribute("body");
-  if (N.bad())
-    return;
-  if (N.inputCount() < 2 || Body->Inputs.size() != N.inputCount() ||
-      Body->Outputs.size() + 1 < N.inputCount()) {
-    N.fail(Code::ImportArity, "the body does not have the loop's inputs");
-    return;
-  }
-  std::optional<int64_t> Trips = tripCount(N, *Body);
-  if (!Trips)
-    return;
+/// The iterations one after another, the condition true in each.
+static void unrollLoop(NodeImport &N, const Graph &Body, int64_t Trips) {
   SmallVector<Value> State;
   for (size_t I = 2; I < N.inputCount(); ++I)
     State.push_back(N.input(I));
-  size_t Scanned = Body->Outputs.size() - 1 - State.size();
+  size_t Scanned = Body.Outputs.size() - 1 - State.size();
   std::vector<SmallVector<Value>> Collected(Scanned);
-  for (int64_t T = 0; T < *Trips && !N.bad(); ++T) {
+  for (int64_t T = 0; T < Trips && !N.bad(); ++T) {
     SmallVector<Value> Inputs = {N.scalarInt(T, N.i64()),
                                  N.scalarInt(1, N.i1())};
     Inputs.append(State);
     std::optional<SmallVector<Value>> Results =
-        N.importer().inlineGraph(*Body, Inputs, N);
+        N.importer().inlineGraph(Body, Inputs, N);
     if (!Results)
       return N.result(0, Value());
     for (size_t I = 0; I < State.size(); ++I)
@@ -143,6 +120,69 @@ static void importLoop(NodeImport &N) {
   }
 }
 
+/// One scalar that is known by its size.
+static Contents scalarContents(ElementType Type, const Expr &E) {
+  Contents C;
+  C.Type = Type;
+  C.Whole = {E};
+  return C;
+}
+
+static bool buildLoop(NodeImport &N, const Graph &Body, const Expr &Trips) {
+  SmallVector<Value> Inits;
+  for (size_t I = 2; I < N.inputCount(); ++I)
+    Inits.push_back(N.input(I));
+  size_t Scanned = Body.Outputs.size() - 1 - Inits.size();
+  auto Iteration =
+      [&](const Expr &I,
+          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
+    Importer &Imp = N.importer();
+    auto Define = [&] {
+      Imp.define(Body.Inputs[0].Name, scalarContents(ElementType::Int64, I));
+      Imp.define(Body.Inputs[1].Name, scalarContents(ElementType::Bool, 1));
+      for (auto [Info, V] :
+           llvm::zip_equal(llvm::drop_begin(Body.Inputs, 2), Carried))
+        Imp.define(Info.Name, V);
+    };
+    std::optional<SmallVector<Value>> Results =
+        Imp.inlineGraph(Body, Define, N);
+    if (Results)
+      Results->erase(Results->begin()); // the condition
+    return Results;
+  };
+  std::optional<SmallVector<Value>> Results = N.importer().loop(
+      N, Trips, Inits, SmallVector<bool>(Scanned, false), Iteration);
+  for (size_t I = 0; Results && I < Results->size(); ++I)
+    N.result(I, (*Results)[I]);
+  return Results.has_value();
+}
+
+static void importLoop(NodeImport &N) {
+  const Graph *Body = N.graphAttribute("body");
+  if (N.bad())
+    return;
+  if (N.inputCount() < 2 || Body->Inputs.size() != N.inputCount() ||
+      Body->Outputs.size() + 1 < N.inputCount()) {
+    N.fail(Code::ImportArity, "the body does not have the loop's inputs");
+    return;
+  }
+  std::optional<Expr> Trips = tripCount(N, *Body);
+  if (!Trips)
+    return;
+  std::optional<int64_t> Number = Trips->asConstant();
+  if (Number && *Number <= MostUnrolled)
+    return unrollLoop(N, *Body, *Number);
+  if (!Number || *Number > MostIterations) {
+    if (!buildLoop(N, *Body, *Trips))
+      N.result(0, Value());
+    return;
+  }
+  if (!N.importer().attempt(N, [&](NodeImport &Trial) {
+        return buildLoop(Trial, *Body, *Trips);
+      }))
+    unrollLoop(N, *Body, *Number);
+}
+
 //===----------------------------------------------------------------------===//
 // Scan
 //===----------------------------------------------------------------------===//
@@ -161,84 +201,158 @@ static std::optional<Ints> scanList(NodeImport &N, std::string_view Name,
   return std::nullopt;
 }
 
-static void importScan(NodeImport &N) {
-  const Graph *Body = N.graphAttribute("body");
+namespace {
+/// A scan, its lists read and checked.
+struct ScanNode {
+  const Graph *Body = nullptr;
+  SmallVector<Value> State, Sources;
+  size_t Outputs = 0;
+  Ints Axes, Turned, OutAxes, OutTurned;
+  Expr Length;
+};
+} // namespace
+
+/// The part of each source that iteration `At` sees, `At` counted from the
+/// front or, where the source is turned, from the end.
+static SmallVector<Value> scanned(NodeImport &N, const ScanNode &S,
+                                  const Expr &At) {
+  SmallVector<Value> Parts;
+  for (auto [I, Source] : llvm::enumerate(S.Sources)) {
+    Expr Place = S.Turned[I] ? S.Length - 1 - At : At;
+    Dims Sizes(N.dims(Source));
+    Sizes.erase(Sizes.begin() + S.Axes[I]);
+    Parts.push_back(N.reshape(N.sliceAxis(Source, S.Axes[I], Place, 1), Sizes));
+  }
+  return Parts;
+}
+
+static std::optional<ScanNode> readScan(NodeImport &N) {
+  ScanNode S;
+  S.Body = N.graphAttribute("body");
   int64_t Inputs = N.requiredInt("num_scan_inputs");
   if (N.bad())
-    return;
+    return std::nullopt;
   if (Inputs < 1 || static_cast<size_t>(Inputs) > N.inputCount() ||
-      Body->Inputs.size() != N.inputCount() ||
-      Body->Outputs.size() != N.node().Outputs.size()) {
+      S.Body->Inputs.size() != N.inputCount() ||
+      S.Body->Outputs.size() != N.node().Outputs.size()) {
     N.fail(Code::ImportArity, "the body does not have the scan's inputs");
-    return;
+    return std::nullopt;
   }
   auto Scans = static_cast<size_t>(Inputs);
   size_t States = N.inputCount() - Scans;
-  if (Body->Outputs.size() < States) {
+  if (S.Body->Outputs.size() < States) {
     N.fail(Code::ImportArity, "the body has too few outputs");
-    return;
+    return std::nullopt;
   }
-  size_t Outputs = Body->Outputs.size() - States;
+  S.Outputs = S.Body->Outputs.size() - States;
   std::optional<Ints> Axes = scanList(N, "scan_input_axes", Scans);
   std::optional<Ints> Turned = scanList(N, "scan_input_directions", Scans);
-  std::optional<Ints> OutAxes = scanList(N, "scan_output_axes", Outputs);
+  std::optional<Ints> OutAxes = scanList(N, "scan_output_axes", S.Outputs);
   std::optional<Ints> OutTurned =
-      scanList(N, "scan_output_directions", Outputs);
-  SmallVector<Value> State, Sources;
+      scanList(N, "scan_output_directions", S.Outputs);
   for (size_t I = 0; I < N.inputCount() && !N.bad(); ++I)
-    (I < States ? State : Sources).push_back(N.input(I));
+    (I < States ? S.State : S.Sources).push_back(N.input(I));
   if (N.bad())
-    return;
-  std::optional<int64_t> Length;
+    return std::nullopt;
+  S.Axes = *Axes;
+  S.Turned = *Turned;
+  S.OutAxes = *OutAxes;
+  S.OutTurned = *OutTurned;
   for (size_t I = 0; I < Scans; ++I) {
-    (*Axes)[I] = N.frontAxis((*Axes)[I], N.rank(Sources[I]));
+    S.Axes[I] = N.frontAxis(S.Axes[I], N.rank(S.Sources[I]));
     if (N.bad())
-      return;
-    Expr Size = N.dims(Sources[I])[static_cast<size_t>((*Axes)[I])];
-    if (!Size.asConstant() || *Size.asConstant() > MostIterations ||
-        (Length && *Length != *Size.asConstant())) {
-      N.unsupported("scans a size of " + Size.str() + "; kpc unrolls up to " +
-                    std::to_string(MostIterations));
-      return;
+      return std::nullopt;
+    Expr Size = N.dims(S.Sources[I])[static_cast<size_t>(S.Axes[I])];
+    if (I && S.Length != Size && !N.unify(S.Length, Size)) {
+      N.fail(Code::ImportShape, "scans sizes of " + S.Length.str() + " and " +
+                                    Size.str() + " at once");
+      return std::nullopt;
     }
-    Length = Size.asConstant();
+    // Taken to be equal, they may be called otherwise now.
+    S.Length = N.dims(S.Sources[0])[static_cast<size_t>(S.Axes[0])];
   }
-  std::vector<SmallVector<Value>> Collected(Outputs);
-  for (int64_t T = 0; T < *Length; ++T) {
+  return S;
+}
+
+static void unrollScan(NodeImport &N, const ScanNode &S, int64_t Length) {
+  SmallVector<Value> State(S.State);
+  std::vector<SmallVector<Value>> Collected(S.Outputs);
+  for (int64_t T = 0; T < Length; ++T) {
     SmallVector<Value> Args(State);
-    for (size_t I = 0; I < Scans; ++I) {
-      int64_t At = (*Turned)[I] ? *Length - 1 - T : T;
-      Value Part = N.sliceAxis(Sources[I], (*Axes)[I], At, 1);
-      Dims Sizes(N.dims(Sources[I]));
-      Sizes.erase(Sizes.begin() + (*Axes)[I]);
-      Args.push_back(N.reshape(Part, Sizes));
-    }
+    Args.append(scanned(N, S, T));
     std::optional<SmallVector<Value>> Results =
-        N.importer().inlineGraph(*Body, Args, N);
+        N.importer().inlineGraph(*S.Body, Args, N);
     if (!Results)
       return N.result(0, Value());
-    for (size_t I = 0; I < States; ++I)
+    for (size_t I = 0; I < State.size(); ++I)
       State[I] = (*Results)[I];
-    for (size_t I = 0; I < Outputs; ++I) {
-      Value Part = (*Results)[States + I];
-      int64_t Axis = N.frontAxis((*OutAxes)[I], N.rank(Part) + 1);
+    for (size_t I = 0; I < S.Outputs; ++I) {
+      Value Part = (*Results)[State.size() + I];
+      int64_t Axis = N.frontAxis(S.OutAxes[I], N.rank(Part) + 1);
       if (N.bad())
         return;
       Part = N.unsqueeze(Part, {Axis});
       SmallVector<Value> &All = Collected[I];
-      All.insert((*OutTurned)[I] ? All.begin() : All.end(), Part);
+      All.insert(S.OutTurned[I] ? All.begin() : All.end(), Part);
     }
   }
-  for (size_t I = 0; I < States; ++I)
+  for (size_t I = 0; I < State.size(); ++I)
     N.result(I, State[I]);
-  for (size_t I = 0; I < Outputs; ++I) {
+  for (size_t I = 0; I < S.Outputs; ++I) {
     if (Collected[I].empty()) {
       N.unsupported("a scan over nothing");
       return;
     }
-    int64_t Axis = N.frontAxis((*OutAxes)[I], N.rank(Collected[I][0]));
-    N.result(States + I, N.concat(Collected[I], Axis));
+    int64_t Axis = N.frontAxis(S.OutAxes[I], N.rank(Collected[I][0]));
+    N.result(State.size() + I, N.concat(Collected[I], Axis));
   }
+}
+
+static bool buildScan(NodeImport &N, const ScanNode &S) {
+  auto Iteration = [&](const Expr &I, ArrayRef<Value> Carried) {
+    SmallVector<Value> Args(Carried);
+    Args.append(scanned(N, S, I));
+    return N.importer().inlineGraph(*S.Body, Args, N);
+  };
+  SmallVector<bool> Reversed;
+  for (int64_t Turned : S.OutTurned)
+    Reversed.push_back(Turned != 0);
+  std::optional<SmallVector<Value>> Results =
+      N.importer().loop(N, S.Length, S.State, Reversed, Iteration);
+  if (!Results)
+    return false;
+  for (size_t I = 0; I < S.State.size(); ++I)
+    N.result(I, (*Results)[I]);
+  for (size_t I = 0; I < S.Outputs; ++I) {
+    Value All = (*Results)[S.State.size() + I];
+    int64_t Axis = N.frontAxis(S.OutAxes[I], N.rank(All));
+    if (N.bad())
+      return false;
+    // Collected in front, wanted at the axis.
+    Ints Order;
+    for (int64_t D = 1; D < N.rank(All); ++D)
+      Order.push_back(D);
+    Order.insert(Order.begin() + Axis, 0);
+    N.result(S.State.size() + I, Axis ? N.transpose(All, Order) : All);
+  }
+  return true;
+}
+
+static void importScan(NodeImport &N) {
+  std::optional<ScanNode> S = readScan(N);
+  if (!S)
+    return;
+  std::optional<int64_t> Length = S->Length.asConstant();
+  if (Length && *Length <= MostUnrolled)
+    return unrollScan(N, *S, *Length);
+  if (!Length || *Length > MostIterations) {
+    if (!buildScan(N, *S))
+      N.result(0, Value());
+    return;
+  }
+  if (!N.importer().attempt(
+          N, [&](NodeImport &Trial) { return buildScan(Trial, *S); }))
+    unrollScan(N, *S, *Length);
 }
 
 ArrayRef<Rule> controlRules() {
@@ -246,9 +360,8 @@ ArrayRef<Rule> controlRules() {
       {"", "If", 1, Newest, importIf,
        "both branches give one type, unless the condition is known"},
       {"", "Loop", 1, Newest, importLoop,
-       "up to 256 iterations, their number known when compiling"},
-      {"", "Scan", 9, Newest, importScan,
-       "up to 256 iterations, their number known when compiling"},
+       "the number of iterations follows from sizes, not from data"},
+      {"", "Scan", 9, Newest, importScan},
   };
   return Rows;
 }

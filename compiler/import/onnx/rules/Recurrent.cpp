@@ -7,10 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Recurrent layers are unrolled over time. The inputs' part of all steps is
-/// one matrix product; each step adds the state's part.
+/// Recurrent layers are loops over time, short ones unrolled. The inputs' part
+/// of all steps is one matrix product; each step adds the state's part.
 ///
 //===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
 
 using namespace kpc::graph;
@@ -19,8 +20,9 @@ namespace kpc::onnx {
 
 namespace {
 
-/// Steps that are unrolled at most.
-constexpr int64_t MostSteps = 256;
+/// Steps that are unrolled at most; more are a loop. Kernels of one step are
+/// then merged with those of the next.
+constexpr int64_t MostUnrolled = 16;
 
 using Activation = Value (*)(NodeImport &, Value);
 
@@ -31,8 +33,7 @@ Value relu(NodeImport &N, Value X) { return N.unary<ReluOp>(X); }
 struct Layer {
   Value X, W, R, Bias, State, Cell, Peep, Lengths;
   int64_t Directions = 1, Hidden = 0, Gates = 1;
-  int64_t Steps = 0;
-  Expr Batch;
+  Expr Steps, Batch;
   std::string Direction;
   bool BatchFirst = false, LinearBeforeReset = false;
   double Clip = 0;
@@ -41,11 +42,11 @@ struct Layer {
 
 /// What one direction computes.
 struct Track {
-  SmallVector<Value> Outputs; ///< by time
+  Value Outputs; ///< by time
   Value State, Cell;
 };
 
-Value plane(NodeImport &N, Value V, int64_t I) {
+Value plane(NodeImport &N, Value V, const Expr &I) {
   if (!V)
     return {};
   Dims Sizes(N.dims(V).drop_front());
@@ -131,7 +132,6 @@ static std::optional<Layer> readLayer(NodeImport &N, int64_t Gates,
   if (L.BatchFirst)
     L.X = N.transpose(L.X, {1, 0, 2});
   std::optional<int64_t> Hidden = N.dims(L.R)[2].asConstant();
-  std::optional<int64_t> Steps = N.dims(L.X)[0].asConstant();
   if (!Hidden || N.dims(L.R)[0] != Expr(L.Directions) ||
       N.dims(L.W)[0] != Expr(L.Directions) ||
       N.dims(L.W)[1] != Expr(*Hidden * Gates) ||
@@ -140,13 +140,8 @@ static std::optional<Layer> readLayer(NodeImport &N, int64_t Gates,
                                   dimsText(N.dims(L.R)) + " do not fit");
     return std::nullopt;
   }
-  if (!Steps || *Steps > MostSteps || *Steps < 1) {
-    N.unsupported("runs over " + N.dims(L.X)[0].str() +
-                  " steps; kpc unrolls 1 to " + std::to_string(MostSteps));
-    return std::nullopt;
-  }
   L.Hidden = *Hidden;
-  L.Steps = *Steps;
+  L.Steps = N.dims(L.X)[0];
   L.Batch = N.dims(L.X)[1];
   if (!readActivations(N, L, std::move(Defaults)))
     return std::nullopt;
@@ -168,55 +163,102 @@ static Value startState(NodeImport &N, const Layer &L, Value Given,
 using StepFunction = void (*)(NodeImport &, const Layer &, int64_t Direction,
                               Value Inputs, Value &State, Value &Cell);
 
+namespace {
+/// One direction over time.
+struct Run {
+  NodeImport &N;
+  const Layer &L;
+  int64_t Direction;
+  StepFunction Step;
+  Value All;     ///< [steps, batch, gates*hidden]: the inputs' part
+  Value Lengths; ///< [batch, 1]; null: all sequences are whole
+
+  bool isBackwards() const {
+    return L.Direction == "reverse" || Direction == 1;
+  }
+  /// The `I`-th step: takes state and cell to the next, and gives the output.
+  Value step(const Expr &I, Value &State, Value &Cell) const;
+  Track unrolled(int64_t Steps, Value State, Value Cell) const;
+  Track loop(Value State, Value Cell) const;
+};
+} // namespace
+
+Value Run::step(const Expr &I, Value &State, Value &Cell) const {
+  Expr At = isBackwards() ? L.Steps - 1 - I : I;
+  Value OldState = State, OldCell = Cell;
+  Step(N, L, Direction, plane(N, All, At), State, Cell);
+  if (!Lengths)
+    return State;
+  // Behind a sequence's end the state stays and the output is zero.
+  Value Inside = N.compare(Predicate::gt, Lengths, N.sizeScalar(At, N.i64()));
+  State = N.select(Inside, State, OldState);
+  Cell = N.select(Inside, Cell, OldCell);
+  return N.select(Inside, State, N.like(0, State));
+}
+
+Track Run::unrolled(int64_t Steps, Value State, Value Cell) const {
+  SmallVector<Value> Outputs(static_cast<size_t>(Steps));
+  for (int64_t I = 0; I < Steps; ++I)
+    Outputs[static_cast<size_t>(isBackwards() ? Steps - 1 - I : I)] =
+        N.unsqueeze(step(I, State, Cell), {0});
+  return {N.wants(0) ? N.concat(Outputs, 0) : Value(), State, Cell};
+}
+
+Track Run::loop(Value State, Value Cell) const {
+  bool Collects = N.wants(0);
+  SmallVector<Value> Inits{State};
+  if (Cell)
+    Inits.push_back(Cell);
+  auto Results = N.importer().loop(
+      N, L.Steps, Inits, SmallVector<bool>(Collects ? 1 : 0, isBackwards()),
+      [&](const Expr &I,
+          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
+        Value NextState = Carried.front();
+        Value NextCell = Cell ? Carried.back() : Value();
+        Value Output = step(I, NextState, NextCell);
+        SmallVector<Value> Yielded{NextState};
+        if (Cell)
+          Yielded.push_back(NextCell);
+        if (Collects)
+          Yielded.push_back(Output);
+        if (llvm::is_contained(Yielded, Value()))
+          return std::nullopt;
+        return Yielded;
+      });
+  if (!Results)
+    return {};
+  return {Collects ? Results->back() : Value(), Results->front(),
+          Cell ? (*Results)[1] : Value()};
+}
+
 static Track runDirection(NodeImport &N, const Layer &L, int64_t Direction,
-                          StepFunction Step) {
-  Track T;
-  T.Outputs.resize(static_cast<size_t>(L.Steps));
-  bool Backwards = L.Direction == "reverse" || Direction == 1;
-  T.State = startState(N, L, L.State, Direction);
-  T.Cell = startState(N, L, L.Cell, Direction);
+                          StepFunction Step, bool HasCell) {
   // [steps, batch, in] * [in, gates*hidden]
   Value All = N.matmul(L.X, N.transpose(plane(N, L.W, Direction), {1, 0}));
-  Value Bias = plane(N, L.Bias, Direction);
-  if (Bias)
+  if (Value Bias = plane(N, L.Bias, Direction))
     All = N.add(All, part(N, Bias, 0, L.Gates * L.Hidden));
   Value Lengths =
       L.Lengths ? N.unsqueeze(N.cast(L.Lengths, N.i64()), {1}) : Value();
-  for (int64_t I = 0; I < L.Steps; ++I) {
-    int64_t At = Backwards ? L.Steps - 1 - I : I;
-    Value State = T.State, Cell = T.Cell;
-    Step(N, L, Direction, plane(N, All, At), State, Cell);
-    Value Output = State;
-    if (Lengths) {
-      // Behind a sequence's end the state stays and the output is zero.
-      Value Inside =
-          N.compare(Predicate::gt, Lengths, N.scalarInt(At, N.i64()));
-      State = N.select(Inside, State, T.State);
-      Cell = N.select(Inside, Cell, T.Cell);
-      Output = N.select(Inside, Output, N.like(0, Output));
-    }
-    T.State = State;
-    T.Cell = Cell;
-    T.Outputs[static_cast<size_t>(At)] = Output;
-  }
-  return T;
+  Run R{N, L, Direction, Step, All, Lengths};
+  Value State = startState(N, L, L.State, Direction),
+        Cell = HasCell ? startState(N, L, L.Cell, Direction) : Value();
+  std::optional<int64_t> Steps = L.Steps.asConstant();
+  return Steps && *Steps >= 1 && *Steps <= MostUnrolled
+             ? R.unrolled(*Steps, State, Cell)
+             : R.loop(State, Cell);
 }
 
 static void importLayer(NodeImport &N, const Layer &L, StepFunction Step,
                         bool HasCell) {
   std::vector<Track> Tracks;
   for (int64_t D = 0; D < L.Directions; ++D)
-    Tracks.push_back(runDirection(N, L, D, Step));
+    Tracks.push_back(runDirection(N, L, D, Step, HasCell));
   if (N.wants(0)) {
     // [steps, directions, batch, hidden], or batch first.
-    SmallVector<Value> Steps;
-    for (int64_t I = 0; I < L.Steps; ++I) {
-      SmallVector<Value> Both;
-      for (Track &T : Tracks)
-        Both.push_back(N.unsqueeze(T.Outputs[static_cast<size_t>(I)], {0}));
-      Steps.push_back(N.unsqueeze(N.concat(Both, 0), {0}));
-    }
-    Value Y = N.concat(Steps, 0);
+    SmallVector<Value> Both;
+    for (Track &T : Tracks)
+      Both.push_back(N.unsqueeze(T.Outputs, {1}));
+    Value Y = N.concat(Both, 1);
     N.result(0, L.BatchFirst ? N.transpose(Y, {2, 0, 1, 3}) : Y);
   }
   auto Final = [&](Value Track::*Which) {
@@ -329,12 +371,9 @@ static void importLstm(NodeImport &N) {
 
 ArrayRef<Rule> recurrentRules() {
   static const Rule Rows[] = {
-      {"", "RNN", 7, Newest, importRnn,
-       "up to 256 steps, their number known when compiling"},
-      {"", "GRU", 7, Newest, importGru,
-       "up to 256 steps, their number known when compiling"},
-      {"", "LSTM", 7, Newest, importLstm,
-       "up to 256 steps, their number known when compiling"},
+      {"", "RNN", 7, Newest, importRnn},
+      {"", "GRU", 7, Newest, importGru},
+      {"", "LSTM", 7, Newest, importLstm},
   };
   return Rows;
 }

@@ -109,7 +109,7 @@ func.func @two_shapes(%x_p: memref<f32>, %y_p: memref<f32>, %w_p: memref<f32>, %
 
 // A copy into padded rows, which are aligned: vectors, and less at a row's end.
 // CHECK-LABEL: gpu.module @into_padded
-// CHECK: kpc.grid = ["ceildiv(126 * arg2, 256)", "1", "1"]
+// CHECK: kpc.grid = ["ceildiv(arg2*126, 256)", "1", "1"]
 // CHECK-SAME: kpc.schedule = "map x8 ragged"
 // CHECK: %[[END:.*]] = arith.addi %{{.*}}, %c8
 // CHECK: %[[WHOLE:.*]] = arith.cmpi sle, %[[END]], %c1001
@@ -129,7 +129,7 @@ func.func @into_padded(%x_p: memref<f16>, %y_p: memref<f16>, %n: index) attribut
 
 // And out of them, into rows that begin anywhere: 8 elements a thread, a warp apart, all loaded before one is stored.
 // CHECK-LABEL: gpu.module @from_padded
-// CHECK: kpc.grid = ["ceildiv(128 * arg2, 256)", "1", "1"]
+// CHECK: kpc.grid = ["ceildiv(arg2*128, 256)", "1", "1"]
 // CHECK-SAME: kpc.schedule = "map x8 spread"
 // CHECK: arith.remui %{{.*}}, %c32
 // CHECK: %[[LAST:.*]] = arith.minsi %{{.*}}, %c1000
