@@ -8,6 +8,7 @@
 
 #include "compiler/artifact/PlanToContents.h"
 #include "codegen/host/HostLinker.h"
+#include "compiler/artifact/KernelRecords.h"
 #include "compiler/artifact/PlanWeights.h"
 #include "compiler/weights/WeightRecipe.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -23,9 +24,6 @@ using llvm::createStringError;
 using llvm::Expected;
 
 namespace {
-
-/// What kernels call the multiprocessors of the device in their sizes.
-constexpr const char *MultiprocessorsSymbol = "sm_count";
 
 std::vector<Expr> dimsOf(Value Buffer) {
   ArrayRef<Expr> Dims = graph::typeOf(Buffer).getDims();
@@ -204,51 +202,6 @@ void ContentsBuilder::setLiveIntervals(plan::ProgramOp Program) {
 // Targets
 //===----------------------------------------------------------------------===//
 
-void describeTarget(artifact::Target &T, const target::Target &From) {
-  T.Name = From.Name;
-  if (From.isHost()) {
-    T.Kind = artifact::TargetKind::Host;
-    T.CpuLevel = From.LlvmChip.back() - '0';
-    return;
-  }
-  T.Kind = artifact::TargetKind::Cuda;
-  T.CapabilityMajor = From.Compute / 10;
-  T.CapabilityMinor = From.Compute % 10;
-  T.Rule = From.ArchSpecific ? artifact::CapabilityRule::Exactly
-           : From.TheKind == target::Kind::Portable
-               ? artifact::CapabilityRule::AtLeast
-               : artifact::CapabilityRule::SameMajor;
-}
-
-/// As the user knows it: u8 for ui8, bool for i1.
-std::string elementName(Type Element) {
-  if (Element.isInteger(1))
-    return "bool";
-  std::string Text;
-  llvm::raw_string_ostream(Text) << Element;
-  return Element.isUnsignedInteger() ? "u" + Text.substr(2) : Text;
-}
-
-/// The element types of some of a kernel's buffers; of integers only where
-/// there are no floats, which they index or select.
-std::string elementNames(func::FuncOp Kernel, StringRef Attribute) {
-  std::set<std::string> Floats, Others;
-  if (auto Which = Kernel->getAttrOfType<ArrayAttr>(Attribute))
-    for (auto I : Which.getAsRange<IntegerAttr>()) {
-      auto Buffer = cast<MemRefType>(Kernel.getArgumentTypes()[I.getInt()]);
-      Type Element = Buffer.getElementType();
-      (isa<FloatType>(Element) ? Floats : Others).insert(elementName(Element));
-    }
-  return llvm::join(Floats.empty() ? Others : Floats, ",");
-}
-
-/// What a kernel reads and writes: "f32", "f16 -> f32".
-std::string precisionOf(func::FuncOp Kernel) {
-  std::string Reads = elementNames(Kernel, "kpc.reads");
-  std::string Writes = elementNames(Kernel, "kpc.writes");
-  return Reads.empty() || Reads == Writes ? Writes : Reads + " -> " + Writes;
-}
-
 /// What the launches of each kernel are for. Several kernels may be of one
 /// node: those behind the first get a number, as their symbols do.
 void ContentsBuilder::collectLaunches(plan::ProgramOp Program) {
@@ -343,36 +296,6 @@ void ContentsBuilder::addGpuKernel(artifact::Target &T,
   T.Kernels.push_back(std::move(K));
 }
 
-/// An expression over `argN` as one over the artifact's symbols.
-Expected<Expr>
-substituted(const std::string &Text,
-            const std::map<std::string, Expr, std::less<>> &Args) {
-  std::string Error;
-  std::optional<Expr> E = Expr::parse(Text, &Error);
-  if (!E)
-    return createStringError("bad size expression '" + Text + "': " + Error);
-  return E->substitute(Args);
-}
-
-/// The parameter that follows those of `L`: a tensor map of one of its buffers.
-Expected<artifact::Param>
-tensorMapParam(const artifact::KernelTensorMap &Asked,
-               const artifact::Launch &L,
-               const std::map<std::string, Expr, std::less<>> &Args) {
-  if (Asked.Buffer >= L.Params.size() ||
-      L.Params[Asked.Buffer].Kind != artifact::ParamKind::Buffer)
-    return createStringError("a tensor map is of argument " +
-                             std::to_string(Asked.Buffer) +
-                             ", which is no buffer");
-  artifact::Param P = L.Params[Asked.Buffer];
-  P.Kind = artifact::ParamKind::TensorMap;
-  P.View = Asked.Map;
-  for (std::vector<Expr> *List : {&P.View.Dims, &P.View.Strides})
-    for (Expr &E : *List)
-      E = E.substitute(Args);
-  return P;
-}
-
 /// The name that expressions of the artifact have for the device's
 /// multiprocessors; a dim of the model may be called as kernels call them.
 std::string ContentsBuilder::multiprocessors() {
@@ -386,25 +309,6 @@ std::string ContentsBuilder::multiprocessors() {
   Contents.Symbols.push_back(
       {Name, {.Min = 1}, artifact::SymbolSource::MultiprocessorCount});
   return Name;
-}
-
-/// Whether a size of the kernel depends on the device's multiprocessors.
-bool usesMultiprocessors(const CompiledKernel &Kernel) {
-  std::set<std::string, std::less<>> Names;
-  auto Collect = [&](const std::string &Text) {
-    if (std::optional<Expr> E = Expr::parse(Text))
-      E->collectSymbols(Names);
-  };
-  for (const std::string &Extent : Kernel.Grid)
-    Collect(Extent);
-  Collect(Kernel.Shared);
-  for (const artifact::KernelTensorMap &Map : Kernel.TensorMaps) {
-    for (const Expr &Dim : Map.Map.Dims)
-      Dim.collectSymbols(Names);
-    for (const Expr &Stride : Map.Map.Strides)
-      Stride.collectSymbols(Names);
-  }
-  return Names.count(MultiprocessorsSymbol);
 }
 
 /// How a kernel is launched where `Op` stands.

@@ -42,18 +42,19 @@ constexpr double CopyShare = 0.86;
 /// Bytes that a multiprocessor must have on the way to keep memory busy.
 constexpr double BytesAhead = 51e3;
 /// How much more than its share of memory's rate a multiprocessor can draw,
-/// where the sum is contiguous and where columns are.
-constexpr double MostDrawn = 1.24, MostDrawnAlongColumns = 1.8;
+/// where the sum is contiguous and where columns are; beyond the first it must
+/// have more bytes on the way.
+constexpr double MostDrawn = 1.24, MostDrawnAlongColumns = 2;
 /// Cycles of a warp's turn with a slot beside its products, and of the products
 /// of 8 columns and 32 elements of the sum; those that ldmatrix transposes take
 /// longer.
-constexpr double TurnCycles = 500, ProductCycles = 84, TransposedProducts = 1.2,
+constexpr double TurnCycles = 500, ProductCycles = 84, TransposedProducts = 2.3,
                  Clock = 1.7e3;
 /// What lines of 64 bytes and of less cost: requests of memory have 64.
 constexpr double HalfLines = 1.2, ShortLines = 1.8;
-// Those of contiguous columns (lines, MostDrawnAlongColumns,
-// TransposedProducts): 99 timings of this kernel, 12 shapes on an H200, 7 to 10
-// schedules each; what they choose took 2 % longer than the best on average.
+// Those of contiguous columns alone: 99 timings of this kernel, 12 shapes on an
+// H200, 7 to 10 schedules each; what they choose took 1 % longer than the best
+// on average, 3 % at most.
 /// How bounds join: 6 is nearly their maximum.
 constexpr double Sharpness = 6;
 /// Microseconds of a kernel's start, of a block behind another, and of joining
@@ -108,15 +109,17 @@ GemvCost costOf(const GemvSchedule &S, const GemvShape &Shape,
                     (Shape.SumContiguous ? 1 : TransposedProducts);
   double Drawn = Each * double(S.Warps * S.weightBytes()) /
                  (TurnCycles + Products) * Clock * SmCount / Rate;
-  double Bound = std::pow(1 + std::pow(BytesAhead / Supplied, Sharpness) +
+  // Multiprocessors that have more than others.
+  double Most = std::ceil(Blocks / SmCount) * double(S.Tiles);
+  double Share = Most / (Tiles / SmCount);
+  double Draws = Shape.SumContiguous ? MostDrawn : MostDrawnAlongColumns;
+  Cost.Fullest = std::max(1.0, Share / Draws);
+  double Needed = BytesAhead * std::max(1.0, Share / MostDrawn) / Cost.Fullest;
+  double Bound = std::pow(1 + std::pow(Needed / Supplied, Sharpness) +
                               std::pow(1 / Drawn, Sharpness),
                           1 / Sharpness);
   Cost.Stream =
       bytesOf(Shape) / Rate * narrowLines(S, Shape) * Bound * std::sqrt(Waste);
-  // Multiprocessors that have more than others.
-  double Most = std::ceil(Blocks / SmCount) * double(S.Tiles);
-  double Draws = Shape.SumContiguous ? MostDrawn : MostDrawnAlongColumns;
-  Cost.Fullest = std::max(1.0, Most / (Tiles / SmCount) / Draws);
   double Again = Tiles * double(std::min<int64_t>(Shape.Rows, 16)) *
                  double(Shape.Sum) * ElementBytes / (Rate * CacheOverMemory);
   Cost.Finish = StartMicroseconds + (Turns - 1) * BlockMicroseconds +

@@ -59,6 +59,7 @@ EQUIVALENT = [
       for kernel in ("tensor_memory", "pair")],
     *[(kernel, r"^try_wait (passed over|for the other phase)", 4, "who copies stays until all is read, as who finishes does")
       for kernel in ("tensor_memory", "pair")],
+    *[(kernel, r"^xor left out", 2, "the phase of such a wait") for kernel in ("tensor_memory", "pair")],
     ("pair", r"tcgen05\.wait::ld.* removed", 1, "registers are waited for by their use, and the last part's wait is in front of the release"),
     ("cluster", r"^try_wait (passed over|at the next slot)", 3, "the first fill of a slot waits for nobody"),
     ("cluster", r"^mbarrier\.arrive(\S* removed| twice)", 2, "a block has one tile: nobody fills a slot after its last step"),

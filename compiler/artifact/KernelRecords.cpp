@@ -1,0 +1,110 @@
+//===- KernelRecords.cpp - What kernels are to an artifact ----------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/artifact/KernelRecords.h"
+#include "compiler/weights/WeightRecipe.h"
+#include "dialects/graph/Graph.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <set>
+
+using namespace kpc;
+using namespace mlir;
+using kpc::shape::Expr;
+using llvm::createStringError;
+using llvm::Expected;
+
+void kpc::describeTarget(artifact::Target &T, const target::Target &From) {
+  T.Name = From.Name;
+  if (From.isHost()) {
+    T.Kind = artifact::TargetKind::Host;
+    T.CpuLevel = From.LlvmChip.back() - '0';
+    return;
+  }
+  T.Kind = artifact::TargetKind::Cuda;
+  T.CapabilityMajor = From.Compute / 10;
+  T.CapabilityMinor = From.Compute % 10;
+  T.Rule = From.ArchSpecific ? artifact::CapabilityRule::Exactly
+           : From.TheKind == target::Kind::Portable
+               ? artifact::CapabilityRule::AtLeast
+               : artifact::CapabilityRule::SameMajor;
+}
+
+/// As the user knows it: u8 for ui8, bool for i1.
+static std::string elementName(Type Element) {
+  if (Element.isInteger(1))
+    return "bool";
+  std::string Text;
+  llvm::raw_string_ostream(Text) << Element;
+  return Element.isUnsignedInteger() ? "u" + Text.substr(2) : Text;
+}
+
+/// The element types of some of a kernel's buffers; of integers only where
+/// there are no floats, which they index or select.
+static std::string elementNames(func::FuncOp Kernel, StringRef Attribute) {
+  std::set<std::string> Floats, Others;
+  if (auto Which = Kernel->getAttrOfType<ArrayAttr>(Attribute))
+    for (auto I : Which.getAsRange<IntegerAttr>()) {
+      auto Buffer = cast<MemRefType>(Kernel.getArgumentTypes()[I.getInt()]);
+      Type Element = Buffer.getElementType();
+      (isa<FloatType>(Element) ? Floats : Others).insert(elementName(Element));
+    }
+  return llvm::join(Floats.empty() ? Others : Floats, ",");
+}
+
+std::string kpc::precisionOf(func::FuncOp Kernel) {
+  std::string Reads = elementNames(Kernel, "kpc.reads");
+  std::string Writes = elementNames(Kernel, "kpc.writes");
+  return Reads.empty() || Reads == Writes ? Writes : Reads + " -> " + Writes;
+}
+
+Expected<Expr>
+kpc::substituted(const std::string &Text,
+                 const std::map<std::string, Expr, std::less<>> &Args) {
+  std::string Error;
+  std::optional<Expr> E = Expr::parse(Text, &Error);
+  if (!E)
+    return createStringError("bad size expression '" + Text + "': " + Error);
+  return E->substitute(Args);
+}
+
+Expected<artifact::Param>
+kpc::tensorMapParam(const artifact::KernelTensorMap &Asked,
+                    const artifact::Launch &L,
+                    const std::map<std::string, Expr, std::less<>> &Args) {
+  if (Asked.Buffer >= L.Params.size() ||
+      L.Params[Asked.Buffer].Kind != artifact::ParamKind::Buffer)
+    return createStringError("a tensor map is of argument " +
+                             std::to_string(Asked.Buffer) +
+                             ", which is no buffer");
+  artifact::Param P = L.Params[Asked.Buffer];
+  P.Kind = artifact::ParamKind::TensorMap;
+  P.View = Asked.Map;
+  for (std::vector<Expr> *List : {&P.View.Dims, &P.View.Strides})
+    for (Expr &E : *List)
+      E = E.substitute(Args);
+  return P;
+}
+
+bool kpc::usesMultiprocessors(const CompiledKernel &Kernel) {
+  std::set<std::string, std::less<>> Names;
+  auto Collect = [&](const std::string &Text) {
+    if (std::optional<Expr> E = Expr::parse(Text))
+      E->collectSymbols(Names);
+  };
+  for (const std::string &Extent : Kernel.Grid)
+    Collect(Extent);
+  Collect(Kernel.Shared);
+  for (const artifact::KernelTensorMap &Map : Kernel.TensorMaps) {
+    for (const Expr &Dim : Map.Map.Dims)
+      Dim.collectSymbols(Names);
+    for (const Expr &Stride : Map.Map.Strides)
+      Stride.collectSymbols(Names);
+  }
+  return Names.count(MultiprocessorsSymbol);
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What recurrent.py compiled: right on a GPU, and LSTM layers beside PyTorch's (cuDNN), fp32 without tf32.
+
+    python3 time_recurrent.py FOLDER --runtime libkpc_runtime.so
+
+Both sides in turn, events around one call of each, medians of 20.
+"""
+
+import argparse
+import pathlib
+import statistics
+import sys
+
+import numpy as np
+import torch
+
+from kpc_session import Session
+
+MOST_ERROR = 5e-5  # RMS, of the reference's
+
+
+def tensors(arrays, prefix):
+    return {name[len(prefix):]: torch.from_numpy(np.ascontiguousarray(arrays[name])).cuda()
+            for name in arrays.files if name.startswith(prefix)}
+
+
+def wrong(outputs, references):
+    for name, reference in references.items():
+        if reference.numel():
+            scale = reference.double().square().mean().sqrt().clamp(min=1e-3)
+            error = (outputs[name].double() - reference.double()).square().mean().sqrt() / scale
+            if not error <= MOST_ERROR:
+                return f"{name} has an RMS error of {error:.1e}"
+    return ""
+
+
+def peer(weights):
+    """PyTorch's layer: its gates are in another order."""
+    def gates(array):
+        i, o, f, c = np.split(array, 4)
+        return torch.from_numpy(np.concatenate([i, f, c, o])).cuda()
+    hidden = weights["r"].shape[2]
+    layer = torch.nn.LSTM(weights["w"].shape[2], hidden).cuda()
+    layer.load_state_dict({"weight_ih_l0": gates(weights["w"][0]), "weight_hh_l0": gates(weights["r"][0]),
+                           "bias_ih_l0": gates(weights["b"][0][:4 * hidden]), "bias_hh_l0": gates(weights["b"][0][4 * hidden:])})
+    return layer
+
+
+def microseconds(call):
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    call()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) * 1000
+
+
+@torch.no_grad()
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--runtime", required=True)
+    options = parser.parse_args()
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    failed = 0
+    for artifact in sorted(options.folder.glob("*.kpc")):
+        session = Session(options.runtime, str(artifact))
+        for arrays in sorted(options.folder.glob(f"{artifact.stem}.[0-9].npz")):
+            arrays = np.load(arrays)
+            inputs, references = tensors(arrays, "in_"), tensors(arrays, "out_")
+            for _ in range(3):
+                outputs = {name: torch.zeros_like(reference) for name, reference in references.items()}
+                session.run(inputs, outputs)
+                torch.cuda.synchronize()
+                if problem := wrong(outputs, references):
+                    failed += 1
+                    print(f"WRONG: {artifact.stem}: {problem}")
+        if artifact.stem.startswith("lstm_b"):
+            layer = peer(np.load(options.folder / f"{artifact.stem}.weights.npz"))
+            times = [(microseconds(lambda: session.run(inputs, outputs)), microseconds(lambda: layer(inputs["x"])))
+                     for _ in range(25)][5:]
+            own, other = (statistics.median(side) for side in zip(*times))
+            print(f"{artifact.stem}: kpc {own:.0f} us, PyTorch {other:.0f} us, ratio {other / own:.2f}")
+        session.close()
+    print(f"{failed} wrong")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
