@@ -6,8 +6,8 @@
 
     tools/gpu-check --kpc FILE --out FOLDER [--cases FOLDER] [--only models,attention] [--arch sm_90a] [--device cuda:0]
 
-Needs a checkout, one kpc program, ptxas on PATH (or CUDA_HOME), and python3 with numpy, onnx, torch and torchvision;
-compute-sanitizer for `sanitizer`. FOLDER of --cases is what `kpc_gpu_export FOLDER` wrote. Steps:
+Needs a checkout, one kpc program, ptxas on PATH (or CUDA_HOME), and python3 with numpy, onnx, torch and torchvision,
+for `networks` also transformers and onnxscript; compute-sanitizer for `sanitizer`. FOLDER of --cases is what `kpc_gpu_export FOLDER` wrote. Steps:
 
     digits     the trained example: compiled, run, accuracy
     models     whole models against PyTorch in fp32: each exporter, fp32, fp16, bf16, batches 1 and 8
