@@ -40,6 +40,11 @@ def device_models(name):
     return module
 
 
+def kernels(shown):
+    """The lines of kernels in what `kpc inspect` says of an artifact for one target."""
+    return shown[shown.index("kernels of"):].split("\nremarks:")[0].splitlines()[2:]
+
+
 def dims(values):
     return [word for name, value in values.items() for word in ("--dim", f"{name}={value}")]
 
@@ -69,8 +74,8 @@ class Emulated:
         source, artifact = self.compile(case)
         if case.shows:
             shown = subprocess.run([self.kpc, "inspect", artifact], check=True, capture_output=True, text=True).stdout
-            if case.shows not in shown.splitlines()[-1]:
-                print(f"{case.name}: the last kernel is not{case.shows}:\n{shown}")
+            if case.shows not in kernels(shown)[-1]:
+                print(f"{case.name}: the last kernel is not '{case.shows}':\n{shown}")
                 return False
         done = subprocess.run([self.kpc, "verify", artifact, "--model", source, "-i", "random", *dims(case.sizes), "--device", "cuda:0",
                                "--no-cache"], env=self.environment)

@@ -13,6 +13,8 @@ import pathlib
 import subprocess
 import sys
 
+import emulated
+
 try:
     import numpy
     from onnx import TensorProto, helper, numpy_helper, save
@@ -75,7 +77,7 @@ def main():
                         "--io-precision", precision, "--dim", "rows=1..4096:opt=256", "--variants", "1", "-o", artifact,
                         "--no-cache", "--quiet"], check=True)
         shown = subprocess.run([kpc, "inspect", artifact], check=True, capture_output=True, text=True).stdout
-        kernels = shown[shown.index("kernels of"):].splitlines()[2:]
+        kernels = emulated.kernels(shown)
         # The gate, and the product behind it; the caller's x is copied in front.
         products = [line for line in kernels if " gemm " in line]
         if len(products) != 2 or len(kernels) > 3 or (schedule and schedule not in shown):
