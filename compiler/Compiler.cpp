@@ -29,6 +29,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/Passes.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -353,6 +354,20 @@ bool Compilation::findTools() {
   return !Diags.hasErrors();
 }
 
+/// Builders estimate registers; the assembler knows. A variant that spills is
+/// no gain over the kernel for all sizes, which serves its sizes then.
+static bool isWorthKeeping(const KernelJob &Job, const CompiledKernel &Kernel) {
+  return Job.VariantOf.empty() || Kernel.SpillBytes <= 0;
+}
+
+static void count(TargetReport &Summary, const target::Target &T,
+                  const CompiledKernel &Kernel, bool WasCached) {
+  ++Summary.Kernels;
+  Summary.CacheHits += WasCached;
+  Summary.Assembled += T.isGpu() && !Kernel.Code.empty();
+  Summary.CodeBytes += Kernel.Code.size();
+}
+
 /// Takes the results of the target's jobs, which begin at `First`.
 void Compilation::addTarget(const target::Target &T,
                             const std::vector<KernelJob> &Jobs,
@@ -365,22 +380,26 @@ void Compilation::addTarget(const target::Target &T,
   Module->walk([&](plan::LaunchOp) { ++Summary.Launches; });
   std::string Listing;
   for (size_t I = First; I < Jobs.size() && Jobs[I].Target == T.Name; ++I) {
-    ++Summary.Kernels;
-    Summary.CacheHits += Hits[I];
-    Summary.Assembled += T.isGpu() && !Results[I]->Code.empty();
-    Summary.CodeBytes += Results[I]->Code.size();
+    std::string Where = Jobs[I].WhereText;
+    bool Kept = isWorthKeeping(Jobs[I], *Results[I]);
+    if (Kept)
+      count(Summary, T, *Results[I], Hits[I]);
+    else
+      Where += llvm::formatv(" (not kept: {0} bytes of registers spill)",
+                             Results[I]->SpillBytes)
+                   .str();
     if (!Results[I]->ScheduleCosts.empty() || !Jobs[I].Schedule.empty())
       Report.Schedules.push_back({Jobs[I].Target, Jobs[I].Symbol,
                                   Results[I]->Schedule,
-                                  !Jobs[I].Schedule.empty(), Jobs[I].WhereText,
+                                  !Jobs[I].Schedule.empty(), std::move(Where),
                                   Results[I]->ScheduleCosts});
-    if (Options.Emit)
+    if (Options.Emit && Kept)
       appendListing(Listing, *Options.Emit,
                     Options.Emit == Phase::Ptx ? Results[I]->Ptx
                                                : Results[I]->Listing);
     if (Jobs[I].VariantOf.empty())
       Kernels.Kernels.emplace(Jobs[I].Symbol, std::move(*Results[I]));
-    else
+    else if (Kept)
       Kernels.Variants[Jobs[I].VariantOf].push_back(
           {Jobs[I].Symbol, Jobs[I].Where, std::move(*Results[I])});
   }
