@@ -82,7 +82,6 @@ FILES = {name: lambda arguments=arguments, options=options: refused(*arguments, 
     "topk-too-long": (("TopK", [5000]), dict(weights=[numbers("k", [3])], outputs=2)),
     "topk-two": (("TopK", [50]), dict(weights=[numbers("k", [3, 4])], outputs=2)),
     "max-pool-indices": (("MaxPool", [1, 1, 64, 64]), dict(kernel_shape=[33, 33], outputs=2)),
-    "lstm-too-long": (("LSTM", [300, 1, 4], [1, 20, 4], [1, 20, 5]), dict(hidden_size=5)),
     "grid-sample-volume": (("GridSample", [1, 1, 2, 2, 2], [1, 2, 2, 2, 3]), {}),
     "pad-reflects-too-much": (("Pad", [3]), dict(weights=[numbers("pads", [5, 0])], mode="reflect")),
     # Attributes.
