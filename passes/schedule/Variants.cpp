@@ -149,6 +149,7 @@ void VariantChoice::addFeature(Feature New) {
     std::sort(Sorted.begin(), Sorted.end());
     Sorted.erase(std::unique(Sorted.begin(), Sorted.end()), Sorted.end());
     std::vector<size_t> Places;
+    Places.reserve(Values.size());
     for (int64_t Value : Values)
       Places.push_back(
           size_t(std::lower_bound(Sorted.begin(), Sorted.end(), Value) -

@@ -53,7 +53,8 @@ void *createDomain(const char *Name) {
   return &TheDomain;
 }
 
-int push(void *Domain, const Event *E) {
+int push(void *Domain, const void *Attributes) {
+  const auto *E = static_cast<const Event *>(Attributes);
   bool Fits = Domain == &TheDomain && E->Version == 3 &&
               E->Size == sizeof(Event) && E->MessageType == 1;
   line(Fits ? E->Message : "damaged");
