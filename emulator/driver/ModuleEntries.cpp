@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -51,8 +52,10 @@ static std::string editedText(const char *Text) {
     return Text;
   Entry += std::strspn(Entry + 6, " \t\n") + 6;
   std::string Name(Entry, std::strcspn(Entry, " \t\n("));
-  std::ifstream In(std::string(Folder) + "/" + Name + ".ptx");
-  if (!In)
+  std::filesystem::path Path = std::string(Folder) + "/" + Name + ".ptx";
+  std::ifstream In(Path);
+  std::error_code Ignored;
+  if (!In || std::filesystem::is_directory(Path, Ignored))
     return Text;
   return std::string(std::istreambuf_iterator<char>(In), {});
 }

@@ -2,11 +2,13 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Nothing that is thrown leaves the emulator's driver.   borders.py DRIVER"""
+"""Nothing that is thrown leaves the emulator's driver, nor kpc-emulate.   borders.py DRIVER KPC-EMULATE"""
 
 import ctypes
 import resource
+import subprocess
 import sys
+import tempfile
 
 UNKNOWN, OUT_OF_MEMORY, BAD_VALUE = 999, 2, 1
 TEXT = b""".version 8.0 .target sm_90a .address_size 64
@@ -23,6 +25,21 @@ def main():
         if code not in wanted:
             failed += 1
             print(f"{what}: {code}, not {wanted}")
+
+    def expect_refusal(what, *words, says):
+        done = subprocess.run([sys.argv[2], *words], capture_output=True, text=True)
+        expect(what, done.returncode, 2)
+        expect(f"{what} says '{done.stderr.strip()}'", says in done.stderr, True)
+
+    with tempfile.TemporaryDirectory() as folder:
+        text = f"{folder}/k.ptx"
+        with open(text, "wb") as file:
+            file.write(TEXT[:-1])
+        launch = [text, "--entry", "k", "--grid", "1", "--block", "1"]
+        expect_refusal("a folder", folder, says="cannot read")
+        expect_refusal("a folder's content", *launch, "--arg", f"in:{folder}", says="cannot be used")
+        expect_refusal("a number that does not fit", *launch, "--arg", "i8:256", says="cannot be used")
+        expect_refusal("a negative one", *launch, "--arg", "i32:-2147483649", says="cannot be used")
 
     driver.cuInit(0)
     out, module, function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()

@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -65,7 +66,9 @@ int complain(const std::string &Text) {
 
 bool readFile(const std::string &Path, std::string &Out) {
   std::ifstream In(Path, std::ios::binary);
-  if (!In)
+  std::error_code Ignored;
+  // A folder opens as a file does, and throws when it is read.
+  if (!In || std::filesystem::is_directory(Path, Ignored))
     return false;
   Out.assign(std::istreambuf_iterator<char>(In), {});
   return true;
@@ -95,9 +98,16 @@ template <typename T> std::vector<uint8_t> bytesOf(T Value) {
   return Out;
 }
 
+/// Signed or unsigned: -128 to 255 fit one byte.
+bool fits(int64_t Value, size_t Bytes) {
+  size_t Bits = 8 * Bytes;
+  return Bits >= 64 ||
+         (Value >= -(int64_t(1) << (Bits - 1)) && Value < int64_t(1) << Bits);
+}
+
 bool integer(Run &R, std::string_view Text, size_t Bytes) {
   int64_t Value = 0;
-  if (!number(Text, Value))
+  if (!number(Text, Value) || !fits(Value, Bytes))
     return false;
   R.Values.push_back(bytesOf(Value));
   R.Values.back().resize(Bytes);
