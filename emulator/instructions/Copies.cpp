@@ -62,13 +62,13 @@ private:
 };
 
 /// First shared memory is read, then global memory written.
-class StoreOperation final : public AsyncOperation {
+class StoreOperation : public AsyncOperation {
 public:
   explicit StoreOperation(std::vector<CopyPiece> Pieces)
       : AsyncOperation(2, NoAgent), Pieces(std::move(Pieces)) {}
 
 private:
-  void step(unsigned Number) override {
+  void step(unsigned Number) final {
     if (Number == 0) {
       for (const CopyPiece &P : Pieces)
         Data.insert(Data.end(), P.Shared, P.Shared + P.Bytes);
@@ -76,38 +76,30 @@ private:
     }
     const uint8_t *From = Data.data();
     for (const CopyPiece &P : Pieces) {
-      std::memcpy(P.Global, From, P.Bytes);
+      put(P, From);
       From += P.Bytes;
     }
+  }
+  virtual void put(const CopyPiece &P, const uint8_t *From) {
+    std::memcpy(P.Global, From, P.Bytes);
   }
 
   std::vector<CopyPiece> Pieces;
   std::vector<uint8_t> Data;
 };
 
-/// Reads shared memory, then updates global memory element by element.
-class ReduceOperation final : public AsyncOperation {
+/// Updates global memory element by element.
+class ReduceOperation final : public StoreOperation {
 public:
   ReduceOperation(std::vector<CopyPiece> Pieces, const Reduction &How)
-      : AsyncOperation(2, NoAgent), Pieces(std::move(Pieces)), How(How) {}
+      : StoreOperation(std::move(Pieces)), How(How) {}
 
 private:
-  void step(unsigned Number) override {
-    if (Number == 0) {
-      for (const CopyPiece &P : Pieces)
-        Data.insert(Data.end(), P.Shared, P.Shared + P.Bytes);
-      return;
-    }
-    const uint8_t *From = Data.data();
-    for (const CopyPiece &P : Pieces) {
-      reduceInto(P.Global, From, P.Bytes, How);
-      From += P.Bytes;
-    }
+  void put(const CopyPiece &P, const uint8_t *From) override {
+    reduceInto(P.Global, From, P.Bytes, How);
   }
 
-  std::vector<CopyPiece> Pieces;
   Reduction How;
-  std::vector<uint8_t> Data;
 };
 
 bool decodeCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
