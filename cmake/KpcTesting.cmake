@@ -5,6 +5,16 @@
 
 find_package(GTest REQUIRED)
 
+# One precompiled header for all tests in plain C++: GoogleTest's are most of what a file of tests reads.
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test/gtest-pch.cpp CONTENT "")
+add_library(kpc_gtest_pch OBJECT ${PROJECT_BINARY_DIR}/test/gtest-pch.cpp)
+kpc_target_defaults(kpc_gtest_pch)
+target_link_libraries(kpc_gtest_pch PRIVATE GTest::gmock)
+# As executables are compiled, which must match.
+set_target_properties(kpc_gtest_pch PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+target_compile_options(kpc_gtest_pch PRIVATE -fPIE "SHELL:-Xclang -fno-pch-timestamp")
+target_precompile_headers(kpc_gtest_pch PRIVATE <gmock/gmock.h>)
+
 function(kpc_add_unit_test target)
   cmake_parse_arguments(arg "MLIR" "" "SOURCES;LINK" ${ARGN})
   add_executable(${target} ${arg_SOURCES})
@@ -12,6 +22,8 @@ function(kpc_add_unit_test target)
     kpc_mlir_defaults(${target})
   else()
     kpc_target_defaults(${target})
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+    target_precompile_headers(${target} REUSE_FROM kpc_gtest_pch)
   endif()
   target_link_libraries(${target} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/bin)
