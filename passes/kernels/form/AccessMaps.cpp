@@ -102,14 +102,15 @@ private:
   llvm::DenseSet<std::pair<Value, AffineMap>> Seen;
 };
 
-/// The factor of `Dim` in the linear expression `Expr`.
-int64_t factorOf(AffineExpr Expr, unsigned Dim) {
-  if (auto D = dyn_cast<AffineDimExpr>(Expr))
+} // namespace
+
+int64_t factorOf(AffineExpr Linear, unsigned Dim) {
+  if (auto D = dyn_cast<AffineDimExpr>(Linear))
     return D.getPosition() == Dim;
-  auto Binary = dyn_cast<AffineBinaryOpExpr>(Expr);
+  auto Binary = dyn_cast<AffineBinaryOpExpr>(Linear);
   if (!Binary)
     return 0;
-  if (Expr.getKind() == AffineExprKind::Add)
+  if (Linear.getKind() == AffineExprKind::Add)
     return factorOf(Binary.getLHS(), Dim) + factorOf(Binary.getRHS(), Dim);
   if (auto Const = dyn_cast<AffineConstantExpr>(Binary.getRHS()))
     return factorOf(Binary.getLHS(), Dim) * Const.getValue();
@@ -117,8 +118,6 @@ int64_t factorOf(AffineExpr Expr, unsigned Dim) {
     return factorOf(Binary.getRHS(), Dim) * Const.getValue();
   return 0;
 }
-
-} // namespace
 
 AccessMaps accessesOf(Value Tensor) {
   unsigned Rank = cast<RankedTensorType>(Tensor.getType()).getRank();

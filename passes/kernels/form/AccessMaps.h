@@ -49,6 +49,9 @@ struct AccessMaps {
 /// The accesses for an element of `Tensor`.
 AccessMaps accessesOf(mlir::Value Tensor);
 
+/// The factor of a dim in a linear expression; 0: it does not occur.
+int64_t factorOf(mlir::AffineExpr Linear, unsigned Dim);
+
 /// Adds the access of `Memref` at the root's own indices (the output's store).
 void addIdentityAccess(AccessMaps &Maps, mlir::Value Memref);
 

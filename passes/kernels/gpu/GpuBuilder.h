@@ -34,38 +34,16 @@
 
 #include "compiler/target/Target.h"
 #include "passes/kernels/form/KernelForm.h"
-#include "passes/schedule/Variants.h"
+#include "passes/kernels/gpu/GpuLaunch.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
-#include <array>
-#include <string>
 #include <vector>
 
 namespace kpc::kernels {
 
-/// What a builder tells of the launch.
-struct GpuLaunch {
-  std::array<std::string, 3> Grid = {"1", "1", "1"};
-  std::array<int32_t, 3> Block = {1, 1, 1};
-  /// Blocks of a cluster, along x; the grid is a multiple of it.
-  int32_t Cluster = 1;
-  int64_t SharedBytes = 0; ///< dynamic; kernels in tile are given theirs later
-  /// Blocks of a multiprocessor that registers are left for (PTX's
-  /// .minnctapersm). 0: ptxas decides, which spills where it makes room for
-  /// more blocks than come; a builder that has seen it says so here.
-  int32_t ResidentBlocks = 0;
-  std::string Schedule;
-  /// The best schedules with the parts of their cost, and the texts of all
-  /// legal ones: see ScheduleChoice.h.
-  std::vector<std::string> Costs, Legal;
-  /// Where this is given, all that a family ranks goes there, and nothing is
-  /// built by it.
-  std::vector<schedule::RankedSchedule> *Ranking = nullptr;
-};
-
 /// Builds the kernel `Func` by the builder that fits it, and replaces it by a
-/// gpu.module of the same name. Null after a diagnostic.
+/// gpu.module of the same name. Fails after a diagnostic.
 mlir::FailureOr<mlir::gpu::GPUModuleOp> buildGpuKernel(mlir::func::FuncOp Func,
                                                        const target::Target &T);
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/GpuThreads.h"
+#include "passes/kernels/form/Loops.h"
 #include "passes/kernels/form/SizeFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -16,7 +16,6 @@
 
 #include "passes/kernels/form/ElementEmitter.h"
 #include "passes/kernels/gpu/GpuBuilder.h"
-#include "passes/kernels/host/HostLoops.h"
 
 namespace kpc::kernels {
 

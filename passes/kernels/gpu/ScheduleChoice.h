@@ -25,7 +25,8 @@
 #ifndef KPC_PASSES_KERNELS_GPU_SCHEDULECHOICE_H
 #define KPC_PASSES_KERNELS_GPU_SCHEDULECHOICE_H
 
-#include "passes/kernels/gpu/GpuBuilder.h"
+#include "passes/kernels/form/KernelForm.h"
+#include "passes/kernels/gpu/GpuLaunch.h"
 
 #include <optional>
 

@@ -30,23 +30,6 @@ void setLaunch(func::FuncOp Func, const shape::Expr &Work, int64_t Grain,
   Func->setAttr("kpc.schedule", B.getStringAttr(Schedule));
 }
 
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
-
-scf::ForOp makeLoop(OpBuilder &B, Location Loc, Value Lower, Value Upper,
-                    Value Step, ValueRange Carried, LoopBody Body) {
-  auto For = scf::ForOp::create(B, Loc, Lower, Upper, Step, Carried);
-  OpBuilder::InsertionGuard Guard(B);
-  if (!For.getBody()->empty())
-    For.getBody()->back().erase();
-  B.setInsertionPointToEnd(For.getBody());
-  SmallVector<Value> Next =
-      Body(B, For.getInductionVar(), For.getRegionIterArgs());
-  scf::YieldOp::create(B, Loc, Next);
-  return For;
-}
-
 void keepRolled(scf::ForOp For) {
   MLIRContext *Context = For.getContext();
   auto Yes = BoolAttr::get(Context, true);

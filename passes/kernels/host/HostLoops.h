@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What host builders make their loops with.
+/// What host builders make their loops over work units with.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_HOST_HOSTLOOPS_H
@@ -15,8 +15,7 @@
 
 #include "passes/kernels/form/ElementEmitter.h"
 #include "passes/kernels/form/KernelForm.h"
-
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/kernels/form/Loops.h"
 
 #include <string>
 
@@ -32,15 +31,6 @@ UnitRange addUnitRange(mlir::func::FuncOp Func);
 /// Leaves what the plan needs to launch the kernel.
 void setLaunch(mlir::func::FuncOp Func, const shape::Expr &Work, int64_t Grain,
                llvm::StringRef Schedule);
-
-/// A loop with one step; `Body` gets the index, and the carried values if any,
-/// and returns what is carried on.
-using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
-    mlir::OpBuilder &, mlir::Value Index, mlir::ValueRange Carried)>;
-mlir::scf::ForOp makeLoop(mlir::OpBuilder &B, mlir::Location Loc,
-                          mlir::Value Lower, mlir::Value Upper,
-                          mlir::Value Step, mlir::ValueRange Carried,
-                          LoopBody Body);
 
 /// Asks LLVM to leave a loop as it is: its body was made for the registers
 /// there are, and unrolling it costs compile time alone.

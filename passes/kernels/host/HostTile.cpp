@@ -130,7 +130,7 @@ Value TileNest::strideAlong(unsigned Number, unsigned Loop) {
   const TileOperand &Operand = Plan.Operands[Number];
   Value Total = Zero;
   for (auto [Position, Expr] : llvm::enumerate(Operand.Map.getResults())) {
-    int64_t Factor = loopFactor(Expr, Loop);
+    int64_t Factor = factorOf(Expr, Loop);
     if (Factor == 0)
       continue;
     Value Step = Operand.From == TileOperand::Source::Region

@@ -88,7 +88,7 @@ static bool boxOf(const TilePlan &Plan, TileOperand &One) {
   for (AffineExpr Expr : One.Map.getResults()) {
     int64_t Extent = 1;
     for (unsigned Loop = 0; Loop < Plan.LoopSizes.size(); ++Loop) {
-      int64_t Factor = loopFactor(Expr, Loop);
+      int64_t Factor = factorOf(Expr, Loop);
       if (Factor == 0)
         continue;
       auto Size = extentOf(Plan, Loop);

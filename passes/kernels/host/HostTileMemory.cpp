@@ -66,7 +66,7 @@ void TileNest::fillRegion(unsigned Number) {
     Lower.push_back(Emitter.apply(B, Loc, Expr, Loops));
     Value Last = Lower.back();
     for (unsigned Loop = 0; Loop < Counts.size(); ++Loop)
-      if (int64_t Factor = loopFactor(Expr, Loop)) {
+      if (int64_t Factor = factorOf(Expr, Loop)) {
         Value Steps = add(Counts[Loop], index(-1));
         Last = add(Last, mul(Steps, Factor));
       }
@@ -79,7 +79,7 @@ void TileNest::fillRegion(unsigned Number) {
     // The index of several loops walked as one runs past its own dim on
     // purpose.
     bool Joined = llvm::any_of(Plan.Parallel, [&](const LoopGroup &Group) {
-      return Group.Loops.size() > 1 && loopFactor(Expr, Group.last()) != 0;
+      return Group.Loops.size() > 1 && factorOf(Expr, Group.last()) != 0;
     });
     if (isa<AffineDimExpr>(Expr) || Joined)
       continue;

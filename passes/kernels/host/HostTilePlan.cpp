@@ -55,20 +55,6 @@ std::string TilePlan::text() const {
   return Text;
 }
 
-int64_t loopFactor(AffineExpr Expr, unsigned Loop) {
-  if (auto D = dyn_cast<AffineDimExpr>(Expr))
-    return D.getPosition() == Loop;
-  auto Binary = dyn_cast<AffineBinaryOpExpr>(Expr);
-  if (!Binary)
-    return 0;
-  if (Expr.getKind() == AffineExprKind::Add)
-    return loopFactor(Binary.getLHS(), Loop) +
-           loopFactor(Binary.getRHS(), Loop);
-  if (auto Const = dyn_cast<AffineConstantExpr>(Binary.getRHS()))
-    return loopFactor(Binary.getLHS(), Loop) * Const.getValue();
-  return 0;
-}
-
 namespace {
 
 /// A sum of loops times constants, all counting up.
@@ -294,7 +280,7 @@ private:
       Expr Stride;
       for (auto [Position, Affine] : llvm::enumerate(One.Map.getResults()))
         if (auto Step = sizeExpr(strideOf(View, Position)))
-          Stride = Stride + *Step * Expr(loopFactor(Affine, Loop));
+          Stride = Stride + *Step * Expr(factorOf(Affine, Loop));
       auto Known = Stride.asConstant();
       return !Known || *Known > int64_t(Plan.Lanes);
     }
@@ -320,7 +306,7 @@ private:
   std::optional<Expr> strideAlong(const TileOperand &One, unsigned Loop) {
     Expr Total;
     for (auto [Position, Affine] : llvm::enumerate(One.Map.getResults())) {
-      int64_t Factor = loopFactor(Affine, Loop);
+      int64_t Factor = factorOf(Affine, Loop);
       if (Factor == 0)
         continue;
       std::optional<Expr> Step;

@@ -120,9 +120,6 @@ void chooseBlocks(TilePlan &Plan);
 void shapeRegions(TilePlan &Plan);
 void chooseChunks(TilePlan &Plan, const HostMachine &Machine);
 
-/// The factor of loop `Loop` in linear expression `Expr`.
-int64_t loopFactor(mlir::AffineExpr Expr, unsigned Loop);
-
 } // namespace kpc::kernels
 
 #endif // KPC_PASSES_KERNELS_HOST_HOSTTILEPLAN_H

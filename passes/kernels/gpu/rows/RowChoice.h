@@ -14,7 +14,8 @@
 #ifndef KPC_PASSES_KERNELS_GPU_ROWS_ROWCHOICE_H
 #define KPC_PASSES_KERNELS_GPU_ROWS_ROWCHOICE_H
 
-#include "passes/kernels/gpu/GpuBuilder.h"
+#include "compiler/target/Target.h"
+#include "passes/kernels/gpu/GpuLaunch.h"
 #include "passes/kernels/gpu/rows/RowKernel.h"
 #include "passes/schedule/RowSchedule.h"
 
