@@ -346,6 +346,7 @@ WindowShape shapeOf(const SlidingWindow &Win, const target::Target &T) {
   for (unsigned D = 0; D < 2; ++D) {
     const WindowAxis &A = Win.Axes[D];
     Shape.Out[D] = std::max<int64_t>(typicalOf(A.Out, UnknownSize), 1);
+    Shape.Known[D] = constantOf(A.Out).has_value();
     Shape.Taps[D] = A.Taps;
     Shape.Stride[D] = A.Stride;
     Shape.Dilation[D] = A.Dilation;
