@@ -20,7 +20,6 @@ using namespace mlir;
 
 namespace kpc::kernels {
 
-using schedule::GemvSchedule;
 using shape::Expr;
 
 /// Rows of one product instruction, and elements of the sum that a thread

@@ -45,7 +45,7 @@ struct RowKernel {
   /// Of the smallest element among these.
   int64_t LeastBytes = 8;
   /// Their views.
-  llvm::SmallVector<mlir::Value> WideViews;
+  llvm::SmallVector<mlir::Value> WideViews = {};
 };
 
 } // namespace kpc::kernels
