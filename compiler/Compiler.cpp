@@ -1,4 +1,4 @@
-//===- Compiler.cpp - From a model to an artifact -*- C++ -*-===//
+//===- Compiler.cpp - From a model to an artifact -------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,19 +8,15 @@
 
 #include "compiler/Compiler.h"
 #include "codegen/artifact/ArtifactWriter.h"
-#include "codegen/nvptx/Nvdisasm.h"
-#include "codegen/nvptx/Ptxas.h"
 #include "compiler/DiagnosticBridge.h"
 #include "compiler/GraphPipeline.h"
 #include "compiler/Listing.h"
-#include "compiler/ScheduleFile.h"
 #include "compiler/TextModel.h"
 #include "compiler/Version.h"
 #include "compiler/artifact/PlanToContents.h"
 #include "compiler/fold/FoldConstants.h"
 #include "compiler/import/onnx/ImportOnnx.h"
-#include "compiler/kernels/KernelBatch.h"
-#include "compiler/kernels/KernelVariants.h"
+#include "compiler/kernels/KernelPhase.h"
 #include "compiler/target/Target.h"
 #include "compiler/workers/WorkerPool.h"
 #include "dialects/RegisterDialects.h"
@@ -29,7 +25,6 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/Passes.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -47,17 +42,17 @@ public:
   Compilation(const CompileOptions &Options, Diagnostics &Diags)
       : Options(Options), Diags(Diags),
         Context(registry(), MLIRContext::Threading::DISABLED),
-        Bridge(Context, Diags, Code::GraphRefused) {
+        Bridge(Context, Diags, Code::GraphRefused),
+        Kernels(this->Options, Diags, Report) {
     Diags.setFile(Options.Model);
   }
 
   /// Each returns false after an error.
   bool chooseTargets();
-  bool findTools();
+  bool findTools() { return Kernels.findTools(Targets); }
   bool load();
   bool fold();
   bool toKernels();
-  bool readSchedules();
   bool compileKernels();
   bool writeArtifact();
 
@@ -78,16 +73,6 @@ private:
   bool dumpInto(PassManager &Passes, StringRef Room);
   bool loadOnnx(const std::string &Path);
   bool loadText();
-  std::vector<KernelJob> jobsFor(const target::Target &T, ModuleOp Kernels,
-                                 const std::string &Listing = {});
-  void addVariants(const target::Target &T, std::vector<KernelJob> &Jobs);
-  void addTarget(const target::Target &T, const std::vector<KernelJob> &Jobs,
-                 std::vector<std::optional<CompiledKernel>> &Results,
-                 const std::vector<bool> &Hits, size_t First);
-  std::string stem() const {
-    StringRef Name = llvm::sys::path::filename(Options.Model);
-    return Name.take_until([](char C) { return C == '.'; }).str();
-  }
 
   CompileOptions Options;
   Diagnostics &Diags;
@@ -96,12 +81,10 @@ private:
   std::vector<const target::Target *> Targets;
   WeightStore Weights;
   OwningOpRef<ModuleOp> Module;
+  KernelPhase Kernels;
   std::vector<TargetKernels> Compiled;
   /// What the input file was: later phases are skipped over.
   bool IsPlan = false;
-  nvptx::Ptxas Ptxas;
-  nvptx::Nvdisasm Nvdisasm;
-  ScheduleFile Schedules;
 };
 
 template <typename Step>
@@ -239,14 +222,8 @@ bool Compilation::fold() {
   // bytes would be in no file that it could name.
   if (IsPlan || Options.Emit == Phase::Plan)
     return true;
-  auto Compile = [&](ModuleOp Kernels, auto &Compiled) {
-    std::vector<KernelJob> Jobs =
-        jobsFor(*target::lookup("host").Targets.front(), Kernels);
-    std::vector<bool> Hits;
-    auto Results = compileBatch(Jobs, Options, Diags, Report, Hits);
-    for (size_t I = 0; I < Jobs.size() && !Diags.hasErrors(); ++I)
-      Compiled.emplace(Jobs[I].Symbol, std::move(*Results[I]));
-    return !Diags.hasErrors();
+  auto Compile = [&](ModuleOp Constants, TargetKernels &Into) {
+    return Kernels.compileForNow(Constants, Into);
   };
   // Kernels that run now are none of the model's.
   size_t Remarks = Report.Remarks.size();
@@ -270,6 +247,14 @@ bool Compilation::toKernels() {
   return Good;
 }
 
+bool Compilation::compileKernels() {
+  auto All = Kernels.compile(*Module, Targets);
+  if (!All)
+    return false;
+  Compiled = std::move(*All);
+  return true;
+}
+
 bool Compilation::emitted(Phase P) {
   if (Options.Emit != P)
     return false;
@@ -283,166 +268,8 @@ bool Compilation::emitted(Phase P) {
                 fileDigest(Options.Model));
     Text = moduleText(*Module, /*Locations=*/P == Phase::Graph);
   }
-  Report.Emitted.emplace_back(stem() + "." + phaseName(P) + ".mlir", Text);
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
-
-std::vector<KernelJob> Compilation::jobsFor(const target::Target &T,
-                                            ModuleOp Kernels,
-                                            const std::string &Listing) {
-  std::vector<KernelJob> Jobs;
-  for (auto Kernel : Kernels.getOps<func::FuncOp>()) {
-    KernelJob Job;
-    Job.Symbol = Kernel.getSymName().str();
-    Job.Target = T.Name;
-    Job.Ptxas = T.isGpu() ? Ptxas.Path : std::string();
-    Job.Nvdisasm = Nvdisasm.Path;
-    if (T.isGpu())
-      Job.Releases = Ptxas.Release + Nvdisasm.Release;
-    Job.Listing = Listing;
-    Job.LineInfo = T.isGpu() && Options.LineInfo;
-    Job.Schedule = Schedules.find(T, Job.Symbol);
-    Job.Text = textOf(Kernel);
-    Jobs.push_back(std::move(Job));
-  }
-  return Jobs;
-}
-
-/// Behind each of the model's kernels its variants. A schedule of the user's is
-/// for all sizes.
-void Compilation::addVariants(const target::Target &T,
-                              std::vector<KernelJob> &Jobs) {
-  if (Options.Variants < 2 || !T.isGpu())
-    return;
-  VariantFinder Finder(*Module, T, Options.Variants - 1);
-  std::vector<KernelJob> All;
-  for (KernelJob &Job : Jobs) {
-    std::vector<KernelJob> Variants =
-        Job.Schedule.empty() ? Finder.jobsFor(Job) : std::vector<KernelJob>();
-    All.push_back(std::move(Job));
-    llvm::append_range(All, std::move(Variants));
-  }
-  Jobs = std::move(All);
-}
-
-/// Cubins need ptxas, and nvdisasm to be read; portable targets are PTX and do
-/// without, as do the texts above machine code.
-bool Compilation::findTools() {
-  if (Options.Emit)
-    for (const target::Target *T : Targets)
-      if (std::string Why = reasonAgainstListing(*Options.Emit, *T);
-          !Why.empty())
-        Diags.error(Code::TargetNoListing).target(T->Name).message(Why);
-  bool ToCubin = !Options.Emit || Options.Emit == Phase::Sass;
-  auto needsPtxas = [](const target::Target *T) {
-    return T->TheKind == target::Kind::Gpu;
-  };
-  if (Diags.hasErrors() || !ToCubin || llvm::none_of(Targets, needsPtxas))
-    return !Diags.hasErrors();
-  Ptxas = nvptx::findPtxas(Options.Ptxas);
-  if (!Ptxas)
-    Diags.error(Code::TargetNoPtxas).message(Ptxas.Missing);
-  if (Options.Emit == Phase::Sass) {
-    Nvdisasm = nvptx::findNvdisasm(Ptxas.Path);
-    if (!Nvdisasm)
-      Diags.error(Code::TargetNoTool).message(Nvdisasm.Missing);
-  }
-  return !Diags.hasErrors();
-}
-
-/// Builders estimate registers; the assembler knows. A variant that spills is
-/// no gain over the kernel for all sizes, which serves its sizes then.
-static bool isWorthKeeping(const KernelJob &Job, const CompiledKernel &Kernel) {
-  return Job.VariantOf.empty() || Kernel.SpillBytes <= 0;
-}
-
-static void count(TargetReport &Summary, const target::Target &T,
-                  const CompiledKernel &Kernel, bool WasCached) {
-  ++Summary.Kernels;
-  Summary.CacheHits += WasCached;
-  Summary.Assembled += T.isGpu() && !Kernel.Code.empty();
-  Summary.CodeBytes += Kernel.Code.size();
-}
-
-/// Takes the results of the target's jobs, which begin at `First`.
-void Compilation::addTarget(const target::Target &T,
-                            const std::vector<KernelJob> &Jobs,
-                            std::vector<std::optional<CompiledKernel>> &Results,
-                            const std::vector<bool> &Hits, size_t First) {
-  TargetKernels Kernels;
-  Kernels.Target = &T;
-  TargetReport Summary;
-  Summary.Name = T.Name;
-  Module->walk([&](plan::LaunchOp) { ++Summary.Launches; });
-  std::string Listing;
-  for (size_t I = First; I < Jobs.size() && Jobs[I].Target == T.Name; ++I) {
-    std::string Where = Jobs[I].WhereText;
-    bool Kept = isWorthKeeping(Jobs[I], *Results[I]);
-    if (Kept)
-      count(Summary, T, *Results[I], Hits[I]);
-    else
-      Where += llvm::formatv(" (not kept: {0} bytes of registers spill)",
-                             Results[I]->SpillBytes)
-                   .str();
-    if (!Results[I]->ScheduleCosts.empty() || !Jobs[I].Schedule.empty())
-      Report.Schedules.push_back({Jobs[I].Target, Jobs[I].Symbol,
-                                  Results[I]->Schedule,
-                                  !Jobs[I].Schedule.empty(), std::move(Where),
-                                  Results[I]->ScheduleCosts});
-    if (Options.Emit && Kept)
-      appendListing(Listing, *Options.Emit,
-                    Options.Emit == Phase::Ptx ? Results[I]->Ptx
-                                               : Results[I]->Listing);
-    if (Jobs[I].VariantOf.empty())
-      Kernels.Kernels.emplace(Jobs[I].Symbol, std::move(*Results[I]));
-    else if (Kept)
-      Kernels.Variants[Jobs[I].VariantOf].push_back(
-          {Jobs[I].Symbol, Jobs[I].Where, std::move(*Results[I])});
-  }
-  if (Options.Emit == Phase::Tile && Listing.empty())
-    Listing = "// no kernel of this target is in the tile dialect\n";
-  if (Options.Emit)
-    Report.Emitted.emplace_back(stem() + listingSuffix(*Options.Emit, T),
-                                std::move(Listing));
-  Compiled.push_back(std::move(Kernels));
-  Report.Targets.push_back(Summary);
-}
-
-/// The user's schedules, which must be for kernels that there are.
-bool Compilation::readSchedules() {
-  std::optional<ScheduleFile> File =
-      ScheduleFile::read(Options.ScheduleFile, Diags);
-  if (!File)
-    return false;
-  Schedules = std::move(*File);
-  std::vector<std::string> Names;
-  for (auto Kernel : Module->getOps<func::FuncOp>())
-    Names.push_back(Kernel.getSymName().str());
-  return Schedules.checkNames(Names, Diags);
-}
-
-bool Compilation::compileKernels() {
-  if (!findTools() || !readSchedules())
-    return false;
-  std::vector<KernelJob> Jobs;
-  std::vector<size_t> FirstJob;
-  for (const target::Target *T : Targets) {
-    FirstJob.push_back(Jobs.size());
-    std::vector<KernelJob> Own =
-        jobsFor(*T, *Module, listingWord(Options.Emit));
-    addVariants(*T, Own);
-    llvm::append_range(Jobs, std::move(Own));
-  }
-  std::vector<bool> Hits;
-  auto Results = compileBatch(Jobs, Options, Diags, Report, Hits);
-  if (Diags.hasErrors())
-    return false;
-  for (size_t T = 0; T < Targets.size(); ++T)
-    addTarget(*Targets[T], Jobs, Results, Hits, FirstJob[T]);
+  Report.Emitted.emplace_back(
+      listingStem(Options) + "." + phaseName(P) + ".mlir", Text);
   return true;
 }
 

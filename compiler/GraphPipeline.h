@@ -8,7 +8,7 @@
 #ifndef KPC_COMPILER_GRAPHPIPELINE_H
 #define KPC_COMPILER_GRAPHPIPELINE_H
 
-#include "compiler/Compiler.h"
+#include "compiler/CompileOptions.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace kpc {

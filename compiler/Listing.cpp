@@ -9,6 +9,7 @@
 #include "compiler/Listing.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace kpc {
 
@@ -56,6 +57,11 @@ std::string listingWord(std::optional<Phase> Emit) {
   default:
     return {};
   }
+}
+
+std::string listingStem(const CompileOptions &Options) {
+  std::string Name = std::filesystem::path(Options.Model).filename();
+  return Name.substr(0, Name.find('.'));
 }
 
 static const char *endingOf(Phase Emit) {

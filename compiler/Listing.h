@@ -14,7 +14,7 @@
 #ifndef KPC_COMPILER_LISTING_H
 #define KPC_COMPILER_LISTING_H
 
-#include "compiler/Compiler.h"
+#include "compiler/CompileOptions.h"
 #include "compiler/target/Target.h"
 
 namespace kpc {
@@ -25,6 +25,10 @@ std::string phaseName(Phase P);
 /// KernelJob's word for the text of a kernel: "ptx"; empty where the phase is
 /// none of a kernel's.
 std::string listingWord(std::optional<Phase> Emit);
+
+/// How the names of the files begin: "model" where the model is
+/// "path/model.onnx".
+std::string listingStem(const CompileOptions &Options);
 
 /// The end of the file's name, with the target in front: ".sm_90a.ptx".
 std::string listingSuffix(Phase Emit, const target::Target &T);

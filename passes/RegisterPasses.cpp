@@ -10,9 +10,9 @@
 #include "codegen/nvptx/Nvptx.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/Passes.h"
-#include "passes/kernels/ExpandMath.h"
-#include "passes/kernels/GpuBuilder.h"
-#include "passes/kernels/HostBuilder.h"
+#include "passes/kernels/gpu/GpuBuilder.h"
+#include "passes/kernels/host/HostBuilder.h"
+#include "passes/kernels/math/ExpandMath.h"
 #include "passes/tile/Passes.h"
 
 void kpc::registerPasses() {

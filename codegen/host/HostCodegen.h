@@ -32,7 +32,7 @@
 
 namespace kpc::codegen {
 
-/// How the runtime starts a kernel: see passes/kernels/HostBuilder.h.
+/// How the runtime starts a kernel: see passes/kernels/host/HostBuilder.h.
 struct HostLaunch {
   std::string Symbol;
   std::string Work;

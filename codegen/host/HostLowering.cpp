@@ -8,8 +8,8 @@
 #include "codegen/host/HostLowering.h"
 
 #include "codegen/host/SoftFloat.h"
-#include "passes/kernels/BoolStorage.h"
-#include "passes/kernels/ExpandMath.h"
+#include "passes/kernels/form/BoolStorage.h"
+#include "passes/kernels/math/ExpandMath.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"

@@ -8,7 +8,7 @@
 #ifndef KPC_CODEGEN_HOST_HOSTTARGET_H
 #define KPC_CODEGEN_HOST_HOSTTARGET_H
 
-#include "passes/kernels/HostBuilder.h"
+#include "passes/kernels/host/HostBuilder.h"
 
 #include "llvm/Support/Error.h"
 

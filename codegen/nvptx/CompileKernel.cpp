@@ -10,8 +10,8 @@
 #include "codegen/nvptx/TensorMapAttr.h"
 #include "dialects/tile/Tile.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/kernels/ExpandMath.h"
-#include "passes/kernels/GpuBuilder.h"
+#include "passes/kernels/gpu/GpuBuilder.h"
+#include "passes/kernels/math/ExpandMath.h"
 #include "passes/tile/Passes.h"
 
 using namespace mlir;

@@ -7,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/artifact/KernelRecords.h"
-#include "compiler/weights/WeightRecipe.h"
-#include "dialects/graph/Graph.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <set>
@@ -63,9 +61,8 @@ std::string kpc::precisionOf(func::FuncOp Kernel) {
   return Reads.empty() || Reads == Writes ? Writes : Reads + " -> " + Writes;
 }
 
-Expected<Expr>
-kpc::substituted(const std::string &Text,
-                 const std::map<std::string, Expr, std::less<>> &Args) {
+Expected<Expr> kpc::substituted(const std::string &Text,
+                                const ArgumentSizes &Args) {
   std::string Error;
   std::optional<Expr> E = Expr::parse(Text, &Error);
   if (!E)
@@ -75,8 +72,7 @@ kpc::substituted(const std::string &Text,
 
 Expected<artifact::Param>
 kpc::tensorMapParam(const artifact::KernelTensorMap &Asked,
-                    const artifact::Launch &L,
-                    const std::map<std::string, Expr, std::less<>> &Args) {
+                    const artifact::Launch &L, const ArgumentSizes &Args) {
   if (Asked.Buffer >= L.Params.size() ||
       L.Params[Asked.Buffer].Kind != artifact::ParamKind::Buffer)
     return createStringError("a tensor map is of argument " +

@@ -14,8 +14,14 @@
 #ifndef KPC_COMPILER_ARTIFACT_KERNELRECORDS_H
 #define KPC_COMPILER_ARTIFACT_KERNELRECORDS_H
 
-#include "compiler/artifact/PlanToContents.h"
+#include "codegen/artifact/Contents.h"
+#include "compiler/kernels/KernelJob.h"
+#include "compiler/target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/Error.h"
+
+#include <functional>
+#include <map>
 
 namespace kpc {
 

@@ -1,5 +1,4 @@
-//===- PlanToContents.h - Plan and kernels as the artifact's contents -*- C++
-//-*-===//
+//===- PlanToContents.h - A plan as an artifact's contents ------*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -11,26 +10,11 @@
 
 #include "codegen/artifact/Contents.h"
 #include "compiler/import/WeightStore.h"
-#include "compiler/kernels/KernelJob.h"
-#include "compiler/target/Target.h"
+#include "compiler/kernels/TargetKernels.h"
 #include "dialects/plan/Plan.h"
 #include "llvm/Support/Error.h"
 
 namespace kpc {
-
-/// A kernel that takes another one's place for some sizes.
-struct CompiledVariant {
-  std::string Symbol;
-  std::vector<schedule::SizeBounds> Where; ///< one of these holds
-  CompiledKernel Kernel;
-};
-
-/// The compiled kernels of one target, by the symbol of their func.func.
-struct TargetKernels {
-  const target::Target *Target = nullptr;
-  std::map<std::string, CompiledKernel, std::less<>> Kernels;
-  std::map<std::string, std::vector<CompiledVariant>, std::less<>> Variants;
-};
 
 /// Reads the plan of `Module`. Weights are prepared lazily: `Weights` and the
 /// module must live until the artifact is written.

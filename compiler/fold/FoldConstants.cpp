@@ -1,4 +1,4 @@
-//===- FoldConstants.cpp - Computes constants when compiling -*- C++ -*-===//
+//===- FoldConstants.cpp - Computes constants when compiling --------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -138,8 +138,7 @@ LogicalResult kpc::foldConstants(ModuleOp Module, WeightStore &Weights,
     return failure();
 
   std::vector<TargetKernels> Targets(1);
-  Targets[0].Target = target::lookup("host").Targets.front();
-  if (!Compile(*Folded, Targets[0].Kernels))
+  if (!Compile(*Folded, Targets.front()))
     return failure();
   auto Contents = planToContents(*Folded, Weights, Targets, /*Strip=*/false);
   if (!Contents)

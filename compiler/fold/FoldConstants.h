@@ -1,4 +1,4 @@
-//===- FoldConstants.h - Computes constants when compiling -*- C++ -*-===//
+//===- FoldConstants.h - Computes constants when compiling ------*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,18 +17,17 @@
 #define KPC_COMPILER_FOLD_FOLDCONSTANTS_H
 
 #include "compiler/import/WeightStore.h"
-#include "compiler/kernels/KernelJob.h"
+#include "compiler/kernels/TargetKernels.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace kpc {
 
-/// Compiles the kernels of a module for the host `Target`; false after an
+/// Compiles the kernels of a module for this machine's CPU; false after an
 /// error was reported.
-using CompileHostKernels = llvm::function_ref<bool(
-    mlir::ModuleOp Kernels,
-    std::map<std::string, CompiledKernel, std::less<>> &Compiled)>;
+using CompileHostKernels =
+    llvm::function_ref<bool(mlir::ModuleOp Module, TargetKernels &Into)>;
 
 /// Replaces what depends on constants alone in `@main` of `Module` by weights
 /// "folded#0", "folded#1"… in `Weights`. Emits an error and fails where a

@@ -18,7 +18,7 @@
 #include "dialects/RegisterDialects.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
-#include "passes/kernels/ScheduleChoice.h"
+#include "passes/kernels/gpu/ScheduleChoice.h"
 
 using namespace kpc;
 using llvm::createStringError;

@@ -9,6 +9,7 @@
 #include "compiler/kernels/KernelBatch.h"
 #include "compiler/BuildId.h"
 #include "compiler/Version.h"
+#include "compiler/cache/Cache.h"
 #include "compiler/workers/WorkerPool.h"
 
 using namespace kpc;

@@ -8,8 +8,9 @@
 #ifndef KPC_COMPILER_KERNELS_KERNELBATCH_H
 #define KPC_COMPILER_KERNELS_KERNELBATCH_H
 
-#include "compiler/Compiler.h"
-#include "compiler/cache/Cache.h"
+#include "compiler/CompileOptions.h"
+#include "compiler/CompileReport.h"
+#include "compiler/diagnostics/Diagnostics.h"
 #include "compiler/kernels/KernelJob.h"
 
 namespace kpc {

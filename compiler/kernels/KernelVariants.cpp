@@ -10,7 +10,7 @@
 
 #include "dialects/kernel/Kernel.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "passes/kernels/GpuBuilder.h"
+#include "passes/kernels/gpu/GpuBuilder.h"
 #include "passes/schedule/SizeSamples.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -38,6 +38,7 @@ struct DimsAttrStorage;
 /// Marks ops whose result element depends on the operands' elements at the
 /// same index alone.
 template <typename ConcreteOp>
+// NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): as MLIR's traits are
 class ElementwiseTrait
     : public mlir::OpTrait::TraitBase<ConcreteOp, ElementwiseTrait> {};
 

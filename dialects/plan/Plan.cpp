@@ -258,7 +258,7 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
-/// What an edit by hand gets wrong: a buffer that a step uses after its end.
+/// Whether outputs may have the memory of the inputs that they name.
 static LogicalResult checkTakenInputs(ProgramOp Program) {
   auto Inputs = llvm::to_vector(Program.getOps<InputOp>());
   for (auto Output : Program.getOps<OutputOp>()) {
@@ -276,6 +276,7 @@ static LogicalResult checkTakenInputs(ProgramOp Program) {
   return success();
 }
 
+/// What an edit by hand gets wrong: a buffer that a step uses after its end.
 LogicalResult ProgramOp::verifyRegions() {
   if (failed(checkTakenInputs(*this)))
     return failure();

@@ -9,6 +9,7 @@
 #include "passes/graph/LinearIndex.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/graph/RowSpace.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
@@ -90,8 +91,30 @@ Found product(const LinearIndex &A, const LinearIndex &B) {
   LinearIndex Out = Other;
   Out.Offset = Other.Offset * *Factor;
   for (int64_t &F : Out.Factors)
-    F *= *Factor;
+    if (llvm::MulOverflow(F, *Factor, F))
+      return std::nullopt;
   return Out;
+}
+
+/// The elements, if they are of the order of sizes: sums of such do not
+/// overflow.
+std::optional<SmallVector<int64_t>> smallIntegers(DenseElementsAttr Elements) {
+  Type Element = Elements.getElementType();
+  if (!isa<IntegerType>(Element) || Element.isInteger(1) || Elements.empty())
+    return std::nullopt;
+  bool Unsigned = Element.isUnsignedInteger();
+  auto Number = [&](const APInt &Int) {
+    return Unsigned && Int.getActiveBits() < 64 ? int64_t(Int.getZExtValue())
+                                                : Int.getSExtValue();
+  };
+  SmallVector<int64_t> Values;
+  if (Elements.isSplat())
+    Values = {Number(Elements.getSplatValue<APInt>())};
+  else
+    Values = llvm::map_to_vector(Elements.getValues<APInt>(), Number);
+  if (!llvm::all_of(Values, [](int64_t V) { return llvm::isInt<48>(V); }))
+    return std::nullopt;
+  return Values;
 }
 
 /// A constant whose elements rise by one number: a range that was folded.
@@ -99,12 +122,12 @@ Found fromElements(Value V) {
   DenseElementsAttr Elements;
   if (!matchPattern(V, m_Constant(&Elements)))
     return std::nullopt;
-  Type Element = Elements.getElementType();
-  if (!isa<IntegerType>(Element) || Element.isInteger(1))
+  std::optional<SmallVector<int64_t>> Known = smallIntegers(Elements);
+  if (!Known)
     return std::nullopt;
-  if (Elements.isSplat())
-    return constantIndex(typeOf(V).getRank(),
-                         Elements.getSplatValue<APInt>().getSExtValue());
+  ArrayRef<int64_t> Values = *Known;
+  if (Values.size() == 1)
+    return constantIndex(typeOf(V).getRank(), Values[0]);
   int64_t Rank = typeOf(V).getRank(), Axis = -1;
   for (int64_t I = 0; I < Rank; ++I)
     if (typeOf(V).getDims()[I] != Expr(1)) {
@@ -112,9 +135,6 @@ Found fromElements(Value V) {
         return std::nullopt;
       Axis = I;
     }
-  auto Values =
-      llvm::map_to_vector(Elements.getValues<APInt>(),
-                          [](const APInt &Int) { return Int.getSExtValue(); });
   int64_t Step = Values[1] - Values[0];
   for (size_t I = 2; I < Values.size(); ++I)
     if (Values[I] - Values[I - 1] != Step)
@@ -168,6 +188,12 @@ Found fromAnywhere(Operation *Def, Value V, const LinearIndex &Data) {
   return constantIndex(typeOf(V).getRank(), *Number);
 }
 
+/// Whether indices stay what they are in this type: f32 has them up to 2^24.
+/// Those of 16 bits are let through for models that were written in them.
+bool holdsSizes(Type Element) {
+  return isFloat(Element) || Element.getIntOrFloatBitWidth() >= 32;
+}
+
 Found walkOp(Operation *Def, Value V, unsigned &Budget) {
   if (auto Iota = dyn_cast<IotaOp>(Def)) {
     LinearIndex Out = constantIndex(typeOf(V).getRank(), 0);
@@ -198,9 +224,8 @@ Found walkOp(Operation *Def, Value V, unsigned &Budget) {
     return throughTranspose(*A, Op);
   if (auto Op = dyn_cast<SliceOp>(Def))
     return throughSlice(*A, Op);
-  // Sizes fit 32 bits and, up to 2^24, f32.
   if (isa<CastOp>(Def))
-    return isBool(typeOf(V).getElementType()) ? Found() : A;
+    return holdsSizes(typeOf(V).getElementType()) ? A : Found();
   if (!isa<AddOp, SubOp, MulOp>(Def))
     return fromAnywhere(Def, V, *A);
   Found B = walk(Def->getOperand(1), Budget);

@@ -307,7 +307,12 @@ Value Attention::write() {
     K = FewK, V = FewV;
   ArrayRef<Expr> QD = typeOf(Q).getDims(), KD = typeOf(K).getDims(),
                  VD = typeOf(V).getDims();
-  if (QD[0] != KD[0] || QD[0] != VD[0] || KD[1] != VD[1]) {
+  // Products share one head, whatever the number of others: attention shares
+  // heads where numbers divide.
+  std::optional<int64_t> Many = typeOf(Q).getStaticDim(1),
+                         Few = typeOf(K).getStaticDim(1);
+  bool Divides = QD[1] == KD[1] || (Many && Few && *Few && *Many % *Few == 0);
+  if (QD[0] != KD[0] || QD[0] != VD[0] || KD[1] != VD[1] || !Divides) {
     refuse("its keys or values are shared in a way that has no word");
     return {};
   }

@@ -32,7 +32,8 @@ namespace kpc::schedule {
 /// spatial dimensions the outer one comes first.
 struct WindowShape {
   int64_t Images = 1, Channels = 8;
-  std::array<int64_t, 2> Out = {1, 1}; ///< places of the window
+  std::array<int64_t, 2> Out = {1, 1};      ///< places of the window
+  std::array<bool, 2> Known = {true, true}; ///< these are their numbers
   std::array<int64_t, 2> Taps = {3, 3}, Stride = {1, 1}, Dilation = {1, 1};
   int64_t MostLanes = 8;    ///< channels of one access: memory and alignment
   int64_t ElementBytes = 2; ///< of the input

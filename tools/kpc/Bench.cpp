@@ -229,6 +229,7 @@ static bool addProfile(Stream &First, const target::Target *T, BenchResult &R) {
       Times[J].push_back(Step.Facts.duration_us);
       R.Steps[J].Name = Step.Name;
       R.Steps[J].Nodes = Step.Nodes;
+      R.Steps[J].IsLaunch = !Step.Symbol.empty();
       R.Steps[J].Bytes = Step.Facts.bytes_read + Step.Facts.bytes_written;
       R.Steps[J].Flops = Step.Facts.flops;
     }

@@ -29,6 +29,7 @@ struct BenchOptions {
 /// One step of the plan, the median of several profiles.
 struct StepTime {
   std::string Name, Nodes;
+  bool IsLaunch = false; ///< of a kernel; else a copy or a fill
   double Microseconds = 0;
   int64_t Bytes = 0, Flops = -1;
   /// What the chip could do it in at its peak rates; none where they are not

@@ -74,7 +74,7 @@ static bool usesTensorCores(const KernelFacts *K) {
   if (!K)
     return false;
   for (const char *Family :
-       {"gemm ", "conv ", "attention ", "gemv ", "mmasync "})
+       {"gemm ", "mmasync ", "gemv ", "conv ", "attention ", "decode "})
     if (K->Family.starts_with(Family))
       return true;
   return false;
@@ -90,8 +90,7 @@ static std::vector<Row> rowsOf(const PageSide &Side) {
   for (const StepTime &S : Side.Result.Steps) {
     Row R;
     R.Time = &S;
-    bool IsLaunch = S.Name != "copy" && S.Name != "fill";
-    if (IsLaunch && Launch < Side.Facts.Launches.size())
+    if (S.IsLaunch && Launch < Side.Facts.Launches.size())
       R.Kernel = &Side.Facts.Kernels[Side.Facts.Launches[Launch++].Kernel];
     if (Known) {
       double Peak = usesTensorCores(R.Kernel) && T->Cost.Fp16 > 0

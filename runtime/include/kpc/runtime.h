@@ -386,7 +386,9 @@ KPC_API kpc_status kpc_session_output_dims(kpc_session *session, int32_t index,
  *  returns when the outputs are there.
  *
  *  A shape that is bound, with tensors aligned to 64 bytes on the session's
- *  device, allocates nothing; with a stream it waits for nothing. */
+ *  device, allocates nothing; with a stream it waits for nothing, but at
+ *  branches that data decides: there a CUDA session waits for the stream, to
+ *  read the condition back. */
 KPC_API kpc_status kpc_session_run(kpc_session *session,
                                    const kpc_named_tensor *inputs,
                                    size_t input_count,
@@ -464,11 +466,12 @@ typedef struct kpc_profile_step {
   const char *symbol; /**< of its code; "" for a copy or fill */
   const char *nodes;  /**< the nodes of the model it computes, ", " between */
   int32_t step;       /**< number in the plan */
-  double start_us;    /**< since the run began */
-  double duration_us;
-  int64_t bytes_read, bytes_written; /**< of the ranges that it touches */
-  int64_t flops;                     /**< -1: not known */
-  int64_t work;                      /**< units (host) or blocks (device) */
+  double start_us; /**< since the run began; in a loop, when it began first */
+  double duration_us; /**< of all iterations; 0 in a branch not taken */
+  /** Of the ranges that it touches, in all iterations. */
+  int64_t bytes_read, bytes_written;
+  int64_t flops; /**< in all iterations; -1: not known */
+  int64_t work;  /**< units (host) or blocks (device) of one launch */
 } kpc_profile_step;
 
 /** Runs once, step by step, and says how long each took: by the clock on the

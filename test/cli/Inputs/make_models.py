@@ -28,10 +28,10 @@ def floats(values, order="<"):
     return struct.pack(f"{order}{len(values)}f", *values)
 
 
-def one_node(op, type_number, dims, **attributes):
+def one_node(op, type_number, dims, node_name="the_node", **attributes):
     """y = op(x), or op(x, x) for operators of two inputs."""
     inputs = ["x", "x"] if op in ("Add", "And") else ["x"]
-    node = onnx.node(op, inputs, ["y"], name="the_node", **attributes)
+    node = onnx.node(op, inputs, ["y"], name=node_name, **attributes)
     return onnx.model(onnx.graph([node], [onnx.value_info("x", dims, type_number)],
                                  [onnx.value_info("y", dims, type_number)]))
 
@@ -134,6 +134,7 @@ MODELS = {
     "halves": halves(),
     "fill": fill(),
     "weighted": weighted(),
+    "copy": one_node("Relu", onnx.FLOAT, ["batch", 4], node_name="copy"),
     "names": one_node("Relu", onnx.FLOAT, ["batch-size", "n+1", "batch size", "a:b", "\u00e9"]),
     "bent": bent(),
     "bent-weight": bent(weight=0.75),

@@ -54,3 +54,25 @@ func.func @others(%x: !graph.tensor<[8, 8], i1>) -> (!graph.tensor<[8, 8], i1>, 
   %13 = graph.gather_nd %x, %12 batch_dims 0 : !graph.tensor<[8, 8], i1>, !graph.tensor<[4, 8, 2], i64>
   return %3, %9, %13 : !graph.tensor<[8, 8], i1>, !graph.tensor<[7, 8], i1>, !graph.tensor<[4, 8], i1>
 }
+
+// Indices in a type that has too few numbers for them, and a piece without elements: gathers.
+// CHECK-LABEL: @narrow(
+// CHECK: graph.gather_nd
+func.func @narrow(%x: !graph.tensor<[300, 8], i1>) -> !graph.tensor<[300, 8], i1> {
+  %0 = graph.iota axis 0 : !graph.tensor<[300, 8, 1], i64>
+  %1 = graph.cast %0 to i8 : !graph.tensor<[300, 8, 1], i64>
+  %2 = graph.cast %1 to i64 : !graph.tensor<[300, 8, 1], i8>
+  %3 = graph.iota axis 1 : !graph.tensor<[300, 8, 1], i64>
+  %4 = graph.concat %2, %3 axis 2 : !graph.tensor<[300, 8, 1], i64>, !graph.tensor<[300, 8, 1], i64>
+  %5 = graph.gather_nd %x, %4 batch_dims 0 : !graph.tensor<[300, 8], i1>, !graph.tensor<[300, 8, 2], i64>
+  return %5 : !graph.tensor<[300, 8], i1>
+}
+
+// CHECK-LABEL: @nothing(
+// CHECK: graph.gather_nd
+func.func @nothing(%x: !graph.tensor<[8, 8], i1>, %i: !graph.tensor<[0, 1], i64>) -> !graph.tensor<[0], i1> {
+  %0 = graph.constant dense<> : tensor<0x1xi64>
+  %1 = graph.concat %0, %i axis 1 : !graph.tensor<[0, 1], i64>, !graph.tensor<[0, 1], i64>
+  %2 = graph.gather_nd %x, %1 batch_dims 0 : !graph.tensor<[8, 8], i1>, !graph.tensor<[0, 2], i64>
+  return %2 : !graph.tensor<[0], i1>
+}

@@ -10,7 +10,7 @@
 !r = !graph.tensor<[b, 4, s], f32>
 !r1 = !graph.tensor<[b, 4, s, 1], f32>
 
-module attributes {graph.symbols = {b = {min = 1}, s = {min = 1}, t = {min = 1}}} {
+module attributes {graph.symbols = {b = {min = 1}, h = {min = 1}, s = {min = 1}, t = {min = 1}}} {
   // A factor on the product, and a bias of few sizes.
   // CHECK-LABEL: func.func @factor_and_bias
   // CHECK-NEXT: %[[Y:.*]] = graph.attention %arg0, %arg1, %arg2 bias %arg3 scale 1.250000e-01
@@ -139,6 +139,47 @@ module attributes {graph.symbols = {b = {min = 1}, s = {min = 1}, t = {min = 1}}
     %w = graph.div %e, %sums : !s
     %y = graph.matmul %w, %v : !s, !k
     return %y, %w : !q, !s
+  }
+
+  // A product shares one head of queries among those of keys as well; attention does not.
+  // CHECK-LABEL: func.func @one_head_of_queries
+  // CHECK-NOT: graph.attention
+  // REMARK: because its keys or values are shared in a way that has no word.
+  func.func @one_head_of_queries(%q: !graph.tensor<[b, 1, s, 64], f32>, %k: !k, %v: !k) -> !q {
+    %kt = graph.transpose %k [0, 1, 3, 2] : !k
+    %l = graph.matmul %q, %kt : !graph.tensor<[b, 1, s, 64], f32>, !kt
+    %top = graph.reduce max, %l axes [3] : !s
+    %top1 = graph.reshape %top : !r to !r1
+    %tops = graph.broadcast %top1 : !r1 to !s
+    %d = graph.sub %l, %tops : !s
+    %e = graph.exp %d : !s
+    %sum = graph.reduce sum, %e axes [3] : !s
+    %sum1 = graph.reshape %sum : !r to !r1
+    %sums = graph.broadcast %sum1 : !r1 to !s
+    %w = graph.div %e, %sums : !s
+    %y = graph.matmul %w, %v : !s, !k
+    return %y : !q
+  }
+
+  // How many heads share one must be known.
+  // CHECK-LABEL: func.func @heads_of_any_number
+  // CHECK-NOT: graph.attention
+  // REMARK: because its keys or values are shared in a way that has no word.
+  func.func @heads_of_any_number(%q: !graph.tensor<[b, h, s, 64], f32>, %k: !graph.tensor<[b, 1, t, 64], f32>,
+                                 %v: !graph.tensor<[b, 1, t, 64], f32>) -> !graph.tensor<[b, h, s, 64], f32> {
+    %kt = graph.transpose %k [0, 1, 3, 2] : !graph.tensor<[b, 1, t, 64], f32>
+    %l = graph.matmul %q, %kt : !graph.tensor<[b, h, s, 64], f32>, !graph.tensor<[b, 1, 64, t], f32>
+    %top = graph.reduce max, %l axes [3] : !graph.tensor<[b, h, s, t], f32>
+    %top1 = graph.reshape %top : !graph.tensor<[b, h, s], f32> to !graph.tensor<[b, h, s, 1], f32>
+    %tops = graph.broadcast %top1 : !graph.tensor<[b, h, s, 1], f32> to !graph.tensor<[b, h, s, t], f32>
+    %d = graph.sub %l, %tops : !graph.tensor<[b, h, s, t], f32>
+    %e = graph.exp %d : !graph.tensor<[b, h, s, t], f32>
+    %sum = graph.reduce sum, %e axes [3] : !graph.tensor<[b, h, s, t], f32>
+    %sum1 = graph.reshape %sum : !graph.tensor<[b, h, s], f32> to !graph.tensor<[b, h, s, 1], f32>
+    %sums = graph.broadcast %sum1 : !graph.tensor<[b, h, s, 1], f32> to !graph.tensor<[b, h, s, t], f32>
+    %w = graph.div %e, %sums : !graph.tensor<[b, h, s, t], f32>
+    %y = graph.matmul %w, %v : !graph.tensor<[b, h, s, t], f32>, !graph.tensor<[b, 1, t, 64], f32>
+    return %y : !graph.tensor<[b, h, s, 64], f32>
   }
 
   // A factor behind the bias would scale it too.

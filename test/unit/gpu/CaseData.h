@@ -13,7 +13,7 @@
 #include "codegen/host/HostCodegen.h"
 #include "codegen/host/HostImage.h"
 #include "mlir/IR/MLIRContext.h"
-#include "passes/kernels/GpuBuilder.h"
+#include "passes/kernels/gpu/GpuBuilder.h"
 
 #include <array>
 #include <memory>

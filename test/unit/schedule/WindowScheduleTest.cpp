@@ -11,6 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace kpc;
 using namespace kpc::schedule;
 
@@ -57,6 +59,33 @@ TEST(WindowSchedule, Legal) {
           }
         }
   }
+}
+
+/// Registers and spills by ptxas 13.0 -v, of 5 x 5 taps of f16.
+TEST(WindowSchedule, TilesBeyondTheImageFitRegisters) {
+  const target::Target &T = *target::findTarget("sm_90a");
+  auto Tries = [&](const WindowShape &Shape, const std::string &Text) {
+    auto Ranked = rankWindowSchedules(Shape, T);
+    return std::any_of(Ranked.begin(), Ranked.end(), [&](const WindowCost &C) {
+      return C.Schedule.str() == Text;
+    });
+  };
+  WindowShape Known = shapeOf(32, 28, 128, 5, 1);
+  for (const char *Fits : {"window 4 x 4 x 4", "window 4 x 2 x 4",
+                           "window 2 x 4 x 4", "window 1 x 3 x 4"})
+    EXPECT_TRUE(Tries(Known, Fits)) << Fits;
+  for (const char *Spills :
+       {"window 4 x 3 x 4", "window 2 x 6 x 4", "window 1 x 8 x 4"})
+    EXPECT_FALSE(Tries(Known, Spills)) << Spills;
+
+  WindowShape Unknown = Known;
+  Unknown.Known = {false, false};
+  for (const char *Fits : {"window 1 x 1 x 4", "window 1 x 4 x 4",
+                           "window 2 x 2 x 4", "window 4 x 4 x 2"})
+    EXPECT_TRUE(Tries(Unknown, Fits)) << Fits;
+  for (const char *Spills : {"window 4 x 4 x 4", "window 4 x 2 x 4",
+                             "window 2 x 4 x 4", "window 2 x 3 x 4"})
+    EXPECT_FALSE(Tries(Unknown, Spills)) << Spills;
 }
 
 TEST(WindowSchedule, FewPlacesAreSharedByMoreThreads) {

@@ -1,0 +1,94 @@
+//===- CompileOptions.h - What a compilation is asked for -------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The options of `kpc compile` and `kpc check`, and the levels that `--emit`
+/// names. Plain data.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_COMPILEOPTIONS_H
+#define KPC_COMPILER_COMPILEOPTIONS_H
+
+#include "dialects/shape/Facts.h"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kpc {
+
+/// What `--emit` can write, in the order of the way down.
+enum class Phase {
+  Graph,  ///< the model as imported and simplified (MLIR, read back by kpc)
+  Linalg, ///< kernels in linalg form (MLIR)
+  Plan,   ///< kernels and plan (MLIR, read back by kpc)
+  Tile,   ///< a GPU target's kernels on tensor cores in the tile dialect
+  Nvvm,   ///< a GPU target's kernels in LLVM's MLIR dialects
+  Llvm,   ///< LLVM IR
+  Ptx,    ///< a GPU target's PTX
+  Sass,   ///< a GPU target's machine code in text; needs nvdisasm
+  Artifact,
+};
+
+/// "graph" … "sass"; none if the name is none of these.
+std::optional<Phase> phaseByName(std::string_view Name);
+/// The names that phaseByName knows, in order.
+std::vector<std::string> phaseNames();
+
+/// Tf32: values are stored in fp32, and tensor cores multiply them in tf32.
+enum class Precision { Model, Fp32, Fp16, Bf16, Tf32 };
+
+struct CompileOptions {
+  /// model.onnx, or X.graph.mlir / X.plan.mlir that --emit wrote.
+  std::string Model;
+  std::string Output;
+  /// As the user wrote them; empty: this machine's GPU, else host.
+  std::vector<std::string> Targets;
+  Precision Compute = Precision::Model;
+  Precision Io = Precision::Model;
+  /// Values whose name matches the regular expression keep this precision.
+  std::vector<std::pair<std::string, Precision>> PrecisionFor;
+  /// What the user says of dynamic sizes, by name. Min == Max fixes one.
+  std::map<std::string, shape::SymbolFacts> Dims;
+  std::optional<Phase> Emit;
+  /// Rules that name kernels' schedules: see ScheduleFile.h. Empty: none.
+  std::string ScheduleFile;
+  /// Kernels that a region may have on a GPU, each for a part of the dynamic
+  /// sizes; 1: the one for the optimum serves all. See KernelVariants.h.
+  unsigned Variants = 4;
+  /// Worker processes; 0: one per core.
+  int Jobs = 0;
+  std::string CacheFolder; ///< empty: no cache
+  std::string Ptxas;       ///< empty: CUDA_HOME, then PATH
+  bool Strip = false;      ///< leave PTX text out of the artifact
+  bool LineInfo = false;   ///< GPU: PTX says of which line of the kernel it is
+  bool Fuse = true;        ///< off: one op a kernel (for `verify`)
+  /// Whether a kernel may hold several reductions of rows; set when compiling:
+  /// only where all targets are GPUs, whose builders keep a row at hand.
+  bool Rows = false;
+  bool VerifyEach = false;
+  std::string IrDumpFolder;
+  std::string ReproducerFolder;
+  /// How kpc starts itself as a worker; empty: the running program.
+  std::vector<std::string> WorkerCommand;
+  /// For the provenance in the artifact.
+  std::string CommandLine;
+  /// What is done now, and how far: "kernels", 12, 40.
+  std::function<void(std::string_view What, size_t Done, size_t Total)>
+      Progress;
+  std::function<bool()> Cancelled;
+};
+
+} // namespace kpc
+
+#endif // KPC_COMPILER_COMPILEOPTIONS_H

@@ -1,0 +1,67 @@
+//===- CompileReport.h - What a compilation tells ---------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What came of a compilation, for people: the text of `--emit`, what was
+/// chosen and why, sizes and times. Plain data; errors are in Diagnostics.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_COMPILEREPORT_H
+#define KPC_COMPILER_COMPILEREPORT_H
+
+#include "compiler/Remarks.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kpc {
+
+/// What a kernel's builder had to choose from, for --explain.
+struct KernelSchedules {
+  std::string Target, Kernel;
+  std::string Chosen;
+  bool Forced = false; ///< by the user
+  /// Of a variant: the sizes that it is for.
+  std::string Where;
+  /// The best first, each with the parts of its cost.
+  std::vector<std::string> Costs;
+};
+
+struct TargetReport {
+  std::string Name;
+  size_t Kernels = 0; ///< distinct ones
+  size_t Launches = 0;
+  size_t CacheHits = 0;
+  size_t Assembled = 0; ///< cubins made
+  uint64_t CodeBytes = 0;
+};
+
+struct CompileReport {
+  bool Ok = false;
+  /// A fault of kpc's own rather than of the input: exit code 70.
+  bool Internal = false;
+  /// Internal: the file that reproduces it and the command that replays it.
+  std::string Reproducer, ReplayCommand;
+  /// Emit: what was written, by file name ("model.graph.mlir").
+  std::vector<std::pair<std::string, std::string>> Emitted;
+  std::vector<std::string> Notes; ///< for the user: "sm_90 means sm_90a"
+  std::vector<TargetReport> Targets;
+  std::vector<Remark> Remarks;
+  std::vector<KernelSchedules> Schedules;
+  uint64_t ArtifactBytes = 0, WeightBytes = 0;
+  /// Seconds by phase, in order.
+  std::vector<std::pair<std::string, double>> Timing;
+  uint64_t PeakMemoryBytes = 0; ///< of this process and its workers
+};
+
+} // namespace kpc
+
+#endif // KPC_COMPILER_COMPILEREPORT_H

@@ -1,0 +1,132 @@
+//===- PlanBuffers.cpp - A plan's buffers as the artifact's ---------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/artifact/PlanBuffers.h"
+#include "compiler/artifact/PlanWeights.h"
+#include "compiler/weights/WeightRecipe.h"
+
+using namespace kpc;
+using namespace mlir;
+using kpc::shape::Expr;
+
+static std::vector<Expr> dimsOf(Value Buffer) {
+  ArrayRef<Expr> Dims = graph::typeOf(Buffer).getDims();
+  return {Dims.begin(), Dims.end()};
+}
+
+static artifact::Port portOf(StringRef Name, Value Buffer) {
+  return {Name.str(), elementTypeOf(graph::typeOf(Buffer).getElementType()),
+          dimsOf(Buffer), std::nullopt};
+}
+
+llvm::Expected<PlanBuffers> PlanBuffers::read(plan::ProgramOp Program,
+                                              const WeightStore &Weights,
+                                              artifact::Contents &Contents) {
+  PlanBuffers All;
+  llvm::Error Failed = llvm::Error::success();
+  Program.walk<WalkOrder::PreOrder>([&](Operation *Op) {
+    Failed =
+        llvm::joinErrors(std::move(Failed), All.declare(Op, Weights, Contents));
+  });
+  if (Failed)
+    return std::move(Failed);
+  All.setLiveIntervals(Program);
+  return All;
+}
+
+void PlanBuffers::add(Value Buffer, artifact::BufferKind Kind,
+                      uint32_t Position, std::string Name) {
+  artifact::Buffer B;
+  B.Kind = Kind;
+  B.Index = Position;
+  B.Size = plan::byteSize(graph::typeOf(Buffer));
+  B.Name = std::move(Name);
+  Index[Buffer] = Buffers.size();
+  Buffers.push_back(std::move(B));
+}
+
+llvm::Error PlanBuffers::addWeight(plan::WeightOp Op,
+                                   const WeightStore &Weights,
+                                   artifact::Contents &Contents) {
+  auto Prepared = preparedWeight(Op.getSource(), Op.getRecipe(),
+                                 graph::typeOf(Op.getBuffer()), Weights);
+  if (!Prepared)
+    return Prepared.takeError();
+  std::string Key = Op.getSource().str() + recipeText(Op.getRecipe());
+  auto [Known, Inserted] =
+      WeightIndex.try_emplace(Key, Contents.Weights.size());
+  if (Inserted)
+    Contents.Weights.push_back(std::move(*Prepared));
+  add(Op.getBuffer(), artifact::BufferKind::Weight, Known->second,
+      Op.getSource().str());
+  return llvm::Error::success();
+}
+
+llvm::Error PlanBuffers::declare(Operation *Op, const WeightStore &Weights,
+                                 artifact::Contents &Contents) {
+  if (auto Input = dyn_cast<plan::InputOp>(Op)) {
+    add(Input.getBuffer(), artifact::BufferKind::Input, Contents.Inputs.size(),
+        Input.getName().str());
+    Contents.Inputs.push_back(portOf(Input.getName(), Input.getBuffer()));
+  } else if (auto Output = dyn_cast<plan::OutputOp>(Op)) {
+    add(Output.getBuffer(), artifact::BufferKind::Output,
+        Contents.Outputs.size(), Output.getName().str());
+    Contents.Outputs.push_back(portOf(Output.getName(), Output.getBuffer()));
+    Contents.Outputs.back().Alias = std::optional<uint32_t>(Output.getTakes());
+  } else if (auto Weight = dyn_cast<plan::WeightOp>(Op)) {
+    return addWeight(Weight, Weights, Contents);
+  } else if (auto Constant = dyn_cast<plan::ConstantOp>(Op)) {
+    std::string Name = "constant" + std::to_string(Contents.Weights.size());
+    add(Constant.getBuffer(), artifact::BufferKind::Weight,
+        Contents.Weights.size(), Name);
+    Contents.Weights.push_back(constantWeight(Name, Constant.getValue()));
+  } else if (auto Buffer = dyn_cast<plan::BufferOp>(Op)) {
+    add(Buffer.getBuffer(), artifact::BufferKind::Arena, 0,
+        Buffer.getName().str());
+  }
+  return llvm::Error::success();
+}
+
+/// A buffer lives from the first step that touches it to the last, or for as
+/// long as the plan says.
+void PlanBuffers::setLiveIntervals(plan::ProgramOp Program) {
+  for (auto [Buffer, Live] : plan::touchedIntervals(Program)) {
+    Buffers[indexOf(Buffer)].FirstStep = Live.First;
+    Buffers[indexOf(Buffer)].LastStep = Live.Last;
+  }
+  Program.walk([&](plan::BufferOp Buffer) {
+    if (auto Live = Buffer.getLive()) {
+      Buffers[indexOf(Buffer.getBuffer())].FirstStep = (*Live)[0];
+      Buffers[indexOf(Buffer.getBuffer())].LastStep = (*Live)[1];
+    }
+  });
+}
+
+artifact::Param PlanBuffers::param(Value V, artifact::Access Access) const {
+  artifact::Param P = artifact::Param::buffer(indexOf(V), Access);
+  P.Offset = plan::offsetInStorage(V);
+  if (P.Offset)
+    P.Length = plan::byteSize(graph::typeOf(V));
+  return P;
+}
+
+std::vector<artifact::Value>
+PlanBuffers::values(plan::ProgramOp Program) const {
+  std::vector<artifact::Value> Values;
+  auto Touched = plan::touchedIntervals(Program);
+  Program.walk([&](plan::BufferOp Buffer) {
+    artifact::Value V;
+    V.Name = Buffer.getName().str();
+    V.Buffer = indexOf(Buffer.getBuffer());
+    V.Step = Touched.lookup(Buffer.getBuffer()).First;
+    V.Type = elementTypeOf(graph::typeOf(Buffer.getBuffer()).getElementType());
+    V.Dims = dimsOf(Buffer.getBuffer());
+    Values.push_back(std::move(V));
+  });
+  return Values;
+}

@@ -1,0 +1,204 @@
+//===- KernelPhase.cpp - All kernels of a plan, for all targets -----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/kernels/KernelPhase.h"
+#include "compiler/Listing.h"
+#include "compiler/kernels/KernelBatch.h"
+#include "compiler/kernels/KernelVariants.h"
+#include "dialects/plan/Plan.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace kpc;
+using namespace mlir;
+
+/// Cubins need ptxas, and nvdisasm to be read; portable targets are PTX and do
+/// without, as do the texts above machine code.
+bool KernelPhase::findTools(Targets For) {
+  if (Options.Emit)
+    for (const target::Target *T : For)
+      if (std::string Why = reasonAgainstListing(*Options.Emit, *T);
+          !Why.empty())
+        Diags.error(Code::TargetNoListing).target(T->Name).message(Why);
+  bool ToCubin = !Options.Emit || Options.Emit == Phase::Sass;
+  auto needsPtxas = [](const target::Target *T) {
+    return T->TheKind == target::Kind::Gpu;
+  };
+  if (Diags.hasErrors() || !ToCubin || llvm::none_of(For, needsPtxas))
+    return !Diags.hasErrors();
+  Ptxas = nvptx::findPtxas(Options.Ptxas);
+  if (!Ptxas)
+    Diags.error(Code::TargetNoPtxas).message(Ptxas.Missing);
+  if (Options.Emit == Phase::Sass) {
+    Nvdisasm = nvptx::findNvdisasm(Ptxas.Path);
+    if (!Nvdisasm)
+      Diags.error(Code::TargetNoTool).message(Nvdisasm.Missing);
+  }
+  return !Diags.hasErrors();
+}
+
+//===----------------------------------------------------------------------===//
+// Jobs
+//===----------------------------------------------------------------------===//
+
+/// The user's schedules, which must be for kernels that there are.
+bool KernelPhase::readSchedules(ModuleOp Module) {
+  std::optional<ScheduleFile> File =
+      ScheduleFile::read(Options.ScheduleFile, Diags);
+  if (!File)
+    return false;
+  Schedules = std::move(*File);
+  std::vector<std::string> Names;
+  for (auto Kernel : Module.getOps<func::FuncOp>())
+    Names.push_back(Kernel.getSymName().str());
+  return Schedules.checkNames(Names, Diags);
+}
+
+std::vector<KernelJob> KernelPhase::jobsFor(ModuleOp Module,
+                                            const target::Target &T,
+                                            const std::string &Listing) {
+  std::vector<KernelJob> Jobs;
+  for (auto Kernel : Module.getOps<func::FuncOp>()) {
+    KernelJob Job;
+    Job.Symbol = Kernel.getSymName().str();
+    Job.Target = T.Name;
+    Job.Ptxas = T.isGpu() ? Ptxas.Path : std::string();
+    Job.Nvdisasm = Nvdisasm.Path;
+    if (T.isGpu())
+      Job.Releases = Ptxas.Release + Nvdisasm.Release;
+    Job.Listing = Listing;
+    Job.LineInfo = T.isGpu() && Options.LineInfo;
+    Job.Schedule = Schedules.find(T, Job.Symbol);
+    Job.Text = textOf(Kernel);
+    Jobs.push_back(std::move(Job));
+  }
+  return Jobs;
+}
+
+/// Behind each of the model's kernels its variants. A schedule of the user's is
+/// for all sizes.
+void KernelPhase::addVariants(ModuleOp Module, const target::Target &T,
+                              std::vector<KernelJob> &Jobs) {
+  if (Options.Variants < 2 || !T.isGpu())
+    return;
+  VariantFinder Finder(Module, T, Options.Variants - 1);
+  std::vector<KernelJob> All;
+  for (KernelJob &Job : Jobs) {
+    std::vector<KernelJob> Variants =
+        Job.Schedule.empty() ? Finder.jobsFor(Job) : std::vector<KernelJob>();
+    All.push_back(std::move(Job));
+    llvm::append_range(All, std::move(Variants));
+  }
+  Jobs = std::move(All);
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Builders estimate registers; the assembler knows. A variant that spills is
+/// no gain over the kernel for all sizes, which serves its sizes then.
+static bool isWorthKeeping(const KernelJob &Job, const CompiledKernel &Kernel) {
+  return Job.VariantOf.empty() || Kernel.SpillBytes <= 0;
+}
+
+static void count(TargetReport &Summary, const target::Target &T,
+                  const CompiledKernel &Kernel, bool WasCached) {
+  ++Summary.Kernels;
+  Summary.CacheHits += WasCached;
+  Summary.Assembled += T.isGpu() && !Kernel.Code.empty();
+  Summary.CodeBytes += Kernel.Code.size();
+}
+
+void KernelPhase::tellSchedule(const KernelJob &Job,
+                               const CompiledKernel &Kernel, bool Kept) {
+  bool Forced = !Job.Schedule.empty();
+  if (Kernel.ScheduleCosts.empty() && !Forced)
+    return;
+  std::string Where = Job.WhereText;
+  if (!Kept)
+    Where += llvm::formatv(" (not kept: {0} bytes of registers spill)",
+                           Kernel.SpillBytes)
+                 .str();
+  Report.Schedules.push_back({Job.Target, Job.Symbol, Kernel.Schedule, Forced,
+                              std::move(Where), Kernel.ScheduleCosts});
+}
+
+/// Of the target's jobs, from `First` to `End`.
+TargetKernels KernelPhase::take(const target::Target &T, Batch &All,
+                                size_t First, size_t End, size_t Launches) {
+  TargetKernels Kernels;
+  Kernels.Target = &T;
+  TargetReport Summary;
+  Summary.Name = T.Name;
+  Summary.Launches = Launches;
+  std::string Listing;
+  for (size_t I = First; I < End; ++I) {
+    const KernelJob &Job = All.Jobs[I];
+    CompiledKernel &Kernel = *All.Results[I];
+    bool Kept = isWorthKeeping(Job, Kernel);
+    tellSchedule(Job, Kernel, Kept);
+    if (!Kept)
+      continue;
+    count(Summary, T, Kernel, All.Hits[I]);
+    if (Options.Emit)
+      appendListing(Listing, *Options.Emit,
+                    Options.Emit == Phase::Ptx ? Kernel.Ptx : Kernel.Listing);
+    if (Job.VariantOf.empty())
+      Kernels.Kernels.emplace(Job.Symbol, std::move(Kernel));
+    else
+      Kernels.Variants[Job.VariantOf].push_back(
+          {Job.Symbol, Job.Where, std::move(Kernel)});
+  }
+  if (Options.Emit == Phase::Tile && Listing.empty())
+    Listing = "// no kernel of this target is in the tile dialect\n";
+  if (Options.Emit)
+    Report.Emitted.emplace_back(listingStem(Options) +
+                                    listingSuffix(*Options.Emit, T),
+                                std::move(Listing));
+  Report.Targets.push_back(std::move(Summary));
+  return Kernels;
+}
+
+std::optional<std::vector<TargetKernels>> KernelPhase::compile(ModuleOp Module,
+                                                               Targets For) {
+  if (!findTools(For) || !readSchedules(Module))
+    return std::nullopt;
+  Batch All;
+  std::vector<size_t> Ends; ///< of each target's jobs
+  for (const target::Target *T : For) {
+    std::vector<KernelJob> Own = jobsFor(Module, *T, listingWord(Options.Emit));
+    addVariants(Module, *T, Own);
+    llvm::append_range(All.Jobs, std::move(Own));
+    Ends.push_back(All.Jobs.size());
+  }
+  All.Results = compileBatch(All.Jobs, Options, Diags, Report, All.Hits);
+  if (Diags.hasErrors())
+    return std::nullopt;
+  size_t Launches = 0;
+  Module.walk([&](plan::LaunchOp) { ++Launches; });
+  std::vector<TargetKernels> Kernels;
+  size_t First = 0;
+  for (auto [T, End] : llvm::zip_equal(For, Ends)) {
+    Kernels.push_back(take(*T, All, First, End, Launches));
+    First = End;
+  }
+  return Kernels;
+}
+
+bool KernelPhase::compileForNow(ModuleOp Module, TargetKernels &Into) {
+  Into.Target = target::lookup("host").Targets.front();
+  Batch All;
+  All.Jobs = jobsFor(Module, *Into.Target, /*Listing=*/{});
+  All.Results = compileBatch(All.Jobs, Options, Diags, Report, All.Hits);
+  if (Diags.hasErrors())
+    return false;
+  for (size_t I = 0; I < All.Jobs.size(); ++I)
+    Into.Kernels.emplace(All.Jobs[I].Symbol, std::move(*All.Results[I]));
+  return true;
+}

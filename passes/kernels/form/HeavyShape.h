@@ -1,0 +1,38 @@
+//===- HeavyShape.h - The loops around a heavy generic ----------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_FORM_HEAVYSHAPE_H
+#define KPC_PASSES_KERNELS_FORM_HEAVYSHAPE_H
+
+#include "passes/kernels/form/AccessMaps.h"
+
+#include "dialects/shape/Facts.h"
+
+namespace kpc::kernels {
+
+/// A kernel whose outputs have the heavy generic's own shape: each output
+/// element is made of the heavy results at its own indices.
+struct HeavyShape {
+  mlir::linalg::GenericOp Heavy;
+  llvm::SmallVector<mlir::OpFoldResult> LoopSizes;
+  /// Loops by kind, in order; output dim i is loop Parallel[i].
+  llvm::SmallVector<unsigned> Parallel, Reduction;
+  /// What an output element reads and writes.
+  AccessMaps Access;
+
+  shape::Expr size(unsigned Loop) const { return *sizeExpr(LoopSizes[Loop]); }
+
+  /// None where the kernel is of another kind.
+  static std::optional<HeavyShape> read(const KernelForm &Form);
+};
+
+/// What the kernel's arguments say of `argN`.
+shape::Facts factsOf(mlir::func::FuncOp Func);
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_FORM_HEAVYSHAPE_H

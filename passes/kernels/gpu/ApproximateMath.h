@@ -1,0 +1,29 @@
+//===- ApproximateMath.h - Math of which 16 bits are stored -----*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Where every output of a kernel is f16 or bf16, its exp, erf, tanh and
+/// divisions in f32 need not be exact to the last of 24 bits. They are marked
+/// `fastmath<afn>`, which ExpandMath takes for its short forms on GPUs. Not
+/// those that a comparison, a rounding to whole numbers or an integer is made
+/// of: 6 / 3 must not fall short of 2 there.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_GPU_APPROXIMATEMATH_H
+#define KPC_PASSES_KERNELS_GPU_APPROXIMATEMATH_H
+
+#include "passes/kernels/form/KernelForm.h"
+
+namespace kpc::kernels {
+
+/// Marks the ops of a kernel that is built, by what its outputs are.
+void markApproximateMath(const KernelForm &Form);
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_GPU_APPROXIMATEMATH_H

@@ -1,0 +1,227 @@
+//===- GpuBuilder.cpp - Choice of a GPU builder ---------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/GpuBuilder.h"
+#include "passes/kernels/form/BoolStorage.h"
+#include "passes/kernels/gpu/ApproximateMath.h"
+#include "passes/kernels/gpu/ScheduleChoice.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+/// Moves the body of the finished function into a gpu.func.
+static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
+                                     const GpuLaunch &Launch) {
+  OpBuilder B(Func);
+  Location Loc = Func.getLoc();
+  auto Module = gpu::GPUModuleOp::create(B, Loc, Func.getName());
+  B.setInsertionPointToStart(Module.getBody());
+  SmallVector<Type> SharedTypes;
+  SmallVector<memref::AllocOp> Shared;
+  Func.walk([&](memref::AllocOp Alloc) {
+    Shared.push_back(Alloc);
+    SharedTypes.push_back(Alloc.getType());
+  });
+  auto Kernel = gpu::GPUFuncOp::create(B, Loc, Func.getName(),
+                                       Func.getFunctionType(), SharedTypes);
+  for (NamedAttribute Attr : Func->getDiscardableAttrs())
+    if (Attr.getName() != ForcedScheduleAttr)
+      Kernel->setAttr(Attr.getName(), Attr.getValue());
+  Kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), B.getUnitAttr());
+  Kernel.setKnownBlockSize(Launch.Block);
+  Kernel->setAttr("kpc.grid", B.getStrArrayAttr({Launch.Grid[0], Launch.Grid[1],
+                                                 Launch.Grid[2]}));
+  Kernel->setAttr("kpc.block", B.getDenseI32ArrayAttr(Launch.Block));
+  Kernel->setAttr("kpc.shared", B.getI64IntegerAttr(Launch.SharedBytes));
+  if (Launch.Cluster > 1)
+    Kernel->setAttr("kpc.cluster", B.getI64IntegerAttr(Launch.Cluster));
+  if (Launch.ResidentBlocks > 0)
+    Kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    B.getI32IntegerAttr(Launch.ResidentBlocks));
+  Kernel->setAttr("kpc.schedule", B.getStringAttr(Launch.Schedule));
+  SmallVector<StringRef> Costs(Launch.Costs.begin(), Launch.Costs.end());
+  if (!Costs.empty())
+    Module->setAttr("kpc.schedule_costs", B.getStrArrayAttr(Costs));
+
+  Block &To = Kernel.getBody().front(), &From = Func.getBody().front();
+  // The gpu.func's block has arguments for shared memory behind these.
+  for (BlockArgument Old : From.getArguments())
+    Old.replaceAllUsesWith(To.getArgument(Old.getArgNumber()));
+  for (unsigned I = 0; I < Func.getNumArguments(); ++I) {
+    Kernel.setArgAttrs(I, Func.getArgAttrDict(I));
+    if (isa<MemRefType>(Kernel.getArgument(I).getType()))
+      Kernel.setArgAttr(I, LLVM::LLVMDialect::getAlignAttrName(),
+                        B.getI64IntegerAttr(64)); // the kernel ABI's word
+  }
+  if (!To.empty())
+    To.clear();
+  To.getOperations().splice(To.end(), From.getOperations());
+  for (auto [Alloc, Memory] :
+       llvm::zip_equal(Shared, Kernel.getWorkgroupAttributions())) {
+    Alloc.getResult().replaceAllUsesWith(Memory);
+    Alloc.erase();
+  }
+  Operation *Return = To.getTerminator();
+  B.setInsertionPoint(Return);
+  gpu::ReturnOp::create(B, Return->getLoc());
+  Return->erase();
+  Func.erase();
+  return Module;
+}
+
+/// A schedule that the user asks for and that no builder has.
+static LogicalResult refuseForced(func::FuncOp Func,
+                                  ArrayRef<std::string> Legal) {
+  InFlightDiagnostic Error = Func.emitError("the schedule '")
+                             << forcedSchedule(Func)
+                             << "' is none of this kernel's: ";
+  if (Legal.empty())
+    return Error << "it has no schedules to choose from";
+  constexpr size_t MostTold = 12;
+  size_t Told = std::min(Legal.size(), MostTold);
+  Error << "legal are '" << llvm::join(Legal.take_front(Told), "', '") << "'";
+  if (Told < Legal.size())
+    Error << " and " << Legal.size() - Told << " more";
+  return Error;
+}
+
+/// Lanes that stand under one condition (the padding of a convolution) each
+/// brought an scf.if of it: neighbours of one condition become one, in which
+/// the back end joins their loads.
+static LogicalResult mergeIfs(gpu::GPUModuleOp Module) {
+  RewritePatternSet Patterns(Module.getContext());
+  scf::IfOp::getCanonicalizationPatterns(Patterns, Module.getContext());
+  return applyPatternsGreedily(Module, std::move(Patterns));
+}
+
+/// The last one takes every kernel.
+static GpuBuild *const Builders[] = {
+    buildAttentionDecode, buildAttentionHopper, buildGpuTranspose,
+    buildGpuGemv,         buildGemmHopper,      buildGemmBlackwell,
+    buildConvHopper,      buildGemmMmaSync,     buildGpuContraction,
+    buildGpuRows,         buildGpuRowReduction, buildGpuColumnReduction,
+    buildGpuWindowTile,   buildGpuWindow,       buildGpuMap};
+
+/// What builders write with; the form may use none of these yet.
+static void loadDialects(MLIRContext *Context) {
+  Context
+      ->loadDialect<arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
+                    math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
+                    scf::SCFDialect, vector::VectorDialect>();
+}
+
+std::vector<schedule::RankedSchedule>
+rankGpuSchedules(func::FuncOp Func, const target::Target &T) {
+  std::vector<schedule::RankedSchedule> Ranking;
+  FailureOr<KernelForm> Form = KernelForm::read(Func);
+  if (!T.isGpu() || failed(Form))
+    return Ranking;
+  loadDialects(Func.getContext());
+  for (GpuBuild *Build : Builders) {
+    GpuLaunch Launch;
+    Launch.Ranking = &Ranking;
+    FailureOr<bool> Built = Build(*Form, T, Launch);
+    if (failed(Built) || *Built || !Ranking.empty())
+      break;
+  }
+  return Ranking;
+}
+
+FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
+                                           const target::Target &T) {
+  if (!T.isGpu())
+    return Func.emitOpError("cannot be built for '")
+           << T.Name.data() << "': it is not a GPU";
+  FailureOr<KernelForm> Form = KernelForm::read(Func);
+  if (failed(Form))
+    return failure();
+  loadDialects(Func.getContext());
+  StringRef Forced = forcedSchedule(Func);
+  std::vector<std::string> Legal;
+  for (GpuBuild *Build : Builders) {
+    GpuLaunch Launch;
+    FailureOr<bool> Built = Build(*Form, T, Launch);
+    if (failed(Built))
+      return failure();
+    llvm::append_range(Legal, Launch.Legal);
+    // What has schedules by now is an attention, which nobody else builds.
+    if (!*Built && Build == buildAttentionHopper && !Forced.empty() &&
+        !Legal.empty())
+      return refuseForced(Func, Legal);
+    if (!*Built)
+      continue;
+    if (!Forced.empty() && Forced != Launch.Schedule) {
+      if (Launch.Legal.empty())
+        Legal.push_back(Launch.Schedule);
+      return refuseForced(Func, Legal);
+    }
+    eraseTensorOps(Func);
+    markApproximateMath(*Form);
+    if (failed(storeBoolsAsBytes(Func)))
+      return failure();
+    gpu::GPUModuleOp Module = wrapAsKernel(Func, Launch);
+    if (failed(mergeIfs(Module)))
+      return failure();
+    return Module;
+  }
+  return Func.emitOpError("fits no GPU builder");
+}
+
+namespace {
+struct GpuBuildKernels : PassWrapper<GpuBuildKernels, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(GpuBuildKernels)
+
+  GpuBuildKernels() = default;
+  GpuBuildKernels(const GpuBuildKernels &Other) : PassWrapper(Other) {}
+
+  StringRef getArgument() const override { return "kpc-gpu-build-kernels"; }
+  StringRef getDescription() const override {
+    return "Turns kernels in their linalg form into gpu.func, each in a "
+           "gpu.module of its own";
+  }
+  void getDependentDialects(DialectRegistry &Registry) const override {
+    Registry
+        .insert<affine::AffineDialect, arith::ArithDialect, gpu::GPUDialect,
+                LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+                NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
+  }
+  void runOnOperation() override {
+    target::Lookup Found = target::lookup(Arch, target::Machine());
+    if (!Found) {
+      getOperation().emitError(Found.Error);
+      return signalPassFailure();
+    }
+    SmallVector<func::FuncOp> Kernels;
+    for (func::FuncOp Func : getOperation().getOps<func::FuncOp>())
+      if (Func->hasAttr("kpc.writes"))
+        Kernels.push_back(Func);
+    for (func::FuncOp Func : Kernels)
+      if (failed(buildGpuKernel(Func, *Found.Targets.front())))
+        signalPassFailure();
+  }
+
+  Option<std::string> Arch{*this, "arch",
+                           llvm::cl::desc("the target, as --arch names it"),
+                           llvm::cl::init("sm_90a")};
+};
+} // namespace
+
+void registerGpuBuildPass() { PassRegistration<GpuBuildKernels>(); }
+
+} // namespace kpc::kernels

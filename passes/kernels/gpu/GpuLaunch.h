@@ -1,0 +1,48 @@
+//===- GpuLaunch.h - How a built kernel is launched -------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What a builder leaves beside the code: how the kernel is launched, and what
+/// there was to choose from.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_GPU_GPULAUNCH_H
+#define KPC_PASSES_KERNELS_GPU_GPULAUNCH_H
+
+#include "passes/schedule/Variants.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kpc::kernels {
+
+/// What a builder tells of the launch.
+struct GpuLaunch {
+  std::array<std::string, 3> Grid = {"1", "1", "1"};
+  std::array<int32_t, 3> Block = {1, 1, 1};
+  /// Blocks of a cluster, along x; the grid is a multiple of it.
+  int32_t Cluster = 1;
+  int64_t SharedBytes = 0; ///< dynamic; kernels in tile are given theirs later
+  /// Blocks of a multiprocessor that registers are left for (PTX's
+  /// .minnctapersm). 0: ptxas decides, which spills where it makes room for
+  /// more blocks than come; a builder that has seen it says so here.
+  int32_t ResidentBlocks = 0;
+  std::string Schedule;
+  /// The best schedules with the parts of their cost, and the texts of all
+  /// legal ones: see ScheduleChoice.h.
+  std::vector<std::string> Costs, Legal;
+  /// Where this is given, all that a family ranks goes there, and nothing is
+  /// built by it.
+  std::vector<schedule::RankedSchedule> *Ranking = nullptr;
+};
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_GPU_GPULAUNCH_H

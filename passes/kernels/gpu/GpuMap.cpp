@@ -1,0 +1,337 @@
+//===- GpuMap.cpp - Elementwise kernels on a GPU --------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Every output element is pulled by itself; a thread computes a few
+/// neighbours, which it loads and stores as one vector where the memory allows,
+/// as wide as the chip's widest access. Where rows of the output begin
+/// anywhere, a thread computes a few elements at distances of a warp instead:
+/// lanes store side by side, and several loads are on their way. One output
+/// shape: each thread does one such group. Several: all threads walk all of
+/// them.
+///
+/// This builder takes every kernel, gathers and small reductions included.
+///
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/form/OutputSections.h"
+#include "passes/kernels/form/SizeFacts.h"
+#include "passes/kernels/gpu/GpuThreads.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+namespace {
+
+constexpr int32_t BlockThreads = 256;
+/// Elements of an output about whose size nothing is known.
+constexpr int64_t UnknownSize = 1 << 20;
+/// Threads per SM that hide the latency of memory; fewer: narrower groups.
+constexpr int64_t BusyThreads = 512;
+
+/// Elements of a thread that are a warp apart.
+constexpr int64_t MostSpread = 8;
+constexpr int64_t WarpThreads = 32;
+/// Vectors of a row that has a shorter one at its end: less is wasted.
+constexpr int64_t LeastVectors = 4;
+
+/// A section with the number of neighbours one thread does, or of elements that
+/// are a warp apart.
+struct Groups {
+  const OutputSection &S;
+  unsigned Lanes = 1;
+  unsigned Spread = 1;
+
+  /// The last run's size is a multiple of Lanes.
+  bool isExact() const {
+    if (S.Runs.empty())
+      return true;
+    return powerOfTwoDivisor(S.runSizes(S.Runs.size() - 1)) % Lanes == 0;
+  }
+  SmallVector<OpFoldResult> allSizes() const {
+    SmallVector<OpFoldResult> All;
+    for (unsigned Run = 0; Run < S.Runs.size(); ++Run)
+      llvm::append_range(All, S.runSizes(Run));
+    return All;
+  }
+  /// Elements of the last run in the groups of a warp, or in one group.
+  int64_t step() const { return Spread > 1 ? Spread * WarpThreads : Lanes; }
+  /// Rows end with a group that is not whole: groups are counted by rows.
+  bool isRagged() const { return !S.isFlat() && (Spread > 1 || !isExact()); }
+  /// The number of groups, as text.
+  std::string count() const {
+    std::optional<shape::Expr> All = productExpr(allSizes());
+    if (!isRagged())
+      return All ? All->ceilDiv(shape::Expr(int64_t(Lanes))).str()
+                 : std::string();
+    std::optional<shape::Expr> Row = productExpr(S.runSizes(S.Runs.size() - 1));
+    std::optional<shape::Expr> Outer = productExpr(S.unitSizes());
+    if (!Row || !Outer)
+      return std::string();
+    shape::Expr Each = Row->ceilDiv(shape::Expr(step()));
+    if (Spread > 1)
+      Each = Each * shape::Expr(WarpThreads);
+    return (*Outer * Each).str();
+  }
+  std::string str() const {
+    if (Spread > 1)
+      return "map x" + std::to_string(Spread) + " spread";
+    return "map x" + std::to_string(Lanes) + (isRagged() ? " ragged" : "");
+  }
+};
+
+Groups chooseGroups(const OutputSection &S, const KernelForm &Form,
+                    const target::Target &T) {
+  // Lanes of a reduction would each have a loop of their own.
+  if (S.Runs.empty() || Form.Heavy)
+    return {S};
+  const auto &Last = S.Runs.back();
+  Groups G{S, storeLanesOf(S.Outputs, Last.back(), Last, T.Can.WidestAccess)};
+  int64_t Row = typicalProduct(S.runSizes(S.Runs.size() - 1), /*Unknown=*/1);
+  if (!S.isFlat())
+    while (G.Lanes > 1 && !G.isExact() && Row < LeastVectors * G.Lanes)
+      G.Lanes /= 2;
+  int64_t Elements = typicalProduct(G.allSizes(), UnknownSize);
+  auto IsBusy = [&](int64_t Each) {
+    return Elements / Each >= T.Cost.SmCount * BusyThreads;
+  };
+  while (G.Lanes > 1 && !IsBusy(G.Lanes))
+    G.Lanes /= 2;
+  if (G.Lanes > 1 || S.isFlat())
+    return G;
+  // Of the lanes of a row's warps at most a quarter idles.
+  for (int64_t Spread = MostSpread; Spread > 1; Spread /= 2) {
+    int64_t Step = Spread * WarpThreads;
+    if (IsBusy(Spread) && (Row + Step - 1) / Step * Step * 3 <= Row * 4) {
+      G.Spread = Spread;
+      break;
+    }
+  }
+  return G;
+}
+
+class GpuMapNest {
+public:
+  GpuMapNest(GpuWriter &W, const Groups &G) : W(W), G(G), S(G.S) {}
+
+  /// The number of groups as a value.
+  Value count() {
+    if (!G.isRagged())
+      return W.ceilDiv(W.size(G.allSizes()), G.Lanes);
+    Value Each = W.ceilDiv(W.size(lastRun()), G.step());
+    if (G.Spread > 1)
+      Each = W.mul(Each, W.index(WarpThreads));
+    return W.mul(W.size(S.unitSizes()), Each);
+  }
+
+  /// One group; `Group` is less than count().
+  LogicalResult emit(Value Group) {
+    Base.assign(S.Sizes.size(), W.index(0));
+    if (S.Runs.empty()) {
+      store({});
+    } else if (S.isFlat()) {
+      Value First = W.mul(Group, W.index(G.Lanes));
+      Base[S.Runs.back().back()] = First;
+      flat(First);
+    } else {
+      rows(Group);
+    }
+    return Result;
+  }
+
+private:
+  SmallVector<OpFoldResult> lastRun() const {
+    return S.runSizes(S.Runs.size() - 1);
+  }
+
+  void flat(Value First) { vectorOrLess(First, W.size(G.allSizes())); }
+
+  /// The lanes from `First` on that are less than `Size`.
+  void vectorOrLess(Value First, Value Size) {
+    if (G.isExact())
+      return vector();
+    Value End = W.add(First, W.index(G.Lanes));
+    Value Whole =
+        arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::sle, End, Size);
+    W.when(
+        Whole, [&] { vector(); },
+        [&] {
+          W.loop(First, Size, W.index(1), {}, [&](Value I, ValueRange) {
+            store(I);
+            return SmallVector<Value>();
+          });
+        });
+  }
+
+  void rows(Value Group) {
+    // The sizes of the runs, the last one in groups.
+    SmallVector<OpFoldResult> Sizes;
+    for (unsigned Run = 0; Run < S.Runs.size(); ++Run) {
+      Value Size = W.size(S.runSizes(Run));
+      if (Run + 1 == S.Runs.size())
+        Size = W.ceilDiv(Size, G.step());
+      Sizes.push_back(Size);
+    }
+    std::optional<int64_t> Bound = 1;
+    for (OpFoldResult Size : G.allSizes()) {
+      auto Max = maxOf(Size);
+      int64_t Product;
+      Bound = Bound && Max && !__builtin_mul_overflow(*Bound, *Max, &Product)
+                  ? std::optional(Product)
+                  : std::nullopt;
+    }
+    Value Lane;
+    if (G.Spread > 1) {
+      Value Warp = W.index(WarpThreads);
+      Lane = W.B.createOrFold<arith::RemUIOp>(W.Loc, Group, Warp);
+      Group = W.B.createOrFold<arith::DivUIOp>(W.Loc, Group, Warp);
+    }
+    SmallVector<Value> At = W.split(Group, Sizes, Bound);
+    for (unsigned Run = 0; Run < S.Runs.size(); ++Run)
+      Base[S.Runs[Run].back()] = At[Run];
+    Value &Last = Base[S.Runs.back().back()];
+    Last = W.mul(Last, W.index(G.step()));
+    if (Lane)
+      spread(W.add(Last, Lane));
+    else
+      vectorOrLess(Last, W.size(lastRun()));
+  }
+
+  /// Elements a warp apart from `First` on. All are computed before one is
+  /// stored: loads stay together. Beyond the row's end the last one is computed
+  /// again and not stored.
+  void spread(Value First) {
+    Value Size = W.size(lastRun()), One = W.index(1);
+    Value Last = W.B.createOrFold<arith::SubIOp>(W.Loc, Size, One);
+    bool IsWhole =
+        powerOfTwoDivisor(lastRun()) % int64_t(G.Spread * WarpThreads) == 0;
+    SmallVector<SmallVector<Value>> Places, Elements;
+    SmallVector<Value> Inside;
+    for (unsigned I = 0; I < G.Spread; ++I) {
+      Value Mine = W.add(First, W.index(I * WarpThreads));
+      Inside.push_back(IsWhole ? Value() : W.less(Mine, Size));
+      if (!IsWhole)
+        Mine = arith::MinSIOp::create(W.B, W.Loc, Mine, Last);
+      Places.emplace_back(Base);
+      Places.back()[S.Runs.back().back()] = Mine;
+      Elements.emplace_back();
+      for (const KernelOutput &Out : S.Outputs) {
+        Elements.back().push_back(
+            W.Emitter.element(W.B, Out.Tensor, Places.back()));
+        if (!Elements.back().back()) {
+          Result = failure();
+          return;
+        }
+      }
+    }
+    for (unsigned I = 0; I < G.Spread; ++I) {
+      auto Store = [&] {
+        for (auto [Out, V] : llvm::zip_equal(S.Outputs, Elements[I]))
+          memref::StoreOp::create(W.B, W.Loc, V, Out.Memref, Places[I]);
+      };
+      if (Inside[I])
+        W.when(Inside[I], Store);
+      else
+        Store();
+    }
+  }
+
+  /// All lanes of the group at Base.
+  void vector() {
+    unsigned Dim = S.Runs.back().back();
+    LaneLoads Loads(W, G.Lanes);
+    Loads.begin(Base[Dim]);
+    for (const KernelOutput &Out : S.Outputs) {
+      SmallVector<Value> Elements;
+      for (unsigned L = 0; L < G.Lanes; ++L) {
+        SmallVector<Value> At = Base;
+        At[Dim] = Loads.at(L);
+        Elements.push_back(W.Emitter.element(W.B, Out.Tensor, At));
+        if (!Elements.back()) {
+          Result = failure();
+          Loads.end();
+          return;
+        }
+      }
+      storeLanes(W, Elements, Out.Memref, Base);
+    }
+    Loads.end();
+  }
+
+  /// One element, at `Last` of the last run.
+  void store(Value Last) {
+    SmallVector<Value> At = Base;
+    if (Last)
+      At[S.Runs.back().back()] = Last;
+    for (const KernelOutput &Out : S.Outputs) {
+      Value Element = W.Emitter.element(W.B, Out.Tensor, At);
+      if (!Element) {
+        Result = failure();
+        return;
+      }
+      memref::StoreOp::create(W.B, W.Loc, Element, Out.Memref, At);
+    }
+  }
+
+  GpuWriter &W;
+  const Groups &G;
+  const OutputSection &S;
+  SmallVector<Value> Base;
+  LogicalResult Result = success();
+};
+
+} // namespace
+
+FailureOr<bool> buildGpuMap(KernelForm &Form, const target::Target &T,
+                            GpuLaunch &Launch) {
+  SmallVector<OutputSection> Sections = formSections(Form);
+  SmallVector<Groups> All;
+  std::string Total;
+  for (const OutputSection &S : Sections) {
+    All.push_back(chooseGroups(S, Form, T));
+    std::string Count = All.back().count();
+    if (Count.empty()) {
+      Form.Func.emitOpError("has an output whose size is no expression over "
+                            "the kernel's size arguments");
+      return failure();
+    }
+    Total += (Total.empty() ? "" : " + ") + Count;
+  }
+  Launch.Block = {BlockThreads, 1, 1};
+  Launch.Grid[0] =
+      "ceildiv(" + Total + ", " + std::to_string(BlockThreads) + ")";
+  Launch.Schedule = Sections.size() > 1 ? "map sections" : All[0].str();
+
+  GpuWriter W(Form);
+  Value OfBlock = W.mul(W.block(), W.index(BlockThreads));
+  Value Thread = W.add(OfBlock, W.thread());
+  LogicalResult Result = success();
+  if (All.size() == 1) {
+    GpuMapNest Nest(W, All[0]);
+    W.when(W.less(Thread, Nest.count()), [&] { Result = Nest.emit(Thread); });
+  } else {
+    Value Blocks = gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x);
+    Value Threads = W.mul(Blocks, W.index(BlockThreads));
+    for (const Groups &G : All) {
+      GpuMapNest Nest(W, G);
+      W.loop(Thread, Nest.count(), Threads, {}, [&](Value Group, ValueRange) {
+        if (failed(Nest.emit(Group)))
+          Result = failure();
+        return SmallVector<Value>();
+      });
+    }
+  }
+  if (failed(Result))
+    return failure();
+  return true;
+}
+
+} // namespace kpc::kernels

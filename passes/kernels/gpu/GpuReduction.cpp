@@ -1,0 +1,258 @@
+//===- GpuReduction.cpp - What reduction builders share -------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/GpuReduction.h"
+#include "passes/kernels/form/OutputSections.h"
+#include "passes/kernels/form/SizeFacts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+/// Whether `V` is computed from an accumulator of `Op`.
+static bool usesAccumulator(Value V, linalg::GenericOp Op) {
+  SmallVector<Value> Worklist{V};
+  llvm::SmallPtrSet<Operation *, 16> Seen;
+  while (!Worklist.empty()) {
+    Value Next = Worklist.pop_back_val();
+    if (auto Arg = dyn_cast<BlockArgument>(Next)) {
+      if (Arg.getOwner() == Op.getBody() &&
+          Arg.getArgNumber() >= Op.getNumDpsInputs())
+        return true;
+      continue;
+    }
+    Operation *Def = Next.getDefiningOp();
+    if (!Op->isProperAncestor(Def) || !Seen.insert(Def).second)
+      continue;
+    Def->walk([&](Operation *Inner) {
+      llvm::append_range(Worklist, Inner->getOperands());
+    });
+  }
+  return false;
+}
+
+Operation *joinOf(linalg::GenericOp Op, unsigned Number) {
+  Value Yielded = Op.getBody()->getTerminator()->getOperand(Number);
+  Operation *Def = Yielded.getDefiningOp();
+  BlockArgument Acc = Op.getBody()->getArgument(Op.getNumDpsInputs() + Number);
+  if (!Def || Def->getBlock() != Op.getBody() || Def->getNumOperands() != 2 ||
+      !Acc.hasOneUse() || *Acc.user_begin() != Def ||
+      !arith::getNeutralElement(Def))
+    return nullptr;
+  Value Other = Def->getOperand(Def->getOperand(0) == Acc ? 1 : 0);
+  return usesAccumulator(Other, Op) ? nullptr : Def;
+}
+
+/// A size about which nothing is known, where volumes are compared.
+static constexpr int64_t UnknownSize = 256;
+
+/// The elements that `Uses` loops walk over, if each is a loop of its own.
+static double volume(linalg::GenericOp Op,
+                     llvm::function_ref<bool(unsigned)> Uses) {
+  double Volume = 1;
+  for (unsigned Loop = 0; Loop < Op.getNumLoops(); ++Loop)
+    if (Uses(Loop))
+      Volume *= double(typicalOf(loopSize(Op, Loop), UnknownSize));
+  return Volume;
+}
+
+/// The buffers behind the inputs of `Op`, as functions of its loops.
+static AccessMaps loopAccesses(linalg::GenericOp Op) {
+  AccessMaps All;
+  All.Opaque.assign(Op.getNumLoops(), false);
+  for (OpOperand *Input : Op.getDpsInputOperands()) {
+    if (!Op.payloadUsesValueFromOperand(Input))
+      continue;
+    AffineMap Map = Op.getMatchingIndexingMap(Input);
+    AccessMaps One = accessesOf(Input->get());
+    for (auto [Dim, IsOpaque] : llvm::enumerate(One.Opaque))
+      for (unsigned Loop = 0; IsOpaque && Loop < Op.getNumLoops(); ++Loop)
+        if (Map.getResult(Dim).isFunctionOfDim(Loop))
+          All.Opaque[Loop] = true;
+    for (const Access &A : One.Accesses)
+      All.Accesses.push_back({A.Tensor, A.Memref, A.Map.compose(Map)});
+  }
+  return All;
+}
+
+/// The loop along which the largest buffer is contiguous, if that can be seen.
+static std::optional<unsigned> contiguousLoop(linalg::GenericOp Op) {
+  AccessMaps Maps = loopAccesses(Op);
+  double Most = 0;
+  std::optional<unsigned> Found;
+  for (const Access &A : Maps.Accesses) {
+    double Volume =
+        volume(Op, [&](unsigned Loop) { return A.Map.isFunctionOfDim(Loop); });
+    if (Volume <= Most)
+      continue;
+    Most = Volume;
+    Found.reset();
+    for (unsigned Loop = 0; Loop < Op.getNumLoops(); ++Loop)
+      if (constantOf(loopSize(Op, Loop)) != 1 && Maps.stride(A, Loop) == 1)
+        Found = Loop;
+  }
+  return Found;
+}
+
+/// Where memory cannot be seen (inputs that a body reads by itself): the loop
+/// that the last index of the largest input moves with; the last loop where
+/// there is none. Loops of one iteration move nothing.
+static unsigned lastMovingLoop(linalg::GenericOp Op) {
+  double Most = 0;
+  unsigned Found = Op.getNumLoops() - 1;
+  for (OpOperand *Input : Op.getDpsInputOperands()) {
+    if (!Op.payloadUsesValueFromOperand(Input))
+      continue;
+    AffineMap Map = Op.getMatchingIndexingMap(Input);
+    double Volume =
+        volume(Op, [&](unsigned Loop) { return Map.isFunctionOfDim(Loop); });
+    if (Volume <= Most || Map.getNumResults() == 0)
+      continue;
+    Most = Volume;
+    AffineExpr Last = Map.getResult(Map.getNumResults() - 1);
+    for (unsigned D = Map.getNumDims(); D-- > 0;)
+      if (Last.isFunctionOfDim(D) && constantOf(loopSize(Op, D)) != 1) {
+        Found = D;
+        break;
+      }
+  }
+  return Found;
+}
+
+std::optional<Reduction> Reduction::read(KernelForm &Form) {
+  if (!Form.Heavy || Form.SeveralHeavy)
+    return std::nullopt;
+  Reduction R{Form, Form.Heavy, {}, {}, {}, {}, {}};
+  for (auto [Loop, Kind] : llvm::enumerate(R.Op.getIteratorTypesArray())) {
+    OpFoldResult Size = loopSize(R.Op, Loop);
+    if (!Size)
+      return std::nullopt;
+    bool IsReduced = Kind == utils::IteratorType::reduction;
+    (IsReduced ? R.Reduced : R.Parallel).push_back(Loop);
+    (IsReduced ? R.ReducedSizes : R.ParallelSizes).push_back(Size);
+  }
+  for (const KernelOutput &Out : Form.Outputs) {
+    SmallVector<OpFoldResult> Sizes = outputSizes(Out);
+    if (Sizes.size() != R.ParallelSizes.size())
+      return std::nullopt;
+    for (auto [Mine, Theirs] : llvm::zip_equal(Sizes, R.ParallelSizes))
+      if (Mine != Theirs &&
+          (!constantOf(Mine) || constantOf(Mine) != constantOf(Theirs)))
+        return std::nullopt;
+  }
+  for (unsigned I = 0; I < R.Op.getNumResults(); ++I)
+    R.Joins.push_back(joinOf(R.Op, I));
+  R.Innermost = contiguousLoop(R.Op).value_or(lastMovingLoop(R.Op));
+  return R;
+}
+
+unsigned Reduction::lanesAlong(unsigned Loop, int64_t Bytes) const {
+  int64_t Lanes = 8;
+  linalg::GenericOp Generic = Op;
+  for (OpOperand *Input : Generic.getDpsInputOperands())
+    if (auto T = dyn_cast<RankedTensorType>(Input->get().getType()))
+      Lanes = std::min(Lanes, Bytes / storageBytes(T.getElementType()));
+  int64_t Divisor = divisorOf(loopSize(Op, Loop));
+  while (Lanes > 1 && Divisor % Lanes)
+    Lanes /= 2;
+  return std::max<int64_t>(Lanes, 1);
+}
+
+std::optional<int64_t> Reduction::boundOf(ArrayRef<OpFoldResult> Sizes) {
+  int64_t Bound = 1;
+  for (OpFoldResult Size : Sizes) {
+    auto Max = maxOf(Size);
+    if (!Max || __builtin_mul_overflow(Bound, *Max, &Bound))
+      return std::nullopt;
+  }
+  return Bound;
+}
+
+SmallVector<Value> loopValues(const Reduction &R, ValueRange Parallel,
+                              ValueRange Reduced) {
+  SmallVector<Value> Loops(R.Parallel.size() + R.Reduced.size());
+  for (auto [Loop, V] : llvm::zip_equal(R.Parallel, Parallel))
+    Loops[Loop] = V;
+  for (auto [Loop, V] : llvm::zip_equal(R.Reduced, Reduced))
+    Loops[Loop] = V;
+  return Loops;
+}
+
+Value neutral(GpuWriter &W, Operation *Join) {
+  return arith::ConstantOp::create(W.B, W.Loc, *arith::getNeutralElement(Join));
+}
+
+Value join(GpuWriter &W, Operation *Join, Value A, Value B) {
+  OperationState State(W.Loc, Join->getName());
+  State.addOperands({A, B});
+  State.addTypes(A.getType());
+  State.addAttributes(Join->getAttrs());
+  return W.B.create(State)->getResult(0);
+}
+
+Value joinWarp(GpuWriter &W, Operation *Join, Value V, unsigned Width) {
+  for (unsigned Mask = Width / 2; Mask > 0; Mask /= 2)
+    V = join(W, Join, V, W.shuffleXor(V, Mask));
+  return V;
+}
+
+LogicalResult joinInitial(GpuWriter &W, linalg::GenericOp Op,
+                          ArrayRef<Operation *> Joins, ValueRange At,
+                          SmallVectorImpl<Value> &Partial) {
+  for (auto [Number, Operation] : llvm::enumerate(Joins)) {
+    Value Init = Op.getDpsInits()[Number];
+    Value Start = W.Emitter.element(W.B, Init, At);
+    if (!Start)
+      return failure();
+    Attribute Known;
+    if (matchPattern(Start, m_Constant(&Known)) &&
+        Known == *arith::getNeutralElement(Operation))
+      continue;
+    Partial[Number] = join(W, Operation, Start, Partial[Number]);
+  }
+  return success();
+}
+
+LogicalResult storeOutputs(GpuWriter &W, const Reduction &R, ValueRange At,
+                           ArrayRef<SmallVector<Value>> Results) {
+  unsigned Lanes = Results.size();
+  SmallVector<Value> Indices(At);
+  LaneLoads Loads(W, Lanes);
+  if (!Indices.empty())
+    Loads.begin(Indices.back());
+  unsigned Lane = 0;
+  linalg::GenericOp Heavy = R.Op;
+  W.Emitter.setElementHook(
+      [&](OpBuilder &, Location, Value Tensor, ValueRange Places) -> Value {
+        if (Tensor.getDefiningOp() != Heavy.getOperation() ||
+            !llvm::equal(Places, Indices))
+          return {};
+        return Results[Lane][cast<OpResult>(Tensor).getResultNumber()];
+      });
+  LogicalResult Result = success();
+  for (const KernelOutput &Out : R.Form.Outputs) {
+    SmallVector<Value> Elements;
+    for (Lane = 0; Lane < Lanes && succeeded(Result); ++Lane) {
+      if (!Indices.empty())
+        Indices.back() = Loads.at(Lane);
+      Elements.push_back(W.Emitter.element(W.B, Out.Tensor, Indices));
+      if (!Elements.back())
+        Result = failure();
+    }
+    if (failed(Result))
+      break;
+    storeLanes(W, Elements, Out.Memref, At);
+  }
+  W.Emitter.setElementHook({});
+  if (!Indices.empty())
+    Loads.end();
+  return Result;
+}
+
+} // namespace kpc::kernels

@@ -1,0 +1,181 @@
+//===- GpuRowReduction.cpp - Reductions along contiguous memory -----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A warp or a block reduces one row: lanes walk the row together, group by
+/// group, and their partial results are joined by shuffles, then (blocks)
+/// through shared memory. The order of every join is fixed by the code.
+///
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/form/SizeFacts.h"
+#include "passes/kernels/gpu/GpuReduction.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+namespace {
+
+constexpr int32_t BlockThreads = 256;
+constexpr int32_t WarpThreads = 32;
+constexpr int32_t Warps = BlockThreads / WarpThreads;
+/// Shorter rows are not worth a warp each.
+constexpr int64_t ShortestRow = 8;
+/// Rows that a warp walks in at most this many steps leave the block to others.
+constexpr int64_t WarpRow = 1024;
+/// The length of a row of which nothing is known.
+constexpr int64_t UnknownRow = 1024;
+
+class RowNest {
+public:
+  RowNest(GpuWriter &W, const Reduction &R, unsigned Lanes)
+      : W(W), R(R), Lanes(Lanes) {}
+
+  /// Partial results of one of `Walkers` threads, the one numbered `Walker`.
+  LogicalResult walk(ValueRange At, Value Walker, int64_t Walkers,
+                     SmallVectorImpl<Value> &Partial) {
+    SmallVector<Value> Start;
+    for (Operation *Join : R.Joins)
+      Start.push_back(neutral(W, Join));
+    LogicalResult Result = success();
+    auto Bound = Reduction::boundOf(R.ReducedSizes);
+    Partial = W.loop(
+        W.mul(Walker, W.index(Lanes)), W.size(R.ReducedSizes),
+        W.index(Walkers * Lanes), Start, [&](Value First, ValueRange Carried) {
+          SmallVector<Value> Reduced = W.split(First, R.ReducedSizes, Bound);
+          SmallVector<Value> Values(Carried);
+          LaneLoads Loads(W, Lanes);
+          Loads.begin(Reduced.back());
+          for (unsigned L = 0; L < Lanes; ++L) {
+            Reduced.back() = Loads.at(L);
+            SmallVector<Value> Next;
+            if (failed(W.Emitter.body(W.B, R.Op, loopValues(R, At, Reduced),
+                                      Values, Next))) {
+              Result = failure();
+              break;
+            }
+            Values = Next;
+          }
+          Loads.end();
+          return Values;
+        });
+    return Result;
+  }
+
+private:
+  GpuWriter &W;
+  const Reduction &R;
+  unsigned Lanes;
+};
+
+/// Joins the partial results of a block's warps; thread 0 has the results.
+void joinBlock(GpuWriter &W, const Reduction &R, Value Thread,
+               SmallVectorImpl<Value> &Partial) {
+  SmallVector<Value> Memory;
+  Value Lane = W.B.createOrFold<arith::RemUIOp>(W.Loc, Thread,
+                                                W.index(WarpThreads)),
+        Warp = W.B.createOrFold<arith::DivUIOp>(W.Loc, Thread,
+                                                W.index(WarpThreads));
+  for (Value V : Partial)
+    Memory.push_back(W.shared({Warps}, V.getType()));
+  Value IsFirst = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
+                                        Lane, W.index(0));
+  W.when(IsFirst, [&] {
+    for (auto [M, V] : llvm::zip_equal(Memory, Partial))
+      memref::StoreOp::create(W.B, W.Loc, V, M, Warp);
+  });
+  W.barrier();
+  for (auto [I, M] : llvm::enumerate(Memory)) {
+    Value Sum = memref::LoadOp::create(W.B, W.Loc, M, W.index(0));
+    for (int64_t Other = 1; Other < Warps; ++Other)
+      Sum = join(W, R.Joins[I], Sum,
+                 memref::LoadOp::create(W.B, W.Loc, M, W.index(Other)));
+    Partial[I] = Sum;
+  }
+}
+
+/// Bools have no place in shared memory, where they would need bytes.
+bool hasBools(const Reduction &R) {
+  return llvm::any_of(R.Joins, [](Operation *Join) {
+    return Join->getResult(0).getType().isInteger(1);
+  });
+}
+
+} // namespace
+
+FailureOr<bool> buildGpuRowReduction(KernelForm &Form, const target::Target &T,
+                                     GpuLaunch &Launch) {
+  std::optional<Reduction> R = Reduction::read(Form);
+  if (!R || !R->isJoinable() || !R->isInnermostReduced() ||
+      R->Innermost != R->Reduced.back())
+    return false;
+  int64_t Row = typicalProduct(R->ReducedSizes, UnknownRow);
+  std::optional<shape::Expr> Rows = productExpr(R->ParallelSizes);
+  if (Row < ShortestRow || !Rows)
+    return false;
+  bool WholeBlock = Row > WarpRow && !hasBools(*R);
+  unsigned Lanes = R->lanesAlong(R->Innermost, T.Can.WidestAccess);
+  while (Lanes > 1 && Row < int64_t(Lanes) * WarpThreads)
+    Lanes /= 2;
+
+  GpuWriter W(Form);
+  RowNest Nest(W, *R, Lanes);
+  Value Thread = W.thread();
+  LogicalResult Result = success();
+  auto Bound = Reduction::boundOf(R->ParallelSizes);
+  auto Finish = [&](ArrayRef<Value> At, SmallVector<Value> Partial, Value Who) {
+    Value IsFirst = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
+                                          Who, W.index(0));
+    W.when(IsFirst, [&] {
+      if (failed(joinInitial(W, *R, At, Partial)) ||
+          failed(storeOutputs(W, *R, At, {Partial})))
+        Result = failure();
+    });
+  };
+  std::string Width = std::to_string(Lanes);
+  Launch.Block = {BlockThreads, 1, 1};
+  if (WholeBlock) {
+    Launch.Grid[0] = Rows->str();
+    Launch.Schedule = "row-reduction block x" + Width;
+    SmallVector<Value> At = W.split(W.block(), R->ParallelSizes, Bound),
+                       Partial;
+    if (failed(Nest.walk(At, Thread, BlockThreads, Partial)))
+      return failure();
+    for (auto [V, Join] : llvm::zip_equal(Partial, R->Joins))
+      V = joinWarp(W, Join, V);
+    joinBlock(W, *R, Thread, Partial);
+    Finish(At, Partial, Thread);
+  } else {
+    Launch.Grid[0] = Rows->ceilDiv(int64_t(Warps)).str();
+    Launch.Schedule = "row-reduction warp x" + Width;
+    Value Lane = W.B.createOrFold<arith::RemUIOp>(W.Loc, Thread,
+                                                  W.index(WarpThreads)),
+          Warp = W.B.createOrFold<arith::DivUIOp>(W.Loc, Thread,
+                                                  W.index(WarpThreads));
+    Value Number = W.add(W.mul(W.block(), W.index(Warps)), Warp);
+    // The whole warp is in or out: shuffles inside are whole.
+    W.when(W.less(Number, W.size(R->ParallelSizes)), [&] {
+      SmallVector<Value> At = W.split(Number, R->ParallelSizes, Bound), Partial;
+      if (failed(Nest.walk(At, Lane, WarpThreads, Partial))) {
+        Result = failure();
+        return;
+      }
+      for (auto [V, Join] : llvm::zip_equal(Partial, R->Joins))
+        V = joinWarp(W, Join, V);
+      Finish(At, Partial, Lane);
+    });
+  }
+  if (failed(Result))
+    return failure();
+  return true;
+}
+
+} // namespace kpc::kernels

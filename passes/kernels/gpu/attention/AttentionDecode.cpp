@@ -1,0 +1,478 @@
+//===- AttentionDecode.cpp - Attention of few queries, fast as memory -----===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// softmax(q·kᵀ)·v of at most 16 rows at a time, which are the queries of all
+/// heads that share keys and values. Those are read once, by cp.async into a
+/// ring in shared memory, and multiplied by mma.sync (m16n8k16).
+///
+///   cluster       all keys of a group and 8 or 16 rows
+///    └ block      every so many steps of them
+///       └ warp    a step of 16 or 32 keys: its own ring, no barriers
+///
+/// Copies are of whole lines: with half a line at a time, as lanes multiply
+/// them, an H200 reads 3.1 TB/s, with whole ones 4.4.
+///
+/// A sum may be taken in any order as long as both factors agree: of 32
+/// elements of a key, lane (g, t) has those from 8 t on, and the same of q. Of
+/// 64 columns of values it has those from 8 g on, of the keys whose scores it
+/// has; two keys' columns are then put side by side (prmt). So nothing moves
+/// between lanes but the rows' greatest scores, and by how much sums shrink.
+///
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/attention/AttentionDecode.h"
+#include "passes/kernels/form/SizeFacts.h"
+#include "passes/kernels/gpu/MmaSync.h"
+#include "passes/kernels/gpu/ScheduleChoice.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <numbers>
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using schedule::DecodeShape;
+using shape::Expr;
+
+namespace {
+/// Keys of a lane in 16, behind its first: its scores' columns.
+constexpr int64_t LaneKeys[] = {0, 1, 8, 9};
+constexpr int64_t GlobalSpace = 1, SharedSpace = 3;
+/// prmt: the lower, and the upper halves of two words.
+constexpr int64_t LowHalves = 0x5410, HighHalves = 0x7632;
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The thread's place
+//===----------------------------------------------------------------------===//
+
+Value AttentionDecode::bytesAt(Value Pointer, Value Bytes) {
+  return LLVM::GEPOp::create(W.B, W.Loc, Pointer.getType(), W.B.getI8Type(),
+                             Pointer, ArrayRef<LLVM::GEPArg>{Bytes});
+}
+
+Value AttentionDecode::bytesAt(Value Pointer, int64_t Bytes) {
+  if (Bytes == 0)
+    return Pointer;
+  return LLVM::GEPOp::create(W.B, W.Loc, Pointer.getType(), W.B.getI8Type(),
+                             Pointer, ArrayRef<LLVM::GEPArg>{int32_t(Bytes)});
+}
+
+/// The address of a memref in one of the GPU's spaces.
+static Value pointerTo(GpuWriter &W, Value Memref, int64_t Space) {
+  Value Address =
+      memref::ExtractAlignedPointerAsIndexOp::create(W.B, W.Loc, Memref);
+  Address = arith::IndexCastOp::create(W.B, W.Loc, W.B.getI64Type(), Address);
+  return LLVM::IntToPtrOp::create(
+      W.B, W.Loc, LLVM::LLVMPointerType::get(W.B.getContext(), Space), Address);
+}
+
+/// The element [batch, head, row, column] in its buffer.
+Value AttentionDecode::offsetOf(const HeadsInMemory &H, ValueRange At) {
+  Value Sum = W.mul(W.index(H.FirstHead), W.size(H.StrideSizes[1]));
+  for (auto [Index, Stride] : llvm::zip_equal(At, H.StrideSizes))
+    Sum = W.add(Sum, W.mul(Index, W.size(Stride)));
+  return Sum;
+}
+
+Value AttentionDecode::globalPointer(const HeadsInMemory &H, ValueRange At) {
+  Value Base = pointerTo(W, Form.Func.getArgument(H.Argument), GlobalSpace);
+  Value Bytes = W.mul(offsetOf(H, At), W.index(2));
+  return bytesAt(Base, toI64(Bytes));
+}
+
+AttentionDecode::Row AttentionDecode::rowAt(Value InTile) {
+  Value Number = W.add(TileRow, InTile), One = W.index(1);
+  Row R;
+  R.Inside = W.less(Number, RowCount);
+  Value Last = compute<arith::SubIOp>(RowCount, One);
+  Number = compute<arith::MinSIOp>(Number, Last);
+  R.Query = compute<arith::RemUIOp>(Number, Queries);
+  R.Head = W.add(W.mul(Group, HeadsPerGroup),
+                 compute<arith::DivUIOp>(Number, Queries));
+  R.Limit = Keys;
+  if (Value Offset = A.Op.getOffset())
+    R.Limit = compute<arith::MinSIOp>(W.add(W.add(R.Query, Offset), One), Keys);
+  return R;
+}
+
+void AttentionDecode::place() {
+  Keys = W.size(A.KeysSize);
+  Queries = W.size(A.QueriesSize);
+  HeadsPerGroup =
+      compute<arith::DivUIOp>(W.size(A.HeadsSize), W.size(A.GroupsSize));
+  RowCount = W.mul(HeadsPerGroup, Queries);
+  auto Rem = [&](Value V, Value By) { return compute<arith::RemUIOp>(V, By); };
+  auto Div = [&](Value V, Value By) { return compute<arith::DivUIOp>(V, By); };
+  Thread = W.thread();
+  // All lanes of a warp agree on its number, and ptxas is told so: its loops
+  // are uniform.
+  Value Mine = arith::IndexCastOp::create(W.B, W.Loc, W.B.getI32Type(),
+                                          Div(Thread, W.index(32)));
+  Value Same =
+      gpu::ShuffleOp::create(W.B, W.Loc, Mine, 0, 32, gpu::ShuffleMode::IDX)
+          .getShuffleResult();
+  Warp = arith::IndexCastOp::create(W.B, W.Loc, W.B.getIndexType(), Same);
+  Lane = Rem(Thread, W.index(32));
+  G = Div(Lane, W.index(4));
+  T = Rem(Lane, W.index(4));
+  Value Block = W.block(), Count = W.index(S.Blocks);
+  Rank = Rem(Block, Count);
+  Value Task = Div(Block, Count), Tiles = W.ceilDiv(RowCount, S.Rows),
+        Groups = W.size(A.GroupsSize);
+  TileRow = W.mul(Rem(Task, Tiles), W.index(S.Rows));
+  Value Stream = Div(Task, Tiles);
+  Group = Rem(Stream, Groups);
+  Batch = Div(Stream, Groups);
+  End = Keys;
+  if (Value Offset = A.Op.getOffset())
+    End = compute<arith::MinSIOp>(W.add(Queries, Offset), Keys);
+  for (int64_t Half = 0; Half < halves(); ++Half)
+    Rows.push_back(rowAt(W.add(G, W.index(8 * Half))));
+
+  auto Bytes = MemRefType::get(
+      {ShapedType::kDynamic}, W.B.getI8Type(), MemRefLayoutAttrInterface(),
+      gpu::AddressSpaceAttr::get(W.B.getContext(),
+                                 gpu::GPUDialect::getWorkgroupAddressSpace()));
+  Value Memory = gpu::DynamicSharedMemoryOp::create(W.B, W.Loc, Bytes);
+  Shared = pointerTo(W, Memory, SharedSpace);
+  Ring = bytesAt(Shared,
+                 toI64(W.mul(Warp, W.index(S.Stages * S.stepBytes(Shape)))));
+  KeyLine = lineOf(A.K, S.keyLanes(Shape.Depth), Shape.Depth);
+  ValueLine = lineOf(A.V, S.valueLanes(Shape.Width), Shape.Width);
+  setSwizzles();
+}
+
+/// Of each 32 elements of a row this lane's 8, as words; zeros behind the end.
+void AttentionDecode::loadQueries() {
+  Value Memory = flatView(W, Form.Func.getArgument(A.Q.Argument), Element);
+  auto Eight = VectorType::get({PieceElements}, Element);
+  auto Words = VectorType::get({4}, W.B.getI32Type());
+  Value Depth = W.index(Shape.Depth);
+  for (int64_t Chunk = 0; Chunk < depthChunks(); ++Chunk) {
+    Q.emplace_back();
+    Value Column = W.add(W.mul(T, W.index(PieceElements)), W.index(32 * Chunk));
+    Value There = W.less(Column, Depth);
+    Column = choose(There, Column, W.index(0));
+    for (const Row &R : Rows) {
+      auto Load = vector::LoadOp::create(
+          W.B, W.Loc, Eight, Memory,
+          offsetOf(A.Q, {Batch, R.Head, R.Query, Column}));
+      Load.setAlignment(PieceBytes);
+      Value Cast = vector::BitCastOp::create(W.B, W.Loc, Words, Load);
+      Values All;
+      for (int64_t I = 0; I < 4; ++I) {
+        Value Word = vector::ExtractOp::create(W.B, W.Loc, Cast, I);
+        All.push_back(32 * (Chunk + 1) <= Shape.Depth
+                          ? Word
+                          : choose(There, Word, i32(0)));
+      }
+      Q.back().push_back(All);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// A warp's steps
+//===----------------------------------------------------------------------===//
+
+AttentionDecode::Values AttentionDecode::State::list() const {
+  Values All(Sums);
+  llvm::append_range(All, Most);
+  llvm::append_range(All, Total);
+  All.push_back(Slot);
+  return All;
+}
+
+AttentionDecode::State AttentionDecode::stateOf(ValueRange From) const {
+  State S;
+  auto Rows = size_t(halves());
+  S.Slot = From.back();
+  From = From.drop_back();
+  llvm::append_range(S.Total, From.take_back(Rows));
+  From = From.drop_back(Rows);
+  llvm::append_range(S.Most, From.take_back(Rows));
+  llvm::append_range(S.Sums, From.drop_back(Rows));
+  return S;
+}
+
+AttentionDecode::State AttentionDecode::start() {
+  State Now;
+  Now.Sums.assign(widthChunks() * 16 * halves(), f32(0));
+  Now.Most.assign(halves(), f32(-INFINITY));
+  Now.Total.assign(halves(), f32(0));
+  Now.Slot = i32(0);
+  return Now;
+}
+
+Value AttentionDecode::load(Type Ty, Value Pointer) {
+  unsigned Bytes = 4;
+  if (auto Vector = dyn_cast<VectorType>(Ty))
+    Bytes *= Vector.getNumElements();
+  return LLVM::LoadOp::create(W.B, W.Loc, Ty, Pointer, Bytes);
+}
+
+/// Four words of shared memory.
+AttentionDecode::Values AttentionDecode::words(Value From, int64_t Bytes) {
+  Value Words =
+      load(VectorType::get({4}, W.B.getI32Type()), bytesAt(From, Bytes));
+  Values All;
+  for (int64_t I = 0; I < 4; ++I)
+    All.push_back(vector::ExtractOp::create(W.B, W.Loc, Words, I));
+  return All;
+}
+
+/// Products of the rows with the step's keys: for each 8 keys a fragment.
+SmallVector<AttentionDecode::Values> AttentionDecode::scores(Value Slot) {
+  Value None = i32(0);
+  SmallVector<Values> Scores(S.Keys / 8, Values(4, f32(0)));
+  for (int64_t Chunk = 0; Chunk < depthChunks(); ++Chunk) {
+    // Rows of 8 keys, and 8 pieces, stand alike.
+    Value Mine =
+        bytesAt(Slot, placeIn(KeyLine, G, W.add(T, W.index(4 * (Chunk % 2)))));
+    for (auto [Eight, Sums] : llvm::enumerate(Scores)) {
+      Values Key = words(Mine, int64_t(Eight) * 8 * KeyLine.Lanes * PieceBytes +
+                                   Chunk / 2 * 8 * PieceBytes);
+      for (int64_t K : {0, 2}) {
+        ArrayRef<Values> Of = Q[Chunk];
+        Values Lower = halves() == 2 ? Of[1] : Values(4, None);
+        Sums = multiplyFragments(
+            W, Element, {Of[0][K], Lower[K], Of[0][K + 1], Lower[K + 1]},
+            {Key[K], Key[K + 1]}, Sums);
+      }
+    }
+  }
+  return Scores;
+}
+
+/// A score for a power of two; minus infinity where the key is not seen.
+Value AttentionDecode::scaled(Value Score, const Row &Of, Value Key) {
+  double Scale = A.Op.getScale().convertToDouble() * std::numbers::log2e;
+  Score = arith::MulFOp::create(W.B, W.Loc, Score, f32(Scale));
+  Value Last = compute<arith::SubIOp>(Keys, W.index(1));
+  Value At[] = {Batch, Of.Head, Of.Query, compute<arith::MinSIOp>(Key, Last)};
+  Value Seen = W.less(Key, Of.Limit);
+  if (Value Bias = A.Op.getBias()) {
+    Value Added = AttentionKernel::atScore(W, Bias, At);
+    if (!Added) {
+      Result = failure();
+      return Score;
+    }
+    Score =
+        math::FmaOp::create(W.B, W.Loc, Added, f32(std::numbers::log2e), Score);
+  }
+  if (Value Mask = A.Op.getMask()) {
+    Value Shown = AttentionKernel::atScore(W, Mask, At);
+    if (!Shown) {
+      Result = failure();
+      return Score;
+    }
+    Seen = W.both(Seen, Shown);
+  }
+  return choose(Seen, Score, f32(-INFINITY));
+}
+
+void AttentionDecode::scoreRow(SmallVector<Values> &Scores, Value First,
+                               int64_t Half) {
+  Value Mine = W.add(First, W.mul(T, W.index(2)));
+  for (auto [Eight, Sums] : llvm::enumerate(Scores))
+    for (int64_t I = 0; I < 2; ++I) {
+      Value &Score = Sums[2 * Half + I];
+      Score = scaled(Score, Rows[Half],
+                     W.add(Mine, W.index(int64_t(Eight) * 8 + I)));
+    }
+}
+
+Value AttentionDecode::exp2(Value X) {
+  return LLVM::CallIntrinsicOp::create(
+             W.B, W.Loc, W.B.getF32Type(),
+             W.B.getStringAttr("llvm.nvvm.ex2.approx.ftz.f"), ValueRange{X})
+      .getResult(0);
+}
+
+/// What is subtracted in the exponent: 0 where a row has seen nothing, as
+/// infinities would cancel to NaN.
+Value AttentionDecode::shiftOf(Value Most) {
+  Value None = arith::CmpFOp::create(W.B, W.Loc, arith::CmpFPredicate::OEQ,
+                                     Most, f32(-INFINITY));
+  return choose(None, f32(0), Most);
+}
+
+/// Scores become powers; sums and total shrink where the greatest score grows.
+void AttentionDecode::softmax(SmallVector<Values> &Scores, int64_t Half,
+                              State &Now) {
+  Value Most;
+  for (Values &Eight : Scores)
+    for (int64_t I = 2 * Half; I < 2 * Half + 2; ++I)
+      Most = Most ? compute<arith::MaxNumFOp>(Most, Eight[I]) : Eight[I];
+  for (int32_t Mask : {1, 2})
+    Most = compute<arith::MaxNumFOp>(Most, W.shuffleXor(Most, Mask));
+  Most = compute<arith::MaxNumFOp>(Most, Now.Most[Half]);
+  Value Shift = shiftOf(Most);
+  Value Factor = exp2(compute<arith::SubFOp>(Now.Most[Half], Shift));
+  Value Total = compute<arith::MulFOp>(Now.Total[Half], Factor);
+  for (Values &Eight : Scores)
+    for (int64_t I = 2 * Half; I < 2 * Half + 2; ++I) {
+      Eight[I] = exp2(compute<arith::SubFOp>(Eight[I], Shift));
+      Total = compute<arith::AddFOp>(Total, Eight[I]);
+    }
+  Now.Most[Half] = Most;
+  Now.Total[Half] = Total;
+  // Of the sums a lane has other rows: 2 t and 2 t + 1.
+  Value Mine[] = {ofRow(Factor, 0), ofRow(Factor, 1)};
+  for (int64_t Chunk = 0; Chunk < widthChunks(); ++Chunk)
+    for (int64_t Word = 0; Word < 4; ++Word)
+      for (int64_t I = 0; I < 4; ++I) {
+        Value &Sum = Now.Sums[sumsAt(Half, Chunk, Word) + I];
+        Sum = compute<arith::MulFOp>(Sum, Mine[I % 2]);
+      }
+}
+
+/// What the lanes of row 2 t + `Which` have.
+Value AttentionDecode::ofRow(Value V, int64_t Which) {
+  Value Lane = W.add(W.mul(T, W.index(8)), W.index(4 * Which));
+  Lane = W.B.createOrFold<arith::IndexCastOp>(W.Loc, W.B.getI32Type(), Lane);
+  return gpu::ShuffleOp::create(W.B, W.Loc, V, Lane, i32(32),
+                                gpu::ShuffleMode::IDX)
+      .getShuffleResult();
+}
+
+/// Adds powers · values, as valuesᵀ · powersᵀ: a row's scores of two keys are
+/// what the second operand has of them, and the sums fill their fragments with
+/// 8 rows.
+void AttentionDecode::addValues(ArrayRef<Values> Scores, Value Slot,
+                                State &Now) {
+  auto Two = VectorType::get({2}, W.B.getF32Type());
+  auto Packed = [&](int64_t Eight, int64_t Half) -> Value {
+    ArrayRef<Value> Pair = ArrayRef<Value>(Scores[Eight]).slice(2 * Half, 2);
+    Value Both = vector::FromElementsOp::create(W.B, W.Loc, Two, Pair);
+    Both = arith::TruncFOp::create(W.B, W.Loc, VectorType::get({2}, Element),
+                                   Both);
+    return LLVM::BitcastOp::create(W.B, W.Loc, W.B.getI32Type(), Both);
+  };
+  auto Beside = [&](Value Low, Value High, int64_t Which) -> Value {
+    return NVVM::PermuteOp::create(W.B, W.Loc, W.B.getI32Type(), Low, High,
+                                   i32(Which), NVVM::PermuteMode::DEFAULT);
+  };
+  Value Mine = bytesAt(bytesAt(Slot, S.keyBytes(Shape)),
+                       placeIn(ValueLine, W.mul(T, W.index(2)), G));
+  int64_t LineBytes = ValueLine.Lanes * PieceBytes;
+  for (int64_t Sixteen = 0; Sixteen < S.Keys / 16; ++Sixteen) {
+    SmallVector<Values> Powers;
+    for (int64_t Half = 0; Half < halves(); ++Half)
+      Powers.push_back(
+          {Packed(2 * Sixteen, Half), Packed(2 * Sixteen + 1, Half)});
+    for (int64_t Chunk = 0; Chunk < widthChunks(); ++Chunk) {
+      // ptxas would load all values before the first product: too many for the
+      // registers there are.
+      NVVM::SyncWarpOp::create(W.B, W.Loc, i32(-1));
+      SmallVector<Values> Lines;
+      for (int64_t Key : LaneKeys)
+        Lines.push_back(words(Mine, (16 * Sixteen + Key) * LineBytes +
+                                        Chunk * 8 * PieceBytes));
+      for (int64_t Word = 0; Word < 4; ++Word) {
+        Values Columns;
+        for (int64_t Pair : {0, 2})
+          for (int64_t Which : {LowHalves, HighHalves})
+            Columns.push_back(
+                Beside(Lines[Pair][Word], Lines[Pair + 1][Word], Which));
+        for (int64_t Half = 0; Half < halves(); ++Half) {
+          auto *Sums = &Now.Sums[sumsAt(Half, Chunk, Word)];
+          Values Out = multiplyFragments(W, Element, Columns, Powers[Half],
+                                         Values(Sums, Sums + 4));
+          llvm::copy(Out, Sums);
+        }
+      }
+    }
+  }
+}
+
+AttentionDecode::State AttentionDecode::step(Value First, const State &Before) {
+  State Now = Before;
+  // What all lanes have copied is there; and what they have read of the step
+  // before may be written: its slot is the next to be filled.
+  NVVM::CpAsyncWaitGroupOp::create(W.B, W.Loc, S.Stages - 2);
+  NVVM::SyncWarpOp::create(W.B, W.Loc, i32(-1));
+  Value Free = Before.Slot;
+  for (int64_t I = 1; I < S.Stages; ++I)
+    Free = nextSlot(Free);
+  fill(W.add(First, W.index(S.stride() * (S.Stages - 1))), Free);
+  Value Slot = bytesAt(Ring, Before.Slot);
+  SmallVector<Values> Scores = scores(Slot);
+  for (int64_t Half = 0; Half < halves(); ++Half) {
+    scoreRow(Scores, First, Half);
+    softmax(Scores, Half, Now);
+  }
+  addValues(Scores, Slot, Now);
+  Now.Slot = nextSlot(Before.Slot);
+  return Now;
+}
+
+AttentionDecode::State AttentionDecode::walkKeys() {
+  Value First =
+      W.mul(W.add(W.mul(Rank, W.index(S.Warps)), Warp), W.index(S.Keys));
+  for (int64_t I = 0; I < S.Stages - 1; ++I)
+    fill(W.add(First, W.index(I * S.stride())), i32(I * S.stepBytes(Shape)));
+  return stateOf(W.loop(
+      First, End, W.index(S.stride()), start().list(),
+      [&](Value At, ValueRange In) { return step(At, stateOf(In)).list(); }));
+}
+
+LogicalResult AttentionDecode::emit(GpuLaunch &Launch) {
+  Element = A.Q.Element;
+  place();
+  loadQueries();
+  storePart(walkKeys());
+  joinWarps();
+  if (S.Blocks > 1)
+    joinBlocks();
+  Expr Tiles = (A.Heads.floorDiv(A.Groups) * A.Queries).ceilDiv(Expr(S.Rows));
+  Launch.Grid[0] = (Tiles * A.Groups * A.Batch * Expr(S.Blocks)).str();
+  Launch.Block = {int32_t(S.threads()), 1, 1};
+  Launch.Cluster = int32_t(S.Blocks);
+  Launch.SharedBytes = S.sharedBytes(Shape);
+  // Left to its own judgement ptxas 13.0 keeps to 80 registers, and spills.
+  Launch.ResidentBlocks = 1;
+  return Result;
+}
+
+FailureOr<bool> buildAttentionDecode(KernelForm &Form, const target::Target &T,
+                                     GpuLaunch &Launch) {
+  constexpr int64_t Unknown = 512; // a size of which nothing is said
+  std::optional<AttentionKernel> A = AttentionKernel::read(Form);
+  if (!A || !A->hasWideRows())
+    return false;
+  int64_t Queries = typicalOf(A->QueriesSize, Unknown);
+  // What is no longer bound by memory is another's, where there is one.
+  if (Queries > schedule::MostDecodeQueries && T.Can.Wgmma)
+    return false;
+  int64_t Groups = typicalOf(A->GroupsSize, 1);
+  DecodeShape Shape;
+  Shape.Streams = typicalOf(A->BatchSize, 1) * Groups;
+  Shape.Rows =
+      Queries * (typicalOf(A->HeadsSize, 1) / std::max<int64_t>(Groups, 1));
+  Shape.Keys = typicalOf(A->KeysSize, Unknown);
+  Shape.Depth = A->Depth;
+  Shape.Width = A->Width;
+  std::vector<schedule::DecodeCost> Ranked =
+      schedule::rankDecodeSchedules(Shape, T);
+  const schedule::DecodeCost *Chosen = chooseSchedule(Form, Ranked, Launch);
+  if (!Chosen)
+    return false;
+  if (failed(AttentionDecode(Form, *A, Shape, Chosen->Schedule).emit(Launch)))
+    return failure();
+  return true;
+}
+
+} // namespace kpc::kernels

@@ -1,0 +1,358 @@
+//===- AttentionHopper.cpp - Fused attention on wgmma
+//-------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// softmax(q·kᵀ)·v of 16-bit heads on sm_90a. One thread of a block copies a
+/// tile of queries, and block after block of keys and values, into shared
+/// memory (TMA). Two or three other warpgroups have 64 queries each: scores by
+/// wgmma, a softmax in registers whose greatest score and sum grow with the
+/// blocks, and its powers, rounded to 16 bits, from registers into the product
+/// with the values. The scores of a block are computed while the powers of the
+/// one before are multiplied.
+///
+///   global q ──TMA──▶ queries ──┐ wgmma        ┌─────────────▶ sums ──▶ y
+///   global k ──TMA──▶ 2 slots ──┴─▶ scores ─▶ powers ──┐ wgmma │
+///   global v ──TMA──▶ 2 slots ─────────────────────────┴───────┘
+///
+/// Blocks of keys are walked from the last to the first: those that need a mask
+/// (the last, and those on the diagonal) come first, in code of their own.
+///
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/attention/AttentionHopper.h"
+#include "passes/kernels/form/SizeFacts.h"
+#include "passes/kernels/gpu/ScheduleChoice.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <numbers>
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using schedule::AttentionSchedule;
+using shape::Expr;
+
+namespace {
+
+/// What TMA asks of strides, in bytes.
+constexpr int64_t StrideBytes = 16;
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+/// The widest swizzle that a row is a multiple of.
+tile::SharedType AttentionHopper::shared(int64_t Rows, int64_t Columns) {
+  int64_t Swizzle = 128;
+  while (Columns * 2 % Swizzle)
+    Swizzle /= 2;
+  return tile::SharedType::get(W.B.getContext(), {Rows, Columns}, Element,
+                               Swizzle);
+}
+
+void AttentionHopper::declareTypes() {
+  MLIRContext *Context = W.B.getContext();
+  Element = A.Q.Element;
+  int64_t Depth = schedule::paddedColumns(A.Depth),
+          Width = schedule::paddedColumns(A.Width);
+  TileQ = shared(S.TileQueries, Depth);
+  TileK = shared(S.TileKeys, Depth);
+  TileV = shared(S.TileKeys, Width);
+  Staging = shared(S.TileQueries, schedule::stagedColumns(A.Width));
+  PipeQTy = tile::PipeType::get(Context, S.QuerySlots, {TileQ});
+  PipeKTy = tile::PipeType::get(Context, S.Slots, {TileK});
+  PipeVTy = tile::PipeType::get(Context, S.Slots, {TileV});
+  Type F32 = W.B.getF32Type();
+  ScoresTy = tile::FragmentType::get(Context, {64, S.TileKeys}, F32);
+  SumsTy = tile::FragmentType::get(Context, {64, Width}, F32);
+  PowersTy = tile::PackedType::get(Context, {64, S.TileKeys}, Element);
+  ColumnTy = tile::ColumnType::get(Context, 64, F32, /*parts=*/false);
+  PartsTy = tile::ColumnType::get(Context, 64, F32, /*parts=*/true);
+  // With a bias the scores are scaled where it is added.
+  Scale = A.Op.getBias()
+              ? 1
+              : A.Op.getScale().convertToDouble() * std::numbers::log2e;
+}
+
+/// A parameter of the kernel for copies of rows of `H`.
+BlockArgument AttentionHopper::addView(const HeadsInMemory &H,
+                                       tile::SharedType Tile, const Expr &Heads,
+                                       const Expr &Rows, int64_t Columns) {
+  Builder B(W.B.getContext());
+  int64_t BoxRows = std::min<int64_t>(Tile.getRows(), 256);
+  auto View = tile::ViewType::get(W.B.getContext(), Element,
+                                  {1, 1, BoxRows, Tile.getLineElements()},
+                                  Tile.getSwizzle());
+  SmallVector<std::string> Dims = {Expr(Columns).str(), Rows.str(),
+                                   (Heads + H.FirstHead).str(), A.Batch.str()};
+  SmallVector<std::string> Strides;
+  for (unsigned I : {2, 1, 0})
+    Strides.push_back((H.Strides[I] * (StrideBytes / 8)).str());
+  auto Texts = [&](ArrayRef<std::string> From) {
+    return B.getStrArrayAttr(SmallVector<StringRef>(From.begin(), From.end()));
+  };
+  SmallVector<int64_t> Box(View.getBox());
+  std::reverse(Box.begin(), Box.end());
+  TensorMaps.push_back(B.getDictionaryAttr({
+      B.getNamedAttr("buffer", B.getI64IntegerAttr(H.Argument)),
+      B.getNamedAttr("element", TypeAttr::get(H.Element)),
+      B.getNamedAttr("dims", Texts(Dims)),
+      B.getNamedAttr("strides", Texts(Strides)),
+      B.getNamedAttr("box", B.getDenseI64ArrayAttr(Box)),
+      B.getNamedAttr("swizzle", B.getI64IntegerAttr(View.getSwizzle())),
+  }));
+  func::FuncOp Func = Form.Func;
+  unsigned Position = Func.getNumArguments();
+  (void)Func.insertArgument(Position, View, {}, Func.getLoc());
+  return Func.getArgument(Position);
+}
+
+void AttentionHopper::declare() {
+  tile::SharedType StagedRows =
+      shared(64, schedule::stagedColumns(A.Width)); // one store of a warpgroup
+  ViewQ = addView(A.Q, TileQ, A.Heads, A.Queries, A.Depth);
+  ViewK = addView(A.K, TileK, A.Groups, A.Keys, A.Depth);
+  ViewV = addView(A.V, TileV, A.Groups, A.Keys, A.Width);
+  ViewY = addView(A.Y, StagedRows, A.Heads, A.Queries, A.Width);
+  Form.Func->setAttr("kpc.tensor_maps", W.B.getArrayAttr(TensorMaps));
+  auto Pipe = [&](tile::PipeType Ty) -> Value {
+    return tile::PipeOp::create(W.B, W.Loc, Ty, tile::Completion::Tma,
+                                /*producers=*/1, S.consumers() * 4);
+  };
+  PipeQ = Pipe(PipeQTy);
+  PipeK = Pipe(PipeKTy);
+  PipeV = Pipe(PipeVTy);
+  Stage = tile::AllocOp::create(W.B, W.Loc, Staging);
+  QueryCount = W.size(A.QueriesSize);
+  KeyCount = W.size(A.KeysSize);
+  Queries32 = toI32(QueryCount);
+  Keys32 = toI32(KeyCount);
+  if (A.Op.getOffset())
+    Offset32 = toI32(A.Op.getOffset());
+  Heads32 = toI32(W.size(A.HeadsSize));
+  HeadsPerGroup = compute<arith::DivUIOp>(Heads32, toI32(W.size(A.GroupsSize)));
+  RowTiles = ceilDivI32(Queries32, S.TileQueries);
+  PerHead = S.Pairs ? ceilDivI32(RowTiles, 2) : RowTiles;
+  Tiles = compute<arith::MulIOp>(
+      PerHead, compute<arith::MulIOp>(Heads32, toI32(W.size(A.BatchSize))));
+  tile::StartOp::create(W.B, W.Loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// Rows of a head follow one another, then heads: blocks that run together read
+/// the same keys. With pairs, a tile from the end of a head comes with one from
+/// its front, so that blocks have equal work under a causal mask.
+AttentionHopper::Turn AttentionHopper::firstTurn() {
+  return {toI32(W.block()), i32(0)};
+}
+
+AttentionHopper::Turn AttentionHopper::after(const Turn &Now) {
+  Value Step =
+      toI32(gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x).getResult());
+  Value NextPair = compute<arith::AddIOp>(Now.Pair, Step);
+  if (!S.Pairs)
+    return {NextPair, Now.Half};
+  // The one in the middle is its own partner.
+  Value InHead = compute<arith::RemUIOp>(Now.Pair, PerHead);
+  Value Other =
+      compute<arith::SubIOp>(compute<arith::SubIOp>(RowTiles, i32(1)), InHead);
+  Value Stays = compute<arith::AndIOp>(
+      compare(arith::CmpIPredicate::eq, Now.Half, i32(0)),
+      compare(arith::CmpIPredicate::ne, InHead, Other));
+  return {arith::SelectOp::create(W.B, W.Loc, Stays, Now.Pair, NextPair),
+          arith::ExtUIOp::create(W.B, W.Loc, W.B.getI32Type(), Stays)};
+}
+
+Value AttentionHopper::isThere(const Turn &Now) {
+  return compare(arith::CmpIPredicate::slt, Now.Pair, Tiles);
+}
+
+AttentionHopper::Place AttentionHopper::placeOf(const Turn &Now) {
+  Value Row = compute<arith::RemUIOp>(Now.Pair, PerHead);
+  Value Head = compute<arith::DivUIOp>(Now.Pair, PerHead);
+  if (S.Pairs) {
+    Value Other =
+        compute<arith::SubIOp>(compute<arith::SubIOp>(RowTiles, i32(1)), Row);
+    Value IsFirst = compare(arith::CmpIPredicate::eq, Now.Half, i32(0));
+    Row = arith::SelectOp::create(W.B, W.Loc, IsFirst, Other, Row);
+  }
+  Place Where;
+  Value OfBatch = compute<arith::RemUIOp>(Head, Heads32);
+  Where.Batch = toIndex(compute<arith::DivUIOp>(Head, Heads32));
+  Where.Head = toIndex(OfBatch);
+  Where.Group = toIndex(compute<arith::DivUIOp>(OfBatch, HeadsPerGroup));
+  Where.Row = toIndex(compute<arith::MulIOp>(Row, i32(S.TileQueries)));
+  countBlocks(Where);
+  return Where;
+}
+
+/// A loop over turns, from the first on, as long as there is another behind
+/// `Now`; gives the last turn, then what is carried. The body is given `Now`.
+AttentionHopper::Values
+AttentionHopper::eachTurn(ValueRange Carried,
+                          function_ref<Values(const Turn &, ValueRange)> Body) {
+  Turn First = firstTurn();
+  Values Init = {First.Pair, First.Half};
+  llvm::append_range(Init, Carried);
+  auto Loop = scf::WhileOp::create(
+      W.B, W.Loc, ValueRange(Init).getTypes(), Init,
+      [&](OpBuilder &B, Location, ValueRange In) {
+        OpBuilder::InsertionGuard Guard(W.B);
+        W.B.setInsertionPointToEnd(B.getInsertionBlock());
+        Value More = isThere(after({In[0], In[1]}));
+        scf::ConditionOp::create(W.B, W.Loc, More, In);
+      },
+      [&](OpBuilder &B, Location, ValueRange In) {
+        OpBuilder::InsertionGuard Guard(W.B);
+        W.B.setInsertionPointToEnd(B.getInsertionBlock());
+        Turn Now = {In[0], In[1]};
+        Values Out = {Value(), Value()};
+        llvm::append_range(Out, Body(Now, In.drop_front(2)));
+        Turn Next = after(Now);
+        Out[0] = Next.Pair;
+        Out[1] = Next.Half;
+        scf::YieldOp::create(W.B, W.Loc, Out);
+      });
+  return Values(Loop.getResults());
+}
+
+void AttentionHopper::countBlocks(Place &Where) {
+  if (!Offset32) {
+    Where.Blocks = ceilDivI32(Keys32, S.TileKeys);
+    Where.Whole = compute<arith::DivUIOp>(Keys32, i32(S.TileKeys));
+    return;
+  }
+  Value Row = toI32(Where.Row);
+  // How many keys the first and the last query of the tile see.
+  Value End = compute<arith::MinSIOp>(
+      compute<arith::AddIOp>(Row, i32(S.TileQueries)), Queries32);
+  Value Most =
+      compute<arith::MinSIOp>(compute<arith::AddIOp>(End, Offset32), Keys32);
+  Value Least = compute<arith::MinSIOp>(
+      compute<arith::AddIOp>(compute<arith::AddIOp>(Row, Offset32), i32(1)),
+      Keys32);
+  Where.Blocks = ceilDivI32(compute<arith::MaxSIOp>(Most, i32(1)), S.TileKeys);
+  Where.Whole = compute<arith::DivUIOp>(compute<arith::MaxSIOp>(Least, i32(0)),
+                                        i32(S.TileKeys));
+}
+
+//===----------------------------------------------------------------------===//
+// The producer
+//===----------------------------------------------------------------------===//
+
+/// Copies one tile into the pipe; the cursor behind it.
+Value AttentionHopper::fill(Value Pipe, Value Cursor, Value View,
+                            ValueRange At) {
+  auto Free = tile::SlotType::get(W.B.getContext(), tile::SlotState::Free);
+  auto Ty = cast<tile::PipeType>(Pipe.getType());
+  Value Slot = tile::AcquireOp::create(W.B, W.Loc, Free, Pipe, Cursor);
+  Value Tile =
+      tile::TilesOp::create(W.B, W.Loc, TypeRange{Ty.getTiles()[0]}, Pipe, Slot)
+          .getResult(0);
+  tile::LoadOp::create(W.B, W.Loc, View, At, Tile, Pipe, Slot);
+  tile::CommitOp::create(W.B, W.Loc, Pipe, Slot);
+  return next(Pipe, Cursor);
+}
+
+AttentionHopper::Values AttentionHopper::startOfPipes() {
+  return {cursor(), cursor(), cursor()};
+}
+
+/// A tile's queries and keys, and its values, each behind the keys that are
+/// needed before them.
+AttentionHopper::Values AttentionHopper::fillTile(const Place &Where,
+                                                  ValueRange Cursors) {
+  Value Zero = W.index(0);
+  auto InMemory = [&](Value Head, const HeadsInMemory &H) {
+    return H.FirstHead ? compute<arith::AddIOp>(Head, W.index(H.FirstHead))
+                       : Head;
+  };
+  Value GroupK = InMemory(Where.Group, A.K),
+        GroupV = InMemory(Where.Group, A.V);
+  auto RowsAt = [&](Value Group, Value Block) -> Values {
+    Value Row = toIndex(compute<arith::MulIOp>(Block, i32(S.TileKeys)));
+    return {Where.Batch, Group, Row, Zero};
+  };
+  Value Last = compute<arith::SubIOp>(Where.Blocks, i32(1));
+  Value Keys = fill(PipeK, Cursors[1], ViewK, RowsAt(GroupK, Last));
+  Value Queries =
+      fill(PipeQ, Cursors[0], ViewQ,
+           {Where.Batch, InMemory(Where.Head, A.Q), Where.Row, Zero});
+  Values Ends =
+      W.loop(i32(0), Last, i32(1), {Keys, Cursors[2]},
+             [&](Value I, ValueRange At) -> Values {
+               Value Block = compute<arith::SubIOp>(Last, I);
+               Value Next = compute<arith::SubIOp>(Block, i32(1));
+               Value Key = fill(PipeK, At[0], ViewK, RowsAt(GroupK, Next));
+               return {Key, fill(PipeV, At[1], ViewV, RowsAt(GroupV, Block))};
+             });
+  return {Queries, Ends[0],
+          fill(PipeV, Ends[1], ViewV, RowsAt(GroupV, i32(0)))};
+}
+
+/// One thread fills the pipes, for all tiles of its block.
+void AttentionHopper::produce() {
+  elect(tile::Scope::Role, [&] {
+    Values Last = eachTurn(startOfPipes(), [&](const Turn &Now, ValueRange In) {
+      return fillTile(placeOf(Now), In);
+    });
+    fillTile(placeOf({Last[0], Last[1]}), ValueRange(Last).drop_front(2));
+  });
+}
+
+LogicalResult AttentionHopper::emit(GpuLaunch &Launch) {
+  W.B.getContext()->loadDialect<tile::TileDialect>();
+  declareTypes();
+  declare();
+  role("producer", 0, 4, S.producerRegisters(), [&](Value) { produce(); });
+  role("consumer", 4, 4 * (1 + S.consumers()), S.consumerRegisters(),
+       [&](Value Group) { consume(Group); });
+  Expr Rows = A.Queries.ceilDiv(Expr(S.TileQueries));
+  if (S.Pairs)
+    Rows = Rows.ceilDiv(Expr(2));
+  Launch.Grid[0] =
+      Expr::min(Rows * A.Heads * A.Batch, Expr::symbol("sm_count")).str();
+  Launch.Block = {int32_t(S.threads()), 1, 1};
+  return Result;
+}
+
+FailureOr<bool> buildAttentionHopper(KernelForm &Form, const target::Target &T,
+                                     GpuLaunch &Launch) {
+  if (!T.Can.Wgmma)
+    return false;
+  std::optional<AttentionKernel> A = AttentionKernel::read(Form);
+  if (!A || !A->hasWideRows())
+    return false;
+  constexpr int64_t Unknown = 512; // a size of which nothing is said
+  schedule::AttentionShape Shape;
+  Shape.Batch = typicalOf(A->BatchSize, 1);
+  Shape.Heads = typicalOf(A->HeadsSize, 1);
+  Shape.Queries = typicalOf(A->QueriesSize, Unknown);
+  Shape.Keys = typicalOf(A->KeysSize, Unknown);
+  Shape.Depth = A->Depth;
+  Shape.Width = A->Width;
+  Shape.Causal = A->Offset.has_value();
+  Shape.Scored = A->Op.getBias() || A->Op.getMask();
+  std::vector<schedule::AttentionCost> Ranked =
+      schedule::rankAttentionSchedules(Shape, T);
+  const schedule::AttentionCost *Chosen = chooseSchedule(Form, Ranked, Launch);
+  if (!Chosen)
+    return false;
+  if (failed(AttentionHopper(Form, *A, Chosen->Schedule).emit(Launch)))
+    return failure();
+  return true;
+}
+
+} // namespace kpc::kernels

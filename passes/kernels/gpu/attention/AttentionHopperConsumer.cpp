@@ -1,0 +1,432 @@
+//===- AttentionHopperConsumer.cpp - Products and softmax
+//---------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What the warpgroups that multiply do: see AttentionHopper.cpp.
+///
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/attention/AttentionHopper.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <cmath>
+#include <numbers>
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+Value AttentionHopper::apply(Type To, ValueRange Operands, Scalar Body) {
+  auto Apply = tile::ApplyOp::create(W.B, W.Loc, To, Operands);
+  OpBuilder::InsertionGuard Guard(W.B);
+  SmallVector<Type> Types;
+  for (Type Ty : Operands.getTypes())
+    Types.push_back(isa<tile::ColumnType>(Ty)
+                        ? cast<tile::ColumnType>(Ty).getElement()
+                        : cast<tile::FragmentType>(Ty).getElement());
+  if (isa<tile::FragmentType>(To))
+    Types.push_back(W.B.getI32Type());
+  Block *Entry = W.B.createBlock(&Apply.getBody(), {}, Types,
+                                 SmallVector<Location>(Types.size(), W.Loc));
+  tile::YieldOp::create(W.B, W.Loc, Body(Entry->getArguments()));
+  return Apply.getResult();
+}
+
+/// Whether the causal mask, if there is one, hides keys of a tile's last block
+/// alone: tiles of queries begin where blocks of keys do.
+bool AttentionHopper::masksLastBlockOnly() const {
+  return !A.Offset || (S.TileKeys % S.TileQueries == 0 &&
+                       A.Facts.divisor(*A.Offset) % S.TileQueries == 0);
+}
+
+/// Whether a query may see no key of a block that comes before others which it
+/// sees: then its greatest score so far is none.
+bool AttentionHopper::mayHideAll() const {
+  return A.Op.getBias() || A.Op.getMask() || !masksLastBlockOnly();
+}
+
+/// Bias and mask, at the coordinates of each score. In a tile's last block some
+/// columns may be behind the last key (`IsLast`); no others.
+Value AttentionHopper::scored(const Place &Where, Value Group, Value Scores,
+                              Value Block, bool IsLast) {
+  Value Bias = A.Op.getBias(), Mask = A.Op.getMask();
+  if (!Bias && !Mask)
+    return Scores;
+  Value Row = W.add(Where.Row, W.mul(Group, W.index(64)));
+  Value Column = toIndex(compute<arith::MulIOp>(Block, i32(S.TileKeys)));
+  Values Within = {QueryCount};
+  if (IsLast)
+    Within.push_back(KeyCount);
+  auto Map = tile::MapOp::create(W.B, W.Loc, ScoresTy, Scores,
+                                 ValueRange{Row, Column}, Within);
+  OpBuilder::InsertionGuard Guard(W.B);
+  Type Index = W.B.getIndexType();
+  mlir::Block *Body =
+      W.B.createBlock(&Map.getBody(), {}, {W.B.getF32Type(), Index, Index},
+                      {W.Loc, W.Loc, W.Loc});
+  auto ElementOf = [&](Value Tensor) {
+    Value V = AttentionKernel::atScore(
+        W, Tensor,
+        {Where.Batch, Where.Head, Body->getArgument(1), Body->getArgument(2)});
+    if (!V)
+      Result = failure();
+    return V;
+  };
+  Value Score = Body->getArgument(0);
+  if (Bias)
+    if (Value Added = ElementOf(Bias)) {
+      Value Log2E = f32(std::numbers::log2e);
+      Value Scaled = arith::MulFOp::create(
+          W.B, W.Loc, Score,
+          f32(A.Op.getScale().convertToDouble() * std::numbers::log2e));
+      Score = math::FmaOp::create(W.B, W.Loc, Added, Log2E, Scaled);
+    }
+  if (Mask)
+    if (Value Seen = ElementOf(Mask))
+      Score = arith::SelectOp::create(W.B, W.Loc, Seen, Score, f32(-INFINITY));
+  tile::YieldOp::create(W.B, W.Loc, Score);
+  return Map.getResult();
+}
+
+/// Keys behind the last one, and those that a query does not see yet, are left
+/// out: a row sees the columns before its limit.
+Value AttentionHopper::masked(const Place &Where, Value Group, Value Scores,
+                              Value Block) {
+  auto IndexTy = tile::ColumnType::get(W.B.getContext(), 64, W.B.getI32Type(),
+                                       /*parts=*/false);
+  Value Before = compute<arith::MulIOp>(Block, i32(S.TileKeys));
+  Value Limit;
+  if (Offset32) {
+    Value Query = toI32(W.add(Where.Row, W.mul(Group, W.index(64))));
+    Value Row =
+        compute<arith::AddIOp>(Query, compute<arith::AddIOp>(Offset32, i32(1)));
+    Value Numbers = tile::RowNumbersOp::create(W.B, W.Loc, IndexTy);
+    Limit = apply(IndexTy, Numbers, [&](ValueRange In) {
+      Value Seen =
+          compute<arith::MinSIOp>(compute<arith::AddIOp>(In[0], Row), Keys32);
+      return compute<arith::SubIOp>(Seen, Before);
+    });
+  } else {
+    Limit = splat(IndexTy, compute<arith::SubIOp>(Keys32, Before));
+  }
+  Value Lowest = f32(-INFINITY);
+  return apply(ScoresTy, {Scores, Limit}, [&](ValueRange In) -> Value {
+    Value Seen = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::slt,
+                                       In[2], In[1]);
+    return arith::SelectOp::create(W.B, W.Loc, Seen, In[0], Lowest);
+  });
+}
+
+/// What is subtracted in the exponent: the greatest score, scaled; 0 where a
+/// query has seen nothing, as infinities would cancel to NaN.
+Value AttentionHopper::shiftOf(Value Most) {
+  Value Factor = f32(Scale);
+  return apply(ColumnTy, Most, [&](ValueRange In) -> Value {
+    Value Shift = compute<arith::MulFOp>(In[0], Factor);
+    if (!mayHideAll())
+      return Shift;
+    return arith::SelectOp::create(
+        W.B, W.Loc,
+        arith::CmpFOp::create(W.B, W.Loc, arith::CmpFPredicate::OEQ, In[0],
+                              f32(-INFINITY)),
+        f32(0), Shift);
+  });
+}
+
+/// 2^(score · scale − shift)
+Value AttentionHopper::powers(Value Scores, Value Shift) {
+  Value Factor = f32(Scale);
+  return apply(Scores.getType(), {Scores, Shift}, [&](ValueRange In) {
+    Value Minus = arith::NegFOp::create(W.B, W.Loc, In[1]);
+    return exp2(math::FmaOp::create(W.B, W.Loc, In[0], Factor, Minus));
+  });
+}
+
+Value AttentionHopper::greatest(Value Scores) {
+  Value Parts = tile::FoldOp::create(W.B, W.Loc, PartsTy, tile::FoldKind::Max,
+                                     Scores, Value(), S.Chains);
+  return tile::JoinOp::create(W.B, W.Loc, ColumnTy, tile::FoldKind::Max, Parts);
+}
+
+/// Powers of the scores and their sum. Some of them are made before the wait
+/// for the next values, a loop on its barrier above which ptxas cannot move the
+/// wait for the product behind it (`AwaitSums`).
+void AttentionHopper::makePowers(Value Scores, Value Shift, Value Total,
+                                 Value ValueCursor, State &After,
+                                 function_ref<void()> AwaitSums) {
+  auto Columns = [&](int64_t First, int64_t Count) -> Value {
+    auto Ty = tile::FragmentType::get(W.B.getContext(), {64, Count},
+                                      W.B.getF32Type());
+    return tile::ColumnsOp::create(W.B, W.Loc, Ty, Scores, First);
+  };
+  Value Front = powers(Columns(0, S.Ahead), Shift);
+  After.Slot = waitFor(PipeV, ValueCursor).first;
+  if (AwaitSums)
+    AwaitSums();
+  Value Back = powers(Columns(S.Ahead, S.TileKeys - S.Ahead), Shift);
+  for (Value Part : {Front, Back})
+    Total = tile::FoldOp::create(W.B, W.Loc, PartsTy, tile::FoldKind::Add, Part,
+                                 Total, S.Chains);
+  After.Total = Total;
+  After.Powers =
+      tile::PackOp::create(W.B, W.Loc, PowersTy, ValueRange{Front, Back});
+  After.ValueCursor = next(PipeV, ValueCursor);
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// The slot at a place, when it is full, and its tile.
+std::pair<Value, Value> AttentionHopper::waitFor(Value Pipe, Value Cursor) {
+  auto Full = tile::SlotType::get(W.B.getContext(), tile::SlotState::Full);
+  auto Ty = cast<tile::PipeType>(Pipe.getType());
+  Value Slot = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, Cursor);
+  Value Tile =
+      tile::TilesOp::create(W.B, W.Loc, TypeRange{Ty.getTiles()[0]}, Pipe, Slot)
+          .getResult(0);
+  return {Slot, Tile};
+}
+
+Value AttentionHopper::rowsOf(Value Tile, Value First) {
+  auto Whole = cast<tile::SharedType>(Tile.getType());
+  auto Part = tile::SharedType::get(W.B.getContext(), {64, Whole.getColumns()},
+                                    Whole.getElement(), Whole.getSwizzle(),
+                                    Whole.getPitch());
+  return tile::RowsOp::create(W.B, W.Loc, Part, Tile, First);
+}
+
+/// The queries of a tile and the slot they are in.
+std::pair<Value, Value> AttentionHopper::waitForQueries(Value Cursor,
+                                                        Value Group) {
+  auto [Slot, Tile] = waitFor(PipeQ, Cursor);
+  return {Slot, rowsOf(Tile, W.mul(Group, W.index(64)))};
+}
+
+/// Begins the product of queries and keys, and gives the scores when they are
+/// there. `Meanwhile` begins another product, which goes on.
+Value AttentionHopper::scoresOf(Value Queries, Value KeyCursor,
+                                function_ref<void()> Meanwhile) {
+  auto Pending = tile::PendingType::get(W.B.getContext(), ScoresTy);
+  auto [Slot, Keys] = waitFor(PipeK, KeyCursor);
+  Value Product = tile::MmaOp::create(W.B, W.Loc, Pending, Queries, Keys,
+                                      Value(), false, /*b_transposed=*/true);
+  if (Meanwhile)
+    Meanwhile();
+  Value Scores = tile::AwaitOp::create(W.B, W.Loc, ScoresTy, Product,
+                                       /*keep=*/Meanwhile ? 1 : 0);
+  tile::ReleaseOp::create(W.B, W.Loc, PipeK, Slot);
+  return Scores;
+}
+
+/// The same number, computed anew. Without a causal mask all tiles of queries
+/// end with the same block of keys, and LLVM would keep the address of each
+/// score's bias in registers over the whole loop over tiles: they spilled.
+Value AttentionHopper::renewed(Value V) {
+  return NVVM::InlinePtxOp::create(W.B, W.Loc, TypeRange{V.getType()},
+                                   ValueRange{V}, ValueRange(),
+                                   "mov.b32 {$w0}, {$r0};", Value())
+      .getResult(0);
+}
+
+/// Begins the product with the values that `Before` still owes.
+Value AttentionHopper::addValues(const State &Before) {
+  Value Tile =
+      tile::TilesOp::create(W.B, W.Loc, TypeRange{TileV}, PipeV, Before.Slot)
+          .getResult(0);
+  return tile::MmaOp::create(W.B, W.Loc,
+                             tile::PendingType::get(W.B.getContext(), SumsTy),
+                             Before.Powers, Tile, Before.Sums, false, false);
+}
+
+/// A tile's first block. With `Before`, the state that the tile before ends
+/// with, its last product runs beside, and the sums that it gives are put into
+/// `Sums`.
+AttentionHopper::State AttentionHopper::firstBlock(const Place &Where,
+                                                   Value Group, Value Queries,
+                                                   ValueRange Cursors,
+                                                   const State *Before,
+                                                   Value *Sums) {
+  State First;
+  Value Pending;
+  auto Last = [&] { Pending = addValues(*Before); };
+  Value Scores = Before ? scoresOf(Queries, Cursors[0], Last)
+                        : scoresOf(Queries, Cursors[0], nullptr);
+  Value Block = compute<arith::SubIOp>(Where.Blocks, i32(1));
+  if (A.Op.getBias() || A.Op.getMask())
+    Block = renewed(Block);
+  Scores = scored(Where, Group, Scores, Block, /*IsLast=*/true);
+  if (A.Offset || A.Facts.divisor(A.Keys) % S.TileKeys != 0)
+    Scores = masked(Where, Group, Scores, Block);
+  First.Most = greatest(Scores);
+  auto Await = [&] {
+    *Sums = tile::AwaitOp::create(W.B, W.Loc, SumsTy, Pending);
+    tile::ReleaseOp::create(W.B, W.Loc, PipeV, Before->Slot);
+  };
+  if (Before)
+    makePowers(Scores, shiftOf(First.Most), Value(), Cursors[1], First, Await);
+  else
+    makePowers(Scores, shiftOf(First.Most), Value(), Cursors[1], First,
+               nullptr);
+  First.Sums = splat(SumsTy, f32(0));
+  First.KeyCursor = next(PipeK, Cursors[0]);
+  return First;
+}
+
+/// One block's scores while the powers of the block before are multiplied with
+/// its values.
+AttentionHopper::State
+AttentionHopper::nextBlock(const Place &Where, Value Group, Value Queries,
+                           Value Block, const State &Before, bool Masked) {
+  State After;
+  Value Pending;
+  Value Scores =
+      scoresOf(Queries, Before.KeyCursor, [&] { Pending = addValues(Before); });
+  Scores = scored(Where, Group, Scores, Block, /*IsLast=*/false);
+  if (Masked)
+    Scores = masked(Where, Group, Scores, Block);
+  Value Most = greatest(Scores);
+  After.Most = apply(ColumnTy, {Before.Most, Most}, [&](ValueRange In) {
+    return compute<arith::MaxNumFOp>(In[0], In[1]);
+  });
+  Value Shift = shiftOf(After.Most);
+  Value Factor = f32(Scale);
+  auto Product = [&](ValueRange In) {
+    return compute<arith::MulFOp>(In[0], In[1]);
+  };
+  Value Shrink = apply(ColumnTy, {Before.Most, Shift}, [&](ValueRange In) {
+    Value Minus = arith::NegFOp::create(W.B, W.Loc, In[1]);
+    return exp2(math::FmaOp::create(W.B, W.Loc, In[0], Factor, Minus));
+  });
+  Value Total = apply(PartsTy, {Before.Total, Shrink}, Product);
+  Value Sums;
+  makePowers(Scores, Shift, Total, Before.ValueCursor, After, [&] {
+    Sums = tile::AwaitOp::create(W.B, W.Loc, SumsTy, Pending);
+    tile::ReleaseOp::create(W.B, W.Loc, PipeV, Before.Slot);
+  });
+  After.Sums = apply(SumsTy, {Sums, Shrink}, Product);
+  After.KeyCursor = next(PipeK, Before.KeyCursor);
+  return After;
+}
+
+/// All blocks of a tile behind the first.
+AttentionHopper::State AttentionHopper::walkBlocks(const Place &Where,
+                                                   Value Group, Value Queries,
+                                                   State Now) {
+  Value Last = compute<arith::SubIOp>(Where.Blocks, i32(1));
+  // Blocks from `From` down to `To`, `To` the last.
+  auto Walk = [&](Value From, Value To, bool Masked) {
+    Value Count = compute<arith::SubIOp>(From, To);
+    Now = State::of(
+        W.loop(i32(0), Count, i32(1), Now.list(), [&](Value I, ValueRange In) {
+          Value Block =
+              compute<arith::SubIOp>(compute<arith::SubIOp>(From, i32(1)), I);
+          return nextBlock(Where, Group, Queries, Block, State::of(In), Masked)
+              .list();
+        }));
+  };
+  // Those on the diagonal need a mask.
+  bool NoMore = masksLastBlockOnly();
+  Value Unmasked = compute<arith::MinSIOp>(Last, Where.Whole);
+  if (!NoMore)
+    Walk(Last, Unmasked, true);
+  Walk(NoMore ? Last : Unmasked, i32(0), false);
+  return Now;
+}
+
+/// Sums over their total, through shared memory.
+void AttentionHopper::storeTile(const Place &Where, Value Group, Value Sums,
+                                Value Parts) {
+  MLIRContext *Context = W.B.getContext();
+  Value Total =
+      tile::JoinOp::create(W.B, W.Loc, ColumnTy, tile::FoldKind::Add, Parts);
+  Value Inverse = apply(ColumnTy, Total, [&](ValueRange In) -> Value {
+    Value Zero = f32(0);
+    Value None = arith::CmpFOp::create(W.B, W.Loc, arith::CmpFPredicate::OEQ,
+                                       In[0], Zero);
+    Value One = tile::ApproximateOp::create(W.B, W.Loc, W.B.getF32Type(),
+                                            tile::Function::Reciprocal, In[0]);
+    return arith::SelectOp::create(W.B, W.Loc, None, Zero, One);
+  });
+  Value First = W.mul(Group, W.index(64));
+  Value Staged = rowsOf(Stage, First);
+  int64_t Width = SumsTy.getColumns(), Step = Staging.getColumns();
+  for (int64_t C = 0; C < Width; C += Step) {
+    auto Part = tile::FragmentType::get(Context, {64, Step}, W.B.getF32Type());
+    auto Narrow = tile::FragmentType::get(Context, {64, Step}, Element);
+    Value Some =
+        Step == Width
+            ? Sums
+            : tile::ColumnsOp::create(W.B, W.Loc, Part, Sums, C).getResult();
+    Value Out = apply(Narrow, {Some, Inverse}, [&](ValueRange In) -> Value {
+      return arith::TruncFOp::create(W.B, W.Loc, Element,
+                                     compute<arith::MulFOp>(In[0], In[1]));
+    });
+    elect(tile::Scope::Warpgroup,
+          [&] { tile::WaitStoresOp::create(W.B, W.Loc, 0); });
+    tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
+    tile::PutOp::create(W.B, W.Loc, Out, Staged);
+    tile::FenceProxyOp::create(W.B, W.Loc);
+    tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
+    elect(tile::Scope::Warpgroup, [&] {
+      Values At = {Where.Batch, Where.Head, W.add(Where.Row, First),
+                   W.index(C)};
+      tile::StoreOp::create(W.B, W.Loc, Staged, ViewY, At);
+      tile::CommitStoresOp::create(W.B, W.Loc);
+    });
+  }
+}
+
+/// Tile after tile. The first scores of the next run beside the last product of
+/// this one, and its result is stored when their powers are there.
+void AttentionHopper::consume(Value Group) {
+  auto QueriesIn = [&](Value Slot) {
+    Value Tile =
+        tile::TilesOp::create(W.B, W.Loc, TypeRange{TileQ}, PipeQ, Slot)
+            .getResult(0);
+    return rowsOf(Tile, W.mul(Group, W.index(64)));
+  };
+  Values Pipes = startOfPipes();
+  auto [FirstSlot, FirstQueries] = waitForQueries(Pipes[0], Group);
+  Values Carried = firstBlock(placeOf(firstTurn()), Group, FirstQueries,
+                              ValueRange(Pipes).drop_front(), nullptr, nullptr)
+                       .list();
+  Carried.append({FirstSlot, Pipes[0]});
+  Values Last = eachTurn(Carried, [&](const Turn &Now, ValueRange In) {
+    Place Where = placeOf(Now);
+    State End = walkBlocks(Where, Group, QueriesIn(In[7]), State::of(In));
+    tile::ReleaseOp::create(W.B, W.Loc, PipeQ, In[7]);
+    Value Cursor = next(PipeQ, In[8]);
+    auto [Slot, Queries] = waitForQueries(Cursor, Group);
+    Value Sums;
+    State Begun = firstBlock(placeOf(after(Now)), Group, Queries,
+                             {End.KeyCursor, End.ValueCursor}, &End, &Sums);
+    storeTile(Where, Group, Sums, End.Total);
+    Values Out = Begun.list();
+    Out.append({Slot, Cursor});
+    return Out;
+  });
+  Place Where = placeOf({Last[0], Last[1]});
+  State End = walkBlocks(Where, Group, QueriesIn(Last[9]),
+                         State::of(ValueRange(Last).drop_front(2)));
+  tile::ReleaseOp::create(W.B, W.Loc, PipeQ, Last[9]);
+  Value Sums = tile::AwaitOp::create(W.B, W.Loc, SumsTy, addValues(End));
+  tile::ReleaseOp::create(W.B, W.Loc, PipeV, End.Slot);
+  storeTile(Where, Group, Sums, End.Total);
+  // Shared memory lives until the stores have read it.
+  elect(tile::Scope::Warpgroup,
+        [&] { tile::WaitStoresOp::create(W.B, W.Loc, 0); });
+}
+
+} // namespace kpc::kernels

@@ -1,0 +1,216 @@
+//===- AttentionKernel.cpp - A kernel that is one attention ---------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/attention/AttentionKernel.h"
+#include "passes/kernels/form/HeavyShape.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+namespace {
+
+/// A tensor, which of its dimensions each of another's is, and from where on.
+struct Permuted {
+  Value Tensor;
+  std::array<unsigned, 4> Dims = {0, 1, 2, 3};
+  std::array<int64_t, 4> Start = {0, 0, 0, 0};
+};
+
+/// What a generic takes a part of with steps of 1, and from where on in each
+/// dimension; null if it does more.
+Value slicedBy(linalg::GenericOp Op, std::array<int64_t, 4> &Start) {
+  if (Op.getNumDpsInputs() || Op->getNumResults() != 1 ||
+      Op.getNumReductionLoops() || Op.getNumLoops() != 4)
+    return {};
+  auto Extract = Op.getBody()
+                     ->getTerminator()
+                     ->getOperand(0)
+                     .getDefiningOp<tensor::ExtractOp>();
+  if (!Extract || Extract.getIndices().size() != 4)
+    return {};
+  for (auto [D, Index] : llvm::enumerate(Extract.getIndices())) {
+    Value Loop = Index;
+    Start[D] = 0;
+    if (auto Sum = Loop.getDefiningOp<arith::AddIOp>()) {
+      std::optional<int64_t> Left = constantOf(Sum.getLhs()),
+                             Right = constantOf(Sum.getRhs());
+      if (!Left && !Right)
+        return {};
+      Loop = Right ? Sum.getLhs() : Sum.getRhs();
+      Start[D] = Right ? *Right : *Left;
+    }
+    auto At = Loop.getDefiningOp<linalg::IndexOp>();
+    if (!At || At.getDim() != D)
+      return {};
+  }
+  return Extract.getTensor();
+}
+
+bool isCopy(linalg::GenericOp Op) {
+  if (Op.getNumDpsInputs() != 1 || Op->getNumResults() != 1 ||
+      Op.getNumReductionLoops() || Op.getNumLoops() != 4)
+    return false;
+  Value Yielded = Op.getBody()->getTerminator()->getOperand(0);
+  BlockArgument In = Op.getBody()->getArgument(0);
+  Operation *Cast = Yielded.getDefiningOp();
+  return Yielded == In ||
+         (isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(Cast) &&
+          Cast->getOperand(0) == In);
+}
+
+/// Follows copies in front of a tensor that change its type or its order.
+Permuted throughCopies(Permuted At) {
+  while (true) {
+    if (auto Cast = At.Tensor.getDefiningOp<tensor::CastOp>()) {
+      At.Tensor = Cast.getSource();
+      continue;
+    }
+    auto Op = At.Tensor.getDefiningOp<linalg::GenericOp>();
+    std::array<int64_t, 4> Start;
+    if (Value Whole = Op ? slicedBy(Op, Start) : Value()) {
+      for (auto [To, Dim] : llvm::zip_equal(At.Start, At.Dims))
+        To += Start[Dim];
+      At.Tensor = Whole;
+      continue;
+    }
+    if (!Op || !isCopy(Op))
+      return At;
+    AffineMap In = Op.getMatchingIndexingMap(Op.getDpsInputOperand(0));
+    AffineMap Out = Op.getMatchingIndexingMap(Op.getDpsInitOperand(0));
+    if (!In.isPermutation() || !Out.isIdentity())
+      return At;
+    for (unsigned &Dim : At.Dims)
+      Dim = *In.getResultPosition(getAffineDimExpr(Dim, Op.getContext()));
+    At.Tensor = Op.getDpsInputOperand(0)->get();
+  }
+}
+
+/// Where `Memref` is, its dimension `Dims[I]` being dimension I of the heads.
+std::optional<HeadsInMemory> place(Value Memref,
+                                   const std::array<unsigned, 4> &Dims) {
+  auto View = Memref ? Memref.getDefiningOp<memref::ReinterpretCastOp>()
+                     : memref::ReinterpretCastOp();
+  auto Base =
+      View ? dyn_cast<BlockArgument>(View.getSource()) : BlockArgument();
+  if (!Base || constantOf(View.getMixedOffsets()[0]) != 0)
+    return std::nullopt;
+  HeadsInMemory Place;
+  Place.Argument = Base.getArgNumber();
+  Place.Element = cast<MemRefType>(Memref.getType()).getElementType();
+  for (unsigned I = 0; I < 4; ++I) {
+    std::optional<Expr> Stride = sizeExpr(strideOf(Memref, Dims[I]));
+    if (!Stride)
+      return std::nullopt;
+    Place.Strides[I] = *Stride;
+    Place.StrideSizes[I] = strideOf(Memref, Dims[I]);
+  }
+  return Place;
+}
+
+std::optional<HeadsInMemory> operandIn(Value Tensor) {
+  Permuted From = throughCopies({Tensor});
+  auto [Batch, Head, Row, Column] = From.Start;
+  std::optional<HeadsInMemory> Place = place(viewOf(From.Tensor), From.Dims);
+  if (!Place || Batch || Row || Column)
+    return std::nullopt;
+  Place->FirstHead = Head;
+  return Place;
+}
+
+std::optional<HeadsInMemory> resultIn(const KernelOutput &Output,
+                                      Value Result) {
+  Permuted From = throughCopies({Output.Tensor});
+  if (From.Tensor != Result ||
+      llvm::any_of(From.Start, [](int64_t S) { return S != 0; }))
+    return std::nullopt;
+  std::array<unsigned, 4> Inverse;
+  for (unsigned I = 0; I < 4; ++I)
+    Inverse[From.Dims[I]] = I;
+  return place(Output.Memref, Inverse);
+}
+
+kernel::AttentionOp attentionOf(KernelForm &Form) {
+  kernel::AttentionOp Found;
+  for (auto Op : Form.Func.getBody().front().getOps<kernel::AttentionOp>()) {
+    if (Found)
+      return {};
+    Found = Op;
+  }
+  return Found;
+}
+
+bool readSize(Value Tensor, unsigned Dim, OpFoldResult &Size, Expr &Into) {
+  Size = tensorSize(Tensor, Dim);
+  std::optional<Expr> Known = sizeExpr(Size);
+  if (Known)
+    Into = *Known;
+  return Known.has_value();
+}
+
+} // namespace
+
+std::optional<AttentionKernel> AttentionKernel::read(KernelForm &Form) {
+  kernel::AttentionOp Op = attentionOf(Form);
+  if (!Op || Form.Outputs.size() != 1 || Form.Heavy)
+    return std::nullopt;
+  AttentionKernel A;
+  A.Op = Op;
+  A.Facts = factsOf(Form.Func);
+  std::optional<HeadsInMemory> Q = operandIn(Op.getQ()),
+                               K = operandIn(Op.getK()),
+                               V = operandIn(Op.getV()),
+                               Y = resultIn(Form.Outputs[0], Op.getY());
+  Value InitQ = Op.getInit();
+  std::optional<int64_t> Depth = constantOf(tensorSize(Op.getQ(), 3)),
+                         Width = constantOf(tensorSize(InitQ, 3));
+  if (!Q || !K || !V || !Y || !Depth || !Width ||
+      !readSize(InitQ, 0, A.BatchSize, A.Batch) ||
+      !readSize(InitQ, 1, A.HeadsSize, A.Heads) ||
+      !readSize(InitQ, 2, A.QueriesSize, A.Queries) ||
+      !readSize(Op.getK(), 1, A.GroupsSize, A.Groups) ||
+      !readSize(Op.getK(), 2, A.KeysSize, A.Keys))
+    return std::nullopt;
+  A.Q = *Q, A.K = *K, A.V = *V, A.Y = *Y;
+  A.Depth = *Depth, A.Width = *Width;
+  if (Value Offset = Op.getOffset()) {
+    A.Offset = sizeExpr(Offset);
+    if (!A.Offset)
+      return std::nullopt;
+  }
+  return A;
+}
+
+bool AttentionKernel::hasWideRows() const {
+  // What TMA asks of strides, and loads of 16 bytes of addresses.
+  constexpr int64_t Elements = 16 / 2;
+  Type Element = Q.Element;
+  if (!(Element.isF16() || Element.isBF16()) || Facts.range(Keys).Min < 1)
+    return false;
+  return llvm::all_of(std::array{&Q, &K, &V, &Y}, [&](const HeadsInMemory *H) {
+    return H->Element == Element && H->Strides[3] == Expr(1) &&
+           llvm::all_of(ArrayRef(H->Strides).drop_back(), [&](const Expr &S) {
+             return Facts.divisor(S) % Elements == 0; // 0 divides as all do
+           });
+  });
+}
+
+Value AttentionKernel::atScore(GpuWriter &W, Value Tensor, ValueRange At) {
+  SmallVector<Value> Indices(At);
+  for (unsigned I = 0; I < 4; ++I)
+    if (cast<RankedTensorType>(Tensor.getType()).getDimSize(I) == 1)
+      Indices[I] = W.index(0);
+  return W.Emitter.element(W.B, Tensor, Indices);
+}
+
+} // namespace kpc::kernels

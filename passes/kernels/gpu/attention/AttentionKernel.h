@@ -1,0 +1,64 @@
+//===- AttentionKernel.h - A kernel that is one attention -------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What builders ask of a kernel that holds a kernel.attention: its sizes, and
+/// where q, k, v and y lie in memory. What only widens, narrows, permutes or
+/// takes some of the heads between the op and memory costs nothing: it becomes
+/// an element type, an order of strides and a first head.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_GPU_ATTENTION_ATTENTIONKERNEL_H
+#define KPC_PASSES_KERNELS_GPU_ATTENTION_ATTENTIONKERNEL_H
+
+#include "passes/kernels/gpu/GpuThreads.h"
+
+#include "dialects/kernel/Kernel.h"
+#include "dialects/shape/Facts.h"
+
+#include <array>
+
+namespace kpc::kernels {
+
+/// A tensor [batch, head, row, column] in memory. Strides in elements.
+struct HeadsInMemory {
+  unsigned Argument = 0; ///< the function's, the base pointer
+  mlir::Type Element;    ///< as stored
+  std::array<shape::Expr, 4> Strides;
+  std::array<mlir::OpFoldResult, 4>
+      StrideSizes; ///< as they stand in the kernel
+  /// Where its heads begin among those of the tensor in memory.
+  int64_t FirstHead = 0;
+};
+
+struct AttentionKernel {
+  kernel::AttentionOp Op;
+  shape::Facts Facts;
+  HeadsInMemory Q, K, V, Y;
+  /// Sizes, as they stand in the kernel and as expressions over its arguments.
+  mlir::OpFoldResult BatchSize, HeadsSize, GroupsSize, QueriesSize, KeysSize;
+  shape::Expr Batch, Heads, Groups, Queries, Keys;
+  int64_t Depth = 0, Width = 0;
+  /// The key that query 0 sees last; none: queries see all.
+  std::optional<shape::Expr> Offset;
+
+  /// None where the kernel is something else, or where operands are computed.
+  static std::optional<AttentionKernel> read(KernelForm &Form);
+
+  /// 16-bit heads of one type with at least one key, whose rows are contiguous
+  /// and begin at multiples of 16 bytes.
+  bool hasWideRows() const;
+  /// The element of the bias or mask that belongs to the score at [batch, head,
+  /// query, key]; null after a diagnostic.
+  static mlir::Value atScore(GpuWriter &W, mlir::Value Tensor,
+                             mlir::ValueRange At);
+};
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_GPU_ATTENTION_ATTENTIONKERNEL_H

@@ -1,0 +1,298 @@
+//===- ConvHopper.cpp - Convolutions on wgmma -----------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A convolution of 16-bit values, channels last, on sm_90a: a product of
+/// matrices (HopperProduct.h) whose first operand is nowhere in memory. Its
+/// rows are the places of the filter in all images, its sum runs over the taps
+/// and, in slices, over the channels; for each tap and slice a TMA copy in its
+/// im2col mode walks over as many places as a tile has rows, and brings of each
+/// the pixel under the tap, or zeros beside the image.
+///
+///      x ──im2col──▶ slot: places × channels ─┐
+///      w ───TMA────▶       channels × outputs ─┴─wgmma─▶ registers ──▶ y
+///
+/// Not for: groups, channels or outputs that do not lie at multiples of 16
+/// bytes, filters that reach further than the copies' offsets do.
+///
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/form/SizeFacts.h"
+#include "passes/kernels/gpu/ScheduleChoice.h"
+#include "passes/kernels/gpu/convolution/ConvProduct.h"
+#include "passes/kernels/gpu/product/HopperProduct.h"
+#include "passes/schedule/ConvSchedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+namespace {
+
+/// What TMA asks of strides, in bytes.
+constexpr int64_t StrideBytes = 16;
+/// The longest step of a copy from pixel to pixel.
+constexpr int64_t LongestStride = 8;
+
+/// Bits that a tensor map has for each corner of the walk, by the number of
+/// spatial dimensions (cuTensorMapEncodeIm2col); offsets have as many.
+constexpr int64_t CornerBits[] = {16, 8, 5};
+
+bool isReachable(const ConvProduct &Conv) {
+  int64_t Half = int64_t(1) << (CornerBits[Conv.Axes.size() - 1] - 1);
+  return llvm::all_of(Conv.Axes, [&](const ConvProduct::Axis &Axis) {
+    int64_t Upper = Axis.High - Axis.reach();
+    return Axis.Stride <= LongestStride && Axis.Low <= Half && Upper >= -Half &&
+           Upper < Half && Axis.reach() < 2 * Half;
+  });
+}
+
+bool fits(ConvProduct &Conv) {
+  MatrixProduct &P = Conv.P;
+  Type Element = P.A.Element;
+  if (!(Element.isF16() || Element.isBF16()) || P.B.Element != Element ||
+      !(P.D.Element.isF16() || P.D.Element.isBF16()) ||
+      !cast<ShapedType>(P.C.R.Op.getResultTypes()[0]).getElementType().isF32())
+    return false;
+  constexpr int64_t Elements = StrideBytes / 2;
+  auto Whole = [&](const Expr &Stride) {
+    return P.Facts.divisor(Stride) % Elements == 0; // 0 divides as all do
+  };
+  return P.Facts.range(Conv.Channels).Min >= 1 && isReachable(Conv) &&
+         llvm::all_of(Conv.Axes,
+                      [&](const auto &Axis) { return Whole(Axis.Pitch); }) &&
+         Whole(Conv.ImagePitch) && P.B.ColumnStride == Expr(1) &&
+         Whole(P.B.RowStride) && Whole(Conv.TapPitch) &&
+         P.D.ColumnStride == Expr(1) && Whole(P.D.RowStride);
+}
+
+/// Elements that all slices of the sum hold, those that are zeros included.
+int64_t slicedSum(int64_t Taps, int64_t Channels) {
+  schedule::ConvShape Shape;
+  Shape.Channels = Channels;
+  return Taps * int64_t(llvm::alignTo(Channels, schedule::sliceOf(Shape)));
+}
+
+/// Taps of few channels share a slice.
+void joinFewChannels(ConvProduct &Conv) {
+  std::optional<int64_t> Channels = Conv.Channels.asConstant();
+  ConvProduct Joined = Conv;
+  if (!Channels || !Joined.joinTapsToChannels())
+    return;
+  if (slicedSum(Joined.taps(), *Joined.Channels.asConstant()) <
+      slicedSum(Conv.taps(), *Channels))
+    Conv.joinTapsToChannels();
+}
+
+class ConvHopper : public HopperProduct {
+public:
+  ConvHopper(KernelForm &Form, ConvProduct &Conv,
+             const schedule::GemmSchedule &S)
+      : HopperProduct(Form, Conv.P, S), Conv(Conv) {}
+
+private:
+  void declareTiles() override;
+  void addOperandViews() override;
+  void addPixelView();
+  void addFilterView();
+  Value countSum() override;
+  Value produceTile(const Place &Where, Value Cursor) override;
+  Values firstPixel(Value Row);
+  Value produceStep(ValueRange First, Value Column, Value Step, Value Cursor);
+  void bringFilter(Value Tap, Value Channel, Value Column, Value Tile,
+                   Value Slot);
+
+  ConvProduct &Conv;
+  BlockArgument Pixels, Filter;
+  Value SliceCount; ///< of each tap, i32
+};
+
+void ConvHopper::declareTiles() {
+  TileA = sharedTile(S.TileRows, S.TileSum, P.A.Element);
+  TileB = sharedTile(S.TileSum, S.TileColumns, P.A.Element);
+}
+
+void ConvHopper::addOperandViews() {
+  addPixelView();
+  addFilterView();
+}
+
+/// x as images of pixels. The walk begins where the filter's first tap first
+/// is, and ends where its last tap would leave the zeros around the image.
+void ConvHopper::addPixelView() {
+  Builder B(W.B.getContext());
+  SmallVector<Expr> Dims = {Conv.Channels}, Strides;
+  SmallVector<int64_t> Lower, Upper, Steps = {1};
+  for (const ConvProduct::Axis &Axis : llvm::reverse(Conv.Axes)) {
+    Dims.push_back(Axis.Size);
+    Strides.push_back(Axis.Pitch * 2);
+    Lower.push_back(-Axis.Low);
+    Upper.push_back(Axis.High - Axis.reach());
+    Steps.push_back(Axis.Stride);
+  }
+  Dims.push_back(Conv.Images);
+  Strides.push_back(Conv.ImagePitch * 2);
+  Steps.push_back(1);
+  auto Number = [&](StringRef Name, int64_t V) {
+    return B.getNamedAttr(Name, B.getI64IntegerAttr(V));
+  };
+  auto List = [&](StringRef Name, ArrayRef<int64_t> V) {
+    return B.getNamedAttr(Name, B.getDenseI64ArrayAttr(V));
+  };
+  auto View = tile::ViewType::get(W.B.getContext(), P.A.Element,
+                                  {S.TileRows, TileA.getLineElements()},
+                                  TileA.getSwizzle());
+  auto Walk = B.getDictionaryAttr({List("lower", Lower), List("upper", Upper),
+                                   Number("channels", TileA.getLineElements()),
+                                   Number("pixels", S.TileRows)});
+  Pixels = addView(View, P.A.Argument, Dims, Strides,
+                   {List("traversal", Steps), B.getNamedAttr("im2col", Walk)});
+}
+
+/// w as one matrix for each tap.
+void ConvHopper::addFilterView() {
+  Builder B(W.B.getContext());
+  int64_t Own = S.TileSum / S.ClusterRows; // channels that this block copies
+  auto View = tile::ViewType::get(W.B.getContext(), P.B.Element,
+                                  {1, Own, TileB.getLineElements()},
+                                  TileB.getSwizzle());
+  Filter =
+      addView(View, P.B.Argument, {P.Columns, Conv.Channels, Expr(Conv.taps())},
+              {P.B.RowStride * 2, Conv.TapPitch * 2},
+              B.getNamedAttr("box", B.getDenseI64ArrayAttr(
+                                        {TileB.getLineElements(), Own, 1})));
+}
+
+Value ConvHopper::countSum() {
+  // Joined with taps, channels are a constant.
+  std::optional<int64_t> Constant = Conv.Channels.asConstant();
+  Value Channels = Constant ? W.index(*Constant) : W.size(P.C.Sum.Sizes.back());
+  SliceCount = toI32(W.ceilDiv(Channels, S.TileSum));
+  return W.mul(toIndex(SliceCount), W.index(Conv.taps() * S.TileSum));
+}
+
+/// The place of the filter that row `Row` is: the pixel under its first tap.
+/// In 32 bits, as all that the producer keeps: it has few registers.
+ConvHopper::Values ConvHopper::firstPixel(Value Row) {
+  Values First =
+      W.split(Row, P.C.Rows.Sizes, Reduction::boundOf(P.C.Rows.Sizes));
+  for (Value &At : First)
+    At = toI32(At);
+  for (auto [Number, Axis] : llvm::enumerate(Conv.Axes)) {
+    Value &At = First[Number + 1];
+    At = compute<arith::SubIOp>(compute<arith::MulIOp>(At, i32(Axis.Stride)),
+                                i32(Axis.Low));
+  }
+  return First;
+}
+
+/// Slices of the first tap's channels, then of the next one's.
+Value ConvHopper::produceTile(const Place &Where, Value Cursor) {
+  Values First = firstPixel(Where.Row);
+  Value Column = toI32(Where.Column);
+  auto StepsOf = [&](Value Sum) {
+    return compute<arith::DivUIOp>(toI32(Sum), i32(S.TileSum));
+  };
+  Value Begin = StepsOf(SumFirst);
+  return W.loop(i32(0), StepsOf(SumCount), i32(1), Cursor,
+                [&](Value Number, ValueRange In) -> Values {
+                  Value Step = compute<arith::AddIOp>(Begin, Number);
+                  return {produceStep(First, Column, Step, In[0])};
+                })[0];
+}
+
+/// Blocks that need the same outputs copy some channels of them to all.
+void ConvHopper::bringFilter(Value Tap, Value Channel, Value Column, Value Tile,
+                             Value Slot) {
+  if (S.ClusterRows == 1) {
+    tile::LoadOp::create(W.B, W.Loc, Filter, ValueRange{Tap, Channel, Column},
+                         Tile, Pipe, Slot);
+    return;
+  }
+  int64_t Own = S.TileSum / S.ClusterRows;
+  Value First = W.mul(Rank, W.index(Own));
+  Value Part = rowsOf(Tile, First, Own);
+  tile::MulticastOp::create(W.B, W.Loc, Filter,
+                            ValueRange{Tap, W.add(Channel, First), Column},
+                            Part, Pipe, Slot, S.ClusterRows);
+}
+
+Value ConvHopper::produceStep(ValueRange First, Value Column, Value Step,
+                              Value Cursor) {
+  auto Free = tile::SlotType::get(W.B.getContext(), tile::SlotState::Free);
+  Value Tap = compute<arith::DivUIOp>(Step, SliceCount);
+  Value Channel = toIndex(compute<arith::MulIOp>(
+      compute<arith::RemUIOp>(Step, SliceCount), i32(S.TileSum)));
+  Values Offsets(Conv.Axes.size()), At;
+  Value Rest = Tap;
+  for (size_t I = Conv.Axes.size(); I-- > 0;) {
+    const ConvProduct::Axis &Axis = Conv.Axes[I];
+    Value Mine = I ? compute<arith::RemUIOp>(Rest, i32(Axis.Taps)) : Rest;
+    Offsets[I] = toIndex(compute<arith::MulIOp>(Mine, i32(Axis.Dilation)));
+    Rest = compute<arith::DivUIOp>(Rest, i32(Axis.Taps));
+  }
+  for (Value One : First)
+    At.push_back(toIndex(One));
+  At.push_back(Channel);
+  Value Slot = tile::AcquireOp::create(W.B, W.Loc, Free, Pipe, Cursor);
+  auto Parts =
+      tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Slot);
+  tile::LoadIm2colOp::create(W.B, W.Loc, Pixels, At, Offsets,
+                             Parts.getResult(0), Pipe, Slot);
+  Value TapIndex = toIndex(Tap), ColumnIndex = toIndex(Column);
+  bringFilter(TapIndex, Channel, ColumnIndex, Parts.getResult(1), Slot);
+  tile::CommitOp::create(W.B, W.Loc, Pipe, Slot);
+  return next(Pipe, Cursor);
+}
+
+} // namespace
+
+FailureOr<bool> buildConvHopper(KernelForm &Form, const target::Target &T,
+                                GpuLaunch &Launch) {
+  if (!T.Can.Wgmma)
+    return false;
+  std::optional<ConvProduct> Conv = ConvProduct::read(Form);
+  if (!Conv)
+    return false;
+  joinFewChannels(*Conv);
+  if (!fits(*Conv))
+    return false;
+  constexpr int64_t Unknown = 512; // a size of which nothing is said
+  constexpr int64_t Fewest = 8;    // places or outputs; fewer are reductions
+  const Contraction &C = Conv->P.C;
+  schedule::ConvShape Shape;
+  Shape.Places = typicalProduct(C.Rows.Sizes, Unknown);
+  Shape.Outputs = typicalProduct(C.Columns.Sizes, Unknown);
+  Shape.Channels = Conv->Channels.asConstant().value_or(
+      typicalProduct(C.Sum.Sizes.back(), Unknown));
+  Shape.LeastChannels = Conv->P.Facts.range(Conv->Channels).Min;
+  Shape.Taps = Conv->taps();
+  if (Shape.Places < Fewest || Shape.Outputs < Fewest)
+    return false;
+  std::vector<schedule::ConvCost> Ranked =
+      schedule::rankConvSchedules(Shape, T);
+  if (Conv->P.ReadsAtResult)
+    llvm::erase_if(Ranked, [](const schedule::ConvCost &One) {
+      return One.Schedule.TileColumns > schedule::MostColumnsBesideReads;
+    });
+  const schedule::ConvCost *Chosen =
+      chooseSchedule(Form, Ranked, Launch, [&](StringRef Text) {
+        return schedule::readConvSchedule(Text.str(), Shape, T);
+      });
+  if (!Chosen)
+    return false;
+  if (failed(ConvHopper(Form, *Conv, Chosen->Schedule).emit(Launch)))
+    return failure();
+  return true;
+}
+
+} // namespace kpc::kernels

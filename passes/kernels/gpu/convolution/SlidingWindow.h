@@ -1,0 +1,52 @@
+//===- SlidingWindow.h - A reduction over a window ----------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Whether a kernel's heavy generic reduces windows that slide over an image
+/// with channels last, channel by channel: depthwise convolutions and pools.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_GPU_CONVOLUTION_SLIDINGWINDOW_H
+#define KPC_PASSES_KERNELS_GPU_CONVOLUTION_SLIDINGWINDOW_H
+
+#include "passes/kernels/gpu/GpuReduction.h"
+#include "passes/kernels/gpu/product/MatrixProduct.h"
+
+#include "llvm/ADT/APFloat.h"
+
+namespace kpc::kernels {
+
+/// One spatial dimension.
+struct WindowAxis {
+  int64_t Stride = 1, Dilation = 1, Taps = 1;
+  int64_t Low = 0;              ///< elements around the image, in front
+  mlir::OpFoldResult Size, Out; ///< of the image; places of the window
+  mlir::OpFoldResult Pitch;     ///< between neighbours in memory
+};
+
+/// y[n, oh, ow, c] = Σ over kh, kw of a function of the pixel
+/// x[n, oh·stride + kh·dilation − low, …, c] and of what else the body reads.
+struct SlidingWindow {
+  Reduction R;
+  unsigned Input = 0; ///< the operand that the window slides over
+  WindowAxis Axes[2];
+  unsigned TapLoops[2] = {0, 0}; ///< numbers among R.Reduced
+  Matrix X;                      ///< the memory alone
+  mlir::OpFoldResult ImagePitch;
+  llvm::APFloat Outside{0.0f}; ///< as stored
+
+  static std::optional<SlidingWindow> read(KernelForm &Form);
+
+private:
+  bool readAxis(mlir::AffineExpr At, unsigned Number);
+  bool readMemory(mlir::Value Tensor);
+};
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_GPU_CONVOLUTION_SLIDINGWINDOW_H

@@ -1,0 +1,85 @@
+//===- GemmHopper.cpp - Matrix products on wgmma --------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A product of 16-bit matrices, or of f32 as tf32, on sm_90a. One warp of a
+/// block copies slices of both operands into a ring in shared memory (TMA);
+/// one, two or three other warpgroups multiply them (wgmma), 64 rows each, with
+/// one product in flight while the next slice is waited for; what the kernel
+/// does with each element happens in registers; the result goes through shared
+/// memory back by TMA. Blocks stay and take tile after tile, so that the ring
+/// runs on over the end of a tile.
+///
+///      global A,B ──TMA──▶ slot 0 … slot S-1 ──wgmma──▶ registers
+///                             ▲  full/empty barriers       │ epilogue
+///      global D ◀──TMA── staging, two of 64×64 ◀──stmatrix─┘
+///
+/// Two products of one A whose results meet element by element (a gate) are
+/// one: a slot's B has columns of the one and, behind them, as many of the
+/// other.
+///
+/// Not for: sums that may be empty, rows of memory that do not start at
+/// multiples of 16 bytes.
+///
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/ScheduleChoice.h"
+#include "passes/kernels/gpu/product/HopperProduct.h"
+#include "passes/kernels/gpu/product/MatrixOperands.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+namespace {
+
+class GemmHopper : public MatrixOperands<HopperProduct> {
+public:
+  using MatrixOperands::MatrixOperands;
+
+private:
+  int64_t sharersOfA() override { return S.ClusterColumns; }
+  int64_t sharersOfB() override { return S.ClusterRows; }
+};
+
+} // namespace
+
+FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
+                                GpuLaunch &Launch) {
+  if (!T.Can.Wgmma)
+    return false;
+  KernelForm First = Form, Second;
+  if (Form.FirstOfTwo) {
+    First = Form.withHeavy(Form.FirstOfTwo);
+    Second = Form.withHeavy(Form.Heavy);
+  }
+  std::optional<MatrixProduct> P = Form.FirstOfTwo
+                                       ? MatrixProduct::readPair(First, Second)
+                                       : MatrixProduct::read(First);
+  if (!P || !areMatrixOperands(*P))
+    return false;
+  std::optional<schedule::GemmShape> Shape = gemmShapeOf(*P);
+  if (!Shape)
+    return false;
+  std::vector<schedule::GemmCost> Ranked =
+      schedule::rankGemmSchedules(*Shape, T);
+  if (P->ReadsAtResult)
+    llvm::erase_if(Ranked, [](const schedule::GemmCost &One) {
+      return One.Schedule.TileColumns > schedule::MostColumnsBesideReads;
+    });
+  const schedule::GemmCost *Chosen =
+      chooseSchedule(Form, Ranked, Launch, [&](StringRef Text) {
+        return schedule::readGemmSchedule(Text.str(), *Shape, T);
+      });
+  if (!Chosen)
+    return false;
+  if (failed(GemmHopper(First, *P, Chosen->Schedule).emit(Launch)))
+    return failure();
+  return true;
+}
+
+} // namespace kpc::kernels

@@ -1,0 +1,492 @@
+//===- GemvTile.cpp - The code of a product of few rows -------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/product/GemvTile.h"
+#include "passes/kernels/form/SizeFacts.h"
+#include "passes/kernels/gpu/MmaSync.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+/// Rows of one product instruction, and elements of the sum that a thread
+/// takes at once.
+static constexpr int64_t TileRows = 16, ThreadSum = 8;
+static constexpr int64_t ElementBytes = 2, PieceBytes = 16;
+
+/// The argument that a size or stride is, if it is one.
+static BlockArgument argumentOf(const MatrixProduct &P, const Expr &E) {
+  for (BlockArgument Argument : P.C.R.Form.Func.getArguments())
+    if (Argument.getType().isIndex() &&
+        E == Expr::symbol("arg" + std::to_string(Argument.getArgNumber())))
+      return Argument;
+  return {};
+}
+
+/// The loops whose number of iterations a size or stride is, if there are any.
+static const LoopGroup *groupOf(const MatrixProduct &P, const Expr &E) {
+  for (const LoopGroup *Group : {&P.C.Sum, &P.C.Columns, &P.C.Rows})
+    if (productExpr(Group->Sizes) == E)
+      return Group;
+  return nullptr;
+}
+
+bool hasValue(const MatrixProduct &P, const Expr &E) {
+  return E.asConstant() || argumentOf(P, E) || groupOf(P, E);
+}
+
+Value valueOf(GpuWriter &W, const MatrixProduct &P, const Expr &E) {
+  if (std::optional<int64_t> Constant = E.asConstant())
+    return W.index(*Constant);
+  if (BlockArgument Argument = argumentOf(P, E))
+    return Argument;
+  return W.size(groupOf(P, E)->Sizes);
+}
+
+int64_t columnsOfAccess(const MatrixProduct &P) {
+  for (int64_t Count : {8, 4, 2})
+    if (P.Facts.divisor(P.B.RowStride) % Count == 0 &&
+        P.Facts.divisor(P.Columns) % Count == 0 &&
+        P.Facts.range(P.Columns).Min >= Count)
+      return Count;
+  return 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+Value GemvTile::i32(int64_t V) {
+  return arith::ConstantIntOp::create(W.B, W.Loc, V, 32);
+}
+Value GemvTile::add32(Value A, Value B) {
+  return W.B.createOrFold<arith::AddIOp>(W.Loc, A, B);
+}
+Value GemvTile::mul32(Value A, int64_t B) {
+  return W.B.createOrFold<arith::MulIOp>(W.Loc, A, i32(B));
+}
+Value GemvTile::div32(Value A, int64_t B) {
+  return W.B.createOrFold<arith::DivUIOp>(W.Loc, A, i32(B));
+}
+Value GemvTile::rem32(Value A, int64_t B) {
+  return W.B.createOrFold<arith::RemUIOp>(W.Loc, A, i32(B));
+}
+Value GemvTile::xor32(Value A, Value B) {
+  return W.B.createOrFold<arith::XOrIOp>(W.Loc, A, B);
+}
+Value GemvTile::toIndex(Value V) {
+  return W.B.createOrFold<arith::IndexCastUIOp>(W.Loc, W.B.getIndexType(), V);
+}
+Value GemvTile::least(Value A, Value B) {
+  return W.B.createOrFold<arith::MinSIOp>(W.Loc, A, B);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// `Bytes` from an element on, past the first cache; zeros where `Inside` is
+/// false. Without a predicate all lanes copy.
+void GemvTile::copy(Value To, Value Base, Value Element, Value Inside,
+                    int64_t Bytes, Value Predicate) {
+  Value Offset = W.mul(Element, W.index(ElementBytes));
+  Type I64 = W.B.getI64Type();
+  Value From = arith::IndexCastOp::create(W.B, W.Loc, I64, W.add(Base, Offset));
+  Value Count = i32(Bytes);
+  if (Inside) {
+    Value None = i32(0);
+    Count = arith::SelectOp::create(W.B, W.Loc, Inside, Count, None);
+  }
+  // Less than 16 bytes go through the first cache.
+  std::string Text = std::string("cp.async.") +
+                     (Bytes == PieceBytes ? "cg" : "ca") +
+                     ".shared.global.L2::cache_hint [{$r0}], [{$r1}], " +
+                     std::to_string(Bytes) + ", {$r2}, {$r3};";
+  NVVM::InlinePtxOp::create(W.B, W.Loc, TypeRange(),
+                            ValueRange{To, From, Count, Policy}, ValueRange(),
+                            Text, Predicate);
+}
+
+/// Lines are Depth elements of the sum, their pieces 8 columns.
+void GemvTile::copyWeightsAlongColumns(Value To, Value Column, Value First) {
+  int64_t Pieces = S.Slices, LineLanes = std::min<int64_t>(Pieces, 8),
+          Lines = 32 / LineLanes, Width = columnsOfAccess(P);
+  Value Piece = rem32(Lane, LineLanes), Line = div32(Lane, LineLanes);
+  Value Last = W.B.createOrFold<arith::SubIOp>(W.Loc, Columns, W.index(Width));
+  for (int64_t Part = 0; Part < 8 / Width; ++Part) {
+    Value InTile = toIndex(add32(mul32(Piece, 8), Part * Width));
+    Value Mine = least(W.add(Column, InTile), Last);
+    for (int64_t N = 0; N < S.Depth / Lines; ++N) {
+      Value K = add32(Line, N * Lines);
+      Value At = W.add(First, toIndex(K));
+      Value Inside = W.less(At, Sum);
+      Value Eight = rem32(div32(K, 8), 4);
+      Value Other = S.Slices >= 8 ? add32(mul32(Eight, 2), rem32(K, 2))
+                                  : rem32(Eight, S.Slices);
+      Value InSlot = add32(mul32(K, S.columns() * ElementBytes),
+                           mul32(xor32(Piece, Other), PieceBytes));
+      copy(add32(To, add32(InSlot, Part * Width * ElementBytes)), BaseB,
+           W.add(W.mul(At, StrideB), Mine), Inside, Width * ElementBytes);
+    }
+  }
+}
+
+/// Lines are columns, their pieces 8 elements of the sum.
+void GemvTile::copyWeightsAlongSum(Value To, Value Column, Value First) {
+  int64_t Lines = 32 / pieces();
+  Value Piece = rem32(Lane, pieces()), Line = div32(Lane, pieces());
+  Value At = W.add(First, toIndex(mul32(Piece, ThreadSum)));
+  Value Inside = W.less(At, Sum);
+  bool Whole = P.Facts.divisor(P.Columns) % S.columns() == 0;
+  Value Last = W.B.createOrFold<arith::SubIOp>(W.Loc, Columns, W.index(1));
+  for (int64_t N = 0; N < S.columns() / Lines; ++N) {
+    Value InTile = add32(Line, N * Lines);
+    Value Mine = W.add(Column, toIndex(InTile));
+    if (!Whole)
+      Mine = least(Mine, Last);
+    Value Other = rem32(InTile, pieces());
+    Value InSlot = add32(mul32(InTile, S.Depth * ElementBytes),
+                         mul32(xor32(Piece, Other), PieceBytes));
+    copy(add32(To, InSlot), BaseB, W.add(W.mul(Mine, StrideB), At), Inside,
+         PieceBytes);
+  }
+}
+
+void GemvTile::copyRows(Value To, Value First) {
+  int64_t Lines = 32 / pieces();
+  int64_t Most = std::min(P.Facts.range(P.Rows).Max, slotRows());
+  Value Piece = rem32(Lane, pieces()), Line = div32(Lane, pieces());
+  Value At = W.add(First, toIndex(mul32(Piece, ThreadSum)));
+  Value Inside = W.less(At, Sum);
+  for (int64_t N = 0; N * Lines < Most; ++N) {
+    Value Row = add32(Line, N * Lines);
+    Value Is = W.less(toIndex(Row), RowsHere);
+    Value InSlot = add32(mul32(Row, S.Depth * ElementBytes),
+                         mul32(xor32(Piece, rem32(Row, pieces())), PieceBytes));
+    Value Mine = W.add(FirstRow, toIndex(Row));
+    copy(add32(To, InSlot), BaseA, W.add(W.mul(Mine, RowStrideA), At), Inside,
+         PieceBytes, Is);
+  }
+}
+
+Value GemvTile::nextSlot(Value Slot) {
+  Value Next = add32(Slot, S.slotBytes()), Start = i32(0);
+  Value IsEnd = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
+                                      Next, i32(S.Slots * S.slotBytes()));
+  return arith::SelectOp::create(W.B, W.Loc, IsEnd, Start, Next);
+}
+
+Value GemvTile::firstColumn(Value Tile) {
+  Value Grid = gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x);
+  Value Number = W.add(W.mul(Tile, Grid), W.block());
+  return W.mul(Number, W.index(S.columns()));
+}
+
+/// Starts the copies of a slice, if one is left; the place behind it.
+GemvTile::Place GemvTile::fill(Place At) {
+  W.when(W.less(At.Tile, Tiles), [&] {
+    Value OfWarps = W.mul(At.Slice, W.index(S.Warps));
+    Value First = W.mul(W.add(OfWarps, toIndex(Warp)), W.index(S.Depth));
+    Value Column = firstColumn(At.Tile);
+    Value To = add32(Ring, At.Slot);
+    if (SumContiguous)
+      copyWeightsAlongSum(To, Column, First);
+    else
+      copyWeightsAlongColumns(To, Column, First);
+    copyRows(add32(To, S.weightBytes()), First);
+  });
+  NVVM::CpAsyncCommitGroupOp::create(W.B, W.Loc);
+  Value Next = W.add(At.Slice, W.index(1));
+  Value IsLast =
+      arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq, Next, Slices);
+  Value Behind = W.add(At.Tile, W.index(1)), Start = W.index(0);
+  Place Then;
+  Then.Slot = nextSlot(At.Slot);
+  Then.Tile = arith::SelectOp::create(W.B, W.Loc, IsLast, Behind, At.Tile);
+  Then.Slice = arith::SelectOp::create(W.B, W.Loc, IsLast, Start, Next);
+  return Then;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// 16 bytes of shared memory as four words.
+GemvTile::Values GemvTile::load16(Value At) {
+  auto Pointer = LLVM::LLVMPointerType::get(W.B.getContext(), 3);
+  auto Four = VectorType::get({4}, W.B.getI32Type());
+  Value From = LLVM::IntToPtrOp::create(W.B, W.Loc, Pointer, At);
+  Value Loaded = LLVM::LoadOp::create(W.B, W.Loc, Four, From, PieceBytes);
+  Values Words;
+  for (int64_t I = 0; I < 4; ++I)
+    Words.push_back(vector::ExtractOp::create(W.B, W.Loc, Loaded, I));
+  return Words;
+}
+
+/// What a thread holds of 32 elements of the sum of 8 columns.
+GemvTile::Values GemvTile::weightsOf(Value From, int64_t Part, int64_t Slice) {
+  if (SumContiguous) {
+    Value Line = mul32(add32(G, Slice * 8), S.Depth * ElementBytes);
+    Value Piece = xor32(add32(T, Part * 4), rem32(G, pieces()));
+    return load16(add32(From, add32(Line, mul32(Piece, PieceBytes))));
+  }
+  // Lane (r, m) gives line r of matrix m: the elements 2 m and 2 m + 1 of each
+  // 8, which is where the fragment wants those that a row's load brought.
+  Value R = rem32(Lane, 8), M = div32(Lane, 8);
+  Value K = add32(add32(mul32(div32(R, 2), 8), mul32(M, 2)),
+                  add32(rem32(R, 2), Part * 32));
+  Value Eight = div32(R, 2);
+  Value Other = S.Slices >= 8 ? add32(mul32(Eight, 2), rem32(R, 2))
+                              : rem32(Eight, S.Slices);
+  Value Piece = xor32(i32(Slice), Other);
+  Value At = add32(From, add32(mul32(K, S.columns() * ElementBytes),
+                               mul32(Piece, PieceBytes)));
+  auto Pointer = LLVM::LLVMPointerType::get(W.B.getContext(), 3);
+  Type I32 = W.B.getI32Type();
+  auto Four =
+      LLVM::LLVMStructType::getLiteral(W.B.getContext(), {I32, I32, I32, I32});
+  Value Place = LLVM::IntToPtrOp::create(W.B, W.Loc, Pointer, At);
+  auto Shape = NVVM::LdStMatrixShapeAttr::get(W.B.getContext(), 8, 8);
+  Value Loaded =
+      NVVM::LdMatrixOp::create(W.B, W.Loc, Four, Place, 4, NVVM::MMALayout::col,
+                               Shape, NVVM::LdStMatrixEltType::B16);
+  Values Words;
+  for (int64_t I = 0; I < 4; ++I)
+    Words.push_back(LLVM::ExtractValueOp::create(W.B, W.Loc, Loaded, I));
+  return Words;
+}
+
+/// 16 rows × 8 columns more of a product over 16 elements of the sum.
+Value GemvTile::multiply(ArrayRef<Value> Upper, ArrayRef<Value> Lower,
+                         ArrayRef<Value> Weights, int64_t Half, Value Sums) {
+  int64_t K = Half * 2;
+  Values C;
+  for (int64_t I = 0; I < 4; ++I)
+    C.push_back(vector::ExtractOp::create(W.B, W.Loc, Sums, I));
+  Values Parts = multiplyFragments(
+      W, P.A.Element, {Upper[K], Lower[K], Upper[K + 1], Lower[K + 1]},
+      {Weights[K], Weights[K + 1]}, C);
+  return vector::FromElementsOp::create(W.B, W.Loc, Sums.getType(), Parts);
+}
+
+GemvTile::Values GemvTile::multiplySlot(Value Slot, ValueRange Before) {
+  Values Sums(Before);
+  Value From = add32(Ring, Slot), RowsAt = add32(From, S.weightBytes());
+  Type I32 = W.B.getI32Type();
+  Value Last = arith::IndexCastOp::create(
+      W.B, W.Loc, I32,
+      W.B.createOrFold<arith::SubIOp>(W.Loc, RowsHere, W.index(1)));
+  // Rows that are not there are computed from the last one, and not stored.
+  auto RowAt = [&](int64_t Offset, int64_t Part) {
+    Value Row = W.B.createOrFold<arith::MinUIOp>(W.Loc, add32(G, Offset), Last);
+    Value Piece = xor32(add32(T, Part * 4), rem32(Row, pieces()));
+    Value InSlot =
+        add32(mul32(Row, S.Depth * ElementBytes), mul32(Piece, PieceBytes));
+    return load16(add32(RowsAt, InSlot));
+  };
+  for (int64_t Part = 0; Part < S.Depth / 32; ++Part) {
+    Values Upper = RowAt(0, Part);
+    Values Lower(4, i32(0));
+    if (HasLower)
+      Lower = RowAt(8, Part);
+    for (int64_t Slice = 0; Slice < S.Slices; ++Slice) {
+      Values Weights = weightsOf(From, Part, Slice);
+      for (int64_t Half = 0; Half < 2; ++Half)
+        Sums[Slice] = multiply(Upper, Lower, Weights, Half, Sums[Slice]);
+    }
+  }
+  return Sums;
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Fragment: rows g and g + 8; columns 2 t and 2 t + 1 of each 8.
+void GemvTile::storePartial(ValueRange Sums) {
+  for (int64_t Row = 0; Row < (HasLower ? 2 : 1); ++Row)
+    for (int64_t Slice = 0; Slice < S.Slices; ++Slice)
+      for (int64_t Column = 0; Column < 2; ++Column) {
+        Value V = vector::ExtractOp::create(W.B, W.Loc, Sums[Slice],
+                                            Row * 2 + Column);
+        Value InTile = add32(mul32(T, 2), Slice * 8 + Column);
+        Value OfWarp = toIndex(Warp), AtRow = toIndex(add32(G, Row * 8)),
+              AtColumn = toIndex(InTile);
+        memref::StoreOp::create(W.B, W.Loc, V, Partial,
+                                ValueRange{OfWarp, AtRow, AtColumn});
+      }
+}
+
+void GemvTile::finishElement(Value Row, Value InTile, Value FirstOfTile) {
+  Value Column = W.add(FirstOfTile, InTile), AtRow = W.add(FirstRow, Row);
+  Value IsRow = W.less(AtRow, Rows), IsColumn = W.less(Column, Columns);
+  W.when(W.both(IsRow, IsColumn), [&] {
+    Value Total;
+    for (int64_t Other = 0; Other < S.Warps; ++Other) {
+      Value OfWarp = W.index(Other);
+      Value Part = memref::LoadOp::create(W.B, W.Loc, Partial,
+                                          ValueRange{OfWarp, Row, InTile});
+      Total =
+          Total ? Value(arith::AddFOp::create(W.B, W.Loc, Total, Part)) : Part;
+    }
+    const Contraction &C = P.C;
+    Values All(C.R.Parallel.size() + C.R.Reduced.size()), At;
+    auto Put = [&](const LoopGroup &Group, Value Linear) {
+      Values Indices =
+          W.split(Linear, Group.Sizes, Reduction::boundOf(Group.Sizes));
+      for (auto [Loop, Index] : llvm::zip_equal(Group.Loops, Indices))
+        All[Loop] = Index;
+    };
+    Put(C.Rows, AtRow);
+    Put(C.Columns, Column);
+    for (unsigned Loop : C.Batch.Loops)
+      All[Loop] = W.index(0);
+    for (unsigned Loop : C.R.Parallel)
+      At.push_back(All[Loop]);
+    Values Sums = {Total};
+    if (failed(joinInitial(W, C.R, At, Sums)) ||
+        failed(storeOutputs(W, C.R, At, {Sums})))
+      Result = failure();
+  });
+}
+
+void GemvTile::finish(Value FirstOfTile) {
+  int64_t Most = std::min(P.Facts.range(P.Rows).Max, slotRows());
+  int64_t Elements = Most * S.columns();
+  for (int64_t First = 0; First < Elements; First += S.threads()) {
+    Value Element = add32(Thread, First);
+    auto Emit = [&] {
+      Value Row = toIndex(div32(Element, S.columns()));
+      Value InTile = toIndex(rem32(Element, S.columns()));
+      finishElement(Row, InTile, FirstOfTile);
+    };
+    if (First + S.threads() <= Elements)
+      Emit();
+    else
+      W.when(W.less(toIndex(Element), W.index(Elements)), Emit);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+void GemvTile::placeThread() {
+  Type I32 = W.B.getI32Type();
+  Thread = arith::IndexCastOp::create(W.B, W.Loc, I32, W.thread());
+  Warp = div32(Thread, 32);
+  Lane = rem32(Thread, 32);
+  G = div32(Lane, 4);
+  T = rem32(Lane, 4);
+  auto Space = gpu::AddressSpaceAttr::get(
+      W.B.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+  auto Bytes = MemRefType::get({ShapedType::kDynamic}, W.B.getI8Type(),
+                               MemRefLayoutAttrInterface(), Space);
+  Value Shared = gpu::DynamicSharedMemoryOp::create(W.B, W.Loc, Bytes);
+  Value Start =
+      memref::ExtractAlignedPointerAsIndexOp::create(W.B, W.Loc, Shared);
+  Value Base = arith::IndexCastOp::create(W.B, W.Loc, I32, Start);
+  Ring = add32(Base, mul32(Warp, S.Slots * S.slotBytes()));
+  auto Sums =
+      MemRefType::get({S.Warps, slotRows(), S.columns()}, W.B.getF32Type(),
+                      MemRefLayoutAttrInterface(), Space);
+  Partial = memref::ViewOp::create(W.B, W.Loc, Sums, Shared,
+                                   W.index(S.ringBytes()), ValueRange());
+}
+
+void GemvTile::prepare() {
+  SumContiguous = P.B.RowStride == Expr(1) && P.B.ColumnStride != Expr(1);
+  HasLower = slotRows() > 8;
+  Rows = W.size(P.C.Rows.Sizes);
+  Columns = W.size(P.C.Columns.Sizes);
+  Sum = W.size(P.C.Sum.Sizes);
+  RowStrideA = valueOf(W, P, P.A.RowStride);
+  StrideB = valueOf(W, P, SumContiguous ? P.B.ColumnStride : P.B.RowStride);
+  auto Address = [&](const Matrix &M) -> Value {
+    Value Flat =
+        flatView(W, P.C.R.Form.Func.getArgument(M.Argument), M.Element);
+    return memref::ExtractAlignedPointerAsIndexOp::create(W.B, W.Loc, Flat);
+  };
+  BaseA = Address(P.A);
+  BaseB = Address(P.B);
+  Slices = W.ceilDiv(Sum, S.Depth * S.Warps);
+  // Of all tiles, those that are this block's: each grid'th.
+  Value All = W.ceilDiv(Columns, S.columns());
+  Value Grid = gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x);
+  Value Left = W.B.createOrFold<arith::SubIOp>(W.Loc, All, W.block());
+  Value One = W.index(1);
+  Value Above = W.add(Left, W.B.createOrFold<arith::SubIOp>(W.Loc, Grid, One));
+  Tiles = arith::DivUIOp::create(W.B, W.Loc, Above, Grid);
+  // Weights that are read once should not drive out what is used again.
+  std::string Text = "createpolicy.fractional.L2::";
+  Text += KeepInCache ? "evict_normal" : "evict_first";
+  Text += ".b64 {$w0}, 1.0;";
+  Policy = NVVM::InlinePtxOp::create(W.B, W.Loc, TypeRange{W.B.getI64Type()},
+                                     ValueRange(), ValueRange(), Text, Value())
+               .getResult(0);
+}
+
+/// The product of up to 16 rows.
+void GemvTile::rowsFrom(Value First) {
+  FirstRow = First;
+  RowsHere = least(W.B.createOrFold<arith::SubIOp>(W.Loc, Rows, First),
+                   W.index(slotRows()));
+  Place At = {i32(0), W.index(0), W.index(0)};
+  for (int64_t Slot = 0; Slot + 1 < S.Slots; ++Slot)
+    At = fill(At);
+  auto Four = VectorType::get({4}, W.B.getF32Type());
+  Value Zero = arith::ConstantOp::create(W.B, W.Loc, W.B.getZeroAttr(Four));
+  Value Slot = i32(0);
+  Value Start = W.index(0), Step = W.index(1);
+  W.loop(
+      Start, Tiles, Step, ValueRange{Slot, At.Slot, At.Tile, At.Slice},
+      [&](Value Tile, ValueRange OfTile) {
+        Values Carried(OfTile);
+        Carried.append(S.Slices, Zero);
+        Values Done =
+            W.loop(Start, Slices, Step, Carried, [&](Value, ValueRange In) {
+              NVVM::CpAsyncWaitGroupOp::create(W.B, W.Loc, S.Slots - 2);
+              NVVM::SyncWarpOp::create(W.B, W.Loc, i32(-1));
+              // The slot that was read last is free.
+              Place Then = fill({In[1], In[2], In[3]});
+              Values Next = {nextSlot(In[0]), Then.Slot, Then.Tile, Then.Slice};
+              llvm::append_range(Next, multiplySlot(In[0], In.drop_front(4)));
+              return Next;
+            });
+        storePartial(ArrayRef<Value>(Done).drop_front(4));
+        W.barrier();
+        finish(firstColumn(Tile));
+        W.barrier(); // the sums are read before the next ones
+        return Values(ArrayRef<Value>(Done).take_front(4));
+      });
+}
+
+LogicalResult GemvTile::emit(bool SeveralTiles) {
+  prepare();
+  placeThread();
+  Value Start = W.index(0);
+  if (!SeveralTiles) {
+    rowsFrom(Start);
+    return Result;
+  }
+  W.loop(Start, Rows, W.index(TileRows), {}, [&](Value First, ValueRange) {
+    rowsFrom(First);
+    return Values();
+  });
+  return Result;
+}
+
+} // namespace kpc::kernels

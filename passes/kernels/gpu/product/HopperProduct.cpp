@@ -1,0 +1,185 @@
+//===- HopperProduct.cpp - Tiles of sums on wgmma, and their way out ------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/product/HopperProduct.h"
+#include "passes/kernels/gpu/product/ProductTiles.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+//===----------------------------------------------------------------------===//
+// Blocks of a cluster
+//===----------------------------------------------------------------------===//
+
+/// Blocks that share copies wait until all of them have their barriers; those
+/// that share a sum take a part of it each.
+void HopperProduct::joinCluster() {
+  if (S.blocks() == 1)
+    return;
+  Rank = tile::BlockRankOp::create(W.B, W.Loc, W.B.getIndexType());
+  if (S.sharers() > 1)
+    tile::ClusterSyncOp::create(W.B, W.Loc);
+  if (S.Split > 1)
+    shareSum();
+}
+
+/// Parts differ by at most one step. None is empty: the schedule is legal for
+/// sums of `Split` steps and more only.
+void HopperProduct::shareSum() {
+  Value Steps = toI32(W.ceilDiv(SumCount, S.TileSum)), Of = toI32(Rank);
+  auto Begin = [&](Value Part) {
+    Value Before = compute<arith::MulIOp>(Part, Steps);
+    return compute<arith::DivUIOp>(Before, i32(S.Split));
+  };
+  Value First = Begin(Of);
+  Value End = Begin(compute<arith::AddIOp>(Of, i32(1)));
+  Value Own = compute<arith::SubIOp>(End, First);
+  SumFirst = W.mul(toIndex(First), W.index(S.TileSum));
+  SumCount = W.mul(toIndex(Own), W.index(S.TileSum));
+}
+
+//===----------------------------------------------------------------------===//
+// Products, and what becomes of them
+//===----------------------------------------------------------------------===//
+
+/// 64 columns of a tile, a line of each row.
+Value HopperProduct::linesOf(Value Tile, Value First) {
+  auto Whole = cast<tile::SharedType>(Tile.getType());
+  auto Part = tile::SharedType::get(W.B.getContext(), {Whole.getRows(), 64},
+                                    Whole.getElement(), Whole.getSwizzle(),
+                                    Whole.getPitch());
+  return tile::LinesOp::create(W.B, W.Loc, Part, Tile, First);
+}
+
+/// The sums of one tile's 64 rows. A slot is given back one product late: when
+/// the product that reads it is over, the next is already under way.
+Value HopperProduct::multiplyTile(Value Group, Value &Cursor) {
+  MLIRContext *Context = W.B.getContext();
+  auto Full = tile::SlotType::get(Context, tile::SlotState::Full);
+  auto Pending = tile::PendingType::get(Context, Sums);
+  Value First = W.mul(Group, W.index(64));
+  auto Multiply = [&](Value At, Value Add) {
+    Value Slot = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, At);
+    auto Parts =
+        tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Slot);
+    Value Rows = ATransposed ? linesOf(Parts.getResult(0), First)
+                             : rowsOf(Parts.getResult(0), First);
+    Value D = tile::MmaOp::create(W.B, W.Loc, Pending, Rows, Parts.getResult(1),
+                                  Add, ATransposed, BTransposed);
+    return std::tuple(D, Slot, next(Pipe, At));
+  };
+  auto [D, Slot, Next] = Multiply(Cursor, Value());
+  Values Last =
+      W.loop(W.index(S.TileSum), SumCount, W.index(S.TileSum), {D, Slot, Next},
+             [&](Value, ValueRange In) -> Values {
+               auto [Sum, Held, After] = Multiply(In[2], In[0]);
+               Value Still =
+                   tile::RetireOp::create(W.B, W.Loc, Sum.getType(), Sum, 1);
+               tile::ReleaseOp::create(W.B, W.Loc, Pipe, In[1], S.sharers());
+               return {Still, Held, After};
+             });
+  Cursor = Last[2];
+  Value Done = tile::AwaitOp::create(W.B, W.Loc, Sums, Last[0]);
+  tile::ReleaseOp::create(W.B, W.Loc, Pipe, Last[1], S.sharers());
+  return Done;
+}
+
+/// Puts this block's sums where the others of its cluster read them: into the
+/// slots, which nobody needs any more. Gives what is kept of this group.
+Value HopperProduct::shareOfSums(Value Group, Value Sums) {
+  auto Kept = tile::SharedType::get(
+      W.B.getContext(), {S.TileRows, S.TileColumns}, W.B.getF32Type(), 0);
+  // The other groups have read their last slots, too.
+  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Role);
+  Value All = tile::ReuseOp::create(W.B, W.Loc, Kept, Pipe);
+  Value Mine = rowsOf(All, W.mul(Group, W.index(64)));
+  tile::KeepOp::create(W.B, W.Loc, Sums, Mine);
+  tile::ClusterSyncOp::create(W.B, W.Loc);
+  return Mine;
+}
+
+void HopperProduct::finishTile(const Place &Where, Value Group, Value Sums) {
+  auto PartTy = tile::FragmentType::get(W.B.getContext(), {64, S.partColumns()},
+                                        W.B.getF32Type());
+  Value Row = W.add(Where.Row, W.mul(Group, W.index(64)));
+  Value Kept, First = W.index(0); // of the columns that are this block's
+  if (S.Split > 1) {
+    Kept = shareOfSums(Group, Sums);
+    First = W.mul(Rank, W.index(S.storedColumns()));
+  }
+  struct Part {
+    Value Column, Sums, Second;
+  };
+  SmallVector<Part> Parts;
+  for (int64_t C = 0; C < resultColumns() / S.Split; C += S.partColumns()) {
+    Value InTile = W.add(First, W.index(C)), Second;
+    Value Own =
+        Kept ? Value(tile::CollectOp::create(W.B, W.Loc, PartTy, Kept, InTile,
+                                             S.Split))
+             : Value(tile::ColumnsOp::create(W.B, W.Loc, PartTy, Sums, C));
+    if (P.Second)
+      Second = tile::ColumnsOp::create(W.B, W.Loc, PartTy, Sums,
+                                       resultColumns() + C);
+    Parts.push_back({W.add(Where.Column, InTile), Own, Second});
+    if (!P.ReadsAtResult)
+      storePart(Where, Group, Row, Parts.back().Column,
+                mapElements(Where, Row, Parts.back().Column, Own, Second),
+                C / S.partColumns());
+  }
+  if (!P.ReadsAtResult)
+    return;
+  // All reads of memory begin before the first store waits for anything.
+  for (Part &One : Parts)
+    One.Sums = mapElements(Where, Row, One.Column, One.Sums, One.Second);
+  for (auto [Number, One] : llvm::enumerate(Parts))
+    storePart(Where, Group, Row, One.Column, One.Sums, Number);
+}
+
+void HopperProduct::consume(Value Group) {
+  forEachTile(cursor(), [&](Value Tile, ValueRange In) -> Values {
+    Value At = In[0];
+    Value Sums = multiplyTile(Group, At);
+    // Behind the products: between the last of them and the wait, ptxas takes
+    // any other instruction for one that might read the sums (C7514), and
+    // serialises all products.
+    finishTile(placeOf(Tile), Group, Sums);
+    return {At};
+  });
+  // Shared memory lives until the stores have read it, and until the cluster's
+  // other blocks have read it or told its barriers.
+  if (S.blocks() > 1)
+    tile::ClusterSyncOp::create(W.B, W.Loc);
+  elect(tile::Scope::Warpgroup,
+        [&] { tile::WaitStoresOp::create(W.B, W.Loc, 0); });
+}
+
+LogicalResult HopperProduct::emit(GpuLaunch &Launch) {
+  W.B.getContext()->loadDialect<tile::TileDialect>();
+  Sums = tile::FragmentType::get(W.B.getContext(), {64, S.TileColumns},
+                                 W.B.getF32Type());
+  declareMemory(S.consumers(), /*Rows=*/64,
+                /*Consumers=*/S.consumers() * 4 * S.sharers());
+  tile::StartOp::create(W.B, W.Loc);
+  joinCluster();
+  // Registers by warpgroups: they must fit 65,536 for all threads.
+  struct Registers {
+    int64_t Producer, Consumer;
+  };
+  constexpr Registers ByConsumers[] = {{40, 240}, {40, 232}, {32, 160}};
+  Registers R = ByConsumers[S.consumers() - 1];
+  role("producer", 0, 4, R.Producer, [&](Value) { produce(); });
+  role("consumer", 4, 4 * (1 + S.consumers()), R.Consumer,
+       [&](Value Group) { consume(Group); });
+  describeLaunch(Launch, S.threads());
+  return Result;
+}
+
+} // namespace kpc::kernels

@@ -1,0 +1,53 @@
+//===- RowKernel.h - A kernel whose reductions share their rows -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Softmax, norms and their like: reductions, all over the last dimensions of
+/// one shape (the row), and what is computed between them from the elements of
+/// the same row and from earlier reductions of it:
+///
+///   m[o] = max x[o, r]     s[o] = sum exp(x[o, r] - m[o])
+///   y[o, r] = exp(x[o, r] - m[o]) / s[o]
+///
+/// Outputs have the whole shape (wide) or one element a row (narrow).
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_GPU_ROWS_ROWKERNEL_H
+#define KPC_PASSES_KERNELS_GPU_ROWS_ROWKERNEL_H
+
+#include "passes/kernels/form/KernelForm.h"
+
+namespace kpc::kernels {
+
+struct RowReduction {
+  mlir::linalg::GenericOp Op;
+  /// Per result, the operation that joins partial results.
+  llvm::SmallVector<mlir::Operation *> Joins;
+};
+
+struct RowKernel {
+  KernelForm &Form;
+  /// In the order in which they need one another.
+  llvm::SmallVector<RowReduction> Reductions;
+  llvm::SmallVector<mlir::OpFoldResult> OuterSizes, RowSizes;
+  llvm::SmallVector<KernelOutput> Wide, Narrow;
+
+  /// None where the kernel is something else.
+  static std::optional<RowKernel> read(KernelForm &Form);
+
+  /// Bytes of all buffers of the whole shape, for one element of it.
+  int64_t BytesRead = 0, BytesWritten = 0;
+  /// Of the smallest element among these.
+  int64_t LeastBytes = 8;
+  /// Their views.
+  llvm::SmallVector<mlir::Value> WideViews = {};
+};
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_GPU_ROWS_ROWKERNEL_H

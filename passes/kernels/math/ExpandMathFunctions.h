@@ -1,0 +1,112 @@
+//===- ExpandMathFunctions.h - The expansions, one per function -*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Each function takes f64 unless its name ends in F32. What has no F32 form
+/// is computed in f64 for f32 as well: it is rare in models, and right to the
+/// last place that way. `Goal::Single` takes shorter polynomials, good for a
+/// result that will be rounded to f32.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_MATH_EXPANDMATHFUNCTIONS_H
+#define KPC_PASSES_KERNELS_MATH_EXPANDMATHFUNCTIONS_H
+
+#include "passes/kernels/math/ExpandMathValues.h"
+
+namespace kpc::expand {
+
+enum class Goal { Single, Double };
+
+// ExpandMathExp.cpp
+Real expF32(Real X);
+/// e^X where |X| < 80 or X is NaN: the result is a normal number.
+Real expNormalF32(Real X);
+Real exp2F32(Real X);
+Real expm1F32(Real X);
+Real tanhF32(Real X);
+Real exp(Real X);
+Real exp2(Real X);
+Real expm1(Real X);
+Real sinh(Real X);
+Real cosh(Real X);
+Real tanh(Real X);
+/// e^X * 2^Shift.
+Real scaledExp(Real X, int64_t Shift, Goal G);
+
+// ExpandMathLog.cpp
+Real logF32(Real X);
+Real log1pF32(Real X);
+Real log(Real X);
+Real logFor(Real X, Goal G);
+/// An unevaluated sum.
+struct Parts {
+  Real High, Low;
+};
+/// log(X) to about 60 bits; Low has no meaning where High is not finite.
+Parts logInParts(Real X);
+Real log2(Real X);
+Real log10(Real X);
+Real log1p(Real X);
+Real asinh(Real X);
+Real acosh(Real X);
+Real atanh(Real X);
+
+// ExpandMathTrigonometric.cpp
+Real sinF32(Real X);
+Real cosF32(Real X);
+Real tanF32(Real X);
+Real sin(Real X);
+Real cos(Real X);
+Real tan(Real X);
+
+// ExpandMathInverse.cpp
+Real asin(Real X);
+Real acos(Real X);
+Real atan(Real X);
+Real atan2(Real Y, Real X);
+
+// ExpandMathApproximate.cpp
+/// X / Y rounded as ever, where the exponents of X, Y and the quotient are far
+/// from the ends of the format.
+Real divideNormalF32(Real X, Real Y);
+// For results that are stored as 16 bits, on GPUs alone: see
+// docs/math-accuracy.md.
+Real approximateExp(Real X);
+Real approximateErf(Real X);
+Real approximateTanh(Real X);
+Real approximateDivide(Real X, Real Y);
+Real approximateOnePlusErf(Real X);
+Real approximateOnePlusTanh(Real X);
+
+// ExpandMathErf.cpp
+Real erfF32(Real X);
+Real erf(Real X);
+Real erfc(Real X);
+
+// ExpandMathPower.cpp
+Real pow(Real X, Real Y, Goal G);
+Real cbrt(Real X);
+Real rsqrt(Real X);         ///< any type
+Real roundHalfAway(Real X); ///< any type
+/// Squaring with wrap-around; a negative power is 0 but for bases 1 and -1.
+Int integerPower(Int X, Int Y);
+
+// ExpandMathRemainder.cpp
+/// C's fmod, exact; any type.
+Real remainder(Real X, Real Y);
+
+// ExpandMathConversions.cpp
+Real bf16ToF32(mlir::Value V, Builder &B);
+mlir::Value f32ToBF16(Real X);
+/// f32 whose rounding to fewer bits is the rounding of the f64: cut off, with
+/// the last bit set where anything was lost.
+Real narrowToOdd(Real X);
+
+} // namespace kpc::expand
+
+#endif // KPC_PASSES_KERNELS_MATH_EXPANDMATHFUNCTIONS_H

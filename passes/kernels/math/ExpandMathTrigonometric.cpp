@@ -1,0 +1,174 @@
+//===- ExpandMathTrigonometric.cpp - Sine, cosine and tangent -----===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/kernels/math/ExpandMathFunctions.h"
+
+#include "passes/kernels/math/MathCoefficients.inc"
+
+namespace kpc::expand {
+
+namespace {
+
+/// X = Quadrant * pi/2 + (R + Low), |R| <= about pi/4; the quadrant counts
+/// modulo 4.
+struct Angle {
+  Real R, Low;
+  Int Quadrant;
+};
+
+} // namespace
+
+/// Up to here k * pi/2 is taken off in parts (Cody and Waite): x - k * p0 is
+/// exact by fma, since p0's last place times k is that of x.
+static constexpr double MaxCodyWaite = 0x1p+25;
+
+static Angle reduceSmall(Real X) {
+  constexpr double Magic = 0x1.8p+52; // see ExpandMathExp.cpp
+  Real Shifted = fma(X, 1 / PiOver2[0], Magic);
+  Real K = Shifted - Magic;
+  Real A = fma(K, -PiOver2[0], X);
+  Real R = fma(K, -PiOver2[1], A);
+  Real Low = fma(K, -PiOver2[1], A - R);
+  return {R, fma(K, -PiOver2[2], Low), bitsOf(Shifted)};
+}
+
+/// `Count` words of 2/pi from bit `Position` on, highest first. Words is how
+/// many leading words of the table may be needed.
+static llvm::SmallVector<Int> windowOfTwoOverPi(Int Position, unsigned Words,
+                                                unsigned Count) {
+  llvm::SmallVector<Int> W;
+  for (unsigned I = 0; I != Words; ++I)
+    W.push_back(Position.like(TwoOverPi[I]));
+  // Shift by whole words, then by bits: a barrel shifter of selects.
+  Int Index = shiftRight(Position, 6);
+  for (unsigned Step = llvm::PowerOf2Ceil(Words - Count) / 2; Step; Step /= 2) {
+    Mask Move = notEqual(Index & uint64_t(Step), 0);
+    size_t Kept = std::min<size_t>(W.size(), Count + Step);
+    llvm::SmallVector<Int> Moved;
+    for (size_t I = 0; I != Kept; ++I)
+      Moved.push_back(I + Step < W.size() ? select(Move, W[I + Step], W[I])
+                                          : W[I]);
+    W = std::move(Moved);
+  }
+  Int Bit = Position & 63;
+  Int Back = Bit ^ Bit.like(63);
+  llvm::SmallVector<Int> Window;
+  for (unsigned I = 0; I != Count; ++I)
+    Window.push_back((W[I] << Bit) | shiftRight(shiftRight(W[I + 1], 1), Back));
+  return Window;
+}
+
+static std::pair<Int, Int> multiplyWide(Int X, Int Y) { // low, high
+  auto Op = mlir::arith::MulUIExtendedOp::create(*X.B, X.V, Y.V);
+  return {{Op.getLow(), X.B}, {Op.getHigh(), X.B}};
+}
+
+/// X = m * 2^e with an integer m; m * (2^e * 2/pi mod 4) needs only the bits
+/// of 2/pi from 2^(1-e) on (Payne and Hanek, 1983). The product's top two bits
+/// are the quadrant, the others the part of pi/2 beyond it.
+static Angle reduceLarge(Real X, Goal G) {
+  Int Bits = bitsOf(X);
+  Int Field = shiftRight(Bits, 52) & 0x7FF;
+  Int M = (Bits & ((uint64_t(1) << 52) - 1)) | (uint64_t(1) << 52);
+  // e = Field - 1075, and the table starts with 64 zeros; 25 is the least
+  // exponent here, all below it belong to reduceSmall.
+  Int Position = Field - (1075 + 2 - 64);
+  Int Zero = M.like(0);
+  Position = select(lessSigned(Position, Zero), Zero, Position);
+  Int High = Zero, Middle = Zero, Last = Zero;
+  if (G == Goal::Single) {
+    // f32 ends at 2^128, where the position is below 192.
+    Position = select(lessSigned(Position, M.like(191)), Position, M.like(191));
+    auto W = windowOfTwoOverPi(Position, 5, 2);
+    High = M * W[0] + multiplyWide(M, W[1]).second;
+    Middle = M * W[1];
+  } else {
+    auto W = windowOfTwoOverPi(Position, 21, 3);
+    auto [L1, H1] = multiplyWide(M, W[1]);
+    auto H2 = multiplyWide(M, W[2]).second;
+    Last = M * W[2];
+    Middle = L1 + H2;
+    Int Carry = select(lessUnsigned(Middle, L1), M.like(1), Zero);
+    High = M * W[0] + H1 + Carry;
+  }
+  Int Quadrant = shiftRight(High + (uint64_t(1) << 61), 62);
+  Int Fraction = (High << 2) | shiftRight(Middle, 62); // of 2^64, signed
+  Int Rest = (Middle << 2) | shiftRight(Last, 62);
+  Real Top = signedToF64(shiftRightSigned(Fraction, 32)) * 0x1p-32;
+  Real Next = signedToF64(Fraction & 0xFFFFFFFFull) * 0x1p-64;
+  Real Sum = Top + Next;
+  Real SumLow = (Top - Sum) + Next;
+  SumLow = fma(signedToF64(shiftRight(Rest, 11)), 0x1p-117, SumLow);
+  Real R = Sum * PiOver2[0];
+  Real Low = fma(Sum, PiOver2[0], -R);
+  Low = fma(SumLow, PiOver2[0], fma(Sum, PiOver2[1], Low));
+  // All this was done for |X|.
+  Mask Negative = lessSigned(Bits, Zero);
+  return {select(Negative, -R, R), select(Negative, -Low, Low),
+          select(Negative, Zero - Quadrant, Quadrant)};
+}
+
+static Angle reduce(Real X, Goal G) {
+  Angle S = reduceSmall(X), L = reduceLarge(X, G);
+  Mask Small = abs(X) < MaxCodyWaite;
+  return {select(Small, S.R, L.R), select(Small, S.Low, L.Low),
+          select(Small, S.Quadrant, L.Quadrant)};
+}
+
+static Real sinOf(const Angle &A, Goal G) {
+  Real Z = A.R * A.R;
+  if (G == Goal::Single)
+    return fma(A.R * Z, polynomial(Z, SinShort), A.R);
+  Real Tail = fma(A.R * Z, polynomial(Z, SinF64), A.Low);
+  return A.R + fma(Z * A.Low, -0.5, Tail);
+}
+
+static Real cosOf(const Angle &A, Goal G) {
+  Real Z = A.R * A.R;
+  if (G == Goal::Single)
+    return fma(Z * Z, polynomial(Z, CosShort), fma(Z, -0.5, 1.0));
+  Real Half = Z * 0.5;
+  Real Top = 1.0 - Half;
+  Real Tail = fma(Z * Z, polynomial(Z, CosF64), -(A.R * A.Low));
+  return Top + ((1.0 - Top) - Half + Tail);
+}
+
+/// +0 stays as it is by any of the formulas, -0 does not; infinity is no angle.
+static Real finishOdd(Real X, Real Y) {
+  return select(X == 0.0, X, select(abs(X) < X.infinity(), Y, X - X));
+}
+
+static Real sinFor(Real X, Goal G) {
+  Angle A = reduce(X, G);
+  Real Y = select(notEqual(A.Quadrant & 1, 0), cosOf(A, G), sinOf(A, G));
+  Int Sign = (A.Quadrant & 2) << 62;
+  return finishOdd(X, fromBits(bitsOf(Y) ^ Sign));
+}
+
+static Real cosFor(Real X, Goal G) {
+  Angle A = reduce(X, G);
+  Real Y = select(notEqual(A.Quadrant & 1, 0), sinOf(A, G), cosOf(A, G));
+  Int Sign = ((A.Quadrant + 1) & 2) << 62;
+  return select(abs(X) < X.infinity(), fromBits(bitsOf(Y) ^ Sign), X - X);
+}
+
+static Real tanFor(Real X, Goal G) {
+  Angle A = reduce(X, G);
+  Real S = sinOf(A, G), C = cosOf(A, G);
+  Mask Odd = notEqual(A.Quadrant & 1, 0);
+  return finishOdd(X, select(Odd, -C, S) / select(Odd, S, C));
+}
+
+Real sinF32(Real X) { return narrow(sinFor(widen(X), Goal::Single)); }
+Real cosF32(Real X) { return narrow(cosFor(widen(X), Goal::Single)); }
+Real tanF32(Real X) { return narrow(tanFor(widen(X), Goal::Single)); }
+Real sin(Real X) { return sinFor(X, Goal::Double); }
+Real cos(Real X) { return cosFor(X, Goal::Double); }
+Real tan(Real X) { return tanFor(X, Goal::Double); }
+
+} // namespace kpc::expand
