@@ -29,7 +29,7 @@ bool LoadedModule::placeVariables(const std::vector<ptx::Variable> &Texts,
     if (InDevice) {
       if (T.IsExtern)
         Errors.push_back({T.Line, "'" + T.Name + "' is defined elsewhere"});
-      V.Address = Memory.allocate(T.bytes(), T.Space == "const");
+      V.Address = Memory.allocate(T.bytes(), T.Space == "const", T.Name);
       if (V.Address == 0)
         Errors.push_back({T.Line, "no memory for '" + T.Name + "'"});
     } else if (T.Space != "shared") {
