@@ -60,19 +60,30 @@ void LoadedModule::fill(const ModuleVariable &V) {
   }
 }
 
-std::unique_ptr<LoadedModule>
-LoadedModule::load(std::string_view Text, DeviceMemory &Memory,
-                   std::vector<LoadError> &Errors) {
+std::unique_ptr<LoadedModule> LoadedModule::load(std::string_view Text,
+                                                 DeviceMemory &Memory,
+                                                 std::vector<LoadError> &Errors,
+                                                 unsigned Capability) {
   auto Parsed = ptx::parse(Text);
   if (auto *E = std::get_if<ptx::SyntaxError>(&Parsed)) {
     Errors.push_back({E->Line, E->Text});
     return nullptr;
   }
   auto &Module = std::get<ptx::Module>(Parsed);
+  auto For = targetOf(Module, Errors);
+  if (!For)
+    return nullptr;
+  if (Capability != 0 && !runsOn(For->Chip, Capability)) {
+    Errors.push_back({Module.TargetLine,
+                      ".target " + For->Name +
+                          " does not run on a chip of compute capability " +
+                          versionText(Capability)});
+    return nullptr;
+  }
   std::unique_ptr<LoadedModule> Out(new LoadedModule(Memory));
   if (!Out->placeVariables(Module.Variables, Errors))
     return nullptr;
-  Out->P = decodeModule(std::move(Module), Out->Variables, Errors);
+  Out->P = decodeModule(std::move(Module), Out->Variables, *For, Errors);
   return Errors.empty() ? std::move(Out) : nullptr;
 }
 

@@ -185,7 +185,6 @@ struct LoadError {
 };
 
 struct Program {
-  std::string Target;
   std::vector<std::unique_ptr<Kernel>> Kernels;
   const Kernel *find(const std::string &Name) const;
 };
