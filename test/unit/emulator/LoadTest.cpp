@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "emulator/program/Target.h"
 #include "emulator/ptx/Parser.h"
 #include "test/unit/emulator/Harness.h"
 
