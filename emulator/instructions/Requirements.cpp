@@ -70,9 +70,10 @@ static constexpr Requirement Rows[] = {
     {"cvt", "relu", "sm_80", 70},
     {"cvt", "f16x2 f32", "sm_80", 70},
     {"cvt", "bf16 f32", "sm_80", 70},
+    {"cvt", "bf16 f32 !rn !rz", "sm_80", 71}, // from bf16
     {"cvt", "bf16x2 f32", "sm_80", 70},
     {"cvt", "bf16 !f32", "sm_90", 78},
-    {"cvt", "satfinite f16 f32", "sm_80", 81},
+    {"cvt", "satfinite f16 f32", "", 81},
     {"cvt", "satfinite f16x2 f32", "sm_80", 81},
     {"cvt", "satfinite bf16 f32", "sm_80", 81},
     {"cvt", "satfinite bf16x2 f32", "sm_80", 81},
