@@ -17,6 +17,8 @@ namespace kpc::emulator {
 
 std::string Cta::listOf(uint32_t Which, const WarpPoints &Points) const {
   std::string Out;
+  if (warpCount() < MaxWarps)
+    Which &= (uint32_t{1} << warpCount()) - 1;
   for (unsigned W = 0; W < warpCount(); ++W) {
     if (!(Which >> W & 1))
       continue;

@@ -55,11 +55,15 @@ static bool agrees(Type Register, Type Wanted) {
 
 bool Decoder::checkType(const ptx::Operand &O, Type Wanted, bool AnySize) {
   using Kind = ptx::Operand::Kind;
-  bool HasParts = O.TheKind == Kind::Pair || O.TheKind == Kind::Vector;
-  if (HasParts && !isFloat(Wanted)) // ptxas lets vectors of f32 be integers
+  if (O.TheKind == Kind::Pair || O.TheKind == Kind::Vector)
     return std::all_of(
-        O.Parts.begin(), O.Parts.end(),
-        [&](const ptx::Operand &P) { return checkType(P, Wanted, AnySize); });
+        O.Parts.begin(), O.Parts.end(), [&](const ptx::Operand &P) {
+          // ptxas lets vectors of f32 be integers of the size.
+          auto R = findRegister(P.Name);
+          return (R && R->Declared && R->Bits == bitsOf(Wanted) &&
+                  !isFloat(*R->Declared) && isFloat(Wanted)) ||
+                 checkType(P, Wanted, AnySize);
+        });
   if (O.TheKind != Kind::Name)
     return true;
   auto R = findRegister(O.Name);

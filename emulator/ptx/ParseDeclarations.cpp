@@ -116,8 +116,10 @@ bool Parser::declare(Scope &S, const std::string &Name, int Line) {
 /// The place of "%r12" in a range of "%r"; nullopt: it can be in none.
 static std::optional<int64_t> placeIn(const std::string &Name,
                                       const std::string &Prefix) {
+  if (!Name.starts_with(Prefix))
+    return std::nullopt;
   std::string_view Digits = std::string_view(Name).substr(Prefix.size());
-  if (!Name.starts_with(Prefix) || Digits.empty() || Digits.size() > 7 ||
+  if (Digits.empty() || Digits.size() > 7 ||
       Digits.find_first_not_of("0123456789") != std::string_view::npos ||
       (Digits.size() > 1 && Digits.front() == '0'))
     return std::nullopt;
