@@ -75,7 +75,7 @@ def main():
     for target, capability in (("sm_80", "8.0"), ("sm_100a", "10.0")):
         expect({"KPC_EMULATE_TARGET": target}, "load", f"0|{INVALID_PTX}|the emulator cannot take this PTX:\nline 2: .target sm_90a does "
                f"not run on a chip of compute capability {capability}")
-    expect({"KPC_EMULATE_TIME_LIMIT": "0.2"}, "launch", f"0|0|0|{TIMEOUT}|time-limit: kernel k, block (0, 0, 0): warps run: 0 (bra, line 5); "
+    expect({"KPC_EMULATE_TIME_LIMIT": "0.5"}, "launch", f"0|0|0|{TIMEOUT}|time-limit: kernel k, block (0, 0, 0): warps run: 0 (bra, line 5); "
            "no warp has ended. 0 of 1 blocks have ended")
     print(f"{len(WRONG)} wrong settings, {failed} not as expected")
     return 1 if failed else 0

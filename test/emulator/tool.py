@@ -92,7 +92,7 @@ def main():
                "waits(): 2 instructions, 0 bytes of parameters, 0 bytes of shared memory\n")
         expect(["--entry", "waits", "--block", "32"], 1, "deadlock: kernel waits, block (0, 0, 0): barrier 0 has 32 of 64 threads; "
                "warps wait: 0 (bar.sync, line 12); no warp has ended\n")
-        expect(["--entry", "forever", "--grid", "2", "--block", "64", "--time-limit", "0.2"], 3,
+        expect(["--entry", "forever", "--grid", "2", "--block", "64", "--time-limit", "0.5"], 3,
                "time-limit: kernel forever, block (0, 0, 0): warps run: 0, 1 (bra, line 10); no warp has ended. 0 of 2 blocks have "
                "ended\n")
     print(f"{len(REFUSED) + len(OPTIONS)} wrong uses, {failed} not as expected")

@@ -212,7 +212,7 @@ TEST(Finding, BarrierMismatch) {
 
 TEST(Finding, TimeLimit) {
   Outcome R = run("setp.lt.u32 %p1, %r1, 64; @!%p1 bar.sync 0;\nL: bra L;",
-                  {.Threads = 96, .Seconds = 0.05});
+                  {.Threads = 96, .Seconds = 0.5});
   EXPECT_EQ(R.text(), "time-limit: kernel k, block (0, 0, 0): barrier 0 has 32 "
                       "of 96 threads; warps wait: 2 (bar.sync, line 12); warps "
                       "run: 0, 1 (bra, line 13); no warp has ended. 0 of 1 "
