@@ -23,6 +23,7 @@ LoadedModule::~LoadedModule() {
 
 bool LoadedModule::placeVariables(const std::vector<ptx::Variable> &Texts,
                                   std::vector<LoadError> &Errors) {
+  size_t Before = Errors.size();
   for (const ptx::Variable &T : Texts) {
     ModuleVariable V{T, 0};
     bool InDevice = T.Space == "global" || T.Space == "const";
@@ -41,7 +42,7 @@ bool LoadedModule::placeVariables(const std::vector<ptx::Variable> &Texts,
   for (auto &[Name, V] : Variables)
     if (V.Address)
       fill(V);
-  return Errors.empty();
+  return Errors.size() == Before;
 }
 
 void LoadedModule::fill(const ModuleVariable &V) {

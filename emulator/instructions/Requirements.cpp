@@ -155,7 +155,6 @@ static constexpr Requirement Rows[] = {
     // Products of matrices.
     {"ldmatrix", "", "sm_75", 65},
     {"stmatrix", "", "sm_90", 78},
-    {"movmatrix", "", "sm_75", 78},
     {"mma", "", "sm_70", 64},
     {"mma", "m8n8k16", "sm_75", 65},
     {"mma", "m8n8k32", "sm_75", 65},

@@ -154,10 +154,8 @@ std::optional<uint32_t> Decoder::special(const std::string &Name,
   if (It == specials().end())
     return std::nullopt;
   if (It->second >= Special::ClusterIdX)
-    if (std::string Lacks = For.lacks("sm_90", 78); !Lacks.empty()) {
+    if (std::string Lacks = For.lacks("sm_90", 78); !Lacks.empty())
       fail(Name + " " + Lacks);
-      return std::nullopt;
-    }
   auto [Entry, New] = KnownSpecials.try_emplace({It->second, Bits}, 0);
   if (New) {
     Entry->second = makeRow(Bits);

@@ -273,7 +273,9 @@ TEST(Finding, UseAfterFree) {
   std::vector<uint8_t> Parameters(16);
   std::copy_n(reinterpret_cast<uint8_t *>(Buffers), 16, Parameters.begin());
   auto R = launch(*M->find("k"), {}, Parameters, Memory, {});
-  EXPECT_EQ((Outcome{.Trouble = R.Trouble}).text(),
+  Outcome Freed;
+  Freed.Trouble = R.Trouble;
+  EXPECT_EQ(Freed.text(),
             at("use-after-free", "ld.global.u32", "0",
                "4 bytes at 0x…, byte 0 of an allocation of 64 bytes that was "
                "freed before this launch (argument 0, 'in')"));
