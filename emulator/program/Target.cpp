@@ -71,7 +71,8 @@ std::string knownTargets() {
 std::optional<unsigned> versionNamed(std::string_view Text) {
   unsigned Major = 0, Minor = 0;
   const char *Last = Text.data() + Text.size();
-  auto [Dot, Error] = std::from_chars(Text.data(), Last, Major);
+  auto [Dot, Error] =
+      std::from_chars(Text.data(), Text.data() + Text.size(), Major);
   if (Error != std::errc() || Dot == Last || *Dot != '.' || Major > 99)
     return std::nullopt;
   auto [End, Wrong] = std::from_chars(Dot + 1, Last, Minor);

@@ -193,6 +193,7 @@ bool Arguments::bufferOf(const std::string &Kind, const std::string &Rest,
     Why = "there is no memory for it";
   if (!Why.empty())
     return false;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): device addresses are the host's
   std::memcpy(reinterpret_cast<void *>(Address), Content.data(),
               Content.size());
   Value = bytesOf(Address);

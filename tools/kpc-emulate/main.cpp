@@ -150,6 +150,7 @@ int execute(const Options &O, DeviceMemory &Memory, const Kernel &K) {
   }
   for (const Output &Out : A.outputs()) {
     std::ofstream To(Out.File, std::ios::binary);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the host's addresses
     To.write(reinterpret_cast<const char *>(Out.Address),
              std::streamsize(Out.Bytes));
     if (!To)
