@@ -19,7 +19,7 @@ import sys
 import tempfile
 import textwrap
 
-PAGES = ("README.md", "docs/guide.md", "docs/cli.md", "docs/from-onnx-to-kernels.md")
+PAGES = ("README.md", "docs/guide.md", "docs/cli.md", "docs/from-onnx-to-kernels.md", "docs/emulator.md")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^ *```console\n(.*?)^ *```", re.M | re.S)
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?")
@@ -31,6 +31,7 @@ FAILS = {"kpc check unknown.onnx": (1,), "--fail-above": (0, 3)}
 def alike(line):
     """A line without what differs from machine to machine and day to day."""
     line = re.sub(r"host \(.*\)", "host (CPU)", line)
+    line = re.sub(r"\b0x([0-9a-f]+|…)", "ADDRESS", line)
     line = UNIT.sub("U", NUMBER.sub("N", line.replace("host:x86-64-v2", "HOST").replace(
         "host:x86-64-v3", "HOST").replace("host:x86-64-v4", "HOST")))
     return " ".join(line.split())

@@ -23,13 +23,14 @@ LoadedModule::~LoadedModule() {
 
 bool LoadedModule::placeVariables(const std::vector<ptx::Variable> &Texts,
                                   std::vector<LoadError> &Errors) {
+  size_t Before = Errors.size();
   for (const ptx::Variable &T : Texts) {
     ModuleVariable V{T, 0};
     bool InDevice = T.Space == "global" || T.Space == "const";
     if (InDevice) {
       if (T.IsExtern)
         Errors.push_back({T.Line, "'" + T.Name + "' is defined elsewhere"});
-      V.Address = Memory.allocate(T.bytes(), T.Space == "const");
+      V.Address = Memory.allocate(T.bytes(), T.Space == "const", T.Name);
       if (V.Address == 0)
         Errors.push_back({T.Line, "no memory for '" + T.Name + "'"});
     } else if (T.Space != "shared") {
@@ -41,7 +42,7 @@ bool LoadedModule::placeVariables(const std::vector<ptx::Variable> &Texts,
   for (auto &[Name, V] : Variables)
     if (V.Address)
       fill(V);
-  return Errors.empty();
+  return Errors.size() == Before;
 }
 
 void LoadedModule::fill(const ModuleVariable &V) {
@@ -60,19 +61,30 @@ void LoadedModule::fill(const ModuleVariable &V) {
   }
 }
 
-std::unique_ptr<LoadedModule>
-LoadedModule::load(std::string_view Text, DeviceMemory &Memory,
-                   std::vector<LoadError> &Errors) {
+std::unique_ptr<LoadedModule> LoadedModule::load(std::string_view Text,
+                                                 DeviceMemory &Memory,
+                                                 std::vector<LoadError> &Errors,
+                                                 unsigned Capability) {
   auto Parsed = ptx::parse(Text);
   if (auto *E = std::get_if<ptx::SyntaxError>(&Parsed)) {
     Errors.push_back({E->Line, E->Text});
     return nullptr;
   }
   auto &Module = std::get<ptx::Module>(Parsed);
+  auto For = targetOf(Module, Errors);
+  if (!For)
+    return nullptr;
+  if (Capability != 0 && !runsOn(For->Chip, Capability)) {
+    Errors.push_back({Module.TargetLine,
+                      ".target " + For->Name +
+                          " does not run on a chip of compute capability " +
+                          versionText(Capability)});
+    return nullptr;
+  }
   std::unique_ptr<LoadedModule> Out(new LoadedModule(Memory));
   if (!Out->placeVariables(Module.Variables, Errors))
     return nullptr;
-  Out->P = decodeModule(std::move(Module), Out->Variables, Errors);
+  Out->P = decodeModule(std::move(Module), Out->Variables, *For, Errors);
   return Errors.empty() ? std::move(Out) : nullptr;
 }
 

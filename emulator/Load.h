@@ -23,10 +23,12 @@ namespace kpc::emulator {
 class LoadedModule {
 public:
   /// All mistakes and unknown instructions are in `Errors`, by line; nullptr if
-  /// there are any.
+  /// there are any. `Capability`: of the chip that it is for, 90 for 9.0; 0:
+  /// whatever the text asks for.
   static std::unique_ptr<LoadedModule> load(std::string_view Text,
                                             DeviceMemory &Memory,
-                                            std::vector<LoadError> &Errors);
+                                            std::vector<LoadError> &Errors,
+                                            unsigned Capability = 0);
   ~LoadedModule();
   const Kernel *find(const std::string &Name) const { return P.find(Name); }
   const Program &program() const { return P; }

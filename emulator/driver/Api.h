@@ -34,8 +34,8 @@ inline constexpr Result Success = 0, InvalidValue = 1, OutOfMemory = 2,
                         InvalidDevice = 101, InvalidImage = 200,
                         InvalidPtx = 218, InvalidHandle = 400, NotFound = 500,
                         IllegalAddress = 700, IllegalInstruction = 715,
-                        MisalignedAddress = 716, LaunchFailed = 719,
-                        NotSupported = 801, Unknown = 999;
+                        LaunchTimeout = 702, MisalignedAddress = 716,
+                        LaunchFailed = 719, NotSupported = 801, Unknown = 999;
 
 /// The code of the exception that is handled now; its text is kept.
 Result caught();

@@ -23,6 +23,11 @@ enum : int {
 };
 
 KPC_EXPORT Result cuInit(unsigned Flags) try {
+  if (std::string Problem = Device::get().settings().Problem;
+      !Problem.empty()) {
+    Device::get().setLastText(std::move(Problem));
+    return InvalidValue;
+  }
   return Flags == 0 ? Success : InvalidValue;
 }
 KPC_CATCH
@@ -63,6 +68,9 @@ KPC_EXPORT Result cuGetErrorName(Result Code, const char **Out) try {
     break;
   case IllegalInstruction:
     *Out = "CUDA_ERROR_ILLEGAL_INSTRUCTION";
+    break;
+  case LaunchTimeout:
+    *Out = "CUDA_ERROR_LAUNCH_TIMEOUT";
     break;
   case MisalignedAddress:
     *Out = "CUDA_ERROR_MISALIGNED_ADDRESS";
@@ -130,10 +138,10 @@ KPC_EXPORT Result cuDeviceGetAttribute(int *Out, int Which, int) try {
     *Out = 4;
     break;
   case CapabilityMajor:
-    *Out = Device::get().major();
+    *Out = int(Device::get().settings().Capability / 10);
     break;
   case CapabilityMinor:
-    *Out = Device::get().minor();
+    *Out = int(Device::get().settings().Capability % 10);
     break;
   case MaxSharedOptIn:
     *Out = 227 * 1024;

@@ -10,35 +10,16 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <new>
-#include <thread>
 
 namespace kpc::emulator::driver {
 
-static constexpr uint64_t GiB = uint64_t{1} << 30;
-
-static const char *setting(const char *Name, const char *Default) {
-  const char *Value = std::getenv(Name);
-  return Value && *Value ? Value : Default;
-}
-
 Device::Device()
-    : Memory(std::strtoull(setting("KPC_EMULATE_MEMORY", "16"), nullptr, 10) *
-             GiB) {
-  std::string Target = setting("KPC_EMULATE_TARGET", "sm_90a");
-  int Number = Target.starts_with("sm_") ? std::atoi(Target.c_str() + 3) : 90;
-  Major = Number / 10;
-  Minor = Number % 10;
-  Name = "kpc emulator (" + Target + ")";
-  unsigned All = std::max(1u, std::thread::hardware_concurrency());
-  int Wanted = std::atoi(setting("KPC_EMULATE_THREADS", "0"));
-  // One by default: a strict run can be repeated.
-  Threads = Wanted > 0 ? std::min(unsigned(Wanted), All) : 1;
-  Strict = std::strcmp(setting("KPC_EMULATE_STRICT", "1"), "0") != 0;
-  Seed = unsigned(std::atoi(setting("KPC_EMULATE_SEED", "1")));
-}
+    : Wanted(Settings::fromEnvironment()), Memory(Wanted.MemoryBytes),
+      Name("kpc emulator (" + Wanted.Target + ")"),
+      Fault(Wanted.Problem.empty() ? Success : InvalidValue),
+      LastText(Wanted.Problem) {}
 
 Result caught() try { throw; } catch (const std::bad_alloc &) {
   return OutOfMemory;
@@ -114,14 +95,16 @@ static Result resultOf(FindingKind Kind) {
     return MisalignedAddress;
   case FindingKind::Trap:
     return IllegalInstruction;
+  case FindingKind::TimeLimit:
+    return LaunchTimeout;
   default:
     return LaunchFailed;
   }
 }
 
 Result Device::run(const Launch &L) {
-  LaunchOptions Options{Threads, Strict, Seed};
-  LaunchResult R = launch(*L.F->K, L.Shape, L.Parameters, Memory, Options);
+  LaunchResult R =
+      launch(*L.F->K, L.Shape, L.Parameters, Memory, Wanted.Launch);
   if (!R.Trouble)
     return Success;
   Result Code = resultOf(R.Trouble->Kind);

@@ -7,15 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// One device. What it is, is told by the environment:
-///
-///   KPC_EMULATE_TARGET   sm_80, sm_90a (default), …: its compute capability
-///   KPC_EMULATE_THREADS  host threads a launch may use (default: 1)
-///   KPC_EMULATE_STRICT   0: no search for races and uninitialised memory,
-///                        asynchronous instructions are done at once
-///   KPC_EMULATE_SEED     the order of what nothing orders
-///   KPC_EMULATE_MEMORY   GiB of device memory (default 16)
-///   KPC_EMULATE_PTX      a folder of texts to load in place of the module's
+/// One device, as Settings.h has it.
 ///
 /// Work is done when it is enqueued: streams are always empty.
 ///
@@ -25,6 +17,7 @@
 
 #include "emulator/Load.h"
 #include "emulator/driver/Api.h"
+#include "emulator/driver/Settings.h"
 #include "emulator/execute/Launch.h"
 
 #include <mutex>
@@ -55,10 +48,8 @@ public:
   static Device &get();
 
   DeviceMemory &memory() { return Memory; }
-  int major() const { return Major; }
-  int minor() const { return Minor; }
+  const Settings &settings() const { return Wanted; }
   const std::string &name() const { return Name; }
-  unsigned seed() const { return Seed; }
 
   Result prepare(Launch &L, const KernelNodeParams &P);
   Result run(const Launch &L);
@@ -74,11 +65,9 @@ public:
 
 private:
   Device();
+  const Settings Wanted;
   DeviceMemory Memory;
-  int Major = 9, Minor = 0;
-  unsigned Threads = 1, Seed = 1;
-  bool Strict = true;
-  std::string Name;
+  const std::string Name;
   std::mutex Lock;
   Result Fault = Success;
   std::string LastText;

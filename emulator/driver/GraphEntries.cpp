@@ -238,7 +238,8 @@ KPC_CATCH
 KPC_EXPORT Result cuGraphLaunch(void *Handle, void *) try {
   KPC_RETURN_FAULT();
   auto *E = static_cast<Executable *>(Handle);
-  std::mt19937 Random(Device::get().seed());
+  std::mt19937 Random(
+      static_cast<unsigned>(Device::get().settings().Launch.Seed));
   std::map<const void *, size_t> Missing;
   std::map<const void *, std::vector<const void *>> Then;
   std::vector<const void *> Ready;

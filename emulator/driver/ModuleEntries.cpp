@@ -8,7 +8,6 @@
 
 #include "emulator/driver/Device.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -46,13 +45,13 @@ static void report(const std::string &Text, unsigned Count, int *Options,
 /// KPC_EMULATE_PTX names a folder: a text whose first kernel is NAME is
 /// replaced by its file NAME.ptx, if there is one.
 static std::string editedText(const char *Text) {
-  const char *Folder = std::getenv("KPC_EMULATE_PTX");
+  const std::string &Folder = Device::get().settings().Texts;
   const char *Entry = std::strstr(Text, ".entry");
-  if (!Folder || !*Folder || !Entry)
+  if (Folder.empty() || !Entry)
     return Text;
   Entry += std::strspn(Entry + 6, " \t\n") + 6;
   std::string Name(Entry, std::strcspn(Entry, " \t\n("));
-  std::filesystem::path Path = std::string(Folder) + "/" + Name + ".ptx";
+  std::filesystem::path Path = Folder + "/" + Name + ".ptx";
   std::ifstream In(Path);
   std::error_code Ignored;
   if (!In || std::filesystem::is_directory(Path, Ignored))
@@ -75,8 +74,8 @@ KPC_EXPORT Result cuModuleLoadDataEx(void **Out, const void *Image,
   }
   std::vector<LoadError> Errors;
   auto M = std::make_unique<driver::Module>();
-  M->Loaded =
-      LoadedModule::load(editedText(Text), Device::get().memory(), Errors);
+  M->Loaded = LoadedModule::load(editedText(Text), Device::get().memory(),
+                                 Errors, Device::get().settings().Capability);
   if (!M->Loaded) {
     std::string All = describe(Errors);
     Device::get().setLastText("the emulator cannot take this PTX:\n" + All);

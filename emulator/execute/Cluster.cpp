@@ -81,6 +81,8 @@ void Cluster::run(uint64_t Number) {
     bool Ran = false;
     for (auto &B : Blocks)
       Ran |= B->turn(Choose);
+    if (Launch.isLate())
+      return reportLate();
     if (!Ran && Queue.empty()) // nobody can go on, nor has anything to end
       return reportStuck();
     if (!Queue.empty() && (!Ran || Choose.below(Lateness) == 0))
@@ -94,6 +96,7 @@ void Cluster::run(uint64_t Number) {
   for (auto &B : Blocks)
     After += B->steps();
   Launch.Steps += After - Before;
+  ++Launch.Ended;
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,22 +184,40 @@ void Cluster::warpEnded() {
     settle();
 }
 
-void Cluster::reportStuck() {
-  Finding F;
+void Cluster::describe(Finding &F) const {
   F.Kernel = Launch.K->Name;
-  F.Kind = FindingKind::Deadlock;
-  bool Mismatch = true;
-  for (auto &B : Blocks) {
+  const uint32_t *Index = Blocks[0]->index();
+  std::copy(Index, Index + 3, F.Cta);
+  for (const auto &B : Blocks) {
     if (size() > 1)
       F.Detail += "cluster rank " + std::to_string(B->rank()) + ": ";
-    Mismatch &= B->describeStuck(F);
+    B->describe(F);
     if (B.get() != Blocks.back().get())
       F.Detail += ". ";
   }
-  if (Mismatch)
+}
+
+void Cluster::reportStuck() {
+  Finding F;
+  F.Kind = FindingKind::Deadlock;
+  describe(F);
+  Finding Place = F;
+  if (std::all_of(Blocks.begin(), Blocks.end(), [&](const auto &B) {
+        return B->isOver() || B->locateMismatch(Place);
+      })) {
+    F = Place;
     F.Kind = FindingKind::BarrierMismatch;
-  const uint32_t *Index = Blocks[0]->index();
-  std::copy(Index, Index + 3, F.Cta);
+  }
+  Launch.report(std::move(F));
+}
+
+void Cluster::reportLate() {
+  Finding F;
+  F.Kind = FindingKind::TimeLimit;
+  describe(F);
+  F.Detail += ". " + std::to_string(Launch.Ended) + " of " +
+              std::to_string(Launch.Clusters) +
+              (size() > 1 ? " clusters" : " blocks") + " have ended";
   Launch.report(std::move(F));
 }
 

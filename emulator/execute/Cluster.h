@@ -57,7 +57,10 @@ private:
   void settle();
   void checkEnd();
   void reportUnwaited(AgentId Id);
+  /// Where every warp stands.
+  void describe(Finding &F) const;
   void reportStuck();
+  void reportLate();
 
   LaunchState &Launch;
   Agents TheAgents;

@@ -93,7 +93,7 @@ void Cta::start(const uint32_t (&At)[3]) {
 bool Cta::turn(Choices &Choose) {
   bool Ran = false;
   for (Warp &W : Warps) {
-    if (W.state() != Warp::State::Ready || Launch.Stop)
+    if (W.state() != Warp::State::Ready || Launch.Stop || Launch.isLate())
       continue;
     W.run(ShortestTurn + Choose.below(LongestTurn - ShortestTurn));
     Ran = true;
@@ -178,11 +178,6 @@ uint64_t Cta::start(std::unique_ptr<AsyncOperation> Op) {
   return Id;
 }
 
-static std::string pointOf(const Kernel &K, uint32_t Statement) {
-  const ptx::Statement &S = K.Source.Body[Statement];
-  return S.text() + ", line " + std::to_string(S.Line);
-}
-
 bool Cta::agreeOnMatrix(Warp &W, const Instruction &I,
                         const uint64_t (&Key)[3]) {
   unsigned Group = W.number() / 4;
@@ -202,7 +197,7 @@ bool Cta::agreeOnMatrix(Warp &W, const Instruction &I,
     return true;
   W.report(FindingKind::WarpgroupMismatch, I, 0,
            "another warp of the warpgroup is at " +
-               pointOf(*Launch.K, S.Statement) +
+               Launch.K->pointOf(S.Statement) +
                (S.Statement == I.Statement
                     ? " with other descriptors or another scale-d"
                     : ""));
@@ -222,7 +217,7 @@ bool Cta::checkEnd() {
           "nothing orders the end of cluster rank " + std::to_string(Rank) +
           " behind an access to its shared "
           "memory by " +
-          agents().nameOf(Id) + " (" + pointOf(*Launch.K, Last.second) + ")";
+          agents().nameOf(Id) + " (" + Launch.K->pointOf(Last.second) + ")";
       Launch.report(std::move(F));
       return false;
     }
@@ -262,7 +257,8 @@ void Cta::arrive(Warp &W, const Instruction &I, unsigned Id, uint32_t Expected,
     return W.report(FindingKind::BarrierMismatch, I, 0,
                     "barrier " + std::to_string(Id) + " waits for " +
                         std::to_string(B.Expected) + " threads, not " +
-                        std::to_string(Expected));
+                        std::to_string(Expected) +
+                        "; warps came: " + listOf(B.Came, B.Points));
   B.Expected = Expected;
   B.Arrived += WarpSize;
   B.Joined.join(W.Mine);
@@ -278,10 +274,13 @@ void Cta::arrive(Warp &W, const Instruction &I, unsigned Id, uint32_t Expected,
     W.tick(); // what it does from here on is not ordered
   }
   if (B.Arrived > B.Expected)
-    return W.report(FindingKind::BarrierMismatch, I, 0,
-                    "more threads come to barrier " + std::to_string(Id) +
-                        " than the " + std::to_string(B.Expected) +
-                        " that it waits for");
+    return W.report(
+        FindingKind::BarrierMismatch, I, 0,
+        "more threads come to barrier " + std::to_string(Id) + " than the " +
+            std::to_string(B.Expected) +
+            " that it waits for; warps came: " + listOf(B.Came, B.Points));
+  B.Came |= 1u << W.number();
+  B.Points[W.number()] = I.Statement;
   if (B.Arrived == B.Expected)
     release(B);
 }
@@ -339,72 +338,6 @@ void Cta::settle(uint64_t Offset, AsyncBarrier &B) {
   for (Warp &W : Warps)
     if (W.state() == Warp::State::Waiting && W.WaitingFor == Offset)
       W.wake();
-}
-
-static std::string warps(uint32_t Bits) {
-  std::string Out;
-  for (unsigned W = 0; W < MaxWarps; ++W)
-    if (Bits >> W & 1)
-      Out += " " + std::to_string(W);
-  return Out;
-}
-
-/// Who waits at which barrier, and what it misses.
-void Cta::describeBarriers(Finding &F) const {
-  for (unsigned Id = 0; Id < 16; ++Id) {
-    const Barrier &B = Barriers[Id];
-    if (B.Waiting == 0)
-      continue;
-    F.Detail += "barrier " + std::to_string(Id) + " has " +
-                std::to_string(B.Arrived) + " of " +
-                std::to_string(B.Expected) +
-                " threads; warps wait:" + warps(B.Waiting) + "; ";
-  }
-  for (const Warp &W : Warps) {
-    if (W.state() != Warp::State::Waiting || W.WaitingFor == Warp::NoAddress)
-      continue;
-    auto It = Async.find(W.WaitingFor);
-    if (It == Async.end())
-      continue;
-    const AsyncBarrier &B = It->second;
-    const Instruction *I = W.current();
-    F.Detail +=
-        "warp " + std::to_string(W.number()) + " waits" +
-        (I ? " (line " + std::to_string(Launch.K->lineOf(*I)) + ")" : "") +
-        " for phase " + std::to_string(B.Phase) + " of the mbarrier at " +
-        std::to_string(W.WaitingFor) + ", which misses " +
-        std::to_string(B.Pending) + " of " + std::to_string(B.Expected) +
-        " arrivals and " + std::to_string(B.Bytes) + " bytes" +
-        (B.Arrived ? ", warps came:" + warps(B.Arrived) : "") + "; ";
-  }
-}
-
-bool Cta::describeStuck(Finding &F) const {
-  uint32_t Ended = 0, AtCluster = 0, AtRegisters = 0, AtTensor = 0;
-  bool OnAsync = false;
-  for (const Warp &W : Warps) {
-    Ended |= uint32_t{W.state() == Warp::State::Done} << W.number();
-    if (W.state() != Warp::State::Waiting)
-      continue;
-    OnAsync |= W.WaitingFor != Warp::NoAddress;
-    AtCluster |= uint32_t{W.WaitsForCluster} << W.number();
-    AtRegisters |= uint32_t{W.WaitsForRegisters} << W.number();
-    AtTensor |= uint32_t{W.WaitsForTensor} << W.number();
-  }
-  describeBarriers(F);
-  if (AtCluster)
-    F.Detail +=
-        "at the cluster's barrier wait warps:" + warps(AtCluster) + "; ";
-  if (AtRegisters)
-    F.Detail += "for registers (setmaxnreg.inc), of which " +
-                std::to_string(FreeRegisters * WarpSize) +
-                " are free, wait warps:" + warps(AtRegisters) + "; ";
-  if (AtTensor)
-    F.Detail += "at tcgen05.alloc, for free columns or for the peer block's, "
-                "wait warps:" +
-                warps(AtTensor) + "; ";
-  F.Detail += Ended ? "warps have ended:" + warps(Ended) : "no warp has ended";
-  return Ended && !OnAsync && !AtCluster && !AtRegisters && !AtTensor;
 }
 
 } // namespace kpc::emulator

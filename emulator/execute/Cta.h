@@ -16,7 +16,9 @@
 #include "emulator/execute/Warp.h"
 #include "emulator/execute/WarpTensor.h"
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -34,22 +36,30 @@ struct LaunchState {
   bool Strict = true;
   std::unique_ptr<GlobalShadow> Global; ///< nullptr: not looked at
   uint64_t Seed = 1;
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> Deadline;
+  bool isLate() const { return Deadline && Clock::now() > *Deadline; }
   std::atomic<bool> Stop{false};
   std::atomic<uint64_t> Steps{0};
   /// Clusters of the grid, and how many have begun or were taken over.
   uint64_t Clusters = 0;
-  std::atomic<uint64_t> Begun{0};
+  std::atomic<uint64_t> Begun{0}, Ended{0};
   std::mutex Lock;
   std::optional<Finding> First;
   void report(Finding F);
   uint64_t sharedBytes() const;
 };
 
+/// A statement for each warp of a block: where it stands, or was.
+using WarpPoints = std::array<uint32_t, MaxWarps>;
+
 /// One of a CTA's 16 barriers.
 struct Barrier {
   uint32_t Expected = 0; ///< threads, by warps; 0: nobody came yet
   uint32_t Arrived = 0;
   uint32_t Waiting = 0; ///< warps, a bit each
+  uint32_t Came = 0;    ///< those that wait, and those that only arrived
+  WarpPoints Points = {};
   Knowledge Joined;
   // bar.red
   uint32_t Count = 0;
@@ -71,6 +81,7 @@ struct AsyncBarrier {
   Knowledge Seen;       ///< of what the last completed phase knows
   AgentId Agent = 0;    ///< of the copies that report here
   uint32_t Arrived = 0; ///< warps in this phase, a bit each
+  WarpPoints Points = {};
   // Who initialised it, and the clock of the fence that publishes it to the
   // async proxy; 0: none yet.
   AgentId By = 0;
@@ -100,8 +111,12 @@ public:
   bool isOver() const;
   unsigned aliveWarps() const;
   uint64_t steps() const;
-  /// Adds who waits where; whether warps have ended that others wait for.
-  bool describeStuck(Finding &F) const;
+  // Standing.cpp.
+  /// Adds where each warp stands, and what it waits for.
+  void describe(Finding &F) const;
+  /// A warp waits at a barrier for others that have ended. Then the finding is
+  /// at the warp's instruction.
+  bool locateMismatch(Finding &F) const;
   /// False: reported.
   bool checkEnd();
   /// How far one of the warps has seen the agent.
@@ -167,7 +182,10 @@ public:
 
 private:
   void release(Barrier &B);
+  /// "0, 1 (bar.sync, line 12), 2 (bar.sync, line 14)".
+  std::string listOf(uint32_t Warps, const WarpPoints &Points) const;
   void describeBarriers(Finding &F) const;
+  void describeAsyncBarriers(Finding &F) const;
 
   LaunchState &Launch;
   Cluster &Group;

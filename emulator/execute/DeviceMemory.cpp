@@ -32,6 +32,24 @@ const MemoryRange *findRange(const MemoryMap &Map, uint64_t Address) {
   return Address < It->End ? &*It : nullptr;
 }
 
+uint64_t distanceFrom(const MemoryRange &R, uint64_t Address) {
+  return Address < R.Begin ? R.Begin - Address
+         : Address < R.End ? 0
+                           : Address - R.End + 1;
+}
+
+const MemoryRange *nearestRange(const MemoryMap &Map, uint64_t Address) {
+  auto It = std::upper_bound(
+      Map.begin(), Map.end(), Address,
+      [](uint64_t A, const MemoryRange &R) { return A < R.Begin; });
+  const MemoryRange *Best = nullptr;
+  for (auto Near : {It, It == Map.begin() ? Map.end() : std::prev(It)})
+    if (Near != Map.end() &&
+        (!Best || distanceFrom(*Near, Address) <= distanceFrom(*Best, Address)))
+      Best = &*Near;
+  return Best;
+}
+
 DeviceMemory::~DeviceMemory() {
   for (auto &[Address, B] : All)
     if (B.Live)
@@ -47,7 +65,8 @@ void DeviceMemory::forgetDead(uint64_t Begin, uint64_t End) {
     It = All.erase(It);
 }
 
-uint64_t DeviceMemory::allocate(uint64_t Bytes, bool ReadOnly) {
+uint64_t DeviceMemory::allocate(uint64_t Bytes, bool ReadOnly,
+                                const std::string &Variable) {
   std::lock_guard<std::mutex> Guard(Lock);
   if (Bytes > Limit || Used + rounded(Bytes) > Limit)
     return 0;
@@ -57,7 +76,9 @@ uint64_t DeviceMemory::allocate(uint64_t Bytes, bool ReadOnly) {
   std::memset(Host, FreshByte, Bytes);
   auto Address = reinterpret_cast<uint64_t>(Host);
   forgetDead(Address, Address + rounded(Bytes));
-  All[Address] = {Bytes, true, ReadOnly};
+  All[Address] = {Bytes, true, ReadOnly,
+                  Variable.empty() ? nullptr
+                                   : Names.insert(Variable).first->c_str()};
   Used += rounded(Bytes);
   Current.reset();
   return Address;
@@ -98,7 +119,8 @@ std::shared_ptr<const MemoryMap> DeviceMemory::snapshot() const {
   if (!Current) {
     auto Map = std::make_shared<MemoryMap>();
     for (const auto &[Address, B] : All)
-      Map->push_back({Address, Address + B.Bytes, B.Live, B.ReadOnly});
+      Map->push_back(
+          {Address, Address + B.Bytes, B.Live, B.ReadOnly, B.Variable});
     Current = std::move(Map);
   }
   return Current;

@@ -18,6 +18,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace kpc::emulator {
@@ -26,6 +28,8 @@ struct MemoryRange {
   uint64_t Begin, End;
   bool Live;
   bool ReadOnly;
+  /// Of the module's variable that lies there; nullptr: somebody's allocation.
+  const char *Variable;
 };
 
 /// Sorted by Begin, without overlaps.
@@ -33,6 +37,10 @@ using MemoryMap = std::vector<MemoryRange>;
 
 /// The range that holds `Address`, or nullptr.
 const MemoryRange *findRange(const MemoryMap &Map, uint64_t Address);
+/// The range whose bytes are nearest, or nullptr: there are none.
+const MemoryRange *nearestRange(const MemoryMap &Map, uint64_t Address);
+/// From the nearest byte of the range; 0: inside.
+uint64_t distanceFrom(const MemoryRange &R, uint64_t Address);
 
 class DeviceMemory {
 public:
@@ -42,8 +50,10 @@ public:
   DeviceMemory &operator=(const DeviceMemory &) = delete;
 
   /// An address aligned to 256 bytes; 0: there is no memory. The content is a
-  /// pattern, so that reading it is noticed.
-  uint64_t allocate(uint64_t Bytes, bool ReadOnly = false);
+  /// pattern, so that reading it is noticed. `Variable`: its name, if it is one
+  /// of a module.
+  uint64_t allocate(uint64_t Bytes, bool ReadOnly = false,
+                    const std::string &Variable = {});
   /// False: no allocation begins there.
   bool release(uint64_t Address);
   /// Whether the bytes lie in one live allocation.
@@ -58,6 +68,7 @@ private:
   struct Block {
     uint64_t Bytes;
     bool Live, ReadOnly;
+    const char *Variable;
   };
   using Blocks = std::map<uint64_t, Block>;
   void forgetDead(uint64_t Begin, uint64_t End);
@@ -65,6 +76,7 @@ private:
   const uint64_t Limit;
   mutable std::mutex Lock;
   Blocks All; ///< dead ones until their addresses are used again
+  std::set<std::string> Names; ///< of variables, as long as this lives
   uint64_t Used = 0;
   mutable std::shared_ptr<const MemoryMap> Current;
 };

@@ -56,6 +56,8 @@ const char *nameOf(FindingKind Kind) {
     return "barrier-mismatch";
   case FindingKind::Deadlock:
     return "deadlock";
+  case FindingKind::TimeLimit:
+    return "time-limit";
   case FindingKind::InactiveLane:
     return "inactive-lane";
   case FindingKind::PendingRegister:
@@ -91,7 +93,9 @@ std::string Finding::text() const {
   std::string Out = nameOf(Kind);
   Out += ": ";
   if (Instruction.empty())
-    return Out + "kernel " + Kernel + ": " + Detail;
+    return Out + "kernel " + Kernel +
+           (Kind == FindingKind::BadLaunch ? "" : ", block " + triple(Cta)) +
+           ": " + Detail;
   return Out + Instruction + " (line " + std::to_string(Line) + " of kernel " +
          Kernel + (Source.empty() ? "" : ", from " + Source) + ", block " +
          triple(Cta) + ", thread " + triple(Thread) + "): " + Detail;

@@ -42,6 +42,7 @@ enum class FindingKind : uint8_t {
   BarrierMisuse,
   BadTensorMap,
   Deadlock,
+  TimeLimit,
   InactiveLane,
   NotConverged,
   PendingRegister,
@@ -61,7 +62,7 @@ const char *nameOf(FindingKind Kind);
 struct Finding {
   FindingKind Kind = FindingKind::BadLaunch;
   std::string Kernel;
-  std::string Instruction; ///< empty: of the launch as a whole
+  std::string Instruction; ///< empty: of a block or the launch as a whole
   int Line = 0;            ///< of the PTX
   std::string Source;      ///< "kernels.cu:12", from .loc
   uint32_t Cta[3] = {0, 0, 0}, Thread[3] = {0, 0, 0};

@@ -77,6 +77,10 @@ LaunchResult launch(const Kernel &K, const LaunchShape &Shape,
   State.Memory = Memory.snapshot();
   State.Strict = Options.Strict;
   State.Seed = Options.Seed;
+  if (Options.Seconds > 0)
+    State.Deadline = LaunchState::Clock::now() +
+                     std::chrono::duration_cast<LaunchState::Clock::duration>(
+                         std::chrono::duration<double>(Options.Seconds));
   if (Options.Strict)
     State.Global = std::make_unique<GlobalShadow>(Options.Threads);
   uint64_t Count = uint64_t{Shape.Grid[0]} * Shape.Grid[1] * Shape.Grid[2];

@@ -34,6 +34,8 @@ struct LaunchOptions {
   bool Strict = true;
   /// Of the order in which warps and asynchronous instructions go on.
   uint64_t Seed = 1;
+  /// Longer is a finding; 0: as long as it takes.
+  double Seconds = 0;
 };
 
 struct LaunchResult {

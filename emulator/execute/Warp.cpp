@@ -44,6 +44,7 @@ void Warp::start(Cta &Of, unsigned TheNumber, uint32_t Lanes) {
   Live = Started = Lanes;
   Now = State::Ready;
   Again = false;
+  EndedAt = NoStatement;
   WaitingFor = NoAddress;
   WaitsForCluster = WaitsForRegisters = WaitsForTensor = false;
   RegistersPerThread = Of.registersAtStart();
@@ -180,6 +181,7 @@ void Warp::run(uint64_t Budget) {
       continue;
     }
     if (F.Pc >= Size) { // the end of the text is an exit
+      EndedAt = NoStatement;
       end(F.Mask);
       continue;
     }
@@ -209,6 +211,7 @@ void Warp::control(const Instruction &I, uint32_t Mask) {
   Frame &F = Stack.back();
   if (I.TheFlow == Flow::Exit) {
     ++F.Pc;
+    EndedAt = I.Statement;
     end(Mask);
   } else if (I.TheFlow == Flow::Table) {
     table(I, Mask);
@@ -316,18 +319,16 @@ void Warp::fenceProxy() {
   tick();
 }
 
-const Instruction *Warp::current() const {
+uint32_t Warp::standsAt() const {
+  if (Now == State::Done)
+    return EndedAt;
   if (Stack.empty() || Stack.back().Pc >= K->Code.size())
-    return nullptr;
-  return &K->Code[Stack.back().Pc];
+    return NoStatement;
+  return K->Code[Stack.back().Pc].Statement;
 }
 
-void Warp::report(FindingKind Kind, const Instruction &I, unsigned Lane,
-                  std::string Detail) {
-  Finding F;
-  F.Kind = Kind;
-  F.locate(*K, I.Statement);
-  F.Detail = std::move(Detail);
+void Warp::place(Finding &F, uint32_t Statement, unsigned Lane) const {
+  F.locate(*K, Statement);
   Place P{Block->launch(), Block->index(), Number, Block->cluster().shape(),
           Block->rank()};
   for (unsigned D = 0; D < 3; ++D) {
@@ -336,6 +337,14 @@ void Warp::report(FindingKind Kind, const Instruction &I, unsigned Lane,
         P, static_cast<Special>(static_cast<unsigned>(Special::TidX) + D),
         Lane));
   }
+}
+
+void Warp::report(FindingKind Kind, const Instruction &I, unsigned Lane,
+                  std::string Detail) {
+  Finding F;
+  F.Kind = Kind;
+  place(F, I.Statement, Lane);
+  F.Detail = std::move(Detail);
   Now = State::Done;
   Block->launch().report(std::move(F));
 }

@@ -104,8 +104,11 @@ public:
   Cta &block() { return *Block; }
   const Kernel &kernel() const { return *K; }
   uint64_t steps() const { return Steps; }
-  /// Where it stands, for findings.
-  const Instruction *current() const;
+  /// The statement that it comes to next, and the last one of a warp that has
+  /// ended.
+  uint32_t standsAt() const;
+  /// The finding is at this statement and lane.
+  void place(Finding &F, uint32_t Statement, unsigned Lane) const;
 
   Knowledge Mine; ///< Agents.h
   /// The warp's own clock goes on: what it does from here is not seen by who
@@ -147,8 +150,8 @@ private:
                         MemoryUse Use, unsigned Lane, const Agent *By);
   uint8_t *object(const Instruction &I, uint64_t Offset, unsigned Lane,
                   const Conflict &C, const SharedAccess &A);
-  uint8_t *outside(const Instruction &I, uint64_t Address, unsigned Bytes,
-                   unsigned Lane, const char *What);
+  uint8_t *outside(const Instruction &I, unsigned Bytes, unsigned Lane,
+                   const std::string &What);
 
   bool checkGlobal(const Instruction &I, uint64_t Address, unsigned Bytes,
                    MemoryUse Use, unsigned Lane, const Agent *By);
@@ -171,10 +174,11 @@ private:
   std::vector<Frame> Stack;
   State Now = State::Done;
   bool Again = false;
+  uint32_t EndedAt = NoStatement;
   unsigned Number = 0;
   uint32_t Live = 0, Started = 0;
   uint64_t Steps = 0;
-  MemoryRange Recent{0, 0, false, false}; ///< where the last access was
+  MemoryRange Recent{}; ///< where the last access was
   GlobalShadow::Cache Near;
   /// What the last fence of the device's scope put before later strong writes,
   /// and what strong reads found that no fence has followed yet.

@@ -91,15 +91,10 @@ uint8_t &WarpAsync::stateOf(uint32_t Row) {
   return RowStates[static_cast<size_t>(It - All.begin())];
 }
 
-static std::string pointOf(const Kernel &K, uint32_t Statement) {
-  const ptx::Statement &S = K.Source.Body[Statement];
-  return S.text() + ", line " + std::to_string(S.Line);
-}
-
 bool WarpAsync::objectTo(const Instruction &I, const PendingRow &P) {
   W.report(FindingKind::PendingRegister, I, 0,
            std::string(P.IsResult ? "an accumulator" : "a register of A") +
-               " that a wgmma (" + pointOf(W.kernel(), P.Statement) +
+               " that a wgmma (" + W.kernel().pointOf(P.Statement) +
                ") still uses: no wgmma.wait_group covers it");
   return false;
 }

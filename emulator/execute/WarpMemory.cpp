@@ -6,36 +6,21 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "emulator/execute/AddressText.h"
 #include "emulator/execute/Cluster.h"
 #include "emulator/execute/Windows.h"
 
-#include <cstdio>
-
 namespace kpc::emulator {
 
-static std::string hexadecimal(uint64_t Value) {
-  char Text[24];
-  std::snprintf(Text, sizeof Text, "0x%llx",
-                static_cast<unsigned long long>(Value));
-  return Text;
-}
-
-uint8_t *Warp::outside(const Instruction &I, uint64_t Address, unsigned Bytes,
-                       unsigned Lane, const char *What) {
+uint8_t *Warp::outside(const Instruction &I, unsigned Bytes, unsigned Lane,
+                       const std::string &What) {
   report(FindingKind::OutOfBounds, I, Lane,
-         std::to_string(Bytes) + " bytes at " + hexadecimal(Address) + " of " +
-             What);
+         std::to_string(Bytes) + " bytes at " + What);
   return nullptr;
 }
 
 uint8_t *Warp::locate(const Instruction &I, uint64_t Address, unsigned Bytes,
                       MemoryUse Use, unsigned Lane) {
-  if (Address & (Bytes - 1)) {
-    report(FindingKind::Misaligned, I, Lane,
-           "address " + hexadecimal(Address) + " is no multiple of " +
-               std::to_string(Bytes));
-    return nullptr;
-  }
   Space Where = I.Where;
   if (Where == Space::Generic) {
     uint64_t Window = Address & WindowMask;
@@ -46,19 +31,29 @@ uint8_t *Warp::locate(const Instruction &I, uint64_t Address, unsigned Bytes,
     if (Where != Space::Global)
       Address &= ~WindowMask;
   }
+  bool InDevice = Where == Space::Global || Where == Space::Const;
+  if (Address & (Bytes - 1)) {
+    report(FindingKind::Misaligned, I, Lane,
+           "address " +
+               (InDevice ? addressText(Block->launch(), Address) + ","
+                         : hexadecimal(Address)) +
+               " is no multiple of " + std::to_string(Bytes));
+    return nullptr;
+  }
   switch (Where) {
   case Space::Shared:
     return locateShared(I, Address, Bytes, Use, Lane, nullptr);
   case Space::Local: {
     uint64_t Size = K->LocalBytes;
     if (Address > Size || Size - Address < Bytes)
-      return outside(I, Address, Bytes, Lane, "local memory");
+      return outside(I, Bytes, Lane, hexadecimal(Address) + " of local memory");
     return Locals.data() + Lane * Size + Address;
   }
   case Space::Param: {
     std::vector<uint8_t> &P = Block->launch().Parameters;
     if (Address > P.size() || P.size() - Address < Bytes)
-      return outside(I, Address, Bytes, Lane, "the parameters");
+      return outside(I, Bytes, Lane,
+                     hexadecimal(Address) + " of the parameters");
     if (Use != MemoryUse::Read && Use != MemoryUse::StrongRead) {
       report(FindingKind::WriteToReadOnly, I, Lane, "parameters are read-only");
       return nullptr;
@@ -79,18 +74,20 @@ uint8_t *Warp::locateDevice(const Instruction &I, uint64_t Address,
     const MemoryRange *R = findRange(*Block->launch().Memory, Address);
     if (R && !R->Live) {
       report(FindingKind::UseAfterFree, I, Lane,
-             "address " + hexadecimal(Address) + " was freed");
+             std::to_string(Bytes) + " bytes at " +
+                 addressText(Block->launch(), Address));
       return nullptr;
     }
     if (!R || R->End - Address < Bytes)
-      return outside(I, Address, Bytes, Lane,
-                     R ? "device memory cross the end of an allocation"
-                       : "device memory are in no allocation");
+      return outside(I, Bytes, Lane,
+                     addressText(Block->launch(), Address) +
+                         (R ? ", cross its end" : ""));
     Recent = *R;
   }
   bool Writes = Use == MemoryUse::Write || Use == MemoryUse::Atomic;
   if (Writes && Recent.ReadOnly) {
-    report(FindingKind::WriteToReadOnly, I, Lane, "the variable is .const");
+    report(FindingKind::WriteToReadOnly, I, Lane,
+           placeOf(Block->launch(), Address) + " is .const");
     return nullptr;
   }
   if (Block->launch().Global && !Recent.ReadOnly &&
@@ -113,19 +110,16 @@ bool Warp::checkGlobal(const Instruction &I, uint64_t Address, unsigned Bytes,
   if (Block->launch().Global->access(Address, Bytes, Writes, Mine, this->Mine,
                                      Near, Other, OtherWrote))
     return true;
-  const ptx::Statement &S = K->Source.Body[Other.Statement];
   std::string Whose =
       Other.Cluster == Mine.Cluster
           ? std::string()
           : (Block->cluster().size() > 1 ? " of cluster " : " of block ") +
                 std::to_string(Other.Cluster);
   report(FindingKind::GlobalRace, I, Lane,
-         "nothing orders this access to " + hexadecimal(Address) + " (byte " +
-             std::to_string(Address - Recent.Begin) +
-             " of its allocation) and where " +
-             Block->agents().nameOf(Other.Agent) + Whose +
-             (OtherWrote ? " writes (" : " reads (") + S.text() + ", line " +
-             std::to_string(S.Line) + ")");
+         "nothing orders this access to " + placeOf(Block->launch(), Address) +
+             " and where " + Block->agents().nameOf(Other.Agent) + Whose +
+             (OtherWrote ? " writes (" : " reads (") +
+             K->pointOf(Other.Statement) + ")");
   return false;
 }
 
@@ -187,10 +181,9 @@ uint8_t *Warp::object(const Instruction &I, uint64_t Offset, unsigned Lane,
     return nullptr;
   }
   const Agents &Of = Block->agents();
-  const ptx::Statement &S = K->Source.Body[C.OtherStatement];
   std::string Earlier = Of.nameOf(C.Other) +
-                        (C.OtherWrote ? " writes (" : " reads (") + S.text() +
-                        ", line " + std::to_string(S.Line) + ")";
+                        (C.OtherWrote ? " writes (" : " reads (") +
+                        K->pointOf(C.OtherStatement) + ")";
   if (C.TheKind == Conflict::Kind::Unfenced) {
     report(FindingKind::MissingProxyFence, I, Lane,
            "no fence.proxy.async by the writer between where " + Earlier +
@@ -216,10 +209,10 @@ uint8_t *Warp::locateShared(const Instruction &I, uint64_t Offset,
   Cta *Of = Block->blockOf(Offset);
   if (!Of || Offset > Size || Size - Offset < Bytes)
     return outside(
-        I, Offset, Bytes, Lane,
-        (Of ? "shared memory, which has " + std::to_string(Size) + " bytes"
-            : std::string("shared memory of a block that the cluster has not"))
-            .c_str());
+        I, Bytes, Lane,
+        hexadecimal(Offset) + " of shared memory" +
+            (Of ? ", which has " + std::to_string(Size) + " bytes"
+                : std::string(" of a block that the cluster has not")));
   if (Of != Block && Of->isOver()) {
     report(FindingKind::EndedBlock, I, Lane,
            "the block of cluster rank " + std::to_string(Of->rank()) +

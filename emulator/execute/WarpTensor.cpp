@@ -143,10 +143,9 @@ void WarpTensor::object(const Instruction &I, unsigned Lane,
     return W.report(FindingKind::UninitialisedTensor, I, Lane,
                     "reads " + Place + ", which were never written");
   const Agents &Of = W.block().agents();
-  const ptx::Statement &S = W.kernel().Source.Body[C.OtherStatement];
   std::string Earlier = Of.nameOf(C.Other) +
-                        (C.OtherWrote ? " writes (" : " reads (") + S.text() +
-                        ", line " + std::to_string(S.Line) + ")";
+                        (C.OtherWrote ? " writes (" : " reads (") +
+                        W.kernel().pointOf(C.OtherStatement) + ")";
   if (W.Mine.Fenced[C.Other] >= C.OtherClock)
     return W.report(FindingKind::MissingTensorFence, I, Lane,
                     "no tcgen05.fence::after_thread_sync between the wait and "

@@ -72,6 +72,7 @@ void arrive(Warp &W, const Instruction &I, unsigned L, AsyncBarrier &B,
     return misuse(W, I, L, "more threads arrive than the phase expects");
   B.Joined.join(W.Mine);
   B.Arrived |= 1u << W.number();
+  B.Points[W.number()] = I.Statement;
   B.Pending -= Count;
   if (Drops)
     B.Expected -= Count;

@@ -407,6 +407,8 @@ bool decodeConvert(Decoder &D, const ptx::Statement &S, Modifiers &M,
 
 } // namespace
 
-void addConversions(OpcodeTable &Table) { Table["cvt"] = decodeConvert; }
+void addConversions(OpcodeTable &Table) {
+  Table["cvt"] = {decodeConvert, OperandTypes::Converted};
+}
 
 } // namespace kpc::emulator

@@ -146,6 +146,8 @@ void startReduction(Warp &W, unsigned Lane, std::vector<CopyPiece> Pieces,
   W.async().addStore(Lane, Id, By.Clock);
 }
 
-void addCopies(OpcodeTable &Table) { Table["cp"] = decodeCopy; }
+void addCopies(OpcodeTable &Table) {
+  Table["cp"] = {decodeCopy, OperandTypes::Any};
+}
 
 } // namespace kpc::emulator

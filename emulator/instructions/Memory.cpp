@@ -232,7 +232,8 @@ bool decodeAccess(Decoder &D, const ptx::Statement &S, Modifiers &M,
 } // namespace
 
 void addMemory(OpcodeTable &Table) {
-  Table["ld"] = Table["st"] = Table["ldu"] = decodeAccess;
+  Table["ld"] = Table["ldu"] = {decodeAccess, OperandTypes::Loaded};
+  Table["st"] = {decodeAccess, OperandTypes::Stored};
 }
 
 } // namespace kpc::emulator

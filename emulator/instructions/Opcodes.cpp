@@ -30,6 +30,7 @@ const OpcodeTable &opcodes() {
     addLaunchControl(T);
     addRegisterPool(T);
     addTensor(T);
+    addRequirements(T);
     return T;
   }();
   return Table;

@@ -35,6 +35,9 @@ void addLaunchControl(OpcodeTable &Table);
 void addRegisterPool(OpcodeTable &Table);
 void addTensor(OpcodeTable &Table);
 
+/// The column Needs, when all opcodes are there.
+void addRequirements(OpcodeTable &Table);
+
 /// st.async and red.async, whose word "async" was taken.
 bool decodeRemoteStore(Decoder &D, const ptx::Statement &S, Modifiers &M,
                        Instruction &I, bool Reduces);

@@ -167,12 +167,11 @@ bool mayRelease(Warp &W, const Instruction &I, const TensorArea &Area) {
   Conflict C = W.block().tensor().access(Area, A, W.Mine, Group);
   if (C.TheKind == Conflict::Kind::None)
     return true;
-  const ptx::Statement &S = W.kernel().Source.Body[C.OtherStatement];
   W.report(
       C.OtherWrote ? FindingKind::TensorRace : FindingKind::SlotReused, I, 0,
       "nothing orders this and where " + W.block().agents().nameOf(C.Other) +
-          (C.OtherWrote ? " writes (" : " reads (") + S.text() + ", line " +
-          std::to_string(S.Line) + ") these columns");
+          (C.OtherWrote ? " writes (" : " reads (") +
+          W.kernel().pointOf(C.OtherStatement) + ") these columns");
   return false;
 }
 

@@ -22,8 +22,8 @@ namespace kpc::emulator {
 static constexpr uint64_t MaxRegisterBytes = uint64_t{64} << 20;
 
 Decoder::Decoder(Kernel &K, const VariableAddresses &Variables,
-                 std::vector<LoadError> &Errors)
-    : K(K), Variables(Variables), Errors(Errors) {}
+                 const TextTarget &For, std::vector<LoadError> &Errors)
+    : K(K), Variables(Variables), For(For), Errors(Errors) {}
 
 bool Decoder::fail(std::string Text) {
   CurrentFailed = true;
@@ -90,7 +90,7 @@ Decoder::findRegister(const std::string &Name) {
       auto T = typeNamed(It->second.Type);
       unsigned Bits =
           T ? bitsOf(*T) : unsigned(ptx::typeBytes(It->second.Type)) * 8;
-      Entry->second = {makeRow(Bits), Bits};
+      Entry->second = {makeRow(Bits), Bits, T};
     }
     return Entry->second;
   }
@@ -153,6 +153,9 @@ std::optional<uint32_t> Decoder::special(const std::string &Name,
   auto It = specials().find(Name);
   if (It == specials().end())
     return std::nullopt;
+  if (It->second >= Special::ClusterIdX)
+    if (std::string Lacks = For.lacks("sm_90", 78); !Lacks.empty())
+      fail(Name + " " + Lacks);
   auto [Entry, New] = KnownSpecials.try_emplace({It->second, Bits}, 0);
   if (New) {
     Entry->second = makeRow(Bits);
@@ -425,7 +428,11 @@ void Decoder::decode(size_t Number) {
       M.take("idx");
     Right = branch(I);
   } else if (auto It = opcodes().find(S.Opcode); It != opcodes().end()) {
-    Right = It->second(*this, S, M, I);
+    Right = It->second.Decode(*this, S, M, I);
+    if (Right) {
+      checkNeeds(It->second);
+      checkTypes(It->second);
+    }
   }
   if (!Right && !CurrentFailed)
     fail("this instruction is not supported");
@@ -468,9 +475,8 @@ void Decoder::run() {
 //===----------------------------------------------------------------------===//
 
 Program decodeModule(ptx::Module Text, const VariableAddresses &Variables,
-                     std::vector<LoadError> &Errors) {
+                     const TextTarget &For, std::vector<LoadError> &Errors) {
   Program Out;
-  Out.Target = Text.Target;
   const std::map<uint32_t, std::string> Files = Text.Files;
   for (ptx::Function &F : inlineCalls(std::move(Text), Errors)) {
     auto K = std::make_unique<Kernel>();
@@ -482,7 +488,10 @@ Program decodeModule(ptx::Module Text, const VariableAddresses &Variables,
     }
     K->Source = std::move(F);
     K->Files = Files;
-    Decoder(*K, Variables, Errors).run();
+    if (std::string Lacks = For.lacks("sm_90", 78);
+        !K->Source.ClusterSize.empty() && !Lacks.empty())
+      Errors.push_back({K->Source.Line, ".reqnctapercluster " + Lacks});
+    Decoder(*K, Variables, For, Errors).run();
     Out.Kernels.push_back(std::move(K));
   }
   return Out;

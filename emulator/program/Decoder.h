@@ -16,6 +16,7 @@
 #define KPC_EMULATOR_PROGRAM_DECODER_H
 
 #include "emulator/program/Program.h"
+#include "emulator/program/Target.h"
 #include "emulator/program/Type.h"
 
 #include <functional>
@@ -50,7 +51,7 @@ using VariableAddresses = std::map<std::string, ModuleVariable>;
 
 class Decoder {
 public:
-  Decoder(Kernel &K, const VariableAddresses &Variables,
+  Decoder(Kernel &K, const VariableAddresses &Variables, const TextTarget &For,
           std::vector<LoadError> &Errors);
   void run();
 
@@ -92,6 +93,7 @@ private:
   struct Register {
     uint32_t Row;
     unsigned Bits;
+    std::optional<Type> Declared;
   };
   std::optional<Register> findRegister(const std::string &Name);
   const ptx::Variable *findVariable(const std::string &Name);
@@ -100,6 +102,11 @@ private:
   std::optional<uint32_t> special(const std::string &Name, unsigned Bits);
   std::optional<uint32_t> label(const std::string &Name);
   bool branch(Instruction &I);
+  /// Reports what the text's target or version lacks.
+  void checkNeeds(const struct Opcode &Of);
+  /// Reports registers that are declared of another type.
+  void checkTypes(const struct Opcode &Of);
+  bool checkType(const ptx::Operand &O, Type Wanted, bool AnySize);
   void decode(size_t Number);
   void markMatrixRows();
   void layOut();
@@ -107,6 +114,7 @@ private:
 
   Kernel &K;
   const VariableAddresses &Variables;
+  const TextTarget &For;
   std::vector<LoadError> &Errors;
   const ptx::Statement *Current = nullptr;
   std::map<std::pair<int, std::string>, Register> Known;
@@ -128,13 +136,44 @@ private:
 using DecodeFunction = bool (*)(Decoder &D, const ptx::Statement &S,
                                 Modifiers &M, Instruction &I);
 
+/// What a form of an opcode needs of its text (instructions/Requirements.cpp).
+struct Requirement {
+  std::string_view Opcode;  ///< empty: every one
+  std::string_view Words;   ///< modifiers that are there, or with ! are not
+  std::string_view Targets; ///< one of these; empty: any
+  unsigned Version;         ///< of PTX
+};
+
+/// Which registers must be declared as an instruction's type says (PTX ISA,
+/// "Operand Type Checking"); sizes are the decode functions' business.
+enum class OperandTypes : uint8_t {
+  One,       ///< all, if there is one type
+  Converted, ///< the first of the first type, the others of the second
+  Loaded,    ///< the first
+  Stored,    ///< the second
+  Any
+};
+
+struct Opcode {
+  DecodeFunction Decode = nullptr;
+  OperandTypes Types = OperandTypes::One;
+  std::vector<const Requirement *> Needs = {};
+  Opcode() = default;
+  Opcode(DecodeFunction Decode, OperandTypes Types = OperandTypes::One)
+      : Decode(Decode), Types(Types) {}
+};
+
 /// The opcodes by name (emulator/instructions/Opcodes.cpp).
-using OpcodeTable = std::map<std::string_view, DecodeFunction>;
+using OpcodeTable = std::map<std::string_view, Opcode>;
 const OpcodeTable &opcodes();
+
+/// What a module says it is for; nullopt: reported.
+std::optional<TextTarget> targetOf(const ptx::Module &Text,
+                                   std::vector<LoadError> &Errors);
 
 /// Decodes the entries of a module; `Errors` empty: all of them.
 Program decodeModule(ptx::Module Text, const VariableAddresses &Variables,
-                     std::vector<LoadError> &Errors);
+                     const TextTarget &For, std::vector<LoadError> &Errors);
 
 } // namespace kpc::emulator
 

@@ -10,6 +10,13 @@
 
 namespace kpc::emulator {
 
+std::string Kernel::pointOf(uint32_t Statement) const {
+  if (Statement == NoStatement)
+    return "behind the last line";
+  const ptx::Statement &S = Source.Body[Statement];
+  return S.text() + ", line " + std::to_string(S.Line);
+}
+
 std::string Kernel::sourceOf(uint32_t Statement) const {
   const ptx::Statement &S = Source.Body[Statement];
   auto It = Files.find(S.SourceFile);

@@ -31,6 +31,8 @@ using Handler = void (*)(Warp &, const Instruction &, uint32_t Mask);
 
 inline constexpr unsigned WarpSize = 32;
 inline constexpr uint32_t NoRow = ~uint32_t{0};
+/// No statement of the function's body.
+inline constexpr uint32_t NoStatement = ~uint32_t{0};
 /// A program counter behind the last instruction.
 inline constexpr uint32_t EndOfCode = ~uint32_t{0};
 
@@ -165,6 +167,8 @@ struct Kernel {
   int lineOf(const Instruction &I) const {
     return Source.Body[I.Statement].Line;
   }
+  /// "bar.sync, line 12", for findings that name several.
+  std::string pointOf(uint32_t Statement) const;
   /// "kernels.cu:12" of the text that the PTX is made of; empty: not known.
   std::string sourceOf(uint32_t Statement) const;
 };
@@ -181,7 +185,6 @@ struct LoadError {
 };
 
 struct Program {
-  std::string Target;
   std::vector<std::unique_ptr<Kernel>> Kernels;
   const Kernel *find(const std::string &Name) const;
 };

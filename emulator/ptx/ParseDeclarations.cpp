@@ -108,6 +108,39 @@ bool Parser::initial(Variable &V, int Depth) {
   return V.Initial.size() <= V.Count || fail("more values than elements");
 }
 
+bool Parser::declare(Scope &S, const std::string &Name, int Line) {
+  auto [Has, New] = S.Declared.emplace(Name, Line);
+  return New || declaredTwice(Name, Has->second, Line);
+}
+
+/// The place of "%r12" in a range of "%r"; nullopt: it can be in none.
+static std::optional<int64_t> placeIn(const std::string &Name,
+                                      const std::string &Prefix) {
+  if (!Name.starts_with(Prefix))
+    return std::nullopt;
+  std::string_view Digits = std::string_view(Name).substr(Prefix.size());
+  if (Digits.empty() || Digits.size() > 7 ||
+      Digits.find_first_not_of("0123456789") != std::string_view::npos ||
+      (Digits.size() > 1 && Digits.front() == '0'))
+    return std::nullopt;
+  return std::stol(std::string(Digits));
+}
+
+bool Parser::declareRegisters(Scope &S, const std::string &Name,
+                              const RegisterRange &R, int Line) {
+  for (const auto &[Other, Range] : S.Registers) {
+    if ((Range.Count < 0) == (R.Count < 0))
+      continue;
+    const RegisterRange &All = R.Count < 0 ? Range : R;
+    auto At = R.Count < 0 ? placeIn(Name, Other) : placeIn(Other, Name);
+    if (At && *At < All.Count)
+      return declaredTwice(R.Count < 0 ? Name : Other,
+                           S.Declared.at(R.Count < 0 ? Other + "<" : Other),
+                           Line);
+  }
+  return declare(S, R.Count < 0 ? Name : Name + "<", Line);
+}
+
 bool Parser::registers(Scope &S) {
   std::string Type;
   while (Lex.peek().TheKind == Token::Kind::Word &&
@@ -116,6 +149,7 @@ bool Parser::registers(Scope &S) {
   if (Type != "pred" && typeBytes(Type) == 0)
     return fail("'." + Type + "' is no type of a register");
   do {
+    int Line = Lex.peek().Line;
     auto Name = word("a register's name");
     if (!Name)
       return false;
@@ -128,8 +162,9 @@ bool Parser::registers(Scope &S) {
         return fail("more than a million registers");
       R.Count = static_cast<int64_t>(*N);
     }
-    if (!S.Registers.emplace(*Name, R).second)
-      return fail("'" + *Name + "' is declared twice");
+    if (!declareRegisters(S, *Name, R, Line))
+      return false;
+    S.Registers.emplace(*Name, R);
   } while (accept(','));
   return expect(';');
 }
@@ -192,8 +227,9 @@ bool Parser::directive(Function &F, int Scope) {
   if (!variable(V) || !expect(';'))
     return false;
   std::string Name = V.Name;
-  if (!F.Scopes[Scope].Variables.emplace(Name, std::move(V)).second)
-    return fail("'" + Name + "' is declared twice");
+  if (!declare(F.Scopes[Scope], Name, V.Line))
+    return false;
+  F.Scopes[Scope].Variables.emplace(Name, std::move(V));
   return true;
 }
 

@@ -49,12 +49,13 @@ bool Parser::statement(Function &F, int Scope) {
     return false;
   if (S.Guard.empty() && accept(':')) {
     struct Scope &Here = F.Scopes[Scope];
+    if (!declare(Here, *Opcode, S.Line))
+      return false;
     if (accept(".branchtargets"))
       return branchTargets(Here, *Opcode);
     if (at(".callprototype"))
       return fail(".callprototype is not supported");
-    if (!Here.Labels.emplace(*Opcode, F.Body.size()).second)
-      return fail("label '" + *Opcode + "' is there twice");
+    Here.Labels.emplace(*Opcode, F.Body.size());
     return true;
   }
   for (size_t Start = 0, Dot = 0; Dot != std::string::npos; Start = Dot + 1) {

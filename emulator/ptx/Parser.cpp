@@ -42,6 +42,8 @@ std::variant<Module, SyntaxError> Parser::run() {
     topLevel();
   if (!Error && Out.Version.empty())
     fail("the text has no .version");
+  if (!Error && Out.Target.empty())
+    fail("the text has no .target");
   if (Error)
     return *Error;
   return std::move(Out);
@@ -57,10 +59,12 @@ bool Parser::topLevel() {
   while (at(".visible") || at(".weak") || at(".extern") || at(".common"))
     Extern |= Lex.take().Text == ".extern";
   if (accept(".version")) {
+    Out.VersionLine = Lex.peek().Line;
     Out.Version = std::string(Lex.take().Text);
     return true;
   }
   if (accept(".target")) {
+    Out.TargetLine = Lex.peek().Line;
     Out.Target = word("a target").value_or("");
     while (accept(','))
       Lex.take();
@@ -89,7 +93,7 @@ bool Parser::topLevel() {
   if (isSpace(Lex.peek().Text)) {
     Variable V;
     V.IsExtern = Extern;
-    if (!variable(V))
+    if (!variable(V) || (!Extern && !declareInModule(V.Name, V.Line)))
       return false;
     Out.Variables.push_back(std::move(V));
     return expect(';');
@@ -146,6 +150,11 @@ bool Parser::parameters(std::vector<Variable> &Params) {
   return expect(')');
 }
 
+bool Parser::declareInModule(const std::string &Name, int Line) {
+  auto [Has, New] = Declared.emplace(Name, Line);
+  return New || declaredTwice(Name, Has->second, Line);
+}
+
 bool Parser::function(bool IsEntry) {
   Function F;
   F.IsEntry = IsEntry;
@@ -158,7 +167,13 @@ bool Parser::function(bool IsEntry) {
     return false;
   if (accept(';')) // a declaration
     return true;
+  if (!declareInModule(F.Name, F.Line))
+    return false;
   F.Scopes.emplace_back();
+  for (const auto *List : {&F.Results, &F.Parameters})
+    for (const Variable &V : *List)
+      if (!declare(F.Scopes[0], V.Name, V.Line))
+        return false;
   if (!expect('{') || !block(F, 0, 0))
     return false;
   Out.Functions.push_back(std::move(F));

@@ -33,9 +33,21 @@ public:
 
 private:
   bool fail(std::string Text) {
+    return failAt(Lex.peek().Line, std::move(Text));
+  }
+  bool failAt(int Line, std::string Text) {
     if (!Error)
-      Error = SyntaxError{Lex.peek().Line, std::move(Text)};
+      Error = SyntaxError{Line, std::move(Text)};
     return false;
+  }
+  /// Registers, variables, parameters and labels of a scope share its names.
+  bool declare(Scope &S, const std::string &Name, int Line);
+  bool declareRegisters(Scope &S, const std::string &Name,
+                        const RegisterRange &R, int Line);
+  bool declareInModule(const std::string &Name, int Line);
+  bool declaredTwice(const std::string &Name, int First, int Line) {
+    return failAt(Line, "'" + Name + "' is declared twice, first in line " +
+                            std::to_string(First));
   }
   bool at(char Mark) const { return Lex.peek().is(Mark); }
   bool at(std::string_view Word) const { return Lex.peek().is(Word); }
@@ -83,6 +95,7 @@ private:
 
   Lexer Lex;
   Module Out;
+  std::map<std::string, int> Declared;     ///< lines of the module's names
   uint32_t SourceFile = 0, SourceLine = 0; ///< of the last .loc
   std::optional<SyntaxError> Error;
 };

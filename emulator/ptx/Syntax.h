@@ -87,6 +87,8 @@ struct Scope {
   int Parent = -1;
   std::map<std::string, RegisterRange> Registers; ///< by prefix or name
   std::map<std::string, size_t> Labels;           ///< to statement numbers
+  /// Lines of all names, ranges of registers as "%r<".
+  std::map<std::string, int> Declared;
   std::map<std::string, Variable> Variables;
   std::map<std::string, std::vector<std::string>> BranchTargets;
   /// Names for variables of other scopes: a called function's parameters.
@@ -105,6 +107,7 @@ struct Function {
 
 struct Module {
   std::string Version, Target;
+  int VersionLine = 0, TargetLine = 0;
   std::vector<Variable> Variables;
   std::vector<Function> Functions;
   /// The names of .file directives, by number.

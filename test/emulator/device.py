@@ -60,6 +60,10 @@ def main():
     run(1, ["'conv1, relu1'", "out-of-bounds", "of kernel conv1_relu1, from conv1_relu1.nvvm.mlir:"], "run", folder / "lines.kpc", "-i", "random",
         "--dim", "batch=2", "--device", "emulate:sm_90a")
     del environment["KPC_EMULATE_PTX"]
+    environment["KPC_EMULATE_PTX"] = "/nowhere"
+    run(1, ["KPC_EMULATE_PTX is '/nowhere': it must be a folder that is there"], "run", folder / "sm_90a.kpc", "-i", "random", "--dim", "batch=2",
+        "--device", "emulate:sm_90a")
+    del environment["KPC_EMULATE_PTX"]
     for wrong in ("sm_7", "host", "", "nothing"):
         run(2, ["no GPU that can be emulated"], "run", folder / "sm_90a.kpc", "-i", "random", "--device", f"emulate:{wrong}")
     print(f"{failed} wrong")

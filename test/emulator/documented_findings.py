@@ -5,7 +5,7 @@
 """Every example of docs/emulator-findings.md gives the finding that its heading names.   documented_findings.py KPC-EMULATE PAGE SOURCE
 
 SOURCE is emulator/execute/Finding.cpp, whose names must all be there. An example is the body of a kernel; its first line may say
-how it is launched ("// threads 64, blocks 4, cluster 2, target sm_100a").
+how it is launched ("// threads 64, blocks 4, cluster 2, target sm_100a, seconds 0.1").
 """
 
 import pathlib
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-DEFAULTS = {"threads": "32", "blocks": "1", "cluster": "", "target": "sm_90a"}
+DEFAULTS = {"threads": "32", "blocks": "1", "cluster": "", "target": "sm_90a", "seconds": "60"}
 
 
 def kernel(body, launch):
@@ -36,12 +36,13 @@ ret; }}
 
 def run(program, body, folder):
     launch = dict(DEFAULTS)
-    if head := re.match(r"// ((?:\w+ \w+(?:, )?)+)\n", body):
+    if head := re.match(r"// ((?:\w+ [\w.]+(?:, )?)+)\n", body):
         launch |= dict(part.split(" ") for part in head[1].split(", "))
     text = folder / "k.ptx"
     text.write_text(kernel(body, launch))
     (folder / "in").write_bytes(bytes(4096))
-    done = subprocess.run([program, text, "--entry", "k", "--grid", launch["blocks"], "--block", launch["threads"], "--arg",
+    done = subprocess.run([program, text, "--entry", "k", "--grid", launch["blocks"], "--block", launch["threads"],
+                           "--time-limit", launch["seconds"], "--arg",
                            f"in:{folder / 'in'}", "--arg", f"out:256:{folder / 'out'}"], capture_output=True, text=True, timeout=60)
     return done.stdout + done.stderr
 

@@ -157,7 +157,7 @@ double Product::worst() const {
 std::string productText(const std::string &Bytes = "16384",
                         const std::string &Waiting = "bra.uni W;") {
   std::string Text =
-      ".version 8.0 .target sm_90a .address_size 64\n"
+      ".version 8.8 .target sm_90a .address_size 64\n"
       ".extern .shared .align 1024 .b8 s[];\n"
       ".visible .entry k(.param .align 64 .b8 ma[128],\n"
       " .param .align 64 .b8 mb[128], .param .u64 out) {\n"

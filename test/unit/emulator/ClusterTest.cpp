@@ -215,7 +215,7 @@ TEST(Cluster, Multicast) {
   uint32_t Box[] = {32, 4}, Ones[] = {1, 1};
   ASSERT_EQ(encodeTiled(Map, 2, 2, In, Dims, Strides, Box, Ones, 0, 0, 0), "");
   auto Text = [](const std::string &Mask, const std::string &Bytes) {
-    return ".version 8.0 .target sm_90a .address_size 64\n"
+    return ".version 8.8 .target sm_90a .address_size 64\n"
            ".visible .entry k(.param .align 64 .b8 map[128], .param .u64 out)\n"
            ".reqnctapercluster 2 {\n"
            ".reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %rd<16>;\n"

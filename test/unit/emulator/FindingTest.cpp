@@ -28,6 +28,58 @@ TEST(Finding, OutOfBounds) {
             "out-of-bounds");
 }
 
+/// Of a finding of the body's one line.
+std::string at(const std::string &Kind, const std::string &What,
+               const std::string &Thread, const std::string &Detail) {
+  return Kind + ": " + What +
+         " (line 12 of kernel k, block (0, 0, 0), thread (" + Thread +
+         ", 0, 0)): " + Detail;
+}
+
+TEST(Finding, SaysWhichAllocation) {
+  EXPECT_EQ(run("st.global.u32 [%rd3+4], %r1;").text(),
+            at("out-of-bounds", "st.global.u32", "31",
+               "4 bytes at 0x…, right behind the end of an allocation of 128 "
+               "bytes (argument 1, 'out', plus 128)"));
+  EXPECT_EQ(run("st.global.u32 [%rd1+136], %r1;").text(),
+            at("out-of-bounds", "st.global.u32", "0",
+               "4 bytes at 0x…, 8 bytes behind the end of an allocation of 128 "
+               "bytes (argument 1, 'out', plus 136)"));
+  EXPECT_EQ(run("st.global.v2.b32 [%rd1+128], {%r1, %r1};", {.OutputWords = 33})
+                .text(),
+            at("out-of-bounds", "st.global.v2.b32", "0",
+               "8 bytes at 0x…, byte 128 of an allocation of 132 bytes "
+               "(argument 1, 'out', plus 128), cross its end"));
+  EXPECT_EQ(run("ld.global.u32 %r2, [0];").text(),
+            at("out-of-bounds", "ld.global.u32", "0",
+               "4 bytes at 0x…, a null pointer"));
+  EXPECT_EQ(run("ld.global.u32 %r2, [16];").text(),
+            at("out-of-bounds", "ld.global.u32", "0",
+               "4 bytes at 0x…, 16 bytes behind a null pointer"));
+  EXPECT_EQ(run("mov.u64 %rd4, -16; ld.global.u32 %r2, [%rd4];").text(),
+            at("out-of-bounds", "ld.global.u32", "0",
+               "4 bytes at 0x…, near no allocation"));
+  EXPECT_EQ(run("st.global.v2.b32 [%rd1+4], {%r1, %r1};").text(),
+            at("misaligned", "st.global.v2.b32", "0",
+               "address 0x…, byte 4 of an allocation of 128 bytes (argument 1, "
+               "'out', plus 4), is no multiple of 8"));
+}
+
+TEST(Finding, SaysWhichVariable) {
+  std::string Outside = run("mov.u64 %rd4, g; ld.global.u32 %r2, [%rd4+20];",
+                            {.Module = ".global .u32 g[4];"})
+                            .text();
+  EXPECT_EQ(Outside, at("out-of-bounds", "ld.global.u32", "0",
+                        "4 bytes at 0x…, 4 bytes behind the end of the "
+                        "variable 'g' of 16 bytes"));
+  EXPECT_EQ(run("mov.u64 %rd4, c; cvta.const.u64 %rd4, %rd4;"
+                "st.u32 [%rd4], %r1;",
+                {.Module = ".const .u32 c = 1;"})
+                .text(),
+            at("write-to-read-only", "st.u32", "0",
+               "byte 0 of the variable 'c' of 4 bytes is .const"));
+}
+
 TEST(Finding, SaysWhatTheTextIsMadeOf) {
   std::string Text = "\n.loc 2 17 5, function_name $L, inlined_at 1 3 1\n"
                      "st.global.u32 [%rd3+4], %r1;";
@@ -146,22 +198,36 @@ TEST(Finding, ArriveOrdersOneWay) {
 TEST(Finding, BarrierMismatch) {
   Outcome R = run("setp.lt.u32 %p1, %r1, 32; @%p1 bra L; bar.sync 0; L:",
                   {.Threads = 64});
-  EXPECT_EQ(R.finding(), "barrier-mismatch");
-  EXPECT_THAT(R.Trouble->text(), HasSubstr("warps wait: 1"));
-  EXPECT_EQ(run("setp.lt.u32 %p1, %r1, 32; @%p1 bar.sync 1, 64;"
-                "@!%p1 bar.sync 1, 96;",
-                {.Threads = 96})
-                .finding(),
-            "barrier-mismatch");
+  EXPECT_EQ(R.text(),
+            at("barrier-mismatch", "bar.sync", "32",
+               "barrier 0 has 32 of 64 threads; warps wait: 1 (bar.sync, line "
+               "12); warps have ended: 0 (ret, line 13)"));
+  R = run("setp.lt.u32 %p1, %r1, 32; @!%p1 bra L;\nbar.sync 1, 64;\n"
+          "L: @%p1 bra M; bar.sync 1, 96; M:",
+          {.Threads = 64});
+  EXPECT_EQ(R.text(), "barrier-mismatch: bar.sync (line 14 of kernel k, block "
+                      "(0, 0, 0), thread (32, 0, 0)): barrier 1 waits for 64 "
+                      "threads, not 96; warps came: 0 (bar.sync, line 13)");
+}
+
+TEST(Finding, TimeLimit) {
+  Outcome R = run("setp.lt.u32 %p1, %r1, 64; @!%p1 bar.sync 0;\nL: bra L;",
+                  {.Threads = 96, .Seconds = 0.5});
+  EXPECT_EQ(R.text(), "time-limit: kernel k, block (0, 0, 0): barrier 0 has 32 "
+                      "of 96 threads; warps wait: 2 (bar.sync, line 12); warps "
+                      "run: 0, 1 (bra, line 13); no warp has ended. 0 of 1 "
+                      "blocks have ended");
+  EXPECT_EQ(run("bar.sync 0;", {.Seconds = 100}).text(), "");
 }
 
 TEST(Finding, Deadlock) {
   Outcome R = run("setp.lt.u32 %p1, %r1, 32; @%p1 bar.sync 1, 64;"
                   "@!%p1 bar.sync 2, 64;",
                   {.Threads = 64});
-  EXPECT_EQ(R.finding(), "deadlock");
-  EXPECT_THAT(R.Trouble->text(), HasSubstr("barrier 1 has 32 of 64"));
-  EXPECT_THAT(R.Trouble->text(), HasSubstr("barrier 2 has 32 of 64"));
+  EXPECT_EQ(R.text(),
+            "deadlock: kernel k, block (0, 0, 0): barrier 1 has 32 of 64 "
+            "threads; warps wait: 0 (bar.sync, line 12); barrier 2 has 32 of "
+            "64 threads; warps wait: 1 (bar.sync, line 12); no warp has ended");
 }
 
 TEST(Finding, NotConverged) {
@@ -207,8 +273,12 @@ TEST(Finding, UseAfterFree) {
   std::vector<uint8_t> Parameters(16);
   std::copy_n(reinterpret_cast<uint8_t *>(Buffers), 16, Parameters.begin());
   auto R = launch(*M->find("k"), {}, Parameters, Memory, {});
-  ASSERT_TRUE(R.Trouble);
-  EXPECT_STREQ(nameOf(R.Trouble->Kind), "use-after-free");
+  Outcome Freed;
+  Freed.Trouble = R.Trouble;
+  EXPECT_EQ(Freed.text(),
+            at("use-after-free", "ld.global.u32", "0",
+               "4 bytes at 0x…, byte 0 of an allocation of 64 bytes that was "
+               "freed before this launch (argument 0, 'in')"));
 }
 
 TEST(GlobalRace, BlocksAreNotOrdered) {
@@ -218,7 +288,10 @@ TEST(GlobalRace, BlocksAreNotOrdered) {
   Outcome Same = run(Rank + "st.global.u32 [%rd1], %r2;", Two);
   ASSERT_EQ(Same.finding(), "global-race");
   EXPECT_THAT(Same.Trouble->text(), HasSubstr("warp 0 of block "));
-  EXPECT_THAT(Same.Trouble->text(), HasSubstr("byte 0 of its allocation"));
+  EXPECT_THAT(Same.text(),
+              HasSubstr("nothing orders this access to byte 0 of an allocation "
+                        "of 256 bytes (argument 1, 'out') and where warp 0 of "
+                        "block "));
   // Bytes beside each other, and atomics.
   EXPECT_EQ(run("mov.u32 %r2, %ctaid.x; cvt.u64.u32 %rd4, %r2;"
                 "add.u64 %rd5, %rd1, %rd4; st.global.u8 [%rd5], %r2;",

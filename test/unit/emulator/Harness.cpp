@@ -9,12 +9,14 @@
 #include "test/unit/emulator/Harness.h"
 
 #include <cstring>
+#include <regex>
 
 namespace kpc::emulator::test {
 
 std::string kernelText(const std::string &Body, const std::string &Module,
-                       const std::string &Attributes) {
-  return ".version 8.0\n.target sm_90a\n.address_size 64\n" + Module +
+                       const std::string &Attributes,
+                       const std::string &Target) {
+  return ".version 8.8\n.target " + Target + "\n.address_size 64\n" + Module +
          "\n.visible .entry k(.param .u64 in, .param .u64 out) " + Attributes +
          "\n{\n"
          ".reg .pred %p<32>; .reg .b16 %rs<32>; .reg .b32 %r<32>;\n"
@@ -25,12 +27,17 @@ std::string kernelText(const std::string &Body, const std::string &Module,
          Body + "\nret;\n}\n";
 }
 
+std::string Outcome::text() const {
+  static const std::regex Address("0x[0-9a-f]+");
+  return std::regex_replace(Trouble ? Trouble->text() : Errors, Address, "0x…");
+}
+
 Outcome run(const std::string &Body, const Setup &S) {
   Outcome Out;
   DeviceMemory Memory(uint64_t{1} << 24);
   std::vector<LoadError> Errors;
-  auto M = LoadedModule::load(kernelText(Body, S.Module, S.Attributes), Memory,
-                              Errors);
+  auto M = LoadedModule::load(
+      kernelText(Body, S.Module, S.Attributes, S.Target), Memory, Errors);
   Out.Errors = describe(Errors);
   if (!M)
     return Out;
@@ -47,7 +54,10 @@ Outcome run(const std::string &Body, const Setup &S) {
   Shape.Grid[0] = S.Blocks;
   Shape.Block[0] = S.Threads;
   Out.Trouble = launch(*M->find("k"), Shape, Parameters, Memory,
-                       {.Threads = 2, .Strict = S.Strict, .Seed = S.Seed})
+                       {.Threads = 2,
+                        .Strict = S.Strict,
+                        .Seed = S.Seed,
+                        .Seconds = S.Seconds})
                     .Trouble;
   Out.Output.resize(S.OutputWords);
   std::memcpy(Out.Output.data(), reinterpret_cast<void *>(Buffers[1]),

@@ -37,6 +37,8 @@ struct Setup {
   std::string Attributes = {}; ///< of the kernel, ".reqnctapercluster 2"
   uint64_t Seed = 1;
   bool Zeroed = false; ///< the output, before the run
+  std::string Target = "sm_90a";
+  double Seconds = 0; ///< that it may take; 0: any
 };
 
 struct Outcome {
@@ -46,10 +48,13 @@ struct Outcome {
   std::string finding() const {
     return Trouble ? nameOf(Trouble->Kind) : Errors.empty() ? "" : "load";
   }
+  /// Of the finding, or what was wrong with the text; addresses are "0x…".
+  std::string text() const;
 };
 
 std::string kernelText(const std::string &Body, const std::string &Module = "",
-                       const std::string &Attributes = "");
+                       const std::string &Attributes = "",
+                       const std::string &Target = "sm_90a");
 Outcome run(const std::string &Body, const Setup &S = {});
 
 } // namespace kpc::emulator::test

@@ -50,7 +50,8 @@ Outcome steal(const std::string &Body, uint64_t Seed = 1) {
                     .Threads = 64,
                     .Blocks = Blocks,
                     .Seed = Seed,
-                    .Zeroed = true});
+                    .Zeroed = true,
+                    .Target = "sm_100a"});
 }
 
 TEST(LaunchControl, EachBlockIsWorkedOnOnce) {
@@ -133,7 +134,8 @@ TEST(LaunchControl, Multicast) {
                            .Blocks = Blocks,
                            .Attributes = ".reqnctapercluster 2",
                            .Seed = Seed,
-                           .Zeroed = true});
+                           .Zeroed = true,
+                           .Target = "sm_100a"});
     EXPECT_EQ(R.Errors, "");
     ASSERT_EQ(R.Trouble ? R.Trouble->text() : "", "");
     EXPECT_THAT(R.Output, testing::Each(64u));

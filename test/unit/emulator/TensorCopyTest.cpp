@@ -81,7 +81,7 @@ std::string Im2col::text(const Image &I, const Column &C) {
   for (size_t D = 0; D + 2 < Start.size(); ++D)
     Taps.push_back(C.Tap[D] * I.Dilation);
   std::string Dims = I.Deep ? "5d" : "4d";
-  return ".version 8.0 .target sm_90a .address_size 64\n"
+  return ".version 8.8 .target sm_90a .address_size 64\n"
          ".extern .shared .align 1024 .b8 s[];\n"
          ".visible .entry k(.param .align 64 .b8 map[128], .param .u64 out) {\n"
          ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>;\n"
@@ -253,7 +253,7 @@ std::string store(const std::string &Opcode, const std::string &Reduction,
   EXPECT_EQ(
       encodeTiled(Map, Type, 2, Tensor, Dims, Strides, Box, Ones, 0, 0, 0), "");
   std::string Text =
-      ".version 8.0 .target sm_90a .address_size 64\n"
+      ".version 8.8 .target sm_90a .address_size 64\n"
       ".visible .entry k(.param .align 64 .b8 map[128]) {\n"
       ".reg .b32 %r<8>; .reg .b64 %rd<8>; .shared .align 128 .b8 s[512];\n"
       "mov.u32 %r1, %tid.x; mov.u32 %r2, s; mad.lo.u32 %r3, %r1, 16, %r2;\n"
