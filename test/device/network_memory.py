@@ -203,35 +203,38 @@ class Process:
             self.process.kill()
 
 
-def rows_of(cases, measured, contexts):
-    for case in cases:
-        row = {}
-        for side in SIDES:
-            found = measured[case["name"], side]
-            if "problem" in found:
-                row.setdefault("problem", found["problem"])
-                continue
-            row[f"{side}_device"] = found["device"]
-            row[f"{side}_own"] = found["device"] - contexts["torch_context" if side in ("eager", "compile") else "context"]
-            if "allocated" in found:
-                row[f"{side}_allocated"] = found["allocated"]
-            elif side == "kpc":
-                row.update({key: found[key] for key in ("counted", "weights", "workspace", "ports", "steps")})
-        yield case["name"], {**row, **contexts}
+def row_of(found, contexts):
+    """`found`: by side, what its process said."""
+    row = dict(contexts)
+    for side, one in found.items():
+        if "problem" in one:
+            row.setdefault("problem", one["problem"])
+            continue
+        row[f"{side}_device"] = one["device"]
+        row[f"{side}_own"] = one["device"] - contexts["torch_context" if side in ("eager", "compile") else "context"]
+        if "allocated" in one:
+            row[f"{side}_allocated"] = one["allocated"]
+        elif side == "kpc":
+            row.update({key: one[key] for key in ("counted", "weights", "workspace", "ports", "steps")})
+    return row
 
 
 def measure(cases, options):
-    """By name of a case, what its row gets."""
+    """(case's name, what its row gets), one after the other."""
     device, context = Device(), multiprocessing.get_context("spawn")
     wanted = [("context", None), ("torch_context", None)] + [(side, case) for case in cases for side in SIDES]
-    processes, measured = [], {}
-    for number in range(len(wanted)):
+    processes, contexts, found = [], {}, {}
+    for number, (side, case) in enumerate(wanted):
         while len(processes) < min(number + AHEAD, len(wanted)):
             processes.append(Process(context, *wanted[len(processes)], options))
-        side, case = wanted[number]
-        measured[case and case["name"], side] = processes[number].measure(device)
-    contexts = {side: measured[None, side].get("device", 0) for side in ("context", "torch_context")}
-    return dict(rows_of(cases, measured, contexts))
+        said = processes[number].measure(device)
+        if case is None:
+            contexts[side] = said.get("device", 0)
+            continue
+        found[side] = said
+        if len(found) == len(SIDES):
+            yield case["name"], row_of(found, contexts)
+            found = {}
 
 
 def ratios(row, faster):
@@ -259,12 +262,13 @@ def main():
     options = parser.parse_args()
     cases = [case for case in json.loads((options.folder / "cases.json").read_text())
              if case["timed"] and re.search(options.only, f"{case['purpose']} {case['name']}")]
-    found = measure(cases, options)
-    for name, row in found.items():
+    found = {}
+    for name, row in measure(cases, options):
+        found[name] = row
         print(f"{name:32} {describe(row)}", flush=True)
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=1))
-    return 1 if any("problem" in row for row in found.values()) else 0
+        if options.json:
+            options.json.write_text(json.dumps(found, indent=1))
+    return 0 if found and not any("problem" in row for row in found.values()) else 1
 
 
 if __name__ == "__main__":
