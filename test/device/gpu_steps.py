@@ -219,7 +219,7 @@ def family(run, one):
     library, found = run.runtime(), run.work / f"{one.name}.json"
     folder, problems = compile_family(run, one, run.options.case), []
     attempt(problems, run.call, one.name, [sys.executable, DEVICE_TESTS / f"time_{one.name}.py", folder, "--runtime", library, "--json",
-                                      found, "--only", run.options.case, "--rounds", run.options.rounds], 300, (0, 1))
+                                      found, "--only", run.options.case, "--rounds", run.options.rounds], accept=(0, 1))
     results = json.loads(found.read_text()) if found.exists() else []
     for row in results:
         if not row["right"]:

@@ -6,6 +6,13 @@
 import dataclasses
 
 TIMES = (("kpc, us", "{kpc:.1f}"),)
+MEMORY_OF_NETWORKS = (  # see network_memory.py
+    ("device, MiB: kpc", "{kpc_device:.0f}"), ("eager", "{eager_device:.0f}"), ("torch.compile", "{compile_device:.0f}"),
+    ("kpc / PyTorch", "{device_ratio:.2f}"),
+    ("without context: kpc", "{kpc_own:.0f}"), ("kpc, 16 bits in and out", "{kpc16_own:.0f}"), ("eager", "{eager_own:.0f}"),
+    ("torch.compile", "{compile_own:.0f}"), ("kpc / PyTorch", "{own_ratio:.2f}"), ("16 bits / PyTorch", "{own16_ratio:.2f}"),
+    ("allocator: eager", "{eager_allocated:.0f}"), ("torch.compile", "{compile_allocated:.0f}"),
+    ("kpc without context / allocator", "{allocated_ratio:.2f}"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +52,11 @@ FAMILIES = (
            r"small (softmax\.129x33|softmax\.2x17000|norm_residual\.31x13|masked\.129x96|gelu_chain\.3x37)"),
     Family("networks", "whole networks: transformers of two layers, and real sizes in time and memory", "PyTorch", "{name}",
            (("error", "{error:.1e}"), ("PyTorch's", "{torch_error:.1e}"), *TIMES, ("eager, us", "{eager:.1f}"),
-            ("torch.compile, us", "{compile:.1f}"), ("PyTorch / kpc", "{ratio:.2f}"), ("kpc, MiB", "{held:.0f}"),
-            ("eager, MiB", "{eager_peak:.0f}"), ("torch.compile, MiB", "{compile_peak:.0f}"), ("kpc / PyTorch", "{memory_ratio:.2f}")),
+            ("torch.compile, us", "{compile:.1f}"), ("PyTorch / kpc", "{ratio:.2f}"),
+            *MEMORY_OF_NETWORKS),
            r"two layers (bert\.dynamo b1|gpt2\.dynamo b1|gpt2-past\.dynamo b1|llama\.dynamo b1|vit\.dynamo b1).*fp16", ("exported",)),
+    Family("variants", "one artifact for many sizes", "artifacts tuned for one size, PyTorch", "{name}",
+           (*TIMES, ("--variants 1, us", "{single:.1f}"), ("tuned for, us", "{tuned_text}"), ("torch.compile, us", "{compile:.1f}"),
+            ("tuned for this size / kpc", "{ratio:.2f}")),
+           r"two layers bert\.dynamo b1", ("exported",)),
 )

@@ -6,7 +6,8 @@
 
     python3 networks.py --kpc build/release/bin/kpc --out FOLDER [--exported DIR] [--arch sm_90a] [--only REGEX]
 
-One artifact serves all sizes of a network, with f32 in and out; `opt` is what it is tuned for. `full` are the sizes that people run:
+One artifact serves all sizes of a network, with f32 in and out; `opt` is what it is tuned for. Where memory is measured there is another one
+with 16 bits in and out. `full` are the sizes that people run:
 transformers are exported by test/models/export_transformers.py --full (torch, transformers and onnxscript), into DIR where
 that is given and does not hold them yet. `two layers` are files of test/models/graphs. Writes NETWORK.onnx with its weights,
 NETWORK.PRECISION.kpc, a line for each case into cases.json, and what `kpc compile` said into NETWORK.log. Needs onnx.
@@ -89,7 +90,8 @@ def cases():
             timed = network.timed if precision == "fp16" else ()
             for sizes in (*timed, *(s for s in network.checked if s not in timed)):
                 yield {"name": f"{network.name} {label(sizes)}.{precision}", "purpose": network.purpose, "network": network.name,
-                       "sizes": sizes, "precision": precision, "artifact": f"{network.name}.{precision}.kpc", "timed": sizes in timed}
+                       "sizes": sizes, "precision": precision, "artifact": f"{network.name}.{precision}.kpc",
+                       "narrow_artifact": f"{network.name}.{precision}-io.kpc", "timed": sizes in timed}
 
 
 def call(log, command):
@@ -115,16 +117,29 @@ def graph_of(network, exported, log):
     return path
 
 
-def make(network, precisions, options):
+def compile_network(network, dims, more, artifact, options):
+    words = [word for dim in dims for word in ("--dim", dim)]
+    call(options.out / f"{network.name}.log",
+         [options.kpc, "compile", options.out / f"{network.stem}.onnx", "--arch", options.arch, *words, *more, "-o", options.out / artifact,
+          "--no-cache", "--jobs", max(1, options.jobs // 4), *(["--strip"] if options.strip else [])])
+
+
+def make_model(network, options):
+    """NETWORK.onnx with its weights."""
     import weights
     log = options.out / f"{network.name}.log"
     graph = graph_of(network, options.exported or options.out, log)
     call(log, [sys.executable, weights.__file__, graph, "--output-dir", options.out])
-    dims = [word for dim in network.dims for word in ("--dim", dim)]
-    for precision in precisions:
-        call(log, [options.kpc, "compile", options.out / f"{network.stem}.onnx", "--arch", options.arch, *dims, "--precision",
-                   precision, "-o", options.out / f"{network.name}.{precision}.kpc", "--no-cache",
-                   "--jobs", max(1, options.jobs // 4), *(["--strip"] if options.strip else [])])
+
+
+def make(network, precisions, options):
+    make_model(network, options)
+    wanted = [(precision, ()) for precision in precisions]
+    if network.timed and "fp16" in precisions:
+        wanted.append(("fp16", ("--io-precision", "fp16")))
+    for precision, more in wanted:
+        compile_network(network, network.dims, ("--precision", precision, *more), f"{network.name}.{precision}{'-io' if more else ''}.kpc",
+                        options)
 
 
 def main():

@@ -87,6 +87,15 @@ class Session:
         self.check(lambda error: self.lib.kpc_session_run(self.session, given, len(given), wanted, len(wanted),
                                                           ctypes.c_void_p(stream), error))
 
+    def inputs(self, dims):
+        """(name, type, shape) of each, with the model's dims as in `dims`."""
+        found, port = [], Port()
+        for index in range(self.lib.kpc_model_input_count(self.model)):
+            self.lib.kpc_model_input(self.model, index, ctypes.byref(port))
+            texts = [text.decode() for text in port.dim_texts[:port.rank]]
+            found.append((port.name.decode(), port.type, [dims[text] if text in dims else int(text) for text in texts]))
+        return found
+
     def outputs(self):
         """(name, type) of each."""
         found, port = [], Port()
