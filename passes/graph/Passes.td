@@ -251,8 +251,8 @@ def PairProducts : Pass<"pair-products", "::mlir::func::FuncOp"> {
     second takes the first's result element by element: `silu(x*w) * (x*v)`.
     One region of both writes the result alone. For targets with wgmma, whose
     builder keeps both sums; of 16 bits, and not where there are typically
-    `few-rows` rows and never more than four times as many: those have kernels
-    of their own. What is refused is a remark of category `recognition`.
+    `few-rows` rows and never more than four times as many, or fewer than 8: those
+    have kernels of their own. What is refused is a remark of category `recognition`.
   }];
   let options = [Option<"FewRows", "few-rows", "int64_t", "16", "Rows that builders of products of few rows take">];
   let dependentDialects = ["::kpc::graph::GraphDialect"];

@@ -76,9 +76,12 @@ StringRef ProductRegion::refusal(const shape::Facts &Facts,
                          Columns = Right.getStaticDim(1);
   if (!Sum || !Columns || *Sum < 1 || *Sum % Whole || *Columns % Whole)
     return "their sizes are not multiples of 8";
+  // Of fewer rows the builder makes no tiles.
+  constexpr int64_t Fewest = 8;
   Expr Rows = Left.getDims()[0];
-  if (Facts.optimum(Rows).value_or(FewRows + 1) <= FewRows &&
-      Facts.range(Rows).Max <= 4 * FewRows)
+  int64_t Typical = Facts.optimum(Rows).value_or(FewRows + 1);
+  if (Typical <= FewRows &&
+      (Typical < Fewest || Facts.range(Rows).Max <= 4 * FewRows))
     return "they have few rows";
   return {};
 }

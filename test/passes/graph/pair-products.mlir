@@ -171,3 +171,30 @@ module {
     return %g, %y, %z : !x, !x, !x
   }
 }
+
+// -----
+
+!x = !graph.tensor<[n, 64], f16>
+!w = !graph.tensor<[64, 128], f16>
+!h = !graph.tensor<[n, 128], f16>
+
+// Typically fewer rows than a tile is made for, whatever the most are.
+// REMARK: A gate's two products stay two kernels, because they have few rows.
+// CHECK-LABEL: @typically_four(
+// CHECK-COUNT-2: graph.region
+module attributes {graph.symbols = {n = {min = 1, max = 4096, optimum = 4}}} {
+  func.func @typically_four(%x: !x, %w: !w, %v: !w) -> !h {
+    %g = graph.region "gate" (%x, %w) : (!x, !w) -> !h {
+    ^bb0(%a: !x, %b: !w):
+      %0 = graph.matmul %a, %b : !x, !w
+      graph.yield %0 : !h
+    }
+    %y = graph.region "up" (%g, %x, %v) : (!h, !x, !w) -> !h {
+    ^bb0(%gate: !h, %a: !x, %b: !w):
+      %0 = graph.matmul %a, %b : !x, !w
+      %1 = graph.mul %gate, %0 : !h
+      graph.yield %1 : !h
+    }
+    return %y : !h
+  }
+}
