@@ -490,8 +490,8 @@ void Turner::replace(ProductRegion &Product, RotaryRegion &Rotary,
   Value Result = TurnedProduct(Product, Rotary, Sizes).write().getOutputs()[0];
   OpBuilder B(Rotary.Region);
   auto SeenAs = [&](ArrayRef<Expr> Dims) -> Value {
-    return ReshapeOp::create(B, Rotary.Region.getLoc(),
-                             typeOf(Result).withDims(Dims), Result);
+    return B.createOrFold<ReshapeOp>(Rotary.Region.getLoc(),
+                                     typeOf(Result).withDims(Dims), Result);
   };
   Value Old = Rotary.Region.getOutputs()[0],
         Before = Product.Region.getOutputs()[0];

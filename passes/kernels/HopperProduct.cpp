@@ -131,6 +131,7 @@ void HopperProduct::finishTile(const Place &Where, Value Group, Value Sums) {
     Value Column, Sums, Beside;
   };
   SmallVector<Part> Parts;
+  bool ReadsFirst = P.ReadsAtResult || P.Exchanged;
   for (int64_t C = 0; C < resultColumns() / S.Split; C += S.partColumns()) {
     Value InTile = W.add(First, W.index(C));
     Value Own =
@@ -139,17 +140,22 @@ void HopperProduct::finishTile(const Place &Where, Value Group, Value Sums) {
              : Value(tile::ColumnsOp::create(W.B, W.Loc, PartTy, Sums, C));
     Parts.push_back({W.add(Where.Column, InTile), Own,
                      besidePart(Kept ? Own : Sums, Kept ? 0 : C, PartTy)});
-    if (!P.ReadsAtResult)
+    if (!ReadsFirst)
       storePart(Where, Group, Row, Parts.back().Column,
                 mapElements(Where, Row, Parts.back().Column, Own,
                             Parts.back().Beside),
                 C / S.partColumns());
   }
-  if (!P.ReadsAtResult)
+  if (!ReadsFirst)
     return;
-  // All reads of memory begin before the first store waits for anything.
-  for (Part &One : Parts)
-    One.Sums = mapElements(Where, Row, One.Column, One.Sums, One.Beside);
+  // All reads of memory begin before the first store waits for anything. Parts
+  // at the same place of their heads come one after another: they read the same
+  // angles, once.
+  size_t PartsOfHead = std::max<int64_t>(2 * P.Exchanged / S.partColumns(), 1);
+  for (size_t InHead = 0; InHead < PartsOfHead; ++InHead)
+    for (size_t I = InHead; I < Parts.size(); I += PartsOfHead)
+      Parts[I].Sums = mapElements(Where, Row, Parts[I].Column, Parts[I].Sums,
+                                  Parts[I].Beside);
   for (auto [Number, One] : llvm::enumerate(Parts))
     storePart(Where, Group, Row, One.Column, One.Sums, Number);
 }

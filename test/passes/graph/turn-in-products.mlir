@@ -122,7 +122,7 @@ module attributes {graph.symbols = {b = {min = 1, max = 8, optimum = 2}, s = {mi
 // CHECK-NOT: graph.gather
 // CHECK-NOT: graph.select
 // CHECK: return %[[Y]]
-module {
+module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {min = 1, max = 64, optimum = 32}}} {
   func.func @alone(%x: !x, %w: !w, %bias: !b, %cos: !angles, %sin: !angles, %sign: !sign) -> !pairs {
     %p = graph.region "q" (%x, %w, %bias) : (!x, !w, !b) -> !p {
     ^bb0(%a: !x, %b: !w, %c: !b):
@@ -162,7 +162,7 @@ module {
 // CHECK-LABEL: @wide(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
-module {
+module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {min = 1, max = 64, optimum = 32}}} {
   func.func @wide(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
     %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
     ^bb0(%a: !x, %b: !w):
@@ -194,7 +194,7 @@ module {
 // CHECK-LABEL: @short(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
-module {
+module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {min = 1, max = 64, optimum = 32}}} {
   func.func @short(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
     %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
     ^bb0(%a: !x, %b: !w):
@@ -226,7 +226,7 @@ module {
 // CHECK-LABEL: @odd(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
-module {
+module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {min = 1, max = 64, optimum = 32}}} {
   func.func @odd(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
     %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
     ^bb0(%a: !x, %b: !w):
@@ -258,7 +258,7 @@ module {
 // CHECK-LABEL: @elsewhere(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
-module {
+module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {min = 1, max = 64, optimum = 32}}} {
   func.func @elsewhere(%x: !x, %w: !w, %cos: !angles) -> (!pairs, !pairs) {
     %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
     ^bb0(%a: !x, %b: !w):
@@ -290,7 +290,7 @@ module {
 // CHECK-LABEL: @per_row(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
-module {
+module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {min = 1, max = 64, optimum = 32}}} {
   func.func @per_row(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
     %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
     ^bb0(%a: !x, %b: !w):
@@ -326,7 +326,7 @@ module {
 // CHECK-LABEL: @per_batch(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
-module {
+module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {min = 1, max = 64, optimum = 32}}} {
   func.func @per_batch(%x: !x, %w: !w, %cos: !angles) -> (!qk) {
     %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
     ^bb0(%a: !x, %b: !w):
@@ -368,7 +368,7 @@ module {
 // CHECK-LABEL: @per_head(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
-module {
+module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {min = 1, max = 64, optimum = 32}}} {
   func.func @per_head(%x: !x, %w: !w, %cos: !angles) -> (!qk) {
     %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
     ^bb0(%a: !x, %b: !w):
@@ -410,7 +410,7 @@ module {
 // CHECK-LABEL: @given(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
-module {
+module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {min = 1, max = 64, optimum = 32}}} {
   func.func @given(%x: !x, %w: !w, %cos: !angles) -> (!qk) {
     %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
     ^bb0(%a: !x, %b: !w):
@@ -447,7 +447,7 @@ module {
 // CHECK-LABEL: @read_before(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
-module {
+module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {min = 1, max = 64, optimum = 32}}} {
   func.func @read_before(%x: !x, %w: !w, %cos: !angles) -> (!qk, !qk) {
     %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
     ^bb0(%a: !x, %b: !w):
@@ -495,7 +495,7 @@ module {
 // CHECK-LABEL: @circle(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
-module {
+module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {min = 1, max = 64, optimum = 32}}} {
   func.func @circle(%x: !x, %w: !w, %cos: !angles) -> (!qk) {
     %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
     ^bb0(%a: !x, %b: !w):
@@ -504,14 +504,14 @@ module {
     }
     %h = graph.reshape %p : !p to !pairs
     %v = graph.reshape %p : !p to !heads
-    %c = graph.region "angles" (%v) : (!heads) -> !angles {
+    %made = graph.region "angles" (%v) : (!heads) -> !angles {
     ^bb0(%a: !heads):
       %0 = graph.slice %a start <[0, 0, 2, 0]> step [1, 1, 1, 1] : !heads to !graph.tensor<[n, m, 1, 16], f16>
       %1 = graph.slice %0 start <[0, 0, 0, 0]> step [1, 1, 1, 1] : !graph.tensor<[n, m, 1, 16], f16> to !graph.tensor<[n, m, 1, 8], f16>
       %2 = graph.reshape %1 : !graph.tensor<[n, m, 1, 8], f16> to !angles
       graph.yield %2 : !angles
     }
-    %r = graph.region "rotary" (%h, %c) : (!pairs, !angles) -> !turned {
+    %r = graph.region "rotary" (%h, %made) : (!pairs, !angles) -> !turned {
     ^bb0(%a: !pairs, %c: !angles):
       %0 = graph.slice %a start <[0, 0, 0, 0, 0]> step [1, 1, 1, 1, 1] : !pairs to !turned
       %1 = graph.slice %0 start <[0, 0, 0, 1, 0]> step [1, 1, 1, -1, 1] : !turned to !turned

@@ -141,19 +141,19 @@ gpu.module @exchanged {
       // CHECK-DAG: %[[X0:.*]] = llvm.extractvalue %[[D]][8]
       // CHECK-DAG: %[[E0:.*]] = llvm.extractvalue %[[D]][12]
       // CHECK-DAG: %[[H0:.*]] = llvm.extractvalue %[[D]][0]
-      // CHECK-DAG: %[[S0:.*]] = arith.mulf %[[X0]], %[[E0]]
+      // CHECK-DAG: %[[S0:.*]] = arith.subf %[[X0]], %[[E0]]
       // CHECK-DAG: arith.addf %[[S0]], %[[H0]]
       // CHECK-DAG: %[[X7:.*]] = llvm.extractvalue %[[D]][15]
       // CHECK-DAG: %[[E7:.*]] = llvm.extractvalue %[[D]][11]
       // CHECK-DAG: %[[H7:.*]] = llvm.extractvalue %[[D]][7]
-      // CHECK-DAG: %[[S7:.*]] = arith.mulf %[[X7]], %[[E7]]
+      // CHECK-DAG: %[[S7:.*]] = arith.subf %[[X7]], %[[E7]]
       // CHECK-DAG: arith.addf %[[S7]], %[[H7]]
       %x = tile.columns %d from 16 : !d32 -> !d16
       %e = tile.columns %d from 16 exchanging 8 : !d32 -> !d16
       %h = tile.columns %d from 16 exchanging 16 : !d32 -> !d16
       %out = tile.map %x at [%zero, %zero] within [%rows, %rows] beside %e, %h : !d16, !d16, !d16 -> !d16 {
       ^bb0(%v: f32, %row: index, %column: index, %w: f32, %u: f32):
-        %s = arith.mulf %v, %w : f32
+        %s = arith.subf %v, %w : f32
         %t = arith.addf %s, %u : f32
         memref.store %t, %sink[] : memref<f32>
         tile.yield %t : f32
