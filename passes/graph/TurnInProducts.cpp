@@ -276,7 +276,17 @@ Value TurnedProduct::onlyTurned(Value Turned, Value Straight) {
         AndOp::create(B, Loc, Within, Compare(Predicate::ge, Rotary.First));
   Value All =
       BroadcastOp::create(B, Loc, Ty.withElementType(B.getI1Type()), Within);
-  return SelectOp::create(B, Loc, All, Turned, Straight);
+  // Whichever it is, it is rounded once.
+  auto Rounded = Turned.getDefiningOp<CastOp>(),
+       Other = Straight.getDefiningOp<CastOp>();
+  if (!Rounded || !Other || Rounded.getX().getType() != Other.getX().getType())
+    return SelectOp::create(B, Loc, All, Turned, Straight);
+  Value Wide = SelectOp::create(B, Loc, All, Rounded.getX(), Other.getX());
+  Value Narrow = CastOp::create(B, Loc, Wide, Ty.getElementType());
+  for (CastOp Op : {Rounded, Other})
+    if (Op->use_empty())
+      Op.erase();
+  return Narrow;
 }
 
 //===----------------------------------------------------------------------===//

@@ -68,10 +68,14 @@ FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
     return false;
   std::vector<schedule::GemmCost> Ranked =
       schedule::rankGemmSchedules(*Shape, T);
-  if (P->ReadsAtResult)
-    llvm::erase_if(Ranked, [](const schedule::GemmCost &One) {
-      return One.Schedule.TileColumns > schedule::MostColumnsBesideReads;
-    });
+  // Angles are the same for all heads of a tile; only where three warpgroups
+  // multiply, there are no registers for them beside its sums.
+  llvm::erase_if(Ranked, [&](const schedule::GemmCost &One) {
+    bool KeepsReads =
+        P->ReadsAtResult || (P->Exchanged && One.Schedule.consumers() > 2);
+    return KeepsReads &&
+           One.Schedule.TileColumns > schedule::MostColumnsBesideReads;
+  });
   const schedule::GemmCost *Chosen =
       chooseSchedule(Form, Ranked, Launch, [&](StringRef Text) {
         return schedule::readGemmSchedule(Text.str(), *Shape, T);

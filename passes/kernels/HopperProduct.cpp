@@ -118,6 +118,13 @@ Value HopperProduct::besidePart(Value From, int64_t First, Type Part) {
   return {};
 }
 
+/// Whether parts of a tile are whole heads, or heads whole parts: then what is
+/// read for one part is what others read.
+bool HopperProduct::sharesAngles() const {
+  int64_t Head = 2 * P.Exchanged, Part = S.partColumns();
+  return Head && (Part % Head == 0 || Head % Part == 0);
+}
+
 void HopperProduct::finishTile(const Place &Where, Value Group, Value Sums) {
   auto PartTy = tile::FragmentType::get(W.B.getContext(), {64, S.partColumns()},
                                         W.B.getF32Type());
@@ -131,7 +138,7 @@ void HopperProduct::finishTile(const Place &Where, Value Group, Value Sums) {
     Value Column, Sums, Beside;
   };
   SmallVector<Part> Parts;
-  bool ReadsFirst = P.ReadsAtResult || P.Exchanged;
+  bool ReadsFirst = P.ReadsAtResult || sharesAngles();
   for (int64_t C = 0; C < resultColumns() / S.Split; C += S.partColumns()) {
     Value InTile = W.add(First, W.index(C));
     Value Own =
