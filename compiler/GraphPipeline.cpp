@@ -88,8 +88,9 @@ static bool multipliesMatrices(const CompileOptions &Options) {
   });
 }
 
-/// Two products in one kernel: a plan is one for all targets.
-static bool allMultiplyPairs(const CompileOptions &Options) {
+/// Products that more regions than one are the end of: a plan is one for all
+/// targets.
+static bool allEndProducts(const CompileOptions &Options) {
   std::vector<const target::Target *> All = targetsOf(Options);
   return !All.empty() && llvm::all_of(All, [](const target::Target *T) {
     return T->Can.Wgmma;
@@ -127,7 +128,7 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   }
   Passes.addNestedPass<func::FuncOp>(graph::createMergeRows());
   Passes.addNestedPass<func::FuncOp>(graph::createMergeProducts());
-  if (Options.Fuse && isNarrow(Options) && allMultiplyPairs(Options))
+  if (Options.Fuse && isNarrow(Options) && allEndProducts(Options))
     Passes.addNestedPass<func::FuncOp>(graph::createSplitGates());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
   if (convolves(Options)) {
@@ -156,8 +157,10 @@ void kpc::addKernelPasses(OpPassManager &Passes,
   }
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   addPrecision(Passes, Options);
-  if (Options.Fuse && allMultiplyPairs(Options))
+  if (Options.Fuse && allEndProducts(Options)) {
     Passes.addNestedPass<func::FuncOp>(graph::createPairProducts());
+    Passes.addNestedPass<func::FuncOp>(graph::createTurnInProducts());
+  }
   if (multipliesMatrices(Options))
     Passes.addNestedPass<func::FuncOp>(graph::createRepackRows());
   Passes.addPass(graph::createLowerRegions());

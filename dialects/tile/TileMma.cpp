@@ -134,7 +134,18 @@ LogicalResult ColumnsOp::verify() {
   auto First = int64_t(getFirst());
   if (First < 0 || First % 8 || First > From.getColumns() - To.getColumns())
     return emitOpError("takes columns that are there, from a multiple of 8");
+  auto Run = int64_t(getExchanging());
+  if (Run < 0 || Run % 8 || (Run && From.getColumns() % (2 * Run)))
+    return emitOpError("exchanges runs of a multiple of 8 columns, of which "
+                       "the fragment has pairs");
   return success();
+}
+
+int64_t ColumnsOp::columnOf(int64_t C) {
+  int64_t Column = int64_t(getFirst()) + C, Run = int64_t(getExchanging());
+  if (!Run)
+    return Column;
+  return Column / Run % 2 ? Column - Run : Column + Run;
 }
 
 LogicalResult MapOp::verify() {

@@ -77,10 +77,29 @@ def Tile_AwaitOp : Tile_Op<"await"> {
 
 def Tile_ColumnsOp : Tile_Op<"columns", [Pure]> {
   let summary = "Some columns of a fragment; no data moves";
-  let arguments = (ins Tile_FragmentType:$fragment, I64Attr:$first);
+  let description = [{
+    With `exchanging` n, each two runs of n columns of the fragment have changed
+    places before: column c of the part is the fragment's column c + n or c - n.
+    A thread has whole groups of eight columns' own places, so runs are
+    multiples of 8 and stay in its registers.
+
+    ```mlir
+    %x = tile.columns %d from 64 : !d -> !part                // a head of 64
+    %s = tile.columns %d from 64 exchanging 32 : !d -> !part  // its halves, the second first
+    ```
+  }];
+  let arguments = (ins Tile_FragmentType:$fragment, I64Attr:$first, DefaultValuedAttr<I64Attr, "0">:$exchanging);
   let results = (outs Tile_FragmentType:$part);
-  let assemblyFormat = "$fragment `from` $first attr-dict `:` qualified(type($fragment)) `->` qualified(type($part))";
+  let builders = [OpBuilder<(ins "::mlir::Type":$part, "::mlir::Value":$fragment, "int64_t":$first), [{
+    build($_builder, $_state, part, fragment, first, /*exchanging=*/0);
+  }]>];
+  let assemblyFormat = [{$fragment `from` $first (`exchanging` $exchanging^)? attr-dict `:` qualified(type($fragment)) `->`
+                         qualified(type($part))}];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The fragment's column that is column `C` of the part.
+    int64_t columnOf(int64_t C);
+  }];
 }
 
 def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {

@@ -26,11 +26,11 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/ProductRegion.h"
 
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
-using kpc::shape::Expr;
 
 namespace kpc::graph {
 #define GEN_PASS_DEF_PAIRPRODUCTS
@@ -38,68 +38,6 @@ namespace kpc::graph {
 } // namespace kpc::graph
 
 namespace {
-
-/// The argument of its region that `V` is, widened at most.
-BlockArgument argumentBehind(Value V) {
-  if (auto Cast = V.getDefiningOp<CastOp>())
-    V = Cast.getX();
-  return dyn_cast<BlockArgument>(V);
-}
-
-/// A region of one product, and of ops that work on its result element by
-/// element.
-struct ProductRegion {
-  RegionOp Region;
-  MatmulOp Product;
-  BlockArgument A, B;
-
-  static std::optional<ProductRegion> read(RegionOp Region);
-  Value input(BlockArgument Argument) {
-    return Region.getInputs()[Argument.getArgNumber()];
-  }
-};
-
-/// Whether all that is made of `V` has its sizes and is made of its elements at
-/// the same place.
-bool isUsedInPlace(Value V) {
-  ArrayRef<Expr> Dims = typeOf(V).getDims();
-  SmallVector<Value> Worklist{V};
-  DenseSet<Operation *> Seen;
-  while (!Worklist.empty())
-    for (Operation *User : Worklist.pop_back_val().getUsers()) {
-      if (isa<YieldOp>(User) || !Seen.insert(User).second)
-        continue;
-      if (!User->hasTrait<ElementwiseTrait>() || User->getNumResults() != 1 ||
-          typeOf(User->getResult(0)).getDims() != Dims)
-        return false;
-      Worklist.push_back(User->getResult(0));
-    }
-  return true;
-}
-
-std::optional<ProductRegion> ProductRegion::read(RegionOp Region) {
-  ProductRegion Found{Region, {}, {}, {}};
-  if (Region.getNumResults() != 1)
-    return std::nullopt;
-  for (Operation &Op : Region.getBody().front().without_terminator()) {
-    if (auto Product = dyn_cast<MatmulOp>(Op)) {
-      if (Found.Product)
-        return std::nullopt;
-      Found.Product = Product;
-    } else if (!Op.hasTrait<ElementwiseTrait>() &&
-               !isa<BroadcastOp, ConstantOp>(Op)) {
-      return std::nullopt;
-    }
-  }
-  if (!Found.Product || typeOf(Found.Product.getY()).getRank() != 2 ||
-      !isUsedInPlace(Found.Product.getY()))
-    return std::nullopt;
-  Found.A = argumentBehind(Found.Product.getA());
-  Found.B = argumentBehind(Found.Product.getB());
-  if (!Found.A || !Found.B)
-    return std::nullopt;
-  return Found;
-}
 
 class Pairer {
 public:
@@ -149,49 +87,23 @@ private:
   DenseSet<Operation *> Merged; ///< are there no more
 };
 
-/// What the builder asks of the operands, and where it would not pay.
 StringRef Pairer::refusal(ProductRegion &Gate, ProductRegion &Up) const {
-  constexpr int64_t Whole = 8; // elements of 16 bits in 16 bytes
-  SymbolicTensorType A = typeOf(Gate.A), B = typeOf(Gate.B);
-  Type Element = A.getElementType();
-  if (!Element.isF16() && !Element.isBF16())
-    return "they are not of 16 bits";
-  if (B != typeOf(Up.B) || B.getElementType() != Element)
+  StringRef Why = Gate.refusal(Facts, FewRows);
+  if (Why.empty() && typeOf(Gate.B) != typeOf(Up.B))
     return "their right sides are not alike";
-  std::optional<int64_t> Sum = B.getStaticDim(0), Columns = B.getStaticDim(1);
-  if (!Sum || !Columns || *Sum < 1 || *Sum % Whole || *Columns % Whole)
-    return "their sizes are not multiples of 8";
-  Expr Rows = A.getDims()[0];
-  if (Facts.optimum(Rows).value_or(FewRows + 1) <= FewRows &&
-      Facts.range(Rows).Max <= 4 * FewRows)
-    return "they have few rows";
-  return {};
+  return Why;
 }
 
 void Pairer::merge(ProductRegion &Gate, ProductRegion &Up, unsigned Operand) {
   OpBuilder B(Up.Region);
-  SmallVector<Value> Inputs(Gate.Region.getInputs());
+  RegionJoiner Joiner(B,
+                      B.getFusedLoc({Gate.Region.getLoc(), Up.Region.getLoc()}),
+                      (Gate.Region.getName() + "+" + Up.Region.getName()).str(),
+                      Up.Region.getResultTypes());
   IRMapping Map;
-  auto Region = RegionOp::create(
-      B, B.getFusedLoc({Gate.Region.getLoc(), Up.Region.getLoc()}),
-      Up.Region.getResultTypes(),
-      (Gate.Region.getName() + "+" + Up.Region.getName()).str(), Inputs);
-  Block *Body = B.createBlock(&Region.getBody());
-  auto Take = [&](Value Input, BlockArgument From) {
-    auto *Known = llvm::find(Inputs, Input);
-    if (Known == Inputs.end()) {
-      Inputs.push_back(Input);
-      Known = Inputs.end() - 1;
-    }
-    unsigned Place = Known - Inputs.begin();
-    while (Body->getNumArguments() <= Place)
-      Body->addArgument(Inputs[Body->getNumArguments()].getType(),
-                        From.getLoc());
-    Map.map(From, Body->getArgument(Place));
-  };
   for (auto [Input, From] : llvm::zip_equal(
            Gate.Region.getInputs(), Gate.Region.getBody().getArguments()))
-    Take(Input, From);
+    Map.map(From, Joiner.argument(Input));
   for (Operation &Op : Gate.Region.getBody().front().without_terminator())
     B.clone(Op, Map);
   // What was rounded for memory alone stays as it was computed.
@@ -199,10 +111,8 @@ void Pairer::merge(ProductRegion &Gate, ProductRegion &Up, unsigned Operand) {
       Map.lookup(Gate.Region.getBody().front().getTerminator()->getOperand(0));
   auto Rounded = Yielded.getDefiningOp<CastOp>();
   for (auto [I, Input] : llvm::enumerate(Up.Region.getInputs()))
-    if (I == Operand)
-      Map.map(Up.Region.getBody().getArgument(I), Yielded);
-    else
-      Take(Input, Up.Region.getBody().getArgument(I));
+    Map.map(Up.Region.getBody().getArgument(I),
+            I == Operand ? Yielded : Joiner.argument(Input));
   for (Operation &Op : Up.Region.getBody().front()) {
     auto Widened = dyn_cast<CastOp>(Op);
     if (Widened && Rounded &&
@@ -214,7 +124,7 @@ void Pairer::merge(ProductRegion &Gate, ProductRegion &Up, unsigned Operand) {
   }
   if (Rounded && Rounded->use_empty())
     Rounded->erase();
-  Region.getInputsMutable().assign(Inputs);
+  RegionOp Region = Joiner.finish();
   remark::passed(Region.getLoc(),
                  remark::RemarkOpts::name("gate").category("recognition"))
       << "A gate's two products are one kernel.";

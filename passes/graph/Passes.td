@@ -251,8 +251,24 @@ def PairProducts : Pass<"pair-products", "::mlir::func::FuncOp"> {
     second takes the first's result element by element: `silu(x*w) * (x*v)`.
     One region of both writes the result alone. For targets with wgmma, whose
     builder keeps both sums; of 16 bits, and not where there are typically
-    `few-rows` rows and never more than four times as many: those have kernels
-    of their own. What is refused is a remark of category `recognition`.
+    `few-rows` rows and never more than four times as many, or fewer than 8: those
+    have kernels of their own. What is refused is a remark of category `recognition`.
+  }];
+  let options = [Option<"FewRows", "few-rows", "int64_t", "16", "Rows that builders of products of few rows take">];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def TurnInProducts : Pass<"turn-in-products", "::mlir::func::FuncOp"> {
+  let summary = "A rotary embedding is the end of the product that makes its heads";
+  let description = [{
+    A region of a product whose columns are heads, and one that turns all or some
+    of these and is elsewise elementwise (`recognise-rotary`), become one: the
+    product in the loops of the heads, of which those that are not turned stay as
+    they are, by a select. Kernels that read heads before or behind the embedding
+    read them in the one result. For targets with wgmma, in whose registers both
+    halves of a head meet; of 16 bits, heads of up to 256 elements that divide a
+    tile, and not for few rows (`pair-products`). Each one found, and each that
+    is refused with the reason, is a remark of category `recognition`.
   }];
   let options = [Option<"FewRows", "few-rows", "int64_t", "16", "Rows that builders of products of few rows take">];
   let dependentDialects = ["::kpc::graph::GraphDialect"];

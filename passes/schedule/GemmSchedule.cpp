@@ -154,6 +154,13 @@ bool isLegalShare(const GemmSchedule &S, const GemmShape &Shape) {
           S.TileColumns % (Shape.Products * StagingColumns) == 0);
 }
 
+/// Columns that change places are in one tile, and of a split sum, of which a
+/// block has no more at once, in what one store moves.
+bool keepsPairs(const GemmSchedule &S, const GemmShape &Shape) {
+  int64_t Together = S.Split > 1 ? S.partColumns() : S.TileColumns;
+  return !Shape.Exchanged || Together % (2 * Shape.Exchanged) == 0;
+}
+
 bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
              const target::Target &T) {
   auto Steps = [](int64_t Size, int64_t Most) {
@@ -162,7 +169,7 @@ bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
   return T.Can.Wgmma && Steps(S.TileRows, MostRows) &&
          Steps(S.TileColumns,
                S.TileRows == MostRows ? MostColumnsOfThree : MostColumns) &&
-         isLegalShare(S, Shape) &&
+         isLegalShare(S, Shape) && keepsPairs(S, Shape) &&
          S.TileSum == LineBytes / Shape.ElementBytes &&
          S.Slots >= FewestSlots && S.Slots <= MostSlots &&
          isLegalCluster(S, Shape, T) && S.Slots <= roomForSlots(S, Shape, T) &&

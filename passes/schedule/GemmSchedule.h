@@ -36,6 +36,9 @@ struct GemmShape {
   /// Products of one A whose results meet; `Columns` and a tile's columns are
   /// those of all, in equal shares.
   int64_t Products = 1;
+  /// Elements are made of that so many columns beside them as well, pairs of
+  /// such runs having changed places; 0: none is.
+  int64_t Exchanged = 0;
   /// Lines of the second cache that 128 bytes of a row of A and B touch: 2
   /// where rows do not begin at lines, else 1.
   int64_t LinesOfA = 1, LinesOfB = 1;

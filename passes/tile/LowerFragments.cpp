@@ -29,14 +29,16 @@ struct LowerColumns : TilePattern<ColumnsOp> {
     bool Lanes = From.isInLanes();
     int64_t PerValue = Lanes ? 1 : 2, Blocks = Lanes ? 1 : From.getRows() / 64;
     int64_t Wide = From.getColumns() / PerValue,
-            Narrow = To.getColumns() / PerValue;
+            Narrow = To.getColumns() / PerValue,
+            Group = 8 / PerValue; // values that stay together
     for (int64_t Block = 0; Block < Blocks; ++Block)
       for (int64_t I = 0; I < Narrow; ++I)
         Part = LLVM::InsertValueOp::create(
             Rewriter, Loc, Part,
             LLVM::ExtractValueOp::create(
                 Rewriter, Loc, Adaptor.getFragment(),
-                Block * Wide + int64_t(Op.getFirst()) / PerValue + I),
+                Block * Wide + Op.columnOf(I / Group * 8) / PerValue +
+                    I % Group),
             Block * Narrow + I);
     Rewriter.replaceOp(Op, Part);
     return success();

@@ -137,9 +137,10 @@ RankedTensorType KernelWriter::tensorType(SymbolicTensorType Ty) const {
 // Buffers
 //===----------------------------------------------------------------------===//
 
-/// The tensor `Ty` in memory of the sizes `Stored`, whose rows may be longer.
+/// The tensor `Ty` in memory of the sizes `Stored`, whose rows may be longer;
+/// its last `RowDims` dimensions are a row.
 Value KernelWriter::view(Value Base, SymbolicTensorType Ty,
-                         SymbolicTensorType Stored) {
+                         SymbolicTensorType Stored, unsigned RowDims) {
   SmallVector<OpFoldResult> Sizes, Strides(Ty.getRank());
   for (const Expr &E : Ty.getDims())
     Sizes.push_back(E.asConstant()
@@ -152,7 +153,8 @@ Value KernelWriter::view(Value Base, SymbolicTensorType Ty,
     Strides[I] = Stride.asConstant()
                      ? OpFoldResult(B.getIndexAttr(*Stride.asConstant()))
                      : OpFoldResult(size(Stride));
-    Stride = Stride * Stored.getDims()[I];
+    Stride = I == Ty.getRank() - int64_t(RowDims) ? Stored.getDims().back()
+                                                  : Stride * Ty.getDims()[I];
   }
   for (const Expr &E : Ty.getDims())
     StaticShape.push_back(E.asConstant().value_or(ShapedType::kDynamic));
@@ -166,7 +168,19 @@ Value KernelWriter::view(Value Base, SymbolicTensorType Ty,
 void KernelWriter::bindInput(Value Argument, SymbolicTensorType In,
                              Value Buffer) {
   SymbolicTensorType Ty = typeOf(Argument);
-  Value View = view(Buffer, Ty, In);
+  Tensors[Argument] = read(view(Buffer, Ty, In), Ty);
+}
+
+Value KernelWriter::inSplitColumns(BlockArgument Argument,
+                                   SymbolicTensorType Ty) {
+  unsigned Number = Argument.getArgNumber();
+  SymbolicTensorType Stored = Rows.typeOf(Region.getInputs()[Number]);
+  return read(view(Kernel.getArgument(Number), Ty, Stored, Ty.getRank() - 1),
+              Ty);
+}
+
+/// The tensor of a view, 16-bit floats widened.
+Value KernelWriter::read(Value View, SymbolicTensorType Ty) {
   auto Stored =
       RankedTensorType::get(cast<MemRefType>(View.getType()).getShape(),
                             signless(Ty.getElementType()));
@@ -179,7 +193,7 @@ void KernelWriter::bindInput(Value Argument, SymbolicTensorType In,
                    return arith::ExtFOp::create(B, L, Wide, X[0]);
                  });
   }
-  Tensors[Argument] = Tensor;
+  return Tensor;
 }
 
 void KernelWriter::storeOutput(Value Tensor, SymbolicTensorType Ty,

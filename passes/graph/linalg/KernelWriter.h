@@ -50,6 +50,11 @@ public:
     return Tensors.lookup(GraphValue);
   }
 
+  /// The region's argument seen with its columns, the last dimension, as
+  /// several dimensions: those of `Ty` behind the first.
+  mlir::Value inSplitColumns(mlir::BlockArgument Argument,
+                             SymbolicTensorType Ty);
+
   /// A size as an `index` value: a constant or an argument of the kernel.
   mlir::Value size(const shape::Expr &E);
   llvm::SmallVector<mlir::Value> sizes(SymbolicTensorType Ty);
@@ -88,7 +93,8 @@ private:
   void storeOutput(mlir::Value Tensor, SymbolicTensorType Ty,
                    SymbolicTensorType In, mlir::Value Buffer);
   mlir::Value view(mlir::Value Base, SymbolicTensorType Ty,
-                   SymbolicTensorType Stored);
+                   SymbolicTensorType Stored, unsigned RowDims = 1);
+  mlir::Value read(mlir::Value View, SymbolicTensorType Ty);
 
   mlir::OpBuilder &B;
   RegionOp Region;
@@ -117,6 +123,10 @@ mlir::FailureOr<mlir::Value> lowerContraction(mlir::Operation *Op,
                                               KernelWriter &W);
 mlir::FailureOr<mlir::Value> lowerAttention(mlir::Operation *Op,
                                             KernelWriter &W);
+
+/// Whether a reshape splits a product's columns alone, whose right side is an
+/// input: then it is lowered with the product, as one in its loops.
+bool splitsColumns(ReshapeOp Op);
 
 /// The element that changes nothing under `Kind`: 0, 1, or an end of the range.
 mlir::Value neutral(mlir::OpBuilder &B, mlir::Location Loc, ReduceKind Kind,

@@ -9,6 +9,8 @@
 /// \file
 ///   graph.matmul  →  linalg.generic (batch…, m, n | k)
 ///                    a[batch…, m, k] * b[batch…, k, n]
+///   its reshape to    →  linalg.generic (m, c… | k)  a[m, k] * b[k, c…]
+///     [m, c…]            where b is an input: its memory in the sizes c
 ///   graph.conv    →  linalg.generic (n, o…, c | taps…, ci)
 ///                    x[n, o*stride + tap*dilation…, group*C/g + ci]
 ///                      * w[taps…, ci, c],    x padded by a generic before it
@@ -18,6 +20,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/graph/ProductRegion.h"
 #include "passes/graph/linalg/IndexMath.h"
 
 using namespace mlir;
@@ -37,6 +40,34 @@ static Value multiplyAdd(OpBuilder &B, Location L, ValueRange X) {
 static Value zeros(KernelWriter &W, SymbolicTensorType Ty) {
   return W.filled(Ty, neutral(W.builder(), W.loc(), ReduceKind::sum,
                               W.computeType(Ty.getElementType()), false));
+}
+
+bool graph::splitsColumns(ReshapeOp Op) {
+  auto Product = Op.getX().getDefiningOp<MatmulOp>();
+  SymbolicTensorType To = typeOf(Op.getY());
+  return Product && typeOf(Product.getY()).getRank() == 2 && To.getRank() > 2 &&
+         To.getDims()[0] == typeOf(Product.getY()).getDims()[0] &&
+         argumentBehind(Product.getB());
+}
+
+static Value lowerSplitColumns(ReshapeOp Op, KernelWriter &W) {
+  auto Product = Op.getX().getDefiningOp<MatmulOp>();
+  BlockArgument B = argumentBehind(Product.getB());
+  SymbolicTensorType A = typeOf(Product.getA()), To = typeOf(Op.getY());
+  SmallVector<Expr> Dims(To.getDims());
+  Dims[0] = A.getDims()[1];
+  MLIRContext *Context = Op.getContext();
+  unsigned Rank = To.getRank();
+  SmallVector<AffineExpr> InB{getAffineDimExpr(Rank, Context)};
+  for (unsigned I = 1; I < Rank; ++I)
+    InB.push_back(getAffineDimExpr(I, Context));
+  AffineMap OfA = AffineMap::get(
+      Rank + 1, 0, {getAffineDimExpr(0, Context), InB[0]}, Context);
+  return W.reduce(
+      To, W.size(Dims[0]),
+      {W.tensor(Product.getA()), W.inSplitColumns(B, typeOf(B).withDims(Dims))},
+      {OfA, AffineMap::get(Rank + 1, 0, InB, Context)}, zeros(W, To),
+      multiplyAdd);
 }
 
 static Value lowerMatmul(MatmulOp Op, KernelWriter &W) {
@@ -133,8 +164,15 @@ static Value lowerConv(ConvOp Op, KernelWriter &W) {
 }
 
 FailureOr<Value> graph::lowerContraction(Operation *Op, KernelWriter &W) {
-  if (auto Matmul = dyn_cast<MatmulOp>(Op))
-    return lowerMatmul(Matmul, W);
+  if (auto Matmul = dyn_cast<MatmulOp>(Op)) {
+    bool IsLate = !Op->use_empty() && llvm::all_of(Op->getUsers(), [](auto *U) {
+      auto Reshape = dyn_cast<ReshapeOp>(U);
+      return Reshape && splitsColumns(Reshape);
+    });
+    return IsLate ? Value() : lowerMatmul(Matmul, W);
+  }
+  if (auto Reshape = dyn_cast<ReshapeOp>(Op))
+    return lowerSplitColumns(Reshape, W);
   if (auto Conv = dyn_cast<ConvOp>(Op))
     if (Value V = lowerConv(Conv, W))
       return V;

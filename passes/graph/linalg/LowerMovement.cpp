@@ -291,7 +291,11 @@ FailureOr<Value> graph::lowerMovement(Operation *Op, KernelWriter &W) {
   return llvm::TypeSwitch<Operation *, FailureOr<Value>>(Op)
       .Case([&](BroadcastOp Op) { return lowerBroadcast(Op, W); })
       .Case([&](TransposeOp Op) { return lowerTranspose(Op, W); })
-      .Case([&](ReshapeOp Op) { return lowerReshape(Op, W); })
+      .Case([&](ReshapeOp Op) -> FailureOr<Value> {
+        if (splitsColumns(Op))
+          return failure();
+        return lowerReshape(Op, W);
+      })
       .Case([&](SliceOp Op) { return lowerSlice(Op, W); })
       .Case([&](ConcatOp Op) { return lowerConcat(Op, W); })
       .Case([&](PadOp Op) { return lowerPad(Op, W); })

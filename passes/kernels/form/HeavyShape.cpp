@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/HeavyShape.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -34,36 +35,142 @@ shape::Facts factsOf(func::FuncOp Func) {
   return Facts;
 }
 
-/// Whether the heavy generic's results are reached from `Tensor` only at its
-/// own indices.
-static bool onlyAtIdentity(Value Tensor, bool Identity, Operation *Heavy,
-                           llvm::DenseSet<std::pair<Value, int>> &Seen) {
-  if (!Seen.insert({Tensor, Identity}).second)
+namespace {
+
+/// `V` as a function of the loops of the generic around it, of one of them and
+/// constants; null where it is no such.
+AffineExpr indexExpr(Value V, ArrayRef<AffineExpr> Loops) {
+  int64_t Plus = 0, Times = 1;
+  auto TakeConstant = [&](Operation *Op, int64_t &Into) {
+    std::optional<int64_t> Left = constantOf(Op->getOperand(0)),
+                           Right = constantOf(Op->getOperand(1));
+    if (!Left && !Right)
+      return;
+    Into = Right ? *Right : *Left;
+    V = Op->getOperand(Right ? 0 : 1);
+  };
+  if (auto Sum = V.getDefiningOp<arith::AddIOp>())
+    TakeConstant(Sum, Plus);
+  if (auto Product = V.getDefiningOp<arith::MulIOp>())
+    TakeConstant(Product, Times);
+  auto Index = V.getDefiningOp<linalg::IndexOp>();
+  AffineExpr Loop = Index ? Loops[Index.getDim()] : AffineExpr();
+  return Loop ? Loop * Times + Plus : AffineExpr();
+}
+
+/// The places at which the heavy generic's results are read for an element of
+/// an output, as functions of its indices.
+class HeavyReads {
+public:
+  HeavyReads(Operation *Heavy, unsigned Rank) : Heavy(Heavy), Rank(Rank) {}
+
+  /// Adds those of element `At` of `Tensor`, null where that is no function of
+  /// the output's that is followed; false where such an element reads one.
+  bool visit(Value Tensor, AffineMap At);
+  /// The dim in whose other half they are, where they are not at the element's
+  /// own indices; false where some are at neither.
+  bool exchange(std::optional<unsigned> &Dim) const;
+
+  SmallVector<AffineMap> Places;
+
+private:
+  bool visitInputs(linalg::GenericOp Op, ArrayRef<AffineExpr> Loops,
+                   bool AtOwn);
+  /// Null where an index is.
+  AffineMap mapOf(ArrayRef<AffineExpr> Indices) const;
+
+  Operation *Heavy;
+  unsigned Rank;
+  llvm::DenseSet<std::pair<Value, AffineMap>> Seen;
+};
+
+AffineMap HeavyReads::mapOf(ArrayRef<AffineExpr> Indices) const {
+  SmallVector<AffineExpr> Simple;
+  for (AffineExpr Index : Indices) {
+    if (!Index)
+      return {};
+    Simple.push_back(simplifyAffineExpr(Index, Rank, 0));
+  }
+  return AffineMap::get(Rank, 0, Simple, Heavy->getContext());
+}
+
+bool HeavyReads::visit(Value Tensor, AffineMap At) {
+  if (!Seen.insert({Tensor, At}).second)
     return true;
   Operation *Def = Tensor.getDefiningOp();
-  if (Def == Heavy)
-    return Identity;
+  if (Def == Heavy) {
+    if (At)
+      Places.push_back(At);
+    return bool(At);
+  }
   if (auto Cast = dyn_cast_if_present<tensor::CastOp>(Def))
-    return onlyAtIdentity(Cast.getSource(), Identity, Heavy, Seen);
+    return visit(Cast.getSource(), At);
   auto Op = dyn_cast_if_present<linalg::GenericOp>(Def);
   if (!Op)
     return true;
+  SmallVector<AffineExpr> Loops(Op.getNumLoops());
   AffineMap Result = Op.getIndexingMapMatchingResult(cast<OpResult>(Tensor));
-  for (OpOperand &Operand : Op->getOpOperands())
-    if (Op.payloadUsesValueFromOperand(&Operand) &&
-        !onlyAtIdentity(Operand.get(),
-                        Identity && Result.isIdentity() &&
-                            Op.getMatchingIndexingMap(&Operand).isIdentity(),
-                        Heavy, Seen))
+  if (At)
+    for (auto [Loop, Index] :
+         llvm::zip_equal(Result.getResults(), At.getResults()))
+      if (auto Dim = dyn_cast<AffineDimExpr>(Loop))
+        Loops[Dim.getPosition()] = Index;
+  return visitInputs(Op, Loops, At && At.isIdentity());
+}
+
+bool HeavyReads::visitInputs(linalg::GenericOp Op, ArrayRef<AffineExpr> Loops,
+                             bool AtOwn) {
+  for (OpOperand &Operand : Op->getOpOperands()) {
+    if (!Op.payloadUsesValueFromOperand(&Operand))
+      continue;
+    AffineMap Map = Op.getMatchingIndexingMap(&Operand);
+    SmallVector<AffineExpr> Indices;
+    for (AffineExpr Index : Map.getResults())
+      if (auto Dim = dyn_cast<AffineDimExpr>(Index))
+        Indices.push_back(Loops[Dim.getPosition()]);
+      else
+        Indices.push_back(isa<AffineConstantExpr>(Index) ? Index
+                                                         : AffineExpr());
+    if (!visit(Operand.get(), mapOf(Indices)))
       return false;
+  }
+  // One step of this kind on the way: what is at the element's own indices then
+  // is read by these very values.
   bool Fine = true;
   Op.getBody()->walk([&](tensor::ExtractOp Extract) {
-    Fine &= onlyAtIdentity(Extract.getTensor(), false, Heavy, Seen);
+    auto Indices = llvm::map_to_vector(Extract.getIndices(), [&](Value Index) {
+      return AtOwn ? indexExpr(Index, Loops) : AffineExpr();
+    });
+    Fine = Fine && visit(Extract.getTensor(), mapOf(Indices));
   });
   return Fine;
 }
 
+bool HeavyReads::exchange(std::optional<unsigned> &Dim) const {
+  for (AffineMap Place : Places)
+    for (auto [I, Index] : llvm::enumerate(Place.getResults())) {
+      AffineExpr Own = getAffineDimExpr(I, Place.getContext());
+      if (Index == Own)
+        continue;
+      auto Both = dyn_cast<AffineConstantExpr>(
+          simplifyAffineExpr(Index + Own, Rank, 0));
+      if (!Both || Both.getValue() != 1 || Dim.value_or(I) != I)
+        return false;
+      Dim = I;
+    }
+  return true;
+}
+
+} // namespace
+
 std::optional<HeavyShape> HeavyShape::read(const KernelForm &Form) {
+  std::optional<HeavyShape> Shape = readExchanging(Form);
+  if (Shape && Shape->Exchanged)
+    return std::nullopt;
+  return Shape;
+}
+
+std::optional<HeavyShape> HeavyShape::readExchanging(const KernelForm &Form) {
   HeavyShape Shape;
   Shape.Heavy = Form.Heavy;
   if (!Shape.Heavy || Form.SeveralHeavy)
@@ -94,8 +201,11 @@ std::optional<HeavyShape> HeavyShape::read(const KernelForm &Form) {
       if (sizeExpr(tensorSize(Out.Tensor, Dim)) !=
           sizeExpr(Shape.LoopSizes[Loop]))
         return std::nullopt;
-    llvm::DenseSet<std::pair<Value, int>> Seen;
-    if (!onlyAtIdentity(Out.Tensor, true, Shape.Heavy, Seen))
+    unsigned Rank = Shape.Parallel.size();
+    HeavyReads Reads(Shape.Heavy, Rank);
+    if (!Reads.visit(Out.Tensor, AffineMap::getMultiDimIdentityMap(
+                                     Rank, Shape.Heavy.getContext())) ||
+        !Reads.exchange(Shape.Exchanged))
       return std::nullopt;
     AccessMaps One = accessesOf(Out.Tensor);
     for (auto [Mine, Theirs] : llvm::zip_equal(Shape.Access.Opaque, One.Opaque))
@@ -103,6 +213,9 @@ std::optional<HeavyShape> HeavyShape::read(const KernelForm &Form) {
     llvm::append_range(Shape.Access.Accesses, One.Accesses);
     addIdentityAccess(Shape.Access, Out.Memref);
   }
+  if (Shape.Exchanged &&
+      constantOf(Shape.LoopSizes[Shape.Parallel[*Shape.Exchanged]]) != 2)
+    return std::nullopt;
   return Shape;
 }
 

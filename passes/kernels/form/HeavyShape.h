@@ -15,7 +15,8 @@
 namespace kpc::kernels {
 
 /// A kernel whose outputs have the heavy generic's own shape: each output
-/// element is made of the heavy results at its own indices.
+/// element is made of the heavy results at its own indices, and perhaps of
+/// those in the other half of one dim.
 struct HeavyShape {
   mlir::linalg::GenericOp Heavy;
   llvm::SmallVector<mlir::OpFoldResult> LoopSizes;
@@ -23,11 +24,16 @@ struct HeavyShape {
   llvm::SmallVector<unsigned> Parallel, Reduction;
   /// What an output element reads and writes.
   AccessMaps Access;
+  /// The output's dim, of two halves, in the other one of which an element
+  /// reads as well.
+  std::optional<unsigned> Exchanged;
 
   shape::Expr size(unsigned Loop) const { return *sizeExpr(LoopSizes[Loop]); }
 
-  /// None where the kernel is of another kind.
+  /// None where the kernel is of another kind, or exchanges halves.
   static std::optional<HeavyShape> read(const KernelForm &Form);
+  /// The same for builders that know what to do with `Exchanged`.
+  static std::optional<HeavyShape> readExchanging(const KernelForm &Form);
 };
 
 /// What the kernel's arguments say of `argN`.

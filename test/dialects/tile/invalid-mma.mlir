@@ -184,6 +184,30 @@ func.func @f(%d: !tile.fragment<[64, 64], f32>) {
 
 // -----
 
+func.func @f(%d: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.columns' op exchanges runs of a multiple of 8 columns, of which the fragment has pairs}}
+  %p = tile.columns %d from 0 exchanging 4 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
+  return
+}
+
+// -----
+
+func.func @f(%d: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.columns' op exchanges runs of a multiple of 8 columns, of which the fragment has pairs}}
+  %p = tile.columns %d from 0 exchanging -8 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
+  return
+}
+
+// -----
+
+func.func @f(%d: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.columns' op exchanges runs of a multiple of 8 columns, of which the fragment has pairs}}
+  %p = tile.columns %d from 0 exchanging 24 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
+  return
+}
+
+// -----
+
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%d: !d, %i: index) {
   // expected-error @below {{'tile.map' op keeps rows and columns}}

@@ -73,6 +73,8 @@ gpu.module @kernels {
       tile.release %pipe[%full] : !pipe, !tile.slot<full>
       // CHECK: %[[PART:.*]] = tile.columns %[[D]] from 64 : !fragment -> !fragment{{.*}}
       %part = tile.columns %d from 64 : !d -> !part
+      // CHECK: tile.columns %[[D]] from 64 exchanging 32 : !fragment -> !fragment{{.*}}
+      %exchanged = tile.columns %d from 64 exchanging 32 : !d -> !part
       // CHECK: tile.map %[[PART]] at[%{{.*}}, %{{.*}}] within[%{{.*}}, %{{.*}}] : !fragment{{.*}} -> !fragment{{.*}} {
       // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: index, %{{.*}}: index):
       %out = tile.map %part at [%m, %n] within [%m, %n] : !part -> !out {

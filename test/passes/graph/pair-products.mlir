@@ -60,7 +60,7 @@ module attributes {graph.symbols = {n = {min = 1, max = 4096, optimum = 1024}}} 
 // CHECK-LABEL: @geglu(
 // CHECK: graph.region "gate+up"(%arg0, %arg1, %arg3, %arg2, %arg4)
 // CHECK-NOT: graph.region
-module {
+module attributes {graph.symbols = {n = {min = 1, max = 4096, optimum = 1024}}} {
   func.func @geglu(%x: !x, %w: !w, %v: !w, %c: !b, %d: !b) -> !h {
     %g = graph.region "gate" (%x, %w, %c) : (!x, !w, !b) -> !h {
     ^bb0(%a: !x, %b: !w, %s: !b):
@@ -120,6 +120,33 @@ module {
 // CHECK-COUNT-2: graph.region
 module {
   func.func @ragged(%x: !x, %w: !w, %v: !w) -> !h {
+    %g = graph.region "gate" (%x, %w) : (!x, !w) -> !h {
+    ^bb0(%a: !x, %b: !w):
+      %0 = graph.matmul %a, %b : !x, !w
+      graph.yield %0 : !h
+    }
+    %y = graph.region "up" (%g, %x, %v) : (!h, !x, !w) -> !h {
+    ^bb0(%gate: !h, %a: !x, %b: !w):
+      %0 = graph.matmul %a, %b : !x, !w
+      %1 = graph.mul %gate, %0 : !h
+      graph.yield %1 : !h
+    }
+    return %y : !h
+  }
+}
+
+// -----
+
+!x = !graph.tensor<[n, 64], f16>
+!w = !graph.tensor<[64, 128], f16>
+!h = !graph.tensor<[n, 128], f16>
+
+// Typically fewer rows than a tile is made for, whatever the most are.
+// REMARK: A gate's two products stay two kernels, because they have few rows.
+// CHECK-LABEL: @typically_four(
+// CHECK-COUNT-2: graph.region
+module attributes {graph.symbols = {n = {min = 1, max = 4096, optimum = 4}}} {
+  func.func @typically_four(%x: !x, %w: !w, %v: !w) -> !h {
     %g = graph.region "gate" (%x, %w) : (!x, !w) -> !h {
     ^bb0(%a: !x, %b: !w):
       %0 = graph.matmul %a, %b : !x, !w

@@ -121,3 +121,44 @@ gpu.module @beside {
     gpu.return
   }
 }
+
+!b32 = !tile.smem<[32, 16], bf16, swizzle 32>
+!d32 = !tile.fragment<[64, 32], f32>
+!d16 = !tile.fragment<[64, 16], f32>
+
+// Columns 16 to 32 are registers 8 to 15; where runs of 8 change places, 16 to 24 are made of registers 12 to 15; of 16, of 0 to 3.
+gpu.module @exchanged {
+  // CHECK-LABEL: gpu.func @turn(
+  gpu.func @turn(%rows: index, %zero: index, %sink: memref<f32>) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    %a = tile.alloc : <[64, 16], bf16, swizzle 32>
+    %b = tile.alloc : <[32, 16], bf16, swizzle 32>
+    tile.start
+    tile.role "all" warps 0 to 4 registers 128 {
+    ^bb0(%group: index):
+      // CHECK: %[[D:.*]] = llvm.inline_asm
+      %p = tile.mma %a, %b transposed : !a, !b32 -> !tile.pending<!d32>
+      %d = tile.await %p : !tile.pending<!d32> -> !d32
+      // CHECK-DAG: %[[X0:.*]] = llvm.extractvalue %[[D]][8]
+      // CHECK-DAG: %[[E0:.*]] = llvm.extractvalue %[[D]][12]
+      // CHECK-DAG: %[[H0:.*]] = llvm.extractvalue %[[D]][0]
+      // CHECK-DAG: %[[S0:.*]] = arith.subf %[[X0]], %[[E0]]
+      // CHECK-DAG: arith.addf %[[S0]], %[[H0]]
+      // CHECK-DAG: %[[X7:.*]] = llvm.extractvalue %[[D]][15]
+      // CHECK-DAG: %[[E7:.*]] = llvm.extractvalue %[[D]][11]
+      // CHECK-DAG: %[[H7:.*]] = llvm.extractvalue %[[D]][7]
+      // CHECK-DAG: %[[S7:.*]] = arith.subf %[[X7]], %[[E7]]
+      // CHECK-DAG: arith.addf %[[S7]], %[[H7]]
+      %x = tile.columns %d from 16 : !d32 -> !d16
+      %e = tile.columns %d from 16 exchanging 8 : !d32 -> !d16
+      %h = tile.columns %d from 16 exchanging 16 : !d32 -> !d16
+      %out = tile.map %x at [%zero, %zero] within [%rows, %rows] beside %e, %h : !d16, !d16, !d16 -> !d16 {
+      ^bb0(%v: f32, %row: index, %column: index, %w: f32, %u: f32):
+        %s = arith.subf %v, %w : f32
+        %t = arith.addf %s, %u : f32
+        memref.store %t, %sink[] : memref<f32>
+        tile.yield %t : f32
+      }
+    }
+    gpu.return
+  }
+}

@@ -110,6 +110,31 @@ GemmShape knownSum(GemmShape S) {
   return S;
 }
 
+// Columns that change places are in one tile, of a split sum in one store.
+TEST(GemmSchedule, PairsOfRunsStayTogether) {
+  for (int64_t Half : {8, 32, 48, 64, 128}) {
+    GemmShape Shape = knownSum(shapeOf(512, 3072, 2048));
+    Shape.Exchanged = Half;
+    std::vector<GemmCost> Ranked = rankGemmSchedules(Shape, hopper());
+    ASSERT_FALSE(Ranked.empty());
+    bool AnySplit = false;
+    for (const GemmCost &One : Ranked) {
+      SCOPED_TRACE(One.Schedule.str());
+      EXPECT_EQ(One.Schedule.TileColumns % (2 * Half), 0);
+      AnySplit |= One.Schedule.Split > 1;
+    }
+    EXPECT_EQ(AnySplit, Half <= 32);
+  }
+  GemmShape Shape = shapeOf(512, 3072, 2048);
+  Shape.Exchanged = 64;
+  EXPECT_FALSE(
+      readGemmSchedule("gemm 128x64x64 slots 4 group 2", Shape, hopper()));
+  EXPECT_TRUE(
+      readGemmSchedule("gemm 128x128x64 slots 4 group 2", Shape, hopper()));
+  Shape.Exchanged = 40;
+  EXPECT_TRUE(rankGemmSchedules(Shape, hopper()).empty());
+}
+
 // Few tiles of a long sum are shared by blocks, each of which has a step.
 TEST(GemmSchedule, LongSumsAreSplit) {
   for (GemmShape Shape : Shapes) {

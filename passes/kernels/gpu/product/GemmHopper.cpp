@@ -21,7 +21,8 @@
 ///
 /// Two products of one A whose results meet element by element (a gate) are
 /// one: a slot's B has columns of the one and, behind them, as many of the
-/// other.
+/// other. Where elements meet those of the other half of a head (a rotary
+/// embedding), tiles have whole heads, and a thread has both halves.
 ///
 /// Not for: sums that may be empty, rows of memory that do not start at
 /// multiples of 16 bytes.
@@ -59,7 +60,7 @@ FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
   }
   std::optional<MatrixProduct> P = Form.FirstOfTwo
                                        ? MatrixProduct::readPair(First, Second)
-                                       : MatrixProduct::read(First);
+                                       : MatrixProduct::readExchanging(First);
   if (!P || !areMatrixOperands(*P))
     return false;
   std::optional<schedule::GemmShape> Shape = gemmShapeOf(*P);
@@ -67,10 +68,14 @@ FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
     return false;
   std::vector<schedule::GemmCost> Ranked =
       schedule::rankGemmSchedules(*Shape, T);
-  if (P->ReadsAtResult)
-    llvm::erase_if(Ranked, [](const schedule::GemmCost &One) {
-      return One.Schedule.TileColumns > schedule::MostColumnsBesideReads;
-    });
+  // Angles are the same for all heads of a tile; only where three warpgroups
+  // multiply, there are no registers for them beside its sums.
+  llvm::erase_if(Ranked, [&](const schedule::GemmCost &One) {
+    bool KeepsReads =
+        P->ReadsAtResult || (P->Exchanged && One.Schedule.consumers() > 2);
+    return KeepsReads &&
+           One.Schedule.TileColumns > schedule::MostColumnsBesideReads;
+  });
   const schedule::GemmCost *Chosen =
       chooseSchedule(Form, Ranked, Launch, [&](StringRef Text) {
         return schedule::readGemmSchedule(Text.str(), *Shape, T);

@@ -106,6 +106,25 @@ Value HopperProduct::shareOfSums(Value Group, Value Sums) {
   return Mine;
 }
 
+/// What the function sees beside the part of `From` that begins at `First`:
+/// the second product's sums, or those that change places with the part's; null
+/// where there is neither.
+Value HopperProduct::besidePart(Value From, int64_t First, Type Part) {
+  if (P.Second)
+    return tile::ColumnsOp::create(W.B, W.Loc, Part, From,
+                                   resultColumns() + First);
+  if (P.Exchanged)
+    return tile::ColumnsOp::create(W.B, W.Loc, Part, From, First, P.Exchanged);
+  return {};
+}
+
+/// Whether parts of a tile are whole heads, or heads whole parts: then what is
+/// read for one part is what others read.
+bool HopperProduct::sharesAngles() const {
+  int64_t Head = 2 * P.Exchanged, Part = S.partColumns();
+  return Head && (Part % Head == 0 || Head % Part == 0);
+}
+
 void HopperProduct::finishTile(const Place &Where, Value Group, Value Sums) {
   auto PartTy = tile::FragmentType::get(W.B.getContext(), {64, S.partColumns()},
                                         W.B.getF32Type());
@@ -116,29 +135,34 @@ void HopperProduct::finishTile(const Place &Where, Value Group, Value Sums) {
     First = W.mul(Rank, W.index(S.storedColumns()));
   }
   struct Part {
-    Value Column, Sums, Second;
+    Value Column, Sums, Beside;
   };
   SmallVector<Part> Parts;
+  bool ReadsFirst = P.ReadsAtResult || sharesAngles();
   for (int64_t C = 0; C < resultColumns() / S.Split; C += S.partColumns()) {
-    Value InTile = W.add(First, W.index(C)), Second;
+    Value InTile = W.add(First, W.index(C));
     Value Own =
         Kept ? Value(tile::CollectOp::create(W.B, W.Loc, PartTy, Kept, InTile,
                                              S.Split))
              : Value(tile::ColumnsOp::create(W.B, W.Loc, PartTy, Sums, C));
-    if (P.Second)
-      Second = tile::ColumnsOp::create(W.B, W.Loc, PartTy, Sums,
-                                       resultColumns() + C);
-    Parts.push_back({W.add(Where.Column, InTile), Own, Second});
-    if (!P.ReadsAtResult)
+    Parts.push_back({W.add(Where.Column, InTile), Own,
+                     besidePart(Kept ? Own : Sums, Kept ? 0 : C, PartTy)});
+    if (!ReadsFirst)
       storePart(Where, Group, Row, Parts.back().Column,
-                mapElements(Where, Row, Parts.back().Column, Own, Second),
+                mapElements(Where, Row, Parts.back().Column, Own,
+                            Parts.back().Beside),
                 C / S.partColumns());
   }
-  if (!P.ReadsAtResult)
+  if (!ReadsFirst)
     return;
-  // All reads of memory begin before the first store waits for anything.
-  for (Part &One : Parts)
-    One.Sums = mapElements(Where, Row, One.Column, One.Sums, One.Second);
+  // All reads of memory begin before the first store waits for anything. Parts
+  // at the same place of their heads come one after another: they read the same
+  // angles, once.
+  size_t PartsOfHead = std::max<int64_t>(2 * P.Exchanged / S.partColumns(), 1);
+  for (size_t InHead = 0; InHead < PartsOfHead; ++InHead)
+    for (size_t I = InHead; I < Parts.size(); I += PartsOfHead)
+      Parts[I].Sums = mapElements(Where, Row, Parts[I].Column, Parts[I].Sums,
+                                  Parts[I].Beside);
   for (auto [Number, One] : llvm::enumerate(Parts))
     storePart(Where, Group, Row, One.Column, One.Sums, Number);
 }

@@ -31,6 +31,8 @@ private:
   void consume(mlir::Value Group);
   mlir::Value multiplyTile(mlir::Value Group, mlir::Value &Cursor);
   void finishTile(const Place &Where, mlir::Value Group, mlir::Value Sums);
+  bool sharesAngles() const;
+  mlir::Value besidePart(mlir::Value From, int64_t First, mlir::Type Part);
   mlir::Value linesOf(mlir::Value Tile, mlir::Value First);
   mlir::Value shareOfSums(mlir::Value Group, mlir::Value Sums);
 

@@ -69,6 +69,7 @@ std::optional<schedule::GemmShape> gemmShapeOf(MatrixProduct &P) {
   Shape.ElementBytes = P.A.Element.getIntOrFloatBitWidth() / 8;
   Shape.ResultBytes = P.D.Element.getIntOrFloatBitWidth() / 8;
   Shape.LeastSum = P.Facts.range(P.Sum).Min;
+  Shape.Exchanged = P.Exchanged;
   Shape.LinesOfA = linesPerLine(P, P.A);
   Shape.LinesOfB = linesPerLine(P, P.B);
   if (Shape.Rows < Fewest || Shape.Columns < Fewest)

@@ -171,13 +171,29 @@ static bool readStrides(Matrix &M, AffineMap Map, const Contraction &C,
   return true;
 }
 
-std::optional<MatrixProduct> MatrixProduct::readResult(KernelForm &Form) {
+/// How many columns apart the halves of `Loop` are; none where it is no loop of
+/// columns, or sizes are not known.
+static std::optional<int64_t> columnsOfHalf(const Contraction &C,
+                                            unsigned Loop) {
+  int64_t Columns = 1;
+  for (unsigned I = C.Columns.Loops.size(); I-- > 0;) {
+    if (C.Columns.Loops[I] == Loop)
+      return Columns;
+    std::optional<int64_t> Size = constantOf(C.Columns.Sizes[I]);
+    if (!Size)
+      return std::nullopt;
+    Columns *= *Size;
+  }
+  return std::nullopt;
+}
+
+std::optional<MatrixProduct> MatrixProduct::readD(KernelForm &Form) {
   std::optional<Contraction> C = Contraction::read(Form);
   if (!C || C->Rows.Loops.empty() || C->Columns.Loops.empty() ||
       C->Sum.Loops.empty() || Form.Outputs.size() != 1 || !onlyWidens(C->A) ||
       !onlyWidens(C->B))
     return std::nullopt;
-  std::optional<HeavyShape> Shape = HeavyShape::read(Form);
+  std::optional<HeavyShape> Shape = HeavyShape::readExchanging(Form);
   if (!Shape)
     return std::nullopt;
   MatrixProduct P{*C, factsOf(Form.Func), 0, 0, 0, 0, {}, {}, {}};
@@ -189,6 +205,20 @@ std::optional<MatrixProduct> MatrixProduct::readResult(KernelForm &Form) {
   P.ReadsAtResult = llvm::any_of(Shape->Access.Accesses, [](const Access &One) {
     return One.Tensor && One.Map.isIdentity();
   });
+  if (Shape->Exchanged) {
+    std::optional<int64_t> Columns =
+        columnsOfHalf(*C, Shape->Parallel[*Shape->Exchanged]);
+    if (!Columns)
+      return std::nullopt;
+    P.Exchanged = *Columns;
+  }
+  return P;
+}
+
+std::optional<MatrixProduct> MatrixProduct::readResult(KernelForm &Form) {
+  std::optional<MatrixProduct> P = readD(Form);
+  if (P && P->Exchanged)
+    return std::nullopt;
   return P;
 }
 
@@ -206,7 +236,14 @@ bool MatrixProduct::hasTensorTypes() const {
 }
 
 std::optional<MatrixProduct> MatrixProduct::read(KernelForm &Form) {
-  std::optional<MatrixProduct> P = readResult(Form);
+  std::optional<MatrixProduct> P = readExchanging(Form);
+  if (P && P->Exchanged)
+    return std::nullopt;
+  return P;
+}
+
+std::optional<MatrixProduct> MatrixProduct::readExchanging(KernelForm &Form) {
+  std::optional<MatrixProduct> P = readD(Form);
   if (!P)
     return std::nullopt;
   const Contraction &C = P->C;

@@ -54,14 +54,20 @@ struct MatrixProduct {
     Matrix B;
   };
   std::optional<Twin> Second = {};
+  /// Each element of D may be made of the sum so many columns before or behind
+  /// it, too: runs of columns that change places in pairs. 0: none is.
+  int64_t Exchanged = 0;
 
-  /// None where the kernel is something else.
+  /// None where the kernel is something else, or exchanges columns.
   static std::optional<MatrixProduct> read(KernelForm &Form);
+  /// The same for builders that know what to do with `Exchanged`.
+  static std::optional<MatrixProduct> readExchanging(KernelForm &Form);
   /// Of a kernel of two products, as each of them sees it. Both forms live as
   /// long as what is read.
   static std::optional<MatrixProduct> readPair(KernelForm &First,
                                                KernelForm &Second);
-  /// The same without A and B, of which the caller knows more: a convolution's.
+  /// As `read` without A and B, of which the caller knows more: a
+  /// convolution's.
   static std::optional<MatrixProduct> readResult(KernelForm &Form);
 
   bool hasBatch() const { return Batch != shape::Expr(1); }
@@ -70,6 +76,9 @@ struct MatrixProduct {
   /// Tensor cores multiply the factors: both f16, both bf16, or tf32; sums in
   /// f32.
   bool hasTensorTypes() const;
+
+private:
+  static std::optional<MatrixProduct> readD(KernelForm &Form);
 };
 
 } // namespace kpc::kernels

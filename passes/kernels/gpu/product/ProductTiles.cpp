@@ -45,21 +45,23 @@ TilePlace tileInOrder(GpuWriter &W, Value Tile, Value RowTiles,
 
 Value mapSums(GpuWriter &W, KernelForm &Form, MatrixProduct &P,
               const SumsPlace &Where, Value Part, LogicalResult &Result,
-              Value Second) {
+              Value Beside) {
   using Values = SmallVector<Value>;
   auto From = cast<tile::FragmentType>(Part.getType());
   auto To = tile::FragmentType::get(W.B.getContext(), From.getShape(),
                                     P.D.Element, From.getLayout());
-  Values Beside;
+  Values Others, Within = {Where.Rows};
   SmallVector<Type> Arguments = {From.getElement(), W.B.getIndexType(),
                                  W.B.getIndexType()};
-  if (Second) {
-    Beside.push_back(Second);
+  if (Where.Columns)
+    Within.push_back(Where.Columns);
+  if (Beside) {
+    Others.push_back(Beside);
     Arguments.push_back(From.getElement());
   }
-  auto Map = tile::MapOp::create(W.B, W.Loc, To, Part,
-                                 ValueRange{Where.Row, Where.Column},
-                                 ValueRange{Where.Rows, Where.Columns}, Beside);
+  auto Map =
+      tile::MapOp::create(W.B, W.Loc, To, Part,
+                          ValueRange{Where.Row, Where.Column}, Within, Others);
   OpBuilder::InsertionGuard Guard(W.B);
   Block *Body = W.B.createBlock(&Map.getBody(), {}, Arguments,
                                 SmallVector<Location>(Arguments.size(), W.Loc));
@@ -80,20 +82,27 @@ Value mapSums(GpuWriter &W, KernelForm &Form, MatrixProduct &P,
   Put(C.Columns, Body->getArgument(2));
   for (unsigned Loop : C.R.Parallel)
     At.push_back(All[Loop]);
-  llvm::SmallDenseMap<Value, Value, 2> SumOf; // by the product
-  auto Join = [&](Contraction &Of, Value Partial) {
+  // A product's result at some indices: there are no others than these and
+  // those that change places with them.
+  auto Join = [&](Contraction &Of, Value Partial, ValueRange Indices) -> Value {
     Values Sum = {Partial};
-    if (failed(joinInitial(W, Of.R, At, Sum)))
-      Result = failure();
-    SumOf[Of.R.Op->getResult(0)] = Sum[0];
+    if (succeeded(joinInitial(W, Of.R, Indices, Sum)))
+      return Sum[0];
+    Result = failure();
+    return {};
   };
-  Join(C, Body->getArgument(0));
-  if (Second)
-    Join(P.Second->C, Body->getArgument(3));
-  W.Emitter.setElementHook(
-      [&](OpBuilder &, Location, Value Tensor, ValueRange) -> Value {
-        return SumOf.lookup(Tensor);
-      });
+  W.Emitter.setElementHook([&](OpBuilder &, Location, Value Tensor,
+                               ValueRange Indices) -> Value {
+    Operation *Of = Tensor.getDefiningOp();
+    if (Of && Of == C.R.Op)
+      return Join(
+          C,
+          Body->getArgument(P.Exchanged && !llvm::equal(Indices, At) ? 3 : 0),
+          Indices);
+    if (Of && P.Second && Of == P.Second->C.R.Op)
+      return Join(P.Second->C, Body->getArgument(3), Indices);
+    return {};
+  });
   Value Element = W.Emitter.element(W.B, Form.Outputs[0].Tensor, At);
   W.Emitter.setElementHook({});
   if (!Element)

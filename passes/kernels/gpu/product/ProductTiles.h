@@ -32,15 +32,16 @@ TilePlace tileInOrder(GpuWriter &W, mlir::Value Tile, mlir::Value RowTiles,
 /// Where some of a product's sums are: index; `Batch` may be null.
 struct SumsPlace {
   mlir::Value Batch, Row, Column;
-  mlir::Value Rows, Columns; ///< of the whole product
+  /// Of the whole product; null `Columns`: all of them are inside.
+  mlir::Value Rows, Columns;
 };
 
-/// What the kernel makes of the fragment `Part` of the sums, and of `Second` of
-/// those of a second product, as elements of the output: a tile.map. `Result`
-/// becomes failure after a diagnostic.
+/// What the kernel makes of the fragment `Part` of the sums, and of `Beside`,
+/// those of a second product or those that change places with them, as elements
+/// of the output: a tile.map. `Result` becomes failure after a diagnostic.
 mlir::Value mapSums(GpuWriter &W, KernelForm &Form, MatrixProduct &P,
                     const SumsPlace &Where, mlir::Value Part,
-                    mlir::LogicalResult &Result, mlir::Value Second = {});
+                    mlir::LogicalResult &Result, mlir::Value Beside = {});
 
 /// The value of a size or stride that is an expression over `argN`, the
 /// kernel's arguments.

@@ -192,11 +192,20 @@ void TmaProduct::produce(bool Drain) {
 //===----------------------------------------------------------------------===//
 
 Value TmaProduct::mapElements(const Place &Where, Value Row, Value Column,
-                              Value Part, Value Second) {
-  return mapSums(W, Form, P,
-                 {P.hasBatch() ? Where.Batch : Value(), Row, Column, RowCount,
-                  ColumnCount},
-                 Part, Result, Second);
+                              Value Part, Value Beside) {
+  SumsPlace At{P.hasBatch() ? Where.Batch : Value(), Row, Column, RowCount,
+               ColumnCount};
+  // Where halves are exchanged, an element's place in its half is part of
+  // addresses: whole parts are kept inside, so that it is known but for the
+  // lane's two bits.
+  int64_t Columns = P.Columns.asConstant().value_or(0),
+          Together = S.partColumns();
+  if (P.Exchanged && Columns && Columns % Together == 0) {
+    if (Columns % resultColumns())
+      At.Column = compute<arith::MinUIOp>(Column, W.index(Columns - Together));
+    At.Columns = {};
+  }
+  return mapSums(W, Form, P, At, Part, Result, Beside);
 }
 
 void TmaProduct::storePart(const Place &Where, Value Group, Value Row,

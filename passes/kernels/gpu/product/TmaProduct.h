@@ -85,7 +85,7 @@ protected:
   /// What the kernel makes of the sums, as elements of the output.
   mlir::Value mapElements(const Place &Where, mlir::Value Row,
                           mlir::Value Column, mlir::Value Part,
-                          mlir::Value Second = {});
+                          mlir::Value Beside = {});
   /// One part of the result's columns, the `Number`-th of the tile, on its way.
   void storePart(const Place &Where, mlir::Value Group, mlir::Value Row,
                  mlir::Value Column, mlir::Value Out, int64_t Number);

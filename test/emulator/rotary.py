@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rotary embeddings at the end of their product, on the emulator.   rotary.py KPC DRIVER FOLDER
+
+Queries, keys and values of one input, of which the first two are turned, or queries alone; spelled as exporters do, or
+by ONNX's operator. What turns must be part of a product; `kpc verify` compares the emulated run with the model on the
+host. Ends with 77 where onnx is not installed.
+"""
+
+import dataclasses
+import subprocess
+import sys
+
+import emulated
+
+try:
+    import numpy
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError:
+    print("SKIPPED: onnx is not installed")
+    sys.exit(77)
+
+HIDDEN, POSITIONS = 72, 64
+
+
+@dataclasses.dataclass
+class Layer:
+    name: str
+    depth: int          # of a head
+    heads: int
+    groups: int = 0     # heads of keys and of values; 0: queries alone
+    precision: str = "fp16"
+    bias: bool = False
+    each_row: bool = False  # angles for each row, not for each position
+    operator: bool = False  # RotaryEmbedding
+    schedule: str = ""
+
+
+CASES = [Layer("together", 64, 4, 2),
+         Layer("each_row", 128, 2, 1, "bf16", bias=True, each_row=True),
+         Layer("short", 16, 5, 2, bias=True),
+         Layer("operator", 64, 2, 1, "bf16", operator=True),
+         Layer("alone", 64, 3),
+         Layer("three_quarters", 96, 4, bias=True),
+         Layer("long", 256, 1, precision="bf16"),
+         # Heads that the last tile has only some of.
+         Layer("part", 32, 9, schedule="gemm 64x128x64 slots 3 group 1"),
+         Layer("wide", 64, 6, 2, schedule="gemm 128x256x64 slots 3 group 1"),
+         Layer("split", 64, 4, 1, schedule="gemm 64x128x64 slots 4 group 1 split 2"),
+         Layer("below", 64, 2, 1, schedule="gemm 64x128x64 slots 3 group 2 cluster 2x1"),
+         Layer("beside", 128, 3, schedule="gemm 64x128x64 slots 3 group 2 cluster 1x2")]
+
+
+class Graph:
+    def __init__(self):
+        self.nodes, self.weights, self.random = [], [], numpy.random.default_rng(1)
+
+    def node(self, kind, inputs, name="", **attributes):
+        name = name or f"{kind.lower()}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, inputs, [name], name=name, **attributes))
+        return name
+
+    def constant(self, value):
+        self.weights.append(numpy_helper.from_array(numpy.asarray(value), f"w{len(self.weights)}"))
+        return self.weights[-1].name
+
+    def linear(self, x, rows, columns, bias=False):
+        y = self.node("MatMul", [x, self.constant(self.random.standard_normal((rows, columns)).astype(numpy.float32) / rows**0.5)])
+        return self.node("Add", [y, self.constant(self.random.standard_normal(columns).astype(numpy.float32) / 4)]) if bias else y
+
+    def part(self, x, axis, first, end):
+        return self.node("Slice", [x] + [self.constant(numpy.array([value])) for value in (first, end, axis)])
+
+    def turned(self, x, depth, name, cos, sin):
+        """x·cos + (its halves, the second negated and first)·sin"""
+        swapped = self.node("Concat", [self.node("Neg", [self.part(x, 3, depth // 2, depth)]), self.part(x, 3, 0, depth // 2)], axis=3)
+        return self.node("Add", [self.node("Mul", [x, cos]), self.node("Mul", [swapped, sin])], f"turned_{name}")
+
+
+def model(layer):
+    g, depth = Graph(), layer.depth
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", "sequence", HIDDEN])]
+
+    def table(name, shape, kind=TensorProto.FLOAT):
+        inputs.append(helper.make_tensor_value_info(name, kind, shape))
+        return name
+
+    if layer.operator:
+        angles = numpy.outer(numpy.arange(POSITIONS), 100.0**(-2 * numpy.arange(depth // 2) / depth)).astype(numpy.float32)
+        tables = [g.constant(numpy.cos(angles)), g.constant(numpy.sin(angles)), table("positions", ["batch", "sequence"], TensorProto.INT64)]
+    else:
+        first = "batch" if layer.each_row else 1
+        tables = [g.node("Unsqueeze", [table(name, [first, "sequence", depth]), g.constant(numpy.array([1]))]) for name in ("cos", "sin")]
+
+    def heads(count, name):
+        """`name`: of what is turned; none: it is not."""
+        y = g.linear("x", HIDDEN, count * depth, layer.bias)
+        if name and layer.operator:
+            y = g.node("RotaryEmbedding", [y, *tables], f"turned_{name}", num_heads=count)
+        y = g.node("Reshape", [y, g.constant(numpy.array([0, 0, count, depth]))])
+        y = g.node("Transpose", [y], perm=[0, 2, 1, 3])
+        return g.turned(y, depth, name, *tables) if name and not layer.operator else y
+
+    y = heads(layer.heads, "q")
+    if layer.groups:
+        k, v = heads(layer.groups, "k"), heads(layer.groups, "")
+        shape = g.constant(numpy.array([0, layer.heads, -1, depth]))
+        k, v = (g.node("Reshape", [g.node("Expand", [g.node("Unsqueeze", [one, g.constant(numpy.array([2]))]),
+                                                    g.constant(numpy.array([1, 1, layer.heads // layer.groups, 1, 1]))]), shape])
+                if layer.groups != layer.heads else one for one in (k, v))
+        scores = g.node("MatMul", [y, g.node("Transpose", [k], perm=[0, 1, 3, 2])])
+        scores = g.node("Mul", [scores, g.constant(numpy.float32(depth**-0.5))])
+        y = g.node("MatMul", [g.node("Softmax", [scores], axis=-1), v])
+    y = g.node("Transpose", [y], perm=[0, 2, 1, 3])
+    y = g.node("Reshape", [y, g.constant(numpy.array([0, 0, layer.heads * depth]))])
+    y = g.linear(y, layer.heads * depth, 64)
+    graph = helper.make_graph(g.nodes, "rotary", inputs, [helper.make_tensor_value_info(y, TensorProto.FLOAT, ["batch", "sequence", 64])],
+                              g.weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
+
+
+def main():
+    kpc, driver, folder = sys.argv[1:]
+    run = emulated.Emulated(kpc, driver, "sm_90a", folder)
+    failed = 0
+    for layer in CASES:
+        case = emulated.Case(layer.name, model(layer), {"batch": "1..4:opt=2", "sequence": f"1..{POSITIONS}:opt=48"}, {"batch": 3, "sequence": 37},
+                             f".*turned.* = {layer.schedule}" if layer.schedule else "", ("--precision", layer.precision),
+                             layer.schedule)
+        failed += not run.is_right(case)
+        shown = subprocess.run([kpc, "inspect", run.folder / f"{layer.name}.kpc"], check=True, capture_output=True, text=True).stdout
+        turning = [line for line in emulated.kernels(shown) if "turned" in line]
+        if len(turning) != 1 + bool(layer.groups) or sum(" gemm " in line for line in turning) != 1:
+            print(f"{layer.name}: no product turns its heads:\n{shown}")
+            failed += 1
+    print(f"{len(CASES)} rotary embeddings, {failed} wrong")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
