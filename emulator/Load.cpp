@@ -84,7 +84,7 @@ std::unique_ptr<LoadedModule> LoadedModule::load(std::string_view Text,
   std::unique_ptr<LoadedModule> Out(new LoadedModule(Memory));
   if (!Out->placeVariables(Module.Variables, Errors))
     return nullptr;
-  Out->P = decodeModule(std::move(Module), Out->Variables, *For, Errors);
+  Out->P = decodeModule(Module, Out->Variables, *For, Errors);
   return Errors.empty() ? std::move(Out) : nullptr;
 }
 

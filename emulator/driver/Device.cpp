@@ -26,9 +26,10 @@ Result caught() try { throw; } catch (const std::bad_alloc &) {
 } catch (const std::exception &E) {
   try {
     Device::get().setLastText(std::string("the emulator failed: ") + E.what());
-  } catch (...) {
+    return Unknown;
+  } catch (...) { // no memory for the text
+    return Unknown;
   }
-  return Unknown;
 } catch (...) {
   return Unknown;
 }

@@ -150,8 +150,9 @@ bool decodeChange(Decoder &D, const ptx::Statement &S, Modifiers &M,
       }
     }
   }
-  if (S.Operands.size() <= Next || !D.address(S.Operands[Next++], I))
+  if (S.Operands.size() <= Next || !D.address(S.Operands[Next], I))
     return false;
+  ++Next;
   bool MayLack =
       What == Step::Arrive || What == Step::Drop || What == Step::Invalidate;
   if (S.Operands.size() > Next + 1 || (S.Operands.size() == Next && !MayLack))

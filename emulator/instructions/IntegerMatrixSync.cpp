@@ -50,7 +50,7 @@ uint32_t finish(int64_t Sum, bool Saturate) {
 
 void multiplyNumbers(Warp &W, const IntegerPlan &P, const uint32_t *D) {
   const uint32_t *A = D + P.results(), *B = A + P.registersA();
-  int8_t Left[FragmentRows][MaxK], Right[FragmentColumns][MaxK];
+  int8_t Left[FragmentRows][MaxK] = {}, Right[FragmentColumns][MaxK] = {};
   auto Number = [&](uint32_t Raw, bool Signed) {
     unsigned Shift = 32 - P.Bits;
     return Signed ? int32_t(Raw << Shift) >> Shift : int32_t(Raw);
@@ -77,7 +77,8 @@ void multiplyNumbers(Warp &W, const IntegerPlan &P, const uint32_t *D) {
 
 void multiplyBits(Warp &W, const IntegerPlan &P, const uint32_t *D) {
   const uint32_t *A = D + P.results(), *B = A + P.registersA();
-  uint32_t Left[FragmentRows][MaxWords], Right[FragmentColumns][MaxWords];
+  uint32_t Left[FragmentRows][MaxWords] = {},
+           Right[FragmentColumns][MaxWords] = {};
   forEachElement(W, A, P.registersA(), !P.Short, 32,
                  [&](unsigned Line, unsigned Word, uint32_t Bits) {
                    Left[Line][Word] = Bits;

@@ -17,7 +17,7 @@
 #include "emulator/numbers/FusedRow.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <cstring>
 
 namespace kpc::emulator {
@@ -297,8 +297,9 @@ bool takeShape(const ptx::Statement &S, Modifiers &M, Plan &P, unsigned &K) {
     size_t At = Word.find('k');
     if (At == std::string::npos || Word.size() > 11)
       return false;
-    P.N = unsigned(std::atoi(Word.c_str() + 4));
-    K = unsigned(std::atoi(Word.c_str() + At + 1));
+    const char *Begin = Word.data();
+    std::from_chars(Begin + 4, Begin + At, P.N);
+    std::from_chars(Begin + At + 1, Begin + Word.size(), K);
     return M.take(Word) && P.N >= 8 && P.N <= MaxColumns && P.N % 8 == 0;
   }
   return false;

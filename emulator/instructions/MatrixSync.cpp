@@ -207,7 +207,7 @@ void loadMatrix(Warp &W, const Instruction &I, uint32_t Mask) {
   if (!isWholeMatrixWarp(W, I, Mask))
     return;
   const uint32_t *To = &W.kernel().Vectors[I.Rows];
-  uint16_t Matrices[4][8][8];
+  uint16_t Matrices[4][8][8] = {};
   for (unsigned L = 0; L < 8u * I.Count; ++L) {
     uint8_t *Row = W.locate(I, W.addressOf(I, L), 16, MemoryUse::Read, L);
     if (!Row)

@@ -462,8 +462,9 @@ bool decodeTensorMatrix(Decoder &D, const ptx::Statement &S, Modifiers &M,
     T.HasMask = true;
   }
   bool Negated = false;
-  if (At >= O.size() || !D.predicate(O[At++], I.Source[3], Negated) || Negated)
+  if (At >= O.size() || !D.predicate(O[At], I.Source[3], Negated) || Negated)
     return false;
+  ++At;
   if (At < O.size() && T.Stationary)
     return D.fail("a mask of zero columns is refused: what its fields mean is "
                   "not confirmed");

@@ -474,11 +474,11 @@ void Decoder::run() {
 // Modules
 //===----------------------------------------------------------------------===//
 
-Program decodeModule(ptx::Module Text, const VariableAddresses &Variables,
-                     const TextTarget &For, std::vector<LoadError> &Errors) {
+Program decodeModule(const ptx::Module &Text,
+                     const VariableAddresses &Variables, const TextTarget &For,
+                     std::vector<LoadError> &Errors) {
   Program Out;
-  const std::map<uint32_t, std::string> Files = Text.Files;
-  for (ptx::Function &F : inlineCalls(std::move(Text), Errors)) {
+  for (ptx::Function &F : inlineCalls(Text, Errors)) {
     auto K = std::make_unique<Kernel>();
     K->Name = F.Name;
     for (size_t D = 0; D < 3; ++D) {
@@ -487,7 +487,7 @@ Program decodeModule(ptx::Module Text, const VariableAddresses &Variables,
           F.RequiredThreads.empty() ? 0 : F.RequiredThreads[D];
     }
     K->Source = std::move(F);
-    K->Files = Files;
+    K->Files = Text.Files;
     if (std::string Lacks = For.lacks("sm_90", 78);
         !K->Source.ClusterSize.empty() && !Lacks.empty())
       Errors.push_back({K->Source.Line, ".reqnctapercluster " + Lacks});

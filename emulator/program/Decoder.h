@@ -172,8 +172,9 @@ std::optional<TextTarget> targetOf(const ptx::Module &Text,
                                    std::vector<LoadError> &Errors);
 
 /// Decodes the entries of a module; `Errors` empty: all of them.
-Program decodeModule(ptx::Module Text, const VariableAddresses &Variables,
-                     const TextTarget &For, std::vector<LoadError> &Errors);
+Program decodeModule(const ptx::Module &Text,
+                     const VariableAddresses &Variables, const TextTarget &For,
+                     std::vector<LoadError> &Errors);
 
 } // namespace kpc::emulator
 

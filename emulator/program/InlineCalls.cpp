@@ -187,7 +187,7 @@ Function Expansion::expand(const Function &F) {
 
 } // namespace
 
-std::vector<ptx::Function> inlineCalls(ptx::Module Text,
+std::vector<ptx::Function> inlineCalls(const ptx::Module &Text,
                                        std::vector<LoadError> &Errors) {
   std::vector<ptx::Function> Out;
   Expansion E(Text, Errors);

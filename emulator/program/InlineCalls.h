@@ -20,7 +20,7 @@
 namespace kpc::emulator {
 
 /// The kernels of the module, without calls.
-std::vector<ptx::Function> inlineCalls(ptx::Module Text,
+std::vector<ptx::Function> inlineCalls(const ptx::Module &Text,
                                        std::vector<LoadError> &Errors);
 
 } // namespace kpc::emulator

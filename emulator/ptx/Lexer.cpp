@@ -103,11 +103,11 @@ Token Lexer::number() {
     double Value = 0;
     size_t Length = Rest.find_first_not_of("0123456789.eE+-");
     Length = std::min(Length, Rest.size());
-    auto [End, Error] =
-        std::from_chars(Rest.data(), Rest.data() + Length, Value);
+    std::string_view Number = Rest.substr(0, Length);
+    auto [End, Error] = std::from_chars(Number.begin(), Number.end(), Value);
     if (Error != std::errc())
       return cut(Token::Kind::Bad, N);
-    Token T = cut(Token::Kind::Float64, size_t(End - Rest.data()));
+    Token T = cut(Token::Kind::Float64, size_t(End - Number.begin()));
     T.Bits = std::bit_cast<uint64_t>(Value);
     return T;
   }
