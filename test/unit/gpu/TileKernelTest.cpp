@@ -219,14 +219,14 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// Heads that are turned: y = (x·w)·c + exchanged(x·w)·s, with angles of each
 /// row.
-struct Heads {
+struct TurnedHeads {
   const char *Name;
   int64_t Rows, Count, Half, Sum;
 };
 
-void PrintTo(const Heads &H, std::ostream *Out) { *Out << H.Name; }
+void PrintTo(const TurnedHeads &H, std::ostream *Out) { *Out << H.Name; }
 
-KernelText turnedOf(const Heads &H) {
+KernelText turnedOf(const TurnedHeads &H) {
   std::string Count = std::to_string(H.Count), Half = std::to_string(H.Half),
               Depth = std::to_string(H.Sum);
   std::vector<std::string> All = {"m", Count, "2", Half};
@@ -261,7 +261,7 @@ KernelText turnedOf(const Heads &H) {
   return K;
 }
 
-class TurnedKernel : public ::testing::TestWithParam<Heads> {};
+class TurnedKernel : public ::testing::TestWithParam<TurnedHeads> {};
 
 TEST_P(TurnedKernel, IsAssembledWithoutLoss) {
   expectNoLoss(turnedOf(GetParam()).text(), {"gemm ", OfHopper, 3});
@@ -269,12 +269,12 @@ TEST_P(TurnedKernel, IsAssembledWithoutLoss) {
 
 INSTANTIATE_TEST_SUITE_P(
     Gemm, TurnedKernel,
-    ::testing::Values(Heads{"heads_of_64", 4096, 48, 32, 2048},
-                      Heads{"heads_of_128", 8192, 64, 64, 4096},
-                      Heads{"heads_of_32", 4096, 48, 16, 1024},
-                      Heads{"heads_of_256", 4096, 16, 128, 2048},
-                      Heads{"few_rows", 64, 48, 32, 2048}),
-    [](const ::testing::TestParamInfo<Heads> &Info) {
+    ::testing::Values(TurnedHeads{"heads_of_64", 4096, 48, 32, 2048},
+                      TurnedHeads{"heads_of_128", 8192, 64, 64, 4096},
+                      TurnedHeads{"heads_of_32", 4096, 48, 16, 1024},
+                      TurnedHeads{"heads_of_256", 4096, 16, 128, 2048},
+                      TurnedHeads{"few_rows", 64, 48, 32, 2048}),
+    [](const ::testing::TestParamInfo<TurnedHeads> &Info) {
       return std::string(Info.param.Name);
     });
 
