@@ -217,6 +217,67 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(Info.param.Name);
     });
 
+/// Heads that are turned: y = (x·w)·c + exchanged(x·w)·s, with angles of each
+/// row.
+struct TurnedHeads {
+  const char *Name;
+  int64_t Rows, Count, Half, Sum;
+};
+
+void PrintTo(const TurnedHeads &H, std::ostream *Out) { *Out << H.Name; }
+
+KernelText turnedOf(const TurnedHeads &H) {
+  std::string Count = std::to_string(H.Count), Half = std::to_string(H.Half),
+              Depth = std::to_string(H.Sum);
+  std::vector<std::string> All = {"m", Count, "2", Half};
+  KernelText K(H.Name);
+  K.input("x", "f16", {"m", Depth})
+      .input("w", "f16", {Depth, Count, "2", Half});
+  K.input("c", "f32", {"m", "2", Half}).input("s", "f32", {"m", "2", Half});
+  K.output("y", "f16", All);
+  K.fact("m", "kpc.min = 1 : i64, kpc.max = 65536 : i64, kpc.optimum = " +
+                  std::to_string(H.Rows) + " : i64");
+  K.generic("p",
+            {"(m,h,t,p,k)->(m,k)", "(m,h,t,p,k)->(k,h,t,p)",
+             "(m,h,t,p,k)->(m,h,t,p)"},
+            "ppppr", {"x", "w"},
+            "%e = arith.extf %x : f16 to f32\n%f = arith.extf %w : f16 to f32\n"
+            "%o = arith.mulf %e, %f : f32\n%r = arith.addf %p, %o : f32",
+            "%r", "0.0", "f32", All);
+  std::string Same = "(a,b,c,d)->(a,b,c,d)", OfRow = "(a,b,c,d)->(a,c,d)";
+  K.generic("e", {Same}, "pppp", {},
+            "%a = linalg.index 0 : index\n%b = linalg.index 1 : index\n"
+            "%c = linalg.index 2 : index\n%d = linalg.index 3 : index\n"
+            "%one = arith.constant 1 : index\n%minus = arith.constant -1 : "
+            "index\n%back = arith.muli %c, %minus : index\n"
+            "%other = arith.addi %one, %back : index\n"
+            "%r = tensor.extract %p_t[%a, %b, %other, %d] : tensor<?x" +
+                Count + "x2x" + Half + "xf32>",
+            "%r", "", "f32", All);
+  K.generic("y", {Same, Same, OfRow, OfRow, Same}, "pppp", {"p", "e", "c", "s"},
+            "%l = arith.mulf %p, %c : f32\n%t = arith.mulf %e, %s : f32\n"
+            "%a = arith.addf %l, %t : f32\n%r = arith.truncf %a : f32 to f16",
+            "%r");
+  return K;
+}
+
+class TurnedKernel : public ::testing::TestWithParam<TurnedHeads> {};
+
+TEST_P(TurnedKernel, IsAssembledWithoutLoss) {
+  expectNoLoss(turnedOf(GetParam()).text(), {"gemm ", OfHopper, 3});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Gemm, TurnedKernel,
+    ::testing::Values(TurnedHeads{"heads_of_64", 4096, 48, 32, 2048},
+                      TurnedHeads{"heads_of_128", 8192, 64, 64, 4096},
+                      TurnedHeads{"heads_of_32", 4096, 48, 16, 1024},
+                      TurnedHeads{"heads_of_256", 4096, 16, 128, 2048},
+                      TurnedHeads{"few_rows", 64, 48, 32, 2048}),
+    [](const ::testing::TestParamInfo<TurnedHeads> &Info) {
+      return std::string(Info.param.Name);
+    });
+
 class TensorMemoryKernel : public ::testing::TestWithParam<Product> {};
 
 TEST_P(TensorMemoryKernel, IsAssembledWithoutLoss) {

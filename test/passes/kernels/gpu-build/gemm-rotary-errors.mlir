@@ -4,6 +4,7 @@
 // CHECK: the schedule 'gemm 64x64x64 slots 8 group 1' is none of this kernel's: legal are 'gemm {{[0-9]+}}x{{128|256}}x64
 // CHECK-NOT: x64x64
 // CHECK-NOT: x192x64
+// CHECK: and {{[0-9]+}} more
 func.func @head(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kpc.max = 4096 : i64, kpc.min = 1 : i64, kpc.optimum = 64 : i64}) attributes {kpc.forced_schedule = "gemm 64x64x64 slots 8 group 1", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
