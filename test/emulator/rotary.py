@@ -39,17 +39,17 @@ class Layer:
 
 
 CASES = [Layer("together", 64, 4, 2),
-         Layer("each_row", 128, 2, 1, "bf16", bias=True, each_row=True),
-         Layer("short", 16, 5, 2, bias=True),
-         Layer("operator", 64, 2, 1, "bf16", operator=True),
+         Layer("each_row", 128, 2, 2, "bf16", bias=True, each_row=True),
+         Layer("short", 16, 6, 2, bias=True),
+         Layer("operator", 64, 2, 2, "bf16", operator=True),
          Layer("alone", 64, 3),
          Layer("three_quarters", 96, 4, bias=True),
-         Layer("long", 256, 1, precision="bf16"),
+         Layer("long", 256, 2, precision="bf16"),
          # Heads that the last tile has only some of.
          Layer("part", 32, 9, schedule="gemm 64x128x64 slots 3 group 1"),
          Layer("wide", 64, 6, 2, schedule="gemm 128x256x64 slots 3 group 1"),
-         Layer("split", 64, 4, 1, schedule="gemm 64x128x64 slots 4 group 1 split 2"),
-         Layer("below", 64, 2, 1, schedule="gemm 64x128x64 slots 3 group 2 cluster 2x1"),
+         Layer("split", 64, 4, 2, schedule="gemm 64x128x64 slots 4 group 1 split 2"),
+         Layer("below", 64, 2, 2, schedule="gemm 64x128x64 slots 3 group 2 cluster 2x1"),
          Layer("beside", 128, 3, schedule="gemm 64x128x64 slots 3 group 2 cluster 1x2")]
 
 
