@@ -107,8 +107,9 @@ static void optimise(llvm::Module &Llvm, llvm::TargetMachine &Machine) {
 /// Inserted after the optimiser, which takes the intrinsic for one that memory
 /// does not matter to, and would move loads across it. For the same reason
 /// nothing is read through the read-only cache, whose lines may be older than
-/// the kernel's wait.
-static void launchEarly(llvm::Module &Llvm) {
+/// the kernel's wait. A kernel that holds its dependents (GpuLaunch.h) does not
+/// say so: they are launched when it has ended.
+static void launchEarly(gpu::GPUModuleOp Module, llvm::Module &Llvm) {
   for (llvm::Function &Kernel : Llvm) {
     if (Kernel.getCallingConv() != llvm::CallingConv::PTX_Kernel ||
         Kernel.isDeclaration())
@@ -118,13 +119,16 @@ static void launchEarly(llvm::Module &Llvm) {
         for (llvm::Attribute::AttrKind Kind :
              {llvm::Attribute::ReadOnly, llvm::Attribute::ReadNone})
           Arg.removeAttr(Kind);
+    Operation *Source = Module.lookupSymbol(Kernel.getName());
+    bool Holds = Source && Source->hasAttr("kpc.holds_dependents");
     llvm::IRBuilder<> B(&*Kernel.getEntryBlock().getFirstInsertionPt());
     auto *Type = llvm::FunctionType::get(B.getVoidTy(), false);
-    B.CreateCall(Type,
-                 llvm::InlineAsm::get(Type,
-                                      "griddepcontrol.wait;\n\t"
-                                      "griddepcontrol.launch_dependents;",
-                                      "~{memory}", /*hasSideEffects=*/true));
+    B.CreateCall(
+        Type, llvm::InlineAsm::get(Type,
+                                   Holds ? "griddepcontrol.wait;"
+                                         : "griddepcontrol.wait;\n\t"
+                                           "griddepcontrol.launch_dependents;",
+                                   "~{memory}", /*hasSideEffects=*/true));
   }
 }
 
@@ -146,7 +150,7 @@ FailureOr<std::string> emitPtx(gpu::GPUModuleOp Module, llvm::Module &Llvm,
     return Module.emitError("LLVM IR is not valid: ") << Broken;
   optimise(Llvm, *Machine);
   if (T.launchesEarly())
-    launchEarly(Llvm);
+    launchEarly(Module, Llvm);
   if (Listings.Llvm) {
     llvm::raw_string_ostream Stream(*Listings.Llvm);
     Llvm.print(Stream, nullptr);

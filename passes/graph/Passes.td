@@ -266,7 +266,7 @@ def TurnInProducts : Pass<"turn-in-products", "::mlir::func::FuncOp"> {
     product in the loops of the heads, of which those that are not turned stay as
     they are, by a select. Kernels that read heads before or behind the embedding
     read them in the one result. For targets with wgmma, in whose registers both
-    halves of a head meet; of 16 bits, heads of up to 256 elements that divide a
+    halves of a head meet; of 16 bits, heads of up to 128 elements that divide a
     tile, and not for few rows (`pair-products`). Each one found, and each that
     is refused with the reason, is a remark of category `recognition`.
   }];

@@ -35,6 +35,7 @@
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/TurnedProduct.h"
+#include "passes/schedule/GemmSchedule.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -240,6 +241,8 @@ StringRef Turner::refusal(ProductRegion &Product, RotaryRegion &Rotary,
   int64_t Half = Rotary.half();
   if (Half < 1 || Half % ThreadColumns)
     return "its halves are not multiples of 8 elements";
+  if (Half > schedule::MostExchanged)
+    return "its heads have more than 128 elements";
   if (llvm::none_of(WidestTiles,
                     [&](int64_t Tile) { return Tile % (2 * Half) == 0; }))
     return "no tile of a product has whole heads";

@@ -158,7 +158,8 @@ bool isLegalShare(const GemmSchedule &S, const GemmShape &Shape) {
 /// block has no more at once, in what one store moves.
 bool keepsPairs(const GemmSchedule &S, const GemmShape &Shape) {
   int64_t Together = S.Split > 1 ? S.partColumns() : S.TileColumns;
-  return !Shape.Exchanged || Together % (2 * Shape.Exchanged) == 0;
+  return !Shape.Exchanged || (Shape.Exchanged <= MostExchanged &&
+                              Together % (2 * Shape.Exchanged) == 0);
 }
 
 bool isLegal(const GemmSchedule &S, const GemmShape &Shape,

@@ -94,6 +94,9 @@ inline constexpr int64_t StagingColumns = 64, StagingBuffers = 2;
 /// Columns of a tile whose sums leave registers for what the result's elements
 /// read beside them.
 inline constexpr int64_t MostColumnsBesideReads = 128;
+/// Most columns of half a head that changes places with the other: of heads of
+/// 256 both halves and their angles spill 744 bytes a thread (ptxas 13.0).
+inline constexpr int64_t MostExchanged = 64;
 /// A line of the second cache.
 inline constexpr int64_t CacheLineBytes = 128;
 

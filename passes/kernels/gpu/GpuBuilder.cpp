@@ -54,6 +54,8 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
   if (Launch.ResidentBlocks > 0)
     Kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     B.getI32IntegerAttr(Launch.ResidentBlocks));
+  if (Launch.HoldsDependents)
+    Kernel->setAttr("kpc.holds_dependents", B.getUnitAttr());
   Kernel->setAttr("kpc.schedule", B.getStringAttr(Launch.Schedule));
   SmallVector<StringRef> Costs(Launch.Costs.begin(), Launch.Costs.end());
   if (!Costs.empty())

@@ -216,6 +216,37 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {
 // -----
 
 !x = !graph.tensor<[n, 64], f16>
+!w = !graph.tensor<[64, 512], f16>
+!p = !graph.tensor<[n, 512], f16>
+!pairs = !graph.tensor<[n, 2, 2, 128], f16>
+!angles = !graph.tensor<[1, 1, 1, 128], f16>
+
+// REMARK: A rotary embedding is a kernel behind its product, because its heads have more than 128 elements.
+// CHECK-LABEL: @long(
+// CHECK: graph.region "q"
+// CHECK: graph.region "rotary"
+module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {min = 1, max = 64, optimum = 32}}} {
+  func.func @long(%x: !x, %w: !w, %cos: !angles) -> (!pairs) {
+    %p = graph.region "q" (%x, %w) : (!x, !w) -> !p {
+    ^bb0(%a: !x, %b: !w):
+      %0 = graph.matmul %a, %b : !x, !w
+      graph.yield %0 : !p
+    }
+    %h = graph.reshape %p : !p to !pairs
+    %r = graph.region "rotary" (%h, %cos) : (!pairs, !angles) -> !pairs {
+    ^bb0(%a: !pairs, %c: !angles):
+      %0 = graph.slice %a start <[0, 0, 1, 0]> step [1, 1, -1, 1] : !pairs to !pairs
+      %1 = graph.broadcast %c : !angles to !pairs
+      %2 = graph.mul %0, %1 : !pairs
+      graph.yield %2 : !pairs
+    }
+    return %r : !pairs
+  }
+}
+
+// -----
+
+!x = !graph.tensor<[n, 64], f16>
 !w = !graph.tensor<[64, 160], f16>
 !p = !graph.tensor<[n, 160], f16>
 !pairs = !graph.tensor<[n, 2, 2, 40], f16>

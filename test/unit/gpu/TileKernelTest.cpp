@@ -272,7 +272,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(TurnedHeads{"heads_of_64", 4096, 48, 32, 2048},
                       TurnedHeads{"heads_of_128", 8192, 64, 64, 4096},
                       TurnedHeads{"heads_of_32", 4096, 48, 16, 1024},
-                      TurnedHeads{"heads_of_256", 4096, 16, 128, 2048},
+                      TurnedHeads{"heads_of_96", 4096, 32, 48, 2048},
                       TurnedHeads{"few_rows", 64, 48, 32, 2048}),
     [](const ::testing::TestParamInfo<TurnedHeads> &Info) {
       return std::string(Info.param.Name);
