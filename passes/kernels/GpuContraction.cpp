@@ -29,12 +29,10 @@ using namespace mlir;
 
 namespace kpc::kernels {
 
-/// Results of a thread up to which a tile is small, and the blocks of it that a
-/// multiprocessor must have room for. By itself ptxas 13.0 makes room for 8,
-/// with 32 registers a thread, and spills in some kernels; asked for 1 it takes
-/// up to 120 registers, and too few warps are left to wait for memory.
+/// Results of a thread up to which a tile is small. By itself ptxas 13.0 makes
+/// room for 8 such blocks a multiprocessor, with 32 registers a thread, and
+/// spills; it does so, too, where it is asked for 2.
 static constexpr int64_t FewResults = 8;
-static constexpr int32_t BlocksOfFewResults = 4;
 
 /// Follows `V` through conversions to an input of `Op`; null if it is none.
 static BlockArgument inputBehind(Value V, linalg::GenericOp Op,
@@ -181,7 +179,7 @@ FailureOr<bool> buildGpuContraction(KernelForm &Form, const target::Target &T,
   if (failed(ContractionTile(W, *C, Shape, T).emit()))
     return failure();
   if (Shape.Rows * Shape.Columns <= FewResults * Tile::Threads)
-    Launch.ResidentBlocks = BlocksOfFewResults;
+    Launch.ResidentBlocks = 1;
   return true;
 }
 

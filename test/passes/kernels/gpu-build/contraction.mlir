@@ -5,7 +5,6 @@
 // CHECK-LABEL: gpu.module @matmul_known
 // CHECK: workgroup(%[[A:.*]] : memref<32x36xf32, #gpu.address_space<workgroup>>, %[[B:.*]] : memref<32x36xf32
 // CHECK: kpc.schedule = "contraction 32x32x32 simt"
-// CHECK-SAME: nvvm.minctasm = 4 : i32
 // CHECK: vector.load
 // CHECK: scf.for
 // CHECK: memref.store %{{.*}}, %[[A]]
