@@ -133,6 +133,16 @@ TEST(Nvptx, WritesPtx) {
   EXPECT_THAT(*Ptx, HasSubstr(".maxntid 128"));
 }
 
+TEST(Nvptx, HoldsDependentsUntilTheEnd) {
+  Compiler C;
+  std::string Text = unary("math.sqrt");
+  Text.insert(Text.find("kpc.reads"), "kpc.holds_dependents, ");
+  auto Ptx = C.ptx(Text, "sm_90a");
+  ASSERT_TRUE(Ptx) << C.Reported;
+  EXPECT_THAT(*Ptx, HasSubstr("griddepcontrol.wait;"));
+  EXPECT_THAT(*Ptx, Not(HasSubstr("griddepcontrol.launch_dependents;")));
+}
+
 TEST(Nvptx, PortableUsesTheOldestVersions) {
   Compiler C;
   auto Ptx = C.ptx(unary("math.sqrt"), "compute_80");
