@@ -50,9 +50,12 @@ bool isFreeToTranspose(Value V) {
 }
 
 /// The transpose that most operands share; null where one operand is neither
-/// such a transpose nor free to transpose.
+/// such a transpose nor free to transpose. Where all are free, one that was
+/// transposed stays so: the others would be turned in its place, and then it
+/// again.
 TransposeOp commonTranspose(OperandRange Operands) {
   TransposeOp Common;
+  bool IsOfData = false, HasOther = false;
   for (Value Operand : Operands) {
     auto Transpose = Operand.getDefiningOp<TransposeOp>();
     if (Transpose && !isa_and_present<ConstantOp, WeightOp>(
@@ -60,11 +63,14 @@ TransposeOp commonTranspose(OperandRange Operands) {
       if (Common && Common.getPerm() != Transpose.getPerm())
         return {};
       Common = Transpose;
+      IsOfData |= !isFreeToTranspose(Transpose.getX());
     } else if (!isFreeToTranspose(Operand)) {
       return {};
+    } else {
+      HasOther = true;
     }
   }
-  return Common;
+  return IsOfData || !HasOther ? Common : TransposeOp();
 }
 
 /// Whether a transpose of the type moves dimensions of size 1 alone. What is

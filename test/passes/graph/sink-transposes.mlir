@@ -123,3 +123,17 @@ func.func @angles(%x: !graph.tensor<[1, 1, s, 16], f32>) -> !graph.tensor<[b, s,
   %1 = graph.transpose %0 [0, 2, 1, 3] : !graph.tensor<[b, 32, s, 16], f32>
   return %1 : !graph.tensor<[b, s, 32, 16], f32>
 }
+
+// Of two that are repeated, one transposed, neither is turned for the other's sake: each would be in turn, for ever.
+// CHECK-LABEL: @repeated(
+// CHECK-NEXT: %[[A:.*]] = graph.broadcast %arg0
+// CHECK-NEXT: %[[T:.*]] = graph.transpose %[[A]] [2, 1, 0]
+// CHECK-NEXT: %[[B:.*]] = graph.broadcast %arg1
+// CHECK-NEXT: graph.add %[[T]], %[[B]]
+func.func @repeated(%a: !graph.tensor<[2, 1, 4], f32>, %b: !graph.tensor<[4, 1, 2], f32>) -> !graph.tensor<[4, 3, 2], f32> {
+  %0 = graph.broadcast %a : !graph.tensor<[2, 1, 4], f32> to !graph.tensor<[2, 3, 4], f32>
+  %1 = graph.transpose %0 [2, 1, 0] : !graph.tensor<[2, 3, 4], f32>
+  %2 = graph.broadcast %b : !graph.tensor<[4, 1, 2], f32> to !graph.tensor<[4, 3, 2], f32>
+  %3 = graph.add %1, %2 : !graph.tensor<[4, 3, 2], f32>
+  return %3 : !graph.tensor<[4, 3, 2], f32>
+}
