@@ -112,7 +112,7 @@ GemmShape knownSum(GemmShape S) {
 
 // Columns that change places are in one tile, of a split sum in one store.
 TEST(GemmSchedule, PairsOfRunsStayTogether) {
-  for (int64_t Half : {8, 32, 48, 64, 128}) {
+  for (int64_t Half : {8, 32, 48, 64}) {
     GemmShape Shape = knownSum(shapeOf(512, 3072, 2048));
     Shape.Exchanged = Half;
     std::vector<GemmCost> Ranked = rankGemmSchedules(Shape, hopper());
@@ -131,8 +131,11 @@ TEST(GemmSchedule, PairsOfRunsStayTogether) {
       readGemmSchedule("gemm 128x64x64 slots 4 group 2", Shape, hopper()));
   EXPECT_TRUE(
       readGemmSchedule("gemm 128x128x64 slots 4 group 2", Shape, hopper()));
-  Shape.Exchanged = 40;
-  EXPECT_TRUE(rankGemmSchedules(Shape, hopper()).empty());
+  for (int64_t Half :
+       {40, 128}) { // no tile has whole heads; too many registers
+    Shape.Exchanged = Half;
+    EXPECT_TRUE(rankGemmSchedules(Shape, hopper()).empty());
+  }
 }
 
 // Few tiles of a long sum are shared by blocks, each of which has a step.
