@@ -19,6 +19,19 @@ foreach(program embed_c embed_cpp)
   endif()
 endforeach()
 
+# What goes wrong is said, whichever compiler made the program.
+find_program(gxx g++)
+foreach(compiler IN ITEMS ${CXX_COMPILER} ${gxx})
+  if(compiler)
+    run(${compiler} -std=c++20 -o ${work}/errors ${CMAKE_CURRENT_LIST_DIR}/errors.cpp -I${prefix}/include
+        -L${prefix}/${LIBDIR} -lkpc_runtime -Wl,-rpath,${prefix}/${LIBDIR})
+    run(${work}/errors ${work}/sample.kpc)
+    if(NOT out MATCHES "^the model has no dim 'bach'[^\n]*\nthe dims of 'x' need 4000000 bytes, and its memory has 4\n$")
+      message(FATAL_ERROR "errors, by ${compiler}, printed:\n${out}")
+    endif()
+  endif()
+endforeach()
+
 # pkg-config finds the same, and a C program needs nothing else.
 find_program(pkg_config pkg-config)
 if(pkg_config)

@@ -1,5 +1,4 @@
-//===- kpc/runtime.hpp - Runs compiled models: the C++ interface -*- C++
-//-*-===//
+//===- kpc/runtime.hpp - Runs compiled models, in C++ -----------*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -25,7 +24,12 @@
 
 #include "kpc/runtime.h"
 
+#if __cplusplus < 202002L
+#error "kpc/runtime.hpp needs C++20: -std=c++20"
+#endif
+
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
@@ -48,8 +52,13 @@ public:
   Error() = default;
   explicit Error(kpc_status Status, kpc_error *E = nullptr)
       : TheStatus(Status), E(E, kpc_error_free) {}
+  /// Of this header's own.
+  Error(kpc_status Status, std::string Text)
+      : TheStatus(Status), Own(std::move(Text)) {}
   kpc_status status() const { return TheStatus; }
   const char *message() const {
+    if (!Own.empty())
+      return Own.c_str();
     const char *Text = kpc_error_message(E.get());
     return *Text ? Text : kpc_status_name(TheStatus);
   }
@@ -71,6 +80,7 @@ public:
 private:
   kpc_status TheStatus = KPC_OK;
   std::shared_ptr<kpc_error> E;
+  std::string Own;
 };
 
 /// A value or an error; never both. `value()` of an error is a fault of the
@@ -161,9 +171,12 @@ template <> constexpr kpc_element_type elementTypeOf<uint64_t>() {
 class Tensor {
 public:
   Tensor() = default;
+  /// `Room`: bytes of the memory at `Data`, where that is known; a run refuses
+  /// dims that need more.
   Tensor(void *Data, kpc_element_type Type, std::vector<int64_t> Dims,
-         kpc_device Device = KPC_HOST)
-      : Data(Data), Type(Type), Device(Device), Dims(std::move(Dims)) {}
+         kpc_device Device = KPC_HOST, size_t Room = SIZE_MAX)
+      : Data(Data), Type(Type), Device(Device), Dims(std::move(Dims)),
+        Room(Room) {}
   explicit Tensor(const kpc_tensor &T)
       : Data(T.data), Type(T.type), Device(T.device),
         Dims(T.dims, T.dims + T.rank) {}
@@ -180,6 +193,7 @@ public:
     kpc_tensor T = c();
     return kpc_tensor_bytes(&T);
   }
+  size_t room() const { return Room; }
   /// The elements of a host tensor; empty where `T` is not its type.
   template <class T> std::span<T> values() const {
     if (Type != elementTypeOf<std::remove_const_t<T>>())
@@ -192,6 +206,7 @@ private:
   int32_t Type = 0;
   kpc_device Device = KPC_HOST;
   std::vector<int64_t> Dims;
+  size_t Room = SIZE_MAX;
 };
 
 /// A view of a vector or array of elements.
@@ -199,7 +214,8 @@ template <class Container>
 Tensor tensor(Container &Elements, std::vector<int64_t> Dims) {
   using Element = std::remove_cvref_t<decltype(*std::data(Elements))>;
   return Tensor(const_cast<Element *>(std::data(Elements)),
-                elementTypeOf<Element>(), std::move(Dims));
+                elementTypeOf<Element>(), std::move(Dims), KPC_HOST,
+                std::size(Elements) * sizeof(Element));
 }
 
 struct NamedTensor {
@@ -283,7 +299,9 @@ public:
     for (const Dim &D : Dims)
       List.push_back({D.first, D.second});
     kpc_error *E = nullptr;
-    return done(kpc_session_prepare(S.get(), List.data(), List.size(), &E), E);
+    kpc_status Status =
+        kpc_session_prepare(S.get(), List.data(), List.size(), &E);
+    return done(Status, E);
   }
   Result<void> prepare(std::initializer_list<Dim> Dims) {
     return prepare(std::span(Dims.begin(), Dims.size()));
@@ -292,7 +310,8 @@ public:
   /// Outputs allocated by the library.
   Result<Outputs> run(std::span<const NamedTensor> Inputs,
                       void *Stream = nullptr) {
-    fill(Inputs, In);
+    if (Result<void> Filled = fill(Inputs, In); !Filled)
+      return Filled.error();
     kpc_outputs *Out = nullptr;
     kpc_error *E = nullptr;
     kpc_status Status =
@@ -309,12 +328,14 @@ public:
   /// Into given outputs.
   Result<void> run(std::span<const NamedTensor> Inputs,
                    std::span<const NamedTensor> Given, void *Stream = nullptr) {
-    fill(Inputs, In);
-    fill(Given, Out);
+    if (Result<void> Filled = fill(Inputs, In); !Filled)
+      return Filled;
+    if (Result<void> Filled = fill(Given, Out); !Filled)
+      return Filled;
     kpc_error *E = nullptr;
-    return done(kpc_session_run(S.get(), In.data(), In.size(), Out.data(),
-                                Out.size(), Stream, &E),
-                E);
+    kpc_status Status = kpc_session_run(S.get(), In.data(), In.size(),
+                                        Out.data(), Out.size(), Stream, &E);
+    return done(Status, E);
   }
   Result<void> run(std::initializer_list<NamedTensor> Inputs,
                    std::initializer_list<NamedTensor> Given,
@@ -349,8 +370,10 @@ public:
 
   Result<Profile> profile(std::span<const NamedTensor> Inputs,
                           std::span<const NamedTensor> Given) {
-    fill(Inputs, In);
-    fill(Given, Out);
+    if (Result<void> Filled = fill(Inputs, In); !Filled)
+      return Filled.error();
+    if (Result<void> Filled = fill(Given, Out); !Filled)
+      return Filled.error();
     kpc_profile *P = nullptr;
     kpc_error *E = nullptr;
     kpc_status Status = kpc_session_profile(S.get(), In.data(), In.size(),
@@ -380,11 +403,19 @@ private:
       return Error(Status, E);
     return {};
   }
-  static void fill(std::span<const NamedTensor> From,
-                   std::vector<kpc_named_tensor> &To) {
+  static Result<void> fill(std::span<const NamedTensor> From,
+                           std::vector<kpc_named_tensor> &To) {
     To.clear();
-    for (const NamedTensor &T : From)
+    for (const NamedTensor &T : From) {
+      int64_t Bytes = T.Value.bytes();
+      if (Bytes > 0 && uint64_t(Bytes) > T.Value.room())
+        return Error(KPC_ERROR_TOO_SMALL,
+                     "the dims of '" + std::string(T.Name) + "' need " +
+                         std::to_string(Bytes) + " bytes, and its memory has " +
+                         std::to_string(T.Value.room()));
       To.push_back({T.Name.data(), T.Value.c()});
+    }
+    return {};
   }
 
   struct Free {
