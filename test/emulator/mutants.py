@@ -144,7 +144,9 @@ def check(options, name):
     module = max(modules, key=lambda one: len(re.findall(r"mbarrier|wgmma|tcgen05|cp\.async|bar\.sync", one)))
     lines, entry = module.split("\n"), re.search(r"\.entry (\w+)", module)[1]
     kernel = Broken(name, options.kpc, here.environment, folder / f"{name}.kpc", emulated.dims(case.sizes), folder)
-    if found := kernel.run(folder / "none"):
+    nothing = folder / "none"
+    nothing.mkdir()
+    if found := kernel.run(nothing):
         print(f"{name}: the kernel itself: {found}")
         return False
     everything = list(mutations.mutations(lines))

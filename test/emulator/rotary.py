@@ -44,7 +44,7 @@ CASES = [Layer("together", 64, 4, 2),
          Layer("operator", 64, 2, 2, "bf16", operator=True),
          Layer("alone", 64, 3),
          Layer("three_quarters", 96, 4, bias=True),
-         Layer("long", 256, 2, precision="bf16"),
+         Layer("long", 128, 2, precision="bf16"),
          # Heads that the last tile has only some of.
          Layer("part", 32, 9, schedule="gemm 64x128x64 slots 3 group 1"),
          Layer("wide", 64, 6, 2, schedule="gemm 128x256x64 slots 3 group 1"),

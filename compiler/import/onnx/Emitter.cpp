@@ -240,10 +240,21 @@ Value Emitter::sizeScalar(const Expr &E, Type Element) {
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-std::optional<Dims> Emitter::broadcastSizes(ArrayRef<Expr> A,
-                                            ArrayRef<Expr> C) {
+const Expr &Emitter::leftOf(const Expr &A, const Expr &C) {
+  std::optional<std::string> NameA = A.asSymbol(), NameC = C.asSymbol();
+  return NameA && !(NameC && *NameC > *NameA) ? C : A;
+}
+
+std::optional<Dims> Emitter::broadcastSizes(ArrayRef<Expr> SizesA,
+                                            ArrayRef<Expr> SizesC) {
+  Dims A(SizesA), C(SizesC);
   size_t Rank = std::max(A.size(), C.size());
   Dims Result(Rank, Expr(1));
+  auto Rename = [&](const std::string &Gone, const Expr &Left) {
+    for (Dims *Sizes : {&A, &C, &Result})
+      for (Expr &Size : *Sizes)
+        Size = Size.substitute({{Gone, Left}});
+  };
   for (size_t I = 0; I < Rank; ++I) {
     // Aligned at the end; missing sizes are 1.
     Expr SizeA = I + A.size() >= Rank ? A[I + A.size() - Rank] : Expr(1);
@@ -253,10 +264,14 @@ std::optional<Dims> Emitter::broadcastSizes(ArrayRef<Expr> A,
     } else if (SizeA == Expr(1)) {
       Result[I] = SizeC;
     } else if (unify(SizeA, SizeC)) {
-      // The two have one name now; a number is that name.
-      Result[I] = SizeC.isConstant() ? SizeC : SizeA;
+      const Expr &Left = leftOf(SizeA, SizeC);
+      Result[I] = Left;
+      if (std::optional<std::string> Gone =
+              (&Left == &SizeA ? SizeC : SizeA).asSymbol())
+        Rename(*Gone, Left);
     } else {
-      fail(Code::ImportShape, "sizes " + dimsText(A) + " and " + dimsText(C) +
+      fail(Code::ImportShape, "sizes " + dimsText(SizesA) + " and " +
+                                  dimsText(SizesC) +
                                   " cannot be broadcast together");
       return std::nullopt;
     }

@@ -195,15 +195,10 @@ bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
   C.collectSymbols(Named);
   if (llvm::any_of(Counters, [&](const auto &N) { return Named.count(N); }))
     return false;
-  std::optional<std::string> Old = A.asSymbol();
-  Expr New = C;
-  // Of two names the later goes; a number stays.
-  if (!Old || (C.asSymbol() && *C.asSymbol() > *Old)) {
-    if (!C.asSymbol())
-      return false;
-    Old = C.asSymbol();
-    New = A;
-  }
+  Expr New = Emitter::leftOf(A, C);
+  std::optional<std::string> Old = (New == A ? C : A).asSymbol();
+  if (!Old)
+    return false;
   std::set<std::string, std::less<>> Parts;
   New.collectSymbols(Parts);
   if (Parts.count(*Old))

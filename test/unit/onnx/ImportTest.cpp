@@ -326,6 +326,34 @@ TEST(ImportSizes, UnnamedDimsThatMustBeEqualBecomeOne) {
             "--dim\n");
 }
 
+TEST(ImportSizes, OfTwoNamesThatMeetTheEarlierIsLeft) {
+  for (const char *First : {"a", "b"}) {
+    SCOPED_TRACE(First);
+    const char *Second = *First == 'a' ? "b" : "a";
+    ModelProto M = unary("Add", {-1, -1});
+    auto *Extra = M.mutable_graph()->add_input();
+    describe(Extra, "z", {-1, -1});
+    auto Name = [](onnx::ValueInfoProto *Of, const char *Text) {
+      for (auto &Dim : *Of->mutable_type()
+                            ->mutable_tensor_type()
+                            ->mutable_shape()
+                            ->mutable_dim())
+        Dim.set_dim_param(Text);
+    };
+    Name(M.mutable_graph()->mutable_input(0), First);
+    Name(Extra, Second);
+    M.mutable_graph()->mutable_output(0)->clear_type();
+    only(M)->add_input("z");
+    Imported I(M);
+    EXPECT_EQ(I.result(), "!graph.tensor<[a, a], f32>");
+    EXPECT_EQ(I.Diags.text(),
+              "warning[KPC-I0035]: 'n' (Add, opset 17) in m.onnx: size b is "
+              "taken to be a, as the operator needs\n"
+              "  hint: give the dims one name when exporting, or fix them with "
+              "--dim\n");
+  }
+}
+
 TEST(ImportSizes, ASliceByASizeLimitsIt) {
   // table[:d0] with d0 the number of x's rows and a table of 8.
   ModelProto M = unary("Slice", {8});
