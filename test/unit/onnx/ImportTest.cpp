@@ -333,7 +333,7 @@ TEST(ImportSizes, OfTwoNamesThatMeetTheEarlierIsLeft) {
     ModelProto M = unary("Add", {-1, -1});
     auto *Extra = M.mutable_graph()->add_input();
     describe(Extra, "z", {-1, -1});
-    auto Name = [](onnx::ValueInfoProto *Of, const char *Text) {
+    auto Name = [](::onnx::ValueInfoProto *Of, const char *Text) {
       for (auto &Dim : *Of->mutable_type()
                             ->mutable_tensor_type()
                             ->mutable_shape()

@@ -131,8 +131,8 @@ TEST(GemmSchedule, PairsOfRunsStayTogether) {
       readGemmSchedule("gemm 128x64x64 slots 4 group 2", Shape, hopper()));
   EXPECT_TRUE(
       readGemmSchedule("gemm 128x128x64 slots 4 group 2", Shape, hopper()));
-  for (int64_t Half :
-       {40, 128}) { // no tile has whole heads; too many registers
+  // No tile has whole heads; both halves take too many registers.
+  for (int64_t Half : {40, 128}) {
     Shape.Exchanged = Half;
     EXPECT_TRUE(rankGemmSchedules(Shape, hopper()).empty());
   }
