@@ -77,7 +77,7 @@ Result Device::prepare(Launch &L, const KernelNodeParams &P) {
     return InvalidValue;
   }
   L.Parameters.assign(F->K->ParameterBytes, 0);
-  for (size_t N = 0; N < F->K->Parameters.size(); ++N) {
+  for (size_t N = 0; P.Params && N < F->K->Parameters.size(); ++N) {
     const Parameter &Of = F->K->Parameters[N];
     std::memcpy(L.Parameters.data() + Of.Offset, P.Params[N], Of.Bytes);
   }

@@ -107,7 +107,8 @@ LaunchResult launch(const Kernel &K, const LaunchShape &Shape,
   try {
     for (unsigned T = 1; T < Threads; ++T)
       Others.emplace_back(Work);
-  } catch (const std::system_error &) { // with those that there are
+    // NOLINTNEXTLINE(bugprone-empty-catch): with those that there are
+  } catch (const std::system_error &) {
   }
   Work();
   for (std::thread &T : Others)

@@ -154,7 +154,7 @@ void SharedShadow::split(unsigned Level, uint64_t Index) {
 
 Conflict SharedShadow::visit(unsigned Level, uint64_t Index,
                              const SharedAccess &A, const Knowledge &Now) {
-  if (!Cells[Level][Index].Split)
+  if (Level == 0 || !Cells[Level][Index].Split)
     return check(Cells[Level][Index], A, Now);
   for (uint64_t Part = 0; Part < 4; ++Part)
     if (Conflict C = visit(Level - 1, Index * 4 + Part, A, Now);
@@ -168,7 +168,7 @@ Conflict SharedShadow::visit(unsigned Level, uint64_t Index,
 
 void SharedShadow::clear(unsigned Level, uint64_t Index) {
   Cell &C = Cells[Level][Index];
-  if (C.Split)
+  if (Level > 0 && C.Split)
     for (uint64_t Part = 0; Part < 4; ++Part)
       clear(Level - 1, Index * 4 + Part);
   else

@@ -179,8 +179,9 @@ bool copyBox(Warp &W, const Instruction &I, unsigned L) {
     W.report(FindingKind::Misaligned, I, L, Wrong);
     return false;
   }
-  bool IsBelow = std::any_of(P.Start, P.Start + Map->Rank,
-                             [](int64_t At) { return At < 0; });
+  bool IsBelow = false;
+  for (size_t D = 0; D < std::size(P.Start) && D < Map->Rank; ++D)
+    IsBelow |= P.Start[D] < 0;
   if ((I.Mode & Stores) && IsBelow) {
     W.report(FindingKind::BadOperand, I, L,
              "a store begins at a negative coordinate, which is an illegal "

@@ -70,7 +70,7 @@ static Shape shapeOf(MatrixType T) {
 MatrixValue matrixValue(uint32_t Bits, MatrixType T) {
   MatrixValue Out;
   if (T == MatrixType::S8)
-    Out.Significand = int32_t(int8_t(Bits));
+    Out.Significand = int32_t(Bits << 24) >> 24;
   if (T == MatrixType::U8)
     Out.Significand = uint8_t(Bits);
   if (isInteger(T))
