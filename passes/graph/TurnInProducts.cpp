@@ -36,6 +36,7 @@
 #include "passes/graph/Passes.h"
 #include "passes/graph/TurnedProduct.h"
 #include "passes/schedule/GemmSchedule.h"
+#include "passes/schedule/HopperCosts.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -50,7 +51,8 @@ namespace kpc::graph {
 namespace {
 
 /// Columns of the widest tiles of a product: a head is in one tile.
-constexpr int64_t WidestTiles[] = {256, 192};
+constexpr int64_t WidestTiles[] = {schedule::hopper::MostColumns,
+                                   schedule::hopper::MostColumnsOfThree};
 /// Columns of a thread's own places in a tile's sums: halves are whole ones.
 constexpr int64_t ThreadColumns = 8;
 
