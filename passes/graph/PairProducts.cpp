@@ -41,8 +41,7 @@ namespace {
 
 class Pairer {
 public:
-  Pairer(func::FuncOp Main, const shape::Facts &Facts, int64_t FewRows)
-      : Main(Main), Facts(Facts), FewRows(FewRows) {}
+  explicit Pairer(func::FuncOp Main) : Main(Main) {}
 
   void run() {
     for (RegionOp Region :
@@ -82,13 +81,11 @@ private:
   void merge(ProductRegion &Gate, ProductRegion &Up, unsigned Operand);
 
   func::FuncOp Main;
-  const shape::Facts &Facts;
-  int64_t FewRows;
   DenseSet<Operation *> Merged; ///< are there no more
 };
 
 StringRef Pairer::refusal(ProductRegion &Gate, ProductRegion &Up) const {
-  StringRef Why = Gate.refusal(Facts, FewRows);
+  StringRef Why = Gate.refusal();
   if (Why.empty() && typeOf(Gate.B) != typeOf(Up.B))
     return "their right sides are not alike";
   return Why;
@@ -140,8 +137,7 @@ struct PairProductsPass : graph::impl::PairProductsBase<PairProductsPass> {
     func::FuncOp Main = getOperation();
     if (!isGraphFunction(Main) || !Main.getBody().hasOneBlock())
       return;
-    shape::Facts Facts = symbolFacts(Main->getParentOfType<ModuleOp>());
-    Pairer(Main, Facts, FewRows).run();
+    Pairer(Main).run();
   }
 };
 

@@ -250,11 +250,9 @@ def PairProducts : Pass<"pair-products", "::mlir::func::FuncOp"> {
     Two regions of one product each, with the same left side, of which the
     second takes the first's result element by element: `silu(x*w) * (x*v)`.
     One region of both writes the result alone. For targets with wgmma, whose
-    builder keeps both sums; of 16 bits, and not where there are typically
-    `few-rows` rows and never more than four times as many, or fewer than 8: those
-    have kernels of their own. What is refused is a remark of category `recognition`.
+    builders keep both sums, those of few rows too; of 16 bits. What is refused is
+    a remark of category `recognition`.
   }];
-  let options = [Option<"FewRows", "few-rows", "int64_t", "16", "Rows that builders of products of few rows take">];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
@@ -266,11 +264,10 @@ def TurnInProducts : Pass<"turn-in-products", "::mlir::func::FuncOp"> {
     product in the loops of the heads, of which those that are not turned stay as
     they are, by a select. Kernels that read heads before or behind the embedding
     read them in the one result. For targets with wgmma, in whose registers both
-    halves of a head meet; of 16 bits, heads of up to 128 elements that divide a
-    tile, and not for few rows (`pair-products`). Each one found, and each that
-    is refused with the reason, is a remark of category `recognition`.
+    halves of a head meet, or in the shared memory of few rows; of 16 bits, heads
+    of up to 128 elements that divide a tile. Each one found, and each that is
+    refused with the reason, is a remark of category `recognition`.
   }];
-  let options = [Option<"FewRows", "few-rows", "int64_t", "16", "Rows that builders of products of few rows take">];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 

@@ -64,8 +64,7 @@ std::optional<ProductRegion> ProductRegion::read(RegionOp Region) {
   return Found;
 }
 
-StringRef ProductRegion::refusal(const shape::Facts &Facts,
-                                 int64_t FewRows) const {
+StringRef ProductRegion::refusal() const {
   constexpr int64_t Whole = 8; // elements of 16 bits in 16 bytes
   SymbolicTensorType Left = typeOf(A), Right = typeOf(B);
   Type Element = Left.getElementType();
@@ -76,13 +75,6 @@ StringRef ProductRegion::refusal(const shape::Facts &Facts,
                          Columns = Right.getStaticDim(1);
   if (!Sum || !Columns || *Sum < 1 || *Sum % Whole || *Columns % Whole)
     return "their sizes are not multiples of 8";
-  // Of fewer rows the builder makes no tiles.
-  constexpr int64_t Fewest = 8;
-  Expr Rows = Left.getDims()[0];
-  int64_t Typical = Facts.optimum(Rows).value_or(FewRows + 1);
-  if (Typical <= FewRows &&
-      (Typical < Fewest || Facts.range(Rows).Max <= 4 * FewRows))
-    return "they have few rows";
   return {};
 }
 

@@ -36,9 +36,9 @@ struct ProductRegion {
   mlir::Value input(mlir::BlockArgument Argument) {
     return Region.getInputs()[Argument.getArgNumber()];
   }
-  /// What the builder asks of the operands, and where there are builders for
-  /// few rows: what is not so of "them". Empty: all is.
-  llvm::StringRef refusal(const shape::Facts &Facts, int64_t FewRows) const;
+  /// What builders ask of the operands: what is not so of "them". Empty: all
+  /// is.
+  llvm::StringRef refusal() const;
 };
 
 /// Whether all that is made of `V` has its sizes and is made of its elements at

@@ -184,8 +184,7 @@ void joinInputs(RegionOp Region) {
 
 class Turner {
 public:
-  Turner(func::FuncOp Main, const shape::Facts &Facts, int64_t FewRows)
-      : Body(Main.getBody().front()), Facts(Facts), FewRows(FewRows) {}
+  explicit Turner(func::FuncOp Main) : Body(Main.getBody().front()) {}
 
   void run() {
     for (RegionOp Region : llvm::to_vector(Body.getOps<RegionOp>()))
@@ -203,8 +202,6 @@ private:
                const TurnedSizes &Sizes);
 
   Block &Body;
-  const shape::Facts &Facts;
-  int64_t FewRows;
   bool Changed = false;
 };
 
@@ -221,7 +218,7 @@ void Turner::turn(RotaryRegion &Rotary) {
     return;
   Location Loc = Rotary.Region.getLoc();
   auto Options = remark::RemarkOpts::name("rotary").category("recognition");
-  StringRef Operands = Product->refusal(Facts, FewRows),
+  StringRef Operands = Product->refusal(),
             Why = refusal(*Product, Rotary, View, *Sizes);
   if (Operands.empty() && Why.empty()) {
     std::string Heads = std::to_string(Rotary.Turned) + " heads of " +
@@ -309,8 +306,7 @@ struct TurnInProductsPass
     func::FuncOp Main = getOperation();
     if (!isGraphFunction(Main) || !Main.getBody().hasOneBlock())
       return;
-    shape::Facts Facts = symbolFacts(Main->getParentOfType<ModuleOp>());
-    Turner(Main, Facts, FewRows).run();
+    Turner(Main).run();
   }
 };
 

@@ -78,7 +78,8 @@ double bytesOf(const GemvShape &Shape) {
 }
 
 double narrowLines(const GemvSchedule &S, const GemvShape &Shape) {
-  int64_t Line = (Shape.SumContiguous ? S.Depth : S.columns()) * ElementBytes;
+  int64_t Run = Shape.hasHalves() ? S.columns() / 2 : S.columns();
+  int64_t Line = (Shape.SumContiguous ? S.Depth : Run) * ElementBytes;
   if (Line >= 128)
     return 1;
   return Line >= 64 ? HalfLines : ShortLines;
@@ -158,6 +159,10 @@ std::vector<GemvCost> schedule::rankGemvSchedules(const GemvShape &Shape,
   for (S.Slices = 1; S.Slices <= 8; ++S.Slices) {
     // Pieces of lines along the columns are exchanged by powers of two.
     if (!Shape.SumContiguous && (S.Slices == 1 || (S.Slices & (S.Slices - 1))))
+      continue;
+    // Halves are whole slices, and a head's are whole tiles' halves.
+    if (Shape.hasHalves() &&
+        (S.Slices % 2 || Shape.Exchanged % (S.columns() / 2)))
       continue;
     S.Depth = Shape.SumContiguous || S.Slices < 8 ? 64 : 32;
     for (int64_t Warps : {4, 8, 16})

@@ -22,8 +22,15 @@ except ImportError:
     print("SKIPPED: onnx is not installed")
     sys.exit(77)
 
+FEW = (1, 5, 16)  # rows, in an artifact for no more
+
 #        name          precision gate   rows  sum  columns bias  B transposed  schedule
-CASES = [("swiglu", "fp16", "Sigmoid", 129, 200, 136, False, False, None),
+CASES = [("one_row", "fp16", "Sigmoid", 1, 200, 136, False, False, None),
+         ("five_rows", "bf16", "Gelu", 5, 72, 24, True, True, None),
+         ("few_slots", "fp16", "Gelu", 16, 136, 200, True, False, "gemv 32x64 warps 8 slots 3 tiles 1"),
+         ("few_tiles", "fp16", "Sigmoid", 16, 72, 1072, False, False, "gemv 16x64 warps 8 slots 3 tiles 2"),
+         ("few_wide", "bf16", "Sigmoid", 16, 136, 136, False, True, "gemv 64x32 warps 8 slots 3 tiles 1"),
+         ("swiglu", "fp16", "Sigmoid", 129, 200, 136, False, False, None),
          ("geglu", "bf16", "Gelu", 70, 72, 64, True, False, None),
          ("transposed", "fp16", "Sigmoid", 130, 96, 200, True, True, None),
          ("wide", "fp16", "Sigmoid", 300, 136, 264, False, False, "gemm 128x256x64 slots 3 group 2"),
@@ -73,13 +80,15 @@ def main():
             rules = folder / f"{name}.schedule"
             rules.write_text(f"gate.* = {schedule}\n")
             forced = ["--schedule", rules]
+        sizes = "1..16:opt=4" if rows in FEW else "1..4096:opt=256"
         subprocess.run([kpc, "compile", source, *forced, "--arch", "sm_90a", "--precision", precision,
-                        "--io-precision", precision, "--dim", "rows=1..4096:opt=256", "--variants", "1", "-o", artifact,
+                        "--io-precision", precision, "--dim", f"rows={sizes}", "--variants", "1", "-o", artifact,
                         "--no-cache", "--quiet"], check=True)
         shown = subprocess.run([kpc, "inspect", artifact], check=True, capture_output=True, text=True).stdout
         kernels = emulated.kernels(shown)
         # The gate, and the product behind it; the caller's x is copied in front.
-        products = [line for line in kernels if " gemm " in line]
+        builder = " gemv " if rows in FEW else " gemm "
+        products = [line for line in kernels if builder in line]
         if len(products) != 2 or len(kernels) > 3 or (schedule and schedule not in shown):
             print(f"{name} is not a gate and a product:\n{shown}")
             failed += 1

@@ -36,6 +36,7 @@ class Layer:
     each_row: bool = False  # angles for each row, not for each position
     operator: bool = False  # RotaryEmbedding
     schedule: str = ""
+    few: bool = False   # rows: 1 to 16
 
 
 CASES = [Layer("together", 64, 4, 2),
@@ -50,7 +51,12 @@ CASES = [Layer("together", 64, 4, 2),
          Layer("wide", 64, 6, 2, schedule="gemm 128x256x64 slots 3 group 1"),
          Layer("split", 64, 4, 2, schedule="gemm 64x128x64 slots 4 group 1 split 2"),
          Layer("below", 64, 2, 2, schedule="gemm 64x128x64 slots 3 group 2 cluster 2x1"),
-         Layer("beside", 128, 3, schedule="gemm 64x128x64 slots 3 group 2 cluster 1x2")]
+         Layer("beside", 128, 3, schedule="gemm 64x128x64 slots 3 group 2 cluster 1x2"),
+         Layer("few", 64, 4, 2, few=True),
+         Layer("few_each_row", 128, 2, 2, "bf16", bias=True, each_row=True, few=True),
+         Layer("few_short", 16, 6, 2, bias=True, few=True),
+         Layer("few_operator", 96, 2, 2, "bf16", operator=True, few=True),
+         Layer("few_tiles", 64, 36, schedule="gemv 16x64 warps 8 slots 3 tiles 2", few=True)]
 
 
 class Graph:
@@ -126,12 +132,14 @@ def main():
     run = emulated.Emulated(kpc, driver, "sm_90a", folder)
     failed = 0
     for layer in CASES:
-        case = emulated.Case(layer.name, model(layer), {"batch": "1..4:opt=2", "sequence": f"1..{POSITIONS}:opt=48"}, {"batch": 3, "sequence": 37},
+        sizes = {"batch": "1..2:opt=1", "sequence": "1..8:opt=1"} if layer.few else {"batch": "1..4:opt=2", "sequence": f"1..{POSITIONS}:opt=48"}
+        case = emulated.Case(layer.name, model(layer), sizes, {"batch": 2, "sequence": 5} if layer.few else {"batch": 3, "sequence": 37},
                              f"matmul.*turned.* = {layer.schedule}" if layer.schedule else "", ("--precision", layer.precision, "--io-precision", layer.precision),
                              layer.schedule)
         failed += not run.is_right(case)
         shown = subprocess.run([kpc, "inspect", run.folder / f"{layer.name}.kpc"], check=True, capture_output=True, text=True).stdout
-        if not any(" gemm " in line and "turned" in line.split()[0] for line in emulated.kernels(shown)):
+        builder = " gemv " if layer.few else " gemm "
+        if not any(builder in line and "turned" in line.split()[0] for line in emulated.kernels(shown)):
             print(f"{layer.name}: no product turns its heads:\n{shown}")
             failed += 1
     print(f"{len(CASES)} rotary embeddings, {failed} wrong")

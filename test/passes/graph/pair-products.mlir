@@ -1,6 +1,5 @@
 // RUN: kpc-opt %s --pair-products --split-input-file | FileCheck %s
 // RUN: kpc-opt %s --pair-products --split-input-file --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
-// RUN: kpc-opt %s --pair-products=few-rows=2000 --split-input-file --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=FEW
 
 // Two products of one left side whose results meet element by element are one region.
 
@@ -11,7 +10,6 @@
 
 // The gate is not rounded on its way, and what both read is one input.
 // REMARK: A gate's two products are one kernel.
-// FEW: A gate's two products stay two kernels, because they have few rows.
 // CHECK-LABEL: @swiglu(
 // CHECK: %[[Y:.*]] = graph.region "gate+up"(%arg0, %arg1, %arg2) : (!graph.tensor<[n, 64], f16>, !graph.tensor<[64, 128], f16>, !graph.tensor<[64, 128], f16>) -> !graph.tensor<[n, 128], f16> {
 // CHECK-NEXT: ^bb0(%[[X:.*]]: !graph.tensor<[n, 64], f16>, %[[W:.*]]: !graph.tensor<[64, 128], f16>, %[[V:.*]]: !graph.tensor<[64, 128], f16>):
@@ -141,10 +139,11 @@ module {
 !w = !graph.tensor<[64, 128], f16>
 !h = !graph.tensor<[n, 128], f16>
 
-// Typically fewer rows than a tile is made for, whatever the most are.
-// REMARK: A gate's two products stay two kernels, because they have few rows.
+// However few rows there are.
+// REMARK: A gate's two products are one kernel.
 // CHECK-LABEL: @typically_four(
-// CHECK-COUNT-2: graph.region
+// CHECK: graph.region "gate+up"(%arg0, %arg1, %arg2)
+// CHECK-NOT: graph.region
 module attributes {graph.symbols = {n = {min = 1, max = 4096, optimum = 4}}} {
   func.func @typically_four(%x: !x, %w: !w, %v: !w) -> !h {
     %g = graph.region "gate" (%x, %w) : (!x, !w) -> !h {
@@ -167,7 +166,7 @@ module attributes {graph.symbols = {n = {min = 1, max = 4096, optimum = 4}}} {
 !x = !graph.tensor<[64, 64], f16>
 
 // A gate that others read as well, one that is the left side itself, and one whose elements are wanted elsewhere.
-// REMARK-NOT: gate
+// REMARK-NOT: remark:
 // CHECK-LABEL: @others(
 // CHECK-COUNT-4: graph.region
 module {

@@ -1,6 +1,5 @@
 // RUN: kpc-opt %s --turn-in-products --split-input-file | FileCheck %s
 // RUN: kpc-opt %s --turn-in-products --split-input-file --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
-// RUN: kpc-opt %s --turn-in-products=few-rows=2000 --split-input-file --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=FEW
 
 // A rotary embedding is the end of the product that makes its heads.
 
@@ -18,7 +17,6 @@
 // Of queries, keys and values the first two are turned; who reads them reads them among all heads. What is rounded on the way to memory alone is
 // not, and angles by position are picked by a row's remainder.
 // REMARK: A rotary embedding of 10 heads of 16 is the end of its product.
-// FEW: A rotary embedding is a kernel behind its product, because of the operands: they have few rows.
 // CHECK-LABEL: @together(
 // CHECK-DAG: %[[COS:.*]] = graph.reshape %arg2 : <[1, s, 1, 2, 8], f32> to <[s, 1, 2, 8], f32>
 // CHECK-DAG: %[[SIN:.*]] = graph.reshape %arg3 : <[1, s, 1, 2, 8], f32> to <[s, 1, 2, 8], f32>

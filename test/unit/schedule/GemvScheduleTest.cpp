@@ -57,6 +57,26 @@ TEST(GemvSchedule, ColumnsThatLieSideBySideAreExchangedByPowersOfTwo) {
     EXPECT_THAT(One.Schedule.Slices, testing::AnyOf(2, 4, 8));
 }
 
+TEST(GemvSchedule, HalvesAreWholeSlicesAndDivideHalfAHead) {
+  const target::Target &T = *target::findTarget("sm_90a");
+  for (bool SumContiguous : {true, false}) {
+    GemvShape Pair = shapeOf(1, 8192, 4096, SumContiguous);
+    Pair.Products = 2;
+    for (const GemvCost &One : rankGemvSchedules(Pair, T))
+      EXPECT_EQ(One.Schedule.Slices % 2, 0);
+    for (int64_t Exchanged : {8, 16, 24, 48, 64}) {
+      GemvShape Heads = shapeOf(1, 4096, 4096, SumContiguous);
+      Heads.Exchanged = Exchanged;
+      auto Ranked = rankGemvSchedules(Heads, T);
+      EXPECT_FALSE(Ranked.empty());
+      for (const GemvCost &One : Ranked) {
+        EXPECT_EQ(One.Schedule.Slices % 2, 0);
+        EXPECT_EQ(Exchanged % (One.Schedule.columns() / 2), 0);
+      }
+    }
+  }
+}
+
 TEST(GemvSchedule, ManyColumnsAreSharedOutEvenly) {
   const target::Target &T = *target::findTarget("sm_90a");
   for (int64_t Columns : {4096, 5120, 11008, 13824, 14336, 50264}) {

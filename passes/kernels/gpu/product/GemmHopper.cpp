@@ -53,14 +53,8 @@ FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
                                 GpuLaunch &Launch) {
   if (!T.Can.Wgmma)
     return false;
-  KernelForm First = Form, Second;
-  if (Form.FirstOfTwo) {
-    First = Form.withHeavy(Form.FirstOfTwo);
-    Second = Form.withHeavy(Form.Heavy);
-  }
-  std::optional<MatrixProduct> P = Form.FirstOfTwo
-                                       ? MatrixProduct::readPair(First, Second)
-                                       : MatrixProduct::readExchanging(First);
+  MatrixProduct::Forms Own;
+  std::optional<MatrixProduct> P = MatrixProduct::readAny(Form, Own);
   if (!P || !areMatrixOperands(*P))
     return false;
   std::optional<schedule::GemmShape> Shape = gemmShapeOf(*P);
@@ -82,7 +76,7 @@ FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
       });
   if (!Chosen)
     return false;
-  if (failed(GemmHopper(First, *P, Chosen->Schedule).emit(Launch)))
+  if (failed(GemmHopper(Own.First, *P, Chosen->Schedule).emit(Launch)))
     return failure();
   return true;
 }

@@ -8,6 +8,7 @@
 #include "passes/kernels/gpu/product/GemvTile.h"
 #include "passes/kernels/form/SizeFacts.h"
 #include "passes/kernels/gpu/MmaSync.h"
+#include "passes/kernels/gpu/product/ProductTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -127,8 +128,8 @@ void GemvTile::copyWeightsAlongColumns(Value To, Value Column, Value First) {
   Value Piece = rem32(Lane, LineLanes), Line = div32(Lane, LineLanes);
   Value Last = W.B.createOrFold<arith::SubIOp>(W.Loc, Columns, W.index(Width));
   for (int64_t Part = 0; Part < 8 / Width; ++Part) {
-    Value InTile = toIndex(add32(mul32(Piece, 8), Part * Width));
-    Value Mine = least(W.add(Column, InTile), Last);
+    Value InTile = add32(mul32(Piece, 8), Part * Width);
+    Value Mine = least(columnOf(Column, InTile), Last), Base = baseOf(InTile);
     for (int64_t N = 0; N < S.Depth / Lines; ++N) {
       Value K = add32(Line, N * Lines);
       Value At = W.add(First, toIndex(K));
@@ -138,7 +139,7 @@ void GemvTile::copyWeightsAlongColumns(Value To, Value Column, Value First) {
                                   : rem32(Eight, S.Slices);
       Value InSlot = add32(mul32(K, S.columns() * ElementBytes),
                            mul32(xor32(Piece, Other), PieceBytes));
-      copy(add32(To, add32(InSlot, Part * Width * ElementBytes)), BaseB,
+      copy(add32(To, add32(InSlot, Part * Width * ElementBytes)), Base,
            W.add(W.mul(At, StrideB), Mine), Inside, Width * ElementBytes);
     }
   }
@@ -192,7 +193,39 @@ Value GemvTile::nextSlot(Value Slot) {
 Value GemvTile::firstColumn(Value Tile) {
   Value Grid = gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x);
   Value Number = W.add(W.mul(Tile, Grid), W.block());
-  return W.mul(Number, W.index(S.columns()));
+  if (!P.Exchanged)
+    return W.mul(Number, W.index(resultColumns()));
+  int64_t OfHead = P.Exchanged / half(); // tiles
+  Value Head = W.B.createOrFold<arith::DivUIOp>(W.Loc, Number, W.index(OfHead));
+  Value InHead =
+      W.B.createOrFold<arith::RemUIOp>(W.Loc, Number, W.index(OfHead));
+  return W.add(W.mul(Head, W.index(2 * P.Exchanged)),
+               W.mul(InHead, W.index(half())));
+}
+
+Value GemvTile::isInSecondHalf(Value InTile) {
+  return arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::uge, InTile,
+                               i32(half()));
+}
+
+/// The matrix that a column of the tile is of.
+Value GemvTile::baseOf(Value InTile) {
+  if (!P.Second)
+    return BaseB;
+  return arith::SelectOp::create(W.B, W.Loc, isInSecondHalf(InTile),
+                                 BaseSecondB, BaseB);
+}
+
+/// Its number there: columns of the second half are as many of the second
+/// matrix, or those that change places with the first half's.
+Value GemvTile::columnOf(Value First, Value InTile) {
+  if (hasHalves()) {
+    Value Step = i32((P.Second ? 0 : P.Exchanged) - half()), None = i32(0);
+    InTile = add32(InTile,
+                   arith::SelectOp::create(W.B, W.Loc, isInSecondHalf(InTile),
+                                           Step, None));
+  }
+  return W.add(First, toIndex(InTile));
 }
 
 /// Starts the copies of a slice, if one is left; the place behind it.
@@ -330,47 +363,46 @@ void GemvTile::storePartial(ValueRange Sums) {
       }
 }
 
-void GemvTile::finishElement(Value Row, Value InTile, Value FirstOfTile) {
-  Value Column = W.add(FirstOfTile, InTile), AtRow = W.add(FirstRow, Row);
+/// The warps' partial sums, in order.
+Value GemvTile::totalOf(Value Row, Value InTile) {
+  Value Total, Column = toIndex(InTile);
+  for (int64_t Other = 0; Other < S.Warps; ++Other) {
+    Value OfWarp = W.index(Other);
+    Value Part = memref::LoadOp::create(W.B, W.Loc, Partial,
+                                        ValueRange{OfWarp, Row, Column});
+    Total =
+        Total ? Value(arith::AddFOp::create(W.B, W.Loc, Total, Part)) : Part;
+  }
+  return Total;
+}
+
+void GemvTile::finishElement(Value Row, Value InTile, Value First) {
+  Value Column = columnOf(First, InTile), AtRow = W.add(FirstRow, Row);
   Value IsRow = W.less(AtRow, Rows), IsColumn = W.less(Column, Columns);
   W.when(W.both(IsRow, IsColumn), [&] {
-    Value Total;
-    for (int64_t Other = 0; Other < S.Warps; ++Other) {
-      Value OfWarp = W.index(Other);
-      Value Part = memref::LoadOp::create(W.B, W.Loc, Partial,
-                                          ValueRange{OfWarp, Row, InTile});
-      Total =
-          Total ? Value(arith::AddFOp::create(W.B, W.Loc, Total, Part)) : Part;
+    Value Sum = totalOf(Row, InTile), Beside;
+    if (hasHalves()) {
+      Value Behind = i32(half()), Before = i32(-half());
+      Value Step = arith::SelectOp::create(
+          W.B, W.Loc, isInSecondHalf(InTile), Before, Behind);
+      Beside = totalOf(Row, add32(InTile, Step));
     }
-    const Contraction &C = P.C;
-    Values All(C.R.Parallel.size() + C.R.Reduced.size()), At;
-    auto Put = [&](const LoopGroup &Group, Value Linear) {
-      Values Indices =
-          W.split(Linear, Group.Sizes, Reduction::boundOf(Group.Sizes));
-      for (auto [Loop, Index] : llvm::zip_equal(Group.Loops, Indices))
-        All[Loop] = Index;
-    };
-    Put(C.Rows, AtRow);
-    Put(C.Columns, Column);
-    for (unsigned Loop : C.Batch.Loops)
-      All[Loop] = W.index(0);
-    for (unsigned Loop : C.R.Parallel)
-      At.push_back(All[Loop]);
-    Values Sums = {Total};
-    if (failed(joinInitial(W, C.R, At, Sums)) ||
-        failed(storeOutputs(W, C.R, At, {Sums})))
+    Values At = indicesOf(W, P, Value(), AtRow, Column);
+    if (Value Element = elementOfSums(W, P, At, Sum, Beside))
+      storeLanes(W, Element, P.C.R.Form.Outputs[0].Memref, At);
+    else
       Result = failure();
   });
 }
 
 void GemvTile::finish(Value FirstOfTile) {
   int64_t Most = std::min(P.Facts.range(P.Rows).Max, slotRows());
-  int64_t Elements = Most * S.columns();
+  int64_t Elements = Most * resultColumns();
   for (int64_t First = 0; First < Elements; First += S.threads()) {
     Value Element = add32(Thread, First);
     auto Emit = [&] {
-      Value Row = toIndex(div32(Element, S.columns()));
-      Value InTile = toIndex(rem32(Element, S.columns()));
+      Value Row = toIndex(div32(Element, resultColumns()));
+      Value InTile = rem32(Element, resultColumns());
       finishElement(Row, InTile, FirstOfTile);
     };
     if (First + S.threads() <= Elements)
@@ -422,9 +454,11 @@ void GemvTile::prepare() {
   };
   BaseA = Address(P.A);
   BaseB = Address(P.B);
+  if (P.Second)
+    BaseSecondB = Address(P.Second->B);
   Slices = W.ceilDiv(Sum, S.Depth * S.Warps);
   // Of all tiles, those that are this block's: each grid'th.
-  Value All = W.ceilDiv(Columns, S.columns());
+  Value All = W.ceilDiv(Columns, resultColumns());
   Value Grid = gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x);
   Value Left = W.B.createOrFold<arith::SubIOp>(W.Loc, All, W.block());
   Value One = W.index(1);

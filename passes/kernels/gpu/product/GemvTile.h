@@ -19,6 +19,8 @@
 ///             of the sum those from 8 t to 8 t + 7 of rows g and g + 8, in one
 ///             load; of weights the same, as they are where the sum is
 ///             contiguous, by ldmatrix.trans where columns are
+///   halves    a tile's columns, where results of two columns meet: the second
+///             half is the second matrix's, or `Exchanged` columns behind
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_PRODUCT_GEMVTILE_H
@@ -43,6 +45,8 @@ public:
            const schedule::GemvSchedule &S, bool KeepInCache)
       : W(W), P(P), S(S), KeepInCache(KeepInCache) {}
 
+  /// Of a tile: half of the sums' where there are two products.
+  int64_t resultColumns() const { return P.Second ? half() : S.columns(); }
   /// `SeveralTiles`: of 16 rows.
   mlir::LogicalResult emit(bool SeveralTiles);
 
@@ -68,6 +72,9 @@ private:
   void prepare();
   void placeThread();
   mlir::Value firstColumn(mlir::Value Tile);
+  mlir::Value isInSecondHalf(mlir::Value InTile);
+  mlir::Value baseOf(mlir::Value InTile);
+  mlir::Value columnOf(mlir::Value First, mlir::Value InTile);
   void copy(mlir::Value To, mlir::Value Base, mlir::Value Element,
             mlir::Value Inside, int64_t Bytes, mlir::Value Predicate = {});
   void copyWeightsAlongColumns(mlir::Value To, mlir::Value Column,
@@ -86,9 +93,12 @@ private:
                        mlir::Value Sums);
   void storePartial(mlir::ValueRange Sums);
   void finish(mlir::Value Column);
-  void finishElement(mlir::Value Row, mlir::Value InTile, mlir::Value Column);
+  mlir::Value totalOf(mlir::Value Row, mlir::Value InTile);
+  void finishElement(mlir::Value Row, mlir::Value InTile, mlir::Value First);
   void rowsFrom(mlir::Value First);
 
+  bool hasHalves() const { return P.Second || P.Exchanged; }
+  int64_t half() const { return S.columns() / 2; }
   int64_t slotRows() const { return S.SlotRows; }
   int64_t pieces() const { return S.Depth / 8; } ///< of 16 bytes, in a row
 
@@ -98,7 +108,7 @@ private:
   const bool KeepInCache;
   bool SumContiguous = false, HasLower = true;
   mlir::Value Rows, Columns, Sum, RowStrideA, StrideB, Tiles, Slices;
-  mlir::Value BaseA, BaseB; ///< addresses, as index
+  mlir::Value BaseA, BaseB, BaseSecondB; ///< addresses, as index
   mlir::Value Thread, Warp, Lane, G, T, Ring, Policy, Partial;
   mlir::Value FirstRow, RowsHere;
   mlir::LogicalResult Result = mlir::success();

@@ -14,6 +14,9 @@
 /// block takes tile after tile of the columns, and its copies run on from one
 /// to the next. More than 16 rows are taken 16 by 16. GemvTile.h has the code.
 ///
+/// Where results of two columns meet (two products of one left side, a gate; a
+/// rotary embedding's halves of a head), a tile has both.
+///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
 #include "passes/kernels/gpu/ScheduleChoice.h"
@@ -65,10 +68,16 @@ std::optional<GemvShape> shapeOf(MatrixProduct &P) {
       !isAligned(P, P.A.RowStride, ThreadSum) || !hasValue(P, P.A.RowStride) ||
       !hasValue(P, SumContiguous ? P.B.ColumnStride : P.B.RowStride))
     return std::nullopt;
+  // Weights of two products, and of heads, are columns side by side.
+  if (SumContiguous && (P.Second || P.Exchanged))
+    return std::nullopt;
   GemvShape Shape;
   Shape.Rows = typicalProduct(P.C.Rows.Sizes, UnknownSize);
   Shape.MostRows = std::min(P.Facts.range(P.Rows).Max, TileRows);
-  Shape.Columns = typicalProduct(P.C.Columns.Sizes, UnknownSize);
+  Shape.Products = P.Second ? 2 : 1;
+  Shape.Exchanged = P.Exchanged;
+  Shape.Columns =
+      typicalProduct(P.C.Columns.Sizes, UnknownSize) * Shape.Products;
   Shape.Sum = typicalProduct(P.C.Sum.Sizes, UnknownSize);
   Shape.SumContiguous = SumContiguous;
   if (SumContiguous)
@@ -81,7 +90,8 @@ std::optional<GemvShape> shapeOf(MatrixProduct &P) {
 
 FailureOr<bool> buildGpuGemv(KernelForm &Form, const target::Target &T,
                              GpuLaunch &Launch) {
-  std::optional<MatrixProduct> P = MatrixProduct::read(Form);
+  MatrixProduct::Forms Own;
+  std::optional<MatrixProduct> P = MatrixProduct::readAny(Form, Own);
   std::optional<GemvShape> Shape = P ? shapeOf(*P) : std::nullopt;
   if (!Shape)
     return false;
@@ -91,11 +101,12 @@ FailureOr<bool> buildGpuGemv(KernelForm &Form, const target::Target &T,
   if (!Chosen)
     return false;
   const GemvSchedule &S = Chosen->Schedule;
-  GpuWriter W(Form);
-  Launch.Grid[0] = P->Columns.ceilDiv(Expr(S.columns() * S.Tiles)).str();
+  GpuWriter W(Own.First);
+  GemvTile Tile(W, *P, S, schedule::fitsCache(*Shape, T));
+  Expr Columns(Tile.resultColumns() * S.Tiles);
+  Launch.Grid[0] = P->Columns.ceilDiv(Columns).str();
   Launch.Block = {int32_t(S.threads()), 1, 1};
   Launch.SharedBytes = S.sharedBytes();
-  GemvTile Tile(W, *P, S, schedule::fitsCache(*Shape, T));
   if (failed(Tile.emit(P->Facts.range(P->Rows).Max > TileRows)))
     return failure();
   return true;

@@ -56,7 +56,9 @@ bool areMatrixOperands(MatrixProduct &P) {
 
 std::optional<schedule::GemmShape> gemmShapeOf(MatrixProduct &P) {
   constexpr int64_t Unknown = 512; // a size of which nothing is said
-  constexpr int64_t Fewest = 8;    // rows or columns; fewer are reductions
+  // Fewer rows or columns are reductions, but for what no other builder has.
+  constexpr int64_t Fewest = 8;
+  int64_t FewestRows = P.Second || P.Exchanged ? 1 : Fewest;
   auto Typical = [&](const LoopGroup &Group) {
     return typicalProduct(Group.Sizes, Unknown);
   };
@@ -72,7 +74,7 @@ std::optional<schedule::GemmShape> gemmShapeOf(MatrixProduct &P) {
   Shape.Exchanged = P.Exchanged;
   Shape.LinesOfA = linesPerLine(P, P.A);
   Shape.LinesOfB = linesPerLine(P, P.B);
-  if (Shape.Rows < Fewest || Shape.Columns < Fewest)
+  if (Shape.Rows < FewestRows || Shape.Columns < Fewest)
     return std::nullopt;
   return Shape;
 }

@@ -262,9 +262,8 @@ static bool haveOneLayout(const Matrix &A, const Matrix &C) {
          A.ColumnStride == C.ColumnStride && A.BatchStride == C.BatchStride;
 }
 
-std::optional<MatrixProduct> MatrixProduct::readPair(KernelForm &First,
-                                                     KernelForm &Second) {
-  std::optional<MatrixProduct> P = read(First), Other = read(Second);
+std::optional<MatrixProduct> MatrixProduct::readPair(Forms &Own) {
+  std::optional<MatrixProduct> P = read(Own.First), Other = read(Own.Second);
   if (!P || !Other || P->Rows != Other->Rows || P->Columns != Other->Columns ||
       P->Sum != Other->Sum || P->Batch != Other->Batch ||
       P->A.Argument != Other->A.Argument || !haveOneLayout(P->A, Other->A) ||
@@ -272,6 +271,17 @@ std::optional<MatrixProduct> MatrixProduct::readPair(KernelForm &First,
     return std::nullopt;
   P->Second.emplace(Twin{Other->C, Other->B});
   return P;
+}
+
+std::optional<MatrixProduct> MatrixProduct::readAny(KernelForm &Form,
+                                                    Forms &Own) {
+  if (!Form.FirstOfTwo) {
+    Own.First = Form;
+    return readExchanging(Own.First);
+  }
+  Own.First = Form.withHeavy(Form.FirstOfTwo);
+  Own.Second = Form.withHeavy(Form.Heavy);
+  return readPair(Own);
 }
 
 } // namespace kpc::kernels

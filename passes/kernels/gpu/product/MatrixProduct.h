@@ -58,14 +58,15 @@ struct MatrixProduct {
   /// it, too: runs of columns that change places in pairs. 0: none is.
   int64_t Exchanged = 0;
 
-  /// None where the kernel is something else, or exchanges columns.
+  /// None where the kernel is something else, has two products or exchanges
+  /// columns.
   static std::optional<MatrixProduct> read(KernelForm &Form);
-  /// The same for builders that know what to do with `Exchanged`.
-  static std::optional<MatrixProduct> readExchanging(KernelForm &Form);
-  /// Of a kernel of two products, as each of them sees it. Both forms live as
-  /// long as what is read.
-  static std::optional<MatrixProduct> readPair(KernelForm &First,
-                                               KernelForm &Second);
+  /// The kernel as each of its products sees it; lives as long as what is read.
+  struct Forms {
+    KernelForm First, Second;
+  };
+  /// The same for builders that know what to do with `Second` and `Exchanged`.
+  static std::optional<MatrixProduct> readAny(KernelForm &Form, Forms &Own);
   /// As `read` without A and B, of which the caller knows more: a
   /// convolution's.
   static std::optional<MatrixProduct> readResult(KernelForm &Form);
@@ -79,6 +80,8 @@ struct MatrixProduct {
 
 private:
   static std::optional<MatrixProduct> readD(KernelForm &Form);
+  static std::optional<MatrixProduct> readExchanging(KernelForm &Form);
+  static std::optional<MatrixProduct> readPair(Forms &Own);
 };
 
 } // namespace kpc::kernels

@@ -216,7 +216,7 @@ void MmaSyncProduct::storePart(Value Sums, Value Stage, int64_t First) {
     Value InPart =
         Columns < S.GroupColumns ? W.index(0) : sub(OfGroup, W.index(First));
     Value Column = W.add(OfGroup, W.index(First % S.GroupColumns));
-    Value Out = mapSums(W, Form, P,
+    Value Out = mapSums(W, P,
                         {Batch, W.add(FirstRow, InTile),
                          W.add(FirstColumn, Column), RowCount, ColumnCount},
                         Part, Result);

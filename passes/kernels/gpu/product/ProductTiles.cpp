@@ -43,9 +43,56 @@ TilePlace tileInOrder(GpuWriter &W, Value Tile, Value RowTiles,
   return {Row, Div(InGroup, Rows)};
 }
 
-Value mapSums(GpuWriter &W, KernelForm &Form, MatrixProduct &P,
-              const SumsPlace &Where, Value Part, LogicalResult &Result,
-              Value Beside) {
+SmallVector<Value> indicesOf(GpuWriter &W, const MatrixProduct &P, Value Batch,
+                             Value Row, Value Column) {
+  const Contraction &C = P.C;
+  SmallVector<Value> All(C.R.Parallel.size() + C.R.Reduced.size()), At;
+  auto Put = [&](const LoopGroup &Group, Value Linear) {
+    SmallVector<Value> Indices =
+        W.split(Linear, Group.Sizes, Reduction::boundOf(Group.Sizes));
+    for (auto [Loop, One] : llvm::zip_equal(Group.Loops, Indices))
+      All[Loop] = One;
+  };
+  if (Batch)
+    Put(C.Batch, Batch);
+  else
+    for (unsigned Loop : C.Batch.Loops)
+      All[Loop] = W.index(0);
+  Put(C.Rows, Row);
+  Put(C.Columns, Column);
+  for (unsigned Loop : C.R.Parallel)
+    At.push_back(All[Loop]);
+  return At;
+}
+
+Value elementOfSums(GpuWriter &W, const MatrixProduct &P, ValueRange At,
+                    Value Sum, Value Beside) {
+  // A product's result at some indices: there are no others than these and
+  // those that change places with them.
+  auto Join = [&](const Contraction &Of, Value Partial,
+                  ValueRange Indices) -> Value {
+    SmallVector<Value> Joined = {Partial};
+    return succeeded(joinInitial(W, Of.R, Indices, Joined)) ? Joined[0]
+                                                            : Value();
+  };
+  W.Emitter.setElementHook([&](OpBuilder &, Location, Value Tensor,
+                               ValueRange Indices) -> Value {
+    Operation *Of = Tensor.getDefiningOp();
+    if (Of && Of == P.C.R.Op)
+      return Join(P.C,
+                  P.Exchanged && !llvm::equal(Indices, At) ? Beside : Sum,
+                  Indices);
+    if (Of && P.Second && Of == P.Second->C.R.Op)
+      return Join(P.Second->C, Beside, Indices);
+    return {};
+  });
+  Value Element = W.Emitter.element(W.B, P.C.R.Form.Outputs[0].Tensor, At);
+  W.Emitter.setElementHook({});
+  return Element;
+}
+
+Value mapSums(GpuWriter &W, const MatrixProduct &P, const SumsPlace &Where,
+              Value Part, LogicalResult &Result, Value Beside) {
   using Values = SmallVector<Value>;
   auto From = cast<tile::FragmentType>(Part.getType());
   auto To = tile::FragmentType::get(W.B.getContext(), From.getShape(),
@@ -65,46 +112,11 @@ Value mapSums(GpuWriter &W, KernelForm &Form, MatrixProduct &P,
   OpBuilder::InsertionGuard Guard(W.B);
   Block *Body = W.B.createBlock(&Map.getBody(), {}, Arguments,
                                 SmallVector<Location>(Arguments.size(), W.Loc));
-  Contraction &C = P.C;
-  Values All(C.R.Op.getNumLoops()), At;
-  auto Put = [&](const LoopGroup &Group, Value Linear) {
-    Values Indices =
-        W.split(Linear, Group.Sizes, Reduction::boundOf(Group.Sizes));
-    for (auto [Loop, One] : llvm::zip_equal(Group.Loops, Indices))
-      All[Loop] = One;
-  };
-  if (Where.Batch)
-    Put(C.Batch, Where.Batch);
-  else
-    for (unsigned Loop : C.Batch.Loops)
-      All[Loop] = W.index(0);
-  Put(C.Rows, Body->getArgument(1));
-  Put(C.Columns, Body->getArgument(2));
-  for (unsigned Loop : C.R.Parallel)
-    At.push_back(All[Loop]);
-  // A product's result at some indices: there are no others than these and
-  // those that change places with them.
-  auto Join = [&](Contraction &Of, Value Partial, ValueRange Indices) -> Value {
-    Values Sum = {Partial};
-    if (succeeded(joinInitial(W, Of.R, Indices, Sum)))
-      return Sum[0];
-    Result = failure();
-    return {};
-  };
-  W.Emitter.setElementHook([&](OpBuilder &, Location, Value Tensor,
-                               ValueRange Indices) -> Value {
-    Operation *Of = Tensor.getDefiningOp();
-    if (Of && Of == C.R.Op)
-      return Join(
-          C,
-          Body->getArgument(P.Exchanged && !llvm::equal(Indices, At) ? 3 : 0),
-          Indices);
-    if (Of && P.Second && Of == P.Second->C.R.Op)
-      return Join(P.Second->C, Body->getArgument(3), Indices);
-    return {};
-  });
-  Value Element = W.Emitter.element(W.B, Form.Outputs[0].Tensor, At);
-  W.Emitter.setElementHook({});
+  Values At = indicesOf(W, P, Where.Batch, Body->getArgument(1),
+                        Body->getArgument(2));
+  Value Element =
+      elementOfSums(W, P, At, Body->getArgument(0),
+                    Beside ? Value(Body->getArgument(3)) : Value());
   if (!Element)
     Result = failure();
   tile::YieldOp::create(W.B, W.Loc, Element);

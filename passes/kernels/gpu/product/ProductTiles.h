@@ -39,9 +39,21 @@ struct SumsPlace {
 /// What the kernel makes of the fragment `Part` of the sums, and of `Beside`,
 /// those of a second product or those that change places with them, as elements
 /// of the output: a tile.map. `Result` becomes failure after a diagnostic.
-mlir::Value mapSums(GpuWriter &W, KernelForm &Form, MatrixProduct &P,
+mlir::Value mapSums(GpuWriter &W, const MatrixProduct &P,
                     const SumsPlace &Where, mlir::Value Part,
                     mlir::LogicalResult &Result, mlir::Value Beside = {});
+
+/// What the kernel makes of the sum at the parallel indices `At`, and of
+/// `Beside`, as above: an element of the output; null after a diagnostic.
+mlir::Value elementOfSums(GpuWriter &W, const MatrixProduct &P,
+                          mlir::ValueRange At, mlir::Value Sum,
+                          mlir::Value Beside);
+
+/// The parallel indices of the element at a row and a column of the result,
+/// and a batch index, which may be null: 0.
+llvm::SmallVector<mlir::Value> indicesOf(GpuWriter &W, const MatrixProduct &P,
+                                         mlir::Value Batch, mlir::Value Row,
+                                         mlir::Value Column);
 
 /// The value of a size or stride that is an expression over `argN`, the
 /// kernel's arguments.

@@ -205,7 +205,7 @@ Value TmaProduct::mapElements(const Place &Where, Value Row, Value Column,
       At.Column = compute<arith::MinUIOp>(Column, W.index(Columns - Together));
     At.Columns = {};
   }
-  return mapSums(W, Form, P, At, Part, Result, Beside);
+  return mapSums(W, P, At, Part, Result, Beside);
 }
 
 void TmaProduct::storePart(const Place &Where, Value Group, Value Row,
