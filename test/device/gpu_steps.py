@@ -117,10 +117,10 @@ def need(*packages):
         raise Skip(f"not installed for {sys.executable}: {', '.join(missing)}")
 
 
-def attempt(problems, function, *arguments):
+def attempt(problems, function, *arguments, **options):
     """A part of a step whose failure must not hide the other parts."""
     try:
-        return function(*arguments)
+        return function(*arguments, **options)
     except Failed as error:
         problems.append(str(error))
         return None
