@@ -2,7 +2,8 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One artifact for many sizes, and others beside it, for time_variants.py: BERT, with the ranges of networks.py.
+"""One artifact for many sizes, and others beside it, for time_variants.py: BERT, and a Llama from its prompt to single tokens, with
+the ranges of networks.py.
 
     python3 variants.py --kpc build/release/bin/kpc --out FOLDER [--exported DIR] [--arch sm_90a] [--only REGEX]
 
@@ -11,6 +12,7 @@ Artifacts in fp16: NETWORK.kpc as it is compiled by default; NETWORK.single.kpc 
 """
 
 import concurrent.futures
+import dataclasses
 import json
 import pathlib
 import re
@@ -19,16 +21,25 @@ import networks
 from case_files import arguments
 from networks import tokens
 
-TUNED = {"full": (tokens(1, 16), tokens(1, 128), tokens(8, 512), tokens(32, 128)), "two layers": (tokens(1, 7),)}
-OTHERS = {"full": (tokens(4, 64), tokens(1, 512), tokens(16, 384)), "two layers": (tokens(3, 41),)}
-BY_TORCH = (tokens(1, 16), tokens(1, 128), tokens(8, 512))  # each is a compile of torch.compile
-NETWORKS = tuple(network for network in (*networks.FULL, *networks.TWO_LAYERS) if network.name in ("bert-base", "bert.dynamo"))
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    tuned: tuple  # for each an artifact
+    others: tuple
+    by_torch: tuple = ()  # each is a compile of torch.compile
+
+
+SIZES = {"bert-base": Sizes((tokens(1, 16), tokens(1, 128), tokens(8, 512), tokens(32, 128)), (tokens(4, 64), tokens(1, 512), tokens(16, 384)),
+                            (tokens(1, 16), tokens(1, 128), tokens(8, 512))),
+         "llama-1b": Sizes((tokens(1, 1), tokens(1, 2048)), (tokens(1, 4), tokens(4, 1), tokens(1, 16), tokens(1, 64)), (tokens(1, 1), tokens(1, 16))),
+         "bert.dynamo": Sizes((tokens(1, 7),), (tokens(3, 41),))}
+NETWORKS = tuple(network for network in (*networks.FULL, *networks.TWO_LAYERS) if network.name in SIZES)
 
 
 def artifacts(network):
     """File -> (ranges of dims, options)."""
     found = {f"{network.name}.kpc": (network.dims, ()), f"{network.name}.single.kpc": (network.dims, ("--variants", "1"))}
-    for sizes in TUNED[network.purpose]:
+    for sizes in SIZES[network.name].tuned:
         dims = [re.sub(r"opt=\d+", f"opt={sizes[dim.split('=')[0]]}", dim) for dim in network.dims]
         found[f"{network.name}.{networks.label(sizes)}.kpc"] = dims, ("--variants", "1")
     return found
@@ -36,12 +47,13 @@ def artifacts(network):
 
 def cases():
     for network in NETWORKS:
-        tuned = [networks.label(sizes) for sizes in TUNED[network.purpose]]
-        for sizes in (*TUNED[network.purpose], *OTHERS[network.purpose]):
+        of = SIZES[network.name]
+        tuned = [networks.label(sizes) for sizes in of.tuned]
+        for sizes in (*of.tuned, *of.others):
             yield {"name": f"{network.name} {networks.label(sizes)}", "purpose": network.purpose, "network": network.name, "stem": network.stem,
                    "sizes": sizes, "label": networks.label(sizes), "artifact": f"{network.name}.kpc", "single": f"{network.name}.single.kpc",
                    "tuned": {label: f"{network.name}.{label}.kpc" for label in tuned},
-                   "by_torch": network.purpose == "full" and sizes in BY_TORCH}
+                   "by_torch": sizes in of.by_torch}
 
 
 def main():
