@@ -221,9 +221,8 @@ Value GemvTile::baseOf(Value InTile) {
 Value GemvTile::columnOf(Value First, Value InTile) {
   if (hasHalves()) {
     Value Step = i32((P.Second ? 0 : P.Exchanged) - half()), None = i32(0);
-    InTile = add32(InTile,
-                   arith::SelectOp::create(W.B, W.Loc, isInSecondHalf(InTile),
-                                           Step, None));
+    InTile = add32(InTile, arith::SelectOp::create(
+                               W.B, W.Loc, isInSecondHalf(InTile), Step, None));
   }
   return W.add(First, toIndex(InTile));
 }
@@ -383,8 +382,8 @@ void GemvTile::finishElement(Value Row, Value InTile, Value First) {
     Value Sum = totalOf(Row, InTile), Beside;
     if (hasHalves()) {
       Value Behind = i32(half()), Before = i32(-half());
-      Value Step = arith::SelectOp::create(
-          W.B, W.Loc, isInSecondHalf(InTile), Before, Behind);
+      Value Step = arith::SelectOp::create(W.B, W.Loc, isInSecondHalf(InTile),
+                                           Before, Behind);
       Beside = totalOf(Row, add32(InTile, Step));
     }
     Values At = indicesOf(W, P, Value(), AtRow, Column);
