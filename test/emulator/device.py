@@ -38,7 +38,8 @@ def main():
     once = ["--dim", "batch=2", "--warmup", "0", "--iterations", "1", "--device", "emulate:sm_90a"]
     run(0, ["emulate:sm_90a", "times       the emulator's, on this processor: they say nothing of a GPU"], "bench", folder / "sm_90a.kpc", *once)
     run(0, ['"emulated": true', '"device": "emulate:sm_90a"'], "bench", folder / "sm_90a.kpc", "--json", *once)
-    run(1, ["no code for kpc emulator (sm_80)"], "run", folder / "sm_90a.kpc", "-i", "random", "--dim", "batch=2", "--device", "emulate:sm_80")
+    run(1, ["no code for kpc emulator (sm_80), of compute capability 8.0; it holds sm_90a"], "run", folder / "sm_90a.kpc", "-i", "random",
+        "--dim", "batch=2", "--device", "emulate:sm_80")
     # Kernels that are launched before those in front have ended must wait for them before they touch memory.
     run(0, [], "compile", model, "--arch", "sm_90a", "--emit", "ptx", "-o", folder / "waits.ptx", "--no-cache", "--quiet")
     for part in re.split(r"(?m)^(?=\.version)", (folder / "waits.ptx").read_text()):
@@ -61,8 +62,8 @@ def main():
         "--dim", "batch=2", "--device", "emulate:sm_90a")
     del environment["KPC_EMULATE_PTX"]
     environment["KPC_EMULATE_PTX"] = "/nowhere"
-    run(1, ["KPC_EMULATE_PTX is '/nowhere': it must be a folder that is there"], "run", folder / "sm_90a.kpc", "-i", "random", "--dim", "batch=2",
-        "--device", "emulate:sm_90a")
+    told = "KPC_EMULATE_PTX is '/nowhere': it must be a folder that is there\n  hint: correct that or the library's name (KPC_CUDA_DRIVER), or run on the host\n"
+    run(1, [told], "run", folder / "sm_90a.kpc", "-i", "random", "--dim", "batch=2", "--device", "emulate:sm_90a")
     del environment["KPC_EMULATE_PTX"]
     for wrong in ("sm_7", "host", "", "nothing"):
         run(2, ["no GPU that can be emulated"], "run", folder / "sm_90a.kpc", "-i", "random", "--device", f"emulate:{wrong}")

@@ -201,8 +201,8 @@ Result<const format::Target *> chooseTarget(const rt::Model &M,
   }
   Error E =
       failure(ErrorCode::NoTarget,
-              "the artifact has no code for %s (compute capability "
-              "%d.%d); it holds %s",
+              "the artifact has no code for %s, of compute "
+              "capability %d.%d; it holds %s",
               C.name().c_str(), C.major(), C.minor(), targetList(M).c_str());
   // From Hopper on kpc's targets are the chips' own instruction sets.
   E.Hint = formatted("compile with --arch sm_%d%d%s, or with --arch portable",

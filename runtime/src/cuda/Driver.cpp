@@ -19,11 +19,18 @@ using GetProcAddress = Outcome (*)(const char *, void **, int, uint64_t);
 using GetProcAddress2 = Outcome (*)(const char *, void **, int, uint64_t,
                                     int *);
 
+static constexpr const char *NvidiaLibrary = "libcuda.so.1";
+
+// A library that was named in place of NVIDIA's may have settings of its own,
+// and `Why` says what is wrong with them.
 static Status missing(const std::string &Path, const char *Why) {
   Error E = failure(ErrorCode::DriverMissing,
                     "the CUDA driver '%s' cannot be used: %s", Path.c_str(),
                     Why ? Why : "unknown reason");
-  E.Hint = "install NVIDIA's driver, or run on the host";
+  E.Hint = Path == NvidiaLibrary
+               ? "install NVIDIA's driver, or run on the host"
+               : "correct that or the library's name (KPC_CUDA_DRIVER), or run "
+                 "on the host";
   return E;
 }
 
@@ -56,7 +63,7 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string &Given) {
   const char *Default = std::getenv("KPC_CUDA_DRIVER");
   Out->Path = !Given.empty()        ? Given
               : Default && *Default ? Default
-                                    : "libcuda.so.1";
+                                    : NvidiaLibrary;
   // NODELETE: a driver has threads and exit handlers of its own.
   Out->Library =
       ::dlopen(Out->Path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -314,7 +314,7 @@ TEST_F(Cuda, ImageIsChosenByRuleAndByWhatTheDeviceTakes) {
   };
   Fake.device(7, 5, 3, 12040);
   Refused(KPC_ERROR_NO_TARGET,
-          "no code for Fake GPU (compute capability 7.5); it holds sm_80 "
+          "no code for Fake GPU, of compute capability 7.5; it holds sm_80 "
           "(compute capability 8.0 and later 8.x); sm_90a",
           nullptr);
   Fake.device(12, 0, 1, 12040); // takes cubins alone
@@ -350,7 +350,9 @@ TEST_F(Cuda, MissingDriverAndDevice) {
   EXPECT_THAT(describe(E), HasSubstr("no CUDA device 1 (the driver finds 1)"));
   O.driver = "/nowhere/libcuda.so";
   EXPECT_EQ(kpc_session_create(M.get(), &O, &S, &E), KPC_ERROR_DRIVER_MISSING);
-  EXPECT_THAT(describe(E), HasSubstr("/nowhere/libcuda.so"));
+  EXPECT_THAT(describe(E),
+              AllOf(HasSubstr("/nowhere/libcuda.so"),
+                    HasSubstr("[correct that or the library's name")));
 }
 
 TEST_F(Cuda, TheDriversLogIsInTheError) {
