@@ -65,6 +65,17 @@ OPTIONS = [
     (["--fastest", "1"], "unknown option --fastest\n"),
     (["--entry"], "--entry needs a value\n"),
 ]
+# What is no PTX, and how the complaint about it goes on.
+CUBIN = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xbe\x00" + bytes(44)
+NO_PTX = [
+    (CUBIN, "is a cubin, machine code of a GPU; the emulator runs PTX"),
+    (CUBIN.replace(b"\xbe", b"\x3e"), "is an ELF file; the emulator runs PTX text\n"),
+    (b"\x8bKPC\r\n\x1a\n" + bytes(56), "is a kpc artifact: `kpc run FILE --device emulate:sm_90a` runs it"),
+    (b"\x08\x08\x12\x07pytorch\x3a\x00", "looks like an ONNX model: `kpc compile FILE --arch sm_90a --emit ptx`"),
+    (b"\x50\xed\x55\xba" + bytes(12), "is a fat binary of CUDA's"),
+    (b"\x93NUMPY\x01\x00v\x00{", "is no text"),
+    (b"\n", "is empty\n"),
+]
 
 
 def main():
@@ -82,6 +93,13 @@ def main():
 
         for arguments, said in REFUSED:
             expect(["--entry", "scale", *(word for one in arguments for word in ("--arg", one))], 2, f"kpc-emulate: {said}{SIGNATURE}")
+        for content, said in NO_PTX:
+            other = pathlib.Path(folder) / "other"
+            other.write_bytes(content)
+            done = subprocess.run([sys.argv[1], other, "--entry", "k"], capture_output=True, text=True, timeout=60)
+            if done.returncode != 1 or not done.stderr.startswith(f"kpc-emulate: {other} {said}"):
+                failed += 1
+                print(f"{content}: {done.returncode}\n{done.stdout}{done.stderr}instead of 1\n{said}")
         for words, said in OPTIONS:
             expect(words, 2, f"kpc-emulate: {said}")
         # What fits: any value of the size for what is untyped, and a buffer's address as a number.
@@ -95,7 +113,7 @@ def main():
         expect(["--entry", "forever", "--grid", "2", "--block", "64", "--time-limit", "0.5"], 3,
                "time-limit: kernel forever, block (0, 0, 0): warps run: 0, 1 (bra, line 10); no warp has ended. 0 of 2 blocks have "
                "ended\n")
-    print(f"{len(REFUSED) + len(OPTIONS)} wrong uses, {failed} not as expected")
+    print(f"{len(REFUSED) + len(NO_PTX) + len(OPTIONS)} wrong uses, {failed} not as expected")
     return 1 if failed else 0
 
 

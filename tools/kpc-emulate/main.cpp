@@ -15,6 +15,7 @@
 #include "emulator/Load.h"
 #include "emulator/execute/Launch.h"
 #include "tools/kpc-emulate/Arguments.h"
+#include "tools/kpc-emulate/FileKind.h"
 #include "tools/kpc-emulate/Number.h"
 
 #include <cstdio>
@@ -126,7 +127,13 @@ int readOptions(int Count, char **Words, Options &O) {
     std::fputs(Usage, stderr);
     return WrongUse;
   }
-  return readFile(Path, O.Text) ? int(Right) : complain("cannot read " + Path);
+  if (!readFile(Path, O.Text))
+    return complain("cannot read " + Path);
+  if (std::string Why = reasonAgainstPtx(O.Text); !Why.empty()) {
+    complain(Path + " " + Why);
+    return Found; // as any text that is refused
+  }
+  return Right;
 }
 
 int list(const Program &P) {
