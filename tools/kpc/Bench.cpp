@@ -296,8 +296,9 @@ static bool runLanes(std::vector<std::unique_ptr<Stream>> &Streams,
   return true;
 }
 
-std::optional<BenchResult> measure(const Model &M, const BenchOptions &Options,
-                                   Diagnostics &Diags) {
+std::optional<BenchResult>
+measure(const Model &M, const BenchOptions &Options, Diagnostics &Diags,
+        const std::function<bool(const BenchResult &)> &GoOn) {
   std::optional<Inputs> In = makeInputs(M, Options.In, Diags);
   if (!In)
     return std::nullopt;
@@ -318,11 +319,17 @@ std::optional<BenchResult> measure(const Model &M, const BenchOptions &Options,
                         : "host";
   R.Dims = In->Dims;
   R.Batch = batchOf(M, *In);
+  auto ClocksNow = [&] {
+    return Gpu && !R.Emulated ? gpuClocks(Options.Choice.Device.Ordinal)
+                              : hostClocks();
+  };
+  R.Speed = ClocksNow();
+  if (GoOn && !GoOn(R))
+    return std::nullopt;
   if (!measureBinding(M, Options, In->Dims, R.Host, Diags))
     return std::nullopt;
   bool Good = runLanes(Streams, Options, R);
-  R.Speed = Gpu && !R.Emulated ? gpuClocks(Options.Choice.Device.Ordinal)
-                               : hostClocks();
+  R.Speed = ClocksNow(); // while the device is warm
   R.Memory = First.session().memory();
   if (Good && Gpu && !R.Emulated)
     Good = First.measureCalls(R.Host);

@@ -74,8 +74,11 @@ struct BenchResult {
   double runsPerSecond() const;
 };
 
-std::optional<BenchResult> measure(const Model &M, const BenchOptions &Options,
-                                   Diagnostics &Diags);
+/// `GoOn`: asked when it is known what is measured, where and for which dims,
+/// and nothing is measured yet; after a no, which it has reported, nothing is.
+std::optional<BenchResult>
+measure(const Model &M, const BenchOptions &Options, Diagnostics &Diags,
+        const std::function<bool(const BenchResult &)> &GoOn = {});
 
 /// Binds the shape several times, in sessions of its own.
 bool measureBinding(const Model &M, const BenchOptions &Options,
@@ -100,10 +103,10 @@ struct Comparison {
 std::optional<Json> readBaseline(const std::string &Path,
                                  const BenchOptions &Options,
                                  Diagnostics &Diags);
-/// None, with a diagnostic, where that was measured in another way.
-std::optional<Comparison> compareWithBaseline(const std::string &Path,
-                                              const Json &Old, const Json &Now,
-                                              Diagnostics &Diags);
+/// False, with a diagnostic, where that was measured in another way.
+bool isComparable(const std::string &Path, const Json &Old, const Json &Now,
+                  Diagnostics &Diags);
+Comparison compareTimes(const Json &Old, const Json &Now);
 
 } // namespace kpc::cli
 

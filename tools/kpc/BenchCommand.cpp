@@ -140,7 +140,12 @@ static int benchCommand(BenchArguments &Arguments) {
   if (!checkOutput(Arguments, "--trace", Arguments.TraceFile, Diags) ||
       !checkOutput(Arguments, "--report", Arguments.Report, Diags))
     return finish(Diags);
-  std::optional<BenchResult> R = measure(*M, Options, Diags);
+  // Nor is anything measured that the baseline cannot be compared with.
+  auto Comparable = [&](const BenchResult &Soon) {
+    return !Old || isComparable(Arguments.Baseline, *Old,
+                                benchJson(Options, Soon), Diags);
+  };
+  std::optional<BenchResult> R = measure(*M, Options, Diags, Comparable);
   if (!R)
     return finish(Diags);
   Json Found = benchJson(Options, *R);
@@ -155,11 +160,7 @@ static int benchCommand(BenchArguments &Arguments) {
   }
   if (!Arguments.Report.empty() && !writePage(Arguments, *R, Diags))
     return finish(Diags);
-  if (!Old)
-    return finish(Diags);
-  std::optional<Comparison> C =
-      compareWithBaseline(Arguments.Baseline, *Old, Found, Diags);
-  if (!C || !tooSlow(Arguments, *C, Diags))
+  if (!Old || !tooSlow(Arguments, compareTimes(*Old, Found), Diags))
     return finish(Diags);
   finish(Diags);
   return BenchRegression;

@@ -240,6 +240,8 @@ std::optional<Json> readBaseline(const std::string &Path,
       !Old["latency_ms"]["p50"].is_number() || !Text("artifact") ||
       !Text("model_digest"))
     return Fail("is not what `kpc bench --json` writes");
+  if (!(Old["latency_ms"]["p50"].get<double>() > 0))
+    return Fail("has no time in it");
   if (!sameArtifact(Old, Options))
     return Fail(fmt::format("is of another artifact: '{}' there, '{}' now",
                             printable(Old.value("artifact", "")),
@@ -247,26 +249,33 @@ std::optional<Json> readBaseline(const std::string &Path,
   return Old;
 }
 
-std::optional<Comparison> compareWithBaseline(const std::string &Path,
-                                              const Json &Old, const Json &Now,
-                                              Diagnostics &Diags) {
-  auto Fail = [&](const std::string &Why) {
-    refuseBaseline(Path, Why, Diags);
-    return std::nullopt;
+bool isComparable(const std::string &Path, const Json &Old, const Json &Now,
+                  Diagnostics &Diags) {
+  static constexpr std::pair<const char *, const char *> Same[] = {
+      {"target", "another target"},
+      {"device", "another device"},
+      {"dims", "other dims"},
+      {"device_name", "another device"},
+      {"transfers", "other transfers"},
+      {"streams", "another number of streams"}};
+  for (auto [Key, Other] : Same)
+    if (!Old.contains(Key) || Old[Key] != Now.at(Key)) {
+      refuseBaseline(Path,
+                     fmt::format("is of {}: {} there, {} now", Other,
+                                 Old.contains(Key) ? printable(Old[Key].dump())
+                                                   : "nothing",
+                                 printable(Now.at(Key).dump())),
+                     Diags);
+      return false;
+    }
+  return true;
+}
+
+Comparison compareTimes(const Json &Old, const Json &Now) {
+  auto Median = [](const Json &Of) {
+    return Of.at("latency_ms").at("p50").get<double>();
   };
-  for (const char *Key :
-       {"target", "device", "device_name", "dims", "streams", "transfers"})
-    if (!Old.contains(Key) || Old[Key] != Now.at(Key))
-      return Fail(fmt::format("is of another {}: {} there, {} now", Key,
-                              Old.contains(Key) ? printable(Old[Key].dump())
-                                                : "nothing",
-                              printable(Now.at(Key).dump())));
-  Comparison C;
-  C.Old = Old["latency_ms"]["p50"].get<double>();
-  C.New = Now.at("latency_ms").at("p50").get<double>();
-  if (!(C.Old > 0))
-    return Fail("has no time in it");
-  return C;
+  return {Median(Old), Median(Now)};
 }
 
 } // namespace kpc::cli
