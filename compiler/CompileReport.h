@@ -31,6 +31,9 @@ struct KernelSchedules {
   bool Forced = false; ///< by the user
   /// Of a variant: the sizes that it is for.
   std::string Where;
+  /// The sizes that costs are of: those that the schedule was chosen for. Empty
+  /// where all are known.
+  std::string At;
   /// The best first, each with the parts of its cost.
   std::vector<std::string> Costs;
 };

@@ -46,6 +46,9 @@ struct KernelJob {
   std::string VariantOf;
   std::vector<schedule::SizeBounds> Where;
   std::string WhereText;
+  /// Of any kernel, for the driver alone: the sizes of the first launch that
+  /// its schedule is chosen for, in words; empty where all are known.
+  std::string ChosenFor;
 
   std::string encode() const;
   static std::optional<KernelJob> decode(std::string_view Bytes);

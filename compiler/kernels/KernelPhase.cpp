@@ -62,6 +62,10 @@ bool KernelPhase::readSchedules(ModuleOp Module) {
 std::vector<KernelJob> KernelPhase::jobsFor(ModuleOp Module,
                                             const target::Target &T,
                                             const std::string &Listing) {
+  llvm::StringMap<plan::LaunchOp> FirstLaunch;
+  Module.walk([&](plan::LaunchOp Launch) {
+    FirstLaunch.try_emplace(Launch.getKernel(), Launch);
+  });
   std::vector<KernelJob> Jobs;
   for (auto Kernel : Module.getOps<func::FuncOp>()) {
     KernelJob Job;
@@ -75,6 +79,8 @@ std::vector<KernelJob> KernelPhase::jobsFor(ModuleOp Module,
     Job.LineInfo = T.isGpu() && Options.LineInfo;
     Job.Schedule = Schedules.find(T, Job.Symbol);
     Job.Text = textOf(Kernel);
+    if (auto Launch = FirstLaunch.find(Job.Symbol); Launch != FirstLaunch.end())
+      Job.ChosenFor = chosenFor(Kernel, Launch->second);
     Jobs.push_back(std::move(Job));
   }
   return Jobs;
@@ -126,7 +132,8 @@ void KernelPhase::tellSchedule(const KernelJob &Job,
                            Kernel.SpillBytes)
                  .str();
   Report.Schedules.push_back({Job.Target, Job.Symbol, Kernel.Schedule, Forced,
-                              std::move(Where), Kernel.ScheduleCosts});
+                              std::move(Where), Job.ChosenFor,
+                              Kernel.ScheduleCosts});
 }
 
 /// Of the target's jobs, from `First` to `End`.

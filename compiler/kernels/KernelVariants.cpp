@@ -160,6 +160,17 @@ std::string kpc::textOf(func::FuncOp Kernel) {
   return Text;
 }
 
+std::string kpc::chosenFor(func::FuncOp Kernel, plan::LaunchOp Launch) {
+  ArrayRef<shape::Expr> Sizes = Launch.getSizes().getDims();
+  unsigned First = Kernel.getNumArguments() - Sizes.size();
+  std::vector<std::string> Parts;
+  for (auto [I, Size] : llvm::enumerate(Sizes))
+    if (auto Optimum =
+            Kernel.getArgAttrOfType<IntegerAttr>(First + I, "kpc.optimum"))
+      Parts.push_back(Size.str() + "=" + std::to_string(Optimum.getInt()));
+  return llvm::join(Parts, ", ");
+}
+
 VariantFinder::VariantFinder(ModuleOp Module, const target::Target &T,
                              size_t Most)
     : Module(Module), T(T), Most(Most), Facts(graph::symbolFacts(Module)) {
@@ -219,6 +230,7 @@ std::vector<KernelJob> VariantFinder::jobsFor(const KernelJob &Base) {
     Job.Text = textOf(*Func);
     Job.VariantOf = Base.Symbol;
     Job.WhereText = wordsFor(V.Where, First.getSizes().getDims());
+    Job.ChosenFor = chosenFor(*Func, First);
     Job.Where = std::move(V.Where);
   }
   return Jobs;

@@ -78,7 +78,8 @@ static void printSchedules(std::FILE *To, const CompileReport &Report) {
   for (const KernelSchedules &K : Report.Schedules) {
     fmt::print(To, "{} on {}{}{}:\n", printable(K.Kernel), K.Target,
                K.Forced ? ", by --schedule" : "",
-               K.Where.empty() ? "" : ", where " + printable(K.Where, 400));
+               K.Where.empty() ? "" : ", where " + printable(K.Where, 400),
+               At ? ", costs at " + printable(K.At, 400) : "");
     for (const std::string &Cost : K.Costs)
       fmt::print(To, "  {} {}\n", Cost.starts_with(K.Chosen + ":") ? '*' : ' ',
                  Cost);
