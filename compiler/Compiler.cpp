@@ -11,6 +11,7 @@
 #include "compiler/DiagnosticBridge.h"
 #include "compiler/GraphPipeline.h"
 #include "compiler/Listing.h"
+#include "compiler/PrecisionPatterns.h"
 #include "compiler/TextModel.h"
 #include "compiler/Version.h"
 #include "compiler/artifact/PlanToContents.h"
@@ -179,8 +180,10 @@ bool Compilation::loadText() {
 bool Compilation::load() {
   collectRemarks(Context, Report.Remarks);
   if (StringRef(Options.Model).ends_with(".mlir"))
-    return loadText();
-  return loadOnnx(Options.Model) && runPasses("1-graph", addGraphPasses);
+    return loadText() && checkPrecisionPatterns(*Module, Options, Diags);
+  return loadOnnx(Options.Model) &&
+         checkPrecisionPatterns(*Module, Options, Diags) &&
+         runPasses("1-graph", addGraphPasses);
 }
 
 //===----------------------------------------------------------------------===//

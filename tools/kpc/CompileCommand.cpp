@@ -76,7 +76,8 @@ static void printTiming(std::FILE *To, const CompileReport &Report,
 /// What builders had to choose from. The one that was taken is marked.
 static void printSchedules(std::FILE *To, const CompileReport &Report) {
   for (const KernelSchedules &K : Report.Schedules) {
-    fmt::print(To, "{} on {}{}{}:\n", printable(K.Kernel), K.Target,
+    bool At = !K.Costs.empty() && !K.At.empty();
+    fmt::print(To, "{} on {}{}{}{}:\n", printable(K.Kernel), K.Target,
                K.Forced ? ", by --schedule" : "",
                K.Where.empty() ? "" : ", where " + printable(K.Where, 400),
                At ? ", costs at " + printable(K.At, 400) : "");
@@ -151,31 +152,6 @@ static bool tellRemarks(const CompileArguments &Arguments,
          Files.keep();
 }
 
-/// A pattern that no node's name matches keeps nothing.
-static void warnOfPatterns(const CompileOptions &Options,
-                           const ArtifactFacts &Facts) {
-  std::vector<Remark> Nodes;
-  std::vector<std::string_view> Names;
-  for (const TargetFacts &T : Facts.Targets)
-    for (const KernelFacts &K : T.Kernels)
-      for (const std::string &Node : K.Nodes) {
-        Nodes.emplace_back().Text = Node;
-        Names.push_back(Node);
-      }
-  Diagnostics Diags;
-  for (const auto &[Pattern, Kept] : Options.PrecisionFor) {
-    if (!matchingRemarks(Nodes, Pattern).empty())
-      continue;
-    Diagnostic &D =
-        Diags.warning(Code::UsageNoMatch)
-            .message(fmt::format("--precision-for: no node's name matches '{}'",
-                                 printable(Pattern)));
-    if (std::string_view Near = nearest(Pattern, Names); !Near.empty())
-      D.hint(fmt::format("did you mean '{}'?", printable(Near)));
-  }
-  fmt::print(stderr, "{}", Diags.text());
-}
-
 /// Drivers load no machine code of a newer ptxas than they are.
 static void noteDrivers(const ArtifactFacts &Facts) {
   for (const TargetFacts &T : Facts.Targets) {
@@ -194,13 +170,11 @@ static void tellOfArtifact(const CompileOptions &Options,
                            const CompileReport &Report) {
   bool Gpu = std::any_of(Report.Targets.begin(), Report.Targets.end(),
                          [](const TargetReport &T) { return T.Assembled; });
-  if (Options.Emit || (!Gpu && Options.PrecisionFor.empty()))
+  if (Options.Emit || !Gpu)
     return;
   Diagnostics Ignored;
-  if (auto Facts = readFacts(Options.Output, {}, Ignored)) {
-    warnOfPatterns(Options, *Facts);
+  if (auto Facts = readFacts(Options.Output, {}, Ignored))
     noteDrivers(*Facts);
-  }
 }
 
 /// Notes speak of the targets: of no use where none was compiled for, because
