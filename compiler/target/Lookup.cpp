@@ -78,6 +78,10 @@ unsigned editDistance(std::string_view A, std::string_view B) {
 }
 
 std::vector<std::string> suggestTargets(std::string_view Name) {
+  std::string Small(Name); // as all names are written
+  for (char &C : Small)
+    if (C >= 'A' && C <= 'Z')
+      C = static_cast<char>(C + 32);
   std::vector<std::string_view> Known = {"native", "host", "host:native"};
   for (const Target &T : allTargets())
     Known.push_back(T.Name);
@@ -85,15 +89,17 @@ std::vector<std::string> suggestTargets(std::string_view Name) {
     Known.push_back(A.Name);
   std::vector<std::pair<unsigned, std::string>> Near;
   for (std::string_view K : Known) {
-    unsigned D = editDistance(Name, K);
+    unsigned D = editDistance(Small, K);
     if (D <= std::max<size_t>(2, Name.size() / 3))
       Near.emplace_back(D, K);
   }
   std::sort(Near.begin(), Near.end());
-  // Farther names are noise once one is near.
+  // Farther names are noise once one is near, and all others once it is the
+  // name itself.
   std::vector<std::string> Names;
   for (auto &[D, K] : Near)
-    if (Names.size() < 3 && D <= Near.front().first + 1)
+    if (Names.size() < 3 &&
+        D <= (Near.front().first ? Near.front().first + 1 : 0))
       Names.push_back(K);
   return Names;
 }

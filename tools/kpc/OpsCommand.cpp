@@ -31,11 +31,15 @@ static std::string nameOf(const OperatorInfo &Op) {
                            : fmt::format("{}.{}", Op.Domain, Op.Name);
 }
 
+static std::string lowered(std::string_view Text) {
+  std::string Out(Text);
+  for (char &C : Out)
+    C = static_cast<char>(std::tolower(static_cast<unsigned char>(C)));
+  return Out;
+}
+
 static bool sameName(std::string_view A, std::string_view B) {
-  return std::equal(A.begin(), A.end(), B.begin(), B.end(),
-                    [](unsigned char X, unsigned char Y) {
-                      return std::tolower(X) == std::tolower(Y);
-                    });
+  return lowered(A) == lowered(B);
 }
 
 static void printText(const std::vector<OperatorInfo> &Ops) {
@@ -70,6 +74,42 @@ static void printJson(const std::vector<OperatorInfo> &Ops) {
   printJsonText(All);
 }
 
+/// For a name that no operator has: those that hold it ("norm"), in whatever
+/// case; empty where none does.
+static std::string namesWith(const std::string &Word,
+                             const std::vector<std::string> &Known) {
+  constexpr size_t Shown = 8;
+  std::set<std::string> Found;
+  if (Word.size() < 3) // in too many
+    return {};
+  for (const std::string &Name : Known)
+    if (lowered(Name).find(lowered(Word)) != std::string::npos)
+      Found.insert(Name);
+  std::string Text;
+  size_t Count = 0;
+  for (const std::string &Name : Found)
+    if (Count++ < Shown)
+      Text += (Text.empty() ? "" : ", ") + Name;
+  if (Count > Shown)
+    Text += fmt::format(" and {} more", Count - Shown);
+  return Text;
+}
+
+[[noreturn]] static void
+unknownOperator(const std::string &Name,
+                const std::vector<std::string> &Known) {
+  std::string Message =
+      fmt::format("no operator '{}' imports", printable(Name));
+  if (std::string Names = namesWith(Name, Known); !Names.empty())
+    throw UsageError(Code::UsageValue, Message,
+                     "with this in their names: " + Names);
+  std::vector<std::string_view> Views(Known.begin(), Known.end());
+  std::string_view Near = nearest(Name, Views);
+  throw UsageError(Code::UsageValue, Message,
+                   Near.empty() ? "`kpc ops` lists all that do"
+                                : fmt::format("did you mean '{}'?", Near));
+}
+
 static int opsCommand(const OpsArguments &Arguments) {
   std::vector<OperatorInfo> Ops = onnx::supportedOperators();
   if (!Arguments.Only.empty()) {
@@ -81,10 +121,7 @@ static int opsCommand(const OpsArguments &Arguments) {
              !sameName(Op.Name, Arguments.Only);
     });
     if (Ops.empty())
-      unknownWord(
-          Code::UsageValue,
-          fmt::format("no operator '{}' imports", printable(Arguments.Only)),
-          Arguments.Only, Known);
+      unknownOperator(Arguments.Only, Known);
   }
   Arguments.Json ? printJson(Ops) : printText(Ops);
   return Done;

@@ -241,6 +241,8 @@ static std::string hintForArch(std::string Name) {
       Name == "amd64")
     return "host is this machine's processor; for others name a level: "
            "host:x86-64-v3";
+  if (Name.find(' ') != std::string::npos)
+    return "commas stand between the names of several targets";
   for (std::string_view Old :
        {"sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62", "sm_70", "sm_72",
         "sm_75", "compute_70", "compute_75", "v100", "t4", "p100"})
@@ -262,17 +264,36 @@ static UsageError unknownTarget(const std::string &Name,
           Error.substr(Middle + 2)};
 }
 
+/// Without the blanks around it: people write "sm_90a, host".
+static std::string withoutBlanks(const std::string &Text) {
+  constexpr const char *Blanks = " \t\n";
+  size_t First = Text.find_first_not_of(Blanks);
+  return First == std::string::npos
+             ? std::string()
+             : Text.substr(First, Text.find_last_not_of(Blanks) + 1 - First);
+}
+
+static void takeArch(const std::string &Text,
+                     std::vector<std::string> &Targets) {
+  for (const std::string &Part : CLI::detail::split(Text, ',')) {
+    std::string Name = withoutBlanks(Part);
+    if (Name.empty())
+      throw UsageError(
+          Code::UsageValue,
+          fmt::format("--arch: '{}' lacks the name of a target",
+                      printable(Text)),
+          "write for instance sm_90a,host; `kpc targets` lists all");
+    if (target::Lookup Found = target::lookup(Name); !Found)
+      throw unknownTarget(Name, Found.Error);
+    Targets.push_back(Name);
+  }
+}
+
 void addArch(CLI::App &App, std::vector<std::string> &Targets) {
   addText(App, "--arch", "NAME[,NAME...]",
           "what to compile for: sm_90a, sm_100a, portable, native, "
           "host[:cpu] ...; `kpc targets` lists all",
-          [&Targets](const std::string &Text) {
-            for (const std::string &Name : CLI::detail::split(Text, ',')) {
-              if (target::Lookup Found = target::lookup(Name); !Found)
-                throw unknownTarget(Name, Found.Error);
-              Targets.push_back(Name);
-            }
-          });
+          [&Targets](const std::string &Text) { takeArch(Text, Targets); });
 }
 
 /// In the order of Precision.

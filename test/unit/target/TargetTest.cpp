@@ -116,6 +116,8 @@ TEST(Target, UnknownNames) {
             "unknown target 'sm_9a'; did you mean sm_90, sm_90a or sm_80?");
   EXPECT_EQ(lookup("portabel", machine({}, {})).Error,
             "unknown target 'portabel'; did you mean portable?");
+  EXPECT_EQ(lookup("SM_90A").Error,
+            "unknown target 'SM_90A'; did you mean sm_90a?");
   EXPECT_EQ(lookup("quantum", machine({}, {})).Error,
             "unknown target 'quantum'; `kpc targets` lists them all");
   EXPECT_FALSE(lookup("", machine({}, {})));
