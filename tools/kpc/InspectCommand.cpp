@@ -22,6 +22,7 @@ struct InspectArguments {
   std::string Artifact;
   std::map<std::string, int64_t> Dims;
   bool Json = false, Kernels = true, VerifyWeights = false, Remarks = false;
+  bool Quiet = false;
 };
 } // namespace
 
@@ -375,7 +376,7 @@ static int inspectCommand(const InspectArguments &Arguments) {
     }
   if (Arguments.Json)
     printJson(Arguments, *M, *Facts, *Dims);
-  else
+  else if (!Arguments.Quiet)
     printText(Arguments, *M, *Facts, *Dims);
   return finish(Diags);
 }
@@ -401,3 +402,4 @@ void addInspectCommand(CLI::App &Main, Action &Chosen) {
 }
 
 } // namespace kpc::cli
+  App.add_flag("-q,--quiet", Arguments->Quiet, "print errors only");
