@@ -34,7 +34,8 @@ void addInputs(CLI::App &App, InputOptions &Options) {
         }
         // Names of inputs may contain '=', names of files hardly do.
         size_t Equals = Text.rfind('=');
-        if (Equals == std::string::npos && Text.ends_with(".npz")) {
+        if (Equals == std::string::npos && !Text.empty()) {
+          // Whether it names its arrays is asked when the inputs are known.
           Options.List.push_back({"", Filling::File, Text});
           return;
         }
@@ -56,6 +57,40 @@ void addInputs(CLI::App &App, InputOptions &Options) {
 }
 
 namespace {
+/// What to write for `Text`, which stands where NAME=FILE should.
+static std::string inputHint(const Model &M, const std::string &Text) {
+  constexpr size_t Shown = 8;
+  std::vector<kpc_port> Ports = M.inputs();
+  if (Ports.empty())
+    return "the model has no inputs";
+  std::string Names;
+  for (size_t I = 0; I < Ports.size() && I < Shown; ++I) {
+    std::string Name = printable(Ports[I].name);
+    if (Text == Ports[I].name)
+      return fmt::format("say where '{0}' comes from: {0}=FILE, {0}=random or "
+                         "{0}=zeros",
+                         Name);
+    Names += (I ? "', '" : "'") + Name;
+  }
+  Names += "'";
+  if (Ports.size() > Shown)
+    Names += fmt::format(" and {} more", Ports.size() - Shown);
+  if (Ports.size() == 1)
+    return fmt::format("the model's input is {}: write --input {}={}", Names,
+                       printable(Ports[0].name), printable(Text));
+  return fmt::format("the model's inputs are {}: write --input NAME={}", Names,
+                     printable(Text));
+}
+
+void needInputNames(const Model &M, const InputOptions &Options) {
+  for (const InputOptions::Given &G : Options.List)
+    if (G.Name.empty() && !G.File.ends_with(".npz"))
+      throw UsageError(
+          Code::UsageValue,
+          fmt::format("--input: '{}' is not NAME=FILE", printable(G.File)),
+          inputHint(M, G.File));
+}
+
 /// Collects what is known of each input, then makes the tensors.
 class InputMaker {
 public:
@@ -230,7 +265,8 @@ void InputMaker::bindDims(size_t Index, const HostTensor &T,
                              printable(File), tensorfile::typeAndDims(T), Why));
   };
   if (T.Dims.size() != static_cast<size_t>(Port.rank))
-    return Wrong("");
+    return Wrong(fmt::format("; it has {} dim{}, not {}", T.Dims.size(),
+                             T.Dims.size() == 1 ? "" : "s", Port.rank));
   for (int32_t I = 0; I < Port.rank; ++I) {
     std::optional<shape::Expr> Dim = sizeOf(Port.dim_texts[I]);
     if (!Dim)
@@ -239,10 +275,10 @@ void InputMaker::bindDims(size_t Index, const HostTensor &T,
     if (Symbol && Bound.try_emplace(*Symbol, T.Dims[I]).second)
       continue;
     if (Symbol && Bound[*Symbol] != T.Dims[I])
-      return Wrong(fmt::format("; {} is {} already", printable(*Symbol),
-                               Bound[*Symbol]));
+      return Wrong(fmt::format("; dim {} is {}, but {} is {} already", I,
+                               T.Dims[I], printable(*Symbol), Bound[*Symbol]));
     if (std::optional<int64_t> C = Dim->asConstant(); C && *C != T.Dims[I])
-      return Wrong("");
+      return Wrong(fmt::format("; dim {} is {}, not {}", I, T.Dims[I], *C));
   }
 }
 
@@ -367,83 +403,6 @@ chooseDims(const Model &M, const std::map<std::string, int64_t> &Given,
   InputOptions Options;
   Options.Dims = Given;
   return InputMaker(M, Options, Diags).dims();
-}
-
-namespace {
-/// SplitMix64 (Steele, Lea, Flood, 2014).
-class RandomBits {
-public:
-  explicit RandomBits(uint64_t Seed) : State(Seed) {}
-  uint64_t next() {
-    uint64_t Z = State += 0x9E3779B97F4A7C15u;
-    Z = (Z ^ Z >> 30) * 0xBF58476D1CE4E5B9u;
-    Z = (Z ^ Z >> 27) * 0x94D049BB133111EBu;
-    return Z ^ Z >> 31;
-  }
-  /// Nearly normal, mean 0 and variance 1, by additions alone, so that every
-  /// machine gets the same: the sum of four uniform numbers.
-  double normal() {
-    uint64_t Bits = next();
-    double Sum = 0;
-    for (int I = 0; I < 4; ++I, Bits >>= 16)
-      Sum += static_cast<double>(Bits & 0xFFFF) + 0.5;
-    // Four uniform numbers on [0, 65536) have variance 4 * 65536^2 / 12.
-    return (Sum - 2 * 65536.0) * (1.7320508075688772 / 65536.0);
-  }
-
-private:
-  uint64_t State;
-};
-} // namespace
-
-static double randomElement(ElementType Type, RandomBits &Bits) {
-  switch (Type) {
-  case ElementType::Bool:
-    return static_cast<double>(Bits.next() >> 63);
-  case ElementType::U8:
-    return static_cast<double>(Bits.next() >> 56);
-  case ElementType::I8:
-  case ElementType::U16:
-  case ElementType::I16:
-  case ElementType::U32:
-  case ElementType::I32:
-  case ElementType::U64:
-  case ElementType::I64:
-    return static_cast<double>(Bits.next() % 10);
-  default:
-    return Bits.normal();
-  }
-}
-
-void fillRandom(HostTensor &T, uint64_t Seed) {
-  RandomBits Bits(Seed);
-  int64_t Count = T.count();
-  uint8_t *Data = T.Data.data();
-  switch (T.Type) {
-  case ElementType::C64:
-  case ElementType::C128: {
-    bool Wide = T.Type == ElementType::C128;
-    for (int64_t I = 0; I < 2 * Count; ++I) {
-      double Value = Bits.normal();
-      if (Wide)
-        reinterpret_cast<double *>(Data)[I] = Value;
-      else
-        reinterpret_cast<float *>(Data)[I] = static_cast<float>(Value);
-    }
-    return;
-  }
-  default:
-    break;
-  }
-  for (int64_t I = 0; I < Count; ++I)
-    if (!tensorfile::storeElement(T.Type, Data, I,
-                                  randomElement(T.Type, Bits))) {
-      // Floats of 8 bits and types of less: any bits but those of NaN: sign and
-      // high exponents are left out.
-      for (size_t J = 0; J < T.Data.size(); ++J)
-        Data[J] = static_cast<uint8_t>(Bits.next() >> 56) & 0x37;
-      return;
-    }
 }
 
 std::vector<NamedTensor> asRuntimeTensors(const Inputs &I) {

@@ -25,7 +25,7 @@ enum class Filling { File, Random, Zeros };
 
 struct InputOptions {
   struct Given {
-    std::string Name; ///< empty: a file whose tensors have names
+    std::string Name; ///< empty: a file whose tensors have names, or a mistake
     Filling How = Filling::File;
     std::string File;
   };
@@ -36,6 +36,9 @@ struct InputOptions {
 };
 /// `--input`, `--seed`, `--dim`.
 void addInputs(CLI::App &App, InputOptions &Options);
+/// Throws UsageError for a file without NAME= that does not name its tensors,
+/// with what the model's inputs are called.
+void needInputNames(const Model &M, const InputOptions &Options);
 
 struct Inputs {
   std::vector<tensorfile::HostTensor> Tensors; ///< in the model's order

@@ -312,6 +312,7 @@ int Verification::run() {
     return finish(Diags);
   std::optional<ArtifactFacts> Facts = readFacts(Arguments.Artifact, {}, Diags);
   if (!Facts)
+  needInputNames(*M, Arguments.In); // before a reference is compiled
     return finish(Diags);
   Allowed = toleranceFor(Arguments, *M, *Facts);
   TemporaryFolder Folder;
