@@ -12,6 +12,7 @@
 #include "compiler/GraphPipeline.h"
 #include "compiler/Listing.h"
 #include "compiler/PrecisionPatterns.h"
+#include "compiler/TakenDims.h"
 #include "compiler/TextModel.h"
 #include "compiler/Version.h"
 #include "compiler/artifact/PlanToContents.h"
@@ -21,6 +22,7 @@
 #include "compiler/target/Target.h"
 #include "compiler/workers/WorkerPool.h"
 #include "dialects/RegisterDialects.h"
+#include "dialects/graph/Graph.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -294,6 +296,9 @@ bool Compilation::writeArtifact() {
   Contents->Provenance.Options = Options.CommandLine;
   if (!Options.Strip)
     Contents->Provenance.Properties = remarksAsProperties(Report.Remarks);
+  for (const auto &[Name, Size] : graph::takenDims(*Module))
+    Contents->Provenance.Properties.emplace_back(
+        std::string(TakenDimPrefix) + Name, Size.str());
   int Threads = Options.Jobs ? Options.Jobs : availableCores();
   if (auto Error = artifact::write(*Contents, Options.Output, Threads)) {
     // The writer refuses what a reader would: then no folder is at fault.

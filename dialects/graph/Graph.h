@@ -74,6 +74,13 @@ inline SymbolicTensorType typeOf(mlir::Value V) {
 shape::Facts symbolFacts(mlir::ModuleOp Module);
 void setSymbolFacts(mlir::ModuleOp Module, const shape::Facts &Facts);
 
+/// Dims of the model's inputs that are no symbols of the module, by the model's
+/// names: what they were found to be, or fixed to (the attribute
+/// `graph.taken_dims`).
+using TakenDims = std::map<std::string, shape::Expr, std::less<>>;
+TakenDims takenDims(mlir::ModuleOp Module);
+void setTakenDims(mlir::ModuleOp Module, const TakenDims &Dims);
+
 /// Whether one of the sizes names the symbol.
 bool names(llvm::ArrayRef<shape::Expr> Dims, llvm::StringRef Symbol);
 

@@ -42,6 +42,7 @@ Operation *GraphDialect::materializeConstant(OpBuilder &Builder,
 //===----------------------------------------------------------------------===//
 
 static constexpr StringLiteral SymbolsName = "graph.symbols";
+static constexpr StringLiteral TakenDimsName = "graph.taken_dims";
 
 shape::Facts graph::symbolFacts(ModuleOp Module) {
   shape::Facts Facts;
@@ -84,6 +85,27 @@ void graph::setSymbolFacts(ModuleOp Module, const shape::Facts &Facts) {
   Module->setAttr(SymbolsName, Symbols.getDictionary(Module.getContext()));
 }
 
+TakenDims graph::takenDims(ModuleOp Module) {
+  TakenDims Dims;
+  auto Texts = Module->getAttrOfType<DictionaryAttr>(TakenDimsName);
+  for (NamedAttribute Dim :
+       Texts ? Texts.getValue() : ArrayRef<NamedAttribute>())
+    if (auto Text = dyn_cast<StringAttr>(Dim.getValue()))
+      if (std::optional<shape::Expr> Size = shape::Expr::parse(Text.strref()))
+        Dims.emplace(Dim.getName().str(), *Size);
+  return Dims;
+}
+
+void graph::setTakenDims(ModuleOp Module, const TakenDims &Dims) {
+  Module->removeAttr(TakenDimsName);
+  Builder B(Module.getContext());
+  NamedAttrList Texts;
+  for (const auto &[Name, Size] : Dims)
+    Texts.set(Name, B.getStringAttr(Size.str()));
+  if (!Texts.empty())
+    Module->setAttr(TakenDimsName, Texts.getDictionary(Module.getContext()));
+}
+
 /// Whether an attribute can be what is known of one symbol.
 static bool areSoundFacts(Attribute Given) {
   auto Fields = dyn_cast<DictionaryAttr>(Given);
@@ -105,8 +127,23 @@ static bool areSoundFacts(Attribute Given) {
          read("min", 0) <= read("max", shape::Interval::Unbounded);
 }
 
+static LogicalResult verifyTakenDims(Operation *Op, Attribute Given) {
+  auto Dims = dyn_cast<DictionaryAttr>(Given);
+  auto IsSize = [](NamedAttribute Dim) {
+    auto Text = dyn_cast<StringAttr>(Dim.getValue());
+    return Text && shape::Expr::parse(Text.strref());
+  };
+  if (isa<ModuleOp>(Op) && Dims && llvm::all_of(Dims, IsSize))
+    return success();
+  return Op->emitError() << "'" << TakenDimsName
+                         << "' belongs on a module and is a dictionary of "
+                            "sizes in words";
+}
+
 LogicalResult GraphDialect::verifyOperationAttribute(Operation *Op,
                                                      NamedAttribute Attr) {
+  if (Attr.getName() == TakenDimsName)
+    return verifyTakenDims(Op, Attr.getValue());
   if (Attr.getName() != SymbolsName)
     return success();
   auto Symbols = dyn_cast<DictionaryAttr>(Attr.getValue());

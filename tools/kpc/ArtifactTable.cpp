@@ -8,6 +8,7 @@
 #include "tools/kpc/ArtifactTable.h"
 
 #include "compiler/Remarks.h"
+#include "compiler/TakenDims.h"
 #include "compiler/import/onnx/model/MappedFile.h"
 #include "runtime/format/Container.h"
 #include "runtime/format/ElementType.h"
@@ -437,6 +438,9 @@ static void addProvenance(const format::Model &M, ArtifactFacts &Out) {
         Out.Remarks.Made = linesOf(Extra->value());
       else if (Key == RemarksRefused)
         Out.Remarks.Refused = linesOf(Extra->value());
+      else if (Key.starts_with(TakenDimPrefix))
+        Out.TakenDims.emplace_back(Key.substr(TakenDimPrefix.size()),
+                                   textOf(Extra->value()));
       else
         Add(Extra->key()->c_str(), Extra->value());
     }

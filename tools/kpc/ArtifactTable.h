@@ -101,7 +101,10 @@ struct ArtifactFacts {
   int FormatMajor = 0, FormatMinor = 0;
   std::vector<TargetFacts> Targets;
   std::vector<std::pair<std::string, std::string>> Provenance;
-  RemarkFacts Remarks; ///< not among the provenance's properties here
+  // Not among the provenance's properties here:
+  RemarkFacts Remarks;
+  /// Dims of the model's that are none of the artifact's, and what they are.
+  std::vector<std::pair<std::string, std::string>> TakenDims;
 };
 
 /// Reads the table of a file that the runtime has loaded already, so that

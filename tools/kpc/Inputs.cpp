@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/Inputs.h"
 
+#include "tools/kpc/DimNames.h"
 #include "tools/kpc/tensorfile/TensorFile.h"
 
 #include <algorithm>
@@ -56,7 +57,6 @@ void addInputs(CLI::App &App, InputOptions &Options) {
   addDimValues(App, Options.Dims);
 }
 
-namespace {
 /// What to write for `Text`, which stands where NAME=FILE should.
 static std::string inputHint(const Model &M, const std::string &Text) {
   constexpr size_t Shown = 8;
@@ -91,12 +91,13 @@ void needInputNames(const Model &M, const InputOptions &Options) {
           inputHint(M, G.File));
 }
 
+namespace {
 /// Collects what is known of each input, then makes the tensors.
 class InputMaker {
 public:
   InputMaker(const Model &M, const InputOptions &Options, Diagnostics &Diags)
-      : Ports(M.inputs()), Symbols(M.symbols()), Options(Options), Diags(Diags),
-        ErrorsBefore(Diags.errorCount()), Given(Ports.size()),
+      : M(M), Ports(M.inputs()), Symbols(M.symbols()), Options(Options),
+        Diags(Diags), ErrorsBefore(Diags.errorCount()), Given(Ports.size()),
         How(Ports.size()) {}
 
   std::optional<Inputs> make();
@@ -111,11 +112,13 @@ private:
   void bindDims(size_t Index, const HostTensor &T, const std::string &File);
   void chooseOpenDims();
   void checkRanges();
+  void checkGivenDims();
   std::optional<shape::Expr> sizeOf(std::string_view Text) const;
   bool failed() const { return Diags.errorCount() != ErrorsBefore; }
   std::optional<HostTensor> makeUp(size_t Index);
   std::optional<size_t> find(const std::string &Name);
 
+  const Model &M;
   std::vector<kpc_port> Ports;
   std::vector<kpc_symbol> Symbols;
   const InputOptions &Options;
@@ -124,6 +127,7 @@ private:
   std::vector<std::optional<HostTensor>> Given;
   std::vector<std::optional<Filling>> How;
   shape::Bindings Bound;
+  std::vector<GivenDim> NotOwn; ///< dims of the model's, not the artifact's
 };
 } // namespace
 
@@ -153,14 +157,19 @@ void InputMaker::takeDims() {
   for (const kpc_symbol &S : Symbols)
     Known.push_back(S.name);
   for (const auto &[Name, Value] : Options.Dims) {
-    if (std::find(Known.begin(), Known.end(), Name) == Known.end()) {
+    if (std::find(Known.begin(), Known.end(), Name) != Known.end()) {
+      Bound[Name] = Value;
+    } else if (std::optional<shape::Expr> Size = takenDim(M, Name)) {
+      NotOwn.push_back({Name, Value, *Size});
+    } else {
       Diags.error(Code::RuntimeUnknownName)
           .message(fmt::format("the model has no dim '{}'", printable(Name)))
           .hint(didYouMean(Name, Known));
-      continue;
     }
-    Bound[Name] = Value;
   }
+  for (const GivenDim &Dim : NotOwn)
+    if (std::optional<std::string> Other = Dim.Size.asSymbol())
+      Bound.try_emplace(*Other, Dim.Value);
 }
 
 void InputMaker::takeFile(const InputOptions::Given &G) {
@@ -332,6 +341,11 @@ void InputMaker::checkRanges() {
   }
 }
 
+void InputMaker::checkGivenDims() {
+  for (const GivenDim &Dim : NotOwn)
+    checkGivenDim(Dim, Bound, Diags);
+}
+
 std::optional<HostTensor> InputMaker::makeUp(size_t Index) {
   const kpc_port &Port = Ports[Index];
   std::vector<int64_t> Dims;
@@ -366,6 +380,7 @@ std::optional<shape::Bindings> InputMaker::dims() {
   takeDims();
   chooseOpenDims();
   checkRanges();
+  checkGivenDims();
   return failed() ? std::nullopt : std::optional(Bound);
 }
 
@@ -374,6 +389,7 @@ std::optional<Inputs> InputMaker::make() {
   takeList();
   chooseOpenDims();
   checkRanges();
+  checkGivenDims();
   if (failed())
     return std::nullopt;
   Inputs Out;
@@ -390,6 +406,7 @@ std::optional<Inputs> InputMaker::make() {
 
 std::optional<Inputs> makeInputs(const Model &M, const InputOptions &Options,
                                  Diagnostics &Diags) try {
+  needInputNames(M, Options);
   return InputMaker(M, Options, Diags).make();
 } catch (const std::bad_alloc &) {
   Diags.error(Code::RuntimeOutOfMemory)

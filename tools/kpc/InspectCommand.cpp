@@ -217,6 +217,11 @@ static void printText(const InspectArguments &Arguments, const Model &M,
   if (!Made.empty())
     fmt::print("made from:\n{}", Made.text());
   fmt::print("{}", signatureText(M));
+  TextTable Taken("ll");
+  for (const auto &[Name, Size] : Facts.TakenDims)
+    Taken.row({printable(Name), printable(Size)});
+  if (!Taken.empty())
+    fmt::print("dims that are settled:\n{}", Taken.text());
   printTargets(M, Facts);
   printMemory(Facts, Dims, Arguments.VerifyWeights);
   for (const TargetFacts &T : Facts.Targets)
@@ -336,6 +341,9 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
       J["optimum"] = S.optimum;
     Out["dims"].push_back(std::move(J));
   }
+  Out["settled_dims"] = Json::object();
+  for (const auto &[Name, Size] : Facts.TakenDims)
+    Out["settled_dims"][Name] = Size;
   Out["weights"] = {{"tensors", Facts.Weights}, {"bytes", Facts.WeightBytes}};
   if (Arguments.VerifyWeights)
     Out["weights"]["verified"] = true;
@@ -396,10 +404,10 @@ void addInspectCommand(CLI::App &Main, Action &Chosen) {
       "--no-kernels",
       [Arguments = Arguments.get()] { Arguments->Kernels = false; },
       "leave the list of kernels out");
+  App.add_flag("-q,--quiet", Arguments->Quiet, "print errors only");
   App.callback([Arguments, &Chosen] {
     Chosen = [Arguments] { return inspectCommand(*Arguments); };
   });
 }
 
 } // namespace kpc::cli
-  App.add_flag("-q,--quiet", Arguments->Quiet, "print errors only");

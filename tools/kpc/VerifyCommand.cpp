@@ -10,6 +10,7 @@
 #include "compiler/workers/WorkerPool.h"
 #include "runtime/format/Sha256.h"
 #include "tools/kpc/ArtifactTable.h"
+#include "tools/kpc/DimNames.h"
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Interrupt.h"
 #include "tools/kpc/Json.h"
@@ -163,9 +164,10 @@ static std::vector<InputOptions> shapesToTry(const VerifyArguments &Arguments,
   if (!Default)
     return All;
   InputOptions Larger = Arguments.In;
+  std::set<std::string, std::less<>> Decided = decidedDims(M, Larger.Dims);
   bool Differs = false;
   for (const kpc_symbol &S : M.symbols()) {
-    if (Larger.Dims.count(S.name))
+    if (Decided.count(S.name))
       continue;
     int64_t Old = (*Default)[S.name];
     int64_t Divisor = std::max<int64_t>(S.divisor, 1);
@@ -310,9 +312,9 @@ int Verification::run() {
   std::optional<Model> M = openModel(Arguments.Artifact, Diags);
   if (!M)
     return finish(Diags);
+  needInputNames(*M, Arguments.In); // before a reference is compiled
   std::optional<ArtifactFacts> Facts = readFacts(Arguments.Artifact, {}, Diags);
   if (!Facts)
-  needInputNames(*M, Arguments.In); // before a reference is compiled
     return finish(Diags);
   Allowed = toleranceFor(Arguments, *M, *Facts);
   TemporaryFolder Folder;

@@ -470,6 +470,11 @@ void Importer::finish(const Model &M) {
   for (auto [I, Name] : llvm::enumerate(Names))
     Main.setResultAttr(I, "graph.name", B.getStringAttr(Name));
   setSymbolFacts(*Module, Facts);
+  TakenDims Taken;
+  for (const auto &[Name, Size] : Symbols)
+    if (Size.asSymbol() != Name)
+      Taken.emplace(Name, Size);
+  setTakenDims(*Module, Taken);
 }
 
 OwningOpRef<ModuleOp> importModel(MLIRContext &Context, Model &TheModel,

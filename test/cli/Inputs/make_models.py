@@ -62,6 +62,16 @@ def two_inputs():
                                  [onnx.value_info("difference", ["rows", 2])]))
 
 
+def settled():
+    """Two dims that must be equal, and a third that must be greater by one."""
+    nodes = [onnx.node("Add", ["x", "z"], ["sum"], name="add"),
+             onnx.node("Concat", ["sum", "one"], ["more"], name="grow", axis=0),
+             onnx.node("Mul", ["more", "w"], ["y"], name="scale")]
+    return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["rows", 2]), onnx.value_info("z", ["lines", 2]),
+                                         onnx.value_info("w", ["total", 2])], [onnx.value_info("y", None)],
+                                 [onnx.floats("one", [1, 2], [1.0, 1.0])]))
+
+
 def halves():
     """A product of fp16 matrices that are large enough for tensor cores, all of them inputs."""
     node = onnx.node("MatMul", ["x", "w"], ["y"], name="product")
@@ -140,6 +150,7 @@ MODELS = {
     "bent-weight": bent(weight=0.75),
     "bent-node": bent(last="Cos"),
     "sub": two_inputs(),
+    "settled": settled(),
     "scalar": one_node("Neg", onnx.FLOAT, []),
     "bool": one_node("Not", onnx.BOOL, ["n"]),
     "int64": one_node("Neg", onnx.INT64, ["n"]),

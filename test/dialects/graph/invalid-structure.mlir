@@ -118,3 +118,13 @@ func.func @f() {
   %0 = graph.constant dense<(1.0, 2.0)> : tensor<4xcomplex<f32>>
   return
 }
+
+// -----
+
+// expected-error @below {{'graph.taken_dims' belongs on a module and is a dictionary of sizes in words}}
+module attributes {graph.taken_dims = {n = 4 : i64}} {}
+
+// -----
+
+// expected-error @below {{'graph.taken_dims' belongs on a module and is a dictionary of sizes in words}}
+module attributes {graph.taken_dims = {n = "m +"}} {}

@@ -274,8 +274,10 @@ TEST(ImportSizes, NamesStay) {
 TEST(ImportSizes, AValueFixesADim) {
   ImportOptions Options;
   Options.Dims["d0"] = {.Min = 8, .Max = 8};
-  EXPECT_EQ(Imported(unary("Relu", {-1, 3}), Options).result(),
-            "!graph.tensor<[8, 3], f32>");
+  Imported I(unary("Relu", {-1, 3}), Options);
+  EXPECT_EQ(I.result(), "!graph.tensor<[8, 3], f32>");
+  graph::TakenDims Taken = {{"d0", 8}};
+  EXPECT_EQ(graph::takenDims(*I.Module), Taken);
 }
 
 TEST(ImportSizes, ComputedShapesAreShapes) {
@@ -319,6 +321,8 @@ TEST(ImportSizes, UnnamedDimsThatMustBeEqualBecomeOne) {
   only(M)->add_input("z");
   Imported I(M);
   EXPECT_EQ(I.result(), "!graph.tensor<[d0, 3], f32>");
+  graph::TakenDims Taken = {{"z_0", shape::Expr::symbol("d0")}};
+  EXPECT_EQ(graph::takenDims(*I.Module), Taken);
   EXPECT_EQ(I.Diags.text(),
             "warning[KPC-I0035]: 'n' (Add, opset 17) in m.onnx: size z_0 is "
             "taken to be d0, as the operator needs\n"

@@ -1,0 +1,30 @@
+//===- TakenDims.h - Dims that an artifact does not have --------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Dims of a model's inputs that were fixed or found to be other sizes
+/// (graph.taken_dims) are none of an artifact's dims. What they are is a
+/// property of its provenance, so that a user may still give them: the key is
+/// the dim's name behind this prefix, the value an expression over the
+/// artifact's dims.
+///
+///   dim:tokens   sequence + 1
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_TAKENDIMS_H
+#define KPC_COMPILER_TAKENDIMS_H
+
+#include <string_view>
+
+namespace kpc {
+
+inline constexpr std::string_view TakenDimPrefix = "dim:";
+
+} // namespace kpc
+
+#endif // KPC_COMPILER_TAKENDIMS_H
