@@ -9,6 +9,8 @@
 
 #include "mlir/IR/AttrTypeSubElements.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace kpc::graph;
 
@@ -184,6 +186,43 @@ static bool substituteIn(Operation *Root,
   return true;
 }
 
+/// What is known of a size that has two names; none where it cannot be both.
+static std::optional<shape::SymbolFacts>
+knownOfBoth(const shape::SymbolFacts &A, const shape::SymbolFacts &C) {
+  shape::SymbolFacts Both{std::max(A.Min, C.Min), std::min(A.Max, C.Max),
+                          A.Optimum ? A.Optimum : C.Optimum,
+                          std::lcm(A.Divisor, C.Divisor)};
+  if (Both.Min > Both.Max)
+    return std::nullopt;
+  if (Both.Optimum)
+    Both.Optimum = std::clamp(*Both.Optimum, Both.Min, Both.Max);
+  return Both;
+}
+
+/// What is known once `Old` is taken to be `New`; none where it cannot be that.
+static std::optional<shape::Facts>
+factsAfter(const shape::Facts &Known, const std::string &Old, const Expr &New) {
+  if (auto N = New.asConstant();
+      N && !Known.range(Expr::symbol(Old)).contains(*N))
+    return std::nullopt;
+  shape::Facts Left;
+  for (const auto &[Name, F] : Known.symbols())
+    if (Name != Old)
+      Left.declare(Name, F);
+  auto Kept = New.asSymbol();
+  auto OfOld = Known.symbols().find(Old);
+  if (!Kept || OfOld == Known.symbols().end())
+    return Left;
+  auto OfKept = Left.symbols().find(*Kept);
+  auto Both = knownOfBoth(OfKept == Left.symbols().end() ? shape::SymbolFacts()
+                                                         : OfKept->second,
+                          OfOld->second);
+  if (!Both)
+    return std::nullopt;
+  Left.declare(*Kept, *Both);
+  return Left;
+}
+
 bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
   if (A == C)
     return true;
@@ -203,8 +242,8 @@ bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
   New.collectSymbols(Parts);
   if (Parts.count(*Old))
     return false;
-  shape::Interval Range = Facts.range(Expr::symbol(*Old));
-  if (std::optional<int64_t> N = New.asConstant(); N && !Range.contains(*N))
+  std::optional<shape::Facts> Left = factsAfter(Facts, *Old, New);
+  if (!Left)
     return false;
   std::map<std::string, Expr, std::less<>> Map = {{*Old, New}};
   if (!substituteIn(*Module, Map))
@@ -221,11 +260,7 @@ bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
       if (E.Known)
         for (Expr &Element : E.Known->Whole)
           Element = Element.substitute(Map);
-  shape::Facts Left;
-  for (const auto &[Name, F] : Facts.symbols())
-    if (Name != *Old)
-      Left.declare(Name, F);
-  Facts = Left;
+  Facts = *Left;
   return true;
 }
 

@@ -41,6 +41,10 @@ bool hasValue(const MatrixProduct &P, const shape::Expr &E);
 
 class GemvTile {
 public:
+  /// Rows of one product instruction, and elements of the sum that a thread
+  /// takes at once.
+  static constexpr int64_t TileRows = 16, ThreadSum = 8;
+
   GemvTile(GpuWriter &W, const MatrixProduct &P,
            const schedule::GemvSchedule &S, bool KeepInCache)
       : W(W), P(P), S(S), KeepInCache(KeepInCache) {}
@@ -51,6 +55,7 @@ public:
   mlir::LogicalResult emit(bool SeveralTiles);
 
 private:
+  static constexpr int64_t ElementBytes = 2, PieceBytes = 16;
   using Values = llvm::SmallVector<mlir::Value>;
   /// The next slot to fill, and with what.
   struct Place {

@@ -33,10 +33,8 @@ using shape::Expr;
 
 namespace {
 
-/// Rows of one product instruction.
-constexpr int64_t TileRows = 16;
-/// Elements of the sum that a thread takes at once.
-constexpr int64_t ThreadSum = 8;
+constexpr int64_t TileRows = GemvTile::TileRows,
+                  ThreadSum = GemvTile::ThreadSum;
 /// With more rows than this the weights are read too often.
 constexpr int64_t MostRows = 64;
 /// Sizes of which nothing is known.
