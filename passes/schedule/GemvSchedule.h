@@ -30,7 +30,7 @@ namespace kpc::schedule {
 /// Sizes to choose for; where they are dynamic, their optimum.
 struct GemvShape {
   int64_t Rows = 1, Columns = 0, Sum = 0; ///< columns of all products
-  int64_t MostRows = 16;     ///< at a time; 16 at most
+  int64_t MostRows = 16;                  ///< at a time; 16 at most
   bool SumContiguous = true; ///< in the weights; else the columns are
   int64_t Products = 1;      ///< of the same rows; two meet in each element
   int64_t Exchanged = 0;     ///< columns from one to that it meets; 0: none do

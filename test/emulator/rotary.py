@@ -36,7 +36,8 @@ class Layer:
     each_row: bool = False  # angles for each row, not for each position
     operator: bool = False  # RotaryEmbedding
     schedule: str = ""
-    few: bool = False   # rows: 1 to 16
+    few: bool = False   # rows: 1 to 16, or always one
+    one: bool = False
 
 
 CASES = [Layer("together", 64, 4, 2),
@@ -56,6 +57,7 @@ CASES = [Layer("together", 64, 4, 2),
          Layer("few_each_row", 128, 2, 2, "bf16", bias=True, each_row=True, few=True),
          Layer("few_short", 16, 6, 2, bias=True, few=True),
          Layer("few_operator", 96, 2, 2, "bf16", operator=True, few=True),
+         Layer("always_one", 64, 4, 2, few=True, one=True),
          Layer("few_tiles", 64, 36, schedule="gemv 16x64 warps 8 slots 3 tiles 2", few=True)]
 
 
@@ -132,8 +134,12 @@ def main():
     run = emulated.Emulated(kpc, driver, "sm_90a", folder)
     failed = 0
     for layer in CASES:
-        sizes = {"batch": "1..2:opt=1", "sequence": "1..8:opt=1"} if layer.few else {"batch": "1..4:opt=2", "sequence": f"1..{POSITIONS}:opt=48"}
-        case = emulated.Case(layer.name, model(layer), sizes, {"batch": 2, "sequence": 5} if layer.few else {"batch": 3, "sequence": 37},
+        sizes, run_at = {"batch": "1..4:opt=2", "sequence": f"1..{POSITIONS}:opt=48"}, {"batch": 3, "sequence": 37}
+        if layer.few:
+            sizes, run_at = {"batch": "1..2:opt=1", "sequence": "1..8:opt=1"}, {"batch": 2, "sequence": 5}
+        if layer.one:
+            sizes, run_at = {"batch": "1", "sequence": "1"}, {"batch": 1, "sequence": 1}
+        case = emulated.Case(layer.name, model(layer), sizes, run_at,
                              f"matmul.*turned.* = {layer.schedule}" if layer.schedule else "", ("--precision", layer.precision, "--io-precision", layer.precision),
                              layer.schedule)
         failed += not run.is_right(case)

@@ -59,20 +59,18 @@ TEST(GemvSchedule, ColumnsThatLieSideBySideAreExchangedByPowersOfTwo) {
 
 TEST(GemvSchedule, HalvesAreWholeSlicesAndDivideHalfAHead) {
   const target::Target &T = *target::findTarget("sm_90a");
-  for (bool SumContiguous : {true, false}) {
-    GemvShape Pair = shapeOf(1, 8192, 4096, SumContiguous);
-    Pair.Products = 2;
-    for (const GemvCost &One : rankGemvSchedules(Pair, T))
+  GemvShape Pair = shapeOf(1, 8192, 4096, /*SumContiguous=*/false);
+  Pair.Products = 2;
+  for (const GemvCost &One : rankGemvSchedules(Pair, T))
+    EXPECT_EQ(One.Schedule.Slices % 2, 0);
+  for (int64_t Exchanged : {8, 16, 24, 48, 64}) {
+    GemvShape Heads = shapeOf(1, 4096, 4096, /*SumContiguous=*/false);
+    Heads.Exchanged = Exchanged;
+    auto Ranked = rankGemvSchedules(Heads, T);
+    EXPECT_FALSE(Ranked.empty());
+    for (const GemvCost &One : Ranked) {
       EXPECT_EQ(One.Schedule.Slices % 2, 0);
-    for (int64_t Exchanged : {8, 16, 24, 48, 64}) {
-      GemvShape Heads = shapeOf(1, 4096, 4096, SumContiguous);
-      Heads.Exchanged = Exchanged;
-      auto Ranked = rankGemvSchedules(Heads, T);
-      EXPECT_FALSE(Ranked.empty());
-      for (const GemvCost &One : Ranked) {
-        EXPECT_EQ(One.Schedule.Slices % 2, 0);
-        EXPECT_EQ(Exchanged % (One.Schedule.columns() / 2), 0);
-      }
+      EXPECT_EQ(Exchanged % (One.Schedule.columns() / 2), 0);
     }
   }
 }

@@ -79,8 +79,7 @@ Value elementOfSums(GpuWriter &W, const MatrixProduct &P, ValueRange At,
                                ValueRange Indices) -> Value {
     Operation *Of = Tensor.getDefiningOp();
     if (Of && Of == P.C.R.Op)
-      return Join(P.C,
-                  P.Exchanged && !llvm::equal(Indices, At) ? Beside : Sum,
+      return Join(P.C, P.Exchanged && !llvm::equal(Indices, At) ? Beside : Sum,
                   Indices);
     if (Of && P.Second && Of == P.Second->C.R.Op)
       return Join(P.Second->C, Beside, Indices);
@@ -112,11 +111,10 @@ Value mapSums(GpuWriter &W, const MatrixProduct &P, const SumsPlace &Where,
   OpBuilder::InsertionGuard Guard(W.B);
   Block *Body = W.B.createBlock(&Map.getBody(), {}, Arguments,
                                 SmallVector<Location>(Arguments.size(), W.Loc));
-  Values At = indicesOf(W, P, Where.Batch, Body->getArgument(1),
-                        Body->getArgument(2));
-  Value Element =
-      elementOfSums(W, P, At, Body->getArgument(0),
-                    Beside ? Value(Body->getArgument(3)) : Value());
+  Values At =
+      indicesOf(W, P, Where.Batch, Body->getArgument(1), Body->getArgument(2));
+  Value Element = elementOfSums(W, P, At, Body->getArgument(0),
+                                Beside ? Value(Body->getArgument(3)) : Value());
   if (!Element)
     Result = failure();
   tile::YieldOp::create(W.B, W.Loc, Element);

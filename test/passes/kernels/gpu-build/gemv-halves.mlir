@@ -170,3 +170,46 @@ func.func @turn_one_of_many(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f
   bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x2x2x32xf16>, memref<?x2x2x32xf16, strided<[128, 64, 32, 1]>>) -> ()
   return
 }
+
+// Weights with the sum side by side, which no pass makes of these, are left to wgmma.
+// CHECK-LABEL: gpu.func @turned_weights(
+// CHECK-SAME: kpc.schedule = "gemm 64x
+func.func @turned_weights(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.max = 16 : i64, kpc.min = 1 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+  %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
+  %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
+  %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 72], strides: [72, 1] : memref<f16> to memref<64x72xf16, strided<[72, 1]>>
+  %w_t = bufferization.to_tensor %w_m restrict : memref<64x72xf16, strided<[72, 1]>> to tensor<64x72xf16>
+  %v_m = memref.reinterpret_cast %v_p to offset: [0], sizes: [64, 72], strides: [72, 1] : memref<f16> to memref<64x72xf16, strided<[72, 1]>>
+  %v_t = bufferization.to_tensor %v_m restrict : memref<64x72xf16, strided<[72, 1]>> to tensor<64x72xf16>
+  %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 64], strides: [64, 1] : memref<f16> to memref<?x64xf16, strided<[64, 1]>>
+  %zero = arith.constant 0.0 : f32
+  %g_empty = tensor.empty(%n) : tensor<?x64xf32>
+  %g_fill = linalg.fill ins(%zero : f32) outs(%g_empty : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %g = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(n,k)>, affine_map<(m,n,k)->(m,n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x_t, %w_t : tensor<?x72xf16>, tensor<64x72xf16>) outs(%g_fill : tensor<?x64xf32>) {
+  ^bb0(%x: f16, %w: f16, %s: f32):
+    %e = arith.extf %x : f16 to f32
+    %f = arith.extf %w : f16 to f32
+    %p = arith.mulf %e, %f : f32
+    %r = arith.addf %s, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<?x64xf32>
+  %u = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(n,k)>, affine_map<(m,n,k)->(m,n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x_t, %v_t : tensor<?x72xf16>, tensor<64x72xf16>) outs(%g_fill : tensor<?x64xf32>) {
+  ^bb0(%x: f16, %w: f16, %s: f32):
+    %e = arith.extf %x : f16 to f32
+    %f = arith.extf %w : f16 to f32
+    %p = arith.mulf %e, %f : f32
+    %r = arith.addf %s, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<?x64xf32>
+  %y_empty = tensor.empty(%n) : tensor<?x64xf16>
+  %y_t = linalg.generic {indexing_maps = [affine_map<(a,b)->(a,b)>, affine_map<(a,b)->(a,b)>, affine_map<(a,b)->(a,b)>], iterator_types = ["parallel", "parallel"]} ins(%g, %u : tensor<?x64xf32>, tensor<?x64xf32>) outs(%y_empty : tensor<?x64xf16>) {
+  ^bb0(%a: f32, %b: f32, %y: f16):
+    %z = arith.constant 0.0 : f32
+    %t = arith.maximumf %a, %z : f32
+    %p = arith.mulf %t, %b : f32
+    %r = arith.truncf %p : f32 to f16
+    linalg.yield %r : f16
+  } -> tensor<?x64xf16>
+  bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x64xf16>, memref<?x64xf16, strided<[64, 1]>>) -> ()
+  return
+}
