@@ -182,12 +182,18 @@ struct RaiseThroughBroadcast : OpRewritePattern<TransposeOp> {
   }
 };
 
+/// Attention reads its heads through transposes, and writes them.
+bool isOfAttention(TransposeOp Op) {
+  return Op.getX().getDefiningOp<AttentionOp>() ||
+         llvm::any_of(Op->getUsers(), llvm::IsaPred<AttentionOp>);
+}
+
 /// A transpose that only moves dimensions of size 1 is a reshape.
 struct TransposeOfOnes : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransposeOp Op,
                                 PatternRewriter &R) const override {
-    if (!movesOnesOnly(typeOf(Op.getX()), Op.getPerm()))
+    if (!movesOnesOnly(typeOf(Op.getX()), Op.getPerm()) || isOfAttention(Op))
       return failure();
     R.replaceOpWithNewOp<ReshapeOp>(Op, Op.getType(), Op.getX());
     return success();
@@ -296,14 +302,20 @@ struct SinkThroughSlice : OpRewritePattern<SliceOp> {
 struct SinkTransposesPass
     : graph::impl::SinkTransposesBase<SinkTransposesPass> {
   void runOnOperation() override {
-    RewritePatternSet Patterns(&getContext());
-    Patterns
-        .add<SinkThroughElementwise, SinkThroughReduce, SinkThroughBroadcast,
-             RaiseThroughBroadcast, TransposeOfOnes, SinkThroughConcat,
-             SinkThroughReshape, SinkThroughPad, SinkThroughSlice>(
-            &getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(Patterns))))
-      getOperation().emitWarning("transposes still move after the most rounds");
+    // Those of ones alone cancel as others do, where sizes are known to be 1
+    // (one token of one sequence): they are reshapes once all have moved.
+    for (bool OnesToo : {false, true}) {
+      RewritePatternSet Patterns(&getContext());
+      Patterns
+          .add<SinkThroughElementwise, SinkThroughReduce, SinkThroughBroadcast,
+               RaiseThroughBroadcast, SinkThroughConcat, SinkThroughReshape,
+               SinkThroughPad, SinkThroughSlice>(&getContext());
+      if (OnesToo)
+        Patterns.add<TransposeOfOnes>(&getContext());
+      if (failed(applyPatternsGreedily(getOperation(), std::move(Patterns))))
+        getOperation().emitWarning(
+            "transposes still move after the most rounds");
+    }
   }
 };
 
