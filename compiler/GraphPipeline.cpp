@@ -146,6 +146,9 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
 void kpc::addKernelPasses(OpPassManager &Passes,
                           const CompileOptions &Options) {
   addDecomposition(Passes, Options);
+  // Of use to kernels that keep rows alone: those of hosts stay as they are.
+  if (Options.Fuse && Options.Rows)
+    Passes.addNestedPass<func::FuncOp>(graph::createRefineRows());
   graph::FormRegionsOptions Regions;
   Regions.Fuse = Options.Fuse;
   Regions.Rows = Options.Rows;

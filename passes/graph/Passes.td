@@ -168,6 +168,26 @@ def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def RefineRows : Pass<"refine-rows", "::mlir::func::FuncOp"> {
+  let summary = "What is computed with reduced rows has their shape, whatever reshapes stand between";
+  let description = [{
+    A group norm reduces rows of `[n, 32, k]`; its scale, and what follows, are
+    computed on `[n, 320, h, w]`. Where sizes of one shape divide those of the
+    other, all is computed on `[n, 32, 10, h*w]`, and the reshapes stand at the
+    borders, where they are views: `form-regions` may make one kernel of it. A
+    reduction that has dimensions of size 1 in front of others among its own
+    loses them, and dimensions of a row that nothing tells apart become one.
+
+    Ops go with a reduction where they are elementwise, or reductions of the
+    same rows: in front of it those that nothing else uses, behind it those that
+    read what is in memory anyway. Behind a reshape they do only where that saves
+    a kernel: nothing else uses what is reshaped, and what is made of it is
+    stored. What is found, and a reshape behind which ops are left with the
+    reason, is a remark of category `recognition`.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
   let summary = "Groups ops into regions, one kernel each";
   let description = [{

@@ -12,6 +12,7 @@ NAME.kpc and a line in cases.json. Needs onnx.
 
 from onnx import TensorProto, helper
 
+import group_norms
 from case_files import write_cases
 
 TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp32": TensorProto.FLOAT}
@@ -38,6 +39,11 @@ SMALL += [(kind, rows, columns, element) for kind in ("gelu_erf", "gelu_tanh", "
 FREE = [("softmax", rows, columns, kind) for rows, columns, kind in
         [(5, 1, "fp32"), (65, 77, "fp16"), (33, 1024, "bf16"), (12, 2056, "fp32"), (3, 3001, "fp16"), (2, 24000, "bf16")]]
 FREE += [("norm_residual", 9, 640, "fp16"), ("norm_residual", 9, 641, "fp16"), ("masked", 40, 200, "bf16")]
+# Norms of images with SiLU behind: spelling of group_norms.py, images, channels, height, width, groups, type.
+IMAGES = [("reshaped", 2, 320, 64, 64, 32, "fp16"), ("reshaped", 8, 320, 64, 64, 32, "fp16"), ("reshaped", 8, 1280, 16, 16, 32, "bf16"),
+          ("reshaped", 64, 256, 56, 56, 32, "fp32"), ("instance", 16, 64, 256, 256, 64, "fp16")]
+SMALL_IMAGES = [(spelling, 3, 24, height, width, 24 if spelling in ("instance", "batch") else 4, kind)
+                for spelling in group_norms.SPELLINGS for height, width, kind in ((7, 5, "fp32"), (8, 12, "fp16"), (64, 66, "bf16"))]
 
 
 def nodes_of(kind, one):
@@ -86,12 +92,25 @@ def case(purpose, kind, rows, columns, element, free=False):
             "model": lambda: model(kind, "columns" if free else columns, element)}
 
 
+def image_case(purpose, spelling, images, channels, height, width, groups, element):
+    """The number of images is dynamic."""
+    kind = "instance_norm" if groups == channels else "group_norm"
+    name = f"{kind}.{images}x{channels}x{height}x{width}.{groups}.{element}" + ("" if purpose == "other" else f".{spelling}")
+    return {"name": name, "purpose": purpose, "kind": kind, "sizes": [images, channels, height, width], "groups": groups, "type": element,
+            "by_group": spelling == "operator_18", "dims": [f"images=1..4096:opt={images}"],
+            "model": lambda: group_norms.model(spelling, ["images", channels, height, width], groups, TYPES[element])}
+
+
 def cases():
     for purpose, listed in (("speed", SPEED), ("other", OTHER), ("small", SMALL)):
         for one in listed:
             yield case(purpose, *one)
     for one in FREE:
         yield case("small", *one, free=True)
+    for one in IMAGES:
+        yield image_case("other", *one)
+    for one in SMALL_IMAGES:
+        yield image_case("small", *one)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ class Case:
     schedule: str = ""   # a rule that is forced, "NODES = SCHEDULE"
     options: tuple = ()  # of kpc compile
     shows: str = ""      # what `kpc inspect` must say of a kernel
+    kernels: int = 0     # how many kernels there must be; 0: any number
 
 
 def device_models(name):
@@ -76,6 +77,9 @@ class Emulated:
             shown = subprocess.run([self.kpc, "inspect", artifact], check=True, capture_output=True, text=True).stdout
             if not any(case.shows in line for line in kernels(shown)):
                 print(f"{case.name}: no kernel is '{case.shows}':\n{shown}")
+                return False
+            if case.kernels and len(kernels(shown)) != case.kernels:
+                print(f"{case.name}: {len(kernels(shown))} kernels, not {case.kernels}:\n{shown}")
                 return False
         done = subprocess.run([self.kpc, "verify", artifact, "--model", source, "-i", "random", *dims(case.sizes), "--device", "cuda:0",
                                "--no-cache"], env=self.environment)

@@ -28,5 +28,24 @@ def case(kind, count, columns, element, free):
                          ranges, {"rows": count} | ({"columns": columns} if free else {}))
 
 
+# Norms of images: spelling, element type, sizes that are known (else all but the channels are dynamic) and those of the run.
+IMAGES = [(spelling, element, None, (images, height, width)) for spelling in models.group_norms.SPELLINGS
+          for element, images, height, width in (("fp16", 2, 8, 12), ("fp32", 3, 7, 5))]
+IMAGES += [("reshaped", "bf16", (2, 16, 24), (2, 16, 24)), ("operator", "fp16", (1, 7, 9), (1, 7, 9)), ("instance", "fp16", (3, 17, 13), (3, 17, 13)),
+           ("reshaped", "fp16", None, (1, 40, 72))]
+
+
+def image_case(spelling, element, known, sizes):
+    channels, groups = 24, 24 if spelling in ("instance", "batch") else 4
+    images, height, width = known or ("images", "height", "width")
+    dynamic = {} if known else dict(zip((images, height, width), sizes))
+    ranges = {name: f"1..256:opt={size}" for name, size in dynamic.items()}
+    text = "x".join(str(size) for size in sizes)
+    return emulated.Case(f"{spelling}_{text}_{element}{'' if known else '_free'}",
+                         models.group_norms.model(spelling, [images, channels, height, width], groups, models.TYPES[element]), ranges, dynamic,
+                         shows="rows ", kernels=1)
+
+
 if __name__ == "__main__":
-    sys.exit(emulated.main(*sys.argv[1:5], [case(*one) for one in CASES], "kernels of rows"))
+    sys.exit(emulated.main(*sys.argv[1:5], [case(*one) for one in CASES] + [image_case(*one) for one in IMAGES],
+                           "kernels of rows"))
