@@ -193,10 +193,11 @@ constexpr Target Gpus[] = {
     chip({"sm_121a", "Blackwell: GB10 (DGX Spark)", 121, 12090},
          blackwellGeForce(), limits(100, 1536, 24), Gb10),
     // The limits of the smallest chip from there on: 8.6 and 12.0 have 99 KiB
-    // of shared memory and 1536 threads.
+    // of shared memory and 1536 threads. Policies for the second cache are of
+    // PTX 7.4.
     portable({"compute_80", "PTX for every chip from compute capability 8.0 on",
-              80, 11000},
-             "sm_80", "+ptx70", 70, ampere(AmpereMma), limits(100, 1536, 16),
+              80, 11040},
+             "sm_80", "+ptx74", 74, ampere(AmpereMma), limits(100, 1536, 16),
              A10),
     portable({"compute_90", "PTX for every chip from compute capability 9.0 on",
               90, 11080},

@@ -19,6 +19,7 @@
 
 #include "compiler/target/Target.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Remarks.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/StoredValues.h"
@@ -215,27 +216,45 @@ struct DecomposeAttentionPass
     : graph::impl::DecomposeAttentionBase<DecomposeAttentionPass> {
   using DecomposeAttentionBase::DecomposeAttentionBase;
 
-  /// Whether every target has a builder for it, where f32 that is not `Kept` is
-  /// stored in 16 bits.
-  bool isBuilt(AttentionOp Op, ArrayRef<const target::Target *> All,
-               const shape::Facts &Facts, const NodePatterns &Kept) {
+  /// Why not every target has a builder for it, where f32 that is not `Kept` is
+  /// stored in 16 bits; empty: all have.
+  std::string refusal(AttentionOp Op, ArrayRef<const target::Target *> All,
+                      const shape::Facts &Facts, const NodePatterns &Kept) {
     SymbolicTensorType Q = typeOf(Op.getQ()), V = typeOf(Op.getV());
     Type Element = Q.getElementType();
     std::optional<int64_t> Depth = Q.getStaticDim(3), Width = V.getStaticDim(3);
     bool Is16 = Element.isF16() || Element.isBF16() ||
                 (Element.isF32() && Narrow && !Kept.match(Op));
-    if (All.empty() || Op.getSoftcap() || !Depth || !Width || !Is16 ||
-        Facts.range(V.getDims()[2]).Min < 1)
-      return false;
+    if (All.empty())
+      return "there is no target";
+    if (Op.getSoftcap())
+      return "it has a softcap";
+    if (!Depth || !Width)
+      return "the size of its heads is not known";
+    if (!Is16)
+      return "it is not of 16 bits";
+    if (Facts.range(V.getDims()[2]).Min < 1)
+      return "its number of keys may be 0";
     schedule::AttentionShape Many;
     schedule::DecodeShape Few;
     Many.Depth = Few.Depth = *Depth;
     Many.Width = Few.Width = *Width;
     bool IsFew = hasFewQueries(Q.getDims()[2], Facts);
-    return llvm::all_of(All, [&](const target::Target *T) {
-      return schedule::fitsAttention(Many, *T) ||
-             (IsFew && !schedule::rankDecodeSchedules(Few, *T).empty());
-    });
+    for (const target::Target *T : All)
+      if (!schedule::fitsAttention(Many, *T) &&
+          (!IsFew || schedule::rankDecodeSchedules(Few, *T).empty()))
+        return "there is none for " + std::string(T->Name);
+    return {};
+  }
+
+  /// Where a GPU might have had the one kernel.
+  static void tell(AttentionOp Op, ArrayRef<const target::Target *> All,
+                   StringRef Why) {
+    if (llvm::any_of(All, [](const target::Target *T) { return T->isGpu(); }))
+      remark::missed(
+          Op.getLoc(),
+          remark::RemarkOpts::name("attention").category("recognition"))
+          << "An attention is not one kernel, because " + Why.str() + ".";
   }
 
   void runOnOperation() override {
@@ -255,8 +274,12 @@ struct DecomposeAttentionPass
     SmallVector<AttentionOp> Ops;
     getOperation().walk([&](AttentionOp Op) { Ops.push_back(Op); });
     for (AttentionOp Op : Ops) {
-      if (Op->getParentOfType<RegionOp>() || isBuilt(Op, All, Facts, *Kept))
+      if (Op->getParentOfType<RegionOp>())
         continue;
+      std::string Why = refusal(Op, All, Facts, *Kept);
+      if (Why.empty())
+        continue;
+      tell(Op, All, Why);
       Op.replaceAllUsesWith(Decomposition(Op).write());
       Op.erase();
     }

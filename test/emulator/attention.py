@@ -10,6 +10,7 @@ Models of one attention each, of ragged sizes (emulated.py); each must become on
 import sys
 
 import emulated
+import numpy
 from onnx import TensorProto, helper
 
 #        name          type   batch heads groups queries keys depth causal mask flat past
@@ -19,6 +20,8 @@ CASES = [("ragged", "fp16", 1, 2, 2, 129, 200, 64, False, "", False, 0),
          ("wide_heads", "fp16", 1, 1, 1, 64, 100, 256, False, "", False, 0),
          ("mask", "fp16", 2, 2, 1, 65, 130, 32, True, "bool", True, 0),
          ("bias", "bf16", 1, 2, 2, 65, 70, 64, False, "float", True, 0),
+         # Queries that see no key, by the least number there is: the mean of the values.
+         ("hidden", "bf16", 1, 2, 2, 65, 70, 64, False, "hidden", True, 0),
          # More tiles than multiprocessors: each block takes several.
          ("many_tiles", "fp16", 2, 70, 70, 130, 65, 32, False, "", False, 0),
          ("many_causal", "fp16", 2, 70, 70, 65, 65, 32, True, "", False, 0),
@@ -34,10 +37,15 @@ def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, que
         return helper.make_tensor_value_info(name, kind, shape)
 
     inputs = [tensor("q", heads, queries), tensor("k", groups, keys), tensor("v", groups, keys)]
-    if mask:
+    weights = []
+    if mask == "hidden":
+        least = numpy.float32(-3.3895314e38)  # of bf16
+        hides = numpy.where(numpy.arange(queries)[:, None] % 3 == 0, least, 0) * numpy.ones(keys)
+        weights.append(helper.make_tensor("m", kind, [1, 1, queries, keys], hides.flatten().tolist()))
+    elif mask:
         inputs.append(helper.make_tensor_value_info("m", TensorProto.BOOL if mask == "bool" else kind,
                                                     [1, 1, queries, keys]))
-    names, outputs = [i.name for i in inputs], [tensor("y", heads, queries)]
+    names, outputs = [i.name for i in inputs] + [w.name for w in weights], [tensor("y", heads, queries)]
     if past:
         inputs += [tensor("past_key", groups, past), tensor("past_value", groups, past)]
         outputs += [tensor("present_key", groups, past + keys), tensor("present_value", groups, past + keys)]
@@ -45,7 +53,7 @@ def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, que
     attributes = dict(q_num_heads=heads, kv_num_heads=groups) if is_flat else {}
     node = helper.make_node("Attention", names, [o.name for o in outputs], name="attention", is_causal=int(causal),
                             **attributes)
-    graph = helper.make_graph([node], "attention", inputs, outputs)
+    graph = helper.make_graph([node], "attention", inputs, outputs, weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
 
 

@@ -27,7 +27,8 @@ CASES = [("one_key", "fp16", 1, 1, 1, 1, 1, 64, False, "", False, 0),
          # 16 rows at a time, blocks that see no key, more steps than stages.
          ("two_rows", "fp16", 1, 12, 1, 1, 300, 96, False, "", False, 0),
          ("wide_steps", "bf16", 1, 20, 1, 1, 333, 128, False, "", False, 0),
-         ("bias", "bf16", 1, 2, 2, 8, 70, 64, False, "float", True, 0)]
+         ("bias", "bf16", 1, 2, 2, 8, 70, 64, False, "float", True, 0),
+         ("hidden", "bf16", 1, 2, 2, 4, 70, 64, False, "hidden", True, 0)]
 SCHEDULES = {"two_rows": "decode 16 rows x 16 keys x 8 warps stages 2 cluster 1",
              "wide_steps": "decode 16 rows x 32 keys x 4 warps stages 2 cluster 1"}
 

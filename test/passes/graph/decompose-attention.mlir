@@ -2,9 +2,14 @@
 // RUN: kpc-opt --decompose-attention=targets=sm_90a,host %s | FileCheck %s --check-prefixes=CHECK,ALL
 // RUN: kpc-opt --decompose-attention %s | FileCheck %s --check-prefixes=CHECK,ALL
 // RUN: kpc-opt --decompose-attention=targets=sm_80,sm_90a,portable %s | FileCheck %s --check-prefixes=CHECK,FEW
+// RUN: kpc-opt --decompose-attention=targets=sm_90a,host:x86-64-v3 %s --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: kpc-opt --decompose-attention=targets=host:x86-64-v3 %s --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=HOST --allow-empty
 // RUN: not kpc-opt --decompose-attention=targets=sm_9 %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // UNKNOWN: sm_9
+
+// REMARK: An attention is not one kernel, because there is none for host:x86-64-v3.
+// HOST-NOT: remark
 
 !q = !graph.tensor<[2, 4, s, 64], f16>
 !k = !graph.tensor<[2, 4, t, 64], f16>

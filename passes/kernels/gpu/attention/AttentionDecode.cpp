@@ -269,8 +269,7 @@ Value AttentionDecode::scaled(Value Score, const Row &Of, Value Key) {
       Result = failure();
       return Score;
     }
-    Score =
-        math::FmaOp::create(W.B, W.Loc, Added, f32(std::numbers::log2e), Score);
+    Score = AttentionKernel::biased(W, Score, Added);
   }
   if (Value Mask = A.Op.getMask()) {
     Value Shown = AttentionKernel::atScore(W, Mask, At);

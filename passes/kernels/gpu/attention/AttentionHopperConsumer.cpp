@@ -86,11 +86,10 @@ Value AttentionHopper::scored(const Place &Where, Value Group, Value Scores,
   Value Score = Body->getArgument(0);
   if (Bias)
     if (Value Added = ElementOf(Bias)) {
-      Value Log2E = f32(std::numbers::log2e);
       Value Scaled = arith::MulFOp::create(
           W.B, W.Loc, Score,
           f32(A.Op.getScale().convertToDouble() * std::numbers::log2e));
-      Score = math::FmaOp::create(W.B, W.Loc, Added, Log2E, Scaled);
+      Score = AttentionKernel::biased(W, Scaled, Added);
     }
   if (Mask)
     if (Value Seen = ElementOf(Mask))

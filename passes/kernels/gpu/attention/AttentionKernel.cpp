@@ -9,8 +9,12 @@
 #include "passes/kernels/form/HeavyShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <limits>
+#include <numbers>
 
 using namespace mlir;
 
@@ -203,6 +207,16 @@ bool AttentionKernel::hasWideRows() const {
              return Facts.divisor(S) % Elements == 0; // 0 divides as all do
            });
   });
+}
+
+Value AttentionKernel::biased(GpuWriter &W, Value Score, Value Added) {
+  auto Number = [&](double V) -> Value {
+    return arith::ConstantOp::create(W.B, W.Loc, W.B.getF32FloatAttr(float(V)));
+  };
+  Value Log2E = Number(std::numbers::log2e);
+  Value Least = Number(std::numeric_limits<float>::lowest());
+  Value Sum = math::FmaOp::create(W.B, W.Loc, Added, Log2E, Score);
+  return arith::MaximumFOp::create(W.B, W.Loc, Sum, Least);
 }
 
 Value AttentionKernel::atScore(GpuWriter &W, Value Tensor, ValueRange At) {

@@ -57,6 +57,10 @@ struct AttentionKernel {
   /// query, key]; null after a diagnostic.
   static mlir::Value atScore(GpuWriter &W, mlir::Value Tensor,
                              mlir::ValueRange At);
+  /// `Score`, scaled for a power of two, with what the bias adds. It stays
+  /// finite where that is the least number of f32, which hides a key: a query
+  /// that sees none gives the mean of the values, as the model does.
+  static mlir::Value biased(GpuWriter &W, mlir::Value Score, mlir::Value Added);
 };
 
 } // namespace kpc::kernels

@@ -102,7 +102,10 @@ FailureOr<bool> buildGpuGemv(KernelForm &Form, const target::Target &T,
   GpuWriter W(Own.First);
   GemvTile Tile(W, *P, S, schedule::fitsCache(*Shape, T));
   Expr Columns(Tile.resultColumns() * S.Tiles);
-  Launch.Grid[0] = P->Columns.ceilDiv(Columns).str();
+  Expr Blocks = P->Columns.ceilDiv(Columns);
+  if (P->Facts.range(P->Rows).Min < 1) // none where there is no row to read
+    Blocks = Blocks * Expr::min(P->Rows, Expr(1));
+  Launch.Grid[0] = Blocks.str();
   Launch.Block = {int32_t(S.threads()), 1, 1};
   Launch.SharedBytes = S.sharedBytes();
   if (failed(Tile.emit(P->Facts.range(P->Rows).Max > TileRows)))
