@@ -137,3 +137,21 @@ func.func @repeated(%a: !graph.tensor<[2, 1, 4], f32>, %b: !graph.tensor<[4, 1, 
   %3 = graph.add %1, %2 : !graph.tensor<[4, 3, 2], f32>
   return %3 : !graph.tensor<[4, 3, 2], f32>
 }
+
+// One query of one sequence: transposes of its heads only move ones. They go on to the attention, which reads heads through them, as those of
+// many queries do; only what stays elsewhere is a reshape.
+// CHECK-LABEL: @one_query(
+// CHECK-NEXT: %[[N:.*]] = graph.neg %arg0 : <[b, 1, 4, 64], f16>
+// CHECK-NEXT: %[[Q:.*]] = graph.transpose %[[N]] [0, 2, 1, 3]
+// CHECK-NEXT: %[[Y:.*]] = graph.attention %[[Q]], %arg1, %arg1
+// CHECK-NEXT: %[[T:.*]] = graph.transpose %[[Y]] [0, 2, 1, 3]
+// CHECK-NEXT: %[[R:.*]] = graph.reshape %arg0 : <[b, 1, 4, 64], f16> to <[b, 4, 1, 64], f16>
+// CHECK-NEXT: return %[[T]], %[[R]]
+func.func @one_query(%x: !graph.tensor<[b, 1, 4, 64], f16>, %k: !graph.tensor<[b, 4, t, 64], f16>) -> (!graph.tensor<[b, 1, 4, 64], f16>, !graph.tensor<[b, 4, 1, 64], f16>) {
+  %0 = graph.transpose %x [0, 2, 1, 3] : !graph.tensor<[b, 1, 4, 64], f16>
+  %1 = graph.neg %0 : !graph.tensor<[b, 4, 1, 64], f16>
+  %2 = graph.attention %1, %k, %k scale 0.125 : !graph.tensor<[b, 4, 1, 64], f16>, !graph.tensor<[b, 4, t, 64], f16>, !graph.tensor<[b, 4, t, 64], f16>
+  %3 = graph.transpose %2 [0, 2, 1, 3] : !graph.tensor<[b, 4, 1, 64], f16>
+  %4 = graph.transpose %x [0, 2, 1, 3] : !graph.tensor<[b, 1, 4, 64], f16>
+  return %3, %4 : !graph.tensor<[b, 1, 4, 64], f16>, !graph.tensor<[b, 4, 1, 64], f16>
+}
