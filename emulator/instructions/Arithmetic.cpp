@@ -12,6 +12,8 @@ namespace kpc::emulator {
 
 static bool decodeNumbers(Decoder &D, const ptx::Statement &S, Modifiers &M,
                           Instruction &I) {
+  if (auto Signed = M.takeOne({"u16x2", "s16x2"}))
+    return decodeIntegerPair(D, S, M, I, *Signed);
   auto T = M.takeType();
   if (!T)
     return D.fail("the instruction has no type that is known");

@@ -286,6 +286,8 @@ bool decodeInteger(Decoder &D, const ptx::Statement &S, Modifiers &M,
     return decodeCarry(D, S, M, I, T, Writes);
   if (S.Opcode == "mul" || S.Opcode == "mad")
     return decodeMultiply(D, S, M, I, T);
+  if (M.take("relu"))
+    return decodeExtremeRelu(D, S, I, T);
   unsigned Bits = bitsOf(T);
   if (M.take("sat")) {
     if (T != Type::S32 || (S.Opcode != "add" && S.Opcode != "sub"))

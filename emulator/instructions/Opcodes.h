@@ -62,10 +62,16 @@ bool decodeDoubleMatrix(Decoder &D, const ptx::Statement &S, Modifiers &M,
 /// these by the type.
 bool decodeInteger(Decoder &D, const ptx::Statement &S, Modifiers &M,
                    Instruction &I, Type T);
+bool decodeIntegerPair(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                       Instruction &I, bool Signed);
 bool decodeFloat(Decoder &D, const ptx::Statement &S, Modifiers &M,
                  Instruction &I, Type T);
 bool decodeHalf(Decoder &D, const ptx::Statement &S, Modifiers &M,
                 Instruction &I, Type T);
+
+/// min and max of integers, whose word "relu" was taken.
+bool decodeExtremeRelu(Decoder &D, const ptx::Statement &S, Instruction &I,
+                       Type T);
 
 } // namespace kpc::emulator
 

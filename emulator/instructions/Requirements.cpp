@@ -63,8 +63,14 @@ static constexpr Requirement Rows[] = {
     {"mul", "bf16x2", "sm_90", 78},
     {"tanh", "bf16x2", "sm_90", 78},
     {"ex2", "bf16x2", "sm_90", 78},
-    {"min", "relu s32", "sm_90", 80},
-    {"max", "relu s32", "sm_90", 80},
+    {"min", "relu", "sm_90", 80},
+    {"max", "relu", "sm_90", 80},
+    {"add", "u16x2", "sm_90", 80},
+    {"add", "s16x2", "sm_90", 80},
+    {"min", "u16x2", "sm_90", 80},
+    {"min", "s16x2", "sm_90", 80},
+    {"max", "u16x2", "sm_90", 80},
+    {"max", "s16x2", "sm_90", 80},
 
     // Conversions.
     {"cvt", "relu", "sm_80", 70},

@@ -53,7 +53,15 @@ static bool agrees(Type Register, Type Wanted) {
          Wanted != Type::F64;
 }
 
-bool Decoder::checkType(const ptx::Operand &O, Type Wanted, bool AnySize) {
+/// The type of an instruction's registers. None is declared a pair of integers:
+/// what holds a pair of halves holds it too, as ptxas has it.
+static std::optional<Type> registerType(std::string_view Word) {
+  return Word == "u16x2" || Word == "s16x2" ? Type::F16x2 : typeNamed(Word);
+}
+
+bool Decoder::checkType(const ptx::Operand &O, std::string_view Word,
+                        bool AnySize) {
+  Type Wanted = *registerType(Word);
   using Kind = ptx::Operand::Kind;
   if (O.TheKind == Kind::Pair || O.TheKind == Kind::Vector)
     return std::all_of(
@@ -62,7 +70,7 @@ bool Decoder::checkType(const ptx::Operand &O, Type Wanted, bool AnySize) {
           auto R = findRegister(P.Name);
           return (R && R->Declared && R->Bits == bitsOf(Wanted) &&
                   !isFloat(*R->Declared) && isFloat(Wanted)) ||
-                 checkType(P, Wanted, AnySize);
+                 checkType(P, Word, AnySize);
         });
   if (O.TheKind != Kind::Name)
     return true;
@@ -72,16 +80,16 @@ bool Decoder::checkType(const ptx::Operand &O, Type Wanted, bool AnySize) {
   // mul.wide has operands of two sizes, integers all of them.
   if (!AnySize && R->Bits != bitsOf(Wanted) && isFloat(Wanted))
     return true;
-  return fail(
-      "'" + O.Name + "' is declared ." + std::string(nameOf(*R->Declared)) +
-      ", and the instruction's type is ." + std::string(nameOf(Wanted)));
+  return fail("'" + O.Name + "' is declared ." +
+              std::string(nameOf(*R->Declared)) +
+              ", and the instruction's type is ." + std::string(Word));
 }
 
 void Decoder::checkTypes(const struct Opcode &Of) {
-  std::vector<Type> Types;
+  std::vector<std::string_view> Types;
   for (const std::string &Word : Current->Modifiers)
-    if (auto T = typeNamed(Word))
-      Types.push_back(*T);
+    if (registerType(Word))
+      Types.push_back(Word);
   bool Converts = Of.Types == OperandTypes::Converted;
   if (Of.Types == OperandTypes::Any || Types.size() != (Converts ? 2u : 1u))
     return;
@@ -89,7 +97,7 @@ void Decoder::checkTypes(const struct Opcode &Of) {
   for (size_t N = 0; N < All.size(); ++N) {
     bool IsLeftOut = (Of.Types == OperandTypes::Loaded && N != 0) ||
                      (Of.Types == OperandTypes::Stored && N != 1);
-    const Type &Wanted = Types[Converts && N != 0];
+    std::string_view Wanted = Types[Converts && N != 0];
     if (!IsLeftOut && !checkType(All[N], Wanted, Of.Types != OperandTypes::One))
       return;
   }

@@ -106,7 +106,7 @@ private:
   void checkNeeds(const struct Opcode &Of);
   /// Reports registers that are declared of another type.
   void checkTypes(const struct Opcode &Of);
-  bool checkType(const ptx::Operand &O, Type Wanted, bool AnySize);
+  bool checkType(const ptx::Operand &O, std::string_view Word, bool AnySize);
   void decode(size_t Number);
   void markMatrixRows();
   void layOut();

@@ -7,6 +7,7 @@
 Models of one attention each, of ragged sizes (emulated.py); each must become one kernel.
 """
 
+import dataclasses
 import sys
 
 import emulated
@@ -27,6 +28,9 @@ CASES = [("ragged", "fp16", 1, 2, 2, 129, 200, 64, False, "", False, 0),
          ("many_causal", "fp16", 2, 70, 70, 65, 65, 32, True, "", False, 0),
          # A query sees no key of the block that its tile begins with.
          ("causal_past", "fp16", 1, 2, 1, 128, 128, 128, True, "", False, 70)]
+# Past keys and tokens in any number: which keys a tile of queries sees is computed, with extremes that are not below zero.
+RANGES = {"sequence": "1..200:opt=128", "past": "0..256:opt=32"}
+SIZES = [{"sequence": 5}, {"sequence": 130, "past": 70}, {"sequence": 64, "past": 0}]
 
 
 def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys):
@@ -47,8 +51,9 @@ def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, que
                                                     [1, 1, queries, keys]))
     names, outputs = [i.name for i in inputs] + [w.name for w in weights], [tensor("y", heads, queries)]
     if past:
+        present = "present" if isinstance(past, str) else past + keys
         inputs += [tensor("past_key", groups, past), tensor("past_value", groups, past)]
-        outputs += [tensor("present_key", groups, past + keys), tensor("present_value", groups, past + keys)]
+        outputs += [tensor("present_key", groups, present), tensor("present_value", groups, present)]
         names += ["", "past_key", "past_value"]
     attributes = dict(q_num_heads=heads, kv_num_heads=groups) if is_flat else {}
     node = helper.make_node("Attention", names, [o.name for o in outputs], name="attention", is_causal=int(causal),
@@ -62,8 +67,14 @@ def case(family, name, element, batch, heads, groups, queries, keys, depth, caus
     return emulated.Case(name, made, schedule=f".* = {schedule}" if schedule else "", shows=f"  {family} ")
 
 
+def dynamic_cases():
+    for at, sizes in enumerate(SIZES):
+        one = case("attention", f"dynamic_past_{at}", "fp16", 1, 2, 1, "sequence", "sequence", 64, True, "", False, "past")
+        yield dataclasses.replace(one, ranges=RANGES, sizes=sizes)
+
+
 def main():
-    return emulated.main(*sys.argv[1:5], [case("attention", *one) for one in CASES], "attentions")
+    return emulated.main(*sys.argv[1:5], [*(case("attention", *one) for one in CASES), *dynamic_cases()], "attentions")
 
 
 if __name__ == "__main__":

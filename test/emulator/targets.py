@@ -72,7 +72,6 @@ activemask.b32 %r5;
 redux.sync.min.f32 %r5, %r6, -1;
 fma.rn.f32x2 %rd5, %rd6, %rd7, %rd8;
 add.rn.f32x2 %rd5, %rd6, %rd7;
-min.relu.s32 %r5, %r6, %r7;
 cvt.rn.satfinite.e2m1x2.f32 %b1, %r5, %r6;
 cvt.rn.satfinite.e2m3x2.f32 %rs1, %r5, %r6;
 cvt.rp.satfinite.ue8m0x2.f32 %rs1, %r5, %r6;
@@ -104,7 +103,8 @@ mov.u32 %r5, %cluster_nctarank;
 
 # Instructions with one register, of every type that there is.
 TYPES = "u8 s8 b16 u16 s16 f16 b32 u32 s32 f32 f16x2 b64 u64 s64 f64".split()
-TYPED = [f"add.{kind} X, X, X;" for kind in "u16 s32 u64 f32 f64 f16 f16x2".split()] + [
+TYPED = [f"add.{kind} X, X, X;" for kind in "u16 s32 u64 f32 f64 f16 f16x2 u16x2 s16x2".split()] + [
+    *(f"{opcode}.{kind} X, X, X;" for opcode in ("min", "max.relu") for kind in ("s32", "s16x2")),
     "and.b32 X, X, X;", "shr.s32 X, X, 1;", "neg.s32 X, X;", "fma.rn.f32 X, X, X, X;", "ex2.approx.f32 X, X;", "testp.finite.f32 %p1, X;",
     *(f"mov.{kind} X, X;" for kind in "b16 u32 s32 b32 f32 u64 f64".split()), "mov.u32 X, %tid.x;", "mov.b64 %rd5, {X, X};",
     *(f"setp.lt.{kind} %p1, X, X;" for kind in "u32 f32 s64 f64".split()), *(f"selp.{kind} X, X, X, %p1;" for kind in "u32 f32 b32".split()),

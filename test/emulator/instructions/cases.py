@@ -35,7 +35,8 @@ class Form:
 REGISTERS = {"pred": "%p", "b16": "%rs", "b32": "%r", "b64": "%rd"}
 # What a type is held in, and its edge values.
 HOLDERS = {"pred": "pred", "u8": "b16", "s8": "b16", "u16": "b16", "s16": "b16", "b16": "b16", "f16": "b16", "bf16": "b16",
-           "u32": "b32", "s32": "b32", "b32": "b32", "f32": "b32", "f16x2": "b32", "bf16x2": "b32", "tf32": "b32",
+           "u32": "b32", "s32": "b32", "b32": "b32", "f32": "b32", "f16x2": "b32", "bf16x2": "b32", "u16x2": "b32",
+           "s16x2": "b32", "tf32": "b32",
            "u64": "b64", "s64": "b64", "b64": "b64", "f64": "b64", "e4m3x2": "b16", "e5m2x2": "b16"}
 EDGES = {
     "f16": [0, 0x8000, 1, 0x8001, 0x3FF, 0x400, 0x8400, 0x3C00, 0xBC00, 0x3C01, 0x3BFF, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00, 0x7D01,
@@ -67,7 +68,7 @@ def values(kind, random, count):
     bits = 8 if kind in ("u8", "s8") else {"pred": 1, "b16": 16, "b32": 32, "b64": 64}[holder]
     plain = random.integers(0, 1 << bits, count, dtype=numpy.uint64, endpoint=False) if bits < 64 else \
         random.integers(0, 1 << 63, count, dtype=numpy.uint64) * numpy.uint64(2) + random.integers(0, 2, count, dtype=numpy.uint64)
-    pair = kind in ("f16x2", "bf16x2")
+    pair = kind in ("f16x2", "bf16x2", "u16x2", "s16x2")
     if pair:
         low, high = (values(kind[:-2], random, count) for _ in range(2))
         return high << numpy.uint64(16) | low

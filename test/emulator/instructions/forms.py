@@ -349,8 +349,20 @@ def more_matrices():
             yield mma(shape, f"s32.b1.b1.s32.{op}.popc", many, ["b32"] * first, ["b32"] * second, ["s32"] * many, "s32")
 
 
+def pairs():
+    """Integers of 16 bits in pairs, and extremes that are not below zero."""
+    for opcode in ("min.relu", "max.relu"):
+        yield from simple(opcode, ("s32", "s16x2"), 2)
+    for opcode in ("add", "min", "max"):
+        yield from simple(opcode, ("u16x2", "s16x2"), 2)
+
+
 # Forms that the emulator refuses when it loads them.
 REFUSED = [r"^mad\.hi\.sat\.s32", r"^mad\.hi\.cc\.s32"]
+
+
+# Forms that no hardware has run yet: the emulator runs them, and nothing is compared.
+UNMEASURED = [r"^(min|max)\.relu\.", r"^(add|min|max)\.[us]16x2 "]
 
 
 # Forms whose last bits are not the hardware's.
@@ -359,6 +371,6 @@ DIFFERENT = []
 
 def all_forms():
     out = []
-    for group in (integer, bits, compare, floating, halves, convert, warp, memory, matrix, wgmma, more_matrices):
+    for group in (integer, bits, compare, floating, halves, convert, warp, memory, matrix, wgmma, more_matrices, pairs):
         out += group()
     return out

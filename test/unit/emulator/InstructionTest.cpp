@@ -65,6 +65,43 @@ TEST(Instruction, IntegerArithmetic) {
             (Words{7, 7}));
 }
 
+TEST(Instruction, ExtremesNotBelowZero) {
+  std::vector<Words> Cases = {{uint32_t(-3), 5},
+                              {uint32_t(-3), uint32_t(-9)},
+                              {7, 5},
+                              {0x80000000, 0x7FFFFFFF},
+                              {0, uint32_t(-1)}};
+  EXPECT_EQ(results("min.relu.s32 %r9, %r10, %r11;", Cases),
+            (Words{0, 0, 5, 0, 0}));
+  EXPECT_EQ(results("max.relu.s32 %r9, %r10, %r11;", Cases),
+            (Words{5, 0, 7, 0x7FFFFFFF, 0}));
+  EXPECT_EQ(results("min.relu.s32 %r9, %r10, -1;", {{7}}), (Words{0}));
+  std::vector<Words> Pairs = {{0xFFFD0007, 0x00050009},
+                              {0x80000001, 0x7FFFFFFF},
+                              {0xFFFFFFFE, 0xFFFEFFFF}};
+  EXPECT_EQ(results("min.relu.s16x2 %r9, %r10, %r11;", Pairs),
+            (Words{0x00000007, 0, 0}));
+  EXPECT_EQ(results("max.s16x2.relu %r9, %r10, %r11;", Pairs),
+            (Words{0x00050009, 0x7FFF0001, 0}));
+}
+
+TEST(Instruction, IntegersInPairs) {
+  std::vector<Words> Cases = {{0xFFFD0007, 0x00050009},
+                              {0x8000FFFF, 0x7FFF0001}};
+  EXPECT_EQ(results("add.u16x2 %r9, %r10, %r11;", Cases),
+            (Words{0x00020010, 0xFFFF0000}));
+  EXPECT_EQ(results("add.s16x2 %r9, %r10, %r11;", Cases),
+            (Words{0x00020010, 0xFFFF0000}));
+  EXPECT_EQ(results("min.u16x2 %r9, %r10, %r11;", Cases),
+            (Words{0x00050007, 0x7FFF0001}));
+  EXPECT_EQ(results("min.s16x2 %r9, %r10, %r11;", Cases),
+            (Words{0xFFFD0007, 0x8000FFFF}));
+  EXPECT_EQ(results("max.u16x2 %r9, %r10, %r11;", Cases),
+            (Words{0xFFFD0009, 0x8000FFFF}));
+  EXPECT_EQ(results("max.s16x2 %r9, %r10, %r11;", Cases),
+            (Words{0x00050009, 0x7FFF0001}));
+}
+
 TEST(Instruction, Bits) {
   EXPECT_EQ(results("shl.b32 %r9, %r10, %r11;", {{1, 31}, {1, 32}, {1, ~0u}}),
             (Words{0x80000000, 0, 0}));
