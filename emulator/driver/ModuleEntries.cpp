@@ -24,8 +24,9 @@ enum : int {
   MaxDynamicSharedBytes = 8
 };
 
-/// Writes the text to the caller's error log, as far as it fits.
-static void report(const std::string &Text, unsigned Count, int *Options,
+/// Writes the text to the caller's error log, as far as it fits; false: not all
+/// of it does.
+static bool report(const std::string &Text, unsigned Count, int *Options,
                    void **Values) {
   char *Log = nullptr;
   size_t Size = 0;
@@ -36,10 +37,11 @@ static void report(const std::string &Text, unsigned Count, int *Options,
       Size = reinterpret_cast<uintptr_t>(Values[I]);
   }
   if (!Log || Size == 0)
-    return;
+    return false;
   size_t Length = std::min(Text.size(), Size - 1);
   std::memcpy(Log, Text.data(), Length);
   Log[Length] = 0;
+  return Length == Text.size();
 }
 
 /// KPC_EMULATE_PTX names a folder: a text whose first kernel is NAME is
@@ -69,7 +71,6 @@ KPC_EXPORT Result cuModuleLoadDataEx(void **Out, const void *Image,
                             "ELF",
                             4) == 0) {
     Device::get().setLastText("the emulator takes PTX, not machine code");
-    report(Device::get().lastText(), Count, Options, Values);
     return InvalidImage;
   }
   std::vector<LoadError> Errors;
@@ -77,9 +78,14 @@ KPC_EXPORT Result cuModuleLoadDataEx(void **Out, const void *Image,
   M->Loaded = LoadedModule::load(editedText(Text), Device::get().memory(),
                                  Errors, Device::get().settings().Capability);
   if (!M->Loaded) {
+    // Callers show the error's text and the log: nothing is said in both.
     std::string All = describe(Errors);
-    Device::get().setLastText("the emulator cannot take this PTX:\n" + All);
-    report(All, Count, Options, Values);
+    if (All.ends_with('\n'))
+      All.pop_back();
+    std::string What = "the emulator cannot take this PTX";
+    if (!report(All, Count, Options, Values))
+      What += ":\n" + All;
+    Device::get().setLastText(std::move(What));
     return InvalidPtx;
   }
   *Out = M.release();

@@ -34,16 +34,21 @@ def child(driver, what):
     """cuInit, and as `what` says a module and a launch: codes, and the driver's last text."""
     driver = ctypes.CDLL(driver)
     codes = [driver.cuInit(0)]
+    log = ctypes.create_string_buffer(1000)
     module, function, pointer, text = (ctypes.c_void_p() for _ in range(4))
     if what == "allocate":
         codes.append(driver.cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(16)))
+    if what.startswith("log"):  # with the log's size
+        size = int(what[3:])
+        options, values = (ctypes.c_int * 2)(5, 6), (ctypes.c_void_p * 2)(ctypes.addressof(log), size)
+        codes.append(driver.cuModuleLoadDataEx(ctypes.byref(module), FOREVER.encode(), 2, options, values))
     if what in ("load", "launch"):
         codes.append(driver.cuModuleLoadData(ctypes.byref(module), FOREVER.encode()))
     if what == "launch":
         codes.append(driver.cuModuleGetFunction(ctypes.byref(function), module, b"k"))
         codes.append(driver.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, None, None, None))
     driver.cuGetErrorString(codes[-1], ctypes.byref(text))
-    print(*codes, ctypes.string_at(text.value).decode(), sep="|")
+    print(*codes, ctypes.string_at(text.value).decode(), *([log.value.decode()] if what.startswith("log") else []), sep="|")
 
 
 def main():
@@ -73,8 +78,12 @@ def main():
         expect(right, "load", "0|0|no error")
         expect(dict.fromkeys(right, ""), "load", "0|0|no error")
     for target, capability in (("sm_80", "8.0"), ("sm_100a", "10.0")):
-        expect({"KPC_EMULATE_TARGET": target}, "load", f"0|{INVALID_PTX}|the emulator cannot take this PTX:\nline 2: .target sm_90a does "
-               f"not run on a chip of compute capability {capability}")
+        why = f"line 2: .target sm_90a does not run on a chip of compute capability {capability}"
+        refused = f"0|{INVALID_PTX}|the emulator cannot take this PTX"
+        expect({"KPC_EMULATE_TARGET": target}, "load", f"{refused}:\n{why}")
+        # What the log says is not said twice, unless it has no room for all of it.
+        expect({"KPC_EMULATE_TARGET": target}, "log1000", f"{refused}|{why}")
+        expect({"KPC_EMULATE_TARGET": target}, "log12", f"{refused}:\n{why}|{why[:11]}")
     expect({"KPC_EMULATE_TIME_LIMIT": "0.5"}, "launch", f"0|0|0|{TIMEOUT}|time-limit: kernel k, block (0, 0, 0): warps run: 0 (bra, line 5); "
            "no warp has ended. 0 of 1 blocks have ended")
     print(f"{len(WRONG)} wrong settings, {failed} not as expected")
