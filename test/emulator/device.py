@@ -62,9 +62,14 @@ def main():
         "--dim", "batch=2", "--device", "emulate:sm_90a")
     del environment["KPC_EMULATE_PTX"]
     environment["KPC_EMULATE_PTX"] = "/nowhere"
-    told = "KPC_EMULATE_PTX is '/nowhere': it must be a folder that is there\n  hint: correct that or the library's name (KPC_CUDA_DRIVER), or run on the host\n"
+    told = "KPC_EMULATE_PTX is '/nowhere': it must be a folder that is there\n  hint: correct that or the library's name, or run on the host\n"
     run(1, [told], "run", folder / "sm_90a.kpc", "-i", "random", "--dim", "batch=2", "--device", "emulate:sm_90a")
     del environment["KPC_EMULATE_PTX"]
+    # The variable is named where it was what named the library.
+    environment["KPC_CUDA_DRIVER"] = "/nowhere.so"
+    run(1, ["hint: correct that or KPC_CUDA_DRIVER, or run on the host\n"], "run", folder / "sm_90a.kpc", "-i", "random", "--dim", "batch=2",
+        "--device", "cuda:0")
+    del environment["KPC_CUDA_DRIVER"]
     for wrong in ("sm_7", "host", "", "nothing"):
         run(2, ["no GPU that can be emulated"], "run", folder / "sm_90a.kpc", "-i", "random", "--device", f"emulate:{wrong}")
     print(f"{failed} wrong")

@@ -33,7 +33,7 @@ static std::string findLibrary() {
   return {};
 }
 
-void useEmulator(const std::string &Target) {
+std::string useEmulator(const std::string &Target) {
   bool IsChip = Target.starts_with("sm_");
   if (target::Lookup Found = target::lookup(Target); !IsChip || !Found)
     throw UsageError(
@@ -50,6 +50,7 @@ void useEmulator(const std::string &Target) {
         "it lies beside the executable or in ../lib; builds of kpc make it");
   ::setenv("KPC_CUDA_DRIVER", Found.c_str(), 1);
   ::setenv("KPC_EMULATE_TARGET", Target.c_str(), 1);
+  return Found;
 }
 
 std::string emulatedTarget() {

@@ -20,8 +20,8 @@
 namespace kpc::cli {
 
 /// Makes cuda:0 an emulated GPU of the target; throws UsageError. Before the
-/// runtime opens a driver.
-void useEmulator(const std::string &Target);
+/// runtime opens a driver. The library is returned.
+std::string useEmulator(const std::string &Target);
 
 /// The target that cuda:0 was made an emulated GPU of; empty: none.
 std::string emulatedTarget();

@@ -361,8 +361,8 @@ void addDevice(CLI::App &App, DeviceOption &Device) {
           [&Device](const std::string &Text) {
             std::string_view Rest = Text;
             if (Rest.starts_with("emulate:")) {
-              useEmulator(Text.substr(Rest.find(':') + 1));
-              Device = {DeviceOption::Cuda, 0};
+              Device = {DeviceOption::Cuda, 0,
+                        useEmulator(Text.substr(Rest.find(':') + 1))};
               return;
             }
             if (Text == "host") {

@@ -67,6 +67,7 @@ std::vector<std::string> precisionWords();
 struct DeviceOption {
   enum { Any, Host, Cuda } Kind = Any;
   int Ordinal = 0;
+  std::string Driver = {}; ///< the library; empty: the runtime's choice
 };
 void addDevice(CLI::App &App, DeviceOption &Device);
 

@@ -97,6 +97,8 @@ std::optional<Session> openSession(const Model &M, const DeviceChoice &Choice,
   bool Gpu = Any ? hasTargetFor(M, KPC_DEVICE_CUDA)
                  : Choice.Device.Kind == DeviceOption::Cuda;
   Options.device = Gpu ? cuda(Choice.Device.Ordinal) : host();
+  if (!Choice.Device.Driver.empty())
+    Options.driver = Choice.Device.Driver.c_str();
   Result<Session> S = M.session(Options);
   if (!S && Any && Gpu && Host && noGpuHere(S.error().status())) {
     if (!Choice.Quiet)

@@ -23,15 +23,20 @@ static constexpr const char *NvidiaLibrary = "libcuda.so.1";
 
 // A library that was named in place of NVIDIA's may have settings of its own,
 // and `Why` says what is wrong with them.
-static Status missing(const std::string &Path, const char *Why) {
+Status Driver::missing(const char *Why) const {
   Error E = failure(ErrorCode::DriverMissing,
                     "the CUDA driver '%s' cannot be used: %s", Path.c_str(),
                     Why ? Why : "unknown reason");
-  E.Hint = Path == NvidiaLibrary
-               ? "install NVIDIA's driver, or run on the host"
-               : "correct that or the library's name (KPC_CUDA_DRIVER), or run "
-                 "on the host";
+  E.Hint = Path == NvidiaLibrary ? "install NVIDIA's driver, or run on the host"
+           : IsByVariable
+               ? "correct that or KPC_CUDA_DRIVER, or run on the host"
+               : "correct that or the library's name, or run on the host";
   return E;
+}
+
+Status Driver::lacks(const char *Function) const {
+  return missing(
+      formatted("it has no %s (CUDA 11.4 or newer)", Function).c_str());
 }
 
 namespace {
@@ -64,20 +69,20 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string &Given) {
   Out->Path = !Given.empty()        ? Given
               : Default && *Default ? Default
                                     : NvidiaLibrary;
+  Out->IsByVariable = Given.empty();
   // NODELETE: a driver has threads and exit handlers of its own.
   Out->Library =
       ::dlopen(Out->Path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!Out->Library)
-    return missing(Out->Path, ::dlerror());
+    return Out->missing(::dlerror());
   Lookup Find(Out->Library);
   if (!Find.works())
-    return missing(Out->Path,
-                   "it has no cuGetProcAddress (CUDA 11.4 or newer)");
+    return Out->lacks("cuGetProcAddress");
 #define KPC_FIND(Name, ...)                                                    \
   Out->Table.Name =                                                            \
       reinterpret_cast<DriverTable::Name##Function>(Find("cu" #Name));         \
   if (!Out->Table.Name)                                                        \
-    return missing(Out->Path, "it has no cu" #Name " (CUDA 11.4 or newer)");
+    return Out->lacks("cu" #Name);
   KPC_CUDA_FUNCTIONS(KPC_FIND)
 #undef KPC_FIND
   if (auto Declare = reinterpret_cast<unsigned (*)()>(
@@ -87,7 +92,7 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string &Given) {
   if (Code == NoDevice)
     return failure(ErrorCode::NoDevice, "the CUDA driver finds no device");
   if (Code != Success)
-    return missing(Out->Path, Out->describe(Code).c_str());
+    return Out->missing(Out->describe(Code).c_str());
   if (Status S = Out->check(Out->Table.DriverGetVersion(&Out->Version),
                             "ask the driver's version");
       !S)

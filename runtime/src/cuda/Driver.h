@@ -211,11 +211,15 @@ public:
   Status check(Outcome Code, const char *Doing) const;
 
 private:
+  Status missing(const char *Why) const;
+  Status lacks(const char *Function) const;
+
   DriverTable Table;
   std::string Path;
   void *Library = nullptr;
   int Version = 0;
   unsigned Images = TakesCubin | TakesPtx;
+  bool IsByVariable = false; ///< or by default, not by an option
 };
 
 /// Whether a code means that the context, and every session on it, is of no use
