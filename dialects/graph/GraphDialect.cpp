@@ -127,17 +127,37 @@ static bool areSoundFacts(Attribute Given) {
          read("min", 0) <= read("max", shape::Interval::Unbounded);
 }
 
+static bool isSizeInWords(NamedAttribute Dim) {
+  auto Text = dyn_cast<StringAttr>(Dim.getValue());
+  std::optional<shape::Expr> Size =
+      Text ? shape::Expr::parse(Text.strref()) : std::nullopt;
+  return Size && !Size->overflowed();
+}
+
+static bool usesOnly(DictionaryAttr Symbols, NamedAttribute Dim) {
+  std::set<std::string, std::less<>> Names;
+  shape::Expr::parse(cast<StringAttr>(Dim.getValue()).strref())
+      ->collectSymbols(Names);
+  return llvm::all_of(
+      Names, [&](const std::string &N) { return Symbols.contains(N); });
+}
+
 static LogicalResult verifyTakenDims(Operation *Op, Attribute Given) {
   auto Dims = dyn_cast<DictionaryAttr>(Given);
-  auto IsSize = [](NamedAttribute Dim) {
-    auto Text = dyn_cast<StringAttr>(Dim.getValue());
-    return Text && shape::Expr::parse(Text.strref());
-  };
-  if (isa<ModuleOp>(Op) && Dims && llvm::all_of(Dims, IsSize))
-    return success();
-  return Op->emitError() << "'" << TakenDimsName
-                         << "' belongs on a module and is a dictionary of "
-                            "sizes in words";
+  if (!isa<ModuleOp>(Op) || !Dims || !llvm::all_of(Dims, isSizeInWords))
+    return Op->emitError() << "'" << TakenDimsName
+                           << "' belongs on a module and is a dictionary of "
+                              "sizes in words";
+  // It may not be verified yet, and need not be there.
+  auto Symbols = Op->getAttrOfType<DictionaryAttr>(SymbolsName);
+  for (NamedAttribute Dim :
+       Symbols ? Dims.getValue() : ArrayRef<NamedAttribute>())
+    if (Symbols.contains(Dim.getName()) || !usesOnly(Symbols, Dim))
+      return Op->emitError()
+             << "'" << TakenDimsName << "': '" << Dim.getName().strref()
+             << "' must be none of the module's symbols, and its size an "
+                "expression over these";
+  return success();
 }
 
 LogicalResult GraphDialect::verifyOperationAttribute(Operation *Op,

@@ -14,6 +14,9 @@
 namespace kpc::cli {
 
 std::optional<shape::Expr> takenDim(const Model &M, const std::string &Name) {
+  for (const kpc_symbol &S : M.symbols())
+    if (Name == S.name)
+      return std::nullopt;
   std::string Key = std::string(TakenDimPrefix) + Name;
   std::string Text = M.provenance(Key.c_str());
   return Text.empty() ? std::nullopt : shape::Expr::parse(Text);
@@ -28,6 +31,18 @@ decidedDims(const Model &M, const std::map<std::string, int64_t> &Given) {
     else
       Names.insert(Name);
   return Names;
+}
+
+std::optional<std::pair<std::string, int64_t>> GivenDim::decides() const {
+  std::set<std::string, std::less<>> Names;
+  Size.collectSymbols(Names);
+  if (Names.size() != 1)
+    return std::nullopt;
+  const std::string &Other = *Names.begin();
+  shape::Expr Is = Value - (Size - shape::Expr::symbol(Other));
+  if (std::optional<int64_t> Constant = Is.asConstant())
+    return std::pair(Other, *Constant);
+  return std::nullopt;
 }
 
 void checkGivenDim(const GivenDim &Dim, const shape::Bindings &Bound,

@@ -19,6 +19,12 @@
 
 #include "kpc/runtime.hpp"
 
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
 namespace kpc::cli {
 
 /// What a dim of the model is in the artifact, where it is none of its own.
@@ -34,6 +40,10 @@ struct GivenDim {
   std::string Name;
   int64_t Value = 0;
   shape::Expr Size;
+
+  /// The dim of the artifact that this decides, and its value: where the size
+  /// is that dim, give or take a constant.
+  std::optional<std::pair<std::string, int64_t>> decides() const;
 };
 /// Reports a dim that has another size for the artifact's dims than was given.
 void checkGivenDim(const GivenDim &Dim, const shape::Bindings &Bound,

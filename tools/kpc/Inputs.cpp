@@ -128,6 +128,8 @@ private:
   std::vector<std::optional<Filling>> How;
   shape::Bindings Bound;
   std::vector<GivenDim> NotOwn; ///< dims of the model's, not the artifact's
+  /// " (--dim rows=3)" for dims that were given by another name.
+  std::map<std::string, std::string> GivenAs;
 };
 } // namespace
 
@@ -167,9 +169,15 @@ void InputMaker::takeDims() {
           .hint(didYouMean(Name, Known));
     }
   }
-  for (const GivenDim &Dim : NotOwn)
-    if (std::optional<std::string> Other = Dim.Size.asSymbol())
-      Bound.try_emplace(*Other, Dim.Value);
+  for (const GivenDim &Dim : NotOwn) {
+    auto Decided = Dim.decides();
+    // What an artifact says of its model's dims may be anything.
+    if (Decided &&
+        std::find(Known.begin(), Known.end(), Decided->first) != Known.end() &&
+        Bound.insert(*Decided).second)
+      GivenAs[Decided->first] =
+          fmt::format(" (--dim {}={})", printable(Dim.Name), Dim.Value);
+  }
 }
 
 void InputMaker::takeFile(const InputOptions::Given &G) {
@@ -284,8 +292,9 @@ void InputMaker::bindDims(size_t Index, const HostTensor &T,
     if (Symbol && Bound.try_emplace(*Symbol, T.Dims[I]).second)
       continue;
     if (Symbol && Bound[*Symbol] != T.Dims[I])
-      return Wrong(fmt::format("; dim {} is {}, but {} is {} already", I,
-                               T.Dims[I], printable(*Symbol), Bound[*Symbol]));
+      return Wrong(fmt::format("; dim {} is {}, but {} is {} already{}", I,
+                               T.Dims[I], printable(*Symbol), Bound[*Symbol],
+                               GivenAs[*Symbol]));
     if (std::optional<int64_t> C = Dim->asConstant(); C && *C != T.Dims[I])
       return Wrong(fmt::format("; dim {} is {}, not {}", I, T.Dims[I], *C));
   }
@@ -336,8 +345,8 @@ void InputMaker::checkRanges() {
     if (S.divisor > 1)
       Range += fmt::format(", a multiple of {}", S.divisor);
     Diags.error(Code::RuntimeOutOfRange)
-        .message(fmt::format("{} is {}, the model was compiled for {}",
-                             printable(S.name), V, Range));
+        .message(fmt::format("{} is {}{}, the model was compiled for {}",
+                             printable(S.name), V, GivenAs[S.name], Range));
   }
 }
 

@@ -128,3 +128,18 @@ module attributes {graph.taken_dims = {n = 4 : i64}} {}
 
 // expected-error @below {{'graph.taken_dims' belongs on a module and is a dictionary of sizes in words}}
 module attributes {graph.taken_dims = {n = "m +"}} {}
+
+// -----
+
+// expected-error @below {{'graph.taken_dims' belongs on a module and is a dictionary of sizes in words}}
+module attributes {graph.taken_dims = {n = "overflow"}} {}
+
+// -----
+
+// expected-error @below {{'graph.taken_dims': 'n' must be none of the module's symbols, and its size an expression over these}}
+module attributes {graph.symbols = {m = {}}, graph.taken_dims = {n = "m + k"}} {}
+
+// -----
+
+// expected-error @below {{'graph.taken_dims': 'n' must be none of the module's symbols, and its size an expression over these}}
+module attributes {graph.taken_dims = {n = "m"}, graph.symbols = {m = {}, n = {}}} {}
