@@ -9,9 +9,9 @@
 #include "tools/kpc/Json.h"
 #include "tools/kpc/Options.h"
 #include "tools/kpc/TextTable.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
-#include <cctype>
 #include <fmt/format.h>
 #include <set>
 
@@ -31,15 +31,8 @@ static std::string nameOf(const OperatorInfo &Op) {
                            : fmt::format("{}.{}", Op.Domain, Op.Name);
 }
 
-static std::string lowered(std::string_view Text) {
-  std::string Out(Text);
-  for (char &C : Out)
-    C = static_cast<char>(std::tolower(static_cast<unsigned char>(C)));
-  return Out;
-}
-
-static bool sameName(std::string_view A, std::string_view B) {
-  return lowered(A) == lowered(B);
+static bool sameName(llvm::StringRef A, llvm::StringRef B) {
+  return A.equals_insensitive(B);
 }
 
 static void printText(const std::vector<OperatorInfo> &Ops) {
@@ -83,7 +76,7 @@ static std::string namesWith(const std::string &Word,
   if (Word.size() < 3) // in too many
     return {};
   for (const std::string &Name : Known)
-    if (lowered(Name).find(lowered(Word)) != std::string::npos)
+    if (llvm::StringRef(Name).contains_insensitive(Word))
       Found.insert(Name);
   std::string Text;
   size_t Count = 0;

@@ -10,9 +10,10 @@
 #include "compiler/cache/Cache.h"
 #include "compiler/target/Target.h"
 #include "tools/kpc/Emulator.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
@@ -222,9 +223,7 @@ void addDimValues(CLI::App &App, std::map<std::string, int64_t> &Dims) {
 
 /// What people write for a chip or a family of them.
 static std::string hintForArch(std::string Name) {
-  std::transform(Name.begin(), Name.end(), Name.begin(), [](unsigned char C) {
-    return static_cast<char>(std::tolower(C));
-  });
+  Name = llvm::StringRef(Name).lower();
   static const std::map<std::string_view, std::string_view> Chips = {
       {"a100", "sm_80"},   {"a30", "sm_80"},      {"a10", "sm_86"},
       {"a40", "sm_86"},    {"rtx3090", "sm_86"},  {"l4", "sm_89"},
@@ -264,19 +263,13 @@ static UsageError unknownTarget(const std::string &Name,
           Error.substr(Middle + 2)};
 }
 
-/// Without the blanks around it: people write "sm_90a, host".
-static std::string withoutBlanks(const std::string &Text) {
-  constexpr const char *Blanks = " \t\n";
-  size_t First = Text.find_first_not_of(Blanks);
-  return First == std::string::npos
-             ? std::string()
-             : Text.substr(First, Text.find_last_not_of(Blanks) + 1 - First);
-}
-
 static void takeArch(const std::string &Text,
                      std::vector<std::string> &Targets) {
-  for (const std::string &Part : CLI::detail::split(Text, ',')) {
-    std::string Name = withoutBlanks(Part);
+  // CLI11's own split drops an empty name at the end.
+  llvm::SmallVector<llvm::StringRef> Parts;
+  llvm::StringRef(Text).split(Parts, ',');
+  for (llvm::StringRef Part : Parts) {
+    std::string Name = Part.trim().str(); // people write "sm_90a, host"
     if (Name.empty())
       throw UsageError(
           Code::UsageValue,
