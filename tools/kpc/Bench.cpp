@@ -323,9 +323,11 @@ measure(const Model &M, const BenchOptions &Options, Diagnostics &Diags,
     return Gpu && !R.Emulated ? gpuClocks(Options.Choice.Device.Ordinal)
                               : hostClocks();
   };
-  R.Speed = ClocksNow();
-  if (GoOn && !GoOn(R))
-    return std::nullopt;
+  if (GoOn) {
+    R.Speed = ClocksNow();
+    if (!GoOn(R))
+      return std::nullopt;
+  }
   if (!measureBinding(M, Options, In->Dims, R.Host, Diags))
     return std::nullopt;
   bool Good = runLanes(Streams, Options, R);

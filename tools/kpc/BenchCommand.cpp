@@ -141,10 +141,12 @@ static int benchCommand(BenchArguments &Arguments) {
       !checkOutput(Arguments, "--report", Arguments.Report, Diags))
     return finish(Diags);
   // Nor is anything measured that the baseline cannot be compared with.
-  auto Comparable = [&](const BenchResult &Soon) {
-    return !Old || isComparable(Arguments.Baseline, *Old,
-                                benchJson(Options, Soon), Diags);
-  };
+  std::function<bool(const BenchResult &)> Comparable;
+  if (Old)
+    Comparable = [&](const BenchResult &Soon) {
+      return isComparable(Arguments.Baseline, *Old, benchJson(Options, Soon),
+                          Diags);
+    };
   std::optional<BenchResult> R = measure(*M, Options, Diags, Comparable);
   if (!R)
     return finish(Diags);

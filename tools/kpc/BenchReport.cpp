@@ -249,6 +249,9 @@ std::optional<Json> readBaseline(const std::string &Path,
   return Old;
 }
 
+/// As the file that a baseline was read from has it.
+static Json asWritten(const Json &J) { return Json::parse(jsonText(J)); }
+
 bool isComparable(const std::string &Path, const Json &Old, const Json &Now,
                   Diagnostics &Diags) {
   static constexpr std::pair<const char *, const char *> Same[] = {
@@ -259,12 +262,13 @@ bool isComparable(const std::string &Path, const Json &Old, const Json &Now,
       {"transfers", "other transfers"},
       {"streams", "another number of streams"}};
   for (auto [Key, Other] : Same)
-    if (!Old.contains(Key) || Old[Key] != Now.at(Key)) {
+    if (!Old.contains(Key) || Old[Key] != asWritten(Now.at(Key))) {
       refuseBaseline(Path,
                      fmt::format("is of {}: {} there, {} now", Other,
-                                 Old.contains(Key) ? printable(Old[Key].dump())
-                                                   : "nothing",
-                                 printable(Now.at(Key).dump())),
+                                 Old.contains(Key)
+                                     ? printable(jsonText(Old[Key]))
+                                     : "nothing",
+                                 printable(jsonText(Now.at(Key)))),
                      Diags);
       return false;
     }

@@ -18,10 +18,12 @@ namespace kpc::cli {
 using Json = nlohmann::ordered_json;
 
 /// Names from a model may be any bytes; what is not UTF-8 becomes U+FFFD.
-inline void printJsonText(const Json &J) {
-  fmt::print("{}\n", J.dump(1, ' ', /*ensure_ascii=*/false,
-                            Json::error_handler_t::replace));
+/// `Indent` -1: on one line.
+inline std::string jsonText(const Json &J, int Indent = -1) {
+  return J.dump(Indent, ' ', /*ensure_ascii=*/false,
+                Json::error_handler_t::replace);
 }
+inline void printJsonText(const Json &J) { fmt::print("{}\n", jsonText(J, 1)); }
 
 } // namespace kpc::cli
 
