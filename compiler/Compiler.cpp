@@ -247,6 +247,7 @@ bool Compilation::toKernels() {
   Options.Rows =
       llvm::all_of(Targets, [](const target::Target *T) { return T->isGpu(); });
   bool Good = runPasses("2-kernels", addKernelPasses);
+  warnOfIdlePatterns(Report.Remarks, Diags);
   // Regions are formed from the end of the model; people read from its start.
   std::reverse(Report.Remarks.begin(), Report.Remarks.end());
   return Good;

@@ -99,3 +99,12 @@ bool kpc::checkPrecisionPatterns(ModuleOp Module, const CompileOptions &Options,
   }
   return Good;
 }
+
+void kpc::warnOfIdlePatterns(const std::vector<Remark> &Remarks,
+                             Diagnostics &Diags) {
+  for (const Remark &R : Remarks)
+    if (R.Category == "precision" && R.Name == "idle")
+      Diags.warning(Code::UsageNoEffect)
+          .message("--precision-for: " +
+                   printable(StringRef(R.Text).rtrim('.')));
+}

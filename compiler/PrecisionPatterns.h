@@ -9,6 +9,7 @@
 #define KPC_COMPILER_PRECISIONPATTERNS_H
 
 #include "compiler/CompileOptions.h"
+#include "compiler/Remarks.h"
 #include "compiler/diagnostics/Diagnostics.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -19,6 +20,8 @@ namespace kpc {
 /// numbers and say nothing.
 bool checkPrecisionPatterns(mlir::ModuleOp Module,
                             const CompileOptions &Options, Diagnostics &Diags);
+/// Warns of those that keep nothing all the same, as set-precision remarks.
+void warnOfIdlePatterns(const std::vector<Remark> &Remarks, Diagnostics &Diags);
 
 } // namespace kpc
 

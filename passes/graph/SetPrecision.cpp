@@ -24,6 +24,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/Remarks.h"
 #include "passes/graph/FloatTypeNames.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/StoredValues.h"
@@ -136,6 +137,33 @@ void narrowAttention(AttentionOp Attention, Type To) {
 
 struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
   using SetPrecisionBase::SetPrecisionBase;
+
+  SmallVector<func::FuncOp> functions() {
+    return llvm::filter_to_vector(
+        getOperation().getOps<func::FuncOp>(),
+        [](func::FuncOp Func) { return Func.getBody().hasOneBlock(); });
+  }
+
+  /// A pattern is found in a name of the model's and keeps nothing all the same
+  /// where its nodes are folded, or their values are f32 without it.
+  void remarkIdlePatterns(const shape::Facts &Facts) {
+    auto Narrowed = [&](const NodePatterns &Pattern) {
+      SmallVector<Value> All;
+      for (func::FuncOp Func : functions())
+        All.append(narrowValues(Func, Facts, Pattern, WideShare));
+      return All;
+    };
+    if (Keep.empty())
+      return;
+    SmallVector<Value> Without = Narrowed(NodePatterns());
+    for (const std::string &Text : Keep)
+      if (Narrowed(*NodePatterns::read(Text, getOperation())) == Without)
+        remark::missed(getOperation().getLoc(),
+                       remark::RemarkOpts::name("idle").category("precision"))
+            << "'" + Text +
+                   "' keeps nothing in fp32 that would be narrower without it.";
+  }
+
   void runOnOperation() override {
     FailureOr<Type> To = floatTypeNamed(Narrow, getOperation());
     FailureOr<NodePatterns> Kept = NodePatterns::read(Keep, getOperation());
@@ -144,9 +172,8 @@ struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
     if (!*To || To->isF32())
       return;
     shape::Facts Facts = symbolFacts(getOperation());
-    for (auto Func : getOperation().getOps<func::FuncOp>()) {
-      if (!Func.getBody().hasOneBlock())
-        continue;
+    remarkIdlePatterns(Facts);
+    for (func::FuncOp Func : functions()) {
       for (Value V : narrowValues(Func, Facts, *Kept, WideShare))
         if (auto Weight = V.getDefiningOp<WeightOp>())
           narrowWeight(Weight, *To);

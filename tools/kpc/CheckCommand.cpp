@@ -9,6 +9,7 @@
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/ModelFile.h"
 #include "tools/kpc/Options.h"
+#include "tools/kpc/Runtime.h"
 
 #include <fmt/format.h>
 
@@ -43,7 +44,7 @@ static int checkCommand(const CheckArguments &Arguments) {
               !Diags.hasErrors();
   if (Arguments.Json) {
     printJson(Arguments, Good, Diags);
-    return Good ? Done : InputAtFault;
+    return exitCode(Good, Diags);
   }
   fmt::print(stderr, "{}", Diags.text());
   if (!Arguments.Quiet) {
@@ -54,7 +55,7 @@ static int checkCommand(const CheckArguments &Arguments) {
                  Diags.errorCount(),
                  Diags.errorCount() == 1 ? "error" : "errors");
   }
-  return Good ? Done : InputAtFault;
+  return exitCode(Good, Diags);
 }
 
 void addCheckCommand(CLI::App &Main, Action &Chosen) {

@@ -15,6 +15,7 @@
 #include "tools/kpc/ModelFile.h"
 #include "tools/kpc/Options.h"
 #include "tools/kpc/Progress.h"
+#include "tools/kpc/Runtime.h"
 
 #include <algorithm>
 #include <chrono>
@@ -266,7 +267,7 @@ static int compileCommand(CompileArguments &Arguments) {
   if (Report.Internal)
     return printFault(Report);
   if (!Good)
-    return InputAtFault;
+    return exitCode(Good, Diags);
   if (!Arguments.Quiet)
     tellOfArtifact(Options, Report);
   // What goes to standard output must not get between lines of IR.

@@ -36,13 +36,23 @@ void report(const Error &E, Diagnostics &Diags) {
     D.hint(E.hint());
 }
 
+int exitCode(bool Good, const Diagnostics &Diags) {
+  if (Good)
+    return Done;
+  bool OnlyUsage = Diags.hasErrors();
+  for (const Diagnostic &D : Diags.all())
+    OnlyUsage &=
+        D.Level != Severity::Error || codeInfo(D.Id).Text.starts_with("KPC-U");
+  return OnlyUsage ? WrongUsage : InputAtFault;
+}
+
 int finish(const Diagnostics &Diags) {
   std::fflush(stdout); // what was found comes before what is wrong with it
   fmt::print(stderr, "{}", Diags.text());
   for (const Diagnostic &D : Diags.all())
     if (D.Id == Code::RuntimeInternal || D.Id == Code::DriverInternal)
       return InternalFault;
-  return Diags.hasErrors() ? InputAtFault : Done;
+  return exitCode(!Diags.hasErrors(), Diags);
 }
 
 std::optional<Model> openModel(const std::string &Path, Diagnostics &Diags) {

@@ -17,6 +17,8 @@ namespace kpc::cli {
 
 /// An error of the runtime as a diagnostic.
 void report(const Error &E, Diagnostics &Diags);
+/// WrongUsage where all that is wrong is the command line, as the model showed.
+int exitCode(bool Good, const Diagnostics &Diags);
 /// The diagnostics on standard error, and the exit code for them.
 int finish(const Diagnostics &Diags);
 

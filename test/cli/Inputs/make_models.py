@@ -98,6 +98,18 @@ def bent(last="Sin", weight=0.5):
                                  [onnx.floats("w", [2, 2], [weight, -1.0, 2.0, 0.25])]))
 
 
+def folded():
+    """Two products with a weight that is computed of constants, and a node that nobody reads."""
+    nodes = [onnx.node("Mul", ["w", "half"], ["v"], name="prepare"),
+             onnx.node("MatMul", ["x", "v"], ["a"], name="multiply"),
+             onnx.node("Relu", ["a"], ["b"], name="clip"),
+             onnx.node("Neg", ["a"], ["c"], name="dead"),
+             onnx.node("MatMul", ["b", "v"], ["y"], name="again")]
+    return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["batch", 64])], [onnx.value_info("y", ["batch", 64])],
+                                 [onnx.floats("w", [64, 64], [i / 4096 for i in range(4096)]),
+                                  onnx.floats("half", [1], [0.5])]))
+
+
 def weighted():
     """A weight that is too large to be written into a graph's text."""
     node = onnx.node("MatMul", ["x", "w"], ["y"], name="multiply")
@@ -151,6 +163,7 @@ MODELS = {
     "bent-node": bent(last="Cos"),
     "sub": two_inputs(),
     "settled": settled(),
+    "folded": folded(),
     "scalar": one_node("Neg", onnx.FLOAT, []),
     "bool": one_node("Not", onnx.BOOL, ["n"]),
     "int64": one_node("Neg", onnx.INT64, ["n"]),
