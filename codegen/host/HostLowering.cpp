@@ -8,6 +8,7 @@
 #include "codegen/host/HostLowering.h"
 
 #include "codegen/host/SoftFloat.h"
+#include "codegen/host/StoredFloat.h"
 #include "passes/kernels/form/BoolStorage.h"
 #include "passes/kernels/math/ExpandMath.h"
 
@@ -147,13 +148,15 @@ static LogicalResult lowerControlFlow(ModuleOp Kernels) {
   return applyPartialConversion(Kernels, Target, std::move(Patterns));
 }
 
-static LogicalResult convertToLlvm(ModuleOp Kernels) {
+static LogicalResult convertToLlvm(ModuleOp Kernels,
+                                   const HostTargetOptions &Options) {
   MLIRContext *Context = Kernels.getContext();
-  LowerToLLVMOptions Options(Context);
-  Options.useBarePtrCallConv = true;
-  Options.overrideIndexBitwidth(64);
-  LLVMTypeConverter Converter(Context, Options);
+  LowerToLLVMOptions Lowering(Context);
+  Lowering.useBarePtrCallConv = true;
+  Lowering.overrideIndexBitwidth(64);
+  LLVMTypeConverter Converter(Context, Lowering);
   RewritePatternSet Patterns(Context);
+  convertStoredFloats(Converter, Patterns, Options);
   populateFuncToLLVMConversionPatterns(Converter, Patterns);
   cf::populateControlFlowToLLVMConversionPatterns(Converter, Patterns);
   arith::populateArithToLLVMConversionPatterns(Converter, Patterns);
@@ -184,7 +187,8 @@ LogicalResult lowerHostKernels(ModuleOp Kernels,
     if (failed(kernels::storeBoolsAsBytes(Func)))
       return failure();
   if (failed(expandArithmetic(Kernels, Options)) ||
-      failed(lowerControlFlow(Kernels)) || failed(convertToLlvm(Kernels)))
+      failed(lowerControlFlow(Kernels)) ||
+      failed(convertToLlvm(Kernels, Options)))
     return failure();
   for (auto Func :
        llvm::make_early_inc_range(Kernels.getOps<LLVM::LLVMFuncOp>()))

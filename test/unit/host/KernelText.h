@@ -105,7 +105,10 @@ public:
   }
 
 private:
-  static std::string strides(const Dims &D) {
+  /// A dynamic dim is the first, or the last of two: `Size` is the stride then.
+  static std::string strides(const Dims &D, const std::string &Size) {
+    if (D.size() == 2 && D[1] < 0)
+      return Size + ", 1";
     std::string Text;
     int64_t Stride = 1;
     for (size_t I = D.size(); I-- > 0;) {
@@ -116,7 +119,8 @@ private:
     return Text;
   }
   static std::string memref(const Dims &D, const std::string &Element) {
-    return "memref<" + shape(D, Element) + ", strided<[" + strides(D) + "]>>";
+    return "memref<" + shape(D, Element) + ", strided<[" + strides(D, "?") +
+           "]>>";
   }
   static std::string dynamic(const Dims &D) {
     for (int64_t Size : D)
@@ -133,8 +137,8 @@ private:
       Dynamic |= D[I] < 0;
       Body << (I ? ", " : "") << (D[I] < 0 ? "%n" : std::to_string(D[I]));
     }
-    Body << "], strides: [" << strides(D) << "] : memref<" << Element << "> to "
-         << memref(D, Element) << "\n";
+    Body << "], strides: [" << strides(D, "%n") << "] : memref<" << Element
+         << "> to " << memref(D, Element) << "\n";
   }
 
   std::string Name, Arguments;
