@@ -333,18 +333,31 @@ static Expr simplifyAtom(const Facts &F, const AtomRef &Base) {
   return Decided ? A - B * Quotient.Min : simplifyMod(F, A, B);
 }
 
+/// One factor of a product. c * floordiv(A, c) is A where c divides every A:
+/// that takes c out of `Coefficient`.
+static Expr simplifyFactor(const Facts &F, const AtomRef &Base,
+                           int64_t &Coefficient) {
+  if (Base->Kind == AtomKind::FloorDiv) {
+    std::optional<int64_t> D = Base->B.asConstant();
+    if (D && *D > 0 && Coefficient % *D == 0 && F.divisor(Base->A) % *D == 0) {
+      Coefficient /= *D;
+      return F.simplify(Base->A);
+    }
+  }
+  return simplifyAtom(F, Base);
+}
+
 Expr Facts::simplify(const Expr &E) const {
   if (E.overflowed())
     return E;
   Expr Sum;
   for (const Term &T : terms(E)) {
-    Expr Product(T.Coefficient);
-    for (const Factor &F : T.Factors) {
-      Expr Base = simplifyAtom(*this, F.Base);
+    int64_t Coefficient = T.Coefficient;
+    Expr Product(1);
+    for (const Factor &F : T.Factors)
       for (int64_t I = 0; I != F.Exponent; ++I)
-        Product = Product * Base;
-    }
-    Sum = Sum + Product;
+        Product = Product * simplifyFactor(*this, F.Base, Coefficient);
+    Sum = Sum + Product * Coefficient;
   }
   return Sum;
 }

@@ -12,13 +12,16 @@ namespace kpc::onnx {
 
 using Kind = Attribute::Kind;
 
-Value NodeImport::fail(Code C, std::string Message) {
+Value NodeImport::fail(Code C, std::string Message, std::string Hint) {
   // What follows from the first fault of a node says nothing new.
-  if (!Failed)
-    TheImporter.diagnostics()
-        .error(C)
-        .at(TheNode.place())
-        .message(std::move(Message));
+  if (!Failed) {
+    kpc::Diagnostic &D = TheImporter.diagnostics()
+                             .error(C)
+                             .at(TheNode.place())
+                             .message(std::move(Message));
+    if (!Hint.empty())
+      D.hint(std::move(Hint));
+  }
   Failed = true;
   return {};
 }

@@ -108,7 +108,11 @@ public:
 
   /// Whether something was reported.
   bool bad() const { return Failed; }
-  Value fail(Code C, std::string Message) override;
+  Value fail(Code C, std::string Message) override {
+    return fail(C, std::move(Message), "");
+  }
+  /// With a hint in place of the code's own, unless it is empty.
+  Value fail(Code C, std::string Message, std::string Hint);
   Value unsupported(std::string Message) {
     return fail(Code::ImportUnsupported, std::move(Message));
   }

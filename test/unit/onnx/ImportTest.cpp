@@ -280,6 +280,32 @@ TEST(ImportSizes, AValueFixesADim) {
   EXPECT_EQ(graph::takenDims(*I.Module), Taken);
 }
 
+/// x of [d0, 3] in two.
+static ModelProto halves() {
+  ModelProto M = model();
+  input(M, "x", {-1, 3});
+  node(M, "Split", {"x"}, {"a", "b"}, "n");
+  node(M, "Mul", {"a", "b"}, {"y"});
+  output(M, "y");
+  return M;
+}
+
+TEST(ImportSizes, SplitsWhatIsSaidToDivide) {
+  ImportOptions Options;
+  Options.Dims["d0"] = {.Min = 2, .Max = 64, .Divisor = 2};
+  EXPECT_EQ(Imported(halves(), Options).result(),
+            "!graph.tensor<[\"floordiv(d0, 2)\", 3], f32>");
+}
+
+TEST(BadImport, SplitOfUnknownSize) {
+  ImportOptions Options;
+  Options.Dims["d0"] = {.Min = 3, .Max = 63, .Divisor = 3};
+  EXPECT_EQ(Imported(halves(), Options).Diags.text(),
+            "error[KPC-I0026]: 'n' (Split, opset 17) in m.onnx: a size of d0 "
+            "is not known to divide into 2 parts\n"
+            "  hint: if it always does, say so: `--dim d0=MIN..MAX:div=6`\n");
+}
+
 TEST(ImportSizes, ComputedShapesAreShapes) {
   // reshape(x, concat(shape(x)[0:1], [-1])) with x of [d0, 3, 4]
   ModelProto M = model();

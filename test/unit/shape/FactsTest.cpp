@@ -78,6 +78,9 @@ TEST(Facts, Simplify) {
   EXPECT_EQ(F.simplify(B.mod(8)), Expr(0));
   EXPECT_EQ(F.simplify((B + U).mod(8)), U.mod(8));
   EXPECT_EQ(F.simplify((B + 7).floorDiv(8)), B.floorDiv(8));
+  // What divides comes back.
+  EXPECT_EQ(F.simplify(24 * B.floorDiv(8)), 3 * B);
+  EXPECT_EQ(F.simplify(8 * U.floorDiv(8)), 8 * U.floorDiv(8));
   EXPECT_EQ(F.simplify(Expr::min(S, 1024)), S);
   // Of what is joined with a flag of itself, only whether there is any is
   // asked.

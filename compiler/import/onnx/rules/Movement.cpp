@@ -9,6 +9,7 @@
 #include "compiler/import/onnx/Rules.h"
 
 #include <climits>
+#include <numeric>
 
 using namespace kpc::graph;
 
@@ -32,6 +33,39 @@ static void importConcat(NodeImport &N) {
 // Split
 //===----------------------------------------------------------------------===//
 
+static void failUneven(NodeImport &N, const Expr &Size, int64_t Count) {
+  const shape::Facts &Facts = N.importer().facts();
+  std::string Into = "divide into " + std::to_string(Count) + " parts";
+  if (Facts.isEqual(Size.mod(Count), 0) == false) {
+    N.fail(Code::ImportShape, "a size of " + Size.str() + " does not " + Into);
+    return;
+  }
+  std::string Hint;
+  if (std::optional<std::string> Name = Size.asSymbol()) {
+    int64_t Divisor = std::lcm(Facts.divisor(Size), Count);
+    Hint = "if it always does, say so: `--dim " + printable(*Name) +
+           "=MIN..MAX:div=" + std::to_string(Divisor) + "`";
+  }
+  N.fail(Code::ImportShape,
+         "a size of " + Size.str() + " is not known to " + Into, Hint);
+}
+
+/// Equal parts; since opset 18 the last may be smaller.
+static std::optional<std::vector<Expr>>
+equalParts(NodeImport &N, const Expr &Size, int64_t Count) {
+  const shape::Facts &Facts = N.importer().facts();
+  bool Even = Facts.divisor(Size) % Count == 0;
+  if (!Even && (N.opset() < 18 || !Size.isConstant())) {
+    failUneven(N, Size, Count);
+    return std::nullopt;
+  }
+  Expr Part = Facts.simplify(Size.ceilDiv(Count));
+  std::vector<Expr> Sizes(static_cast<size_t>(Count), Part);
+  if (!Even)
+    Sizes.back() = Size - Part * (Count - 1);
+  return Sizes;
+}
+
 /// Sizes of the parts, from wherever the model says them.
 static std::optional<std::vector<Expr>>
 splitSizes(NodeImport &N, const Expr &Size, int64_t Axis) {
@@ -51,21 +85,9 @@ splitSizes(NodeImport &N, const Expr &Size, int64_t Axis) {
     return Sizes;
   if (N.hasInput(1))
     return N.knownSizes(1, "split");
-  // Equal parts; since opset 18 the last may be smaller.
-  auto Count = static_cast<int64_t>(Parts);
-  Expr Part = Size.ceilDiv(Count);
-  Part = N.importer().facts().simplify(Part);
-  bool Even = Part * Count == Size;
-  if (!Even && (N.opset() < 18 || !Size.isConstant())) {
-    N.fail(Code::ImportShape, "a size of " + Size.str() +
-                                  " does not divide into " +
-                                  std::to_string(Parts) + " parts");
-    return std::nullopt;
-  }
-  Sizes.emplace(Parts, Part);
-  if (!Even)
-    Sizes->back() = Size - Part * (Count - 1);
-  return Sizes;
+  if (Parts == 0)
+    return std::vector<Expr>();
+  return equalParts(N, Size, static_cast<int64_t>(Parts));
 }
 
 static void importSplit(NodeImport &N) {
@@ -95,7 +117,8 @@ static void importSplit(NodeImport &N) {
       N.result(I, N.sliceAxis(X, Axis, Start, (*Sizes)[I]));
     Start = Start + (*Sizes)[I];
   }
-  if (Start != Size && !N.unify(Start, Size))
+  if (N.importer().facts().isEqual(Start, Size) != true &&
+      !N.unify(Start, Size))
     N.fail(Code::ImportShape, "parts of together " + Start.str() +
                                   " do not make a size of " + Size.str());
 }
