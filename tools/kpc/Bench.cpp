@@ -248,6 +248,7 @@ namespace {
 /// What one thread measured.
 struct Lane {
   std::vector<double> Latencies;
+  Clock::time_point Start, End;
   bool Failed = false;
 };
 } // namespace
@@ -260,9 +261,9 @@ static void runLane(Stream &S, const BenchOptions &Options,
     Out.Failed = !S.run(Milliseconds);
   Ready.arrive_and_wait();
   constexpr int64_t Least = 10;
-  auto Start = Clock::now();
+  Out.Start = Clock::now();
   for (int64_t I = 0; !Out.Failed; ++I) {
-    std::chrono::duration<double> Spent = Clock::now() - Start;
+    std::chrono::duration<double> Spent = Clock::now() - Out.Start;
     bool Enough = Options.Iterations
                       ? I >= Options.Iterations
                       : I >= Least && Spent.count() >= Options.Seconds;
@@ -271,21 +272,31 @@ static void runLane(Stream &S, const BenchOptions &Options,
     Out.Failed = !S.run(Milliseconds);
     Out.Latencies.push_back(Milliseconds);
   }
+  Out.End = Clock::now();
+}
+
+/// From the first lane's start to the last one's end: what waits for the lanes
+/// may wake up after they have ended.
+static double secondsOf(const std::vector<Lane> &Lanes) {
+  Clock::time_point Start = Lanes.front().Start, End = Lanes.front().End;
+  for (const Lane &L : Lanes) {
+    Start = std::min(Start, L.Start);
+    End = std::max(End, L.End);
+  }
+  return std::chrono::duration<double>(End - Start).count();
 }
 
 static bool runLanes(std::vector<std::unique_ptr<Stream>> &Streams,
                      const BenchOptions &Options, BenchResult &R) {
   std::vector<Lane> Lanes(Streams.size());
-  std::barrier<> Ready(static_cast<std::ptrdiff_t>(Streams.size()) + 1);
+  std::barrier<> Ready(static_cast<std::ptrdiff_t>(Streams.size()));
   std::vector<std::thread> Threads;
   for (size_t I = 0; I < Streams.size(); ++I)
     Threads.emplace_back(runLane, std::ref(*Streams[I]), std::cref(Options),
                          std::ref(Ready), std::ref(Lanes[I]));
-  Ready.arrive_and_wait();
-  auto Start = Clock::now();
   for (std::thread &T : Threads)
     T.join();
-  R.Seconds = std::chrono::duration<double>(Clock::now() - Start).count();
+  R.Seconds = secondsOf(Lanes);
   for (Lane &L : Lanes) {
     if (L.Failed)
       return false;

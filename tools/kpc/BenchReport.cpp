@@ -229,7 +229,8 @@ std::optional<Json> readBaseline(const std::string &Path,
     return std::nullopt;
   };
   std::ifstream File(Path);
-  if (!File)
+  File.peek(); // a folder opens, but gives nothing
+  if (File.bad() || !File.is_open())
     return Fail("cannot be read");
   Json Old = Json::parse(File, nullptr, /*allow_exceptions=*/false);
   auto Text = [&](const char *Key) {
