@@ -60,6 +60,10 @@ public:
       for (const SizedRanking &Sample : Samples)
         List.push_back(lossOf(Schedule, Sample));
     }
+    // At the optimum, the first sample, nothing is as good as what is the best.
+    for (size_t S = 1; S < Losses.size(); ++S)
+      if (bestOf(Samples.front()) == Default)
+        Losses[S][0] = Never;
   }
 
   std::vector<Variant> run(size_t Most) {

@@ -28,7 +28,8 @@ class Session(runtime_library.Session):
         self.kept = {}
 
     def run(self, inputs, outputs):
-        key = tuple(t.data_ptr() for t in (*inputs.values(), *outputs.values()))
+        # PyTorch may give a tensor of another shape the same memory.
+        key = tuple((t.data_ptr(), t.shape) for t in (*inputs.values(), *outputs.values()))
         if key not in self.kept:
             self.kept[key] = arguments(inputs), arguments(outputs)
         super().run(*self.kept[key], torch.cuda.current_stream().cuda_stream or DEFAULT_STREAM)

@@ -147,7 +147,7 @@ TEST(Nvptx, PortableUsesTheOldestVersions) {
   Compiler C;
   auto Ptx = C.ptx(unary("math.sqrt"), "compute_80");
   ASSERT_TRUE(Ptx) << C.Reported;
-  EXPECT_THAT(*Ptx, HasSubstr(".version 7.0"));
+  EXPECT_THAT(*Ptx, HasSubstr(".version 7.4"));
   EXPECT_THAT(*Ptx, HasSubstr(".target sm_80"));
   Ptx = C.ptx(unary("math.sqrt"), "compute_90");
   ASSERT_TRUE(Ptx) << C.Reported;

@@ -94,6 +94,24 @@ TEST(Variants, WhatCostsLittleMoreIsTheSame) {
       1u);
 }
 
+TEST(Variants, TheOptimumKeepsItsOwn) {
+  // The other one is nearly as good there, and better above and below.
+  auto Found = chooseVariants(
+      rankAll({100, 50, 200}, {{"a",
+                                [](const std::vector<int64_t> &Sizes) {
+                                  return Sizes[0] == 100 ? 10.0 : 20.0;
+                                }},
+                               {"b",
+                                [](const std::vector<int64_t> &Sizes) {
+                                  return Sizes[0] == 100 ? 10.4 : 10.0;
+                                }}}),
+      "a", 3);
+  ASSERT_EQ(Found.size(), 1u);
+  EXPECT_TRUE(holds(Found[0], {50}));
+  EXPECT_FALSE(holds(Found[0], {100}));
+  EXPECT_TRUE(holds(Found[0], {200}));
+}
+
 TEST(Variants, AtMostSoMany) {
   std::map<std::string, Cost> Costs;
   std::vector<int64_t> Rows;
