@@ -178,7 +178,7 @@ void kpc::addKernelPasses(OpPassManager &Passes,
 static std::string indented(StringRef Pipeline) {
   std::string Text;
   unsigned Depth = 0, Braces = 0;
-  auto NewLine = [&] { Text += "\n" + std::string(2 * Depth, ' '); };
+  auto NewLine = [&] { Text += "\n" + std::string(size_t{2} * Depth, ' '); };
   for (char C : Pipeline) {
     Braces += C == '{';
     Braces -= C == '}';

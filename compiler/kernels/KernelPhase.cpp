@@ -26,10 +26,10 @@ bool KernelPhase::findTools(Targets For) {
           !Why.empty())
         Diags.error(Code::TargetNoListing).target(T->Name).message(Why);
   bool ToCubin = !Options.Emit || Options.Emit == Phase::Sass;
-  auto needsPtxas = [](const target::Target *T) {
+  auto NeedsPtxas = [](const target::Target *T) {
     return T->TheKind == target::Kind::Gpu;
   };
-  if (Diags.hasErrors() || !ToCubin || llvm::none_of(For, needsPtxas))
+  if (Diags.hasErrors() || !ToCubin || llvm::none_of(For, NeedsPtxas))
     return !Diags.hasErrors();
   Ptxas = nvptx::findPtxas(Options.Ptxas);
   if (!Ptxas)

@@ -217,6 +217,7 @@ std::vector<KernelJob> VariantFinder::jobsFor(const KernelJob &Base) {
   if (Default.Ranking.empty())
     return Jobs;
   std::vector<SizedRanking> Rankings;
+  Rankings.reserve(Samples.size());
   for (const std::vector<int64_t> &Sizes : Samples)
     Rankings.push_back(Builder.rank(Sizes, /*Limited=*/true));
   plan::LaunchOp First = Launched.front();

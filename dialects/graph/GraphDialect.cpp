@@ -53,16 +53,16 @@ shape::Facts graph::symbolFacts(ModuleOp Module) {
     auto Fields = dyn_cast<DictionaryAttr>(Symbol.getValue());
     if (!Fields)
       continue;
-    auto read = [&](StringRef Name) -> std::optional<int64_t> {
+    auto Read = [&](StringRef Name) -> std::optional<int64_t> {
       if (auto Value = Fields.getAs<IntegerAttr>(Name))
         return Value.getInt();
       return std::nullopt;
     };
     shape::SymbolFacts Known;
-    Known.Min = read("min").value_or(Known.Min);
-    Known.Max = read("max").value_or(Known.Max);
-    Known.Divisor = read("divisor").value_or(Known.Divisor);
-    Known.Optimum = read("optimum");
+    Known.Min = Read("min").value_or(Known.Min);
+    Known.Max = Read("max").value_or(Known.Max);
+    Known.Divisor = Read("divisor").value_or(Known.Divisor);
+    Known.Optimum = Read("optimum");
     Facts.declare(Symbol.getName().strref(), Known);
   }
   return Facts;
@@ -111,7 +111,7 @@ static bool areSoundFacts(Attribute Given) {
   auto Fields = dyn_cast<DictionaryAttr>(Given);
   if (!Fields)
     return false;
-  auto read = [&](StringRef Name, int64_t Default) {
+  auto Read = [&](StringRef Name, int64_t Default) {
     auto Value = Fields.getAs<IntegerAttr>(Name);
     return Value ? Value.getInt() : Default;
   };
@@ -122,9 +122,9 @@ static bool areSoundFacts(Attribute Given) {
                             Field.getName().strref()))
       return false;
   }
-  return read("min", 0) >= 0 && read("optimum", 0) >= 0 &&
-         read("divisor", 1) >= 1 &&
-         read("min", 0) <= read("max", shape::Interval::Unbounded);
+  return Read("min", 0) >= 0 && Read("optimum", 0) >= 0 &&
+         Read("divisor", 1) >= 1 &&
+         Read("min", 0) <= Read("max", shape::Interval::Unbounded);
 }
 
 static bool isSizeInWords(NamedAttribute Dim) {

@@ -138,7 +138,7 @@ Value Decomposition::scores() {
 /// What is added to the scores, as few sizes as it has; null where nothing is.
 Value Decomposition::hidden() {
   Value Sum = Op.getBias();
-  auto addSeen = [&](Value Seen) {
+  auto AddSeen = [&](Value Seen) {
     Dims Sizes = dims(Seen);
     Value Bias =
         SelectOp::create(B, Loc, Seen, spread(scalar(0, Element), Sizes),
@@ -154,7 +154,7 @@ Value Decomposition::hidden() {
     Sum = make<AddOp>(spread(Sum, Both), spread(Bias, Both));
   };
   if (Op.getMask())
-    addSeen(Op.getMask());
+    AddSeen(Op.getMask());
   if (std::optional<DimsAttr> Causal = Op.getCausal()) {
     Type I64 = B.getI64Type();
     Expr Queries = typeOf(Op.getQ()).getDims()[2],
@@ -168,7 +168,7 @@ Value Decomposition::hidden() {
           SizesOp::create(B, Loc, DimsAttr::get(Op.getContext(), {Offset}));
       Query = make<AddOp>(Query, spread(reshape(Size, {}), Ty.getDims()));
     }
-    addSeen(CompareOp::create(B, Loc, Predicate::ge, Query, Key));
+    AddSeen(CompareOp::create(B, Loc, Predicate::ge, Query, Key));
   }
   return Sum;
 }

@@ -64,6 +64,7 @@ OPTIONS = [
     (["--time-limit", "nan"], "--time-limit is a number of seconds, more than 0 and at most 1000000, not 'nan'\n"),
     (["--fastest", "1"], "unknown option --fastest\n"),
     (["--entry"], "--entry needs a value\n"),
+    (["second.ptx"], "second.ptx is one text too many\n"),
 ]
 # What is no PTX, and how the complaint about it goes on.
 CUBIN = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xbe\x00" + bytes(44)

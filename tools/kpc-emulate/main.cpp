@@ -113,6 +113,8 @@ int readOptions(int Count, char **Words, Options &O) {
     } else if (Word == "--stats") {
       O.Statistics = true;
     } else if (!Word.starts_with("--")) {
+      if (!Path.empty())
+        return complain(Word + " is one text too many");
       Path = Word;
     } else if (I + 1 == Count) {
       return complain(Word + " needs a value");

@@ -163,10 +163,9 @@ static std::string boundsText(const format::Model &M,
   return Out;
 }
 
-/// What the runtime launches for these sizes.
-static const format::Launch &chosen(const format::Model &M,
-                                    const format::Launch &L,
-                                    const std::vector<int64_t> &Symbols) {
+/// The kernel that the runtime launches for these sizes.
+static uint32_t chosenKernel(const format::Model &M, const format::Launch &L,
+                             const std::vector<int64_t> &Symbols) {
   auto Holds = [&](const format::SizeBound *B) {
     std::optional<int64_t> Size = evaluate(*M.exprs()->Get(B->size()), Symbols);
     return Size && B->min() <= *Size && *Size <= B->max();
@@ -175,8 +174,8 @@ static const format::Launch &chosen(const format::Model &M,
     for (const format::Alternative *A : *L.alternatives())
       if (!A->bounds() ||
           std::all_of(A->bounds()->begin(), A->bounds()->end(), Holds))
-        return *A->launch();
-  return L;
+        return A->launch()->kernel();
+  return L.kernel();
 }
 
 static LaunchFacts launchFacts(const format::Model &M, const format::Target &T,
@@ -184,7 +183,7 @@ static LaunchFacts launchFacts(const format::Model &M, const format::Target &T,
                                const std::vector<KernelFacts> &Kernels,
                                const std::vector<int64_t> &Symbols) {
   LaunchFacts Out;
-  Out.Kernel = chosen(M, L, Symbols).kernel();
+  Out.Kernel = chosenKernel(M, L, Symbols);
   Out.Name = textOf(L.name());
   if (L.source_nodes())
     for (const flatbuffers::String *Node : *L.source_nodes())

@@ -170,6 +170,7 @@ bool Stream::measureCalls(HostCost &Cost) {
     Cost.Binding.instantiate_us = Times.instantiate_us;
   }
   std::vector<NamedTensor> There;
+  There.reserve(Out.size());
   for (const HostTensor &T : Out)
     There.push_back(
         {T.Name, Tensor(const_cast<uint8_t *>(T.Data.data()),
@@ -291,6 +292,7 @@ static bool runLanes(std::vector<std::unique_ptr<Stream>> &Streams,
   std::vector<Lane> Lanes(Streams.size());
   std::barrier<> Ready(static_cast<std::ptrdiff_t>(Streams.size()));
   std::vector<std::thread> Threads;
+  Threads.reserve(Streams.size());
   for (size_t I = 0; I < Streams.size(); ++I)
     Threads.emplace_back(runLane, std::ref(*Streams[I]), std::cref(Options),
                          std::ref(Ready), std::ref(Lanes[I]));

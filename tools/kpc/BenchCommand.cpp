@@ -134,13 +134,18 @@ static int benchCommand(BenchArguments &Arguments) {
     return finish(Diags);
   Options.ModelDigest = M->provenance("model_digest");
   std::optional<Json> Old;
-  if (!Arguments.Baseline.empty() &&
-      !(Old = readBaseline(Arguments.Baseline, Options, Diags)))
-    return finish(Diags);
+  if (!Arguments.Baseline.empty()) {
+    Old = readBaseline(Arguments.Baseline, Options, Diags);
+    if (!Old)
+      return finish(Diags);
+  }
   if (!checkOutput(Arguments, "--trace", Arguments.TraceFile, Diags) ||
       !checkOutput(Arguments, "--report", Arguments.Report, Diags))
     return finish(Diags);
-  // Nor is anything measured that the baseline cannot be compared with.
+  // Nor is anything measured where one of the two cannot be.
+  if (!Arguments.Beside.empty() && !openModel(Arguments.Beside, Diags))
+    return finish(Diags);
+  // Nor what the baseline cannot be compared with.
   std::function<bool(const BenchResult &)> Comparable;
   if (Old)
     Comparable = [&](const BenchResult &Soon) {

@@ -30,6 +30,11 @@ void addInputs(CLI::App &App, InputOptions &Options) {
           return W == "zeros" ? std::optional(Filling::Zeros) : std::nullopt;
         };
         if (auto How = Word(Text)) {
+          if (Options.Others && Options.Others != How)
+            throw UsageError(Code::UsageConflict,
+                             "--input: random and zeros are both for all "
+                             "others",
+                             "write NAME=random or NAME=zeros for some");
           Options.Others = How;
           return;
         }
@@ -108,6 +113,7 @@ private:
   void takeDims();
   void takeList();
   void takeFile(const InputOptions::Given &G);
+  bool isFirst(size_t Index);
   void takeTensor(size_t Index, HostTensor T, const std::string &File);
   void bindDims(size_t Index, const HostTensor &T, const std::string &File);
   void chooseOpenDims();
@@ -156,6 +162,7 @@ std::optional<size_t> InputMaker::find(const std::string &Name) {
 
 void InputMaker::takeDims() {
   std::vector<std::string_view> Known;
+  Known.reserve(Symbols.size());
   for (const kpc_symbol &S : Symbols)
     Known.push_back(S.name);
   for (const auto &[Name, Value] : Options.Dims) {
@@ -182,8 +189,11 @@ void InputMaker::takeDims() {
 
 void InputMaker::takeFile(const InputOptions::Given &G) {
   std::optional<size_t> Index;
-  if (!G.Name.empty() && !(Index = find(G.Name)))
-    return;
+  if (!G.Name.empty()) {
+    Index = find(G.Name);
+    if (!Index)
+      return;
+  }
   std::string Error;
   std::optional<std::vector<HostTensor>> Tensors =
       tensorfile::readTensors(G.File, Error);
@@ -216,6 +226,17 @@ void InputMaker::takeFile(const InputOptions::Given &G) {
   takeTensor(*Index, std::move(*Named), G.File);
 }
 
+/// Else the input has come before, which is an error.
+bool InputMaker::isFirst(size_t Index) {
+  if (!Given[Index] && !How[Index])
+    return true;
+  Diags.error(Code::RuntimeInvalidArgument)
+      .message(fmt::format("input '{}' is given twice",
+                           printable(Ports[Index].name)))
+      .hint("leave one of them out");
+  return false;
+}
+
 static std::string typeHint(ElementType Wanted) {
   switch (bitWidth(Wanted)) {
   case 16:
@@ -239,12 +260,8 @@ void InputMaker::takeTensor(size_t Index, HostTensor T,
                             const std::string &File) {
   const kpc_port &Port = Ports[Index];
   auto Wanted = static_cast<ElementType>(Port.type);
-  if (Given[Index]) {
-    Diags.error(Code::RuntimeInvalidArgument)
-        .message(fmt::format("input '{}' is given twice", printable(Port.name)))
-        .hint("leave one of them out");
+  if (!isFirst(Index))
     return;
-  }
   std::string Is = tensorfile::typeAndDims(T);
   if (!tensorfile::becomes(T, Wanted)) {
     Diagnostic &D =
@@ -304,7 +321,7 @@ void InputMaker::takeList() {
   for (const InputOptions::Given &G : Options.List) {
     if (G.How == Filling::File)
       takeFile(G);
-    else if (auto Index = find(G.Name))
+    else if (auto Index = find(G.Name); Index && isFirst(*Index))
       How[*Index] = G.How;
   }
   for (size_t I = 0; I < Ports.size(); ++I) {
@@ -433,6 +450,7 @@ chooseDims(const Model &M, const std::map<std::string, int64_t> &Given,
 
 std::vector<NamedTensor> asRuntimeTensors(const Inputs &I) {
   std::vector<NamedTensor> Out;
+  Out.reserve(I.Tensors.size());
   for (const HostTensor &T : I.Tensors)
     Out.push_back(
         {T.Name, Tensor(const_cast<uint8_t *>(T.Data.data()),

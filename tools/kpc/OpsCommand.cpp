@@ -107,6 +107,7 @@ static int opsCommand(const OpsArguments &Arguments) {
   std::vector<OperatorInfo> Ops = onnx::supportedOperators();
   if (!Arguments.Only.empty()) {
     std::vector<std::string> Known;
+    Known.reserve(Ops.size());
     for (const OperatorInfo &Op : Ops)
       Known.push_back(nameOf(Op));
     std::erase_if(Ops, [&](const OperatorInfo &Op) {

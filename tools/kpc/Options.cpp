@@ -47,7 +47,7 @@ CLI::Option *addText(CLI::App &App, const std::string &Names,
   return App
       .add_option_function<std::vector<std::string>>(
           Names,
-          [Take](const std::vector<std::string> &Values) {
+          [Take = std::move(Take)](const std::vector<std::string> &Values) {
             for (const std::string &V : Values)
               Take(V);
           },
@@ -108,16 +108,16 @@ CLI::Option *addChoice(CLI::App &App, const std::string &Name,
                        const std::vector<std::string> &Words,
                        const std::string &Help,
                        std::function<void(const std::string &)> Take) {
-  return addText(App, Name, fmt::format("{}", fmt::join(Words, "|")), Help,
-                 [=](const std::string &Text) {
-                   if (std::find(Words.begin(), Words.end(), Text) ==
-                       Words.end())
-                     unknownWord(Code::UsageValue,
-                                 fmt::format("{}: '{}' is none of its values",
-                                             longName(Name), printable(Text)),
-                                 Text, Words);
-                   Take(Text);
-                 });
+  return addText(
+      App, Name, fmt::format("{}", fmt::join(Words, "|")), Help,
+      [Name, Words, Take = std::move(Take)](const std::string &Text) {
+        if (std::find(Words.begin(), Words.end(), Text) == Words.end())
+          unknownWord(Code::UsageValue,
+                      fmt::format("{}: '{}' is none of its values",
+                                  longName(Name), printable(Text)),
+                      Text, Words);
+        Take(Text);
+      });
 }
 
 void addFile(CLI::App &App, std::string &Path, const std::string &What,

@@ -169,6 +169,9 @@ void addRunCommand(CLI::App &Main, Action &Chosen) {
   addText(App, "-o,--output-dir", "FOLDER",
           "write each output there as NAME.npy ('/' becomes '_')",
           [Arguments = Arguments.get()](const std::string &Text) {
+            if (Text.empty())
+              throw UsageError(Code::UsageValue, "--output-dir names no folder",
+                               "give --output-dir FOLDER");
             Arguments->OutputFolder = Text;
           });
   addDevice(App, Arguments->Choice.Device);

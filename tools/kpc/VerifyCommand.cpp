@@ -41,7 +41,17 @@ struct VerifyArguments {
 // The reference
 //===----------------------------------------------------------------------===//
 
-/// The dims that the artifact was compiled with, from its provenance.
+/// What one `--dim` said; nothing where another version spelled it.
+static std::optional<DimOption> compiledDim(const std::string &Text) {
+  try {
+    return parseDim(Text);
+  } catch (const UsageError &) {
+    return std::nullopt;
+  }
+}
+
+/// The dims that the artifact was compiled with, from its provenance. The
+/// reference keeps open those that cannot be read.
 static void addCompiledDims(const Model &M, CompileOptions &Options) {
   std::string Text = " " + M.provenance("options");
   static constexpr std::string_view Key = " --dim=";
@@ -50,12 +60,8 @@ static void addCompiledDims(const Model &M, CompileOptions &Options) {
     At = Text.find(" --", Start);
     std::string Part = Text.substr(
         Start, At == std::string::npos ? std::string::npos : At - Start);
-    try {
-      DimOption Dim = parseDim(Part);
-      Options.Dims[Dim.Name] = Dim.Facts;
-    } catch (const UsageError &) {
-      // Another version's spelling: the reference then keeps the dim open.
-    }
+    if (std::optional<DimOption> Dim = compiledDim(Part))
+      Options.Dims[Dim->Name] = Dim->Facts;
     if (At != std::string::npos)
       At = Text.find(Key, At);
   }
@@ -182,7 +188,7 @@ static std::vector<InputOptions> shapesToTry(const VerifyArguments &Arguments,
   return All;
 }
 
-static void printRun(const ComparedRun &Run, const Tolerance &T) {
+static void printRun(const ComparedRun &Run) {
   constexpr size_t Shown = 40;
   std::string Dims = dimsText(Run.Dims);
   if (!Dims.empty())
@@ -297,7 +303,7 @@ int Verification::print(const std::vector<ComparedRun> &Runs) {
                Reference ? Arguments.Model + " (fp32, unfused, on the host)"
                          : "the given reference");
     for (const ComparedRun &Run : Runs)
-      printRun(Run, Allowed);
+      printRun(Run);
     if (!Drift && !Diags.hasErrors())
       fmt::print("{} {} right: rms error within {:.2g}, largest within "
                  "{:.2g}\n",
@@ -335,7 +341,8 @@ int Verification::run() {
     ReferenceReader Reader(*M, Diags);
     for (const auto &[Name, File] : Arguments.References)
       Reader.take(Name, File);
-    if (!(Given = Reader.finish()))
+    Given = Reader.finish();
+    if (!Given)
       return finish(Diags);
   }
   Diags.setFile(Arguments.Artifact);

@@ -158,17 +158,17 @@ static bool substituteIn(Operation *Root,
     return To;
   };
   bool Possible = true;
-  auto check = [&](TypeRange Types) {
+  auto Check = [&](TypeRange Types) {
     for (Type Ty : Types)
       if (auto Tensor = dyn_cast<SymbolicTensorType>(Ty))
         Possible &= !!checkedType(Substitute(Tensor.getDims()),
                                   Tensor.getElementType());
   };
   Root->walk([&](Operation *Op) {
-    check(Op->getResultTypes());
+    Check(Op->getResultTypes());
     for (Region &R : Op->getRegions())
       if (!R.empty())
-        check(R.getArgumentTypes());
+        Check(R.getArgumentTypes());
     return Possible ? WalkResult::advance() : WalkResult::interrupt();
   });
   if (!Possible)
