@@ -18,27 +18,10 @@ using namespace kpc::schedule;
 using namespace kpc::schedule::hopper;
 
 std::string ConvSchedule::str() const {
-  char Text[160];
-  int End = std::snprintf(
-      Text, sizeof Text, "conv %ldx%ldx%ld slots %ld group %ld", long(TileRows),
-      long(TileColumns), long(TileSum), long(Slots), long(GroupRows));
-  if (Split > 1)
-    std::snprintf(Text + End, sizeof Text - End, " split %ld", long(Split));
-  else if (ClusterRows > 1)
-    std::snprintf(Text + End, sizeof Text - End, " cluster %ld",
-                  long(ClusterRows));
+  std::string Text = "conv" + tileText();
+  if (Split == 1 && ClusterRows > 1)
+    Text += " cluster " + std::to_string(ClusterRows);
   return Text;
-}
-
-std::string ConvCost::str() const {
-  char Text[160], Joined[32] = "";
-  if (Join > 0)
-    std::snprintf(Joined, sizeof Joined, " + %.2f join", Join);
-  std::snprintf(Text, sizeof Text,
-                ": %.1f us = %.0f waves x (max(%.2f multiply, %.2f bring) + "
-                "%.2f finish%s) + %.2f start",
-                Total, Waves, Multiply, Bring, Finish, Joined, Start);
-  return Schedule.str() + Text;
 }
 
 namespace {
@@ -61,7 +44,8 @@ ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
   double Steps = Ceil(stepsOf(Shape, S.TileSum), S.Split);
   double PerMicrosecond = cyclesPerMicrosecond(T);
   double Products = double(S.TileRows * S.TileColumns * S.TileSum) * 2;
-  ConvCost Cost{S};
+  ConvCost Cost;
+  Cost.Schedule = S;
   Cost.Waves = Ceil(Clusters, clustersAtOnce(S.blocks(), T));
   Cost.Multiply =
       Steps * (Products / OperationsPerCycle + StepCycles) / PerMicrosecond;

@@ -36,18 +36,7 @@ struct ConvSchedule : GemmSchedule {
   std::string str() const;
 };
 
-/// Microseconds that a schedule is expected to take, by its parts.
-struct ConvCost {
-  ConvSchedule Schedule;
-  double Waves = 0;    ///< tiles that a multiprocessor computes in turn
-  double Multiply = 0; ///< a tile's products on the tensor cores
-  double Bring = 0;    ///< a tile's operands from the second cache
-  double Finish = 0;   ///< a tile's start and end, which nothing overlaps
-  double Join = 0;     ///< the parts of a split sum
-  double Start = 0;    ///< a launch, and the meeting of blocks that share
-  double Total = 0;
-  std::string str() const;
-};
+using ConvCost = ProductCost<ConvSchedule>;
 
 /// The cost of the schedule that `str()` prints so; none where it is not legal.
 std::optional<ConvCost> readConvSchedule(const std::string &Text,

@@ -33,20 +33,23 @@ int64_t GemmSchedule::partColumns() const {
   return std::gcd(storedColumns(), StagingColumns);
 }
 
-std::string GemmSchedule::str() const {
+std::string GemmSchedule::tileText() const {
   char Text[160];
-  int End = std::snprintf(
-      Text, sizeof Text, "gemm %ldx%ldx%ld slots %ld group %ld", long(TileRows),
-      long(TileColumns), long(TileSum), long(Slots), long(GroupRows));
-  if (Split > 1)
-    std::snprintf(Text + End, sizeof Text - End, " split %ld", long(Split));
-  else if (sharers() > 1)
-    std::snprintf(Text + End, sizeof Text - End, " cluster %ldx%ld",
-                  long(ClusterRows), long(ClusterColumns));
+  std::snprintf(Text, sizeof Text, " %ldx%ldx%ld slots %ld group %ld",
+                long(TileRows), long(TileColumns), long(TileSum), long(Slots),
+                long(GroupRows));
+  return Split > 1 ? Text + (" split " + std::to_string(Split)) : Text;
+}
+
+std::string GemmSchedule::str() const {
+  std::string Text = "gemm" + tileText();
+  if (Split == 1 && sharers() > 1)
+    Text += " cluster " + std::to_string(ClusterRows) + "x" +
+            std::to_string(ClusterColumns);
   return Text;
 }
 
-std::string GemmCost::str() const {
+std::string ProductCostParts::partsText() const {
   char Text[160], Joined[32] = "";
   if (Join > 0)
     std::snprintf(Joined, sizeof Joined, " + %.2f join", Join);
@@ -54,7 +57,7 @@ std::string GemmCost::str() const {
                 ": %.1f us = %.0f waves x (max(%.2f multiply, %.2f bring) + "
                 "%.2f finish%s) + %.2f start",
                 Total, Waves, Multiply, Bring, Finish, Joined, Start);
-  return Schedule.str() + Text;
+  return Text;
 }
 
 namespace {
@@ -81,7 +84,8 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
       double(Shape.Batch);
   double Steps = Ceil(Ceil(double(Shape.Sum), S.TileSum), S.Split);
   double PerMicrosecond = cyclesPerMicrosecond(T);
-  GemmCost Cost{S};
+  GemmCost Cost;
+  Cost.Schedule = S;
   Cost.Waves = Ceil(Clusters, clustersAtOnce(S.blocks(), T));
   Cost.Multiply = Steps * double(S.TileRows * S.TileColumns * S.TileSum) * 2 /
                   (OperationsPerCycle * 2 / double(Shape.ElementBytes)) /

@@ -74,11 +74,14 @@ struct GemmSchedule {
   /// Bytes of a tile's sums, which a split sum keeps in the slots.
   int64_t keptBytes() const { return TileRows * TileColumns * 4; }
   std::string str() const;
+
+protected:
+  /// What a family's text begins with, behind its name.
+  std::string tileText() const;
 };
 
-/// Microseconds that a schedule is expected to take, by its parts.
-struct GemmCost {
-  GemmSchedule Schedule;
+/// Microseconds that a product of tiles is expected to take, by its parts.
+struct ProductCostParts {
   double Waves = 0;    ///< tiles that a multiprocessor computes in turn
   double Multiply = 0; ///< a tile's products on the tensor cores
   double Bring = 0;    ///< a tile's operands from the second cache
@@ -86,8 +89,16 @@ struct GemmCost {
   double Join = 0;     ///< the parts of a split sum
   double Start = 0;    ///< a launch, and the meeting of blocks that share
   double Total = 0;
-  std::string str() const;
+  std::string partsText() const;
 };
+
+/// The parts, of one schedule.
+template <typename ScheduleT> struct ProductCost : ProductCostParts {
+  ScheduleT Schedule;
+  std::string str() const { return Schedule.str() + partsText(); }
+};
+
+using GemmCost = ProductCost<GemmSchedule>;
 
 /// Most columns of the output that one store moves; buffers of each warpgroup.
 inline constexpr int64_t StagingColumns = 64, StagingBuffers = 2;
