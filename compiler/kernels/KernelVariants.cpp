@@ -41,8 +41,9 @@ bool isHeavy(func::FuncOp Kernel) {
 /// Launches that come behind so many samples are not asked for theirs.
 constexpr size_t EnoughSamples = 256;
 
-/// What the launches may give the kernel's size arguments; the optimum of the
-/// first launch comes first.
+/// What the launches may give the kernel's size arguments, where it has
+/// anything to do; the optimum of the first launch comes first. None where that
+/// has nothing to do.
 std::vector<std::vector<int64_t>>
 sampledSizes(ArrayRef<plan::LaunchOp> Launches, const shape::Facts &Facts) {
   std::vector<std::vector<int64_t>> Out;
@@ -61,8 +62,12 @@ sampledSizes(ArrayRef<plan::LaunchOp> Launches, const shape::Facts &Facts) {
       std::vector<int64_t> Sizes;
       for (const shape::Expr &E : Exprs)
         Sizes.push_back(E.evaluate(At).value_or(-1));
-      if (llvm::all_of(Sizes, [](int64_t S) { return S >= 0; }) &&
-          Seen.insert(Sizes).second)
+      if (llvm::any_of(Sizes, [](int64_t S) { return S <= 0; })) {
+        if (Out.empty())
+          return Out;
+        continue;
+      }
+      if (Seen.insert(Sizes).second)
         Out.push_back(std::move(Sizes));
     }
   }

@@ -136,12 +136,16 @@ std::optional<RowCluster> RowCluster::grow(ReduceOp Seed,
     else
       Cluster.visitUsers(Next);
   }
-  for (unsigned Round = 0; Cluster.giveUpCrossings(); ++Round)
-    if (Round == MostRounds)
-      return std::nullopt;
-  if (!Cluster.finish())
-    return std::nullopt;
-  return Cluster;
+  unsigned Round = 0;
+  while (Round < MostRounds && Cluster.giveUpCrossings())
+    ++Round;
+  if (Round < MostRounds && Cluster.finish())
+    return Cluster;
+  // The others may be a cluster without the seed.
+  for (auto &[Op, Place] : Cluster.Ops)
+    if (Op != Seed)
+      Taken.erase(Op);
+  return std::nullopt;
 }
 
 /// Whether an operand is read through an index that a view of it has not: a
@@ -203,7 +207,8 @@ bool RowCluster::mayJoin(Operation *Op, const RowPlace &Place) {
                       : ArrayRef<Expr>(Place.Of)))
     return true;
   for (Value Operand : Op->getOperands())
-    if (auto Reshape = Operand.getDefiningOp<ReshapeOp>())
+    if (auto Reshape = Operand.getDefiningOp<ReshapeOp>();
+        Reshape && Ops.contains(sourceOf(Reshape).getDefiningOp()))
       Refused[Reshape] = "its dimensions have borders within theirs";
   return false;
 }
@@ -223,8 +228,15 @@ void RowCluster::join(Operation *Op, RowPlace Place, unsigned Behind) {
   Ops.insert({Op, std::move(Place)});
 }
 
-/// What the cluster alone uses is its own, if it may be.
+/// What the cluster alone uses is its own, if it may be, and so is what else
+/// reduces such rows.
 void RowCluster::countUse(const Step &Use) {
+  if (auto Reduce = Use.V.getDefiningOp<ReduceOp>()) {
+    RowPlace Place = perRow(typeOf(Reduce.getY()).getDims());
+    if (mayJoin(Reduce, Place))
+      join(Reduce, Place, Use.Behind);
+    return;
+  }
   auto [Left, IsNew] = UsesLeft.try_emplace(Use.V, 0);
   if (IsNew)
     Left->second = llvm::range_size(Use.V.getUses());
@@ -239,7 +251,7 @@ void RowCluster::countUse(const Step &Use) {
   } else if (auto Reshape = dyn_cast<ReshapeOp>(Def)) {
     if (auto Place = across(Reshape, Reshape.getX(), Use.Place))
       Worklist.push_back({Reshape.getX(), *Place, Use.Behind, /*IsUse=*/true});
-  } else if (!isa<ReduceOp>(Def) && mayJoin(Def, Use.Place)) {
+  } else if (mayJoin(Def, Use.Place)) {
     join(Def, Use.Place, Use.Behind);
   }
 }
@@ -340,7 +352,10 @@ bool RowCluster::giveUpCrossings() {
   }
   if (GaveUp)
     Ops.remove_if([&](auto &Entry) {
-      return Crossings[BehindOf.lookup(Entry.first)].IsGivenUp;
+      bool IsGivenUp = Crossings[BehindOf.lookup(Entry.first)].IsGivenUp;
+      if (IsGivenUp)
+        Taken->erase(Entry.first);
+      return IsGivenUp;
     });
   return GaveUp;
 }

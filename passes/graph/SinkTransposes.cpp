@@ -64,7 +64,7 @@ TransposeOp commonTranspose(OperandRange Operands) {
         return {};
       Common = Transpose;
       IsOfData |= !isFreeToTranspose(Transpose.getX());
-    } else if (!isFreeToTranspose(Operand)) {
+    } else if (!isFreeToTranspose(Transpose ? Transpose.getX() : Operand)) {
       return {};
     } else {
       HasOther = true;

@@ -60,7 +60,9 @@ public:
       for (const SizedRanking &Sample : Samples)
         List.push_back(lossOf(Schedule, Sample));
     }
-    // At the optimum, the first sample, nothing is as good as what is the best.
+    // At the optimum, the first sample, nothing is as good as the default where
+    // that is the best there: not where another family takes sizes that are
+    // known to be no greater.
     for (size_t S = 1; S < Losses.size(); ++S)
       if (bestOf(Samples.front()) == Default)
         Losses[S][0] = Never;
@@ -255,7 +257,7 @@ std::unique_ptr<Tree> VariantChoice::grow(const std::vector<size_t> &Some,
 }
 
 /// Where `Schedule` is the best, of some samples: the first one (the optimum),
-/// else the greatest.
+/// else the last.
 std::vector<int64_t>
 VariantChoice::bestSizes(const std::string &Schedule,
                          std::span<const size_t> Some) const {

@@ -309,3 +309,63 @@ func.func @cast_scale(%x: !x, %scale: !m) -> !x {
   %12 = graph.sigmoid %11 : !x
   return %12 : !x
 }
+
+// -----
+
+!x = !graph.tensor<[n, 24, 7, 7], f32>
+!s = !graph.tensor<[n, 24], f32>
+!k = !graph.tensor<[n, 24, 1, 1], f32>
+
+// Two reductions of the same rows, the second behind the first one's result alone: both go with it, and one kernel reads x.
+// CHECK-LABEL: func.func @range
+// CHECK-DAG: graph.reduce min, %{{.*}} axes [1] : <["n*24", 49], f32>
+// CHECK-DAG: graph.reduce max, %{{.*}} axes [1] : <["n*24", 49], f32>
+// CHECK: return
+// KERNELS-LABEL: func.func @range
+// KERNELS-COUNT-1: graph.region
+// KERNELS-NOT: graph.region
+// KERNELS: return
+func.func @range(%x: !x) -> !x {
+  %lo = graph.reduce min, %x axes [2, 3] : !x
+  %hi = graph.reduce max, %x axes [2, 3] : !x
+  %d = graph.sub %hi, %lo : !s
+  %0 = graph.reshape %lo : !s to !k
+  %1 = graph.broadcast %0 : !k to !x
+  %2 = graph.reshape %d : !s to !k
+  %3 = graph.broadcast %2 : !k to !x
+  %4 = graph.sub %x, %1 : !x
+  %5 = graph.div %4, %3 : !x
+  return %5 : !x
+}
+
+// -----
+
+!x = !graph.tensor<[n, 24, 7, 7], f32>
+!s = !graph.tensor<[n, 24], f32>
+!k = !graph.tensor<[n, 24, 1, 1], f32>
+!c = !graph.tensor<[24, 1, 1], f32>
+
+// The same of squares, and the second one given out as well.
+// CHECK-LABEL: func.func @second_moment
+// CHECK-COUNT-2: graph.reduce sum, %{{.*}} axes [2] : <[n, 24, 49], f32>
+// CHECK: return
+// KERNELS-LABEL: func.func @second_moment
+// KERNELS-COUNT-1: graph.region
+// KERNELS-NOT: graph.region
+// KERNELS: return
+func.func @second_moment(%x: !x, %scale: !c) -> (!x, !s) {
+  %first = graph.reduce sum, %x axes [2, 3] : !x
+  %squares = graph.mul %x, %x : !x
+  %second = graph.reduce sum, %squares axes [2, 3] : !x
+  %power = graph.mul %first, %first : !s
+  %d = graph.sub %second, %power : !s
+  %0 = graph.reshape %first : !s to !k
+  %1 = graph.broadcast %0 : !k to !x
+  %2 = graph.reshape %d : !s to !k
+  %3 = graph.broadcast %2 : !k to !x
+  %4 = graph.sub %x, %1 : !x
+  %5 = graph.div %4, %3 : !x
+  %6 = graph.broadcast %scale : !c to !x
+  %7 = graph.mul %5, %6 : !x
+  return %7, %second : !x, !s
+}

@@ -37,6 +37,21 @@ func.func @different_transposes_stay(%x: !graph.tensor<[4, 4, 4], f32>, %y: !gra
   return %2 : !graph.tensor<[4, 4, 4], f32>
 }
 
+// Constants that were transposed the same way, or another.
+// CHECK-LABEL: @with_constants(
+// CHECK: %[[S:.*]] = graph.add %arg0, %{{.*}} : <[2, 2], f32>
+// CHECK-NEXT: %[[M:.*]] = graph.mul %[[S]], %{{.*}} : <[2, 2], f32>
+// CHECK-NEXT: %[[Y:.*]] = graph.transpose %[[M]] [1, 0]
+// CHECK-NEXT: return %[[Y]]
+func.func @with_constants(%x: !graph.tensor<[2, 2], f32>) -> !graph.tensor<[2, 2], f32> {
+  %c = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %0 = graph.transpose %x [1, 0] : !graph.tensor<[2, 2], f32>
+  %1 = graph.transpose %c [1, 0] : !graph.tensor<[2, 2], f32>
+  %2 = graph.add %0, %1 : !graph.tensor<[2, 2], f32>
+  %3 = graph.mul %2, %c : !graph.tensor<[2, 2], f32>
+  return %3 : !graph.tensor<[2, 2], f32>
+}
+
 // CHECK-LABEL: @reduce(
 // CHECK-NEXT: %[[R:.*]] = graph.reduce sum, %arg0 axes [2] : <[n, 8, 4], f32>
 // CHECK-NEXT: return %[[R]]
