@@ -93,14 +93,12 @@ bool isHuge(Operation *Op) {
   return Number && std::isfinite(*Number) && std::abs(*Number) > MostOfF16;
 }
 
-/// Ops whose results lose too much in 16 bits: range or cancellation.
+/// Ops whose results lose too much in 16 bits: range or cancellation, which is
+/// what becomes of a row's greatest element.
 bool isSensitive(Operation *Op) {
-  if (auto Reduce = dyn_cast<ReduceOp>(Op))
-    return Reduce.getKind() == ReduceKind::sum ||
-           Reduce.getKind() == ReduceKind::prod;
   if (auto Window = dyn_cast<WindowOp>(Op))
     return Window.getKind() == ReduceKind::sum;
-  return isa<ExpOp, Expm1Op, LogOp, Log1pOp, PowOp, SqrtOp, RsqrtOp,
+  return isa<ReduceOp, ExpOp, Expm1Op, LogOp, Log1pOp, PowOp, SqrtOp, RsqrtOp,
              ReciprocalOp, CumSumOp>(Op);
 }
 
@@ -115,6 +113,17 @@ bool choosesElements(Operation *Op) {
            Window.getKind() == ReduceKind::min;
   return isa<BroadcastOp, ReshapeOp, TransposeOp, SliceOp, ConcatOp, GatherOp,
              GatherElementsOp, GatherNdOp, ReluOp, MinOp, MaxOp, YieldOp>(Op);
+}
+
+/// Whether a kernel's results are elements of what kernels have stored, which
+/// says how wide they are.
+bool choosesStored(RegionOp Region) {
+  return llvm::all_of(Region.getBody().front(),
+                      [](Operation &Op) { return choosesElements(&Op); }) &&
+         llvm::none_of(Region.getInputs(), [](Value V) {
+           return isa<BlockArgument>(rootOf(V)) &&
+                  typeOf(V).getElementType().isF32();
+         });
 }
 
 /// A contraction is heavy from this share of what contractions do on average:
@@ -248,6 +257,7 @@ void StorageChoice::findWideResults(RegionOp Region) {
     if (isa_and_present<WeightOp, ConstantOp>(Root.getDefiningOp()))
       Constant.insert(Argument);
   }
+  bool Chooses = choosesStored(Region);
   auto IsConstant = [&](Value V) { return Constant.contains(V); };
   auto IsWide = [&](Value V) { return Wide.contains(V); };
   for (Operation &Op : Body.without_terminator()) {
@@ -257,7 +267,8 @@ void StorageChoice::findWideResults(RegionOp Region) {
       Constant.insert_range(Op.getResults());
       if (ReadsWide || isHuge(&Op))
         Wide.insert_range(Op.getResults());
-    } else if (isSensitive(&Op) || (Div && !IsConstant(Div.getB())) ||
+    } else if ((isSensitive(&Op) && !Chooses) ||
+               (Div && !IsConstant(Div.getB())) ||
                (!isa<AttentionOp, ConvOp, MatmulOp>(Op) && ReadsWide)) {
       Wide.insert_range(Op.getResults());
     }
@@ -365,7 +376,10 @@ SmallVector<Value> StorageChoice::run() {
     bool AnyNarrow =
         llvm::any_of(V.getDefiningOp()->getOperands(),
                      [&](Value In) { return Narrow.contains(rootOf(In)); });
-    if (AnyNarrow || !takeFromBudget(V))
+    // A row's greatest element is as wide as the row.
+    auto Region = cast<RegionOp>(V.getDefiningOp());
+    bool Reduces = !Region.getBody().front().getOps<ReduceOp>().empty();
+    if (AnyNarrow || (!Reduces && !takeFromBudget(V)))
       Narrow.insert(V);
   }
 

@@ -182,5 +182,8 @@ FILES.update({
     "if-types": lambda: model(graph(
         [node("If", ["c"], ["y"], "the_node", then_branch=branch_of("Relu", "a"), else_branch=branch_of("Neg", "b"))],
         [value_info("c", [], BOOL), value_info("a", [4]), value_info("b", [5])], [value_info("y", None)])),
+    "if-sizes": lambda: model(graph(
+        [node("If", ["c"], ["y"], "the_node", then_branch=branch_of("Relu", "a"), else_branch=branch_of("Neg", "b"))],
+        [value_info("c", [], BOOL), value_info("a", ["n"]), value_info("b", [1])], [value_info("y", None)])),
     "function-arguments": lambda: calling([function("f", "local", ["a"], ["b"], [node("Relu", ["a"], ["b"])], 21)], "x", "x"),
 })

@@ -12,14 +12,16 @@ using namespace kpc::graph;
 
 namespace kpc::onnx {
 
-/// Makes two types one where only sizes that may be equal differ.
+/// Makes two types one where only sizes that may be equal differ. A size with a
+/// name is not taken to be a number: that would be another model.
 static bool unifyTypes(NodeImport &N, Value A, Value C) {
   if (Emitter::element(A) != Emitter::element(C) ||
       Emitter::rank(A) != Emitter::rank(C))
     return false;
   for (int64_t I = 0; I < Emitter::rank(A); ++I)
     if (Emitter::dims(A)[I] != Emitter::dims(C)[I] &&
-        !N.unify(Expr(Emitter::dims(A)[I]), Expr(Emitter::dims(C)[I])))
+        (Emitter::dims(A)[I].isConstant() || Emitter::dims(C)[I].isConstant() ||
+         !N.unify(Expr(Emitter::dims(A)[I]), Expr(Emitter::dims(C)[I]))))
       return false;
   return A.getType() == C.getType();
 }

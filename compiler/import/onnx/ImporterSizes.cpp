@@ -199,11 +199,16 @@ knownOfBoth(const shape::SymbolFacts &A, const shape::SymbolFacts &C) {
   return Both;
 }
 
+static shape::Interval rangeOf(const shape::Facts &Known,
+                               const std::string &Symbol) {
+  return Known.range(Expr::symbol(Symbol));
+}
+
 /// What is known once `Old` is taken to be `New`; none where it cannot be that.
 static std::optional<shape::Facts>
 factsAfter(const shape::Facts &Known, const std::string &Old, const Expr &New) {
-  if (auto N = New.asConstant();
-      N && !Known.range(Expr::symbol(Old)).contains(*N))
+  shape::Interval Range = Known.range(New), Asked = rangeOf(Known, Old);
+  if (Range.Min > Asked.Max || Range.Max < Asked.Min)
     return std::nullopt;
   shape::Facts Left;
   for (const auto &[Name, F] : Known.symbols())
@@ -221,6 +226,26 @@ factsAfter(const shape::Facts &Known, const std::string &Old, const Expr &New) {
     return std::nullopt;
   Left.declare(*Kept, *Both);
   return Left;
+}
+
+/// Says that a size is no longer one of its own. `Known`: what was known while
+/// it was.
+static void warnOfTaken(kpc::Diagnostic &D, const std::string &Old,
+                        const Expr &New, const shape::Facts &Known) {
+  std::string Text = "size " + Old + " is taken to be " + New.str() +
+                     ", as the operator needs";
+  if (New.isConstant() || New.asSymbol()) {
+    D.message(Text);
+    return;
+  }
+  shape::Interval Range = Known.range(New), Asked = rangeOf(Known, Old);
+  if (Range.Min < Asked.Min || Range.Max > Asked.Max)
+    Text += "; its own range is not looked at";
+  std::set<std::string, std::less<>> Parts;
+  New.collectSymbols(Parts);
+  D.message(Text).hint("say with --dim what " + llvm::join(Parts, " and ") +
+                       (Parts.size() == 1 ? " is" : " are") + ", and " + Old +
+                       " follows");
 }
 
 bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
@@ -248,11 +273,10 @@ bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
   std::map<std::string, Expr, std::less<>> Map = {{*Old, New}};
   if (!substituteIn(*Module, Map))
     return false;
-  diagnostics()
-      .warning(Code::ImportSizesTakenEqual)
-      .at(Where.node().place())
-      .message("size " + *Old + " is taken to be " + New.str() +
-               ", as the operator needs");
+  warnOfTaken(diagnostics()
+                  .warning(Code::ImportSizesTakenEqual)
+                  .at(Where.node().place()),
+              *Old, New, Facts);
   for (auto &[Name, E] : Symbols)
     E = E.substitute(Map);
   for (Scope &S : Scopes)

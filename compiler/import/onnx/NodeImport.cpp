@@ -26,6 +26,16 @@ Value NodeImport::fail(Code C, std::string Message, std::string Hint) {
   return {};
 }
 
+Value NodeImport::unsupportedOn(const std::string &What, const Expr &Size) {
+  std::set<std::string, std::less<>> Dims;
+  Size.collectSymbols(Dims);
+  return fail(Code::ImportUnsupported,
+              What + " on the size " + Size.str() +
+                  ", which is known only at run time",
+              "say with --dim what " + llvm::join(Dims, " and ") +
+                  (Dims.size() == 1 ? " is" : " are"));
+}
+
 bool NodeImport::unify(const Expr &A, const Expr &C) {
   return TheImporter.unify(A, C, *this);
 }

@@ -116,6 +116,8 @@ public:
   Value unsupported(std::string Message) {
     return fail(Code::ImportUnsupported, std::move(Message));
   }
+  /// What needs a number in place of `Size`.
+  Value unsupportedOn(const std::string &What, const Expr &Size);
   bool unify(const Expr &A, const Expr &C) override;
 
   /// Reports attributes nobody asked for.

@@ -138,6 +138,23 @@ func.func @chosen(%x: !graph.tensor<[n, 128], f32>) -> (!graph.tensor<[n, 128], 
   return %2, %3, %4 : !graph.tensor<[n, 128], f32>, !s, !s
 }
 
+// The greatest element of a row that stays f32 is f32: the caller's row, and one that is computed in the kernel.
+// CHECK-LABEL: @of_rows(
+// CHECK: graph.region "caller"{{.*}} -> !graph.tensor<[n], f32>
+// CHECK: graph.region "computed"{{.*}} -> !graph.tensor<[n], f32>
+func.func @of_rows(%x: !graph.tensor<[n, 128], f32>) -> (!graph.tensor<[n, 128], f32>, !graph.tensor<[n, 128], f32>) {
+  %0 = graph.reduce max, %x axes [1] : !graph.tensor<[n, 128], f32> loc("caller")
+  %1 = graph.reshape %0 : !s to !graph.tensor<[n, 1], f32>
+  %2 = graph.broadcast %1 : !graph.tensor<[n, 1], f32> to !graph.tensor<[n, 128], f32>
+  %3 = graph.sub %x, %2 : !graph.tensor<[n, 128], f32>
+  %4 = graph.sin %x : !graph.tensor<[n, 128], f32>
+  %5 = graph.reduce min, %4 axes [1] : !graph.tensor<[n, 128], f32> loc("computed")
+  %6 = graph.reshape %5 : !s to !graph.tensor<[n, 1], f32>
+  %7 = graph.broadcast %6 : !graph.tensor<[n, 1], f32> to !graph.tensor<[n, 128], f32>
+  %8 = graph.sub %x, %7 : !graph.tensor<[n, 128], f32>
+  return %3, %8 : !graph.tensor<[n, 128], f32>, !graph.tensor<[n, 128], f32>
+}
+
 // CHECK-LABEL: @integers(
 // CHECK: graph.add %{{.*}}, %{{.*}} : <[n], i32>
 func.func @integers(%i: !graph.tensor<[n], i32>) -> !graph.tensor<[n], i32> {

@@ -88,8 +88,7 @@ static bool transposedPads(NodeImport &N, Spatial &S, ArrayRef<Expr> Sizes,
     std::optional<int64_t> Size = Sizes[I].asConstant();
     bool Given = Shape && !Shape->empty();
     if (!Size && Given) {
-      N.unsupported("output_shape for the size " + Sizes[I].str() +
-                    ", which is known only at run time");
+      N.unsupportedOn("output_shape", Sizes[I]);
       return false;
     }
     int64_t Reach = (S.Kernel[I] - 1) * S.Dilation[I] + 1;
@@ -182,8 +181,10 @@ static void importConvTranspose(NodeImport &N) {
 
 ArrayRef<Rule> convolutionRules() {
   static const Rule Rows[] = {
-      {"", "Conv", 1, Newest, importConv},
-      {"", "ConvTranspose", 1, Newest, importConvTranspose},
+      {"", "Conv", 1, Newest, importConv,
+       "with strides, auto_pad needs sizes that are known when compiling"},
+      {"", "ConvTranspose", 1, Newest, importConvTranspose,
+       "output_shape needs sizes that are known when compiling"},
   };
   return Rows;
 }

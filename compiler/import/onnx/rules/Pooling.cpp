@@ -288,11 +288,17 @@ template <Global G> static void importGlobalPool(NodeImport &N) {
 
 ArrayRef<Rule> poolingRules() {
   static const Rule Rows[] = {
-      {"", "MaxPool", 1, Newest, importMaxPool},
+      {"", "MaxPool", 1, Newest, importMaxPool,
+       "with strides, auto_pad and ceil_mode need sizes that are known when "
+       "compiling; indices of maxima, windows of at most 1024 elements"},
       {"", "MaxUnpool", 9, Newest, importMaxUnpool,
        "output_shape must be known when compiling"},
-      {"", "AveragePool", 1, Newest, importAveragePool},
-      {"", "LpPool", 1, Newest, importLpPool},
+      {"", "AveragePool", 1, Newest, importAveragePool,
+       "with strides, auto_pad and ceil_mode need sizes that are known when "
+       "compiling"},
+      {"", "LpPool", 1, Newest, importLpPool,
+       "with strides, auto_pad and ceil_mode need sizes that are known when "
+       "compiling"},
       {"", "GlobalMaxPool", 1, Newest, importGlobalPool<Global::Max>},
       {"", "GlobalAveragePool", 1, Newest, importGlobalPool<Global::Average>},
       {"", "GlobalLpPool", 1, Newest, importGlobalPool<Global::Lp>},

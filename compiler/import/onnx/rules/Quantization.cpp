@@ -271,8 +271,10 @@ ArrayRef<Rule> quantizationRules() {
       {"", "DynamicQuantizeLinear", 11, Newest, importDynamicQuantize},
       {"", "MatMulInteger", 10, Newest, importMatMulInteger},
       {"", "QLinearMatMul", 10, Newest, importQLinearMatMul},
-      {"", "ConvInteger", 10, Newest, importConvInteger},
-      {"", "QLinearConv", 10, Newest, importQLinearConv},
+      {"", "ConvInteger", 10, Newest, importConvInteger,
+       "with strides, auto_pad needs sizes that are known when compiling"},
+      {"", "QLinearConv", 10, Newest, importQLinearConv,
+       "with strides, auto_pad needs sizes that are known when compiling"},
   };
   return Rows;
 }

@@ -237,9 +237,7 @@ static Value resizeBySizes(NodeImport &N, Value X, int64_t Axis,
                 O.Coordinates == "tf_half_pixel_for_nn" ||
                 O.Coordinates == "pytorch_half_pixel";
   if (O.Mode == "cubic" || O.Antialias || O.ExcludeOutside || !Simple)
-    return N.unsupported("mode " + O.Mode + " with " + O.Coordinates +
-                         " on the size " + A.In.str() +
-                         ", which is known only at run time");
+    return N.unsupportedOn("mode " + O.Mode + " with " + O.Coordinates, A.In);
   if (O.Coordinates == "pytorch_half_pixel") {
     // One output element is taken from 0; whether there is one must be known.
     if (!A.Out.isConstant())
@@ -410,8 +408,11 @@ axisResizes(NodeImport &N, Value X, ArrayRef<int64_t> Axes) {
       if (*A.Scale > 0)
         Out = scaledSize(A.In, *A.Scale);
       if (!Out) {
-        N.unsupported("a scale of " + std::to_string(*A.Scale) +
-                      " on the size " + A.In.str());
+        std::string What = "a scale of " + std::to_string(*A.Scale);
+        if (A.In.isConstant())
+          N.unsupported(What + " on the size " + A.In.str());
+        else
+          N.unsupportedOn(What, A.In);
         return std::nullopt;
       }
       A.Out = *Out;
@@ -486,7 +487,10 @@ static void importResize(NodeImport &N) {
 ArrayRef<Rule> resizeRules() {
   static const Rule Rows[] = {
       {"", "Resize", 10, Newest, importResize,
-       "scales or sizes must follow from constants and sizes"},
+       "scales or sizes must follow from constants and sizes; where a size is "
+       "known only at run time, scales are fractions by 64 at most, and cubic, "
+       "antialias, exclude_outside, keep_aspect_ratio_policy and coordinates "
+       "beside half_pixel, asymmetric and align_corners do not compile"},
       {"", "Upsample", 1, 9, importResize,
        "scales must be known when compiling"},
   };

@@ -68,9 +68,9 @@ static bool samePads(NodeImport &N, Spatial &S, ArrayRef<Expr> Sizes,
     if (S.Stride[I] != 1) {
       std::optional<int64_t> Size = Sizes[I].asConstant();
       if (!Size) {
-        N.unsupported("auto_pad with a stride of " +
-                      std::to_string(S.Stride[I]) + " on the size " +
-                      Sizes[I].str() + ", which is known only at run time");
+        N.unsupportedOn("auto_pad with a stride of " +
+                            std::to_string(S.Stride[I]),
+                        Sizes[I]);
         return false;
       }
       int64_t Windows = (*Size + S.Stride[I] - 1) / S.Stride[I];
@@ -90,9 +90,9 @@ static bool ceilPads(NodeImport &N, Spatial &S, ArrayRef<Expr> Sizes) {
       continue;
     std::optional<int64_t> Size = Sizes[I].asConstant();
     if (!Size) {
-      N.unsupported("ceil_mode with a stride of " +
-                    std::to_string(S.Stride[I]) + " on the size " +
-                    Sizes[I].str() + ", which is known only at run time");
+      N.unsupportedOn("ceil_mode with a stride of " +
+                          std::to_string(S.Stride[I]),
+                      Sizes[I]);
       return false;
     }
     int64_t Reach = (S.Kernel[I] - 1) * S.Dilation[I] + 1;
