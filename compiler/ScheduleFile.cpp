@@ -8,6 +8,8 @@
 
 #include "compiler/ScheduleFile.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
@@ -28,6 +30,8 @@ static std::string wholeName(StringRef Pattern) {
 
 /// Fills in `Into`; empty: the line is a rule.
 std::string ScheduleFile::reasonAgainst(std::string_view Line, Rule &Into) {
+  if (!StringRef(Line).contains('='))
+    return "'" + printable(Line) + "' is not KERNEL = SCHEDULE";
   auto [Left, Right] = StringRef(Line).split('=');
   auto [Pattern, Target] = Left.trim().split(" on ");
   Into.Pattern = Pattern.trim().str();
@@ -107,6 +111,52 @@ std::string ScheduleFile::find(const target::Target &T,
   return Found == Rules.rend() ? std::string() : Found->Schedule;
 }
 
+/// The kernels that rules can be for, the first ones where they are many.
+static std::string namesText(std::span<const std::string> Kernels) {
+  constexpr size_t Shown = 8;
+  if (Kernels.empty())
+    return "the model has no kernels";
+  std::string Text;
+  for (const std::string &K : Kernels.first(std::min(Shown, Kernels.size())))
+    Text += (Text.empty() ? "'" : ", '") + printable(K) + "'";
+  size_t Rest = Kernels.size() - std::min(Shown, Kernels.size());
+  return "the kernels are " + Text +
+         (Rest ? " and " + std::to_string(Rest) +
+                     " more; `kpc inspect --json` calls them symbols"
+               : "");
+}
+
+/// The kernel of which `Name` would be a variant; empty: of none.
+static StringRef variantOf(StringRef Name,
+                           std::span<const std::string> Kernels) {
+  size_t Mark = Name.rfind("_v");
+  if (Mark == StringRef::npos)
+    return {};
+  StringRef Of = Name.take_front(Mark), Number = Name.drop_front(Mark + 2);
+  bool Numbered = !Number.empty() && llvm::all_of(Number, llvm::isDigit);
+  return Numbered && llvm::is_contained(Kernels, Of) ? Of : StringRef();
+}
+
+/// Says why a rule is for no kernel, and for which it may be meant.
+static void refuseName(Diagnostic &Said, const std::string &Where,
+                       const std::string &Pattern,
+                       std::span<const std::string> Kernels) {
+  std::string Quoted = "'" + printable(Pattern) + "'";
+  if (StringRef Of = variantOf(Pattern, Kernels); !Of.empty()) {
+    std::string Base = "'" + printable(Of) + "'";
+    Said.message(Where + Quoted + " is a variant of kernel " + Base +
+                 "; a rule is for all sizes of a kernel, which then has no "
+                 "variants")
+        .hint("write the rule for " + Base +
+              "; with --variants 1, --explain prints no variants");
+    return;
+  }
+  std::string_view Near = nearest(Pattern, {Kernels.begin(), Kernels.end()});
+  Said.message(Where + "no kernel's name is " + Quoted)
+      .hint(Near.empty() ? namesText(Kernels)
+                         : "did you mean '" + printable(Near) + "'?");
+}
+
 bool ScheduleFile::checkNames(std::span<const std::string> Kernels,
                               Diagnostics &Diags) const {
   bool Good = true;
@@ -115,13 +165,9 @@ bool ScheduleFile::checkNames(std::span<const std::string> Kernels,
                     [&](const std::string &K) { return fits(R, K); }))
       continue;
     Good = false;
-    std::string_view Near =
-        nearest(R.Pattern, {Kernels.begin(), Kernels.end()});
-    Diags.error(Code::TargetSchedule)
-        .message(Name + ", line " + std::to_string(R.Line) +
-                 ": no kernel's name is '" + printable(R.Pattern) + "'")
-        .hint(Near.empty() ? "`kpc compile --explain` prints the kernels' names"
-                           : "did you mean '" + printable(Near) + "'?");
+    refuseName(Diags.error(Code::TargetSchedule),
+               Name + ", line " + std::to_string(R.Line) + ": ", R.Pattern,
+               Kernels);
   }
   return Good;
 }

@@ -52,9 +52,8 @@ ProfileStep Device::describeStep(const Binding &B, size_t Index) const {
     const format::Launch &L =
         *target().steps()->Get(uint32_t(Index))->action_as_Launch();
     // Kernels may be shared; files of format 1.0 describe no launches.
-    bool Named = L.name() && L.name()->size();
     bool Listed = L.source_nodes() && L.source_nodes()->size();
-    Out.Name = Named ? L.name()->str() : displayName(*K);
+    Out.Name = displayName(*K);
     Out.Symbol = K->symbol()->str();
     Out.Nodes = Listed ? joined(L.source_nodes()) : sourceNodes(*K);
   } else {

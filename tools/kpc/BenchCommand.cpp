@@ -113,6 +113,15 @@ static bool writePage(const BenchArguments &Arguments, const BenchResult &R,
   return Files.add(Arguments.Report, benchPage(Sides)) && Files.keep();
 }
 
+/// The host's tensors are where they are computed on anyway.
+static void warnOfIdleTransfers(const BenchOptions &Options,
+                                const BenchResult &R, Diagnostics &Diags) {
+  if (!Options.Transfers && R.Device == "host")
+    Diags.warning(Code::UsageNoEffect)
+        .message("--no-transfers: nothing is copied on the host")
+        .hint("leave it out, or choose a GPU with --device");
+}
+
 static int benchCommand(BenchArguments &Arguments) {
   BenchOptions &Options = Arguments.Options;
   needFile(Options.Artifact, "bench", "kpc artifact");
@@ -155,6 +164,7 @@ static int benchCommand(BenchArguments &Arguments) {
   std::optional<BenchResult> R = measure(*M, Options, Diags, Comparable);
   if (!R)
     return finish(Diags);
+  warnOfIdleTransfers(Options, *R, Diags);
   Json Found = benchJson(Options, *R);
   if (Arguments.Json)
     printJsonText(Found);

@@ -280,6 +280,23 @@ TEST(BadExternal, Missing) {
             "gives\n");
 }
 
+TEST(BadExternal, MissingForSeveral) {
+  Folder F;
+  TensorProto *W;
+  ModelProto M = addW(W);
+  external(W, "location", "w.bin");
+  for (const char *Name : {"v", "u"}) {
+    TensorProto Other = *W;
+    Other.set_name(Name);
+    *M.mutable_graph()->add_initializer() = Other;
+  }
+  EXPECT_EQ(said(M, F.Path.string()),
+            "error[KPC-I0016]: m.onnx: initializer 'w' and 2 others: external "
+            "data 'w.bin' cannot be read: No such file or directory\n"
+            "  hint: put the file beside the model, under the name the model "
+            "gives\n");
+}
+
 TEST(BadExternal, TooShort) {
   Folder F;
   F.file("w.bin", "123456789");

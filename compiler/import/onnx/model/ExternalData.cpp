@@ -42,7 +42,7 @@ std::string reasonAgainstLocation(const std::string &Location) {
   return Parts.empty() ? "the path names no file" : "";
 }
 
-const ExternalData::Opened &ExternalData::open(const std::string &Location) {
+ExternalData::Opened &ExternalData::open(const std::string &Location) {
   auto [It, New] = Files.try_emplace(Location);
   Opened &Result = It->second;
   if (!New)
@@ -77,6 +77,25 @@ const ExternalData::Opened &ExternalData::open(const std::string &Location) {
   else if (Result.Why.empty())
     Result.Why = "the model's folder cannot be opened";
   return Result;
+}
+
+void ExternalData::reportUnopened(Opened &Source, const std::string &Location,
+                                  const std::string &Tensor,
+                                  Diagnostics &Diags) {
+  if (!Source.Report) {
+    Source.Report = &Diags.error(Source.Fault);
+    Source.FirstTensor = Tensor;
+  }
+  size_t Others = Source.Tensors++;
+  std::string Who = "initializer '" + printable(Source.FirstTensor) + "'";
+  if (Others)
+    Who +=
+        " and " + std::to_string(Others) + (Others == 1 ? " other" : " others");
+  Source.Report->message(Who + ": external data '" + printable(Location) + "'" +
+                         (Source.Fault == Code::ImportExternalOutside
+                              ? " is refused: "
+                              : " cannot be read: ") +
+                         Source.Why);
 }
 
 /// A decimal number of bytes and nothing else.
@@ -114,15 +133,9 @@ bool ExternalData::attach(Tensor &T, const Entries &List, Diagnostics &Diags) {
               "below; export the model again");
     return false;
   }
-  const Opened &Source = open(Location);
-  std::string Where = "'" + printable(Location) + "'";
+  Opened &Source = open(Location);
   if (!Source.File) {
-    Diags.error(Source.Fault)
-        .message(Who + "external data " + Where +
-                 (Source.Fault == Code::ImportExternalOutside
-                      ? " is refused: "
-                      : " cannot be read: ") +
-                 Source.Why);
+    reportUnopened(Source, Location, T.Name, Diags);
     return false;
   }
   std::span<const uint8_t> All = Source.File->bytes();
@@ -139,7 +152,7 @@ bool ExternalData::attach(Tensor &T, const Entries &List, Diagnostics &Diags) {
     Diags.error(Code::ImportExternalRange)
         .message(Who + "bytes " + std::to_string(T.Offset) + " to " +
                  std::to_string(T.Offset) + "+" + std::to_string(Need) +
-                 " of " + Where + ", which has only " +
+                 " of '" + printable(Location) + "', which has only " +
                  std::to_string(All.size()));
     return false;
   }

@@ -26,7 +26,9 @@ public:
   /// The key-value list of a TensorProto.
   using Entries = std::vector<std::pair<std::string, std::string>>;
 
-  /// Points `T` (dims and type are set) at its bytes; false after a report.
+  /// Points `T` (dims and type are set) at its bytes; false after a report. A
+  /// file that cannot be opened is reported once, with how many tensors need
+  /// it.
   bool attach(Tensor &T, const Entries &List, Diagnostics &Diags);
 
 private:
@@ -34,8 +36,15 @@ private:
     std::shared_ptr<const MappedFile> File;
     Code Fault = Code::ImportExternalMissing;
     std::string Why;
+    // Where it cannot be opened:
+    Diagnostic *Report = nullptr;
+    std::string FirstTensor;
+    size_t Tensors = 0;
   };
-  const Opened &open(const std::string &Location);
+  Opened &open(const std::string &Location);
+  /// Adds to the report of a file the tensor that cannot have it.
+  static void reportUnopened(Opened &Source, const std::string &Location,
+                             const std::string &Tensor, Diagnostics &Diags);
 
   std::string Folder;
   std::map<std::string, Opened> Files;
