@@ -7,15 +7,18 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/Options.h"
 
+#include "compiler/TextModel.h"
 #include "compiler/cache/Cache.h"
 #include "compiler/target/Target.h"
 #include "tools/kpc/Emulator.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace kpc::cli {
@@ -433,6 +436,20 @@ static std::string dimFactsText(const shape::SymbolFacts &F) {
   return Out;
 }
 
+/// "rules.txt,sha256=1f2e3d4c5b6a": the name says what to look for, the digest
+/// which rules they were. Blanks would end the option.
+static std::string scheduleFileText(const std::string &Path) {
+  std::string Text = Path.substr(Path.rfind('/') + 1); // npos + 1 is 0
+  std::replace_if(
+      Text.begin(), Text.end(),
+      [](char C) { return !llvm::isAlnum(C) && C != '.' && C != '_'; }, '-');
+  // What a pipe holds is read once, by the compiler.
+  std::error_code Ignored;
+  if (std::filesystem::is_regular_file(Path, Ignored))
+    Text += ",sha256=" + fileDigest(Path).substr(0, 12);
+  return Text;
+}
+
 std::string provenanceText(const CompileOptions &Options) {
   std::vector<std::string> Words = precisionWords();
   auto Word = [&](Precision P) { return Words[static_cast<size_t>(P)]; };
@@ -451,6 +468,8 @@ std::string provenanceText(const CompileOptions &Options) {
     Parts.push_back("--strip");
   if (Options.LineInfo)
     Parts.push_back("--line-info");
+  if (!Options.ScheduleFile.empty())
+    Parts.push_back("--schedule=" + scheduleFileText(Options.ScheduleFile));
   return fmt::format("{}", fmt::join(Parts, " "));
 }
 

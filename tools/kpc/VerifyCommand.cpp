@@ -20,6 +20,7 @@
 #include "tools/kpc/TextTable.h"
 
 #include <charconv>
+#include <sstream>
 
 namespace kpc::cli {
 
@@ -126,6 +127,18 @@ static std::optional<Model> compileReference(const VerifyArguments &Arguments,
 // Comparing
 //===----------------------------------------------------------------------===//
 
+/// The types that options of the artifact's ask for. Names of files and
+/// patterns, which are options too, may hold anything.
+static std::vector<std::string> askedTypes(const Model &M) {
+  std::vector<std::string> Types;
+  std::istringstream Options(M.provenance("options"));
+  for (std::string Word; Options >> Word;)
+    for (std::string_view Key : {"--precision=", "--io-precision="})
+      if (Word.starts_with(Key))
+        Types.push_back(Word.substr(Key.size()));
+  return Types;
+}
+
 /// What is allowed for the narrowest type that the artifact computes in.
 static Tolerance toleranceFor(const VerifyArguments &Arguments, const Model &M,
                               const ArtifactFacts &Facts) {
@@ -138,7 +151,8 @@ static Tolerance toleranceFor(const VerifyArguments &Arguments, const Model &M,
              Text.find("tf32") != std::string_view::npos)
       Half = true; // as many bits of mantissa as tf32
   };
-  Look(M.provenance("options"));
+  for (const std::string &Type : askedTypes(M))
+    Look(Type);
   for (const TargetFacts &T : Facts.Targets)
     for (const KernelFacts &K : T.Kernels)
       Look(K.Precision);
