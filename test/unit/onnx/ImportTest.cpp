@@ -356,6 +356,21 @@ TEST(ImportSizes, UnnamedDimsThatMustBeEqualBecomeOne) {
             "--dim\n");
 }
 
+TEST(ImportSizes, AFilterSaysHowManyChannelsThereAre) {
+  ModelProto M = model();
+  input(M, "x", {-1, -1, 8, 8});
+  input(M, "w", {4, 3, 1, 1});
+  intAttribute(node(M, "Conv", {"x", "w"}, {"y"}, "n"), "group", 2);
+  output(M, "y");
+  Imported I(M);
+  EXPECT_EQ(I.result(), "!graph.tensor<[d0, 4, 8, 8], f32>");
+  EXPECT_EQ(I.Diags.text(),
+            "warning[KPC-I0035]: 'n' (Conv, opset 17) in m.onnx: size d1 is "
+            "taken to be 6, as the operator needs\n"
+            "  hint: give the dims one name when exporting, or fix them with "
+            "--dim\n");
+}
+
 TEST(ImportSizes, OfTwoNamesThatMeetTheEarlierIsLeft) {
   for (const char *First : {"a", "b"}) {
     SCOPED_TRACE(First);

@@ -51,6 +51,8 @@ static void importConv(NodeImport &N) {
   Value X = N.input(0), W = N.input(1);
   if (N.bad() || !convolutionRanks(N, X, W))
     return;
+  // Where they cannot be equal, the convolution itself says so.
+  N.unify(Expr(N.dims(X)[1]), N.dims(W)[1] * Groups);
   std::optional<Ints> Kernel = kernelShape(N, N.dims(W).drop_front(2));
   if (!Kernel)
     return;
