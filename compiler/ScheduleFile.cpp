@@ -111,6 +111,25 @@ std::string ScheduleFile::find(const target::Target &T,
   return Found == Rules.rend() ? std::string() : Found->Schedule;
 }
 
+void ScheduleFile::useSymbols(
+    const std::map<std::string, std::string> &SymbolOf) {
+  auto IsSymbol = [&](const std::string &Name) {
+    return llvm::is_contained(llvm::make_second_range(SymbolOf), Name);
+  };
+  for (Rule &R : Rules) {
+    if (IsSymbol(R.Pattern))
+      continue;
+    auto Found = SymbolOf.find(R.Pattern);
+    size_t End = R.Pattern.size();
+    if (Found == SymbolOf.end()) {
+      End = std::min(End, R.Pattern.rfind("_v"));
+      Found = SymbolOf.find(R.Pattern.substr(0, End));
+    }
+    if (Found != SymbolOf.end())
+      R.Pattern.replace(0, End, Found->second);
+  }
+}
+
 /// The kernels that rules can be for, the first ones where they are many.
 static std::string namesText(std::span<const std::string> Kernels) {
   constexpr size_t Shown = 8;

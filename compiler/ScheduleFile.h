@@ -22,6 +22,7 @@
 #include "compiler/diagnostics/Diagnostics.h"
 #include "compiler/target/Target.h"
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +41,10 @@ public:
 
   /// The schedule for a kernel on a target; empty: none is asked for.
   std::string find(const target::Target &T, std::string_view Kernel) const;
+
+  /// Rules for a kernel by the name that `kpc inspect` prints, or for a variant
+  /// of it, become ones for its symbol.
+  void useSymbols(const std::map<std::string, std::string> &SymbolOf);
 
   /// Whether every rule fits one of `Kernels`; errors go to `Diags`.
   bool checkNames(std::span<const std::string> Kernels,

@@ -9,9 +9,9 @@
 #include "compiler/artifact/PlanToContents.h"
 #include "codegen/host/HostLinker.h"
 #include "compiler/artifact/KernelRecords.h"
+#include "compiler/artifact/KernelUses.h"
 #include "compiler/artifact/PlanSteps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/SetVector.h"
 
 #include <set>
 
@@ -21,33 +21,6 @@ using llvm::createStringError;
 using llvm::Expected;
 
 namespace {
-
-/// All that a kernel, which several launches may share, computes.
-struct KernelUse {
-  std::string Name; ///< of the first launch
-  llvm::SetVector<StringRef> Nodes;
-};
-using KernelUses = std::map<std::string, KernelUse>; ///< by symbol
-
-/// What the launches of each kernel are for. Several kernels may be of one
-/// node: those behind the first get a number, as their symbols do.
-KernelUses usesOf(plan::ProgramOp Program) {
-  KernelUses Launched;
-  std::set<std::string> Taken;
-  std::map<std::string, unsigned> NextSuffix;
-  Program.walk([&](plan::LaunchOp Launch) {
-    KernelUse &For = Launched[Launch.getKernel().str()];
-    if (For.Name.empty()) {
-      StringRef Wanted = Launch.getName().value_or(Launch.getKernel());
-      For.Name = Wanted.str();
-      while (!Taken.insert(For.Name).second)
-        For.Name = (Wanted + "_" + Twine(++NextSuffix[Wanted.str()])).str();
-    }
-    if (auto Nodes = Launch.getNodes())
-      For.Nodes.insert_range(Nodes->getAsValueRange<StringAttr>());
-  });
-  return Launched;
-}
 
 /// Dims and loop counters. Kernels may ask for more.
 std::vector<artifact::Symbol> symbolsOf(ModuleOp Module,
@@ -200,7 +173,7 @@ kpc::planToContents(ModuleOp Module, const WeightStore &Weights,
   auto Buffers = PlanBuffers::read(Program, Weights, Contents);
   if (!Buffers)
     return Buffers.takeError();
-  KernelUses Uses = usesOf(Program);
+  KernelUses Uses = kernelUses(Program);
   for (const TargetKernels &Compiled : Targets) {
     auto T = TargetBuilder(Module, Uses, Compiled, Strip)
                  .build(Program, *Buffers, Contents.Symbols);

@@ -8,6 +8,7 @@
 
 #include "compiler/kernels/KernelPhase.h"
 #include "compiler/Listing.h"
+#include "compiler/artifact/KernelUses.h"
 #include "compiler/kernels/KernelBatch.h"
 #include "compiler/kernels/KernelVariants.h"
 #include "dialects/plan/Plan.h"
@@ -56,6 +57,11 @@ bool KernelPhase::readSchedules(ModuleOp Module) {
   std::vector<std::string> Names;
   for (auto Kernel : Module.getOps<func::FuncOp>())
     Names.push_back(Kernel.getSymName().str());
+  std::map<std::string, std::string> SymbolOf;
+  for (auto Program : Module.getOps<plan::ProgramOp>())
+    for (const auto &[Symbol, Use] : kernelUses(Program))
+      SymbolOf.emplace(Use.Name, Symbol);
+  Schedules.useSymbols(SymbolOf);
   return Schedules.checkNames(Names, Diags);
 }
 
