@@ -468,6 +468,8 @@ std::string provenanceText(const CompileOptions &Options) {
     Parts.push_back("--strip");
   if (Options.LineInfo)
     Parts.push_back("--line-info");
+  if (Options.Variants != CompileOptions().Variants)
+    Parts.push_back(fmt::format("--variants={}", Options.Variants));
   if (!Options.ScheduleFile.empty())
     Parts.push_back("--schedule=" + scheduleFileText(Options.ScheduleFile));
   return fmt::format("{}", fmt::join(Parts, " "));
