@@ -74,6 +74,7 @@ llvm::Error TargetBuilder::addHostCode() {
   if (Compiled.Kernels.empty())
     return llvm::Error::success();
   std::vector<StringRef> Objects;
+  Objects.reserve(Compiled.Kernels.size());
   for (const auto &[Symbol, Kernel] : Compiled.Kernels)
     Objects.push_back(Kernel.Code);
   auto Image = codegen::linkHostImage(Objects);

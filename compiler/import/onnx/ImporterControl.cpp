@@ -145,9 +145,11 @@ Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
       Draft, Draft.getBody(), TypeRange(ValueRange(Inits)),
       [&](ArrayRef<Value> Carried) { return Body(Counter, Carried); });
   LoopOp Loop;
-  if (Yielded && checkLoop(N, Draft) &&
-      !(Loop = withResults(Draft, Reversed, B)))
-    N.unsupported("all iterations together give what no tensor can be");
+  if (Yielded && checkLoop(N, Draft)) {
+    Loop = withResults(Draft, Reversed, B);
+    if (!Loop)
+      N.unsupported("all iterations together give what no tensor can be");
+  }
   if (!Loop) {
     Draft.walk([&](LoopOp Lost) {
       forgetCounter(Expr::symbol(Lost.getCounter().str()));
