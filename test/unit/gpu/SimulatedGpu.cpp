@@ -243,6 +243,8 @@ LogicalResult convertToLlvm(ModuleOp Module) {
   MLIRContext *Context = Module.getContext();
   RewritePatternSet Expand(Context);
   arith::populateCeilFloorDivExpandOpsPatterns(Expand);
+  // Not every CPU converts to bf16.
+  arith::populateExpandBFloat16Patterns(Expand);
   memref::populateExpandStridedMetadataPatterns(Expand);
   if (failed(applyPatternsGreedily(Module, std::move(Expand))))
     return failure();
