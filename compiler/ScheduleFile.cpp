@@ -9,7 +9,6 @@
 #include "compiler/ScheduleFile.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
@@ -111,6 +110,13 @@ std::string ScheduleFile::find(const target::Target &T,
   return Found == Rules.rend() ? std::string() : Found->Schedule;
 }
 
+/// "product" of "product_v2"; a name that is no variant's as it is.
+static StringRef withoutVariant(StringRef Name) {
+  StringRef Stem = Name.rtrim("0123456789");
+  bool Numbered = Stem.size() < Name.size() && Stem.consume_back("_v");
+  return Numbered ? Stem : Name;
+}
+
 void ScheduleFile::useSymbols(
     const std::map<std::string, std::string> &SymbolOf) {
   auto IsSymbol = [&](const std::string &Name) {
@@ -119,14 +125,14 @@ void ScheduleFile::useSymbols(
   for (Rule &R : Rules) {
     if (IsSymbol(R.Pattern))
       continue;
-    auto Found = SymbolOf.find(R.Pattern);
-    size_t End = R.Pattern.size();
+    std::string Of = R.Pattern;
+    auto Found = SymbolOf.find(Of);
     if (Found == SymbolOf.end()) {
-      End = std::min(End, R.Pattern.rfind("_v"));
-      Found = SymbolOf.find(R.Pattern.substr(0, End));
+      Of = withoutVariant(R.Pattern).str();
+      Found = SymbolOf.find(Of);
     }
     if (Found != SymbolOf.end())
-      R.Pattern.replace(0, End, Found->second);
+      R.Pattern.replace(0, Of.size(), Found->second);
   }
 }
 
@@ -148,12 +154,9 @@ static std::string namesText(std::span<const std::string> Kernels) {
 /// The kernel of which `Name` would be a variant; empty: of none.
 static StringRef variantOf(StringRef Name,
                            std::span<const std::string> Kernels) {
-  size_t Mark = Name.rfind("_v");
-  if (Mark == StringRef::npos)
-    return {};
-  StringRef Of = Name.take_front(Mark), Number = Name.drop_front(Mark + 2);
-  bool Numbered = !Number.empty() && llvm::all_of(Number, llvm::isDigit);
-  return Numbered && llvm::is_contained(Kernels, Of) ? Of : StringRef();
+  StringRef Of = withoutVariant(Name);
+  bool IsVariant = Of.size() < Name.size() && llvm::is_contained(Kernels, Of);
+  return IsVariant ? Of : StringRef();
 }
 
 /// Says why a rule is for no kernel, and for which it may be meant.

@@ -239,7 +239,8 @@ static void warnOfTaken(kpc::Diagnostic &D, const std::string &Old,
     return;
   }
   shape::Interval Range = Known.range(New), Asked = rangeOf(Known, Old);
-  if (Range.Min < Asked.Min || Range.Max > Asked.Max)
+  if (Asked != shape::Interval() &&
+      (Range.Min < Asked.Min || Range.Max > Asked.Max))
     Text += "; its own range is not looked at";
   std::set<std::string, std::less<>> Parts;
   New.collectSymbols(Parts);

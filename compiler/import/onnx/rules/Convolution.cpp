@@ -183,8 +183,7 @@ static void importConvTranspose(NodeImport &N) {
 
 ArrayRef<Rule> convolutionRules() {
   static const Rule Rows[] = {
-      {"", "Conv", 1, Newest, importConv,
-       "with strides, auto_pad needs sizes that are known when compiling"},
+      {"", "Conv", 1, Newest, importConv, AutoPadLimits},
       {"", "ConvTranspose", 1, Newest, importConvTranspose,
        "output_shape needs sizes that are known when compiling"},
   };

@@ -286,6 +286,10 @@ template <Global G> static void importGlobalPool(NodeImport &N) {
   N.result(0, root(N, Sum, P));
 }
 
+static constexpr std::string_view PadsOfKnownSizes =
+    "with strides, auto_pad and ceil_mode need sizes that are known when "
+    "compiling";
+
 ArrayRef<Rule> poolingRules() {
   static const Rule Rows[] = {
       {"", "MaxPool", 1, Newest, importMaxPool,
@@ -293,12 +297,8 @@ ArrayRef<Rule> poolingRules() {
        "compiling; indices of maxima, windows of at most 1024 elements"},
       {"", "MaxUnpool", 9, Newest, importMaxUnpool,
        "output_shape must be known when compiling"},
-      {"", "AveragePool", 1, Newest, importAveragePool,
-       "with strides, auto_pad and ceil_mode need sizes that are known when "
-       "compiling"},
-      {"", "LpPool", 1, Newest, importLpPool,
-       "with strides, auto_pad and ceil_mode need sizes that are known when "
-       "compiling"},
+      {"", "AveragePool", 1, Newest, importAveragePool, PadsOfKnownSizes},
+      {"", "LpPool", 1, Newest, importLpPool, PadsOfKnownSizes},
       {"", "GlobalMaxPool", 1, Newest, importGlobalPool<Global::Max>},
       {"", "GlobalAveragePool", 1, Newest, importGlobalPool<Global::Average>},
       {"", "GlobalLpPool", 1, Newest, importGlobalPool<Global::Lp>},

@@ -271,10 +271,8 @@ ArrayRef<Rule> quantizationRules() {
       {"", "DynamicQuantizeLinear", 11, Newest, importDynamicQuantize},
       {"", "MatMulInteger", 10, Newest, importMatMulInteger},
       {"", "QLinearMatMul", 10, Newest, importQLinearMatMul},
-      {"", "ConvInteger", 10, Newest, importConvInteger,
-       "with strides, auto_pad needs sizes that are known when compiling"},
-      {"", "QLinearConv", 10, Newest, importQLinearConv,
-       "with strides, auto_pad needs sizes that are known when compiling"},
+      {"", "ConvInteger", 10, Newest, importConvInteger, AutoPadLimits},
+      {"", "QLinearConv", 10, Newest, importQLinearConv, AutoPadLimits},
   };
   return Rows;
 }

@@ -489,8 +489,9 @@ ArrayRef<Rule> resizeRules() {
       {"", "Resize", 10, Newest, importResize,
        "scales or sizes must follow from constants and sizes; where a size is "
        "known only at run time, scales are fractions by 64 at most, and cubic, "
-       "antialias, exclude_outside, keep_aspect_ratio_policy and coordinates "
-       "beside half_pixel, asymmetric and align_corners do not compile"},
+       "antialias, exclude_outside, keep_aspect_ratio_policy, "
+       "half_pixel_symmetric, tf_crop_and_resize and, to a size that is not "
+       "known, pytorch_half_pixel do not compile"},
       {"", "Upsample", 1, 9, importResize,
        "scales must be known when compiling"},
   };

@@ -26,6 +26,10 @@ std::optional<Spatial> spatialAttributes(NodeImport &N, Ints Kernel,
                                          ArrayRef<Expr> Sizes,
                                          bool CeilMode = false);
 
+/// What of auto_pad `spatialAttributes` refuses.
+inline constexpr std::string_view AutoPadLimits =
+    "with strides, auto_pad needs sizes that are known when compiling";
+
 /// kernel_shape, or the sizes that the weights have; none after a report.
 std::optional<Ints> kernelShape(NodeImport &N, ArrayRef<Expr> WeightSizes);
 
