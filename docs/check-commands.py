@@ -23,6 +23,7 @@ PAGES = ("README.md", "docs/guide.md", "docs/cli.md", "docs/from-onnx-to-kernels
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^ *```console\n(.*?)^ *```", re.M | re.S)
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?")
+HOST_SCHEDULE = re.compile(r"\btile rows=\S+ vectors=\S+ lanes=\S+ block=\S+( region)? (direct|panel)\b")  # of a CPU's vectors
 UNIT = re.compile(r"\b(bytes|[KMG]iB|ms|us|ns|s)\b")
 # What these print is a fault of the input, which the page shows on purpose; or a time, which may be too long.
 FAILS = {"kpc check unknown.onnx": (1,), "--fail-above": (0, 3)}
@@ -32,6 +33,7 @@ def alike(line):
     """A line without what differs from machine to machine and day to day."""
     line = re.sub(r"host \(.*\)", "host (CPU)", line)
     line = re.sub(r"\b0x([0-9a-f]+|…)", "ADDRESS", line)
+    line = HOST_SCHEDULE.sub("tile SCHEDULE", line)
     line = UNIT.sub("U", NUMBER.sub("N", line.replace("host:x86-64-v2", "HOST").replace(
         "host:x86-64-v3", "HOST").replace("host:x86-64-v4", "HOST")))
     return " ".join(line.split())

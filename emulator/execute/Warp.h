@@ -79,6 +79,9 @@ public:
   };
   uint8_t *locateAsync(const Instruction &I, uint64_t Offset, unsigned Bytes,
                        MemoryUse Use, unsigned Lane, const Agent &By);
+  /// False: an address that is no multiple of so many bytes was reported.
+  bool isAligned(const Instruction &I, uint64_t Address, unsigned Bytes,
+                 unsigned Lane);
   /// Host memory of an access; nullptr: a finding was reported.
   uint8_t *locate(const Instruction &I, uint64_t Address, unsigned Bytes,
                   MemoryUse Use, unsigned Lane);

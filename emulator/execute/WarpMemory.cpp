@@ -19,27 +19,42 @@ uint8_t *Warp::outside(const Instruction &I, unsigned Bytes, unsigned Lane,
   return nullptr;
 }
 
+static Space spaceOf(const Instruction &I, uint64_t Address) {
+  if (I.Where != Space::Generic)
+    return I.Where;
+  uint64_t Window = Address & WindowMask;
+  return Window == SharedWindow  ? Space::Shared
+         : Window == LocalWindow ? Space::Local
+         : Window == ParamWindow ? Space::Param
+                                 : Space::Global;
+}
+
+static bool isInDevice(Space Where) {
+  return Where == Space::Global || Where == Space::Const;
+}
+
+bool Warp::isAligned(const Instruction &I, uint64_t Address, unsigned Bytes,
+                     unsigned Lane) {
+  if (!(Address & (Bytes - 1)))
+    return true;
+  bool InDevice = isInDevice(spaceOf(I, Address));
+  if (I.Where == Space::Generic && !InDevice)
+    Address &= ~WindowMask;
+  report(FindingKind::Misaligned, I, Lane,
+         "address " +
+             (InDevice ? addressText(Block->launch(), Address) + ","
+                       : hexadecimal(Address)) +
+             " is no multiple of " + std::to_string(Bytes));
+  return false;
+}
+
 uint8_t *Warp::locate(const Instruction &I, uint64_t Address, unsigned Bytes,
                       MemoryUse Use, unsigned Lane) {
-  Space Where = I.Where;
-  if (Where == Space::Generic) {
-    uint64_t Window = Address & WindowMask;
-    Where = Window == SharedWindow  ? Space::Shared
-            : Window == LocalWindow ? Space::Local
-            : Window == ParamWindow ? Space::Param
-                                    : Space::Global;
-    if (Where != Space::Global)
-      Address &= ~WindowMask;
-  }
-  bool InDevice = Where == Space::Global || Where == Space::Const;
-  if (Address & (Bytes - 1)) {
-    report(FindingKind::Misaligned, I, Lane,
-           "address " +
-               (InDevice ? addressText(Block->launch(), Address) + ","
-                         : hexadecimal(Address)) +
-               " is no multiple of " + std::to_string(Bytes));
+  if (!isAligned(I, Address, Bytes, Lane))
     return nullptr;
-  }
+  Space Where = spaceOf(I, Address);
+  if (I.Where == Space::Generic && !isInDevice(Where))
+    Address &= ~WindowMask;
   switch (Where) {
   case Space::Shared:
     return locateShared(I, Address, Bytes, Use, Lane, nullptr);

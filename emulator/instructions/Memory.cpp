@@ -13,6 +13,7 @@
 #include "emulator/instructions/Lanes.h"
 #include "emulator/instructions/Opcodes.h"
 
+#include <bit>
 #include <cstring>
 
 namespace kpc::emulator {
@@ -101,6 +102,41 @@ void load(Warp &W, const Instruction &I, uint32_t Mask) {
       uint64_t Value = readBytes(From + N * Bytes, Bytes, IsStrong);
       storeLane(W, Rows[N], Register, L,
                 Signed ? extended(Value, Bytes) : Value);
+    }
+  }
+}
+
+/// Of an element, up to the last byte that the mask in I.Immediate has.
+unsigned usedBytes(const Instruction &I, unsigned Element) {
+  uint64_t OfElement =
+      (I.Immediate >> (Element * I.Bytes)) & ((uint64_t{1} << I.Bytes) - 1);
+  return OfElement ? std::bit_ceil(unsigned(std::bit_width(OfElement))) : 0;
+}
+
+/// A load of which only some bytes are used: the others may lie behind the end
+/// of an allocation or be written by somebody else. In their place stand ones,
+/// a NaN.
+void loadUsed(Warp &W, const Instruction &I, uint32_t Mask) {
+  const uint32_t *Rows = &W.kernel().Vectors[I.Rows];
+  unsigned Bytes = I.Bytes, Register = I.Mode & RegisterBytes;
+  for (; Mask != 0; Mask &= Mask - 1) {
+    auto L = unsigned(std::countr_zero(Mask));
+    uint64_t Address = W.addressOf(I, L);
+    if (!W.isAligned(I, Address, Bytes * I.Count, L))
+      return;
+    for (unsigned N = 0; N < I.Count; ++N) {
+      uint64_t Value = ~uint64_t{0};
+      if (unsigned Used = usedBytes(I, N)) {
+        uint8_t *From =
+            W.locate(I, Address + N * Bytes, Used, MemoryUse::Read, L);
+        if (!From)
+          return;
+        std::memcpy(&Value, From, Used);
+      }
+      unsigned Shift = 64 - 8 * Bytes;
+      storeLane(W, Rows[N], Register, L,
+                I.Mode & SignExtends ? extended(Value, Bytes)
+                                     : Value << Shift >> Shift);
     }
   }
 }
@@ -221,6 +257,12 @@ bool decodeAccess(Decoder &D, const ptx::Statement &S, Modifiers &M,
   I.Bytes = uint8_t(Bits / 8);
   I.Mode = uint8_t(Given / 8 | (isSigned(*T) ? SignExtends : 0) | Strength);
   I.Run = Stores ? store : load;
+  uint32_t All = uint32_t((uint64_t{1} << (I.Bytes * I.Count)) - 1);
+  if (!Stores && !Strength && (S.UsedBytes & All) != All) {
+    I.Immediate = S.UsedBytes;
+    I.Run = loadUsed;
+    return true;
+  }
   if (I.Where == Space::Param && !I.AddressBytes && Given == Bits &&
       I.Count == 1 && !Stores)
     I.Run = Bits == 64   ? loadParameter<uint64_t>

@@ -8,6 +8,9 @@
 
 #include "emulator/ptx/ParserState.h"
 
+#include <charconv>
+#include <string_view>
+
 namespace kpc::emulator::ptx {
 
 /// ".global .align 4 .f32 x[4] = {…}", without the ';'.
@@ -211,15 +214,29 @@ bool Parser::location() {
   return true;
 }
 
+/// PTX ISA, "Pragma Strings: used_bytes_mask": a mask of the load behind it.
+/// Others are hints.
+bool Parser::pragma() {
+  constexpr std::string_view Name = "\"used_bytes_mask 0x";
+  std::string_view Text = Lex.peek().Text;
+  if (Text.starts_with(Name)) {
+    Text = Text.substr(Name.size(), Text.size() - Name.size() - 1);
+    auto [End, Wrong] =
+        std::from_chars(Text.data(), Text.data() + Text.size(), UsedBytes, 16);
+    if (Wrong != std::errc() || End != Text.data() + Text.size())
+      return fail("used_bytes_mask takes a number of up to 32 bits");
+  }
+  skipTo(';');
+  return true;
+}
+
 bool Parser::directive(Function &F, int Scope) {
   if (accept(".reg"))
     return registers(F.Scopes[Scope]);
   if (at(".loc"))
     return location();
-  if (accept(".pragma")) {
-    skipTo(';');
-    return true;
-  }
+  if (accept(".pragma"))
+    return pragma();
   if (!isSpace(Lex.peek().Text))
     return fail("'" + std::string(Lex.peek().Text) +
                 "' is not known inside of functions");

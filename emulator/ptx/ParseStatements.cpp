@@ -8,6 +8,8 @@
 
 #include "emulator/ptx/ParserState.h"
 
+#include <utility>
+
 namespace kpc::emulator::ptx {
 
 bool Parser::block(Function &F, int Scope, int Depth) {
@@ -81,6 +83,7 @@ bool Parser::statement(Function &F, int Scope) {
     }
   }
   Lex.take();
+  S.UsedBytes = std::exchange(UsedBytes, ~uint32_t{0});
   F.Body.push_back(std::move(S));
   return true;
 }

@@ -83,6 +83,7 @@ private:
   bool location();
   void skipLine(int Line);
   bool directive(Function &F, int Scope);
+  bool pragma();
   bool registers(Scope &S);
   bool branchTargets(Scope &S, const std::string &Label);
   bool variable(Variable &V);
@@ -97,6 +98,7 @@ private:
   Module Out;
   std::map<std::string, int> Declared;     ///< lines of the module's names
   uint32_t SourceFile = 0, SourceLine = 0; ///< of the last .loc
+  uint32_t UsedBytes = ~uint32_t{0};       ///< of the next instruction
   std::optional<SyntaxError> Error;
 };
 

@@ -54,6 +54,8 @@ struct Statement {
   int Scope = 0; ///< index of Function::Scopes
   /// As the last .loc before it says; 0: none.
   uint32_t SourceFile = 0, SourceLine = 0;
+  /// Of a load: bit b where a pragma before it leaves its byte b in use.
+  uint32_t UsedBytes = ~uint32_t{0};
   std::string text() const;
 };
 

@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors without elements, their sizes known when compiling, through operators of every kind.
+"""Tensors without elements, their sizes known when compiling, through operators of every kind; a window without any.
 
     python3 zero_sizes.py --kpc FILE --work-dir FOLDER [--arch host] [--device host]
 
@@ -60,6 +60,7 @@ CASES = [
     Case("MaxPool", [[2, 3, 0, 8]], [2, 3, 0, 4], name="MaxPool.rows", strides=[2, 2], **PAIR),
     Case("AveragePool", [[0, 3, 8, 8]], [0, 3, 7, 7], **PAIR),
     Case("AveragePool", [[0, 3, 8, 8]], [0, 3, 4, 4], name="AveragePool.padded", kernel_shape=[3, 3], pads=[1] * 4, strides=[2, 2]),
+    Case("AveragePool", [[2, 3, 1, 8]], [2, 3, 1, 7], name="AveragePool.paddingAlone", value=0, pads=[1, 0, 1, 0], dilations=[2, 1], **PAIR),
     Case("LpPool", [[0, 3, 8, 8]], [0, 3, 7, 7], **PAIR),
     Case("GlobalAveragePool", [[0, 3, 8, 8]], [0, 3, 1, 1]),
     Case("GlobalMaxPool", [[0, 3, 8, 8]], [0, 3, 1, 1]),

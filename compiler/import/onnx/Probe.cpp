@@ -10,7 +10,8 @@
 /// A node that cannot be imported leaves its outputs without a type, and the
 /// rules of the nodes behind it need types. So each of those rules is tried
 /// with several types in the places of the lost values. A rule that works with
-/// one of them has nothing to say. What a rule says of the node's attributes or
+/// one of them has nothing to say, nor has one that would have to know sizes
+/// that are guessed. What a rule says of the node's attributes or
 /// inputs in the same words whatever the type is a fault of the node's own, and
 /// is reported; what changes with the type, or is about it, is not.
 ///
@@ -58,6 +59,12 @@ bool concernsNode(const kpc::Diagnostic &D) {
   default:
     return false;
   }
+}
+
+/// Whether the node may be right, were its sizes known.
+bool wantsSizes(const kpc::Diagnostic &D) {
+  return (D.Id == Code::ImportUnsupported || D.Id == Code::ImportNotConstant) &&
+         D.Message.find(GuessedSize) != std::string::npos;
 }
 
 bool hasGraph(const Node &N) {
@@ -113,7 +120,7 @@ void Importer::probe(const Node &N, const Rule &R) {
   size_t Times = 0;
   for (const Guess &G : Guesses) {
     std::optional<kpc::Diagnostic> Said = tryRule(N, R, G.Element, G.Rank);
-    if (!Said)
+    if (!Said || wantsSizes(*Said))
       return;
     if (!concernsNode(*Said))
       continue;

@@ -28,6 +28,37 @@ TEST(Finding, OutOfBounds) {
             "out-of-bounds");
 }
 
+/// A load of 16 bytes of which 12 are there.
+TEST(Finding, UsedBytesOfALoad) {
+  std::string Body = "ld.global.v4.b32 {%r2, %r3, %r4, %r5}, [%rd0];"
+                     "st.global.u32 [%rd1], %r4;"
+                     "st.global.u32 [%rd1+4], %r5;";
+  std::string Used = ".pragma \"used_bytes_mask 0xfff\"; " + Body;
+  test::Setup S{.Input = {5, 6, 7}, .OutputWords = 2, .Threads = 1};
+  EXPECT_EQ(run(Body, S).finding(), "out-of-bounds");
+  Outcome R = run(Used, S);
+  EXPECT_EQ(R.text(), "");
+  EXPECT_EQ(R.Output, (std::vector<uint32_t>{7, ~0u}));
+  // It is of the next instruction alone, and alignment is of the whole.
+  EXPECT_EQ(run(Used + Body, S).finding(), "out-of-bounds");
+  S.Input = {1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(run(".pragma \"used_bytes_mask 0xfff\";"
+                "ld.global.v4.b32 {%r2, %r3, %r4, %r5}, [%rd0+8];",
+                S)
+                .finding(),
+            "misaligned");
+  // Half of an element; 16 bits with their sign.
+  R = run(".pragma \"used_bytes_mask 0x3\"; ld.global.b32 %r4, [%rd0];"
+          ".pragma \"used_bytes_mask 0xc\"; "
+          "ld.global.v2.s16 {%r6, %r5}, [%rd0+4];"
+          "st.global.u32 [%rd1], %r4; st.global.u32 [%rd1+4], %r5;",
+          {.Input = {0x10002, 0xfff00000}, .OutputWords = 2, .Threads = 1});
+  EXPECT_EQ(R.text(), "");
+  EXPECT_EQ(R.Output, (std::vector<uint32_t>{0xffff0002, 0xfffffff0}));
+  EXPECT_EQ(run(".pragma \"used_bytes_mask 0x1ffffffff\"; ret;").text(),
+            "line 12: used_bytes_mask takes a number of up to 32 bits\n");
+}
+
 /// Of a finding of the body's one line.
 std::string at(const std::string &Kind, const std::string &What,
                const std::string &Thread, const std::string &Detail) {

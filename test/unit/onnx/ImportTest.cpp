@@ -244,6 +244,32 @@ TEST(BadImport, EveryFaultOnce) {
   EXPECT_EQ(Imported(M).Diags.errorCount(), 2u);
 }
 
+/// Rows of x, [3, d1], and what is left of them, ordered.
+static ModelProto orderedTwice() {
+  ModelProto M = model();
+  input(M, "x", {3, -1});
+  int64s(M, "k", {1}, {2});
+  node(M, "TopK", {"x", "k"}, {"a", "ai"}, "n");
+  node(M, "TopK", {"a", "k"}, {"y", "yi"}, "behind");
+  output(M, "y");
+  return M;
+}
+
+TEST(BadImport, OrderOfALengthWithoutRange) {
+  // Nothing is said of the node behind it: which length it has is not known.
+  EXPECT_EQ(Imported(orderedTwice()).Diags.text(),
+            "error[KPC-I0027]: 'n' (TopK, opset 17) in m.onnx: orders a size "
+            "of d1; kpc orders up to 4096\n"
+            "  hint: give it a range that ends there with --dim\n");
+}
+
+TEST(ImportSizes, OrdersALengthOfARange) {
+  ImportOptions Options;
+  Options.Dims["d1"] = {.Min = 2, .Max = 4096};
+  EXPECT_EQ(Imported(orderedTwice(), Options).result(),
+            "!graph.tensor<[3, 2], f32>");
+}
+
 TEST(BadImport, UnknownDimOption) {
   ModelProto M = unary("Relu", {-1, 3});
   ImportOptions Options;

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
 
 using namespace kpc::graph;
@@ -135,9 +136,14 @@ static void importTopK(NodeImport &N) {
   Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
   if (!K)
     return;
-  if (!Size.asConstant() || *Size.asConstant() > LongestOrdered) {
-    N.unsupported("orders a size of " + Size.str() + "; kpc orders up to " +
-                  std::to_string(LongestOrdered));
+  if (N.importer().facts().range(Size).Max > LongestOrdered) {
+    std::string What = "orders a size of " + Size.str() +
+                       "; kpc orders up to " + std::to_string(LongestOrdered);
+    if (Size.asConstant())
+      N.unsupported(What);
+    else
+      N.fail(Code::ImportUnsupported, What,
+             "give it a range that ends there with --dim");
     return;
   }
   int64_t Last = N.rank(X) - 1;
@@ -280,7 +286,8 @@ ArrayRef<Rule> indexingRules() {
       {"", "ScatterElements", 11, Newest, importScatterElements},
       {"", "ScatterND", 11, Newest, importScatterNd},
       {"", "TopK", 1, Newest, importTopK,
-       "k must be known when compiling; rows of up to 4096"},
+       "k must be known when compiling; rows of up to 4096 (of a dynamic size: "
+       "by its range)"},
       {"", "Compress", 9, Newest, importCompress,
        "the number of kept elements must be known when compiling"},
       {"", "NonZero", 9, Newest, importNonZero,

@@ -8,6 +8,7 @@
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Spatial.h"
 
+#include <algorithm>
 #include <limits>
 
 using namespace kpc::graph;
@@ -188,7 +189,18 @@ static void importMaxPool(NodeImport &N) {
            channelsFirst(N, pool(N, ReduceKind::max, channelsLast(N, X), *S)));
 }
 
-/// How many elements each window sees, with sizes that broadcast to x's.
+/// Whether a window can lie in padding alone, if only between its taps.
+static bool maySeeNothing(const Spatial &S) {
+  for (size_t I = 0; I < S.count(); ++I) {
+    int64_t Pads = std::max(S.Low[I], S.High[I]);
+    if (Pads > 0 && (S.Dilation[I] > 1 || Pads >= S.Kernel[I]))
+      return true;
+  }
+  return false;
+}
+
+/// How many elements each window sees, with sizes that broadcast to x's; 1 for
+/// one that sees none, whose sum is 0.
 static Value windowCounts(NodeImport &N, Value X, Spatial S, bool WithPads,
                           const Spatial &Declared) {
   Dims Sizes(N.dims(X));
@@ -201,7 +213,9 @@ static Value windowCounts(NodeImport &N, Value X, Spatial S, bool WithPads,
       S.High[I] -= Declared.High[I];
       S.Low[I] = 0;
     }
-  return pool(N, ReduceKind::sum, N.full(1, Sizes, N.element(X)), S);
+  Value Counts = pool(N, ReduceKind::sum, N.full(1, Sizes, N.element(X)), S);
+  return maySeeNothing(S) && Counts ? N.binary<MaxOp>(Counts, N.like(1, Counts))
+                                    : Counts;
 }
 
 static void importAveragePool(NodeImport &N) {

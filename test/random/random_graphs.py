@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles and runs graphs of random operators and compares every result with onnxruntime's.
+
+    python3 random_graphs.py --kpc build/dev/bin/kpc --work-dir DIR [--first 0] [--count 100] [--arch host] [--device host]
+                             [--precision fp16] [--reduce]
+
+A graph is what its seed makes it, the same everywhere. Odd seeds have two dynamic dims, n and m; one artifact runs at several
+of their sizes. A result may differ by rounding: by a fixed part of its RMS, and by a multiple of what changes where inputs and
+weights change in their last bits. With --reduce a graph that fails is cut down before it is shown.
+
+Exits 0 where all results are right, 77 (a skip) where a peer is not installed, else 1.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import os
+import pathlib
+import shutil
+import sys
+
+SKIPPED = 77
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+    from onnx import numpy_helper
+except ImportError as error:
+    print(f"SKIPPED: the Python package '{error.name}' is not installed")
+    sys.exit(SKIPPED)
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "fuzz"))
+
+import contained
+import movement  # noqa: F401: enters its operators
+import reduction
+from graph import BOOLEAN, ENVIRONMENTS, FLOAT, INTEGER, TESTED, Graph, fixed, named
+from operators import OPERATORS
+
+# What storing in this precision changes at most, relatively: half of a unit in the last place.
+LAST_BIT = {"fp32": 2.0**-24, "tf32": 2.0**-11, "fp16": 2.0**-11, "bf16": 2.0**-8}
+# Errors of one graph are sums of many roundings: of those of its inputs and weights, and of so many steps' own, in which
+# numbers of this size may have cancelled.
+STEPS = 60
+WITHIN = 0.5
+RANGE = "1..64"  # of a dynamic dim
+
+
+@dataclasses.dataclass
+class Case:
+    seed: int
+    model: onnx.ModelProto
+    feeds: list  # (sizes, name -> array)
+
+
+def random_dims(g, rank):
+    sizes = [1, 2, 3, 4, 4, 6, 8, 8, 12, 16, 17, 24]
+    dims = [fixed(g.random.choice(sizes)) for _ in range(rank)]
+    if g.wide:
+        dims[-1] = fixed(g.width())
+    if g.dynamic and rank:
+        dims[0 if g.chance(0.7) else g.random.randrange(rank)] = named("n")
+        if rank > 1 and g.chance(0.6):
+            dims[1 + g.random.randrange(rank - 1)] = named("m")
+    return dims
+
+
+def make_case(seed):
+    g = Graph(seed, dynamic=seed % 2 == 1)
+    while not g.inputs or g.chance(0.5) or (g.dynamic and not any(named("n") in v.dims for v in g.inputs)):
+        kind = g.random.choices([FLOAT, INTEGER, BOOLEAN], [8, 1, 1] if g.inputs else [1, 0, 0])[0]
+        g.attempt(lambda g: g.input(random_dims(g, g.random.choices([1, 2, 3, 4], [1, 3, 4, 4])[0]), kind))
+    functions, shares = zip(*OPERATORS)
+    wanted = g.random.randint(3, 14)
+    for _ in range(40 * wanted):
+        if wanted == 0:
+            break
+        wanted -= g.attempt(g.random.choices(functions, shares)[0])
+    outputs = g.outputs()
+    feeds = [(sizes, g.feed(sizes)) for sizes in ENVIRONMENTS[:TESTED if g.dynamic else 1]]
+    return Case(seed, g.model(outputs), feeds) if outputs else None
+
+
+# The reference.
+
+def reference(model, feed):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return dict(zip([o.name for o in session.get_outputs()], session.run(None, feed)))
+
+
+def jittered(array, size, random):
+    if array.dtype != np.float32:
+        return array
+    return (array * (1 + size * random.choice([-1.0, 1.0], array.shape))).astype(np.float32)
+
+
+def sensitivity(case, feed, size, want):
+    """name -> how much each output changes, at most, where inputs and weights change by `size` of themselves."""
+    changes = {name: np.zeros(np.shape(array)) for name, array in want.items()}
+    for seed in range(3):
+        random = np.random.Generator(np.random.PCG64(seed))
+        model = onnx.ModelProto()
+        model.CopyFrom(case.model)
+        for tensor in model.graph.initializer:
+            array = numpy_helper.to_array(tensor)
+            if tensor.name.startswith("w"):
+                tensor.CopyFrom(numpy_helper.from_array(jittered(array, size, random), tensor.name))
+        got = reference(model, {name: jittered(array, size, random) for name, array in feed.items()})
+        for name, array in got.items():
+            if array.dtype == np.float32:
+                with np.errstate(invalid="ignore"):
+                    changes[name] = np.maximum(changes[name], np.abs(array.astype(np.float64) - want[name]))
+    return changes
+
+
+# What kpc makes of it.
+
+class Runner:
+    def __init__(self, options):
+        self.options = options
+
+    def call(self, *arguments):
+        return contained.run([str(a) for a in (self.options.kpc, *arguments)], self.options.limit)
+
+    def problem(self, case, folder):
+        """What is wrong with this case; empty where nothing is."""
+        folder.mkdir(parents=True, exist_ok=True)
+        onnx.save(case.model, folder / "model.onnx")
+        narrow = [] if self.options.precision == "fp32" else ["--precision", self.options.precision]
+        dims = {d.dim_param for v in case.model.graph.input for d in v.type.tensor_type.shape.dim if d.dim_param}
+        ranges = [word for name in sorted(dims) for word in ("--dim", f"{name}={RANGE}")]
+        code, output = self.call("compile", folder / "model.onnx", "--arch", self.options.arch, "-o", folder / "model.kpc", "--no-cache",
+                                 "--quiet", "--jobs", 1, *narrow, *ranges)
+        if code != 0:
+            return f"compile: {'hang' if code is None else f'exit code {code}'}: {output.strip()[-600:]}"
+        for sizes, feed in case.feeds:
+            problem = self.wrong(case, feed, folder)
+            if problem:
+                return f"{sizes}: {problem}"
+        return ""
+
+    def wrong(self, case, feed, folder):
+        inputs = []
+        for name, array in feed.items():
+            np.save(folder / f"{name}.npy", array)
+            inputs += ["--input", f"{name}={folder / name}.npy"]
+        device = ["--device", self.options.device] if self.options.device else []
+        code, output = self.call("run", folder / "model.kpc", "--output-dir", folder, "--quiet", *device, *inputs)
+        if code != 0:
+            return f"run: {'hang' if code is None else f'exit code {code}'}: {output.strip()[-600:]}"
+        want = reference(case.model, feed)
+        last = LAST_BIT[self.options.precision]
+        changes = sensitivity(case, feed, last, want)
+        for name, array in want.items():
+            problem = difference(np.load(folder / f"{name}.npy"), array, changes[name], last)
+            if problem:
+                return f"'{name}': {problem}"
+        return ""
+
+
+def difference(got, want, change, last):
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return f"{got.dtype}{list(got.shape)}, expected {want.dtype}{list(want.shape)}"
+    if want.dtype.kind != "f":
+        wrong = got != want
+    else:
+        finite, change = want[np.isfinite(want)], np.nan_to_num(change, posinf=0)
+        rms = np.sqrt(np.mean(np.square(finite, dtype=np.float64))) if finite.size else 0
+        largest = np.max(change, initial=0)
+        allowed = STEPS * (last * (max(rms, WITHIN) + np.abs(want)) + 0.1 * largest + change)
+        with np.errstate(invalid="ignore"):
+            wrong = ~((np.abs(got.astype(np.float64) - want) <= allowed) | (np.isnan(got) & np.isnan(want)) | (got == want))
+    if not wrong.any():
+        return ""
+    place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return f"{int(wrong.sum())} of {wrong.size} values wrong; at {list(place)} {got[place]}, expected {want[place]}"
+
+
+def run_seed(runner, seed):
+    case = make_case(seed)
+    if not case:
+        return seed, None, ""
+    try:
+        for _, feed in case.feeds:
+            reference(case.model, feed)
+    except Exception as error:  # the generator's fault, or the peer's: it tests nothing, which must not pass
+        return seed, None, f"onnxruntime: {str(error)[:300]}"
+    folder = runner.options.work_dir / str(seed)
+    problem = runner.problem(case, folder)
+    if problem and runner.options.reduce:
+        small = reduction.Reduction(case, reference, lambda each: runner.problem(each, folder / "tried")).reduced()
+        # A fault that comes and goes may not show again.
+        problem = f"{runner.problem(small, folder / 'reduced') or problem}\n{reduction.text(small.model)}"
+    if not problem and not runner.options.keep:
+        shutil.rmtree(folder)
+    return seed, case, problem
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--kpc", type=pathlib.Path, required=True)
+    parser.add_argument("--work-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--arch", default="host")
+    parser.add_argument("--device", default="")
+    parser.add_argument("--precision", choices=LAST_BIT, default="fp32")
+    parser.add_argument("--limit", type=float, default=120, help="seconds one kpc process may take")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--reduce", action="store_true", help="cut down what fails")
+    parser.add_argument("--keep", action="store_true", help="keep the files of what is right, too")
+    options = parser.parse_args()
+    runner, right, wrong, unused = Runner(options), 0, [], 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for seed, case, problem in pool.map(lambda seed: run_seed(runner, seed), range(options.first, options.first + options.count)):
+            if case is None and not problem:
+                unused += 1
+            elif problem:
+                wrong.append(seed)
+                print(f"seed {seed}: {problem}", flush=True)
+            else:
+                right += 1
+    print(f"{options.count} graphs: {right} right, {len(wrong)} not, {unused} without a result")
+    return 1 if wrong or not right else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
