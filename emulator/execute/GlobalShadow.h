@@ -15,7 +15,9 @@
 /// Blocks know nothing of each other but through memory: a release (an atomic
 /// with .release, or a fence of the device's scope before one) leaves at its
 /// address what the warp knew, and who reads it there and acquires knows that
-/// too.
+/// too. It is left before the value is written, as blocks run side by side on
+/// threads of the host: who reads the address in between knows it too early, by
+/// which a race may be missed.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_EMULATOR_EXECUTE_GLOBALSHADOW_H

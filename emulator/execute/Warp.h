@@ -123,11 +123,12 @@ public:
   void fenceProxy();
   /// fence.acq_rel and stronger, of the device's scope.
   void fenceDevice();
-  /// A strong access to global memory.
-  struct Ordering {
-    bool Reads, Writes, Acquires, Releases;
-  };
-  void synchronise(uint64_t Address, Ordering What);
+  /// Of a strong access to global memory, for blocks on other threads of the
+  /// host: what a write makes known goes out before it and what a read finds
+  /// comes in after it, so that whoever sees the value knows what was released
+  /// with it.
+  void publish(uint64_t Address, bool Releases);
+  void observe(uint64_t Address, bool Acquires);
   unsigned WaitingAt = 0;
   /// The mbarrier that the warp waits for; NoAddress: none.
   static constexpr uint64_t NoAddress = ~uint64_t{0};

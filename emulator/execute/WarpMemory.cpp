@@ -165,25 +165,27 @@ void Warp::fenceDevice() {
   tick();
 }
 
-void Warp::synchronise(uint64_t Address, Ordering What) {
+void Warp::publish(uint64_t Address, bool Releases) {
   GlobalShadow *G = Block->launch().Global.get();
   if (!G)
     return;
-  if (What.Reads)
-    if (auto There = G->found(Address)) {
-      if (What.Acquires)
-        acquire(*There);
-      else
-        Found = merged(Found, There);
-    }
-  if (!What.Writes)
-    return;
-  if (What.Releases) {
+  if (Releases) {
     G->release(Address, released());
     tick();
   } else if (FencedRelease) {
     G->release(Address, *FencedRelease);
   }
+}
+
+void Warp::observe(uint64_t Address, bool Acquires) {
+  GlobalShadow *G = Block->launch().Global.get();
+  auto There = G ? G->found(Address) : nullptr;
+  if (!There)
+    return;
+  if (Acquires)
+    acquire(*There);
+  else
+    Found = merged(Found, There);
 }
 
 /// What the shadow objects to.

@@ -143,8 +143,7 @@ void atomic(Warp &W, const Instruction &I, uint32_t Mask) {
     bool Global = I.Where == Space::Global ||
                   (I.Where == Space::Generic && !(Address & WindowMask));
     if (Global)
-      W.synchronise(Address,
-                    {true, true, (I.Bytes & 1) != 0, (I.Bytes & 2) != 0});
+      W.publish(Address, I.Bytes & 2);
     Bits Old = __atomic_load_n(At, __ATOMIC_RELAXED);
     Bits B = W.row<Bits>(I.Source[1])[L];
     if (What == Update::CompareExchange) {
@@ -158,6 +157,8 @@ void atomic(Warp &W, const Instruction &I, uint32_t Mask) {
           __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
       }
     }
+    if (Global)
+      W.observe(Address, I.Bytes & 1);
     if (I.Target[0] != NoRow)
       W.row<Bits>(I.Target[0])[L] = Old;
   }

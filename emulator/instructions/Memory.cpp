@@ -30,14 +30,11 @@ enum : uint8_t {
   Ordered = 64
 };
 
-/// Other blocks learn of it, or it of them.
-void synchronise(Warp &W, const Instruction &I, unsigned Lane, bool Reads) {
-  uint64_t Address = W.addressOf(I, Lane);
-  bool Global = I.Where == Space::Global ||
-                (I.Where == Space::Generic && !(Address & WindowMask));
-  bool Orders = I.Mode & Ordered;
-  if (Global)
-    W.synchronise(Address, {Reads, !Reads, Orders && Reads, Orders && !Reads});
+/// Whether other blocks may learn of it, or it of them.
+bool isStrongGlobal(const Instruction &I, uint64_t Address) {
+  return (I.Mode & Strong) &&
+         (I.Where == Space::Global ||
+          (I.Where == Space::Generic && !(Address & WindowMask)));
 }
 
 uint64_t readBytes(const uint8_t *From, unsigned Bytes, bool IsStrong) {
@@ -93,16 +90,17 @@ void load(Warp &W, const Instruction &I, uint32_t Mask) {
   MemoryUse Use = IsStrong ? MemoryUse::StrongRead : MemoryUse::Read;
   for (; Mask != 0; Mask &= Mask - 1) {
     auto L = unsigned(std::countr_zero(Mask));
-    uint8_t *From = W.locate(I, W.addressOf(I, L), Bytes * I.Count, Use, L);
+    uint64_t Address = W.addressOf(I, L);
+    uint8_t *From = W.locate(I, Address, Bytes * I.Count, Use, L);
     if (!From)
       return;
-    if (IsStrong)
-      synchronise(W, I, L, true);
     for (unsigned N = 0; N < I.Count; ++N) {
       uint64_t Value = readBytes(From + N * Bytes, Bytes, IsStrong);
       storeLane(W, Rows[N], Register, L,
                 Signed ? extended(Value, Bytes) : Value);
     }
+    if (isStrongGlobal(I, Address))
+      W.observe(Address, I.Mode & Ordered);
   }
 }
 
@@ -147,12 +145,13 @@ void store(Warp &W, const Instruction &I, uint32_t Mask) {
   bool IsStrong = I.Mode & Strong;
   for (; Mask != 0; Mask &= Mask - 1) {
     auto L = unsigned(std::countr_zero(Mask));
-    uint8_t *To = W.locate(I, W.addressOf(I, L), Bytes * I.Count,
+    uint64_t Address = W.addressOf(I, L);
+    uint8_t *To = W.locate(I, Address, Bytes * I.Count,
                            IsStrong ? MemoryUse::Atomic : MemoryUse::Write, L);
     if (!To)
       return;
-    if (IsStrong)
-      synchronise(W, I, L, false);
+    if (isStrongGlobal(I, Address))
+      W.publish(Address, I.Mode & Ordered);
     for (unsigned N = 0; N < I.Count; ++N)
       writeBytes(To + N * Bytes, Bytes, IsStrong,
                  loadLane(W, Rows[N], Register, L));

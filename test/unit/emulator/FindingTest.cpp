@@ -373,6 +373,25 @@ TEST(GlobalRace, ReleaseAndAcquire) {
       "global-race");
 }
 
+/// Blocks side by side, again and again: whichever comes between which steps of
+/// whose atomic, no race is invented.
+TEST(GlobalRace, BlocksSideBySide) {
+  kpc::emulator::test::Setup Two{
+      .Input = {0}, .OutputWords = 64, .Threads = 1, .Blocks = 2};
+  const char *Fence = "fence.acq_rel.gpu;";
+  std::string Waits = "mov.u32 %r2, %ctaid.x; setp.eq.u32 %p1, %r2, 1;"
+                      "@%p1 bra WAIT; st.global.u32 [%rd1], 7;"
+                      "st.release.gpu.global.u32 [%rd0], 1; bra END;"
+                      "WAIT: ld.acquire.gpu.global.u32 %r3, [%rd0];"
+                      "setp.eq.u32 %p2, %r3, 0; @%p2 bra END;"
+                      "ld.global.u32 %r4, [%rd1]; END:";
+  for (int N = 0; N < 500; ++N) {
+    ASSERT_EQ(run(lastBlock(Fence, Fence), Two).finding(), "") << N;
+    ASSERT_EQ(run(lastBlock("", "", ".acq_rel.gpu"), Two).finding(), "") << N;
+    ASSERT_EQ(run(Waits, Two).finding(), "") << N;
+  }
+}
+
 TEST(GlobalRace, WarpsOfABlock) {
   kpc::emulator::test::Setup S{.OutputWords = 64, .Threads = 64};
   std::string Write =
