@@ -385,7 +385,7 @@ TEST(GlobalRace, BlocksSideBySide) {
                       "WAIT: ld.acquire.gpu.global.u32 %r3, [%rd0];"
                       "setp.eq.u32 %p2, %r3, 0; @%p2 bra END;"
                       "ld.global.u32 %r4, [%rd1]; END:";
-  for (int N = 0; N < 500; ++N) {
+  for (int N = 0; N < 200; ++N) {
     ASSERT_EQ(run(lastBlock(Fence, Fence), Two).finding(), "") << N;
     ASSERT_EQ(run(lastBlock("", "", ".acq_rel.gpu"), Two).finding(), "") << N;
     ASSERT_EQ(run(Waits, Two).finding(), "") << N;
