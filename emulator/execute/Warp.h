@@ -187,6 +187,7 @@ private:
   /// What the last fence of the device's scope put before later strong writes,
   /// and what strong reads found that no fence has followed yet.
   std::shared_ptr<const ForeignMap> FencedRelease, Found;
+  uint32_t FenceClock = 0; ///< of FencedRelease, the warp's own
 };
 
 } // namespace kpc::emulator

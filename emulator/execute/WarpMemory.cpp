@@ -114,12 +114,14 @@ uint8_t *Warp::locateDevice(const Instruction &I, uint64_t Address,
 bool Warp::checkGlobal(const Instruction &I, uint64_t Address, unsigned Bytes,
                        MemoryUse Use, unsigned Lane, const Agent *By) {
   bool Writes = Use == MemoryUse::Write || Use == MemoryUse::Atomic;
-  GlobalEvent Mine{Block->cluster().number(),
-                   By ? By->Clock : this->Mine.Known[Self],
-                   I.Statement,
-                   By ? By->Id : Self,
-                   Use >= MemoryUse::Atomic,
-                   By != nullptr};
+  uint32_t Clock = this->Mine.Known[Self];
+  if (By)
+    Clock = By->Clock;
+  else if (Use == MemoryUse::Atomic && FencedRelease)
+    Clock = FenceClock; // who learns what was before the fence learns this, too
+  GlobalEvent Mine{
+      Block->cluster().number(), Clock,        I.Statement, By ? By->Id : Self,
+      Use >= MemoryUse::Atomic,  By != nullptr};
   GlobalEvent Other;
   bool OtherWrote = false;
   if (Block->launch().Global->access(Address, Bytes, Writes, Mine, this->Mine,
@@ -162,6 +164,7 @@ void Warp::fenceDevice() {
     acquire(*Found);
   Found.reset();
   FencedRelease = std::make_shared<const ForeignMap>(released());
+  FenceClock = Mine.Known[Self];
   tick();
 }
 

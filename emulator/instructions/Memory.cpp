@@ -15,6 +15,7 @@
 
 #include <bit>
 #include <cstring>
+#include <optional>
 
 namespace kpc::emulator {
 
@@ -104,11 +105,22 @@ void load(Warp &W, const Instruction &I, uint32_t Mask) {
   }
 }
 
-/// Of an element, up to the last byte that the mask in I.Immediate has.
-unsigned usedBytes(const Instruction &I, unsigned Element) {
-  uint64_t OfElement =
-      (I.Immediate >> (Element * I.Bytes)) & ((uint64_t{1} << I.Bytes) - 1);
-  return OfElement ? std::bit_ceil(unsigned(std::bit_width(OfElement))) : 0;
+/// The bytes of an element that `Used`, a bit each, names, and ones elsewhere.
+std::optional<uint64_t> readUsed(Warp &W, const Instruction &I,
+                                 uint64_t Address, uint64_t Used,
+                                 unsigned Lane) {
+  bool Whole = Used + 1 == uint64_t{1} << I.Bytes;
+  unsigned Step = Whole ? I.Bytes : 1;
+  uint64_t Value = ~uint64_t{0};
+  for (unsigned At = 0; At < I.Bytes; At += Step) {
+    if (!(Used >> At & 1))
+      continue;
+    uint8_t *From = W.locate(I, Address + At, Step, MemoryUse::Read, Lane);
+    if (!From)
+      return std::nullopt;
+    std::memcpy(reinterpret_cast<uint8_t *>(&Value) + At, From, Step);
+  }
+  return Value;
 }
 
 /// A load of which only some bytes are used: the others may lie behind the end
@@ -123,18 +135,15 @@ void loadUsed(Warp &W, const Instruction &I, uint32_t Mask) {
     if (!W.isAligned(I, Address, Bytes * I.Count, L))
       return;
     for (unsigned N = 0; N < I.Count; ++N) {
-      uint64_t Value = ~uint64_t{0};
-      if (unsigned Used = usedBytes(I, N)) {
-        uint8_t *From =
-            W.locate(I, Address + N * Bytes, Used, MemoryUse::Read, L);
-        if (!From)
-          return;
-        std::memcpy(&Value, From, Used);
-      }
+      uint64_t All = (uint64_t{1} << Bytes) - 1;
+      std::optional<uint64_t> Value = readUsed(
+          W, I, Address + N * Bytes, I.Immediate >> (N * Bytes) & All, L);
+      if (!Value)
+        return;
       unsigned Shift = 64 - 8 * Bytes;
       storeLane(W, Rows[N], Register, L,
-                I.Mode & SignExtends ? extended(Value, Bytes)
-                                     : Value << Shift >> Shift);
+                I.Mode & SignExtends ? extended(*Value, Bytes)
+                                     : *Value << Shift >> Shift);
     }
   }
 }

@@ -156,6 +156,7 @@ bool Parser::declareInModule(const std::string &Name, int Line) {
 }
 
 bool Parser::function(bool IsEntry) {
+  UsedBytes = ~uint32_t{0}; // a pragma at a body's end is of nothing
   Function F;
   F.IsEntry = IsEntry;
   F.Line = Lex.peek().Line;

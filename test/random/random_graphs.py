@@ -7,7 +7,7 @@
     python3 random_graphs.py --kpc build/dev/bin/kpc --work-dir DIR [--first 0] [--count 100] [--arch host] [--device host]
                              [--precision fp16] [--reduce]
 
-A graph is what its seed makes it, the same everywhere. Odd seeds have two dynamic dims, n and m; one artifact runs at several
+With one version of numpy a graph is what its seed makes it. Odd seeds have two dynamic dims, n and m; one artifact runs at several
 of their sizes. A result may differ by rounding: by a fixed part of its RMS, and by a multiple of what changes where inputs and
 weights change in their last bits. With --reduce a graph that fails is cut down before it is shown.
 
@@ -183,6 +183,17 @@ def difference(got, want, change, last):
     return f"{int(wrong.sum())} of {wrong.size} values wrong; at {list(place)} {got[place]}, expected {want[place]}"
 
 
+def cut_down(runner, case, problem, folder):
+    """What is wrong, and the text of as small a graph as shows it."""
+    try:
+        case = reduction.Reduction(case, reference, lambda each: runner.problem(each, folder / "tried")).reduced()
+        # A fault that comes and goes may not show again.
+        problem = runner.problem(case, folder / "reduced") or problem
+    except Exception as error:  # onnxruntime's, at a graph on the way
+        problem += f"\nnot cut down: {error}"
+    return f"{problem}\n{reduction.text(case.model)}"
+
+
 def run_seed(runner, seed):
     case = make_case(seed)
     if not case:
@@ -195,9 +206,8 @@ def run_seed(runner, seed):
     folder = runner.options.work_dir / str(seed)
     problem = runner.problem(case, folder)
     if problem and runner.options.reduce:
-        small = reduction.Reduction(case, reference, lambda each: runner.problem(each, folder / "tried")).reduced()
-        # A fault that comes and goes may not show again.
-        problem = f"{runner.problem(small, folder / 'reduced') or problem}\n{reduction.text(small.model)}"
+        print(f"seed {seed}: {problem}\n(it is cut down now)", flush=True)  # that takes its time
+        problem = cut_down(runner, case, problem, folder)
     if not problem and not runner.options.keep:
         shutil.rmtree(folder)
     return seed, case, problem

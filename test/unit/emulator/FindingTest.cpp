@@ -55,6 +55,13 @@ TEST(Finding, UsedBytesOfALoad) {
           {.Input = {0x10002, 0xfff00000}, .OutputWords = 2, .Threads = 1});
   EXPECT_EQ(R.text(), "");
   EXPECT_EQ(R.Output, (std::vector<uint32_t>{0xffff0002, 0xfffffff0}));
+  // Three bytes of a word; its upper half.
+  R = run(".pragma \"used_bytes_mask 0x7\"; ld.global.b32 %r4, [%rd0];"
+          ".pragma \"used_bytes_mask 0xc\"; ld.global.b32 %r5, [%rd0];"
+          "st.global.u32 [%rd1], %r4; st.global.u32 [%rd1+4], %r5;",
+          {.Input = {0x11223344}, .OutputWords = 2, .Threads = 1});
+  EXPECT_EQ(R.text(), "");
+  EXPECT_EQ(R.Output, (std::vector<uint32_t>{0xff223344, 0x1122ffff}));
   EXPECT_EQ(run(".pragma \"used_bytes_mask 0x1ffffffff\"; ret;").text(),
             "line 12: used_bytes_mask takes a number of up to 32 bits\n");
 }
@@ -385,10 +392,18 @@ TEST(GlobalRace, BlocksSideBySide) {
                       "WAIT: ld.acquire.gpu.global.u32 %r3, [%rd0];"
                       "setp.eq.u32 %p2, %r3, 0; @%p2 bra END;"
                       "ld.global.u32 %r4, [%rd1]; END:";
+  // Who has seen a flag may write it without more ado.
+  std::string Resets = "mov.u32 %r2, %ctaid.x; setp.eq.u32 %p1, %r2, 1;"
+                       "@%p1 bra WAIT; fence.acq_rel.gpu;"
+                       "st.relaxed.gpu.global.u32 [%rd0], 1; bra END;"
+                       "WAIT: ld.acquire.gpu.global.u32 %r3, [%rd0];"
+                       "setp.eq.u32 %p2, %r3, 0; @%p2 bra END;"
+                       "st.global.u32 [%rd0], 0; END:";
   for (int N = 0; N < 200; ++N) {
     ASSERT_EQ(run(lastBlock(Fence, Fence), Two).finding(), "") << N;
     ASSERT_EQ(run(lastBlock("", "", ".acq_rel.gpu"), Two).finding(), "") << N;
     ASSERT_EQ(run(Waits, Two).finding(), "") << N;
+    ASSERT_EQ(run(Resets, Two).finding(), "") << N;
   }
 }
 
