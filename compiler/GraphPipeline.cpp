@@ -88,9 +88,9 @@ static bool multipliesMatrices(const CompileOptions &Options) {
   });
 }
 
-/// Products that more regions than one are the end of: a plan is one for all
-/// targets.
-static bool allEndProducts(const CompileOptions &Options) {
+/// Gated MLPs and RoPE are fused into a GEMM's epilogue only where every target
+/// has wgmma: one plan serves all targets.
+static bool allFuseGemmEpilogues(const CompileOptions &Options) {
   std::vector<const target::Target *> All = targetsOf(Options);
   return !All.empty() && llvm::all_of(All, [](const target::Target *T) {
     return T->Can.Wgmma;
@@ -115,21 +115,21 @@ static void addDecomposition(OpPassManager &Passes,
 
 void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addNestedPass<func::FuncOp>(graph::createHoistInvariants());
-  Passes.addNestedPass<func::FuncOp>(graph::createReadInPlace());
+  Passes.addNestedPass<func::FuncOp>(graph::createGatherNdToBroadcast());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkBroadcasts());
   Passes.addNestedPass<func::FuncOp>(graph::createRecogniseAttention());
   addDecomposition(Passes, Options);
   Passes.addPass(createCanonicalizerPass());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
   if (multipliesMatrices(Options)) {
-    graph::PatchesAsProductsOptions Patches;
+    graph::Im2colPatchEmbedOptions Patches;
     Patches.Narrow = isNarrow(Options);
-    Passes.addNestedPass<func::FuncOp>(graph::createPatchesAsProducts(Patches));
+    Passes.addNestedPass<func::FuncOp>(graph::createIm2colPatchEmbed(Patches));
   }
-  Passes.addNestedPass<func::FuncOp>(graph::createMergeRows());
-  Passes.addNestedPass<func::FuncOp>(graph::createMergeProducts());
-  if (Options.Fuse && isNarrow(Options) && allEndProducts(Options))
-    Passes.addNestedPass<func::FuncOp>(graph::createSplitGates());
+  Passes.addNestedPass<func::FuncOp>(graph::createFlattenBatchIntoM());
+  Passes.addNestedPass<func::FuncOp>(graph::createFuseQkv());
+  if (Options.Fuse && isNarrow(Options) && allFuseGemmEpilogues(Options))
+    Passes.addNestedPass<func::FuncOp>(graph::createSplitGateUp());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
   if (convolves(Options)) {
     graph::PadChannelsOptions Channels;
@@ -140,7 +140,7 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addNestedPass<func::FuncOp>(graph::createFoldRecipes());
   Passes.addPass(createCanonicalizerPass());
   Passes.addPass(createCSEPass());
-  Passes.addNestedPass<func::FuncOp>(graph::createRecogniseRotary());
+  Passes.addNestedPass<func::FuncOp>(graph::createRecogniseRope());
 }
 
 void kpc::addKernelPasses(OpPassManager &Passes,
@@ -148,7 +148,7 @@ void kpc::addKernelPasses(OpPassManager &Passes,
   addDecomposition(Passes, Options);
   // Of use to kernels that keep rows alone: those of hosts stay as they are.
   if (Options.Fuse && Options.Rows)
-    Passes.addNestedPass<func::FuncOp>(graph::createRefineRows());
+    Passes.addNestedPass<func::FuncOp>(graph::createUnifyRowShapes());
   graph::FormRegionsOptions Regions;
   Regions.Fuse = Options.Fuse;
   Regions.Rows = Options.Rows;
@@ -160,12 +160,12 @@ void kpc::addKernelPasses(OpPassManager &Passes,
   }
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   addPrecision(Passes, Options);
-  if (Options.Fuse && allEndProducts(Options)) {
-    Passes.addNestedPass<func::FuncOp>(graph::createPairProducts());
-    Passes.addNestedPass<func::FuncOp>(graph::createTurnInProducts());
+  if (Options.Fuse && allFuseGemmEpilogues(Options)) {
+    Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp());
+    Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm());
   }
   if (multipliesMatrices(Options))
-    Passes.addNestedPass<func::FuncOp>(graph::createRepackRows());
+    Passes.addNestedPass<func::FuncOp>(graph::createPadLeadingDimension());
   Passes.addPass(graph::createLowerRegions());
   if (Options.Compute == Precision::Tf32)
     Passes.addPass(graph::createAllowTf32());

@@ -12,8 +12,8 @@
 /// name it, or by a regular expression for the whole name; the schedule is
 /// what they print. Empty lines and those that begin with # say nothing.
 ///
-///   fc1 = gemm 128x192x64 slots 5 group 8
-///   layer[0-9]+_.* on sm_90a = gemm 128x128x64 slots 6 group 8
+///   fc1 = gemm 128x192x64 stages 5 group_m 8
+///   layer[0-9]+_.* on sm_90a = gemm 128x128x64 stages 6 group_m 8
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_COMPILER_SCHEDULEFILE_H

@@ -120,7 +120,7 @@ static void launchEarly(gpu::GPUModuleOp Module, llvm::Module &Llvm) {
              {llvm::Attribute::ReadOnly, llvm::Attribute::ReadNone})
           Arg.removeAttr(Kind);
     Operation *Source = Module.lookupSymbol(Kernel.getName());
-    bool Holds = Source && Source->hasAttr("kpc.holds_dependents");
+    bool Holds = Source && Source->hasAttr("kpc.no_early_pdl_trigger");
     llvm::IRBuilder<> B(&*Kernel.getEntryBlock().getFirstInsertionPt());
     auto *Type = llvm::FunctionType::get(B.getVoidTy(), false);
     B.CreateCall(

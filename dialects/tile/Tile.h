@@ -47,7 +47,7 @@ bool isOfWarpgroups(RoleOp Role);
 
 /// Whether `Op` uses no fragment but those that an mma of wgmma leaves; else an
 /// error.
-mlir::LogicalResult verifyQuads(mlir::Operation *Op);
+mlir::LogicalResult verifyWgmmaLayout(mlir::Operation *Op);
 
 /// A factor of a product of tiles: M or N rows or columns, and K of the sum.
 struct TileFactor {

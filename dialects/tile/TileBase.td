@@ -28,19 +28,19 @@ def Tile_Dialect : Dialect {
 
     What a tensor core reads asynchronously has data edges here: `tile.mma`
     gives a `!tile.pending`, and `tile.await` alone makes values of it. What
-    goes through shared memory goes through a `!tile.pipe`, whose slots are
+    goes through shared memory goes through a `!tile.pipe`, whose stages are
     tokens that are used exactly once.
 
     ```mlir
     %pipe = tile.pipe tma consumers 4 : <4 of [!a, !b]>
-    tile.start
+    tile.barrier_init
     tile.role "producer" warps 0 to 4 registers 40 {
     ^bb0(%group: index):
       tile.elect role {
-        %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.slot<free>
-        %a, %b = tile.tiles %pipe[%free] : !pipe, !tile.slot<free> -> !a, !b
-        tile.load %x[%m, %k] into %a signal %pipe[%free] : !view, !a, !pipe, !tile.slot<free>
-        tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+        %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.stage<free>
+        %a, %b = tile.tiles %pipe[%free] : !pipe, !tile.stage<free> -> !a, !b
+        tile.tma_load %x[%m, %k] into %a signal %pipe[%free] : !view, !a, !pipe, !tile.stage<free>
+        tile.commit %pipe[%free] : !pipe, !tile.stage<free>
       }
     }
     ```
@@ -124,13 +124,13 @@ def Tile_TensorMemoryType : Tile_Type<"TensorMemory", "tmem"> {
   }];
 }
 
-def Tile_FragmentLayout : I32EnumAttr<"FragmentLayout", "", [I32EnumAttrCase<"Quads", 0, "quads">,
-                                                             I32EnumAttrCase<"Lanes", 1, "lanes">]> {
+def Tile_FragmentLayout : I32EnumAttr<"FragmentLayout", "", [I32EnumAttrCase<"Wgmma", 0, "wgmma">,
+                                                             I32EnumAttrCase<"Tmem32x32b", 1, "tmem_32x32b">]> {
   let cppNamespace = "::kpc::tile";
 }
 
 def Tile_FragmentLayoutParameter : EnumParameter<Tile_FragmentLayout> {
-  let defaultValue = "::kpc::tile::FragmentLayout::Quads";
+  let defaultValue = "::kpc::tile::FragmentLayout::Wgmma";
 }
 
 def Tile_FragmentType : Tile_Type<"Fragment", "fragment"> {
@@ -144,12 +144,12 @@ def Tile_FragmentType : Tile_Type<"Fragment", "fragment"> {
     With `lanes`, rows are 128, and thread t holds row t: what is read from
     tensor memory.
 
-    `!tile.fragment<[64, 256], f32>`, `!tile.fragment<[128, 64], f32, lanes>`
+    `!tile.fragment<[64, 256], f32>`, `!tile.fragment<[128, 64], f32, tmem_32x32b>`
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$element,
                         Tile_FragmentLayoutParameter:$layout);
   let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$element), [{
-    return $_get($_ctxt, shape, element, ::kpc::tile::FragmentLayout::Quads);
+    return $_get($_ctxt, shape, element, ::kpc::tile::FragmentLayout::Wgmma);
   }]>];
   let assemblyFormat = "`<` `[` $shape `]` `,` $element (`,` $layout^)? `>`";
   let extraClassDeclaration = [{
@@ -157,7 +157,7 @@ def Tile_FragmentType : Tile_Type<"Fragment", "fragment"> {
     int64_t getColumns() const { return getShape()[1]; }
     /// Elements that one thread holds.
     int64_t getPerThread() const { return getRows() * getColumns() / 128; }
-    bool isInLanes() const { return getLayout() == ::kpc::tile::FragmentLayout::Lanes; }
+    bool isTmemLayout() const { return getLayout() == ::kpc::tile::FragmentLayout::Tmem32x32b; }
   }];
 }
 
@@ -165,9 +165,9 @@ def Tile_ColumnType : Tile_Type<"Column", "column"> {
   let summary = "One value for each row of a fragment";
   let description = [{
     The four threads that share a row hold it alike. With `parts`, each of them
-    holds what it made of its own elements; `tile.join` makes one of the four.
+    holds what it made of its own elements; `tile.lane_reduce` makes one of the four.
 
-    `!tile.column<64, f32>`, `!tile.column<64, f32, parts>`
+    `!tile.column<64, f32>`, `!tile.column<64, f32, partial>`
   }];
   let parameters = (ins "int64_t":$rows, "::mlir::Type":$element, DefaultValuedParameter<"bool", "false">:$parts);
   let builders = [TypeBuilder<(ins "int64_t":$rows, "::mlir::Type":$element), [{
@@ -202,7 +202,7 @@ def Tile_PendingType : Tile_Type<"Pending", "pending"> {
   let summary = "A fragment that tensor cores are still writing";
   let description = [{
     Or that is being read from tensor memory. Used exactly once: by the next
-    `tile.mma`, `tile.retire`, or `tile.await`.
+    `tile.mma`, `tile.wgmma_wait`, or `tile.await`.
   }];
   let parameters = (ins "::kpc::tile::FragmentType":$fragment);
   let assemblyFormat = "`<` qualified($fragment) `>`";
@@ -214,41 +214,41 @@ def Tile_PendingType : Tile_Type<"Pending", "pending"> {
 //===----------------------------------------------------------------------===//
 
 def Tile_PipeType : Tile_Type<"Pipe", "pipe"> {
-  let summary = "A ring of slots in shared or tensor memory, with a full and an empty barrier each";
+  let summary = "A ring of stages in shared or tensor memory, with a full and an empty barrier each";
   let description = [{
-    Each slot holds one of every tile. `!tile.pipe<4 of [!tile.smem<…>, !tile.smem<…>]>`,
+    Each stage holds one of every tile. `!tile.pipe<4 of [!tile.smem<…>, !tile.smem<…>]>`,
     `!tile.pipe<2 of [!tile.tmem<[128, 256], f32>]>`
   }];
-  let parameters = (ins "int64_t":$slots, ArrayRefParameter<"::mlir::Type">:$tiles);
+  let parameters = (ins "int64_t":$stages, ArrayRefParameter<"::mlir::Type">:$tiles);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
-    /// Where tile `I` is in a slot, in bytes; I == number of tiles: a slot's size.
+    /// Where tile `I` is in a stage, in bytes; I == number of tiles: a stage's size.
     int64_t getTileOffset(size_t I) const;
-    int64_t getSlotBytes() const { return getTileOffset(getTiles().size()); }
-    /// What copies fill a slot with.
+    int64_t getStageBytes() const { return getTileOffset(getTiles().size()); }
+    /// What copies fill a stage with.
     int64_t getFilledBytes() const;
-    /// The slots are in tensor memory; in shared memory are barriers alone.
+    /// The stages are in tensor memory; in shared memory are barriers alone.
     bool isInTensorMemory() const;
-    /// Columns of tensor memory of one slot.
-    int64_t getSlotColumns() const;
+    /// Columns of tensor memory of one stage.
+    int64_t getStageColumns() const;
   }];
 }
 
-def Tile_SlotState : I32EnumAttr<"SlotState", "", [I32EnumAttrCase<"Free", 0, "free">,
+def Tile_StageState : I32EnumAttr<"StageState", "", [I32EnumAttrCase<"Free", 0, "free">,
                                                    I32EnumAttrCase<"Full", 1, "full">]> {
   let cppNamespace = "::kpc::tile";
 }
 
-def Tile_SlotType : Tile_Type<"Slot", "slot"> {
-  let summary = "One slot of a pipe, held: `free` by who fills it, `full` by who reads it";
+def Tile_StageType : Tile_Type<"Stage", "stage"> {
+  let summary = "One stage of a pipe, held: `free` by who fills it, `full` by who reads it";
   let description = "Ended exactly once: by `tile.commit` or `tile.release`.";
-  let parameters = (ins EnumParameter<Tile_SlotState>:$state);
+  let parameters = (ins EnumParameter<Tile_StageState>:$state);
   let assemblyFormat = "`<` $state `>`";
   let genVerifyDecl = 0;
 }
 
 def Tile_CursorType : Tile_Type<"Cursor", "cursor"> {
-  let summary = "A place in a pipe: the slot and the parity of its round";
+  let summary = "A place in a pipe: the stage and the parity of its round";
   let genVerifyDecl = 0;
 }
 

@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace kpc::tile;
 
-LogicalResult LinesOp::verify() {
+LogicalResult SubviewColumnsOp::verify() {
   SharedType From = getTile().getType(), To = getPart().getType();
   if (From.getRows() != To.getRows() || From.getElement() != To.getElement() ||
       From.getSwizzle() != To.getSwizzle() || From.getPitch() != To.getPitch())
@@ -31,12 +31,12 @@ LogicalResult ReuseOp::verify() {
     return emitOpError("takes the memory of a whole tile, aligned as the other "
                        "is");
   int64_t Bytes =
-      Pipe ? Pipe.getSlots() * Pipe.getSlotBytes() : From.getBytes();
+      Pipe ? Pipe.getStages() * Pipe.getStageBytes() : From.getBytes();
   if (Tile.getPitch() == Tile.getRows() && Tile.getBytes() <= Bytes)
     return success();
   return emitOpError() << "gives a whole tile of at most " << Bytes
                        << " bytes, those of the "
-                       << (Pipe ? "pipe's slots" : "other tile");
+                       << (Pipe ? "pipe's stages" : "other tile");
 }
 
 /// Kept fragments are not in rows: the tile only says how large they are.
@@ -49,8 +49,8 @@ static LogicalResult verifyKept(Operation *Op, SharedType Tile, int64_t Rows,
                          "without swizzle");
 }
 
-LogicalResult KeepOp::verify() {
-  if (failed(verifyQuads(*this)))
+LogicalResult ClusterStoreOp::verify() {
+  if (failed(verifyWgmmaLayout(*this)))
     return failure();
   FragmentType From = getFragment().getType();
   if (failed(verifyKept(*this, getTile().getType(), From.getRows(),
@@ -61,8 +61,8 @@ LogicalResult KeepOp::verify() {
   return emitOpError("keeps all columns");
 }
 
-LogicalResult CollectOp::verify() {
-  if (failed(verifyQuads(*this)))
+LogicalResult ClusterReduceOp::verify() {
+  if (failed(verifyWgmmaLayout(*this)))
     return failure();
   FragmentType To = getSum().getType();
   if (failed(verifyKept(*this, getTile().getType(), To.getRows(),

@@ -13,13 +13,13 @@
 
 include "dialects/tile/TileMemory.td"
 
-def Tile_LinesOp : Tile_Op<"lines", [Pure]> {
+def Tile_SubviewColumnsOp : Tile_Op<"subview_columns", [Pure]> {
   let summary = "Some columns of a tile: whole lines of its swizzle";
   let description = [{
     `first` is a multiple of a line's elements.
 
     ```mlir
-    %mine = tile.lines %a[%first] : !tile.smem<[64, 128], bf16, swizzle 128> -> !tile.smem<[64, 64], bf16, swizzle 128>
+    %mine = tile.subview_columns %a[%first] : !tile.smem<[64, 128], bf16, swizzle 128> -> !tile.smem<[64, 64], bf16, swizzle 128>
     ```
   }];
   let arguments = (ins Tile_SharedType:$tile, Index:$first);
@@ -39,57 +39,57 @@ def Tile_ClusterSyncOp : Tile_Op<"cluster_sync"> {
   let description = [{
     What was written before is seen by all behind it. No block may end, nor
     write again what others read, before such a meeting behind their reads; and
-    no barrier of another block may be touched before one behind `tile.start`.
+    no barrier of another block may be touched before one behind `tile.barrier_init`.
   }];
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_MulticastOp : Tile_Op<"multicast"> {
+def Tile_TmaMulticastOp : Tile_Op<"tma_multicast"> {
   let summary = "Begins a TMA copy into the same tile of several blocks";
   let description = [{
-    As `tile.load`, but the bytes land at the same place, and count for the same
-    slot, in all `blocks` blocks of the cluster: in each of them, the slot must
+    As `tile.tma_load`, but the bytes land at the same place, and count for the same
+    stage, in all `blocks` blocks of the cluster: in each of them, the stage must
     have been acquired or be free (`tile.release … to blocks`).
 
     ```mlir
-    tile.multicast %w[%k, %n] into %part signal %pipe[%free] of 2 : !view, !part, !pipe, !tile.slot<free>
+    tile.tma_multicast %w[%k, %n] into %part signal %pipe[%free] of 2 : !view, !part, !pipe, !tile.stage<free>
     ```
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$at, Tile_SharedType:$tile, Tile_PipeType:$pipe,
-                       Tile_SlotType:$slot, I32Attr:$blocks);
-  let assemblyFormat = [{$view `[` $at `]` `into` $tile `signal` $pipe `[` $slot `]` `of` $blocks attr-dict `:`
+                       Tile_StageType:$stage, I32Attr:$blocks);
+  let assemblyFormat = [{$view `[` $at `]` `into` $tile `signal` $pipe `[` $stage `]` `of` $blocks attr-dict `:`
                          qualified(type($view)) `,` qualified(type($tile)) `,` qualified(type($pipe)) `,`
-                         qualified(type($slot))}];
+                         qualified(type($stage))}];
   let hasVerifier = 1;
 }
 
 def Tile_ReuseOp : Tile_Op<"reuse", [Pure]> {
-  let summary = "The memory of a pipe's slots, or of a tile, as another tile, when nobody needs what is there any more";
+  let summary = "The memory of a pipe's stages, or of a tile, as another tile, when nobody needs what is there any more";
   let arguments = (ins AnyTypeOf<[Tile_PipeType, Tile_SharedType]>:$memory);
   let results = (outs Tile_SharedType:$tile);
   let assemblyFormat = "$memory attr-dict `:` qualified(type($memory)) `->` qualified(type($tile))";
   let hasVerifier = 1;
 }
 
-def Tile_KeepOp : Tile_Op<"keep"> {
+def Tile_ClusterStoreOp : Tile_Op<"cluster_store"> {
   let summary = "Writes a fragment of f32 into shared memory as its threads hold it";
   let description = [{
     Not in rows: value `i` of thread `t` of the warpgroup is at byte
-    `(i / 4 * 128 + t) * 16 + i % 4 * 4`. `tile.collect` reads it.
+    `(i / 4 * 128 + t) * 16 + i % 4 * 4`. `tile.cluster_reduce` reads it.
   }];
   let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile);
   let assemblyFormat = "$fragment `in` $tile attr-dict `:` qualified(type($fragment)) `,` qualified(type($tile))";
   let hasVerifier = 1;
 }
 
-def Tile_CollectOp : Tile_Op<"collect"> {
+def Tile_ClusterReduceOp : Tile_Op<"cluster_reduce"> {
   let summary = "Adds up what the cluster's blocks have kept, in the order of their numbers";
   let description = [{
     Some columns of it, from `first` on, a multiple of 8. `tile` has what was
     kept of whole fragments, at the same place in all `blocks` blocks.
 
     ```mlir
-    %sum = tile.collect %kept[%first] of 4 : !tile.smem<[64, 128], f32> -> !tile.fragment<[64, 32], f32>
+    %sum = tile.cluster_reduce %kept[%first] of 4 : !tile.smem<[64, 128], f32> -> !tile.fragment<[64, 32], f32>
     ```
   }];
   let arguments = (ins Tile_SharedType:$tile, Index:$first, I32Attr:$blocks);

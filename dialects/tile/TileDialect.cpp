@@ -145,7 +145,7 @@ LogicalResult FragmentType::verify(Emit Error, ArrayRef<int64_t> Shape,
                                    Type Element, FragmentLayout Layout) {
   if (failed(verifyElement(Error, Element)))
     return failure();
-  if (Layout == FragmentLayout::Lanes &&
+  if (Layout == FragmentLayout::Tmem32x32b &&
       (Shape.size() != 2 || Shape[0] != TensorMemoryRows))
     return Error() << "a fragment in lanes has " << TensorMemoryRows << " rows";
   if (Shape.size() != 2 || Shape[0] < 64 || Shape[0] % 64 || Shape[1] < 8 ||
@@ -171,27 +171,27 @@ LogicalResult PackedType::verify(Emit Error, ArrayRef<int64_t> Shape,
   return success();
 }
 
-LogicalResult PipeType::verify(Emit Error, int64_t Slots,
+LogicalResult PipeType::verify(Emit Error, int64_t Stages,
                                ArrayRef<Type> Tiles) {
-  if (Slots < 1 || Slots > 64)
-    return Error() << "a pipe has 1 to 64 slots, not " << Slots;
+  if (Stages < 1 || Stages > 64)
+    return Error() << "a pipe has 1 to 64 stages, not " << Stages;
   if (Tiles.empty())
-    return Error() << "a slot holds at least one tile";
+    return Error() << "a stage holds at least one tile";
   int64_t Bytes = 0;
   for (Type Tile : Tiles) {
     if (!isa<SharedType, TensorMemoryType>(Tile) ||
         isa<SharedType>(Tile) != isa<SharedType>(Tiles[0]))
-      return Error() << "a slot holds tiles of shared memory, or of tensor "
+      return Error() << "a stage holds tiles of shared memory, or of tensor "
                         "memory";
     auto Shared = dyn_cast<SharedType>(Tile);
     if (!Shared)
       continue;
     if (Shared.getPitch() != Shared.getRows())
-      return Error() << "a slot holds whole tiles, not " << Shared;
+      return Error() << "a stage holds whole tiles, not " << Shared;
     Bytes = std::min(Bytes + Shared.getBytes(), 2 * MostSharedBytes);
   }
-  if (Slots * Bytes > MostSharedBytes)
-    return Error() << "a pipe's slots have at most " << MostSharedBytes
+  if (Stages * Bytes > MostSharedBytes)
+    return Error() << "a pipe's stages have at most " << MostSharedBytes
                    << " bytes together";
   return success();
 }
@@ -200,7 +200,7 @@ bool PipeType::isInTensorMemory() const {
   return isa<TensorMemoryType>(getTiles()[0]);
 }
 
-int64_t PipeType::getSlotColumns() const {
+int64_t PipeType::getStageColumns() const {
   int64_t Columns = 0;
   for (Type Tile : getTiles())
     if (auto Part = dyn_cast<TensorMemoryType>(Tile))
@@ -214,7 +214,7 @@ int64_t PipeType::getTileOffset(size_t I) const {
   auto Tile = [&](size_t J) { return cast<SharedType>(getTiles()[J]); };
   int64_t Offset = 0;
   for (size_t J = 0; J <= I; ++J) {
-    // A slot's size keeps the next slot's tiles aligned as well.
+    // A stage's size keeps the next stage's tiles aligned as well.
     int64_t Alignment = 128;
     if (J < getTiles().size())
       Alignment = Tile(J).getAlignment();
@@ -281,7 +281,7 @@ Type ColumnType::parse(AsmParser &P) {
       P.parseType(Element))
     return {};
   if (succeeded(P.parseOptionalComma())) {
-    if (P.parseKeyword("parts"))
+    if (P.parseKeyword("partial"))
       return {};
     Parts = true;
   }
@@ -294,25 +294,25 @@ Type ColumnType::parse(AsmParser &P) {
 void ColumnType::print(AsmPrinter &P) const {
   P << "<" << getRows() << ", " << getElement();
   if (getParts())
-    P << ", parts";
+    P << ", partial";
   P << ">";
 }
 
 Type PipeType::parse(AsmParser &P) {
-  int64_t Slots = 0;
+  int64_t Stages = 0;
   SmallVector<Type> Tiles;
   SMLoc Where = P.getCurrentLocation();
   auto One = [&] { return P.parseType(Tiles.emplace_back()); };
-  if (P.parseLess() || P.parseInteger(Slots) || P.parseKeyword("of") ||
+  if (P.parseLess() || P.parseInteger(Stages) || P.parseKeyword("of") ||
       P.parseCommaSeparatedList(AsmParser::Delimiter::Square, One) ||
       P.parseGreater())
     return {};
-  return getChecked([&] { return P.emitError(Where); }, P.getContext(), Slots,
+  return getChecked([&] { return P.emitError(Where); }, P.getContext(), Stages,
                     Tiles);
 }
 
 void PipeType::print(AsmPrinter &P) const {
-  P << "<" << getSlots() << " of [";
+  P << "<" << getStages() << " of [";
   llvm::interleaveComma(getTiles(), P, [&](Type T) { P << T; });
   P << "]>";
 }

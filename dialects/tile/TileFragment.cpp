@@ -24,7 +24,7 @@ static Type elementOf(Type Ty) {
 }
 
 LogicalResult SplatOp::verify() {
-  if (failed(verifyQuads(*this)))
+  if (failed(verifyWgmmaLayout(*this)))
     return failure();
   if (getValue().getType() == elementOf(getResult().getType()))
     return success();
@@ -39,7 +39,7 @@ LogicalResult RowNumbersOp::verify() {
 }
 
 LogicalResult ApplyOp::verify() {
-  if (failed(verifyQuads(*this)))
+  if (failed(verifyWgmmaLayout(*this)))
     return failure();
   Type To = getResult().getType();
   auto Fragment = dyn_cast<FragmentType>(To);
@@ -57,7 +57,8 @@ LogicalResult ApplyOp::verify() {
     return C && C.getParts();
   });
   if (Parts && (!Column || !Column.getParts()))
-    return emitOpError("makes a whole of parts, as only 'tile.join' does");
+    return emitOpError(
+        "makes a whole of parts, as only 'tile.lane_reduce' does");
   SmallVector<Type> Arguments;
   for (Type Ty : getOperandTypes())
     Arguments.push_back(elementOf(Ty));
@@ -74,8 +75,8 @@ LogicalResult ApplyOp::verify() {
   return success();
 }
 
-LogicalResult FoldOp::verify() {
-  if (failed(verifyQuads(*this)))
+LogicalResult ThreadReduceOp::verify() {
+  if (failed(verifyWgmmaLayout(*this)))
     return failure();
   FragmentType From = getFragment().getType();
   ColumnType To = getResult().getType();
@@ -90,7 +91,7 @@ LogicalResult FoldOp::verify() {
   return success();
 }
 
-LogicalResult JoinOp::verify() {
+LogicalResult LaneReduceOp::verify() {
   ColumnType From = getParts().getType(), To = getResult().getType();
   if (From.getRows() == To.getRows() && From.getElement() == To.getElement() &&
       From.getElement().isF32() && From.getParts() && !To.getParts())
@@ -99,7 +100,7 @@ LogicalResult JoinOp::verify() {
 }
 
 LogicalResult PackOp::verify() {
-  if (failed(verifyQuads(*this)))
+  if (failed(verifyWgmmaLayout(*this)))
     return failure();
   PackedType To = getResult().getType();
   int64_t Columns = 0;

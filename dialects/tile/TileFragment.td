@@ -52,12 +52,12 @@ def Tile_ApplyOp : Tile_Op<"apply", [RecursiveMemoryEffects, SingleBlock]> {
   let hasVerifier = 1;
 }
 
-def Tile_FoldKind : I32EnumAttr<"FoldKind", "", [I32EnumAttrCase<"Add", 0, "add">,
+def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "", [I32EnumAttrCase<"Add", 0, "add">,
                                                  I32EnumAttrCase<"Max", 1, "max">]> {
   let cppNamespace = "::kpc::tile";
 }
 
-def Tile_FoldOp : Tile_Op<"fold", [Pure]> {
+def Tile_ThreadReduceOp : Tile_Op<"thread_reduce", [Pure]> {
   let summary = "Each thread combines its own elements of each row";
   let description = [{
     In the order of the columns, in `chains` chains that do not wait for one
@@ -65,10 +65,10 @@ def Tile_FoldOp : Tile_Op<"fold", [Pure]> {
     NaN out.
 
     ```mlir
-    %parts = tile.fold add %p, %before chains 2 : !s, !tile.column<64, f32, parts> -> !tile.column<64, f32, parts>
+    %parts = tile.thread_reduce add %p, %before chains 2 : !s, !tile.column<64, f32, partial> -> !tile.column<64, f32, partial>
     ```
   }];
-  let arguments = (ins Tile_FoldKind:$kind, Tile_FragmentType:$fragment, Optional<Tile_ColumnType>:$initial,
+  let arguments = (ins Tile_ReduceKind:$kind, Tile_FragmentType:$fragment, Optional<Tile_ColumnType>:$initial,
                        DefaultValuedAttr<I32Attr, "1">:$chains);
   let results = (outs Tile_ColumnType:$result);
   let assemblyFormat = [{$kind $fragment (`,` $initial^)? (`chains` $chains^)? attr-dict `:` qualified(type($fragment))
@@ -76,9 +76,9 @@ def Tile_FoldOp : Tile_Op<"fold", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_JoinOp : Tile_Op<"join", [Pure]> {
+def Tile_LaneReduceOp : Tile_Op<"lane_reduce", [Pure]> {
   let summary = "Combines the parts of the four threads that share a row (two shuffles)";
-  let arguments = (ins Tile_FoldKind:$kind, Tile_ColumnType:$parts);
+  let arguments = (ins Tile_ReduceKind:$kind, Tile_ColumnType:$parts);
   let results = (outs Tile_ColumnType:$result);
   let assemblyFormat = "$kind $parts attr-dict `:` qualified(type($parts)) `->` qualified(type($result))";
   let hasVerifier = 1;

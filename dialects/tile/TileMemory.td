@@ -14,19 +14,19 @@ include "dialects/tile/TilePipe.td"
 
 def Tile_AllocOp : Tile_Op<"alloc"> {
   let summary = "Shared memory that lives as long as the block";
-  let description = "Stands in the kernel's entry block, before `tile.start`.";
+  let description = "Stands in the kernel's entry block, before `tile.barrier_init`.";
   let results = (outs Tile_SharedType:$tile);
   let assemblyFormat = "attr-dict `:` type($tile)";
   let hasVerifier = 1;
 }
 
-def Tile_RowsOp : Tile_Op<"rows", [Pure]> {
+def Tile_SubviewRowsOp : Tile_Op<"subview_rows", [Pure]> {
   let summary = "Some rows of a tile";
   let description = [{
     `first` is a multiple of 8, so that the pattern of addresses stays in step.
 
     ```mlir
-    %mine = tile.rows %a[%first] : !tile.smem<[128, 64], bf16, swizzle 128> -> !tile.smem<[64, 64], bf16, swizzle 128, pitch 128>
+    %mine = tile.subview_rows %a[%first] : !tile.smem<[128, 64], bf16, swizzle 128> -> !tile.smem<[64, 64], bf16, swizzle 128, pitch 128>
     ```
   }];
   let arguments = (ins Tile_SharedType:$tile, Index:$first);
@@ -35,27 +35,27 @@ def Tile_RowsOp : Tile_Op<"rows", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_LoadOp : Tile_Op<"load"> {
-  let summary = "Begins a TMA copy from global memory into a tile of a slot";
+def Tile_TmaLoadOp : Tile_Op<"tma_load"> {
+  let summary = "Begins a TMA copy from global memory into a tile of a stage";
   let description = [{
     One thread does it. `at` is the first element, outermost dimension first;
     what lies outside of the tensor becomes zero. A tile that is larger than
-    the view's box takes several copies. Their bytes count for the slot.
+    the view's box takes several copies. Their bytes count for the stage.
 
     ```mlir
-    tile.load %x[%m, %k] into %a signal %pipe[%free] : !view, !a, !pipe, !tile.slot<free>
+    tile.tma_load %x[%m, %k] into %a signal %pipe[%free] : !view, !a, !pipe, !tile.stage<free>
     ```
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$at, Tile_SharedType:$tile, Tile_PipeType:$pipe,
-                       Tile_SlotType:$slot);
-  let assemblyFormat = [{$view `[` $at `]` `into` $tile `signal` $pipe `[` $slot `]` attr-dict `:`
+                       Tile_StageType:$stage);
+  let assemblyFormat = [{$view `[` $at `]` `into` $tile `signal` $pipe `[` $stage `]` attr-dict `:`
                          qualified(type($view)) `,` qualified(type($tile)) `,` qualified(type($pipe)) `,`
-                         qualified(type($slot))}];
+                         qualified(type($stage))}];
   let hasVerifier = 1;
 }
 
-def Tile_LoadIm2colOp : Tile_Op<"load_im2col"> {
-  let summary = "Begins a TMA copy of pixels, as a convolution walks over them, into a tile of a slot";
+def Tile_TmaLoadIm2colOp : Tile_Op<"tma_load_im2col"> {
+  let summary = "Begins a TMA copy of pixels, as a convolution walks over them, into a tile of a stage";
   let description = [{
     One thread does it. The view's tensor map is one of im2col: it sees images
     (n, spatial…, channels), and its box is pixels × channels. `at` is the first
@@ -67,19 +67,19 @@ def Tile_LoadIm2colOp : Tile_Op<"load_im2col"> {
     than the view's box takes several copies.
 
     ```mlir
-    tile.load_im2col %x[%n, %h, %w, %c] tap [%dh, %dw] into %a signal %pipe[%free] : !view, !a, !pipe, !tile.slot<free>
+    tile.tma_load_im2col %x[%n, %h, %w, %c] tap [%dh, %dw] into %a signal %pipe[%free] : !view, !a, !pipe, !tile.stage<free>
     ```
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$at, Variadic<Index>:$offsets, Tile_SharedType:$tile,
-                       Tile_PipeType:$pipe, Tile_SlotType:$slot);
+                       Tile_PipeType:$pipe, Tile_StageType:$stage);
   let traits = [AttrSizedOperandSegments];
-  let assemblyFormat = [{$view `[` $at `]` `tap` `[` $offsets `]` `into` $tile `signal` $pipe `[` $slot `]` attr-dict
+  let assemblyFormat = [{$view `[` $at `]` `tap` `[` $offsets `]` `into` $tile `signal` $pipe `[` $stage `]` attr-dict
                          `:` qualified(type($view)) `,` qualified(type($tile)) `,` qualified(type($pipe)) `,`
-                         qualified(type($slot))}];
+                         qualified(type($stage))}];
   let hasVerifier = 1;
 }
 
-def Tile_StoreOp : Tile_Op<"store"> {
+def Tile_TmaStoreOp : Tile_Op<"tma_store"> {
   let summary = "Begins a TMA copy of a tile to global memory";
   let description = [{
     One thread does it, behind a `tile.fence_proxy` of those who wrote the
@@ -90,15 +90,15 @@ def Tile_StoreOp : Tile_Op<"store"> {
   let hasVerifier = 1;
 }
 
-def Tile_CommitStoresOp : Tile_Op<"commit_stores"> {
+def Tile_TmaStoreCommitOp : Tile_Op<"tma_store_commit"> {
   let summary = "Closes a group of this thread's stores";
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_WaitStoresOp : Tile_Op<"wait_stores"> {
-  let summary = "Waits until all but the newest `keep` groups of this thread's stores have read their tiles";
-  let arguments = (ins I32Attr:$keep);
-  let assemblyFormat = "`keep` $keep attr-dict";
+def Tile_TmaStoreWaitOp : Tile_Op<"tma_store_wait"> {
+  let summary = "Waits until all but the newest `in_flight` groups of this thread's stores have read their tiles";
+  let arguments = (ins I32Attr:$in_flight);
+  let assemblyFormat = "`<` $in_flight `>` attr-dict";
   let hasVerifier = 1;
 }
 

@@ -58,18 +58,18 @@ static TileFactor leftOf(MmaOp Op) {
   return leftFactor(cast<SharedType>(Op.getA().getType()), Op.getATransposed());
 }
 
-LogicalResult kpc::tile::verifyQuads(Operation *Op) {
+LogicalResult kpc::tile::verifyWgmmaLayout(Operation *Op) {
   for (TypeRange Types :
        {TypeRange(Op->getOperandTypes()), TypeRange(Op->getResultTypes())})
     for (Type Ty : Types)
       if (FragmentType Fragment = fragmentOf(Ty);
-          Fragment && Fragment.isInLanes())
+          Fragment && Fragment.isTmemLayout())
         return Op->emitOpError("takes no fragment in lanes");
   return success();
 }
 
 LogicalResult MmaOp::verify() {
-  if (failed(verifyQuads(*this)))
+  if (failed(verifyWgmmaLayout(*this)))
     return failure();
   TileFactor A = leftOf(*this);
   TileFactor B = rightFactor(getB().getType(), getBTransposed());
@@ -94,10 +94,10 @@ LogicalResult MmaOp::verify() {
   return verifyUsedOnce(*this, getD());
 }
 
-LogicalResult RetireOp::verify() {
-  if (failed(verifyQuads(*this)))
+LogicalResult WgmmaWaitOp::verify() {
+  if (failed(verifyWgmmaLayout(*this)))
     return failure();
-  if (int32_t(getKeep()) < 0)
+  if (int32_t(getInFlight()) < 0)
     return emitOpError("keeps no less than no product");
   return verifyUsedOnce(*this, getStill());
 }
@@ -105,10 +105,10 @@ LogicalResult RetireOp::verify() {
 LogicalResult AwaitOp::verify() {
   if (getPending().getType().getFragment() != getFragment().getType())
     return emitOpError("gives the fragment that is pending");
-  auto Keep = int32_t(getKeep());
+  auto Keep = int32_t(getInFlight());
   if (Keep < 0)
     return emitOpError("keeps no less than no product");
-  if (Keep && getFragment().getType().isInLanes())
+  if (Keep && getFragment().getType().isTmemLayout())
     return emitOpError("waits for all reads of tensor memory");
   if (!Keep)
     return success();
@@ -125,7 +125,7 @@ LogicalResult AwaitOp::verify() {
                        << " were begun in this block after the one it awaits";
 }
 
-LogicalResult ColumnsOp::verify() {
+LogicalResult ExtractColumnsOp::verify() {
   FragmentType From = getFragment().getType(), To = getPart().getType();
   if (From.getRows() != To.getRows() || From.getElement() != To.getElement())
     return emitOpError("keeps rows and element");
@@ -134,15 +134,15 @@ LogicalResult ColumnsOp::verify() {
   auto First = int64_t(getFirst());
   if (First < 0 || First % 8 || First > From.getColumns() - To.getColumns())
     return emitOpError("takes columns that are there, from a multiple of 8");
-  auto Run = int64_t(getExchanging());
+  auto Run = int64_t(getRotateHalf());
   if (Run < 0 || Run % 8 || (Run && From.getColumns() % (2 * Run)))
     return emitOpError("exchanges runs of a multiple of 8 columns, of which "
                        "the fragment has pairs");
   return success();
 }
 
-int64_t ColumnsOp::columnOf(int64_t C) {
-  int64_t Column = int64_t(getFirst()) + C, Run = int64_t(getExchanging());
+int64_t ExtractColumnsOp::columnOf(int64_t C) {
+  int64_t Column = int64_t(getFirst()) + C, Run = int64_t(getRotateHalf());
   if (!Run)
     return Column;
   return Column / Run % 2 ? Column - Run : Column + Run;
@@ -160,7 +160,7 @@ LogicalResult MapOp::verify() {
   Block &Body = getBody().front();
   auto Index = IndexType::get(getContext());
   SmallVector<Type> Arguments = {From.getElement(), Index, Index};
-  for (Value Other : getBeside()) {
+  for (Value Other : getPaired()) {
     auto Ty = cast<FragmentType>(Other.getType());
     if (Ty.getShape() != From.getShape() || Ty.getLayout() != From.getLayout())
       return emitOpError("has fragments of one shape and layout");
@@ -177,7 +177,7 @@ LogicalResult MapOp::verify() {
   return success();
 }
 
-LogicalResult PutOp::verify() {
+LogicalResult StoreSharedOp::verify() {
   FragmentType From = getFragment().getType();
   SharedType To = getTile().getType();
   if (From.getShape() != To.getShape() || From.getElement() != To.getElement())
@@ -186,7 +186,7 @@ LogicalResult PutOp::verify() {
   if (!Known || !To.getSwizzle() || To.getColumns() % 16)
     return emitOpError("writes elements of 16 or 32 bits, 16 columns at a "
                        "time, into a swizzled tile");
-  if (From.isInLanes() && (getPairs() || To.getElementBits() != 16))
+  if (From.isTmemLayout() && (getPairs() || To.getElementBits() != 16))
     return emitOpError("of a fragment in lanes writes 16 bits, not in pairs");
   return success();
 }

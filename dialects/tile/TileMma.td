@@ -18,7 +18,7 @@ def Tile_MmaOp : Tile_Op<"mma"> {
     By one warpgroup, all of it. `a` is M×K, `b` K×N, both in shared memory
     (with `a_transposed`, `a` is stored K×M; with `b_transposed`, `b` is stored
     N×K). Without `c`, d = a·b. `c` is a fragment or a product that is pending:
-    sums are made in the order of the ops. The op is one group: `tile.retire`
+    sums are made in the order of the ops. The op is one group: `tile.wgmma_wait`
     counts them. `a` may also be packed in registers, 64 rows of 16 bits; they
     are not to be written before the product is over, which is the lowering's
     care.
@@ -45,37 +45,37 @@ def Tile_MmaOp : Tile_Op<"mma"> {
   let hasVerifier = 1;
 }
 
-def Tile_RetireOp : Tile_Op<"retire", [AllTypesMatch<["pending", "still"]>]> {
-  let summary = "Waits until all but the newest `keep` products of this warpgroup are over";
+def Tile_WgmmaWaitOp : Tile_Op<"wgmma_wait", [AllTypesMatch<["pending", "still"]>]> {
+  let summary = "Waits until all but the newest `in_flight` products of this warpgroup are over";
   let description = "What those products read may be overwritten from here on.";
-  let arguments = (ins Tile_PendingType:$pending, I32Attr:$keep);
+  let arguments = (ins Tile_PendingType:$pending, I32Attr:$in_flight);
   let results = (outs Tile_PendingType:$still);
-  let assemblyFormat = "$pending `keep` $keep attr-dict `:` qualified(type($pending))";
+  let assemblyFormat = "`<` $in_flight `>` $pending attr-dict `:` qualified(type($pending))";
   let hasVerifier = 1;
 }
 
 def Tile_AwaitOp : Tile_Op<"await"> {
-  let summary = "Waits until all but the newest `keep` products of this warpgroup are over, and gives a result";
+  let summary = "Waits until all but the newest `in_flight` products of this warpgroup are over, and gives a result";
   let description = [{
-    The product that is awaited is not among those: `keep` others were begun
+    The product that is awaited is not among those: `in_flight` others were begun
     after it, in the same block.
 
     ```mlir
     %s = tile.mma %q, %k transposed : !q, !k -> !tile.pending<!s>
     %o = tile.mma %p, %v, %sum : !p, !v, !o -> !tile.pending<!o>
-    %scores = tile.await %s keep 1 : !tile.pending<!s> -> !s     // %o goes on
+    %scores = tile.await<1> %s : !tile.pending<!s> -> !s     // %o goes on
     ```
   }];
-  let arguments = (ins Tile_PendingType:$pending, DefaultValuedAttr<I32Attr, "0">:$keep);
+  let arguments = (ins Tile_PendingType:$pending, DefaultValuedAttr<I32Attr, "0">:$in_flight);
   let results = (outs Tile_FragmentType:$fragment);
   let builders = [OpBuilder<(ins "::mlir::Type":$fragment, "::mlir::Value":$pending), [{
-    build($_builder, $_state, fragment, pending, /*keep=*/0);
+    build($_builder, $_state, fragment, pending, /*in_flight=*/0);
   }]>];
-  let assemblyFormat = "$pending (`keep` $keep^)? attr-dict `:` qualified(type($pending)) `->` qualified(type($fragment))";
+  let assemblyFormat = "(`<` $in_flight^ `>`)? $pending attr-dict `:` qualified(type($pending)) `->` qualified(type($fragment))";
   let hasVerifier = 1;
 }
 
-def Tile_ColumnsOp : Tile_Op<"columns", [Pure]> {
+def Tile_ExtractColumnsOp : Tile_Op<"extract_columns", [Pure]> {
   let summary = "Some columns of a fragment; no data moves";
   let description = [{
     With `exchanging` n, each two runs of n columns of the fragment have changed
@@ -84,16 +84,16 @@ def Tile_ColumnsOp : Tile_Op<"columns", [Pure]> {
     multiples of 8 and stay in its registers.
 
     ```mlir
-    %x = tile.columns %d from 64 : !d -> !part                // a head of 64
-    %s = tile.columns %d from 64 exchanging 32 : !d -> !part  // its halves, the second first
+    %x = tile.extract_columns %d from 64 : !d -> !part                // a head of 64
+    %s = tile.extract_columns %d from 64 rotate_half 32 : !d -> !part  // its halves, the second first
     ```
   }];
-  let arguments = (ins Tile_FragmentType:$fragment, I64Attr:$first, DefaultValuedAttr<I64Attr, "0">:$exchanging);
+  let arguments = (ins Tile_FragmentType:$fragment, I64Attr:$first, DefaultValuedAttr<I64Attr, "0">:$rotate_half);
   let results = (outs Tile_FragmentType:$part);
   let builders = [OpBuilder<(ins "::mlir::Type":$part, "::mlir::Value":$fragment, "int64_t":$first), [{
-    build($_builder, $_state, part, fragment, first, /*exchanging=*/0);
+    build($_builder, $_state, part, fragment, first, /*rotate_half=*/0);
   }]>];
-  let assemblyFormat = [{$fragment `from` $first (`exchanging` $exchanging^)? attr-dict `:` qualified(type($fragment)) `->`
+  let assemblyFormat = [{$fragment `from` $first (`rotate_half` $rotate_half^)? attr-dict `:` qualified(type($fragment)) `->`
                          qualified(type($part))}];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -123,16 +123,16 @@ def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
     ```
   }];
   let arguments = (ins Tile_FragmentType:$fragment, Variadic<Index>:$at, Variadic<Index>:$within,
-                       Variadic<Tile_FragmentType>:$beside);
+                       Variadic<Tile_FragmentType>:$paired);
   let results = (outs Tile_FragmentType:$result);
   let regions = (region SizedRegion<1>:$body);
   let traits = [AttrSizedOperandSegments];
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$fragment, "::mlir::ValueRange":$at,
                                  "::mlir::ValueRange":$within), [{
-    build($_builder, $_state, result, fragment, at, within, /*beside=*/::mlir::ValueRange());
+    build($_builder, $_state, result, fragment, at, within, /*paired=*/::mlir::ValueRange());
   }]>];
-  let assemblyFormat = [{$fragment `at` `[` $at `]` `within` `[` $within `]` (`beside` $beside^)? attr-dict `:`
-                         qualified(type($fragment)) (`,` qualified(type($beside))^)? `->` qualified(type($result))
+  let assemblyFormat = [{$fragment `at` `[` $at `]` `within` `[` $within `]` (`with` $paired^)? attr-dict `:`
+                         qualified(type($fragment)) (`,` qualified(type($paired))^)? `->` qualified(type($result))
                          $body}];
   let hasVerifier = 1;
 }
@@ -144,7 +144,7 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["MapOp", "Ap
   let assemblyFormat = "($value^ `:` type($value))? attr-dict";
 }
 
-def Tile_PutOp : Tile_Op<"put"> {
+def Tile_StoreSharedOp : Tile_Op<"store_shared"> {
   let summary = "Writes a fragment into shared memory";
   let description = [{
     Elements have 16 or 32 bits. Those of 16 go by stmatrix, which chips before

@@ -25,28 +25,28 @@ static LogicalResult verifyBeforeStart(Operation *Op) {
   if (failed(verifyInEntryBlock(Op)))
     return failure();
   for (Operation *Next = Op->getNextNode(); Next; Next = Next->getNextNode())
-    if (isa<StartOp>(Next))
+    if (isa<BarrierInitOp>(Next))
       return success();
-  return Op->emitOpError("needs a 'tile.start' behind it");
+  return Op->emitOpError("needs a 'tile.barrier_init' behind it");
 }
 
 /// A token that is dropped leaves others waiting for ever; one that is used
-/// twice gives a slot away under a reader.
-static LogicalResult verifyEndedOnce(Operation *Op, Value Slot) {
+/// twice gives a stage away under a reader.
+static LogicalResult verifyEndedOnce(Operation *Op, Value Stage) {
   unsigned Ends = 0;
-  for (Operation *User : Slot.getUsers())
-    Ends += !isa<TilesOp, LoadOp, LoadIm2colOp, MulticastOp>(User);
+  for (Operation *User : Stage.getUsers())
+    Ends += !isa<TilesOp, TmaLoadOp, TmaLoadIm2colOp, TmaMulticastOp>(User);
   if (Ends == 1)
     return success();
-  return Op->emitOpError() << "gives a slot that is handed on " << Ends
+  return Op->emitOpError() << "gives a stage that is handed on " << Ends
                            << " times, not once";
 }
 
-static LogicalResult verifyState(Operation *Op, Value Slot, SlotState State) {
-  if (cast<SlotType>(Slot.getType()).getState() == State)
+static LogicalResult verifyState(Operation *Op, Value Stage, StageState State) {
+  if (cast<StageType>(Stage.getType()).getState() == State)
     return success();
-  return Op->emitOpError() << "needs a " << stringifySlotState(State)
-                           << " slot";
+  return Op->emitOpError() << "needs a " << stringifyStageState(State)
+                           << " stage";
 }
 
 LogicalResult PipeOp::verify() {
@@ -66,28 +66,28 @@ LogicalResult AllocOp::verify() {
   return verifyBeforeStart(*this);
 }
 
-LogicalResult StartOp::verify() {
+LogicalResult BarrierInitOp::verify() {
   for (Operation *Next = (*this)->getNextNode(); Next;
        Next = Next->getNextNode())
-    if (isa<StartOp>(Next))
+    if (isa<BarrierInitOp>(Next))
       return emitOpError("comes once in a kernel");
   return verifyInEntryBlock(*this);
 }
 
 LogicalResult AcquireOp::verify() {
-  if (failed(verifyState(*this, getSlot(), SlotState::Free)))
+  if (failed(verifyState(*this, getStage(), StageState::Free)))
     return failure();
-  return verifyEndedOnce(*this, getSlot());
+  return verifyEndedOnce(*this, getStage());
 }
 
 LogicalResult WaitOp::verify() {
-  if (failed(verifyState(*this, getSlot(), SlotState::Full)))
+  if (failed(verifyState(*this, getStage(), StageState::Full)))
     return failure();
-  return verifyEndedOnce(*this, getSlot());
+  return verifyEndedOnce(*this, getStage());
 }
 
 LogicalResult CommitOp::verify() {
-  return verifyState(*this, getSlot(), SlotState::Free);
+  return verifyState(*this, getStage(), StageState::Free);
 }
 
 LogicalResult ReleaseOp::verify() {
@@ -97,32 +97,32 @@ LogicalResult ReleaseOp::verify() {
       (getBlocks() != 1 || !(*this)->getParentOfType<ElectOp>()))
     return emitOpError("after_mma is said by one thread, which stands in "
                        "'tile.elect', to its own block or pair");
-  return verifyState(*this, getSlot(), SlotState::Full);
+  return verifyState(*this, getStage(), StageState::Full);
 }
 
 LogicalResult TilesOp::verify() {
   PipeType Pipe = getPipe().getType();
   if (!llvm::equal(getResultTypes(), Pipe.getTiles()))
-    return emitOpError("does not give the tiles of the pipe's slots");
+    return emitOpError("does not give the tiles of the pipe's stages");
   if (Pipe.isInTensorMemory() != bool(getMemory()))
-    return emitOpError("names the tensor memory that slots are in, where they "
+    return emitOpError("names the tensor memory that stages are in, where they "
                        "are in it");
   if (getMemory() && getMemory().getType().getColumns() <
-                         Pipe.getSlots() * Pipe.getSlotColumns())
-    return emitOpError() << "has slots of "
-                         << Pipe.getSlots() * Pipe.getSlotColumns()
+                         Pipe.getStages() * Pipe.getStageColumns())
+    return emitOpError() << "has stages of "
+                         << Pipe.getStages() * Pipe.getStageColumns()
                          << " columns in tensor memory of "
                          << getMemory().getType().getColumns();
   return success();
 }
 
-LogicalResult WaitStoresOp::verify() {
-  if (int32_t(getKeep()) < 0)
+LogicalResult TmaStoreWaitOp::verify() {
+  if (int32_t(getInFlight()) < 0)
     return emitOpError("keeps no less than no group");
   return success();
 }
 
-LogicalResult RowsOp::verify() {
+LogicalResult SubviewRowsOp::verify() {
   SharedType From = getTile().getType(), To = getPart().getType();
   if (From.getColumns() != To.getColumns() ||
       From.getElement() != To.getElement() ||
@@ -161,15 +161,15 @@ static LogicalResult verifyCopy(Operation *Op, ViewType View, SharedType Tile,
   return success();
 }
 
-LogicalResult LoadOp::verify() {
-  if (failed(verifyState(*this, getSlot(), SlotState::Free)))
+LogicalResult TmaLoadOp::verify() {
+  if (failed(verifyState(*this, getStage(), StageState::Free)))
     return failure();
   return verifyCopy(*this, getView().getType(), getTile().getType(),
                     getAt().size());
 }
 
-LogicalResult LoadIm2colOp::verify() {
-  if (failed(verifyState(*this, getSlot(), SlotState::Free)))
+LogicalResult TmaLoadIm2colOp::verify() {
+  if (failed(verifyState(*this, getStage(), StageState::Free)))
     return failure();
   ViewType View = getView().getType();
   SharedType Tile = getTile().getType();
@@ -190,8 +190,8 @@ LogicalResult LoadIm2colOp::verify() {
   return success();
 }
 
-LogicalResult MulticastOp::verify() {
-  if (failed(verifyState(*this, getSlot(), SlotState::Free)))
+LogicalResult TmaMulticastOp::verify() {
+  if (failed(verifyState(*this, getStage(), StageState::Free)))
     return failure();
   if (int32_t(getBlocks()) < 2 || getBlocks() > MostClusterBlocks)
     return emitOpError() << "copies into 2 to " << MostClusterBlocks
@@ -200,7 +200,7 @@ LogicalResult MulticastOp::verify() {
                     getAt().size());
 }
 
-LogicalResult StoreOp::verify() {
+LogicalResult TmaStoreOp::verify() {
   return verifyCopy(*this, getView().getType(), getTile().getType(),
                     getAt().size());
 }

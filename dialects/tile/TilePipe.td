@@ -1,10 +1,10 @@
-//===- TilePipe.td - Rings of slots between roles -------------------------===//
+//===- TilePipe.td - Rings of stages between roles ------------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who fills a slot, who waits for it, who gives it back.
+// Who fills a stage, who waits for it, who gives it back.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KPC_TILE_PIPE
@@ -21,14 +21,14 @@ def Tile_Completion : I32EnumAttr<"Completion", "", [I32EnumAttrCase<"Tma", 0, "
 def Tile_PipeOp : Tile_Op<"pipe"> {
   let summary = "Declares a pipe";
   let description = [{
-    `completion` says what makes a slot full: `tma`, the bytes of the copies
+    `completion` says what makes a stage full: `tma`, the bytes of the copies
     that signal it; `threads`, one `tile.commit` of each of `producers` warps;
     `mma`, in tensor memory, the products that were begun before `tile.commit`.
-    A slot is free again when each of `consumers` warps has released it; a
+    A stage is free again when each of `consumers` warps has released it; a
     release by the end of products (`after_mma`) counts as a warp's. Stands in
-    the kernel's entry block, before `tile.start`.
+    the kernel's entry block, before `tile.barrier_init`.
 
-    With `pair`, a slot is one of both blocks of a cluster of two, and holds its
+    With `pair`, a stage is one of both blocks of a cluster of two, and holds its
     tiles in each. Who waits for what both have done, does so in the even one:
     there the copies of both announce themselves and are waited for, there
     `consumers` of both release what products filled. What products have filled
@@ -46,7 +46,7 @@ def Tile_PipeOp : Tile_Op<"pipe"> {
   let hasVerifier = 1;
 }
 
-def Tile_StartOp : Tile_Op<"start"> {
+def Tile_BarrierInitOp : Tile_Op<"barrier_init"> {
   let summary = "Barriers are set up and seen by all threads of the block from here on";
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
@@ -59,74 +59,74 @@ def Tile_CursorOp : Tile_Op<"cursor", [Pure]> {
 }
 
 def Tile_NextOp : Tile_Op<"next", [Pure]> {
-  let summary = "The place behind this one; after the last slot the first, in the next round";
+  let summary = "The place behind this one; after the last stage the first, in the next round";
   let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor);
   let results = (outs Tile_CursorType:$next);
   let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe))";
 }
 
 def Tile_AcquireOp : Tile_Op<"acquire"> {
-  let summary = "Waits until the slot at a place is free";
+  let summary = "Waits until the stage at a place is free";
   let description = "In a pipe that TMA fills, the bytes to come are announced at once.";
   let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor);
-  let results = (outs Tile_SlotType:$slot);
-  let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe)) `->` qualified(type($slot))";
+  let results = (outs Tile_StageType:$stage);
+  let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe)) `->` qualified(type($stage))";
   let hasVerifier = 1;
 }
 
 def Tile_CommitOp : Tile_Op<"commit"> {
-  let summary = "The holder of a free slot has written, or begun to copy, all of it";
-  let arguments = (ins Tile_PipeType:$pipe, Tile_SlotType:$slot);
-  let assemblyFormat = "$pipe `[` $slot `]` attr-dict `:` qualified(type($pipe)) `,` qualified(type($slot))";
+  let summary = "The holder of a free stage has written, or begun to copy, all of it";
+  let arguments = (ins Tile_PipeType:$pipe, Tile_StageType:$stage);
+  let assemblyFormat = "$pipe `[` $stage `]` attr-dict `:` qualified(type($pipe)) `,` qualified(type($stage))";
   let hasVerifier = 1;
 }
 
 def Tile_WaitOp : Tile_Op<"wait"> {
-  let summary = "Waits until the slot at a place is full";
+  let summary = "Waits until the stage at a place is full";
   let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor);
-  let results = (outs Tile_SlotType:$slot);
-  let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe)) `->` qualified(type($slot))";
+  let results = (outs Tile_StageType:$stage);
+  let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe)) `->` qualified(type($stage))";
   let hasVerifier = 1;
 }
 
 def Tile_ReleaseOp : Tile_Op<"release"> {
-  let summary = "This warp reads the slot no more";
+  let summary = "This warp reads the stage no more";
   let description = [{
-    What tensor cores read from it must be over: behind a `tile.retire` or
+    What tensor cores read from it must be over: behind a `tile.wgmma_wait` or
     `tile.await` of it. With `blocks`, all blocks of the cluster are told, who
-    fill each other's slots; `consumers` of the pipe then counts all of theirs.
+    fill each other's stages; `consumers` of the pipe then counts all of theirs.
 
     With `after_mma`, one thread says so for when all products that it has
     begun (`tile.tmem_mma`) are over, and goes on at once.
   }];
-  let arguments = (ins Tile_PipeType:$pipe, Tile_SlotType:$slot, DefaultValuedAttr<I32Attr, "1">:$blocks,
+  let arguments = (ins Tile_PipeType:$pipe, Tile_StageType:$stage, DefaultValuedAttr<I32Attr, "1">:$blocks,
                        UnitAttr:$after_mma);
-  let assemblyFormat = [{$pipe `[` $slot `]` (`to` $blocks^)? (`after_mma` $after_mma^)? attr-dict `:`
-                         qualified(type($pipe)) `,` qualified(type($slot))}];
+  let assemblyFormat = [{$pipe `[` $stage `]` (`to` $blocks^)? (`after_mma` $after_mma^)? attr-dict `:`
+                         qualified(type($pipe)) `,` qualified(type($stage))}];
   let hasVerifier = 1;
 }
 
 def Tile_TilesOp : Tile_Op<"tiles", [Pure]> {
-  let summary = "The tiles of a slot";
+  let summary = "The tiles of a stage";
   let description = [{
-    Slots in tensor memory lie side by side in `memory`.
+    Stages in tensor memory lie side by side in `memory`.
 
     ```mlir
-    %d = tile.tiles %sums[%free] in %memory : !pipe, !tile.slot<free>, !tile.tmem<[128, 512], f32> -> !d
+    %d = tile.tiles %sums[%free] in %memory : !pipe, !tile.stage<free>, !tile.tmem<[128, 512], f32> -> !d
     ```
   }];
-  let arguments = (ins Tile_PipeType:$pipe, Tile_SlotType:$slot, Optional<Tile_TensorMemoryType>:$memory);
+  let arguments = (ins Tile_PipeType:$pipe, Tile_StageType:$stage, Optional<Tile_TensorMemoryType>:$memory);
   let results = (outs Variadic<AnyTypeOf<[Tile_SharedType, Tile_TensorMemoryType]>>:$tiles);
-  let builders = [OpBuilder<(ins "::mlir::TypeRange":$tiles, "::mlir::Value":$pipe, "::mlir::Value":$slot), [{
-    build($_builder, $_state, tiles, pipe, slot, /*memory=*/::mlir::Value());
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$tiles, "::mlir::Value":$pipe, "::mlir::Value":$stage), [{
+    build($_builder, $_state, tiles, pipe, stage, /*memory=*/::mlir::Value());
   }]>];
-  let assemblyFormat = [{$pipe `[` $slot `]` (`in` $memory^)? attr-dict `:` qualified(type($pipe)) `,`
-                         qualified(type($slot)) (`,` qualified(type($memory))^)? `->` qualified(type($tiles))}];
+  let assemblyFormat = [{$pipe `[` $stage `]` (`in` $memory^)? attr-dict `:` qualified(type($pipe)) `,`
+                         qualified(type($stage)) (`,` qualified(type($memory))^)? `->` qualified(type($tiles))}];
   let hasVerifier = 1;
 }
 
 def Tile_DrainOp : Tile_Op<"drain"> {
-  let summary = "Waits until all slots are free, from the place behind the last one that was filled";
+  let summary = "Waits until all stages are free, from the place behind the last one that was filled";
   let description = [{
     Who fills a pipe that products or another block's warps release does so
     before it ends: barriers that somebody may still tell must live.

@@ -23,17 +23,17 @@ static constexpr int64_t FewestColumns = 32;
 // Taking and giving back
 //===----------------------------------------------------------------------===//
 
-/// All threads come by: in the entry block, behind or in front of `tile.start`
-/// and roles.
+/// All threads come by: in the entry block, behind or in front of
+/// `tile.barrier_init` and roles.
 static LogicalResult verifyInKernel(Operation *Op) {
   auto Kernel = dyn_cast<gpu::GPUFuncOp>(Op->getParentOp());
   if (!Kernel || Op->getBlock() != &Kernel.getBody().front())
     return Op->emitOpError("stands in the entry block of a kernel");
   for (Operation *Before = Op->getPrevNode(); Before;
        Before = Before->getPrevNode())
-    if (isa<StartOp>(Before))
+    if (isa<BarrierInitOp>(Before))
       return success();
-  return Op->emitOpError("needs a 'tile.start' in front of it");
+  return Op->emitOpError("needs a 'tile.barrier_init' in front of it");
 }
 
 LogicalResult TmemAllocOp::verify() {
@@ -81,12 +81,12 @@ static layout::ElementType elementOf(Type Ty) {
                        : layout::ElementType::TF32;
 }
 
-/// What a product writes is a slot's that nobody reads yet.
+/// What a product writes is a stage's that nobody reads yet.
 static LogicalResult verifyFree(TmemMmaOp Op) {
   auto Tiles = Op.getD().getDefiningOp<TilesOp>();
-  if (!Tiles || Tiles.getSlot().getType().getState() == SlotState::Free)
+  if (!Tiles || Tiles.getStage().getType().getState() == StageState::Free)
     return success();
-  return Op.emitOpError("writes into a slot that is full");
+  return Op.emitOpError("writes into a stage that is full");
 }
 
 LogicalResult TmemMmaOp::verify() {
@@ -132,7 +132,7 @@ static LogicalResult verifyByWarpgroup(Operation *Op) {
 
 static LogicalResult verifyMoved(Operation *Op, FragmentType Fragment,
                                  TensorMemoryType Memory) {
-  if (!Fragment.isInLanes() || Fragment.getElement() != Memory.getElement())
+  if (!Fragment.isTmemLayout() || Fragment.getElement() != Memory.getElement())
     return Op->emitOpError("moves a fragment of f32 in lanes");
   if (Fragment.getColumns() <= Memory.getColumns())
     return verifyByWarpgroup(Op);
@@ -145,8 +145,8 @@ LogicalResult TmemLoadOp::verify() {
     return emitOpError("gives a pending fragment that is not used exactly "
                        "once");
   auto Tiles = getMemory().getDefiningOp<TilesOp>();
-  if (Tiles && Tiles.getSlot().getType().getState() == SlotState::Free)
-    return emitOpError("reads a slot that is not full");
+  if (Tiles && Tiles.getStage().getType().getState() == StageState::Free)
+    return emitOpError("reads a stage that is not full");
   return verifyMoved(*this, getFragment().getType().getFragment(),
                      getMemory().getType());
 }

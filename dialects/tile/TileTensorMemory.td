@@ -18,7 +18,7 @@ def Tile_TmemAllocOp : Tile_Op<"tmem_alloc"> {
   let description = [{
     All 128 rows of a power of two of columns, 32 to 512, which is all there is;
     what is in it is undefined. Stands in the kernel's entry block, behind
-    `tile.start`, which all threads have passed; they meet again behind it.
+    `tile.barrier_init`, which all threads have passed; they meet again behind it.
 
     With `pair`, both blocks of a cluster of two get it at once, at the same
     place: their products are of both (`tile.tmem_mma … pair`). All of a
@@ -53,7 +53,7 @@ def Tile_TmemMmaOp : Tile_Op<"tmem_mma"> {
     in shared memory (with `a_transposed`, `a` is stored K×128; with
     `b_transposed`, `b` is stored N×K). Neither they nor `d` may be touched
     before the product is over, which only barriers tell: `tile.release …
-    after_mma` of the slot that was read, `tile.commit` of the slot of `d`.
+    after_mma` of the stage that was read, `tile.commit` of the stage of `d`.
 
     With `pair`, the product is that of two blocks, begun by the even one for
     both: 256×K by K×N. Each block has its own 128 rows of `a` and of `d`, and
@@ -87,7 +87,7 @@ def Tile_TmemLoadOp : Tile_Op<"tmem_load"> {
     `first` on. `tile.await` waits for it.
 
     ```mlir
-    %p = tile.tmem_load %d[%first] : !tile.tmem<[128, 256], f32> -> !tile.pending<!tile.fragment<[128, 64], f32, lanes>>
+    %p = tile.tmem_load %d[%first] : !tile.tmem<[128, 256], f32> -> !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>
     %f = tile.await %p : …
     ```
   }];

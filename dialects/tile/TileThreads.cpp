@@ -35,31 +35,31 @@ static LogicalResult verifyPieces(Operation *Op, SharedType Tile,
       !llvm::all_of(Body.getArgumentTypes(),
                     [](Type Ty) { return Ty.isIndex(); }))
     return Op->emitOpError("has a block of a piece's row and column");
-  if (!isa<PlaceOp>(Body.getTerminator()))
-    return Op->emitOpError("has a block that ends in 'tile.place'");
+  if (!isa<YieldAddressOp>(Body.getTerminator()))
+    return Op->emitOpError("has a block that ends in 'tile.yield_address'");
   return success();
 }
 
-LogicalResult GatherOp::verify() {
+LogicalResult CpAsyncOp::verify() {
   return verifyPieces(*this, getTile().getType(),
                       cast<MemRefType>(getMemory().getType()),
                       int32_t(getBytes()), getBody());
 }
 
-LogicalResult ScatterOp::verify() {
+LogicalResult StoreGlobalOp::verify() {
   return verifyPieces(*this, getTile().getType(),
                       cast<MemRefType>(getMemory().getType()),
                       int32_t(getBytes()), getBody());
 }
 
-LogicalResult WaitGathersOp::verify() {
-  if (int32_t(getKeep()) >= 0)
+LogicalResult CpAsyncWaitOp::verify() {
+  if (int32_t(getInFlight()) >= 0)
     return success();
   return emitOpError("keeps no less than no group");
 }
 
-LogicalResult MultiplyOp::verify() {
-  if (failed(verifyQuads(*this)))
+LogicalResult MmaSyncOp::verify() {
+  if (failed(verifyWgmmaLayout(*this)))
     return failure();
   TileFactor A = leftFactor(getA().getType(), getATransposed());
   TileFactor B = rightFactor(getB().getType(), getBTransposed());

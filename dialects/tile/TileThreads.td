@@ -14,27 +14,27 @@
 
 include "dialects/tile/TileCluster.td"
 
-def Tile_GatherOp : Tile_Op<"gather", [SingleBlock]> {
+def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
   let summary = "Begins copies from global memory into a tile, by all threads of the block";
   let description = [{
     A tile is copied in pieces of `bytes` bytes, 4, 8 or 16, neighbours along
     its rows; neighbouring threads take neighbouring pieces. The block has the
-    row and the column of a piece's first element in the tile; `tile.place`
+    row and the column of a piece's first element in the tile; `tile.yield_address`
     tells where that is in `memory`, counted in elements, and how many elements
     from there on are to be copied; zeros become the others. Without a number
     all of them are. `memory` is aligned so that its pieces are.
 
     Pieces of 2 bytes are loaded and stored by the thread itself and are there
-    when the op is over; others when `tile.wait_gathers` says so. The threads
+    when the op is over; others when `tile.cp_async_wait` says so. The threads
     that copied a piece see it then, the others behind a `tile.sync`.
 
     ```mlir
-    tile.gather %x into %a by 16 : memref<?xbf16>, !a {
+    tile.cp_async %x into %a by 16 : memref<?xbf16>, !a {
     ^bb0(%row: index, %column: index):
       …
-      tile.place %at, %count
+      tile.yield_address %at, %count
     }
-    tile.commit_gathers
+    tile.cp_async_commit
     ```
   }];
   let arguments = (ins AnyMemRef:$memory, Tile_SharedType:$tile, I32Attr:$bytes);
@@ -43,18 +43,18 @@ def Tile_GatherOp : Tile_Op<"gather", [SingleBlock]> {
   let hasVerifier = 1;
 }
 
-def Tile_ScatterOp : Tile_Op<"scatter", [SingleBlock]> {
+def Tile_StoreGlobalOp : Tile_Op<"store_global", [SingleBlock]> {
   let summary = "Copies a tile to global memory, by all threads of the block";
   let description = [{
-    The way back of `tile.gather`, in pieces of 2, 4, 8 or 16 bytes; it is over
+    The way back of `tile.cp_async`, in pieces of 2, 4, 8 or 16 bytes; it is over
     when the op is. What others wrote into the tile is seen behind a
     `tile.sync`.
 
     ```mlir
-    tile.scatter %stage to %y by 16 : !stage, memref<?xbf16> {
+    tile.store_global %staging to %y by 16 : !staging, memref<?xbf16> {
     ^bb0(%row: index, %column: index):
       …
-      tile.place %at, %count
+      tile.yield_address %at, %count
     }
     ```
   }];
@@ -64,26 +64,26 @@ def Tile_ScatterOp : Tile_Op<"scatter", [SingleBlock]> {
   let hasVerifier = 1;
 }
 
-def Tile_PlaceOp : Tile_Op<"place", [Pure, Terminator, ParentOneOf<["GatherOp", "ScatterOp"]>]> {
+def Tile_YieldAddressOp : Tile_Op<"yield_address", [Pure, Terminator, ParentOneOf<["CpAsyncOp", "StoreGlobalOp"]>]> {
   let summary = "Where a piece of a tile is in memory, and how many of its elements are there";
   let description = "`count` may be negative or too large: it is taken for none, or for all.";
   let arguments = (ins Index:$at, Optional<Index>:$count);
   let assemblyFormat = "$at (`,` $count^)? attr-dict";
 }
 
-def Tile_CommitGathersOp : Tile_Op<"commit_gathers"> {
+def Tile_CpAsyncCommitOp : Tile_Op<"cp_async_commit"> {
   let summary = "Closes a group of this thread's gathers";
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_WaitGathersOp : Tile_Op<"wait_gathers"> {
-  let summary = "Waits until all but the newest `keep` groups of this thread's gathers are there";
-  let arguments = (ins I32Attr:$keep);
-  let assemblyFormat = "`keep` $keep attr-dict";
+def Tile_CpAsyncWaitOp : Tile_Op<"cp_async_wait"> {
+  let summary = "Waits until all but the newest `in_flight` groups of this thread's gathers are there";
+  let arguments = (ins I32Attr:$in_flight);
+  let assemblyFormat = "`<` $in_flight `>` attr-dict";
   let hasVerifier = 1;
 }
 
-def Tile_MultiplyOp : Tile_Op<"multiply", [AllTypesMatch<["c", "d"]>]> {
+def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
   let summary = "d = a·b + c on tensor cores, by the warps of one warpgroup";
   let description = [{
     As `tile.mma`, but over when the op is: each warp loads its part of both
@@ -98,7 +98,7 @@ def Tile_MultiplyOp : Tile_Op<"multiply", [AllTypesMatch<["c", "d"]>]> {
     | tf32 in f32 | f32 | 8 | yes |
 
     ```mlir
-    %d = tile.multiply %a, %b, %c : !a, !b -> !d
+    %d = tile.mma_sync %a, %b, %c : !a, !b -> !d
     ```
   }];
   let arguments = (ins Tile_SharedType:$a, Tile_SharedType:$b, Tile_FragmentType:$c, UnitAttr:$a_transposed,

@@ -122,11 +122,11 @@ Value Decomposition::scores() {
   // Each factor is scaled by the root, so that 16-bit products keep their
   // range.
   double Root = std::sqrt(Op.getScale().convertToDouble());
-  Value Turned =
+  Value Transposed =
       TransposeOp::create(B, Loc, Op.getK(), ArrayRef<int64_t>{0, 1, 3, 2});
   Value Q = Op.getQ();
   Value Scores = perGroup(make<MulOp>(Q, like(Root, Q)),
-                          make<MulOp>(Turned, like(Root, Turned)));
+                          make<MulOp>(Transposed, like(Root, Transposed)));
   if (Op.getSoftcap()) {
     double Cap = Op.getSoftcap()->convertToDouble();
     Value Bent = TanhOp::create(B, Loc, make<DivOp>(Scores, like(Cap, Scores)));

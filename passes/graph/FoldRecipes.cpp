@@ -43,10 +43,10 @@ Attribute stepFor(Operation *Op, WeightOp Weight, Builder &B) {
     return {};
   }
   // Recipes reshape what is in the model's order only.
-  bool Turned = llvm::any_of(Weight.getRecipe(), [](Attribute A) {
+  bool Transposed = llvm::any_of(Weight.getRecipe(), [](Attribute A) {
     return cast<DictionaryAttr>(A).contains("transpose");
   });
-  if (isa<ReshapeOp>(Op) && !Turned &&
+  if (isa<ReshapeOp>(Op) && !Transposed &&
       typeOf(Op->getResult(0)).hasStaticShape()) {
     SmallVector<int64_t> Sizes;
     for (const Expr &E : typeOf(Op->getResult(0)).getDims())

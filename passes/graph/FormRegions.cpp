@@ -50,8 +50,8 @@ namespace {
 struct Group {
   /// In the order found: last op first.
   SmallVector<Operation *> Ops;
-  Operation *Heavy = nullptr;
-  /// Where the heavy ops are reductions of rows of one shape: this one. Then
+  Operation *Root = nullptr;
+  /// Where the root ops are reductions of rows of one shape: this one. Then
   /// `InRows` are those ops from which all paths to results keep to the rows.
   std::optional<RowSpace> Rows;
   DenseSet<Operation *> InRows;
@@ -94,7 +94,7 @@ private:
   bool usedAtSameIndex(Operation *Op, Group &G);
   void build(Group &G);
   void eraseDeadSources();
-  bool isTurnedByCopies(Operation *Op, Operation *User) const;
+  bool isTransposedByCopies(Operation *Op, Operation *User) const;
 
   // Rows.
   void findRows();
@@ -117,7 +117,7 @@ private:
   /// Ops from which every path to the group's result is elementwise.
   DenseSet<Operation *> AtSameIndex;
   /// Transposes that a product reads through.
-  DenseSet<Operation *> Turned;
+  DenseSet<Operation *> Transposed;
 };
 
 void RegionFormer::place(Operation *Op) {
@@ -178,20 +178,20 @@ void RegionFormer::place(Operation *Op) {
   }
   // What is in front of it would be computed for each product.
   if (llvm::any_of(Op->getUsers(), [&](Operation *User) {
-        return GroupOf.lookup(User) == G && isTurnedByCopies(Op, User);
+        return GroupOf.lookup(User) == G && isTransposedByCopies(Op, User);
       }))
-    Turned.insert(Op);
+    Transposed.insert(Op);
   G->Ops.push_back(Op);
   GroupOf[Op] = G;
-  if (R == Role::Heavy && !G->Heavy) {
-    G->Heavy = Op;
+  if (R == Role::Root && !G->Root) {
+    G->Root = Op;
     (void)joinsRows(Op, *G);
   }
 }
 
 /// Whether `Op` swaps the last two dims of a product's operand, in 16 bits: the
 /// copies that bring it to tensor cores take it as it lies in memory.
-bool RegionFormer::isTurnedByCopies(Operation *Op, Operation *User) const {
+bool RegionFormer::isTransposedByCopies(Operation *Op, Operation *User) const {
   auto Transpose = dyn_cast<TransposeOp>(Op);
   if (!Transpose || !isa<MatmulOp>(User) || !Rule.Transposed)
     return false;
@@ -243,7 +243,7 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
       return {};
     return "attention is a kernel of its own";
   }
-  if (G.Heavy && isa<AttentionOp>(G.Heavy)) {
+  if (G.Root && isa<AttentionOp>(G.Root)) {
     if ((isOrderOfHeads(Op) && llvm::all_of(Op->getUses(), readsMemory)) ||
         isSliceOfHeads(Op))
       return {};
@@ -251,11 +251,11 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
   }
   if (leavesRows(Op, G))
     return "its rows are computed as a whole, which that kernel does not";
-  if (roleOf(Op) == Role::Heavy) {
+  if (roleOf(Op) == Role::Root) {
     if (joinsRows(Op, G))
       return {};
-    if (G.Heavy)
-      return "that kernel has a heavy op already (a reduction, product, window "
+    if (G.Root)
+      return "that kernel has a root op already (a reduction, product, window "
              "or "
              "scatter)";
     if (!usedAtSameIndex(Op, G))
@@ -266,8 +266,8 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
   forEachRealUser(Op, [&](Operation *User, bool) {
     if (isa<ConcatOp>(User) && !keepsLines(Op))
       Why = "a concat reads its parts from memory";
-    else if (Turned.contains(User) ||
-             (!readsOnce(User) && !isTurnedByCopies(Op, User)))
+    else if (Transposed.contains(User) ||
+             (!readsOnce(User) && !isTransposedByCopies(Op, User)))
       Why = "its user reads each element many times";
   });
   return Why;
@@ -325,7 +325,7 @@ bool RegionFormer::waitsForOperand(Operation *Op) {
 /// rows, as do the reductions that are there already.
 bool RegionFormer::joinsRows(Operation *Reduce, Group &G) {
   std::optional<RowSpace> Rows = rowsReducedBy(Reduce);
-  if (!Rows || (G.Heavy && G.Heavy != Reduce && G.Rows != Rows))
+  if (!Rows || (G.Root && G.Root != Reduce && G.Rows != Rows))
     return false;
   SmallVector<Operation *> Worklist{Reduce};
   DenseSet<Operation *> Seen;
@@ -348,12 +348,12 @@ bool RegionFormer::joinsRows(Operation *Reduce, Group &G) {
 /// compute them element by element.
 bool RegionFormer::leavesRows(Operation *Op, Group &G) {
   Operation *From = MadeOfRows.lookup(Op);
-  if (!From || Op->getNumResults() != 1 || roleOf(Op) == Role::Heavy)
+  if (!From || Op->getNumResults() != 1 || roleOf(Op) == Role::Root)
     return false;
   RowSpace Rows = *RowSpace::reducedBy(From);
   if (!Rows.isWhole(typeOf(Op->getResult(0))))
     return false;
-  if (G.Heavy && G.Rows != Rows)
+  if (G.Root && G.Rows != Rows)
     return true;
   return llvm::any_of(Op->getUsers(), [&](Operation *User) {
     return GroupOf.lookup(User) == &G && !Rows.keepsRows(User);
@@ -386,7 +386,7 @@ Group *RegionFormer::groupToShareWith(Operation *Op, StringRef &Why) {
   });
   if (!Behind)
     return nullptr;
-  if (endsProduct(Op)) {
+  if (isGemmEpilogue(Op)) {
     Why = "the kernel of its product writes it";
     return nullptr;
   }

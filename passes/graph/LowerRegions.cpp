@@ -38,9 +38,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/graph/GraphFunction.h"
+#include "passes/graph/LeadingDimensions.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RegionFacts.h"
-#include "passes/graph/StoredRows.h"
 #include "passes/graph/linalg/KernelWriter.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -100,7 +100,7 @@ private:
   func::FuncOp Main;
   ModuleOp Module;
   shape::Facts Facts;
-  StoredRows Rows;
+  LeadingDimensions Rows;
   OpBuilder B, KernelBuilder;
   plan::ProgramOp Program;
   /// The buffer of each graph value.

@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def ReadInPlace : Pass<"read-in-place", "::mlir::func::FuncOp"> {
+def GatherNdToBroadcast : Pass<"gather-nd-to-broadcast", "::mlir::func::FuncOp"> {
   let summary = "A gather of each element by its own indices is the value itself";
   let description = [{
     `gather_nd(x, [i0, i1, …])` where each index is that of a dimension of the
@@ -60,7 +60,7 @@ def SinkTransposes : Pass<"sink-transposes", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
-def MergeRows : Pass<"merge-rows", "::mlir::func::FuncOp"> {
+def FlattenBatchIntoM : Pass<"flatten-batch-into-m", "::mlir::func::FuncOp"> {
   let summary = "A product whose right side all of a batch share has the batch among its rows";
   let description = [{
     `[b, s, k] x [1, k, n]` becomes `[b*s, k] x [k, n]`. The reshape behind it is
@@ -70,7 +70,7 @@ def MergeRows : Pass<"merge-rows", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
-def MergeProducts : Pass<"merge-products", "::mlir::func::FuncOp"> {
+def FuseQkv : Pass<"fuse-qkv", "::mlir::func::FuncOp"> {
   let summary = "Queries, keys and values of one input come from one product";
   let description = [{
     Products of one value with constants, each followed by the split into heads
@@ -80,16 +80,16 @@ def MergeProducts : Pass<"merge-products", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
-def SplitGates : Pass<"split-gates", "::mlir::func::FuncOp"> {
+def SplitGateUp : Pass<"split-gate-up", "::mlir::func::FuncOp"> {
   let summary = "A product with a constant whose two halves meet element by element is two products";
   let description = [{
     `silu(m[:, :n]) * m[:, n:]` with `m = x*w`, with or without a vector that is
-    added to each row of m: as pair-products wants gates.
+    added to each row of m: as fuse-gated-mlp wants gates.
   }];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
-def RecogniseRotary : Pass<"recognise-rotary", "::mlir::func::FuncOp"> {
+def RecogniseRope : Pass<"recognise-rope", "::mlir::func::FuncOp"> {
   let summary = "Rotary embeddings swap the halves of heads by an index, not by copies";
   let description = [{
     `x*cos + concat(-back half of x, front half of x)*sin` is computed on heads
@@ -116,7 +116,7 @@ def FoldRecipes : Pass<"fold-recipes", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
-def PatchesAsProducts : Pass<"patches-as-products", "::mlir::func::FuncOp"> {
+def Im2colPatchEmbed : Pass<"im2col-patch-embed", "::mlir::func::FuncOp"> {
   let summary = "Convolutions whose step is the filter's size become products";
   let description = [{
     Each pixel is in one patch: patches are rows of a matrix. For 16-bit
@@ -168,7 +168,7 @@ def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
-def RefineRows : Pass<"refine-rows", "::mlir::func::FuncOp"> {
+def UnifyRowShapes : Pass<"unify-row-shapes", "::mlir::func::FuncOp"> {
   let summary = "What is computed with reduced rows has their shape, whatever reshapes stand between";
   let description = [{
     A group norm reduces rows of `[n, 32, k]`; its scale, and what follows, are
@@ -194,7 +194,7 @@ def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
     Walks the function once from its end. An op joins the region of its users
     when all of them are in one region and its elements are needed there once
     each, or are cheap to compute again; otherwise it becomes the last op of a
-    region of its own. A region holds at most one heavy op (reduction,
+    region of its own. A region holds at most one root op (reduction,
     contraction, window, scatter), whose result is used at the same index only.
 
     With `rows`, a region may hold several reductions over the last dimensions
@@ -221,7 +221,7 @@ def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
-def RepackRows : Pass<"repack-rows", "::mlir::func::FuncOp"> {
+def PadLeadingDimension : Pass<"pad-leading-dimension", "::mlir::func::FuncOp"> {
   let summary = "Copies inputs and outputs of matrix products whose rows tensor cores cannot copy"
                 " into memory of kpc's own";
   let description = [{
@@ -264,7 +264,7 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
-def PairProducts : Pass<"pair-products", "::mlir::func::FuncOp"> {
+def FuseGatedMlp : Pass<"fuse-gated-mlp", "::mlir::func::FuncOp"> {
   let summary = "A gate's two products are one kernel";
   let description = [{
     Two regions of one product each, with the same left side, of which the
@@ -276,11 +276,11 @@ def PairProducts : Pass<"pair-products", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
-def TurnInProducts : Pass<"turn-in-products", "::mlir::func::FuncOp"> {
+def FuseRopeIntoGemm : Pass<"fuse-rope-into-gemm", "::mlir::func::FuncOp"> {
   let summary = "A rotary embedding is the end of the product that makes its heads";
   let description = [{
     A region of a product whose columns are heads, and one that turns all or some
-    of these and is elsewise elementwise (`recognise-rotary`), become one: the
+    of these and is elsewise elementwise (`recognise-rope`), become one: the
     product in the loops of the heads, of which those that are not turned stay as
     they are, by a select. Kernels that read heads before or behind the embedding
     read them in the one result. For targets with wgmma, in whose registers both

@@ -122,7 +122,7 @@ SmallVector<int64_t> swappedLast(int64_t Rank) {
 }
 
 /// Whether `V` is a product with what may be done to scores behind it.
-bool endsInProduct(Value V) {
+bool endsInGemm(Value V) {
   constexpr unsigned MostSteps = 16;
   for (unsigned Steps = 0; Steps < MostSteps; ++Steps) {
     double Ignored = 1;
@@ -152,7 +152,7 @@ public:
 
 private:
   bool readScores(Value Logits);
-  Value keysBeforeTurn(Value Turned);
+  Value keysBeforeTranspose(Value Transposed);
   Value beforeRepeat(Value Heads, const Expr &Many);
   Value fourDims(Value V);
   bool refuse(const std::string &Text) {
@@ -223,8 +223,8 @@ bool Attention::readScores(Value Logits) {
                         ? "its scores are the result of " +
                               X.getDefiningOp()->getName().stripDialect().str()
                         : "its scores are an input of the model");
-    bool Left = endsInProduct(Add.getA());
-    if (!Left && !endsInProduct(Add.getB()))
+    bool Left = endsInGemm(Add.getA());
+    if (!Left && !endsInGemm(Add.getB()))
       return refuse("its scores are a sum without a product");
     if (!Terms->add(Left ? Add.getB() : Add.getA()))
       return refuse("what is added to its scores does not fit them");
@@ -233,22 +233,24 @@ bool Attention::readScores(Value Logits) {
 }
 
 /// [batch, heads, keys, depth] of [batch, heads, depth, keys].
-Value Attention::keysBeforeTurn(Value Turned) {
-  Location Loc = Turned.getLoc();
-  int64_t Rank = typeOf(Turned).getRank();
-  if (Turned.getDefiningOp<TransposeOp>())
-    return B.createOrFold<TransposeOp>(Loc, Turned, swappedLast(Rank));
+Value Attention::keysBeforeTranspose(Value Transposed) {
+  Location Loc = Transposed.getLoc();
+  int64_t Rank = typeOf(Transposed).getRank();
+  if (Transposed.getDefiningOp<TransposeOp>())
+    return B.createOrFold<TransposeOp>(Loc, Transposed, swappedLast(Rank));
   // Batch and heads as one dimension while the keys were turned.
-  auto Out = Turned.getDefiningOp<ReshapeOp>();
-  auto Turn = Out ? Out.getX().getDefiningOp<TransposeOp>() : TransposeOp();
-  if (!Turn || Rank != 4 || !llvm::equal(Turn.getPerm(), swappedLast(3)))
+  auto Out = Transposed.getDefiningOp<ReshapeOp>();
+  auto Transpose =
+      Out ? Out.getX().getDefiningOp<TransposeOp>() : TransposeOp();
+  if (!Transpose || Rank != 4 ||
+      !llvm::equal(Transpose.getPerm(), swappedLast(3)))
     return {};
-  SymbolicTensorType Ty = typeOf(Turned), Flat = typeOf(Turn.getX());
+  SymbolicTensorType Ty = typeOf(Transposed), Flat = typeOf(Transpose.getX());
   SmallVector<Expr> Sizes(Ty.getDims());
   std::swap(Sizes[2], Sizes[3]);
   if (Flat.getDims()[1] != Sizes[2] || Flat.getDims()[2] != Sizes[3])
     return {};
-  return B.createOrFold<ReshapeOp>(Loc, Ty.withDims(Sizes), Turn.getX());
+  return B.createOrFold<ReshapeOp>(Loc, Ty.withDims(Sizes), Transpose.getX());
 }
 
 /// Keys or values before each head was repeated for several of the queries'.
@@ -288,8 +290,8 @@ Value Attention::write() {
   if (!readScores(Logits))
     return {};
   Q = withoutFactors(ScoreProduct.getA(), Scale);
-  Value Turned = withoutFactors(ScoreProduct.getB(), Scale);
-  K = keysBeforeTurn(Turned);
+  Value Transposed = withoutFactors(ScoreProduct.getB(), Scale);
+  K = keysBeforeTranspose(Transposed);
   if (!K) {
     refuse("its keys are not the transpose of anything");
     return {};
@@ -368,7 +370,7 @@ struct RecogniseAttentionPass
         remark::passed(
             Op.getLoc(),
             remark::RemarkOpts::name("attention").category("recognition"))
-            << "A softmax between two products is one attention of " +
+            << "A softmax between two GEMMs is one attention of " +
                    Found.what() + ".";
         Op.replaceAllUsesWith(Y);
         Op.erase();
@@ -376,7 +378,7 @@ struct RecogniseAttentionPass
         remark::missed(
             Op.getLoc(),
             remark::RemarkOpts::name("attention").category("recognition"))
-            << "A softmax between two products is not one attention, because " +
+            << "A softmax between two GEMMs is not one attention, because " +
                    Found.Why + ".";
       }
     }

@@ -25,7 +25,7 @@ Role graph::roleOf(Operation *Op) {
     return Role::View;
   if (isa<ReduceOp, ArgReduceOp, CumSumOp, WindowOp, MatmulOp, ConvOp,
           AttentionOp, ScatterElementsOp, ScatterNdOp>(Op))
-    return Role::Heavy;
+    return Role::Root;
   return Role::Map;
 }
 
@@ -73,7 +73,7 @@ bool graph::keepsLines(Operation *Op) {
   return Slice && !Slice.getStep().empty() && Slice.getStep().back() == 1;
 }
 
-bool graph::endsProduct(Operation *Op) {
+bool graph::isGemmEpilogue(Operation *Op) {
   SmallVector<Operation *> Worklist{Op};
   for (unsigned Steps = 0; !Worklist.empty() && Steps < MostSteps; ++Steps) {
     Operation *Next = Worklist.pop_back_val();

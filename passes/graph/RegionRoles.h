@@ -23,7 +23,7 @@ enum class Role {
   Source, ///< constants and weights: always an input
   View,   ///< the same memory under other sizes, or a part of it
   Map,    ///< each result element from few operand elements
-  Heavy,  ///< each result element from many
+  Root,   ///< each result element from many
 };
 Role roleOf(mlir::Operation *Op);
 
@@ -44,7 +44,7 @@ bool isSliceOfHeads(mlir::Operation *Op);
 bool keepsLines(mlir::Operation *Op);
 
 /// Whether a kernel of products computes `Op` as the last it does.
-bool endsProduct(mlir::Operation *Op);
+bool isGemmEpilogue(mlir::Operation *Op);
 
 /// The users of `Op`, seen through the broadcasts that each region clones.
 void forEachRealUser(

@@ -195,7 +195,7 @@ bool RowCluster::mayJoin(Operation *Op, const RowPlace &Place) {
     return false;
   auto Reduce = dyn_cast<ReduceOp>(Op);
   if (Reduce ? rowReducedBy(Reduce) != Row
-             : !Op->hasTrait<ElementwiseTrait>() || endsProduct(Op) ||
+             : !Op->hasTrait<ElementwiseTrait>() || isGemmEpilogue(Op) ||
                    llvm::any_of(Op->getOperands(), isReadThroughIndex))
     return false;
   if (llvm::any_of(Op->getOperands(),
@@ -408,7 +408,7 @@ bool RowCluster::finish() {
 bool RowCluster::isTiedToDims() const {
   auto IsOutside = [&](Operation *Op) {
     return Op && Op->hasTrait<ElementwiseTrait>() && !Ops.contains(Op) &&
-           !endsProduct(Op);
+           !isGemmEpilogue(Op);
   };
   return llvm::any_of(Ops, [&](const auto &Entry) {
     auto &[Op, Place] = Entry;

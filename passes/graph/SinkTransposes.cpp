@@ -176,8 +176,8 @@ struct RaiseThroughBroadcast : OpRewritePattern<TransposeOp> {
     Value Wide = Broadcast.getX();
     if (Full.size() != From.getDims().size())
       Wide = ReshapeOp::create(R, Op.getLoc(), From.withDims(Full), Wide);
-    Value Turned = TransposeOp::create(R, Op.getLoc(), Wide, Op.getPerm());
-    R.replaceOpWithNewOp<BroadcastOp>(Op, Op.getType(), Turned);
+    Value Transposed = TransposeOp::create(R, Op.getLoc(), Wide, Op.getPerm());
+    R.replaceOpWithNewOp<BroadcastOp>(Op, Op.getType(), Transposed);
     return success();
   }
 };

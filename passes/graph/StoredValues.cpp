@@ -134,13 +134,13 @@ constexpr double LeastShare = 1.0 / 16;
 class HeavyContractions {
 public:
   HeavyContractions(func::FuncOp Func, const shape::Facts &Facts);
-  bool contains(Operation *Op) const { return Heavy.contains(Op); }
+  bool contains(Operation *Op) const { return Root.contains(Op); }
   /// Whether `V`, as it is, is an operand of one.
   bool read(Value V) const;
 
 private:
   static double workOf(Operation *Op, const shape::Facts &Facts);
-  DenseSet<Operation *> Heavy;
+  DenseSet<Operation *> Root;
 };
 
 /// Multiply-adds, at the sizes that schedules are chosen for; 0 for what tensor
@@ -178,7 +178,7 @@ HeavyContractions::HeavyContractions(func::FuncOp Func,
   });
   for (auto [Op, One] : All)
     if (One >= LeastShare * Work / double(All.size()))
-      Heavy.insert(Op);
+      Root.insert(Op);
 }
 
 bool HeavyContractions::read(Value V) const {

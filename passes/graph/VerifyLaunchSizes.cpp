@@ -23,8 +23,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/graph/LeadingDimensions.h"
 #include "passes/graph/Passes.h"
-#include "passes/graph/StoredRows.h"
 
 using namespace mlir;
 using namespace kpc;

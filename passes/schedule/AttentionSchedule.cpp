@@ -44,15 +44,15 @@ int64_t AttentionSchedule::neededRegisters(const AttentionShape &Shape) const {
 int64_t AttentionSchedule::sharedBytes(const AttentionShape &Shape) const {
   int64_t Depth = paddedColumns(Shape.Depth),
           Width = paddedColumns(Shape.Width);
-  return (TileQueries * (QuerySlots * Depth + stagedColumns(Shape.Width)) +
-          Slots * TileKeys * (Depth + Width)) *
+  return (TileQueries * (QueryStages * Depth + stagedColumns(Shape.Width)) +
+          Stages * TileKeys * (Depth + Width)) *
          Shape.ElementBytes;
 }
 
 std::string AttentionSchedule::str() const {
   char Text[96];
-  std::snprintf(Text, sizeof Text, "attention %ldx%ld slots %ld ahead %ld%s",
-                long(TileQueries), long(TileKeys), long(Slots), long(Ahead),
+  std::snprintf(Text, sizeof Text, "attention %ldx%ld stages %ld ahead %ld%s",
+                long(TileQueries), long(TileKeys), long(Stages), long(Ahead),
                 Pairs ? " pairs" : "");
   return Text;
 }
@@ -60,10 +60,10 @@ std::string AttentionSchedule::str() const {
 std::string AttentionCost::str() const {
   char Text[224];
   std::snprintf(Text, sizeof Text,
-                "%s: %.1f us = %.0f waves x (%.2f multiply + %.2f softmax + "
-                "%.2f score + %.2f finish)",
-                Schedule.str().c_str(), Total, Waves, Multiply, Softmax, Score,
-                Finish);
+                "%s: %.1f us = %.0f waves x (%.2f mma + %.2f softmax + "
+                "%.2f score + %.2f epilogue)",
+                Schedule.str().c_str(), Total, Waves, Mma, Softmax, Score,
+                Epilogue);
   return Text;
 }
 
@@ -121,10 +121,9 @@ AttentionCost costOf(const AttentionSchedule &S, const AttentionShape &Shape,
                        : std::ceil(RowTiles * Heads / Sm);
   if (S.Pairs && RowTiles == 1)
     Cost.Waves /= 2;
-  Cost.Multiply =
-      Blocks * Scores * 2 *
-      double(paddedColumns(Shape.Depth) + paddedColumns(Shape.Width)) /
-      OperationsPerCycle / PerMicrosecond;
+  Cost.Mma = Blocks * Scores * 2 *
+             double(paddedColumns(Shape.Depth) + paddedColumns(Shape.Width)) /
+             OperationsPerCycle / PerMicrosecond;
   Cost.Softmax = Blocks *
                  (BlockCycles + SoftmaxShown * Scores / PowersPerCycle) /
                  PerMicrosecond;
@@ -132,9 +131,9 @@ AttentionCost costOf(const AttentionSchedule &S, const AttentionShape &Shape,
     Cost.Score = Blocks * Scores / 128 *
                  (S.consumers() < 3 ? ScoreCycles : ScoreCyclesOfThree) /
                  PerMicrosecond;
-  Cost.Finish = TileCycles / PerMicrosecond;
+  Cost.Epilogue = TileCycles / PerMicrosecond;
   Cost.Total =
-      Cost.Waves * (Cost.Multiply + Cost.Softmax + Cost.Score + Cost.Finish) +
+      Cost.Waves * (Cost.Mma + Cost.Softmax + Cost.Score + Cost.Epilogue) +
       StartCycles / PerMicrosecond;
   return Cost;
 }
@@ -162,9 +161,9 @@ schedule::rankAttentionSchedules(const AttentionShape &Shape,
       S.TileQueries = Queries;
       S.TileKeys = Keys;
       S.Pairs = Shape.Causal;
-      S.QuerySlots = 2;
+      S.QueryStages = 2;
       if (!isLegal(S, Shape, T))
-        S.QuerySlots = 1;
+        S.QueryStages = 1;
       if (isLegal(S, Shape, T))
         Ranked.push_back(costOf(S, Shape, T));
     }

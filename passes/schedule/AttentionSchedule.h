@@ -11,7 +11,7 @@
 /// sum of costs whose parts can be printed. Nothing here knows a shape by name.
 ///
 ///   for (const AttentionCost &One : rankAttentionSchedules(Shape, T))
-///     puts(One.str().c_str());  // attention 128x128 slots 2: 970.1 us = …
+///     puts(One.str().c_str());  // attention 128x128 stages 2: 970.1 us = …
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_SCHEDULE_ATTENTIONSCHEDULE_H
@@ -37,8 +37,8 @@ struct AttentionShape {
 
 struct AttentionSchedule {
   int64_t TileQueries = 128, TileKeys = 128;
-  int64_t Slots = 2;      ///< of keys, and of values
-  int64_t QuerySlots = 1; ///< 2: the next tile's queries come early
+  int64_t Stages = 2;      ///< of keys, and of values
+  int64_t QueryStages = 1; ///< 2: the next tile's queries come early
   /// Columns of the scores whose powers are computed before the product with
   /// the values is waited for.
   int64_t Ahead = 16;
@@ -67,10 +67,10 @@ struct AttentionSchedule {
 struct AttentionCost {
   AttentionSchedule Schedule;
   double Waves = 0;    ///< tiles that a multiprocessor computes in turn
-  double Multiply = 0; ///< a tile's products on the tensor cores
+  double Mma = 0;      ///< a tile's mainloop on the tensor cores
   double Softmax = 0;  ///< what of a tile's softmax they do not hide
   double Score = 0;    ///< reading a tile's mask or bias
-  double Finish = 0;   ///< a tile's start and end
+  double Epilogue = 0; ///< a tile's start and end
   double Total = 0;
   std::string str() const;
 };

@@ -19,27 +19,27 @@ using namespace kpc;
 using namespace kpc::schedule;
 
 int64_t BlackwellSchedule::tensorMemoryColumns() const {
-  return int64_t(std::bit_ceil(uint64_t(TileColumns * Accumulators)));
+  return int64_t(std::bit_ceil(uint64_t(TileN * Accumulators)));
 }
 
-int64_t BlackwellSchedule::slotBytes(int64_t ElementBytes) const {
-  return (TileRows + ownColumns()) * TileSum * ElementBytes;
+int64_t BlackwellSchedule::stageBytes(int64_t ElementBytes) const {
+  return (TileM + ownColumns()) * TileK * ElementBytes;
 }
 
 std::string BlackwellSchedule::str() const {
   char Text[160];
-  std::snprintf(Text, sizeof Text, "gemm %ldx%ldx%ld slots %ld group %ld%s",
-                long(TileRows * ClusterRows), long(TileColumns), long(TileSum),
-                long(Slots), long(GroupRows), isPair() ? " pair" : "");
+  std::snprintf(Text, sizeof Text, "gemm %ldx%ldx%ld stages %ld group_m %ld%s",
+                long(TileM * ClusterM), long(TileN), long(TileK), long(Stages),
+                long(GroupM), isPair() ? " pair" : "");
   return Text;
 }
 
 std::string BlackwellCost::str() const {
   char Text[160];
   std::snprintf(Text, sizeof Text,
-                ": %.1f us = %.0f waves x max(%.2f multiply, %.2f bring, %.2f "
-                "finish) + %.2f finish + %.2f start",
-                Total, Waves, Multiply, Bring, Finish, Finish, Start);
+                ": %.1f us = %.0f waves x max(%.2f mma, %.2f load, %.2f "
+                "epilogue) + %.2f epilogue + %.2f launch",
+                Total, Waves, Mma, Load, Epilogue, Epilogue, Launch);
   return Schedule.str() + Text;
 }
 
@@ -50,67 +50,64 @@ namespace {
 constexpr double OperationsPerCycle = 8192;
 // Nothing here was measured on a chip with tcgen05: the rest is what an H200
 // showed, until somebody does.
-using hopper::BarrierRoom, hopper::CacheBytesPerCycle, hopper::FewestSlots,
-    hopper::FinishCycles, hopper::LineBytes, hopper::LinesPerCycle,
-    hopper::MeetCycles, hopper::MostSlots, hopper::StartCycles;
+using hopper::BarrierRoom, hopper::CacheBytesPerCycle, hopper::MinStages,
+    hopper::EpilogueCycles, hopper::LineBytes, hopper::LinesPerCycle,
+    hopper::MeetCycles, hopper::MaxStages, hopper::LaunchCycles;
 
 /// Rows of a block's tensor memory.
 constexpr int64_t BlockRows = 128;
 /// Columns of one instruction; those of B that a block of a pair copies are
 /// whole lines of 64.
-constexpr int64_t MostColumns = 256, ColumnStep = 64, PairColumnStep = 128;
+constexpr int64_t MaxN = 256, ColumnStep = 64, PairColumnStep = 128;
 
-int64_t roomForSlots(const BlackwellSchedule &S, const GemmShape &Shape,
-                     const target::Target &T) {
+int64_t roomForStages(const BlackwellSchedule &S, const GemmShape &Shape,
+                      const target::Target &T) {
   int64_t Staging =
-      S.TileRows * S.partColumns() * StagingBuffers * Shape.ElementBytes;
+      S.TileM * S.partColumns() * StagingBuffers * Shape.ElementBytes;
   return (T.Limit.SharedPerBlock - BarrierRoom - Staging) /
-         S.slotBytes(Shape.ElementBytes);
+         S.stageBytes(Shape.ElementBytes);
 }
 
 bool isLegal(const BlackwellSchedule &S, const GemmShape &Shape,
              const target::Target &T) {
   bool Blocks =
-      S.ClusterRows == 1 || (S.ClusterRows == 2 && T.Can.ClusterBlocks >= 2);
+      S.ClusterM == 1 || (S.ClusterM == 2 && T.Can.ClusterBlocks >= 2);
   int64_t Step = S.isPair() ? PairColumnStep : ColumnStep;
-  return T.Can.Tcgen05 && Blocks && S.TileRows == BlockRows &&
-         S.TileColumns >= Step && S.TileColumns <= MostColumns &&
-         S.TileColumns % Step == 0 &&
+  return T.Can.Tcgen05 && Blocks && S.TileM == BlockRows && S.TileN >= Step &&
+         S.TileN <= MaxN && S.TileN % Step == 0 &&
          S.tensorMemoryColumns() <= T.Limit.TensorMemoryColumns &&
-         S.TileSum == LineBytes / Shape.ElementBytes &&
-         S.Slots >= FewestSlots && S.Slots <= MostSlots &&
-         S.Slots <= roomForSlots(S, Shape, T) && S.GroupRows >= 1 &&
-         S.GroupRows <= INT32_MAX;
+         S.TileK == LineBytes / Shape.ElementBytes && S.Stages >= MinStages &&
+         S.Stages <= MaxStages && S.Stages <= roomForStages(S, Shape, T) &&
+         S.GroupM >= 1 && S.GroupM <= INT32_MAX;
 }
 
 BlackwellCost costOf(const BlackwellSchedule &S, const GemmShape &Shape,
                      const target::Target &T) {
   // In floating point: sizes of which nothing is known may be huge.
   auto Ceil = [](double A, double B) { return std::ceil(A / B); };
-  double Tiles = Ceil(double(Shape.Rows), double(S.TileRows * S.ClusterRows)) *
-                 Ceil(double(Shape.Columns), double(S.TileColumns)) *
-                 double(Shape.Batch);
-  double Steps = Ceil(double(Shape.Sum), double(S.TileSum));
+  double Tiles = Ceil(double(Shape.M), double(S.TileM * S.ClusterM)) *
+                 Ceil(double(Shape.N), double(S.TileN)) * double(Shape.Batch);
+  double Steps = Ceil(double(Shape.K), double(S.TileK));
   double PerMicrosecond =
       T.Cost.Fp16 * 1e6 / (double(T.Cost.SmCount) * OperationsPerCycle);
   BlackwellCost Cost{S};
   int64_t AtOnce = T.Cost.SmCount / S.blocks();
   Cost.Waves = Ceil(Tiles, double(AtOnce));
-  Cost.Multiply = Steps * double(S.TileRows * S.TileColumns * S.TileSum) * 2 /
-                  OperationsPerCycle / PerMicrosecond;
-  double Lines = (double(S.TileRows * Shape.LinesOfA) +
+  Cost.Mma = Steps * double(S.TileM * S.TileN * S.TileK) * 2 /
+             OperationsPerCycle / PerMicrosecond;
+  double Lines = (double(S.TileM * Shape.LinesOfA) +
                   double(S.ownColumns() * Shape.LinesOfB)) *
-                 double(S.TileSum * Shape.ElementBytes) / CacheLineBytes;
-  Cost.Bring =
+                 double(S.TileK * Shape.ElementBytes) / CacheLineBytes;
+  Cost.Load =
       Steps *
-      std::max(double(S.slotBytes(Shape.ElementBytes)) / CacheBytesPerCycle,
+      std::max(double(S.stageBytes(Shape.ElementBytes)) / CacheBytesPerCycle,
                Lines / LinesPerCycle) /
       PerMicrosecond;
-  Cost.Finish =
-      FinishCycles * double(S.TileColumns) / StagingColumns / PerMicrosecond;
-  Cost.Start = (StartCycles + (S.isPair() ? MeetCycles : 0)) / PerMicrosecond;
-  Cost.Total = Cost.Waves * std::max({Cost.Multiply, Cost.Bring, Cost.Finish}) +
-               Cost.Finish + Cost.Start;
+  Cost.Epilogue =
+      EpilogueCycles * double(S.TileN) / StagingColumns / PerMicrosecond;
+  Cost.Launch = (LaunchCycles + (S.isPair() ? MeetCycles : 0)) / PerMicrosecond;
+  Cost.Total = Cost.Waves * std::max({Cost.Mma, Cost.Load, Cost.Epilogue}) +
+               Cost.Epilogue + Cost.Launch;
   return Cost;
 }
 
@@ -121,15 +118,14 @@ schedule::readBlackwellSchedule(const std::string &Text, const GemmShape &Shape,
                                 const target::Target &T) {
   BlackwellSchedule S;
   std::string_view Rest = Text;
-  int64_t Rows = 0;
-  if (!takeNumber(Rest, "gemm ", Rows) ||
-      !takeNumber(Rest, "x", S.TileColumns) ||
-      !takeNumber(Rest, "x", S.TileSum) ||
-      !takeNumber(Rest, " slots ", S.Slots) ||
-      !takeNumber(Rest, " group ", S.GroupRows))
+  int64_t M = 0;
+  if (!takeNumber(Rest, "gemm ", M) || !takeNumber(Rest, "x", S.TileN) ||
+      !takeNumber(Rest, "x", S.TileK) ||
+      !takeNumber(Rest, " stages ", S.Stages) ||
+      !takeNumber(Rest, " group_m ", S.GroupM))
     return std::nullopt;
-  S.ClusterRows = Rest == " pair" ? 2 : 1;
-  S.TileRows = Rows / S.ClusterRows;
+  S.ClusterM = Rest == " pair" ? 2 : 1;
+  S.TileM = M / S.ClusterM;
   // What is printed must be what was read: nothing stands behind it.
   if (!isLegal(S, Shape, T) || S.str() != Text)
     return std::nullopt;
@@ -142,18 +138,17 @@ schedule::rankBlackwellSchedules(const GemmShape &Shape,
   std::vector<BlackwellCost> Ranked;
   // Of equals the first is taken: one block before two.
   for (int64_t Blocks : {1, 2})
-    for (int64_t Columns = ColumnStep; Columns <= MostColumns;
-         Columns += ColumnStep) {
+    for (int64_t N = ColumnStep; N <= MaxN; N += ColumnStep) {
       BlackwellSchedule S;
-      S.TileRows = BlockRows;
-      S.TileColumns = Columns;
-      S.TileSum = LineBytes / Shape.ElementBytes;
-      S.ClusterRows = Blocks;
+      S.TileM = BlockRows;
+      S.TileN = N;
+      S.TileK = LineBytes / Shape.ElementBytes;
+      S.ClusterM = Blocks;
       // Blocks that run together cover about a square.
       double Square = std::sqrt(double(T.Cost.SmCount) / double(Blocks) *
-                                double(Columns) / double(BlockRows * Blocks));
-      S.GroupRows = std::max<int64_t>(std::lround(Square), 1);
-      S.Slots = std::min(roomForSlots(S, Shape, T), MostSlots);
+                                double(N) / double(BlockRows * Blocks));
+      S.GroupM = std::max<int64_t>(std::lround(Square), 1);
+      S.Stages = std::min(roomForStages(S, Shape, T), MaxStages);
       if (isLegal(S, Shape, T))
         Ranked.push_back(costOf(S, Shape, T));
     }

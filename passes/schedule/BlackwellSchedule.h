@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How a product is cut for tensor cores with a memory of their own: by one
+/// How a GEMM is tiled for tensor cores with a memory of their own: by one
 /// block, or by a pair of blocks that multiply as one.
 ///
 //===----------------------------------------------------------------------===//
@@ -18,14 +18,14 @@
 
 namespace kpc::schedule {
 
-/// `TileRows` is 128, a block's own. A pair is a cluster of two with tiles
-/// below each other (`ClusterRows`): each copies its own rows of A, and half of
-/// the columns of B. Printed are the rows of the pair: `gemm 256x256x64 slots 6
-/// group 8 pair`.
+/// `TileM` is 128, a block's own. A pair is a cluster of two with tiles
+/// below each other (`ClusterM`): each copies its own rows of A, and half of
+/// the columns of B. Printed are the rows of the pair: `gemm 256x256x64 stages
+/// 6 group 8 pair`.
 struct BlackwellSchedule : GemmSchedule {
-  bool isPair() const { return ClusterRows == 2; }
+  bool isPair() const { return ClusterM == 2; }
   /// Columns of B that a block copies.
-  int64_t ownColumns() const { return TileColumns / ClusterRows; }
+  int64_t ownColumns() const { return TileN / ClusterM; }
   /// Tiles whose sums are in tensor memory at once: while one is stored, the
   /// next is multiplied.
   static constexpr int64_t Accumulators = 2;
@@ -33,7 +33,7 @@ struct BlackwellSchedule : GemmSchedule {
   int64_t tensorMemoryColumns() const;
   /// Of a block. The family's own words; nobody asks through the base.
   // NOLINTBEGIN(bugprone-derived-method-shadowing-base-method)
-  int64_t slotBytes(int64_t ElementBytes) const;
+  int64_t stageBytes(int64_t ElementBytes) const;
   std::string str() const;
   // NOLINTEND(bugprone-derived-method-shadowing-base-method)
 };
@@ -42,10 +42,10 @@ struct BlackwellSchedule : GemmSchedule {
 struct BlackwellCost {
   BlackwellSchedule Schedule;
   double Waves = 0;    ///< tiles that a multiprocessor computes in turn
-  double Multiply = 0; ///< a tile's products on the tensor cores
-  double Bring = 0;    ///< a tile's operands from the second cache
-  double Finish = 0;   ///< a tile's way out, while the next is multiplied
-  double Start = 0;    ///< a launch, and the meeting of a pair
+  double Mma = 0;      ///< a tile's mainloop on the tensor cores
+  double Load = 0;     ///< a tile's operands from the second cache
+  double Epilogue = 0; ///< a tile's way out, while the next is multiplied
+  double Launch = 0;   ///< a launch, and the meeting of a pair
   double Total = 0;
   std::string str() const;
 };

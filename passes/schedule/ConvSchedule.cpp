@@ -19,8 +19,8 @@ using namespace kpc::schedule::hopper;
 
 std::string ConvSchedule::str() const {
   std::string Text = "conv" + tileText();
-  if (Split == 1 && ClusterRows > 1)
-    Text += " cluster " + std::to_string(ClusterRows);
+  if (SplitK == 1 && ClusterM > 1)
+    Text += " cluster " + std::to_string(ClusterM);
   return Text;
 }
 
@@ -28,7 +28,7 @@ namespace {
 
 /// Bytes of the shortest line that copies swizzle.
 constexpr int64_t ShortLineBytes = 32;
-/// Cycles that a step of the sum takes beside its products: slots of half the
+/// Cycles that a step along K takes beside its products: stages of half the
 /// bytes took 8 % longer on an H200 (tiles of 128×256, 8192³).
 constexpr double StepCycles = 40;
 
@@ -39,63 +39,64 @@ double stepsOf(const ConvShape &Shape, int64_t Slice) {
 ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
                 const target::Target &T) {
   auto Ceil = [](double A, int64_t B) { return std::ceil(A / double(B)); };
-  double Clusters = Ceil(double(Shape.Places), S.TileRows * S.ClusterRows) *
-                    Ceil(double(Shape.Outputs), S.TileColumns);
-  double Steps = Ceil(stepsOf(Shape, S.TileSum), S.Split);
+  double Clusters = Ceil(double(Shape.Places), S.TileM * S.ClusterM) *
+                    Ceil(double(Shape.Outputs), S.TileN);
+  double Steps = Ceil(stepsOf(Shape, S.TileK), S.SplitK);
   double PerMicrosecond = cyclesPerMicrosecond(T);
-  double Products = double(S.TileRows * S.TileColumns * S.TileSum) * 2;
+  double Products = double(S.TileM * S.TileN * S.TileK) * 2;
   ConvCost Cost;
   Cost.Schedule = S;
   Cost.Waves = Ceil(Clusters, clustersAtOnce(S.blocks(), T));
-  Cost.Multiply =
+  Cost.Mma =
       Steps * (Products / OperationsPerCycle + StepCycles) / PerMicrosecond;
   // One line for each pixel, and each channel's outputs, of which blocks that
   // share them look up a part each.
-  double Lines = double(S.TileRows) +
-                 double(S.TileSum * S.TileColumns * Shape.ElementBytes) /
-                     double(LineBytes * S.ClusterRows);
-  double Bytes = double(S.slotBytes(Shape.ElementBytes));
-  Cost.Bring = Steps *
-               (std::max(Bytes / CacheBytesPerCycle, Lines / LinesPerCycle) +
-                StepCycles) /
-               PerMicrosecond;
-  Cost.Finish = FinishCycles * double(S.TileRows) / 128 *
-                double(S.storedColumns()) / StagingColumns / PerMicrosecond;
-  if (S.Split > 1)
-    Cost.Join = (double(S.keptBytes()) / PeerBytesPerCycle + MeetCycles) /
-                PerMicrosecond;
-  Cost.Start =
-      (StartCycles + (S.sharers() > 1 ? MeetCycles : 0)) / PerMicrosecond;
-  Cost.Total = Cost.Waves * (std::max(Cost.Multiply, Cost.Bring) + Cost.Finish +
-                             Cost.Join) +
-               Cost.Start;
+  double Lines =
+      double(S.TileM) + double(S.TileK * S.TileN * Shape.ElementBytes) /
+                            double(LineBytes * S.ClusterM);
+  double Bytes = double(S.stageBytes(Shape.ElementBytes));
+  Cost.Load = Steps *
+              (std::max(Bytes / CacheBytesPerCycle, Lines / LinesPerCycle) +
+               StepCycles) /
+              PerMicrosecond;
+  Cost.Epilogue = EpilogueCycles * double(S.TileM) / 128 *
+                  double(S.storedColumns()) / StagingColumns / PerMicrosecond;
+  if (S.SplitK > 1)
+    Cost.Reduce =
+        (double(S.accumulatorBytes()) / PeerBytesPerCycle + MeetCycles) /
+        PerMicrosecond;
+  Cost.Launch =
+      (LaunchCycles + (S.multicast() > 1 ? MeetCycles : 0)) / PerMicrosecond;
+  Cost.Total = Cost.Waves * (std::max(Cost.Mma, Cost.Load) + Cost.Epilogue +
+                             Cost.Reduce) +
+               Cost.Launch;
   return Cost;
 }
 
-int64_t roomForSlots(ConvSchedule S, const ConvShape &Shape,
-                     const target::Target &T) {
-  S.Slots = 0;
+int64_t roomForStages(ConvSchedule S, const ConvShape &Shape,
+                      const target::Target &T) {
+  S.Stages = 0;
   int64_t Rest =
       T.Limit.SharedPerBlock - BarrierRoom - S.sharedBytes(Shape.ElementBytes);
-  return Rest / S.slotBytes(Shape.ElementBytes);
+  return Rest / S.stageBytes(Shape.ElementBytes);
 }
 
 /// One reason for a cluster at a time: parts of the sum, none of them without a
-/// step and all of them with room in the slots; or the same outputs.
+/// step and all of them with room in the stages; or the same outputs.
 bool isLegalCluster(const ConvSchedule &S, const ConvShape &Shape,
                     const target::Target &T) {
   auto IsCount = [](int64_t N) { return N == 1 || N == 2 || N == 4 || N == 8; };
-  if (!IsCount(S.Split) || !IsCount(S.ClusterRows) || S.ClusterColumns != 1 ||
-      S.blocks() > T.Can.ClusterBlocks || (S.Split > 1 && S.ClusterRows > 1))
+  if (!IsCount(S.SplitK) || !IsCount(S.ClusterM) || S.ClusterN != 1 ||
+      S.blocks() > T.Can.ClusterBlocks || (S.SplitK > 1 && S.ClusterM > 1))
     return false;
-  if (S.TileSum / S.ClusterRows % 8)
+  if (S.TileK / S.ClusterM % 8)
     return false;
-  return S.Split == 1 ||
+  return S.SplitK == 1 ||
          (double(Shape.Taps) *
-                  std::ceil(double(Shape.LeastChannels) / double(S.TileSum)) >=
-              double(S.Split) &&
+                  std::ceil(double(Shape.LeastChannels) / double(S.TileK)) >=
+              double(S.SplitK) &&
           S.storedColumns() % 16 == 0 &&
-          S.keptBytes() <= S.Slots * S.slotBytes(Shape.ElementBytes));
+          S.accumulatorBytes() <= S.Stages * S.stageBytes(Shape.ElementBytes));
 }
 
 bool isLegal(const ConvSchedule &S, const ConvShape &Shape,
@@ -103,19 +104,19 @@ bool isLegal(const ConvSchedule &S, const ConvShape &Shape,
   auto Steps = [](int64_t Size, int64_t Most) {
     return Size >= 64 && Size <= Most && Size % 64 == 0;
   };
-  int64_t Line = S.TileSum * Shape.ElementBytes;
-  return T.Can.Wgmma && Steps(S.TileRows, MostRows) &&
-         Steps(S.TileColumns,
-               S.TileRows == MostRows ? MostColumnsOfThree : MostColumns) &&
+  int64_t Line = S.TileK * Shape.ElementBytes;
+  return T.Can.Wgmma && Steps(S.TileM, MaxM) &&
+         Steps(S.TileN, S.TileM == MaxM ? MaxNOfThree : MaxN) &&
          (Line == LineBytes || Line == 64 || Line == ShortLineBytes) &&
-         S.Slots >= FewestSlots && S.Slots <= MostSlots &&
-         isLegalCluster(S, Shape, T) && S.Slots <= roomForSlots(S, Shape, T) &&
-         S.GroupRows >= 1 && S.GroupRows <= INT32_MAX;
+         S.Stages >= MinStages && S.Stages <= MaxStages &&
+         isLegalCluster(S, Shape, T) &&
+         S.Stages <= roomForStages(S, Shape, T) && S.GroupM >= 1 &&
+         S.GroupM <= INT32_MAX;
 }
 
 /// Splits and clusters that are ranked; of equals the first is taken.
 struct Cluster {
-  int64_t Split, Rows;
+  int64_t SplitK, M;
 };
 constexpr Cluster Clusters[] = {{1, 1}, {1, 2}, {2, 1}, {4, 1}};
 
@@ -134,14 +135,13 @@ std::optional<ConvCost> schedule::readConvSchedule(const std::string &Text,
                                                    const target::Target &T) {
   ConvSchedule S;
   std::string_view Rest = Text;
-  if (!takeNumber(Rest, "conv ", S.TileRows) ||
-      !takeNumber(Rest, "x", S.TileColumns) ||
-      !takeNumber(Rest, "x", S.TileSum) ||
-      !takeNumber(Rest, " slots ", S.Slots) ||
-      !takeNumber(Rest, " group ", S.GroupRows))
+  if (!takeNumber(Rest, "conv ", S.TileM) || !takeNumber(Rest, "x", S.TileN) ||
+      !takeNumber(Rest, "x", S.TileK) ||
+      !takeNumber(Rest, " stages ", S.Stages) ||
+      !takeNumber(Rest, " group_m ", S.GroupM))
     return std::nullopt;
-  takeNumber(Rest, " split ", S.Split);
-  takeNumber(Rest, " cluster ", S.ClusterRows);
+  takeNumber(Rest, " split_k ", S.SplitK);
+  takeNumber(Rest, " cluster ", S.ClusterM);
   // What is printed must be what was read: nothing stands behind it.
   if (!isLegal(S, Shape, T) || S.str() != Text)
     return std::nullopt;
@@ -151,28 +151,28 @@ std::optional<ConvCost> schedule::readConvSchedule(const std::string &Text,
 std::vector<ConvCost> schedule::rankConvSchedules(const ConvShape &Shape,
                                                   const target::Target &T) {
   std::vector<ConvCost> Ranked;
-  auto Add = [&](int64_t Rows, int64_t Columns, int64_t Slice, Cluster C) {
+  auto Add = [&](int64_t M, int64_t N, int64_t Slice, Cluster C) {
     ConvSchedule S;
-    S.TileRows = Rows;
-    S.TileColumns = Columns;
-    S.TileSum = Slice;
-    S.Split = C.Split;
-    S.ClusterRows = C.Rows;
+    S.TileM = M;
+    S.TileN = N;
+    S.TileK = Slice;
+    S.SplitK = C.SplitK;
+    S.ClusterM = C.M;
     // Blocks that run together cover about a square.
     double Square = std::sqrt(double(T.Cost.SmCount) / double(S.blocks()) *
-                              double(Columns) / double(Rows * S.ClusterRows));
-    S.GroupRows = std::max<int64_t>(std::lround(Square), 1);
-    S.Slots = std::min(roomForSlots(S, Shape, T), MostSlots);
+                              double(N) / double(M * S.ClusterM));
+    S.GroupM = std::max<int64_t>(std::lround(Square), 1);
+    S.Stages = std::min(roomForStages(S, Shape, T), MaxStages);
     if (isLegal(S, Shape, T))
       Ranked.push_back(costOf(S, Shape, T));
   };
   // Of equals the tallest.
-  for (int64_t Rows = MostRows; Rows >= 64; Rows -= 64)
-    for (int64_t Columns = 64; Columns <= MostColumns; Columns += 64)
+  for (int64_t M = MaxM; M >= 64; M -= 64)
+    for (int64_t N = 64; N <= MaxN; N += 64)
       for (int64_t Slice = sliceOf(Shape);
            Slice * Shape.ElementBytes >= ShortLineBytes; Slice /= 2)
         for (Cluster C : Clusters)
-          Add(Rows, Columns, Slice, C);
+          Add(M, N, Slice, C);
   std::stable_sort(
       Ranked.begin(), Ranked.end(),
       [](const ConvCost &A, const ConvCost &B) { return A.Total < B.Total; });

@@ -28,15 +28,15 @@ struct ConvShape {
   int64_t LeastChannels = 1; ///< whatever is optimal
 };
 
-/// `TileSum`: channels of a slice. Blocks share outputs alone, not pixels:
-/// `ClusterColumns` is 1.
+/// `TileK`: channels of a slice. Blocks share outputs alone, not pixels:
+/// `ClusterN` is 1.
 struct ConvSchedule : GemmSchedule {
   /// The family's own words; nobody asks for them through the base.
   // NOLINTNEXTLINE(bugprone-derived-method-shadowing-base-method)
   std::string str() const;
 };
 
-using ConvCost = ProductCost<ConvSchedule>;
+using ConvCost = TensorCoreCost<ConvSchedule>;
 
 /// The cost of the schedule that `str()` prints so; none where it is not legal.
 std::optional<ConvCost> readConvSchedule(const std::string &Text,

@@ -54,8 +54,8 @@ std::string DecodeSchedule::str() const {
 std::string DecodeCost::str() const {
   char Text[224];
   std::snprintf(Text, sizeof Text,
-                "%s: %.1f us = %.2f rounds x %.1f stream + %.1f finish",
-                Schedule.str().c_str(), Total, Rounds, Stream, Finish);
+                "%s: %.1f us = %.2f rounds x %.1f stream + %.1f overhead",
+                Schedule.str().c_str(), Total, Rounds, Stream, Overhead);
   return Text;
 }
 
@@ -113,9 +113,9 @@ DecodeCost costOf(const DecodeSchedule &S, const DecodeShape &Shape,
   // Tiles of rows read again what the first has brought to the second cache.
   Cost.Stream *= 1 + (Tiles - 1) / 2;
   double Waves = std::ceil(Blocks / (SmCount * Resident));
-  Cost.Finish = StartMicroseconds + BlockMicroseconds * Waves / Resident +
-                ClusterMicroseconds * std::log2(double(S.Blocks));
-  Cost.Total = Cost.Rounds * Cost.Stream + Cost.Finish;
+  Cost.Overhead = StartMicroseconds + BlockMicroseconds * Waves / Resident +
+                  ClusterMicroseconds * std::log2(double(S.Blocks));
+  Cost.Total = Cost.Rounds * Cost.Stream + Cost.Overhead;
   return Cost;
 }
 

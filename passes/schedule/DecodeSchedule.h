@@ -86,9 +86,9 @@ private:
 /// Microseconds that a schedule is expected to take, by its parts.
 struct DecodeCost {
   DecodeSchedule Schedule;
-  double Rounds = 0; ///< blocks of the fullest multiprocessor over the mean
-  double Stream = 0; ///< all keys and values through memory
-  double Finish = 0; ///< start, the joining of parts
+  double Rounds = 0;   ///< blocks of the fullest multiprocessor over the mean
+  double Stream = 0;   ///< all keys and values through memory
+  double Overhead = 0; ///< start, the joining of parts
   double Total = 0;
   std::string str() const;
 };

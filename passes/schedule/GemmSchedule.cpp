@@ -1,4 +1,4 @@
-//===- GemmSchedule.cpp - How a product is cut and piped ------------------===//
+//===- GemmSchedule.cpp - Tiles and stages of a GEMM ----------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -19,14 +19,14 @@ using namespace kpc;
 using namespace kpc::schedule;
 using namespace kpc::schedule::hopper;
 
-int64_t GemmSchedule::slotBytes(int64_t ElementBytes) const {
-  return (TileRows + TileColumns) * TileSum * ElementBytes;
+int64_t GemmSchedule::stageBytes(int64_t ElementBytes) const {
+  return (TileM + TileN) * TileK * ElementBytes;
 }
 
 int64_t GemmSchedule::sharedBytes(int64_t ElementBytes,
                                   int64_t ResultBytes) const {
-  return Slots * slotBytes(ElementBytes) +
-         TileRows * partColumns() * StagingBuffers * ResultBytes;
+  return Stages * stageBytes(ElementBytes) +
+         TileM * partColumns() * StagingBuffers * ResultBytes;
 }
 
 int64_t GemmSchedule::partColumns() const {
@@ -35,28 +35,28 @@ int64_t GemmSchedule::partColumns() const {
 
 std::string GemmSchedule::tileText() const {
   char Text[160];
-  std::snprintf(Text, sizeof Text, " %ldx%ldx%ld slots %ld group %ld",
-                long(TileRows), long(TileColumns), long(TileSum), long(Slots),
-                long(GroupRows));
-  return Split > 1 ? Text + (" split " + std::to_string(Split)) : Text;
+  std::snprintf(Text, sizeof Text, " %ldx%ldx%ld stages %ld group_m %ld",
+                long(TileM), long(TileN), long(TileK), long(Stages),
+                long(GroupM));
+  return SplitK > 1 ? Text + (" split_k " + std::to_string(SplitK)) : Text;
 }
 
 std::string GemmSchedule::str() const {
   std::string Text = "gemm" + tileText();
-  if (Split == 1 && sharers() > 1)
-    Text += " cluster " + std::to_string(ClusterRows) + "x" +
-            std::to_string(ClusterColumns);
+  if (SplitK == 1 && multicast() > 1)
+    Text +=
+        " cluster " + std::to_string(ClusterM) + "x" + std::to_string(ClusterN);
   return Text;
 }
 
-std::string ProductCostParts::partsText() const {
-  char Text[160], Joined[32] = "";
-  if (Join > 0)
-    std::snprintf(Joined, sizeof Joined, " + %.2f join", Join);
+std::string TensorCoreCostParts::partsText() const {
+  char Text[160], Reduced[32] = "";
+  if (Reduce > 0)
+    std::snprintf(Reduced, sizeof Reduced, " + %.2f reduce", Reduce);
   std::snprintf(Text, sizeof Text,
-                ": %.1f us = %.0f waves x (max(%.2f multiply, %.2f bring) + "
-                "%.2f finish%s) + %.2f start",
-                Total, Waves, Multiply, Bring, Finish, Joined, Start);
+                ": %.1f us = %.0f waves x (max(%.2f mma, %.2f load) + "
+                "%.2f epilogue%s) + %.2f launch",
+                Total, Waves, Mma, Load, Epilogue, Reduced, Launch);
   return Text;
 }
 
@@ -67,10 +67,10 @@ constexpr int64_t MostBlocks = 8;
 
 /// As many row tiles that blocks which run together read the least: rows and
 /// columns of about the same extent.
-int64_t groupRows(const GemmSchedule &S, const target::Target &T) {
-  double Square = std::sqrt(double(T.Cost.SmCount) / double(S.blocks()) *
-                            double(S.TileColumns * S.ClusterColumns) /
-                            double(S.TileRows * S.ClusterRows));
+int64_t groupM(const GemmSchedule &S, const target::Target &T) {
+  double Square =
+      std::sqrt(double(T.Cost.SmCount) / double(S.blocks()) *
+                double(S.TileN * S.ClusterN) / double(S.TileM * S.ClusterM));
   return std::max<int64_t>(std::lround(Square), 1);
 }
 
@@ -78,57 +78,56 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
                 const target::Target &T) {
   // In floating point: sizes of which nothing is known may be huge.
   auto Ceil = [](double A, int64_t B) { return std::ceil(A / double(B)); };
-  double Clusters =
-      Ceil(double(Shape.Rows), S.TileRows * S.ClusterRows) *
-      Ceil(double(Shape.Columns), S.TileColumns * S.ClusterColumns) *
-      double(Shape.Batch);
-  double Steps = Ceil(Ceil(double(Shape.Sum), S.TileSum), S.Split);
+  double Clusters = Ceil(double(Shape.M), S.TileM * S.ClusterM) *
+                    Ceil(double(Shape.N), S.TileN * S.ClusterN) *
+                    double(Shape.Batch);
+  double Steps = Ceil(Ceil(double(Shape.K), S.TileK), S.SplitK);
   double PerMicrosecond = cyclesPerMicrosecond(T);
   GemmCost Cost;
   Cost.Schedule = S;
   Cost.Waves = Ceil(Clusters, clustersAtOnce(S.blocks(), T));
-  Cost.Multiply = Steps * double(S.TileRows * S.TileColumns * S.TileSum) * 2 /
-                  (OperationsPerCycle * 2 / double(Shape.ElementBytes)) /
-                  PerMicrosecond;
+  Cost.Mma = Steps * double(S.TileM * S.TileN * S.TileK) * 2 /
+             (OperationsPerCycle * 2 / double(Shape.ElementBytes)) /
+             PerMicrosecond;
   // All bytes come in, but each block looks up only those that it copies.
-  double Lines =
-      double(S.TileRows * Shape.LinesOfA) / double(S.ClusterColumns) +
-      double(S.TileColumns * Shape.LinesOfB) / double(S.ClusterRows);
-  Lines *= double(S.TileSum * Shape.ElementBytes) / CacheLineBytes;
-  Cost.Bring =
+  double Lines = double(S.TileM * Shape.LinesOfA) / double(S.ClusterN) +
+                 double(S.TileN * Shape.LinesOfB) / double(S.ClusterM);
+  Lines *= double(S.TileK * Shape.ElementBytes) / CacheLineBytes;
+  Cost.Load =
       Steps *
-      std::max(double(S.slotBytes(Shape.ElementBytes)) / CacheBytesPerCycle,
+      std::max(double(S.stageBytes(Shape.ElementBytes)) / CacheBytesPerCycle,
                Lines / LinesPerCycle) /
       PerMicrosecond;
-  Cost.Finish = FinishCycles * double(S.TileRows) / 128 *
-                double(S.storedColumns()) / StagingColumns *
-                double(Shape.ResultBytes) / 2 / PerMicrosecond;
-  if (S.Split > 1)
-    Cost.Join = (double(S.keptBytes()) / PeerBytesPerCycle + MeetCycles) /
-                PerMicrosecond;
-  Cost.Start =
-      (StartCycles + (S.sharers() > 1 ? MeetCycles : 0)) / PerMicrosecond;
-  Cost.Total = Cost.Waves * (std::max(Cost.Multiply, Cost.Bring) + Cost.Finish +
-                             Cost.Join) +
-               Cost.Start;
+  Cost.Epilogue = EpilogueCycles * double(S.TileM) / 128 *
+                  double(S.storedColumns()) / StagingColumns *
+                  double(Shape.ResultBytes) / 2 / PerMicrosecond;
+  if (S.SplitK > 1)
+    Cost.Reduce =
+        (double(S.accumulatorBytes()) / PeerBytesPerCycle + MeetCycles) /
+        PerMicrosecond;
+  Cost.Launch =
+      (LaunchCycles + (S.multicast() > 1 ? MeetCycles : 0)) / PerMicrosecond;
+  Cost.Total = Cost.Waves * (std::max(Cost.Mma, Cost.Load) + Cost.Epilogue +
+                             Cost.Reduce) +
+               Cost.Launch;
   return Cost;
 }
 
 struct Cluster {
-  int64_t Split, Rows, Columns;
+  int64_t SplitK, M, N;
 };
 /// Those that are ranked, those without a cluster first: of equals the first is
 /// taken. Sums split in 8 were never the fastest.
 constexpr Cluster Clusters[] = {
     {1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {2, 1, 1}, {4, 1, 1}};
 
-/// As many slots as fit beside all else.
-int64_t roomForSlots(GemmSchedule S, const GemmShape &Shape,
-                     const target::Target &T) {
-  S.Slots = 0;
+/// As many stages as fit beside all else.
+int64_t roomForStages(GemmSchedule S, const GemmShape &Shape,
+                      const target::Target &T) {
+  S.Stages = 0;
   int64_t Rest = T.Limit.SharedPerBlock - BarrierRoom -
                  S.sharedBytes(Shape.ElementBytes, Shape.ResultBytes);
-  return Rest / S.slotBytes(Shape.ElementBytes);
+  return Rest / S.stageBytes(Shape.ElementBytes);
 }
 
 bool isLegalCluster(const GemmSchedule &S, const GemmShape &Shape,
@@ -136,34 +135,33 @@ bool isLegalCluster(const GemmSchedule &S, const GemmShape &Shape,
   auto IsCount = [](int64_t N) {
     return N >= 1 && N <= MostBlocks && (N & (N - 1)) == 0;
   };
-  if (!IsCount(S.Split) || !IsCount(S.ClusterRows) ||
-      !IsCount(S.ClusterColumns) || S.blocks() > T.Can.ClusterBlocks)
+  if (!IsCount(S.SplitK) || !IsCount(S.ClusterM) || !IsCount(S.ClusterN) ||
+      S.blocks() > T.Can.ClusterBlocks)
     return false;
   // One reason for a cluster at a time.
-  if ((S.Split > 1) + (S.ClusterRows > 1) + (S.ClusterColumns > 1) > 1)
+  if ((S.SplitK > 1) + (S.ClusterM > 1) + (S.ClusterN > 1) > 1)
     return false;
   // No block is without a step; stores are of 16 columns or a multiple; the
-  // sums find room in the slots.
-  return S.Split == 1 ||
-         ((Shape.LeastSum + S.TileSum - 1) / S.TileSum >= S.Split &&
+  // sums find room in the stages.
+  return S.SplitK == 1 ||
+         ((Shape.MinK + S.TileK - 1) / S.TileK >= S.SplitK &&
           S.storedColumns() % 16 == 0 &&
-          S.keptBytes() <= S.Slots * S.slotBytes(Shape.ElementBytes));
+          S.accumulatorBytes() <= S.Stages * S.stageBytes(Shape.ElementBytes));
 }
 
-/// Of several products each has whole parts of the tile, in one block: shares
-/// of a split sum are columns side by side.
+/// Of several GEMMs each has whole parts of the tile, in one block: shares of
+/// split-K are columns side by side.
 bool isLegalShare(const GemmSchedule &S, const GemmShape &Shape) {
   return Shape.Products == 1 ||
-         (S.Split == 1 &&
-          S.TileColumns % (Shape.Products * StagingColumns) == 0);
+         (S.SplitK == 1 && S.TileN % (Shape.Products * StagingColumns) == 0);
 }
 
-/// Columns that change places are in one tile, and of a split sum, of which a
+/// Columns that change places are in one tile, and with split-K, of which a
 /// block has no more at once, in what one store moves.
 bool keepsPairs(const GemmSchedule &S, const GemmShape &Shape) {
-  int64_t Together = S.Split > 1 ? S.partColumns() : S.TileColumns;
-  return !Shape.Exchanged || (Shape.Exchanged <= MostExchanged &&
-                              Together % (2 * Shape.Exchanged) == 0);
+  int64_t Together = S.SplitK > 1 ? S.partColumns() : S.TileN;
+  return !Shape.RotateHalf || (Shape.RotateHalf <= MaxRotateHalf &&
+                               Together % (2 * Shape.RotateHalf) == 0);
 }
 
 bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
@@ -171,14 +169,13 @@ bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
   auto Steps = [](int64_t Size, int64_t Most) {
     return Size >= 64 && Size <= Most && Size % 64 == 0;
   };
-  return T.Can.Wgmma && Steps(S.TileRows, MostRows) &&
-         Steps(S.TileColumns,
-               S.TileRows == MostRows ? MostColumnsOfThree : MostColumns) &&
+  return T.Can.Wgmma && Steps(S.TileM, MaxM) &&
+         Steps(S.TileN, S.TileM == MaxM ? MaxNOfThree : MaxN) &&
          isLegalShare(S, Shape) && keepsPairs(S, Shape) &&
-         S.TileSum == LineBytes / Shape.ElementBytes &&
-         S.Slots >= FewestSlots && S.Slots <= MostSlots &&
-         isLegalCluster(S, Shape, T) && S.Slots <= roomForSlots(S, Shape, T) &&
-         S.GroupRows >= 1 && S.GroupRows <= INT32_MAX;
+         S.TileK == LineBytes / Shape.ElementBytes && S.Stages >= MinStages &&
+         S.Stages <= MaxStages && isLegalCluster(S, Shape, T) &&
+         S.Stages <= roomForStages(S, Shape, T) && S.GroupM >= 1 &&
+         S.GroupM <= INT32_MAX;
 }
 
 } // namespace
@@ -188,15 +185,14 @@ std::optional<GemmCost> schedule::readGemmSchedule(const std::string &Text,
                                                    const target::Target &T) {
   GemmSchedule S;
   std::string_view Rest = Text;
-  if (!takeNumber(Rest, "gemm ", S.TileRows) ||
-      !takeNumber(Rest, "x", S.TileColumns) ||
-      !takeNumber(Rest, "x", S.TileSum) ||
-      !takeNumber(Rest, " slots ", S.Slots) ||
-      !takeNumber(Rest, " group ", S.GroupRows))
+  if (!takeNumber(Rest, "gemm ", S.TileM) || !takeNumber(Rest, "x", S.TileN) ||
+      !takeNumber(Rest, "x", S.TileK) ||
+      !takeNumber(Rest, " stages ", S.Stages) ||
+      !takeNumber(Rest, " group_m ", S.GroupM))
     return std::nullopt;
-  takeNumber(Rest, " split ", S.Split);
-  if (takeNumber(Rest, " cluster ", S.ClusterRows))
-    takeNumber(Rest, "x", S.ClusterColumns);
+  takeNumber(Rest, " split_k ", S.SplitK);
+  if (takeNumber(Rest, " cluster ", S.ClusterM))
+    takeNumber(Rest, "x", S.ClusterN);
   // What is printed must be what was read: nothing stands behind it.
   if (!isLegal(S, Shape, T) || S.str() != Text)
     return std::nullopt;
@@ -208,18 +204,18 @@ std::vector<GemmCost> schedule::rankGemmSchedules(const GemmShape &Shape,
   std::vector<GemmCost> Ranked;
   // Of equals the first is taken: two warpgroups that multiply before three,
   // which have fewer registers, and before one.
-  for (int64_t Rows : {int64_t(128), MostRows, int64_t(64)})
-    for (int64_t Columns = 64; Columns <= MostColumns; Columns += 64)
+  for (int64_t M : {int64_t(128), MaxM, int64_t(64)})
+    for (int64_t N = 64; N <= MaxN; N += 64)
       for (Cluster C : Clusters) {
         GemmSchedule S;
-        S.TileRows = Rows;
-        S.TileColumns = Columns;
-        S.TileSum = LineBytes / Shape.ElementBytes;
-        S.Split = C.Split;
-        S.ClusterRows = C.Rows;
-        S.ClusterColumns = C.Columns;
-        S.GroupRows = groupRows(S, T);
-        S.Slots = std::min(roomForSlots(S, Shape, T), MostSlots);
+        S.TileM = M;
+        S.TileN = N;
+        S.TileK = LineBytes / Shape.ElementBytes;
+        S.SplitK = C.SplitK;
+        S.ClusterM = C.M;
+        S.ClusterN = C.N;
+        S.GroupM = groupM(S, T);
+        S.Stages = std::min(roomForStages(S, Shape, T), MaxStages);
         if (isLegal(S, Shape, T))
           Ranked.push_back(costOf(S, Shape, T));
       }

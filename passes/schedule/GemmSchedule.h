@@ -1,4 +1,4 @@
-//===- GemmSchedule.h - How a product is cut and piped ----------*- C++ -*-===//
+//===- GemmSchedule.h - Tiles and stages of a GEMM --------------*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The schedule of a matrix product on tensor cores: plain data, chosen by a
+/// The schedule of a GEMM on tensor cores: plain data, chosen by a
 /// sum of costs whose parts can be printed. Nothing here knows a shape by name.
 ///
 ///   for (const GemmCost &One : rankGemmSchedules(Shape, T))
-///     puts(One.str().c_str());  // gemm 128x256x64 slots 4 group 8: 41.2 us =
-///     …
+///     puts(One.str().c_str());  // gemm 128x256x64 stages 4 group_m 8: 41.2 us
+///     = …
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_SCHEDULE_GEMMSCHEDULE_H
@@ -29,50 +29,49 @@ namespace kpc::schedule {
 
 /// Sizes to choose for; where they are dynamic, their optimum.
 struct GemmShape {
-  int64_t Batch = 1, Rows = 0, Columns = 0, Sum = 0;
+  int64_t Batch = 1, M = 0, N = 0, K = 0;
   int64_t ElementBytes = 2; ///< of the operands; 4: tf32
   int64_t ResultBytes = 2;
-  int64_t LeastSum = 0; ///< what the sum is at least, whatever is optimal
-  /// Products of one A whose results meet; `Columns` and a tile's columns are
-  /// those of all, in equal shares.
+  int64_t MinK = 0; ///< the smallest K that may come
+  /// GEMMs of one A whose results meet element by element: a gated MLP has two.
+  /// `N` and `TileN` are those of all together, in equal shares.
   int64_t Products = 1;
-  /// Elements are made of that so many columns beside them as well, pairs of
-  /// such runs having changed places; 0: none is.
-  int64_t Exchanged = 0;
+  /// RoPE: element j also reads column j ± RotateHalf. 0: no RoPE.
+  int64_t RotateHalf = 0;
   /// Lines of the second cache that 128 bytes of a row of A and B touch: 2
   /// where rows do not begin at lines, else 1.
   int64_t LinesOfA = 1, LinesOfB = 1;
 };
 
 struct GemmSchedule {
-  int64_t TileRows = 128, TileColumns = 256;
-  int64_t TileSum = 64; ///< elements of the sum in one slot
-  int64_t Slots = 4;
-  /// Row tiles that are walked before the next column tile: blocks that run
-  /// together then share what they read.
-  int64_t GroupRows = 8;
-  /// Blocks (a cluster) that have a part of one tile's sum each, and add their
-  /// parts up through each other's shared memory.
-  int64_t Split = 1;
-  /// Blocks (a cluster) with tiles below each other, which need the same of B
-  /// and copy a part of it to all; or side by side, with the same of A.
-  int64_t ClusterRows = 1, ClusterColumns = 1;
+  int64_t TileM = 128, TileN = 256;
+  int64_t TileK = 64; ///< elements of K in one stage
+  int64_t Stages = 4;
+  /// Tiles along M that are walked before the next tile along N. Blocks that
+  /// run together then share what they read in the second cache.
+  int64_t GroupM = 8;
+  /// Blocks of a cluster that share the K of one tile. They add up their
+  /// partial accumulators through distributed shared memory.
+  int64_t SplitK = 1;
+  /// Blocks of a cluster with neighbouring tiles along M, which share one B by
+  /// multicast; or along N, which share one A.
+  int64_t ClusterM = 1, ClusterN = 1;
 
-  /// Blocks of a cluster that share copies; of a cluster.
-  int64_t sharers() const { return ClusterRows * ClusterColumns; }
-  int64_t blocks() const { return Split * sharers(); }
+  /// Blocks that a copy is multicast to; all blocks of a cluster.
+  int64_t multicast() const { return ClusterM * ClusterN; }
+  int64_t blocks() const { return SplitK * multicast(); }
   /// Columns of the tile that one block stores, and of one store.
-  int64_t storedColumns() const { return TileColumns / Split; }
+  int64_t storedColumns() const { return TileN / SplitK; }
   int64_t partColumns() const;
-  /// Warpgroups that multiply, of 64 rows each.
-  int64_t consumers() const { return TileRows / 64; }
-  /// One warpgroup more brings the data.
+  /// Consumer warpgroups, of 64 rows each.
+  int64_t consumers() const { return TileM / 64; }
+  /// One warpgroup more is the producer.
   int64_t threads() const { return 128 * (1 + consumers()); }
-  /// Bytes of a slot, and of all shared memory without barriers.
-  int64_t slotBytes(int64_t ElementBytes) const;
+  /// Bytes of a stage, and of all shared memory without barriers.
+  int64_t stageBytes(int64_t ElementBytes) const;
   int64_t sharedBytes(int64_t ElementBytes, int64_t ResultBytes = 2) const;
-  /// Bytes of a tile's sums, which a split sum keeps in the slots.
-  int64_t keptBytes() const { return TileRows * TileColumns * 4; }
+  /// Bytes of a tile's accumulators, which split-K keeps in the stages.
+  int64_t accumulatorBytes() const { return TileM * TileN * 4; }
   std::string str() const;
 
 protected:
@@ -80,34 +79,35 @@ protected:
   std::string tileText() const;
 };
 
-/// Microseconds that a product of tiles is expected to take, by its parts.
-struct ProductCostParts {
+/// Microseconds that a tiled kernel on tensor cores is expected to take, by its
+/// parts.
+struct TensorCoreCostParts {
   double Waves = 0;    ///< tiles that a multiprocessor computes in turn
-  double Multiply = 0; ///< a tile's products on the tensor cores
-  double Bring = 0;    ///< a tile's operands from the second cache
-  double Finish = 0;   ///< a tile's start and end, which nothing overlaps
-  double Join = 0;     ///< the parts of a split sum
-  double Start = 0;    ///< a launch, and the meeting of blocks that share
+  double Mma = 0;      ///< a tile's mainloop on the tensor cores
+  double Load = 0;     ///< a tile's operands from the second cache
+  double Epilogue = 0; ///< a tile's epilogue, which nothing overlaps
+  double Reduce = 0;   ///< the reduction of split-K
+  double Launch = 0;   ///< a launch, and the barrier of a cluster
   double Total = 0;
   std::string partsText() const;
 };
 
 /// The parts, of one schedule.
-template <typename ScheduleT> struct ProductCost : ProductCostParts {
+template <typename ScheduleT> struct TensorCoreCost : TensorCoreCostParts {
   ScheduleT Schedule;
   std::string str() const { return Schedule.str() + partsText(); }
 };
 
-using GemmCost = ProductCost<GemmSchedule>;
+using GemmCost = TensorCoreCost<GemmSchedule>;
 
 /// Most columns of the output that one store moves; buffers of each warpgroup.
 inline constexpr int64_t StagingColumns = 64, StagingBuffers = 2;
-/// Columns of a tile whose sums leave registers for what the result's elements
-/// read beside them.
-inline constexpr int64_t MostColumnsBesideReads = 128;
-/// Most columns of half a head that changes places with the other: of heads of
-/// 256 both halves and their angles spill 744 bytes a thread (ptxas 13.0).
-inline constexpr int64_t MostExchanged = 64;
+/// The largest TileN that leaves registers for what an epilogue reads: a
+/// residual, the angles of RoPE.
+inline constexpr int64_t MaxNWithEpilogueReads = 128;
+/// The largest half of a head with RoPE: of heads of 256, both halves and their
+/// angles spill 744 bytes a thread (ptxas 13.0).
+inline constexpr int64_t MaxRotateHalf = 64;
 /// A line of the second cache.
 inline constexpr int64_t CacheLineBytes = 128;
 
@@ -117,7 +117,7 @@ std::vector<GemmCost> rankGemmSchedules(const GemmShape &Shape,
                                         const target::Target &T);
 
 /// The cost of the schedule that `Text` prints (GemmSchedule::str), which may
-/// be one that is not ranked: fewer slots, another group. None where it is no
+/// be one that is not ranked: fewer stages, another group. None where it is no
 /// schedule or the target has no room for it.
 std::optional<GemmCost> readGemmSchedule(const std::string &Text,
                                          const GemmShape &Shape,

@@ -17,17 +17,17 @@ using namespace kpc::schedule;
 
 std::string GemvSchedule::str() const {
   char Text[96];
-  std::snprintf(Text, sizeof Text, "gemv %ldx%ld warps %ld slots %ld tiles %ld",
-                long(columns()), long(Depth), long(Warps), long(Slots),
-                long(Tiles));
+  std::snprintf(Text, sizeof Text,
+                "gemv %ldx%ld warps %ld stages %ld tiles %ld", long(columns()),
+                long(Depth), long(Warps), long(Stages), long(Tiles));
   return Text;
 }
 
 std::string GemvCost::str() const {
   char Text[192];
   std::snprintf(Text, sizeof Text,
-                "%s: %.2f us = %.2f stream x %.2f fullest + %.2f finish",
-                Schedule.str().c_str(), Total, Stream, Fullest, Finish);
+                "%s: %.2f us = %.2f stream x %.2f fullest + %.2f overhead",
+                Schedule.str().c_str(), Total, Stream, Fullest, Overhead);
   return Text;
 }
 
@@ -42,12 +42,12 @@ constexpr double CopyShare = 0.86;
 /// Bytes that a multiprocessor must have on the way to keep memory busy.
 constexpr double BytesAhead = 51e3;
 /// How much more than its share of memory's rate a multiprocessor can draw,
-/// where the sum is contiguous and where columns are; beyond the first it must
+/// where K is contiguous and where columns are; beyond the first it must
 /// have more bytes on the way.
 constexpr double MostDrawn = 1.24, MostDrawnAlongColumns = 2;
-/// Cycles of a warp's turn with a slot beside its products, and of the products
-/// of 8 columns and 32 elements of the sum; those that ldmatrix transposes take
-/// longer.
+/// Cycles of a warp's turn with a stage beside its products, and of the
+/// products of 8 columns and 32 elements of K; those that ldmatrix transposes
+/// take longer.
 constexpr double TurnCycles = 500, ProductCycles = 84, TransposedProducts = 2.3,
                  Clock = 1.7e3;
 /// What lines of 64 bytes and of less cost: requests of memory have 64. Those
@@ -62,7 +62,7 @@ constexpr double Sharpness = 6;
 /// Microseconds of a kernel's start, of a block behind another, and of joining
 /// a tile's sums, for which copies run on.
 constexpr double StartMicroseconds = 2, BlockMicroseconds = 1.25,
-                 JoinMicroseconds = 0.22;
+                 ReduceMicroseconds = 0.22;
 /// The share of the rows' way through the second cache that is not hidden.
 constexpr double RowsNotHidden = 0.2;
 /// Rate of the second cache over that of memory, for the rows that every tile
@@ -76,12 +76,12 @@ constexpr int64_t MostStep = 512;
 constexpr int64_t BlockShared = 1024;
 
 double bytesOf(const GemvShape &Shape) {
-  return double(Shape.Columns) * double(Shape.Sum) * ElementBytes;
+  return double(Shape.N) * double(Shape.K) * ElementBytes;
 }
 
 double narrowLines(const GemvSchedule &S, const GemvShape &Shape) {
   int64_t Run = Shape.hasHalves() ? S.columns() / 2 : S.columns();
-  int64_t Line = (Shape.SumContiguous ? S.Depth : Run) * ElementBytes;
+  int64_t Line = (Shape.KContiguous ? S.Depth : Run) * ElementBytes;
   if (Line >= 128)
     return 1;
   if (Line >= 64)
@@ -95,7 +95,7 @@ GemvCost costOf(const GemvSchedule &S, const GemvShape &Shape,
   double Rate =
       (T.Cost.DramGBps > 0 ? T.Cost.DramGBps : AnyGBps) * CopyShare * 1e3;
   GemvCost Cost{S};
-  double Tiles = std::ceil(double(Shape.Columns) / double(S.columns()));
+  double Tiles = std::ceil(double(Shape.N) / double(S.columns()));
   double Blocks = std::ceil(Tiles / double(S.Tiles));
   double Resident = double(std::max<int64_t>(
       std::min(T.Limit.SharedPerSm / (S.sharedBytes() + BlockShared),
@@ -104,20 +104,20 @@ GemvCost costOf(const GemvSchedule &S, const GemvShape &Shape,
   double Each = std::min(Resident, std::ceil(Blocks / SmCount));
   double Turns = std::ceil(Blocks / (SmCount * Resident));
   double Deep = double(S.Depth * S.Warps);
-  double Steps = std::ceil(double(Shape.Sum) / Deep);
-  double Waste = Steps * Deep / std::max(double(Shape.Sum), 1.0);
+  double Steps = std::ceil(double(Shape.K) / Deep);
+  double Waste = Steps * Deep / std::max(double(Shape.K), 1.0);
   // What is on the way, and what the warps get through, beside what is needed.
   double Ahead =
-      std::min(double(S.Slots - 1), std::max(Steps * double(S.Tiles), 1.0));
+      std::min(double(S.Stages - 1), std::max(Steps * double(S.Tiles), 1.0));
   double Supplied = Each * Ahead * double(S.Warps * S.weightBytes());
   double Products = ProductCycles * double(S.Slices * S.Depth) / 32 *
-                    (Shape.SumContiguous ? 1 : TransposedProducts);
+                    (Shape.KContiguous ? 1 : TransposedProducts);
   double Drawn = Each * double(S.Warps * S.weightBytes()) /
                  (TurnCycles + Products) * Clock * SmCount / Rate;
   // Multiprocessors that have more than others.
   double Most = std::ceil(Blocks / SmCount) * double(S.Tiles);
   double Share = Most / (Tiles / SmCount);
-  double Draws = Shape.SumContiguous ? MostDrawn : MostDrawnAlongColumns;
+  double Draws = Shape.KContiguous ? MostDrawn : MostDrawnAlongColumns;
   Cost.Fullest = std::max(1.0, Share / Draws);
   double Needed = BytesAhead * std::max(1.0, Share / MostDrawn) / Cost.Fullest;
   double Bound = std::pow(1 + std::pow(Needed / Supplied, Sharpness) +
@@ -125,18 +125,18 @@ GemvCost costOf(const GemvSchedule &S, const GemvShape &Shape,
                           1 / Sharpness);
   Cost.Stream =
       bytesOf(Shape) / Rate * narrowLines(S, Shape) * Bound * std::sqrt(Waste);
-  double Again = Tiles * double(std::min<int64_t>(Shape.Rows, 16)) *
-                 double(Shape.Sum) * ElementBytes / (Rate * CacheOverMemory);
-  Cost.Finish = StartMicroseconds + (Turns - 1) * BlockMicroseconds +
-                double(S.Tiles) * JoinMicroseconds + Again * RowsNotHidden;
-  Cost.Total = Cost.Stream * Cost.Fullest + Cost.Finish;
+  double Again = Tiles * double(std::min<int64_t>(Shape.M, 16)) *
+                 double(Shape.K) * ElementBytes / (Rate * CacheOverMemory);
+  Cost.Overhead = StartMicroseconds + (Turns - 1) * BlockMicroseconds +
+                  double(S.Tiles) * ReduceMicroseconds + Again * RowsNotHidden;
+  Cost.Total = Cost.Stream * Cost.Fullest + Cost.Overhead;
   return Cost;
 }
 
 /// One block for each multiprocessor, two, or one for each tile.
 std::vector<int64_t> tilesOfBlock(const GemvSchedule &S, const GemvShape &Shape,
                                   int64_t SmCount) {
-  int64_t Tiles = (Shape.Columns + S.columns() - 1) / S.columns();
+  int64_t Tiles = (Shape.N + S.columns() - 1) / S.columns();
   std::vector<int64_t> Each = {1};
   for (int64_t Blocks : {SmCount, SmCount * 2})
     Each.push_back(std::max<int64_t>((Tiles + Blocks - 1) / Blocks, 1));
@@ -159,26 +159,26 @@ std::vector<GemvCost> schedule::rankGemvSchedules(const GemvShape &Shape,
     return Ranked;
   int64_t SmCount = T.Cost.SmCount ? T.Cost.SmCount : int64_t(AnySmCount);
   GemvSchedule S;
-  S.SlotRows = Shape.MostRows > 8 ? 16 : 8;
+  S.StageRows = Shape.MaxM > 8 ? 16 : 8;
   for (S.Slices = 1; S.Slices <= 8; ++S.Slices) {
     // Pieces of lines along the columns are exchanged by powers of two.
-    if (!Shape.SumContiguous && (S.Slices == 1 || (S.Slices & (S.Slices - 1))))
+    if (!Shape.KContiguous && (S.Slices == 1 || (S.Slices & (S.Slices - 1))))
       continue;
     // Halves are whole slices, and a head's are whole tiles' halves.
     if (Shape.hasHalves() &&
-        (S.Slices % 2 || Shape.Exchanged % (S.columns() / 2)))
+        (S.Slices % 2 || Shape.RotateHalf % (S.columns() / 2)))
       continue;
-    S.Depth = Shape.SumContiguous || S.Slices < 8 ? 64 : 32;
+    S.Depth = Shape.KContiguous || S.Slices < 8 ? 64 : 32;
     for (int64_t Warps : {4, 8, 16})
-      for (int64_t Slots : {2, 3, 4, 5}) {
+      for (int64_t Stages : {2, 3, 4, 5}) {
         S.Warps = Warps;
-        S.Slots = Slots;
-        // Two slots leave a warp with nothing on its way where it meets a
-        // slot's end; twice the warps hide that. Few warps are for chips with
+        S.Stages = Stages;
+        // Two stages leave a warp with nothing on its way where it meets a
+        // stage's end; twice the warps hide that. Few warps are for chips with
         // no room for more.
         GemvSchedule More = S;
         More.Warps = 8;
-        if (Warps * S.Depth > MostStep || (Slots == 2 && Warps < 16) ||
+        if (Warps * S.Depth > MostStep || (Stages == 2 && Warps < 16) ||
             S.sharedBytes() > T.Limit.SharedPerBlock ||
             (Warps < 8 && More.sharedBytes() <= T.Limit.SharedPerBlock))
           continue;

@@ -7,13 +7,15 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The schedule of a product with at most 16 rows at a time, which reads its
-/// weights once: plain data, chosen by a cost whose parts can be printed.
+/// The schedule of a GEMV, a GEMM with an M of at most 16 at a time, which
+/// reads its weights once: plain data, chosen by a cost whose parts can be
+/// printed.
 ///
 ///   for (const GemvCost &One : rankGemvSchedules(Shape, T))
 ///     puts(One.str().c_str());
-///   // gemv 32x64 warps 8 slots 4 tiles 1: 11.0 us = 8.2 stream x 1.03 fullest
-///   // + 2.8 finish
+///   // gemv 32x64 warps 8 stages 4 tiles 1: 11.0 us = 8.2 stream x 1.03
+///   fullest
+///   // + 2.8 overhead
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_SCHEDULE_GEMVSCHEDULE_H
@@ -29,33 +31,33 @@ namespace kpc::schedule {
 
 /// Sizes to choose for; where they are dynamic, their optimum.
 struct GemvShape {
-  int64_t Rows = 1, Columns = 0, Sum = 0; ///< columns of all products
-  int64_t MostRows = 16;                  ///< at a time; 16 at most
-  bool SumContiguous = true; ///< in the weights; else the columns are
-  int64_t Products = 1;      ///< of the same rows; two meet in each element
-  int64_t Exchanged = 0;     ///< columns from one to that it meets; 0: none do
+  int64_t M = 1, N = 0, K = 0; ///< columns of all products
+  int64_t MaxM = 16;           ///< at a time; 16 at most
+  bool KContiguous = true;     ///< in the weights; else the columns are
+  int64_t Products = 1;        ///< of the same rows; two meet in each element
+  int64_t RotateHalf = 0; ///< columns from one to that it meets; 0: none do
 
   /// Whether a tile's columns are two runs, those that meet in the same places.
-  bool hasHalves() const { return Products > 1 || Exchanged > 0; }
+  bool hasHalves() const { return Products > 1 || RotateHalf > 0; }
 };
 
 struct GemvSchedule {
-  int64_t Slices = 4;    ///< columns of a tile, by 8
-  int64_t Depth = 64;    ///< elements of the sum in a warp's slot
-  int64_t Warps = 8;     ///< that share the sum
-  int64_t Slots = 4;     ///< of a warp's ring
-  int64_t Tiles = 1;     ///< of a block, one after another
-  int64_t SlotRows = 16; ///< of x in a slot: 8 or 16
+  int64_t Slices = 4;     ///< columns of a tile, by 8
+  int64_t Depth = 64;     ///< elements of K in a warp's stage
+  int64_t Warps = 8;      ///< that share the sum
+  int64_t Stages = 4;     ///< of a warp's ring
+  int64_t Tiles = 1;      ///< of a block, one after another
+  int64_t StageRows = 16; ///< of x in a stage: 8 or 16
 
   int64_t columns() const { return Slices * 8; }
   int64_t threads() const { return Warps * 32; }
-  /// Bytes of a slot's weights, and of all of it.
+  /// Bytes of a stage's weights, and of all of it.
   int64_t weightBytes() const { return Depth * columns() * 2; }
-  int64_t slotBytes() const { return weightBytes() + Depth * SlotRows * 2; }
+  int64_t stageBytes() const { return weightBytes() + Depth * StageRows * 2; }
   /// Shared bytes of all rings; with the warps' partial sums.
-  int64_t ringBytes() const { return Warps * Slots * slotBytes(); }
+  int64_t ringBytes() const { return Warps * Stages * stageBytes(); }
   int64_t sharedBytes() const {
-    return ringBytes() + Warps * SlotRows * columns() * 4;
+    return ringBytes() + Warps * StageRows * columns() * 4;
   }
   std::string str() const;
 };
@@ -63,9 +65,9 @@ struct GemvSchedule {
 /// Microseconds that a schedule is expected to take, by its parts.
 struct GemvCost {
   GemvSchedule Schedule;
-  double Stream = 0;  ///< all bytes of the weights through memory
-  double Fullest = 1; ///< what uneven shares of multiprocessors cost
-  double Finish = 0;  ///< start, partial sums and the rows' part of the cache
+  double Stream = 0;   ///< all bytes of the weights through memory
+  double Fullest = 1;  ///< what uneven shares of multiprocessors cost
+  double Overhead = 0; ///< start, partial sums and the rows' part of the cache
   double Total = 0;
   std::string str() const;
 };

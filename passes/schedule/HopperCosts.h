@@ -24,8 +24,8 @@ namespace kpc::schedule::hopper {
 /// Operations (a multiply-add is two) of 16-bit numbers per cycle and
 /// multiprocessor of sm_90a; of tf32 half as many.
 inline constexpr double OperationsPerCycle = 4096;
-/// Bytes per cycle and multiprocessor from the second cache, as slots of 32 KiB
-/// reached (tiles of 128×128, 8192³: 763 TFLOP/s).
+/// Bytes per cycle and multiprocessor from the second cache, as stages of 32
+/// KiB reached (tiles of 128×128, 8192³: 763 TFLOP/s).
 inline constexpr double CacheBytesPerCycle = 61;
 /// Lines per cycle and multiprocessor that the second cache looks up: 3000³,
 /// whose rows do not begin at lines, with tiles of 128×192 and 192×192 alone
@@ -39,16 +39,16 @@ inline constexpr double PeerBytesPerCycle = 10, MeetCycles = 600;
 /// Cycles from a launch to its first product, and of the epilogue of each 64
 /// columns of 128 rows: what 4096×3072×768 took beyond its products, with tiles
 /// of 128, 192 and 256 columns. Warpgroups share what stores take.
-inline constexpr double StartCycles = 3000, FinishCycles = 950;
+inline constexpr double LaunchCycles = 3000, EpilogueCycles = 950;
 /// Bytes for barriers and the rounding of places.
 inline constexpr int64_t BarrierRoom = 1024;
-/// More slots than this hide nothing more; with fewer than two, copies and
+/// More stages than this hide nothing more; with fewer than two, copies and
 /// products take turns.
-inline constexpr int64_t MostSlots = 14, FewestSlots = 2;
+inline constexpr int64_t MaxStages = 14, MinStages = 2;
 /// Three warpgroups multiply, 64 rows each; wgmma has 256 columns.
-inline constexpr int64_t MostRows = 192, MostColumns = 256;
+inline constexpr int64_t MaxM = 192, MaxN = 256;
 /// Three warpgroups have 160 registers a thread: sums of 192 columns fit.
-inline constexpr int64_t MostColumnsOfThree = 192;
+inline constexpr int64_t MaxNOfThree = 192;
 
 /// Cycles of a microsecond: 10^12 operations a second, over those of a cycle,
 /// give the clock at peak.

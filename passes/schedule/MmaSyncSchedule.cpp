@@ -18,20 +18,20 @@ using namespace kpc::schedule;
 
 std::string MmaSyncSchedule::str() const {
   char Text[128];
-  std::snprintf(
-      Text, sizeof Text, "mmasync %ldx%ldx%ld by %ldx%ld slots %ld order %ld",
-      long(TileRows), long(TileColumns), long(TileSum), long(GroupRows),
-      long(GroupColumns), long(Slots), long(OrderRows));
+  std::snprintf(Text, sizeof Text,
+                "mmasync %ldx%ldx%ld warpgroup %ldx%ld stages %ld group_m %ld",
+                long(TileM), long(TileN), long(TileK), long(WarpgroupM),
+                long(WarpgroupN), long(Stages), long(GroupM));
   return Text;
 }
 
 std::string MmaSyncCost::str() const {
   char Text[320];
   std::snprintf(Text, sizeof Text,
-                "%s: %.1f us = %.0f tiles x (max(%.2f multiply, %.2f bring) + "
-                "%.2f copy) + %.0f turns x %.2f ends + %.2f start",
-                Schedule.str().c_str(), Total, Tiles, Multiply, Bring, Copy,
-                Turns, Ends, Start);
+                "%s: %.1f us = %.0f tiles x (max(%.2f mma, %.2f load) + "
+                "%.2f copy) + %.0f turns x %.2f ends + %.2f launch",
+                Schedule.str().c_str(), Total, Tiles, Mma, Load, Copy, Turns,
+                Ends, Launch);
   return Text;
 }
 
@@ -53,17 +53,17 @@ constexpr double CacheBytes = 76800, IssueSlots = 1600.0 * 128,
 /// took so many, and no other warp hid them.
 constexpr double SlotsPerPiece = 3, SlotsPerElement = 32;
 constexpr int64_t ElementPiece = 2;
-/// A block's first slots, and its end beside the bytes of its results.
-constexpr double FillTime = 1.0, EndTime = 0.5, StartTime = 2.0;
+/// A block's first stages, and its end beside the bytes of its results.
+constexpr double FillTime = 1.0, EndTime = 0.5, LaunchTime = 2.0;
 constexpr double AnySmCount = 100, AnyTflops = 100;
-/// Registers of a thread beside its sums.
+/// Registers of a thread beside its accumulators.
 constexpr int64_t OtherRegisters = 96;
 /// What the system keeps of shared memory for each block.
 constexpr int64_t SystemShared = 1024;
-constexpr int64_t FewestSlots = 2, MostSlots = 8, MostRankedSlots = 4;
-constexpr int64_t MostSums = 128, MostThreads = 512;
+constexpr int64_t MinStages = 2, MaxStages = 8, MaxRankedStages = 4;
+constexpr int64_t MaxAccumulators = 128, MostThreads = 512;
 /// Beside a residual: with more, such kernels spill on sm_120a.
-constexpr int64_t MostSumsWithResidual = 64;
+constexpr int64_t MaxAccumulatorsWithResidual = 64;
 
 double rateOf(const MmaSyncShape &Shape, const target::Target &T) {
   double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
@@ -80,7 +80,7 @@ int64_t residentBlocks(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
       T.Limit.SharedPerSm / (S.sharedBytes(Shape.ElementBytes) + SystemShared);
   int64_t Registers =
       T.Limit.RegistersPerSm /
-      (S.threads() * std::min<int64_t>(S.sums() + OtherRegisters, 255));
+      (S.threads() * std::min<int64_t>(S.accumulators() + OtherRegisters, 255));
   int64_t Threads = T.Limit.ThreadsPerSm / S.threads();
   return std::max<int64_t>(1, std::min({Shared, Registers, Threads}));
 }
@@ -89,48 +89,45 @@ MmaSyncCost costOf(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
                    const target::Target &T) {
   double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
   auto Ceil = [](double A, double B) { return std::ceil(A / B); };
-  double Tiles = Ceil(double(Shape.Rows), double(S.TileRows)) *
-                 Ceil(double(Shape.Columns), double(S.TileColumns)) *
-                 double(Shape.Batch);
-  double Steps = Ceil(double(Shape.Sum), double(S.TileSum));
+  double Tiles = Ceil(double(Shape.M), double(S.TileM)) *
+                 Ceil(double(Shape.N), double(S.TileN)) * double(Shape.Batch);
+  double Steps = Ceil(double(Shape.K), double(S.TileK));
   double Resident = double(residentBlocks(S, Shape, T));
   MmaSyncCost Cost{S};
   Cost.Tiles = std::max(1.0, Ceil(Tiles, SmCount));
   Cost.Turns = Ceil(Cost.Tiles, Resident);
   // Of one warp: matrices that it loads, and products it makes of them.
-  double Down = double(S.GroupRows) / 64, Across = double(S.GroupColumns) / 16;
+  double Down = double(S.WarpgroupM) / 64, Across = double(S.WarpgroupN) / 16;
   double Loads = (Down + Across) / (Down * Across * 2);
   double Share = std::min(1.0, LoadsPerProduct / Loads);
   if (double(S.threads()) * std::min(Resident, Cost.Tiles) < BusyThreads)
     Share *= FewThreadsShare;
-  Cost.Multiply = Steps * (double(S.TileRows * S.TileColumns * S.TileSum) * 2 /
-                               rateOf(Shape, T) / Share +
-                           BarrierTime);
-  Cost.Bring = Steps * double(S.slotBytes(Shape.ElementBytes)) / CacheBytes;
-  double Bytes = double(S.TileSum * Shape.ElementBytes);
+  Cost.Mma = Steps * (double(S.TileM * S.TileN * S.TileK) * 2 /
+                          rateOf(Shape, T) / Share +
+                      BarrierTime);
+  Cost.Load = Steps * double(S.stageBytes(Shape.ElementBytes)) / CacheBytes;
+  double Bytes = double(S.TileK * Shape.ElementBytes);
   auto SlotsOf = [&](int64_t Extent, int64_t Piece) {
     return Bytes * double(Extent) / double(Piece) *
            (Piece == ElementPiece ? SlotsPerElement : SlotsPerPiece);
   };
-  Cost.Copy = Steps *
-              (SlotsOf(S.TileRows, Shape.PieceOfA) +
-               SlotsOf(S.TileColumns, Shape.PieceOfB)) /
-              IssueSlots;
-  Cost.Ends =
-      FillTime + EndTime +
-      double(S.TileRows * S.TileColumns * Shape.ResultBytes) / CacheBytes;
-  Cost.Start = StartTime;
-  Cost.Total = Cost.Tiles * (std::max(Cost.Multiply, Cost.Bring) + Cost.Copy) +
-               Cost.Turns * Cost.Ends + Cost.Start;
+  Cost.Copy =
+      Steps *
+      (SlotsOf(S.TileM, Shape.PieceOfA) + SlotsOf(S.TileN, Shape.PieceOfB)) /
+      IssueSlots;
+  Cost.Ends = FillTime + EndTime +
+              double(S.TileM * S.TileN * Shape.ResultBytes) / CacheBytes;
+  Cost.Launch = LaunchTime;
+  Cost.Total = Cost.Tiles * (std::max(Cost.Mma, Cost.Load) + Cost.Copy) +
+               Cost.Turns * Cost.Ends + Cost.Launch;
   return Cost;
 }
 
 /// Blocks that run together cover about a square.
-int64_t orderRows(const MmaSyncSchedule &S, const target::Target &T) {
+int64_t groupM(const MmaSyncSchedule &S, const target::Target &T) {
   double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
   return std::max<int64_t>(
-      1,
-      int64_t(std::sqrt(SmCount * double(S.TileColumns) / double(S.TileRows))));
+      1, int64_t(std::sqrt(SmCount * double(S.TileN) / double(S.TileM))));
 }
 
 bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
@@ -142,22 +139,24 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
   uint32_t Kinds = Shape.ElementBytes == 2 ? target::MmaF16 | target::MmaBf16
                                            : uint32_t(target::MmaTf32);
   auto IsLine = [&](int64_t Bytes) {
-    return S.TileSum == Bytes / Shape.ElementBytes;
+    return S.TileK == Bytes / Shape.ElementBytes;
   };
   return T.Can.CpAsync && (T.Can.MmaSync & Kinds) == Kinds &&
-         Steps(S.GroupRows, 64, 128) && Steps(S.GroupColumns, 32, 256) &&
-         Steps(S.TileRows, S.GroupRows, 256) &&
-         Steps(S.TileColumns, S.GroupColumns, 256) && S.TileColumns >= 64 &&
+         Steps(S.WarpgroupM, 64, 128) && Steps(S.WarpgroupN, 32, 256) &&
+         Steps(S.TileM, S.WarpgroupM, 256) &&
+         Steps(S.TileN, S.WarpgroupN, 256) && S.TileN >= 64 &&
          (IsLine(64) || IsLine(128)) &&
-         S.sums() <= (Shape.HasResidual ? MostSumsWithResidual : MostSums) &&
-         S.threads() <= MostThreads && S.Slots >= FewestSlots &&
-         S.Slots <= MostSlots && S.OrderRows >= 1 && S.OrderRows <= INT32_MAX &&
-         S.threads() * (S.sums() + OtherRegisters) <= T.Limit.RegistersPerSm &&
+         S.accumulators() <= (Shape.HasResidual ? MaxAccumulatorsWithResidual
+                                                : MaxAccumulators) &&
+         S.threads() <= MostThreads && S.Stages >= MinStages &&
+         S.Stages <= MaxStages && S.GroupM >= 1 && S.GroupM <= INT32_MAX &&
+         S.threads() * (S.accumulators() + OtherRegisters) <=
+             T.Limit.RegistersPerSm &&
          S.sharedBytes(Shape.ElementBytes) <= T.Limit.SharedPerBlock;
 }
 
 struct Cut {
-  int64_t Rows, Columns, GroupRows, GroupColumns;
+  int64_t M, N, WarpgroupM, WarpgroupN;
 };
 /// Of equals the first is taken.
 constexpr Cut Cuts[] = {{128, 128, 128, 64},  {128, 256, 128, 128},
@@ -173,13 +172,12 @@ schedule::readMmaSyncSchedule(const std::string &Text,
                               const target::Target &T) {
   MmaSyncSchedule S;
   std::string_view Rest = Text;
-  if (!takeNumber(Rest, "mmasync ", S.TileRows) ||
-      !takeNumber(Rest, "x", S.TileColumns) ||
-      !takeNumber(Rest, "x", S.TileSum) ||
-      !takeNumber(Rest, " by ", S.GroupRows) ||
-      !takeNumber(Rest, "x", S.GroupColumns) ||
-      !takeNumber(Rest, " slots ", S.Slots) ||
-      !takeNumber(Rest, " order ", S.OrderRows))
+  if (!takeNumber(Rest, "mmasync ", S.TileM) ||
+      !takeNumber(Rest, "x", S.TileN) || !takeNumber(Rest, "x", S.TileK) ||
+      !takeNumber(Rest, " warpgroup ", S.WarpgroupM) ||
+      !takeNumber(Rest, "x", S.WarpgroupN) ||
+      !takeNumber(Rest, " stages ", S.Stages) ||
+      !takeNumber(Rest, " group_m ", S.GroupM))
     return std::nullopt;
   // What is printed must be what was read: nothing stands behind it.
   if (!isLegal(S, Shape, T) || S.str() != Text)
@@ -194,14 +192,15 @@ schedule::rankMmaSyncSchedules(const MmaSyncShape &Shape,
   for (const Cut &C : Cuts)
     for (int64_t Line : {64, 128}) {
       MmaSyncSchedule S;
-      S.TileRows = C.Rows;
-      S.TileColumns = C.Columns;
-      S.GroupRows = C.GroupRows;
-      S.GroupColumns = C.GroupColumns;
-      S.TileSum = Line / Shape.ElementBytes;
-      S.OrderRows = orderRows(S, T);
-      S.Slots = std::min(MostRankedSlots, T.Limit.SharedPerBlock /
-                                              S.slotBytes(Shape.ElementBytes));
+      S.TileM = C.M;
+      S.TileN = C.N;
+      S.WarpgroupM = C.WarpgroupM;
+      S.WarpgroupN = C.WarpgroupN;
+      S.TileK = Line / Shape.ElementBytes;
+      S.GroupM = groupM(S, T);
+      S.Stages =
+          std::min(MaxRankedStages,
+                   T.Limit.SharedPerBlock / S.stageBytes(Shape.ElementBytes));
       if (isLegal(S, Shape, T))
         Ranked.push_back(costOf(S, Shape, T));
     }

@@ -113,16 +113,16 @@ struct LowerApply : TilePattern<ApplyOp> {
   }
 };
 
-Value combined(OpBuilder &B, Location Loc, FoldKind Kind, Value A, Value C) {
-  if (Kind == FoldKind::Add)
+Value combined(OpBuilder &B, Location Loc, ReduceKind Kind, Value A, Value C) {
+  if (Kind == ReduceKind::Add)
     return arith::AddFOp::create(B, Loc, A, C);
   return arith::MaxNumFOp::create(B, Loc, A, C);
 }
 
-struct LowerFold : TilePattern<FoldOp> {
+struct LowerThreadReduce : TilePattern<ThreadReduceOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(FoldOp Op, OpAdaptor Adaptor,
+  matchAndRewrite(ThreadReduceOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     FragmentType From = Op.getFragment().getType();
@@ -156,10 +156,10 @@ struct LowerFold : TilePattern<FoldOp> {
   }
 };
 
-struct LowerJoin : TilePattern<JoinOp> {
+struct LowerLaneReduce : TilePattern<LaneReduceOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(JoinOp Op, OpAdaptor Adaptor,
+  matchAndRewrite(LaneReduceOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
@@ -229,7 +229,7 @@ struct LowerApproximate : TilePattern<ApproximateOp> {
 void kpc::tile::populateApplyPatterns(const TypeConverter &Types,
                                       RewritePatternSet &Patterns,
                                       const ThreadPlace &Place) {
-  Patterns.add<LowerSplat, LowerRowNumbers, LowerApply, LowerFold, LowerJoin,
-               LowerPack, LowerApproximate>(Types, Patterns.getContext(),
-                                            Place);
+  Patterns.add<LowerSplat, LowerRowNumbers, LowerApply, LowerThreadReduce,
+               LowerLaneReduce, LowerPack, LowerApproximate>(
+      Types, Patterns.getContext(), Place);
 }

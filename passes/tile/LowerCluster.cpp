@@ -42,10 +42,10 @@ struct LowerClusterSync : TilePattern<ClusterSyncOp> {
   }
 };
 
-struct LowerLines : TilePattern<LinesOp> {
+struct LowerSubviewColumns : TilePattern<SubviewColumnsOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(LinesOp Op, OpAdaptor Adaptor,
+  matchAndRewrite(SubviewColumnsOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
     SharedType Tile = Op.getTile().getType();
@@ -63,7 +63,7 @@ struct LowerReuse : TilePattern<ReuseOp> {
   LogicalResult
   matchAndRewrite(ReuseOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
-    Rewriter.replaceOp(Op, Adaptor.getMemory()); // slots come first
+    Rewriter.replaceOp(Op, Adaptor.getMemory()); // stages come first
     return success();
   }
 };
@@ -77,10 +77,10 @@ Value placeOfThread(NvvmWriter &W, Value Base, const ThreadPlace &Place) {
       Base, W.mul(W.bitAnd(Place.Thread, WarpgroupThreads - 1), FourBytes));
 }
 
-struct LowerKeep : TilePattern<KeepOp> {
+struct LowerClusterStore : TilePattern<ClusterStoreOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(KeepOp Op, OpAdaptor Adaptor,
+  matchAndRewrite(ClusterStoreOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
@@ -103,10 +103,10 @@ struct LowerKeep : TilePattern<KeepOp> {
   }
 };
 
-struct LowerCollect : TilePattern<CollectOp> {
+struct LowerClusterReduce : TilePattern<ClusterReduceOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(CollectOp Op, OpAdaptor Adaptor,
+  matchAndRewrite(ClusterReduceOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
@@ -147,6 +147,7 @@ struct LowerCollect : TilePattern<CollectOp> {
 void kpc::tile::populateClusterPatterns(const TypeConverter &Types,
                                         RewritePatternSet &Patterns,
                                         const ThreadPlace &Place) {
-  Patterns.add<LowerBlockRank, LowerClusterSync, LowerLines, LowerReuse,
-               LowerKeep, LowerCollect>(Types, Patterns.getContext(), Place);
+  Patterns.add<LowerBlockRank, LowerClusterSync, LowerSubviewColumns,
+               LowerReuse, LowerClusterStore, LowerClusterReduce>(
+      Types, Patterns.getContext(), Place);
 }

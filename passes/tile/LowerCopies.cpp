@@ -47,14 +47,14 @@ SmallVector<Box> boxesOf(NvvmWriter &W, ViewType View, SharedType Tile,
   return Boxes;
 }
 
-struct LowerLoad : TilePattern<LoadOp> {
+struct LowerTmaLoad : TilePattern<TmaLoadOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(LoadOp Op, OpAdaptor Adaptor,
+  matchAndRewrite(TmaLoadOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
     Value Barrier = fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
-                                Adaptor.getSlot());
+                                Adaptor.getStage());
     auto Declared = Op.getPipe().getDefiningOp<PipeOp>();
     if (Declared && Declared.getPair()) {
       loadForPair(Rewriter, Op, Adaptor, Barrier);
@@ -75,7 +75,7 @@ struct LowerLoad : TilePattern<LoadOp> {
   /// Into this block's tile; the even block's barrier counts the bytes. The
   /// operation wants its address as one of this block's window, which is part
   /// of the cluster's: as PTX it is the same register.
-  static void loadForPair(OpBuilder &B, LoadOp Op, OpAdaptor Adaptor,
+  static void loadForPair(OpBuilder &B, TmaLoadOp Op, OpAdaptor Adaptor,
                           Value Barrier) {
     Location Loc = Op.getLoc();
     NvvmWriter W(B, Loc);
@@ -98,14 +98,14 @@ struct LowerLoad : TilePattern<LoadOp> {
 };
 
 /// One copy for each line of the tile: all its pixels, some channels.
-struct LowerLoadIm2col : TilePattern<LoadIm2colOp> {
+struct LowerTmaLoadIm2col : TilePattern<TmaLoadIm2colOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(LoadIm2colOp Op, OpAdaptor Adaptor,
+  matchAndRewrite(TmaLoadIm2colOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
     Value Barrier = fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
-                                Adaptor.getSlot());
+                                Adaptor.getStage());
     // PTX wants both innermost first, and offsets as halfwords.
     SmallVector<Value> Offsets;
     for (Value V : llvm::reverse(Adaptor.getOffsets()))
@@ -123,15 +123,15 @@ struct LowerLoadIm2col : TilePattern<LoadIm2colOp> {
   }
 };
 
-struct LowerMulticast : TilePattern<MulticastOp> {
+struct LowerTmaMulticast : TilePattern<TmaMulticastOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(MulticastOp Op, OpAdaptor Adaptor,
+  matchAndRewrite(TmaMulticastOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
     Value Barrier = fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
-                                Adaptor.getSlot());
+                                Adaptor.getStage());
     Value All = arith::ConstantIntOp::create(Rewriter, Loc,
                                              (1 << Op.getBlocks()) - 1, 16);
     auto Space = NvvmWriter::clusterPointer(Op.getContext());
@@ -150,10 +150,10 @@ struct LowerMulticast : TilePattern<MulticastOp> {
   }
 };
 
-struct LowerStore : TilePattern<StoreOp> {
+struct LowerTmaStore : TilePattern<TmaStoreOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(StoreOp Op, OpAdaptor Adaptor,
+  matchAndRewrite(TmaStoreOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
     for (const Box &One : boxesOf(W, Op.getView().getType(),
@@ -167,23 +167,23 @@ struct LowerStore : TilePattern<StoreOp> {
   }
 };
 
-struct LowerCommitStores : TilePattern<CommitStoresOp> {
+struct LowerTmaStoreCommit : TilePattern<TmaStoreCommitOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(CommitStoresOp Op, OpAdaptor,
+  matchAndRewrite(TmaStoreCommitOp Op, OpAdaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Rewriter.replaceOpWithNewOp<NVVM::CpAsyncBulkCommitGroupOp>(Op);
     return success();
   }
 };
 
-struct LowerWaitStores : TilePattern<WaitStoresOp> {
+struct LowerTmaStoreWait : TilePattern<TmaStoreWaitOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(WaitStoresOp Op, OpAdaptor,
+  matchAndRewrite(TmaStoreWaitOp Op, OpAdaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Rewriter.replaceOpWithNewOp<NVVM::CpAsyncBulkWaitGroupOp>(
-        Op, Op.getKeep(), Rewriter.getUnitAttr());
+        Op, Op.getInFlight(), Rewriter.getUnitAttr());
     return success();
   }
 };
@@ -201,10 +201,10 @@ struct LowerFenceProxy : TilePattern<FenceProxyOp> {
   }
 };
 
-struct LowerRows : TilePattern<RowsOp> {
+struct LowerSubviewRows : TilePattern<SubviewRowsOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(RowsOp Op, OpAdaptor Adaptor,
+  matchAndRewrite(SubviewRowsOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
     SharedType Tile = Op.getTile().getType();
@@ -221,7 +221,8 @@ struct LowerRows : TilePattern<RowsOp> {
 void kpc::tile::populateCopyPatterns(const TypeConverter &Types,
                                      RewritePatternSet &Patterns,
                                      const ThreadPlace &Place) {
-  Patterns.add<LowerLoad, LowerLoadIm2col, LowerMulticast, LowerStore,
-               LowerCommitStores, LowerWaitStores, LowerFenceProxy, LowerRows>(
-      Types, Patterns.getContext(), Place);
+  Patterns.add<LowerTmaLoad, LowerTmaLoadIm2col, LowerTmaMulticast,
+               LowerTmaStore, LowerTmaStoreCommit, LowerTmaStoreWait,
+               LowerFenceProxy, LowerSubviewRows>(Types, Patterns.getContext(),
+                                                  Place);
 }

@@ -15,10 +15,10 @@ using namespace kpc::tile;
 
 namespace {
 
-struct LowerColumns : TilePattern<ColumnsOp> {
+struct LowerExtractColumns : TilePattern<ExtractColumnsOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(ColumnsOp Op, OpAdaptor Adaptor,
+  matchAndRewrite(ExtractColumnsOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     FragmentType From = Op.getFragment().getType(), To = Op.getPart().getType();
@@ -26,7 +26,7 @@ struct LowerColumns : TilePattern<ColumnsOp> {
                                        getTypeConverter()->convertType(To));
     // Of each 64 rows, two columns are one value of a thread; in lanes, a
     // thread has a row.
-    bool Lanes = From.isInLanes();
+    bool Lanes = From.isTmemLayout();
     int64_t PerValue = Lanes ? 1 : 2, Blocks = Lanes ? 1 : From.getRows() / 64;
     int64_t Wide = From.getColumns() / PerValue,
             Narrow = To.getColumns() / PerValue,
@@ -62,7 +62,7 @@ struct LowerMap : TilePattern<MapOp> {
       IRMapping Map;
       mlir::Block &Body = Op.getBody().front();
       SmallVector<Value> Arguments = {Element, Row, Column};
-      for (Value Other : Adaptor.getBeside())
+      for (Value Other : Adaptor.getPaired())
         Arguments.push_back(
             LLVM::ExtractValueOp::create(Rewriter, Loc, Other, Place));
       Map.map(Body.getArguments(), Arguments);
@@ -72,7 +72,7 @@ struct LowerMap : TilePattern<MapOp> {
       Result =
           LLVM::InsertValueOp::create(Rewriter, Loc, Result, Yielded, Place);
     };
-    if (From.isInLanes()) {
+    if (From.isTmemLayout()) {
       LaneCoordinates At(Rewriter, Op, Place);
       for (int64_t I = 0; I < From.getColumns(); ++I)
         Apply(I, At.row(), At.column(I));
@@ -224,12 +224,12 @@ Value wordOf(OpBuilder &B, Location Loc, Value Fragment, int64_t I) {
 
 /// Sixteen columns by an stmatrix.x4: four 8×8 matrices, whose rows' addresses
 /// come from eight lanes each (PTX ISA 9.7.14.5.16).
-struct LowerPut : TilePattern<PutOp> {
+struct LowerStoreShared : TilePattern<StoreSharedOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(PutOp Op, OpAdaptor Adaptor,
+  matchAndRewrite(StoreSharedOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
-    if (Op.getFragment().getType().isInLanes()) {
+    if (Op.getFragment().getType().isTmemLayout()) {
       putLanes(Rewriter, Op, Adaptor);
       return success();
     }
@@ -277,7 +277,7 @@ struct LowerPut : TilePattern<PutOp> {
 
   /// Eight columns of a thread's row by a store of 16 bytes: the swizzle puts
   /// those of eight rows into different banks.
-  void putLanes(ConversionPatternRewriter &Rewriter, PutOp Op,
+  void putLanes(ConversionPatternRewriter &Rewriter, StoreSharedOp Op,
                 OpAdaptor Adaptor) const {
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
@@ -306,7 +306,7 @@ struct LowerPut : TilePattern<PutOp> {
   }
 
   /// Each thread stores its own elements, two neighbours at a time.
-  void storePairs(ConversionPatternRewriter &Rewriter, PutOp Op,
+  void storePairs(ConversionPatternRewriter &Rewriter, StoreSharedOp Op,
                   OpAdaptor Adaptor) const {
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
@@ -349,6 +349,6 @@ struct LowerPut : TilePattern<PutOp> {
 void kpc::tile::populateFragmentPatterns(const TypeConverter &Types,
                                          RewritePatternSet &Patterns,
                                          const ThreadPlace &Place) {
-  Patterns.add<LowerColumns, LowerMap, LowerPut>(Types, Patterns.getContext(),
-                                                 Place);
+  Patterns.add<LowerExtractColumns, LowerMap, LowerStoreShared>(
+      Types, Patterns.getContext(), Place);
 }

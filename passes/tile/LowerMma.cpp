@@ -187,12 +187,12 @@ struct LowerMma : TilePattern<MmaOp> {
   }
 };
 
-struct LowerRetire : TilePattern<RetireOp> {
+struct LowerWgmmaWait : TilePattern<WgmmaWaitOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(RetireOp Op, OpAdaptor Adaptor,
+  matchAndRewrite(WgmmaWaitOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
-    NVVM::WgmmaWaitGroupSyncOp::create(Rewriter, Op.getLoc(), Op.getKeep());
+    NVVM::WgmmaWaitGroupSyncOp::create(Rewriter, Op.getLoc(), Op.getInFlight());
     Rewriter.replaceOp(Op, Adaptor.getPending());
     return success();
   }
@@ -206,11 +206,11 @@ struct LowerAwait : TilePattern<AwaitOp> {
   matchAndRewrite(AwaitOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
-    bool Lanes = Op.getFragment().getType().isInLanes(); // of tensor memory
+    bool Lanes = Op.getFragment().getType().isTmemLayout(); // of tensor memory
     if (Lanes)
       NVVM::Tcgen05WaitOp::create(Rewriter, Loc, NVVM::Tcgen05WaitKind::LOAD);
     else
-      NVVM::WgmmaWaitGroupSyncOp::create(Rewriter, Loc, Op.getKeep());
+      NVVM::WgmmaWaitGroupSyncOp::create(Rewriter, Loc, Op.getInFlight());
     auto Type = cast<LLVM::LLVMStructType>(Adaptor.getPending().getType());
     SmallVector<Value> Sums;
     std::string Outputs, Inputs;
@@ -252,6 +252,6 @@ struct LowerAwait : TilePattern<AwaitOp> {
 void kpc::tile::populateMmaPatterns(const TypeConverter &Types,
                                     RewritePatternSet &Patterns,
                                     const ThreadPlace &Place) {
-  Patterns.add<LowerMma, LowerRetire, LowerAwait>(Types, Patterns.getContext(),
-                                                  Place);
+  Patterns.add<LowerMma, LowerWgmmaWait, LowerAwait>(
+      Types, Patterns.getContext(), Place);
 }

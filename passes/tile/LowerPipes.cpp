@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A slot has two barriers: full, completed by who fills it, and empty, by who
-/// reads it. Round r of a slot has parity r % 2; filling waits for the end of
+/// A stage has two barriers: full, completed by who fills it, and empty, by who
+/// reads it. Round r of a stage has parity r % 2; filling waits for the end of
 /// the reads of the round before, which a fresh barrier takes for granted.
 ///
 //===----------------------------------------------------------------------===//
@@ -26,7 +26,7 @@ namespace {
 
 constexpr int64_t ParityBit = 16;
 
-Value slotOf(NvvmWriter &W, Value Cursor) {
+Value stageOf(NvvmWriter &W, Value Cursor) {
   return W.bitAnd(Cursor, (1 << ParityBit) - 1);
 }
 Value parityOf(NvvmWriter &W, Value Cursor) {
@@ -83,7 +83,7 @@ Value nextOf(OpBuilder &B, Location Loc, PipeType Pipe, Value Cursor) {
   NvvmWriter W(B, Loc);
   Value First =
       W.bitAnd(W.bitXor(Cursor, W.i32(1 << ParityBit)), 1 << ParityBit);
-  Value IsLast = W.equal(slotOf(W, Cursor), Pipe.getSlots() - 1);
+  Value IsLast = W.equal(stageOf(W, Cursor), Pipe.getStages() - 1);
   Value Next = W.add(Cursor, 1);
   return arith::SelectOp::create(B, Loc, IsLast, First, Next);
 }
@@ -102,7 +102,7 @@ struct LowerNext : TilePattern<NextOp> {
 /// Waits until the round before the one at `Cursor` has been read.
 void waitUntilFree(NvvmWriter &W, PipeType Pipe, Value Base, Value Cursor) {
   Value Parity = W.bitXor(parityOf(W, Cursor), W.i32(1));
-  W.waitBarrier(emptyBarrier(W, Pipe, Base, slotOf(W, Cursor)), Parity);
+  W.waitBarrier(emptyBarrier(W, Pipe, Base, stageOf(W, Cursor)), Parity);
 }
 
 struct LowerDrain : TilePattern<DrainOp> {
@@ -112,13 +112,13 @@ struct LowerDrain : TilePattern<DrainOp> {
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
     PipeType Pipe = Op.getPipe().getType();
-    auto EachSlot = [&](OpBuilder &B, Location Loc, Value, ValueRange In) {
+    auto EachStage = [&](OpBuilder &B, Location Loc, Value, ValueRange In) {
       NvvmWriter W(B, Loc);
       waitUntilFree(W, Pipe, Adaptor.getPipe(), In[0]);
       scf::YieldOp::create(B, Loc, nextOf(B, Loc, Pipe, In[0]));
     };
-    scf::ForOp::create(Rewriter, Op.getLoc(), W.i32(0), W.i32(Pipe.getSlots()),
-                       W.i32(1), Adaptor.getCursor(), EachSlot);
+    scf::ForOp::create(Rewriter, Op.getLoc(), W.i32(0), W.i32(Pipe.getStages()),
+                       W.i32(1), Adaptor.getCursor(), EachStage);
     Rewriter.eraseOp(Op);
     return success();
   }
@@ -131,7 +131,7 @@ struct LowerAcquire : TilePattern<AcquireOp> {
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
     PipeType Pipe = Op.getPipe().getType();
-    Value Slot = slotOf(W, Adaptor.getCursor());
+    Value Stage = stageOf(W, Adaptor.getCursor());
     waitUntilFree(W, Pipe, Adaptor.getPipe(), Adaptor.getCursor());
     fenceAfter(Rewriter, Op.getLoc(), Pipe);
     PipeOp Declared = declarationOf(Op, Op.getPipe());
@@ -142,11 +142,11 @@ struct LowerAcquire : TilePattern<AcquireOp> {
     if (Declared.getCompletion() == Completion::Tma)
       NVVM::MBarrierArriveExpectTxOp::create(
           Rewriter, Op.getLoc(), Type(),
-          fullBarrier(W, Pipe, Adaptor.getPipe(), Slot),
+          fullBarrier(W, Pipe, Adaptor.getPipe(), Stage),
           W.i32(Pipe.getFilledBytes() * (Pair ? 2 : 1)),
           NVVM::MemScopeKind::CTA,
           /*relaxed=*/false, Pair ? W.isLeader() : Value());
-    Rewriter.replaceOp(Op, Slot);
+    Rewriter.replaceOp(Op, Stage);
     return success();
   }
 };
@@ -162,7 +162,7 @@ struct LowerCommit : TilePattern<CommitOp> {
     NvvmWriter W(Rewriter, Op.getLoc());
     auto Full = [&] {
       return fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
-                         Adaptor.getSlot());
+                         Adaptor.getStage());
     };
     if (Declared.getCompletion() == Completion::Threads) {
       W.syncWarp();
@@ -170,7 +170,7 @@ struct LowerCommit : TilePattern<CommitOp> {
     } else if (Declared.getCompletion() == Completion::Mma) {
       W.arriveAfterMma(Full(), Declared.getPair());
     }
-    Rewriter.eraseOp(Op); // copies that signal the slot complete by themselves
+    Rewriter.eraseOp(Op); // copies that signal the stage complete by themselves
     return success();
   }
 };
@@ -181,12 +181,12 @@ struct LowerWait : TilePattern<WaitOp> {
   matchAndRewrite(WaitOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
-    Value Slot = slotOf(W, Adaptor.getCursor());
+    Value Stage = stageOf(W, Adaptor.getCursor());
     W.waitBarrier(
-        fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(), Slot),
+        fullBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(), Stage),
         parityOf(W, Adaptor.getCursor()));
     fenceAfter(Rewriter, Op.getLoc(), Op.getPipe().getType());
-    Rewriter.replaceOp(Op, Slot);
+    Rewriter.replaceOp(Op, Stage);
     return success();
   }
 };
@@ -198,7 +198,7 @@ struct LowerRelease : TilePattern<ReleaseOp> {
                   ConversionPatternRewriter &Rewriter) const override {
     NvvmWriter W(Rewriter, Op.getLoc());
     Value Barrier = emptyBarrier(W, Op.getPipe().getType(), Adaptor.getPipe(),
-                                 Adaptor.getSlot());
+                                 Adaptor.getStage());
     PipeOp Declared = declarationOf(Op, Op.getPipe());
     if (!Declared)
       return failure();
@@ -229,30 +229,31 @@ struct LowerTiles : TilePattern<TilesOp> {
     PipeType Pipe = Op.getPipe().getType();
     SmallVector<Value> Tiles;
     if (Pipe.isInTensorMemory()) {
-      Value Slot = W.pointer(Adaptor.getMemory(),
-                             W.mul(Adaptor.getSlot(), Pipe.getSlotColumns()));
+      Value Stage =
+          W.pointer(Adaptor.getMemory(),
+                    W.mul(Adaptor.getStage(), Pipe.getStageColumns()));
       int64_t Column = 0;
       for (Type Tile : Pipe.getTiles()) {
-        Tiles.push_back(W.pointer(Slot, Column));
+        Tiles.push_back(W.pointer(Stage, Column));
         Column += cast<TensorMemoryType>(Tile).getColumns();
       }
       Rewriter.replaceOp(Op, Tiles);
       return success();
     }
-    Value Slot = W.pointer(Adaptor.getPipe(),
-                           W.mul(Adaptor.getSlot(), Pipe.getSlotBytes()));
+    Value Stage = W.pointer(Adaptor.getPipe(),
+                            W.mul(Adaptor.getStage(), Pipe.getStageBytes()));
     for (size_t I = 0; I < Pipe.getTiles().size(); ++I)
-      Tiles.push_back(W.pointer(Slot, Pipe.getTileOffset(I)));
+      Tiles.push_back(W.pointer(Stage, Pipe.getTileOffset(I)));
     Rewriter.replaceOp(Op, Tiles);
     return success();
   }
 };
 
 /// Thread 0 sets up the barriers of all pipes; then all meet.
-struct LowerStart : TilePattern<StartOp> {
+struct LowerBarrierInit : TilePattern<BarrierInitOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(StartOp Op, OpAdaptor,
+  matchAndRewrite(BarrierInitOp Op, OpAdaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
@@ -276,12 +277,12 @@ struct LowerStart : TilePattern<StartOp> {
     Value Base = Rewriter.getRemappedValue(Op.getPipe());
     // Copies and products tell of themselves; one thread begins them.
     bool ByThreads = Op.getCompletion() == Completion::Threads;
-    for (int64_t Slot = 0; Slot < Pipe.getSlots(); ++Slot) {
+    for (int64_t Stage = 0; Stage < Pipe.getStages(); ++Stage) {
       NVVM::MBarrierInitOp::create(
-          Rewriter, Op.getLoc(), fullBarrier(W, Pipe, Base, W.i32(Slot)),
+          Rewriter, Op.getLoc(), fullBarrier(W, Pipe, Base, W.i32(Stage)),
           W.i32(ByThreads ? Op.getProducers() : 1), Value());
       NVVM::MBarrierInitOp::create(Rewriter, Op.getLoc(),
-                                   emptyBarrier(W, Pipe, Base, W.i32(Slot)),
+                                   emptyBarrier(W, Pipe, Base, W.i32(Stage)),
                                    W.i32(Op.getConsumers()), Value());
     }
   }
@@ -310,6 +311,6 @@ void kpc::tile::populatePipePatterns(const TypeConverter &Types,
                                      const ThreadPlace &Place) {
   Patterns.add<LowerPlaced<PipeOp>, LowerPlaced<AllocOp>, LowerCursor,
                LowerNext, LowerDrain, LowerAcquire, LowerCommit, LowerWait,
-               LowerRelease, LowerTiles, LowerStart>(
+               LowerRelease, LowerTiles, LowerBarrierInit>(
       Types, Patterns.getContext(), Place);
 }

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A tile.gather becomes, for each piece of a thread, the block that tells
+/// A tile.cp_async becomes, for each piece of a thread, the block that tells
 /// where it is and a cp.async, whose source size is what is there (the rest
 /// becomes zero). Pieces are counted along the rows of the tile: where a row's
 /// pieces divide the threads, a thread's pieces are all in one column, and its
@@ -126,7 +126,7 @@ Source sourceOf(OpBuilder &B, Block &Body, const Pieces::Piece &Piece) {
   Map.map(Body.getArguments(), ValueRange{Piece.Row, Piece.Column});
   for (Operation &Inner : Body.without_terminator())
     B.clone(Inner, Map);
-  auto Place = cast<PlaceOp>(Body.getTerminator());
+  auto Place = cast<YieldAddressOp>(Body.getTerminator());
   return {Map.lookupOrDefault(Place.getAt()),
           Place.getCount() ? Map.lookupOrDefault(Place.getCount()) : Value()};
 }
@@ -143,11 +143,11 @@ FailureOr<Pieces> piecesOf(Copy Op, Value Pointer, OpBuilder &B,
                 Threads, Place);
 }
 
-struct LowerGather : TilePattern<GatherOp> {
+struct LowerCpAsync : TilePattern<CpAsyncOp> {
   using TilePattern::TilePattern;
 
   LogicalResult
-  matchAndRewrite(GatherOp Op, OpAdaptor Adaptor,
+  matchAndRewrite(CpAsyncOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     FailureOr<Pieces> All = piecesOf(Op, Adaptor.getTile(), Rewriter, Place);
     if (failed(All))
@@ -173,7 +173,7 @@ private:
     Body();
   }
 
-  static void copyPieces(OpBuilder &B, GatherOp Op, Pieces &All) {
+  static void copyPieces(OpBuilder &B, CpAsyncOp Op, Pieces &All) {
     Location Loc = Op.getLoc();
     NvvmWriter W(B, Loc);
     int64_t Bytes = Op.getBytes(),
@@ -211,7 +211,7 @@ private:
   }
 
   /// Elements of 2 bytes through registers, a few loads ahead of their stores.
-  static void copyElements(OpBuilder &B, GatherOp Op, Pieces &All) {
+  static void copyElements(OpBuilder &B, CpAsyncOp Op, Pieces &All) {
     constexpr int64_t Ahead = 8;
     Location Loc = Op.getLoc();
     Type Element = Op.getTile().getType().getElement();
@@ -243,7 +243,7 @@ private:
     }
   }
 
-  static Value loadWhere(OpBuilder &B, GatherOp Op, Value There, Value At,
+  static Value loadWhere(OpBuilder &B, CpAsyncOp Op, Value There, Value At,
                          Value Zero) {
     Location Loc = Op.getLoc();
     if (!There)
@@ -260,11 +260,11 @@ private:
   }
 };
 
-struct LowerScatter : TilePattern<ScatterOp> {
+struct LowerStoreGlobal : TilePattern<StoreGlobalOp> {
   using TilePattern::TilePattern;
 
   LogicalResult
-  matchAndRewrite(ScatterOp Op, OpAdaptor Adaptor,
+  matchAndRewrite(StoreGlobalOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     SharedType Tile = Op.getTile().getType();
@@ -319,22 +319,22 @@ struct LowerScatter : TilePattern<ScatterOp> {
   }
 };
 
-struct LowerCommitGathers : TilePattern<CommitGathersOp> {
+struct LowerCpAsyncCommit : TilePattern<CpAsyncCommitOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(CommitGathersOp Op, OpAdaptor,
+  matchAndRewrite(CpAsyncCommitOp Op, OpAdaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Rewriter.replaceOpWithNewOp<NVVM::CpAsyncCommitGroupOp>(Op);
     return success();
   }
 };
 
-struct LowerWaitGathers : TilePattern<WaitGathersOp> {
+struct LowerCpAsyncWait : TilePattern<CpAsyncWaitOp> {
   using TilePattern::TilePattern;
   LogicalResult
-  matchAndRewrite(WaitGathersOp Op, OpAdaptor,
+  matchAndRewrite(CpAsyncWaitOp Op, OpAdaptor,
                   ConversionPatternRewriter &Rewriter) const override {
-    Rewriter.replaceOpWithNewOp<NVVM::CpAsyncWaitGroupOp>(Op, Op.getKeep());
+    Rewriter.replaceOpWithNewOp<NVVM::CpAsyncWaitGroupOp>(Op, Op.getInFlight());
     return success();
   }
 };
@@ -344,6 +344,6 @@ struct LowerWaitGathers : TilePattern<WaitGathersOp> {
 void kpc::tile::populateThreadCopyPatterns(const TypeConverter &Types,
                                            RewritePatternSet &Patterns,
                                            const ThreadPlace &Place) {
-  Patterns.add<LowerGather, LowerScatter, LowerCommitGathers, LowerWaitGathers>(
-      Types, Patterns.getContext(), Place);
+  Patterns.add<LowerCpAsync, LowerStoreGlobal, LowerCpAsyncCommit,
+               LowerCpAsyncWait>(Types, Patterns.getContext(), Place);
 }

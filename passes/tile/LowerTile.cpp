@@ -47,7 +47,7 @@ void addConversions(TypeConverter &Types, MLIRContext *Context) {
                                       unsigned(NVVM::NVVMMemorySpace::Tensor));
   });
   auto Word = [](Type Ty) { return IntegerType::get(Ty.getContext(), 32); };
-  Types.addConversion([=](SlotType Ty) { return Word(Ty); });
+  Types.addConversion([=](StageType Ty) { return Word(Ty); });
   Types.addConversion([=](CursorType Ty) { return Word(Ty); });
   auto Values = [](FragmentType Ty) {
     SmallVector<Type> Each(Ty.getPerThread(), Ty.getElement());
@@ -64,7 +64,7 @@ void addConversions(TypeConverter &Types, MLIRContext *Context) {
   });
   Types.addConversion([=](PendingType Ty) {
     FragmentType Of = Ty.getFragment();
-    if (!Of.isInLanes())
+    if (!Of.isTmemLayout())
       return Values(Of);
     SmallVector<Type> Each(Of.getPerThread(), Word(Ty));
     return LLVM::LLVMStructType::getLiteral(Ty.getContext(), Each);

@@ -15,12 +15,12 @@
 ///   view            | !llvm.ptr, a parameter of 128 bytes by value
 ///   smem, pipe      | !llvm.ptr<3>
 ///   tmem            | !llvm.ptr<6>, the lane in its high half
-///   slot            | i32, its number
-///   cursor          | i32: the slot's number, and in bit 16 the round's parity
-///   fragment        | !llvm.struct of what one thread holds
-///   column          | the same, two values for each 64 rows
-///   packed          | !llvm.struct of i32, two elements in each
-///   pending         | as fragment, in lanes of i32; nothing but mma and await
+///   stage            | i32, its number
+///   cursor          | i32: the stage's number, and in bit 16 the round's
+///   parity fragment        | !llvm.struct of what one thread holds column |
+///   the same, two values for each 64 rows packed          | !llvm.struct of
+///   i32, two elements in each pending         | as fragment, in lanes of i32;
+///   nothing but mma and await
 ///                   | touches it
 ///
 //===----------------------------------------------------------------------===//
@@ -92,11 +92,11 @@ private:
   mlir::Location Loc;
 };
 
-/// Where the barriers of slot `Slot` are: behind all slots, full then empty.
+/// Where the barriers of stage `Stage` are: behind all stages, full then empty.
 mlir::Value fullBarrier(NvvmWriter &W, PipeType Pipe, mlir::Value Base,
-                        mlir::Value Slot);
+                        mlir::Value Stage);
 mlir::Value emptyBarrier(NvvmWriter &W, PipeType Pipe, mlir::Value Base,
-                         mlir::Value Slot);
+                         mlir::Value Stage);
 /// Bytes of a pipe with its barriers.
 int64_t pipeBytes(PipeType Pipe);
 

@@ -124,23 +124,23 @@ Type NvvmWriter::clusterPointer(MLIRContext *Context) {
 
 void NvvmWriter::syncWarp() { NVVM::SyncWarpOp::create(B, Loc, i32(-1)); }
 
-/// Two barriers of 8 bytes for each slot.
+/// Two barriers of 8 bytes for each stage.
 static constexpr int64_t BarrierPairBytes = 16;
 
-static Value barrier(NvvmWriter &W, PipeType Pipe, Value Base, Value Slot,
+static Value barrier(NvvmWriter &W, PipeType Pipe, Value Base, Value Stage,
                      int64_t Which) {
-  int64_t First = Pipe.getSlots() * Pipe.getSlotBytes() + Which * 8;
-  return W.pointer(W.pointer(Base, W.mul(Slot, BarrierPairBytes)), First);
+  int64_t First = Pipe.getStages() * Pipe.getStageBytes() + Which * 8;
+  return W.pointer(W.pointer(Base, W.mul(Stage, BarrierPairBytes)), First);
 }
 
 Value kpc::tile::fullBarrier(NvvmWriter &W, PipeType Pipe, Value Base,
-                             Value Slot) {
-  return barrier(W, Pipe, Base, Slot, 0);
+                             Value Stage) {
+  return barrier(W, Pipe, Base, Stage, 0);
 }
 Value kpc::tile::emptyBarrier(NvvmWriter &W, PipeType Pipe, Value Base,
-                              Value Slot) {
-  return barrier(W, Pipe, Base, Slot, 1);
+                              Value Stage) {
+  return barrier(W, Pipe, Base, Stage, 1);
 }
 int64_t kpc::tile::pipeBytes(PipeType Pipe) {
-  return Pipe.getSlots() * (Pipe.getSlotBytes() + BarrierPairBytes);
+  return Pipe.getStages() * (Pipe.getStageBytes() + BarrierPairBytes);
 }

@@ -44,10 +44,10 @@ def few(*arguments, sizes="1..16:opt=4", **more):
 CASES = [Gate("swiglu", "fp16", "Sigmoid", 129, 200, 136),
          Gate("geglu", "bf16", "Gelu", 70, 72, 64, bias=True),
          Gate("transposed", "fp16", "Sigmoid", 130, 96, 200, bias=True, transposed=True),
-         Gate("wide", "fp16", "Sigmoid", 300, 136, 264, schedule="gemm 128x256x64 slots 3 group 2"),
-         Gate("below", "bf16", "Sigmoid", 200, 136, 136, bias=True, schedule="gemm 64x128x64 slots 3 group 2 cluster 2x1"),
-         Gate("turned_below", "fp16", "Gelu", 200, 136, 136, transposed=True, schedule="gemm 64x256x64 slots 3 group 1 cluster 2x1"),
-         Gate("beside", "fp16", "Sigmoid", 136, 72, 264, schedule="gemm 64x128x64 slots 3 group 2 cluster 1x2"),
+         Gate("wide", "fp16", "Sigmoid", 300, 136, 264, schedule="gemm 128x256x64 stages 3 group_m 2"),
+         Gate("below", "bf16", "Sigmoid", 200, 136, 136, bias=True, schedule="gemm 64x128x64 stages 3 group_m 2 cluster 2x1"),
+         Gate("turned_below", "fp16", "Gelu", 200, 136, 136, transposed=True, schedule="gemm 64x256x64 stages 3 group_m 1 cluster 2x1"),
+         Gate("beside", "fp16", "Sigmoid", 136, 72, 264, schedule="gemm 64x128x64 stages 3 group_m 2 cluster 1x2"),
          # Typically one row, but perhaps many: no other builder has two products.
          Gate("one_of_many", "fp16", "Sigmoid", 130, 72, 136, sizes="1..4096:opt=1"),
          few("one_row", "fp16", "Sigmoid", 1, 200, 136),
@@ -55,9 +55,9 @@ CASES = [Gate("swiglu", "fp16", "Sigmoid", 129, 200, 136),
          few("five_rows", "bf16", "Gelu", 5, 72, 24, bias=True, transposed=True),
          few("at_most_eight", "fp16", "Sigmoid", 7, 136, 40, sizes="1..8:opt=2"),
          few("sixteen_by_sixteen", "bf16", "Gelu", 37, 136, 72, bias=True, sizes="1..40:opt=4"),
-         few("slots", "fp16", "Gelu", 16, 136, 200, bias=True, schedule="gemv 32x64 warps 8 slots 3 tiles 1"),
-         few("tiles", "fp16", "Sigmoid", 16, 72, 1072, schedule="gemv 16x64 warps 8 slots 3 tiles 2"),
-         few("wide_tiles", "bf16", "Sigmoid", 16, 136, 136, transposed=True, schedule="gemv 64x32 warps 8 slots 3 tiles 1")]
+         few("stages", "fp16", "Gelu", 16, 136, 200, bias=True, schedule="gemv 32x64 warps 8 stages 3 tiles 1"),
+         few("tiles", "fp16", "Sigmoid", 16, 72, 1072, schedule="gemv 16x64 warps 8 stages 3 tiles 2"),
+         few("wide_tiles", "bf16", "Sigmoid", 16, 136, 136, transposed=True, schedule="gemv 64x32 warps 8 stages 3 tiles 1")]
 
 
 def model(gate):

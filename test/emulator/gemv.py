@@ -19,7 +19,7 @@ CASES = [(1, 8, 1, "bf16", True, False, 0), (1, 264, 40, "fp16", False, False, 0
          # No row at all.
          (0, 136, 40, "fp16", False, True, 16)]
 # Of those with so many columns that a block has several tiles.
-SCHEDULES = {2200: "gemv 16x64 warps 8 slots 3 tiles 2", 4266: "gemv 32x64 warps 8 slots 3 tiles 2"}
+SCHEDULES = {2200: "gemv 16x64 warps 8 stages 3 tiles 2", 4266: "gemv 32x64 warps 8 stages 3 tiles 2"}
 
 
 def case(rows, total, columns, element, transposed, bias, most):

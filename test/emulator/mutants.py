@@ -29,24 +29,24 @@ import mutations
 import products
 import rows
 
-# name: target, case. More steps along k than the ring has slots, more tiles than blocks.
+# name: target, case. More steps along k than the ring has stages, more tiles than blocks.
 PRODUCT = ("bf16", 130, 320, 136, False, False, False)
 KERNELS = {
-    "product": ("sm_90a", lambda: products.case("product", *PRODUCT, schedule="gemm 64x64x64 slots 3 group 8")),
+    "product": ("sm_90a", lambda: products.case("product", *PRODUCT, schedule="gemm 64x64x64 stages 3 group_m 8")),
     "epilogue": ("sm_90a", lambda: products.case("epilogue", "fp16", 300, 320, 136, True, True, False,
-                                                 schedule="gemm 64x64x64 slots 4 group 8")),
+                                                 schedule="gemm 64x64x64 stages 4 group_m 8")),
     "cluster": ("sm_90a", lambda: products.case("cluster", "bf16", 300, 1024, 128, False, False, False,
-                                                schedule="gemm 64x64x64 slots 2 group 6 split 4")),
+                                                schedule="gemm 64x64x64 stages 2 group_m 6 split_k 4")),
     "tensor_memory": ("sm_100a", lambda: products.case("tensor_memory", "bf16", 600, 320, 136, True, False, False,
-                                                       schedule="gemm 128x64x64 slots 2 group 2")),
+                                                       schedule="gemm 128x64x64 stages 2 group_m 2")),
     "pair": ("sm_100a", lambda: products.case("pair", "fp16", 600, 320, 264, False, False, False,
-                                              schedule="gemm 256x128x64 slots 2 group 2 pair")),
-    "convolution": ("sm_90a", lambda: convolutions.case(convolutions.models.SMALL[0], "conv 64x64x64 slots 2 group 8")),
+                                              schedule="gemm 256x128x64 stages 2 group_m 2 pair")),
+    "convolution": ("sm_90a", lambda: convolutions.case(convolutions.models.SMALL[0], "conv 64x64x64 stages 2 group_m 8")),
     "attention": ("sm_90a", lambda: attention.case("attention", "attention", "fp16", 1, 2, 1, 150, 700, 64, False, "", False, 0)),
     "causal": ("sm_90a", lambda: attention.case("attention", "causal", "fp16", 1, 1, 1, 600, 600, 64, True, "", False, 0)),
     "decode": ("sm_80", lambda: attention.case("decode", "decode", "fp16", 1, 8, 2, 1, 1300, 64, False, "", False, 0)),
     "mma_sync": ("sm_80", lambda: products.case("mma_sync", "fp16", 150, 200, 72, True, False, False,
-                                                schedule="mmasync 64x64x32 by 64x64 slots 3 order 1")),
+                                                schedule="mmasync 64x64x32 warpgroup 64x64 stages 3 group_m 1")),
     "gemv": ("sm_90a", lambda: gemv.case(2, 1096, 2200, "bf16", True, False, 0)),
     "rows": ("sm_80", lambda: rows.case("norm_residual", 3, 768, "fp16", False))}
 
@@ -63,17 +63,17 @@ EQUIVALENT = [
       for kernel in ("tensor_memory", "pair")],
     *[(kernel, r"^xor left out", 2, "the phase of such a wait") for kernel in ("tensor_memory", "pair")],
     ("pair", r"tcgen05\.wait::ld.* removed", 1, "registers are waited for by their use, and the last part's wait is in front of the release"),
-    ("cluster", r"^try_wait (passed over|at the next slot)", 3, "the first fill of a slot waits for nobody"),
-    ("cluster", r"^mbarrier\.arrive(\S* removed| twice)", 2, "a block has one tile: nobody fills a slot after its last step"),
+    ("cluster", r"^try_wait (passed over|at the next stage)", 3, "the first fill of a stage waits for nobody"),
+    ("cluster", r"^mbarrier\.arrive(\S* removed| twice)", 2, "a block has one tile: nobody fills a stage after its last step"),
     ("cluster", r"wait_group\.read (removed|for one)|^bar\.sync removed", 3, "a block has one tile: nothing was stored before"),
-    ("convolution", r"^mbarrier\.arrive(\S* removed| twice| at the next slot)", 3, "a block has one tile: nobody fills a slot after its last step"),
-    # A block has one tile of queries: each of its slots is filled once, and nobody waits for the last arrivals at a ring.
+    ("convolution", r"^mbarrier\.arrive(\S* removed| twice| at the next stage)", 3, "a block has one tile: nobody fills a stage after its last step"),
+    # A block has one tile of queries: each of its stages is filled once, and nobody waits for the last arrivals at a ring.
     ("attention", r"^mbarrier\.init with count", 4, "nobody waits for queries to be read"),
-    ("attention", r"^try_wait (passed over|at the next slot)", 7, "the first fill of a slot waits for nobody"),
-    ("attention", r"^mbarrier\.arrive(\S* removed| twice| at the (other barrier|next slot))", 9, "nobody waits for the last arrivals"),
+    ("attention", r"^try_wait (passed over|at the next stage)", 7, "the first fill of a stage waits for nobody"),
+    ("attention", r"^mbarrier\.arrive(\S* removed| twice| at the (other barrier|next stage))", 9, "nobody waits for the last arrivals"),
     ("attention", r"wait_group\.read (removed|for one)|^bar\.sync removed", 3, "nothing was stored before"),
     ("causal", r"^mbarrier\.init with count -1", 2, "nobody waits for queries to be read"),
-    ("causal", r"^try_wait passed over", 4, "the first fill of a slot waits for nobody, and who copies stays until all is read"),
+    ("causal", r"^try_wait passed over", 4, "the first fill of a stage waits for nobody, and who copies stays until all is read"),
     ("causal", r"^mbarrier\.arrive(\S* removed| twice| at the other barrier)", 7, "nobody waits for the last arrivals"),
     ("mma_sync", r"^bar\.sync removed", 2, "one stands before all else, and one where shared memory is not written any more"),
     ("mma_sync", r"^cp\.async\.wait_group (removed|for one)", 2, "the groups that are left are empty"),

@@ -1,7 +1,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Mistakes in a kernel's PTX: every fence, wait, commit, arrive, init, copy, byte count, group count, phase, slot and swizzle is
+"""Mistakes in a kernel's PTX: every fence, wait, commit, arrive, init, copy, byte count, group count, phase, stage and swizzle is
 removed or altered, one at a time."""
 
 import re
@@ -61,23 +61,23 @@ def mutations(lines):
             for by in (-16, 16):
                 if count is not None:
                     yield at, f"expect_tx of {by:+} bytes", code.replace(f"{match[2]};", f"{count + by};")
-            yield at, "expect_tx at the next slot", code.replace(match[1], shifted(match[1], 16))
+            yield at, "expect_tx at the next stage", code.replace(match[1], shifted(match[1], 16))
         elif match := re.search(r"mbarrier\.arrive\S* (?:%\w+|_), (\[\S+\]);", code):
             yield at, "mbarrier.arrive twice", code + code
             yield at, "mbarrier.arrive at the other barrier", code.replace(match[1], shifted(match[1], -8))
-            yield at, "mbarrier.arrive at the next slot", code.replace(match[1], shifted(match[1], 16))
+            yield at, "mbarrier.arrive at the next stage", code.replace(match[1], shifted(match[1], 16))
         if match := re.search(r"tcgen05\.commit\S*\s+(\[\S+\])[,;]", code):
             yield at, "commit twice", code + code
             yield at, "commit to the other barrier", code.replace(match[1], shifted(match[1], -8))
-            yield at, "commit to the next slot", code.replace(match[1], shifted(match[1], 16))
+            yield at, "commit to the next stage", code.replace(match[1], shifted(match[1], 16))
         if match := re.search(r"(mbarrier\.try_wait\S*) (\w+), (\[\S+\]), (%?\w+)(, \w+)?;", code):
             yield at, "try_wait passed over", f"setp.eq.u32 {match[2]}, 0, 0;"
             yield at, "try_wait for the other phase", ("{ .reg .b32 other; xor.b32 other, " + match[4] + ", 1; " +
                                                        code.replace(match[4] + ("," if match[5] else ";"),
                                                                     "other" + ("," if match[5] else ";"), 1) + " }")
-            yield at, "try_wait at the next slot", code.replace(match[3], shifted(match[3], 16))
+            yield at, "try_wait at the next stage", code.replace(match[3], shifted(match[3], 16))
         if match := re.search(r"cp\.async\.bulk\.tensor\S*global\S*mbarrier\S* (\[[^\]]+\]), \[.*\], (\[[^\]]+\])[,;]", code):
-            yield at, "copy reports at the next slot", code.replace(match[2], shifted(match[2], 16))
+            yield at, "copy reports at the next stage", code.replace(match[2], shifted(match[2], 16))
             yield at, "copy 1024 bytes further", code.replace(match[1], shifted(match[1], 1024), 1)
         # The layout's code in the upper bits of a descriptor.
         if match := re.search(r"or\.b64\s+%rd\d+, %rd\d+, (-?\d{19});", code):

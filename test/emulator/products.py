@@ -28,13 +28,13 @@ CASES = [("one_tile", "bf16", 64, 64, 64, False, False, False),
          ("tf32_tiny", "fp32", 9, 4, 8, False, True, False)]
 SINGLE = {"single"}
 # Blocks of a cluster that share a sum, and that share copies of B and of A; blocks that multiply as pairs.
-HOPPER = {"split": ("gemm 128x64x64 slots 4 group 2 split 4", ("fp16", 200, 400, 136, True, False, False)),
-          "below": ("gemm 64x128x64 slots 3 group 2 cluster 2x1", ("bf16", 300, 200, 264, False, False, False)),
-          "beside": ("gemm 64x64x64 slots 3 group 2 cluster 1x2", ("bf16", 136, 136, 264, True, True, True))}
-BLACKWELL = {"alone": ("gemm 128x128x64 slots 2 group 2", ("fp16", 300, 400, 264, True, False, False)),
-             "wide": ("gemm 128x192x64 slots 3 group 1", ("bf16", 264, 200, 400, False, True, True)),
-             "pair": ("gemm 256x128x64 slots 3 group 2 pair", ("fp16", 600, 400, 264, True, False, False)),
-             "turned_pair": ("gemm 256x256x64 slots 2 group 1 pair", ("bf16", 520, 264, 520, True, True, True))}
+HOPPER = {"split": ("gemm 128x64x64 stages 4 group_m 2 split_k 4", ("fp16", 200, 400, 136, True, False, False)),
+          "below": ("gemm 64x128x64 stages 3 group_m 2 cluster 2x1", ("bf16", 300, 200, 264, False, False, False)),
+          "beside": ("gemm 64x64x64 stages 3 group_m 2 cluster 1x2", ("bf16", 136, 136, 264, True, True, True))}
+BLACKWELL = {"alone": ("gemm 128x128x64 stages 2 group_m 2", ("fp16", 300, 400, 264, True, False, False)),
+             "wide": ("gemm 128x192x64 stages 3 group_m 1", ("bf16", 264, 200, 400, False, True, True)),
+             "pair": ("gemm 256x128x64 stages 3 group_m 2 pair", ("fp16", 600, 400, 264, True, False, False)),
+             "turned_pair": ("gemm 256x256x64 stages 2 group_m 1 pair", ("bf16", 520, 264, 520, True, True, True))}
 
 
 def model(element, total, columns, bias, transposed, turned, single=False, batch=0):

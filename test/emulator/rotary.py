@@ -48,17 +48,17 @@ CASES = [Layer("together", 64, 4, 2),
          Layer("three_quarters", 96, 4, bias=True),
          Layer("long", 128, 2, precision="bf16"),
          # Heads that the last tile has only some of.
-         Layer("part", 32, 9, schedule="gemm 64x128x64 slots 3 group 1"),
-         Layer("wide", 64, 6, 2, schedule="gemm 128x256x64 slots 3 group 1"),
-         Layer("split", 64, 4, 2, schedule="gemm 64x128x64 slots 4 group 1 split 2"),
-         Layer("below", 64, 2, 2, schedule="gemm 64x128x64 slots 3 group 2 cluster 2x1"),
-         Layer("beside", 128, 3, schedule="gemm 64x128x64 slots 3 group 2 cluster 1x2"),
+         Layer("part", 32, 9, schedule="gemm 64x128x64 stages 3 group_m 1"),
+         Layer("wide", 64, 6, 2, schedule="gemm 128x256x64 stages 3 group_m 1"),
+         Layer("split", 64, 4, 2, schedule="gemm 64x128x64 stages 4 group_m 1 split_k 2"),
+         Layer("below", 64, 2, 2, schedule="gemm 64x128x64 stages 3 group_m 2 cluster 2x1"),
+         Layer("beside", 128, 3, schedule="gemm 64x128x64 stages 3 group_m 2 cluster 1x2"),
          Layer("few", 64, 4, 2, few=True),
          Layer("few_each_row", 128, 2, 2, "bf16", bias=True, each_row=True, few=True),
          Layer("few_short", 16, 6, 2, bias=True, few=True),
          Layer("few_operator", 96, 2, 2, "bf16", operator=True, few=True),
          Layer("always_one", 64, 4, 2, few=True, one=True),
-         Layer("few_tiles", 64, 36, schedule="gemv 16x64 warps 8 slots 3 tiles 2", few=True)]
+         Layer("few_tiles", 64, 36, schedule="gemv 16x64 warps 8 stages 3 tiles 2", few=True)]
 
 
 class Graph:

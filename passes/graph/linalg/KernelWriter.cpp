@@ -39,7 +39,8 @@ static DictionaryAttr factsOf(const Expr &E, const shape::Facts &Facts,
 }
 
 KernelWriter::KernelWriter(OpBuilder &B, RegionOp Region, StringRef Symbol,
-                           const shape::Facts &Facts, const StoredRows &Rows)
+                           const shape::Facts &Facts,
+                           const LeadingDimensions &Rows)
     : B(B), Region(Region), Facts(Facts), Rows(Rows),
       CurrentLoc(Region.getLoc()) {
   SmallVector<Type> Buffers;

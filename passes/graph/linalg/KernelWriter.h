@@ -21,7 +21,7 @@
 #define KPC_PASSES_GRAPH_LINALG_KERNELWRITER_H
 
 #include "dialects/graph/Graph.h"
-#include "passes/graph/StoredRows.h"
+#include "passes/graph/LeadingDimensions.h"
 
 namespace kpc::graph {
 
@@ -29,7 +29,7 @@ class KernelWriter {
 public:
   /// Starts the kernel of `Region` in front of the builder's position.
   KernelWriter(mlir::OpBuilder &B, RegionOp Region, llvm::StringRef Symbol,
-               const shape::Facts &Facts, const StoredRows &Rows);
+               const shape::Facts &Facts, const LeadingDimensions &Rows);
 
   /// Lowers the body; emits an error at the op that has no lowering.
   mlir::LogicalResult write();
@@ -99,7 +99,7 @@ private:
   mlir::OpBuilder &B;
   RegionOp Region;
   const shape::Facts &Facts;
-  const StoredRows &Rows;
+  const LeadingDimensions &Rows;
   mlir::func::FuncOp Kernel;
   mlir::Location CurrentLoc;
   llvm::DenseMap<mlir::Value, mlir::Value> Tensors;

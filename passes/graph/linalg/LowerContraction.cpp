@@ -20,7 +20,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "passes/graph/ProductRegion.h"
+#include "passes/graph/GemmRegion.h"
 #include "passes/graph/linalg/IndexMath.h"
 
 using namespace mlir;

@@ -15,7 +15,7 @@
 #ifndef KPC_PASSES_KERNELS_FORM_ACCESSMAPS_H
 #define KPC_PASSES_KERNELS_FORM_ACCESSMAPS_H
 
-#include "passes/kernels/form/KernelForm.h"
+#include "passes/kernels/form/FusedKernel.h"
 
 #include "mlir/IR/AffineMap.h"
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/ElementEmitter.h"
 
-#include "passes/kernels/form/KernelForm.h"
+#include "passes/kernels/form/FusedKernel.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -42,7 +42,7 @@ namespace kpc::kernels {
 class ElementEmitter {
 public:
   /// Asked first for every element. A null answer leaves it to the emitter.
-  /// Builders give the values of a heavy generic that they keep in registers.
+  /// Builders give the values of a root generic that they keep in registers.
   using ElementHook =
       std::function<mlir::Value(mlir::OpBuilder &, mlir::Location,
                                 mlir::Value Tensor, mlir::ValueRange Indices)>;

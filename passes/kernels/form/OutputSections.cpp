@@ -44,7 +44,7 @@ static void formRuns(OutputSection &S) {
   }
 }
 
-SmallVector<OutputSection> formSections(const KernelForm &Form) {
+SmallVector<OutputSection> formSections(const FusedKernel &Form) {
   SmallVector<OutputSection> OutputSections;
   for (const KernelOutput &Out : Form.Outputs) {
     SmallVector<OpFoldResult> Sizes = outputSizes(Out);

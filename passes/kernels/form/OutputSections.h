@@ -15,7 +15,7 @@
 #define KPC_PASSES_KERNELS_FORM_OUTPUTSECTIONS_H
 
 #include "passes/kernels/form/AccessMaps.h"
-#include "passes/kernels/form/KernelForm.h"
+#include "passes/kernels/form/FusedKernel.h"
 
 namespace kpc::kernels {
 
@@ -43,7 +43,7 @@ struct OutputSection {
 };
 
 /// The sections of all outputs, in their order.
-llvm::SmallVector<OutputSection> formSections(const KernelForm &Form);
+llvm::SmallVector<OutputSection> formSections(const FusedKernel &Form);
 
 /// The sizes of one output, its memref's where that says more.
 llvm::SmallVector<mlir::OpFoldResult> outputSizes(const KernelOutput &Out);

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/VectorEmitter.h"
 
-#include "passes/kernels/form/KernelForm.h"
+#include "passes/kernels/form/FusedKernel.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

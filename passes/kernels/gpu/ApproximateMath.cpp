@@ -49,7 +49,7 @@ operandsOfSteps(func::FuncOp Func) {
   return Found;
 }
 
-void markApproximateMath(const KernelForm &Form) {
+void markApproximateMath(const FusedKernel &Form) {
   if (!llvm::all_of(Form.Outputs, isNarrow))
     return;
   func::FuncOp Func = Form.Func;

@@ -17,12 +17,12 @@
 #ifndef KPC_PASSES_KERNELS_GPU_APPROXIMATEMATH_H
 #define KPC_PASSES_KERNELS_GPU_APPROXIMATEMATH_H
 
-#include "passes/kernels/form/KernelForm.h"
+#include "passes/kernels/form/FusedKernel.h"
 
 namespace kpc::kernels {
 
 /// Marks the ops of a kernel that is built, by what its outputs are.
-void markApproximateMath(const KernelForm &Form);
+void markApproximateMath(const FusedKernel &Form);
 
 } // namespace kpc::kernels
 

@@ -54,8 +54,8 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
   if (Launch.ResidentBlocks > 0)
     Kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     B.getI32IntegerAttr(Launch.ResidentBlocks));
-  if (Launch.HoldsDependents)
-    Kernel->setAttr("kpc.holds_dependents", B.getUnitAttr());
+  if (Launch.NoEarlyPdlTrigger)
+    Kernel->setAttr("kpc.no_early_pdl_trigger", B.getUnitAttr());
   Kernel->setAttr("kpc.schedule", B.getStringAttr(Launch.Schedule));
   SmallVector<StringRef> Costs(Launch.Costs.begin(), Launch.Costs.end());
   if (!Costs.empty())
@@ -131,7 +131,7 @@ static void loadDialects(MLIRContext *Context) {
 std::vector<schedule::RankedSchedule>
 rankGpuSchedules(func::FuncOp Func, const target::Target &T) {
   std::vector<schedule::RankedSchedule> Ranking;
-  FailureOr<KernelForm> Form = KernelForm::read(Func);
+  FailureOr<FusedKernel> Form = FusedKernel::read(Func);
   if (!T.isGpu() || failed(Form))
     return Ranking;
   loadDialects(Func.getContext());
@@ -150,7 +150,7 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
   if (!T.isGpu())
     return Func.emitOpError("cannot be built for '")
            << T.Name.data() << "': it is not a GPU";
-  FailureOr<KernelForm> Form = KernelForm::read(Func);
+  FailureOr<FusedKernel> Form = FusedKernel::read(Func);
   if (failed(Form))
     return failure();
   loadDialects(Func.getContext());
@@ -162,7 +162,8 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
     if (failed(Built))
       return failure();
     llvm::append_range(Legal, Launch.Legal);
-    // What has schedules by now is an attention, which nobody else builds.
+    // Only attention kernels have schedules here, and no other builder takes
+    // them.
     if (!*Built && Build == buildAttentionHopper && !Forced.empty() &&
         !Legal.empty())
       return refuseForced(Func, Legal);

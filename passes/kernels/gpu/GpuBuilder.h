@@ -33,7 +33,7 @@
 #define KPC_PASSES_KERNELS_GPU_GPUBUILDER_H
 
 #include "compiler/target/Target.h"
-#include "passes/kernels/form/KernelForm.h"
+#include "passes/kernels/form/FusedKernel.h"
 #include "passes/kernels/gpu/GpuLaunch.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -57,7 +57,7 @@ std::vector<schedule::RankedSchedule> rankGpuSchedules(mlir::func::FuncOp Func,
 /// nothing changed, where the kernel is not its kind. Code is put in front of
 /// the function's terminator; shared memory is memref.alloc in the workgroup
 /// address space.
-using GpuBuild = mlir::FailureOr<bool>(KernelForm &Form,
+using GpuBuild = mlir::FailureOr<bool>(FusedKernel &Form,
                                        const target::Target &T,
                                        GpuLaunch &Launch);
 GpuBuild buildGpuTranspose;

@@ -40,8 +40,8 @@ int32_t chooseGroups(int64_t Blocks, int64_t Rows, const target::Target &T) {
 }
 
 /// Joins the groups' partial results of each column; group 0 has them.
-void joinGroups(GpuWriter &W, const Reduction &R, int32_t Groups, Value Column,
-                Value Group, SmallVectorImpl<Value> &Partial) {
+void reduceGroups(GpuWriter &W, const Reduction &R, int32_t Groups,
+                  Value Column, Value Group, SmallVectorImpl<Value> &Partial) {
   SmallVector<Value> Memory;
   for (Value V : Partial) {
     Memory.push_back(W.shared({Groups, Columns}, V.getType()));
@@ -53,24 +53,24 @@ void joinGroups(GpuWriter &W, const Reduction &R, int32_t Groups, Value Column,
     Value Sum =
         memref::LoadOp::create(W.B, W.Loc, M, ValueRange{W.index(0), Column});
     for (int64_t Other = 1; Other < Groups; ++Other)
-      Sum = join(W, R.Joins[I], Sum,
-                 memref::LoadOp::create(W.B, W.Loc, M,
-                                        ValueRange{W.index(Other), Column}));
+      Sum = combine(W, R.Combiners[I], Sum,
+                    memref::LoadOp::create(W.B, W.Loc, M,
+                                           ValueRange{W.index(Other), Column}));
     Partial[I] = Sum;
   }
 }
 
 } // namespace
 
-FailureOr<bool> buildGpuColumnReduction(KernelForm &Form,
+FailureOr<bool> buildGpuColumnReduction(FusedKernel &Form,
                                         const target::Target &T,
                                         GpuLaunch &Launch) {
   std::optional<Reduction> R = Reduction::read(Form);
-  if (!R || !R->isJoinable() || R->Parallel.empty() ||
+  if (!R || !R->isCombinable() || R->Parallel.empty() ||
       R->Innermost != R->Parallel.back())
     return false;
-  for (Operation *Join : R->Joins)
-    if (Join->getResult(0).getType().isInteger(1))
+  for (Operation *Combiner : R->Combiners)
+    if (Combiner->getResult(0).getType().isInteger(1))
       return false; // bools have no place in shared memory
   int64_t Rows = typicalProduct(R->ReducedSizes, UnknownSize);
   ArrayRef<OpFoldResult> Outer = R->ParallelSizes;
@@ -99,8 +99,8 @@ FailureOr<bool> buildGpuColumnReduction(KernelForm &Form,
   Value End = arith::SelectOp::create(W.B, W.Loc, Inside,
                                       W.size(R->ReducedSizes), W.index(0));
   SmallVector<Value> Start;
-  for (Operation *Join : R->Joins)
-    Start.push_back(neutral(W, Join));
+  for (Operation *Combiner : R->Combiners)
+    Start.push_back(neutral(W, Combiner));
   LogicalResult Result = success();
   auto Bound = Reduction::boundOf(R->ReducedSizes);
   SmallVector<Value> Partial = W.loop(
@@ -114,11 +114,11 @@ FailureOr<bool> buildGpuColumnReduction(KernelForm &Form,
         }
         return Next;
       });
-  joinGroups(W, *R, Groups, Column, Group, Partial);
+  reduceGroups(W, *R, Groups, Column, Group, Partial);
   Value IsFirst = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
                                         Group, W.index(0));
   W.when(W.both(IsFirst, Inside), [&] {
-    if (failed(joinInitial(W, *R, At, Partial)) ||
+    if (failed(combineInitial(W, *R, At, Partial)) ||
         failed(storeOutputs(W, *R, At, {Partial})))
       Result = failure();
   });

@@ -34,10 +34,11 @@ struct GpuLaunch {
   /// .minnctapersm). 0: ptxas decides, which spills where it makes room for
   /// more blocks than come; a builder that has seen it says so here.
   int32_t ResidentBlocks = 0;
-  /// Kernels behind this one are launched when its last block has ended, and
-  /// not while its last blocks run: those that wait lie unevenly on the
+  /// Programmatic dependent launch (PDL): no early trigger
+  /// (`griddepcontrol.launch_dependents`). Dependents start when the last block
+  /// has ended. Blocks of a dependent that wait lie unevenly on the
   /// multiprocessors, which costs long blocks more than a launch takes.
-  bool HoldsDependents = false;
+  bool NoEarlyPdlTrigger = false;
   std::string Schedule;
   /// The best schedules with the parts of their cost, and the texts of all
   /// legal ones: see ScheduleChoice.h.

@@ -88,10 +88,10 @@ struct Groups {
   }
 };
 
-Groups chooseGroups(const OutputSection &S, const KernelForm &Form,
+Groups chooseGroups(const OutputSection &S, const FusedKernel &Form,
                     const target::Target &T) {
   // Lanes of a reduction would each have a loop of their own.
-  if (S.Runs.empty() || Form.Heavy)
+  if (S.Runs.empty() || Form.Root)
     return {S};
   const auto &Last = S.Runs.back();
   Groups G{S, storeLanesOf(S.Outputs, Last.back(), Last, T.Can.WidestAccess)};
@@ -290,7 +290,7 @@ private:
 
 } // namespace
 
-FailureOr<bool> buildGpuMap(KernelForm &Form, const target::Target &T,
+FailureOr<bool> buildGpuMap(FusedKernel &Form, const target::Target &T,
                             GpuLaunch &Launch) {
   SmallVector<OutputSection> Sections = formSections(Form);
   SmallVector<Groups> All;

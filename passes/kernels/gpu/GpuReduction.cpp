@@ -37,7 +37,7 @@ static bool usesAccumulator(Value V, linalg::GenericOp Op) {
   return false;
 }
 
-Operation *joinOf(linalg::GenericOp Op, unsigned Number) {
+Operation *combinerOf(linalg::GenericOp Op, unsigned Number) {
   Value Yielded = Op.getBody()->getTerminator()->getOperand(Number);
   Operation *Def = Yielded.getDefiningOp();
   BlockArgument Acc = Op.getBody()->getArgument(Op.getNumDpsInputs() + Number);
@@ -125,10 +125,10 @@ static unsigned lastMovingLoop(linalg::GenericOp Op) {
   return Found;
 }
 
-std::optional<Reduction> Reduction::read(KernelForm &Form) {
-  if (!Form.Heavy || Form.SeveralHeavy)
+std::optional<Reduction> Reduction::read(FusedKernel &Form) {
+  if (!Form.Root || Form.SeveralRoots)
     return std::nullopt;
-  Reduction R{Form, Form.Heavy, {}, {}, {}, {}, {}};
+  Reduction R{Form, Form.Root, {}, {}, {}, {}, {}};
   for (auto [Loop, Kind] : llvm::enumerate(R.Op.getIteratorTypesArray())) {
     OpFoldResult Size = loopSize(R.Op, Loop);
     if (!Size)
@@ -147,7 +147,7 @@ std::optional<Reduction> Reduction::read(KernelForm &Form) {
         return std::nullopt;
   }
   for (unsigned I = 0; I < R.Op.getNumResults(); ++I)
-    R.Joins.push_back(joinOf(R.Op, I));
+    R.Combiners.push_back(combinerOf(R.Op, I));
   R.Innermost = contiguousLoop(R.Op).value_or(lastMovingLoop(R.Op));
   return R;
 }
@@ -184,28 +184,29 @@ SmallVector<Value> loopValues(const Reduction &R, ValueRange Parallel,
   return Loops;
 }
 
-Value neutral(GpuWriter &W, Operation *Join) {
-  return arith::ConstantOp::create(W.B, W.Loc, *arith::getNeutralElement(Join));
+Value neutral(GpuWriter &W, Operation *Combiner) {
+  return arith::ConstantOp::create(W.B, W.Loc,
+                                   *arith::getNeutralElement(Combiner));
 }
 
-Value join(GpuWriter &W, Operation *Join, Value A, Value B) {
-  OperationState State(W.Loc, Join->getName());
+Value combine(GpuWriter &W, Operation *Combiner, Value A, Value B) {
+  OperationState State(W.Loc, Combiner->getName());
   State.addOperands({A, B});
   State.addTypes(A.getType());
-  State.addAttributes(Join->getAttrs());
+  State.addAttributes(Combiner->getAttrs());
   return W.B.create(State)->getResult(0);
 }
 
-Value joinWarp(GpuWriter &W, Operation *Join, Value V, unsigned Width) {
+Value reduceWarp(GpuWriter &W, Operation *Combiner, Value V, unsigned Width) {
   for (unsigned Mask = Width / 2; Mask > 0; Mask /= 2)
-    V = join(W, Join, V, W.shuffleXor(V, Mask));
+    V = combine(W, Combiner, V, W.shuffleXor(V, Mask));
   return V;
 }
 
-LogicalResult joinInitial(GpuWriter &W, linalg::GenericOp Op,
-                          ArrayRef<Operation *> Joins, ValueRange At,
-                          SmallVectorImpl<Value> &Partial) {
-  for (auto [Number, Operation] : llvm::enumerate(Joins)) {
+LogicalResult combineInitial(GpuWriter &W, linalg::GenericOp Op,
+                             ArrayRef<Operation *> Combiners, ValueRange At,
+                             SmallVectorImpl<Value> &Partial) {
+  for (auto [Number, Operation] : llvm::enumerate(Combiners)) {
     Value Init = Op.getDpsInits()[Number];
     Value Start = W.Emitter.element(W.B, Init, At);
     if (!Start)
@@ -214,7 +215,7 @@ LogicalResult joinInitial(GpuWriter &W, linalg::GenericOp Op,
     if (matchPattern(Start, m_Constant(&Known)) &&
         Known == *arith::getNeutralElement(Operation))
       continue;
-    Partial[Number] = join(W, Operation, Start, Partial[Number]);
+    Partial[Number] = combine(W, Operation, Start, Partial[Number]);
   }
   return success();
 }
@@ -227,10 +228,10 @@ LogicalResult storeOutputs(GpuWriter &W, const Reduction &R, ValueRange At,
   if (!Indices.empty())
     Loads.begin(Indices.back());
   unsigned Lane = 0;
-  linalg::GenericOp Heavy = R.Op;
+  linalg::GenericOp Root = R.Op;
   W.Emitter.setElementHook(
       [&](OpBuilder &, Location, Value Tensor, ValueRange Places) -> Value {
-        if (Tensor.getDefiningOp() != Heavy.getOperation() ||
+        if (Tensor.getDefiningOp() != Root.getOperation() ||
             !llvm::equal(Places, Indices))
           return {};
         return Results[Lane][cast<OpResult>(Tensor).getResultNumber()];

@@ -18,23 +18,23 @@
 
 namespace kpc::kernels {
 
-/// A heavy generic whose outputs all have the shape of its parallel loops.
+/// A root generic whose outputs all have the shape of its parallel loops.
 struct Reduction {
-  KernelForm &Form;
+  FusedKernel &Form;
   mlir::linalg::GenericOp Op;
   llvm::SmallVector<unsigned> Parallel, Reduced; ///< loops, in their order
   llvm::SmallVector<mlir::OpFoldResult> ParallelSizes, ReducedSizes;
   /// Per result, the operation that joins partial results (`acc op value` in
   /// the body), or null where the body is no such thing (argmax, say).
-  llvm::SmallVector<mlir::Operation *> Joins;
+  llvm::SmallVector<mlir::Operation *> Combiners;
   /// The loop along which the largest input is contiguous.
   unsigned Innermost = 0;
 
   /// None where the kernel has another shape.
-  static std::optional<Reduction> read(KernelForm &Form);
+  static std::optional<Reduction> read(FusedKernel &Form);
 
-  bool isJoinable() const {
-    return llvm::all_of(Joins, [](mlir::Operation *Op) { return Op; });
+  bool isCombinable() const {
+    return llvm::all_of(Combiners, [](mlir::Operation *Op) { return Op; });
   }
   bool isInnermostReduced() const {
     return llvm::is_contained(Reduced, Innermost);
@@ -49,37 +49,37 @@ struct Reduction {
 
 /// The operation `acc op value` that result `Number` of `Op` yields; null if it
 /// is something else.
-mlir::Operation *joinOf(mlir::linalg::GenericOp Op, unsigned Number);
+mlir::Operation *combinerOf(mlir::linalg::GenericOp Op, unsigned Number);
 
 /// Values of all loops: `Parallel` and `Reduced` in their places.
 llvm::SmallVector<mlir::Value> loopValues(const Reduction &R,
                                           mlir::ValueRange Parallel,
                                           mlir::ValueRange Reduced);
 
-/// The value that `Join` leaves others as they are with.
-mlir::Value neutral(GpuWriter &W, mlir::Operation *Join);
-/// `Join` of two partial results.
-mlir::Value join(GpuWriter &W, mlir::Operation *Join, mlir::Value A,
-                 mlir::Value B);
+/// The value that `Combiner` leaves others as they are with.
+mlir::Value neutral(GpuWriter &W, mlir::Operation *Combiner);
+/// `Combiner` of two partial results.
+mlir::Value combine(GpuWriter &W, mlir::Operation *Combiner, mlir::Value A,
+                    mlir::Value B);
 /// Joins partial results of the lanes of a warp, in a fixed order; every lane
 /// gets the result.
-mlir::Value joinWarp(GpuWriter &W, mlir::Operation *Join, mlir::Value V,
-                     unsigned Width = 32);
+mlir::Value reduceWarp(GpuWriter &W, mlir::Operation *Combiner, mlir::Value V,
+                       unsigned Width = 32);
 
 /// Joins the initial value (the outs of `Op`) with `Partial` results at the
 /// parallel indices `At`. Fails after a diagnostic.
-mlir::LogicalResult joinInitial(GpuWriter &W, mlir::linalg::GenericOp Op,
-                                llvm::ArrayRef<mlir::Operation *> Joins,
-                                mlir::ValueRange At,
-                                llvm::SmallVectorImpl<mlir::Value> &Partial);
+mlir::LogicalResult combineInitial(GpuWriter &W, mlir::linalg::GenericOp Op,
+                                   llvm::ArrayRef<mlir::Operation *> Combiners,
+                                   mlir::ValueRange At,
+                                   llvm::SmallVectorImpl<mlir::Value> &Partial);
 inline mlir::LogicalResult
-joinInitial(GpuWriter &W, const Reduction &R, mlir::ValueRange At,
-            llvm::SmallVectorImpl<mlir::Value> &Partial) {
-  return joinInitial(W, R.Op, R.Joins, At, Partial);
+combineInitial(GpuWriter &W, const Reduction &R, mlir::ValueRange At,
+               llvm::SmallVectorImpl<mlir::Value> &Partial) {
+  return combineInitial(W, R.Op, R.Combiners, At, Partial);
 }
 
 /// Computes and stores all outputs for lanes along the last parallel loop:
-/// `Results[L]` holds the heavy results of lane L, whose indices are `At` with
+/// `Results[L]` holds the root results of lane L, whose indices are `At` with
 /// the last one from `Loads`, or all of `At` where there is one lane.
 mlir::LogicalResult
 storeOutputs(GpuWriter &W, const Reduction &R, mlir::ValueRange At,

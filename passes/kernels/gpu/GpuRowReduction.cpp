@@ -43,8 +43,8 @@ public:
   LogicalResult walk(ValueRange At, Value Walker, int64_t Walkers,
                      SmallVectorImpl<Value> &Partial) {
     SmallVector<Value> Start;
-    for (Operation *Join : R.Joins)
-      Start.push_back(neutral(W, Join));
+    for (Operation *Combiner : R.Combiners)
+      Start.push_back(neutral(W, Combiner));
     LogicalResult Result = success();
     auto Bound = Reduction::boundOf(R.ReducedSizes);
     Partial = W.loop(
@@ -77,8 +77,8 @@ private:
 };
 
 /// Joins the partial results of a block's warps; thread 0 has the results.
-void joinBlock(GpuWriter &W, const Reduction &R, Value Thread,
-               SmallVectorImpl<Value> &Partial) {
+void reduceBlock(GpuWriter &W, const Reduction &R, Value Thread,
+                 SmallVectorImpl<Value> &Partial) {
   SmallVector<Value> Memory;
   Value Lane = W.B.createOrFold<arith::RemUIOp>(W.Loc, Thread,
                                                 W.index(WarpThreads)),
@@ -96,25 +96,25 @@ void joinBlock(GpuWriter &W, const Reduction &R, Value Thread,
   for (auto [I, M] : llvm::enumerate(Memory)) {
     Value Sum = memref::LoadOp::create(W.B, W.Loc, M, W.index(0));
     for (int64_t Other = 1; Other < Warps; ++Other)
-      Sum = join(W, R.Joins[I], Sum,
-                 memref::LoadOp::create(W.B, W.Loc, M, W.index(Other)));
+      Sum = combine(W, R.Combiners[I], Sum,
+                    memref::LoadOp::create(W.B, W.Loc, M, W.index(Other)));
     Partial[I] = Sum;
   }
 }
 
 /// Bools have no place in shared memory, where they would need bytes.
 bool hasBools(const Reduction &R) {
-  return llvm::any_of(R.Joins, [](Operation *Join) {
-    return Join->getResult(0).getType().isInteger(1);
+  return llvm::any_of(R.Combiners, [](Operation *Combiner) {
+    return Combiner->getResult(0).getType().isInteger(1);
   });
 }
 
 } // namespace
 
-FailureOr<bool> buildGpuRowReduction(KernelForm &Form, const target::Target &T,
+FailureOr<bool> buildGpuRowReduction(FusedKernel &Form, const target::Target &T,
                                      GpuLaunch &Launch) {
   std::optional<Reduction> R = Reduction::read(Form);
-  if (!R || !R->isJoinable() || !R->isInnermostReduced() ||
+  if (!R || !R->isCombinable() || !R->isInnermostReduced() ||
       R->Innermost != R->Reduced.back())
     return false;
   int64_t Row = typicalProduct(R->ReducedSizes, UnknownRow);
@@ -135,7 +135,7 @@ FailureOr<bool> buildGpuRowReduction(KernelForm &Form, const target::Target &T,
     Value IsFirst = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
                                           Who, W.index(0));
     W.when(IsFirst, [&] {
-      if (failed(joinInitial(W, *R, At, Partial)) ||
+      if (failed(combineInitial(W, *R, At, Partial)) ||
           failed(storeOutputs(W, *R, At, {Partial})))
         Result = failure();
     });
@@ -149,9 +149,9 @@ FailureOr<bool> buildGpuRowReduction(KernelForm &Form, const target::Target &T,
                        Partial;
     if (failed(Nest.walk(At, Thread, BlockThreads, Partial)))
       return failure();
-    for (auto [V, Join] : llvm::zip_equal(Partial, R->Joins))
-      V = joinWarp(W, Join, V);
-    joinBlock(W, *R, Thread, Partial);
+    for (auto [V, Combiner] : llvm::zip_equal(Partial, R->Combiners))
+      V = reduceWarp(W, Combiner, V);
+    reduceBlock(W, *R, Thread, Partial);
     Finish(At, Partial, Thread);
   } else {
     Launch.Grid[0] = Rows->ceilDiv(int64_t(Warps)).str();
@@ -168,8 +168,8 @@ FailureOr<bool> buildGpuRowReduction(KernelForm &Form, const target::Target &T,
         Result = failure();
         return;
       }
-      for (auto [V, Join] : llvm::zip_equal(Partial, R->Joins))
-        V = joinWarp(W, Join, V);
+      for (auto [V, Combiner] : llvm::zip_equal(Partial, R->Combiners))
+        V = reduceWarp(W, Combiner, V);
       Finish(At, Partial, Lane);
     });
   }

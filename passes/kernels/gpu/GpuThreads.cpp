@@ -34,7 +34,7 @@ int64_t storageBytes(Type Element) {
   return std::max(1u, Element.getIntOrFloatBitWidth() / 8);
 }
 
-GpuWriter::GpuWriter(KernelForm &Form)
+GpuWriter::GpuWriter(FusedKernel &Form)
     : B(Form.Func.getBody().front().getTerminator()), Loc(Form.Func.getLoc()) {}
 
 Value GpuWriter::size(ArrayRef<OpFoldResult> Product) {

@@ -22,7 +22,7 @@ namespace kpc::kernels {
 /// Writes the code of one thread at the end of a kernel's function.
 class GpuWriter {
 public:
-  explicit GpuWriter(KernelForm &Form);
+  explicit GpuWriter(FusedKernel &Form);
 
   mlir::OpBuilder B;
   mlir::Location Loc;

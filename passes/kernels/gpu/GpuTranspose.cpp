@@ -170,9 +170,9 @@ private:
 
 } // namespace
 
-FailureOr<bool> buildGpuTranspose(KernelForm &Form, const target::Target &T,
+FailureOr<bool> buildGpuTranspose(FusedKernel &Form, const target::Target &T,
                                   GpuLaunch &Launch) {
-  if (Form.Heavy)
+  if (Form.Root)
     return false;
   SmallVector<OutputSection> Sections = formSections(Form);
   if (Sections.size() != 1)

@@ -136,7 +136,7 @@ private:
 
 } // namespace
 
-FailureOr<bool> buildGpuWindow(KernelForm &Form, const target::Target &T,
+FailureOr<bool> buildGpuWindow(FusedKernel &Form, const target::Target &T,
                                GpuLaunch &Launch) {
   std::optional<Reduction> R = Reduction::read(Form);
   if (!R)

@@ -25,7 +25,7 @@
 #ifndef KPC_PASSES_KERNELS_GPU_SCHEDULECHOICE_H
 #define KPC_PASSES_KERNELS_GPU_SCHEDULECHOICE_H
 
-#include "passes/kernels/form/KernelForm.h"
+#include "passes/kernels/form/FusedKernel.h"
 #include "passes/kernels/gpu/GpuLaunch.h"
 
 #include <optional>
@@ -63,7 +63,7 @@ template <typename Cost> std::string nameOfSchedule(const Cost &One) {
 
 /// Null where choosePlace has none.
 template <typename Cost>
-const Cost *chooseSchedule(const KernelForm &Form,
+const Cost *chooseSchedule(const FusedKernel &Form,
                            const std::vector<Cost> &Ranked, GpuLaunch &Launch) {
   llvm::SmallVector<ScheduleText> Texts;
   for (const Cost &One : Ranked)
@@ -76,7 +76,7 @@ const Cost *chooseSchedule(const KernelForm &Form,
 /// ranked: `Read` gives the cost of a schedule's text, none where it is no
 /// legal schedule of the family for this kernel.
 template <typename Cost, typename ReadText>
-const Cost *chooseSchedule(const KernelForm &Form, std::vector<Cost> &Ranked,
+const Cost *chooseSchedule(const FusedKernel &Form, std::vector<Cost> &Ranked,
                            GpuLaunch &Launch, ReadText Read) {
   llvm::StringRef Forced = forcedSchedule(Form.Func);
   bool Listed = llvm::any_of(

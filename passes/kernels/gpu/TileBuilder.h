@@ -28,7 +28,7 @@ protected:
   using ValueRange = mlir::ValueRange;
   using Values = llvm::SmallVector<Value>;
 
-  explicit TileBuilder(KernelForm &Form) : Form(Form), W(Form) {}
+  explicit TileBuilder(FusedKernel &Form) : Form(Form), W(Form) {}
 
   // Numbers.
   Value i32(int64_t V) {
@@ -61,7 +61,7 @@ protected:
   Value cursor();
   Value next(Value Pipe, Value Cursor);
 
-  KernelForm &Form;
+  FusedKernel &Form;
   GpuWriter W;
 };
 

@@ -21,7 +21,7 @@ using namespace mlir;
 namespace kpc::kernels {
 
 LogicalResult buildHostKernel(func::FuncOp Func, const HostMachine &Machine) {
-  FailureOr<KernelForm> Form = KernelForm::read(Func);
+  FailureOr<FusedKernel> Form = FusedKernel::read(Func);
   if (failed(Form))
     return failure();
   // The last builder takes every kernel.

@@ -23,7 +23,7 @@
 #ifndef KPC_PASSES_KERNELS_HOST_HOSTBUILDER_H
 #define KPC_PASSES_KERNELS_HOST_HOSTBUILDER_H
 
-#include "passes/kernels/form/KernelForm.h"
+#include "passes/kernels/form/FusedKernel.h"
 
 #include <string>
 
@@ -50,13 +50,13 @@ mlir::LogicalResult buildHostKernel(mlir::func::FuncOp Func,
 
 /// Each builder reports failure after a diagnostic, or returns false, with
 /// nothing changed, where the kernel is not its kind.
-mlir::FailureOr<bool> buildHostTile(KernelForm &Form,
+mlir::FailureOr<bool> buildHostTile(FusedKernel &Form,
                                     const HostMachine &Machine);
-mlir::FailureOr<bool> buildHostReduction(KernelForm &Form,
+mlir::FailureOr<bool> buildHostReduction(FusedKernel &Form,
                                          const HostMachine &Machine);
-mlir::FailureOr<bool> buildHostTranspose(KernelForm &Form,
+mlir::FailureOr<bool> buildHostTranspose(FusedKernel &Form,
                                          const HostMachine &Machine);
-mlir::FailureOr<bool> buildHostMap(KernelForm &Form,
+mlir::FailureOr<bool> buildHostMap(FusedKernel &Form,
                                    const HostMachine &Machine);
 
 /// The pass `kpc-host-build-kernel` over func.func.

@@ -14,7 +14,7 @@
 #define KPC_PASSES_KERNELS_HOST_HOSTLOOPS_H
 
 #include "passes/kernels/form/ElementEmitter.h"
-#include "passes/kernels/form/KernelForm.h"
+#include "passes/kernels/form/FusedKernel.h"
 #include "passes/kernels/form/Loops.h"
 
 #include <string>

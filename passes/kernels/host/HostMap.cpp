@@ -96,24 +96,24 @@ private:
 };
 
 /// Elements computed by one unit of `S`, as far as it is known.
-int64_t unitCost(const OutputSection &S, const KernelForm &Form) {
+int64_t unitCost(const OutputSection &S, const FusedKernel &Form) {
   int64_t Cost = 1;
   if (!S.isFlat())
     for (OpFoldResult Size : S.runSizes(S.Runs.size() - 1))
       Cost *= constantOf(Size).value_or(16);
-  if (Form.Heavy) {
+  if (Form.Root) {
     SmallVector<unsigned> Dims;
-    linalg::GenericOp Heavy = Form.Heavy;
-    Heavy.getReductionDims(Dims);
+    linalg::GenericOp Root = Form.Root;
+    Root.getReductionDims(Dims);
     for (unsigned Loop : Dims)
-      Cost *= constantOf(loopSize(Heavy, Loop)).value_or(16);
+      Cost *= constantOf(loopSize(Root, Loop)).value_or(16);
   }
   return std::max<int64_t>(Cost, 1);
 }
 
 } // namespace
 
-FailureOr<bool> buildHostMap(KernelForm &Form, const HostMachine &Machine) {
+FailureOr<bool> buildHostMap(FusedKernel &Form, const HostMachine &Machine) {
   SmallVector<OutputSection> Sections = formSections(Form);
   shape::Expr Work;
   int64_t Grain = 0;

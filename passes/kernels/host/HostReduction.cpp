@@ -12,7 +12,7 @@
 /// end: the result depends on the vector width alone, not on threads or runs.
 ///
 //===----------------------------------------------------------------------===//
-#include "passes/kernels/form/HeavyShape.h"
+#include "passes/kernels/form/RootShape.h"
 #include "passes/kernels/form/VectorEmitter.h"
 #include "passes/kernels/host/HostBuilder.h"
 #include "passes/kernels/host/HostLoops.h"
@@ -55,7 +55,7 @@ TypedAttr neutralOf(Operation *Combine, Builder &B) {
 }
 
 struct ReductionPlan {
-  HeavyShape Shape;
+  RootShape Shape;
   unsigned Lane = 0; ///< the loop that vectors run along
   unsigned Lanes = 1;
   unsigned Partials = 1; ///< vectors in flight
@@ -65,13 +65,13 @@ struct ReductionPlan {
 
 /// The operation that takes each result's accumulator, and nothing else does.
 bool readCombines(ReductionPlan &Plan) {
-  linalg::GenericOp Heavy = Plan.Shape.Heavy;
-  Builder B(Heavy.getContext());
-  Operation *Yield = Heavy.getBody()->getTerminator();
+  linalg::GenericOp Root = Plan.Shape.Root;
+  Builder B(Root.getContext());
+  Operation *Yield = Root.getBody()->getTerminator();
   for (auto [Arg, V] :
-       llvm::zip_equal(Heavy.getRegionOutputArgs(), Yield->getOperands())) {
+       llvm::zip_equal(Root.getRegionOutputArgs(), Yield->getOperands())) {
     Operation *Def = V.getDefiningOp();
-    if (!Def || Def->getBlock() != Heavy.getBody() || !Arg.hasOneUse() ||
+    if (!Def || Def->getBlock() != Root.getBody() || !Arg.hasOneUse() ||
         *Arg.user_begin() != Def || !V.hasOneUse())
       return false;
     TypedAttr Neutral = neutralOf(Def, B);
@@ -84,12 +84,12 @@ bool readCombines(ReductionPlan &Plan) {
 }
 
 /// Whether all that the body reads runs along `Loop` in memory, or stands.
-bool readsAlong(linalg::GenericOp Heavy, unsigned Loop) {
-  for (OpOperand *Operand : Heavy.getDpsInputOperands()) {
-    if (!Heavy.payloadUsesValueFromOperand(Operand))
+bool readsAlong(linalg::GenericOp Root, unsigned Loop) {
+  for (OpOperand *Operand : Root.getDpsInputOperands()) {
+    if (!Root.payloadUsesValueFromOperand(Operand))
       continue;
     int Lane = -1;
-    AffineMap Map = Heavy.getMatchingIndexingMap(Operand);
+    AffineMap Map = Root.getMatchingIndexingMap(Operand);
     for (auto [Position, Expr] : llvm::enumerate(Map.getResults())) {
       auto Counts = countsWith(Expr, Loop);
       if (!Counts || (*Counts && Lane >= 0))
@@ -100,13 +100,13 @@ bool readsAlong(linalg::GenericOp Heavy, unsigned Loop) {
     if (!VectorEmitter::vectorises(Operand->get(), Lane, nullptr))
       return false;
   }
-  return VectorEmitter::bodyVectorises(Heavy, Loop);
+  return VectorEmitter::bodyVectorises(Root, Loop);
 }
 
-std::optional<ReductionPlan> planReduction(const KernelForm &Form,
+std::optional<ReductionPlan> planReduction(const FusedKernel &Form,
                                            const HostMachine &Machine) {
   ReductionPlan Plan;
-  std::optional<HeavyShape> Shape = HeavyShape::read(Form);
+  std::optional<RootShape> Shape = RootShape::read(Form);
   if (!Shape)
     return std::nullopt;
   Plan.Shape = std::move(*Shape);
@@ -114,7 +114,7 @@ std::optional<ReductionPlan> planReduction(const KernelForm &Form,
   for (unsigned Loop : Plan.Shape.Reduction)
     if (constantOf(Plan.Shape.LoopSizes[Loop]) != 1)
       Lane = Loop;
-  if (!Lane || !readCombines(Plan) || !readsAlong(Plan.Shape.Heavy, *Lane))
+  if (!Lane || !readCombines(Plan) || !readsAlong(Plan.Shape.Root, *Lane))
     return std::nullopt;
   Plan.Lane = *Lane;
   unsigned Widest = 32;
@@ -135,10 +135,10 @@ std::optional<ReductionPlan> planReduction(const KernelForm &Form,
 
 class ReductionNest {
 public:
-  ReductionNest(OpBuilder &B, KernelForm &Form, const ReductionPlan &Plan,
+  ReductionNest(OpBuilder &B, FusedKernel &Form, const ReductionPlan &Plan,
                 const HostMachine &Machine)
       : B(B), Loc(Form.Func.getLoc()), Form(Form), Plan(Plan),
-        Heavy(Plan.Shape.Heavy), Vectors(Emitter, Plan.Lanes, Machine.HasFma) {}
+        Root(Plan.Shape.Root), Vectors(Emitter, Plan.Lanes, Machine.HasFma) {}
 
   LogicalResult emit(Value Begin, Value End) {
     Zero = Emitter.constantIndex(B, 0);
@@ -176,7 +176,7 @@ private:
     Partial = reduce(Order, Loops, Partial);
     SmallVector<Value> Final;
     for (unsigned N = 0; N < Plan.Combine.size(); ++N) {
-      Value Start = Emitter.element(B, Heavy.getOutputs()[N], At);
+      Value Start = Emitter.element(B, Root.getOutputs()[N], At);
       if (!Start) {
         Result = failure();
         return;
@@ -185,7 +185,7 @@ private:
     }
     Emitter.setElementHook(
         [&](OpBuilder &, Location, Value Tensor, ValueRange) -> Value {
-          if (Tensor.getDefiningOp() != Heavy)
+          if (Tensor.getDefiningOp() != Root)
             return {};
           return Final[cast<OpResult>(Tensor).getResultNumber()];
         });
@@ -281,10 +281,10 @@ private:
     Loops[Plan.Lane] = Index;
     unsigned Results = Plan.Combine.size();
     IRMapping Map;
-    for (auto [N, Arg] : llvm::enumerate(Heavy.getRegionOutputArgs()))
+    for (auto [N, Arg] : llvm::enumerate(Root.getRegionOutputArgs()))
       Map.map(Arg, Partial[P * Results + N]);
     SmallVector<Value> Yielded;
-    if (failed(Vectors.body(B, Heavy, Loops, Plan.Lane, Map, Yielded))) {
+    if (failed(Vectors.body(B, Root, Loops, Plan.Lane, Map, Yielded))) {
       Result = failure();
       return;
     }
@@ -329,9 +329,9 @@ private:
 
   OpBuilder &B;
   Location Loc;
-  KernelForm &Form;
+  FusedKernel &Form;
   const ReductionPlan &Plan;
-  linalg::GenericOp Heavy;
+  linalg::GenericOp Root;
   ElementEmitter Emitter;
   VectorEmitter Vectors;
   Value Zero, One;
@@ -341,7 +341,7 @@ private:
 
 } // namespace
 
-FailureOr<bool> buildHostReduction(KernelForm &Form,
+FailureOr<bool> buildHostReduction(FusedKernel &Form,
                                    const HostMachine &Machine) {
   std::optional<ReductionPlan> Plan = planReduction(Form, Machine);
   if (!Plan)

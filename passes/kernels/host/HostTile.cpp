@@ -15,7 +15,7 @@
 ///     for each chunk of the reduction:
 ///       fill the panels
 ///       for each tile of rows: accumulate in registers
-///     consumers of the heavy generic on the accumulators, store
+///     consumers of the root generic on the accumulators, store
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/host/HostTileNest.h"
@@ -322,7 +322,7 @@ void TileNest::rowRuns(ArrayRef<Value> At,
 // Builder
 //===----------------------------------------------------------------------===//
 
-FailureOr<bool> buildHostTile(KernelForm &Form, const HostMachine &Machine) {
+FailureOr<bool> buildHostTile(FusedKernel &Form, const HostMachine &Machine) {
   std::optional<TilePlan> Plan = planTiles(Form, Machine);
   if (!Plan)
     return false;

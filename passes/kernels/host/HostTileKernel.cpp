@@ -28,21 +28,21 @@ SmallVector<Value> TileNest::parallelLoops(const Tile &T, unsigned Row,
 SmallVector<Value> TileNest::outputIndices(const Tile &T, unsigned Row,
                                            Value Column) {
   SmallVector<Value> Loops = parallelLoops(T, Row, Column);
-  linalg::GenericOp Heavy = Plan.Heavy;
+  linalg::GenericOp Root = Plan.Root;
   SmallVector<unsigned> Parallel;
-  Heavy.getParallelDims(Parallel);
+  Root.getParallelDims(Parallel);
   return llvm::map_to_vector(Parallel,
                              [&](unsigned Loop) { return Loops[Loop]; });
 }
 
 SmallVector<Value> TileNest::initial(const Tile &T) {
   SmallVector<Value> Sums;
-  linalg::GenericOp Heavy = Plan.Heavy;
+  linalg::GenericOp Root = Plan.Root;
   for (unsigned R = 0; R < T.Height; ++R)
     for (const Column &C : Columns) {
       SmallVector<Value> At = outputIndices(T, R, C.From);
       Vectors.setMask(C.Mask);
-      for (Value Init : Heavy.getOutputs()) {
+      for (Value Init : Root.getOutputs()) {
         Value V = Vectors.element(B, Init, At, int(At.size()) - 1);
         if (!V) {
           Result = failure();
@@ -134,7 +134,7 @@ SmallVector<Value> TileNest::steps(const Tile &T, const Chunk &C,
 SmallVector<Value> TileNest::step(const Tile &T, ArrayRef<Value> Loops,
                                   ArrayRef<Value> Offsets,
                                   ArrayRef<Value> Sums) {
-  linalg::GenericOp Heavy = Plan.Heavy;
+  linalg::GenericOp Root = Plan.Root;
   llvm::DenseMap<int64_t, Value> Known;
   SmallVector<Value> Next;
   unsigned At = 0;
@@ -149,9 +149,9 @@ SmallVector<Value> TileNest::step(const Tile &T, ArrayRef<Value> Loops,
         if (Operand.Lift)
           Map.map(Operand.Lift->getResult(0), V);
         else
-          Map.map(Heavy.getMatchingBlockArgument(Operand.Operand), V);
+          Map.map(Root.getMatchingBlockArgument(Operand.Operand), V);
       }
-      for (BlockArgument Arg : Heavy.getRegionOutputArgs())
+      for (BlockArgument Arg : Root.getRegionOutputArgs())
         Map.map(Arg, Sums[At++]);
       SmallVector<Value> Indices = parallelLoops(T, R, Columns[C].From);
       for (const LoopGroup &Group : Plan.Reduction)
@@ -159,7 +159,7 @@ SmallVector<Value> TileNest::step(const Tile &T, ArrayRef<Value> Loops,
       SmallVector<Value> Yielded;
       Vectors.setMask(Columns[C].Mask);
       LogicalResult Done = Vectors.body(
-          B, Heavy, Indices, Plan.Parallel.back().last(), Map, Yielded);
+          B, Root, Indices, Plan.Parallel.back().last(), Map, Yielded);
       Vectors.setMask({});
       if (failed(Done)) {
         Result = failure();
@@ -207,7 +207,7 @@ Value TileNest::operandValue(unsigned Number, unsigned Row, unsigned Column,
 void TileNest::finish(const Tile &T, ArrayRef<Value> Sums) {
   if (!Plan.VectorEpilogue)
     return finishScalar(T, Sums);
-  linalg::GenericOp Heavy = Plan.Heavy;
+  linalg::GenericOp Root = Plan.Root;
   unsigned NumResults = numResults();
   for (unsigned R = 0; R < T.Height; ++R)
     for (auto [C, Column] : llvm::enumerate(Columns)) {
@@ -217,7 +217,7 @@ void TileNest::finish(const Tile &T, ArrayRef<Value> Sums) {
       Vectors.setMask(Column.Mask);
       Vectors.setElementHook(
           [&](OpBuilder &, Value Tensor, ValueRange) -> Value {
-            if (Tensor.getDefiningOp() != Heavy)
+            if (Tensor.getDefiningOp() != Root)
               return {};
             return Mine[cast<OpResult>(Tensor).getResultNumber()];
           });
@@ -237,7 +237,7 @@ void TileNest::finish(const Tile &T, ArrayRef<Value> Sums) {
 /// Consumers that have no vector form: the accumulators go through memory, and
 /// each element is pulled by itself.
 void TileNest::finishScalar(const Tile &T, ArrayRef<Value> Sums) {
-  linalg::GenericOp Heavy = Plan.Heavy;
+  linalg::GenericOp Root = Plan.Root;
   unsigned NumResults = numResults();
   int64_t Width = int64_t(Columns.size()) * Plan.Lanes;
   SmallVector<Value> Memory;
@@ -262,7 +262,7 @@ void TileNest::finishScalar(const Tile &T, ArrayRef<Value> Sums) {
       Value Offset = add(mul(Row, Width), Inside);
       Emitter.setElementHook(
           [&](OpBuilder &, Location, Value Tensor, ValueRange) -> Value {
-            if (Tensor.getDefiningOp() != Heavy)
+            if (Tensor.getDefiningOp() != Root)
               return {};
             unsigned N = cast<OpResult>(Tensor).getResultNumber();
             return memref::LoadOp::create(B, Loc, Memory[N], Offset);

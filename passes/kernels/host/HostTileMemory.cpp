@@ -57,8 +57,8 @@ void TileNest::fillRegion(unsigned Number) {
     Counts[Group.last()] = Extent[G];
   }
   SmallVector<unsigned> Reduction;
-  linalg::GenericOp Heavy = Plan.Heavy;
-  Heavy.getReductionDims(Reduction);
+  linalg::GenericOp Root = Plan.Root;
+  Root.getReductionDims(Reduction);
   for (unsigned Loop : Reduction)
     Counts[Loop] = LoopSizes[Loop];
   SmallVector<Value> Lower, Upper;

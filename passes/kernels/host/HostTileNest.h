@@ -23,7 +23,7 @@ namespace kpc::kernels {
 
 class TileNest {
 public:
-  TileNest(mlir::OpBuilder &B, KernelForm &Form, const TilePlan &Plan,
+  TileNest(mlir::OpBuilder &B, FusedKernel &Form, const TilePlan &Plan,
            const HostMachine &Machine, ElementEmitter &Emitter,
            const shape::Facts &Facts)
       : B(B), Loc(Form.Func.getLoc()), Func(Form.Func), Form(Form), Plan(Plan),
@@ -114,13 +114,12 @@ private:
   Vector<Value> outputIndices(const Tile &T, unsigned Row, Value Column);
   Vector<Value> parallelLoops(const Tile &T, unsigned Row, Value Column);
   unsigned numResults() const {
-    mlir::linalg::GenericOp Heavy = Plan.Heavy;
-    return Heavy->getNumResults();
+    mlir::linalg::GenericOp Root = Plan.Root;
+    return Root->getNumResults();
   }
   mlir::Type resultType(unsigned Number) const {
-    mlir::linalg::GenericOp Heavy = Plan.Heavy;
-    return mlir::cast<mlir::RankedTensorType>(
-               Heavy->getResult(Number).getType())
+    mlir::linalg::GenericOp Root = Plan.Root;
+    return mlir::cast<mlir::RankedTensorType>(Root->getResult(Number).getType())
         .getElementType();
   }
 
@@ -135,7 +134,7 @@ private:
   mlir::OpBuilder &B;
   mlir::Location Loc;
   mlir::func::FuncOp Func;
-  KernelForm &Form;
+  FusedKernel &Form;
   const TilePlan &Plan;
   const HostMachine &Machine;
   ElementEmitter &Emitter;

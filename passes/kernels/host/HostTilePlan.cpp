@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/host/HostTilePlan.h"
 
-#include "passes/kernels/form/HeavyShape.h"
+#include "passes/kernels/form/RootShape.h"
 #include "passes/kernels/form/VectorEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -80,15 +80,15 @@ bool isLinear(AffineExpr Expr) {
 
 class Planner {
 public:
-  Planner(const KernelForm &Form, const HostMachine &Machine)
+  Planner(const FusedKernel &Form, const HostMachine &Machine)
       : Form(Form), Machine(Machine), Facts(factsOf(Form.Func)) {}
 
   std::optional<TilePlan> plan() {
-    std::optional<HeavyShape> Read = HeavyShape::read(Form);
+    std::optional<RootShape> Read = RootShape::read(Form);
     if (!Read)
       return std::nullopt;
     Shape = std::move(*Read);
-    Plan.Heavy = Shape.Heavy;
+    Plan.Root = Shape.Root;
     Plan.LoopSizes = Shape.LoopSizes;
     // Vectors are read and written along the last dim.
     for (const KernelOutput &Out : Form.Outputs)
@@ -115,7 +115,7 @@ public:
 private:
   void readTypes() {
     unsigned Widest = 32;
-    for (Type T : Plan.Heavy.getResultTypes()) {
+    for (Type T : Plan.Root.getResultTypes()) {
       Type Element = cast<RankedTensorType>(T).getElementType();
       Bools |= Element.isInteger(1);
       Widest = std::max(
@@ -155,14 +155,14 @@ private:
   }
 
   bool readOperands() {
-    linalg::GenericOp Heavy = Plan.Heavy;
+    linalg::GenericOp Root = Plan.Root;
     const LoopGroup &Vector = Plan.Parallel.back();
-    for (OpOperand *Operand : Heavy.getDpsInputOperands()) {
-      if (!Heavy.payloadUsesValueFromOperand(Operand))
+    for (OpOperand *Operand : Root.getDpsInputOperands()) {
+      if (!Root.payloadUsesValueFromOperand(Operand))
         continue;
       TileOperand One;
       One.Operand = Operand;
-      One.Map = Heavy.getMatchingIndexingMap(Operand);
+      One.Map = Root.getMatchingIndexingMap(Operand);
       if (!llvm::all_of(One.Map.getResults(), isLinear))
         return false;
       One.OnVector = One.dependsOn(Vector);
@@ -170,11 +170,11 @@ private:
           cast<RankedTensorType>(One.tensor().getType()).getElementType();
       if (One.Element.isInteger(1))
         Bools = true;
-      BlockArgument Arg = Heavy.getMatchingBlockArgument(Operand);
+      BlockArgument Arg = Root.getMatchingBlockArgument(Operand);
       if (Arg.hasOneUse() &&
           isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::SIToFPOp,
               arith::UIToFPOp>(*Arg.user_begin()) &&
-          (*Arg.user_begin())->getBlock() == Heavy.getBody())
+          (*Arg.user_begin())->getBlock() == Root.getBody())
         One.Lift = *Arg.user_begin();
       One.Contiguous = One.OnVector && contiguous(One);
       Plan.Operands.push_back(One);
@@ -273,7 +273,7 @@ private:
   bool isFar(const TileOperand &One) {
     Value View = viewOf(One.tensor());
     SmallVector<unsigned> Loops;
-    Plan.Heavy.getReductionDims(Loops);
+    Plan.Root.getReductionDims(Loops);
     for (unsigned Loop : llvm::reverse(Loops)) {
       if (constantOf(Plan.LoopSizes[Loop]) == 1)
         continue;
@@ -288,17 +288,17 @@ private:
   }
 
   bool checkBodies() {
-    linalg::GenericOp Heavy = Plan.Heavy;
+    linalg::GenericOp Root = Plan.Root;
     unsigned Lane = Plan.Parallel.back().last();
     int LaneDim = int(Shape.Parallel.size()) - 1;
-    if (!VectorEmitter::bodyVectorises(Heavy, Lane))
+    if (!VectorEmitter::bodyVectorises(Root, Lane))
       return false;
-    for (Value Init : Heavy.getOutputs())
+    for (Value Init : Root.getOutputs())
       if (!VectorEmitter::vectorises(Init, LaneDim, nullptr))
         return false;
     for (const KernelOutput &Out : Form.Outputs)
       Plan.VectorEpilogue &=
-          VectorEmitter::vectorises(Out.Tensor, LaneDim, Heavy);
+          VectorEmitter::vectorises(Out.Tensor, LaneDim, Root);
     return true;
   }
 
@@ -323,9 +323,9 @@ private:
 
   void groupReduction() {
     SmallVector<unsigned> Loops;
-    Plan.Heavy.getReductionDims(Loops);
+    Plan.Root.getReductionDims(Loops);
     llvm::DenseSet<unsigned> Indexed;
-    Plan.Heavy.getBody()->walk(
+    Plan.Root.getBody()->walk(
         [&](linalg::IndexOp Op) { Indexed.insert(Op.getDim()); });
     for (unsigned Loop : Loops) {
       if (constantOf(Plan.LoopSizes[Loop]) == 1)
@@ -351,17 +351,17 @@ private:
     }
   }
 
-  const KernelForm &Form;
+  const FusedKernel &Form;
   const HostMachine &Machine;
   shape::Facts Facts;
   TilePlan Plan;
-  HeavyShape Shape;
+  RootShape Shape;
   bool Bools = false;
 };
 
 } // namespace
 
-std::optional<TilePlan> planTiles(const KernelForm &Form,
+std::optional<TilePlan> planTiles(const FusedKernel &Form,
                                   const HostMachine &Machine) {
   return Planner(Form, Machine).plan();
 }

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A heavy generic whose results are contiguous along a parallel dim (matmul,
+/// A root generic whose results are contiguous along a parallel dim (matmul,
 /// convolution, pooling, column reductions) is computed in tiles of
 /// accumulators that stay in registers: `Rows` indices of a row dim times
 /// `Vectors` vectors along the vector dim, over all of the reduction.
@@ -24,7 +24,7 @@
 #ifndef KPC_PASSES_KERNELS_HOST_HOSTTILEPLAN_H
 #define KPC_PASSES_KERNELS_HOST_HOSTTILEPLAN_H
 
-#include "passes/kernels/form/HeavyShape.h"
+#include "passes/kernels/form/RootShape.h"
 #include "passes/kernels/host/HostBuilder.h"
 
 namespace kpc::kernels {
@@ -71,7 +71,7 @@ struct TileOperand {
 };
 
 struct TilePlan {
-  mlir::linalg::GenericOp Heavy;
+  mlir::linalg::GenericOp Root;
   llvm::SmallVector<mlir::OpFoldResult> LoopSizes;
   /// Parallel groups, slow to fast; the last is the vector group.
   llvm::SmallVector<LoopGroup> Parallel;
@@ -90,7 +90,7 @@ struct TilePlan {
   unsigned ChunkGroup = 0;
   int64_t Chunk = 0;
 
-  /// The consumers of the heavy generic have a vector form.
+  /// The consumers of the root generic have a vector form.
   bool VectorEpilogue = true;
 
   bool has(TileOperand::Source Source) const {
@@ -109,7 +109,7 @@ struct TilePlan {
 };
 
 /// A plan, or none where the kernel does not fit.
-std::optional<TilePlan> planTiles(const KernelForm &Form,
+std::optional<TilePlan> planTiles(const FusedKernel &Form,
                                   const HostMachine &Machine);
 
 /// Steps of `planTiles`: rows and vectors of a register tile for the operands'

@@ -45,7 +45,7 @@ void chooseTileSize(TilePlan &Plan, const HostMachine &Machine) {
   int64_t NumRows = Plan.Row < 0 ? 1 : Plan.Parallel[Plan.Row].Typical;
   int64_t NumVectors = std::max<int64_t>(
       llvm::divideCeil(Plan.Parallel.back().Typical, Plan.Lanes), 1);
-  int64_t Results = Plan.Heavy->getNumResults();
+  int64_t Results = Plan.Root->getNumResults();
   int64_t Registers = Machine.VectorRegisters;
   // Without sharing there is nothing to gain from many rows.
   int64_t MostRows = Shared ? 16 : 4;

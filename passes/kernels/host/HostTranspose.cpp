@@ -15,8 +15,8 @@
 /// the output is written.
 ///
 //===----------------------------------------------------------------------===//
-#include "passes/kernels/form/HeavyShape.h"
 #include "passes/kernels/form/OutputSections.h"
+#include "passes/kernels/form/RootShape.h"
 #include "passes/kernels/host/HostBuilder.h"
 #include "passes/kernels/host/HostLoops.h"
 
@@ -45,9 +45,9 @@ struct TransposePlan {
   int64_t strip() const { return Lanes * StripSquares; }
 };
 
-std::optional<TransposePlan> planTranspose(const KernelForm &Form,
+std::optional<TransposePlan> planTranspose(const FusedKernel &Form,
                                            const HostMachine &Machine) {
-  if (Form.Heavy)
+  if (Form.Root)
     return std::nullopt;
   SmallVector<OutputSection> Sections = formSections(Form);
   if (Sections.size() != 1 || Sections.front().Runs.size() < 2)
@@ -103,7 +103,7 @@ std::optional<TransposePlan> planTranspose(const KernelForm &Form,
 
 class TransposeNest {
 public:
-  TransposeNest(OpBuilder &B, KernelForm &Form, const TransposePlan &Plan)
+  TransposeNest(OpBuilder &B, FusedKernel &Form, const TransposePlan &Plan)
       : B(B), Loc(Form.Func.getLoc()), Form(Form), Plan(Plan) {}
 
   LogicalResult emit(Value Begin, Value End) {
@@ -261,7 +261,7 @@ private:
 
   OpBuilder &B;
   Location Loc;
-  KernelForm &Form;
+  FusedKernel &Form;
   const TransposePlan &Plan;
   ElementEmitter Emitter;
   Value Zero;
@@ -272,7 +272,7 @@ private:
 
 } // namespace
 
-FailureOr<bool> buildHostTranspose(KernelForm &Form,
+FailureOr<bool> buildHostTranspose(FusedKernel &Form,
                                    const HostMachine &Machine) {
   std::optional<TransposePlan> Plan = planTranspose(Form, Machine);
   if (!Plan)

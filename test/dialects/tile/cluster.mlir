@@ -14,7 +14,7 @@ gpu.module @m {
   gpu.func @share(%x: !view, %wide: !wide, %i: index) kernel attributes {kpc.block = array<i32: 256, 1, 1>, kpc.cluster = 2 : i64} {
     // CHECK: %[[PIPE:.*]] = tile.pipe
     %pipe = tile.pipe tma consumers 8 : !pipe
-    tile.start
+    tile.barrier_init
     // CHECK: %[[RANK:.*]] = tile.block_rank
     %rank = tile.block_rank
     // CHECK-NEXT: tile.cluster_sync
@@ -23,30 +23,30 @@ gpu.module @m {
     ^bb0(%group: index):
       tile.elect role {
         %at = tile.cursor
-        %free = tile.acquire %pipe[%at] : !pipe -> !tile.slot<free>
-        %tile = tile.tiles %pipe[%free] : !pipe, !tile.slot<free> -> !tile
-        // CHECK: %[[PART:.*]] = tile.rows
-        %part = tile.rows %tile[%rank] : !tile -> !part
-        // CHECK: tile.multicast %{{.*}}[%[[RANK]], %{{.*}}] into %[[PART]] signal %[[PIPE]][%{{.*}}] of 2 : !view, !smem{{[0-9]*}}, !pipe, !tile.slot<free>
-        tile.multicast %x[%rank, %i] into %part signal %pipe[%free] of 2 : !view, !part, !pipe, !tile.slot<free>
-        tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+        %free = tile.acquire %pipe[%at] : !pipe -> !tile.stage<free>
+        %tile = tile.tiles %pipe[%free] : !pipe, !tile.stage<free> -> !tile
+        // CHECK: %[[PART:.*]] = tile.subview_rows
+        %part = tile.subview_rows %tile[%rank] : !tile -> !part
+        // CHECK: tile.tma_multicast %{{.*}}[%[[RANK]], %{{.*}}] into %[[PART]] signal %[[PIPE]][%{{.*}}] of 2 : !view, !smem{{[0-9]*}}, !pipe, !tile.stage<free>
+        tile.tma_multicast %x[%rank, %i] into %part signal %pipe[%free] of 2 : !view, !part, !pipe, !tile.stage<free>
+        tile.commit %pipe[%free] : !pipe, !tile.stage<free>
       }
     }
     tile.role "consumer" warps 4 to 8 registers 240 {
     ^bb0(%group: index):
-      // CHECK: tile.lines %{{.*}}[%{{.*}}] : !smem{{[0-9]*}} -> !smem
-      %lines = tile.lines %wide[%i] : !wide -> !tile
-      // CHECK: tile.release %[[PIPE]][%{{.*}}] to 2 : !pipe, !tile.slot<full>
+      // CHECK: tile.subview_columns %{{.*}}[%{{.*}}] : !smem{{[0-9]*}} -> !smem
+      %lines = tile.subview_columns %wide[%i] : !wide -> !tile
+      // CHECK: tile.release %[[PIPE]][%{{.*}}] to 2 : !pipe, !tile.stage<full>
       %at = tile.cursor
-      %full = tile.wait %pipe[%at] : !pipe -> !tile.slot<full>
-      tile.release %pipe[%full] to 2 : !pipe, !tile.slot<full>
+      %full = tile.wait %pipe[%at] : !pipe -> !tile.stage<full>
+      tile.release %pipe[%full] to 2 : !pipe, !tile.stage<full>
       %sums = ub.poison : !sums
       // CHECK: %[[KEPT:.*]] = tile.reuse %[[PIPE]] : !pipe -> !smem
       %kept = tile.reuse %pipe : !pipe -> !kept
-      // CHECK: tile.keep %{{.*}} in %[[KEPT]] : !fragment{{[0-9]*}}, !smem
-      tile.keep %sums in %kept : !sums, !kept
-      // CHECK: tile.collect %[[KEPT]][%{{.*}}] of 2 : !smem{{[0-9]*}} -> !fragment
-      %sum = tile.collect %kept[%i] of 2 : !kept -> !tile.fragment<[64, 16], f32>
+      // CHECK: tile.cluster_store %{{.*}} in %[[KEPT]] : !fragment{{[0-9]*}}, !smem
+      tile.cluster_store %sums in %kept : !sums, !kept
+      // CHECK: tile.cluster_reduce %[[KEPT]][%{{.*}}] of 2 : !smem{{[0-9]*}} -> !fragment
+      %sum = tile.cluster_reduce %kept[%i] of 2 : !kept -> !tile.fragment<[64, 16], f32>
     }
     gpu.return
   }

@@ -7,7 +7,7 @@
 !s = !tile.fragment<[64, 32], f32>
 !o = !tile.fragment<[64, 64], f32>
 !row = !tile.column<64, f32>
-!parts = !tile.column<64, f32, parts>
+!parts = !tile.column<64, f32, partial>
 !p = !tile.packed<[64, 32], f16>
 
 // CHECK-LABEL: func.func @softmax
@@ -17,8 +17,8 @@ func.func @softmax(%q: !q, %k: !v, %v: !v, %old: !p, %sum: !o) -> !o {
   %0 = tile.mma %q, %k transposed : !q, !v -> !tile.pending<!s>
   // CHECK: %[[O:.*]] = tile.mma %{{.*}}, %{{.*}}, %{{.*}} : !packed, !smem{{.*}}, !fragment{{.*}} -> !pending
   %1 = tile.mma %old, %v, %sum : !p, !v, !o -> !tile.pending<!o>
-  // CHECK: tile.await %[[S]] keep 1 : !pending{{.*}} -> !fragment
-  %s = tile.await %0 keep 1 : !tile.pending<!s> -> !s
+  // CHECK: tile.await<1> %[[S]] : !pending{{.*}} -> !fragment
+  %s = tile.await<1> %0 : !tile.pending<!s> -> !s
   // CHECK: tile.row_numbers : !tile.column<64, i32>
   %n = tile.row_numbers : !tile.column<64, i32>
   // CHECK: tile.apply %{{.*}}, %{{.*}} : !fragment{{.*}}, !tile.column<64, i32> -> !fragment{{.*}} {
@@ -29,10 +29,10 @@ func.func @softmax(%q: !q, %k: !v, %v: !v, %old: !p, %sum: !o) -> !o {
     %y = arith.select %c, %x, %zero : f32
     tile.yield %y : f32
   }
-  // CHECK: tile.fold max %{{.*}} chains 2 : !fragment{{.*}} -> !tile.column<64, f32, parts>
-  %m = tile.fold max %seen chains 2 : !s -> !parts
-  // CHECK: tile.join max %{{.*}} : !tile.column<64, f32, parts> -> !tile.column<64, f32>
-  %most = tile.join max %m : !parts -> !row
+  // CHECK: tile.thread_reduce max %{{.*}} chains 2 : !fragment{{.*}} -> !tile.column<64, f32, partial>
+  %m = tile.thread_reduce max %seen chains 2 : !s -> !parts
+  // CHECK: tile.lane_reduce max %{{.*}} : !tile.column<64, f32, partial> -> !tile.column<64, f32>
+  %most = tile.lane_reduce max %m : !parts -> !row
   // CHECK: tile.apply %{{.*}} : !tile.column<64, f32> -> !tile.column<64, f32> {
   // CHECK-NEXT: ^bb0(%{{.*}}: f32):
   // CHECK-NEXT: tile.approximate exp2 %{{.*}}
@@ -41,10 +41,10 @@ func.func @softmax(%q: !q, %k: !v, %v: !v, %old: !p, %sum: !o) -> !o {
     %y = tile.approximate exp2 %x
     tile.yield %y : f32
   }
-  // CHECK: tile.splat %{{.*}} : f32 -> !tile.column<64, f32, parts>
+  // CHECK: tile.splat %{{.*}} : f32 -> !tile.column<64, f32, partial>
   %start = tile.splat %zero : f32 -> !parts
-  // CHECK: tile.fold add %{{.*}}, %{{.*}} : !fragment{{.*}}, !tile.column<64, f32, parts> -> !tile.column<64, f32, parts>
-  %total = tile.fold add %seen, %start : !s, !parts -> !parts
+  // CHECK: tile.thread_reduce add %{{.*}}, %{{.*}} : !fragment{{.*}}, !tile.column<64, f32, partial> -> !tile.column<64, f32, partial>
+  %total = tile.thread_reduce add %seen, %start : !s, !parts -> !parts
   // CHECK: tile.pack %{{.*}} : !fragment{{.*}} -> !packed
   %p = tile.pack %seen : !s -> !p
   // CHECK: tile.await %[[O]] : !pending{{.*}} -> !fragment

@@ -8,15 +8,15 @@
 gpu.module @m {
   gpu.func @kernel(%x: !x, %i: index) kernel {
     %pipe = tile.pipe tma consumers 4 : <2 of [!a]>
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       %cursor = tile.cursor
-      %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.slot<free>
-      %tile = tile.tiles %pipe[%free] : !pipe, !tile.slot<free> -> !a
-      // CHECK: tile.load_im2col %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] tap[%{{.*}}, %{{.*}}] into %{{.*}} signal %{{.*}}[%{{.*}}] : !view, !smem, !pipe, !tile.slot<free>
-      tile.load_im2col %x[%i, %i, %i, %i] tap [%i, %i] into %tile signal %pipe[%free] : !x, !a, !pipe, !tile.slot<free>
-      tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+      %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.stage<free>
+      %tile = tile.tiles %pipe[%free] : !pipe, !tile.stage<free> -> !a
+      // CHECK: tile.tma_load_im2col %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] tap[%{{.*}}, %{{.*}}] into %{{.*}} signal %{{.*}}[%{{.*}}] : !view, !smem, !pipe, !tile.stage<free>
+      tile.tma_load_im2col %x[%i, %i, %i, %i] tap [%i, %i] into %tile signal %pipe[%free] : !x, !a, !pipe, !tile.stage<free>
+      tile.commit %pipe[%free] : !pipe, !tile.stage<free>
     }
     gpu.return
   }
@@ -27,9 +27,9 @@ gpu.module @m {
 !x = !tile.view<f16, box [128, 64], swizzle 128>
 !a = !tile.smem<[128, 64], f16, swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
-func.func @offsets(%x: !x, %a: !a, %pipe: !pipe, %free: !tile.slot<free>, %i: index) {
-  // expected-error @below {{'tile.load_im2col' op has three to five coordinates, and an offset for all but the first and the last}}
-  tile.load_im2col %x[%i, %i, %i, %i] tap [%i] into %a signal %pipe[%free] : !x, !a, !pipe, !tile.slot<free>
+func.func @offsets(%x: !x, %a: !a, %pipe: !pipe, %free: !tile.stage<free>, %i: index) {
+  // expected-error @below {{'tile.tma_load_im2col' op has three to five coordinates, and an offset for all but the first and the last}}
+  tile.tma_load_im2col %x[%i, %i, %i, %i] tap [%i] into %a signal %pipe[%free] : !x, !a, !pipe, !tile.stage<free>
   return
 }
 
@@ -38,9 +38,9 @@ func.func @offsets(%x: !x, %a: !a, %pipe: !pipe, %free: !tile.slot<free>, %i: in
 !x = !tile.view<f16, box [64, 64], swizzle 128>
 !a = !tile.smem<[128, 64], f16, swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
-func.func @pixels(%x: !x, %a: !a, %pipe: !pipe, %free: !tile.slot<free>, %i: index) {
-  // expected-error @below {{'tile.load_im2col' op moves boxes of pixels and channels: 128 and 64}}
-  tile.load_im2col %x[%i, %i, %i, %i] tap [%i, %i] into %a signal %pipe[%free] : !x, !a, !pipe, !tile.slot<free>
+func.func @pixels(%x: !x, %a: !a, %pipe: !pipe, %free: !tile.stage<free>, %i: index) {
+  // expected-error @below {{'tile.tma_load_im2col' op moves boxes of pixels and channels: 128 and 64}}
+  tile.tma_load_im2col %x[%i, %i, %i, %i] tap [%i, %i] into %a signal %pipe[%free] : !x, !a, !pipe, !tile.stage<free>
   return
 }
 
@@ -49,9 +49,9 @@ func.func @pixels(%x: !x, %a: !a, %pipe: !pipe, %free: !tile.slot<free>, %i: ind
 !x = !tile.view<bf16, box [128, 64], swizzle 128>
 !a = !tile.smem<[128, 64], f16, swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
-func.func @elements(%x: !x, %a: !a, %pipe: !pipe, %free: !tile.slot<free>, %i: index) {
-  // expected-error @below {{'tile.load_im2col' op joins a view and a tile of different elements or swizzles}}
-  tile.load_im2col %x[%i, %i, %i, %i] tap [%i, %i] into %a signal %pipe[%free] : !x, !a, !pipe, !tile.slot<free>
+func.func @elements(%x: !x, %a: !a, %pipe: !pipe, %free: !tile.stage<free>, %i: index) {
+  // expected-error @below {{'tile.tma_load_im2col' op joins a view and a tile of different elements or swizzles}}
+  tile.tma_load_im2col %x[%i, %i, %i, %i] tap [%i, %i] into %a signal %pipe[%free] : !x, !a, !pipe, !tile.stage<free>
   return
 }
 
@@ -60,8 +60,8 @@ func.func @elements(%x: !x, %a: !a, %pipe: !pipe, %free: !tile.slot<free>, %i: i
 !x = !tile.view<f16, box [128, 64], swizzle 128>
 !a = !tile.smem<[128, 64], f16, swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
-func.func @state(%x: !x, %a: !a, %pipe: !pipe, %full: !tile.slot<full>, %i: index) {
-  // expected-error @below {{'tile.load_im2col' op needs a free slot}}
-  tile.load_im2col %x[%i, %i, %i, %i] tap [%i, %i] into %a signal %pipe[%full] : !x, !a, !pipe, !tile.slot<full>
+func.func @state(%x: !x, %a: !a, %pipe: !pipe, %full: !tile.stage<full>, %i: index) {
+  // expected-error @below {{'tile.tma_load_im2col' op needs a free stage}}
+  tile.tma_load_im2col %x[%i, %i, %i, %i] tap [%i, %i] into %a signal %pipe[%full] : !x, !a, !pipe, !tile.stage<full>
   return
 }

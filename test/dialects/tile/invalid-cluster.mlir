@@ -5,9 +5,9 @@
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !v = !tile.view<bf16, box [64, 64], swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
-func.func @f(%v: !v, %a: !a, %pipe: !pipe, %full: !tile.slot<full>, %i: index) {
-  // expected-error @below {{'tile.multicast' op needs a free slot}}
-  tile.multicast %v[%i, %i] into %a signal %pipe[%full] of 2 : !v, !a, !pipe, !tile.slot<full>
+func.func @f(%v: !v, %a: !a, %pipe: !pipe, %full: !tile.stage<full>, %i: index) {
+  // expected-error @below {{'tile.tma_multicast' op needs a free stage}}
+  tile.tma_multicast %v[%i, %i] into %a signal %pipe[%full] of 2 : !v, !a, !pipe, !tile.stage<full>
   return
 }
 
@@ -16,9 +16,9 @@ func.func @f(%v: !v, %a: !a, %pipe: !pipe, %full: !tile.slot<full>, %i: index) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !v = !tile.view<bf16, box [64, 64], swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
-func.func @f(%v: !v, %a: !a, %pipe: !pipe, %free: !tile.slot<free>, %i: index) {
-  // expected-error @below {{'tile.multicast' op copies into 2 to 8 blocks}}
-  tile.multicast %v[%i, %i] into %a signal %pipe[%free] of 16 : !v, !a, !pipe, !tile.slot<free>
+func.func @f(%v: !v, %a: !a, %pipe: !pipe, %free: !tile.stage<free>, %i: index) {
+  // expected-error @below {{'tile.tma_multicast' op copies into 2 to 8 blocks}}
+  tile.tma_multicast %v[%i, %i] into %a signal %pipe[%free] of 16 : !v, !a, !pipe, !tile.stage<free>
   return
 }
 
@@ -27,34 +27,34 @@ func.func @f(%v: !v, %a: !a, %pipe: !pipe, %free: !tile.slot<free>, %i: index) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !v = !tile.view<bf16, box [128, 64], swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
-func.func @f(%v: !v, %a: !a, %pipe: !pipe, %free: !tile.slot<free>, %i: index) {
-  // expected-error @below {{'tile.multicast' op moves boxes of 128 rows into a tile of 64}}
-  tile.multicast %v[%i, %i] into %a signal %pipe[%free] of 2 : !v, !a, !pipe, !tile.slot<free>
+func.func @f(%v: !v, %a: !a, %pipe: !pipe, %free: !tile.stage<free>, %i: index) {
+  // expected-error @below {{'tile.tma_multicast' op moves boxes of 128 rows into a tile of 64}}
+  tile.tma_multicast %v[%i, %i] into %a signal %pipe[%free] of 2 : !v, !a, !pipe, !tile.stage<free>
   return
 }
 
 // -----
 
 !pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
-func.func @f(%pipe: !pipe, %full: !tile.slot<full>) {
+func.func @f(%pipe: !pipe, %full: !tile.stage<full>) {
   // expected-error @below {{'tile.release' op tells 1 to 8 blocks}}
-  tile.release %pipe[%full] to 9 : !pipe, !tile.slot<full>
+  tile.release %pipe[%full] to 9 : !pipe, !tile.stage<full>
   return
 }
 
 // -----
 
 func.func @f(%a: !tile.smem<[64, 128], bf16, swizzle 128>, %i: index) {
-  // expected-error @below {{'tile.lines' op keeps rows, element, swizzle and pitch}}
-  %b = tile.lines %a[%i] : !tile.smem<[64, 128], bf16, swizzle 128> -> !tile.smem<[32, 64], bf16, swizzle 128>
+  // expected-error @below {{'tile.subview_columns' op keeps rows, element, swizzle and pitch}}
+  %b = tile.subview_columns %a[%i] : !tile.smem<[64, 128], bf16, swizzle 128> -> !tile.smem<[32, 64], bf16, swizzle 128>
   return
 }
 
 // -----
 
 func.func @f(%a: !tile.smem<[64, 64], bf16, swizzle 128>, %i: index) {
-  // expected-error @below {{'tile.lines' op takes whole lines of those that are there}}
-  %b = tile.lines %a[%i] : !tile.smem<[64, 64], bf16, swizzle 128> -> !tile.smem<[64, 128], bf16, swizzle 128>
+  // expected-error @below {{'tile.subview_columns' op takes whole lines of those that are there}}
+  %b = tile.subview_columns %a[%i] : !tile.smem<[64, 64], bf16, swizzle 128> -> !tile.smem<[64, 128], bf16, swizzle 128>
   return
 }
 
@@ -62,7 +62,7 @@ func.func @f(%a: !tile.smem<[64, 64], bf16, swizzle 128>, %i: index) {
 
 !pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 func.func @f(%pipe: !pipe) {
-  // expected-error @below {{'tile.reuse' op gives a whole tile of at most 16384 bytes, those of the pipe's slots}}
+  // expected-error @below {{'tile.reuse' op gives a whole tile of at most 16384 bytes, those of the pipe's stages}}
   %a = tile.reuse %pipe : !pipe -> !tile.smem<[64, 128], f32>
   return
 }
@@ -86,47 +86,47 @@ func.func @f(%t: !tile.smem<[64, 64], bf16, swizzle 64>) {
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>, %a: !tile.smem<[128, 64], f32>) {
-  // expected-error @below {{'tile.keep' op is of f32, and of a tile of the fragment's rows without swizzle}}
-  tile.keep %d in %a : !tile.fragment<[64, 64], f32>, !tile.smem<[128, 64], f32>
+  // expected-error @below {{'tile.cluster_store' op is of f32, and of a tile of the fragment's rows without swizzle}}
+  tile.cluster_store %d in %a : !tile.fragment<[64, 64], f32>, !tile.smem<[128, 64], f32>
   return
 }
 
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 32], f32>, %a: !tile.smem<[64, 64], f32>) {
-  // expected-error @below {{'tile.keep' op keeps all columns}}
-  tile.keep %d in %a : !tile.fragment<[64, 32], f32>, !tile.smem<[64, 64], f32>
+  // expected-error @below {{'tile.cluster_store' op keeps all columns}}
+  tile.cluster_store %d in %a : !tile.fragment<[64, 32], f32>, !tile.smem<[64, 64], f32>
   return
 }
 
 // -----
 
 func.func @f(%a: !tile.smem<[64, 64], f32>, %i: index) {
-  // expected-error @below {{'tile.collect' op adds up what 2 to 8 blocks have kept}}
-  %d = tile.collect %a[%i] of 1 : !tile.smem<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
+  // expected-error @below {{'tile.cluster_reduce' op adds up what 2 to 8 blocks have kept}}
+  %d = tile.cluster_reduce %a[%i] of 1 : !tile.smem<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }
 
 // -----
 
 func.func @f(%a: !tile.smem<[128, 64], f32>, %i: index) {
-  // expected-error @below {{'tile.collect' op gives 64 rows}}
-  %d = tile.collect %a[%i] of 2 : !tile.smem<[128, 64], f32> -> !tile.fragment<[128, 32], f32>
+  // expected-error @below {{'tile.cluster_reduce' op gives 64 rows}}
+  %d = tile.cluster_reduce %a[%i] of 2 : !tile.smem<[128, 64], f32> -> !tile.fragment<[128, 32], f32>
   return
 }
 
 // -----
 
 func.func @f(%a: !tile.smem<[64, 32], f32>, %i: index) {
-  // expected-error @below {{'tile.collect' op gives columns that were kept}}
-  %d = tile.collect %a[%i] of 2 : !tile.smem<[64, 32], f32> -> !tile.fragment<[64, 64], f32>
+  // expected-error @below {{'tile.cluster_reduce' op gives columns that were kept}}
+  %d = tile.cluster_reduce %a[%i] of 2 : !tile.smem<[64, 32], f32> -> !tile.fragment<[64, 64], f32>
   return
 }
 
 // -----
 
 func.func @f(%a: !tile.smem<[64, 32], bf16>, %i: index) {
-  // expected-error @below {{'tile.collect' op is of f32, and of a tile of the fragment's rows without swizzle}}
-  %d = tile.collect %a[%i] of 2 : !tile.smem<[64, 32], bf16> -> !tile.fragment<[64, 32], f32>
+  // expected-error @below {{'tile.cluster_reduce' op is of f32, and of a tile of the fragment's rows without swizzle}}
+  %d = tile.cluster_reduce %a[%i] of 2 : !tile.smem<[64, 32], bf16> -> !tile.fragment<[64, 32], f32>
   return
 }

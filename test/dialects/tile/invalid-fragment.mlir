@@ -51,9 +51,9 @@ func.func @f(%s: !tile.fragment<[64, 32], f32>) {
 
 // -----
 
-func.func @f(%s: !tile.column<64, f32, parts>) {
-  // expected-error @below {{'tile.apply' op makes a whole of parts, as only 'tile.join' does}}
-  %0 = tile.apply %s : !tile.column<64, f32, parts> -> !tile.column<64, f32> {
+func.func @f(%s: !tile.column<64, f32, partial>) {
+  // expected-error @below {{'tile.apply' op makes a whole of parts, as only 'tile.lane_reduce' does}}
+  %0 = tile.apply %s : !tile.column<64, f32, partial> -> !tile.column<64, f32> {
   ^bb0(%x: f32):
     tile.yield %x : f32
   }
@@ -85,32 +85,32 @@ func.func @f(%s: !tile.fragment<[64, 32], f32>) {
 // -----
 
 func.func @f(%s: !tile.fragment<[64, 32], f32>) {
-  // expected-error @below {{'tile.fold' op of f32 gives parts, one for each row}}
-  %0 = tile.fold add %s : !tile.fragment<[64, 32], f32> -> !tile.column<64, f32>
+  // expected-error @below {{'tile.thread_reduce' op of f32 gives parts, one for each row}}
+  %0 = tile.thread_reduce add %s : !tile.fragment<[64, 32], f32> -> !tile.column<64, f32>
   return
 }
 
 // -----
 
 func.func @f(%s: !tile.fragment<[64, 32], f32>, %c: !tile.column<64, f32>) {
-  // expected-error @below {{'tile.fold' op begins with parts of the result's type}}
-  %0 = tile.fold add %s, %c : !tile.fragment<[64, 32], f32>, !tile.column<64, f32> -> !tile.column<64, f32, parts>
+  // expected-error @below {{'tile.thread_reduce' op begins with parts of the result's type}}
+  %0 = tile.thread_reduce add %s, %c : !tile.fragment<[64, 32], f32>, !tile.column<64, f32> -> !tile.column<64, f32, partial>
   return
 }
 
 // -----
 
 func.func @f(%s: !tile.fragment<[64, 32], f32>) {
-  // expected-error @below {{'tile.fold' op has chains that do not share a thread's columns}}
-  %0 = tile.fold add %s chains 3 : !tile.fragment<[64, 32], f32> -> !tile.column<64, f32, parts>
+  // expected-error @below {{'tile.thread_reduce' op has chains that do not share a thread's columns}}
+  %0 = tile.thread_reduce add %s chains 3 : !tile.fragment<[64, 32], f32> -> !tile.column<64, f32, partial>
   return
 }
 
 // -----
 
 func.func @f(%c: !tile.column<64, f32>) {
-  // expected-error @below {{'tile.join' op makes a whole of parts of f32}}
-  %0 = tile.join add %c : !tile.column<64, f32> -> !tile.column<64, f32>
+  // expected-error @below {{'tile.lane_reduce' op makes a whole of parts of f32}}
+  %0 = tile.lane_reduce add %c : !tile.column<64, f32> -> !tile.column<64, f32>
   return
 }
 
@@ -145,7 +145,7 @@ func.func @f(%p: !tile.packed<[64, 32], f16>, %v: !tile.smem<[32, 64], f16, swiz
 func.func @f(%q: !q) {
   %0 = tile.mma %q, %q transposed : !q, !q -> !tile.pending<!s>
   // expected-error @below {{'tile.await' op keeps 1 products, but 0 were begun in this block after the one it awaits}}
-  %1 = tile.await %0 keep 1 : !tile.pending<!s> -> !s
+  %1 = tile.await<1> %0 : !tile.pending<!s> -> !s
   return
 }
 
@@ -156,6 +156,6 @@ func.func @f(%q: !q) {
 func.func @f(%q: !q) {
   %0 = tile.mma %q, %q transposed : !q, !q -> !tile.pending<!s>
   // expected-error @below {{'tile.await' op keeps no less than no product}}
-  %1 = tile.await %0 keep -1 : !tile.pending<!s> -> !s
+  %1 = tile.await<-1> %0 : !tile.pending<!s> -> !s
   return
 }

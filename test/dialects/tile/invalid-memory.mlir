@@ -6,7 +6,7 @@ gpu.module @m {
   gpu.func @kernel() kernel {
     // expected-error @below {{'tile.alloc' op allocates a whole tile}}
     %a = tile.alloc : <[32, 64], bf16, swizzle 128, pitch 64>
-    tile.start
+    tile.barrier_init
     gpu.return
   }
 }
@@ -15,7 +15,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.alloc' op needs a 'tile.start' behind it}}
+    // expected-error @below {{'tile.alloc' op needs a 'tile.barrier_init' behind it}}
     %a = tile.alloc : <[64, 64], bf16, swizzle 128>
     gpu.return
   }
@@ -29,7 +29,7 @@ gpu.module @m {
       // expected-error @below {{'tile.alloc' op stands in the entry block of a kernel}}
       %a = tile.alloc : <[64, 64], bf16, swizzle 128>
     }
-    tile.start
+    tile.barrier_init
     gpu.return
   }
 }
@@ -38,8 +38,8 @@ gpu.module @m {
 
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%a: !a, %i: index) {
-  // expected-error @below {{'tile.rows' op keeps columns, element, swizzle and pitch}}
-  %p = tile.rows %a[%i] : !a -> !tile.smem<[32, 64], bf16, swizzle 128>
+  // expected-error @below {{'tile.subview_rows' op keeps columns, element, swizzle and pitch}}
+  %p = tile.subview_rows %a[%i] : !a -> !tile.smem<[32, 64], bf16, swizzle 128>
   return
 }
 
@@ -47,8 +47,8 @@ func.func @f(%a: !a, %i: index) {
 
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%a: !a, %i: index) {
-  // expected-error @below {{'tile.rows' op takes a multiple of 8 rows of those that are there}}
-  %p = tile.rows %a[%i] : !a -> !tile.smem<[12, 64], bf16, swizzle 128, pitch 64>
+  // expected-error @below {{'tile.subview_rows' op takes a multiple of 8 rows of those that are there}}
+  %p = tile.subview_rows %a[%i] : !a -> !tile.smem<[12, 64], bf16, swizzle 128, pitch 64>
   return
 }
 
@@ -56,8 +56,8 @@ func.func @f(%a: !a, %i: index) {
 
 !p = !tile.smem<[32, 64], bf16, swizzle 128, pitch 64>
 func.func @f(%p: !p, %i: index) {
-  // expected-error @below {{'tile.rows' op takes a multiple of 8 rows of those that are there}}
-  %a = tile.rows %p[%i] : !p -> !tile.smem<[40, 64], bf16, swizzle 128, pitch 64>
+  // expected-error @below {{'tile.subview_rows' op takes a multiple of 8 rows of those that are there}}
+  %a = tile.subview_rows %p[%i] : !p -> !tile.smem<[40, 64], bf16, swizzle 128, pitch 64>
   return
 }
 
@@ -66,9 +66,9 @@ func.func @f(%p: !p, %i: index) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !v = !tile.view<bf16, box [64, 64], swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
-func.func @f(%v: !v, %a: !a, %pipe: !pipe, %full: !tile.slot<full>, %i: index) {
-  // expected-error @below {{'tile.load' op needs a free slot}}
-  tile.load %v[%i, %i] into %a signal %pipe[%full] : !v, !a, !pipe, !tile.slot<full>
+func.func @f(%v: !v, %a: !a, %pipe: !pipe, %full: !tile.stage<full>, %i: index) {
+  // expected-error @below {{'tile.tma_load' op needs a free stage}}
+  tile.tma_load %v[%i, %i] into %a signal %pipe[%full] : !v, !a, !pipe, !tile.stage<full>
   return
 }
 
@@ -77,9 +77,9 @@ func.func @f(%v: !v, %a: !a, %pipe: !pipe, %full: !tile.slot<full>, %i: index) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !v = !tile.view<bf16, box [1, 64, 64], swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
-func.func @f(%v: !v, %a: !a, %pipe: !pipe, %free: !tile.slot<free>, %i: index) {
-  // expected-error @below {{'tile.load' op needs 3 coordinates, not 2}}
-  tile.load %v[%i, %i] into %a signal %pipe[%free] : !v, !a, !pipe, !tile.slot<free>
+func.func @f(%v: !v, %a: !a, %pipe: !pipe, %free: !tile.stage<free>, %i: index) {
+  // expected-error @below {{'tile.tma_load' op needs 3 coordinates, not 2}}
+  tile.tma_load %v[%i, %i] into %a signal %pipe[%free] : !v, !a, !pipe, !tile.stage<free>
   return
 }
 
@@ -88,8 +88,8 @@ func.func @f(%v: !v, %a: !a, %pipe: !pipe, %free: !tile.slot<free>, %i: index) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !v = !tile.view<f16, box [64, 64], swizzle 128>
 func.func @f(%v: !v, %a: !a, %i: index) {
-  // expected-error @below {{'tile.store' op joins a view and a tile of different elements or swizzles}}
-  tile.store %a to %v[%i, %i] : !a, !v
+  // expected-error @below {{'tile.tma_store' op joins a view and a tile of different elements or swizzles}}
+  tile.tma_store %a to %v[%i, %i] : !a, !v
   return
 }
 
@@ -98,8 +98,8 @@ func.func @f(%v: !v, %a: !a, %i: index) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !v = !tile.view<bf16, box [64, 32], swizzle 64>
 func.func @f(%v: !v, %a: !a, %i: index) {
-  // expected-error @below {{'tile.store' op joins a view and a tile of different elements or swizzles}}
-  tile.store %a to %v[%i, %i] : !a, !v
+  // expected-error @below {{'tile.tma_store' op joins a view and a tile of different elements or swizzles}}
+  tile.tma_store %a to %v[%i, %i] : !a, !v
   return
 }
 
@@ -108,8 +108,8 @@ func.func @f(%v: !v, %a: !a, %i: index) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !v = !tile.view<bf16, box [64, 32], swizzle 128>
 func.func @f(%v: !v, %a: !a, %i: index) {
-  // expected-error @below {{'tile.store' op moves boxes of 32 columns; the tile's lines have 64}}
-  tile.store %a to %v[%i, %i] : !a, !v
+  // expected-error @below {{'tile.tma_store' op moves boxes of 32 columns; the tile's lines have 64}}
+  tile.tma_store %a to %v[%i, %i] : !a, !v
   return
 }
 
@@ -118,8 +118,8 @@ func.func @f(%v: !v, %a: !a, %i: index) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !v = !tile.view<bf16, box [128, 64], swizzle 128>
 func.func @f(%v: !v, %a: !a, %i: index) {
-  // expected-error @below {{'tile.store' op moves boxes of 128 rows into a tile of 64}}
-  tile.store %a to %v[%i, %i] : !a, !v
+  // expected-error @below {{'tile.tma_store' op moves boxes of 128 rows into a tile of 64}}
+  tile.tma_store %a to %v[%i, %i] : !a, !v
   return
 }
 
@@ -129,15 +129,15 @@ func.func @f(%v: !v, %a: !a, %i: index) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !v = !tile.view<bf16, box [2, 16, 64], swizzle 128>
 func.func @f(%v: !v, %a: !a, %i: index) {
-  // expected-error @below {{'tile.store' op takes several boxes of more than rows}}
-  tile.store %a to %v[%i, %i, %i] : !a, !v
+  // expected-error @below {{'tile.tma_store' op takes several boxes of more than rows}}
+  tile.tma_store %a to %v[%i, %i, %i] : !a, !v
   return
 }
 
 // -----
 
 func.func @f() {
-  // expected-error @below {{'tile.wait_stores' op keeps no less than no group}}
-  tile.wait_stores keep -1
+  // expected-error @below {{'tile.tma_store_wait' op keeps no less than no group}}
+  tile.tma_store_wait<-1>
   return
 }

@@ -134,8 +134,8 @@ func.func @f(%a: !a) {
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%p: !p) {
-  // expected-error @below {{'tile.retire' op gives a pending fragment that is not used exactly once}}
-  %q = tile.retire %p keep 0 : !p
+  // expected-error @below {{'tile.wgmma_wait' op gives a pending fragment that is not used exactly once}}
+  %q = tile.wgmma_wait<0> %p : !p
   %x = tile.await %q : !p -> !d
   %y = tile.await %q : !p -> !d
   return
@@ -153,56 +153,56 @@ func.func @f(%p: !p) {
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.columns' op keeps rows and element}}
-  %p = tile.columns %d from 0 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], bf16>
+  // expected-error @below {{'tile.extract_columns' op keeps rows and element}}
+  %p = tile.extract_columns %d from 0 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], bf16>
   return
 }
 
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.columns' op takes columns that are there, from a multiple of 8}}
-  %p = tile.columns %d from 4 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
+  // expected-error @below {{'tile.extract_columns' op takes columns that are there, from a multiple of 8}}
+  %p = tile.extract_columns %d from 4 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }
 
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.columns' op takes columns that are there, from a multiple of 8}}
-  %p = tile.columns %d from 40 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
+  // expected-error @below {{'tile.extract_columns' op takes columns that are there, from a multiple of 8}}
+  %p = tile.extract_columns %d from 40 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }
 
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.columns' op takes columns that are there, from a multiple of 8}}
-  %q = tile.columns %d from -8 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
+  // expected-error @below {{'tile.extract_columns' op takes columns that are there, from a multiple of 8}}
+  %q = tile.extract_columns %d from -8 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }
 
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.columns' op exchanges runs of a multiple of 8 columns, of which the fragment has pairs}}
-  %p = tile.columns %d from 0 exchanging 4 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
+  // expected-error @below {{'tile.extract_columns' op exchanges runs of a multiple of 8 columns, of which the fragment has pairs}}
+  %p = tile.extract_columns %d from 0 rotate_half 4 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }
 
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.columns' op exchanges runs of a multiple of 8 columns, of which the fragment has pairs}}
-  %p = tile.columns %d from 0 exchanging -8 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
+  // expected-error @below {{'tile.extract_columns' op exchanges runs of a multiple of 8 columns, of which the fragment has pairs}}
+  %p = tile.extract_columns %d from 0 rotate_half -8 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }
 
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.columns' op exchanges runs of a multiple of 8 columns, of which the fragment has pairs}}
-  %p = tile.columns %d from 0 exchanging 24 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
+  // expected-error @below {{'tile.extract_columns' op exchanges runs of a multiple of 8 columns, of which the fragment has pairs}}
+  %p = tile.extract_columns %d from 0 rotate_half 24 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }
 
@@ -247,7 +247,7 @@ func.func @f(%d: !d, %i: index) {
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%d: !d, %i: index) {
   // expected-error @below {{'tile.map' op has a block of the element, its row and its column, and of the elements beside it}}
-  %y = tile.map %d at [%i, %i] within [%i, %i] beside %d : !d, !d -> !d {
+  %y = tile.map %d at [%i, %i] within [%i, %i] with %d : !d, !d -> !d {
   ^bb0(%v: f32, %row: index, %column: index):
     tile.yield %v : f32
   }
@@ -259,7 +259,7 @@ func.func @f(%d: !d, %i: index) {
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%d: !d, %e: !tile.fragment<[64, 32], f32>, %i: index) {
   // expected-error @below {{'tile.map' op has fragments of one shape and layout}}
-  %y = tile.map %d at [%i, %i] within [%i, %i] beside %e : !d, !tile.fragment<[64, 32], f32> -> !d {
+  %y = tile.map %d at [%i, %i] within [%i, %i] with %e : !d, !tile.fragment<[64, 32], f32> -> !d {
   ^bb0(%v: f32, %row: index, %column: index, %w: f32):
     tile.yield %v : f32
   }
@@ -281,24 +281,24 @@ func.func @f(%d: !d, %i: index) {
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], bf16>, %t: !tile.smem<[64, 128], bf16, swizzle 128>) {
-  // expected-error @below {{'tile.put' op keeps rows, columns and element}}
-  tile.put %d into %t : !tile.fragment<[64, 64], bf16>, !tile.smem<[64, 128], bf16, swizzle 128>
+  // expected-error @below {{'tile.store_shared' op keeps rows, columns and element}}
+  tile.store_shared %d into %t : !tile.fragment<[64, 64], bf16>, !tile.smem<[64, 128], bf16, swizzle 128>
   return
 }
 
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 128], i8>, %t: !tile.smem<[64, 128], i8, swizzle 128>) {
-  // expected-error @below {{'tile.put' op writes elements of 16 or 32 bits, 16 columns at a time, into a swizzled tile}}
-  tile.put %d into %t : !tile.fragment<[64, 128], i8>, !tile.smem<[64, 128], i8, swizzle 128>
+  // expected-error @below {{'tile.store_shared' op writes elements of 16 or 32 bits, 16 columns at a time, into a swizzled tile}}
+  tile.store_shared %d into %t : !tile.fragment<[64, 128], i8>, !tile.smem<[64, 128], i8, swizzle 128>
   return
 }
 
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], bf16>, %t: !tile.smem<[64, 64], bf16>) {
-  // expected-error @below {{'tile.put' op writes elements of 16 or 32 bits, 16 columns at a time, into a swizzled tile}}
-  tile.put %d into %t : !tile.fragment<[64, 64], bf16>, !tile.smem<[64, 64], bf16>
+  // expected-error @below {{'tile.store_shared' op writes elements of 16 or 32 bits, 16 columns at a time, into a swizzled tile}}
+  tile.store_shared %d into %t : !tile.fragment<[64, 64], bf16>, !tile.smem<[64, 64], bf16>
   return
 }
 
@@ -314,8 +314,8 @@ func.func @f() {
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%p: !p) {
-  // expected-error @below {{'tile.retire' op keeps no less than no product}}
-  %q = tile.retire %p keep -1 : !p
+  // expected-error @below {{'tile.wgmma_wait' op keeps no less than no product}}
+  %q = tile.wgmma_wait<-1> %p : !p
   %x = tile.await %q : !p -> !d
   return
 }

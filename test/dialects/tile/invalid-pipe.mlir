@@ -1,12 +1,12 @@
 // RUN: kpc-opt %s -verify-diagnostics -split-input-file
 
-// Pipes and their slots.
+// Pipes and their stages.
 
 gpu.module @m {
   gpu.func @kernel() kernel {
     // expected-error @below {{'tile.pipe' op has at least one producing and one consuming warp}}
     %pipe = tile.pipe tma consumers 0 : <2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
-    tile.start
+    tile.barrier_init
     gpu.return
   }
 }
@@ -17,7 +17,7 @@ gpu.module @m {
   gpu.func @kernel() kernel {
     // expected-error @below {{'tile.pipe' op has at least one producing and one consuming warp}}
     %pipe = tile.pipe threads producers 0 consumers 4 : <2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
-    tile.start
+    tile.barrier_init
     gpu.return
   }
 }
@@ -26,8 +26,8 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    tile.start
-    // expected-error @below {{'tile.pipe' op needs a 'tile.start' behind it}}
+    tile.barrier_init
+    // expected-error @below {{'tile.pipe' op needs a 'tile.barrier_init' behind it}}
     %pipe = tile.pipe tma consumers 4 : <2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
     gpu.return
   }
@@ -45,9 +45,9 @@ func.func @f() {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.start' op comes once in a kernel}}
-    tile.start
-    tile.start
+    // expected-error @below {{'tile.barrier_init' op comes once in a kernel}}
+    tile.barrier_init
+    tile.barrier_init
     gpu.return
   }
 }
@@ -55,8 +55,8 @@ gpu.module @m {
 // -----
 
 func.func @f() {
-  // expected-error @below {{'tile.start' op stands in the entry block of a kernel}}
-  tile.start
+  // expected-error @below {{'tile.barrier_init' op stands in the entry block of a kernel}}
+  tile.barrier_init
   return
 }
 
@@ -64,18 +64,18 @@ func.func @f() {
 
 !pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 func.func @f(%pipe: !pipe, %cursor: !tile.cursor) {
-  // expected-error @below {{'tile.acquire' op needs a free slot}}
-  %slot = tile.acquire %pipe[%cursor] : !pipe -> !tile.slot<full>
+  // expected-error @below {{'tile.acquire' op needs a free stage}}
+  %stage = tile.acquire %pipe[%cursor] : !pipe -> !tile.stage<full>
   return
 }
 
 // -----
 
-// A slot that nobody fills: readers wait for ever.
+// A stage that nobody fills: readers wait for ever.
 !pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 func.func @f(%pipe: !pipe, %cursor: !tile.cursor) {
-  // expected-error @below {{'tile.acquire' op gives a slot that is handed on 0 times, not once}}
-  %slot = tile.acquire %pipe[%cursor] : !pipe -> !tile.slot<free>
+  // expected-error @below {{'tile.acquire' op gives a stage that is handed on 0 times, not once}}
+  %stage = tile.acquire %pipe[%cursor] : !pipe -> !tile.stage<free>
   return
 }
 
@@ -83,38 +83,38 @@ func.func @f(%pipe: !pipe, %cursor: !tile.cursor) {
 
 !pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 func.func @f(%pipe: !pipe, %cursor: !tile.cursor) {
-  // expected-error @below {{'tile.wait' op needs a full slot}}
-  %slot = tile.wait %pipe[%cursor] : !pipe -> !tile.slot<free>
+  // expected-error @below {{'tile.wait' op needs a full stage}}
+  %stage = tile.wait %pipe[%cursor] : !pipe -> !tile.stage<free>
   return
 }
 
 // -----
 
-// A slot that is given back twice: the second time under another reader.
+// A stage that is given back twice: the second time under another reader.
 !pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 func.func @f(%pipe: !pipe, %cursor: !tile.cursor) {
-  // expected-error @below {{'tile.wait' op gives a slot that is handed on 2 times, not once}}
-  %slot = tile.wait %pipe[%cursor] : !pipe -> !tile.slot<full>
-  tile.release %pipe[%slot] : !pipe, !tile.slot<full>
-  tile.release %pipe[%slot] : !pipe, !tile.slot<full>
+  // expected-error @below {{'tile.wait' op gives a stage that is handed on 2 times, not once}}
+  %stage = tile.wait %pipe[%cursor] : !pipe -> !tile.stage<full>
+  tile.release %pipe[%stage] : !pipe, !tile.stage<full>
+  tile.release %pipe[%stage] : !pipe, !tile.stage<full>
   return
 }
 
 // -----
 
 !pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
-func.func @f(%pipe: !pipe, %full: !tile.slot<full>) {
-  // expected-error @below {{'tile.commit' op needs a free slot}}
-  tile.commit %pipe[%full] : !pipe, !tile.slot<full>
+func.func @f(%pipe: !pipe, %full: !tile.stage<full>) {
+  // expected-error @below {{'tile.commit' op needs a free stage}}
+  tile.commit %pipe[%full] : !pipe, !tile.stage<full>
   return
 }
 
 // -----
 
 !pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
-func.func @f(%pipe: !pipe, %free: !tile.slot<free>) {
-  // expected-error @below {{'tile.release' op needs a full slot}}
-  tile.release %pipe[%free] : !pipe, !tile.slot<free>
+func.func @f(%pipe: !pipe, %free: !tile.stage<free>) {
+  // expected-error @below {{'tile.release' op needs a full stage}}
+  tile.release %pipe[%free] : !pipe, !tile.stage<free>
   return
 }
 
@@ -122,8 +122,8 @@ func.func @f(%pipe: !pipe, %free: !tile.slot<free>) {
 
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
-func.func @f(%pipe: !pipe, %free: !tile.slot<free>) {
-  // expected-error @below {{'tile.tiles' op does not give the tiles of the pipe's slots}}
-  %a, %b = tile.tiles %pipe[%free] : !pipe, !tile.slot<free> -> !a, !a
+func.func @f(%pipe: !pipe, %free: !tile.stage<free>) {
+  // expected-error @below {{'tile.tiles' op does not give the tiles of the pipe's stages}}
+  %a, %b = tile.tiles %pipe[%free] : !pipe, !tile.stage<free> -> !a, !a
   return
 }

@@ -7,7 +7,7 @@
 !d = !tile.tmem<[128, 64], f32>
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
-    tile.start
+    tile.barrier_init
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
@@ -26,7 +26,7 @@ gpu.module @m {
 !d = !tile.tmem<[128, 64], f32>
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
-    tile.start
+    tile.barrier_init
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
@@ -45,7 +45,7 @@ gpu.module @m {
 !d = !tile.tmem<[128, 64], f32>
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
-    tile.start
+    tile.barrier_init
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
@@ -64,7 +64,7 @@ gpu.module @m {
 !d = !tile.tmem<[128, 64], f32>
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
-    tile.start
+    tile.barrier_init
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
@@ -83,7 +83,7 @@ gpu.module @m {
 !d = !tile.tmem<[128, 64], f32>
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
-    tile.start
+    tile.barrier_init
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
@@ -102,7 +102,7 @@ gpu.module @m {
 !d = !tile.tmem<[128, 64], f32>
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
-    tile.start
+    tile.barrier_init
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
@@ -121,7 +121,7 @@ gpu.module @m {
 !d = !tile.tmem<[128, 24], f32>
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
-    tile.start
+    tile.barrier_init
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
@@ -140,7 +140,7 @@ gpu.module @m {
 !d = !tile.tmem<[128, 320], f32>
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
-    tile.start
+    tile.barrier_init
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
@@ -159,7 +159,7 @@ gpu.module @m {
 !d = !tile.tmem<[128, 320], f32>
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
-    tile.start
+    tile.barrier_init
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
@@ -178,7 +178,7 @@ gpu.module @m {
 !d = !tile.tmem<[128, 128], f32>
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
-    tile.start
+    tile.barrier_init
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
@@ -198,7 +198,7 @@ gpu.module @m {
 !d = !tile.tmem<[128, 64], f32>
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
-    tile.start
+    tile.barrier_init
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
@@ -217,7 +217,7 @@ gpu.module @m {
 !d = !tile.tmem<[128, 64], f32>
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
-    tile.start
+    tile.barrier_init
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       // expected-error @below {{'tile.tmem_mma' op is begun by one thread: it stands in 'tile.elect'}}
@@ -237,17 +237,17 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
     %sums = tile.pipe mma consumers 4 : !sums
-    tile.start
+    tile.barrier_init
     %memory = tile.tmem_alloc : !d
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
         %at = tile.cursor
-        %full = tile.wait %sums[%at] : !sums -> !tile.slot<full>
-        %d = tile.tiles %sums[%full] in %memory : !sums, !tile.slot<full>, !d -> !d
-        // expected-error @below {{'tile.tmem_mma' op writes into a slot that is full}}
+        %full = tile.wait %sums[%at] : !sums -> !tile.stage<full>
+        %d = tile.tiles %sums[%full] in %memory : !sums, !tile.stage<full>, !d -> !d
+        // expected-error @below {{'tile.tmem_mma' op writes into a stage that is full}}
         tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
-        tile.release %sums[%full] : !sums, !tile.slot<full>
+        tile.release %sums[%full] : !sums, !tile.stage<full>
       }
     }
     tile.tmem_free %memory : !d

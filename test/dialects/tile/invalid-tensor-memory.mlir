@@ -18,16 +18,16 @@ func.func private @f(!tile.tmem<[128, 1024], f32>)
 // -----
 
 // expected-error @below {{a fragment in lanes has 128 rows}}
-func.func private @f(!tile.fragment<[64, 64], f32, lanes>)
+func.func private @f(!tile.fragment<[64, 64], f32, tmem_32x32b>)
 
 // -----
 
-// expected-error @below {{a slot holds tiles of shared memory, or of tensor memory}}
+// expected-error @below {{a stage holds tiles of shared memory, or of tensor memory}}
 func.func private @f(!tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>, !tile.tmem<[128, 64], f32>]>)
 
 // -----
 
-// expected-error @below {{a slot holds tiles of shared memory, or of tensor memory}}
+// expected-error @below {{a stage holds tiles of shared memory, or of tensor memory}}
 func.func private @f(!tile.pipe<2 of [f32]>)
 
 // -----
@@ -36,7 +36,7 @@ gpu.module @m {
   gpu.func @kernel() kernel {
     // expected-error @below {{'tile.pipe' op is filled by 'mma' in tensor memory, and there alone}}
     %p = tile.pipe tma consumers 4 : !tile.pipe<2 of [!tile.tmem<[128, 64], f32>]>
-    tile.start
+    tile.barrier_init
     gpu.return
   }
 }
@@ -47,7 +47,7 @@ gpu.module @m {
   gpu.func @kernel() kernel {
     // expected-error @below {{'tile.pipe' op is filled by 'mma' in tensor memory, and there alone}}
     %p = tile.pipe mma consumers 4 : !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
-    tile.start
+    tile.barrier_init
     gpu.return
   }
 }
@@ -58,7 +58,7 @@ gpu.module @m {
   gpu.func @kernel() kernel {
     // expected-error @below {{'tile.pipe' op of a pair is filled by copies or products}}
     %p = tile.pipe threads pair consumers 4 : !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
-    tile.start
+    tile.barrier_init
     gpu.return
   }
 }
@@ -67,9 +67,9 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.tmem_alloc' op needs a 'tile.start' in front of it}}
+    // expected-error @below {{'tile.tmem_alloc' op needs a 'tile.barrier_init' in front of it}}
     %m = tile.tmem_alloc : !tile.tmem<[128, 64], f32>
-    tile.start
+    tile.barrier_init
     tile.tmem_free %m : !tile.tmem<[128, 64], f32>
     gpu.return
   }
@@ -79,7 +79,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    tile.start
+    tile.barrier_init
     %c = arith.constant true
     scf.if %c {
       // expected-error @below {{'tile.tmem_alloc' op stands in the entry block of a kernel}}
@@ -93,7 +93,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    tile.start
+    tile.barrier_init
     // expected-error @below {{'tile.tmem_alloc' op takes a power of two of columns, from 32 on, not 96}}
     %m = tile.tmem_alloc : !tile.tmem<[128, 96], f32>
     tile.tmem_free %m : !tile.tmem<[128, 96], f32>
@@ -105,7 +105,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    tile.start
+    tile.barrier_init
     // expected-error @below {{'tile.tmem_alloc' op takes a power of two of columns, from 32 on, not 16}}
     %m = tile.tmem_alloc : !tile.tmem<[128, 16], f32>
     tile.tmem_free %m : !tile.tmem<[128, 16], f32>
@@ -118,7 +118,7 @@ gpu.module @m {
 // The next kernel on this multiprocessor would wait for it.
 gpu.module @m {
   gpu.func @kernel() kernel {
-    tile.start
+    tile.barrier_init
     // expected-error @below {{'tile.tmem_alloc' op is given back 0 times, not once}}
     %m = tile.tmem_alloc : !tile.tmem<[128, 64], f32>
     gpu.return
@@ -129,7 +129,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    tile.start
+    tile.barrier_init
     %m = tile.tmem_alloc : !tile.tmem<[128, 512], f32>
     // expected-error @below {{'tile.tmem_alloc' op makes 544 columns; a block has 512}}
     %n = tile.tmem_alloc : !tile.tmem<[128, 32], f32>
@@ -143,7 +143,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    tile.start
+    tile.barrier_init
     %m = tile.tmem_alloc : !tile.tmem<[128, 64], f32>
     // expected-error @below {{'tile.tmem_alloc' op is of a pair like all of the kernel's, or none is}}
     %n = tile.tmem_alloc pair : !tile.tmem<[128, 32], f32>
@@ -157,7 +157,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel(%m: !tile.tmem<[128, 64], f32>) kernel {
-    tile.start
+    tile.barrier_init
     // expected-error @below {{'tile.tmem_free' op gives back what a 'tile.tmem_alloc' took}}
     tile.tmem_free %m : !tile.tmem<[128, 64], f32>
     gpu.return
@@ -173,17 +173,17 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
     %sums = tile.pipe mma consumers 4 : !sums
-    tile.start
+    tile.barrier_init
     %memory = tile.tmem_alloc : !d
     tile.role "finisher" warps 4 to 8 {
     ^bb0(%group: index):
       %at = tile.cursor
-      %slot = tile.acquire %sums[%at] : !sums -> !tile.slot<free>
-      %d = tile.tiles %sums[%slot] in %memory : !sums, !tile.slot<free>, !d -> !d
-      // expected-error @below {{'tile.tmem_load' op reads a slot that is not full}}
-      %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, lanes>>
-      %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, lanes>> -> !tile.fragment<[128, 64], f32, lanes>
-      tile.commit %sums[%slot] : !sums, !tile.slot<free>
+      %stage = tile.acquire %sums[%at] : !sums -> !tile.stage<free>
+      %d = tile.tiles %sums[%stage] in %memory : !sums, !tile.stage<free>, !d -> !d
+      // expected-error @below {{'tile.tmem_load' op reads a stage that is not full}}
+      %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>
+      %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>> -> !tile.fragment<[128, 64], f32, tmem_32x32b>
+      tile.commit %sums[%stage] : !sums, !tile.stage<free>
     }
     tile.tmem_free %memory : !d
     gpu.return
@@ -199,17 +199,17 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
     %sums = tile.pipe mma consumers 4 : !sums
-    tile.start
+    tile.barrier_init
     %memory = tile.tmem_alloc : !d
     tile.role "finisher" warps 4 to 8 {
     ^bb0(%group: index):
       %at = tile.cursor
-      %slot = tile.wait %sums[%at] : !sums -> !tile.slot<full>
-      %d = tile.tiles %sums[%slot] in %memory : !sums, !tile.slot<full>, !d -> !d
+      %stage = tile.wait %sums[%at] : !sums -> !tile.stage<full>
+      %d = tile.tiles %sums[%stage] in %memory : !sums, !tile.stage<full>, !d -> !d
       // expected-error @below {{'tile.tmem_load' op moves a fragment of f32 in lanes}}
       %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32>>
       %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32>> -> !tile.fragment<[128, 64], f32>
-      tile.release %sums[%slot] : !sums, !tile.slot<full>
+      tile.release %sums[%stage] : !sums, !tile.stage<full>
     }
     tile.tmem_free %memory : !d
     gpu.return
@@ -225,17 +225,17 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
     %sums = tile.pipe mma consumers 4 : !sums
-    tile.start
+    tile.barrier_init
     %memory = tile.tmem_alloc : !d
     tile.role "finisher" warps 4 to 8 {
     ^bb0(%group: index):
       %at = tile.cursor
-      %slot = tile.wait %sums[%at] : !sums -> !tile.slot<full>
-      %d = tile.tiles %sums[%slot] in %memory : !sums, !tile.slot<full>, !d -> !d
+      %stage = tile.wait %sums[%at] : !sums -> !tile.stage<full>
+      %d = tile.tiles %sums[%stage] in %memory : !sums, !tile.stage<full>, !d -> !d
       // expected-error @below {{'tile.tmem_load' op moves 128 columns of 64}}
-      %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 128], f32, lanes>>
-      %f = tile.await %p : !tile.pending<!tile.fragment<[128, 128], f32, lanes>> -> !tile.fragment<[128, 128], f32, lanes>
-      tile.release %sums[%slot] : !sums, !tile.slot<full>
+      %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 128], f32, tmem_32x32b>>
+      %f = tile.await %p : !tile.pending<!tile.fragment<[128, 128], f32, tmem_32x32b>> -> !tile.fragment<[128, 128], f32, tmem_32x32b>
+      tile.release %sums[%stage] : !sums, !tile.stage<full>
     }
     tile.tmem_free %memory : !d
     gpu.return
@@ -251,17 +251,17 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
     %sums = tile.pipe mma consumers 4 : !sums
-    tile.start
+    tile.barrier_init
     %memory = tile.tmem_alloc : !d
     tile.role "finisher" warps 2 to 6 {
     ^bb0(%group: index):
       %at = tile.cursor
-      %slot = tile.wait %sums[%at] : !sums -> !tile.slot<full>
-      %d = tile.tiles %sums[%slot] in %memory : !sums, !tile.slot<full>, !d -> !d
+      %stage = tile.wait %sums[%at] : !sums -> !tile.stage<full>
+      %d = tile.tiles %sums[%stage] in %memory : !sums, !tile.stage<full>, !d -> !d
       // expected-error @below {{'tile.tmem_load' op is done by whole warpgroups, each of whose warps reaches 32 rows}}
-      %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, lanes>>
-      %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, lanes>> -> !tile.fragment<[128, 64], f32, lanes>
-      tile.release %sums[%slot] : !sums, !tile.slot<full>
+      %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>
+      %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>> -> !tile.fragment<[128, 64], f32, tmem_32x32b>
+      tile.release %sums[%stage] : !sums, !tile.stage<full>
     }
     tile.tmem_free %memory : !d
     gpu.return
@@ -277,18 +277,18 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
     %sums = tile.pipe mma consumers 4 : !sums
-    tile.start
+    tile.barrier_init
     %memory = tile.tmem_alloc : !d
     tile.role "finisher" warps 4 to 8 {
     ^bb0(%group: index):
       tile.elect role {
         %at = tile.cursor
-        %slot = tile.wait %sums[%at] : !sums -> !tile.slot<full>
-        %d = tile.tiles %sums[%slot] in %memory : !sums, !tile.slot<full>, !d -> !d
+        %stage = tile.wait %sums[%at] : !sums -> !tile.stage<full>
+        %d = tile.tiles %sums[%stage] in %memory : !sums, !tile.stage<full>, !d -> !d
         // expected-error @below {{'tile.tmem_load' op is done by whole warpgroups, each of whose warps reaches 32 rows}}
-        %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, lanes>>
-        %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, lanes>> -> !tile.fragment<[128, 64], f32, lanes>
-        tile.release %sums[%slot] : !sums, !tile.slot<full>
+        %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>
+        %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>> -> !tile.fragment<[128, 64], f32, tmem_32x32b>
+        tile.release %sums[%stage] : !sums, !tile.stage<full>
       }
     }
     tile.tmem_free %memory : !d
@@ -305,18 +305,18 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
     %sums = tile.pipe mma consumers 4 : !sums
-    tile.start
+    tile.barrier_init
     %memory = tile.tmem_alloc : !d
     tile.role "finisher" warps 4 to 8 {
     ^bb0(%group: index):
       %at = tile.cursor
-      %slot = tile.wait %sums[%at] : !sums -> !tile.slot<full>
-      %d = tile.tiles %sums[%slot] in %memory : !sums, !tile.slot<full>, !d -> !d
+      %stage = tile.wait %sums[%at] : !sums -> !tile.stage<full>
+      %d = tile.tiles %sums[%stage] in %memory : !sums, !tile.stage<full>, !d -> !d
       // expected-error @below {{'tile.tmem_load' op gives a pending fragment that is not used exactly once}}
-      %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, lanes>>
-      %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, lanes>> -> !tile.fragment<[128, 64], f32, lanes>
-      %g = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, lanes>> -> !tile.fragment<[128, 64], f32, lanes>
-      tile.release %sums[%slot] : !sums, !tile.slot<full>
+      %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>
+      %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>> -> !tile.fragment<[128, 64], f32, tmem_32x32b>
+      %g = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>> -> !tile.fragment<[128, 64], f32, tmem_32x32b>
+      tile.release %sums[%stage] : !sums, !tile.stage<full>
     }
     tile.tmem_free %memory : !d
     gpu.return
@@ -332,14 +332,14 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
     %sums = tile.pipe mma consumers 4 : !sums
-    tile.start
+    tile.barrier_init
     %memory = tile.tmem_alloc : !d
     tile.role "finisher" warps 4 to 8 {
     ^bb0(%group: index):
       %f = arith.constant 0.0 : f32
-      %p = tile.tmem_load %memory[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, lanes>>
+      %p = tile.tmem_load %memory[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>
       // expected-error @below {{'tile.await' op waits for all reads of tensor memory}}
-      %g = tile.await %p keep 1 : !tile.pending<!tile.fragment<[128, 64], f32, lanes>> -> !tile.fragment<[128, 64], f32, lanes>
+      %g = tile.await<1> %p : !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>> -> !tile.fragment<[128, 64], f32, tmem_32x32b>
     }
     tile.tmem_free %memory : !d
     gpu.return
@@ -351,9 +351,9 @@ gpu.module @m {
 !a = !tile.smem<[128, 64], bf16, swizzle 128>
 !b = !tile.smem<[64, 64], bf16, swizzle 128>
 !d = !tile.tmem<[128, 64], f32>
-func.func @f(%f: !tile.fragment<[128, 64], bf16, lanes>, %d: !d, %c0: index) {
+func.func @f(%f: !tile.fragment<[128, 64], bf16, tmem_32x32b>, %d: !d, %c0: index) {
   // expected-error @below {{'tile.tmem_store' op moves a fragment of f32 in lanes}}
-  tile.tmem_store %f into %d[%c0] : !tile.fragment<[128, 64], bf16, lanes>, !d
+  tile.tmem_store %f into %d[%c0] : !tile.fragment<[128, 64], bf16, tmem_32x32b>, !d
   return
 }
 
@@ -366,16 +366,16 @@ func.func @f(%f: !tile.fragment<[128, 64], bf16, lanes>, %d: !d, %c0: index) {
 gpu.module @m {
   gpu.func @kernel(%a: !a, %b: !b, %no: i1, %c0: index) kernel {
     %sums = tile.pipe mma consumers 4 : !sums
-    tile.start
+    tile.barrier_init
     %memory = tile.tmem_alloc : !d
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
         %at = tile.cursor
-        %slot = tile.acquire %sums[%at] : !sums -> !tile.slot<free>
-        // expected-error @below {{'tile.tiles' op names the tensor memory that slots are in, where they are in it}}
-        %d = tile.tiles %sums[%slot] : !sums, !tile.slot<free> -> !d
-        tile.commit %sums[%slot] : !sums, !tile.slot<free>
+        %stage = tile.acquire %sums[%at] : !sums -> !tile.stage<free>
+        // expected-error @below {{'tile.tiles' op names the tensor memory that stages are in, where they are in it}}
+        %d = tile.tiles %sums[%stage] : !sums, !tile.stage<free> -> !d
+        tile.commit %sums[%stage] : !sums, !tile.stage<free>
       }
     }
     tile.tmem_free %memory : !d
@@ -389,18 +389,18 @@ gpu.module @m {
 !b = !tile.smem<[64, 64], bf16, swizzle 128>
 !d = !tile.tmem<[128, 64], f32>
 !sums = !tile.pipe<2 of [!tile.tmem<[128, 64], f32>]>
-func.func @f(%sums: !sums, %slot: !tile.slot<free>, %memory: !d) {
-  // expected-error @below {{'tile.tiles' op has slots of 128 columns in tensor memory of 64}}
-  %d = tile.tiles %sums[%slot] in %memory : !sums, !tile.slot<free>, !d -> !d
+func.func @f(%sums: !sums, %stage: !tile.stage<free>, %memory: !d) {
+  // expected-error @below {{'tile.tiles' op has stages of 128 columns in tensor memory of 64}}
+  %d = tile.tiles %sums[%stage] in %memory : !sums, !tile.stage<free>, !d -> !d
   return
 }
 
 // -----
 
 !pipe = !tile.pipe<1 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
-func.func @f(%pipe: !pipe, %slot: !tile.slot<full>) {
+func.func @f(%pipe: !pipe, %stage: !tile.stage<full>) {
   // expected-error @below {{'tile.release' op after_mma is said by one thread, which stands in 'tile.elect', to its own block or pair}}
-  tile.release %pipe[%slot] after_mma : !pipe, !tile.slot<full>
+  tile.release %pipe[%stage] after_mma : !pipe, !tile.stage<full>
   return
 }
 
@@ -408,47 +408,47 @@ func.func @f(%pipe: !pipe, %slot: !tile.slot<full>) {
 
 func.func @f(%v: f32) {
   // expected-error @below {{'tile.splat' op takes no fragment in lanes}}
-  %f = tile.splat %v : f32 -> !tile.fragment<[128, 64], f32, lanes>
+  %f = tile.splat %v : f32 -> !tile.fragment<[128, 64], f32, tmem_32x32b>
   return
 }
 
 // -----
 
-func.func @f(%p: !tile.pending<!tile.fragment<[128, 64], f32, lanes>>) {
-  // expected-error @below {{'tile.retire' op takes no fragment in lanes}}
-  %q = tile.retire %p keep 0 : !tile.pending<!tile.fragment<[128, 64], f32, lanes>>
+func.func @f(%p: !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>) {
+  // expected-error @below {{'tile.wgmma_wait' op takes no fragment in lanes}}
+  %q = tile.wgmma_wait<0> %p : !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>
   return
 }
 
 // -----
 
-func.func @f(%f: !tile.fragment<[128, 64], f32, lanes>, %t: !tile.smem<[128, 64], f32>) {
-  // expected-error @below {{'tile.keep' op takes no fragment in lanes}}
-  tile.keep %f in %t : !tile.fragment<[128, 64], f32, lanes>, !tile.smem<[128, 64], f32>
+func.func @f(%f: !tile.fragment<[128, 64], f32, tmem_32x32b>, %t: !tile.smem<[128, 64], f32>) {
+  // expected-error @below {{'tile.cluster_store' op takes no fragment in lanes}}
+  tile.cluster_store %f in %t : !tile.fragment<[128, 64], f32, tmem_32x32b>, !tile.smem<[128, 64], f32>
   return
 }
 
 // -----
 
-func.func @f(%f: !tile.fragment<[128, 64], f32, lanes>) {
-  // expected-error @below {{'tile.fold' op takes no fragment in lanes}}
-  %c = tile.fold add %f : !tile.fragment<[128, 64], f32, lanes> -> !tile.column<128, f32, parts>
+func.func @f(%f: !tile.fragment<[128, 64], f32, tmem_32x32b>) {
+  // expected-error @below {{'tile.thread_reduce' op takes no fragment in lanes}}
+  %c = tile.thread_reduce add %f : !tile.fragment<[128, 64], f32, tmem_32x32b> -> !tile.column<128, f32, partial>
   return
 }
 
 // -----
 
-func.func @f(%f: !tile.fragment<[128, 64], f32, lanes>) {
-  // expected-error @below {{'tile.columns' op keeps the layout}}
-  %g = tile.columns %f from 0 : !tile.fragment<[128, 64], f32, lanes> -> !tile.fragment<[128, 32], f32>
+func.func @f(%f: !tile.fragment<[128, 64], f32, tmem_32x32b>) {
+  // expected-error @below {{'tile.extract_columns' op keeps the layout}}
+  %g = tile.extract_columns %f from 0 : !tile.fragment<[128, 64], f32, tmem_32x32b> -> !tile.fragment<[128, 32], f32>
   return
 }
 
 // -----
 
-func.func @f(%f: !tile.fragment<[128, 64], f32, lanes>, %i: index) {
+func.func @f(%f: !tile.fragment<[128, 64], f32, tmem_32x32b>, %i: index) {
   // expected-error @below {{'tile.map' op keeps the layout}}
-  %g = tile.map %f at [%i, %i] within [%i, %i] : !tile.fragment<[128, 64], f32, lanes> -> !tile.fragment<[128, 64], f32> {
+  %g = tile.map %f at [%i, %i] within [%i, %i] : !tile.fragment<[128, 64], f32, tmem_32x32b> -> !tile.fragment<[128, 64], f32> {
   ^bb0(%v: f32, %row: index, %column: index):
     tile.yield %v : f32
   }
@@ -496,8 +496,8 @@ gpu.module @m {
 
 // -----
 
-func.func @f(%f: !tile.fragment<[128, 64], bf16, lanes>, %t: !tile.smem<[128, 64], bf16, swizzle 128>) {
-  // expected-error @below {{'tile.put' op of a fragment in lanes writes 16 bits, not in pairs}}
-  tile.put %f into %t in pairs : !tile.fragment<[128, 64], bf16, lanes>, !tile.smem<[128, 64], bf16, swizzle 128>
+func.func @f(%f: !tile.fragment<[128, 64], bf16, tmem_32x32b>, %t: !tile.smem<[128, 64], bf16, swizzle 128>) {
+  // expected-error @below {{'tile.store_shared' op of a fragment in lanes writes 16 bits, not in pairs}}
+  tile.store_shared %f into %t in pairs : !tile.fragment<[128, 64], bf16, tmem_32x32b>, !tile.smem<[128, 64], bf16, swizzle 128>
   return
 }

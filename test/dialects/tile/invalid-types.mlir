@@ -90,22 +90,22 @@ func.func private @f(!tile.fragment<[64], f32>)
 
 // -----
 
-// expected-error @below {{a pipe has 1 to 64 slots, not 0}}
+// expected-error @below {{a pipe has 1 to 64 stages, not 0}}
 func.func private @f(!tile.pipe<0 of [!tile.smem<[64, 64], bf16, swizzle 128>]>)
 
 // -----
 
-// expected-error @below {{a pipe has 1 to 64 slots, not 65}}
+// expected-error @below {{a pipe has 1 to 64 stages, not 65}}
 func.func private @f(!tile.pipe<65 of [!tile.smem<[64, 64], bf16, swizzle 128>]>)
 
 // -----
 
-// expected-error @below {{a slot holds at least one tile}}
+// expected-error @below {{a stage holds at least one tile}}
 func.func private @f(!tile.pipe<2 of []>)
 
 // -----
 
-// expected-error @below {{a slot holds whole tiles, not '!tile.smem<[64, 64], bf16, swizzle 128, pitch 128>'}}
+// expected-error @below {{a stage holds whole tiles, not '!tile.smem<[64, 64], bf16, swizzle 128, pitch 128>'}}
 func.func private @f(!tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128, pitch 128>]>)
 
 // -----
@@ -125,5 +125,5 @@ func.func private @f(!tile.smem<[64, 64], bf16, swizzle 128, pitch 4611686018427
 
 // -----
 
-// expected-error @below {{a pipe's slots have at most 262144 bytes together}}
+// expected-error @below {{a pipe's stages have at most 262144 bytes together}}
 func.func private @f(!tile.pipe<64 of [!tile.smem<[64, 64], bf16, swizzle 128>]>)

@@ -23,9 +23,9 @@ gpu.module @kernels {
     // CHECK: tile.pipe threads producers 2 consumers 4 {offset = 64 : i64} : !pipe1
     %byhand = tile.pipe threads producers 2 consumers 4 {offset = 64 : i64} : <1 of [!a]>
     // CHECK: %[[STAGE:.*]] = tile.alloc : !smem
-    %stage = tile.alloc : <[64, 64], bf16, swizzle 128>
-    // CHECK: tile.start
-    tile.start
+    %staging = tile.alloc : <[64, 64], bf16, swizzle 128>
+    // CHECK: tile.barrier_init
+    tile.barrier_init
     // CHECK: tile.sync block
     tile.sync block
     // CHECK: tile.role "producer" warps 0 to 4 registers 40 {
@@ -36,15 +36,15 @@ gpu.module @kernels {
       tile.elect role {
         // CHECK: %[[CURSOR:.*]] = tile.cursor
         %cursor = tile.cursor
-        // CHECK: %[[FREE:.*]] = tile.acquire %[[PIPE]][%[[CURSOR]]] : !pipe -> !tile.slot<free>
-        %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.slot<free>
-        // CHECK: %[[AB:.*]]:2 = tile.tiles %[[PIPE]][%[[FREE]]] : !pipe, !tile.slot<free> -> !smem, !smem{{.*}}
-        %a, %b = tile.tiles %pipe[%free] : !pipe, !tile.slot<free> -> !a, !b
-        // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}] into %[[AB]]#0 signal %[[PIPE]][%[[FREE]]] : !view, !smem, !pipe, !tile.slot<free>
-        tile.load %x[%m, %k] into %a signal %pipe[%free] : !x, !a, !pipe, !tile.slot<free>
-        tile.load %w[%k, %n] into %b signal %pipe[%free] : !w, !b, !pipe, !tile.slot<free>
-        // CHECK: tile.commit %[[PIPE]][%[[FREE]]] : !pipe, !tile.slot<free>
-        tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+        // CHECK: %[[FREE:.*]] = tile.acquire %[[PIPE]][%[[CURSOR]]] : !pipe -> !tile.stage<free>
+        %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.stage<free>
+        // CHECK: %[[AB:.*]]:2 = tile.tiles %[[PIPE]][%[[FREE]]] : !pipe, !tile.stage<free> -> !smem, !smem{{.*}}
+        %a, %b = tile.tiles %pipe[%free] : !pipe, !tile.stage<free> -> !a, !b
+        // CHECK: tile.tma_load %{{.*}}[%{{.*}}, %{{.*}}] into %[[AB]]#0 signal %[[PIPE]][%[[FREE]]] : !view, !smem, !pipe, !tile.stage<free>
+        tile.tma_load %x[%m, %k] into %a signal %pipe[%free] : !x, !a, !pipe, !tile.stage<free>
+        tile.tma_load %w[%k, %n] into %b signal %pipe[%free] : !w, !b, !pipe, !tile.stage<free>
+        // CHECK: tile.commit %[[PIPE]][%[[FREE]]] : !pipe, !tile.stage<free>
+        tile.commit %pipe[%free] : !pipe, !tile.stage<free>
         // CHECK: tile.next %[[PIPE]][%[[CURSOR]]] : !pipe
         %next = tile.next %pipe[%cursor] : !pipe
         // CHECK-NOT: tile.yield
@@ -56,25 +56,25 @@ gpu.module @kernels {
     tile.role "consumer" warps 4 to 8 registers 232 {
     ^bb0(%group: index):
       %cursor = tile.cursor
-      // CHECK: %[[FULL:.*]] = tile.wait %[[PIPE]][%{{.*}}] : !pipe -> !tile.slot<full>
-      %full = tile.wait %pipe[%cursor] : !pipe -> !tile.slot<full>
-      %a, %b = tile.tiles %pipe[%full] : !pipe, !tile.slot<full> -> !a, !b
-      // CHECK: tile.rows %{{.*}}[%{{.*}}] : !smem -> !smem{{.*}}
-      %half = tile.rows %a[%c0] : !a -> !half
+      // CHECK: %[[FULL:.*]] = tile.wait %[[PIPE]][%{{.*}}] : !pipe -> !tile.stage<full>
+      %full = tile.wait %pipe[%cursor] : !pipe -> !tile.stage<full>
+      %a, %b = tile.tiles %pipe[%full] : !pipe, !tile.stage<full> -> !a, !b
+      // CHECK: tile.subview_rows %{{.*}}[%{{.*}}] : !smem -> !smem{{.*}}
+      %half = tile.subview_rows %a[%c0] : !a -> !half
       // CHECK: %[[P0:.*]] = tile.mma %{{.*}}, %{{.*}} : !smem, !smem{{.*}} -> !pending
       %p0 = tile.mma %a, %b : !a, !b -> !tile.pending<!d>
       // CHECK: %[[P1:.*]] = tile.mma %{{.*}} transposed, %{{.*}}, %[[P0]] : !smem, !smem{{.*}}, !pending -> !pending
       %p1 = tile.mma %a transposed, %b, %p0 : !a, !b, !tile.pending<!d> -> !tile.pending<!d>
-      // CHECK: %[[P2:.*]] = tile.retire %[[P1]] keep 1 : !pending
-      %p2 = tile.retire %p1 keep 1 : !tile.pending<!d>
+      // CHECK: %[[P2:.*]] = tile.wgmma_wait<1> %[[P1]] : !pending
+      %p2 = tile.wgmma_wait<1> %p1 : !tile.pending<!d>
       // CHECK: %[[D:.*]] = tile.await %[[P2]] : !pending -> !fragment
       %d = tile.await %p2 : !tile.pending<!d> -> !d
-      // CHECK: tile.release %[[PIPE]][%[[FULL]]] : !pipe, !tile.slot<full>
-      tile.release %pipe[%full] : !pipe, !tile.slot<full>
-      // CHECK: %[[PART:.*]] = tile.columns %[[D]] from 64 : !fragment -> !fragment{{.*}}
-      %part = tile.columns %d from 64 : !d -> !part
-      // CHECK: tile.columns %[[D]] from 64 exchanging 32 : !fragment -> !fragment{{.*}}
-      %exchanged = tile.columns %d from 64 exchanging 32 : !d -> !part
+      // CHECK: tile.release %[[PIPE]][%[[FULL]]] : !pipe, !tile.stage<full>
+      tile.release %pipe[%full] : !pipe, !tile.stage<full>
+      // CHECK: %[[PART:.*]] = tile.extract_columns %[[D]] from 64 : !fragment -> !fragment{{.*}}
+      %part = tile.extract_columns %d from 64 : !d -> !part
+      // CHECK: tile.extract_columns %[[D]] from 64 rotate_half 32 : !fragment -> !fragment{{.*}}
+      %exchanged = tile.extract_columns %d from 64 rotate_half 32 : !d -> !part
       // CHECK: tile.map %[[PART]] at[%{{.*}}, %{{.*}}] within[%{{.*}}, %{{.*}}] : !fragment{{.*}} -> !fragment{{.*}} {
       // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: index, %{{.*}}: index):
       %out = tile.map %part at [%m, %n] within [%m, %n] : !part -> !out {
@@ -85,21 +85,21 @@ gpu.module @kernels {
       }
       // CHECK: tile.elect warpgroup {
       tile.elect warpgroup {
-        // CHECK: tile.wait_stores keep 0
-        tile.wait_stores keep 0
+        // CHECK: tile.tma_store_wait<0>
+        tile.tma_store_wait<0>
       }
       // CHECK: tile.sync warpgroup
       tile.sync warpgroup
-      // CHECK: tile.put %{{.*}} into %[[STAGE]] : !fragment{{.*}}, !smem
-      tile.put %out into %stage : !out, !a
+      // CHECK: tile.store_shared %{{.*}} into %[[STAGE]] : !fragment{{.*}}, !smem
+      tile.store_shared %out into %staging : !out, !a
       // CHECK: tile.fence_proxy
       tile.fence_proxy
       tile.sync warpgroup
       tile.elect warpgroup {
-        // CHECK: tile.store %[[STAGE]] to %{{.*}}[%{{.*}}, %{{.*}}] : !smem, !view
-        tile.store %stage to %y[%m, %n] : !a, !y
-        // CHECK: tile.commit_stores
-        tile.commit_stores
+        // CHECK: tile.tma_store %[[STAGE]] to %{{.*}}[%{{.*}}, %{{.*}}] : !smem, !view
+        tile.tma_store %staging to %y[%m, %n] : !a, !y
+        // CHECK: tile.tma_store_commit
+        tile.tma_store_commit
       }
     }
     gpu.return

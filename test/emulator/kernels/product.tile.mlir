@@ -18,39 +18,39 @@ module {
       %rows = arith.constant 128 : index
       %columns = arith.constant 64 : index
       %pipe = tile.pipe tma consumers 4 : !pipe
-      %stage = tile.alloc : !a
-      tile.start
+      %staging = tile.alloc : !a
+      tile.barrier_init
       tile.role "producer" warps 0 to 4 registers 40 {
       ^bb0(%group: index):
         tile.elect role {
           %at = tile.cursor
-          %free = tile.acquire %pipe[%at] : !pipe -> !tile.slot<free>
-          %a, %b = tile.tiles %pipe[%free] : !pipe, !tile.slot<free> -> !a, !b
-          tile.load %x[%c0, %c0] into %a signal %pipe[%free] : !view, !a, !pipe, !tile.slot<free>
-          tile.load %w[%c0, %c0] into %b signal %pipe[%free] : !wide, !b, !pipe, !tile.slot<free>
-          tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+          %free = tile.acquire %pipe[%at] : !pipe -> !tile.stage<free>
+          %a, %b = tile.tiles %pipe[%free] : !pipe, !tile.stage<free> -> !a, !b
+          tile.tma_load %x[%c0, %c0] into %a signal %pipe[%free] : !view, !a, !pipe, !tile.stage<free>
+          tile.tma_load %w[%c0, %c0] into %b signal %pipe[%free] : !wide, !b, !pipe, !tile.stage<free>
+          tile.commit %pipe[%free] : !pipe, !tile.stage<free>
         }
       }
       tile.role "consumer" warps 4 to 8 registers 232 {
       ^bb0(%group: index):
         %at = tile.cursor
-        %full = tile.wait %pipe[%at] : !pipe -> !tile.slot<full>
-        %a, %b = tile.tiles %pipe[%full] : !pipe, !tile.slot<full> -> !a, !b
+        %full = tile.wait %pipe[%at] : !pipe -> !tile.stage<full>
+        %a, %b = tile.tiles %pipe[%full] : !pipe, !tile.stage<full> -> !a, !b
         %p = tile.mma %a, %b transposed : !a, !b -> !tile.pending<!d>
         %d = tile.await %p : !tile.pending<!d> -> !d
-        tile.release %pipe[%full] : !pipe, !tile.slot<full>
+        tile.release %pipe[%full] : !pipe, !tile.stage<full>
         %out = tile.map %d at [%c0, %c0] within [%rows, %columns] : !d -> !out {
         ^bb0(%v: f32, %row: index, %column: index):
           %t = arith.truncf %v : f32 to bf16
           tile.yield %t : bf16
         }
-        tile.put %out into %stage : !out, !a
+        tile.store_shared %out into %staging : !out, !a
         tile.fence_proxy
         tile.sync warpgroup
         tile.elect warpgroup {
-          tile.store %stage to %y[%c0, %c0] : !a, !view
-          tile.commit_stores
-          tile.wait_stores keep 0
+          tile.tma_store %staging to %y[%c0, %c0] : !a, !view
+          tile.tma_store_commit
+          tile.tma_store_wait<0>
         }
       }
       gpu.return

@@ -15,7 +15,7 @@ module attributes {graph.symbols = {b = {min = 1}, h = {min = 1}, s = {min = 1},
   // CHECK-LABEL: func.func @factor_and_bias
   // CHECK-NEXT: %[[Y:.*]] = graph.attention %arg0, %arg1, %arg2 bias %arg3 scale 1.250000e-01
   // CHECK-NEXT: return %[[Y]]
-  // REMARK: A softmax between two products is one attention of 4 heads of 64, with a bias.
+  // REMARK: A softmax between two GEMMs is one attention of 4 heads of 64, with a bias.
   func.func @factor_and_bias(%q: !q, %k: !k, %v: !k, %m: !graph.tensor<[b, 1, 1, t], f32>) -> !q {
     %kt = graph.transpose %k [0, 1, 3, 2] : !k
     %p = graph.matmul %q, %kt : !q, !kt
@@ -43,7 +43,7 @@ module attributes {graph.symbols = {b = {min = 1}, h = {min = 1}, s = {min = 1},
   // CHECK: %[[B:.*]] = graph.select %{{.*}} : <[b, 1, 1, s], i1>, <[b, 1, 1, s], f32>
   // CHECK-NEXT: graph.attention %arg0, %arg1, %arg2 bias %[[B]] scale 0.12{{[0-9]*}} causal <[0]>
   // CHECK-NEXT: return
-  // REMARK: A softmax between two products is one attention of 4 heads of 64, causal, with a bias.
+  // REMARK: A softmax between two GEMMs is one attention of 4 heads of 64, causal, with a bias.
   func.func @causal_and_padding(%q: !q, %k: !q, %v: !q, %m: !graph.tensor<[b, s], i1>) -> !q {
     %eight = graph.constant dense<64.0> : tensor<f32>
     %root = graph.sqrt %eight : !graph.tensor<[], f32>
@@ -124,7 +124,7 @@ module attributes {graph.symbols = {b = {min = 1}, h = {min = 1}, s = {min = 1},
   // The weights are a result as well.
   // CHECK-LABEL: func.func @weights_shown
   // CHECK-NOT: graph.attention
-  // REMARK: A softmax between two products is not one attention, because its weights are used elsewhere as well.
+  // REMARK: A softmax between two GEMMs is not one attention, because its weights are used elsewhere as well.
   func.func @weights_shown(%q: !q, %k: !k, %v: !k) -> (!q, !s) {
     %kt = graph.transpose %k [0, 1, 3, 2] : !k
     %l = graph.matmul %q, %kt : !q, !kt

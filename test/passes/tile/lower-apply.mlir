@@ -6,7 +6,7 @@
 !k = !tile.smem<[16, 16], f16, swizzle 32>
 !s = !tile.fragment<[64, 16], f32>
 !row = !tile.column<64, f32>
-!parts = !tile.column<64, f32, parts>
+!parts = !tile.column<64, f32, partial>
 gpu.module @m {
   // CHECK-LABEL: gpu.func @softmax
   gpu.func @softmax(%limit: i32, %sink: memref<f32>) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
@@ -17,7 +17,7 @@ gpu.module @m {
     %zero = arith.constant 0.0 : f32
     %q = tile.alloc : <[64, 16], f16, swizzle 32>
     %k = tile.alloc : <[16, 16], f16, swizzle 32>
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       // The product of the keys goes on while the scores are awaited: one group is left.
@@ -28,7 +28,7 @@ gpu.module @m {
       // CHECK: %[[S:.*]] = llvm.inline_asm has_side_effects {{.*}}"", "=f,=f,=f,=f,=f,=f,=f,=f,0,1,2,3,4,5,6,7"
       %0 = tile.mma %q, %k transposed : !q, !k -> !tile.pending<!s>
       %1 = tile.mma %q, %k transposed : !q, !k -> !tile.pending<!s>
-      %s = tile.await %0 keep 1 : !tile.pending<!s> -> !s
+      %s = tile.await<1> %0 : !tile.pending<!s> -> !s
       // CHECK: %[[S0:.*]] = llvm.extractvalue %[[S]][0]
       // CHECK: %[[S1:.*]] = llvm.extractvalue %[[S]][1]
       // CHECK: %[[S2:.*]] = llvm.extractvalue %[[S]][2]
@@ -40,12 +40,12 @@ gpu.module @m {
       // CHECK: %[[B:.*]] = arith.maxnumf %[[S2]], %[[S3]]
       // CHECK: %[[A4:.*]] = arith.maxnumf %[[A]], %[[S4]]
       // CHECK: %[[A5:.*]] = arith.maxnumf %[[A4]], %[[S5]]
-      %m = tile.fold max %s : !s -> !parts
+      %m = tile.thread_reduce max %s : !s -> !parts
       // The four threads of a row are neighbours.
       // CHECK: %[[O1:.*]] = nvvm.shfl.sync bfly %[[ALL]], %[[A5]], %[[C1]], %[[C31]] : f32 -> f32
       // CHECK: %[[J1:.*]] = arith.maxnumf %[[A5]], %[[O1]]
       // CHECK: nvvm.shfl.sync bfly %[[ALL]], %[[J1]], %[[C2]], %[[C31]] : f32 -> f32
-      %top = tile.join max %m : !parts -> !row
+      %top = tile.lane_reduce max %m : !parts -> !row
       // CHECK: %[[Y:.*]] = arith.subf %[[S0]], %[[TOP:.*]] : f32
       // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"(%[[Y]]) : (f32) -> f32
       // CHECK: arith.subf %[[S1]], %[[TOP]] : f32

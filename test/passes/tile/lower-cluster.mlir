@@ -18,7 +18,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
     %pipe = tile.pipe tma consumers 8 : !pipe
-    tile.start
+    tile.barrier_init
     // CHECK: %[[RANK:.*]] = nvvm.read.ptx.sreg.cluster.ctaid.x
     %rank = tile.block_rank
     // CHECK: nvvm.cluster.arrive
@@ -28,25 +28,25 @@ gpu.module @m {
     ^bb0(%group: index):
       tile.elect role {
         %at = tile.cursor
-        %free = tile.acquire %pipe[%at] : !pipe -> !tile.slot<free>
-        %tile = tile.tiles %pipe[%free] : !pipe, !tile.slot<free> -> !tile
+        %free = tile.acquire %pipe[%at] : !pipe -> !tile.stage<free>
+        %tile = tile.tiles %pipe[%free] : !pipe, !tile.stage<free> -> !tile
         %first = arith.muli %rank, %c32 : index
-        %part = tile.rows %tile[%first] : !tile -> !part
+        %part = tile.subview_rows %tile[%first] : !tile -> !part
         // Into the same place of both blocks: bits 0 and 1.
         // CHECK: %[[TO:.*]] = llvm.addrspacecast %{{.*}} : !llvm.ptr<3> to !llvm.ptr<7>
         // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %[[TO]], %{{.*}} multicast_mask = %[[BOTH:.*]] : !llvm.ptr<7>
-        tile.multicast %x[%first, %c0] into %part signal %pipe[%free] of 2 : !view, !part, !pipe, !tile.slot<free>
-        tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+        tile.tma_multicast %x[%first, %c0] into %part signal %pipe[%free] of 2 : !view, !part, !pipe, !tile.stage<free>
+        tile.commit %pipe[%free] : !pipe, !tile.stage<free>
       }
     }
     tile.role "consumer" warps 4 to 8 registers 240 {
     ^bb0(%group: index):
       %at = tile.cursor
-      %full = tile.wait %pipe[%at] : !pipe -> !tile.slot<full>
+      %full = tile.wait %pipe[%at] : !pipe -> !tile.stage<full>
       // Lane l tells block l.
       // CHECK: %[[THERE:.*]] = nvvm.mapa %{{.*}}, %{{.*}} : !llvm.ptr<3> -> !llvm.ptr<7>
       // CHECK: nvvm.inline_ptx "mbarrier.arrive.shared::cluster.b64 _, [{$r0}];" ro(%[[THERE]] : !llvm.ptr<7>)
-      tile.release %pipe[%full] to 2 : !pipe, !tile.slot<full>
+      tile.release %pipe[%full] to 2 : !pipe, !tile.stage<full>
       tile.cluster_sync
     }
     gpu.return
@@ -56,7 +56,7 @@ gpu.module @m {
   gpu.func @sum() kernel attributes {kpc.block = array<i32: 128, 1, 1>, kpc.cluster = 4 : i64, kpc.grid = ["4", "1", "1"]} {
     %c8 = arith.constant 8 : index
     %pipe = tile.pipe tma consumers 4 : !pipe
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 240 {
     ^bb0(%group: index):
       %sums = ub.poison : !sums
@@ -66,13 +66,13 @@ gpu.module @m {
       // CHECK: llvm.getelementptr %[[MINE]][2048]
       // CHECK-COUNT-7: llvm.store
       // CHECK-NOT: llvm.store
-      tile.keep %sums in %kept : !sums, !kept
+      tile.cluster_store %sums in %kept : !sums, !kept
       // CHECK: nvvm.cluster.arrive
       tile.cluster_sync
       // Columns 8 to 23: eight values of a thread, from its second four on, of four blocks in their order.
       // CHECK-COUNT-4: nvvm.mapa
       // CHECK-NOT: nvvm.mapa
-      %part = tile.collect %kept[%c8] of 4 : !kept -> !tile.fragment<[64, 16], f32>
+      %part = tile.cluster_reduce %kept[%c8] of 4 : !kept -> !tile.fragment<[64, 16], f32>
       tile.cluster_sync
     }
     gpu.return

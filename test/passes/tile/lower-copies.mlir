@@ -14,12 +14,12 @@ gpu.module @m {
     // CHECK-DAG: %[[SLOT:.*]] = llvm.mlir.addressof @kpc_shared
     // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : i32
     %pipe = tile.pipe tma consumers 4 : <1 of [!wide]>
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       %cursor = tile.cursor
-      %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.slot<free>
-      %tile = tile.tiles %pipe[%free] : !pipe, !tile.slot<free> -> !wide
+      %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.stage<free>
+      %tile = tile.tiles %pipe[%free] : !pipe, !tile.stage<free> -> !wide
       // CHECK: nvvm.mbarrier.arrive.expect_tx %[[FULL:.*]], %{{.*}}
       // CHECK-DAG: %[[ROW:.*]] = arith.index_cast %arg1
       // CHECK-DAG: %[[COLUMN:.*]] = arith.index_cast %arg2
@@ -30,8 +30,8 @@ gpu.module @m {
       // CHECK: %[[LINE:.*]] = llvm.getelementptr %[[SLOT]][8192]
       // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %[[LINE]], %arg0, %[[FULL]], box[%[[SECOND]], %[[ROW]]] {isCTAOnly = true}
       // CHECK-NOT: nvvm.cp.async
-      tile.load %x[%row, %column] into %tile signal %pipe[%free] : !x, !wide, !pipe, !tile.slot<free>
-      tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+      tile.tma_load %x[%row, %column] into %tile signal %pipe[%free] : !x, !wide, !pipe, !tile.stage<free>
+      tile.commit %pipe[%free] : !pipe, !tile.stage<free>
     }
     gpu.return
   }
@@ -42,23 +42,23 @@ gpu.module @m {
     // CHECK-DAG: %[[STAGE:.*]] = llvm.mlir.addressof @kpc_shared
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
-    %stage = tile.alloc : <[64, 128], bf16, swizzle 128>
-    tile.start
+    %staging = tile.alloc : <[64, 128], bf16, swizzle 128>
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       // CHECK: %[[PART:.*]] = llvm.getelementptr %[[STAGE]][
-      %part = tile.rows %stage[%c32] : !wide -> !half
+      %part = tile.subview_rows %staging[%c32] : !wide -> !half
       // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
       tile.fence_proxy
       // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %arg0, %[[PART]], box[%{{.*}}, %[[ROW:.*]], %[[BATCH:.*]]]
       // CHECK: %[[LINE:.*]] = llvm.getelementptr %[[PART]][8192]
       // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %arg0, %[[LINE]], box[%{{.*}}, %[[ROW]], %[[BATCH]]]
-      tile.store %part to %y[%batch, %row, %c0] : !half, !batched
+      tile.tma_store %part to %y[%batch, %row, %c0] : !half, !batched
       // CHECK: nvvm.cp.async.bulk.commit.group
-      tile.commit_stores
+      tile.tma_store_commit
       // Only the reads of shared memory are waited for.
       // CHECK: nvvm.cp.async.bulk.wait_group 1 {read}
-      tile.wait_stores keep 1
+      tile.tma_store_wait<1>
     }
     gpu.return
   }

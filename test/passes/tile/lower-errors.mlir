@@ -5,7 +5,7 @@ gpu.module @m {
     // expected-error @below {{'tile.pipe' op has no place in shared memory; kpc-place-shared gives it one}}
     // expected-error @below {{failed to legalize operation 'tile.pipe' that was explicitly marked illegal}}
     %pipe = tile.pipe tma consumers 4 : <1 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
-    tile.start
+    tile.barrier_init
     gpu.return
   }
 }
@@ -17,7 +17,7 @@ gpu.module @m {
     // expected-error @below {{'tile.alloc' op has no place in shared memory; kpc-place-shared gives it one}}
     // expected-error @below {{failed to legalize operation 'tile.alloc' that was explicitly marked illegal}}
     %a = tile.alloc : <[64, 64], bf16, swizzle 128>
-    tile.start
+    tile.barrier_init
     gpu.return
   }
 }
@@ -27,7 +27,7 @@ gpu.module @m {
 gpu.module @m {
   // expected-error @below {{'gpu.func' op has a kpc.block without threads}}
   gpu.func @kernel() kernel attributes {kpc.block = array<i32: 0, 1, 1>} {
-    tile.start
+    tile.barrier_init
     gpu.return
   }
 }
@@ -37,7 +37,7 @@ gpu.module @m {
 gpu.module @m {
   // expected-error @below {{'gpu.func' op has a role for warps that the block of 128 threads lacks}}
   gpu.func @kernel() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 8 registers 64 {
     ^bb0(%group: index):
     }
@@ -50,7 +50,7 @@ gpu.module @m {
 gpu.module @m {
   // expected-error @below {{'gpu.func' op has roles with 71680 registers together; a block has 65536, and would wait for more for ever}}
   gpu.func @kernel() kernel attributes {kpc.block = array<i32: 384, 1, 1>} {
-    tile.start
+    tile.barrier_init
     tile.role "producer" warps 0 to 4 registers 80 {
     ^bb0(%group: index):
     }
@@ -65,7 +65,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel attributes {kpc.block = array<i32: 1024, 1, 1>} {
-    tile.start
+    tile.barrier_init
     tile.role "last" warps 28 to 32 registers 64 {
     ^bb0(%group: index):
       // expected-error @below {{'tile.sync' op of a role that begins with warp 28 has no barrier: there are 16}}
@@ -80,7 +80,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @tensor_memory() kernel {
-    tile.start
+    tile.barrier_init
     // expected-error @below {{'tile.tmem_alloc' op has no place in shared memory for its address; kpc-place-shared gives it one}}
     // expected-error @below {{failed to legalize operation 'tile.tmem_alloc' that was explicitly marked illegal}}
     %memory = tile.tmem_alloc : !tile.tmem<[128, 64], f32>
@@ -94,7 +94,7 @@ gpu.module @m {
 gpu.module @m {
   // expected-error @below {{'gpu.func' op works in pairs of blocks: its 'kpc.cluster' is 2}}
   gpu.func @pair() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
-    tile.start
+    tile.barrier_init
     %memory = tile.tmem_alloc pair : !tile.tmem<[128, 64], f32>
     tile.tmem_free %memory : !tile.tmem<[128, 64], f32>
     gpu.return
@@ -107,12 +107,12 @@ gpu.module @m {
 !pipe = !tile.pipe<1 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 gpu.module @m {
   gpu.func @kernel(%pipe: !pipe) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
-    tile.start
+    tile.barrier_init
     %at = tile.cursor
     // expected-error @below {{'tile.acquire' op needs the pipe that a 'tile.pipe' declares}}
     // expected-error @below {{failed to legalize operation 'tile.acquire' that was explicitly marked illegal}}
-    %free = tile.acquire %pipe[%at] : !pipe -> !tile.slot<free>
-    tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+    %free = tile.acquire %pipe[%at] : !pipe -> !tile.stage<free>
+    tile.commit %pipe[%free] : !pipe, !tile.stage<free>
     gpu.return
   }
 }
@@ -122,12 +122,12 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @pieces(%x: memref<?xbf16>) kernel {
     %a = tile.alloc {offset = 0 : i64} : <[64, 64], bf16, swizzle 128>
-    tile.start
-    // expected-error @below {{'tile.gather' op needs a kernel with 'kpc.block': its threads share the pieces}}
-    // expected-error @below {{failed to legalize operation 'tile.gather' that was explicitly marked illegal}}
-    tile.gather %x into %a by 16 : memref<?xbf16>, !tile.smem<[64, 64], bf16, swizzle 128> {
+    tile.barrier_init
+    // expected-error @below {{'tile.cp_async' op needs a kernel with 'kpc.block': its threads share the pieces}}
+    // expected-error @below {{failed to legalize operation 'tile.cp_async' that was explicitly marked illegal}}
+    tile.cp_async %x into %a by 16 : memref<?xbf16>, !tile.smem<[64, 64], bf16, swizzle 128> {
     ^bb0(%row: index, %column: index):
-      tile.place %row
+      tile.yield_address %row
     }
     gpu.return
   }

@@ -17,7 +17,7 @@ gpu.module @m {
     %columns = arith.constant 12 : index
     %a = tile.alloc : <[64, 16], bf16, swizzle 32>
     %b = tile.alloc : <[16, 16], bf16, swizzle 32>
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       // CHECK: %[[D:.*]] = llvm.inline_asm
@@ -27,7 +27,7 @@ gpu.module @m {
       // CHECK: %[[V5:.*]] = llvm.extractvalue %[[D]][5]
       // CHECK: %[[V6:.*]] = llvm.extractvalue %[[D]][6]
       // CHECK: %[[V7:.*]] = llvm.extractvalue %[[D]][7]
-      %half = tile.columns %d from 8 : !d -> !half
+      %half = tile.extract_columns %d from 8 : !d -> !half
       // CHECK: %[[ROW_IN_TILE:.*]] = arith.index_cast %{{.*}} : i32 to index
       // CHECK: %[[ROW:.*]] = arith.addi %arg2, %[[ROW_IN_TILE]]
       // CHECK: %[[COLUMN_IN_TILE:.*]] = arith.index_cast %{{.*}} : i32 to index
@@ -64,7 +64,7 @@ gpu.module @m {
   gpu.func @put() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
     %a = tile.alloc : <[64, 16], bf16, swizzle 32>
     %b = tile.alloc : <[16, 16], bf16, swizzle 32>
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       %p = tile.mma %a, %b transposed : !a, !bt -> !tile.pending<!d>
@@ -85,7 +85,7 @@ gpu.module @m {
       // CHECK-COUNT-4: llvm.bitcast %{{.*}} : vector<2xbf16> to i32
       // CHECK: nvvm.stmatrix %[[ADDRESS]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>}
       // CHECK-NOT: nvvm.stmatrix
-      tile.put %out into %a : !tile.fragment<[64, 16], bf16>, !a
+      tile.store_shared %out into %a : !tile.fragment<[64, 16], bf16>, !a
     }
     gpu.return
   }
@@ -97,7 +97,7 @@ gpu.module @beside {
   gpu.func @gate(%rows: index, %zero: index, %sink: memref<f32>) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
     %a = tile.alloc : <[64, 16], bf16, swizzle 32>
     %b = tile.alloc : <[16, 16], bf16, swizzle 32>
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       // CHECK: %[[D:.*]] = llvm.inline_asm
@@ -109,9 +109,9 @@ gpu.module @beside {
       // CHECK-DAG: %[[G3:.*]] = llvm.extractvalue %[[D]][3]
       // CHECK-DAG: %[[U3:.*]] = llvm.extractvalue %[[D]][7]
       // CHECK-DAG: arith.mulf %[[G3]], %[[U3]]
-      %g = tile.columns %d from 0 : !d -> !half
-      %u = tile.columns %d from 8 : !d -> !half
-      %out = tile.map %g at [%zero, %zero] within [%rows, %rows] beside %u : !half, !half -> !half {
+      %g = tile.extract_columns %d from 0 : !d -> !half
+      %u = tile.extract_columns %d from 8 : !d -> !half
+      %out = tile.map %g at [%zero, %zero] within [%rows, %rows] with %u : !half, !half -> !half {
       ^bb0(%v: f32, %row: index, %column: index, %w: f32):
         %t = arith.mulf %v, %w : f32
         memref.store %t, %sink[] : memref<f32>
@@ -132,7 +132,7 @@ gpu.module @exchanged {
   gpu.func @turn(%rows: index, %zero: index, %sink: memref<f32>) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
     %a = tile.alloc : <[64, 16], bf16, swizzle 32>
     %b = tile.alloc : <[32, 16], bf16, swizzle 32>
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       // CHECK: %[[D:.*]] = llvm.inline_asm
@@ -148,10 +148,10 @@ gpu.module @exchanged {
       // CHECK-DAG: %[[H7:.*]] = llvm.extractvalue %[[D]][7]
       // CHECK-DAG: %[[S7:.*]] = arith.subf %[[X7]], %[[E7]]
       // CHECK-DAG: arith.addf %[[S7]], %[[H7]]
-      %x = tile.columns %d from 16 : !d32 -> !d16
-      %e = tile.columns %d from 16 exchanging 8 : !d32 -> !d16
-      %h = tile.columns %d from 16 exchanging 16 : !d32 -> !d16
-      %out = tile.map %x at [%zero, %zero] within [%rows, %rows] beside %e, %h : !d16, !d16, !d16 -> !d16 {
+      %x = tile.extract_columns %d from 16 : !d32 -> !d16
+      %e = tile.extract_columns %d from 16 rotate_half 8 : !d32 -> !d16
+      %h = tile.extract_columns %d from 16 rotate_half 16 : !d32 -> !d16
+      %out = tile.map %x at [%zero, %zero] within [%rows, %rows] with %e, %h : !d16, !d16, !d16 -> !d16 {
       ^bb0(%v: f32, %row: index, %column: index, %w: f32, %u: f32):
         %s = arith.subf %v, %w : f32
         %t = arith.addf %s, %u : f32

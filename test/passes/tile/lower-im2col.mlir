@@ -10,12 +10,12 @@ gpu.module @m {
   gpu.func @load(%x: !x, %n: index, %h: index, %w: index, %c: index, %dh: index, %dw: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
     // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : i32
     %pipe = tile.pipe tma consumers 4 : <1 of [!wide]>
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       %cursor = tile.cursor
-      %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.slot<free>
-      %tile = tile.tiles %pipe[%free] : !pipe, !tile.slot<free> -> !wide
+      %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.stage<free>
+      %tile = tile.tiles %pipe[%free] : !pipe, !tile.stage<free> -> !wide
       // CHECK-DAG: %[[N:.*]] = arith.index_cast %arg1 : index to i32
       // CHECK-DAG: %[[H:.*]] = arith.index_cast %arg2 : index to i32
       // CHECK-DAG: %[[W:.*]] = arith.index_cast %arg3 : index to i32
@@ -26,8 +26,8 @@ gpu.module @m {
       // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %arg0, %{{.*}}, box[%[[C]], %[[W]], %[[H]], %[[N]]] im2col[%[[DW]], %[[DH]]] {isCTAOnly = true, mode = #nvvm.tma_load_mode<im2col>}
       // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %arg0, %{{.*}}, box[%[[SECOND]], %[[W]], %[[H]], %[[N]]] im2col[%[[DW]], %[[DH]]]
       // CHECK-NOT: nvvm.cp.async
-      tile.load_im2col %x[%n, %h, %w, %c] tap [%dh, %dw] into %tile signal %pipe[%free] : !x, !wide, !pipe, !tile.slot<free>
-      tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+      tile.tma_load_im2col %x[%n, %h, %w, %c] tap [%dh, %dw] into %tile signal %pipe[%free] : !x, !wide, !pipe, !tile.stage<free>
+      tile.commit %pipe[%free] : !pipe, !tile.stage<free>
     }
     gpu.return
   }

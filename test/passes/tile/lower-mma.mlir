@@ -18,7 +18,7 @@ gpu.module @m {
     // CHECK-DAG: %[[B:.*]] = llvm.getelementptr %[[A]][4096]
     %a = tile.alloc : <[64, 32], bf16, swizzle 64>
     %b = tile.alloc : <[32, 16], bf16, swizzle 32>
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       // CHECK: %[[A_ADDRESS:.*]] = llvm.ptrtoint %[[A]]
@@ -40,7 +40,7 @@ gpu.module @m {
       // CHECK-NEXT: nvvm.wgmma.commit.group.sync.aligned
       %p = tile.mma %a, %b : !a, !b -> !p
       // CHECK-NEXT: nvvm.wgmma.wait.group.sync.aligned 1
-      %q = tile.retire %p keep 1 : !p
+      %q = tile.wgmma_wait<1> %p : !p
       // Behind the last wait, an empty asm keeps reads of the sums where they are.
       // CHECK-NEXT: nvvm.wgmma.wait.group.sync.aligned 0
       // CHECK-NEXT: llvm.extractvalue %[[TWO]][0]
@@ -56,7 +56,7 @@ gpu.module @m {
   gpu.func @row_col() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
     %a = tile.alloc : <[64, 32], bf16, swizzle 64>
     %b = tile.alloc : <[16, 32], bf16, swizzle 64>
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       // CHECK: %[[ONE:.*]] = nvvm.wgmma.mma_async %{{.*}}, D[<f32>, <zero>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
@@ -74,7 +74,7 @@ gpu.module @m {
   gpu.func @col_row() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
     %a = tile.alloc : <[32, 64], bf16, swizzle 128>
     %b = tile.alloc : <[32, 16], bf16, swizzle 32>
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       // CHECK: %[[ONE:.*]] = nvvm.wgmma.mma_async %{{.*}}, D[<f32>, <zero>], A[<bf16>, <one>, <col>], B[<bf16>, <one>, <row>]
@@ -91,7 +91,7 @@ gpu.module @m {
   gpu.func @col_col() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
     %a = tile.alloc : <[32, 64], bf16, swizzle 128>
     %b = tile.alloc : <[16, 32], bf16, swizzle 64>
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       // CHECK: %[[ONE:.*]] = nvvm.wgmma.mma_async %{{.*}}, D[<f32>, <zero>], A[<bf16>, <one>, <col>], B[<bf16>, <one>, <col>]
@@ -110,7 +110,7 @@ gpu.module @m {
   gpu.func @two_blocks() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
     %a = tile.alloc : <[128, 32], f16, swizzle 64>
     %b = tile.alloc : <[16, 32], f16, swizzle 64>
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       // CHECK: nvvm.wgmma.fence.aligned
@@ -135,7 +135,7 @@ gpu.module @m {
   gpu.func @tf32() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
     %a = tile.alloc : <[64, 8], f32, swizzle 32>
     %b = tile.alloc : <[16, 8], f32, swizzle 32>
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       // CHECK: nvvm.wgmma.mma_async {{.*}}, <m = 64, n = 16, k = 8>, D[<f32>, <zero>], A[<tf32>, <one>, <row>], B[<tf32>, <one>, <col>]

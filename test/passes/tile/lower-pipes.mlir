@@ -1,6 +1,6 @@
 // RUN: kpc-opt --pass-pipeline='builtin.module(gpu.module(kpc-place-shared,kpc-lower-tile,canonicalize,cse))' %s | FileCheck %s
 
-// A pipe of three slots of 8,192 bytes: its barriers are behind them, full at 24,576 + 16 · slot, empty 8 bytes further.
+// A pipe of three stages of 8,192 bytes: its barriers are behind them, full at 24,576 + 16 · stage, empty 8 bytes further.
 
 !pipe = !tile.pipe<3 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 gpu.module @m {
@@ -21,7 +21,7 @@ gpu.module @m {
     %c1 = arith.constant 1 : index
     %pipe = tile.pipe tma consumers 4 : <3 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 
-    // One arrival (that of who announces the bytes) fills a slot; four warps free it.
+    // One arrival (that of who announces the bytes) fills a stage; four warps free it.
     // CHECK: scf.if
     // CHECK: %[[FULL0:.*]] = llvm.getelementptr %{{.*}}[24576]
     // CHECK: nvvm.mbarrier.init %[[FULL0]], %[[C1]]
@@ -31,14 +31,14 @@ gpu.module @m {
     // CHECK: nvvm.fence.mbarrier.init
     // CHECK: }
     // CHECK: nvvm.barrier
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 8 registers 128 {
     ^bb0(%group: index):
       %first = tile.cursor
-      // A cursor is a word: the slot, and above it the parity of the round.
+      // A cursor is a word: the stage, and above it the parity of the round.
       // CHECK: scf.for {{.*}} iter_args(%[[AT:.*]] = %[[C0]]) -> (i32)
       %last = scf.for %i = %c0 to %n step %c1 iter_args(%cursor = %first) -> (!tile.cursor) {
-        // The slot is free when the reads of the round before are over: the other parity.
+        // The stage is free when the reads of the round before are over: the other parity.
         // CHECK: %[[SLOT:.*]] = arith.andi %[[AT]], %[[SLOTS]]
         // CHECK: %[[PARITY:.*]] = arith.shrui %[[AT]], %[[C16]]
         // CHECK: %[[OTHER:.*]] = arith.xori %[[PARITY]], %[[C1]]
@@ -48,20 +48,20 @@ gpu.module @m {
         // CHECK: nvvm.mbarrier.try_wait.parity %[[EMPTY]], %[[OTHER]]
         // CHECK: %[[FULL:.*]] = llvm.getelementptr %[[BARRIERS]][24576]
         // CHECK: nvvm.mbarrier.arrive.expect_tx %[[FULL]], %[[BYTES]]
-        %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.slot<free>
+        %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.stage<free>
 
-        // Copies make the slot full; nothing is left of the commit.
-        tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+        // Copies make the stage full; nothing is left of the commit.
+        tile.commit %pipe[%free] : !pipe, !tile.stage<free>
 
         // CHECK-NEXT: nvvm.mbarrier.try_wait.parity %[[FULL]], %[[PARITY]]
-        %full = tile.wait %pipe[%cursor] : !pipe -> !tile.slot<full>
+        %full = tile.wait %pipe[%cursor] : !pipe -> !tile.stage<full>
 
         // One lane arrives for its warp; a predicate, no branch.
         // CHECK-NEXT: %[[FIRST_LANE:.*]] = arith.cmpi eq, %{{.*}}, %[[C0]]
         // CHECK-NEXT: nvvm.inline_ptx "mbarrier.arrive.shared::cta.b64 _, [{$r0}];" ro(%[[EMPTY]] : !llvm.ptr<3>), predicate = %[[FIRST_LANE]]
-        tile.release %pipe[%full] : !pipe, !tile.slot<full>
+        tile.release %pipe[%full] : !pipe, !tile.stage<full>
 
-        // Behind slot 2 comes slot 0 with the parity turned round.
+        // Behind stage 2 comes stage 0 with the parity turned round.
         // CHECK: %[[TURNED:.*]] = arith.xori %[[AT]], %[[ROUND]]
         // CHECK: %[[WRAPPED:.*]] = arith.andi %[[TURNED]], %[[ROUND]]
         // CHECK: %[[IS_LAST:.*]] = arith.cmpi eq, %[[SLOT]], %[[C2]]
@@ -74,22 +74,22 @@ gpu.module @m {
     gpu.return
   }
 
-  // Threads that write a slot themselves: no bytes are announced, a commit is an arrival of each warp.
+  // Threads that write a stage themselves: no bytes are announced, a commit is an arrival of each warp.
   // CHECK-LABEL: gpu.func @threads
   gpu.func @threads() kernel attributes {kpc.block = array<i32: 256, 1, 1>} {
     // CHECK-DAG: %[[THREE:.*]] = arith.constant 3 : i32
     // CHECK: nvvm.mbarrier.init %{{.*}}, %[[THREE]]
     %pipe = tile.pipe threads producers 3 consumers 4 : <3 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 8 registers 128 {
     ^bb0(%group: index):
       %cursor = tile.cursor
       // CHECK: nvvm.mbarrier.try_wait.parity
       // CHECK-NOT: expect_tx
-      %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.slot<free>
+      %free = tile.acquire %pipe[%cursor] : !pipe -> !tile.stage<free>
       // CHECK: nvvm.bar.warp.sync
       // CHECK: mbarrier.arrive.shared::cta.b64
-      tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+      tile.commit %pipe[%free] : !pipe, !tile.stage<free>
     }
     gpu.return
   }

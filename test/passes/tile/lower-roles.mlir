@@ -16,7 +16,7 @@ gpu.module @m {
     // CHECK: %[[WARP:.*]] = nvvm.shfl.sync idx
     // There is no pipe whose barriers were to be set up.
     // CHECK-NEXT: nvvm.barrier
-    tile.start
+    tile.barrier_init
 
     // CHECK: scf.if
     // CHECK-NEXT: nvvm.setmaxregister decrease 40

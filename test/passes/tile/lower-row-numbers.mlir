@@ -13,7 +13,7 @@ gpu.module @m {
     %zero = arith.constant 0.0 : f32
     %a = tile.alloc : !wide
     %b = tile.alloc : !b
-    tile.start
+    tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
       // Row 16w + g of the warpgroup's warp w and the lane's four g, and the row 8 below.
@@ -31,7 +31,7 @@ gpu.module @m {
       // CHECK: %[[COLUMN:.*]] = arith.index_cast %arg0 : index to i32
       // CHECK: %[[BYTES:.*]] = arith.muli %[[COLUMN]], %c128_i32 : i32
       // CHECK: llvm.getelementptr %{{.*}}[%[[BYTES]]]
-      %l = tile.lines %a[%i] : !wide -> !half
+      %l = tile.subview_columns %a[%i] : !wide -> !half
       %p = tile.mma %l, %b transposed, %s : !half, !b, !s -> !tile.pending<!s>
       %d = tile.await %p : !tile.pending<!s> -> !s
       %e = tile.apply %d, %n : !s, !numbers -> !s {

@@ -6,8 +6,8 @@
 !a = !tile.smem<[128, 64], bf16, swizzle 128>
 !b = !tile.smem<[64, 64], bf16, swizzle 128>
 !d = !tile.tmem<[128, 64], f32>
-!f = !tile.fragment<[128, 64], f32, lanes>
-!o = !tile.fragment<[128, 64], bf16, lanes>
+!f = !tile.fragment<[128, 64], f32, tmem_32x32b>
+!o = !tile.fragment<[128, 64], bf16, tmem_32x32b>
 !pipe = !tile.pipe<2 of [!a, !b]>
 !sums = !tile.pipe<2 of [!d]>
 gpu.module @m {
@@ -21,10 +21,10 @@ gpu.module @m {
     // CHECK-DAG: %[[INSTRUCTION:.*]] = arith.constant 135333008 : i32
     %pipe = tile.pipe tma consumers 1 : !pipe
     %sums = tile.pipe mma consumers 4 : !sums
-    %stage = tile.alloc : !a
-    // One arrival makes a slot of sums full, that of the products; four warps free it.
+    %staging = tile.alloc : !a
+    // One arrival makes a stage of sums full, that of the products; four warps free it.
     // CHECK: nvvm.fence.mbarrier.init
-    tile.start
+    tile.barrier_init
     // CHECK: nvvm.barrier
     // CHECK: scf.if
     // CHECK-NEXT: nvvm.tcgen05.alloc %[[PLACE:.*]], %[[COLUMNS]] : !llvm.ptr<3>, i32
@@ -36,7 +36,7 @@ gpu.module @m {
     // CHECK-NEXT: %[[ADDRESS:.*]] = llvm.load %[[PLACE]] : !llvm.ptr<3> -> i32
     // CHECK-NEXT: %[[MEMORY:.*]] = llvm.inttoptr %[[ADDRESS]] : i32 to !llvm.ptr<6>
     %memory = tile.tmem_alloc : !tile.tmem<[128, 128], f32>
-    tile.role "multiplier" warps 1 to 2 {
+    tile.role "mma" warps 1 to 2 {
     ^bb0(%group: index):
       // CHECK: nvvm.elect.sync
       tile.elect role {
@@ -44,13 +44,13 @@ gpu.module @m {
         // What follows a barrier stays behind it.
         // CHECK: nvvm.mbarrier.try_wait.parity
         // CHECK-NEXT: nvvm.tcgen05.fence <after>
-        %free = tile.acquire %sums[%at] : !sums -> !tile.slot<free>
-        %d = tile.tiles %sums[%free] in %memory : !sums, !tile.slot<free>, !tile.tmem<[128, 128], f32> -> !d
+        %free = tile.acquire %sums[%at] : !sums -> !tile.stage<free>
+        %d = tile.tiles %sums[%free] in %memory : !sums, !tile.stage<free>, !tile.tmem<[128, 128], f32> -> !d
         // Through shared memory, no fence is needed.
         // CHECK: nvvm.mbarrier.try_wait.parity
         // CHECK-NOT: fence
-        %full = tile.wait %pipe[%at] : !pipe -> !tile.slot<full>
-        %a, %b = tile.tiles %pipe[%full] : !pipe, !tile.slot<full> -> !a, !b
+        %full = tile.wait %pipe[%at] : !pipe -> !tile.stage<full>
+        %a, %b = tile.tiles %pipe[%full] : !pipe, !tile.stage<full> -> !a, !b
         // A step of a is 32 bytes, of b 16 rows of 128.
         // CHECK: nvvm.tcgen05.mma %[[MEMORY]], %{{.*}}, %{{.*}}, %[[INSTRUCTION]], %arg1 {ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.tcgen05_mma_kind<f16>} : (!llvm.ptr<6>, i64, i64, i32, i1)
         // CHECK: arith.addi %{{.*}}, %c2_i32
@@ -60,18 +60,18 @@ gpu.module @m {
         // CHECK: nvvm.tcgen05.mma %[[MEMORY]], %{{.*}}, %{{.*}}, %[[INSTRUCTION]], %[[YES]]
         tile.tmem_mma %a, %b into %d add %more : !a, !b, !d
         // CHECK: nvvm.tcgen05.commit %[[READ:.*]] : !llvm.ptr<3>
-        tile.release %pipe[%full] after_mma : !pipe, !tile.slot<full>
+        tile.release %pipe[%full] after_mma : !pipe, !tile.stage<full>
         // CHECK: nvvm.tcgen05.commit %[[DONE:.*]] : !llvm.ptr<3>
-        tile.commit %sums[%free] : !sums, !tile.slot<free>
+        tile.commit %sums[%free] : !sums, !tile.stage<free>
       }
     }
-    tile.role "finisher" warps 4 to 8 {
+    tile.role "epilogue" warps 4 to 8 {
     ^bb0(%group: index):
       %at = tile.cursor
       // CHECK: nvvm.mbarrier.try_wait.parity
       // CHECK-NEXT: nvvm.tcgen05.fence <after>
-      %full = tile.wait %sums[%at] : !sums -> !tile.slot<full>
-      %d = tile.tiles %sums[%full] in %memory : !sums, !tile.slot<full>, !tile.tmem<[128, 128], f32> -> !d
+      %full = tile.wait %sums[%at] : !sums -> !tile.stage<full>
+      %d = tile.tiles %sums[%full] in %memory : !sums, !tile.stage<full>, !tile.tmem<[128, 128], f32> -> !d
       // The lane is the high half of the address: 32 for each warp of four.
       // CHECK: %[[WARP:.*]] = arith.andi %{{.*}}, %c3_i32
       // CHECK: %[[LANE:.*]] = arith.shli %[[WARP]], %c21_i32
@@ -90,7 +90,7 @@ gpu.module @m {
       // CHECK: nvvm.tcgen05.fence <before>
       // CHECK-NEXT: nvvm.bar.warp.sync
       // CHECK: nvvm.inline_ptx "mbarrier.arrive.shared::cta.b64 _, [{$r0}];"
-      tile.release %sums[%full] : !sums, !tile.slot<full>
+      tile.release %sums[%full] : !sums, !tile.stage<full>
       // A thread has a row, inside of the bound like its columns.
       // CHECK: %[[THREAD:.*]] = arith.andi %{{.*}}, %c127_i32
       // CHECK: %[[LANE:.*]] = arith.index_cast %[[THREAD]] : i32 to index
@@ -114,7 +114,7 @@ gpu.module @m {
       // CHECK: llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<3>
       // CHECK-COUNT-7: llvm.store
       // CHECK-NOT: llvm.store
-      tile.put %out into %stage : !o, !a
+      tile.store_shared %out into %staging : !o, !a
     }
     // CHECK: nvvm.tcgen05.fence <before>
     // CHECK-NEXT: nvvm.barrier
@@ -131,9 +131,9 @@ gpu.module @m {
     // CHECK-DAG: %[[INSTRUCTION:.*]] = arith.constant 135268624 : i32
     %a = tile.alloc : !tile.smem<[128, 32], f32, swizzle 128>
     %b = tile.alloc : !tile.smem<[64, 32], f32, swizzle 128>
-    tile.start
+    tile.barrier_init
     %memory = tile.tmem_alloc : !d
-    tile.role "multiplier" warps 1 to 2 {
+    tile.role "mma" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
         // CHECK-COUNT-4: nvvm.tcgen05.mma %{{.*}}, %[[INSTRUCTION]], %{{.*}} {ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.tcgen05_mma_kind<tf32>}
@@ -156,7 +156,7 @@ gpu.module @m {
     // CHECK-DAG: %[[INSTRUCTION:.*]] = arith.constant 270599312 : i32
     %pipe = tile.pipe tma pair consumers 1 : !pipe
     %sums = tile.pipe mma pair consumers 8 : !tile.pipe<1 of [!tile.tmem<[128, 128], f32>]>
-    tile.start
+    tile.barrier_init
     // CHECK: nvvm.tcgen05.alloc %{{.*}}, %{{.*}} {group = #nvvm.cta_group<cta_2>}
     // CHECK-NEXT: nvvm.tcgen05.relinquish_alloc_permit {group = #nvvm.cta_group<cta_2>}
     %memory = tile.tmem_alloc pair : !tile.tmem<[128, 128], f32>
@@ -168,16 +168,16 @@ gpu.module @m {
         // CHECK: %[[RANK:.*]] = nvvm.read.ptx.sreg.cluster.ctaid.x
         // CHECK: %[[LEADER:.*]] = arith.cmpi eq, %[[RANK]], %c0_i32
         // CHECK: nvvm.mbarrier.arrive.expect_tx %[[FULL:.*]], %[[BYTES]], predicate = %[[LEADER]]
-        %free = tile.acquire %pipe[%at] : !pipe -> !tile.slot<free>
-        %a, %b = tile.tiles %pipe[%free] : !pipe, !tile.slot<free> -> !a, !b
+        %free = tile.acquire %pipe[%at] : !pipe -> !tile.stage<free>
+        %a, %b = tile.tiles %pipe[%free] : !pipe, !tile.stage<free> -> !a, !b
         // CHECK: %[[THERE:.*]] = nvvm.mapa %[[FULL]], %c0_i32 : !llvm.ptr<3> -> !llvm.ptr<7>
         // CHECK: %[[WORD:.*]] = llvm.ptrtoint %[[THERE]]
         // CHECK: %[[BARRIER:.*]] = llvm.inttoptr %[[WORD]]
         // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %[[BARRIER]], {{.*}}group = #nvvm.cta_group<cta_2>
-        tile.load %x[%i, %i] into %a signal %pipe[%free] : !tile.view<bf16, box [128, 64], swizzle 128>, !a, !pipe, !tile.slot<free>
-        tile.commit %pipe[%free] : !pipe, !tile.slot<free>
+        tile.tma_load %x[%i, %i] into %a signal %pipe[%free] : !tile.view<bf16, box [128, 64], swizzle 128>, !a, !pipe, !tile.stage<free>
+        tile.commit %pipe[%free] : !pipe, !tile.stage<free>
         %next = tile.next %pipe[%at] : !pipe
-        // Both slots are free again.
+        // Both stages are free again.
         // CHECK: scf.for %{{.*}} = %c0_i32 to %c2_i32 step %c1_i32
         // CHECK: nvvm.mbarrier.try_wait.parity
         // CHECK: scf.yield
@@ -185,30 +185,30 @@ gpu.module @m {
         tile.drain %pipe[%next] : !pipe
       }
     }
-    tile.role "multiplier" warps 1 to 2 {
+    tile.role "mma" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
         %at = tile.cursor
-        %free = tile.acquire %sums[%at] : !tile.pipe<1 of [!tile.tmem<[128, 128], f32>]> -> !tile.slot<free>
-        %full = tile.wait %pipe[%at] : !pipe -> !tile.slot<full>
-        %a, %b = tile.tiles %pipe[%full] : !pipe, !tile.slot<full> -> !a, !b
+        %free = tile.acquire %sums[%at] : !tile.pipe<1 of [!tile.tmem<[128, 128], f32>]> -> !tile.stage<free>
+        %full = tile.wait %pipe[%at] : !pipe -> !tile.stage<full>
+        %a, %b = tile.tiles %pipe[%full] : !pipe, !tile.stage<full> -> !a, !b
         // CHECK-COUNT-4: nvvm.tcgen05.mma %{{.*}}, %{{.*}}, %{{.*}}, %[[INSTRUCTION]], %{{.*}} {ctaGroup = #nvvm.cta_group<cta_2>, kind = #nvvm.tcgen05_mma_kind<f16>}
         tile.tmem_mma %a, %b into %memory add %no pair : !a, !b, !tile.tmem<[128, 128], f32>
         // CHECK: nvvm.tcgen05.commit %{{.*}}, multicast_mask = %[[BOTH]] {group = #nvvm.cta_group<cta_2>} : !llvm.ptr<3>, i16
-        tile.release %pipe[%full] after_mma : !pipe, !tile.slot<full>
+        tile.release %pipe[%full] after_mma : !pipe, !tile.stage<full>
         // CHECK: nvvm.tcgen05.commit %{{.*}}, multicast_mask = %[[BOTH]] {group = #nvvm.cta_group<cta_2>} : !llvm.ptr<3>, i16
-        tile.commit %sums[%free] : !tile.pipe<1 of [!tile.tmem<[128, 128], f32>]>, !tile.slot<free>
+        tile.commit %sums[%free] : !tile.pipe<1 of [!tile.tmem<[128, 128], f32>]>, !tile.stage<free>
       }
     }
-    tile.role "finisher" warps 4 to 8 {
+    tile.role "epilogue" warps 4 to 8 {
     ^bb0(%group: index):
       %at = tile.cursor
       // CHECK: nvvm.mbarrier.try_wait.parity
-      %full = tile.wait %sums[%at] : !tile.pipe<1 of [!tile.tmem<[128, 128], f32>]> -> !tile.slot<full>
+      %full = tile.wait %sums[%at] : !tile.pipe<1 of [!tile.tmem<[128, 128], f32>]> -> !tile.stage<full>
       // CHECK: nvvm.tcgen05.fence <before>
       // CHECK: %[[EMPTY:.*]] = nvvm.mapa %{{.*}}, %c0_i32
       // CHECK: nvvm.inline_ptx "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [{$r0}];" ro(%[[EMPTY]]
-      tile.release %sums[%full] : !tile.pipe<1 of [!tile.tmem<[128, 128], f32>]>, !tile.slot<full>
+      tile.release %sums[%full] : !tile.pipe<1 of [!tile.tmem<[128, 128], f32>]>, !tile.stage<full>
     }
     // CHECK: nvvm.tcgen05.fence <before>
     // CHECK-NEXT: nvvm.cluster.arrive

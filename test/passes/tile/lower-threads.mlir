@@ -17,7 +17,7 @@ gpu.module @m {
     // Without a pipe there are no barriers to set up.
     // CHECK-NOT: mbarrier
     // CHECK: nvvm.barrier
-    tile.start
+    tile.barrier_init
     // CHECK: %[[BASE:.*]] = memref.extract_aligned_pointer_as_index %arg0
     // CHECK: %[[TO:.*]] = llvm.getelementptr
     // CHECK: %[[COUNT:.*]] = arith.subi %arg1, %[[COLUMN:.*]] : index
@@ -29,17 +29,17 @@ gpu.module @m {
     // CHECK: llvm.getelementptr %{{.*}}[2048]
     // CHECK: nvvm.cp.async.shared.global
     // CHECK-NOT: nvvm.cp.async.shared.global
-    tile.gather %x into %a by 16 : memref<?xbf16>, !a {
+    tile.cp_async %x into %a by 16 : memref<?xbf16>, !a {
     ^bb0(%row: index, %column: index):
       %line = arith.muli %row, %n : index
       %at = arith.addi %line, %column : index
       %count = arith.subi %n, %column : index
-      tile.place %at, %count
+      tile.yield_address %at, %count
     }
     // CHECK: nvvm.cp.async.commit.group
-    tile.commit_gathers
+    tile.cp_async_commit
     // CHECK: nvvm.cp.async.wait.group 1
-    tile.wait_gathers keep 1
+    tile.cp_async_wait<1>
     gpu.return
   }
 
@@ -47,16 +47,16 @@ gpu.module @m {
   // CHECK-LABEL: gpu.func @elements
   gpu.func @elements(%x: memref<?xbf16>, %n: index) kernel attributes {kpc.block = array<i32: 1024, 1, 1>} {
     %b = tile.alloc : !b
-    tile.start
+    tile.barrier_init
     // CHECK-NOT: nvvm.cp.async
     // CHECK: %[[THERE:.*]] = arith.cmpi sgt, %{{.*}}, %{{.*}} : index
     // CHECK: %[[VALUE:.*]] = scf.if %[[THERE]] -> (bf16) {
     // CHECK-NEXT: memref.load %arg0
     // CHECK: llvm.store %[[VALUE]], %{{.*}} {alignment = 2 : i64} : bf16, !llvm.ptr<3>
-    tile.gather %x into %b by 2 : memref<?xbf16>, !b {
+    tile.cp_async %x into %b by 2 : memref<?xbf16>, !b {
     ^bb0(%row: index, %column: index):
       %count = arith.subi %n, %row : index
-      tile.place %column, %count
+      tile.yield_address %column, %count
     }
     gpu.return
   }
@@ -66,14 +66,14 @@ gpu.module @m {
   gpu.func @few(%x: memref<?xbf16>) kernel attributes {kpc.block = array<i32: 256, 1, 1>} {
     // CHECK-DAG: %[[PIECES:.*]] = arith.constant 128 : i32
     %b = tile.alloc : !b
-    tile.start
+    tile.barrier_init
     // CHECK: %[[MINE:.*]] = arith.cmpi slt, %{{.*}}, %[[PIECES]] : i32
     // CHECK: scf.if %[[MINE]] {
     // All of a piece is there: no size.
     // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
-    tile.gather %x into %b by 16 : memref<?xbf16>, !b {
+    tile.cp_async %x into %b by 16 : memref<?xbf16>, !b {
     ^bb0(%row: index, %column: index):
-      tile.place %column
+      tile.yield_address %column
     }
     gpu.return
   }
@@ -82,7 +82,7 @@ gpu.module @m {
   // CHECK-LABEL: gpu.func @back
   gpu.func @back(%y: memref<?xbf16>, %n: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
     %b = tile.alloc : !b
-    tile.start
+    tile.barrier_init
     // CHECK: %[[WHOLE:.*]] = arith.cmpi sge, %[[COUNT:.*]], %{{.*}} : index
     // CHECK: scf.if %[[WHOLE]] {
     // CHECK-NEXT: %[[EIGHT:.*]] = llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<8xbf16>
@@ -90,10 +90,10 @@ gpu.module @m {
     // CHECK: } else {
     // CHECK: arith.cmpi sgt, %[[COUNT]]
     // CHECK-COUNT-7: memref.store
-    tile.scatter %b to %y by 16 : !b, memref<?xbf16> {
+    tile.store_global %b to %y by 16 : !b, memref<?xbf16> {
     ^bb0(%row: index, %column: index):
       %count = arith.subi %n, %column : index
-      tile.place %row, %count
+      tile.yield_address %row, %count
     }
     gpu.return
   }
@@ -104,7 +104,7 @@ gpu.module @m {
     %zero = arith.constant 0.0 : f32
     %a = tile.alloc : !a
     %b = tile.alloc : !tile.smem<[16, 32], bf16, swizzle 64>
-    tile.start
+    tile.barrier_init
     %c = tile.splat %zero : f32 -> !d
     // CHECK-COUNT-2: nvvm.ldmatrix %{{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 4 : i32
     // CHECK: %[[FIRST:.*]] = nvvm.mma.sync A[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] B[%{{.*}}, %{{.*}}] C[
@@ -117,7 +117,7 @@ gpu.module @m {
     // CHECK: nvvm.mma.sync {{.*}} C[%[[SUM]],
     // CHECK: nvvm.mma.sync
     // CHECK-NOT: nvvm.mma.sync
-    %d = tile.multiply %a, %b transposed, %c : !a, !tile.smem<[16, 32], bf16, swizzle 64> -> !d
+    %d = tile.mma_sync %a, %b transposed, %c : !a, !tile.smem<[16, 32], bf16, swizzle 64> -> !d
     %e = tile.map %d at [%i, %i] within [%i, %i] : !d -> !d {
     ^bb0(%v: f32, %row: index, %column: index):
       memref.store %v, %sink[] : memref<f32>
@@ -132,11 +132,11 @@ gpu.module @m {
     %zero = arith.constant 0.0 : f32
     %a = tile.alloc : !b
     %b = tile.alloc : !tile.smem<[16, 16], bf16, swizzle 32>
-    tile.start
+    tile.barrier_init
     %c = tile.splat %zero : f32 -> !d
     // CHECK-COUNT-2: nvvm.ldmatrix %{{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<col>, num = 4 : i32
     // CHECK-NOT: nvvm.ldmatrix
-    %d = tile.multiply %a transposed, %b, %c : !b, !tile.smem<[16, 16], bf16, swizzle 32> -> !d
+    %d = tile.mma_sync %a transposed, %b, %c : !b, !tile.smem<[16, 16], bf16, swizzle 32> -> !d
     %e = tile.map %d at [%i, %i] within [%i, %i] : !d -> !d {
     ^bb0(%v: f32, %row: index, %column: index):
       memref.store %v, %sink[] : memref<f32>
@@ -151,13 +151,13 @@ gpu.module @m {
     %zero = arith.constant 0.0 : f32
     %a = tile.alloc : !tile.smem<[64, 8], f32, swizzle 32>
     %b = tile.alloc : !tile.smem<[8, 16], f32, swizzle 64>
-    tile.start
+    tile.barrier_init
     %c = tile.splat %zero : f32 -> !d
     // CHECK-COUNT-1: nvvm.ldmatrix
     // CHECK-NOT: nvvm.ldmatrix
     // CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
     // CHECK-COUNT-2: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<tf32>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 8>
-    %d = tile.multiply %a, %b, %c : !tile.smem<[64, 8], f32, swizzle 32>, !tile.smem<[8, 16], f32, swizzle 64> -> !d
+    %d = tile.mma_sync %a, %b, %c : !tile.smem<[64, 8], f32, swizzle 32>, !tile.smem<[8, 16], f32, swizzle 64> -> !d
     %e = tile.map %d at [%i, %i] within [%i, %i] : !d -> !d {
     ^bb0(%v: f32, %row: index, %column: index):
       memref.store %v, %sink[] : memref<f32>
@@ -171,14 +171,14 @@ gpu.module @m {
   gpu.func @pairs(%v: f32, %w: bf16) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
     %s = tile.alloc : !tile.smem<[64, 16], bf16, swizzle 32>
     %t = tile.alloc : !tile.smem<[64, 16], f32, swizzle 64>
-    tile.start
+    tile.barrier_init
     %x = tile.splat %w : bf16 -> !tile.fragment<[64, 16], bf16>
     // CHECK-NOT: stmatrix
     // CHECK-COUNT-4: llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : vector<2xbf16>, !llvm.ptr<3>
-    tile.put %x into %s in pairs : !tile.fragment<[64, 16], bf16>, !tile.smem<[64, 16], bf16, swizzle 32>
+    tile.store_shared %x into %s in pairs : !tile.fragment<[64, 16], bf16>, !tile.smem<[64, 16], bf16, swizzle 32>
     %y = tile.splat %v : f32 -> !d
     // CHECK-COUNT-4: llvm.store %{{.*}}, %{{.*}} {alignment = 8 : i64} : vector<2xf32>, !llvm.ptr<3>
-    tile.put %y into %t : !d, !tile.smem<[64, 16], f32, swizzle 64>
+    tile.store_shared %y into %t : !d, !tile.smem<[64, 16], f32, swizzle 64>
     gpu.return
   }
 }

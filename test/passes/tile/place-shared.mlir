@@ -1,13 +1,13 @@
 // RUN: kpc-opt --pass-pipeline='builtin.module(gpu.module(kpc-place-shared))' %s | FileCheck %s
 
 // Tiles come first, the largest alignment in front, since they have whole multiples of it; pipes behind, whose barriers (16
-// bytes a slot) end them anywhere. The kernel gets the sum.
+// bytes a stage) end them anywhere. The kernel gets the sum.
 
 gpu.module @m {
   // CHECK-LABEL: gpu.func @mixed
   // CHECK-SAME: kpc.shared = 33824 : i64
   gpu.func @mixed() kernel {
-    // Two slots of 8,192 bytes and their barriers, behind both tiles.
+    // Two stages of 8,192 bytes and their barriers, behind both tiles.
     // CHECK: tile.pipe tma consumers 4 {offset = 17408 : i64}
     %pipe = tile.pipe tma consumers 4 : <2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
     // Aligned to 256 bytes.
@@ -15,7 +15,7 @@ gpu.module @m {
     %small = tile.alloc : <[32, 16], bf16, swizzle 32>
     // CHECK: tile.alloc {offset = 0 : i64}
     %large = tile.alloc : <[128, 64], bf16, swizzle 128>
-    tile.start
+    tile.barrier_init
     gpu.return
   }
 
@@ -27,7 +27,7 @@ gpu.module @m {
     %first = tile.pipe tma consumers 4 : <1 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
     // CHECK: tile.pipe tma consumers 4 {offset = 9216 : i64}
     %second = tile.pipe tma consumers 4 : <1 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
-    tile.start
+    tile.barrier_init
     gpu.return
   }
 

@@ -72,7 +72,7 @@ TEST(CompileKernel, SharedMemory) {
 TEST(CompileKernel, TensorMemory) {
   std::string One = kernel(std::string(Grid) + Block);
   One.replace(One.find("{ gpu.return }"), 14,
-              "{ tile.start\n"
+              "{ tile.barrier_init\n"
               "%m = tile.tmem_alloc : !tile.tmem<[128, 64], f32>\n"
               "tile.tmem_free %m : !tile.tmem<[128, 64], f32>\n"
               "gpu.return }");

@@ -219,14 +219,14 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// Heads that are turned: y = (x·w)·c + exchanged(x·w)·s, with angles of each
 /// row.
-struct TurnedHeads {
+struct RotatedHeads {
   const char *Name;
   int64_t Rows, Count, Half, Sum;
 };
 
-void PrintTo(const TurnedHeads &H, std::ostream *Out) { *Out << H.Name; }
+void PrintTo(const RotatedHeads &H, std::ostream *Out) { *Out << H.Name; }
 
-KernelText turnedOf(const TurnedHeads &H) {
+KernelText turnedOf(const RotatedHeads &H) {
   std::string Count = std::to_string(H.Count), Half = std::to_string(H.Half),
               Depth = std::to_string(H.Sum);
   std::vector<std::string> All = {"m", Count, "2", Half};
@@ -261,7 +261,7 @@ KernelText turnedOf(const TurnedHeads &H) {
   return K;
 }
 
-class TurnedKernel : public ::testing::TestWithParam<TurnedHeads> {};
+class TurnedKernel : public ::testing::TestWithParam<RotatedHeads> {};
 
 TEST_P(TurnedKernel, IsAssembledWithoutLoss) {
   expectNoLoss(turnedOf(GetParam()).text(), {"gemm ", OfHopper, 3});
@@ -269,12 +269,12 @@ TEST_P(TurnedKernel, IsAssembledWithoutLoss) {
 
 INSTANTIATE_TEST_SUITE_P(
     Gemm, TurnedKernel,
-    ::testing::Values(TurnedHeads{"heads_of_64", 4096, 48, 32, 2048},
-                      TurnedHeads{"heads_of_128", 8192, 64, 64, 4096},
-                      TurnedHeads{"heads_of_32", 4096, 48, 16, 1024},
-                      TurnedHeads{"heads_of_96", 4096, 32, 48, 2048},
-                      TurnedHeads{"few_rows", 64, 48, 32, 2048}),
-    [](const ::testing::TestParamInfo<TurnedHeads> &Info) {
+    ::testing::Values(RotatedHeads{"heads_of_64", 4096, 48, 32, 2048},
+                      RotatedHeads{"heads_of_128", 8192, 64, 64, 4096},
+                      RotatedHeads{"heads_of_32", 4096, 48, 16, 1024},
+                      RotatedHeads{"heads_of_96", 4096, 32, 48, 2048},
+                      RotatedHeads{"few_rows", 64, 48, 32, 2048}),
+    [](const ::testing::TestParamInfo<RotatedHeads> &Info) {
       return std::string(Info.param.Name);
     });
 
@@ -287,11 +287,11 @@ TEST_P(TensorMemoryKernel, IsAssembledWithoutLoss) {
 
 /// By one block and by a pair, whichever is ranked first.
 TEST_P(TensorMemoryKernel, IsAssembledByForce) {
-  for (const char *Schedule :
-       {"gemm 128x64x64 slots 2 group 1", "gemm 128x192x64 slots 4 group 8",
-        "gemm 128x256x64 slots 4 group 8",
-        "gemm 256x128x64 slots 4 group 4 pair",
-        "gemm 256x256x64 slots 6 group 8 pair"}) {
+  for (const char *Schedule : {"gemm 128x64x64 stages 2 group_m 1",
+                               "gemm 128x192x64 stages 4 group_m 8",
+                               "gemm 128x256x64 stages 4 group_m 8",
+                               "gemm 256x128x64 stages 4 group_m 4 pair",
+                               "gemm 256x256x64 stages 6 group_m 8 pair"}) {
     std::string Text = textOf(GetParam()).text();
     size_t At = Text.find("attributes {");
     ASSERT_NE(At, std::string::npos);

@@ -133,10 +133,10 @@ TEST(Nvptx, WritesPtx) {
   EXPECT_THAT(*Ptx, HasSubstr(".maxntid 128"));
 }
 
-TEST(Nvptx, HoldsDependentsUntilTheEnd) {
+TEST(Nvptx, NoEarlyPdlTrigger) {
   Compiler C;
   std::string Text = unary("math.sqrt");
-  Text.insert(Text.find("kpc.reads"), "kpc.holds_dependents, ");
+  Text.insert(Text.find("kpc.reads"), "kpc.no_early_pdl_trigger, ");
   auto Ptx = C.ptx(Text, "sm_90a");
   ASSERT_TRUE(Ptx) << C.Reported;
   EXPECT_THAT(*Ptx, HasSubstr("griddepcontrol.wait;"));

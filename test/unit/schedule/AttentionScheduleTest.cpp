@@ -31,15 +31,15 @@ AttentionShape shapeOf(int64_t Heads, int64_t Length, int64_t Depth,
 }
 
 TEST(AttentionSchedule, Sizes) {
-  AttentionSchedule S; // 128×128, two slots
-  S.QuerySlots = 2;
+  AttentionSchedule S; // 128×128, two stages
+  S.QueryStages = 2;
   AttentionShape Shape = shapeOf(64, 4096, 128);
   EXPECT_EQ(S.consumers(), 2);
   EXPECT_EQ(S.threads(), 384);
   // Two tiles of queries, one of results, two of keys and of values.
   EXPECT_EQ(S.sharedBytes(Shape), 7 * 128 * 128 * 2);
   EXPECT_EQ(S.neededRegisters(Shape), 64 + 32 + 64 + 32);
-  EXPECT_EQ(S.str(), "attention 128x128 slots 2 ahead 16");
+  EXPECT_EQ(S.str(), "attention 128x128 stages 2 ahead 16");
 }
 
 TEST(AttentionSchedule, AllAreLegal) {
@@ -85,12 +85,11 @@ TEST(AttentionSchedule, BiasesHaveRoom) {
 TEST(AttentionSchedule, PartsPrint) {
   AttentionCost Best =
       rankAttentionSchedules(shapeOf(64, 4096, 128), hopper()).front();
-  EXPECT_THAT(Best.str(), StartsWith("attention 128x128 slots 2 ahead 16: "));
+  EXPECT_THAT(Best.str(), StartsWith("attention 128x128 stages 2 ahead 16: "));
   EXPECT_THAT(Best.str(), HasSubstr("16 waves x ("));
-  EXPECT_NEAR(Best.Total,
-              Best.Waves *
-                  (Best.Multiply + Best.Softmax + Best.Score + Best.Finish),
-              3);
+  EXPECT_NEAR(
+      Best.Total,
+      Best.Waves * (Best.Mma + Best.Softmax + Best.Score + Best.Epilogue), 3);
 }
 
 TEST(AttentionSchedule, ScoresThatAreReadCost) {

@@ -20,11 +20,11 @@ namespace {
 
 const target::Target &blackwell() { return *target::findTarget("sm_100a"); }
 
-GemmShape shapeOf(int64_t Rows, int64_t Columns, int64_t Sum) {
+GemmShape shapeOf(int64_t M, int64_t N, int64_t K) {
   GemmShape S;
-  S.Rows = Rows;
-  S.Columns = Columns;
-  S.Sum = Sum;
+  S.M = M;
+  S.N = N;
+  S.K = K;
   return S;
 }
 
@@ -36,20 +36,21 @@ const GemmShape Shapes[] = {shapeOf(8192, 8192, 8192), shapeOf(4096, 3072, 768),
 } // namespace
 
 TEST(BlackwellSchedule, Sizes) {
-  BlackwellSchedule S; // 128×256×64, four slots
+  BlackwellSchedule S; // 128×256×64, four stages
   EXPECT_FALSE(S.isPair());
-  EXPECT_EQ(S.slotBytes(2), 49152);
+  EXPECT_EQ(S.stageBytes(2), 49152);
   EXPECT_EQ(S.tensorMemoryColumns(), 512);
-  EXPECT_EQ(S.str(), "gemm 128x256x64 slots 4 group 8");
-  // Each block of a pair has half of the columns in its slots, but sums of all.
-  S.ClusterRows = 2;
+  EXPECT_EQ(S.str(), "gemm 128x256x64 stages 4 group_m 8");
+  // Each block of a pair has half of the columns in its stages, but sums of
+  // all.
+  S.ClusterM = 2;
   EXPECT_TRUE(S.isPair());
-  EXPECT_EQ(S.slotBytes(2), 32768);
+  EXPECT_EQ(S.stageBytes(2), 32768);
   EXPECT_EQ(S.tensorMemoryColumns(), 512);
-  EXPECT_EQ(S.str(), "gemm 256x256x64 slots 4 group 8 pair");
-  S.TileColumns = 192; // what is taken is a power of two
+  EXPECT_EQ(S.str(), "gemm 256x256x64 stages 4 group_m 8 pair");
+  S.TileN = 192; // what is taken is a power of two
   EXPECT_EQ(S.tensorMemoryColumns(), 512);
-  S.TileColumns = 64;
+  S.TileN = 64;
   EXPECT_EQ(S.tensorMemoryColumns(), 128);
 }
 
@@ -60,15 +61,15 @@ TEST(BlackwellSchedule, AllAreLegal) {
     for (const BlackwellCost &One : Ranked) {
       const BlackwellSchedule &S = One.Schedule;
       SCOPED_TRACE(S.str());
-      EXPECT_EQ(S.TileRows, 128);
-      EXPECT_LE(S.TileColumns, 256);
+      EXPECT_EQ(S.TileM, 128);
+      EXPECT_LE(S.TileN, 256);
       EXPECT_EQ(S.ownColumns() % 64, 0);
       EXPECT_LE(S.tensorMemoryColumns(), blackwell().Limit.TensorMemoryColumns);
-      EXPECT_EQ(S.TileSum * Shape.ElementBytes, 128);
-      EXPECT_GE(S.Slots, 2);
-      // Two buffers of 64 columns of 128 rows; barriers of 16 bytes a slot, and
-      // the address of tensor memory.
-      EXPECT_LE(S.Slots * (S.slotBytes(2) + 16) + 2 * 128 * 64 * 2 + 64,
+      EXPECT_EQ(S.TileK * Shape.ElementBytes, 128);
+      EXPECT_GE(S.Stages, 2);
+      // Two buffers of 64 columns of 128 rows; barriers of 16 bytes a stage,
+      // and the address of tensor memory.
+      EXPECT_LE(S.Stages * (S.stageBytes(2) + 16) + 2 * 128 * 64 * 2 + 64,
                 blackwell().Limit.SharedPerBlock);
       // What is printed is read again.
       auto Read = readBlackwellSchedule(S.str(), Shape, blackwell());
@@ -97,23 +98,23 @@ TEST(BlackwellSchedule, LargeProductsArePairs) {
       EndsWith(" pair"));
   EXPECT_THAT(
       rankBlackwellSchedules(shapeOf(64, 64, 64), blackwell()).front().str(),
-      StartsWith("gemm 128x64x64 slots "));
+      StartsWith("gemm 128x64x64 stages "));
 }
 
 TEST(BlackwellSchedule, WhatIsNone) {
   auto Read = [](const char *Text) {
     return bool(readBlackwellSchedule(Text, Shapes[0], blackwell()));
   };
-  EXPECT_TRUE(Read("gemm 128x256x64 slots 4 group 8"));
-  EXPECT_TRUE(Read("gemm 256x128x64 slots 3 group 1 pair"));
-  EXPECT_FALSE(Read("gemm 256x256x64 slots 4 group 8"));
-  EXPECT_FALSE(Read("gemm 128x256x64 slots 4 group 8 pair"));
-  EXPECT_FALSE(Read("gemm 256x192x64 slots 4 group 8 pair"));
-  EXPECT_FALSE(Read("gemm 128x320x64 slots 2 group 8"));
-  EXPECT_FALSE(Read("gemm 128x256x64 slots 5 group 8"));
-  EXPECT_FALSE(Read("gemm 128x256x64 slots 1 group 8"));
-  EXPECT_FALSE(Read("gemm 128x256x32 slots 4 group 8"));
-  EXPECT_FALSE(Read("gemm 128x256x64 slots 4 group 0"));
-  EXPECT_FALSE(Read("gemm 128x256x64 slots 4 group 8 split 2"));
-  EXPECT_FALSE(Read("conv 128x256x64 slots 4 group 8"));
+  EXPECT_TRUE(Read("gemm 128x256x64 stages 4 group_m 8"));
+  EXPECT_TRUE(Read("gemm 256x128x64 stages 3 group_m 1 pair"));
+  EXPECT_FALSE(Read("gemm 256x256x64 stages 4 group_m 8"));
+  EXPECT_FALSE(Read("gemm 128x256x64 stages 4 group_m 8 pair"));
+  EXPECT_FALSE(Read("gemm 256x192x64 stages 4 group_m 8 pair"));
+  EXPECT_FALSE(Read("gemm 128x320x64 stages 2 group_m 8"));
+  EXPECT_FALSE(Read("gemm 128x256x64 stages 5 group_m 8"));
+  EXPECT_FALSE(Read("gemm 128x256x64 stages 1 group_m 8"));
+  EXPECT_FALSE(Read("gemm 128x256x32 stages 4 group_m 8"));
+  EXPECT_FALSE(Read("gemm 128x256x64 stages 4 group_m 0"));
+  EXPECT_FALSE(Read("gemm 128x256x64 stages 4 group_m 8 split_k 2"));
+  EXPECT_FALSE(Read("conv 128x256x64 stages 4 group_m 8"));
 }

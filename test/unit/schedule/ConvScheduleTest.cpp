@@ -47,8 +47,8 @@ TEST(ConvSchedule, LegalOnesAreRanked) {
       const ConvSchedule &S = Ranked[I].Schedule;
       SCOPED_TRACE(Ranked[I].str());
       EXPECT_LE(S.sharedBytes(2), hopper().Limit.SharedPerBlock);
-      EXPECT_GE(S.Slots, 2);
-      EXPECT_LE(S.TileRows * S.TileColumns, 192 * 192);
+      EXPECT_GE(S.Stages, 2);
+      EXPECT_LE(S.TileM * S.TileN, 192 * 192);
       if (I)
         EXPECT_GE(Ranked[I].Total, Ranked[I - 1].Total);
       EXPECT_THAT(Ranked[I].str(), StartsWith(S.str() + ": "));
@@ -67,14 +67,16 @@ TEST(ConvSchedule, PrintedOnesAreRead) {
 
 TEST(ConvSchedule, IllegalOnesAreNotRead) {
   for (const char *Text :
-       {"", "gemm 128x64x64 slots 4 group 8", "conv 128x64x64 slots 4 group 8 ",
-        "conv 128x64x48 slots 4 group 8", "conv 96x64x64 slots 4 group 8",
-        "conv 192x256x64 slots 2 group 8",
-        "conv 64x64x64 slots 4 group 8 split 3",
-        "conv 64x64x64 slots 4 group 8 cluster 4x1",
-        "conv 64x64x16 slots 4 group 8 cluster 4",
-        "conv 128x64x64 slots 1 group 8", "conv 128x256x64 slots 8 group 8",
-        "conv 128x64x64 slots 4 group 0"})
+       {"", "gemm 128x64x64 stages 4 group_m 8",
+        "conv 128x64x64 stages 4 group_m 8 ",
+        "conv 128x64x48 stages 4 group_m 8", "conv 96x64x64 stages 4 group_m 8",
+        "conv 192x256x64 stages 2 group_m 8",
+        "conv 64x64x64 stages 4 group_m 8 split_k 3",
+        "conv 64x64x64 stages 4 group_m 8 cluster 4x1",
+        "conv 64x64x16 stages 4 group_m 8 cluster 4",
+        "conv 128x64x64 stages 1 group_m 8",
+        "conv 128x256x64 stages 8 group_m 8",
+        "conv 128x64x64 stages 4 group_m 0"})
     EXPECT_FALSE(readConvSchedule(Text, Shapes[0], hopper())) << Text;
 }
 
@@ -87,17 +89,17 @@ TEST(ConvSchedule, SlicesAreAsWideAsChannelsFill) {
   EXPECT_EQ(sliceOf(shapeOf(1, 1, 12, 3)), 16);
   EXPECT_EQ(sliceOf(shapeOf(1, 1, 1, 1)), 16);
   // Of 96 channels, two slices of 64 would be a quarter of zeros.
-  EXPECT_EQ(rankConvSchedules(Shapes[4], hopper())[0].Schedule.TileSum, 32);
+  EXPECT_EQ(rankConvSchedules(Shapes[4], hopper())[0].Schedule.TileK, 32);
 }
 
 TEST(ConvSchedule, LongSumsOfFewTilesAreSplit) {
-  EXPECT_GT(rankConvSchedules(Shapes[5], hopper())[0].Schedule.Split, 1);
-  EXPECT_EQ(rankConvSchedules(Shapes[0], hopper())[0].Schedule.Split, 1);
+  EXPECT_GT(rankConvSchedules(Shapes[5], hopper())[0].Schedule.SplitK, 1);
+  EXPECT_EQ(rankConvSchedules(Shapes[0], hopper())[0].Schedule.SplitK, 1);
   // Of channels of which nothing is said there may be one.
   ConvShape Unsaid = shapeOf(196, 512, 4608, 1);
   Unsaid.LeastChannels = 1;
   for (const ConvCost &One : rankConvSchedules(Unsaid, hopper()))
-    EXPECT_EQ(One.Schedule.Split, 1);
+    EXPECT_EQ(One.Schedule.SplitK, 1);
 }
 
 TEST(ConvSchedule, NoTensorCoresNoSchedules) {

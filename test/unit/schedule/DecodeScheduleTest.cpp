@@ -54,7 +54,7 @@ TEST(DecodeSchedule, LegalOnEveryGpu) {
                         (S.Warps + 1) * S.partBytes(Shape));
               EXPECT_GE(S.resident(Shape, T), 1);
               EXPECT_GE(One.Total, Before);
-              EXPECT_NEAR(One.Total, One.Rounds * One.Stream + One.Finish,
+              EXPECT_NEAR(One.Total, One.Rounds * One.Stream + One.Overhead,
                           1e-6 * One.Total);
               Before = One.Total;
             }
@@ -88,5 +88,5 @@ TEST(DecodeSchedule, Prints) {
               testing::MatchesRegex(
                   "decode [0-9]+ rows x [0-9]+ keys x [0-9]+ warps stages "
                   "[0-9]+ cluster [0-9]+: [0-9.]+ us = [0-9.]+ rounds x "
-                  "[0-9.]+ stream . [0-9.]+ finish"));
+                  "[0-9.]+ stream . [0-9.]+ overhead"));
 }

@@ -23,13 +23,12 @@ namespace {
 
 const target::Target &hopper() { return *target::findTarget("sm_90a"); }
 
-GemmShape shapeOf(int64_t Rows, int64_t Columns, int64_t Sum,
-                  int64_t Batch = 1) {
+GemmShape shapeOf(int64_t M, int64_t N, int64_t K, int64_t Batch = 1) {
   GemmShape S;
   S.Batch = Batch;
-  S.Rows = Rows;
-  S.Columns = Columns;
-  S.Sum = Sum;
+  S.M = M;
+  S.N = N;
+  S.K = K;
   return S;
 }
 
@@ -58,13 +57,13 @@ const GemmShape Shapes[] = {
 } // namespace
 
 TEST(GemmSchedule, Sizes) {
-  GemmSchedule S; // 128×256×64, four slots
+  GemmSchedule S; // 128×256×64, four stages
   EXPECT_EQ(S.consumers(), 2);
   EXPECT_EQ(S.threads(), 384);
-  EXPECT_EQ(S.slotBytes(2), 49152);
+  EXPECT_EQ(S.stageBytes(2), 49152);
   // Two buffers of 64 columns for each of 128 rows.
   EXPECT_EQ(S.sharedBytes(2), 4 * 49152 + 2 * 128 * 64 * 2);
-  EXPECT_EQ(S.str(), "gemm 128x256x64 slots 4 group 8");
+  EXPECT_EQ(S.str(), "gemm 128x256x64 stages 4 group_m 8");
 }
 
 TEST(GemmSchedule, AllAreLegal) {
@@ -74,20 +73,20 @@ TEST(GemmSchedule, AllAreLegal) {
     for (const GemmCost &One : Ranked) {
       const GemmSchedule &S = One.Schedule;
       SCOPED_TRACE(S.str());
-      // Barriers: two of 8 bytes for each slot.
-      EXPECT_LE(S.sharedBytes(Shape.ElementBytes) + 16 * S.Slots,
+      // Barriers: two of 8 bytes for each stage.
+      EXPECT_LE(S.sharedBytes(Shape.ElementBytes) + 16 * S.Stages,
                 hopper().Limit.SharedPerBlock);
-      EXPECT_GE(S.Slots, 2);
-      EXPECT_LE(S.Slots, 14);
-      EXPECT_GE(S.GroupRows, 1);
-      EXPECT_EQ(S.TileRows % 64, 0);
-      EXPECT_EQ(S.TileColumns % StagingColumns, 0);
-      // wgmma has at most 256 columns; a slot's line fills one swizzle.
-      EXPECT_LE(S.TileColumns, 256);
-      EXPECT_EQ(S.TileSum * Shape.ElementBytes, 128);
+      EXPECT_GE(S.Stages, 2);
+      EXPECT_LE(S.Stages, 14);
+      EXPECT_GE(S.GroupM, 1);
+      EXPECT_EQ(S.TileM % 64, 0);
+      EXPECT_EQ(S.TileN % StagingColumns, 0);
+      // wgmma has at most 256 columns; a stage's line fills one swizzle.
+      EXPECT_LE(S.TileN, 256);
+      EXPECT_EQ(S.TileK * Shape.ElementBytes, 128);
       EXPECT_LE(S.threads(), 512);
       // A thread's sums, and 32 registers for what goes on around them.
-      EXPECT_LE(S.TileColumns / 2 + 32, S.consumers() == 3 ? 160 : 232);
+      EXPECT_LE(S.TileN / 2 + 32, S.consumers() == 3 ? 160 : 232);
     }
   }
 }
@@ -106,7 +105,7 @@ TEST(GemmSchedule, NoneWithoutMemory) {
 }
 
 GemmShape knownSum(GemmShape S) {
-  S.LeastSum = S.Sum;
+  S.MinK = S.K;
   return S;
 }
 
@@ -114,26 +113,26 @@ GemmShape knownSum(GemmShape S) {
 TEST(GemmSchedule, PairsOfRunsStayTogether) {
   for (int64_t Half : {8, 32, 48, 64}) {
     GemmShape Shape = knownSum(shapeOf(512, 3072, 2048));
-    Shape.Exchanged = Half;
+    Shape.RotateHalf = Half;
     std::vector<GemmCost> Ranked = rankGemmSchedules(Shape, hopper());
     ASSERT_FALSE(Ranked.empty());
     bool AnySplit = false;
     for (const GemmCost &One : Ranked) {
       SCOPED_TRACE(One.Schedule.str());
-      EXPECT_EQ(One.Schedule.TileColumns % (2 * Half), 0);
-      AnySplit |= One.Schedule.Split > 1;
+      EXPECT_EQ(One.Schedule.TileN % (2 * Half), 0);
+      AnySplit |= One.Schedule.SplitK > 1;
     }
     EXPECT_EQ(AnySplit, Half <= 32);
   }
   GemmShape Shape = shapeOf(512, 3072, 2048);
-  Shape.Exchanged = 64;
+  Shape.RotateHalf = 64;
   EXPECT_FALSE(
-      readGemmSchedule("gemm 128x64x64 slots 4 group 2", Shape, hopper()));
+      readGemmSchedule("gemm 128x64x64 stages 4 group_m 2", Shape, hopper()));
   EXPECT_TRUE(
-      readGemmSchedule("gemm 128x128x64 slots 4 group 2", Shape, hopper()));
+      readGemmSchedule("gemm 128x128x64 stages 4 group_m 2", Shape, hopper()));
   // No tile has whole heads; both halves take too many registers.
   for (int64_t Half : {40, 128}) {
-    Shape.Exchanged = Half;
+    Shape.RotateHalf = Half;
     EXPECT_TRUE(rankGemmSchedules(Shape, hopper()).empty());
   }
 }
@@ -146,20 +145,21 @@ TEST(GemmSchedule, LongSumsAreSplit) {
       const GemmSchedule &S = One.Schedule;
       SCOPED_TRACE(S.str());
       EXPECT_LE(S.blocks(), hopper().Can.ClusterBlocks);
-      EXPECT_TRUE(S.Split == 1 || S.sharers() == 1);
-      EXPECT_GT(S.Split == 1 ? 1 : One.Join, 0);
-      if (S.Split == 1)
+      EXPECT_TRUE(S.SplitK == 1 || S.multicast() == 1);
+      EXPECT_GT(S.SplitK == 1 ? 1 : One.Reduce, 0);
+      if (S.SplitK == 1)
         continue;
-      EXPECT_LE(S.Split, (Shape.Sum + S.TileSum - 1) / S.TileSum);
+      EXPECT_LE(S.SplitK, (Shape.K + S.TileK - 1) / S.TileK);
       EXPECT_EQ(S.storedColumns() % S.partColumns(), 0);
       EXPECT_EQ(S.partColumns() % 16, 0);
-      EXPECT_LE(S.keptBytes(), S.Slots * S.slotBytes(Shape.ElementBytes));
+      EXPECT_LE(S.accumulatorBytes(),
+                S.Stages * S.stageBytes(Shape.ElementBytes));
     }
   }
   // Nobody promises that the sum is long enough.
   for (const GemmCost &One :
        rankGemmSchedules(shapeOf(64, 4096, 4096), hopper()))
-    EXPECT_EQ(One.Schedule.Split, 1);
+    EXPECT_EQ(One.Schedule.SplitK, 1);
   EXPECT_THAT(rankGemmSchedules(knownSum(shapeOf(64, 4096, 4096)), hopper())
                   .front()
                   .str(),
@@ -171,17 +171,17 @@ TEST(GemmSchedule, LongSumsAreSplit) {
 TEST(GemmSchedule, LinesOfTheCache) {
   GemmShape Shape = shapeOf(3000, 3000, 3000);
   Shape.LinesOfA = Shape.LinesOfB = 2;
-  auto Bring = [&](const char *Text) {
+  auto Load = [&](const char *Text) {
     auto Cost = readGemmSchedule(Text, Shape, hopper());
-    return Cost ? Cost->Bring : 0;
+    return Cost ? Cost->Load : 0;
   };
-  double Alone = Bring("gemm 128x192x64 slots 4 group 8"),
-         Two = Bring("gemm 128x192x64 slots 4 group 8 cluster 2x1");
+  double Alone = Load("gemm 128x192x64 stages 4 group_m 8"),
+         Two = Load("gemm 128x192x64 stages 4 group_m 8 cluster 2x1");
   EXPECT_NEAR(Two / Alone, (128 + 192 / 2) / 320., 1e-9);
   // The fastest of those measured.
   EXPECT_THAT(rankGemmSchedules(Shape, hopper()).front().Schedule.str(),
-              StartsWith("gemm 192x192x64 slots 3 "));
-  EXPECT_EQ(rankGemmSchedules(Shape, hopper()).front().Schedule.sharers(), 2);
+              StartsWith("gemm 192x192x64 stages 3 "));
+  EXPECT_EQ(rankGemmSchedules(Shape, hopper()).front().Schedule.multicast(), 2);
 }
 
 // What is printed is read back, and nothing else.
@@ -194,46 +194,46 @@ TEST(GemmSchedule, TextIsRead) {
     }
   const GemmShape &Shape = Shapes[0];
   EXPECT_TRUE(
-      readGemmSchedule("gemm 64x128x64 slots 3 group 2", Shape, hopper()));
+      readGemmSchedule("gemm 64x128x64 stages 3 group_m 2", Shape, hopper()));
   for (const char *Text :
        {"",
         "gemm",
-        "gemm 64x128x64 slots 3",
-        "gemm 64x128x64 slots 3 group 2 ",
-        "gemm 64x128x64 slots 3 group 2 group 2",
-        "gemm 64x128x64  slots 3 group 2",
-        "gemm 64x128x64 slots 1 group 2",
-        "gemm 64x128x64 slots 9 group 2",
-        "gemm 128x256x64 slots 8 group 2",
-        "gemm 64x96x64 slots 3 group 2",
-        "gemm 0x128x64 slots 3 group 2",
-        "gemm 256x64x64 slots 3 group 2",
-        "gemm 192x256x64 slots 3 group 2",
-        "gemm 64x128x32 slots 3 group 2",
-        "gemm 64x128x64 slots 3 group 0",
-        "gemm 64x128x64 slots 3 group -2",
-        "gemm 99999999999999999999x128x64 slots 3 group 2",
-        "gemm 64x128x64 slots 3 group 2 split 2", // the sum may be short
-        "gemm 64x128x64 slots 3 group 2 split 0",
-        "gemm 64x128x64 slots 3 group 2 cluster 3x1",
-        "gemm 64x128x64 slots 3 group 2 cluster 2x2",
-        "gemm 64x128x64 slots 3 group 2 cluster 16x1",
-        "gemm 64x128x64 slots 3 group 2 cluster 1x1",
-        "gemm 64x128x64 slots 3 group 2 cluster 2x1 split 2"})
+        "gemm 64x128x64 stages 3",
+        "gemm 64x128x64 stages 3 group_m 2 ",
+        "gemm 64x128x64 stages 3 group_m 2 group 2",
+        "gemm 64x128x64  stages 3 group_m 2",
+        "gemm 64x128x64 stages 1 group_m 2",
+        "gemm 64x128x64 stages 9 group_m 2",
+        "gemm 128x256x64 stages 8 group_m 2",
+        "gemm 64x96x64 stages 3 group_m 2",
+        "gemm 0x128x64 stages 3 group_m 2",
+        "gemm 256x64x64 stages 3 group_m 2",
+        "gemm 192x256x64 stages 3 group_m 2",
+        "gemm 64x128x32 stages 3 group_m 2",
+        "gemm 64x128x64 stages 3 group_m 0",
+        "gemm 64x128x64 stages 3 group -2",
+        "gemm 99999999999999999999x128x64 stages 3 group_m 2",
+        "gemm 64x128x64 stages 3 group_m 2 split_k 2", // the sum may be short
+        "gemm 64x128x64 stages 3 group_m 2 split_k 0",
+        "gemm 64x128x64 stages 3 group_m 2 cluster 3x1",
+        "gemm 64x128x64 stages 3 group_m 2 cluster 2x2",
+        "gemm 64x128x64 stages 3 group_m 2 cluster 16x1",
+        "gemm 64x128x64 stages 3 group_m 2 cluster 1x1",
+        "gemm 64x128x64 stages 3 group_m 2 cluster 2x1 split 2"})
     EXPECT_FALSE(readGemmSchedule(Text, Shape, hopper())) << Text;
-  EXPECT_FALSE(readGemmSchedule("gemm 64x128x64 slots 3 group 2", Shape,
+  EXPECT_FALSE(readGemmSchedule("gemm 64x128x64 stages 3 group_m 2", Shape,
                                 *target::findTarget("sm_80")));
   GemmShape Long = knownSum(Shape);
-  for (const char *Text : {"gemm 64x128x64 slots 3 group 2 split 8",
-                           "gemm 64x128x64 slots 3 group 2 cluster 2x1",
-                           "gemm 64x128x64 slots 3 group 2 cluster 1x4"}) {
+  for (const char *Text : {"gemm 64x128x64 stages 3 group_m 2 split_k 8",
+                           "gemm 64x128x64 stages 3 group_m 2 cluster 2x1",
+                           "gemm 64x128x64 stages 3 group_m 2 cluster 1x4"}) {
     auto Read = readGemmSchedule(Text, Long, hopper());
     ASSERT_TRUE(Read) << Text;
     EXPECT_EQ(Read->Schedule.str(), Text);
   }
   // 64 columns of eight blocks would be 8 columns each.
-  EXPECT_FALSE(readGemmSchedule("gemm 64x64x64 slots 3 group 2 split 8", Long,
-                                hopper()));
+  EXPECT_FALSE(readGemmSchedule("gemm 64x64x64 stages 3 group_m 2 split_k 8",
+                                Long, hopper()));
 }
 
 TEST(GemmSchedule, TheBestComesFirst) {
@@ -256,14 +256,14 @@ TEST(GemmSchedule, CostsArePrintedByParts) {
     for (const GemmCost &One : rankGemmSchedules(Shape, hopper())) {
       SCOPED_TRACE(One.str());
       for (double Part :
-           {One.Waves, One.Multiply, One.Bring, One.Finish, One.Start}) {
+           {One.Waves, One.Mma, One.Load, One.Epilogue, One.Launch}) {
         EXPECT_TRUE(std::isfinite(Part));
         EXPECT_GT(Part, 0);
       }
       EXPECT_NEAR(One.Total,
-                  One.Waves * (std::max(One.Multiply, One.Bring) + One.Finish +
-                               One.Join) +
-                      One.Start,
+                  One.Waves * (std::max(One.Mma, One.Load) + One.Epilogue +
+                               One.Reduce) +
+                      One.Launch,
                   1e-9 * One.Total);
       EXPECT_THAT(One.str(), StartsWith(One.Schedule.str() + ": "));
       EXPECT_THAT(One.str(), HasSubstr(" us = "));
@@ -281,7 +281,7 @@ TEST(GemmSchedule, KnownShapes) {
   };
   // The fastest of those measured (docs/kernels/gemm.md).
   GemmCost Square = Best(shapeOf(4096, 4096, 4096));
-  EXPECT_THAT(Square.Schedule.str(), StartsWith("gemm 128x256x64 slots 4 "));
+  EXPECT_THAT(Square.Schedule.str(), StartsWith("gemm 128x256x64 stages 4 "));
   // 32 × 16 tiles on 132 multiprocessors.
   EXPECT_EQ(Square.Waves, 4);
   EXPECT_THAT(Best(shapeOf(4096, 3072, 768)).Schedule.str(),

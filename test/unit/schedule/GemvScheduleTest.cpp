@@ -16,13 +16,12 @@ using namespace kpc::schedule;
 
 namespace {
 
-GemvShape shapeOf(int64_t Rows, int64_t Columns, int64_t Sum,
-                  bool SumContiguous = true) {
+GemvShape shapeOf(int64_t M, int64_t N, int64_t K, bool KContiguous = true) {
   GemvShape S;
-  S.Rows = Rows;
-  S.Columns = Columns;
-  S.Sum = Sum;
-  S.SumContiguous = SumContiguous;
+  S.M = M;
+  S.N = N;
+  S.K = K;
+  S.KContiguous = KContiguous;
   return S;
 }
 
@@ -31,18 +30,17 @@ GemvShape shapeOf(int64_t Rows, int64_t Columns, int64_t Sum,
 TEST(GemvSchedule, Legal) {
   for (const char *Name : {"sm_80", "sm_86", "sm_90a", "sm_100a", "sm_120a"}) {
     const target::Target &T = *target::findTarget(Name);
-    for (bool SumContiguous : {true, false})
-      for (int64_t Columns : {1, 40, 4096, 14336, 50264})
-        for (int64_t Sum : {8, 264, 4096, 14336}) {
-          auto Ranked =
-              rankGemvSchedules(shapeOf(1, Columns, Sum, SumContiguous), T);
+    for (bool KContiguous : {true, false})
+      for (int64_t N : {1, 40, 4096, 14336, 50264})
+        for (int64_t K : {8, 264, 4096, 14336}) {
+          auto Ranked = rankGemvSchedules(shapeOf(1, N, K, KContiguous), T);
           ASSERT_FALSE(Ranked.empty());
           double Before = 0;
           for (const GemvCost &One : Ranked) {
             const GemvSchedule &S = One.Schedule;
             EXPECT_LE(S.sharedBytes(), T.Limit.SharedPerBlock);
             EXPECT_LE(S.threads(), T.Limit.ThreadsPerBlock);
-            EXPECT_GE(S.Slices, SumContiguous ? 1 : 2);
+            EXPECT_GE(S.Slices, KContiguous ? 1 : 2);
             EXPECT_GE(S.Tiles, 1);
             EXPECT_GE(One.Total, Before);
             Before = One.Total;
@@ -59,28 +57,27 @@ TEST(GemvSchedule, ColumnsThatLieSideBySideAreExchangedByPowersOfTwo) {
 
 TEST(GemvSchedule, HalvesAreWholeSlicesAndDivideHalfAHead) {
   const target::Target &T = *target::findTarget("sm_90a");
-  GemvShape Pair = shapeOf(1, 8192, 4096, /*SumContiguous=*/false);
+  GemvShape Pair = shapeOf(1, 8192, 4096, /*KContiguous=*/false);
   Pair.Products = 2;
   for (const GemvCost &One : rankGemvSchedules(Pair, T))
     EXPECT_EQ(One.Schedule.Slices % 2, 0);
-  for (int64_t Exchanged : {8, 16, 24, 48, 64}) {
-    GemvShape Heads = shapeOf(1, 4096, 4096, /*SumContiguous=*/false);
-    Heads.Exchanged = Exchanged;
+  for (int64_t RotateHalf : {8, 16, 24, 48, 64}) {
+    GemvShape Heads = shapeOf(1, 4096, 4096, /*KContiguous=*/false);
+    Heads.RotateHalf = RotateHalf;
     auto Ranked = rankGemvSchedules(Heads, T);
     EXPECT_FALSE(Ranked.empty());
     for (const GemvCost &One : Ranked) {
       EXPECT_EQ(One.Schedule.Slices % 2, 0);
-      EXPECT_EQ(Exchanged % (One.Schedule.columns() / 2), 0);
+      EXPECT_EQ(RotateHalf % (One.Schedule.columns() / 2), 0);
     }
   }
 }
 
 TEST(GemvSchedule, ManyColumnsAreSharedOutEvenly) {
   const target::Target &T = *target::findTarget("sm_90a");
-  for (int64_t Columns : {4096, 5120, 11008, 13824, 14336, 50264}) {
-    GemvSchedule S =
-        rankGemvSchedules(shapeOf(1, Columns, 4096), T).front().Schedule;
-    int64_t Tiles = (Columns + S.columns() - 1) / S.columns();
+  for (int64_t N : {4096, 5120, 11008, 13824, 14336, 50264}) {
+    GemvSchedule S = rankGemvSchedules(shapeOf(1, N, 4096), T).front().Schedule;
+    int64_t Tiles = (N + S.columns() - 1) / S.columns();
     int64_t Blocks = (Tiles + S.Tiles - 1) / S.Tiles;
     EXPECT_GE(Blocks, T.Cost.SmCount * 3 / 4) << S.str();
   }
@@ -98,7 +95,7 @@ TEST(GemvSchedule, Prints) {
   ASSERT_FALSE(Ranked.empty());
   EXPECT_THAT(
       Ranked.front().str(),
-      testing::MatchesRegex("gemv [0-9]+x64 warps [0-9]+ slots [0-9] tiles "
+      testing::MatchesRegex("gemv [0-9]+x64 warps [0-9]+ stages [0-9] tiles "
                             "[0-9]+: [0-9.]+ us = [0-9.]+ stream x [0-9.]+ "
-                            "fullest . [0-9.]+ finish"));
+                            "fullest . [0-9.]+ overhead"));
 }

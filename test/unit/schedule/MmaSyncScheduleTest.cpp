@@ -18,11 +18,11 @@ using namespace kpc::schedule;
 
 namespace {
 
-MmaSyncShape shapeOf(int64_t Rows, int64_t Columns, int64_t Sum) {
+MmaSyncShape shapeOf(int64_t M, int64_t N, int64_t K) {
   MmaSyncShape S;
-  S.Rows = Rows;
-  S.Columns = Columns;
-  S.Sum = Sum;
+  S.M = M;
+  S.N = N;
+  S.K = K;
   return S;
 }
 
@@ -37,8 +37,8 @@ TEST(MmaSyncSchedule, Legal) {
     if (!T.isGpu())
       continue;
     for (int64_t Bytes : {2, 4})
-      for (int64_t Rows : {8, 129, 4096}) {
-        MmaSyncShape Shape = shapeOf(Rows, 1000, 72);
+      for (int64_t M : {8, 129, 4096}) {
+        MmaSyncShape Shape = shapeOf(M, 1000, 72);
         Shape.ElementBytes = Bytes;
         auto Ranked = rankMmaSyncSchedules(Shape, T);
         ASSERT_FALSE(Ranked.empty()) << T.Name;
@@ -47,8 +47,8 @@ TEST(MmaSyncSchedule, Legal) {
           const MmaSyncSchedule &S = One.Schedule;
           EXPECT_LE(S.sharedBytes(Bytes), T.Limit.SharedPerBlock);
           EXPECT_LE(S.threads(), T.Limit.ThreadsPerBlock);
-          EXPECT_LE(S.threads() * S.sums(), T.Limit.RegistersPerSm);
-          EXPECT_GE(S.Slots, 2);
+          EXPECT_LE(S.threads() * S.accumulators(), T.Limit.RegistersPerSm);
+          EXPECT_GE(S.Stages, 2);
           EXPECT_GE(One.Total, Before);
           Before = One.Total;
         }
@@ -66,8 +66,8 @@ TEST(MmaSyncSchedule, PartsAddUp) {
   for (const MmaSyncCost &One :
        rankMmaSyncSchedules(shapeOf(4096, 4096, 4096), targetOf("sm_80")))
     EXPECT_NEAR(One.Total,
-                One.Tiles * (std::max(One.Multiply, One.Bring) + One.Copy) +
-                    One.Turns * One.Ends + One.Start,
+                One.Tiles * (std::max(One.Mma, One.Load) + One.Copy) +
+                    One.Turns * One.Ends + One.Launch,
                 1e-6);
 }
 
@@ -75,10 +75,8 @@ TEST(MmaSyncSchedule, LargeTilesForLargeProducts) {
   auto Large =
            rankMmaSyncSchedules(shapeOf(8192, 8192, 8192), targetOf("sm_80")),
        Small = rankMmaSyncSchedules(shapeOf(256, 256, 256), targetOf("sm_80"));
-  EXPECT_GE(Large[0].Schedule.TileRows * Large[0].Schedule.TileColumns,
-            128 * 256);
-  EXPECT_LE(Small[0].Schedule.TileRows * Small[0].Schedule.TileColumns,
-            64 * 64);
+  EXPECT_GE(Large[0].Schedule.TileM * Large[0].Schedule.TileN, 128 * 256);
+  EXPECT_LE(Small[0].Schedule.TileM * Small[0].Schedule.TileN, 64 * 64);
 }
 
 TEST(MmaSyncSchedule, UnalignedCopiesCost) {
@@ -96,18 +94,19 @@ TEST(MmaSyncSchedule, ReadsWhatItPrints) {
     ASSERT_TRUE(Read);
     EXPECT_EQ(Read->str(), One.str());
   }
-  const char *Good = "mmasync 128x64x32 by 64x32 slots 2 order 3";
+  const char *Good = "mmasync 128x64x32 warpgroup 64x32 stages 2 group_m 3";
   EXPECT_TRUE(readMmaSyncSchedule(Good, Shape, T));
   for (const char *Bad :
-       {"mmasync 128x64x32 by 64x32 slots 2 order 3 ", "mmasync 128x64",
-        "mmasync 192x64x32 by 64x32 slots 2 order 3",
-        "mmasync 128x64x16 by 64x32 slots 2 order 3",
-        "mmasync 128x64x32 by 64x128 slots 2 order 3",
-        "mmasync 256x256x32 by 128x256 slots 2 order 3",
-        "mmasync 128x64x32 by 64x32 slots 1 order 3",
-        "mmasync 128x64x32 by 64x32 slots 9999999 order 3",
-        "mmasync 0x64x32 by 64x32 slots 2 order 3",
-        "mmasync 128x64x32 by 0x0 slots 2 order 3",
-        "mmasync 128x64x32 by 64x32 slots 2 order 0"})
+       {"mmasync 128x64x32 warpgroup 64x32 stages 2 group_m 3 ",
+        "mmasync 128x64",
+        "mmasync 192x64x32 warpgroup 64x32 stages 2 group_m 3",
+        "mmasync 128x64x16 warpgroup 64x32 stages 2 group_m 3",
+        "mmasync 128x64x32 warpgroup 64x128 stages 2 group_m 3",
+        "mmasync 256x256x32 warpgroup 128x256 stages 2 group_m 3",
+        "mmasync 128x64x32 warpgroup 64x32 stages 1 group_m 3",
+        "mmasync 128x64x32 warpgroup 64x32 stages 9999999 group_m 3",
+        "mmasync 0x64x32 warpgroup 64x32 stages 2 group_m 3",
+        "mmasync 128x64x32 warpgroup 0x0 stages 2 group_m 3",
+        "mmasync 128x64x32 warpgroup 64x32 stages 2 group_m 0"})
     EXPECT_FALSE(readMmaSyncSchedule(Bad, Shape, T)) << Bad;
 }

@@ -191,14 +191,14 @@ AttentionDecode::Values AttentionDecode::State::list() const {
   Values All(Sums);
   llvm::append_range(All, Most);
   llvm::append_range(All, Total);
-  All.push_back(Slot);
+  All.push_back(Stage);
   return All;
 }
 
 AttentionDecode::State AttentionDecode::stateOf(ValueRange From) const {
   State S;
   auto Rows = size_t(halves());
-  S.Slot = From.back();
+  S.Stage = From.back();
   From = From.drop_back();
   llvm::append_range(S.Total, From.take_back(Rows));
   From = From.drop_back(Rows);
@@ -212,7 +212,7 @@ AttentionDecode::State AttentionDecode::start() {
   Now.Sums.assign(widthChunks() * 16 * halves(), f32(0));
   Now.Most.assign(halves(), f32(-INFINITY));
   Now.Total.assign(halves(), f32(0));
-  Now.Slot = i32(0);
+  Now.Stage = i32(0);
   return Now;
 }
 
@@ -234,13 +234,13 @@ AttentionDecode::Values AttentionDecode::words(Value From, int64_t Bytes) {
 }
 
 /// Products of the rows with the step's keys: for each 8 keys a fragment.
-SmallVector<AttentionDecode::Values> AttentionDecode::scores(Value Slot) {
+SmallVector<AttentionDecode::Values> AttentionDecode::scores(Value Stage) {
   Value None = i32(0);
   SmallVector<Values> Scores(S.Keys / 8, Values(4, f32(0)));
   for (int64_t Chunk = 0; Chunk < depthChunks(); ++Chunk) {
     // Rows of 8 keys, and 8 pieces, stand alike.
     Value Mine =
-        bytesAt(Slot, placeIn(KeyLine, G, W.add(T, W.index(4 * (Chunk % 2)))));
+        bytesAt(Stage, placeIn(KeyLine, G, W.add(T, W.index(4 * (Chunk % 2)))));
     for (auto [Eight, Sums] : llvm::enumerate(Scores)) {
       Values Key = words(Mine, int64_t(Eight) * 8 * KeyLine.Lanes * PieceBytes +
                                    Chunk / 2 * 8 * PieceBytes);
@@ -350,7 +350,7 @@ Value AttentionDecode::ofRow(Value V, int64_t Which) {
 /// Adds powers · values, as valuesᵀ · powersᵀ: a row's scores of two keys are
 /// what the second operand has of them, and the sums fill their fragments with
 /// 8 rows.
-void AttentionDecode::addValues(ArrayRef<Values> Scores, Value Slot,
+void AttentionDecode::addValues(ArrayRef<Values> Scores, Value Stage,
                                 State &Now) {
   auto Two = VectorType::get({2}, W.B.getF32Type());
   auto Packed = [&](int64_t Eight, int64_t Half) -> Value {
@@ -364,7 +364,7 @@ void AttentionDecode::addValues(ArrayRef<Values> Scores, Value Slot,
     return NVVM::PermuteOp::create(W.B, W.Loc, W.B.getI32Type(), Low, High,
                                    i32(Which), NVVM::PermuteMode::DEFAULT);
   };
-  Value Mine = bytesAt(bytesAt(Slot, S.keyBytes(Shape)),
+  Value Mine = bytesAt(bytesAt(Stage, S.keyBytes(Shape)),
                        placeIn(ValueLine, W.mul(T, W.index(2)), G));
   int64_t LineBytes = ValueLine.Lanes * PieceBytes;
   for (int64_t Sixteen = 0; Sixteen < S.Keys / 16; ++Sixteen) {
@@ -400,21 +400,21 @@ void AttentionDecode::addValues(ArrayRef<Values> Scores, Value Slot,
 AttentionDecode::State AttentionDecode::step(Value First, const State &Before) {
   State Now = Before;
   // What all lanes have copied is there; and what they have read of the step
-  // before may be written: its slot is the next to be filled.
+  // before may be written: its stage is the next to be filled.
   NVVM::CpAsyncWaitGroupOp::create(W.B, W.Loc, S.Stages - 2);
   NVVM::SyncWarpOp::create(W.B, W.Loc, i32(-1));
-  Value Free = Before.Slot;
+  Value Free = Before.Stage;
   for (int64_t I = 1; I < S.Stages; ++I)
-    Free = nextSlot(Free);
+    Free = nextStage(Free);
   fill(W.add(First, W.index(S.stride() * (S.Stages - 1))), Free);
-  Value Slot = bytesAt(Ring, Before.Slot);
-  SmallVector<Values> Scores = scores(Slot);
+  Value Stage = bytesAt(Ring, Before.Stage);
+  SmallVector<Values> Scores = scores(Stage);
   for (int64_t Half = 0; Half < halves(); ++Half) {
     scoreRow(Scores, First, Half);
     softmax(Scores, Half, Now);
   }
-  addValues(Scores, Slot, Now);
-  Now.Slot = nextSlot(Before.Slot);
+  addValues(Scores, Stage, Now);
+  Now.Stage = nextStage(Before.Stage);
   return Now;
 }
 
@@ -433,9 +433,9 @@ LogicalResult AttentionDecode::emit(GpuLaunch &Launch) {
   place();
   loadQueries();
   storePart(walkKeys());
-  joinWarps();
+  reduceWarps();
   if (S.Blocks > 1)
-    joinBlocks();
+    reduceBlocks();
   Expr Tiles = (A.Heads.floorDiv(A.Groups) * A.Queries).ceilDiv(Expr(S.Rows));
   Launch.Grid[0] = (Tiles * A.Groups * A.Batch * Expr(S.Blocks)).str();
   Launch.Block = {int32_t(S.threads()), 1, 1};
@@ -446,7 +446,7 @@ LogicalResult AttentionDecode::emit(GpuLaunch &Launch) {
   return Result;
 }
 
-FailureOr<bool> buildAttentionDecode(KernelForm &Form, const target::Target &T,
+FailureOr<bool> buildAttentionDecode(FusedKernel &Form, const target::Target &T,
                                      GpuLaunch &Launch) {
   constexpr int64_t Unknown = 512; // a size of which nothing is said
   std::optional<AttentionKernel> A = AttentionKernel::read(Form);

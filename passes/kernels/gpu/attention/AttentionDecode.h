@@ -8,7 +8,7 @@
 ///
 /// \file
 /// The builder's class: AttentionDecode.cpp has a warp's way through its keys,
-/// AttentionDecodeCopies.cpp how they come, AttentionDecodeJoin.cpp how warps
+/// AttentionDecodeCopies.cpp how they come, AttentionDecodeReduce.cpp how warps
 /// and blocks put their parts together.
 ///
 //===----------------------------------------------------------------------===//
@@ -23,7 +23,7 @@ namespace kpc::kernels {
 
 class AttentionDecode : TileBuilder {
 public:
-  AttentionDecode(KernelForm &Form, AttentionKernel &A,
+  AttentionDecode(FusedKernel &Form, AttentionKernel &A,
                   const schedule::DecodeShape &Shape,
                   const schedule::DecodeSchedule &S)
       : TileBuilder(Form), A(A), Shape(Shape), S(S) {}
@@ -41,7 +41,7 @@ private:
   /// rows g and g + 8 the greatest score and the total of the thread's keys.
   struct State {
     Values Sums, Most, Total;
-    Value Slot; ///< i32: byte in the ring, of the step that comes next
+    Value Stage; ///< i32: byte in the ring, of the step that comes next
     Values list() const;
   };
 
@@ -69,18 +69,18 @@ private:
   // A warp's steps.
   State start();
   State stateOf(ValueRange From) const;
-  void fill(Value First, Value Slot);
+  void fill(Value First, Value Stage);
   void fillLines(const Line &L, Value First, Value To);
   Value placeIn(const Line &L, Value Row, Value Piece);
-  Value nextSlot(Value Slot);
+  Value nextStage(Value Stage);
   void copy(Value From, Value To, Value Inside);
   Values words(Value From, int64_t Bytes);
   State step(Value First, const State &Before);
-  llvm::SmallVector<Values> scores(Value Slot);
+  llvm::SmallVector<Values> scores(Value Stage);
   void scoreRow(llvm::SmallVector<Values> &Scores, Value First, int64_t Half);
   Value scaled(Value Score, const Row &Of, Value Key);
   void softmax(llvm::SmallVector<Values> &Scores, int64_t Half, State &Now);
-  void addValues(llvm::ArrayRef<Values> Scores, Value Slot, State &Now);
+  void addValues(llvm::ArrayRef<Values> Scores, Value Stage, State &Now);
   State walkKeys();
   Value ofRow(Value V, int64_t Which);
   /// Four sums: of columns 64 Chunk + 8 g + 2 Word and the next, those of rows
@@ -92,17 +92,17 @@ private:
   // Parts. A part is a row after the other: sums, greatest score, total.
   Value partPointer(Value Row, int64_t Part);
   void storePart(const State &End);
-  void joinWarps();
-  void joinBlocks();
+  void reduceWarps();
+  void reduceBlocks();
   void eachUnit(Value First, Value Step,
                 llvm::function_ref<void(Value Row, Value Column)> Body);
-  struct Joined {
+  struct Reduced {
     Value Sums, Most, Total; ///< Sums: four neighbours
   };
-  Joined joinParts(int64_t Count,
-                   llvm::function_ref<Value(int64_t Part)> RowPointer,
-                   Value Column);
-  void storeResult(const Joined &J, Value Row, Value Column);
+  Reduced reduceParts(int64_t Count,
+                      llvm::function_ref<Value(int64_t Part)> RowPointer,
+                      Value Column);
+  void storeResult(const Reduced &J, Value Row, Value Column);
   void syncCluster();
 
   // Small pieces.

@@ -86,18 +86,18 @@ void AttentionDecode::fillLines(const Line &L, Value First, Value To) {
 }
 
 /// Starts the copies of the step whose first key is `First`, as one group.
-void AttentionDecode::fill(Value First, Value Slot) {
-  Value To = bytesAt(Ring, Slot);
+void AttentionDecode::fill(Value First, Value Stage) {
+  Value To = bytesAt(Ring, Stage);
   fillLines(KeyLine, First, To);
   fillLines(ValueLine, First, bytesAt(To, S.keyBytes(Shape)));
   NVVM::CpAsyncCommitGroupOp::create(W.B, W.Loc);
 }
 
-Value AttentionDecode::nextSlot(Value Slot) {
+Value AttentionDecode::nextStage(Value Stage) {
   int64_t Bytes = S.stepBytes(Shape);
   Value IsLast = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
-                                       Slot, i32(Bytes * (S.Stages - 1)));
-  return choose(IsLast, i32(0), compute<arith::AddIOp>(Slot, i32(Bytes)));
+                                       Stage, i32(Bytes * (S.Stages - 1)));
+  return choose(IsLast, i32(0), compute<arith::AddIOp>(Stage, i32(Bytes)));
 }
 
 } // namespace kpc::kernels

@@ -17,8 +17,8 @@
 /// one before are multiplied.
 ///
 ///   global q ──TMA──▶ queries ──┐ wgmma        ┌─────────────▶ sums ──▶ y
-///   global k ──TMA──▶ 2 slots ──┴─▶ scores ─▶ powers ──┐ wgmma │
-///   global v ──TMA──▶ 2 slots ─────────────────────────┴───────┘
+///   global k ──TMA──▶ 2 stages ─┴─▶ scores ─▶ powers ──┐ wgmma │
+///   global v ──TMA──▶ 2 stages ────────────────────────┴───────┘
 ///
 /// Blocks of keys are walked from the last to the first: those that need a mask
 /// (the last, and those on the diagonal) come first, in code of their own.
@@ -68,9 +68,9 @@ void AttentionHopper::declareTypes() {
   TileK = shared(S.TileKeys, Depth);
   TileV = shared(S.TileKeys, Width);
   Staging = shared(S.TileQueries, schedule::stagedColumns(A.Width));
-  PipeQTy = tile::PipeType::get(Context, S.QuerySlots, {TileQ});
-  PipeKTy = tile::PipeType::get(Context, S.Slots, {TileK});
-  PipeVTy = tile::PipeType::get(Context, S.Slots, {TileV});
+  PipeQTy = tile::PipeType::get(Context, S.QueryStages, {TileQ});
+  PipeKTy = tile::PipeType::get(Context, S.Stages, {TileK});
+  PipeVTy = tile::PipeType::get(Context, S.Stages, {TileV});
   Type F32 = W.B.getF32Type();
   ScoresTy = tile::FragmentType::get(Context, {64, S.TileKeys}, F32);
   SumsTy = tile::FragmentType::get(Context, {64, Width}, F32);
@@ -131,7 +131,7 @@ void AttentionHopper::declare() {
   PipeQ = Pipe(PipeQTy);
   PipeK = Pipe(PipeKTy);
   PipeV = Pipe(PipeVTy);
-  Stage = tile::AllocOp::create(W.B, W.Loc, Staging);
+  StagingTile = tile::AllocOp::create(W.B, W.Loc, Staging);
   QueryCount = W.size(A.QueriesSize);
   KeyCount = W.size(A.KeysSize);
   Queries32 = toI32(QueryCount);
@@ -144,7 +144,7 @@ void AttentionHopper::declare() {
   PerHead = S.Pairs ? ceilDivI32(RowTiles, 2) : RowTiles;
   Tiles = compute<arith::MulIOp>(
       PerHead, compute<arith::MulIOp>(Heads32, toI32(W.size(A.BatchSize))));
-  tile::StartOp::create(W.B, W.Loc);
+  tile::BarrierInitOp::create(W.B, W.Loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,14 +255,14 @@ void AttentionHopper::countBlocks(Place &Where) {
 /// Copies one tile into the pipe; the cursor behind it.
 Value AttentionHopper::fill(Value Pipe, Value Cursor, Value View,
                             ValueRange At) {
-  auto Free = tile::SlotType::get(W.B.getContext(), tile::SlotState::Free);
+  auto Free = tile::StageType::get(W.B.getContext(), tile::StageState::Free);
   auto Ty = cast<tile::PipeType>(Pipe.getType());
-  Value Slot = tile::AcquireOp::create(W.B, W.Loc, Free, Pipe, Cursor);
-  Value Tile =
-      tile::TilesOp::create(W.B, W.Loc, TypeRange{Ty.getTiles()[0]}, Pipe, Slot)
-          .getResult(0);
-  tile::LoadOp::create(W.B, W.Loc, View, At, Tile, Pipe, Slot);
-  tile::CommitOp::create(W.B, W.Loc, Pipe, Slot);
+  Value Stage = tile::AcquireOp::create(W.B, W.Loc, Free, Pipe, Cursor);
+  Value Tile = tile::TilesOp::create(W.B, W.Loc, TypeRange{Ty.getTiles()[0]},
+                                     Pipe, Stage)
+                   .getResult(0);
+  tile::TmaLoadOp::create(W.B, W.Loc, View, At, Tile, Pipe, Stage);
+  tile::CommitOp::create(W.B, W.Loc, Pipe, Stage);
   return next(Pipe, Cursor);
 }
 
@@ -328,7 +328,7 @@ LogicalResult AttentionHopper::emit(GpuLaunch &Launch) {
   return Result;
 }
 
-FailureOr<bool> buildAttentionHopper(KernelForm &Form, const target::Target &T,
+FailureOr<bool> buildAttentionHopper(FusedKernel &Form, const target::Target &T,
                                      GpuLaunch &Launch) {
   if (!T.Can.Wgmma)
     return false;

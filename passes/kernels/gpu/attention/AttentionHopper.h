@@ -22,7 +22,7 @@ namespace kpc::kernels {
 
 class AttentionHopper : TileBuilder {
 public:
-  AttentionHopper(KernelForm &Form, AttentionKernel &A,
+  AttentionHopper(FusedKernel &Form, AttentionKernel &A,
                   const schedule::AttentionSchedule &S)
       : TileBuilder(Form), A(A), S(S) {}
 
@@ -42,9 +42,9 @@ private:
   /// What a warpgroup has of its queries: the product that is still to be added
   /// is powers · values.
   struct State {
-    Value Powers, Sums, Most, Total, Slot, KeyCursor, ValueCursor;
+    Value Powers, Sums, Most, Total, Stage, KeyCursor, ValueCursor;
     Values list() const {
-      return {Powers, Sums, Most, Total, Slot, KeyCursor, ValueCursor};
+      return {Powers, Sums, Most, Total, Stage, KeyCursor, ValueCursor};
     }
     static State of(ValueRange V) {
       return {V[0], V[1], V[2], V[3], V[4], V[5], V[6]};
@@ -127,7 +127,7 @@ private:
   tile::PackedType PowersTy;
   tile::ColumnType ColumnTy, PartsTy;
   mlir::BlockArgument ViewQ, ViewK, ViewV, ViewY;
-  Value PipeQ, PipeK, PipeV, Stage;
+  Value PipeQ, PipeK, PipeV, StagingTile;
   Value QueryCount, KeyCount;                   ///< index
   Value Queries32, Keys32, Offset32;            ///< i32
   Value Heads32, HeadsPerGroup, Tiles, PerHead; ///< i32

@@ -153,9 +153,10 @@ Value AttentionHopper::powers(Value Scores, Value Shift) {
 }
 
 Value AttentionHopper::greatest(Value Scores) {
-  Value Parts = tile::FoldOp::create(W.B, W.Loc, PartsTy, tile::FoldKind::Max,
-                                     Scores, Value(), S.Chains);
-  return tile::JoinOp::create(W.B, W.Loc, ColumnTy, tile::FoldKind::Max, Parts);
+  Value Parts = tile::ThreadReduceOp::create(
+      W.B, W.Loc, PartsTy, tile::ReduceKind::Max, Scores, Value(), S.Chains);
+  return tile::LaneReduceOp::create(W.B, W.Loc, ColumnTy, tile::ReduceKind::Max,
+                                    Parts);
 }
 
 /// Powers of the scores and their sum. Some of them are made before the wait
@@ -167,16 +168,16 @@ void AttentionHopper::makePowers(Value Scores, Value Shift, Value Total,
   auto Columns = [&](int64_t First, int64_t Count) -> Value {
     auto Ty = tile::FragmentType::get(W.B.getContext(), {64, Count},
                                       W.B.getF32Type());
-    return tile::ColumnsOp::create(W.B, W.Loc, Ty, Scores, First);
+    return tile::ExtractColumnsOp::create(W.B, W.Loc, Ty, Scores, First);
   };
   Value Front = powers(Columns(0, S.Ahead), Shift);
-  After.Slot = waitFor(PipeV, ValueCursor).first;
+  After.Stage = waitFor(PipeV, ValueCursor).first;
   if (AwaitSums)
     AwaitSums();
   Value Back = powers(Columns(S.Ahead, S.TileKeys - S.Ahead), Shift);
   for (Value Part : {Front, Back})
-    Total = tile::FoldOp::create(W.B, W.Loc, PartsTy, tile::FoldKind::Add, Part,
-                                 Total, S.Chains);
+    Total = tile::ThreadReduceOp::create(
+        W.B, W.Loc, PartsTy, tile::ReduceKind::Add, Part, Total, S.Chains);
   After.Total = Total;
   After.Powers =
       tile::PackOp::create(W.B, W.Loc, PowersTy, ValueRange{Front, Back});
@@ -187,15 +188,15 @@ void AttentionHopper::makePowers(Value Scores, Value Shift, Value Total,
 // Products
 //===----------------------------------------------------------------------===//
 
-/// The slot at a place, when it is full, and its tile.
+/// The stage at a place, when it is full, and its tile.
 std::pair<Value, Value> AttentionHopper::waitFor(Value Pipe, Value Cursor) {
-  auto Full = tile::SlotType::get(W.B.getContext(), tile::SlotState::Full);
+  auto Full = tile::StageType::get(W.B.getContext(), tile::StageState::Full);
   auto Ty = cast<tile::PipeType>(Pipe.getType());
-  Value Slot = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, Cursor);
-  Value Tile =
-      tile::TilesOp::create(W.B, W.Loc, TypeRange{Ty.getTiles()[0]}, Pipe, Slot)
-          .getResult(0);
-  return {Slot, Tile};
+  Value Stage = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, Cursor);
+  Value Tile = tile::TilesOp::create(W.B, W.Loc, TypeRange{Ty.getTiles()[0]},
+                                     Pipe, Stage)
+                   .getResult(0);
+  return {Stage, Tile};
 }
 
 Value AttentionHopper::rowsOf(Value Tile, Value First) {
@@ -203,14 +204,14 @@ Value AttentionHopper::rowsOf(Value Tile, Value First) {
   auto Part = tile::SharedType::get(W.B.getContext(), {64, Whole.getColumns()},
                                     Whole.getElement(), Whole.getSwizzle(),
                                     Whole.getPitch());
-  return tile::RowsOp::create(W.B, W.Loc, Part, Tile, First);
+  return tile::SubviewRowsOp::create(W.B, W.Loc, Part, Tile, First);
 }
 
-/// The queries of a tile and the slot they are in.
+/// The queries of a tile and the stage they are in.
 std::pair<Value, Value> AttentionHopper::waitForQueries(Value Cursor,
                                                         Value Group) {
-  auto [Slot, Tile] = waitFor(PipeQ, Cursor);
-  return {Slot, rowsOf(Tile, W.mul(Group, W.index(64)))};
+  auto [Stage, Tile] = waitFor(PipeQ, Cursor);
+  return {Stage, rowsOf(Tile, W.mul(Group, W.index(64)))};
 }
 
 /// Begins the product of queries and keys, and gives the scores when they are
@@ -218,14 +219,14 @@ std::pair<Value, Value> AttentionHopper::waitForQueries(Value Cursor,
 Value AttentionHopper::scoresOf(Value Queries, Value KeyCursor,
                                 function_ref<void()> Meanwhile) {
   auto Pending = tile::PendingType::get(W.B.getContext(), ScoresTy);
-  auto [Slot, Keys] = waitFor(PipeK, KeyCursor);
+  auto [Stage, Keys] = waitFor(PipeK, KeyCursor);
   Value Product = tile::MmaOp::create(W.B, W.Loc, Pending, Queries, Keys,
                                       Value(), false, /*b_transposed=*/true);
   if (Meanwhile)
     Meanwhile();
   Value Scores = tile::AwaitOp::create(W.B, W.Loc, ScoresTy, Product,
                                        /*keep=*/Meanwhile ? 1 : 0);
-  tile::ReleaseOp::create(W.B, W.Loc, PipeK, Slot);
+  tile::ReleaseOp::create(W.B, W.Loc, PipeK, Stage);
   return Scores;
 }
 
@@ -242,7 +243,7 @@ Value AttentionHopper::renewed(Value V) {
 /// Begins the product with the values that `Before` still owes.
 Value AttentionHopper::addValues(const State &Before) {
   Value Tile =
-      tile::TilesOp::create(W.B, W.Loc, TypeRange{TileV}, PipeV, Before.Slot)
+      tile::TilesOp::create(W.B, W.Loc, TypeRange{TileV}, PipeV, Before.Stage)
           .getResult(0);
   return tile::MmaOp::create(W.B, W.Loc,
                              tile::PendingType::get(W.B.getContext(), SumsTy),
@@ -271,7 +272,7 @@ AttentionHopper::State AttentionHopper::firstBlock(const Place &Where,
   First.Most = greatest(Scores);
   auto Await = [&] {
     *Sums = tile::AwaitOp::create(W.B, W.Loc, SumsTy, Pending);
-    tile::ReleaseOp::create(W.B, W.Loc, PipeV, Before->Slot);
+    tile::ReleaseOp::create(W.B, W.Loc, PipeV, Before->Stage);
   };
   if (Before)
     makePowers(Scores, shiftOf(First.Most), Value(), Cursors[1], First, Await);
@@ -312,7 +313,7 @@ AttentionHopper::nextBlock(const Place &Where, Value Group, Value Queries,
   Value Sums;
   makePowers(Scores, Shift, Total, Before.ValueCursor, After, [&] {
     Sums = tile::AwaitOp::create(W.B, W.Loc, SumsTy, Pending);
-    tile::ReleaseOp::create(W.B, W.Loc, PipeV, Before.Slot);
+    tile::ReleaseOp::create(W.B, W.Loc, PipeV, Before.Stage);
   });
   After.Sums = apply(SumsTy, {Sums, Shrink}, Product);
   After.KeyCursor = next(PipeK, Before.KeyCursor);
@@ -348,8 +349,8 @@ AttentionHopper::State AttentionHopper::walkBlocks(const Place &Where,
 void AttentionHopper::storeTile(const Place &Where, Value Group, Value Sums,
                                 Value Parts) {
   MLIRContext *Context = W.B.getContext();
-  Value Total =
-      tile::JoinOp::create(W.B, W.Loc, ColumnTy, tile::FoldKind::Add, Parts);
+  Value Total = tile::LaneReduceOp::create(W.B, W.Loc, ColumnTy,
+                                           tile::ReduceKind::Add, Parts);
   Value Inverse = apply(ColumnTy, Total, [&](ValueRange In) -> Value {
     Value Zero = f32(0);
     Value None = arith::CmpFOp::create(W.B, W.Loc, arith::CmpFPredicate::OEQ,
@@ -359,30 +360,30 @@ void AttentionHopper::storeTile(const Place &Where, Value Group, Value Sums,
     return arith::SelectOp::create(W.B, W.Loc, None, Zero, One);
   });
   Value First = W.mul(Group, W.index(64));
-  Value Staged = rowsOf(Stage, First);
+  Value Staged = rowsOf(StagingTile, First);
   int64_t Width = SumsTy.getColumns(), Step = Staging.getColumns();
   for (int64_t C = 0; C < Width; C += Step) {
     auto Part = tile::FragmentType::get(Context, {64, Step}, W.B.getF32Type());
     auto Narrow = tile::FragmentType::get(Context, {64, Step}, Element);
-    Value Some =
-        Step == Width
-            ? Sums
-            : tile::ColumnsOp::create(W.B, W.Loc, Part, Sums, C).getResult();
+    Value Some = Step == Width
+                     ? Sums
+                     : tile::ExtractColumnsOp::create(W.B, W.Loc, Part, Sums, C)
+                           .getResult();
     Value Out = apply(Narrow, {Some, Inverse}, [&](ValueRange In) -> Value {
       return arith::TruncFOp::create(W.B, W.Loc, Element,
                                      compute<arith::MulFOp>(In[0], In[1]));
     });
     elect(tile::Scope::Warpgroup,
-          [&] { tile::WaitStoresOp::create(W.B, W.Loc, 0); });
+          [&] { tile::TmaStoreWaitOp::create(W.B, W.Loc, 0); });
     tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
-    tile::PutOp::create(W.B, W.Loc, Out, Staged);
+    tile::StoreSharedOp::create(W.B, W.Loc, Out, Staged);
     tile::FenceProxyOp::create(W.B, W.Loc);
     tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
     elect(tile::Scope::Warpgroup, [&] {
       Values At = {Where.Batch, Where.Head, W.add(Where.Row, First),
                    W.index(C)};
-      tile::StoreOp::create(W.B, W.Loc, Staged, ViewY, At);
-      tile::CommitStoresOp::create(W.B, W.Loc);
+      tile::TmaStoreOp::create(W.B, W.Loc, Staged, ViewY, At);
+      tile::TmaStoreCommitOp::create(W.B, W.Loc);
     });
   }
 }
@@ -390,30 +391,30 @@ void AttentionHopper::storeTile(const Place &Where, Value Group, Value Sums,
 /// Tile after tile. The first scores of the next run beside the last product of
 /// this one, and its result is stored when their powers are there.
 void AttentionHopper::consume(Value Group) {
-  auto QueriesIn = [&](Value Slot) {
+  auto QueriesIn = [&](Value Stage) {
     Value Tile =
-        tile::TilesOp::create(W.B, W.Loc, TypeRange{TileQ}, PipeQ, Slot)
+        tile::TilesOp::create(W.B, W.Loc, TypeRange{TileQ}, PipeQ, Stage)
             .getResult(0);
     return rowsOf(Tile, W.mul(Group, W.index(64)));
   };
   Values Pipes = startOfPipes();
-  auto [FirstSlot, FirstQueries] = waitForQueries(Pipes[0], Group);
+  auto [FirstStage, FirstQueries] = waitForQueries(Pipes[0], Group);
   Values Carried = firstBlock(placeOf(firstTurn()), Group, FirstQueries,
                               ValueRange(Pipes).drop_front(), nullptr, nullptr)
                        .list();
-  Carried.append({FirstSlot, Pipes[0]});
+  Carried.append({FirstStage, Pipes[0]});
   Values Last = eachTurn(Carried, [&](const Turn &Now, ValueRange In) {
     Place Where = placeOf(Now);
     State End = walkBlocks(Where, Group, QueriesIn(In[7]), State::of(In));
     tile::ReleaseOp::create(W.B, W.Loc, PipeQ, In[7]);
     Value Cursor = next(PipeQ, In[8]);
-    auto [Slot, Queries] = waitForQueries(Cursor, Group);
+    auto [Stage, Queries] = waitForQueries(Cursor, Group);
     Value Sums;
     State Begun = firstBlock(placeOf(after(Now)), Group, Queries,
                              {End.KeyCursor, End.ValueCursor}, &End, &Sums);
     storeTile(Where, Group, Sums, End.Total);
     Values Out = Begun.list();
-    Out.append({Slot, Cursor});
+    Out.append({Stage, Cursor});
     return Out;
   });
   Place Where = placeOf({Last[0], Last[1]});
@@ -421,11 +422,11 @@ void AttentionHopper::consume(Value Group) {
                          State::of(ValueRange(Last).drop_front(2)));
   tile::ReleaseOp::create(W.B, W.Loc, PipeQ, Last[9]);
   Value Sums = tile::AwaitOp::create(W.B, W.Loc, SumsTy, addValues(End));
-  tile::ReleaseOp::create(W.B, W.Loc, PipeV, End.Slot);
+  tile::ReleaseOp::create(W.B, W.Loc, PipeV, End.Stage);
   storeTile(Where, Group, Sums, End.Total);
   // Shared memory lives until the stores have read it.
   elect(tile::Scope::Warpgroup,
-        [&] { tile::WaitStoresOp::create(W.B, W.Loc, 0); });
+        [&] { tile::TmaStoreWaitOp::create(W.B, W.Loc, 0); });
 }
 
 } // namespace kpc::kernels

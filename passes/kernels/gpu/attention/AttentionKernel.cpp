@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/attention/AttentionKernel.h"
-#include "passes/kernels/form/HeavyShape.h"
+#include "passes/kernels/form/RootShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -144,7 +144,7 @@ std::optional<HeadsInMemory> resultIn(const KernelOutput &Output,
   return place(Output.Memref, Inverse);
 }
 
-kernel::AttentionOp attentionOf(KernelForm &Form) {
+kernel::AttentionOp attentionOf(FusedKernel &Form) {
   kernel::AttentionOp Found;
   for (auto Op : Form.Func.getBody().front().getOps<kernel::AttentionOp>()) {
     if (Found)
@@ -164,9 +164,9 @@ bool readSize(Value Tensor, unsigned Dim, OpFoldResult &Size, Expr &Into) {
 
 } // namespace
 
-std::optional<AttentionKernel> AttentionKernel::read(KernelForm &Form) {
+std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
   kernel::AttentionOp Op = attentionOf(Form);
-  if (!Op || Form.Outputs.size() != 1 || Form.Heavy)
+  if (!Op || Form.Outputs.size() != 1 || Form.Root)
     return std::nullopt;
   AttentionKernel A;
   A.Op = Op;

@@ -48,7 +48,7 @@ struct AttentionKernel {
   std::optional<shape::Expr> Offset;
 
   /// None where the kernel is something else, or where operands are computed.
-  static std::optional<AttentionKernel> read(KernelForm &Form);
+  static std::optional<AttentionKernel> read(FusedKernel &Form);
 
   /// 16-bit heads of one type with at least one key, whose rows are contiguous
   /// and begin at multiples of 16 bytes.

@@ -8,13 +8,13 @@
 ///
 /// \file
 /// A convolution of 16-bit values, channels last, on sm_90a: a product of
-/// matrices (HopperProduct.h) whose first operand is nowhere in memory. Its
+/// matrices (HopperGemm.h) whose first operand is nowhere in memory. Its
 /// rows are the places of the filter in all images, its sum runs over the taps
 /// and, in slices, over the channels; for each tap and slice a TMA copy in its
-/// im2col mode walks over as many places as a tile has rows, and brings of each
+/// im2col mode walks over as many places as a tile has rows, and loads of each
 /// the pixel under the tap, or zeros beside the image.
 ///
-///      x ──im2col──▶ slot: places × channels ─┐
+///      x ──im2col──▶ stage: places × channels ─┐
 ///      w ───TMA────▶       channels × outputs ─┴─wgmma─▶ registers ──▶ y
 ///
 /// Not for: groups, channels or outputs that do not lie at multiples of 16
@@ -23,8 +23,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
 #include "passes/kernels/gpu/ScheduleChoice.h"
-#include "passes/kernels/gpu/convolution/ConvProduct.h"
-#include "passes/kernels/gpu/product/HopperProduct.h"
+#include "passes/kernels/gpu/convolution/ImplicitGemm.h"
+#include "passes/kernels/gpu/gemm/HopperGemm.h"
 #include "passes/schedule/ConvSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,17 +47,17 @@ constexpr int64_t LongestStride = 8;
 /// spatial dimensions (cuTensorMapEncodeIm2col); offsets have as many.
 constexpr int64_t CornerBits[] = {16, 8, 5};
 
-bool isReachable(const ConvProduct &Conv) {
+bool isReachable(const ImplicitGemm &Conv) {
   int64_t Half = int64_t(1) << (CornerBits[Conv.Axes.size() - 1] - 1);
-  return llvm::all_of(Conv.Axes, [&](const ConvProduct::Axis &Axis) {
+  return llvm::all_of(Conv.Axes, [&](const ImplicitGemm::Axis &Axis) {
     int64_t Upper = Axis.High - Axis.reach();
     return Axis.Stride <= LongestStride && Axis.Low <= Half && Upper >= -Half &&
            Upper < Half && Axis.reach() < 2 * Half;
   });
 }
 
-bool fits(ConvProduct &Conv) {
-  MatrixProduct &P = Conv.P;
+bool fits(ImplicitGemm &Conv) {
+  GemmMatch &P = Conv.P;
   Type Element = P.A.Element;
   if (!(Element.isF16() || Element.isBF16()) || P.B.Element != Element ||
       !(P.D.Element.isF16() || P.D.Element.isBF16()) ||
@@ -76,49 +76,49 @@ bool fits(ConvProduct &Conv) {
 }
 
 /// Elements that all slices of the sum hold, those that are zeros included.
-int64_t slicedSum(int64_t Taps, int64_t Channels) {
+int64_t slicedK(int64_t Taps, int64_t Channels) {
   schedule::ConvShape Shape;
   Shape.Channels = Channels;
   return Taps * int64_t(llvm::alignTo(Channels, schedule::sliceOf(Shape)));
 }
 
 /// Taps of few channels share a slice.
-void joinFewChannels(ConvProduct &Conv) {
+void foldTapsIntoFewChannels(ImplicitGemm &Conv) {
   std::optional<int64_t> Channels = Conv.Channels.asConstant();
-  ConvProduct Joined = Conv;
-  if (!Channels || !Joined.joinTapsToChannels())
+  ImplicitGemm Reduced = Conv;
+  if (!Channels || !Reduced.foldTapsIntoChannels())
     return;
-  if (slicedSum(Joined.taps(), *Joined.Channels.asConstant()) <
-      slicedSum(Conv.taps(), *Channels))
-    Conv.joinTapsToChannels();
+  if (slicedK(Reduced.taps(), *Reduced.Channels.asConstant()) <
+      slicedK(Conv.taps(), *Channels))
+    Conv.foldTapsIntoChannels();
 }
 
-class ConvHopper : public HopperProduct {
+class ConvHopper : public HopperGemm {
 public:
-  ConvHopper(KernelForm &Form, ConvProduct &Conv,
+  ConvHopper(FusedKernel &Form, ImplicitGemm &Conv,
              const schedule::GemmSchedule &S)
-      : HopperProduct(Form, Conv.P, S), Conv(Conv) {}
+      : HopperGemm(Form, Conv.P, S), Conv(Conv) {}
 
 private:
   void declareTiles() override;
   void addOperandViews() override;
   void addPixelView();
   void addFilterView();
-  Value countSum() override;
-  Value produceTile(const Place &Where, Value Cursor) override;
+  Value countK() override;
+  Value produceTile(const TileCoord &Where, Value Cursor) override;
   Values firstPixel(Value Row);
   Value produceStep(ValueRange First, Value Column, Value Step, Value Cursor);
-  void bringFilter(Value Tap, Value Channel, Value Column, Value Tile,
-                   Value Slot);
+  void loadFilter(Value Tap, Value Channel, Value Column, Value Tile,
+                  Value Stage);
 
-  ConvProduct &Conv;
+  ImplicitGemm &Conv;
   BlockArgument Pixels, Filter;
   Value SliceCount; ///< of each tap, i32
 };
 
 void ConvHopper::declareTiles() {
-  TileA = sharedTile(S.TileRows, S.TileSum, P.A.Element);
-  TileB = sharedTile(S.TileSum, S.TileColumns, P.A.Element);
+  TileA = sharedTile(S.TileM, S.TileK, P.A.Element);
+  TileB = sharedTile(S.TileK, S.TileN, P.A.Element);
 }
 
 void ConvHopper::addOperandViews() {
@@ -132,7 +132,7 @@ void ConvHopper::addPixelView() {
   Builder B(W.B.getContext());
   SmallVector<Expr> Dims = {Conv.Channels}, Strides;
   SmallVector<int64_t> Lower, Upper, Steps = {1};
-  for (const ConvProduct::Axis &Axis : llvm::reverse(Conv.Axes)) {
+  for (const ImplicitGemm::Axis &Axis : llvm::reverse(Conv.Axes)) {
     Dims.push_back(Axis.Size);
     Strides.push_back(Axis.Pitch * 2);
     Lower.push_back(-Axis.Low);
@@ -149,11 +149,11 @@ void ConvHopper::addPixelView() {
     return B.getNamedAttr(Name, B.getDenseI64ArrayAttr(V));
   };
   auto View = tile::ViewType::get(W.B.getContext(), P.A.Element,
-                                  {S.TileRows, TileA.getLineElements()},
+                                  {S.TileM, TileA.getLineElements()},
                                   TileA.getSwizzle());
   auto Walk = B.getDictionaryAttr({List("lower", Lower), List("upper", Upper),
                                    Number("channels", TileA.getLineElements()),
-                                   Number("pixels", S.TileRows)});
+                                   Number("pixels", S.TileM)});
   Pixels = addView(View, P.A.Argument, Dims, Strides,
                    {List("traversal", Steps), B.getNamedAttr("im2col", Walk)});
 }
@@ -161,30 +161,29 @@ void ConvHopper::addPixelView() {
 /// w as one matrix for each tap.
 void ConvHopper::addFilterView() {
   Builder B(W.B.getContext());
-  int64_t Own = S.TileSum / S.ClusterRows; // channels that this block copies
+  int64_t Own = S.TileK / S.ClusterM; // channels that this block copies
   auto View = tile::ViewType::get(W.B.getContext(), P.B.Element,
                                   {1, Own, TileB.getLineElements()},
                                   TileB.getSwizzle());
   Filter =
-      addView(View, P.B.Argument, {P.Columns, Conv.Channels, Expr(Conv.taps())},
+      addView(View, P.B.Argument, {P.N, Conv.Channels, Expr(Conv.taps())},
               {P.B.RowStride * 2, Conv.TapPitch * 2},
               B.getNamedAttr("box", B.getDenseI64ArrayAttr(
                                         {TileB.getLineElements(), Own, 1})));
 }
 
-Value ConvHopper::countSum() {
+Value ConvHopper::countK() {
   // Joined with taps, channels are a constant.
   std::optional<int64_t> Constant = Conv.Channels.asConstant();
-  Value Channels = Constant ? W.index(*Constant) : W.size(P.C.Sum.Sizes.back());
-  SliceCount = toI32(W.ceilDiv(Channels, S.TileSum));
-  return W.mul(toIndex(SliceCount), W.index(Conv.taps() * S.TileSum));
+  Value Channels = Constant ? W.index(*Constant) : W.size(P.C.K.Sizes.back());
+  SliceCount = toI32(W.ceilDiv(Channels, S.TileK));
+  return W.mul(toIndex(SliceCount), W.index(Conv.taps() * S.TileK));
 }
 
 /// The place of the filter that row `Row` is: the pixel under its first tap.
 /// In 32 bits, as all that the producer keeps: it has few registers.
 ConvHopper::Values ConvHopper::firstPixel(Value Row) {
-  Values First =
-      W.split(Row, P.C.Rows.Sizes, Reduction::boundOf(P.C.Rows.Sizes));
+  Values First = W.split(Row, P.C.M.Sizes, Reduction::boundOf(P.C.M.Sizes));
   for (Value &At : First)
     At = toI32(At);
   for (auto [Number, Axis] : llvm::enumerate(Conv.Axes)) {
@@ -196,14 +195,14 @@ ConvHopper::Values ConvHopper::firstPixel(Value Row) {
 }
 
 /// Slices of the first tap's channels, then of the next one's.
-Value ConvHopper::produceTile(const Place &Where, Value Cursor) {
+Value ConvHopper::produceTile(const TileCoord &Where, Value Cursor) {
   Values First = firstPixel(Where.Row);
   Value Column = toI32(Where.Column);
-  auto StepsOf = [&](Value Sum) {
-    return compute<arith::DivUIOp>(toI32(Sum), i32(S.TileSum));
+  auto StepsOf = [&](Value K) {
+    return compute<arith::DivUIOp>(toI32(K), i32(S.TileK));
   };
-  Value Begin = StepsOf(SumFirst);
-  return W.loop(i32(0), StepsOf(SumCount), i32(1), Cursor,
+  Value Begin = StepsOf(FirstK);
+  return W.loop(i32(0), StepsOf(KCount), i32(1), Cursor,
                 [&](Value Number, ValueRange In) -> Values {
                   Value Step = compute<arith::AddIOp>(Begin, Number);
                   return {produceStep(First, Column, Step, In[0])};
@@ -211,31 +210,32 @@ Value ConvHopper::produceTile(const Place &Where, Value Cursor) {
 }
 
 /// Blocks that need the same outputs copy some channels of them to all.
-void ConvHopper::bringFilter(Value Tap, Value Channel, Value Column, Value Tile,
-                             Value Slot) {
-  if (S.ClusterRows == 1) {
-    tile::LoadOp::create(W.B, W.Loc, Filter, ValueRange{Tap, Channel, Column},
-                         Tile, Pipe, Slot);
+void ConvHopper::loadFilter(Value Tap, Value Channel, Value Column, Value Tile,
+                            Value Stage) {
+  if (S.ClusterM == 1) {
+    tile::TmaLoadOp::create(W.B, W.Loc, Filter,
+                            ValueRange{Tap, Channel, Column}, Tile, Pipe,
+                            Stage);
     return;
   }
-  int64_t Own = S.TileSum / S.ClusterRows;
+  int64_t Own = S.TileK / S.ClusterM;
   Value First = W.mul(Rank, W.index(Own));
   Value Part = rowsOf(Tile, First, Own);
-  tile::MulticastOp::create(W.B, W.Loc, Filter,
-                            ValueRange{Tap, W.add(Channel, First), Column},
-                            Part, Pipe, Slot, S.ClusterRows);
+  tile::TmaMulticastOp::create(W.B, W.Loc, Filter,
+                               ValueRange{Tap, W.add(Channel, First), Column},
+                               Part, Pipe, Stage, S.ClusterM);
 }
 
 Value ConvHopper::produceStep(ValueRange First, Value Column, Value Step,
                               Value Cursor) {
-  auto Free = tile::SlotType::get(W.B.getContext(), tile::SlotState::Free);
+  auto Free = tile::StageType::get(W.B.getContext(), tile::StageState::Free);
   Value Tap = compute<arith::DivUIOp>(Step, SliceCount);
   Value Channel = toIndex(compute<arith::MulIOp>(
-      compute<arith::RemUIOp>(Step, SliceCount), i32(S.TileSum)));
+      compute<arith::RemUIOp>(Step, SliceCount), i32(S.TileK)));
   Values Offsets(Conv.Axes.size()), At;
   Value Rest = Tap;
   for (size_t I = Conv.Axes.size(); I-- > 0;) {
-    const ConvProduct::Axis &Axis = Conv.Axes[I];
+    const ImplicitGemm::Axis &Axis = Conv.Axes[I];
     Value Mine = I ? compute<arith::RemUIOp>(Rest, i32(Axis.Taps)) : Rest;
     Offsets[I] = toIndex(compute<arith::MulIOp>(Mine, i32(Axis.Dilation)));
     Rest = compute<arith::DivUIOp>(Rest, i32(Axis.Taps));
@@ -243,37 +243,37 @@ Value ConvHopper::produceStep(ValueRange First, Value Column, Value Step,
   for (Value One : First)
     At.push_back(toIndex(One));
   At.push_back(Channel);
-  Value Slot = tile::AcquireOp::create(W.B, W.Loc, Free, Pipe, Cursor);
+  Value Stage = tile::AcquireOp::create(W.B, W.Loc, Free, Pipe, Cursor);
   auto Parts =
-      tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Slot);
-  tile::LoadIm2colOp::create(W.B, W.Loc, Pixels, At, Offsets,
-                             Parts.getResult(0), Pipe, Slot);
+      tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Stage);
+  tile::TmaLoadIm2colOp::create(W.B, W.Loc, Pixels, At, Offsets,
+                                Parts.getResult(0), Pipe, Stage);
   Value TapIndex = toIndex(Tap), ColumnIndex = toIndex(Column);
-  bringFilter(TapIndex, Channel, ColumnIndex, Parts.getResult(1), Slot);
-  tile::CommitOp::create(W.B, W.Loc, Pipe, Slot);
+  loadFilter(TapIndex, Channel, ColumnIndex, Parts.getResult(1), Stage);
+  tile::CommitOp::create(W.B, W.Loc, Pipe, Stage);
   return next(Pipe, Cursor);
 }
 
 } // namespace
 
-FailureOr<bool> buildConvHopper(KernelForm &Form, const target::Target &T,
+FailureOr<bool> buildConvHopper(FusedKernel &Form, const target::Target &T,
                                 GpuLaunch &Launch) {
   if (!T.Can.Wgmma)
     return false;
-  std::optional<ConvProduct> Conv = ConvProduct::read(Form);
+  std::optional<ImplicitGemm> Conv = ImplicitGemm::read(Form);
   if (!Conv)
     return false;
-  joinFewChannels(*Conv);
+  foldTapsIntoFewChannels(*Conv);
   if (!fits(*Conv))
     return false;
   constexpr int64_t Unknown = 512; // a size of which nothing is said
   constexpr int64_t Fewest = 8;    // places or outputs; fewer are reductions
   const Contraction &C = Conv->P.C;
   schedule::ConvShape Shape;
-  Shape.Places = typicalProduct(C.Rows.Sizes, Unknown);
-  Shape.Outputs = typicalProduct(C.Columns.Sizes, Unknown);
+  Shape.Places = typicalProduct(C.M.Sizes, Unknown);
+  Shape.Outputs = typicalProduct(C.N.Sizes, Unknown);
   Shape.Channels = Conv->Channels.asConstant().value_or(
-      typicalProduct(C.Sum.Sizes.back(), Unknown));
+      typicalProduct(C.K.Sizes.back(), Unknown));
   Shape.LeastChannels = Conv->P.Facts.range(Conv->Channels).Min;
   Shape.Taps = Conv->taps();
   if (Shape.Places < Fewest || Shape.Outputs < Fewest)
@@ -282,7 +282,7 @@ FailureOr<bool> buildConvHopper(KernelForm &Form, const target::Target &T,
       schedule::rankConvSchedules(Shape, T);
   if (Conv->P.ReadsAtResult)
     llvm::erase_if(Ranked, [](const schedule::ConvCost &One) {
-      return One.Schedule.TileColumns > schedule::MostColumnsBesideReads;
+      return One.Schedule.TileN > schedule::MaxNWithEpilogueReads;
     });
   const schedule::ConvCost *Chosen =
       chooseSchedule(Form, Ranked, Launch, [&](StringRef Text) {

@@ -370,7 +370,7 @@ WindowShape shapeOf(const SlidingWindow &Win, const target::Target &T) {
 
 } // namespace
 
-FailureOr<bool> buildGpuWindowTile(KernelForm &Form, const target::Target &T,
+FailureOr<bool> buildGpuWindowTile(FusedKernel &Form, const target::Target &T,
                                    GpuLaunch &Launch) {
   std::optional<SlidingWindow> Win = SlidingWindow::read(Form);
   if (!Win)

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/convolution/PaddedInput.h"
-#include "passes/kernels/form/KernelForm.h"
+#include "passes/kernels/form/FusedKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -85,7 +85,7 @@ bool SlidingWindow::readMemory(Value Tensor) {
   return bool(ImagePitch);
 }
 
-std::optional<SlidingWindow> SlidingWindow::read(KernelForm &Form) {
+std::optional<SlidingWindow> SlidingWindow::read(FusedKernel &Form) {
   std::optional<Reduction> R = Reduction::read(Form);
   if (!R || R->Parallel.size() != 4 || Form.Outputs.empty())
     return std::nullopt;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Whether a kernel's heavy generic reduces windows that slide over an image
+/// Whether a kernel's root generic reduces windows that slide over an image
 /// with channels last, channel by channel: depthwise convolutions and pools.
 ///
 //===----------------------------------------------------------------------===//
@@ -15,7 +15,7 @@
 #define KPC_PASSES_KERNELS_GPU_CONVOLUTION_SLIDINGWINDOW_H
 
 #include "passes/kernels/gpu/GpuReduction.h"
-#include "passes/kernels/gpu/product/MatrixProduct.h"
+#include "passes/kernels/gpu/gemm/GemmMatch.h"
 
 #include "llvm/ADT/APFloat.h"
 
@@ -40,7 +40,7 @@ struct SlidingWindow {
   mlir::OpFoldResult ImagePitch;
   llvm::APFloat Outside{0.0f}; ///< as stored
 
-  static std::optional<SlidingWindow> read(KernelForm &Form);
+  static std::optional<SlidingWindow> read(FusedKernel &Form);
 
 private:
   bool readAxis(mlir::AffineExpr At, unsigned Number);

@@ -101,7 +101,7 @@ private:
                   Values Start);
   Values neutrals(const RowReduction &R);
   void finish(const RowReduction &R, Values Partial);
-  Value joinThreads(Operation *Join, Value V);
+  Value reduceThreads(Operation *Combiner, Value V);
   void storeWide(const Part &P, const Way &How);
   void storeNarrow();
   void hookReductions();
@@ -157,8 +157,8 @@ RowNest::Values RowNest::at(Value InRow) {
 }
 
 RowNest::Values RowNest::neutrals(const RowReduction &R) {
-  return llvm::map_to_vector(R.Joins,
-                             [&](Operation *Join) { return neutral(W, Join); });
+  return llvm::map_to_vector(
+      R.Combiners, [&](Operation *Combiner) { return neutral(W, Combiner); });
 }
 
 /// Folds the elements of one access into `Start`.
@@ -185,8 +185,8 @@ RowNest::Values RowNest::foldPart(const RowReduction &R, const Part &P,
 }
 
 /// Every thread of the row gets the result.
-Value RowNest::joinThreads(Operation *Join, Value V) {
-  V = joinWarp(W, Join, V, std::min(S.Threads, WarpThreads));
+Value RowNest::reduceThreads(Operation *Combiner, Value V) {
+  V = reduceWarp(W, Combiner, V, std::min(S.Threads, WarpThreads));
   int64_t Warps = S.Threads / WarpThreads;
   if (Warps <= 1)
     return V;
@@ -205,13 +205,13 @@ Value RowNest::joinThreads(Operation *Join, Value V) {
   Value FirstOfRow = W.mul(RowInBlock, W.index(Warps));
   Value Place = W.add(FirstOfRow, Of(arith::RemUIOp(), Thread, Warps));
   V = memref::LoadOp::create(W.B, W.Loc, Memory, Place);
-  return joinWarp(W, Join, V, Warps);
+  return reduceWarp(W, Combiner, V, Warps);
 }
 
 void RowNest::finish(const RowReduction &R, Values Partial) {
-  for (auto [V, Join] : llvm::zip_equal(Partial, R.Joins))
-    V = joinThreads(Join, V);
-  if (failed(joinInitial(W, R.Op, R.Joins, Outer, Partial)))
+  for (auto [V, Combiner] : llvm::zip_equal(Partial, R.Combiners))
+    V = reduceThreads(Combiner, V);
+  if (failed(combineInitial(W, R.Op, R.Combiners, Outer, Partial)))
     Result = failure();
   linalg::GenericOp Op = R.Op;
   Known[Op] = Partial;
@@ -355,9 +355,9 @@ RowNest::Values RowNest::fold(const RowReduction &R, ArrayRef<Part> Parts,
   }
   for (size_t Step = 1; Step < Sums.size(); Step *= 2)
     for (size_t I = 0; I + Step < Sums.size(); I += 2 * Step)
-      for (auto [Number, Join] : llvm::enumerate(R.Joins))
+      for (auto [Number, Combiner] : llvm::enumerate(R.Combiners))
         Sums[I][Number] =
-            join(W, Join, Sums[I][Number], Sums[I + Step][Number]);
+            combine(W, Combiner, Sums[I][Number], Sums[I + Step][Number]);
   return Sums[0];
 }
 
@@ -386,9 +386,9 @@ void RowNest::walk(const Way &How) {
                               Values Sum = fold(R, partsFrom(Base, How), How);
                               if (failed(Result))
                                 return Values(Carried);
-                              for (auto [V, Before, Join] :
-                                   llvm::zip_equal(Sum, Carried, R.Joins))
-                                V = join(W, Join, Before, V);
+                              for (auto [V, Before, Combiner] :
+                                   llvm::zip_equal(Sum, Carried, R.Combiners))
+                                V = combine(W, Combiner, Before, V);
                               return Sum;
                             });
     if (SmallVector<Part> Edges = edges(How);
@@ -396,8 +396,9 @@ void RowNest::walk(const Way &How) {
       Values Sum = fold(R, Edges, How);
       if (failed(Result))
         return;
-      for (auto [V, More, Join] : llvm::zip_equal(Partial, Sum, R.Joins))
-        V = join(W, Join, V, More);
+      for (auto [V, More, Combiner] :
+           llvm::zip_equal(Partial, Sum, R.Combiners))
+        V = combine(W, Combiner, V, More);
     }
     if (succeeded(Result))
       finish(R, Partial);
@@ -418,12 +419,12 @@ void RowNest::walk(const Way &How) {
 
 } // namespace
 
-FailureOr<bool> buildGpuRows(KernelForm &Form, const target::Target &T,
+FailureOr<bool> buildGpuRows(FusedKernel &Form, const target::Target &T,
                              GpuLaunch &Launch) {
   std::optional<RowKernel> K = RowKernel::read(Form);
   // One reduction that nothing but the row's result is made of has builders of
   // its own.
-  if (!K || (!Form.SeveralHeavy && K->Wide.empty()) || K->RowSizes.empty())
+  if (!K || (!Form.SeveralRoots && K->Wide.empty()) || K->RowSizes.empty())
     return false;
   std::optional<shape::Expr> Rows = productExpr(K->OuterSizes);
   if (!Rows || constantOf(K->RowSizes.back()) == 0)

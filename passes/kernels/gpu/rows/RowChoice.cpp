@@ -101,8 +101,8 @@ int64_t operationsOf(const RowKernel &K) {
 
 int64_t elementRegisters(const RowKernel &K) {
   bool Wide = llvm::any_of(K.Reductions, [](const RowReduction &R) {
-    return llvm::any_of(R.Joins, [](Operation *Join) {
-      return Join->getResult(0).getType().getIntOrFloatBitWidth() > 32;
+    return llvm::any_of(R.Combiners, [](Operation *Combiner) {
+      return Combiner->getResult(0).getType().getIntOrFloatBitWidth() > 32;
     });
   });
   return Wide ? 2 : 1;

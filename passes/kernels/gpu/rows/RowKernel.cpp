@@ -173,10 +173,10 @@ static bool readReductions(RowKernel &K) {
     }
     RowReduction R{Op, {}};
     for (unsigned I = 0; I < Op.getNumResults(); ++I) {
-      R.Joins.push_back(joinOf(Op, I));
+      R.Combiners.push_back(combinerOf(Op, I));
       // Bools have no place in shared memory, where they would need bytes.
-      if (!R.Joins.back() ||
-          R.Joins.back()->getResult(0).getType().isInteger(1) ||
+      if (!R.Combiners.back() ||
+          R.Combiners.back()->getResult(0).getType().isInteger(1) ||
           Op.getIndexingMapMatchingResult(Op->getResult(I)).getNumResults() !=
               Outer.size())
         return false;
@@ -205,8 +205,8 @@ static bool readOutputs(RowKernel &K) {
   return true;
 }
 
-std::optional<RowKernel> RowKernel::read(KernelForm &Form) {
-  if (!Form.Heavy)
+std::optional<RowKernel> RowKernel::read(FusedKernel &Form) {
+  if (!Form.Root)
     return std::nullopt;
   RowKernel K{Form, {}, {}, {}, {}, {}};
   if (!readReductions(K) || !readOutputs(K))

@@ -20,25 +20,25 @@
 #ifndef KPC_PASSES_KERNELS_GPU_ROWS_ROWKERNEL_H
 #define KPC_PASSES_KERNELS_GPU_ROWS_ROWKERNEL_H
 
-#include "passes/kernels/form/KernelForm.h"
+#include "passes/kernels/form/FusedKernel.h"
 
 namespace kpc::kernels {
 
 struct RowReduction {
   mlir::linalg::GenericOp Op;
   /// Per result, the operation that joins partial results.
-  llvm::SmallVector<mlir::Operation *> Joins;
+  llvm::SmallVector<mlir::Operation *> Combiners;
 };
 
 struct RowKernel {
-  KernelForm &Form;
+  FusedKernel &Form;
   /// In the order in which they need one another.
   llvm::SmallVector<RowReduction> Reductions;
   llvm::SmallVector<mlir::OpFoldResult> OuterSizes, RowSizes;
   llvm::SmallVector<KernelOutput> Wide, Narrow;
 
   /// None where the kernel is something else.
-  static std::optional<RowKernel> read(KernelForm &Form);
+  static std::optional<RowKernel> read(FusedKernel &Form);
 
   /// Bytes of all buffers of the whole shape, for one element of it.
   int64_t BytesRead = 0, BytesWritten = 0;

@@ -1,21 +1,21 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
-// RUN: sed 's/kpc.reads/kpc.forced_schedule = "attention 64x128 slots 2 ahead 16 pairs", kpc.reads/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=FORCED
-// RUN: sed 's/kpc.reads/kpc.forced_schedule = "attention 64x7 slots 2", kpc.reads/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_90a 2>&1 | FileCheck %s --check-prefix=REFUSED
+// RUN: sed 's/kpc.reads/kpc.forced_schedule = "attention 64x128 stages 2 ahead 16 pairs", kpc.reads/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=FORCED
+// RUN: sed 's/kpc.reads/kpc.forced_schedule = "attention 64x7 stages 2", kpc.reads/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_90a 2>&1 | FileCheck %s --check-prefix=REFUSED
 
 // FORCED: kpc.block = array<i32: 256, 1, 1>
-// FORCED-SAME: kpc.schedule = "attention 64x128 slots 2 ahead 16 pairs"
-// REFUSED: error: the schedule 'attention 64x7 slots 2' is none of this kernel's: legal are 'attention 128x80 slots 2 ahead 16 pairs', {{('attention [0-9]+x[0-9]+ slots 2 ahead 16 pairs'(, )?)+$}}
+// FORCED-SAME: kpc.schedule = "attention 64x128 stages 2 ahead 16 pairs"
+// REFUSED: error: the schedule 'attention 64x7 stages 2' is none of this kernel's: legal are 'attention 128x80 stages 2 ahead 16 pairs', {{('attention [0-9]+x[0-9]+ stages 2 ahead 16 pairs'(, )?)+$}}
 
 // Fused attention on the tensor cores of sm_90a: six heads of queries on two of keys, a causal mask and a mask in memory. q, k and v are stored
 // [batch, sequence, head, depth], as a projection writes them: that is an order of strides.
 
 // CHECK-LABEL: gpu.module @attention
-// CHECK-SAME: kpc.schedule_costs = ["attention 128x80 slots 2 ahead 16 pairs: {{[^"]*}}", "attention {{[^"]*}}", "attention {{[^"]*}}"]
+// CHECK-SAME: kpc.schedule_costs = ["attention 128x80 stages 2 ahead 16 pairs: {{[^"]*}}", "attention {{[^"]*}}", "attention {{[^"]*}}"]
 // CHECK: gpu.func @attention(
 // CHECK-SAME: kpc.block = array<i32: 384, 1, 1>
 // Tiles of queries go in pairs, from both ends of a head.
 // CHECK-SAME: kpc.grid = ["min(sm_count, floordiv(arg5 + 255, 256)*12)", "1", "1"]
-// CHECK-SAME: kpc.schedule = "attention 128x80 slots 2 ahead 16 pairs"
+// CHECK-SAME: kpc.schedule = "attention 128x80 stages 2 ahead 16 pairs"
 // CHECK-SAME: kpc.tensor_maps = [
 // CHECK-SAME: {box = array<i64: 64, 128, 1, 1>, buffer = 0 : i64, dims = ["64", "arg5", "6", "2"], element = f16, strides = ["768", "128", "arg5*768"], swizzle = 128 : i64}
 // CHECK-SAME: {box = array<i64: 64, 80, 1, 1>, buffer = 1 : i64, dims = ["64", "arg6", "2", "2"], element = f16, strides = ["256", "128", "arg6*256"], swizzle = 128 : i64}
@@ -30,15 +30,15 @@
 // CHECK-NEXT: %[[K:.*]] = tile.pipe tma consumers 8 : !pipe1
 // CHECK-NEXT: %[[V:.*]] = tile.pipe tma consumers 8 : !pipe1
 // CHECK-NEXT: %[[STAGE:.*]] = tile.alloc
-// CHECK: tile.start
+// CHECK: tile.barrier_init
 
 // CHECK: tile.role "producer" warps 0 to 4 registers 40 {
 // CHECK: scf.while
-// CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] into %{{.*}} signal %[[K]][
-// CHECK: tile.load %{{.*}} into %{{.*}} signal %[[Q]][
+// CHECK: tile.tma_load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] into %{{.*}} signal %[[K]][
+// CHECK: tile.tma_load %{{.*}} into %{{.*}} signal %[[Q]][
 // CHECK: scf.for
-// CHECK: tile.load %{{.*}} into %{{.*}} signal %[[K]][
-// CHECK: tile.load %{{.*}} into %{{.*}} signal %[[V]][
+// CHECK: tile.tma_load %{{.*}} into %{{.*}} signal %[[K]][
+// CHECK: tile.tma_load %{{.*}} into %{{.*}} signal %[[V]][
 
 // CHECK: tile.role "consumer" warps 4 to 12 registers 232 {
 // The first block of the first tile.
@@ -55,17 +55,17 @@
 // CHECK-NEXT: %[[LIMITS:.*]] = tile.apply %[[ROWS]] : !tile.column<64, i32> -> !tile.column<64, i32> {
 // CHECK: %[[MASKED:.*]] = tile.apply %[[SEEN]], %[[LIMITS]] :
 // CHECK: arith.cmpi slt
-// CHECK: %[[PARTS:.*]] = tile.fold max %[[MASKED]]
-// CHECK-NEXT: %[[MOST:.*]] = tile.join max %[[PARTS]]
+// CHECK: %[[PARTS:.*]] = tile.thread_reduce max %[[MASKED]]
+// CHECK-NEXT: %[[MOST:.*]] = tile.lane_reduce max %[[PARTS]]
 // CHECK-NEXT: %[[SHIFT:.*]] = tile.apply %[[MOST]] : !tile.column<64, f32> -> !tile.column<64, f32> {
-// CHECK: %[[FRONT:.*]] = tile.columns %[[MASKED]] from 0
+// CHECK: %[[FRONT:.*]] = tile.extract_columns %[[MASKED]] from 0
 // CHECK-NEXT: %[[FRONTPOWERS:.*]] = tile.apply %[[FRONT]], %[[SHIFT]]
 // CHECK: math.fma %{{.*}}, %[[FACTOR]], %{{.*}} : f32
 // CHECK-NEXT: tile.approximate exp2
 // CHECK: tile.wait %[[V]]
 // CHECK: %[[BACKPOWERS:.*]] = tile.apply
-// CHECK: tile.fold add %[[FRONTPOWERS]] chains 2 :
-// CHECK-NEXT: tile.fold add %[[BACKPOWERS]], %{{.*}} chains 2 :
+// CHECK: tile.thread_reduce add %[[FRONTPOWERS]] chains 2 :
+// CHECK-NEXT: tile.thread_reduce add %[[BACKPOWERS]], %{{.*}} chains 2 :
 // CHECK-NEXT: tile.pack %[[FRONTPOWERS]], %[[BACKPOWERS]]
 
 // Tile after tile: the blocks on the diagonal, then those before it.
@@ -73,7 +73,7 @@
 // CHECK: scf.for
 // CHECK: %[[NEXT:.*]] = tile.mma %{{.*}}, %{{.*}} transposed
 // CHECK: %[[SUMS:.*]] = tile.mma %{{.*}}, %{{.*}}, %{{.*}} : !packed, !smem{{.*}}, !fragment{{.*}} -> !pending
-// CHECK-NEXT: tile.await %[[NEXT]] keep 1
+// CHECK-NEXT: tile.await<1> %[[NEXT]]
 // CHECK: tile.row_numbers
 // CHECK: tile.wait %[[V]]
 // CHECK-NEXT: tile.await %[[SUMS]]
@@ -89,12 +89,12 @@
 // CHECK: tile.await %[[LAST]]
 // CHECK: tile.pack
 // CHECK: tile.approximate reciprocal
-// CHECK: tile.put
-// CHECK: tile.store
+// CHECK: tile.store_shared
+// CHECK: tile.tma_store
 // The last tile has no next.
 // CHECK: scf.for
 // CHECK: scf.for
-// CHECK: tile.store
+// CHECK: tile.tma_store
 
 #id = affine_map<(a, b, c, d) -> (a, b, c, d)>
 #turned = affine_map<(a, b, c, d) -> (a, c, b, d)>

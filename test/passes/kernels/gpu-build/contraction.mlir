@@ -4,7 +4,7 @@
 
 // CHECK-LABEL: gpu.module @matmul_known
 // CHECK: workgroup(%[[A:.*]] : memref<32x36xf32, #gpu.address_space<workgroup>>, %[[B:.*]] : memref<32x36xf32
-// CHECK: kpc.holds_dependents
+// CHECK: kpc.no_early_pdl_trigger
 // CHECK-SAME: kpc.schedule = "contraction 32x32x32 simt"
 // CHECK: vector.load
 // CHECK: scf.for

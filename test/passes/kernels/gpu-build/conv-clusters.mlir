@@ -10,10 +10,10 @@
 // CHECK: scf.for %[[NUMBER:[a-z0-9]+]] =
 // CHECK: %[[STEP:.*]] = arith.addi %{{.*}}, %[[NUMBER]] : i32
 // CHECK: arith.divui %[[STEP]]
-// CHECK: tile.load_im2col
+// CHECK: tile.tma_load_im2col
 // CHECK: tile.role "consumer"
-// CHECK: tile.collect
-func.func @split(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "conv 64x64x64 slots 8 group 11 split 2"} {
+// CHECK: tile.cluster_reduce
+func.func @split(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "conv 64x64x64 stages 8 group_m 11 split_k 2"} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 120], strides: [23520, 1680, 120, 1] : memref<f16> to memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>> to tensor<?x14x14x120xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 120, 64], strides: [23040, 7680, 64, 1] : memref<f16> to memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>>
@@ -67,10 +67,10 @@ func.func @split(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: in
 // CHECK-LABEL: gpu.func @cluster(
 // CHECK-SAME: {box = array<i64: 64, 32, 1>, buffer = 1 : i64
 // CHECK: tile.role "producer"
-// CHECK: tile.load_im2col
-// CHECK: tile.multicast
-// CHECK-NOT: tile.load %
-func.func @cluster(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "conv 64x64x64 slots 8 group 11 cluster 2"} {
+// CHECK: tile.tma_load_im2col
+// CHECK: tile.tma_multicast
+// CHECK-NOT: tile.tma_load %
+func.func @cluster(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "conv 64x64x64 stages 8 group_m 11 cluster 2"} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 120], strides: [23520, 1680, 120, 1] : memref<f16> to memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>> to tensor<?x14x14x120xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 120, 64], strides: [23040, 7680, 64, 1] : memref<f16> to memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>>

@@ -13,7 +13,7 @@
 // CHECK-LABEL: gpu.func @conv(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: !view, %[[W:[a-z0-9]+]]: !view1, %[[Y:[a-z0-9]+]]: !view)
 // CHECK-SAME: kpc.grid = ["min(sm_count, floordiv(arg3*49 + 63, 64))", "1", "1"]
-// CHECK-SAME: kpc.schedule = "conv 64x64x64 slots 8 group {{[0-9]+}}"
+// CHECK-SAME: kpc.schedule = "conv 64x64x64 stages 8 group_m {{[0-9]+}}"
 // x is seen by the walk of the filter: from one pixel outside, to where the last tap would be two outside.
 // CHECK-SAME: {buffer = 0 : i64, dims = ["120", "14", "14", "arg3"], element = f16
 // CHECK-SAME: im2col = {channels = 64 : i64, lower = array<i64: -1, -1>, pixels = 64 : i64, upper = array<i64: -1, -1>}
@@ -28,15 +28,15 @@
 // CHECK: %[[TAP:.*]] = arith.divui %[[STEP]], %[[SLICES]] : i32
 // CHECK: %[[FREE:.*]] = tile.acquire %[[PIPE]]
 // CHECK-NEXT: %[[AB:.*]]:2 = tile.tiles %[[PIPE]][%[[FREE]]]
-// CHECK-NEXT: tile.load_im2col %[[X]][%{{.*}}, %{{.*}}, %{{.*}}, %[[C:[0-9]+]]] tap[%{{.*}}, %{{.*}}] into %[[AB]]#0 signal %[[PIPE]][%[[FREE]]]
-// CHECK: tile.load %[[W]][%{{.*}}, %[[C]], %{{.*}}] into %[[AB]]#1 signal %[[PIPE]][%[[FREE]]]
+// CHECK-NEXT: tile.tma_load_im2col %[[X]][%{{.*}}, %{{.*}}, %{{.*}}, %[[C:[0-9]+]]] tap[%{{.*}}, %{{.*}}] into %[[AB]]#0 signal %[[PIPE]][%[[FREE]]]
+// CHECK: tile.tma_load %[[W]][%{{.*}}, %[[C]], %{{.*}}] into %[[AB]]#1 signal %[[PIPE]][%[[FREE]]]
 // CHECK-NEXT: tile.commit %[[PIPE]][%[[FREE]]]
 // CHECK: tile.role "consumer"
 // CHECK: tile.mma
 // CHECK: tile.await
 // CHECK: tile.map
-// CHECK: tile.store %{{.*}} to %[[Y]]
-func.func @conv(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "conv 64x64x64 slots 8 group 11"} {
+// CHECK: tile.tma_store %{{.*}} to %[[Y]]
+func.func @conv(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "conv 64x64x64 stages 8 group_m 11"} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 120], strides: [23520, 1680, 120, 1] : memref<f16> to memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>> to tensor<?x14x14x120xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 120, 64], strides: [23040, 7680, 64, 1] : memref<f16> to memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>>

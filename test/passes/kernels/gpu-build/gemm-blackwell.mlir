@@ -1,20 +1,20 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_100a %s | FileCheck %s
 
-// y = relu(x·w + b) in tensor memory: one warp copies, one thread multiplies, a warpgroup finishes. The sum does not fill whole slots.
+// y = relu(x·w + b) in tensor memory: one warp copies, one thread multiplies, a warpgroup finishes. The sum does not fill whole stages.
 
-// CHECK-DAG: !fragment = !tile.fragment<[128, 64], f32, lanes>
-// CHECK-DAG: !fragment1 = !tile.fragment<[128, 64], bf16, lanes>
+// CHECK-DAG: !fragment = !tile.fragment<[128, 64], f32, tmem_32x32b>
+// CHECK-DAG: !fragment1 = !tile.fragment<[128, 64], bf16, tmem_32x32b>
 // CHECK-DAG: !tmem = !tile.tmem<[128, 64], f32>
 // CHECK-DAG: !tmem1 = !tile.tmem<[128, 128], f32>
 // CHECK-DAG: !pipe1 = !tile.pipe<2 of [!tmem]>
 
 // CHECK-LABEL: gpu.module @linear
-// CHECK-SAME: kpc.schedule_costs = ["gemm 128x64x64 slots 8 group 9: 2.8 us = 1 waves x max(0.14 multiply, 0.64 bring, 0.51 finish) + 0.51 finish + 1.62 start",
+// CHECK-SAME: kpc.schedule_costs = ["gemm 128x64x64 stages 8 group_m 9: 2.8 us = 1 waves x max(0.14 mma, 0.64 load, 0.51 epilogue) + 0.51 epilogue + 1.62 launch",
 // CHECK: gpu.func @linear(
 // CHECK-SAME: %[[M:[a-z0-9]+]]: index {kpc.optimum = 64 : i64}, %[[X:.*]]: !view, %[[W:.*]]: !view1, %[[Y:.*]]: !view) kernel
 // CHECK-SAME: kpc.block = array<i32: 256, 1, 1>
 // CHECK-SAME: kpc.grid = ["min(sm_count, floordiv(arg4 + 127, 128))", "1", "1"]
-// CHECK-SAME: kpc.schedule = "gemm 128x64x64 slots 8 group 9"
+// CHECK-SAME: kpc.schedule = "gemm 128x64x64 stages 8 group_m 9"
 // CHECK-SAME: {box = array<i64: 64, 128>, buffer = 0 : i64, dims = ["72", "arg4"], element = bf16, strides = ["144"], swizzle = 128 : i64}
 // CHECK-SAME: {box = array<i64: 64, 64>, buffer = 1 : i64, dims = ["64", "72"], element = bf16, strides = ["128"], swizzle = 128 : i64}
 // CHECK-SAME: {box = array<i64: 64, 128>, buffer = 3 : i64, dims = ["64", "arg4"], element = bf16, strides = ["128"], swizzle = 128 : i64}
@@ -22,11 +22,11 @@
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : index
 // CHECK-DAG: %[[SUM:.*]] = arith.constant 72 : index
-// One thread multiplies and gives slots of operands back; four warps give those of sums back.
+// One thread multiplies and gives stages of operands back; four warps give those of sums back.
 // CHECK: %[[PIPE:.*]] = tile.pipe tma consumers 1 : !pipe
 // CHECK-NEXT: %[[STAGES:.*]] = tile.alloc : !smem2
 // CHECK: %[[SUMS:.*]] = tile.pipe mma consumers 4 : !pipe1
-// CHECK-NEXT: tile.start
+// CHECK-NEXT: tile.barrier_init
 // CHECK-NEXT: %[[MEMORY:.*]] = tile.tmem_alloc : !tmem1
 
 // CHECK-NEXT: tile.role "producer" warps 0 to 1 {
@@ -35,15 +35,15 @@
 // CHECK: scf.for %[[K:[a-z0-9]+]] = %[[C0]] to %[[SUM]] step %[[C64]] iter_args(%[[AT:.*]] = %{{.*}}) -> (!tile.cursor) {
 // CHECK-NEXT: %[[FREE:.*]] = tile.acquire %[[PIPE]][%[[AT]]]
 // CHECK-NEXT: %[[AB:.*]]:2 = tile.tiles %[[PIPE]][%[[FREE]]]
-// CHECK-NEXT: tile.load %[[X]][%{{.*}}, %[[K]]] into %[[AB]]#0 signal %[[PIPE]][%[[FREE]]]
-// CHECK-NEXT: tile.load %[[W]][%[[K]], %{{.*}}] into %[[AB]]#1 signal %[[PIPE]][%[[FREE]]]
+// CHECK-NEXT: tile.tma_load %[[X]][%{{.*}}, %[[K]]] into %[[AB]]#0 signal %[[PIPE]][%[[FREE]]]
+// CHECK-NEXT: tile.tma_load %[[W]][%[[K]], %{{.*}}] into %[[AB]]#1 signal %[[PIPE]][%[[FREE]]]
 // CHECK-NEXT: tile.commit %[[PIPE]][%[[FREE]]]
 // CHECK: tile.drain %[[PIPE]][%[[LAST]]]
 
-// CHECK: tile.role "multiplier" warps 1 to 2 {
+// CHECK: tile.role "mma" warps 1 to 2 {
 // CHECK: tile.elect role {
 // CHECK: scf.for {{.*}} iter_args(%[[CURSOR:[a-z0-9]+]] = %{{.*}}, %[[OF_SUMS:[a-z0-9]+]] = %{{.*}}) -> (!tile.cursor, !tile.cursor)
-// CHECK-NEXT: %[[TILE:.*]] = tile.acquire %[[SUMS]][%[[OF_SUMS]]] : !pipe1 -> !tile.slot<free>
+// CHECK-NEXT: %[[TILE:.*]] = tile.acquire %[[SUMS]][%[[OF_SUMS]]] : !pipe1 -> !tile.stage<free>
 // CHECK-NEXT: %[[D:.*]] = tile.tiles %[[SUMS]][%[[TILE]]] in %[[MEMORY]]
 // CHECK-NEXT: %[[BEHIND:.*]] = scf.for %[[K:[a-z0-9]+]] = %[[C0]] to %[[SUM]] step %[[C64]] iter_args(%[[AT:.*]] = %[[CURSOR]]) -> (!tile.cursor) {
 // CHECK-NEXT: %[[FULL:.*]] = tile.wait %[[PIPE]][%[[AT]]]
@@ -58,7 +58,7 @@
 // CHECK-NEXT: tile.commit %[[SUMS]][%[[TILE]]]
 // CHECK-NEXT: tile.next %[[SUMS]][%[[OF_SUMS]]]
 
-// CHECK: tile.role "finisher" warps 4 to 8 {
+// CHECK: tile.role "epilogue" warps 4 to 8 {
 // CHECK: %[[FULL:.*]] = tile.wait %[[SUMS]]
 // CHECK: %[[D:.*]] = tile.tiles %[[SUMS]][%[[FULL]]] in %[[MEMORY]]
 // CHECK-NEXT: %[[READ:.*]] = tile.tmem_load %[[D]][%[[C0]]] : !tmem -> !pending
@@ -69,13 +69,13 @@
 // CHECK: memref.load
 // CHECK: arith.maximumf
 // CHECK: }
-// CHECK: %[[STAGE:.*]] = tile.rows %[[STAGES]]
-// CHECK: tile.put %[[OUT]] into %[[STAGE]]
+// CHECK: %[[STAGE:.*]] = tile.subview_rows %[[STAGES]]
+// CHECK: tile.store_shared %[[OUT]] into %[[STAGE]]
 // CHECK-NEXT: tile.fence_proxy
 // CHECK-NEXT: tile.sync warpgroup
 // CHECK-NEXT: tile.elect warpgroup {
-// CHECK-NEXT: tile.store %[[STAGE]] to %[[Y]][%[[ROW]], %[[COLUMN]]]
-// CHECK: tile.wait_stores keep 0
+// CHECK-NEXT: tile.tma_store %[[STAGE]] to %[[Y]][%[[ROW]], %[[COLUMN]]]
+// CHECK: tile.tma_store_wait<0>
 // CHECK: tile.tmem_free %[[MEMORY]]
 func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kpc.optimum = 64 : i64}) attributes {kpc.reads = [0, 1, 2], kpc.writes = [3]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 72], strides: [72, 1] : memref<bf16> to memref<?x72xbf16, strided<[72, 1]>>
@@ -127,13 +127,13 @@ func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y
 // CHECK: arith.addi %{{.*}}, %[[ROWS]]
 // CHECK: %[[OWN:.*]] = arith.muli %[[RANK]], %c64
 // CHECK: arith.addi %{{.*}}, %[[OWN]]
-// CHECK: tile.role "multiplier"
+// CHECK: tile.role "mma"
 // CHECK: %[[EVEN:.*]] = arith.cmpi eq, %[[RANK]], %c0
 // CHECK-NEXT: scf.if %[[EVEN]] {
 // CHECK: tile.tmem_mma %{{.*}}, %{{.*}} transposed into %{{.*}} add %{{.*}} pair
-// CHECK: tile.role "finisher"
+// CHECK: tile.role "epilogue"
 // CHECK: tile.tmem_free %[[MEMORY]]
-func.func @pair(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kpc.forced_schedule = "gemm 256x128x64 slots 3 group 2 pair", kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @pair(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kpc.forced_schedule = "gemm 256x128x64 stages 3 group_m 2 pair", kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 128], strides: [128, 1] : memref<bf16> to memref<?x128xbf16, strided<[128, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x128xbf16, strided<[128, 1]>> to tensor<?x128xbf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [192, 128], strides: [128, 1] : memref<bf16> to memref<192x128xbf16, strided<[128, 1]>>

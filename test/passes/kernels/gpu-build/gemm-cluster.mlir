@@ -1,11 +1,11 @@
-// RUN: sed 's/SCHEDULE/gemm 128x64x64 slots 8 group 8 split 4/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=SPLIT
-// RUN: sed 's/SCHEDULE/gemm 64x128x64 slots 4 group 8 cluster 2x1/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=DOWN
-// RUN: sed 's/SCHEDULE/gemm 64x128x64 slots 4 group 8 cluster 1x2/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=ALONG
-// RUN: sed 's/SCHEDULE/gemm 128x64x64 slots 8 group 8 split 8/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_90a 2>&1 | FileCheck %s --check-prefix=SHORT
+// RUN: sed 's/SCHEDULE/gemm 128x64x64 stages 8 group_m 8 split_k 4/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=SPLIT
+// RUN: sed 's/SCHEDULE/gemm 64x128x64 stages 4 group_m 8 cluster 2x1/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=DOWN
+// RUN: sed 's/SCHEDULE/gemm 64x128x64 stages 4 group_m 8 cluster 1x2/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=ALONG
+// RUN: sed 's/SCHEDULE/gemm 128x64x64 stages 8 group_m 8 split_k 8/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_90a 2>&1 | FileCheck %s --check-prefix=SHORT
 
 // Blocks that have a part of one sum each. Every cluster computes one tile.
 // SPLIT: kpc.cluster = 4 : i64, kpc.grid = ["floordiv(arg3 + 127, 128)*16", "1", "1"]
-// SPLIT: tile.start
+// SPLIT: tile.barrier_init
 // SPLIT-NEXT: %[[RANK:.*]] = tile.block_rank
 // 400 are seven steps: of 1, 2, 2 and 2 for the four blocks.
 // SPLIT: %[[BEGIN:.*]] = arith.muli %{{.*}}, %c7_i32 : i32
@@ -15,13 +15,13 @@
 // SPLIT: %[[SUMS:.*]] = tile.await
 // SPLIT: tile.sync role
 // SPLIT-NEXT: %[[ALL:.*]] = tile.reuse
-// SPLIT: %[[MINE:.*]] = tile.rows %[[ALL]]
-// SPLIT-NEXT: tile.keep %[[SUMS]] in %[[MINE]]
+// SPLIT: %[[MINE:.*]] = tile.subview_rows %[[ALL]]
+// SPLIT-NEXT: tile.cluster_store %[[SUMS]] in %[[MINE]]
 // SPLIT-NEXT: tile.cluster_sync
 // Each block finishes a quarter of the columns.
-// SPLIT: tile.collect %[[MINE]][%{{.*}}] of 4 : {{.*}} -> !{{.*}}
+// SPLIT: tile.cluster_reduce %[[MINE]][%{{.*}}] of 4 : {{.*}} -> !{{.*}}
 // SPLIT: tile.map
-// SPLIT: tile.store
+// SPLIT: tile.tma_store
 // SPLIT: tile.cluster_sync
 
 // Tiles below each other, which need the same of B.
@@ -29,19 +29,19 @@
 // DOWN-SAME: kpc.grid = ["min(floordiv(sm_count, 2)*2, floordiv(arg3 + 127, 128)*4)", "1", "1"]
 // DOWN: tile.pipe tma consumers 8
 // DOWN: tile.cluster_sync
-// DOWN: tile.load %{{.*}} into
-// DOWN: %[[PART:.*]] = tile.rows
-// DOWN: tile.multicast %{{.*}} into %[[PART]] signal %{{.*}} of 2
+// DOWN: tile.tma_load %{{.*}} into
+// DOWN: %[[PART:.*]] = tile.subview_rows
+// DOWN: tile.tma_multicast %{{.*}} into %[[PART]] signal %{{.*}} of 2
 // DOWN: tile.release %{{.*}} to 2
 // DOWN: tile.cluster_sync
 
 // Side by side, with the same of A.
 // ALONG: kpc.grid = ["min(floordiv(sm_count, 2)*2, floordiv(arg3 + 63, 64)*2)", "1", "1"]
-// ALONG: tile.multicast
-// ALONG: tile.load
+// ALONG: tile.tma_multicast
+// ALONG: tile.tma_load
 
 // Seven steps are not enough for eight blocks.
-// SHORT: the schedule 'gemm 128x64x64 slots 8 group 8 split 8' is none of this kernel's
+// SHORT: the schedule 'gemm 128x64x64 stages 8 group_m 8 split_k 8' is none of this kernel's
 func.func @product(%x: memref<f16>, %w: memref<f16>, %y: memref<f16>, %m: index {kpc.min = 1 : i64, kpc.max = 4096 : i64, kpc.optimum = 1024 : i64})
     attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "SCHEDULE"} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%m, 400], strides: [400, 1] : memref<f16> to memref<?x400xf16, strided<[400, 1]>>

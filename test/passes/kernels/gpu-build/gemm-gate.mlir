@@ -1,27 +1,27 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
 
-// A gate's two products on wgmma: a slot's B has columns of the one and behind them as many of the other, and so have the sums.
+// A gate's two products on wgmma: a stage's B has columns of the one and behind them as many of the other, and so have the sums.
 
 // CHECK-DAG: !fragment = !tile.fragment<[64, 128], f32>
 // CHECK-DAG: !pipe = !tile.pipe<{{[0-9]+}} of [!smem{{[0-9]*}}, !smem{{[0-9]*}}]>
 // CHECK-LABEL: gpu.func @gate_up(
 // Tiles of 128 columns of the sums are tiles of 64 of the result.
 // CHECK-SAME: kpc.grid = ["min(sm_count, floordiv(arg4 + 63, 64))", "1", "1"]
-// CHECK-SAME: kpc.schedule = "gemm 64x128x64 slots
+// CHECK-SAME: kpc.schedule = "gemm 64x128x64 stages
 // CHECK-SAME: {box = array<i64: 64, 64>, buffer = 1 : i64, dims = ["64", "72"]
 // CHECK-SAME: {box = array<i64: 64, 64>, buffer = 2 : i64, dims = ["64", "72"]
 // CHECK-SAME: {box = array<i64: 64, 64>, buffer = 3 : i64, dims = ["64", "arg4"]
 // CHECK: %[[AB:.*]]:2 = tile.tiles
-// CHECK: tile.load %{{.*}} into %[[AB]]#0
-// CHECK: %[[FRONT:.*]] = tile.lines %[[AB]]#1[%{{.*}}]
-// CHECK: tile.load %[[W:.*]][%{{.*}}] into %[[FRONT]]
-// CHECK: %[[BACK:.*]] = tile.lines %[[AB]]#1[%{{.*}}]
-// CHECK: tile.load %[[V:.*]][%{{.*}}] into %[[BACK]]
+// CHECK: tile.tma_load %{{.*}} into %[[AB]]#0
+// CHECK: %[[FRONT:.*]] = tile.subview_columns %[[AB]]#1[%{{.*}}]
+// CHECK: tile.tma_load %[[W:.*]][%{{.*}}] into %[[FRONT]]
+// CHECK: %[[BACK:.*]] = tile.subview_columns %[[AB]]#1[%{{.*}}]
+// CHECK: tile.tma_load %[[V:.*]][%{{.*}}] into %[[BACK]]
 // CHECK: tile.mma %{{.*}}, %{{.*}} : !smem{{[0-9]*}}, !smem{{[0-9]*}} -> !pending
 // CHECK: %[[D:.*]] = tile.await
-// CHECK-DAG: %[[G:.*]] = tile.columns %[[D]] from 0
-// CHECK-DAG: %[[U:.*]] = tile.columns %[[D]] from 64
-// CHECK: tile.map %[[G]] at[%{{.*}}] within[%{{.*}}] beside %[[U]] : !fragment{{[0-9]*}}, !fragment{{[0-9]*}} -> !fragment{{[0-9]*}} {
+// CHECK-DAG: %[[G:.*]] = tile.extract_columns %[[D]] from 0
+// CHECK-DAG: %[[U:.*]] = tile.extract_columns %[[D]] from 64
+// CHECK: tile.map %[[G]] at[%{{.*}}] within[%{{.*}}] with %[[U]] : !fragment{{[0-9]*}}, !fragment{{[0-9]*}} -> !fragment{{[0-9]*}} {
 // CHECK-NEXT: ^bb0(%[[GATE:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %[[UP:.*]]: f32):
 // CHECK: arith.mulf %{{.*}}, %[[UP]]
 // CHECK: tile.yield

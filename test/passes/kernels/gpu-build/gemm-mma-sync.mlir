@@ -1,11 +1,11 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_80 %s | FileCheck %s
 
-// A product on mma.sync: slots, products, and the way back through A's slots. The sum of 72 is three steps of 32, of which the last
+// A product on mma.sync: stages, products, and the way back through A's stages. The sum of 72 is three steps of 32, of which the last
 // ends in zeros: pieces beyond the sum have no elements. Two warpgroups have 32 columns each.
 
 // CHECK-DAG: !fragment = !tile.fragment<[64, 32], f32>
 // CHECK-DAG: !fragment1 = !tile.fragment<[64, 32], bf16>
-// Three slots of 64 rows of x, and of 32 rows of w, in lines of one warpgroup's columns.
+// Three stages of 64 rows of x, and of 32 rows of w, in lines of one warpgroup's columns.
 // CHECK-DAG: !smem = !tile.smem<[192, 32], bf16, swizzle 64>
 // CHECK-DAG: !smem1 = !tile.smem<[96, 64], bf16, swizzle 64>
 // CHECK-DAG: !smem2 = !tile.smem<[64, 32], bf16, swizzle 64, pitch 192>
@@ -17,7 +17,7 @@
 // CHECK-LABEL: gpu.func @linear(
 // CHECK-SAME: kpc.block = array<i32: 256, 1, 1>
 // CHECK-SAME: kpc.grid = ["floordiv(arg4 + 63, 64)", "1", "1"]
-// CHECK-SAME: kpc.schedule = "mmasync 64x64x32 by 64x32 slots 3 order 2"
+// CHECK-SAME: kpc.schedule = "mmasync 64x64x32 warpgroup 64x32 stages 3 group_m 2"
 // CHECK-SAME: nvvm.minctasm = 1 : i32
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
@@ -27,11 +27,11 @@
 // CHECK-DAG: %[[SUM:.*]] = arith.constant 72 : index
 // CHECK: %[[A:.*]] = tile.alloc : !smem
 // CHECK-NEXT: %[[B:.*]] = tile.alloc : !smem1
-// CHECK-NEXT: tile.start
+// CHECK-NEXT: tile.barrier_init
 // CHECK-NEXT: %[[ZERO:.*]] = tile.splat
 // Two steps ahead; rows beyond the end are the last one again, and are not stored.
-// CHECK-NEXT: %[[SLOT:.*]] = tile.rows %[[A]][%[[C0]]] : !smem -> !smem2
-// CHECK-NEXT: tile.gather %{{.*}} into %[[SLOT]] by 16 : memref<?xbf16, strided<[1]>>, !smem2 {
+// CHECK-NEXT: %[[SLOT:.*]] = tile.subview_rows %[[A]][%[[C0]]] : !smem -> !smem2
+// CHECK-NEXT: tile.cp_async %{{.*}} into %[[SLOT]] by 16 : memref<?xbf16, strided<[1]>>, !smem2 {
 // CHECK-NEXT: ^bb0(%[[ROW:.*]]: index, %[[K:.*]]: index):
 // CHECK-NEXT: %[[LINE:.*]] = arith.addi %{{.*}}, %[[ROW]] : index
 // CHECK-NEXT: %[[LAST:.*]] = arith.subi %{{.*}}, %[[C1]] : index
@@ -39,37 +39,37 @@
 // CHECK-NEXT: %[[FIRST:.*]] = arith.muli %[[INSIDE]], %[[SUM]] : index
 // CHECK-NEXT: %[[AT:.*]] = arith.addi %[[FIRST]], %[[K]] : index
 // CHECK-NEXT: %[[COUNT:.*]] = arith.subi %[[SUM]], %[[K]] : index
-// CHECK-NEXT: tile.place %[[AT]], %[[COUNT]]
-// CHECK: tile.gather %{{.*}} by 16 : memref<?xbf16, strided<[1]>>, !smem3
-// CHECK: tile.commit_gathers
-// CHECK-COUNT-2: tile.gather
-// CHECK: tile.commit_gathers
+// CHECK-NEXT: tile.yield_address %[[AT]], %[[COUNT]]
+// CHECK: tile.cp_async %{{.*}} by 16 : memref<?xbf16, strided<[1]>>, !smem3
+// CHECK: tile.cp_async_commit
+// CHECK-COUNT-2: tile.cp_async
+// CHECK: tile.cp_async_commit
 // CHECK-NEXT: %[[LOOP:.*]]:3 = scf.for %[[STEP:.*]] = %[[C0]] to %[[SUM]] step %[[C32]] iter_args(%[[SUMS:.*]] = %[[ZERO]], %[[READ:.*]] = %[[C0]], %[[WRITE:.*]] = %[[C2]])
-// The oldest slot is there, and all have done with the one before.
-// CHECK-NEXT: tile.wait_gathers keep 1
+// The oldest stage is there, and all have done with the one before.
+// CHECK-NEXT: tile.cp_async_wait<1>
 // CHECK-NEXT: tile.sync block
 // CHECK: scf.if
-// CHECK-COUNT-2: tile.gather
-// CHECK: tile.commit_gathers
-// CHECK: %[[LEFT:.*]] = tile.rows %[[A]][%{{.*}}] : !smem -> !smem2
-// CHECK: %[[SLOTB:.*]] = tile.rows %[[B]][%{{.*}}] : !smem1 -> !smem3
-// CHECK: %[[RIGHT:.*]] = tile.lines %[[SLOTB]][%{{.*}}] : !smem3 -> !smem4
-// CHECK-NEXT: %[[MORE:.*]] = tile.multiply %[[LEFT]], %[[RIGHT]], %[[SUMS]] : !smem2, !smem4 -> !fragment
+// CHECK-COUNT-2: tile.cp_async
+// CHECK: tile.cp_async_commit
+// CHECK: %[[LEFT:.*]] = tile.subview_rows %[[A]][%{{.*}}] : !smem -> !smem2
+// CHECK: %[[SLOTB:.*]] = tile.subview_rows %[[B]][%{{.*}}] : !smem1 -> !smem3
+// CHECK: %[[RIGHT:.*]] = tile.subview_columns %[[SLOTB]][%{{.*}}] : !smem3 -> !smem4
+// CHECK-NEXT: %[[MORE:.*]] = tile.mma_sync %[[LEFT]], %[[RIGHT]], %[[SUMS]] : !smem2, !smem4 -> !fragment
 // CHECK: scf.yield %[[MORE]]
-// CHECK: tile.wait_gathers keep 0
+// CHECK: tile.cp_async_wait<0>
 // CHECK-NEXT: tile.sync block
 // CHECK-NEXT: %[[STAGE:.*]] = tile.reuse %[[A]] : !smem -> !smem5
 // CHECK: %[[OUT:.*]] = tile.map
 // CHECK: arith.maximumf
-// CHECK: %[[MINE:.*]] = tile.lines %[[STAGE]][%{{.*}}] : !smem5 -> !smem6
-// CHECK-NEXT: tile.put %[[OUT]] into %[[MINE]] in pairs : !fragment1, !smem6
+// CHECK: %[[MINE:.*]] = tile.subview_columns %[[STAGE]][%{{.*}}] : !smem5 -> !smem6
+// CHECK-NEXT: tile.store_shared %[[OUT]] into %[[MINE]] in pairs : !fragment1, !smem6
 // CHECK-NEXT: tile.sync block
-// CHECK: tile.scatter %[[STAGE]] to %{{.*}} by 16 : !smem5, memref<?xbf16, strided<[1]>> {
+// CHECK: tile.store_global %[[STAGE]] to %{{.*}} by 16 : !smem5, memref<?xbf16, strided<[1]>> {
 // CHECK: %[[THERE:.*]] = arith.cmpi slt
 // CHECK-NEXT: arith.subi %[[C64]]
 // CHECK-NEXT: %[[SOME:.*]] = arith.select %[[THERE]]
-// CHECK-NEXT: tile.place %{{.*}}, %[[SOME]]
-func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kpc.optimum = 64 : i64}) attributes {kpc.forced_schedule = "mmasync 64x64x32 by 64x32 slots 3 order 2", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+// CHECK-NEXT: tile.yield_address %{{.*}}, %[[SOME]]
+func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kpc.optimum = 64 : i64}) attributes {kpc.forced_schedule = "mmasync 64x64x32 warpgroup 64x32 stages 3 group_m 2", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 72], strides: [72, 1] : memref<bf16> to memref<?x72xbf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xbf16, strided<[72, 1]>> to tensor<?x72xbf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 64], strides: [64, 1] : memref<bf16> to memref<72x64xbf16, strided<[64, 1]>>
@@ -104,10 +104,10 @@ func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y
 
 // Rows of w and y that begin at odd elements: w's are loaded one by one, x's in pieces.
 // CHECK-LABEL: gpu.func @odd(
-// CHECK: tile.gather %{{.*}} by 16
-// CHECK: tile.gather %{{.*}} by 2
-// CHECK: tile.scatter %{{.*}} by 2
-func.func @odd(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kpc.optimum = 64 : i64}) attributes {kpc.forced_schedule = "mmasync 64x64x32 by 64x32 slots 3 order 2", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+// CHECK: tile.cp_async %{{.*}} by 16
+// CHECK: tile.cp_async %{{.*}} by 2
+// CHECK: tile.store_global %{{.*}} by 2
+func.func @odd(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kpc.optimum = 64 : i64}) attributes {kpc.forced_schedule = "mmasync 64x64x32 warpgroup 64x32 stages 3 group_m 2", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 72], strides: [72, 1] : memref<bf16> to memref<?x72xbf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xbf16, strided<[72, 1]>> to tensor<?x72xbf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 63], strides: [63, 1] : memref<bf16> to memref<72x63xbf16, strided<[63, 1]>>

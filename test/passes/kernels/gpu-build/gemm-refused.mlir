@@ -8,7 +8,7 @@
 // CHECK-LABEL: gpu.module @unaligned_sum
 // CHECK: kpc.schedule = "mmasync
 // CHECK-NOT: kpc.tensor_maps
-// CHECK: tile.multiply
+// CHECK: tile.mma_sync
 func.func @unaligned_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 70], strides: [70, 1] : memref<bf16> to memref<?x70xbf16, strided<[70, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x70xbf16, strided<[70, 1]>> to tensor<?x70xbf16>
@@ -40,7 +40,7 @@ func.func @unaligned_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf
 // CHECK-LABEL: gpu.module @unaligned_columns
 // CHECK: kpc.schedule = "mmasync
 // CHECK-NOT: kpc.tensor_maps
-// CHECK: tile.multiply
+// CHECK: tile.mma_sync
 func.func @unaligned_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f16> to memref<?x64xf16, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf16, strided<[64, 1]>> to tensor<?x64xf16>
@@ -72,7 +72,7 @@ func.func @unaligned_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<
 // CHECK-LABEL: gpu.module @unknown_columns
 // CHECK: kpc.schedule = "mmasync
 // CHECK-NOT: kpc.tensor_maps
-// CHECK: tile.multiply
+// CHECK: tile.mma_sync
 func.func @unknown_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %m: index, %n: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f16> to memref<?x64xf16, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf16, strided<[64, 1]>> to tensor<?x64xf16>
@@ -104,7 +104,7 @@ func.func @unknown_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f1
 // CHECK-LABEL: gpu.module @perhaps_no_sum
 // CHECK: kpc.schedule = "mmasync
 // CHECK-NOT: kpc.tensor_maps
-// CHECK: tile.multiply
+// CHECK: tile.mma_sync
 func.func @perhaps_no_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index, %k: index {kpc.divisor = 64 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, %k], strides: [%k, 1] : memref<bf16> to memref<?x?xbf16, strided<[?, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x?xbf16, strided<[?, 1]>> to tensor<?x?xbf16>

@@ -8,10 +8,10 @@
 // CHECK-LABEL: gpu.module @single_result
 // CHECK: kpc.schedule = "gemm
 // CHECK-SAME: kpc.tensor_maps = [{{.*}}{box = array<i64: 32, 64>, buffer = 2 : i64, dims = ["64", "arg3"], element = f32, strides = ["256"], swizzle = 128 : i64}]
-// CHECK: tile.put
+// CHECK: tile.store_shared
 // SYNC-LABEL: gpu.module @single_result
 // SYNC: kpc.schedule = "mmasync
-// SYNC: tile.scatter %{{.*}} by 16 : !{{.*}}, memref<?xf32
+// SYNC: tile.store_global %{{.*}} by 16 : !{{.*}}, memref<?xf32
 func.func @single_result(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<f32>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<bf16> to memref<?x64xbf16, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xbf16, strided<[64, 1]>> to tensor<?x64xbf16>
@@ -35,14 +35,14 @@ func.func @single_result(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<f3
 
 // Copies round to tf32; a line of 128 bytes has 32 elements of the sum.
 // CHECK-LABEL: gpu.module @tf32
-// CHECK: kpc.schedule = "gemm {{[0-9]+}}x{{[0-9]+}}x32 slots
+// CHECK: kpc.schedule = "gemm {{[0-9]+}}x{{[0-9]+}}x32 stages
 // CHECK-SAME: element = tf32
 // CHECK-SAME: element = tf32
 // CHECK-SAME: element = f32
 // CHECK: tile.mma %{{.*}}, %{{.*}} transposed : !smem{{[0-9]*}}, !smem{{[0-9]*}} -> !pending
 // SYNC-LABEL: gpu.module @tf32
 // SYNC: kpc.schedule = "mmasync
-// SYNC: tile.multiply %{{.*}}, %{{.*}} transposed,
+// SYNC: tile.mma_sync %{{.*}}, %{{.*}} transposed,
 func.func @tf32(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kpc.tf32, kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf32, strided<[64, 1]>> to tensor<?x64xf32>
@@ -65,10 +65,10 @@ func.func @tf32(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: ind
 // Wgmma takes tf32 along the sum alone.
 // CHECK-LABEL: gpu.module @tf32_columns
 // CHECK: kpc.schedule = "mmasync
-// CHECK: tile.multiply
+// CHECK: tile.mma_sync
 // SYNC-LABEL: gpu.module @tf32_columns
 // SYNC: kpc.schedule = "mmasync
-// SYNC: tile.multiply %{{[0-9]+}}, %{{[0-9]+}}, %
+// SYNC: tile.mma_sync %{{[0-9]+}}, %{{[0-9]+}}, %
 func.func @tf32_columns(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kpc.tf32, kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf32, strided<[64, 1]>> to tensor<?x64xf32>

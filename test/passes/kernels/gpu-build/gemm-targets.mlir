@@ -15,9 +15,9 @@
 // TCGEN05: tile.tmem_mma
 // SYNC-LABEL: gpu.module @product
 // SYNC: kpc.schedule = "mmasync
-// SYNC: tile.multiply
-// PAIRS: tile.put %{{.*}} into %{{.*}} in pairs
-// MATRICES: tile.put %{{.*}} into %{{.*}} : !
+// SYNC: tile.mma_sync
+// PAIRS: tile.store_shared %{{.*}} into %{{.*}} in pairs
+// MATRICES: tile.store_shared %{{.*}} into %{{.*}} : !
 func.func @product(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<bf16> to memref<?x64xbf16, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xbf16, strided<[64, 1]>> to tensor<?x64xbf16>

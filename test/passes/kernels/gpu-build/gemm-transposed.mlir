@@ -2,11 +2,11 @@
 
 // Operands are read as they lie in memory.
 
-// x is stored with its rows side by side: a slot has 64 lines of the sum, and each warpgroup multiplies a line's 64 columns.
+// x is stored with its rows side by side: a stage has 64 lines of the sum, and each warpgroup multiplies a line's 64 columns.
 // CHECK: gpu.func @rows_side_by_side
 // CHECK-SAME: {box = array<i64: 64, 64>, buffer = 0 : i64, dims = ["arg3", "64"], element = bf16, strides = ["arg3*2"], swizzle = 128 : i64}
-// CHECK: tile.load %{{.*}}[%[[SUM:.*]], %[[ROW:.*]]] into
-// CHECK: %[[A:.*]] = tile.lines %{{.*}}[%{{.*}}]
+// CHECK: tile.tma_load %{{.*}}[%[[SUM:.*]], %[[ROW:.*]]] into
+// CHECK: %[[A:.*]] = tile.subview_columns %{{.*}}[%{{.*}}]
 // CHECK: tile.mma %[[A]] transposed, %{{.*}} : 
 func.func @rows_side_by_side(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kpc.divisor = 64 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [64, %m], strides: [%m, 1] : memref<bf16> to memref<64x?xbf16, strided<[?, 1]>>

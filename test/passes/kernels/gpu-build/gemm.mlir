@@ -2,7 +2,7 @@
 
 // Products of 16-bit matrices on the tensor cores of sm_90a.
 
-// The sizes of this text are those of the smallest tile: one warpgroup multiplies 64×64. The sum of 72 is two slots, of which the
+// The sizes of this text are those of the smallest tile: one warpgroup multiplies 64×64. The sum of 72 is two stages, of which the
 // second ends in zeros that the copy makes.
 
 // CHECK-DAG: !fragment = !tile.fragment<[64, 64], f32>
@@ -18,7 +18,7 @@
 // CHECK-SAME: kpc.block = array<i32: 256, 1, 1>
 // Blocks stay: there are no more than multiprocessors.
 // CHECK-SAME: kpc.grid = ["min(sm_count, floordiv(arg4 + 63, 64))", "1", "1"]
-// CHECK-SAME: kpc.schedule = "gemm 64x64x64 slots 13 group {{[0-9]+}}"
+// CHECK-SAME: kpc.schedule = "gemm 64x64x64 stages 13 group_m {{[0-9]+}}"
 // CHECK-SAME: kpc.tensor_maps = [
 // CHECK-SAME: {box = array<i64: 64, 64>, buffer = 0 : i64, dims = ["72", "arg4"], element = bf16, strides = ["144"], swizzle = 128 : i64}
 // CHECK-SAME: {box = array<i64: 64, 64>, buffer = 1 : i64, dims = ["64", "72"], element = bf16, strides = ["128"], swizzle = 128 : i64}
@@ -30,34 +30,34 @@
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
 // CHECK: %[[PIPE:.*]] = tile.pipe tma consumers 4 : !pipe
 // CHECK-NEXT: %[[STAGES:.*]] = tile.alloc : !smem1
-// CHECK: tile.start
+// CHECK: tile.barrier_init
 
 // CHECK-NEXT: tile.role "producer" warps 0 to 4 registers 40 {
 // CHECK: tile.elect role {
 // CHECK-NEXT: %[[START:.*]] = tile.cursor
 // CHECK: scf.for %{{.*}} iter_args(%[[OF_TILE:.*]] = %[[START]]) -> (!tile.cursor)
 // CHECK: scf.for %[[K:[a-z0-9]+]] = %[[C0]] to %[[SUM]] step %[[C64]] iter_args(%[[AT:.*]] = %[[OF_TILE]]) -> (!tile.cursor) {
-// CHECK-NEXT: %[[FREE:.*]] = tile.acquire %[[PIPE]][%[[AT]]] : !pipe -> !tile.slot<free>
+// CHECK-NEXT: %[[FREE:.*]] = tile.acquire %[[PIPE]][%[[AT]]] : !pipe -> !tile.stage<free>
 // CHECK-NEXT: %[[AB:.*]]:2 = tile.tiles %[[PIPE]][%[[FREE]]]
-// CHECK-NEXT: tile.load %[[X]][%{{.*}}, %[[K]]] into %[[AB]]#0 signal %[[PIPE]][%[[FREE]]]
-// CHECK-NEXT: tile.load %[[W]][%[[K]], %{{.*}}] into %[[AB]]#1 signal %[[PIPE]][%[[FREE]]]
+// CHECK-NEXT: tile.tma_load %[[X]][%{{.*}}, %[[K]]] into %[[AB]]#0 signal %[[PIPE]][%[[FREE]]]
+// CHECK-NEXT: tile.tma_load %[[W]][%[[K]], %{{.*}}] into %[[AB]]#1 signal %[[PIPE]][%[[FREE]]]
 // CHECK-NEXT: tile.commit %[[PIPE]][%[[FREE]]]
 // CHECK-NEXT: %[[NEXT:.*]] = tile.next %[[PIPE]][%[[AT]]]
 // CHECK-NEXT: scf.yield %[[NEXT]]
 
 // CHECK: tile.role "consumer" warps 4 to 8 registers 240 {
 // CHECK: scf.for
-// The first product begins the sums; a slot is given back one product later.
+// The first product begins the sums; a stage is given back one product later.
 // CHECK: %[[SLOT0:.*]] = tile.wait %[[PIPE]]
 // CHECK: %[[SUMS0:.*]] = tile.mma %{{.*}}, %{{.*}} : !smem, !smem -> !pending
 // CHECK-NEXT: %[[CURSOR1:.*]] = tile.next %[[PIPE]]
 // CHECK-NEXT: %[[LAST:.*]]:3 = scf.for %{{.*}} = %[[C64]] to %[[SUM]] step %[[C64]] iter_args(%[[SUMS:.*]] = %[[SUMS0]], %[[HELD:.*]] = %[[SLOT0]], %[[AT:.*]] = %[[CURSOR1]])
 // CHECK-NEXT: %[[SLOT:.*]] = tile.wait %[[PIPE]][%[[AT]]]
 // CHECK-NEXT: tile.tiles
-// CHECK-NEXT: tile.rows
+// CHECK-NEXT: tile.subview_rows
 // CHECK-NEXT: %[[MORE:.*]] = tile.mma %{{.*}}, %{{.*}}, %[[SUMS]] : !smem, !smem, !pending -> !pending
 // CHECK-NEXT: %[[CURSOR2:.*]] = tile.next %[[PIPE]][%[[AT]]]
-// CHECK-NEXT: %[[STILL:.*]] = tile.retire %[[MORE]] keep 1
+// CHECK-NEXT: %[[STILL:.*]] = tile.wgmma_wait<1> %[[MORE]]
 // CHECK-NEXT: tile.release %[[PIPE]][%[[HELD]]]
 // CHECK-NEXT: scf.yield %[[STILL]], %[[SLOT]], %[[CURSOR2]]
 // CHECK-NEXT: }
@@ -66,7 +66,7 @@
 // CHECK-NEXT: tile.release %[[PIPE]][%[[LAST]]#1]
 
 // Bias, ReLU and rounding happen in registers.
-// CHECK: %[[PART:.*]] = tile.columns %[[DONE]] from 0
+// CHECK: %[[PART:.*]] = tile.extract_columns %[[DONE]] from 0
 // CHECK-NEXT: %[[OUT:.*]] = tile.map %[[PART]] at[%[[ROW:[a-z0-9]+]], %[[COLUMN:[a-z0-9]+]]] within[%[[M]], %[[C64]]] : !fragment -> !fragment1 {
 // CHECK-NEXT: ^bb0(%[[V:.*]]: f32, %{{.*}}: index, %[[J:.*]]: index):
 // CHECK-NEXT: %[[BIAS:.*]] = memref.load %{{.*}}[%[[J]]] : memref<64xbf16, strided<[1]>>
@@ -77,20 +77,20 @@
 // CHECK-NEXT: tile.yield %[[ROUNDED]] : bf16
 
 // One part of 64 columns: the tile before has used the same buffer last, so its store must have read it.
-// CHECK: %[[STAGE:.*]] = tile.rows %[[STAGES]]
+// CHECK: %[[STAGE:.*]] = tile.subview_rows %[[STAGES]]
 // CHECK-NEXT: tile.elect warpgroup {
-// CHECK-NEXT: tile.wait_stores keep 0
+// CHECK-NEXT: tile.tma_store_wait<0>
 // CHECK-NEXT: }
 // CHECK-NEXT: tile.sync warpgroup
-// CHECK-NEXT: tile.put %[[OUT]] into %[[STAGE]]
+// CHECK-NEXT: tile.store_shared %[[OUT]] into %[[STAGE]]
 // CHECK-NEXT: tile.fence_proxy
 // CHECK-NEXT: tile.sync warpgroup
 // CHECK-NEXT: tile.elect warpgroup {
-// CHECK-NEXT: tile.store %[[STAGE]] to %[[Y]][%[[ROW]], %[[COLUMN]]]
-// CHECK-NEXT: tile.commit_stores
+// CHECK-NEXT: tile.tma_store %[[STAGE]] to %[[Y]][%[[ROW]], %[[COLUMN]]]
+// CHECK-NEXT: tile.tma_store_commit
 // CHECK-NEXT: }
 // CHECK-NEXT: scf.yield %[[LAST]]#2
-// CHECK: tile.wait_stores keep 0
+// CHECK: tile.tma_store_wait<0>
 func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kpc.optimum = 64 : i64}) attributes {kpc.reads = [0, 1, 2], kpc.writes = [3]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 72], strides: [72, 1] : memref<bf16> to memref<?x72xbf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xbf16, strided<[72, 1]>> to tensor<?x72xbf16>
@@ -137,10 +137,10 @@ func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y
 // CHECK: %[[QUOTIENT:.*]] = arith.divui %[[TILE]], %[[PER_BATCH:[a-z0-9_]+]] : i32
 // CHECK: %[[BATCH:.*]] = arith.index_cast %[[QUOTIENT]] : i32 to index
 // CHECK: arith.remui %[[TILE]], %[[PER_BATCH]]
-// CHECK: tile.load %{{.*}}[%[[BATCH]], %{{.*}}, %{{.*}}] into
-// CHECK: tile.load %{{.*}}[%[[BATCH]], %{{.*}}, %{{.*}}] into
+// CHECK: tile.tma_load %{{.*}}[%[[BATCH]], %{{.*}}, %{{.*}}] into
+// CHECK: tile.tma_load %{{.*}}[%[[BATCH]], %{{.*}}, %{{.*}}] into
 // CHECK: tile.role "consumer"
-// CHECK: tile.store %{{.*}} to %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}]
+// CHECK: tile.tma_store %{{.*}} to %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}]
 func.func @batched(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %b: index {kpc.min = 1 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%b, 96, 64], strides: [6144, 64, 1] : memref<f16> to memref<?x96x64xf16, strided<[6144, 64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x96x64xf16, strided<[6144, 64, 1]>> to tensor<?x96x64xf16>
@@ -175,8 +175,8 @@ func.func @batched(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %b: 
 // CHECK-SAME: {box = array<i64: 64, [[COLUMNS:[0-9]+]]>, buffer = 1 : i64, dims = ["128", "192"], element = bf16, strides = ["256"], swizzle = 128 : i64}
 // CHECK: tile.role "producer"
 // CHECK: scf.for %[[K:[a-z0-9]+]] = %c0 to
-// CHECK: tile.load %{{.*}}[%{{.*}}, %[[K]]] into
-// CHECK: tile.load %{{.*}}[%{{.*}}, %[[K]]] into
+// CHECK: tile.tma_load %{{.*}}[%{{.*}}, %[[K]]] into
+// CHECK: tile.tma_load %{{.*}}[%{{.*}}, %[[K]]] into
 // CHECK: tile.role "consumer"
 // CHECK: tile.mma %{{.*}}, %{{.*}} transposed : !
 // CHECK: tile.mma %{{.*}}, %{{.*}} transposed, %{{.*}} : !
@@ -214,7 +214,7 @@ func.func @transposed(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>
 // CHECK-SAME: dims = ["64", "arg3*96"], element = f16, strides = ["128"]
 // CHECK-SAME: dims = ["128", "64"], element = f16, strides = ["256"]
 // CHECK-SAME: dims = ["128", "arg3*96"], element = f16, strides = ["256"]
-// CHECK: tile.load %{{.*}}[%{{[a-z0-9]+}}, %{{[a-z0-9]+}}] into
+// CHECK: tile.tma_load %{{.*}}[%{{[a-z0-9]+}}, %{{[a-z0-9]+}}] into
 func.func @shared_weights(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %b: index {kpc.min = 1 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%b, 96, 64], strides: [6144, 64, 1] : memref<f16> to memref<?x96x64xf16, strided<[6144, 64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x96x64xf16, strided<[6144, 64, 1]>> to tensor<?x96x64xf16>

@@ -6,7 +6,7 @@
 // CHECK-LABEL: gpu.func @gate_up(
 // Tiles of 32 columns of the sums are tiles of 16 of the result.
 // CHECK-SAME: kpc.grid = ["4", "1", "1"]
-// CHECK-SAME: kpc.schedule = "gemv 32x64 warps 8 slots 3 tiles 1"
+// CHECK-SAME: kpc.schedule = "gemv 32x64 warps 8 stages 3 tiles 1"
 // CHECK: %[[BACK:.*]] = arith.cmpi uge, %{{.*}}, %c16_i32 : i32
 // CHECK: arith.select %[[BACK]], %c-16_i32, %c0_i32 : i32
 // CHECK: %[[AGAIN:.*]] = arith.cmpi uge, %{{.*}}, %c16_i32 : i32
@@ -22,7 +22,7 @@
 // CHECK: %[[U:.*]] = arith.addf
 // CHECK: %[[R:.*]] = arith.maximumf %[[G]], %{{.*}}
 // CHECK: arith.mulf %[[R]], %[[U]]
-func.func @gate_up(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.max = 16 : i64, kpc.min = 1 : i64, kpc.optimum = 4 : i64}) attributes {kpc.forced_schedule = "gemv 32x64 warps 8 slots 3 tiles 1", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @gate_up(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.max = 16 : i64, kpc.min = 1 : i64, kpc.optimum = 4 : i64}) attributes {kpc.forced_schedule = "gemv 32x64 warps 8 stages 3 tiles 1", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 64], strides: [64, 1] : memref<f16> to memref<72x64xf16, strided<[64, 1]>>
@@ -78,7 +78,7 @@ func.func @gate_up(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p
 // CHECK: arith.select %{{.*}}, %c-16_i32, %c16_i32 : i32
 // CHECK: %[[C:.*]] = memref.load %{{.*}} : memref<2x32xf32
 // CHECK: arith.mulf %{{.*}}, %[[C]]
-func.func @turn(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kpc.max = 16 : i64, kpc.min = 1 : i64, kpc.optimum = 1 : i64}) attributes {kpc.forced_schedule = "gemv 32x64 warps 8 slots 3 tiles 1", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @turn(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kpc.max = 16 : i64, kpc.min = 1 : i64, kpc.optimum = 1 : i64}) attributes {kpc.forced_schedule = "gemv 32x64 warps 8 stages 3 tiles 1", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 2, 2, 32], strides: [128, 64, 32, 1] : memref<f16> to memref<72x2x2x32xf16, strided<[128, 64, 32, 1]>>

@@ -1,10 +1,10 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_80 %s | FileCheck %s --check-prefix=AMPERE
 
-// One row, weights contiguous along the sum: copies go ahead into a ring of slots, one for each warp; what is loaded from there goes to
+// One row, weights contiguous along the sum: copies go ahead into a ring of stages, one for each warp; what is loaded from there goes to
 // mma.sync as it is; warps' sums are added in order. Few weights stay in the second cache.
 // CHECK-LABEL: gpu.func @one_row
-// CHECK-SAME: kpc.schedule = "gemv [[COLUMNS:[0-9]+]]x64 warps [[WARPS:[0-9]+]] slots {{[0-9]+}} tiles {{[0-9]+}}"
+// CHECK-SAME: kpc.schedule = "gemv [[COLUMNS:[0-9]+]]x64 warps [[WARPS:[0-9]+]] stages {{[0-9]+}} tiles {{[0-9]+}}"
 // CHECK-SAME: kpc.shared = {{[1-9][0-9]+}} : i64
 // CHECK: nvvm.inline_ptx "createpolicy.fractional.L2::evict_normal.b64 {$w0}, 1.0;"
 // CHECK: gpu.dynamic_shared_memory

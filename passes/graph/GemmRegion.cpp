@@ -1,0 +1,97 @@
+//===- GemmRegion.cpp - Regions of one GEMM -------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/GemmRegion.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+using kpc::shape::Expr;
+
+BlockArgument graph::argumentBehind(Value V) {
+  auto Cast = V.getDefiningOp<CastOp>();
+  if (!Cast)
+    return dyn_cast<BlockArgument>(V);
+  Type From = typeOf(Cast.getX()).getElementType(),
+       To = typeOf(V).getElementType();
+  return To.isF32() && (From.isF16() || From.isBF16() || From.isF32())
+             ? dyn_cast<BlockArgument>(Cast.getX())
+             : BlockArgument();
+}
+
+bool graph::isUsedInPlace(Value V) {
+  ArrayRef<Expr> Dims = typeOf(V).getDims();
+  SmallVector<Value> Worklist{V};
+  DenseSet<Operation *> Seen;
+  while (!Worklist.empty())
+    for (Operation *User : Worklist.pop_back_val().getUsers()) {
+      if (isa<YieldOp>(User) || !Seen.insert(User).second)
+        continue;
+      if (!User->hasTrait<ElementwiseTrait>() || User->getNumResults() != 1 ||
+          typeOf(User->getResult(0)).getDims() != Dims)
+        return false;
+      Worklist.push_back(User->getResult(0));
+    }
+  return true;
+}
+
+std::optional<GemmRegion> GemmRegion::read(RegionOp Region) {
+  GemmRegion Found{Region, {}, {}, {}};
+  if (Region.getNumResults() != 1)
+    return std::nullopt;
+  for (Operation &Op : Region.getBody().front().without_terminator()) {
+    if (auto Gemm = dyn_cast<MatmulOp>(Op)) {
+      if (Found.Matmul)
+        return std::nullopt;
+      Found.Matmul = Gemm;
+    } else if (!Op.hasTrait<ElementwiseTrait>() &&
+               !isa<BroadcastOp, ConstantOp>(Op)) {
+      return std::nullopt;
+    }
+  }
+  if (!Found.Matmul || typeOf(Found.Matmul.getY()).getRank() != 2 ||
+      !isUsedInPlace(Found.Matmul.getY()))
+    return std::nullopt;
+  Found.A = argumentBehind(Found.Matmul.getA());
+  Found.B = argumentBehind(Found.Matmul.getB());
+  if (!Found.A || !Found.B)
+    return std::nullopt;
+  return Found;
+}
+
+StringRef GemmRegion::refusal() const {
+  constexpr int64_t Whole = 8; // elements of 16 bits in 16 bytes
+  SymbolicTensorType Left = typeOf(A), Right = typeOf(B);
+  Type Element = Left.getElementType();
+  if ((!Element.isF16() && !Element.isBF16()) ||
+      Right.getElementType() != Element)
+    return "they are not of 16 bits";
+  std::optional<int64_t> Sum = Right.getStaticDim(0),
+                         Columns = Right.getStaticDim(1);
+  if (!Sum || !Columns || *Sum < 1 || *Sum % Whole || *Columns % Whole)
+    return "their sizes are not multiples of 8";
+  return {};
+}
+
+RegionMerger::RegionMerger(OpBuilder &B, Location Loc, StringRef Name,
+                           TypeRange Results)
+    : Region(RegionOp::create(B, Loc, Results, Name, ValueRange())),
+      Body(B.createBlock(&Region.getBody())) {}
+
+BlockArgument RegionMerger::argument(Value Input) {
+  auto *Known = llvm::find(Inputs, Input);
+  if (Known != Inputs.end())
+    return Body->getArgument(Known - Inputs.begin());
+  Inputs.push_back(Input);
+  return Body->addArgument(Input.getType(), Input.getLoc());
+}
+
+RegionOp RegionMerger::finish() {
+  Region.getInputsMutable().assign(Inputs);
+  return Region;
+}

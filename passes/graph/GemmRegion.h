@@ -1,0 +1,67 @@
+//===- GemmRegion.h - Regions of one GEMM -----------------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What passes share that put more than one region's work into the kernel of a
+/// product on wgmma.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_GRAPH_GEMMREGION_H
+#define KPC_PASSES_GRAPH_GEMMREGION_H
+
+#include "dialects/graph/Graph.h"
+#include "mlir/IR/IRMapping.h"
+
+#include <optional>
+
+namespace kpc::graph {
+
+/// The argument of its region that `V` is, widened to f32 at most; null where
+/// it is none.
+mlir::BlockArgument argumentBehind(mlir::Value V);
+
+/// A region of one product, and of ops that work on its result element by
+/// element.
+struct GemmRegion {
+  RegionOp Region;
+  MatmulOp Matmul;
+  mlir::BlockArgument A, B;
+
+  static std::optional<GemmRegion> read(RegionOp Region);
+  mlir::Value input(mlir::BlockArgument Argument) {
+    return Region.getInputs()[Argument.getArgNumber()];
+  }
+  /// What builders ask of the operands: what is not so of "them". Empty: all
+  /// is.
+  llvm::StringRef refusal() const;
+};
+
+/// Whether all that is made of `V` has its sizes and is made of its elements at
+/// the same place.
+bool isUsedInPlace(mlir::Value V);
+
+/// Puts the ops of several regions into one, which has each input once.
+class RegionMerger {
+public:
+  RegionMerger(mlir::OpBuilder &B, mlir::Location Loc, llvm::StringRef Name,
+               mlir::TypeRange Results);
+
+  /// The argument that stands for `Input`.
+  mlir::BlockArgument argument(mlir::Value Input);
+  /// All arguments are there.
+  RegionOp finish();
+
+private:
+  RegionOp Region;
+  mlir::Block *Body;
+  llvm::SmallVector<mlir::Value> Inputs;
+};
+
+} // namespace kpc::graph
+
+#endif // KPC_PASSES_GRAPH_GEMMREGION_H

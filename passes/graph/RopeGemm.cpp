@@ -1,0 +1,248 @@
+//===- RopeGemm.cpp - A GEMM and its RoPE as one region -------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/RopeGemm.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+using kpc::shape::Expr;
+
+namespace {
+
+/// What the product's operands are made of, which stays as it is.
+bool isInFront(Operation &Op, GemmRegion &Gemm) {
+  return &Op == Gemm.Matmul.getA().getDefiningOp() ||
+         &Op == Gemm.Matmul.getB().getDefiningOp();
+}
+
+bool hasOneElement(Value V) { return typeOf(V).getNumElements() == Expr(1); }
+
+/// Writes the region.
+class RopeGemm {
+public:
+  RopeGemm(GemmRegion &Gemm, RopeRegion &Rope, const RopeSizes &Sizes)
+      : Gemm(Gemm), Rope(Rope), Sizes(Sizes), B(Rope.Region) {}
+
+  RegionOp write();
+
+private:
+  using Along = RopeSizes::Along;
+
+  Value seenAs(Value Input, ArrayRef<Expr> Dims);
+  void writeGemm();
+  void writeRope();
+  void writeRopeGemm(Operation &Op);
+  void writeBroadcast(BroadcastOp Op);
+  Value positions(Location Loc);
+  Value onlyRotated(Value Rotated, Value Straight);
+  void clone(Operation &Op, ArrayRef<Expr> Dims);
+
+  GemmRegion &Gemm;
+  RopeRegion &Rope;
+  const RopeSizes &Sizes;
+  OpBuilder B;
+  IRMapping Map;
+  Value Positions;
+};
+
+/// A view of the input, outside of the region.
+Value RopeGemm::seenAs(Value Input, ArrayRef<Expr> Dims) {
+  return B.createOrFold<ReshapeOp>(Input.getLoc(), typeOf(Input).withDims(Dims),
+                                   Input);
+}
+
+RegionOp RopeGemm::write() {
+  SmallVector<std::pair<BlockArgument, Value>> Inputs;
+  for (BlockArgument Argument : Gemm.Region.getBody().getArguments()) {
+    Value Input = Gemm.input(Argument);
+    if (Argument != Gemm.A && Argument != Gemm.B)
+      Input = seenAs(Input, *Sizes.ofGemm(typeOf(Argument).getDims()));
+    Inputs.push_back({Argument, Input});
+  }
+  for (auto [Argument, Input] : llvm::zip_equal(
+           Rope.Region.getBody().getArguments(), Rope.Region.getInputs()))
+    if (Argument != Rope.X)
+      Inputs.push_back(
+          {Argument,
+           seenAs(Input, Sizes.ofRope(typeOf(Argument).getDims())->Dims)});
+  Type Result = typeOf(Rope.Region.getOutputs()[0]).withDims(Sizes.all());
+  RegionMerger Joiner(
+      B, B.getFusedLoc({Gemm.Region.getLoc(), Rope.Region.getLoc()}),
+      (Gemm.Region.getName() + "+" + Rope.Region.getName()).str(), Result);
+  for (auto [Argument, Input] : Inputs)
+    Map.map(Argument, Joiner.argument(Input));
+  writeGemm();
+  Value Straight =
+      Map.lookup(Gemm.Region.getBody().front().getTerminator()->getOperand(0));
+  writeRope();
+  Value Rotated =
+      Map.lookup(Rope.Region.getBody().front().getTerminator()->getOperand(0));
+  if (!Rope.rotatesAll())
+    Rotated = onlyRotated(Rotated, Straight);
+  else if (Operation *Rounded = Straight.getDefiningOp();
+           Rounded && Rounded->use_empty())
+    Rounded->erase();
+  YieldOp::create(B, Rope.Region.getLoc(), Rotated);
+  return Joiner.finish();
+}
+
+void RopeGemm::clone(Operation &Op, ArrayRef<Expr> Dims) {
+  Value New = B.clone(Op, Map)->getResult(0);
+  New.setType(typeOf(New).withDims(Dims));
+}
+
+void RopeGemm::writeGemm() {
+  for (Operation &Op : Gemm.Region.getBody().front().without_terminator()) {
+    Value Result = Op.getResult(0);
+    if (isa<ConstantOp>(Op) || isInFront(Op, Gemm)) {
+      B.clone(Op, Map);
+    } else if (&Op == Gemm.Matmul) {
+      Value Sums = B.clone(Op, Map)->getResult(0);
+      Map.map(Result,
+              ReshapeOp::create(B, Op.getLoc(),
+                                typeOf(Sums).withDims(Sizes.all()), Sums));
+    } else {
+      clone(Op, *Sizes.ofGemm(typeOf(Result).getDims()));
+    }
+  }
+}
+
+void RopeGemm::writeRope() {
+  // What was rounded for memory alone stays as it was computed.
+  Value Heads =
+      Map.lookup(Gemm.Region.getBody().front().getTerminator()->getOperand(0));
+  Map.map(Rope.X, Heads);
+  auto Rounded = Heads.getDefiningOp<CastOp>();
+  for (Operation &Op : Rope.Region.getBody().front().without_terminator()) {
+    auto Widened = dyn_cast<CastOp>(Op);
+    if (Widened && Rounded && Widened.getX() == Rope.X &&
+        typeOf(Op.getResult(0)).getElementType() ==
+            typeOf(Rounded.getX()).getElementType())
+      Map.map(Op.getResult(0), Rounded.getX());
+    else
+      writeRopeGemm(Op);
+  }
+}
+
+void RopeGemm::writeRopeGemm(Operation &Op) {
+  Value Result = Op.getResult(0);
+  if (isa<ConstantOp>(Op)) {
+    B.clone(Op, Map);
+  } else if (auto Slice = dyn_cast<SliceOp>(Op)) {
+    Value X = Map.lookup(Slice.getX());
+    if (!rotatesHalf(Slice))
+      return Map.map(Result, X);
+    SmallVector<Expr> Start(Sizes.all().size(), Expr(0));
+    SmallVector<int64_t> Step(Start.size(), 1);
+    Start[Start.size() - 2] = Expr(1);
+    Step[Step.size() - 2] = -1;
+    Map.map(Result, SliceOp::create(B, Op.getLoc(), X.getType(), X,
+                                    DimsAttr::get(B.getContext(), Start),
+                                    B.getDenseI64ArrayAttr(Step)));
+  } else if (auto Broadcast = dyn_cast<BroadcastOp>(Op)) {
+    writeBroadcast(Broadcast);
+  } else {
+    clone(Op, Sizes.ofRope(typeOf(Result).getDims())->Dims);
+  }
+}
+
+/// From positions to rows, a row has that of its remainder.
+void RopeGemm::writeBroadcast(BroadcastOp Op) {
+  Value X = Map.lookup(Op.getX());
+  auto From = *Sizes.ofRope(typeOf(Op.getX()).getDims()),
+       To = *Sizes.ofRope(typeOf(Op.getY()).getDims());
+  if (From.Front == Along::Positions && To.Front == Along::Rows)
+    X = GatherOp::create(B, Op.getLoc(), X, positions(Op.getLoc()), 0);
+  SymbolicTensorType Ty = typeOf(Op.getY()).withDims(To.Dims);
+  Map.map(Op.getY(), B.createOrFold<BroadcastOp>(Op.getLoc(), Ty, X));
+}
+
+/// The position of each row; no memory has rows beyond 32 bits.
+Value RopeGemm::positions(Location Loc) {
+  if (Positions)
+    return Positions;
+  Type Number = B.getIntegerType(32, /*isSigned=*/false);
+  auto Ty = SymbolicTensorType::get({Sizes.rows()}, Number);
+  Value Row = IotaOp::create(B, Loc, Ty, 0);
+  Value Count = SizesOp::create(
+      B, Loc, DimsAttr::get(B.getContext(), {Sizes.positions()}));
+  Count = CastOp::create(B, Loc, Count, Number);
+  return Positions =
+             ModOp::create(B, Loc, Row, BroadcastOp::create(B, Loc, Ty, Count));
+}
+
+/// Of the heads that are not turned, what they were.
+Value RopeGemm::onlyRotated(Value Rotated, Value Straight) {
+  Location Loc = Rope.Region.getLoc();
+  Type Number = B.getIntegerType(32, /*isSigned=*/false);
+  SymbolicTensorType Ty = typeOf(Rotated);
+  auto Heads =
+      SymbolicTensorType::get({Expr(Rope.count()), Expr(1), Expr(1)}, Number);
+  Value Head = IotaOp::create(B, Loc, Heads, 0);
+  auto Compare = [&](Predicate Is, int64_t Limit) -> Value {
+    Value One = ConstantOp::create(
+        B, Loc, Heads.withDims({}),
+        DenseElementsAttr::get(RankedTensorType::get({}, Number),
+                               APInt(32, uint64_t(Limit))));
+    return CompareOp::create(B, Loc, Is, Head,
+                             BroadcastOp::create(B, Loc, Heads, One));
+  };
+  Value Within = Compare(Predicate::lt, Rope.First + Rope.Rotated);
+  if (Rope.First)
+    Within = AndOp::create(B, Loc, Within, Compare(Predicate::ge, Rope.First));
+  Value All =
+      BroadcastOp::create(B, Loc, Ty.withElementType(B.getI1Type()), Within);
+  // Whichever it is, it is rounded once.
+  auto Rounded = Rotated.getDefiningOp<CastOp>(),
+       Other = Straight.getDefiningOp<CastOp>();
+  if (!Rounded || !Other || Rounded.getX().getType() != Other.getX().getType())
+    return SelectOp::create(B, Loc, All, Rotated, Straight);
+  Value Wide = SelectOp::create(B, Loc, All, Rounded.getX(), Other.getX());
+  Value Narrow = CastOp::create(B, Loc, Wide, Ty.getElementType());
+  for (CastOp Op : {Rounded, Other})
+    if (Op->use_empty())
+      Op.erase();
+  return Narrow;
+}
+
+} // namespace
+
+StringRef graph::refusalOfRope(GemmRegion &Gemm, RopeRegion &Rope,
+                               const RopeSizes &Sizes) {
+  StringRef Behind = "its product ends in more than a bias",
+            Angles = "its angles are not those of positions";
+  for (BlockArgument Argument : Gemm.Region.getBody().getArguments())
+    if (Argument != Gemm.A && Argument != Gemm.B &&
+        !Sizes.ofGemm(typeOf(Argument).getDims()))
+      return Behind;
+  for (Value Operand : Gemm.Matmul->getOperands())
+    if (!Operand.hasOneUse() || !argumentBehind(Operand).hasOneUse())
+      return Behind;
+  for (Operation &Op : Gemm.Region.getBody().front().without_terminator())
+    if (!isInFront(Op, Gemm) && &Op != Gemm.Matmul &&
+        (isa<ConstantOp>(Op)
+             ? !hasOneElement(Op.getResult(0))
+             : !Sizes.ofGemm(typeOf(Op.getResult(0)).getDims())))
+      return Behind;
+  for (BlockArgument Argument : Rope.Region.getBody().getArguments())
+    if (Argument != Rope.X &&
+        (!Sizes.ofRope(typeOf(Argument).getDims()) ||
+         Sizes.hasRotatedHeads(typeOf(Argument).getDims())))
+      return Angles;
+  for (Operation &Op : Rope.Region.getBody().front().without_terminator())
+    if (isa<ConstantOp>(Op) ? !hasOneElement(Op.getResult(0))
+                            : !Sizes.ofRope(typeOf(Op.getResult(0)).getDims()))
+      return Angles;
+  return {};
+}
+
+RegionOp graph::writeRopeGemm(GemmRegion &Gemm, RopeRegion &Rope,
+                              const RopeSizes &Sizes) {
+  return RopeGemm(Gemm, Rope, Sizes).write();
+}

@@ -1,0 +1,83 @@
+//===- RopeRegion.h - Regions of a rotary embedding -------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What `recognise-rope` has made of a rotary embedding, as a region: all of
+/// it is elementwise but for halves of heads that change places. And its sizes
+/// as those of a product whose columns are the heads.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_GRAPH_ROPEREGION_H
+#define KPC_PASSES_GRAPH_ROPEREGION_H
+
+#include "dialects/graph/Graph.h"
+
+#include <optional>
+
+namespace kpc::graph {
+
+/// Of heads `<[…, heads, 2, half]>`, `Turned` from `First` on are turned.
+struct RopeRegion {
+  RegionOp Region;
+  mlir::BlockArgument X; ///< all heads
+  int64_t First = 0, Rotated = 1;
+
+  static std::optional<RopeRegion> read(RegionOp Region);
+
+  SymbolicTensorType heads() const { return typeOf(X); }
+  /// The dimension of two halves; heads are in front of it.
+  unsigned pair() const { return heads().getRank() - 2; }
+  int64_t half() const { return *heads().getStaticDim(pair() + 1); }
+  int64_t count() const {
+    return pair() ? *heads().getStaticDim(pair() - 1) : 1;
+  }
+  bool rotatesAll() const { return Rotated == count(); }
+};
+
+/// Whether the op gives the halves of heads in the other order.
+bool rotatesHalf(mlir::Operation *Op);
+
+/// The sizes of values in the loops of a product, `<[rows, heads, 2, half]>`:
+/// what stands in front of the heads is one dimension of rows.
+class RopeSizes {
+public:
+  /// None where the product's rows and columns are not those of the heads.
+  static std::optional<RopeSizes> of(const RopeRegion &Rope,
+                                     SymbolicTensorType Gemm);
+
+  /// What elements differ along, in front of the heads: the last of several
+  /// dimensions alone are positions.
+  enum class Along { Nothing, Positions, Rows };
+  struct Sizes {
+    llvm::SmallVector<shape::Expr> Dims;
+    Along Front = Along::Nothing;
+  };
+  /// Of a value of the embedding; none where they fit no loops.
+  std::optional<Sizes> ofRope(llvm::ArrayRef<shape::Expr> Dims) const;
+  /// Of a value behind the product, `<[rows, columns]>` or fewer.
+  std::optional<llvm::SmallVector<shape::Expr>>
+  ofGemm(llvm::ArrayRef<shape::Expr> Dims) const;
+  /// Of all heads.
+  llvm::SmallVector<shape::Expr> all() const;
+
+  const shape::Expr &rows() const { return Rows; }
+  const shape::Expr &positions() const { return Front.back(); }
+  /// All heads as others see them: `<[…, heads, 2·half]>`.
+  llvm::SmallVector<shape::Expr> asHeads(int64_t Count) const;
+  /// Whether the value has the turned heads, one by one, and not all are.
+  bool hasRotatedHeads(llvm::ArrayRef<shape::Expr> Dims) const;
+
+private:
+  llvm::SmallVector<shape::Expr> Front, Columns;
+  shape::Expr Rows, AllColumns;
+  int64_t Rotated = 1;
+};
+
+} // namespace kpc::graph
+
+#endif // KPC_PASSES_GRAPH_ROPEREGION_H

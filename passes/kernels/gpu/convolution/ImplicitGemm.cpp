@@ -1,0 +1,187 @@
+//===- ImplicitGemm.cpp - A convolution as a GEMM -------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/convolution/ImplicitGemm.h"
+#include "passes/kernels/gpu/convolution/PaddedInput.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+int64_t ImplicitGemm::taps() const {
+  int64_t Taps = 1;
+  for (const Axis &One : Axes)
+    Taps *= One.Taps;
+  return Taps;
+}
+
+bool ImplicitGemm::foldTapsIntoChannels() {
+  Axis &Inner = Axes.back();
+  std::optional<Expr> Steps = sizeExpr(P.C.M.Sizes.back());
+  if (Inner.Low || Inner.High || Inner.Dilation != 1 || !Steps ||
+      Inner.Pitch != Channels || TapPitch != Channels * P.B.RowStride)
+    return false;
+  Channels = Channels * Expr(Inner.Taps);
+  TapPitch = TapPitch * Expr(Inner.Taps);
+  Inner.Pitch = Inner.Pitch * Expr(Inner.Stride);
+  Inner.Size = *Steps;
+  Inner.Stride = Inner.Taps = 1;
+  return true;
+}
+
+namespace {
+
+class Reader {
+public:
+  explicit Reader(GemmMatch P) : Conv{std::move(P), {}, 0, 0, 0, 0} {}
+  std::optional<ImplicitGemm> read();
+
+private:
+  bool readInput();
+  bool readAxis(AffineExpr At, unsigned Number);
+  bool readFilter();
+  const Contraction &contraction() const { return Conv.P.C; }
+  std::optional<int64_t> tapsOf(unsigned Loop) {
+    return constantOf(loopSize(contraction().R.Op, Loop));
+  }
+
+  ImplicitGemm Conv;
+};
+
+/// Spatial dimension `Number` of the input, at `At` in terms of the loops.
+bool Reader::readAxis(AffineExpr At, unsigned Number) {
+  const Contraction &C = contraction();
+  ImplicitGemm::Axis &Axis = Conv.Axes.emplace_back();
+  llvm::SmallDenseMap<unsigned, int64_t> Factors;
+  if (!addFactors(At, 1, Factors))
+    return false;
+  // One loop of the rows; one of the sum, unless the filter has one tap.
+  unsigned Row = C.M.Loops[Number + 1], Tap = C.K.Loops[Number];
+  Axis.Stride = Factors.lookup(Row);
+  Axis.Dilation = Factors.lookup(Tap);
+  for (auto [Loop, Factor] : Factors)
+    if ((Loop != Row && Loop != Tap) || Factor < 1)
+      return false;
+  std::optional<int64_t> Taps = tapsOf(Tap);
+  if (!Taps || *Taps < 1)
+    return false;
+  Axis.Taps = *Taps;
+  // A loop that does not move takes one step at most.
+  if (!Axis.Stride && constantOf(loopSize(C.R.Op, Row)) != 1)
+    return false;
+  if (!Axis.Dilation && Axis.Taps != 1)
+    return false;
+  Axis.Stride = std::max<int64_t>(Axis.Stride, 1);
+  Axis.Dilation = std::max<int64_t>(Axis.Dilation, 1);
+  return true;
+}
+
+bool Reader::readInput() {
+  const Contraction &C = contraction();
+  AffineMap Map = C.A.Map;
+  unsigned Rank = Map.getNumResults();
+  // n, oh, … and kh, …, c.
+  if (Rank < 3 || Rank > 5 || C.M.Loops.size() != Rank - 1 ||
+      C.K.Loops.size() != Rank - 1 || !C.Batch.Loops.empty() ||
+      C.N.Loops.size() != 1)
+    return false;
+  auto IsLoop = [](AffineExpr E, unsigned Loop) {
+    auto Dim = dyn_cast<AffineDimExpr>(E);
+    return Dim && Dim.getPosition() == Loop;
+  };
+  if (!IsLoop(Map.getResult(0), C.M.Loops.front()) ||
+      !IsLoop(Map.getResult(Rank - 1), C.K.Loops.back()))
+    return false;
+  for (unsigned D = 1; D + 1 < Rank; ++D)
+    if (!readAxis(Map.getResult(D), D - 1))
+      return false;
+
+  Value Source = C.A.Tensor;
+  std::optional<Padding> Pad = readPadding(Source);
+  if (Pad && !Pad->Outside.isZero())
+    return false;
+  if (Pad)
+    Source = Pad->Source;
+  if (!placeMatrix(Conv.P.A, memoryOf(Source)))
+    return false;
+  Value X = Conv.P.A.Memref;
+  SmallVector<Expr> Sizes, Pitches;
+  for (unsigned D = 0; D < Rank; ++D) {
+    auto Size = sizeExpr(tensorSize(Source, D)),
+         Pitch = sizeExpr(strideOf(X, D)),
+         Padded = sizeExpr(tensorSize(C.A.Tensor, D));
+    if (!Size || !Pitch || !Padded)
+      return false;
+    Sizes.push_back(*Size);
+    Pitches.push_back(*Pitch);
+    int64_t Low = Pad ? Pad->Low[D] : 0;
+    std::optional<int64_t> High = (*Padded - *Size - Low).asConstant();
+    bool Spatial = D > 0 && D + 1 < Rank;
+    if (!High || (!Spatial && (Low || *High)))
+      return false;
+    if (!Spatial)
+      continue;
+    ImplicitGemm::Axis &Axis = Conv.Axes[D - 1];
+    Axis.Low = Low;
+    Axis.High = *High;
+    Axis.Size = *Size;
+    Axis.Pitch = *Pitch;
+  }
+  Conv.Images = Sizes.front();
+  Conv.ImagePitch = Pitches.front();
+  Conv.Channels = Sizes.back();
+  return Pitches.back() == Expr(1);
+}
+
+bool Reader::readFilter() {
+  const Contraction &C = contraction();
+  unsigned Rank = Conv.Axes.size() + 2;
+  if (C.B.Map.getNumResults() != Rank ||
+      !placeMatrix(Conv.P.B, memoryOf(C.B.Tensor)))
+    return false;
+  SmallVector<unsigned> Order(C.K.Loops);
+  Order.push_back(C.N.Loops.front());
+  SmallVector<Expr> Pitches;
+  for (unsigned D = 0; D < Rank; ++D) {
+    auto Dim = dyn_cast<AffineDimExpr>(C.B.Map.getResult(D));
+    auto Pitch = sizeExpr(strideOf(Conv.P.B.Memref, D));
+    if (!Dim || Dim.getPosition() != Order[D] || !Pitch)
+      return false;
+    Pitches.push_back(*Pitch);
+  }
+  Conv.P.B.ColumnStride = Pitches[Rank - 1];
+  Conv.P.B.RowStride = Pitches[Rank - 2];
+  Conv.TapPitch = Pitches[Rank - 3];
+  // Taps are one dimension.
+  for (unsigned D = Rank - 3; D-- > 0;)
+    if (Pitches[D] != Pitches[D + 1] * Expr(Conv.Axes[D + 1].Taps))
+      return false;
+  return true;
+}
+
+std::optional<ImplicitGemm> Reader::read() {
+  if (!readInput() || !readFilter())
+    return std::nullopt;
+  return std::move(Conv);
+}
+
+} // namespace
+
+std::optional<ImplicitGemm> ImplicitGemm::read(FusedKernel &Form) {
+  std::optional<GemmMatch> P = GemmMatch::readResult(Form);
+  if (!P)
+    return std::nullopt;
+  return Reader(std::move(*P)).read();
+}
+
+} // namespace kpc::kernels

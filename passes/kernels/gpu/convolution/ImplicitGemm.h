@@ -1,0 +1,59 @@
+//===- ImplicitGemm.h - A convolution as a GEMM -----------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What builders for tensor cores ask of a kernel: which convolution its root
+/// generic is. Channels last; one to three spatial dimensions; no groups.
+///
+///   y[n, oh, ow, o] = Σ x[n, oh·stride + kh·dilation − low, …, c]
+///                       · w[kh, kw, c, o]          over kh, kw, c
+///
+/// As a product: rows are (n, oh, ow), columns o, the sum (kh, kw, c).
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_GPU_CONVOLUTION_IMPLICITGEMM_H
+#define KPC_PASSES_KERNELS_GPU_CONVOLUTION_IMPLICITGEMM_H
+
+#include "passes/kernels/gpu/gemm/GemmMatch.h"
+
+namespace kpc::kernels {
+
+struct ImplicitGemm {
+  /// One spatial dimension.
+  struct Axis {
+    int64_t Stride = 1, Dilation = 1;
+    int64_t Low = 0; ///< zeros before the first element
+    /// Zeros behind the last; negative where that many are never read.
+    int64_t High = 0;
+    int64_t Taps = 1;
+    shape::Expr Size, Pitch; ///< of x: elements, and between neighbours
+
+    /// Elements from a filter's first tap to its last.
+    int64_t reach() const { return (Taps - 1) * Dilation; }
+  };
+
+  /// Rows are places of the filter, columns its outputs. A has the memory of x
+  /// and the element alone; B has that of w, and its strides along the channels
+  /// and the outputs.
+  GemmMatch P;
+  llvm::SmallVector<Axis> Axes; ///< outermost first
+  shape::Expr Images, ImagePitch, Channels;
+  shape::Expr TapPitch; ///< of w: taps are one dimension, the last the fastest
+
+  int64_t taps() const;
+  /// Takes the innermost dimension's taps for channels, where they are one
+  /// piece of memory: pixels side by side, without zeros around them. What was
+  /// a step of the filter becomes the pitch of pixels.
+  bool foldTapsIntoChannels();
+  /// None where the kernel is something else.
+  static std::optional<ImplicitGemm> read(FusedKernel &Form);
+};
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_GPU_CONVOLUTION_IMPLICITGEMM_H

@@ -1,0 +1,285 @@
+//===- GemmMatch.cpp - A contraction as a GEMM ----------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/gemm/GemmMatch.h"
+#include "passes/kernels/form/RootShape.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+/// What a generic reads that only widens each element; null if it does more.
+static Value widenedBy(linalg::GenericOp Op) {
+  if (!Op || Op.getNumDpsInputs() != 1 || Op->getNumResults() != 1 ||
+      Op.getNumReductionLoops() ||
+      !llvm::all_of(Op.getIndexingMapsArray(),
+                    [](AffineMap Map) { return Map.isIdentity(); }))
+    return {};
+  Operation *Last =
+      Op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::ExtFOp>(Last) ||
+      Last->getOperand(0) != Op.getBody()->getArgument(0))
+    return {};
+  return Op.getDpsInputOperand(0)->get();
+}
+
+Value memoryOf(Value Tensor) {
+  while (true) {
+    if (auto Cast = Tensor.getDefiningOp<tensor::CastOp>())
+      Tensor = Cast.getSource();
+    else if (Value From = widenedBy(Tensor.getDefiningOp<linalg::GenericOp>()))
+      Tensor = From;
+    else
+      return viewOf(Tensor);
+  }
+}
+
+/// What a generic hands on, at most widened, with dims in another order; null
+/// if it does more. `Order`: where an element of the result is in it.
+static Value permutedBy(linalg::GenericOp Op, AffineMap &Order) {
+  if (!Op || Op.getNumDpsInputs() != 1 || Op->getNumResults() != 1 ||
+      Op.getNumReductionLoops() ||
+      !Op.getIndexingMapsArray().back().isIdentity() ||
+      !Op.getIndexingMapsArray().front().isPermutation())
+    return {};
+  Value Yielded = Op.getBody()->getTerminator()->getOperand(0);
+  if (auto Wide = Yielded.getDefiningOp<arith::ExtFOp>())
+    Yielded = Wide.getIn();
+  if (Yielded != Op.getBody()->getArgument(0))
+    return {};
+  Order = Op.getIndexingMapsArray().front();
+  return Op.getDpsInputOperand(0)->get();
+}
+
+/// The memory behind a tensor, also through transposes: `Map`, from loops to
+/// the tensor's indices, becomes that to the memory's.
+static Value memoryOf(Value Tensor, AffineMap &Map) {
+  while (true) {
+    AffineMap Order;
+    if (auto Cast = Tensor.getDefiningOp<tensor::CastOp>()) {
+      Tensor = Cast.getSource();
+    } else if (Value From = permutedBy(
+                   Tensor.getDefiningOp<linalg::GenericOp>(), Order)) {
+      Tensor = From;
+      Map = Order.compose(Map);
+    } else {
+      return viewOf(Tensor);
+    }
+  }
+}
+
+bool placeMatrix(Matrix &M, Value Memref) {
+  auto View = Memref ? Memref.getDefiningOp<memref::ReinterpretCastOp>()
+                     : memref::ReinterpretCastOp();
+  auto Base =
+      View ? dyn_cast<BlockArgument>(View.getSource()) : BlockArgument();
+  if (!Base || constantOf(View.getMixedOffsets()[0]) != 0)
+    return false;
+  M.Memref = Memref;
+  M.Argument = Base.getArgNumber();
+  M.Element = cast<MemRefType>(Memref.getType()).getElementType();
+  return true;
+}
+
+/// `Map` with 0 for loops of one iteration.
+static AffineMap withoutUnitLoops(AffineMap Map, linalg::GenericOp Op) {
+  SmallVector<AffineExpr> Dims;
+  for (unsigned D = 0; D < Map.getNumDims(); ++D)
+    Dims.push_back(constantOf(loopSize(Op, D)) == 1
+                       ? getAffineConstantExpr(0, Map.getContext())
+                       : getAffineDimExpr(D, Map.getContext()));
+  return Map.replaceDimsAndSymbols(Dims, {}, Map.getNumDims(), 0);
+}
+
+/// The stride that `Loop` takes in `M`; none where its index is not plain.
+static std::optional<Expr> strideOfLoop(const Matrix &M, AffineMap Map,
+                                        unsigned Loop) {
+  std::optional<Expr> Found;
+  for (auto [Position, Result] : llvm::enumerate(Map.getResults())) {
+    if (!Result.isFunctionOfDim(Loop))
+      continue;
+    if (!isa<AffineDimExpr>(Result) || Found)
+      return std::nullopt;
+    Found = sizeExpr(strideOf(M.Memref, Position));
+    if (!Found)
+      return std::nullopt;
+  }
+  return Found;
+}
+
+/// The stride that the loops of a group take together; 0 for none.
+static std::optional<Expr> strideOfGroup(const Matrix &M, AffineMap Map,
+                                         const LoopGroup &Group) {
+  std::optional<Expr> Stride;
+  Expr Extent = 1;
+  for (unsigned I = Group.Loops.size(); I-- > 0;) {
+    if (constantOf(Group.Sizes[I]) == 1)
+      continue;
+    std::optional<Expr> Size = sizeExpr(Group.Sizes[I]),
+                        One = strideOfLoop(M, Map, Group.Loops[I]);
+    if (!Size || !One || (Stride && *One != *Stride * Extent))
+      return std::nullopt;
+    if (!Stride)
+      Stride = One;
+    Extent = Extent * *Size;
+  }
+  return Stride.value_or(Expr(0));
+}
+
+/// The output has one dimension for each parallel loop, in order.
+static AffineMap outputMap(const Contraction &C) {
+  linalg::GenericOp Op = C.R.Op;
+  SmallVector<AffineExpr> Results;
+  for (unsigned Loop : C.R.Parallel)
+    Results.push_back(getAffineDimExpr(Loop, Op.getContext()));
+  return AffineMap::get(Op.getNumLoops(), 0, Results, Op.getContext());
+}
+
+static bool onlyWidens(const Contraction::Operand &Operand) {
+  return llvm::all_of(Operand.Casts,
+                      [](Operation *Op) { return isa<arith::ExtFOp>(Op); });
+}
+
+static bool readSize(const LoopGroup &Group, Expr &Into) {
+  std::optional<Expr> Product = productExpr(Group.Sizes);
+  if (Product)
+    Into = *Product;
+  return Product.has_value();
+}
+
+static bool readStrides(Matrix &M, AffineMap Map, const Contraction &C,
+                        const LoopGroup &Rows, const LoopGroup &Columns) {
+  Map = withoutUnitLoops(Map, C.R.Op);
+  auto Row = strideOfGroup(M, Map, Rows),
+       Column = strideOfGroup(M, Map, Columns),
+       Batch = strideOfGroup(M, Map, C.Batch);
+  if (!Row || !Column || !Batch)
+    return false;
+  M.RowStride = *Row;
+  M.ColumnStride = *Column;
+  M.BatchStride = *Batch;
+  return true;
+}
+
+/// How many columns apart the halves of `Loop` are; none where it is no loop of
+/// columns, or sizes are not known.
+static std::optional<int64_t> columnsOfHalf(const Contraction &C,
+                                            unsigned Loop) {
+  int64_t Columns = 1;
+  for (unsigned I = C.N.Loops.size(); I-- > 0;) {
+    if (C.N.Loops[I] == Loop)
+      return Columns;
+    std::optional<int64_t> Size = constantOf(C.N.Sizes[I]);
+    if (!Size)
+      return std::nullopt;
+    Columns *= *Size;
+  }
+  return std::nullopt;
+}
+
+std::optional<GemmMatch> GemmMatch::readD(FusedKernel &Form) {
+  std::optional<Contraction> C = Contraction::read(Form);
+  if (!C || C->M.Loops.empty() || C->N.Loops.empty() || C->K.Loops.empty() ||
+      Form.Outputs.size() != 1 || !onlyWidens(C->A) || !onlyWidens(C->B))
+    return std::nullopt;
+  std::optional<RootShape> Shape = RootShape::readWithRotateHalf(Form);
+  if (!Shape)
+    return std::nullopt;
+  GemmMatch P{*C, factsOf(Form.Func), 0, 0, 0, 0, {}, {}, {}};
+  if (!placeMatrix(P.D, Form.Outputs[0].Memref) || !readSize(C->M, P.M) ||
+      !readSize(C->N, P.N) || !readSize(C->K, P.K) ||
+      !readSize(C->Batch, P.Batch) ||
+      !readStrides(P.D, outputMap(*C), *C, C->M, C->N))
+    return std::nullopt;
+  P.ReadsAtResult = llvm::any_of(Shape->Access.Accesses, [](const Access &One) {
+    return One.Tensor && One.Map.isIdentity();
+  });
+  if (Shape->RotateHalf) {
+    std::optional<int64_t> Columns =
+        columnsOfHalf(*C, Shape->Parallel[*Shape->RotateHalf]);
+    if (!Columns)
+      return std::nullopt;
+    P.RotateHalf = *Columns;
+  }
+  return P;
+}
+
+std::optional<GemmMatch> GemmMatch::readResult(FusedKernel &Form) {
+  std::optional<GemmMatch> P = readD(Form);
+  if (P && P->RotateHalf)
+    return std::nullopt;
+  return P;
+}
+
+bool GemmMatch::isTf32() const {
+  return A.Element.isF32() && B.Element.isF32() &&
+         C.R.Form.Func->hasAttr("kpc.tf32");
+}
+
+bool GemmMatch::hasTensorTypes() const {
+  linalg::GenericOp Op = C.R.Op;
+  bool Narrow =
+      (A.Element.isF16() || A.Element.isBF16()) && A.Element == B.Element;
+  return (Narrow || isTf32()) &&
+         getElementTypeOrSelf(Op.getResultTypes()[0]).isF32();
+}
+
+std::optional<GemmMatch> GemmMatch::read(FusedKernel &Form) {
+  std::optional<GemmMatch> P = readWithRotateHalf(Form);
+  if (P && P->RotateHalf)
+    return std::nullopt;
+  return P;
+}
+
+std::optional<GemmMatch> GemmMatch::readWithRotateHalf(FusedKernel &Form) {
+  std::optional<GemmMatch> P = readD(Form);
+  if (!P)
+    return std::nullopt;
+  const Contraction &C = P->C;
+  AffineMap MapA = C.A.Map, MapB = C.B.Map;
+  if (!placeMatrix(P->A, memoryOf(C.A.Tensor, MapA)) ||
+      !placeMatrix(P->B, memoryOf(C.B.Tensor, MapB)) ||
+      !readStrides(P->A, MapA, C, C.M, C.K) ||
+      !readStrides(P->B, MapB, C, C.K, C.N))
+    return std::nullopt;
+  return P;
+}
+
+/// Whether two matrices lie in memory alike.
+static bool haveOneLayout(const Matrix &A, const Matrix &C) {
+  return A.Element == C.Element && A.RowStride == C.RowStride &&
+         A.ColumnStride == C.ColumnStride && A.BatchStride == C.BatchStride;
+}
+
+std::optional<GemmMatch> GemmMatch::readPair(Forms &Own) {
+  std::optional<GemmMatch> P = read(Own.First), Other = read(Own.Second);
+  if (!P || !Other || P->M != Other->M || P->N != Other->N ||
+      P->K != Other->K || P->Batch != Other->Batch ||
+      P->A.Argument != Other->A.Argument || !haveOneLayout(P->A, Other->A) ||
+      !haveOneLayout(P->B, Other->B))
+    return std::nullopt;
+  P->Second.emplace(DualGemm{Other->C, Other->B});
+  return P;
+}
+
+std::optional<GemmMatch> GemmMatch::readAny(FusedKernel &Form, Forms &Own) {
+  if (!Form.FirstRoot) {
+    Own.First = Form;
+    return readWithRotateHalf(Own.First);
+  }
+  Own.First = Form.withRoot(Form.FirstRoot);
+  Own.Second = Form.withRoot(Form.Root);
+  return readPair(Own);
+}
+
+} // namespace kpc::kernels

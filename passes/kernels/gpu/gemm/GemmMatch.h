@@ -1,0 +1,88 @@
+//===- GemmMatch.h - A contraction as a GEMM --------------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What builders for tensor cores ask of a kernel: whether its root generic is
+/// a GEMM that lie in memory as they are, in steps of one
+/// stride each. Several loops for rows (a batch and a sequence, say) are one
+/// where they are contiguous in every operand.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_GPU_GEMM_GEMMMATCH_H
+#define KPC_PASSES_KERNELS_GPU_GEMM_GEMMMATCH_H
+
+#include "passes/kernels/gpu/gemm/GpuContractionTile.h"
+
+#include "dialects/shape/Facts.h"
+
+namespace kpc::kernels {
+
+/// A matrix in memory, or one for each batch index. Strides in elements.
+struct Matrix {
+  mlir::Value Memref;
+  unsigned Argument = 0; ///< the function's, the base pointer
+  mlir::Type Element;    ///< as stored
+  shape::Expr RowStride, ColumnStride, BatchStride;
+};
+
+/// The memory behind a tensor, through casts that tensor cores make themselves;
+/// null where there is none.
+mlir::Value memoryOf(mlir::Value Tensor);
+/// Fills in where `Memref` is; false where it is no plain view of an argument.
+bool placeMatrix(Matrix &M, mlir::Value Memref);
+
+/// D = A·B, then what the kernel does with each element of it.
+struct GemmMatch {
+  Contraction C;
+  shape::Facts Facts;
+  shape::Expr M, N, K, Batch;
+  Matrix A; ///< M × K
+  Matrix B; ///< K × N
+  Matrix D; ///< M × N
+  /// Each element of D also reads the element of another matrix at its place: a
+  /// residual.
+  bool ReadsAtResult = false;
+  /// A second GEMM of the same A, whose elements meet those of the first at
+  /// their places: a gated MLP.
+  struct DualGemm {
+    Contraction C;
+    Matrix B;
+  };
+  std::optional<DualGemm> Second = {};
+  /// RoPE: element j of a row of D also reads accumulator j ± RotateHalf. 0: no
+  /// RoPE.
+  int64_t RotateHalf = 0;
+
+  /// None where the kernel is something else, has two GEMMs or RoPE.
+  static std::optional<GemmMatch> read(FusedKernel &Form);
+  /// The kernel as each of its GEMMs sees it; lives as long as what is read.
+  struct Forms {
+    FusedKernel First, Second;
+  };
+  /// The same for builders that know what to do with `Second` and `RotateHalf`.
+  static std::optional<GemmMatch> readAny(FusedKernel &Form, Forms &Own);
+  /// As `read` without A and B, of which the caller knows more: a
+  /// convolution's.
+  static std::optional<GemmMatch> readResult(FusedKernel &Form);
+
+  bool hasBatch() const { return Batch != shape::Expr(1); }
+  /// Both factors are f32 that may be rounded to tf32 (kpc.tf32).
+  bool isTf32() const;
+  /// Tensor cores multiply the factors: both f16, both bf16, or tf32;
+  /// accumulators in f32.
+  bool hasTensorTypes() const;
+
+private:
+  static std::optional<GemmMatch> readD(FusedKernel &Form);
+  static std::optional<GemmMatch> readWithRotateHalf(FusedKernel &Form);
+  static std::optional<GemmMatch> readPair(Forms &Own);
+};
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_GPU_GEMM_GEMMMATCH_H

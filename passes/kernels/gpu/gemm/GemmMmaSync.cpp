@@ -1,0 +1,165 @@
+//===- GemmMmaSync.cpp - GEMMs on mma.sync --------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A GEMM of 16-bit matrices, or of f32 as tf32, on every chip from sm_80
+/// on. All threads of a block copy slices of both operands into stages in
+/// shared memory (cp.async), a few steps along K ahead; each warp loads its
+/// part of a stage into registers (ldmatrix) and multiplies it (mma.sync); what
+/// the kernel does with each element happens in registers; the result goes
+/// through shared memory to stores of whole pieces of rows. One tile for each
+/// block.
+///
+///   global A,B ──cp.async──▶ stage 0 … stage S-1 ─ldmatrix, mma.sync──▶
+///   registers
+///                                                                        │
+///   global D ◀──stores── staging, in the stages ◀─stmatrix─── epilogue ◀─┘
+///
+/// Rows of memory may begin anywhere: pieces have 16, 8, 4 or 2 bytes, as they
+/// are aligned.
+///
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/form/SizeFacts.h"
+#include "passes/kernels/gpu/ScheduleChoice.h"
+#include "passes/kernels/gpu/gemm/GemmTileWalk.h"
+#include "passes/kernels/gpu/gemm/MmaSyncGemm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+namespace {
+
+/// Bytes of the largest piece of `M` that each of its lines is aligned to.
+int64_t pieceOf(const GemmMatch &P, const Matrix &M, const Expr &Stride) {
+  int64_t ElementBytes = M.Element.getIntOrFloatBitWidth() / 8;
+  int64_t Elements = 16 / ElementBytes;
+  while (Elements > 1 && (P.Facts.divisor(Stride) % Elements ||
+                          P.Facts.divisor(M.BatchStride) % Elements))
+    Elements /= 2;
+  return Elements * ElementBytes;
+}
+
+class GemmMmaSync : public MmaSyncGemm {
+public:
+  using MmaSyncGemm::MmaSyncGemm;
+
+private:
+  /// One operand: lines of `Stride`, each of elements side by side.
+  struct Lines {
+    Value Stride, Base; ///< Base: of the batch index
+    Value Extent;       ///< rows of A, columns of B
+  };
+
+  void prepare() override {
+    KSize = W.size(P.C.K.Sizes);
+    A.AlongK = P.A.ColumnStride == Expr(1);
+    B.AlongK = P.B.RowStride == Expr(1) && P.B.ColumnStride != Expr(1);
+    open(A, OfA, P.A, A.AlongK ? P.A.RowStride : P.A.ColumnStride, RowCount);
+    open(B, OfB, P.B, B.AlongK ? P.B.ColumnStride : P.B.RowStride, ColumnCount);
+    int64_t Divisor = P.Facts.divisor(P.K);
+    WholeSteps = Divisor % S.TileK == 0;
+  }
+
+  void open(Source &From, Lines &Of, const Matrix &M, const Expr &Stride,
+            Value Extent) {
+    From.Element = M.Element;
+    From.Memory = flatView(W, Form.Func.getArgument(M.Argument), M.Element);
+    From.PieceBytes = pieceOf(P, M, Stride);
+    Of.Stride = valueOf(W, Form, Stride);
+    Of.Base =
+        Batch ? W.mul(Batch, valueOf(W, Form, M.BatchStride)) : W.index(0);
+    Of.Extent = Extent;
+  }
+
+  Value countK() override { return W.size(P.C.K.Sizes); }
+  Piece pieceOfA(Value Row, Value At) override {
+    return pieceOfLines(A, OfA, Row, At);
+  }
+  Piece pieceOfB(Value Column, Value At) override {
+    return pieceOfLines(B, OfB, Column, At);
+  }
+
+  /// Rows of A and columns of B beyond the end are the last ones again, which
+  /// are computed and not stored; beyond the sum there are zeros.
+  Piece pieceOfLines(const Source &From, const Lines &Of, Value Mn, Value K) {
+    if (From.AlongK) {
+      Value Line = least(Mn, sub(Of.Extent, W.index(1)));
+      Value At = W.add(W.add(W.mul(Line, Of.Stride), Of.Base), K);
+      return {At, WholeSteps ? Value() : sub(KSize, K)};
+    }
+    Value At = W.add(W.add(W.mul(K, Of.Stride), Of.Base), Mn);
+    Value Count = sub(Of.Extent, Mn);
+    if (!WholeSteps)
+      Count = arith::SelectOp::create(W.B, W.Loc, W.less(K, KSize), Count,
+                                      W.index(0));
+    return {At, Count};
+  }
+
+  Lines OfA, OfB;
+  Value KSize;
+  bool WholeSteps = false;
+};
+
+/// The lines of an operand: `M` is contiguous along one of its dimensions.
+bool isReadable(const Matrix &M) {
+  return M.ColumnStride == Expr(1) || M.RowStride == Expr(1);
+}
+
+bool fits(const GemmMatch &P) {
+  Type To = P.D.Element;
+  return P.hasTensorTypes() && (To.isF16() || To.isBF16() || To.isF32()) &&
+         isReadable(P.A) && isReadable(P.B) && P.D.ColumnStride == Expr(1);
+}
+
+} // namespace
+
+FailureOr<bool> buildGemmMmaSync(FusedKernel &Form, const target::Target &T,
+                                 GpuLaunch &Launch) {
+  std::optional<GemmMatch> P = GemmMatch::read(Form);
+  if (!P || !fits(*P))
+    return false;
+  constexpr int64_t Unknown = 512; // a size of which nothing is said
+  constexpr int64_t Fewest = 8;    // rows or columns; fewer are reductions
+  auto Typical = [&](const LoopGroup &Group) {
+    return typicalProduct(Group.Sizes, Unknown);
+  };
+  schedule::MmaSyncShape Shape;
+  Shape.M = Typical(P->C.M);
+  Shape.N = Typical(P->C.N);
+  Shape.K = Typical(P->C.K);
+  Shape.Batch = Typical(P->C.Batch);
+  Shape.ElementBytes = P->A.Element.getIntOrFloatBitWidth() / 8;
+  Shape.ResultBytes = P->D.Element.getIntOrFloatBitWidth() / 8;
+  Shape.PieceOfA = pieceOf(*P, P->A,
+                           P->A.ColumnStride == Expr(1) ? P->A.RowStride
+                                                        : P->A.ColumnStride);
+  Shape.PieceOfB = pieceOf(*P, P->B,
+                           P->B.ColumnStride == Expr(1) ? P->B.RowStride
+                                                        : P->B.ColumnStride);
+  Shape.HasResidual = P->ReadsAtResult;
+  if (Shape.M < Fewest || Shape.N < Fewest)
+    return false;
+  std::vector<schedule::MmaSyncCost> Ranked =
+      schedule::rankMmaSyncSchedules(Shape, T);
+  const schedule::MmaSyncCost *Chosen =
+      chooseSchedule(Form, Ranked, Launch, [&](StringRef Text) {
+        return schedule::readMmaSyncSchedule(Text.str(), Shape, T);
+      });
+  if (!Chosen)
+    return false;
+  if (failed(GemmMmaSync(Form, *P, Chosen->Schedule, T).emit(Launch)))
+    return failure();
+  return true;
+}
+
+} // namespace kpc::kernels

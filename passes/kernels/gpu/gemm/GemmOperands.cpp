@@ -1,0 +1,82 @@
+//===- GemmOperands.cpp - Operands in memory ------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/gemm/GemmOperands.h"
+#include "passes/kernels/form/SizeFacts.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+namespace {
+
+/// What TMA asks of strides, in bytes.
+constexpr int64_t StrideBytes = 16;
+
+/// Copies of `M` can be made: it is contiguous along the columns, or, with
+/// `RowsToo`, along either.
+bool isReadable(const GemmMatch &P, const Matrix &M, bool RowsToo) {
+  int64_t Elements = StrideBytes * 8 / M.Element.getIntOrFloatBitWidth();
+  auto Whole = [&](const Expr &Stride) {
+    int64_t Divisor = P.Facts.divisor(Stride);
+    return Divisor % Elements == 0; // 0 divides as all do
+  };
+  bool ByRow = M.ColumnStride == Expr(1) && Whole(M.RowStride);
+  bool ByColumn = M.RowStride == Expr(1) && Whole(M.ColumnStride);
+  return (ByRow || (RowsToo && ByColumn)) && Whole(M.BatchStride);
+}
+
+/// Lines of the second cache that each line of a copy touches: rows that do
+/// not begin at one take two.
+int64_t linesPerLine(const GemmMatch &P, const Matrix &M) {
+  int64_t Elements =
+      schedule::CacheLineBytes * 8 / M.Element.getIntOrFloatBitWidth();
+  Expr Stride = M.ColumnStride == Expr(1) ? M.RowStride : M.ColumnStride;
+  return P.Facts.divisor(Stride) % Elements == 0 ? 1 : 2;
+}
+
+} // namespace
+
+bool areGemmOperands(GemmMatch &P) {
+  Type To = P.D.Element;
+  // Of tf32, wgmma takes operands with the sum side by side alone.
+  bool Transposed = !P.isTf32();
+  bool AlongK = P.A.ColumnStride == Expr(1) && P.B.RowStride == Expr(1);
+  return P.hasTensorTypes() && (To.isF16() || To.isBF16() || To.isF32()) &&
+         P.Facts.range(P.K).Min >= 1 && (Transposed || AlongK) &&
+         isReadable(P, P.A, true) && isReadable(P, P.B, true) &&
+         isReadable(P, P.D, false); // a second B lies as the first
+}
+
+std::optional<schedule::GemmShape> gemmShapeOf(GemmMatch &P) {
+  constexpr int64_t Unknown = 512; // a size of which nothing is said
+  // Fewer rows or columns are reductions, but for what no other builder has.
+  constexpr int64_t Fewest = 8;
+  int64_t FewestRows = P.Second || P.RotateHalf ? 1 : Fewest;
+  auto Typical = [&](const LoopGroup &Group) {
+    return typicalProduct(Group.Sizes, Unknown);
+  };
+  schedule::GemmShape Shape;
+  Shape.M = Typical(P.C.M);
+  Shape.Products = P.Second ? 2 : 1;
+  Shape.N = Typical(P.C.N) * Shape.Products;
+  Shape.K = Typical(P.C.K);
+  Shape.Batch = Typical(P.C.Batch);
+  Shape.ElementBytes = P.A.Element.getIntOrFloatBitWidth() / 8;
+  Shape.ResultBytes = P.D.Element.getIntOrFloatBitWidth() / 8;
+  Shape.MinK = P.Facts.range(P.K).Min;
+  Shape.RotateHalf = P.RotateHalf;
+  Shape.LinesOfA = linesPerLine(P, P.A);
+  Shape.LinesOfB = linesPerLine(P, P.B);
+  if (Shape.M < FewestRows || Shape.N < Fewest)
+    return std::nullopt;
+  return Shape;
+}
+
+} // namespace kpc::kernels

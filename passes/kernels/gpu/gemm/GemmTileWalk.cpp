@@ -1,0 +1,175 @@
+//===- GemmTileWalk.cpp - Tiles and their elements ------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/gemm/GemmTileWalk.h"
+
+#include "dialects/tile/Tile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+TileIndex tileInOrder(GpuWriter &W, Value Tile, Value RowTiles,
+                      Value ColumnTiles, int64_t GroupM) {
+  Value Most = arith::ConstantIntOp::create(W.B, W.Loc, GroupM, 32);
+  auto Compute = [&]<typename Op>(Value A, Value C) {
+    return W.B.createOrFold<Op>(W.Loc, A, C);
+  };
+  auto Mul = [&](Value A, Value C) {
+    return Compute.template operator()<arith::MulIOp>(A, C);
+  };
+  auto Div = [&](Value A, Value C) {
+    return Compute.template operator()<arith::DivUIOp>(A, C);
+  };
+  auto Rem = [&](Value A, Value C) {
+    return Compute.template operator()<arith::RemUIOp>(A, C);
+  };
+  Value GroupSize = Mul(ColumnTiles, Most);
+  Value Group = Div(Tile, GroupSize);
+  Value InGroup = Rem(Tile, GroupSize);
+  Value First = Mul(Group, Most);
+  Value Left = W.B.createOrFold<arith::SubIOp>(W.Loc, RowTiles, First);
+  Value Rows = W.B.createOrFold<arith::MinUIOp>(W.Loc, Left, Most);
+  Value InRows = Rem(InGroup, Rows);
+  Value Row = W.B.createOrFold<arith::AddIOp>(W.Loc, First, InRows);
+  return {Row, Div(InGroup, Rows)};
+}
+
+SmallVector<Value> indicesOf(GpuWriter &W, const GemmMatch &P, Value Batch,
+                             Value Row, Value Column) {
+  const Contraction &C = P.C;
+  SmallVector<Value> All(C.R.Parallel.size() + C.R.Reduced.size()), At;
+  auto Put = [&](const LoopGroup &Group, Value Linear) {
+    SmallVector<Value> Indices =
+        W.split(Linear, Group.Sizes, Reduction::boundOf(Group.Sizes));
+    for (auto [Loop, One] : llvm::zip_equal(Group.Loops, Indices))
+      All[Loop] = One;
+  };
+  if (Batch)
+    Put(C.Batch, Batch);
+  else
+    for (unsigned Loop : C.Batch.Loops)
+      All[Loop] = W.index(0);
+  Put(C.M, Row);
+  Put(C.N, Column);
+  for (unsigned Loop : C.R.Parallel)
+    At.push_back(All[Loop]);
+  return At;
+}
+
+Value elementOfAccumulator(GpuWriter &W, const GemmMatch &P, ValueRange At,
+                           Value Sum, Value Paired) {
+  // A product's result at some indices: there are no others than these and
+  // those that change places with them.
+  auto Combiner = [&](const Contraction &Of, Value Partial,
+                      ValueRange Indices) -> Value {
+    SmallVector<Value> Reduced = {Partial};
+    return succeeded(combineInitial(W, Of.R, Indices, Reduced)) ? Reduced[0]
+                                                                : Value();
+  };
+  W.Emitter.setElementHook([&](OpBuilder &, Location, Value Tensor,
+                               ValueRange Indices) -> Value {
+    Operation *Of = Tensor.getDefiningOp();
+    if (Of && Of == P.C.R.Op)
+      return Combiner(P.C,
+                      P.RotateHalf && !llvm::equal(Indices, At) ? Paired : Sum,
+                      Indices);
+    if (Of && P.Second && Of == P.Second->C.R.Op)
+      return Combiner(P.Second->C, Paired, Indices);
+    return {};
+  });
+  Value Element = W.Emitter.element(W.B, P.C.R.Form.Outputs[0].Tensor, At);
+  W.Emitter.setElementHook({});
+  return Element;
+}
+
+Value mapAccumulators(GpuWriter &W, const GemmMatch &P,
+                      const AccumulatorCoord &Where, Value Part,
+                      LogicalResult &Result, Value Paired) {
+  using Values = SmallVector<Value>;
+  auto From = cast<tile::FragmentType>(Part.getType());
+  auto To = tile::FragmentType::get(W.B.getContext(), From.getShape(),
+                                    P.D.Element, From.getLayout());
+  Values Others, Within = {Where.Rows};
+  SmallVector<Type> Arguments = {From.getElement(), W.B.getIndexType(),
+                                 W.B.getIndexType()};
+  if (Where.Columns)
+    Within.push_back(Where.Columns);
+  if (Paired) {
+    Others.push_back(Paired);
+    Arguments.push_back(From.getElement());
+  }
+  auto Map =
+      tile::MapOp::create(W.B, W.Loc, To, Part,
+                          ValueRange{Where.Row, Where.Column}, Within, Others);
+  OpBuilder::InsertionGuard Guard(W.B);
+  Block *Body = W.B.createBlock(&Map.getBody(), {}, Arguments,
+                                SmallVector<Location>(Arguments.size(), W.Loc));
+  Values At =
+      indicesOf(W, P, Where.Batch, Body->getArgument(1), Body->getArgument(2));
+  Value Element =
+      elementOfAccumulator(W, P, At, Body->getArgument(0),
+                           Paired ? Value(Body->getArgument(3)) : Value());
+  if (!Element)
+    Result = failure();
+  tile::YieldOp::create(W.B, W.Loc, Element);
+  return Map.getResult();
+}
+
+Value valueOf(GpuWriter &W, FusedKernel &Form, const Expr &Size) {
+  std::vector<std::string> Names;
+  std::vector<int64_t> Program = Size.postfix([&](std::string_view Name) {
+    Names.emplace_back(Name);
+    return int64_t(Names.size()) - 1;
+  });
+  SmallVector<Value> Stack;
+  auto Two = [&]<typename Op>() {
+    Value Right = Stack.pop_back_val(), Left = Stack.pop_back_val();
+    Stack.push_back(W.B.createOrFold<Op>(W.Loc, Left, Right));
+  };
+  for (size_t I = 0; I < Program.size(); ++I) {
+    switch (Expr::PostfixOp(Program[I])) {
+    case Expr::PostfixOp::Constant:
+      Stack.push_back(W.index(Program[++I]));
+      break;
+    case Expr::PostfixOp::Symbol: {
+      unsigned Number = 0;
+      StringRef(Names[size_t(Program[++I])])
+          .drop_front(3)
+          .getAsInteger(10, Number);
+      Stack.push_back(Form.Func.getArgument(Number));
+      break;
+    }
+    case Expr::PostfixOp::Add:
+      Two.template operator()<arith::AddIOp>();
+      break;
+    case Expr::PostfixOp::Mul:
+      Two.template operator()<arith::MulIOp>();
+      break;
+    // Of sizes, none of which is negative.
+    case Expr::PostfixOp::FloorDiv:
+      Two.template operator()<arith::DivSIOp>();
+      break;
+    case Expr::PostfixOp::Mod:
+      Two.template operator()<arith::RemSIOp>();
+      break;
+    case Expr::PostfixOp::Min:
+      Two.template operator()<arith::MinSIOp>();
+      break;
+    case Expr::PostfixOp::Max:
+      Two.template operator()<arith::MaxSIOp>();
+      break;
+    }
+  }
+  return Stack.back();
+}
+
+} // namespace kpc::kernels

@@ -1,0 +1,65 @@
+//===- GemmTileWalk.h - Tiles and their elements ----------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What GEMM kernels on any tensor core share: which tile comes when,
+/// and what becomes of a tile's accumulators.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_GPU_GEMM_GEMMTILEWALK_H
+#define KPC_PASSES_KERNELS_GPU_GEMM_GEMMTILEWALK_H
+
+#include "passes/kernels/gpu/gemm/GemmMatch.h"
+
+namespace kpc::kernels {
+
+/// A tile among all of a matrix, counted in tiles; i32.
+struct TileIndex {
+  mlir::Value Row, Column;
+};
+
+/// Tiles are counted down a group of `GroupM`, then along columns, then from
+/// group to group: blocks that run together share rows and columns in the
+/// cache. All i32.
+TileIndex tileInOrder(GpuWriter &W, mlir::Value Tile, mlir::Value RowTiles,
+                      mlir::Value ColumnTiles, int64_t GroupM);
+
+/// Where some of a GEMM's accumulators are: index; `Batch` may be null.
+struct AccumulatorCoord {
+  mlir::Value Batch, Row, Column;
+  /// Of the whole product; null `Columns`: all of them are inside.
+  mlir::Value Rows, Columns;
+};
+
+/// What the kernel makes of the fragment `Part` of the accumulators, and of
+/// `Paired`, those of a second GEMM or RoPE's other halves, as elements of the
+/// output: a tile.map. `Result` becomes failure after a diagnostic.
+mlir::Value mapAccumulators(GpuWriter &W, const GemmMatch &P,
+                            const AccumulatorCoord &Where, mlir::Value Part,
+                            mlir::LogicalResult &Result,
+                            mlir::Value Paired = {});
+
+/// What the kernel makes of the sum at the parallel indices `At`, and of
+/// `Paired`, as above: an element of the output; null after a diagnostic.
+mlir::Value elementOfAccumulator(GpuWriter &W, const GemmMatch &P,
+                                 mlir::ValueRange At, mlir::Value Sum,
+                                 mlir::Value Paired);
+
+/// The parallel indices of the element at a row and a column of the result,
+/// and a batch index, which may be null: 0.
+llvm::SmallVector<mlir::Value> indicesOf(GpuWriter &W, const GemmMatch &P,
+                                         mlir::Value Batch, mlir::Value Row,
+                                         mlir::Value Column);
+
+/// The value of a size or stride that is an expression over `argN`, the
+/// kernel's arguments.
+mlir::Value valueOf(GpuWriter &W, FusedKernel &Form, const shape::Expr &Size);
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_GPU_GEMM_GEMMTILEWALK_H

@@ -1,0 +1,186 @@
+//===- GpuContraction.cpp - GEMMs and convolutions ------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A sum of products whose loops fall into rows (of the first operand alone),
+/// columns (of the second alone), batch (of both) and the sum: GEMMs,
+/// and convolutions as implicit ones (rows: n, oh, ow; sum: kh, kw, ci). A
+/// block computes a tile of rows × columns; slices of both operands go through
+/// shared memory, the next slice being loaded while the present one is
+/// multiplied, and each thread keeps a small tile in registers. Sums are made
+/// in the order of the sum's loops, in the type of the accumulator.
+///
+/// No tensor cores: the right kernel for types and chips they do not serve, and
+/// the one to compare them with.
+///
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/form/SizeFacts.h"
+#include "passes/kernels/gpu/gemm/GpuContractionTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+/// Results of a thread up to which a tile is small. By itself ptxas 13.0 makes
+/// room for 8 such blocks a multiprocessor, with 32 registers a thread, and
+/// spills; it does so, too, where it is asked for 2.
+static constexpr int64_t FewResults = 8;
+
+/// Follows `V` through conversions to an input of `Op`; null if it is none.
+static BlockArgument inputBehind(Value V, linalg::GenericOp Op,
+                                 SmallVectorImpl<Operation *> &Casts) {
+  while (Operation *Def = V.getDefiningOp()) {
+    if (!isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::SIToFPOp,
+             arith::UIToFPOp, arith::TruncFOp>(Def))
+      return {};
+    Casts.insert(Casts.begin(), Def);
+    V = Def->getOperand(0);
+  }
+  auto Arg = dyn_cast<BlockArgument>(V);
+  if (!Arg || Arg.getOwner() != Op.getBody() ||
+      Arg.getArgNumber() >= Op.getNumDpsInputs())
+    return {};
+  return Arg;
+}
+
+/// The two factors of a body `acc + a * b`.
+static std::optional<std::pair<Value, Value>> factorsOf(linalg::GenericOp Op) {
+  Value Acc = Op.getBody()->getArguments().back();
+  Operation *Sum = Op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  if (auto Fma = dyn_cast_or_null<math::FmaOp>(Sum)) {
+    if (Fma.getC() == Acc)
+      return std::pair(Fma.getA(), Fma.getB());
+    return std::nullopt;
+  }
+  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(Sum) || !Acc.hasOneUse())
+    return std::nullopt;
+  unsigned Which = Sum->getOperand(0) == Acc ? 1 : 0;
+  if (Sum->getOperand(1 - Which) != Acc)
+    return std::nullopt;
+  Operation *Mul = Sum->getOperand(Which).getDefiningOp();
+  if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(Mul))
+    return std::nullopt;
+  return std::pair(Mul->getOperand(0), Mul->getOperand(1));
+}
+
+std::optional<Contraction> Contraction::read(FusedKernel &Form) {
+  auto R = Reduction::read(Form);
+  if (!R || R->Op.getNumResults() != 1 || !R->isCombinable())
+    return std::nullopt;
+  auto Factors = factorsOf(R->Op);
+  if (!Factors)
+    return std::nullopt;
+  Contraction C{*R, {}, {}, {}, {}, {}, {}};
+  auto Take = [&](Value V, Operand &Into) {
+    BlockArgument Arg = inputBehind(V, R->Op, Into.Casts);
+    if (!Arg)
+      return false;
+    OpOperand &Input = R->Op->getOpOperand(Arg.getArgNumber());
+    Into.Tensor = Input.get();
+    Into.Map = R->Op.getMatchingIndexingMap(&Input);
+    Into.Element = V.getType();
+    return true;
+  };
+  if (!Take(Factors->first, C.A) || !Take(Factors->second, C.B) ||
+      C.A.Element.isInteger(1))
+    return std::nullopt;
+  // Columns should be what the output is contiguous along.
+  if (R->Parallel.empty())
+    return std::nullopt;
+  unsigned Last = R->Parallel.back();
+  if (C.A.Map.isFunctionOfDim(Last) && !C.B.Map.isFunctionOfDim(Last))
+    std::swap(C.A, C.B);
+  for (unsigned Loop : R->Parallel) {
+    bool InA = C.A.Map.isFunctionOfDim(Loop),
+         InB = C.B.Map.isFunctionOfDim(Loop);
+    if (!InA && !InB)
+      return std::nullopt;
+    (InA && InB ? C.Batch : InA ? C.M : C.N).add(R->Op, Loop);
+  }
+  for (unsigned Loop : R->Reduced)
+    C.K.add(R->Op, Loop);
+  return C;
+}
+
+namespace {
+
+/// The size of a dim of which nothing is known.
+constexpr int64_t UnknownSize = 512;
+/// Smaller products are left to the reductions.
+constexpr int64_t FewestRows = 8, FewestColumns = 8, ShortestK = 8;
+
+constexpr Tile Tiles[] = {
+    {128, 128, 8, 8, 8}, {128, 64, 8, 8, 4}, {64, 64, 16, 4, 4},
+    {64, 32, 16, 4, 2},  {32, 32, 32, 2, 2},
+};
+
+/// Waves of blocks over the chip, times a block's work over the share of issue
+/// slots that multiply: each step along K loads M + N values from shared
+/// memory (4 at a time, each such load taking about 8 slots) for M*N products.
+double cost(const Tile &T, int64_t M, int64_t N, int64_t Batch,
+            int64_t SmCount) {
+  double Blocks =
+      double((M + T.M - 1) / T.M) * double((N + T.N - 1) / T.N) * Batch;
+  double Products = T.ThreadM * T.ThreadN;
+  double Share = Products / (Products + 2.0 * (T.ThreadM + T.ThreadN));
+  double Waves = std::max(1.0, Blocks / SmCount);
+  if (Waves < 4) // whole waves count while there are few
+    Waves = std::ceil(Waves);
+  return Waves * T.M * T.N / Share;
+}
+
+Tile chooseTile(const Contraction &C, const target::Target &T) {
+  int64_t M = typicalProduct(C.M.Sizes, UnknownSize),
+          N = typicalProduct(C.N.Sizes, UnknownSize),
+          Batch = typicalProduct(C.Batch.Sizes, UnknownSize);
+  const Tile *Best = nullptr;
+  for (const Tile &Candidate : Tiles)
+    if (!Best || cost(Candidate, M, N, Batch, T.Cost.SmCount) <
+                     cost(*Best, M, N, Batch, T.Cost.SmCount))
+      Best = &Candidate;
+  Tile Chosen = *Best;
+  // Steps of as many bytes: ptxas keeps what it reads ahead in registers.
+  if (storageBytes(C.A.Element) == 8 && Chosen.Depth > 8)
+    Chosen.Depth /= 2;
+  return Chosen;
+}
+
+} // namespace
+
+FailureOr<bool> buildGpuContraction(FusedKernel &Form, const target::Target &T,
+                                    GpuLaunch &Launch) {
+  std::optional<Contraction> C = Contraction::read(Form);
+  if (!C || typicalProduct(C->M.Sizes, UnknownSize) < FewestRows ||
+      typicalProduct(C->N.Sizes, UnknownSize) < FewestColumns ||
+      typicalProduct(C->K.Sizes, UnknownSize) < ShortestK)
+    return false;
+  std::string M = productText(C->M.Sizes), N = productText(C->N.Sizes),
+              Batch = productText(C->Batch.Sizes);
+  if (M.empty() || N.empty() || Batch.empty())
+    return false;
+  Tile Shape = chooseTile(*C, T);
+  Launch.Block = {Tile::Threads, 1, 1};
+  Launch.Grid[0] = "ceildiv(" + M + ", " + std::to_string(Shape.M) +
+                   ")*ceildiv(" + N + ", " + std::to_string(Shape.N) + ")*" +
+                   Batch;
+  Launch.Schedule = "contraction " + std::to_string(Shape.M) + "x" +
+                    std::to_string(Shape.N) + "x" +
+                    std::to_string(Shape.Depth) + " simt";
+  GpuWriter W(Form);
+  if (failed(ContractionTile(W, *C, Shape, T).emit()))
+    return failure();
+  if (Shape.M * Shape.N <= FewResults * Tile::Threads)
+    Launch.ResidentBlocks = 1;
+  Launch.NoEarlyPdlTrigger = true; // blocks of many multiply-adds
+  return true;
+}
+
+} // namespace kpc::kernels

@@ -1,0 +1,213 @@
+//===- HopperGemm.cpp - Mainloop and epilogue on wgmma --------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/gemm/HopperGemm.h"
+#include "passes/kernels/gpu/gemm/GemmTileWalk.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+//===----------------------------------------------------------------------===//
+// Blocks of a cluster
+//===----------------------------------------------------------------------===//
+
+/// Blocks that share copies wait until all of them have their barriers; those
+/// that split K take a part of it each.
+void HopperGemm::setUpCluster() {
+  if (S.blocks() == 1)
+    return;
+  Rank = tile::BlockRankOp::create(W.B, W.Loc, W.B.getIndexType());
+  if (S.multicast() > 1)
+    tile::ClusterSyncOp::create(W.B, W.Loc);
+  if (S.SplitK > 1)
+    takeShareOfK();
+}
+
+/// Parts differ by at most one step. None is empty: the schedule is legal for
+/// K of `SplitK` steps and more only.
+void HopperGemm::takeShareOfK() {
+  Value Steps = toI32(W.ceilDiv(KCount, S.TileK)), Of = toI32(Rank);
+  auto Begin = [&](Value Part) {
+    Value Before = compute<arith::MulIOp>(Part, Steps);
+    return compute<arith::DivUIOp>(Before, i32(S.SplitK));
+  };
+  Value First = Begin(Of);
+  Value End = Begin(compute<arith::AddIOp>(Of, i32(1)));
+  Value Own = compute<arith::SubIOp>(End, First);
+  FirstK = W.mul(toIndex(First), W.index(S.TileK));
+  KCount = W.mul(toIndex(Own), W.index(S.TileK));
+}
+
+//===----------------------------------------------------------------------===//
+// Products, and the epilogue
+//===----------------------------------------------------------------------===//
+
+/// 64 columns of a tile, a line of each row.
+Value HopperGemm::subviewColumns(Value Tile, Value First) {
+  auto Whole = cast<tile::SharedType>(Tile.getType());
+  auto Part = tile::SharedType::get(W.B.getContext(), {Whole.getRows(), 64},
+                                    Whole.getElement(), Whole.getSwizzle(),
+                                    Whole.getPitch());
+  return tile::SubviewColumnsOp::create(W.B, W.Loc, Part, Tile, First);
+}
+
+/// The accumulators of one tile's 64 rows. A stage is given back one wgmma
+/// group late: when the group that reads it is over, the next is already in
+/// flight.
+Value HopperGemm::mainloop(Value Group, Value &Cursor) {
+  MLIRContext *Context = W.B.getContext();
+  auto Full = tile::StageType::get(Context, tile::StageState::Full);
+  auto Pending = tile::PendingType::get(Context, Acc);
+  Value First = W.mul(Group, W.index(64));
+  auto Multiply = [&](Value At, Value Add) {
+    Value Stage = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, At);
+    auto Parts =
+        tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Stage);
+    Value Rows = ATransposed ? subviewColumns(Parts.getResult(0), First)
+                             : rowsOf(Parts.getResult(0), First);
+    Value D = tile::MmaOp::create(W.B, W.Loc, Pending, Rows, Parts.getResult(1),
+                                  Add, ATransposed, BTransposed);
+    return std::tuple(D, Stage, next(Pipe, At));
+  };
+  auto [D, Stage, Next] = Multiply(Cursor, Value());
+  Values Last =
+      W.loop(W.index(S.TileK), KCount, W.index(S.TileK), {D, Stage, Next},
+             [&](Value, ValueRange In) -> Values {
+               auto [Sum, Held, After] = Multiply(In[2], In[0]);
+               Value Still =
+                   tile::WgmmaWaitOp::create(W.B, W.Loc, Sum.getType(), Sum, 1);
+               tile::ReleaseOp::create(W.B, W.Loc, Pipe, In[1], S.multicast());
+               return {Still, Held, After};
+             });
+  Cursor = Last[2];
+  Value Done = tile::AwaitOp::create(W.B, W.Loc, Acc, Last[0]);
+  tile::ReleaseOp::create(W.B, W.Loc, Pipe, Last[1], S.multicast());
+  return Done;
+}
+
+/// Puts this block's accumulators where the others of its cluster read them:
+/// into the stages, which nobody needs any more. Gives what is kept of this
+/// group.
+Value HopperGemm::storeForSplitK(Value Group, Value Acc) {
+  auto Kept = tile::SharedType::get(W.B.getContext(), {S.TileM, S.TileN},
+                                    W.B.getF32Type(), 0);
+  // The other groups have read their last stages, too.
+  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Role);
+  Value All = tile::ReuseOp::create(W.B, W.Loc, Kept, Pipe);
+  Value Mine = rowsOf(All, W.mul(Group, W.index(64)));
+  tile::ClusterStoreOp::create(W.B, W.Loc, Acc, Mine);
+  tile::ClusterSyncOp::create(W.B, W.Loc);
+  return Mine;
+}
+
+/// What the function sees beside the part of `From` that begins at `First`:
+/// the second GEMM's accumulators, or RoPE's other halves of the part's; null
+/// where there is neither.
+Value HopperGemm::pairedPart(Value From, int64_t First, Type Part) {
+  if (P.Second)
+    return tile::ExtractColumnsOp::create(W.B, W.Loc, Part, From,
+                                          resultColumns() + First);
+  if (P.RotateHalf)
+    return tile::ExtractColumnsOp::create(W.B, W.Loc, Part, From, First,
+                                          P.RotateHalf);
+  return {};
+}
+
+/// Whether parts of a tile are whole heads, or heads whole parts: then what is
+/// read for one part is what others read.
+bool HopperGemm::sharesAngles() const {
+  int64_t Head = 2 * P.RotateHalf, Part = S.partColumns();
+  return Head && (Part % Head == 0 || Head % Part == 0);
+}
+
+void HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc) {
+  auto PartTy = tile::FragmentType::get(W.B.getContext(), {64, S.partColumns()},
+                                        W.B.getF32Type());
+  Value Row = W.add(Where.Row, W.mul(Group, W.index(64)));
+  Value Kept, First = W.index(0); // of the columns that are this block's
+  if (S.SplitK > 1) {
+    Kept = storeForSplitK(Group, Acc);
+    First = W.mul(Rank, W.index(S.storedColumns()));
+  }
+  struct Part {
+    Value Column, Acc, Paired;
+  };
+  SmallVector<Part> Parts;
+  bool ReadsFirst = P.ReadsAtResult || sharesAngles();
+  for (int64_t C = 0; C < resultColumns() / S.SplitK; C += S.partColumns()) {
+    Value InTile = W.add(First, W.index(C));
+    Value Own =
+        Kept
+            ? Value(tile::ClusterReduceOp::create(W.B, W.Loc, PartTy, Kept,
+                                                  InTile, S.SplitK))
+            : Value(tile::ExtractColumnsOp::create(W.B, W.Loc, PartTy, Acc, C));
+    Parts.push_back({W.add(Where.Column, InTile), Own,
+                     pairedPart(Kept ? Own : Acc, Kept ? 0 : C, PartTy)});
+    if (!ReadsFirst)
+      storePart(Where, Group, Row, Parts.back().Column,
+                mapElements(Where, Row, Parts.back().Column, Own,
+                            Parts.back().Paired),
+                C / S.partColumns());
+  }
+  if (!ReadsFirst)
+    return;
+  // All reads of memory begin before the first store waits for anything. Parts
+  // at the same place of their heads come one after another: they read the same
+  // angles, once.
+  size_t PartsOfHead = std::max<int64_t>(2 * P.RotateHalf / S.partColumns(), 1);
+  for (size_t InHead = 0; InHead < PartsOfHead; ++InHead)
+    for (size_t I = InHead; I < Parts.size(); I += PartsOfHead)
+      Parts[I].Acc = mapElements(Where, Row, Parts[I].Column, Parts[I].Acc,
+                                 Parts[I].Paired);
+  for (auto [Number, One] : llvm::enumerate(Parts))
+    storePart(Where, Group, Row, One.Column, One.Acc, Number);
+}
+
+void HopperGemm::consume(Value Group) {
+  forEachTile(cursor(), [&](Value Tile, ValueRange In) -> Values {
+    Value At = In[0];
+    Value Acc = mainloop(Group, At);
+    // Behind the products: between the last of them and the wait, ptxas takes
+    // any other instruction for one that might read the accumulators (C7514),
+    // and serialises all products.
+    epilogueTile(placeOf(Tile), Group, Acc);
+    return {At};
+  });
+  // Shared memory lives until the stores have read it, and until the cluster's
+  // other blocks have read it or told its barriers.
+  if (S.blocks() > 1)
+    tile::ClusterSyncOp::create(W.B, W.Loc);
+  elect(tile::Scope::Warpgroup,
+        [&] { tile::TmaStoreWaitOp::create(W.B, W.Loc, 0); });
+}
+
+LogicalResult HopperGemm::emit(GpuLaunch &Launch) {
+  W.B.getContext()->loadDialect<tile::TileDialect>();
+  Acc = tile::FragmentType::get(W.B.getContext(), {64, S.TileN},
+                                W.B.getF32Type());
+  declareMemory(S.consumers(), /*Rows=*/64,
+                /*Consumers=*/S.consumers() * 4 * S.multicast());
+  tile::BarrierInitOp::create(W.B, W.Loc);
+  setUpCluster();
+  // Registers by warpgroups: they must fit 65,536 for all threads.
+  struct Registers {
+    int64_t Producer, Consumer;
+  };
+  constexpr Registers ByConsumers[] = {{40, 240}, {40, 232}, {32, 160}};
+  Registers R = ByConsumers[S.consumers() - 1];
+  role("producer", 0, 4, R.Producer, [&](Value) { produce(); });
+  role("consumer", 4, 4 * (1 + S.consumers()), R.Consumer,
+       [&](Value Group) { consume(Group); });
+  describeLaunch(Launch, S.threads());
+  return Result;
+}
+
+} // namespace kpc::kernels

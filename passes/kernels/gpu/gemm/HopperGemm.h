@@ -1,0 +1,44 @@
+//===- HopperGemm.h - Mainloop and epilogue on wgmma ------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What kernels on wgmma have in common, wherever their operands come from: the
+/// warpgroups that multiply them, 64 rows each, with their accumulators in
+/// registers, and blocks that share the K of a tile.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_GPU_GEMM_HOPPERGEMM_H
+#define KPC_PASSES_KERNELS_GPU_GEMM_HOPPERGEMM_H
+
+#include "passes/kernels/gpu/gemm/TmaGemm.h"
+
+namespace kpc::kernels {
+
+class HopperGemm : public TmaGemm {
+public:
+  using TmaGemm::TmaGemm;
+
+  mlir::LogicalResult emit(GpuLaunch &Launch);
+
+private:
+  void setUpCluster();
+  void takeShareOfK();
+  void consume(mlir::Value Group);
+  mlir::Value mainloop(mlir::Value Group, mlir::Value &Cursor);
+  void epilogueTile(const TileCoord &Where, mlir::Value Group, mlir::Value Acc);
+  bool sharesAngles() const;
+  mlir::Value pairedPart(mlir::Value From, int64_t First, mlir::Type Part);
+  mlir::Value subviewColumns(mlir::Value Tile, mlir::Value First);
+  mlir::Value storeForSplitK(mlir::Value Group, mlir::Value Acc);
+
+  tile::FragmentType Acc;
+};
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_GPU_GEMM_HOPPERGEMM_H

@@ -1,0 +1,308 @@
+//===- MmaSyncGemm.cpp - GEMMs on mma.sync --------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/gemm/MmaSyncGemm.h"
+#include "passes/kernels/gpu/gemm/GemmTileWalk.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+/// Bytes of the longest line of shared memory, and of its swizzle.
+static constexpr int64_t LineBytes = 128;
+/// From this compute capability on there is stmatrix.
+static constexpr int32_t StoresMatrices = 90;
+
+Value MmaSyncGemm::sub(Value A, Value C) {
+  return W.B.createOrFold<arith::SubIOp>(W.Loc, A, C);
+}
+Value MmaSyncGemm::least(Value A, Value C) {
+  return W.B.createOrFold<arith::MinSIOp>(W.Loc, A, C);
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+/// Stages of one operand below each other: `Extent` of its rows or columns, by
+/// `TileK` of the sum.
+tile::SharedType MmaSyncGemm::stageType(const Source &From, int64_t Extent,
+                                        int64_t Stages) {
+  int64_t Rows = From.AlongK ? Extent : S.TileK,
+          Columns = From.AlongK ? S.TileK : Extent;
+  // A warpgroup's part is of whole lines.
+  int64_t OfGroup = &From == &A ? S.WarpgroupM : S.WarpgroupN;
+  int64_t Line = From.AlongK ? Columns : OfGroup;
+  int64_t Row = Line * From.Element.getIntOrFloatBitWidth() / 8;
+  return tile::SharedType::get(W.B.getContext(), {Rows * Stages, Columns},
+                               From.Element, std::min(Row, LineBytes));
+}
+
+Value MmaSyncGemm::stageOf(Value Ring, const Source &From, int64_t Extent,
+                           Value Stage) {
+  auto Whole = cast<tile::SharedType>(Ring.getType());
+  int64_t Rows = stageType(From, Extent, 1).getRows();
+  auto Part = tile::SharedType::get(
+      W.B.getContext(), {Rows, Whole.getColumns()}, Whole.getElement(),
+      Whole.getSwizzle(), Whole.getPitch());
+  return tile::SubviewRowsOp::create(W.B, W.Loc, Part, Ring,
+                                     W.mul(Stage, W.index(Rows)));
+}
+
+/// One tile for each block.
+void MmaSyncGemm::placeBlock() {
+  RowCount = W.size(P.C.M.Sizes);
+  ColumnCount = W.size(P.C.N.Sizes);
+  Value RowTiles = toI32(W.ceilDiv(RowCount, S.TileM)),
+        ColumnTiles = toI32(W.ceilDiv(ColumnCount, S.TileN));
+  Value Tile = toI32(W.block());
+  if (P.hasBatch()) {
+    Value PerBatch =
+        W.B.createOrFold<arith::MulIOp>(W.Loc, RowTiles, ColumnTiles);
+    Batch = toIndex(W.B.createOrFold<arith::DivUIOp>(W.Loc, Tile, PerBatch));
+    Tile = W.B.createOrFold<arith::RemUIOp>(W.Loc, Tile, PerBatch);
+  }
+  TileIndex Place = tileInOrder(W, Tile, RowTiles, ColumnTiles, S.GroupM);
+  FirstRow = W.mul(toIndex(Place.Row), W.index(S.TileM));
+  FirstColumn = W.mul(toIndex(Place.Column), W.index(S.TileN));
+  // The warpgroup's number; ptxas keeps it in uniform registers.
+  Group = W.B.createOrFold<arith::DivUIOp>(W.Loc, W.thread(),
+                                           W.index(tile::WarpgroupThreads));
+}
+
+void MmaSyncGemm::gather(const Source &From, Value Stage,
+                         function_ref<Piece(Value, Value)> PieceAt) {
+  auto Gather = tile::CpAsyncOp::create(W.B, W.Loc, From.Memory, Stage,
+                                        uint32_t(From.PieceBytes));
+  OpBuilder::InsertionGuard Guard(W.B);
+  Type Index = W.B.getIndexType();
+  Block *Body =
+      W.B.createBlock(&Gather.getBody(), {}, {Index, Index}, {W.Loc, W.Loc});
+  Piece One = PieceAt(Body->getArgument(0), Body->getArgument(1));
+  tile::YieldAddressOp::create(W.B, W.Loc, One.At, One.Count);
+}
+
+/// Begins the copies of the step along K that begins at `Step`.
+void MmaSyncGemm::fill(Value Stage, Value Step) {
+  auto At = [&](const Source &From, Value First, Value Row, Value Column) {
+    return std::pair(W.add(First, From.AlongK ? Row : Column),
+                     W.add(Step, From.AlongK ? Column : Row));
+  };
+  gather(A, stageOf(RingA, A, S.TileM, Stage), [&](Value Row, Value Column) {
+    auto [OfA, Sum] = At(A, FirstRow, Row, Column);
+    return pieceOfA(OfA, Sum);
+  });
+  gather(B, stageOf(RingB, B, S.TileN, Stage), [&](Value Row, Value Column) {
+    auto [OfB, Sum] = At(B, FirstColumn, Row, Column);
+    return pieceOfB(OfB, Sum);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// This warpgroup's part of a stage's product.
+Value MmaSyncGemm::multiply(Value Stage, Value Acc) {
+  auto Mine = [&](Value Ring, const Source &From, int64_t Extent, Value Number,
+                  int64_t OfGroup) -> Value {
+    Value Tile = stageOf(Ring, From, Extent, Stage);
+    auto Whole = cast<tile::SharedType>(Tile.getType());
+    if (OfGroup == Extent)
+      return Tile;
+    Value First = W.mul(Number, W.index(OfGroup));
+    bool Rows = From.AlongK;
+    auto Part = tile::SharedType::get(
+        W.B.getContext(),
+        {Rows ? OfGroup : Whole.getRows(), Rows ? Whole.getColumns() : OfGroup},
+        Whole.getElement(), Whole.getSwizzle(), Whole.getPitch());
+    if (Rows)
+      return tile::SubviewRowsOp::create(W.B, W.Loc, Part, Tile, First);
+    return tile::SubviewColumnsOp::create(W.B, W.Loc, Part, Tile, First);
+  };
+  Value Down = W.index(S.groupsDown());
+  Value RowGroup = W.B.createOrFold<arith::RemUIOp>(W.Loc, Group, Down),
+        ColumnGroup = W.B.createOrFold<arith::DivUIOp>(W.Loc, Group, Down);
+  Value Left = Mine(RingA, A, S.TileM, RowGroup, S.WarpgroupM),
+        Right = Mine(RingB, B, S.TileN, ColumnGroup, S.WarpgroupN);
+  return tile::MmaSyncOp::create(W.B, W.Loc, Acc.getType(), Left, Right, Acc,
+                                 !A.AlongK, B.AlongK);
+}
+
+/// A stage is filled again, `Stages` - 1 steps ahead, when all have multiplied
+/// what was in it: in the step after.
+Value MmaSyncGemm::mainloop() {
+  auto Fragment = tile::FragmentType::get(
+      W.B.getContext(), {S.WarpgroupM, S.WarpgroupN}, W.B.getF32Type());
+  Value Zero = arith::ConstantOp::create(W.B, W.Loc, W.B.getF32FloatAttr(0));
+  Value Acc = tile::SplatOp::create(W.B, W.Loc, Fragment, Zero);
+  auto FillWhere = [&](Value Stage, Value Step) {
+    W.when(W.less(Step, KCount), [&] { fill(Stage, Step); });
+    tile::CpAsyncCommitOp::create(W.B, W.Loc);
+  };
+  for (int64_t Stage = 0; Stage < S.Stages - 1; ++Stage)
+    FillWhere(W.index(Stage), W.index(Stage * S.TileK));
+  Value Ahead = W.index((S.Stages - 1) * S.TileK);
+  auto After = [&](Value Stage) -> Value {
+    Value Next = W.add(Stage, W.index(1));
+    Value IsLast = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
+                                         Next, W.index(S.Stages));
+    return arith::SelectOp::create(W.B, W.Loc, IsLast, W.index(0), Next);
+  };
+  return W.loop(W.index(0), KCount, W.index(S.TileK),
+                {Acc, W.index(0), W.index(S.Stages - 1)},
+                [&](Value Step, ValueRange In) -> Values {
+                  tile::CpAsyncWaitOp::create(W.B, W.Loc, S.Stages - 2);
+                  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
+                  FillWhere(In[2], W.add(Step, Ahead));
+                  Value More = multiply(In[1], In[0]);
+                  return {More, After(In[1]), After(In[2])};
+                })[0];
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Columns that go through the stages of A at a time: a line for each stage, at
+/// most.
+int64_t MmaSyncGemm::partColumns() const {
+  int64_t PerLine = LineBytes * 8 / P.D.Element.getIntOrFloatBitWidth();
+  int64_t Room = cast<tile::SharedType>(RingA.getType()).getBytes() /
+                 (S.TileM * LineBytes) * PerLine;
+  int64_t Columns = S.TileN;
+  while (Columns > Room)
+    Columns /= 2;
+  return Columns;
+}
+
+/// Bytes that each store of the result moves.
+int64_t MmaSyncGemm::resultPiece() const {
+  int64_t ElementBytes = P.D.Element.getIntOrFloatBitWidth() / 8;
+  int64_t Elements = 16 / ElementBytes;
+  while (Elements > 1 && (P.Facts.divisor(P.D.RowStride) % Elements ||
+                          P.Facts.divisor(P.D.BatchStride) % Elements))
+    Elements /= 2;
+  return Elements * ElementBytes;
+}
+
+/// Columns [First, First + partColumns()) of the tile: into `StagingTile`, and
+/// on.
+void MmaSyncGemm::storePart(Value Acc, Value StagingTile, int64_t First) {
+  int64_t Columns = partColumns();
+  // Of this part, what this warpgroup has.
+  int64_t Mine = std::min(Columns, S.WarpgroupN);
+  Value Down = W.index(S.groupsDown());
+  Value InTile = W.mul(W.B.createOrFold<arith::RemUIOp>(W.Loc, Group, Down),
+                       W.index(S.WarpgroupM));
+  Value ColumnGroup = W.B.createOrFold<arith::DivUIOp>(W.Loc, Group, Down);
+  auto Whole = cast<tile::SharedType>(StagingTile.getType());
+  auto Put = [&] {
+    auto PartTy = tile::FragmentType::get(
+        W.B.getContext(), {S.WarpgroupM, Mine}, W.B.getF32Type());
+    Value Part = tile::ExtractColumnsOp::create(W.B, W.Loc, PartTy, Acc,
+                                                First % S.WarpgroupN);
+    // The group's first column in the tile, and in this part of it.
+    Value OfGroup = W.mul(ColumnGroup, W.index(S.WarpgroupN));
+    Value InPart =
+        Columns < S.WarpgroupN ? W.index(0) : sub(OfGroup, W.index(First));
+    Value Column = W.add(OfGroup, W.index(First % S.WarpgroupN));
+    Value Out =
+        mapAccumulators(W, P,
+                        {Batch, W.add(FirstRow, InTile),
+                         W.add(FirstColumn, Column), RowCount, ColumnCount},
+                        Part, Result);
+    auto Type = [&](int64_t Rows, int64_t Across) {
+      return tile::SharedType::get(W.B.getContext(), {Rows, Across},
+                                   Whole.getElement(), Whole.getSwizzle(),
+                                   Whole.getPitch());
+    };
+    Value To = StagingTile;
+    if (S.WarpgroupM < S.TileM)
+      To = tile::SubviewRowsOp::create(
+          W.B, W.Loc, Type(S.WarpgroupM, Whole.getColumns()), To, InTile);
+    if (Mine < Columns)
+      To = tile::SubviewColumnsOp::create(W.B, W.Loc, Type(S.WarpgroupM, Mine),
+                                          To, InPart);
+    tile::StoreSharedOp::create(W.B, W.Loc, Out, To,
+                                T.Compute < StoresMatrices);
+  };
+  // Others wait where their columns are not in this part.
+  if (Columns == S.TileN) {
+    Put();
+  } else {
+    Value From = W.mul(ColumnGroup, W.index(S.WarpgroupN)),
+          End = W.add(From, W.index(S.WarpgroupN));
+    W.when(W.both(W.less(From, W.index(First + Columns)),
+                  W.less(W.index(First), End)),
+           Put);
+  }
+  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
+  Value Base =
+      Batch ? W.mul(Batch, valueOf(W, Form, P.D.BatchStride)) : W.index(0);
+  Value Stride = valueOf(W, Form, P.D.RowStride);
+  auto Scatter = tile::StoreGlobalOp::create(
+      W.B, W.Loc, StagingTile,
+      flatView(W, Form.Func.getArgument(P.D.Argument), P.D.Element),
+      uint32_t(resultPiece()));
+  OpBuilder::InsertionGuard Guard(W.B);
+  Type Index = W.B.getIndexType();
+  Block *Body =
+      W.B.createBlock(&Scatter.getBody(), {}, {Index, Index}, {W.Loc, W.Loc});
+  Value Row = W.add(FirstRow, Body->getArgument(0));
+  Value Column =
+      W.add(W.add(FirstColumn, W.index(First)), Body->getArgument(1));
+  Value At = W.add(W.add(W.mul(Row, Stride), Base), Column);
+  Value Count = arith::SelectOp::create(W.B, W.Loc, W.less(Row, RowCount),
+                                        sub(ColumnCount, Column), W.index(0));
+  tile::YieldAddressOp::create(W.B, W.Loc, At, Count);
+}
+
+void MmaSyncGemm::epilogue(Value Acc) {
+  int64_t Columns = partColumns();
+  // A warpgroup's part is of whole lines.
+  int64_t Line =
+      std::min(Columns, S.WarpgroupN) * P.D.Element.getIntOrFloatBitWidth() / 8;
+  // Where A's stages are there is no stricter alignment than theirs.
+  int64_t OfA = cast<tile::SharedType>(RingA.getType()).getSwizzle();
+  auto Staging = tile::SharedType::get(W.B.getContext(), {S.TileM, Columns},
+                                       P.D.Element, std::min(Line, OfA));
+  tile::CpAsyncWaitOp::create(W.B, W.Loc, 0);
+  Value StagingTile;
+  for (int64_t First = 0; First < S.TileN; First += Columns) {
+    // All have read the stages, or the part before.
+    tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
+    if (!StagingTile)
+      StagingTile = tile::ReuseOp::create(W.B, W.Loc, Staging, RingA);
+    storePart(Acc, StagingTile, First);
+  }
+}
+
+LogicalResult MmaSyncGemm::emit(GpuLaunch &Launch) {
+  W.B.getContext()->loadDialect<tile::TileDialect>();
+  placeBlock();
+  KCount = countK();
+  prepare();
+  RingA = tile::AllocOp::create(W.B, W.Loc, stageType(A, S.TileM, S.Stages));
+  RingB = tile::AllocOp::create(W.B, W.Loc, stageType(B, S.TileN, S.Stages));
+  tile::BarrierInitOp::create(W.B, W.Loc);
+  epilogue(mainloop());
+  Launch.Grid[0] =
+      (P.M.ceilDiv(Expr(S.TileM)) * P.N.ceilDiv(Expr(S.TileN)) * P.Batch).str();
+  Launch.Block = {int32_t(S.threads()), 1, 1};
+  // Left to its own judgement ptxas 13.0 keeps to 80 registers for sm_80, and
+  // spills.
+  Launch.ResidentBlocks = 1;
+  return Result;
+}
+
+} // namespace kpc::kernels

@@ -1,0 +1,91 @@
+//===- MmaSyncGemm.h - GEMMs on mma.sync ------------------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What kernels on mma.sync have in common, wherever their operands come from:
+/// stages in shared memory that all threads fill (cp.async), warpgroups that
+/// multiply them, what the kernel does with each element, the way back to
+/// memory, and which block computes which tile. A builder of such kernels says
+/// where each piece of an operand is.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_GPU_GEMM_MMASYNCGEMM_H
+#define KPC_PASSES_KERNELS_GPU_GEMM_MMASYNCGEMM_H
+
+#include "passes/kernels/gpu/TileBuilder.h"
+#include "passes/kernels/gpu/gemm/GemmMatch.h"
+#include "passes/schedule/MmaSyncSchedule.h"
+
+namespace kpc::kernels {
+
+class MmaSyncGemm : protected TileBuilder {
+public:
+  /// Of `P`, what stands in A and B is the builder's own business.
+  MmaSyncGemm(FusedKernel &Form, GemmMatch &P,
+              const schedule::MmaSyncSchedule &S, const target::Target &T)
+      : TileBuilder(Form), P(P), S(S), T(T) {}
+  virtual ~MmaSyncGemm() = default;
+
+  mlir::LogicalResult emit(GpuLaunch &Launch);
+
+protected:
+  /// What is copied into a stage.
+  struct Source {
+    mlir::Value Memory; ///< a memref of one dimension
+    int64_t PieceBytes = 16;
+    bool AlongK = true; ///< pieces are neighbours along K
+    mlir::Type Element;
+  };
+  /// Where a piece is, and how many of its elements are there; null: all.
+  struct Piece {
+    mlir::Value At, Count;
+  };
+  /// Fills in `A` and `B`; what does not change from step to step.
+  virtual void prepare() = 0;
+  /// The piece of A that begins at a row and a place along K, which are
+  /// those of the whole GEMM and may be beyond its end; of B at a column.
+  virtual Piece pieceOfA(mlir::Value Row, mlir::Value K) = 0;
+  virtual Piece pieceOfB(mlir::Value Column, mlir::Value K) = 0;
+  /// All of K, as it is walked in steps of `TileK`.
+  virtual mlir::Value countK() = 0;
+
+  mlir::Value sub(mlir::Value A, mlir::Value C);
+  mlir::Value least(mlir::Value A, mlir::Value C);
+
+  GemmMatch &P;
+  const schedule::MmaSyncSchedule &S;
+  const target::Target &T;
+  Source A, B;
+  mlir::Value FirstRow, FirstColumn, Batch; ///< of this block's tile
+  mlir::Value RowCount, ColumnCount;
+
+private:
+  tile::SharedType stageType(const Source &From, int64_t Extent,
+                             int64_t Stages);
+  mlir::Value stageOf(mlir::Value Ring, const Source &From, int64_t Extent,
+                      mlir::Value Stage);
+  void placeBlock();
+  void gather(
+      const Source &From, mlir::Value Stage,
+      llvm::function_ref<Piece(mlir::Value Row, mlir::Value Column)> PieceAt);
+  void fill(mlir::Value Stage, mlir::Value Step);
+  mlir::Value multiply(mlir::Value Stage, mlir::Value Acc);
+  mlir::Value mainloop();
+  void epilogue(mlir::Value Acc);
+  void storePart(mlir::Value Acc, mlir::Value StagingTile, int64_t First);
+  int64_t partColumns() const;
+  int64_t resultPiece() const;
+
+  mlir::Value RingA, RingB, Group; ///< index: the warpgroup's number
+  mlir::Value KCount;
+  mlir::LogicalResult Result = mlir::success();
+};
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_GPU_GEMM_MMASYNCGEMM_H

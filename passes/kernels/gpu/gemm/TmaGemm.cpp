@@ -1,0 +1,243 @@
+//===- TmaGemm.cpp - GEMMs that TMA feeds ---------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/gemm/TmaGemm.h"
+#include "passes/kernels/gpu/gemm/GemmTileWalk.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+/// Bytes of the longest line of shared memory, and of its swizzle.
+static constexpr int64_t LineBytes = 128;
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+tile::SharedType TmaGemm::sharedTile(int64_t Rows, int64_t Columns, Type Of) {
+  int64_t Row = Columns * Of.getIntOrFloatBitWidth() / 8;
+  return tile::SharedType::get(W.B.getContext(), {Rows, Columns}, Of,
+                               std::min(Row, LineBytes));
+}
+
+tile::ViewType TmaGemm::viewOfLines(tile::SharedType Tile, int64_t Rows) {
+  SmallVector<int64_t> Box = {Rows, Tile.getLineElements()};
+  if (P.hasBatch())
+    Box.insert(Box.begin(), 1);
+  return tile::ViewType::get(W.B.getContext(), Tile.getElement(), Box,
+                             Tile.getSwizzle());
+}
+
+/// Of f32 that is multiplied as tf32, copies round it.
+Type TmaGemm::elementOf(tile::ViewType View, unsigned Buffer) const {
+  bool Rounded = View.getElement().isF32() && Buffer != P.D.Argument;
+  return Rounded ? Type(FloatTF32Type::get(View.getContext()))
+                 : View.getElement();
+}
+
+BlockArgument TmaGemm::addView(tile::ViewType View, unsigned Buffer,
+                               ArrayRef<Expr> Dims, ArrayRef<Expr> Strides,
+                               ArrayRef<NamedAttribute> More) {
+  Builder B(W.B.getContext());
+  auto Texts = [&](ArrayRef<Expr> From) {
+    SmallVector<Attribute> Strings;
+    for (const Expr &One : From)
+      Strings.push_back(B.getStringAttr(One.str()));
+    return B.getArrayAttr(Strings);
+  };
+  SmallVector<NamedAttribute> Fields = {
+      B.getNamedAttr("buffer", B.getI64IntegerAttr(Buffer)),
+      B.getNamedAttr("element", TypeAttr::get(elementOf(View, Buffer))),
+      B.getNamedAttr("dims", Texts(Dims)),
+      B.getNamedAttr("strides", Texts(Strides)),
+      B.getNamedAttr("swizzle", B.getI64IntegerAttr(View.getSwizzle()))};
+  llvm::append_range(Fields, More);
+  TensorMaps.push_back(B.getDictionaryAttr(Fields));
+  func::FuncOp Func = Form.Func;
+  unsigned Position = Func.getNumArguments();
+  (void)Func.insertArgument(Position, View, {}, Func.getLoc());
+  return Func.getArgument(Position);
+}
+
+BlockArgument TmaGemm::addMatrixView(const Matrix &M, tile::ViewType View,
+                                     bool ByColumn, const Expr &Rows,
+                                     const Expr &Columns) {
+  Builder B(W.B.getContext());
+  int64_t Bytes = M.Element.getIntOrFloatBitWidth() / 8;
+  SmallVector<Expr> Dims = {Columns, Rows};
+  SmallVector<Expr> Strides = {(ByColumn ? M.ColumnStride : M.RowStride) *
+                               Bytes};
+  if (P.hasBatch()) {
+    Dims.push_back(P.Batch);
+    Strides.push_back(M.BatchStride * Bytes);
+  }
+  SmallVector<int64_t> Box(View.getBox());
+  std::reverse(Box.begin(), Box.end());
+  return addView(View, M.Argument, Dims, Strides,
+                 B.getNamedAttr("box", B.getDenseI64ArrayAttr(Box)));
+}
+
+Value TmaGemm::rowsOf(Value Tile, Value First, int64_t Rows) {
+  auto Whole = cast<tile::SharedType>(Tile.getType());
+  auto Part = tile::SharedType::get(
+      W.B.getContext(), {Rows, Whole.getColumns()}, Whole.getElement(),
+      Whole.getSwizzle(), Whole.getPitch());
+  return tile::SubviewRowsOp::create(W.B, W.Loc, Part, Tile, First);
+}
+
+void TmaGemm::declareMemory(int64_t Groups, int64_t Rows, int64_t Consumers,
+                            bool Pair) {
+  StagedRows = Rows;
+  declareTiles();
+  auto Staging = sharedTile(Groups * StagedRows * schedule::StagingBuffers,
+                            S.partColumns(), P.D.Element);
+  auto PipeTy = tile::PipeType::get(W.B.getContext(), S.Stages, {TileA, TileB});
+  addOperandViews();
+  ViewD = addMatrixView(P.D, viewOfLines(Staging, StagedRows), false, P.M, P.N);
+  Form.Func->setAttr("kpc.tensor_maps", W.B.getArrayAttr(TensorMaps));
+
+  Pipe = tile::PipeOp::create(W.B, W.Loc, PipeTy, tile::Completion::Tma,
+                              /*producers=*/1, Consumers, Pair);
+  StagingTile = tile::AllocOp::create(W.B, W.Loc, Staging);
+  RowCount = W.size(P.C.M.Sizes);
+  ColumnCount = W.size(P.C.N.Sizes);
+  FirstK = W.index(0);
+  KCount = countK();
+  countTiles();
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles and roles
+//===----------------------------------------------------------------------===//
+
+void TmaGemm::countTiles() {
+  RowTiles = toI32(W.ceilDiv(RowCount, S.TileM * S.ClusterM));
+  ColumnTiles = toI32(W.ceilDiv(ColumnCount, resultColumns() * S.ClusterN));
+  Tiles = compute<arith::MulIOp>(RowTiles, ColumnTiles);
+  if (P.hasBatch())
+    Tiles = compute<arith::MulIOp>(Tiles, toI32(W.size(P.C.Batch.Sizes)));
+}
+
+TmaGemm::TileCoord TmaGemm::placeOf(Value Tile) {
+  TileCoord Where;
+  Value InBatch = Tile;
+  if (P.hasBatch()) {
+    Value PerBatch = compute<arith::MulIOp>(RowTiles, ColumnTiles);
+    Where.Batch = toIndex(compute<arith::DivUIOp>(Tile, PerBatch));
+    InBatch = compute<arith::RemUIOp>(Tile, PerBatch);
+  }
+  auto [Row, Column] = tileInOrder(W, InBatch, RowTiles, ColumnTiles, S.GroupM);
+  Value RowStep = i32(S.TileM * S.ClusterM);
+  Value ColumnStep = i32(resultColumns() * S.ClusterN);
+  Where.Row = toIndex(compute<arith::MulIOp>(Row, RowStep));
+  Where.Column = toIndex(compute<arith::MulIOp>(Column, ColumnStep));
+  // Tiles of a cluster that shares copies are side by side.
+  if (S.ClusterM > 1)
+    Where.Row = W.add(Where.Row, W.mul(Rank, W.index(S.TileM)));
+  if (S.ClusterN > 1)
+    Where.Column = W.add(Where.Column, W.mul(Rank, W.index(resultColumns())));
+  return Where;
+}
+
+TmaGemm::Values TmaGemm::at(const TileCoord &Where, Value Row, Value Column) {
+  Values All = {Row, Column};
+  if (P.hasBatch())
+    All.insert(All.begin(), Where.Batch);
+  return All;
+}
+
+TmaGemm::Values
+TmaGemm::forEachTile(ValueRange Carried,
+                     function_ref<Values(Value, ValueRange)> Body) {
+  Value First = toI32(W.block());
+  if (S.SplitK > 1) // as many clusters as tiles
+    return Body(compute<arith::DivUIOp>(First, i32(S.SplitK)), Carried);
+  Value Step =
+      toI32(gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x).getResult());
+  if (S.blocks() > 1) {
+    First = compute<arith::DivUIOp>(First, i32(S.blocks()));
+    Step = compute<arith::DivUIOp>(Step, i32(S.blocks()));
+  }
+  return W.loop(First, Tiles, Step, Carried, Body);
+}
+
+/// One thread fills the ring, for all tiles of its block.
+void TmaGemm::produce(bool Drain) {
+  elect(tile::Scope::Role, [&] {
+    Values Last =
+        forEachTile(cursor(), [&](Value Tile, ValueRange In) -> Values {
+          return {produceTile(placeOf(Tile), In[0])};
+        });
+    if (Drain)
+      tile::DrainOp::create(W.B, W.Loc, Pipe, Last[0]);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogue
+//===----------------------------------------------------------------------===//
+
+Value TmaGemm::mapElements(const TileCoord &Where, Value Row, Value Column,
+                           Value Part, Value Paired) {
+  AccumulatorCoord At{P.hasBatch() ? Where.Batch : Value(), Row, Column,
+                      RowCount, ColumnCount};
+  // Where halves are exchanged, an element's place in its half is part of
+  // addresses: whole parts are kept inside, so that it is known but for the
+  // lane's two bits.
+  int64_t Columns = P.N.asConstant().value_or(0), Together = S.partColumns();
+  if (P.RotateHalf && Columns && Columns % Together == 0) {
+    if (Columns % resultColumns())
+      At.Column = compute<arith::MinUIOp>(Column, W.index(Columns - Together));
+    At.Columns = {};
+  }
+  return mapAccumulators(W, P, At, Part, Result, Paired);
+}
+
+void TmaGemm::storePart(const TileCoord &Where, Value Group, Value Row,
+                        Value Column, Value Out, int64_t Number) {
+  int64_t Buffer = Number % schedule::StagingBuffers;
+  Value OfGroup = W.mul(Group, W.index(StagedRows * schedule::StagingBuffers));
+  Value Staged = rowsOf(
+      StagingTile, W.add(OfGroup, W.index(StagedRows * Buffer)), StagedRows);
+  // Wait until this buffer has been read: by the store before the last one, or,
+  // where a tile has an odd number of parts, by the last of the tile before.
+  int64_t Parts = resultColumns() / S.SplitK / S.partColumns();
+  bool UsedLast = Number == 0 && Parts % schedule::StagingBuffers != 0;
+  elect(tile::Scope::Warpgroup, [&] {
+    tile::TmaStoreWaitOp::create(W.B, W.Loc,
+                                 UsedLast ? 0 : schedule::StagingBuffers - 1);
+  });
+  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
+  tile::StoreSharedOp::create(W.B, W.Loc, Out, Staged);
+  tile::FenceProxyOp::create(W.B, W.Loc);
+  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);
+  elect(tile::Scope::Warpgroup, [&] {
+    tile::TmaStoreOp::create(W.B, W.Loc, Staged, ViewD, at(Where, Row, Column));
+    tile::TmaStoreCommitOp::create(W.B, W.Loc);
+  });
+}
+
+void TmaGemm::describeLaunch(GpuLaunch &Launch, int64_t Threads) {
+  Expr Tiles = P.M.ceilDiv(Expr(S.TileM * S.ClusterM)) *
+               P.N.ceilDiv(Expr(resultColumns() * S.ClusterN)) * P.Batch;
+  Expr Blocks(S.blocks()), AtOnce = Expr::symbol("sm_count");
+  if (S.blocks() > 1)
+    AtOnce = AtOnce.floorDiv(Blocks) * Blocks;
+  Tiles = Tiles * Blocks;
+  // Those that share a sum compute one tile; others stay.
+  Launch.Grid[0] = (S.SplitK > 1 ? Tiles : Expr::min(Tiles, AtOnce)).str();
+  Launch.Cluster = int32_t(S.blocks());
+  Launch.Block = {int32_t(Threads), 1, 1};
+}
+
+} // namespace kpc::kernels

@@ -1,0 +1,118 @@
+//===- TmaGemm.h - GEMMs that TMA feeds -------------------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What GEMM kernels have in common where TMA feeds
+/// the tensor cores, whichever these are: a ring of stages with a tile of A
+/// (rows × part of K) and of B each, one thread that fills it, the walk
+/// over tiles, what the kernel does with each element, and the way back to
+/// memory. A builder of such kernels says what a stage holds, writes the copies
+/// that fill it (GemmOperands.h), and multiplies (HopperGemm.h).
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_GPU_GEMM_TMAGEMM_H
+#define KPC_PASSES_KERNELS_GPU_GEMM_TMAGEMM_H
+
+#include "passes/kernels/gpu/TileBuilder.h"
+#include "passes/kernels/gpu/gemm/GemmMatch.h"
+#include "passes/schedule/GemmSchedule.h"
+
+namespace kpc::kernels {
+
+class TmaGemm : protected TileBuilder {
+public:
+  /// Of `P`, what stands in A and B is the builder's own business.
+  TmaGemm(FusedKernel &Form, GemmMatch &P, const schedule::GemmSchedule &S)
+      : TileBuilder(Form), P(P), S(S) {}
+  virtual ~TmaGemm() = default;
+
+protected:
+  /// Where a tile is: its first row and column, and its batch index.
+  struct TileCoord {
+    mlir::Value Row, Column, Batch;
+  };
+
+  /// Sets `TileA`, `TileB` and `BTransposed`.
+  virtual void declareTiles() = 0;
+  /// Adds the parameters that copies of A and B go through.
+  virtual void addOperandViews() = 0;
+  /// All of K: as many steps of `TileK` as a tile has stages to fill.
+  virtual mlir::Value countK() = 0;
+  /// One thread fills the stages of one tile; gives the place behind them.
+  virtual mlir::Value produceTile(const TileCoord &Where,
+                                  mlir::Value Cursor) = 0;
+
+  /// A tile whose rows lie in lines of up to 128 bytes.
+  tile::SharedType sharedTile(int64_t Rows, int64_t Columns, mlir::Type Of);
+  /// The view whose boxes are lines of `Rows` rows of a tile.
+  tile::ViewType viewOfLines(tile::SharedType Tile, int64_t Rows);
+  /// A parameter of the kernel that copies go through, and its tensor map:
+  /// argument `Buffer`, fields of kpc.tensor_maps.
+  mlir::BlockArgument addView(tile::ViewType View, unsigned Buffer,
+                              llvm::ArrayRef<shape::Expr> Dims,
+                              llvm::ArrayRef<shape::Expr> Strides,
+                              llvm::ArrayRef<mlir::NamedAttribute> More);
+  /// The same for the matrix `M` of `Rows` lines of `Columns` contiguous
+  /// elements, one for each batch index.
+  mlir::BlockArgument addMatrixView(const Matrix &M, tile::ViewType View,
+                                    bool ByColumn, const shape::Expr &Rows,
+                                    const shape::Expr &Columns);
+  /// Some rows of a tile in shared memory.
+  mlir::Value rowsOf(mlir::Value Tile, mlir::Value First, int64_t Rows = 64);
+  /// Views, the ring, whose stages `Consumers` release, and room for what
+  /// `Groups` warpgroups store, `Rows` rows each.
+  void declareMemory(int64_t Groups, int64_t Rows, int64_t Consumers,
+                     bool Pair = false);
+
+  TileCoord placeOf(mlir::Value Tile);
+  Values at(const TileCoord &Where, mlir::Value Row, mlir::Value Column);
+  Values
+  forEachTile(mlir::ValueRange Carried,
+              llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> Body);
+  /// What the warps that copy do; with `Drain` they stay until all is read.
+  void produce(bool Drain = false);
+
+  /// Columns of the result in a tile: half of those of the accumulators where
+  /// there are two GEMMs, the first's accumulators in front of the second's.
+  int64_t resultColumns() const { return P.Second ? S.TileN / 2 : S.TileN; }
+  /// What the kernel makes of the accumulators, as elements of the output.
+  mlir::Value mapElements(const TileCoord &Where, mlir::Value Row,
+                          mlir::Value Column, mlir::Value Part,
+                          mlir::Value Paired = {});
+  /// One part of the result's columns, the `Number`-th of the tile, on its way.
+  void storePart(const TileCoord &Where, mlir::Value Group, mlir::Value Row,
+                 mlir::Value Column, mlir::Value Out, int64_t Number);
+  void describeLaunch(GpuLaunch &Launch, int64_t Threads);
+
+  GemmMatch &P;
+  const schedule::GemmSchedule &S;
+  tile::SharedType TileA, TileB;
+  bool ATransposed = false; ///< the rows are contiguous in A
+  bool BTransposed = false; ///< K is contiguous in B
+  mlir::Value Pipe;
+  /// Of the sum, where this block begins and how much is its own, up to whole
+  /// steps of `TileK`.
+  mlir::Value FirstK, KCount;
+  mlir::Value Rank; ///< of this block in its cluster; null: it is alone
+  mlir::LogicalResult Result = mlir::success();
+
+private:
+  mlir::Type elementOf(tile::ViewType View, unsigned Buffer) const;
+  void countTiles();
+
+  int64_t StagedRows = 0; ///< of one warpgroup and one store
+  mlir::BlockArgument ViewD;
+  mlir::Value StagingTile;
+  mlir::Value RowTiles, ColumnTiles, Tiles; ///< i32
+  mlir::Value RowCount, ColumnCount;
+  llvm::SmallVector<mlir::Attribute> TensorMaps;
+};
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_GPU_GEMM_TMAGEMM_H

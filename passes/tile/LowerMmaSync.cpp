@@ -1,0 +1,232 @@
+//===- LowerMmaSync.cpp - Lowers tile.mma_sync ----------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A tile.mma_sync becomes, for each step of 32 bytes of the sum, one
+/// ldmatrix.x4 for each 64 rows of a (16 of them are the warp's) and one for
+/// each 16 columns of b, and an mma.sync for each 16 rows and 8 columns (PTX
+/// ISA 9.7.14.5). A matrix of ldmatrix has eight rows of 16 bytes: 8 elements
+/// of 16 bits, 4 of tf32. `.trans` turns elements of 16 bits alone, so that
+/// tf32 that is not contiguous along the sum is loaded word by word.
+///
+//===----------------------------------------------------------------------===//
+
+#include "passes/tile/LowerTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::tile;
+
+namespace {
+
+/// Bytes of the sum that one instruction takes, and of a matrix's row.
+constexpr int64_t StepBytes = 32, RowBytes = 16;
+
+/// One operand as a warp loads it: 16 rows of a, or 16 columns of b, at a time.
+/// `Mn` are rows of a and columns of b.
+class Operand {
+public:
+  /// `KHalf` of the lanes' matrices is told by which bit of the lane: a's
+  /// matrices go down first, b's along the sum.
+  Operand(OpBuilder &B, Location Loc, SharedType Tile, Value Pointer,
+          const ThreadPlace &Place, bool IsA, bool AlongK)
+      : B(B), Loc(Loc), W(B, Loc), Tile(Tile), AlongK(AlongK), IsA(IsA) {
+    bool Wide = Tile.getElementBits() == 32;
+    Words = Wide && !AlongK;
+    Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
+    if (Words) {
+      // Row q of the tile (the sum), column g.
+      Value Group = W.shiftRight(Place.Lane, 2);
+      Quad = W.bitAnd(Place.Lane, 3);
+      Column = IsA ? W.add(OfWarp, Group) : Group;
+      Start = Pointer;
+      return;
+    }
+    Value Low = W.bitAnd(Place.Lane, 7);
+    Value Middle = W.bitAnd(W.shiftRight(Place.Lane, 3), 1);
+    Value High = W.shiftRight(Place.Lane, 4);
+    // Matrices of a: down, then along the sum; of b: the other way round.
+    Value OfK = IsA ? High : Middle, OfMn = IsA ? Middle : High;
+    Value Row = W.add(Low, W.shiftLeft(AlongK ? OfMn : OfK, 3));
+    Value Piece = W.shiftLeft(AlongK ? OfK : OfMn, 4);
+    // The warp's 16 rows of each 64 are rows of the tile, or a part of a line.
+    if (IsA && AlongK)
+      Row = W.add(Row, OfWarp);
+    Start = W.pointer(Pointer, W.mul(Row, Tile.getSwizzle()));
+    Swizzled = W.bitXor(Piece, W.swizzleOfRow(Tile, Row));
+    if (IsA && !AlongK)
+      Swizzled = W.bitXor(Swizzled, W.mul(OfWarp, 2));
+  }
+
+  /// Four registers: mma's a, or b of two neighbouring blocks of 8 columns.
+  SmallVector<Value, 4> load(int64_t Step, int64_t Mn) {
+    SmallVector<Value, 4> Registers =
+        Words ? loadWords(Step, Mn) : loadMatrices(Step, Mn);
+    if (Tile.getElementBits() == 32)
+      for (Value &Word : Registers)
+        Word = rounded(Word);
+    return Registers;
+  }
+
+private:
+  /// To nearest: the product itself would drop the bits that tf32 lacks.
+  Value rounded(Value Word) {
+    Value Wide = LLVM::BitcastOp::create(B, Loc, B.getF32Type(), Word);
+    return NVVM::ConvertFloatToTF32Op::create(
+        B, Loc, B.getI32Type(), Wide, NVVM::FPRoundingMode::RNA,
+        NVVM::SaturationMode::NONE, /*relu=*/false);
+  }
+
+  SmallVector<Value, 4> loadMatrices(int64_t Step, int64_t Mn) {
+    // The place of the step along the sum, and of Mn, in rows and in bytes.
+    int64_t Bits = Tile.getElementBits();
+    int64_t Row = AlongK ? Mn : Step * StepBytes * 8 / Bits;
+    int64_t Byte = AlongK ? Step * StepBytes : Mn * Bits / 8;
+    Value Address =
+        W.pointer(W.pointer(Start, W.bitXor(Swizzled, W.i32(inLine(Byte)))),
+                  rowOffset(Byte, Row));
+    MLIRContext *Context = B.getContext();
+    Type Word = B.getI32Type();
+    auto Four =
+        LLVM::LLVMStructType::getLiteral(Context, {Word, Word, Word, Word});
+    Value All = NVVM::LdMatrixOp::create(
+        B, Loc, Four, Address, 4,
+        AlongK ? NVVM::MMALayout::row : NVVM::MMALayout::col,
+        NVVM::LdStMatrixShapeAttr::get(Context, 8, 8),
+        NVVM::LdStMatrixEltType::B16);
+    SmallVector<Value, 4> Registers;
+    for (int64_t I = 0; I < 4; ++I)
+      Registers.push_back(LLVM::ExtractValueOp::create(B, Loc, All, I));
+    return Registers;
+  }
+
+  int64_t inLine(int64_t Byte) const { return Byte % Tile.getSwizzle(); }
+  int64_t rowOffset(int64_t Byte, int64_t Row) const {
+    int64_t Line = Tile.getSwizzle();
+    return (Byte / Line * Tile.getPitch() + Row) * Line;
+  }
+
+  /// Words of tf32: row k of the tile has elements along Mn.
+  SmallVector<Value, 4> loadWords(int64_t Step, int64_t Mn) {
+    SmallVector<Value, 4> Registers;
+    for (int64_t I = 0; I < 4; ++I) {
+      // Registers of a go down first, those of b along the sum.
+      int64_t K = Step * StepBytes / 4 + 4 * (IsA ? I / 2 : I % 2);
+      int64_t Across = Mn + 8 * (IsA ? I % 2 : I / 2);
+      Value Row = W.add(Quad, K);
+      Value Byte = W.mul(W.add(Column, Across), 4);
+      Value Line =
+          arith::DivUIOp::create(B, Loc, Byte, W.i32(Tile.getSwizzle()));
+      Value InLine = W.bitAnd(Byte, Tile.getSwizzle() - 1);
+      Value Offset = W.add(
+          W.mul(W.add(W.mul(Line, Tile.getPitch()), Row), Tile.getSwizzle()),
+          W.bitXor(InLine, W.swizzleOfRow(Tile, Row)));
+      Registers.push_back(LLVM::LoadOp::create(
+          B, Loc, B.getI32Type(), W.pointer(Start, Offset), /*alignment=*/4));
+    }
+    return Registers;
+  }
+
+  OpBuilder &B;
+  Location Loc;
+  NvvmWriter W;
+  SharedType Tile;
+  bool AlongK, IsA, Words = false;
+  Value Start, Swizzled; ///< this lane's row, and its bytes in a line
+  Value Quad, Column;
+};
+
+NVVM::MMATypes elementOf(Type Ty) {
+  return Ty.isF16()    ? NVVM::MMATypes::f16
+         : Ty.isBF16() ? NVVM::MMATypes::bf16
+                       : NVVM::MMATypes::tf32;
+}
+
+struct LowerMmaSync : TilePattern<MmaSyncOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(MmaSyncOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    SharedType TileA = Op.getA().getType(), TileB = Op.getB().getType();
+    FragmentType D = Op.getD().getType();
+    Operand A(Rewriter, Loc, TileA, Adaptor.getA(), Place, /*IsA=*/true,
+              !Op.getATransposed());
+    Operand B(Rewriter, Loc, TileB, Adaptor.getB(), Place, /*IsA=*/false,
+              Op.getBTransposed());
+    int64_t K = Op.getATransposed() ? TileA.getRows() : TileA.getColumns();
+    int64_t Steps = K * TileA.getElementBits() / 8 / StepBytes;
+    int64_t PerBlock = D.getColumns() / 2; // values of a thread in 64 rows
+    SmallVector<Value> Sums;
+    for (int64_t I = 0; I < D.getPerThread(); ++I)
+      Sums.push_back(
+          LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getC(), I));
+    for (int64_t Step = 0; Step < Steps; ++Step) {
+      SmallVector<SmallVector<Value, 4>> Left;
+      for (int64_t Row = 0; Row < D.getRows(); Row += 64)
+        Left.push_back(A.load(Step, Row));
+      for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
+        SmallVector<Value, 4> Right = B.load(Step, Column);
+        for (auto [Block, Rows] : llvm::enumerate(Left))
+          for (int64_t Half = 0; Half < 2; ++Half) {
+            auto Four = MutableArrayRef<Value>(Sums).slice(
+                int64_t(Block) * PerBlock + Column / 2 + 4 * Half, 4);
+            multiply(Rewriter, Op, Rows, ArrayRef(Right).slice(2 * Half, 2),
+                     Four);
+          }
+      }
+    }
+    Value Result = LLVM::UndefOp::create(Rewriter, Loc,
+                                         getTypeConverter()->convertType(D));
+    for (auto [I, Sum] : llvm::enumerate(Sums))
+      Result = LLVM::InsertValueOp::create(Rewriter, Loc, Result, Sum, I);
+    Rewriter.replaceOp(Op, Result);
+    return success();
+  }
+
+  /// 16 rows × 8 columns more of the product.
+  static void multiply(OpBuilder &B, MmaSyncOp Op, ArrayRef<Value> Left,
+                       ArrayRef<Value> Right, MutableArrayRef<Value> Sums) {
+    Location Loc = Op.getLoc();
+    Type Element = Op.getA().getType().getElement();
+    auto Turn = [&](ArrayRef<Value> Words) {
+      SmallVector<Value, 4> All;
+      for (Value Word : Words)
+        All.push_back(Element.isF16()
+                          ? LLVM::BitcastOp::create(
+                                B, Loc, VectorType::get(2, Element), Word)
+                                .getResult()
+                          : Word); // bf16 pairs, and tf32, as they are
+      return All;
+    };
+    Type F32 = B.getF32Type();
+    auto Four =
+        LLVM::LLVMStructType::getLiteral(B.getContext(), {F32, F32, F32, F32});
+    NVVM::MMATypes Kind = elementOf(Element);
+    SmallVector<Value, 4> OfA = Turn(Left), OfB = Turn(Right);
+    auto Mma = NVVM::MmaOp::create(
+        B, Loc, Four, OfA, OfB, SmallVector<Value, 4>(Sums),
+        ArrayRef<int64_t>{16, 8, Element.isF32() ? 8 : 16}, std::nullopt,
+        std::nullopt, std::array<NVVM::MMATypes, 2>{Kind, Kind},
+        std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
+                                       NVVM::MMALayout::col});
+    for (auto [I, Sum] : llvm::enumerate(Sums))
+      Sum = LLVM::ExtractValueOp::create(B, Loc, Mma, I);
+  }
+};
+
+} // namespace
+
+void kpc::tile::populateMultiplyPatterns(const TypeConverter &Types,
+                                         RewritePatternSet &Patterns,
+                                         const ThreadPlace &Place) {
+  Patterns.add<LowerMmaSync>(Types, Patterns.getContext(), Place);
+}
