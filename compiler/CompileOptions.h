@@ -73,9 +73,6 @@ struct CompileOptions {
   bool Strip = false;      ///< leave PTX text out of the artifact
   bool LineInfo = false;   ///< GPU: PTX says of which line of the kernel it is
   bool Fuse = true;        ///< off: one op a kernel (for `verify`)
-  /// Whether a kernel may hold several reductions of rows; set when compiling:
-  /// only where all targets are GPUs, whose builders keep a row at hand.
-  bool Rows = false;
   bool VerifyEach = false;
   std::string IrDumpFolder;
   std::string ReproducerFolder;

@@ -45,6 +45,9 @@ struct TargetReport {
   size_t CacheHits = 0;
   size_t Assembled = 0; ///< cubins made
   uint64_t CodeBytes = 0;
+  /// What the artifact would not hold without this target: weights that no
+  /// target in front of it uses.
+  uint64_t AddedWeightBytes = 0;
 };
 
 struct CompileReport {

@@ -19,7 +19,7 @@
 #include "compiler/fold/FoldConstants.h"
 #include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/kernels/KernelPhase.h"
-#include "compiler/target/Target.h"
+#include "compiler/target/TargetClass.h"
 #include "compiler/workers/WorkerPool.h"
 #include "dialects/RegisterDialects.h"
 #include "dialects/graph/Graph.h"
@@ -32,6 +32,7 @@
 #include "llvm/Support/Path.h"
 
 #include <chrono>
+#include <set>
 #include <sys/resource.h>
 
 using namespace kpc;
@@ -54,8 +55,7 @@ public:
   bool chooseTargets();
   bool findTools() { return Kernels.findTools(Targets); }
   bool load();
-  bool fold();
-  bool toKernels();
+  bool plan();
   bool compileKernels();
   bool writeArtifact();
 
@@ -71,11 +71,20 @@ private:
     registerDialects(R);
     return R;
   }
-  bool runPasses(StringRef Room,
-                 void (*Add)(OpPassManager &, const CompileOptions &));
+  /// What the targets of one class share.
+  struct ClassPlan {
+    target::TargetClass For;
+    OwningOpRef<ModuleOp> Module;
+    std::vector<Remark> Remarks;
+  };
+
+  bool runPasses(StringRef Room, ModuleOp On,
+                 llvm::function_ref<void(OpPassManager &)> Add);
   bool dumpInto(PassManager &Passes, StringRef Room);
   bool loadOnnx(const std::string &Path);
   bool loadText();
+  bool makePlan(ClassPlan &Plan, ConstantFolding &Folding);
+  ModuleOp planOf(const target::Target &T);
 
   CompileOptions Options;
   Diagnostics &Diags;
@@ -83,10 +92,12 @@ private:
   DiagnosticBridge Bridge;
   std::vector<const target::Target *> Targets;
   WeightStore Weights;
+  /// The graph of all targets; a plan, where the input file is one.
   OwningOpRef<ModuleOp> Module;
+  std::vector<ClassPlan> Plans;
   KernelPhase Kernels;
   std::vector<TargetKernels> Compiled;
-  /// What the input file was: later phases are skipped over.
+  /// What the input file was: it is the plan of every target.
   bool IsPlan = false;
 };
 
@@ -104,18 +115,15 @@ bool Compilation::timed(std::string_view Name, Step Run) {
 //===----------------------------------------------------------------------===//
 
 bool Compilation::chooseTargets() {
-  std::vector<std::string> Names = Options.Targets;
-  if (Names.empty()) {
-    target::Machine Here = target::thisMachine();
-    bool Gpu = Here.GpuCompute().has_value();
-    Names.push_back(Gpu ? "native" : "host");
+  if (Options.Targets.empty()) {
+    Options.Targets = targetNames(Options);
     Report.Notes.push_back(
-        Gpu ? "no --arch given: compiling for this machine's GPU"
+        Options.Targets.front() == "native"
+            ? "no --arch given: compiling for this machine's GPU"
             : "no --arch given and no GPU found: compiling "
               "for this machine's CPU");
-    Options.Targets = Names; // passes ask for them
   }
-  for (const std::string &Name : Names) {
+  for (const std::string &Name : Options.Targets) {
     target::Lookup Found = target::lookup(Name);
     if (!Found) {
       Diags.error(Code::TargetUnknown).message(Found.Error);
@@ -185,7 +193,9 @@ bool Compilation::load() {
     return loadText() && checkPrecisionPatterns(*Module, Options, Diags);
   return loadOnnx(Options.Model) &&
          checkPrecisionPatterns(*Module, Options, Diags) &&
-         runPasses("1-graph", addGraphPasses);
+         runPasses("1-graph", *Module, [&](OpPassManager &Passes) {
+           addGraphPasses(Passes, Options);
+         });
 }
 
 //===----------------------------------------------------------------------===//
@@ -211,50 +221,75 @@ bool Compilation::dumpInto(PassManager &Passes, StringRef Room) {
   return true;
 }
 
-bool Compilation::runPasses(StringRef Room,
-                            void (*Add)(OpPassManager &,
-                                        const CompileOptions &)) {
+bool Compilation::runPasses(StringRef Room, ModuleOp On,
+                            llvm::function_ref<void(OpPassManager &)> Add) {
   PassManager Passes(&Context);
   Passes.enableVerifier(Options.VerifyEach);
   if (!Options.IrDumpFolder.empty() && !dumpInto(Passes, Room))
     return false;
-  Add(Passes, Options);
-  return succeeded(Passes.run(*Module)) && !Diags.hasErrors();
+  Add(Passes);
+  return succeeded(Passes.run(On)) && !Diags.hasErrors();
 }
 
-bool Compilation::fold() {
+bool Compilation::makePlan(ClassPlan &Plan, ConstantFolding &Folding) {
+  Plan.Module = Module->clone();
+  graph::ConstantFolder Fold;
   // A plan that is written as text computes its constants when it runs: their
   // bytes would be in no file that it could name.
-  if (IsPlan || Options.Emit == Phase::Plan)
-    return true;
-  auto Compile = [&](ModuleOp Constants, TargetKernels &Into) {
-    return Kernels.compileForNow(Constants, Into);
-  };
-  // Kernels that run now are none of the model's.
-  size_t Remarks = Report.Remarks.size();
-  LogicalResult Folded = foldConstants(*Module, Weights, Compile);
-  Report.Remarks.resize(Remarks);
-  if (failed(Folded))
-    return false;
-  PassManager Passes(&Context);
-  Passes.addPass(createCanonicalizerPass());
-  return succeeded(Passes.run(*Module));
-}
-
-bool Compilation::toKernels() {
-  if (IsPlan)
-    return true;
-  Options.Rows =
-      llvm::all_of(Targets, [](const target::Target *T) { return T->isGpu(); });
-  bool Good = runPasses("2-kernels", addKernelPasses);
-  warnOfIdlePatterns(Report.Remarks, Diags);
-  // Regions are formed from the end of the model; people read from its start.
-  std::reverse(Report.Remarks.begin(), Report.Remarks.end());
+  if (Options.Emit != Phase::Plan)
+    Fold = [&](ModuleOp Graph) {
+      // Kernels that run now are none of the model's.
+      size_t Remarks = Report.Remarks.size();
+      LogicalResult Folded = Folding.run(Graph);
+      Report.Remarks.resize(Remarks);
+      return Folded;
+    };
+  std::string Room = "2-plan";
+  if (Plans.size() > 1)
+    Room += "-" + Plan.For.name();
+  std::vector<Remark> OfGraph = std::exchange(Report.Remarks, {});
+  bool Good = runPasses(Room, *Plan.Module, [&](OpPassManager &Passes) {
+    addPlanPasses(Passes, Options, Plan.For, Fold);
+  });
+  Plan.Remarks = std::exchange(Report.Remarks, std::move(OfGraph));
   return Good;
 }
 
+/// A plan for each class of targets, from the graph of all.
+bool Compilation::plan() {
+  if (IsPlan)
+    return true;
+  for (target::TargetClass &For : target::classesOf(Targets))
+    Plans.push_back({std::move(For), {}, {}});
+  ConstantFolding Folding(Weights,
+                          [&](ModuleOp Constants, TargetKernels &Into) {
+                            return Kernels.compileForNow(Constants, Into);
+                          });
+  for (ClassPlan &Plan : Plans)
+    if (!makePlan(Plan, Folding))
+      return false;
+  std::vector<std::pair<std::string, std::vector<Remark>>> Remarks;
+  for (ClassPlan &Plan : llvm::reverse(Plans))
+    Remarks.emplace_back(Plan.For.name(), std::move(Plan.Remarks));
+  llvm::append_range(Report.Remarks, mergedRemarks(Remarks));
+  warnOfIdlePatterns(Report.Remarks, Diags);
+  // Regions are formed from the end of the model; people read from its start.
+  std::reverse(Report.Remarks.begin(), Report.Remarks.end());
+  return true;
+}
+
+ModuleOp Compilation::planOf(const target::Target &T) {
+  for (ClassPlan &Plan : Plans)
+    if (Plan.For.contains(T))
+      return *Plan.Module;
+  return *Module;
+}
+
 bool Compilation::compileKernels() {
-  auto All = Kernels.compile(*Module, Targets);
+  auto Own = llvm::map_to_vector(Targets, [&](const target::Target *T) {
+    return KernelPhase::TargetPlan{T, planOf(*T)};
+  });
+  auto All = Kernels.compile(Own);
   if (!All)
     return false;
   Compiled = std::move(*All);
@@ -264,18 +299,24 @@ bool Compilation::compileKernels() {
 bool Compilation::emitted(Phase P) {
   if (Options.Emit != P)
     return false;
-  std::string Text;
-  if (P == Phase::Linalg) {
-    Text = kernelsText(*Module);
-  } else {
-    keepNodeNamesOnly(*Module);
-    if (!StringRef(Options.Model).ends_with(".mlir"))
-      noteModel(*Module, llvm::sys::path::filename(Options.Model),
-                fileDigest(Options.Model));
-    Text = moduleText(*Module, /*Locations=*/P == Phase::Graph);
-  }
-  Report.Emitted.emplace_back(
-      listingStem(Options) + "." + phaseName(P) + ".mlir", Text);
+  auto Add = [&](ModuleOp Of, const std::string &Suffix) {
+    std::string Text;
+    if (P == Phase::Linalg) {
+      Text = kernelsText(Of);
+    } else {
+      keepNodeNamesOnly(Of);
+      if (!StringRef(Options.Model).ends_with(".mlir"))
+        noteModel(Of, llvm::sys::path::filename(Options.Model),
+                  fileDigest(Options.Model));
+      Text = moduleText(Of, /*Locations=*/P == Phase::Graph);
+    }
+    Report.Emitted.emplace_back(
+        listingStem(Options) + Suffix + "." + phaseName(P) + ".mlir", Text);
+  };
+  if (Plans.empty())
+    Add(*Module, "");
+  for (ClassPlan &Plan : Plans)
+    Add(*Plan.Module, Plans.size() > 1 ? "." + Plan.For.name() : "");
   return true;
 }
 
@@ -283,8 +324,19 @@ bool Compilation::emitted(Phase P) {
 // The artifact
 //===----------------------------------------------------------------------===//
 
+/// What each target adds to the weights of those in front of it.
+void countWeights(const artifact::Contents &Contents,
+                  std::vector<TargetReport> &Targets) {
+  std::set<uint32_t> Counted;
+  for (auto [Of, Into] : llvm::zip_equal(Contents.Targets, Targets))
+    for (const artifact::Buffer &B : Of.Buffers)
+      if (B.Kind == artifact::BufferKind::Weight &&
+          Counted.insert(B.Index).second)
+        Into.AddedWeightBytes += Contents.Weights[B.Index].Length;
+}
+
 bool Compilation::writeArtifact() {
-  auto Contents = planToContents(*Module, Weights, Compiled, Options.Strip);
+  auto Contents = planToContents(Weights, Compiled, Options.Strip);
   if (!Contents) {
     Diags.error(Code::ArtifactContents)
         .message(llvm::toString(Contents.takeError()));
@@ -308,6 +360,7 @@ bool Compilation::writeArtifact() {
         .message(*Error);
     return false;
   }
+  countWeights(*Contents, Report.Targets);
   for (const artifact::Weight &W : Contents->Weights)
     Report.WeightBytes += W.Length;
   uint64_t Size = 0;
@@ -332,8 +385,7 @@ bool runPhases(Compilation &C) {
     return false;
   if (C.emitted(Phase::Graph))
     return true;
-  if (!C.timed("fold", [&] { return C.fold(); }) ||
-      !C.timed("graph", [&] { return C.toKernels(); }))
+  if (!C.timed("plan", [&] { return C.plan(); }))
     return false;
   if (C.emitted(Phase::Linalg) || C.emitted(Phase::Plan))
     return true;
@@ -357,5 +409,5 @@ bool kpc::check(const CompileOptions &Options, Diagnostics &Diags) {
   Compilation C(Options, Diags);
   // Every fault of the model is told even where a tool is missing.
   bool Ready = C.chooseTargets() && C.findTools();
-  return C.load() && C.toKernels() && Ready && !Diags.hasErrors();
+  return C.load() && C.plan() && Ready && !Diags.hasErrors();
 }

@@ -49,7 +49,7 @@ public:
       Text += Argument.val;
     Remarks.push_back({R.getRemarkType() == llvm::remarks::Type::Passed,
                        R.getCategoryName().str(), R.getRemarkName().str(),
-                       placeOf(R.getLocation()).Node, Text});
+                       placeOf(R.getLocation()).Node, Text, /*Plan=*/{}});
   }
 
 private:

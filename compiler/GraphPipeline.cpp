@@ -8,10 +8,8 @@
 
 #include "compiler/GraphPipeline.h"
 #include "compiler/Compiler.h"
-#include "compiler/target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
-#include "passes/graph/Passes.h"
 
 using namespace kpc;
 using namespace mlir;
@@ -44,6 +42,12 @@ static bool isNarrow(const CompileOptions &Options) {
          Options.Compute == Precision::Bf16;
 }
 
+std::vector<std::string> kpc::targetNames(const CompileOptions &Options) {
+  if (!Options.Targets.empty())
+    return Options.Targets;
+  return {target::thisMachine().GpuCompute() ? "native" : "host"};
+}
+
 static SmallVector<std::string> keptNodes(const CompileOptions &Options) {
   SmallVector<std::string> Patterns;
   for (const auto &[Pattern, Kept] : Options.PrecisionFor)
@@ -60,118 +64,121 @@ static void addPrecision(OpPassManager &Passes, const CompileOptions &Options) {
     Passes.addPass(graph::createSetPrecision(Precision));
 }
 
-/// The targets, this machine's where none is named.
-static std::vector<const target::Target *>
-targetsOf(const CompileOptions &Options) {
-  std::vector<std::string> Names = Options.Targets;
-  if (Names.empty() && target::thisMachine().GpuCompute())
-    Names.push_back("native");
-  std::vector<const target::Target *> All;
-  for (const std::string &Name : Names)
-    if (target::Lookup Found = target::lookup(Name))
-      llvm::append_range(All, Found.Targets);
-  return All;
+//===----------------------------------------------------------------------===//
+// What is asked of a class of targets
+//===----------------------------------------------------------------------===//
+
+/// GEMMs of 16-bit matrices on tensor cores: rows that begin at multiples of 16
+/// bytes are copied best (by TMA alone), and either order of them is read.
+static bool hasTensorCores(const target::TargetClass &For) {
+  constexpr uint32_t Kinds = target::MmaF16 | target::MmaBf16;
+  const target::Capabilities &Can = For.first().Can;
+  return Can.Wgmma || (Can.CpAsync && (Can.MmaSync & Kinds) == Kinds);
 }
 
-static bool anyTarget(const CompileOptions &Options,
-                      llvm::function_ref<bool(const target::Target &)> What) {
-  return llvm::any_of(targetsOf(Options),
-                      [&](const target::Target *T) { return What(*T); });
+/// Whether GEMM kernels take gates and rotary embeddings as their epilogues,
+/// and convolutions run on tensor cores.
+static bool hasWgmma(const target::TargetClass &For) {
+  return For.first().Can.Wgmma;
 }
 
-/// Products of 16-bit matrices on tensor cores: rows that begin at multiples of
-/// 16 bytes are copied best (by TMA alone), and either order of them is read.
-static bool multipliesMatrices(const CompileOptions &Options) {
-  return anyTarget(Options, [](const target::Target &T) {
-    constexpr uint32_t Kinds = target::MmaF16 | target::MmaBf16;
-    return T.Can.Wgmma || (T.Can.CpAsync && (T.Can.MmaSync & Kinds) == Kinds);
-  });
-}
-
-/// Gated MLPs and RoPE are fused into a GEMM's epilogue only where every target
-/// has wgmma: one plan serves all targets.
-static bool allFuseGemmEpilogues(const CompileOptions &Options) {
-  std::vector<const target::Target *> All = targetsOf(Options);
-  return !All.empty() && llvm::all_of(All, [](const target::Target *T) {
-    return T->Can.Wgmma;
-  });
-}
-
-/// Convolutions on tensor cores.
-static bool convolves(const CompileOptions &Options) {
-  return anyTarget(Options,
-                   [](const target::Target &T) { return T.Can.Wgmma; });
-}
-
-/// For graphs that were imported, and for those that come as text.
-static void addDecomposition(OpPassManager &Passes,
-                             const CompileOptions &Options) {
-  graph::DecomposeAttentionOptions Attention;
-  Attention.Targets.assign(Options.Targets.begin(), Options.Targets.end());
-  Attention.Narrow = isNarrow(Options);
-  Attention.Keep = keptNodes(Options);
-  Passes.addPass(graph::createDecomposeAttention(Attention));
-}
+//===----------------------------------------------------------------------===//
+// The passes
+//===----------------------------------------------------------------------===//
 
 void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addNestedPass<func::FuncOp>(graph::createHoistInvariants());
   Passes.addNestedPass<func::FuncOp>(graph::createGatherNdToBroadcast());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkBroadcasts());
   Passes.addNestedPass<func::FuncOp>(graph::createRecogniseAttention());
-  addDecomposition(Passes, Options);
   Passes.addPass(createCanonicalizerPass());
+  // Transposes go towards users that take them, batches become rows of one
+  // GEMM.
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
-  if (multipliesMatrices(Options)) {
-    graph::Im2colPatchEmbedOptions Patches;
-    Patches.Narrow = isNarrow(Options);
-    Passes.addNestedPass<func::FuncOp>(graph::createIm2colPatchEmbed(Patches));
-  }
   Passes.addNestedPass<func::FuncOp>(graph::createFlattenBatchIntoM());
   Passes.addNestedPass<func::FuncOp>(graph::createFuseQkv());
-  if (Options.Fuse && isNarrow(Options) && allFuseGemmEpilogues(Options))
-    Passes.addNestedPass<func::FuncOp>(graph::createSplitGateUp());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
-  if (convolves(Options)) {
-    graph::PadChannelsOptions Channels;
-    Channels.Narrow = isNarrow(Options);
-    Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
-  }
   addIoType(Passes, Options);
-  Passes.addNestedPass<func::FuncOp>(graph::createFoldRecipes());
   Passes.addPass(createCanonicalizerPass());
   Passes.addPass(createCSEPass());
   Passes.addNestedPass<func::FuncOp>(graph::createRecogniseRope());
 }
 
-void kpc::addKernelPasses(OpPassManager &Passes,
-                          const CompileOptions &Options) {
-  addDecomposition(Passes, Options);
-  // Of use to kernels that keep rows alone: those of hosts stay as they are.
-  if (Options.Fuse && Options.Rows)
+/// Named ops that the class has no kernel for are taken apart, and sizes and
+/// operands become what its kernels take.
+static void addLegalisation(OpPassManager &Passes,
+                            const CompileOptions &Options,
+                            const target::TargetClass &For) {
+  graph::DecomposeAttentionOptions Attention;
+  if (For.isGpu())
+    for (const target::Target *T : For.Targets)
+      Attention.Targets.emplace_back(T->Name);
+  Attention.Narrow = isNarrow(Options);
+  Attention.Keep = keptNodes(Options);
+  Passes.addPass(graph::createDecomposeAttention(Attention));
+  // The transposes of heads, and then the batches of patches, as above.
+  Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
+  if (hasTensorCores(For)) {
+    graph::Im2colPatchEmbedOptions Patches;
+    Patches.Narrow = isNarrow(Options);
+    Passes.addNestedPass<func::FuncOp>(graph::createIm2colPatchEmbed(Patches));
+  }
+  Passes.addNestedPass<func::FuncOp>(graph::createFlattenBatchIntoM());
+  if (Options.Fuse && isNarrow(Options) && hasWgmma(For))
+    Passes.addNestedPass<func::FuncOp>(graph::createSplitGateUp());
+  Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
+  if (hasWgmma(For)) {
+    graph::PadChannelsOptions Channels;
+    Channels.Narrow = isNarrow(Options);
+    Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
+  }
+  // Last: a recipe reshapes what is in the model's order, and nothing behind.
+  Passes.addNestedPass<func::FuncOp>(graph::createFoldRecipes());
+  Passes.addPass(createCanonicalizerPass());
+  Passes.addPass(createCSEPass());
+}
+
+static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
+                      const target::TargetClass &For) {
+  // Kernels that keep rows at hand are those of GPUs.
+  if (Options.Fuse && For.isGpu())
     Passes.addNestedPass<func::FuncOp>(graph::createUnifyRowShapes());
   graph::FormRegionsOptions Regions;
   Regions.Fuse = Options.Fuse;
-  Regions.Rows = Options.Rows;
-  // Products in f32 that stay so are loops, which want what they read in order.
-  if (multipliesMatrices(Options)) {
+  Regions.Rows = For.isGpu();
+  // GEMMs in f32 that stay so are loops, which want what they read in order.
+  if (hasTensorCores(For)) {
     bool OnTensorCores =
         isNarrow(Options) || Options.Compute == Precision::Tf32;
     Regions.Transposed = OnTensorCores ? 32 : 16;
   }
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   addPrecision(Passes, Options);
-  if (Options.Fuse && allFuseGemmEpilogues(Options)) {
+  if (Options.Fuse && hasWgmma(For)) {
     Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp());
     Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm());
   }
-  if (multipliesMatrices(Options))
+  if (hasTensorCores(For))
     Passes.addNestedPass<func::FuncOp>(graph::createPadLeadingDimension());
+}
+
+void kpc::addPlanPasses(OpPassManager &Passes, const CompileOptions &Options,
+                        const target::TargetClass &For,
+                        graph::ConstantFolder Fold) {
+  addLegalisation(Passes, Options, For);
+  Passes.addPass(graph::createFoldConstants(std::move(Fold)));
+  Passes.addPass(createCanonicalizerPass());
+  addFusion(Passes, Options, For);
   Passes.addPass(graph::createLowerRegions());
   if (Options.Compute == Precision::Tf32)
     Passes.addPass(graph::createAllowTf32());
   Passes.addPass(graph::createSetLiveIntervals());
   Passes.addPass(graph::createVerifyKernelForm());
 }
+
+//===----------------------------------------------------------------------===//
+// As text
+//===----------------------------------------------------------------------===//
 
 /// One pass a line, as deep as its nesting. MLIR's parser does not mind the
 /// blanks; those between braces are options and stay as they are.
@@ -196,12 +203,31 @@ static std::string indented(StringRef Pipeline) {
   return Text;
 }
 
-std::string kpc::pipelineText(const CompileOptions &Options) {
+/// All that runs for one class, from the imported model to its plan.
+static std::string pipelineText(const CompileOptions &Options,
+                                const target::TargetClass &For) {
   std::string Text;
   llvm::raw_string_ostream Stream(Text);
   OpPassManager Passes(ModuleOp::getOperationName());
   addGraphPasses(Passes, Options);
-  addKernelPasses(Passes, Options);
+  addPlanPasses(Passes, Options, For, /*Fold=*/{});
   Passes.printAsTextualPipeline(Stream);
   return indented(Text);
+}
+
+std::string kpc::pipelineText(const CompileOptions &Options) {
+  std::vector<const target::Target *> Targets;
+  for (const std::string &Name : targetNames(Options))
+    if (target::Lookup Found = target::lookup(Name))
+      for (const target::Target *T : Found.Targets)
+        if (!llvm::is_contained(Targets, T))
+          Targets.push_back(T);
+  std::vector<target::TargetClass> Classes = target::classesOf(Targets);
+  if (Classes.size() == 1)
+    return ::pipelineText(Options, Classes.front());
+  std::string Text;
+  for (const target::TargetClass &For : Classes)
+    Text += (Text.empty() ? "// " : "\n\n// ") + For.name() + "\n" +
+            ::pipelineText(Options, For);
+  return Text;
 }

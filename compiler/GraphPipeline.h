@@ -5,20 +5,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+///
+/// \file
+/// The way down has two halves. `addGraphPasses` is the same for all targets:
+/// what is computed is simplified, and what has a name in the field gets it.
+/// `addPlanPasses` is for one class of targets: precision, fusion, layout,
+/// kernels and plan, decided by what these targets can do and by nothing else,
+/// so that a target's kernels do not depend on its neighbours in an artifact.
+///
+//===----------------------------------------------------------------------===//
 #ifndef KPC_COMPILER_GRAPHPIPELINE_H
 #define KPC_COMPILER_GRAPHPIPELINE_H
 
 #include "compiler/CompileOptions.h"
+#include "compiler/target/TargetClass.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/graph/Passes.h"
 
 namespace kpc {
 
-/// Model as imported → graph as --emit graph shows it.
+/// The targets as the user named them; this machine's GPU, else its processor,
+/// where none is named.
+std::vector<std::string> targetNames(const CompileOptions &Options);
+
+/// Model as imported → the graph of all targets, as --emit graph shows it.
 void addGraphPasses(mlir::OpPassManager &Passes, const CompileOptions &Options);
 
-/// Graph → kernels in linalg form and a plan.
-void addKernelPasses(mlir::OpPassManager &Passes,
-                     const CompileOptions &Options);
+/// That graph → kernels in linalg form and a plan. `Fold` computes constants;
+/// without it they stay for run time.
+void addPlanPasses(mlir::OpPassManager &Passes, const CompileOptions &Options,
+                   const target::TargetClass &For, graph::ConstantFolder Fold);
 
 } // namespace kpc
 

@@ -103,7 +103,7 @@ bool kpc::checkPrecisionPatterns(ModuleOp Module, const CompileOptions &Options,
 void kpc::warnOfIdlePatterns(const std::vector<Remark> &Remarks,
                              Diagnostics &Diags) {
   for (const Remark &R : Remarks)
-    if (R.Category == "precision" && R.Name == "idle")
+    if (R.Category == "precision" && R.Name == "idle" && R.Plan.empty())
       Diags.warning(Code::UsageNoEffect)
           .message("--precision-for: " +
                    printable(StringRef(R.Text).rtrim('.')));

@@ -9,6 +9,9 @@
 
 #include "llvm/Support/Regex.h"
 
+#include <map>
+#include <set>
+
 using namespace kpc;
 using namespace llvm;
 
@@ -18,13 +21,39 @@ std::string kpc::reasonAgainstPattern(const std::string &Pattern) {
   return Why;
 }
 
+std::vector<kpc::Remark> kpc::mergedRemarks(
+    const std::vector<std::pair<std::string, std::vector<Remark>>> &OfPlans) {
+  std::map<Remark, size_t> PlansThatSay;
+  for (const auto &[Plan, Remarks] : OfPlans)
+    for (const Remark &R : std::set<Remark>(Remarks.begin(), Remarks.end()))
+      ++PlansThatSay[R];
+  std::vector<Remark> All;
+  bool IsFirst = true;
+  for (const auto &[Plan, Remarks] : OfPlans) {
+    for (const Remark &R : Remarks) {
+      bool IsShared = PlansThatSay[R] == OfPlans.size();
+      if (IsShared && !IsFirst)
+        continue;
+      All.push_back(R);
+      if (!IsShared)
+        All.back().Plan = Plan;
+    }
+    IsFirst = false;
+  }
+  return All;
+}
+
+std::string kpc::textOf(const Remark &R) {
+  return R.Plan.empty() ? R.Text : R.Plan + ": " + R.Text;
+}
+
 std::vector<kpc::Remark>
 kpc::matchingRemarks(const std::vector<Remark> &Remarks,
                      const std::string &Pattern) {
   llvm::Regex Wanted(Pattern);
   std::vector<Remark> Found;
   for (const Remark &R : Remarks)
-    if (Wanted.match(R.Category) || Wanted.match(R.Text))
+    if (Wanted.match(R.Category) || Wanted.match(textOf(R)))
       Found.push_back(R);
   return Found;
 }
@@ -48,7 +77,7 @@ kpc::remarksAsProperties(const std::vector<Remark> &Remarks) {
     size_t Count = 0;
     for (const Remark &R : Remarks)
       if (R.Passed == Made && ++Count <= MostKept)
-        Text += oneLine(R.Text) + " [" + R.Category + "]\n";
+        Text += oneLine(textOf(R)) + " [" + R.Category + "]\n";
     if (Count > MostKept)
       Text += "and " + std::to_string(Count - MostKept) + " more\n";
     if (Count)
@@ -71,7 +100,7 @@ std::string kpc::remarksAsYaml(const std::vector<Remark> &Remarks) {
     Out += R.Passed ? "--- !Passed\n" : "--- !Missed\n";
     Out += "Pass:            " + R.Category + "\n";
     Out += "Name:            " + R.Name + "\n";
-    Out += "Function:        main\n";
+    Out += "Function:        " + (R.Plan.empty() ? "main" : R.Plan) + "\n";
     Out += "Args:\n";
     Out += "  - Node:            " + quoted(R.Node) + "\n";
     Out += "  - String:          " + quoted(": " + R.Text) + "\n...\n";

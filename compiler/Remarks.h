@@ -25,7 +25,19 @@ struct Remark {
   std::string Category; ///< "fusion"
   std::string Name;     ///< "fused", "refused"
   std::string Node, Text;
+  /// The class of targets whose plan it is of; empty: all of the compile.
+  std::string Plan;
+
+  auto operator<=>(const Remark &) const = default;
 };
+
+/// The remarks of several plans as one list, each plan's in its order: what all
+/// say is said once, the rest with its plan.
+std::vector<Remark> mergedRemarks(
+    const std::vector<std::pair<std::string, std::vector<Remark>>> &OfPlans);
+
+/// "sm_90a: GELU is fused ..."; without a plan, the text alone.
+std::string textOf(const Remark &R);
 
 /// Why the text is no regular expression; empty: it is one.
 std::string reasonAgainstPattern(const std::string &Pattern);

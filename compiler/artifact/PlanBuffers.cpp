@@ -7,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/artifact/PlanBuffers.h"
-#include "compiler/artifact/PlanWeights.h"
-#include "compiler/weights/WeightRecipe.h"
 
 using namespace kpc;
 using namespace mlir;
@@ -25,13 +23,13 @@ static artifact::Port portOf(StringRef Name, Value Buffer) {
 }
 
 llvm::Expected<PlanBuffers> PlanBuffers::read(plan::ProgramOp Program,
-                                              const WeightStore &Weights,
-                                              artifact::Contents &Contents) {
+                                              WeightTable &Weights,
+                                              artifact::Contents &Ports) {
   PlanBuffers All;
   llvm::Error Failed = llvm::Error::success();
   Program.walk<WalkOrder::PreOrder>([&](Operation *Op) {
     Failed =
-        llvm::joinErrors(std::move(Failed), All.declare(Op, Weights, Contents));
+        llvm::joinErrors(std::move(Failed), All.declare(Op, Weights, Ports));
   });
   if (Failed)
     return std::move(Failed);
@@ -50,41 +48,27 @@ void PlanBuffers::add(Value Buffer, artifact::BufferKind Kind,
   Buffers.push_back(std::move(B));
 }
 
-llvm::Error PlanBuffers::addWeight(plan::WeightOp Op,
-                                   const WeightStore &Weights,
-                                   artifact::Contents &Contents) {
-  auto Prepared = preparedWeight(Op.getSource(), Op.getRecipe(),
-                                 graph::typeOf(Op.getBuffer()), Weights);
-  if (!Prepared)
-    return Prepared.takeError();
-  std::string Key = Op.getSource().str() + recipeText(Op.getRecipe());
-  auto [Known, Inserted] =
-      WeightIndex.try_emplace(Key, Contents.Weights.size());
-  if (Inserted)
-    Contents.Weights.push_back(std::move(*Prepared));
-  add(Op.getBuffer(), artifact::BufferKind::Weight, Known->second,
-      Op.getSource().str());
-  return llvm::Error::success();
-}
-
-llvm::Error PlanBuffers::declare(Operation *Op, const WeightStore &Weights,
-                                 artifact::Contents &Contents) {
+llvm::Error PlanBuffers::declare(Operation *Op, WeightTable &Weights,
+                                 artifact::Contents &Ports) {
   if (auto Input = dyn_cast<plan::InputOp>(Op)) {
-    add(Input.getBuffer(), artifact::BufferKind::Input, Contents.Inputs.size(),
+    add(Input.getBuffer(), artifact::BufferKind::Input, Ports.Inputs.size(),
         Input.getName().str());
-    Contents.Inputs.push_back(portOf(Input.getName(), Input.getBuffer()));
+    Ports.Inputs.push_back(portOf(Input.getName(), Input.getBuffer()));
   } else if (auto Output = dyn_cast<plan::OutputOp>(Op)) {
-    add(Output.getBuffer(), artifact::BufferKind::Output,
-        Contents.Outputs.size(), Output.getName().str());
-    Contents.Outputs.push_back(portOf(Output.getName(), Output.getBuffer()));
-    Contents.Outputs.back().Alias = std::optional<uint32_t>(Output.getTakes());
+    add(Output.getBuffer(), artifact::BufferKind::Output, Ports.Outputs.size(),
+        Output.getName().str());
+    Ports.Outputs.push_back(portOf(Output.getName(), Output.getBuffer()));
+    Ports.Outputs.back().Alias = std::optional<uint32_t>(Output.getTakes());
   } else if (auto Weight = dyn_cast<plan::WeightOp>(Op)) {
-    return addWeight(Weight, Weights, Contents);
+    auto Index = Weights.add(Weight);
+    if (!Index)
+      return Index.takeError();
+    add(Weight.getBuffer(), artifact::BufferKind::Weight, *Index,
+        Weight.getSource().str());
   } else if (auto Constant = dyn_cast<plan::ConstantOp>(Op)) {
-    std::string Name = "constant" + std::to_string(Contents.Weights.size());
-    add(Constant.getBuffer(), artifact::BufferKind::Weight,
-        Contents.Weights.size(), Name);
-    Contents.Weights.push_back(constantWeight(Name, Constant.getValue()));
+    uint32_t Index = Weights.add(Constant);
+    add(Constant.getBuffer(), artifact::BufferKind::Weight, Index,
+        Weights.nameOf(Index));
   } else if (auto Buffer = dyn_cast<plan::BufferOp>(Op)) {
     add(Buffer.getBuffer(), artifact::BufferKind::Arena, 0,
         Buffer.getName().str());

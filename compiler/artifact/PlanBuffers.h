@@ -7,28 +7,25 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What a plan declares: inputs, outputs, weights and memory between steps. It
-/// is the same for all targets.
+/// What a plan declares: inputs, outputs, weights and memory between steps.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_COMPILER_ARTIFACT_PLANBUFFERS_H
 #define KPC_COMPILER_ARTIFACT_PLANBUFFERS_H
 
 #include "codegen/artifact/Contents.h"
-#include "compiler/import/WeightStore.h"
+#include "compiler/artifact/PlanWeights.h"
 #include "dialects/plan/Plan.h"
 #include "llvm/Support/Error.h"
-
-#include <map>
 
 namespace kpc {
 
 class PlanBuffers {
 public:
-  /// Reads what `Program` declares; its ports and weights go into `Contents`.
+  /// Reads what `Program` declares; its ports go into `Ports`.
   static llvm::Expected<PlanBuffers> read(plan::ProgramOp Program,
-                                          const WeightStore &Weights,
-                                          artifact::Contents &Contents);
+                                          WeightTable &Weights,
+                                          artifact::Contents &Ports);
 
   const std::vector<artifact::Buffer> &all() const { return Buffers; }
   /// The place in `all()` of the storage that `Buffer` is in.
@@ -41,18 +38,14 @@ public:
   std::vector<artifact::Value> values(plan::ProgramOp Program) const;
 
 private:
-  llvm::Error declare(mlir::Operation *Op, const WeightStore &Weights,
-                      artifact::Contents &Contents);
-  llvm::Error addWeight(plan::WeightOp Op, const WeightStore &Weights,
-                        artifact::Contents &Contents);
+  llvm::Error declare(mlir::Operation *Op, WeightTable &Weights,
+                      artifact::Contents &Ports);
   void add(mlir::Value Buffer, artifact::BufferKind Kind, uint32_t Position,
            std::string Name);
   void setLiveIntervals(plan::ProgramOp Program);
 
   std::vector<artifact::Buffer> Buffers;
   llvm::DenseMap<mlir::Value, uint32_t> Index;
-  /// By source and recipe: weights that are prepared alike are one.
-  std::map<std::string, uint32_t> WeightIndex;
 };
 
 } // namespace kpc

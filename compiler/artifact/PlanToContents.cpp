@@ -23,27 +23,41 @@ using llvm::Expected;
 namespace {
 
 /// Dims and loop counters. Kernels may ask for more.
-std::vector<artifact::Symbol> symbolsOf(ModuleOp Module,
-                                        plan::ProgramOp Program) {
+llvm::Error addSymbols(ModuleOp Module, plan::ProgramOp Program,
+                       std::vector<artifact::Symbol> &Symbols) {
   std::set<std::string> Counters;
   Program.walk(
       [&](plan::LoopOp Loop) { Counters.insert(Loop.getCounter().str()); });
-  std::vector<artifact::Symbol> Symbols;
   shape::Facts Facts = graph::symbolFacts(Module);
-  for (const auto &[Name, Known] : Facts.symbols())
-    Symbols.push_back({Name, Known,
-                       Counters.count(Name)
-                           ? artifact::SymbolSource::LoopCounter
-                           : artifact::SymbolSource::Dim});
-  return Symbols;
+  for (const auto &[Name, Known] : Facts.symbols()) {
+    artifact::SymbolSource Source = Counters.count(Name)
+                                        ? artifact::SymbolSource::LoopCounter
+                                        : artifact::SymbolSource::Dim;
+    auto Same = llvm::find_if(
+        Symbols, [&](const artifact::Symbol &S) { return S.Name == Name; });
+    if (Same == Symbols.end())
+      Symbols.push_back({Name, Known, Source});
+    else if (Same->Source != Source)
+      return createStringError("'" + Name +
+                               "' is a dim in one plan and a loop's counter "
+                               "in another");
+  }
+  return llvm::Error::success();
+}
+
+/// An output may take an input's memory where every plan allows it.
+void keepSharedAliases(const artifact::Contents &Of, artifact::Contents &All) {
+  for (auto [Own, Kept] : llvm::zip_equal(Of.Outputs, All.Outputs))
+    if (Own.Alias != Kept.Alias)
+      Kept.Alias.reset();
 }
 
 /// One target: its code, and the plan's steps with it.
 class TargetBuilder {
 public:
-  TargetBuilder(ModuleOp Module, const KernelUses &Uses,
-                const TargetKernels &Compiled, bool Strip)
-      : Module(Module), Uses(Uses), Compiled(Compiled), Strip(Strip) {}
+  TargetBuilder(const KernelUses &Uses, const TargetKernels &Compiled,
+                bool Strip)
+      : Uses(Uses), Compiled(Compiled), Strip(Strip) {}
 
   Expected<artifact::Target> build(plan::ProgramOp Program,
                                    const PlanBuffers &Buffers,
@@ -61,7 +75,6 @@ private:
     T.Kernels.push_back(std::move(K));
   }
 
-  ModuleOp Module;
   const KernelUses &Uses;
   const TargetKernels &Compiled;
   bool Strip;
@@ -107,7 +120,8 @@ void TargetBuilder::addGpuCode() {
 /// `Of`: the kernel that the plan names, of which this may be a variant.
 artifact::Kernel TargetBuilder::describeKernel(StringRef Symbol, StringRef Of,
                                                const CompiledKernel &Kernel) {
-  auto Func = Module.lookupSymbol<func::FuncOp>(Of);
+  ModuleOp Plan = Compiled.Plan;
+  auto Func = Plan.lookupSymbol<func::FuncOp>(Of);
   artifact::Kernel K;
   K.Symbol = Symbol;
   KernelUse Use;
@@ -160,24 +174,54 @@ TargetBuilder::build(plan::ProgramOp Program, const PlanBuffers &Buffers,
   return std::move(T);
 }
 
-} // namespace
+/// A plan: what it declares, which kernels it launches.
+struct DeclaredPlan {
+  plan::ProgramOp Program;
+  PlanBuffers Buffers;
+  KernelUses Uses;
+};
 
-Expected<artifact::Contents>
-kpc::planToContents(ModuleOp Module, const WeightStore &Weights,
-                    const std::vector<TargetKernels> &Targets, bool Strip) {
+Expected<DeclaredPlan> declare(ModuleOp Module, WeightTable &Weights,
+                               artifact::Contents &Contents) {
   auto Programs = Module.getOps<plan::ProgramOp>();
   if (Programs.empty())
     return createStringError("the module holds no plan.program");
   plan::ProgramOp Program = *Programs.begin();
-  artifact::Contents Contents;
-  Contents.Symbols = symbolsOf(Module, Program);
-  auto Buffers = PlanBuffers::read(Program, Weights, Contents);
+  if (llvm::Error E = addSymbols(Module, Program, Contents.Symbols))
+    return E;
+  // Every plan declares all ports, in the model's order.
+  artifact::Contents Ports;
+  auto Buffers = PlanBuffers::read(Program, Weights, Ports);
   if (!Buffers)
     return Buffers.takeError();
-  KernelUses Uses = kernelUses(Program);
+  if (Contents.Outputs.empty()) {
+    Contents.Inputs = std::move(Ports.Inputs);
+    Contents.Outputs = std::move(Ports.Outputs);
+  } else {
+    keepSharedAliases(Ports, Contents);
+  }
+  return DeclaredPlan{Program, std::move(*Buffers), kernelUses(Program)};
+}
+
+} // namespace
+
+Expected<artifact::Contents>
+kpc::planToContents(const WeightStore &Weights,
+                    const std::vector<TargetKernels> &Targets, bool Strip) {
+  artifact::Contents Contents;
+  WeightTable Table(Weights, Contents.Weights);
+  std::map<Operation *, DeclaredPlan> Plans;
   for (const TargetKernels &Compiled : Targets) {
-    auto T = TargetBuilder(Module, Uses, Compiled, Strip)
-                 .build(Program, *Buffers, Contents.Symbols);
+    auto Plan = Plans.find(Compiled.Plan);
+    if (Plan == Plans.end()) {
+      auto Declared = declare(Compiled.Plan, Table, Contents);
+      if (!Declared)
+        return Declared.takeError();
+      Plan = Plans.emplace(Compiled.Plan, std::move(*Declared)).first;
+    }
+    const DeclaredPlan &Of = Plan->second;
+    auto T = TargetBuilder(Of.Uses, Compiled, Strip)
+                 .build(Of.Program, Of.Buffers, Contents.Symbols);
     if (!T)
       return T.takeError();
     Contents.Targets.push_back(std::move(*T));

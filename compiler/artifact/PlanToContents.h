@@ -16,10 +16,11 @@
 
 namespace kpc {
 
-/// Reads the plan of `Module`. Weights are prepared lazily: `Weights` and the
-/// module must live until the artifact is written.
+/// What the plans of `Targets` declare and do. Ports are those of all plans;
+/// weights that two plans prepare alike are one. Weights are prepared lazily:
+/// `Weights` and the modules must live until the artifact is written.
 llvm::Expected<artifact::Contents>
-planToContents(mlir::ModuleOp Module, const WeightStore &Weights,
+planToContents(const WeightStore &Weights,
                const std::vector<TargetKernels> &Targets, bool Strip);
 
 } // namespace kpc

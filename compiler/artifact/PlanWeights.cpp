@@ -85,3 +85,28 @@ artifact::Weight kpc::constantWeight(std::string Name, ElementsAttr Value) {
       std::move(Name), elementTypeOf(Shape.getElementType()),
       std::vector<int64_t>(Shape.getShape()), bytesOf(Value));
 }
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+Expected<uint32_t> WeightTable::add(plan::WeightOp Op) {
+  std::string Key = Op.getSource().str() + recipeText(Op.getRecipe());
+  auto [Known, IsNew] = BySourceAndRecipe.try_emplace(Key, All.size());
+  if (!IsNew)
+    return Known->second;
+  auto Prepared = preparedWeight(Op.getSource(), Op.getRecipe(),
+                                 graph::typeOf(Op.getBuffer()), Weights);
+  if (!Prepared)
+    return Prepared.takeError();
+  All.push_back(std::move(*Prepared));
+  return Known->second;
+}
+
+uint32_t WeightTable::add(plan::ConstantOp Op) {
+  auto [Known, IsNew] = ByValue.try_emplace(Op.getValue(), All.size());
+  if (IsNew)
+    All.push_back(
+        constantWeight("constant" + std::to_string(All.size()), Op.getValue()));
+  return Known->second;
+}

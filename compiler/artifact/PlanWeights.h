@@ -10,8 +10,10 @@
 
 #include "codegen/artifact/Contents.h"
 #include "compiler/import/WeightStore.h"
-#include "dialects/graph/Graph.h"
+#include "dialects/plan/Plan.h"
 #include "llvm/Support/Error.h"
+
+#include <map>
 
 namespace kpc {
 
@@ -28,6 +30,27 @@ llvm::Expected<artifact::Weight> preparedWeight(llvm::StringRef Source,
 
 /// The elements of a constant.
 artifact::Weight constantWeight(std::string Name, mlir::ElementsAttr Value);
+
+/// The weights of an artifact: those of all its plans, each once. Two plans
+/// share a weight where both prepare the same source by the same recipe, and a
+/// constant where type, dims and bytes are equal.
+class WeightTable {
+public:
+  /// Fills `Into`. Both must outlive it.
+  WeightTable(const WeightStore &Weights, std::vector<artifact::Weight> &Into)
+      : Weights(Weights), All(Into) {}
+
+  /// The place of a weight in the table.
+  llvm::Expected<uint32_t> add(plan::WeightOp Op);
+  uint32_t add(plan::ConstantOp Op);
+  const std::string &nameOf(uint32_t Index) const { return All[Index].Name; }
+
+private:
+  const WeightStore &Weights;
+  std::vector<artifact::Weight> &All;
+  std::map<std::string, uint32_t> BySourceAndRecipe;
+  llvm::DenseMap<mlir::Attribute, uint32_t> ByValue;
+};
 
 } // namespace kpc
 

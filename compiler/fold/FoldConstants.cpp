@@ -7,11 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/fold/FoldConstants.h"
+#include "compiler/TextModel.h"
 #include "compiler/artifact/PlanToContents.h"
 #include "compiler/fold/RunContents.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/graph/Passes.h"
+#include "runtime/format/Sha256.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace kpc;
@@ -123,48 +125,82 @@ std::string elementName(Type Element) {
   return Text;
 }
 
+/// A weight that holds `Bytes`. Its name says what it holds, so that plans
+/// which fold the same value share it.
+std::string addFolded(SymbolicTensorType Ty, std::vector<uint8_t> Bytes,
+                      WeightStore &Weights) {
+  Weight W;
+  W.ElementType = elementName(Ty.getElementType());
+  for (const shape::Expr &E : Ty.getDims())
+    W.Dims.push_back(*E.asConstant());
+  std::string Text = W.ElementType;
+  for (uint64_t Dim : W.Dims)
+    Text += "x" + std::to_string(Dim);
+  format::Sha256 Hash;
+  Hash.update(Text.data(), Text.size());
+  Hash.update(Bytes.data(), Bytes.size());
+  // 64 bits tell some hundreds of values apart.
+  std::string Digest = format::toHex(Hash.finish()).data();
+  std::string Source = "folded#" + Digest.substr(0, 16);
+  auto Kept = std::make_shared<std::vector<uint8_t>>(std::move(Bytes));
+  W.Bytes = *Kept;
+  W.Keep = Kept;
+  Weights.add(Source, std::move(W));
+  return Source;
+}
+
 } // namespace
 
-LogicalResult kpc::foldConstants(ModuleOp Module, WeightStore &Weights,
-                                 CompileHostKernels Compile) {
+/// The values that @main of `Constants` returns, as weights. `For` is what
+/// errors are about.
+FailureOr<std::vector<std::string>> ConstantFolding::compute(ModuleOp Constants,
+                                                             ModuleOp For) {
+  std::string Text = moduleText(Constants, /*Locations=*/false);
+  if (auto Before = Known.find(Text); Before != Known.end())
+    return Before->second;
+  auto Main = Constants.lookupSymbol<func::FuncOp>("main");
+  auto Types = llvm::to_vector(Main.getResultTypes());
+  if (failed(lowerToPlan(Constants)))
+    return failure();
+  std::vector<TargetKernels> Targets(1);
+  if (!Compile(Constants, Targets.front()))
+    return failure();
+  auto Refuse = [&](llvm::Error Why) {
+    For.emitError("constants cannot be folded: ")
+        << llvm::toString(std::move(Why));
+    return failure();
+  };
+  auto Contents = planToContents(Weights, Targets, /*Strip=*/false);
+  if (!Contents)
+    return Refuse(Contents.takeError());
+  auto Outputs = runContents(*Contents);
+  if (!Outputs)
+    return Refuse(Outputs.takeError());
+  std::vector<std::string> Sources;
+  for (auto [Ty, Bytes] : llvm::zip_equal(Types, *Outputs))
+    Sources.push_back(
+        addFolded(cast<SymbolicTensorType>(Ty), std::move(Bytes), Weights));
+  Known.emplace(std::move(Text), Sources);
+  return Sources;
+}
+
+LogicalResult ConstantFolding::run(ModuleOp Module) {
   auto Main = Module.lookupSymbol<func::FuncOp>("main");
   if (!Main)
     return success();
   Frontier F(Main);
   if (F.values().empty())
     return success();
-  OwningOpRef<ModuleOp> Folded = moduleOf(F, Module.getLoc());
-  if (failed(lowerToPlan(*Folded)))
+  OwningOpRef<ModuleOp> Constants = moduleOf(F, Module.getLoc());
+  auto Sources = compute(*Constants, Module);
+  if (failed(Sources))
     return failure();
-
-  std::vector<TargetKernels> Targets(1);
-  if (!Compile(*Folded, Targets.front()))
-    return failure();
-  auto Contents = planToContents(*Folded, Weights, Targets, /*Strip=*/false);
-  if (!Contents)
-    return Module.emitError("constants cannot be folded: ")
-           << llvm::toString(Contents.takeError());
-  auto Outputs = runContents(*Contents);
-  if (!Outputs)
-    return Module.emitError("constants cannot be folded: ")
-           << llvm::toString(Outputs.takeError());
-
-  for (auto [I, Folded] : llvm::enumerate(F.values())) {
-    Value V = Folded;
-    SymbolicTensorType Ty = typeOf(V);
-    std::string Source = "folded#" + std::to_string(I);
-    auto Bytes =
-        std::make_shared<std::vector<uint8_t>>(std::move((*Outputs)[I]));
-    Weight W;
-    W.ElementType = elementName(Ty.getElementType());
-    for (const shape::Expr &E : Ty.getDims())
-      W.Dims.push_back(*E.asConstant());
-    W.Bytes = *Bytes;
-    W.Keep = Bytes;
-    Weights.add(Source, std::move(W));
-    OpBuilder B(V.getDefiningOp());
-    Value New = WeightOp::create(B, V.getLoc(), Ty, Source, B.getArrayAttr({}));
-    V.replaceAllUsesWith(New);
+  for (auto [V, Source] : llvm::zip_equal(F.values(), *Sources)) {
+    Value Folded = V;
+    OpBuilder B(Folded.getDefiningOp());
+    Value New = WeightOp::create(B, Folded.getLoc(), typeOf(Folded), Source,
+                                 B.getArrayAttr({}));
+    Folded.replaceAllUsesWith(New);
   }
   return success();
 }

@@ -20,20 +20,38 @@
 #include "compiler/kernels/TargetKernels.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <functional>
 
 namespace kpc {
 
 /// Compiles the kernels of a module for this machine's CPU; false after an
 /// error was reported.
 using CompileHostKernels =
-    llvm::function_ref<bool(mlir::ModuleOp Module, TargetKernels &Into)>;
+    std::function<bool(mlir::ModuleOp Module, TargetKernels &Into)>;
 
-/// Replaces what depends on constants alone in `@main` of `Module` by weights
-/// "folded#0", "folded#1"… in `Weights`. Emits an error and fails where a
-/// kernel cannot be made or run.
-mlir::LogicalResult foldConstants(mlir::ModuleOp Module, WeightStore &Weights,
-                                  CompileHostKernels Compile);
+/// Folds the graphs of all plans of one compile. Plans mostly fold the same
+/// values, which are computed once.
+class ConstantFolding {
+public:
+  /// `Weights` must outlive it.
+  ConstantFolding(WeightStore &Weights, CompileHostKernels Compile)
+      : Weights(Weights), Compile(std::move(Compile)) {}
+
+  /// Replaces what depends on constants alone in `@main` of `Module` by weights
+  /// "folded#DIGEST". Emits an error and fails where a kernel cannot be made or
+  /// run.
+  mlir::LogicalResult run(mlir::ModuleOp Module);
+
+private:
+  mlir::FailureOr<std::vector<std::string>> compute(mlir::ModuleOp Constants,
+                                                    mlir::ModuleOp For);
+
+  WeightStore &Weights;
+  CompileHostKernels Compile;
+  /// The weights that a module of constants became, by its text.
+  std::map<std::string, std::vector<std::string>> Known;
+};
 
 } // namespace kpc
 

@@ -47,22 +47,32 @@ bool KernelPhase::findTools(Targets For) {
 // Jobs
 //===----------------------------------------------------------------------===//
 
-/// The user's schedules, which must be for kernels that there are.
-bool KernelPhase::readSchedules(ModuleOp Module) {
+/// The user's schedules, which must be for kernels that one of the plans has.
+bool KernelPhase::readSchedules(ArrayRef<TargetPlan> Plans) {
   std::optional<ScheduleFile> File =
       ScheduleFile::read(Options.ScheduleFile, Diags);
   if (!File)
     return false;
-  Schedules = std::move(*File);
   std::vector<std::string> Names;
-  for (auto Kernel : Module.getOps<func::FuncOp>())
-    Names.push_back(Kernel.getSymName().str());
-  std::map<std::string, std::string> SymbolOf;
-  for (auto Program : Module.getOps<plan::ProgramOp>())
-    for (const auto &[Symbol, Use] : kernelUses(Program))
-      SymbolOf.emplace(Use.Name, Symbol);
-  Schedules.useSymbols(SymbolOf);
-  return Schedules.checkNames(Names, Diags);
+  std::map<std::string, std::string> AnySymbolOf;
+  for (const TargetPlan &Plan : Plans) {
+    ModuleOp Module = Plan.Module;
+    auto [Own, IsNew] = Schedules.try_emplace(Module, *File);
+    if (!IsNew)
+      continue;
+    for (auto Kernel : Module.getOps<func::FuncOp>())
+      if (std::string Name = Kernel.getSymName().str();
+          !llvm::is_contained(Names, Name))
+        Names.push_back(std::move(Name));
+    std::map<std::string, std::string> SymbolOf;
+    for (auto Program : Module.getOps<plan::ProgramOp>())
+      for (const auto &[Symbol, Use] : kernelUses(Program))
+        SymbolOf.emplace(Use.Name, Symbol);
+    Own->second.useSymbols(SymbolOf);
+    AnySymbolOf.insert(SymbolOf.begin(), SymbolOf.end());
+  }
+  File->useSymbols(AnySymbolOf);
+  return File->checkNames(Names, Diags);
 }
 
 std::vector<KernelJob> KernelPhase::jobsFor(ModuleOp Module,
@@ -83,7 +93,8 @@ std::vector<KernelJob> KernelPhase::jobsFor(ModuleOp Module,
       Job.Releases = Ptxas.Release + Nvdisasm.Release;
     Job.Listing = Listing;
     Job.LineInfo = T.isGpu() && Options.LineInfo;
-    Job.Schedule = Schedules.find(T, Job.Symbol);
+    if (auto Rules = Schedules.find(Module); Rules != Schedules.end())
+      Job.Schedule = Rules->second.find(T, Job.Symbol);
     Job.Text = textOf(Kernel);
     if (auto Launch = FirstLaunch.find(Job.Symbol); Launch != FirstLaunch.end())
       Job.ChosenFor = chosenFor(Kernel, Launch->second);
@@ -143,13 +154,15 @@ void KernelPhase::tellSchedule(const KernelJob &Job,
 }
 
 /// Of the target's jobs, from `First` to `End`.
-TargetKernels KernelPhase::take(const target::Target &T, Batch &All,
-                                size_t First, size_t End, size_t Launches) {
+TargetKernels KernelPhase::take(const TargetPlan &Plan, Batch &All,
+                                size_t First, size_t End) {
+  const target::Target &T = *Plan.Target;
   TargetKernels Kernels;
   Kernels.Target = &T;
+  Kernels.Plan = Plan.Module;
   TargetReport Summary;
   Summary.Name = T.Name;
-  Summary.Launches = Launches;
+  Plan.Module->walk([&](plan::LaunchOp) { ++Summary.Launches; });
   std::string Listing;
   for (size_t I = First; I < End; ++I) {
     const KernelJob &Job = All.Jobs[I];
@@ -178,27 +191,28 @@ TargetKernels KernelPhase::take(const target::Target &T, Batch &All,
   return Kernels;
 }
 
-std::optional<std::vector<TargetKernels>> KernelPhase::compile(ModuleOp Module,
-                                                               Targets For) {
-  if (!findTools(For) || !readSchedules(Module))
+std::optional<std::vector<TargetKernels>>
+KernelPhase::compile(ArrayRef<TargetPlan> Plans) {
+  auto All = llvm::map_to_vector(
+      Plans, [](const TargetPlan &Plan) { return Plan.Target; });
+  if (!findTools(All) || !readSchedules(Plans))
     return std::nullopt;
-  Batch All;
+  Batch Jobs;
   std::vector<size_t> Ends; ///< of each target's jobs
-  for (const target::Target *T : For) {
-    std::vector<KernelJob> Own = jobsFor(Module, *T, listingWord(Options.Emit));
-    addVariants(Module, *T, Own);
-    llvm::append_range(All.Jobs, std::move(Own));
-    Ends.push_back(All.Jobs.size());
+  for (const TargetPlan &Plan : Plans) {
+    std::vector<KernelJob> Own =
+        jobsFor(Plan.Module, *Plan.Target, listingWord(Options.Emit));
+    addVariants(Plan.Module, *Plan.Target, Own);
+    llvm::append_range(Jobs.Jobs, std::move(Own));
+    Ends.push_back(Jobs.Jobs.size());
   }
-  All.Results = compileBatch(All.Jobs, Options, Diags, Report, All.Hits);
+  Jobs.Results = compileBatch(Jobs.Jobs, Options, Diags, Report, Jobs.Hits);
   if (Diags.hasErrors())
     return std::nullopt;
-  size_t Launches = 0;
-  Module.walk([&](plan::LaunchOp) { ++Launches; });
   std::vector<TargetKernels> Kernels;
   size_t First = 0;
-  for (auto [T, End] : llvm::zip_equal(For, Ends)) {
-    Kernels.push_back(take(*T, All, First, End, Launches));
+  for (auto [Plan, End] : llvm::zip_equal(Plans, Ends)) {
+    Kernels.push_back(take(Plan, Jobs, First, End));
     First = End;
   }
   return Kernels;
@@ -206,6 +220,7 @@ std::optional<std::vector<TargetKernels>> KernelPhase::compile(ModuleOp Module,
 
 bool KernelPhase::compileForNow(ModuleOp Module, TargetKernels &Into) {
   Into.Target = target::lookup("host").Targets.front();
+  Into.Plan = Module;
   Batch All;
   All.Jobs = jobsFor(Module, *Into.Target, /*Listing=*/{});
   All.Results = compileBatch(All.Jobs, Options, Diags, Report, All.Hits);

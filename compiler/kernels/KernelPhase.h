@@ -31,6 +31,12 @@ class KernelPhase {
 public:
   using Targets = llvm::ArrayRef<const target::Target *>;
 
+  /// A module that holds the plan of a target.
+  struct TargetPlan {
+    const target::Target *Target;
+    mlir::ModuleOp Module;
+  };
+
   /// All three must outlive it.
   KernelPhase(const CompileOptions &Options, Diagnostics &Diags,
               CompileReport &Report)
@@ -39,10 +45,10 @@ public:
   /// Finds the programs that code for the targets needs; false after an error.
   bool findTools(Targets For);
 
-  /// The kernels of a module that holds a plan; one for each target, none after
+  /// The kernels of each target's plan, in the order of the targets; none after
   /// an error.
-  std::optional<std::vector<TargetKernels>> compile(mlir::ModuleOp Module,
-                                                    Targets For);
+  std::optional<std::vector<TargetKernels>>
+  compile(llvm::ArrayRef<TargetPlan> Plans);
 
   /// The kernels of a module for this machine's CPU, to be run while compiling;
   /// false after an error.
@@ -56,13 +62,13 @@ private:
     std::vector<bool> Hits;
   };
 
-  bool readSchedules(mlir::ModuleOp Module);
+  bool readSchedules(llvm::ArrayRef<TargetPlan> Plans);
   std::vector<KernelJob> jobsFor(mlir::ModuleOp Module, const target::Target &T,
                                  const std::string &Listing);
   void addVariants(mlir::ModuleOp Module, const target::Target &T,
                    std::vector<KernelJob> &Jobs);
-  TargetKernels take(const target::Target &T, Batch &All, size_t First,
-                     size_t End, size_t Launches);
+  TargetKernels take(const TargetPlan &Plan, Batch &All, size_t First,
+                     size_t End);
   void tellSchedule(const KernelJob &Job, const CompiledKernel &Kernel,
                     bool Kept);
 
@@ -71,7 +77,8 @@ private:
   CompileReport &Report;
   nvptx::Ptxas Ptxas;
   nvptx::Nvdisasm Nvdisasm;
-  ScheduleFile Schedules;
+  /// By plan: one name may be another symbol in each.
+  llvm::DenseMap<mlir::Operation *, ScheduleFile> Schedules;
 };
 
 } // namespace kpc

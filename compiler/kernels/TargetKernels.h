@@ -10,6 +10,7 @@
 
 #include "compiler/kernels/KernelJob.h"
 #include "compiler/target/Target.h"
+#include "mlir/IR/BuiltinOps.h"
 
 #include <functional>
 #include <map>
@@ -28,6 +29,9 @@ struct CompiledVariant {
 /// The compiled kernels of one target, by the symbol of their func.func.
 struct TargetKernels {
   const target::Target *Target = nullptr;
+  /// The kernels in linalg form, and the plan that launches them. Targets of
+  /// one class share it.
+  mlir::ModuleOp Plan;
   std::map<std::string, CompiledKernel, std::less<>> Kernels;
   /// By the symbol of the kernel whose place they take; none of a kernel that
   /// is launched with sizes that change in a loop.

@@ -65,6 +65,8 @@ struct Capabilities {
   int32_t VectorBits = 0;
   /// Host: fused multiply-add, and conversions to and from fp16 in hardware.
   bool Fma = false, F16c = false;
+
+  bool operator==(const Capabilities &) const = default;
 };
 
 struct Limits {
@@ -80,6 +82,8 @@ struct Limits {
   int64_t GridX = 2147483647;
   int64_t GridY = 65535;
   int64_t GridZ = 65535;
+
+  bool operator==(const Limits &) const = default;
 };
 
 /// Dense peak rates in 10^12 operations per second (a multiply-add is two), of

@@ -11,10 +11,19 @@
 #include "dialects/plan/Plan.h"
 #include "mlir/Pass/Pass.h"
 
+#include <functional>
+
 namespace kpc::graph {
+
+/// Replaces what a module computes from constants alone by its values. It needs
+/// a compiler and a processor, which are above the passes: the driver has one.
+using ConstantFolder = std::function<mlir::LogicalResult(mlir::ModuleOp)>;
 
 #define GEN_PASS_DECL
 #include "passes/graph/Passes.h.inc"
+
+/// The pass with a folder; without one it leaves the module as it is.
+std::unique_ptr<mlir::Pass> createFoldConstants(ConstantFolder Fold);
 
 #define GEN_PASS_REGISTRATION
 #include "passes/graph/Passes.h.inc"

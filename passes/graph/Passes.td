@@ -151,20 +151,29 @@ def SetIoType : Pass<"set-io-type", "::mlir::func::FuncOp"> {
 }
 
 def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
-  let summary = "Attention becomes products and a softmax where a target has no kernel for it";
+  let summary = "Attention becomes GEMMs and a softmax where a target has no kernel for it";
   let description = [{
     An attention stays one op where each of `targets` builds it: 16-bit heads
     (with `narrow`, f32 as well, which set-precision stores so) of 8 to 256
     elements, a multiple of 8, at least one key, no softcap, on chips with wgmma;
-    with typically 8 queries or fewer on all GPUs. A plan is the same for all
-    targets of an artifact, so one that
-    cannot build it decides for all.
+    with typically 8 queries or fewer on all GPUs. The targets are those of one
+    class, which share a plan. The transposes of heads sink into what is left.
   }];
   let options = [
     ListOption<"Targets", "targets", "std::string", "Targets as --arch names them; none: nothing stays">,
     Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">,
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
   ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def FoldConstants : Pass<"fold-constants", "::mlir::ModuleOp"> {
+  let summary = "What follows from constants alone is computed when compiling";
+  let description = [{
+    The driver compiles the kernels of such values for this machine's processor,
+    runs them, and puts weights in their place. On its own (in `kpc-opt`), the
+    pass has no compiler at hand and leaves the module as it is.
+  }];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 

@@ -319,9 +319,10 @@ int main(int ArgumentCount, char **ArgumentTexts) {
     return fail(llvm::toString(Compiled.takeError()));
   std::vector<TargetKernels> Kernels(1);
   Kernels[0].Target = &T;
+  Kernels[0].Plan = *Plan;
   Kernels[0].Kernels.emplace(Job.Symbol, std::move(*Compiled));
   WeightStore None;
-  auto Contents = planToContents(*Plan, None, Kernels, /*Strip=*/false);
+  auto Contents = planToContents(None, Kernels, /*Strip=*/false);
   if (!Contents)
     return fail(llvm::toString(Contents.takeError()));
   llvm::SmallString<128> Path(Bundle);

@@ -54,6 +54,9 @@ static void printReport(const CompileArguments &Arguments,
     fmt::print("  {:<16} {} {}, {} {}, {}", T.Name, T.Kernels,
                T.Kernels == 1 ? "kernel" : "kernels", T.Launches,
                T.Launches == 1 ? "launch" : "launches", Code);
+    // What a further target costs in the file beside its code.
+    if (&T != &Report.Targets.front() && !Arguments.Options.Emit)
+      fmt::print(", {} of weights added", bytesText(T.AddedWeightBytes));
     if (T.CacheHits)
       fmt::print(", {} from the cache", T.CacheHits);
     fmt::print("\n");
@@ -144,7 +147,7 @@ static bool tellRemarks(const CompileArguments &Arguments,
       matchingRemarks(Report.Remarks, Shown ? Arguments.Remarks : ".");
   if (Shown && !Arguments.Quiet)
     for (const Remark &R : Chosen)
-      fmt::print(stderr, "remark: {} [{}]\n", printable(R.Text, 400),
+      fmt::print(stderr, "remark: {} [{}]\n", printable(textOf(R), 400),
                  R.Category);
   if (Arguments.RemarksFile.empty())
     return true;

@@ -71,11 +71,12 @@ Built build(const CompiledKernel &Kernel, const std::string &Dim = "n",
   EXPECT_TRUE(Module);
   TargetKernels Compiled;
   Compiled.Target = target::findTarget("sm_90a");
+  Compiled.Plan = *Module;
   Compiled.Kernels["gemm"] = Kernel;
   if (!Variants.empty())
     Compiled.Variants["gemm"] = std::move(Variants);
   Built Out;
-  auto Contents = planToContents(*Module, WeightStore(), {Compiled}, false);
+  auto Contents = planToContents(WeightStore(), {Compiled}, false);
   if (Contents)
     Out.Contents = std::move(*Contents);
   else

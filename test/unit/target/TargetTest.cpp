@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/target/Tables.h"
+#include "compiler/target/TargetClass.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -157,4 +158,36 @@ TEST(Target, ThisMachineAnswers) {
   EXPECT_GE(*Level, 2);
 #endif
   (void)Here.GpuCompute(); // must not crash without a driver
+}
+
+TEST(TargetClass, TargetsThatCanTheSameShareAPlan) {
+  std::vector<const Target *> All;
+  for (std::string_view Name :
+       {"host:x86-64-v3", "sm_100a", "sm_90a", "sm_103a", "host:x86-64-v4"})
+    All.push_back(findTarget(Name));
+  std::vector<TargetClass> Classes = classesOf(All);
+  ASSERT_EQ(Classes.size(), 3u);
+  EXPECT_EQ(Classes[0].name(), "host-x86-64-v3+host-x86-64-v4");
+  EXPECT_EQ(Classes[1].name(), "sm_100a+sm_103a");
+  EXPECT_EQ(Classes[2].name(), "sm_90a");
+  EXPECT_FALSE(Classes[0].isGpu());
+  EXPECT_TRUE(Classes[1].contains(*findTarget("sm_103a")));
+  EXPECT_FALSE(Classes[1].contains(*findTarget("sm_90a")));
+}
+
+// Shared memory decides which attention a chip has a kernel for.
+TEST(TargetClass, LimitsTellTargetsApart) {
+  EXPECT_FALSE(sharePlan(*findTarget("sm_80"), *findTarget("sm_86")));
+  EXPECT_TRUE(sharePlan(*findTarget("sm_120a"), *findTarget("sm_121a")));
+  EXPECT_FALSE(sharePlan(*findTarget("sm_80"), *findTarget("host:x86-64-v3")));
+}
+
+TEST(TargetClass, EveryTargetIsInOneClass) {
+  std::vector<const Target *> All;
+  for (const Target &T : allTargets())
+    All.push_back(&T);
+  size_t Members = 0;
+  for (const TargetClass &C : classesOf(All))
+    Members += C.Targets.size();
+  EXPECT_EQ(Members, All.size());
 }

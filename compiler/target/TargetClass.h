@@ -1,0 +1,47 @@
+//===- TargetClass.h - Targets that share a plan ----------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A plan is made once for each class of targets. Precision, fusion and layout
+/// ask a target what it can do (Capabilities) and how much fits (Limits), and
+/// nothing else; targets that answer alike get the same plan and share it.
+/// Instruction sets and rates differ within a class: they concern code
+/// generation and the choice of schedules, which are each target's own.
+///
+///   classesOf({sm_90a, sm_100a, sm_103a, host}):
+///     {sm_90a}, {sm_100a, sm_103a}, {host:x86-64-v3}
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_TARGET_TARGETCLASS_H
+#define KPC_COMPILER_TARGET_TARGETCLASS_H
+
+#include "compiler/target/Target.h"
+
+namespace kpc::target {
+
+struct TargetClass {
+  /// In the order in which they were named; never empty.
+  std::vector<const Target *> Targets;
+
+  const Target &first() const { return *Targets.front(); }
+  bool isGpu() const { return first().isGpu(); }
+  bool contains(const Target &T) const;
+  /// The names of its targets: "sm_100a+sm_103a". Colons become dashes, so
+  /// that it can be part of a file's name.
+  std::string name() const;
+};
+
+/// Whether passes that plan cannot tell the two apart.
+bool sharePlan(const Target &A, const Target &B);
+
+/// The classes of `All`, by their first targets.
+std::vector<TargetClass> classesOf(std::span<const Target *const> All);
+
+} // namespace kpc::target
+
+#endif // KPC_COMPILER_TARGET_TARGETCLASS_H
