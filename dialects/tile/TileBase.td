@@ -141,8 +141,8 @@ def Tile_FragmentType : Tile_Type<"Fragment", "fragment"> {
     `16w + g + 8(i / 2 % 2)` and column `8(i / 4) + 2q + i % 2` (PTX ISA,
     wgmma, matrix D).
 
-    With `lanes`, rows are 128, and thread t holds row t: what is read from
-    tensor memory.
+    With `tmem_32x32b`, rows are 128, and thread t holds row t: what
+    `tcgen05.ld.32x32b` reads from tensor memory.
 
     `!tile.fragment<[64, 256], f32>`, `!tile.fragment<[128, 64], f32, tmem_32x32b>`
   }];
@@ -164,8 +164,9 @@ def Tile_FragmentType : Tile_Type<"Fragment", "fragment"> {
 def Tile_ColumnType : Tile_Type<"Column", "column"> {
   let summary = "One value for each row of a fragment";
   let description = [{
-    The four threads that share a row hold it alike. With `parts`, each of them
-    holds what it made of its own elements; `tile.lane_reduce` makes one of the four.
+    The four threads that share a row hold it alike. With `partial`, each of
+    them holds what it made of its own elements; `tile.lane_reduce` combines the
+    four.
 
     `!tile.column<64, f32>`, `!tile.column<64, f32, partial>`
   }];

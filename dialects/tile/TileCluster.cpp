@@ -15,10 +15,13 @@ LogicalResult SubviewColumnsOp::verify() {
   SharedType From = getTile().getType(), To = getPart().getType();
   if (From.getRows() != To.getRows() || From.getElement() != To.getElement() ||
       From.getSwizzle() != To.getSwizzle() || From.getPitch() != To.getPitch())
-    return emitOpError("keeps rows, element, swizzle and pitch");
+    return emitOpError("expected a part with the tile's rows, element type, "
+                       "swizzle and pitch");
   if (To.getColumns() > From.getColumns() || !From.getSwizzle() ||
       To.getColumns() % From.getLineElements())
-    return emitOpError("takes whole lines of those that are there");
+    return emitOpError()
+           << "expected whole lines of the swizzle within the tile's "
+           << From.getColumns() << " columns, got " << To.getColumns();
   return success();
 }
 
@@ -28,14 +31,14 @@ LogicalResult ReuseOp::verify() {
   auto From = dyn_cast<SharedType>(getMemory().getType());
   if (From && (From.getPitch() != From.getRows() ||
                From.getAlignment() < Tile.getAlignment()))
-    return emitOpError("takes the memory of a whole tile, aligned as the other "
-                       "is");
+    return emitOpError(
+        "expected the memory of a whole tile that is aligned as the result");
   int64_t Bytes =
       Pipe ? Pipe.getStages() * Pipe.getStageBytes() : From.getBytes();
   if (Tile.getPitch() == Tile.getRows() && Tile.getBytes() <= Bytes)
     return success();
-  return emitOpError() << "gives a whole tile of at most " << Bytes
-                       << " bytes, those of the "
+  return emitOpError() << "expected a whole tile of at most " << Bytes
+                       << " bytes, the size of the "
                        << (Pipe ? "pipe's stages" : "other tile");
 }
 
@@ -45,8 +48,8 @@ static LogicalResult verifyKept(Operation *Op, SharedType Tile, int64_t Rows,
   if (Tile.getElement().isF32() && Element.isF32() && !Tile.getSwizzle() &&
       Tile.getRows() == Rows)
     return success();
-  return Op->emitOpError("is of f32, and of a tile of the fragment's rows "
-                         "without swizzle");
+  return Op->emitOpError(
+      "expected an f32 fragment and an f32 tile of its rows without swizzle");
 }
 
 LogicalResult ClusterStoreOp::verify() {
@@ -58,7 +61,9 @@ LogicalResult ClusterStoreOp::verify() {
     return failure();
   if (From.getColumns() == getTile().getType().getColumns())
     return success();
-  return emitOpError("keeps all columns");
+  return emitOpError() << "expected a tile of the fragment's "
+                       << From.getColumns() << " columns, got "
+                       << getTile().getType().getColumns();
 }
 
 LogicalResult ClusterReduceOp::verify() {
@@ -69,11 +74,14 @@ LogicalResult ClusterReduceOp::verify() {
                         To.getElement())))
     return failure();
   if (int32_t(getBlocks()) < 2 || getBlocks() > MostClusterBlocks)
-    return emitOpError() << "adds up what 2 to " << MostClusterBlocks
-                         << " blocks have kept";
+    return emitOpError() << "expected 2 to " << MostClusterBlocks
+                         << " blocks, got " << int32_t(getBlocks());
   if (To.getRows() != 64)
-    return emitOpError("gives 64 rows");
+    return emitOpError() << "expected a fragment of 64 rows, got "
+                         << To.getRows();
   if (To.getColumns() <= getTile().getType().getColumns())
     return success();
-  return emitOpError("gives columns that were kept");
+  return emitOpError() << "expected at most the tile's "
+                       << getTile().getType().getColumns() << " columns, got "
+                       << To.getColumns();
 }

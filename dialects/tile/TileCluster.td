@@ -14,7 +14,7 @@
 include "dialects/tile/TileMemory.td"
 
 def Tile_SubviewColumnsOp : Tile_Op<"subview_columns", [Pure]> {
-  let summary = "Some columns of a tile: whole lines of its swizzle";
+  let summary = "A view of some columns of a tile: whole lines of its swizzle";
   let description = [{
     `first` is a multiple of a line's elements.
 
@@ -72,9 +72,9 @@ def Tile_ReuseOp : Tile_Op<"reuse", [Pure]> {
 }
 
 def Tile_ClusterStoreOp : Tile_Op<"cluster_store"> {
-  let summary = "Writes a fragment of f32 into shared memory as its threads hold it";
+  let summary = "Stores an f32 fragment into shared memory for the other blocks of the cluster";
   let description = [{
-    Not in rows: value `i` of thread `t` of the warpgroup is at byte
+    As its threads hold it, not in rows: value `i` of thread `t` of the warpgroup is at byte
     `(i / 4 * 128 + t) * 16 + i % 4 * 4`. `tile.cluster_reduce` reads it.
   }];
   let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile);
@@ -83,7 +83,7 @@ def Tile_ClusterStoreOp : Tile_Op<"cluster_store"> {
 }
 
 def Tile_ClusterReduceOp : Tile_Op<"cluster_reduce"> {
-  let summary = "Adds up what the cluster's blocks have kept, in the order of their numbers";
+  let summary = "Sums up what the cluster's blocks have stored (DSMEM), in the order of their ranks";
   let description = [{
     Some columns of it, from `first` on, a multiple of 8. `tile` has what was
     kept of whole fragments, at the same place in all `blocks` blocks.

@@ -147,7 +147,8 @@ LogicalResult FragmentType::verify(Emit Error, ArrayRef<int64_t> Shape,
     return failure();
   if (Layout == FragmentLayout::Tmem32x32b &&
       (Shape.size() != 2 || Shape[0] != TensorMemoryRows))
-    return Error() << "a fragment in lanes has " << TensorMemoryRows << " rows";
+    return Error() << "a fragment in the layout tmem_32x32b has "
+                   << TensorMemoryRows << " rows";
   if (Shape.size() != 2 || Shape[0] < 64 || Shape[0] % 64 || Shape[1] < 8 ||
       Shape[1] % 8)
     return Error() << "a fragment has a multiple of 64 rows and of 8 columns";
@@ -181,8 +182,8 @@ LogicalResult PipeType::verify(Emit Error, int64_t Stages,
   for (Type Tile : Tiles) {
     if (!isa<SharedType, TensorMemoryType>(Tile) ||
         isa<SharedType>(Tile) != isa<SharedType>(Tiles[0]))
-      return Error() << "a stage holds tiles of shared memory, or of tensor "
-                        "memory";
+      return Error()
+             << "a stage holds tiles of shared memory, or of tensor memory";
     auto Shared = dyn_cast<SharedType>(Tile);
     if (!Shared)
       continue;

@@ -28,14 +28,14 @@ LogicalResult SplatOp::verify() {
     return failure();
   if (getValue().getType() == elementOf(getResult().getType()))
     return success();
-  return emitOpError("repeats a value of another type than its result's");
+  return emitOpError("expected a value of the result's element type");
 }
 
 LogicalResult RowNumbersOp::verify() {
   ColumnType Ty = getResult().getType();
   if (Ty.getElement().isInteger(32) && !Ty.getParts())
     return success();
-  return emitOpError("gives a column of i32");
+  return emitOpError("expected a whole column of i32 as result");
 }
 
 LogicalResult ApplyOp::verify() {
@@ -48,7 +48,8 @@ LogicalResult ApplyOp::verify() {
     if (auto Other = dyn_cast<FragmentType>(Ty))
       Fits = Fragment && Other.getShape() == Fragment.getShape();
     if (!Fits)
-      return emitOpError() << "joins " << Ty << " and " << To;
+      return emitOpError() << "expected operands of the result's shape, got "
+                           << Ty << " for " << To;
   }
   // Parts of a thread stay parts.
   auto Column = dyn_cast<ColumnType>(To);
@@ -57,8 +58,8 @@ LogicalResult ApplyOp::verify() {
     return C && C.getParts();
   });
   if (Parts && (!Column || !Column.getParts()))
-    return emitOpError(
-        "makes a whole of parts, as only 'tile.lane_reduce' does");
+    return emitOpError("expected a partial result of partial operands: "
+                       "'tile.lane_reduce' alone makes a whole");
   SmallVector<Type> Arguments;
   for (Type Ty : getOperandTypes())
     Arguments.push_back(elementOf(Ty));
@@ -66,12 +67,13 @@ LogicalResult ApplyOp::verify() {
     Arguments.push_back(IntegerType::get(getContext(), 32));
   Block &Body = getBody().front();
   if (!llvm::equal(Body.getArgumentTypes(), Arguments))
-    return emitOpError("has a block of one element of each operand, and of the "
-                       "column's number where it gives a fragment");
+    return emitOpError(
+        "expected a block with one element of each operand, and with the "
+        "column's number where the result is a fragment");
   auto Yield = dyn_cast<YieldOp>(Body.getTerminator());
   if (!Yield || !Yield.getValue() ||
       Yield.getValue().getType() != elementOf(To))
-    return emitOpError() << "yields a " << elementOf(To);
+    return emitOpError() << "expected to yield " << elementOf(To);
   return success();
 }
 
@@ -82,12 +84,15 @@ LogicalResult ThreadReduceOp::verify() {
   ColumnType To = getResult().getType();
   if (From.getRows() != To.getRows() || From.getElement() != To.getElement() ||
       !To.getParts() || !From.getElement().isF32())
-    return emitOpError("of f32 gives parts, one for each row");
+    return emitOpError(
+        "expected a fragment of f32 and a partial column of its rows");
   if (getInitial() && getInitial().getType() != To)
-    return emitOpError("begins with parts of the result's type");
+    return emitOpError("expected an initial value of the result's type");
   auto Chains = int32_t(getChains());
   if (Chains < 1 || From.getColumns() / 4 % Chains)
-    return emitOpError("has chains that do not share a thread's columns");
+    return emitOpError() << "expected a number of chains that divides a "
+                            "thread's columns, got "
+                         << Chains;
   return success();
 }
 
@@ -96,7 +101,8 @@ LogicalResult LaneReduceOp::verify() {
   if (From.getRows() == To.getRows() && From.getElement() == To.getElement() &&
       From.getElement().isF32() && From.getParts() && !To.getParts())
     return success();
-  return emitOpError("makes a whole of parts of f32");
+  return emitOpError("expected a partial column of f32, and a whole one of its "
+                     "rows as result");
 }
 
 LogicalResult PackOp::verify() {
@@ -107,11 +113,11 @@ LogicalResult PackOp::verify() {
   for (Value V : getFragments()) {
     auto From = cast<FragmentType>(V.getType());
     if (From.getRows() != To.getRows() || !From.getElement().isF32())
-      return emitOpError("rounds f32 fragments of as many rows");
+      return emitOpError("expected f32 fragments of the result's rows");
     Columns += From.getColumns();
   }
   if (Columns != To.getColumns())
-    return emitOpError() << "has " << Columns << " columns for "
-                         << To.getColumns();
+    return emitOpError() << "expected " << To.getColumns() << " columns, got "
+                         << Columns;
   return success();
 }

@@ -58,7 +58,7 @@ def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "", [I32EnumAttrCase<"Add", 0, "
 }
 
 def Tile_ThreadReduceOp : Tile_Op<"thread_reduce", [Pure]> {
-  let summary = "Each thread combines its own elements of each row";
+  let summary = "Each thread reduces its own elements of each row";
   let description = [{
     In the order of the columns, in `chains` chains that do not wait for one
     another; the first begins with `initial` where that is given. `max` leaves
@@ -77,7 +77,7 @@ def Tile_ThreadReduceOp : Tile_Op<"thread_reduce", [Pure]> {
 }
 
 def Tile_LaneReduceOp : Tile_Op<"lane_reduce", [Pure]> {
-  let summary = "Combines the parts of the four threads that share a row (two shuffles)";
+  let summary = "Reduces the partial values of the four threads that share a row (two shuffles)";
   let arguments = (ins Tile_ReduceKind:$kind, Tile_ColumnType:$parts);
   let results = (outs Tile_ColumnType:$result);
   let assemblyFormat = "$kind $parts attr-dict `:` qualified(type($parts)) `->` qualified(type($result))";

@@ -21,7 +21,7 @@ def Tile_AllocOp : Tile_Op<"alloc"> {
 }
 
 def Tile_SubviewRowsOp : Tile_Op<"subview_rows", [Pure]> {
-  let summary = "Some rows of a tile";
+  let summary = "A view of some rows of a tile";
   let description = [{
     `first` is a multiple of 8, so that the pattern of addresses stays in step.
 
@@ -96,7 +96,7 @@ def Tile_TmaStoreCommitOp : Tile_Op<"tma_store_commit"> {
 }
 
 def Tile_TmaStoreWaitOp : Tile_Op<"tma_store_wait"> {
-  let summary = "Waits until all but the newest `in_flight` groups of this thread's stores have read their tiles";
+  let summary = "Waits until at most the newest `in_flight` groups of this thread's stores still read their tiles";
   let arguments = (ins I32Attr:$in_flight);
   let assemblyFormat = "`<` $in_flight `>` attr-dict";
   let hasVerifier = 1;

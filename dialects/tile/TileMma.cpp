@@ -18,8 +18,9 @@ using namespace kpc::tile;
 static LogicalResult verifyUsedOnce(Operation *Op, Value Pending) {
   if (Pending.hasOneUse())
     return success();
-  return Op->emitOpError("gives a pending fragment that is not used exactly "
-                         "once");
+  return Op->emitOpError()
+         << "expected exactly one use of the pending fragment, got "
+         << std::distance(Pending.use_begin(), Pending.use_end());
 }
 
 TileFactor kpc::tile::leftFactor(SharedType A, bool Transposed) {
@@ -38,16 +39,18 @@ LogicalResult kpc::tile::verifyFactors(Operation *Op, const TileFactor &A,
   Type Element = A.Element;
   if (Element != B.Element ||
       !(Element.isF16() || Element.isBF16() || Element.isF32()))
-    return Op->emitOpError("multiplies f16, bf16 or f32 (as tf32), both alike");
-  if (!A.Swizzled || !B.Swizzled)
-    return Op->emitOpError("reads swizzled tiles");
-  if (A.Sum != B.Sum)
     return Op->emitOpError()
-           << "has sums of " << A.Sum << " in a and of " << B.Sum << " in b";
+           << "expected two operands of f16, of bf16 or of f32 (as tf32), got "
+           << Element << " and " << B.Element;
+  if (!A.Swizzled || !B.Swizzled)
+    return Op->emitOpError("expected swizzled tiles");
+  if (A.Sum != B.Sum)
+    return Op->emitOpError() << "expected one K in both operands, got " << A.Sum
+                             << " in a and " << B.Sum << " in b";
   int64_t Step = 256 / int64_t(Element.getIntOrFloatBitWidth());
   if (A.Sum % Step)
-    return Op->emitOpError()
-           << "has sums of " << A.Sum << ", not a multiple of " << Step;
+    return Op->emitOpError() << "expected a K that is a multiple of " << Step
+                             << ", got " << A.Sum;
   return success();
 }
 
@@ -64,7 +67,8 @@ LogicalResult kpc::tile::verifyWgmmaLayout(Operation *Op) {
     for (Type Ty : Types)
       if (FragmentType Fragment = fragmentOf(Ty);
           Fragment && Fragment.isTmemLayout())
-        return Op->emitOpError("takes no fragment in lanes");
+        return Op->emitOpError(
+            "expected fragments in the layout of wgmma, got tmem_32x32b");
   return success();
 }
 
@@ -75,22 +79,25 @@ LogicalResult MmaOp::verify() {
   TileFactor B = rightFactor(getB().getType(), getBTransposed());
   FragmentType D = getD().getType().getFragment();
   if (getATransposed() && isa<PackedType>(getA().getType()))
-    return emitOpError("takes a packed operand as it is, not transposed");
+    return emitOpError("expected a packed operand without 'transposed'");
   if (failed(verifyFactors(*this, A, B)))
     return failure();
   if (!D.getElement().isF32())
-    return emitOpError("sums up in f32");
+    return emitOpError() << "expected accumulators of f32, got "
+                         << D.getElement();
   if (A.Element.isF32() && !(A.SumContiguous && B.SumContiguous))
-    return emitOpError("on f32 needs both operands with K side by side");
+    return emitOpError("on f32 expected both operands contiguous along K");
   int64_t M = A.Outer, N = B.Outer;
   if (M % 64 || N % 8 || N > 256)
-    return emitOpError() << "of " << M << " rows and " << N
-                         << " columns: rows are a multiple of 64, columns of 8 "
-                            "up to 256";
+    return emitOpError() << "expected an M that is a multiple of 64 and an N "
+                            "of 8 up to 256, got "
+                         << M << " and " << N;
   if (D.getRows() != M || D.getColumns() != N)
-    return emitOpError() << "gives " << M << " rows and " << N << " columns";
+    return emitOpError() << "expected a result of " << M << " rows and " << N
+                         << " columns, got " << D.getRows() << " and "
+                         << D.getColumns();
   if (getC() && fragmentOf(getC().getType()) != D)
-    return emitOpError("adds to a fragment of the result's type");
+    return emitOpError("expected accumulators of the result's type");
   return verifyUsedOnce(*this, getD());
 }
 
@@ -98,18 +105,21 @@ LogicalResult WgmmaWaitOp::verify() {
   if (failed(verifyWgmmaLayout(*this)))
     return failure();
   if (int32_t(getInFlight()) < 0)
-    return emitOpError("keeps no less than no product");
+    return emitOpError() << "expected 0 or more products in flight, got "
+                         << int32_t(getInFlight());
   return verifyUsedOnce(*this, getStill());
 }
 
 LogicalResult AwaitOp::verify() {
   if (getPending().getType().getFragment() != getFragment().getType())
-    return emitOpError("gives the fragment that is pending");
+    return emitOpError("expected the type of the pending fragment as result");
   auto Keep = int32_t(getInFlight());
   if (Keep < 0)
-    return emitOpError("keeps no less than no product");
+    return emitOpError() << "expected 0 or more products in flight, got "
+                         << int32_t(getInFlight());
   if (Keep && getFragment().getType().isTmemLayout())
-    return emitOpError("waits for all reads of tensor memory");
+    return emitOpError() << "expected no reads of tensor memory in flight, got "
+                         << Keep;
   if (!Keep)
     return success();
   // What is kept is newer than what is awaited.
@@ -121,23 +131,29 @@ LogicalResult AwaitOp::verify() {
       Newer += isa<MmaOp>(Op);
   if (Newer >= Keep)
     return success();
-  return emitOpError() << "keeps " << Keep << " products, but " << Newer
-                       << " were begun in this block after the one it awaits";
+  return emitOpError() << "expected " << Keep
+                       << " products that were begun in this block after the "
+                          "one it awaits, got "
+                       << Newer;
 }
 
 LogicalResult ExtractColumnsOp::verify() {
   FragmentType From = getFragment().getType(), To = getPart().getType();
   if (From.getRows() != To.getRows() || From.getElement() != To.getElement())
-    return emitOpError("keeps rows and element");
+    return emitOpError(
+        "expected a part with the fragment's rows and element type");
   if (From.getLayout() != To.getLayout())
-    return emitOpError("keeps the layout");
+    return emitOpError("expected a result in the fragment's layout");
   auto First = int64_t(getFirst());
   if (First < 0 || First % 8 || First > From.getColumns() - To.getColumns())
-    return emitOpError("takes columns that are there, from a multiple of 8");
+    return emitOpError(
+        "expected columns of the fragment, from a multiple of 8 on");
   auto Run = int64_t(getRotateHalf());
   if (Run < 0 || Run % 8 || (Run && From.getColumns() % (2 * Run)))
-    return emitOpError("exchanges runs of a multiple of 8 columns, of which "
-                       "the fragment has pairs");
+    return emitOpError()
+           << "expected a rotate_half that is a multiple of 8 and half of a "
+              "divisor of the fragment's columns, got "
+           << Run;
   return success();
 }
 
@@ -151,29 +167,28 @@ int64_t ExtractColumnsOp::columnOf(int64_t C) {
 LogicalResult MapOp::verify() {
   FragmentType From = getFragment().getType(), To = getResult().getType();
   if (From.getShape() != To.getShape())
-    return emitOpError("keeps rows and columns");
+    return emitOpError("expected a result of the fragment's shape");
   if (From.getLayout() != To.getLayout())
-    return emitOpError("keeps the layout");
+    return emitOpError("expected a result in the fragment's layout");
   if (getAt().size() != 2 || getWithin().empty() || getWithin().size() > 2)
-    return emitOpError("has two coordinates, a bound of the rows and perhaps "
-                       "one of the columns");
+    return emitOpError("expected two coordinates, a bound of the rows and "
+                       "perhaps one of the columns");
   Block &Body = getBody().front();
   auto Index = IndexType::get(getContext());
   SmallVector<Type> Arguments = {From.getElement(), Index, Index};
   for (Value Other : getPaired()) {
     auto Ty = cast<FragmentType>(Other.getType());
     if (Ty.getShape() != From.getShape() || Ty.getLayout() != From.getLayout())
-      return emitOpError("has fragments of one shape and layout");
+      return emitOpError("expected paired fragments of one shape and layout");
     Arguments.push_back(Ty.getElement());
   }
   if (!llvm::equal(Body.getArgumentTypes(), Arguments))
-    return emitOpError(
-        "has a block of the element, its row and its column, and "
-        "of the elements beside it");
+    return emitOpError("expected a block with the element, its row and its "
+                       "column, and the paired elements");
   auto Yield = dyn_cast<YieldOp>(Body.getTerminator());
   if (!Yield || !Yield.getValue() ||
       Yield.getValue().getType() != To.getElement())
-    return emitOpError() << "yields a " << To.getElement();
+    return emitOpError() << "expected to yield " << To.getElement();
   return success();
 }
 
@@ -181,12 +196,14 @@ LogicalResult StoreSharedOp::verify() {
   FragmentType From = getFragment().getType();
   SharedType To = getTile().getType();
   if (From.getShape() != To.getShape() || From.getElement() != To.getElement())
-    return emitOpError("keeps rows, columns and element");
+    return emitOpError(
+        "expected a tile of the fragment's shape and element type");
   bool Known = To.getElementBits() == 16 || To.getElementBits() == 32;
   if (!Known || !To.getSwizzle() || To.getColumns() % 16)
-    return emitOpError("writes elements of 16 or 32 bits, 16 columns at a "
-                       "time, into a swizzled tile");
+    return emitOpError("expected elements of 16 or 32 bits, a multiple of 16 "
+                       "columns and a swizzled tile");
   if (From.isTmemLayout() && (getPairs() || To.getElementBits() != 16))
-    return emitOpError("of a fragment in lanes writes 16 bits, not in pairs");
+    return emitOpError(
+        "of tmem_32x32b expected elements of 16 bits, without 'in pairs'");
   return success();
 }

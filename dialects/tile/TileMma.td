@@ -13,7 +13,7 @@
 include "dialects/tile/TileBase.td"
 
 def Tile_MmaOp : Tile_Op<"mma"> {
-  let summary = "Begins d = a·b + c on tensor cores";
+  let summary = "Begins d = a·b + c on tensor cores (wgmma)";
   let description = [{
     By one warpgroup, all of it. `a` is M×K, `b` K×N, both in shared memory
     (with `a_transposed`, `a` is stored K×M; with `b_transposed`, `b` is stored
@@ -46,8 +46,8 @@ def Tile_MmaOp : Tile_Op<"mma"> {
 }
 
 def Tile_WgmmaWaitOp : Tile_Op<"wgmma_wait", [AllTypesMatch<["pending", "still"]>]> {
-  let summary = "Waits until all but the newest `in_flight` products of this warpgroup are over";
-  let description = "What those products read may be overwritten from here on.";
+  let summary = "Waits until at most the newest `in_flight` wgmma groups of this warpgroup are in flight";
+  let description = "What the older ones read may be overwritten from here on (`wgmma.wait_group`).";
   let arguments = (ins Tile_PendingType:$pending, I32Attr:$in_flight);
   let results = (outs Tile_PendingType:$still);
   let assemblyFormat = "`<` $in_flight `>` $pending attr-dict `:` qualified(type($pending))";
@@ -55,7 +55,7 @@ def Tile_WgmmaWaitOp : Tile_Op<"wgmma_wait", [AllTypesMatch<["pending", "still"]
 }
 
 def Tile_AwaitOp : Tile_Op<"await"> {
-  let summary = "Waits until all but the newest `in_flight` products of this warpgroup are over, and gives a result";
+  let summary = "Waits until at most the newest `in_flight` wgmma groups are in flight, and gives a result";
   let description = [{
     The product that is awaited is not among those: `in_flight` others were begun
     after it, in the same block.
@@ -78,10 +78,9 @@ def Tile_AwaitOp : Tile_Op<"await"> {
 def Tile_ExtractColumnsOp : Tile_Op<"extract_columns", [Pure]> {
   let summary = "Some columns of a fragment; no data moves";
   let description = [{
-    With `exchanging` n, each two runs of n columns of the fragment have changed
-    places before: column c of the part is the fragment's column c + n or c - n.
-    A thread has whole groups of eight columns' own places, so runs are
-    multiples of 8 and stay in its registers.
+    With `rotate_half` n (RoPE), column c of the part is column c + n or c - n of
+    the fragment: each two runs of n columns change places. A thread holds the
+    same two of each eight columns, so a multiple of 8 moves no data.
 
     ```mlir
     %x = tile.extract_columns %d from 64 : !d -> !part                // a head of 64
@@ -110,8 +109,9 @@ def Tile_MapOp : Tile_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
     computed is some other element's value, to be dropped by the store. With one
     bound, of the rows, all columns are there.
 
-    Of fragments `beside` it, the block has the element at the same place as
-    well, behind the column: the other sum of a gate.
+    Of fragments given `with` it, the block has the element at the same place as
+    well, after the column: the second accumulator of a gated MLP, or RoPE's other
+    half.
 
     ```mlir
     %y = tile.map %d at [%m, %n] within [%rows, %columns] : !d -> !y {

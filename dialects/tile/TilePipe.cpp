@@ -18,7 +18,7 @@ static LogicalResult verifyInEntryBlock(Operation *Op) {
   auto Kernel = dyn_cast<gpu::GPUFuncOp>(Op->getParentOp());
   if (Kernel && Op->getBlock() == &Kernel.getBody().front())
     return success();
-  return Op->emitOpError("stands in the entry block of a kernel");
+  return Op->emitOpError("expected in the entry block of a kernel");
 }
 
 static LogicalResult verifyBeforeStart(Operation *Op) {
@@ -27,7 +27,7 @@ static LogicalResult verifyBeforeStart(Operation *Op) {
   for (Operation *Next = Op->getNextNode(); Next; Next = Next->getNextNode())
     if (isa<BarrierInitOp>(Next))
       return success();
-  return Op->emitOpError("needs a 'tile.barrier_init' behind it");
+  return Op->emitOpError("expected in front of a 'tile.barrier_init'");
 }
 
 /// A token that is dropped leaves others waiting for ever; one that is used
@@ -38,31 +38,39 @@ static LogicalResult verifyEndedOnce(Operation *Op, Value Stage) {
     Ends += !isa<TilesOp, TmaLoadOp, TmaLoadIm2colOp, TmaMulticastOp>(User);
   if (Ends == 1)
     return success();
-  return Op->emitOpError() << "gives a stage that is handed on " << Ends
-                           << " times, not once";
+  return Op->emitOpError() << "expected exactly one op that commits, releases "
+                              "or carries its stage, got "
+                           << Ends;
 }
 
 static LogicalResult verifyState(Operation *Op, Value Stage, StageState State) {
   if (cast<StageType>(Stage.getType()).getState() == State)
     return success();
-  return Op->emitOpError() << "needs a " << stringifyStageState(State)
-                           << " stage";
+  return Op->emitOpError() << "expected a " << stringifyStageState(State)
+                           << " stage, got a "
+                           << stringifyStageState(
+                                  cast<StageType>(Stage.getType()).getState())
+                           << " one";
 }
 
 LogicalResult PipeOp::verify() {
   if (int32_t(getConsumers()) < 1 || int32_t(getProducers()) < 1)
-    return emitOpError("has at least one producing and one consuming warp");
+    return emitOpError(
+        "expected at least one producer warp and one consumer warp");
   if (getPipe().getType().isInTensorMemory() !=
       (getCompletion() == Completion::Mma))
-    return emitOpError("is filled by 'mma' in tensor memory, and there alone");
+    return emitOpError("expected completion 'mma' for stages in tensor memory, "
+                       "and for no others");
   if (getPair() && getCompletion() == Completion::Threads)
-    return emitOpError("of a pair is filled by copies or products");
+    return emitOpError(
+        "expected completion 'tma' or 'mma' for a pair, got 'threads'");
   return verifyBeforeStart(*this);
 }
 
 LogicalResult AllocOp::verify() {
   if (getTile().getType().getPitch() != getTile().getType().getRows())
-    return emitOpError("allocates a whole tile");
+    return emitOpError(
+        "expected a whole tile, whose pitch is its number of rows");
   return verifyBeforeStart(*this);
 }
 
@@ -70,7 +78,7 @@ LogicalResult BarrierInitOp::verify() {
   for (Operation *Next = (*this)->getNextNode(); Next;
        Next = Next->getNextNode())
     if (isa<BarrierInitOp>(Next))
-      return emitOpError("comes once in a kernel");
+      return emitOpError("expected once in a kernel");
   return verifyInEntryBlock(*this);
 }
 
@@ -92,33 +100,35 @@ LogicalResult CommitOp::verify() {
 
 LogicalResult ReleaseOp::verify() {
   if (int32_t(getBlocks()) < 1 || getBlocks() > MostClusterBlocks)
-    return emitOpError() << "tells 1 to " << MostClusterBlocks << " blocks";
+    return emitOpError() << "expected 1 to " << MostClusterBlocks
+                         << " blocks, got " << int32_t(getBlocks());
   if (getAfterMma() &&
       (getBlocks() != 1 || !(*this)->getParentOfType<ElectOp>()))
-    return emitOpError("after_mma is said by one thread, which stands in "
-                       "'tile.elect', to its own block or pair");
+    return emitOpError(
+        "with 'after_mma' expected in 'tile.elect' and without 'to'");
   return verifyState(*this, getStage(), StageState::Full);
 }
 
 LogicalResult TilesOp::verify() {
   PipeType Pipe = getPipe().getType();
   if (!llvm::equal(getResultTypes(), Pipe.getTiles()))
-    return emitOpError("does not give the tiles of the pipe's stages");
+    return emitOpError("expected the types of the pipe's tiles as results");
   if (Pipe.isInTensorMemory() != bool(getMemory()))
-    return emitOpError("names the tensor memory that stages are in, where they "
-                       "are in it");
+    return emitOpError("expected 'in' with tensor memory for stages in tensor "
+                       "memory, and for no others");
   if (getMemory() && getMemory().getType().getColumns() <
                          Pipe.getStages() * Pipe.getStageColumns())
-    return emitOpError() << "has stages of "
+    return emitOpError() << "expected tensor memory of at least "
                          << Pipe.getStages() * Pipe.getStageColumns()
-                         << " columns in tensor memory of "
+                         << " columns for the stages, got "
                          << getMemory().getType().getColumns();
   return success();
 }
 
 LogicalResult TmaStoreWaitOp::verify() {
   if (int32_t(getInFlight()) < 0)
-    return emitOpError("keeps no less than no group");
+    return emitOpError() << "expected 0 or more groups in flight, got "
+                         << int32_t(getInFlight());
   return success();
 }
 
@@ -127,9 +137,11 @@ LogicalResult SubviewRowsOp::verify() {
   if (From.getColumns() != To.getColumns() ||
       From.getElement() != To.getElement() ||
       From.getSwizzle() != To.getSwizzle() || From.getPitch() != To.getPitch())
-    return emitOpError("keeps columns, element, swizzle and pitch");
+    return emitOpError("expected a part with the tile's columns, element type, "
+                       "swizzle and pitch");
   if (To.getRows() > From.getRows() || To.getRows() % 8)
-    return emitOpError("takes a multiple of 8 rows of those that are there");
+    return emitOpError() << "expected a multiple of 8 rows within the tile's "
+                         << From.getRows() << ", got " << To.getRows();
   return success();
 }
 
@@ -139,25 +151,26 @@ static LogicalResult verifyCopy(Operation *Op, ViewType View, SharedType Tile,
   ArrayRef<int64_t> Box = View.getBox();
   if (Coordinates != Box.size())
     return Op->emitOpError()
-           << "needs " << Box.size() << " coordinates, not " << Coordinates;
+           << "expected " << Box.size() << " coordinates, got " << Coordinates;
   if (View.getElement() != Tile.getElement() ||
       View.getSwizzle() != Tile.getSwizzle())
-    return Op->emitOpError("joins a view and a tile of different elements or "
-                           "swizzles");
+    return Op->emitOpError(
+        "expected a tile with the view's element type and swizzle");
   int64_t Rows = 1;
   for (int64_t Size : Box.drop_back())
     Rows *= Size;
   if (Box.back() != Tile.getLineElements() || Tile.getColumns() % Box.back())
     return Op->emitOpError()
-           << "moves boxes of " << Box.back()
-           << " columns; the tile's lines have " << Tile.getLineElements();
+           << "expected boxes of " << Tile.getLineElements()
+           << " columns, a line of the tile, got " << Box.back();
   if (Tile.getRows() % Rows)
-    return Op->emitOpError() << "moves boxes of " << Rows
-                             << " rows into a tile of " << Tile.getRows();
+    return Op->emitOpError() << "expected a tile of a multiple of the box's "
+                             << Rows << " rows, got " << Tile.getRows();
   bool OneBox = Tile.getRows() == Rows;
   for (int64_t Size : Box.drop_back().drop_back(Box.size() > 1))
     if (!OneBox && Size != 1)
-      return Op->emitOpError("takes several boxes of more than rows");
+      return Op->emitOpError(
+          "expected boxes of rows alone where a tile takes several");
   return success();
 }
 
@@ -176,17 +189,18 @@ LogicalResult TmaLoadIm2colOp::verify() {
   // Images, one to three spatial dimensions, channels.
   if (getAt().size() < 3 || getAt().size() > 5 ||
       getOffsets().size() + 2 != getAt().size())
-    return emitOpError("has three to five coordinates, and an offset for all "
-                       "but the first and the last");
+    return emitOpError("expected three to five coordinates, and an offset for "
+                       "all but the first and the last");
   if (View.getElement() != Tile.getElement() ||
       View.getSwizzle() != Tile.getSwizzle())
-    return emitOpError("joins a view and a tile of different elements or "
-                       "swizzles");
+    return emitOpError(
+        "expected a tile with the view's element type and swizzle");
   ArrayRef<int64_t> Box = View.getBox();
   if (Box.size() != 2 || Box[0] != Tile.getRows() ||
       Box[1] != Tile.getLineElements() || Tile.getColumns() % Box[1])
-    return emitOpError() << "moves boxes of pixels and channels: "
-                         << Tile.getRows() << " and " << Tile.getLineElements();
+    return emitOpError() << "expected boxes of " << Tile.getRows()
+                         << " pixels and " << Tile.getLineElements()
+                         << " channels";
   return success();
 }
 
@@ -194,8 +208,8 @@ LogicalResult TmaMulticastOp::verify() {
   if (failed(verifyState(*this, getStage(), StageState::Free)))
     return failure();
   if (int32_t(getBlocks()) < 2 || getBlocks() > MostClusterBlocks)
-    return emitOpError() << "copies into 2 to " << MostClusterBlocks
-                         << " blocks";
+    return emitOpError() << "expected 2 to " << MostClusterBlocks
+                         << " blocks, got " << int32_t(getBlocks());
   return verifyCopy(*this, getView().getType(), getTile().getType(),
                     getAt().size());
 }
@@ -208,18 +222,23 @@ LogicalResult TmaStoreOp::verify() {
 LogicalResult RoleOp::verify() {
   if (!getRegisters()) {
     if (int32_t(getFirst()) < 0 || int32_t(getFirst()) >= int32_t(getEnd()))
-      return emitOpError("takes some warps, from one to a later one");
+      return emitOpError() << "expected a range of warps, got "
+                           << int32_t(getFirst()) << " to "
+                           << int32_t(getEnd());
   } else if (getFirst() % 4 || getEnd() % 4 || getFirst() >= getEnd()) {
-    return emitOpError("takes whole warpgroups: warps from a multiple of 4 to "
-                       "a larger one");
+    return emitOpError() << "with 'registers' expected whole warpgroups, warps "
+                            "from a multiple of 4 to a larger one, got "
+                         << int32_t(getFirst()) << " to " << int32_t(getEnd());
   }
   if (getRegisters() &&
       (getRegisters() % 8 || getRegisters() < 24 || getRegisters() > 256))
-    return emitOpError("gives each thread 24 to 256 registers, a multiple of "
-                       "8");
+    return emitOpError()
+           << "expected 24 to 256 registers a thread, a multiple of 8, got "
+           << int32_t(getRegisters());
   Block &Body = getBody().front();
   if (Body.getNumArguments() != 1 || !Body.getArgument(0).getType().isIndex())
-    return emitOpError("has one argument, the warpgroup's number, an index");
+    return emitOpError(
+        "expected one block argument, the warpgroup's number, an index");
   return verifyInEntryBlock(*this);
 }
 
@@ -229,22 +248,22 @@ bool kpc::tile::isOfWarpgroups(RoleOp Role) {
 
 LogicalResult ElectOp::verify() {
   if (getScope() == Scope::Block)
-    return emitOpError("elects a thread of a warpgroup or a role");
+    return emitOpError("expected scope 'warpgroup' or 'role', got 'block'");
   auto Role = (*this)->getParentOfType<RoleOp>();
   if (Role && getScope() == Scope::Warpgroup && !isOfWarpgroups(Role))
-    return emitOpError("of a warpgroup stands in a role of whole warpgroups");
+    return emitOpError("of a warpgroup expected in a role of whole warpgroups");
   if (Role)
     return success();
-  return emitOpError("stands in a role");
+  return emitOpError("expected in a 'tile.role'");
 }
 
 LogicalResult SyncOp::verify() {
   auto Role = (*this)->getParentOfType<RoleOp>();
   bool InRole = Role != nullptr;
   if (Role && !isOfWarpgroups(Role))
-    return emitOpError("stands in a role of whole warpgroups");
+    return emitOpError("expected in a role of whole warpgroups");
   if (InRole != (getScope() == Scope::Block))
     return success();
-  return emitOpError(InRole ? "of the block cannot stand in a role"
-                            : "of a part of the block stands in a role");
+  return emitOpError(InRole ? "of the block expected outside of roles"
+                            : "of a part of the block expected in a role");
 }

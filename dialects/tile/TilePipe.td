@@ -47,7 +47,7 @@ def Tile_PipeOp : Tile_Op<"pipe"> {
 }
 
 def Tile_BarrierInitOp : Tile_Op<"barrier_init"> {
-  let summary = "Barriers are set up and seen by all threads of the block from here on";
+  let summary = "Initialises the barriers; all threads of the block see them from here on";
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }

@@ -28,12 +28,12 @@ static constexpr int64_t FewestColumns = 32;
 static LogicalResult verifyInKernel(Operation *Op) {
   auto Kernel = dyn_cast<gpu::GPUFuncOp>(Op->getParentOp());
   if (!Kernel || Op->getBlock() != &Kernel.getBody().front())
-    return Op->emitOpError("stands in the entry block of a kernel");
+    return Op->emitOpError("expected in the entry block of a kernel");
   for (Operation *Before = Op->getPrevNode(); Before;
        Before = Before->getPrevNode())
     if (isa<BarrierInitOp>(Before))
       return success();
-  return Op->emitOpError("needs a 'tile.barrier_init' in front of it");
+  return Op->emitOpError("expected behind a 'tile.barrier_init'");
 }
 
 LogicalResult TmemAllocOp::verify() {
@@ -41,13 +41,14 @@ LogicalResult TmemAllocOp::verify() {
     return failure();
   int64_t Columns = getMemory().getType().getColumns();
   if (Columns < FewestColumns || !llvm::isPowerOf2_64(Columns))
-    return emitOpError() << "takes a power of two of columns, from "
-                         << FewestColumns << " on, not " << Columns;
+    return emitOpError() << "expected a power of two of columns, at least "
+                         << FewestColumns << ", got " << Columns;
   unsigned Frees = llvm::count_if(getMemory().getUsers(), [](Operation *User) {
     return isa<TmemFreeOp>(User);
   });
   if (Frees != 1)
-    return emitOpError() << "is given back " << Frees << " times, not once";
+    return emitOpError() << "expected exactly one 'tile.tmem_free', got "
+                         << Frees;
   // Each looks at those before it: the last one sees all.
   int64_t Taken = Columns;
   for (auto Other : (*this)->getBlock()->getOps<TmemAllocOp>()) {
@@ -55,11 +56,11 @@ LogicalResult TmemAllocOp::verify() {
       break;
     Taken += Other.getMemory().getType().getColumns();
     if (Other.getPair() != getPair())
-      return emitOpError("is of a pair like all of the kernel's, or none is");
+      return emitOpError("expected all of a kernel's to be of pairs, or none");
   }
   if (Taken > TensorMemoryColumns)
-    return emitOpError() << "makes " << Taken << " columns; a block has "
-                         << TensorMemoryColumns;
+    return emitOpError() << "expected at most " << TensorMemoryColumns
+                         << " columns in a block, got " << Taken;
   return success();
 }
 
@@ -68,7 +69,7 @@ LogicalResult TmemFreeOp::verify() {
     return failure();
   if (getMemory().getDefiningOp<TmemAllocOp>())
     return success();
-  return emitOpError("gives back what a 'tile.tmem_alloc' took");
+  return emitOpError("expected what a 'tile.tmem_alloc' gave");
 }
 
 //===----------------------------------------------------------------------===//
@@ -86,7 +87,7 @@ static LogicalResult verifyFree(TmemMmaOp Op) {
   auto Tiles = Op.getD().getDefiningOp<TilesOp>();
   if (!Tiles || Tiles.getStage().getType().getState() == StageState::Free)
     return success();
-  return Op.emitOpError("writes into a stage that is full");
+  return Op.emitOpError("expected a d of a free stage, got a full one");
 }
 
 LogicalResult TmemMmaOp::verify() {
@@ -96,7 +97,7 @@ LogicalResult TmemMmaOp::verify() {
   if (failed(verifyFactors(*this, A, B)))
     return failure();
   if (A.Element.isF32() && !(A.SumContiguous && B.SumContiguous))
-    return emitOpError("on f32 needs both operands with K side by side");
+    return emitOpError("on f32 expected both operands contiguous along K");
   int64_t M = A.Outer, N = B.Outer, Blocks = getPair() ? 2 : 1;
   int64_t Step = 256 / int64_t(A.Element.getIntOrFloatBitWidth());
   const layout::InstructionShape *Shape =
@@ -107,13 +108,14 @@ LogicalResult TmemMmaOp::verify() {
   // With 128 rows a block, columns come by 16 (PTX ISA, tcgen05.mma, shapes).
   if (M != TensorMemoryRows || N * Blocks % 16 || !Shape ||
       !Shape->allows(M * Blocks, N * Blocks, Step))
-    return emitOpError() << "of " << M * Blocks << " rows and " << N * Blocks
-                         << " columns: rows are " << TensorMemoryRows * Blocks
-                         << ", columns a multiple of 16 up to 256";
+    return emitOpError() << "expected an M of " << TensorMemoryRows * Blocks
+                         << " and an N that is a multiple of 16 up to 256, got "
+                         << M * Blocks << " and " << N * Blocks;
   if (D.getColumns() != N * Blocks)
-    return emitOpError() << "gives " << N * Blocks << " columns";
+    return emitOpError() << "expected a d of " << N * Blocks << " columns, got "
+                         << D.getColumns();
   if (!(*this)->getParentOfType<ElectOp>())
-    return emitOpError("is begun by one thread: it stands in 'tile.elect'");
+    return emitOpError("expected in 'tile.elect': one thread begins it");
   return verifyFree(*this);
 }
 
@@ -126,27 +128,30 @@ static LogicalResult verifyByWarpgroup(Operation *Op) {
   auto Role = Op->getParentOfType<RoleOp>();
   if (Role && isOfWarpgroups(Role) && !Op->getParentOfType<ElectOp>())
     return success();
-  return Op->emitOpError("is done by whole warpgroups, each of whose warps "
-                         "reaches 32 rows");
+  return Op->emitOpError(
+      "expected in a role of whole warpgroups: each warp reaches 32 rows");
 }
 
 static LogicalResult verifyMoved(Operation *Op, FragmentType Fragment,
                                  TensorMemoryType Memory) {
   if (!Fragment.isTmemLayout() || Fragment.getElement() != Memory.getElement())
-    return Op->emitOpError("moves a fragment of f32 in lanes");
+    return Op->emitOpError(
+        "expected a fragment of f32 in the layout tmem_32x32b");
   if (Fragment.getColumns() <= Memory.getColumns())
     return verifyByWarpgroup(Op);
-  return Op->emitOpError() << "moves " << Fragment.getColumns()
-                           << " columns of " << Memory.getColumns();
+  return Op->emitOpError() << "expected at most the " << Memory.getColumns()
+                           << " columns of the memory, got "
+                           << Fragment.getColumns();
 }
 
 LogicalResult TmemLoadOp::verify() {
   if (!getFragment().hasOneUse())
-    return emitOpError("gives a pending fragment that is not used exactly "
-                       "once");
+    return emitOpError()
+           << "expected exactly one use of the pending fragment, got "
+           << std::distance(getFragment().use_begin(), getFragment().use_end());
   auto Tiles = getMemory().getDefiningOp<TilesOp>();
   if (Tiles && Tiles.getStage().getType().getState() == StageState::Free)
-    return emitOpError("reads a stage that is not full");
+    return emitOpError("expected a full stage, got a free one");
   return verifyMoved(*this, getFragment().getType().getFragment(),
                      getMemory().getType());
 }

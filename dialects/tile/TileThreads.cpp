@@ -19,24 +19,25 @@ static LogicalResult verifyPieces(Operation *Op, SharedType Tile,
                                   Region &Region) {
   Block &Body = Region.front();
   if (Memory.getRank() != 1 || Memory.getElementType() != Tile.getElement())
-    return Op->emitOpError("joins a tile and a memref of one dimension, of "
-                           "the same elements");
+    return Op->emitOpError(
+        "expected a memref of one dimension and of the tile's element type");
   int64_t ElementBytes = Tile.getElementBits() / 8;
   if (!llvm::is_contained({2, 4, 8, 16}, Bytes) || Bytes < ElementBytes)
-    return Op->emitOpError() << "copies pieces of 2, 4, 8 or 16 bytes and of "
-                                "an element at least, not of "
+    return Op->emitOpError() << "expected pieces of 2, 4, 8 or 16 bytes and of "
+                                "an element at least, got "
                              << Bytes;
   if (!Tile.getSwizzle())
-    return Op->emitOpError("copies swizzled tiles");
+    return Op->emitOpError("expected a swizzled tile");
   if (Op->getParentOfType<RoleOp>())
-    return Op->emitOpError("is done by all threads of the block, not by a "
-                           "role's");
+    return Op->emitOpError(
+        "expected outside of roles: all threads of the block take part");
   if (Body.getNumArguments() != 2 ||
       !llvm::all_of(Body.getArgumentTypes(),
                     [](Type Ty) { return Ty.isIndex(); }))
-    return Op->emitOpError("has a block of a piece's row and column");
+    return Op->emitOpError("expected a block with a piece's row and column");
   if (!isa<YieldAddressOp>(Body.getTerminator()))
-    return Op->emitOpError("has a block that ends in 'tile.yield_address'");
+    return Op->emitOpError(
+        "expected a block that ends in 'tile.yield_address'");
   return success();
 }
 
@@ -55,7 +56,8 @@ LogicalResult StoreGlobalOp::verify() {
 LogicalResult CpAsyncWaitOp::verify() {
   if (int32_t(getInFlight()) >= 0)
     return success();
-  return emitOpError("keeps no less than no group");
+  return emitOpError() << "expected 0 or more groups in flight, got "
+                       << int32_t(getInFlight());
 }
 
 LogicalResult MmaSyncOp::verify() {
@@ -67,15 +69,18 @@ LogicalResult MmaSyncOp::verify() {
   if (failed(verifyFactors(*this, A, B)))
     return failure();
   if (!D.getElement().isF32())
-    return emitOpError("sums up in f32");
+    return emitOpError() << "expected accumulators of f32, got "
+                         << D.getElement();
   if (getATransposed() && getA().getType().getSwizzle() != 128)
-    return emitOpError("reads a transposed operand in lines of 128 bytes");
+    return emitOpError("expected a swizzle of 128 bytes for a transposed a");
   int64_t M = A.Outer, N = B.Outer;
   if (M % 64 || N % 16)
-    return emitOpError() << "of " << M << " rows and " << N
-                         << " columns: rows are a multiple of 64, columns of "
-                            "16";
+    return emitOpError()
+           << "expected an M that is a multiple of 64 and an N of 16, got " << M
+           << " and " << N;
   if (D.getRows() != M || D.getColumns() != N)
-    return emitOpError() << "gives " << M << " rows and " << N << " columns";
+    return emitOpError() << "expected a result of " << M << " rows and " << N
+                         << " columns, got " << D.getRows() << " and "
+                         << D.getColumns();
   return success();
 }

@@ -15,7 +15,7 @@
 include "dialects/tile/TileCluster.td"
 
 def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
-  let summary = "Begins copies from global memory into a tile, by all threads of the block";
+  let summary = "Begins copies from global into shared memory (`cp.async`), by all threads of the block";
   let description = [{
     A tile is copied in pieces of `bytes` bytes, 4, 8 or 16, neighbours along
     its rows; neighbouring threads take neighbouring pieces. The block has the
@@ -44,7 +44,7 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
 }
 
 def Tile_StoreGlobalOp : Tile_Op<"store_global", [SingleBlock]> {
-  let summary = "Copies a tile to global memory, by all threads of the block";
+  let summary = "Stores a tile to global memory, by all threads of the block";
   let description = [{
     The way back of `tile.cp_async`, in pieces of 2, 4, 8 or 16 bytes; it is over
     when the op is. What others wrote into the tile is seen behind a
@@ -65,26 +65,26 @@ def Tile_StoreGlobalOp : Tile_Op<"store_global", [SingleBlock]> {
 }
 
 def Tile_YieldAddressOp : Tile_Op<"yield_address", [Pure, Terminator, ParentOneOf<["CpAsyncOp", "StoreGlobalOp"]>]> {
-  let summary = "Where a piece of a tile is in memory, and how many of its elements are there";
+  let summary = "Yields the address of a piece of a tile in memory, and how many of its elements are there";
   let description = "`count` may be negative or too large: it is taken for none, or for all.";
   let arguments = (ins Index:$at, Optional<Index>:$count);
   let assemblyFormat = "$at (`,` $count^)? attr-dict";
 }
 
 def Tile_CpAsyncCommitOp : Tile_Op<"cp_async_commit"> {
-  let summary = "Closes a group of this thread's gathers";
+  let summary = "Closes a group of this thread's `cp.async` copies";
   let assemblyFormat = "attr-dict";
 }
 
 def Tile_CpAsyncWaitOp : Tile_Op<"cp_async_wait"> {
-  let summary = "Waits until all but the newest `in_flight` groups of this thread's gathers are there";
+  let summary = "Waits until at most the newest `in_flight` groups of this thread's `cp.async` are in flight";
   let arguments = (ins I32Attr:$in_flight);
   let assemblyFormat = "`<` $in_flight `>` attr-dict";
   let hasVerifier = 1;
 }
 
 def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
-  let summary = "d = a·b + c on tensor cores, by the warps of one warpgroup";
+  let summary = "d = a·b + c on tensor cores (`mma.sync`), by the warps of one warpgroup";
   let description = [{
     As `tile.mma`, but over when the op is: each warp loads its part of both
     operands into registers, for its 16 of each 64 rows (mma.sync m16n8k16, of

@@ -63,8 +63,7 @@ public:
       else
         remark::missed(User.getLoc(),
                        remark::RemarkOpts::name("gate").category("recognition"))
-            << "A gate's two products stay two kernels, because " + Why.str() +
-                   ".";
+            << "The two GEMMs of a gated MLP are not fused: " + Why.str() + ".";
     }
   }
 
@@ -87,7 +86,7 @@ private:
 StringRef Pairer::refusal(GemmRegion &Gate, GemmRegion &Up) const {
   StringRef Why = Gate.refusal();
   if (Why.empty() && typeOf(Gate.B) != typeOf(Up.B))
-    return "their right sides are not alike";
+    return "the two weights differ in size or type";
   return Why;
 }
 
@@ -124,7 +123,7 @@ void Pairer::merge(GemmRegion &Gate, GemmRegion &Up, unsigned Operand) {
   RegionOp Region = Joiner.finish();
   remark::passed(Region.getLoc(),
                  remark::RemarkOpts::name("gate").category("recognition"))
-      << "A gate's two products are one kernel.";
+      << "The two GEMMs of a gated MLP are fused into one kernel.";
   Up.Region.getOutputs()[0].replaceAllUsesWith(Region.getOutputs()[0]);
   Merged.insert(Up.Region);
   Up.Region.erase();

@@ -148,8 +148,9 @@ void merge(ArrayRef<ToHeads> Parts, OpBuilder &B) {
   }
   remark::passed(Loc,
                  remark::RemarkOpts::name("products").category("recognition"))
-      << std::to_string(Parts.size()) + " products of one input are one of " +
-             std::to_string(Columns) + " columns.";
+      << std::to_string(Parts.size()) +
+             " GEMMs of one input are fused into one with N = " +
+             std::to_string(Columns) + ".";
 }
 
 struct FuseQkvPass : graph::impl::FuseQkvBase<FuseQkvPass> {

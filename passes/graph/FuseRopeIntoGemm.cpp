@@ -90,7 +90,7 @@ bool isReadByRegions(ReshapeOp View) {
 
 StringRef refusalOfUses(GemmRegion &Gemm, RopeRegion &Rope, ReshapeOp View,
                         const RopeSizes &Sizes) {
-  StringRef Elsewhere = "the heads before it are used elsewhere";
+  StringRef Elsewhere = "the heads without RoPE are used elsewhere as well";
   auto IsView = [&](Operation *User, int64_t Heads) {
     auto Other = dyn_cast<ReshapeOp>(User);
     return Other && isReadByRegions(Other) &&
@@ -223,29 +223,27 @@ void RopeFuser::fuse(RopeRegion &Rope) {
                         std::to_string(2 * Rope.half());
     replace(*Gemm, Rope, *Sizes);
     remark::passed(Loc, Options)
-        << "A rotary embedding of " + Heads + " is the end of its product.";
+        << "RoPE of " + Heads + " is fused into its GEMM's epilogue.";
     return;
   }
   remark::missed(Loc, Options)
-      << "A rotary embedding is a kernel behind its product, because " +
-             (Operands.empty() ? Why.str()
-                               : "of the operands: " + Operands.str()) +
-             ".";
+      << "RoPE is not fused into its GEMM: " +
+             (Operands.empty() ? Why.str() : Operands.str()) + ".";
 }
 
 StringRef RopeFuser::refusal(GemmRegion &Gemm, RopeRegion &Rope, ReshapeOp View,
                              const RopeSizes &Sizes) const {
   int64_t Half = Rope.half();
   if (Half < 1 || Half % ThreadColumns)
-    return "its halves are not multiples of 8 elements";
+    return "half a head is not a multiple of 8 elements";
   if (Half > schedule::MaxRotateHalf)
     return "its heads have more than 128 elements";
   if (llvm::none_of(WidestTiles,
                     [&](int64_t Tile) { return Tile % (2 * Half) == 0; }))
-    return "no tile of a product has whole heads";
+    return "no tile of the GEMM holds whole heads";
   if (typeOf(Gemm.Region.getOutputs()[0]).getElementType() !=
       typeOf(Rope.Region.getOutputs()[0]).getElementType())
-    return "it gives another type";
+    return "its result has another type than the GEMM's";
   if (StringRef Why = refusalOfRope(Gemm, Rope, Sizes); !Why.empty())
     return Why;
   if (StringRef Why = refusalOfUses(Gemm, Rope, View, Sizes); !Why.empty())
@@ -253,7 +251,7 @@ StringRef RopeFuser::refusal(GemmRegion &Gemm, RopeRegion &Rope, ReshapeOp View,
   SmallVector<Value> Others(Rope.Region.getInputs());
   Others.erase(Others.begin() + Rope.X.getArgNumber());
   if (isMadeOf(Others, Gemm.Region))
-    return "its angles are made of the product";
+    return "its angles depend on the GEMM's result";
   return {};
 }
 

@@ -70,11 +70,12 @@ StringRef GemmRegion::refusal() const {
   Type Element = Left.getElementType();
   if ((!Element.isF16() && !Element.isBF16()) ||
       Right.getElementType() != Element)
-    return "they are not of 16 bits";
+    return "its operands are not of 16 bits. To fix: compile with --precision "
+           "fp16 or bf16";
   std::optional<int64_t> Sum = Right.getStaticDim(0),
                          Columns = Right.getStaticDim(1);
   if (!Sum || !Columns || *Sum < 1 || *Sum % Whole || *Columns % Whole)
-    return "their sizes are not multiples of 8";
+    return "K or N is not a multiple of 8. To fix: pad the weight in the model";
   return {};
 }
 

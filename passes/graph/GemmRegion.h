@@ -36,8 +36,8 @@ struct GemmRegion {
   mlir::Value input(mlir::BlockArgument Argument) {
     return Region.getInputs()[Argument.getArgNumber()];
   }
-  /// What builders ask of the operands: what is not so of "them". Empty: all
-  /// is.
+  /// Why its operands do not fit the builders, and what to change. Empty: they
+  /// fit.
   llvm::StringRef refusal() const;
 };
 

@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def GatherNdToBroadcast : Pass<"gather-nd-to-broadcast", "::mlir::func::FuncOp"> {
-  let summary = "A gather of each element by its own indices is the value itself";
+  let summary = "Turns gather_nd with a dimension's own indices into a reshape and a broadcast";
   let description = [{
     `gather_nd(x, [i0, i1, …])` where each index is that of a dimension of the
     result, in order, as exporters look up padding masks: a reshape, and a
@@ -36,7 +36,7 @@ def HoistInvariants : Pass<"hoist-invariants", "::mlir::func::FuncOp"> {
 }
 
 def RecogniseAttention : Pass<"recognise-attention", "::mlir::func::FuncOp"> {
-  let summary = "A softmax between two products becomes graph.attention";
+  let summary = "Recognises a softmax between two GEMMs as graph.attention";
   let description = [{
     As exporters spell it: factors on the scores, on queries or on keys; a bias;
     masks as a select or as something added, of which a comparison of indices
@@ -61,7 +61,7 @@ def SinkTransposes : Pass<"sink-transposes", "::mlir::func::FuncOp"> {
 }
 
 def FlattenBatchIntoM : Pass<"flatten-batch-into-m", "::mlir::func::FuncOp"> {
-  let summary = "A product whose right side all of a batch share has the batch among its rows";
+  let summary = "Flattens the batch of a GEMM into M where all of it shares one B";
   let description = [{
     `[b, s, k] x [1, k, n]` becomes `[b*s, k] x [k, n]`. The reshape behind it is
     moved behind elementwise ops, reductions of the last dimension, broadcasts
@@ -71,26 +71,26 @@ def FlattenBatchIntoM : Pass<"flatten-batch-into-m", "::mlir::func::FuncOp"> {
 }
 
 def FuseQkv : Pass<"fuse-qkv", "::mlir::func::FuncOp"> {
-  let summary = "Queries, keys and values of one input come from one product";
+  let summary = "Fuses the GEMMs of queries, keys and values of one input into one (horizontal fusion)";
   let description = [{
-    Products of one value with constants, each followed by the split into heads
-    of the same size (and, all or none of them, by a vector that is added),
-    become one product with the constants side by side, and slices of its heads.
+    GEMMs of one A with constants, each followed by the split into heads of the
+    same size (and, all or none of them, by a bias), become one GEMM with the
+    constants side by side along N, and slices of its heads.
   }];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
 def SplitGateUp : Pass<"split-gate-up", "::mlir::func::FuncOp"> {
-  let summary = "A product with a constant whose two halves meet element by element is two products";
+  let summary = "Splits a GEMM whose two halves meet element by element into gate and up";
   let description = [{
-    `silu(m[:, :n]) * m[:, n:]` with `m = x*w`, with or without a vector that is
-    added to each row of m: as fuse-gated-mlp wants gates.
+    `silu(m[:, :n]) * m[:, n:]` with `m = x*w`, with or without a bias. The
+    two GEMMs are what `fuse-gated-mlp` takes.
   }];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
 def RecogniseRope : Pass<"recognise-rope", "::mlir::func::FuncOp"> {
-  let summary = "Rotary embeddings swap the halves of heads by an index, not by copies";
+  let summary = "Recognises rotary embeddings (RoPE): rotate-half becomes an index, not copies";
   let description = [{
     `x*cos + concat(-back half of x, front half of x)*sin` is computed on heads
     in two halves, a dimension that the second factor walks backwards: one
@@ -102,7 +102,7 @@ def RecogniseRope : Pass<"recognise-rope", "::mlir::func::FuncOp"> {
 }
 
 def FoldScales : Pass<"fold-scales", "::mlir::func::FuncOp"> {
-  let summary = "Constant factors of a convolution's or product's columns go into its weights";
+  let summary = "Folds constant factors of the columns of convolutions and GEMMs into their weights";
   let description = [{
     `mul(conv(x, w), s)` with a constant `s` per output channel becomes
     `conv(x, mul(w, s))`: batch normalisation in inference costs nothing. The new
@@ -117,7 +117,7 @@ def FoldRecipes : Pass<"fold-recipes", "::mlir::func::FuncOp"> {
 }
 
 def Im2colPatchEmbed : Pass<"im2col-patch-embed", "::mlir::func::FuncOp"> {
-  let summary = "Convolutions whose step is the filter's size become products";
+  let summary = "Turns patch embeddings, convolutions whose stride is the filter's size, into GEMMs by im2col";
   let description = [{
     Each pixel is in one patch: patches are rows of a matrix. For 16-bit
     convolutions of fewer channels than fill 16 bytes, whose pixels tensor
@@ -151,7 +151,7 @@ def SetIoType : Pass<"set-io-type", "::mlir::func::FuncOp"> {
 }
 
 def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
-  let summary = "Attention becomes GEMMs and a softmax where a target has no kernel for it";
+  let summary = "Decomposes attention into GEMMs and a softmax where a target has no kernel for it";
   let description = [{
     An attention stays one op where each of `targets` builds it: 16-bit heads
     (with `narrow`, f32 as well, which set-precision stores so) of 8 to 256
@@ -168,7 +168,7 @@ def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
 }
 
 def FoldConstants : Pass<"fold-constants", "::mlir::ModuleOp"> {
-  let summary = "What follows from constants alone is computed when compiling";
+  let summary = "Computes what follows from constants alone when compiling";
   let description = [{
     The driver compiles the kernels of such values for this machine's processor,
     runs them, and puts weights in their place. On its own (in `kpc-opt`), the
@@ -178,7 +178,7 @@ def FoldConstants : Pass<"fold-constants", "::mlir::ModuleOp"> {
 }
 
 def UnifyRowShapes : Pass<"unify-row-shapes", "::mlir::func::FuncOp"> {
-  let summary = "What is computed with reduced rows has their shape, whatever reshapes stand between";
+  let summary = "Gives row reductions and what is computed with their rows one shape, across reshapes";
   let description = [{
     A group norm reduces rows of `[n, 32, k]`; its scale, and what follows, are
     computed on `[n, 320, h, w]`. Where sizes of one shape divide those of the
@@ -224,21 +224,21 @@ def FormRegions : Pass<"form-regions", "::mlir::func::FuncOp"> {
     Option<"Fuse", "fuse", "bool", "true", "Whether to fuse at all">,
     Option<"Rows", "rows", "bool", "false", "Whether a region may hold several reductions of the same rows">,
     Option<"Transposed", "transposed", "unsigned", "0",
-           "Bits of the widest elements that a product reads transposed, as they lie in memory">,
+           "Bits of the widest elements that a GEMM reads transposed, as they lie in memory">,
     Option<"LongestRow", "longest-row", "unsigned", "131072", "Elements of the longest such row">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
 def PadLeadingDimension : Pass<"pad-leading-dimension", "::mlir::func::FuncOp"> {
-  let summary = "Copies inputs and outputs of matrix products whose rows tensor cores cannot copy"
-                " into memory of kpc's own";
+  let summary = "Copies GEMM operands and results whose leading dimension TMA cannot take"
+                " to or from memory with a padded one";
   let description = [{
     The caller's tensors have the rows they have. Where an input of the model
-    is read by a matrix product of 16 bits and its rows do not begin at
+    is read by a GEMM of 16 bits and its rows do not begin at
     multiples of 16 bytes, it is copied once into a tensor between kernels,
-    whose rows are padded; a product that is an output of the model is copied
-    out of such a tensor. Only where the copy is small beside the product:
+    whose rows are padded; a GEMM that is an output of the model is copied
+    out of such a tensor. Only where the copy is small beside the GEMM:
     each element takes part in `least-uses` multiply-adds or more.
   }];
   let options = [Option<"LeastUses", "least-uses", "int64_t", "64", "Multiply-adds of each element that is copied">];
@@ -274,28 +274,28 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
 }
 
 def FuseGatedMlp : Pass<"fuse-gated-mlp", "::mlir::func::FuncOp"> {
-  let summary = "A gate's two products are one kernel";
+  let summary = "Fuses the gate and up GEMMs of a gated MLP (SwiGLU, GEGLU) into one kernel";
   let description = [{
-    Two regions of one product each, with the same left side, of which the
-    second takes the first's result element by element: `silu(x*w) * (x*v)`.
-    One region of both writes the result alone. For targets with wgmma, whose
-    builders keep both sums, those of few rows too; of 16 bits. What is refused is
-    a remark of category `recognition`.
+    Two regions of one GEMM each, with the same A, of which the second takes the
+    first's result element by element: `silu(x*w) * (x*v)`. One region with both
+    writes the result alone. For targets with wgmma, whose builders keep both
+    accumulators, the GEMV's too; operands of 16 bits. What is refused is a
+    remark of category `recognition`.
   }];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
 def FuseRopeIntoGemm : Pass<"fuse-rope-into-gemm", "::mlir::func::FuncOp"> {
-  let summary = "A rotary embedding is the end of the product that makes its heads";
+  let summary = "Fuses a rotary embedding (RoPE) into the epilogue of the GEMM that makes its heads";
   let description = [{
-    A region of a product whose columns are heads, and one that turns all or some
-    of these and is elsewise elementwise (`recognise-rope`), become one: the
-    product in the loops of the heads, of which those that are not turned stay as
-    they are, by a select. Kernels that read heads before or behind the embedding
-    read them in the one result. For targets with wgmma, in whose registers both
-    halves of a head meet, or in the shared memory of few rows; of 16 bits, heads
-    of up to 128 elements that divide a tile. Each one found, and each that is
-    refused with the reason, is a remark of category `recognition`.
+    A region of a GEMM whose columns are heads, and one that applies RoPE to all
+    or some of these heads and is elementwise otherwise (`recognise-rope`), become
+    one. Heads without RoPE are kept by a select. Kernels that read heads before
+    or after RoPE read them in the one result. For targets with wgmma, where both
+    halves of a head are in one thread's registers (in shared memory for a GEMV).
+    Operands have 16 bits, heads up to 128 elements, and whole heads fit a tile.
+    Each fusion, and each refusal with its reason, is a remark of category
+    `recognition`.
   }];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
@@ -317,11 +317,11 @@ def LowerRegions : Pass<"lower-regions", "::mlir::ModuleOp"> {
 }
 
 def AllowTf32 : Pass<"allow-tf32", "::mlir::ModuleOp"> {
-  let summary = "Products of f32 may be made of tf32";
+  let summary = "Lets GEMMs of f32 multiply in tf32";
   let description = [{
-    Kernels that sum up products of f32 get the attribute `kpc.tf32`: builders
-    for tensor cores may round both factors to 11 bits of mantissa. Sums stay
-    f32. Builders without such tensor cores, and hosts, do not mind it.
+    Kernels with GEMMs of f32 get the attribute `kpc.tf32`: builders
+    for tensor cores may round both operands to 11 bits of mantissa. Accumulators
+    stay f32. Builders without such tensor cores, and hosts, do not mind it.
   }];
 }
 

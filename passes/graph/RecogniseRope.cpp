@@ -319,8 +319,8 @@ void RopeWriter::write(ArrayRef<Rope> Together) {
   std::string Of = Count ? " of " + std::to_string(Count) + " heads" : "";
   remark::passed(Loc,
                  remark::RemarkOpts::name("rotary").category("recognition"))
-      << "A rotary embedding" + Of + " of " + std::to_string(2 * Halves.Half) +
-             " elements has its halves swapped in place.";
+      << "RoPE" + Of + " of " + std::to_string(2 * Halves.Half) +
+             " elements is recognised: rotate-half is an index, not a copy.";
 }
 
 struct RecogniseRopePass : graph::impl::RecogniseRopeBase<RecogniseRopePass> {
@@ -339,8 +339,7 @@ struct RecogniseRopePass : graph::impl::RecogniseRopeBase<RecogniseRopePass> {
       else
         remark::missed(Op.getLoc(), remark::RemarkOpts::name("rotary").category(
                                         "recognition"))
-            << "Swapped halves are not a rotary embedding, because " +
-                   Why.str() + ".";
+            << "Rotated halves are not recognised as RoPE: " + Why.str() + ".";
     }
     if (All.empty())
       return;

@@ -215,8 +215,8 @@ Value RopeGemm::onlyRotated(Value Rotated, Value Straight) {
 
 StringRef graph::refusalOfRope(GemmRegion &Gemm, RopeRegion &Rope,
                                const RopeSizes &Sizes) {
-  StringRef Behind = "its product ends in more than a bias",
-            Angles = "its angles are not those of positions";
+  StringRef Behind = "its GEMM has an epilogue of more than a bias",
+            Angles = "its angles do not depend on positions alone";
   for (BlockArgument Argument : Gemm.Region.getBody().getArguments())
     if (Argument != Gemm.A && Argument != Gemm.B &&
         !Sizes.ofGemm(typeOf(Argument).getDims()))

@@ -144,8 +144,8 @@ void JoinedGate::split() {
   }
   remark::passed(Product.getLoc(),
                  remark::RemarkOpts::name("gate").category("recognition"))
-      << "A product whose halves meet is two of " + std::to_string(Columns) +
-             " columns.";
+      << "A gate-up GEMM is split into two with N = " +
+             std::to_string(Columns) + ".";
 }
 
 struct SplitGateUpPass : graph::impl::SplitGateUpBase<SplitGateUpPass> {

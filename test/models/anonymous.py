@@ -21,8 +21,8 @@ import sys
 
 SKIPPED = 77
 # What the remarks of each kind say.
-KINDS = {"attention": "is one attention", "rotary": "has its halves swapped in place", "products": "products of one input are one",
-         "gate": "A gate's two products are one kernel"}
+KINDS = {"attention": "is one attention", "rotary": "is recognised: rotate-half is an index", "products": "GEMMs of one input are fused into one",
+         "gate": "The two GEMMs of a gated MLP are fused"}
 
 try:
     import onnx

@@ -28,7 +28,7 @@ gpu.module @m {
 !a = !tile.smem<[128, 64], f16, swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
 func.func @offsets(%x: !x, %a: !a, %pipe: !pipe, %free: !tile.stage<free>, %i: index) {
-  // expected-error @below {{'tile.tma_load_im2col' op has three to five coordinates, and an offset for all but the first and the last}}
+  // expected-error @below {{'tile.tma_load_im2col' op expected three to five coordinates, and an offset for all but the first and the last}}
   tile.tma_load_im2col %x[%i, %i, %i, %i] tap [%i] into %a signal %pipe[%free] : !x, !a, !pipe, !tile.stage<free>
   return
 }
@@ -39,7 +39,7 @@ func.func @offsets(%x: !x, %a: !a, %pipe: !pipe, %free: !tile.stage<free>, %i: i
 !a = !tile.smem<[128, 64], f16, swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
 func.func @pixels(%x: !x, %a: !a, %pipe: !pipe, %free: !tile.stage<free>, %i: index) {
-  // expected-error @below {{'tile.tma_load_im2col' op moves boxes of pixels and channels: 128 and 64}}
+  // expected-error @below {{'tile.tma_load_im2col' op expected boxes of 128 pixels and 64 channels}}
   tile.tma_load_im2col %x[%i, %i, %i, %i] tap [%i, %i] into %a signal %pipe[%free] : !x, !a, !pipe, !tile.stage<free>
   return
 }
@@ -50,7 +50,7 @@ func.func @pixels(%x: !x, %a: !a, %pipe: !pipe, %free: !tile.stage<free>, %i: in
 !a = !tile.smem<[128, 64], f16, swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
 func.func @elements(%x: !x, %a: !a, %pipe: !pipe, %free: !tile.stage<free>, %i: index) {
-  // expected-error @below {{'tile.tma_load_im2col' op joins a view and a tile of different elements or swizzles}}
+  // expected-error @below {{'tile.tma_load_im2col' op expected a tile with the view's element type and swizzle}}
   tile.tma_load_im2col %x[%i, %i, %i, %i] tap [%i, %i] into %a signal %pipe[%free] : !x, !a, !pipe, !tile.stage<free>
   return
 }
@@ -61,7 +61,7 @@ func.func @elements(%x: !x, %a: !a, %pipe: !pipe, %free: !tile.stage<free>, %i: 
 !a = !tile.smem<[128, 64], f16, swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
 func.func @state(%x: !x, %a: !a, %pipe: !pipe, %full: !tile.stage<full>, %i: index) {
-  // expected-error @below {{'tile.tma_load_im2col' op needs a free stage}}
+  // expected-error @below {{'tile.tma_load_im2col' op expected a free stage, got a full one}}
   tile.tma_load_im2col %x[%i, %i, %i, %i] tap [%i, %i] into %a signal %pipe[%full] : !x, !a, !pipe, !tile.stage<full>
   return
 }

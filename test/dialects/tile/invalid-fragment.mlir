@@ -25,7 +25,7 @@ func.func @f(%s: !tile.fragment<[64, 32], f32>) {
 // -----
 
 func.func @f(%x: f16) {
-  // expected-error @below {{'tile.splat' op repeats a value of another type than its result's}}
+  // expected-error @below {{'tile.splat' op expected a value of the result's element type}}
   %0 = tile.splat %x : f16 -> !tile.fragment<[64, 32], f32>
   return
 }
@@ -33,7 +33,7 @@ func.func @f(%x: f16) {
 // -----
 
 func.func @f() {
-  // expected-error @below {{'tile.row_numbers' op gives a column of i32}}
+  // expected-error @below {{'tile.row_numbers' op expected a whole column of i32 as result}}
   %0 = tile.row_numbers : !tile.column<64, f32>
   return
 }
@@ -41,7 +41,7 @@ func.func @f() {
 // -----
 
 func.func @f(%s: !tile.fragment<[64, 32], f32>) {
-  // expected-error @below {{'tile.apply' op joins '!tile.fragment<[64, 32], f32>' and '!tile.column<64, f32>'}}
+  // expected-error @below {{'tile.apply' op expected operands of the result's shape, got '!tile.fragment<[64, 32], f32>' for '!tile.column<64, f32>'}}
   %0 = tile.apply %s : !tile.fragment<[64, 32], f32> -> !tile.column<64, f32> {
   ^bb0(%x: f32):
     tile.yield %x : f32
@@ -52,7 +52,7 @@ func.func @f(%s: !tile.fragment<[64, 32], f32>) {
 // -----
 
 func.func @f(%s: !tile.column<64, f32, partial>) {
-  // expected-error @below {{'tile.apply' op makes a whole of parts, as only 'tile.lane_reduce' does}}
+  // expected-error @below {{'tile.apply' op expected a partial result of partial operands: 'tile.lane_reduce' alone makes a whole}}
   %0 = tile.apply %s : !tile.column<64, f32, partial> -> !tile.column<64, f32> {
   ^bb0(%x: f32):
     tile.yield %x : f32
@@ -63,7 +63,7 @@ func.func @f(%s: !tile.column<64, f32, partial>) {
 // -----
 
 func.func @f(%s: !tile.fragment<[64, 32], f32>) {
-  // expected-error @below {{'tile.apply' op has a block of one element of each operand, and of the column's number where it gives a fragment}}
+  // expected-error @below {{'tile.apply' op expected a block with one element of each operand, and with the column's number where the result is a fragment}}
   %0 = tile.apply %s : !tile.fragment<[64, 32], f32> -> !tile.fragment<[64, 32], f32> {
   ^bb0(%x: f32):
     tile.yield %x : f32
@@ -74,7 +74,7 @@ func.func @f(%s: !tile.fragment<[64, 32], f32>) {
 // -----
 
 func.func @f(%s: !tile.fragment<[64, 32], f32>) {
-  // expected-error @below {{'tile.apply' op yields a 'f32'}}
+  // expected-error @below {{'tile.apply' op expected to yield 'f32'}}
   %0 = tile.apply %s : !tile.fragment<[64, 32], f32> -> !tile.fragment<[64, 32], f32> {
   ^bb0(%x: f32, %c: i32):
     tile.yield %c : i32
@@ -85,7 +85,7 @@ func.func @f(%s: !tile.fragment<[64, 32], f32>) {
 // -----
 
 func.func @f(%s: !tile.fragment<[64, 32], f32>) {
-  // expected-error @below {{'tile.thread_reduce' op of f32 gives parts, one for each row}}
+  // expected-error @below {{'tile.thread_reduce' op expected a fragment of f32 and a partial column of its rows}}
   %0 = tile.thread_reduce add %s : !tile.fragment<[64, 32], f32> -> !tile.column<64, f32>
   return
 }
@@ -93,7 +93,7 @@ func.func @f(%s: !tile.fragment<[64, 32], f32>) {
 // -----
 
 func.func @f(%s: !tile.fragment<[64, 32], f32>, %c: !tile.column<64, f32>) {
-  // expected-error @below {{'tile.thread_reduce' op begins with parts of the result's type}}
+  // expected-error @below {{'tile.thread_reduce' op expected an initial value of the result's type}}
   %0 = tile.thread_reduce add %s, %c : !tile.fragment<[64, 32], f32>, !tile.column<64, f32> -> !tile.column<64, f32, partial>
   return
 }
@@ -101,7 +101,7 @@ func.func @f(%s: !tile.fragment<[64, 32], f32>, %c: !tile.column<64, f32>) {
 // -----
 
 func.func @f(%s: !tile.fragment<[64, 32], f32>) {
-  // expected-error @below {{'tile.thread_reduce' op has chains that do not share a thread's columns}}
+  // expected-error @below {{'tile.thread_reduce' op expected a number of chains that divides a thread's columns, got 3}}
   %0 = tile.thread_reduce add %s chains 3 : !tile.fragment<[64, 32], f32> -> !tile.column<64, f32, partial>
   return
 }
@@ -109,7 +109,7 @@ func.func @f(%s: !tile.fragment<[64, 32], f32>) {
 // -----
 
 func.func @f(%c: !tile.column<64, f32>) {
-  // expected-error @below {{'tile.lane_reduce' op makes a whole of parts of f32}}
+  // expected-error @below {{'tile.lane_reduce' op expected a partial column of f32, and a whole one of its rows as result}}
   %0 = tile.lane_reduce add %c : !tile.column<64, f32> -> !tile.column<64, f32>
   return
 }
@@ -117,7 +117,7 @@ func.func @f(%c: !tile.column<64, f32>) {
 // -----
 
 func.func @f(%s: !tile.fragment<[64, 32], f16>) {
-  // expected-error @below {{'tile.pack' op rounds f32 fragments of as many rows}}
+  // expected-error @below {{'tile.pack' op expected f32 fragments of the result's rows}}
   %0 = tile.pack %s : !tile.fragment<[64, 32], f16> -> !tile.packed<[64, 32], f16>
   return
 }
@@ -125,7 +125,7 @@ func.func @f(%s: !tile.fragment<[64, 32], f16>) {
 // -----
 
 func.func @f(%s: !tile.fragment<[64, 32], f32>) {
-  // expected-error @below {{'tile.pack' op has 64 columns for 32}}
+  // expected-error @below {{'tile.pack' op expected 32 columns, got 64}}
   %0 = tile.pack %s, %s : !tile.fragment<[64, 32], f32>, !tile.fragment<[64, 32], f32> -> !tile.packed<[64, 32], f16>
   return
 }
@@ -133,7 +133,7 @@ func.func @f(%s: !tile.fragment<[64, 32], f32>) {
 // -----
 
 func.func @f(%p: !tile.packed<[64, 32], f16>, %v: !tile.smem<[32, 64], f16, swizzle 128>) {
-  // expected-error @below {{'tile.mma' op takes a packed operand as it is, not transposed}}
+  // expected-error @below {{'tile.mma' op expected a packed operand without 'transposed'}}
   %0 = tile.mma %p transposed, %v : !tile.packed<[64, 32], f16>, !tile.smem<[32, 64], f16, swizzle 128> -> !tile.pending<!tile.fragment<[64, 64], f32>>
   return
 }
@@ -144,7 +144,7 @@ func.func @f(%p: !tile.packed<[64, 32], f16>, %v: !tile.smem<[32, 64], f16, swiz
 !s = !tile.fragment<[64, 64], f32>
 func.func @f(%q: !q) {
   %0 = tile.mma %q, %q transposed : !q, !q -> !tile.pending<!s>
-  // expected-error @below {{'tile.await' op keeps 1 products, but 0 were begun in this block after the one it awaits}}
+  // expected-error @below {{'tile.await' op expected 1 products that were begun in this block after the one it awaits, got 0}}
   %1 = tile.await<1> %0 : !tile.pending<!s> -> !s
   return
 }
@@ -155,7 +155,7 @@ func.func @f(%q: !q) {
 !s = !tile.fragment<[64, 64], f32>
 func.func @f(%q: !q) {
   %0 = tile.mma %q, %q transposed : !q, !q -> !tile.pending<!s>
-  // expected-error @below {{'tile.await' op keeps no less than no product}}
+  // expected-error @below {{'tile.await' op expected 0 or more products in flight, got -1}}
   %1 = tile.await<-1> %0 : !tile.pending<!s> -> !s
   return
 }

@@ -4,7 +4,7 @@
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.alloc' op allocates a whole tile}}
+    // expected-error @below {{'tile.alloc' op expected a whole tile, whose pitch is its number of rows}}
     %a = tile.alloc : <[32, 64], bf16, swizzle 128, pitch 64>
     tile.barrier_init
     gpu.return
@@ -15,7 +15,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.alloc' op needs a 'tile.barrier_init' behind it}}
+    // expected-error @below {{'tile.alloc' op expected in front of a 'tile.barrier_init'}}
     %a = tile.alloc : <[64, 64], bf16, swizzle 128>
     gpu.return
   }
@@ -26,7 +26,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @kernel(%c: i1) kernel {
     scf.if %c {
-      // expected-error @below {{'tile.alloc' op stands in the entry block of a kernel}}
+      // expected-error @below {{'tile.alloc' op expected in the entry block of a kernel}}
       %a = tile.alloc : <[64, 64], bf16, swizzle 128>
     }
     tile.barrier_init
@@ -38,7 +38,7 @@ gpu.module @m {
 
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%a: !a, %i: index) {
-  // expected-error @below {{'tile.subview_rows' op keeps columns, element, swizzle and pitch}}
+  // expected-error @below {{'tile.subview_rows' op expected a part with the tile's columns, element type, swizzle and pitch}}
   %p = tile.subview_rows %a[%i] : !a -> !tile.smem<[32, 64], bf16, swizzle 128>
   return
 }
@@ -47,7 +47,7 @@ func.func @f(%a: !a, %i: index) {
 
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%a: !a, %i: index) {
-  // expected-error @below {{'tile.subview_rows' op takes a multiple of 8 rows of those that are there}}
+  // expected-error @below {{'tile.subview_rows' op expected a multiple of 8 rows within the tile's 64, got 12}}
   %p = tile.subview_rows %a[%i] : !a -> !tile.smem<[12, 64], bf16, swizzle 128, pitch 64>
   return
 }
@@ -56,7 +56,7 @@ func.func @f(%a: !a, %i: index) {
 
 !p = !tile.smem<[32, 64], bf16, swizzle 128, pitch 64>
 func.func @f(%p: !p, %i: index) {
-  // expected-error @below {{'tile.subview_rows' op takes a multiple of 8 rows of those that are there}}
+  // expected-error @below {{'tile.subview_rows' op expected a multiple of 8 rows within the tile's 32, got 40}}
   %a = tile.subview_rows %p[%i] : !p -> !tile.smem<[40, 64], bf16, swizzle 128, pitch 64>
   return
 }
@@ -67,7 +67,7 @@ func.func @f(%p: !p, %i: index) {
 !v = !tile.view<bf16, box [64, 64], swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
 func.func @f(%v: !v, %a: !a, %pipe: !pipe, %full: !tile.stage<full>, %i: index) {
-  // expected-error @below {{'tile.tma_load' op needs a free stage}}
+  // expected-error @below {{'tile.tma_load' op expected a free stage, got a full one}}
   tile.tma_load %v[%i, %i] into %a signal %pipe[%full] : !v, !a, !pipe, !tile.stage<full>
   return
 }
@@ -78,7 +78,7 @@ func.func @f(%v: !v, %a: !a, %pipe: !pipe, %full: !tile.stage<full>, %i: index) 
 !v = !tile.view<bf16, box [1, 64, 64], swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
 func.func @f(%v: !v, %a: !a, %pipe: !pipe, %free: !tile.stage<free>, %i: index) {
-  // expected-error @below {{'tile.tma_load' op needs 3 coordinates, not 2}}
+  // expected-error @below {{'tile.tma_load' op expected 3 coordinates, got 2}}
   tile.tma_load %v[%i, %i] into %a signal %pipe[%free] : !v, !a, !pipe, !tile.stage<free>
   return
 }
@@ -88,7 +88,7 @@ func.func @f(%v: !v, %a: !a, %pipe: !pipe, %free: !tile.stage<free>, %i: index) 
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !v = !tile.view<f16, box [64, 64], swizzle 128>
 func.func @f(%v: !v, %a: !a, %i: index) {
-  // expected-error @below {{'tile.tma_store' op joins a view and a tile of different elements or swizzles}}
+  // expected-error @below {{'tile.tma_store' op expected a tile with the view's element type and swizzle}}
   tile.tma_store %a to %v[%i, %i] : !a, !v
   return
 }
@@ -98,7 +98,7 @@ func.func @f(%v: !v, %a: !a, %i: index) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !v = !tile.view<bf16, box [64, 32], swizzle 64>
 func.func @f(%v: !v, %a: !a, %i: index) {
-  // expected-error @below {{'tile.tma_store' op joins a view and a tile of different elements or swizzles}}
+  // expected-error @below {{'tile.tma_store' op expected a tile with the view's element type and swizzle}}
   tile.tma_store %a to %v[%i, %i] : !a, !v
   return
 }
@@ -108,7 +108,7 @@ func.func @f(%v: !v, %a: !a, %i: index) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !v = !tile.view<bf16, box [64, 32], swizzle 128>
 func.func @f(%v: !v, %a: !a, %i: index) {
-  // expected-error @below {{'tile.tma_store' op moves boxes of 32 columns; the tile's lines have 64}}
+  // expected-error @below {{'tile.tma_store' op expected boxes of 64 columns, a line of the tile, got 32}}
   tile.tma_store %a to %v[%i, %i] : !a, !v
   return
 }
@@ -118,7 +118,7 @@ func.func @f(%v: !v, %a: !a, %i: index) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !v = !tile.view<bf16, box [128, 64], swizzle 128>
 func.func @f(%v: !v, %a: !a, %i: index) {
-  // expected-error @below {{'tile.tma_store' op moves boxes of 128 rows into a tile of 64}}
+  // expected-error @below {{'tile.tma_store' op expected a tile of a multiple of the box's 128 rows, got 64}}
   tile.tma_store %a to %v[%i, %i] : !a, !v
   return
 }
@@ -129,7 +129,7 @@ func.func @f(%v: !v, %a: !a, %i: index) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !v = !tile.view<bf16, box [2, 16, 64], swizzle 128>
 func.func @f(%v: !v, %a: !a, %i: index) {
-  // expected-error @below {{'tile.tma_store' op takes several boxes of more than rows}}
+  // expected-error @below {{'tile.tma_store' op expected boxes of rows alone where a tile takes several}}
   tile.tma_store %a to %v[%i, %i, %i] : !a, !v
   return
 }
@@ -137,7 +137,7 @@ func.func @f(%v: !v, %a: !a, %i: index) {
 // -----
 
 func.func @f() {
-  // expected-error @below {{'tile.tma_store_wait' op keeps no less than no group}}
+  // expected-error @below {{'tile.tma_store_wait' op expected 0 or more groups in flight, got -1}}
   tile.tma_store_wait<-1>
   return
 }

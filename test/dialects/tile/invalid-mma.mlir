@@ -6,7 +6,7 @@
 !b = !tile.smem<[64, 64], bf16, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 func.func @f(%a: !a, %b: !b) {
-  // expected-error @below {{'tile.mma' op multiplies f16, bf16 or f32 (as tf32), both alike}}
+  // expected-error @below {{'tile.mma' op expected two operands of f16, of bf16 or of f32 (as tf32), got 'f16' and 'bf16'}}
   %d = tile.mma %a, %b : !a, !b -> !p
   return
 }
@@ -17,7 +17,7 @@ func.func @f(%a: !a, %b: !b) {
 !b = !tile.smem<[128, 128], i8, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 128], f32>>
 func.func @f(%a: !a, %b: !b) {
-  // expected-error @below {{'tile.mma' op multiplies f16, bf16 or f32 (as tf32), both alike}}
+  // expected-error @below {{'tile.mma' op expected two operands of f16, of bf16 or of f32 (as tf32), got 'i8' and 'i8'}}
   %d = tile.mma %a, %b : !a, !b -> !p
   return
 }
@@ -27,7 +27,7 @@ func.func @f(%a: !a, %b: !b) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 64], bf16>>
 func.func @f(%a: !a) {
-  // expected-error @below {{'tile.mma' op sums up in f32}}
+  // expected-error @below {{'tile.mma' op expected accumulators of f32, got 'bf16'}}
   %d = tile.mma %a, %a : !a, !a -> !p
   return
 }
@@ -37,7 +37,7 @@ func.func @f(%a: !a) {
 !a = !tile.smem<[64, 64], f32, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 func.func @f(%a: !a) {
-  // expected-error @below {{'tile.mma' op on f32 needs both operands with K side by side}}
+  // expected-error @below {{'tile.mma' op on f32 expected both operands contiguous along K}}
   %d = tile.mma %a, %a : !a, !a -> !p
   return
 }
@@ -47,7 +47,7 @@ func.func @f(%a: !a) {
 !a = !tile.smem<[64, 64], bf16>
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 func.func @f(%a: !a) {
-  // expected-error @below {{'tile.mma' op reads swizzled tiles}}
+  // expected-error @below {{'tile.mma' op expected swizzled tiles}}
   %d = tile.mma %a, %a : !a, !a -> !p
   return
 }
@@ -58,7 +58,7 @@ func.func @f(%a: !a) {
 !b = !tile.smem<[32, 64], bf16, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 func.func @f(%a: !a, %b: !b) {
-  // expected-error @below {{'tile.mma' op has sums of 64 in a and of 32 in b}}
+  // expected-error @below {{'tile.mma' op expected one K in both operands, got 64 in a and 32 in b}}
   %d = tile.mma %a, %b : !a, !b -> !p
   return
 }
@@ -69,7 +69,7 @@ func.func @f(%a: !a, %b: !b) {
 !b = !tile.smem<[24, 64], bf16, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 func.func @f(%a: !a, %b: !b) {
-  // expected-error @below {{'tile.mma' op has sums of 24, not a multiple of 16}}
+  // expected-error @below {{'tile.mma' op expected a K that is a multiple of 16, got 24}}
   %d = tile.mma %a transposed, %b : !a, !b -> !p
   return
 }
@@ -80,7 +80,7 @@ func.func @f(%a: !a, %b: !b) {
 !b = !tile.smem<[64, 64], bf16, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 func.func @f(%a: !a, %b: !b) {
-  // expected-error @below {{'tile.mma' op of 32 rows and 64 columns: rows are a multiple of 64, columns of 8 up to 256}}
+  // expected-error @below {{'tile.mma' op expected an M that is a multiple of 64 and an N of 8 up to 256, got 32 and 64}}
   %d = tile.mma %a, %b : !a, !b -> !p
   return
 }
@@ -91,7 +91,7 @@ func.func @f(%a: !a, %b: !b) {
 !b = !tile.smem<[64, 320], bf16, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 320], f32>>
 func.func @f(%a: !a, %b: !b) {
-  // expected-error @below {{'tile.mma' op of 64 rows and 320 columns: rows are a multiple of 64, columns of 8 up to 256}}
+  // expected-error @below {{'tile.mma' op expected an M that is a multiple of 64 and an N of 8 up to 256, got 64 and 320}}
   %d = tile.mma %a, %b : !a, !b -> !p
   return
 }
@@ -101,7 +101,7 @@ func.func @f(%a: !a, %b: !b) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 128], f32>>
 func.func @f(%a: !a) {
-  // expected-error @below {{'tile.mma' op gives 64 rows and 64 columns}}
+  // expected-error @below {{'tile.mma' op expected a result of 64 rows and 64 columns, got 64 and 128}}
   %d = tile.mma %a, %a : !a, !a -> !p
   return
 }
@@ -112,7 +112,7 @@ func.func @f(%a: !a) {
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 !c = !tile.fragment<[64, 128], f32>
 func.func @f(%a: !a, %c: !c) {
-  // expected-error @below {{'tile.mma' op adds to a fragment of the result's type}}
+  // expected-error @below {{'tile.mma' op expected accumulators of the result's type}}
   %d = tile.mma %a, %a, %c : !a, !a, !c -> !p
   return
 }
@@ -123,7 +123,7 @@ func.func @f(%a: !a, %c: !c) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 func.func @f(%a: !a) {
-  // expected-error @below {{'tile.mma' op gives a pending fragment that is not used exactly once}}
+  // expected-error @below {{'tile.mma' op expected exactly one use of the pending fragment, got 0}}
   %d = tile.mma %a, %a : !a, !a -> !p
   return
 }
@@ -134,7 +134,7 @@ func.func @f(%a: !a) {
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%p: !p) {
-  // expected-error @below {{'tile.wgmma_wait' op gives a pending fragment that is not used exactly once}}
+  // expected-error @below {{'tile.wgmma_wait' op expected exactly one use of the pending fragment, got 2}}
   %q = tile.wgmma_wait<0> %p : !p
   %x = tile.await %q : !p -> !d
   %y = tile.await %q : !p -> !d
@@ -145,7 +145,7 @@ func.func @f(%p: !p) {
 
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 func.func @f(%p: !p) {
-  // expected-error @below {{'tile.await' op gives the fragment that is pending}}
+  // expected-error @below {{'tile.await' op expected the type of the pending fragment as result}}
   %d = tile.await %p : !p -> !tile.fragment<[64, 32], f32>
   return
 }
@@ -153,7 +153,7 @@ func.func @f(%p: !p) {
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.extract_columns' op keeps rows and element}}
+  // expected-error @below {{'tile.extract_columns' op expected a part with the fragment's rows and element type}}
   %p = tile.extract_columns %d from 0 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], bf16>
   return
 }
@@ -161,7 +161,7 @@ func.func @f(%d: !tile.fragment<[64, 64], f32>) {
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.extract_columns' op takes columns that are there, from a multiple of 8}}
+  // expected-error @below {{'tile.extract_columns' op expected columns of the fragment, from a multiple of 8 on}}
   %p = tile.extract_columns %d from 4 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }
@@ -169,7 +169,7 @@ func.func @f(%d: !tile.fragment<[64, 64], f32>) {
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.extract_columns' op takes columns that are there, from a multiple of 8}}
+  // expected-error @below {{'tile.extract_columns' op expected columns of the fragment, from a multiple of 8 on}}
   %p = tile.extract_columns %d from 40 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }
@@ -177,7 +177,7 @@ func.func @f(%d: !tile.fragment<[64, 64], f32>) {
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.extract_columns' op takes columns that are there, from a multiple of 8}}
+  // expected-error @below {{'tile.extract_columns' op expected columns of the fragment, from a multiple of 8 on}}
   %q = tile.extract_columns %d from -8 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }
@@ -185,7 +185,7 @@ func.func @f(%d: !tile.fragment<[64, 64], f32>) {
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.extract_columns' op exchanges runs of a multiple of 8 columns, of which the fragment has pairs}}
+  // expected-error @below {{'tile.extract_columns' op expected a rotate_half that is a multiple of 8 and half of a divisor of the fragment's columns, got 4}}
   %p = tile.extract_columns %d from 0 rotate_half 4 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }
@@ -193,7 +193,7 @@ func.func @f(%d: !tile.fragment<[64, 64], f32>) {
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.extract_columns' op exchanges runs of a multiple of 8 columns, of which the fragment has pairs}}
+  // expected-error @below {{'tile.extract_columns' op expected a rotate_half that is a multiple of 8 and half of a divisor of the fragment's columns, got -8}}
   %p = tile.extract_columns %d from 0 rotate_half -8 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }
@@ -201,7 +201,7 @@ func.func @f(%d: !tile.fragment<[64, 64], f32>) {
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.extract_columns' op exchanges runs of a multiple of 8 columns, of which the fragment has pairs}}
+  // expected-error @below {{'tile.extract_columns' op expected a rotate_half that is a multiple of 8 and half of a divisor of the fragment's columns, got 24}}
   %p = tile.extract_columns %d from 0 rotate_half 24 : !tile.fragment<[64, 64], f32> -> !tile.fragment<[64, 32], f32>
   return
 }
@@ -210,7 +210,7 @@ func.func @f(%d: !tile.fragment<[64, 64], f32>) {
 
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%d: !d, %i: index) {
-  // expected-error @below {{'tile.map' op keeps rows and columns}}
+  // expected-error @below {{'tile.map' op expected a result of the fragment's shape}}
   %y = tile.map %d at [%i, %i] within [%i, %i] : !d -> !tile.fragment<[64, 32], f32> {
   ^bb0(%v: f32, %row: index, %column: index):
     tile.yield %v : f32
@@ -222,7 +222,7 @@ func.func @f(%d: !d, %i: index) {
 
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%d: !d, %i: index) {
-  // expected-error @below {{'tile.map' op has two coordinates, a bound of the rows and perhaps one of the columns}}
+  // expected-error @below {{'tile.map' op expected two coordinates, a bound of the rows and perhaps one of the columns}}
   %y = tile.map %d at [%i] within [%i, %i] : !d -> !d {
   ^bb0(%v: f32, %row: index, %column: index):
     tile.yield %v : f32
@@ -234,7 +234,7 @@ func.func @f(%d: !d, %i: index) {
 
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%d: !d, %i: index) {
-  // expected-error @below {{'tile.map' op has a block of the element, its row and its column}}
+  // expected-error @below {{'tile.map' op expected a block with the element, its row and its column, and the paired elements}}
   %y = tile.map %d at [%i, %i] within [%i, %i] : !d -> !d {
   ^bb0(%v: f32, %row: index):
     tile.yield %v : f32
@@ -246,7 +246,7 @@ func.func @f(%d: !d, %i: index) {
 
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%d: !d, %i: index) {
-  // expected-error @below {{'tile.map' op has a block of the element, its row and its column, and of the elements beside it}}
+  // expected-error @below {{'tile.map' op expected a block with the element, its row and its column, and the paired elements}}
   %y = tile.map %d at [%i, %i] within [%i, %i] with %d : !d, !d -> !d {
   ^bb0(%v: f32, %row: index, %column: index):
     tile.yield %v : f32
@@ -258,7 +258,7 @@ func.func @f(%d: !d, %i: index) {
 
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%d: !d, %e: !tile.fragment<[64, 32], f32>, %i: index) {
-  // expected-error @below {{'tile.map' op has fragments of one shape and layout}}
+  // expected-error @below {{'tile.map' op expected paired fragments of one shape and layout}}
   %y = tile.map %d at [%i, %i] within [%i, %i] with %e : !d, !tile.fragment<[64, 32], f32> -> !d {
   ^bb0(%v: f32, %row: index, %column: index, %w: f32):
     tile.yield %v : f32
@@ -270,7 +270,7 @@ func.func @f(%d: !d, %e: !tile.fragment<[64, 32], f32>, %i: index) {
 
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%d: !d, %i: index) {
-  // expected-error @below {{'tile.map' op yields a 'f16'}}
+  // expected-error @below {{'tile.map' op expected to yield 'f16'}}
   %y = tile.map %d at [%i, %i] within [%i, %i] : !d -> !tile.fragment<[64, 64], f16> {
   ^bb0(%v: f32, %row: index, %column: index):
     tile.yield %v : f32
@@ -281,7 +281,7 @@ func.func @f(%d: !d, %i: index) {
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], bf16>, %t: !tile.smem<[64, 128], bf16, swizzle 128>) {
-  // expected-error @below {{'tile.store_shared' op keeps rows, columns and element}}
+  // expected-error @below {{'tile.store_shared' op expected a tile of the fragment's shape and element type}}
   tile.store_shared %d into %t : !tile.fragment<[64, 64], bf16>, !tile.smem<[64, 128], bf16, swizzle 128>
   return
 }
@@ -289,7 +289,7 @@ func.func @f(%d: !tile.fragment<[64, 64], bf16>, %t: !tile.smem<[64, 128], bf16,
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 128], i8>, %t: !tile.smem<[64, 128], i8, swizzle 128>) {
-  // expected-error @below {{'tile.store_shared' op writes elements of 16 or 32 bits, 16 columns at a time, into a swizzled tile}}
+  // expected-error @below {{'tile.store_shared' op expected elements of 16 or 32 bits, a multiple of 16 columns and a swizzled tile}}
   tile.store_shared %d into %t : !tile.fragment<[64, 128], i8>, !tile.smem<[64, 128], i8, swizzle 128>
   return
 }
@@ -297,7 +297,7 @@ func.func @f(%d: !tile.fragment<[64, 128], i8>, %t: !tile.smem<[64, 128], i8, sw
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], bf16>, %t: !tile.smem<[64, 64], bf16>) {
-  // expected-error @below {{'tile.store_shared' op writes elements of 16 or 32 bits, 16 columns at a time, into a swizzled tile}}
+  // expected-error @below {{'tile.store_shared' op expected elements of 16 or 32 bits, a multiple of 16 columns and a swizzled tile}}
   tile.store_shared %d into %t : !tile.fragment<[64, 64], bf16>, !tile.smem<[64, 64], bf16>
   return
 }
@@ -314,7 +314,7 @@ func.func @f() {
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 !d = !tile.fragment<[64, 64], f32>
 func.func @f(%p: !p) {
-  // expected-error @below {{'tile.wgmma_wait' op keeps no less than no product}}
+  // expected-error @below {{'tile.wgmma_wait' op expected 0 or more products in flight, got -1}}
   %q = tile.wgmma_wait<-1> %p : !p
   %x = tile.await %q : !p -> !d
   return

@@ -4,7 +4,7 @@
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.pipe' op has at least one producing and one consuming warp}}
+    // expected-error @below {{'tile.pipe' op expected at least one producer warp and one consumer warp}}
     %pipe = tile.pipe tma consumers 0 : <2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
     tile.barrier_init
     gpu.return
@@ -15,7 +15,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.pipe' op has at least one producing and one consuming warp}}
+    // expected-error @below {{'tile.pipe' op expected at least one producer warp and one consumer warp}}
     %pipe = tile.pipe threads producers 0 consumers 4 : <2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
     tile.barrier_init
     gpu.return
@@ -27,7 +27,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @kernel() kernel {
     tile.barrier_init
-    // expected-error @below {{'tile.pipe' op needs a 'tile.barrier_init' behind it}}
+    // expected-error @below {{'tile.pipe' op expected in front of a 'tile.barrier_init'}}
     %pipe = tile.pipe tma consumers 4 : <2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
     gpu.return
   }
@@ -36,7 +36,7 @@ gpu.module @m {
 // -----
 
 func.func @f() {
-  // expected-error @below {{'tile.pipe' op stands in the entry block of a kernel}}
+  // expected-error @below {{'tile.pipe' op expected in the entry block of a kernel}}
   %pipe = tile.pipe tma consumers 4 : <2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
   return
 }
@@ -45,7 +45,7 @@ func.func @f() {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.barrier_init' op comes once in a kernel}}
+    // expected-error @below {{'tile.barrier_init' op expected once in a kernel}}
     tile.barrier_init
     tile.barrier_init
     gpu.return
@@ -55,7 +55,7 @@ gpu.module @m {
 // -----
 
 func.func @f() {
-  // expected-error @below {{'tile.barrier_init' op stands in the entry block of a kernel}}
+  // expected-error @below {{'tile.barrier_init' op expected in the entry block of a kernel}}
   tile.barrier_init
   return
 }
@@ -64,7 +64,7 @@ func.func @f() {
 
 !pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 func.func @f(%pipe: !pipe, %cursor: !tile.cursor) {
-  // expected-error @below {{'tile.acquire' op needs a free stage}}
+  // expected-error @below {{'tile.acquire' op expected a free stage, got a full one}}
   %stage = tile.acquire %pipe[%cursor] : !pipe -> !tile.stage<full>
   return
 }
@@ -74,7 +74,7 @@ func.func @f(%pipe: !pipe, %cursor: !tile.cursor) {
 // A stage that nobody fills: readers wait for ever.
 !pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 func.func @f(%pipe: !pipe, %cursor: !tile.cursor) {
-  // expected-error @below {{'tile.acquire' op gives a stage that is handed on 0 times, not once}}
+  // expected-error @below {{'tile.acquire' op expected exactly one op that commits, releases or carries its stage, got 0}}
   %stage = tile.acquire %pipe[%cursor] : !pipe -> !tile.stage<free>
   return
 }
@@ -83,7 +83,7 @@ func.func @f(%pipe: !pipe, %cursor: !tile.cursor) {
 
 !pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 func.func @f(%pipe: !pipe, %cursor: !tile.cursor) {
-  // expected-error @below {{'tile.wait' op needs a full stage}}
+  // expected-error @below {{'tile.wait' op expected a full stage, got a free one}}
   %stage = tile.wait %pipe[%cursor] : !pipe -> !tile.stage<free>
   return
 }
@@ -93,7 +93,7 @@ func.func @f(%pipe: !pipe, %cursor: !tile.cursor) {
 // A stage that is given back twice: the second time under another reader.
 !pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 func.func @f(%pipe: !pipe, %cursor: !tile.cursor) {
-  // expected-error @below {{'tile.wait' op gives a stage that is handed on 2 times, not once}}
+  // expected-error @below {{'tile.wait' op expected exactly one op that commits, releases or carries its stage, got 2}}
   %stage = tile.wait %pipe[%cursor] : !pipe -> !tile.stage<full>
   tile.release %pipe[%stage] : !pipe, !tile.stage<full>
   tile.release %pipe[%stage] : !pipe, !tile.stage<full>
@@ -104,7 +104,7 @@ func.func @f(%pipe: !pipe, %cursor: !tile.cursor) {
 
 !pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 func.func @f(%pipe: !pipe, %full: !tile.stage<full>) {
-  // expected-error @below {{'tile.commit' op needs a free stage}}
+  // expected-error @below {{'tile.commit' op expected a free stage, got a full one}}
   tile.commit %pipe[%full] : !pipe, !tile.stage<full>
   return
 }
@@ -113,7 +113,7 @@ func.func @f(%pipe: !pipe, %full: !tile.stage<full>) {
 
 !pipe = !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 func.func @f(%pipe: !pipe, %free: !tile.stage<free>) {
-  // expected-error @below {{'tile.release' op needs a full stage}}
+  // expected-error @below {{'tile.release' op expected a full stage, got a free one}}
   tile.release %pipe[%free] : !pipe, !tile.stage<free>
   return
 }
@@ -123,7 +123,7 @@ func.func @f(%pipe: !pipe, %free: !tile.stage<free>) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !pipe = !tile.pipe<2 of [!a]>
 func.func @f(%pipe: !pipe, %free: !tile.stage<free>) {
-  // expected-error @below {{'tile.tiles' op does not give the tiles of the pipe's stages}}
+  // expected-error @below {{'tile.tiles' op expected the types of the pipe's tiles as results}}
   %a, %b = tile.tiles %pipe[%free] : !pipe, !tile.stage<free> -> !a, !a
   return
 }

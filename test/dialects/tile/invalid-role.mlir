@@ -4,7 +4,7 @@
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.role' op takes whole warpgroups: warps from a multiple of 4 to a larger one}}
+    // expected-error @below {{'tile.role' op with 'registers' expected whole warpgroups, warps from a multiple of 4 to a larger one, got 0 to 1}}
     tile.role "producer" warps 0 to 1 registers 40 {
     ^bb0(%group: index):
     }
@@ -16,7 +16,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.role' op takes whole warpgroups: warps from a multiple of 4 to a larger one}}
+    // expected-error @below {{'tile.role' op with 'registers' expected whole warpgroups, warps from a multiple of 4 to a larger one, got 4 to 4}}
     tile.role "nobody" warps 4 to 4 registers 40 {
     ^bb0(%group: index):
     }
@@ -28,7 +28,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.role' op gives each thread 24 to 256 registers, a multiple of 8}}
+    // expected-error @below {{'tile.role' op expected 24 to 256 registers a thread, a multiple of 8, got 16}}
     tile.role "producer" warps 0 to 4 registers 16 {
     ^bb0(%group: index):
     }
@@ -40,7 +40,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.role' op gives each thread 24 to 256 registers, a multiple of 8}}
+    // expected-error @below {{'tile.role' op expected 24 to 256 registers a thread, a multiple of 8, got 42}}
     tile.role "producer" warps 0 to 4 registers 42 {
     ^bb0(%group: index):
     }
@@ -52,7 +52,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.role' op has one argument, the warpgroup's number, an index}}
+    // expected-error @below {{'tile.role' op expected one block argument, the warpgroup's number, an index}}
     tile.role "producer" warps 0 to 4 registers 40 {
     ^bb0(%group: i32):
     }
@@ -65,7 +65,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @kernel(%c: i1) kernel {
     scf.if %c {
-      // expected-error @below {{'tile.role' op stands in the entry block of a kernel}}
+      // expected-error @below {{'tile.role' op expected in the entry block of a kernel}}
       tile.role "producer" warps 0 to 4 registers 40 {
       ^bb0(%group: index):
       }
@@ -80,7 +80,7 @@ gpu.module @m {
   gpu.func @kernel() kernel {
     tile.role "producer" warps 0 to 4 registers 40 {
     ^bb0(%group: index):
-      // expected-error @below {{'tile.elect' op elects a thread of a warpgroup or a role}}
+      // expected-error @below {{'tile.elect' op expected scope 'warpgroup' or 'role', got 'block'}}
       tile.elect block {
       }
     }
@@ -92,7 +92,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.elect' op stands in a role}}
+    // expected-error @below {{'tile.elect' op expected in a 'tile.role'}}
     tile.elect warpgroup {
     }
     gpu.return
@@ -106,7 +106,7 @@ gpu.module @m {
   gpu.func @kernel() kernel {
     tile.role "producer" warps 0 to 4 registers 40 {
     ^bb0(%group: index):
-      // expected-error @below {{'tile.sync' op of the block cannot stand in a role}}
+      // expected-error @below {{'tile.sync' op of the block expected outside of roles}}
       tile.sync block
     }
     gpu.return
@@ -117,7 +117,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.sync' op of a part of the block stands in a role}}
+    // expected-error @below {{'tile.sync' op of a part of the block expected in a role}}
     tile.sync role
     gpu.return
   }

@@ -11,7 +11,7 @@ gpu.module @m {
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
-        // expected-error @below {{'tile.tmem_mma' op multiplies f16, bf16 or f32 (as tf32), both alike}}
+        // expected-error @below {{'tile.tmem_mma' op expected two operands of f16, of bf16 or of f32 (as tf32), got 'bf16' and 'f16'}}
         tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
       }
     }
@@ -30,7 +30,7 @@ gpu.module @m {
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
-        // expected-error @below {{'tile.tmem_mma' op on f32 needs both operands with K side by side}}
+        // expected-error @below {{'tile.tmem_mma' op on f32 expected both operands contiguous along K}}
         tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
       }
     }
@@ -49,7 +49,7 @@ gpu.module @m {
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
-        // expected-error @below {{'tile.tmem_mma' op reads swizzled tiles}}
+        // expected-error @below {{'tile.tmem_mma' op expected swizzled tiles}}
         tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
       }
     }
@@ -68,7 +68,7 @@ gpu.module @m {
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
-        // expected-error @below {{'tile.tmem_mma' op has sums of 64 in a and of 32 in b}}
+        // expected-error @below {{'tile.tmem_mma' op expected one K in both operands, got 64 in a and 32 in b}}
         tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
       }
     }
@@ -87,7 +87,7 @@ gpu.module @m {
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
-        // expected-error @below {{'tile.tmem_mma' op has sums of 24, not a multiple of 16}}
+        // expected-error @below {{'tile.tmem_mma' op expected a K that is a multiple of 16, got 24}}
         tile.tmem_mma %a transposed, %b into %d add %no : !a, !b, !d
       }
     }
@@ -106,7 +106,7 @@ gpu.module @m {
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
-        // expected-error @below {{'tile.tmem_mma' op of 64 rows and 64 columns: rows are 128, columns a multiple of 16 up to 256}}
+        // expected-error @below {{'tile.tmem_mma' op expected an M of 128 and an N that is a multiple of 16 up to 256, got 64 and 64}}
         tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
       }
     }
@@ -125,7 +125,7 @@ gpu.module @m {
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
-        // expected-error @below {{'tile.tmem_mma' op of 128 rows and 24 columns: rows are 128, columns a multiple of 16 up to 256}}
+        // expected-error @below {{'tile.tmem_mma' op expected an M of 128 and an N that is a multiple of 16 up to 256, got 128 and 24}}
         tile.tmem_mma %a, %b transposed into %d add %no : !a, !b, !d
       }
     }
@@ -144,7 +144,7 @@ gpu.module @m {
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
-        // expected-error @below {{'tile.tmem_mma' op of 128 rows and 320 columns: rows are 128, columns a multiple of 16 up to 256}}
+        // expected-error @below {{'tile.tmem_mma' op expected an M of 128 and an N that is a multiple of 16 up to 256, got 128 and 320}}
         tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
       }
     }
@@ -163,7 +163,7 @@ gpu.module @m {
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
-        // expected-error @below {{'tile.tmem_mma' op of 256 rows and 320 columns: rows are 256, columns a multiple of 16 up to 256}}
+        // expected-error @below {{'tile.tmem_mma' op expected an M of 256 and an N that is a multiple of 16 up to 256, got 256 and 320}}
         tile.tmem_mma %a, %b transposed into %d add %no pair : !a, !b, !d
       }
     }
@@ -182,7 +182,7 @@ gpu.module @m {
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
-        // expected-error @below {{'tile.tmem_mma' op gives 64 columns}}
+        // expected-error @below {{'tile.tmem_mma' op expected a d of 64 columns, got 128}}
         tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
       }
     }
@@ -202,7 +202,7 @@ gpu.module @m {
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
-        // expected-error @below {{'tile.tmem_mma' op gives 128 columns}}
+        // expected-error @below {{'tile.tmem_mma' op expected a d of 128 columns, got 64}}
         tile.tmem_mma %a, %b into %d add %no pair : !a, !b, !d
       }
     }
@@ -220,7 +220,7 @@ gpu.module @m {
     tile.barrier_init
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
-      // expected-error @below {{'tile.tmem_mma' op is begun by one thread: it stands in 'tile.elect'}}
+      // expected-error @below {{'tile.tmem_mma' op expected in 'tile.elect': one thread begins it}}
       tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
     }
     gpu.return
@@ -245,7 +245,7 @@ gpu.module @m {
         %at = tile.cursor
         %full = tile.wait %sums[%at] : !sums -> !tile.stage<full>
         %d = tile.tiles %sums[%full] in %memory : !sums, !tile.stage<full>, !d -> !d
-        // expected-error @below {{'tile.tmem_mma' op writes into a stage that is full}}
+        // expected-error @below {{'tile.tmem_mma' op expected a d of a free stage, got a full one}}
         tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
         tile.release %sums[%full] : !sums, !tile.stage<full>
       }

@@ -17,7 +17,7 @@ func.func private @f(!tile.tmem<[128, 1024], f32>)
 
 // -----
 
-// expected-error @below {{a fragment in lanes has 128 rows}}
+// expected-error @below {{a fragment in the layout tmem_32x32b has 128 rows}}
 func.func private @f(!tile.fragment<[64, 64], f32, tmem_32x32b>)
 
 // -----
@@ -34,7 +34,7 @@ func.func private @f(!tile.pipe<2 of [f32]>)
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.pipe' op is filled by 'mma' in tensor memory, and there alone}}
+    // expected-error @below {{'tile.pipe' op expected completion 'mma' for stages in tensor memory, and for no others}}
     %p = tile.pipe tma consumers 4 : !tile.pipe<2 of [!tile.tmem<[128, 64], f32>]>
     tile.barrier_init
     gpu.return
@@ -45,7 +45,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.pipe' op is filled by 'mma' in tensor memory, and there alone}}
+    // expected-error @below {{'tile.pipe' op expected completion 'mma' for stages in tensor memory, and for no others}}
     %p = tile.pipe mma consumers 4 : !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
     tile.barrier_init
     gpu.return
@@ -56,7 +56,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.pipe' op of a pair is filled by copies or products}}
+    // expected-error @below {{'tile.pipe' op expected completion 'tma' or 'mma' for a pair, got 'threads'}}
     %p = tile.pipe threads pair consumers 4 : !tile.pipe<2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
     tile.barrier_init
     gpu.return
@@ -67,7 +67,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.tmem_alloc' op needs a 'tile.barrier_init' in front of it}}
+    // expected-error @below {{'tile.tmem_alloc' op expected behind a 'tile.barrier_init'}}
     %m = tile.tmem_alloc : !tile.tmem<[128, 64], f32>
     tile.barrier_init
     tile.tmem_free %m : !tile.tmem<[128, 64], f32>
@@ -82,7 +82,7 @@ gpu.module @m {
     tile.barrier_init
     %c = arith.constant true
     scf.if %c {
-      // expected-error @below {{'tile.tmem_alloc' op stands in the entry block of a kernel}}
+      // expected-error @below {{'tile.tmem_alloc' op expected in the entry block of a kernel}}
       %m = tile.tmem_alloc : !tile.tmem<[128, 64], f32>
     }
     gpu.return
@@ -94,7 +94,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @kernel() kernel {
     tile.barrier_init
-    // expected-error @below {{'tile.tmem_alloc' op takes a power of two of columns, from 32 on, not 96}}
+    // expected-error @below {{'tile.tmem_alloc' op expected a power of two of columns, at least 32, got 96}}
     %m = tile.tmem_alloc : !tile.tmem<[128, 96], f32>
     tile.tmem_free %m : !tile.tmem<[128, 96], f32>
     gpu.return
@@ -106,7 +106,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @kernel() kernel {
     tile.barrier_init
-    // expected-error @below {{'tile.tmem_alloc' op takes a power of two of columns, from 32 on, not 16}}
+    // expected-error @below {{'tile.tmem_alloc' op expected a power of two of columns, at least 32, got 16}}
     %m = tile.tmem_alloc : !tile.tmem<[128, 16], f32>
     tile.tmem_free %m : !tile.tmem<[128, 16], f32>
     gpu.return
@@ -119,7 +119,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @kernel() kernel {
     tile.barrier_init
-    // expected-error @below {{'tile.tmem_alloc' op is given back 0 times, not once}}
+    // expected-error @below {{'tile.tmem_alloc' op expected exactly one 'tile.tmem_free', got 0}}
     %m = tile.tmem_alloc : !tile.tmem<[128, 64], f32>
     gpu.return
   }
@@ -131,7 +131,7 @@ gpu.module @m {
   gpu.func @kernel() kernel {
     tile.barrier_init
     %m = tile.tmem_alloc : !tile.tmem<[128, 512], f32>
-    // expected-error @below {{'tile.tmem_alloc' op makes 544 columns; a block has 512}}
+    // expected-error @below {{'tile.tmem_alloc' op expected at most 512 columns in a block, got 544}}
     %n = tile.tmem_alloc : !tile.tmem<[128, 32], f32>
     tile.tmem_free %n : !tile.tmem<[128, 32], f32>
     tile.tmem_free %m : !tile.tmem<[128, 512], f32>
@@ -145,7 +145,7 @@ gpu.module @m {
   gpu.func @kernel() kernel {
     tile.barrier_init
     %m = tile.tmem_alloc : !tile.tmem<[128, 64], f32>
-    // expected-error @below {{'tile.tmem_alloc' op is of a pair like all of the kernel's, or none is}}
+    // expected-error @below {{'tile.tmem_alloc' op expected all of a kernel's to be of pairs, or none}}
     %n = tile.tmem_alloc pair : !tile.tmem<[128, 32], f32>
     tile.tmem_free %n : !tile.tmem<[128, 32], f32>
     tile.tmem_free %m : !tile.tmem<[128, 64], f32>
@@ -158,7 +158,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @kernel(%m: !tile.tmem<[128, 64], f32>) kernel {
     tile.barrier_init
-    // expected-error @below {{'tile.tmem_free' op gives back what a 'tile.tmem_alloc' took}}
+    // expected-error @below {{'tile.tmem_free' op expected what a 'tile.tmem_alloc' gave}}
     tile.tmem_free %m : !tile.tmem<[128, 64], f32>
     gpu.return
   }
@@ -180,7 +180,7 @@ gpu.module @m {
       %at = tile.cursor
       %stage = tile.acquire %sums[%at] : !sums -> !tile.stage<free>
       %d = tile.tiles %sums[%stage] in %memory : !sums, !tile.stage<free>, !d -> !d
-      // expected-error @below {{'tile.tmem_load' op reads a stage that is not full}}
+      // expected-error @below {{'tile.tmem_load' op expected a full stage, got a free one}}
       %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>
       %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>> -> !tile.fragment<[128, 64], f32, tmem_32x32b>
       tile.commit %sums[%stage] : !sums, !tile.stage<free>
@@ -206,7 +206,7 @@ gpu.module @m {
       %at = tile.cursor
       %stage = tile.wait %sums[%at] : !sums -> !tile.stage<full>
       %d = tile.tiles %sums[%stage] in %memory : !sums, !tile.stage<full>, !d -> !d
-      // expected-error @below {{'tile.tmem_load' op moves a fragment of f32 in lanes}}
+      // expected-error @below {{'tile.tmem_load' op expected a fragment of f32 in the layout tmem_32x32b}}
       %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32>>
       %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32>> -> !tile.fragment<[128, 64], f32>
       tile.release %sums[%stage] : !sums, !tile.stage<full>
@@ -232,7 +232,7 @@ gpu.module @m {
       %at = tile.cursor
       %stage = tile.wait %sums[%at] : !sums -> !tile.stage<full>
       %d = tile.tiles %sums[%stage] in %memory : !sums, !tile.stage<full>, !d -> !d
-      // expected-error @below {{'tile.tmem_load' op moves 128 columns of 64}}
+      // expected-error @below {{'tile.tmem_load' op expected at most the 64 columns of the memory, got 128}}
       %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 128], f32, tmem_32x32b>>
       %f = tile.await %p : !tile.pending<!tile.fragment<[128, 128], f32, tmem_32x32b>> -> !tile.fragment<[128, 128], f32, tmem_32x32b>
       tile.release %sums[%stage] : !sums, !tile.stage<full>
@@ -258,7 +258,7 @@ gpu.module @m {
       %at = tile.cursor
       %stage = tile.wait %sums[%at] : !sums -> !tile.stage<full>
       %d = tile.tiles %sums[%stage] in %memory : !sums, !tile.stage<full>, !d -> !d
-      // expected-error @below {{'tile.tmem_load' op is done by whole warpgroups, each of whose warps reaches 32 rows}}
+      // expected-error @below {{'tile.tmem_load' op expected in a role of whole warpgroups: each warp reaches 32 rows}}
       %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>
       %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>> -> !tile.fragment<[128, 64], f32, tmem_32x32b>
       tile.release %sums[%stage] : !sums, !tile.stage<full>
@@ -285,7 +285,7 @@ gpu.module @m {
         %at = tile.cursor
         %stage = tile.wait %sums[%at] : !sums -> !tile.stage<full>
         %d = tile.tiles %sums[%stage] in %memory : !sums, !tile.stage<full>, !d -> !d
-        // expected-error @below {{'tile.tmem_load' op is done by whole warpgroups, each of whose warps reaches 32 rows}}
+        // expected-error @below {{'tile.tmem_load' op expected in a role of whole warpgroups: each warp reaches 32 rows}}
         %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>
         %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>> -> !tile.fragment<[128, 64], f32, tmem_32x32b>
         tile.release %sums[%stage] : !sums, !tile.stage<full>
@@ -312,7 +312,7 @@ gpu.module @m {
       %at = tile.cursor
       %stage = tile.wait %sums[%at] : !sums -> !tile.stage<full>
       %d = tile.tiles %sums[%stage] in %memory : !sums, !tile.stage<full>, !d -> !d
-      // expected-error @below {{'tile.tmem_load' op gives a pending fragment that is not used exactly once}}
+      // expected-error @below {{'tile.tmem_load' op expected exactly one use of the pending fragment, got 2}}
       %p = tile.tmem_load %d[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>
       %f = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>> -> !tile.fragment<[128, 64], f32, tmem_32x32b>
       %g = tile.await %p : !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>> -> !tile.fragment<[128, 64], f32, tmem_32x32b>
@@ -338,7 +338,7 @@ gpu.module @m {
     ^bb0(%group: index):
       %f = arith.constant 0.0 : f32
       %p = tile.tmem_load %memory[%c0] : !d -> !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>
-      // expected-error @below {{'tile.await' op waits for all reads of tensor memory}}
+      // expected-error @below {{'tile.await' op expected no reads of tensor memory in flight, got 1}}
       %g = tile.await<1> %p : !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>> -> !tile.fragment<[128, 64], f32, tmem_32x32b>
     }
     tile.tmem_free %memory : !d
@@ -352,7 +352,7 @@ gpu.module @m {
 !b = !tile.smem<[64, 64], bf16, swizzle 128>
 !d = !tile.tmem<[128, 64], f32>
 func.func @f(%f: !tile.fragment<[128, 64], bf16, tmem_32x32b>, %d: !d, %c0: index) {
-  // expected-error @below {{'tile.tmem_store' op moves a fragment of f32 in lanes}}
+  // expected-error @below {{'tile.tmem_store' op expected a fragment of f32 in the layout tmem_32x32b}}
   tile.tmem_store %f into %d[%c0] : !tile.fragment<[128, 64], bf16, tmem_32x32b>, !d
   return
 }
@@ -373,7 +373,7 @@ gpu.module @m {
       tile.elect role {
         %at = tile.cursor
         %stage = tile.acquire %sums[%at] : !sums -> !tile.stage<free>
-        // expected-error @below {{'tile.tiles' op names the tensor memory that stages are in, where they are in it}}
+        // expected-error @below {{'tile.tiles' op expected 'in' with tensor memory for stages in tensor memory, and for no others}}
         %d = tile.tiles %sums[%stage] : !sums, !tile.stage<free> -> !d
         tile.commit %sums[%stage] : !sums, !tile.stage<free>
       }
@@ -390,7 +390,7 @@ gpu.module @m {
 !d = !tile.tmem<[128, 64], f32>
 !sums = !tile.pipe<2 of [!tile.tmem<[128, 64], f32>]>
 func.func @f(%sums: !sums, %stage: !tile.stage<free>, %memory: !d) {
-  // expected-error @below {{'tile.tiles' op has stages of 128 columns in tensor memory of 64}}
+  // expected-error @below {{'tile.tiles' op expected tensor memory of at least 128 columns for the stages, got 64}}
   %d = tile.tiles %sums[%stage] in %memory : !sums, !tile.stage<free>, !d -> !d
   return
 }
@@ -399,7 +399,7 @@ func.func @f(%sums: !sums, %stage: !tile.stage<free>, %memory: !d) {
 
 !pipe = !tile.pipe<1 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 func.func @f(%pipe: !pipe, %stage: !tile.stage<full>) {
-  // expected-error @below {{'tile.release' op after_mma is said by one thread, which stands in 'tile.elect', to its own block or pair}}
+  // expected-error @below {{'tile.release' op with 'after_mma' expected in 'tile.elect' and without 'to'}}
   tile.release %pipe[%stage] after_mma : !pipe, !tile.stage<full>
   return
 }
@@ -407,7 +407,7 @@ func.func @f(%pipe: !pipe, %stage: !tile.stage<full>) {
 // -----
 
 func.func @f(%v: f32) {
-  // expected-error @below {{'tile.splat' op takes no fragment in lanes}}
+  // expected-error @below {{'tile.splat' op expected fragments in the layout of wgmma, got tmem_32x32b}}
   %f = tile.splat %v : f32 -> !tile.fragment<[128, 64], f32, tmem_32x32b>
   return
 }
@@ -415,7 +415,7 @@ func.func @f(%v: f32) {
 // -----
 
 func.func @f(%p: !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>) {
-  // expected-error @below {{'tile.wgmma_wait' op takes no fragment in lanes}}
+  // expected-error @below {{'tile.wgmma_wait' op expected fragments in the layout of wgmma, got tmem_32x32b}}
   %q = tile.wgmma_wait<0> %p : !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>
   return
 }
@@ -423,7 +423,7 @@ func.func @f(%p: !tile.pending<!tile.fragment<[128, 64], f32, tmem_32x32b>>) {
 // -----
 
 func.func @f(%f: !tile.fragment<[128, 64], f32, tmem_32x32b>, %t: !tile.smem<[128, 64], f32>) {
-  // expected-error @below {{'tile.cluster_store' op takes no fragment in lanes}}
+  // expected-error @below {{'tile.cluster_store' op expected fragments in the layout of wgmma, got tmem_32x32b}}
   tile.cluster_store %f in %t : !tile.fragment<[128, 64], f32, tmem_32x32b>, !tile.smem<[128, 64], f32>
   return
 }
@@ -431,7 +431,7 @@ func.func @f(%f: !tile.fragment<[128, 64], f32, tmem_32x32b>, %t: !tile.smem<[12
 // -----
 
 func.func @f(%f: !tile.fragment<[128, 64], f32, tmem_32x32b>) {
-  // expected-error @below {{'tile.thread_reduce' op takes no fragment in lanes}}
+  // expected-error @below {{'tile.thread_reduce' op expected fragments in the layout of wgmma, got tmem_32x32b}}
   %c = tile.thread_reduce add %f : !tile.fragment<[128, 64], f32, tmem_32x32b> -> !tile.column<128, f32, partial>
   return
 }
@@ -439,7 +439,7 @@ func.func @f(%f: !tile.fragment<[128, 64], f32, tmem_32x32b>) {
 // -----
 
 func.func @f(%f: !tile.fragment<[128, 64], f32, tmem_32x32b>) {
-  // expected-error @below {{'tile.extract_columns' op keeps the layout}}
+  // expected-error @below {{'tile.extract_columns' op expected a result in the fragment's layout}}
   %g = tile.extract_columns %f from 0 : !tile.fragment<[128, 64], f32, tmem_32x32b> -> !tile.fragment<[128, 32], f32>
   return
 }
@@ -447,7 +447,7 @@ func.func @f(%f: !tile.fragment<[128, 64], f32, tmem_32x32b>) {
 // -----
 
 func.func @f(%f: !tile.fragment<[128, 64], f32, tmem_32x32b>, %i: index) {
-  // expected-error @below {{'tile.map' op keeps the layout}}
+  // expected-error @below {{'tile.map' op expected a result in the fragment's layout}}
   %g = tile.map %f at [%i, %i] within [%i, %i] : !tile.fragment<[128, 64], f32, tmem_32x32b> -> !tile.fragment<[128, 64], f32> {
   ^bb0(%v: f32, %row: index, %column: index):
     tile.yield %v : f32
@@ -459,7 +459,7 @@ func.func @f(%f: !tile.fragment<[128, 64], f32, tmem_32x32b>, %i: index) {
 
 gpu.module @m {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'tile.role' op takes some warps, from one to a later one}}
+    // expected-error @below {{'tile.role' op expected a range of warps, got 2 to 2}}
     tile.role "nobody" warps 2 to 2 {
     ^bb0(%group: index):
     }
@@ -473,7 +473,7 @@ gpu.module @m {
   gpu.func @kernel() kernel {
     tile.role "few" warps 1 to 2 {
     ^bb0(%group: index):
-      // expected-error @below {{'tile.sync' op stands in a role of whole warpgroups}}
+      // expected-error @below {{'tile.sync' op expected in a role of whole warpgroups}}
       tile.sync role
     }
     gpu.return
@@ -486,7 +486,7 @@ gpu.module @m {
   gpu.func @kernel() kernel {
     tile.role "few" warps 1 to 2 {
     ^bb0(%group: index):
-      // expected-error @below {{'tile.elect' op of a warpgroup stands in a role of whole warpgroups}}
+      // expected-error @below {{'tile.elect' op of a warpgroup expected in a role of whole warpgroups}}
       tile.elect warpgroup {
       }
     }
@@ -497,7 +497,7 @@ gpu.module @m {
 // -----
 
 func.func @f(%f: !tile.fragment<[128, 64], bf16, tmem_32x32b>, %t: !tile.smem<[128, 64], bf16, swizzle 128>) {
-  // expected-error @below {{'tile.store_shared' op of a fragment in lanes writes 16 bits, not in pairs}}
+  // expected-error @below {{'tile.store_shared' op of tmem_32x32b expected elements of 16 bits, without 'in pairs'}}
   tile.store_shared %f into %t in pairs : !tile.fragment<[128, 64], bf16, tmem_32x32b>, !tile.smem<[128, 64], bf16, swizzle 128>
   return
 }

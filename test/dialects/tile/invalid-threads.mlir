@@ -4,7 +4,7 @@
 
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%x: memref<?xf16>, %a: !a) {
-  // expected-error @below {{'tile.cp_async' op joins a tile and a memref of one dimension, of the same elements}}
+  // expected-error @below {{'tile.cp_async' op expected a memref of one dimension and of the tile's element type}}
   tile.cp_async %x into %a by 16 : memref<?xf16>, !a {
   ^bb0(%row: index, %column: index):
     tile.yield_address %row
@@ -16,7 +16,7 @@ func.func @f(%x: memref<?xf16>, %a: !a) {
 
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%x: memref<?x64xbf16>, %a: !a) {
-  // expected-error @below {{'tile.store_global' op joins a tile and a memref of one dimension, of the same elements}}
+  // expected-error @below {{'tile.store_global' op expected a memref of one dimension and of the tile's element type}}
   tile.store_global %a to %x by 16 : !a, memref<?x64xbf16> {
   ^bb0(%row: index, %column: index):
     tile.yield_address %row
@@ -28,7 +28,7 @@ func.func @f(%x: memref<?x64xbf16>, %a: !a) {
 
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%x: memref<?xbf16>, %a: !a) {
-  // expected-error @below {{'tile.cp_async' op copies pieces of 2, 4, 8 or 16 bytes and of an element at least, not of 12}}
+  // expected-error @below {{'tile.cp_async' op expected pieces of 2, 4, 8 or 16 bytes and of an element at least, got 12}}
   tile.cp_async %x into %a by 12 : memref<?xbf16>, !a {
   ^bb0(%row: index, %column: index):
     tile.yield_address %row
@@ -40,7 +40,7 @@ func.func @f(%x: memref<?xbf16>, %a: !a) {
 
 !a = !tile.smem<[64, 32], f32, swizzle 128>
 func.func @f(%x: memref<?xf32>, %a: !a) {
-  // expected-error @below {{'tile.cp_async' op copies pieces of 2, 4, 8 or 16 bytes and of an element at least, not of 2}}
+  // expected-error @below {{'tile.cp_async' op expected pieces of 2, 4, 8 or 16 bytes and of an element at least, got 2}}
   tile.cp_async %x into %a by 2 : memref<?xf32>, !a {
   ^bb0(%row: index, %column: index):
     tile.yield_address %row
@@ -52,7 +52,7 @@ func.func @f(%x: memref<?xf32>, %a: !a) {
 
 !a = !tile.smem<[64, 64], bf16>
 func.func @f(%x: memref<?xbf16>, %a: !a) {
-  // expected-error @below {{'tile.cp_async' op copies swizzled tiles}}
+  // expected-error @below {{'tile.cp_async' op expected a swizzled tile}}
   tile.cp_async %x into %a by 16 : memref<?xbf16>, !a {
   ^bb0(%row: index, %column: index):
     tile.yield_address %row
@@ -69,7 +69,7 @@ gpu.module @m {
     tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {
     ^bb0(%group: index):
-      // expected-error @below {{'tile.cp_async' op is done by all threads of the block, not by a role's}}
+      // expected-error @below {{'tile.cp_async' op expected outside of roles: all threads of the block take part}}
       tile.cp_async %x into %a by 16 : memref<?xbf16>, !a {
       ^bb0(%row: index, %column: index):
         tile.yield_address %row
@@ -83,7 +83,7 @@ gpu.module @m {
 
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%x: memref<?xbf16>, %a: !a) {
-  // expected-error @below {{'tile.cp_async' op has a block of a piece's row and column}}
+  // expected-error @below {{'tile.cp_async' op expected a block with a piece's row and column}}
   tile.cp_async %x into %a by 16 : memref<?xbf16>, !a {
   ^bb0(%row: index):
     tile.yield_address %row
@@ -95,7 +95,7 @@ func.func @f(%x: memref<?xbf16>, %a: !a) {
 
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%x: memref<?xbf16>, %a: !a) {
-  // expected-error @below {{'tile.cp_async' op has a block that ends in 'tile.yield_address'}}
+  // expected-error @below {{'tile.cp_async' op expected a block that ends in 'tile.yield_address'}}
   tile.cp_async %x into %a by 16 : memref<?xbf16>, !a {
   ^bb0(%row: index, %column: index):
     llvm.unreachable
@@ -113,7 +113,7 @@ func.func @f(%i: index) {
 // -----
 
 func.func @f() {
-  // expected-error @below {{'tile.cp_async_wait' op keeps no less than no group}}
+  // expected-error @below {{'tile.cp_async_wait' op expected 0 or more groups in flight, got -1}}
   tile.cp_async_wait<-1>
   return
 }
@@ -121,7 +121,7 @@ func.func @f() {
 // -----
 
 func.func @f(%a: !tile.smem<[64, 64], bf16, swizzle 128>, %b: !tile.smem<[64, 64], f16, swizzle 128>, %c: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.mma_sync' op multiplies f16, bf16 or f32 (as tf32), both alike}}
+  // expected-error @below {{'tile.mma_sync' op expected two operands of f16, of bf16 or of f32 (as tf32), got 'bf16' and 'f16'}}
   %d = tile.mma_sync %a, %b, %c : !tile.smem<[64, 64], bf16, swizzle 128>, !tile.smem<[64, 64], f16, swizzle 128> -> !tile.fragment<[64, 64], f32>
   return
 }
@@ -130,7 +130,7 @@ func.func @f(%a: !tile.smem<[64, 64], bf16, swizzle 128>, %b: !tile.smem<[64, 64
 
 !t = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%a: !t, %c: !tile.fragment<[64, 64], bf16>) {
-  // expected-error @below {{'tile.mma_sync' op sums up in f32}}
+  // expected-error @below {{'tile.mma_sync' op expected accumulators of f32, got 'bf16'}}
   %d = tile.mma_sync %a, %a, %c : !t, !t -> !tile.fragment<[64, 64], bf16>
   return
 }
@@ -139,7 +139,7 @@ func.func @f(%a: !t, %c: !tile.fragment<[64, 64], bf16>) {
 
 !t = !tile.smem<[64, 64], bf16>
 func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.mma_sync' op reads swizzled tiles}}
+  // expected-error @below {{'tile.mma_sync' op expected swizzled tiles}}
   %d = tile.mma_sync %a, %a, %c : !t, !t -> !tile.fragment<[64, 64], f32>
   return
 }
@@ -148,7 +148,7 @@ func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
 
 !t = !tile.smem<[64, 64], bf16, swizzle 64>
 func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.mma_sync' op reads a transposed operand in lines of 128 bytes}}
+  // expected-error @below {{'tile.mma_sync' op expected a swizzle of 128 bytes for a transposed a}}
   %d = tile.mma_sync %a transposed, %a, %c : !t, !t -> !tile.fragment<[64, 64], f32>
   return
 }
@@ -158,7 +158,7 @@ func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
 !t = !tile.smem<[64, 64], bf16, swizzle 128>
 !u = !tile.smem<[32, 64], bf16, swizzle 128>
 func.func @f(%a: !t, %b: !u, %c: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.mma_sync' op has sums of 64 in a and of 32 in b}}
+  // expected-error @below {{'tile.mma_sync' op expected one K in both operands, got 64 in a and 32 in b}}
   %d = tile.mma_sync %a, %b, %c : !t, !u -> !tile.fragment<[64, 64], f32>
   return
 }
@@ -167,7 +167,7 @@ func.func @f(%a: !t, %b: !u, %c: !tile.fragment<[64, 64], f32>) {
 
 !t = !tile.smem<[72, 64], bf16, swizzle 128>
 func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.mma_sync' op has sums of 72, not a multiple of 16}}
+  // expected-error @below {{'tile.mma_sync' op expected a K that is a multiple of 16, got 72}}
   %d = tile.mma_sync %a transposed, %a, %c : !t, !t -> !tile.fragment<[64, 64], f32>
   return
 }
@@ -177,7 +177,7 @@ func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
 !t = !tile.smem<[32, 64], bf16, swizzle 128>
 !u = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%a: !t, %b: !u, %c: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.mma_sync' op of 32 rows and 64 columns: rows are a multiple of 64, columns of 16}}
+  // expected-error @below {{'tile.mma_sync' op expected an M that is a multiple of 64 and an N of 16, got 32 and 64}}
   %d = tile.mma_sync %a, %b, %c : !t, !u -> !tile.fragment<[64, 64], f32>
   return
 }
@@ -186,7 +186,7 @@ func.func @f(%a: !t, %b: !u, %c: !tile.fragment<[64, 64], f32>) {
 
 !t = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%a: !t, %c: !tile.fragment<[64, 128], f32>) {
-  // expected-error @below {{'tile.mma_sync' op gives 64 rows and 64 columns}}
+  // expected-error @below {{'tile.mma_sync' op expected a result of 64 rows and 64 columns, got 64 and 128}}
   %d = tile.mma_sync %a, %a, %c : !t, !t -> !tile.fragment<[64, 128], f32>
   return
 }

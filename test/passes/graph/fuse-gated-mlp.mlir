@@ -9,7 +9,7 @@
 !wide = !graph.tensor<[n, 128], f32>
 
 // The gate is not rounded on its way, and what both read is one input.
-// REMARK: A gate's two products are one kernel.
+// REMARK: The two GEMMs of a gated MLP are fused into one kernel.
 // CHECK-LABEL: @swiglu(
 // CHECK: %[[Y:.*]] = graph.region "gate+up"(%arg0, %arg1, %arg2) : (!graph.tensor<[n, 64], f16>, !graph.tensor<[64, 128], f16>, !graph.tensor<[64, 128], f16>) -> !graph.tensor<[n, 128], f16> {
 // CHECK-NEXT: ^bb0(%[[X:.*]]: !graph.tensor<[n, 64], f16>, %[[W:.*]]: !graph.tensor<[64, 128], f16>, %[[V:.*]]: !graph.tensor<[64, 128], f16>):
@@ -54,7 +54,7 @@ module attributes {graph.symbols = {n = {min = 1, max = 4096, optimum = 1024}}} 
 !b = !graph.tensor<[128], f16>
 
 // With vectors that are added; the function stands with the first.
-// REMARK: A gate's two products are one kernel.
+// REMARK: The two GEMMs of a gated MLP are fused into one kernel.
 // CHECK-LABEL: @geglu(
 // CHECK: graph.region "gate+up"(%arg0, %arg1, %arg3, %arg2, %arg4)
 // CHECK-NOT: graph.region
@@ -87,7 +87,7 @@ module attributes {graph.symbols = {n = {min = 1, max = 4096, optimum = 1024}}} 
 !w = !graph.tensor<[64, 128], f32>
 !h = !graph.tensor<[n, 128], f32>
 
-// REMARK: A gate's two products stay two kernels, because they are not of 16 bits.
+// REMARK: The two GEMMs of a gated MLP are not fused: its operands are not of 16 bits. To fix: compile with --precision fp16 or bf16.
 // CHECK-LABEL: @wide(
 // CHECK-COUNT-2: graph.region
 module {
@@ -113,7 +113,7 @@ module {
 !w = !graph.tensor<[64, 12], f16>
 !h = !graph.tensor<[n, 12], f16>
 
-// REMARK: A gate's two products stay two kernels, because their sizes are not multiples of 8.
+// REMARK: The two GEMMs of a gated MLP are not fused: K or N is not a multiple of 8. To fix: pad the weight in the model.
 // CHECK-LABEL: @ragged(
 // CHECK-COUNT-2: graph.region
 module {
@@ -140,7 +140,7 @@ module {
 !h = !graph.tensor<[n, 128], f16>
 
 // However few rows there are.
-// REMARK: A gate's two products are one kernel.
+// REMARK: The two GEMMs of a gated MLP are fused into one kernel.
 // CHECK-LABEL: @typically_four(
 // CHECK: graph.region "gate+up"(%arg0, %arg1, %arg2)
 // CHECK-NOT: graph.region

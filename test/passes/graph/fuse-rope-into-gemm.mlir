@@ -16,7 +16,7 @@
 
 // Of queries, keys and values the first two are turned; who reads them reads them among all heads. What is rounded on the way to memory alone is
 // not, and angles by position are picked by a row's remainder.
-// REMARK: A rotary embedding of 10 heads of 16 is the end of its product.
+// REMARK: RoPE of 10 heads of 16 is fused into its GEMM's epilogue.
 // CHECK-LABEL: @together(
 // CHECK-DAG: %[[COS:.*]] = graph.reshape %arg2 : <[1, s, 1, 2, 8], f32> to <[s, 1, 2, 8], f32>
 // CHECK-DAG: %[[SIN:.*]] = graph.reshape %arg3 : <[1, s, 1, 2, 8], f32> to <[s, 1, 2, 8], f32>
@@ -108,7 +108,7 @@ module attributes {graph.symbols = {b = {min = 1, max = 8, optimum = 2}, s = {mi
 !sign = !graph.tensor<[2, 1], bf16>
 
 // All heads, with a bias in front and angles of each row, one for both halves: nothing is picked and nothing selected.
-// REMARK: A rotary embedding of 2 heads of 64 is the end of its product.
+// REMARK: RoPE of 2 heads of 64 is fused into its GEMM's epilogue.
 // CHECK-LABEL: @alone(
 // CHECK-DAG: %[[BIAS:.*]] = graph.reshape %arg2 : <[128], bf16> to <[2, 2, 32], bf16>
 // CHECK: %[[Y:.*]] = graph.region "q+rotary"(%arg0, %arg1, %[[BIAS]], %arg3, %arg4, %arg5)
@@ -156,7 +156,7 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {
 !angles = !graph.tensor<[1, 1, 1, 16], f32>
 
 // Sums in f32 that are stored so.
-// REMARK: A rotary embedding is a kernel behind its product, because of the operands: they are not of 16 bits.
+// REMARK: RoPE is not fused into its GEMM: its operands are not of 16 bits. To fix: compile with --precision fp16 or bf16.
 // CHECK-LABEL: @wide(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
@@ -188,7 +188,7 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {
 !angles = !graph.tensor<[1, 1, 1, 12], f16>
 
 // Neighbours are pairs in other registers, and so are halves that do not fill those of a thread.
-// REMARK: A rotary embedding is a kernel behind its product, because its halves are not multiples of 8 elements.
+// REMARK: RoPE is not fused into its GEMM: half a head is not a multiple of 8 elements.
 // CHECK-LABEL: @short(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
@@ -219,7 +219,7 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {
 !pairs = !graph.tensor<[n, 2, 2, 128], f16>
 !angles = !graph.tensor<[1, 1, 1, 128], f16>
 
-// REMARK: A rotary embedding is a kernel behind its product, because its heads have more than 128 elements.
+// REMARK: RoPE is not fused into its GEMM: its heads have more than 128 elements.
 // CHECK-LABEL: @long(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
@@ -251,7 +251,7 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {
 !angles = !graph.tensor<[1, 1, 1, 40], f16>
 
 // Tiles have 64, 128, 192 or 256 columns.
-// REMARK: A rotary embedding is a kernel behind its product, because no tile of a product has whole heads.
+// REMARK: RoPE is not fused into its GEMM: no tile of the GEMM holds whole heads.
 // CHECK-LABEL: @odd(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
@@ -283,7 +283,7 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {
 !angles = !graph.tensor<[1, 1, 1, 16], f16>
 
 // The heads before they are turned are a result, too.
-// REMARK: A rotary embedding is a kernel behind its product, because the heads before it are used elsewhere.
+// REMARK: RoPE is not fused into its GEMM: the heads without RoPE are used elsewhere as well.
 // CHECK-LABEL: @elsewhere(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
@@ -315,7 +315,7 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {
 !angles = !graph.tensor<[1, 1, 1, 16], f16>
 
 // More than a vector behind the product, which reads its input again.
-// REMARK: A rotary embedding is a kernel behind its product, because its product ends in more than a bias.
+// REMARK: RoPE is not fused into its GEMM: its GEMM has an epilogue of more than a bias.
 // CHECK-LABEL: @per_row(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
@@ -351,7 +351,7 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {
 !angles = !graph.tensor<[n, 1, 1, 1, 8], f16>
 
 // Angles of a batch's element are not found by a row's remainder.
-// REMARK: A rotary embedding is a kernel behind its product, because its angles are not those of positions.
+// REMARK: RoPE is not fused into its GEMM: its angles do not depend on positions alone.
 // CHECK-LABEL: @per_batch(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
@@ -393,7 +393,7 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {
 !angles = !graph.tensor<[1, m, 2, 1, 8], f16>
 
 // Each of the turned heads has angles of its own, the others have none.
-// REMARK: A rotary embedding is a kernel behind its product, because its angles are not those of positions.
+// REMARK: RoPE is not fused into its GEMM: its angles do not depend on positions alone.
 // CHECK-LABEL: @per_head(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
@@ -435,7 +435,7 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {
 !angles = !graph.tensor<[1, m, 1, 1, 8], f16>
 
 // A result of the model has the turned heads alone.
-// REMARK: A rotary embedding is a kernel behind its product, because its result is used by more than kernels that read heads.
+// REMARK: RoPE is not fused into its GEMM: its result is used by more than kernels that read heads.
 // CHECK-LABEL: @given(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
@@ -472,7 +472,7 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {
 !angles = !graph.tensor<[1, m, 1, 1, 8], f16>
 
 // A kernel reads a head from before it was turned.
-// REMARK: A rotary embedding is a kernel behind its product, because the heads before it are used elsewhere.
+// REMARK: RoPE is not fused into its GEMM: the heads without RoPE are used elsewhere as well.
 // CHECK-LABEL: @read_before(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"
@@ -520,7 +520,7 @@ module attributes {graph.symbols = {m = {min = 1, max = 64, optimum = 32}, n = {
 !angles = !graph.tensor<[n, m, 1, 1, 8], f16>
 
 // Angles that are made of the heads which are not turned.
-// REMARK: A rotary embedding is a kernel behind its product, because its angles are made of the product.
+// REMARK: RoPE is not fused into its GEMM: its angles depend on the GEMM's result.
 // CHECK-LABEL: @circle(
 // CHECK: graph.region "q"
 // CHECK: graph.region "rotary"

@@ -9,7 +9,7 @@
 !angles = !graph.tensor<[1, s, 1, 16], f32>
 
 // Queries and keys of one tensor are turned together; the sine gets the signs once.
-// REMARK: A rotary embedding of 10 heads of 16 elements has its halves swapped in place.
+// REMARK: RoPE of 10 heads of 16 elements is recognised: rotate-half is an index, not a copy.
 // CHECK-LABEL: @together(
 // CHECK-DAG: %[[SIGN:.*]] = graph.constant dense<{{\[\[}}-1.000000e+00], [1.000000e+00]]> : tensor<2x1xf32>
 // CHECK-DAG: %[[H:.*]] = graph.reshape %arg0 : <[b, s, 12, 16], f32> to <[b, s, 12, 2, 8], f32>
@@ -70,7 +70,7 @@ func.func @alone(%x: !graph.tensor<[n, 4], f16>, %c: !graph.tensor<[n, 4], f16>,
   return %5 : !graph.tensor<[n, 4], f16>
 }
 
-// REMARK: Swapped halves are not a rotary embedding, because they are not multiplied by a sine alone.
+// REMARK: Rotated halves are not recognised as RoPE: they are not multiplied by a sine alone.
 // CHECK-LABEL: @swapped(
 // CHECK: graph.concat
 func.func @swapped(%x: !graph.tensor<[n, 4], f32>) -> !graph.tensor<[n, 4], f32> {
@@ -80,7 +80,7 @@ func.func @swapped(%x: !graph.tensor<[n, 4], f32>) -> !graph.tensor<[n, 4], f32>
   return %3 : !graph.tensor<[n, 4], f32>
 }
 
-// REMARK: Swapped halves are not a rotary embedding, because what is added to them is not the whole by a cosine.
+// REMARK: Rotated halves are not recognised as RoPE: what is added to them is not the whole by a cosine.
 // CHECK-LABEL: @without_cosine(
 // CHECK: graph.concat
 func.func @without_cosine(%x: !graph.tensor<[n, 4], f32>, %s: !graph.tensor<[n, 4], f32>) -> !graph.tensor<[n, 4], f32> {

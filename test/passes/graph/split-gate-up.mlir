@@ -1,14 +1,14 @@
 // RUN: kpc-opt %s --split-gate-up | FileCheck %s
 // RUN: kpc-opt %s --split-gate-up --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
-// A product whose halves meet is two.
+// A GEMM whose halves meet element by element is split into two.
 
 !m = !graph.tensor<[n, 256], f32>
 !h = !graph.tensor<[n, 128], f32>
 !x = !graph.tensor<[n, 64], f32>
 !w = !graph.tensor<[64, 256], f32>
 
-// REMARK: A product whose halves meet is two of 128 columns.
+// REMARK: A gate-up GEMM is split into two with N = 128.
 // CHECK-LABEL: @swiglu(
 // CHECK-DAG: %[[W:.*]] = graph.weight "m#w"
 // CHECK-DAG: %[[B:.*]] = graph.weight "m#b"
@@ -40,7 +40,7 @@ func.func @swiglu(%x: !x) -> !h {
 }
 
 // Halves that do not meet, that others use as well, or whose right side is no constant.
-// REMARK-NOT: meet
+// REMARK-NOT: split
 // CHECK-LABEL: @others(
 // CHECK-COUNT-3: graph.matmul
 // CHECK-NOT: graph.matmul
