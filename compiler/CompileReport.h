@@ -62,6 +62,8 @@ struct CompileReport {
   std::vector<TargetReport> Targets;
   std::vector<Remark> Remarks;
   std::vector<KernelSchedules> Schedules;
+  /// Arithmetic that misses the Tensor Cores: a paragraph each.
+  std::vector<std::string> SlowPaths;
   uint64_t ArtifactBytes = 0, WeightBytes = 0;
   /// Seconds by phase, in order.
   std::vector<std::pair<std::string, double>> Timing;

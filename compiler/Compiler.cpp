@@ -19,6 +19,7 @@
 #include "compiler/fold/FoldConstants.h"
 #include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/kernels/KernelPhase.h"
+#include "compiler/kernels/SlowPaths.h"
 #include "compiler/target/TargetClass.h"
 #include "compiler/workers/WorkerPool.h"
 #include "dialects/RegisterDialects.h"
@@ -293,6 +294,11 @@ bool Compilation::compileKernels() {
   if (!All)
     return false;
   Compiled = std::move(*All);
+  for (const TargetKernels &Of : Compiled)
+    for (const SlowPath &P : slowPaths(Of, Options)) {
+      Diags.warning(Code::TargetSlow).message(P.text()).hint(P.WayOut);
+      Report.SlowPaths.push_back(P.text() + " To change it: " + P.WayOut + ".");
+    }
   return true;
 }
 
@@ -349,6 +355,9 @@ bool Compilation::writeArtifact() {
   Contents->Provenance.Options = Options.CommandLine;
   if (!Options.Strip)
     Contents->Provenance.Properties = remarksAsProperties(Report.Remarks);
+  if (!Report.SlowPaths.empty())
+    Contents->Provenance.Properties.emplace_back(
+        "slow_paths", llvm::join(Report.SlowPaths, " "));
   for (const auto &[Name, Size] : graph::takenDims(*Module))
     Contents->Provenance.Properties.emplace_back(
         std::string(TakenDimPrefix) + Name, Size.str());

@@ -158,8 +158,13 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
     Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp());
     Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm());
   }
-  if (hasTensorCores(For))
-    Passes.addNestedPass<func::FuncOp>(graph::createPadLeadingDimension());
+  if (hasTensorCores(For)) {
+    graph::PadLeadingDimensionOptions Rows;
+    if (isNarrow(Options))
+      Rows.NarrowName = typeName(Options.Compute);
+    Rows.Keep = keptNodes(Options);
+    Passes.addNestedPass<func::FuncOp>(graph::createPadLeadingDimension(Rows));
+  }
 }
 
 void kpc::addPlanPasses(OpPassManager &Passes, const CompileOptions &Options,

@@ -180,9 +180,11 @@ def Plan_IfOp : Plan_Op<"if", [NoTerminator, SingleBlock, NoRegionArguments]> {
 def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a kernel: reads the first buffers, writes the second";
   let description = [{
-    `name`, `nodes` and `flops` are for people: what the launch is called, which
-    of the model's nodes it computes, and how many floating-point operations it
-    takes (one expression; see docs/cli.md for what counts).
+    `name`, `nodes`, `flops` and `root` are for people: what the launch is
+    called, which of the model's nodes it computes, how many floating-point
+    operations it takes (one expression; see docs/cli.md for what counts), and
+    which contraction most of these are: "matmul", "conv", "grouped conv" or
+    "attention"; none where there is no such op.
 
     ```mlir
     plan.launch @conv_relu (%x, %w) -> (%y) sizes <[batch]>
@@ -191,7 +193,8 @@ def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterf
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Graph_Tensor>:$reads,
                        Variadic<Graph_Tensor>:$writes, Graph_DimsAttr:$sizes, OptionalAttr<StrAttr>:$name,
-                       OptionalAttr<StrArrayAttr>:$nodes, OptionalAttr<Graph_DimsAttr>:$flops);
+                       OptionalAttr<StrArrayAttr>:$nodes, OptionalAttr<Graph_DimsAttr>:$flops,
+                       OptionalAttr<StrAttr>:$root);
   let assemblyFormat = [{$kernel ` ` `(` $reads `)` `->` `(` $writes `)` `sizes` $sizes attr-dict `:`
                          functional-type($reads, $writes)}];
   let hasVerifier = 1;

@@ -308,6 +308,8 @@ void PlanBuilder::describe(plan::LaunchOp Launch, RegionOp Region) {
     Launch.setNodesAttr(B.getStrArrayAttr(Nodes));
   if (std::optional<Expr> Flops = flopsOf(Region))
     Launch.setFlopsAttr(DimsAttr::get(Module.getContext(), {*Flops}));
+  if (StringRef Root = rootOf(Region); !Root.empty())
+    Launch.setRoot(Root);
 }
 
 LogicalResult PlanBuilder::lower(RegionOp Region) {
@@ -323,7 +325,7 @@ LogicalResult PlanBuilder::lower(RegionOp Region) {
       plan::LaunchOp::create(B, Region.getLoc(), Kernel->first.getSymName(),
                              Reads, Writes, Kernel->second,
                              /*name=*/StringAttr(), /*nodes=*/ArrayAttr(),
-                             /*flops=*/DimsAttr());
+                             /*flops=*/DimsAttr(), /*root=*/StringAttr());
   describe(Launch, Region);
   return success();
 }

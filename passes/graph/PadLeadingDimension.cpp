@@ -14,12 +14,18 @@
 ///                                        %y = graph.region "fc_rows"(%d)
 ///
 /// `lower-regions` gives %c and %d the rows that the caller's %x and %y lack.
+/// An fp32 input that is multiplied by 16-bit weights is copied as 16 bits,
+/// because Tensor Cores multiply operands of one type:
+///
+///                                    →   %c = graph.region "x_f16"(%x)
 ///
 //===----------------------------------------------------------------------===//
 
+#include "passes/graph/FloatTypeNames.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/LeadingDimensions.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/StoredValues.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -33,23 +39,43 @@ namespace kpc::graph {
 
 namespace {
 
-/// A region that copies `V`, at the builder's place.
-Value copyOf(OpBuilder &B, Value V, StringRef Name) {
+/// A region that copies `V` as elements of `To`, at the builder's place.
+Value copyOf(OpBuilder &B, Value V, StringRef Name, Type To) {
   Location Loc = V.getLoc();
-  auto Copy = RegionOp::create(B, Loc, V.getType(), (Name + "_rows").str(),
+  std::string Called = Name.str();
+  llvm::raw_string_ostream Text(Called);
+  if (To == typeOf(V).getElementType())
+    Text << "_rows";
+  else
+    Text << "_" << To;
+  auto Copy = RegionOp::create(B, Loc, typeOf(V).withElementType(To), Called,
                                ValueRange{V});
   OpBuilder::InsertionGuard Guard(B);
   Block *Body = B.createBlock(&Copy.getBody(), {}, {V.getType()}, {Loc});
-  Value Same =
-      CastOp::create(B, Loc, Body->getArgument(0), typeOf(V).getElementType());
+  Value Same = CastOp::create(B, Loc, Body->getArgument(0), To);
   YieldOp::create(B, Loc, Same);
   return Copy.getOutputs()[0];
 }
 
+/// Makes the region read `V`, a narrower copy of what it read as `Input`.
+void readNarrow(RegionOp Region, unsigned Input, Value V) {
+  Region.getInputsMutable()[Input].set(V);
+  BlockArgument Inside = Region.getBody().getArgument(Input);
+  Type Wide = typeOf(Inside).getElementType();
+  Inside.setType(V.getType());
+  OpBuilder B = OpBuilder::atBlockBegin(&Region.getBody().front());
+  auto Widened = CastOp::create(B, V.getLoc(), Inside, Wide);
+  Inside.replaceAllUsesExcept(Widened, Widened);
+}
+
 class Repacker {
 public:
-  Repacker(func::FuncOp Main, const shape::Facts &Facts, int64_t LeastUses)
-      : Main(Main), Facts(Facts), LeastUses(LeastUses) {}
+  /// `Narrow`: the type that f32 is stored in, but for the nodes `Kept`; null:
+  /// f32 stays.
+  Repacker(func::FuncOp Main, const shape::Facts &Facts, int64_t LeastUses,
+           Type Narrow, const NodePatterns &Kept)
+      : Main(Main), Facts(Facts), LeastUses(LeastUses), Narrow(Narrow),
+        Kept(Kept) {}
 
   void run() {
     auto Regions = llvm::to_vector(Main.getBody().front().getOps<RegionOp>());
@@ -78,29 +104,54 @@ private:
   bool pays(Value V, MatmulOp Product) const {
     return wantsPadding(V, Facts) && usesOf(V, Product) >= LeastUses;
   }
+  bool narrows(RegionOp Region, MatmulOp Product) const;
   void copyInputs(RegionOp Region, MatmulOp Product);
   void copyOutput(RegionOp Region, MatmulOp Product);
 
   func::FuncOp Main;
   const shape::Facts &Facts;
   int64_t LeastUses;
-  DenseMap<Value, Value> Copies; ///< of inputs
+  Type Narrow;
+  const NodePatterns &Kept;
+  DenseMap<std::pair<Value, Type>, Value> Copies; ///< of inputs
 };
 
+/// Whether Tensor Cores could multiply the operands if those of fp32 were
+/// copied as 16 bits: each is an input of the model that is of use to the GEMM
+/// alone.
+bool Repacker::narrows(RegionOp Region, MatmulOp Product) const {
+  if (!Narrow || Kept.match(Product))
+    return false;
+  return llvm::all_of(gemmInputs(Region), [&](unsigned I) {
+    Value From = Region.getInputs()[I];
+    Type Element = typeOf(From).getElementType();
+    return Element == Narrow || (Element.isF32() && isa<BlockArgument>(From) &&
+                                 Region.getBody().getArgument(I).hasOneUse() &&
+                                 usesOf(From, Product) >= LeastUses);
+  });
+}
+
 void Repacker::copyInputs(RegionOp Region, MatmulOp Product) {
+  bool AllNarrow = narrows(Region, Product);
   for (unsigned I : gemmInputs(Region)) {
-    OpOperand &Use = Region.getInputsMutable()[I];
-    auto Argument = dyn_cast<BlockArgument>(Use.get());
-    if (!Argument || !pays(Argument, Product))
+    auto Argument = dyn_cast<BlockArgument>(Region.getInputs()[I]);
+    if (!Argument)
       continue;
-    Value &Copy = Copies[Argument];
+    bool Narrows = AllNarrow && typeOf(Argument).getElementType() != Narrow;
+    if (!Narrows && !pays(Argument, Product))
+      continue;
+    Type Element = Narrows ? Narrow : typeOf(Argument).getElementType();
+    Value &Copy = Copies[{Argument, Element}];
     if (!Copy) {
       OpBuilder B(Region);
       auto Name = Main.getArgAttrOfType<StringAttr>(Argument.getArgNumber(),
                                                     "graph.name");
-      Copy = copyOf(B, Argument, Name ? Name.getValue() : "input");
+      Copy = copyOf(B, Argument, Name ? Name.getValue() : "input", Element);
     }
-    Use.set(Copy);
+    if (Narrows)
+      readNarrow(Region, I, Copy);
+    else
+      Region.getInputsMutable()[I].set(Copy);
   }
 }
 
@@ -115,7 +166,8 @@ void Repacker::copyOutput(RegionOp Region, MatmulOp Product) {
     return;
   OpBuilder B(Region->getContext());
   B.setInsertionPointAfter(Region);
-  Value Copy = copyOf(B, Output, Region.getName());
+  Value Copy =
+      copyOf(B, Output, Region.getName(), typeOf(Output).getElementType());
   // Other kernels read the product itself.
   Output.replaceUsesWithIf(
       Copy, [](OpOperand &Use) { return isa<func::ReturnOp>(Use.getOwner()); });
@@ -129,7 +181,11 @@ struct PadLeadingDimensionPass
     if (!isGraphFunction(Main) || !Main.getBody().hasOneBlock())
       return;
     shape::Facts Facts = symbolFacts(Main->getParentOfType<ModuleOp>());
-    Repacker(Main, Facts, LeastUses).run();
+    FailureOr<NodePatterns> Kept = NodePatterns::read(Keep, Main);
+    FailureOr<Type> Narrow = floatTypeNamed(NarrowName, Main);
+    if (failed(Kept) || failed(Narrow))
+      return signalPassFailure();
+    Repacker(Main, Facts, LeastUses, *Narrow, *Kept).run();
   }
 };
 

@@ -238,10 +238,15 @@ def PadLeadingDimension : Pass<"pad-leading-dimension", "::mlir::func::FuncOp"> 
     is read by a GEMM of 16 bits and its rows do not begin at
     multiples of 16 bytes, it is copied once into a tensor between kernels,
     whose rows are padded; a GEMM that is an output of the model is copied
-    out of such a tensor. Only where the copy is small beside the GEMM:
-    each element takes part in `least-uses` multiply-adds or more.
+    out of such a tensor. With `narrow`, an input of fp32 is copied as 16
+    bits, because Tensor Cores multiply operands of one type. Only where the copy is small beside the
+    GEMM: each element takes part in `least-uses` multiply-adds or more.
   }];
-  let options = [Option<"LeastUses", "least-uses", "int64_t", "64", "Multiply-adds of each element that is copied">];
+  let options = [
+    Option<"LeastUses", "least-uses", "int64_t", "64", "Multiply-adds of each element that is copied">,
+    Option<"NarrowName", "narrow", "std::string", "\"\"", "f16 or bf16: what f32 is stored in; empty: f32 stays">,
+    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
+  ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 

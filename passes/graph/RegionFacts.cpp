@@ -95,3 +95,15 @@ std::optional<Expr> graph::flopsOf(RegionOp Region) {
     return std::nullopt;
   return All;
 }
+
+StringRef graph::rootOf(RegionOp Region) {
+  for (Operation &Op : Region.getBody().front().without_terminator()) {
+    if (isa<MatmulOp>(Op))
+      return "matmul";
+    if (isa<AttentionOp>(Op))
+      return "attention";
+    if (auto Conv = dyn_cast<ConvOp>(Op))
+      return Conv.getGroups() == 1 ? "conv" : "grouped conv";
+  }
+  return {};
+}

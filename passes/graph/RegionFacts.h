@@ -24,6 +24,10 @@ std::vector<mlir::StringRef> nodesOf(RegionOp Region);
 /// moves data, none. None where it does not fit into 64 bits.
 std::optional<shape::Expr> flopsOf(RegionOp Region);
 
+/// The contraction that the region is formed around, as plan.launch names it;
+/// empty where there is none.
+llvm::StringRef rootOf(RegionOp Region);
+
 } // namespace kpc::graph
 
 #endif // KPC_PASSES_GRAPH_REGIONFACTS_H

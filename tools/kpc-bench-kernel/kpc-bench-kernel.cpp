@@ -220,7 +220,7 @@ OwningOpRef<ModuleOp> Bench::plan() {
     plan::LaunchOp::create(B, Loc, Kernel.getName(), Reads, Writes,
                            graph::DimsAttr::get(B.getContext(), Values),
                            B.getStringAttr(Kernel.getName()), ArrayAttr(),
-                           graph::DimsAttr());
+                           graph::DimsAttr(), /*root=*/StringAttr());
   }
   auto Declared = func::FuncOp::create(B, Loc, Kernel.getName(),
                                        B.getFunctionType(Arguments, {}));

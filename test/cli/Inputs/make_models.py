@@ -149,7 +149,28 @@ def faulty():
                                  [onnx.floats("w", [1, 1, 1, 1], [1.0])]), opsets=((20, ""),))
 
 
+def square(size, type_number=onnx.FLOAT):
+    """A GEMM of two inputs, large enough to take time."""
+    node = onnx.node("MatMul", ["a", "b"], ["c"], name="gemm")
+    return onnx.model(onnx.graph([node], [onnx.value_info(name, [size, size], type_number) for name in "ab"],
+                                 [onnx.value_info("c", [size, size], type_number)]))
+
+
+def convolution(groups=1, pixels=56):
+    """A convolution of 32 images with 64 channels."""
+    node = onnx.node("Conv", ["x", "w"], ["y"], name="conv", kernel_shape=[3, 3], pads=[1, 1, 1, 1], group=groups)
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", [32, 64, pixels, pixels])],
+                                 [onnx.value_info("y", [32, 64, pixels, pixels])],
+                                 [onnx.floats("w", [64, 64 // groups, 3, 3], [0.125] * (64 * 64 // groups * 9))]))
+
+
 MODELS = {
+    "square": square(2048),
+    "square-fp64": square(2048, DOUBLE),
+    "square-small": square(64),
+    "conv": convolution(),
+    "conv-groups": convolution(groups=4),
+    "conv-dynamic": convolution(pixels="height"),
     "relu": one_node("Relu", onnx.FLOAT, ["batch", 4]),
     "mlp": mlp(),
     "chain": chain(),

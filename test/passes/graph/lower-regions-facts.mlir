@@ -13,13 +13,13 @@
 !p = !graph.tensor<[n, 6, 6, 8], f32>
 
 // 2*n*4*8 for the product, n*4 for relu, n*4 for the addition; nothing for the constant.
-// CHECK: plan.launch @gemm {{.*}} {flops = #graph.dims<["n*72"]>, name = "gemm", nodes = ["Gemm_0", "Relu_1"]}
+// CHECK: plan.launch @gemm {{.*}} {flops = #graph.dims<["n*72"]>, name = "gemm", nodes = ["Gemm_0", "Relu_1"], root = "matmul"}
 // Comparisons, selections, conversions and integers count nothing.
 // CHECK: plan.launch @choose {{.*}} {flops = #graph.dims<[0]>, name = "choose", nodes = ["Where_2"]}
 // Each element of x once.
 // CHECK: plan.launch @sum {{.*}} {flops = #graph.dims<["n*4"]>, name = "sum"}
 // Two groups of two channels: 2 * (n*36*8) * (3*3*2).
-// CHECK: plan.launch @conv {{.*}} {flops = #graph.dims<["n*10368"]>, name = "conv"}
+// CHECK: plan.launch @conv {{.*}} {flops = #graph.dims<["n*10368"]>, name = "conv", root = "grouped conv"}
 // 9 elements for each of n*36*8.
 // CHECK: plan.launch @pool {{.*}} {flops = #graph.dims<["n*2592"]>, name = "pool"}
 module attributes {graph.symbols = {n = {min = 1}}} {

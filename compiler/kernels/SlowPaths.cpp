@@ -1,0 +1,172 @@
+//===- SlowPaths.cpp - Work that misses the Tensor Cores ------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/kernels/SlowPaths.h"
+#include "dialects/plan/Plan.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace kpc;
+using namespace mlir;
+using llvm::formatv;
+
+namespace {
+
+// Shares of a peak rate that good kernels reach: GEMMs in fp32 loops 30 to 40
+// of 67 TFLOP/s on an H200, those of Tensor Cores 700 to 800 of 989.
+constexpr double ScalarShare = 0.5, TensorShare = 0.75;
+// Less is no matter to the whole, or to anybody.
+constexpr double LeastShare = 0.1, LeastMicroseconds = 20, LeastSlowdown = 2;
+
+/// wgmma, mma.sync, tcgen05.mma.
+bool usesTensorCores(StringRef Ptx) {
+  return Ptx.contains("wgmma.mma_async") || Ptx.contains("mma.sync.aligned") ||
+         Ptx.contains("tcgen05.mma");
+}
+
+struct Launched {
+  plan::LaunchOp Op;
+  double Flops = 0, Bytes = 0; ///< at the optimum sizes
+};
+
+double atOptimum(const shape::Expr &E, const shape::Facts &Facts) {
+  return double(std::max<int64_t>(0, Facts.optimum(E).value_or(0)));
+}
+
+Launched measured(plan::LaunchOp Op, const shape::Facts &Facts) {
+  Launched L{Op};
+  if (auto Flops = Op.getFlops())
+    L.Flops = atOptimum(Flops->getDims().front(), Facts);
+  for (Value V : llvm::concat<Value>(Op.getReads(), Op.getWrites()))
+    L.Bytes += atOptimum(plan::byteSize(graph::typeOf(V)), Facts);
+  return L;
+}
+
+/// Whether an operand of some size has an element type for which `Is` holds.
+bool readsMatrixOf(plan::LaunchOp Op, llvm::function_ref<bool(Type)> Is) {
+  return llvm::any_of(Op.getReads(), [&](Value V) {
+    graph::SymbolicTensorType Ty = graph::typeOf(V);
+    return Ty.getRank() >= 2 && Is(Ty.getElementType());
+  });
+}
+
+bool hasUnknownPixels(plan::LaunchOp Op) {
+  return llvm::any_of(Op.getReads(), [](Value V) {
+    ArrayRef<shape::Expr> Dims = graph::typeOf(V).getDims();
+    return Dims.size() >= 3 &&
+           llvm::any_of(Dims.drop_front(),
+                        [](const shape::Expr &E) { return !E.isConstant(); });
+  });
+}
+
+struct Why {
+  std::string Reason, WayOut;
+};
+
+constexpr const char *NothingToChange =
+    "no option of this version changes that";
+
+Why whyScalar(plan::LaunchOp Op, const target::Target &T,
+              const CompileOptions &Options) {
+  StringRef Root = Op.getRoot().value_or("");
+  bool IsNarrow =
+      Options.Compute == Precision::Fp16 || Options.Compute == Precision::Bf16;
+  if (readsMatrixOf(Op, [](Type Ty) { return Ty.isF64(); }))
+    return {"they are of fp64", "use fp32 or a narrower type in the model"};
+  if (readsMatrixOf(Op, [](Type Ty) { return Ty.isInteger(); }) &&
+      !readsMatrixOf(Op, [](Type Ty) { return isa<FloatType>(Ty); }))
+    return {"they multiply integers", NothingToChange};
+  if (readsMatrixOf(Op, [](Type Ty) { return Ty.isF32(); })) {
+    if (IsNarrow)
+      return {"they read fp32, though values are stored in 16 bits",
+              "--io-precision stores the model's inputs in 16 bits, too"};
+    if (Options.Compute == Precision::Tf32)
+      return {"there are no Tensor Core kernels of tf32 for them",
+              "compile with --precision fp16 or bf16"};
+    return {"they are of fp32",
+            Root.contains("conv")
+                ? "compile with --precision fp16 or bf16"
+                : "compile with --precision fp16, bf16 or tf32"};
+  }
+  if (Root == "grouped conv")
+    return {"there are no Tensor Core kernels of grouped convolutions",
+            NothingToChange};
+  if (Root == "conv" && !T.Can.Wgmma)
+    return {"there are no Tensor Core kernels of convolutions for this chip",
+            NothingToChange};
+  if (Root == "conv" && hasUnknownPixels(Op))
+    return {"the height or width of their images is not known",
+            "fix these dims with --dim NAME=VALUE"};
+  return {"no Tensor Core kernel takes their sizes or the order of their "
+          "operands",
+          "--explain lists the kernels that have schedules"};
+}
+
+} // namespace
+
+std::string SlowPath::text() const {
+  std::string First = Launches.front();
+  return formatv("{0}: {1}% of the arithmetic runs on scalar units, not on "
+                 "Tensor Cores, because {2}. {3} {4} at least {5} times as "
+                 "long as they could: {6}{7}.",
+                 Target, int(Share * 100 + 0.5), Reason, Launches.size(),
+                 Launches.size() == 1 ? "launch takes" : "launches take",
+                 int(Slowdown + 0.5), "'" + First + "'",
+                 Launches.size() == 1 ? "" : " and others")
+      .str();
+}
+
+std::vector<SlowPath> kpc::slowPaths(const TargetKernels &Compiled,
+                                     const CompileOptions &Options) {
+  const target::Target &T = *Compiled.Target;
+  std::vector<SlowPath> Paths;
+  if (!T.isGpu() || T.Cost.Fp32 <= 0 || T.Cost.DramGBps <= 0)
+    return Paths;
+  ModuleOp Module = Compiled.Plan;
+  shape::Facts Facts = graph::symbolFacts(Module);
+  double AllFlops = 0;
+  std::map<std::string, double> ScalarTime, TensorTime;
+  Module.walk([&](plan::LaunchOp Op) {
+    Launched L = measured(Op, Facts);
+    AllFlops += L.Flops;
+    auto Kernel = Compiled.Kernels.find(Op.getKernel());
+    if (!Op.getRoot() || Kernel == Compiled.Kernels.end() ||
+        usesTensorCores(Kernel->second.Ptx))
+      return;
+    // Microseconds: 10^12 operations and 10^9 bytes a second.
+    bool IsF32 = readsMatrixOf(Op, [](Type Ty) { return Ty.isF32(); });
+    double Peak = IsF32 ? T.Cost.Tf32 : T.Cost.Fp16;
+    double Scalar = L.Flops / (T.Cost.Fp32 * ScalarShare * 1e6);
+    double Memory = L.Bytes / (T.Cost.DramGBps * 1e3);
+    double Best = std::max(
+        Peak > 0 ? L.Flops / (Peak * TensorShare * 1e6) : Scalar, Memory);
+    if (Scalar < LeastSlowdown * Best)
+      return;
+    Why Because = whyScalar(Op, T, Options);
+    auto Path = llvm::find_if(
+        Paths, [&](const SlowPath &P) { return P.Reason == Because.Reason; });
+    if (Path == Paths.end()) {
+      Paths.emplace_back();
+      Path = std::prev(Paths.end());
+      Path->Target = T.Name;
+      Path->Reason = Because.Reason;
+      Path->WayOut = Because.WayOut;
+    }
+    Path->Launches.push_back(Op.getName().value_or(Op.getKernel()).str());
+    Path->Share += L.Flops;
+    ScalarTime[Because.Reason] += Scalar;
+    TensorTime[Because.Reason] += Best;
+  });
+  for (SlowPath &P : Paths) {
+    P.Share = AllFlops > 0 ? P.Share / AllFlops : 0;
+    P.Slowdown = ScalarTime[P.Reason] / TensorTime[P.Reason];
+  }
+  llvm::erase_if(Paths, [&](const SlowPath &P) {
+    return P.Share < LeastShare || ScalarTime[P.Reason] < LeastMicroseconds;
+  });
+  return Paths;
+}
