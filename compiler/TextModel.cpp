@@ -59,6 +59,7 @@ private:
   void checkGraph(func::FuncOp Main);
   void checkNames(func::FuncOp Main);
   void checkPlan(plan::ProgramOp Program);
+  void checkBuffers(func::FuncOp Kernel, StringRef List);
   void takeName(Location Where, StringRef Name, bool IsInput);
   void checkSymbols(Operation *Root);
 
@@ -144,7 +145,30 @@ void TextCheck::checkPlan(plan::ProgramOp Program) {
   if (Program.getOps<plan::OutputOp>().empty())
     fault(Program.getLoc(),
           "the plan gives no outputs: there is nothing to compute");
+  for (auto Kernel : Module.getOps<func::FuncOp>())
+    for (StringRef List : {"kpc.reads", "kpc.writes"})
+      checkBuffers(Kernel, List);
   checkSymbols(Program);
+}
+
+/// What a kernel says it reads and writes are buffers among its arguments.
+void TextCheck::checkBuffers(func::FuncOp Kernel, StringRef List) {
+  Attribute Attr = Kernel->getAttr(List);
+  if (!Attr)
+    return;
+  auto Entries = dyn_cast<ArrayAttr>(Attr);
+  bool Fits = Entries && llvm::all_of(Entries, [&](Attribute One) {
+                auto Number = dyn_cast<IntegerAttr>(One);
+                uint64_t I = Number ? Number.getValue().getLimitedValue()
+                                    : Kernel.getNumArguments();
+                return I < Kernel.getNumArguments() &&
+                       isa<MemRefType>(Kernel.getArgumentTypes()[I]);
+              });
+  if (!Fits)
+    fault(Kernel.getLoc(), List.str() + " of the kernel '@" +
+                               printable(Kernel.getSymName().str()) +
+                               "' names what is no buffer among its arguments")
+        .hint("give the numbers of arguments whose types are memref, from 0");
 }
 
 /// Each symbol of a type or of sizes is one that the module declares.

@@ -15,6 +15,8 @@
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -22,6 +24,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Vectorize/LoadStoreVectorizer.h"
 
 #include <mutex>
 
@@ -30,6 +33,9 @@ using namespace mlir;
 namespace kpc::nvptx {
 
 static const char *const TripleText = "nvptx64-nvidia-cuda";
+
+/// The first version with `.pragma "used_bytes_mask"` (PTX ISA, Pragmas).
+static constexpr int32_t FirstPtxOfUsedBytes = 83;
 
 static std::unique_ptr<llvm::TargetMachine>
 makeTargetMachine(const target::Target &T, std::string &Error) {
@@ -100,6 +106,84 @@ static void optimise(llvm::Module &Llvm, llvm::TargetMachine &Machine) {
       .run(Llvm, Modules);
 }
 
+/// One masked load as the loads of the elements it asks for, joined where they
+/// are aligned.
+static void splitMaskedLoad(llvm::IntrinsicInst &Load,
+                            const llvm::DataLayout &Layout) {
+  auto *Ty = llvm::cast<llvm::FixedVectorType>(Load.getType());
+  llvm::Type *Element = Ty->getElementType();
+  llvm::Value *Pointer = Load.getArgOperand(0);
+  auto *Mask = llvm::cast<llvm::Constant>(Load.getArgOperand(1));
+  llvm::Value *Result = Load.getArgOperand(2);
+  llvm::Align Aligned = Load.getParamAlign(0).valueOrOne();
+  uint64_t Bytes = Layout.getTypeStoreSize(Element);
+  unsigned Count = Ty->getNumElements();
+  llvm::IRBuilder<> B(&Load);
+  auto IsAsked = [&](unsigned I) {
+    return I < Count && !Mask->getAggregateElement(I)->isNullValue();
+  };
+  for (unsigned I = 0; I < Count;) {
+    if (!IsAsked(I)) {
+      ++I;
+      continue;
+    }
+    unsigned Width = 1;
+    auto Reaches = [&](unsigned Wide) {
+      for (unsigned K = 0; K < Wide; ++K)
+        if (!IsAsked(I + K))
+          return false;
+      return I % Wide == 0 &&
+             llvm::commonAlignment(Aligned, I * Bytes).value() >= Wide * Bytes;
+    };
+    while (Reaches(2 * Width))
+      Width *= 2;
+    llvm::Type *PartTy =
+        Width == 1 ? Element : llvm::FixedVectorType::get(Element, Width);
+    llvm::LoadInst *Part = B.CreateAlignedLoad(
+        PartTy, B.CreateConstInBoundsGEP1_64(Element, Pointer, I),
+        llvm::commonAlignment(Aligned, I * Bytes));
+    Part->copyMetadata(Load, {llvm::LLVMContext::MD_invariant_load});
+    for (unsigned K = 0; K < Width; ++K)
+      Result = B.CreateInsertElement(
+          Result, Width == 1 ? Part : B.CreateExtractElement(Part, K), I + K);
+    I += Width;
+  }
+  Load.replaceAllUsesWith(Result);
+  Load.eraseFromParent();
+}
+
+/// Joins neighbouring loads and stores, as LLVM's code generator does for all
+/// targets, but reads nothing that the kernel does not ask for. From three of
+/// four elements LLVM makes a load of all four, which is masked: ptxas is told
+/// by a pragma of PTX 8.3 which bytes count. Without the pragma the load of a
+/// tensor's last elements would reach beyond its end.
+static void joinWithinBounds(llvm::Module &Llvm, llvm::TargetMachine &Machine) {
+  llvm::LoopAnalysisManager Loops;
+  llvm::FunctionAnalysisManager Functions;
+  llvm::CGSCCAnalysisManager Graphs;
+  llvm::ModuleAnalysisManager Modules;
+  llvm::PassBuilder Builder(&Machine);
+  Builder.registerModuleAnalyses(Modules);
+  Builder.registerCGSCCAnalyses(Graphs);
+  Builder.registerFunctionAnalyses(Functions);
+  Builder.registerLoopAnalyses(Loops);
+  Builder.crossRegisterProxies(Loops, Functions, Graphs, Modules);
+  for (llvm::Function &F : Llvm) {
+    if (F.isDeclaration())
+      continue;
+    llvm::LoadStoreVectorizerPass().run(F, Functions);
+    SmallVector<llvm::IntrinsicInst *> Masked;
+    for (llvm::Instruction &I : llvm::instructions(F))
+      if (auto *Call = llvm::dyn_cast<llvm::IntrinsicInst>(&I);
+          Call && Call->getIntrinsicID() == llvm::Intrinsic::masked_load)
+        Masked.push_back(Call);
+    for (llvm::IntrinsicInst *Load : Masked)
+      splitMaskedLoad(*Load, Llvm.getDataLayout());
+    // The code generator's own run of the same pass leaves such functions be.
+    F.addFnAttr(llvm::Attribute::NoImplicitFloat);
+  }
+}
+
 /// Lets a kernel be launched before those in front have ended: it touches
 /// memory only when all that it depends on is done, and says then that its own
 /// dependents may be launched (PTX ISA, griddepcontrol). Had it said so before,
@@ -151,6 +235,8 @@ FailureOr<std::string> emitPtx(gpu::GPUModuleOp Module, llvm::Module &Llvm,
   optimise(Llvm, *Machine);
   if (T.launchesEarly())
     launchEarly(Module, Llvm);
+  if (T.PtxVersion < FirstPtxOfUsedBytes)
+    joinWithinBounds(Llvm, *Machine);
   if (Listings.Llvm) {
     llvm::raw_string_ostream Stream(*Listings.Llvm);
     Llvm.print(Stream, nullptr);

@@ -48,7 +48,13 @@ static std::string elementNames(func::FuncOp Kernel, StringRef Attribute) {
   std::set<std::string> Floats, Others;
   if (auto Which = Kernel->getAttrOfType<ArrayAttr>(Attribute))
     for (auto I : Which.getAsRange<IntegerAttr>()) {
-      auto Buffer = cast<MemRefType>(Kernel.getArgumentTypes()[I.getInt()]);
+      // An edited plan may name any.
+      uint64_t Index = I.getValue().getLimitedValue();
+      if (Index >= Kernel.getNumArguments())
+        continue;
+      auto Buffer = dyn_cast<MemRefType>(Kernel.getArgumentTypes()[Index]);
+      if (!Buffer)
+        continue;
       Type Element = Buffer.getElementType();
       (isa<FloatType>(Element) ? Floats : Others).insert(elementName(Element));
     }

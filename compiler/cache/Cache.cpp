@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// FOLDER/ab/cdef...   one entry: Magic, SHA-256 of the content, the content
+// FOLDER/ab/cdef...   one entry: Magic, SHA-256 of key and content, the content
 // FOLDER/tmp.*        being written
 //
 // The time of last use is the file's modification time: access times are
@@ -27,6 +27,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
+#include <initializer_list>
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
@@ -36,7 +37,7 @@ namespace fs = std::filesystem;
 
 namespace kpc {
 
-static constexpr std::string_view Magic = "kpc cache 1\n";
+static constexpr std::string_view Magic = "kpc cache 2\n";
 static constexpr size_t DigestBytes = 32;
 static constexpr std::string_view TemporaryPrefix = "tmp.";
 /// A temporary file this old belongs to a process that is gone.
@@ -45,11 +46,19 @@ static constexpr std::chrono::hours TemporaryAge{1};
 /// Names temporary files apart within this process.
 static std::atomic<uint64_t> Temporaries{0};
 
-static std::string sha256(std::string_view Bytes) {
+static std::string sha256(std::initializer_list<std::string_view> Parts) {
   llvm::SHA256 Hash;
-  Hash.update(llvm::StringRef(Bytes.data(), Bytes.size()));
+  for (std::string_view Part : Parts)
+    Hash.update(llvm::StringRef(Part.data(), Part.size()));
   std::array<uint8_t, 32> Digest = Hash.final();
   return std::string(Digest.begin(), Digest.end());
+}
+
+/// What proves an entry: a file that was put in another's place, by a wrong
+/// restore or by someone, is as bad as one whose bytes have changed. All keys
+/// are of one length.
+static std::string seal(std::string_view Key, std::string_view Content) {
+  return sha256({Key, Content});
 }
 
 std::string defaultCacheFolder() {
@@ -69,7 +78,7 @@ CacheKey &CacheKey::add(std::string_view Part) {
 }
 
 std::string CacheKey::digest() const {
-  return llvm::toHex(sha256(Parts), /*LowerCase=*/true);
+  return llvm::toHex(sha256({Parts}), /*LowerCase=*/true);
 }
 
 std::string Cache::pathOf(const std::string &Digest) const {
@@ -93,7 +102,7 @@ std::optional<std::string> Cache::find(const std::string &Digest) {
   }
   size_t Header = Magic.size() + DigestBytes;
   bool Whole = File->size() >= Header && File->starts_with(Magic) &&
-               sha256(std::string_view(*File).substr(Header)) ==
+               seal(Digest, std::string_view(*File).substr(Header)) ==
                    File->substr(Magic.size(), DigestBytes);
   if (!Whole) {
     ::unlink(Path.c_str());
@@ -117,7 +126,7 @@ void Cache::store(const std::string &Digest, std::string_view Content) {
                           std::to_string(::getpid()) + "." +
                           std::to_string(++Temporaries);
   std::string File(Magic);
-  File += sha256(Content);
+  File += seal(Digest, Content);
   File += Content;
   if (!writeFile(Temporary, File, Error) ||
       ::rename(Temporary.c_str(), Path.c_str()) != 0) {

@@ -57,6 +57,21 @@ Diagnostic &Diagnostic::hint(std::string Text) {
   return *this;
 }
 
+/// Text of several lines, each fit to print.
+static std::string printableLines(std::string_view Text) {
+  std::string Out;
+  while (!Text.empty()) {
+    size_t End = std::min(Text.find('\n'), Text.size());
+    Out += printable(Text.substr(0, End), Text.size());
+    Text.remove_prefix(End);
+    if (!Text.empty()) {
+      Out += '\n';
+      Text.remove_prefix(1);
+    }
+  }
+  return Out;
+}
+
 std::string Diagnostic::text() const {
   std::string Out(severityName(Level));
   Out += '[';
@@ -78,11 +93,13 @@ std::string Diagnostic::text() const {
     Where += (Where.empty() ? "" : " in ") + printable(Place.File, 4096);
   if (!Where.empty())
     Out += Where + ": ";
-  Out += Message.empty() ? std::string(codeInfo(Id).Title) : Message;
+  // Whatever of a model's names is in a message has come to a terminal here.
+  Out += Message.empty() ? std::string(codeInfo(Id).Title)
+                         : printableLines(Message);
   if (!Target.empty())
     Out += " [" + printable(Target) + "]";
   if (!Hint.empty())
-    Out += "\n  hint: " + Hint;
+    Out += "\n  hint: " + printableLines(Hint);
   return Out;
 }
 

@@ -54,14 +54,32 @@ std::string jsonQuote(std::string_view Text) {
   return Out + "\"";
 }
 
+/// Whether a character is a command to a terminal rather than text: controls,
+/// also those of ISO 6429 above U+0080, and what turns the direction of the
+/// text around it (UAX 9).
+static bool isCommand(std::string_view Character) {
+  auto Byte = [&](size_t I) {
+    return static_cast<unsigned char>(Character[I]);
+  };
+  if (Character.size() == 1)
+    return Byte(0) < 0x20 || Byte(0) == 0x7F;
+  if (Character.size() == 2)
+    return (Byte(0) == 0xC2 && Byte(1) < 0xA0) || // U+0080 … U+009F
+           (Byte(0) == 0xD8 && Byte(1) == 0x9C);  // U+061C
+  if (Character.size() != 3 || Byte(0) != 0xE2)
+    return false;
+  return (Byte(1) == 0x80 && (Byte(2) == 0x8E || Byte(2) == 0x8F || // U+200E
+                              (Byte(2) >= 0xAA && Byte(2) <= 0xAE))) || // 202A
+         (Byte(1) == 0x81 && Byte(2) >= 0xA6 && Byte(2) <= 0xA9); // U+2066
+}
+
 std::string printable(std::string_view Text, size_t Limit) {
   std::string Out;
   while (!Text.empty()) {
     size_t Length = utf8Length(Text);
     if (Out.size() + std::max<size_t>(Length, 1) > Limit)
       return Out + "...";
-    unsigned char C = static_cast<unsigned char>(Text[0]);
-    if (Length == 0 || C < 0x20 || C == 0x7F)
+    if (Length == 0 || isCommand(Text.substr(0, Length)))
       Out += '?';
     else
       Out += Text.substr(0, Length);

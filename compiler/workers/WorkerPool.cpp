@@ -66,6 +66,8 @@ WorkerPool::~WorkerPool() {
       killAndReap(W->Process);
 }
 
+static constexpr std::string_view ReproducerPrefix = "kpc-job-";
+
 /// FNV-1a: names a reproducer by its content, so one fault makes one file.
 static std::string contentName(std::string_view Job) {
   uint64_t H = 0xcbf29ce484222325u;
@@ -77,6 +79,27 @@ static std::string contentName(std::string_view Job) {
   return Name;
 }
 
+/// Jobs of others that failed: as many stay, the newest.
+static constexpr size_t MostReproducers = 10;
+
+static void removeOldReproducers(const std::string &Folder) {
+  namespace fs = std::filesystem;
+  std::vector<std::pair<fs::file_time_type, fs::path>> Found;
+  std::error_code Code;
+  for (fs::directory_iterator It(Folder, Code), End; !Code && It != End;
+       It.increment(Code)) {
+    std::error_code Gone;
+    if (It->path().filename().string().starts_with(ReproducerPrefix) &&
+        It->is_regular_file(Gone) && !It->is_symlink(Gone))
+      if (auto Written = It->last_write_time(Gone); !Gone)
+        Found.emplace_back(Written, It->path());
+  }
+  std::sort(Found.begin(), Found.end());
+  // Those of other users stay: they cannot be removed.
+  for (size_t I = 0; I + MostReproducers < Found.size(); ++I)
+    fs::remove(Found[I].second, Code);
+}
+
 static std::string saveReproducer(const std::string &Folder,
                                   std::string_view Job) {
   if (Folder.empty())
@@ -84,7 +107,10 @@ static std::string saveReproducer(const std::string &Folder,
   std::error_code Ignored;
   std::filesystem::create_directories(Folder, Ignored);
   std::string Path = Folder + "/" + contentName(Job), Error;
-  return writeFile(Path, Job, Error) ? Path : std::string();
+  if (!writeFile(Path, Job, Error))
+    return {};
+  removeOldReproducers(Folder);
+  return Path;
 }
 
 static void appendTail(std::string &Tail, const char *Bytes, size_t Size) {

@@ -129,7 +129,7 @@ def Graph_CastOp : Graph_InferredOp<"cast", [Graph_ElementwiseTrait]> {
   let description = [{
     As C converts, with these rules where C has none: to a narrower float rounds
     to nearest even and overflows to infinity; float to integer truncates toward
-    zero and is undefined outside the range; to bool is `x != 0` (NaN is true);
+    zero and saturates, NaN becomes 0; to bool is `x != 0` (NaN is true);
     bool is 0 or 1; integers wrap.
 
     ```mlir

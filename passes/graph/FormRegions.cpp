@@ -84,6 +84,7 @@ public:
     for (auto &G : Groups)
       build(*G);
     eraseDeadSources();
+    fillSplats();
   }
 
 private:
@@ -94,6 +95,7 @@ private:
   bool usedAtSameIndex(Operation *Op, Group &G);
   void build(Group &G);
   void eraseDeadSources();
+  void fillSplats();
   bool isTransposedByCopies(Operation *Op, Operation *User) const;
 
   // Rows.
@@ -418,6 +420,23 @@ void RegionFormer::eraseDeadSources() {
   for (Operation &Op : llvm::make_early_inc_range(llvm::reverse(Body)))
     if (isOpTriviallyDead(&Op))
       Op.erase();
+}
+
+/// What is left in memory of one value repeated is written by a kernel. Data
+/// would take the artifact's bytes, and there is no end to how many.
+void RegionFormer::fillSplats() {
+  constexpr int64_t MostBytes = 4096;
+  for (Operation &Op : llvm::make_early_inc_range(Body)) {
+    auto Constant = dyn_cast<ConstantOp>(Op);
+    if (!Constant || !isCloned(Constant))
+      continue;
+    SymbolicTensorType Ty = typeOf(Constant.getY());
+    int64_t Most = MostBytes / elementBytes(Ty.getElementType());
+    if (Ty.getNumElements().asConstant().value_or(0) <= Most)
+      continue;
+    buildRegion({Constant}, {}, [](Operation *) { return false; });
+    Constant.erase();
+  }
 }
 
 struct FormRegionsPass : graph::impl::FormRegionsBase<FormRegionsPass> {

@@ -64,19 +64,34 @@ inline Error nullArgument(const char *Name) {
   return failure(ErrorCode::InvalidArgument, "'%s' is NULL", Name);
 }
 
-/// The fields of a caller's struct of options that it knows, the rest 0.
-template <class Options> Options readOptions(const Options *Given) {
-  Options Out{};
+/// A caller's struct of options. One of a later version is longer, and is taken
+/// if it asks for nothing that only that version knows; a size that is none
+/// comes from a struct that was not initialised.
+template <class Options>
+Status readOptions(const Options *Given, uint32_t KnownFlags, Options &Out) {
+  constexpr size_t Longest = 4096;
+  Out = {};
   if (!Given)
-    return Out;
+    return success();
   size_t Size = Given->struct_size;
-  if (Size > sizeof(Options))
-    Size = sizeof(Options);
+  if (Size < sizeof(Options) || Size > Longest || Size % alignof(Options))
+    return failure(ErrorCode::InvalidArgument,
+                   "struct_size is %zu, but should be %zu: set it to sizeof or "
+                   "start from the *_INIT macro",
+                   Size, sizeof(Options));
   const auto *From = reinterpret_cast<const unsigned char *>(Given);
-  auto *To = reinterpret_cast<unsigned char *>(&Out);
-  for (size_t I = 0; I < Size; ++I)
-    To[I] = From[I];
-  return Out;
+  for (size_t I = sizeof(Options); I < Size; ++I)
+    if (From[I])
+      return failure(ErrorCode::InvalidArgument,
+                     "the options have fields of a later version; this runtime "
+                     "knows %zu bytes of %zu",
+                     sizeof(Options), Size);
+  if (Given->flags & ~KnownFlags)
+    return failure(ErrorCode::InvalidArgument,
+                   "flags has bits that this runtime does not know: 0x%x",
+                   unsigned(Given->flags & ~KnownFlags));
+  Out = *Given;
+  return success();
 }
 
 } // namespace kpc::rt

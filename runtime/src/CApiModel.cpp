@@ -17,7 +17,13 @@ using namespace kpc::rt;
 template <class Source>
 static Status loadModel(Source MakeBytes, const kpc_load_options *Given,
                         kpc_model **Out) {
-  kpc_load_options Options = readOptions(Given);
+  kpc_load_options Options;
+  if (Status S = readOptions(Given,
+                             KPC_LOAD_VERIFY_WEIGHTS | KPC_LOAD_COPY |
+                                 KPC_LOAD_NO_HOST_CODE,
+                             Options);
+      !S)
+    return S;
   auto Handle = std::make_unique<kpc_model>();
   Result<std::unique_ptr<ArtifactBytes>> Bytes = MakeBytes(Options);
   if (!Bytes)
@@ -27,6 +33,8 @@ static Status loadModel(Source MakeBytes, const kpc_load_options *Given,
                   Log(Options.log));
   if (!Loaded)
     return Loaded.takeError();
+  if (Options.flags & KPC_LOAD_NO_HOST_CODE)
+    (*Loaded)->refuseHostCode();
   Handle->M = std::move(*Loaded);
   *Out = Handle.release();
   return success();

@@ -13,7 +13,12 @@ using namespace kpc::rt;
 
 static Status readSessionOptions(const kpc_session_options *Given,
                                  SessionOptions &Out) {
-  kpc_session_options O = readOptions(Given);
+  constexpr uint32_t Flags = KPC_SESSION_KEEP_VALUES | KPC_SESSION_NO_GRAPH |
+                             KPC_SESSION_ONE_CHAIN |
+                             KPC_SESSION_NO_EARLY_LAUNCH | KPC_SESSION_NVTX;
+  kpc_session_options O;
+  if (Status S = readOptions(Given, Flags, O); !S)
+    return S;
   if (O.device.kind == 0)
     O.device.kind = KPC_DEVICE_HOST;
   if (O.device.kind != KPC_DEVICE_HOST && O.device.kind != KPC_DEVICE_CUDA)

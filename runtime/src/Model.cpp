@@ -90,6 +90,13 @@ std::span<const uint8_t> Model::code(const format::Range &R) const {
 }
 
 Result<std::shared_ptr<const HostImage>> Model::hostImage(uint32_t Segment) {
+  if (!HostCode) {
+    Error E = failure(ErrorCode::NoTarget,
+                      "the artifact's native host code is refused");
+    E.Hint = "take a GPU, or load the artifact without KPC_LOAD_NO_HOST_CODE "
+             "(kpc run: without --no-host-code)";
+    return E;
+  }
   std::lock_guard<std::mutex> Guard(Lock);
   std::weak_ptr<const HostImage> &Kept = Images[Segment];
   if (std::shared_ptr<const HostImage> Found = Kept.lock())

@@ -76,6 +76,8 @@ public:
   std::span<const uint8_t> weight(uint32_t Index) const;
   /// Device code, unchecked since load: its consumer is the driver.
   std::span<const uint8_t> code(const format::Range &R) const;
+  /// From now on no host image is made executable. Before the first session.
+  void refuseHostCode() { HostCode = false; }
   /// The executable copy of a host image, made once.
   Result<std::shared_ptr<const HostImage>> hostImage(uint32_t Segment);
 
@@ -104,6 +106,7 @@ private:
   std::vector<PortInfo> Inputs, Outputs;
   std::vector<TargetInfo> Targets;
   std::vector<uint32_t> Dims;
+  bool HostCode = true;
 
   std::mutex Lock;
   std::map<uint32_t, std::weak_ptr<const HostImage>> Images;

@@ -9,6 +9,7 @@ Attributes with values they cannot have, sizes and ranks that do not fit, number
 from onnx_writer import BOOL, FLOAT, INT64, Graph, floats, function, graph, int64s, model, node, tensor, value_info
 
 UINT8 = 2
+INT32 = 6
 
 
 def refused(op, *inputs, weights=(), outputs=1, opset=21, **attributes):
@@ -48,6 +49,19 @@ def loop_of(nodes, result, go="go"):
     body = Graph(graph(nodes, [value_info("i", [], INT64), value_info("go", [], BOOL), value_info("h", [2])],
                        [value_info(go, [], BOOL), value_info(result, None)], [int64s("zero", [0]), int64s("one", [1])]))
     return ("Loop",), dict(weights=[numbers("n", [300], []), ("c", tensor("c", [], BOOL, raw=b"\1")), reals("h0", [2])], body=body)
+
+
+def nested_loops(depth):
+    """Loops inside one another, of 300 iterations each."""
+    inner = [node("Relu", ["h"], ["n1"])]
+    for level in range(1, depth + 1):
+        carried = f"h{level}" if level < depth else "x"
+        names = [f"i{level}", f"go{level}", f"c{level}"]
+        body = Graph(graph(inner, [value_info(names[0], [], INT64), value_info(names[1], [], BOOL), value_info("h" if level == 1 else names[2], [2])],
+                           [value_info(names[1], [], BOOL), value_info(f"n{level}", [2])], []))
+        inner = [node("Loop", ["n", "c", carried if level == depth else f"c{level + 1}"], [f"n{level + 1}" if level < depth else "y"],
+                      f"loop_{level}", body=body)]
+    return model(graph(inner, [value_info("x", [2])], [value_info("y", [2])], [int64s("n", [300], []), tensor("c", [], BOOL, raw=b"\1")]))
 
 
 def branch_of(op, source):
@@ -126,6 +140,18 @@ FILES = {name: lambda arguments=arguments, options=options: refused(*arguments, 
     "kernel-too-large": (("Conv", [1, 3, 2, 2]), dict(weights=[reals("w", [2, 3, 5, 5])])),
     "lstm-weights": (("LSTM", [3, 1, 4], [1, 19, 4], [1, 20, 5]), dict(hidden_size=5)),
     "axes-twice": (("ReduceSum", [2, 3]), dict(weights=[numbers("axes", [1, -1])])),
+    "lstm-bias": (("LSTM", *LSTM, [40]), dict(hidden_size=5)),
+    "lstm-lengths": (("LSTM", *LSTM, None, ([1, 1], INT32)), dict(hidden_size=5)),
+    "lstm-state": (("LSTM", *LSTM, None, None, []), dict(hidden_size=5)),
+    "lstm-cell": (("LSTM", *LSTM, None, None, [1, 1, 5], [5]), dict(hidden_size=5)),
+    "lstm-peepholes": (("LSTM", *LSTM, None, None, None, None, [15]), dict(hidden_size=5)),
+    "rnn-state": (("RNN", [3, 1, 4], [1, 5, 4], [1, 5, 5], None, None, [1]), dict(hidden_size=5)),
+    "gru-bias": (("GRU", [3, 1, 4], [2, 15, 4], [2, 15, 5], [2, 29]), dict(hidden_size=5, direction="bidirectional")),
+    "resize-negative": (("Resize", [1, 1, 4, 4], None, None), dict(weights=[numbers("sizes", [1, 1, -5, 4])])),
+    "resize-negative-dynamic": (("Resize", [1, 1, "h", 4], None, None), dict(weights=[numbers("sizes", [1, 1, -5, 4])])),
+    "resize-of-nothing": (("Resize", [1, 1, 0, 4], None, None), dict(weights=[numbers("sizes", [1, 1, 8, 4])])),
+    "grid-sample-of-nothing": (("GridSample", [1, 1, 4, 0], [1, 2, 2, 2]), {}),
+    "unsqueeze-beyond-rank": (("Unsqueeze", [2] * 20), dict(weights=[numbers("axes", list(range(20)))])),
     "resize-scales": (("Resize", [1, 1, 4, 4], None), dict(weights=[reals("scales", [2], 2.0)])),
     "cumsum-axes": (("CumSum", [4]), dict(weights=[numbers("axis", [0, 0])])),
     "cast-to-string": (("Cast", [4]), dict(to=8)),
@@ -178,6 +204,7 @@ FILES.update({
     "initializer-without-name": lambda: model(graph([RELU], [value_info("x", [4])], [value_info("y", None)], [floats("", [1], [1.0])])),
     "node-without-operator": lambda: model(graph([node("", ["x"], ["y"], "the_node")], [value_info("x", [4])], [value_info("y", None)])),
     "input-without-name": lambda: model(graph([RELU], [value_info("", [4]), value_info("x", [4])], [value_info("y", None)])),
+    "loops-too-deep": lambda: nested_loops(17),
     "rank-too-high": lambda: model(graph([RELU], [value_info("x", [1] * 100)], [value_info("y", None)])),
     "if-types": lambda: model(graph(
         [node("If", ["c"], ["y"], "the_node", then_branch=branch_of("Relu", "a"), else_branch=branch_of("Neg", "b"))],

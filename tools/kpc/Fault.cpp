@@ -10,6 +10,7 @@
 #include "tools/kpc/Command.h"
 #include "tools/kpc/Version.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -19,16 +20,24 @@
 #include <map>
 #include <new>
 #include <stdexcept>
+#include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 namespace kpc::cli {
 
 // A reproducer takes no more bytes of inputs than this.
 static constexpr uintmax_t MostCopied = uintmax_t(16) << 20;
 
+// As many reproducers stay; older ones are removed.
+static constexpr size_t MostKept = 10;
+static constexpr std::string_view FolderPrefix = "kpc-fault-";
+
 // Filled before anything can go wrong: a signal handler may not allocate.
 static std::string FolderPath, ScriptPath, ScriptText, ReplayText;
+// Names the reproducers of this user, oldest first: a line each.
+static std::string IndexPath, IndexLine;
 namespace {
 struct Copy {
   std::string From, To;
@@ -83,9 +92,18 @@ static bool copyFile(const Copy &C) {
   return Read == 0;
 }
 
+static int openIndex(int Flags) {
+  return ::open(IndexPath.c_str(), Flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                0600);
+}
+
 static bool writeReproducer() {
   for (const std::string &Folder : FoldersToMake)
     ::mkdir(Folder.c_str(), 0700);
+  int Index = openIndex(O_WRONLY | O_CREAT | O_APPEND);
+  if (Index >= 0)
+    writeAll(Index, IndexLine.data(), IndexLine.size());
+  ::close(Index);
   bool Good = true;
   for (const Copy &C : Copies)
     Good &= copyFile(C);
@@ -172,8 +190,65 @@ void reproduceWith(const std::string &Path,
   setScript();
 }
 
+static bool isOwn(const struct stat &S, mode_t Type) {
+  return S.st_uid == ::geteuid() && (S.st_mode & S_IFMT) == Type;
+}
+
+/// The lines of the index; none where it is not this user's own file, or is
+/// not like one that kpc writes.
+static std::vector<std::string> readIndex() {
+  std::vector<std::string> Lines;
+  int File = openIndex(O_RDONLY);
+  struct stat S{};
+  if (File < 0)
+    return Lines;
+  std::string Text(64 * 1024, '\0');
+  bool Own = ::fstat(File, &S) == 0 && isOwn(S, S_IFREG);
+  ssize_t Read = Own ? ::read(File, Text.data(), Text.size()) : 0;
+  ::close(File);
+  Text.resize(Read > 0 ? size_t(Read) : 0);
+  for (size_t At = 0, End; (End = Text.find('\n', At)) != std::string::npos;
+       At = End + 1) {
+    std::string Line = Text.substr(At, End - At);
+    if (!Line.starts_with(FolderPrefix) || Line.size() == FolderPrefix.size() ||
+        Line.find_first_not_of("0123456789", FolderPrefix.size()) !=
+            std::string::npos)
+      return {};
+    Lines.push_back(Line);
+  }
+  return Lines;
+}
+
+/// A process that fails cannot remove what others left: it does nothing that
+/// needs memory. The next one does.
+static void removeOldReproducers() {
+  std::vector<std::string> Lines = readIndex();
+  if (Lines.size() <= MostKept)
+    return;
+  std::vector<std::string> Kept(Lines.end() - MostKept, Lines.end());
+  std::string Text;
+  for (const std::string &Line : Kept)
+    Text += Line + "\n";
+  for (size_t I = 0; I + MostKept < Lines.size(); ++I) {
+    std::string Folder = reproducerFolder() + "/" + Lines[I];
+    struct stat S{};
+    std::error_code Ignored;
+    if (std::find(Kept.begin(), Kept.end(), Lines[I]) == Kept.end() &&
+        ::lstat(Folder.c_str(), &S) == 0 && isOwn(S, S_IFDIR))
+      std::filesystem::remove_all(Folder, Ignored);
+  }
+  int File = openIndex(O_WRONLY | O_TRUNC);
+  if (File >= 0)
+    writeAll(File, Text.data(), Text.size());
+  ::close(File);
+}
+
 void catchFaults() {
-  FolderPath = reproducerFolder() + "/kpc-fault-" + std::to_string(::getpid());
+  IndexLine = std::string(FolderPrefix) + std::to_string(::getpid());
+  FolderPath = reproducerFolder() + "/" + IndexLine;
+  IndexLine += "\n";
+  IndexPath = reproducerFolder() + "/kpc-faults-" + std::to_string(::geteuid());
+  removeOldReproducers();
   ScriptPath = FolderPath + "/replay.sh";
   FoldersToMake = {FolderPath};
   setScript();

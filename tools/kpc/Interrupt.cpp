@@ -9,7 +9,9 @@
 
 #include "tools/kpc/Command.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <sys/time.h>
 #include <unistd.h>
@@ -47,5 +49,30 @@ PolledInterrupts::PolledInterrupts() { Polled = true; }
 PolledInterrupts::~PolledInterrupts() { Polled = false; }
 
 bool interrupted() { return Seen; }
+
+static void onTimeLimit(int) {
+  static constexpr char Text[] =
+      "stopped: the run has taken as long as --timeout allows\n";
+  (void)!::write(STDERR_FILENO, Text, sizeof(Text) - 1);
+  ::_exit(InputAtFault);
+}
+
+static void setTimer(double Seconds) {
+  itimerval Timer{};
+  double Whole = std::floor(Seconds);
+  Timer.it_value.tv_sec = static_cast<time_t>(Whole);
+  Timer.it_value.tv_usec = static_cast<suseconds_t>((Seconds - Whole) * 1e6);
+  ::setitimer(ITIMER_REAL, &Timer, nullptr);
+}
+
+TimeLimit::TimeLimit(double Seconds) {
+  if (Seconds <= 0)
+    return;
+  ::signal(SIGALRM, onTimeLimit);
+  // A timer of 0 is none.
+  setTimer(std::max(Seconds, 1e-3));
+}
+
+TimeLimit::~TimeLimit() { setTimer(0); }
 
 } // namespace kpc::cli

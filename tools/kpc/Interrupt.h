@@ -28,6 +28,16 @@ public:
 };
 bool interrupted();
 
+/// Ends the process with exit code 1 when this has lived for so many seconds;
+/// 0: never. Nothing else ends native code that runs for ever.
+class TimeLimit {
+public:
+  explicit TimeLimit(double Seconds);
+  TimeLimit(const TimeLimit &) = delete;
+  TimeLimit &operator=(const TimeLimit &) = delete;
+  ~TimeLimit();
+};
+
 } // namespace kpc::cli
 
 #endif // KPC_TOOLS_KPC_INTERRUPT_H

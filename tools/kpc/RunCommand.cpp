@@ -8,6 +8,7 @@
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Files.h"
 #include "tools/kpc/Inputs.h"
+#include "tools/kpc/Interrupt.h"
 #include "tools/kpc/ModelFile.h"
 #include "tools/kpc/Runtime.h"
 #include "tools/kpc/TextTable.h"
@@ -26,6 +27,8 @@ struct RunArguments {
   InputOptions In;
   DeviceChoice Choice;
   int64_t Threads = 0;
+  bool VerifyWeights = false;
+  double Timeout = 0;
 };
 } // namespace
 
@@ -127,7 +130,12 @@ static int runCommand(RunArguments &Arguments) {
   crashForTesting(/*InWorker=*/false);
   Arguments.Choice.Threads = static_cast<int>(Arguments.Threads);
   Diagnostics Diags;
-  std::optional<Model> M = openModel(Arguments.Artifact, Diags);
+  uint32_t Checks = 0;
+  if (Arguments.VerifyWeights)
+    Checks |= KPC_LOAD_VERIFY_WEIGHTS;
+  if (Arguments.Choice.NoHostCode)
+    Checks |= KPC_LOAD_NO_HOST_CODE;
+  std::optional<Model> M = openModel(Arguments.Artifact, Diags, Checks);
   if (!M)
     return finish(Diags);
   std::optional<Inputs> In = makeInputs(*M, Arguments.In, Diags);
@@ -140,7 +148,9 @@ static int runCommand(RunArguments &Arguments) {
   if (!S)
     return finish(Diags);
   auto Start = std::chrono::steady_clock::now();
+  std::optional<TimeLimit> Limit(Arguments.Timeout);
   Result<Outputs> Out = S->run(asRuntimeTensors(*In));
+  Limit.reset();
   std::chrono::duration<double> Seconds =
       std::chrono::steady_clock::now() - Start;
   if (!Out) {
@@ -178,6 +188,14 @@ void addRunCommand(CLI::App &Main, Action &Chosen) {
   addNumber(App, "--threads", Arguments->Threads, 1, 4096,
             "host: threads (default: one per core)");
   addNvtx(App, Arguments->Choice);
+  App.add_flag("--no-host-code", Arguments->Choice.NoHostCode,
+               "never run native host code of the artifact, which may do "
+               "whatever kpc may: for files of unknown makers");
+  App.add_flag("--verify-weights", Arguments->VerifyWeights,
+               "read all weights and compare them with their digest (the rest "
+               "of the file is compared whenever it is loaded)");
+  addSeconds(App, "--timeout", Arguments->Timeout,
+             "end a run that takes longer, with exit code 1");
   App.add_flag("-q,--quiet", Arguments->Choice.Quiet, "print errors only");
   App.callback([Arguments, &Chosen] {
     Chosen = [Arguments] { return runCommand(*Arguments); };

@@ -55,10 +55,13 @@ int finish(const Diagnostics &Diags) {
   return exitCode(!Diags.hasErrors(), Diags);
 }
 
-std::optional<Model> openModel(const std::string &Path, Diagnostics &Diags) {
+std::optional<Model> openModel(const std::string &Path, Diagnostics &Diags,
+                               uint32_t LoadFlags) {
   // What the runtime says of a file has its name already.
   Diags.setFile("");
-  Result<Model> M = Model::load(Path);
+  kpc_load_options Options = KPC_LOAD_OPTIONS_INIT;
+  Options.flags = LoadFlags;
+  Result<Model> M = Model::load(Path, Options);
   Diags.setFile(Path);
   if (M)
     return std::move(*M);
@@ -110,9 +113,11 @@ std::optional<Session> openSession(const Model &M, const DeviceChoice &Choice,
   if (!Choice.Device.Driver.empty())
     Options.driver = Choice.Device.Driver.c_str();
   Result<Session> S = M.session(Options);
-  if (!S && Any && Gpu && Host && noGpuHere(S.error().status())) {
+  if (!S && Any && Gpu && Host && !Choice.NoHostCode &&
+      noGpuHere(S.error().status())) {
     if (!Choice.Quiet)
-      fmt::print(stderr, "note: {}; running on the host\n",
+      fmt::print(stderr,
+                 "note: {}; running native code of the artifact on the host\n",
                  S.error().message());
     Options.device = host();
     S = M.session(Options);

@@ -22,13 +22,15 @@ int exitCode(bool Good, const Diagnostics &Diags);
 /// The diagnostics on standard error, and the exit code for them.
 int finish(const Diagnostics &Diags);
 
-std::optional<Model> openModel(const std::string &Path, Diagnostics &Diags);
+std::optional<Model> openModel(const std::string &Path, Diagnostics &Diags,
+                               uint32_t LoadFlags = 0);
 
 struct DeviceChoice {
   DeviceOption Device;
   int Threads = 0;
   bool KeepValues = false;
   bool Nvtx = false; ///< tell a profiler of ranges
+  bool NoHostCode = false;
   bool Quiet = false;
 };
 /// `--nvtx`

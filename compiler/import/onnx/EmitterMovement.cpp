@@ -12,8 +12,7 @@ using namespace kpc::graph;
 
 namespace kpc::onnx {
 
-/// More dims than this come from damage; code that visits pairs of dims relies
-/// on there being few.
+/// Twice as many dims as a value of the model may have: rules add their own.
 static constexpr size_t HighestRank = 64;
 
 /// Sizes that a tensor can have: not negative as far as is known, no overflow.
@@ -100,6 +99,10 @@ Value Emitter::reverse(Value X, int64_t Axis) {
   return sliceAxis(X, Axis, Size - 1, Size, -1);
 }
 
+/// Inputs of one concat, each an argument of its kernel: more are joined in
+/// groups first. A GPU's kernels have 4 KiB for arguments.
+static constexpr size_t MostJoined = 64;
+
 Value Emitter::concat(ArrayRef<Value> Xs, int64_t Axis) {
   if (Xs.size() == 1)
     return Xs[0];
@@ -119,7 +122,12 @@ Value Emitter::concat(ArrayRef<Value> Xs, int64_t Axis) {
   }
   if (!possible({Sum}))
     return fail(Code::ImportBadDims, "the joined size overflows");
-  return build(ConcatOp::getOperationName(), Xs, {intAttr("axis", Axis)});
+  if (Xs.size() <= MostJoined)
+    return build(ConcatOp::getOperationName(), Xs, {intAttr("axis", Axis)});
+  SmallVector<Value> Parts;
+  for (size_t I = 0; I < Xs.size(); I += MostJoined)
+    Parts.push_back(concat(Xs.slice(I).take_front(MostJoined), Axis));
+  return concat(Parts, Axis);
 }
 
 Value Emitter::pad(Value X, Value Filler, ArrayRef<int64_t> Low,

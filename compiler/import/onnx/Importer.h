@@ -76,6 +76,7 @@ public:
   /// Takes a symbol to be at most `Most`, with a warning; false if it cannot.
   bool limit(const std::string &Symbol, int64_t Most, NodeImport &Where);
   const shape::Facts &facts() const { return Facts; }
+  const WeightStore &weights() const { return Weights; }
 
   Diagnostics &diagnostics() { return *Diags; }
   mlir::OpBuilder &builder() { return B; }

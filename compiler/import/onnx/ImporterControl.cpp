@@ -30,6 +30,18 @@ static std::string typeText(Value V) {
   return onnx::typeText(Emitter::element(V)) + onnx::dimsText(Emitter::dims(V));
 }
 
+/// As deep as an artifact's plan may nest its controls.
+static constexpr size_t MostNested = 16;
+
+/// Whether one more loop or branch may be opened; reports if not.
+static bool mayNest(NodeImport &N, size_t Depth) {
+  if (Depth < MostNested)
+    return true;
+  N.unsupported("a loop or branch inside " + std::to_string(Depth) +
+                " others; kpc nests up to " + std::to_string(MostNested));
+  return false;
+}
+
 std::optional<SmallVector<Value>> Importer::importBody(Operation *Holder,
                                                        Region &Body,
                                                        TypeRange Arguments,
@@ -135,7 +147,7 @@ static LoopOp withResults(LoopOp Draft, ArrayRef<bool> Reversed, OpBuilder &B) {
 std::optional<SmallVector<Value>>
 Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
                ArrayRef<bool> Reversed, LoopFunction Body) {
-  if (llvm::is_contained(Inits, Value()))
+  if (llvm::is_contained(Inits, Value()) || !mayNest(N, Bodies.size()))
     return std::nullopt;
   Expr Counter = makeCounter(Count);
   auto Draft = LoopOp::create(B, N.loc(), TypeRange(), *Counter.asSymbol(),
@@ -214,7 +226,7 @@ std::optional<SmallVector<Value>>
 Importer::branch(NodeImport &N, Value Condition, const Graph &Then,
                  const Graph &Else, size_t Count) {
   Condition = N.reshape(Condition, {});
-  if (!Condition)
+  if (!Condition || !mayNest(N, Bodies.size()))
     return std::nullopt;
   auto Draft = IfOp::create(B, N.loc(), TypeRange(), Condition);
   auto Fill = [&](const Graph &G, Region &Body) {

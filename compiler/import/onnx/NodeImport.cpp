@@ -12,6 +12,9 @@ namespace kpc::onnx {
 
 using Kind = Attribute::Kind;
 
+/// As many dims as a tensor of an artifact may have (artifact::MaxRank).
+static constexpr int64_t HighestRank = 32;
+
 Value NodeImport::fail(Code C, std::string Message, std::string Hint) {
   // What follows from the first fault of a node says nothing new.
   if (!Failed) {
@@ -255,6 +258,12 @@ Ints NodeImport::frontAxes(ArrayRef<int64_t> Axes, int64_t Rank) {
 void NodeImport::result(size_t I, Value V) {
   if (!V) {
     Failed = true;
+    return;
+  }
+  if (rank(V) > HighestRank) {
+    unsupported("output " + std::to_string(I) + " has rank " +
+                std::to_string(rank(V)) + "; kpc takes up to " +
+                std::to_string(HighestRank));
     return;
   }
   if (wants(I))

@@ -106,42 +106,41 @@ static Value lowerSlice(SliceOp Op, KernelWriter &W) {
       });
 }
 
-/// if (i < n0) x0[i] else if (i < n0 + n1) x1[i - n0] else …
+/// if (i < n0 + n1) { if (i < n0) x0[i] else x1[i - n0] } else …: halves of the
+/// inputs, so that many are not nested deeply.
 static Value lowerConcat(ConcatOp Op, KernelWriter &W) {
   int64_t Axis = Op.getAxis();
-  SmallVector<Value> Starts;
+  SmallVector<Value> Starts, Xs;
   Expr Start(0);
   for (Value X : Op.getXs()) {
+    Xs.push_back(W.tensor(X));
     Starts.push_back(W.size(Start));
     Start = Start + typeOf(X).getDims()[Axis];
   }
-  SmallVector<Value> Xs =
-      llvm::map_to_vector(Op.getXs(), [&](Value X) { return W.tensor(X); });
-  return W.produce(typeOf(Op.getY()),
-                   [&](OpBuilder &B, Location L, ValueRange I) {
-                     std::function<Value(OpBuilder &, size_t)> From =
-                         [&](OpBuilder &B, size_t K) -> Value {
-                       IndexMath M{B, L};
-                       SmallVector<Value> Place(I);
-                       Place[Axis] = M.sub(I[Axis], Starts[K]);
-                       auto Read = [&](OpBuilder &B, Location L) -> Value {
-                         return tensor::ExtractOp::create(B, L, Xs[K], Place);
-                       };
-                       if (K + 1 == Xs.size())
-                         return Read(B, L);
-                       Value Here = M.less(I[Axis], Starts[K + 1]);
-                       return scf::IfOp::create(
-                                  B, L, Here,
-                                  [&](OpBuilder &B, Location L) {
-                                    scf::YieldOp::create(B, L, Read(B, L));
-                                  },
-                                  [&](OpBuilder &B, Location L) {
-                                    scf::YieldOp::create(B, L, From(B, K + 1));
-                                  })
-                           .getResult(0);
-                     };
-                     return From(B, 0);
-                   });
+  return W.produce(
+      typeOf(Op.getY()), [&](OpBuilder &B, Location L, ValueRange I) -> Value {
+        // One of the inputs [First, End).
+        std::function<Value(OpBuilder &, size_t, size_t)> From =
+            [&](OpBuilder &B, size_t First, size_t End) -> Value {
+          IndexMath M{B, L};
+          if (First + 1 == End) {
+            SmallVector<Value> Place(I);
+            Place[Axis] = M.sub(I[Axis], Starts[First]);
+            return tensor::ExtractOp::create(B, L, Xs[First], Place);
+          }
+          size_t Middle = First + (End - First) / 2;
+          return scf::IfOp::create(
+                     B, L, M.less(I[Axis], Starts[Middle]),
+                     [&](OpBuilder &B, Location L) {
+                       scf::YieldOp::create(B, L, From(B, First, Middle));
+                     },
+                     [&](OpBuilder &B, Location L) {
+                       scf::YieldOp::create(B, L, From(B, Middle, End));
+                     })
+              .getResult(0);
+        };
+        return From(B, 0, Xs.size());
+      });
 }
 
 static Value lowerPad(PadOp Op, KernelWriter &W) {

@@ -10,6 +10,8 @@
 #include "dialects/graph/Graph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
@@ -45,20 +47,36 @@ static Value intToFloat(OpBuilder &B, Location Loc, Value X, bool Unsigned,
   return castFloat(B, Loc, Float, To);
 }
 
-/// Through i64, so that a negative float wraps in an unsigned type as C's
-/// compilers do, and narrow types keep the low bits.
+/// Rounds toward zero. What an integer cannot hold becomes its least or
+/// greatest value, and NaN zero: the result of a conversion out of range is
+/// poison, which would spread to whatever is fused with it.
 static Value floatToInt(OpBuilder &B, Location Loc, Value X, Type To) {
   unsigned Width = To.getIntOrFloatBitWidth();
+  bool Unsigned = To.isUnsignedInteger();
   Type Signless = B.getIntegerType(Width);
-  if (To.isUnsignedInteger() && Width == 64)
-    return arith::FPToUIOp::create(B, Loc, Signless, X);
-  if (Width == 64)
-    return arith::FPToSIOp::create(B, Loc, Signless, X);
-  if (Width == 32 && !To.isUnsignedInteger())
-    return arith::FPToSIOp::create(B, Loc, Signless, X);
-  Value Wide = arith::FPToSIOp::create(
-      B, Loc, Width == 32 ? B.getI64Type() : B.getI32Type(), X);
-  return arith::TruncIOp::create(B, Loc, Signless, Wide);
+  auto Float = cast<FloatType>(X.getType());
+  auto Limit = [&](const APInt &Bound) -> Value {
+    return arith::ConstantOp::create(B, Loc, IntegerAttr::get(Signless, Bound));
+  };
+  auto IsBeyond = [&](double V, arith::CmpFPredicate P) -> Value {
+    Value End = arith::ConstantOp::create(B, Loc, FloatAttr::get(Float, V));
+    return arith::CmpFOp::create(B, Loc, P, X, End);
+  };
+  Value None = Limit(APInt::getZero(Width)),
+        Low = Limit(Unsigned ? APInt::getMinValue(Width)
+                             : APInt::getSignedMinValue(Width)),
+        High = Limit(Unsigned ? APInt::getMaxValue(Width)
+                              : APInt::getSignedMaxValue(Width));
+  // Both ends are powers of two, or zero: every float type here holds them.
+  double End = std::ldexp(1.0, static_cast<int>(Unsigned ? Width : Width - 1));
+  Value IsLow = IsBeyond(Unsigned ? 0 : -End, arith::CmpFPredicate::OLE),
+        IsHigh = IsBeyond(End, arith::CmpFPredicate::OGE),
+        IsNan = arith::CmpFOp::create(B, Loc, arith::CmpFPredicate::UNO, X, X);
+  Value Y = Unsigned ? arith::FPToUIOp::create(B, Loc, Signless, X).getResult()
+                     : arith::FPToSIOp::create(B, Loc, Signless, X).getResult();
+  Y = arith::SelectOp::create(B, Loc, IsLow, Low, Y);
+  Y = arith::SelectOp::create(B, Loc, IsHigh, High, Y);
+  return arith::SelectOp::create(B, Loc, IsNan, None, Y);
 }
 
 static Value resizeInt(OpBuilder &B, Location Loc, Value X, bool Unsigned,

@@ -34,7 +34,9 @@
 |* Strings are UTF-8 and end with a zero.                                     *|
 |* Structs of options begin with struct_size, which the caller sets to        *|
 |*   sizeof(the struct) (the *_INIT macros do), the rest 0 for the defaults;  *|
-|*   later versions add fields at the end.                                    *|
+|*   later versions add fields at the end. A size that no version has, fields *|
+|*   of a later one that are not 0, and flags that this version does not know *|
+|*   are KPC_ERROR_INVALID_ARGUMENT.                                          *|
 |* Errors. Functions return KPC_OK (0) or another kpc_status, and then set    *|
 |*   *error, if `error` is not NULL, to an object that the caller frees.      *|
 |*   Outputs are untouched then. Nothing aborts, throws or prints.            *|
@@ -218,7 +220,11 @@ enum {
   /** Checks the digest of the weights as well: reads all of them. */
   KPC_LOAD_VERIFY_WEIGHTS = 1,
   /** From memory: copies the weights, so that the caller's bytes may go. */
-  KPC_LOAD_COPY = 2
+  KPC_LOAD_COPY = 2,
+  /** Never makes native code of the artifact executable: sessions on the host
+   *  fail with KPC_ERROR_NO_TARGET. For artifacts whose makers are not trusted:
+   *  host code may do whatever this process may. */
+  KPC_LOAD_NO_HOST_CODE = 4
 };
 
 typedef struct kpc_load_options {

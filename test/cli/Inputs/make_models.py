@@ -49,6 +49,16 @@ def mlp():
                                  [onnx.floats("w", [4, 3], weights), onnx.floats("b", [3], [0.1, 0.2, -0.3])]))
 
 
+def long():
+    """A loop that nobody waits for."""
+    steps = [onnx.node("Sin", ["h"], ["n"], name="step")]
+    body = onnx.Graph(onnx.graph(steps, [onnx.value_info("i", [], onnx.INT64), onnx.value_info("go", [], onnx.BOOL), onnx.value_info("h", [4])],
+                                 [onnx.value_info("go", [], onnx.BOOL), onnx.value_info("n", [4])]))
+    node = onnx.node("Loop", ["count", "go", "x"], ["y"], name="loop", body=body)
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", [4])], [onnx.value_info("y", [4])],
+                                 [onnx.int64s("count", [2_000_000_000], []), onnx.tensor("go", [], onnx.BOOL, raw=b"\1")]))
+
+
 def dequantize():
     """From bytes to fp16, by scales in fp32."""
     node = onnx.node("DequantizeLinear", ["x", "scale"], ["y"], name="the_node", output_dtype=FLOAT16)
@@ -173,6 +183,7 @@ MODELS = {
     "conv-dynamic": convolution(pixels="height"),
     "relu": one_node("Relu", onnx.FLOAT, ["batch", 4]),
     "mlp": mlp(),
+    "long": long(),
     "chain": chain(),
     "halves": halves(),
     "fill": fill(),

@@ -120,6 +120,19 @@ func.func @splat_is_cloned(%x: !x) -> !x {
   return %1 : !x
 }
 
+// One value repeated that a caller reads is written by a kernel; only a little
+// of it is data.
+// CHECK-LABEL: @splat_is_filled(
+// CHECK-DAG: %[[SMALL:.*]] = graph.constant dense<2.000000e+00> : tensor<1024xf32>
+// CHECK-DAG: %[[LARGE:.*]] = graph.region "constant"() : () -> !graph.tensor<[1000000000000], f32> {
+// CHECK: graph.constant dense<2.000000e+00> : tensor<1000000000000xf32>
+// CHECK: return %[[SMALL]], %[[LARGE]]
+func.func @splat_is_filled() -> (!graph.tensor<[1024], f32>, !graph.tensor<[1000000000000], f32>) {
+  %0 = graph.constant dense<2.0> : tensor<1024xf32>
+  %1 = graph.constant dense<2.0> : tensor<1000000000000xf32>
+  return %0, %1 : !graph.tensor<[1024], f32>, !graph.tensor<[1000000000000], f32>
+}
+
 // CHECK-LABEL: @dead_ops_vanish(
 // CHECK-NEXT: return %arg0
 func.func @dead_ops_vanish(%x: !x) -> !x {

@@ -143,16 +143,33 @@ func.func @main(%x0: !f32_n, %x1: !i32_n, %x2: !ui32_n, %x3: !i1_n, %x4: !f16_n)
     %y = graph.cast %a to f32 : !f16_n
     graph.yield %y : !f32_n
   }
+  // What an i32 cannot hold becomes its least or greatest value, NaN zero.
   // CHECK-LABEL: func.func @f32_to_i32(
-  // CHECK: arith.fptosi
+  // CHECK: %[[NONE:.*]] = arith.constant 0 : i32
+  // CHECK: %[[LOW:.*]] = arith.constant -2147483648 : i32
+  // CHECK: %[[HIGH:.*]] = arith.constant 2147483647 : i32
+  // CHECK: %[[LEAST:.*]] = arith.constant -2.14748365E+9 : f32
+  // CHECK: %[[IS_LOW:.*]] = arith.cmpf ole, %[[X:.*]], %[[LEAST]] : f32
+  // CHECK: %[[END:.*]] = arith.constant 2.14748365E+9 : f32
+  // CHECK: %[[IS_HIGH:.*]] = arith.cmpf oge, %[[X]], %[[END]] : f32
+  // CHECK: %[[IS_NAN:.*]] = arith.cmpf uno, %[[X]], %[[X]] : f32
+  // CHECK: %[[Y0:.*]] = arith.fptosi %[[X]] : f32 to i32
+  // CHECK: %[[Y1:.*]] = arith.select %[[IS_LOW]], %[[LOW]], %[[Y0]] : i32
+  // CHECK: %[[Y2:.*]] = arith.select %[[IS_HIGH]], %[[HIGH]], %[[Y1]] : i32
+  // CHECK: arith.select %[[IS_NAN]], %[[NONE]], %[[Y2]] : i32
   %19 = graph.region "f32_to_i32" (%x0) : (!f32_n) -> !i32_n {
   ^bb0(%a: !f32_n):
     %y = graph.cast %a to i32 : !f32_n
     graph.yield %y : !i32_n
   }
   // CHECK-LABEL: func.func @f32_to_ui32(
-  // CHECK: arith.fptosi %{{.*}} : f32 to i64
-  // CHECK: arith.trunci
+  // CHECK: %[[HIGH:.*]] = arith.constant -1 : i32
+  // CHECK: arith.constant 0.000000e+00 : f32
+  // CHECK: arith.cmpf ole
+  // CHECK: arith.constant 4.2949673E+9 : f32
+  // CHECK: arith.cmpf oge
+  // CHECK: arith.fptoui %{{.*}} : f32 to i32
+  // CHECK: arith.select %{{.*}}, %[[HIGH]]
   %20 = graph.region "f32_to_ui32" (%x0) : (!f32_n) -> !ui32_n {
   ^bb0(%a: !f32_n):
     %y = graph.cast %a to ui32 : !f32_n

@@ -9,6 +9,9 @@
 #include "compiler/cache/Cache.h"
 #include "compiler/workers/Subprocess.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SHA256.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -80,6 +83,34 @@ TEST(Cache, ADamagedEntryIsAMiss) {
   EXPECT_EQ(C.statistics().Corrupt, 5u);
   C.store(key(1), "content");
   EXPECT_EQ(C.find(key(1)), "content");
+}
+
+TEST(Cache, AnEntryUnderAnotherKeyIsAMiss) {
+  TemporaryFolder T;
+  Cache C({.Folder = T.path()});
+  std::string Error;
+  C.store(key(1), "one");
+  C.store(key(2), "two");
+  std::string One = *readFile(entry(T, 1), Error);
+  ASSERT_TRUE(writeFile(entry(T, 2), One, Error));
+  EXPECT_FALSE(C.find(key(2)));
+  EXPECT_FALSE(fs::exists(entry(T, 2)));
+  EXPECT_EQ(C.find(key(1)), "one");
+  EXPECT_EQ(C.statistics().Corrupt, 1u);
+}
+
+// Entries of the first format: the digest is of the content alone.
+TEST(Cache, AnEntryOfTheOldFormatIsAMiss) {
+  TemporaryFolder T;
+  Cache C({.Folder = T.path()});
+  std::string Error, Content = "content";
+  C.store(key(1), Content);
+  std::array<uint8_t, 32> Digest =
+      llvm::SHA256::hash(llvm::arrayRefFromStringRef(llvm::StringRef(Content)));
+  std::string Old =
+      "kpc cache 1\n" + std::string(Digest.begin(), Digest.end()) + Content;
+  ASSERT_TRUE(writeFile(entry(T, 1), Old, Error));
+  EXPECT_FALSE(C.find(key(1)));
 }
 
 TEST(Cache, TheLeastRecentlyUsedGoFirst) {

@@ -60,6 +60,14 @@ TEST(Diagnostics, CodesAreUniqueAndDescribed) {
 TEST(Diagnostics, PrintableIsBoundedAndClean) {
   EXPECT_EQ(printable("a\tb\xC3\xA9\xFF"), "a?b\xC3\xA9?");
   EXPECT_EQ(printable(std::string(300, 'x')), std::string(200, 'x') + "...");
+  // CSI in one character, and text turned from right to left.
+  EXPECT_EQ(printable("a\xC2\x9B"
+                      "31mb"),
+            "a?31mb");
+  EXPECT_EQ(printable("a\xE2\x80\xAE.b\xE2\x81\xA7\xE2\x80\x8F\xD8\x9C"),
+            "a?.b???");
+  EXPECT_EQ(printable("\xC2\xA0\xE2\x80\x93\xE2\x82\xAC"),
+            "\xC2\xA0\xE2\x80\x93\xE2\x82\xAC");
 }
 
 TEST(Diagnostics, NearestSuggestsOnlyWhatIsNear) {

@@ -155,6 +155,51 @@ TEST(Nvptx, PortableUsesTheOldestVersions) {
   EXPECT_THAT(*Ptx, HasSubstr(".target sm_90\n"));
 }
 
+/// The sum of the first `Count` elements.
+static std::string sumOfFirst(const std::string &Type, int Count) {
+  std::string Body, Sum = "%v";
+  for (int I = 0; I < Count; ++I) {
+    std::string N = std::to_string(I);
+    Body += "%c" + N + " = arith.constant " + N + " : index\n%e" + N +
+            " = memref.load %xs[%c" + N + "] : memref<?x" + Type +
+            ", strided<[1]>>\n%s" + N + " = arith.addf " + Sum + ", %e" + N +
+            " : " + Type + "\n";
+    Sum = "%s" + N;
+  }
+  std::string Text =
+      elementwise(Type, Body + "%r = arith.negf " + Sum + " : " + Type);
+  // As kpc's own buffers are, and so reads may be joined.
+  std::string Buffer = "%x: memref<" + Type + ">";
+  return Text.replace(Text.find(Buffer), Buffer.size(),
+                      Buffer + " {llvm.align = 64 : i64}");
+}
+
+// From three elements of four LLVM makes a load of all four, and tells ptxas of
+// it by a pragma that PTX has since 8.3. Without the pragma nothing is read
+// that the kernel does not ask for, and what it asks for is still joined.
+TEST(Nvptx, ReadsNothingBeyondWhatIsAskedFor) {
+  Compiler C;
+  for (const char *Target : {"compute_80", "compute_90"}) {
+    auto Ptx = C.ptx(sumOfFirst("f32", 3), Target);
+    ASSERT_TRUE(Ptx) << C.Reported;
+    EXPECT_THAT(*Ptx, HasSubstr(".v2.b32")) << Target;
+    EXPECT_THAT(*Ptx, Not(HasSubstr(".v4.b32"))) << Target;
+    Ptx = C.ptx(sumOfFirst("f32", 7), Target);
+    ASSERT_TRUE(Ptx) << C.Reported;
+    EXPECT_THAT(*Ptx, HasSubstr(".v4.b32")) << Target;
+    EXPECT_THAT(*Ptx, HasSubstr(".v2.b32")) << Target;
+    // Halves in registers of 32 bits.
+    Ptx = C.ptx(sumOfFirst("f16", 7), Target);
+    ASSERT_TRUE(Ptx) << C.Reported;
+    EXPECT_THAT(*Ptx, Not(HasSubstr(".v4.b32"))) << Target;
+    EXPECT_THAT(*Ptx, Not(HasSubstr("used_bytes_mask"))) << Target;
+  }
+  auto Ptx = C.ptx(sumOfFirst("f32", 3), "sm_80");
+  ASSERT_TRUE(Ptx) << C.Reported;
+  EXPECT_THAT(*Ptx, HasSubstr(".v4.b32"));
+  EXPECT_THAT(*Ptx, HasSubstr("used_bytes_mask"));
+}
+
 TEST(Nvptx, TheSameBytesEachTime) {
   Compiler A, B;
   EXPECT_EQ(*A.ptx(Shared, "sm_100a"), *B.ptx(Shared, "sm_100a"));

@@ -216,6 +216,54 @@ TEST(Artifact, LoadsFromAnyAddressAndFromACopy) {
   }
 }
 
+TEST(Artifact, OptionsOfNoVersionAreRefused) {
+  Bytes File = sampleArtifact();
+  struct {
+    kpc_load_options Known;
+    uint64_t Later[2];
+  } Long{KPC_LOAD_OPTIONS_INIT, {0, 0}};
+  auto Error = [&] {
+    kpc_model *M = nullptr;
+    kpc_error *E = nullptr;
+    kpc_status S =
+        kpc_model_load_memory(File.data(), File.size(), &Long.Known, &M, &E);
+    kpc_model_free(M);
+    EXPECT_EQ(S == KPC_OK || S == KPC_ERROR_INVALID_ARGUMENT, true);
+    return S == KPC_OK ? "" : describe(E);
+  };
+  EXPECT_EQ(Error(), "");
+  for (size_t Size : {size_t(0), size_t(3), sizeof(kpc_load_options) - 8,
+                      sizeof(kpc_load_options) + 1, size_t(1) << 40}) {
+    Long.Known.struct_size = Size;
+    EXPECT_THAT(Error(), HasSubstr("struct_size is " + std::to_string(Size) +
+                                   ", but should be "));
+  }
+  // A later version's, which asks for nothing that is new in it.
+  Long.Known.struct_size = sizeof(Long);
+  EXPECT_EQ(Error(), "");
+  Long.Later[1] = 1;
+  EXPECT_THAT(Error(), HasSubstr("the options have fields of a later version"));
+  Long.Known.struct_size = sizeof(kpc_load_options);
+  EXPECT_EQ(Error(), "");
+  EXPECT_THAT(loadError(File, 0x80000001),
+              HasSubstr("bits that this runtime does not know: 0x80000000"));
+}
+
+TEST(Artifact, HostCodeIsRefusedWhereTheCallerSaysSo) {
+  Bytes File = sampleArtifact();
+  kpc_load_options O = KPC_LOAD_OPTIONS_INIT;
+  O.flags = KPC_LOAD_NO_HOST_CODE;
+  kpc_model *M = nullptr;
+  ASSERT_EQ(kpc_model_load_memory(File.data(), File.size(), &O, &M, nullptr),
+            KPC_OK);
+  Own<kpc_model> Owner(M);
+  kpc_session *S = nullptr;
+  kpc_error *E = nullptr;
+  EXPECT_EQ(kpc_session_create(M, nullptr, &S, &E), KPC_ERROR_NO_TARGET);
+  EXPECT_THAT(describe(E), HasSubstr("native host code is refused"));
+  EXPECT_EQ(S, nullptr);
+}
+
 TEST(Artifact, PathsThatCannotBeRead) {
   kpc_model *M = nullptr;
   kpc_error *E = nullptr;

@@ -32,6 +32,23 @@ kpc_session_options optionsWith(int Threads, uint32_t Flags = 0) {
   return O;
 }
 
+TEST(Session, UnknownFlagsAndSizesAreRefused) {
+  artifact::Bytes File = sampleArtifact();
+  Own<kpc_model> M = load(File);
+  kpc_session *S = nullptr;
+  kpc_error *E = nullptr;
+  kpc_session_options O = optionsWith(1, 1u << 20);
+  EXPECT_EQ(kpc_session_create(M.get(), &O, &S, &E),
+            KPC_ERROR_INVALID_ARGUMENT);
+  EXPECT_THAT(describe(E), HasSubstr("flags has bits that this runtime does "
+                                     "not know: 0x100000"));
+  O = optionsWith(1);
+  O.struct_size -= 8;
+  EXPECT_EQ(kpc_session_create(M.get(), &O, &S, &E),
+            KPC_ERROR_INVALID_ARGUMENT);
+  EXPECT_THAT(describe(E), HasSubstr("struct_size is"));
+}
+
 TEST(Session, RunsAtSeveralShapes) {
   for (int Threads : {1, 2, 5}) {
     kpc_session_options O = optionsWith(Threads);

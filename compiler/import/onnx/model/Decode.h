@@ -20,8 +20,9 @@ namespace kpc::onnx {
 constexpr int64_t NewestIrVersion = 14;
 constexpr int64_t NewestOpset = 28;
 
-/// More dims than this come from damage.
-constexpr size_t HighestRank = 64;
+/// As many dims as a tensor of an artifact may have (artifact::MaxRank). Code
+/// that visits pairs of dims relies on there being few.
+constexpr size_t HighestRank = 32;
 
 /// Takes messages apart; large strings are moved out of them, not copied.
 class Decoder {

@@ -39,6 +39,33 @@ static void importIf(NodeImport &N) {
     N.result(I, (*Results)[I]);
 }
 
+/// How deep loops stand inside one another in a subgraph.
+static size_t loopDepth(const Graph &G) {
+  size_t Deepest = 0;
+  for (const Node &Inner : G.Nodes)
+    for (const auto &[Name, A] : Inner.Attributes)
+      for (const std::shared_ptr<Graph> &Sub : A.Graphs)
+        Deepest = std::max(Deepest, loopDepth(*Sub) + (Inner.Op == "Loop" ||
+                                                       Inner.Op == "Scan"));
+  return Deepest;
+}
+
+/// Refuses loops that are nested deeper than an artifact's controls may be.
+/// Said before a body is imported: each loop that cannot be built is tried
+/// unrolled, which takes time that grows with the power of the depth.
+static bool mayNest(NodeImport &N, const Graph &Body) {
+  constexpr size_t MostNested = 16;
+  size_t Depth = loopDepth(Body) + 1;
+  for (mlir::Operation *Op = N.builder().getInsertionBlock()->getParentOp(); Op;
+       Op = Op->getParentOp())
+    Depth += mlir::isa<LoopOp>(Op);
+  if (Depth <= MostNested)
+    return true;
+  N.unsupported("loops are nested " + std::to_string(Depth) +
+                " deep; kpc nests up to " + std::to_string(MostNested));
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // Loop
 //===----------------------------------------------------------------------===//
@@ -167,7 +194,7 @@ static void importLoop(NodeImport &N) {
     return;
   }
   std::optional<Expr> Trips = tripCount(N, *Body);
-  if (!Trips)
+  if (!Trips || !mayNest(N, *Body))
     return;
   std::optional<int64_t> Number = Trips->asConstant();
   if (Number && *Number <= MostUnrolled)
@@ -340,7 +367,7 @@ static bool buildScan(NodeImport &N, const ScanNode &S) {
 
 static void importScan(NodeImport &N) {
   std::optional<ScanNode> S = readScan(N);
-  if (!S)
+  if (!S || !mayNest(N, *S->Body))
     return;
   std::optional<int64_t> Length = S->Length.asConstant();
   if (Length && *Length <= MostUnrolled)

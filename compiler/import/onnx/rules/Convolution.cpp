@@ -5,8 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/WeightStore.h"
+#include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Spatial.h"
+
+#include <cstring>
 
 using namespace kpc::graph;
 
@@ -141,6 +145,170 @@ static Value transposedKernel(NodeImport &N, Value W, int64_t Groups) {
   return K;
 }
 
+/// Whether little-endian floats hold an exponent of all ones.
+static bool allFinite(llvm::ArrayRef<uint8_t> Bytes, Type Element) {
+  auto Float = mlir::dyn_cast<mlir::FloatType>(Element);
+  if (!Float)
+    return true;
+  size_t Size = Float.getWidth() / 8;
+  // Behind the sign comes the exponent; the mantissa has one bit less than the
+  // precision.
+  unsigned Mantissa = Float.getFPMantissaWidth() - 1;
+  uint64_t Exponent = (uint64_t(1) << (Float.getWidth() - 1 - Mantissa)) - 1;
+  for (size_t I = 0; I + Size <= Bytes.size(); I += Size) {
+    uint64_t Bits = 0;
+    std::memcpy(&Bits, Bytes.data() + I, Size);
+    if ((Bits >> Mantissa & Exponent) == Exponent)
+      return false;
+  }
+  return true;
+}
+
+/// Whether weights are made of data without infinities and NaN. A value that
+/// only the run knows is not; neither is one whose making is long.
+static bool isFinite(NodeImport &N, Value W, int Depth = 8) {
+  mlir::Operation *Def = W.getDefiningOp();
+  if (!Def || Depth == 0)
+    return false;
+  if (auto Weight = mlir::dyn_cast<WeightOp>(Def)) {
+    const kpc::Weight *Data = N.importer().weights().find(Weight.getSource());
+    return Data && allFinite(Data->Bytes, N.element(W));
+  }
+  if (auto Constant = mlir::dyn_cast<ConstantOp>(Def)) {
+    auto Elements =
+        mlir::dyn_cast<mlir::DenseElementsAttr>(Constant.getValue());
+    return Elements &&
+           (!mlir::isa<mlir::FloatType>(Elements.getElementType()) ||
+            llvm::all_of(Elements.getValues<llvm::APFloat>(),
+                         [](const llvm::APFloat &V) { return V.isFinite(); }));
+  }
+  return mlir::isa<CastOp, ReshapeOp, TransposeOp, BroadcastOp, AddOp, SubOp,
+                   MulOp>(Def) &&
+         llvm::all_of(Def->getOperands(),
+                      [&](Value Part) { return isFinite(N, Part, Depth - 1); });
+}
+
+namespace {
+/// A transposed convolution as a product of each element with each tap, whose
+/// results are gathered where they overlap. It multiplies nothing that is not
+/// there, which matters where a weight may be infinite: 0 * inf is NaN.
+class TransposedProduct {
+public:
+  TransposedProduct(NodeImport &N, const Spatial &S, ArrayRef<int64_t> Extra,
+                    int64_t Groups)
+      : N(N), S(S), Extra(Extra), Groups(Groups) {}
+
+  /// From x, channels last, and w as ONNX has it.
+  Value write(Value X, Value W);
+
+private:
+  Value products(Value X, Value W);
+  Value places(ArrayRef<Expr> From, ArrayRef<Expr> To);
+  Value alongAxis(Value V, size_t Axis);
+
+  NodeImport &N;
+  const Spatial &S;
+  ArrayRef<int64_t> Extra;
+  int64_t Groups;
+};
+} // namespace
+
+/// [batch, elements * taps, channels]
+Value TransposedProduct::products(Value X, Value W) {
+  Dims From(N.dims(X)), Weights(N.dims(W));
+  Expr Elements(1), Taps(1), Inner = From.back().floorDiv(Groups),
+                             Own = Weights[1];
+  for (size_t I = 0; I < S.count(); ++I) {
+    Elements = Elements * From[I + 1];
+    Taps = Taps * Weights[I + 2];
+  }
+  Value Left = N.transpose(
+      N.reshape(X, {From[0], Elements, Expr(Groups), Inner}), {0, 2, 1, 3});
+  Value Right = N.reshape(W, {Expr(Groups), Inner, Own * Taps});
+  Value Y = N.matmul(Left, Right); // [batch, groups, elements, own * taps]
+  Y = N.reshape(Y, {From[0], Expr(Groups), Elements, Own, Taps});
+  return N.reshape(N.transpose(Y, {0, 2, 4, 1, 3}),
+                   {From[0], Elements * Taps, Own * Groups});
+}
+
+/// [to, taps] as one of [to…, taps…].
+Value TransposedProduct::alongAxis(Value V, size_t Axis) {
+  if (!V)
+    return {};
+  Dims Sizes(2 * S.count(), Expr(1));
+  Sizes[Axis] = N.dims(V)[0];
+  Sizes[S.count() + Axis] = N.dims(V)[1];
+  return N.reshape(V, Sizes);
+}
+
+/// For each result and tap the product that belongs there, counted from 1; 0
+/// where there is none. [to…, taps…]
+Value TransposedProduct::places(ArrayRef<Expr> From, ArrayRef<Expr> To) {
+  Type Index = N.i64();
+  Value Element, Tap, Inside;
+  for (size_t I = 0; I < S.count(); ++I) {
+    Dims Grid = {To[I], Expr(S.Kernel[I])};
+    Value Offset =
+        N.mul(N.iota(Grid, 1, Index), N.scalarInt(S.Dilation[I], Index));
+    Value At = N.sub(
+        N.add(N.iota(Grid, 0, Index), N.scalarInt(S.Low[I], Index)), Offset);
+    Value Stride = N.scalarInt(S.Stride[I], Index),
+          Zero = N.scalarInt(0, Index);
+    Value Own = N.div(At, Stride);
+    // The quotient of what is in front of the first element does not count.
+    Value Here = N.binary<AndOp>(
+        N.compare(Predicate::ge, At, Zero),
+        N.binary<AndOp>(
+            N.compare(Predicate::eq, N.mul(Own, Stride), At),
+            N.compare(Predicate::lt, Own, N.sizeScalar(From[I], Index))));
+    Here = alongAxis(Here, I);
+    Own = alongAxis(Own, I);
+    Value OwnTap = alongAxis(N.iota(Grid, 1, Index), I);
+    if (I == 0) {
+      Element = Own;
+      Tap = OwnTap;
+      Inside = Here;
+      continue;
+    }
+    Element = N.add(N.mul(Element, N.sizeScalar(From[I], Index)), Own);
+    Tap = N.add(N.mul(Tap, N.scalarInt(S.Kernel[I], Index)), OwnTap);
+    Inside = N.binary<AndOp>(Inside, Here);
+  }
+  int64_t Taps = 1;
+  for (int64_t K : S.Kernel)
+    Taps *= K;
+  Value Place = N.add(N.mul(Element, N.scalarInt(Taps, Index)), Tap);
+  return N.select(Inside, N.addScalar(Place, 1), N.scalarInt(0, Index));
+}
+
+Value TransposedProduct::write(Value X, Value W) {
+  Type Stored = N.element(X);
+  ArrayRef<Expr> From = N.dims(X).slice(1, S.count());
+  Dims To;
+  for (size_t I = 0; I < S.count(); ++I) {
+    int64_t Reach = (S.Kernel[I] - 1) * S.Dilation[I];
+    To.push_back(Expr::max(From[I] * S.Stride[I] - (S.Stride[I] - 1), 0) +
+                 (Reach - S.Low[I] - S.High[I] + Extra[I]));
+    if (To.back().asConstant().value_or(0) < 0)
+      return N.fail(Code::ImportShape,
+                    "padding makes a size of " + To.back().str());
+  }
+  // What overlaps is summed; 16 bits would round each part.
+  bool Narrow = Stored.isF16() || Stored.isBF16();
+  if (Narrow) {
+    X = N.cast(X, N.f32());
+    W = N.cast(W, N.f32());
+  }
+  Value Products = products(X, W);
+  Products = N.pad(Products, N.like(0, X), {0, 1, 0}, {0, 0, 0}, {0, 0, 0});
+  Value Parts = N.gather(Products, places(From, To), 1);
+  Ints Taps = llvm::to_vector(
+      llvm::seq<int64_t>(1 + static_cast<int64_t>(S.count()),
+                         1 + 2 * static_cast<int64_t>(S.count())));
+  Value Y = N.reduce(ReduceKind::sum, Parts, Taps);
+  return Narrow ? N.cast(Y, Stored) : Y;
+}
+
 static void importConvTranspose(NodeImport &N) {
   int64_t Groups = groupAttribute(N);
   N.expectInputs(2, 3);
@@ -163,6 +331,16 @@ static void importConvTranspose(NodeImport &N) {
   std::optional<Spatial> S = spatialAttributes(N, *Kernel, Sizes);
   if (!S || !transposedPads(N, *S, Sizes, Extra))
     return;
+  // Where they cannot be equal, the convolution itself says so.
+  N.unify(Expr(N.dims(X)[1]), N.dims(W)[0]);
+  bool Fits = N.dims(W)[0] == N.dims(X)[1] &&
+              N.dims(W)[0].floorDiv(Groups) * Groups == N.dims(W)[0];
+  if (Fits && !isFinite(N, W)) {
+    TransposedProduct P(N, *S, Extra, Groups);
+    Value Y = P.write(channelsLast(N, X), W);
+    N.result(0, channelsFirst(N, addBias(N, Y, 2)));
+    return;
+  }
   // Spread x by the stride, surround it by all but one of the taps, and
   // convolve with the taps reversed.
   Ints Low = {0}, High = {0}, Interior = {0};

@@ -121,6 +121,32 @@ static std::optional<Expr> topCount(NodeImport &N, int64_t Axis) {
   return std::nullopt;
 }
 
+namespace {
+/// How the other of two elements stands to one's own.
+struct Order {
+  Value Ahead, Equal;
+};
+} // namespace
+
+/// The places of a row are a permutation only under a total order, and a
+/// comparison with NaN is false: NaN is therefore the greatest, equal to NaN.
+static Order comparePairs(NodeImport &N, Value Rows, Value Own, Value Other,
+                          bool Largest) {
+  Order O{N.compare(Largest ? Predicate::gt : Predicate::lt, Other, Own),
+          N.compare(Predicate::eq, Other, Own)};
+  if (!Rows || !N.isFloat(Rows))
+    return O;
+  int64_t Last = N.rank(Rows) - 1;
+  Value IsNan = N.build(IsNanOp::getOperationName(), {Rows}, {});
+  Value OwnNan = N.unsqueeze(IsNan, {Last + 1}),
+        OtherNan = N.unsqueeze(IsNan, {Last});
+  Value First = Largest ? OtherNan : OwnNan,
+        Second = Largest ? OwnNan : OtherNan;
+  O.Ahead = N.binary<OrOp>(O.Ahead, N.binary<AndOp>(First, N.notOf(Second)));
+  O.Equal = N.binary<OrOp>(O.Equal, N.binary<AndOp>(OwnNan, OtherNan));
+  return O;
+}
+
 static void importTopK(NodeImport &N) {
   int64_t Axis = N.intAttribute("axis", -1);
   bool Largest = N.flagAttribute("largest", true);
@@ -151,13 +177,13 @@ static void importTopK(NodeImport &N) {
   std::swap(Perm[static_cast<size_t>(Axis)], Perm.back());
   Value Rows = N.transpose(X, Perm);
   Value Own = N.unsqueeze(Rows, {Last + 1}), Other = N.unsqueeze(Rows, {Last});
-  Value Ahead = N.compare(Largest ? Predicate::gt : Predicate::lt, Other, Own);
+  Order O = comparePairs(N, Rows, Own, Other, Largest);
   Dims Square = {Size, Size};
   Value Earlier = N.compare(Predicate::lt, N.iota(Square, 1, N.i64()),
                             N.iota(Square, 0, N.i64()));
-  Value Tied = N.binary<AndOp>(N.compare(Predicate::eq, Other, Own), Earlier);
+  Value Tied = N.binary<AndOp>(O.Equal, Earlier);
   Value Place =
-      N.reduce(ReduceKind::sum, N.cast(N.binary<OrOp>(Ahead, Tied), N.i64()),
+      N.reduce(ReduceKind::sum, N.cast(N.binary<OrOp>(O.Ahead, Tied), N.i64()),
                {Last + 1});
   Dims Grid = {*K, Size};
   Value Here = N.compare(Predicate::eq, N.unsqueeze(Place, {Last}),

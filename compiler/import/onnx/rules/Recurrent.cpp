@@ -101,6 +101,35 @@ static bool readActivations(NodeImport &N, Layer &L,
   return !N.bad();
 }
 
+/// Whether an optional input has the dims that it should have; reports if not.
+/// Names in the dims become those that are wanted.
+static bool hasDims(NodeImport &N, Value V, std::string_view Name,
+                    ArrayRef<Expr> Wanted) {
+  if (!V)
+    return true;
+  bool Fits = static_cast<size_t>(N.rank(V)) == Wanted.size();
+  for (size_t I = 0; Fits && I < Wanted.size(); ++I)
+    Fits = N.dims(V)[I] == Wanted[I] || N.unify(Wanted[I], N.dims(V)[I]);
+  if (!Fits)
+    N.fail(static_cast<size_t>(N.rank(V)) == Wanted.size() ? Code::ImportShape
+                                                           : Code::ImportRank,
+           "input " + std::string(Name) + " is " + dimsText(N.dims(V)) +
+               ", but should be " + dimsText(Wanted));
+  return Fits;
+}
+
+/// Checks the inputs that may be left out, as the others are known.
+static bool readOptionalInputs(NodeImport &N, Layer &L) {
+  Expr Directions(L.Directions), Hidden(L.Hidden), Batch = N.dims(L.X)[1];
+  Dims State = L.BatchFirst ? Dims{Batch, Directions, Hidden}
+                            : Dims{Directions, Batch, Hidden};
+  return hasDims(N, L.Bias, "B", {Directions, Expr(2 * L.Gates * L.Hidden)}) &&
+         hasDims(N, L.Lengths, "sequence_lens", {Batch}) &&
+         hasDims(N, L.State, "initial_h", State) &&
+         hasDims(N, L.Cell, "initial_c", State) &&
+         hasDims(N, L.Peep, "P", {Directions, Expr(3 * L.Hidden)});
+}
+
 static std::optional<Layer> readLayer(NodeImport &N, int64_t Gates,
                                       std::vector<Activation> Defaults) {
   Layer L;
@@ -116,6 +145,8 @@ static std::optional<Layer> readLayer(NodeImport &N, int64_t Gates,
   L.Bias = N.optionalInput(3);
   L.Lengths = N.optionalInput(4);
   L.State = N.optionalInput(5);
+  L.Cell = N.optionalInput(6);
+  L.Peep = N.optionalInput(7);
   if (N.bad())
     return std::nullopt;
   if (L.Direction != "forward" && L.Direction != "reverse" &&
@@ -141,6 +172,8 @@ static std::optional<Layer> readLayer(NodeImport &N, int64_t Gates,
     return std::nullopt;
   }
   L.Hidden = *Hidden;
+  if (!readOptionalInputs(N, L))
+    return std::nullopt;
   L.Steps = N.dims(L.X)[0];
   L.Batch = N.dims(L.X)[1];
   if (!readActivations(N, L, std::move(Defaults)))
@@ -361,12 +394,8 @@ static void importLstm(NodeImport &N) {
   N.expectInputs(3, 8);
   if (N.bad())
     return;
-  if (std::optional<Layer> L = readLayer(N, 4, {sigmoid, tanh, tanh})) {
-    L->Cell = N.optionalInput(6);
-    L->Peep = N.optionalInput(7);
-    if (!N.bad())
-      importLayer(N, *L, lstmStep, /*HasCell=*/true);
-  }
+  if (std::optional<Layer> L = readLayer(N, 4, {sigmoid, tanh, tanh}))
+    importLayer(N, *L, lstmStep, /*HasCell=*/true);
 }
 
 ArrayRef<Rule> recurrentRules() {

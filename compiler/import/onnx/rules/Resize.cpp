@@ -344,7 +344,13 @@ static bool keepAspect(NodeImport &N, std::vector<AxisResize> &Axes) {
   for (AxisResize &A : Axes) {
     A.Scale = Factor;
     auto In = static_cast<double>(*A.In.asConstant());
-    A.Out = Expr(static_cast<int64_t>(std::floor(In * *Factor + 0.5)));
+    double Out = std::floor(In * *Factor + 0.5);
+    if (!(Out >= 0 && Out < 1e15)) {
+      N.unsupported("a scale of " + std::to_string(*Factor) + " on the size " +
+                    A.In.str());
+      return false;
+    }
+    A.Out = Expr(static_cast<int64_t>(Out));
     A.Length = static_cast<double>(*A.Out.asConstant());
   }
   return true;
@@ -420,6 +426,18 @@ axisResizes(NodeImport &N, Value X, ArrayRef<int64_t> Axes) {
     } else {
       A.Out = (*Sizes)[I];
       std::optional<int64_t> In = A.In.asConstant(), Out = A.Out.asConstant();
+      if (Out && *Out < 0) {
+        N.fail(Code::ImportShape, "sizes has " + std::to_string(*Out) +
+                                      " for axis " + std::to_string(Axes[I]) +
+                                      "; a size is 0 or more");
+        return std::nullopt;
+      }
+      if (In == 0 && Out.value_or(1) > 0) {
+        N.fail(Code::ImportShape, "resizes axis " + std::to_string(Axes[I]) +
+                                      ", which has no elements, to " +
+                                      A.Out.str());
+        return std::nullopt;
+      }
       A.Length = static_cast<double>(Out.value_or(0));
       if (In && Out && *In > 0)
         A.Scale = static_cast<double>(*Out) / static_cast<double>(*In);

@@ -59,6 +59,8 @@ static Value confine(NodeImport &N, Value X, const Expr &Size, Padding P,
 }
 
 namespace {
+/// Where an image is read. Places are floats of a type of their own: the image
+/// may be of integers, or of floats too short to count its elements.
 class Sampler {
 public:
   Sampler(NodeImport &N, Value X, Padding P, bool AlignCorners)
@@ -145,6 +147,13 @@ static Value interpolate(NodeImport &N, Sampler &S, Value Row, Value Column,
   return Sum;
 }
 
+/// The type of places and sums: f64 where f32 does not hold every element.
+static Type computedType(NodeImport &N, Type Stored) {
+  unsigned Exact = isFloat(Stored) ? 33 : 17;
+  return Stored.getIntOrFloatBitWidth() < Exact ? N.f32()
+                                                : N.builder().getF64Type();
+}
+
 static void importGridSample(NodeImport &N) {
   std::string Mode = N.stringAttribute("mode", "linear");
   std::string Pads = N.stringAttribute("padding_mode", "zeros");
@@ -174,8 +183,17 @@ static void importGridSample(NodeImport &N) {
                   dimsText(N.dims(Grid)) + "; kpc samples two dimensions");
     return;
   }
+  for (int64_t Axis : {2, 3})
+    if (N.dims(X)[static_cast<size_t>(Axis)] == Expr(0)) {
+      N.fail(Code::ImportShape, "samples an image of " + dimsText(N.dims(X)) +
+                                    ", which has no elements");
+      return;
+    }
   Dims Places(N.dims(Grid).drop_back());
-  Grid = N.cast(Grid, N.element(X));
+  Type Stored = N.element(X), Computed = computedType(N, Stored);
+  Grid = N.cast(Grid, Computed);
+  if (!Nearest)
+    X = N.cast(X, Computed);
   Value Column = N.reshape(N.sliceAxis(Grid, 3, 0, 1), Places);
   Value Row = N.reshape(N.sliceAxis(Grid, 3, 1, 1), Places);
   Column = denormalise(N, Column, N.dims(X)[3], Align);
@@ -183,14 +201,15 @@ static void importGridSample(NodeImport &N) {
   if (!Row || !Column)
     return N.result(0, Value());
   Sampler S(N, X, *P, Align);
-  // Cubic taps are confined one by one, a linear place as a whole.
-  if (!Cubic) {
+  // Cubic taps are confined one by one, a linear place as a whole, and a whole
+  // place when it is one: halves round before they are reflected.
+  if (Linear) {
     Column = confine(N, Column, N.dims(X)[3], *P, Align);
     Row = confine(N, Row, N.dims(X)[2], *P, Align);
   }
   Value Y = Nearest ? S.at(N.unary<RoundOp>(Row), N.unary<RoundOp>(Column))
                     : interpolate(N, S, Row, Column, Cubic);
-  N.result(0, N.transpose(Y, {0, 3, 1, 2}));
+  N.result(0, N.cast(N.transpose(Y, {0, 3, 1, 2}), Stored));
 }
 
 ArrayRef<Rule> samplingRules() {
