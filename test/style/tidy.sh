@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # clang-tidy finds nothing in C++ files of the tree.
 #   tidy.sh CLANG_TIDY SOURCE BUILD changed|plain|mlir STATES
-# FILES: `changed` are those that differ from origin/main, or from the commit before where that is origin/main; `plain`
+# `changed` are those that differ from origin/main, or from the commit before where that is origin/main; `plain`
 # those of the libraries that do without MLIR; `mlir` all others, which take ten times as long each.
 # STATES is how many states of one function the static analyzer looks at (its own limit is 225000, and takes three to
 # ten times as long as 10000).
@@ -21,7 +21,11 @@ chosen() {
     local base
     base="$(git merge-base HEAD origin/main 2>/dev/null || true)"
     if [[ -z "$base" || "$base" == "$(git rev-parse HEAD)" ]]; then base="$(git rev-parse --verify -q HEAD~1 || true)"; fi
-    if [[ -n "$base" ]]; then git diff --name-only --diff-filter=d "$base" -- '*.cpp' ':!test'; fi
+    # A change of everything, such as a rename, would take hours: of many files those with most new lines.
+    if [[ -n "$base" ]]; then
+      git diff --numstat --no-renames --diff-filter=d "$base" -- '*.cpp' ':!test' | sort -k1,1nr -k3,3 |
+        awk -F'\t' -v most=20 'NR <= most { print $3 } END { if (NR > most) print NR - most " files are left to tidy-plain and tidy-mlir" > "/dev/stderr" }'
+    fi
     ;;
   plain) git ls-files "${plain[@]}" ;;
   mlir) git ls-files '*.cpp' ':!test' ':!examples' "${plain[@]/#/:!}" ;;
@@ -32,6 +36,7 @@ while read -r file; do
   if grep -q "$PWD/$file\"" "$build/compile_commands.json"; then compiled+=("$file"); fi
 done < <(chosen | sort -u)
 echo "${#compiled[@]} files"
+[[ ${#compiled[@]} -gt 0 ]] || exit 0
 printf '%s\0' "${compiled[@]}" | xargs -0 -r -P 2 -n 1 "$tidy" -p "$build" --quiet \
   --extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg="max-nodes=$states" \
   --header-filter "^$PWD/(dialects|codegen|compiler|emulator|passes|runtime/(src|format)|tools)/"
