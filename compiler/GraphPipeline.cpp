@@ -124,6 +124,7 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   if (multipliesMatrices(Options)) {
     graph::PatchesAsProductsOptions Patches;
     Patches.Narrow = isNarrow(Options);
+    Patches.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createPatchesAsProducts(Patches));
   }
   Passes.addNestedPass<func::FuncOp>(graph::createMergeRows());
@@ -134,6 +135,7 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   if (convolves(Options)) {
     graph::PadChannelsOptions Channels;
     Channels.Narrow = isNarrow(Options);
+    Channels.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
   }
   addIoType(Passes, Options);
