@@ -124,6 +124,7 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   if (multipliesMatrices(Options)) {
     graph::Im2colPatchEmbedOptions Patches;
     Patches.Narrow = isNarrow(Options);
+    Patches.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createIm2colPatchEmbed(Patches));
   }
   Passes.addNestedPass<func::FuncOp>(graph::createFlattenBatchIntoM());
@@ -134,6 +135,7 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   if (convolves(Options)) {
     graph::PadChannelsOptions Channels;
     Channels.Narrow = isNarrow(Options);
+    Channels.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
   }
   addIoType(Passes, Options);
