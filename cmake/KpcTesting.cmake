@@ -1,7 +1,28 @@
 # GoogleTest binaries and lit suites, each one ctest test.
 #
-#   kpc_add_unit_test(NAME SOURCES … [LINK …])          plain C++
-#   kpc_add_lit_suite(NAME FOLDER)                       *.mlir / *.test under FOLDER, run by lit
+#   kpc_add_unit_test(NAME SOURCES … [LINK …] [TIER tier] [COST n])   plain C++
+#   kpc_add_lit_suite(NAME FOLDER [TIER tier] [COST n])               *.mlir / *.test under FOLDER, run by lit
+#   kpc_set_tier(NAME tier [COST n] [LABELS …])                       any other test
+#
+# A tier is smoke, presubmit or nightly, and each holds the one before: `ctest -L presubmit` runs smoke tests too.
+# CONTRIBUTING.md has the table, which the test style.tiers compares with the labels. COST is in seconds of one
+# processor. ctest starts the longest tests first, and knows no times in a fresh tree.
+
+function(kpc_set_tier name tier)
+  cmake_parse_arguments(arg "" "COST" "LABELS" ${ARGN})
+  set(tiers nightly)
+  if(tier STREQUAL "presubmit")
+    set(tiers presubmit nightly)
+  elseif(tier STREQUAL "smoke")
+    set(tiers smoke presubmit nightly)
+  elseif(NOT tier STREQUAL "nightly")
+    message(FATAL_ERROR "the test ${name} has the tier '${tier}'; expected smoke, presubmit or nightly")
+  endif()
+  set_property(TEST ${name} PROPERTY LABELS ${arg_LABELS} ${tiers})
+  if(arg_COST)
+    set_property(TEST ${name} PROPERTY COST ${arg_COST})
+  endif()
+endfunction()
 
 find_package(GTest REQUIRED)
 
@@ -16,7 +37,10 @@ target_compile_options(kpc_gtest_pch PRIVATE -fPIE "SHELL:-Xclang -fno-pch-times
 target_precompile_headers(kpc_gtest_pch PRIVATE <gmock/gmock.h>)
 
 function(kpc_add_unit_test target)
-  cmake_parse_arguments(arg "MLIR" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "MLIR" "TIER;COST" "SOURCES;LINK" ${ARGN})
+  if(NOT arg_TIER)
+    set(arg_TIER smoke)
+  endif()
   add_executable(${target} ${arg_SOURCES})
   if(arg_MLIR)
     kpc_mlir_defaults(${target})
@@ -28,26 +52,35 @@ function(kpc_add_unit_test target)
   target_link_libraries(${target} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/bin)
   add_test(NAME ${target} COMMAND ${target})
-  set_tests_properties(${target} PROPERTIES TIMEOUT 300 LABELS unit)
+  set_tests_properties(${target} PROPERTIES TIMEOUT 300)
+  kpc_set_tier(${target} ${arg_TIER} COST ${arg_COST} LABELS unit)
 endfunction()
 
 find_program(KPC_LIT NAMES lit llvm-lit HINTS /usr/lib/llvm-22/bin NO_DEFAULT_PATH)
 
 function(kpc_add_lit_suite target folder)
+  cmake_parse_arguments(arg "" "TIER;COST" "" ${ARGN})
+  if(NOT arg_TIER)
+    set(arg_TIER smoke)
+  endif()
   add_test(NAME ${target}
     COMMAND ${KPC_LIT} -sv --param kpc_bin=${PROJECT_BINARY_DIR}/bin --param kpc_llvm_bin=/usr/lib/llvm-22/bin
             --param kpc_test_out=${PROJECT_BINARY_DIR}/test/lit --param kpc_source=${PROJECT_SOURCE_DIR} ${folder})
-  set_tests_properties(${target} PROPERTIES TIMEOUT 900 LABELS lit)
+  set_tests_properties(${target} PROPERTIES TIMEOUT 900)
+  kpc_set_tier(${target} ${arg_TIER} COST ${arg_COST} LABELS lit)
 endfunction()
 
 # Test runners written in Python; they end with 77 where something that they compare kpc with is not installed.
 #
-#   kpc_add_python_test(NAME SCRIPT file.py [ARGUMENTS …] [LABELS …] [TIMEOUT seconds] [PROCESSORS n])
+#   kpc_add_python_test(NAME SCRIPT file.py TIER tier [COST n] [ARGUMENTS …] [LABELS …] [TIMEOUT seconds] [PROCESSORS n])
+#
+# PROCESSORS 2 is for scripts that keep two processors busy from the first second to the last. The others give kpc
+# `--jobs 1`, and ctest runs two of them at a time.
 
 set(KPC_TEST_PYTHON "" CACHE FILEPATH "Python for test runners; empty: the system's python3")
 
 function(kpc_add_python_test name)
-  cmake_parse_arguments(arg "" "SCRIPT;TIMEOUT;PROCESSORS" "ARGUMENTS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "SCRIPT;TIER;COST;TIMEOUT;PROCESSORS" "ARGUMENTS;LABELS" ${ARGN})
   set(python ${KPC_TEST_PYTHON})
   if(NOT python)
     set(python python3)
@@ -60,5 +93,6 @@ function(kpc_add_python_test name)
   endif()
   add_test(NAME ${name} COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT} ${arg_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS}
-    LABELS "${arg_LABELS}" ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1")
+    ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1")
+  kpc_set_tier(${name} "${arg_TIER}" COST ${arg_COST} LABELS ${arg_LABELS})
 endfunction()

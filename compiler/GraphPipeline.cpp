@@ -121,6 +121,7 @@ static void addLegalisation(OpPassManager &Passes,
   if (hasTensorCores(For)) {
     graph::Im2colPatchEmbedOptions Patches;
     Patches.Narrow = isNarrow(Options);
+    Patches.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createIm2colPatchEmbed(Patches));
   }
   Passes.addNestedPass<func::FuncOp>(graph::createFlattenBatchIntoM());
@@ -130,6 +131,7 @@ static void addLegalisation(OpPassManager &Passes,
   if (hasWgmma(For)) {
     graph::PadChannelsOptions Channels;
     Channels.Narrow = isNarrow(Options);
+    Channels.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
   }
   // Last: a recipe reshapes what is in the model's order, and nothing behind.

@@ -2,6 +2,7 @@
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Text tests: what a pass or a command makes of a file. Parameters come from kpc_add_lit_suite."""
+import ctypes
 import os
 
 import lit.formats
@@ -16,3 +17,9 @@ config.test_exec_root = lit_config.params.get("kpc_test_out", os.path.join(confi
 tools = [lit_config.params[name] for name in ("kpc_bin", "kpc_llvm_bin") if name in lit_config.params]
 config.environment["PATH"] = os.pathsep.join(tools + [os.environ["PATH"]])
 config.environment["FILECHECK_OPTS"] = "--dump-input=fail"
+
+# Whether NVIDIA's driver is here, which decides where an artifact with GPU code runs.
+try:
+    ctypes.CDLL("libcuda.so.1")
+except OSError:
+    config.available_features.add("no-driver")

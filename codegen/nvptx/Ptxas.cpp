@@ -114,6 +114,24 @@ void readPtxasLog(std::string_view Log, Assembly &Into) {
   }
 }
 
+std::string Assembly::slowdown() const {
+  std::string Text;
+  if (!Kernels.empty() && Kernels.front().SpillStoreBytes > 0)
+    Text = "spills " + std::to_string(Kernels.front().SpillStoreBytes) +
+           " bytes of registers";
+  for (const std::string &Line : Warnings) {
+    size_t At = Line.find("C75");
+    if (At == std::string::npos)
+      continue;
+    std::string Code = Line.substr(At, Line.find_first_of("): ", At) - At);
+    if (Text.find(Code) == std::string::npos)
+      Text += (Text.empty() ? "reports a loss of speed ("
+                            : " and reports a loss of speed (") +
+              Code + ")";
+  }
+  return Text;
+}
+
 /// The lines of the log that tell what is wrong, without the temporary path.
 static std::string errorLines(const std::string &Log,
                               const std::string &Folder) {

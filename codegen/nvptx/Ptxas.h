@@ -62,6 +62,10 @@ struct Assembly {
   std::vector<std::string> Warnings;
   double Seconds = 0;
   bool ok() const { return Error.empty(); }
+  /// What makes the first kernel slow, in words: "spills 744 bytes of
+  /// registers", "reports a loss of speed (C7510)", which is
+  /// how it says that it serialises instructions. Empty: nothing.
+  std::string slowdown() const;
 };
 
 /// Assembles for `T` (portable targets too: the result tells that it can be

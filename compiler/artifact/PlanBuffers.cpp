@@ -50,6 +50,17 @@ void PlanBuffers::add(Value Buffer, artifact::BufferKind Kind,
 
 llvm::Error PlanBuffers::declare(Operation *Op, WeightTable &Weights,
                                  artifact::Contents &Ports) {
+  for (Type Ty : Op->getResultTypes()) {
+    auto Tensor = dyn_cast<graph::SymbolicTensorType>(Ty);
+    if (!Tensor ||
+        elementTypeOf(Tensor.getElementType()) != ElementType::Undefined)
+      continue;
+    std::string Name;
+    llvm::raw_string_ostream(Name) << Tensor.getElementType();
+    return llvm::createStringError(
+        "expected a buffer of a type that an artifact holds, got '" + Name +
+        "'; compile with --precision, or cast the values of that type");
+  }
   if (auto Input = dyn_cast<plan::InputOp>(Op)) {
     add(Input.getBuffer(), artifact::BufferKind::Input, Ports.Inputs.size(),
         Input.getName().str());

@@ -24,18 +24,22 @@ ElementType kpc::elementTypeOf(Type Element) {
     return ElementType::F16;
   if (Element.isBF16())
     return ElementType::BF16;
-  bool Unsigned = Element.isUnsignedInteger();
-  switch (Element.getIntOrFloatBitWidth()) {
+  auto Int = dyn_cast<IntegerType>(Element);
+  if (!Int || Int.isSigned())
+    return ElementType::Undefined;
+  switch (Int.getWidth()) {
   case 1:
-    return ElementType::Bool;
+    return Int.isUnsigned() ? ElementType::Undefined : ElementType::Bool;
   case 8:
-    return Unsigned ? ElementType::U8 : ElementType::I8;
+    return Int.isUnsigned() ? ElementType::U8 : ElementType::I8;
   case 16:
-    return Unsigned ? ElementType::U16 : ElementType::I16;
+    return Int.isUnsigned() ? ElementType::U16 : ElementType::I16;
   case 32:
-    return Unsigned ? ElementType::U32 : ElementType::I32;
+    return Int.isUnsigned() ? ElementType::U32 : ElementType::I32;
+  case 64:
+    return Int.isUnsigned() ? ElementType::U64 : ElementType::I64;
   default:
-    return Unsigned ? ElementType::U64 : ElementType::I64;
+    return ElementType::Undefined;
   }
 }
 
@@ -67,7 +71,8 @@ Expected<artifact::Weight> kpc::preparedWeight(StringRef Source,
   auto Prepared = prepareWeight(Source.str(), *Stored, Recipe);
   if (!Prepared)
     return Prepared.takeError();
-  bool Fits = Prepared->Type == elementTypeOf(Ty.getElementType()) &&
+  ElementType Wanted = elementTypeOf(Ty.getElementType());
+  bool Fits = Wanted != ElementType::Undefined && Prepared->Type == Wanted &&
               llvm::equal(Prepared->Dims, Ty.getDims(),
                           [](int64_t Size, const Expr &E) {
                             return E.asConstant() == Size;

@@ -17,7 +17,8 @@
 
 namespace kpc {
 
-/// As the artifact calls the element type of a tensor of the graph.
+/// As the artifact calls the element type of a tensor of the graph; Undefined
+/// where a kernel could not read what the artifact holds.
 ElementType elementTypeOf(mlir::Type Element);
 
 /// The weight that a plan or a graph names, prepared. Fails where the models

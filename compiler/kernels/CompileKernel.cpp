@@ -18,6 +18,7 @@
 #include "dialects/RegisterDialects.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/kernels/gpu/GpuBuilder.h"
 #include "passes/kernels/gpu/ScheduleChoice.h"
 
 using namespace kpc;
@@ -75,8 +76,8 @@ compileToPtx(const KernelJob &Job, const target::Target &T,
   return createStringError("kernel '" + Job.Symbol + "': " + Said);
 }
 
-static Expected<CompiledKernel> compileForGpu(const KernelJob &Job,
-                                              const target::Target &T) {
+static Expected<CompiledKernel> compileOneForGpu(const KernelJob &Job,
+                                                 const target::Target &T) {
   CompiledKernel Kernel;
   nvptx::GpuListings Listings;
   Listings.InPtx = Job.LineInfo;
@@ -114,6 +115,7 @@ static Expected<CompiledKernel> compileForGpu(const KernelJob &Job,
     Kernel.Registers = Usage.Registers;
     Kernel.SpillBytes = Usage.SpillStoreBytes;
   }
+  Kernel.Slowed = Assembled.slowdown();
   if (Job.Listing != "sass")
     return Kernel;
   nvptx::Disassembly Text =
@@ -123,6 +125,59 @@ static Expected<CompiledKernel> compileForGpu(const KernelJob &Job,
                              "': " + Text.Error);
   Kernel.Listing = "// " + Job.Symbol + "\n" + Text.Text;
   return Kernel;
+}
+
+/// What the builder of a kernel has to choose from, the best first.
+static std::vector<schedule::RankedSchedule>
+rankedSchedules(const KernelJob &Job, const target::Target &T) {
+  mlir::DialectRegistry Registry;
+  registerDialects(Registry);
+  mlir::MLIRContext Context(Registry, mlir::MLIRContext::Threading::DISABLED);
+  mlir::ScopedDiagnosticHandler Quiet(
+      &Context, [](mlir::Diagnostic &) { return mlir::success(); });
+  auto Module = mlir::parseSourceString<mlir::ModuleOp>(Job.Text, &Context);
+  if (Module)
+    for (auto Kernel : Module->getOps<mlir::func::FuncOp>())
+      return kernels::rankGpuSchedules(Kernel, T);
+  return {};
+}
+
+/// The builder's first choice. Where ptxas slows that down, the next one in its
+/// ranking that ptxas does not slow down; the first choice where there is none.
+static Expected<CompiledKernel> compileForGpu(const KernelJob &Job,
+                                              const target::Target &T) {
+  Expected<CompiledKernel> First = compileOneForGpu(Job, T);
+  if (!First || First->Slowed.empty() || !Job.TriesNext ||
+      !Job.Schedule.empty())
+    return First;
+  // Each try takes as long as the first did. What is estimated to take half as
+  // long again is hardly faster than a kernel with some spills.
+  constexpr size_t MostTries = 3;
+  constexpr double MostSlower = 1.5;
+  std::vector<schedule::RankedSchedule> Ranking = rankedSchedules(Job, T);
+  std::vector<std::string> PassedOver = {First->Schedule + ": ptxas " +
+                                         First->Slowed};
+  for (const schedule::RankedSchedule &Next : Ranking) {
+    if (PassedOver.size() > MostTries ||
+        Next.Microseconds > MostSlower * Ranking.front().Microseconds)
+      break;
+    if (Next.Schedule == First->Schedule)
+      continue;
+    KernelJob Other = Job;
+    Other.Schedule = Next.Schedule;
+    Expected<CompiledKernel> Kernel = compileOneForGpu(Other, T);
+    if (!Kernel) {
+      PassedOver.push_back(Next.Schedule + ": " +
+                           llvm::toString(Kernel.takeError()));
+      continue;
+    }
+    if (Kernel->Slowed.empty()) {
+      Kernel->PassedOver = std::move(PassedOver);
+      return Kernel;
+    }
+    PassedOver.push_back(Next.Schedule + ": ptxas " + Kernel->Slowed);
+  }
+  return First;
 }
 
 Expected<CompiledKernel> kpc::compileKernel(const KernelJob &Job) {

@@ -28,6 +28,7 @@ std::string keyOf(const KernelJob &Job) {
       .add(Job.Listing)
       .add(Job.LineInfo ? "lines" : "")
       .add(Job.Schedule)
+      .add(Job.TriesNext ? "next" : "")
       .add(Job.Ptxas.empty() ? "ptx" : "cubin")
       .add(Job.Releases)
       .digest();

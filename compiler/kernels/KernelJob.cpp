@@ -145,6 +145,7 @@ std::string KernelJob::encode() const {
       .add(Listing)
       .add(int64_t(LineInfo))
       .add(Schedule)
+      .add(int64_t(TriesNext))
       .add(Ptxas)
       .add(Nvdisasm)
       .take();
@@ -159,6 +160,7 @@ std::optional<KernelJob> KernelJob::decode(std::string_view Bytes) {
   Job.Listing = R.text();
   Job.LineInfo = R.atMost(1);
   Job.Schedule = R.text();
+  Job.TriesNext = R.atMost(1);
   Job.Ptxas = R.text();
   Job.Nvdisasm = R.text();
   return R.finished() ? std::optional(Job) : std::nullopt;
@@ -170,6 +172,9 @@ std::string CompiledKernel::encode() const {
   W.add(int64_t(ScheduleCosts.size()));
   for (const std::string &Cost : ScheduleCosts)
     W.add(Cost);
+  W.add(Slowed).add(int64_t(PassedOver.size()));
+  for (const std::string &One : PassedOver)
+    W.add(One);
   W.add(Work).add(Grain);
   for (const std::string &G : Grid)
     W.add(G);
@@ -191,6 +196,9 @@ std::optional<CompiledKernel> CompiledKernel::decode(std::string_view Bytes) {
   K.Schedule = R.text();
   for (size_t N = R.count(); N; --N)
     K.ScheduleCosts.push_back(R.text());
+  K.Slowed = R.text();
+  for (size_t N = R.count(); N; --N)
+    K.PassedOver.push_back(R.text());
   K.Work = R.text();
   K.Grain = R.number();
   for (std::string &G : K.Grid)

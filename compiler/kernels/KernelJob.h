@@ -36,8 +36,11 @@ struct KernelJob {
   std::string Listing;
   bool LineInfo = false; ///< GPU: PTX names the lines of the listings
   std::string Schedule;  ///< the user's; empty: the builder chooses
-  std::string Ptxas;     ///< the program; empty: PTX only
-  std::string Nvdisasm;  ///< the program, for the listing sass
+  /// GPU: where ptxas slows the builder's first choice down, the schedule that
+  /// is ranked next is taken.
+  bool TriesNext = true;
+  std::string Ptxas;    ///< the program; empty: PTX only
+  std::string Nvdisasm; ///< the program, for the listing sass
   /// What these programs say of their versions. For the cache alone: it is not
   /// sent to the worker.
   std::string Releases;
@@ -61,6 +64,10 @@ struct CompiledKernel {
   std::string Schedule; ///< what the builder chose, in words
   /// The best of what it had to choose from, each with the parts of its cost.
   std::vector<std::string> ScheduleCosts;
+  /// What ptxas did that slows the kernel down, in words; empty: nothing.
+  std::string Slowed;
+  /// Schedules that were ranked above and not taken, each with what ptxas did.
+  std::vector<std::string> PassedOver;
 
   /// Sizes are expressions (dialects/shape) over `argN`, the kernel's
   /// arguments counted from 0, and `sm_count`, the multiprocessors of the

@@ -138,6 +138,32 @@ static void count(TargetReport &Summary, const target::Target &T,
   Summary.CodeBytes += Kernel.Code.size();
 }
 
+/// What ptxas made the builder's choice, where it is not as it should be.
+static void tellAssembler(const KernelJob &Job, const CompiledKernel &Kernel,
+                          Diagnostics &Diags, CompileReport &Report) {
+  if (!Kernel.PassedOver.empty()) {
+    std::string Text =
+        "kernel '" + Job.Symbol + "' for " + Job.Target +
+        " has the schedule '" + Kernel.Schedule + "', because ptxas slows " +
+        (Kernel.PassedOver.size() == 1 ? "the one" : "those") +
+        " ranked above down: " + llvm::join(Kernel.PassedOver, "; ");
+    Report.Notes.push_back(Text);
+    Report.Remarks.push_back(
+        {/*Passed=*/false, "schedule", "next", Job.Symbol, Text});
+  }
+  if (Kernel.Slowed.empty())
+    return;
+  ModelPlace Place;
+  Place.Node = Job.Symbol;
+  Diags.warning(Code::TargetKernelSlowed)
+      .at(Place)
+      .target(Job.Target)
+      .message("ptxas " + Kernel.Slowed + " in the kernel" +
+               (Kernel.Schedule.empty()
+                    ? ""
+                    : " with the schedule '" + Kernel.Schedule + "'"));
+}
+
 void KernelPhase::tellSchedule(const KernelJob &Job,
                                const CompiledKernel &Kernel, bool Kept) {
   bool Forced = !Job.Schedule.empty();
@@ -171,6 +197,7 @@ TargetKernels KernelPhase::take(const TargetPlan &Plan, Batch &All,
     tellSchedule(Job, Kernel, Kept);
     if (!Kept)
       continue;
+    tellAssembler(Job, Kernel, Diags, Report);
     count(Summary, T, Kernel, All.Hits[I]);
     if (Options.Emit)
       appendListing(Listing, *Options.Emit,

@@ -231,6 +231,7 @@ std::vector<KernelJob> VariantFinder::jobsFor(const KernelJob &Base) {
            Rankings, Default.Ranking.front().Schedule, Most)) {
     KernelJob &Job = Jobs.emplace_back(Base);
     Job.Symbol = unusedSymbol(Base.Symbol, Number);
+    Job.TriesNext = false; // the kernel for all sizes serves its sizes instead
     OwningOpRef<func::FuncOp> Func = Builder.build(V);
     Func->setSymName(Job.Symbol);
     Job.Text = textOf(*Func);

@@ -21,6 +21,7 @@
 
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/StoredValues.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -166,10 +167,14 @@ struct Im2colPatchEmbedPass
   void runOnOperation() override {
     if (!isGraphFunction(getOperation()))
       return;
+    FailureOr<NodePatterns> Kept = NodePatterns::read(Keep, getOperation());
+    if (failed(Kept))
+      return signalPassFailure();
     SmallVector<Patches> All;
     getOperation().walk([&](ConvOp Conv) {
       Type Element = typeOf(Conv.getX()).getElementType();
-      if (Element.isF16() || Element.isBF16() || (Narrow && Element.isF32()))
+      if (Element.isF16() || Element.isBF16() ||
+          (Narrow && Element.isF32() && !Kept->match(Conv)))
         if (std::optional<Patches> Found = Patches::read(Conv))
           All.push_back(*Found);
     });

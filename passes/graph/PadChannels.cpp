@@ -28,6 +28,7 @@
 
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/StoredValues.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -135,9 +136,13 @@ void padChannels(ConvOp Conv) {
 struct PadChannelsPass : graph::impl::PadChannelsBase<PadChannelsPass> {
   using PadChannelsBase::PadChannelsBase;
   void runOnOperation() override {
+    FailureOr<NodePatterns> Kept = NodePatterns::read(Keep, getOperation());
+    if (failed(Kept))
+      return signalPassFailure();
     getOperation().walk([&](ConvOp Conv) {
       Type Element = typeOf(Conv.getX()).getElementType();
-      if (Element.isF16() || Element.isBF16() || (Narrow && Element.isF32()))
+      if (Element.isF16() || Element.isBF16() ||
+          (Narrow && Element.isF32() && !Kept->match(Conv)))
         padChannels(Conv);
     });
   }

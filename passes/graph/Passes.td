@@ -124,7 +124,8 @@ def Im2colPatchEmbed : Pass<"im2col-patch-embed", "::mlir::func::FuncOp"> {
     cores' copies cannot take as they are.
   }];
   let options = [
-    Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">
+    Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">,
+    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
@@ -137,7 +138,8 @@ def PadChannels : Pass<"pad-channels", "::mlir::func::FuncOp"> {
     of constant weights without groups.
   }];
   let options = [
-    Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">
+    Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">,
+    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

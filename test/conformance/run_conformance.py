@@ -231,6 +231,9 @@ def choose(names, options):
     """Which tests to run, in an order that leaves a fair sample where time is short."""
     if options.only:
         names = [name for name in names if re.search(options.only, name)]
+    if options.without:
+        others = read_list(options.without)
+        names = [name for name in names if name not in others]
     names = names[::options.every]
     if options.right_only:
         expected = read_list(options.expected)
@@ -253,6 +256,7 @@ def parse_arguments():
     parser.add_argument("--limit", type=float, default=60, help="seconds that one kpc process may take")
     parser.add_argument("--only", default="", help="a regular expression for names; others are left alone")
     parser.add_argument("--every", type=int, default=1, help="a sample: each so many-th by name; the list holds no other")
+    parser.add_argument("--without", type=pathlib.Path, help="leave out the tests of another list")
     parser.add_argument("--right-only", action="store_true", help="only what the list has as right")
     parser.add_argument("--within", type=float, default=float("inf"), help="begin no test after so many seconds")
     parser.add_argument("--with-check", action="store_true", help="compare `kpc check` with `kpc compile` as well")
@@ -279,7 +283,7 @@ def main():
     outcomes = run_all(runner, names, options.jobs, options.within)
     if runner.sessions:
         runner.sessions.close()
-    partial = options.only or options.right_only or len(outcomes) < len(names)
+    partial = options.only or options.without or options.right_only or len(outcomes) < len(names)
 
     if options.json:
         options.json.write_text(json.dumps({n: dataclasses.asdict(o) for n, o in outcomes.items()}, indent=1))

@@ -67,6 +67,7 @@ check_package(libkpc-dev DEPENDS "libkpc-runtime${soversion} \\(= ${version}\\)"
   HAS usr/lib/libkpc_runtime.so usr/lib/libkpc_runtime.a usr/include/kpc/runtime.h usr/include/kpc/runtime.hpp
       usr/lib/cmake/kpc/kpcConfig.cmake usr/lib/pkgconfig/kpc-runtime.pc)
 check_package(kpc HAS usr/bin/kpc usr/bin/kpc-opt usr/bin/kpc-lsp-server usr/bin/kpc-emulate usr/lib/kpc/libkpc_emulator_driver.so
+  usr/share/man/man1/kpc.1 usr/share/man/man1/kpc-compile.1 usr/share/bash-completion/completions/kpc
   DEPENDS libc6 "libstdc\\+\\+6" libgcc-s1)
 
 # What the programs load.

@@ -121,6 +121,7 @@ def main():
     parser.add_argument("--arch", default="host")
     parser.add_argument("--device", default="", help="host or cuda:N")
     parser.add_argument("--limit", type=float, default=600, help="seconds one kpc process may take")
+    parser.add_argument("--jobs", type=int, default=1, help="of kpc compile")
     options = parser.parse_args()
 
     options.work_dir.mkdir(parents=True, exist_ok=True)
@@ -131,7 +132,7 @@ def main():
     run_kpc([options.kpc, "check", path, "--arch", options.arch, "--quiet"] + dims, options.limit)
     narrow = [] if options.precision == "fp32" else ["--precision", options.precision]
     seconds = run_kpc([options.kpc, "compile", path, "--arch", options.arch, "-o", artifact, "--cache-dir",
-                       options.work_dir / "cache", "--quiet"] + dims + narrow, options.limit)
+                       options.work_dir / "cache", "--quiet", "--jobs", options.jobs] + dims + narrow, options.limit)
     print(f"{path.stem}: compiled in {seconds:.1f} s, {artifact.stat().st_size} bytes, {options.precision}")
 
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])

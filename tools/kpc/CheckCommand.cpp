@@ -10,6 +10,7 @@
 #include "tools/kpc/ModelFile.h"
 #include "tools/kpc/Options.h"
 #include "tools/kpc/Runtime.h"
+#include "tools/kpc/Say.h"
 
 #include <fmt/format.h>
 
@@ -46,7 +47,7 @@ static int checkCommand(const CheckArguments &Arguments) {
     printJson(Arguments, Good, Diags);
     return exitCode(Good, Diags);
   }
-  fmt::print(stderr, "{}", Diags.text());
+  say(Diags.text());
   if (!Arguments.Quiet) {
     if (Good)
       fmt::print("{} compiles\n", Arguments.Options.Model);

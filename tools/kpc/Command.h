@@ -58,6 +58,8 @@ void addInspectCommand(CLI::App &Main, Action &Chosen);
 void addVerifyCommand(CLI::App &Main, Action &Chosen);
 void addOpsCommand(CLI::App &Main, Action &Chosen);
 void addTargetsCommand(CLI::App &Main, Action &Chosen);
+void addCompletionCommand(CLI::App &Main, Action &Chosen);
+void addManualCommand(CLI::App &Main, Action &Chosen);
 
 /// The arguments of this process, quoted for a shell. Those that are a key of
 /// `Instead` become its value, which is quoted already.

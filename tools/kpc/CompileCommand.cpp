@@ -16,6 +16,7 @@
 #include "tools/kpc/Options.h"
 #include "tools/kpc/Progress.h"
 #include "tools/kpc/Runtime.h"
+#include "tools/kpc/Say.h"
 
 #include <algorithm>
 #include <chrono>
@@ -147,8 +148,8 @@ static bool tellRemarks(const CompileArguments &Arguments,
       matchingRemarks(Report.Remarks, Shown ? Arguments.Remarks : ".");
   if (Shown && !Arguments.Quiet)
     for (const Remark &R : Chosen)
-      fmt::print(stderr, "remark: {} [{}]\n", printable(textOf(R), 400),
-                 R.Category);
+      say(fmt::format("remark: {} [{}]\n", printable(textOf(R), 400),
+                      R.Category));
   if (Arguments.RemarksFile.empty())
     return true;
   FileSet Files(Diags);
@@ -161,11 +162,11 @@ static void noteDrivers(const ArtifactFacts &Facts) {
   for (const TargetFacts &T : Facts.Targets) {
     target::Lookup Found = target::lookup(T.Name);
     if (T.Gpu && Found && T.LeastDriver > Found.Targets.front()->LeastDriver)
-      fmt::print(stderr,
-                 "note: {} needs {} where it runs, because of the ptxas that "
-                 "was used; the target alone needs {}\n",
-                 T.Name, driverText(T.LeastDriver),
-                 driverText(Found.Targets.front()->LeastDriver));
+      say(fmt::format(
+          "note: {} needs {} where it runs, because of the ptxas that "
+          "was used; the target alone needs {}\n",
+          T.Name, driverText(T.LeastDriver),
+          driverText(Found.Targets.front()->LeastDriver)));
   }
 }
 
@@ -247,7 +248,7 @@ static int compileCommand(CompileArguments &Arguments) {
   auto Start = std::chrono::steady_clock::now();
   Diagnostics Diags;
   if (isArtifact(Source, Diags)) {
-    fmt::print(stderr, "{}", Diags.text());
+    say(Diags.text());
     return InputAtFault;
   }
   CompileReport Report = compile(Options, Diags);
@@ -263,10 +264,10 @@ static int compileCommand(CompileArguments &Arguments) {
     Good = writeEmitted(Arguments, Report, Source, OutputGiven, Diags);
   if (Good)
     Good = tellRemarks(Arguments, Report, Diags);
-  fmt::print(stderr, "{}", Diags.text());
+  say(Diags.text());
   if (!Arguments.Quiet && concernsTargets(Report, Diags))
     for (const std::string &Note : Report.Notes)
-      fmt::print(stderr, "note: {}\n", Note);
+      say(fmt::format("note: {}\n", Note));
   if (Report.Internal)
     return printFault(Report);
   if (!Good)

@@ -7,8 +7,11 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/Runtime.h"
 
+#include "tools/kpc/Say.h"
 #include "tools/kpc/TextTable.h"
 
+#include <cstdlib>
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <mutex>
 #include <set>
@@ -48,7 +51,7 @@ int exitCode(bool Good, const Diagnostics &Diags) {
 
 int finish(const Diagnostics &Diags) {
   std::fflush(stdout); // what was found comes before what is wrong with it
-  fmt::print(stderr, "{}", Diags.text());
+  say(Diags.text());
   for (const Diagnostic &D : Diags.all())
     if (D.Id == Code::RuntimeInternal || D.Id == Code::DriverInternal)
       return InternalFault;
@@ -94,7 +97,21 @@ static void printNote(void *, kpc_log_level Level, const char *Text) {
   static std::set<std::string> Said;
   std::lock_guard<std::mutex> Guard(Lock);
   if (Level == KPC_LOG_WARNING && Said.insert(Text).second)
-    fmt::print(stderr, "note: {}\n", Text);
+    say(fmt::format("note: {}\n", Text));
+}
+
+/// Why GPU code cannot run here. On a machine without a driver there is nothing
+/// that its user could do about it, and so no more to say.
+static std::string whyNoGpu(const Error &E, const DeviceChoice &Choice) {
+  bool IsNamed =
+      !Choice.Device.Driver.empty() || std::getenv("KPC_CUDA_DRIVER");
+  if (E.status() != KPC_ERROR_DRIVER_MISSING || IsNamed)
+    return E.message();
+  void *Library = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (!Library)
+    return "no NVIDIA driver here";
+  ::dlclose(Library);
+  return E.message();
 }
 
 std::optional<Session> openSession(const Model &M, const DeviceChoice &Choice,
@@ -115,10 +132,11 @@ std::optional<Session> openSession(const Model &M, const DeviceChoice &Choice,
   Result<Session> S = M.session(Options);
   if (!S && Any && Gpu && Host && !Choice.NoHostCode &&
       noGpuHere(S.error().status())) {
-    if (!Choice.Quiet)
-      fmt::print(stderr,
-                 "note: {}; running native code of the artifact on the host\n",
-                 S.error().message());
+    static bool Said = false; // a command may open several sessions
+    if (!Choice.Quiet && !Said)
+      say(fmt::format("note: {}; running native code of the artifact on the host\n",
+                      whyNoGpu(S.error(), Choice)));
+    Said = true;
     Options.device = host();
     S = M.session(Options);
   }

@@ -15,6 +15,10 @@ namespace kpc::cli {
 /// "kpc 0.1.0"
 inline std::string versionText() { return "kpc " KPC_VERSION; }
 
+/// The same, with a line each for the commit, LLVM and the ptxas that a
+/// compilation would use.
+std::string versionDetails();
+
 } // namespace kpc::cli
 
 #endif // KPC_TOOLS_KPC_VERSION_H

@@ -10,7 +10,9 @@
 #include "tools/kpc/Command.h"
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Interrupt.h"
+#include "tools/kpc/Manual.h"
 #include "tools/kpc/Options.h"
+#include "tools/kpc/Say.h"
 #include "tools/kpc/Version.h"
 
 #include <CLI/CLI.hpp>
@@ -79,7 +81,7 @@ static void printUsageError(const UsageError &E, const std::string &Command) {
   constexpr std::string_view Any = "kpc COMMAND ";
   if (size_t At = D.Hint.find(Any); At != std::string::npos && !Command.empty())
     D.Hint.replace(At, Any.size(), "kpc " + Command + " ");
-  fmt::print(stderr, "{}", Diags.text());
+  say(Diags.text());
 }
 
 static std::vector<std::string> commandNames(CLI::App &Main) {
@@ -140,6 +142,18 @@ static int help(CLI::App &Main, const std::vector<std::string> &Names,
   return Done;
 }
 
+/// The end of a command's help.
+static std::string examplesText(const std::string &Command) {
+  std::string Text;
+  std::string_view Lines = examplesOf(Command);
+  while (!Lines.empty()) {
+    size_t End = Lines.find('\n') + 1;
+    Text += "  " + std::string(Lines.substr(0, End));
+    Lines.remove_prefix(End);
+  }
+  return Text.empty() ? Text : "Examples:\n" + Text;
+}
+
 static int parseAndRun(CLI::App &Main, Action &Chosen, int Count,
                        char **Arguments) {
   if (Count < 2) {
@@ -160,7 +174,7 @@ static int parseAndRun(CLI::App &Main, Action &Chosen, int Count,
   try {
     Main.parse(Count, Arguments);
   } catch (const CLI::CallForVersion &) {
-    fmt::print("{}\n", versionText());
+    fmt::print("{}", versionDetails());
     return Done;
   } catch (const CLI::Success &) { // --help
     CLI::App *Asked = &Main;
@@ -185,7 +199,7 @@ static int guarded(CLI::App &Main, Action &Chosen, int Count,
   int Result = parseAndRun(Main, Chosen, Count, Arguments);
   // Text that could not be written is a failure too: a full disk, say.
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    fmt::print(stderr, "error: cannot write to the standard output\n");
+    say("error: cannot write to the standard output\n");
     return Result == Done ? InputAtFault : Result;
   }
   return Result;
@@ -198,7 +212,7 @@ static int guarded(CLI::App &Main, Action &Chosen, int Count,
 } catch (const std::bad_alloc &) {
   return reportFault("it ran out of memory");
 } catch (const std::system_error &E) { // fmt: the output cannot be written
-  fmt::print(stderr, "error: {}\n", E.what());
+  say(fmt::format("error: {}\n", E.what()));
   return InputAtFault;
 } catch (const std::exception &E) {
   return reportFault(E.what());
@@ -208,6 +222,7 @@ static int guarded(CLI::App &Main, Action &Chosen, int Count,
 
 int main(int Count, char **Arguments) {
   setCommandLine(Count, Arguments);
+  chooseColour(Count, Arguments);
   if (Count == 2 && Arguments[1] == WorkerArgument)
     return worker(Count, Arguments);
   catchFaults();
@@ -225,11 +240,16 @@ int main(int Count, char **Arguments) {
   Main.require_subcommand(0, 1);
   Main.failure_message(CLI::FailureMessage::simple);
   Action Chosen;
-  for (auto Add :
-       {addCompileCommand, addCheckCommand, addRunCommand, addBenchCommand,
-        addInspectCommand, addVerifyCommand, addOpsCommand, addTargetsCommand})
+  for (auto Add : {addCompileCommand, addCheckCommand, addRunCommand,
+                   addBenchCommand, addInspectCommand, addVerifyCommand,
+                   addOpsCommand, addTargetsCommand, addCompletionCommand})
     Add(Main, Chosen);
-  for (CLI::App *Command : Main.get_subcommands({}))
-    Command->group("Commands")->footer("");
+  for (CLI::App *Command : Main.get_subcommands({})) {
+    Command->group("Commands")->footer(examplesText(Command->get_name()));
+    addChoice(*Command, "--color", ColourWords,
+              "colour messages (default: auto, where they go to a terminal)",
+              [](const std::string &) {});
+  }
+  addManualCommand(Main, Chosen);
   return guarded(Main, Chosen, Count, Arguments);
 }

@@ -37,9 +37,9 @@ LogicalResult TileNest::emit(Value Begin, Value End) {
   One = Emitter.constantIndex(B, 1);
   for (OpFoldResult Size : Plan.LoopSizes)
     LoopSizes.push_back(Emitter.materialize(B, Size));
-  for (const LoopGroup &Group : Plan.Parallel)
+  for (const JoinedLoops &Group : Plan.Parallel)
     ParallelSizes.push_back(groupSize(Group));
-  for (const LoopGroup &Group : Plan.Reduction)
+  for (const JoinedLoops &Group : Plan.Reduction)
     ReductionSizes.push_back(groupSize(Group));
   for (const TileOperand &Operand : Plan.Operands)
     prepareOperand(Operand);
@@ -62,7 +62,7 @@ LogicalResult TileNest::emit(Value Begin, Value End) {
   return Result;
 }
 
-Value TileNest::groupSize(const LoopGroup &Group) {
+Value TileNest::groupSize(const JoinedLoops &Group) {
   SmallVector<Value> Sizes;
   for (unsigned Loop : Group.Loops)
     Sizes.push_back(LoopSizes[Loop]);
@@ -328,7 +328,7 @@ FailureOr<bool> buildHostTile(FusedKernel &Form, const HostMachine &Machine) {
     return false;
   shape::Facts Facts = factsOf(Form.Func);
   double UnitCost = double(Plan->unitRows()) * Plan->Blocks.back();
-  for (const LoopGroup &Group : Plan->Reduction)
+  for (const JoinedLoops &Group : Plan->Reduction)
     UnitCost *= std::max<int64_t>(Group.Typical, 1);
   shape::Expr Work = Plan->work();
   UnitRange Range = addUnitRange(Form.Func);

@@ -104,7 +104,7 @@ SmallVector<Value> TileNest::steps(const Tile &T, const Chunk &C,
                                    SmallVector<Value> Sums) {
   if (Group == Plan.Reduction.size())
     return step(T, Loops, Offsets, Sums);
-  const LoopGroup &G = Plan.Reduction[Group];
+  const JoinedLoops &G = Plan.Reduction[Group];
   auto Enter = [&](Value Inside, SmallVector<Value> Carried) {
     SmallVector<Value> NextLoops(Loops), Next(Offsets);
     NextLoops[G.last()] = add(C.Origin[Group], Inside);
@@ -154,7 +154,7 @@ SmallVector<Value> TileNest::step(const Tile &T, ArrayRef<Value> Loops,
       for (BlockArgument Arg : Root.getRegionOutputArgs())
         Map.map(Arg, Sums[At++]);
       SmallVector<Value> Indices = parallelLoops(T, R, Columns[C].From);
-      for (const LoopGroup &Group : Plan.Reduction)
+      for (const JoinedLoops &Group : Plan.Reduction)
         Indices[Group.last()] = Loops[Group.last()];
       SmallVector<Value> Yielded;
       Vectors.setMask(Columns[C].Mask);

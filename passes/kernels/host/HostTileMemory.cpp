@@ -78,7 +78,7 @@ void TileNest::fillRegion(unsigned Number) {
     AffineExpr Expr = Operand.Map.getResult(Dim);
     // The index of several loops walked as one runs past its own dim on
     // purpose.
-    bool Joined = llvm::any_of(Plan.Parallel, [&](const LoopGroup &Group) {
+    bool Joined = llvm::any_of(Plan.Parallel, [&](const JoinedLoops &Group) {
       return Group.Loops.size() > 1 && factorOf(Expr, Group.last()) != 0;
     });
     if (isa<AffineDimExpr>(Expr) || Joined)
@@ -172,7 +172,7 @@ void TileNest::panelRows(
     llvm::function_ref<void(ArrayRef<Value>, Value)> Body) {
   if (Group == Plan.Reduction.size())
     return Body(Loops, Step);
-  const LoopGroup &G = Plan.Reduction[Group];
+  const JoinedLoops &G = Plan.Reduction[Group];
   auto Enter = [&](Value Inside) {
     Value At = add(C.Origin[Group], Inside);
     SmallVector<Value> Sizes;

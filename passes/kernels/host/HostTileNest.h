@@ -60,7 +60,7 @@ private:
   };
 
   // HostTile.cpp
-  Value groupSize(const LoopGroup &Group);
+  Value groupSize(const JoinedLoops &Group);
   Value blockExtent(unsigned Group, Value From);
   void prepareOperand(const TileOperand &Operand);
   Value scratch(int64_t Elements, mlir::Type Element);

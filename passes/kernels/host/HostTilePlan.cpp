@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -124,13 +125,13 @@ private:
     Plan.Lanes = std::max(Machine.VectorBits / Widest, 1u);
   }
 
-  LoopGroup groupOf(unsigned Loop) {
+  JoinedLoops groupOf(unsigned Loop) {
     Expr Size = *sizeExpr(Plan.LoopSizes[Loop]);
     return {{Loop}, Size, Facts.optimum(Size).value_or(8)};
   }
 
-  void append(LoopGroup &Group, unsigned Loop) {
-    LoopGroup One = groupOf(Loop);
+  void append(JoinedLoops &Group, unsigned Loop) {
+    JoinedLoops One = groupOf(Loop);
     Group.Loops.push_back(Loop);
     Group.Size = Group.Size * One.Size;
     Group.Typical *= One.Typical;
@@ -156,7 +157,7 @@ private:
 
   bool readOperands() {
     linalg::GenericOp Root = Plan.Root;
-    const LoopGroup &Vector = Plan.Parallel.back();
+    const JoinedLoops &Vector = Plan.Parallel.back();
     for (OpOperand *Operand : Root.getDpsInputOperands()) {
       if (!Root.payloadUsesValueFromOperand(Operand))
         continue;
@@ -330,7 +331,7 @@ private:
     for (unsigned Loop : Loops) {
       if (constantOf(Plan.LoopSizes[Loop]) == 1)
         continue;
-      LoopGroup One = groupOf(Loop);
+      JoinedLoops One = groupOf(Loop);
       bool Joins = !Plan.Reduction.empty() && !Indexed.contains(Loop) &&
                    !Indexed.contains(Plan.Reduction.back().last());
       for (const TileOperand &Operand : Plan.Operands) {

@@ -31,7 +31,7 @@ namespace kpc::kernels {
 
 /// Adjacent loops that are walked as one. The index stands at the last of them,
 /// the others stay 0.
-struct LoopGroup {
+struct JoinedLoops {
   llvm::SmallVector<unsigned> Loops;
   shape::Expr Size;
   /// Expected size, where `Size` is not constant.
@@ -59,7 +59,7 @@ struct TileOperand {
   llvm::SmallVector<int64_t> Box;
 
   mlir::Value tensor() const { return Operand->get(); }
-  bool dependsOn(const LoopGroup &Group) const {
+  bool dependsOn(const JoinedLoops &Group) const {
     return llvm::any_of(
         Group.Loops, [&](unsigned Loop) { return Map.isFunctionOfDim(Loop); });
   }
@@ -74,8 +74,8 @@ struct TilePlan {
   mlir::linalg::GenericOp Root;
   llvm::SmallVector<mlir::OpFoldResult> LoopSizes;
   /// Parallel groups, slow to fast; the last is the vector group.
-  llvm::SmallVector<LoopGroup> Parallel;
-  llvm::SmallVector<LoopGroup> Reduction;
+  llvm::SmallVector<JoinedLoops> Parallel;
+  llvm::SmallVector<JoinedLoops> Reduction;
   llvm::SmallVector<TileOperand> Operands;
   int Row = -1;                      ///< a parallel group; -1: one row
   llvm::SmallVector<int64_t> Blocks; ///< of a unit, per parallel group

@@ -1,5 +1,8 @@
 // RUN: kpc-opt %s --im2col-patch-embed | FileCheck %s
 // RUN: kpc-opt %s --im2col-patch-embed=narrow=true | FileCheck %s --check-prefix=NARROW
+// RUN: kpc-opt %s --im2col-patch-embed='narrow=true keep=patches' | FileCheck %s --check-prefix=KEPT
+// RUN: not kpc-opt %s '--im2col-patch-embed=keep=a(' 2>&1 | FileCheck %s --check-prefix=ERROR
+// ERROR: error: 'a(' is no regular expression
 
 // Convolutions whose step is the filter's size are products of patches.
 
@@ -54,4 +57,18 @@ func.func @others(%x: !graph.tensor<[n, 12, 8], f16>, %w: !graph.tensor<[4, 8, 8
   %3 = graph.conv %b, %v stride [4] dilation [1] low [0] high [0] groups 1 : !graph.tensor<[n, 13, 2], f16>, !graph.tensor<[4, 2, 8], f16>
   %4 = graph.conv %a, %p stride [1] dilation [1] low [0] high [0] groups 1 : !graph.tensor<[n, 12, 2], f16>, !graph.tensor<[1, 2, 8], f16>
   return %0, %1, %2, %3, %4 : !graph.tensor<[n, 3, 8], f16>, !graph.tensor<[n, 5, 8], f16>, !graph.tensor<[n, 4, 8], f16>, !graph.tensor<[n, 3, 8], f16>, !graph.tensor<[n, 12, 8], f16>
+}
+
+// What stays f32 by its node's name stays a convolution.
+// NARROW-LABEL: @kept(
+// NARROW-NOT: graph.conv
+// NARROW: return
+// KEPT-LABEL: @kept(
+// KEPT: graph.conv
+// KEPT: graph.matmul
+// KEPT-NOT: graph.conv
+func.func @kept(%x: !graph.tensor<[n, 12, 2], f32>, %w: !graph.tensor<[4, 2, 8], f32>) -> (!graph.tensor<[n, 3, 8], f32>, !graph.tensor<[n, 3, 8], f32>) {
+  %0 = graph.conv %x, %w stride [4] dilation [1] low [0] high [0] groups 1 : !graph.tensor<[n, 12, 2], f32>, !graph.tensor<[4, 2, 8], f32> loc("patches")
+  %1 = graph.conv %x, %w stride [4] dilation [1] low [0] high [0] groups 1 : !graph.tensor<[n, 12, 2], f32>, !graph.tensor<[4, 2, 8], f32> loc("others")
+  return %0, %1 : !graph.tensor<[n, 3, 8], f32>, !graph.tensor<[n, 3, 8], f32>
 }

@@ -1,5 +1,8 @@
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(pad-channels))' | FileCheck %s
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(pad-channels{narrow=true}))' | FileCheck %s --check-prefix=NARROW
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(pad-channels{narrow=true keep=stem}))' | FileCheck %s --check-prefix=KEPT
+// RUN: not kpc-opt %s --pass-pipeline='builtin.module(func.func(pad-channels{keep=a(}))' 2>&1 | FileCheck %s --check-prefix=ERROR
+// ERROR: error: 'a(' is no regular expression
 
 // Steps of two pixels are 16 bytes where pixels have four channels; the zeros around the image go into memory.
 // CHECK-LABEL: @first(
@@ -53,4 +56,17 @@ func.func @others(%x: !graph.tensor<[n, 8, 8, 3], f32>, %g: !graph.tensor<[n, 8,
   %2 = graph.conv %one, %v stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 8, 8, 1], f16>, !graph.tensor<[3, 3, 1, 8], f16>
   %3 = graph.conv %g, %c stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 8, 8, 6], f16>, !graph.tensor<[3, 3, 6, 8], f16>
   return %0, %1, %2, %3 : !graph.tensor<[n, 6, 6, 8], f32>, !graph.tensor<[n, 6, 6, 8], f16>, !graph.tensor<[n, 6, 6, 8], f16>, !graph.tensor<[n, 6, 6, 8], f16>
+}
+
+// What stays f32 by its node's name is left alone, too.
+// NARROW-LABEL: @kept(
+// NARROW-COUNT-2: graph.conv {{.*}} : <[n, 8, 8, 8], f32>
+// KEPT-LABEL: @kept(
+// KEPT: graph.conv {{.*}} : <[n, 8, 8, 3], f32>
+// KEPT: graph.conv {{.*}} : <[n, 8, 8, 8], f32>
+func.func @kept(%x: !graph.tensor<[n, 8, 8, 3], f32>) -> (!graph.tensor<[n, 6, 6, 8], f32>, !graph.tensor<[n, 6, 6, 8], f32>) {
+  %w = graph.weight "m#w" [] : !graph.tensor<[3, 3, 3, 8], f32>
+  %0 = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 8, 8, 3], f32>, !graph.tensor<[3, 3, 3, 8], f32> loc("stem")
+  %1 = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : !graph.tensor<[n, 8, 8, 3], f32>, !graph.tensor<[3, 3, 3, 8], f32> loc("body")
+  return %0, %1 : !graph.tensor<[n, 6, 6, 8], f32>, !graph.tensor<[n, 6, 6, 8], f32>
 }

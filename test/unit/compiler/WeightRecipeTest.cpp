@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/weights/WeightRecipe.h"
+#include "compiler/artifact/PlanWeights.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/MLIRContext.h"
 
@@ -54,6 +55,21 @@ protected:
   std::vector<uint8_t> Bytes;
   Weight Source;
 };
+
+/// By the type itself: another one of the same width is not taken for it.
+TEST(ElementTypes, AreThoseThatKernelsRead) {
+  mlir::MLIRContext Context;
+  auto Of = [&](const char *Text) {
+    return elementTypeOf(mlir::parseType(Text, &Context));
+  };
+  EXPECT_EQ(Of("bf16"), ElementType::BF16);
+  EXPECT_EQ(Of("i1"), ElementType::Bool);
+  EXPECT_EQ(Of("i8"), ElementType::I8);
+  EXPECT_EQ(Of("ui64"), ElementType::U64);
+  for (const char *Text : {"f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "i4",
+                           "ui1", "si8", "i128", "f80", "tf32", "index"})
+    EXPECT_EQ(Of(Text), ElementType::Undefined) << Text;
+}
 
 } // namespace
 

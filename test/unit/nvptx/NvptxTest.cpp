@@ -399,6 +399,24 @@ TEST(Ptxas, ReadsTheLog) {
   EXPECT_EQ(A.Kernels[1].Name, "small");
   EXPECT_EQ(A.Kernels[1].Registers, 10);
   EXPECT_EQ(A.Warnings.size(), 1u);
+  EXPECT_EQ(A.slowdown(),
+            "spills 24 bytes of registers and reports a loss of speed (C7510)");
+}
+
+TEST(Ptxas, SaysWhatSlowsAKernelDown) {
+  auto Said = [](std::string_view Log) {
+    Assembly A;
+    readPtxasLog(Log, A);
+    return A.slowdown();
+  };
+  EXPECT_EQ(Said("ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+                 "    0 bytes stack frame, 0 bytes spill stores, 0 bytes\n"),
+            "");
+  EXPECT_EQ(Said("ptxas warning : something else\n"), "");
+  const char *Serial =
+      "ptxas info    : (C7514) Potential Performance Loss: x\n";
+  EXPECT_EQ(Said(std::string(Serial) + Serial),
+            "reports a loss of speed (C7514)");
 }
 
 TEST(Ptxas, Missing) {
