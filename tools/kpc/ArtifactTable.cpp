@@ -440,6 +440,9 @@ static void addProvenance(const format::Model &M, ArtifactFacts &Out) {
       else if (Key.starts_with(TakenDimPrefix))
         Out.TakenDims.emplace_back(Key.substr(TakenDimPrefix.size()),
                                    textOf(Extra->value()));
+      else if (Key.starts_with(MetadataPrefix))
+        Out.Metadata.emplace_back(Key.substr(MetadataPrefix.size()),
+                                  textOf(Extra->value()));
       else
         Add(Extra->key()->c_str(), Extra->value());
     }
@@ -480,6 +483,8 @@ std::optional<ArtifactFacts> readFacts(const std::string &Path,
     for (const format::Symbol *S : *M.symbols()) {
       auto It = Dims.find(S->name()->string_view());
       Symbols.push_back(It == Dims.end() ? S->min() : It->second);
+      if (S->reason())
+        Out.Reasons.emplace_back(S->name()->str(), S->reason()->str());
     }
   if (M.targets())
     for (const format::Target *T : *M.targets())

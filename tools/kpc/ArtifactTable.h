@@ -105,6 +105,10 @@ struct ArtifactFacts {
   RemarkFacts Remarks;
   /// Dims of the model's that are none of the artifact's, and what they are.
   std::vector<std::pair<std::string, std::string>> TakenDims;
+  /// What the model's maker says of it: class names, dictionaries.
+  std::vector<std::pair<std::string, std::string>> Metadata;
+  /// Why dims must be as the artifact says, by name.
+  std::vector<std::pair<std::string, std::string>> Reasons;
 };
 
 /// Reads the table of a file that the runtime has loaded already, so that

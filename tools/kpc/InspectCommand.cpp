@@ -8,6 +8,7 @@
 #include "tools/kpc/ArtifactTable.h"
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Inputs.h"
+#include "tools/kpc/InspectModel.h"
 #include "tools/kpc/Json.h"
 #include "tools/kpc/Runtime.h"
 #include "tools/kpc/TextTable.h"
@@ -222,6 +223,12 @@ static void printText(const InspectArguments &Arguments, const Model &M,
     Taken.row({printable(Name), printable(Size)});
   if (!Taken.empty())
     fmt::print("dims that are settled:\n{}", Taken.text());
+  TextTable Reasons("ll");
+  for (const auto &[Name, Why] : Facts.Reasons)
+    Reasons.row({printable(Name), printable(Why, 400)});
+  if (!Reasons.empty())
+    fmt::print("why dims must be as they are:\n{}", Reasons.text());
+  printMetadata(Facts.Metadata);
   printTargets(M, Facts);
   printMemory(Facts, Dims, Arguments.VerifyWeights);
   for (const TargetFacts &T : Facts.Targets)
@@ -330,6 +337,8 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
   Out["provenance"] = Json::object();
   for (const auto &[Key, Value] : Facts.Provenance)
     Out["provenance"][Key] = Value;
+  if (!Facts.Metadata.empty())
+    Out["metadata"] = Facts.Metadata;
   Out["inputs"] = portsJson(M.inputs());
   Out["outputs"] = portsJson(M.outputs());
   Out["dims"] = Json::array();
@@ -339,6 +348,9 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
     J["divisor"] = S.divisor;
     if (S.optimum >= 0)
       J["optimum"] = S.optimum;
+    for (const auto &[Name, Why] : Facts.Reasons)
+      if (Name == S.name)
+        J["reason"] = Why;
     Out["dims"].push_back(std::move(J));
   }
   Out["settled_dims"] = Json::object();
@@ -364,6 +376,8 @@ static int inspectCommand(const InspectArguments &Arguments) {
   reproduceWith(Arguments.Artifact);
   crashForTesting(/*InWorker=*/false);
   Diagnostics Diags;
+  if (Arguments.Artifact.ends_with(".onnx"))
+    return inspectModel(Arguments.Artifact, Arguments.Json);
   std::optional<Model> M = openModel(Arguments.Artifact, Diags);
   if (!M)
     return finish(Diags);
@@ -391,8 +405,10 @@ static int inspectCommand(const InspectArguments &Arguments) {
 
 void addInspectCommand(CLI::App &Main, Action &Chosen) {
   auto Arguments = std::make_shared<InspectArguments>();
-  CLI::App &App = *Main.add_subcommand("inspect", "say what is in an artifact");
-  addFile(App, Arguments->Artifact, "artifact", "the file that compile wrote");
+  CLI::App &App =
+      *Main.add_subcommand("inspect", "say what is in an artifact or a model");
+  addFile(App, Arguments->Artifact, "artifact",
+          "the file that compile wrote, or a model.onnx");
   addDimValues(App, Arguments->Dims);
   App.add_flag("--verify-weights", Arguments->VerifyWeights,
                "read all weights and compare them with their digest (the rest "
