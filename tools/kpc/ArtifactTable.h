@@ -95,11 +95,18 @@ struct RemarkFacts {
   std::vector<std::string> Made, Refused;
 };
 
+struct WeightFacts {
+  std::string Name;
+  std::string Type; ///< "f32[64,128]"
+  uint64_t Bytes = 0;
+};
+
 struct ArtifactFacts {
   uint64_t FileBytes = 0, WeightBytes = 0;
   size_t Weights = 0;
   int FormatMajor = 0, FormatMinor = 0;
   std::vector<TargetFacts> Targets;
+  std::vector<WeightFacts> WeightList; ///< the largest first
   std::vector<std::pair<std::string, std::string>> Provenance;
   // Not among the provenance's properties here:
   RemarkFacts Remarks;

@@ -23,7 +23,7 @@ struct InspectArguments {
   std::string Artifact;
   std::map<std::string, int64_t> Dims;
   bool Json = false, Kernels = true, VerifyWeights = false, Remarks = false;
-  bool Quiet = false;
+  bool Quiet = false, Weights = false;
 };
 } // namespace
 
@@ -59,6 +59,21 @@ static void printMemory(const ArtifactFacts &Facts, const shape::Bindings &Dims,
                  fmt::format("{}, at least; {} without reuse", T.Name,
                              bytesText(*T.ValueBytes))});
   fmt::print("{}", Table.text());
+}
+
+/// What was computed when compiling is no tensor of the model's.
+static std::string originOf(const WeightFacts &W) {
+  return W.Name.find("folded#") == std::string::npos
+             ? "of the model"
+             : "computed when compiling";
+}
+
+static void printWeights(const ArtifactFacts &Facts) {
+  TextTable Table("rlll");
+  for (const WeightFacts &W : Facts.WeightList)
+    Table.row(
+        {bytesText(W.Bytes), W.Type, originOf(W), printable(W.Name, 100)});
+  fmt::print("weights:\n{}", Table.text());
 }
 
 /// Up to four nodes by name.
@@ -231,6 +246,8 @@ static void printText(const InspectArguments &Arguments, const Model &M,
   printMetadata(Facts.Metadata);
   printTargets(M, Facts);
   printMemory(Facts, Dims, Arguments.VerifyWeights);
+  if (Arguments.Weights)
+    printWeights(Facts);
   for (const TargetFacts &T : Facts.Targets)
     if (!T.Controls.empty())
       printControls(T);
@@ -359,6 +376,12 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
   Out["weights"] = {{"tensors", Facts.Weights}, {"bytes", Facts.WeightBytes}};
   if (Arguments.VerifyWeights)
     Out["weights"]["verified"] = true;
+  for (const WeightFacts &W : Facts.WeightList)
+    if (Arguments.Weights)
+      Out["weights"]["list"].push_back({{"name", W.Name},
+                                        {"type", W.Type},
+                                        {"bytes", W.Bytes},
+                                        {"origin", originOf(W)}});
   Out["memory_for"] = Json::object();
   for (const auto &[Name, Value] : Dims)
     Out["memory_for"][Name] = Value;
@@ -413,6 +436,8 @@ void addInspectCommand(CLI::App &Main, Action &Chosen) {
   App.add_flag("--verify-weights", Arguments->VerifyWeights,
                "read all weights and compare them with their digest (the rest "
                "of the file is compared whenever it is loaded)");
+  App.add_flag("--weights", Arguments->Weights,
+               "list the weights, the largest first, and where each is from");
   App.add_flag("--remarks", Arguments->Remarks,
                "list what was fused when compiling, and what was not and why");
   App.add_flag("--json", Arguments->Json, "print JSON");

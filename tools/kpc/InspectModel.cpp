@@ -106,6 +106,10 @@ static std::pair<size_t, uint64_t> weightsOf(const onnx::Graph &G) {
   return {Count, Bytes};
 }
 
+static std::string counted(size_t Count, const char *What) {
+  return fmt::format("{} {}{}", Count, What, Count == 1 ? "" : "s");
+}
+
 int inspectModel(const std::string &Path, bool AsJson) {
   Diagnostics Diags;
   Diags.setFile(Path);
@@ -137,8 +141,8 @@ int inspectModel(const std::string &Path, bool AsJson) {
   }
   fmt::print("{}: ONNX model, IR {}{}{}\n", Path, M->IrVersion, Opsets,
              M->Producer.empty() ? "" : ", by " + printable(M->Producer, 60));
-  fmt::print("{} nodes, {} of weights in {} tensors\n", M->Main.Nodes.size(),
-             bytesText(Bytes), Tensors);
+  fmt::print("{}, {} of weights in {}\n", counted(M->Main.Nodes.size(), "node"),
+             bytesText(Bytes), counted(Tensors, "tensor"));
   printPorts("inputs", M->Main.Inputs, Names);
   printPorts("outputs", M->Main.Outputs, Names);
   TextTable Dims("ll");
