@@ -48,6 +48,7 @@ public:
         Bridge(Context, Diags, Code::GraphRefused),
         Kernels(this->Options, Diags, Report) {
     Diags.setFile(Options.Model);
+    Diags.setStrict(Options.Strict);
   }
 
   /// Each returns false after an error.
@@ -83,6 +84,7 @@ private:
   DiagnosticBridge Bridge;
   std::vector<const target::Target *> Targets;
   WeightStore Weights;
+  std::vector<std::pair<std::string, std::string>> Metadata;
   OwningOpRef<ModuleOp> Module;
   KernelPhase Kernels;
   std::vector<TargetKernels> Compiled;
@@ -138,8 +140,11 @@ bool Compilation::loadOnnx(const std::string &Path) {
   onnx::ImportOptions Import;
   for (const auto &[Name, Facts] : Options.Dims)
     Import.Dims.emplace(Name, Facts);
+  Import.Places.insert(Options.Places.begin(), Options.Places.end());
+  Import.Values.insert(Options.Values.begin(), Options.Values.end());
   std::vector<onnx::NamedDim> Named;
   Import.Named = &Named;
+  Import.Metadata = &Metadata;
   Module = onnx::importModel(Context, Path, Import, Weights, Diags);
   for (const onnx::NamedDim &D : Named)
     Report.Notes.push_back(
@@ -297,6 +302,9 @@ bool Compilation::writeArtifact() {
   Contents->Provenance.Options = Options.CommandLine;
   if (!Options.Strip)
     Contents->Provenance.Properties = remarksAsProperties(Report.Remarks);
+  for (const auto &[Key, Value] : Metadata)
+    Contents->Provenance.Properties.emplace_back(
+        std::string(MetadataPrefix) + Key, Value);
   for (const auto &[Name, Size] : graph::takenDims(*Module))
     Contents->Provenance.Properties.emplace_back(
         std::string(TakenDimPrefix) + Name, Size.str());

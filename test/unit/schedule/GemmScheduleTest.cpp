@@ -163,7 +163,7 @@ TEST(GemmSchedule, LongSumsAreSplit) {
   EXPECT_THAT(rankGemmSchedules(knownSum(shapeOf(64, 4096, 4096)), hopper())
                   .front()
                   .str(),
-              HasSubstr(" join)"));
+              HasSubstr(" reduce)"));
 }
 
 // Rows that do not begin at lines of the cache are looked up twice; blocks that
@@ -211,7 +211,7 @@ TEST(GemmSchedule, TextIsRead) {
         "gemm 192x256x64 stages 3 group_m 2",
         "gemm 64x128x32 stages 3 group_m 2",
         "gemm 64x128x64 stages 3 group_m 0",
-        "gemm 64x128x64 stages 3 group -2",
+        "gemm 64x128x64 stages 3 group_m -2",
         "gemm 99999999999999999999x128x64 stages 3 group_m 2",
         "gemm 64x128x64 stages 3 group_m 2 split_k 2", // the sum may be short
         "gemm 64x128x64 stages 3 group_m 2 split_k 0",
@@ -268,9 +268,9 @@ TEST(GemmSchedule, CostsArePrintedByParts) {
       EXPECT_THAT(One.str(), StartsWith(One.Schedule.str() + ": "));
       EXPECT_THAT(One.str(), HasSubstr(" us = "));
       EXPECT_THAT(One.str(), HasSubstr(" waves x (max("));
-      EXPECT_THAT(One.str(), HasSubstr(" multiply, "));
-      EXPECT_THAT(One.str(), HasSubstr(" bring) + "));
-      EXPECT_THAT(One.str(), EndsWith(" start"));
+      EXPECT_THAT(One.str(), HasSubstr(" mma, "));
+      EXPECT_THAT(One.str(), HasSubstr(" load) + "));
+      EXPECT_THAT(One.str(), EndsWith(" launch"));
     }
 }
 
