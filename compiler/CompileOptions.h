@@ -60,6 +60,11 @@ struct CompileOptions {
   std::vector<std::pair<std::string, Precision>> PrecisionFor;
   /// What the user says of dynamic sizes, by name. Min == Max fixes one.
   std::map<std::string, shape::SymbolFacts> Dims;
+  /// The same for all dims of an input, by its name.
+  std::map<std::string, std::vector<shape::SymbolFacts>> Places;
+  /// Values of inputs that are fixed now, as the user wrote them.
+  std::map<std::string, std::string> Values;
+  bool Strict = false; ///< warnings are errors
   std::optional<Phase> Emit;
   /// Rules that name kernels' schedules: see ScheduleFile.h. Empty: none.
   std::string ScheduleFile;

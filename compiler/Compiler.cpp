@@ -50,6 +50,7 @@ public:
         Bridge(Context, Diags, Code::GraphRefused),
         Kernels(this->Options, Diags, Report) {
     Diags.setFile(Options.Model);
+    Diags.setStrict(Options.Strict);
   }
 
   /// Each returns false after an error.
@@ -93,6 +94,7 @@ private:
   DiagnosticBridge Bridge;
   std::vector<const target::Target *> Targets;
   WeightStore Weights;
+  std::vector<std::pair<std::string, std::string>> Metadata;
   /// The graph of all targets; a plan, where the input file is one.
   OwningOpRef<ModuleOp> Module;
   std::vector<ClassPlan> Plans;
@@ -147,8 +149,11 @@ bool Compilation::loadOnnx(const std::string &Path) {
   onnx::ImportOptions Import;
   for (const auto &[Name, Facts] : Options.Dims)
     Import.Dims.emplace(Name, Facts);
+  Import.Places.insert(Options.Places.begin(), Options.Places.end());
+  Import.Values.insert(Options.Values.begin(), Options.Values.end());
   std::vector<onnx::NamedDim> Named;
   Import.Named = &Named;
+  Import.Metadata = &Metadata;
   Module = onnx::importModel(Context, Path, Import, Weights, Diags);
   for (const onnx::NamedDim &D : Named)
     Report.Notes.push_back(
@@ -358,6 +363,9 @@ bool Compilation::writeArtifact() {
   if (!Report.SlowPaths.empty())
     Contents->Provenance.Properties.emplace_back(
         "slow_paths", llvm::join(Report.SlowPaths, " "));
+  for (const auto &[Key, Value] : Metadata)
+    Contents->Provenance.Properties.emplace_back(
+        std::string(MetadataPrefix) + Key, Value);
   for (const auto &[Name, Size] : graph::takenDims(*Module))
     Contents->Provenance.Properties.emplace_back(
         std::string(TakenDimPrefix) + Name, Size.str());

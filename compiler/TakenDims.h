@@ -25,6 +25,10 @@ namespace kpc {
 
 inline constexpr std::string_view TakenDimPrefix = "dim:";
 
+/// In front of the keys of the model's own metadata (`metadata_props`), which
+/// are properties of the provenance as well.
+inline constexpr std::string_view MetadataPrefix = "metadata:";
+
 } // namespace kpc
 
 #endif // KPC_COMPILER_TAKENDIMS_H

@@ -130,7 +130,8 @@ auto TableBuilder::symbols() -> Vector<format::Symbol> {
     SymbolIndex.try_emplace(S.Name, int64_t(SymbolIndex.size()));
     return format::CreateSymbol(Builder, text(S.Name), S.Facts.Min, S.Facts.Max,
                                 S.Facts.Optimum.value_or(-1), S.Facts.Divisor,
-                                format::SymbolSource(S.Source));
+                                format::SymbolSource(S.Source),
+                                S.Reason.empty() ? 0 : text(S.Reason));
   });
 }
 

@@ -52,6 +52,8 @@ struct Symbol {
   std::string Name;
   shape::SymbolFacts Facts;
   SymbolSource Source = SymbolSource::Dim;
+  /// Why the range or the divisor must hold, for messages; empty: no reason.
+  std::string Reason = {};
 };
 
 /// An input or output of the model.

@@ -11,6 +11,7 @@
 #include "compiler/artifact/KernelRecords.h"
 #include "compiler/artifact/KernelUses.h"
 #include "compiler/artifact/PlanSteps.h"
+#include "compiler/artifact/SizeAssumptions.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <set>
@@ -226,5 +227,6 @@ kpc::planToContents(const WeightStore &Weights,
       return T.takeError();
     Contents.Targets.push_back(std::move(*T));
   }
+  addSizeAssumptions(Module, Contents);
   return Contents;
 }

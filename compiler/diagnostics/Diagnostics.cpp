@@ -128,14 +128,16 @@ std::string Diagnostic::json() const {
 
 Diagnostic &Diagnostics::report(Code C) {
   const CodeInfo &Info = codeInfo(C);
-  if (Info.Level == Severity::Error)
+  bool Fatal = Strict && Info.Level == Severity::Warning;
+  Severity Level = Fatal ? Severity::Error : Info.Level;
+  if (Level == Severity::Error)
     ++Errors;
   // What is beyond the limit is written into a place that nobody reads.
   bool Kept = ++Count[C] <= KeptPerCode;
   Diagnostic &D = Kept ? List.emplace_back() : LeftOut;
   D = Diagnostic{};
   D.Id = C;
-  D.Level = Info.Level;
+  D.Level = Level;
   D.Hint = Info.Hint;
   D.Place.File = File;
   return D;

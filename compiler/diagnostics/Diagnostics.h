@@ -96,6 +96,8 @@ public:
   /// The file that places without one are in, as the user spelled it.
   void setFile(std::string Name) { File = std::move(Name); }
   const std::string &file() const { return File; }
+  /// Warnings that are reported from now on are errors.
+  void setStrict(bool On) { Strict = On; }
 
   Diagnostic &report(Code C);
   Diagnostic &error(Code C) { return report(C); }
@@ -121,6 +123,7 @@ private:
   std::map<Code, size_t> Count;
   Diagnostic LeftOut{};
   size_t Errors = 0;
+  bool Strict = false;
 };
 
 /// `Text` as a JSON string, with its quotes. Bytes that are not UTF-8 become

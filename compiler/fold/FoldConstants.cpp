@@ -24,14 +24,19 @@ namespace {
 
 /// Most bytes that one folded value may take: more stays for run time.
 constexpr int64_t MostBytes = int64_t(1) << 30;
+/// A value may take so many bytes, or so many times those that it is made of:
+/// one that repeats what is small is cheaper to compute than to read.
+constexpr int64_t FreeBytes = int64_t(1) << 20, MostGrowth = 4;
 
 /// Finds what can be computed now, and what of it is needed later.
 class Frontier {
 public:
   explicit Frontier(func::FuncOp Main) {
     for (Operation &Op : Main.getBody().front())
-      if (isKnown(&Op))
+      if (isKnown(&Op)) {
         Known.insert(&Op);
+        MadeOf[&Op] = bytesBehind(&Op);
+      }
     for (Operation *Op : Known)
       for (Operation *User : Op->getUsers())
         if (!Known.contains(User))
@@ -78,18 +83,44 @@ private:
            });
   }
 
+  static int64_t bytesOf(Value V) {
+    std::optional<int64_t> Count = typeOf(V).getNumElements().asConstant();
+    return Count.value_or(0) * elementBytes(typeOf(V).getElementType());
+  }
+
+  /// Bytes that a known value is computed from.
+  int64_t bytesBehind(Operation *Op) const {
+    int64_t Own = bytesOf(Op->getResult(0)), Sum = 0;
+    if (auto Constant = dyn_cast<ConstantOp>(Op)) {
+      auto Elements = dyn_cast<DenseElementsAttr>(Constant.getValue());
+      return Elements && Elements.isSplat() ? std::min<int64_t>(Own, 8) : Own;
+    }
+    if (isa<WeightOp>(Op))
+      return Own;
+    for (Value Operand : Op->getOperands())
+      Sum = std::min(Sum + MadeOf.lookup(Operand.getDefiningOp()), Own);
+    return Sum;
+  }
+
   /// What repeats or only renames something is not worth storing; what it is
   /// made of may be.
   void need(Value V) {
     Operation *Op = V.getDefiningOp();
-    if (isa<ConstantOp, WeightOp>(Op))
+    if (isa<ConstantOp, WeightOp>(Op) || !Asked.insert(Op).second)
       return;
-    if (isa<BroadcastOp, ReshapeOp>(Op))
-      return need(Op->getOperand(0));
-    Needed.insert(V);
+    int64_t Bytes = bytesOf(V);
+    bool Grows = Bytes > FreeBytes && Bytes / MostGrowth > MadeOf.lookup(Op);
+    if (!Grows && !isa<BroadcastOp, ReshapeOp>(Op)) {
+      Needed.insert(V);
+      return;
+    }
+    for (Value Operand : Op->getOperands())
+      need(Operand);
   }
 
   llvm::SetVector<Operation *> Known;
+  DenseMap<Operation *, int64_t> MadeOf; ///< bytes
+  DenseSet<Operation *> Asked;
   llvm::SetVector<Value> Needed;
 };
 

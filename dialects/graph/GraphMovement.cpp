@@ -28,6 +28,18 @@ static bool fitsIn(const Expr &Size, const Expr &Limit) {
   return Size == Limit || (A && B && *A <= *B);
 }
 
+/// One value repeated, with the result's sizes; null for anything else.
+static OpFoldResult splatOf(Attribute X, SymbolicTensorType Ty) {
+  auto Elements = dyn_cast_if_present<DenseElementsAttr>(X);
+  if (!Elements || !Elements.isSplat() || !Ty.hasStaticShape())
+    return {};
+  SmallVector<int64_t> Sizes;
+  for (const Expr &E : Ty.getDims())
+    Sizes.push_back(*E.asConstant());
+  return Elements.resizeSplat(
+      RankedTensorType::get(Sizes, Ty.getElementType()));
+}
+
 //===----------------------------------------------------------------------===//
 // broadcast, reshape
 //===----------------------------------------------------------------------===//
@@ -53,15 +65,7 @@ LogicalResult BroadcastOp::verify() {
 OpFoldResult BroadcastOp::fold(FoldAdaptor Op) {
   if (getX().getType() == getY().getType())
     return getX();
-  SymbolicTensorType Ty = typeOf(getY());
-  auto Elements = dyn_cast_if_present<DenseElementsAttr>(Op.getX());
-  if (!Elements || !Elements.isSplat() || !Ty.hasStaticShape())
-    return {};
-  SmallVector<int64_t> Sizes;
-  for (const Expr &E : Ty.getDims())
-    Sizes.push_back(*E.asConstant());
-  return Elements.resizeSplat(
-      RankedTensorType::get(Sizes, Ty.getElementType()));
+  return splatOf(Op.getX(), typeOf(getY()));
 }
 
 LogicalResult ReshapeOp::verify() {
@@ -120,7 +124,9 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *,
   return appendTensor(Loc, Dims, From.getElementType(), Types);
 }
 
-OpFoldResult TransposeOp::fold(FoldAdaptor) {
+OpFoldResult TransposeOp::fold(FoldAdaptor Op) {
+  if (OpFoldResult Splat = splatOf(Op.getX(), typeOf(getY())))
+    return Splat;
   if (llvm::equal(getPerm(), llvm::seq<int64_t>(0, getPerm().size())))
     return getX();
   auto Inner = getX().getDefiningOp<TransposeOp>();
@@ -171,7 +177,9 @@ LogicalResult SliceOp::verify() {
   return success();
 }
 
-OpFoldResult SliceOp::fold(FoldAdaptor) {
+OpFoldResult SliceOp::fold(FoldAdaptor Op) {
+  if (OpFoldResult Splat = splatOf(Op.getX(), typeOf(getY())))
+    return Splat;
   bool Whole = getX().getType() == getY().getType() &&
                llvm::all_of(getStep(), [](int64_t S) { return S == 1; }) &&
                llvm::all_of(getStart().getDims(),

@@ -24,6 +24,11 @@ static constexpr int64_t LargestShared = 1 << 20;
 // Work units of a host kernel: counters past them stay within 64 bits.
 static constexpr int64_t LargestWork = int64_t(1) << 60;
 
+/// ": 'Concat_5' (Concat) needs …", where the model says why.
+static std::string reasonOf(const format::Symbol &S) {
+  return S.reason() ? ": " + format::printable(S.reason()) : std::string();
+}
+
 Status checkSymbols(const Model &M, std::span<const int64_t> Symbols) {
   for (uint32_t I = 0; I < Symbols.size(); ++I) {
     const format::Symbol *S = M.table().symbols()->Get(I);
@@ -42,16 +47,20 @@ Status checkSymbols(const Model &M, std::span<const int64_t> Symbols) {
                                                : std::to_string(S->max());
       Error E = failure(ErrorCode::OutOfRange,
                         "dim '%s' is %" PRId64
-                        ", but the model was compiled for %" PRId64 " to %s",
-                        Name.c_str(), Value, S->min(), Most.c_str());
-      E.Hint = "compile with --dim " + Name + "=MIN..MAX that covers it";
+                        ", but the model was compiled for %" PRId64 " to %s%s",
+                        Name.c_str(), Value, S->min(), Most.c_str(),
+                        reasonOf(*S).c_str());
+      E.Hint = S->reason()
+                   ? "for this size alone, compile with --dim " + Name + "=" +
+                         std::to_string(Value)
+                   : "compile with --dim " + Name + "=MIN..MAX that covers it";
       return E;
     }
     if (Value % S->divisor())
       return failure(ErrorCode::OutOfRange,
                      "dim '%s' is %" PRId64
-                     ", but must be a multiple of %" PRId64,
-                     Name.c_str(), Value, S->divisor());
+                     ", but must be a multiple of %" PRId64 "%s",
+                     Name.c_str(), Value, S->divisor(), reasonOf(*S).c_str());
   }
   return success();
 }

@@ -440,9 +440,25 @@ static void addProvenance(const format::Model &M, ArtifactFacts &Out) {
       else if (Key.starts_with(TakenDimPrefix))
         Out.TakenDims.emplace_back(Key.substr(TakenDimPrefix.size()),
                                    textOf(Extra->value()));
+      else if (Key.starts_with(MetadataPrefix))
+        Out.Metadata.emplace_back(Key.substr(MetadataPrefix.size()),
+                                  textOf(Extra->value()));
       else
         Add(Extra->key()->c_str(), Extra->value());
     }
+}
+
+static WeightFacts weightFacts(const format::Weight &W) {
+  WeightFacts Out;
+  Out.Name = textOf(W.name());
+  Out.Bytes = W.length();
+  Out.Type = elementTypeName(static_cast<ElementType>(W.type()));
+  Out.Type += '[';
+  if (W.dims())
+    for (uint32_t I = 0; I < W.dims()->size(); ++I)
+      Out.Type += (I ? "," : "") + std::to_string(W.dims()->Get(I));
+  Out.Type += ']';
+  return Out;
 }
 
 std::optional<ArtifactFacts> readFacts(const std::string &Path,
@@ -473,13 +489,21 @@ std::optional<ArtifactFacts> readFacts(const std::string &Path,
   Out.FormatMinor = Header->Minor;
   Out.Weights = sizeOf(M.weights());
   if (M.weights())
-    for (const format::Weight *W : *M.weights())
+    for (const format::Weight *W : *M.weights()) {
       Out.WeightBytes += W->length();
+      Out.WeightList.push_back(weightFacts(*W));
+    }
+  std::sort(Out.WeightList.begin(), Out.WeightList.end(),
+            [](const WeightFacts &A, const WeightFacts &B) {
+              return A.Bytes != B.Bytes ? A.Bytes > B.Bytes : A.Name < B.Name;
+            });
   std::vector<int64_t> Symbols;
   if (M.symbols())
     for (const format::Symbol *S : *M.symbols()) {
       auto It = Dims.find(S->name()->string_view());
       Symbols.push_back(It == Dims.end() ? S->min() : It->second);
+      if (S->reason())
+        Out.Reasons.emplace_back(S->name()->str(), S->reason()->str());
     }
   if (M.targets())
     for (const format::Target *T : *M.targets())

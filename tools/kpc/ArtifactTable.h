@@ -95,16 +95,27 @@ struct RemarkFacts {
   std::vector<std::string> Made, Refused;
 };
 
+struct WeightFacts {
+  std::string Name;
+  std::string Type; ///< "f32[64,128]"
+  uint64_t Bytes = 0;
+};
+
 struct ArtifactFacts {
   uint64_t FileBytes = 0, WeightBytes = 0;
   size_t Weights = 0;
   int FormatMajor = 0, FormatMinor = 0;
   std::vector<TargetFacts> Targets;
+  std::vector<WeightFacts> WeightList; ///< the largest first
   std::vector<std::pair<std::string, std::string>> Provenance;
   // Not among the provenance's properties here:
   RemarkFacts Remarks;
   /// Dims of the model's that are none of the artifact's, and what they are.
   std::vector<std::pair<std::string, std::string>> TakenDims;
+  /// What the model's maker says of it: class names, dictionaries.
+  std::vector<std::pair<std::string, std::string>> Metadata;
+  /// Why dims must be as the artifact says, by name.
+  std::vector<std::pair<std::string, std::string>> Reasons;
 };
 
 /// Reads the table of a file that the runtime has loaded already, so that

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace kpc::cli {
@@ -170,6 +171,26 @@ static void noteDrivers(const ArtifactFacts &Facts) {
   }
 }
 
+/// Weights that are far more than the model's: constants that grew when they
+/// were computed.
+static void noteGrownWeights(const CompileReport &Report,
+                             const ModelFile &Source) {
+  constexpr uint64_t Times = 2, Least = uint64_t(16) << 20;
+  uint64_t Model = 0;
+  std::vector<std::string> Files = Source.DataFiles;
+  Files.push_back(Source.Path);
+  for (const std::string &File : Files) {
+    std::error_code Failed;
+    uint64_t Size = std::filesystem::file_size(File, Failed);
+    Model += Failed ? 0 : Size;
+  }
+  if (Model && Report.WeightBytes > Model * Times + Least)
+    fmt::print(stderr,
+               "note: the weights take {}, the model {}: `kpc inspect "
+               "--weights` lists them\n",
+               bytesText(Report.WeightBytes), bytesText(Model));
+}
+
 /// What only the finished artifact shows.
 static void tellOfArtifact(const CompileOptions &Options,
                            const CompileReport &Report) {
@@ -272,8 +293,11 @@ static int compileCommand(CompileArguments &Arguments) {
     return printFault(Report);
   if (!Good)
     return exitCode(Good, Diags);
-  if (!Arguments.Quiet)
+  if (!Arguments.Quiet) {
     tellOfArtifact(Options, Report);
+    if (Source.Kind == ModelFile::Model)
+      noteGrownWeights(Report, Source);
+  }
   // What goes to standard output must not get between lines of IR.
   bool TextOnOutput = Options.Emit && OutputGiven && Options.Output == "-";
   if (!Arguments.Quiet && !TextOnOutput)

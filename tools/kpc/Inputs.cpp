@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace kpc::cli {
 
@@ -97,6 +98,9 @@ void needInputNames(const Model &M, const InputOptions &Options) {
 }
 
 namespace {
+/// Dims that nobody gave are not chosen larger than this.
+constexpr int64_t LargestChosen = 1 << 14;
+
 /// Collects what is known of each input, then makes the tensors.
 class InputMaker {
 public:
@@ -117,6 +121,9 @@ private:
   void takeTensor(size_t Index, HostTensor T, const std::string &File);
   void bindDims(size_t Index, const HostTensor &T, const std::string &File);
   void chooseOpenDims();
+  /// The next larger size of a dim; false if it has none.
+  bool grow(const kpc_symbol &S);
+  void fillOutputs(const std::set<std::string> &Open);
   void checkRanges();
   void checkGivenDims();
   std::optional<shape::Expr> sizeOf(std::string_view Text) const;
@@ -337,15 +344,46 @@ void InputMaker::takeList() {
   }
 }
 
+bool InputMaker::grow(const kpc_symbol &S) {
+  int64_t Divisor = std::max<int64_t>(S.divisor, 1), &Size = Bound[S.name];
+  if (Size >= LargestChosen || Size > S.max / 2)
+    return false;
+  int64_t Larger =
+      (std::max<int64_t>(Size * 2, 2) + Divisor - 1) / Divisor * Divisor;
+  bool Grows = Larger > Size && Larger <= S.max;
+  Size = Grows ? Larger : Size;
+  return Grows;
+}
+
+/// Grows dims that nobody gave until every output has elements: of a model that
+/// divides its sizes, the least sizes may leave nothing to compute.
+void InputMaker::fillOutputs(const std::set<std::string> &Open) {
+  for (bool Grew = true; Grew;) {
+    Grew = false;
+    std::set<std::string, std::less<>> Empty;
+    for (const kpc_port &Port : M.outputs())
+      for (int32_t I = 0; I < Port.rank; ++I)
+        if (auto Dim = sizeOf(Port.dim_texts[I]);
+            Dim && Dim->evaluate(Bound).value_or(1) <= 0)
+          Dim->collectSymbols(Empty);
+    for (const kpc_symbol &S : Symbols)
+      if (Empty.count(S.name) && Open.count(S.name))
+        Grew = grow(S) || Grew;
+  }
+}
+
 void InputMaker::chooseOpenDims() {
+  std::set<std::string> Open;
   for (const kpc_symbol &S : Symbols) {
     if (Bound.count(S.name))
       continue;
+    Open.insert(S.name);
     int64_t Least = std::max<int64_t>(S.min, S.max >= 1 ? 1 : 0);
     int64_t Divisor = std::max<int64_t>(S.divisor, 1);
     int64_t Rounded = (Least + Divisor - 1) / Divisor * Divisor;
     Bound[S.name] = S.optimum >= 0 ? S.optimum : std::min(Rounded, S.max);
   }
+  fillOutputs(Open);
 }
 
 void InputMaker::checkRanges() {

@@ -8,6 +8,7 @@
 #include "tools/kpc/ArtifactTable.h"
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Inputs.h"
+#include "tools/kpc/InspectModel.h"
 #include "tools/kpc/Json.h"
 #include "tools/kpc/Runtime.h"
 #include "tools/kpc/TextTable.h"
@@ -22,7 +23,7 @@ struct InspectArguments {
   std::string Artifact;
   std::map<std::string, int64_t> Dims;
   bool Json = false, Kernels = true, VerifyWeights = false, Remarks = false;
-  bool Quiet = false;
+  bool Quiet = false, Weights = false;
 };
 } // namespace
 
@@ -58,6 +59,21 @@ static void printMemory(const ArtifactFacts &Facts, const shape::Bindings &Dims,
                  fmt::format("{}, at least; {} without reuse", T.Name,
                              bytesText(*T.ValueBytes))});
   fmt::print("{}", Table.text());
+}
+
+/// What was computed when compiling is no tensor of the model's.
+static std::string originOf(const WeightFacts &W) {
+  return W.Name.find("folded#") == std::string::npos
+             ? "of the model"
+             : "computed when compiling";
+}
+
+static void printWeights(const ArtifactFacts &Facts) {
+  TextTable Table("rlll");
+  for (const WeightFacts &W : Facts.WeightList)
+    Table.row(
+        {bytesText(W.Bytes), W.Type, originOf(W), printable(W.Name, 100)});
+  fmt::print("weights:\n{}", Table.text());
 }
 
 /// Up to four nodes by name.
@@ -222,8 +238,16 @@ static void printText(const InspectArguments &Arguments, const Model &M,
     Taken.row({printable(Name), printable(Size)});
   if (!Taken.empty())
     fmt::print("dims that are settled:\n{}", Taken.text());
+  TextTable Reasons("ll");
+  for (const auto &[Name, Why] : Facts.Reasons)
+    Reasons.row({printable(Name), printable(Why, 400)});
+  if (!Reasons.empty())
+    fmt::print("why dims must be as they are:\n{}", Reasons.text());
+  printMetadata(Facts.Metadata);
   printTargets(M, Facts);
   printMemory(Facts, Dims, Arguments.VerifyWeights);
+  if (Arguments.Weights)
+    printWeights(Facts);
   for (const TargetFacts &T : Facts.Targets)
     if (!T.Controls.empty())
       printControls(T);
@@ -330,6 +354,8 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
   Out["provenance"] = Json::object();
   for (const auto &[Key, Value] : Facts.Provenance)
     Out["provenance"][Key] = Value;
+  if (!Facts.Metadata.empty())
+    Out["metadata"] = Facts.Metadata;
   Out["inputs"] = portsJson(M.inputs());
   Out["outputs"] = portsJson(M.outputs());
   Out["dims"] = Json::array();
@@ -339,6 +365,9 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
     J["divisor"] = S.divisor;
     if (S.optimum >= 0)
       J["optimum"] = S.optimum;
+    for (const auto &[Name, Why] : Facts.Reasons)
+      if (Name == S.name)
+        J["reason"] = Why;
     Out["dims"].push_back(std::move(J));
   }
   Out["settled_dims"] = Json::object();
@@ -347,6 +376,12 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
   Out["weights"] = {{"tensors", Facts.Weights}, {"bytes", Facts.WeightBytes}};
   if (Arguments.VerifyWeights)
     Out["weights"]["verified"] = true;
+  for (const WeightFacts &W : Facts.WeightList)
+    if (Arguments.Weights)
+      Out["weights"]["list"].push_back({{"name", W.Name},
+                                        {"type", W.Type},
+                                        {"bytes", W.Bytes},
+                                        {"origin", originOf(W)}});
   Out["memory_for"] = Json::object();
   for (const auto &[Name, Value] : Dims)
     Out["memory_for"][Name] = Value;
@@ -364,6 +399,8 @@ static int inspectCommand(const InspectArguments &Arguments) {
   reproduceWith(Arguments.Artifact);
   crashForTesting(/*InWorker=*/false);
   Diagnostics Diags;
+  if (Arguments.Artifact.ends_with(".onnx"))
+    return inspectModel(Arguments.Artifact, Arguments.Json);
   std::optional<Model> M = openModel(Arguments.Artifact, Diags);
   if (!M)
     return finish(Diags);
@@ -391,12 +428,16 @@ static int inspectCommand(const InspectArguments &Arguments) {
 
 void addInspectCommand(CLI::App &Main, Action &Chosen) {
   auto Arguments = std::make_shared<InspectArguments>();
-  CLI::App &App = *Main.add_subcommand("inspect", "say what is in an artifact");
-  addFile(App, Arguments->Artifact, "artifact", "the file that compile wrote");
+  CLI::App &App =
+      *Main.add_subcommand("inspect", "say what is in an artifact or a model");
+  addFile(App, Arguments->Artifact, "artifact",
+          "the file that compile wrote, or a model.onnx");
   addDimValues(App, Arguments->Dims);
   App.add_flag("--verify-weights", Arguments->VerifyWeights,
                "read all weights and compare them with their digest (the rest "
                "of the file is compared whenever it is loaded)");
+  App.add_flag("--weights", Arguments->Weights,
+               "list the weights, the largest first, and where each is from");
   App.add_flag("--remarks", Arguments->Remarks,
                "list what was fused when compiling, and what was not and why");
   App.add_flag("--json", Arguments->Json, "print JSON");

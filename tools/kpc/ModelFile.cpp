@@ -95,8 +95,13 @@ void refuseOptions(const ModelFile &File, const CompileOptions &Options) {
   const char *Typed = Plan ? "a plan has its types already"
                            : "a graph has the types of its inputs and outputs "
                              "already";
-  if (!Options.Dims.empty())
+  if (!Options.Dims.empty() || !Options.Places.empty())
     refuse("--dim", File.Path, Fixed, Again);
+  if (!Options.Values.empty())
+    refuse("--value", File.Path,
+           Plan ? "a plan has its inputs already"
+                : "a graph has its inputs already",
+           Again);
   if (Options.Io != Precision::Model)
     refuse("--io-precision", File.Path, Typed, Again);
   if (Plan && Options.Compute != Precision::Model)

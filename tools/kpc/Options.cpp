@@ -141,74 +141,129 @@ void needFile(const std::string &Path, const std::string &Command,
 
 static constexpr const char *DimForms =
     "write NAME=VALUE or NAME=MIN..MAX, then :opt=N and :div=N if wanted: "
-    "batch=1..32:opt=8";
+    "batch=1..32:opt=8; or all dims of an input: x=1,3,48..96,?";
 
-DimOption parseDim(const std::string &Text) {
-  auto Fail = [&](const std::string &Why) -> UsageError {
+namespace {
+/// Reads what stands behind NAME= in a --dim.
+struct DimReader {
+  const std::string &Text; ///< the whole option, for messages
+
+  UsageError fault(const std::string &Why) const {
     return {Code::UsageValue, fmt::format("--dim {}: {}", printable(Text), Why),
             DimForms};
-  };
-  size_t Equals = Text.find('=');
-  if (Equals == std::string::npos || Equals == 0)
-    throw Fail("there is no NAME= in front");
-  DimOption Dim;
-  Dim.Name = Text.substr(0, Equals);
-  std::string_view Rest = std::string_view(Text).substr(Equals + 1);
-  std::string_view Range = Rest.substr(0, Rest.find(':'));
-  auto Number = [&](std::string_view Part) {
+  }
+
+  int64_t number(std::string_view Part) const {
     std::optional<int64_t> Value = wholeNumber(Part);
     if (isTooLarge(Part))
-      throw Fail(fmt::format("'{}' is too large", printable(Part)));
+      throw fault(fmt::format("'{}' is too large", printable(Part)));
     if (!Value)
-      throw Fail(fmt::format("'{}' is not a whole number", printable(Part)));
+      throw fault(fmt::format("'{}' is not a whole number", printable(Part)));
     if (*Value < 0)
-      throw Fail("a size cannot be negative");
+      throw fault("a size cannot be negative");
     return *Value;
-  };
-  size_t Dots = Range.find("..");
-  Dim.Facts.Min = Number(Range.substr(0, Dots));
-  Dim.Facts.Max = Dim.Facts.Min;
-  if (Dots != std::string_view::npos)
-    Dim.Facts.Max = Range.size() == Dots + 2 ? shape::Interval::Unbounded
-                                             : Number(Range.substr(Dots + 2));
-  if (Dim.Facts.Max < Dim.Facts.Min)
-    throw Fail("the range is empty");
-  for (Rest.remove_prefix(Range.size()); !Rest.empty();) {
-    std::string_view Part = Rest.substr(1, Rest.find(':', 1) - 1);
-    Rest.remove_prefix(Part.size() + 1);
-    if (Part.starts_with("opt="))
-      Dim.Facts.Optimum = Number(Part.substr(4));
-    else if (Part.starts_with("div="))
-      Dim.Facts.Divisor = Number(Part.substr(4));
-    else
-      throw Fail(fmt::format("'{}' means nothing", printable(Part)));
   }
-  if (Dim.Facts.Divisor < 1)
-    throw Fail("a divisor is at least 1");
-  if (Dim.Facts.Max / Dim.Facts.Divisor * Dim.Facts.Divisor < Dim.Facts.Min)
-    throw Fail("no multiple of the divisor is in the range");
-  if (Dim.Facts.Optimum && (*Dim.Facts.Optimum < Dim.Facts.Min ||
-                            *Dim.Facts.Optimum > Dim.Facts.Max ||
-                            *Dim.Facts.Optimum % Dim.Facts.Divisor))
-    throw Fail("the optimum is outside of what is allowed");
-  return Dim;
+
+  shape::SymbolFacts facts(std::string_view Rest) const {
+    shape::SymbolFacts Facts;
+    std::string_view Range = Rest.substr(0, Rest.find(':'));
+    size_t Dots = Range.find("..");
+    Facts.Min = number(Range.substr(0, Dots));
+    Facts.Max = Facts.Min;
+    if (Dots != std::string_view::npos)
+      Facts.Max = Range.size() == Dots + 2 ? shape::Interval::Unbounded
+                                           : number(Range.substr(Dots + 2));
+    if (Facts.Max < Facts.Min)
+      throw fault("the range is empty");
+    for (Rest.remove_prefix(Range.size()); !Rest.empty();) {
+      std::string_view Part = Rest.substr(1, Rest.find(':', 1) - 1);
+      Rest.remove_prefix(Part.size() + 1);
+      if (Part.starts_with("opt="))
+        Facts.Optimum = number(Part.substr(4));
+      else if (Part.starts_with("div="))
+        Facts.Divisor = number(Part.substr(4));
+      else
+        throw fault(fmt::format("'{}' means nothing", printable(Part)));
+    }
+    if (Facts.Divisor < 1)
+      throw fault("a divisor is at least 1");
+    if (Facts.Max / Facts.Divisor * Facts.Divisor < Facts.Min)
+      throw fault("no multiple of the divisor is in the range");
+    if (Facts.Optimum &&
+        (*Facts.Optimum < Facts.Min || *Facts.Optimum > Facts.Max ||
+         *Facts.Optimum % Facts.Divisor))
+      throw fault("the optimum is outside of what is allowed");
+    return Facts;
+  }
+};
+} // namespace
+
+DimOption parseDim(const std::string &Text) {
+  DimReader Reader{Text};
+  size_t Equals = Text.find('=');
+  if (Equals == std::string::npos || Equals == 0)
+    throw Reader.fault("there is no NAME= in front");
+  return {Text.substr(0, Equals),
+          Reader.facts(std::string_view(Text).substr(Equals + 1))};
+}
+
+/// NAME=SIZES,SIZES,...: all dims of an input; ? stands for any size.
+static std::optional<std::pair<std::string, std::vector<shape::SymbolFacts>>>
+parseDimsOfInput(const std::string &Text) {
+  size_t Equals = Text.find('=');
+  if (Equals == std::string::npos || Equals == 0 ||
+      Text.find(',', Equals) == std::string::npos)
+    return std::nullopt;
+  DimReader Reader{Text};
+  std::vector<shape::SymbolFacts> Dims;
+  llvm::SmallVector<llvm::StringRef> Parts;
+  llvm::StringRef(Text).drop_front(Equals + 1).split(Parts, ',');
+  for (llvm::StringRef Part : Parts)
+    Dims.push_back(Part == "?" ? shape::SymbolFacts() : Reader.facts(Part));
+  return std::pair(Text.substr(0, Equals), std::move(Dims));
 }
 
 template <typename Value>
-static void addOnce(std::map<std::string, Value> &Dims, const std::string &Name,
-                    const Value &V) {
-  if (!Dims.try_emplace(Name, V).second)
-    throw UsageError(Code::UsageConflict,
-                     fmt::format("--dim {} is given twice", printable(Name)));
+static void addOnce(std::map<std::string, Value> &Map, const std::string &Name,
+                    const Value &V, const char *Option = "--dim") {
+  if (!Map.try_emplace(Name, V).second)
+    throw UsageError(Code::UsageConflict, fmt::format("{} {} is given twice",
+                                                      Option, printable(Name)));
 }
 
-void addDims(CLI::App &App, std::map<std::string, shape::SymbolFacts> &Dims) {
+void takeDim(const std::string &Text, CompileOptions &Options) {
+  if (auto OfInput = parseDimsOfInput(Text))
+    return addOnce(Options.Places, OfInput->first, OfInput->second);
+  DimOption Dim = parseDim(Text);
+  addOnce(Options.Dims, Dim.Name, Dim.Facts);
+}
+
+void takeValue(const std::string &Text, CompileOptions &Options) {
+  size_t Equals = Text.find('=');
+  if (Equals == std::string::npos || Equals == 0 || Equals + 1 == Text.size())
+    throw UsageError(
+        Code::UsageValue,
+        fmt::format("--value {}: there is no INPUT=VALUE", printable(Text)),
+        "write the input's name and its element: sr=16000");
+  addOnce(Options.Values, Text.substr(0, Equals), Text.substr(Equals + 1),
+          "--value");
+}
+
+void addDims(CLI::App &App, CompileOptions &Options) {
   addText(App, "--dim", "NAME=SIZES",
-          "a dynamic dim: VALUE, or MIN..MAX[:opt=N][:div=N]; repeatable",
-          [&Dims](const std::string &Text) {
-            DimOption Dim = parseDim(Text);
-            addOnce(Dims, Dim.Name, Dim.Facts);
-          });
+          "a dynamic dim: VALUE, or MIN..MAX[:opt=N][:div=N]; or all dims of "
+          "an input: x=1,3,48..96,?; repeatable",
+          [&Options](const std::string &Text) { takeDim(Text, Options); });
+}
+
+/// Options of commands that read a model.
+static void addImportOptions(CLI::App &App, CompileOptions &Options) {
+  addDims(App, Options);
+  addText(App, "--value", "INPUT=VALUE",
+          "fix an input's value, which leaves the inputs: sr=16000, or all "
+          "elements with commas between; repeatable",
+          [&Options](const std::string &Text) { takeValue(Text, Options); });
+  App.add_flag("--strict", Options.Strict, "warnings are errors");
 }
 
 void addDimValues(CLI::App &App, std::map<std::string, int64_t> &Dims) {
@@ -397,7 +452,7 @@ void addCache(CLI::App &App, CacheOption &Cache) {
 
 void addModelOptions(CLI::App &App, CompileOptions &Options) {
   addArch(App, Options.Targets);
-  addDims(App, Options.Dims);
+  addImportOptions(App, Options);
   addChoice(App, "--precision", precisionWords(),
             "type that weights and values are stored in (default: the "
             "model's own); arithmetic is fp32, but tensor cores multiply "
@@ -458,6 +513,14 @@ std::string provenanceText(const CompileOptions &Options) {
     Parts.push_back(fmt::format("--arch={}", fmt::join(Options.Targets, ",")));
   for (const auto &[Name, Facts] : Options.Dims)
     Parts.push_back(fmt::format("--dim={}={}", Name, dimFactsText(Facts)));
+  for (const auto &[Name, Given] : Options.Places) {
+    std::vector<std::string> Sizes;
+    for (const shape::SymbolFacts &F : Given)
+      Sizes.push_back(F == shape::SymbolFacts() ? "?" : dimFactsText(F));
+    Parts.push_back(fmt::format("--dim={}={}", Name, fmt::join(Sizes, ",")));
+  }
+  for (const auto &[Name, Text] : Options.Values)
+    Parts.push_back(fmt::format("--value={}={}", Name, Text));
   if (Options.Compute != Precision::Model)
     Parts.push_back("--precision=" + Word(Options.Compute));
   if (Options.Io != Precision::Model)

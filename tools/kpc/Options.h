@@ -54,7 +54,10 @@ struct DimOption {
 };
 DimOption parseDim(const std::string &Text);
 /// Ranges, for commands that compile.
-void addDims(CLI::App &App, std::map<std::string, shape::SymbolFacts> &Dims);
+void addDims(CLI::App &App, CompileOptions &Options);
+/// What one --dim, or one --value, says; throws UsageError.
+void takeDim(const std::string &Text, CompileOptions &Options);
+void takeValue(const std::string &Text, CompileOptions &Options);
 /// Values, for commands that run.
 void addDimValues(CLI::App &App, std::map<std::string, int64_t> &Dims);
 

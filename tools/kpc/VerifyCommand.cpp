@@ -42,30 +42,26 @@ struct VerifyArguments {
 // The reference
 //===----------------------------------------------------------------------===//
 
-/// What one `--dim` said; nothing where another version spelled it.
-static std::optional<DimOption> compiledDim(const std::string &Text) {
-  try {
-    return parseDim(Text);
-  } catch (const UsageError &) {
-    return std::nullopt;
-  }
-}
-
-/// The dims that the artifact was compiled with, from its provenance. The
-/// reference keeps open those that cannot be read.
-static void addCompiledDims(const Model &M, CompileOptions &Options) {
+/// The dims and values that the artifact was compiled with, from its
+/// provenance. What another version spelled stays open in the reference.
+static void addCompiledInputs(const Model &M, CompileOptions &Options) {
   std::string Text = " " + M.provenance("options");
-  static constexpr std::string_view Key = " --dim=";
-  for (size_t At = Text.find(Key); At != std::string::npos;) {
-    size_t Start = At + Key.size();
-    At = Text.find(" --", Start);
-    std::string Part = Text.substr(
-        Start, At == std::string::npos ? std::string::npos : At - Start);
-    if (std::optional<DimOption> Dim = compiledDim(Part))
-      Options.Dims[Dim->Name] = Dim->Facts;
-    if (At != std::string::npos)
-      At = Text.find(Key, At);
-  }
+  auto Take = [&](std::string_view Key,
+                  void (*Read)(const std::string &, CompileOptions &)) {
+    for (size_t At = Text.find(Key); At != std::string::npos;
+         At = Text.find(Key, At)) {
+      At += Key.size();
+      size_t End = Text.find(" --", At);
+      try {
+        Read(Text.substr(At, End == std::string::npos ? End : End - At),
+             Options);
+      } catch (const UsageError &) {
+        continue;
+      }
+    }
+  };
+  Take(" --dim=", takeDim);
+  Take(" --value=", takeValue);
 }
 
 /// Says so where the model is not the one that the artifact was made from.
@@ -102,7 +98,7 @@ static std::optional<Model> compileReference(const VerifyArguments &Arguments,
   Options.ReproducerFolder = reproducerFolder();
   Options.WorkerCommand = {thisExecutable(), std::string(WorkerArgument)};
   Options.Cancelled = interrupted;
-  addCompiledDims(M, Options);
+  addCompiledInputs(M, Options);
   // The bar is cleared before anything else is printed.
   auto Bar =
       std::make_shared<Progress>(Arguments.Choice.Quiet || Arguments.Json);

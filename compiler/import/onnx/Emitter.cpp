@@ -250,11 +250,6 @@ std::optional<Dims> Emitter::broadcastSizes(ArrayRef<Expr> SizesA,
   Dims A(SizesA), C(SizesC);
   size_t Rank = std::max(A.size(), C.size());
   Dims Result(Rank, Expr(1));
-  auto Rename = [&](const std::string &Gone, const Expr &Left) {
-    for (Dims *Sizes : {&A, &C, &Result})
-      for (Expr &Size : *Sizes)
-        Size = Size.substitute({{Gone, Left}});
-  };
   for (size_t I = 0; I < Rank; ++I) {
     // Aligned at the end; missing sizes are 1.
     Expr SizeA = I + A.size() >= Rank ? A[I + A.size() - Rank] : Expr(1);
@@ -264,11 +259,10 @@ std::optional<Dims> Emitter::broadcastSizes(ArrayRef<Expr> SizesA,
     } else if (SizeA == Expr(1)) {
       Result[I] = SizeC;
     } else if (unify(SizeA, SizeC)) {
-      const Expr &Left = leftOf(SizeA, SizeC);
-      Result[I] = Left;
-      if (std::optional<std::string> Gone =
-              (&Left == &SizeA ? SizeC : SizeA).asSymbol())
-        Rename(*Gone, Left);
+      Result[I] = leftOf(SizeA, SizeC);
+      for (Dims *Sizes : {&A, &C, &Result})
+        for (Expr &Size : *Sizes)
+          Size = current(Size);
     } else {
       fail(Code::ImportShape, "sizes " + dimsText(SizesA) + " and " +
                                   dimsText(SizesC) +

@@ -152,6 +152,8 @@ public:
   /// Two sizes that must be equal but are not known to be. True if they may be
   /// taken as equal from here on.
   virtual bool unify(const Expr &A, const Expr &C) = 0;
+  /// A size as it is after all that unify() replaced.
+  virtual Expr current(const Expr &E) const = 0;
   /// The one of two such sizes that stands for both from then on: of two names
   /// the earlier, else what is no name.
   static const Expr &leftOf(const Expr &A, const Expr &C);

@@ -28,11 +28,18 @@ struct ImportOptions {
   /// What a user says of symbolic dims, by name (`--dim`). One whose range is
   /// a single value becomes a number.
   std::map<std::string, shape::SymbolFacts, std::less<>> Dims;
+  /// The same by place: an entry for each dim of an input (`--dim x=1,3,?,?`).
+  std::map<std::string, std::vector<shape::SymbolFacts>, std::less<>> Places;
+  /// Values of inputs as a user writes them (`--value sr=16000`); these inputs
+  /// leave the signature.
+  std::map<std::string, std::string, std::less<>> Values;
   /// Inputs whose value is fixed when compiling (`--bind`); they leave the
   /// signature.
   std::map<std::string, Tensor, std::less<>> Bound;
   /// The name weights are referred to by; empty: the file's last part.
   std::string ModelName;
+  /// Where the model's metadata goes; null: nowhere.
+  std::vector<std::pair<std::string, std::string>> *Metadata = nullptr;
   /// Where dims that were named here are put down; null: nowhere.
   std::vector<NamedDim> *Named = nullptr;
 };

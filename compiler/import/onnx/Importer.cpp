@@ -9,6 +9,7 @@
 #include "compiler/import/onnx/Rules.h"
 
 #include "compiler/import/onnx/model/Reader.h"
+#include "dialects/graph/SizeReasons.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -20,7 +21,7 @@ Importer::Importer(MLIRContext &Context, const ImportOptions &Options,
                    std::string ModelName, WeightStore &Weights,
                    Diagnostics &Diags)
     : Options(Options), ModelName(std::move(ModelName)), Weights(Weights),
-      TheDiags(Diags), Diags(&Diags), B(&Context) {
+      TheDiags(Diags), Diags(&Diags), B(&Context), Evaluator(Facts, Weights) {
   Context.loadDialect<GraphDialect, func::FuncDialect>();
 }
 
@@ -64,6 +65,8 @@ const Contents *Importer::contents(std::string_view Name) {
     return nullptr;
   if (!E->Known && E->Data)
     E->Known = Contents::of(*E->Data);
+  else if (!E->Known && E->Built)
+    E->Known = Evaluator.contents(E->Built);
   return E->Known ? &*E->Known : nullptr;
 }
 
@@ -340,15 +343,17 @@ static std::string_view kindText(ValueInfo::Kind K) {
 }
 
 std::optional<Type> Importer::inputType(const ValueInfo &V) {
-  auto Report = [&](Code C, const std::string &What) {
-    diagnostics()
-        .error(C)
-        .at(readerOf(*Top, V.Name))
-        .message("the model's input '" + printable(V.Name) + "' " + What);
+  auto Report = [&](Code C, const std::string &What,
+                    const std::string &Hint = "") {
+    kpc::Diagnostic &D = diagnostics().error(C).at(readerOf(*Top, V.Name));
+    D.message("the model's input '" + printable(V.Name) + "' " + What);
+    if (!Hint.empty())
+      D.hint(Hint);
     return std::nullopt;
   };
   if (V.Is == ValueInfo::Kind::Unknown)
-    return Report(Code::ImportNoRank, "has no type");
+    return Report(Code::ImportNoRank, "has no type",
+                  "give the input its type and shape when exporting");
   if (V.Is != ValueInfo::Kind::Tensor)
     return Report(Code::ImportValueType, "is " + std::string(kindText(V.Is)) +
                                              ", but kpc takes dense tensors");
@@ -357,8 +362,11 @@ std::optional<Type> Importer::inputType(const ValueInfo &V) {
     return Report(Code::ImportElementType,
                   "has the type " + elementTypeName(V.Type) +
                       ", which kpc cannot compute with");
-  if (!V.Shape)
+  if (!V.Shape) {
+    if (auto It = RankOnly.find(V.Name); It != RankOnly.end())
+      return checkedType(It->second, Element);
     return Report(Code::ImportNoRank, "has no shape");
+  }
   Dims Sizes;
   for (size_t I = 0; I < V.Shape->size(); ++I)
     Sizes.push_back(inputSize(V, I, (*V.Shape)[I]));
@@ -366,6 +374,21 @@ std::optional<Type> Importer::inputType(const ValueInfo &V) {
     return Ty;
   return Report(Code::ImportBadDims, "has the sizes " + dimsText(Sizes) +
                                          ", which no tensor can have");
+}
+
+/// Whether no node, no output and no subgraph names a value.
+static bool isUnread(const Graph &G, const std::string &Name) {
+  auto Named = [&](const ValueInfo &V) { return V.Name == Name; };
+  if (llvm::any_of(G.Outputs, Named))
+    return false;
+  return llvm::none_of(G.Nodes, [&](const Node &N) {
+    return llvm::is_contained(N.Inputs, Name) ||
+           llvm::any_of(N.Attributes, [&](const auto &A) {
+             return llvm::any_of(A.second.Graphs, [&](const auto &Sub) {
+               return !isUnread(*Sub, Name);
+             });
+           });
+  });
 }
 
 OwningOpRef<ModuleOp> Importer::run(const Model &M) {
@@ -378,12 +401,26 @@ OwningOpRef<ModuleOp> Importer::run(const Model &M) {
   Block *Body = Main.addEntryBlock();
   B.setInsertionPointToEnd(Body);
   Top = &M.Main;
+  if (Options.Metadata)
+    *Options.Metadata = M.Metadata;
   Scopes.emplace_back();
   addInitializers(M.Main);
-  checkDimOptions(M);
+  readDimOptions(M);
   for (const ValueInfo &V : M.Main.Inputs) {
     if (auto It = Options.Bound.find(V.Name); It != Options.Bound.end()) {
       Scopes.back()[V.Name].Data = &It->second;
+      continue;
+    }
+    if (auto It = Options.Values.find(V.Name); It != Options.Values.end()) {
+      defineGivenValue(V, It->second);
+      continue;
+    }
+    if (V.Is == ValueInfo::Kind::Tensor && !V.Shape &&
+        isUnread(M.Main, V.Name)) {
+      diagnostics()
+          .warning(Code::ImportTolerated)
+          .message("the model's input '" + printable(V.Name) +
+                   "' has no shape, and nothing reads it: it is left out");
       continue;
     }
     std::optional<Type> Ty = inputType(V);
@@ -410,10 +447,25 @@ static ModelPlace writerOf(const Graph &G, const std::string &Name) {
   return {};
 }
 
-void Importer::checkDeclared(const ValueInfo &V, Value Result) {
+static std::string declaredText(const ValueInfo &V) {
+  std::string Text = elementTypeName(V.Type) + " [";
+  for (size_t I = 0; V.Shape && I < V.Shape->size(); ++I) {
+    const Dim &D = (*V.Shape)[I];
+    const int64_t *Size = std::get_if<int64_t>(&D);
+    const std::string *Name = std::get_if<std::string>(&D);
+    Text += (I ? ", " : "") + (Size   ? std::to_string(*Size)
+                               : Name ? printable(*Name, 40)
+                                      : std::string("?"));
+  }
+  return Text + "]";
+}
+
+void Importer::checkDeclared(const ValueInfo &V, Value Result,
+                             std::string_view What) {
   ArrayRef<Expr> Sizes = Emitter::dims(Result);
   Type Declared = graphType(B.getContext(), V.Type);
-  bool Fits = !Declared || Declared == Emitter::element(Result);
+  bool SameType = !Declared || Declared == Emitter::element(Result);
+  bool Fits = SameType;
   if (V.Shape) {
     Fits &= V.Shape->size() == Sizes.size();
     for (size_t I = 0; Fits && I < Sizes.size(); ++I) {
@@ -423,22 +475,21 @@ void Importer::checkDeclared(const ValueInfo &V, Value Result) {
   }
   if (Fits)
     return;
-  std::string Text;
-  for (size_t I = 0; V.Shape && I < V.Shape->size(); ++I) {
-    const Dim &D = (*V.Shape)[I];
-    const int64_t *Size = std::get_if<int64_t>(&D);
-    const std::string *Name = std::get_if<std::string>(&D);
-    Text += (I ? ", " : "") + (Size   ? std::to_string(*Size)
-                               : Name ? printable(*Name, 40)
-                                      : std::string("?"));
-  }
-  diagnostics()
-      .error(Code::ImportShape)
-      .at(writerOf(*Top, V.Name))
-      .message("the model declares its output '" + printable(V.Name) + "' as " +
-               elementTypeName(V.Type) + " [" + Text + "], but computes " +
-               typeText(Result.getType()))
-      .hint("correct the declaration, or leave it out");
+  std::string Text = "the model declares its " + std::string(What) + " '" +
+                     printable(V.Name) + "' as " + declaredText(V) +
+                     ", but computes " + typeText(Result.getType());
+  // Another type would be another program's; sizes are what is computed.
+  if (!SameType)
+    diagnostics()
+        .error(Code::ImportShape)
+        .at(writerOf(*Top, V.Name))
+        .message(Text)
+        .hint("correct the declaration, or convert the value with a Cast");
+  else
+    diagnostics()
+        .warning(Code::ImportContradiction)
+        .at(writerOf(*Top, V.Name))
+        .message(Text);
 }
 
 void Importer::finish(const Model &M) {
@@ -451,14 +502,15 @@ void Importer::finish(const Model &M) {
     Value Result = value(V.Name, Import);
     if (!Result)
       continue;
-    checkDeclared(V, Result);
-    if (llvm::is_contained(Names, V.Name))
+    checkDeclared(V, Result, "output");
+    if (llvm::is_contained(Names, V.Name)) {
       diagnostics()
-          .error(Code::ImportDuplicateValue)
+          .warning(Code::ImportTolerated)
           .at(writerOf(*Top, V.Name))
           .message("the model lists its output '" + printable(V.Name) +
-                   "' twice")
-          .hint("list it once, or give it a second name with an Identity");
+                   "' twice; it is given once");
+      continue;
+    }
     Results.push_back(Result);
     Names.push_back(V.Name);
   }
@@ -471,10 +523,12 @@ void Importer::finish(const Model &M) {
     Main.setResultAttr(I, "graph.name", B.getStringAttr(Name));
   setSymbolFacts(*Module, Facts);
   TakenDims Taken;
+  // A multiple of a number, rounded to it, is still the dim itself.
   for (const auto &[Name, Size] : Symbols)
-    if (Size.asSymbol() != Name)
+    if (Facts.simplify(Size).asSymbol() != Name)
       Taken.emplace(Name, Size);
   setTakenDims(*Module, Taken);
+  setSizeReasons(*Module, Reasons);
 }
 
 OwningOpRef<ModuleOp> importModel(MLIRContext &Context, Model &TheModel,

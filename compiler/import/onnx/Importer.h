@@ -9,7 +9,9 @@
 #define KPC_COMPILER_IMPORT_ONNX_IMPORTER_H
 
 #include "compiler/import/onnx/ImportOnnx.h"
+#include "compiler/import/onnx/KnownValues.h"
 #include "compiler/import/onnx/NodeImport.h"
+#include "compiler/import/onnx/model/InputDims.h"
 
 #include <deque>
 #include <unordered_map>
@@ -29,6 +31,7 @@ public:
   /// Built now if it was known by data alone. Null if it has none: a fault in
   /// front of it was reported.
   Value value(std::string_view Name, NodeImport &Reader);
+  /// What is known of the elements; null if nothing is.
   const Contents *contents(std::string_view Name);
   /// Whether a fault in front left the name without a value.
   bool isLost(std::string_view Name) const;
@@ -73,6 +76,12 @@ public:
   //===--- sizes ----------------------------------------------------------===//
   std::optional<Dims> declaredSizes(const std::string &Name);
   bool unify(const Expr &A, const Expr &C, NodeImport &Where);
+  /// Takes a size to be a number, and the symbol in it what that needs, with a
+  /// warning; false if it cannot.
+  bool fix(const Expr &E, int64_t Wanted, NodeImport &Where);
+  /// Takes a size not to be 1 or 0, with a warning.
+  void takeSeveral(const Expr &E, NodeImport &Where);
+  Expr current(const Expr &E) const { return E.substitute(Symbols); }
   /// Takes a symbol to be at most `Most`, with a warning; false if it cannot.
   bool limit(const std::string &Symbol, int64_t Most, NodeImport &Where);
   const shape::Facts &facts() const { return Facts; }
@@ -106,9 +115,16 @@ private:
                                                BodyFunction Emit);
   /// For what is built for an entry of a scope.
   void setInsertionPointFor(size_t Scope);
+  /// Takes a symbol to be a multiple of what makes two sizes equal.
+  bool assumeMultiple(const Expr &A, const Expr &C, NodeImport &Where);
+  bool replaceSize(const std::string &Old, const Expr &New,
+                   const shape::Facts &Known);
+  bool namesCounter(const Expr &E) const;
   Expr makeCounter(const Expr &Count);
   void forgetCounter(const Expr &Counter);
 
+  /// A scalar bool's value, if it is known now.
+  std::optional<bool> knownBool(Value V);
   Entry *find(std::string_view Name, size_t *Scope = nullptr);
   const Entry *find(std::string_view Name) const {
     return const_cast<Importer *>(this)->find(Name);
@@ -119,7 +135,14 @@ private:
   std::optional<Expr> derivedSize(const std::string &Name) const;
   Expr symbol(const std::string &Name);
   std::string freshSymbol(const std::string &Wanted);
-  void checkDimOptions(const Model &M);
+  /// What --dim says, by name and by place, for each dim of an input.
+  void readDimOptions(const Model &M);
+  void readDimsOfPlace(const ValueInfo &V,
+                       const std::vector<shape::SymbolFacts> &Given);
+  /// "the model has no dim 'x'", with a list of those it has.
+  void reportNoDim(const std::string &What, const std::string &Name);
+  /// An input's value that the user gives as text.
+  void defineGivenValue(const ValueInfo &V, const std::string &Text);
   void importNodes(const Graph &G);
   void importNode(const Node &N);
   void reportUnknown(const Node &N);
@@ -131,8 +154,8 @@ private:
   Value build(const Contents &C, NodeImport &Reader);
   Value weight(const Tensor &T, Type Element, NodeImport &Reader);
   void finish(const Model &M);
-  /// Reports a result that contradicts what the model says of it.
-  void checkDeclared(const ValueInfo &V, Value Result);
+  /// Warns of a result that contradicts what the model says of it.
+  void checkDeclared(const ValueInfo &V, Value Result, std::string_view What);
 
   const ImportOptions &Options;
   std::string ModelName;
@@ -155,8 +178,15 @@ private:
   std::set<std::string, std::less<>> Counters;
   std::deque<Tensor> Made; ///< data that rules made
   shape::Facts Facts;
+  KnownValues Evaluator;
   std::map<std::string, Expr, std::less<>> Symbols;
-  std::set<std::string, std::less<>> UsedOptions;
+  /// What the user says of dims, by the name each has.
+  std::map<std::string, shape::SymbolFacts, std::less<>> GivenDims;
+  DimNames InputDims;
+  /// Sizes of inputs of which the user says all, and the model none.
+  std::map<std::string, Dims, std::less<>> RankOnly;
+  /// Why what is known of a symbol must hold, where a node needs it.
+  std::map<std::string, std::string, std::less<>> Reasons;
   std::vector<std::string> Signature; ///< names of the inputs left
 };
 

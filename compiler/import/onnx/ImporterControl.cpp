@@ -53,6 +53,8 @@ std::optional<SmallVector<Value>> Importer::importBody(Operation *Holder,
   SmallVector<Value> Given(Inside->getArguments());
   std::optional<SmallVector<Value>> Results = Emit(Given);
   Bodies.pop_back();
+  // Drafts of loops and branches are erased, and their ops with them.
+  Evaluator.clear();
   if (Results)
     YieldOp::create(B, Holder->getLoc(), *Results);
   return Results;
@@ -222,6 +224,13 @@ static SmallVector<Value> chosen(NodeImport &N, IfOp If) {
   return Results;
 }
 
+std::optional<bool> Importer::knownBool(Value V) {
+  std::optional<Contents> C = Evaluator.contents(V);
+  if (!C || C->isReal() || C->count() != 1 || !C->Whole[0].isConstant())
+    return std::nullopt;
+  return C->Whole[0] != Expr(0);
+}
+
 std::optional<SmallVector<Value>>
 Importer::branch(NodeImport &N, Value Condition, const Graph &Then,
                  const Graph &Else, size_t Count) {
@@ -237,7 +246,18 @@ Importer::branch(NodeImport &N, Value Condition, const Graph &Then,
       return Results;
     });
   };
-  bool Good = Fill(Then, Draft.getThen()) && Fill(Else, Draft.getOtherwise());
+  bool Good = Fill(Then, Draft.getThen()).has_value();
+  // What a branch needs of the sizes may decide which one is taken: exporters
+  // write a squeeze of a dim that may be 1 as a branch on that.
+  if (std::optional<bool> Taken = Good ? knownBool(Condition) : std::nullopt) {
+    Draft.erase();
+    Evaluator.clear();
+    auto Results = inlineGraph(*Taken ? Then : Else, ArrayRef<Value>(), N);
+    if (Results)
+      Results->resize(Count);
+    return Results;
+  }
+  Good = Good && Fill(Else, Draft.getOtherwise());
   SmallVector<Type> Types;
   for (size_t I = 0; Good && I < Count; ++I) {
     Value A = Draft.getThen().front().getTerminator()->getOperand(I),

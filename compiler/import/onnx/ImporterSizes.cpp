@@ -21,8 +21,7 @@ Expr Importer::symbol(const std::string &Name) {
     return It->second;
   Expr Result = Expr::symbol(Name);
   shape::SymbolFacts Known;
-  if (auto It = Options.Dims.find(Name); It != Options.Dims.end()) {
-    UsedOptions.insert(Name);
+  if (auto It = GivenDims.find(Name); It != GivenDims.end()) {
     Known = It->second;
     if (Known.Min == Known.Max)
       Result = Expr(Known.Min);
@@ -34,32 +33,10 @@ Expr Importer::symbol(const std::string &Name) {
 }
 
 std::string Importer::freshSymbol(const std::string &Wanted) {
-  std::string Name;
-  for (char C : Wanted)
-    Name += llvm::isAlnum(C) || C == '_' ? C : '_';
-  if (Name.empty() || llvm::isDigit(Name[0]))
-    Name = "d_" + Name;
-  std::string Base = Name;
+  std::string Name = plainName(Wanted), Base = Name;
   for (unsigned I = 1; Symbols.count(Name); ++I)
     Name = Base + "_" + std::to_string(I);
   return Name;
-}
-
-Expr Importer::inputSize(const ValueInfo &V, size_t Axis, const Dim &D) {
-  if (const int64_t *Size = std::get_if<int64_t>(&D))
-    return Expr(*Size);
-  const std::string *Name = std::get_if<std::string>(&D);
-  // "?" is written by exporters for a size without a name.
-  if (!Name || *Name == "?") {
-    std::string Fresh = freshSymbol(V.Name + "_" + std::to_string(Axis));
-    Expr Size = symbol(Fresh);
-    if (Options.Named && !Size.isConstant())
-      Options.Named->push_back({Fresh, V.Name, Axis});
-    return Size;
-  }
-  if (std::optional<Expr> Derived = derivedSize(*Name))
-    return *Derived;
-  return symbol(*Name);
 }
 
 /// Exporters write derived sizes like `2*batch` where their symbols are
@@ -74,49 +51,6 @@ std::optional<Expr> Importer::derivedSize(const std::string &Name) const {
     if (!Symbols.count(P))
       return std::nullopt;
   return Parsed->substitute(Symbols);
-}
-
-void Importer::checkDimOptions(const Model &M) {
-  std::set<std::string, std::less<>> Names, Inputs;
-  // Plain names first, so that derived sizes find them.
-  for (const ValueInfo &V : M.Main.Inputs) {
-    Inputs.insert(V.Name);
-    for (size_t I = 0; V.Shape && I < V.Shape->size(); ++I) {
-      const Dim &D = (*V.Shape)[I];
-      if (const std::string *Name = std::get_if<std::string>(&D)) {
-        Names.insert(*Name);
-        std::optional<Expr> Parsed = Expr::parse(*Name);
-        if (Parsed && Parsed->asSymbol() == *Name &&
-            !Options.Bound.count(V.Name))
-          symbol(*Name);
-      } else if (std::holds_alternative<std::monostate>(D)) {
-        Names.insert(V.Name + "_" + std::to_string(I));
-      }
-    }
-  }
-  std::vector<std::string_view> Known(Names.begin(), Names.end());
-  auto Report = [&](const std::string &What, const std::string &Name,
-                    const std::vector<std::string_view> &List) {
-    std::string_view Near = nearest(Name, List);
-    kpc::Diagnostic &D =
-        diagnostics()
-            .error(Code::ImportDimOption)
-            .message("the model has no " + What + " '" + printable(Name) + "'");
-    if (!Near.empty())
-      D.hint("did you mean '" + printable(Near) + "'?");
-  };
-  for (const auto &[Name, F] : Options.Dims) {
-    if (!Names.count(Name))
-      Report("dim", Name, Known);
-    else if (F.Min < 0 || F.Max < F.Min || F.Divisor < 1)
-      diagnostics()
-          .error(Code::ImportDimOption)
-          .message("the range of dim '" + printable(Name) + "' is empty")
-          .hint("a range has sizes from 0 on, the least one first");
-  }
-  for (const auto &[Name, T] : Options.Bound)
-    if (!Inputs.count(Name))
-      Report("input", Name, {Inputs.begin(), Inputs.end()});
 }
 
 std::optional<Dims> Importer::declaredSizes(const std::string &Name) {
@@ -183,6 +117,23 @@ static bool substituteIn(Operation *Root,
   Replacer.recursivelyReplaceElementsIn(Root, /*replaceAttrs=*/true,
                                         /*replaceLocs=*/false,
                                         /*replaceTypes=*/true);
+  return true;
+}
+
+bool Importer::replaceSize(const std::string &Old, const Expr &New,
+                           const shape::Facts &Known) {
+  std::map<std::string, Expr, std::less<>> Map = {{Old, New}};
+  if (!substituteIn(*Module, Map))
+    return false;
+  for (auto &[Name, E] : Symbols)
+    E = E.substitute(Map);
+  for (Scope &S : Scopes)
+    for (auto &[Name, E] : S)
+      if (E.Known)
+        for (Expr &Element : E.Known->Whole)
+          Element = Element.substitute(Map);
+  Facts = Known;
+  Evaluator.clear();
   return true;
 }
 
@@ -263,29 +214,21 @@ bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
   Expr New = Emitter::leftOf(A, C);
   std::optional<std::string> Old = (New == A ? C : A).asSymbol();
   if (!Old)
-    return false;
+    return assumeMultiple(A, C, Where);
   std::set<std::string, std::less<>> Parts;
   New.collectSymbols(Parts);
   if (Parts.count(*Old))
-    return false;
+    return assumeMultiple(A, C, Where);
   std::optional<shape::Facts> Left = factsAfter(Facts, *Old, New);
   if (!Left)
     return false;
-  std::map<std::string, Expr, std::less<>> Map = {{*Old, New}};
-  if (!substituteIn(*Module, Map))
+  shape::Facts Before = Facts;
+  if (!replaceSize(*Old, New, *Left))
     return false;
   warnOfTaken(diagnostics()
                   .warning(Code::ImportSizesTakenEqual)
                   .at(Where.node().place()),
-              *Old, New, Facts);
-  for (auto &[Name, E] : Symbols)
-    E = E.substitute(Map);
-  for (Scope &S : Scopes)
-    for (auto &[Name, E] : S)
-      if (E.Known)
-        for (Expr &Element : E.Known->Whole)
-          Element = Element.substitute(Map);
-  Facts = *Left;
+              *Old, New, Before);
   return true;
 }
 
@@ -310,6 +253,7 @@ bool Importer::limit(const std::string &Symbol, int64_t Most,
       .message("size " + Symbol + " is taken to be at most " +
                std::to_string(Most) + ", the size of what is sliced by it");
   Facts.declare(Symbol, Known);
+  Evaluator.clear();
   return true;
 }
 

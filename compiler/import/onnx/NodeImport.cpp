@@ -43,6 +43,12 @@ bool NodeImport::unify(const Expr &A, const Expr &C) {
   return TheImporter.unify(A, C, *this);
 }
 
+Expr NodeImport::current(const Expr &E) const { return TheImporter.current(E); }
+
+bool NodeImport::fix(const Expr &E, int64_t Wanted) {
+  return TheImporter.fix(E, Wanted, *this);
+}
+
 //===----------------------------------------------------------------------===//
 // Inputs
 //===----------------------------------------------------------------------===//

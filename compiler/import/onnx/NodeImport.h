@@ -119,6 +119,9 @@ public:
   /// What needs a number in place of `Size`.
   Value unsupportedOn(const std::string &What, const Expr &Size);
   bool unify(const Expr &A, const Expr &C) override;
+  Expr current(const Expr &E) const override;
+  /// Takes a size to be `Wanted`, which the operator needs; false if it cannot.
+  bool fix(const Expr &E, int64_t Wanted);
 
   /// Reports attributes nobody asked for.
   void checkUnread();

@@ -55,7 +55,9 @@ bool concernsNode(const kpc::Diagnostic &D) {
   case Code::ImportAttributeUnknown:
   case Code::ImportArity:
   case Code::ImportUnsupported:
-    return D.Message.find(GuessedSize) == std::string::npos;
+    // The rank is guessed as the sizes are.
+    return D.Message.find(GuessedSize) == std::string::npos &&
+           D.Message.find(" rank ") == std::string::npos;
   default:
     return false;
   }

@@ -72,6 +72,23 @@ def two_inputs():
                                  [onnx.value_info("difference", ["rows", 2])]))
 
 
+def pyramid():
+    """Rows that are halved and doubled meet those that were not; an input says how. Its metadata names a class."""
+    nodes = [onnx.node("MaxPool", ["x"], ["half"], name="pool", kernel_shape=[2, 1], strides=[2, 1]),
+             onnx.node("Resize", ["half", "", "scales"], ["whole"], name="resize"),
+             onnx.node("Add", ["x", "whole"], ["sum"], name="join"),
+             onnx.node("Reshape", ["sum", "shape"], ["y"], name="flatten")]
+    body = onnx.graph(nodes, [onnx.value_info("x", [1, 1, "rows", None]), onnx.value_info("shape", [2], onnx.INT64)],
+                      [onnx.value_info("y", ["a", "b"])], [onnx.floats("scales", [4], [1, 1, 2, 1])])
+    entry = onnx.block(1, b"names") + onnx.block(2, b"cat, dog")
+    return onnx.model(body) + onnx.block(14, entry)
+
+
+def contradiction():
+    node = onnx.node("Relu", ["x"], ["y"], name="the_node")
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", ["n", 4])], [onnx.value_info("y", ["n"])]))
+
+
 def settled():
     """Two dims that must be equal, and a third that must be greater by one."""
     nodes = [onnx.node("Add", ["x", "z"], ["sum"], name="add"),
@@ -195,6 +212,8 @@ MODELS = {
     "bent-node": bent(last="Cos"),
     "sub": two_inputs(),
     "settled": settled(),
+    "pyramid": pyramid(),
+    "contradiction": contradiction(),
     "folded": folded(),
     "scalar": one_node("Neg", onnx.FLOAT, []),
     "bool": one_node("Not", onnx.BOOL, ["n"]),

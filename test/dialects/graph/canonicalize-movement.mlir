@@ -51,3 +51,16 @@ func.func @constants() -> (!graph.tensor<[3, 2], f32>, !graph.tensor<[2, 2], i32
   %3 = graph.reshape %2 : !graph.tensor<[4], i32> to !graph.tensor<[2, 2], i32>
   return %1, %3 : !graph.tensor<[3, 2], f32>, !graph.tensor<[2, 2], i32>
 }
+
+// One value repeated stays that, whatever moves it.
+// CHECK-LABEL: @splats()
+// CHECK-DAG: %[[T:.*]] = graph.constant dense<6.000000e+00> : tensor<2x3xf32>
+// CHECK-DAG: %[[S:.*]] = graph.constant dense<6.000000e+00> : tensor<1x2xf32>
+// CHECK: return %[[T]], %[[S]] :
+func.func @splats() -> (!graph.tensor<[2, 3], f32>, !graph.tensor<[1, 2], f32>) {
+  %0 = graph.constant dense<6.0> : tensor<f32>
+  %1 = graph.broadcast %0 : !graph.tensor<[], f32> to !graph.tensor<[3, 2], f32>
+  %2 = graph.transpose %1 [1, 0] : !graph.tensor<[3, 2], f32>
+  %3 = graph.slice %1 start #graph.dims<[1, 0]> step [1, 1] : !graph.tensor<[3, 2], f32> to !graph.tensor<[1, 2], f32>
+  return %2, %3 : !graph.tensor<[2, 3], f32>, !graph.tensor<[1, 2], f32>
+}

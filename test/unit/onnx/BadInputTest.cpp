@@ -197,22 +197,6 @@ TEST(BadTensor, OverflowingDims) {
             "export the model again\n");
 }
 
-TEST(BadTensor, NegativeInputDim) {
-  ModelProto M = relu();
-  M.mutable_graph()
-      ->mutable_input(0)
-      ->mutable_type()
-      ->mutable_tensor_type()
-      ->mutable_shape()
-      ->mutable_dim(0)
-      ->set_dim_value(-5);
-  EXPECT_EQ(said(M),
-            "error[KPC-I0013]: m.onnx: value 'x' has the dims [-5], which are "
-            "negative or overflow\n"
-            "  hint: a dim that is not known is given by a name or left "
-            "empty\n");
-}
-
 TEST(BadTensor, RawDataTooShort) {
   TensorProto *W;
   ModelProto M = addW(W);

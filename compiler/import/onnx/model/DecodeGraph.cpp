@@ -9,6 +9,8 @@
 
 #include "compiler/import/onnx/model/Wire.h"
 
+#include <algorithm>
+
 namespace kpc::onnx {
 
 // Fields newer than the packaged schema (onnx.proto of ONNX 1.22).
@@ -44,11 +46,14 @@ Decoder::OpsetMap Decoder::opsets(const List &Imports) {
                    " of operator set '" + Name + "'; kpc knows 1 to " +
                    std::to_string(NewestOpset));
     auto [It, New] = Result.emplace(Domain, Version);
-    if (!New && It->second != Version)
-      Diags.error(Code::ImportOpset)
-          .message("the model asks for two versions of operator set '" + Name +
-                   "': " + std::to_string(It->second) + " and " +
-                   std::to_string(Version));
+    if (New || It->second == Version)
+      continue;
+    // As onnxruntime takes it.
+    Diags.warning(Code::ImportTolerated)
+        .message("the model asks for two versions of operator set '" + Name +
+                 "', " + std::to_string(It->second) + " and " +
+                 std::to_string(Version) + "; the last counts");
+    It->second = Version;
   }
   return Result;
 }
@@ -56,11 +61,16 @@ Decoder::OpsetMap Decoder::opsets(const List &Imports) {
 void Decoder::model(::onnx::ModelProto &Proto, Model &Result) {
   Result.IrVersion = Proto.ir_version();
   Result.Producer = Proto.producer_name();
+  for (const ::onnx::StringStringEntryProto &Entry : Proto.metadata_props())
+    Result.Metadata.emplace_back(Entry.key(), Entry.value());
   if (!Proto.has_graph()) {
     Diags.error(Code::ImportNoGraph).message("the model has no graph");
     return;
   }
-  if (Result.IrVersion < 1 || Result.IrVersion > NewestIrVersion)
+  if (Result.IrVersion == 0 && !Proto.opset_import().empty())
+    Diags.warning(Code::ImportTolerated)
+        .message("the model has no IR version; its operator sets say enough");
+  else if (Result.IrVersion < 1 || Result.IrVersion > NewestIrVersion)
     Diags.error(Code::ImportMalformed)
         .message("the model has IR version " +
                  std::to_string(Result.IrVersion) + "; kpc knows 1 to " +
@@ -73,6 +83,18 @@ void Decoder::model(::onnx::ModelProto &Proto, Model &Result) {
   if (Result.Opsets.empty())
     Diags.error(Code::ImportOpset)
         .message("the model does not say which operator sets it uses");
+  auto IsPlain = [](const ::onnx::NodeProto &N) {
+    return plainDomain(N.domain()).empty();
+  };
+  if (!Result.Opsets.empty() && !Result.Opsets.count("") &&
+      std::any_of(Proto.graph().node().begin(), Proto.graph().node().end(),
+                  IsPlain)) {
+    Result.Opsets[""] = NewestOpset;
+    Diags.warning(Code::ImportTolerated)
+        .message("the model does not say which version of operator set "
+                 "'ai.onnx' it uses; the newest is taken, " +
+                 std::to_string(NewestOpset));
+  }
   graph(*Proto.mutable_graph(), Result.Opsets, Result.Main);
   for (::onnx::FunctionProto &F : *Proto.mutable_functions())
     function(F, Result.Opsets, Result.Functions.emplace_back());
@@ -90,10 +112,13 @@ void Decoder::graph(::onnx::GraphProto &Proto, const OpsetMap &Opsets,
     bool Good = tensor(T, "initializer '" + printable(Name) + "'", {}, Value);
     // A damaged one still counts as defined: one fault, one message.
     if (Name.empty()) {
-      Diags.error(Code::ImportMalformed).message("an initializer has no name");
-    } else if (!Result.Initializers.emplace(Name, std::move(Value)).second) {
-      Diags.error(Code::ImportDuplicateValue)
-          .message("initializer '" + printable(Name) + "' is defined twice");
+      Diags.warning(Code::ImportTolerated)
+          .message("an initializer has no name; nothing can read it");
+    } else if (!Result.Initializers.insert_or_assign(Name, std::move(Value))
+                    .second) {
+      Diags.warning(Code::ImportTolerated)
+          .message("initializer '" + printable(Name) +
+                   "' is defined twice; the last counts");
     }
     (void)Good;
   }
@@ -231,17 +256,17 @@ void Decoder::valueInfo(const ::onnx::ValueInfoProto &Proto,
   std::vector<int64_t> Known;
   for (const ::onnx::TensorShapeProto::Dimension &D : T.shape().dim()) {
     Dim &Axis = Result.Shape->emplace_back();
-    if (D.has_dim_value()) {
+    // Some exporters write -1 for a size that is not known.
+    if (D.has_dim_value() && D.dim_value() >= 0) {
       Axis = static_cast<int64_t>(D.dim_value());
       Known.push_back(D.dim_value());
-    } else if (!D.dim_param().empty()) {
+    } else if (!D.has_dim_value() && !D.dim_param().empty()) {
       Axis = D.dim_param();
     }
   }
   if (!elementCount(Known))
     Diags.error(Code::ImportBadDims)
-        .message(Who + " has the dims " + dimsText(Known) +
-                 ", which are negative or overflow")
+        .message(Who + " has the dims " + dimsText(Known) + ", which overflow")
         .hint("a dim that is not known is given by a name or left empty");
 }
 

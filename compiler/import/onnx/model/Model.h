@@ -147,6 +147,8 @@ struct Model {
   int64_t IrVersion = 0;
   std::map<std::string, int64_t, std::less<>> Opsets; ///< by domain
   std::string Producer;
+  /// What the maker says of the model: class names, dictionaries and the like.
+  std::vector<std::pair<std::string, std::string>> Metadata;
   Graph Main;
   /// Empty after inlining.
   std::vector<Function> Functions;

@@ -133,13 +133,18 @@ struct Cut {
 };
 } // namespace
 
-/// A bound counted from the front. Exporters write a huge number for "to the
-/// end" and a negative one for "from the end".
+/// Exporters write a number like this for "to the end": INT64_MAX, INT32_MAX or
+/// 10^9. No size that is not known is as large.
+static constexpr int64_t BeyondSizes = int64_t(1) << 29;
+
+/// A bound counted from the front; a negative one counts from the end.
 static Expr frontBound(NodeImport &N, const Expr &Bound, const Expr &Size) {
   const shape::Facts &Facts = N.importer().facts();
   std::optional<int64_t> C = Bound.asConstant();
-  if (C && *C >= INT32_MAX)
+  if (C && (Size.isConstant() ? *C >= INT32_MAX : *C >= BeyondSizes))
     return Size;
+  if (C && *C <= -BeyondSizes && !Size.isConstant())
+    return Expr(0);
   if (C && *C < 0)
     return Facts.simplify(
         Expr::max(Size + std::max<int64_t>(*C, -INT32_MAX), 0));
@@ -177,8 +182,8 @@ static std::optional<Cut> cut(NodeImport &N, const Expr &Start, const Expr &End,
     int64_t Count = From > To ? (From - To - Step - 1) / -Step : 0;
     return Cut{Expr(std::max<int64_t>(From, 0)), Expr(Count)};
   }
-  bool FromEnd = S && (*S == -1 || *S >= INT32_MAX);
-  bool ToStart = E && *E <= -INT32_MAX;
+  bool FromEnd = S && (*S == -1 || *S >= BeyondSizes);
+  bool ToStart = E && *E <= -BeyondSizes;
   if (FromEnd && ToStart)
     return Cut{Size - 1, Facts.simplify(Size.ceilDiv(-Step))};
   N.unsupported("slices backwards from " + Start.str() + " to " + End.str() +

@@ -58,7 +58,14 @@ static std::optional<Dims> reshapeTarget(NodeImport &N, ArrayRef<Expr> From,
       Result.push_back(To[I]);
     }
   }
+  const shape::Facts &Facts = N.importer().facts();
   Expr All = product(From), Rest = product(Result);
+  auto Current = [&] {
+    for (Expr &Size : Result)
+      Size = N.current(Size);
+    All = N.current(All);
+    Rest = N.current(Rest);
+  };
   auto Misfit = [&]() -> std::optional<Dims> {
     N.fail(Code::ImportShape, dimsText(From) + " cannot be reshaped to " +
                                   dimsText(Dims(To.begin(), To.end())) + ": " +
@@ -69,13 +76,29 @@ static std::optional<Dims> reshapeTarget(NodeImport &N, ArrayRef<Expr> From,
   if (Open) {
     if (Rest == Expr(0))
       return Misfit();
-    Expr Left = N.importer().facts().simplify(All.floorDiv(Rest));
+    // Where the quotient is exact as it is, it is the same with more facts.
+    Expr Left = All.floorDiv(Rest);
+    if (Left * Rest != All)
+      Left = Facts.simplify(Left);
+    if (Left * Rest != All && N.unify(Left * Rest, All)) {
+      Current();
+      Left = All.floorDiv(Rest);
+    }
     if (Left * Rest != All)
       return Misfit();
     Result[*Open] = Left;
-  } else if (Rest != All) {
-    return Misfit();
+    return Result;
   }
+  if (Rest == All)
+    return Result;
+  // What is left over must be 1.
+  Expr More = Rest == Expr(0) ? Expr(0) : All.floorDiv(Rest),
+       Less = All == Expr(0) ? Expr(0) : Rest.floorDiv(All);
+  if ((More * Rest == All && N.fix(More, 1)) ||
+      (Less * All == Rest && N.fix(Less, 1)) || N.unify(Rest, All))
+    Current();
+  if (Rest != All)
+    return Misfit();
   return Result;
 }
 
@@ -91,7 +114,8 @@ static void importReshape(NodeImport &N) {
   std::optional<std::vector<Expr>> To = N.knownSizes(1, "shape");
   if (!To)
     return;
-  if (std::optional<Dims> Sizes = reshapeTarget(N, N.dims(X), *To, ZeroIsZero))
+  if (std::optional<Dims> Sizes =
+          reshapeTarget(N, Dims(N.dims(X)), *To, ZeroIsZero))
     N.result(0, N.reshape(X, *Sizes));
 }
 
@@ -152,14 +176,19 @@ static void importSqueeze(NodeImport &N) {
   for (int64_t I = 0; I < N.rank(X); ++I) {
     Expr Size = N.dims(X)[static_cast<size_t>(I)];
     bool Gone = N.hasInput(1) ? llvm::is_contained(Axes, I) : Size == Expr(1);
-    if (!Gone)
+    if (!Gone) {
+      if (!N.hasInput(1))
+        N.importer().takeSeveral(Size, N);
       Sizes.push_back(Size);
-    else if (Size != Expr(1) && !N.unify(Size, 1)) {
-      N.fail(Code::ImportShape, "dimension " + std::to_string(I) + " of " +
-                                    dimsText(N.dims(X)) + " is not 1");
+    } else if (!N.fix(Size, 1)) {
+      N.fail(Code::ImportShape,
+             "dimension " + std::to_string(I) + " of " + dimsText(N.dims(X)) +
+                 (Size.isConstant() ? " is not 1" : " is not known to be 1"));
       return;
     }
   }
+  for (Expr &Size : Sizes)
+    Size = N.current(Size);
   N.result(0, N.reshape(X, Sizes));
 }
 

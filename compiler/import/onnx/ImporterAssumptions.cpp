@@ -1,0 +1,149 @@
+//===- ImporterAssumptions.cpp - What a model needs of its sizes ----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Sizes that must be equal, or be a number, and are for some values of the
+/// model's dims alone. The model is compiled for these values: a warning says
+/// so, the facts of the symbol have it from then on, and the runtime refuses
+/// other values in the same words.
+///
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Importer.h"
+#include "dialects/shape/Assume.h"
+
+using namespace mlir;
+using namespace kpc::graph;
+
+namespace kpc::onnx {
+
+bool Importer::namesCounter(const Expr &E) const {
+  std::set<std::string, std::less<>> Named;
+  E.collectSymbols(Named);
+  return llvm::any_of(Counters, [&](const auto &N) { return Named.count(N); });
+}
+
+/// "'Concat_5' (Concat)"
+static std::string nodeText(const Node &N) {
+  ModelPlace Place = N.place();
+  std::string Op = printable(N.Op, 60);
+  return Place.Node.empty()
+             ? "a node (" + Op + ")"
+             : "'" + printable(Place.Node, 120) + "' (" + Op + ")";
+}
+
+/// The facts where a symbol is a multiple of `Divisor` as well; none where no
+/// size in its range is.
+static std::optional<shape::Facts> withDivisor(const shape::Facts &Known,
+                                               const std::string &Symbol,
+                                               int64_t Divisor) {
+  shape::SymbolFacts F;
+  if (auto It = Known.symbols().find(Symbol); It != Known.symbols().end())
+    F = It->second;
+  F.Divisor = Divisor;
+  // From the range's least size on, not from below it.
+  int64_t Least = F.Min / Divisor * Divisor;
+  if (Least < F.Min && llvm::AddOverflow(Least, Divisor, Least))
+    return std::nullopt;
+  if (Least > F.Max)
+    return std::nullopt;
+  if (F.Optimum)
+    F.Optimum = std::max(*F.Optimum / Divisor * Divisor, Least);
+  shape::Facts New = Known;
+  New.declare(Symbol, F);
+  return New;
+}
+
+bool Importer::assumeMultiple(const Expr &A, const Expr &C, NodeImport &Where) {
+  if (namesCounter(A) || namesCounter(C))
+    return false;
+  std::optional<shape::Multiple> M = shape::multipleThatMakesEqual(Facts, A, C);
+  if (!M)
+    return false;
+  std::optional<shape::Facts> Known = withDivisor(Facts, M->Symbol, M->Divisor);
+  bool Said = Facts.divisor(Expr::symbol(M->Symbol)) == M->Divisor;
+  if (!Known || !replaceSize(M->Symbol, M->rounded(), *Known))
+    return false;
+  if (Said)
+    return true;
+  std::string Must =
+      " must be a multiple of " + std::to_string(M->Divisor) + ": ";
+  std::string Why =
+      " needs the sizes " + A.str() + " and " + C.str() + " to be equal";
+  diagnostics()
+      .warning(Code::ImportAssumed)
+      .at(Where.node().place())
+      .message(printable(M->Symbol) + Must + "the node" + Why);
+  Reasons[M->Symbol] = nodeText(Where.node()) + Why;
+  return true;
+}
+
+bool Importer::fix(const Expr &E, int64_t Wanted, NodeImport &Where) {
+  if (std::optional<int64_t> C = E.asConstant())
+    return *C == Wanted;
+  // What a probe guesses must not become a size of the model.
+  if (Diags != &TheDiags)
+    return true;
+  if (namesCounter(E))
+    return false;
+  if (E.asSymbol())
+    return unify(E, Wanted, Where);
+  std::optional<shape::FixedSize> Fixed =
+      shape::valueThatMakesEqual(Facts, E, Wanted);
+  if (!Fixed)
+    return false;
+  shape::Facts Known;
+  for (const auto &[Name, F] : Facts.symbols())
+    if (Name != Fixed->Symbol)
+      Known.declare(Name, F);
+  if (!replaceSize(Fixed->Symbol, Expr(Fixed->Value), Known))
+    return false;
+  std::string Name = printable(Fixed->Symbol);
+  std::string Others;
+  if (Fixed->Least < Fixed->Most)
+    Others = "; any from " + std::to_string(Fixed->Least) + " to " +
+             std::to_string(Fixed->Most) + " would do";
+  diagnostics()
+      .warning(Code::ImportAssumed)
+      .at(Where.node().place())
+      .message("size " + Name + " is taken to be " +
+               std::to_string(Fixed->Value) + ": the node needs the size " +
+               E.str() + " to be " + std::to_string(Wanted) + Others)
+      .hint(Others.empty()
+                ? "other sizes are refused when they are bound"
+                : "for another, compile with --dim " + Name + "=VALUE");
+  return true;
+}
+
+void Importer::takeSeveral(const Expr &E, NodeImport &Where) {
+  if (Diags != &TheDiags || Facts.range(E).Min > 1 || namesCounter(E))
+    return;
+  std::optional<std::string> Symbol = E.asSymbol();
+  auto It = Symbol ? Facts.symbols().find(*Symbol) : Facts.symbols().end();
+  std::string Why = " keeps the size " + E.str() +
+                    ", which it would remove were it 1: Squeeze has no axes";
+  if (It == Facts.symbols().end() || It->second.Max < 2) {
+    diagnostics()
+        .warning(Code::ImportAssumed)
+        .at(Where.node().place())
+        .message("the node" + Why)
+        .hint("give the node axes, or fix the size with --dim");
+    return;
+  }
+  shape::SymbolFacts Known = It->second;
+  Known.Min = 2;
+  Facts.declare(*Symbol, Known);
+  Evaluator.clear();
+  diagnostics()
+      .warning(Code::ImportAssumed)
+      .at(Where.node().place())
+      .message(printable(*Symbol) + " must be at least 2: the node" + Why)
+      .hint("for the size 1 compile with --dim " + printable(*Symbol) + "=1");
+  Reasons[*Symbol] = nodeText(Where.node()) + Why;
+}
+
+} // namespace kpc::onnx

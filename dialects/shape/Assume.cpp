@@ -1,0 +1,143 @@
+//===- Assume.cpp - What would make two sizes equal -----------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/shape/Assume.h"
+#include "dialects/shape/ExprNode.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace kpc::shape {
+
+/// Divisors of models are powers of 2 up to 64, and products of strides.
+static constexpr int64_t LargestMultiple = 4096;
+/// Sizes that are tried one by one.
+static constexpr int64_t LargestTried = 1 << 14;
+
+Expr Multiple::rounded() const {
+  return Expr::symbol(Symbol).floorDiv(Divisor) * Divisor;
+}
+
+/// Makes `All` a multiple of every constant that `E` divides by.
+static void collectDivisors(const Expr &E, int64_t &All) {
+  for (const Term &T : terms(E))
+    for (const Factor &F : T.Factors) {
+      if (F.Base->Kind == AtomKind::Symbol)
+        continue;
+      collectDivisors(F.Base->A, All);
+      collectDivisors(F.Base->B, All);
+      std::optional<int64_t> D = F.Base->B.asConstant();
+      bool Divides =
+          F.Base->Kind == AtomKind::FloorDiv || F.Base->Kind == AtomKind::Mod;
+      if (!Divides || !D || *D < 2 || *D > LargestMultiple)
+        continue;
+      int64_t Next = std::lcm(All, *D);
+      if (Next <= LargestMultiple)
+        All = Next;
+    }
+}
+
+std::optional<Multiple> multipleThatMakesEqual(const Facts &F, const Expr &A,
+                                               const Expr &B) {
+  if (A.overflowed() || B.overflowed())
+    return std::nullopt;
+  int64_t All = 1;
+  collectDivisors(A, All);
+  collectDivisors(B, All);
+  std::set<std::string, std::less<>> Names;
+  A.collectSymbols(Names);
+  B.collectSymbols(Names);
+  auto MakesEqual = [&](const Multiple &M) {
+    std::map<std::string, Expr, std::less<>> Map = {{M.Symbol, M.rounded()}};
+    Expr Left = A.substitute(Map);
+    return !Left.overflowed() && Left == B.substitute(Map);
+  };
+  auto Known = [&](const std::string &Name) {
+    return std::max<int64_t>(F.divisor(Expr::symbol(Name)), 1);
+  };
+  for (const std::string &Name : Names)
+    if (Multiple M{Name, Known(Name)};
+        M.Divisor > 1 && M.Divisor <= LargestMultiple && MakesEqual(M))
+      return M;
+  std::vector<Multiple> Found;
+  for (const std::string &Name : Names) {
+    if (Known(Name) > LargestMultiple)
+      continue;
+    std::set<int64_t> Divisors;
+    for (int64_t D = 2; D <= All; ++D)
+      if (All % D == 0)
+        Divisors.insert(std::lcm(D, Known(Name)));
+    for (int64_t D : Divisors)
+      if (Multiple M{Name, D}; MakesEqual(M)) {
+        Found.push_back(M);
+        break;
+      }
+  }
+  // Of two symbols it is not known which one is meant.
+  if (Found.size() != 1)
+    return std::nullopt;
+  return Found.front();
+}
+
+/// What all divisions around a symbol make together: 512 of
+/// floordiv(floordiv(x, 128) + 3, 4).
+static int64_t strideOf(const Expr &E) {
+  int64_t Most = 1;
+  for (const Term &T : terms(E))
+    for (const Factor &F : T.Factors) {
+      if (F.Base->Kind == AtomKind::Symbol)
+        continue;
+      int64_t Stride = std::max(strideOf(F.Base->A), strideOf(F.Base->B));
+      std::optional<int64_t> D = F.Base->B.asConstant();
+      if (F.Base->Kind == AtomKind::FloorDiv && D && *D > 1 &&
+          *D <= LargestMultiple)
+        Stride *= *D;
+      Most = std::max(Most, std::min(Stride, LargestTried));
+    }
+  return Most;
+}
+
+std::optional<FixedSize> valueThatMakesEqual(const Facts &F, const Expr &E,
+                                             int64_t Wanted) {
+  std::set<std::string, std::less<>> Names;
+  E.collectSymbols(Names);
+  if (E.overflowed() || Names.size() != 1)
+    return std::nullopt;
+  const std::string &Name = *Names.begin();
+  Expr Symbol = Expr::symbol(Name);
+  Interval Range = F.range(Symbol);
+  int64_t Known = std::max<int64_t>(F.divisor(Symbol), 1);
+  auto Does = [&](int64_t V) {
+    return Range.contains(V) && V % Known == 0 &&
+           E.evaluate({{Name, V}}) == Wanted;
+  };
+  std::optional<int64_t> Found;
+  if (auto It = F.symbols().find(Name); It != F.symbols().end() &&
+                                        It->second.Optimum &&
+                                        Does(*It->second.Optimum))
+    Found = *It->second.Optimum;
+  int64_t All = 1;
+  collectDivisors(E, All);
+  for (int64_t Step : {strideOf(E), All})
+    for (int64_t V = Step; !Found && Step > 1 && V <= LargestTried; V += Step)
+      if (Does(V))
+        Found = V;
+  for (int64_t V = Range.Min; !Found && V <= LargestTried; ++V)
+    if (Does(V))
+      Found = V;
+  if (!Found)
+    return std::nullopt;
+  FixedSize Fixed{Name, *Found, *Found, *Found};
+  while (Fixed.Least > 0 && Does(Fixed.Least - Known))
+    Fixed.Least -= Known;
+  while (Fixed.Most <= LargestTried && Does(Fixed.Most + Known))
+    Fixed.Most += Known;
+  return Fixed;
+}
+
+} // namespace kpc::shape

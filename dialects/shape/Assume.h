@@ -1,0 +1,54 @@
+//===- Assume.h - What would make two sizes equal ---------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Models are written for some sizes, and do not say for which. A feature
+/// pyramid adds a map that was halved and doubled to one that was halved less:
+/// `ceil(h/32)*2` is `ceil(h/16)` where 32 divides h, and no other h is meant.
+///
+///   multipleThatMakesEqual(F, H.ceilDiv(32) * 2, H.ceilDiv(16))  // h, 32
+///   valueThatMakesEqual(F, (H + 15).floorDiv(48), 1)             // h, 48
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_DIALECTS_SHAPE_ASSUME_H
+#define KPC_DIALECTS_SHAPE_ASSUME_H
+
+#include "dialects/shape/Facts.h"
+
+namespace kpc::shape {
+
+/// `Symbol` is a multiple of `Divisor`. Substituting `rounded()` for it says so
+/// to the algebra: both sizes are then the same expression.
+struct Multiple {
+  std::string Symbol;
+  int64_t Divisor = 1;
+  /// Divisor * floordiv(Symbol, Divisor).
+  Expr rounded() const;
+};
+
+/// The least multiple of a symbol that makes the sizes the same expression. Its
+/// divisor is one that the facts say already, where that is enough. None if
+/// none of the divisors in the sizes does it, or of more symbols than one.
+std::optional<Multiple> multipleThatMakesEqual(const Facts &F, const Expr &A,
+                                               const Expr &B);
+
+/// `Symbol` has the value `Value`; all from `Least` to `Most` would do.
+struct FixedSize {
+  std::string Symbol;
+  int64_t Value = 0, Least = 0, Most = 0;
+};
+
+/// A value of the only symbol in `E` that makes it `Wanted`: the optimum, else
+/// a multiple of all divisors in it, else the least. None if no size up to a
+/// few thousands does.
+std::optional<FixedSize> valueThatMakesEqual(const Facts &F, const Expr &E,
+                                             int64_t Wanted);
+
+} // namespace kpc::shape
+
+#endif // KPC_DIALECTS_SHAPE_ASSUME_H

@@ -1,0 +1,70 @@
+//===- AssumeTest.cpp - What would make two sizes equal -------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/shape/Assume.h"
+
+#include <gtest/gtest.h>
+
+using namespace kpc::shape;
+
+static const Expr H = Expr::symbol("h"), W = Expr::symbol("w");
+
+TEST(Assume, AFeaturePyramid) {
+  auto M = multipleThatMakesEqual({}, H.ceilDiv(32) * 2, H.ceilDiv(16));
+  ASSERT_TRUE(M);
+  EXPECT_EQ(M->Symbol, "h");
+  EXPECT_EQ(M->Divisor, 32);
+}
+
+TEST(Assume, TheLeastMultipleIsTaken) {
+  auto M =
+      multipleThatMakesEqual({}, H.floorDiv(8).floorDiv(4) * 4, H.floorDiv(8));
+  ASSERT_TRUE(M);
+  EXPECT_EQ(M->Divisor, 32);
+  M = multipleThatMakesEqual({}, H.floorDiv(2) * 2, H);
+  ASSERT_TRUE(M);
+  EXPECT_EQ(M->Divisor, 2);
+}
+
+TEST(Assume, WhatIsSaidIsEnough) {
+  Facts F;
+  F.declare("h", {.Min = 64, .Max = 640, .Divisor = 64});
+  auto M = multipleThatMakesEqual(F, H.ceilDiv(32) * 2, H.ceilDiv(16));
+  ASSERT_TRUE(M);
+  EXPECT_EQ(M->Divisor, 64);
+}
+
+TEST(Assume, NothingMakesThemEqual) {
+  EXPECT_FALSE(multipleThatMakesEqual({}, H, H + 1));
+  EXPECT_FALSE(multipleThatMakesEqual({}, H, W));
+  EXPECT_FALSE(multipleThatMakesEqual({}, H.floorDiv(2), H));
+}
+
+TEST(Assume, OfTwoSymbolsNoneIsGuessed) {
+  Expr P = H * W;
+  EXPECT_FALSE(multipleThatMakesEqual({}, P.floorDiv(4) * 4, P));
+}
+
+TEST(Assume, RoundingTwiceIsRoundingOnce) {
+  Expr Once = Multiple{"h", 32}.rounded();
+  std::map<std::string, Expr, std::less<>> Map = {{"h", Once}};
+  EXPECT_EQ(Once.substitute(Map), Once);
+}
+
+TEST(Assume, AValue) {
+  auto V = valueThatMakesEqual({}, (H + 15).floorDiv(48), 1);
+  ASSERT_TRUE(V);
+  EXPECT_EQ(V->Value, 48);
+  EXPECT_EQ(V->Least, 33);
+  EXPECT_EQ(V->Most, 80);
+  Facts F;
+  F.declare("h", {.Min = 1, .Max = 100, .Optimum = 64});
+  EXPECT_EQ(valueThatMakesEqual(F, (H + 15).floorDiv(48), 1)->Value, 64);
+  F.declare("h", {.Min = 90, .Max = 100});
+  EXPECT_FALSE(valueThatMakesEqual(F, (H + 15).floorDiv(48), 1));
+  EXPECT_FALSE(valueThatMakesEqual({}, H.floorDiv(4) + W, 1));
+}
