@@ -25,8 +25,9 @@ int64_t GemmSchedule::slotBytes(int64_t ElementBytes) const {
 
 int64_t GemmSchedule::sharedBytes(int64_t ElementBytes,
                                   int64_t ResultBytes) const {
-  return Slots * slotBytes(ElementBytes) +
-         TileRows * partColumns() * StagingBuffers * ResultBytes;
+  return Slots * slotBytes(ElementBytes) + consumers() * consumerRows() *
+                                               partColumns() * StagingBuffers *
+                                               ResultBytes;
 }
 
 int64_t GemmSchedule::partColumns() const {
@@ -41,16 +42,26 @@ std::string GemmSchedule::tileText() const {
   return Split > 1 ? Text + (" split " + std::to_string(Split)) : Text;
 }
 
+static constexpr const char *PingPongText = " pingpong";
+
 std::string GemmSchedule::str() const {
   std::string Text = "gemm" + tileText();
   if (Split == 1 && sharers() > 1)
     Text += " cluster " + std::to_string(ClusterRows) + "x" +
             std::to_string(ClusterColumns);
-  return Text;
+  return PingPong ? Text + PingPongText : Text;
 }
 
 std::string ProductCostParts::partsText() const {
   char Text[160], Joined[32] = "";
+  if (Turn > 0) {
+    std::snprintf(Text, sizeof Text,
+                  ": %.1f us = %.0f waves x max(%.2f multiply, %.2f bring, "
+                  "%.2f turn) + %.2f finish + %.2f start",
+                  Total, Waves, Multiply, Bring, Turn, std::min(Finish, Turn),
+                  Start);
+    return Text;
+  }
   if (Join > 0)
     std::snprintf(Joined, sizeof Joined, " + %.2f join", Join);
   std::snprintf(Text, sizeof Text,
@@ -72,6 +83,18 @@ int64_t groupRows(const GemmSchedule &S, const target::Target &T) {
                             double(S.TileColumns * S.ClusterColumns) /
                             double(S.TileRows * S.ClusterRows));
   return std::max<int64_t>(std::lround(Square), 1);
+}
+
+/// Cycles from a tile's last product until its warpgroups can begin the next.
+double finishCycles(const GemmSchedule &S, const GemmShape &Shape) {
+  double Stored = double(S.TileRows) / 128 * double(S.storedColumns()) /
+                  StagingColumns * double(Shape.ResultBytes) / 2;
+  double Results =
+      double(S.TileRows) * double(S.storedColumns()) / double(Shape.Products);
+  double Arithmetic = Results * Shape.EpilogueOperations / LanesPerCycle;
+  double Reads = Results * double(Shape.EpilogueBytes) / CacheBytesPerCycle;
+  double Cycles = FinishCycles * Stored + Arithmetic + Reads;
+  return S.PingPong ? Cycles * AloneFactor : Cycles;
 }
 
 GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
@@ -100,17 +123,22 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
       std::max(double(S.slotBytes(Shape.ElementBytes)) / CacheBytesPerCycle,
                Lines / LinesPerCycle) /
       PerMicrosecond;
-  Cost.Finish = FinishCycles * double(S.TileRows) / 128 *
-                double(S.storedColumns()) / StagingColumns *
-                double(Shape.ResultBytes) / 2 / PerMicrosecond;
+  Cost.Finish = finishCycles(S, Shape) / PerMicrosecond;
   if (S.Split > 1)
     Cost.Join = (double(S.keptBytes()) / PeerBytesPerCycle + MeetCycles) /
                 PerMicrosecond;
   Cost.Start =
       (StartCycles + (S.sharers() > 1 ? MeetCycles : 0)) / PerMicrosecond;
-  Cost.Total = Cost.Waves * (std::max(Cost.Multiply, Cost.Bring) + Cost.Finish +
-                             Cost.Join) +
-               Cost.Start;
+  double Products = std::max(Cost.Multiply, Cost.Bring);
+  if (S.PingPong) {
+    // A multiprocessor's products are one tile's after the other's, if each
+    // warpgroup is back in time; nothing overlaps the end of the last.
+    Cost.Turn = (Products + Cost.Finish) / 2;
+    Cost.Total = Cost.Waves * std::max(Products, Cost.Turn) +
+                 std::min(Cost.Finish, Cost.Turn) + Cost.Start;
+    return Cost;
+  }
+  Cost.Total = Cost.Waves * (Products + Cost.Finish + Cost.Join) + Cost.Start;
   return Cost;
 }
 
@@ -121,6 +149,15 @@ struct Cluster {
 /// taken. Sums split in 8 were never the fastest.
 constexpr Cluster Clusters[] = {
     {1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {2, 1, 1}, {4, 1, 1}};
+
+/// All of these, then all but split sums in turn.
+std::vector<std::pair<Cluster, bool>> forms() {
+  std::vector<std::pair<Cluster, bool>> All;
+  for (bool PingPong : {false, true})
+    for (Cluster C : Clusters)
+      All.emplace_back(C, PingPong);
+  return All;
+}
 
 /// As many slots as fit beside all else.
 int64_t roomForSlots(GemmSchedule S, const GemmShape &Shape,
@@ -166,6 +203,11 @@ bool keepsPairs(const GemmSchedule &S, const GemmShape &Shape) {
                               Together % (2 * Shape.Exchanged) == 0);
 }
 
+/// Each warpgroup has a whole tile, and finishes it alone.
+bool isLegalTurn(const GemmSchedule &S) {
+  return !S.PingPong || (S.Split == 1 && S.sumsOfThread() <= MostSumsInTurn);
+}
+
 bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
              const target::Target &T) {
   auto Steps = [](int64_t Size, int64_t Most) {
@@ -174,7 +216,7 @@ bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
   return T.Can.Wgmma && Steps(S.TileRows, MostRows) &&
          Steps(S.TileColumns,
                S.TileRows == MostRows ? MostColumnsOfThree : MostColumns) &&
-         isLegalShare(S, Shape) && keepsPairs(S, Shape) &&
+         isLegalShare(S, Shape) && keepsPairs(S, Shape) && isLegalTurn(S) &&
          S.TileSum == LineBytes / Shape.ElementBytes &&
          S.Slots >= FewestSlots && S.Slots <= MostSlots &&
          isLegalCluster(S, Shape, T) && S.Slots <= roomForSlots(S, Shape, T) &&
@@ -197,6 +239,7 @@ std::optional<GemmCost> schedule::readGemmSchedule(const std::string &Text,
   takeNumber(Rest, " split ", S.Split);
   if (takeNumber(Rest, " cluster ", S.ClusterRows))
     takeNumber(Rest, "x", S.ClusterColumns);
+  S.PingPong = Rest == PingPongText;
   // What is printed must be what was read: nothing stands behind it.
   if (!isLegal(S, Shape, T) || S.str() != Text)
     return std::nullopt;
@@ -210,8 +253,9 @@ std::vector<GemmCost> schedule::rankGemmSchedules(const GemmShape &Shape,
   // which have fewer registers, and before one.
   for (int64_t Rows : {int64_t(128), MostRows, int64_t(64)})
     for (int64_t Columns = 64; Columns <= MostColumns; Columns += 64)
-      for (Cluster C : Clusters) {
+      for (auto [C, PingPong] : forms()) {
         GemmSchedule S;
+        S.PingPong = PingPong;
         S.TileRows = Rows;
         S.TileColumns = Columns;
         S.TileSum = LineBytes / Shape.ElementBytes;

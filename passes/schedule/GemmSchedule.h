@@ -42,6 +42,10 @@ struct GemmShape {
   /// Lines of the second cache that 128 bytes of a row of A and B touch: 2
   /// where rows do not begin at lines, else 1.
   int64_t LinesOfA = 1, LinesOfB = 1;
+  /// Instructions that the epilogue has for each element of the result, and the
+  /// bytes that it reads at the element's place: a residual's.
+  double EpilogueOperations = 0;
+  int64_t EpilogueBytes = 0;
 };
 
 struct GemmSchedule {
@@ -58,14 +62,21 @@ struct GemmSchedule {
   /// and copy a part of it to all; or side by side, with the same of A.
   int64_t ClusterRows = 1, ClusterColumns = 1;
 
+  /// Two warpgroups multiply a tile each, in turn: while one begins products,
+  /// the other finishes the tile before (ping-pong). Else they share a tile.
+  bool PingPong = false;
+
   /// Blocks of a cluster that share copies; of a cluster.
   int64_t sharers() const { return ClusterRows * ClusterColumns; }
   int64_t blocks() const { return Split * sharers(); }
   /// Columns of the tile that one block stores, and of one store.
   int64_t storedColumns() const { return TileColumns / Split; }
   int64_t partColumns() const;
-  /// Warpgroups that multiply, of 64 rows each.
-  int64_t consumers() const { return TileRows / 64; }
+  /// Warpgroups that multiply, and the rows of a tile that each has.
+  int64_t consumers() const { return PingPong ? 2 : TileRows / 64; }
+  int64_t consumerRows() const { return PingPong ? TileRows : 64; }
+  /// Sums of a tile that a thread has.
+  int64_t sumsOfThread() const { return consumerRows() * TileColumns / 128; }
   /// One warpgroup more brings the data.
   int64_t threads() const { return 128 * (1 + consumers()); }
   /// Bytes of a slot, and of all shared memory without barriers.
@@ -85,9 +96,11 @@ struct ProductCostParts {
   double Waves = 0;    ///< tiles that a multiprocessor computes in turn
   double Multiply = 0; ///< a tile's products on the tensor cores
   double Bring = 0;    ///< a tile's operands from the second cache
-  double Finish = 0;   ///< a tile's start and end, which nothing overlaps
+  double Finish = 0;   ///< a tile's start and end; its own warpgroups idle
   double Join = 0;     ///< the parts of a split sum
-  double Start = 0;    ///< a launch, and the meeting of blocks that share
+  /// With warpgroups in turn, half of what one takes for a tile; 0: without.
+  double Turn = 0;
+  double Start = 0; ///< a launch, and the meeting of blocks that share
   double Total = 0;
   std::string partsText() const;
 };
@@ -105,6 +118,8 @@ inline constexpr int64_t StagingColumns = 64, StagingBuffers = 2;
 /// Columns of a tile whose sums leave registers for what the result's elements
 /// read beside them.
 inline constexpr int64_t MostColumnsBesideReads = 128;
+/// Sums of a tile that a thread holds where warpgroups take turns.
+inline constexpr int64_t MostSumsInTurn = 128;
 /// Most columns of half a head that changes places with the other: of heads of
 /// 256 both halves and their angles spill 744 bytes a thread (ptxas 13.0).
 inline constexpr int64_t MostExchanged = 64;

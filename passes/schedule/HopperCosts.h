@@ -40,6 +40,9 @@ inline constexpr double PeerBytesPerCycle = 10, MeetCycles = 600;
 /// columns of 128 rows: what 4096×3072×768 took beyond its products, with tiles
 /// of 128, 192 and 256 columns. Warpgroups share what stores take.
 inline constexpr double StartCycles = 3000, FinishCycles = 950;
+/// Instructions of an epilogue per cycle and multiprocessor, in threads; how
+/// much longer it takes where one warpgroup works beside another's products.
+inline constexpr double LanesPerCycle = 128, AloneFactor = 1.5;
 /// Bytes for barriers and the rounding of places.
 inline constexpr int64_t BarrierRoom = 1024;
 /// More slots than this hide nothing more; with fewer than two, copies and

@@ -99,6 +99,25 @@ struct LowerNext : TilePattern<NextOp> {
   }
 };
 
+struct LowerSkip : TilePattern<SkipOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(SkipOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    Value Slots = W.i32(Op.getPipe().getType().getSlots());
+    Value Behind =
+        W.add(slotOf(W, Adaptor.getCursor()), W.toI32(Adaptor.getCount()));
+    Value Rounds = arith::DivUIOp::create(Rewriter, Loc, Behind, Slots);
+    Value Slot = arith::RemUIOp::create(Rewriter, Loc, Behind, Slots);
+    Value Parity =
+        W.bitAnd(W.bitXor(parityOf(W, Adaptor.getCursor()), Rounds), 1);
+    Rewriter.replaceOp(Op, W.add(Slot, W.shiftLeft(Parity, ParityBit)));
+    return success();
+  }
+};
+
 /// Waits until the round before the one at `Cursor` has been read.
 void waitUntilFree(NvvmWriter &W, PipeType Pipe, Value Base, Value Cursor) {
   Value Parity = W.bitXor(parityOf(W, Cursor), W.i32(1));
@@ -309,7 +328,7 @@ void kpc::tile::populatePipePatterns(const TypeConverter &Types,
                                      RewritePatternSet &Patterns,
                                      const ThreadPlace &Place) {
   Patterns.add<LowerPlaced<PipeOp>, LowerPlaced<AllocOp>, LowerCursor,
-               LowerNext, LowerDrain, LowerAcquire, LowerCommit, LowerWait,
-               LowerRelease, LowerTiles, LowerStart>(
+               LowerNext, LowerSkip, LowerDrain, LowerAcquire, LowerCommit,
+               LowerWait, LowerRelease, LowerTiles, LowerStart>(
       Types, Patterns.getContext(), Place);
 }

@@ -67,7 +67,7 @@ FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
   llvm::erase_if(Ranked, [&](const schedule::GemmCost &One) {
     bool KeepsReads =
         P->ReadsAtResult || (P->Exchanged && One.Schedule.consumers() > 2);
-    return KeepsReads &&
+    return KeepsReads && !One.Schedule.PingPong &&
            One.Schedule.TileColumns > schedule::MostColumnsBesideReads;
   });
   const schedule::GemmCost *Chosen =

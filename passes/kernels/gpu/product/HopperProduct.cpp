@@ -59,8 +59,8 @@ Value HopperProduct::linesOf(Value Tile, Value First) {
   return tile::LinesOp::create(W.B, W.Loc, Part, Tile, First);
 }
 
-/// The sums of one tile's 64 rows. A slot is given back one product late: when
-/// the product that reads it is over, the next is already under way.
+/// The sums of a warpgroup's rows of one tile. A slot is given back one product
+/// late: when the product that reads it is over, the next is already under way.
 Value HopperProduct::multiplyTile(Value Group, Value &Cursor) {
   MLIRContext *Context = W.B.getContext();
   auto Full = tile::SlotType::get(Context, tile::SlotState::Full);
@@ -70,8 +70,9 @@ Value HopperProduct::multiplyTile(Value Group, Value &Cursor) {
     Value Slot = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, At);
     auto Parts =
         tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Slot);
-    Value Rows = ATransposed ? linesOf(Parts.getResult(0), First)
-                             : rowsOf(Parts.getResult(0), First);
+    Value Rows = Parts.getResult(0);
+    if (!S.PingPong)
+      Rows = ATransposed ? linesOf(Rows, First) : rowsOf(Rows, First);
     Value D = tile::MmaOp::create(W.B, W.Loc, Pending, Rows, Parts.getResult(1),
                                   Add, ATransposed, BTransposed);
     return std::tuple(D, Slot, next(Pipe, At));
@@ -87,6 +88,9 @@ Value HopperProduct::multiplyTile(Value Group, Value &Cursor) {
                return {Still, Held, After};
              });
   Cursor = Last[2];
+  // The next warpgroup's products follow those that are under way here.
+  if (S.PingPong)
+    tile::PassTurnOp::create(W.B, W.Loc);
   Value Done = tile::AwaitOp::create(W.B, W.Loc, Sums, Last[0]);
   tile::ReleaseOp::create(W.B, W.Loc, Pipe, Last[1], S.sharers());
   return Done;
@@ -126,9 +130,10 @@ bool HopperProduct::sharesAngles() const {
 }
 
 void HopperProduct::finishTile(const Place &Where, Value Group, Value Sums) {
-  auto PartTy = tile::FragmentType::get(W.B.getContext(), {64, S.partColumns()},
-                                        W.B.getF32Type());
-  Value Row = W.add(Where.Row, W.mul(Group, W.index(64)));
+  auto PartTy = tile::FragmentType::get(
+      W.B.getContext(), {S.consumerRows(), S.partColumns()}, W.B.getF32Type());
+  Value Row =
+      S.PingPong ? Where.Row : W.add(Where.Row, W.mul(Group, W.index(64)));
   Value Kept, First = W.index(0); // of the columns that are this block's
   if (S.Split > 1) {
     Kept = shareOfSums(Group, Sums);
@@ -138,7 +143,8 @@ void HopperProduct::finishTile(const Place &Where, Value Group, Value Sums) {
     Value Column, Sums, Beside;
   };
   SmallVector<Part> Parts;
-  bool ReadsFirst = P.ReadsAtResult || sharesAngles();
+  // In turn, nobody waits for what is read.
+  bool ReadsFirst = (P.ReadsAtResult && !S.PingPong) || sharesAngles();
   for (int64_t C = 0; C < resultColumns() / S.Split; C += S.partColumns()) {
     Value InTile = W.add(First, W.index(C));
     Value Own =
@@ -177,6 +183,44 @@ void HopperProduct::consume(Value Group) {
     finishTile(placeOf(Tile), Group, Sums);
     return {At};
   });
+  endRole();
+}
+
+/// Each warpgroup has every second tile of the block, and so every second run
+/// of slots. In the turn that it has, it begins its tile's products; behind
+/// them the other's follow, while it finishes.
+void HopperProduct::consumeInTurn(Value Group) {
+  int64_t Turns = S.consumers();
+  Value Steps = W.ceilDiv(SumCount, S.TileSum);
+  auto Skip = [&](Value At, Value Count) -> Value {
+    return tile::SkipOp::create(W.B, W.Loc, At.getType(), Pipe, At, Count);
+  };
+  auto IsMine = [&](Value Turn) -> Value {
+    return arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
+                                 toI32(Group), Turn);
+  };
+  W.when(IsMine(i32(Turns - 1)), [&] { tile::PassTurnOp::create(W.B, W.Loc); });
+  forEachTile(
+      Skip(cursor(), W.mul(Group, Steps)),
+      [&](Value Tile, ValueRange In) -> Values {
+        Value At = In[0];
+        tile::WaitTurnOp::create(W.B, W.Loc);
+        Value Sums = multiplyTile(Group, At);
+        finishTile(placeOf(Tile), Group, Sums);
+        return {Skip(At, W.mul(Steps, W.index(Turns - 1)))};
+      },
+      Group, Turns);
+  // The turn behind the block's last tile is waited for, too: no barrier is
+  // left with arrivals.
+  auto [First, Step] = firstTile();
+  Value Left = compute<arith::SubIOp>(Tiles, First);
+  Value Own = compute<arith::CeilDivUIOp>(Left, Step);
+  W.when(IsMine(compute<arith::RemUIOp>(Own, i32(Turns))),
+         [&] { tile::WaitTurnOp::create(W.B, W.Loc); });
+  endRole();
+}
+
+void HopperProduct::endRole() {
   // Shared memory lives until the stores have read it, and until the cluster's
   // other blocks have read it or told its barriers.
   if (S.blocks() > 1)
@@ -187,10 +231,12 @@ void HopperProduct::consume(Value Group) {
 
 LogicalResult HopperProduct::emit(GpuLaunch &Launch) {
   W.B.getContext()->loadDialect<tile::TileDialect>();
-  Sums = tile::FragmentType::get(W.B.getContext(), {64, S.TileColumns},
-                                 W.B.getF32Type());
-  declareMemory(S.consumers(), /*Rows=*/64,
-                /*Consumers=*/S.consumers() * 4 * S.sharers());
+  Sums = tile::FragmentType::get(
+      W.B.getContext(), {S.consumerRows(), S.TileColumns}, W.B.getF32Type());
+  // In turn, a slot is one warpgroup's.
+  declareMemory(S.consumers(), S.consumerRows(),
+                /*Consumers=*/(S.PingPong ? 1 : S.consumers()) * 4 *
+                    S.sharers());
   tile::StartOp::create(W.B, W.Loc);
   joinCluster();
   // Registers by warpgroups: they must fit 65,536 for all threads.
@@ -200,8 +246,9 @@ LogicalResult HopperProduct::emit(GpuLaunch &Launch) {
   constexpr Registers ByConsumers[] = {{40, 240}, {40, 232}, {32, 160}};
   Registers R = ByConsumers[S.consumers() - 1];
   role("producer", 0, 4, R.Producer, [&](Value) { produce(); });
-  role("consumer", 4, 4 * (1 + S.consumers()), R.Consumer,
-       [&](Value Group) { consume(Group); });
+  role("consumer", 4, 4 * (1 + S.consumers()), R.Consumer, [&](Value Group) {
+    S.PingPong ? consumeInTurn(Group) : consume(Group);
+  });
   describeLaunch(Launch, S.threads());
   return Result;
 }

@@ -29,6 +29,8 @@ private:
   void joinCluster();
   void shareSum();
   void consume(mlir::Value Group);
+  void consumeInTurn(mlir::Value Group);
+  void endRole();
   mlir::Value multiplyTile(mlir::Value Group, mlir::Value &Cursor);
   void finishTile(const Place &Where, mlir::Value Group, mlir::Value Sums);
   bool sharesAngles() const;
