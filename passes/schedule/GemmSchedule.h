@@ -119,7 +119,7 @@ inline constexpr int64_t StagingColumns = 64, StagingBuffers = 2;
 /// read beside them.
 inline constexpr int64_t MostColumnsBesideReads = 128;
 /// Sums of a tile that a thread holds where warpgroups take turns.
-inline constexpr int64_t MostSumsInTurn = 128;
+inline constexpr int64_t MostSumsInTurn = 192;
 /// Most columns of half a head that changes places with the other: of heads of
 /// 256 both halves and their angles spill 744 bytes a thread (ptxas 13.0).
 inline constexpr int64_t MostExchanged = 64;

@@ -244,7 +244,9 @@ LogicalResult HopperProduct::emit(GpuLaunch &Launch) {
     int64_t Producer, Consumer;
   };
   constexpr Registers ByConsumers[] = {{40, 240}, {40, 232}, {32, 160}};
-  Registers R = ByConsumers[S.consumers() - 1];
+  // In turn, a thread has up to 192 sums.
+  constexpr Registers InTurn = {24, 240};
+  Registers R = S.PingPong ? InTurn : ByConsumers[S.consumers() - 1];
   role("producer", 0, 4, R.Producer, [&](Value) { produce(); });
   role("consumer", 4, 4 * (1 + S.consumers()), R.Consumer, [&](Value Group) {
     S.PingPong ? consumeInTurn(Group) : consume(Group);
