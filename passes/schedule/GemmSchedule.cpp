@@ -97,6 +97,16 @@ double finishCycles(const GemmSchedule &S, const GemmShape &Shape) {
   return S.PingPong ? Cycles * AloneFactor : Cycles;
 }
 
+/// Cycles of a step in turn, as shared memory allows: each 64 rows' products
+/// read all columns again, and copies write beside them.
+double sharedCycles(const GemmSchedule &S, const GemmShape &Shape) {
+  double Read = double(S.TileRows / 64 * (64 + S.TileColumns) * S.TileSum *
+                       Shape.ElementBytes);
+  double Cycles =
+      (Read + double(S.slotBytes(Shape.ElementBytes))) / SharedBytesPerCycle;
+  return S.TileRows == 64 ? Cycles * OneChainFactor : Cycles;
+}
+
 GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
                 const target::Target &T) {
   // In floating point: sizes of which nothing is known may be huge.
@@ -123,6 +133,10 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
       std::max(double(S.slotBytes(Shape.ElementBytes)) / CacheBytesPerCycle,
                Lines / LinesPerCycle) /
       PerMicrosecond;
+  // Where tiles have turns, nothing is brought while nobody multiplies.
+  if (S.PingPong)
+    Cost.Bring =
+        std::max(Cost.Bring, Steps * sharedCycles(S, Shape) / PerMicrosecond);
   Cost.Finish = finishCycles(S, Shape) / PerMicrosecond;
   if (S.Split > 1)
     Cost.Join = (double(S.keptBytes()) / PeerBytesPerCycle + MeetCycles) /
@@ -205,7 +219,9 @@ bool keepsPairs(const GemmSchedule &S, const GemmShape &Shape) {
 
 /// Each warpgroup has a whole tile, and finishes it alone.
 bool isLegalTurn(const GemmSchedule &S) {
-  return !S.PingPong || (S.Split == 1 && S.sumsOfThread() <= MostSumsInTurn);
+  return !S.PingPong || (S.Split == 1 && S.TileRows <= MostRowsInTurn &&
+                         S.TileColumns >= FewestColumnsInTurn &&
+                         S.sumsOfThread() <= MostSumsInTurn);
 }
 
 bool isLegal(const GemmSchedule &S, const GemmShape &Shape,

@@ -19,6 +19,9 @@
 ///                             ▲  full/empty barriers       │ epilogue
 ///      global D ◀──TMA── staging, two of 64×64 ◀──stmatrix─┘
 ///
+/// Two warpgroups may have a tile each and take turns (ping-pong): one finishes
+/// its tile while the other's products run.
+///
 /// Two products of one A whose results meet element by element (a gate) are
 /// one: a slot's B has columns of the one and, behind them, as many of the
 /// other. Where elements meet those of the other half of a head (a rotary
@@ -65,6 +68,10 @@ FailureOr<bool> buildGemmHopper(KernelForm &Form, const target::Target &T,
   // Angles are the same for all heads of a tile; only where three warpgroups
   // multiply, there are no registers for them beside its sums.
   llvm::erase_if(Ranked, [&](const schedule::GemmCost &One) {
+    // Whole heads and their angles beside 128 or 192 sums of a thread spill.
+    if (P->Exchanged && One.Schedule.PingPong &&
+        One.Schedule.sumsOfThread() > schedule::MostSumsOfHeadsInTurn)
+      return true;
     bool KeepsReads =
         P->ReadsAtResult || (P->Exchanged && One.Schedule.consumers() > 2);
     return KeepsReads && !One.Schedule.PingPong &&

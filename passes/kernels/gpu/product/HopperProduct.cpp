@@ -188,7 +188,9 @@ void HopperProduct::consume(Value Group) {
 
 /// Each warpgroup has every second tile of the block, and so every second run
 /// of slots. In the turn that it has, it begins its tile's products; behind
-/// them the other's follow, while it finishes.
+/// them the other's follow, while it finishes. Who has the turn knows that all
+/// slots in front of its own have been filled: parities tell a round from the
+/// one before, but not from the one before that.
 void HopperProduct::consumeInTurn(Value Group) {
   int64_t Turns = S.consumers();
   Value Steps = W.ceilDiv(SumCount, S.TileSum);
@@ -249,7 +251,10 @@ LogicalResult HopperProduct::emit(GpuLaunch &Launch) {
   Registers R = S.PingPong ? InTurn : ByConsumers[S.consumers() - 1];
   role("producer", 0, 4, R.Producer, [&](Value) { produce(); });
   role("consumer", 4, 4 * (1 + S.consumers()), R.Consumer, [&](Value Group) {
-    S.PingPong ? consumeInTurn(Group) : consume(Group);
+    if (S.PingPong)
+      consumeInTurn(Group);
+    else
+      consume(Group);
   });
   describeLaunch(Launch, S.threads());
   return Result;
