@@ -100,8 +100,8 @@ double finishCycles(const GemmSchedule &S, const GemmShape &Shape) {
 /// Cycles of a step in turn, as shared memory allows: each 64 rows' products
 /// read all columns again, and copies write beside them.
 double sharedCycles(const GemmSchedule &S, const GemmShape &Shape) {
-  double Read = double(S.TileRows / 64 * (64 + S.TileColumns) * S.TileSum *
-                       Shape.ElementBytes);
+  int64_t Blocks = S.TileRows / 64, Lines = Blocks * (64 + S.TileColumns);
+  double Read = double(Lines * S.TileSum * Shape.ElementBytes);
   double Cycles =
       (Read + double(S.slotBytes(Shape.ElementBytes))) / SharedBytesPerCycle;
   return S.TileRows == 64 ? Cycles * OneChainFactor : Cycles;
