@@ -257,6 +257,18 @@ LogicalResult ElectOp::verify() {
   return emitOpError("expected in a 'tile.role'");
 }
 
+/// Two or three warpgroups of one role take turns.
+static LogicalResult verifyTurn(Operation *Op) {
+  auto Role = Op->getParentOfType<RoleOp>();
+  int64_t Warps = Role ? int64_t(Role.getEnd()) - Role.getFirst() : 0;
+  if (Role && isOfWarpgroups(Role) && (Warps == 8 || Warps == 12))
+    return success();
+  return Op->emitOpError("stands in a role of two or three whole warpgroups");
+}
+
+LogicalResult WaitTurnOp::verify() { return verifyTurn(*this); }
+LogicalResult PassTurnOp::verify() { return verifyTurn(*this); }
+
 LogicalResult SyncOp::verify() {
   auto Role = (*this)->getParentOfType<RoleOp>();
   bool InRole = Role != nullptr;

@@ -65,6 +65,13 @@ def Tile_NextOp : Tile_Op<"next", [Pure]> {
   let assemblyFormat = "$pipe `[` $cursor `]` attr-dict `:` qualified(type($pipe))";
 }
 
+def Tile_SkipOp : Tile_Op<"skip", [Pure]> {
+  let summary = "The place `count` stages behind this one: others use those between";
+  let arguments = (ins Tile_PipeType:$pipe, Tile_CursorType:$cursor, Index:$count);
+  let results = (outs Tile_CursorType:$next);
+  let assemblyFormat = "$pipe `[` $cursor `]` `by` $count attr-dict `:` qualified(type($pipe))";
+}
+
 def Tile_AcquireOp : Tile_Op<"acquire"> {
   let summary = "Waits until the stage at a place is free";
   let description = "In a pipe that TMA fills, the bytes to come are announced at once.";

@@ -58,4 +58,31 @@ def Tile_SyncOp : Tile_Op<"sync"> {
   let hasVerifier = 1;
 }
 
+def Tile_WaitTurnOp : Tile_Op<"wait_turn"> {
+  let summary = "Waits until the warpgroup before this one has passed the turn";
+  let description = [{
+    The two or three warpgroups of a role take turns, the first behind the last.
+    Whose turn it is waits for it here and ends it with `tile.pass_turn`. Nobody
+    has the first turn: the last warpgroup passes it before it waits for one of
+    its own. Each turn that is passed is waited for.
+
+    ```mlir
+    scf.for %tile … {
+      tile.wait_turn
+      …                 // begins products
+      tile.pass_turn    // the next warpgroup begins its own
+      …                 // while this one does something else
+    }
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_PassTurnOp : Tile_Op<"pass_turn"> {
+  let summary = "Lets the next warpgroup of the role go on, and waits for nobody";
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
 #endif // KPC_TILE_ROLE

@@ -25,8 +25,9 @@ int64_t GemmSchedule::stageBytes(int64_t ElementBytes) const {
 
 int64_t GemmSchedule::sharedBytes(int64_t ElementBytes,
                                   int64_t ResultBytes) const {
-  return Stages * stageBytes(ElementBytes) +
-         TileM * partColumns() * StagingBuffers * ResultBytes;
+  return Stages * stageBytes(ElementBytes) + consumers() * consumerRows() *
+                                                 partColumns() *
+                                                 StagingBuffers * ResultBytes;
 }
 
 int64_t GemmSchedule::partColumns() const {
@@ -41,16 +42,26 @@ std::string GemmSchedule::tileText() const {
   return SplitK > 1 ? Text + (" split_k " + std::to_string(SplitK)) : Text;
 }
 
+static constexpr const char *PingPongText = " pingpong";
+
 std::string GemmSchedule::str() const {
   std::string Text = "gemm" + tileText();
   if (SplitK == 1 && multicast() > 1)
     Text +=
         " cluster " + std::to_string(ClusterM) + "x" + std::to_string(ClusterN);
-  return Text;
+  return PingPong ? Text + PingPongText : Text;
 }
 
 std::string TensorCoreCostParts::partsText() const {
   char Text[160], Reduced[32] = "";
+  if (Turn > 0) {
+    std::snprintf(Text, sizeof Text,
+                  ": %.1f us = %.0f waves x max(%.2f mma, %.2f load, "
+                  "%.2f turn) + %.2f epilogue + %.2f launch",
+                  Total, Waves, Mma, Load, Turn, std::min(Epilogue, Turn),
+                  Launch);
+    return Text;
+  }
   if (Reduce > 0)
     std::snprintf(Reduced, sizeof Reduced, " + %.2f reduce", Reduce);
   std::snprintf(Text, sizeof Text,
@@ -72,6 +83,28 @@ int64_t groupM(const GemmSchedule &S, const target::Target &T) {
       std::sqrt(double(T.Cost.SmCount) / double(S.blocks()) *
                 double(S.TileN * S.ClusterN) / double(S.TileM * S.ClusterM));
   return std::max<int64_t>(std::lround(Square), 1);
+}
+
+/// Cycles from a tile's last product until its warpgroups can begin the next.
+double finishCycles(const GemmSchedule &S, const GemmShape &Shape) {
+  double Stored = double(S.TileM) / 128 * double(S.storedColumns()) /
+                  StagingColumns * double(Shape.ResultBytes) / 2;
+  double Results =
+      double(S.TileM) * double(S.storedColumns()) / double(Shape.Products);
+  double Arithmetic = Results * Shape.EpilogueOperations / LanesPerCycle;
+  double Reads = Results * double(Shape.EpilogueBytes) / CacheBytesPerCycle;
+  double Cycles = EpilogueCycles * Stored + Arithmetic + Reads;
+  return S.PingPong ? Cycles * AloneFactor : Cycles;
+}
+
+/// Cycles of a step in turn, as shared memory allows: each 64 rows' products
+/// read all columns again, and copies write beside them.
+double sharedCycles(const GemmSchedule &S, const GemmShape &Shape) {
+  int64_t Blocks = S.TileM / 64, Lines = Blocks * (64 + S.TileN);
+  double Read = double(Lines * S.TileK * Shape.ElementBytes);
+  double Cycles =
+      (Read + double(S.stageBytes(Shape.ElementBytes))) / SharedBytesPerCycle;
+  return S.TileM == 64 ? Cycles * OneChainFactor : Cycles;
 }
 
 GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
@@ -98,18 +131,28 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
       std::max(double(S.stageBytes(Shape.ElementBytes)) / CacheBytesPerCycle,
                Lines / LinesPerCycle) /
       PerMicrosecond;
-  Cost.Epilogue = EpilogueCycles * double(S.TileM) / 128 *
-                  double(S.storedColumns()) / StagingColumns *
-                  double(Shape.ResultBytes) / 2 / PerMicrosecond;
+  // Where tiles have turns, nothing is brought while nobody multiplies.
+  if (S.PingPong)
+    Cost.Load =
+        std::max(Cost.Load, Steps * sharedCycles(S, Shape) / PerMicrosecond);
+  Cost.Epilogue = finishCycles(S, Shape) / PerMicrosecond;
   if (S.SplitK > 1)
     Cost.Reduce =
         (double(S.accumulatorBytes()) / PeerBytesPerCycle + MeetCycles) /
         PerMicrosecond;
   Cost.Launch =
       (LaunchCycles + (S.multicast() > 1 ? MeetCycles : 0)) / PerMicrosecond;
-  Cost.Total = Cost.Waves * (std::max(Cost.Mma, Cost.Load) + Cost.Epilogue +
-                             Cost.Reduce) +
-               Cost.Launch;
+  double Products = std::max(Cost.Mma, Cost.Load);
+  if (S.PingPong) {
+    // A multiprocessor's products are one tile's after the other's, if each
+    // warpgroup is back in time; nothing overlaps the end of the last.
+    Cost.Turn = (Products + Cost.Epilogue) / 2;
+    Cost.Total = Cost.Waves * std::max(Products, Cost.Turn) +
+                 std::min(Cost.Epilogue, Cost.Turn) + Cost.Launch;
+    return Cost;
+  }
+  Cost.Total =
+      Cost.Waves * (Products + Cost.Epilogue + Cost.Reduce) + Cost.Launch;
   return Cost;
 }
 
@@ -120,6 +163,15 @@ struct Cluster {
 /// taken. Sums split in 8 were never the fastest.
 constexpr Cluster Clusters[] = {
     {1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {2, 1, 1}, {4, 1, 1}};
+
+/// All of these, then all but split-K in turn.
+std::vector<std::pair<Cluster, bool>> forms() {
+  std::vector<std::pair<Cluster, bool>> All;
+  for (bool PingPong : {false, true})
+    for (Cluster C : Clusters)
+      All.emplace_back(C, PingPong);
+  return All;
+}
 
 /// As many stages as fit beside all else.
 int64_t roomForStages(GemmSchedule S, const GemmShape &Shape,
@@ -164,6 +216,13 @@ bool keepsPairs(const GemmSchedule &S, const GemmShape &Shape) {
                                Together % (2 * Shape.RotateHalf) == 0);
 }
 
+/// Each warpgroup has a whole tile, and finishes it alone.
+bool isLegalTurn(const GemmSchedule &S) {
+  return !S.PingPong ||
+         (S.SplitK == 1 && S.TileM <= MostRowsInTurn &&
+          S.TileN >= FewestColumnsInTurn && S.sumsOfThread() <= MostSumsInTurn);
+}
+
 bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
              const target::Target &T) {
   auto Steps = [](int64_t Size, int64_t Most) {
@@ -171,7 +230,7 @@ bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
   };
   return T.Can.Wgmma && Steps(S.TileM, MaxM) &&
          Steps(S.TileN, S.TileM == MaxM ? MaxNOfThree : MaxN) &&
-         isLegalShare(S, Shape) && keepsPairs(S, Shape) &&
+         isLegalShare(S, Shape) && keepsPairs(S, Shape) && isLegalTurn(S) &&
          S.TileK == LineBytes / Shape.ElementBytes && S.Stages >= MinStages &&
          S.Stages <= MaxStages && isLegalCluster(S, Shape, T) &&
          S.Stages <= roomForStages(S, Shape, T) && S.GroupM >= 1 &&
@@ -193,6 +252,7 @@ std::optional<GemmCost> schedule::readGemmSchedule(const std::string &Text,
   takeNumber(Rest, " split_k ", S.SplitK);
   if (takeNumber(Rest, " cluster ", S.ClusterM))
     takeNumber(Rest, "x", S.ClusterN);
+  S.PingPong = Rest == PingPongText;
   // What is printed must be what was read: nothing stands behind it.
   if (!isLegal(S, Shape, T) || S.str() != Text)
     return std::nullopt;
@@ -206,8 +266,9 @@ std::vector<GemmCost> schedule::rankGemmSchedules(const GemmShape &Shape,
   // which have fewer registers, and before one.
   for (int64_t M : {int64_t(128), MaxM, int64_t(64)})
     for (int64_t N = 64; N <= MaxN; N += 64)
-      for (Cluster C : Clusters) {
+      for (auto [C, PingPong] : forms()) {
         GemmSchedule S;
+        S.PingPong = PingPong;
         S.TileM = M;
         S.TileN = N;
         S.TileK = LineBytes / Shape.ElementBytes;

@@ -41,6 +41,10 @@ struct GemmShape {
   /// Lines of the second cache that 128 bytes of a row of A and B touch: 2
   /// where rows do not begin at lines, else 1.
   int64_t LinesOfA = 1, LinesOfB = 1;
+  /// Instructions that the epilogue has for each element of the result, and the
+  /// bytes that it reads at the element's place: a residual's.
+  double EpilogueOperations = 0;
+  int64_t EpilogueBytes = 0;
 };
 
 struct GemmSchedule {
@@ -57,14 +61,21 @@ struct GemmSchedule {
   /// multicast; or along N, which share one A.
   int64_t ClusterM = 1, ClusterN = 1;
 
+  /// Two warpgroups multiply a tile each, in turn: while one begins products,
+  /// the other finishes the tile before (ping-pong). Else they share a tile.
+  bool PingPong = false;
+
   /// Blocks that a copy is multicast to; all blocks of a cluster.
   int64_t multicast() const { return ClusterM * ClusterN; }
   int64_t blocks() const { return SplitK * multicast(); }
   /// Columns of the tile that one block stores, and of one store.
   int64_t storedColumns() const { return TileN / SplitK; }
   int64_t partColumns() const;
-  /// Consumer warpgroups, of 64 rows each.
-  int64_t consumers() const { return TileM / 64; }
+  /// Warpgroups that multiply, and the rows of a tile that each has.
+  int64_t consumers() const { return PingPong ? 2 : TileM / 64; }
+  int64_t consumerRows() const { return PingPong ? TileM : 64; }
+  /// Sums of a tile that a thread has.
+  int64_t sumsOfThread() const { return consumerRows() * TileN / 128; }
   /// One warpgroup more is the producer.
   int64_t threads() const { return 128 * (1 + consumers()); }
   /// Bytes of a stage, and of all shared memory without barriers.
@@ -85,9 +96,11 @@ struct TensorCoreCostParts {
   double Waves = 0;    ///< tiles that a multiprocessor computes in turn
   double Mma = 0;      ///< a tile's mainloop on the tensor cores
   double Load = 0;     ///< a tile's operands from the second cache
-  double Epilogue = 0; ///< a tile's epilogue, which nothing overlaps
+  double Epilogue = 0; ///< a tile's start and end; its own warpgroups idle
   double Reduce = 0;   ///< the reduction of split-K
-  double Launch = 0;   ///< a launch, and the barrier of a cluster
+  /// With warpgroups in turn, half of what one takes for a tile; 0: without.
+  double Turn = 0;
+  double Launch = 0; ///< a launch, and the barrier of a cluster
   double Total = 0;
   std::string partsText() const;
 };
@@ -105,6 +118,14 @@ inline constexpr int64_t StagingColumns = 64, StagingBuffers = 2;
 /// The largest TileN that leaves registers for what an epilogue reads: a
 /// residual, the angles of RoPE.
 inline constexpr int64_t MaxNWithEpilogueReads = 128;
+/// Rows and sums of a thread of a tile where warpgroups take turns: 192×128 was
+/// 3 % slower than without at 6304×3072×768.
+inline constexpr int64_t MostRowsInTurn = 128;
+inline constexpr int64_t MostSumsInTurn = 192;
+/// With 64 columns, one store, ptxas serialises the products (C7514).
+inline constexpr int64_t FewestColumnsInTurn = 128;
+/// The same where whole heads of the tile exchange their halves.
+inline constexpr int64_t MostSumsOfHeadsInTurn = 64;
 /// The largest half of a head with RoPE: of heads of 256, both halves and their
 /// angles spill 744 bytes a thread (ptxas 13.0).
 inline constexpr int64_t MaxRotateHalf = 64;

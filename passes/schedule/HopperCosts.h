@@ -40,6 +40,16 @@ inline constexpr double PeerBytesPerCycle = 10, MeetCycles = 600;
 /// columns of 128 rows: what 4096×3072×768 took beyond its products, with tiles
 /// of 128, 192 and 256 columns. Warpgroups share what stores take.
 inline constexpr double LaunchCycles = 3000, EpilogueCycles = 950;
+/// Instructions of an epilogue per cycle and multiprocessor, in threads:
+/// 4096×3072×768 with GELU beside the same without.
+inline constexpr double LanesPerCycle = 128;
+/// How much longer a tile's end takes where one warpgroup works beside the
+/// products of another: the same GELU in tiles of 128×128.
+inline constexpr double AloneFactor = 2;
+/// Bytes per cycle that tensor cores and copies have of shared memory, and how
+/// much longer one warpgroup's products of 64 rows take than those of 128,
+/// which are two chains: the same GELU in tiles of 64 rows.
+inline constexpr double SharedBytesPerCycle = 128, OneChainFactor = 1.15;
 /// Bytes for barriers and the rounding of places.
 inline constexpr int64_t BarrierRoom = 1024;
 /// More stages than this hide nothing more; with fewer than two, copies and

@@ -99,6 +99,25 @@ struct LowerNext : TilePattern<NextOp> {
   }
 };
 
+struct LowerSkip : TilePattern<SkipOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(SkipOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    Value Stages = W.i32(Op.getPipe().getType().getStages());
+    Value Behind =
+        W.add(stageOf(W, Adaptor.getCursor()), W.toI32(Adaptor.getCount()));
+    Value Rounds = arith::DivUIOp::create(Rewriter, Loc, Behind, Stages);
+    Value Stage = arith::RemUIOp::create(Rewriter, Loc, Behind, Stages);
+    Value Parity =
+        W.bitAnd(W.bitXor(parityOf(W, Adaptor.getCursor()), Rounds), 1);
+    Rewriter.replaceOp(Op, W.add(Stage, W.shiftLeft(Parity, ParityBit)));
+    return success();
+  }
+};
+
 /// Waits until the round before the one at `Cursor` has been read.
 void waitUntilFree(NvvmWriter &W, PipeType Pipe, Value Base, Value Cursor) {
   Value Parity = W.bitXor(parityOf(W, Cursor), W.i32(1));
@@ -310,7 +329,7 @@ void kpc::tile::populatePipePatterns(const TypeConverter &Types,
                                      RewritePatternSet &Patterns,
                                      const ThreadPlace &Place) {
   Patterns.add<LowerPlaced<PipeOp>, LowerPlaced<AllocOp>, LowerCursor,
-               LowerNext, LowerDrain, LowerAcquire, LowerCommit, LowerWait,
-               LowerRelease, LowerTiles, LowerBarrierInit>(
+               LowerNext, LowerSkip, LowerDrain, LowerAcquire, LowerCommit,
+               LowerWait, LowerRelease, LowerTiles, LowerBarrierInit>(
       Types, Patterns.getContext(), Place);
 }

@@ -112,7 +112,12 @@ struct LowerElect : TilePattern<ElectOp> {
 };
 
 /// Named barriers: 0 is the block's, 1–8 the warpgroups', 9 and on the roles'.
-constexpr int64_t FirstOfWarpgroups = 1, FirstOfRoles = 9, LastBarrier = 15;
+/// Where warpgroups take turns, the last three are theirs, and blocks have so
+/// few warpgroups that no role's is among them.
+constexpr int64_t FirstOfWarpgroups = 1, FirstOfRoles = 9, FirstOfTurns = 13,
+                  LastBarrier = 15;
+constexpr int64_t MostThreadsOfTurns =
+    (FirstOfTurns - FirstOfRoles) * WarpgroupThreads;
 
 struct LowerSync : TilePattern<SyncOp> {
   using TilePattern::TilePattern;
@@ -139,6 +144,53 @@ struct LowerSync : TilePattern<SyncOp> {
   }
 };
 
+/// A warpgroup's barrier is over when its own threads and those of the one
+/// before have arrived: its own wait there, the others go on.
+struct Turns {
+  Turns(OpBuilder &B, Operation *Op, const ThreadPlace &Place)
+      : W(B, Op->getLoc()), First(warpsOf(Op).First / 4),
+        Count(warpsOf(Op).End / 4 - First),
+        Own(W.add(W.shiftRight(Place.Warp, 2), -First)) {}
+
+  Value own() { return W.add(Own, FirstOfTurns); }
+  Value next(OpBuilder &B, Location Loc) {
+    Value IsLast = W.equal(Own, Count - 1);
+    Value Next = W.add(Own, FirstOfTurns + 1);
+    return arith::SelectOp::create(B, Loc, IsLast, W.i32(FirstOfTurns), Next);
+  }
+
+  NvvmWriter W;
+  int64_t First, Count;
+  Value Own; ///< the warpgroup's number in its role
+};
+
+struct LowerWaitTurn : TilePattern<WaitTurnOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(WaitTurnOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Turns T(Rewriter, Op, Place);
+    Rewriter.replaceOpWithNewOp<NVVM::BarrierOp>(
+        Op, Type(), T.own(), T.W.i32(2 * WarpgroupThreads),
+        NVVM::BarrierReductionAttr(), Value());
+    return success();
+  }
+};
+
+struct LowerPassTurn : TilePattern<PassTurnOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(PassTurnOp Op, OpAdaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Turns T(Rewriter, Op, Place);
+    NVVM::BarrierArriveOp::create(Rewriter, Op.getLoc(),
+                                  T.next(Rewriter, Op.getLoc()),
+                                  T.W.i32(2 * WarpgroupThreads));
+    Rewriter.eraseOp(Op);
+    return success();
+  }
+};
+
 } // namespace
 
 LogicalResult kpc::tile::verifyRoles(gpu::GPUFuncOp Kernel) {
@@ -147,6 +199,18 @@ LogicalResult kpc::tile::verifyRoles(gpu::GPUFuncOp Kernel) {
   int64_t Threads = threadsOf(Kernel);
   if (Threads < 1)
     return Kernel.emitOpError("has a kpc.block without threads");
+  bool HasTurns = Kernel
+                      .walk([](Operation *Op) {
+                        return isa<WaitTurnOp, PassTurnOp>(Op)
+                                   ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+                      })
+                      .wasInterrupted();
+  if (HasTurns && Threads > MostThreadsOfTurns)
+    return Kernel.emitOpError("has warpgroups that take turns; expected at "
+                              "most ")
+           << MostThreadsOfTurns << " threads, got " << Threads
+           << ": there are 16 named barriers";
   // A warpgroup may have several roles, one after the other.
   SmallVector<int64_t> Most(llvm::divideCeil(Threads, WarpgroupThreads), 0);
   bool Inside = true;
@@ -178,7 +242,7 @@ void kpc::tile::keepWarpsOfRoles(gpu::GPUFuncOp Kernel) {
     auto Warps = DenseI32ArrayAttr::get(
         Role.getContext(), {int32_t(Role.getFirst()), int32_t(Role.getEnd())});
     Role.walk([&](Operation *Op) {
-      if (isa<ElectOp, SyncOp>(Op))
+      if (isa<ElectOp, SyncOp, WaitTurnOp, PassTurnOp>(Op))
         Op->setAttr(WarpsName, Warps);
     });
   });
@@ -187,6 +251,6 @@ void kpc::tile::keepWarpsOfRoles(gpu::GPUFuncOp Kernel) {
 void kpc::tile::populateRolePatterns(const TypeConverter &Types,
                                      RewritePatternSet &Patterns,
                                      const ThreadPlace &Place) {
-  Patterns.add<LowerRole, LowerElect, LowerSync>(Types, Patterns.getContext(),
-                                                 Place);
+  Patterns.add<LowerRole, LowerElect, LowerSync, LowerWaitTurn, LowerPassTurn>(
+      Types, Patterns.getContext(), Place);
 }

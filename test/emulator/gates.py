@@ -48,6 +48,8 @@ CASES = [Gate("swiglu", "fp16", "Sigmoid", 129, 200, 136),
          Gate("below", "bf16", "Sigmoid", 200, 136, 136, bias=True, schedule="gemm 64x128x64 stages 3 group_m 2 cluster 2x1"),
          Gate("turned_below", "fp16", "Gelu", 200, 136, 136, transposed=True, schedule="gemm 64x256x64 stages 3 group_m 1 cluster 2x1"),
          Gate("beside", "fp16", "Sigmoid", 136, 72, 264, schedule="gemm 64x128x64 stages 3 group_m 2 cluster 1x2"),
+         Gate("turns", "fp16", "Sigmoid", 300, 136, 264, schedule="gemm 128x128x64 stages 3 group_m 2 pingpong"),
+         Gate("flat_turns", "bf16", "Gelu", 130, 72, 136, bias=True, transposed=True, schedule="gemm 64x256x64 stages 2 group_m 2 pingpong"),
          # Typically one row, but perhaps many: no other builder has two products.
          Gate("one_of_many", "fp16", "Sigmoid", 130, 72, 136, sizes="1..4096:opt=1"),
          few("one_row", "fp16", "Sigmoid", 1, 200, 136),

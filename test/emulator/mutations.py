@@ -46,7 +46,7 @@ def mutations(lines):
             yield at, f"{found[0]} removed{' (no register touched)' if loops else ''}", ""
         if match := re.search(r"(wait_group(?:\.read|\.sync\.aligned)?\s+)(\d+);", code):
             yield at, f"{found[0]} for one group fewer", code.replace(match[0], f"{match[1]}{int(match[2]) + 1};")
-        if match := re.search(r"bar\.(?:sync|arrive)\s+\d+, (\d+);", code):
+        if match := re.search(r"bar\.(?:sync|arrive)\s+(?:%r)?\d+, (\d+);", code):
             for by in (-32, 32):
                 yield at, f"{found[0]} for {by:+} threads", re.sub(r"\d+;", f"{int(match[1]) + by};", code)
         if "barrier.cluster.arrive" in code:

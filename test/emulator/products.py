@@ -30,7 +30,15 @@ SINGLE = {"single"}
 # Blocks of a cluster that share a sum, and that share copies of B and of A; blocks that multiply as pairs.
 HOPPER = {"split": ("gemm 128x64x64 stages 4 group_m 2 split_k 4", ("fp16", 200, 400, 136, True, False, False)),
           "below": ("gemm 64x128x64 stages 3 group_m 2 cluster 2x1", ("bf16", 300, 200, 264, False, False, False)),
-          "beside": ("gemm 64x64x64 stages 3 group_m 2 cluster 1x2", ("bf16", 136, 136, 264, True, True, True))}
+          "beside": ("gemm 64x64x64 stages 3 group_m 2 cluster 1x2", ("bf16", 136, 136, 264, True, True, True)),
+          # Warpgroups that take turns: an odd and an even number of tiles in a block, and one step.
+          "turns": ("gemm 128x128x64 stages 3 group_m 2 pingpong", ("bf16", 300, 200, 264, True, False, False)),
+          "wide_turns": ("gemm 128x192x64 stages 2 group_m 2 pingpong", ("fp16", 136, 136, 600, False, True, True)),
+          "flat_turns": ("gemm 64x256x64 stages 3 group_m 2 pingpong", ("fp16", 129, 72, 600, False, True, False)),
+          "short_turns": ("gemm 64x128x64 stages 4 group_m 1 pingpong", ("bf16", 400, 40, 264, True, False, False)),
+          "turns_below": ("gemm 64x128x64 stages 3 group_m 2 cluster 2x1 pingpong", ("bf16", 300, 200, 264, False, False, False)),
+          "turns_beside": ("gemm 128x128x64 stages 3 group_m 2 cluster 1x2 pingpong", ("bf16", 136, 136, 264, True, True, True)),
+          "tf32_turns": ("gemm 64x128x32 stages 4 group_m 2 pingpong", ("fp32", 129, 100, 136, True, True, False))}
 BLACKWELL = {"alone": ("gemm 128x128x64 stages 2 group_m 2", ("fp16", 300, 400, 264, True, False, False)),
              "wide": ("gemm 128x192x64 stages 3 group_m 1", ("bf16", 264, 200, 400, False, True, True)),
              "pair": ("gemm 256x128x64 stages 3 group_m 2 pair", ("fp16", 600, 400, 264, True, False, False)),

@@ -122,3 +122,27 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// One warpgroup has nobody to pass the turn to.
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    tile.role "consumer" warps 4 to 8 registers 240 {
+    ^bb0(%group: index):
+      // expected-error @below {{'tile.wait_turn' op stands in a role of two or three whole warpgroups}}
+      tile.wait_turn
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @kernel() kernel {
+    // expected-error @below {{'tile.pass_turn' op stands in a role of two or three whole warpgroups}}
+    tile.pass_turn
+    gpu.return
+  }
+}

@@ -47,6 +47,8 @@ gpu.module @kernels {
         tile.commit %pipe[%free] : !pipe, !tile.stage<free>
         // CHECK: tile.next %[[PIPE]][%[[CURSOR]]] : !pipe
         %next = tile.next %pipe[%cursor] : !pipe
+        // CHECK: tile.skip %[[PIPE]][%{{.*}}] by %{{.*}} : !pipe
+        %behind = tile.skip %pipe[%next] by %k : !pipe
         // CHECK-NOT: tile.yield
       }
       // CHECK: tile.sync role
@@ -101,6 +103,19 @@ gpu.module @kernels {
         // CHECK: tile.tma_store_commit
         tile.tma_store_commit
       }
+    }
+    gpu.return
+  }
+
+  // Warpgroups of a role in turn.
+  // CHECK-LABEL: gpu.func @turns
+  gpu.func @turns() kernel attributes {kpc.block = array<i32: 384, 1, 1>} {
+    tile.role "consumer" warps 4 to 12 registers 240 {
+    ^bb0(%group: index):
+      // CHECK: tile.wait_turn
+      tile.wait_turn
+      // CHECK: tile.pass_turn
+      tile.pass_turn
     }
     gpu.return
   }

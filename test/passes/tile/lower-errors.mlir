@@ -78,6 +78,21 @@ gpu.module @m {
 
 // -----
 
+// Roles of so large a block may have the barriers of turns.
+gpu.module @m {
+  // expected-error @below {{'gpu.func' op has warpgroups that take turns; expected at most 512 threads, got 640: there are 16 named barriers}}
+  gpu.func @kernel() kernel attributes {kpc.block = array<i32: 640, 1, 1>} {
+    tile.barrier_init
+    tile.role "consumer" warps 12 to 20 registers 96 {
+    ^bb0(%group: index):
+      tile.wait_turn
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @m {
   gpu.func @tensor_memory() kernel {
     tile.barrier_init

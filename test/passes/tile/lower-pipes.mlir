@@ -93,4 +93,27 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // So many stages further: each whole round turns the parity.
+  // CHECK-LABEL: gpu.func @skip
+  gpu.func @skip(%count: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+    %pipe = tile.pipe tma consumers 4 : <3 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
+    tile.barrier_init
+    tile.role "all" warps 0 to 4 registers 128 {
+    ^bb0(%group: index):
+      %first = tile.cursor
+      %next = tile.next %pipe[%first] : !pipe
+      // CHECK: %[[COUNT:.*]] = arith.index_cast %arg0 : index to i32
+      // CHECK: %[[BEHIND:.*]] = arith.addi %[[COUNT]], %c1_i32
+      // CHECK: %[[ROUNDS:.*]] = arith.divui %[[BEHIND]], %c3_i32
+      // CHECK: %[[SLOT:.*]] = arith.remui %[[BEHIND]], %c3_i32
+      // CHECK: %[[PARITY:.*]] = arith.andi %[[ROUNDS]], %{{.*}}
+      // CHECK: %[[HIGH:.*]] = arith.shli %[[PARITY]], %c16_i32
+      // CHECK: arith.addi %[[SLOT]], %[[HIGH]]
+      %behind = tile.skip %pipe[%next] by %count : !pipe
+      %full = tile.wait %pipe[%behind] : !pipe -> !tile.stage<full>
+      tile.release %pipe[%full] : !pipe, !tile.stage<full>
+    }
+    gpu.return
+  }
 }

@@ -72,6 +72,29 @@ gpu.module @m {
     gpu.return
   }
 
+  // Barriers 13 and on: one's own is waited for with the 128 threads of the warpgroup before, which arrive and go on.
+  // CHECK-LABEL: gpu.func @turns
+  gpu.func @turns() kernel attributes {kpc.block = array<i32: 512, 1, 1>} {
+    tile.barrier_init
+    tile.role "consumer" warps 4 to 16 registers 160 {
+    ^bb0(%group: index):
+      // CHECK-DAG: %[[PAIR:.*]] = arith.constant 256 : i32
+      // CHECK-DAG: %[[FIRST:.*]] = arith.constant 13 : i32
+      // CHECK: %[[GROUP:.*]] = arith.shrui %{{.*}}, %c2_i32
+      // CHECK: %[[OWN:.*]] = arith.addi %[[GROUP]], %c12_i32
+      // CHECK: nvvm.barrier id = %[[OWN]] number_of_threads = %[[PAIR]]
+      tile.wait_turn
+      // The last passes to the first.
+      // CHECK: %[[NUMBER:.*]] = arith.addi %[[GROUP]], %c-1_i32
+      // CHECK: %[[IS_LAST:.*]] = arith.cmpi eq, %[[NUMBER]], %c2_i32
+      // CHECK: %[[BEHIND:.*]] = arith.addi %[[GROUP]], %[[FIRST]]
+      // CHECK: %[[NEXT:.*]] = arith.select %[[IS_LAST]], %[[FIRST]], %[[BEHIND]]
+      // CHECK: nvvm.barrier.arrive id = %[[NEXT]] number_of_threads = %[[PAIR]]
+      tile.pass_turn
+    }
+    gpu.return
+  }
+
   // A role with what the threads have changes nothing.
   // CHECK-LABEL: gpu.func @alike
   // CHECK-NOT: setmaxregister

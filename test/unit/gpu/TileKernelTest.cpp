@@ -278,6 +278,34 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(Info.param.Name);
     });
 
+/// The same where warpgroups take turns: each has a whole tile's sums.
+std::string withSchedule(std::string Text, const char *Schedule) {
+  Text.insert(Text.find("attributes {") + 12,
+              "kpc.forced_schedule = \"" + std::string(Schedule) + "\", ");
+  return Text;
+}
+
+TEST(PingPongKernel, IsAssembledWithoutLoss) {
+  for (const char *Schedule :
+       {"gemm 128x192x64 stages 4 group_m 8 pingpong",
+        "gemm 128x128x64 stages 5 group_m 8 pingpong",
+        "gemm 64x256x64 stages 4 group_m 8 pingpong",
+        "gemm 64x192x64 stages 4 group_m 8 pingpong",
+        "gemm 64x128x64 stages 4 group_m 8 cluster 2x1 pingpong"})
+    for (size_t Which : {1, 6, 7, 9}) // plain, transposed, finished, batched
+      expectNoLoss(withSchedule(textOf(Products[Which]).text(), Schedule),
+                   {Schedule, OfHopper, 3});
+  for (const char *Schedule : {"gemm 128x128x64 stages 4 group_m 8 pingpong",
+                               "gemm 64x256x64 stages 3 group_m 8 pingpong"})
+    expectNoLoss(withSchedule(gateOf({"gate", "f16", 4096, 8192, 2048}).text(),
+                              Schedule),
+                 {Schedule, OfHopper, 4});
+  expectNoLoss(
+      withSchedule(turnedOf({"heads_of_64", 4096, 48, 32, 2048}).text(),
+                   "gemm 64x128x64 stages 4 group_m 8 pingpong"),
+      {"gemm 64x128x64 stages 4 group_m 8 pingpong", OfHopper, 3});
+}
+
 class TensorMemoryKernel : public ::testing::TestWithParam<Product> {};
 
 TEST_P(TensorMemoryKernel, IsAssembledWithoutLoss) {

@@ -86,7 +86,7 @@ TEST(GemmSchedule, AllAreLegal) {
       EXPECT_EQ(S.TileK * Shape.ElementBytes, 128);
       EXPECT_LE(S.threads(), 512);
       // A thread's sums, and 32 registers for what goes on around them.
-      EXPECT_LE(S.TileN / 2 + 32, S.consumers() == 3 ? 160 : 232);
+      EXPECT_LE(S.sumsOfThread() + 32, S.consumers() == 3 ? 160 : 232);
     }
   }
 }
@@ -184,6 +184,57 @@ TEST(GemmSchedule, LinesOfTheCache) {
   EXPECT_EQ(rankGemmSchedules(Shape, hopper()).front().Schedule.multicast(), 2);
 }
 
+// Two warpgroups with a tile each: both hold all of a tile's rows.
+TEST(GemmSchedule, WarpgroupsInTurn) {
+  GemmShape Shape = knownSum(shapeOf(4096, 3072, 768));
+  auto Read = [&](const char *Text) {
+    return readGemmSchedule(Text, Shape, hopper());
+  };
+  auto Turn = Read("gemm 128x192x64 stages 4 group_m 8 pingpong");
+  ASSERT_TRUE(Turn);
+  const GemmSchedule &S = Turn->Schedule;
+  EXPECT_TRUE(S.PingPong);
+  EXPECT_EQ(S.consumers(), 2);
+  EXPECT_EQ(S.consumerRows(), 128);
+  EXPECT_EQ(S.sumsOfThread(), 192);
+  EXPECT_EQ(S.sharedBytes(2), 4 * 40960 + 2 * 2 * 128 * 64 * 2);
+  EXPECT_EQ(S.str(), "gemm 128x192x64 stages 4 group_m 8 pingpong");
+  EXPECT_TRUE(Read("gemm 64x256x64 stages 4 group_m 8 cluster 2x1 pingpong"));
+  // A thread has at most 192 sums, tiles have 128 rows at most and 128 columns
+  // at least; the
+  // parts of a sum have no turn; words stand in their order.
+  for (const char *Text :
+       {"gemm 128x256x64 stages 2 group_m 8 pingpong",
+        "gemm 192x128x64 stages 3 group_m 8 pingpong",
+        "gemm 64x64x64 stages 4 group_m 8 pingpong",
+        "gemm 128x64x64 stages 4 group_m 8 pingpong",
+        "gemm 64x128x64 stages 4 group_m 8 split_k 2 pingpong",
+        "gemm 64x128x64 stages 4 group_m 8 pingpong cluster 2x1",
+        "gemm 64x128x64 stages 4 group_m 8 pingpong pingpong",
+        "gemm 128x128x64 stages 6 group_m 8 pingpong"}) // no room
+    EXPECT_FALSE(Read(Text)) << Text;
+}
+
+// The more an epilogue has to do, the more it gains to be overlapped.
+TEST(GemmSchedule, LongEpiloguesTakeTurns) {
+  GemmShape Shape = knownSum(shapeOf(4096, 3072, 768));
+  auto Best = [&](double Operations) {
+    Shape.EpilogueOperations = Operations;
+    return rankGemmSchedules(Shape, hopper()).front();
+  };
+  EXPECT_TRUE(Best(20).Schedule.PingPong) << Best(20).str();
+  EXPECT_LT(Best(0).Total, Best(20).Total);
+  // Reads of another matrix count as well.
+  double Without = Best(2).Total;
+  Shape.EpilogueBytes = 2;
+  EXPECT_LT(Without, Best(2).Total);
+  // A tile alone on a multiprocessor has nothing to overlap, and long sums with
+  // a short epilogue gain nothing.
+  for (const GemmShape &Other : {shapeOf(128, 128, 768), Shapes[0]})
+    EXPECT_FALSE(
+        rankGemmSchedules(knownSum(Other), hopper()).front().Schedule.PingPong);
+}
+
 // What is printed is read back, and nothing else.
 TEST(GemmSchedule, TextIsRead) {
   for (const GemmShape &Shape : Shapes)
@@ -260,6 +311,17 @@ TEST(GemmSchedule, CostsArePrintedByParts) {
         EXPECT_TRUE(std::isfinite(Part));
         EXPECT_GT(Part, 0);
       }
+      double Products = std::max(One.Mma, One.Load);
+      if (One.Schedule.PingPong) {
+        EXPECT_NEAR(One.Turn, (Products + One.Epilogue) / 2, 1e-9 * One.Turn);
+        EXPECT_NEAR(One.Total,
+                    One.Waves * std::max(Products, One.Turn) +
+                        std::min(One.Epilogue, One.Turn) + One.Launch,
+                    1e-9 * One.Total);
+        EXPECT_THAT(One.str(), HasSubstr(" turn) + "));
+        continue;
+      }
+      EXPECT_EQ(One.Turn, 0);
       EXPECT_NEAR(One.Total,
                   One.Waves * (std::max(One.Mma, One.Load) + One.Epilogue +
                                One.Reduce) +

@@ -19,6 +19,9 @@
 ///                             ▲  full/empty barriers       │ epilogue
 ///      global D ◀──TMA── staging, two of 64×64 ◀──stmatrix─┘
 ///
+/// Two warpgroups may have a tile each and take turns (ping-pong): one finishes
+/// its tile while the other's products run.
+///
 /// Two GEMMs of one A whose results meet element by element (a gated MLP) are
 /// one: a stage's B has columns of the one and, behind them, as many of the
 /// other. Where elements meet those of the other half of a head (a rotary
@@ -65,9 +68,15 @@ FailureOr<bool> buildGemmHopper(FusedKernel &Form, const target::Target &T,
   // Angles are the same for all heads of a tile; only where three warpgroups
   // multiply, there are no registers for them beside its accumulators.
   llvm::erase_if(Ranked, [&](const schedule::GemmCost &One) {
+    // Whole heads and their angles beside 128 or 192 accumulators of a thread
+    // spill.
+    if (P->RotateHalf && One.Schedule.PingPong &&
+        One.Schedule.sumsOfThread() > schedule::MostSumsOfHeadsInTurn)
+      return true;
     bool KeepsReads =
         P->ReadsAtResult || (P->RotateHalf && One.Schedule.consumers() > 2);
-    return KeepsReads && One.Schedule.TileN > schedule::MaxNWithEpilogueReads;
+    return KeepsReads && !One.Schedule.PingPong &&
+           One.Schedule.TileN > schedule::MaxNWithEpilogueReads;
   });
   const schedule::GemmCost *Chosen =
       chooseSchedule(Form, Ranked, Launch, [&](StringRef Text) {

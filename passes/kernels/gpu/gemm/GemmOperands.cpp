@@ -8,6 +8,9 @@
 #include "passes/kernels/gpu/gemm/GemmOperands.h"
 #include "passes/kernels/form/SizeFacts.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 using namespace mlir;
 
 namespace kpc::kernels {
@@ -54,6 +57,36 @@ bool areGemmOperands(GemmMatch &P) {
          isReadable(P, P.D, false); // a second B lies as the first
 }
 
+/// Instructions of an op on the tensors' elements, about: how long the
+/// polynomials of ExpandMathApproximate.cpp are, and divisions.
+static double instructionsOf(Operation &Op) {
+  // Casts are part of every tile's end.
+  bool IsFloat = llvm::any_of(Op.getResultTypes(),
+                              [](Type Ty) { return isa<FloatType>(Ty); });
+  if (!IsFloat || isa<arith::ExtFOp, arith::TruncFOp>(Op))
+    return 0;
+  if (isa<math::ErfOp>(Op))
+    return 13;
+  if (isa<math::TanhOp, math::LogOp, math::SinOp, math::CosOp, math::PowFOp>(
+          Op))
+    return 8;
+  if (isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(Op))
+    return 4;
+  return isa<math::ExpOp, math::Exp2Op, tensor::ExtractOp>(Op) ? 2 : 1;
+}
+
+/// What the kernel does with each element of the result: all that does not
+/// reduce.
+static double epilogueOperations(const GemmMatch &P) {
+  double Count = 0;
+  auto Func = P.C.R.Op->getParentOfType<func::FuncOp>();
+  for (auto Op : Func.getOps<linalg::GenericOp>())
+    if (Op.getNumReductionLoops() == 0)
+      for (Operation &One : Op.getBody()->without_terminator())
+        Count += instructionsOf(One);
+  return Count;
+}
+
 std::optional<schedule::GemmShape> gemmShapeOf(GemmMatch &P) {
   constexpr int64_t Unknown = 512; // a size of which nothing is said
   // Fewer rows or columns are reductions, but for what no other builder has.
@@ -72,6 +105,8 @@ std::optional<schedule::GemmShape> gemmShapeOf(GemmMatch &P) {
   Shape.ResultBytes = P.D.Element.getIntOrFloatBitWidth() / 8;
   Shape.MinK = P.Facts.range(P.K).Min;
   Shape.RotateHalf = P.RotateHalf;
+  Shape.EpilogueOperations = epilogueOperations(P);
+  Shape.EpilogueBytes = P.ReadsAtResult ? Shape.ResultBytes : 0;
   Shape.LinesOfA = linesPerLine(P, P.A);
   Shape.LinesOfB = linesPerLine(P, P.B);
   if (Shape.M < FewestRows || Shape.N < Fewest)

@@ -59,9 +59,9 @@ Value HopperGemm::subviewColumns(Value Tile, Value First) {
   return tile::SubviewColumnsOp::create(W.B, W.Loc, Part, Tile, First);
 }
 
-/// The accumulators of one tile's 64 rows. A stage is given back one wgmma
-/// group late: when the group that reads it is over, the next is already in
-/// flight.
+/// The accumulators of a warpgroup's rows of one tile. A stage is given back
+/// one wgmma group late: when the group that reads it is over, the next is
+/// already in flight.
 Value HopperGemm::mainloop(Value Group, Value &Cursor) {
   MLIRContext *Context = W.B.getContext();
   auto Full = tile::StageType::get(Context, tile::StageState::Full);
@@ -71,8 +71,9 @@ Value HopperGemm::mainloop(Value Group, Value &Cursor) {
     Value Stage = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, At);
     auto Parts =
         tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Stage);
-    Value Rows = ATransposed ? subviewColumns(Parts.getResult(0), First)
-                             : rowsOf(Parts.getResult(0), First);
+    Value Rows = Parts.getResult(0);
+    if (!S.PingPong)
+      Rows = ATransposed ? subviewColumns(Rows, First) : rowsOf(Rows, First);
     Value D = tile::MmaOp::create(W.B, W.Loc, Pending, Rows, Parts.getResult(1),
                                   Add, ATransposed, BTransposed);
     return std::tuple(D, Stage, next(Pipe, At));
@@ -88,6 +89,9 @@ Value HopperGemm::mainloop(Value Group, Value &Cursor) {
                return {Still, Held, After};
              });
   Cursor = Last[2];
+  // The next warpgroup's products follow those that are under way here.
+  if (S.PingPong)
+    tile::PassTurnOp::create(W.B, W.Loc);
   Value Done = tile::AwaitOp::create(W.B, W.Loc, Acc, Last[0]);
   tile::ReleaseOp::create(W.B, W.Loc, Pipe, Last[1], S.multicast());
   return Done;
@@ -129,9 +133,10 @@ bool HopperGemm::sharesAngles() const {
 }
 
 void HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc) {
-  auto PartTy = tile::FragmentType::get(W.B.getContext(), {64, S.partColumns()},
-                                        W.B.getF32Type());
-  Value Row = W.add(Where.Row, W.mul(Group, W.index(64)));
+  auto PartTy = tile::FragmentType::get(
+      W.B.getContext(), {S.consumerRows(), S.partColumns()}, W.B.getF32Type());
+  Value Row =
+      S.PingPong ? Where.Row : W.add(Where.Row, W.mul(Group, W.index(64)));
   Value Kept, First = W.index(0); // of the columns that are this block's
   if (S.SplitK > 1) {
     Kept = storeForSplitK(Group, Acc);
@@ -141,7 +146,8 @@ void HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc) {
     Value Column, Acc, Paired;
   };
   SmallVector<Part> Parts;
-  bool ReadsFirst = P.ReadsAtResult || sharesAngles();
+  // In turn, nobody waits for what is read.
+  bool ReadsFirst = (P.ReadsAtResult && !S.PingPong) || sharesAngles();
   for (int64_t C = 0; C < resultColumns() / S.SplitK; C += S.partColumns()) {
     Value InTile = W.add(First, W.index(C));
     Value Own =
@@ -181,6 +187,46 @@ void HopperGemm::consume(Value Group) {
     epilogueTile(placeOf(Tile), Group, Acc);
     return {At};
   });
+  endRole();
+}
+
+/// Each warpgroup has every second tile of the block, and so every second run
+/// of stages. In the turn that it has, it begins its tile's products; behind
+/// them the other's follow, while it finishes. Who has the turn knows that all
+/// stages in front of its own have been filled: parities tell a round from the
+/// one before, but not from the one before that.
+void HopperGemm::consumeInTurn(Value Group) {
+  int64_t Turns = S.consumers();
+  Value Steps = W.ceilDiv(KCount, S.TileK);
+  auto Skip = [&](Value At, Value Count) -> Value {
+    return tile::SkipOp::create(W.B, W.Loc, At.getType(), Pipe, At, Count);
+  };
+  auto IsMine = [&](Value Turn) -> Value {
+    return arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
+                                 toI32(Group), Turn);
+  };
+  W.when(IsMine(i32(Turns - 1)), [&] { tile::PassTurnOp::create(W.B, W.Loc); });
+  forEachTile(
+      Skip(cursor(), W.mul(Group, Steps)),
+      [&](Value Tile, ValueRange In) -> Values {
+        Value At = In[0];
+        tile::WaitTurnOp::create(W.B, W.Loc);
+        Value Acc = mainloop(Group, At);
+        epilogueTile(placeOf(Tile), Group, Acc);
+        return {Skip(At, W.mul(Steps, W.index(Turns - 1)))};
+      },
+      Group, Turns);
+  // The turn behind the block's last tile is waited for, too: no barrier is
+  // left with arrivals.
+  auto [First, Step] = firstTile();
+  Value Left = compute<arith::SubIOp>(Tiles, First);
+  Value Own = compute<arith::CeilDivUIOp>(Left, Step);
+  W.when(IsMine(compute<arith::RemUIOp>(Own, i32(Turns))),
+         [&] { tile::WaitTurnOp::create(W.B, W.Loc); });
+  endRole();
+}
+
+void HopperGemm::endRole() {
   // Shared memory lives until the stores have read it, and until the cluster's
   // other blocks have read it or told its barriers.
   if (S.blocks() > 1)
@@ -191,10 +237,12 @@ void HopperGemm::consume(Value Group) {
 
 LogicalResult HopperGemm::emit(GpuLaunch &Launch) {
   W.B.getContext()->loadDialect<tile::TileDialect>();
-  Acc = tile::FragmentType::get(W.B.getContext(), {64, S.TileN},
+  Acc = tile::FragmentType::get(W.B.getContext(), {S.consumerRows(), S.TileN},
                                 W.B.getF32Type());
-  declareMemory(S.consumers(), /*Rows=*/64,
-                /*Consumers=*/S.consumers() * 4 * S.multicast());
+  // In turn, a stage is one warpgroup's.
+  declareMemory(S.consumers(), S.consumerRows(),
+                /*Consumers=*/(S.PingPong ? 1 : S.consumers()) * 4 *
+                    S.multicast());
   tile::BarrierInitOp::create(W.B, W.Loc);
   setUpCluster();
   // Registers by warpgroups: they must fit 65,536 for all threads.
@@ -202,10 +250,16 @@ LogicalResult HopperGemm::emit(GpuLaunch &Launch) {
     int64_t Producer, Consumer;
   };
   constexpr Registers ByConsumers[] = {{40, 240}, {40, 232}, {32, 160}};
-  Registers R = ByConsumers[S.consumers() - 1];
+  // In turn, a thread has up to 192 accumulators.
+  constexpr Registers InTurn = {24, 240};
+  Registers R = S.PingPong ? InTurn : ByConsumers[S.consumers() - 1];
   role("producer", 0, 4, R.Producer, [&](Value) { produce(); });
-  role("consumer", 4, 4 * (1 + S.consumers()), R.Consumer,
-       [&](Value Group) { consume(Group); });
+  role("consumer", 4, 4 * (1 + S.consumers()), R.Consumer, [&](Value Group) {
+    if (S.PingPong)
+      consumeInTurn(Group);
+    else
+      consume(Group);
+  });
   describeLaunch(Launch, S.threads());
   return Result;
 }

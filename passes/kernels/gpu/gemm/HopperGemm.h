@@ -29,6 +29,8 @@ private:
   void setUpCluster();
   void takeShareOfK();
   void consume(mlir::Value Group);
+  void consumeInTurn(mlir::Value Group);
+  void endRole();
   mlir::Value mainloop(mlir::Value Group, mlir::Value &Cursor);
   void epilogueTile(const TileCoord &Where, mlir::Value Group, mlir::Value Acc);
   bool sharesAngles() const;

@@ -156,17 +156,29 @@ TmaGemm::Values TmaGemm::at(const TileCoord &Where, Value Row, Value Column) {
   return All;
 }
 
-TmaGemm::Values
-TmaGemm::forEachTile(ValueRange Carried,
-                     function_ref<Values(Value, ValueRange)> Body) {
+std::pair<Value, Value> TmaGemm::firstTile() {
   Value First = toI32(W.block());
-  if (S.SplitK > 1) // as many clusters as tiles
-    return Body(compute<arith::DivUIOp>(First, i32(S.SplitK)), Carried);
   Value Step =
       toI32(gpu::GridDimOp::create(W.B, W.Loc, gpu::Dimension::x).getResult());
   if (S.blocks() > 1) {
     First = compute<arith::DivUIOp>(First, i32(S.blocks()));
     Step = compute<arith::DivUIOp>(Step, i32(S.blocks()));
+  }
+  return {First, Step};
+}
+
+TmaGemm::Values
+TmaGemm::forEachTile(ValueRange Carried,
+                     function_ref<Values(Value, ValueRange)> Body, Value Turn,
+                     int64_t Turns) {
+  if (S.SplitK > 1) // as many clusters as tiles
+    return Body(compute<arith::DivUIOp>(toI32(W.block()), i32(S.SplitK)),
+                Carried);
+  auto [First, Step] = firstTile();
+  if (Turns > 1) {
+    Value Before = compute<arith::MulIOp>(toI32(Turn), Step);
+    First = compute<arith::AddIOp>(First, Before);
+    Step = compute<arith::MulIOp>(Step, i32(Turns));
   }
   return W.loop(First, Tiles, Step, Carried, Body);
 }

@@ -71,9 +71,14 @@ protected:
 
   TileCoord placeOf(mlir::Value Tile);
   Values at(const TileCoord &Where, mlir::Value Row, mlir::Value Column);
+  /// All tiles of this block, or, of `Turns` who share them, those of the
+  /// `Turn`-th.
   Values
   forEachTile(mlir::ValueRange Carried,
-              llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> Body);
+              llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> Body,
+              mlir::Value Turn = {}, int64_t Turns = 1);
+  /// This block's first tile, and how far it is to its next.
+  std::pair<mlir::Value, mlir::Value> firstTile();
   /// What the warps that copy do; with `Drain` they stay until all is read.
   void produce(bool Drain = false);
 
@@ -98,7 +103,8 @@ protected:
   /// Of the sum, where this block begins and how much is its own, up to whole
   /// steps of `TileK`.
   mlir::Value FirstK, KCount;
-  mlir::Value Rank; ///< of this block in its cluster; null: it is alone
+  mlir::Value Tiles; ///< of the result, i32
+  mlir::Value Rank;  ///< of this block in its cluster; null: it is alone
   mlir::LogicalResult Result = mlir::success();
 
 private:
@@ -108,7 +114,7 @@ private:
   int64_t StagedRows = 0; ///< of one warpgroup and one store
   mlir::BlockArgument ViewD;
   mlir::Value StagingTile;
-  mlir::Value RowTiles, ColumnTiles, Tiles; ///< i32
+  mlir::Value RowTiles, ColumnTiles; ///< i32
   mlir::Value RowCount, ColumnCount;
   llvm::SmallVector<mlir::Attribute> TensorMaps;
 };
