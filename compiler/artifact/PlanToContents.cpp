@@ -201,6 +201,7 @@ Expected<DeclaredPlan> declare(ModuleOp Module, WeightTable &Weights,
   } else {
     keepSharedAliases(Ports, Contents);
   }
+  addSizeAssumptions(Module, Contents);
   return DeclaredPlan{Program, std::move(*Buffers), kernelUses(Program)};
 }
 
@@ -227,6 +228,5 @@ kpc::planToContents(const WeightStore &Weights,
       return T.takeError();
     Contents.Targets.push_back(std::move(*T));
   }
-  addSizeAssumptions(Module, Contents);
   return Contents;
 }

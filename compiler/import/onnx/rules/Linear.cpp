@@ -134,6 +134,10 @@ static void importDft(NodeImport &N) {
   Axis = N.frontAxis(Axis, N.rank(X));
   if (N.bad())
     return;
+  if (Inverse && OneSided) {
+    N.unsupported("an inverse transform of one side");
+    return;
+  }
   int64_t Last = N.rank(X) - 1;
   Expr Parts = N.dims(X).back();
   if (Axis == Last || (Parts != Expr(1) && Parts != Expr(2))) {
@@ -209,7 +213,8 @@ static void importStft(NodeImport &N) {
 ArrayRef<Rule> linearRules() {
   static const Rule Rows[] = {
       {"", "Det", 11, Newest, importDet, "matrices of up to 4 rows"},
-      {"", "DFT", 17, Newest, importDft, "lengths of up to 4096"},
+      {"", "DFT", 17, Newest, importDft,
+       "lengths of up to 4096; no inverse transform of one side"},
       {"", "STFT", 17, Newest, importStft,
        "lengths of up to 4096, known when compiling"},
   };
