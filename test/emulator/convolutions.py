@@ -22,8 +22,21 @@ def case(shape, schedule=""):
                          f".* = {schedule}" if schedule else "")
 
 
+def dynamic(shape):
+    """Heights and widths are known when a shape is bound; the kernel is tuned for others, and still on Tensor Cores."""
+    model = models.model(shape)
+    for value in (model.graph.input[0], model.graph.output[0]):
+        for i, dim in enumerate(value.type.tensor_type.shape.dim[1:-1]):
+            dim.dim_param = f"size{i}" if value.name == "x" else f"out{i}"
+    sizes = {"batch": shape.batch, **{f"size{i}": size for i, size in enumerate(shape.size)}}
+    ranges = {name: f"{max(1, size // 3)}..{size * 3}:opt={size + 1}" for name, size in sizes.items()}
+    return emulated.Case(shape.name + ".dynamic", model, ranges, sizes, shows="conv ")
+
+
 def cases():
-    return [case(shape) for shape in models.SMALL if shape.batch * math.prod(shape.out_size) <= MOST_PLACES]
+    small = [shape for shape in models.SMALL if shape.batch * math.prod(shape.out_size) <= MOST_PLACES]
+    return [*map(case, small),
+            *(dynamic(shape) for shape in small if shape.groups == 1 and not shape.residual and shape.channels >= 8)]
 
 
 if __name__ == "__main__":

@@ -66,6 +66,7 @@ LogicalResult KernelWriter::write() {
   Block *Entry = Kernel.addEntryBlock();
   B.setInsertionPointToStart(Entry);
   Block &Body = Region.getBody().front();
+  HasConv = !Body.getOps<ConvOp>().empty();
   size_t Inputs = Region.getInputs().size();
   for (auto [I, Argument] : llvm::enumerate(Body.getArguments()))
     bindInput(Argument, Rows.typeOf(Region.getInputs()[I]),
@@ -116,6 +117,26 @@ Value KernelWriter::size(const Expr &E) {
   return Argument;
 }
 
+void KernelWriter::deriveProduct(const Expr &E, OpFoldResult A,
+                                 OpFoldResult C) {
+  if (E.isConstant() || SizeArgument.count(E))
+    return;
+  auto ValueOf = [&](OpFoldResult Size) {
+    std::optional<int64_t> Known = getConstantIntValue(Size);
+    return Known ? index(*Known) : cast<Value>(Size);
+  };
+  SizeArgument[E] =
+      arith::MulIOp::create(B, CurrentLoc, ValueOf(A), ValueOf(C));
+}
+
+void KernelWriter::deriveSize(const Expr &E, int64_t More) {
+  Expr Less = E - Expr(More);
+  if (Less.isConstant() || SizeArgument.count(E))
+    return;
+  Value From = size(Less);
+  SizeArgument[E] = arith::AddIOp::create(B, CurrentLoc, From, index(More));
+}
+
 SmallVector<Value> KernelWriter::sizes(SymbolicTensorType Ty) {
   return llvm::map_to_vector(Ty.getDims(),
                              [&](const Expr &E) { return size(E); });
@@ -150,6 +171,8 @@ Value KernelWriter::view(Value Base, SymbolicTensorType Ty,
   Expr Stride(1);
   SmallVector<int64_t> StaticShape, StaticStrides(Ty.getRank());
   for (int64_t I = Ty.getRank() - 1; I >= 0; --I) {
+    if (HasConv && I + 1 + int64_t(RowDims) < Ty.getRank())
+      deriveProduct(Stride, Strides[I + 1], Sizes[I + 1]);
     StaticStrides[I] = Stride.asConstant().value_or(ShapedType::kDynamic);
     Strides[I] = Stride.asConstant()
                      ? OpFoldResult(B.getIndexAttr(*Stride.asConstant()))

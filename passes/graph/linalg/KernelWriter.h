@@ -57,6 +57,9 @@ public:
 
   /// A size as an `index` value: a constant or an argument of the kernel.
   mlir::Value size(const shape::Expr &E);
+  /// From here on `E` is the size `E - More` and an addition rather than an
+  /// argument of its own, so that who reads the kernel sees how they differ.
+  void deriveSize(const shape::Expr &E, int64_t More);
   llvm::SmallVector<mlir::Value> sizes(SymbolicTensorType Ty);
   mlir::Value index(int64_t Value);
 
@@ -92,6 +95,9 @@ private:
                  mlir::Value Buffer);
   void storeOutput(mlir::Value Tensor, SymbolicTensorType Ty,
                    SymbolicTensorType In, mlir::Value Buffer);
+  /// As deriveSize, of a product.
+  void deriveProduct(const shape::Expr &E, mlir::OpFoldResult A,
+                     mlir::OpFoldResult C);
   mlir::Value view(mlir::Value Base, SymbolicTensorType Ty,
                    SymbolicTensorType Stored, unsigned RowDims = 1);
   mlir::Value read(mlir::Value View, SymbolicTensorType Ty);
@@ -102,6 +108,8 @@ private:
   const LeadingDimensions &Rows;
   mlir::func::FuncOp Kernel;
   mlir::Location CurrentLoc;
+  /// Of images, whose builders must see which strides are products of sizes.
+  bool HasConv = false;
   llvm::DenseMap<mlir::Value, mlir::Value> Tensors;
   llvm::SmallVector<shape::Expr> Sizes;
   std::map<shape::Expr, mlir::Value> SizeArgument;

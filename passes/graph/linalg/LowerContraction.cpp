@@ -101,8 +101,10 @@ static Value padded(ConvOp Op, KernelWriter &W) {
     return X;
   SymbolicTensorType Ty = typeOf(Op.getX());
   SmallVector<Expr> Dims(Ty.getDims());
-  for (auto [I, Low, High] : llvm::enumerate(Op.getLow(), Op.getHigh()))
+  for (auto [I, Low, High] : llvm::enumerate(Op.getLow(), Op.getHigh())) {
     Dims[I + 1] = Dims[I + 1] + Low + High;
+    W.deriveSize(Dims[I + 1], Low + High);
+  }
   SmallVector<Value> Sizes = W.sizes(Ty);
   Type Element = W.computeType(Ty.getElementType());
   return W.produce(

@@ -183,12 +183,15 @@ def square(size, type_number=onnx.FLOAT):
                                  [onnx.value_info("c", [size, size], type_number)]))
 
 
-def convolution(groups=1, pixels=56):
-    """A convolution of 32 images with 64 channels."""
-    node = onnx.node("Conv", ["x", "w"], ["y"], name="conv", kernel_shape=[3, 3], pads=[1, 1, 1, 1], group=groups)
-    return onnx.model(onnx.graph([node], [onnx.value_info("x", [32, 64, pixels, pixels])],
-                                 [onnx.value_info("y", [32, 64, pixels, pixels])],
-                                 [onnx.floats("w", [64, 64 // groups, 3, 3], [0.125] * (64 * 64 // groups * 9))]))
+def convolution(groups=1, pixels=56, channels=64, taps=3, out=None):
+    """A convolution of 32 images."""
+    node = onnx.node("Conv", ["x", "w"], ["y"], name="conv", kernel_shape=[taps] * 2, pads=[taps // 2] * 4,
+                     strides=[2 if out else 1] * 2, group=groups)
+    count = 64 * channels // groups * taps * taps
+    out = out or pixels
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", [32, channels, pixels, pixels])],
+                                 [onnx.value_info("y", [32, 64, out, out])],
+                                 [onnx.floats("w", [64, channels // groups, taps, taps], [i % 7 / 8 for i in range(count)])]))
 
 
 MODELS = {
@@ -198,6 +201,7 @@ MODELS = {
     "conv": convolution(),
     "conv-groups": convolution(groups=4),
     "conv-dynamic": convolution(pixels="height"),
+    "conv-dynamic-rgb": convolution(pixels="height", channels=3, taps=7, out="half"),
     "relu": one_node("Relu", onnx.FLOAT, ["batch", 4]),
     "mlp": mlp(),
     "long": long(),
