@@ -19,9 +19,9 @@
 ///
 /// Safe for many processes at once: an entry appears whole (written beside,
 /// then renamed), carries a digest of its key and its content, and one that
-/// does not match is removed and is a miss. The size is bounded: the entries that were not used
-/// for longest go first. A cache that cannot be written is a slow one, never
-/// an error.
+/// does not match is removed and is a miss. The size is bounded: the entries
+/// that were not used for longest go first. A cache that cannot be written is a
+/// slow one, never an error.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_COMPILER_CACHE_CACHE_H

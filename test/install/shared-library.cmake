@@ -3,7 +3,7 @@ cmake_policy(VERSION 3.25)
 
 # The stripped size when this was written, in bytes, rounded up (clang 22, x86-64,
 # 2026-11). Growing past it is a decision: change the number.
-set(limit 450000)
+set(limit 460000)
 
 function(output variable)
   execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out COMMAND_ERROR_IS_FATAL ANY)

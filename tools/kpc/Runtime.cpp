@@ -134,8 +134,9 @@ std::optional<Session> openSession(const Model &M, const DeviceChoice &Choice,
       noGpuHere(S.error().status())) {
     static bool Said = false; // a command may open several sessions
     if (!Choice.Quiet && !Said)
-      say(fmt::format("note: {}; running native code of the artifact on the host\n",
-                      whyNoGpu(S.error(), Choice)));
+      say(fmt::format(
+          "note: {}; running native code of the artifact on the host\n",
+          whyNoGpu(S.error(), Choice)));
     Said = true;
     Options.device = host();
     S = M.session(Options);
