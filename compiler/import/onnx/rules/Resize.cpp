@@ -318,6 +318,23 @@ static std::optional<Expr> scaledSize(const Expr &In, double Scale) {
   return std::nullopt;
 }
 
+/// The size of an axis of so many elements, rounded as ONNX does.
+static double resizedBy(double Factor, const AxisResize &A) {
+  return std::floor(static_cast<double>(*A.In.asConstant()) * Factor + 0.5);
+}
+
+/// The factor that sizes were made with, where only the results are known: it
+/// is that of one axis, and gives the sizes of all. None if no axis has it.
+static std::optional<double> factorBehind(ArrayRef<AxisResize> Axes) {
+  for (const AxisResize &A : Axes)
+    if (llvm::all_of(Axes, [&](const AxisResize &Other) {
+          return resizedBy(*A.Scale, Other) ==
+                 static_cast<double>(*Other.Out.asConstant());
+        }))
+      return A.Scale;
+  return std::nullopt;
+}
+
 /// Sizes after keep_aspect_ratio_policy, which takes one factor for all axes.
 static bool keepAspect(NodeImport &N, std::vector<AxisResize> &Axes) {
   std::string Policy = N.stringAttribute("keep_aspect_ratio_policy", "stretch");
@@ -341,10 +358,16 @@ static bool keepAspect(NodeImport &N, std::vector<AxisResize> &Axes) {
     if (!Better)
       Factor = A.Scale;
   }
+  // What the output is declared to be is behind the policy.
+  if (N.hasInput(3) && !N.contents(3))
+    Factor = factorBehind(Axes);
+  if (!Factor) {
+    N.unsupported("keep_aspect_ratio_policy on sizes known only at run time");
+    return false;
+  }
   for (AxisResize &A : Axes) {
     A.Scale = Factor;
-    auto In = static_cast<double>(*A.In.asConstant());
-    double Out = std::floor(In * *Factor + 0.5);
+    double Out = resizedBy(*Factor, A);
     if (!(Out >= 0 && Out < 1e15)) {
       N.unsupported("a scale of " + std::to_string(*Factor) + " on the size " +
                     A.In.str());
