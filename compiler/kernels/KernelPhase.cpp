@@ -15,6 +15,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <map>
+#include <set>
+
 using namespace kpc;
 using namespace mlir;
 
@@ -54,6 +57,7 @@ bool KernelPhase::readSchedules(ArrayRef<TargetPlan> Plans) {
   if (!File)
     return false;
   std::vector<std::string> Names;
+  std::set<std::string> Seen;
   std::map<std::string, std::string> AnySymbolOf;
   for (const TargetPlan &Plan : Plans) {
     ModuleOp Module = Plan.Module;
@@ -61,9 +65,8 @@ bool KernelPhase::readSchedules(ArrayRef<TargetPlan> Plans) {
     if (!IsNew)
       continue;
     for (auto Kernel : Module.getOps<func::FuncOp>())
-      if (std::string Name = Kernel.getSymName().str();
-          !llvm::is_contained(Names, Name))
-        Names.push_back(std::move(Name));
+      if (Seen.insert(Kernel.getSymName().str()).second)
+        Names.push_back(Kernel.getSymName().str());
     std::map<std::string, std::string> SymbolOf;
     for (auto Program : Module.getOps<plan::ProgramOp>())
       for (const auto &[Symbol, Use] : kernelUses(Program))
