@@ -54,15 +54,6 @@ bool readsMatrixOf(plan::LaunchOp Op, llvm::function_ref<bool(Type)> Is) {
   });
 }
 
-bool hasUnknownPixels(plan::LaunchOp Op) {
-  return llvm::any_of(Op.getReads(), [](Value V) {
-    ArrayRef<shape::Expr> Dims = graph::typeOf(V).getDims();
-    return Dims.size() >= 3 &&
-           llvm::any_of(Dims.drop_front(),
-                        [](const shape::Expr &E) { return !E.isConstant(); });
-  });
-}
-
 struct Why {
   std::string Reason, WayOut;
 };
@@ -98,9 +89,6 @@ Why whyScalar(plan::LaunchOp Op, const target::Target &T,
   if (Root == "conv" && !T.Can.Wgmma)
     return {"there are no Tensor Core kernels of convolutions for this chip",
             NothingToChange};
-  if (Root == "conv" && hasUnknownPixels(Op))
-    return {"the height or width of their images is not known",
-            "fix these dims with --dim NAME=VALUE"};
   return {"no Tensor Core kernel takes their sizes or the order of their "
           "operands",
           "--explain lists the kernels that have schedules"};

@@ -109,8 +109,12 @@ void padChannels(ConvOp Conv) {
   if (!Channels || *Channels < 2 || Conv.getGroups() != 1 ||
       !isConstant(Conv.getW()))
     return;
-  int64_t More = channelsFor(Conv, *Channels) - *Channels;
-  bool Few = *Channels + More < Unit;
+  int64_t Count = channelsFor(Conv, *Channels);
+  bool Few = Count < Unit;
+  // Lines of unknown length begin at units only where each pixel does.
+  if (Few && !typeOf(Conv.getX()).getDims().end()[-2].isConstant())
+    Count = Unit;
+  int64_t More = Count - *Channels;
   auto IsZero = [](int64_t V) { return V == 0; };
   bool Surrounded = !llvm::all_of(Conv.getLow(), IsZero) ||
                     !llvm::all_of(Conv.getHigh(), IsZero);

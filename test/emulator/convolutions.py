@@ -36,7 +36,7 @@ def dynamic(shape):
 def cases():
     small = [shape for shape in models.SMALL if shape.batch * math.prod(shape.out_size) <= MOST_PLACES]
     return [*map(case, small),
-            *(dynamic(shape) for shape in small if shape.groups == 1 and not shape.residual and shape.channels >= 8)]
+            *(dynamic(shape) for shape in small if shape.groups == 1 and not shape.residual)]
 
 
 if __name__ == "__main__":

@@ -25,6 +25,16 @@ func.func @odd_lines(%x: !graph.tensor<[n, 29, 29, 3], f16>) -> !graph.tensor<[n
   return %y : !graph.tensor<[n, 15, 15, 16], f16>
 }
 
+// Lines of unknown length begin at units where each pixel has eight channels; the zeros are in memory all the same.
+// CHECK-LABEL: @dynamic(
+// CHECK: graph.pad %arg0, %{{.*}} low [0, 3, 3, 0] high [0, 3, 3, 5] interior [0, 0, 0, 0] : <[n, h, w, 3], f16>
+// CHECK: graph.conv %{{.*}} stride [2, 2] dilation [1, 1] low [0, 0] high [0, 0] groups 1 : <[n, "h + 6", "w + 6", 8], f16>, <[7, 7, 8, 64], f16>
+func.func @dynamic(%x: !graph.tensor<[n, h, w, 3], f16>) -> !graph.tensor<[n, "floordiv(h - 1, 2) + 1", "floordiv(w - 1, 2) + 1", 64], f16> {
+  %w = graph.weight "m#w" [] : !graph.tensor<[7, 7, 3, 64], f16>
+  %y = graph.conv %x, %w stride [2, 2] dilation [1, 1] low [3, 3] high [3, 3] groups 1 : !graph.tensor<[n, h, w, 3], f16>, !graph.tensor<[7, 7, 3, 64], f16>
+  return %y : !graph.tensor<[n, "floordiv(h - 1, 2) + 1", "floordiv(w - 1, 2) + 1", 64], f16>
+}
+
 // At steps of one pixel, pixels have eight channels; the image stays as it is, as it does with more of them.
 // CHECK-LABEL: @eight(
 // CHECK: graph.pad %arg0, %{{.*}} low [0, 0, 0, 0] high [0, 0, 0, 5]
