@@ -57,7 +57,8 @@ public:
   bool chooseTargets();
   bool findTools() { return Kernels.findTools(Targets); }
   bool load();
-  bool plan();
+  /// `Folds`: whether constants are computed, by kernels that run now.
+  bool plan(bool Folds);
   bool compileKernels();
   bool writeArtifact();
 
@@ -85,7 +86,7 @@ private:
   bool dumpInto(PassManager &Passes, StringRef Room);
   bool loadOnnx(const std::string &Path);
   bool loadText();
-  bool makePlan(ClassPlan &Plan, ConstantFolding &Folding);
+  bool makePlan(ClassPlan &Plan, graph::ConstantFolder Fold);
   ModuleOp planOf(const target::Target &T);
 
   CompileOptions Options;
@@ -100,7 +101,7 @@ private:
   std::vector<ClassPlan> Plans;
   KernelPhase Kernels;
   std::vector<TargetKernels> Compiled;
-  /// What the input file was: it is the plan of every target.
+  /// The input is a plan (text): it serves every target.
   bool IsPlan = false;
 };
 
@@ -237,12 +238,37 @@ bool Compilation::runPasses(StringRef Room, ModuleOp On,
   return succeeded(Passes.run(On)) && !Diags.hasErrors();
 }
 
-bool Compilation::makePlan(ClassPlan &Plan, ConstantFolding &Folding) {
+bool Compilation::makePlan(ClassPlan &Plan, graph::ConstantFolder Fold) {
   Plan.Module = Module->clone();
+  std::string Room = "2-plan";
+  if (Plans.size() > 1)
+    Room += "-" + Plan.For.name();
+  std::vector<Remark> OfGraph = std::exchange(Report.Remarks, {});
+  bool Good = runPasses(Room, *Plan.Module, [&](OpPassManager &Passes) {
+    addPlanPasses(Passes, Options, Plan.For, std::move(Fold));
+  });
+  Plan.Remarks = std::exchange(Report.Remarks, std::move(OfGraph));
+  return Good;
+}
+
+/// A plan for each class of targets, from the graph of all. Where no target is
+/// known, faults of the model are those that a processor's plan shows.
+bool Compilation::plan(bool Folds) {
+  if (IsPlan)
+    return true;
+  std::vector<target::TargetClass> Classes = target::classesOf(Targets);
+  if (Classes.empty())
+    Classes = target::classesOf(target::lookup("host").Targets);
+  for (target::TargetClass &For : Classes)
+    Plans.push_back({std::move(For), {}, {}});
+  ConstantFolding Folding(Weights,
+                          [&](ModuleOp Constants, TargetKernels &Into) {
+                            return Kernels.compileForNow(Constants, Into);
+                          });
   graph::ConstantFolder Fold;
   // A plan that is written as text computes its constants when it runs: their
   // bytes would be in no file that it could name.
-  if (Options.Emit != Phase::Plan)
+  if (Folds && Options.Emit != Phase::Plan)
     Fold = [&](ModuleOp Graph) {
       // Kernels that run now are none of the model's.
       size_t Remarks = Report.Remarks.size();
@@ -250,29 +276,8 @@ bool Compilation::makePlan(ClassPlan &Plan, ConstantFolding &Folding) {
       Report.Remarks.resize(Remarks);
       return Folded;
     };
-  std::string Room = "2-plan";
-  if (Plans.size() > 1)
-    Room += "-" + Plan.For.name();
-  std::vector<Remark> OfGraph = std::exchange(Report.Remarks, {});
-  bool Good = runPasses(Room, *Plan.Module, [&](OpPassManager &Passes) {
-    addPlanPasses(Passes, Options, Plan.For, Fold);
-  });
-  Plan.Remarks = std::exchange(Report.Remarks, std::move(OfGraph));
-  return Good;
-}
-
-/// A plan for each class of targets, from the graph of all.
-bool Compilation::plan() {
-  if (IsPlan)
-    return true;
-  for (target::TargetClass &For : target::classesOf(Targets))
-    Plans.push_back({std::move(For), {}, {}});
-  ConstantFolding Folding(Weights,
-                          [&](ModuleOp Constants, TargetKernels &Into) {
-                            return Kernels.compileForNow(Constants, Into);
-                          });
   for (ClassPlan &Plan : Plans)
-    if (!makePlan(Plan, Folding))
+    if (!makePlan(Plan, Fold))
       return false;
   std::vector<std::pair<std::string, std::vector<Remark>>> Remarks;
   for (ClassPlan &Plan : llvm::reverse(Plans))
@@ -302,9 +307,9 @@ bool Compilation::compileKernels() {
   for (const TargetKernels &Of : Compiled)
     for (const SlowPath &P : slowPaths(Of, Options)) {
       Diags.warning(Code::TargetSlow).message(P.text()).hint(P.WayOut);
-      Report.SlowPaths.push_back(P.text() + " To change it: " + P.WayOut + ".");
+      Report.SlowPaths.push_back(P.text() + " What to do: " + P.WayOut + ".");
     }
-  return true;
+  return !Diags.hasErrors();
 }
 
 bool Compilation::emitted(Phase P) {
@@ -402,7 +407,7 @@ bool runPhases(Compilation &C) {
     return false;
   if (C.emitted(Phase::Graph))
     return true;
-  if (!C.timed("plan", [&] { return C.plan(); }))
+  if (!C.timed("plan", [&] { return C.plan(/*Folds=*/true); }))
     return false;
   if (C.emitted(Phase::Linalg) || C.emitted(Phase::Plan))
     return true;
@@ -426,5 +431,5 @@ bool kpc::check(const CompileOptions &Options, Diagnostics &Diags) {
   Compilation C(Options, Diags);
   // Every fault of the model is told even where a tool is missing.
   bool Ready = C.chooseTargets() && C.findTools();
-  return C.load() && C.plan() && Ready && !Diags.hasErrors();
+  return C.load() && C.plan(/*Folds=*/false) && Ready && !Diags.hasErrors();
 }

@@ -170,7 +170,7 @@ std::string addFolded(SymbolicTensorType Ty, std::vector<uint8_t> Bytes,
   format::Sha256 Hash;
   Hash.update(Text.data(), Text.size());
   Hash.update(Bytes.data(), Bytes.size());
-  // 64 bits tell some hundreds of values apart.
+  // 64 bits of SHA-256: no collision is expected among hundreds of values.
   std::string Digest = format::toHex(Hash.finish()).data();
   std::string Source = "folded#" + Digest.substr(0, 16);
   auto Kept = std::make_shared<std::vector<uint8_t>>(std::move(Bytes));

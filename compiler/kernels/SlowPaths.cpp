@@ -10,6 +10,8 @@
 #include "dialects/plan/Plan.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+
 using namespace kpc;
 using namespace mlir;
 using llvm::formatv;
@@ -101,9 +103,9 @@ std::string SlowPath::text() const {
   return formatv("{0}: {1}% of the arithmetic runs on scalar units, not on "
                  "Tensor Cores, because {2}. {3} {4} at least {5} times as "
                  "long as they could: {6}{7}.",
-                 Target, int(Share * 100 + 0.5), Reason, Launches.size(),
+                 Target, std::lround(Share * 100), Reason, Launches.size(),
                  Launches.size() == 1 ? "launch takes" : "launches take",
-                 int(Slowdown + 0.5), "'" + First + "'",
+                 std::lround(Slowdown), "'" + First + "'",
                  Launches.size() == 1 ? "" : " and others")
       .str();
 }

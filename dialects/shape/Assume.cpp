@@ -133,10 +133,14 @@ std::optional<FixedSize> valueThatMakesEqual(const Facts &F, const Expr &E,
   if (!Found)
     return std::nullopt;
   FixedSize Fixed{Name, *Found, *Found, *Found};
-  while (Fixed.Least > 0 && Does(Fixed.Least - Known))
+  while (Fixed.Least > 0 && *Found - Fixed.Least < LargestTried &&
+         Does(Fixed.Least - Known))
     Fixed.Least -= Known;
   while (Fixed.Most <= LargestTried && Does(Fixed.Most + Known))
     Fixed.Most += Known;
+  Fixed.HasNoEnd =
+      Fixed.Most >= Range.Max ||
+      (Fixed.Most > LargestTried && E.evaluate({{Name, Range.Max}}) == Wanted);
   return Fixed;
 }
 

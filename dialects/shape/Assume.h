@@ -37,10 +37,12 @@ struct Multiple {
 std::optional<Multiple> multipleThatMakesEqual(const Facts &F, const Expr &A,
                                                const Expr &B);
 
-/// `Symbol` has the value `Value`; all from `Least` to `Most` would do.
+/// `Symbol` has the value `Value`; all from `Least` to `Most` would do, and all
+/// from there on if `HasNoEnd`.
 struct FixedSize {
   std::string Symbol;
   int64_t Value = 0, Least = 0, Most = 0;
+  bool HasNoEnd = false;
 };
 
 /// A value of the only symbol in `E` that makes it `Wanted`: the optimum, else

@@ -16,6 +16,8 @@
 #include "kpc/runtime.h"
 #include "runtime/src/Session.h"
 
+#include <algorithm>
+#include <cstring>
 #include <exception>
 #include <new>
 
@@ -64,6 +66,10 @@ inline Error nullArgument(const char *Name) {
   return failure(ErrorCode::InvalidArgument, "'%s' is NULL", Name);
 }
 
+/// Bytes of a struct of options in the first version that had it, which callers
+/// of that version give. A field that is appended leaves it as it is.
+template <class Options> inline constexpr size_t FirstSize = sizeof(Options);
+
 /// A caller's struct of options. One of a later version is longer, and is taken
 /// if it asks for nothing that only that version knows; a size that is none
 /// comes from a struct that was not initialised.
@@ -74,7 +80,7 @@ Status readOptions(const Options *Given, uint32_t KnownFlags, Options &Out) {
   if (!Given)
     return success();
   size_t Size = Given->struct_size;
-  if (Size < sizeof(Options) || Size > Longest || Size % alignof(Options))
+  if (Size < FirstSize<Options> || Size > Longest || Size % alignof(Options))
     return failure(ErrorCode::InvalidArgument,
                    "struct_size is %zu, but should be %zu: set it to sizeof or "
                    "start from the *_INIT macro",
@@ -90,7 +96,8 @@ Status readOptions(const Options *Given, uint32_t KnownFlags, Options &Out) {
     return failure(ErrorCode::InvalidArgument,
                    "flags has bits that this runtime does not know: 0x%x",
                    unsigned(Given->flags & ~KnownFlags));
-  Out = *Given;
+  std::memcpy(static_cast<void *>(&Out), Given,
+              std::min(Size, sizeof(Options)));
   return success();
 }
 

@@ -221,9 +221,7 @@ void addManualCommand(CLI::App &Main, Action &Chosen) {
       "manual", "print the page for man of a command, or of kpc");
   App->group(""); // for the installation
   auto Name = std::make_shared<std::string>();
-  App->add_option_function<std::string>(
-      "command", [Name](const std::string &Text) { *Name = Text; },
-      "the command");
+  App->add_option("command", *Name, "the command");
   App->callback([&Main, &Chosen, Name] {
     const CLI::App *Asked = Name->empty() ? &Main : nullptr;
     for (const CLI::App *Command : Main.get_subcommands({}))

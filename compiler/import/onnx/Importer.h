@@ -12,6 +12,7 @@
 #include "compiler/import/onnx/KnownValues.h"
 #include "compiler/import/onnx/NodeImport.h"
 #include "compiler/import/onnx/model/InputDims.h"
+#include "dialects/shape/Assume.h"
 
 #include <deque>
 #include <unordered_map>
@@ -79,6 +80,9 @@ public:
   /// Takes a size to be a number, and the symbol in it what that needs, with a
   /// warning; false if it cannot.
   bool fix(const Expr &E, int64_t Wanted, NodeImport &Where);
+  /// Takes a symbol to be as large as it must be; all sizes from there on do.
+  bool assumeAtLeast(const shape::FixedSize &Fixed, const Expr &E,
+                     int64_t Wanted, NodeImport &Where);
   /// Takes a size not to be 1 or 0, with a warning.
   void takeSeveral(const Expr &E, NodeImport &Where);
   Expr current(const Expr &E) const { return E.substitute(Symbols); }

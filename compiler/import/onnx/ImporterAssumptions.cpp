@@ -82,6 +82,31 @@ bool Importer::assumeMultiple(const Expr &A, const Expr &C, NodeImport &Where) {
   return true;
 }
 
+/// What is `Wanted` for every size from some size on, such as min(n, 1).
+bool Importer::assumeAtLeast(const shape::FixedSize &Fixed, const Expr &E,
+                             int64_t Wanted, NodeImport &Where) {
+  auto It = Facts.symbols().find(Fixed.Symbol);
+  if (It == Facts.symbols().end())
+    return false;
+  shape::SymbolFacts Known = It->second;
+  if (Known.Min >= Fixed.Least)
+    return true;
+  Known.Min = Fixed.Least;
+  if (Known.Optimum)
+    Known.Optimum = std::max(*Known.Optimum, Known.Min);
+  Facts.declare(Fixed.Symbol, Known);
+  Evaluator.clear();
+  std::string Why =
+      " needs the size " + E.str() + " to be " + std::to_string(Wanted);
+  diagnostics()
+      .warning(Code::ImportAssumed)
+      .at(Where.node().place())
+      .message(printable(Fixed.Symbol) + " must be at least " +
+               std::to_string(Fixed.Least) + ": the node" + Why);
+  Reasons[Fixed.Symbol] = nodeText(Where.node()) + Why;
+  return true;
+}
+
 bool Importer::fix(const Expr &E, int64_t Wanted, NodeImport &Where) {
   if (std::optional<int64_t> C = E.asConstant())
     return *C == Wanted;
@@ -96,6 +121,8 @@ bool Importer::fix(const Expr &E, int64_t Wanted, NodeImport &Where) {
       shape::valueThatMakesEqual(Facts, E, Wanted);
   if (!Fixed)
     return false;
+  if (Fixed->HasNoEnd && Fixed->Least < Fixed->Most)
+    return assumeAtLeast(*Fixed, E, Wanted, Where);
   shape::Facts Known;
   for (const auto &[Name, F] : Facts.symbols())
     if (Name != Fixed->Symbol)
@@ -124,8 +151,9 @@ void Importer::takeSeveral(const Expr &E, NodeImport &Where) {
     return;
   std::optional<std::string> Symbol = E.asSymbol();
   auto It = Symbol ? Facts.symbols().find(*Symbol) : Facts.symbols().end();
-  std::string Why = " keeps the size " + E.str() +
-                    ", which it would remove were it 1: Squeeze has no axes";
+  std::string Why =
+      " is a Squeeze without axes, which removes dims of size 1; " + E.str() +
+      " is assumed to be more";
   if (It == Facts.symbols().end() || It->second.Max < 2) {
     diagnostics()
         .warning(Code::ImportAssumed)
@@ -136,6 +164,8 @@ void Importer::takeSeveral(const Expr &E, NodeImport &Where) {
   }
   shape::SymbolFacts Known = It->second;
   Known.Min = 2;
+  if (Known.Optimum)
+    Known.Optimum = std::max<int64_t>(*Known.Optimum, 2);
   Facts.declare(*Symbol, Known);
   Evaluator.clear();
   diagnostics()

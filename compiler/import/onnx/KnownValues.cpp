@@ -222,8 +222,9 @@ static Result gatherElements(int64_t Axis, const KnownTensor &X,
   return gathered(X, Dims, [&](const Ints &Index) -> std::optional<Ints> {
     Ints From(Index);
     auto A = static_cast<size_t>(Axis);
+    std::optional<size_t> Flat = flatOf(Index, At.Dims);
     std::optional<int64_t> Picked =
-        frontIndex(At.Elements[*flatOf(Index, At.Dims)], X.Dims[A]);
+        Flat ? frontIndex(At.Elements[*Flat], X.Dims[A]) : std::nullopt;
     if (!Picked)
       return std::nullopt;
     From[A] = *Picked;

@@ -131,7 +131,7 @@ void KernelWriter::deriveProduct(const Expr &E, OpFoldResult A,
 
 void KernelWriter::deriveSize(const Expr &E, int64_t More) {
   Expr Less = E - Expr(More);
-  if (Less.isConstant() || SizeArgument.count(E))
+  if (More == 0 || Less.isConstant() || SizeArgument.count(E))
     return;
   Value From = size(Less);
   SizeArgument[E] = arith::AddIOp::create(B, CurrentLoc, From, index(More));

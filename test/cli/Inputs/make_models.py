@@ -84,6 +84,14 @@ def pyramid():
     return onnx.model(body) + onnx.block(14, entry)
 
 
+def last_row():
+    """The last of n rows, as tf2onnx writes x[-1]."""
+    nodes = [onnx.node("Slice", ["x", "start", "end", "axis"], ["row"], name="cut"),
+             onnx.node("Squeeze", ["row", "axis"], ["y"], name="squeeze")]
+    return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["n", 3])], [onnx.value_info("y", [3])],
+                                 [onnx.int64s("start", [-1]), onnx.int64s("end", [2**31 - 1]), onnx.int64s("axis", [0])]))
+
+
 def contradiction():
     node = onnx.node("Relu", ["x"], ["y"], name="the_node")
     return onnx.model(onnx.graph([node], [onnx.value_info("x", ["n", 4])], [onnx.value_info("y", ["n"])]))
@@ -195,6 +203,7 @@ def convolution(groups=1, pixels=56, channels=64, taps=3, out=None):
 
 
 MODELS = {
+    "last-row": last_row(),
     "square": square(2048),
     "square-fp64": square(2048, DOUBLE),
     "square-small": square(64),

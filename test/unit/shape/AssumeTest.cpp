@@ -68,3 +68,15 @@ TEST(Assume, AValue) {
   EXPECT_FALSE(valueThatMakesEqual(F, (H + 15).floorDiv(48), 1));
   EXPECT_FALSE(valueThatMakesEqual({}, H.floorDiv(4) + W, 1));
 }
+
+// min(h, 1) is 1 from 1 on: no value is better than another.
+TEST(Assume, AValueThatHoldsFromSomeSizeOn) {
+  auto V = valueThatMakesEqual({}, Expr::min(H, 1), 1);
+  ASSERT_TRUE(V);
+  EXPECT_EQ(V->Least, 1);
+  EXPECT_TRUE(V->HasNoEnd);
+  EXPECT_FALSE(valueThatMakesEqual({}, (H + 15).floorDiv(48), 1)->HasNoEnd);
+  Facts F;
+  F.declare("h", {.Min = 0, .Max = 2000000000, .Optimum = 1000000000});
+  EXPECT_TRUE(valueThatMakesEqual(F, Expr::min(H, 1), 1));
+}

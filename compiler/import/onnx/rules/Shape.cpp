@@ -185,6 +185,9 @@ static void importSqueeze(NodeImport &N) {
              "dimension " + std::to_string(I) + " of " + dimsText(N.dims(X)) +
                  (Size.isConstant() ? " is not 1" : " is not known to be 1"));
       return;
+    } else if (!N.current(Size).isConstant()) {
+      // 1 for every size that the model takes, as min(n, 1) is.
+      X = N.sliceAxis(X, I, 0, 1);
     }
   }
   for (Expr &Size : Sizes)

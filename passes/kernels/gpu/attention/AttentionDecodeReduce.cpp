@@ -53,7 +53,7 @@ void AttentionDecode::storePart(const State &End) {
     for (int64_t Row = 0; Row < 2; ++Row) {
       Value To = partPointer(
           W.add(FirstRow, W.add(W.mul(T, W.index(2)), W.index(Row))), 0);
-      To = bytesAt(To, toI64(W.mul(G, W.index(8 * 4))));
+      To = bytesAt(To, toI64(W.mul(G, W.index(int64_t{8} * 4))));
       for (int64_t Chunk = 0; Chunk < widthChunks(); ++Chunk)
         for (int64_t Word = 0; Word < 4; Word += 2) {
           Values Some;
