@@ -120,7 +120,7 @@ std::optional<FixedSize> valueThatMakesEqual(const Facts &F, const Expr &E,
   if (auto It = F.symbols().find(Name); It != F.symbols().end() &&
                                         It->second.Optimum &&
                                         Does(*It->second.Optimum))
-    Found = *It->second.Optimum;
+    Found = It->second.Optimum;
   int64_t All = 1;
   collectDivisors(E, All);
   for (int64_t Step : {strideOf(E), All})

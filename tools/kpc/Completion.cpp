@@ -193,10 +193,7 @@ void addCompletionCommand(CLI::App &Main, Action &Chosen) {
       "completion",
       "print what a shell reads to complete command lines of kpc");
   auto Shell = std::make_shared<std::string>();
-  App->add_option_function<std::string>(
-         "shell", [Shell](const std::string &Text) { *Shell = Text; },
-         "bash, fish or zsh")
-      ->type_name("");
+  App->add_option("shell", *Shell, "bash, fish or zsh")->type_name("");
   App->callback([&Main, &Chosen, Shell] {
     static const std::vector<std::string> Shells = {"bash", "fish", "zsh"};
     if (Shell->empty())

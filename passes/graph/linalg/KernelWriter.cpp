@@ -44,21 +44,21 @@ KernelWriter::KernelWriter(OpBuilder &B, RegionOp Region, StringRef Symbol,
     : B(B), Region(Region), Facts(Facts), Rows(Rows),
       CurrentLoc(Region.getLoc()) {
   SmallVector<Type> Buffers;
-  auto addBuffer = [&](Type Ty) {
+  auto AddBuffer = [&](Type Ty) {
     Type Element = signless(cast<SymbolicTensorType>(Ty).getElementType());
     Buffers.push_back(MemRefType::get({}, Element));
   };
-  llvm::for_each(Region.getInputs().getTypes(), addBuffer);
-  llvm::for_each(Region.getOutputs().getTypes(), addBuffer);
+  llvm::for_each(Region.getInputs().getTypes(), AddBuffer);
+  llvm::for_each(Region.getOutputs().getTypes(), AddBuffer);
   Kernel = func::FuncOp::create(B, Region.getLoc(), Symbol,
                                 B.getFunctionType(Buffers, {}));
   size_t Inputs = Region.getInputs().size();
-  auto range = [&](size_t From, size_t To) {
+  auto Range = [&](size_t From, size_t To) {
     return B.getI64ArrayAttr(llvm::to_vector(llvm::map_range(
         llvm::seq<int64_t>(From, To), [](int64_t I) { return I; })));
   };
-  Kernel->setAttr("kpc.reads", range(0, Inputs));
-  Kernel->setAttr("kpc.writes", range(Inputs, Buffers.size()));
+  Kernel->setAttr("kpc.reads", Range(0, Inputs));
+  Kernel->setAttr("kpc.writes", Range(Inputs, Buffers.size()));
 }
 
 LogicalResult KernelWriter::write() {
@@ -77,9 +77,11 @@ LogicalResult KernelWriter::write() {
     using Lowering = FailureOr<Value> (*)(Operation *, KernelWriter &);
     FailureOr<Value> Result = failure();
     for (Lowering Lower : {lowerElementwise, lowerMovement, lowerScatter,
-                           lowerReduction, lowerContraction, lowerAttention})
-      if (succeeded(Result = Lower(&Op, *this)))
+                           lowerReduction, lowerContraction, lowerAttention}) {
+      Result = Lower(&Op, *this);
+      if (succeeded(Result))
         break;
+    }
     if (failed(Result))
       return Op.emitError()
              << "no kernel can be made for " << Op.getName().getStringRef()
