@@ -11,7 +11,7 @@
 /// what is computed is simplified, and what has a name in the field gets it.
 /// `addPlanPasses` is for one class of targets: precision, fusion, layout,
 /// kernels and plan, decided by what these targets can do and by nothing else,
-/// so that a target's kernels do not depend on its neighbours in an artifact.
+/// so that a target's kernels do not depend on the artifact's other targets.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_COMPILER_GRAPHPIPELINE_H

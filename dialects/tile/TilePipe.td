@@ -133,7 +133,7 @@ def Tile_TilesOp : Tile_Op<"tiles", [Pure]> {
 }
 
 def Tile_DrainOp : Tile_Op<"drain"> {
-  let summary = "Waits until all stages are free, from the place behind the last one that was filled";
+  let summary = "Waits until all stages are free, starting after the last one that was filled";
   let description = [{
     Who fills a pipe that products or another block's warps release does so
     before it ends: barriers that somebody may still tell must live.

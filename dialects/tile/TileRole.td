@@ -61,7 +61,7 @@ def Tile_SyncOp : Tile_Op<"sync"> {
 def Tile_WaitTurnOp : Tile_Op<"wait_turn"> {
   let summary = "Waits until the warpgroup before this one has passed the turn";
   let description = [{
-    The two or three warpgroups of a role take turns, the first behind the last.
+    The two or three warpgroups of a role take turns; the first follows the last.
     Whose turn it is waits for it here and ends it with `tile.pass_turn`. Nobody
     has the first turn: the last warpgroup passes it before it waits for one of
     its own. Each turn that is passed is waited for.

@@ -18,7 +18,7 @@ def Tile_TmemAllocOp : Tile_Op<"tmem_alloc"> {
   let description = [{
     All 128 rows of a power of two of columns, 32 to 512, which is all there is;
     what is in it is undefined. Stands in the kernel's entry block, behind
-    `tile.barrier_init`, which all threads have passed; they meet again behind it.
+    `tile.barrier_init`, which all threads have passed; they meet again after it.
 
     With `pair`, both blocks of a cluster of two get it at once, at the same
     place: their products are of both (`tile.tmem_mma … pair`). All of a

@@ -15,17 +15,28 @@ cd "$2"
 plain=('dialects/shape/*.cpp' 'dialects/layout/*.cpp' 'passes/schedule/*.cpp' 'emulator/*.cpp' 'runtime/*.cpp'
   'compiler/target/*.cpp' 'compiler/diagnostics/*.cpp' 'compiler/cache/*.cpp' 'compiler/workers/*.cpp'
   'compiler/import/onnx/model/*.cpp' 'codegen/artifact/*.cpp' 'codegen/nvptx/Ptxas.cpp' 'tools/kpc/tensorfile/*.cpp')
+# The commit that a change is compared with: where it left origin/main, else the one before.
+changed_since() {
+  local base
+  if base="$(git merge-base HEAD origin/main 2>/dev/null)" && [[ "$base" != "$(git rev-parse HEAD)" ]]; then
+    echo "$base"
+  else
+    git rev-parse --verify -q HEAD~1
+  fi
+}
+# Nothing to compare with is no success: a clone without history has tested nothing.
+if [[ "$which" == changed ]] && ! changed_since >/dev/null; then
+  echo "SKIPPED: expected origin/main or a commit before HEAD to compare with, got a clone without history"
+  exit 77
+fi
 chosen() {
   case "$which" in
   changed)
     local base
-    base="$(git merge-base HEAD origin/main 2>/dev/null || true)"
-    if [[ -z "$base" || "$base" == "$(git rev-parse HEAD)" ]]; then base="$(git rev-parse --verify -q HEAD~1 || true)"; fi
+    base="$(changed_since)"
     # A change of everything, such as a rename, would take hours: of many files those with most new lines.
-    if [[ -n "$base" ]]; then
-      git diff --numstat --no-renames --diff-filter=d "$base" -- '*.cpp' ':!test' | sort -k1,1nr -k3,3 |
-        awk -F'\t' -v most=20 'NR <= most { print $3 } END { if (NR > most) print NR - most " files are left to tidy-plain and tidy-mlir" > "/dev/stderr" }'
-    fi
+    git diff --numstat --no-renames --diff-filter=d "$base" -- '*.cpp' ':!test' | sort -k1,1nr -k3,3 |
+      awk -F'\t' -v most=20 'NR <= most { print $3 } END { if (NR > most) print NR - most " files are left to tidy-plain and tidy-mlir" > "/dev/stderr" }'
     ;;
   plain) git ls-files "${plain[@]}" ;;
   mlir) git ls-files '*.cpp' ':!test' ':!examples' "${plain[@]/#/:!}" ;;

@@ -9,7 +9,7 @@
 /// \file
 /// Each dynamic dim of an input has one name, by which options, messages and
 /// the artifact know it: the model's, or where the model gives none the
-/// input's with the axis behind it (`x_2`).
+/// input's, followed by the axis (`x_2`).
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_COMPILER_IMPORT_ONNX_MODEL_INPUTDIMS_H

@@ -108,8 +108,11 @@ static bool hasDims(NodeImport &N, Value V, std::string_view Name,
   if (!V)
     return true;
   bool Fits = static_cast<size_t>(N.rank(V)) == Wanted.size();
-  for (size_t I = 0; Fits && I < Wanted.size(); ++I)
-    Fits = N.dims(V)[I] == Wanted[I] || N.unify(Wanted[I], N.dims(V)[I]);
+  for (size_t I = 0; Fits && I < Wanted.size(); ++I) {
+    // An input before may have given a name in `Wanted` another size.
+    Fits = N.dims(V)[I] == N.current(Wanted[I]) ||
+           N.unify(N.current(Wanted[I]), N.dims(V)[I]);
+  }
   if (!Fits)
     N.fail(static_cast<size_t>(N.rank(V)) == Wanted.size() ? Code::ImportShape
                                                            : Code::ImportRank,
@@ -284,6 +287,7 @@ static Track runDirection(NodeImport &N, const Layer &L, int64_t Direction,
 static void importLayer(NodeImport &N, const Layer &L, StepFunction Step,
                         bool HasCell) {
   std::vector<Track> Tracks;
+  Tracks.reserve(static_cast<size_t>(L.Directions));
   for (int64_t D = 0; D < L.Directions; ++D)
     Tracks.push_back(runDirection(N, L, D, Step, HasCell));
   if (N.wants(0)) {

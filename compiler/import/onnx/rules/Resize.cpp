@@ -358,7 +358,7 @@ static bool keepAspect(NodeImport &N, std::vector<AxisResize> &Axes) {
     if (!Better)
       Factor = A.Scale;
   }
-  // What the output is declared to be is behind the policy.
+  // The declared output has the sizes that the policy gave.
   if (N.hasInput(3) && !N.contents(3))
     Factor = factorBehind(Axes);
   if (!Factor) {
