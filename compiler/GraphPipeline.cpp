@@ -87,6 +87,7 @@ static bool hasWgmma(const target::TargetClass &For) {
 //===----------------------------------------------------------------------===//
 
 void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
+  Passes.addNestedPass<func::FuncOp>(graph::createPackBorders());
   Passes.addNestedPass<func::FuncOp>(graph::createHoistInvariants());
   Passes.addNestedPass<func::FuncOp>(graph::createGatherNdToBroadcast());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkBroadcasts());

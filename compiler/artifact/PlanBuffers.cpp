@@ -17,9 +17,10 @@ static std::vector<Expr> dimsOf(Value Buffer) {
   return {Dims.begin(), Dims.end()};
 }
 
-static artifact::Port portOf(StringRef Name, Value Buffer) {
-  return {Name.str(), elementTypeOf(graph::typeOf(Buffer).getElementType()),
-          dimsOf(Buffer), std::nullopt};
+static artifact::Port portOf(StringRef Name, graph::SymbolicTensorType Ty) {
+  return {Name.str(), portTypeOf(Ty.getElementType()),
+          std::vector<Expr>(Ty.getDims().begin(), Ty.getDims().end()),
+          std::nullopt};
 }
 
 llvm::Expected<PlanBuffers> PlanBuffers::read(plan::ProgramOp Program,
@@ -64,11 +65,11 @@ llvm::Error PlanBuffers::declare(Operation *Op, WeightTable &Weights,
   if (auto Input = dyn_cast<plan::InputOp>(Op)) {
     add(Input.getBuffer(), artifact::BufferKind::Input, Ports.Inputs.size(),
         Input.getName().str());
-    Ports.Inputs.push_back(portOf(Input.getName(), Input.getBuffer()));
+    Ports.Inputs.push_back(portOf(Input.getName(), Input.portType()));
   } else if (auto Output = dyn_cast<plan::OutputOp>(Op)) {
     add(Output.getBuffer(), artifact::BufferKind::Output, Ports.Outputs.size(),
         Output.getName().str());
-    Ports.Outputs.push_back(portOf(Output.getName(), Output.getBuffer()));
+    Ports.Outputs.push_back(portOf(Output.getName(), Output.portType()));
     Ports.Outputs.back().Alias = std::optional<uint32_t>(Output.getTakes());
   } else if (auto Weight = dyn_cast<plan::WeightOp>(Op)) {
     auto Index = Weights.add(Weight);

@@ -15,6 +15,16 @@ using kpc::shape::Expr;
 using llvm::createStringError;
 using llvm::Expected;
 
+ElementType kpc::portTypeOf(Type Element) {
+  if (isa<Float4E2M1FNType>(Element))
+    return ElementType::F4E2M1;
+  if (!graph::isNarrowInteger(Element))
+    return elementTypeOf(Element);
+  if (Element.getIntOrFloatBitWidth() == 4)
+    return Element.isUnsignedInteger() ? ElementType::U4 : ElementType::I4;
+  return Element.isUnsignedInteger() ? ElementType::U2 : ElementType::I2;
+}
+
 ElementType kpc::elementTypeOf(Type Element) {
   if (Element.isF32())
     return ElementType::F32;
@@ -24,12 +34,26 @@ ElementType kpc::elementTypeOf(Type Element) {
     return ElementType::F16;
   if (Element.isBF16())
     return ElementType::BF16;
+  if (isa<Float8E4M3FNType>(Element))
+    return ElementType::F8E4M3FN;
+  if (isa<Float8E4M3FNUZType>(Element))
+    return ElementType::F8E4M3FNUZ;
+  if (isa<Float8E5M2Type>(Element))
+    return ElementType::F8E5M2;
+  if (isa<Float8E5M2FNUZType>(Element))
+    return ElementType::F8E5M2FNUZ;
+  if (isa<Float8E8M0FNUType>(Element))
+    return ElementType::F8E8M0;
+  if (isa<Float4E2M1FNType>(Element))
+    return ElementType::U8; // its code
   auto Int = dyn_cast<IntegerType>(Element);
   if (!Int || Int.isSigned())
     return ElementType::Undefined;
   switch (Int.getWidth()) {
   case 1:
     return Int.isUnsigned() ? ElementType::Undefined : ElementType::Bool;
+  case 2:
+  case 4:
   case 8:
     return Int.isUnsigned() ? ElementType::U8 : ElementType::I8;
   case 16:
@@ -51,6 +75,13 @@ static artifact::Bytes bytesOf(ElementsAttr Value) {
   if (Dense.getElementType().isInteger(1)) {
     for (bool B : Dense.getValues<bool>())
       Bytes.push_back(B);
+    return Bytes;
+  }
+  if (graph::isNarrowInteger(Dense.getElementType())) {
+    bool Unsigned = Dense.getElementType().isUnsignedInteger();
+    for (const llvm::APInt &V : Dense.getValues<llvm::APInt>())
+      Bytes.push_back(
+          uint8_t(Unsigned ? V.getZExtValue() : uint64_t(V.getSExtValue())));
     return Bytes;
   }
   ArrayRef<char> Raw = Dense.getRawData();

@@ -17,9 +17,12 @@
 
 namespace kpc {
 
-/// As the artifact calls the element type of a tensor of the graph; Undefined
-/// where a kernel could not read what the artifact holds.
+/// As the artifact calls the element type of a tensor between kernels and of a
+/// weight, where elements of 2 and 4 bits take a byte each; Undefined where a
+/// kernel could not read what the artifact holds.
 ElementType elementTypeOf(mlir::Type Element);
+/// The same of an input or output, where such elements are packed.
+ElementType portTypeOf(mlir::Type Element);
 
 /// The weight that a plan or a graph names, prepared. Fails where the models
 /// have none of that name, or where it has other sizes or another type than

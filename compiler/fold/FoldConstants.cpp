@@ -110,7 +110,7 @@ private:
       return;
     int64_t Bytes = bytesOf(V);
     bool Grows = Bytes > FreeBytes && Bytes / MostGrowth > MadeOf.lookup(Op);
-    if (!Grows && !isa<BroadcastOp, ReshapeOp>(Op)) {
+    if (!Grows && !isa<BroadcastOp, ReshapeOp, UnpackOp>(Op)) {
       Needed.insert(V);
       return;
     }

@@ -35,6 +35,15 @@ ElementType elementTypeByName(StringRef Name) {
       .Case("ui16", ElementType::U16)
       .Case("ui32", ElementType::U32)
       .Case("ui64", ElementType::U64)
+      .Case("f8E4M3FN", ElementType::F8E4M3FN)
+      .Case("f8E4M3FNUZ", ElementType::F8E4M3FNUZ)
+      .Case("f8E5M2", ElementType::F8E5M2)
+      .Case("f8E5M2FNUZ", ElementType::F8E5M2FNUZ)
+      .Case("f8E8M0FNU", ElementType::F8E8M0)
+      // A byte each, where a value was computed when compiling.
+      .Case("f4E2M1FN", ElementType::U8)
+      .Cases({"i2", "i4"}, ElementType::I8)
+      .Cases({"ui2", "ui4"}, ElementType::U8)
       .Default(ElementType::Undefined);
 }
 

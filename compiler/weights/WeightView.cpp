@@ -28,6 +28,14 @@ const llvm::fltSemantics *semantics(ElementType T) {
     return &llvm::APFloat::IEEEhalf();
   case ElementType::BF16:
     return &llvm::APFloat::BFloat();
+  case ElementType::F8E4M3FN:
+    return &llvm::APFloat::Float8E4M3FN();
+  case ElementType::F8E4M3FNUZ:
+    return &llvm::APFloat::Float8E4M3FNUZ();
+  case ElementType::F8E5M2:
+    return &llvm::APFloat::Float8E5M2();
+  case ElementType::F8E5M2FNUZ:
+    return &llvm::APFloat::Float8E5M2FNUZ();
   case ElementType::F32:
     return &llvm::APFloat::IEEEsingle();
   case ElementType::F64:
@@ -157,7 +165,9 @@ private:
     if (V.From == ElementType::F32 && V.To == ElementType::BF16)
       return read(NarrowToBf16(V.To), Begin, Out, Size);
     size_t In = bitWidth(V.From) / 8, To = bitWidth(V.To) / 8;
-    if (In == 2)
+    if (In == 1)
+      castFrom<1>(To, Begin, Out, Size);
+    else if (In == 2)
       castFrom<2>(To, Begin, Out, Size);
     else if (In == 4)
       castFrom<4>(To, Begin, Out, Size);
@@ -167,7 +177,9 @@ private:
 
   template <size_t In>
   void castFrom(size_t To, uint64_t Begin, uint8_t *Out, size_t Size) const {
-    if (To == 2)
+    if (To == 1)
+      read(FloatCast<In, 1>(V.From, V.To), Begin, Out, Size);
+    else if (To == 2)
       read(FloatCast<In, 2>(V.From, V.To), Begin, Out, Size);
     else if (To == 4)
       read(FloatCast<In, 4>(V.From, V.To), Begin, Out, Size);

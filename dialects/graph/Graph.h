@@ -49,6 +49,16 @@ bool isBool(mlir::Type Element);
 /// A float or an integer that is not bool.
 bool isNumber(mlir::Type Element);
 bool isUnsigned(mlir::Type Element);
+/// A float of 8 or 4 bits: values are converted, moved and stored, not computed
+/// with.
+bool isNarrowFloat(mlir::Type Element);
+/// An integer of 4 or 2 bits, likewise.
+bool isNarrowInteger(mlir::Type Element);
+/// Whether elements take less than a byte where they are packed.
+bool isSubByte(mlir::Type Element);
+/// What a kernel finds in memory: integers without a sign, narrow types as
+/// bytes.
+mlir::Type storedType(mlir::Type Element);
 /// Bytes that one element takes in memory; a bool takes one.
 int64_t elementBytes(mlir::Type Element);
 

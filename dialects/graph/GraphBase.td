@@ -67,8 +67,13 @@ def Graph_TensorType : TypeDef<Graph_Dialect, "SymbolicTensor"> {
     !graph.tensor<[], i1>          // a scalar
     ```
 
-    Element types are f32, f64, f16, bf16, i1 (bool), i8…i64 (signed) and
-    ui8…ui64. The type is not a builtin tensor on purpose: upstream passes copy
+    Element types are f32, f64, f16, bf16, i1 (bool), i8…i64 (signed),
+    ui8…ui64, and the narrow ones, which are moved, converted and stored, but
+    not computed with: f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, f8E8M0FNU,
+    f4E2M1FN, i4, ui4, i2 and ui2. Between kernels each element takes at least a
+    byte; elements of less lie in its low bits, signed ones with their sign. At
+    the borders (inputs, outputs, weights) they are packed, the first in the low
+    bits of a byte, as ONNX has them: the pass `pack-borders`. The type is not a builtin tensor on purpose: upstream passes copy
     an encoding onto slices, where it would be wrong and still verify.
   }];
   let parameters = (ins

@@ -32,6 +32,14 @@ LogicalResult CompareOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
+LogicalResult CompareOp::verify() {
+  Type Element = typeOf(getA()).getElementType();
+  if (isFloat(Element) || isInteger(Element))
+    return success();
+  return emitOpError() << "compares elements of " << Element
+                       << "; cast them to a wider type";
+}
+
 LogicalResult IsNanOp::inferReturnTypes(MLIRContext *,
                                         std::optional<Location> Loc, Adaptor Op,
                                         SmallVectorImpl<Type> &Types) {
@@ -74,6 +82,27 @@ LogicalResult CastOp::inferReturnTypes(MLIRContext *,
   if (failed(checkTensors(Loc, Op.getOperands())))
     return failure();
   return appendTensor(Loc, typeOf(Op.getX()).getDims(), Op.getTo(), Types);
+}
+
+LogicalResult BitcastOp::inferReturnTypes(MLIRContext *,
+                                          std::optional<Location> Loc,
+                                          Adaptor Op,
+                                          SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
+  return appendTensor(Loc, typeOf(Op.getX()).getDims(), Op.getTo(), Types);
+}
+
+LogicalResult BitcastOp::verify() {
+  Type From = typeOf(getX()).getElementType(), To = getTo();
+  if (isBool(From) || isBool(To) || elementBytes(From) != elementBytes(To))
+    return emitOpError() << "reads the bits of " << From << " as " << To
+                         << "; expected two types of as many bytes, not bool";
+  return success();
+}
+
+OpFoldResult BitcastOp::fold(FoldAdaptor) {
+  return getX().getType() == getY().getType() ? getX() : Value();
 }
 
 //===----------------------------------------------------------------------===//

@@ -99,6 +99,7 @@ def Graph_CompareOp : Graph_InferredOp<"compare", [Graph_ElementwiseTrait, SameT
   let arguments = (ins Graph_Predicate:$predicate, Graph_Tensor:$a, Graph_Tensor:$b);
   let results = (outs Graph_BoolTensor:$y);
   let assemblyFormat = "$predicate `,` $a `,` $b attr-dict `:` type($a)";
+  let hasVerifier = 1;
 }
 
 def Graph_IsNanOp : Graph_InferredOp<"is_nan", [Graph_ElementwiseTrait]> {
@@ -130,7 +131,11 @@ def Graph_CastOp : Graph_InferredOp<"cast", [Graph_ElementwiseTrait]> {
     As C converts, with these rules where C has none: to a narrower float rounds
     to nearest even and overflows to infinity; float to integer truncates toward
     zero and saturates, NaN becomes 0; to bool is `x != 0` (NaN is true);
-    bool is 0 or 1; integers wrap.
+    bool is 0 or 1; integers wrap. What f8E4M3FN and the FNUZ types have no
+    infinity for becomes NaN; f4E2M1FN, which has neither, takes its greatest
+    value, and NaN becomes a zero of the other sign, as in ONNX's reference
+    (ml_dtypes). f8E8M0FNU takes the power of two nearest to
+    |x|, the greater of two equally near ones, and NaN for what is not finite.
 
     ```mlir
     %h = graph.cast %x to f16 : !graph.tensor<[4], f32>
@@ -139,6 +144,24 @@ def Graph_CastOp : Graph_InferredOp<"cast", [Graph_ElementwiseTrait]> {
   let arguments = (ins Graph_Tensor:$x, TypeAttr:$to);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$x `to` $to attr-dict `:` type($x)";
+  let hasFolder = 1;
+}
+
+def Graph_BitcastOp : Graph_InferredOp<"bitcast", [Graph_ElementwiseTrait]> {
+  let summary = "The same bits as another type";
+  let description = [{
+    Both types take as many bytes for an element. Bits above those of a type of
+    2 or 4 bits are zeros in an integer of a byte, and are not looked at.
+
+    ```mlir
+    %b = graph.bitcast %x to ui32 : !graph.tensor<[4], f32>
+    %e = graph.bitcast %c to f8E8M0FNU : !graph.tensor<[4], ui8>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$x, TypeAttr:$to);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x `to` $to attr-dict `:` type($x)";
+  let hasVerifier = 1;
   let hasFolder = 1;
 }
 

@@ -383,3 +383,37 @@ LogicalResult ScatterNdOp::inferReturnTypes(MLIRContext *,
 LogicalResult IotaOp::verify() {
   return checkAxis(getLoc(), getAxis(), typeOf(getY()).getRank());
 }
+
+//===----------------------------------------------------------------------===//
+// pack, unpack
+//===----------------------------------------------------------------------===//
+
+SymbolicTensorType graph::packedType(SymbolicTensorType Ty) {
+  int64_t PerByte = 8 / Ty.getElementType().getIntOrFloatBitWidth();
+  auto Byte = IntegerType::get(Ty.getContext(), 8, IntegerType::Unsigned);
+  return SymbolicTensorType::get(Ty.getNumElements().ceilDiv(PerByte), Byte);
+}
+
+LogicalResult PackOp::inferReturnTypes(MLIRContext *,
+                                       std::optional<Location> Loc, Adaptor Op,
+                                       SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
+  Type Element = typeOf(Op.getX()).getElementType();
+  if (!isSubByte(Element))
+    return emitOptionalError(Loc, "packs elements of ", Element,
+                             "; expected elements of 2 or 4 bits");
+  Types.push_back(packedType(typeOf(Op.getX())));
+  return success();
+}
+
+LogicalResult UnpackOp::verify() {
+  SymbolicTensorType To = typeOf(getY());
+  if (!isSubByte(To.getElementType()))
+    return emitOpError() << "unpacks elements of " << To.getElementType()
+                         << "; expected elements of 2 or 4 bits";
+  if (getX().getType() != packedType(To))
+    return emitOpError() << "unpacks " << getX().getType() << "; expected "
+                         << packedType(To);
+  return success();
+}

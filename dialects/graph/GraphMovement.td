@@ -171,4 +171,32 @@ def Graph_IotaOp : Graph_Op<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Graph_PackOp : Graph_InferredOp<"pack"> {
+  let summary = "The bytes of elements of 2 or 4 bits, packed as ONNX packs them";
+  let description = [{
+    In row-major order, the first in the low bits of a byte; what the last byte
+    has left is zeros.
+
+    ```mlir
+    %b = graph.pack %x : !graph.tensor<[n, 3], i4>   // -> [ceildiv(n*3, 2)], ui8
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$x);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Graph_UnpackOp : Graph_Op<"unpack", [Pure]> {
+  let summary = "The elements that `pack` packed";
+  let description = [{
+    ```mlir
+    %x = graph.unpack %b : !graph.tensor<[6], ui8> to !graph.tensor<[4, 3], i4>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$x);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+  let hasVerifier = 1;
+}
+
 #endif // KPC_GRAPH_MOVEMENT

@@ -33,7 +33,8 @@ OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 static bool isSoundStep(StringRef Name, Attribute Given) {
   if (Name == "cast") {
     auto To = dyn_cast<TypeAttr>(Given);
-    return To && isFloat(To.getValue());
+    return To && (isFloat(To.getValue()) ||
+                  (isNarrowFloat(To.getValue()) && !isSubByte(To.getValue())));
   }
   auto List = dyn_cast<DenseI64ArrayAttr>(Given);
   if (!List)

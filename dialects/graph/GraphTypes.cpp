@@ -183,6 +183,28 @@ bool isUnsigned(Type Element) {
   return isBool(Element) || Element.isUnsignedInteger();
 }
 
+bool isNarrowFloat(Type Element) {
+  return isa<Float8E4M3FNType, Float8E4M3FNUZType, Float8E5M2Type,
+             Float8E5M2FNUZType, Float8E8M0FNUType, Float4E2M1FNType>(Element);
+}
+
+bool isNarrowInteger(Type Element) {
+  auto Int = dyn_cast<IntegerType>(Element);
+  return Int && (Int.getWidth() == 4 || Int.getWidth() == 2) && !Int.isSigned();
+}
+
+bool isSubByte(Type Element) {
+  return isa<Float4E2M1FNType>(Element) || isNarrowInteger(Element);
+}
+
+Type storedType(Type Element) {
+  if (isNarrowFloat(Element) || isNarrowInteger(Element))
+    return IntegerType::get(Element.getContext(), 8);
+  if (auto Int = dyn_cast<IntegerType>(Element))
+    return IntegerType::get(Int.getContext(), Int.getWidth());
+  return Element;
+}
+
 int64_t elementBytes(Type Element) {
   return (Element.getIntOrFloatBitWidth() + 7) / 8;
 }
@@ -214,10 +236,12 @@ static bool fitsAddresses(ArrayRef<Expr> Dims, int64_t Bytes) {
 LogicalResult
 SymbolicTensorType::verify(function_ref<InFlightDiagnostic()> EmitError,
                            ArrayRef<Expr> Dims, Type Element) {
-  if (!graph::isFloat(Element) && !graph::isInteger(Element))
-    return EmitError()
-           << "element type " << Element
-           << " is none of f16, bf16, f32, f64, i1, i8…i64, ui8…ui64";
+  if (!graph::isFloat(Element) && !graph::isInteger(Element) &&
+      !isNarrowFloat(Element) && !isNarrowInteger(Element))
+    return EmitError() << "element type " << Element
+                       << " is none of f16, bf16, f32, f64, i1, i8…i64, "
+                          "ui8…ui64, i2, i4, ui2, ui4, f4E2M1FN, f8E4M3FN, "
+                          "f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, f8E8M0FNU";
   for (const Expr &E : Dims) {
     if (E.overflowed())
       return EmitError() << "a size leaves the range of 64-bit integers";

@@ -28,6 +28,10 @@ mlir::LogicalResult appendTensor(std::optional<mlir::Location> Loc,
                                  mlir::Type Element,
                                  llvm::SmallVectorImpl<mlir::Type> &Types);
 
+/// The type of a tensor of elements of less than a byte once it is packed: a
+/// vector of bytes.
+SymbolicTensorType packedType(SymbolicTensorType Ty);
+
 /// Fails unless a weight's recipe has steps that can be and its type's sizes
 /// are numbers.
 mlir::LogicalResult verifyRecipe(mlir::Operation *Op, SymbolicTensorType Ty,

@@ -143,9 +143,7 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &Tables) {
   // Kernels know integers without signs.
   SmallVector<Type> Wanted;
   for (Value Buffer : getOperands()) {
-    Type Element = graph::typeOf(Buffer).getElementType();
-    if (auto Int = dyn_cast<IntegerType>(Element))
-      Element = IntegerType::get(getContext(), Int.getWidth());
+    Type Element = graph::storedType(graph::typeOf(Buffer).getElementType());
     Wanted.push_back(MemRefType::get({}, Element));
   }
   Wanted.append(getSizes().getDims().size(), IndexType::get(getContext()));
@@ -275,6 +273,22 @@ static LogicalResult checkTakenInputs(ProgramOp Program) {
   }
   return success();
 }
+
+/// Whether the buffer of an input or output holds the packed bytes of the type
+/// that the signature has.
+template <typename Port> static LogicalResult checkPort(Port P) {
+  if (!P.getAs())
+    return success();
+  auto Ty = cast<graph::SymbolicTensorType>(*P.getAs());
+  if (graph::isSubByte(Ty.getElementType()) &&
+      graph::packedType(Ty) == P.getBuffer().getType())
+    return success();
+  return P.emitOpError("'") << P.getName() << "' is " << P.getBuffer().getType()
+                            << ", expected the packed bytes of " << Ty;
+}
+
+LogicalResult InputOp::verify() { return checkPort(*this); }
+LogicalResult OutputOp::verify() { return checkPort(*this); }
 
 /// What an edit by hand gets wrong: a buffer that a step uses after its end.
 LogicalResult ProgramOp::verifyRegions() {

@@ -58,8 +58,31 @@ class Plan_BufferLike<string mnemonic, string what> : Plan_Op<mnemonic> {
   let assemblyFormat = "$name attr-dict `:` type($buffer)";
 }
 
-def Plan_InputOp  : Plan_BufferLike<"input", "An input of the model, in the order of the signature">;
-def Plan_OutputOp : Plan_BufferLike<"output", "An output of the model, in the order of the signature"> {
+class Plan_Port<string mnemonic, string what> : Plan_BufferLike<mnemonic, what> {
+  code PortDescription = [{
+    `as` is the type in the model's signature where the buffer holds its packed
+    bytes: of elements of 2 and 4 bits.
+
+    ```mlir
+    %x = plan.input "x" as !graph.tensor<[3, n], i4> : !graph.tensor<["ceildiv(n*3, 2)"], ui8>
+    ```
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The type in the model's signature.
+    ::kpc::graph::SymbolicTensorType portType() {
+      return ::llvm::cast<::kpc::graph::SymbolicTensorType>(
+          getAs() ? *getAs() : getBuffer().getType());
+    }
+  }];
+}
+
+def Plan_InputOp  : Plan_Port<"input", "An input of the model, in the order of the signature"> {
+  let description = PortDescription;
+  let arguments = (ins StrAttr:$name, OptionalAttr<TypeAttrOf<Graph_Tensor>>:$as);
+  let assemblyFormat = "$name (`as` $as^)? attr-dict `:` type($buffer)";
+}
+def Plan_OutputOp : Plan_Port<"output", "An output of the model, in the order of the signature"> {
   let description = [{
     `takes` is an input whose memory the output may be given: each of its
     elements is the input's own or does not depend on it, and no other step
@@ -70,8 +93,8 @@ def Plan_OutputOp : Plan_BufferLike<"output", "An output of the model, in the or
     %y = plan.output "present" takes 0 : !graph.tensor<[batch, 8, 1024, 64], f16>
     ```
   }];
-  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$takes);
-  let assemblyFormat = "$name (`takes` $takes^)? attr-dict `:` type($buffer)";
+  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$takes, OptionalAttr<TypeAttrOf<Graph_Tensor>>:$as);
+  let assemblyFormat = "$name (`takes` $takes^)? (`as` $as^)? attr-dict `:` type($buffer)";
 }
 def Plan_Fixed   : I32EnumAttrCase<"fixed", 0>;
 def Plan_Dynamic : I32EnumAttrCase<"dynamic", 1>;

@@ -30,6 +30,12 @@ namespace kpc::graph {
 
 namespace {
 
+bool hasStep(WeightOp Weight, StringRef Name) {
+  return llvm::any_of(Weight.getRecipe(), [&](Attribute A) {
+    return cast<DictionaryAttr>(A).contains(Name);
+  });
+}
+
 /// The step that does what `Op` does to a weight; null if a recipe cannot.
 Attribute stepFor(Operation *Op, WeightOp Weight, Builder &B) {
   auto Step = [&](StringRef Name, Attribute Value) {
@@ -38,15 +44,18 @@ Attribute stepFor(Operation *Op, WeightOp Weight, Builder &B) {
   if (auto Transpose = dyn_cast<TransposeOp>(Op))
     return Step("transpose", Transpose.getPermAttr());
   if (auto Cast = dyn_cast<CastOp>(Op)) {
-    if (isFloat(typeOf(Weight).getElementType()) && isFloat(Cast.getTo()))
+    // A recipe converts from the model's type to the last one, without those
+    // between: only the first may be narrow.
+    bool Narrow = !hasStep(Weight, "cast") && isNarrowFloat(Cast.getTo()) &&
+                  !isSubByte(Cast.getTo()) &&
+                  !isa<Float8E8M0FNUType>(Cast.getTo());
+    if (isFloat(typeOf(Weight).getElementType()) &&
+        (isFloat(Cast.getTo()) || Narrow))
       return Step("cast", TypeAttr::get(Cast.getTo()));
     return {};
   }
   // Recipes reshape what is in the model's order only.
-  bool Transposed = llvm::any_of(Weight.getRecipe(), [](Attribute A) {
-    return cast<DictionaryAttr>(A).contains("transpose");
-  });
-  if (isa<ReshapeOp>(Op) && !Transposed &&
+  if (isa<ReshapeOp>(Op) && !hasStep(Weight, "transpose") &&
       typeOf(Op->getResult(0)).hasStaticShape()) {
     SmallVector<int64_t> Sizes;
     for (const Expr &E : typeOf(Op->getResult(0)).getDims())

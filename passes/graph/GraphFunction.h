@@ -12,6 +12,10 @@
 
 namespace kpc::graph {
 
+/// Of an argument or a result of @main: its type in the model's signature,
+/// where the value is packed bytes (the pass pack-borders).
+constexpr llvm::StringLiteral PortAttr = "graph.port";
+
 /// Whether a function is one block of ops of graph between symbolic tensors.
 /// Kernels stand beside a program and are none; passes leave them alone.
 bool isGraphFunction(mlir::func::FuncOp Func);

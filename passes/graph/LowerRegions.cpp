@@ -167,7 +167,8 @@ void PlanBuilder::declareInputs() {
     auto Name = Main.getArgAttrOfType<StringAttr>(I, NameAttr);
     std::string Text = Name ? Name.str() : "input" + std::to_string(I);
     Buffers[Argument] =
-        plan::InputOp::create(B, Argument.getLoc(), Argument.getType(), Text);
+        plan::InputOp::create(B, Argument.getLoc(), Argument.getType(), Text,
+                              Main.getArgAttrOfType<TypeAttr>(I, PortAttr));
   }
 }
 
@@ -215,7 +216,8 @@ void PlanBuilder::declareOutputs() {
     std::string Text = Name ? Name.str() : "output" + std::to_string(I);
     Value Output =
         plan::OutputOp::create(B, Return->getLoc(), Result.getType(), Text,
-                               /*takes=*/IntegerAttr());
+                               /*takes=*/IntegerAttr(),
+                               Main.getResultAttrOfType<TypeAttr>(I, PortAttr));
     if (BlockArgument Kept = keptArgument(Result);
         Kept && Result.hasOneUse() && Taken.insert(Kept).second)
       Output.getDefiningOp<plan::OutputOp>().setTakes(Kept.getArgNumber());

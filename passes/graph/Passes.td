@@ -144,6 +144,17 @@ def PadChannels : Pass<"pad-channels", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def PackBorders : Pass<"pack-borders", "::mlir::func::FuncOp"> {
+  let summary = "Inputs, outputs and weights of 2 and 4 bits an element are their packed bytes";
+  let description = [{
+    Who calls a model gives and gets such elements packed, as ONNX packs them,
+    and so do weights lie in the model's files. Inside, each takes a byte. The
+    attribute `graph.port` keeps the type of the signature. A weight is unpacked
+    by who reads it, so that an artifact holds its packed bytes.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def SetIoType : Pass<"set-io-type", "::mlir::func::FuncOp"> {
   let summary = "Gives float inputs and outputs a type, with casts inside";
   let options = [

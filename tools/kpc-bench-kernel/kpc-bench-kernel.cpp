@@ -213,9 +213,11 @@ OwningOpRef<ModuleOp> Bench::plan() {
           B.getContext(), {shape::Expr(Counts.at(I))}, Buffer.getElementType());
       if (holds("kpc.writes", I))
         Writes.push_back(plan::OutputOp::create(B, Loc, Tensor, Name,
-                                                /*takes=*/IntegerAttr()));
+                                                /*takes=*/IntegerAttr(),
+                                                /*as=*/TypeAttr()));
       else
-        Reads.push_back(plan::InputOp::create(B, Loc, Tensor, Name));
+        Reads.push_back(plan::InputOp::create(B, Loc, Tensor, Name,
+                                              /*as=*/TypeAttr()));
     }
     plan::LaunchOp::create(B, Loc, Kernel.getName(), Reads, Writes,
                            graph::DimsAttr::get(B.getContext(), Values),

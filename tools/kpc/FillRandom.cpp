@@ -82,9 +82,11 @@ void fillRandom(HostTensor &T, uint64_t Seed) {
     if (!tensorfile::storeElement(T.Type, Data, I,
                                   randomElement(T.Type, Bits))) {
       // Floats of 8 bits and types of less: any bits but those of NaN: sign and
-      // high exponents are left out.
+      // high exponents are left out. Powers of two are those around 1.
       for (size_t J = 0; J < T.Data.size(); ++J)
-        Data[J] = static_cast<uint8_t>(Bits.next() >> 56) & 0x37;
+        Data[J] = T.Type == ElementType::F8E8M0
+                      ? static_cast<uint8_t>(120 + (Bits.next() >> 60))
+                      : static_cast<uint8_t>(Bits.next() >> 56) & 0x37;
       return;
     }
 }

@@ -49,6 +49,26 @@ Type graphType(MLIRContext *Context, ElementType T) {
     return Unsigned(32);
   case ElementType::Uint64:
     return Unsigned(64);
+  case ElementType::Float8E4M3FN:
+    return Float8E4M3FNType::get(Context);
+  case ElementType::Float8E4M3FNUZ:
+    return Float8E4M3FNUZType::get(Context);
+  case ElementType::Float8E5M2:
+    return Float8E5M2Type::get(Context);
+  case ElementType::Float8E5M2FNUZ:
+    return Float8E5M2FNUZType::get(Context);
+  case ElementType::Float8E8M0:
+    return Float8E8M0FNUType::get(Context);
+  case ElementType::Float4E2M1:
+    return Float4E2M1FNType::get(Context);
+  case ElementType::Int4:
+    return B.getIntegerType(4);
+  case ElementType::Uint4:
+    return Unsigned(4);
+  case ElementType::Int2:
+    return B.getIntegerType(2);
+  case ElementType::Uint2:
+    return Unsigned(2);
   default:
     return {};
   }
@@ -317,6 +337,11 @@ Value Emitter::select(Value Condition, Value A, Value C) {
   if (!broadcastAll(Xs))
     return {};
   return build(SelectOp::getOperationName(), Xs, {});
+}
+
+Value Emitter::bitcast(Value X, Type Element) {
+  return build(BitcastOp::getOperationName(), {X},
+               {B.getNamedAttr("to", TypeAttr::get(Element))});
 }
 
 Value Emitter::cast(Value X, Type Element) {

@@ -81,6 +81,7 @@ public:
   Value div(Value A, Value C) { return binary<graph::DivOp>(A, C); }
   Value min(Value A, Value C) { return binary<graph::MinOp>(A, C); }
   Value max(Value A, Value C) { return binary<graph::MaxOp>(A, C); }
+  Value bitAnd(Value A, Value C) { return binary<graph::AndOp>(A, C); }
   Value exp(Value X) { return unary<graph::ExpOp>(X); }
   Value log(Value X) { return unary<graph::LogOp>(X); }
   Value sqrt(Value X) { return unary<graph::SqrtOp>(X); }
@@ -89,6 +90,7 @@ public:
   Value compare(Predicate P, Value A, Value C);
   Value select(Value Condition, Value A, Value C);
   Value cast(Value X, Type Element);
+  Value bitcast(Value X, Type Element);
   Value addScalar(Value X, double V) { return add(X, like(V, X)); }
   Value mulScalar(Value X, double V) { return mul(X, like(V, X)); }
 

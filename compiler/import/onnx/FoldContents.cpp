@@ -49,7 +49,8 @@ static bool fits(const Expr &E, ElementType T) {
     return !E.overflowed();
   unsigned Bits = elementBits(T);
   bool Unsigned = T == ElementType::Uint8 || T == ElementType::Uint16 ||
-                  T == ElementType::Uint32 || T == ElementType::Uint64;
+                  T == ElementType::Uint32 || T == ElementType::Uint64 ||
+                  T == ElementType::Uint4 || T == ElementType::Uint2;
   if (T == ElementType::Bool)
     return *V == 0 || *V == 1;
   if (Unsigned)

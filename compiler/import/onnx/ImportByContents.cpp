@@ -72,7 +72,8 @@ bool foldCast(NodeImport &N) {
   Contents C;
   C.Type = *To;
   C.Dims = X.Dims;
-  if (!graphType(N.builder().getContext(), *To))
+  mlir::Type Element = graphType(N.builder().getContext(), *To);
+  if (!Element || graph::isNarrowFloat(Element))
     return false;
   if (C.isReal()) {
     std::optional<std::vector<double>> Values = X.reals();

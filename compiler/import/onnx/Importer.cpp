@@ -91,7 +91,7 @@ void Importer::addInitializers(const Graph &G) {
 // Data
 //===----------------------------------------------------------------------===//
 
-/// Whether all elements have the same bytes.
+/// Whether all elements have the same bytes; of packed ones it is not asked.
 static bool repeats(const Tensor &T) {
   size_t Size = elementBits(T.Type) / 8;
   if (Size == 0 || T.Bytes.size() < Size)
@@ -109,10 +109,26 @@ static DenseElementsAttr elementsOf(const Tensor &T, RankedTensorType Ty,
       Bits.push_back(V != 0);
     return DenseElementsAttr::get(Ty, Bits);
   }
-  size_t Size = elementBits(T.Type) / 8;
+  size_t Size = std::max(elementBits(T.Type) / 8, 1u);
   ArrayRef<char> Raw(reinterpret_cast<const char *>(T.Bytes.data()),
                      Count * Size);
   return DenseElementsAttr::getFromRawBuffer(Ty, Raw);
+}
+
+/// With a byte for each element of 2 or 4 bits, as constants have them.
+static Tensor unpacked(const Tensor &T) {
+  unsigned Bits = elementBits(T.Type);
+  if (Bits == 0 || Bits >= 8)
+    return T;
+  auto Codes = std::make_shared<std::vector<uint8_t>>();
+  auto Count = static_cast<size_t>(T.count());
+  for (size_t I = 0; I < Count; ++I)
+    Codes->push_back(static_cast<uint8_t>(
+        T.Bytes[I * Bits / 8] >> (I * Bits % 8) & ((1u << Bits) - 1)));
+  Tensor Result = T;
+  Result.Bytes = {Codes->data(), Codes->size()};
+  Result.Keep = Codes;
+  return Result;
 }
 
 Value Importer::build(const Tensor &T, NodeImport &Reader) {
@@ -123,6 +139,8 @@ Value Importer::build(const Tensor &T, NodeImport &Reader) {
                                                     elementTypeName(T.Type) +
                                                     " cannot be computed with");
   int64_t Count = T.count();
+  if (Count == 0 && isSubByte(Element))
+    return Reader.full(0, Dims(T.Dims.begin(), T.Dims.end()), Element);
   if (Count == 0 || Count > 64) {
     if (Count == 0 || !repeats(T))
       return weight(T, Element, Reader);
@@ -130,7 +148,8 @@ Value Importer::build(const Tensor &T, NodeImport &Reader) {
     Dims Sizes(T.Dims.begin(), T.Dims.end());
     return Reader.broadcast(Reader.constant(elementsOf(T, Scalar, 1)), Sizes);
   }
-  return Reader.constant(elementsOf(T, RankedTensorType::get(T.Dims, Element),
+  return Reader.constant(elementsOf(unpacked(T),
+                                    RankedTensorType::get(T.Dims, Element),
                                     static_cast<size_t>(Count)));
 }
 
@@ -152,6 +171,10 @@ Value Importer::weight(const Tensor &T, Type Element, NodeImport &Reader) {
   std::string Source = ModelName + "#" + printable(T.Name);
   Tensor Plain = withPlainBools(T);
   Weight W{typeText(Element), Plain.Dims, Plain.Bytes, Plain.Keep};
+  if (isSubByte(Element)) {
+    W.ElementType = "ui8";
+    W.Dims = {static_cast<int64_t>(Plain.Bytes.size())};
+  }
   // Subgraphs may use a name again for other data.
   std::string Wanted = Source;
   for (unsigned I = 1; !Weights.add(Source, W); ++I) {

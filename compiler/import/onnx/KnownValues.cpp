@@ -348,6 +348,9 @@ Result KnownValues::compute(Operation *Op, ArrayRef<const KnownTensor *> In) {
         return std::nullopt;
       return *Which ? A : C;
     });
+  // The bits of narrow floats are not followed.
+  if (isa<BitcastOp>(Op) || graph::isNarrowFloat(Element))
+    return std::nullopt;
   if (auto Cast = dyn_cast<CastOp>(Op))
     return Make(
         [&](size_t I) { return Math.cast(X.Elements[I], Cast.getTo()); });
@@ -432,7 +435,7 @@ Result KnownValues::reduce(Operation *Op, const KnownTensor &X) {
 static Result constant(ConstantOp Op, ArrayRef<int64_t> Dims) {
   auto Elements = dyn_cast<DenseElementsAttr>(Op.getValue());
   Type Element = Emitter::element(Op.getY());
-  if (!Elements)
+  if (!Elements || graph::isNarrowFloat(Element))
     return std::nullopt;
   KnownTensor Y{Element, Ints(Dims), {}};
   if (graph::isFloat(Element)) {
@@ -457,7 +460,7 @@ static Result constant(ConstantOp Op, ArrayRef<int64_t> Dims) {
 }
 
 static std::optional<ElementType> elementTypeOf(Type Element) {
-  for (int64_t Number = 1; Number <= 16; ++Number)
+  for (int64_t Number = 1; elementType(Number); ++Number)
     if (std::optional<ElementType> T = elementType(Number);
         T && graphType(Element.getContext(), *T) == Element)
       return T;
@@ -481,7 +484,8 @@ Result KnownValues::weight(WeightOp Op) {
   Type Element = Emitter::element(Op.getY());
   const Weight *W = Weights.find(Op.getSource().str());
   std::optional<ElementType> Ty = elementTypeOf(Element);
-  if (!W || !Ty || !Op.getRecipe().empty())
+  // Packed bytes hold more elements than these are for.
+  if (!W || !Ty || !Op.getRecipe().empty() || isSubByte(Element))
     return std::nullopt;
   Tensor T;
   T.Type = *Ty;

@@ -17,12 +17,6 @@ using namespace kpc;
 using namespace kpc::graph;
 using kpc::shape::Expr;
 
-static Type signless(Type Element) {
-  if (auto Int = dyn_cast<IntegerType>(Element))
-    return IntegerType::get(Int.getContext(), Int.getWidth());
-  return Element;
-}
-
 /// The argument attributes that say what is known of a size.
 static DictionaryAttr factsOf(const Expr &E, const shape::Facts &Facts,
                               Builder &B) {
@@ -45,7 +39,7 @@ KernelWriter::KernelWriter(OpBuilder &B, RegionOp Region, StringRef Symbol,
       CurrentLoc(Region.getLoc()) {
   SmallVector<Type> Buffers;
   auto AddBuffer = [&](Type Ty) {
-    Type Element = signless(cast<SymbolicTensorType>(Ty).getElementType());
+    Type Element = storedType(cast<SymbolicTensorType>(Ty).getElementType());
     Buffers.push_back(MemRefType::get({}, Element));
   };
   llvm::for_each(Region.getInputs().getTypes(), AddBuffer);
@@ -147,7 +141,7 @@ SmallVector<Value> KernelWriter::sizes(SymbolicTensorType Ty) {
 Type KernelWriter::computeType(Type Element) const {
   if (Element.isF16() || Element.isBF16())
     return Float32Type::get(Element.getContext());
-  return signless(Element);
+  return storedType(Element);
 }
 
 RankedTensorType KernelWriter::tensorType(SymbolicTensorType Ty) const {
@@ -209,7 +203,7 @@ Value KernelWriter::inSplitColumns(BlockArgument Argument,
 Value KernelWriter::read(Value View, SymbolicTensorType Ty) {
   auto Stored =
       RankedTensorType::get(cast<MemRefType>(View.getType()).getShape(),
-                            signless(Ty.getElementType()));
+                            storedType(Ty.getElementType()));
   Value Tensor = bufferization::ToTensorOp::create(B, CurrentLoc, Stored, View,
                                                    /*restrict=*/true);
   if (Stored.getElementType() != computeType(Ty.getElementType())) {
@@ -225,7 +219,7 @@ Value KernelWriter::read(Value View, SymbolicTensorType Ty) {
 void KernelWriter::storeOutput(Value Tensor, SymbolicTensorType Ty,
                                SymbolicTensorType In, Value Buffer) {
   Value View = view(Buffer, Ty, In);
-  Type Stored = signless(Ty.getElementType());
+  Type Stored = storedType(Ty.getElementType());
   auto TensorTy = cast<RankedTensorType>(Tensor.getType());
   if (Stored != TensorTy.getElementType()) {
     Value Empty = tensor::EmptyOp::create(

@@ -282,6 +282,8 @@ Value binary(Operation *Op, Scalars &S, ValueRange X) {
 Value scalarOf(Operation *Op, Scalars &S, ValueRange X) {
   if (auto Cast = dyn_cast<CastOp>(Op))
     return castScalar(S.B, S.Loc, X[0], S.Element, Cast.getTo());
+  if (auto Bits = dyn_cast<BitcastOp>(Op))
+    return bitcastScalar(S.B, S.Loc, X[0], S.Element, Bits.getTo());
   if (isa<SelectOp>(Op))
     return S.select(X[0], X[1], X[2]);
   return X.size() == 1 ? unary(Op, S, X[0]) : binary(Op, S, X);

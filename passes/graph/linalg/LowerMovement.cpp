@@ -21,6 +21,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/graph/linalg/IndexMath.h"
+#include "passes/graph/linalg/ScalarCast.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -267,6 +268,60 @@ static Value lowerSizes(SizesOp Op, KernelWriter &W) {
       });
 }
 
+/// Each byte is put together from the elements it holds.
+static Value lowerPack(PackOp Op, KernelWriter &W) {
+  Value X = W.tensor(Op.getX());
+  SymbolicTensorType From = typeOf(Op.getX());
+  Type Element = From.getElementType();
+  int64_t Bits = Element.getIntOrFloatBitWidth();
+  SmallVector<Value> Sizes = W.sizes(From);
+  Value Count = W.size(From.getNumElements());
+  return W.produce(
+      typeOf(Op.getY()), [&](OpBuilder &B, Location L, ValueRange I) -> Value {
+        IndexMath M{B, L};
+        Value First = M.mul(I[0], M.constant(8 / Bits));
+        Value Byte;
+        for (int64_t N = 0; N < 8 / Bits; ++N) {
+          Value At = M.add(First, M.constant(N));
+          // The last byte may have room: an element that is there is read
+          // instead, and left out.
+          Value Inside = M.less(At, Count);
+          At = arith::SelectOp::create(B, L, Inside, At, M.constant(0));
+          Value V =
+              tensor::ExtractOp::create(B, L, X, M.delinearize(At, Sizes));
+          auto Number = [&](int64_t V) -> Value {
+            return arith::ConstantOp::create(B, L,
+                                             B.getI8IntegerAttr(int8_t(V)));
+          };
+          V = arith::AndIOp::create(B, L, V, Number((1 << Bits) - 1));
+          V = arith::ShLIOp::create(B, L, V, Number(N * Bits));
+          V = arith::SelectOp::create(B, L, Inside, V, Number(0));
+          Byte = Byte ? arith::OrIOp::create(B, L, Byte, V).getResult() : V;
+        }
+        return Byte;
+      });
+}
+
+static Value lowerUnpack(UnpackOp Op, KernelWriter &W) {
+  Value X = W.tensor(Op.getX());
+  SymbolicTensorType To = typeOf(Op.getY());
+  Type Element = To.getElementType();
+  int64_t Bits = Element.getIntOrFloatBitWidth();
+  SmallVector<Value> Sizes = W.sizes(To);
+  return W.produce(To, [&](OpBuilder &B, Location L, ValueRange I) -> Value {
+    IndexMath M{B, L};
+    Value PerByte = M.constant(8 / Bits);
+    Value At = M.linearize(I, Sizes), Which = M.floorDiv(At, PerByte);
+    Value Byte = tensor::ExtractOp::create(B, L, X, Which);
+    Value Place = M.sub(At, M.mul(Which, PerByte));
+    Value Shift = arith::IndexCastOp::create(B, L, B.getI8Type(),
+                                             M.mul(Place, M.constant(Bits)));
+    Value Low = arith::ShRUIOp::create(B, L, Byte, Shift);
+    Type Unsigned = B.getIntegerType(8, /*isSigned=*/false);
+    return bitcastScalar(B, L, Low, Unsigned, Element);
+  });
+}
+
 /// One value repeated; other constants are buffers.
 static FailureOr<Value> lowerConstant(ConstantOp Op, KernelWriter &W) {
   auto Elements = dyn_cast<DenseElementsAttr>(Op.getValue());
@@ -275,7 +330,14 @@ static FailureOr<Value> lowerConstant(ConstantOp Op, KernelWriter &W) {
   SymbolicTensorType Ty = typeOf(Op.getY());
   Type Compute = W.computeType(Ty.getElementType());
   TypedAttr Value;
-  if (auto Float = dyn_cast<FloatType>(Compute)) {
+  if (isNarrowFloat(Ty.getElementType())) {
+    APInt Code = Elements.getSplatValue<APFloat>().bitcastToAPInt();
+    Value = IntegerAttr::get(Compute, Code.zext(8));
+  } else if (isNarrowInteger(Ty.getElementType())) {
+    APInt V = Elements.getSplatValue<APInt>();
+    Value = IntegerAttr::get(
+        Compute, isUnsigned(Ty.getElementType()) ? V.zext(8) : V.sext(8));
+  } else if (auto Float = dyn_cast<FloatType>(Compute)) {
     APFloat V = Elements.getSplatValue<APFloat>();
     bool Lossy;
     V.convert(Float.getFloatSemantics(), APFloat::rmNearestTiesToEven, &Lossy);
@@ -301,6 +363,8 @@ FailureOr<Value> graph::lowerMovement(Operation *Op, KernelWriter &W) {
       .Case([&](GatherOp Op) { return lowerGather(Op, W); })
       .Case([&](GatherElementsOp Op) { return lowerGatherElements(Op, W); })
       .Case([&](GatherNdOp Op) { return lowerGatherNd(Op, W); })
+      .Case([&](PackOp Op) { return lowerPack(Op, W); })
+      .Case([&](UnpackOp Op) { return lowerUnpack(Op, W); })
       .Case([&](IotaOp Op) { return lowerIota(Op, W); })
       .Case([&](SizesOp Op) { return lowerSizes(Op, W); })
       .Case([&](ConstantOp Op) { return lowerConstant(Op, W); })

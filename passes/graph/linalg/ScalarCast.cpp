@@ -9,6 +9,7 @@
 #include "passes/graph/linalg/ScalarCast.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/graph/linalg/NarrowFloat.h"
 
 #include <cmath>
 
@@ -92,13 +93,68 @@ static Value resizeInt(OpBuilder &B, Location Loc, Value X, bool Unsigned,
   return arith::ExtSIOp::create(B, Loc, To, X);
 }
 
+/// An integer of 2 or 4 bits lies in a byte, with its sign above it.
+static Value wrapNarrow(OpBuilder &B, Location Loc, Value X, Type To) {
+  unsigned Width = To.getIntOrFloatBitWidth();
+  auto Byte = [&](unsigned V) -> Value {
+    return arith::ConstantOp::create(B, Loc, B.getI8IntegerAttr(int8_t(V)));
+  };
+  if (To.isUnsignedInteger() || isa<FloatType>(To))
+    return arith::AndIOp::create(B, Loc, X, Byte((1u << Width) - 1));
+  Value Up = arith::ShLIOp::create(B, Loc, X, Byte(8 - Width));
+  return arith::ShRSIOp::create(B, Loc, Up, Byte(8 - Width));
+}
+
 Value graph::castScalar(OpBuilder &B, Location Loc, Value X, Type From,
                         Type To) {
+  if (From == To)
+    return X;
+  if (isNarrowFloat(From))
+    return castScalar(B, Loc, decodeNarrow(B, Loc, X, From), B.getF32Type(),
+                      To);
   if (isBool(To))
     return isBool(From) ? X : toBool(B, Loc, X);
+  if (isNarrowFloat(To)) {
+    // Whole numbers that f32 has to round are beyond what these types hold.
+    if (!isFloat(From))
+      X = intToFloat(B, Loc, X, isUnsigned(From), B.getF32Type());
+    return encodeNarrow(B, Loc, X, To);
+  }
+  // To integers of 2 and 4 bits numbers wrap, whatever they come from.
+  if (isNarrowInteger(To) && isFloat(From)) {
+    X = floatToInt(B, Loc, X, B.getI32Type());
+    From = B.getI32Type();
+  }
   if (isFloat(From))
     return isFloat(To) ? castFloat(B, Loc, X, To) : floatToInt(B, Loc, X, To);
   if (isFloat(To))
     return intToFloat(B, Loc, X, isUnsigned(From), To);
-  return resizeInt(B, Loc, X, isUnsigned(From), To.getIntOrFloatBitWidth());
+  unsigned Width = std::max(To.getIntOrFloatBitWidth(), 8u);
+  X = resizeInt(B, Loc, X, isUnsigned(From), Width);
+  return isNarrowInteger(To) ? wrapNarrow(B, Loc, X, To) : X;
+}
+
+Value graph::bitcastScalar(OpBuilder &B, Location Loc, Value X, Type From,
+                           Type To) {
+  // Floats of 16 bits are held as f32.
+  if (From.isF16() || From.isBF16())
+    X = arith::TruncFOp::create(B, Loc, From, X);
+  // What lies above an integer of 2 or 4 bits is its sign.
+  if (isNarrowInteger(From) && From != To)
+    X = arith::AndIOp::create(
+        B, Loc, X,
+        arith::ConstantOp::create(
+            B, Loc,
+            B.getI8IntegerAttr(
+                int8_t((1u << From.getIntOrFloatBitWidth()) - 1))));
+  Type Held = To;
+  if (isNarrowFloat(To) || isa<IntegerType>(To))
+    Held = B.getIntegerType(unsigned(elementBytes(To)) * 8);
+  if (X.getType() != Held)
+    X = arith::BitcastOp::create(B, Loc, Held, X);
+  if (isSubByte(To))
+    return wrapNarrow(B, Loc, X, To);
+  if (To.isF16() || To.isBF16())
+    return arith::ExtFOp::create(B, Loc, B.getF32Type(), X);
+  return X;
 }

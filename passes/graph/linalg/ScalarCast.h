@@ -13,9 +13,15 @@
 namespace kpc::graph {
 
 /// Converts `X`, which stands for an element of graph type `From` (16-bit
-/// floats are held as f32), to what stands for one of `To`, as graph.cast says.
+/// floats are held as f32, narrow types as bytes), to what stands for one of
+/// `To`, as graph.cast says.
 mlir::Value castScalar(mlir::OpBuilder &B, mlir::Location Loc, mlir::Value X,
                        mlir::Type From, mlir::Type To);
+
+/// The same bits as an element of `To`, as graph.bitcast says. A NaN of 16 bits
+/// comes out quiet.
+mlir::Value bitcastScalar(mlir::OpBuilder &B, mlir::Location Loc, mlir::Value X,
+                          mlir::Type From, mlir::Type To);
 
 } // namespace kpc::graph
 

@@ -223,3 +223,11 @@ plan.program {
   // expected-error @below {{'plan.output' op 'present' takes input 'past', which is of another type}}
   %1 = plan.output "present" takes 0 : !graph.tensor<["n + 1"], f32>
 }
+
+// -----
+
+plan.program {
+  // expected-error @below {{'plan.input' op 'x' is '!graph.tensor<[n], ui8>', expected the packed bytes of '!graph.tensor<[n], i4>'}}
+  %0 = plan.input "x" as !graph.tensor<[n], i4> : !graph.tensor<[n], ui8>
+  %1 = plan.output "y" : !graph.tensor<[n], ui8>
+}

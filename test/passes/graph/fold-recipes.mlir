@@ -39,3 +39,17 @@ func.func @two_users() -> (!graph.tensor<[8, 4], f32>, !graph.tensor<[4, 8], f32
   %1 = graph.transpose %0 [1, 0] : !graph.tensor<[8, 4], f32>
   return %0, %1 : !graph.tensor<[8, 4], f32>, !graph.tensor<[4, 8], f32>
 }
+
+// A recipe rounds once: what is narrow is the first cast.
+// CHECK-LABEL: @narrow_cast(
+// CHECK-NEXT: %[[W:.*]] = graph.weight "m#w" [{cast = f8E4M3FN}] : <[4], f8E4M3FN>
+// CHECK-NEXT: %[[H:.*]] = graph.weight "m#w" [{cast = f16}] : <[4], f16>
+// CHECK-NEXT: %[[N:.*]] = graph.cast %[[H]] to f8E4M3FN
+// CHECK-NEXT: return %[[W]], %[[N]]
+func.func @narrow_cast() -> (!graph.tensor<[4], f8E4M3FN>, !graph.tensor<[4], f8E4M3FN>) {
+  %0 = graph.weight "m#w" [] : !graph.tensor<[4], f32>
+  %1 = graph.cast %0 to f8E4M3FN : !graph.tensor<[4], f32>
+  %2 = graph.cast %0 to f16 : !graph.tensor<[4], f32>
+  %3 = graph.cast %2 to f8E4M3FN : !graph.tensor<[4], f16>
+  return %1, %3 : !graph.tensor<[4], f8E4M3FN>, !graph.tensor<[4], f8E4M3FN>
+}

@@ -117,6 +117,28 @@ TEST(WeightView, CastsRoundToNearestEven) {
   }
 }
 
+TEST(WeightView, CastsToFloatsOfEightBits) {
+  std::vector<float> Values = {0.0f,    -1.5f,   448.0f, 464.0f,
+                               1000.0f, 0.0009f, -0.0f,  3.1f};
+  std::span<const uint8_t> Bytes(reinterpret_cast<uint8_t *>(Values.data()),
+                                 Values.size() * 4);
+  for (auto [To, Kind] :
+       {std::pair(ElementType::F8E4M3FN, &llvm::APFloat::Float8E4M3FN()),
+        std::pair(ElementType::F8E4M3FNUZ, &llvm::APFloat::Float8E4M3FNUZ()),
+        std::pair(ElementType::F8E5M2, &llvm::APFloat::Float8E5M2()),
+        std::pair(ElementType::F8E5M2FNUZ, &llvm::APFloat::Float8E5M2FNUZ())}) {
+    auto Read = readerOf({{8}, {1}, ElementType::F32, To}, Bytes);
+    std::vector<uint8_t> Wanted;
+    for (float V : Values) {
+      llvm::APFloat Value(V);
+      bool Lossy;
+      Value.convert(*Kind, llvm::APFloat::rmNearestTiesToEven, &Lossy);
+      Wanted.push_back(uint8_t(Value.bitcastToAPInt().getZExtValue()));
+    }
+    EXPECT_EQ(read(Read, 8, 3), Wanted);
+  }
+}
+
 TEST(WeightView, OtherCasts) {
   std::vector<double> Values = {1.5, -0.25, 3e300, 1.0 / 3};
   std::span<const uint8_t> Bytes(reinterpret_cast<uint8_t *>(Values.data()),

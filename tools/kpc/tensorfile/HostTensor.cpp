@@ -73,14 +73,8 @@ std::optional<HostTensor> makeTensor(std::string Name, ElementType Type,
 }
 
 std::string_view typeName(ElementType Type) {
-  static constexpr std::string_view Names[] = {
-      "void",       "f32",    "u8",         "i8",   "u16",  "i16",
-      "i32",        "i64",    "string",     "bool", "f16",  "f64",
-      "u32",        "u64",    "c64",        "c128", "bf16", "f8e4m3fn",
-      "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "u4",   "i4",   "f4e2m1",
-      "f8e8m0",     "u2",     "i2"};
-  size_t Number = static_cast<size_t>(Type);
-  return Number < std::size(Names) ? Names[Number] : "unknown";
+  // Bits of a type that numpy does not have.
+  return Type == ElementType::Undefined ? "void" : elementTypeName(Type);
 }
 
 std::string typeAndDims(ElementType Type, std::span<const int64_t> Dims) {

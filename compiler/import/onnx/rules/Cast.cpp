@@ -6,15 +6,69 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/Convert.h"
 
 namespace kpc::onnx {
+
+Rounding roundingOf(NodeImport &N) {
+  Rounding How;
+  How.Saturates = N.intAttribute("saturate", 1) != 0;
+  std::string Mode = N.stringAttribute("round_mode", "up");
+  if (Mode == "down")
+    How.Of = Rounding::Mode::Down;
+  else if (Mode == "nearest")
+    How.Of = Rounding::Mode::Nearest;
+  else if (Mode != "up")
+    N.fail(Code::ImportAttributeValue, "attribute 'round_mode' is '" + Mode +
+                                           "', expected up, down or nearest");
+  return How;
+}
+
+/// The nearest power of two in the direction that is asked for, as bits of f32
+/// whose mantissa is zero.
+static Value toExponent(NodeImport &N, Value X, Rounding How) {
+  constexpr int64_t Infinity = 0x7f800000, Greatest = 0x7f000000;
+  Type Word = mlir::IntegerType::get(N.builder().getContext(), 32,
+                                     mlir::IntegerType::Unsigned);
+  auto Number = [&](int64_t V) { return N.scalarInt(V, Word); };
+  Value Bits = N.bitAnd(N.bitcast(X, Word), Number(0x7fffffff));
+  Value Added = Number(How.Of == Rounding::Mode::Up     ? 0x7fffff
+                       : How.Of == Rounding::Mode::Down ? 0
+                                                        : 0x400000);
+  // ONNX leaves 2^-127, which is half way between zero and the least normal
+  // number of f32, where it is.
+  if (How.Of == Rounding::Mode::Nearest)
+    Added = N.select(N.compare(Predicate::eq, Bits, Number(0x400000)),
+                     Number(0), Added);
+  Value Power = N.bitAnd(N.add(Bits, Added), Number(Infinity));
+  if (How.Saturates)
+    Power = N.min(Power, Number(Greatest));
+  Power = N.select(N.compare(Predicate::ge, Bits, Number(Infinity)),
+                   Number(Infinity), Power);
+  return N.bitcast(Power, N.f32());
+}
+
+Value convert(NodeImport &N, Value X, Type To, Rounding How) {
+  if (!X || !graph::isNarrowFloat(To) || N.element(X) == To)
+    return N.cast(X, To);
+  bool IsExponent = mlir::isa<mlir::Float8E8M0FNUType>(To);
+  if (!N.isFloat(X) || IsExponent)
+    X = N.cast(X, N.f32());
+  if (IsExponent)
+    return N.cast(toExponent(N, X, How), To);
+  if (How.Saturates && !graph::isSubByte(To)) {
+    double Most = llvm::APFloat::getLargest(
+                      mlir::cast<mlir::FloatType>(To).getFloatSemantics())
+                      .convertToDouble();
+    X = N.min(N.max(X, N.like(-Most, X)), N.like(Most, X));
+  }
+  return N.cast(X, To);
+}
 
 static void importCast(NodeImport &N) {
   N.expectInputs(1, 1);
   int64_t To = N.requiredInt("to");
-  // Matters for the 8-bit floats alone, which do not get past here.
-  N.ignoreAttribute("saturate");
-  N.ignoreAttribute("round_mode");
+  Rounding How = roundingOf(N);
   Value X = N.input(0);
   if (N.bad())
     return;
@@ -26,23 +80,21 @@ static void importCast(NodeImport &N) {
            "casts to " + elementTypeName(static_cast<ElementType>(To)) +
                ", which kpc cannot compute with");
   else
-    N.result(0, N.cast(X, Element));
+    N.result(0, convert(N, X, Element, How));
 }
 
 static void importCastLike(NodeImport &N) {
   N.expectInputs(2, 2);
-  N.ignoreAttribute("saturate");
-  N.ignoreAttribute("round_mode");
+  Rounding How = roundingOf(N);
   Value X = N.input(0), Like = N.input(1);
   if (!N.bad())
-    N.result(0, N.cast(X, N.element(Like)));
+    N.result(0, convert(N, X, N.element(Like), How));
 }
 
 ArrayRef<Rule> castRules() {
   static const Rule Rows[] = {
       {"", "Cast", 1, Newest, importCast,
-       "no strings, complex numbers, 8-bit and narrower types but int8 and "
-       "uint8"},
+       "no strings, complex numbers, float6"},
       {"", "CastLike", 15, Newest, importCastLike},
   };
   return Rows;

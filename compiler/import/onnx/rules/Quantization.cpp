@@ -6,16 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/Convert.h"
 #include "compiler/import/onnx/rules/Spatial.h"
 
 using namespace kpc::graph;
 
 namespace kpc::onnx {
 
-/// The range of an 8- or 16-bit type.
+/// The range of an integer of 2 to 16 bits.
 static std::optional<std::pair<double, double>> rangeOf(Type T) {
   unsigned Bits = T.getIntOrFloatBitWidth();
-  if (isFloat(T) || Bits < 8 || Bits > 16)
+  if (!mlir::isa<mlir::IntegerType>(T) || Bits < 2 || Bits > 16)
     return std::nullopt;
   double Span = static_cast<double>(1 << Bits);
   if (isUnsigned(T))
@@ -47,7 +48,8 @@ static Value saturate(NodeImport &N, Value X, Value Zero, Type To) {
   if (!Range)
     return N.fail(Code::ImportElementType,
                   "quantises to " + typeText(To) +
-                      ", but kpc quantises to 8 and 16 bits");
+                      ", expected an integer of 2, 4, 8 or 16 bits, or a float "
+                      "of 4 or 8 bits");
   Value Y = N.unary<RoundOp>(X);
   if (Zero && Y)
     Y = N.add(Y, N.cast(Zero, N.element(Y)));
@@ -83,66 +85,123 @@ static Value perElement(NodeImport &N, Value V, Value X, int64_t Axis,
   return N.sliceAxis(N.reshape(Y, Sizes), Axis, 0, Whole);
 }
 
-static int64_t blockSize(NodeImport &N) {
-  N.ignoreAttribute("saturate");
-  N.ignoreAttribute("precision");
-  return N.intAttribute("block_size", 0);
+/// The type that an attribute names by ONNX's number; `Default` where it has
+/// none. Fails for a number that names nothing that kpc has.
+static Type typeAttribute(NodeImport &N, const std::string &Name,
+                          Type Default) {
+  int64_t Number = N.intAttribute(Name, 0);
+  if (Number == 0)
+    return Default;
+  std::optional<ElementType> Known = elementType(Number);
+  Type Ty = Known ? graphType(N.builder().getContext(), *Known) : Type();
+  if (!Ty)
+    N.fail(Code::ImportElementType,
+           "attribute '" + Name + "' is " +
+               elementTypeName(static_cast<ElementType>(Number)));
+  return Ty;
+}
+
+/// The quotient in f32, rounded as one in `Precision` is: a quotient of f32
+/// rounds to 16 bits as the exact one does.
+static Value quotient(NodeImport &N, Value X, Value Scale, Type Precision) {
+  if (Precision.isF64())
+    return N.div(N.cast(X, Precision), N.cast(Scale, Precision));
+  auto In = [&](Value V) { return N.cast(N.cast(V, Precision), N.f32()); };
+  return In(N.div(In(X), In(Scale)));
 }
 
 static void importQuantize(NodeImport &N) {
   int64_t Axis = N.intAttribute("axis", 1);
-  int64_t To = N.intAttribute("output_dtype", 0);
   N.expectInputs(2, 3);
   Value X = N.input(0), Scale = N.input(1), Zero = N.optionalInput(2);
-  int64_t Block = blockSize(N);
+  int64_t Block = N.intAttribute("block_size", 0);
+  Rounding How;
+  How.Saturates = N.intAttribute("saturate", 1) != 0;
   if (N.bad())
     return;
-  mlir::OpBuilder &B = N.builder();
-  Type Element = Zero ? N.element(Zero)
-                      : mlir::IntegerType::get(B.getContext(), 8,
-                                               mlir::IntegerType::Unsigned);
-  if (!Zero && To != 0)
-    Element =
-        elementType(To) ? graphType(B.getContext(), *elementType(To)) : Type();
-  if (!Element) {
+  Type U8 = mlir::IntegerType::get(N.builder().getContext(), 8,
+                                   mlir::IntegerType::Unsigned);
+  Type Element = typeAttribute(N, "output_dtype", Zero ? N.element(Zero) : U8);
+  // Whole numbers of 32 bits and powers of two are divided in f32.
+  Type Precision = typeAttribute(N, "precision",
+                                 N.isFloat(Scale) ? N.element(Scale) : N.f32());
+  if (N.bad())
+    return;
+  if (Zero && Element != N.element(Zero)) {
     N.fail(Code::ImportElementType,
-           "attribute 'output_dtype' is " +
-               elementTypeName(static_cast<ElementType>(To)));
+           "attribute 'output_dtype' is " + typeText(Element) +
+               ", but the zero points are " + typeText(N.element(Zero)));
     return;
   }
-  // Whole numbers of 32 bits are quantised as well.
-  X = N.cast(X, N.f32());
-  Scale = perElement(N, N.cast(Scale, N.f32()), X, Axis, Block);
+  if (!graph::isFloat(Precision)) {
+    N.fail(Code::ImportElementType, "attribute 'precision' is " +
+                                        typeText(Precision) +
+                                        ", expected a float type");
+    return;
+  }
+  Scale = perElement(N, N.isFloat(Scale) ? Scale : N.cast(Scale, N.f32()), X,
+                     Axis, Block);
   Zero = perElement(N, Zero, X, Axis, Block);
-  if (!N.bad())
-    N.result(0, saturate(N, N.div(X, Scale), Zero, Element));
+  if (N.bad())
+    return;
+  Value Y = quotient(N, X, Scale, Precision);
+  if (!graph::isNarrowFloat(Element)) {
+    N.result(0, saturate(N, Y, Zero, Element));
+    return;
+  }
+  if (Zero)
+    Y = N.add(Y, N.cast(Zero, N.element(Y)));
+  N.result(0, convert(N, Y, Element, How));
 }
 
 static void importDequantize(NodeImport &N) {
   int64_t Axis = N.intAttribute("axis", 1);
-  int64_t To = N.intAttribute("output_dtype", 0);
   N.expectInputs(2, 3);
   Value X = N.input(0), Scale = N.input(1), Zero = N.optionalInput(2);
-  int64_t Block = blockSize(N);
+  int64_t Block = N.intAttribute("block_size", 0);
   if (N.bad())
     return;
-  // The difference needs more bits than x has; int32 has no zero point.
-  Value Wide = N.cast(X, N.i32());
-  if (Zero)
-    Wide = N.sub(Wide, alongAxis(N, N.cast(Zero, N.i32()), Axis, N.rank(X)));
-  Type Stored = N.element(Scale);
-  if (To != 0)
-    Stored = elementType(To)
-                 ? graphType(N.builder().getContext(), *elementType(To))
-                 : Type();
-  if (!Stored || !graph::isFloat(Stored)) {
+  Type Stored = typeAttribute(N, "output_dtype", N.element(Scale));
+  if (N.bad())
+    return;
+  if (!graph::isFloat(Stored)) {
     N.fail(Code::ImportElementType,
-           "dequantises to " + elementTypeName(static_cast<ElementType>(To)) +
-               ", which is not a float type");
+           "dequantises to " + typeText(Stored) +
+               ", which is not a float type; give the node 'output_dtype'");
     return;
   }
-  Scale = perElement(N, N.cast(Scale, N.f32()), X, Axis, Block);
-  N.result(0, N.cast(N.mul(N.cast(Wide, N.f32()), Scale), Stored));
+  // Whole blocks are a dimension of their own, along which scales and zero
+  // points are broadcast: nothing of x's size but x is made.
+  Dims Sizes(N.dims(X));
+  if (Block > 0)
+    Axis = N.frontAxis(Axis, N.rank(X));
+  if (N.bad())
+    return;
+  auto At = static_cast<size_t>(Axis);
+  bool Whole = Block > 0 && N.rank(Scale) == N.rank(X) &&
+               N.dims(Scale)[At] * Block == Sizes[At] &&
+               (!Zero || N.dims(Zero) == N.dims(Scale));
+  if (Whole) {
+    Dims Split(Sizes);
+    Split[At] = N.dims(Scale)[At];
+    Split.insert(Split.begin() + Axis + 1, Expr(Block));
+    X = N.reshape(X, Split);
+    Scale = N.unsqueeze(Scale, {Axis + 1});
+    Zero = Zero ? N.unsqueeze(Zero, {Axis + 1}) : Zero;
+    if (N.bad())
+      return;
+  }
+  auto Fitted = [&](Value V) {
+    return Whole ? V : perElement(N, V, X, Axis, Block);
+  };
+  // The difference needs more bits than x has; int32 has no zero point.
+  Type Wide = graph::isNarrowFloat(N.element(X)) ? N.f32() : N.i32();
+  Value Y = N.cast(X, Wide);
+  if (Zero)
+    Y = N.sub(Y, Fitted(N.cast(Zero, Wide)));
+  Scale = Fitted(N.cast(Scale, N.f32()));
+  Y = N.cast(N.mul(N.cast(Y, N.f32()), Scale), Stored);
+  N.result(0, Whole ? N.reshape(Y, Sizes) : Y);
 }
 
 static void importDynamicQuantize(NodeImport &N) {
@@ -265,9 +324,10 @@ static void importQLinearConv(NodeImport &N) {
 
 ArrayRef<Rule> quantizationRules() {
   static const Rule Rows[] = {
-      {"", "QuantizeLinear", 10, Newest, importQuantize, "to 8 and 16 bits"},
+      {"", "QuantizeLinear", 10, Newest, importQuantize,
+       "to integers of 2 to 16 bits, floats of 4 and 8 bits; no float6"},
       {"", "DequantizeLinear", 10, Newest, importDequantize,
-       "from 8, 16 and 32 bits"},
+       "from integers of 2 to 32 bits, floats of 4 and 8 bits; no float6"},
       {"", "DynamicQuantizeLinear", 11, Newest, importDynamicQuantize},
       {"", "MatMulInteger", 10, Newest, importMatMulInteger},
       {"", "QLinearMatMul", 10, Newest, importQLinearMatMul},
