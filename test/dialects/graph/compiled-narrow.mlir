@@ -16,6 +16,8 @@ module attributes {graph.symbols = {n = {min = 1, max = 8}}} {
     %1 = graph.bitcast %q to f4E2M1FN : !graph.tensor<[n, 3], i4>
     %2 = graph.transpose %1 [1, 0] : !graph.tensor<[n, 3], f4E2M1FN>
     %3 = graph.cast %q to ui2 : !graph.tensor<[n, 3], i4>
-    return %0, %2, %3 : !graph.tensor<[n, 3], f8E4M3FN>, !graph.tensor<[3, n], f4E2M1FN>, !graph.tensor<[n, 3], ui2>
+    %4 = graph.pack %3 : !graph.tensor<[n, 3], ui2>
+    %5 = graph.unpack %4 : !graph.tensor<["ceildiv(n*3, 4)"], ui8> to !graph.tensor<[n, 3], ui2>
+    return %0, %2, %5 : !graph.tensor<[n, 3], f8E4M3FN>, !graph.tensor<[3, n], f4E2M1FN>, !graph.tensor<[n, 3], ui2>
   }
 }

@@ -1,11 +1,11 @@
 // RUN: kpc-opt %s -verify-diagnostics -split-input-file
 
-// expected-error @below {{element type 'index' is none of f16, bf16, f32, f64, i1, i8…i64, ui8…ui64}}
+// expected-error @below {{element type 'index' is none of f16, bf16, f32, f64, i1, i8…i64, ui8…ui64, i2, i4, ui2, ui4, f4E2M1FN, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, f8E8M0FNU}}
 func.func private @f(!graph.tensor<[4], index>)
 
 // -----
 
-// expected-error @below {{element type 'i5' is none of f16, bf16, f32, f64, i1, i8…i64, ui8…ui64}}
+// expected-error @below {{element type 'i5' is none of f16, bf16, f32, f64, i1, i8…i64, ui8…ui64, i2, i4, ui2, ui4, f4E2M1FN, f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, f8E8M0FNU}}
 func.func private @f(!graph.tensor<[4], i5>)
 
 // -----

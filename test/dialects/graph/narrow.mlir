@@ -20,7 +20,7 @@ func.func @ops(%x: !x) -> !graph.tensor<[3, n], i4> {
   %2 = graph.cast %1 to i4 : !graph.tensor<[n, 3], ui8>
   // CHECK: graph.pack %{{.*}} : <[n, 3], i4>
   %3 = graph.pack %2 : !graph.tensor<[n, 3], i4>
-  // CHECK: graph.unpack %{{.*}} : <["ceildiv(n*3, 2)"], ui8> to <[3, n], i4>
+  // CHECK: graph.unpack %{{.*}} : <["n + floordiv(n + 1, 2)"], ui8> to <[3, n], i4>
   %4 = graph.unpack %3 : !graph.tensor<["ceildiv(n*3, 2)"], ui8> to !graph.tensor<[3, n], i4>
   return %4 : !graph.tensor<[3, n], i4>
 }

@@ -5,8 +5,8 @@
 !q = !graph.tensor<[n, 3], i4>
 
 // CHECK-LABEL: @main(
-// CHECK-SAME: %arg0: !graph.tensor<["ceildiv(n*3, 2)"], ui8> {graph.name = "q", graph.port = !graph.tensor<[n, 3], i4>}
-// CHECK-SAME: -> (!graph.tensor<["ceildiv(n*3, 2)"], ui8> {graph.name = "y", graph.port = !graph.tensor<[3, n], i4>}
+// CHECK-SAME: %arg0: !graph.tensor<["n + floordiv(n + 1, 2)"], ui8> {graph.name = "q", graph.port = !graph.tensor<[n, 3], i4>}
+// CHECK-SAME: -> (!graph.tensor<["n + floordiv(n + 1, 2)"], ui8> {graph.name = "y", graph.port = !graph.tensor<[3, n], i4>}
 // CHECK-SAME: !graph.tensor<[2, 5], f32> {graph.name = "d"})
 // CHECK: %[[Q:.*]] = graph.unpack %arg0
 // CHECK: %[[T:.*]] = graph.transpose %[[Q]]
@@ -16,8 +16,8 @@
 // CHECK: %[[Y:.*]] = graph.pack %[[T]] : <[3, n], i4>
 // CHECK: return %[[Y]], %[[D]]
 
-// PLAN: plan.input "q" as !graph.tensor<[n, 3], i4> : <["ceildiv(n*3, 2)"], ui8>
-// PLAN: plan.output "y" as !graph.tensor<[3, n], i4> : <["ceildiv(n*3, 2)"], ui8>
+// PLAN: plan.input "q" as !graph.tensor<[n, 3], i4> : <["n + floordiv(n + 1, 2)"], ui8>
+// PLAN: plan.output "y" as !graph.tensor<[3, n], i4> : <["n + floordiv(n + 1, 2)"], ui8>
 module attributes {graph.symbols = {n = {min = 1}}} {
   func.func @main(%q: !q {graph.name = "q"})
       -> (!graph.tensor<[3, n], i4> {graph.name = "y"}, !graph.tensor<[2, 5], f32> {graph.name = "d"}) {

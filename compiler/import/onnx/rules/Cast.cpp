@@ -60,7 +60,11 @@ Value convert(NodeImport &N, Value X, Type To, Rounding How) {
     double Most = llvm::APFloat::getLargest(
                       mlir::cast<mlir::FloatType>(To).getFloatSemantics())
                       .convertToDouble();
-    X = N.min(N.max(X, N.like(-Most, X)), N.like(Most, X));
+    // By selects, which leave the sign of a NaN alone; min and max of a GPU do
+    // not.
+    Value High = N.like(Most, X), Low = N.like(-Most, X);
+    X = N.select(N.compare(Predicate::gt, X, High), High, X);
+    X = N.select(N.compare(Predicate::lt, X, Low), Low, X);
   }
   return N.cast(X, To);
 }
