@@ -120,6 +120,7 @@ class Session:
         self.outputs = artifact.outputs
         self._names = [spec.name for spec in self.inputs]
         self._output_shapes: dict[Any, list[tuple[int, ...]]] = {}
+        self._spread: list[str] = []  # inputs of the last run that were not contiguous
         wanted = [device] if device is not None else self._choices()
         for choice in wanted:
             self._kind, self._ordinal, chip = _device(choice)
@@ -160,7 +161,8 @@ class Session:
     def copied(self) -> list[Copied]:
         """The tensors that the last run copied, and why; empty where it copied none. :func:`kpc.empty` and
         :func:`kpc.aligned` make arrays that need no copy."""
-        return [Copied(name, _COPY_REASONS[why]) for name, why in self._session.copies()]
+        return [*(Copied(name, "it is not contiguous") for name in self._spread),
+                *(Copied(name, _COPY_REASONS[why]) for name, why in self._session.copies() if name not in self._spread)]
 
     def prepare(self, dims: Mapping[str, int] | None = None, **more: int) -> None:
         """Binds a shape ahead of the first run with it: ``session.prepare(batch=4)``. Dims are those of
@@ -219,7 +221,10 @@ class Session:
         """
         if len(inputs) != len(self._names) or any(name not in inputs for name in self._names):
             self._refuse_names(inputs)
+        self._spread = []
         given = [self._argument(index, inputs[name]) for index, name in enumerate(self._names)]
+        if self._spread:
+            raise ValueError(f"the input {self._spread[0]!r} is not contiguous: a call that is ready reads it where it lies")
         if outputs is None:
             outputs = {spec.name: self._like(made) for spec, made in zip(self.outputs, self._run(given, stream))}
         if missing := [spec.name for spec in self.outputs if spec.name not in outputs]:
@@ -249,8 +254,14 @@ class Session:
     def _argument(self, index: int, value: Any) -> Any:
         """The array of an input: contiguous, and with its own type if it has one."""
         if isinstance(value, np.ndarray):
-            return value if value.flags.c_contiguous else np.ascontiguousarray(value)
+            if value.flags.c_contiguous:
+                return value
+            self._spread.append(self._names[index])
+            return np.ascontiguousarray(value)
         if _is_torch(value):
+            if value.is_contiguous():
+                return value.detach() if value.requires_grad else value
+            self._spread.append(self._names[index])
             return value.detach().contiguous()
         if hasattr(value, "__dlpack__") and not isinstance(value, np.generic):
             return value
@@ -274,6 +285,8 @@ class Session:
         return 0
 
     def _run(self, values: Sequence[Any], stream: Any) -> list[Any]:
+        if self._spread:
+            self._spread = []
         given = [self._argument(index, value) for index, value in enumerate(values)]
         number = self._stream(given, stream)
         tensors = tuple(_plain(value) for value in given)

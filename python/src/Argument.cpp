@@ -109,11 +109,12 @@ bool Argument::readBuffer(nb::handle Object, bool Write) {
 }
 
 namespace {
-/// DLPack before 1.0; `kpc/dlpack.h` has the later form alone.
-struct DLManagedTensor {
-  DLTensor dl_tensor;
-  void *manager_ctx;
-  void (*deleter)(DLManagedTensor *);
+/// `DLManagedTensor` of DLPack before 1.0; `kpc/dlpack.h` has the later form
+/// alone.
+struct LegacyTensor {
+  DLTensor Tensor;
+  void *Owner;
+  void (*Deleter)(LegacyTensor *);
 };
 } // namespace
 
@@ -148,13 +149,14 @@ bool Argument::readDlPack(nb::handle Object, bool Write) {
     check(kpc_tensor_from_dlpack(Managed, &Tensor.tensor, &Error), Error);
     return true;
   }
-  auto *Managed = static_cast<DLManagedTensor *>(
+  auto *Managed = static_cast<LegacyTensor *>(
       PyCapsule_GetPointer(Capsule.ptr(), "dltensor"));
   if (!Managed)
     throw nb::python_error();
+  // NOLINTNEXTLINE(bugprone-invalid-enum-default-initialization): set below
   DLManagedTensorVersioned Same{};
   Same.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-  Same.dl_tensor = Managed->dl_tensor;
+  Same.dl_tensor = Managed->Tensor;
   check(kpc_tensor_from_dlpack(&Same, &Tensor.tensor, &Error), Error);
   return true;
 }
@@ -213,8 +215,8 @@ static void dropLegacy(PyObject *Capsule) {
   if (!PyCapsule_IsValid(Capsule, "dltensor"))
     return;
   auto *Managed =
-      static_cast<DLManagedTensor *>(PyCapsule_GetPointer(Capsule, "dltensor"));
-  Managed->deleter(Managed);
+      static_cast<LegacyTensor *>(PyCapsule_GetPointer(Capsule, "dltensor"));
+  Managed->Deleter(Managed);
 }
 
 nb::object OutputTensor::toDlPack(bool Versioned) const {
@@ -224,10 +226,9 @@ nb::object OutputTensor::toDlPack(bool Versioned) const {
   if (Versioned)
     return nb::steal(
         PyCapsule_New(Managed, "dltensor_versioned", dropVersioned));
-  auto *Legacy = new DLManagedTensor{
-      Managed->dl_tensor, Managed, [](DLManagedTensor *Self) {
-        auto *Inner =
-            static_cast<DLManagedTensorVersioned *>(Self->manager_ctx);
+  auto *Legacy = new LegacyTensor{
+      Managed->dl_tensor, Managed, [](LegacyTensor *Self) {
+        auto *Inner = static_cast<DLManagedTensorVersioned *>(Self->Owner);
         Inner->deleter(Inner);
         delete Self;
       }};

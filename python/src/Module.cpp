@@ -31,7 +31,7 @@ public:
               return kpc_model_load_file(Path.c_str(), Options, Out, Error);
             }};
   }
-  static Model fromMemory(nb::bytes Data, uint32_t Flags) {
+  static Model fromMemory(const nb::bytes &Data, uint32_t Flags) {
     const char *Bytes = Data.c_str();
     size_t Size = Data.size();
     return {Flags, Data,

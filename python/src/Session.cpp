@@ -15,6 +15,11 @@ namespace nb = nanobind;
 
 namespace kpc::python {
 
+/// Streams are numbers in Python: 0 is none.
+static void *streamOf(uintptr_t Number) {
+  return reinterpret_cast<void *>(Number); // NOLINT(performance-no-int-to-ptr)
+}
+
 Session::Session(const ModelHandle &TheModel, const Options &Wanted)
     : Model(TheModel), Device(Wanted.Device) {
   kpc_port Port{};
@@ -43,7 +48,9 @@ Session::Session(const ModelHandle &TheModel, const Options &Wanted)
 
 // Called inside the library, without the GIL, under the session's lock.
 void Session::log(void *User, kpc_log_level Level, const char *Message) {
-  static_cast<Session *>(User)->Log.emplace_back(int(Level), Message);
+  auto *Self = static_cast<Session *>(User);
+  Self->Log.emplace_back(int(Level), Message);
+  Self->Logged = true;
 }
 
 nb::list Session::takeLog() {
@@ -52,6 +59,7 @@ nb::list Session::takeLog() {
     nb::gil_scoped_release Free;
     std::lock_guard Guard(Lock);
     Taken.swap(Log);
+    Logged = false;
   }
   nb::list Out;
   for (const auto &[Level, Message] : Taken)
@@ -102,9 +110,9 @@ nb::list Session::run(const nb::tuple &Given, uintptr_t Stream) {
   {
     nb::gil_scoped_release Free;
     std::lock_guard Guard(Lock);
-    Status = kpc_session_run_owned(
-        Handle.get(), In.Tensors.data(), In.Tensors.size(),
-        reinterpret_cast<void *>(Stream), &Made, &Error);
+    Status = kpc_session_run_owned(Handle.get(), In.Tensors.data(),
+                                   In.Tensors.size(), streamOf(Stream), &Made,
+                                   &Error);
   }
   check(Status, Error);
   std::shared_ptr<kpc_outputs> All(Made, kpc_outputs_free);
@@ -134,15 +142,6 @@ void Session::prepare(
         kpc_session_prepare(Handle.get(), Given.data(), Given.size(), &Error);
   }
   check(Status, Error);
-}
-
-nb::tuple Session::outputDims(int32_t Index) {
-  kpc_tensor Tensor{};
-  kpc_error *Error = nullptr;
-  check(kpc_session_output_dims(Handle.get(), Index, &Tensor.dims, &Tensor.rank,
-                                &Error),
-        Error);
-  return dimsOf(Tensor);
 }
 
 nb::tuple Session::profile(const nb::tuple &Given, const nb::tuple &Into) {
@@ -183,7 +182,7 @@ Call::Call(Session &TheSession, const nb::tuple &Given, const nb::tuple &Into,
            uintptr_t TheStream)
     : Owner(TheSession), Inputs(Owner.read(Given, Owner.Inputs, false)),
       Outputs(Owner.read(Into, Owner.Outputs, true)),
-      Stream(reinterpret_cast<void *>(TheStream)) {
+      Stream(streamOf(TheStream)) {
   Owner.Copies.clear();
   Owner.noteCopies(Inputs);
   Owner.noteCopies(Outputs);
@@ -220,7 +219,6 @@ void bindSessions(nb::module_ &Module) {
       .def("run", &Session::run)
       .def("run_into", &Session::runInto)
       .def("prepare", &Session::prepare)
-      .def("output_dims", &Session::outputDims)
       .def("profile", &Session::profile)
       .def("memory", memoryDict)
       .def("copies", &Session::copies)

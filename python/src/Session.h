@@ -17,6 +17,7 @@
 
 #include "Argument.h"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -41,7 +42,6 @@ public:
   void runInto(const nanobind::tuple &Given, const nanobind::tuple &Into,
                uintptr_t Stream);
   void prepare(const std::vector<std::pair<std::string, int64_t>> &Dims);
-  nanobind::tuple outputDims(int32_t Index);
   /// Steps as tuples, and the trace as text.
   nanobind::tuple profile(const nanobind::tuple &Given,
                           const nanobind::tuple &Into);
@@ -52,7 +52,7 @@ public:
   nanobind::list copies() const;
   /// Pairs of a level and a message since the last call.
   nanobind::list takeLog();
-  bool hasLog() const { return !Log.empty(); }
+  bool hasLog() const { return Logged; }
 
 private:
   friend class Call;
@@ -72,11 +72,13 @@ private:
   ModelHandle Model;
   std::vector<Port> Inputs, Outputs;
   kpc_device Device{};
-  std::unique_ptr<kpc_session, void (*)(kpc_session *)> Handle{
-      nullptr, kpc_session_free};
+  // What the session writes to stands in front of it.
   std::mutex Lock;
   std::vector<std::pair<int, std::string>> Log;
+  std::atomic<bool> Logged{false};
   std::vector<std::pair<const char *, Copy>> Copies;
+  std::unique_ptr<kpc_session, void (*)(kpc_session *)> Handle{
+      nullptr, kpc_session_free};
 };
 
 /// A run whose tensors have been read: calling it costs what the C interface

@@ -50,6 +50,9 @@ class Host(unittest.TestCase):
     def test_arrays_of_any_layout(self):
         turned = np.asfortranarray(self.images)
         np.testing.assert_array_equal(self.session(turned), self.expected)
+        self.assertEqual(self.session.copied, [kpc.Copied("image", "it is not contiguous")])
+        with self.assertRaisesRegex(ValueError, "not contiguous"):
+            self.session.call({"image": turned})
         every_second = np.repeat(self.images, 2, axis=0)[::2]
         np.testing.assert_array_equal(self.session(every_second), self.expected)
         read_only = self.images.copy()
