@@ -19,6 +19,7 @@ Options: `precision`, `io_precision`, `arch` (default: of the inputs' device), `
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import os
 import pathlib
@@ -81,7 +82,28 @@ def _is_weight(value: Any) -> bool:
     return isinstance(value, torch.nn.Parameter) or getattr(value, "_dynamo_static_input_type", None) is not None
 
 
-class _Graph(torch.nn.Module):
+def _scalars(graph: torch.fx.GraphModule) -> list[int]:
+    """The inputs that are numbers of Python: dynamo wraps a float that may change (all do with dynamic=True, a norm's
+    epsilon too) as a tensor without dims, of which the graph takes the item."""
+    placeholders = [node for node in graph.graph.nodes if node.op == "placeholder"]
+    return [index for index, node in enumerate(placeholders) if node.users and all(
+        user.op == "call_method" and user.target == "item" for user in node.users)]
+
+
+def _with_scalars(graph: torch.fx.GraphModule, values: dict[int, float]) -> torch.fx.GraphModule:
+    """The graph with the values of these inputs as constants."""
+    inner = copy.deepcopy(graph.graph)
+    placeholders = [node for node in inner.nodes if node.op == "placeholder"]
+    for index, value in values.items():
+        for item in list(placeholders[index].users):
+            for user in list(item.users):
+                user.args, user.kwargs = torch.fx.node.map_arg(
+                    (user.args, user.kwargs), lambda node: value if node is item else node)  # pylint: disable=W0640
+            inner.erase_node(item)
+    return torch.fx.GraphModule(graph, inner)
+
+
+class _Graph:
     """PyTorch's graph as a module of its tensors alone: weights are its own, and sizes among the inputs are read from the
     tensors again.
 
@@ -89,22 +111,29 @@ class _Graph(torch.nn.Module):
     """
 
     def __init__(self, graph: torch.fx.GraphModule, inputs: Sequence[Any], traced: Sequence[Any]) -> None:
-        super().__init__()
-        self.graph_module = graph
-        self.tensors: list[int] = []  # which inputs are tensors of the caller
-        self.weights: list[int] = []
-        self.sizes: dict[int, tuple[int, int]] = {}  # of the inputs that are sizes: which tensor, which dim
+        is_tensor = [isinstance(value, torch.Tensor) for value in inputs]
+        scalars = {index: inputs[index].item() for index in _scalars(graph) if is_tensor[index]}
+        #: Which inputs are tensors of the caller.
+        self.tensors = [index for index, value in enumerate(inputs) if
+                        is_tensor[index] and index not in scalars and not _is_weight(value)]
+        root = torch.nn.Module()
+        root.add_module("graph_module", _with_scalars(graph, scalars) if scalars else graph)
+        outer = torch.fx.Graph()
+        # Parameters with names, not *tensors: the guards of an export name them.
+        given = {index: outer.placeholder(f"input_{index}") for index in self.tensors}
         for index, value in enumerate(inputs):
-            if not isinstance(value, torch.Tensor):
+            if index in given:
                 continue
-            if _is_weight(value):
-                self.register_buffer(f"weight_{index}", value.detach())
-                self.weights.append(index)
+            if index in scalars:
+                given[index] = scalars[index]
+            elif is_tensor[index]:
+                root.register_buffer(f"weight_{index}", value.detach())
+                given[index] = outer.get_attr(f"weight_{index}")
             else:
-                self.tensors.append(index)
-        for index, value in enumerate(inputs):
-            if not isinstance(value, torch.Tensor):
-                self.sizes[index] = self._place(traced[index], traced)
+                number, dim = self._place(traced[index], traced)
+                given[index] = outer.call_method("size", (given[self.tensors[number]], dim))
+        outer.output(outer.call_module("graph_module", tuple(given[index] for index in sorted(given))))
+        self.module = torch.fx.GraphModule(root, outer).eval()
 
     def _place(self, wanted: Any, traced: Sequence[Any]) -> tuple[int, int]:
         for number, index in enumerate(self.tensors):
@@ -114,16 +143,10 @@ class _Graph(torch.nn.Module):
         raise Error(f"an input is {wanted!r}, which is the size of none of its tensors")
 
     def dynamic_shapes(self, traced: Sequence[Any]) -> Any:
-        """Sizes that PyTorch traced as symbols stay dynamic; the export finds which of them are equal."""
-        shapes = [{dim: torch.export.Dim.DYNAMIC for dim, size in enumerate(traced[index].shape)
+        """Sizes that PyTorch traced as symbols stay dynamic where the graph lets them; the export finds which are equal."""
+        shapes = [{dim: torch.export.Dim.AUTO for dim, size in enumerate(traced[index].shape)
                    if isinstance(size, torch.SymInt)} for index in self.tensors]
-        return (tuple(shapes),) if any(shapes) else None
-
-    def forward(self, *tensors: torch.Tensor) -> Any:
-        given: dict[int, Any] = dict(zip(self.tensors, tensors))
-        given |= {index: getattr(self, f"weight_{index}") for index in self.weights}
-        given |= {index: tensors[number].shape[dim] for index, (number, dim) in self.sizes.items()}
-        return self.graph_module(*(given[index] for index in sorted(given)))
+        return tuple(shapes) if any(shapes) else None
 
 
 def _needs_gradients(graph: torch.fx.GraphModule, values: Sequence[Any]) -> bool:
@@ -148,13 +171,13 @@ def _digest(program: Any, facts: Any) -> str:
 def _session(graph: torch.fx.GraphModule, inputs: Sequence[Any], options: dict[str, Any]) -> tuple["kpc.Session", _Graph]:
     placeholders = [node for node in graph.graph.nodes if node.op == "placeholder"]
     traced = [node.meta.get("example_value", value) for node, value in zip(placeholders, inputs)]
-    module = _Graph(graph, inputs, traced).eval()
+    module = _Graph(graph, inputs, traced)
     tensors = [inputs[index] for index in module.tensors]
     shapes = module.dynamic_shapes(traced)
     arch = options.get("arch") or _default_arch(inputs)
     with tempfile.TemporaryDirectory(prefix="kpc-") as name, torch.no_grad():
         examples = tuple(torch.zeros_like(tensor, requires_grad=False) for tensor in tensors)
-        program = torch.export.export(module, examples, dynamic_shapes=shapes)
+        program = torch.export.export(module.module, examples, dynamic_shapes=shapes)
         kept = _cache_folder(options) / f"{_digest(program, (arch, sorted(options.items(), key=str), str(shapes)))}.kpc"
         artifact = None
         if kept.exists():
@@ -184,12 +207,14 @@ def backend(graph: torch.fx.GraphModule, example_inputs: Sequence[Any], *, optio
     if _needs_gradients(graph, example_inputs):
         return _fall_back("it needs gradients, and kpc compiles inference alone (torch.no_grad, torch.inference_mode)", graph)
     weights = [index for index, value in enumerate(example_inputs) if _is_weight(value)]
+    scalars = [index for index in _scalars(graph) if isinstance(example_inputs[index], torch.Tensor)]
 
     def key_of(values: Sequence[Any]) -> tuple[Any, ...]:
         # Tensors of inference mode count no versions.
-        return tuple((id(values[index]), 0 if values[index].is_inference() else values[index]._version) for index in weights)
+        return (*((id(values[index]), 0 if values[index].is_inference() else values[index]._version) for index in weights),
+                *(values[index].item() for index in scalars))
 
-    # One graph serves all modules of one kind, whose weights are constants of an artifact each.
+    # One graph serves all modules of one kind, whose weights (and numbers) are constants of an artifact each.
     ready: dict[tuple[Any, ...], tuple[Callable[..., Any], Any]] = {}
 
     def prepare(values: Sequence[Any]) -> Callable[..., Any]:
@@ -198,8 +223,14 @@ def backend(graph: torch.fx.GraphModule, example_inputs: Sequence[Any], *, optio
         except Exception as error:  # whatever torch.export raises: the model still runs
             return _fall_back(f"{type(error).__name__}: {error}", graph)
 
-        def run(*given: Any) -> tuple[Any, ...]:
-            return tuple(session._run([given[index] for index in module.tensors], None))
+        def run(*given: Any) -> Any:
+            try:
+                return tuple(session._run([given[index] for index in module.tensors], None))
+            except kpc.RunError as error:
+                if error.code not in ("KPC_ERROR_WRONG_SHAPE", "KPC_ERROR_OUT_OF_RANGE"):
+                    raise
+                # A size that the export had to fix.
+                return _fall_back(f"{error}", graph)(*given)
 
         return run
 
