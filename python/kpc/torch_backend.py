@@ -82,6 +82,11 @@ def _is_weight(value: Any) -> bool:
     return isinstance(value, torch.nn.Parameter) or getattr(value, "_dynamo_static_input_type", None) is not None
 
 
+def _is_symbol(size: Any) -> bool:
+    """Whether a traced size may change; one that the trace has fixed is still a SymInt."""
+    return isinstance(size, torch.SymInt) and size.node.maybe_as_int() is None
+
+
 def _scalars(graph: torch.fx.GraphModule) -> list[int]:
     """The inputs that are numbers of Python: dynamo wraps a float that may change (all do with dynamic=True, a norm's
     epsilon too) as a tensor without dims, of which the graph takes the item."""
@@ -145,7 +150,7 @@ class _Graph:
     def dynamic_shapes(self, traced: Sequence[Any]) -> Any:
         """Sizes that PyTorch traced as symbols stay dynamic where the graph lets them; the export finds which are equal."""
         shapes = [{dim: torch.export.Dim.AUTO for dim, size in enumerate(traced[index].shape)
-                   if isinstance(size, torch.SymInt)} for index in self.tensors]
+                   if _is_symbol(size)} for index in self.tensors]
         return tuple(shapes) if any(shapes) else None
 
 
@@ -175,7 +180,8 @@ def _session(graph: torch.fx.GraphModule, inputs: Sequence[Any], options: dict[s
     tensors = [inputs[index] for index in module.tensors]
     shapes = module.dynamic_shapes(traced)
     arch = options.get("arch") or _default_arch(inputs)
-    with tempfile.TemporaryDirectory(prefix="kpc-") as name, torch.no_grad():
+    # The export is not part of the trace that it is called in.
+    with tempfile.TemporaryDirectory(prefix="kpc-") as name, torch.no_grad(), torch._guards.tracing(None):
         examples = tuple(torch.zeros_like(tensor, requires_grad=False) for tensor in tensors)
         program = torch.export.export(module.module, examples, dynamic_shapes=shapes)
         kept = _cache_folder(options) / f"{_digest(program, (arch, sorted(options.items(), key=str), str(shapes)))}.kpc"
