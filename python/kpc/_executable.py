@@ -142,6 +142,8 @@ def ask(arguments: Sequence[str], progress: bool | ProgressCallback | None = Fal
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        for reader in readers:
+            reader.join(1)
         raise
     finally:
         if isinstance(show, Bar):
