@@ -521,6 +521,7 @@ void Importer::finish(const Model &M) {
     Main.setArgAttr(I, "graph.name", B.getStringAttr(Input));
   for (auto [I, Name] : llvm::enumerate(Names))
     Main.setResultAttr(I, "graph.name", B.getStringAttr(Name));
+  keepInputValues();
   setSymbolFacts(*Module, Facts);
   TakenDims Taken;
   // A multiple of a number, rounded to it, is still the dim itself.

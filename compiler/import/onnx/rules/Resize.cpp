@@ -528,7 +528,8 @@ static void importResize(NodeImport &N) {
 ArrayRef<Rule> resizeRules() {
   static const Rule Rows[] = {
       {"", "Resize", 10, Newest, importResize,
-       "scales or sizes must follow from constants and sizes; where a size is "
+       "scales must follow from constants and sizes, sizes also from elements "
+       "of small inputs; where a size is "
        "known only at run time, scales are fractions by 64 at most, and cubic, "
        "antialias, exclude_outside, keep_aspect_ratio_policy, "
        "half_pixel_symmetric, tf_crop_and_resize and, to a size that is not "

@@ -102,6 +102,44 @@ static std::optional<Dims> reshapeTarget(NodeImport &N, ArrayRef<Expr> From,
   return Result;
 }
 
+/// A target that elements of inputs decide: that it has as many elements as x
+/// is for the run to check, so that x is read by its elements' numbers.
+static void reshapeByInput(NodeImport &N, Value X, const std::vector<Expr> &To,
+                           bool ZeroIsZero) {
+  const shape::Facts &Facts = N.importer().facts();
+  ArrayRef<Expr> From = N.dims(X);
+  Dims Sizes;
+  std::optional<size_t> Open;
+  for (size_t I = 0; I < To.size(); ++I) {
+    std::optional<int64_t> Number = To[I].asConstant();
+    Expr Kept = I < From.size() && !ZeroIsZero ? From[I] : Expr(0);
+    if (Number == -1 && !Open) {
+      Open = I;
+      Sizes.push_back(1);
+    } else if (Number && *Number < 0) {
+      N.fail(Code::ImportShape, "the shape has the size " + To[I].str());
+      return;
+    } else {
+      // 0 keeps x's size.
+      Sizes.push_back(
+          Facts.simplify(To[I] + Kept * Expr::max(Expr(1) - To[I], 0)));
+    }
+  }
+  Expr All = product(From), Rest = product(Sizes);
+  if (Open) {
+    Sizes[*Open] = All.floorDiv(Facts.simplify(Expr::max(Rest, 1)));
+    Rest = product(Sizes);
+  }
+  if (!N.importer().require(Rest, true, All, "reshapes to as many elements",
+                            N)) {
+    N.fail(Code::ImportShape,
+           dimsText(From) + " cannot be reshaped to " + dimsText(Sizes));
+    return;
+  }
+  Value Flat = N.reshape(X, {All});
+  N.result(0, N.reshape(N.gather(Flat, N.iota({Rest}, 0, N.i64()), 0), Sizes));
+}
+
 static void importReshape(NodeImport &N) {
   bool ZeroIsZero = N.flagAttribute("allowzero");
   Value X = N.input(0);
@@ -114,6 +152,9 @@ static void importReshape(NodeImport &N) {
   std::optional<std::vector<Expr>> To = N.knownSizes(1, "shape");
   if (!To)
     return;
+  if (llvm::any_of(
+          *To, [&](const Expr &E) { return N.importer().namesInputValue(E); }))
+    return reshapeByInput(N, X, *To, ZeroIsZero);
   if (std::optional<Dims> Sizes =
           reshapeTarget(N, Dims(N.dims(X)), *To, ZeroIsZero))
     N.result(0, N.reshape(X, *Sizes));
@@ -378,16 +419,19 @@ ArrayRef<Rule> shapeRules() {
       {"", "Size", 1, Newest, importShape},
       {"", "Identity", 1, Newest, importIdentity, "dense tensors only"},
       {"", "Reshape", 1, Newest, importReshape,
-       "the shape must follow from constants and sizes"},
+       "the shape must follow from constants, sizes and elements of small "
+       "inputs"},
       {"", "Flatten", 1, Newest, importFlatten},
       {"", "Unsqueeze", 1, Newest, importUnsqueeze,
        "the axes must be known when compiling"},
       {"", "Squeeze", 1, Newest, importSqueeze,
        "the axes must be known when compiling"},
       {"", "Expand", 8, Newest, importExpand,
-       "the shape must follow from constants and sizes"},
+       "the shape must follow from constants, sizes and elements of small "
+       "inputs"},
       {"", "Tile", 1, Newest, importTile,
-       "the repeats must follow from constants and sizes"},
+       "the repeats must follow from constants, sizes and elements of small "
+       "inputs"},
       {"", "Transpose", 1, Newest, importTranspose},
       {"", "DepthToSpace", 1, Newest, importDepthToSpace},
       {"", "SpaceToDepth", 1, Newest, importSpaceToDepth},
