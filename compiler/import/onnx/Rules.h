@@ -58,6 +58,9 @@ ArrayRef<Rule> patchRules();
 ArrayRef<Rule> regionRules();
 ArrayRef<Rule> linearAttentionRules();
 ArrayRef<Rule> featureRules();
+ArrayRef<Rule> microsoftFusedRules();
+ArrayRef<Rule> microsoftQuantizedRules();
+ArrayRef<Rule> microsoftAttentionRules();
 
 /// What says why an operator can never be compiled; none for others. Such
 /// operators have no row.
