@@ -43,7 +43,11 @@ static std::vector<const Rule *> collectRules() {
                                 featureRules(),
                                 microsoftFusedRules(),
                                 microsoftQuantizedRules(),
-                                microsoftAttentionRules()})
+                                microsoftAttentionRules(),
+                                treeRules(),
+                                classifierRules(),
+                                preparationRules(),
+                                trainingRules()})
     for (const Rule &R : Family)
       All.push_back(&R);
   llvm::sort(All, [](const Rule *A, const Rule *B) {

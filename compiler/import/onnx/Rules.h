@@ -61,6 +61,10 @@ ArrayRef<Rule> featureRules();
 ArrayRef<Rule> microsoftFusedRules();
 ArrayRef<Rule> microsoftQuantizedRules();
 ArrayRef<Rule> microsoftAttentionRules();
+ArrayRef<Rule> treeRules();
+ArrayRef<Rule> classifierRules();
+ArrayRef<Rule> preparationRules();
+ArrayRef<Rule> trainingRules();
 
 /// What says why an operator can never be compiled; none for others. Such
 /// operators have no row.

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/rules/Attention.h"
+#include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
 
 #include <cmath>
@@ -448,11 +449,68 @@ static void importRotaryEmbedding(NodeImport &N) {
   N.result(0, Y);
 }
 
+//===----------------------------------------------------------------------===//
+// FlexAttention
+//===----------------------------------------------------------------------===//
+
+/// A tensor through a subgraph of the node; itself where there is none.
+static Value modified(NodeImport &N, const char *Name, Value X) {
+  if (!X || !N.hasAttribute(Name))
+    return X;
+  const Graph *G = N.graphAttribute(Name);
+  if (!G || G->Inputs.size() != 1 || G->Outputs.size() != 1)
+    return N.fail(Code::ImportAttributeValue,
+                  "attribute '" + std::string(Name) +
+                      "' should be a graph of one input and one output");
+  std::optional<SmallVector<Value>> Y = N.importer().inlineGraph(*G, {X}, N);
+  if (!Y)
+    return N.fail(Code::ImportAttributeValue,
+                  "attribute '" + std::string(Name) + "' does not import");
+  if (N.dims(Y->front()) != N.dims(X) || N.element(Y->front()) != N.element(X))
+    return N.fail(Code::ImportShape, "attribute '" + std::string(Name) +
+                                         "' makes " +
+                                         dimsText(N.dims(Y->front())) + " of " +
+                                         dimsText(N.dims(X)));
+  return Y->front();
+}
+
+static void importFlexAttention(NodeImport &N) {
+  Attention A{N};
+  N.expectInputs(3, 3);
+  A.Q = N.input(0), A.K = N.input(1), A.V = N.input(2);
+  if (N.bad())
+    return;
+  for (Value X : {A.Q, A.K, A.V})
+    if (N.rank(X) != 4) {
+      failRank(N, "Q, K and V should have rank 4");
+      return;
+    }
+  if (!A.readScale() || !A.readSoftmaxType())
+    return;
+  bool Plain = !N.hasAttribute("score_mod") && !N.hasAttribute("prob_mod");
+  Type Stored = N.element(A.Q);
+  if (Plain) {
+    N.result(0, A.compute());
+    return;
+  }
+  Type Wide = A.SoftmaxType ? A.SoftmaxType : Stored.isF64() ? Stored : N.f32();
+  for (Value *X : {&A.Q, &A.K, &A.V})
+    *X = N.cast(*X, Wide);
+  Value Scores = modified(N, "score_mod", A.scores());
+  if (!Scores)
+    return;
+  Value P =
+      modified(N, "prob_mod", N.softmax(Scores, {3}, /*Logarithm=*/false));
+  N.result(0, N.cast(A.perGroup(P, A.V), Stored));
+}
+
 ArrayRef<Rule> attentionRules() {
   static const Rule Rows[] = {
       {"", "Attention", 23, Newest, importAttention,
        "the size of a head must be known when compiling"},
       {"", "RotaryEmbedding", 23, Newest, importRotaryEmbedding,
+       "the size of a head must be known when compiling"},
+      {"ai.onnx.preview", "FlexAttention", 1, 1, importFlexAttention,
        "the size of a head must be known when compiling"},
   };
   return Rows;

@@ -42,18 +42,21 @@ struct Attention {
   Value compute();
   /// Gives the output, in the form of the inputs, and keys and values.
   void finish(Value Y);
+  bool readSoftmaxType();
+  /// The product of queries and keys, scaled.
+  Value scores();
+  /// The product of A [B, H, S, x] and C [B, G, x, y]; each head of C serves
+  /// H/G heads of A.
+  Value perGroup(Value A, Value C);
 
 private:
-  bool readSoftmaxType();
   Value oneOp();
   bool sizesAgree();
   Value fourSizes(Value Tensor);
-  Value scores();
   Value bias();
   Value allowed();
   Value paddedMask(const Expr &Keys);
   Value probabilities(Value Logits, Value Bias);
-  Value perGroup(Value A, Value C);
 };
 
 } // namespace kpc::onnx
