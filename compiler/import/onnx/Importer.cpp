@@ -246,7 +246,10 @@ void Importer::importNode(const Node &N) {
     return !Name.empty() && isLost(Name);
   });
   if (!R) {
-    reportUnknown(N);
+    if (std::optional<RuleFunction> Refuse = refusalOf(N.Domain, N.Op))
+      (*Refuse)(Import);
+    else
+      reportUnknown(N);
     Lost = true;
   } else if (Lost) {
     probe(N, *R);

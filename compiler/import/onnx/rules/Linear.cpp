@@ -111,6 +111,37 @@ static Value transform(NodeImport &N, Value X, int64_t Length, int64_t Bins,
   return Inverse ? N.mulScalar(Y, 1.0 / static_cast<double>(Length)) : Y;
 }
 
+/// The real signal of `Length` elements behind the first half of its spectrum,
+/// [..., Bins, 2]: what is left out mirrors what is there.
+static Value inverseOfOneSide(NodeImport &N, Value X, int64_t Bins,
+                              int64_t Length) {
+  int64_t Last = N.rank(X) - 1;
+  Dims Rows(N.dims(X).drop_back());
+  std::vector<float> Cos, Sin;
+  for (int64_t K = 0; K < Bins; ++K)
+    for (int64_t J = 0; J < Length; ++J) {
+      bool Alone = K == 0 || 2 * K == Length;
+      double Factor = (Alone ? 1.0 : 2.0) / static_cast<double>(Length);
+      double Angle = 2 * M_PI * static_cast<double>(J * K % Length) /
+                     static_cast<double>(Length);
+      Cos.push_back(static_cast<float>(Factor * std::cos(Angle)));
+      Sin.push_back(Alone ? 0 : static_cast<float>(-Factor * std::sin(Angle)));
+    }
+  Type Element = N.element(X);
+  auto table = [&](std::string Name, const std::vector<float> &Values) {
+    return N.cast(
+        N.data(Tensor::ofFloats(std::move(Name), {Bins, Length}, Values)),
+        Element);
+  };
+  Value Real = N.reshape(N.sliceAxis(X, Last, 0, 1), Rows);
+  Value Y = N.matmul(Real, table("cos", Cos));
+  if (N.dims(X).back() == Expr(2)) {
+    Value Imaginary = N.reshape(N.sliceAxis(X, Last, 1, 1), Rows);
+    Y = N.add(Y, N.matmul(Imaginary, table("sin", Sin)));
+  }
+  return N.unsqueeze(Y, {Last});
+}
+
 static bool plausible(NodeImport &N, const Expr &Length) {
   std::optional<int64_t> L = Length.asConstant();
   if (L && *L >= 1 && *L <= LongestTransform)
@@ -128,14 +159,17 @@ static Value transformAlong(NodeImport &N, Value X, int64_t Axis, bool Inverse,
   std::swap(Perm[static_cast<size_t>(Axis)],
             Perm[static_cast<size_t>(Last) - 1]);
   X = N.transpose(X, Perm);
+  int64_t Signal = 0;
   if (N.hasInput(1)) {
     std::optional<std::vector<int64_t>> Length = N.knownInts(1, "dft_length");
     std::optional<int64_t> Have =
         N.dims(X)[static_cast<size_t>(Last) - 1].asConstant();
     if (!Length || Length->size() != 1 || !Have)
       return N.unsupported("a dft_length on a size known only at run time");
+    Signal = Length->front();
+    int64_t Bins = Inverse && OneSided ? Signal / 2 + 1 : Signal;
     Ints None(static_cast<size_t>(Last) + 1, 0), High = None;
-    High[static_cast<size_t>(Last) - 1] = Length->front() - *Have;
+    High[static_cast<size_t>(Last) - 1] = Bins - *Have;
     X = N.pad(X, N.like(0, X), None, High, None);
   }
   if (!X)
@@ -144,6 +178,12 @@ static Value transformAlong(NodeImport &N, Value X, int64_t Axis, bool Inverse,
   if (!plausible(N, Length))
     return {};
   int64_t L = *Length.asConstant();
+  if (Inverse && OneSided) {
+    Signal = Signal ? Signal : 2 * (L - 1);
+    if (!plausible(N, Signal))
+      return {};
+    return N.transpose(inverseOfOneSide(N, X, L, Signal), Perm);
+  }
   int64_t Bins = OneSided ? L / 2 + 1 : L;
   return N.transpose(transform(N, X, L, Bins, Inverse), Perm);
 }
@@ -177,7 +217,7 @@ static void importDft(NodeImport &N) {
     return;
   std::optional<SmallVector<Ints>> Choices;
   if (N.opset() >= 20 && N.hasInput(2)) {
-    if (!N.contents(2))
+    if (!N.contents(2) && !(Inverse && OneSided))
       Choices = possibleDftAxes(N, X, OneSided);
     std::optional<std::vector<int64_t>> Given =
         Choices ? std::optional(std::vector<int64_t>{Choices->front().front()})
@@ -189,10 +229,6 @@ static void importDft(NodeImport &N) {
   Axis = N.frontAxis(Axis, N.rank(X));
   if (N.bad())
     return;
-  if (Inverse && OneSided) {
-    N.unsupported("an inverse transform of one side");
-    return;
-  }
   Expr Parts = N.dims(X).back();
   if (Axis == N.rank(X) - 1 || (Parts != Expr(1) && Parts != Expr(2))) {
     N.fail(Code::ImportShape,
@@ -253,7 +289,7 @@ ArrayRef<Rule> linearRules() {
   static const Rule Rows[] = {
       {"", "Det", 11, Newest, importDet, "matrices of up to 4 rows"},
       {"", "DFT", 17, Newest, importDft,
-       "lengths of up to 4096; no inverse transform of one side"},
+       "lengths of up to 4096, known when compiling"},
       {"", "STFT", 17, Newest, importStft,
        "lengths of up to 4096, known when compiling; the step may be an input"},
   };

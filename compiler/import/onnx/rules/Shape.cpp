@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/Random.h"
 
 using namespace kpc::graph;
 
@@ -366,6 +367,10 @@ static void importDepthToSpace(NodeImport &N) {
 
 static void importSpaceToDepth(NodeImport &N) {
   int64_t Block = N.requiredInt("blocksize");
+  std::string Mode = N.stringAttribute("mode", "DCR");
+  if (Mode != "DCR" && Mode != "CRD")
+    N.fail(Code::ImportAttributeValue,
+           "attribute 'mode' is '" + printable(Mode) + "'");
   Value X = N.input(0);
   if (N.bad())
     return;
@@ -382,35 +387,47 @@ static void importSpaceToDepth(NodeImport &N) {
     return;
   }
   Value Y = N.reshape(X, {S[0], S[1], Rows, Block, Columns, Block});
-  Y = N.transpose(Y, {0, 3, 5, 1, 2, 4});
+  Y = Mode == "CRD" ? N.transpose(Y, {0, 1, 3, 5, 2, 4})
+                    : N.transpose(Y, {0, 3, 5, 1, 2, 4});
   N.result(0, N.reshape(Y, {S[0], S[1] * Block * Block, Rows, Columns}));
 }
 
 static void importDropout(NodeImport &N) {
-  N.ignoreAttribute("seed");
+  N.expectInputs(1, 3);
+  uint32_t Seed = seedOf(N);
   Value X = N.input(0);
+  Value Ratio = N.optionalInput(1), Training = N.optionalInput(2);
   if (N.bad())
     return;
-  if (N.hasInput(2)) {
-    std::optional<std::vector<int64_t>> Training =
-        N.knownInts(2, "training_mode");
-    if (!Training)
-      return;
-    const Contents *Ratio = N.contents(1);
-    std::optional<std::vector<double>> Rate =
-        Ratio ? Ratio->reals() : std::nullopt;
-    bool Drops = !Rate || Rate->empty() || Rate->front() != 0;
-    if (!Training->empty() && Training->front() != 0 &&
-        (Drops || !N.hasInput(1))) {
-      N.unsupported("drops at random: training_mode is true");
-      return;
-    }
+  Type MaskType = N.opset() < 10 ? N.element(X) : N.i1();
+  const Contents *Mode = N.contents(2), *Rate = N.contents(1);
+  std::optional<std::vector<int64_t>> Known =
+      Mode ? Mode->integers() : std::nullopt;
+  std::optional<std::vector<double>> Rates =
+      Rate ? Rate->reals() : std::nullopt;
+  bool Idle =
+      !Training ||
+      (Known && llvm::all_of(*Known, [](int64_t V) { return V == 0; })) ||
+      (Rates && llvm::all_of(*Rates, [](double V) { return V == 0; }));
+  if (Idle) {
+    N.result(0, X);
+    if (N.wants(1))
+      N.result(1, N.broadcast(N.scalarInt(1, MaskType), N.dims(X)));
+    return;
   }
-  N.result(0, X);
+  // Kept elements are scaled so that the expected sum stays.
+  Value Dropped =
+      Ratio ? N.reshape(N.cast(Ratio, N.f32()), {}) : N.scalar(0.5, N.f32());
+  Value Trains = N.reshape(N.cast(Training, N.i1()), {});
+  Dropped = N.select(Trains, Dropped, N.scalar(0, N.f32()));
+  Value Drawn = uniformNumbers(N, N.dims(X), N.f32(), Seed);
+  Value Kept = N.compare(Predicate::ge, Drawn, Dropped);
+  Value Factor =
+      N.div(N.scalar(1, N.f32()), N.sub(N.scalar(1, N.f32()), Dropped));
+  Value Scaled = N.mul(X, N.cast(Factor, N.element(X)));
+  N.result(0, N.select(Kept, Scaled, N.like(0, X)));
   if (N.wants(1))
-    N.result(1,
-             N.broadcast(N.scalarInt(1, N.opset() < 10 ? N.element(X) : N.i1()),
-                         N.dims(X)));
+    N.result(1, N.cast(Kept, MaskType));
 }
 
 ArrayRef<Rule> shapeRules() {
@@ -435,7 +452,8 @@ ArrayRef<Rule> shapeRules() {
       {"", "Transpose", 1, Newest, importTranspose},
       {"", "DepthToSpace", 1, Newest, importDepthToSpace},
       {"", "SpaceToDepth", 1, Newest, importSpaceToDepth},
-      {"", "Dropout", 1, Newest, importDropout, "as when not training"},
+      {"", "Dropout", 1, Newest, importDropout,
+       "each run draws the same numbers"},
   };
   return Rows;
 }
