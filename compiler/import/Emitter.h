@@ -13,14 +13,13 @@
 /// the dialect's own checks refuse; then their text becomes the diagnostic.
 ///
 //===----------------------------------------------------------------------===//
-#ifndef KPC_COMPILER_IMPORT_ONNX_EMITTER_H
-#define KPC_COMPILER_IMPORT_ONNX_EMITTER_H
+#ifndef KPC_COMPILER_IMPORT_EMITTER_H
+#define KPC_COMPILER_IMPORT_EMITTER_H
 
 #include "compiler/diagnostics/Diagnostics.h"
-#include "compiler/import/onnx/model/ElementType.h"
 #include "dialects/graph/Graph.h"
 
-namespace kpc::onnx {
+namespace kpc::frontend {
 
 using graph::Predicate;
 using graph::ReduceKind;
@@ -32,8 +31,6 @@ using shape::Expr;
 using Dims = SmallVector<Expr>;
 using Ints = SmallVector<int64_t>;
 
-/// The graph's element type; null for one it has not.
-Type graphType(mlir::MLIRContext *Context, ElementType T);
 /// "f32", "ui8"
 std::string typeText(Type T);
 /// "[batch, 3]"
@@ -170,6 +167,6 @@ private:
   bool broadcastAll(llvm::MutableArrayRef<Value> Xs);
 };
 
-} // namespace kpc::onnx
+} // namespace kpc::frontend
 
-#endif // KPC_COMPILER_IMPORT_ONNX_EMITTER_H
+#endif // KPC_COMPILER_IMPORT_EMITTER_H

@@ -5,12 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/import/onnx/Emitter.h"
+#include "compiler/import/Emitter.h"
 
 using namespace mlir;
 using namespace kpc::graph;
 
-namespace kpc::onnx {
+namespace kpc::frontend {
 
 /// Twice as many dims as a value of the model may have: rules add their own.
 static constexpr size_t HighestRank = 64;
@@ -170,4 +170,4 @@ Value Emitter::iota(ArrayRef<Expr> Sizes, int64_t Axis, Type Element) {
                     Sizes, Element);
 }
 
-} // namespace kpc::onnx
+} // namespace kpc::frontend

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/import/onnx/Emitter.h"
+#include "compiler/import/Emitter.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -15,44 +15,7 @@
 using namespace mlir;
 using namespace kpc::graph;
 
-namespace kpc::onnx {
-
-Type graphType(MLIRContext *Context, ElementType T) {
-  Builder B(Context);
-  auto Unsigned = [&](unsigned Bits) {
-    return IntegerType::get(Context, Bits, IntegerType::Unsigned);
-  };
-  switch (T) {
-  case ElementType::Float:
-    return B.getF32Type();
-  case ElementType::Double:
-    return B.getF64Type();
-  case ElementType::Float16:
-    return B.getF16Type();
-  case ElementType::Bfloat16:
-    return B.getBF16Type();
-  case ElementType::Bool:
-    return B.getI1Type();
-  case ElementType::Int8:
-    return B.getIntegerType(8);
-  case ElementType::Int16:
-    return B.getIntegerType(16);
-  case ElementType::Int32:
-    return B.getIntegerType(32);
-  case ElementType::Int64:
-    return B.getIntegerType(64);
-  case ElementType::Uint8:
-    return Unsigned(8);
-  case ElementType::Uint16:
-    return Unsigned(16);
-  case ElementType::Uint32:
-    return Unsigned(32);
-  case ElementType::Uint64:
-    return Unsigned(64);
-  default:
-    return {};
-  }
-}
+namespace kpc::frontend {
 
 std::string typeText(Type T) {
   std::string Text;
@@ -326,4 +289,4 @@ Value Emitter::cast(Value X, Type Element) {
                {B.getNamedAttr("to", TypeAttr::get(Element))});
 }
 
-} // namespace kpc::onnx
+} // namespace kpc::frontend

@@ -5,12 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/import/onnx/Emitter.h"
+#include "compiler/import/Emitter.h"
 
 using namespace mlir;
 using namespace kpc::graph;
 
-namespace kpc::onnx {
+namespace kpc::frontend {
 
 Value Emitter::reduce(ReduceKind K, Value X, ArrayRef<int64_t> Axes,
                       bool KeepDims) {
@@ -163,4 +163,4 @@ Value Emitter::softmax(Value X, ArrayRef<int64_t> Axes, bool Logarithm) {
   return cast(Logarithm ? sub(Shifted, log(Sum)) : div(Powers, Sum), Stored);
 }
 
-} // namespace kpc::onnx
+} // namespace kpc::frontend
