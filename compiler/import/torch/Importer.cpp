@@ -163,28 +163,8 @@ bool Importer::check(NodeImport &N, const std::string &Name, Value V) {
 // Dims
 //===----------------------------------------------------------------------===//
 
-/// Letters, digits and '_' alone, the first no digit.
-static std::string plainName(const std::string &Wanted) {
-  std::string Name;
-  for (char C : Wanted)
-    Name += llvm::isAlnum(C) || C == '_' ? C : '_';
-  return Name.empty() || llvm::isDigit(Name[0]) ? "_" + Name : Name;
-}
-
-/// The symbol that the text is, and nothing else; empty if it is more.
-static std::string loneSymbol(const std::string &Text) {
-  llvm::StringRef Rest(Text);
-  if (!Rest.consume_front("Symbol('") || Rest.count('(') > 0)
-    return {};
-  return Rest.split('\'').first.str();
-}
-
-void Importer::declareDim(const std::string &Symbol, const std::string &Name,
-                          size_t Axis) {
-  if (Symbols.count(Symbol))
-    return;
-  std::string Dim = Name.empty() ? plainName(Symbol)
-                                 : plainName(Name + "_" + std::to_string(Axis));
+void Importer::declareDim(const NamedSymbol &N) {
+  const std::string &Symbol = N.Symbol, &Dim = N.Name;
   shape::SymbolFacts Known;
   if (auto It = P.Ranges.find(Symbol); It != P.Ranges.end()) {
     Known.Min = It->second.Min;
@@ -192,7 +172,6 @@ void Importer::declareDim(const std::string &Symbol, const std::string &Name,
     if (It->second.Max < (int64_t(1) << 40))
       Known.Max = It->second.Max;
   }
-  DimNames[Symbol] = Dim;
   if (auto It = Given.find(Dim); It != Given.end()) {
     const shape::SymbolFacts &Asked = It->second;
     if (Asked.Min > Known.Max || Asked.Max < Known.Min) {
@@ -217,20 +196,11 @@ void Importer::declareDim(const std::string &Symbol, const std::string &Name,
     Known.Optimum = std::clamp(*Known.Optimum, Known.Min, Known.Max);
   Symbols.emplace(Symbol, Expr::symbol(Dim));
   Facts.declare(Dim, Known);
-  if (Options.Notes && !Given.count(Dim) && !Name.empty())
-    Options.Notes->push_back("dim " + std::to_string(Axis) + " of input '" +
-                             printable(Name) +
+  if (Options.Notes && !Given.count(Dim) && !N.Input.empty())
+    Options.Notes->push_back("dim " + std::to_string(N.Axis) + " of input '" +
+                             printable(N.Input) +
                              "' has no name in the program; it is called '" +
                              Dim + "', as in --dim " + Dim + "=8");
-}
-
-/// The user's name of an input: what PyTorch calls its placeholder.
-static const std::string &shownName(const InputSpec &S) {
-  return S.Value.Values.front();
-}
-
-static bool isUserTensor(const InputSpec &S) {
-  return S.Is == InputSpec::Kind::User && S.Value.Is == Argument::Kind::Tensor;
 }
 
 void Importer::readDimOptions() {
@@ -243,18 +213,11 @@ void Importer::readDimOptions() {
 
 void Importer::readSymbols() {
   readDimOptions();
-  // A lone symbol is named by the first place where it stands.
-  for (const InputSpec &S : P.Inputs)
-    if (const TensorMeta *M = isUserTensor(S) ? meta(shownName(S)) : nullptr)
-      for (size_t I = 0; I < M->Sizes.size(); ++I)
-        if (std::string Symbol = loneSymbol(M->Sizes[I].Text); !Symbol.empty())
-          declareDim(Symbol, shownName(S), I);
-  for (const auto &[Symbol, Range] : P.Ranges)
-    if (llvm::StringRef(Symbol).starts_with("s"))
-      declareDim(Symbol, "", 0);
   std::set<std::string> Names;
-  for (const auto &[Symbol, Dim] : DimNames)
-    Names.insert(Dim);
+  for (const NamedSymbol &N : namedSymbols(P)) {
+    declareDim(N);
+    Names.insert(N.Name);
+  }
   for (const auto &[Name, F] : Given)
     if (!Names.count(Name)) {
       std::vector<std::string_view> Known(Names.begin(), Names.end());
@@ -448,14 +411,14 @@ void Importer::addInputs() {
     if (S.Value.Values.empty())
       continue;
     const std::string &Name = S.Value.Values.front();
-    if (isUserTensor(S) || State.count(S.Target)) {
+    if (isTensorInput(S) || State.count(S.Target)) {
       const TensorMeta *M = meta(Name);
-      const std::string &Shown = isUserTensor(S) ? Name : S.Target;
+      const std::string &Shown = isTensorInput(S) ? Name : S.Target;
       Value V = M ? inputArgument(Name, *M, Shown) : Value();
       if (!V)
         continue;
       define(Name, V);
-      Values[Name]->Of->Input = isUserTensor(S) ? Name : S.Target;
+      Values[Name]->Of->Input = isTensorInput(S) ? Name : S.Target;
       continue;
     }
     // What nothing reads needs no data, as counters of batches.
@@ -618,13 +581,7 @@ void Importer::finish() {
   size_t Place = 0;
   for (const OutputSpec &S : P.Outputs) {
     if (S.Is == OutputSpec::Kind::User) {
-      std::string Name = Place < P.OutputNames.size() ? P.OutputNames[Place]
-                                                      : std::to_string(Place);
-      ++Place;
-      if (Name.empty())
-        Name = "output";
-      else if (llvm::isDigit(Name[0]))
-        Name = "output_" + Name;
+      std::string Name = outputName(P, Place++);
       if (S.Value.Is == Argument::Kind::Tensor)
         Give(Name, S.Value.Values[0]);
       else if (S.Value.Is == Argument::Kind::Int) {
@@ -651,7 +608,7 @@ void Importer::finish() {
     auto It = Values.find(Name);
     if (It == Values.end() || It->second->Of->Version == 0)
       continue;
-    if (isUserTensor(S)) {
+    if (isTensorInput(S)) {
       Give(Name, Name);
     } else if (S.Is == InputSpec::Kind::Buffer) {
       if (!State.count(S.Target))

@@ -78,8 +78,7 @@ private:
   Value writeView(View &V, Value Part, Emitter &E);
 
   void readSymbols();
-  void declareDim(const std::string &Symbol, const std::string &Input,
-                  size_t Axis);
+  void declareDim(const NamedSymbol &N);
   void readDimOptions();
   void addInputs();
   void addPayload(const InputSpec &S);
@@ -106,7 +105,6 @@ private:
   shape::Facts Facts;
   /// What PyTorch's symbols stand for: a dim with a name, or a number.
   std::map<std::string, Expr, std::less<>> Symbols;
-  std::map<std::string, std::string> DimNames; ///< of symbols
   std::map<std::string, shape::SymbolFacts, std::less<>> Given;
   std::vector<std::string> Signature;
   std::set<std::string> Written;

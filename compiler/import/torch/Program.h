@@ -150,6 +150,21 @@ struct Program {
 /// The archive in a file. None after a report.
 std::optional<Program> readProgram(const std::string &Path, Diagnostics &Diags);
 
+/// A symbol of the program and the name it has for users.
+struct NamedSymbol {
+  std::string Symbol, Name;
+  std::string Input; ///< where it is named; empty: nowhere
+  size_t Axis = 0;
+};
+std::vector<NamedSymbol> namedSymbols(const Program &P);
+
+/// Letters, digits and '_' alone, the first no digit.
+std::string plainName(const std::string &Wanted);
+/// What the user calls the `Place`-th output.
+std::string outputName(const Program &P, size_t Place);
+/// Whether an input is a tensor that the user gives.
+bool isTensorInput(const InputSpec &S);
+
 /// Reads sympy's srepr; `Symbols` gives what each stands for. None if it holds
 /// a symbol without an entry or an operator that no size has.
 std::optional<shape::Expr>
