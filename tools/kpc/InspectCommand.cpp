@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/torch/Zip.h"
 #include "tools/kpc/ArtifactTable.h"
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Inputs.h"
@@ -414,6 +415,8 @@ static int inspectCommand(const InspectArguments &Arguments) {
   Diagnostics Diags;
   if (Arguments.Artifact.ends_with(".onnx"))
     return inspectModel(Arguments.Artifact, Arguments.Json);
+  if (torch::isZipFile(Arguments.Artifact))
+    return inspectProgram(Arguments.Artifact, Arguments.Json);
   std::optional<Model> M = openModel(Arguments.Artifact, Diags);
   if (!M)
     return finish(Diags);
@@ -444,7 +447,7 @@ void addInspectCommand(CLI::App &Main, Action &Chosen) {
   CLI::App &App =
       *Main.add_subcommand("inspect", "say what is in an artifact or a model");
   addFile(App, Arguments->Artifact, "artifact",
-          "the file that compile wrote, or a model.onnx");
+          "the file that compile wrote, or a model.onnx or model.pt2");
   addDimValues(App, Arguments->Dims);
   App.add_flag("--verify-weights", Arguments->VerifyWeights,
                "read all weights and compare them with their digest (the rest "

@@ -20,7 +20,7 @@
 
 #include "compiler/import/WeightStore.h"
 #include "compiler/import/onnx/Contents.h"
-#include "compiler/import/onnx/Emitter.h"
+#include "compiler/import/onnx/GraphTypes.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace kpc::onnx {

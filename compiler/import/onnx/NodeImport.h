@@ -29,7 +29,7 @@
 #define KPC_COMPILER_IMPORT_ONNX_NODEIMPORT_H
 
 #include "compiler/import/onnx/Contents.h"
-#include "compiler/import/onnx/Emitter.h"
+#include "compiler/import/onnx/GraphTypes.h"
 
 #include <set>
 
