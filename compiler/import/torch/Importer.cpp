@@ -107,6 +107,8 @@ bool Importer::write(const std::string &Name, Value V, NodeImport &Where) {
   Value Old = read(*It->second, Where);
   if (!Old)
     return false;
+  if (V == Old)
+    return true;
   // What is written takes the type and the sizes of what is there.
   V = Where.cast(V, Emitter::element(Old));
   if (V && Emitter::dims(V) != Emitter::dims(Old))
@@ -407,18 +409,23 @@ static void collectReads(const Graph &G, std::set<std::string> &Names) {
 void Importer::addInputs() {
   std::set<std::string> Read;
   collectReads(P.Main, Read);
+  auto AddArgument = [&](const InputSpec &S) {
+    const std::string &Name = S.Value.Values.front();
+    const TensorMeta *M = meta(Name);
+    const std::string &Shown = isTensorInput(S) ? Name : S.Target;
+    if (Value V = M ? inputArgument(Name, *M, Shown) : Value())
+      define(Name, V);
+  };
+  // The user's inputs first, then the state.
+  for (const InputSpec &S : P.Inputs)
+    if (isTensorInput(S))
+      AddArgument(S);
   for (const InputSpec &S : P.Inputs) {
-    if (S.Value.Values.empty())
+    if (S.Value.Values.empty() || isTensorInput(S))
       continue;
     const std::string &Name = S.Value.Values.front();
-    if (isTensorInput(S) || State.count(S.Target)) {
-      const TensorMeta *M = meta(Name);
-      const std::string &Shown = isTensorInput(S) ? Name : S.Target;
-      Value V = M ? inputArgument(Name, *M, Shown) : Value();
-      if (!V)
-        continue;
-      define(Name, V);
-      Values[Name]->Of->Input = isTensorInput(S) ? Name : S.Target;
+    if (State.count(S.Target)) {
+      AddArgument(S);
       continue;
     }
     // What nothing reads needs no data, as counters of batches.

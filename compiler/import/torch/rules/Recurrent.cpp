@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/torch/Importer.h"
 #include "compiler/import/torch/Rules.h"
 
 using namespace kpc::graph;
@@ -86,6 +87,15 @@ static Track run(NodeImport &N, Cell C, const Layer &L, Value X, Value State,
   return T;
 }
 
+/// A result that is not compared with its declaration: PyTorch 2.11 writes the
+/// states of several layers with a dimension that they do not have.
+static void finalState(NodeImport &N, size_t I, Value V) {
+  const std::vector<Argument> &Outputs = N.node().Outputs;
+  if (!V || I >= Outputs.size() || Outputs[I].Values.size() != 1)
+    return N.give();
+  N.importer().define(Outputs[I].Values[0], V);
+}
+
 template <Cell C> static void recurrent(NodeImport &N) {
   Value X = N.tensor("input");
   SmallVector<Value> Params = N.tensors("params"), Start;
@@ -158,9 +168,9 @@ template <Cell C> static void recurrent(NodeImport &N) {
   else if (BatchFirst)
     X = N.transpose(X, {1, 0, 2});
   N.result(0, X);
-  N.result(1, Final(States));
+  finalState(N, 1, Final(States));
   if (C == Cell::Lstm)
-    N.result(2, Final(Memories));
+    finalState(N, 2, Final(Memories));
 }
 
 ArrayRef<Rule> recurrentRules() {
