@@ -18,6 +18,8 @@
 #include "compiler/artifact/PlanToContents.h"
 #include "compiler/fold/FoldConstants.h"
 #include "compiler/import/onnx/ImportOnnx.h"
+#include "compiler/import/torch/ImportProgram.h"
+#include "compiler/import/torch/Zip.h"
 #include "compiler/kernels/KernelPhase.h"
 #include "compiler/kernels/SlowPaths.h"
 #include "compiler/target/TargetClass.h"
@@ -85,6 +87,10 @@ private:
                  llvm::function_ref<void(OpPassManager &)> Add);
   bool dumpInto(PassManager &Passes, StringRef Room);
   bool loadOnnx(const std::string &Path);
+  bool loadProgram(const std::string &Path);
+  bool loadModel(const std::string &Path) {
+    return torch::isZipFile(Path) ? loadProgram(Path) : loadOnnx(Path);
+  }
   bool loadText();
   bool makePlan(ClassPlan &Plan, graph::ConstantFolder Fold);
   ModuleOp planOf(const target::Target &T);
@@ -164,6 +170,23 @@ bool Compilation::loadOnnx(const std::string &Path) {
   return static_cast<bool>(Module) && !Diags.hasErrors();
 }
 
+/// An archive of torch.export.
+bool Compilation::loadProgram(const std::string &Path) {
+  if (!Options.Values.empty()) {
+    Diags.error(Code::ImportValueOption)
+        .message("--value cannot apply to a program of torch.export")
+        .hint("fix the value where the program is exported");
+    return false;
+  }
+  torch::ImportOptions Import;
+  for (const auto &[Name, Facts] : Options.Dims)
+    Import.Dims.emplace(Name, Facts);
+  Import.Places.insert(Options.Places.begin(), Options.Places.end());
+  Import.Notes = &Report.Notes;
+  Module = torch::importProgram(Context, Path, Import, Weights, Diags);
+  return static_cast<bool>(Module) && !Diags.hasErrors();
+}
+
 /// A file that --emit wrote. Its weights are in the model it names.
 bool Compilation::loadText() {
   Bridge.setCode(Code::GraphText);
@@ -198,7 +221,7 @@ bool Compilation::load() {
   collectRemarks(Context, Report.Remarks);
   if (StringRef(Options.Model).ends_with(".mlir"))
     return loadText() && checkPrecisionPatterns(*Module, Options, Diags);
-  return loadOnnx(Options.Model) &&
+  return loadModel(Options.Model) &&
          checkPrecisionPatterns(*Module, Options, Diags) &&
          runPasses("1-graph", *Module, [&](OpPassManager &Passes) {
            addGraphPasses(Passes, Options);

@@ -10,6 +10,8 @@
 #include "compiler/DiagnosticBridge.h"
 #include "compiler/artifact/PlanWeights.h"
 #include "compiler/import/onnx/ImportOnnx.h"
+#include "compiler/import/torch/ImportProgram.h"
+#include "compiler/import/torch/Zip.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -254,9 +256,15 @@ bool kpc::reloadWeights(ModuleOp Module, const std::string &File,
                    "' has changed since this file was written from it");
     std::string Text = Diags.file();
     Diags.setFile(Path.str().str());
-    bool Read = static_cast<bool>(
-        onnx::importModel(*Module.getContext(), Path.str().str(),
-                          onnx::ImportOptions(), Weights, Diags));
+    std::string Model = Path.str().str();
+    MLIRContext &Context = *Module.getContext();
+    OwningOpRef<ModuleOp> Whole =
+        torch::isZipFile(Model)
+            ? torch::importProgram(Context, Model, torch::ImportOptions(),
+                                   Weights, Diags)
+            : onnx::importModel(Context, Model, onnx::ImportOptions(), Weights,
+                                Diags);
+    bool Read = static_cast<bool>(Whole);
     Diags.setFile(Text);
     if (!Read)
       return false;

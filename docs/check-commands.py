@@ -19,7 +19,8 @@ import sys
 import tempfile
 import textwrap
 
-PAGES = ("README.md", "docs/guide.md", "docs/cli.md", "docs/from-onnx-to-kernels.md", "docs/emulator.md")
+PAGES = ("README.md", "docs/guide.md", "docs/cli.md", "docs/from-onnx-to-kernels.md", "docs/emulator.md",
+         "docs/from-pytorch.md")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^ *```console\n(.*?)^ *```", re.M | re.S)
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?")
@@ -64,6 +65,7 @@ def prepare(folder):
     for name in ("unknown.onnx", "relu.onnx", "x.npy"):
         shutil.copy(models / name, folder)
     shutil.copy(models / "relu.onnx", folder / "model.onnx")
+    shutil.copy(ROOT / "test/models/programs/m_mlp.pt2", folder / "mlp.pt2")
     # h.kpc, as the page says in words.
     subprocess.run(["kpc", "compile", "digits.onnx", "--arch", "host", "--precision", "fp16", "-o", "h.kpc", "-q"],
                    cwd=folder, check=True)

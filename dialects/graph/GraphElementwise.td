@@ -131,7 +131,8 @@ def Graph_CastOp : Graph_InferredOp<"cast", [Graph_ElementwiseTrait]> {
     As C converts, with these rules where C has none: to a narrower float rounds
     to nearest even and overflows to infinity; float to integer truncates toward
     zero and saturates, NaN becomes 0; to bool is `x != 0` (NaN is true);
-    bool is 0 or 1; integers wrap. What f8E4M3FN and the FNUZ types have no
+    bool is 0 or 1; integers wrap, and to integers of 2 and 4 bits floats do,
+    too, once they are i32. What f8E4M3FN and the FNUZ types have no
     infinity for becomes NaN; f4E2M1FN, which has neither, takes its greatest
     value, and NaN becomes a zero of the other sign, as in ONNX's reference
     (ml_dtypes). f8E8M0FNU takes the power of two nearest to

@@ -9,6 +9,7 @@
 #include "compiler/target/Target.h"
 #include "compiler/workers/WorkerPool.h"
 #include "tools/kpc/ArtifactTable.h"
+#include "tools/kpc/CompileJson.h"
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Files.h"
 #include "tools/kpc/Interrupt.h"
@@ -31,7 +32,8 @@ struct CompileArguments {
   CacheOption Cache;
   int64_t Jobs = 0, Variants = 4;
   bool Quiet = false, PrintPipeline = false, Timing = false;
-  bool Explain = false;
+  bool Explain = false, Json = false;
+  ProgressStyle Style = ProgressStyle::Auto;
   std::string Remarks; ///< a regular expression; empty: not asked for
   std::string RemarksFile;
 };
@@ -41,7 +43,7 @@ struct CompileArguments {
 static std::string stemOf(const std::string &Path) {
   std::string Name = Path.substr(Path.rfind('/') + 1);
   for (std::string_view Ending :
-       {".graph.mlir", ".plan.mlir", ".mlir", ".onnx"})
+       {".graph.mlir", ".plan.mlir", ".mlir", ".onnx", ".pt2"})
     if (Name.size() > Ending.size() && Name.ends_with(Ending))
       return Name.substr(0, Name.size() - Ending.size());
   return Name;
@@ -246,6 +248,10 @@ static int compileCommand(CompileArguments &Arguments) {
                      "--output: an artifact cannot be written to the standard "
                      "output: its digest, at the start, is written last",
                      "name a file; with --emit, -o - prints text");
+  if (Arguments.Json && Options.Emit)
+    throw UsageError(Code::UsageNotAvailable,
+                     "--json: it describes an artifact, and --emit writes none",
+                     "leave one of the two out");
   ModelFile Source = lookAtModel(Options.Model);
   reproduceWith(Source);
   refuseOptions(Source, Options);
@@ -258,7 +264,7 @@ static int compileCommand(CompileArguments &Arguments) {
   Options.ReproducerFolder = reproducerFolder();
   Options.WorkerCommand = {thisExecutable(), std::string(WorkerArgument)};
   Options.CommandLine = provenanceText(Options);
-  Progress Bar(Arguments.Quiet);
+  Progress Bar(Arguments.Quiet, Arguments.Style);
   Options.Progress = [&Bar](std::string_view What, size_t Done, size_t Total) {
     Bar.show(What, Done, Total);
   };
@@ -269,7 +275,10 @@ static int compileCommand(CompileArguments &Arguments) {
   auto Start = std::chrono::steady_clock::now();
   Diagnostics Diags;
   if (isArtifact(Source, Diags)) {
-    say(Diags.text());
+    if (Arguments.Json)
+      printCompileJson(Options, CompileReport(), Diags, 0);
+    else
+      say(Diags.text());
     return InputAtFault;
   }
   CompileReport Report = compile(Options, Diags);
@@ -285,6 +294,10 @@ static int compileCommand(CompileArguments &Arguments) {
     Good = writeEmitted(Arguments, Report, Source, OutputGiven, Diags);
   if (Good)
     Good = tellRemarks(Arguments, Report, Diags);
+  if (Arguments.Json) {
+    printCompileJson(Options, Report, Diags, Seconds.count());
+    return Report.Internal ? int(InternalFault) : exitCode(Good, Diags);
+  }
   say(Diags.text());
   if (!Arguments.Quiet && concernsTargets(Report, Diags))
     for (const std::string &Note : Report.Notes)
@@ -373,7 +386,8 @@ void addCompileCommand(CLI::App &Main, Action &Chosen) {
   CLI::App &App =
       *Main.add_subcommand("compile", "compile a model into one file");
   addFile(App, Options.Model, "model",
-          "model.onnx, or a .graph.mlir or .plan.mlir that --emit wrote");
+          "model.onnx, model.pt2, or a .graph.mlir or .plan.mlir that --emit "
+          "wrote");
   addText(App, "-o,--output", "FILE",
           "what to write (default: the model's name with .kpc)",
           [&Options](const std::string &Text) { Options.Output = Text; });
@@ -397,6 +411,14 @@ void addCompileCommand(CLI::App &Main, Action &Chosen) {
                "PTX names the lines of the kernels that --emit tile or nvvm "
                "writes (.loc)");
   App.add_flag("-q,--quiet", Arguments->Quiet, "print errors only");
+  App.add_flag("--json", Arguments->Json,
+               "print what came of it, and all diagnostics, as JSON");
+  addChoice(App, "--progress", progressStyleNames(),
+            "how to say what is done now: a bar, lines of text, or a JSON "
+            "object a line (default: auto, a bar on a terminal, else lines)",
+            [Arguments](const std::string &Word) {
+              Arguments->Style = progressStyleByName(Word);
+            });
   addDebugOptions(App, *Arguments);
   App.callback([Arguments, &Chosen] {
     Chosen = [Arguments] { return compileCommand(*Arguments); };

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/torch/Zip.h"
 #include "tools/kpc/ArtifactTable.h"
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Inputs.h"
@@ -370,6 +371,19 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
         J["reason"] = Why;
     Out["dims"].push_back(std::move(J));
   }
+  Out["requirements"] = Json::array();
+  for (const kpc_requirement &R : M.requirements())
+    Out["requirements"].push_back(
+        {{"left", R.left_text},
+         {"relation", R.equal ? "equal to" : "at most"},
+         {"right", R.right_text},
+         {"reason", R.reason}});
+  Out["input_values"] = Json::array();
+  for (const kpc_input_value &V : M.inputValues())
+    Out["input_values"].push_back({{"name", V.name},
+                                   {"input", V.input},
+                                   {"element", V.element},
+                                   {"size", V.size_text}});
   Out["settled_dims"] = Json::object();
   for (const auto &[Name, Size] : Facts.TakenDims)
     Out["settled_dims"][Name] = Size;
@@ -401,6 +415,8 @@ static int inspectCommand(const InspectArguments &Arguments) {
   Diagnostics Diags;
   if (Arguments.Artifact.ends_with(".onnx"))
     return inspectModel(Arguments.Artifact, Arguments.Json);
+  if (torch::isZipFile(Arguments.Artifact))
+    return inspectProgram(Arguments.Artifact, Arguments.Json);
   std::optional<Model> M = openModel(Arguments.Artifact, Diags);
   if (!M)
     return finish(Diags);
@@ -431,7 +447,7 @@ void addInspectCommand(CLI::App &Main, Action &Chosen) {
   CLI::App &App =
       *Main.add_subcommand("inspect", "say what is in an artifact or a model");
   addFile(App, Arguments->Artifact, "artifact",
-          "the file that compile wrote, or a model.onnx");
+          "the file that compile wrote, or a model.onnx or model.pt2");
   addDimValues(App, Arguments->Dims);
   App.add_flag("--verify-weights", Arguments->VerifyWeights,
                "read all weights and compare them with their digest (the rest "

@@ -8,6 +8,7 @@
 #include "tools/kpc/ModelFile.h"
 
 #include "compiler/import/onnx/model/Reader.h"
+#include "compiler/import/torch/Zip.h"
 #include "runtime/format/Container.h"
 #include "tools/kpc/Command.h"
 #include "tools/kpc/Fault.h"
@@ -70,7 +71,7 @@ ModelFile lookAtModel(const std::string &Path) {
   if (In.read(Start, sizeof(Start)) &&
       std::memcmp(Start, format::Magic, sizeof(Start)) == 0)
     File.Kind = ModelFile::Artifact;
-  else
+  else if (!torch::isZipFile(Path))
     addDataFiles(Path, File);
   return File;
 }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Operators.h"
+#include "compiler/import/torch/Operators.h"
 #include "tools/kpc/Json.h"
 #include "tools/kpc/Options.h"
 #include "tools/kpc/TextTable.h"
@@ -22,6 +23,7 @@ using onnx::OperatorInfo;
 namespace {
 struct OpsArguments {
   std::string Only; ///< empty: all
+  std::string Domain = "onnx";
   bool Json = false;
 };
 } // namespace
@@ -103,7 +105,41 @@ unknownOperator(const std::string &Name,
                                 : fmt::format("did you mean '{}'?", Near));
 }
 
+/// Operators of PyTorch; one by its name with or without "aten." and overload.
+static int listAten(const OpsArguments &Arguments) {
+  std::vector<torch::OperatorInfo> Ops = torch::supportedOperators();
+  if (!Arguments.Only.empty()) {
+    std::vector<std::string> Known;
+    for (const torch::OperatorInfo &Op : Ops)
+      Known.push_back(Op.Name);
+    std::erase_if(Ops, [&](const torch::OperatorInfo &Op) {
+      llvm::StringRef Name(Op.Name), Plain = Name.split('.').second;
+      return !sameName(Name, Arguments.Only) &&
+             !sameName(Plain, Arguments.Only) &&
+             !sameName(Plain.split('.').first, Arguments.Only);
+    });
+    if (Ops.empty())
+      unknownOperator(Arguments.Only, Known);
+  }
+  if (Arguments.Json) {
+    Json All = Json::array();
+    for (const torch::OperatorInfo &Op : Ops)
+      All.push_back({{"name", Op.Name}, {"limits", Op.Limits}});
+    printJsonText(All);
+    return Done;
+  }
+  TextTable Table("ll", 0);
+  Table.row({"operator", "does not compile"});
+  for (const torch::OperatorInfo &Op : Ops)
+    Table.row({Op.Name, std::string(Op.Limits)});
+  fmt::print("{}{} {}\n", Table.text(), Ops.size(),
+             Ops.size() == 1 ? "operator" : "operators");
+  return Done;
+}
+
 static int opsCommand(const OpsArguments &Arguments) {
+  if (Arguments.Domain == "aten")
+    return listAten(Arguments);
   std::vector<OperatorInfo> Ops = onnx::supportedOperators();
   if (!Arguments.Only.empty()) {
     std::vector<std::string> Known;
@@ -131,6 +167,10 @@ void addOpsCommand(CLI::App &Main, Action &Chosen) {
          },
          "this operator alone")
       ->type_name("OPERATOR");
+  App.add_option("--domain", Arguments->Domain,
+                 "whose operators: those of ONNX models or of PyTorch's")
+      ->type_name("onnx|aten")
+      ->check(CLI::IsMember({"onnx", "aten"}));
   App.add_flag("--json", Arguments->Json, "print JSON");
   App.callback([Arguments, &Chosen] {
     Chosen = [Arguments] { return opsCommand(*Arguments); };

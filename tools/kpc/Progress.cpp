@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/Progress.h"
 
+#include "compiler/diagnostics/Diagnostics.h"
+
 #include <cstdlib>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -18,9 +20,34 @@ static bool dumbTerminal() {
   return !Term || !*Term || std::string_view(Term) == "dumb";
 }
 
-Progress::Progress(bool Quiet) {
-  if (!Quiet)
+std::vector<std::string> progressStyleNames() {
+  return {"auto", "bar", "lines", "json"};
+}
+
+ProgressStyle progressStyleByName(std::string_view Name) {
+  return Name == "bar"     ? ProgressStyle::Bar
+         : Name == "lines" ? ProgressStyle::Lines
+         : Name == "json"  ? ProgressStyle::Json
+                           : ProgressStyle::Auto;
+}
+
+Progress::Progress(bool Quiet, ProgressStyle Style) {
+  if (Quiet)
+    return;
+  switch (Style) {
+  case ProgressStyle::Auto:
     Mode = ::isatty(STDERR_FILENO) && !dumbTerminal() ? Bar : Lines;
+    break;
+  case ProgressStyle::Bar:
+    Mode = Bar;
+    break;
+  case ProgressStyle::Lines:
+    Mode = Lines;
+    break;
+  case ProgressStyle::Json:
+    Mode = Json;
+    break;
+  }
 }
 
 void Progress::show(std::string_view What, size_t Done, size_t Total) {
@@ -30,8 +57,8 @@ void Progress::show(std::string_view What, size_t Done, size_t Total) {
   bool NewPhase = Phase != What;
   // A bar that changes more often than eyes can follow costs time; a log is
   // read later.
-  auto Pause = std::chrono::milliseconds(Mode == Bar ? 50 : 10000);
-  bool Last = Mode == Bar && Done == Total;
+  auto Pause = std::chrono::milliseconds(Mode == Lines ? 10000 : 50);
+  bool Last = Mode != Lines && Done == Total;
   if (!NewPhase && !Last && Now - LastShown < Pause)
     return;
   if (Mode == Lines && Now - Start < std::chrono::seconds(2))
@@ -40,6 +67,12 @@ void Progress::show(std::string_view What, size_t Done, size_t Total) {
   LastShown = Now;
   if (Mode == Bar)
     return drawBar(What, Done, Total);
+  if (Mode == Json) {
+    fmt::print(stderr, "{{\"phase\":{},\"done\":{},\"total\":{}}}\n",
+               jsonQuote(What), Done, Total);
+    std::fflush(stderr);
+    return;
+  }
   if (Total > 1)
     fmt::print(stderr, "{}: {} of {}\n", What, Done, Total);
   else

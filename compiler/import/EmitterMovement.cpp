@@ -1,0 +1,179 @@
+//===- EmitterMovement.cpp - Builds ops that move elements ----------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/Emitter.h"
+
+using namespace mlir;
+using namespace kpc::graph;
+
+namespace kpc::frontend {
+
+/// Twice as many dims as a value of the model may have: rules add their own.
+static constexpr size_t HighestRank = 64;
+
+/// Sizes that a tensor can have: not negative as far as is known, no overflow.
+static bool possible(ArrayRef<Expr> Sizes) {
+  return Sizes.size() <= HighestRank && llvm::none_of(Sizes, [](const Expr &E) {
+           return E.overflowed() || E.asConstant().value_or(0) < 0;
+         });
+}
+
+Value Emitter::broadcast(Value X, ArrayRef<Expr> Sizes) {
+  if (!X)
+    return {};
+  if (dims(X) == Sizes)
+    return X;
+  if (!possible(Sizes))
+    return fail(Code::ImportShape, "cannot broadcast to " + dimsText(Sizes));
+  return buildSized(BroadcastOp::getOperationName(), {X}, {}, Sizes,
+                    element(X));
+}
+
+Value Emitter::reshape(Value X, ArrayRef<Expr> Sizes) {
+  if (!X)
+    return {};
+  if (dims(X) == Sizes)
+    return X;
+  if (!possible(Sizes))
+    return fail(Code::ImportShape, "cannot reshape to " + dimsText(Sizes));
+  return buildSized(ReshapeOp::getOperationName(), {X}, {}, Sizes, element(X));
+}
+
+Value Emitter::transpose(Value X, ArrayRef<int64_t> Perm) {
+  if (!X || llvm::equal(Perm, llvm::seq<int64_t>(0, rank(X))))
+    return X;
+  return build(TransposeOp::getOperationName(), {X}, {listAttr("perm", Perm)});
+}
+
+Value Emitter::unsqueeze(Value X, ArrayRef<int64_t> Axes) {
+  if (!X)
+    return {};
+  size_t Rank = static_cast<size_t>(rank(X)) + Axes.size();
+  Dims Sizes;
+  size_t Next = 0;
+  for (size_t I = 0; I < Rank; ++I)
+    Sizes.push_back(llvm::is_contained(Axes, static_cast<int64_t>(I))
+                        ? Expr(1)
+                        : dims(X)[Next++]);
+  return reshape(X, Sizes);
+}
+
+Value Emitter::slice(Value X, ArrayRef<Expr> Starts, ArrayRef<int64_t> Steps,
+                     ArrayRef<Expr> Sizes) {
+  if (!X)
+    return {};
+  if (!possible(Sizes))
+    return fail(Code::ImportShape, "cannot slice to " + dimsText(Sizes));
+  bool Whole =
+      dims(X) == Sizes && llvm::all_of(Steps, [](int64_t S) { return S == 1; });
+  if (Whole)
+    return X;
+  return buildSized(
+      SliceOp::getOperationName(), {X},
+      {B.getNamedAttr("start", DimsAttr::get(B.getContext(), Starts)),
+       listAttr("step", Steps)},
+      Sizes, element(X));
+}
+
+Value Emitter::sliceAxis(Value X, int64_t Axis, const Expr &Start,
+                         const Expr &Count, int64_t Step) {
+  if (!X)
+    return {};
+  auto Rank = static_cast<size_t>(rank(X));
+  Dims Starts(Rank, Expr(0)), Sizes(dims(X));
+  Ints Steps(Rank, 1);
+  Starts[static_cast<size_t>(Axis)] = Start;
+  Sizes[static_cast<size_t>(Axis)] = Count;
+  Steps[static_cast<size_t>(Axis)] = Step;
+  return slice(X, Starts, Steps, Sizes);
+}
+
+Value Emitter::reverse(Value X, int64_t Axis) {
+  if (!X)
+    return {};
+  Expr Size = dims(X)[static_cast<size_t>(Axis)];
+  return sliceAxis(X, Axis, Size - 1, Size, -1);
+}
+
+/// Inputs of one concat, each an argument of its kernel: more are joined in
+/// groups first. A GPU's kernels have 4 KiB for arguments.
+static constexpr size_t MostJoined = 64;
+
+Value Emitter::concat(ArrayRef<Value> Xs, int64_t Axis) {
+  if (Xs.size() == 1)
+    return Xs[0];
+  Expr Sum(0);
+  for (Value X : Xs) {
+    if (!X)
+      return {};
+    if (Axis < 0 || Axis >= rank(X))
+      return fail(Code::ImportRank, "axis " + std::to_string(Axis) +
+                                        " is outside the rank " +
+                                        std::to_string(rank(X)));
+    Sum = Sum + dims(X)[static_cast<size_t>(Axis)];
+    for (int64_t I = 0; I < rank(X) && rank(X) == rank(Xs[0]); ++I)
+      if (auto A = static_cast<size_t>(I);
+          I != Axis && dims(X)[A] != dims(Xs[0])[A])
+        unify(dims(Xs[0])[A], dims(X)[A]);
+  }
+  if (!possible({Sum}))
+    return fail(Code::ImportBadDims, "the joined size overflows");
+  if (Xs.size() <= MostJoined)
+    return build(ConcatOp::getOperationName(), Xs, {intAttr("axis", Axis)});
+  SmallVector<Value> Parts;
+  for (size_t I = 0; I < Xs.size(); I += MostJoined)
+    Parts.push_back(concat(Xs.slice(I).take_front(MostJoined), Axis));
+  return concat(Parts, Axis);
+}
+
+Value Emitter::pad(Value X, Value Filler, ArrayRef<int64_t> Low,
+                   ArrayRef<int64_t> High, ArrayRef<int64_t> Interior) {
+  if (!X || !Filler)
+    return {};
+  auto Zero = [](int64_t V) { return V == 0; };
+  if (llvm::all_of(Low, Zero) && llvm::all_of(High, Zero) &&
+      llvm::all_of(Interior, Zero))
+    return X;
+  for (size_t I = 0; I < Low.size() && I < dims(X).size(); ++I) {
+    Expr Size = dims(X)[I];
+    Expr Spread = Interior[I] == 0
+                      ? Size
+                      : Expr::max(Size * (Interior[I] + 1) - Interior[I], 0);
+    if (!possible({Spread + Low[I] + High[I]}))
+      return fail(Code::ImportShape, "padding makes a size of " +
+                                         (Spread + Low[I] + High[I]).str());
+  }
+  return build(PadOp::getOperationName(), {X, Filler},
+               {listAttr("low", Low), listAttr("high", High),
+                listAttr("interior", Interior)});
+}
+
+Value Emitter::gather(Value X, Value Indices, int64_t Axis) {
+  return build(GatherOp::getOperationName(), {X, Indices},
+               {intAttr("axis", Axis)});
+}
+
+Value Emitter::gatherElements(Value X, Value Indices, int64_t Axis) {
+  if (!X || !Indices)
+    return {};
+  for (int64_t I = 0; rank(X) == rank(Indices) && I < rank(X); ++I)
+    if (auto A = static_cast<size_t>(I);
+        I != Axis && dims(X)[A] != dims(Indices)[A])
+      unify(dims(X)[A], dims(Indices)[A]);
+  return build(GatherElementsOp::getOperationName(), {X, Indices},
+               {intAttr("axis", Axis)});
+}
+
+Value Emitter::iota(ArrayRef<Expr> Sizes, int64_t Axis, Type Element) {
+  if (!possible(Sizes))
+    return fail(Code::ImportShape,
+                "no tensor has the sizes " + dimsText(Sizes));
+  return buildSized(IotaOp::getOperationName(), {}, {intAttr("axis", Axis)},
+                    Sizes, Element);
+}
+
+} // namespace kpc::frontend

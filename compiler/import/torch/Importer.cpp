@@ -1,0 +1,697 @@
+//===- Importer.cpp - A program on its way into the graph -----------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torch/Importer.h"
+#include "compiler/import/torch/Rules.h"
+
+#include "dialects/graph/SizeReasons.h"
+
+using namespace mlir;
+using namespace kpc::graph;
+
+namespace kpc::torch {
+
+Importer::Importer(MLIRContext &Context, const ImportOptions &Options,
+                   std::string ModelName, const Program &P,
+                   const std::set<std::string> &State, WeightStore &Weights,
+                   Diagnostics &Diags)
+    : Options(Options), ModelName(std::move(ModelName)), P(P), State(State),
+      Weights(Weights), Diags(Diags), B(&Context) {
+  Context.loadDialect<GraphDialect, func::FuncDialect>();
+}
+
+ModelPlace Importer::place(const Node &N) const {
+  std::string Name = N.Module.empty() ? N.Name : N.Module + "/" + N.Name;
+  return {.Node = printable(Name), .Op = printable(N.Target)};
+}
+
+//===----------------------------------------------------------------------===//
+// Values by name
+//===----------------------------------------------------------------------===//
+
+Value Importer::read(View &V, Emitter &E) {
+  if (V.Version == V.Of->Version)
+    return V.Made;
+  if (!V.Whole)
+    V.Made = V.Of->Now;
+  else if (Value Whole = read(*V.Whole, E))
+    V.Made = V.Forward(E, Whole);
+  else
+    return {};
+  V.Version = V.Of->Version;
+  return V.Made;
+}
+
+Value Importer::writeView(View &V, Value Part, Emitter &E) {
+  if (!V.Whole) {
+    V.Of->Now = Part;
+    ++V.Of->Version;
+    return Part;
+  }
+  Value Whole = read(*V.Whole, E);
+  Value Changed = Whole ? V.Backward(E, Whole, Part) : Value();
+  return Changed ? writeView(*V.Whole, Changed, E) : Value();
+}
+
+Value Importer::value(std::string_view Name, NodeImport &Reader) {
+  auto It = Values.find(std::string(Name));
+  if (It != Values.end())
+    return read(*It->second, Reader);
+  if (Lost.count(Name)) {
+    Reader.give();
+    return {};
+  }
+  return Reader.fail(Code::ImportUndefinedValue,
+                     "reads '" + printable(Name) + "', which nothing defines");
+}
+
+void Importer::define(const std::string &Name, Value V) {
+  auto Made = std::make_shared<View>();
+  Made->Of = std::make_shared<Storage>();
+  Made->Of->Now = Made->Made = V;
+  Values[Name] = std::move(Made);
+}
+
+void Importer::defineView(const std::string &Name, Value V,
+                          const std::string &Of,
+                          NodeImport::ForwardFunction Forward,
+                          NodeImport::BackwardFunction Backward) {
+  auto It = Values.find(Of);
+  if (It == Values.end())
+    return define(Name, V);
+  auto Made = std::make_shared<View>();
+  Made->Of = It->second->Of;
+  Made->Whole = It->second;
+  Made->Forward = std::move(Forward);
+  Made->Backward = std::move(Backward);
+  Made->Made = V;
+  Made->Version = Made->Of->Version;
+  Values[Name] = std::move(Made);
+}
+
+void Importer::alias(const std::string &Name, const std::string &Of) {
+  if (auto It = Values.find(Of); It != Values.end()) {
+    auto Same = It->second;
+    Values[Name] = std::move(Same);
+  }
+}
+
+bool Importer::write(const std::string &Name, Value V, NodeImport &Where) {
+  auto It = Values.find(Name);
+  if (It == Values.end() || !V)
+    return false;
+  Value Old = read(*It->second, Where);
+  if (!Old)
+    return false;
+  if (V == Old)
+    return true;
+  // What is written takes the type and the sizes of what is there.
+  V = Where.cast(V, Emitter::element(Old));
+  if (V && Emitter::dims(V) != Emitter::dims(Old))
+    V = Where.broadcast(V, Emitter::dims(Old));
+  return V && writeView(*It->second, V, Where);
+}
+
+const TensorMeta *Importer::meta(std::string_view Name) const {
+  for (const Graph *G : llvm::reverse(Graphs))
+    if (auto It = G->Tensors.find(Name); It != G->Tensors.end())
+      return &It->second;
+  return nullptr;
+}
+
+std::optional<Expr> Importer::sizeOf(const Size &S) const {
+  if (S.Text.empty())
+    return Expr(S.Number);
+  std::optional<Expr> E = parseSize(S.Text, Symbols);
+  return E && !E->overflowed() ? std::optional(Facts.simplify(*E))
+                               : std::nullopt;
+}
+
+std::optional<Expr> Importer::number(std::string_view Name) const {
+  for (const Graph *G : llvm::reverse(Graphs))
+    if (auto It = G->Numbers.find(Name); It != G->Numbers.end())
+      return sizeOf(It->second);
+  return std::nullopt;
+}
+
+bool Importer::check(NodeImport &N, const std::string &Name, Value V) {
+  const TensorMeta *M = meta(Name);
+  if (!M)
+    return true;
+  Type Declared = graphType(B.getContext(), M->Type);
+  ArrayRef<Expr> Sizes = Emitter::dims(V);
+  bool Fits =
+      Declared == Emitter::element(V) && Sizes.size() == M->Sizes.size();
+  std::string Text = "[";
+  for (size_t I = 0; I < M->Sizes.size(); ++I) {
+    std::optional<Expr> E = sizeOf(M->Sizes[I]);
+    Text += (I ? ", " : "") + (E ? E->str() : std::string("?"));
+    if (Fits && E)
+      Fits = Facts.isEqual(*E, Sizes[I]).value_or(true);
+  }
+  if (Fits)
+    return true;
+  N.fail(Code::ImportShape,
+         "kpc computes " + typeText(Emitter::element(V)) + dimsText(Sizes) +
+             ", but the archive declares " + typeName(M->Type) + Text + "]");
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Dims
+//===----------------------------------------------------------------------===//
+
+void Importer::declareDim(const NamedSymbol &N) {
+  const std::string &Symbol = N.Symbol, &Dim = N.Name;
+  shape::SymbolFacts Known;
+  if (auto It = P.Ranges.find(Symbol); It != P.Ranges.end()) {
+    Known.Min = It->second.Min;
+    // PyTorch writes "no bound" as a very large number.
+    if (It->second.Max < (int64_t(1) << 40))
+      Known.Max = It->second.Max;
+  }
+  if (auto It = Given.find(Dim); It != Given.end()) {
+    const shape::SymbolFacts &Asked = It->second;
+    if (Asked.Min > Known.Max || Asked.Max < Known.Min) {
+      Diags.error(Code::ImportDimOption)
+          .message("--dim gives '" + Dim + "' sizes from " +
+                   std::to_string(Asked.Min) +
+                   " on, but the program was "
+                   "exported for " +
+                   std::to_string(Known.Min) + " to " +
+                   std::to_string(Known.Max));
+    }
+    Known.Min = std::max(Known.Min, Asked.Min);
+    Known.Max = std::min(Known.Max, Asked.Max);
+    Known.Divisor = Asked.Divisor;
+    Known.Optimum = Asked.Optimum;
+  }
+  if (Known.Min == Known.Max) {
+    Symbols.emplace(Symbol, Expr(Known.Min));
+    return;
+  }
+  if (Known.Optimum)
+    Known.Optimum = std::clamp(*Known.Optimum, Known.Min, Known.Max);
+  Symbols.emplace(Symbol, Expr::symbol(Dim));
+  Facts.declare(Dim, Known);
+  if (Options.Notes && !Given.count(Dim) && !N.Input.empty())
+    Options.Notes->push_back("dim " + std::to_string(N.Axis) + " of input '" +
+                             printable(N.Input) +
+                             "' has no name in the program; it is called '" +
+                             Dim + "', as in --dim " + Dim + "=8");
+}
+
+void Importer::readDimOptions() {
+  Given = Options.Dims;
+  for (const auto &[Name, Sizes] : Options.Places)
+    for (size_t I = 0; I < Sizes.size(); ++I)
+      if (Sizes[I] != shape::SymbolFacts())
+        Given.emplace(plainName(Name + "_" + std::to_string(I)), Sizes[I]);
+}
+
+void Importer::readSymbols() {
+  readDimOptions();
+  std::set<std::string> Names;
+  for (const NamedSymbol &N : namedSymbols(P)) {
+    declareDim(N);
+    Names.insert(N.Name);
+  }
+  for (const auto &[Name, F] : Given)
+    if (!Names.count(Name)) {
+      std::vector<std::string_view> Known(Names.begin(), Names.end());
+      std::string_view Near = nearest(Name, Known);
+      Diags.error(Code::ImportDimOption)
+          .message("the program has no dim '" + printable(Name) + "'")
+          .hint(
+              !Near.empty() ? "did you mean '" + std::string(Near) + "'?"
+              : Names.empty()
+                  ? std::string("all of its sizes are numbers: export it with "
+                                "dynamic_shapes")
+                  : "its dims are " + llvm::join(Names, ", "));
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs and weights
+//===----------------------------------------------------------------------===//
+
+Value Importer::inputArgument(const std::string &Name, const TensorMeta &M,
+                              const std::string &Shown) {
+  auto Refuse = [&](Code C, const std::string &Why) {
+    Diags.error(C).message("the program's input '" + printable(Shown) + "' " +
+                           Why);
+    Lost.insert(Name);
+    return Value();
+  };
+  Type Element = graphType(B.getContext(), M.Type);
+  if (!Element)
+    return Refuse(Code::ImportElementType,
+                  "has " + typeName(M.Type) +
+                      ", which kpc cannot compute with");
+  Dims Sizes;
+  for (const Size &S : M.Sizes) {
+    std::optional<Expr> E = sizeOf(S);
+    if (!E)
+      return Refuse(Code::ImportBadDims, "has the size " +
+                                             printable(S.Text, 80) +
+                                             ", which kpc cannot read");
+    Sizes.push_back(*E);
+  }
+  SymbolicTensorType Ty = frontend::checkedType(Sizes, Element);
+  if (!Ty)
+    return Refuse(Code::ImportBadDims, "has the sizes " + dimsText(Sizes) +
+                                           ", which no tensor can have");
+  Location At = NameLoc::get(B.getStringAttr(printable(Shown)));
+  Signature.push_back(Shown);
+  return Main.getBody().front().addArgument(Ty, At);
+}
+
+/// The payload's elements in row-major order, densely packed; none where they
+/// lie outside of it. Its own bytes where they are that already.
+static std::optional<Weight> packed(const Payload &P, std::string Element) {
+  Weight W;
+  W.ElementType = std::move(Element);
+  W.Keep = P.Keep;
+  uint64_t Bytes = bytesOf(P.Meta.Type), Count = 1, Last = 0;
+  std::vector<int64_t> Strides;
+  bool Dense = true;
+  for (size_t I = P.Meta.Sizes.size(); I-- > 0;) {
+    int64_t Size = P.Meta.Sizes[I].Number, Stride = P.Meta.Strides[I].Number;
+    if (Size < 0 || Stride < 0 || !P.Meta.Sizes[I].Text.empty() ||
+        Size >= (int64_t(1) << 40) || Stride >= (int64_t(1) << 40))
+      return std::nullopt;
+    Dense &= Size == 1 || static_cast<uint64_t>(Stride) == Count;
+    W.Dims.insert(W.Dims.begin(), Size);
+    Strides.insert(Strides.begin(), Stride);
+    if (Size > 0 && __builtin_mul_overflow(Count, uint64_t(Size), &Count))
+      return std::nullopt;
+    if (Size == 0)
+      Count = 0;
+    uint64_t Reach = 0;
+    if (Size > 0 &&
+        (__builtin_mul_overflow(uint64_t(Size - 1), uint64_t(Stride), &Reach) ||
+         __builtin_add_overflow(Last, Reach, &Last)))
+      return std::nullopt;
+  }
+  uint64_t Start = static_cast<uint64_t>(P.Meta.Offset.Number), End = 0;
+  if (P.Meta.Offset.Number < 0 ||
+      __builtin_add_overflow(Start, Last + 1, &End) ||
+      __builtin_mul_overflow(End, Bytes, &End))
+    return std::nullopt;
+  if (Count == 0)
+    return W;
+  if (End > P.Bytes.size())
+    return std::nullopt;
+  if (Dense) {
+    W.Bytes = P.Bytes.subspan(Start * Bytes, Count * Bytes);
+    return W;
+  }
+  // An expanded tensor repeats what a short storage holds: bounded by need.
+  if (Count * Bytes > (uint64_t(1) << 34))
+    return std::nullopt;
+  auto Copy = std::make_shared<std::vector<uint8_t>>(Count * Bytes);
+  std::vector<int64_t> At(W.Dims.size(), 0);
+  for (uint64_t I = 0; I < Count; ++I) {
+    uint64_t From = Start;
+    for (size_t A = 0; A < At.size(); ++A)
+      From += static_cast<uint64_t>(At[A] * Strides[A]);
+    std::memcpy(Copy->data() + I * Bytes, P.Bytes.data() + From * Bytes, Bytes);
+    for (size_t A = At.size(); A-- > 0;) {
+      if (++At[A] < W.Dims[A])
+        break;
+      At[A] = 0;
+    }
+  }
+  W.Bytes = {Copy->data(), Copy->size()};
+  W.Keep = Copy;
+  return W;
+}
+
+Value Importer::build(const Payload &Data, const std::string &Name,
+                      NodeImport &Reader) {
+  Type Element = graphType(B.getContext(), Data.Meta.Type);
+  if (!Element)
+    return Reader.fail(Code::ImportElementType,
+                       "the tensor '" + printable(Name) + "' has " +
+                           typeName(Data.Meta.Type) +
+                           ", which kpc cannot compute with");
+  std::optional<Weight> W = packed(Data, typeText(Element));
+  if (!W)
+    return Reader.fail(Code::ImportExternalRange,
+                       "the tensor '" + printable(Name) +
+                           "' lies outside of its " +
+                           std::to_string(Data.Bytes.size()) + " bytes");
+  uint64_t Count = W->Bytes.size() / bytesOf(Data.Meta.Type);
+  if (Count > 0 && Count <= 64) {
+    auto Ty = RankedTensorType::get(W->Dims, Element);
+    if (isBool(Element)) {
+      SmallVector<bool> Bits;
+      for (uint8_t V : W->Bytes)
+        Bits.push_back(V != 0);
+      return Reader.constant(DenseElementsAttr::get(Ty, Bits));
+    }
+    return Reader.constant(DenseElementsAttr::getFromRawBuffer(
+        Ty,
+        {reinterpret_cast<const char *>(W->Bytes.data()), W->Bytes.size()}));
+  }
+  Dims Sizes(W->Dims.begin(), W->Dims.end());
+  std::string Shape = typeText(Element) + dimsText(Sizes);
+  std::string &Source = Sources[{W->Bytes.data(), Shape}];
+  if (Source.empty()) {
+    Source = ModelName + "#" + printable(Name);
+    Weights.add(Source, *W);
+  }
+  return Reader.buildSized(WeightOp::getOperationName(), {},
+                           {B.getNamedAttr("source", B.getStringAttr(Source)),
+                            B.getNamedAttr("recipe", B.getArrayAttr({}))},
+                           Sizes, Element);
+}
+
+void Importer::addPayload(const InputSpec &S) {
+  const std::string &Name = S.Value.Values.front();
+  Node Reader;
+  Reader.Name = S.Target.empty() ? Name : S.Target;
+  Reader.Target = "weight";
+  NodeImport Import(*this, Reader, B,
+                    NameLoc::get(B.getStringAttr(printable(Reader.Name))));
+  auto It = P.Payloads.find(S.Target);
+  Value V;
+  if (It == P.Payloads.end())
+    Import.fail(Code::ImportExternalMissing,
+                "the archive has no data for the tensor '" +
+                    printable(S.Target) + "'");
+  else
+    V = build(It->second, S.Target, Import);
+  if (V)
+    define(Name, V);
+  else
+    Lost.insert(Name);
+}
+
+/// Names that nodes or outputs read.
+static void collectReads(const Graph &G, std::set<std::string> &Names) {
+  auto Add = [&](const std::vector<Argument> &Args) {
+    for (const Argument &A : Args) {
+      Names.insert(A.Values.begin(), A.Values.end());
+      if (A.Sub)
+        collectReads(*A.Sub, Names);
+    }
+  };
+  Add(G.Outputs);
+  for (const Node &N : G.Nodes)
+    Add(N.Inputs);
+}
+
+void Importer::addInputs() {
+  std::set<std::string> Read;
+  collectReads(P.Main, Read);
+  auto AddArgument = [&](const InputSpec &S) {
+    const std::string &Name = S.Value.Values.front();
+    const TensorMeta *M = meta(Name);
+    const std::string &Shown = isTensorInput(S) ? Name : S.Target;
+    if (Value V = M ? inputArgument(Name, *M, Shown) : Value())
+      define(Name, V);
+  };
+  // The user's inputs first, then the state.
+  for (const InputSpec &S : P.Inputs)
+    if (isTensorInput(S))
+      AddArgument(S);
+  for (const InputSpec &S : P.Inputs) {
+    if (S.Value.Values.empty() || isTensorInput(S))
+      continue;
+    const std::string &Name = S.Value.Values.front();
+    if (State.count(S.Target)) {
+      AddArgument(S);
+      continue;
+    }
+    // What nothing reads needs no data, as counters of batches.
+    if (S.Is == InputSpec::Kind::Parameter || S.Is == InputSpec::Kind::Buffer ||
+        S.Is == InputSpec::Kind::Constant) {
+      if (Read.count(Name))
+        addPayload(S);
+    } else if (S.Is == InputSpec::Kind::CustomObject && Read.count(Name)) {
+      Diags.error(Code::ImportValueType)
+          .message("the program holds a custom object, '" + printable(Name) +
+                   "', but kpc takes tensors");
+      Lost.insert(Name);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+static void forEachResult(const Node &N,
+                          llvm::function_ref<void(const std::string &)> Do) {
+  for (const Argument &A : N.Outputs)
+    if (A.Is == Argument::Kind::Tensor || A.Is == Argument::Kind::Tensors)
+      for (const std::string &Name : A.Values)
+        if (!Name.empty())
+          Do(Name);
+}
+
+void Importer::importNode(const Node &N) {
+  // Symbolic numbers are known by what the archive says of them.
+  bool Makes = false;
+  forEachResult(N, [&](const std::string &) { Makes = true; });
+  bool Writes = false;
+  const Rule *R = findRule(N.Target, Writes);
+  if (!R && !Makes &&
+      llvm::all_of(N.Outputs,
+                   [](const Argument &A) {
+                     return A.Is != Argument::Kind::Other &&
+                            A.Is != Argument::Kind::None;
+                   }) &&
+      !N.Outputs.empty())
+    return;
+  if (!R) {
+    Missing &M = Unknown[N.Target];
+    if (M.Count++ == 0)
+      M.First = &N;
+    forEachResult(N, [&](const std::string &Name) { Lost.insert(Name); });
+    return;
+  }
+  size_t Errors = Diags.errorCount();
+  ModelPlace Where = place(N);
+  Location Op = NameLoc::get(B.getStringAttr(printable(N.Target)));
+  NodeImport Import(*this, N, B, NameLoc::get(B.getStringAttr(Where.Node), Op));
+  bool AnyLost = false;
+  for (const Argument &A : N.Inputs)
+    for (const std::string &Name : A.Values)
+      AnyLost |= Lost.count(Name) != 0;
+  if (!AnyLost) {
+    R->Import(Import);
+    if (Writes && !Import.bad()) {
+      const Argument *Self = N.Inputs.empty() ? nullptr : &N.Inputs.front();
+      std::string Result;
+      forEachResult(N, [&](const std::string &Name) { Result = Name; });
+      if (!Self || Self->Is != Argument::Kind::Tensor || Result.empty() ||
+          !write(Self->Values[0], value(Result, Import), Import))
+        Import.give();
+      else
+        alias(Result, Self->Values[0]);
+    }
+    if (Import.bad() && Diags.errorCount() == Errors)
+      Diags.error(Code::ImportUnsupported)
+          .at(Where)
+          .message("this form of the operator is not supported");
+  }
+  forEachResult(N, [&](const std::string &Name) {
+    if (AnyLost || Import.bad())
+      Lost.insert(Name);
+    else if (!Values.count(Name))
+      Import.unsupported("result '" + printable(Name) +
+                         "' is not computed by kpc");
+    if (Import.bad())
+      Lost.insert(Name);
+  });
+}
+
+void Importer::importNodes(const Graph &G) {
+  for (const Node &N : G.Nodes)
+    importNode(N);
+}
+
+std::optional<SmallVector<Value>> Importer::inlineGraph(const Graph &G,
+                                                        ArrayRef<Value> Inputs,
+                                                        NodeImport &Caller) {
+  if (Inputs.size() != G.Inputs.size() || Graphs.size() > 32) {
+    Caller.fail(Code::ImportMalformed,
+                "calls a graph of " + std::to_string(G.Inputs.size()) +
+                    " inputs with " + std::to_string(Inputs.size()));
+    return std::nullopt;
+  }
+  // Names of a subgraph are its own.
+  auto Outside = Values;
+  Graphs.push_back(&G);
+  for (auto [A, V] : llvm::zip(G.Inputs, Inputs))
+    if (A.Is == Argument::Kind::Tensor && V)
+      define(A.Values[0], V);
+  importNodes(G);
+  std::optional<SmallVector<Value>> Results(std::in_place);
+  for (const Argument &A : G.Outputs)
+    for (const std::string &Name : A.Values)
+      if (Value V = value(Name, Caller); V && Results)
+        Results->push_back(V);
+      else
+        Results.reset();
+  Graphs.pop_back();
+  Values = std::move(Outside);
+  return Results;
+}
+
+void Importer::reportUnknown() {
+  std::vector<std::string_view> Names;
+  std::vector<std::string> Store;
+  for (const auto &[Target, M] : Unknown) {
+    std::string Text = "kpc has no import rule for this operator, which the "
+                       "program uses " +
+                       std::to_string(M.Count) +
+                       (M.Count == 1 ? " time" : " times");
+    if (!M.First->Source.empty())
+      Text += ", first in " + printable(M.First->Source);
+    Diags.error(Code::ImportUnknownOp)
+        .at(place(*M.First))
+        .message(Text)
+        .hint("program.run_decompositions() makes core operators of many; "
+              "`kpc ops --domain aten` lists what imports");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+void Importer::finish() {
+  SmallVector<Value> Results;
+  SmallVector<std::string> Names;
+  Node Reader;
+  Reader.Name = "output";
+  NodeImport Import(*this, Reader, B, Main.getLoc());
+  auto Give = [&](std::string Name, const std::string &Of) {
+    Value V = value(Of, Import);
+    if (!V)
+      return;
+    std::string Wanted = Name;
+    for (unsigned I = 1;
+         llvm::is_contained(Names, Name) || llvm::is_contained(Signature, Name);
+         ++I)
+      Name = Wanted + (I == 1 ? "_out" : "_out" + std::to_string(I));
+    Results.push_back(V);
+    Names.push_back(Name);
+  };
+  size_t Place = 0;
+  for (const OutputSpec &S : P.Outputs) {
+    if (S.Is == OutputSpec::Kind::User) {
+      std::string Name = outputName(P, Place++);
+      if (S.Value.Is == Argument::Kind::Tensor)
+        Give(Name, S.Value.Values[0]);
+      else if (S.Value.Is == Argument::Kind::Int) {
+        NodeImport Number(*this, Reader, B, Main.getLoc());
+        std::optional<Expr> E = S.Value.Values[0].empty()
+                                    ? std::optional(Expr(S.Value.Ints[0]))
+                                    : number(S.Value.Values[0]);
+        if (E) {
+          Results.push_back(Number.sizeScalar(*E, B.getI64Type()));
+          Names.push_back(Name);
+        }
+      }
+    } else if (S.Is != OutputSpec::Kind::Other) {
+      Give(S.Target, S.Value.Values[0]);
+      if (S.Is == OutputSpec::Kind::BufferMutation && !State.count(S.Target))
+        Written.insert(S.Target);
+    }
+  }
+  // Inputs and buffers that operators wrote to.
+  for (const InputSpec &S : P.Inputs) {
+    if (S.Value.Values.empty())
+      continue;
+    const std::string &Name = S.Value.Values.front();
+    auto It = Values.find(Name);
+    if (It == Values.end() || It->second->Of->Version == 0)
+      continue;
+    if (isTensorInput(S)) {
+      Give(Name, Name);
+    } else if (S.Is == InputSpec::Kind::Buffer) {
+      if (!State.count(S.Target))
+        Written.insert(S.Target);
+      else
+        Give(S.Target, Name);
+    }
+  }
+  func::ReturnOp::create(B, Main.getLoc(), Results);
+  Main.setFunctionType(B.getFunctionType(Main.getBody().getArgumentTypes(),
+                                         TypeRange(ValueRange(Results))));
+  for (auto [I, Input] : llvm::enumerate(Signature))
+    Main.setArgAttr(I, "graph.name", B.getStringAttr(Input));
+  for (auto [I, Name] : llvm::enumerate(Names))
+    Main.setResultAttr(I, "graph.name", B.getStringAttr(Name));
+  setSymbolFacts(*Module, Facts);
+}
+
+OwningOpRef<ModuleOp> Importer::run() {
+  size_t Errors = Diags.errorCount();
+  Location Loc =
+      NameLoc::get(StringAttr::get(B.getContext(), printable(ModelName)));
+  Module = ModuleOp::create(Loc);
+  B.setInsertionPointToEnd(Module->getBody());
+  Main = func::FuncOp::create(B, Loc, "main", B.getFunctionType({}, {}));
+  B.setInsertionPointToEnd(Main.addEntryBlock());
+  Graphs.push_back(&P.Main);
+  readSymbols();
+  if (Diags.errorCount() != Errors)
+    return {};
+  addInputs();
+  importNodes(P.Main);
+  reportUnknown();
+  finish();
+  if (Diags.errorCount() != Errors)
+    return {};
+  return std::move(Module);
+}
+
+OwningOpRef<ModuleOp> importProgram(MLIRContext &Context,
+                                    const std::string &Path,
+                                    const ImportOptions &Options,
+                                    WeightStore &Weights, Diagnostics &Diags) {
+  std::string Name = Options.ModelName.empty()
+                         ? Path.substr(Path.rfind('/') + 1)
+                         : Options.ModelName;
+  if (Diags.file().empty())
+    Diags.setFile(Name);
+  std::optional<Program> P = readProgram(Path, Diags);
+  if (!P)
+    return {};
+  std::set<std::string> State;
+  // Which buffers are written to is known once all nodes are read.
+  for (int Pass = 0;; ++Pass) {
+    std::vector<std::string> Notes;
+    ImportOptions Own = Options;
+    Own.Notes = &Notes;
+    WeightStore Found;
+    Importer I(Context, Own, Name, *P, State, Found, Diags);
+    OwningOpRef<ModuleOp> Module = I.run();
+    if (Module && !I.writtenBuffers().empty() && Pass == 0) {
+      State = I.writtenBuffers();
+      continue;
+    }
+    for (const auto &[Source, W] : Found.all())
+      Weights.add(Source, W);
+    if (Options.Notes && Module) {
+      llvm::append_range(*Options.Notes, Notes);
+      for (const std::string &Buffer : State)
+        Options.Notes->push_back(
+            "the program writes to its buffer '" + printable(Buffer) +
+            "': it is an input and, as '" + printable(Buffer) +
+            "_out', an output of the compiled model");
+    }
+    return Module;
+  }
+}
+
+} // namespace kpc::torch

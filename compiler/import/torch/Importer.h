@@ -1,0 +1,122 @@
+//===- Importer.h - A program on its way into the graph ---------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// torch.export leaves operators that write to their operands, also through
+/// views, in the graph. The graph dialect has values only. So each name stands
+/// for a view of a storage: a write makes the storage's next value through all
+/// views on the way, and a view that is read after that is made anew.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_IMPORT_TORCH_IMPORTER_H
+#define KPC_COMPILER_IMPORT_TORCH_IMPORTER_H
+
+#include "compiler/import/torch/ImportProgram.h"
+#include "compiler/import/torch/NodeImport.h"
+
+#include <set>
+#include <unordered_map>
+
+namespace kpc::torch {
+
+class Importer {
+public:
+  /// `State`: buffers that the program writes to; they become inputs and
+  /// outputs.
+  Importer(mlir::MLIRContext &Context, const ImportOptions &Options,
+           std::string ModelName, const Program &P,
+           const std::set<std::string> &State, WeightStore &Weights,
+           Diagnostics &Diags);
+
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+  /// Buffers that were found to be written to, and were not in `State`.
+  const std::set<std::string> &writtenBuffers() const { return Written; }
+
+  //===--- values by name -------------------------------------------------===//
+  Value value(std::string_view Name, NodeImport &Reader);
+  void define(const std::string &Name, Value V);
+  void defineView(const std::string &Name, Value V, const std::string &Of,
+                  NodeImport::ForwardFunction Forward,
+                  NodeImport::BackwardFunction Backward);
+  /// Writes to the storage that `Name` shows.
+  bool write(const std::string &Name, Value V, NodeImport &Where);
+  /// `Name` stands for what `Of` stands for.
+  void alias(const std::string &Name, const std::string &Of);
+  const TensorMeta *meta(std::string_view Name) const;
+  std::optional<Expr> number(std::string_view Name) const;
+  std::optional<Expr> sizeOf(const Size &S) const;
+  /// Whether a result is what the archive declares; reports if not.
+  bool check(NodeImport &N, const std::string &Name, Value V);
+  /// Imports a subgraph's nodes in place. The outputs' values, or none.
+  std::optional<SmallVector<Value>>
+  inlineGraph(const Graph &G, ArrayRef<Value> Inputs, NodeImport &Caller);
+
+  const shape::Facts &facts() const { return Facts; }
+  Diagnostics &diagnostics() { return Diags; }
+  ModelPlace place(const Node &N) const;
+
+private:
+  struct Storage {
+    Value Now;
+    unsigned Version = 0;
+    std::string Input; ///< the placeholder that it is, if any
+  };
+  struct View {
+    std::shared_ptr<Storage> Of;
+    std::shared_ptr<View> Whole; ///< null: it is the whole storage
+    NodeImport::ForwardFunction Forward;
+    NodeImport::BackwardFunction Backward;
+    Value Made;
+    unsigned Version = 0; ///< of the storage, when `Made` was made
+  };
+  Value read(View &V, Emitter &E);
+  Value writeView(View &V, Value Part, Emitter &E);
+
+  void readSymbols();
+  void declareDim(const NamedSymbol &N);
+  void readDimOptions();
+  void addInputs();
+  void addPayload(const InputSpec &S);
+  Value build(const Payload &P, const std::string &Name, NodeImport &Reader);
+  void importNodes(const Graph &G);
+  void importNode(const Node &N);
+  void reportUnknown();
+  void finish();
+  Value inputArgument(const std::string &Name, const TensorMeta &M,
+                      const std::string &Shown);
+
+  const ImportOptions &Options;
+  std::string ModelName;
+  const Program &P;
+  const std::set<std::string> &State;
+  WeightStore &Weights;
+  Diagnostics &Diags;
+  mlir::OpBuilder B;
+  mlir::OwningOpRef<mlir::ModuleOp> Module;
+  mlir::func::FuncOp Main;
+  std::unordered_map<std::string, std::shared_ptr<View>> Values;
+  std::set<std::string, std::less<>> Lost;
+  std::vector<const Graph *> Graphs; ///< outer ones first
+  shape::Facts Facts;
+  /// What PyTorch's symbols stand for: a dim with a name, or a number.
+  std::map<std::string, Expr, std::less<>> Symbols;
+  std::map<std::string, shape::SymbolFacts, std::less<>> Given;
+  std::vector<std::string> Signature;
+  std::set<std::string> Written;
+  /// Weights by where their bytes are: tied ones share one.
+  std::map<std::pair<const uint8_t *, std::string>, std::string> Sources;
+  struct Missing {
+    const Node *First;
+    size_t Count = 0;
+  };
+  std::map<std::string, Missing> Unknown;
+};
+
+} // namespace kpc::torch
+
+#endif // KPC_COMPILER_IMPORT_TORCH_IMPORTER_H

@@ -1,0 +1,74 @@
+//===- Rules.cpp - Import rules by aten operator --------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torch/Rules.h"
+#include "compiler/import/torch/Operators.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace kpc::torch {
+
+const std::vector<const Rule *> &allRules() {
+  static const std::vector<const Rule *> All = [] {
+    std::vector<const Rule *> Rows;
+    for (ArrayRef<Rule> Table :
+         {elementwiseRules(), activationRules(), castRules(), creationRules(),
+          viewRules(), movementRules(), indexingRules(), reductionRules(),
+          normalizationRules(), linearRules(), attentionRules(),
+          convolutionRules(), poolingRules(), resizeRules(), recurrentRules(),
+          controlRules()})
+      for (const Rule &R : Table)
+        Rows.push_back(&R);
+    return Rows;
+  }();
+  return All;
+}
+
+/// "aten.add.Tensor", and "torchvision.nms.default" as it is.
+static std::string wholeTarget(const Rule &R) {
+  bool Other = llvm::StringRef(R.Target).count('.') > 1 ||
+               llvm::StringRef(R.Target).starts_with("higher_order.");
+  return (Other ? "" : "aten.") + std::string(R.Target);
+}
+
+/// "aten.add_.Tensor"
+static std::string writingTarget(const Rule &R) {
+  auto [Op, Overload] = llvm::StringRef(R.Target).split('.');
+  return ("aten." + Op + "_." + Overload).str();
+}
+
+const Rule *findRule(std::string_view Target, bool &Writes) {
+  static const llvm::StringMap<std::pair<const Rule *, bool>> ByTarget = [] {
+    llvm::StringMap<std::pair<const Rule *, bool>> Map;
+    for (const Rule *R : allRules()) {
+      Map[wholeTarget(*R)] = {R, false};
+      if (R->Form == InPlace::Yes)
+        Map[writingTarget(*R)] = {R, true};
+    }
+    return Map;
+  }();
+  auto It = ByTarget.find(Target);
+  if (It == ByTarget.end())
+    return nullptr;
+  Writes = It->second.second;
+  return It->second.first;
+}
+
+std::vector<OperatorInfo> supportedOperators() {
+  std::vector<OperatorInfo> Ops;
+  for (const Rule *R : allRules()) {
+    Ops.push_back({wholeTarget(*R), R->Limits});
+    if (R->Form == InPlace::Yes)
+      Ops.push_back({writingTarget(*R), R->Limits});
+  }
+  llvm::sort(Ops, [](const OperatorInfo &A, const OperatorInfo &B) {
+    return A.Name < B.Name;
+  });
+  return Ops;
+}
+
+} // namespace kpc::torch

@@ -1,0 +1,59 @@
+//===- Rules.h - Import rules by aten operator ------------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Each file of rules/ holds one family of operators: functions that read a
+/// node's arguments by their names in the operator's schema and give its
+/// results, and a table of them. A row with an in-place form needs no second
+/// one: what `add.Tensor` computes, `add_.Tensor` writes to `self`.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_IMPORT_TORCH_RULES_H
+#define KPC_COMPILER_IMPORT_TORCH_RULES_H
+
+#include "compiler/import/torch/NodeImport.h"
+
+namespace kpc::torch {
+
+using RuleFunction = void (*)(NodeImport &);
+
+enum class InPlace : bool { No, Yes };
+
+struct Rule {
+  std::string_view Target; ///< "add.Tensor" of aten; else with its domain
+  RuleFunction Import;
+  /// Whether aten has a form with '_' behind the name as well.
+  InPlace Form = InPlace::No;
+  std::string_view Limits = {}; ///< what of it does not compile
+};
+
+ArrayRef<Rule> elementwiseRules();
+ArrayRef<Rule> activationRules();
+ArrayRef<Rule> castRules();
+ArrayRef<Rule> creationRules();
+ArrayRef<Rule> viewRules();
+ArrayRef<Rule> movementRules();
+ArrayRef<Rule> indexingRules();
+ArrayRef<Rule> reductionRules();
+ArrayRef<Rule> normalizationRules();
+ArrayRef<Rule> linearRules();
+ArrayRef<Rule> attentionRules();
+ArrayRef<Rule> convolutionRules();
+ArrayRef<Rule> poolingRules();
+ArrayRef<Rule> resizeRules();
+ArrayRef<Rule> recurrentRules();
+ArrayRef<Rule> controlRules();
+
+/// The rule for "aten.add_.Tensor"; `Writes` says whether it is the form that
+/// writes to `self`. Null if there is none.
+const Rule *findRule(std::string_view Target, bool &Writes);
+const std::vector<const Rule *> &allRules();
+
+} // namespace kpc::torch
+
+#endif // KPC_COMPILER_IMPORT_TORCH_RULES_H

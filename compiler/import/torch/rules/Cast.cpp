@@ -1,0 +1,91 @@
+//===- Cast.cpp - Import of conversions and copies ------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torch/Rules.h"
+
+using namespace kpc::graph;
+
+namespace kpc::torch {
+
+/// What shares memory with `self` as it is.
+static void same(NodeImport &N) {
+  N.view(
+      0, "self", [](Emitter &, Value X) { return X; },
+      [](Emitter &, Value, Value Part) { return Part; });
+}
+
+static void copy(NodeImport &N) { N.result(N.tensor("self")); }
+
+/// A conversion shares memory where it changes nothing, unless `copy` is set.
+static void convert(NodeImport &N) {
+  Value X = N.tensor("self");
+  Type T = N.declaredType();
+  if (!X || !T)
+    return N.give();
+  if (N.element(X) == T && !N.flag("copy", false))
+    return same(N);
+  N.result(N.cast(X, T));
+}
+
+/// Drops out nothing: a compiled model infers.
+static void dropout(NodeImport &N) {
+  std::string_view Name = N.has("input") ? "input" : "self";
+  if (N.flag("train", false) && N.real("p", 0.5) != 0) {
+    N.unsupported("the program trains: export it after model.eval()");
+    return;
+  }
+  N.view(
+      0, Name, [](Emitter &, Value X) { return X; },
+      [](Emitter &, Value, Value Part) { return Part; });
+}
+
+/// What is written takes self's sizes and type; the importer does both.
+static void copyFrom(NodeImport &N) {
+  Value X = N.tensor("self"), From = N.tensor("src");
+  if (X && From)
+    N.result(N.broadcast(N.cast(From, N.element(X)), N.dims(X)));
+}
+
+/// Checks that the exporter made, which hold for every run.
+static void nothing(NodeImport &) {}
+
+ArrayRef<Rule> castRules() {
+  constexpr InPlace Too = InPlace::Yes;
+  static const Rule Rows[] = {
+      {"_assert_async.msg", nothing},
+      {"_assert_scalar.default", nothing},
+      {"_assert_tensor_metadata.default", nothing},
+      {"_to_copy.default", convert},
+      {"alias.default", same},
+      {"clone.default", copy},
+      {"contiguous.default", copy},
+      {"copy.default", copyFrom, Too},
+      {"detach.default", same, Too},
+      {"dropout.default", dropout, Too},
+      {"feature_dropout.default", dropout, Too},
+      {"alpha_dropout.default", dropout, Too},
+      {"lift.default", same},
+      {"lift_fresh.default", same},
+      {"lift_fresh_copy.default", copy},
+      {"positive.default", same},
+      {"resolve_conj.default", same},
+      {"resolve_neg.default", same},
+      {"sym_constrain_range.default", nothing},
+      {"sym_constrain_range_for_size.default", nothing},
+      {"to.device", convert},
+      {"to.dtype", convert},
+      {"to.dtype_layout", convert},
+      {"to.other", convert},
+      {"to.prim_Device", convert},
+      {"type_as.default", convert},
+      {"_convert_element_type.default", convert},
+      {"prims.convert_element_type.default", convert},
+  };
+  return Rows;
+}
+
+} // namespace kpc::torch

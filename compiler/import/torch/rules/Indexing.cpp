@@ -1,0 +1,472 @@
+//===- Indexing.cpp - Import of reads and writes by index -----------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torch/Importer.h"
+#include "compiler/import/torch/Rules.h"
+
+using namespace kpc::graph;
+
+namespace kpc::torch {
+
+static Ints moved(size_t Rank, ArrayRef<int64_t> First) {
+  Ints Perm(First);
+  for (size_t I = 0; I < Rank; ++I)
+    if (!llvm::is_contained(First, static_cast<int64_t>(I)))
+      Perm.push_back(static_cast<int64_t>(I));
+  return Perm;
+}
+
+static Ints inverse(ArrayRef<int64_t> Perm) {
+  Ints Back(Perm.size(), 0);
+  for (size_t I = 0; I < Perm.size(); ++I)
+    Back[static_cast<size_t>(Perm[I])] = static_cast<int64_t>(I);
+  return Back;
+}
+
+namespace {
+/// The index tensors of `index` and `index_put`, made one.
+struct Places {
+  Ints Axes;   ///< that are indexed
+  Value Index; ///< [sizes…, axes]
+  Dims Sizes;  ///< of the index tensors together
+  Value Mask;  ///< instead of all this: one tensor of bools
+};
+} // namespace
+
+static std::optional<Places> readPlaces(NodeImport &N, Value X) {
+  SmallVector<Value> Given = N.tensors("indices");
+  if (N.bad() || !X)
+    return std::nullopt;
+  Places P;
+  SmallVector<Value> Used;
+  for (size_t I = 0; I < Given.size(); ++I) {
+    if (!Given[I])
+      continue;
+    if (isBool(N.element(Given[I]))) {
+      if (I != 0 ||
+          llvm::count_if(Given, [](Value V) { return bool(V); }) != 1) {
+        N.unsupported("a mask among other indices");
+        return std::nullopt;
+      }
+      P.Mask = Given[I];
+      return P;
+    }
+    P.Axes.push_back(static_cast<int64_t>(I));
+    Used.push_back(N.cast(Given[I], N.i64()));
+  }
+  if (Used.empty() || P.Axes.back() >= N.rank(X)) {
+    N.fail(Code::ImportRank, "has more indices than there are dimensions");
+    return std::nullopt;
+  }
+  P.Sizes = Dims(N.dims(Used[0]));
+  for (Value V : Used) {
+    std::optional<Dims> Both = N.broadcastSizes(P.Sizes, N.dims(V));
+    if (!Both)
+      return std::nullopt;
+    P.Sizes = *Both;
+  }
+  SmallVector<Value> Columns;
+  for (auto [A, V] : llvm::zip(P.Axes, Used)) {
+    V = N.broadcast(V, P.Sizes);
+    // From the end, where they are negative.
+    Value Size = N.sizeScalar(N.dims(X)[static_cast<size_t>(A)], N.i64());
+    V = N.select(N.compare(Predicate::lt, V, N.scalarInt(0, N.i64())),
+                 N.add(V, Size), V);
+    Columns.push_back(N.unsqueeze(V, {static_cast<int64_t>(P.Sizes.size())}));
+  }
+  P.Index = N.concat(Columns, static_cast<int64_t>(P.Sizes.size()));
+  return P;
+}
+
+static void index(NodeImport &N) {
+  Value X = N.tensor("self");
+  std::optional<Places> P = readPlaces(N, X);
+  if (!P)
+    return;
+  if (P->Mask) {
+    N.unsupported("picks elements by a mask: how many is known only when the "
+                  "model runs");
+    return;
+  }
+  if (P->Axes.size() == 1) {
+    Value Index = N.reshape(P->Index, P->Sizes);
+    return N.result(N.gather(X, Index, P->Axes[0]));
+  }
+  Value Y =
+      N.build(GatherNdOp::getOperationName(),
+              {N.transpose(X, moved(N.dims(X).size(), P->Axes)), P->Index},
+              {N.intAttr("batch_dims", 0)});
+  if (!Y)
+    return;
+  // Index tensors side by side: their sizes stand where they stood.
+  bool Together = P->Axes.back() - P->Axes.front() + 1 ==
+                  static_cast<int64_t>(P->Axes.size());
+  auto Own = static_cast<int64_t>(P->Sizes.size());
+  if (Together && P->Axes[0] > 0) {
+    Ints Perm;
+    for (int64_t I = 0; I < P->Axes[0]; ++I)
+      Perm.push_back(Own + I);
+    for (int64_t I = 0; I < Own; ++I)
+      Perm.push_back(I);
+    for (int64_t I = Own + P->Axes[0]; I < N.rank(Y); ++I)
+      Perm.push_back(I);
+    Y = N.transpose(Y, Perm);
+  }
+  N.result(Y);
+}
+
+static mlir::NamedAttribute kindAttr(NodeImport &N, ScatterKind K) {
+  mlir::Builder &B = N.builder();
+  return B.getNamedAttr("kind", ScatterKindAttr::get(B.getContext(), K));
+}
+
+static void indexPut(NodeImport &N) {
+  Value X = N.tensor("self"), Values = N.tensor("values");
+  bool Adds = N.flag("accumulate", false);
+  std::optional<Places> P = readPlaces(N, X);
+  if (!P || !Values)
+    return N.give();
+  Values = N.cast(Values, N.element(X));
+  if (P->Mask) {
+    Value Mask = P->Mask;
+    Dims Sizes(N.dims(Mask));
+    Sizes.append(N.dims(X).size() - Sizes.size(), Expr(1));
+    Value One = typeOf(Values).getNumElements() == Expr(1)
+                    ? N.reshape(Values, {})
+                    : Value();
+    if (!One) {
+      N.unsupported("writes more than one value by a mask");
+      return;
+    }
+    Value New = Adds ? N.add(X, One) : One;
+    return N.result(N.select(N.reshape(Mask, Sizes), New, X));
+  }
+  Ints Perm = moved(N.dims(X).size(), P->Axes);
+  Value Turned = N.transpose(X, Perm);
+  if (!Turned)
+    return;
+  Dims Rest(N.dims(Turned).drop_front(P->Axes.size()));
+  Dims Wanted(P->Sizes);
+  Wanted.append(Rest);
+  bool Together = P->Axes.back() - P->Axes.front() + 1 ==
+                  static_cast<int64_t>(P->Axes.size());
+  if (Together && P->Axes[0] > 0 && N.rank(Values) > 0) {
+    // The values' sizes are those of the result of `index`.
+    auto Own = static_cast<int64_t>(P->Sizes.size());
+    int64_t Front = P->Axes[0];
+    Dims Read(N.dims(X).take_front(static_cast<size_t>(Front)));
+    Read.append(P->Sizes);
+    Read.append(N.dims(X).begin() + P->Axes.back() + 1, N.dims(X).end());
+    Values = N.broadcast(Values, Read);
+    Ints Order;
+    for (int64_t I = 0; I < Own; ++I)
+      Order.push_back(Front + I);
+    for (int64_t I = 0; I < Front; ++I)
+      Order.push_back(I);
+    for (int64_t I = Own + Front; I < static_cast<int64_t>(Read.size()); ++I)
+      Order.push_back(I);
+    Values = N.transpose(Values, Order);
+  } else {
+    Values = N.broadcast(Values, Wanted);
+  }
+  Value Y = N.build(ScatterNdOp::getOperationName(), {Turned, P->Index, Values},
+                    {kindAttr(N, Adds ? ScatterKind::add : ScatterKind::none)});
+  N.result(N.transpose(Y, inverse(Perm)));
+}
+
+static void indexSelect(NodeImport &N) {
+  Value X = N.tensor("self"), Index = N.tensor("index");
+  if (!X || !Index)
+    return;
+  if (N.rank(Index) == 0)
+    Index = N.unsqueeze(Index, {0});
+  N.result(N.gather(X, Index, N.axis(N.integer("dim", 0), N.rank(X))));
+}
+
+static void embedding(NodeImport &N) {
+  N.result(N.gather(N.tensor("weight"), N.tensor("indices"), 0));
+}
+
+static void gather(NodeImport &N) {
+  Value X = N.tensor("self"), Index = N.tensor("index");
+  if (!X || !Index)
+    return;
+  if (N.rank(X) == 0)
+    return N.result(X);
+  int64_t Axis = N.axis(N.integer("dim", 0), N.rank(X));
+  N.result(N.gatherElements(X, Index, Axis));
+}
+
+static void takeAlong(NodeImport &N) {
+  Value X = N.tensor("self"), Index = N.tensor("indices");
+  if (!X || !Index || !N.has("dim"))
+    return N.give();
+  auto Axis = static_cast<size_t>(N.axis(N.integer("dim", 0), N.rank(X)));
+  Dims A(N.dims(X)), C(N.dims(Index));
+  A[Axis] = C[Axis] = Expr(1);
+  std::optional<Dims> Both = N.broadcastSizes(A, C);
+  if (!Both)
+    return;
+  Dims SizesX = *Both, SizesI = *Both;
+  SizesX[Axis] = N.dims(X)[Axis];
+  SizesI[Axis] = N.dims(Index)[Axis];
+  N.result(N.gatherElements(N.broadcast(X, SizesX), N.broadcast(Index, SizesI),
+                            static_cast<int64_t>(Axis)));
+}
+
+//===----------------------------------------------------------------------===//
+// Scatter
+//===----------------------------------------------------------------------===//
+
+static void scatterElements(NodeImport &N, ScatterKind K, Value X, Value Index,
+                            Value From, int64_t Axis) {
+  if (!X || !Index || !From)
+    return N.give();
+  Dims Sizes(N.dims(Index));
+  if (N.rank(From) == 0)
+    From = N.broadcast(From, Sizes);
+  // Of the source the part counts that the index has.
+  From =
+      N.slice(From, Dims(Sizes.size(), Expr(0)), Ints(Sizes.size(), 1), Sizes);
+  N.result(N.build(ScatterElementsOp::getOperationName(),
+                   {X, Index, N.cast(From, N.element(X))},
+                   {kindAttr(N, K), N.intAttr("axis", Axis)}));
+}
+
+template <ScatterKind Default> static void scatter(NodeImport &N) {
+  Value X = N.tensor("self"), Index = N.tensor("index");
+  if (!X)
+    return;
+  Value From =
+      N.has("src") ? N.tensor("src") : N.operand("value", N.element(X));
+  ScatterKind K = Default;
+  std::string Reduce = N.text("reduce", "");
+  if (Reduce == "add" || Reduce == "sum")
+    K = ScatterKind::add;
+  else if (Reduce == "multiply" || Reduce == "prod")
+    K = ScatterKind::mul;
+  else if (Reduce == "amax")
+    K = ScatterKind::max;
+  else if (Reduce == "amin")
+    K = ScatterKind::min;
+  else if (!Reduce.empty() || !N.flag("include_self", true)) {
+    N.unsupported("scatter with reduce '" + printable(Reduce) + "'");
+    return;
+  }
+  if (!N.flag("include_self", true)) {
+    N.unsupported("scatter without the elements that are there");
+    return;
+  }
+  scatterElements(N, K, X, Index, From, N.axis(N.integer("dim", 0), N.rank(X)));
+}
+
+template <ScatterKind K> static void indexWrite(NodeImport &N) {
+  Value X = N.tensor("self"), Index = N.tensor("index");
+  if (!X || !Index)
+    return;
+  auto Axis = static_cast<size_t>(N.axis(N.integer("dim", 0), N.rank(X)));
+  Value From =
+      N.has("source") ? N.tensor("source") : N.operand("value", N.element(X));
+  if (!From || N.bad())
+    return;
+  Dims Sizes(N.dims(X)), Column(N.dims(X).size(), Expr(1));
+  Sizes[Axis] = Column[Axis] = typeOf(Index).getNumElements();
+  Index = N.broadcast(N.reshape(Index, Column), Sizes);
+  From = N.broadcast(From, Sizes);
+  if (N.has("alpha") && N.real("alpha", 1) != 1)
+    From = N.mul(From, N.operand("alpha", N.element(From)));
+  scatterElements(N, K, X, Index, From, static_cast<int64_t>(Axis));
+}
+
+/// slice_scatter and select_scatter: a part of a tensor replaced.
+template <bool Row> static void partWrite(NodeImport &N) {
+  Value X = N.tensor("self"), From = N.tensor("src");
+  if (!X || !From)
+    return;
+  int64_t Axis = N.axis(N.integer("dim", 0), N.rank(X));
+  Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
+  Expr Start = N.size(Row ? "index" : "start", 0);
+  if (Start.asConstant().value_or(0) < 0)
+    Start = Start + Size;
+  if (Row)
+    From = N.unsqueeze(From, {Axis});
+  if (N.bad() || N.integer("step", 1) != 1)
+    return (void)N.unsupported("a write to a slice with steps");
+  Expr Count = N.dims(From)[static_cast<size_t>(Axis)];
+  SmallVector<Value> Parts;
+  if (Start != Expr(0))
+    Parts.push_back(N.sliceAxis(X, Axis, 0, Start));
+  Parts.push_back(From);
+  if (Expr Rest = Size - Start - Count; Rest != Expr(0))
+    Parts.push_back(N.sliceAxis(X, Axis, Start + Count, Rest));
+  N.result(N.concat(Parts, Axis));
+}
+
+/// The elements of the source one after another where the mask is true.
+static void maskedScatter(NodeImport &N) {
+  Value X = N.tensor("self"), Mask = N.tensor("mask"),
+        From = N.tensor("source");
+  if (!X || !Mask || !From)
+    return;
+  Dims Sizes(N.dims(X));
+  Expr Count = typeOf(X).getNumElements();
+  Mask = N.reshape(N.broadcast(N.cast(Mask, N.i1()), Sizes), {Count});
+  Value Place = N.cumsum(N.cast(Mask, N.i64()), 0, /*Exclusive=*/true, false);
+  Expr Held = typeOf(From).getNumElements();
+  // Behind the last true element the place may lie behind the source.
+  Place = N.min(Place, N.sizeScalar(Held - 1, N.i64()));
+  Value Picked = N.gather(N.reshape(From, {Held}), Place, 0);
+  Value Y = N.select(Mask, N.cast(Picked, N.element(X)), N.reshape(X, {Count}));
+  N.result(N.reshape(Y, Sizes));
+}
+
+static void oneHot(NodeImport &N) {
+  Value X = N.tensor("self");
+  std::optional<Dims> Sizes = N.declaredSizes();
+  if (!X || !Sizes)
+    return;
+  Value Own = N.unsqueeze(X, {N.rank(X)});
+  N.result(N.cast(
+      N.compare(Predicate::eq, Own, N.iota({Sizes->back()}, 0, N.element(X))),
+      N.i64()));
+}
+
+//===----------------------------------------------------------------------===//
+// Orders
+//===----------------------------------------------------------------------===//
+
+/// All pairs are compared: rows must be short.
+static constexpr int64_t LongestOrdered = 4096;
+
+/// The indices of the first `Count` elements of each row in the order; NaN is
+/// the greatest, and equal elements keep their order.
+static Value orderOf(NodeImport &N, Value X, int64_t Axis, const Expr &Count,
+                     bool Largest) {
+  Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
+  if (N.importer().facts().range(Size).Max > LongestOrdered)
+    return N.unsupported("orders a size of " + Size.str() +
+                         "; kpc orders up to " +
+                         std::to_string(LongestOrdered));
+  int64_t Last = N.rank(X) - 1;
+  Ints Perm = llvm::to_vector<6>(llvm::seq<int64_t>(0, Last + 1));
+  std::swap(Perm[static_cast<size_t>(Axis)], Perm.back());
+  Value Rows = N.transpose(X, Perm);
+  if (!Rows)
+    return {};
+  if (isBool(N.element(Rows)))
+    Rows = N.cast(Rows, N.i32());
+  Value Own = N.unsqueeze(Rows, {Last + 1}), Other = N.unsqueeze(Rows, {Last});
+  Value Ahead = N.compare(Largest ? Predicate::gt : Predicate::lt, Other, Own);
+  Value Equal = N.compare(Predicate::eq, Other, Own);
+  if (N.isFloat(Rows)) {
+    Value IsNan = N.build(IsNanOp::getOperationName(), {Rows}, {});
+    Value OwnNan = N.unsqueeze(IsNan, {Last + 1}),
+          OtherNan = N.unsqueeze(IsNan, {Last});
+    Value First = Largest ? OtherNan : OwnNan,
+          Second = Largest ? OwnNan : OtherNan;
+    Ahead = N.binary<OrOp>(Ahead, N.binary<AndOp>(First, N.notOf(Second)));
+    Equal = N.binary<OrOp>(Equal, N.binary<AndOp>(OwnNan, OtherNan));
+  }
+  Dims Square = {Size, Size};
+  Value Earlier = N.compare(Predicate::lt, N.iota(Square, 1, N.i64()),
+                            N.iota(Square, 0, N.i64()));
+  Value Before = N.binary<OrOp>(Ahead, N.binary<AndOp>(Equal, Earlier));
+  Value Place = N.reduce(ReduceKind::sum, N.cast(Before, N.i64()), {Last + 1});
+  Dims Grid = {Count, Size};
+  Value Here = N.compare(Predicate::eq, N.unsqueeze(Place, {Last}),
+                         N.iota(Grid, 0, N.i64()));
+  Value Index = N.reduce(
+      ReduceKind::sum,
+      N.select(Here, N.iota(Grid, 1, N.i64()), N.scalarInt(0, N.i64())),
+      {Last + 1});
+  return N.transpose(Index, Perm);
+}
+
+static void ordered(NodeImport &N, bool Top, bool Values) {
+  Value X = N.tensor("self");
+  if (!X || N.rank(X) == 0)
+    return N.give();
+  int64_t Axis = N.axis(N.integer("dim", -1), N.rank(X));
+  if (N.bad())
+    return;
+  Expr Count = Top ? N.size("k", 1) : N.dims(X)[static_cast<size_t>(Axis)];
+  bool Largest = Top ? N.flag("largest", true) : N.flag("descending", false);
+  Value Index = orderOf(N, X, Axis, Count, Largest);
+  if (!Values)
+    return N.result(Index);
+  N.result(0, N.gatherElements(X, Index, Axis));
+  N.result(1, Index);
+}
+
+static void topK(NodeImport &N) { ordered(N, true, true); }
+static void sort(NodeImport &N) { ordered(N, false, true); }
+static void argSort(NodeImport &N) { ordered(N, false, false); }
+
+/// The lower one of two middles.
+static void median(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (!X)
+    return;
+  bool All = !N.has("dim");
+  if (All)
+    X = N.reshape(X, {typeOf(X).getNumElements()});
+  int64_t Axis = All ? 0 : N.axis(N.integer("dim", -1), N.rank(X));
+  if (N.bad() || N.rank(X) == 0)
+    return N.give();
+  Expr Middle = (N.dims(X)[static_cast<size_t>(Axis)] - 1).floorDiv(2);
+  Value Index = orderOf(N, X, Axis, Middle + 1, false);
+  Index = Index ? N.sliceAxis(Index, Axis, Middle, 1) : Index;
+  Value Y = N.gatherElements(X, Index, Axis);
+  if (!Y)
+    return;
+  if (All)
+    return N.result(N.reshape(Y, {}));
+  Dims Sizes(N.dims(Y));
+  if (!N.flag("keepdim", false))
+    Sizes.erase(Sizes.begin() + Axis);
+  N.result(0, N.reshape(Y, Sizes));
+  N.result(1, N.reshape(Index, Sizes));
+}
+
+ArrayRef<Rule> indexingRules() {
+  constexpr InPlace Too = InPlace::Yes;
+  constexpr std::string_view Short = "rows of up to 4096 elements";
+  static const Rule Rows[] = {
+      {"argsort.default", argSort, InPlace::No, Short},
+      {"argsort.stable", argSort, InPlace::No, Short},
+      {"embedding.default", embedding},
+      {"gather.default", gather},
+      {"index.Tensor", index, InPlace::No, "no masks"},
+      {"index_add.default", indexWrite<ScatterKind::add>, Too},
+      {"index_copy.default", indexWrite<ScatterKind::none>, Too},
+      {"index_fill.int_Scalar", indexWrite<ScatterKind::none>, Too},
+      {"index_fill.int_Tensor", indexWrite<ScatterKind::none>, Too},
+      {"index_put.default", indexPut, Too, "with a mask one value alone"},
+      {"_unsafe_index.Tensor", index, InPlace::No, "no masks"},
+      {"index_select.default", indexSelect},
+      {"masked_scatter.default", maskedScatter, Too},
+      {"median.default", median, InPlace::No, Short},
+      {"median.dim", median, InPlace::No, Short},
+      {"one_hot.default", oneHot},
+      {"scatter.reduce", scatter<ScatterKind::none>, Too},
+      {"scatter.src", scatter<ScatterKind::none>, Too},
+      {"scatter.value", scatter<ScatterKind::none>, Too},
+      {"scatter.value_reduce", scatter<ScatterKind::none>, Too},
+      {"scatter_add.default", scatter<ScatterKind::add>, Too},
+      {"scatter_reduce.two", scatter<ScatterKind::none>, Too,
+       "include_self alone, no mean"},
+      {"select_scatter.default", partWrite<true>},
+      {"slice_scatter.default", partWrite<false>, InPlace::No, "steps of 1"},
+      {"sort.default", sort, InPlace::No, Short},
+      {"sort.stable", sort, InPlace::No, Short},
+      {"take_along_dim.default", takeAlong},
+      {"topk.default", topK, InPlace::No, Short},
+  };
+  return Rows;
+}
+
+} // namespace kpc::torch

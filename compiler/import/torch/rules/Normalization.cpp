@@ -1,0 +1,200 @@
+//===- Normalization.cpp - Import of normalisation ------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torch/Rules.h"
+
+using namespace kpc::graph;
+
+namespace kpc::torch {
+
+/// [C] to [C, 1, …] as it broadcasts along x's channels.
+static Value alongChannels(NodeImport &N, Value V, int64_t Rank) {
+  if (!V)
+    return {};
+  Dims Sizes(static_cast<size_t>(Rank) - 1, Expr(1));
+  Sizes[0] = N.dims(V)[0];
+  return N.reshape(V, Sizes);
+}
+
+static Ints axesFrom(int64_t First, int64_t Rank) {
+  return llvm::to_vector<6>(llvm::seq<int64_t>(First, Rank));
+}
+
+namespace {
+struct Moments {
+  Value Mean, Scale, Centred;
+};
+} // namespace
+
+/// Mean, 1/sqrt(var + eps) and x - mean over axes, which stay with size 1.
+static Moments moments(NodeImport &N, Value X, ArrayRef<int64_t> Axes,
+                       double Epsilon) {
+  Moments M;
+  M.Mean = N.mean(X, Axes, /*KeepDims=*/true);
+  M.Centred = N.sub(X, M.Mean);
+  M.Scale = N.unary<RsqrtOp>(
+      N.addScalar(N.mean(N.mul(M.Centred, M.Centred), Axes, true), Epsilon));
+  return M;
+}
+
+static void batchNorm(NodeImport &N) {
+  Value X = N.tensor("input"), Scale = N.optionalTensor("weight"),
+        Bias = N.optionalTensor("bias"),
+        Mean = N.optionalTensor("running_mean"),
+        Var = N.optionalTensor("running_var");
+  if (N.bad())
+    return;
+  if (N.flag("training", false) || !Mean || !Var || N.rank(X) < 2) {
+    N.unsupported("normalises by the batch at hand, which is training: export "
+                  "the program after model.eval()");
+    return;
+  }
+  int64_t Rank = N.rank(X);
+  Type Stored = N.element(X), Wide = N.wide(X);
+  for (Value *V : {&X, &Scale, &Bias, &Mean, &Var})
+    *V = N.cast(*V, Wide);
+  // One factor and one summand a channel: constants in, constants out.
+  Value Factor = N.unary<RsqrtOp>(N.addScalar(Var, N.real("eps", 1e-5)));
+  if (Scale)
+    Factor = N.mul(Scale, Factor);
+  Value Shift = N.mul(Mean, Factor);
+  Value Summand = Bias ? N.sub(Bias, Shift) : N.neg(Shift);
+  Value Y = N.add(N.mul(X, alongChannels(N, Factor, Rank)),
+                  alongChannels(N, Summand, Rank));
+  N.result(0, N.cast(Y, Stored));
+  // What is kept for the backward pass is empty when it infers.
+  for (size_t I = 1; I < N.resultCount() && !N.bad(); ++I)
+    N.result(I, N.full(0, {Expr(0)}, N.declaredType(I)));
+}
+
+static void layerNorm(NodeImport &N) {
+  Value X = N.tensor("input"), Scale = N.optionalTensor("weight"),
+        Bias = N.optionalTensor("bias");
+  std::optional<Dims> Shape = N.sizes("normalized_shape");
+  if (N.bad() || !Shape || static_cast<int64_t>(Shape->size()) > N.rank(X))
+    return N.give();
+  Type Stored = N.element(X), Wide = N.wide(X);
+  X = N.cast(X, Wide);
+  int64_t Rank = N.rank(X);
+  Moments M =
+      moments(N, X, axesFrom(Rank - static_cast<int64_t>(Shape->size()), Rank),
+              N.real("eps", 1e-5));
+  Value Y = N.mul(M.Centred, M.Scale);
+  if (Scale)
+    Y = N.mul(Y, N.cast(Scale, Wide));
+  if (Bias)
+    Y = N.add(Y, N.cast(Bias, Wide));
+  N.result(0, N.cast(Y, Stored));
+  if (N.resultCount() > 1) {
+    N.result(1, N.cast(M.Mean, N.declaredType(1)));
+    N.result(2, N.cast(M.Scale, N.declaredType(2)));
+  }
+}
+
+static void rmsNorm(NodeImport &N) {
+  Value X = N.tensor("input"), Scale = N.optionalTensor("weight");
+  std::optional<Dims> Shape = N.sizes("normalized_shape");
+  if (N.bad() || !Shape || static_cast<int64_t>(Shape->size()) > N.rank(X))
+    return N.give();
+  Type Stored = N.element(X), Wide = N.wide(X);
+  double Default = Stored.isF64()    ? 2.220446049250313e-16
+                   : Stored.isF16()  ? 0.0009765625
+                   : Stored.isBF16() ? 0.0078125
+                                     : 1.1920928955078125e-07;
+  X = N.cast(X, Wide);
+  int64_t Rank = N.rank(X);
+  Value Square =
+      N.mean(N.mul(X, X),
+             axesFrom(Rank - static_cast<int64_t>(Shape->size()), Rank), true);
+  if (!Square)
+    return;
+  Value Y =
+      N.mul(X, N.unary<RsqrtOp>(N.addScalar(Square, N.real("eps", Default))));
+  if (Scale)
+    Y = N.mul(Y, N.cast(Scale, Wide));
+  N.result(N.cast(Y, Stored));
+}
+
+static void groupNorm(NodeImport &N) {
+  Value X = N.tensor("input"), Scale = N.optionalTensor("weight"),
+        Bias = N.optionalTensor("bias");
+  int64_t Groups = N.integer(N.has("num_groups") ? "num_groups" : "group", 1);
+  if (N.bad() || N.rank(X) < 2 || Groups < 1 || N.resultCount() != 1)
+    return N.give();
+  Dims Sizes(N.dims(X));
+  Expr Inner = Sizes[1].floorDiv(Groups);
+  Type Stored = N.element(X), Wide = N.wide(X);
+  // [N, G, C/G, spatial…]
+  Dims Grouped = {Sizes[0], Expr(Groups), Inner};
+  Grouped.append(Sizes.begin() + 2, Sizes.end());
+  auto Rank = static_cast<int64_t>(Grouped.size());
+  // Views stand outside of what is computed, so that it can be one kernel.
+  Value G = N.cast(N.reshape(X, Grouped), Wide);
+  if (!G)
+    return;
+  Moments M = moments(N, G, axesFrom(2, Rank), N.real("eps", 1e-5));
+  Value Y = N.mul(M.Centred, M.Scale);
+  Dims PerGroup(Grouped.size() - 1, Expr(1));
+  PerGroup[0] = Expr(Groups);
+  PerGroup[1] = Inner;
+  if (Scale)
+    Y = N.mul(Y, N.reshape(N.cast(Scale, Wide), PerGroup));
+  if (Bias)
+    Y = N.add(Y, N.reshape(N.cast(Bias, Wide), PerGroup));
+  N.result(N.reshape(N.cast(Y, Stored), Sizes));
+}
+
+static void instanceNorm(NodeImport &N) {
+  Value X = N.tensor("input"), Scale = N.optionalTensor("weight"),
+        Bias = N.optionalTensor("bias");
+  if (N.bad() || N.rank(X) < 3)
+    return N.give();
+  if (!N.flag("use_input_stats", true))
+    return batchNorm(N);
+  int64_t Rank = N.rank(X);
+  Type Stored = N.element(X), Wide = N.wide(X);
+  X = N.cast(X, Wide);
+  Moments M = moments(N, X, axesFrom(2, Rank), N.real("eps", 1e-5));
+  Value Factor = M.Scale;
+  if (Scale)
+    Factor = N.mul(Factor, alongChannels(N, N.cast(Scale, Wide), Rank));
+  Value Y = N.mul(M.Centred, Factor);
+  if (Bias)
+    Y = N.add(Y, alongChannels(N, N.cast(Bias, Wide), Rank));
+  N.result(N.cast(Y, Stored));
+}
+
+/// g * v / |v|, the norm over all axes but one.
+static void weightNorm(NodeImport &N) {
+  Value V = N.tensor("v"), G = N.tensor("g");
+  if (!V || !G)
+    return;
+  int64_t Kept = N.integer("dim", 0);
+  Ints Axes;
+  for (int64_t I = 0; I < N.rank(V); ++I)
+    if (Kept == -1 || I != N.axis(Kept, N.rank(V)))
+      Axes.push_back(I);
+  Value Norm = N.sqrt(N.reduce(ReduceKind::sum, N.mul(V, V), Axes, true));
+  N.result(N.mul(V, N.div(G, Norm)));
+}
+
+ArrayRef<Rule> normalizationRules() {
+  static const Rule Rows[] = {
+      {"_batch_norm_no_update.default", batchNorm},
+      {"_native_batch_norm_legit_no_training.default", batchNorm},
+      {"_weight_norm.default", weightNorm},
+      {"batch_norm.default", batchNorm, InPlace::No, "training"},
+      {"group_norm.default", groupNorm},
+      {"instance_norm.default", instanceNorm},
+      {"layer_norm.default", layerNorm},
+      {"native_layer_norm.default", layerNorm},
+      {"rms_norm.default", rmsNorm},
+  };
+  return Rows;
+}
+
+} // namespace kpc::torch

@@ -1,0 +1,305 @@
+//===- View.cpp - Import of operators that share memory -------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torch/Importer.h"
+#include "compiler/import/torch/Rules.h"
+
+using namespace kpc::graph;
+
+namespace kpc::torch {
+
+namespace {
+using Forward = NodeImport::ForwardFunction;
+using Backward = NodeImport::BackwardFunction;
+} // namespace
+
+/// The same elements with other sizes.
+static void reshaped(NodeImport &N, Dims Sizes) {
+  N.view(
+      0, "self", [Sizes](Emitter &E, Value X) { return E.reshape(X, Sizes); },
+      [](Emitter &E, Value Whole, Value Part) {
+        return E.reshape(Part, Emitter::dims(Whole));
+      });
+}
+
+static void viewAsDeclared(NodeImport &N) {
+  if (std::optional<Dims> Sizes = N.declaredSizes())
+    reshaped(N, *Sizes);
+}
+
+static void permuted(NodeImport &N, Ints Perm) {
+  Ints Back(Perm.size(), 0);
+  for (size_t I = 0; I < Perm.size(); ++I)
+    Back[static_cast<size_t>(Perm[I])] = static_cast<int64_t>(I);
+  N.view(
+      0, "self", [Perm](Emitter &E, Value X) { return E.transpose(X, Perm); },
+      [Back](Emitter &E, Value, Value Part) {
+        return E.transpose(Part, Back);
+      });
+}
+
+static void permute(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (!X)
+    return;
+  Ints Perm = N.integers("dims", {});
+  for (int64_t &A : Perm)
+    A = N.axis(A, N.rank(X));
+  Ints Sorted = Perm;
+  llvm::sort(Sorted);
+  if (!llvm::equal(Sorted, llvm::seq<int64_t>(0, N.rank(X))))
+    N.fail(Code::ImportAttributeValue, "argument 'dims' is no permutation");
+  if (!N.bad())
+    permuted(N, Perm);
+}
+
+static void swapped(NodeImport &N, int64_t A, int64_t C) {
+  Value X = N.tensor("self");
+  if (!X)
+    return;
+  A = N.axis(A, N.rank(X));
+  C = N.axis(C, N.rank(X));
+  Ints Perm = llvm::to_vector<6>(llvm::seq<int64_t>(0, N.rank(X)));
+  if (!Perm.empty())
+    std::swap(Perm[static_cast<size_t>(A)], Perm[static_cast<size_t>(C)]);
+  if (!N.bad())
+    permuted(N, Perm);
+}
+
+static void transpose(NodeImport &N) {
+  bool Axes = N.has("axis0");
+  swapped(N, N.integer(Axes ? "axis0" : "dim0", 0),
+          N.integer(Axes ? "axis1" : "dim1", 1));
+}
+static void transposeMatrix(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (X && N.rank(X) < 2)
+    return permuted(N, llvm::to_vector<6>(llvm::seq<int64_t>(0, N.rank(X))));
+  swapped(N, 0, 1);
+}
+static void transposeLast(NodeImport &N) { swapped(N, -2, -1); }
+
+static void expand(NodeImport &N) {
+  std::optional<Dims> Sizes = N.declaredSizes();
+  if (!Sizes)
+    return;
+  N.view(
+      0, "self",
+      [Sizes = *Sizes](Emitter &E, Value X) { return E.broadcast(X, Sizes); },
+      [](Emitter &E, Value, Value) {
+        return E.fail(Code::ImportUnsupported,
+                      "a write through a tensor that was expanded");
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+/// `Part` in place of `Count` elements from `Start` of an axis.
+static Value insert(Emitter &E, Value Whole, Value Part, int64_t Axis,
+                    const Expr &Start, const Expr &Count, int64_t Step) {
+  Expr Size = Emitter::dims(Whole)[static_cast<size_t>(Axis)];
+  if (Step != 1) {
+    std::optional<int64_t> N = Count.asConstant(), From = Start.asConstant();
+    if (!N || !From || *N > 1024)
+      return E.fail(Code::ImportUnsupported,
+                    "a write through a slice with steps");
+    for (int64_t I = 0; Whole && I < *N; ++I)
+      Whole = insert(E, Whole, E.sliceAxis(Part, Axis, I, 1), Axis,
+                     *From + I * Step, 1, 1);
+    return Whole;
+  }
+  SmallVector<Value> Parts;
+  if (Start != Expr(0))
+    Parts.push_back(E.sliceAxis(Whole, Axis, 0, Start));
+  Parts.push_back(Part);
+  if (Expr Rest = Size - Start - Count; Rest != Expr(0))
+    Parts.push_back(E.sliceAxis(Whole, Axis, Start + Count, Rest));
+  return E.concat(Parts, Axis);
+}
+
+static void part(NodeImport &N, size_t I, int64_t Axis, const Expr &Start,
+                 const Expr &Count, int64_t Step = 1) {
+  N.view(
+      I, "self",
+      [=](Emitter &E, Value X) {
+        return E.sliceAxis(X, Axis, Start, Count, Step);
+      },
+      [=](Emitter &E, Value Whole, Value Part) {
+        return insert(E, Whole, Part, Axis, Start, Count, Step);
+      });
+}
+
+/// A part of one element, whose axis goes.
+static void row(NodeImport &N, size_t I, int64_t Axis, const Expr &At) {
+  auto Drop = [Axis](Dims Sizes) {
+    Sizes.erase(Sizes.begin() + Axis);
+    return Sizes;
+  };
+  N.view(
+      I, "self",
+      [=](Emitter &E, Value X) {
+        return E.reshape(E.sliceAxis(X, Axis, At, 1),
+                         Drop(Dims(Emitter::dims(X))));
+      },
+      [=](Emitter &E, Value Whole, Value Part) {
+        return insert(E, Whole, E.unsqueeze(Part, {Axis}), Axis, At, 1, 1);
+      });
+}
+
+/// Where a slice's bound lies, counted from the front and kept inside.
+static Expr bound(NodeImport &N, const Expr &Given, const Expr &Size) {
+  const shape::Facts &Known = N.importer().facts();
+  Expr At = Known.range(Given).Max < 0 || Given.asConstant().value_or(0) < 0
+                ? Expr::max(Given + Size, 0)
+                : Given;
+  return Known.simplify(Expr::min(At, Size));
+}
+
+static std::optional<int64_t> partAxis(NodeImport &N, Value X) {
+  if (!X)
+    return std::nullopt;
+  if (N.rank(X) == 0) {
+    N.fail(Code::ImportRank, "takes a part of a scalar");
+    return std::nullopt;
+  }
+  int64_t Axis = N.axis(N.integer("dim", 0), N.rank(X));
+  return N.bad() ? std::nullopt : std::optional(Axis);
+}
+
+static void slice(NodeImport &N) {
+  Value X = N.tensor("self");
+  std::optional<int64_t> Axis = partAxis(N, X);
+  int64_t Step = N.integer("step", 1);
+  std::optional<Dims> Sizes = Axis ? N.declaredSizes() : std::nullopt;
+  if (!Sizes || N.bad())
+    return N.give();
+  Expr Size = N.dims(X)[static_cast<size_t>(*Axis)];
+  Expr Start = bound(N, N.size("start", 0), Size);
+  part(N, 0, *Axis, Start, (*Sizes)[static_cast<size_t>(*Axis)], Step);
+}
+
+static void narrow(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (std::optional<int64_t> Axis = partAxis(N, X)) {
+    Expr Size = N.dims(X)[static_cast<size_t>(*Axis)];
+    part(N, 0, *Axis, bound(N, N.size("start", 0), Size), N.size("length", 1));
+  }
+}
+
+static void select(NodeImport &N) {
+  Value X = N.tensor("self");
+  std::optional<int64_t> Axis = partAxis(N, X);
+  if (!Axis)
+    return;
+  Expr At = N.size("index", 0), Size = N.dims(X)[static_cast<size_t>(*Axis)];
+  if (At.asConstant().value_or(0) < 0)
+    At = Size + At;
+  row(N, 0, *Axis, At);
+}
+
+static void unbind(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (std::optional<int64_t> Axis = partAxis(N, X))
+    for (size_t I = 0; I < N.resultCount() && !N.bad(); ++I)
+      row(N, I, *Axis, Expr(static_cast<int64_t>(I)));
+}
+
+/// chunk, split and their kin: sizes as the archive declares them.
+static void split(NodeImport &N) {
+  Value X = N.tensor("self");
+  std::optional<int64_t> Axis = partAxis(N, X);
+  Expr Start(0);
+  for (size_t I = 0; Axis && I < N.resultCount() && !N.bad(); ++I) {
+    std::optional<Dims> Sizes = N.declaredSizes(I);
+    if (!Sizes || Sizes->size() != N.dims(X).size())
+      return N.give();
+    Expr Count = (*Sizes)[static_cast<size_t>(*Axis)];
+    part(N, I, *Axis, Start, Count);
+    Start = Start + Count;
+  }
+}
+
+/// The diagonal of two axes as a last one.
+static void diagonal(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (!X)
+    return;
+  int64_t Rank = N.rank(X), Offset = N.integer("offset", 0);
+  if (Rank < 2)
+    return N.give();
+  auto A = static_cast<size_t>(N.axis(N.integer("dim1", 0), Rank)),
+       C = static_cast<size_t>(N.axis(N.integer("dim2", 1), Rank));
+  std::optional<int64_t> Rows = N.dims(X)[A].asConstant(),
+                         Columns = N.dims(X)[C].asConstant();
+  if (N.bad() || A == C || !Rows || !Columns)
+    return N.give();
+  // The rows that the diagonal meets, then in each its column.
+  Ints Perm;
+  for (size_t I = 0; I < N.dims(X).size(); ++I)
+    if (I != A && I != C)
+      Perm.push_back(static_cast<int64_t>(I));
+  Perm.append({static_cast<int64_t>(A), static_cast<int64_t>(C)});
+  Value Y = N.transpose(X, Perm);
+  int64_t First = std::max<int64_t>(-Offset, 0),
+          Column = std::max<int64_t>(Offset, 0);
+  int64_t Count =
+      std::max<int64_t>(std::min(*Rows - First, *Columns - Column), 0);
+  Dims Flat(N.dims(Y).drop_back(2));
+  Flat.push_back(Expr(*Rows * *Columns));
+  N.result(N.sliceAxis(N.reshape(Y, Flat), Rank - 2, First * *Columns + Column,
+                       Count, *Columns + 1));
+}
+
+ArrayRef<Rule> viewRules() {
+  static const Rule Rows[] = {
+      {"_reshape_alias.default", viewAsDeclared},
+      {"_unsafe_view.default", viewAsDeclared},
+      {"adjoint.default", transposeLast},
+      {"chunk.default", split},
+      {"diagonal.default", diagonal, InPlace::No,
+       "sizes must be known when compiling, and nothing may write to it"},
+      {"expand.default", expand},
+      {"expand_as.default", expand},
+      {"flatten.using_ints", viewAsDeclared},
+      {"mT.default", transposeLast},
+      {"narrow.default", narrow},
+      {"numpy_T.default", transposeMatrix},
+      {"permute.default", permute},
+      {"ravel.default", viewAsDeclared},
+      {"reshape.default", viewAsDeclared},
+      {"reshape_as.default", viewAsDeclared},
+      {"select.int", select},
+      {"slice.Tensor", slice},
+      {"split.Tensor", split},
+      {"split.sizes", split},
+      {"split_copy.Tensor", split},
+      {"split_with_sizes.default", split},
+      {"split_with_sizes_copy.default", split},
+      {"squeeze.default", viewAsDeclared},
+      {"squeeze.dim", viewAsDeclared},
+      {"squeeze.dims", viewAsDeclared},
+      {"swapaxes.default", transpose},
+      {"swapdims.default", transpose},
+      {"t.default", transposeMatrix},
+      {"tensor_split.indices", split},
+      {"tensor_split.sections", split},
+      {"transpose.int", transpose},
+      {"unbind.int", unbind},
+      {"unflatten.int", viewAsDeclared},
+      {"unsafe_chunk.default", split},
+      {"unsafe_split.Tensor", split},
+      {"unsqueeze.default", viewAsDeclared},
+      {"view.default", viewAsDeclared},
+      {"view_as.default", viewAsDeclared},
+      {"view_copy.default", viewAsDeclared},
+  };
+  return Rows;
+}
+
+} // namespace kpc::torch

@@ -1,0 +1,30 @@
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""kpc: compiles trained models ahead of time for NVIDIA GPUs and x86-64 processors, and runs them.
+
+    import kpc
+
+    artifact = kpc.compile("model.onnx", arch="host")
+    session = artifact.session()
+    scores = session(x=array)
+
+docs/python.md is the guide; every function has its parameters, types and errors in its docstring.
+"""
+
+from ._artifact import Artifact, CompileReport, DimSpec, TargetSpec, TensorSpec, load
+from ._compile import CheckResult, Dim, check, compile
+from ._errors import (CompileError, CompileWarning, Diagnostic, Error, InternalError, RunError, RunWarning, UsageError)
+from ._executable import executable
+from ._runtime import version as _version
+from ._session import Call, Copied, Profile, Session, Step, aligned, empty
+from ._tools import (BenchResult, Inspection, Operator, Target, VerifyResult, bench, inspect, ops, targets, verify)
+
+__version__ = _version()
+
+__all__ = [
+    "Artifact", "BenchResult", "Call", "CheckResult", "CompileError", "CompileReport", "CompileWarning", "Copied",
+    "Diagnostic", "Dim", "DimSpec", "Error", "Inspection", "InternalError", "Operator", "Profile", "RunError", "RunWarning",
+    "Session", "Step", "Target", "TargetSpec", "TensorSpec", "UsageError", "VerifyResult", "aligned", "bench", "check",
+    "compile", "empty", "executable", "inspect", "load", "ops", "targets", "verify",
+]

@@ -1,0 +1,208 @@
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Artifacts: the files that `kpc compile` writes."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import shutil
+import tempfile
+import weakref
+from typing import TYPE_CHECKING, Any, Mapping
+
+from . import _runtime
+from ._errors import Diagnostic
+
+if TYPE_CHECKING:
+    from ._session import Session
+    from ._tools import BenchResult, Inspection, VerifyResult
+
+_UNBOUNDED = 2**63 - 1
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorSpec:
+    """An input or output of a model."""
+
+    name: str
+    type: str  #: "f32", "i64", "bf16", …
+    dims: tuple[int | str, ...]  #: a number, or an expression of dims such as "batch" or "seq*2 + 1"
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.type}[{', '.join(map(str, self.dims))}]"
+
+    __repr__ = __str__
+
+
+@dataclasses.dataclass(frozen=True)
+class DimSpec:
+    """A size that is chosen at run time."""
+
+    name: str
+    min: int
+    max: int | None  #: None: unbounded
+    optimum: int | None  #: what kernels were chosen for
+    divisor: int
+
+    def __str__(self) -> str:
+        text = f"{self.name}: {self.min}..{'' if self.max is None else self.max}"
+        if self.optimum is not None:
+            text += f", tuned for {self.optimum}"
+        return text + (f", multiples of {self.divisor}" if self.divisor != 1 else "")
+
+    __repr__ = __str__
+
+
+@dataclasses.dataclass(frozen=True)
+class TargetSpec:
+    """What an artifact has kernels for."""
+
+    name: str  #: "host:x86-64-v3", "sm_90a", "portable"
+    runs_on: str  #: "compute capability 9.0"
+    device: str  #: "host" or "cuda"
+    kernels: int
+    steps: int  #: launches and copies of one run
+    least_driver: int  #: 12040 for CUDA 12.4; 0 for any
+
+
+@dataclasses.dataclass(frozen=True)
+class CompileReport:
+    """What came of a compilation. Times are in seconds, sizes in bytes."""
+
+    seconds: float
+    bytes: int
+    weight_bytes: int
+    peak_memory_bytes: int
+    targets: list[dict[str, Any]]
+    phases: dict[str, float]
+    notes: list[str]
+    slow_paths: list[str]  #: arithmetic that misses the Tensor Cores, and why
+    diagnostics: list[Diagnostic]
+
+
+def _loaded(ports: list[tuple[str, str, list[int], list[str], int]]) -> list[TensorSpec]:
+    return [TensorSpec(name, kind, tuple(dim if dim >= 0 else text for dim, text in zip(dims, texts)))
+            for name, kind, dims, texts, _ in ports]
+
+
+class Artifact:
+    """A compiled model. :func:`kpc.compile` and :func:`kpc.load` make them.
+
+    Thread safety: an artifact never changes, and any number of threads may use it.
+    """
+
+    def __init__(self, model: _runtime.Model, path: pathlib.Path | None, data: bytes | None = None,
+                 report: CompileReport | None = None) -> None:
+        self._model = model
+        self._data = data
+        self._path = path
+        self.report = report  #: what compiling it told; None for one that was loaded
+        self.inputs: list[TensorSpec] = _loaded(model.inputs())
+        self.outputs: list[TensorSpec] = _loaded(model.outputs())
+        self.dims: dict[str, DimSpec] = {
+            name: DimSpec(name, least, None if most == _UNBOUNDED else most, None if optimum < 0 else optimum, divisor)
+            for name, least, most, optimum, divisor in model.symbols()}
+        self.targets: list[TargetSpec] = [
+            TargetSpec(name, runs_on, "cuda" if kind == 2 else "host", kernels, steps, driver)
+            for name, runs_on, kind, kernels, steps, driver in model.targets()]
+
+    @property
+    def path(self) -> pathlib.Path:
+        """The file. It is temporary, and goes with the artifact, where `compile` was given no `output`."""
+        if self._path is None:
+            assert self._data is not None
+            folder = temporary_folder(self)
+            self._path = folder / "model.kpc"
+            self._path.write_bytes(self._data)
+        return self._path
+
+    @property
+    def name(self) -> str:
+        """The name of the model's file."""
+        return self.provenance("model_name") or ""
+
+    def provenance(self, key: str) -> str | None:
+        """What the artifact says of its origin: "kpc_version", "model_name", "model_digest", "options", or
+        "metadata:KEY" for what the model's author wrote. None where it says nothing."""
+        return self._model.provenance(key)
+
+    def verify_weights(self) -> None:
+        """Reads all weights and compares their digests. Loading compares those of everything else."""
+        self._model.verify_weights()
+
+    def save(self, path: str | os.PathLike[str]) -> pathlib.Path:
+        """Writes the artifact to a file, which appears whole or not at all."""
+        goal = pathlib.Path(path)
+        handle, name = tempfile.mkstemp(dir=goal.parent, prefix=f".{goal.name}.")
+        try:
+            with os.fdopen(handle, "wb") as out, open(self.path, "rb") as source:
+                shutil.copyfileobj(source, out, 1 << 22)
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(name, 0o666 & ~mask)
+            os.replace(name, goal)
+        except BaseException:
+            os.unlink(name)
+            raise
+        return goal
+
+    def __bytes__(self) -> bytes:
+        return self._data if self._data is not None else self.path.read_bytes()
+
+    def session(self, device: Any = None, *, target: str | None = None, threads: int = 0, max_bound_shapes: int = 8,
+                driver: str | None = None) -> "Session":
+        """A session that runs the model on a device. Parameters are those of :class:`kpc.Session`."""
+        from ._session import Session
+
+        return Session(self, device, target=target, threads=threads, max_bound_shapes=max_bound_shapes, driver=driver)
+
+    def inspect(self, dims: Mapping[str, int] | None = None) -> "Inspection":
+        """What is in it: :func:`kpc.inspect`."""
+        from ._tools import inspect
+
+        return inspect(self, dims=dims)
+
+    def bench(self, **options: Any) -> "BenchResult":
+        """How long it takes: :func:`kpc.bench`."""
+        from ._tools import bench
+
+        return bench(self, **options)
+
+    def verify(self, model: Any = None, **options: Any) -> "VerifyResult":
+        """Whether its results are right: :func:`kpc.verify`."""
+        from ._tools import verify
+
+        return verify(self, model, **options)
+
+    def __repr__(self) -> str:
+        lines = [f"kpc.Artifact({self.name!r})", *(f"  input   {spec}" for spec in self.inputs),
+                 *(f"  output  {spec}" for spec in self.outputs), *(f"  dim     {dim}" for dim in self.dims.values()),
+                 *(f"  target  {target.name} ({target.kernels} kernels)" for target in self.targets)]
+        return "\n".join(lines)
+
+
+def temporary_folder(owner: object) -> pathlib.Path:
+    """A folder that goes when its owner does."""
+    folder = tempfile.mkdtemp(prefix="kpc-")
+    weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
+    return pathlib.Path(folder)
+
+
+def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, verify_weights: bool = False,
+         host_code: bool = True) -> Artifact:
+    """Loads an artifact from a file, which is mapped, or from bytes.
+
+    `verify_weights` compares the digests of the weights, too. `host_code=False` never runs the artifact's native code
+    for the host, which may do whatever this process may: for artifacts whose maker is not known.
+
+    Raises :class:`kpc.RunError` where it is no artifact, or damaged.
+    """
+    flags = (_runtime.LOAD_VERIFY_WEIGHTS if verify_weights else 0) | (0 if host_code else _runtime.LOAD_NO_HOST_CODE)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        data = bytes(source)
+        return Artifact(_runtime.Model.from_memory(data, flags), None, data)
+    path = pathlib.Path(source)
+    return Artifact(_runtime.Model.load(os.fspath(path), flags), path)

@@ -1,0 +1,261 @@
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From a model to an artifact."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+import os
+import pathlib
+import sys
+import tempfile
+from typing import Any, Iterator, Mapping, Sequence, Union
+
+from ._artifact import Artifact, CompileReport, load, temporary_folder
+from ._errors import CompileError, Diagnostic, UsageError, warn_of
+from ._executable import ProgressCallback, ask
+
+log = logging.getLogger("kpc")
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Dim:
+    """What is said of a dynamic size.
+
+    >>> str(Dim(1, 512, opt=16))
+    '1..512:opt=16'
+    >>> str(Dim(min=1, div=8))
+    '1..:div=8'
+    """
+
+    min: int = 0
+    max: int | None = None  #: None: no end
+    opt: int | None = None  #: the size to tune for
+    div: int | None = None  #: sizes are multiples of it
+
+    def __str__(self) -> str:
+        return (f"{self.min}..{'' if self.max is None else self.max}" + (f":opt={self.opt}" if self.opt is not None else "")
+                + (f":div={self.div}" if self.div is not None else ""))
+
+
+#: A size, the least and the greatest (both are possible), a Dim, or the text of `--dim`.
+DimLike = Union[int, "tuple[int, int | None]", Dim, str]
+
+
+def dim_text(value: Any) -> str:
+    """The text that `--dim` takes.
+
+    >>> [dim_text(value) for value in (8, (1, 64), (1, None), "?", Dim(1, 4))]
+    ['8', '1..64', '1..', '?', '1..4']
+    """
+    if isinstance(value, (str, Dim)):
+        return str(value)
+    if isinstance(value, tuple) and len(value) == 2:
+        return str(Dim(*value))
+    try:
+        return str(value.__index__())
+    except AttributeError:
+        raise UsageError(f"a dim: expected a number, (least, greatest), kpc.Dim or text, got {value!r}") from None
+
+
+def _value_text(value: Any) -> str:
+    import numpy as np
+
+    if isinstance(value, str):
+        return value
+    elements = np.asarray(value).ravel()
+    return ",".join(str(element).lower() if elements.dtype == bool else str(element) for element in elements.tolist())
+
+
+def _names(value: str | Sequence[str]) -> str:
+    return value if isinstance(value, str) else ",".join(value)
+
+
+def _is_torch(model: Any) -> bool:
+    """Whether it is a module or an exported program of torch, which is not imported for this."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return False
+    export = sys.modules.get("torch.export")
+    return isinstance(model, torch.nn.Module) or (export is not None and isinstance(model, export.ExportedProgram))
+
+
+@contextlib.contextmanager
+def model_file(model: Any, example_inputs: Any = None, dynamic_shapes: Any = None, via: str = "pt2") -> Iterator[str]:
+    """The path of a file with the model, which may be temporary."""
+    if isinstance(model, (str, os.PathLike)):
+        yield os.fspath(model)
+        return
+    with tempfile.TemporaryDirectory(prefix="kpc-") as folder:
+        if isinstance(model, (bytes, bytearray, memoryview)):
+            data = bytes(model)
+            path = pathlib.Path(folder, "model.pt2" if data.startswith(b"PK\x03\x04") else "model.onnx")
+            path.write_bytes(data)
+        elif _is_torch(model):
+            from ._torch import save_model
+
+            path = save_model(model, pathlib.Path(folder), example_inputs, dynamic_shapes, via)
+        elif hasattr(model, "SerializeToString"):
+            name = getattr(getattr(model, "graph", None), "name", "") or "model"
+            path = pathlib.Path(folder, "".join(c if c.isalnum() or c in "-_" else "_" for c in name)[:64] + ".onnx")
+            path.write_bytes(model.SerializeToString())
+        else:
+            raise TypeError("expected a path, bytes, an ONNX ModelProto, a torch.nn.Module or an ExportedProgram, got "
+                            f"{type(model).__name__}")
+        yield os.fspath(path)
+
+
+def model_options(arch: str | Sequence[str] | None, precision: str | None, io_precision: str | None,
+                  precision_for: Mapping[str, str] | None, dims: Mapping[str, Any] | None, values: Mapping[str, Any] | None,
+                  strict: bool, ptxas: PathLike | None) -> list[str]:
+    """The options that `compile` and `check` share, as `kpc` takes them."""
+    options: list[str] = []
+    for name, value in (("--arch", arch and _names(arch)), ("--precision", precision), ("--io-precision", io_precision),
+                        ("--ptxas", ptxas and os.fspath(ptxas))):
+        if value:
+            options += [name, value]
+    for pattern, kept in (precision_for or {}).items():
+        options += ["--precision-for", f"{pattern}={kept}"]
+    for name, size in (dims or {}).items():
+        text = ",".join(map(dim_text, size)) if isinstance(size, list) else dim_text(size)
+        options += ["--dim", f"{name}={text}"]
+    for name, fixed in (values or {}).items():
+        options += ["--value", f"{name}={_value_text(fixed)}"]
+    return options + (["--strict"] if strict else [])
+
+
+def _report(facts: dict[str, Any], diagnostics: list[Diagnostic]) -> CompileReport:
+    same = ("seconds", "bytes", "weight_bytes", "peak_memory_bytes", "targets", "notes", "slow_paths")
+    return CompileReport(phases={phase["name"]: phase["seconds"] for phase in facts["phases"]}, diagnostics=diagnostics,
+                         **{key: facts[key] for key in same})
+
+
+class _Owner:
+    """Keeps a temporary folder."""
+
+
+def compile(model: Any, output: PathLike | None = None, *, arch: str | Sequence[str] | None = None,
+            precision: str | None = None, io_precision: str | None = None, precision_for: Mapping[str, str] | None = None,
+            dims: Mapping[str, DimLike | list[DimLike]] | None = None, values: Mapping[str, Any] | None = None,
+            strict: bool = False, example_inputs: Any = None, dynamic_shapes: Any = None, via: str = "pt2",
+            jobs: int | None = None, cache: bool | PathLike = True, ptxas: PathLike | None = None, strip: bool = False,
+            variants: int | None = None, schedule: PathLike | None = None,
+            progress: bool | ProgressCallback | None = None) -> Artifact:
+    """Compiles a model.
+
+    Parameters
+    ----------
+    model
+        A path, the bytes of a file, an ONNX ``ModelProto``, a ``torch.nn.Module`` (with `example_inputs`) or a
+        ``torch.export.ExportedProgram``. Weights in files beside an ONNX file are found where the model is a path.
+    output
+        The file to write. Without it the artifact is a temporary file, which goes with the object.
+    arch
+        What to compile for: ``"host"``, ``"sm_90a"``, ``"portable"``, or several (:func:`kpc.targets` lists all).
+        Default: this machine's GPU, else its processor.
+    precision, io_precision
+        The type that weights and values, or inputs and outputs, are stored in: "model" (the default), "fp32", "fp16",
+        "bf16"; `precision` may be "tf32", too.
+    precision_for
+        Regular expressions of nodes' names that keep another precision: ``{"norm.*": "fp32"}``.
+    dims
+        Dynamic sizes by name: a number fixes one, ``(1, 64)`` or :class:`kpc.Dim` gives its range. A list gives all dims
+        of an input, by the input's name.
+    values
+        Inputs that are constants from now on: ``{"sr": 16000}``.
+    strict
+        Warnings are errors.
+    example_inputs, dynamic_shapes, via
+        For torch alone: arguments (a tuple) and ``dynamic_shapes`` of ``torch.export.export``; `via` is the form that
+        kpc reads, "pt2" or "onnx".
+    jobs
+        Worker processes; default: one per core.
+    cache
+        Whether compiled kernels are kept for the next time, or the folder for them.
+    ptxas, strip, variants, schedule
+        As the options of `kpc compile` (docs/cli.md).
+    progress
+        True or False, or a function that gets (phase, done, total). Default: a bar in terminals and notebooks.
+
+    Raises
+    ------
+    kpc.CompileError
+        The model does not compile; `diagnostics` says all that is wrong with it.
+    kpc.UsageError
+        An argument means nothing.
+
+    Warnings of the compiler are ``kpc.CompileWarning``. Ctrl-C ends the compilation with all its processes. Any number of
+    threads may compile at a time.
+
+    >>> artifact = compile("digits.onnx", arch="host", dims={"batch": (1, 512)}, progress=False)
+    >>> artifact.inputs
+    [image: f32[batch, 1, 8, 8]]
+    """
+    options = model_options(arch, precision, io_precision, precision_for, dims, values, strict, ptxas)
+    for name, number in (("--jobs", jobs), ("--variants", variants)):
+        if number is not None:
+            options += [name, str(number)]
+    if schedule is not None:
+        options += ["--schedule", os.fspath(schedule)]
+    if cache is False:
+        options.append("--no-cache")
+    elif cache is not True:
+        options += ["--cache-dir", os.fspath(cache)]
+    if strip:
+        options.append("--strip")
+    owner = _Owner()
+    with model_file(model, example_inputs, dynamic_shapes, via) as source:
+        goal = os.fspath(output) if output is not None else os.fspath(temporary_folder(owner) / "model.kpc")
+        reply = ask(["compile", source, "--output", goal, "--json", "--progress", "json", *options], progress)
+    if not reply.out:
+        reply.fail()
+    facts = reply.json()
+    diagnostics = [Diagnostic.from_json(entry) for entry in facts["diagnostics"]]
+    if not facts["compiled"]:
+        reply.fail(diagnostics, facts.get("reproducer", ""), facts.get("replay", ""))
+    warn_of(diagnostics, depth=2)
+    for note in facts["notes"]:
+        log.info("%s", note)
+    artifact = load(goal)
+    artifact.report = _report(facts, diagnostics)
+    artifact._owner = owner  # type: ignore[attr-defined]
+    return artifact
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckResult:
+    """What :func:`check` found. It is true where the model compiles."""
+
+    compiles: bool
+    diagnostics: list[Diagnostic]
+
+    def __bool__(self) -> bool:
+        return self.compiles
+
+    def __repr__(self) -> str:
+        return "\n".join(["compiles" if self.compiles else "does not compile", *map(str, self.diagnostics)])
+
+
+def check(model: Any, *, arch: str | Sequence[str] | None = None, precision: str | None = None,
+          io_precision: str | None = None, precision_for: Mapping[str, str] | None = None,
+          dims: Mapping[str, DimLike | list[DimLike]] | None = None, values: Mapping[str, Any] | None = None,
+          strict: bool = False, example_inputs: Any = None, dynamic_shapes: Any = None, via: str = "pt2",
+          ptxas: PathLike | None = None) -> CheckResult:
+    """Says what :func:`compile` would refuse, without compiling kernels. The parameters are those of :func:`compile`.
+
+    >>> check("digits.onnx", arch="host")
+    compiles
+    """
+    options = model_options(arch, precision, io_precision, precision_for, dims, values, strict, ptxas)
+    with model_file(model, example_inputs, dynamic_shapes, via) as source:
+        reply = ask(["check", source, "--json", *options])
+    facts = reply.json()
+    return CheckResult(facts["compiles"], [Diagnostic.from_json(entry) for entry in facts["diagnostics"]])
+
+
+__all__ = ["CheckResult", "CompileError", "Dim", "DimLike", "check", "compile"]

@@ -1,0 +1,390 @@
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sessions: a model that is ready to run on one device."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import math
+import os
+import sys
+import warnings
+from typing import Any, Mapping, Sequence
+
+import numpy as np
+
+from . import _runtime
+from ._artifact import Artifact
+from ._errors import RunError, RunWarning
+from ._executable import EMULATOR
+
+log = logging.getLogger("kpc")
+
+_HOST, _CUDA = 1, 2
+_DEFAULT_STREAM = 1  # CUDA's default stream, as kpc/runtime.h numbers it
+_ALIGNMENT = 64  # bytes; what kernels read without a copy
+_WARNING = 2
+
+#: Types that numpy has not are stored as their bits, one element in an unsigned integer.
+DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(kind) for name, kind in {
+    "f32": "f4", "f64": "f8", "f16": "f2", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2",
+    "u32": "u4", "u64": "u8", "bool": "?", "c64": "c8", "c128": "c16", "bf16": "u2", "f8E4M3FN": "u1",
+    "f8E4M3FNUZ": "u1", "f8E5M2": "u1", "f8E5M2FNUZ": "u1", "f8E8M0": "u1"}.items()}
+_BITS_OF = {"bfloat16": np.uint16, **dict.fromkeys(
+    ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"), np.uint8)}
+_COPY_REASONS = {1: "its address is no multiple of 64", 2: "it is not on the session's device"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Copied:
+    """A tensor that the runtime copied in the last run."""
+
+    name: str
+    reason: str
+
+
+def empty(shape: Sequence[int], dtype: Any = np.float32) -> np.ndarray:
+    """An array of the host as kernels want it, aligned to 64 bytes: it is read and written without a copy.
+
+    >>> empty((2, 3)).ctypes.data % 64
+    0
+    """
+    kind = np.dtype(dtype)
+    size = math.prod(shape) * kind.itemsize
+    memory = np.empty(size + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    return np.ndarray(tuple(shape), kind, memory[start:start + size])
+
+
+def aligned(array: Any) -> np.ndarray:
+    """The array itself where kernels can read it as it is, else an aligned, contiguous copy of it."""
+    array = np.asarray(array)
+    if array.flags.c_contiguous and array.ctypes.data % _ALIGNMENT == 0:
+        return array
+    copy = empty(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
+def _device(device: Any) -> tuple[int, int, str]:
+    """Kind, number, and the chip to emulate."""
+    text = str(device)  # a torch.device prints as "cuda:0"
+    kind, _, rest = text.partition(":")
+    if kind in ("host", "cpu") and not rest:
+        return _HOST, 0, ""
+    if kind == "cuda" and (not rest or rest.isdigit()):
+        return _CUDA, int(rest or 0), ""
+    if kind == "emulate" and rest.startswith("sm_"):
+        return _CUDA, 0, rest
+    raise ValueError(f"device: expected 'host', 'cuda', 'cuda:1' … or 'emulate:sm_90a', got {text!r}")
+
+
+def _is_torch(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+class Session:
+    """Runs a model on one device. :meth:`kpc.Artifact.session` makes one.
+
+    Parameters
+    ----------
+    artifact
+        What to run: an :class:`kpc.Artifact`.
+    device
+        ``"host"``, ``"cuda"``, ``"cuda:1"``, a ``torch.device``, or ``"emulate:sm_90a"`` (slow and strict; see
+        docs/emulator.md). Default: the GPU where the artifact has code for it and it can be used, else the host.
+    target
+        The artifact's target to take; default: the best that fits the device.
+    threads
+        Of the host; 0 takes every processor that the process may use.
+    max_bound_shapes
+        Shapes that are kept ready. Alternating between so many rebuilds nothing.
+    driver
+        The CUDA driver library; default: libcuda.so.1.
+
+    Thread safety: threads may share a session, and take turns. Several sessions of one artifact run side by side, and the
+    GIL is free while they do.
+
+    >>> session = artifact.session("host")
+    >>> session(np.zeros((2, 1, 8, 8), np.float32)).shape
+    (2, 10)
+    """
+
+    def __init__(self, artifact: Artifact, device: Any = None, *, target: str | None = None, threads: int = 0,
+                 max_bound_shapes: int = 8, driver: str | None = None) -> None:
+        self.artifact = artifact
+        self.inputs = artifact.inputs
+        self.outputs = artifact.outputs
+        self._names = [spec.name for spec in self.inputs]
+        self._output_shapes: dict[Any, list[tuple[int, ...]]] = {}
+        self._spread: list[str] = []  # inputs of the last run that were not contiguous
+        wanted = [device] if device is not None else self._choices()
+        for choice in wanted:
+            self._kind, self._ordinal, chip = _device(choice)
+            if chip:
+                driver = os.fspath(EMULATOR)
+                os.environ["KPC_EMULATE_TARGET"] = chip
+            try:
+                self._session = artifact._model.session(self._kind, self._ordinal, target or "", driver or "", threads,
+                                                        max_bound_shapes, 0)
+                break
+            except RunError as error:
+                if choice == wanted[-1] or not 200 <= error.status < 300:
+                    raise
+                log.info("the host is used, because the GPU cannot be: %s", error.message)
+        self._tell()
+
+    def _choices(self) -> list[str]:
+        kinds = {target.device for target in self.artifact.targets}
+        return [name for name in ("cuda", "host") if name in kinds] or ["host"]
+
+    @property
+    def device(self) -> str:
+        """Where it runs: "host" or "cuda:0"."""
+        return "host" if self._kind == _HOST else f"cuda:{self._ordinal}"
+
+    @property
+    def target(self) -> str:
+        """The artifact's target that was taken."""
+        return self._session.target
+
+    @property
+    def memory(self) -> dict[str, int]:
+        """Bytes: `arena_bytes` (workspace of the shape bound last), `live_bytes` (the least that any plan needs),
+        `weight_bytes`, `staging_bytes`, `reserved_bytes`; and how many shapes are bound."""
+        return self._session.memory()
+
+    @property
+    def copied(self) -> list[Copied]:
+        """The tensors that the last run copied, and why; empty where it copied none. :func:`kpc.empty` and
+        :func:`kpc.aligned` make arrays that need no copy."""
+        return [*(Copied(name, "it is not contiguous") for name in self._spread),
+                *(Copied(name, _COPY_REASONS[why]) for name, why in self._session.copies() if name not in self._spread)]
+
+    def prepare(self, dims: Mapping[str, int] | None = None, **more: int) -> None:
+        """Binds a shape ahead of the first run with it: ``session.prepare(batch=4)``. Dims are those of
+        ``artifact.dims``; those with one possible value need not be given.
+
+        Raises :class:`kpc.RunError` for a dim that is not there, missing, or outside its range.
+        """
+        self._output_shapes.clear()
+        self._session.prepare(list({**(dims or {}), **more}.items()))
+        self._tell()
+
+    def run(self, inputs: Mapping[str, Any], *, stream: Any = None) -> dict[str, Any]:
+        """Runs the model once.
+
+        `inputs` has an array for each input: numpy, torch, or any object with ``__dlpack__``; lists and numbers are made
+        arrays of the input's type. Arrays keep their type: fp64 for an fp32 input is an error. The result has an output
+        for each name, of the kind that the inputs are of: tensors of torch where one input is one, else numpy's.
+
+        Arrays are read where they lie, if they are contiguous and aligned to 64 bytes; :attr:`copied` tells of others.
+
+        On a GPU, `stream` is the CUDA stream (a number) to run on. With torch tensors of the device it is torch's current
+        one, and the call returns when the work is queued. Without a stream it returns when the outputs are there; the
+        inputs must be there when it begins.
+
+        Raises :class:`kpc.RunError` for a missing input, a wrong type or shape, a dim outside its range.
+        """
+        if len(inputs) != len(self._names) or any(name not in inputs for name in self._names):
+            self._refuse_names(inputs)
+        results = self._run([inputs[name] for name in self._names], stream)
+        return {spec.name: result for spec, result in zip(self.outputs, results)}
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Runs the model as a function: ``session(x=array)`` or ``session(array)``. The result is the output, or a tuple
+        of them where there are several. See :meth:`run`."""
+        if named or len(arguments) != len(self._names):
+            if len(arguments) > len(self._names):
+                raise TypeError(f"expected {len(self._names)} inputs ({', '.join(self._names)}), got {len(arguments)}")
+            given = dict(zip(self._names, arguments))
+            if twice := [name for name in named if name in given]:
+                raise TypeError(f"the input {twice[0]!r} was given twice")
+            results = list(self.run({**given, **named}).values())
+        else:
+            results = self._run(arguments, None)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def call(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any] | None = None, *, stream: Any = None) -> "Call":
+        """A run whose arrays are read once, to be repeated with other contents: the least overhead.
+
+        Without `outputs` they are made, of the inputs' kind, by one run.
+
+        >>> x = kpc.empty((1, 1, 8, 8))
+        >>> call = session.call({"image": x})
+        >>> x[:] = 0
+        >>> call()["scores"].shape
+        (1, 10)
+        """
+        if len(inputs) != len(self._names) or any(name not in inputs for name in self._names):
+            self._refuse_names(inputs)
+        self._spread = []
+        given = [self._argument(index, inputs[name]) for index, name in enumerate(self._names)]
+        if self._spread:
+            raise ValueError(f"the input {self._spread[0]!r} is not contiguous: a call that is ready reads it where it lies")
+        if outputs is None:
+            outputs = {spec.name: self._like(made) for spec, made in zip(self.outputs, self._run(given, stream))}
+        if missing := [spec.name for spec in self.outputs if spec.name not in outputs]:
+            raise RunError(f"the output '{missing[0]}' was not given", 302, "KPC_ERROR_MISSING")
+        taken = [self._output(outputs[spec.name]) for spec in self.outputs]
+        tensors = tuple(_plain(value) for value in given), tuple(_plain(value) for value in taken)
+        made = _runtime.Call(self._session, *tensors, self._stream(given, stream))
+        return Call(self, made, dict(zip(self._names, given)), {s.name: t for s, t in zip(self.outputs, taken)})
+
+    def profile(self, inputs: Mapping[str, Any]) -> "Profile":
+        """Runs once, step by step, and says how long each step took."""
+        if len(inputs) != len(self._names) or any(name not in inputs for name in self._names):
+            self._refuse_names(inputs)
+        given = [self._argument(index, inputs[name]) for index, name in enumerate(self._names)]
+        made = [self._like(value) for value in self._run(given, None)]
+        steps, trace = self._session.profile(tuple(map(_plain, given)), tuple(map(_plain, made)))
+        return Profile([Step(*step) for step in steps], trace)
+
+    def _refuse_names(self, inputs: Mapping[str, Any]) -> None:
+        signature = "the inputs are: " + "; ".join(map(str, self.inputs))
+        for name in inputs:
+            if name not in self._names:
+                raise RunError(f"there is no input '{name}'", 301, "KPC_ERROR_UNKNOWN_NAME", hint=signature)
+        missing = next(name for name in self._names if name not in inputs)
+        raise RunError(f"the input '{missing}' was not given", 302, "KPC_ERROR_MISSING", hint=signature)
+
+    def _argument(self, index: int, value: Any) -> Any:
+        """The array of an input: contiguous, and with its own type if it has one."""
+        if isinstance(value, np.ndarray):
+            if value.flags.c_contiguous:
+                return value
+            self._spread.append(self._names[index])
+            return np.ascontiguousarray(value)
+        if _is_torch(value):
+            if value.is_contiguous():
+                return value.detach() if value.requires_grad else value
+            self._spread.append(self._names[index])
+            return value.detach().contiguous()
+        if hasattr(value, "__dlpack__") and not isinstance(value, np.generic):
+            return value
+        spec = self.inputs[index]
+        try:
+            return np.asarray(value, None if isinstance(value, np.generic) else DTYPES.get(spec.type))
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"the input {spec}: expected an array, got {type(value).__name__}: {error}") from None
+
+    def _stream(self, values: Sequence[Any], stream: Any) -> int:
+        if self._kind != _CUDA:
+            if stream is not None:
+                raise ValueError("stream: a session on the host has none")
+            return 0
+        if stream is not None:
+            # 0 is CUDA's default stream, whose number in kpc's interface is 1.
+            return int(getattr(stream, "cuda_stream", stream)) or _DEFAULT_STREAM
+        if values and all(_is_torch(value) and value.is_cuda for value in values):
+            torch = sys.modules["torch"]
+            return torch.cuda.current_stream(self._ordinal).cuda_stream or _DEFAULT_STREAM
+        return 0
+
+    def _run(self, values: Sequence[Any], stream: Any) -> list[Any]:
+        if self._spread:
+            self._spread = []
+        given = [self._argument(index, value) for index, value in enumerate(values)]
+        number = self._stream(given, stream)
+        tensors = tuple(_plain(value) for value in given)
+        key = None
+        if number:
+            # Memory of torch's pool, ordered by its stream: from the second run with these shapes on.
+            key = tuple(tuple(value.shape) for value in given)
+            if shapes := self._output_shapes.get(key):
+                made = [self._torch_empty(spec.type, shape) for spec, shape in zip(self.outputs, shapes)]
+                self._session.run_into(tensors, tuple(made), number)
+                return made
+        raw = self._session.run(tensors, number)
+        if key is not None:
+            self._output_shapes[key] = [tensor.shape for tensor in raw]
+        if self._session.has_log:
+            self._tell()
+        if any(_is_torch(value) for value in given):
+            return [sys.modules["torch"].from_dlpack(tensor) for tensor in raw]
+        if self._kind == _CUDA and given and not any(isinstance(value, np.ndarray) for value in given):
+            return raw  # of the device: objects with __dlpack__
+        return [np.ndarray(tensor.shape, DTYPES[tensor.type], tensor) for tensor in raw]
+
+    def _torch_empty(self, kind: str, shape: tuple[int, ...]) -> Any:
+        torch = sys.modules["torch"]
+        types = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16, "i8": torch.int8,
+                 "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "u8": torch.uint8, "bool": torch.bool,
+                 "c64": torch.complex64, "c128": torch.complex128}
+        return torch.empty(shape, dtype=types[kind], device=f"cuda:{self._ordinal}")
+
+    @staticmethod
+    def _like(value: Any) -> Any:
+        return empty(value.shape, value.dtype) if isinstance(value, np.ndarray) else value
+
+    @staticmethod
+    def _output(value: Any) -> Any:
+        if isinstance(value, np.ndarray) and not value.flags.c_contiguous:
+            raise ValueError("an output must be contiguous")
+        return value
+
+    def _tell(self) -> None:
+        for level, message in self._session.take_log():
+            # That arrays are copied is said by `copied`: of numpy's most are.
+            if level == _WARNING and not self._session.copies():
+                warnings.warn(message, RunWarning, stacklevel=4)
+            else:
+                log.info("%s", message)
+
+    def __repr__(self) -> str:
+        return "\n".join([f"kpc.Session({self.artifact.name!r}, device={self.device!r}, target={self.target!r})",
+                          *(f"  input   {spec}" for spec in self.inputs), *(f"  output  {spec}" for spec in self.outputs)])
+
+
+def _plain(value: Any) -> Any:
+    """Arrays of ml_dtypes are of types that numpy's buffers cannot name: their bits, which the model's type explains."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "V" and value.dtype.name in _BITS_OF:
+        return value.view(_BITS_OF[value.dtype.name])
+    return value
+
+
+class Call:
+    """A run that is ready: :meth:`Session.call` makes one. `inputs` and `outputs` are its arrays, by name.
+
+    Calling it runs the model on what is in the inputs now, and returns `outputs`. On a GPU with a stream it returns when
+    the work is queued.
+    """
+
+    def __init__(self, session: Session, call: _runtime.Call, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
+        self._session, self.inputs, self.outputs = session, inputs, outputs
+        self._call = call
+        #: What each run copies, and why; see :attr:`Session.copied`.
+        self.copied: list[Copied] = session.copied
+
+    def __call__(self) -> dict[str, Any]:
+        self._call()
+        return self.outputs
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A launch, copy or fill of one run."""
+
+    name: str
+    nodes: str  #: of the model, ", " between
+    start_us: float
+    duration_us: float
+    bytes_read: int
+    bytes_written: int
+    flops: int  #: -1: not known
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile:
+    """One run, step by step. `trace` is JSON for chrome://tracing or Perfetto."""
+
+    steps: list[Step]
+    trace: str
+
+    def __repr__(self) -> str:
+        whole = sum(step.duration_us for step in self.steps) or 1
+        rows = [f"{step.duration_us:10.1f} us  {step.duration_us / whole:6.1%}  {step.name}" for step in self.steps]
+        return "\n".join(rows)

@@ -1,0 +1,174 @@
+//===- ProgramTest.cpp - Programs, sound and hostile ----------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torch/Program.h"
+#include "compiler/import/torch/ImportProgram.h"
+#include "mlir/IR/MLIRContext.h"
+#include "test/unit/torch/Archives.h"
+
+#include <fstream>
+#include <gmock/gmock.h>
+
+using namespace kpc;
+using testing::HasSubstr;
+using Expr = shape::Expr;
+
+namespace {
+
+const char *const Meta =
+    R"({"dtype": 7, "sizes": [{"as_int": 2}], "strides": [{"as_int": 1}],
+        "storage_offset": {"as_int": 0}})";
+
+/// y = op(x, w), whose weight lies in the archive.
+std::string
+program(const std::string &Op = "torch.ops.aten.add.Tensor",
+        const std::string &Version = R"({"major": 8, "minor": 1})") {
+  std::string M = Meta;
+  return R"({"schema_version": )" + Version +
+         R"(, "range_constraints": {}, "graph_module": {"graph": {
+      "inputs": [], "outputs": [],
+      "nodes": [{"target": ")" +
+         Op + R"(", "inputs": [
+         {"name": "self", "arg": {"as_tensor": {"name": "x"}}},
+         {"name": "other", "arg": {"as_tensor": {"name": "w"}}}],
+         "outputs": [{"as_tensor": {"name": "y"}}], "metadata": {}}],
+      "tensor_values": {"x": )" +
+         M + R"(, "w": )" + M + R"(, "y": )" + M +
+         R"(}, "sym_int_values": {}}, "signature": {
+      "input_specs": [
+        {"parameter": {"arg": {"name": "w"}, "parameter_name": "m.w"}},
+        {"user_input": {"arg": {"as_tensor": {"name": "x"}}}}],
+      "output_specs": [
+        {"user_output": {"arg": {"as_tensor": {"name": "y"}}}}]}}})";
+}
+
+std::string config(const std::string &Description,
+                   const std::string &Pickled = "false") {
+  return R"({"config": {"m.w": {"path_name": "weight_0", "use_pickle": )" +
+         Pickled + R"(, "tensor_meta": )" + Description + "}}}";
+}
+
+std::vector<test::Entry> archive(const std::string &Program = program(),
+                                 const std::string &Config = config(Meta)) {
+  return {{"m/byteorder", "little"},
+          {"m/models/model.json", Program},
+          {"m/data/weights/model_weights_config.json", Config},
+          {"m/data/weights/weight_0", std::string("\0\0\x80?\0\0\0@", 8)}};
+}
+
+/// What importing an archive says; empty if it imports.
+std::string faults(const std::string &File) {
+  std::string Path = testing::TempDir() + "program.pt2";
+  std::ofstream(Path, std::ios::binary) << File;
+  mlir::MLIRContext Context;
+  WeightStore Weights;
+  Diagnostics Diags;
+  auto Module = torch::importProgram(Context, Path, {}, Weights, Diags);
+  EXPECT_EQ(static_cast<bool>(Module), !Diags.hasErrors());
+  return Diags.text();
+}
+
+std::string faults(const std::vector<test::Entry> &Entries) {
+  return faults(test::zipOf(Entries));
+}
+
+TEST(Program, Imports) { EXPECT_EQ(faults(archive()), ""); }
+
+TEST(Program, OtherVersionsAreNamed) {
+  EXPECT_THAT(faults(archive(program("x", R"({"major": 7})"))),
+              HasSubstr("schema version 7; kpc reads version 8"));
+  EXPECT_THAT(faults(archive(program("x", R"({"major": 9})"))),
+              HasSubstr("update kpc"));
+  EXPECT_THAT(faults(archive(program("x", "{}"))),
+              HasSubstr("does not say which version"));
+}
+
+TEST(Program, OtherFilesAreToldApart) {
+  EXPECT_THAT(faults({{"m/code/__torch__.py", ""}, {"m/data.pkl", ""}}),
+              HasSubstr("TorchScript, which kpc does not read yet"));
+  EXPECT_THAT(faults({{"m/data.pkl", ""}}), HasSubstr("torch.save"));
+  EXPECT_THAT(faults({{"serialized_exported_program.json", "{}"}}),
+              HasSubstr("PyTorch 2.7 or older"));
+  EXPECT_THAT(faults({{"x", ""}}), HasSubstr("holds no exported program"));
+  EXPECT_THAT(faults("PK\3\4"), HasSubstr("cut off"));
+}
+
+TEST(Program, UnknownOperatorsAreCounted) {
+  EXPECT_THAT(faults(archive(program("torch.ops.my.op.default"))),
+              HasSubstr("which the program uses 1 time"));
+}
+
+TEST(Program, PickledWeightsAreRefused) {
+  EXPECT_THAT(faults(archive(program(), config(Meta, "true"))),
+              HasSubstr("kpc does not unpickle"));
+}
+
+TEST(Program, WeightsOutsideOfTheirBytesAreRefused) {
+  for (
+      const char *Description :
+      {R"({"dtype": 7, "sizes": [{"as_int": 3}], "strides": [{"as_int": 1}]})",
+       R"({"dtype": 7, "sizes": [{"as_int": 2}], "strides": [{"as_int": 2}]})",
+       R"({"dtype": 7, "sizes": [{"as_int": 2}], "strides": [{"as_int": 1}],
+            "storage_offset": {"as_int": 1}})",
+       R"({"dtype": 7, "sizes": [{"as_int": 2}], "strides": [{"as_int": 1}],
+            "storage_offset": {"as_int": 9223372036854775807}})",
+       R"({"dtype": 7, "sizes": [{"as_int": 1000000000000}],
+            "strides": [{"as_int": 1000000}]})",
+       R"({"dtype": 7, "sizes": [{"as_int": -1}], "strides": [{"as_int": 1}]})"})
+    EXPECT_THAT(faults(archive(program(), config(Description))),
+                HasSubstr("lies outside of its 8 bytes"))
+        << Description;
+}
+
+TEST(Program, AWeightMustBeThere) {
+  std::vector<test::Entry> Entries = archive();
+  Entries.pop_back();
+  EXPECT_THAT(faults(Entries), HasSubstr("which the archive has not"));
+}
+
+TEST(Program, DeepJsonIsRefused) {
+  EXPECT_THAT(faults(archive(std::string(100'000, '['))),
+              HasSubstr("nests deeper than 200"));
+}
+
+TEST(Program, JsonOfAnyShapeEndsWell) {
+  std::string Whole = program();
+  for (size_t Size = 0; Size < Whole.size(); Size += 7)
+    EXPECT_NE(faults(archive(Whole.substr(0, Size))), "");
+  for (const char *Other : {"null", "1", "\"x\"", "[]", "{}"})
+    for (const char *Part : {"\"inputs\": []", "\"tensor_values\": {",
+                             "{\"as_int\": 2}", "{\"as_tensor\":"}) {
+      std::string Changed = Whole;
+      Changed.insert(Changed.find(Part), std::string("\"z\": ") + Other + ", ");
+      (void)faults(archive(Changed));
+    }
+}
+
+TEST(Sizes, AreReadFromSympy) {
+  std::map<std::string, Expr, std::less<>> Symbols{{"s0", Expr::symbol("n")}};
+  auto Read = [&](const char *Text) {
+    auto E = torch::parseSize(Text, Symbols);
+    return E ? E->str() : "none";
+  };
+  EXPECT_EQ(Read("Symbol('s0', positive=True, integer=True)"), "n");
+  EXPECT_EQ(Read("Add(Mul(Integer(2), Symbol('s0')), Integer(-1))"),
+            (Expr::symbol("n") * 2 - 1).str());
+  EXPECT_EQ(Read("FloorDiv(Symbol('s0'), Integer(2))"),
+            Expr::symbol("n").floorDiv(2).str());
+  EXPECT_EQ(Read("Pow(Symbol('s0'), Integer(2))"),
+            (Expr::symbol("n") * Expr::symbol("n")).str());
+  for (const char *Bad :
+       {"", "Symbol('u0')", "Symbol(", "Integer(x)", "Add(", "Sin(Integer(1))",
+        "Integer(1) Integer(2)", "Pow(Integer(2), Integer(99))"})
+    EXPECT_EQ(Read(Bad), "none") << Bad;
+  std::string Deep;
+  for (int I = 0; I < 10'000; ++I)
+    Deep += "Add(";
+  EXPECT_FALSE(torch::parseSize(Deep, Symbols));
+}
+
+} // namespace
