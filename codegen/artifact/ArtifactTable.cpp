@@ -323,6 +323,17 @@ fb::Offset<format::Provenance> TableBuilder::provenance() {
 MaybeError TableBuilder::build(uint64_t TableOffset, Bytes &Out) {
   auto Symbols = symbols();
   auto Inputs = ports(What.Inputs), Outputs = ports(What.Outputs);
+  auto InputValues =
+      list<format::InputValue>(What.InputValues, [&](const InputValue &V) {
+        return format::CreateInputValue(Builder, V.Input, V.Element,
+                                        expr(V.Size));
+      });
+  auto Requirements =
+      list<format::Requirement>(What.Requirements, [&](const Requirement &R) {
+        uint32_t Left = expr(R.Left), Right = expr(R.Right);
+        return format::CreateRequirement(Builder, Left, Right, R.Equal,
+                                         text(R.Reason));
+      });
   auto Weights = weights();
   auto Segments = segments();
   size_t Index = 0;
@@ -337,7 +348,8 @@ MaybeError TableBuilder::build(uint64_t TableOffset, Bytes &Out) {
     return Problem;
   format::FinishModelBuffer(
       Builder, format::CreateModel(Builder, Symbols, Exprs, Inputs, Outputs,
-                                   Weights, Segments, Targets, Provenance));
+                                   Weights, Segments, Targets, Provenance,
+                                   InputValues, Requirements));
   Out.assign(Builder.GetBufferPointer(),
              Builder.GetBufferPointer() + Builder.GetSize());
   auto Checked =

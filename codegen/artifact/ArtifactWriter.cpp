@@ -52,6 +52,8 @@ static MaybeError checkLength(const Weight &W) {
 
 /// The least minor version whose readers understand the contents.
 static uint16_t leastReader(const Contents &What) {
+  if (!What.InputValues.empty() || !What.Requirements.empty())
+    return format::InputValuesMinor;
   for (const Target &T : What.Targets)
     if (!T.Controls.empty())
       return format::ControlsMinor;

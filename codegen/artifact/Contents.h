@@ -65,6 +65,20 @@ struct Port {
   std::optional<uint32_t> Alias;
 };
 
+/// An element of an input that is a size. Runs read it before they bind.
+struct InputValue {
+  uint32_t Input = 0;
+  uint32_t Element = 0; ///< in row-major order; the input's dims are numbers
+  Expr Size;
+};
+
+/// What must hold of the sizes: `Left` is `Right`, or at most that.
+struct Requirement {
+  Expr Left, Right;
+  bool Equal = false;
+  std::string Reason; ///< for messages
+};
+
 /// Gives the bytes of a weight from `Begin` on, `Size` of them; both are
 /// multiples of the element's size and within the weight. Returns an error
 /// text, none on success. Several threads call it at once, in any order.
@@ -270,6 +284,8 @@ struct Provenance {
 struct Contents {
   std::vector<Symbol> Symbols; ///< every symbol that an expression names
   std::vector<Port> Inputs, Outputs;
+  std::vector<InputValue> InputValues;
+  std::vector<Requirement> Requirements;
   std::vector<Weight> Weights;
   std::vector<Target> Targets;
   artifact::Provenance Provenance;

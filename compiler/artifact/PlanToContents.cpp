@@ -201,7 +201,8 @@ Expected<DeclaredPlan> declare(ModuleOp Module, WeightTable &Weights,
   } else {
     keepSharedAliases(Ports, Contents);
   }
-  addSizeAssumptions(Module, Contents);
+  if (llvm::Error E = addSizeAssumptions(Module, Contents))
+    return E;
   return DeclaredPlan{Program, std::move(*Buffers), kernelUses(Program)};
 }
 

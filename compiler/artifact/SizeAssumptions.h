@@ -10,12 +10,15 @@
 
 #include "codegen/artifact/Contents.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
 
 namespace kpc {
 
 /// Gives symbols the reasons that the module has, and ports the dims that a
-/// caller knows: where 32 divides h, `floordiv(h, 32)*32` is `h`.
-void addSizeAssumptions(mlir::ModuleOp Module, artifact::Contents &Contents);
+/// caller knows: where 32 divides h, `floordiv(h, 32)*32` is `h`. Adds the
+/// sizes that are elements of inputs, and what is required of several sizes.
+llvm::Error addSizeAssumptions(mlir::ModuleOp Module,
+                               artifact::Contents &Contents);
 
 } // namespace kpc
 

@@ -19,7 +19,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/kernels/gpu/GpuBuilder.h"
-#include "passes/kernels/gpu/ScheduleChoice.h"
 
 using namespace kpc;
 using llvm::createStringError;

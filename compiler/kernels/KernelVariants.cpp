@@ -77,19 +77,19 @@ sampledSizes(ArrayRef<plan::LaunchOp> Launches, const shape::Facts &Facts) {
 class VariantBuilder {
 public:
   VariantBuilder(func::FuncOp Kernel, size_t Sizes, const target::Target &T)
-      : Kernel(Kernel), First(Kernel.getNumArguments() - Sizes), T(T) {}
+      : Kernel(Kernel), First(Kernel.getNumArguments() - Sizes), T(T),
+        Asked(Kernel.clone()) {}
 
   /// With `Limited`, of a kernel that knows that its sizes are no greater.
   SizedRanking rank(const std::vector<int64_t> &Sizes, bool Limited) {
-    OwningOpRef<ModuleOp> Scratch = ModuleOp::create(Kernel.getLoc());
-    func::FuncOp Func = Kernel.clone();
-    Scratch->push_back(Func);
+    // The question writes nothing: one copy serves all samples.
     for (size_t I = 0; I < Sizes.size(); ++I) {
-      set(Func, I, "kpc.optimum", Sizes[I]);
+      Asked->setArgAttrs(First + I, Kernel.getArgAttrDict(First + I));
+      set(*Asked, I, "kpc.optimum", Sizes[I]);
       if (Limited)
-        set(Func, I, "kpc.max", Sizes[I]);
+        set(*Asked, I, "kpc.max", Sizes[I]);
     }
-    return {Sizes, kernels::rankGpuSchedules(Func, T)};
+    return {Sizes, kernels::rankGpuSchedules(*Asked, T)};
   }
 
   OwningOpRef<func::FuncOp> build(const schedule::Variant &V) {
@@ -132,6 +132,7 @@ private:
   func::FuncOp Kernel;
   unsigned First; ///< argument that is a size
   const target::Target &T;
+  OwningOpRef<func::FuncOp> Asked; ///< the kernel, with the sizes of a sample
 };
 
 /// "batch*seq <= 16", "16 < batch*seq <= 256", "m <= 8 and n <= 64 or m > 512".

@@ -8,6 +8,8 @@
 
 #include "compiler/kernels/SlowPaths.h"
 #include "dialects/plan/Plan.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/kernels/gpu/GpuBuilder.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
@@ -63,37 +65,52 @@ struct Why {
 constexpr const char *NothingToChange =
     "no option of this version changes that";
 
-Why whyScalar(plan::LaunchOp Op, const target::Target &T,
-              const CompileOptions &Options) {
-  StringRef Root = Op.getRoot().value_or("");
-  bool IsNarrow =
-      Options.Compute == Precision::Fp16 || Options.Compute == Precision::Bf16;
-  if (readsMatrixOf(Op, [](Type Ty) { return Ty.isF64(); }))
-    return {"they are of fp64", "use fp32 or a narrower type in the model"};
-  if (readsMatrixOf(Op, [](Type Ty) { return Ty.isInteger(); }) &&
-      !readsMatrixOf(Op, [](Type Ty) { return isa<FloatType>(Ty); }))
-    return {"they multiply integers", NothingToChange};
-  if (readsMatrixOf(Op, [](Type Ty) { return Ty.isF32(); })) {
-    if (IsNarrow)
-      return {"they read fp32, though values are stored in 16 bits",
-              "--io-precision stores the model's inputs in 16 bits, too"};
-    if (Options.Compute == Precision::Tf32)
-      return {"there are no Tensor Core kernels of tf32 for them",
-              "compile with --precision fp16 or bf16"};
-    return {"they are of fp32",
-            Root.contains("conv")
-                ? "compile with --precision fp16 or bf16"
-                : "compile with --precision fp16, bf16 or tf32"};
+/// The refusal to tell: of the last family for the kind of kernel that has
+/// instructions on the target, which is the one that takes most.
+const schedule::Refusal *tellingRefusal(ArrayRef<schedule::Refusal> All,
+                                        StringRef Root) {
+  StringRef Kind = Root.contains("conv")        ? "convolution"
+                   : Root.contains("attention") ? "attention"
+                                                : "GEMM";
+  const schedule::Refusal *Found = nullptr;
+  for (const schedule::Refusal &One : All) {
+    bool IsOfTarget = One.Kind == schedule::RefusalKind::Target;
+    if (StringRef(One.Family).contains(Kind) && (!Found || !IsOfTarget))
+      Found = &One;
   }
-  if (Root == "grouped conv")
-    return {"there are no Tensor Core kernels of grouped convolutions",
-            NothingToChange};
-  if (Root == "conv" && !T.Can.Wgmma)
-    return {"there are no Tensor Core kernels of convolutions for this chip",
-            NothingToChange};
-  return {"no Tensor Core kernel takes their sizes or the order of their "
-          "operands",
-          "--explain lists the kernels that have schedules"};
+  return Found;
+}
+
+/// What to change where no family multiplies the types.
+std::string wayOutOfTypes(plan::LaunchOp Op, const CompileOptions &Options) {
+  if (readsMatrixOf(Op, [](Type Ty) { return Ty.isF64(); }))
+    return "use fp32 or a narrower type in the model";
+  if (!readsMatrixOf(Op, [](Type Ty) { return Ty.isF32(); }))
+    return NothingToChange;
+  if (Options.Compute == Precision::Fp16 || Options.Compute == Precision::Bf16)
+    return "--io-precision stores the model's inputs in 16 bits, too";
+  bool IsGemm = Op.getRoot().value_or("") == "matmul";
+  return IsGemm && Options.Compute != Precision::Tf32
+             ? "compile with --precision fp16, bf16 or tf32"
+             : "compile with --precision fp16 or bf16";
+}
+
+Why whyScalar(plan::LaunchOp Op, const TargetKernels &Compiled,
+              const CompileOptions &Options) {
+  ModuleOp Module = Compiled.Plan;
+  auto Kernel = Module.lookupSymbol<func::FuncOp>(Op.getKernel());
+  std::vector<schedule::Refusal> All =
+      Kernel ? kernels::gpuRefusals(Kernel, *Compiled.Target)
+             : std::vector<schedule::Refusal>();
+  const schedule::Refusal *Refusal =
+      tellingRefusal(All, Op.getRoot().value_or(""));
+  if (!Refusal)
+    return {"no family of Tensor Core kernels is for them", NothingToChange};
+  return {"the family '" + Refusal->Family +
+              "' does not take them: " + Refusal->Reason,
+          Refusal->Kind == schedule::RefusalKind::ElementType
+              ? wayOutOfTypes(Op, Options)
+              : NothingToChange};
 }
 
 } // namespace
@@ -136,7 +153,7 @@ std::vector<SlowPath> kpc::slowPaths(const TargetKernels &Compiled,
         Peak > 0 ? L.Flops / (Peak * TensorShare * 1e6) : Scalar, Memory);
     if (Scalar < LeastSlowdown * Best)
       return;
-    Why Because = whyScalar(Op, T, Options);
+    Why Because = whyScalar(Op, Compiled, Options);
     auto Path = llvm::find_if(
         Paths, [&](const SlowPath &P) { return P.Reason == Because.Reason; });
     if (Path == Paths.end()) {

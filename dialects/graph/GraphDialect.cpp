@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/InputValues.h"
+#include "dialects/graph/Requirements.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -164,6 +166,10 @@ LogicalResult GraphDialect::verifyOperationAttribute(Operation *Op,
                                                      NamedAttribute Attr) {
   if (Attr.getName() == TakenDimsName)
     return verifyTakenDims(Op, Attr.getValue());
+  if (Attr.getName() == InputValuesName)
+    return verifyInputValues(Op, Attr);
+  if (Attr.getName() == RequirementsName)
+    return verifyRequirements(Op, Attr);
   if (Attr.getName() != SymbolsName)
     return success();
   auto Symbols = dyn_cast<DictionaryAttr>(Attr.getValue());

@@ -52,8 +52,8 @@ public:
 
   static Expr symbol(std::string_view Name);
 
-  /// Reads what `str` writes: integers, names ([A-Za-z_][A-Za-z0-9_.]* or any
-  /// text in backquotes, as exporters write names like `s0 + 1`), + - * and
+  /// Reads what `str` writes: integers, names ([A-Za-z_][A-Za-z0-9_.]*, with
+  /// an index as size[0], or any text in backquotes as `s0 + 1`), + - * and
   /// parentheses, and floordiv, ceildiv, mod, min, max as functions of two.
   /// Returns none and fills `Error` (if given) where the text is malformed.
   static std::optional<Expr> parse(std::string_view Text,

@@ -22,6 +22,20 @@ static bool isNamePart(char C) {
   return isNameStart(C) || isDigit(C) || C == '.';
 }
 
+/// How long a name is that begins at the front of `Text`; an index in brackets
+/// belongs to it, as in `size[0]`.
+static size_t nameLength(std::string_view Text) {
+  size_t End = 0;
+  while (End < Text.size() && isNamePart(Text[End]))
+    ++End;
+  size_t Close = End + 1;
+  while (Close < Text.size() && isDigit(Text[Close]))
+    ++Close;
+  bool Indexed = End < Text.size() && Text[End] == '[' && Close > End + 1 &&
+                 Close < Text.size() && Text[Close] == ']';
+  return Indexed ? Close + 1 : End;
+}
+
 static bool isReserved(std::string_view Name) {
   constexpr std::array<std::string_view, 6> Words = {
       "floordiv", "ceildiv", "mod", "min", "max", "overflow"};
@@ -36,7 +50,7 @@ static void print(const Expr &E, std::string &Out);
 
 static void printName(std::string_view Name, std::string &Out) {
   if (!Name.empty() && isNameStart(Name[0]) &&
-      std::all_of(Name.begin(), Name.end(), isNamePart) && !isReserved(Name)) {
+      nameLength(Name) == Name.size() && !isReserved(Name)) {
     Out += Name;
     return;
   }
@@ -251,8 +265,7 @@ private:
 
   std::optional<Expr> parseName() {
     size_t Begin = Position;
-    while (Position != Text.size() && isNamePart(Text[Position]))
-      ++Position;
+    Position += nameLength(Text.substr(Begin));
     std::string_view Name = Text.substr(Begin, Position - Begin);
     if (Name == "overflow")
       return Expr(std::numeric_limits<int64_t>::max()) + 1;

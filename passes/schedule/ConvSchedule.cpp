@@ -163,7 +163,9 @@ std::vector<ConvCost> schedule::rankConvSchedules(const ConvShape &Shape,
                               double(N) / double(M * S.ClusterM));
     S.GroupM = std::max<int64_t>(std::lround(Square), 1);
     S.Stages = std::min(roomForStages(S, Shape, T), MaxStages);
-    if (isLegal(S, Shape, T))
+    // A wider tile spills what the epilogue reads.
+    bool Spills = Shape.ReadsAtResult && N > MaxNWithEpilogueReads;
+    if (!Spills && isLegal(S, Shape, T))
       Ranked.push_back(costOf(S, Shape, T));
   };
   // Of equals the tallest.

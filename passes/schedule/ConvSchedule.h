@@ -25,7 +25,8 @@ struct ConvShape {
   int64_t Places = 0; ///< of the filter, in all images
   int64_t Outputs = 0, Channels = 0, Taps = 1;
   int64_t ElementBytes = 2;
-  int64_t LeastChannels = 1; ///< whatever is optimal
+  int64_t LeastChannels = 1;  ///< whatever is optimal
+  bool ReadsAtResult = false; ///< the epilogue reads a residual
 };
 
 /// `TileK`: channels of a slice. Blocks share outputs alone, not pixels:

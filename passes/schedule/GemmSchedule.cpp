@@ -237,6 +237,18 @@ bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
          S.GroupM <= INT32_MAX;
 }
 
+/// Whether ptxas runs out of registers: legal, but never the best.
+bool spills(const GemmSchedule &S, const GemmShape &Shape) {
+  // Whole heads and their angles beside 128 or 192 accumulators of a thread.
+  if (S.PingPong)
+    return Shape.RotateHalf && S.sumsOfThread() > MostSumsOfHeadsInTurn;
+  // Angles are the same for all heads of a tile; only where three warpgroups
+  // multiply, there are no registers for them beside its accumulators.
+  bool KeepsReads =
+      Shape.EpilogueBytes > 0 || (Shape.RotateHalf && S.consumers() > 2);
+  return KeepsReads && S.TileN > MaxNWithEpilogueReads;
+}
+
 } // namespace
 
 std::optional<GemmCost> schedule::readGemmSchedule(const std::string &Text,
@@ -277,7 +289,7 @@ std::vector<GemmCost> schedule::rankGemmSchedules(const GemmShape &Shape,
         S.ClusterN = C.N;
         S.GroupM = groupM(S, T);
         S.Stages = std::min(roomForStages(S, Shape, T), MaxStages);
-        if (isLegal(S, Shape, T))
+        if (isLegal(S, Shape, T) && !spills(S, Shape))
           Ranked.push_back(costOf(S, Shape, T));
       }
   std::stable_sort(

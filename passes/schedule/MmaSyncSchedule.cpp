@@ -70,8 +70,9 @@ double rateOf(const MmaSyncShape &Shape, const target::Target &T) {
   double Peak = Shape.ElementBytes == 2 ? T.Cost.Fp16 : T.Cost.Tf32;
   if (Peak <= 0)
     Peak = AnyTflops;
-  return Peak * 1e6 / SmCount *
-         (T.Can.Wgmma || T.Can.Tcgen05 ? SyncShare : 1.0);
+  // A multiprocessor with tcgen05 has twice wgmma's rate, by tcgen05 alone.
+  double Share = T.Can.Tcgen05 ? SyncShare / 2 : T.Can.Wgmma ? SyncShare : 1.0;
+  return Peak * 1e6 / SmCount * Share;
 }
 
 int64_t residentBlocks(const MmaSyncSchedule &S, const MmaSyncShape &Shape,

@@ -28,8 +28,9 @@ public:
 
   Status run() {
     for (auto Check : {&ModelValidator::symbols, &ModelValidator::exprs,
-                       &ModelValidator::ports, &ModelValidator::segments,
-                       &ModelValidator::weights, &ModelValidator::targets})
+                       &ModelValidator::ports, &ModelValidator::inputValues,
+                       &ModelValidator::segments, &ModelValidator::weights,
+                       &ModelValidator::targets})
       if (Status S = (this->*Check)(); !S)
         return S;
     return success();
@@ -131,6 +132,63 @@ private:
           P->alias() >= int64_t(Outputs ? count(M.inputs()) : 0))
         return malformed("%s '%s' aliases input %d, which does not exist", What,
                          printable(P->name()).c_str(), P->alias());
+    }
+    return success();
+  }
+
+  // The number of elements of a port whose dims are numbers, up to `Most`.
+  uint64_t elements(const Port &P, uint64_t Most) {
+    uint64_t Elements = 1;
+    for (uint32_t Index : scalars(P.dims())) {
+      const auto &Words = *M.exprs()->Get(Index)->words();
+      if (Words.size() != 2 || Words.Get(0) != int64_t(Op::Constant) ||
+          Words.Get(1) <= 0)
+        return 0;
+      Elements =
+          std::min(Most, Elements * std::min(Most, uint64_t(Words.Get(1))));
+    }
+    return Elements;
+  }
+
+  static bool isReadable(ElementType Type) {
+    switch (kpc::ElementType(Type)) {
+    case kpc::ElementType::Bool:
+    case kpc::ElementType::I8:
+    case kpc::ElementType::U8:
+    case kpc::ElementType::I16:
+    case kpc::ElementType::U16:
+    case kpc::ElementType::I32:
+    case kpc::ElementType::U32:
+    case kpc::ElementType::I64:
+    case kpc::ElementType::U64:
+    case kpc::ElementType::F32:
+    case kpc::ElementType::F64:
+      return true;
+    default:
+      return false;
+    }
+  }
+
+  Status inputValues() {
+    size_t Index = 0;
+    for (const InputValue *V : each(M.input_values())) {
+      const Port *P = V->input() < count(M.inputs())
+                          ? M.inputs()->Get(V->input())
+                          : nullptr;
+      constexpr uint64_t Most = uint64_t(1) << 32;
+      if (!P || V->size() >= count(M.exprs()) || !Facts[V->size()].isPlain() ||
+          !isReadable(P->type()) || V->element() >= elements(*P, Most))
+        return malformed("input value %zu is no element of an input that is a "
+                         "size",
+                         Index);
+      ++Index;
+    }
+    Index = 0;
+    for (const Requirement *R : each(M.requirements())) {
+      for (uint32_t Expr : {R->left(), R->right()})
+        if (Expr >= count(M.exprs()) || !Facts[Expr].isPlain())
+          return malformed("requirement %zu compares no sizes", Index);
+      ++Index;
     }
     return success();
   }

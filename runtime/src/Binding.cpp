@@ -29,6 +29,34 @@ static std::string reasonOf(const format::Symbol &S) {
   return S.reason() ? ": " + format::printable(S.reason()) : std::string();
 }
 
+static Status checkRequirements(const Model &M,
+                                std::span<const int64_t> Symbols) {
+  for (const format::Requirement *R : format::each(M.table().requirements())) {
+    const format::Expr &Left = *M.table().exprs()->Get(R->left()),
+                       &Right = *M.table().exprs()->Get(R->right());
+    std::optional<int64_t> A = evaluate(Left, Symbols),
+                           B = evaluate(Right, Symbols);
+    if (A && B && (R->equal() ? *A == *B : *A <= *B))
+      continue;
+    constexpr size_t LongestText = 80;
+    auto Is = [&](const format::Expr &E, std::optional<int64_t> Value) {
+      std::string Text = exprText(M.table(), E);
+      std::string Number = Value ? std::to_string(*Value) : "too large";
+      return Text == Number || Text.size() > LongestText
+                 ? Number
+                 : Text + " = " + Number;
+    };
+    Error E =
+        failure(ErrorCode::OutOfRange, "%s must be %s %s%s%s",
+                Is(Left, A).c_str(), R->equal() ? "equal to" : "at most",
+                Is(Right, B).c_str(), R->reason() ? ": " : "",
+                R->reason() ? format::printable(R->reason()).c_str() : "");
+    E.Hint = "give inputs of which this holds";
+    return E;
+  }
+  return success();
+}
+
 Status checkSymbols(const Model &M, std::span<const int64_t> Symbols) {
   for (uint32_t I = 0; I < Symbols.size(); ++I) {
     const format::Symbol *S = M.table().symbols()->Get(I);
@@ -62,7 +90,7 @@ Status checkSymbols(const Model &M, std::span<const int64_t> Symbols) {
                      ", but must be a multiple of %" PRId64 "%s",
                      Name.c_str(), Value, S->divisor(), reasonOf(*S).c_str());
   }
-  return success();
+  return checkRequirements(M, Symbols);
 }
 
 // Iterations of a loop: counters stay far from overflow.

@@ -143,6 +143,36 @@ kpc_status kpc_model_symbol(const kpc_model *model, int32_t index,
                });
 }
 
+int32_t kpc_model_input_value_count(const kpc_model *model) {
+  return model ? int32_t(model->M->inputValues().size()) : 0;
+}
+
+kpc_status kpc_model_input_value(const kpc_model *model, int32_t index,
+                                 kpc_input_value *value) {
+  if (!model)
+    return KPC_ERROR_INVALID_ARGUMENT;
+  return getAt(model->M->inputValues(), index, value,
+               [](const InputValueInfo &V, kpc_input_value &Out) {
+                 Out = {int32_t(V.Table->input()), int32_t(V.Table->element()),
+                        V.Name.c_str(), V.Text.c_str()};
+               });
+}
+
+int32_t kpc_model_requirement_count(const kpc_model *model) {
+  return model ? int32_t(model->M->requirements().size()) : 0;
+}
+
+kpc_status kpc_model_requirement(const kpc_model *model, int32_t index,
+                                 kpc_requirement *requirement) {
+  if (!model)
+    return KPC_ERROR_INVALID_ARGUMENT;
+  return getAt(model->M->requirements(), index, requirement,
+               [](const RequirementInfo &R, kpc_requirement &Out) {
+                 Out = {R.Left.c_str(), R.Right.c_str(), R.Table->equal(),
+                        R.Table->reason() ? R.Table->reason()->c_str() : ""};
+               });
+}
+
 int32_t kpc_model_target_count(const kpc_model *model) {
   return model ? int32_t(model->M->targets().size()) : 0;
 }

@@ -153,6 +153,17 @@ void Model::describe() {
   Outputs = describePorts(*Table, Table->outputs());
   for (const format::Target *T : format::each(Table->targets()))
     Targets.push_back({T, runsOn(*T)});
+  for (const format::InputValue *V : format::each(Table->input_values())) {
+    const format::Expr *Size = Table->exprs()->Get(V->size());
+    Values.push_back({V, Size,
+                      std::string(Inputs[V->input()].Name) + "[" +
+                          std::to_string(V->element()) + "]",
+                      exprText(*Table, *Size)});
+  }
+  for (const format::Requirement *R : format::each(Table->requirements()))
+    Requirements.push_back(
+        {R, exprText(*Table, *Table->exprs()->Get(R->left())),
+         exprText(*Table, *Table->exprs()->Get(R->right()))});
   for (uint32_t I = 0; I < symbolCount(); ++I)
     if (symbol(I).source() == format::SymbolSource::Dim)
       Dims.push_back(I);

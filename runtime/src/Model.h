@@ -40,6 +40,20 @@ struct PortInfo {
   std::vector<const format::Expr *> Exprs;
 };
 
+/// An element of an input that is a size.
+struct InputValueInfo {
+  const format::InputValue *Table;
+  const format::Expr *Size;
+  std::string Name; ///< "size[0]"
+  std::string Text; ///< of the size
+};
+
+/// What must hold of the sizes.
+struct RequirementInfo {
+  const format::Requirement *Table;
+  std::string Left, Right;
+};
+
 struct TargetInfo {
   const format::Target *Table;
   std::string RunsOn;
@@ -60,6 +74,10 @@ public:
   const std::vector<PortInfo> &inputs() const { return Inputs; }
   const std::vector<PortInfo> &outputs() const { return Outputs; }
   const std::vector<TargetInfo> &targets() const { return Targets; }
+  const std::vector<InputValueInfo> &inputValues() const { return Values; }
+  const std::vector<RequirementInfo> &requirements() const {
+    return Requirements;
+  }
   size_t symbolCount() const { return format::count(Table->symbols()); }
   const format::Symbol &symbol(size_t Index) const {
     return *Table->symbols()->Get(uint32_t(Index));
@@ -105,6 +123,8 @@ private:
   const format::Model *Table = nullptr;
   std::vector<PortInfo> Inputs, Outputs;
   std::vector<TargetInfo> Targets;
+  std::vector<InputValueInfo> Values;
+  std::vector<RequirementInfo> Requirements;
   std::vector<uint32_t> Dims;
   bool HostCode = true;
 

@@ -38,6 +38,8 @@ Result<std::unique_ptr<Session>> Session::make(const std::shared_ptr<Model> &M,
   Out->Symbols.resize(M->symbolCount());
   Out->Known.resize(M->symbolCount());
   Out->Prepared.resize(M->symbolCount());
+  Out->InputValues.resize(M->inputValues().size());
+  Out->ValueBytes.resize(M->inputValues().size());
   Out->Shapes.reserve(Options.MaxBoundShapes + 1);
   return Out;
 }
@@ -114,12 +116,14 @@ Status Session::ensureArena(uint64_t Bytes) {
   return success();
 }
 
-Status Session::bindInputs(Tensors Given) {
+Status Session::bindInputs(Tensors Given, void *Stream) {
   if (Status S = match(TheModel->inputs(), Given, Inputs, "input"); !S)
     return S;
   for (size_t I = 0; I < Inputs.size(); ++I)
     if (Status S = checkTensor(TheModel->inputs()[I], *Inputs[I].Tensor); !S)
       return S;
+  if (Status S = readInputValues(Stream); !S)
+    return S;
   if (Status S = unifySymbols(); !S)
     return S;
   return bind();
@@ -214,7 +218,7 @@ Status Session::run(Tensors GivenInputs, Tensors GivenOutputs, void *Stream) {
   NvtxRange Range(Options.Device.Ranges, "run");
   if (Status S = checkStream(*TheDevice, Stream); !S)
     return S;
-  if (Status S = bindInputs(GivenInputs); !S)
+  if (Status S = bindInputs(GivenInputs, Stream); !S)
     return S;
   if (Status S = match(TheModel->outputs(), GivenOutputs, Outputs, "output");
       !S)
@@ -227,7 +231,7 @@ Status Session::run(Tensors GivenInputs, Tensors GivenOutputs, void *Stream) {
 Status Session::profile(Tensors GivenInputs, Tensors GivenOutputs,
                         Profile &Out) {
   NvtxRange Range(Options.Device.Ranges, "profile");
-  if (Status S = bindInputs(GivenInputs); !S)
+  if (Status S = bindInputs(GivenInputs, nullptr); !S)
     return S;
   if (Status S = match(TheModel->outputs(), GivenOutputs, Outputs, "output");
       !S)
@@ -245,7 +249,7 @@ Result<std::shared_ptr<OutputSet>> Session::runOwned(Tensors GivenInputs,
   NvtxRange Range(Options.Device.Ranges, "run");
   if (Status S = checkStream(*TheDevice, Stream); !S)
     return S;
-  if (Status S = bindInputs(GivenInputs); !S)
+  if (Status S = bindInputs(GivenInputs, Stream); !S)
     return S;
   bool OnHost = Inputs.empty();
   for (const Given &G : Inputs)

@@ -80,11 +80,14 @@ private:
                std::vector<Given> &Out, const char *What);
   Status checkTensor(const PortInfo &P, const kpc_tensor &T) const;
   Status unifySymbols();
+  Status readInputValues(void *Stream);
+  Status unifyInputValues(bool &Progress, bool &Open);
+  bool isReady(const format::Expr &E) const;
   Status unifyPort(const PortInfo &P, const kpc_tensor &T, bool &Progress,
                    bool &Open);
   void startSymbols();
   Status completeSymbols();
-  Status bindInputs(Tensors Inputs);
+  Status bindInputs(Tensors Inputs, void *Stream);
   Status bind();
   Status ensureArena(uint64_t Bytes);
   void makeRoom();
@@ -115,6 +118,8 @@ private:
   std::vector<Given> Inputs, Outputs;
   std::vector<int64_t> Symbols;
   std::vector<uint8_t> Known;
+  std::vector<int64_t> InputValues; ///< as the model's list of them
+  std::vector<uint64_t> ValueBytes; ///< the same as they are in memory
   std::vector<std::optional<int64_t>> Prepared; ///< symbols given to prepare
   std::vector<void *> InputAddresses, OutputAddresses;
 };

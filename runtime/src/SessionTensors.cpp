@@ -120,6 +120,20 @@ static Error contradiction(const PortInfo &P, const kpc_tensor &T, int32_t Axis,
                  signature(P).c_str());
 }
 
+// Whether all symbols of an expression are known.
+bool Session::isReady(const format::Expr &E) const {
+  const auto &Words = *E.words();
+  for (uint32_t I = 0; I < Words.size(); ++I) {
+    format::Op Code = format::Op(Words.Get(I));
+    if (Code != format::Op::Constant && Code != format::Op::Symbol)
+      continue;
+    ++I;
+    if (Code == format::Op::Symbol && !Known[size_t(Words.Get(I))])
+      return false;
+  }
+  return true;
+}
+
 // Learns symbols from one input's dims; `Open`: some dim is not yet decided.
 Status Session::unifyPort(const PortInfo &P, const kpc_tensor &T,
                           bool &Progress, bool &Open) {
@@ -142,16 +156,7 @@ Status Session::unifyPort(const PortInfo &P, const kpc_tensor &T,
       Progress = true;
       continue;
     }
-    bool Ready = true; // all its symbols are known
-    const auto &Words = *E.words();
-    for (uint32_t I = 0; I < Words.size(); ++I) {
-      format::Op Code = format::Op(Words.Get(I));
-      if (Code != format::Op::Constant && Code != format::Op::Symbol)
-        continue;
-      ++I;
-      Ready &= Code == format::Op::Constant || Known[size_t(Words.Get(I))];
-    }
-    if (!Ready) {
+    if (!isReady(E)) {
       Open = true;
       continue;
     }
@@ -190,6 +195,8 @@ Status Session::unifySymbols() {
                                Progress, Open);
           !S)
         return S;
+    if (Status S = unifyInputValues(Progress, Open); !S)
+      return S;
   }
   return completeSymbols();
 }

@@ -52,15 +52,15 @@ def run(library, device, test, opened):
     opened.append(session)
     if len(opened) > 1:
         opened.pop(0).close()
-    given, inputs, shapes = [], [], {}
+    given, inputs, shapes, arrays = [], [], {}, {}
     for name, (path, kind, element) in test["inputs"].items():
         value = onnx_files.read_value(path, onnx_files.Port(name, kind, element))
         given.append(packed(value))
-        shapes[name] = value.array.shape
+        shapes[name], arrays[name] = value.array.shape, value.array
         inputs.append(runtime_library.named_tensor(name, given[-1].ctypes.data, value.array.shape, value.data_type,
                                                    runtime_library.HOST))
     outputs, stored = [], []
-    for (name, element), shape in zip(session.outputs(), session.output_shapes(session.input_dims(shapes))):
+    for (name, element), shape in zip(session.outputs(), session.output_shapes(session.input_dims(shapes, arrays))):
         bits = onnx_files.SUB_BYTE.get(element) or 8 * np.dtype(onnx_files.NUMPY_TYPES[element]).itemsize
         data = np.zeros((int(np.prod(shape)) * bits + 7) // 8, np.uint8)
         stored.append((name, data, element, shape))

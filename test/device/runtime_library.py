@@ -38,6 +38,11 @@ class Port(ctypes.Structure):
                 ("alias", ctypes.c_int32)]
 
 
+class InputValue(ctypes.Structure):
+    _fields_ = [("input", ctypes.c_int32), ("element", ctypes.c_int32), ("name", ctypes.c_char_p),
+                ("size_text", ctypes.c_char_p)]
+
+
 class Memory(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("arena_bytes", "live_bytes", "value_bytes", "weight_bytes",
                                                      "staging_bytes", "reserved_bytes")] + [("bound_shapes", ctypes.c_int32)]
@@ -117,14 +122,24 @@ class Session:
             shapes.append([pointer[i] for i in range(rank.value)])
         return shapes
 
-    def input_dims(self, shapes):
-        """The model's named dims where inputs have these shapes: name of the input -> shape."""
+    def input_dims(self, shapes, values=None):
+        """The model's named dims where inputs have these shapes: name of the input -> shape.
+
+        `values`: name of the input -> array, for inputs whose elements are sizes.
+        """
         found, port = {}, Port()
         for index in range(self.lib.kpc_model_input_count(self.model)):
             self.lib.kpc_model_input(self.model, index, ctypes.byref(port))
             for size, text in zip(shapes.get(port.name.decode(), ()), port.dim_texts[:port.rank]):
                 if text.decode().isidentifier():
                     found[text.decode()] = size
+        value = InputValue()
+        for index in range(self.lib.kpc_model_input_value_count(self.model)):
+            self.lib.kpc_model_input_value(self.model, index, ctypes.byref(value))
+            self.lib.kpc_model_input(self.model, value.input, ctypes.byref(port))
+            data = (values or {}).get(port.name.decode())
+            if data is not None and value.size_text == value.name:
+                found[value.name.decode()] = int(data.reshape(-1)[value.element])
         return found
 
     def memory(self):

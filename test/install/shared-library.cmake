@@ -2,8 +2,9 @@
 cmake_policy(VERSION 3.25)
 
 # The stripped size when this was written, in bytes, rounded up (clang 22, x86-64,
-# 2026-11). Growing past it is a decision: change the number.
-set(limit 460000)
+# 2026-11; 17,000 more for sizes that are elements of inputs). Growing past it is
+# a decision: change the number.
+set(limit 480000)
 
 function(output variable)
   execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out COMMAND_ERROR_IS_FATAL ANY)

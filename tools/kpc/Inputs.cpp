@@ -11,8 +11,11 @@
 #include "tools/kpc/tensorfile/TensorFile.h"
 
 #include <algorithm>
+#include <climits>
+#include <cmath>
 #include <fmt/format.h>
 #include <set>
+#include <utility>
 
 namespace kpc::cli {
 
@@ -105,8 +108,9 @@ constexpr int64_t LargestChosen = 1 << 14;
 class InputMaker {
 public:
   InputMaker(const Model &M, const InputOptions &Options, Diagnostics &Diags)
-      : M(M), Ports(M.inputs()), Symbols(M.symbols()), Options(Options),
-        Diags(Diags), ErrorsBefore(Diags.errorCount()), Given(Ports.size()),
+      : M(M), Ports(M.inputs()), Symbols(M.symbols()), Values(M.inputValues()),
+        Required(M.requirements()), Options(Options), Diags(Diags),
+        ErrorsBefore(Diags.errorCount()), Given(Ports.size()),
         How(Ports.size()) {}
 
   std::optional<Inputs> make();
@@ -120,10 +124,15 @@ private:
   bool isFirst(size_t Index);
   void takeTensor(size_t Index, HostTensor T, const std::string &File);
   void bindDims(size_t Index, const HostTensor &T, const std::string &File);
+  void bindValues(size_t Index, const HostTensor &T, const std::string &File);
   void chooseOpenDims();
   /// The next larger size of a dim; false if it has none.
   bool grow(const kpc_symbol &S);
   void fillOutputs(const std::set<std::string> &Open);
+  /// How far the sizes are from what must hold: outputs that have no elements
+  /// and requirements that are not met.
+  int faults() const;
+  void meetRequirements(const std::set<std::string> &Open);
   void checkRanges();
   void checkGivenDims();
   std::optional<shape::Expr> sizeOf(std::string_view Text) const;
@@ -134,6 +143,8 @@ private:
   const Model &M;
   std::vector<kpc_port> Ports;
   std::vector<kpc_symbol> Symbols;
+  std::vector<kpc_input_value> Values;
+  std::vector<kpc_requirement> Required;
   const InputOptions &Options;
   Diagnostics &Diags;
   size_t ErrorsBefore; ///< errors that were there are not of these inputs
@@ -281,6 +292,8 @@ void InputMaker::takeTensor(size_t Index, HostTensor T,
     return;
   }
   bindDims(Index, T, File);
+  if (!failed())
+    bindValues(Index, T, File);
   T.Name = Port.name;
   Given[Index] = std::move(T);
 }
@@ -321,6 +334,31 @@ void InputMaker::bindDims(size_t Index, const HostTensor &T,
                                GivenAs[*Symbol]));
     if (std::optional<int64_t> C = Dim->asConstant(); C && *C != T.Dims[I])
       return Wrong(fmt::format("; dim {} is {}, not {}", I, T.Dims[I], *C));
+  }
+}
+
+/// Takes the values of dims that are elements of the tensor.
+void InputMaker::bindValues(size_t Index, const HostTensor &T,
+                            const std::string &File) {
+  for (const kpc_input_value &V : Values) {
+    std::optional<shape::Expr> Size = sizeOf(V.size_text);
+    std::optional<std::string> Symbol = Size ? Size->asSymbol() : std::nullopt;
+    if (!std::cmp_equal(V.input, Index) || !Symbol)
+      continue;
+    auto Elements = tensorfile::toDoubles(
+        T.Type, {T.Data.data(), T.Data.size()}, T.count());
+    auto At = static_cast<size_t>(V.element);
+    double Element = Elements && At < Elements->size() ? (*Elements)[At] : -1;
+    if (!(Element >= 0 && Element <= INT_MAX && std::trunc(Element) == Element))
+      continue; // the runtime refuses it
+    auto Value = static_cast<int64_t>(Element);
+    int64_t Kept = Bound.try_emplace(*Symbol, Value).first->second;
+    if (Kept != Value)
+      Diags.error(Code::RuntimeOutOfRange)
+          .message(fmt::format("'{}' gives {} the value {}, but it is {} "
+                               "already{}",
+                               printable(File), printable(V.name), Value, Kept,
+                               GivenAs[*Symbol]));
   }
 }
 
@@ -372,6 +410,47 @@ void InputMaker::fillOutputs(const std::set<std::string> &Open) {
   }
 }
 
+int InputMaker::faults() const {
+  int Count = 0;
+  for (const kpc_port &Port : M.outputs())
+    for (int32_t I = 0; I < Port.rank; ++I)
+      if (auto Dim = sizeOf(Port.dim_texts[I]);
+          Dim && Dim->evaluate(Bound).value_or(1) <= 0)
+        ++Count;
+  for (const kpc_requirement &R : Required) {
+    auto Left = sizeOf(R.left_text), Right = sizeOf(R.right_text);
+    auto A = Left ? Left->evaluate(Bound) : std::nullopt,
+         B = Right ? Right->evaluate(Bound) : std::nullopt;
+    Count += A && B && (R.equal ? *A != *B : *A > *B);
+  }
+  return Count;
+}
+
+/// Sizes that depend on one another are tried one by one: those that inputs'
+/// elements give, as start and end of a slice are, hardly ever are many.
+void InputMaker::meetRequirements(const std::set<std::string> &Open) {
+  constexpr int64_t MostTried = 1024;
+  int Left = faults();
+  for (const kpc_symbol &S : Symbols) {
+    if (Left == 0)
+      return;
+    if (!Open.count(S.name))
+      continue;
+    int64_t Divisor = std::max<int64_t>(S.divisor, 1);
+    int64_t Best = Bound[S.name],
+            Value = (S.min + Divisor - 1) / Divisor * Divisor;
+    for (int64_t I = 0; I < MostTried && Value <= S.max && Left != 0;
+         ++I, Value += Divisor) {
+      Bound[S.name] = Value;
+      if (int Now = faults(); Now < Left) {
+        Left = Now;
+        Best = Value;
+      }
+    }
+    Bound[S.name] = Best;
+  }
+}
+
 void InputMaker::chooseOpenDims() {
   std::set<std::string> Open;
   for (const kpc_symbol &S : Symbols) {
@@ -383,7 +462,14 @@ void InputMaker::chooseOpenDims() {
     int64_t Rounded = (Least + Divisor - 1) / Divisor * Divisor;
     Bound[S.name] = S.optimum >= 0 ? S.optimum : std::min(Rounded, S.max);
   }
+  shape::Bindings Least = Bound;
   fillOutputs(Open);
+  if (Required.empty() && Values.empty())
+    return;
+  if (faults() != 0) {
+    Bound = std::move(Least);
+    meetRequirements(Open);
+  }
 }
 
 void InputMaker::checkRanges() {
@@ -437,6 +523,13 @@ std::optional<HostTensor> InputMaker::makeUp(size_t Index) {
   }
   if (How[Index] == Filling::Random)
     fillRandom(*T, static_cast<uint64_t>(Options.Seed) + Index * 0x10001);
+  // Random sizes would be too large, or too small to compute anything.
+  for (const kpc_input_value &V : Values)
+    if (std::cmp_equal(V.input, Index))
+      if (auto Size = sizeOf(V.size_text))
+        if (std::optional<int64_t> Value = Size->evaluate(Bound))
+          tensorfile::storeElement(T->Type, T->Data.data(), V.element,
+                                   static_cast<double>(*Value));
   return T;
 }
 

@@ -370,6 +370,19 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
         J["reason"] = Why;
     Out["dims"].push_back(std::move(J));
   }
+  Out["requirements"] = Json::array();
+  for (const kpc_requirement &R : M.requirements())
+    Out["requirements"].push_back(
+        {{"left", R.left_text},
+         {"relation", R.equal ? "equal to" : "at most"},
+         {"right", R.right_text},
+         {"reason", R.reason}});
+  Out["input_values"] = Json::array();
+  for (const kpc_input_value &V : M.inputValues())
+    Out["input_values"].push_back({{"name", V.name},
+                                   {"input", V.input},
+                                   {"element", V.element},
+                                   {"size", V.size_text}});
   Out["settled_dims"] = Json::object();
   for (const auto &[Name, Size] : Facts.TakenDims)
     Out["settled_dims"][Name] = Size;

@@ -186,6 +186,24 @@ std::string signatureText(const Model &M) {
     Dims.row({printable(S.name), symbolText(S)});
   if (!Dims.empty())
     Out += "dims:\n" + Dims.text();
+  std::string Required;
+  for (const kpc_requirement &R : M.requirements())
+    Required += fmt::format("  {} must be {} {}: {}\n", printable(R.left_text),
+                            R.equal ? "equal to" : "at most",
+                            printable(R.right_text), printable(R.reason));
+  if (!Required.empty())
+    Out += "required:\n" + Required;
+  TextTable Values("ll");
+  for (const kpc_input_value &V : M.inputValues()) {
+    std::string Text = V.size_text;
+    Values.row({printable(V.name),
+                Text == V.name || Text == fmt::format("`{}`", V.name)
+                    ? "a size, read from the input's data"
+                    : "must be " + printable(Text)});
+  }
+  if (!Values.empty())
+    Out += "read before each run (from a GPU by a copy that is waited for):\n" +
+           Values.text();
   return Out;
 }
 

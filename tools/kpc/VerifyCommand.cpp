@@ -182,8 +182,13 @@ static std::vector<InputOptions> shapesToTry(const VerifyArguments &Arguments,
   InputOptions Larger = Arguments.In;
   std::set<std::string, std::less<>> Decided = decidedDims(M, Larger.Dims);
   bool Differs = false;
+  // What elements of inputs must be for the others is found out again.
+  std::set<std::string_view> Read;
+  if (!M.requirements().empty())
+    for (const kpc_input_value &V : M.inputValues())
+      Read.insert(V.size_text);
   for (const kpc_symbol &S : M.symbols()) {
-    if (Decided.count(S.name))
+    if (Decided.count(S.name) || Read.count(S.name))
       continue;
     int64_t Old = (*Default)[S.name];
     int64_t Divisor = std::max<int64_t>(S.divisor, 1);

@@ -158,6 +158,12 @@ Value Emitter::gather(Value X, Value Indices, int64_t Axis) {
 }
 
 Value Emitter::gatherElements(Value X, Value Indices, int64_t Axis) {
+  if (!X || !Indices)
+    return {};
+  for (int64_t I = 0; rank(X) == rank(Indices) && I < rank(X); ++I)
+    if (auto A = static_cast<size_t>(I);
+        I != Axis && dims(X)[A] != dims(Indices)[A])
+      unify(dims(X)[A], dims(Indices)[A]);
   return build(GatherElementsOp::getOperationName(), {X, Indices},
                {intAttr("axis", Axis)});
 }

@@ -246,7 +246,10 @@ void Importer::importNode(const Node &N) {
     return !Name.empty() && isLost(Name);
   });
   if (!R) {
-    reportUnknown(N);
+    if (std::optional<RuleFunction> Refuse = refusalOf(N.Domain, N.Op))
+      (*Refuse)(Import);
+    else
+      reportUnknown(N);
     Lost = true;
   } else if (Lost) {
     probe(N, *R);
@@ -521,6 +524,7 @@ void Importer::finish(const Model &M) {
     Main.setArgAttr(I, "graph.name", B.getStringAttr(Input));
   for (auto [I, Name] : llvm::enumerate(Names))
     Main.setResultAttr(I, "graph.name", B.getStringAttr(Name));
+  keepInputValues();
   setSymbolFacts(*Module, Facts);
   TakenDims Taken;
   // A multiple of a number, rounded to it, is still the dim itself.

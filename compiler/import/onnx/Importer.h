@@ -12,6 +12,7 @@
 #include "compiler/import/onnx/KnownValues.h"
 #include "compiler/import/onnx/NodeImport.h"
 #include "compiler/import/onnx/model/InputDims.h"
+#include "dialects/graph/Requirements.h"
 #include "dialects/shape/Assume.h"
 
 #include <deque>
@@ -34,6 +35,12 @@ public:
   Value value(std::string_view Name, NodeImport &Reader);
   /// What is known of the elements; null if nothing is.
   const Contents *contents(std::string_view Name);
+  /// What is known if elements of the model's inputs are sizes of their own;
+  /// the data of a run says how large they are.
+  std::optional<Contents> contentsOfInputs(std::string_view Name);
+  /// The inputs of the model that all of a value follows from; none if they are
+  /// too many or too large to be given when compiling.
+  std::vector<std::string> inputsBehind(std::string_view Name);
   /// Whether a fault in front left the name without a value.
   bool isLost(std::string_view Name) const;
   void define(const std::string &Name, Value V);
@@ -88,6 +95,12 @@ public:
   Expr current(const Expr &E) const { return E.substitute(Symbols); }
   /// Takes a symbol to be at most `Most`, with a warning; false if it cannot.
   bool limit(const std::string &Symbol, int64_t Most, NodeImport &Where);
+  /// Takes a size to be another, or at most that; runs check it. `What` is what
+  /// the node does with them. False if it cannot be.
+  bool require(const Expr &Left, bool Equal, const Expr &Right,
+               const std::string &What, NodeImport &Where);
+  /// Whether a size follows from an element of an input.
+  bool namesInputValue(const Expr &E) const;
   const shape::Facts &facts() const { return Facts; }
   const WeightStore &weights() const { return Weights; }
 
@@ -137,6 +150,7 @@ private:
   std::optional<Type> inputType(const ValueInfo &V);
   Expr inputSize(const ValueInfo &V, size_t Axis, const Dim &D);
   std::optional<Expr> derivedSize(const std::string &Name) const;
+  const ValueInfo *declared(std::string_view Name);
   Expr symbol(const std::string &Name);
   std::string freshSymbol(const std::string &Wanted);
   /// What --dim says, by name and by place, for each dim of an input.
@@ -157,6 +171,12 @@ private:
                                     ElementType Element, int64_t Rank);
   Value build(const Contents &C, NodeImport &Reader);
   Value weight(const Tensor &T, Type Element, NodeImport &Reader);
+  /// `NAME[i]` for all inputs whose elements may be sizes.
+  void collectValueNames(std::set<std::string, std::less<>> &Names);
+  /// The elements of an input as sizes; none of one that is data.
+  std::optional<KnownTensor> inputElements(Value V);
+  /// Forgets elements of inputs that no size depends on; notes the others.
+  void keepInputValues(); ///< and what is required of sizes
   void finish(const Model &M);
   /// Warns of a result that contradicts what the model says of it.
   void checkDeclared(const ValueInfo &V, Value Result, std::string_view What);
@@ -187,11 +207,17 @@ private:
   /// What the user says of dims, by the name each has.
   std::map<std::string, shape::SymbolFacts, std::less<>> GivenDims;
   DimNames InputDims;
+  /// Sizes that are elements of inputs: the input and the element.
+  std::map<std::string, std::pair<std::string, int64_t>, std::less<>>
+      InputValues;
+  std::vector<graph::Requirement> Requirements;
   /// Sizes of inputs of which the user says all, and the model none.
   std::map<std::string, Dims, std::less<>> RankOnly;
   /// Why what is known of a symbol must hold, where a node needs it.
   std::map<std::string, std::string, std::less<>> Reasons;
   std::vector<std::string> Signature; ///< names of the inputs left
+  /// From a value to what has its sizes: the result of an elementwise node.
+  std::optional<std::map<std::string_view, std::string_view>> Followers;
 };
 
 } // namespace kpc::onnx

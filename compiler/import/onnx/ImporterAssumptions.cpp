@@ -176,4 +176,18 @@ void Importer::takeSeveral(const Expr &E, NodeImport &Where) {
   Reasons[*Symbol] = nodeText(Where.node()) + Why;
 }
 
+bool Importer::require(const Expr &Left, bool Equal, const Expr &Right,
+                       const std::string &What, NodeImport &Where) {
+  if (Diags != &TheDiags)
+    return true;
+  std::optional<bool> Holds =
+      Equal ? Facts.isEqual(Left, Right) : Facts.isLessOrEqual(Left, Right);
+  if (Holds || namesCounter(Left) || namesCounter(Right))
+    return Holds.value_or(false);
+  graph::Requirement R{Left, Right, Equal, nodeText(Where.node()) + " " + What};
+  if (!llvm::is_contained(Requirements, R))
+    Requirements.push_back(std::move(R));
+  return true;
+}
+
 } // namespace kpc::onnx

@@ -96,11 +96,12 @@ void Importer::readDimsOfPlace(const ValueInfo &V,
 void Importer::readDimOptions(const Model &M) {
   InputDims = inputDims(M.Main);
   std::map<std::string_view, const ValueInfo *> Inputs;
-  std::set<std::string_view> Names;
+  std::set<std::string, std::less<>> Names;
   for (const ValueInfo &V : M.Main.Inputs)
     Inputs[V.Name] = &V;
   for (const auto &[Place, Name] : InputDims)
     Names.insert(Name);
+  collectValueNames(Names);
   for (const auto &[Name, F] : Options.Dims) {
     auto Input = Inputs.find(Name);
     if (F.Min < 0 || F.Max < F.Min || F.Divisor < 1)

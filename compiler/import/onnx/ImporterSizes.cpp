@@ -53,16 +53,45 @@ std::optional<Expr> Importer::derivedSize(const std::string &Name) const {
   return Parsed->substitute(Symbols);
 }
 
-std::optional<Dims> Importer::declaredSizes(const std::string &Name) {
-  const ValueInfo *Info = nullptr;
-  if (Scopes.size() == 1) {
-    for (const ValueInfo &V : Top->Outputs)
-      if (V.Name == Name)
-        Info = &V;
-    if (auto It = Top->Values.find(Name); !Info && It != Top->Values.end())
-      Info = &It->second;
+/// Operators of one tensor whose result has its sizes.
+static bool keepsSizes(std::string_view Op) {
+  static constexpr std::string_view Names[] = {
+      "Abs",   "Cast",     "CastLike",  "Ceil", "Clip",    "Erf",  "Exp",
+      "Floor", "Identity", "LeakyRelu", "Log",  "Neg",     "Not",  "Reciprocal",
+      "Relu",  "Round",    "Sigmoid",   "Sign", "Softmax", "Sqrt", "Tanh"};
+  return llvm::is_contained(Names, Op);
+}
+
+/// What the model declares of a value, or of one that has its sizes.
+const ValueInfo *Importer::declared(std::string_view Name) {
+  if (Scopes.size() != 1)
+    return nullptr;
+  if (!Followers) {
+    Followers.emplace();
+    for (const Node &N : Top->Nodes)
+      if (N.Domain.empty() && keepsSizes(N.Op) && !N.Inputs.empty() &&
+          !N.Outputs.empty())
+        Followers->emplace(N.Inputs[0], N.Outputs[0]);
   }
-  if (!Info || !Info->Shape)
+  constexpr unsigned MostFollowed = 16;
+  for (unsigned I = 0; I < MostFollowed; ++I) {
+    for (const ValueInfo &V : Top->Outputs)
+      if (V.Name == Name && V.Shape)
+        return &V;
+    if (auto It = Top->Values.find(std::string(Name));
+        It != Top->Values.end() && It->second.Shape)
+      return &It->second;
+    auto Next = Followers->find(Name);
+    if (Next == Followers->end())
+      return nullptr;
+    Name = Next->second;
+  }
+  return nullptr;
+}
+
+std::optional<Dims> Importer::declaredSizes(const std::string &Name) {
+  const ValueInfo *Info = declared(Name);
+  if (!Info)
     return std::nullopt;
   Dims Result;
   for (const Dim &D : *Info->Shape) {
@@ -127,6 +156,10 @@ bool Importer::replaceSize(const std::string &Old, const Expr &New,
     return false;
   for (auto &[Name, E] : Symbols)
     E = E.substitute(Map);
+  for (Requirement &R : Requirements) {
+    R.Left = R.Left.substitute(Map);
+    R.Right = R.Right.substitute(Map);
+  }
   for (Scope &S : Scopes)
     for (auto &[Name, E] : S)
       if (E.Known)

@@ -533,14 +533,46 @@ Result KnownValues::evaluate(Operation *Op, unsigned Depth) {
 
 const Result &KnownValues::of(Value V, unsigned Depth) {
   static const Result Unknown;
-  if (auto It = Seen.find(V); It != Seen.end())
+  Memo &Sofar = Inputs ? SeenOfInputs : Seen;
+  if (auto It = Sofar.find(V); It != Sofar.end())
     return *It->second;
-  Operation *Op = V.getDefiningOp();
-  if (!Op || Depth > DeepestChain || !isa<SymbolicTensorType>(V.getType()) ||
-      !shortDims(V))
+  if (Depth > DeepestChain || !isa<SymbolicTensorType>(V.getType()))
     return Unknown;
-  auto Found = std::make_unique<Result>(evaluate(Op, Depth));
-  return *(Seen[V] = std::move(Found));
+  std::optional<Ints> Dims = shortDims(V);
+  if (!Dims)
+    return Unknown;
+  Operation *Op = V.getDefiningOp();
+  std::unique_ptr<Result> Found;
+  if (countOf(*Dims) == 0)
+    Found =
+        std::make_unique<Result>(KnownTensor{Emitter::element(V), *Dims, {}});
+  else if (Op)
+    Found = std::make_unique<Result>(evaluate(Op, Depth));
+  else if (Inputs)
+    Found = std::make_unique<Result>((*Inputs)(V));
+  else
+    return Unknown;
+  return *(Sofar[V] = std::move(Found));
+}
+
+std::optional<Contents> KnownValues::contentsOfInputs(Value V,
+                                                      InputFunction Elements) {
+  Inputs = &Elements;
+  std::optional<Contents> Found = contents(V);
+  const Result &X = of(V, 0);
+  Inputs = nullptr;
+  if (Found || !X || !X->isFloat())
+    return Found;
+  Contents C;
+  C.Dims.assign(X->Dims.begin(), X->Dims.end());
+  for (const KnownElement &E : X->Elements) {
+    bool Sized = !E.Whole.isConstant();
+    if (Sized ? E.Divisor != 1
+              : !(std::abs(E.Real) < 9e15) || E.Real != std::trunc(E.Real))
+      return std::nullopt;
+    C.Whole.push_back(Sized ? E.Whole : Expr(static_cast<int64_t>(E.Real)));
+  }
+  return C;
 }
 
 std::optional<Contents> KnownValues::contents(Value V) {

@@ -79,8 +79,16 @@ public:
 
   /// The elements; none if they are not known when compiling, or too many.
   std::optional<Contents> contents(mlir::Value V);
+  using InputFunction = llvm::function_ref<std::optional<KnownTensor>(Value)>;
+  /// The same where `Elements` says what the elements of block arguments are.
+  /// Whole floats that depend on sizes are given as integers.
+  std::optional<Contents> contentsOfInputs(mlir::Value V,
+                                           InputFunction Elements);
   /// Forgets all: ops were erased, or sizes replaced.
-  void clear() { Seen.clear(); }
+  void clear() {
+    Seen.clear();
+    SeenOfInputs.clear();
+  }
 
 private:
   using Result = std::optional<KnownTensor>;
@@ -94,7 +102,9 @@ private:
 
   const shape::Facts &Facts;
   const WeightStore &Weights;
-  llvm::DenseMap<mlir::Value, std::unique_ptr<Result>> Seen;
+  using Memo = llvm::DenseMap<mlir::Value, std::unique_ptr<Result>>;
+  Memo Seen, SeenOfInputs;
+  const InputFunction *Inputs = nullptr; ///< null: arguments are not known
 };
 
 } // namespace kpc::onnx

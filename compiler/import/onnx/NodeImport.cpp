@@ -68,20 +68,40 @@ const Contents *NodeImport::contents(size_t I) {
   return hasInput(I) ? TheImporter.contents(TheNode.Inputs[I]) : nullptr;
 }
 
-std::optional<std::vector<Expr>> NodeImport::knownSizes(size_t I,
-                                                        std::string_view What) {
+std::string NodeImport::wayToKnow(size_t I) {
+  std::vector<std::string> From = TheImporter.inputsBehind(TheNode.Inputs[I]);
+  std::string Text;
+  for (const std::string &Name : From)
+    Text += (Text.empty() ? "--value " : " --value ") + printable(Name) + "=…";
+  return Text.empty() ? Text : "say what it is when compiling: " + Text;
+}
+
+std::optional<std::vector<Expr>> NodeImport::readSizes(size_t I) {
   const Contents *C = contents(I);
+  std::optional<Contents> Read;
+  if (!C && hasInput(I))
+    Read = TheImporter.contentsOfInputs(TheNode.Inputs[I]);
+  if (Read)
+    C = &*Read;
   if (C && !C->isReal())
     return C->Whole;
+  return std::nullopt;
+}
+
+std::optional<std::vector<Expr>> NodeImport::knownSizes(size_t I,
+                                                        std::string_view What) {
+  if (std::optional<std::vector<Expr>> Sizes = readSizes(I))
+    return Sizes;
   if (!hasInput(I)) {
     fail(Code::ImportArity, "input " + std::to_string(I) + " (" +
                                 std::string(What) + ") is missing");
   } else if (TheImporter.isLost(TheNode.Inputs[I])) {
     Failed = true;
   } else {
-    fail(Code::ImportNotConstant, "input " + std::to_string(I) + " (" +
-                                      std::string(What) +
-                                      ") is known only when the model runs");
+    fail(Code::ImportNotConstant,
+         "input " + std::to_string(I) + " (" + std::string(What) +
+             ") is known only when the model runs",
+         wayToKnow(I));
   }
   return std::nullopt;
 }
@@ -94,9 +114,10 @@ NodeImport::knownInts(size_t I, std::string_view What) {
   std::vector<int64_t> Values;
   for (const Expr &E : *Sizes) {
     if (!E.asConstant()) {
-      fail(Code::ImportNotConstant, "input " + std::to_string(I) + " (" +
-                                        std::string(What) +
-                                        ") depends on the size " + E.str());
+      fail(Code::ImportNotConstant,
+           "input " + std::to_string(I) + " (" + std::string(What) +
+               ") depends on the size " + E.str(),
+           wayToKnow(I));
       return std::nullopt;
     }
     Values.push_back(*E.asConstant());
@@ -115,7 +136,8 @@ NodeImport::knownReals(size_t I, std::string_view What) {
   else
     fail(Code::ImportNotConstant,
          "input " + std::to_string(I) + " (" + std::string(What) + ") is " +
-             (hasInput(I) ? "known only when the model runs" : "missing"));
+             (hasInput(I) ? "known only when the model runs" : "missing"),
+         hasInput(I) ? wayToKnow(I) : "");
   return std::nullopt;
 }
 

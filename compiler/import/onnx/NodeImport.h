@@ -63,6 +63,11 @@ public:
                                                 std::string_view What);
   std::optional<std::vector<double>> knownReals(size_t I,
                                                 std::string_view What);
+  /// The elements as sizes, those of the model's inputs among them; none,
+  /// without a report, where they are not.
+  std::optional<std::vector<Expr>> readSizes(size_t I);
+  /// What a user can do where input `I` must be known when compiling.
+  std::string wayToKnow(size_t I);
   /// A fault unless the number of inputs is in the range.
   void expectInputs(size_t Least, size_t Most);
   /// The two inputs of an elementwise operator. Before opset 7 an attribute

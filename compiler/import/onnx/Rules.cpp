@@ -14,15 +14,40 @@ namespace kpc::onnx {
 
 static std::vector<const Rule *> collectRules() {
   std::vector<const Rule *> All;
-  for (ArrayRef<Rule> Family :
-       {elementwiseRules(),   activationRules(),   logicalRules(),
-        castRules(),          constantRules(),     shapeRules(),
-        movementRules(),      indexingRules(),     reductionRules(),
-        normalizationRules(), convolutionRules(),  poolingRules(),
-        matmulRules(),        quantizationRules(), lossRules(),
-        resizeRules(),        controlRules(),      recurrentRules(),
-        samplingRules(),      linearRules(),       attentionRules(),
-        carriedStateRules()})
+  for (ArrayRef<Rule> Family : {elementwiseRules(),
+                                activationRules(),
+                                logicalRules(),
+                                castRules(),
+                                constantRules(),
+                                shapeRules(),
+                                movementRules(),
+                                indexingRules(),
+                                reductionRules(),
+                                normalizationRules(),
+                                convolutionRules(),
+                                poolingRules(),
+                                matmulRules(),
+                                quantizationRules(),
+                                lossRules(),
+                                resizeRules(),
+                                controlRules(),
+                                recurrentRules(),
+                                samplingRules(),
+                                linearRules(),
+                                attentionRules(),
+                                carriedStateRules(),
+                                randomRules(),
+                                patchRules(),
+                                regionRules(),
+                                linearAttentionRules(),
+                                featureRules(),
+                                microsoftFusedRules(),
+                                microsoftQuantizedRules(),
+                                microsoftAttentionRules(),
+                                treeRules(),
+                                classifierRules(),
+                                preparationRules(),
+                                trainingRules()})
     for (const Rule &R : Family)
       All.push_back(&R);
   llvm::sort(All, [](const Rule *A, const Rule *B) {

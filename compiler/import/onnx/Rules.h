@@ -53,6 +53,23 @@ ArrayRef<Rule> samplingRules();
 ArrayRef<Rule> linearRules();
 ArrayRef<Rule> attentionRules();
 ArrayRef<Rule> carriedStateRules();
+ArrayRef<Rule> randomRules();
+ArrayRef<Rule> patchRules();
+ArrayRef<Rule> regionRules();
+ArrayRef<Rule> linearAttentionRules();
+ArrayRef<Rule> featureRules();
+ArrayRef<Rule> microsoftFusedRules();
+ArrayRef<Rule> microsoftQuantizedRules();
+ArrayRef<Rule> microsoftAttentionRules();
+ArrayRef<Rule> treeRules();
+ArrayRef<Rule> classifierRules();
+ArrayRef<Rule> preparationRules();
+ArrayRef<Rule> trainingRules();
+
+/// What says why an operator can never be compiled; none for others. Such
+/// operators have no row.
+std::optional<RuleFunction> refusalOf(std::string_view Domain,
+                                      std::string_view Op);
 
 /// Null if there is none. `Domain` is known if any row has it.
 const Rule *findRule(std::string_view Domain, std::string_view Op,

@@ -22,6 +22,9 @@
 
 namespace kpc::kernels {
 
+/// The value to choose schedules for where nothing is said of a size.
+inline constexpr int64_t UnknownExtent = 512;
+
 /// A number >= 1 that divides the size (any number for the constant 0: the
 /// greatest int64_t).
 int64_t divisorOf(mlir::OpFoldResult Size);

@@ -8,7 +8,7 @@
 #include "passes/kernels/gpu/GpuBuilder.h"
 #include "passes/kernels/form/BoolStorage.h"
 #include "passes/kernels/gpu/ApproximateMath.h"
-#include "passes/kernels/gpu/ScheduleChoice.h"
+#include "passes/kernels/gpu/KernelFamily.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -87,7 +87,15 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
   return Module;
 }
 
-/// A schedule that the user asks for and that no builder has.
+/// So many schedules are told of, with the parts of their costs.
+static constexpr size_t ToldSchedules = 3;
+
+static StringRef forcedSchedule(func::FuncOp Func) {
+  auto Forced = Func->getAttrOfType<StringAttr>(ForcedScheduleAttr);
+  return Forced ? Forced.getValue() : StringRef();
+}
+
+/// A schedule that the user asks for and that no family has.
 static LogicalResult refuseForced(func::FuncOp Func,
                                   ArrayRef<std::string> Legal) {
   InFlightDiagnostic Error = Func.emitError("the schedule '")
@@ -103,6 +111,14 @@ static LogicalResult refuseForced(func::FuncOp Func,
   return Error;
 }
 
+/// A kernel that no family takes; the last family takes most.
+static LogicalResult refuseKernel(func::FuncOp Func,
+                                  const KernelOffers &Offers) {
+  return Func.emitOpError("fits no kernel family; '")
+         << Offers.refusals().back().Family << "' does not take it, because "
+         << Offers.refusals().back().Reason;
+}
+
 /// Lanes that stand under one condition (the padding of a convolution) each
 /// brought an scf.if of it: neighbours of one condition become one, in which
 /// the back end joins their loads.
@@ -111,14 +127,6 @@ static LogicalResult mergeIfs(gpu::GPUModuleOp Module) {
   scf::IfOp::getCanonicalizationPatterns(Patterns, Module.getContext());
   return applyPatternsGreedily(Module, std::move(Patterns));
 }
-
-/// The last one takes every kernel.
-static GpuBuild *const Builders[] = {
-    buildAttentionDecode, buildAttentionHopper, buildGpuTranspose,
-    buildGpuGemv,         buildGemmHopper,      buildGemmBlackwell,
-    buildConvHopper,      buildGemmMmaSync,     buildGpuContraction,
-    buildGpuRows,         buildGpuRowReduction, buildGpuColumnReduction,
-    buildGpuWindowTile,   buildGpuWindow,       buildGpuMap};
 
 /// What builders write with; the form may use none of these yet.
 static void loadDialects(MLIRContext *Context) {
@@ -130,19 +138,18 @@ static void loadDialects(MLIRContext *Context) {
 
 std::vector<schedule::RankedSchedule>
 rankGpuSchedules(func::FuncOp Func, const target::Target &T) {
-  std::vector<schedule::RankedSchedule> Ranking;
   FailureOr<FusedKernel> Form = FusedKernel::read(Func);
   if (!T.isGpu() || failed(Form))
-    return Ranking;
-  loadDialects(Func.getContext());
-  for (GpuBuild *Build : Builders) {
-    GpuLaunch Launch;
-    Launch.Ranking = &Ranking;
-    FailureOr<bool> Built = Build(*Form, T, Launch);
-    if (failed(Built) || *Built || !Ranking.empty())
-      break;
-  }
-  return Ranking;
+    return {};
+  return KernelOffers(*Form, T).ranking();
+}
+
+std::vector<schedule::Refusal> gpuRefusals(func::FuncOp Func,
+                                           const target::Target &T) {
+  FailureOr<FusedKernel> Form = FusedKernel::read(Func);
+  if (!T.isGpu() || failed(Form))
+    return {};
+  return KernelOffers(*Form, T).refusals().vec();
 }
 
 FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
@@ -153,37 +160,27 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
   FailureOr<FusedKernel> Form = FusedKernel::read(Func);
   if (failed(Form))
     return failure();
-  loadDialects(Func.getContext());
   StringRef Forced = forcedSchedule(Func);
-  std::vector<std::string> Legal;
-  for (GpuBuild *Build : Builders) {
-    GpuLaunch Launch;
-    FailureOr<bool> Built = Build(*Form, T, Launch);
-    if (failed(Built))
-      return failure();
-    llvm::append_range(Legal, Launch.Legal);
-    // Only attention kernels have schedules here, and no other builder takes
-    // them.
-    if (!*Built && Build == buildAttentionHopper && !Forced.empty() &&
-        !Legal.empty())
-      return refuseForced(Func, Legal);
-    if (!*Built)
-      continue;
-    if (!Forced.empty() && Forced != Launch.Schedule) {
-      if (Launch.Legal.empty())
-        Legal.push_back(Launch.Schedule);
-      return refuseForced(Func, Legal);
-    }
-    eraseTensorOps(Func);
-    markApproximateMath(*Form);
-    if (failed(storeBoolsAsBytes(Func)))
-      return failure();
-    gpu::GPUModuleOp Module = wrapAsKernel(Func, Launch);
-    if (failed(mergeIfs(Module)))
-      return failure();
-    return Module;
-  }
-  return Func.emitOpError("fits no GPU builder");
+  KernelOffers Offers(*Form, T, /*All=*/!Forced.empty());
+  std::optional<KernelOffers::Place> Chosen =
+      Forced.empty() ? Offers.best() : Offers.find(Forced);
+  if (!Chosen)
+    return Forced.empty() ? refuseKernel(Func, Offers)
+                          : refuseForced(Func, Offers.texts());
+  GpuLaunch Launch;
+  Launch.Schedule = Offers.schedule(*Chosen).Schedule;
+  Launch.Costs = Offers.costs(*Chosen, ToldSchedules);
+  loadDialects(Func.getContext());
+  if (failed(Offers.answer(*Chosen).emit(Chosen->Schedule, Launch)))
+    return failure();
+  eraseTensorOps(Func);
+  markApproximateMath(*Form);
+  if (failed(storeBoolsAsBytes(Func)))
+    return failure();
+  gpu::GPUModuleOp Module = wrapAsKernel(Func, Launch);
+  if (failed(mergeIfs(Module)))
+    return failure();
+  return Module;
 }
 
 namespace {

@@ -62,32 +62,12 @@ void reduceGroups(GpuWriter &W, const Reduction &R, int32_t Groups,
 
 } // namespace
 
-FailureOr<bool> buildGpuColumnReduction(FusedKernel &Form,
-                                        const target::Target &T,
-                                        GpuLaunch &Launch) {
-  std::optional<Reduction> R = Reduction::read(Form);
-  if (!R || !R->isCombinable() || R->Parallel.empty() ||
-      R->Innermost != R->Parallel.back())
-    return false;
-  for (Operation *Combiner : R->Combiners)
-    if (Combiner->getResult(0).getType().isInteger(1))
-      return false; // bools have no place in shared memory
-  int64_t Rows = typicalProduct(R->ReducedSizes, UnknownSize);
-  ArrayRef<OpFoldResult> Outer = R->ParallelSizes;
+/// Writes the kernel: groups of threads walk rows, and add up what they have.
+static LogicalResult emitColumnReduction(Reduction &R, int32_t Groups) {
+  ArrayRef<OpFoldResult> Outer = R.ParallelSizes;
   OpFoldResult Width = Outer.back();
   Outer = Outer.drop_back();
-  std::optional<shape::Expr> OuterCount = productExpr(Outer),
-                             WidthCount = sizeExpr(Width);
-  if (Rows < FewestRows || !OuterCount || !WidthCount)
-    return false;
-  int64_t Blocks = typicalProduct(Outer, UnknownSize) *
-                   ((typicalOf(Width, UnknownSize) + Columns - 1) / Columns);
-  int32_t Groups = chooseGroups(Blocks, Rows, T);
-  Launch.Block = {Columns, Groups, 1};
-  Launch.Grid[0] = (WidthCount->ceilDiv(int64_t(Columns)) * *OuterCount).str();
-  Launch.Schedule = "column-reduction " + std::to_string(Groups) + " groups";
-
-  GpuWriter W(Form);
+  GpuWriter W(R.Form);
   Value Column = W.thread(gpu::Dimension::x),
         Group = W.thread(gpu::Dimension::y);
   SmallVector<OpFoldResult> BlockSizes(Outer);
@@ -97,34 +77,66 @@ FailureOr<bool> buildGpuColumnReduction(FusedKernel &Form,
   Value Inside = W.less(At.back(), W.size(Width));
   // Threads past the last column have no rows, but meet at the barrier.
   Value End = arith::SelectOp::create(W.B, W.Loc, Inside,
-                                      W.size(R->ReducedSizes), W.index(0));
+                                      W.size(R.ReducedSizes), W.index(0));
   SmallVector<Value> Start;
-  for (Operation *Combiner : R->Combiners)
+  for (Operation *Combiner : R.Combiners)
     Start.push_back(neutral(W, Combiner));
   LogicalResult Result = success();
-  auto Bound = Reduction::boundOf(R->ReducedSizes);
+  auto Bound = Reduction::boundOf(R.ReducedSizes);
   SmallVector<Value> Partial = W.loop(
       Group, End, W.index(Groups), Start, [&](Value Row, ValueRange Carried) {
         SmallVector<Value> Next;
-        SmallVector<Value> Reduced = W.split(Row, R->ReducedSizes, Bound);
-        if (failed(W.Emitter.body(W.B, R->Op, loopValues(*R, At, Reduced),
+        SmallVector<Value> Reduced = W.split(Row, R.ReducedSizes, Bound);
+        if (failed(W.Emitter.body(W.B, R.Op, loopValues(R, At, Reduced),
                                   Carried, Next))) {
           Result = failure();
           return SmallVector<Value>(Carried);
         }
         return Next;
       });
-  reduceGroups(W, *R, Groups, Column, Group, Partial);
+  reduceGroups(W, R, Groups, Column, Group, Partial);
   Value IsFirst = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
                                         Group, W.index(0));
   W.when(W.both(IsFirst, Inside), [&] {
-    if (failed(combineInitial(W, *R, At, Partial)) ||
-        failed(storeOutputs(W, *R, At, {Partial})))
+    if (failed(combineInitial(W, R, At, Partial)) ||
+        failed(storeOutputs(W, R, At, {Partial})))
       Result = failure();
   });
-  if (failed(Result))
-    return failure();
-  return true;
+  return Result;
+}
+
+FamilyAnswer queryGpuColumnReduction(FusedKernel &Form,
+                                     const target::Target &T) {
+  std::optional<Reduction> Read = Reduction::read(Form);
+  if (!Read || !Read->isCombinable() || Read->Parallel.empty() ||
+      Read->Innermost != Read->Parallel.back())
+    return FamilyAnswer::refuse(RefusalKind::Form,
+                                "it is no reduction along columns of memory");
+  for (Operation *Combiner : Read->Combiners)
+    if (Combiner->getResult(0).getType().isInteger(1))
+      return FamilyAnswer::refuse(RefusalKind::ElementType,
+                                  "bools have no place in shared memory");
+  auto R = std::make_shared<Reduction>(std::move(*Read));
+  int64_t Rows = typicalProduct(R->ReducedSizes, UnknownSize);
+  ArrayRef<OpFoldResult> Outer = R->ParallelSizes;
+  OpFoldResult Width = Outer.back();
+  Outer = Outer.drop_back();
+  std::optional<shape::Expr> OuterCount = productExpr(Outer),
+                             WidthCount = sizeExpr(Width);
+  if (Rows < FewestRows || !OuterCount || !WidthCount)
+    return FamilyAnswer::refuse(RefusalKind::Size, "its columns are short");
+  int64_t Blocks = typicalProduct(Outer, UnknownSize) *
+                   ((typicalOf(Width, UnknownSize) + Columns - 1) / Columns);
+  int32_t Groups = chooseGroups(Blocks, Rows, T);
+  std::string Grid =
+      (WidthCount->ceilDiv(int64_t(Columns)) * *OuterCount).str();
+  return FamilyAnswer::offer("column-reduction " + std::to_string(Groups) +
+                                 " groups",
+                             [R, Groups, Grid](GpuLaunch &Launch) {
+                               Launch.Block = {Columns, Groups, 1};
+                               Launch.Grid[0] = Grid;
+                               return emitColumnReduction(*R, Groups);
+                             });
 }
 
 } // namespace kpc::kernels

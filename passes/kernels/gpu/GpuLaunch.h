@@ -7,14 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What a builder leaves beside the code: how the kernel is launched, and what
-/// there was to choose from.
+/// What is told of a kernel beside its code: how it is launched, by which
+/// schedule it is written, and what there was to choose from.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_GPULAUNCH_H
 #define KPC_PASSES_KERNELS_GPU_GPULAUNCH_H
-
-#include "passes/schedule/Variants.h"
 
 #include <array>
 #include <cstdint>
@@ -40,12 +38,8 @@ struct GpuLaunch {
   /// multiprocessors, which costs long blocks more than a launch takes.
   bool NoEarlyPdlTrigger = false;
   std::string Schedule;
-  /// The best schedules with the parts of their cost, and the texts of all
-  /// legal ones: see ScheduleChoice.h.
-  std::vector<std::string> Costs, Legal;
-  /// Where this is given, all that a family ranks goes there, and nothing is
-  /// built by it.
-  std::vector<schedule::RankedSchedule> *Ranking = nullptr;
+  /// The best schedules with the parts of their costs.
+  std::vector<std::string> Costs;
 };
 
 } // namespace kpc::kernels

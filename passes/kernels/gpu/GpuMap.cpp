@@ -290,26 +290,8 @@ private:
 
 } // namespace
 
-FailureOr<bool> buildGpuMap(FusedKernel &Form, const target::Target &T,
-                            GpuLaunch &Launch) {
-  SmallVector<OutputSection> Sections = formSections(Form);
-  SmallVector<Groups> All;
-  std::string Total;
-  for (const OutputSection &S : Sections) {
-    All.push_back(chooseGroups(S, Form, T));
-    std::string Count = All.back().count();
-    if (Count.empty()) {
-      Form.Func.emitOpError("has an output whose size is no expression over "
-                            "the kernel's size arguments");
-      return failure();
-    }
-    Total += (Total.empty() ? "" : " + ") + Count;
-  }
-  Launch.Block = {BlockThreads, 1, 1};
-  Launch.Grid[0] =
-      "ceildiv(" + Total + ", " + std::to_string(BlockThreads) + ")";
-  Launch.Schedule = Sections.size() > 1 ? "map sections" : All[0].str();
-
+/// Writes the kernel: each thread has groups of neighbouring elements.
+static LogicalResult emitMap(FusedKernel &Form, ArrayRef<Groups> All) {
   GpuWriter W(Form);
   Value OfBlock = W.mul(W.block(), W.index(BlockThreads));
   Value Thread = W.add(OfBlock, W.thread());
@@ -329,9 +311,34 @@ FailureOr<bool> buildGpuMap(FusedKernel &Form, const target::Target &T,
       });
     }
   }
-  if (failed(Result))
-    return failure();
-  return true;
+  return Result;
+}
+
+FamilyAnswer queryGpuMap(FusedKernel &Form, const target::Target &T) {
+  // The groups refer to the sections.
+  auto Sections =
+      std::make_shared<SmallVector<OutputSection>>(formSections(Form));
+  auto All = std::make_shared<SmallVector<Groups>>();
+  std::string Total;
+  for (const OutputSection &S : *Sections) {
+    All->push_back(chooseGroups(S, Form, T));
+    std::string Count = All->back().count();
+    if (Count.empty())
+      return FamilyAnswer::refuse(RefusalKind::Size,
+                                  "it has an output whose size is no "
+                                  "expression over the kernel's size "
+                                  "arguments");
+    Total += (Total.empty() ? "" : " + ") + Count;
+  }
+  std::string Schedule =
+      Sections->size() > 1 ? "map sections" : All->front().str();
+  return FamilyAnswer::offer(
+      Schedule, [&Form, Sections, All, Total](GpuLaunch &Launch) {
+        Launch.Block = {BlockThreads, 1, 1};
+        Launch.Grid[0] =
+            "ceildiv(" + Total + ", " + std::to_string(BlockThreads) + ")";
+        return emitMap(Form, *All);
+      });
 }
 
 } // namespace kpc::kernels

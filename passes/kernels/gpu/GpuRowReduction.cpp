@@ -111,71 +111,77 @@ bool hasBools(const Reduction &R) {
 
 } // namespace
 
-FailureOr<bool> buildGpuRowReduction(FusedKernel &Form, const target::Target &T,
-                                     GpuLaunch &Launch) {
-  std::optional<Reduction> R = Reduction::read(Form);
-  if (!R || !R->isCombinable() || !R->isInnermostReduced() ||
-      R->Innermost != R->Reduced.back())
-    return false;
-  int64_t Row = typicalProduct(R->ReducedSizes, UnknownRow);
-  std::optional<shape::Expr> Rows = productExpr(R->ParallelSizes);
-  if (Row < ShortestRow || !Rows)
-    return false;
-  bool WholeBlock = Row > WarpRow && !hasBools(*R);
-  unsigned Lanes = R->lanesAlong(R->Innermost, T.Can.WidestAccess);
-  while (Lanes > 1 && Row < int64_t(Lanes) * WarpThreads)
-    Lanes /= 2;
-
-  GpuWriter W(Form);
-  RowNest Nest(W, *R, Lanes);
+/// Writes the kernel: a row is a block's, or a warp's.
+static LogicalResult emitRowReduction(Reduction &R, const shape::Expr &Rows,
+                                      unsigned Lanes, bool WholeBlock,
+                                      GpuLaunch &Launch) {
+  GpuWriter W(R.Form);
+  RowNest Nest(W, R, Lanes);
   Value Thread = W.thread();
   LogicalResult Result = success();
-  auto Bound = Reduction::boundOf(R->ParallelSizes);
+  auto Bound = Reduction::boundOf(R.ParallelSizes);
   auto Finish = [&](ArrayRef<Value> At, SmallVector<Value> Partial, Value Who) {
     Value IsFirst = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
                                           Who, W.index(0));
     W.when(IsFirst, [&] {
-      if (failed(combineInitial(W, *R, At, Partial)) ||
-          failed(storeOutputs(W, *R, At, {Partial})))
+      if (failed(combineInitial(W, R, At, Partial)) ||
+          failed(storeOutputs(W, R, At, {Partial})))
         Result = failure();
     });
   };
-  std::string Width = std::to_string(Lanes);
   Launch.Block = {BlockThreads, 1, 1};
   if (WholeBlock) {
-    Launch.Grid[0] = Rows->str();
-    Launch.Schedule = "row-reduction block x" + Width;
-    SmallVector<Value> At = W.split(W.block(), R->ParallelSizes, Bound),
-                       Partial;
+    Launch.Grid[0] = Rows.str();
+    SmallVector<Value> At = W.split(W.block(), R.ParallelSizes, Bound), Partial;
     if (failed(Nest.walk(At, Thread, BlockThreads, Partial)))
       return failure();
-    for (auto [V, Combiner] : llvm::zip_equal(Partial, R->Combiners))
+    for (auto [V, Combiner] : llvm::zip_equal(Partial, R.Combiners))
       V = reduceWarp(W, Combiner, V);
-    reduceBlock(W, *R, Thread, Partial);
+    reduceBlock(W, R, Thread, Partial);
     Finish(At, Partial, Thread);
   } else {
-    Launch.Grid[0] = Rows->ceilDiv(int64_t(Warps)).str();
-    Launch.Schedule = "row-reduction warp x" + Width;
+    Launch.Grid[0] = Rows.ceilDiv(int64_t(Warps)).str();
     Value Lane = W.B.createOrFold<arith::RemUIOp>(W.Loc, Thread,
                                                   W.index(WarpThreads)),
           Warp = W.B.createOrFold<arith::DivUIOp>(W.Loc, Thread,
                                                   W.index(WarpThreads));
     Value Number = W.add(W.mul(W.block(), W.index(Warps)), Warp);
     // The whole warp is in or out: shuffles inside are whole.
-    W.when(W.less(Number, W.size(R->ParallelSizes)), [&] {
-      SmallVector<Value> At = W.split(Number, R->ParallelSizes, Bound), Partial;
+    W.when(W.less(Number, W.size(R.ParallelSizes)), [&] {
+      SmallVector<Value> At = W.split(Number, R.ParallelSizes, Bound), Partial;
       if (failed(Nest.walk(At, Lane, WarpThreads, Partial))) {
         Result = failure();
         return;
       }
-      for (auto [V, Combiner] : llvm::zip_equal(Partial, R->Combiners))
+      for (auto [V, Combiner] : llvm::zip_equal(Partial, R.Combiners))
         V = reduceWarp(W, Combiner, V);
       Finish(At, Partial, Lane);
     });
   }
-  if (failed(Result))
-    return failure();
-  return true;
+  return Result;
+}
+
+FamilyAnswer queryGpuRowReduction(FusedKernel &Form, const target::Target &T) {
+  std::optional<Reduction> Read = Reduction::read(Form);
+  if (!Read || !Read->isCombinable() || !Read->isInnermostReduced() ||
+      Read->Innermost != Read->Reduced.back())
+    return FamilyAnswer::refuse(RefusalKind::Form,
+                                "it is no reduction along rows of memory");
+  auto R = std::make_shared<Reduction>(std::move(*Read));
+  int64_t Row = typicalProduct(R->ReducedSizes, UnknownRow);
+  std::optional<shape::Expr> Rows = productExpr(R->ParallelSizes);
+  if (Row < ShortestRow || !Rows)
+    return FamilyAnswer::refuse(RefusalKind::Size, "its rows are short");
+  bool WholeBlock = Row > WarpRow && !hasBools(*R);
+  unsigned Lanes = R->lanesAlong(R->Innermost, T.Can.WidestAccess);
+  while (Lanes > 1 && Row < int64_t(Lanes) * WarpThreads)
+    Lanes /= 2;
+  return FamilyAnswer::offer(
+      std::string("row-reduction ") + (WholeBlock ? "block" : "warp") + " x" +
+          std::to_string(Lanes),
+      [R, Rows = *Rows, Lanes, WholeBlock](GpuLaunch &Launch) {
+        return emitRowReduction(*R, Rows, Lanes, WholeBlock, Launch);
+      });
 }
 
 } // namespace kpc::kernels

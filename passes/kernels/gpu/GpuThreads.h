@@ -15,7 +15,9 @@
 #define KPC_PASSES_KERNELS_GPU_GPUTHREADS_H
 
 #include "passes/kernels/form/ElementEmitter.h"
-#include "passes/kernels/gpu/GpuBuilder.h"
+#include "passes/kernels/gpu/KernelFamily.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace kpc::kernels {
 

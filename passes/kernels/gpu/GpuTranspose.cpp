@@ -170,38 +170,39 @@ private:
 
 } // namespace
 
-FailureOr<bool> buildGpuTranspose(FusedKernel &Form, const target::Target &T,
-                                  GpuLaunch &Launch) {
+FamilyAnswer queryGpuTranspose(FusedKernel &Form, const target::Target &T) {
   if (Form.Root)
-    return false;
+    return FamilyAnswer::refuse(RefusalKind::Form, "it reduces");
   SmallVector<OutputSection> Sections = formSections(Form);
   if (Sections.size() != 1)
-    return false;
-  const OutputSection &S = Sections.front();
-  std::optional<Crossing> C = findCrossing(S);
-  if (!C || cast<MemRefType>(C->Input.Memref.getType())
-                .getElementType()
-                .isInteger(1)) // bools have no place in shared memory
-    return false;
+    return FamilyAnswer::refuse(RefusalKind::Form, "it has several outputs");
+  auto S = std::make_shared<OutputSection>(Sections.front());
+  std::optional<Crossing> C = findCrossing(*S);
+  if (!C)
+    return FamilyAnswer::refuse(RefusalKind::Form, "it is no transpose");
+  if (cast<MemRefType>(C->Input.Memref.getType())
+          .getElementType()
+          .isInteger(1)) // bools have no place in shared memory
+    return FamilyAnswer::refuse(RefusalKind::ElementType, "its input is bool");
   std::string Blocks;
-  for (unsigned Run = 0; Run < S.Runs.size(); ++Run) {
-    std::string Text = productText(S.runSizes(Run));
-    if (Text.empty())
-      return false;
+  for (unsigned Run = 0; Run < S->Runs.size(); ++Run) {
+    std::string Text = productText(S->runSizes(Run));
     bool IsTiled = Run == C->InRun || Run == C->OutRun;
-    if (IsTiled && typicalProduct(S.runSizes(Run), UnknownSize) < SmallestSide)
-      return false;
+    if (Text.empty() || (IsTiled && typicalProduct(S->runSizes(Run),
+                                                   UnknownSize) < SmallestSide))
+      return FamilyAnswer::refuse(RefusalKind::Size,
+                                  "its sides are short or no expressions");
     if (IsTiled)
       Text = "ceildiv(" + Text + ", " + std::to_string(TileSide) + ")";
     Blocks += (Blocks.empty() ? "" : "*") + Text;
   }
-  Launch.Block = {TileSide, TileThreads, 1};
-  Launch.Grid[0] = Blocks;
-  Launch.Schedule = "transpose 32x32";
-  GpuWriter W(Form);
-  if (failed(TransposeTile(W, S, *C).emit()))
-    return failure();
-  return true;
+  return FamilyAnswer::offer("transpose 32x32",
+                             [&Form, S, C = *C, Blocks](GpuLaunch &Launch) {
+                               Launch.Block = {TileSide, TileThreads, 1};
+                               Launch.Grid[0] = Blocks;
+                               GpuWriter W(Form);
+                               return TransposeTile(W, *S, C).emit();
+                             });
 }
 
 } // namespace kpc::kernels

@@ -136,37 +136,45 @@ private:
 
 } // namespace
 
-FailureOr<bool> buildGpuWindow(FusedKernel &Form, const target::Target &T,
-                               GpuLaunch &Launch) {
-  std::optional<Reduction> R = Reduction::read(Form);
-  if (!R)
-    return false;
-  std::optional<shape::Expr> Elements = productExpr(R->ParallelSizes);
-  if (!Elements)
-    return false;
-  unsigned Lanes = chooseLanes(*R, T);
-  Launch.Block = {BlockThreads, 1, 1};
-  Launch.Grid[0] = Elements->ceilDiv(int64_t(BlockThreads) * Lanes).str();
-  Launch.Schedule = "window x" + std::to_string(Lanes);
-
-  GpuWriter W(Form);
+/// Writes the kernel: a thread reduces the windows of its lanes.
+static LogicalResult emitWindow(Reduction &R, unsigned Lanes) {
+  GpuWriter W(R.Form);
   Value OfBlock = W.mul(W.block(), W.index(BlockThreads));
   Value Number = W.add(OfBlock, W.thread());
   // Lanes > 1 divides the last size.
-  SmallVector<OpFoldResult> Sizes(R->ParallelSizes);
+  SmallVector<OpFoldResult> Sizes(R.ParallelSizes);
   if (!Sizes.empty())
     Sizes.back() = W.ceilDiv(W.size(Sizes.back()), Lanes);
-  auto Bound = Reduction::boundOf(R->ParallelSizes);
+  auto Bound = Reduction::boundOf(R.ParallelSizes);
   LogicalResult Result = success();
   W.when(W.less(Number, W.size(Sizes)), [&] {
     SmallVector<Value> At = W.split(Number, Sizes, Bound);
     if (!At.empty())
       At.back() = W.mul(At.back(), W.index(Lanes));
-    Result = WindowNest(W, *R, Lanes).emit(At);
+    Result = WindowNest(W, R, Lanes).emit(At);
   });
-  if (failed(Result))
-    return failure();
-  return true;
+  return Result;
+}
+
+FamilyAnswer queryGpuWindow(FusedKernel &Form, const target::Target &T) {
+  std::optional<Reduction> Read = Reduction::read(Form);
+  if (!Read)
+    return FamilyAnswer::refuse(RefusalKind::Form,
+                                "outputs are not of the shape of one "
+                                "reduction");
+  auto R = std::make_shared<Reduction>(std::move(*Read));
+  std::optional<shape::Expr> Elements = productExpr(R->ParallelSizes);
+  if (!Elements)
+    return FamilyAnswer::refuse(RefusalKind::Size,
+                                "a size of its result is no expression");
+  unsigned Lanes = chooseLanes(*R, T);
+  std::string Grid = Elements->ceilDiv(int64_t(BlockThreads) * Lanes).str();
+  return FamilyAnswer::offer("window x" + std::to_string(Lanes),
+                             [R, Lanes, Grid](GpuLaunch &Launch) {
+                               Launch.Block = {BlockThreads, 1, 1};
+                               Launch.Grid[0] = Grid;
+                               return emitWindow(*R, Lanes);
+                             });
 }
 
 } // namespace kpc::kernels

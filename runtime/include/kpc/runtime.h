@@ -281,6 +281,34 @@ KPC_API int32_t kpc_model_symbol_count(const kpc_model *model);
 KPC_API kpc_status kpc_model_symbol(const kpc_model *model, int32_t index,
                                     kpc_symbol *symbol);
 
+/** An element of an input that is a size. Every run reads it before it binds:
+ *  from host memory at once, from a device with a copy that is waited for. It
+ *  decides a dim, or must be what the dims say. */
+typedef struct kpc_input_value {
+  int32_t input;         /**< which of the inputs */
+  int32_t element;       /**< which of its elements, in row-major order */
+  const char *name;      /**< "size[1]" */
+  const char *size_text; /**< as in kpc_port.dim_texts: mostly a dim's name */
+} kpc_input_value;
+
+KPC_API int32_t kpc_model_input_value_count(const kpc_model *model);
+/** Fills `value`; KPC_ERROR_OUT_OF_RANGE where there is no such index. */
+KPC_API kpc_status kpc_model_input_value(const kpc_model *model, int32_t index,
+                                         kpc_input_value *value);
+
+/** What must hold of the sizes beyond the ranges of dims: where it does not, a
+ *  run and kpc_session_prepare fail with KPC_ERROR_OUT_OF_RANGE. */
+typedef struct kpc_requirement {
+  const char *left_text, *right_text; /**< as in kpc_port.dim_texts */
+  int32_t equal;                      /**< 0: left is at most right */
+  const char *reason;                 /**< what needs it, for people */
+} kpc_requirement;
+
+KPC_API int32_t kpc_model_requirement_count(const kpc_model *model);
+/** Fills `requirement`; KPC_ERROR_OUT_OF_RANGE where there is no such index. */
+KPC_API kpc_status kpc_model_requirement(const kpc_model *model, int32_t index,
+                                         kpc_requirement *requirement);
+
 /** What the model was compiled for. */
 typedef struct kpc_target {
   const char *name;    /**< "host:x86-64-v3", "sm_90a", "portable" */

@@ -485,6 +485,16 @@ public:
   std::vector<kpc_symbol> symbols() const {
     return list<kpc_symbol>(kpc_model_symbol_count, kpc_model_symbol);
   }
+  /// Elements of inputs that are sizes.
+  std::vector<kpc_input_value> inputValues() const {
+    return list<kpc_input_value>(kpc_model_input_value_count,
+                                 kpc_model_input_value);
+  }
+  /// What must hold of the sizes beyond the ranges of dims.
+  std::vector<kpc_requirement> requirements() const {
+    return list<kpc_requirement>(kpc_model_requirement_count,
+                                 kpc_model_requirement);
+  }
   std::vector<kpc_target> targets() const {
     return list<kpc_target>(kpc_model_target_count, kpc_model_target);
   }

@@ -159,6 +159,15 @@ def fill():
     return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["batch", 4])], [onnx.value_info("y", ["batch", 4])]))
 
 
+def repeat():
+    """x as often as n says, and the k greatest of its first row."""
+    nodes = [onnx.node("Tile", ["x", "n"], ["y"], name="tile"),
+             onnx.node("TopK", ["x", "k"], ["top", "places"], name="select")]
+    return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["batch", 4]), onnx.value_info("n", [2], onnx.INT64),
+                                         onnx.value_info("k", [1], onnx.INT64)],
+                                 [onnx.value_info("y", ["rows", "columns"]), onnx.value_info("top", ["batch", "count"])]))
+
+
 def external():
     """Its weights lie in external.data, in a folder below."""
     node = onnx.node("MatMul", ["x", "w"], ["y"], name="multiply")
@@ -217,6 +226,7 @@ MODELS = {
     "chain": chain(),
     "halves": halves(),
     "fill": fill(),
+    "repeat": repeat(),
     "weighted": weighted(),
     "copy": one_node("Relu", onnx.FLOAT, ["batch", 4], node_name="copy"),
     "names": one_node("Relu", onnx.FLOAT, ["batch-size", "n+1", "batch size", "a:b", "\u00e9"]),
@@ -256,6 +266,10 @@ FILES = {
     "b3.npy": npy("<f4", [3, 2], floats([10, 20, 30, 40, 50, 60])),
     "scalar.npy": npy("<f4", [], floats([2.5])),
     "bool.npy": npy("|b1", [3], b"\x01\x00\x01"),
+    "two-three.npy": npy("<i8", [2], struct.pack("<2q", 2, 3)),
+    "minus.npy": npy("<i8", [2], struct.pack("<2q", 2, -3)),
+    "three.npy": npy("<i8", [1], struct.pack("<q", 3)),
+    "nine.npy": npy("<i8", [1], struct.pack("<q", 9)),
     "int64.npy": npy("<i8", [3], struct.pack("<3q", 1, -(1 << 62), 7)),
     "int32.npy": npy("<i4", [3], struct.pack("<3i", 1, 2, 3)),
     "uint8.npy": npy("|u1", [3], bytes([1, 100, 200])),

@@ -121,6 +121,21 @@ func.func @f() {
 
 // -----
 
+// expected-error @below {{'graph.input_values' belongs on a module and is a dictionary from elements, as "n[0]", to sizes in words}}
+module attributes {graph.input_values = {n = "m"}} {}
+
+// -----
+
+// expected-error @below {{'graph.input_values' belongs on a module and is a dictionary from elements, as "n[0]", to sizes in words}}
+module attributes {graph.input_values = {"n[0]" = "m +"}} {}
+
+// -----
+
+// expected-error @below {{'graph.requirements' belongs on a module and is a list of dictionaries with left and right, which are sizes in words, and the relation "at most" or "equal to"}}
+module attributes {graph.requirements = [{left = "m", relation = "below", right = "4"}]} {}
+
+// -----
+
 // expected-error @below {{'graph.taken_dims' belongs on a module and is a dictionary of sizes in words}}
 module attributes {graph.taken_dims = {n = 4 : i64}} {}
 

@@ -10,6 +10,8 @@
 // D the size of a head.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/rules/Attention.h"
+#include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
 
 #include <cmath>
@@ -22,8 +24,7 @@ static Value failRank(NodeImport &N, std::string_view What) {
   return N.fail(Code::ImportRank, std::string(What));
 }
 
-/// [B, S, heads*D] to [B, S, heads, D].
-static Value splitHeads(NodeImport &N, Value X, int64_t Heads) {
+Value splitHeads(NodeImport &N, Value X, int64_t Heads) {
   if (!X)
     return {};
   Expr Hidden = N.dims(X)[2];
@@ -38,39 +39,6 @@ static Value splitHeads(NodeImport &N, Value X, int64_t Heads) {
 //===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-/// What the rule works on: operands as [B, heads, sequence, D], attributes.
-struct Attention {
-  NodeImport &N;
-  Value Q = {}, K = {}, V = {}, Mask = {}, PastKey = {}, PastValue = {};
-  Value Valid = {};
-  bool Flat = false; ///< the inputs had rank 3
-  bool Causal = false;
-  int64_t Left = -1, Right = -1, Mode = 0;
-  double Scale = 0, Softcap = 0;
-  mlir::Type SoftmaxType = {};
-
-  bool read();
-  void import();
-
-private:
-  bool readSoftmaxType();
-  bool readScale();
-  Value oneOp();
-  void finish(Value Y);
-  bool sizesAgree();
-  Value fourSizes(Value Tensor);
-  Value scores();
-  Value bias();
-  Value allowed();
-  Value paddedMask(const Expr &Keys);
-  Value probabilities(Value Logits, Value Bias);
-  Value perGroup(Value A, Value C);
-};
-
-} // namespace
 
 bool Attention::readSoftmaxType() {
   if (!N.hasAttribute("softmax_precision"))
@@ -340,35 +308,31 @@ Value Attention::oneOp() {
   return N.build(graph::AttentionOp::getOperationName(), Operands, Attributes);
 }
 
-void Attention::import() {
+Value Attention::compute() {
   if (PastKey) {
-    if (N.rank(PastKey) != 4 || N.rank(PastValue) != 4) {
-      failRank(N, "'past_key' and 'past_value' should have rank 4");
-      return;
-    }
+    if (N.rank(PastKey) != 4 || N.rank(PastValue) != 4)
+      return failRank(N, "'past_key' and 'past_value' should have rank 4");
     K = N.concat({PastKey, K}, 2);
     V = N.concat({PastValue, V}, 2);
   }
   if (!K || !V)
-    return;
-  if (Value Y = oneOp(); Y || N.bad()) {
-    finish(Y);
-    return;
-  }
+    return {};
+  if (Value Y = oneOp(); Y || N.bad())
+    return Y;
   Value Product = scores();
-  Value Shown[4] = {Product};
+  Value Stages[4] = {Product};
   if (Product && Softcap > 0)
     Product = N.mulScalar(
         N.unary<TanhOp>(N.div(Product, N.like(Softcap, Product))), Softcap);
-  Shown[1] = Product;
+  Stages[1] = Product;
   Value Bias = bias();
   if (N.bad())
-    return;
+    return {};
   Value Logits = Bias ? N.add(Product, Bias) : Product;
-  Shown[2] = Logits;
-  Value P = Shown[3] = probabilities(Logits, Bias);
-  finish(perGroup(P, V));
-  N.result(3, Shown[Mode]);
+  Stages[2] = Logits;
+  Value P = Stages[3] = probabilities(Logits, Bias);
+  Shown = Stages[Mode];
+  return perGroup(P, V);
 }
 
 void Attention::finish(Value Y) {
@@ -383,8 +347,11 @@ void Attention::finish(Value Y) {
 
 static void importAttention(NodeImport &N) {
   Attention A{N};
-  if (A.read())
-    A.import();
+  if (!A.read())
+    return;
+  A.finish(A.compute());
+  if (A.Shown)
+    N.result(3, A.Shown);
 }
 
 //===----------------------------------------------------------------------===//
@@ -403,10 +370,31 @@ static Value inPairs(NodeImport &N, Value V, const Expr &Two, bool Neighbours) {
   return N.reshape(V, Sizes);
 }
 
-/// A table of angles as it broadcasts along x: [B, 1, S, D/2] for x of heads
-/// before positions, [B, S, 1, D/2] for the other order.
+Value rotateHeads(NodeImport &N, Value X, Value Cos, Value Sin,
+                  int64_t HeadAxis, int64_t Rotated, bool Neighbours) {
+  if (!X || !Cos || !Sin)
+    return {};
+  Cos = inPairs(N, N.unsqueeze(Cos, {HeadAxis}), Expr(1), Neighbours);
+  Sin = inPairs(N, N.unsqueeze(Sin, {HeadAxis}), Expr(1), Neighbours);
+  // y = x·cos + swapped(x)·sin, where the first of a pair subtracts.
+  Value Pairs = inPairs(N, N.sliceAxis(X, 3, Expr(0), Expr(Rotated)), Expr(2),
+                        Neighbours);
+  Value Swapped = N.reverse(Pairs, Neighbours ? 4 : 3);
+  Value Sign = N.floatVector({-1, 1}, N.element(X));
+  if (!Neighbours)
+    Sign = N.unsqueeze(Sign, {1});
+  Value Y = N.add(N.mul(Pairs, Cos), N.mul(Swapped, N.mul(Sin, Sign)));
+  if (Y)
+    Y = N.reshape(Y, {N.dims(Y)[0], N.dims(Y)[1], N.dims(Y)[2], Expr(Rotated)});
+  Expr Left = N.dims(X)[3] - Rotated;
+  if (Y && Left != Expr(0))
+    Y = N.concat({Y, N.sliceAxis(X, 3, Expr(Rotated), Left)}, 3);
+  return Y;
+}
+
+/// A table of angles, [B, S, D/2].
 static Value angles(NodeImport &N, size_t Input, Value Positions,
-                    int64_t HeadAxis, int64_t Half) {
+                    int64_t Half) {
   Value Table = N.input(Input);
   if (!Table)
     return {};
@@ -423,7 +411,7 @@ static Value angles(NodeImport &N, size_t Input, Value Positions,
     Table = N.gather(Table, Positions, 0);
   if (Table && N.rank(Table) != 3)
     return failRank(N, "'position_ids' should have rank 2");
-  return N.unsqueeze(Table, {HeadAxis});
+  return Table;
 }
 
 static void importRotaryEmbedding(NodeImport &N) {
@@ -452,27 +440,68 @@ static void importRotaryEmbedding(NodeImport &N) {
                                   " of its elements rotated in pairs");
     return;
   }
-  int64_t Half = Rotated / 2, HeadAxis = Flat ? 2 : 1;
-  Value Cos =
-      inPairs(N, angles(N, 1, Positions, HeadAxis, Half), Expr(1), Neighbours);
-  Value Sin =
-      inPairs(N, angles(N, 2, Positions, HeadAxis, Half), Expr(1), Neighbours);
-  // y = x·cos + swapped(x)·sin, where the first of a pair subtracts.
-  Value Pairs = inPairs(N, N.sliceAxis(X, 3, Expr(0), Expr(Rotated)), Expr(2),
-                        Neighbours);
-  Value Swapped = N.reverse(Pairs, Neighbours ? 4 : 3);
-  Value Sign = N.floatVector({-1, 1}, N.element(X));
-  if (!Neighbours)
-    Sign = N.unsqueeze(Sign, {1});
-  Value Y = N.add(N.mul(Pairs, Cos), N.mul(Swapped, N.mul(Sin, Sign)));
-  if (Y)
-    Y = N.reshape(Y, {N.dims(Y)[0], N.dims(Y)[1], N.dims(Y)[2], Expr(Rotated)});
-  if (Y && Rotated < *Size)
-    Y = N.concat({Y, N.sliceAxis(X, 3, Expr(Rotated), Expr(*Size - Rotated))},
-                 3);
+  int64_t Half = Rotated / 2;
+  Value Cos = angles(N, 1, Positions, Half);
+  Value Sin = Cos ? angles(N, 2, Positions, Half) : Value();
+  Value Y = rotateHeads(N, X, Cos, Sin, Flat ? 2 : 1, Rotated, Neighbours);
   if (Flat && Y)
     Y = N.reshape(Y, {N.dims(Y)[0], N.dims(Y)[1], N.dims(Y)[2] * N.dims(Y)[3]});
   N.result(0, Y);
+}
+
+//===----------------------------------------------------------------------===//
+// FlexAttention
+//===----------------------------------------------------------------------===//
+
+/// A tensor through a subgraph of the node; itself where there is none.
+static Value modified(NodeImport &N, const char *Name, Value X) {
+  if (!X || !N.hasAttribute(Name))
+    return X;
+  const Graph *G = N.graphAttribute(Name);
+  if (!G || G->Inputs.size() != 1 || G->Outputs.size() != 1)
+    return N.fail(Code::ImportAttributeValue,
+                  "attribute '" + std::string(Name) +
+                      "' should be a graph of one input and one output");
+  std::optional<SmallVector<Value>> Y = N.importer().inlineGraph(*G, {X}, N);
+  if (!Y)
+    return N.fail(Code::ImportAttributeValue,
+                  "attribute '" + std::string(Name) + "' does not import");
+  if (N.dims(Y->front()) != N.dims(X) || N.element(Y->front()) != N.element(X))
+    return N.fail(Code::ImportShape, "attribute '" + std::string(Name) +
+                                         "' makes " +
+                                         dimsText(N.dims(Y->front())) + " of " +
+                                         dimsText(N.dims(X)));
+  return Y->front();
+}
+
+static void importFlexAttention(NodeImport &N) {
+  Attention A{N};
+  N.expectInputs(3, 3);
+  A.Q = N.input(0), A.K = N.input(1), A.V = N.input(2);
+  if (N.bad())
+    return;
+  for (Value X : {A.Q, A.K, A.V})
+    if (N.rank(X) != 4) {
+      failRank(N, "Q, K and V should have rank 4");
+      return;
+    }
+  if (!A.readScale() || !A.readSoftmaxType())
+    return;
+  bool Plain = !N.hasAttribute("score_mod") && !N.hasAttribute("prob_mod");
+  Type Stored = N.element(A.Q);
+  if (Plain) {
+    N.result(0, A.compute());
+    return;
+  }
+  Type Wide = A.SoftmaxType ? A.SoftmaxType : Stored.isF64() ? Stored : N.f32();
+  for (Value *X : {&A.Q, &A.K, &A.V})
+    *X = N.cast(*X, Wide);
+  Value Scores = modified(N, "score_mod", A.scores());
+  if (!Scores)
+    return;
+  Value P =
+      modified(N, "prob_mod", N.softmax(Scores, {3}, /*Logarithm=*/false));
+  N.result(0, N.cast(A.perGroup(P, A.V), Stored));
 }
 
 ArrayRef<Rule> attentionRules() {
@@ -480,6 +509,8 @@ ArrayRef<Rule> attentionRules() {
       {"", "Attention", 23, Newest, importAttention,
        "the size of a head must be known when compiling"},
       {"", "RotaryEmbedding", 23, Newest, importRotaryEmbedding,
+       "the size of a head must be known when compiling"},
+      {"ai.onnx.preview", "FlexAttention", 1, 1, importFlexAttention,
        "the size of a head must be known when compiling"},
   };
   return Rows;

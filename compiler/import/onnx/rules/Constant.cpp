@@ -67,6 +67,32 @@ static void importConstantOfShape(NodeImport &N) {
   N.result(0, N.broadcast(N.reshape(V, {}), *Sizes));
 }
 
+/// The number of steps, where it follows from elements of the model's inputs.
+static std::optional<Expr> rangeCountOfInputs(NodeImport &N) {
+  const Contents *Reals[3] = {N.contents(0), N.contents(1), N.contents(2)};
+  Expr V[3];
+  for (size_t I = 0; I < 3; ++I) {
+    std::optional<std::vector<Expr>> Sizes = N.readSizes(I);
+    const Contents *C = Reals[I];
+    if (Sizes && Sizes->size() == 1)
+      V[I] = Sizes->front();
+    else if (C && C->isReal() && C->count() == 1 &&
+             std::trunc(C->Real[0]) == C->Real[0] &&
+             std::abs(C->Real[0]) < INT32_MAX)
+      V[I] = Expr(static_cast<int64_t>(C->Real[0]));
+    else
+      return std::nullopt;
+  }
+  std::optional<int64_t> Step = V[2].asConstant();
+  const shape::Facts &Facts = N.importer().facts();
+  Expr Span = Step.value_or(1) < 0 ? V[0] - V[1] : V[1] - V[0];
+  if (!Step && !N.importer().require(1, false, V[2], "counts in steps", N))
+    return std::nullopt;
+  Expr By = Step ? Expr(std::max<int64_t>(std::abs(*Step), 1))
+                 : Facts.simplify(Expr::max(V[2], 1));
+  return Facts.simplify(Expr::max(Span.ceilDiv(By), 0));
+}
+
 /// The number of steps, for sizes as well as numbers.
 static std::optional<Expr> rangeCount(NodeImport &N) {
   const Contents *C[3] = {N.contents(0), N.contents(1), N.contents(2)};
@@ -91,7 +117,7 @@ static std::optional<Expr> rangeCount(NodeImport &N) {
   if (std::optional<Dims> Declared = N.declaredSizes(0);
       Declared && Declared->size() == 1)
     return Declared->front();
-  return std::nullopt;
+  return rangeCountOfInputs(N);
 }
 
 static void importRange(NodeImport &N) {
@@ -108,7 +134,8 @@ static void importRange(NodeImport &N) {
   std::optional<Expr> Count = rangeCount(N);
   if (!Count) {
     N.fail(Code::ImportNotConstant,
-           "the length of the range is known only when the model runs");
+           "the length of the range is known only when the model runs",
+           N.wayToKnow(1));
     return;
   }
   Value I = N.iota({*Count}, 0, N.element(Start));
@@ -182,8 +209,11 @@ static void importOneHot(NodeImport &N) {
   } else if (std::optional<Dims> Declared = N.declaredSizes(0);
              Declared && Declared->size() > static_cast<size_t>(Axis)) {
     Depth = (*Declared)[static_cast<size_t>(Axis)];
+  } else if (std::optional<std::vector<Expr>> Sizes = N.knownSizes(1, "depth");
+             Sizes && Sizes->size() == 1) {
+    Depth = Sizes->front();
   } else {
-    N.knownSizes(1, "depth");
+    N.fail(Code::ImportShape, "the depth, input 1, should be one number");
   }
   if (N.bad())
     return;
@@ -236,7 +266,8 @@ ArrayRef<Rule> constantRules() {
   static const Rule Rows[] = {
       {"", "Constant", 1, Newest, importConstant, "no strings, no sparse"},
       {"", "ConstantOfShape", 9, Newest, importConstantOfShape,
-       "the shape must be known when compiling"},
+       "the shape must follow from constants, sizes and elements of small "
+       "inputs"},
       {"", "Range", 11, Newest, importRange,
        "the length must be known when compiling"},
       {"", "EyeLike", 9, Newest, importEyeLike},

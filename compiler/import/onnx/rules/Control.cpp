@@ -93,18 +93,21 @@ static std::optional<Expr> tripCount(NodeImport &N, const Graph &Body) {
   std::optional<std::vector<Expr>> Trips = N.knownSizes(0, "trip count");
   if (!Trips)
     return std::nullopt;
+  Expr Begins(1); // 0 or 1
   if (N.hasInput(1)) {
-    std::optional<std::vector<int64_t>> Start = N.knownInts(1, "condition");
+    std::optional<std::vector<Expr>> Start = N.knownSizes(1, "condition");
     if (!Start)
       return std::nullopt;
-    if (!Start->empty() && Start->front() == 0)
+    if (!Start->empty())
+      Begins = Start->front();
+    if (Begins == Expr(0))
       return Expr(0);
     if (!handsConditionOn(Body)) {
       N.unsupported("when the loop ends is known only when the model runs");
       return std::nullopt;
     }
   }
-  Expr Count = Trips->empty() ? Expr(0) : Trips->front();
+  Expr Count = Trips->empty() ? Expr(0) : Trips->front() * Begins;
   if (std::optional<int64_t> Number = Count.asConstant())
     return Expr(std::max<int64_t>(*Number, 0));
   // A size that may be negative is no count.
@@ -387,7 +390,8 @@ ArrayRef<Rule> controlRules() {
       {"", "If", 1, Newest, importIf,
        "both branches give one type, unless the condition is known"},
       {"", "Loop", 1, Newest, importLoop,
-       "the number of iterations follows from sizes, not from data"},
+       "the number of iterations follows from sizes and elements of small "
+       "inputs, not from other data"},
       {"", "Scan", 9, Newest, importScan},
   };
   return Rows;

@@ -67,16 +67,33 @@ static void importPow(NodeImport &N) {
     N.result(0, N.binary<PowOp>(A, N.cast(C, Base)));
 }
 
+/// The remainder with the divisor's sign, exact: the quotient is not rounded.
+static Value floorMod(NodeImport &N, Value A, Value C) {
+  Value Rest = N.binary<RemOp>(A, C);
+  if (!Rest)
+    return {};
+  Value Zero = N.like(0, Rest);
+  Value Below = N.compare(Predicate::lt, C, Zero);
+  Value Signs = N.binary<XorOp>(N.compare(Predicate::lt, Rest, Zero), Below);
+  Value Moved = N.select(Signs, N.add(Rest, C), Rest);
+  Value SignedZero = N.select(Below, N.like(-0.0, Rest), Zero);
+  return N.select(N.compare(Predicate::eq, Rest, Zero), SignedZero, Moved);
+}
+
 static void importMod(NodeImport &N) {
   bool Fmod = N.flagAttribute("fmod");
   auto [A, C] = N.operands();
   if (N.bad())
     return;
-  if (!Fmod && N.isFloat(A))
+  if (Fmod)
+    N.result(0, N.binary<RemOp>(A, C));
+  else if (!N.isFloat(A))
+    N.result(0, N.binary<ModOp>(A, C));
+  else if (N.opset() >= 28)
+    N.result(0, floorMod(N, A, C));
+  else
     N.fail(Code::ImportAttributeValue,
            "attribute 'fmod' must be 1 for floating point operands");
-  else
-    N.result(0, Fmod ? N.binary<RemOp>(A, C) : N.binary<ModOp>(A, C));
 }
 
 /// Signed integers keep their sign: of a negative number the complement, which

@@ -106,7 +106,7 @@ static void importScatterNd(NodeImport &N) {
 /// pairs are compared, so rows must be short.
 static constexpr int64_t LongestOrdered = 4096;
 
-static std::optional<Expr> topCount(NodeImport &N, int64_t Axis) {
+static std::optional<Expr> topCount(NodeImport &N, Value X, int64_t Axis) {
   if (!N.contents(1))
     if (std::optional<Dims> Declared = N.declaredSizes(0);
         Declared && Declared->size() > static_cast<size_t>(Axis))
@@ -114,8 +114,17 @@ static std::optional<Expr> topCount(NodeImport &N, int64_t Axis) {
   std::optional<std::vector<Expr>> K = N.knownSizes(1, "k");
   if (!K)
     return std::nullopt;
-  if (K->size() == 1)
+  if (K->size() == 1) {
+    if (!N.importer().require(K->front(), false,
+                              N.dims(X)[static_cast<size_t>(Axis)],
+                              "selects as many of an axis", N)) {
+      N.fail(Code::ImportShape, "k is " + K->front().str() +
+                                    ", more than the axis has: " +
+                                    N.dims(X)[static_cast<size_t>(Axis)].str());
+      return std::nullopt;
+    }
     return K->front();
+  }
   N.fail(Code::ImportShape, "k, input 1, has " + std::to_string(K->size()) +
                                 " elements, but should have one");
   return std::nullopt;
@@ -158,7 +167,7 @@ static void importTopK(NodeImport &N) {
   Axis = N.frontAxis(Axis, N.rank(X));
   if (N.bad())
     return;
-  std::optional<Expr> K = topCount(N, Axis);
+  std::optional<Expr> K = topCount(N, X, Axis);
   Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
   if (!K)
     return;

@@ -5,7 +5,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/ChosenAxes.h"
 
 #include <cmath>
 
@@ -109,6 +111,37 @@ static Value transform(NodeImport &N, Value X, int64_t Length, int64_t Bins,
   return Inverse ? N.mulScalar(Y, 1.0 / static_cast<double>(Length)) : Y;
 }
 
+/// The real signal of `Length` elements behind the first half of its spectrum,
+/// [..., Bins, 2]: what is left out mirrors what is there.
+static Value inverseOfOneSide(NodeImport &N, Value X, int64_t Bins,
+                              int64_t Length) {
+  int64_t Last = N.rank(X) - 1;
+  Dims Rows(N.dims(X).drop_back());
+  std::vector<float> Cos, Sin;
+  for (int64_t K = 0; K < Bins; ++K)
+    for (int64_t J = 0; J < Length; ++J) {
+      bool Alone = K == 0 || 2 * K == Length;
+      double Factor = (Alone ? 1.0 : 2.0) / static_cast<double>(Length);
+      double Angle = 2 * M_PI * static_cast<double>(J * K % Length) /
+                     static_cast<double>(Length);
+      Cos.push_back(static_cast<float>(Factor * std::cos(Angle)));
+      Sin.push_back(Alone ? 0 : static_cast<float>(-Factor * std::sin(Angle)));
+    }
+  Type Element = N.element(X);
+  auto table = [&](std::string Name, const std::vector<float> &Values) {
+    return N.cast(
+        N.data(Tensor::ofFloats(std::move(Name), {Bins, Length}, Values)),
+        Element);
+  };
+  Value Real = N.reshape(N.sliceAxis(X, Last, 0, 1), Rows);
+  Value Y = N.matmul(Real, table("cos", Cos));
+  if (N.dims(X).back() == Expr(2)) {
+    Value Imaginary = N.reshape(N.sliceAxis(X, Last, 1, 1), Rows);
+    Y = N.add(Y, N.matmul(Imaginary, table("sin", Sin)));
+  }
+  return N.unsqueeze(Y, {Last});
+}
+
 static bool plausible(NodeImport &N, const Expr &Length) {
   std::optional<int64_t> L = Length.asConstant();
   if (L && *L >= 1 && *L <= LongestTransform)
@@ -118,6 +151,63 @@ static bool plausible(NodeImport &N, const Expr &Length) {
   return false;
 }
 
+/// The transform along one axis; null after a report.
+static Value transformAlong(NodeImport &N, Value X, int64_t Axis, bool Inverse,
+                            bool OneSided) {
+  int64_t Last = N.rank(X) - 1;
+  Ints Perm = llvm::to_vector(llvm::seq<int64_t>(0, Last + 1));
+  std::swap(Perm[static_cast<size_t>(Axis)],
+            Perm[static_cast<size_t>(Last) - 1]);
+  X = N.transpose(X, Perm);
+  int64_t Signal = 0;
+  if (N.hasInput(1)) {
+    std::optional<std::vector<int64_t>> Length = N.knownInts(1, "dft_length");
+    std::optional<int64_t> Have =
+        N.dims(X)[static_cast<size_t>(Last) - 1].asConstant();
+    if (!Length || Length->size() != 1 || !Have)
+      return N.unsupported("a dft_length on a size known only at run time");
+    Signal = Length->front();
+    int64_t Bins = Inverse && OneSided ? Signal / 2 + 1 : Signal;
+    Ints None(static_cast<size_t>(Last) + 1, 0), High = None;
+    High[static_cast<size_t>(Last) - 1] = Bins - *Have;
+    X = N.pad(X, N.like(0, X), None, High, None);
+  }
+  if (!X)
+    return {};
+  Expr Length = N.dims(X)[static_cast<size_t>(Last) - 1];
+  if (!plausible(N, Length))
+    return {};
+  int64_t L = *Length.asConstant();
+  if (Inverse && OneSided) {
+    Signal = Signal ? Signal : 2 * (L - 1);
+    if (!plausible(N, Signal))
+      return {};
+    return N.transpose(inverseOfOneSide(N, X, L, Signal), Perm);
+  }
+  int64_t Bins = OneSided ? L / 2 + 1 : L;
+  return N.transpose(transform(N, X, L, Bins, Inverse), Perm);
+}
+
+/// The axes that lead to the declared sizes; none if the model declares none.
+static std::optional<SmallVector<Ints>> possibleDftAxes(NodeImport &N, Value X,
+                                                        bool OneSided) {
+  std::optional<Dims> Declared = N.declaredSizes(0);
+  if (!Declared || N.hasInput(1))
+    return std::nullopt;
+  SmallVector<Ints> Choices;
+  for (int64_t Axis = 0; Axis + 1 < N.rank(X); ++Axis) {
+    Dims Sizes(N.dims(X));
+    Expr &Size = Sizes[static_cast<size_t>(Axis)];
+    Size = OneSided ? Size.floorDiv(2) + 1 : Size;
+    Sizes.back() = Expr(2);
+    if (Sizes == *Declared)
+      Choices.push_back({Axis});
+  }
+  if (Choices.empty() || Choices.size() > MostChosenAxes)
+    return std::nullopt;
+  return Choices;
+}
+
 static void importDft(NodeImport &N) {
   bool Inverse = N.flagAttribute("inverse");
   bool OneSided = N.flagAttribute("onesided");
@@ -125,8 +215,13 @@ static void importDft(NodeImport &N) {
   Value X = N.input(0);
   if (N.bad())
     return;
+  std::optional<SmallVector<Ints>> Choices;
   if (N.opset() >= 20 && N.hasInput(2)) {
-    std::optional<std::vector<int64_t>> Given = N.knownInts(2, "axis");
+    if (!N.contents(2) && !(Inverse && OneSided))
+      Choices = possibleDftAxes(N, X, OneSided);
+    std::optional<std::vector<int64_t>> Given =
+        Choices ? std::optional(std::vector<int64_t>{Choices->front().front()})
+                : N.knownInts(2, "axis");
     if (!Given || Given->size() != 1)
       return;
     Axis = Given->front();
@@ -134,48 +229,25 @@ static void importDft(NodeImport &N) {
   Axis = N.frontAxis(Axis, N.rank(X));
   if (N.bad())
     return;
-  if (Inverse && OneSided) {
-    N.unsupported("an inverse transform of one side");
-    return;
-  }
-  int64_t Last = N.rank(X) - 1;
   Expr Parts = N.dims(X).back();
-  if (Axis == Last || (Parts != Expr(1) && Parts != Expr(2))) {
+  if (Axis == N.rank(X) - 1 || (Parts != Expr(1) && Parts != Expr(2))) {
     N.fail(Code::ImportShape,
            dimsText(N.dims(X)) + " does not end in real and imaginary parts");
     return;
   }
-  Ints Perm = llvm::to_vector(llvm::seq<int64_t>(0, Last + 1));
-  std::swap(Perm[static_cast<size_t>(Axis)],
-            Perm[static_cast<size_t>(Last) - 1]);
-  X = N.transpose(X, Perm);
-  if (N.hasInput(1)) {
-    std::optional<std::vector<int64_t>> Length = N.knownInts(1, "dft_length");
-    std::optional<int64_t> Have =
-        N.dims(X)[static_cast<size_t>(Last) - 1].asConstant();
-    if (!Length || Length->size() != 1 || !Have) {
-      N.unsupported("a dft_length on a size known only at run time");
-      return;
-    }
-    Ints None(static_cast<size_t>(Last) + 1, 0), High = None;
-    High[static_cast<size_t>(Last) - 1] = Length->front() - *Have;
-    X = N.pad(X, N.like(0, X), None, High, None);
-  }
-  if (!X)
-    return N.result(0, X);
-  Expr Length = N.dims(X)[static_cast<size_t>(Last) - 1];
-  if (!plausible(N, Length))
-    return;
-  int64_t L = *Length.asConstant();
-  int64_t Bins = OneSided ? L / 2 + 1 : L;
-  N.result(0, N.transpose(transform(N, X, L, Bins, Inverse), Perm));
+  if (!Choices)
+    Choices = SmallVector<Ints>{{Axis}};
+  N.result(0,
+           chosenByAxes(N, 2, N.rank(X), *Choices, [&](ArrayRef<int64_t> Axes) {
+             return transformAlong(N, X, Axes[0], Inverse, OneSided);
+           }));
 }
 
 static void importStft(NodeImport &N) {
   bool OneSided = N.flagAttribute("onesided", true);
   N.expectInputs(2, 4);
   Value X = N.input(0), Window = N.optionalInput(2);
-  std::optional<std::vector<int64_t>> Step = N.knownInts(1, "frame_step");
+  std::optional<std::vector<Expr>> Step = N.knownSizes(1, "frame_step");
   if (N.bad())
     return;
   // [batch, signal, 1 or 2]
@@ -188,7 +260,9 @@ static void importStft(NodeImport &N) {
       return;
     Length = Expr(Given->front());
   }
-  if (!X || N.rank(X) != 3 || Step->size() != 1 || Step->front() < 1) {
+  if (!X || N.rank(X) != 3 || Step->size() != 1 ||
+      !N.importer().require(1, false, Step->front(), "moves by a frame_step",
+                            N)) {
     N.fail(Code::ImportShape,
            "needs a signal of rank 2 or 3 and a positive frame_step");
     return;
@@ -196,10 +270,11 @@ static void importStft(NodeImport &N) {
   if (!plausible(N, Length))
     return;
   int64_t L = *Length.asConstant();
-  Expr Frames = (N.dims(X)[1] - L).floorDiv(Step->front()) + 1;
+  Expr By = N.importer().facts().simplify(Expr::max(Step->front(), 1));
+  Expr Frames = (N.dims(X)[1] - L).floorDiv(By) + 1;
   Dims Grid = {Frames, Expr(L)};
   Value Index = N.add(
-      N.mulScalar(N.iota(Grid, 0, N.i64()), static_cast<double>(Step->front())),
+      N.mul(N.iota(Grid, 0, N.i64()), N.sizeScalar(Step->front(), N.i64())),
       N.iota(Grid, 1, N.i64()));
   Value Cut = N.gather(X, Index, 1);
   if (Window)
@@ -214,9 +289,9 @@ ArrayRef<Rule> linearRules() {
   static const Rule Rows[] = {
       {"", "Det", 11, Newest, importDet, "matrices of up to 4 rows"},
       {"", "DFT", 17, Newest, importDft,
-       "lengths of up to 4096; no inverse transform of one side"},
-      {"", "STFT", 17, Newest, importStft,
        "lengths of up to 4096, known when compiling"},
+      {"", "STFT", 17, Newest, importStft,
+       "lengths of up to 4096, known when compiling; the step may be an input"},
   };
   return Rows;
 }

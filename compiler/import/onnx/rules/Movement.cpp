@@ -148,6 +148,12 @@ static Expr frontBound(NodeImport &N, const Expr &Bound, const Expr &Size) {
   if (C && *C < 0)
     return Facts.simplify(
         Expr::max(Size + std::max<int64_t>(*C, -INT32_MAX), 0));
+  // A size may be subtracted: what is below 0 then counts from the end.
+  if (!C && Facts.range(Bound).Min < 0) {
+    Expr Below = Expr::min(Expr::max(Expr(0) - Bound, 0), 1);
+    Expr Front = Facts.simplify(Bound + Facts.simplify(Below) * Size);
+    return Facts.simplify(Expr::max(Expr::min(Front, Size), 0));
+  }
   Expr Least = Facts.simplify(Expr::min(Bound, Size));
   // Tables of positions are cut to the sequence's length: a longer sequence
   // than the table is a fault of the caller, and refused when it is bound.
@@ -321,33 +327,83 @@ static void padByIndex(NodeImport &N, Value X, const std::string &Mode,
   N.result(0, X);
 }
 
-/// Pads known only at run time: the result has the declared sizes, and each
-/// element is looked up or filled.
+/// How much is put in front of an axis, from inputs of the model: the pad of
+/// the entry that names the axis, if `Axes` is given.
+static Value runTimeLow(NodeImport &N, Value Pads, Value Axes, int64_t Axis,
+                        int64_t Rank) {
+  if (!Axes)
+    return N.reshape(N.sliceAxis(Pads, 0, Axis, 1), {});
+  Value Zero = N.scalarInt(0, N.i64());
+  Value Front = N.select(N.compare(Predicate::lt, Axes, Zero),
+                         N.addScalar(Axes, static_cast<double>(Rank)), Axes);
+  Value Here = N.compare(Predicate::eq, Front, N.scalarInt(Axis, N.i64()));
+  Value Lows = N.sliceAxis(Pads, 0, 0, N.dims(Axes)[0]);
+  return N.reduce(ReduceKind::sum, N.select(Here, Lows, Zero), {0});
+}
+
+/// The sizes that pads make: those the model declares, or what follows from
+/// elements of its inputs.
+static std::optional<Dims> paddedSizes(NodeImport &N, Value X) {
+  if (std::optional<Dims> Declared = N.declaredSizes(0);
+      Declared && Declared->size() == N.dims(X).size())
+    return Declared;
+  std::optional<std::vector<Expr>> Pads = N.readSizes(1);
+  if (!Pads)
+    return std::nullopt;
+  std::vector<int64_t> Axes;
+  for (int64_t A = 0; A < N.rank(X); ++A)
+    Axes.push_back(A);
+  if (N.hasInput(3)) {
+    std::optional<std::vector<int64_t>> Given =
+        N.contents(3) ? N.contents(3)->integers() : std::nullopt;
+    if (!Given)
+      return std::nullopt;
+    Axes = *Given;
+  }
+  if (Pads->size() != 2 * Axes.size())
+    return std::nullopt;
+  const shape::Facts &Facts = N.importer().facts();
+  Dims Sizes(N.dims(X));
+  for (size_t I = 0; I < Axes.size() && !N.bad(); ++I) {
+    Expr &Size = Sizes[static_cast<size_t>(N.frontAxis(Axes[I], N.rank(X)))];
+    Size = Facts.simplify(Size + (*Pads)[I] + (*Pads)[I + Axes.size()]);
+  }
+  return Sizes;
+}
+
+/// Pads known only at run time: each element is looked up or filled.
 static bool padAtRunTime(NodeImport &N, Value X, const std::string &Mode,
                          Value Filler) {
-  std::optional<Dims> Declared = N.declaredSizes(0);
-  if (N.contents(1) || N.hasInput(3) || !Declared ||
-      Declared->size() != N.dims(X).size())
+  const Contents *Known = N.contents(1);
+  if ((Known && Known->integers() && (!N.hasInput(3) || N.contents(3))) ||
+      (Mode != "constant" && Mode != "edge" && Mode != "reflect" &&
+       Mode != "wrap"))
     return false;
+  std::optional<Dims> Sizes = paddedSizes(N, X);
   Value Pads = N.cast(N.input(1), N.i64());
-  if (!Pads || N.rank(Pads) != 1 ||
-      (Mode != "constant" && Mode != "edge" && Mode != "reflect"))
+  Value Axes = N.cast(N.optionalInput(3), N.i64());
+  if (N.bad())
+    return true;
+  if (!Sizes || N.rank(Pads) != 1 || (Axes && N.rank(Axes) != 1))
     return false;
   Filler = Filler ? N.cast(N.reshape(Filler, {}), N.element(X))
                   : N.scalarInt(0, N.element(X));
   Value Zero = N.scalarInt(0, N.i64()), Inside;
-  for (size_t A = 0; A < Declared->size(); ++A) {
+  for (size_t A = 0; A < Sizes->size(); ++A) {
     auto Axis = static_cast<int64_t>(A);
-    Value Low = N.reshape(N.sliceAxis(Pads, 0, Axis, 1), {});
-    Value Last = N.sizeScalar(N.dims(X)[A] - 1, N.i64());
-    Value I = N.sub(N.iota({(*Declared)[A]}, 0, N.i64()), Low);
+    Value Low = runTimeLow(N, Pads, Axes, Axis, N.rank(X));
+    Value Size = N.sizeScalar(N.dims(X)[A], N.i64());
+    Value Last = N.addScalar(Size, -1);
+    Value I = N.sub(N.iota({(*Sizes)[A]}, 0, N.i64()), Low);
     if (Mode == "reflect")
       I = N.sub(Last, N.unary<AbsOp>(N.sub(Last, N.unary<AbsOp>(I))));
+    if (Mode == "wrap")
+      I = N.binary<ModOp>(I, Size);
     Value Clamped = N.min(N.max(I, Zero), Last);
     X = N.gather(X, Clamped, Axis);
-    Dims Sizes(Declared->size(), Expr(1));
-    Sizes[A] = (*Declared)[A];
-    Value Here = N.reshape(N.compare(Predicate::eq, I, Clamped), Sizes);
+    Dims Along(Sizes->size(), Expr(1));
+    Along[A] = (*Sizes)[A];
+    Value Here = N.reshape(N.compare(Predicate::eq, I, Clamped), Along);
     Inside = Inside ? N.binary<AndOp>(Inside, Here) : Here;
   }
   if (X && Inside && Mode == "constant")
@@ -412,14 +468,14 @@ ArrayRef<Rule> movementRules() {
   static const Rule Rows[] = {
       {"", "Concat", 1, Newest, importConcat},
       {"", "Split", 1, Newest, importSplit,
-       "the sizes must follow from constants and sizes"},
+       "the sizes must follow from constants, sizes and elements of small "
+       "inputs"},
       {"", "Slice", 1, Newest, importSlice,
-       "bounds must follow from constants and sizes, or the result's sizes be "
-       "declared"},
+       "bounds must follow from constants, sizes and elements of small inputs, "
+       "or the result's sizes be declared"},
       {"", "Pad", 1, Newest, importPad,
-
-       "the pads must be known when compiling, or the result's sizes be "
-       "declared"},
+       "the pads must follow from constants, sizes and elements of small "
+       "inputs, or the result's sizes be declared"},
   };
   return Rows;
 }

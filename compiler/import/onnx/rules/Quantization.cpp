@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/rules/Quantization.h"
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Spatial.h"
 
@@ -25,7 +26,7 @@ static std::optional<std::pair<double, double>> rangeOf(Type T) {
 
 /// A scale or zero point as it broadcasts: a scalar, or along `Axis` of a
 /// tensor of rank `Rank`.
-static Value alongAxis(NodeImport &N, Value V, int64_t Axis, int64_t Rank) {
+Value alongAxis(NodeImport &N, Value V, int64_t Axis, int64_t Rank) {
   if (!V || N.rank(V) == 0)
     return V;
   if (N.dims(V) == ArrayRef<Expr>{Expr(1)})
@@ -42,7 +43,7 @@ static Value alongAxis(NodeImport &N, Value V, int64_t Axis, int64_t Rank) {
 }
 
 /// round(x) + zero, clamped to the type; x is float.
-static Value saturate(NodeImport &N, Value X, Value Zero, Type To) {
+Value saturate(NodeImport &N, Value X, Value Zero, Type To) {
   std::optional<std::pair<double, double>> Range = rangeOf(To);
   if (!Range)
     return N.fail(Code::ImportElementType,
@@ -145,11 +146,7 @@ static void importDequantize(NodeImport &N) {
   N.result(0, N.cast(N.mul(N.cast(Wide, N.f32()), Scale), Stored));
 }
 
-static void importDynamicQuantize(NodeImport &N) {
-  N.expectInputs(1, 1);
-  Value X = N.input(0);
-  if (N.bad())
-    return;
+Quantised quantiseDynamically(NodeImport &N, Value X) {
   Ints Axes = llvm::to_vector(llvm::seq<int64_t>(0, N.rank(X)));
   Value Zero = N.like(0, X);
   Value Low = N.min(N.reduce(ReduceKind::min, X, Axes), Zero);
@@ -160,9 +157,18 @@ static void importDynamicQuantize(NodeImport &N) {
   Type U8 = mlir::IntegerType::get(N.builder().getContext(), 8,
                                    mlir::IntegerType::Unsigned);
   Value Point = saturate(N, N.div(N.neg(Low), Scale), {}, U8);
-  N.result(0, saturate(N, N.div(X, Scale), Point, U8));
-  N.result(1, Scale);
-  N.result(2, Point);
+  return {saturate(N, N.div(X, Scale), Point, U8), Scale, Point};
+}
+
+static void importDynamicQuantize(NodeImport &N) {
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  Quantised Q = quantiseDynamically(N, X);
+  N.result(0, Q.Values);
+  N.result(1, Q.Scale);
+  N.result(2, Q.Zero);
 }
 
 //===----------------------------------------------------------------------===//
@@ -171,7 +177,7 @@ static void importDynamicQuantize(NodeImport &N) {
 
 /// x - zero in i32. A vector of zero points stands for rows (`Axis` -2) or
 /// columns (-1) of a matrix, or for channels.
-static Value centred(NodeImport &N, Value X, Value Zero, int64_t Axis) {
+Value centred(NodeImport &N, Value X, Value Zero, int64_t Axis) {
   X = N.cast(X, N.i32());
   if (!Zero || !X)
     return X;
@@ -187,8 +193,8 @@ static void importMatMulInteger(NodeImport &N) {
 }
 
 /// The 32-bit sum, scaled and quantised again.
-static Value requantise(NodeImport &N, Value Sum, Value Factor, Value ScaleY,
-                        Value ZeroY) {
+Value requantise(NodeImport &N, Value Sum, Value Factor, Value ScaleY,
+                 Value ZeroY) {
   if (!ZeroY)
     return {};
   Value Y = N.div(N.mul(N.cast(Sum, N.f32()), Factor), N.cast(ScaleY, N.f32()));

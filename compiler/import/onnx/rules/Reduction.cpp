@@ -6,6 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/ChosenAxes.h"
+
+#include "llvm/ADT/bit.h"
 
 using namespace kpc::graph;
 
@@ -15,54 +18,73 @@ static Ints allAxes(int64_t Rank) {
   return llvm::to_vector(llvm::seq<int64_t>(0, Rank));
 }
 
-/// Axes that lead to the declared sizes, where they are known only at run time
-/// and only one choice is possible.
-static std::optional<Ints> declaredAxes(NodeImport &N, Value X, bool KeepDims) {
-  std::optional<Dims> Declared = N.declaredSizes(0);
-  if (!Declared)
-    return std::nullopt;
+/// What is left of some sizes when axes are reduced.
+static Dims reducedSizes(ArrayRef<Expr> From, ArrayRef<int64_t> Axes,
+                         bool KeepDims) {
+  Dims Left;
+  for (size_t I = 0; I < From.size(); ++I)
+    if (!llvm::is_contained(Axes, static_cast<int64_t>(I)))
+      Left.push_back(From[I]);
+    else if (KeepDims)
+      Left.push_back(Expr(1));
+  return Left;
+}
+
+/// The axes that a node may reduce, where input 1 names them at run time: all
+/// choices give the same sizes, those that the model declares if it does.
+static std::optional<SmallVector<Ints>> possibleAxes(NodeImport &N, Value X,
+                                                     bool KeepDims) {
+  // Beyond this rank there are too many choices to list.
+  constexpr int64_t HighestRank = 10;
+  Value Given = N.input(1);
   ArrayRef<Expr> From = N.dims(X);
-  Ints Axes;
-  if (KeepDims) {
-    if (Declared->size() != From.size())
-      return std::nullopt;
+  if (!Given || N.rank(X) > HighestRank)
+    return std::nullopt;
+  std::optional<Dims> Declared = N.declaredSizes(0);
+  if (Declared && KeepDims && Declared->size() == From.size()) {
+    // What is 1 before and after is the same, reduced or not.
+    Ints Axes;
     for (size_t I = 0; I < From.size(); ++I)
       if (From[I] != (*Declared)[I])
         Axes.push_back(static_cast<int64_t>(I));
-    return Axes;
+    return SmallVector<Ints>{Axes};
   }
-  // A greedy match from the front must agree with one from the back.
-  auto Match = [&](bool Front) {
-    Ints Kept;
-    size_t Next = 0, Rank = From.size(), Left = Declared->size();
-    for (size_t I = 0; I < Rank && Next < Left; ++I) {
-      size_t At = Front ? I : Rank - 1 - I;
-      size_t Want = Front ? Next : Left - 1 - Next;
-      if (From[At] == (*Declared)[Want]) {
-        Kept.push_back(static_cast<int64_t>(At));
-        ++Next;
-      }
-    }
-    llvm::sort(Kept);
-    return Kept;
-  };
-  Ints Kept = Match(true);
-  if (Kept.size() != Declared->size() || Kept != Match(false))
+  std::optional<int64_t> Count =
+      graph::typeOf(Given).getNumElements().asConstant();
+  SmallVector<Ints> Choices;
+  std::optional<Dims> Sizes = Declared;
+  for (uint64_t Mask = 0; Mask < uint64_t(1) << N.rank(X); ++Mask) {
+    if (Count && llvm::popcount(Mask) != *Count)
+      continue;
+    Ints Axes;
+    for (int64_t A = 0; A < N.rank(X); ++A)
+      if (Mask >> A & 1)
+        Axes.push_back(A);
+    Dims Left = reducedSizes(From, Axes, KeepDims);
+    if (Declared && Left != *Declared)
+      continue;
+    if (Sizes && Left != *Sizes)
+      return std::nullopt;
+    Sizes = Left;
+    Choices.push_back(Axes);
+  }
+  if (Choices.empty() || Choices.size() > MostChosenAxes)
     return std::nullopt;
-  for (int64_t A : allAxes(static_cast<int64_t>(From.size())))
-    if (!llvm::is_contained(Kept, A))
-      Axes.push_back(A);
-  return Axes;
+  return Choices;
 }
 
-/// The axes a node reduces; none after a report.
-static std::optional<Ints> reducedAxes(NodeImport &N, Value X, bool KeepDims) {
+/// The axes a node reduces, or a choice of several; none after a report.
+static std::optional<SmallVector<Ints>> reducedAxes(NodeImport &N, Value X,
+                                                    bool KeepDims) {
   bool NoneMeansNone = N.flagAttribute("noop_with_empty_axes");
   Ints Axes;
   if (N.hasInput(1)) {
-    if (!N.contents(1))
-      if (std::optional<Ints> Declared = declaredAxes(N, X, KeepDims))
-        return Declared;
+    if (!N.contents(1)) {
+      std::optional<SmallVector<Ints>> Choices = possibleAxes(N, X, KeepDims);
+      if (!Choices && !N.bad())
+        failOpenAxes(N, 1, "axes");
+      return Choices;
+    }
     std::optional<std::vector<int64_t>> Given = N.knownInts(1, "axes");
     if (!Given)
       return std::nullopt;
@@ -72,7 +94,7 @@ static std::optional<Ints> reducedAxes(NodeImport &N, Value X, bool KeepDims) {
     return std::nullopt;
   if (Axes.empty() && !NoneMeansNone)
     Axes = allAxes(N.rank(X));
-  return Axes;
+  return SmallVector<Ints>{Axes};
 }
 
 namespace {
@@ -144,8 +166,8 @@ template <Sort S> static void importReduce(NodeImport &N) {
   Value X = N.input(0);
   if (N.bad())
     return;
-  std::optional<Ints> Axes = reducedAxes(N, X, KeepDims);
-  if (!Axes)
+  std::optional<SmallVector<Ints>> Choices = reducedAxes(N, X, KeepDims);
+  if (!Choices)
     return;
   // 16-bit floats lose their digits between the steps.
   Type Stored = N.element(X);
@@ -160,7 +182,11 @@ template <Sort S> static void importReduce(NodeImport &N) {
                                                  mlir::IntegerType::Unsigned))
                : isFloat(Stored) ? N.f32()
                                  : N.builder().getF64Type());
-  N.result(0, N.cast(reduceAs(N, S, X, *Axes, KeepDims), Stored));
+  Value Y =
+      chosenByAxes(N, 1, N.rank(X), *Choices, [&](ArrayRef<int64_t> Axes) {
+        return reduceAs(N, S, X, Axes, KeepDims);
+      });
+  N.result(0, N.cast(Y, Stored));
 }
 
 template <ReduceKind K> static void importArg(NodeImport &N) {
@@ -212,18 +238,31 @@ template <bool Product> static void importCumulative(NodeImport &N) {
   Value X = N.input(0);
   if (N.bad())
     return;
-  // Of a vector there is one axis, whatever the input says.
-  std::optional<std::vector<int64_t>> Axis = std::vector<int64_t>{0};
-  if (N.rank(X) != 1 || N.contents(1))
-    Axis = N.knownInts(1, "axis");
-  if (!Axis || Axis->size() != 1) {
-    N.fail(Code::ImportShape, "the axis should be one number");
+  auto Along = [&](ArrayRef<int64_t> At) {
+    return Product ? cumulativeProduct(N, X, At[0], Exclusive, Reverse)
+                   : N.cumsum(X, At[0], Exclusive, Reverse);
+  };
+  auto Rank = static_cast<size_t>(N.rank(X));
+  if (N.contents(1)) {
+    std::optional<std::vector<int64_t>> Axis = N.knownInts(1, "axis");
+    if (!Axis || Axis->size() != 1) {
+      N.fail(Code::ImportShape, "the axis should be one number");
+      return;
+    }
+    int64_t At = N.frontAxis(Axis->front(), N.rank(X));
+    if (!N.bad())
+      N.result(0, Along({At}));
     return;
   }
-  int64_t At = N.frontAxis(Axis->front(), N.rank(X));
-  if (!N.bad())
-    N.result(0, Product ? cumulativeProduct(N, X, At, Exclusive, Reverse)
-                        : N.cumsum(X, At, Exclusive, Reverse));
+  if (Rank == 0 || Rank > MostChosenAxes) {
+    N.knownInts(1, "axis");
+    N.fail(Code::ImportRank, "an axis of a scalar");
+    return;
+  }
+  SmallVector<Ints> Choices;
+  for (int64_t A : allAxes(N.rank(X)))
+    Choices.push_back({A});
+  N.result(0, chosenByAxes(N, 1, N.rank(X), Choices, Along));
 }
 
 ArrayRef<Rule> reductionRules() {
@@ -241,9 +280,9 @@ ArrayRef<Rule> reductionRules() {
       {"", "ArgMax", 1, Newest, importArg<ReduceKind::max>},
       {"", "ArgMin", 1, Newest, importArg<ReduceKind::min>},
       {"", "CumSum", 11, Newest, importCumulative<false>,
-       "the axis must be known when compiling"},
+       "an axis known only at run time costs as much as all axes"},
       {"", "CumProd", 26, Newest, importCumulative<true>,
-       "the axis and its size must be known when compiling"},
+       "the size of the axis must be known when compiling"},
   };
   return Rows;
 }

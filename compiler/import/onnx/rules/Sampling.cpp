@@ -13,12 +13,6 @@ namespace kpc::onnx {
 
 namespace {
 enum class Padding { Zeros, Border, Reflection };
-
-/// A grid of places in one image axis, in elements.
-struct Axis {
-  Expr Size;
-  Value Source; ///< [N, Ho, Wo], float
-};
 } // namespace
 
 /// x in [-1, 1] to elements.
@@ -64,28 +58,38 @@ namespace {
 class Sampler {
 public:
   Sampler(NodeImport &N, Value X, Padding P, bool AlignCorners)
-      : N(N), X(X), P(P), AlignCorners(AlignCorners), Height(N.dims(X)[2]),
-        Width(N.dims(X)[3]) {
+      : N(N), X(X), P(P), AlignCorners(AlignCorners),
+        Sizes(N.dims(X).drop_front(2)) {
     // Channels last, so that one index picks all of them.
-    Image = N.transpose(X, {0, 2, 3, 1});
+    Ints Perm = {0};
+    for (int64_t I = 2; I < N.rank(X); ++I)
+      Perm.push_back(I);
+    Perm.push_back(1);
+    Image = N.transpose(X, Perm);
   }
 
   /// The elements at whole places; zeros outside, if that is the padding.
-  Value at(Value Row, Value Column) {
-    Value R = confine(N, Row, Height, P, AlignCorners);
-    Value C = confine(N, Column, Width, P, AlignCorners);
-    Value Inside = N.binary<AndOp>(within(R, Height), within(C, Width));
-    if (!Inside)
+  Value at(ArrayRef<Value> Places) {
+    Value Inside;
+    SmallVector<Value> Index;
+    for (auto [Place, Size] : llvm::zip(Places, Sizes)) {
+      Value V = confine(N, Place, Size, P, AlignCorners);
+      Value Within = within(V, Size);
+      if (!Within)
+        return {};
+      Inside = Inside ? N.binary<AndOp>(Inside, Within) : Within;
+      Index.push_back(last(clampIndex(V, Size)));
+    }
+    if (llvm::is_contained(Index, Value()) || !Inside)
       return {};
-    Value Index =
-        N.concat({last(clampIndex(R, Height)), last(clampIndex(C, Width))}, 3);
-    Value Y = N.build(GatherNdOp::getOperationName(), {Image, Index},
+    Value Y = N.build(GatherNdOp::getOperationName(),
+                      {Image, N.concat(Index, N.rank(Index[0]) - 1)},
                       {N.intAttr("batch_dims", 1)});
     return P == Padding::Zeros ? N.select(last(Inside), Y, N.like(0, X)) : Y;
   }
 
-  /// [N, Ho, Wo] to [N, Ho, Wo, 1]
-  Value last(Value V) { return N.unsqueeze(V, {3}); }
+  /// [N, places…] to [N, places…, 1]
+  Value last(Value V) { return V ? N.unsqueeze(V, {N.rank(V)}) : V; }
 
 private:
   Value within(Value V, const Expr &Size) {
@@ -102,7 +106,7 @@ private:
   Value X, Image;
   Padding P;
   bool AlignCorners;
-  Expr Height, Width;
+  Dims Sizes;
 };
 } // namespace
 
@@ -123,27 +127,41 @@ static SmallVector<Value> cubicWeights(NodeImport &N, Value F) {
           Far(N.addScalar(Rest, 1))};
 }
 
-/// Sums taps around a place: two for linear, four for cubic, an axis.
-static Value interpolate(NodeImport &N, Sampler &S, Value Row, Value Column,
+/// Sums taps around places: two for linear, four for cubic, an axis.
+static Value interpolate(NodeImport &N, Sampler &S, ArrayRef<Value> Places,
                          bool Cubic) {
-  Value TopRow = N.unary<FloorOp>(Row), LeftColumn = N.unary<FloorOp>(Column);
-  Value DownRow = N.sub(Row, TopRow), Right = N.sub(Column, LeftColumn);
-  if (!DownRow || !Right)
-    return {};
-  auto Linear = [&](Value F) {
-    return SmallVector<Value>{N.sub(N.like(1, F), F), F};
+  struct Axis {
+    Value Low;
+    SmallVector<Value> Weights;
   };
-  SmallVector<Value> Rows = Cubic ? cubicWeights(N, DownRow) : Linear(DownRow);
-  SmallVector<Value> Columns = Cubic ? cubicWeights(N, Right) : Linear(Right);
+  SmallVector<Axis> Axes;
+  size_t Taps = 1;
+  for (Value Place : Places) {
+    Value Low = N.unary<FloorOp>(Place);
+    Value Part = N.sub(Place, Low);
+    if (!Part)
+      return {};
+    SmallVector<Value> Weights = {N.sub(N.like(1, Part), Part), Part};
+    Axes.push_back({Low, Cubic ? cubicWeights(N, Part) : Weights});
+    Taps *= Axes.back().Weights.size();
+  }
   int First = Cubic ? -1 : 0;
   Value Sum;
-  for (size_t R = 0; R < Rows.size(); ++R)
-    for (size_t C = 0; C < Columns.size(); ++C) {
-      Value Tap = S.at(N.addScalar(TopRow, First + static_cast<int>(R)),
-                       N.addScalar(LeftColumn, First + static_cast<int>(C)));
-      Tap = N.mul(Tap, S.last(N.mul(Rows[R], Columns[C])));
-      Sum = Sum ? N.add(Sum, Tap) : Tap;
+  for (size_t Tap = 0; Tap < Taps; ++Tap) {
+    // The last axis is the fastest.
+    SmallVector<Value> At(Axes.size());
+    Value Weight;
+    size_t Rest = Tap;
+    for (size_t I = Axes.size(); I-- > 0;) {
+      size_t K = Rest % Axes[I].Weights.size();
+      Rest /= Axes[I].Weights.size();
+      At[I] = N.addScalar(Axes[I].Low, First + static_cast<int>(K));
+      Value Own = Axes[I].Weights[K];
+      Weight = Weight ? N.mul(Own, Weight) : Own;
     }
+    Value Part = N.mul(S.at(At), S.last(Weight));
+    Sum = Sum ? N.add(Sum, Part) : Part;
+  }
   return Sum;
 }
 
@@ -178,43 +196,53 @@ static void importGridSample(NodeImport &N) {
                                            printable(Pads) + "'");
     return;
   }
-  if (N.rank(X) != 4 || N.rank(Grid) != 4 || N.dims(Grid)[3] != Expr(2)) {
+  int64_t Space = N.rank(X) - 2;
+  if ((Space != 2 && Space != 3) || N.rank(Grid) != N.rank(X) ||
+      N.dims(Grid).back() != Expr(Space)) {
     N.unsupported("samples " + dimsText(N.dims(X)) + " by a grid of " +
-                  dimsText(N.dims(Grid)) + "; kpc samples two dimensions");
+                  dimsText(N.dims(Grid)) +
+                  "; kpc samples two and three dimensions");
     return;
   }
-  for (int64_t Axis : {2, 3})
-    if (N.dims(X)[static_cast<size_t>(Axis)] == Expr(0)) {
-      N.fail(Code::ImportShape, "samples an image of " + dimsText(N.dims(X)) +
-                                    ", which has no elements");
-      return;
-    }
-  Dims Places(N.dims(Grid).drop_back());
+  if (llvm::is_contained(N.dims(X).drop_front(2), Expr(0))) {
+    N.fail(Code::ImportShape, "samples an image of " + dimsText(N.dims(X)) +
+                                  ", which has no elements");
+    return;
+  }
+  Dims Sizes(N.dims(Grid).drop_back());
   Type Stored = N.element(X), Computed = computedType(N, Stored);
   Grid = N.cast(Grid, Computed);
   if (!Nearest)
     X = N.cast(X, Computed);
-  Value Column = N.reshape(N.sliceAxis(Grid, 3, 0, 1), Places);
-  Value Row = N.reshape(N.sliceAxis(Grid, 3, 1, 1), Places);
-  Column = denormalise(N, Column, N.dims(X)[3], Align);
-  Row = denormalise(N, Row, N.dims(X)[2], Align);
-  if (!Row || !Column)
-    return N.result(0, Value());
-  Sampler S(N, X, *P, Align);
-  // Cubic taps are confined one by one, a linear place as a whole, and a whole
-  // place when it is one: halves round before they are reflected.
-  if (Linear) {
-    Column = confine(N, Column, N.dims(X)[3], *P, Align);
-    Row = confine(N, Row, N.dims(X)[2], *P, Align);
+  // A place names the last axis first. Cubic taps are confined one by one, a
+  // linear place as a whole, and a whole place when it is one: halves round
+  // before they are reflected.
+  SmallVector<Value> Places;
+  for (int64_t I = 0; I < Space; ++I) {
+    Expr Size = N.dims(X)[static_cast<size_t>(I) + 2];
+    Value Place =
+        N.reshape(N.sliceAxis(Grid, Space + 1, Space - 1 - I, 1), Sizes);
+    Place = denormalise(N, Place, Size, Align);
+    if (Linear)
+      Place = confine(N, Place, Size, *P, Align);
+    else if (Nearest)
+      Place = N.unary<RoundOp>(Place);
+    if (!Place)
+      return N.result(0, Value());
+    Places.push_back(Place);
   }
-  Value Y = Nearest ? S.at(N.unary<RoundOp>(Row), N.unary<RoundOp>(Column))
-                    : interpolate(N, S, Row, Column, Cubic);
-  N.result(0, N.cast(N.transpose(Y, {0, 3, 1, 2}), Stored));
+  Sampler S(N, X, *P, Align);
+  Value Y = Nearest ? S.at(Places) : interpolate(N, S, Places, Cubic);
+  Ints Back = {0, Space + 1};
+  for (int64_t I = 1; I <= Space; ++I)
+    Back.push_back(I);
+  N.result(0, N.cast(N.transpose(Y, Back), Stored));
 }
 
 ArrayRef<Rule> samplingRules() {
   static const Rule Rows[] = {
-      {"", "GridSample", 16, Newest, importGridSample, "two dimensions"},
+      {"", "GridSample", 16, Newest, importGridSample,
+       "two and three dimensions"},
   };
   return Rows;
 }

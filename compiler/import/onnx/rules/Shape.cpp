@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/Random.h"
 
 using namespace kpc::graph;
 
@@ -102,6 +103,44 @@ static std::optional<Dims> reshapeTarget(NodeImport &N, ArrayRef<Expr> From,
   return Result;
 }
 
+/// A target that elements of inputs decide: that it has as many elements as x
+/// is for the run to check, so that x is read by its elements' numbers.
+static void reshapeByInput(NodeImport &N, Value X, const std::vector<Expr> &To,
+                           bool ZeroIsZero) {
+  const shape::Facts &Facts = N.importer().facts();
+  ArrayRef<Expr> From = N.dims(X);
+  Dims Sizes;
+  std::optional<size_t> Open;
+  for (size_t I = 0; I < To.size(); ++I) {
+    std::optional<int64_t> Number = To[I].asConstant();
+    Expr Kept = I < From.size() && !ZeroIsZero ? From[I] : Expr(0);
+    if (Number == -1 && !Open) {
+      Open = I;
+      Sizes.push_back(1);
+    } else if (Number && *Number < 0) {
+      N.fail(Code::ImportShape, "the shape has the size " + To[I].str());
+      return;
+    } else {
+      // 0 keeps x's size.
+      Sizes.push_back(
+          Facts.simplify(To[I] + Kept * Expr::max(Expr(1) - To[I], 0)));
+    }
+  }
+  Expr All = product(From), Rest = product(Sizes);
+  if (Open) {
+    Sizes[*Open] = All.floorDiv(Facts.simplify(Expr::max(Rest, 1)));
+    Rest = product(Sizes);
+  }
+  if (!N.importer().require(Rest, true, All, "reshapes to as many elements",
+                            N)) {
+    N.fail(Code::ImportShape,
+           dimsText(From) + " cannot be reshaped to " + dimsText(Sizes));
+    return;
+  }
+  Value Flat = N.reshape(X, {All});
+  N.result(0, N.reshape(N.gather(Flat, N.iota({Rest}, 0, N.i64()), 0), Sizes));
+}
+
 static void importReshape(NodeImport &N) {
   bool ZeroIsZero = N.flagAttribute("allowzero");
   Value X = N.input(0);
@@ -114,6 +153,9 @@ static void importReshape(NodeImport &N) {
   std::optional<std::vector<Expr>> To = N.knownSizes(1, "shape");
   if (!To)
     return;
+  if (llvm::any_of(
+          *To, [&](const Expr &E) { return N.importer().namesInputValue(E); }))
+    return reshapeByInput(N, X, *To, ZeroIsZero);
   if (std::optional<Dims> Sizes =
           reshapeTarget(N, Dims(N.dims(X)), *To, ZeroIsZero))
     N.result(0, N.reshape(X, *Sizes));
@@ -325,6 +367,10 @@ static void importDepthToSpace(NodeImport &N) {
 
 static void importSpaceToDepth(NodeImport &N) {
   int64_t Block = N.requiredInt("blocksize");
+  std::string Mode = N.stringAttribute("mode", "DCR");
+  if (Mode != "DCR" && Mode != "CRD")
+    N.fail(Code::ImportAttributeValue,
+           "attribute 'mode' is '" + printable(Mode) + "'");
   Value X = N.input(0);
   if (N.bad())
     return;
@@ -341,35 +387,47 @@ static void importSpaceToDepth(NodeImport &N) {
     return;
   }
   Value Y = N.reshape(X, {S[0], S[1], Rows, Block, Columns, Block});
-  Y = N.transpose(Y, {0, 3, 5, 1, 2, 4});
+  Y = Mode == "CRD" ? N.transpose(Y, {0, 1, 3, 5, 2, 4})
+                    : N.transpose(Y, {0, 3, 5, 1, 2, 4});
   N.result(0, N.reshape(Y, {S[0], S[1] * Block * Block, Rows, Columns}));
 }
 
 static void importDropout(NodeImport &N) {
-  N.ignoreAttribute("seed");
+  N.expectInputs(1, 3);
+  uint32_t Seed = seedOf(N);
   Value X = N.input(0);
+  Value Ratio = N.optionalInput(1), Training = N.optionalInput(2);
   if (N.bad())
     return;
-  if (N.hasInput(2)) {
-    std::optional<std::vector<int64_t>> Training =
-        N.knownInts(2, "training_mode");
-    if (!Training)
-      return;
-    const Contents *Ratio = N.contents(1);
-    std::optional<std::vector<double>> Rate =
-        Ratio ? Ratio->reals() : std::nullopt;
-    bool Drops = !Rate || Rate->empty() || Rate->front() != 0;
-    if (!Training->empty() && Training->front() != 0 &&
-        (Drops || !N.hasInput(1))) {
-      N.unsupported("drops at random: training_mode is true");
-      return;
-    }
+  Type MaskType = N.opset() < 10 ? N.element(X) : N.i1();
+  const Contents *Mode = N.contents(2), *Rate = N.contents(1);
+  std::optional<std::vector<int64_t>> Known =
+      Mode ? Mode->integers() : std::nullopt;
+  std::optional<std::vector<double>> Rates =
+      Rate ? Rate->reals() : std::nullopt;
+  bool Idle =
+      !Training ||
+      (Known && llvm::all_of(*Known, [](int64_t V) { return V == 0; })) ||
+      (Rates && llvm::all_of(*Rates, [](double V) { return V == 0; }));
+  if (Idle) {
+    N.result(0, X);
+    if (N.wants(1))
+      N.result(1, N.broadcast(N.scalarInt(1, MaskType), N.dims(X)));
+    return;
   }
-  N.result(0, X);
+  // Kept elements are scaled so that the expected sum stays.
+  Value Dropped =
+      Ratio ? N.reshape(N.cast(Ratio, N.f32()), {}) : N.scalar(0.5, N.f32());
+  Value Trains = N.reshape(N.cast(Training, N.i1()), {});
+  Dropped = N.select(Trains, Dropped, N.scalar(0, N.f32()));
+  Value Drawn = uniformNumbers(N, N.dims(X), N.f32(), Seed);
+  Value Kept = N.compare(Predicate::ge, Drawn, Dropped);
+  Value Factor =
+      N.div(N.scalar(1, N.f32()), N.sub(N.scalar(1, N.f32()), Dropped));
+  Value Scaled = N.mul(X, N.cast(Factor, N.element(X)));
+  N.result(0, N.select(Kept, Scaled, N.like(0, X)));
   if (N.wants(1))
-    N.result(1,
-             N.broadcast(N.scalarInt(1, N.opset() < 10 ? N.element(X) : N.i1()),
-                         N.dims(X)));
+    N.result(1, N.cast(Kept, MaskType));
 }
 
 ArrayRef<Rule> shapeRules() {
@@ -378,20 +436,24 @@ ArrayRef<Rule> shapeRules() {
       {"", "Size", 1, Newest, importShape},
       {"", "Identity", 1, Newest, importIdentity, "dense tensors only"},
       {"", "Reshape", 1, Newest, importReshape,
-       "the shape must follow from constants and sizes"},
+       "the shape must follow from constants, sizes and elements of small "
+       "inputs"},
       {"", "Flatten", 1, Newest, importFlatten},
       {"", "Unsqueeze", 1, Newest, importUnsqueeze,
        "the axes must be known when compiling"},
       {"", "Squeeze", 1, Newest, importSqueeze,
        "the axes must be known when compiling"},
       {"", "Expand", 8, Newest, importExpand,
-       "the shape must follow from constants and sizes"},
+       "the shape must follow from constants, sizes and elements of small "
+       "inputs"},
       {"", "Tile", 1, Newest, importTile,
-       "the repeats must follow from constants and sizes"},
+       "the repeats must follow from constants, sizes and elements of small "
+       "inputs"},
       {"", "Transpose", 1, Newest, importTranspose},
       {"", "DepthToSpace", 1, Newest, importDepthToSpace},
       {"", "SpaceToDepth", 1, Newest, importSpaceToDepth},
-      {"", "Dropout", 1, Newest, importDropout, "as when not training"},
+      {"", "Dropout", 1, Newest, importDropout,
+       "each run draws the same numbers"},
   };
   return Rows;
 }

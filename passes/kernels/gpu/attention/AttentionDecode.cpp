@@ -27,8 +27,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/attention/AttentionDecode.h"
 #include "passes/kernels/form/SizeFacts.h"
+#include "passes/kernels/gpu/KernelFamily.h"
 #include "passes/kernels/gpu/MmaSync.h"
-#include "passes/kernels/gpu/ScheduleChoice.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -446,32 +446,35 @@ LogicalResult AttentionDecode::emit(GpuLaunch &Launch) {
   return Result;
 }
 
-FailureOr<bool> buildAttentionDecode(FusedKernel &Form, const target::Target &T,
-                                     GpuLaunch &Launch) {
-  constexpr int64_t Unknown = 512; // a size of which nothing is said
-  std::optional<AttentionKernel> A = AttentionKernel::read(Form);
-  if (!A || !A->hasWideRows())
-    return false;
-  int64_t Queries = typicalOf(A->QueriesSize, Unknown);
-  // What is no longer bound by memory is another's, where there is one.
-  if (Queries > schedule::MostDecodeQueries && T.Can.Wgmma)
-    return false;
-  int64_t Groups = typicalOf(A->GroupsSize, 1);
+DecodeShape decodeShapeOf(const AttentionKernel &A) {
+  int64_t Groups = typicalOf(A.GroupsSize, 1);
   DecodeShape Shape;
-  Shape.Streams = typicalOf(A->BatchSize, 1) * Groups;
-  Shape.Rows =
-      Queries * (typicalOf(A->HeadsSize, 1) / std::max<int64_t>(Groups, 1));
-  Shape.Keys = typicalOf(A->KeysSize, Unknown);
-  Shape.Depth = A->Depth;
-  Shape.Width = A->Width;
-  std::vector<schedule::DecodeCost> Ranked =
-      schedule::rankDecodeSchedules(Shape, T);
-  const schedule::DecodeCost *Chosen = chooseSchedule(Form, Ranked, Launch);
-  if (!Chosen)
-    return false;
-  if (failed(AttentionDecode(Form, *A, Shape, Chosen->Schedule).emit(Launch)))
-    return failure();
-  return true;
+  Shape.Streams = typicalOf(A.BatchSize, 1) * Groups;
+  Shape.Rows = typicalOf(A.QueriesSize, UnknownExtent) *
+               (typicalOf(A.HeadsSize, 1) / std::max<int64_t>(Groups, 1));
+  Shape.Keys = typicalOf(A.KeysSize, UnknownExtent);
+  Shape.Depth = A.Depth;
+  Shape.Width = A.Width;
+  return Shape;
+}
+
+FamilyAnswer queryAttentionDecode(FusedKernel &Form, const target::Target &T) {
+  std::optional<AttentionKernel> Read = AttentionKernel::read(Form);
+  if (!Read)
+    return FamilyAnswer::refuse(RefusalKind::Form, NoAttention);
+  if (!Read->hasWideRows())
+    return FamilyAnswer::refuse(RefusalKind::Layout, NarrowHeads);
+  int64_t Queries = typicalOf(Read->QueriesSize, UnknownExtent);
+  // Where it is no longer bound by memory, wgmma's family is faster.
+  if (Queries > schedule::MostDecodeQueries && T.Can.Wgmma)
+    return FamilyAnswer::refuse(RefusalKind::Size, "it has many queries");
+  auto A = std::make_shared<AttentionKernel>(std::move(*Read));
+  DecodeShape Shape = decodeShapeOf(*A);
+  return FamilyAnswer::offer(
+      schedule::rankDecodeSchedules(Shape, T),
+      [&Form, A, Shape](const schedule::DecodeSchedule &S, GpuLaunch &Launch) {
+        return AttentionDecode(Form, *A, Shape, S).emit(Launch);
+      });
 }
 
 } // namespace kpc::kernels

@@ -26,7 +26,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/attention/AttentionHopper.h"
 #include "passes/kernels/form/SizeFacts.h"
-#include "passes/kernels/gpu/ScheduleChoice.h"
+#include "passes/kernels/gpu/KernelFamily.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -328,31 +328,34 @@ LogicalResult AttentionHopper::emit(GpuLaunch &Launch) {
   return Result;
 }
 
-FailureOr<bool> buildAttentionHopper(FusedKernel &Form, const target::Target &T,
-                                     GpuLaunch &Launch) {
+FamilyAnswer queryAttentionHopper(FusedKernel &Form, const target::Target &T) {
   if (!T.Can.Wgmma)
-    return false;
-  std::optional<AttentionKernel> A = AttentionKernel::read(Form);
-  if (!A || !A->hasWideRows())
-    return false;
-  constexpr int64_t Unknown = 512; // a size of which nothing is said
+    return FamilyAnswer::refuse(RefusalKind::Target, "the target has no wgmma");
+  std::optional<AttentionKernel> Read = AttentionKernel::read(Form);
+  if (!Read)
+    return FamilyAnswer::refuse(RefusalKind::Form, NoAttention);
+  if (!Read->hasWideRows())
+    return FamilyAnswer::refuse(RefusalKind::Layout, NarrowHeads);
+  // The cost of a tile of 64 queries is not known where few of them are there.
+  int64_t Queries = typicalOf(Read->QueriesSize, UnknownExtent);
+  if (Queries <= schedule::MostDecodeQueries &&
+      !schedule::rankDecodeSchedules(decodeShapeOf(*Read), T).empty())
+    return FamilyAnswer::refuse(RefusalKind::Size, "it has few queries");
+  auto A = std::make_shared<AttentionKernel>(std::move(*Read));
   schedule::AttentionShape Shape;
   Shape.Batch = typicalOf(A->BatchSize, 1);
   Shape.Heads = typicalOf(A->HeadsSize, 1);
-  Shape.Queries = typicalOf(A->QueriesSize, Unknown);
-  Shape.Keys = typicalOf(A->KeysSize, Unknown);
+  Shape.Queries = Queries;
+  Shape.Keys = typicalOf(A->KeysSize, UnknownExtent);
   Shape.Depth = A->Depth;
   Shape.Width = A->Width;
   Shape.Causal = A->Offset.has_value();
   Shape.Scored = A->Op.getBias() || A->Op.getMask();
-  std::vector<schedule::AttentionCost> Ranked =
-      schedule::rankAttentionSchedules(Shape, T);
-  const schedule::AttentionCost *Chosen = chooseSchedule(Form, Ranked, Launch);
-  if (!Chosen)
-    return false;
-  if (failed(AttentionHopper(Form, *A, Chosen->Schedule).emit(Launch)))
-    return failure();
-  return true;
+  return FamilyAnswer::offer(
+      schedule::rankAttentionSchedules(Shape, T),
+      [&Form, A](const schedule::AttentionSchedule &S, GpuLaunch &Launch) {
+        return AttentionHopper(Form, *A, S).emit(Launch);
+      });
 }
 
 } // namespace kpc::kernels

@@ -20,6 +20,7 @@
 
 #include "dialects/kernel/Kernel.h"
 #include "dialects/shape/Facts.h"
+#include "passes/schedule/DecodeSchedule.h"
 
 #include <array>
 
@@ -35,6 +36,12 @@ struct HeadsInMemory {
   /// Where its heads begin among those of the tensor in memory.
   int64_t FirstHead = 0;
 };
+
+/// Why families of attention refuse a kernel.
+inline constexpr const char *NoAttention = "it is no attention";
+inline constexpr const char *NarrowHeads =
+    "heads are not of 16 bits, contiguous and at multiples of 16 bytes, or "
+    "there may be no key";
 
 struct AttentionKernel {
   kernel::AttentionOp Op;
@@ -62,6 +69,9 @@ struct AttentionKernel {
   /// that sees none gives the mean of the values, as the model does.
   static mlir::Value biased(GpuWriter &W, mlir::Value Score, mlir::Value Added);
 };
+
+/// What a schedule for few queries is chosen for (AttentionDecode.cpp).
+schedule::DecodeShape decodeShapeOf(const AttentionKernel &A);
 
 } // namespace kpc::kernels
 

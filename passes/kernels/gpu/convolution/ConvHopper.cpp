@@ -22,8 +22,9 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
-#include "passes/kernels/gpu/ScheduleChoice.h"
+#include "passes/kernels/gpu/KernelFamily.h"
 #include "passes/kernels/gpu/convolution/ImplicitGemm.h"
+#include "passes/kernels/gpu/gemm/GemmOperands.h"
 #include "passes/kernels/gpu/gemm/HopperGemm.h"
 #include "passes/schedule/ConvSchedule.h"
 
@@ -38,8 +39,6 @@ using shape::Expr;
 
 namespace {
 
-/// What TMA asks of strides, in bytes.
-constexpr int64_t StrideBytes = 16;
 /// The longest step of a copy from pixel to pixel.
 constexpr int64_t LongestStride = 8;
 
@@ -56,23 +55,45 @@ bool isReachable(const ImplicitGemm &Conv) {
   });
 }
 
-bool fits(ImplicitGemm &Conv) {
+/// Why im2col copies and wgmma do not do this convolution; none: they do.
+std::optional<schedule::Refusal> refusalByIm2col(ImplicitGemm &Conv) {
   GemmMatch &P = Conv.P;
   Type Element = P.A.Element;
   if (!(Element.isF16() || Element.isBF16()) || P.B.Element != Element ||
       !(P.D.Element.isF16() || P.D.Element.isBF16()) ||
       !cast<ShapedType>(P.C.R.Op.getResultTypes()[0]).getElementType().isF32())
-    return false;
-  constexpr int64_t Elements = StrideBytes / 2;
+    return schedule::Refusal{
+        "", RefusalKind::ElementType,
+        "pixels, filter and result are not all of 16 bits"};
+  constexpr int64_t Elements = TmaStrideBytes / 2;
   auto Whole = [&](const Expr &Stride) {
     return P.Facts.divisor(Stride) % Elements == 0; // 0 divides as all do
   };
-  return P.Facts.range(Conv.Channels).Min >= 1 && isReachable(Conv) &&
-         llvm::all_of(Conv.Axes,
-                      [&](const auto &Axis) { return Whole(Axis.Pitch); }) &&
-         Whole(Conv.ImagePitch) && P.B.ColumnStride == Expr(1) &&
-         Whole(P.B.RowStride) && Whole(Conv.TapPitch) &&
-         P.D.ColumnStride == Expr(1) && Whole(P.D.RowStride);
+  if (P.Facts.range(Conv.Channels).Min < 1)
+    return schedule::Refusal{"", RefusalKind::Size,
+                             "the number of channels may be 0"};
+  if (!isReachable(Conv))
+    return schedule::Refusal{
+        "", RefusalKind::Size,
+        "its pads, strides or dilations are larger than im2col "
+        "copies reach"};
+  if (!llvm::all_of(Conv.Axes,
+                    [&](const auto &Axis) { return Whole(Axis.Pitch); }) ||
+      !Whole(Conv.ImagePitch))
+    return schedule::Refusal{"", RefusalKind::Layout,
+                             "pixels do not begin at multiples of 16 bytes"};
+  if (P.B.ColumnStride != Expr(1) || !Whole(P.B.RowStride) ||
+      !Whole(Conv.TapPitch))
+    return schedule::Refusal{
+        "", RefusalKind::Layout,
+        "rows of the filter do not begin at multiples of 16 "
+        "bytes"};
+  if (P.D.ColumnStride != Expr(1) || !Whole(P.D.RowStride))
+    return schedule::Refusal{
+        "", RefusalKind::Layout,
+        "rows of the result do not begin at multiples of 16 "
+        "bytes"};
+  return std::nullopt;
 }
 
 /// Elements that all slices of the sum hold, those that are zeros included.
@@ -256,43 +277,40 @@ Value ConvHopper::produceStep(ValueRange First, Value Column, Value Step,
 
 } // namespace
 
-FailureOr<bool> buildConvHopper(FusedKernel &Form, const target::Target &T,
-                                GpuLaunch &Launch) {
+FamilyAnswer queryConvHopper(FusedKernel &Form, const target::Target &T) {
   if (!T.Can.Wgmma)
-    return false;
-  std::optional<ImplicitGemm> Conv = ImplicitGemm::read(Form);
-  if (!Conv)
-    return false;
+    return FamilyAnswer::refuse(RefusalKind::Target, "the target has no wgmma");
+  std::optional<ImplicitGemm> Read = ImplicitGemm::read(Form);
+  if (!Read)
+    return FamilyAnswer::refuse(RefusalKind::Form,
+                                "it is no convolution of one group");
+  // One tap at each pixel is a GEMM, whose copies need no im2col.
+  std::optional<GemmMatch> Plain = GemmMatch::read(Form);
+  if (Plain && !refusalByTma(*Plain))
+    return FamilyAnswer::refuse(RefusalKind::Form, "it is a GEMM of pixels");
+  auto Conv = std::make_shared<ImplicitGemm>(std::move(*Read));
   foldTapsIntoFewChannels(*Conv);
-  if (!fits(*Conv))
-    return false;
-  constexpr int64_t Unknown = 512; // a size of which nothing is said
-  constexpr int64_t Fewest = 8;    // places or outputs; fewer are reductions
+  if (std::optional<schedule::Refusal> No = refusalByIm2col(*Conv))
+    return FamilyAnswer::refuse(*No);
   const Contraction &C = Conv->P.C;
   schedule::ConvShape Shape;
-  Shape.Places = typicalProduct(C.M.Sizes, Unknown);
-  Shape.Outputs = typicalProduct(C.N.Sizes, Unknown);
+  Shape.Places = typicalProduct(C.M.Sizes, UnknownExtent);
+  Shape.Outputs = typicalProduct(C.N.Sizes, UnknownExtent);
   Shape.Channels = Conv->Channels.asConstant().value_or(
-      typicalProduct(C.K.Sizes.back(), Unknown));
+      typicalProduct(C.K.Sizes.back(), UnknownExtent));
   Shape.LeastChannels = Conv->P.Facts.range(Conv->Channels).Min;
   Shape.Taps = Conv->taps();
-  if (Shape.Places < Fewest || Shape.Outputs < Fewest)
-    return false;
-  std::vector<schedule::ConvCost> Ranked =
-      schedule::rankConvSchedules(Shape, T);
-  if (Conv->P.ReadsAtResult)
-    llvm::erase_if(Ranked, [](const schedule::ConvCost &One) {
-      return One.Schedule.TileN > schedule::MaxNWithEpilogueReads;
-    });
-  const schedule::ConvCost *Chosen =
-      chooseSchedule(Form, Ranked, Launch, [&](StringRef Text) {
+  Shape.ReadsAtResult = Conv->P.ReadsAtResult;
+  if (Shape.Places < FewestForMma || Shape.Outputs < FewestForMma)
+    return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
+  return FamilyAnswer::offer(
+      schedule::rankConvSchedules(Shape, T),
+      [&Form, Conv](const schedule::GemmSchedule &S, GpuLaunch &Launch) {
+        return ConvHopper(Form, *Conv, S).emit(Launch);
+      },
+      [Shape, &T](StringRef Text) {
         return schedule::readConvSchedule(Text.str(), Shape, T);
       });
-  if (!Chosen)
-    return false;
-  if (failed(ConvHopper(Form, *Conv, Chosen->Schedule).emit(Launch)))
-    return failure();
-  return true;
 }
 
 } // namespace kpc::kernels

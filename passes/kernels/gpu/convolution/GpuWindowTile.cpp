@@ -23,7 +23,7 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
-#include "passes/kernels/gpu/ScheduleChoice.h"
+#include "passes/kernels/gpu/KernelFamily.h"
 #include "passes/kernels/gpu/convolution/SlidingWindow.h"
 #include "passes/schedule/WindowSchedule.h"
 
@@ -370,32 +370,31 @@ WindowShape shapeOf(const SlidingWindow &Win, const target::Target &T) {
 
 } // namespace
 
-FailureOr<bool> buildGpuWindowTile(FusedKernel &Form, const target::Target &T,
-                                   GpuLaunch &Launch) {
-  std::optional<SlidingWindow> Win = SlidingWindow::read(Form);
-  if (!Win)
-    return false;
+FamilyAnswer queryGpuWindowTile(FusedKernel &Form, const target::Target &T) {
+  std::optional<SlidingWindow> Read = SlidingWindow::read(Form);
+  if (!Read)
+    return FamilyAnswer::refuse(RefusalKind::Form,
+                                "no window slides over an image");
+  auto Win = std::make_shared<SlidingWindow>(std::move(*Read));
   auto Images = sizeExpr(Win->R.ParallelSizes[0]),
        Rows = sizeExpr(Win->R.ParallelSizes[1]),
        Columns = sizeExpr(Win->R.ParallelSizes[2]),
        Channels = sizeExpr(Win->R.ParallelSizes[3]);
   if (!Images || !Rows || !Columns || !Channels)
-    return false;
-  std::vector<schedule::WindowCost> Ranked =
-      schedule::rankWindowSchedules(shapeOf(*Win, T), T);
-  const schedule::WindowCost *Chosen = chooseSchedule(Form, Ranked, Launch);
-  if (!Chosen)
-    return false;
-  const WindowSchedule &S = Chosen->Schedule;
-  shape::Expr Threads = *Images * Rows->ceilDiv(S.Rows) *
-                        Columns->ceilDiv(S.Columns) *
-                        Channels->ceilDiv(S.Lanes);
-  Launch.Block = {int32_t(WindowThreads), 1, 1};
-  Launch.Grid[0] = Threads.ceilDiv(WindowThreads).str();
-  GpuWriter W(Form);
-  if (failed(WindowTile(W, *Win, S).emit()))
-    return failure();
-  return true;
+    return FamilyAnswer::refuse(RefusalKind::Size,
+                                "a size of its result is no expression");
+  return FamilyAnswer::offer(
+      schedule::rankWindowSchedules(shapeOf(*Win, T), T),
+      [&Form, Win, Images = *Images, Rows = *Rows, Columns = *Columns,
+       Channels = *Channels](const WindowSchedule &S, GpuLaunch &Launch) {
+        shape::Expr Threads = Images * Rows.ceilDiv(S.Rows) *
+                              Columns.ceilDiv(S.Columns) *
+                              Channels.ceilDiv(S.Lanes);
+        Launch.Block = {int32_t(WindowThreads), 1, 1};
+        Launch.Grid[0] = Threads.ceilDiv(WindowThreads).str();
+        GpuWriter W(Form);
+        return WindowTile(W, *Win, S).emit();
+      });
 }
 
 } // namespace kpc::kernels

@@ -26,7 +26,7 @@
 /// multiples of 16 bytes. Never run on hardware by this project.
 ///
 //===----------------------------------------------------------------------===//
-#include "passes/kernels/gpu/ScheduleChoice.h"
+#include "passes/kernels/gpu/KernelFamily.h"
 #include "passes/kernels/gpu/gemm/GemmOperands.h"
 #include "passes/schedule/BlackwellSchedule.h"
 
@@ -202,27 +202,30 @@ private:
 
 } // namespace
 
-FailureOr<bool> buildGemmBlackwell(FusedKernel &Form, const target::Target &T,
-                                   GpuLaunch &Launch) {
+FamilyAnswer queryGemmBlackwell(FusedKernel &Form, const target::Target &T) {
   if (!T.Can.Tcgen05)
-    return false;
+    return FamilyAnswer::refuse(RefusalKind::Target,
+                                "the target has no tcgen05");
   std::optional<GemmMatch> P = GemmMatch::read(Form);
-  if (!P || !areGemmOperands(*P) || !are16Bit(*P))
-    return false;
+  if (!P)
+    return FamilyAnswer::refuse(RefusalKind::Form, NoGemm);
+  if (std::optional<schedule::Refusal> No = refusalByTma(*P))
+    return FamilyAnswer::refuse(*No);
+  if (!are16Bit(*P))
+    return FamilyAnswer::refuse(RefusalKind::ElementType,
+                                "operands or the result are not of 16 bits");
   std::optional<schedule::GemmShape> Shape = gemmShapeOf(*P);
   if (!Shape)
-    return false;
-  std::vector<schedule::BlackwellCost> Ranked =
-      schedule::rankBlackwellSchedules(*Shape, T);
-  const schedule::BlackwellCost *Chosen =
-      chooseSchedule(Form, Ranked, Launch, [&](StringRef Text) {
-        return schedule::readBlackwellSchedule(Text.str(), *Shape, T);
+    return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
+  return FamilyAnswer::offer(
+      schedule::rankBlackwellSchedules(*Shape, T),
+      [&Form, P = std::make_shared<GemmMatch>(std::move(*P))](
+          const schedule::BlackwellSchedule &S, GpuLaunch &Launch) {
+        return GemmBlackwell(Form, *P, S).emit(Launch);
+      },
+      [Shape = *Shape, &T](StringRef Text) {
+        return schedule::readBlackwellSchedule(Text.str(), Shape, T);
       });
-  if (!Chosen)
-    return false;
-  if (failed(GemmBlackwell(Form, *P, Chosen->Schedule).emit(Launch)))
-    return failure();
-  return true;
 }
 
 } // namespace kpc::kernels

@@ -31,7 +31,7 @@
 /// multiples of 16 bytes.
 ///
 //===----------------------------------------------------------------------===//
-#include "passes/kernels/gpu/ScheduleChoice.h"
+#include "passes/kernels/gpu/KernelFamily.h"
 #include "passes/kernels/gpu/gemm/GemmOperands.h"
 #include "passes/kernels/gpu/gemm/HopperGemm.h"
 
@@ -52,41 +52,27 @@ private:
 
 } // namespace
 
-FailureOr<bool> buildGemmHopper(FusedKernel &Form, const target::Target &T,
-                                GpuLaunch &Launch) {
+FamilyAnswer queryGemmHopper(FusedKernel &Form, const target::Target &T) {
   if (!T.Can.Wgmma)
-    return false;
-  GemmMatch::Forms Own;
-  std::optional<GemmMatch> P = GemmMatch::readAny(Form, Own);
-  if (!P || !areGemmOperands(*P))
-    return false;
+    return FamilyAnswer::refuse(RefusalKind::Target, "the target has no wgmma");
+  auto Own = std::make_shared<GemmMatch::Forms>();
+  std::optional<GemmMatch> P = GemmMatch::readAny(Form, *Own);
+  if (!P)
+    return FamilyAnswer::refuse(RefusalKind::Form, NoGemm);
+  if (std::optional<schedule::Refusal> No = refusalByTma(*P))
+    return FamilyAnswer::refuse(*No);
   std::optional<schedule::GemmShape> Shape = gemmShapeOf(*P);
   if (!Shape)
-    return false;
-  std::vector<schedule::GemmCost> Ranked =
-      schedule::rankGemmSchedules(*Shape, T);
-  // Angles are the same for all heads of a tile; only where three warpgroups
-  // multiply, there are no registers for them beside its accumulators.
-  llvm::erase_if(Ranked, [&](const schedule::GemmCost &One) {
-    // Whole heads and their angles beside 128 or 192 accumulators of a thread
-    // spill.
-    if (P->RotateHalf && One.Schedule.PingPong &&
-        One.Schedule.sumsOfThread() > schedule::MostSumsOfHeadsInTurn)
-      return true;
-    bool KeepsReads =
-        P->ReadsAtResult || (P->RotateHalf && One.Schedule.consumers() > 2);
-    return KeepsReads && !One.Schedule.PingPong &&
-           One.Schedule.TileN > schedule::MaxNWithEpilogueReads;
-  });
-  const schedule::GemmCost *Chosen =
-      chooseSchedule(Form, Ranked, Launch, [&](StringRef Text) {
-        return schedule::readGemmSchedule(Text.str(), *Shape, T);
+    return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
+  return FamilyAnswer::offer(
+      schedule::rankGemmSchedules(*Shape, T),
+      [Own, P = std::make_shared<GemmMatch>(std::move(*P))](
+          const schedule::GemmSchedule &S, GpuLaunch &Launch) {
+        return GemmHopper(Own->First, *P, S).emit(Launch);
+      },
+      [Shape = *Shape, &T](StringRef Text) {
+        return schedule::readGemmSchedule(Text.str(), Shape, T);
       });
-  if (!Chosen)
-    return false;
-  if (failed(GemmHopper(Own.First, *P, Chosen->Schedule).emit(Launch)))
-    return failure();
-  return true;
 }
 
 } // namespace kpc::kernels

@@ -234,6 +234,18 @@ bool GemmMatch::hasTensorTypes() const {
          getElementTypeOrSelf(Op.getResultTypes()[0]).isF32();
 }
 
+std::string GemmMatch::multipliedTypes() const {
+  auto Word = [](Type Ty) {
+    std::string Text;
+    llvm::raw_string_ostream(Text) << Ty;
+    return Text;
+  };
+  std::string Text =
+      "A is of " + Word(A.Element) + " and B of " + Word(B.Element);
+  bool IsF32 = A.Element.isF32() && B.Element.isF32();
+  return IsF32 ? Text + ", which is not rounded to tf32" : Text;
+}
+
 std::optional<GemmMatch> GemmMatch::read(FusedKernel &Form) {
   std::optional<GemmMatch> P = readWithRotateHalf(Form);
   if (P && P->RotateHalf)

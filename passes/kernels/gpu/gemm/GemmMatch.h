@@ -22,6 +22,16 @@
 
 namespace kpc::kernels {
 
+/// What TMA asks of strides, in bytes.
+inline constexpr int64_t TmaStrideBytes = 16;
+/// Rows or columns of the result; with fewer, instructions of matrices are
+/// mostly idle, and families of reductions take the kernel.
+inline constexpr int64_t FewestForMma = 8;
+/// Why families of GEMMs refuse a kernel.
+inline constexpr const char *NoGemm = "it is no GEMM of matrices in memory";
+inline constexpr const char *TooFewForMma =
+    "the result has fewer than 8 rows or columns";
+
 /// A matrix in memory, or one for each batch index. Strides in elements.
 struct Matrix {
   mlir::Value Memref;
@@ -76,6 +86,9 @@ struct GemmMatch {
   /// Tensor cores multiply the factors: both f16, both bf16, or tf32;
   /// accumulators in f32.
   bool hasTensorTypes() const;
+  /// Types that hasTensorTypes() refuses, as a clause: "A is of f32 and B of
+  /// f32, which is not rounded to tf32".
+  std::string multipliedTypes() const;
 
 private:
   static std::optional<GemmMatch> readD(FusedKernel &Form);

@@ -25,7 +25,7 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
-#include "passes/kernels/gpu/ScheduleChoice.h"
+#include "passes/kernels/gpu/KernelFamily.h"
 #include "passes/kernels/gpu/gemm/GemmTileWalk.h"
 #include "passes/kernels/gpu/gemm/MmaSyncGemm.h"
 
@@ -115,51 +115,60 @@ bool isReadable(const Matrix &M) {
   return M.ColumnStride == Expr(1) || M.RowStride == Expr(1);
 }
 
-bool fits(const GemmMatch &P) {
+/// Why mma.sync and cp.async do not do this GEMM; none: they do.
+std::optional<schedule::Refusal> refusalOf(const GemmMatch &P) {
   Type To = P.D.Element;
-  return P.hasTensorTypes() && (To.isF16() || To.isBF16() || To.isF32()) &&
-         isReadable(P.A) && isReadable(P.B) && P.D.ColumnStride == Expr(1);
+  if (!P.hasTensorTypes())
+    return schedule::Refusal{"", RefusalKind::ElementType, P.multipliedTypes()};
+  if (!To.isF16() && !To.isBF16() && !To.isF32())
+    return schedule::Refusal{"", RefusalKind::ElementType,
+                             "the result is neither of f16, bf16 nor f32"};
+  if (!isReadable(P.A) || !isReadable(P.B) || P.D.ColumnStride != Expr(1))
+    return schedule::Refusal{"", RefusalKind::Layout,
+                             "neither rows nor columns of A, B or the result "
+                             "are contiguous"};
+  return std::nullopt;
+}
+
+schedule::MmaSyncShape shapeOf(const GemmMatch &P) {
+  auto Typical = [&](const LoopGroup &Group) {
+    return typicalProduct(Group.Sizes, UnknownExtent);
+  };
+  schedule::MmaSyncShape Shape;
+  Shape.M = Typical(P.C.M);
+  Shape.N = Typical(P.C.N);
+  Shape.K = Typical(P.C.K);
+  Shape.Batch = Typical(P.C.Batch);
+  Shape.ElementBytes = P.A.Element.getIntOrFloatBitWidth() / 8;
+  Shape.ResultBytes = P.D.Element.getIntOrFloatBitWidth() / 8;
+  Shape.PieceOfA = pieceOf(
+      P, P.A, P.A.ColumnStride == Expr(1) ? P.A.RowStride : P.A.ColumnStride);
+  Shape.PieceOfB = pieceOf(
+      P, P.B, P.B.ColumnStride == Expr(1) ? P.B.RowStride : P.B.ColumnStride);
+  Shape.HasResidual = P.ReadsAtResult;
+  return Shape;
 }
 
 } // namespace
 
-FailureOr<bool> buildGemmMmaSync(FusedKernel &Form, const target::Target &T,
-                                 GpuLaunch &Launch) {
-  std::optional<GemmMatch> P = GemmMatch::read(Form);
-  if (!P || !fits(*P))
-    return false;
-  constexpr int64_t Unknown = 512; // a size of which nothing is said
-  constexpr int64_t Fewest = 8;    // rows or columns; fewer are reductions
-  auto Typical = [&](const LoopGroup &Group) {
-    return typicalProduct(Group.Sizes, Unknown);
-  };
-  schedule::MmaSyncShape Shape;
-  Shape.M = Typical(P->C.M);
-  Shape.N = Typical(P->C.N);
-  Shape.K = Typical(P->C.K);
-  Shape.Batch = Typical(P->C.Batch);
-  Shape.ElementBytes = P->A.Element.getIntOrFloatBitWidth() / 8;
-  Shape.ResultBytes = P->D.Element.getIntOrFloatBitWidth() / 8;
-  Shape.PieceOfA = pieceOf(*P, P->A,
-                           P->A.ColumnStride == Expr(1) ? P->A.RowStride
-                                                        : P->A.ColumnStride);
-  Shape.PieceOfB = pieceOf(*P, P->B,
-                           P->B.ColumnStride == Expr(1) ? P->B.RowStride
-                                                        : P->B.ColumnStride);
-  Shape.HasResidual = P->ReadsAtResult;
-  if (Shape.M < Fewest || Shape.N < Fewest)
-    return false;
-  std::vector<schedule::MmaSyncCost> Ranked =
-      schedule::rankMmaSyncSchedules(Shape, T);
-  const schedule::MmaSyncCost *Chosen =
-      chooseSchedule(Form, Ranked, Launch, [&](StringRef Text) {
+FamilyAnswer queryGemmMmaSync(FusedKernel &Form, const target::Target &T) {
+  std::optional<GemmMatch> Read = GemmMatch::read(Form);
+  if (!Read)
+    return FamilyAnswer::refuse(RefusalKind::Form, NoGemm);
+  if (std::optional<schedule::Refusal> No = refusalOf(*Read))
+    return FamilyAnswer::refuse(*No);
+  auto P = std::make_shared<GemmMatch>(std::move(*Read));
+  schedule::MmaSyncShape Shape = shapeOf(*P);
+  if (Shape.M < FewestForMma || Shape.N < FewestForMma)
+    return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
+  return FamilyAnswer::offer(
+      schedule::rankMmaSyncSchedules(Shape, T),
+      [&Form, P, &T](const schedule::MmaSyncSchedule &S, GpuLaunch &Launch) {
+        return GemmMmaSync(Form, *P, S, T).emit(Launch);
+      },
+      [Shape, &T](StringRef Text) {
         return schedule::readMmaSyncSchedule(Text.str(), Shape, T);
       });
-  if (!Chosen)
-    return false;
-  if (failed(GemmMmaSync(Form, *P, Chosen->Schedule, T).emit(Launch)))
-    return failure();
-  return true;
 }
 
 } // namespace kpc::kernels

@@ -19,13 +19,10 @@ using shape::Expr;
 
 namespace {
 
-/// What TMA asks of strides, in bytes.
-constexpr int64_t StrideBytes = 16;
-
 /// Copies of `M` can be made: it is contiguous along the columns, or, with
 /// `RowsToo`, along either.
 bool isReadable(const GemmMatch &P, const Matrix &M, bool RowsToo) {
-  int64_t Elements = StrideBytes * 8 / M.Element.getIntOrFloatBitWidth();
+  int64_t Elements = TmaStrideBytes * 8 / M.Element.getIntOrFloatBitWidth();
   auto Whole = [&](const Expr &Stride) {
     int64_t Divisor = P.Facts.divisor(Stride);
     return Divisor % Elements == 0; // 0 divides as all do
@@ -44,17 +41,39 @@ int64_t linesPerLine(const GemmMatch &P, const Matrix &M) {
   return P.Facts.divisor(Stride) % Elements == 0 ? 1 : 2;
 }
 
+/// "rows of A do not begin at multiples of 16 bytes"
+schedule::Refusal unreadable(const char *Matrix) {
+  return {"", RefusalKind::Layout,
+          std::string("rows of ") + Matrix +
+              " do not begin at multiples of 16 bytes"};
+}
+
 } // namespace
 
-bool areGemmOperands(GemmMatch &P) {
+std::optional<schedule::Refusal> refusalByTma(GemmMatch &P) {
   Type To = P.D.Element;
-  // Of tf32, wgmma takes operands with the sum side by side alone.
-  bool Transposed = !P.isTf32();
+  auto Refuse = [](RefusalKind Kind, std::string Reason) {
+    return schedule::Refusal{"", Kind, std::move(Reason)};
+  };
+  if (!P.hasTensorTypes())
+    return Refuse(RefusalKind::ElementType, P.multipliedTypes());
+  if (!To.isF16() && !To.isBF16() && !To.isF32())
+    return Refuse(RefusalKind::ElementType,
+                  "the result is neither of f16, bf16 nor f32");
+  if (P.Facts.range(P.K).Min < 1)
+    return Refuse(RefusalKind::Size, "K may be 0");
+  // Of tf32, wgmma takes operands that are contiguous along K alone.
   bool AlongK = P.A.ColumnStride == Expr(1) && P.B.RowStride == Expr(1);
-  return P.hasTensorTypes() && (To.isF16() || To.isBF16() || To.isF32()) &&
-         P.Facts.range(P.K).Min >= 1 && (Transposed || AlongK) &&
-         isReadable(P, P.A, true) && isReadable(P, P.B, true) &&
-         isReadable(P, P.D, false); // a second B lies as the first
+  if (P.isTf32() && !AlongK)
+    return Refuse(RefusalKind::Layout,
+                  "in tf32, wgmma needs K contiguous in A and in B");
+  if (!isReadable(P, P.A, true))
+    return unreadable("A");
+  if (!isReadable(P, P.B, true)) // a second B lies as the first
+    return unreadable("B");
+  if (!isReadable(P, P.D, false))
+    return unreadable("the result");
+  return std::nullopt;
 }
 
 /// Instructions of an op on the tensors' elements, about: how long the
@@ -88,12 +107,10 @@ static double epilogueOperations(const GemmMatch &P) {
 }
 
 std::optional<schedule::GemmShape> gemmShapeOf(GemmMatch &P) {
-  constexpr int64_t Unknown = 512; // a size of which nothing is said
-  // Fewer rows or columns are reductions, but for what no other builder has.
-  constexpr int64_t Fewest = 8;
-  int64_t FewestRows = P.Second || P.RotateHalf ? 1 : Fewest;
+  // No other family has two GEMMs in one kernel, or RoPE.
+  int64_t FewestRows = P.Second || P.RotateHalf ? 1 : FewestForMma;
   auto Typical = [&](const LoopGroup &Group) {
-    return typicalProduct(Group.Sizes, Unknown);
+    return typicalProduct(Group.Sizes, UnknownExtent);
   };
   schedule::GemmShape Shape;
   Shape.M = Typical(P.C.M);
@@ -109,7 +126,7 @@ std::optional<schedule::GemmShape> gemmShapeOf(GemmMatch &P) {
   Shape.EpilogueBytes = P.ReadsAtResult ? Shape.ResultBytes : 0;
   Shape.LinesOfA = linesPerLine(P, P.A);
   Shape.LinesOfB = linesPerLine(P, P.B);
-  if (Shape.M < FewestRows || Shape.N < Fewest)
+  if (Shape.M < FewestRows || Shape.N < FewestForMma)
     return std::nullopt;
   return Shape;
 }

@@ -23,9 +23,9 @@
 
 namespace kpc::kernels {
 
-/// Whether copies of A and B, 16 bits each or tf32, and of the result can be
-/// made, and K is never 0.
-bool areGemmOperands(GemmMatch &P);
+/// Why TMA does not copy A, B and the result, or wgmma and tcgen05 do not
+/// multiply them; none: they do.
+std::optional<schedule::Refusal> refusalByTma(GemmMatch &P);
 
 /// What a schedule is chosen for; none where there are too few rows or columns
 /// for tensor cores.

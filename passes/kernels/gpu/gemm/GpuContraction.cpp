@@ -113,7 +113,6 @@ std::optional<Contraction> Contraction::read(FusedKernel &Form) {
 namespace {
 
 /// The size of a dim of which nothing is known.
-constexpr int64_t UnknownSize = 512;
 /// Smaller products are left to the reductions.
 constexpr int64_t FewestRows = 8, FewestColumns = 8, ShortestK = 8;
 
@@ -138,9 +137,9 @@ double cost(const Tile &T, int64_t M, int64_t N, int64_t Batch,
 }
 
 Tile chooseTile(const Contraction &C, const target::Target &T) {
-  int64_t M = typicalProduct(C.M.Sizes, UnknownSize),
-          N = typicalProduct(C.N.Sizes, UnknownSize),
-          Batch = typicalProduct(C.Batch.Sizes, UnknownSize);
+  int64_t M = typicalProduct(C.M.Sizes, UnknownExtent),
+          N = typicalProduct(C.N.Sizes, UnknownExtent),
+          Batch = typicalProduct(C.Batch.Sizes, UnknownExtent);
   const Tile *Best = nullptr;
   for (const Tile &Candidate : Tiles)
     if (!Best || cost(Candidate, M, N, Batch, T.Cost.SmCount) <
@@ -153,34 +152,45 @@ Tile chooseTile(const Contraction &C, const target::Target &T) {
   return Chosen;
 }
 
+/// The blocks of a contraction; none where a size is no expression.
+std::optional<std::string> gridOf(const Contraction &C, const Tile &Shape) {
+  std::string M = productText(C.M.Sizes), N = productText(C.N.Sizes),
+              Batch = productText(C.Batch.Sizes);
+  if (M.empty() || N.empty() || Batch.empty())
+    return std::nullopt;
+  return "ceildiv(" + M + ", " + std::to_string(Shape.M) + ")*ceildiv(" + N +
+         ", " + std::to_string(Shape.N) + ")*" + Batch;
+}
+
 } // namespace
 
-FailureOr<bool> buildGpuContraction(FusedKernel &Form, const target::Target &T,
-                                    GpuLaunch &Launch) {
-  std::optional<Contraction> C = Contraction::read(Form);
-  if (!C || typicalProduct(C->M.Sizes, UnknownSize) < FewestRows ||
-      typicalProduct(C->N.Sizes, UnknownSize) < FewestColumns ||
-      typicalProduct(C->K.Sizes, UnknownSize) < ShortestK)
-    return false;
-  std::string M = productText(C->M.Sizes), N = productText(C->N.Sizes),
-              Batch = productText(C->Batch.Sizes);
-  if (M.empty() || N.empty() || Batch.empty())
-    return false;
-  Tile Shape = chooseTile(*C, T);
-  Launch.Block = {Tile::Threads, 1, 1};
-  Launch.Grid[0] = "ceildiv(" + M + ", " + std::to_string(Shape.M) +
-                   ")*ceildiv(" + N + ", " + std::to_string(Shape.N) + ")*" +
-                   Batch;
-  Launch.Schedule = "contraction " + std::to_string(Shape.M) + "x" +
-                    std::to_string(Shape.N) + "x" +
-                    std::to_string(Shape.Depth) + " simt";
-  GpuWriter W(Form);
-  if (failed(ContractionTile(W, *C, Shape, T).emit()))
-    return failure();
-  if (Shape.M * Shape.N <= FewResults * Tile::Threads)
-    Launch.ResidentBlocks = 1;
-  Launch.NoEarlyPdlTrigger = true; // blocks of many multiply-adds
-  return true;
+FamilyAnswer queryGpuContraction(FusedKernel &Form, const target::Target &T) {
+  std::optional<Contraction> Read = Contraction::read(Form);
+  if (!Read)
+    return FamilyAnswer::refuse(RefusalKind::Form, "it is no contraction");
+  if (typicalProduct(Read->M.Sizes, UnknownExtent) < FewestRows ||
+      typicalProduct(Read->N.Sizes, UnknownExtent) < FewestColumns ||
+      typicalProduct(Read->K.Sizes, UnknownExtent) < ShortestK)
+    return FamilyAnswer::refuse(RefusalKind::Size, "M, N or K is too small");
+  Tile Shape = chooseTile(*Read, T);
+  std::optional<std::string> Grid = gridOf(*Read, Shape);
+  if (!Grid)
+    return FamilyAnswer::refuse(RefusalKind::Size,
+                                "M, N or the batch is no expression");
+  std::string Schedule = "contraction " + std::to_string(Shape.M) + "x" +
+                         std::to_string(Shape.N) + "x" +
+                         std::to_string(Shape.Depth) + " simt";
+  auto C = std::make_shared<Contraction>(std::move(*Read));
+  return FamilyAnswer::offer(
+      Schedule, [&Form, C, Shape, Grid = *Grid, &T](GpuLaunch &Launch) {
+        Launch.Block = {Tile::Threads, 1, 1};
+        Launch.Grid[0] = Grid;
+        if (Shape.M * Shape.N <= FewResults * Tile::Threads)
+          Launch.ResidentBlocks = 1;
+        Launch.NoEarlyPdlTrigger = true; // blocks of many multiply-adds
+        GpuWriter W(Form);
+        return ContractionTile(W, *C, Shape, T).emit();
+      });
 }
 
 } // namespace kpc::kernels

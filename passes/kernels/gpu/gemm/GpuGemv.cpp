@@ -19,7 +19,7 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
-#include "passes/kernels/gpu/ScheduleChoice.h"
+#include "passes/kernels/gpu/KernelFamily.h"
 #include "passes/kernels/gpu/gemm/GemvTile.h"
 #include "passes/schedule/GemvSchedule.h"
 
@@ -36,8 +36,6 @@ namespace {
 constexpr int64_t TileM = GemvTile::TileM, ThreadK = GemvTile::ThreadK;
 /// With more rows than this the weights are read too often.
 constexpr int64_t MaxM = 64;
-/// Sizes of which nothing is known.
-constexpr int64_t UnknownSize = 512;
 
 /// Whether a load of `Elements` of each line of `Stride` is aligned.
 bool isAligned(const GemmMatch &P, const Expr &Stride, int64_t Elements) {
@@ -46,68 +44,86 @@ bool isAligned(const GemmMatch &P, const Expr &Stride, int64_t Elements) {
 
 /// Rows that this builder is for, or fewer.
 bool hasFewRows(const GemmMatch &P) {
-  int64_t Typical = typicalProduct(P.C.M.Sizes, UnknownSize);
+  int64_t Typical = typicalProduct(P.C.M.Sizes, UnknownExtent);
   return Typical <= TileM && P.Facts.range(P.M).Max <= MaxM;
 }
 
-std::optional<GemvShape> shapeOf(GemmMatch &P) {
+/// Why this family does not take the GEMM; none: it does, by `shapeOf`.
+std::optional<schedule::Refusal> refusalOf(GemmMatch &P) {
+  auto Refuse = [](RefusalKind Kind, std::string Reason) {
+    return schedule::Refusal{"", Kind, std::move(Reason)};
+  };
   Type Element = P.A.Element;
   bool KContiguous = P.B.RowStride == Expr(1) && P.B.ColumnStride != Expr(1);
   bool ColumnsContiguous = P.B.ColumnStride == Expr(1);
-  if (P.hasBatch() || !hasFewRows(P) ||
-      !(Element.isF16() || Element.isBF16()) || P.B.Element != Element ||
-      !cast<ShapedType>(P.C.R.Op.getResultTypes()[0])
-           .getElementType()
-           .isF32() ||
-      P.A.ColumnStride != Expr(1) || !(KContiguous || ColumnsContiguous) ||
-      P.Facts.range(P.K).Min < ThreadK || P.Facts.divisor(P.K) % ThreadK != 0 ||
-      !isAligned(P, P.A.RowStride, ThreadK) || !hasValue(P, P.A.RowStride) ||
-      !hasValue(P, KContiguous ? P.B.ColumnStride : P.B.RowStride))
-    return std::nullopt;
+  if (P.hasBatch())
+    return Refuse(RefusalKind::Size, "it is a batch of GEMMs");
+  if (!hasFewRows(P))
+    return Refuse(RefusalKind::Size, "it has more rows than 16");
+  if (!(Element.isF16() || Element.isBF16()) || !P.hasTensorTypes())
+    return Refuse(RefusalKind::ElementType, "A and B are not of 16 bits");
+  if (P.A.ColumnStride != Expr(1) || !(KContiguous || ColumnsContiguous))
+    return Refuse(RefusalKind::Layout,
+                  "rows of A, or rows and columns of B, are not contiguous");
+  if (P.Facts.range(P.K).Min < ThreadK || P.Facts.divisor(P.K) % ThreadK != 0)
+    return Refuse(RefusalKind::Size, "K is no multiple of 8");
+  if (!isAligned(P, P.A.RowStride, ThreadK) || !hasValue(P, P.A.RowStride) ||
+      !hasValue(P, KContiguous ? P.B.ColumnStride : P.B.RowStride) ||
+      (KContiguous && !isAligned(P, P.B.ColumnStride, ThreadK)) ||
+      (!KContiguous && columnsOfAccess(P) <= 1))
+    return Refuse(RefusalKind::Layout,
+                  "rows do not begin at multiples of 16 bytes");
   // Weights of two products, and of heads, are columns side by side.
   if (KContiguous && (P.Second || P.RotateHalf))
-    return std::nullopt;
+    return Refuse(RefusalKind::Layout,
+                  "K is contiguous in B, of a gate or with RoPE");
+  return std::nullopt;
+}
+
+GemvShape shapeOf(GemmMatch &P) {
   GemvShape Shape;
-  Shape.M = typicalProduct(P.C.M.Sizes, UnknownSize);
+  Shape.M = typicalProduct(P.C.M.Sizes, UnknownExtent);
   Shape.MaxM = std::min(P.Facts.range(P.M).Max, TileM);
   Shape.Products = P.Second ? 2 : 1;
   Shape.RotateHalf = P.RotateHalf;
-  Shape.N = typicalProduct(P.C.N.Sizes, UnknownSize) * Shape.Products;
-  Shape.K = typicalProduct(P.C.K.Sizes, UnknownSize);
-  Shape.KContiguous = KContiguous;
-  if (KContiguous)
-    return isAligned(P, P.B.ColumnStride, ThreadK) ? std::optional(Shape)
-                                                   : std::nullopt;
-  return columnsOfAccess(P) > 1 ? std::optional(Shape) : std::nullopt;
+  Shape.N = typicalProduct(P.C.N.Sizes, UnknownExtent) * Shape.Products;
+  Shape.K = typicalProduct(P.C.K.Sizes, UnknownExtent);
+  Shape.KContiguous = P.B.RowStride == Expr(1) && P.B.ColumnStride != Expr(1);
+  return Shape;
+}
+
+LogicalResult emitGemv(GemmMatch::Forms &Own, GemmMatch &P,
+                       const GemvSchedule &S, bool FitsCache,
+                       GpuLaunch &Launch) {
+  GpuWriter W(Own.First);
+  GemvTile Tile(W, P, S, FitsCache);
+  Expr Columns(Tile.resultColumns() * S.Tiles);
+  Expr Blocks = P.N.ceilDiv(Columns);
+  if (P.Facts.range(P.M).Min < 1) // none where there is no row to read
+    Blocks = Blocks * Expr::min(P.M, Expr(1));
+  Launch.Grid[0] = Blocks.str();
+  Launch.Block = {int32_t(S.threads()), 1, 1};
+  Launch.SharedBytes = S.sharedBytes();
+  return Tile.emit(P.Facts.range(P.M).Max > TileM);
 }
 
 } // namespace
 
-FailureOr<bool> buildGpuGemv(FusedKernel &Form, const target::Target &T,
-                             GpuLaunch &Launch) {
-  GemmMatch::Forms Own;
-  std::optional<GemmMatch> P = GemmMatch::readAny(Form, Own);
-  std::optional<GemvShape> Shape = P ? shapeOf(*P) : std::nullopt;
-  if (!Shape)
-    return false;
-  std::vector<schedule::GemvCost> Ranked =
-      schedule::rankGemvSchedules(*Shape, T);
-  const schedule::GemvCost *Chosen = chooseSchedule(Form, Ranked, Launch);
-  if (!Chosen)
-    return false;
-  const GemvSchedule &S = Chosen->Schedule;
-  GpuWriter W(Own.First);
-  GemvTile Tile(W, *P, S, schedule::fitsCache(*Shape, T));
-  Expr Columns(Tile.resultColumns() * S.Tiles);
-  Expr Blocks = P->N.ceilDiv(Columns);
-  if (P->Facts.range(P->M).Min < 1) // none where there is no row to read
-    Blocks = Blocks * Expr::min(P->M, Expr(1));
-  Launch.Grid[0] = Blocks.str();
-  Launch.Block = {int32_t(S.threads()), 1, 1};
-  Launch.SharedBytes = S.sharedBytes();
-  if (failed(Tile.emit(P->Facts.range(P->M).Max > TileM)))
-    return failure();
-  return true;
+FamilyAnswer queryGpuGemv(FusedKernel &Form, const target::Target &T) {
+  auto Own = std::make_shared<GemmMatch::Forms>();
+  std::optional<GemmMatch> Read = GemmMatch::readAny(Form, *Own);
+  if (!Read)
+    return FamilyAnswer::refuse(RefusalKind::Form, NoGemm);
+  if (std::optional<schedule::Refusal> No = refusalOf(*Read))
+    return FamilyAnswer::refuse(*No);
+  auto P = std::make_shared<GemmMatch>(std::move(*Read));
+  GemvShape Shape = shapeOf(*P);
+  bool FitsCache = schedule::fitsCache(Shape, T);
+  return FamilyAnswer::offer(
+      schedule::rankGemvSchedules(Shape, T),
+      [Own, P, FitsCache](const GemvSchedule &S, GpuLaunch &Launch) {
+        return emitGemv(*Own, *P, S, FitsCache, Launch);
+      });
 }
 
 } // namespace kpc::kernels

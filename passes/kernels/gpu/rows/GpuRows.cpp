@@ -419,31 +419,22 @@ void RowNest::walk(const Way &How) {
 
 } // namespace
 
-FailureOr<bool> buildGpuRows(FusedKernel &Form, const target::Target &T,
-                             GpuLaunch &Launch) {
-  std::optional<RowKernel> K = RowKernel::read(Form);
-  // One reduction that nothing but the row's result is made of has builders of
-  // its own.
-  if (!K || (!Form.SeveralRoots && K->Wide.empty()) || K->RowSizes.empty())
-    return false;
-  std::optional<shape::Expr> Rows = productExpr(K->OuterSizes);
-  if (!Rows || constantOf(K->RowSizes.back()) == 0)
-    return false;
-  std::optional<RowChoice> C = chooseRows(*K, T, Launch);
-  if (!C)
-    return false;
-  const RowSchedule &S = C->S;
+/// Writes the kernel by the schedule `S` and what its sizes leave open.
+static LogicalResult emitRows(RowKernel &K, const RowChoice &C,
+                              const RowSchedule &S, const shape::Expr &Rows,
+                              GpuLaunch &Launch) {
   Launch.Block = {int32_t(S.blockThreads()), 1, 1};
-  Launch.Grid[0] = Rows->ceilDiv(S.Rows).str();
+  Launch.Grid[0] = Rows.ceilDiv(S.Rows).str();
+  bool MayBeLong = C.mayBeLong(S);
 
-  GpuWriter W(Form);
-  RowNest Nest(W, *K, S);
+  GpuWriter W(K.Form);
+  RowNest Nest(W, K, S);
   Nest.placeThread();
   auto ByAlignment = [&](llvm::function_ref<void(const Way &)> Emit, Way How) {
-    if (!C->MayBeOdd)
+    if (!C.MayBeOdd)
       return Emit(How);
     Value Aligned;
-    for (OpFoldResult Stride : C->Check) {
+    for (OpFoldResult Stride : C.Check) {
       Value Rest = W.B.createOrFold<arith::RemUIOp>(W.Loc, W.size(Stride),
                                                     W.index(How.Lanes));
       Value Is = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
@@ -455,17 +446,16 @@ FailureOr<bool> buildGpuRows(FusedKernel &Form, const target::Target &T,
     W.when(Aligned, [&] { Emit(How); }, [&] { Emit(Single); });
   };
   auto Keep = [&] {
-    bool Exact =
-        C->Strides.empty() && constantOf(Nest.length()) == S.capacity();
+    bool Exact = C.Strides.empty() && constantOf(Nest.length()) == S.capacity();
     ByAlignment([&](const Way &How) { Nest.keep(How); },
-                {C->Lanes, S.Accesses, false, Exact, C->Strides});
+                {C.Lanes, S.Accesses, false, Exact, C.Strides});
   };
   auto Walk = [&] {
     ByAlignment([&](const Way &How) { Nest.walk(How); },
-                {C->Lanes, std::max<int64_t>(LongElements / C->Lanes, 1), false,
-                 false, C->Strides});
+                {C.Lanes, std::max<int64_t>(LongElements / C.Lanes, 1), false,
+                 false, C.Strides});
   };
-  if (!C->MayBeLong) {
+  if (!MayBeLong) {
     Keep();
   } else if (!S.Accesses) {
     Walk();
@@ -479,9 +469,36 @@ FailureOr<bool> buildGpuRows(FusedKernel &Form, const target::Target &T,
         std::max(int32_t(ResidentThreads / S.blockThreads()), 1);
   }
   W.Emitter.setElementHook({});
-  if (failed(Nest.Result))
-    return failure();
-  return true;
+  return Nest.Result;
+}
+
+FamilyAnswer queryGpuRows(FusedKernel &Form, const target::Target &T) {
+  std::optional<RowKernel> Read = RowKernel::read(Form);
+  // One reduction that nothing but the row's result is made of has families of
+  // its own.
+  if (!Read || (!Form.SeveralRoots && Read->Wide.empty()) ||
+      Read->RowSizes.empty())
+    return FamilyAnswer::refuse(RefusalKind::Form,
+                                "it is no reduction of rows that are read "
+                                "again");
+  std::optional<shape::Expr> Rows = productExpr(Read->OuterSizes);
+  if (!Rows || constantOf(Read->RowSizes.back()) == 0)
+    return FamilyAnswer::refuse(RefusalKind::Size,
+                                "rows are empty or their number is no "
+                                "expression");
+  auto K = std::make_shared<RowKernel>(std::move(*Read));
+  auto C = std::make_shared<RowChoice>(readRowChoice(*K));
+  std::vector<schedule::RowCost> Ranked =
+      schedule::rankRowSchedules(C->Shape, T);
+  auto Emit = [K, C, Rows = *Rows](const RowSchedule &S, GpuLaunch &Launch) {
+    return emitRows(*K, *C, S, Rows, Launch);
+  };
+  if (!Ranked.empty())
+    return FamilyAnswer::offer(std::move(Ranked), Emit);
+  return FamilyAnswer::offer("rows of any length",
+                             [Emit, Lanes = C->Lanes](GpuLaunch &Launch) {
+                               return Emit({Lanes, 0, LongThreads, 1}, Launch);
+                             });
 }
 
 } // namespace kpc::kernels

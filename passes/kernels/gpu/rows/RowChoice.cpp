@@ -8,7 +8,6 @@
 #include "passes/kernels/gpu/rows/RowChoice.h"
 #include "passes/kernels/form/SizeFacts.h"
 #include "passes/kernels/gpu/GpuReduction.h"
-#include "passes/kernels/gpu/ScheduleChoice.h"
 
 using namespace mlir;
 
@@ -22,8 +21,6 @@ namespace {
 constexpr int64_t UnknownRow = 1024, UnknownRows = 4096;
 /// Rows of fewer vectors go element by element where they begin anywhere.
 constexpr int64_t LeastVectors = 16;
-/// Threads of a block that walks a row of any length.
-constexpr int64_t LongThreads = 512;
 /// Instructions of an element that are not in the kernel's bodies.
 constexpr int64_t OtherOperations = 6;
 
@@ -110,16 +107,10 @@ int64_t elementRegisters(const RowKernel &K) {
 
 } // namespace
 
-std::optional<RowChoice> chooseRows(const RowKernel &K, const target::Target &T,
-                                    GpuLaunch &Launch) {
+RowChoice readRowChoice(const RowKernel &K) {
   RowChoice C;
-  auto Min = [](ArrayRef<OpFoldResult> Sizes) {
-    return llvm::all_of(Sizes, [](OpFoldResult Size) {
-      return constantOf(Size).value_or(0) >= 1;
-    });
-  };
   std::optional<int64_t> Most = Reduction::boundOf(K.RowSizes);
-  RowShape Shape;
+  RowShape &Shape = C.Shape;
   Shape.Length = typicalProduct(K.RowSizes, UnknownRow);
   if (!Most)
     Shape.Length = std::max(Shape.Length, UnknownRow);
@@ -145,17 +136,10 @@ std::optional<RowChoice> chooseRows(const RowKernel &K, const target::Target &T,
     }
   }
   Shape.Lanes = C.Lanes;
-  std::vector<schedule::RowCost> Ranked = schedule::rankRowSchedules(Shape, T);
-  bool IsFixed = Min(K.RowSizes);
-  C.S = {C.Lanes, 0, LongThreads, 1};
-  Launch.Schedule = "rows of any length";
-  if (!Ranked.empty()) {
-    const schedule::RowCost *Chosen = chooseSchedule(K.Form, Ranked, Launch);
-    if (!Chosen)
-      return std::nullopt;
-    C.S = Chosen->Schedule;
-  }
-  C.MayBeLong = Ranked.empty() || !IsFixed || !Most || *Most > C.S.capacity();
+  C.MayBeEmpty = llvm::any_of(K.RowSizes, [](OpFoldResult Size) {
+    return constantOf(Size).value_or(0) < 1;
+  });
+  C.MaxLength = Most;
   return C;
 }
 

@@ -7,15 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The schedule that rows of a kernel are built by, and which cases its sizes
-/// leave to be told apart when the kernel runs.
+/// What a schedule of rows is chosen for, and which cases their sizes leave to
+/// be told apart when the kernel runs.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_ROWS_ROWCHOICE_H
 #define KPC_PASSES_KERNELS_GPU_ROWS_ROWCHOICE_H
 
-#include "compiler/target/Target.h"
-#include "passes/kernels/gpu/GpuLaunch.h"
 #include "passes/kernels/gpu/rows/RowKernel.h"
 #include "passes/schedule/RowSchedule.h"
 
@@ -23,20 +21,28 @@ namespace kpc::kernels {
 
 /// What the sizes of a kernel say of its rows.
 struct RowChoice {
-  schedule::RowSchedule S;
-  int64_t Lanes = 1;      ///< of aligned rows
-  bool MayBeOdd = false;  ///< rows may be others
-  bool MayBeLong = false; ///< or not fit the registers
+  schedule::RowShape Shape;
+  int64_t Lanes = 1;     ///< of aligned rows
+  bool MayBeOdd = false; ///< rows may be others
+  /// Rows may be empty, or of a length without a bound.
+  bool MayBeEmpty = false;
+  std::optional<int64_t> MaxLength;
   llvm::SmallVector<mlir::OpFoldResult> Check;
   /// Rows begin anywhere, but in all views alike: there are vectors from the
   /// first element on that is a multiple of Lanes behind the view's start.
   /// Strides of the dims before the row.
   llvm::SmallVector<mlir::OpFoldResult> Strides;
+
+  /// Whether there may be rows that do not fit the registers of `S`.
+  bool mayBeLong(const schedule::RowSchedule &S) const {
+    return MayBeEmpty || !MaxLength || *MaxLength > S.capacity();
+  }
 };
 
-/// None where the user asks for another family's schedule.
-std::optional<RowChoice> chooseRows(const RowKernel &K, const target::Target &T,
-                                    GpuLaunch &Launch);
+/// Threads of a block that walks a row of any length.
+inline constexpr int64_t LongThreads = 512;
+
+RowChoice readRowChoice(const RowKernel &K);
 
 } // namespace kpc::kernels
 

@@ -1,0 +1,35 @@
+//===- Quantization.h - Parts of quantised operators ------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_IMPORT_ONNX_RULES_QUANTIZATION_H
+#define KPC_COMPILER_IMPORT_ONNX_RULES_QUANTIZATION_H
+
+#include "compiler/import/onnx/NodeImport.h"
+
+namespace kpc::onnx {
+
+/// A scale or zero point as it broadcasts: a scalar, or along `Axis` of a
+/// tensor of rank `Rank`.
+Value alongAxis(NodeImport &N, Value V, int64_t Axis, int64_t Rank);
+/// round(x) + zero, clamped to the type; x is float, zero may be null.
+Value saturate(NodeImport &N, Value X, Value Zero, Type To);
+/// x - zero in i32. A vector of zero points stands for rows (`Axis` -2) or
+/// columns (-1) of a matrix, or for channels.
+Value centred(NodeImport &N, Value X, Value Zero, int64_t Axis);
+/// The 32-bit sum, scaled and quantised again.
+Value requantise(NodeImport &N, Value Sum, Value Factor, Value ScaleY,
+                 Value ZeroY);
+/// The 8-bit tensor and the scale and zero point that DynamicQuantizeLinear
+/// gives.
+struct Quantised {
+  Value Values, Scale, Zero;
+};
+Quantised quantiseDynamically(NodeImport &N, Value X);
+
+} // namespace kpc::onnx
+
+#endif // KPC_COMPILER_IMPORT_ONNX_RULES_QUANTIZATION_H

@@ -1,0 +1,387 @@
+//===- Region.cpp - Import of regions of images and deformed windows ------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// RoiAlign and MaxRoiPool read images at places that boxes say, DeformConv at
+// places that offsets say.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/Spatial.h"
+
+#include <cmath>
+
+using namespace kpc::graph;
+
+namespace kpc::onnx {
+
+namespace {
+/// Where a fractional place of one axis lies: two elements, their weights.
+struct Between {
+  Value Index[2], Weight[2];
+};
+} // namespace
+
+static Value whole(NodeImport &N, Value V, const Expr &Size) {
+  Value Last = N.sizeScalar(Size - 1, N.i64());
+  return N.min(N.max(N.cast(V, N.i64()), N.scalarInt(0, N.i64())), Last);
+}
+
+//===----------------------------------------------------------------------===//
+// Boxes
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Boxes {
+  Value X, Batch;
+  Value Low[2], High[2]; ///< rows and columns, [R], scaled
+  int64_t Out[2];        ///< the sizes of a region's output
+};
+} // namespace
+
+/// Boxes as x1, y1, x2, y2 from column `First` on.
+static void readBoxes(NodeImport &N, Value Rois, int64_t First, double Scale,
+                      Boxes &B) {
+  auto column = [&](int64_t I) {
+    Value V = N.sliceAxis(Rois, 1, First + I, 1);
+    return N.mulScalar(N.reshape(V, {N.dims(Rois)[0]}), Scale);
+  };
+  B.Low[1] = column(0);
+  B.Low[0] = column(1);
+  B.High[1] = column(2);
+  B.High[0] = column(3);
+}
+
+/// Places of an axis as RoiAlign defines them: beyond one element outside the
+/// image everything is 0, else the place is confined.
+static Between align(NodeImport &N, Value Place, const Expr &Size) {
+  Type Element = N.element(Place);
+  Value Zero = N.scalar(0, Element), One = N.scalar(1, Element);
+  Value Count = N.sizeScalar(Size, Element);
+  Value Inside = N.binary<AndOp>(N.compare(Predicate::ge, Place, N.neg(One)),
+                                 N.compare(Predicate::le, Place, Count));
+  Value At = N.min(N.max(Place, Zero), N.sub(Count, One));
+  Value Low = N.unary<FloorOp>(At);
+  Value Part = N.sub(At, Low);
+  Between Result;
+  Result.Index[0] = whole(N, Low, Size);
+  Result.Index[1] = whole(N, N.addScalar(Low, 1), Size);
+  Result.Weight[0] = N.select(Inside, N.sub(One, Part), Zero);
+  Result.Weight[1] = N.select(Inside, Part, Zero);
+  return Result;
+}
+
+/// The samples of an axis: [R, outputs * samples].
+static Value samplePlaces(NodeImport &N, const Boxes &B, int Axis,
+                          int64_t Samples, bool HalfPixel) {
+  Type Element = N.element(B.Low[Axis]);
+  double Offset = HalfPixel ? -0.5 : 0;
+  Value Start = N.addScalar(B.Low[Axis], Offset);
+  Value Length = N.sub(B.High[Axis], B.Low[Axis]);
+  if (!HalfPixel)
+    Length = N.max(Length, N.scalar(1, Element));
+  int64_t Count = B.Out[Axis] * Samples;
+  Value Step = N.mulScalar(Length, 1.0 / static_cast<double>(Count));
+  Value At = N.addScalar(N.iota({Expr(Count)}, 0, Element), 0.5);
+  return N.add(N.unsqueeze(Start, {1}), N.mul(N.unsqueeze(Step, {1}), At));
+}
+
+static void alignRegions(NodeImport &N, const Boxes &B, int64_t Samples,
+                         bool HalfPixel, bool Max) {
+  Type Stored = N.element(B.X);
+  Value Image = N.transpose(N.cast(B.X, N.element(B.Low[0])), {0, 2, 3, 1});
+  Value RowPlaces = samplePlaces(N, B, 0, Samples, HalfPixel);
+  Value ColumnPlaces = samplePlaces(N, B, 1, Samples, HalfPixel);
+  if (!Image || !RowPlaces || !ColumnPlaces)
+    return N.result(0, Value());
+  Between Rows = align(N, RowPlaces, N.dims(B.X)[2]);
+  Between Columns = align(N, ColumnPlaces, N.dims(B.X)[3]);
+  Expr Regions = N.dims(RowPlaces)[0];
+  Dims Grid = {Regions, N.dims(RowPlaces)[1], N.dims(ColumnPlaces)[1]};
+  auto index = [&](Value V, ArrayRef<int64_t> Missing) {
+    return N.unsqueeze(N.broadcast(N.unsqueeze(V, Missing), Grid), {3});
+  };
+  Value Batch = index(N.cast(B.Batch, N.i64()), {1, 2});
+  Value Sum;
+  for (int R = 0; R < 2; ++R)
+    for (int C = 0; C < 2; ++C) {
+      Value Place = N.concat(
+          {Batch, index(Rows.Index[R], {2}), index(Columns.Index[C], {1})}, 3);
+      Value Tap = N.build(GatherNdOp::getOperationName(), {Image, Place},
+                          {N.intAttr("batch_dims", 0)});
+      Value Weight = N.mul(N.unsqueeze(Rows.Weight[R], {2, 3}),
+                           N.unsqueeze(Columns.Weight[C], {1, 3}));
+      Tap = N.mul(Tap, Weight);
+      // As ONNX defines the maximum: of the weighted elements.
+      Sum = !Sum ? Tap : Max ? N.max(Sum, Tap) : N.add(Sum, Tap);
+    }
+  Value Y = N.reshape(Sum, {Regions, Expr(B.Out[0]), Expr(Samples),
+                            Expr(B.Out[1]), Expr(Samples), N.dims(B.X)[1]});
+  Y = Max ? N.reduce(ReduceKind::max, Y, {2, 4}) : N.mean(Y, {2, 4});
+  N.result(0, N.cast(N.transpose(Y, {0, 3, 1, 2}), Stored));
+}
+
+static void importRoiAlign(NodeImport &N) {
+  std::string Mode = N.stringAttribute("mode", "avg");
+  std::string Coordinates =
+      N.opset() < 16
+          ? "output_half_pixel"
+          : N.stringAttribute("coordinate_transformation_mode", "half_pixel");
+  int64_t Samples = N.intAttribute("sampling_ratio", 0);
+  double Scale = N.floatAttribute("spatial_scale", 1);
+  Boxes B;
+  B.Out[0] = N.intAttribute("output_height", 1);
+  B.Out[1] = N.intAttribute("output_width", 1);
+  N.expectInputs(3, 3);
+  B.X = N.input(0);
+  Value Rois = N.input(1);
+  B.Batch = N.input(2);
+  if (N.bad())
+    return;
+  if (N.rank(B.X) != 4 || N.rank(Rois) != 2 || N.dims(Rois)[1] != Expr(4) ||
+      N.rank(B.Batch) != 1) {
+    N.fail(Code::ImportRank, "images should have rank 4, boxes be [R, 4], and "
+                             "their images a vector");
+    return;
+  }
+  if ((Mode != "avg" && Mode != "max") || B.Out[0] < 1 || B.Out[1] < 1 ||
+      (Coordinates != "half_pixel" && Coordinates != "output_half_pixel")) {
+    N.fail(Code::ImportAttributeValue,
+           "mode '" + printable(Mode) + "' with " + printable(Coordinates));
+    return;
+  }
+  if (Samples < 1) {
+    N.fail(Code::ImportUnsupported,
+           "sampling_ratio is " + std::to_string(Samples) +
+               ": the number of samples follows from the boxes, which only the "
+               "run knows",
+           "export the model with a positive sampling_ratio; 2 is usual");
+    return;
+  }
+  Type Wide = N.element(B.X).isF64() ? N.element(B.X) : N.f32();
+  readBoxes(N, N.cast(Rois, Wide), 0, Scale, B);
+  alignRegions(N, B, Samples, Coordinates == "half_pixel", Mode == "max");
+}
+
+/// Which elements of an axis the outputs of each box see: bools
+/// [R, outputs, elements].
+static Value binMask(NodeImport &N, const Boxes &B, int Axis,
+                     const Expr &Size) {
+  Type F = N.element(B.Low[Axis]);
+  // Boxes are rounded to elements, halves up.
+  auto rounded = [&](Value V) { return N.unary<FloorOp>(N.addScalar(V, 0.5)); };
+  Value Start = rounded(B.Low[Axis]), End = rounded(B.High[Axis]);
+  Value Length = N.max(N.addScalar(N.sub(End, Start), 1), N.scalar(1, F));
+  Value Bin = N.unsqueeze(
+      N.div(Length, N.scalar(static_cast<double>(B.Out[Axis]), F)), {1});
+  Value At = N.iota({Expr(B.Out[Axis])}, 0, F);
+  Value From = N.unsqueeze(Start, {1});
+  Value Low = N.add(N.unary<FloorOp>(N.mul(Bin, At)), From);
+  Value High = N.add(N.unary<CeilOp>(N.mul(Bin, N.addScalar(At, 1))), From);
+  Value Place = N.iota({Size}, 0, F);
+  return N.binary<AndOp>(
+      N.compare(Predicate::ge, Place, N.unsqueeze(Low, {2})),
+      N.compare(Predicate::lt, Place, N.unsqueeze(High, {2})));
+}
+
+static void importMaxRoiPool(NodeImport &N) {
+  double Scale = N.floatAttribute("spatial_scale", 1);
+  std::optional<Ints> Pooled = N.intsAttribute("pooled_shape");
+  N.expectInputs(2, 2);
+  Boxes B;
+  B.X = N.input(0);
+  Value Rois = N.input(1);
+  if (N.bad())
+    return;
+  if (!Pooled || Pooled->size() != 2 || (*Pooled)[0] < 1 || (*Pooled)[1] < 1 ||
+      N.rank(B.X) != 4 || N.rank(Rois) != 2 || N.dims(Rois)[1] != Expr(5)) {
+    N.fail(Code::ImportShape, "needs images of rank 4, boxes [R, 5] and a "
+                              "positive pooled_shape of two sizes");
+    return;
+  }
+  B.Out[0] = (*Pooled)[0];
+  B.Out[1] = (*Pooled)[1];
+  Type Stored = N.element(B.X);
+  Type Wide = Stored.isF64() ? Stored : N.f32();
+  Rois = N.cast(Rois, Wide);
+  B.Batch =
+      N.cast(N.reshape(N.sliceAxis(Rois, 1, 0, 1), {N.dims(Rois)[0]}), N.i64());
+  readBoxes(N, Rois, 1, Scale, B);
+  Dims Sizes(N.dims(B.X));
+  // [R, C, H, W], of which each output sees some columns, then some rows.
+  Value Images = N.gather(B.X, B.Batch, 0);
+  Value Columns = N.unsqueeze(binMask(N, B, 1, Sizes[3]), {1, 3});
+  Value Rows = N.unsqueeze(binMask(N, B, 0, Sizes[2]), {1, 3});
+  Value Least = N.scalar(-INFINITY, Stored);
+  // [R, 1, w, 1, W] with [R, C, 1, H, W], then [R, 1, h, 1, H] with the
+  // columns' maxima as [R, C, 1, w, H].
+  Value Seen = N.select(Columns, N.unsqueeze(Images, {2}), Least);
+  Value Widths = N.unsqueeze(N.reduce(ReduceKind::max, Seen, {4}), {2});
+  Value Y = N.reduce(ReduceKind::max, N.select(Rows, Widths, Least), {4});
+  Value Empty = Y ? N.compare(Predicate::eq, Y, Least) : Y;
+  N.result(0, N.select(Empty, N.scalar(0, Stored), Y));
+}
+
+//===----------------------------------------------------------------------===//
+// DeformConv
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Deformed {
+  Value X, W, Offset, Bias, Mask;
+  int64_t Groups, OffsetGroups;
+  Spatial S;
+  Dims Out; ///< rows and columns of the result
+};
+} // namespace
+
+/// The two elements around each place; none counts that is outside the image.
+static Between around(NodeImport &N, Value Place, const Expr &Size) {
+  Value Low = N.unary<FloorOp>(Place);
+  if (!Low)
+    return {};
+  Type F = N.element(Low);
+  Value Last = N.sizeScalar(Size - 1, F);
+  Value Part = N.sub(Place, Low);
+  Between Result;
+  for (int I = 0; I < 2; ++I) {
+    Value At = N.addScalar(Low, I);
+    Value Inside = N.binary<AndOp>(N.compare(Predicate::ge, At, N.scalar(0, F)),
+                                   N.compare(Predicate::le, At, Last));
+    Value Weight = I ? Part : N.sub(N.scalar(1, F), Part);
+    Result.Index[I] = whole(N, N.min(N.max(At, N.scalar(0, F)), Last), Size);
+    Result.Weight[I] = N.select(Inside, Weight, N.scalar(0, F));
+  }
+  return Result;
+}
+
+/// Places of an axis, [N, G, kh, kw, oh, ow].
+static Value deformedPlaces(NodeImport &N, const Deformed &D, size_t Axis) {
+  Expr Kernel[2] = {D.S.Kernel[0], D.S.Kernel[1]};
+  Dims Whole = {N.dims(D.X)[0], Expr(D.OffsetGroups),
+                Kernel[0],      Kernel[1],
+                Expr(2),        D.Out[0],
+                D.Out[1]};
+  Value Offset = N.reshape(D.Offset, Whole);
+  Whole.erase(Whole.begin() + 4);
+  Offset =
+      N.reshape(N.sliceAxis(Offset, 4, static_cast<int64_t>(Axis), 1), Whole);
+  Type F = N.f32();
+  auto along = [&](const Expr &Size, size_t At, int64_t Step) {
+    Dims Sizes(4, Expr(1));
+    Sizes[At] = Size;
+    return N.mulScalar(N.reshape(N.iota({Size}, 0, F), Sizes),
+                       static_cast<double>(Step));
+  };
+  Value Base = N.add(along(Kernel[Axis], Axis, D.S.Dilation[Axis]),
+                     along(D.Out[Axis], 2 + Axis, D.S.Stride[Axis]));
+  Base = N.addScalar(Base, -static_cast<double>(D.S.Low[Axis]));
+  return N.add(Offset, Base);
+}
+
+/// The image at the places: [N, G, kh, kw, oh, ow, C/G].
+static Value deformedImage(NodeImport &N, const Deformed &D) {
+  Dims Sizes(N.dims(D.X));
+  Expr Each = Sizes[1].floorDiv(D.OffsetGroups);
+  Value Image = N.reshape(
+      D.X, {Sizes[0], Expr(D.OffsetGroups), Each, Sizes[2], Sizes[3]});
+  Image = N.transpose(Image, {0, 1, 3, 4, 2});
+  Value Row = deformedPlaces(N, D, 0), Column = deformedPlaces(N, D, 1);
+  if (!Row || !Column)
+    return {};
+  Between Rows = around(N, Row, Sizes[2]);
+  Between Columns = around(N, Column, Sizes[3]);
+  Value Sum;
+  for (int R = 0; R < 2; ++R)
+    for (int C = 0; C < 2; ++C) {
+      Value Index = N.concat(
+          {N.unsqueeze(Rows.Index[R], {6}), N.unsqueeze(Columns.Index[C], {6})},
+          6);
+      Value Tap = N.build(GatherNdOp::getOperationName(), {Image, Index},
+                          {N.intAttr("batch_dims", 2)});
+      Value Weight = N.mul(Rows.Weight[R], Columns.Weight[C]);
+      Tap = N.mul(Tap, N.unsqueeze(Weight, {6}));
+      Sum = Sum ? N.add(Sum, Tap) : Tap;
+    }
+  if (!D.Mask)
+    return Sum;
+  Value Mask =
+      N.reshape(D.Mask, {Sizes[0], Expr(D.OffsetGroups), Expr(D.S.Kernel[0]),
+                         Expr(D.S.Kernel[1]), D.Out[0], D.Out[1], Expr(1)});
+  return N.mul(Sum, Mask);
+}
+
+static void importDeformConv(NodeImport &N) {
+  Deformed D;
+  D.Groups = N.intAttribute("group", 1);
+  D.OffsetGroups = N.intAttribute("offset_group", 1);
+  N.expectInputs(3, 5);
+  D.X = N.input(0);
+  D.W = N.input(1);
+  D.Offset = N.input(2);
+  D.Bias = N.optionalInput(3);
+  D.Mask = N.optionalInput(4);
+  if (N.bad())
+    return;
+  if (N.rank(D.X) != 4 || N.rank(D.W) != 4 || N.rank(D.Offset) != 4 ||
+      (D.Mask && N.rank(D.Mask) != 4) || D.Groups < 1 || D.OffsetGroups < 1) {
+    N.unsupported("kpc deforms windows of two dimensions: input, weights, "
+                  "offset and mask should have rank 4");
+    return;
+  }
+  std::optional<Ints> Kernel = kernelShape(N, N.dims(D.W).drop_front(2));
+  std::optional<Spatial> S;
+  if (Kernel)
+    S = spatialAttributes(N, *Kernel, N.dims(D.X).drop_front(2));
+  if (!S)
+    return;
+  D.S = *S;
+  D.Out = {N.dims(D.Offset)[2], N.dims(D.Offset)[3]};
+  Expr Channels = N.dims(D.X)[1], Each = N.dims(D.W)[1], Maps = N.dims(D.W)[0];
+  Expr Taps(D.S.Kernel[0] * D.S.Kernel[1]);
+  if (Each * D.Groups != Channels ||
+      Maps.floorDiv(D.Groups) * D.Groups != Maps ||
+      Channels.floorDiv(D.OffsetGroups) * D.OffsetGroups != Channels ||
+      N.dims(D.Offset)[1] != Taps * D.OffsetGroups * 2) {
+    N.fail(Code::ImportShape, "channels, weights and offsets do not fit the "
+                              "groups: " +
+                                  dimsText(N.dims(D.X)) + ", " +
+                                  dimsText(N.dims(D.W)) + ", " +
+                                  dimsText(N.dims(D.Offset)));
+    return;
+  }
+  Type Stored = N.element(D.X);
+  for (Value *V : {&D.X, &D.W, &D.Offset, &D.Bias, &D.Mask})
+    if (*V)
+      *V = N.cast(*V, N.f32());
+  Value Y = deformedImage(N, D);
+  if (!Y)
+    return N.result(0, Y);
+  // A product for each group of [N oh ow, C/g kh kw] and [C/g kh kw, O/g].
+  Expr Batch = N.dims(D.X)[0], Group(D.Groups);
+  Y = N.transpose(Y, {0, 4, 5, 1, 6, 2, 3});
+  Expr Rows = Batch * D.Out[0] * D.Out[1];
+  Y = N.reshape(Y, {Rows, Group, Each * Taps});
+  Value Weights = N.reshape(D.W, {Group, Maps.floorDiv(D.Groups), Each * Taps});
+  Y = N.matmul(N.transpose(Y, {1, 0, 2}), N.transpose(Weights, {0, 2, 1}));
+  Y = N.reshape(N.transpose(Y, {1, 0, 2}), {Batch, D.Out[0], D.Out[1], Maps});
+  if (D.Bias)
+    Y = N.add(Y, D.Bias);
+  N.result(0, N.cast(channelsFirst(N, Y), Stored));
+}
+
+ArrayRef<Rule> regionRules() {
+  static const Rule Rows[] = {
+      {"", "RoiAlign", 10, Newest, importRoiAlign,
+       "sampling_ratio must be positive"},
+      {"", "MaxRoiPool", 1, Newest, importMaxRoiPool},
+      {"", "DeformConv", 19, Newest, importDeformConv, "two dimensions"},
+  };
+  return Rows;
+}
+
+} // namespace kpc::onnx

@@ -1,0 +1,177 @@
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators of com.microsoft that onnxruntime runs on a processor, in several forms each."""
+
+import numpy as np
+
+from case import Case, Const
+
+# onnxruntime has these for GPUs only.
+WITHOUT_REFERENCE = {"BiasSplitGelu", "BiasAdd", "GroupNorm", "SkipGroupNorm", "NhwcConv", "NhwcFusedConv", "ComplexMul",
+                     "ComplexMulConj", "IsAllFinite", "MulInteger", "ReduceSumInteger", "QLinearReduceMean", "ScaledSiLU",
+                     "SimplifiedLayerNormalization"}
+
+rng = np.random.default_rng(17)
+
+
+def f(*shape, kind=np.float32):
+    return rng.standard_normal(shape).astype(kind)
+
+
+def u8(*shape):
+    return rng.integers(0, 256, shape, dtype=np.uint8)
+
+
+def i8(*shape):
+    return rng.integers(-128, 128, shape, dtype=np.int8)
+
+
+def ms(op, *inputs, **options):
+    return Case(op, *inputs, domain="com.microsoft", **options)
+
+
+def scale(value):
+    return Const(value, np.float32)
+
+
+def zero(value, kind=np.uint8):
+    return Const(value, kind)
+
+
+def activations():
+    x, bias = f(2, 3, 8), Const(f(8))
+    return [ms("Gelu", x), ms("FastGelu", x), ms("FastGelu", x, bias, name="bias"), ms("BiasGelu", x, bias),
+            ms("QuickGelu", x), ms("QuickGelu", x, alpha=1.0, name="silu")]
+
+
+def norms():
+    x, skip, gamma, beta, bias = f(2, 3, 16), f(2, 3, 16), Const(f(16)), Const(f(16)), Const(f(16))
+    ids, segments = rng.integers(0, 20, (2, 5), np.int32), rng.integers(0, 2, (2, 5), np.int32)
+    words, places, types = Const(f(20, 8)), Const(f(9, 8)), Const(f(2, 8))
+    g8, b8 = Const(f(8)), Const(f(8))
+    mask = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
+    at = np.array([[1, 2, 3, 4, 5], [0, 1, 2, 3, 4]], np.int32)
+    return [
+        Case("SimplifiedLayerNormalization", x, gamma, opset=17, epsilon=1e-3),
+        Case("SimplifiedLayerNormalization", x, Const(f(3, 16)), opset=17, axis=1, name="axis"),
+        ms("SkipLayerNormalization", x, skip, gamma, beta), ms("SkipLayerNormalization", x, skip, gamma, name="plain", epsilon=1e-5),
+        ms("SkipLayerNormalization", x, skip, gamma, beta, bias, outputs="y--y", name="sum"),
+        ms("SkipSimplifiedLayerNormalization", x, skip, gamma), ms("SkipSimplifiedLayerNormalization", x, skip, gamma, bias,
+                                                                   outputs="y--y", name="sum"),
+        ms("EmbedLayerNormalization", ids, segments, words, places, types, g8, b8, mask, outputs=2, mask_index_type=1),
+        ms("EmbedLayerNormalization", ids, None, words, places, None, g8, b8, None, at, outputs="y-y", name="positions"),
+    ]
+
+
+def products():
+    x, w, image, kernel = f(4, 6), Const(f(6, 5)), f(1, 4, 9, 9), Const(f(6, 4, 3, 3))
+    return [
+        ms("FusedMatMul", f(2, 3, 4), f(2, 4, 5), alpha=0.5), ms("FusedMatMul", f(2, 4, 3), f(2, 5, 4), transA=1, transB=1, name="turned"),
+        ms("FusedMatMul", f(3, 2, 4), f(2, 4, 5), transBatchA=1, name="batch"),
+        ms("FusedMatMul", f(2, 3, 4), f(5, 2, 4), transB=1, transBatchB=1, name="batchB"),
+        ms("TransposeMatMul", f(2, 4, 3), f(2, 4, 5), transA=1),
+        ms("FusedGemm", x, w, Const(f(5)), activation="Relu", alpha=0.5, beta=2.0),
+        ms("FusedGemm", x, w, activation="LeakyRelu", activation_alpha=0.2, name="leaky"),
+        ms("FusedConv", image, kernel, Const(f(6)), activation="Relu", pads=[1, 1, 1, 1]),
+        ms("FusedConv", image, kernel, None, f(1, 6, 7, 7), activation="Tanh", name="sum"),
+        ms("FusedConv", image, kernel, activation="Clip", activation_params=[0.0, 1.0], strides=[2, 2], name="clip"),
+        ms("CDist", f(4, 6), f(5, 6), metric="euclidean"), ms("CDist", f(4, 6), f(5, 6), metric="sqeuclidean", absolute=1e-4, name="squares"),
+        ms("ExpandDims", f(3, 4), Const(1, np.int32)), ms("ExpandDims", f(3, 4), Const(-1, np.int32), name="last"),
+        ms("Trilu", f(4, 4), upper=0), ms("GatherND", f(3, 4), Const([[0, 1], [2, 3]], np.int64)),
+        ms("GridSample", f(1, 2, 4, 5), f(1, 3, 3, 2)),
+    ]
+
+
+def softmax(x, point, axis, version, name=""):
+    """Its attribute 'opset' says which Softmax is meant."""
+    case = ms("QLinearSoftmax", x, scale(0.1), point, scale(1 / 256), zero(0), axis=axis, steps=1, name=name)
+    case.attributes["opset"] = version
+    return case
+
+
+def quantised():
+    a, c, b8 = u8(3, 4), u8(3, 4), i8(3, 4)
+    s1, s2, s3, z1, z2, z3 = scale(0.02), scale(0.03), scale(0.04), zero(120), zero(130), zero(100)
+    signed = (scale(0.02), zero(-3, np.int8), scale(0.04), zero(5, np.int8))
+    image, w8, ws = u8(1, 3, 5, 5), Const(i8(4, 6)), Const(np.abs(f(6)) * 0.02 + 0.01)
+    return [
+        ms("QLinearAdd", a, s1, z1, c, s2, z2, s3, z3, steps=1), ms("QLinearAdd", b8, *signed[:2], i8(4), *signed[:2], *signed[2:], steps=1, name="signed"),
+        ms("QLinearMul", a, s1, z1, c, s2, z2, s3, z3, steps=1), ms("QLinearSigmoid", a, s1, z1, scale(1 / 256), zero(0), steps=1),
+        ms("QLinearLeakyRelu", a, s1, z1, s3, z3, alpha=0.1, steps=1),
+        softmax(a, z1, -1, 13), softmax(u8(2, 3, 4), z1, 1, 11, name="old"),
+        ms("QLinearGlobalAveragePool", image, s1, z1, s3, z3, steps=1, name="first"),
+        ms("QLinearGlobalAveragePool", u8(1, 5, 5, 3), s1, z1, s3, z3, channels_last=1, steps=1, name="last"),
+        ms("QLinearConcat", s3, z3, a, s1, z1, c, s2, z2, axis=1, steps=1),
+        ms("QLinearWhere", rng.random((3, 4)) < 0.5, a, s1, z1, c, s2, z2, s3, z3, steps=1),
+        ms("MatMulIntegerToFloat", u8(3, 4), w8, s1, scale(0.01), z1, zero(2, np.int8), Const(f(6))),
+        ms("MatMulIntegerToFloat", u8(2, 3, 4), w8, s1, ws, z1, Const(np.zeros(6, np.int8)), name="columns"),
+        ms("DynamicQuantizeMatMul", f(3, 4), w8, scale(0.01), zero(2, np.int8), absolute=2e-3),
+        ms("DynamicQuantizeMatMul", f(3, 4), w8, ws, None, Const(f(6)), absolute=2e-3, name="columns"),
+        ms("MatMulInteger16", rng.integers(-99, 99, (3, 4), np.int16), rng.integers(-99, 99, (4, 5), np.int16)),
+        ms("QGemm", u8(3, 4), s1, z1, w8, scale(0.01), zero(0, np.int8), Const(rng.integers(-99, 99, 6, np.int32)), scale(0.05), z3, steps=1),
+        ms("QGemm", u8(3, 4), s1, z1, Const(i8(6, 4)), scale(0.01), zero(0, np.int8), transB=1, alpha=0.5, name="floats"),
+        ms("QuantizeLinear", f(3, 4), s1, z1), ms("QuantizeLinear", f(3, 4), Const([0.1, 0.2, 0.3, 0.4], np.float32),
+                                                  Const(np.zeros(4, np.uint16)), axis=1, name="columns"),
+        ms("DequantizeLinear", a, s1, z1),
+        ms("QLinearConv", image, s1, z1, Const(i8(4, 3, 3, 3)), scale(0.01), zero(0, np.int8), s3, z3, steps=1),
+    ]
+
+
+def attention():
+    x, w, b = f(2, 5, 16), Const(f(16, 48) * 0.3), Const(f(48))
+    q, k, v, kv4 = f(2, 5, 16), f(2, 7, 16), f(2, 7, 16), f(2, 4, 7, 4)
+    mask = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]], np.int32)
+    keys = np.array([[1, 1, 1, 1, 0, 0, 0], [1] * 7], np.int32)
+    past, rows = f(2, 2, 4, 3, 4), (rng.random((2, 5, 5)) < 0.7).astype(np.int32)
+    rows[:, :, 0] = 1
+    pk, pv, bias = f(2, 4, 3, 4), f(2, 4, 3, 4), Const(f(48))
+    return [
+        ms("Attention", x, w, b, num_heads=4), ms("Attention", x, w, b, num_heads=4, unidirectional=1, name="causal"),
+        ms("Attention", x, w, b, mask, num_heads=4, name="mask"), ms("Attention", x, w, b, rows, num_heads=4, name="mask3"),
+        ms("Attention", x, w, b, np.array([3, 5], np.int32), num_heads=4, name="lengths"),
+        ms("Attention", x, w, b, np.array([4, 5, 1, 0], np.int32), num_heads=4, name="ends"),
+        ms("Attention", x, w, b, None, past, num_heads=4, outputs=2, unidirectional=1, name="past"),
+        ms("Attention", x, w, b, None, None, f(1, 4, 5, 5), num_heads=4, scale=0.7, name="bias"),
+        ms("Attention", x, Const(f(16, 40)), Const(f(40)), num_heads=4, qkv_hidden_sizes=[16, 16, 8], name="widths"),
+        ms("MultiHeadAttention", q, k, v, num_heads=4), ms("MultiHeadAttention", q, k, v, bias, keys, num_heads=4, name="padded"),
+        ms("MultiHeadAttention", q, k, v, None, None, f(2, 1, 5, 7), num_heads=4, scale=0.3, name="bias"),
+        ms("MultiHeadAttention", q, kv4, f(2, 4, 7, 4), num_heads=4, name="cross"),
+        ms("MultiHeadAttention", q, q + 1, q * 2, None, None, None, pk, pv, num_heads=4, outputs=3, unidirectional=1, name="past"),
+        ms("MultiHeadAttention", q, k, f(2, 7, 24), num_heads=4, name="widths"),
+    ] + rotary() + grouped()
+
+
+def tables(length, half):
+    angles = np.arange(length)[:, None] * (0.5 ** np.arange(half))[None]
+    return Const(np.cos(angles), np.float32), Const(np.sin(angles), np.float32)
+
+
+def rotary():
+    cos, sin = tables(16, 4)
+    at = np.array([[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]], np.int64)
+    return [ms("RotaryEmbedding", f(2, 3, 5, 8), at, cos, sin), ms("RotaryEmbedding", f(2, 5, 24), at, cos, sin, interleaved=1, name="flat"),
+            ms("RotaryEmbedding", f(2, 5, 24), np.array([3], np.int64), cos, sin, name="offset"),
+            ms("RotaryEmbedding", f(2, 5, 32), at, cos, sin, num_heads=2, rotary_embedding_dim=8, name="part")]
+
+
+def grouped():
+    """Prompts, then steps with a past: as ONNX Runtime's model builder writes them."""
+    def gqa(queries, past, lengths, total, name, packed=False, bias=None, **attributes):
+        inputs = [f(2, queries, 64), f(2, queries, 32), f(2, queries, 32)]
+        if packed:
+            inputs = [np.concatenate(inputs, 2), None, None]
+        caches = [f(2, 2, past, 16), f(2, 2, past, 16)]
+        counts = [np.array(lengths, np.int32), Const(total, np.int32)]
+        angles = list(tables(16, 8)) if attributes.get("do_rotary") else [None, None]
+        return ms("GroupQueryAttention", *inputs, *caches, *counts, *angles, None, bias, outputs=3, num_heads=4, kv_num_heads=2,
+                  name=name, **attributes)
+    return [gqa(5, 0, [4, 4], 5, "prompt"), gqa(5, 0, [4, 4], 5, "prompt.rotary", do_rotary=1),
+            gqa(1, 6, [6, 6], 7, "step", do_rotary=1), gqa(1, 6, [6, 6], 7, "step.packed", packed=True, do_rotary=1, rotary_interleaved=1),
+            gqa(1, 6, [6, 6], 7, "step.window", local_window_size=3), gqa(5, 0, [4, 4], 5, "prompt.window", local_window_size=2),
+            gqa(1, 6, [6, 6], 7, "step.softcap", softcap=5.0, scale=0.2),
+            gqa(1, 6, [6, 6], 7, "step.bias", bias=f(2, 1, 1, 7))]
+
+
+def cases():
+    return activations() + norms() + products() + quantised() + attention()
