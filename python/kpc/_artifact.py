@@ -127,7 +127,8 @@ class Artifact:
     def provenance(self, key: str) -> str | None:
         """What the artifact says of its origin: "kpc_version", "model_name", "model_digest", "options", or
         "metadata:KEY" for what the model's author wrote. None where it says nothing."""
-        return self._model.provenance(key)
+        found = self._model.provenance(key)
+        return None if found is None else str(found)
 
     def verify_weights(self) -> None:
         """Reads all weights and compares their digests. Loading compares those of everything else."""

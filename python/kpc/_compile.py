@@ -115,8 +115,8 @@ def model_options(arch: str | Sequence[str] | None, precision: str | None, io_pr
                   strict: bool, ptxas: PathLike | None) -> list[str]:
     """The options that `compile` and `check` share, as `kpc` takes them."""
     options: list[str] = []
-    for name, value in (("--arch", arch and _names(arch)), ("--precision", precision), ("--io-precision", io_precision),
-                        ("--ptxas", ptxas and os.fspath(ptxas))):
+    for name, value in (("--arch", _names(arch) if arch else None), ("--precision", precision), ("--io-precision", io_precision),
+                        ("--ptxas", os.fspath(ptxas) if ptxas else None)):
         if value:
             options += [name, value]
     for pattern, kept in (precision_for or {}).items():

@@ -16,7 +16,7 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from . import _runtime
-from ._artifact import Artifact
+from ._artifact import Artifact, TensorSpec
 from ._errors import RunError, RunWarning
 from ._executable import EMULATOR
 
@@ -32,6 +32,7 @@ DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(kind) for name, kind in {
     "f32": "f4", "f64": "f8", "f16": "f2", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2",
     "u32": "u4", "u64": "u8", "bool": "?", "c64": "c8", "c128": "c16", "bf16": "u2", "f8E4M3FN": "u1",
     "f8E4M3FNUZ": "u1", "f8E5M2": "u1", "f8E5M2FNUZ": "u1", "f8E8M0": "u1"}.items()}
+_NUMPY_TYPES = {name for name in DTYPES if name != "bf16" and not name.startswith("f8")}
 _BITS_OF = {"bfloat16": np.uint16, **dict.fromkeys(
     ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"), np.uint8)}
 _COPY_REASONS = {1: "its address is no multiple of 64", 2: "it is not on the session's device"}
@@ -60,11 +61,11 @@ def empty(shape: Sequence[int], dtype: Any = np.float32) -> np.ndarray:
 
 def aligned(array: Any) -> np.ndarray:
     """The array itself where kernels can read it as it is, else an aligned, contiguous copy of it."""
-    array = np.asarray(array)
-    if array.flags.c_contiguous and array.ctypes.data % _ALIGNMENT == 0:
-        return array
-    copy = empty(array.shape, array.dtype)
-    copy[...] = array
+    given: np.ndarray = np.asarray(array)
+    if given.flags.c_contiguous and given.ctypes.data % _ALIGNMENT == 0:
+        return given
+    copy = empty(given.shape, given.dtype)
+    copy[...] = given
     return copy
 
 
@@ -84,6 +85,23 @@ def _device(device: Any) -> tuple[int, int, str]:
 def _is_torch(value: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
+
+
+_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # a number of one kind is one of the later kinds, too
+
+
+def _array_of(value: Any, spec: TensorSpec) -> np.ndarray:
+    """Lists and numbers as an array of the input's type; nothing is cut off."""
+    kind = DTYPES[spec.type]
+    if spec.type not in _NUMPY_TYPES:
+        raise TypeError(f"the input {spec}: expected an array of its bits ({kind}), got {type(value).__name__}")
+    try:
+        plain = np.asarray(value)
+        if plain.size and _ORDER.get(plain.dtype.kind, 9) > _ORDER[kind.kind]:
+            raise TypeError(f"its elements are {plain.dtype}")
+        return np.asarray(value, kind)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(f"the input {spec}: expected an array, got {type(value).__name__}: {error}") from None
 
 
 class Session:
@@ -265,11 +283,9 @@ class Session:
             return value.detach().contiguous()
         if hasattr(value, "__dlpack__") and not isinstance(value, np.generic):
             return value
-        spec = self.inputs[index]
-        try:
-            return np.asarray(value, None if isinstance(value, np.generic) else DTYPES.get(spec.type))
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"the input {spec}: expected an array, got {type(value).__name__}: {error}") from None
+        if isinstance(value, np.generic):
+            return np.asarray(value)
+        return _array_of(value, self.inputs[index])
 
     def _stream(self, values: Sequence[Any], stream: Any) -> int:
         if self._kind != _CUDA:

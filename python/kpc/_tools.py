@@ -124,16 +124,16 @@ class BenchResult(_Facts):
     @property
     def latency_ms(self) -> dict[str, float]:
         """"p50", "p90", "p99", "least", "most" and "mean"."""
-        return self.data["latency_ms"]
+        return dict(self.data["latency_ms"])
 
     @property
     def runs_per_second(self) -> float:
-        return self.data["runs_per_second"]
+        return float(self.data["runs_per_second"])
 
     @property
     def kernels(self) -> list[dict[str, Any]]:
         """Each with `name`, `us`, `bytes`, `flops` and `nodes`; timed one by one."""
-        return self.data["kernels"]
+        return list(self.data["kernels"])
 
     def save(self, path: PathLike) -> None:
         """Writes the page: one file of HTML, which needs nothing else."""
@@ -183,7 +183,7 @@ class VerifyResult(_Facts):
     """How far results are from a reference. It is true where they are right; `data` is what `kpc verify --json` prints."""
 
     def __bool__(self) -> bool:
-        return self.data["good"]
+        return bool(self.data["good"])
 
     @property
     def values(self) -> list[dict[str, Any]]:

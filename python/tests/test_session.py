@@ -184,6 +184,17 @@ class Host(unittest.TestCase):
             return
         np.testing.assert_array_equal(artifact.session()(bits.view(ml_dtypes.bfloat16)), scores)
 
+    def test_lists_lose_nothing(self):
+        spec = kpc.TensorSpec("x", "i64", (2,))
+        made = kpc._session._array_of([1, 2], spec)
+        self.assertEqual((made.dtype, made.tolist()), (np.dtype("i8"), [1, 2]))
+        self.assertEqual(kpc._session._array_of([], spec).dtype, np.dtype("i8"))
+        for value, kind in (([1.5, 2], "i64"), ([1], "bool"), ([300], "u8"), ([-1], "u8"), ([1j], "f32"), ([1], "bf16"),
+                            ([[1], [1, 2]], "f32"), ("text", "f32"), (None, "f32")):
+            with self.subTest(value=value, kind=kind), self.assertRaisesRegex(TypeError, "the input x: "):
+                kpc._session._array_of(value, kpc.TensorSpec("x", kind, ("n",)))
+        self.assertEqual(kpc._session._array_of(True, kpc.TensorSpec("x", "f32", ())), np.float32(1))
+
     def test_fp16(self):
         artifact = kpc.compile(digits.MODEL, arch="host", precision="fp16", io_precision="fp16", jobs=1)
         scores = artifact.session()(self.images.astype(np.float16))
