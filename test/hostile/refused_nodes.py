@@ -10,6 +10,7 @@ from onnx_writer import BOOL, FLOAT, INT64, Graph, floats, function, graph, int6
 
 UINT8 = 2
 INT32 = 6
+FLOAT16 = 10
 
 
 def refused(op, *inputs, weights=(), outputs=1, opset=21, **attributes):
@@ -158,10 +159,10 @@ FILES = {name: lambda arguments=arguments, options=options: refused(*arguments, 
     "constant-of-shape-value": (("ConstantOfShape",), dict(weights=[numbers("shape", [2])], value=floats("value", [2], [1.0, 2.0]))),
     "max-unpool-shape": (("MaxUnpool", [1, 1, 2, 2], ([1, 1, 2, 2], INT64)), dict(weights=[numbers("shape", [1, 1])], kernel_shape=[2, 2])),
     # What must be known when compiling.
-    "range-unknown": (("Range", ([], INT64), ([], INT64), ([], INT64)), {}),
+    "range-unknown": (("Range", ([], FLOAT16), ([], FLOAT16), ([], FLOAT16)), {}),
     "nonzero-unknown": (("NonZero", [4]), {}),
     "compress-unknown": (("Compress", [4], ([4], BOOL)), {}),
-    "reduce-axes-unknown": (("ReduceSum", [4], ([1], INT64)), {}),
+    "reduce-axes-unknown": (("ReduceSum", [4, 5], ([1], INT64)), {}),
     "conv-weights-dynamic": (("Conv", [1, 3, 8, 8], [2, 3, "k", "k"]), {}),
     "reverse-sequence-axes": (("ReverseSequence", [3, 4], ([3], INT64)), dict(time_axis=0, batch_axis=2)),
     "grid-sample-mode": (("GridSample", [1, 1, 4, 4], [1, 2, 2, 2]), dict(mode="cubic", padding_mode="nowhere")),
