@@ -407,7 +407,6 @@ static void collectReads(const Graph &G, std::set<std::string> &Names) {
 }
 
 void Importer::addInputs() {
-  std::set<std::string> Read;
   collectReads(P.Main, Read);
   auto AddArgument = [&](const InputSpec &S) {
     const std::string &Name = S.Value.Values.front();
@@ -458,9 +457,16 @@ static void forEachResult(const Node &N,
 void Importer::importNode(const Node &N) {
   // Symbolic numbers are known by what the archive says of them.
   bool Makes = false;
-  forEachResult(N, [&](const std::string &) { Makes = true; });
+  bool Used = false;
+  forEachResult(N, [&](const std::string &Name) {
+    Makes = true;
+    Used |= Read.count(Name) != 0;
+  });
   bool Writes = false;
   const Rule *R = findRule(N.Target, Writes);
+  // What nothing reads needs no rule, as the draws of a layer drop.
+  if (Makes && !Used && !Writes && !llvm::StringRef(N.Target).contains("_."))
+    return;
   if (!R && !Makes &&
       llvm::all_of(N.Outputs,
                    [](const Argument &A) {

@@ -110,6 +110,7 @@ private:
   std::set<std::string> Written;
   /// Weights by where their bytes are: tied ones share one.
   std::map<std::pair<const uint8_t *, std::string>, std::string> Sources;
+  std::set<std::string> Read; ///< names that nodes or outputs read
   struct Missing {
     const Node *First;
     size_t Count = 0;
