@@ -2,11 +2,11 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators of other domains than ONNX's own, in several forms each, on random inputs against onnxruntime.
+"""Operators of other domains than ONNX's own, and some of its own, in several forms each, against onnxruntime.
 
     python3 against_onnxruntime.py --kpc FILE --work-dir FOLDER [--arch host] [--device host] [--only REGEX]
 
-Each operator of these domains that `kpc ops` lists must have a case. Needs onnx, onnxruntime and numpy.
+Each operator of the other domains that `kpc ops` lists must have a case. Needs onnx, onnxruntime and numpy.
 """
 
 import argparse
@@ -18,8 +18,9 @@ import subprocess
 import sys
 
 try:
-    import ml_cases
     import microsoft_cases
+    import ml_cases
+    import onnx_cases
 except ImportError as missing:
     print(f"SKIPPED: {missing}")
     sys.exit(77)
@@ -47,7 +48,7 @@ def main():
     parser.add_argument("--only", default="", help="cases whose name has a match")
     options = parser.parse_args()
     shutil.rmtree(options.work_dir, ignore_errors=True)
-    cases = [case for case in microsoft_cases.cases() + ml_cases.cases() if re.search(options.only, case.name)]
+    cases = [case for case in microsoft_cases.cases() + ml_cases.cases() + onnx_cases.cases() if re.search(options.only, case.name)]
 
     def judge(numbered):
         number, case = numbered
