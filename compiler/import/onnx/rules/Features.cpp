@@ -67,15 +67,15 @@ static void importMelWeights(NodeImport &N) {
       N.addScalar(N.exp(N.mulScalar(Mel, std::log(10.0) / 2595)), -1), 700);
   Value Places =
       N.unary<FloorOp>(N.div(N.mul(Frequency, N.addScalar(V[1], 1)), V[2]));
-  auto corner = [&](int64_t I) { return N.sliceAxis(Places, 0, I, Bins); };
-  Value Left = corner(0), Centre = corner(1), Right = corner(2);
+  auto Corner = [&](int64_t I) { return N.sliceAxis(Places, 0, I, Bins); };
+  Value Left = Corner(0), Centre = Corner(1), Right = Corner(2);
   Value At = N.iota({Spectrum, Expr(1)}, 0, F);
   Value Zero = N.scalar(0, F), One = N.scalar(1, F);
   Value Rise = N.sub(Centre, Left), Fall = N.sub(Right, Centre);
-  auto both = [&](Value A, Value C) { return N.binary<AndOp>(A, C); };
-  Value Rises = both(N.compare(Predicate::ge, At, Left),
+  auto Both = [&](Value A, Value C) { return N.binary<AndOp>(A, C); };
+  Value Rises = Both(N.compare(Predicate::ge, At, Left),
                      N.compare(Predicate::le, At, Centre));
-  Value Falls = both(N.compare(Predicate::ge, At, Centre),
+  Value Falls = Both(N.compare(Predicate::ge, At, Centre),
                      N.compare(Predicate::lt, At, Right));
   // Where a triangle has no left side, its peak alone is 1.
   Value Up = N.select(N.compare(Predicate::eq, Rise, Zero), One,

@@ -128,16 +128,16 @@ static Value inverseOfOneSide(NodeImport &N, Value X, int64_t Bins,
       Sin.push_back(Alone ? 0 : static_cast<float>(-Factor * std::sin(Angle)));
     }
   Type Element = N.element(X);
-  auto table = [&](std::string Name, const std::vector<float> &Values) {
+  auto Table = [&](std::string Name, const std::vector<float> &Values) {
     return N.cast(
         N.data(Tensor::ofFloats(std::move(Name), {Bins, Length}, Values)),
         Element);
   };
   Value Real = N.reshape(N.sliceAxis(X, Last, 0, 1), Rows);
-  Value Y = N.matmul(Real, table("cos", Cos));
+  Value Y = N.matmul(Real, Table("cos", Cos));
   if (N.dims(X).back() == Expr(2)) {
     Value Imaginary = N.reshape(N.sliceAxis(X, Last, 1, 1), Rows);
-    Y = N.add(Y, N.matmul(Imaginary, table("sin", Sin)));
+    Y = N.add(Y, N.matmul(Imaginary, Table("sin", Sin)));
   }
   return N.unsqueeze(Y, {Last});
 }

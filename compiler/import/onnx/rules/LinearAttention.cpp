@@ -116,17 +116,17 @@ bool LinearAttention::read() {
 }
 
 Value LinearAttention::step(const Expr &At, Value &State) const {
-  auto now = [&](Value X) {
+  auto Now = [&](Value X) {
     Value Y = N.sliceAxis(X, 0, At, Expr(1));
     return Y ? N.reshape(Y, N.dims(Y).drop_front()) : Y;
   };
   if (Decay)
-    State = N.mul(State, now(Decay));
-  Value K = now(Key), V = now(Values);
+    State = N.mul(State, Now(Decay));
+  Value K = Now(Key), V = Now(Values);
   if (Beta)
-    V = N.mul(N.sub(V, N.matmul(K, State)), now(Beta));
+    V = N.mul(N.sub(V, N.matmul(K, State)), Now(Beta));
   State = N.add(State, N.mul(N.transpose(K, {0, 1, 3, 2}), V));
-  return N.mulScalar(N.matmul(now(Query), State), Scale);
+  return N.mulScalar(N.matmul(Now(Query), State), Scale);
 }
 
 void LinearAttention::import() {

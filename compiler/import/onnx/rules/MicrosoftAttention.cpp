@@ -42,15 +42,15 @@ static Value paddingBias(NodeImport &N, Value Mask, const Expr &Batch,
   int64_t Rank = N.rank(Mask);
   Dims Sizes(N.dims(Mask));
   Value Place = N.iota({Keys}, 0, N.i64());
-  auto edge = [&](const Expr &Start) {
+  auto Edge = [&](const Expr &Start) {
     Value V = N.sliceAxis(N.cast(Mask, N.i64()), 0, Start, Batch);
     return N.reshape(V, {Batch, Expr(1), Expr(1), Expr(1)});
   };
   if (Rank == 1 && N.unify(Sizes[0], Batch)) {
-    Kept = N.compare(Predicate::lt, Place, edge(0));
+    Kept = N.compare(Predicate::lt, Place, Edge(0));
   } else if (Rank == 1 && Sizes[0] == Batch * 2) {
-    Kept = N.binary<AndOp>(N.compare(Predicate::lt, Place, edge(0)),
-                           N.compare(Predicate::ge, Place, edge(Batch)));
+    Kept = N.binary<AndOp>(N.compare(Predicate::lt, Place, Edge(0)),
+                           N.compare(Predicate::ge, Place, Edge(Batch)));
   } else if (Rank == 2 || Rank == 3) {
     Kept = N.compare(Predicate::ne, Mask, N.like(0, Mask));
     Kept = Rank == 2 ? N.unsqueeze(Kept, {1, 2}) : N.unsqueeze(Kept, {1});
@@ -122,13 +122,13 @@ static void importMultiHeadAttention(NodeImport &N) {
   bool Projected = N.rank(K) == 4;
   if (Bias) {
     Expr Width = N.dims(Q)[2], ValueWidth = N.dims(Bias)[0] - Width * 2;
-    auto part = [&](const Expr &At, const Expr &Count) {
+    auto PartOf = [&](const Expr &At, const Expr &Count) {
       return N.sliceAxis(Bias, 0, At, Count);
     };
-    Q = N.add(Q, part(0, Width));
+    Q = N.add(Q, PartOf(0, Width));
     if (!Projected) {
-      K = N.add(K, part(Width, Width));
-      V = N.add(V, part(Width * 2, ValueWidth));
+      K = N.add(K, PartOf(Width, Width));
+      V = N.add(V, PartOf(Width * 2, ValueWidth));
     }
   }
   A.Q = headsFirst(N, Q, Heads);
@@ -200,11 +200,11 @@ static void importAttention(NodeImport &N) {
     return;
   Expr Keys = N.dims(A.K)[2];
   if (Past) {
-    auto part = [&](int64_t I) {
+    auto PartOf = [&](int64_t I) {
       return N.reshape(N.sliceAxis(Past, 0, I, 1), N.dims(Past).drop_front());
     };
-    A.PastKey = part(0);
-    A.PastValue = part(1);
+    A.PastKey = PartOf(0);
+    A.PastValue = PartOf(1);
     Keys = Keys + N.dims(Past)[3];
   }
   addMask(N, A, Scores);
@@ -306,25 +306,25 @@ Value Cache::write(Value Past, Value New) const {
   Value Row = N.iota({Rows, Expr(1)}, 0, N.i64());
   Value Start = N.reshape(First, {Sizes[0], Expr(1), Expr(1), Expr(1)});
   Value Zero = N.scalarInt(0, N.i64());
-  auto rows = [&](Value From, Value Index, const Expr &Limit) {
+  auto RowsOf = [&](Value From, Value Index, const Expr &Limit) {
     Value Last = N.sizeScalar(Limit - 1, N.i64());
     Index = N.min(N.max(Index, Zero), Last);
     return N.gatherElements(From, N.broadcast(Index, Sizes), 2);
   };
   // A cache as long as the new one stays as it is where nothing is written.
-  Value Old = Have == Rows ? Past : rows(Past, Row, Have);
+  Value Old = Have == Rows ? Past : RowsOf(Past, Row, Have);
   Value At = N.sub(Row, Start);
   Value Fresh = N.binary<AndOp>(
       N.compare(Predicate::ge, At, Zero),
       N.compare(Predicate::lt, At, N.sizeScalar(Count, N.i64())));
-  return N.select(Fresh, rows(New, At, Count), Old);
+  return N.select(Fresh, RowsOf(New, At, Count), Old);
 }
 
 static bool plainForm(NodeImport &N) {
-  auto isNone = [&](const char *Name) {
+  auto IsNone = [&](const char *Name) {
     return N.stringAttribute(Name, "NONE") == "NONE";
   };
-  bool Plain = isNone("k_quant_type") && isNone("v_quant_type");
+  bool Plain = IsNone("k_quant_type") && IsNone("v_quant_type");
   Plain &= N.intAttribute("kv_cache_bit_width", 0) == 0;
   Plain &= N.intAttribute("smooth_softmax", 0) <= 0;
   Plain &= N.intAttribute("qk_output", 0) == 0;

@@ -88,7 +88,7 @@ static void importScaledSilu(NodeImport &N) {
 /// A fused activation by its name and its numbers; null after a report.
 static Value activate(NodeImport &N, Value X, const std::string &Name,
                       ArrayRef<double> Given) {
-  auto number = [&](size_t I, double Default) {
+  auto Number = [&](size_t I, double Default) {
     return I < Given.size() ? Given[I] : Default;
   };
   if (!X || Name.empty())
@@ -101,12 +101,12 @@ static Value activate(NodeImport &N, Value X, const std::string &Name,
     return N.unary<SigmoidOp>(X);
   if (Name == "LeakyRelu")
     return N.select(N.compare(Predicate::lt, X, N.like(0, X)),
-                    N.mulScalar(X, number(0, 0.01F)), X);
+                    N.mulScalar(X, Number(0, 0.01F)), X);
   if (Name == "Clip")
-    return N.min(N.max(X, N.like(number(0, -INFINITY), X)),
-                 N.like(number(1, INFINITY), X));
+    return N.min(N.max(X, N.like(Number(0, -INFINITY), X)),
+                 N.like(Number(1, INFINITY), X));
   if (Name == "HardSigmoid") {
-    Value Y = N.addScalar(N.mulScalar(X, number(0, 0.2F)), number(1, 0.5));
+    Value Y = N.addScalar(N.mulScalar(X, Number(0, 0.2F)), Number(1, 0.5));
     return N.min(N.max(Y, N.like(0, Y)), N.like(1, Y));
   }
   return N.fail(Code::ImportAttributeValue,
@@ -433,10 +433,11 @@ template <bool Conjugate> static void importComplexMul(NodeImport &N) {
                               "parts");
     return;
   }
-  auto part = [&](Value V, int64_t I) {
+  auto PartOf = [&](Value V, int64_t I) {
     return N.sliceAxis(V, N.rank(V) - 1, I, 1);
   };
-  Value Ar = part(A, 0), Ai = part(A, 1), Cr = part(C, 0), Ci = part(C, 1);
+  Value Ar = PartOf(A, 0), Ai = PartOf(A, 1), Cr = PartOf(C, 0),
+        Ci = PartOf(C, 1);
   Value P = N.mul(Ai, Ci), Q = N.mul(Ar, Ci);
   Value Real = Conjugate ? N.add(N.mul(Ar, Cr), P) : N.sub(N.mul(Ar, Cr), P);
   Value Imaginary =

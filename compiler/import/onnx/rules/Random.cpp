@@ -55,17 +55,17 @@ static Words philox(NodeImport &N, ArrayRef<Expr> Sizes, uint32_t Seed) {
   Expr Count(1);
   for (const Expr &Size : Sizes)
     Count = Count * Size;
-  auto number = [&](int64_t V) { return N.scalarInt(V, N.i64()); };
+  auto Number = [&](int64_t V) { return N.scalarInt(V, N.i64()); };
   Value Place = N.iota({Count}, 0, N.i64());
-  Value A = N.binary<AndOp>(Place, number(Low32));
-  Value C = N.binary<ShrOp>(Place, number(32));
+  Value A = N.binary<AndOp>(Place, Number(Low32));
+  Value C = N.binary<ShrOp>(Place, Number(32));
   int64_t Key = Seed;
   for (int R = 0; R < Rounds; ++R) {
     // Below 2^64: the wrapping product has all its bits.
-    Value Product = N.mul(A, number(Multiplier));
-    Value High = N.binary<ShrOp>(Product, number(32));
-    A = N.binary<XorOp>(N.binary<XorOp>(High, number(Key)), C);
-    C = N.binary<AndOp>(Product, number(Low32));
+    Value Product = N.mul(A, Number(Multiplier));
+    Value High = N.binary<ShrOp>(Product, Number(32));
+    A = N.binary<XorOp>(N.binary<XorOp>(High, Number(Key)), C);
+    C = N.binary<AndOp>(Product, Number(Low32));
     Key = (Key + Weyl) & Low32;
   }
   return {N.reshape(A, Sizes), N.reshape(C, Sizes)};

@@ -46,14 +46,14 @@ struct Boxes {
 /// Boxes as x1, y1, x2, y2 from column `First` on.
 static void readBoxes(NodeImport &N, Value Rois, int64_t First, double Scale,
                       Boxes &B) {
-  auto column = [&](int64_t I) {
+  auto ColumnOf = [&](int64_t I) {
     Value V = N.sliceAxis(Rois, 1, First + I, 1);
     return N.mulScalar(N.reshape(V, {N.dims(Rois)[0]}), Scale);
   };
-  B.Low[1] = column(0);
-  B.Low[0] = column(1);
-  B.High[1] = column(2);
-  B.High[0] = column(3);
+  B.Low[1] = ColumnOf(0);
+  B.Low[0] = ColumnOf(1);
+  B.High[1] = ColumnOf(2);
+  B.High[0] = ColumnOf(3);
 }
 
 /// Places of an axis as RoiAlign defines them: beyond one element outside the
@@ -102,15 +102,16 @@ static void alignRegions(NodeImport &N, const Boxes &B, int64_t Samples,
   Between Columns = align(N, ColumnPlaces, N.dims(B.X)[3]);
   Expr Regions = N.dims(RowPlaces)[0];
   Dims Grid = {Regions, N.dims(RowPlaces)[1], N.dims(ColumnPlaces)[1]};
-  auto index = [&](Value V, ArrayRef<int64_t> Missing) {
+  auto IndexOf = [&](Value V, ArrayRef<int64_t> Missing) {
     return N.unsqueeze(N.broadcast(N.unsqueeze(V, Missing), Grid), {3});
   };
-  Value Batch = index(N.cast(B.Batch, N.i64()), {1, 2});
+  Value Batch = IndexOf(N.cast(B.Batch, N.i64()), {1, 2});
   Value Sum;
   for (int R = 0; R < 2; ++R)
     for (int C = 0; C < 2; ++C) {
       Value Place = N.concat(
-          {Batch, index(Rows.Index[R], {2}), index(Columns.Index[C], {1})}, 3);
+          {Batch, IndexOf(Rows.Index[R], {2}), IndexOf(Columns.Index[C], {1})},
+          3);
       Value Tap = N.build(GatherNdOp::getOperationName(), {Image, Place},
                           {N.intAttr("batch_dims", 0)});
       Value Weight = N.mul(N.unsqueeze(Rows.Weight[R], {2, 3}),
@@ -173,8 +174,8 @@ static Value binMask(NodeImport &N, const Boxes &B, int Axis,
                      const Expr &Size) {
   Type F = N.element(B.Low[Axis]);
   // Boxes are rounded to elements, halves up.
-  auto rounded = [&](Value V) { return N.unary<FloorOp>(N.addScalar(V, 0.5)); };
-  Value Start = rounded(B.Low[Axis]), End = rounded(B.High[Axis]);
+  auto Rounded = [&](Value V) { return N.unary<FloorOp>(N.addScalar(V, 0.5)); };
+  Value Start = Rounded(B.Low[Axis]), End = Rounded(B.High[Axis]);
   Value Length = N.max(N.addScalar(N.sub(End, Start), 1), N.scalar(1, F));
   Value Bin = N.unsqueeze(
       N.div(Length, N.scalar(static_cast<double>(B.Out[Axis]), F)), {1});
@@ -271,14 +272,14 @@ static Value deformedPlaces(NodeImport &N, const Deformed &D, size_t Axis) {
   Offset =
       N.reshape(N.sliceAxis(Offset, 4, static_cast<int64_t>(Axis), 1), Whole);
   Type F = N.f32();
-  auto along = [&](const Expr &Size, size_t At, int64_t Step) {
+  auto Along = [&](const Expr &Size, size_t At, int64_t Step) {
     Dims Sizes(4, Expr(1));
     Sizes[At] = Size;
     return N.mulScalar(N.reshape(N.iota({Size}, 0, F), Sizes),
                        static_cast<double>(Step));
   };
-  Value Base = N.add(along(Kernel[Axis], Axis, D.S.Dilation[Axis]),
-                     along(D.Out[Axis], 2 + Axis, D.S.Stride[Axis]));
+  Value Base = N.add(Along(Kernel[Axis], Axis, D.S.Dilation[Axis]),
+                     Along(D.Out[Axis], 2 + Axis, D.S.Stride[Axis]));
   Base = N.addScalar(Base, -static_cast<double>(D.S.Low[Axis]));
   return N.add(Offset, Base);
 }

@@ -232,12 +232,12 @@ static bool readRoi(NodeImport &N, std::vector<AxisResize> &Axes) {
                                       std::to_string(Count * 2) + " numbers");
       return false;
     }
-    auto number = [&](int64_t I) {
+    auto Number = [&](int64_t I) {
       return N.reshape(N.cast(N.sliceAxis(Roi, 0, I, 1), N.f32()), {});
     };
     for (int64_t I = 0; I < Count; ++I) {
-      Axes[static_cast<size_t>(I)].RoiStartInput = number(I);
-      Axes[static_cast<size_t>(I)].RoiEndInput = number(I + Count);
+      Axes[static_cast<size_t>(I)].RoiStartInput = Number(I);
+      Axes[static_cast<size_t>(I)].RoiEndInput = Number(I + Count);
     }
     return !N.bad();
   }

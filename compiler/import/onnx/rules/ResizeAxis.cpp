@@ -205,12 +205,12 @@ static Value coordinates(NodeImport &N, const ResizeOptions &O,
   if (O.Coordinates == "asymmetric")
     return N.div(At, Scale);
   if (O.Coordinates == "tf_crop_and_resize") {
-    auto edge = [&](Value Input, double Number) {
+    auto Edge = [&](Value Input, double Number) {
       return N.mul(Input ? Input : N.scalar(Number, N.f32()),
                    N.addScalar(In, -1));
     };
-    Value Start = edge(A.RoiStartInput, A.RoiStart);
-    Value End = edge(A.RoiEndInput, A.RoiEnd);
+    Value Start = Edge(A.RoiStartInput, A.RoiStart);
+    Value End = Edge(A.RoiEndInput, A.RoiEnd);
     // A single element sits in the middle.
     if (A.Out == Expr(1))
       return N.broadcast(N.mulScalar(N.add(Start, End), 0.5), {A.Out});

@@ -86,10 +86,10 @@ static void importAdam(NodeImport &N) {
     H = N.add(N.mulScalar(H, Beta), N.mulScalar(N.mul(G, G), 1 - Beta));
     // From the first step on the moments' bias to zero is taken off.
     Value T = scalarLike(N, S->Number, X), Rate = scalarLike(N, S->Rate, X);
-    auto missing = [&](double Factor) {
+    auto Missing = [&](double Factor) {
       return N.sub(N.like(1, X), N.binary<PowOp>(N.like(Factor, X), T));
     };
-    Value Adjusted = N.div(N.mul(Rate, N.sqrt(missing(Beta))), missing(Alpha));
+    Value Adjusted = N.div(N.mul(Rate, N.sqrt(Missing(Beta))), Missing(Alpha));
     Value Later = T ? N.compare(Predicate::gt, T, N.like(0, T)) : T;
     Rate = N.select(Later, Adjusted, Rate);
     Value Root = N.addScalar(N.sqrt(H), Epsilon);

@@ -99,6 +99,7 @@ private:
 Value ForestWriter::integers(std::string Name,
                              llvm::function_ref<int64_t(const TreeNode &)> Of) {
   std::vector<int64_t> Values;
+  Values.reserve(F.Nodes.size());
   for (const TreeNode &T : F.Nodes)
     Values.push_back(Of(T));
   return N.data(Tensor::ofIntegers(
@@ -437,7 +438,7 @@ static void importEnsemble(NodeImport &N) {
   }
   F.Aggregate = Aggregates[Aggregate];
   // Leaves stand behind the inner nodes.
-  auto child = [&](int64_t Id, bool Leaf) {
+  auto Child = [&](int64_t Id, bool Leaf) {
     auto Limit = static_cast<int64_t>(Leaf ? Leaves : Count);
     return Id < 0 || Id >= Limit ? -1 : Leaf ? Id + int64_t(Count) : Id;
   };
@@ -449,8 +450,8 @@ static void importEnsemble(NodeImport &N) {
     TreeNode T;
     T.Feature = Features[I];
     T.Split = Splits[I];
-    T.True = child(True[I], TrueLeafs[I] != 0);
-    T.False = child(False[I], FalseLeafs[I] != 0);
+    T.True = Child(True[I], TrueLeafs[I] != 0);
+    T.False = Child(False[I], FalseLeafs[I] != 0);
     T.MissingIsTrue = !Missing.empty() && Missing[I];
     bool Set = Modes[I] == 6;
     if (T.True < 0 || T.False < 0 || Modes[I] < 0 || Modes[I] > 6) {
@@ -469,12 +470,12 @@ static void importEnsemble(NodeImport &N) {
       }
       T.Split = Values[0];
       int64_t Otherwise = T.False;
-      auto place = [&](size_t At) {
+      auto Place = [&](size_t At) {
         return static_cast<int64_t>(Count + Leaves + At);
       };
       TreeNode More = T;
       for (size_t K = 1; K < Values.size(); ++K) {
-        (K == 1 ? T.False : Extra.back().False) = place(Extra.size());
+        (K == 1 ? T.False : Extra.back().False) = Place(Extra.size());
         More.Split = Values[K];
         More.False = Otherwise;
         Extra.push_back(More);
