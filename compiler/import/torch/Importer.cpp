@@ -408,6 +408,9 @@ static void collectReads(const Graph &G, std::set<std::string> &Names) {
 
 void Importer::addInputs() {
   collectReads(P.Main, Read);
+  // The signature says which values leave the program.
+  for (const OutputSpec &S : P.Outputs)
+    Read.insert(S.Value.Values.begin(), S.Value.Values.end());
   auto AddArgument = [&](const InputSpec &S) {
     const std::string &Name = S.Value.Values.front();
     const TensorMeta *M = meta(Name);

@@ -66,8 +66,15 @@ TEST(ElementTypes, AreThoseThatKernelsRead) {
   EXPECT_EQ(Of("i1"), ElementType::Bool);
   EXPECT_EQ(Of("i8"), ElementType::I8);
   EXPECT_EQ(Of("ui64"), ElementType::U64);
-  for (const char *Text : {"f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "i4",
-                           "ui1", "si8", "i128", "f80", "tf32", "index"})
+  EXPECT_EQ(Of("f8E4M3FN"), ElementType::F8E4M3FN);
+  EXPECT_EQ(Of("f8E5M2"), ElementType::F8E5M2);
+  EXPECT_EQ(Of("f8E8M0FNU"), ElementType::F8E8M0);
+  // Types below a byte have one each where a value was computed.
+  EXPECT_EQ(Of("f4E2M1FN"), ElementType::U8);
+  EXPECT_EQ(Of("i4"), ElementType::I8);
+  EXPECT_EQ(Of("ui2"), ElementType::U8);
+  for (const char *Text :
+       {"f6E2M3FN", "ui1", "si8", "i128", "f80", "tf32", "index"})
     EXPECT_EQ(Of(Text), ElementType::Undefined) << Text;
 }
 
