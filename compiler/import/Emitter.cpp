@@ -34,8 +34,8 @@ SymbolicTensorType checkedType(ArrayRef<Expr> Sizes, Type Element) {
   MLIRContext *Context = Element.getContext();
   ScopedDiagnosticHandler Quiet(Context,
                                 [](mlir::Diagnostic &) { return success(); });
-  auto emit = [&] { return emitError(UnknownLoc::get(Context)); };
-  return SymbolicTensorType::getChecked(emit, Context, Sizes, Element);
+  auto Emit = [&] { return emitError(UnknownLoc::get(Context)); };
+  return SymbolicTensorType::getChecked(Emit, Context, Sizes, Element);
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,7 +203,7 @@ Value Emitter::sizeScalar(const Expr &E, Type Element) {
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-const Expr &Emitter::leftOf(const Expr &A, const Expr &C) {
+Expr Emitter::leftOf(const Expr &A, const Expr &C) {
   std::optional<std::string> NameA = A.asSymbol(), NameC = C.asSymbol();
   return NameA && !(NameC && *NameC > *NameA) ? C : A;
 }
@@ -248,9 +248,11 @@ bool Emitter::broadcastAll(llvm::MutableArrayRef<Value> Xs) {
         return false;
       Sizes = *Both;
     }
-  for (Value &X : Xs)
-    if (!(X = broadcast(X, Sizes)))
+  for (Value &X : Xs) {
+    X = broadcast(X, Sizes);
+    if (!X)
       return false;
+  }
   return true;
 }
 

@@ -155,7 +155,7 @@ public:
   virtual Expr current(const Expr &E) const = 0;
   /// The one of two such sizes that stands for both from then on: of two names
   /// the earlier, else what is no name.
-  static const Expr &leftOf(const Expr &A, const Expr &C);
+  static Expr leftOf(const Expr &A, const Expr &C);
 
   mlir::OpBuilder &builder() { return B; }
   mlir::Location loc() const { return Loc; }

@@ -45,9 +45,11 @@ static void importMelWeights(NodeImport &N) {
   N.expectInputs(5, 5);
   Type F = N.builder().getF64Type();
   Value V[5];
-  for (size_t I = 0; I < 5; ++I)
-    if ((V[I] = N.input(I)))
+  for (size_t I = 0; I < 5; ++I) {
+    V[I] = N.input(I);
+    if (V[I])
       V[I] = N.cast(N.reshape(V[I], {}), F);
+  }
   Type Element = elementType(To)
                      ? graphType(N.builder().getContext(), *elementType(To))
                      : Type();
@@ -109,6 +111,7 @@ static Value occurrences(NodeImport &N, Value X, const Grams &G, int64_t Skip) {
   Value Found;
   for (int64_t I = 0; I < G.Length; ++I) {
     std::vector<int64_t> Column;
+    Column.reserve(static_cast<size_t>(Count));
     for (int64_t J = 0; J < Count; ++J)
       Column.push_back(G.Tokens[static_cast<size_t>(J * G.Length + I)]);
     Value Wanted = N.intVector(Column, N.i64());

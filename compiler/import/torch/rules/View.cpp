@@ -18,7 +18,7 @@ using Backward = NodeImport::BackwardFunction;
 } // namespace
 
 /// The same elements with other sizes.
-static void reshaped(NodeImport &N, Dims Sizes) {
+static void reshaped(NodeImport &N, const Dims &Sizes) {
   N.view(
       0, "self", [Sizes](Emitter &E, Value X) { return E.reshape(X, Sizes); },
       [](Emitter &E, Value Whole, Value Part) {
