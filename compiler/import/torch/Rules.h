@@ -27,7 +27,7 @@ enum class InPlace : bool { No, Yes };
 struct Rule {
   std::string_view Target; ///< "add.Tensor" of aten; else with its domain
   RuleFunction Import;
-  /// Whether aten has a form with '_' behind the name as well.
+  /// Whether aten has a form whose name ends in '_' as well: the one in place.
   InPlace Form = InPlace::No;
   std::string_view Limits = {}; ///< what of it does not compile
 };

@@ -62,7 +62,7 @@ static bool inside(std::span<const uint8_t> Bytes, uint64_t Offset,
 
 static std::optional<Directory> findDirectory(std::span<const uint8_t> Bytes,
                                               std::string &Why) {
-  // A comment of up to 64 KiB may stand behind the record.
+  // A comment of up to 64 KiB may follow the record.
   size_t Last = Bytes.size() < EndSize ? 0 : Bytes.size() - EndSize;
   size_t First = Last > 0xffff ? Last - 0xffff : 0;
   for (size_t At = Last + 1; Bytes.size() >= EndSize && At-- > First;) {

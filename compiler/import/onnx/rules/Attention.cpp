@@ -360,30 +360,31 @@ static void importAttention(NodeImport &N) {
 
 /// `V`, whose last dimension is pairs, with these as a dimension of 2: the last
 /// where they are neighbours, else the last but one. Of one angle a pair, 1.
-static Value inPairs(NodeImport &N, Value V, const Expr &Two, bool Neighbours) {
+static Value inPairs(NodeImport &N, Value V, const Expr &Two,
+                     bool Interleaved) {
   if (!V)
     return {};
   Dims Sizes(N.dims(V));
   Expr Pairs = Two == Expr(1) ? Sizes.back() : Sizes.back().floorDiv(Two);
-  Sizes.back() = Neighbours ? Pairs : Two;
-  Sizes.push_back(Neighbours ? Two : Pairs);
+  Sizes.back() = Interleaved ? Pairs : Two;
+  Sizes.push_back(Interleaved ? Two : Pairs);
   return N.reshape(V, Sizes);
 }
 
 Value rotateHeads(NodeImport &N, Value X, Value Cos, Value Sin,
-                  int64_t HeadAxis, int64_t Rotated, bool Neighbours) {
+                  int64_t HeadAxis, int64_t Rotated, bool Interleaved) {
   if (!X || !Cos || !Sin)
     return {};
-  Cos = inPairs(N, N.unsqueeze(Cos, {HeadAxis}), Expr(1), Neighbours);
-  Sin = inPairs(N, N.unsqueeze(Sin, {HeadAxis}), Expr(1), Neighbours);
+  Cos = inPairs(N, N.unsqueeze(Cos, {HeadAxis}), Expr(1), Interleaved);
+  Sin = inPairs(N, N.unsqueeze(Sin, {HeadAxis}), Expr(1), Interleaved);
   // y = x·cos + swapped(x)·sin, where the first of a pair subtracts.
   Value Pairs = inPairs(N, N.sliceAxis(X, 3, Expr(0), Expr(Rotated)), Expr(2),
-                        Neighbours);
-  Value Swapped = N.reverse(Pairs, Neighbours ? 4 : 3);
+                        Interleaved);
+  Value OtherHalf = N.reverse(Pairs, Interleaved ? 4 : 3);
   Value Sign = N.floatVector({-1, 1}, N.element(X));
-  if (!Neighbours)
+  if (!Interleaved)
     Sign = N.unsqueeze(Sign, {1});
-  Value Y = N.add(N.mul(Pairs, Cos), N.mul(Swapped, N.mul(Sin, Sign)));
+  Value Y = N.add(N.mul(Pairs, Cos), N.mul(OtherHalf, N.mul(Sin, Sign)));
   if (Y)
     Y = N.reshape(Y, {N.dims(Y)[0], N.dims(Y)[1], N.dims(Y)[2], Expr(Rotated)});
   Expr Left = N.dims(X)[3] - Rotated;
@@ -415,7 +416,7 @@ static Value angles(NodeImport &N, size_t Input, Value Positions,
 }
 
 static void importRotaryEmbedding(NodeImport &N) {
-  bool Neighbours = N.flagAttribute("interleaved");
+  bool Interleaved = N.flagAttribute("interleaved");
   int64_t Rotated = N.intAttribute("rotary_embedding_dim", 0);
   int64_t Heads = N.intAttribute("num_heads", 0);
   N.expectInputs(3, 4);
@@ -443,7 +444,7 @@ static void importRotaryEmbedding(NodeImport &N) {
   int64_t Half = Rotated / 2;
   Value Cos = angles(N, 1, Positions, Half);
   Value Sin = Cos ? angles(N, 2, Positions, Half) : Value();
-  Value Y = rotateHeads(N, X, Cos, Sin, Flat ? 2 : 1, Rotated, Neighbours);
+  Value Y = rotateHeads(N, X, Cos, Sin, Flat ? 2 : 1, Rotated, Interleaved);
   if (Flat && Y)
     Y = N.reshape(Y, {N.dims(Y)[0], N.dims(Y)[1], N.dims(Y)[2] * N.dims(Y)[3]});
   N.result(0, Y);

@@ -17,9 +17,9 @@ Value splitHeads(NodeImport &N, Value X, int64_t Heads);
 
 /// X [B, H, S, D] or [B, S, H, D] with the first `Rotated` elements of each
 /// head rotated by the angles of [B, S, Rotated/2]. `HeadAxis` is 1 or 2.
-/// `Neighbours`: pairs are neighbours, not halves.
+/// `Interleaved`: RoPE rotates neighbouring elements, not halves of a head.
 Value rotateHeads(NodeImport &N, Value X, Value Cos, Value Sin,
-                  int64_t HeadAxis, int64_t Rotated, bool Neighbours);
+                  int64_t HeadAxis, int64_t Rotated, bool Interleaved);
 
 /// What attention works on: operands as [B, heads, sequence, D], and how.
 struct Attention {

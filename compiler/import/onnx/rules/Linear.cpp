@@ -111,7 +111,7 @@ static Value transform(NodeImport &N, Value X, int64_t Length, int64_t Bins,
   return Inverse ? N.mulScalar(Y, 1.0 / static_cast<double>(Length)) : Y;
 }
 
-/// The real signal of `Length` elements behind the first half of its spectrum,
+/// The real signal of `Length` elements, from the first half of its spectrum,
 /// [..., Bins, 2]: what is left out mirrors what is there.
 static Value inverseOfOneSide(NodeImport &N, Value X, int64_t Bins,
                               int64_t Length) {

@@ -237,7 +237,7 @@ static Value anglesAt(NodeImport &N, Value Table, Value Positions,
 }
 
 static void importRotaryEmbedding(NodeImport &N) {
-  bool Neighbours = N.flagAttribute("interleaved");
+  bool Interleaved = N.flagAttribute("interleaved");
   int64_t Rotated = N.intAttribute("rotary_embedding_dim", 0);
   int64_t Heads = N.intAttribute("num_heads", 0);
   N.floatAttribute("scale", 1);
@@ -276,7 +276,7 @@ static void importRotaryEmbedding(NodeImport &N) {
   Expr Batch = N.dims(X)[0], Length = N.dims(X)[Flat ? 1 : 2];
   Value Y = rotateHeads(N, X, anglesAt(N, Cos, Positions, Batch, Length),
                         anglesAt(N, Sin, Positions, Batch, Length),
-                        Flat ? 2 : 1, Rotated, Neighbours);
+                        Flat ? 2 : 1, Rotated, Interleaved);
   if (Flat && Y)
     Y = N.reshape(Y, {N.dims(Y)[0], N.dims(Y)[1], N.dims(Y)[2] * N.dims(Y)[3]});
   N.result(0, Y);
@@ -343,7 +343,7 @@ static void importGroupQueryAttention(NodeImport &N) {
   int64_t Groups = N.requiredInt("kv_num_heads");
   int64_t Window = N.intAttribute("local_window_size", -1);
   bool Rotates = N.flagAttribute("do_rotary");
-  bool Neighbours = N.flagAttribute("rotary_interleaved");
+  bool Interleaved = N.flagAttribute("rotary_interleaved");
   Attention A{N};
   A.Causal = N.flagAttribute("causal", true);
   A.Softcap = N.floatAttribute("softcap", 0);
@@ -394,8 +394,8 @@ static void importGroupQueryAttention(NodeImport &N) {
       N.unsupportedOn("rotates heads", N.dims(Cos)[1]);
       return;
     }
-    A.Q = rotateHeads(N, A.Q, C, S, 1, 2 * *Half, Neighbours);
-    A.K = rotateHeads(N, A.K, C, S, 1, 2 * *Half, Neighbours);
+    A.Q = rotateHeads(N, A.Q, C, S, 1, 2 * *Half, Interleaved);
+    A.K = rotateHeads(N, A.K, C, S, 1, 2 * *Half, Interleaved);
   }
   bool HasPast =
       PastKey && N.rank(PastKey) == 4 && N.dims(PastKey)[2] != Expr(0);

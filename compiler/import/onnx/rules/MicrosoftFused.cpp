@@ -282,7 +282,7 @@ static Value turned(NodeImport &N, Value X, bool Matrix, bool Batch) {
   if (Rank < 2)
     return X;
   Ints Perm = llvm::to_vector(llvm::seq<int64_t>(0, Rank));
-  // The first dimension goes behind those of the batch.
+  // The first dimension follows those of the batch.
   if (Batch)
     std::rotate(Perm.begin(), Perm.begin() + 1, Perm.end() - 1);
   if (Matrix)
@@ -326,7 +326,7 @@ static void importFusedGemm(NodeImport &N) {
   N.result(0, activate(N, Y, Activation, Numbers));
 }
 
-/// Convolutions with what ONNX Runtime fuses behind them.
+/// Convolutions with the epilogues that ONNX Runtime fuses into them.
 template <bool ChannelsLast> static void importFusedConv(NodeImport &N) {
   int64_t Groups = N.intAttribute("group", 1);
   std::string Activation = N.stringAttribute("activation", "");

@@ -437,7 +437,7 @@ static void importEnsemble(NodeImport &N) {
     return;
   }
   F.Aggregate = Aggregates[Aggregate];
-  // Leaves stand behind the inner nodes.
+  // Leaves follow the inner nodes.
   auto Child = [&](int64_t Id, bool Leaf) {
     auto Limit = static_cast<int64_t>(Leaf ? Leaves : Count);
     return Id < 0 || Id >= Limit ? -1 : Leaf ? Id + int64_t(Count) : Id;
