@@ -13,6 +13,7 @@
 #include "compiler/artifact/PlanSteps.h"
 #include "compiler/artifact/SizeAssumptions.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <set>
 
@@ -71,8 +72,8 @@ private:
                     const CompiledKernel &Kernel);
   artifact::Kernel describeKernel(StringRef Symbol, StringRef Of,
                                   const CompiledKernel &Kernel);
-  void addKernel(artifact::Kernel K) {
-    KernelIndex[K.Symbol] = T.Kernels.size();
+  void addKernel(StringRef Symbol, artifact::Kernel K) {
+    KernelIndex[Symbol.str()] = T.Kernels.size();
     T.Kernels.push_back(std::move(K));
   }
 
@@ -88,19 +89,20 @@ llvm::Error TargetBuilder::addHostCode() {
   if (Compiled.Kernels.empty())
     return llvm::Error::success();
   std::vector<StringRef> Objects;
-  Objects.reserve(Compiled.Kernels.size());
+  llvm::StringSet<> Entries;
   for (const auto &[Symbol, Kernel] : Compiled.Kernels)
-    Objects.push_back(Kernel.Code);
+    if (Entries.insert(Kernel.Entry).second)
+      Objects.push_back(Kernel.Code);
   auto Image = codegen::linkHostImage(Objects);
   if (!Image)
     return Image.takeError();
   for (const auto &[Symbol, Kernel] : Compiled.Kernels) {
-    auto Offset = Image->Symbols.find(Symbol);
+    auto Offset = Image->Symbols.find(Kernel.Entry);
     if (Offset == Image->Symbols.end())
       return createStringError("the image lacks kernel '" + Symbol + "'");
     artifact::Kernel K = describeKernel(Symbol, Symbol, Kernel);
     K.Entry = Offset->second;
-    addKernel(std::move(K));
+    addKernel(Symbol, std::move(K));
   }
   T.Modules.push_back({std::move(Image->Bytes), {}});
   return llvm::Error::success();
@@ -124,7 +126,7 @@ artifact::Kernel TargetBuilder::describeKernel(StringRef Symbol, StringRef Of,
   ModuleOp Plan = Compiled.Plan;
   auto Func = Plan.lookupSymbol<func::FuncOp>(Of);
   artifact::Kernel K;
-  K.Symbol = Symbol;
+  K.Symbol = Kernel.Entry;
   KernelUse Use;
   if (auto Found = Uses.find(Of.str()); Found != Uses.end())
     Use = Found->second;
@@ -156,7 +158,7 @@ void TargetBuilder::addGpuKernel(StringRef Symbol, StringRef Of,
     M.Ptx = Kernel.Ptx;
   T.Modules.push_back(std::move(M));
   T.LeastDriver = std::max<uint32_t>(T.LeastDriver, Kernel.LeastDriver);
-  addKernel(std::move(K));
+  addKernel(Symbol, std::move(K));
 }
 
 Expected<artifact::Target>
