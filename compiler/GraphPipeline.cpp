@@ -82,11 +82,12 @@ static bool hasWgmma(const target::TargetClass &For) {
   return For.first().Can.Wgmma;
 }
 
-/// Whether Tensor Cores may round f32 operands to tf32: on GPUs, unless fp32 is
-/// asked for. What is stored in 16 bits loses more.
+/// Whether Tensor Cores may round f32 operands to tf32: on GPUs, unless another
+/// precision is asked for.
 static bool roundsToTf32(const CompileOptions &Options,
                          const target::TargetClass &For) {
-  return For.isGpu() && Options.Compute != Precision::Fp32;
+  return For.isGpu() && (Options.Compute == Precision::Model ||
+                         Options.Compute == Precision::Tf32);
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,7 +160,8 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   Regions.Rows = For.isGpu();
   // GEMMs in f32 that stay so are loops, which want what they read in order.
   if (hasTensorCores(For)) {
-    Regions.Transposed = roundsToTf32(Options, For) ? 32 : 16;
+    bool OnTensorCores = isNarrow(Options) || roundsToTf32(Options, For);
+    Regions.Transposed = OnTensorCores ? 32 : 16;
   }
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
   addPrecision(Passes, Options);

@@ -123,6 +123,9 @@ void turn(RegionOp Region, OpOperand &Read, ArrayRef<int64_t> Order) {
   Input.set(WeightOp::create(B, Weight.getLoc(), Ty.withDims(Dims),
                              Weight.getSource(), B.getArrayAttr(Recipe)));
 
+  if (Weight.use_empty())
+    Weight.erase();
+
   Own->Argument.setType(Input.get().getType());
   Operation *Reader = Read.getOwner();
   B.setInsertionPoint(Reader);
