@@ -7,14 +7,15 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-///   func.func @product(…) attributes {kpc.writes = [2]}
-///   func.func @product(…) attributes {kpc.tf32, kpc.writes = [2]}
+///   func.func @product(…) attributes {kernel.buffers = …}
+///   func.func @product(…) attributes {kernel.buffers = …, kernel.tf32}
 ///
 /// In: kernels in linalg form. Out: the same; those that multiply f32 and sum
 /// up say that factors may be rounded to tf32 where tensor cores multiply them.
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/kernel/Kernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "passes/graph/Passes.h"
@@ -44,8 +45,9 @@ bool sumsUp(func::FuncOp Kernel) {
 struct AllowTf32Pass : graph::impl::AllowTf32Base<AllowTf32Pass> {
   void runOnOperation() override {
     for (auto Kernel : getOperation().getOps<func::FuncOp>())
-      if (Kernel->hasAttr("kpc.writes") && sumsUp(Kernel))
-        Kernel->setAttr("kpc.tf32", UnitAttr::get(&getContext()));
+      if (kernel::buffersOf(Kernel) && sumsUp(Kernel))
+        Kernel->setAttr(kernel::KernelDialect::Tf32AttrHelper::getNameStr(),
+                        UnitAttr::get(&getContext()));
   }
 };
 

@@ -152,7 +152,8 @@ void ConvHopper::addOperandViews() {
 void ConvHopper::addPixelView() {
   Builder B(W.B.getContext());
   SmallVector<Expr> Dims = {Conv.Channels}, Strides;
-  SmallVector<int64_t> Lower, Upper, Steps = {1};
+  SmallVector<int32_t> Lower, Upper;
+  SmallVector<int64_t> Steps = {1};
   for (const ImplicitGemm::Axis &Axis : llvm::reverse(Conv.Axes)) {
     Dims.push_back(Axis.Size);
     Strides.push_back(Axis.Pitch * 2);
@@ -163,34 +164,24 @@ void ConvHopper::addPixelView() {
   Dims.push_back(Conv.Images);
   Strides.push_back(Conv.ImagePitch * 2);
   Steps.push_back(1);
-  auto Number = [&](StringRef Name, int64_t V) {
-    return B.getNamedAttr(Name, B.getI64IntegerAttr(V));
-  };
-  auto List = [&](StringRef Name, ArrayRef<int64_t> V) {
-    return B.getNamedAttr(Name, B.getDenseI64ArrayAttr(V));
-  };
   auto View = tile::ViewType::get(W.B.getContext(), P.A.Element,
                                   {S.TileM, TileA.getLineElements()},
                                   TileA.getSwizzle());
-  auto Walk = B.getDictionaryAttr({List("lower", Lower), List("upper", Upper),
-                                   Number("channels", TileA.getLineElements()),
-                                   Number("pixels", S.TileM)});
-  Pixels = addView(View, P.A.Argument, Dims, Strides,
-                   {List("traversal", Steps), B.getNamedAttr("im2col", Walk)});
+  auto Walk = kernel::Im2colAttr::get(
+      B.getContext(), B.getDenseI32ArrayAttr(Lower),
+      B.getDenseI32ArrayAttr(Upper), TileA.getLineElements(), S.TileM);
+  Pixels = addView(View, P.A.Argument, Dims, Strides, /*Box=*/{}, Steps, Walk);
 }
 
 /// w as one matrix for each tap.
 void ConvHopper::addFilterView() {
-  Builder B(W.B.getContext());
   int64_t Own = S.TileK / S.ClusterM; // channels that this block copies
   auto View = tile::ViewType::get(W.B.getContext(), P.B.Element,
                                   {1, Own, TileB.getLineElements()},
                                   TileB.getSwizzle());
-  Filter =
-      addView(View, P.B.Argument, {P.N, Conv.Channels, Expr(Conv.taps())},
-              {P.B.RowStride * 2, Conv.TapPitch * 2},
-              B.getNamedAttr("box", B.getDenseI64ArrayAttr(
-                                        {TileB.getLineElements(), Own, 1})));
+  Filter = addView(View, P.B.Argument, {P.N, Conv.Channels, Expr(Conv.taps())},
+                   {P.B.RowStride * 2, Conv.TapPitch * 2},
+                   {TileB.getLineElements(), Own, 1});
 }
 
 Value ConvHopper::countK() {
