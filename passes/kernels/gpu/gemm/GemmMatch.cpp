@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/gemm/GemmMatch.h"
+#include "dialects/kernel/Kernel.h"
 #include "passes/kernels/form/RootShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -221,7 +222,8 @@ std::optional<GemmMatch> GemmMatch::readResult(FusedKernel &Form) {
 
 bool GemmMatch::isTf32() const {
   return A.Element.isF32() && B.Element.isF32() &&
-         C.R.Form.Func->hasAttr("kpc.tf32");
+         C.R.Form.Func->hasAttr(
+             kernel::KernelDialect::Tf32AttrHelper::getNameStr());
 }
 
 bool GemmMatch::hasTensorTypes() const {

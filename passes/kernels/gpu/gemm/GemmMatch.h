@@ -84,7 +84,7 @@ struct GemmMatch {
   static std::optional<GemmMatch> readResult(FusedKernel &Form);
 
   bool hasBatch() const { return Batch != shape::Expr(1); }
-  /// Both factors are f32 that may be rounded to tf32 (kpc.tf32).
+  /// Both factors are f32 that may be rounded to tf32 (kernel.tf32).
   bool isTf32() const;
   /// Tensor cores multiply the factors: both f16, both bf16, or tf32;
   /// accumulators in f32.
