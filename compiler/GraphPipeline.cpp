@@ -180,6 +180,7 @@ void kpc::addPlanPasses(OpPassManager &Passes, const CompileOptions &Options,
   Passes.addPass(graph::createLowerRegions());
   if (Options.Compute == Precision::Tf32)
     Passes.addPass(graph::createAllowTf32());
+  Passes.addPass(graph::createOrderBySizes());
   Passes.addPass(graph::createSetLiveIntervals());
   Passes.addPass(graph::createVerifyKernelForm());
 }

@@ -540,6 +540,8 @@ void Importer::finish(const Model &M) {
     Results.push_back(Result);
     Names.push_back(V.Name);
   }
+  size_t Own = Results.size();
+  addDataSizes(Results, Names);
   func::ReturnOp::create(B, Main.getLoc(), Results);
   Main.setFunctionType(B.getFunctionType(Main.getBody().getArgumentTypes(),
                                          TypeRange(ValueRange(Results))));
@@ -547,6 +549,7 @@ void Importer::finish(const Model &M) {
     Main.setArgAttr(I, "graph.name", B.getStringAttr(Input));
   for (auto [I, Name] : llvm::enumerate(Names))
     Main.setResultAttr(I, "graph.name", B.getStringAttr(Name));
+  markDataSizes(Own);
   keepInputValues();
   setSymbolFacts(*Module, Facts);
   TakenDims Taken;

@@ -22,6 +22,10 @@ namespace kpc::onnx {
 
 struct Rule;
 
+/// The greatest size that an element of an input or of what a model computes
+/// may be taken for; 0: no element of this type is a size.
+int64_t greatestSize(mlir::Type Element);
+
 class Importer {
 public:
   Importer(mlir::MLIRContext &Context, const ImportOptions &Options,
@@ -99,6 +103,14 @@ public:
   /// the node does with them. False if it cannot be.
   bool require(const Expr &Left, bool Equal, const Expr &Right,
                const std::string &What, NodeImport &Where);
+  /// A size of its own for a number that the model computes: dim `Axis` of the
+  /// node's first output, and never more than `AtMost`. None after a fault.
+  std::optional<Expr> decideSize(NodeImport &N, Value Count, const Expr &AtMost,
+                                 size_t Axis);
+  /// The same for each element of a small tensor of whole numbers that the
+  /// model computes. None, without a report, of others.
+  std::optional<std::vector<Expr>> decideElements(NodeImport &N,
+                                                  const std::string &Name);
   /// Whether a size follows from an element of an input.
   bool namesInputValue(const Expr &E) const;
   const shape::Facts &facts() const { return Facts; }
@@ -177,6 +189,13 @@ private:
   std::optional<KnownTensor> inputElements(Value V);
   /// Forgets elements of inputs that no size depends on; notes the others.
   void keepInputValues(); ///< and what is required of sizes
+  std::string declaredName(const std::string &Value, size_t Axis);
+  Expr addDataSize(NodeImport &N, Value Count, const Expr &AtMost,
+                   const std::string &Wanted);
+  void addDataSizes(SmallVector<Value> &Results,
+                    SmallVector<std::string> &Names);
+  /// `First`: the first of the results that addDataSizes added.
+  void markDataSizes(size_t First);
   void finish(const Model &M);
   /// Warns of a result that contradicts what the model says of it.
   void checkDeclared(const ValueInfo &V, Value Result, std::string_view What);
@@ -211,6 +230,15 @@ private:
   std::map<std::string, std::pair<std::string, int64_t>, std::less<>>
       InputValues;
   std::vector<graph::Requirement> Requirements;
+  /// Sizes that data decides.
+  struct DataSize {
+    Value Count;
+    Expr Size, AtMost;
+    bool IsRead = true;
+  };
+  std::vector<DataSize> DataSizes;
+  /// Elements of values that are sizes.
+  std::map<std::pair<void *, int64_t>, Expr> DecidedElements;
   /// Sizes of inputs of which the user says all, and the model none.
   std::map<std::string, Dims, std::less<>> RankOnly;
   /// Why what is known of a symbol must hold, where a node needs it.

@@ -28,9 +28,7 @@ namespace kpc::onnx {
 /// Inputs of more elements are data.
 static constexpr int64_t MostElements = 64;
 
-/// The greatest size that an element may be taken for; 0: no element of this
-/// type is a size.
-static int64_t greatestSize(Type Element) {
+int64_t greatestSize(Type Element) {
   if (Element.isF32() || Element.isF64())
     return INT_MAX;
   auto Int = dyn_cast<IntegerType>(Element);

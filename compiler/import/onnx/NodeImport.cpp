@@ -45,6 +45,11 @@ bool NodeImport::unify(const Expr &A, const Expr &C) {
 
 Expr NodeImport::current(const Expr &E) const { return TheImporter.current(E); }
 
+std::optional<Expr> NodeImport::decideSize(Value Count, const Expr &AtMost,
+                                           size_t Axis) {
+  return TheImporter.decideSize(*this, Count, AtMost, Axis);
+}
+
 bool NodeImport::fix(const Expr &E, int64_t Wanted) {
   return TheImporter.fix(E, Wanted, *this);
 }
@@ -92,6 +97,15 @@ std::optional<std::vector<Expr>> NodeImport::knownSizes(size_t I,
                                                         std::string_view What) {
   if (std::optional<std::vector<Expr>> Sizes = readSizes(I))
     return Sizes;
+  if (hasInput(I) && !TheImporter.isLost(TheNode.Inputs[I]))
+    if (std::optional<std::vector<Expr>> Sizes =
+            TheImporter.decideElements(*this, TheNode.Inputs[I]))
+      return Sizes;
+  reportUnknownSizes(I, What);
+  return std::nullopt;
+}
+
+void NodeImport::reportUnknownSizes(size_t I, std::string_view What) {
   if (!hasInput(I)) {
     fail(Code::ImportArity, "input " + std::to_string(I) + " (" +
                                 std::string(What) + ") is missing");
@@ -103,14 +117,15 @@ std::optional<std::vector<Expr>> NodeImport::knownSizes(size_t I,
              ") is known only when the model runs",
          wayToKnow(I));
   }
-  return std::nullopt;
 }
 
 std::optional<std::vector<int64_t>>
 NodeImport::knownInts(size_t I, std::string_view What) {
-  std::optional<std::vector<Expr>> Sizes = knownSizes(I, What);
-  if (!Sizes)
+  std::optional<std::vector<Expr>> Sizes = readSizes(I);
+  if (!Sizes) {
+    reportUnknownSizes(I, What);
     return std::nullopt;
+  }
   std::vector<int64_t> Values;
   for (const Expr &E : *Sizes) {
     if (!E.asConstant()) {

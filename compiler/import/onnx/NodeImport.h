@@ -125,6 +125,9 @@ public:
   Value unsupportedOn(const std::string &What, const Expr &Size);
   bool unify(const Expr &A, const Expr &C) override;
   Expr current(const Expr &E) const override;
+  /// A size that `Count` says when the model runs, at most `AtMost`: dim `Axis`
+  /// of the first output. None after a fault.
+  std::optional<Expr> decideSize(Value Count, const Expr &AtMost, size_t Axis);
   /// Takes a size to be `Wanted`, which the operator needs; false if it cannot.
   bool fix(const Expr &E, int64_t Wanted);
 
@@ -132,6 +135,7 @@ public:
   void checkUnread();
 
 private:
+  void reportUnknownSizes(size_t I, std::string_view What);
   const Attribute *attribute(std::string_view Name, Attribute::Kind Kind);
 
   Importer &TheImporter;

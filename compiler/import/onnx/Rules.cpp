@@ -22,6 +22,7 @@ static std::vector<const Rule *> collectRules() {
                                 shapeRules(),
                                 movementRules(),
                                 indexingRules(),
+                                selectionRules(),
                                 reductionRules(),
                                 normalizationRules(),
                                 convolutionRules(),

@@ -39,6 +39,7 @@ ArrayRef<Rule> constantRules();
 ArrayRef<Rule> shapeRules();
 ArrayRef<Rule> movementRules();
 ArrayRef<Rule> indexingRules();
+ArrayRef<Rule> selectionRules();
 ArrayRef<Rule> reductionRules();
 ArrayRef<Rule> normalizationRules();
 ArrayRef<Rule> convolutionRules();

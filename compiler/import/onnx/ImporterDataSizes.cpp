@@ -1,0 +1,149 @@
+//===- ImporterDataSizes.cpp - Sizes that the model's own data decides ----===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// How many elements an operator finds is a number that the model computes. It
+/// becomes one more result of the function, which a run reads back, and a size
+/// of its own: what is behind is imported as for any other size.
+///
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Importer.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+
+using namespace mlir;
+using namespace kpc::graph;
+
+namespace kpc::onnx {
+
+/// What the model calls a dim of the value; empty: nothing, or the name is
+/// another size's.
+std::string Importer::declaredName(const std::string &Value, size_t Axis) {
+  const ValueInfo *Info = declared(Value);
+  if (!Info || Axis >= Info->Shape->size())
+    return "";
+  const auto *Name = std::get_if<std::string>(&(*Info->Shape)[Axis]);
+  return Name && !Symbols.count(*Name) ? plainName(*Name) : "";
+}
+
+std::optional<Expr> Importer::decideSize(NodeImport &N, Value Count,
+                                         const Expr &AtMost, size_t Axis) {
+  // What a probe guesses must not become a size of the model.
+  if (Diags != &TheDiags)
+    return AtMost;
+  if (!Bodies.empty()) {
+    N.fail(Code::ImportNotConstant,
+           "how many elements there are is known only when the model runs, and "
+           "not before the loop or branch around it",
+           "move the operator out of the loop or branch, or export with sizes "
+           "that do not depend on data");
+    return std::nullopt;
+  }
+  if (!Count)
+    return std::nullopt;
+  const std::string &Output = N.node().Outputs[0];
+  std::string Wanted = declaredName(Output, Axis);
+  return addDataSize(N, Count, AtMost,
+                     Wanted.empty() ? Output + "_size" : Wanted);
+}
+
+Expr Importer::addDataSize(NodeImport &N, Value Count, const Expr &AtMost,
+                           const std::string &Wanted) {
+  std::string Name = freshSymbol(Wanted);
+  Expr Size = Expr::symbol(Name);
+  Symbols.emplace(Name, Size);
+  Facts.declare(Name, {.Min = 0, .Max = Facts.range(AtMost).Max});
+  DataSizes.push_back({N.reshape(N.cast(Count, N.i64()), {}), Size, AtMost});
+  return Size;
+}
+
+std::optional<std::vector<Expr>>
+Importer::decideElements(NodeImport &N, const std::string &Name) {
+  constexpr int64_t MostElements = 16; // sizes of a shape
+  if (Diags != &TheDiags || !Bodies.empty())
+    return std::nullopt;
+  Value V = value(Name, N);
+  if (!V)
+    return std::nullopt;
+  auto Element = dyn_cast<IntegerType>(Emitter::element(V));
+  int64_t Count = 1;
+  for (const Expr &E : Emitter::dims(V))
+    Count =
+        std::min(Count, MostElements + 1) *
+        std::min(E.asConstant().value_or(MostElements + 1), MostElements + 1);
+  if (!Element || Count > MostElements)
+    return std::nullopt;
+  std::vector<Expr> Sizes;
+  Value Flat = N.reshape(V, {Expr(Count)});
+  for (int64_t I = 0; Flat && I < Count; ++I) {
+    auto [It, New] =
+        DecidedElements.try_emplace(std::pair(V.getAsOpaquePointer(), I));
+    if (New) {
+      It->second = addDataSize(N, N.sliceAxis(Flat, 0, I, 1),
+                               greatestSize(Element), Name + "_value");
+    }
+    Sizes.push_back(current(It->second));
+  }
+  return Sizes;
+}
+
+/// Those that some type or op names, or that must be what another size is.
+void Importer::addDataSizes(SmallVector<Value> &Results,
+                            SmallVector<std::string> &Names) {
+  std::set<std::string, std::less<>> Used;
+  mlir::AttrTypeWalker Walker;
+  auto Collect = [&](ArrayRef<Expr> Sizes) {
+    for (const Expr &E : Sizes)
+      E.collectSymbols(Used);
+  };
+  Walker.addWalk([&](SymbolicTensorType Ty) { Collect(Ty.getDims()); });
+  Walker.addWalk([&](DimsAttr A) { Collect(A.getDims()); });
+  Module->walk([&](Operation *Op) {
+    Walker.walk(Op->getAttrDictionary());
+    for (Type Ty : Op->getResultTypes())
+      Walker.walk(Ty);
+  });
+  for (DataSize &D : DataSizes) {
+    D.Size = current(D.Size);
+    D.AtMost = current(D.AtMost);
+    std::optional<std::string> Symbol = D.Size.asSymbol();
+    D.IsRead = !Symbol || Used.count(*Symbol);
+    if (!D.IsRead)
+      continue;
+    std::string Name = "size " + D.Size.str();
+    while (llvm::is_contained(Names, Name))
+      Name += "'";
+    Results.push_back(D.Count);
+    Names.push_back(Name);
+  }
+  // What nothing names is no size of the model.
+  shape::Facts Left;
+  for (const auto &[Name, F] : Facts.symbols())
+    if (llvm::none_of(DataSizes, [&, &Name = Name](const DataSize &D) {
+          return !D.IsRead && D.Size.asSymbol() == Name;
+        }))
+      Left.declare(Name, F);
+  for (const DataSize &D : DataSizes)
+    if (!D.IsRead)
+      Symbols.erase(*D.Size.asSymbol());
+  Facts = Left;
+}
+
+void Importer::markDataSizes(size_t First) {
+  for (const DataSize &D : DataSizes) {
+    if (!D.IsRead)
+      continue;
+    Main.setResultAttr(First, "graph.decides",
+                       DimsAttr::get(B.getContext(), {D.Size}));
+    Main.setResultAttr(First, "graph.at_most",
+                       DimsAttr::get(B.getContext(), {D.AtMost}));
+    ++First;
+  }
+}
+
+} // namespace kpc::onnx
