@@ -26,6 +26,17 @@ struct Rule;
 /// may be taken for; 0: no element of this type is a size.
 int64_t greatestSize(mlir::Type Element);
 
+/// A value of the model: built, or data that is built when an op asks for it.
+struct Entry {
+  Value Built;
+  const Tensor *Data = nullptr;
+  std::optional<Contents> Known;
+  bool Lost = false;
+  bool Absent = false; ///< an optional value that holds nothing
+  /// Of a sequence; it has no value of its own.
+  std::shared_ptr<const std::vector<Entry>> Items = {};
+};
+
 class Importer {
 public:
   Importer(mlir::MLIRContext &Context, const ImportOptions &Options,
@@ -53,6 +64,15 @@ public:
   void define(const std::string &Name, const Tensor &T) {
     Scopes.back()[Name].Data = &T;
   }
+  void define(const std::string &Name, Entry E) {
+    Scopes.back()[Name] = std::move(E);
+  }
+  /// What the name stands for, a sequence or an absent value too; null if a
+  /// fault in front left it without.
+  const Entry *entry(std::string_view Name) const {
+    const Entry *E = find(Name);
+    return E && !E->Lost ? E : nullptr;
+  }
   void lose(const std::string &Name);
   const Tensor &keep(Tensor T) { return Made.emplace_back(std::move(T)); }
   /// A constant, or a reference to the store.
@@ -67,6 +87,10 @@ public:
   std::optional<SmallVector<Value>>
   inlineGraph(const Graph &G, llvm::function_ref<void()> Define,
               NodeImport &Caller);
+
+  /// The same for values of any kind.
+  std::optional<std::vector<Entry>>
+  inlineEntries(const Graph &G, ArrayRef<Entry> Inputs, NodeImport &Caller);
 
   /// Emits an iteration: from its number and the carried values to the next
   /// ones, and behind them what is collected. None after a fault.
@@ -111,7 +135,8 @@ public:
   /// model computes. None, without a report, of others.
   std::optional<std::vector<Expr>> decideElements(NodeImport &N,
                                                   const std::string &Name);
-  /// Whether a size follows from an element of an input.
+  /// Whether a size follows from an element of an input or of a value that the
+  /// model computes.
   bool namesInputValue(const Expr &E) const;
   const shape::Facts &facts() const { return Facts; }
   const WeightStore &weights() const { return Weights; }
@@ -120,13 +145,6 @@ public:
   mlir::OpBuilder &builder() { return B; }
 
 private:
-  /// A value: built, or data that is built when an op asks for it.
-  struct Entry {
-    Value Built;
-    const Tensor *Data = nullptr;
-    std::optional<Contents> Known;
-    bool Lost = false;
-  };
   using Scope = std::unordered_map<std::string, Entry>;
 
   /// A loop's body or a branch that is being imported. What belongs to scopes
@@ -173,7 +191,12 @@ private:
   void reportNoDim(const std::string &What, const std::string &Name);
   /// An input's value that the user gives as text.
   void defineGivenValue(const ValueInfo &V, const std::string &Text);
+  bool mayInline(const Graph &G, NodeImport &Caller);
   void importNodes(const Graph &G);
+  /// The results of the function that one of the model's outputs is: several
+  /// where that is a sequence.
+  void addOutput(const ValueInfo &V, const std::string &Name, const Entry &E,
+                 SmallVector<Value> &Results, SmallVector<std::string> &Names);
   void importNode(const Node &N);
   void reportUnknown(const Node &N);
   /// Says what is wrong with a node some of whose inputs are lost, as far as
@@ -190,6 +213,8 @@ private:
   /// Forgets elements of inputs that no size depends on; notes the others.
   void keepInputValues(); ///< and what is required of sizes
   std::string declaredName(const std::string &Value, size_t Axis);
+  bool decideElements(NodeImport &N, Value V, const std::string &Name,
+                      std::vector<Expr> &Sizes);
   Expr addDataSize(NodeImport &N, Value Count, const Expr &AtMost,
                    const std::string &Wanted);
   void addDataSizes(SmallVector<Value> &Results,

@@ -62,57 +62,121 @@ Expr Importer::addDataSize(NodeImport &N, Value Count, const Expr &AtMost,
   return Size;
 }
 
-std::optional<std::vector<Expr>>
-Importer::decideElements(NodeImport &N, const std::string &Name) {
-  constexpr int64_t MostElements = 16; // sizes of a shape
-  if (Diags != &TheDiags || !Bodies.empty())
-    return std::nullopt;
-  Value V = value(Name, N);
-  if (!V)
-    return std::nullopt;
-  auto Element = dyn_cast<IntegerType>(Emitter::element(V));
+/// Sizes of a shape.
+static constexpr int64_t MostElements = 16;
+
+/// The number of elements, up to one more than may be sizes.
+static int64_t countOf(Value V) {
   int64_t Count = 1;
   for (const Expr &E : Emitter::dims(V))
     Count =
         std::min(Count, MostElements + 1) *
         std::min(E.asConstant().value_or(MostElements + 1), MostElements + 1);
-  if (!Element || Count > MostElements)
-    return std::nullopt;
-  std::vector<Expr> Sizes;
-  Value Flat = N.reshape(V, {Expr(Count)});
-  for (int64_t I = 0; Flat && I < Count; ++I) {
+  return Count;
+}
+
+bool Importer::decideElements(NodeImport &N, Value V, const std::string &Name,
+                              std::vector<Expr> &Sizes) {
+  if (std::optional<Contents> Known = Evaluator.contents(V);
+      Known && !Known->isReal()) {
+    llvm::append_range(Sizes, Known->Whole);
+    return true;
+  }
+  // Of a shape, some sizes are often known.
+  if (auto Concat = V.getDefiningOp<ConcatOp>();
+      Concat && Emitter::rank(V) == 1)
+    return llvm::all_of(Concat->getOperands(), [&](Value Part) {
+      return decideElements(N, Part, Name, Sizes);
+    });
+  Value Flat = N.reshape(V, {Expr(countOf(V))});
+  for (int64_t I = 0; Flat && I < countOf(V); ++I) {
     auto [It, New] =
         DecidedElements.try_emplace(std::pair(V.getAsOpaquePointer(), I));
-    if (New) {
-      It->second = addDataSize(N, N.sliceAxis(Flat, 0, I, 1),
-                               greatestSize(Element), Name + "_value");
-    }
+    if (New)
+      It->second =
+          addDataSize(N, N.sliceAxis(Flat, 0, I, 1),
+                      greatestSize(Emitter::element(V)), Name + "_value");
     Sizes.push_back(current(It->second));
   }
+  return static_cast<bool>(Flat);
+}
+
+std::optional<std::vector<Expr>>
+Importer::decideElements(NodeImport &N, const std::string &Name) {
+  if (Diags != &TheDiags || !Bodies.empty())
+    return std::nullopt;
+  Value V = value(Name, N);
+  if (!V || !isa<IntegerType>(Emitter::element(V)) || countOf(V) > MostElements)
+    return std::nullopt;
+  std::vector<Expr> Sizes;
+  if (!decideElements(N, V, Name, Sizes))
+    return std::nullopt;
   return Sizes;
 }
 
-/// Those that some type or op names, or that must be what another size is.
+namespace {
+/// What results need: ops, and the sizes that these name.
+class Needed {
+public:
+  Needed() {
+    Walker.addWalk([&](SymbolicTensorType Ty) { add(Ty.getDims()); });
+    Walker.addWalk([&](DimsAttr A) { add(A.getDims()); });
+  }
+  void add(ArrayRef<Expr> Sizes) {
+    for (const Expr &E : Sizes)
+      E.collectSymbols(Symbols);
+  }
+  void add(Value V) {
+    Walker.walk(V.getType());
+    SmallVector<Operation *> Work;
+    auto Visit = [&](Value Of) {
+      if (Operation *Op = Of.getDefiningOp(); Op && Ops.insert(Op).second)
+        Work.push_back(Op);
+    };
+    Visit(V);
+    while (!Work.empty())
+      Work.pop_back_val()->walk([&](Operation *Op) {
+        Walker.walk(Op->getAttrDictionary());
+        for (Type Ty : Op->getResultTypes())
+          Walker.walk(Ty);
+        for (Value Operand : Op->getOperands())
+          Visit(Operand);
+      });
+  }
+  std::set<std::string, std::less<>> Symbols;
+
+private:
+  llvm::DenseSet<Operation *> Ops;
+  mlir::AttrTypeWalker Walker;
+};
+} // namespace
+
+/// Those that the results need, or that must be what another size is.
 void Importer::addDataSizes(SmallVector<Value> &Results,
                             SmallVector<std::string> &Names) {
-  std::set<std::string, std::less<>> Used;
-  mlir::AttrTypeWalker Walker;
-  auto Collect = [&](ArrayRef<Expr> Sizes) {
-    for (const Expr &E : Sizes)
-      E.collectSymbols(Used);
-  };
-  Walker.addWalk([&](SymbolicTensorType Ty) { Collect(Ty.getDims()); });
-  Walker.addWalk([&](DimsAttr A) { Collect(A.getDims()); });
-  Module->walk([&](Operation *Op) {
-    Walker.walk(Op->getAttrDictionary());
-    for (Type Ty : Op->getResultTypes())
-      Walker.walk(Ty);
-  });
+  Needed Live;
+  for (Value Result : Results)
+    Live.add(Result);
+  for (const Requirement &R : Requirements)
+    Live.add({R.Left, R.Right});
+  // A number may be counted among what another one decides.
   for (DataSize &D : DataSizes) {
     D.Size = current(D.Size);
     D.AtMost = current(D.AtMost);
-    std::optional<std::string> Symbol = D.Size.asSymbol();
-    D.IsRead = !Symbol || Used.count(*Symbol);
+    D.IsRead = false;
+  }
+  for (bool More = true; More;) {
+    More = false;
+    for (DataSize &D : DataSizes) {
+      std::optional<std::string> Symbol = D.Size.asSymbol();
+      if (D.IsRead || (Symbol && !Live.Symbols.count(*Symbol)))
+        continue;
+      D.IsRead = More = true;
+      Live.add(D.Count);
+      Live.add(ArrayRef<Expr>(D.AtMost));
+    }
+  }
+  for (const DataSize &D : DataSizes) {
     if (!D.IsRead)
       continue;
     std::string Name = "size " + D.Size.str();

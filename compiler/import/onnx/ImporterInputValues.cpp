@@ -138,6 +138,10 @@ std::vector<std::string> Importer::inputsBehind(std::string_view Name) {
 bool Importer::namesInputValue(const Expr &E) const {
   std::set<std::string, std::less<>> Named;
   E.collectSymbols(Named);
+  for (const auto &[Place, Size] : DecidedElements)
+    if (std::optional<std::string> Symbol = current(Size).asSymbol();
+        Symbol && Named.count(*Symbol))
+      return true;
   return llvm::any_of(
       Named, [&](const std::string &Name) { return InputValues.count(Name); });
 }

@@ -62,11 +62,35 @@ Value NodeImport::input(size_t I) {
   if (!hasInput(I))
     return fail(Code::ImportArity,
                 "input " + std::to_string(I) + " is missing");
+  if (const Entry *E = entry(I); E && (E->Items || E->Absent))
+    return fail(Code::ImportValueType,
+                "input " + std::to_string(I) + " is " +
+                    (E->Items ? "a sequence"
+                              : "an optional value that is "
+                                "absent") +
+                    ", but should be a tensor");
   Value V = TheImporter.value(TheNode.Inputs[I], *this);
   // Reported where it was lost.
   if (!V)
     Failed = true;
   return V;
+}
+
+const Entry *NodeImport::entry(size_t I) {
+  return hasInput(I) ? TheImporter.entry(TheNode.Inputs[I]) : nullptr;
+}
+
+std::optional<std::vector<Entry>> NodeImport::sequence(size_t I) {
+  const Entry *E = entry(I);
+  if (E && E->Items)
+    return *E->Items;
+  if (hasInput(I) && !E)
+    Failed = true; // reported where it was lost
+  else
+    fail(hasInput(I) ? Code::ImportValueType : Code::ImportArity,
+         "input " + std::to_string(I) +
+             (hasInput(I) ? " is no sequence" : " is missing"));
+  return std::nullopt;
 }
 
 const Contents *NodeImport::contents(size_t I) {
@@ -311,6 +335,11 @@ void NodeImport::result(size_t I, Value V) {
   }
   if (wants(I))
     TheImporter.define(TheNode.Outputs[I], V);
+}
+
+void NodeImport::result(size_t I, const Entry &E) {
+  if (wants(I))
+    TheImporter.define(TheNode.Outputs[I], E);
 }
 
 void NodeImport::result(size_t I, Contents C) {

@@ -23,6 +23,7 @@ static std::vector<const Rule *> collectRules() {
                                 movementRules(),
                                 indexingRules(),
                                 selectionRules(),
+                                sequenceRules(),
                                 reductionRules(),
                                 normalizationRules(),
                                 convolutionRules(),
