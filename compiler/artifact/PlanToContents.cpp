@@ -14,6 +14,7 @@
 #include "compiler/artifact/SizeAssumptions.h"
 #include "dialects/plan/DataSizes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <set>
 
@@ -88,8 +89,8 @@ private:
                     const CompiledKernel &Kernel);
   artifact::Kernel describeKernel(StringRef Symbol, StringRef Of,
                                   const CompiledKernel &Kernel);
-  void addKernel(artifact::Kernel K) {
-    KernelIndex[K.Symbol] = T.Kernels.size();
+  void addKernel(StringRef Symbol, artifact::Kernel K) {
+    KernelIndex[Symbol.str()] = T.Kernels.size();
     T.Kernels.push_back(std::move(K));
   }
 
@@ -105,19 +106,20 @@ llvm::Error TargetBuilder::addHostCode() {
   if (Compiled.Kernels.empty())
     return llvm::Error::success();
   std::vector<StringRef> Objects;
-  Objects.reserve(Compiled.Kernels.size());
+  llvm::StringSet<> Entries;
   for (const auto &[Symbol, Kernel] : Compiled.Kernels)
-    Objects.push_back(Kernel.Code);
+    if (Entries.insert(Kernel.Entry).second)
+      Objects.push_back(Kernel.Code);
   auto Image = codegen::linkHostImage(Objects);
   if (!Image)
     return Image.takeError();
   for (const auto &[Symbol, Kernel] : Compiled.Kernels) {
-    auto Offset = Image->Symbols.find(Symbol);
+    auto Offset = Image->Symbols.find(Kernel.Entry);
     if (Offset == Image->Symbols.end())
       return createStringError("the image lacks kernel '" + Symbol + "'");
     artifact::Kernel K = describeKernel(Symbol, Symbol, Kernel);
     K.Entry = Offset->second;
-    addKernel(std::move(K));
+    addKernel(Symbol, std::move(K));
   }
   T.Modules.push_back({std::move(Image->Bytes), {}});
   return llvm::Error::success();
@@ -141,7 +143,7 @@ artifact::Kernel TargetBuilder::describeKernel(StringRef Symbol, StringRef Of,
   ModuleOp Plan = Compiled.Plan;
   auto Func = Plan.lookupSymbol<func::FuncOp>(Of);
   artifact::Kernel K;
-  K.Symbol = Symbol;
+  K.Symbol = Kernel.Entry;
   KernelUse Use;
   if (auto Found = Uses.find(Of.str()); Found != Uses.end())
     Use = Found->second;
@@ -150,7 +152,7 @@ artifact::Kernel TargetBuilder::describeKernel(StringRef Symbol, StringRef Of,
                   Symbol.drop_front(Of.size()).str();
   for (StringRef Node : Use.Nodes)
     K.SourceNodes.push_back(Node.str());
-  K.Precision = precisionOf(Func);
+  K.Precision = precisionOf(Func, Kernel);
   for (Type Argument : Func.getArgumentTypes())
     K.Params.push_back(isa<MemRefType>(Argument) ? artifact::ParamKind::Buffer
                                                  : artifact::ParamKind::Size);
@@ -173,7 +175,7 @@ void TargetBuilder::addGpuKernel(StringRef Symbol, StringRef Of,
     M.Ptx = Kernel.Ptx;
   T.Modules.push_back(std::move(M));
   T.LeastDriver = std::max<uint32_t>(T.LeastDriver, Kernel.LeastDriver);
-  addKernel(std::move(K));
+  addKernel(Symbol, std::move(K));
 }
 
 Expected<artifact::Target>

@@ -12,6 +12,10 @@
 #include "compiler/cache/Cache.h"
 #include "compiler/workers/WorkerPool.h"
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+
 using namespace kpc;
 
 namespace {
@@ -23,7 +27,6 @@ std::string keyOf(const KernelJob &Job) {
       .add(Version)
       .add(buildId())
       .add(Job.Target)
-      .add(Job.Symbol)
       .add(Job.Text)
       .add(Job.Listing)
       .add(Job.LineInfo ? "lines" : "")
@@ -94,6 +97,40 @@ void reportFailure(const KernelJob &Job, const JobResult &Result,
   Error.hint("replay it: " + Report.ReplayCommand);
 }
 
+/// Has workers compile the jobs at the places of `Missing`.
+void compileMissing(const std::vector<KernelJob> &Jobs,
+                    const std::vector<std::string> &Keys,
+                    llvm::ArrayRef<size_t> Missing,
+                    const CompileOptions &Options, Cache &Store,
+                    Diagnostics &Diags, CompileReport &Report,
+                    std::vector<std::optional<CompiledKernel>> &Results) {
+  std::vector<std::string> Messages;
+  Messages.reserve(Missing.size());
+  for (size_t I : Missing)
+    Messages.push_back(Jobs[I].encode());
+  WorkerPoolOptions PoolOptions = poolOptions(Options);
+  if (Options.Progress)
+    PoolOptions.Progress = [&](size_t Done, size_t Total) {
+      Options.Progress("kernels", Done, Total);
+    };
+  WorkerPool Pool(PoolOptions);
+  std::vector<JobResult> Replies = Pool.run(Messages);
+  for (auto [I, Reply] : llvm::zip_equal(Missing, Replies)) {
+    if (Reply.ok())
+      Results[I] = CompiledKernel::decode(Reply.Output);
+    if (Results[I])
+      Store.store(Keys[I], Reply.Output);
+    else
+      reportFailure(Jobs[I], Reply, PoolOptions, Diags, Report);
+  }
+  Store.trim();
+  if (const std::string &Why = Store.statistics().WriteError; !Why.empty()) {
+    std::string Note = "nothing is kept in the cache: " + Why;
+    if (Report.Notes.empty() || Report.Notes.back() != Note)
+      Report.Notes.push_back(Note);
+  }
+}
+
 } // namespace
 
 std::vector<std::optional<CompiledKernel>>
@@ -103,42 +140,27 @@ kpc::compileBatch(const std::vector<KernelJob> &Jobs,
   Cache Store({.Folder = Options.CacheFolder});
   std::vector<std::optional<CompiledKernel>> Results(Jobs.size());
   Hits.assign(Jobs.size(), false);
-  std::vector<std::string> Keys, Messages;
-  std::vector<size_t> Missing;
+  std::vector<std::string> Keys;
+  std::vector<size_t> Missing, Same(Jobs.size());
+  llvm::StringMap<size_t> FirstOfKey;
   for (size_t I = 0; I < Jobs.size(); ++I) {
     Keys.push_back(keyOf(Jobs[I]));
+    Same[I] = FirstOfKey.try_emplace(Keys.back(), I).first->second;
+    if (Same[I] != I)
+      continue;
     if (std::optional<std::string> Bytes = Store.find(Keys.back()))
       Results[I] = CompiledKernel::decode(*Bytes);
     Hits[I] = Results[I].has_value();
-    if (!Hits[I]) {
+    if (!Hits[I])
       Missing.push_back(I);
-      Messages.push_back(Jobs[I].encode());
-    }
   }
-  if (Missing.empty())
-    return Results;
-
-  WorkerPoolOptions PoolOptions = poolOptions(Options);
-  if (Options.Progress)
-    PoolOptions.Progress = [&](size_t Done, size_t Total) {
-      Options.Progress("kernels", Done, Total);
-    };
-  WorkerPool Pool(PoolOptions);
-  std::vector<JobResult> Replies = Pool.run(Messages);
-  for (size_t R = 0; R < Replies.size(); ++R) {
-    size_t I = Missing[R];
-    if (Replies[R].ok())
-      Results[I] = CompiledKernel::decode(Replies[R].Output);
+  if (!Missing.empty())
+    compileMissing(Jobs, Keys, Missing, Options, Store, Diags, Report, Results);
+  for (size_t I = 0; I < Jobs.size(); ++I) {
+    Results[I] = Results[Same[I]];
+    Hits[I] = Hits[Same[I]];
     if (Results[I])
-      Store.store(Keys[I], Replies[R].Output);
-    else
-      reportFailure(Jobs[I], Replies[R], PoolOptions, Diags, Report);
-  }
-  Store.trim();
-  if (const std::string &Why = Store.statistics().WriteError; !Why.empty()) {
-    std::string Note = "nothing is kept in the cache: " + Why;
-    if (Report.Notes.empty() || Report.Notes.back() != Note)
-      Report.Notes.push_back(Note);
+      Results[I]->Entry = Jobs[I].Entry;
   }
   return Results;
 }

@@ -28,7 +28,12 @@
 namespace kpc {
 
 struct KernelJob {
+  /// In the plan: of the model's nodes. Messages name it, code does not.
   std::string Symbol;
+  /// For the driver alone: the function's name in `Text` and in the code. It
+  /// follows from what the kernel computes, so that a cache entry serves every
+  /// model that has the kernel.
+  std::string Entry;
   std::string Target; ///< a name of compiler/target
   std::string Text;   ///< the kernel in linalg form, MLIR
   /// "" for machine code, or what --emit asks of a kernel: tile, nvvm, llvm,
@@ -58,6 +63,8 @@ struct KernelJob {
 };
 
 struct CompiledKernel {
+  /// For the driver alone: the job's.
+  std::string Entry;
   std::string Code; ///< host: an ELF object; GPU: a cubin, or empty
   std::string Ptx;
   std::string Listing;

@@ -10,6 +10,7 @@
 #include "compiler/Listing.h"
 #include "compiler/artifact/KernelUses.h"
 #include "compiler/kernels/KernelBatch.h"
+#include "compiler/kernels/KernelText.h"
 #include "compiler/kernels/KernelVariants.h"
 #include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -98,9 +99,10 @@ std::vector<KernelJob> KernelPhase::jobsFor(ModuleOp Module,
     Job.LineInfo = T.isGpu() && Options.LineInfo;
     if (auto Rules = Schedules.find(Module); Rules != Schedules.end())
       Job.Schedule = Rules->second.find(T, Job.Symbol);
-    Job.Text = textOf(Kernel);
-    if (auto Launch = FirstLaunch.find(Job.Symbol); Launch != FirstLaunch.end())
-      Job.ChosenFor = chosenFor(Kernel, Launch->second);
+    plan::LaunchOp Launch = FirstLaunch.lookup(Job.Symbol);
+    if (Launch)
+      Job.ChosenFor = chosenFor(Kernel, Launch);
+    setText(Job, Kernel, Launch);
     Jobs.push_back(std::move(Job));
   }
   return Jobs;

@@ -8,6 +8,7 @@
 
 #include "compiler/kernels/KernelVariants.h"
 
+#include "compiler/kernels/KernelText.h"
 #include "dialects/kernel/Kernel.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "passes/kernels/gpu/GpuBuilder.h"
@@ -159,13 +160,6 @@ std::string wordsFor(ArrayRef<SizeBounds> Where, ArrayRef<shape::Expr> Sizes) {
 
 } // namespace
 
-std::string kpc::textOf(func::FuncOp Kernel) {
-  std::string Text;
-  llvm::raw_string_ostream Stream(Text);
-  Kernel->print(Stream, OpPrintingFlags().useLocalScope());
-  return Text;
-}
-
 std::string kpc::chosenFor(func::FuncOp Kernel, plan::LaunchOp Launch) {
   ArrayRef<shape::Expr> Sizes = Launch.getSizes().getDims();
   unsigned First = Kernel.getNumArguments() - Sizes.size();
@@ -234,8 +228,7 @@ std::vector<KernelJob> VariantFinder::jobsFor(const KernelJob &Base) {
     Job.Symbol = unusedSymbol(Base.Symbol, Number);
     Job.TriesNext = false; // the kernel for all sizes serves its sizes instead
     OwningOpRef<func::FuncOp> Func = Builder.build(V);
-    Func->setSymName(Job.Symbol);
-    Job.Text = textOf(*Func);
+    setText(Job, *Func, First);
     Job.VariantOf = Base.Symbol;
     Job.WhereText = wordsFor(V.Where, First.getSizes().getDims());
     Job.ChosenFor = chosenFor(*Func, First);

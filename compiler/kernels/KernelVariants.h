@@ -27,9 +27,6 @@
 
 namespace kpc {
 
-/// A kernel as a worker reads it.
-std::string textOf(mlir::func::FuncOp Kernel);
-
 /// The sizes that a kernel's schedule is chosen for, by what the launch gives:
 /// "batch*seq=2048, seq=128". Of a variant they may lie outside of what it is
 /// for: a schedule that is the best nowhere there can be the best elsewhere.

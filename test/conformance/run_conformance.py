@@ -103,8 +103,8 @@ class Runner:
         model = onnx_files.read_model(folder / "model.onnx")
         artifact = work / "model.kpc"
         options = compile_options(model, folder)
-        compiled = self.call("compile", folder / "model.onnx", "--arch", self.arch, "-o", artifact, "--cache-dir",
-                             self.cache, "--quiet", *options)
+        compiled = self.call("compile", folder / "model.onnx", "--arch", self.arch, "--precision", "fp32", "-o", artifact,
+                             "--cache-dir", self.cache, "--quiet", *options)
         if self.with_check:
             problem = self.check_disagrees(folder, compiled, options)
             if problem:

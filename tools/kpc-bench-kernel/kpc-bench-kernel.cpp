@@ -321,6 +321,7 @@ int main(int ArgumentCount, char **ArgumentTexts) {
   llvm::Expected<CompiledKernel> Compiled = compileKernel(Job);
   if (!Compiled)
     return fail(llvm::toString(Compiled.takeError()));
+  Compiled->Entry = Job.Symbol;
   std::vector<TargetKernels> Kernels(1);
   Kernels[0].Target = &T;
   Kernels[0].Plan = *Plan;

@@ -123,12 +123,12 @@ def chain():
                                  [onnx.floats("w", [2, 2], [0.5, -1.0, 2.0, 0.25])]))
 
 
-def bent(last="Sin", weight=0.5):
+def bent(last="Sin", weight=0.5, prefix=""):
     """Three kernels in a row; the middle one ends with a sine, or what is given."""
-    nodes = [onnx.node("MatMul", ["x", "w"], ["a"], name="first"),
-             onnx.node("MatMul", ["a", "w"], ["b"], name="second"),
-             onnx.node(last, ["b"], ["c"], name="bend"),
-             onnx.node("MatMul", ["c", "w"], ["y"], name="third")]
+    nodes = [onnx.node("MatMul", ["x", "w"], ["a"], name=prefix + "first"),
+             onnx.node("MatMul", ["a", "w"], ["b"], name=prefix + "second"),
+             onnx.node(last, ["b"], ["c"], name=prefix + "bend"),
+             onnx.node("MatMul", ["c", "w"], ["y"], name=prefix + "third")]
     return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["batch", 2])], [onnx.value_info("y", ["batch", 2])],
                                  [onnx.floats("w", [2, 2], [weight, -1.0, 2.0, 0.25])]))
 
@@ -233,6 +233,7 @@ MODELS = {
     "bent": bent(),
     "bent-weight": bent(weight=0.75),
     "bent-node": bent(last="Cos"),
+    "bent-names": bent(prefix="decoder/"),
     "sub": two_inputs(),
     "settled": settled(),
     "pyramid": pyramid(),

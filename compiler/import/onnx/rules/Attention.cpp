@@ -169,7 +169,7 @@ Value Attention::allowed() {
   bool Positions = Causal || Left >= 0 || Right >= 0;
   Expr Queries = N.dims(Q)[2], Keys = N.dims(K)[2];
   Value Seen;
-  auto both = [&](Value A) { Seen = Seen ? N.binary<AndOp>(Seen, A) : A; };
+  auto Both = [&](Value A) { Seen = Seen ? N.binary<AndOp>(Seen, A) : A; };
   Value Key = N.iota({Queries, Keys}, 1, N.i64());
   Value Count = Valid ? N.reshape(N.cast(Valid, N.i64()),
                                   {N.dims(Q)[0], Expr(1), Expr(1), Expr(1)})
@@ -181,25 +181,25 @@ Value Attention::allowed() {
       Behind = N.add(Behind, N.sub(Count, N.sizeScalar(Queries, N.i64())));
     else if (PastKey)
       Behind = N.add(Behind, N.sizeScalar(N.dims(PastKey)[2], N.i64()));
-    auto atLeast = [&](int64_t Least) {
-      both(N.compare(Predicate::ge, Behind, N.scalarInt(Least, N.i64())));
+    auto AtLeast = [&](int64_t Least) {
+      Both(N.compare(Predicate::ge, Behind, N.scalarInt(Least, N.i64())));
     };
     if (Causal)
-      atLeast(0);
+      AtLeast(0);
     if (Right >= 0)
-      atLeast(-Right);
+      AtLeast(-Right);
     if (Left >= 0)
-      both(N.compare(Predicate::le, Behind, N.scalarInt(Left, N.i64())));
+      Both(N.compare(Predicate::le, Behind, N.scalarInt(Left, N.i64())));
   }
   if (Valid)
-    both(N.compare(Predicate::lt, Key, Count));
+    Both(N.compare(Predicate::lt, Key, Count));
   return Seen;
 }
 
 /// What is added to the scores; null where nothing is.
 Value Attention::bias() {
   Value Sum;
-  auto hidden = [&](Value Seen) {
+  auto Hidden = [&](Value Seen) {
     return N.select(Seen, N.like(0, Q), N.like(-INFINITY, Q));
   };
   if (Mask) {
@@ -208,10 +208,10 @@ Value Attention::bias() {
     Mask = paddedMask(N.dims(K)[2]);
     if (!Mask)
       return {};
-    Sum = graph::isBool(N.element(Mask)) ? hidden(Mask) : Mask;
+    Sum = graph::isBool(N.element(Mask)) ? Hidden(Mask) : Mask;
   }
   if (Value Seen = allowed()) {
-    Value Positions = hidden(Seen);
+    Value Positions = Hidden(Seen);
     Sum = Sum ? N.add(Sum, Positions) : Positions;
   }
   return Sum;
@@ -269,7 +269,10 @@ Value Attention::oneOp() {
     return {};
   Value Bias, Seen;
   if (Mask) {
-    if (N.rank(Mask) < 1 || !(Mask = paddedMask(N.dims(K)[2])))
+    if (N.rank(Mask) < 1)
+      return {};
+    Mask = paddedMask(N.dims(K)[2]);
+    if (!Mask)
       return {};
     bool Bools = graph::isBool(N.element(Mask));
     if (!Bools && N.element(Mask) != N.element(Q))
