@@ -129,16 +129,13 @@ static std::optional<Expr> topCount(NodeImport &N, Value X, int64_t Axis) {
   return std::nullopt;
 }
 
-PairOrder comparePairs(NodeImport &N, Value Rows, Value Own, Value Other,
-                       bool Largest) {
+PairOrder comparePairs(NodeImport &N, Value Own, Value Other, bool Largest) {
   PairOrder O{N.compare(Largest ? Predicate::gt : Predicate::lt, Other, Own),
               N.compare(Predicate::eq, Other, Own)};
-  if (!Rows || !N.isFloat(Rows))
+  if (!Own || !Other || !N.isFloat(Own))
     return O;
-  int64_t Last = N.rank(Rows) - 1;
-  Value IsNan = N.build(IsNanOp::getOperationName(), {Rows}, {});
-  Value OwnNan = N.unsqueeze(IsNan, {Last + 1}),
-        OtherNan = N.unsqueeze(IsNan, {Last});
+  Value OwnNan = N.build(IsNanOp::getOperationName(), {Own}, {}),
+        OtherNan = N.build(IsNanOp::getOperationName(), {Other}, {});
   Value First = Largest ? OtherNan : OwnNan,
         Second = Largest ? OwnNan : OtherNan;
   O.Ahead = N.binary<OrOp>(O.Ahead, N.binary<AndOp>(First, N.notOf(Second)));
@@ -181,7 +178,7 @@ static void importTopK(NodeImport &N) {
   std::swap(Perm[static_cast<size_t>(Axis)], Perm.back());
   Value Rows = N.transpose(X, Perm);
   Value Own = N.unsqueeze(Rows, {Last + 1}), Other = N.unsqueeze(Rows, {Last});
-  PairOrder O = comparePairs(N, Rows, Own, Other, Largest);
+  PairOrder O = comparePairs(N, Own, Other, Largest);
   Dims Square = {Size, Size};
   Value Earlier = N.compare(Predicate::lt, N.iota(Square, 1, N.i64()),
                             N.iota(Square, 0, N.i64()));

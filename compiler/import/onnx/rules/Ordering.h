@@ -19,10 +19,7 @@ struct PairOrder {
 
 /// The places of a row are a permutation only under a total order, and a
 /// comparison with NaN is false: NaN is therefore the greatest, equal to NaN.
-/// `Own` and `Other` are `Rows` with a size of 1 behind and in front of its
-/// last one.
-PairOrder comparePairs(NodeImport &N, Value Rows, Value Own, Value Other,
-                       bool Largest);
+PairOrder comparePairs(NodeImport &N, Value Own, Value Other, bool Largest);
 
 /// Each element's place in the order is the number of elements before it: all
 /// pairs are compared, so rows must be short. Reports one that is not.

@@ -140,7 +140,7 @@ static void importNonZero(NodeImport &N) {
 /// in which they differ.
 static PairOrder compareRows(NodeImport &N, Value Rows) {
   Value Own = N.unsqueeze(Rows, {1}), Other = N.unsqueeze(Rows, {0});
-  PairOrder O = comparePairs(N, Rows, Own, Other, /*Largest=*/false);
+  PairOrder O = comparePairs(N, Own, Other, /*Largest=*/false);
   Value Differs = N.cast(N.notOf(O.Equal), N.i32());
   Value Most = N.reduce(ReduceKind::max, Differs, {2});
   Value First = N.argReduce(ReduceKind::max, Differs, 2, /*SelectLast=*/false);
@@ -153,7 +153,7 @@ static PairOrder compareRows(NodeImport &N, Value Rows) {
 }
 
 static PairOrder compareElements(NodeImport &N, Value X) {
-  return comparePairs(N, X, N.unsqueeze(X, {1}), N.unsqueeze(X, {0}),
+  return comparePairs(N, N.unsqueeze(X, {1}), N.unsqueeze(X, {0}),
                       /*Largest=*/false);
 }
 
@@ -310,10 +310,16 @@ takeBoxes(NodeImport &N, Value All, Value Left, Value Threshold,
           ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
     Value Scores = Carried[0];
     Value Gone = N.like(-std::numeric_limits<double>::infinity(), Scores);
-    Value Best = N.cast(
-        N.argReduce(ReduceKind::max, Scores, 2, /*SelectLast=*/false), N.i64());
-    Value Taken =
-        N.compare(Predicate::gt, N.reduce(ReduceKind::max, Scores, {2}), Gone);
+    // The first of the highest. As two plain reductions, which GPUs do with a
+    // block for each row; the place of a greatest element has one thread.
+    Value Highest = N.reduce(ReduceKind::max, Scores, {2}, /*KeepDims=*/true);
+    Value Places = N.iota(N.dims(Scores), 2, N.i64());
+    Value Best =
+        N.reduce(ReduceKind::min,
+                 N.select(N.compare(Predicate::eq, Scores, Highest), Places,
+                          N.sizeScalar(N.dims(Scores)[2] - 1, N.i64())),
+                 {2});
+    Value Taken = N.compare(Predicate::gt, Highest, Gone);
     auto Own = [&](Value Corner) {
       return N.unsqueeze(N.gatherElements(Corner, Best, 1), {2});
     };
@@ -322,15 +328,12 @@ takeBoxes(NodeImport &N, Value All, Value Left, Value Threshold,
                Own(Given.Right)};
     Boxes B = {Each(Given.Top), Each(Given.Left), Each(Given.Bottom),
                Each(Given.Right)};
-    if (!Scores || !Best || !A.Top)
-      return std::nullopt;
-    Value IsBest = N.compare(Predicate::eq, N.iota(N.dims(Scores), 2, N.i64()),
-                             N.unsqueeze(Best, {2}));
+    Value IsBest = N.compare(Predicate::eq, Places, N.unsqueeze(Best, {2}));
     Value Next = N.select(N.binary<OrOp>(overlaps(N, A, B, Threshold), IsBest),
                           Gone, Scores);
-    if (!Next)
+    if (!Next || !Best || !Taken)
       return std::nullopt;
-    return SmallVector<Value>{Next, Best, Taken};
+    return SmallVector<Value>{Next, Best, N.reshape(Taken, N.dims(Best))};
   };
   bool InOrder[] = {false, false};
   std::optional<SmallVector<Value>> Results =
@@ -360,9 +363,10 @@ static void importNonMaxSuppression(NodeImport &N) {
                                   ", but scores " + typeText(Scores.getType()));
     return;
   }
-  // Finite, so that minus infinity is none of the model's own.
-  constexpr double Lowest = std::numeric_limits<float>::lowest();
-  Value Left = N.max(Scores, N.like(Lowest, Scores));
+  // Finite, so that minus infinity is none of the model's own; NaN is the last.
+  Value Lowest = N.like(std::numeric_limits<float>::lowest(), Scores);
+  Value Left =
+      N.select(N.compare(Predicate::gt, Scores, Lowest), Scores, Lowest);
   if (N.hasInput(4))
     Left = N.select(N.compare(Predicate::gt, Scores, scalarInput(N, 4)), Left,
                     N.like(-std::numeric_limits<double>::infinity(), Scores));
