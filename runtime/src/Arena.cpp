@@ -324,7 +324,13 @@ static uint64_t packStages(std::vector<ArenaItem> &Items, uint64_t LiveBytes) {
 
 std::optional<ArenaPlan> packArena(std::vector<ArenaItem> &Items, bool Reuse) {
   ArenaPlan Plan;
-  for (ArenaItem &Item : Items) {
+  std::vector<uint32_t> ByStage(Items.size());
+  std::iota(ByStage.begin(), ByStage.end(), 0);
+  std::stable_sort(ByStage.begin(), ByStage.end(), [&](uint32_t A, uint32_t B) {
+    return Items[A].Stage < Items[B].Stage;
+  });
+  for (uint32_t Index : ByStage) {
+    ArenaItem &Item = Items[Index];
     if (Item.Size > LargestSum)
       return std::nullopt;
     Item.Offset = Plan.SumBytes = roundUp(Plan.SumBytes, alignmentOf(Item));

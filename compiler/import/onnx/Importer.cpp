@@ -595,6 +595,7 @@ void Importer::finish(const Model &M) {
   for (const ValueInfo &V : M.Main.Outputs)
     if (const Entry *E = entry(V.Name))
       addOutput(V, V.Name, *E, Results, Names);
+  reportIdleOutputDims();
   size_t Own = Results.size();
   addDataSizes(Results, Names);
   func::ReturnOp::create(B, Main.getLoc(), Results);

@@ -213,6 +213,10 @@ private:
   /// Forgets elements of inputs that no size depends on; notes the others.
   void keepInputValues(); ///< and what is required of sizes
   std::string declaredName(const std::string &Value, size_t Axis);
+  /// Names that the model has for dims of outputs, which data may decide.
+  void collectOutputDims(const Graph &G);
+  /// Faults of --dim: names of outputs' dims that are no size.
+  void reportIdleOutputDims();
   bool decideElements(NodeImport &N, Value V, const std::string &Name,
                       std::vector<Expr> &Sizes);
   Expr addDataSize(NodeImport &N, Value Count, const Expr &AtMost,
@@ -251,6 +255,7 @@ private:
   /// What the user says of dims, by the name each has.
   std::map<std::string, shape::SymbolFacts, std::less<>> GivenDims;
   DimNames InputDims;
+  std::set<std::string, std::less<>> OutputDims;
   /// Sizes that are elements of inputs: the input and the element.
   std::map<std::string, std::pair<std::string, int64_t>, std::less<>>
       InputValues;

@@ -31,6 +31,24 @@ std::string Importer::declaredName(const std::string &Value, size_t Axis) {
   return Name && !Symbols.count(*Name) ? plainName(*Name) : "";
 }
 
+void Importer::collectOutputDims(const Graph &G) {
+  auto Collect = [&](const ValueInfo &V) {
+    for (size_t I = 0; V.Shape && I < V.Shape->size(); ++I)
+      if (const Dim &D = (*V.Shape)[I]; hasName(D))
+        OutputDims.insert(plainName(std::get<std::string>(D)));
+  };
+  for (const ValueInfo &V : G.Outputs)
+    Collect(V);
+  for (const auto &[Name, V] : G.Values)
+    Collect(V);
+}
+
+void Importer::reportIdleOutputDims() {
+  for (const auto &[Name, F] : Options.Dims)
+    if (OutputDims.count(Name) && !Symbols.count(Name))
+      reportNoDim("dim", Name);
+}
+
 std::optional<Expr> Importer::decideSize(NodeImport &N, Value Count,
                                          const Expr &AtMost, size_t Axis) {
   // What a probe guesses must not become a size of the model.
@@ -57,7 +75,16 @@ Expr Importer::addDataSize(NodeImport &N, Value Count, const Expr &AtMost,
   std::string Name = freshSymbol(Wanted);
   Expr Size = Expr::symbol(Name);
   Symbols.emplace(Name, Size);
-  Facts.declare(Name, {.Min = 0, .Max = Facts.range(AtMost).Max});
+  shape::SymbolFacts Known;
+  if (auto It = GivenDims.find(Name); It != GivenDims.end())
+    Known = It->second;
+  Known.Max = std::max(Known.Min, std::min(Known.Max, Facts.range(AtMost).Max));
+  if (Known.Optimum)
+    Known.Optimum = std::min(*Known.Optimum, Known.Max);
+  if (Known.Min == Known.Max)
+    Symbols[Name] = Size = Expr(Known.Min);
+  else
+    Facts.declare(Name, Known);
   DataSizes.push_back({N.reshape(N.cast(Count, N.i64()), {}), Size, AtMost});
   return Size;
 }

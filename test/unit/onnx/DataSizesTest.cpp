@@ -64,6 +64,36 @@ TEST(DataSizes, AValueThatTheModelComputesIsASize) {
   EXPECT_EQ(decided(I), "k_value at most 2147483647");
 }
 
+TEST(DataSizes, ARangeMayBeGiven) {
+  ModelProto M = nonZero();
+  auto *Shape = M.mutable_graph()
+                    ->mutable_output(0)
+                    ->mutable_type()
+                    ->mutable_tensor_type()
+                    ->mutable_shape();
+  Shape->add_dim()->set_dim_value(2);
+  Shape->add_dim()->set_dim_param("found");
+  M.mutable_graph()
+      ->mutable_output(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->set_elem_type(7);
+  ImportOptions Options;
+  Options.Dims["found"] = {.Min = 1, .Max = 9};
+  Imported I(M, Options);
+  EXPECT_EQ(I.result(), "!graph.tensor<[2, found], i64>");
+  ASSERT_TRUE(I.Module);
+  shape::Facts Facts = graph::symbolFacts(*I.Module);
+  EXPECT_EQ(Facts.range(shape::Expr::symbol("found")), (shape::Interval{1, 9}));
+  Options.Dims["found"] = {.Min = 3, .Max = 3};
+  Imported Fixed(M, Options);
+  EXPECT_EQ(Fixed.result(), "!graph.tensor<[2, 3], i64>");
+  EXPECT_EQ(decided(Fixed), "3 at most d1*2");
+  Options.Dims["lost"] = {};
+  EXPECT_NE(Imported(M, Options).Diags.text().find("has no dim 'lost'"),
+            std::string::npos);
+}
+
 TEST(DataSizes, Messages) {
   ModelProto Scalar = model();
   input(Scalar, "x", {});
