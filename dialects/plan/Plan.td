@@ -92,9 +92,19 @@ def Plan_OutputOp : Plan_Port<"output", "An output of the model, in the order of
     %past = plan.input "past" : !graph.tensor<[batch, 8, 1024, 64], f16>
     %y = plan.output "present" takes 0 : !graph.tensor<[batch, 8, 1024, 64], f16>
     ```
+
+    `decides` makes it no output of the caller's, but a number that a run reads
+    back: the size that data decides. `at_most` is the greatest that it can be.
+    Such outputs are behind all others.
+
+    ```mlir
+    %n = plan.output "found" decides <[found]> at_most <["rows*4"]> : !graph.tensor<[], i64>
+    ```
   }];
-  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$takes, OptionalAttr<TypeAttrOf<Graph_Tensor>>:$as);
-  let assemblyFormat = "$name (`takes` $takes^)? (`as` $as^)? attr-dict `:` type($buffer)";
+  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$takes, OptionalAttr<TypeAttrOf<Graph_Tensor>>:$as,
+                       OptionalAttr<Graph_DimsAttr>:$decides, OptionalAttr<Graph_DimsAttr>:$at_most);
+  let assemblyFormat = [{$name (`takes` $takes^)? (`as` $as^)? (`decides` $decides^)? (`at_most` $at_most^)?
+                         attr-dict `:` type($buffer)}];
 }
 def Plan_Fixed   : I32EnumAttrCase<"fixed", 0>;
 def Plan_Dynamic : I32EnumAttrCase<"dynamic", 1>;

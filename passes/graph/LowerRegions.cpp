@@ -57,7 +57,8 @@ namespace kpc::graph {
 
 namespace {
 
-constexpr StringLiteral NameAttr = "graph.name";
+constexpr StringLiteral NameAttr = "graph.name", DecidesAttr = "graph.decides",
+                        AtMostAttr = "graph.at_most";
 
 /// A name that linkers and PTX accept.
 std::string symbolFor(StringRef Name) {
@@ -214,10 +215,12 @@ void PlanBuilder::declareOutputs() {
   for (auto [I, Result] : llvm::enumerate(Return->getOperands())) {
     auto Name = Main.getResultAttrOfType<StringAttr>(I, NameAttr);
     std::string Text = Name ? Name.str() : "output" + std::to_string(I);
-    Value Output =
-        plan::OutputOp::create(B, Return->getLoc(), Result.getType(), Text,
-                               /*takes=*/IntegerAttr(),
-                               Main.getResultAttrOfType<TypeAttr>(I, PortAttr));
+    Value Output = plan::OutputOp::create(
+        B, Return->getLoc(), Result.getType(), Text,
+        /*takes=*/IntegerAttr(),
+        Main.getResultAttrOfType<TypeAttr>(I, PortAttr),
+        Main.getResultAttrOfType<DimsAttr>(I, DecidesAttr),
+        Main.getResultAttrOfType<DimsAttr>(I, AtMostAttr));
     if (BlockArgument Kept = keptArgument(Result);
         Kept && Result.hasOneUse() && Taken.insert(Kept).second)
       Output.getDefiningOp<plan::OutputOp>().setTakes(Kept.getArgNumber());

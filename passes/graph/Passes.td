@@ -366,6 +366,15 @@ def AllowTf32 : Pass<"allow-tf32", "::mlir::ModuleOp"> {
   ];
 }
 
+def OrderBySizes : Pass<"order-by-sizes", "::mlir::ModuleOp"> {
+  let summary = "Puts steps that need a size that data decides behind those that count it";
+  let description = [{
+    Of a plan without such sizes nothing changes. Of others, steps keep their
+    order but for those that a step in front does not have to wait for.
+  }];
+  let dependentDialects = ["::kpc::plan::PlanDialect"];
+}
+
 def SetLiveIntervals : Pass<"set-live-intervals", "::mlir::ModuleOp"> {
   let summary = "Writes the live interval and the arena class of each buffer into the plan";
   let description = [{

@@ -208,7 +208,9 @@ OwningOpRef<ModuleOp> Bench::plan() {
       if (Buffers && Buffers.isWritten(I))
         Writes.push_back(plan::OutputOp::create(B, Loc, Tensor, Name,
                                                 /*takes=*/IntegerAttr(),
-                                                /*as=*/TypeAttr()));
+                                                /*as=*/TypeAttr(),
+                                                /*decides=*/graph::DimsAttr(),
+                                                /*at_most=*/graph::DimsAttr()));
       else
         Reads.push_back(plan::InputOp::create(B, Loc, Tensor, Name,
                                               /*as=*/TypeAttr()));

@@ -210,32 +210,42 @@ void Decoder::function(::onnx::FunctionProto &Proto,
     node(*Proto.mutable_node(I), Opsets, Result.Nodes[static_cast<size_t>(I)]);
 }
 
+static ValueInfo::Kind kindOf(const ::onnx::TypeProto &Type) {
+  switch (Type.value_case()) {
+  case ::onnx::TypeProto::kSequenceType:
+    return ValueInfo::Kind::Sequence;
+  case ::onnx::TypeProto::kMapType:
+    return ValueInfo::Kind::Map;
+  case ::onnx::TypeProto::kOptionalType:
+    return ValueInfo::Kind::Optional;
+  case ::onnx::TypeProto::kSparseTensorType:
+    return ValueInfo::Kind::Sparse;
+  case ::onnx::TypeProto::kTensorType:
+    return ValueInfo::Kind::Tensor;
+  default:
+    return ValueInfo::Kind::Unknown;
+  }
+}
+
 void Decoder::valueInfo(const ::onnx::ValueInfoProto &Proto,
                         ValueInfo &Result) {
   Result.Name = Proto.name();
   if (!Proto.has_type())
     return;
-  const ::onnx::TypeProto &Type = Proto.type();
-  switch (Type.value_case()) {
-  case ::onnx::TypeProto::kSequenceType:
-    Result.Is = ValueInfo::Kind::Sequence;
-    return;
-  case ::onnx::TypeProto::kMapType:
-    Result.Is = ValueInfo::Kind::Map;
-    return;
-  case ::onnx::TypeProto::kOptionalType:
-    Result.Is = ValueInfo::Kind::Optional;
-    return;
-  case ::onnx::TypeProto::kSparseTensorType:
-    Result.Is = ValueInfo::Kind::Sparse;
-    return;
-  case ::onnx::TypeProto::kTensorType:
-    break;
-  default:
-    return;
+  const ::onnx::TypeProto *Type = &Proto.type();
+  Result.Is = kindOf(*Type);
+  ValueInfo::Kind Inner = Result.Is;
+  if (Inner == ValueInfo::Kind::Optional) {
+    Type = &Type->optional_type().elem_type();
+    Inner = Result.Of = kindOf(*Type);
   }
-  Result.Is = ValueInfo::Kind::Tensor;
-  const ::onnx::TypeProto::Tensor &T = Type.tensor_type();
+  if (Inner == ValueInfo::Kind::Sequence) {
+    Type = &Type->sequence_type().elem_type();
+    Inner = kindOf(*Type);
+  }
+  if (Inner != ValueInfo::Kind::Tensor)
+    return;
+  const ::onnx::TypeProto::Tensor &T = Type->tensor_type();
   std::string Who = "value '" + printable(Result.Name) + "'";
   if (std::optional<ElementType> Element = elementType(T.elem_type()))
     Result.Type = *Element;

@@ -104,6 +104,8 @@ struct ValueInfo {
   enum class Kind { Unknown, Tensor, Sparse, Sequence, Map, Optional };
   std::string Name;
   Kind Is = Kind::Unknown;
+  Kind Of = Kind::Unknown; ///< what an optional value holds, if it does
+  /// Of a tensor, or of a sequence's elements.
   ElementType Type = ElementType::Undefined;
   std::optional<std::vector<Dim>> Shape;
 };
