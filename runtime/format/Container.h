@@ -32,7 +32,7 @@ inline constexpr uint8_t Magic[8] = {0x8b, 'K',  'P',  'C',
 /// A change that older readers cannot skip raises the major; an addition
 /// raises the minor.
 inline constexpr uint16_t FormatMajor = 1;
-inline constexpr uint16_t FormatMinor = 5;
+inline constexpr uint16_t FormatMinor = 6;
 /// The least reader of tensor maps and of symbols that a device gives.
 inline constexpr uint16_t DeviceFactsMinor = 1;
 /// The least reader of loops and branches.
