@@ -18,7 +18,7 @@ using kpc::shape::Expr;
 namespace {
 
 /// Of the words behind the first, so many are written out.
-constexpr size_t MostWords = 5;
+constexpr size_t MostWords = 6;
 
 std::string sizeText(const Expr &Size) {
   if (std::optional<int64_t> Number = Size.asConstant())
@@ -177,10 +177,18 @@ private:
   std::string norm();
   std::string addition(Operation *Op);
   std::string wordOf(Operation *Op);
+  std::string kindOfMany();
+  void sayOf(Operation *Op);
   bool isWeight(Value V);
+  /// Each once in front of the main op, and once behind it.
   void say(std::string Word) {
-    if (!Word.empty() && (Words.empty() || Words.back() != Word))
+    if (!Word.empty() &&
+        std::find(Words.begin() + Behind, Words.end(), Word) == Words.end())
       Words.push_back(std::move(Word));
+  }
+  void sayMain(std::string Word) {
+    say(std::move(Word));
+    Behind = std::ptrdiff_t(Words.size());
   }
 
   RegionOp Region;
@@ -189,7 +197,9 @@ private:
   /// Ops that another word stands for.
   DenseSet<Operation *> Taken;
   DenseMap<Operation *, std::string> Given;
-  bool Normalizes = false;
+  Operation *Main = nullptr;
+  std::string Norm;          ///< empty: the reductions have no name together
+  std::ptrdiff_t Behind = 0; ///< words up to the main op's
 };
 
 bool Wording::isWeight(Value V) {
@@ -300,18 +310,18 @@ std::string Wording::wordOf(Operation *Op) {
   if (Taken.contains(Op))
     return "";
   if (StringRef Name = composite(operatorOf(Op));
-      !Name.empty() && Op->hasTrait<ElementwiseTrait>())
+      !Name.empty() && Op->hasTrait<ElementwiseTrait>() && !isa<CastOp>(Op))
     return Name.str();
   return llvm::TypeSwitch<Operation *, std::string>(Op)
       .Case<AddOp, SubOp, MulOp, DivOp>([&](Operation *Binary) {
-        return Normalizes && !isWeight(Binary->getOperand(0)) &&
+        return !Norm.empty() && !isWeight(Binary->getOperand(0)) &&
                        !isWeight(Binary->getOperand(1)) && !isa<AddOp>(Binary)
                    ? std::string()
                    : addition(Binary);
       })
       .Case<SqrtOp, RsqrtOp, ExpOp>([&](Operation *Function) {
-        return Normalizes ? std::string()
-                          : Function->getName().stripDialect().str();
+        return !Norm.empty() ? std::string()
+                             : Function->getName().stripDialect().str();
       })
       .Case([](ReluOp) { return "ReLU"; })
       .Case([](SelectOp) { return "select"; })
@@ -328,10 +338,11 @@ std::string Wording::wordOf(Operation *Op) {
 }
 
 /// What a region does that only moves elements or looks them up.
-std::string movementWord(Operation *Op) {
+std::string movementWord(Operation *Op, bool Sized) {
   return llvm::TypeSwitch<Operation *, std::string>(Op)
-      .Case([](GatherOp Gather) {
-        return "gather " + timesText(dimsOf(Gather->getResult(0)));
+      .Case([&](GatherOp Gather) {
+        return Sized ? "gather " + timesText(dimsOf(Gather->getResult(0)))
+                     : std::string("gather");
       })
       .Case<GatherElementsOp, GatherNdOp>([](Operation *) { return "gather"; })
       .Case<ScatterElementsOp, ScatterNdOp>(
@@ -383,62 +394,71 @@ std::string kindOf(Operation *Main, StringRef Norm) {
       });
 }
 
+/// The words of one op; of the main one they end what comes before it.
+void Wording::sayOf(Operation *Op) {
+  if (auto Matmul = dyn_cast<MatmulOp>(Op))
+    return Op == Main ? sayMain(matmulText(
+                            Matmul, llvm::range_size(Body.getOps<MatmulOp>())))
+                      : void();
+  if (auto Conv = dyn_cast<ConvOp>(Op))
+    return sayMain(convText(Conv));
+  if (auto Attention = dyn_cast<AttentionOp>(Op))
+    return sayMain(attentionText(Attention));
+  if (auto Window = dyn_cast<WindowOp>(Op))
+    return sayMain(windowText(Window));
+  if (auto Reduce = dyn_cast<ReduceOp>(Op)) {
+    if (Norm.empty())
+      return sayMain(reduceText(Reduce));
+    // One word for all reductions of it.
+    return Op == Main ? sayMain(Norm) : void();
+  }
+  if (std::string Word = wordOf(Op); !Word.empty())
+    return say(Word);
+  bool Contracts = Main && isa<MatmulOp, ConvOp, AttentionOp>(Main);
+  if (!Contracts || isa<GatherOp, ConcatOp>(Op))
+    say(movementWord(Op, /*Sized=*/!Main));
+}
+
+/// Of a region without a main op: what it is on the whole.
+std::string Wording::kindOfMany() {
+  auto Any = [&](auto Is) {
+    return llvm::any_of(Body.without_terminator(), Is);
+  };
+  if (Any([](Operation &Op) {
+        return isa<GatherOp, GatherElementsOp, GatherNdOp>(Op);
+      }))
+    return "gather";
+  bool Computes = Any([](Operation &Op) {
+    return Op.hasTrait<ElementwiseTrait>() && !isa<CastOp>(Op);
+  });
+  bool Moves =
+      Any([](Operation &Op) { return !movementWord(&Op, false).empty(); });
+  return Moves && !Computes ? "movement" : "elementwise";
+}
+
 RegionTitle Wording::title() {
-  Operation *Main = mainOf(Body);
+  Main = mainOf(Body);
   takeGelus();
   takeSilus();
-  std::string Norm = norm();
-  Normalizes = !Norm.empty();
-  std::string What = Main ? kindOf(Main, Norm) : "";
-  bool Contracts = Main && isa<MatmulOp, ConvOp, AttentionOp>(Main);
-  unsigned Matmuls = llvm::range_size(Body.getOps<MatmulOp>());
-  bool Moves = false, Gathers = false, SaidNorm = false;
-  for (Operation &Op : Body.without_terminator()) {
-    if (&Op == Main && isa<MatmulOp>(Op)) {
-      say(matmulText(cast<MatmulOp>(Op), Matmuls));
-    } else if (auto Conv = dyn_cast<ConvOp>(Op)) {
-      say(convText(Conv));
-    } else if (auto Attention = dyn_cast<AttentionOp>(Op)) {
-      say(attentionText(Attention));
-    } else if (auto Window = dyn_cast<WindowOp>(Op)) {
-      say(windowText(Window));
-    } else if (auto Reduce = dyn_cast<ReduceOp>(Op)) {
-      say(Normalizes ? (SaidNorm ? "" : Norm) : reduceText(Reduce));
-      SaidNorm = true;
-    } else if (std::string Word = wordOf(&Op); !Word.empty()) {
-      say(Word);
-    } else if (!Contracts || isa<GatherOp, ConcatOp>(Op)) {
-      Gathers |= isa<GatherOp, GatherElementsOp, GatherNdOp>(Op);
-      std::string Movement = movementWord(&Op);
-      Moves |= !Movement.empty();
-      say(Movement);
-    }
-  }
-  if (!Main) {
-    bool Computes = llvm::any_of(Body.without_terminator(), [](Operation &Op) {
-      return Op.hasTrait<ElementwiseTrait>() && !isa<CastOp>(Op);
-    });
-    What = Gathers ? "gather" : Moves && !Computes ? "movement" : "elementwise";
-  }
+  Norm = norm();
+  for (Operation &Op : Body.without_terminator())
+    sayOf(&Op);
   if (Words.empty())
     Words.push_back(
         llvm::any_of(Body, [](Operation &Op) { return isa<CastOp>(Op); })
             ? "convert"
             : "copy");
-  // An elementwise kernel has no size in its words yet.
-  auto Yield = cast<YieldOp>(Body.getTerminator());
-  if (What == "elementwise" ||
-      (What == "movement" && !Yield.getValues().empty()))
-    Words.push_back(timesText(dimsOf(Yield.getValues().front())));
-  RegionTitle Out{What, "", Main};
-  bool Sized = What == "elementwise" || What == "movement";
-  size_t Named = Words.size() - Sized;
-  for (size_t I = 0; I < std::min(Named, MostWords); ++I)
+  RegionTitle Out{Main ? kindOf(Main, Norm) : kindOfMany(), "", Main};
+  for (size_t I = 0; I < std::min(Words.size(), MostWords); ++I)
     Out.Text += (I ? " + " : "") + Words[I];
-  if (Named > MostWords)
-    Out.Text += " + " + std::to_string(Named - MostWords) + " more";
-  if (Sized && !Words.back().empty())
-    Out.Text += " of " + Words.back();
+  if (Words.size() > MostWords)
+    Out.Text += " + " + std::to_string(Words.size() - MostWords) + " more";
+  // Where no word has a size yet.
+  auto Yield = cast<YieldOp>(Body.getTerminator());
+  if (!Main && Out.Kind != "gather" && !Yield.getValues().empty())
+    if (std::string Size = timesText(dimsOf(Yield.getValues().front()));
+        !Size.empty())
+      Out.Text += " of " + Size;
   return Out;
 }
 

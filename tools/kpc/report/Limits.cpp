@@ -16,6 +16,8 @@ namespace kpc::cli {
 constexpr double ShortOnGpu = 4, ShortOnHost = 3;
 /// A part of a peak rate that is called near.
 constexpr double Near = 0.7;
+/// No memory is so much faster than its peak rate.
+constexpr double Faster = 1.1;
 
 bool usesTensorCores(const KernelFacts *K) {
   if (!K)
@@ -85,6 +87,11 @@ Limit limitOf(const ReportStep &S, const Bounds &B) {
             "lists them."};
   if (Least <= 0 || Time <= 0)
     return {"not known", "There are no peak rates to compare it with.", ""};
+  if (ByMemory && Least > Faster * Time)
+    return {"cache",
+            "Its bytes come from caches, faster than memory gives them, or it "
+            "reads a part of them alone.",
+            ""};
   if (Least / Time >= Near)
     return ByMemory ? memoryLimit(S)
                     : Limit{"arithmetic",

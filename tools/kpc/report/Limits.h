@@ -33,8 +33,8 @@ Bounds boundsOf(const ReportStep &S, const Peaks &P);
 
 /// What the figures say of why a step takes as long as it does.
 struct Limit {
-  /// "memory", "arithmetic", "launch", "latency", "scalar", "spills", "copy",
-  /// "not known".
+  /// "memory", "cache", "arithmetic", "launch", "latency", "scalar", "spills",
+  /// "copy", "not known".
   std::string Name;
   std::string Why; ///< a sentence
   std::string Try; ///< a sentence; empty: there is nothing to change

@@ -117,7 +117,7 @@ static double measureFp32(int Threads) {
                                : 4.0 * NarrowSums);
   constexpr int64_t Turns = 2'000'000;
   double Best = 0;
-  for (int Try = 0; Try < 3; ++Try) {
+  for (int Try = 0; Try < 12; ++Try) {
     double Seconds = secondsOfAll(Threads, [&](int) {
       volatile float Kept = Run(Turns);
       static_cast<void>(Kept);

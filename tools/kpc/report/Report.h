@@ -52,6 +52,9 @@ std::optional<BenchResult> recordedTimes(const std::string &Path,
                                          const shape::Bindings &Dims,
                                          Diagnostics &Diags);
 
+/// The target that they say they are of; empty: none.
+std::string targetOfTimes(const std::string &Path);
+
 Json reportData(const std::vector<ReportSide> &Sides);
 /// `Sides`: the artifact, and perhaps another to stand beside it.
 std::string reportPage(const std::vector<ReportSide> &Sides);

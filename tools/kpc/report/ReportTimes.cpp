@@ -82,6 +82,21 @@ std::optional<BenchResult> modelledTimes(const TargetFacts &T,
   return Out;
 }
 
+static Json readJson(const std::string &Path) {
+  std::ifstream File(Path);
+  File.peek(); // a folder opens, but gives nothing
+  if (File.bad() || !File.is_open())
+    return {};
+  return Json::parse(File, nullptr, /*allow_exceptions=*/false);
+}
+
+std::string targetOfTimes(const std::string &Path) {
+  Json J = readJson(Path);
+  return J.is_object() && J.contains("target") && J["target"].is_string()
+             ? J["target"].get<std::string>()
+             : "";
+}
+
 std::optional<BenchResult> recordedTimes(const std::string &Path,
                                          const TargetFacts &T,
                                          const shape::Bindings &Dims,
@@ -92,11 +107,9 @@ std::optional<BenchResult> recordedTimes(const std::string &Path,
         .hint("write them with kpc bench --json, of this artifact");
     return std::nullopt;
   };
-  std::ifstream File(Path);
-  File.peek(); // a folder opens, but gives nothing
-  if (File.bad() || !File.is_open())
+  Json J = readJson(Path);
+  if (J.is_null())
     return Fail("cannot be read");
-  Json J = Json::parse(File, nullptr, /*allow_exceptions=*/false);
   if (!J.is_object() || !J.contains("kernels") || !J["kernels"].is_array() ||
       !J.contains("dims") || !J.contains("target"))
     return Fail("are not what `kpc bench --json` writes");

@@ -28,20 +28,30 @@ function matched(sides) {
   return [...sets.values()];
 }
 
+/** Rows of the comparison: sets that are equal but for their layer are one. What stands on one side alone is put beside the
+ *  other side's work for the same module, where there is such work: a file may be exported again, with other nodes. */
 function changesOf(sides) {
   const rows = new Map();
+  const add = (key, set) => {
+    if (!rows.has(key)) rows.set(key, [[], []]);
+    set.forEach((steps, number) => rows.get(key)[number].push(...steps));
+  };
+  const longestOf = set => set.flat().reduce((a, b) => b.us > a.us ? b : a);
   for (const set of matched(sides)) {
-    const all = set[0].length ? set[0] : set[1], longest = all.reduce((a, b) => b.us > a.us ? b : a);
-    const key = JSON.stringify([collapsed(longest.scope), longest.title]);
-    if (!rows.has(key)) rows.set(key, {longest, steps: [[], []], count: 0});
-    const row = rows.get(key);
-    row.count += 1;
-    set.forEach((steps, number) => row.steps[number].push(...steps));
+    const longest = longestOf(set[0].length ? [set[0]] : [set[1]]);
+    add(JSON.stringify([collapsed(longest.scope), longest.title]), set);
   }
-  return [...rows.values()].map(row => ({
-    ...row, times: row.steps.map(steps => sum(steps, step => step.us)),
-    name: (layersText(row.steps.flat()) || row.longest.place || "") + (row.longest.layer || row.longest.place ? " · " : "") + row.longest.title + (row.count > 1 ? ` × ${row.count}` : ""),
-  })).sort((a, b) => Math.abs(b.times[1] - b.times[0]) - Math.abs(a.times[1] - a.times[0]));
+  for (const [key, set] of [...rows])
+    if (!set[0].length !== !set[1].length && longestOf(set).scope) {
+      const scope = collapsed(longestOf(set).scope);
+      rows.delete(key);
+      add("module " + scope, set);
+    }
+  return [...rows.values()].map(set => {
+    const longest = longestOf(set), where = layersText(set.flat()) || longest.place || "", count = Math.max(...set.map(steps => steps.filter(step => step.title === longest.title).length));
+    return {longest, steps: set, times: set.map(steps => sum(steps, step => step.us)),
+      name: (where ? where + " · " : "") + longest.title + (count > 1 ? ` × ${count}` : "")};
+  }).sort((a, b) => Math.abs(b.times[1] - b.times[0]) - Math.abs(a.times[1] - a.times[0]));
 }
 
 function changeText(first, second) {

@@ -21,6 +21,8 @@ const countText = value => scaled(value, 1000, ["", " K", " M", " G", " T", " P"
 const flopsRate = perSecond => scaled(perSecond, 1000, [" FLOP/s", " KFLOP/s", " MFLOP/s", " GFLOP/s", " TFLOP/s", " PFLOP/s"]);
 const bytesRate = perSecond => scaled(perSecond, 1000, [" B/s", " KB/s", " MB/s", " GB/s", " TB/s"]);
 const percent = (part, whole) => whole > 0 ? (part / whole * 100 < 9.95 ? (part / whole * 100).toFixed(1) : (part / whole * 100).toFixed(0)) + " %" : "–";
+/** What caches hold comes faster than from memory: then the roof is none. */
+const roofShare = (least, us) => !(least > 0 && us > 0) ? "–" : least > us * 1.05 ? "> 100 %" : percent(least, us);
 const plural = (count, one, many) => `${count} ${count === 1 ? one : many || one + "s"}`;
 
 const colour = kind => `var(--${["GEMM", "convolution", "attention", "normalization", "softmax", "pooling", "reduction", "elementwise",

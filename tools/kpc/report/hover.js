@@ -18,7 +18,7 @@ function stepTip(group, whole) {
   const rows = [["time", microseconds(group.us) + (group.count > 1 ? ` in ${group.count} launches` : "") + `, ${percent(group.us, whole)}`]];
   if (step.flops && step.us > 0) rows.push(["computes", flopsRate(step.flops / step.us * 1e6)]);
   if (step.bytes && step.us > 0) rows.push(["moves", bytesRate(step.bytes / step.us * 1e6)]);
-  if (peak > 0 && step.us > 0) rows.push(["of roofline", percent(peak, step.us)]);
+  if (peak > 0 && step.us > 0) rows.push(["of roofline", roofShare(peak, step.us)]);
   rows.push(["limit", step.limit]);
   return `<b>${esc(fullName(group))}</b>${tipRows(rows)}`;
 }

@@ -76,7 +76,7 @@ function kernelRow(side, group, whole, most, open) {
     <td><div class="title">${swatch(group.kind)}${esc(group.title)}${group.count > 1 ? ` <span class="times">× ${group.count}</span>` : ""}</div>${where ? `<div class="where">${esc(where)}</div>` : ""}</td>
     <td class="num">${microseconds(group.us)}</td>
     <td class="num share wide">${percent(group.us, whole)}<i style="width:${group.us / most * 100}%;background:${colour(group.kind)}"></i></td>
-    <td class="num">${group.least > 0 ? percent(group.least, group.us) : "–"}</td>
+    <td class="num">${roofShare(group.least, group.us)}</td>
     <td class="num wide">${group.flops && group.us > 0 ? flopsRate(group.flops / group.us * 1e6) : "–"}</td>
     <td class="num wide">${group.bytes && group.us > 0 ? bytesRate(group.bytes / group.us * 1e6) : "–"}</td>
     <td><span class="pill ${esc(group.limit)}">${esc(group.limit)}</span></td></tr>`;

@@ -69,7 +69,7 @@ function layersSection(side) {
     for (let child of childrenOf(node, state.together)) {
       // A module that holds one module alone is one row with it.
       let name = child.name + (child.count > 1 ? ` × ${child.count}` : ""), times = child.count > 1;
-      while (child.children.size === 1 && !child.own.length) {
+      while (!child.own.length && childrenOf(child, state.together).length === 1) {
         const next = childrenOf(child, state.together)[0];
         name += "." + next.name + (next.count > 1 ? ` × ${next.count}` : "");
         child = next;
@@ -92,7 +92,7 @@ function layersSection(side) {
       const parts = kinds.map(([kind, us]) => `<i style="width:${us / whole * 100}%;background:${colour(kind)}"></i>`).join("");
       const detail = () => `<b>${esc(name)}</b>${tipRows(kinds.slice(0, 6).map(([kind, us]) => [kind, `${microseconds(us)}, ${percent(us, child.us)}`]))}`;
       const toggle = more ? `<button data-row="${esc(own)}" aria-expanded="${state.open.has(own)}" aria-label="${esc(name)}">${state.open.has(own) ? "▾" : "▸"}</button>` : `<span class="none"></span>`;
-      return `<div class="row" style="--depth:${depth}"><span class="name">${toggle}${esc(name)}</span><span class="track" ${tip(detail)}>${parts}</span><span class="num">${microseconds(child.us)}</span><span class="num soft">${percent(child.us, whole)}</span></div>`;
+      return `<div class="row" style="--depth:${depth}"><span class="name">${toggle}<span>${esc(name)}</span></span><span class="track" ${tip(detail)}>${parts}</span><span class="num">${microseconds(child.us)}</span><span class="num soft">${percent(child.us, whole)}</span></div>`;
     }).join("");
     for (const button of bar.children)
       if (button.dataset.together) button.setAttribute("aria-pressed", button.dataset.together === String(state.together));

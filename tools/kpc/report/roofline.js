@@ -21,30 +21,36 @@ function rooflineSection(side) {
   return box;
 }
 
+const powerText = power => power < 0 ? (10 ** power).toFixed(-power) : 10 ** (power % 3) + ["", "K", "M", "G", "T", "P"][Math.floor(power / 3)];
+
 function roofline(side, groups, width) {
   const narrow = width < 560, height = narrow ? 320 : 420;
-  const left = 58, right = 14, top = 18, bottom = 40;
+  const left = 58, right = 14, top = 28, bottom = 40;
   const points = groups.map(group => ({group, x: group.flops / group.bytes, y: group.flops / group.us * 1e6}));
   const memory = side.peaks.gbps * 1e9, rates = side.peaks.rates.map(rate => ({...rate, y: rate.tflops * 1e12}));
   const highest = rates.length ? rates[rates.length - 1].y : 0;
   const xs = points.map(point => point.x), ys = points.map(point => point.y);
   const ridge = memory && highest ? highest / memory : 0;
-  const low = value => Math.floor(Math.log10(value)), high = value => Math.ceil(Math.log10(value));
-  const x0 = low(Math.min(...xs)), x1 = Math.max(high(Math.max(...xs, ridge * 2)), x0 + 1);
-  const y0 = low(Math.min(...ys)), y1 = Math.max(high(Math.max(...ys, highest)), y0 + 1);
+  const x0 = Math.log10(Math.min(...xs)) - 0.25, x1 = Math.max(Math.log10(Math.max(...xs, ridge * 2)) + 0.35, x0 + 1);
+  const y0 = Math.log10(Math.min(...ys)) - 0.25, y1 = Math.max(Math.log10(Math.max(...ys, highest)) + 0.25, y0 + 1);
   const X = value => left + (Math.log10(value) - x0) / (x1 - x0) * (width - left - right);
   const Y = value => height - bottom - (Math.log10(value) - y0) / (y1 - y0) * (height - top - bottom);
   let svg = "";
-  const skip = Math.ceil((y1 - y0) / 7);
-  for (let power = y0; power <= y1; power += skip) {
+  const each = (from, to, most) => {
+    const step = Math.ceil((to - from) / most), list = [];
+    for (let power = Math.ceil(from); power <= to; power += step) list.push(power);
+    return list;
+  };
+  for (const power of each(y0, y1, 7)) {
     const y = Y(10 ** power);
-    svg += `<line class="grid" x1="${left}" x2="${width - right}" y1="${y}" y2="${y}"/><text x="${left - 8}" y="${y + 4}" text-anchor="end">${scaled(10 ** power, 1000, ["", "K", "M", "G", "T", "P"])}</text>`;
+    svg += `<line class="grid" x1="${left}" x2="${width - right}" y1="${y}" y2="${y}"/><text x="${left - 8}" y="${y + 4}" text-anchor="end">${powerText(power)}</text>`;
   }
-  for (let power = x0; power <= x1; power += Math.ceil((x1 - x0) / (narrow ? 5 : 9))) {
+  for (const power of each(x0, x1, narrow ? 5 : 9)) {
     const x = X(10 ** power);
-    svg += `<line class="grid" y1="${top}" y2="${height - bottom}" x1="${x}" x2="${x}"/><text x="${x}" y="${height - bottom + 17}" text-anchor="middle">${power < 0 ? 10 ** power : countText(10 ** power)}</text>`;
+    svg += `<line class="grid" y1="${top}" y2="${height - bottom}" x1="${x}" x2="${x}"/><text x="${x}" y="${height - bottom + 17}" text-anchor="middle">${powerText(power)}</text>`;
   }
-  svg += `<text x="${width - right}" y="${height - 6}" text-anchor="end">operations per byte (FLOP/B)</text><text x="${left - 46}" y="11">FLOP/s</text>`;
+  svg += `<text x="${width - right}" y="${height - 6}" text-anchor="end">operations per byte (FLOP/B)</text><text x="${left - 8}" y="14" text-anchor="end">FLOP/s</text>`;
+  let labels = "";
   if (memory) {
     rates.forEach((rate, number) => {
       const corner = Math.min(Math.max(rate.y / memory, 10 ** x0), 10 ** x1), last = number === rates.length - 1;
@@ -53,11 +59,11 @@ function roofline(side, groups, width) {
       else svg += `<path class="roof lower" d="M${X(corner)} ${Y(rate.y)}L${width - right} ${Y(rate.y)}"/>`;
       // Rates that are close together have their names on either side of their lines.
       const near = number + 1 < rates.length && Y(rate.y) - Y(rates[number + 1].y) < 30;
-      svg += `<text class="${last ? "strong" : ""}" x="${width - right - 2}" y="${Y(rate.y) + (last ? -6 : near ? 14 : -5)}" text-anchor="end">${esc(narrow ? rate.name.replace(" Tensor Cores", "").replace(" without", "") : rate.name)}</text>`;
+      labels += `<text class="halo ${last ? "strong" : ""}" x="${width - right - 2}" y="${Y(rate.y) + (last ? -6 : near ? 14 : -5)}" text-anchor="end">${esc(narrow ? rate.name.replace(" Tensor Cores", "").replace(" without", "") : rate.name)}</text>`;
     });
   }
   const most = Math.max(...groups.map(group => group.us)), whole = totalTime(side);
   for (const point of points.sort((a, b) => b.group.us - a.group.us))
     svg += `<circle class="mark" cx="${X(point.x)}" cy="${Y(point.y)}" r="${4 + 12 * Math.sqrt(point.group.us / most)}" fill="${colour(point.group.kind)}" fill-opacity=".82" ${tip(() => stepTip(point.group, whole))}/>`;
-  return `<svg width="${width}" height="${height}" role="img" aria-label="Roofline of ${groups.length} kernels">${svg}</svg>`;
+  return `<svg width="${width}" height="${height}" role="img" aria-label="Roofline of ${groups.length} kernels">${svg}${labels}</svg>`;
 }

@@ -14,12 +14,12 @@ function header(data, side) {
 }
 
 function tiles(side) {
-  const whole = totalTime(side), least = sum(side.steps, step => Math.max(step.memory_us, step.compute_us));
+  const whole = totalTime(side), least = sum(side.steps, step => Math.min(step.us, Math.max(step.memory_us, step.compute_us)));
   const list = [];
   const add = (name, value, more) => list.push(`<div class="tile"><span>${name}</span><b>${value}</b><span>${more || "&nbsp;"}</span></div>`);
   if (side.latency_us) add("latency, median", microseconds(side.latency_us.p50), `90 %: ${microseconds(side.latency_us.p90)}`);
   if (side.samples_per_second) add("throughput", countText(side.samples_per_second) + "/s", "samples");
-  add("kernels, one by one", microseconds(whole), `${plural(side.steps.length, "step")}, ${plural(groupsOf(side, true).length, "kind")}`);
+  add("kernels, one by one", microseconds(whole), `${plural(side.steps.length, "step")}, ${groupsOf(side, true).length} different`);
   if (least > 0) add("at the peak rates", microseconds(least), `${percent(least, whole)} of the roofline`);
   add("workspace", bytesText(side.memory.workspace), `${bytesText(side.memory.without_reuse)} without reuse`);
   add("weights", bytesText(side.memory.weights));
