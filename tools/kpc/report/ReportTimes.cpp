@@ -114,13 +114,13 @@ std::optional<BenchResult> recordedTimes(const std::string &Path,
       !J.contains("dims") || !J.contains("target"))
     return Fail("are not what `kpc bench --json` writes");
   if (J["target"] != Json(T.Name))
-    return Fail(fmt::format("are of target {}, not of {}",
+    return Fail(fmt::format("are of target {}, expected {}",
                             printable(jsonText(J["target"])), T.Name));
   Json Asked = Json::object();
   for (const auto &[Name, Value] : Dims)
     Asked[Name] = Value;
   if (J["dims"] != Json::parse(jsonText(Asked)))
-    return Fail(fmt::format("are of other dims: {}, expected {}",
+    return Fail(fmt::format("are of other dims: {} there, expected {}",
                             printable(jsonText(J["dims"])),
                             printable(jsonText(Asked))));
   const Json &Kernels = J["kernels"];
