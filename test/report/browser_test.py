@@ -34,6 +34,8 @@ OVERLAPPING = """[...document.querySelectorAll('svg')].flatMap(figure => {
     Math.min(x.right, y.right) - Math.max(x.left, y.left) > 2 && Math.min(x.bottom, y.bottom) - Math.max(x.top, y.top) > 4).map(([b]) => a + ' / ' + b));
 })"""
 
+TWO_FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+
 
 def check_view(browser, name, path, width, dark, pictures):
     browser.open(path, width, dark=dark)
@@ -51,7 +53,7 @@ def check_view(browser, name, path, width, dark, pictures):
 
 
 def check_table(browser):
-    rows = "[...document.querySelectorAll('#kernels tr.group')].map(one => one.querySelector('.title').textContent.trim())"
+    rows = "[...document.querySelectorAll('#kernels tr.group')].map(one => one.querySelector('.title').textContent.trim().replace('\u00a0', ' '))"
     click = "document.querySelector({!r}).click()".format
     everything = browser.value(rows)
     expect(len(everything) > 5, f"the table has {everything}")
@@ -91,6 +93,7 @@ def check_figures(browser):
     dots = browser.value("document.querySelectorAll('#roofline circle.mark').length")
     expect(dots > 3, f"{dots} dots in the roofline")
     browser.value("document.querySelector('#roofline').scrollIntoView()")
+    browser.value(TWO_FRAMES)  # scrolling hides what hovers
     # The largest dots are drawn first, so that the last one is on top.
     place = browser.value("(r => [r.left + r.width / 2, r.top + r.height / 2])([...document.querySelectorAll('#roofline circle.mark')].pop().getBoundingClientRect())")
     browser.ask("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])

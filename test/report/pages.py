@@ -28,14 +28,14 @@ def write_pages(kpc, folder):
     graph = SOURCE / "test/models/graphs/bert.dynamo.onnx"
     run(sys.executable, SOURCE / "test/models/weights.py", graph, "--output-dir", folder)
     sizes = ["--dim", "batch=1..4:opt=2", "--dim", "sequence=1..32:opt=32", "-q"]
-    run(kpc, "compile", folder / graph.name, "--arch", "host,sm_90a", *sizes, "-o", folder / "bert.kpc")
-    run(kpc, "compile", folder / graph.name, "--arch", "host", "--precision", "fp16", *sizes, "-o", folder / "half.kpc")
+    run(kpc, "compile", folder / graph.name, "--arch", "host", *sizes, "-o", folder / "bert.kpc")
+    run(kpc, "compile", folder / graph.name, "--arch", "host,sm_90a", "--precision", "fp16", *sizes, "-o", folder / "half.kpc")
     run(kpc, "compile", SOURCE / "examples/digits/digits.onnx", "--arch", "host", "-q", "-o", folder / "digits.kpc")
     quick = ["--iterations", "3", "--threads", "1"]
     times = run(kpc, "bench", folder / "bert.kpc", "--device", "host", *quick, "--json", "--report", folder / "measured.html",
                 "--beside", folder / "half.kpc")
     (folder / "times.json").write_text(times, encoding="utf-8")
-    run(kpc, "inspect", folder / "bert.kpc", "--report", folder / "modelled.html")
+    run(kpc, "inspect", folder / "half.kpc", "--report", folder / "modelled.html")
     run(kpc, "inspect", folder / "bert.kpc", "--report", folder / "recorded.html", "--times", folder / "times.json")
     run(kpc, "bench", folder / "digits.kpc", *quick, "-q", "--report", folder / "digits.html")
     return {name: folder / f"{name}.html" for name in ("measured", "modelled", "recorded", "digits")}

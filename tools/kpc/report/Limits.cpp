@@ -111,8 +111,8 @@ Limit limitOf(const ReportStep &S, const Bounds &B) {
     return {"latency",
             "It waits for memory: too few bytes are on their way at once, or "
             "they are read more than once.",
-            "Larger dims help where the kernel is small; else it is one to "
-            "report."};
+            "Larger dims keep more bytes on their way. A large kernel that "
+            "stays far from the peak is worth a report to kpc's makers."};
   return {"latency",
           S.Gpu ? "It has too few blocks for the chip, or steps in a row."
                 : "Its loops do not keep the vector units busy.",

@@ -71,6 +71,23 @@ static std::vector<std::string> slowPathsOf(const ArtifactFacts &Facts,
   return Out;
 }
 
+/// Those that are not of another target's plan alone: "sm_90a: …".
+static RemarkFacts remarksFor(const ArtifactFacts &Facts,
+                              const std::string &Target) {
+  auto IsOfAnother = [&](const std::string &Text) {
+    return std::any_of(
+        Facts.Targets.begin(), Facts.Targets.end(), [&](const TargetFacts &T) {
+          std::string Plan = T.Name;
+          std::replace(Plan.begin(), Plan.end(), ':', '-');
+          return T.Name != Target && Text.starts_with(Plan + ": ");
+        });
+  };
+  RemarkFacts Out = Facts.Remarks;
+  std::erase_if(Out.Made, IsOfAnother);
+  std::erase_if(Out.Refused, IsOfAnother);
+  return Out;
+}
+
 std::optional<ReportSide> reportSide(const std::string &Artifact,
                                      BenchResult Result, Diagnostics &Diags) {
   std::optional<ArtifactFacts> Facts = readFacts(Artifact, Result.Dims, Diags);
@@ -79,7 +96,7 @@ std::optional<ReportSide> reportSide(const std::string &Artifact,
   ReportSide Out;
   Out.Artifact = Artifact;
   Out.SlowPaths = slowPathsOf(*Facts, Result.Target);
-  Out.Remarks = std::move(Facts->Remarks);
+  Out.Remarks = remarksFor(*Facts, Result.Target);
   for (TargetFacts &T : Facts->Targets)
     if (T.Name == Result.Target)
       Out.Facts = std::move(T);

@@ -1,56 +1,43 @@
-// Two artifacts side by side: what computes the same nodes is compared, however they are fused.
+// Two artifacts side by side: what computes the same part of the model is compared, however it is fused.
 
-/** Sets of steps of both sides that share nodes of the model with each other. */
-function matched(sides) {
-  const parent = new Map();
-  const find = key => {
-    while (parent.get(key) !== key) key = parent.get(key);
+/** Keys of a side's steps that a step of the other side has too, where it does the same work: the module that it is of; without
+ *  modules, nodes. Steps that share a node are one, but for nodes that several kernels of a side compute again. */
+function partsOf(sides) {
+  const named = sides.every(side => sum(side.steps.filter(step => step.scope), step => step.us) > 0.5 * totalTime(side));
+  if (named) return sides.map(side => side.steps.map(step => step.scope || step.title));
+  const counts = sides.map(side => {
+    const count = new Map();
+    for (const node of side.steps.flatMap(step => step.nodes)) count.set(node, (count.get(node) || 0) + 1);
+    return count;
+  });
+  const parent = new Map(), find = key => {
+    while (parent.has(key) && parent.get(key) !== key) key = parent.get(key);
     return key;
   };
-  const keys = sides.map((side, number) => side.steps.map(step => `${number}:${step.number}`));
-  const owner = new Map();
+  const keys = sides.map((side, number) => side.steps.map(step => `step ${number} ${step.number}`));
   sides.forEach((side, number) => side.steps.forEach((step, index) => {
-    const key = keys[number][index];
-    parent.set(key, key);
-    // The node that a kernel is about: nodes that several kernels compute again would tie all of them together.
-    for (const node of step.nodes) {
-      const id = node;
-      if (owner.has(id) && (owner.get(id).number !== number || step.nodes.length === 1)) parent.set(find(key), find(owner.get(id).key));
-      else if (!owner.has(id)) owner.set(id, {key, number});
-    }
+    for (const node of step.nodes)
+      if (counts.every(count => (count.get(node) || 0) <= 1)) {
+        const [a, b] = [find(keys[number][index]), find("node " + node)];
+        if (a !== b) parent.set(a, b);
+      }
   }));
-  const sets = new Map();
-  sides.forEach((side, number) => side.steps.forEach((step, index) => {
-    const root = find(keys[number][index]);
-    if (!sets.has(root)) sets.set(root, [[], []]);
-    sets.get(root)[number].push(step);
-  }));
-  return [...sets.values()];
+  return keys.map(list => list.map(find));
 }
 
-/** Rows of the comparison: sets that are equal but for their layer are one. What stands on one side alone is put beside the
- *  other side's work for the same module, where there is such work: a file may be exported again, with other nodes. */
+/** Rows of the comparison; parts of repeated layers are one. */
 function changesOf(sides) {
-  const rows = new Map();
-  const add = (key, set) => {
+  const rows = new Map(), parts = partsOf(sides);
+  sides.forEach((side, number) => side.steps.forEach((step, index) => {
+    const key = collapsed(parts[number][index]);
     if (!rows.has(key)) rows.set(key, [[], []]);
-    set.forEach((steps, number) => rows.get(key)[number].push(...steps));
-  };
-  const longestOf = set => set.flat().reduce((a, b) => b.us > a.us ? b : a);
-  for (const set of matched(sides)) {
-    const longest = longestOf(set[0].length ? [set[0]] : [set[1]]);
-    add(JSON.stringify([collapsed(longest.scope), longest.title]), set);
-  }
-  for (const [key, set] of [...rows])
-    if (!set[0].length !== !set[1].length && longestOf(set).scope) {
-      const scope = collapsed(longestOf(set).scope);
-      rows.delete(key);
-      add("module " + scope, set);
-    }
+    rows.get(key)[number].push(step);
+  }));
   return [...rows.values()].map(set => {
-    const longest = longestOf(set), where = layersText(set.flat()) || longest.place || "", count = Math.max(...set.map(steps => steps.filter(step => step.title === longest.title).length));
-    return {longest, steps: set, times: set.map(steps => sum(steps, step => step.us)),
-      name: (where ? where + " · " : "") + longest.title + (count > 1 ? ` × ${count}` : "")};
+    const all = set.flat(), longest = all.reduce((a, b) => b.us > a.us ? b : a);
+    const where = [layersText(all), longest.place].filter(Boolean).join(" · ");
+    const more = new Set(all.map(step => step.title)).size > 1 ? " and more" : "";
+    return {longest, steps: set, times: set.map(steps => sum(steps, step => step.us)), name: (where ? where + " · " : "") + longest.title + more};
   }).sort((a, b) => Math.abs(b.times[1] - b.times[0]) - Math.abs(a.times[1] - a.times[0]));
 }
 
@@ -64,7 +51,7 @@ function compareSection(data) {
   const sides = data.sides, names = sides.map(side => fileName(side.artifact)), totals = sides.map(totalTime);
   const [how, times] = changeText(...totals);
   const box = section("compare", "Side by side", `All kernels: <b>${esc(names[0])}</b> ${microseconds(totals[0])}, <b>${esc(names[1])}</b> ${microseconds(totals[1])} ` +
-    `<b class="${how}">(${how === "soft" ? "the same" : `${esc(names[1])} is ${how === "faster" ? "faster" : "slower"}, ${times}`})</b>. Kernels that compute the same nodes stand in one row, those that changed most first.`);
+    `<b class="${how}">(${how === "soft" ? "the same" : `${esc(names[1])} is ${how === "faster" ? "faster" : "slower"}, ${times}`})</b>. What computes the same part of the model stands in one row; what changed most is first.`);
   const rows = changesOf(sides), most = Math.max(1e-9, ...rows.map(row => Math.abs(row.times[1] - row.times[0])));
   const list = document.createElement("div");
   const line = row => {

@@ -73,7 +73,7 @@ function kernelsSection(side) {
 function kernelRow(side, group, whole, most, open) {
   const where = [group.where, group.place].filter(Boolean).join(" · ");
   const row = `<tr class="group" data-key="${esc(group.key)}" tabindex="0" aria-expanded="${open}">
-    <td><div class="title">${swatch(group.kind)}${esc(group.title)}${group.count > 1 ? ` <span class="times">× ${group.count}</span>` : ""}</div>${where ? `<div class="where">${esc(where)}</div>` : ""}</td>
+    <td><div class="title">${swatch(group.kind)}${esc(group.title)}${group.count > 1 ? ` <span class="times">×&nbsp;${group.count}</span>` : ""}</div>${where ? `<div class="where">${esc(where)}</div>` : ""}</td>
     <td class="num">${microseconds(group.us)}</td>
     <td class="num share wide">${percent(group.us, whole)}<i style="width:${group.us / most * 100}%;background:${colour(group.kind)}"></i></td>
     <td class="num">${roofShare(group.least, group.us)}</td>
@@ -102,6 +102,6 @@ function kernelDetail(side, group) {
   const nodes = [...new Set(group.steps.flatMap(one => one.nodes))];
   if (nodes.length) facts.push(["nodes", nodes.slice(0, 24).join(", ") + (nodes.length > 24 ? ` and ${nodes.length - 24} more` : "")]);
   const remarks = remarksOf(side, group);
-  if (remarks.length) facts.push(["not fused", remarks.slice(0, 4).join(" ") + (remarks.length > 4 ? ` And ${remarks.length - 4} more.` : "")]);
+  if (remarks.length) facts.push(["not fused", remarks.slice(0, 4).join("\n") + (remarks.length > 4 ? `\nAnd ${remarks.length - 4} more, below.` : "")]);
   return `<dl class="detail">${facts.filter(([, text]) => text).map(([name, text]) => `<dt>${esc(name)}</dt><dd>${esc(text)}</dd>`).join("")}</dl>`;
 }

@@ -42,5 +42,5 @@ function valuesPlot(side, width) {
   const marks = shown.map((value, number) =>
     `<rect class="mark" x="${X(value.first)}" y="${number * row}" width="${Math.max(3, X(value.last + 1) - X(value.first))}" height="${row - 3}" rx="2" fill="var(--gemm)" fill-opacity="${0.25 + 0.65 * value.bytes / largest}" ${tip(`<b>${esc(value.name || "a value")}</b>${bytesText(value.bytes)}, from step ${value.first} to ${value.last}`)}/>`).join("");
   const text = side.values.length > most ? `The ${most} largest of ${side.values.length} values` : `All ${side.values.length} values`;
-  return `<p class="soft small" style="margin:10px 0 4px">${text}, between the steps where they live; darker ones are larger.</p><svg width="${width}" height="${shown.length * row}" role="img" aria-label="Values and their lives">${marks}</svg>`;
+  return `<p class="soft small" style="margin:10px 0 4px">${text}, between the steps where they live; the stronger the colour, the larger.</p><svg width="${width}" height="${shown.length * row}" role="img" aria-label="Values and their lives">${marks}</svg>`;
 }
