@@ -186,10 +186,11 @@ auto TableBuilder::kernels(const Target &T) -> Vector<format::Kernel> {
         reinterpret_cast<const format::ParamKind *>(K.Params.data()),
         K.Params.size());
     auto Sources = texts(K.SourceNodes);
-    auto Family = text(K.Family), Precision = text(K.Precision);
+    auto Family = text(K.Family), Precision = text(K.Precision),
+         Expected = text(K.Expected);
     return format::CreateKernel(Builder, Symbol, Display, K.Module, K.Entry,
                                 Params, Sources, Family, Precision, K.Registers,
-                                K.SpillBytes, K.EarlyLaunch);
+                                K.SpillBytes, K.EarlyLaunch, Expected);
   });
 }
 
@@ -239,6 +240,7 @@ fb::Offset<format::Launch> TableBuilder::launch(const Launch &L) {
   });
   auto Name = text(L.Name);
   auto Sources = texts(L.SourceNodes);
+  auto Kind = text(L.Kind), Title = text(L.Title), Scope = text(L.Scope);
   auto Grid = exprs({L.Grid.begin(), L.Grid.end()});
   auto Block = Builder.CreateVector(L.Block.data(), L.Block.size());
   auto Alternatives =
@@ -250,9 +252,9 @@ fb::Offset<format::Launch> TableBuilder::launch(const Launch &L) {
             });
         return format::CreateAlternative(Builder, Bounds, launch(A.Instead));
       });
-  return format::CreateLaunch(Builder, L.Kernel, Params, Grid, Block,
-                              expr(L.Shared), expr(L.Work), L.Grain,
-                              expr(L.Flops), Name, Sources, Alternatives);
+  return format::CreateLaunch(
+      Builder, L.Kernel, Params, Grid, Block, expr(L.Shared), expr(L.Work),
+      L.Grain, expr(L.Flops), Name, Sources, Alternatives, Kind, Title, Scope);
 }
 
 fb::Offset<format::Step> TableBuilder::step(const Step &S) {

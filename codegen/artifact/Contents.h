@@ -137,6 +137,9 @@ struct Kernel {
   std::string Precision;
   int32_t Registers = -1;
   int32_t SpillBytes = -1;
+  /// What the schedule is expected to take at the sizes it was chosen for, in
+  /// words that begin with microseconds: "31.2 us = max(28.0 move, …)".
+  std::string Expected = {};
   /// Device: may be launched before the kernels that it depends on have ended,
   /// for it waits for them itself.
   bool EarlyLaunch = false;
@@ -207,6 +210,10 @@ struct Launch {
   std::string Name; ///< for people; empty: the kernel's
   /// Nodes of the model that this launch computes; empty: the kernel's.
   std::vector<std::string> SourceNodes;
+  /// What it computes, as people say it: "GEMM", "GEMM {batch*8}x64x64 + bias",
+  /// and the module of the model that it is of. What stands in braces is an
+  /// expression over the symbols.
+  std::string Kind = {}, Title = {}, Scope = {};
   /// The first one that fits the sizes takes this launch's place.
   std::vector<Alternative> Alternatives;
 };

@@ -159,6 +159,10 @@ artifact::Kernel TargetBuilder::describeKernel(StringRef Symbol, StringRef Of,
   K.Params.insert(K.Params.end(), Kernel.TensorMaps.size(),
                   artifact::ParamKind::TensorMap);
   K.Family = Kernel.Schedule;
+  // The costs are of the best that there was to choose from.
+  for (StringRef Cost : Kernel.ScheduleCosts)
+    if (Cost.consume_front(Kernel.Schedule) && Cost.consume_front(": "))
+      K.Expected = Cost.str();
   K.Registers = Kernel.Registers;
   K.SpillBytes = Kernel.SpillBytes;
   return K;

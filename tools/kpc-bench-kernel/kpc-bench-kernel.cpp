@@ -218,7 +218,9 @@ OwningOpRef<ModuleOp> Bench::plan() {
     plan::LaunchOp::create(B, Loc, Kernel.getName(), Reads, Writes,
                            graph::DimsAttr::get(B.getContext(), Values),
                            B.getStringAttr(Kernel.getName()), ArrayAttr(),
-                           graph::DimsAttr(), /*root=*/StringAttr());
+                           graph::DimsAttr(), /*root=*/StringAttr(),
+                           /*kind=*/StringAttr(), /*title=*/StringAttr(),
+                           /*scope=*/StringAttr());
   }
   auto Declared = func::FuncOp::create(B, Loc, Kernel.getName(),
                                        B.getFunctionType(Arguments, {}));

@@ -218,12 +218,14 @@ Value Importer::build(const Contents &C, NodeImport &Reader) {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-static Location locationOf(MLIRContext *Context, const Node &N) {
+static std::string shownName(const Node &N) {
   std::string Name = N.place().Node;
-  if (Name.empty())
-    Name = N.Op;
+  return printable(Name.empty() ? N.Op : Name);
+}
+
+static Location locationOf(MLIRContext *Context, const Node &N) {
   Location Op = NameLoc::get(StringAttr::get(Context, printable(N.Op)));
-  return NameLoc::get(StringAttr::get(Context, printable(Name)), Op);
+  return NameLoc::get(StringAttr::get(Context, shownName(N)), Op);
 }
 
 void Importer::reportUnknown(const Node &N) {
@@ -266,6 +268,8 @@ void Importer::reportUnknown(const Node &N) {
 void Importer::importNode(const Node &N) {
   size_t ErrorsBefore = diagnostics().errorCount();
   NodeImport Import(*this, N, B, locationOf(B.getContext(), N));
+  if (!N.Scope.empty())
+    NodeScopes.set(shownName(N), B.getStringAttr(printable(N.Scope)));
   const Rule *R = findRule(N.Domain, N.Op, N.Opset);
   bool Lost = llvm::any_of(N.Inputs, [&](const std::string &Name) {
     return !Name.empty() && isLost(Name);
@@ -606,6 +610,8 @@ void Importer::finish(const Model &M) {
   for (auto [I, Name] : llvm::enumerate(Names))
     Main.setResultAttr(I, "graph.name", B.getStringAttr(Name));
   markDataSizes(Own);
+  if (!NodeScopes.empty())
+    Main->setAttr(ScopesName, NodeScopes.getDictionary(B.getContext()));
   keepInputValues();
   setSymbolFacts(*Module, Facts);
   TakenDims Taken;

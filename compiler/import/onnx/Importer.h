@@ -237,6 +237,8 @@ private:
   mlir::OpBuilder B;
   mlir::OwningOpRef<mlir::ModuleOp> Module;
   mlir::func::FuncOp Main;
+  /// The modules of nodes, by name.
+  mlir::NamedAttrList NodeScopes;
   const Graph *Top = nullptr;
   /// Nodes that unrolled loops and taken branches may add.
   static constexpr size_t MostInlined = 200'000;

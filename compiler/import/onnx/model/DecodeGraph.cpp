@@ -10,11 +10,13 @@
 #include "compiler/import/onnx/model/Wire.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kpc::onnx {
 
 // Fields newer than the packaged schema (onnx.proto of ONNX 1.22).
 static constexpr uint64_t NodeOverload = 8;
+static constexpr uint64_t NodeMetadata = 9;
 static constexpr uint64_t FunctionAttributeProto = 11;
 static constexpr uint64_t FunctionOverload = 13;
 
@@ -27,6 +29,33 @@ static std::string unknownString(const std::string &Unknown, uint64_t Number) {
       Value = V;
   });
   return Value;
+}
+
+/// The last but one of "['', 'encoder', 'encoder.layer.0', 'linear_3']": the
+/// list goes from the whole model to the node itself.
+static std::string scopeOfList(std::string_view List) {
+  std::string Scope, Last;
+  for (size_t At = 0; At < List.size(); ++At) {
+    char Quote = List[At];
+    if (Quote != '\'' && Quote != '"')
+      continue;
+    size_t End = std::min(List.find(Quote, At + 1), List.size());
+    Scope = std::exchange(Last, List.substr(At + 1, End - At - 1));
+    At = End;
+  }
+  return Scope;
+}
+
+/// What torch.onnx notes of a node, in the fields of ONNX 1.16 and later.
+static std::string scopeOf(const std::string &Unknown) {
+  std::string Scope;
+  forEachField(Unknown, [&](uint64_t N, std::string_view V) {
+    ::onnx::StringStringEntryProto Entry;
+    if (N == NodeMetadata && Entry.ParseFromString(std::string(V)) &&
+        Entry.key() == "pkg.torch.onnx.name_scopes")
+      Scope = scopeOfList(Entry.value());
+  });
+  return Scope;
 }
 
 static std::string plainDomain(const std::string &Domain) {
@@ -155,6 +184,7 @@ void Decoder::node(::onnx::NodeProto &Proto, const OpsetMap &Opsets,
   Result.Op = Proto.op_type();
   Result.Domain = plainDomain(Proto.domain());
   Result.Overload = unknownString(Proto.unknown_fields(), NodeOverload);
+  Result.Scope = scopeOf(Proto.unknown_fields());
   auto Opset = Opsets.find(Result.Domain);
   Result.Opset = Opset == Opsets.end() ? 0 : Opset->second;
   for (std::string &Name : *Proto.mutable_input())

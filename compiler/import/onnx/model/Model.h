@@ -121,6 +121,9 @@ struct Node {
   std::map<std::string, Attribute, std::less<>> Attributes;
   /// Names of the call nodes it was inlined through, outermost first, capped.
   std::string Path;
+  /// The module that it is of, as PyTorch's exporter notes it:
+  /// "encoder.layer.3.attention".
+  std::string Scope;
 
   /// For diagnostics.
   ModelPlace place() const;
