@@ -95,7 +95,12 @@ SMALL = [Case((8, 8), 64, 64, batch=1), Case((7, 9), 72, 40, residual=True, batc
          Case((9, 9), 40, 40, groups=40, batch=2), Case((10, 7), 72, 72, (5, 5), stride=2, groups=72, batch=3),
          Case((11, 5), 24, 24, (5, 3), groups=24, batch=2, type="bf16", residual=True, act="HardSwish"),
          Case((9, 8), 12, 12, dilation=2, groups=12, batch=2, type="fp32"), Case((6, 7), 7, 7, groups=7, batch=2),
-         Case((13, 9), 36, 36, stride=2, pad=(0, 0, 1, 1), groups=36, batch=2)]
+         Case((13, 9), 36, 36, stride=2, pad=(0, 0, 1, 1), groups=36, batch=2),
+         Case((9, 7), 128, 128, groups=32, batch=2), Case((11, 6), 112, 112, stride=2, groups=2, batch=3, residual=True),
+         Case((7, 7), 96, 48, groups=4, batch=2, act="HardSwish"), Case((8, 9), 60, 120, (5, 3), groups=5, batch=2),
+         Case((6, 5), 18, 54, dilation=2, groups=6, batch=3), Case((31,), 64, 32, (5,), groups=8, batch=2),
+         Case((4, 5, 6), 32, 32, (3, 3, 3), groups=2, batch=1, type="bf16"), Case((10, 10), 64, 192, (1, 1), groups=4, batch=2),
+         Case((9, 9), 24, 48, groups=24, batch=2)]
 
 
 def model(case):
