@@ -86,7 +86,15 @@ def depthwise():
                 yield Case((size, size), channels, channels, (taps, taps), step, groups=channels, batch=batch, type=kind)
 
 
-DEPTHWISE = list(depthwise())
+# ConvNeXt's: image, channels.
+WIDE_WINDOWS = [(56, 96), (28, 192), (14, 384), (7, 768)]
+# RegNet's and ResNeXt's: image, channels, groups, step.
+GROUPS = [(112, 224, 4, 2), (56, 224, 4, 1), (28, 448, 8, 1), (14, 896, 16, 1), (28, 104, 13, 1), (28, 144, 9, 1), (28, 120, 5, 1),
+          (56, 128, 32, 1), (28, 256, 32, 1), (14, 512, 32, 1), (7, 1024, 32, 1)]
+DEPTHWISE = [*depthwise(), *(Case((size, size), channels, channels, (7, 7), groups=channels, batch=batch, act="")
+                             for batch in (32, 1) for size, channels in WIDE_WINDOWS)]
+GROUPED = [Case((size, size), channels, channels, stride=step, groups=groups, batch=batch)
+           for batch in (32, 1) for size, channels, groups, step in GROUPS]
 SMALL = [Case((8, 8), 64, 64, batch=1), Case((7, 9), 72, 40, residual=True, batch=3), Case((9, 11), 24, 136, stride=2, residual=True, batch=2),
          Case((13, 10), 16, 64, (3, 5), dilation=2, residual=True, batch=2), Case((10, 10), 128, 64, stride=2, pad=(0, 0, 1, 1), batch=2),
          Case((9, 7), 64, 72, (1, 1), stride=2, batch=3), Case((50,), 64, 64, (5,), batch=2), Case((5, 6, 7), 32, 64, (3, 3, 3), batch=2),
@@ -149,7 +157,7 @@ def filter_values(case):
 
 
 def cases():
-    for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("small", SMALL)):
+    for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("grouped", GROUPED), ("small", SMALL)):
         for case in shapes:
             yield {"name": case.name, "purpose": purpose, **dataclasses.asdict(case), "out_size": case.out_size,
                    "dims": [f"batch=1..256:opt={case.batch}"], "model": functools.partial(model, case)}
