@@ -61,9 +61,16 @@ static std::string elementNames(func::FuncOp Kernel, StringRef Attribute) {
   return llvm::join(Floats.empty() ? Others : Floats, ",");
 }
 
-std::string kpc::precisionOf(func::FuncOp Kernel) {
+bool kpc::roundsToTf32(const CompiledKernel &Kernel) {
+  return StringRef(Kernel.Ptx).contains(".tf32");
+}
+
+std::string kpc::precisionOf(func::FuncOp Kernel,
+                             const CompiledKernel &Compiled) {
   std::string Reads = elementNames(Kernel, "kpc.reads");
   std::string Writes = elementNames(Kernel, "kpc.writes");
+  if (Reads == "f32" && roundsToTf32(Compiled))
+    Reads = "tf32";
   return Reads.empty() || Reads == Writes ? Writes : Reads + " -> " + Writes;
 }
 

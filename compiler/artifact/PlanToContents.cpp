@@ -135,7 +135,7 @@ artifact::Kernel TargetBuilder::describeKernel(StringRef Symbol, StringRef Of,
                   Symbol.drop_front(Of.size()).str();
   for (StringRef Node : Use.Nodes)
     K.SourceNodes.push_back(Node.str());
-  K.Precision = precisionOf(Func);
+  K.Precision = precisionOf(Func, Kernel);
   for (Type Argument : Func.getArgumentTypes())
     K.Params.push_back(isa<MemRefType>(Argument) ? artifact::ParamKind::Buffer
                                                  : artifact::ParamKind::Size);

@@ -134,11 +134,12 @@ def PadChannels : Pass<"pad-channels", "::mlir::func::FuncOp"> {
   let summary = "Convolutions get as many channels as copies for tensor cores take";
   let description = [{
     Channels are filled up with zeros so that pixels, or where they are few the
-    steps of the filter, lie at multiples of 16 bytes. For 16-bit convolutions
-    of constant weights without groups.
+    steps of the filter, lie at multiples of 16 bytes. For convolutions of 16
+    bits, or of tf32, of constant weights without groups.
   }];
   let options = [
     Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">,
+    Option<"Tf32", "tf32", "bool", "false", "f32 values that stay are multiplied in tf32">,
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
@@ -263,6 +264,22 @@ def PadLeadingDimension : Pass<"pad-leading-dimension", "::mlir::func::FuncOp"> 
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def KMajorWeights : Pass<"k-major-weights", "::mlir::func::FuncOp"> {
+  let summary = "Turns fp32 weights of GEMMs and convolutions, so that K is contiguous";
+  let description = [{
+    wgmma multiplies tf32 only where both operands are contiguous along K, and
+    mma.sync reads such operands best. A weight that one op of a region reads in
+    another order gets a step in its recipe, and the region a transpose, which
+    is a view. With `filters`, those of convolutions become `[taps, O, C]`, and
+    those of fewer than 4 channels `[…, O, kw, C]`.
+  }];
+  let options = [
+    Option<"Filters", "filters", "bool", "false", "Filters of convolutions, too">,
+    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not rounded to tf32">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
   let summary = "Stores f32 values between regions, and weights, as f16 or bf16";
   let description = [{
@@ -339,8 +356,11 @@ def AllowTf32 : Pass<"allow-tf32", "::mlir::ModuleOp"> {
   let description = [{
     Kernels with GEMMs of f32 get the attribute `kpc.tf32`: builders
     for tensor cores may round both operands to 11 bits of mantissa. Accumulators
-    stay f32. Builders without such tensor cores, and hosts, do not mind it.
+    stay f32. Kernels that hold a node whose name matches `keep` do not get it.
   }];
+  let options = [
+    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not rounded">
+  ];
 }
 
 def SetLiveIntervals : Pass<"set-live-intervals", "::mlir::ModuleOp"> {

@@ -31,7 +31,8 @@ struct ConvSyncShape {
   int64_t ResultBytes = 2;
   /// Bytes at whose multiples pixels and rows of the filter begin; 16 at most.
   int64_t PixelAlignment = 16, FilterAlignment = 16;
-  bool HasResidual = false; ///< another tensor is read at each result
+  bool KMajorFilter = false; ///< channels are contiguous in it, not outputs
+  bool HasResidual = false;  ///< another tensor is read at each result
 };
 
 struct ConvSyncSchedule : MmaSyncSchedule {
@@ -51,6 +52,7 @@ struct ConvSyncSchedule : MmaSyncSchedule {
 struct ConvSyncCost {
   ConvSyncSchedule Schedule;
   MmaSyncCost Gemm;
+  double Find = 0;  ///< taps and channels of each step, us
   double Total = 0; ///< us
   std::string str() const;
 };

@@ -102,8 +102,8 @@ class Runner:
     def judge(self, name, folder, work):
         model = onnx_files.read_model(folder / "model.onnx")
         artifact = work / "model.kpc"
-        compiled = self.call("compile", folder / "model.onnx", "--arch", self.arch, "-o", artifact, "--cache-dir",
-                             self.cache, "--quiet")
+        compiled = self.call("compile", folder / "model.onnx", "--arch", self.arch, "--precision", "fp32", "-o", artifact,
+                             "--cache-dir", self.cache, "--quiet")
         if self.with_check:
             problem = self.check_disagrees(folder, compiled)
             if problem:

@@ -63,8 +63,12 @@ schedule::ConvSyncShape shapeOf(const ImplicitGemm &Conv) {
   for (const ImplicitGemm::Axis &Axis : Conv.Axes)
     Pitches.push_back(Axis.Pitch);
   Shape.PixelAlignment = alignmentOf(P, P.A.Element, Pitches);
-  Shape.FilterAlignment =
-      alignmentOf(P, P.B.Element, {P.B.RowStride, Conv.TapPitch});
+  // Rows of the filter: outputs, or the channels of one.
+  Pitches = {Conv.isKMajor() ? P.B.ColumnStride : P.B.RowStride};
+  for (const ImplicitGemm::Axis &Axis : Conv.Axes)
+    Pitches.push_back(Axis.TapPitch);
+  Shape.FilterAlignment = alignmentOf(P, P.B.Element, Pitches);
+  Shape.KMajorFilter = Conv.isKMajor();
   Shape.HasResidual = P.ReadsAtResult;
   return Shape;
 }
@@ -92,7 +96,8 @@ public:
 private:
   /// An element of K. i32.
   struct InSum {
-    Value Tap, Channel;
+    Values Taps; ///< for each axis
+    Value Channel;
     Value IsInside; ///< i1; null: all are
   };
 
@@ -135,7 +140,7 @@ void ConvMmaSync::prepare() {
   B.Element = P.B.Element;
   B.Memory = flatView(W, Form.Func.getArgument(P.B.Argument), P.B.Element);
   B.PieceBytes = FilterPiece;
-  B.AlongK = false;
+  B.AlongK = Conv.isKMajor();
   FirstChannel = FirstOutput = W.index(0);
   if (!Batch)
     return;
@@ -148,9 +153,15 @@ void ConvMmaSync::prepare() {
 
 ConvMmaSync::InSum ConvMmaSync::inSum(Value K) {
   Value Number = toI32(K);
-  InSum At{compute<arith::DivUIOp>(Number, i32(OfTap)),
+  InSum At{Values(Conv.Axes.size()),
            compute<arith::RemUIOp>(Number, i32(OfTap)),
            {}};
+  Value Rest = compute<arith::DivUIOp>(Number, i32(OfTap));
+  for (size_t I = Conv.Axes.size(); I-- > 0;) {
+    Value Taps = i32(Conv.Axes[I].Taps);
+    At.Taps[I] = I ? compute<arith::RemUIOp>(Rest, Taps) : Rest;
+    Rest = I ? compute<arith::DivUIOp>(Rest, Taps) : Rest;
+  }
   if (CountK % S.TileK)
     At.IsInside = below(Number, i32(CountK));
   return At;
@@ -166,15 +177,11 @@ MmaSyncGemm::Piece ConvMmaSync::pieceOfA(Value Row, Value K) {
   Value OfPlace =
       W.add(W.mul(Of[0], valueOf(W, Form, Conv.ImagePitch)), FirstChannel);
   Value OfStep = toIndex(At.Channel);
-  Value Rest = At.Tap;
-  for (size_t I = Conv.Axes.size(); I-- > 0;) {
-    const ImplicitGemm::Axis &Axis = Conv.Axes[I];
-    Value Tap = I ? compute<arith::RemUIOp>(Rest, i32(Axis.Taps)) : Rest;
-    Rest = I ? compute<arith::DivUIOp>(Rest, i32(Axis.Taps)) : Rest;
+  for (auto [I, Axis] : llvm::enumerate(Conv.Axes)) {
     Value First = compute<arith::SubIOp>(
         compute<arith::MulIOp>(toI32(Of[I + 1]), i32(Axis.Stride)),
         i32(Axis.Low));
-    Value Reach = compute<arith::MulIOp>(Tap, i32(Axis.Dilation));
+    Value Reach = compute<arith::MulIOp>(At.Taps[I], i32(Axis.Dilation));
     Value Pitch = valueOf(W, Form, Axis.Pitch);
     OfPlace = W.add(OfPlace, W.mul(toIndex(First), Pitch));
     OfStep = W.add(OfStep, W.mul(toIndex(Reach), Pitch));
@@ -204,9 +211,16 @@ MmaSyncGemm::Piece ConvMmaSync::pieceOfB(Value Column, Value K) {
         At.IsInside, arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
                                            OfOutput, OfChannel));
   }
-  Value Line = W.add(W.mul(toIndex(At.Tap), valueOf(W, Form, Conv.TapPitch)),
-                     W.mul(toIndex(Channel), valueOf(W, Form, P.B.RowStride)));
-  return {W.add(Line, Column), where(At.IsInside, sub(ColumnCount, Column))};
+  Value Count = sub(ColumnCount, Column);
+  if (B.AlongK) {
+    Count = sub(W.index(Channels), toIndex(Channel));
+    Column = least(Column, sub(ColumnCount, W.index(1)));
+  }
+  Value Line = W.add(W.mul(toIndex(Channel), valueOf(W, Form, P.B.RowStride)),
+                     W.mul(Column, valueOf(W, Form, P.B.ColumnStride)));
+  for (auto [Tap, Axis] : llvm::zip(At.Taps, Conv.Axes))
+    Line = W.add(Line, W.mul(toIndex(Tap), valueOf(W, Form, Axis.TapPitch)));
+  return {Line, where(At.IsInside, Count)};
 }
 
 /// Why cp.async and mma.sync do not do this convolution; none: they do.
@@ -223,13 +237,15 @@ std::optional<schedule::Refusal> refusalOf(const ImplicitGemm &Conv) {
       *Channels * Conv.Groups * Conv.taps() > INT32_MAX)
     return schedule::Refusal{"", RefusalKind::Size,
                              "the number of channels is not constant"};
-  if (Conv.Groups > 1 && *Channels == 1)
-    return schedule::Refusal{"", RefusalKind::Size,
-                             "each group has one channel"};
-  if (P.B.ColumnStride != Expr(1) || P.D.ColumnStride != Expr(1))
+  if (P.D.ColumnStride != Expr(1))
     return schedule::Refusal{"", RefusalKind::Layout,
-                             "outputs are not contiguous in the filter or the "
-                             "result"};
+                             "outputs are not contiguous in the result"};
+  // Of groups, pieces along channels would have to end with each group.
+  if (P.B.ColumnStride != Expr(1) && (!Conv.isKMajor() || Conv.Groups > 1))
+    return schedule::Refusal{
+        "", RefusalKind::Layout,
+        "neither outputs nor channels of one group are contiguous in the "
+        "filter"};
   return std::nullopt;
 }
 
@@ -239,6 +255,10 @@ FamilyAnswer queryConvMmaSync(FusedKernel &Form, const target::Target &T) {
   std::optional<ImplicitGemm> Read = ImplicitGemm::readAny(Form);
   if (!Read)
     return FamilyAnswer::refuse(RefusalKind::Form, "it is no convolution");
+  // What memory bounds is the sliding window's.
+  if (Read->Groups > 1 && Read->Channels == Expr(1))
+    return FamilyAnswer::refuse(RefusalKind::Form,
+                                "each of its groups has one channel");
   // One tap at each pixel is a GEMM, whose copies need no walk over images.
   if (GemmMatch::read(Form))
     return FamilyAnswer::refuse(RefusalKind::Form, "it is a GEMM of pixels");

@@ -25,14 +25,31 @@ int64_t ImplicitGemm::taps() const {
   return Taps;
 }
 
+std::optional<Expr> ImplicitGemm::tapPitch() const {
+  std::optional<Expr> Pitch;
+  Expr Taps = 1;
+  for (const Axis &One : llvm::reverse(Axes)) {
+    if (One.Taps == 1)
+      continue;
+    if (!Pitch)
+      Pitch = One.TapPitch;
+    else if (One.TapPitch != *Pitch * Taps)
+      return std::nullopt;
+    Taps = Taps * Expr(One.Taps);
+  }
+  if (Pitch)
+    return Pitch;
+  // Nothing is behind a single tap: where its own memory ends.
+  return isKMajor() ? P.N * P.B.ColumnStride : Channels * P.B.RowStride;
+}
+
 bool ImplicitGemm::foldTapsIntoChannels() {
   Axis &Inner = Axes.back();
   std::optional<Expr> Steps = sizeExpr(P.C.M.Sizes.back());
   if (Inner.Low || Inner.High || Inner.Dilation != 1 || !Steps ||
-      Inner.Pitch != Channels || TapPitch != Channels * P.B.RowStride)
+      Inner.Pitch != Channels || Inner.TapPitch != Channels * P.B.RowStride)
     return false;
   Channels = Channels * Expr(Inner.Taps);
-  TapPitch = TapPitch * Expr(Inner.Taps);
   Inner.Pitch = Inner.Pitch * Expr(Inner.Stride);
   Inner.Size = *Steps;
   Inner.Stride = Inner.Taps = 1;
@@ -43,7 +60,7 @@ namespace {
 
 class Reader {
 public:
-  explicit Reader(GemmMatch P) : Conv{std::move(P), {}, 0, 0, 0, 0} {}
+  explicit Reader(GemmMatch P) : Conv{std::move(P), {}, 0, 0, 0} {}
   std::optional<ImplicitGemm> read();
 
 private:
@@ -177,27 +194,28 @@ bool Reader::readInput() {
 
 bool Reader::readFilter() {
   const Contraction &C = contraction();
-  unsigned Rank = Conv.Axes.size() + 2;
-  if (C.B.Map.getNumResults() != Rank ||
-      !placeMatrix(Conv.P.B, memoryOf(C.B.Tensor)))
+  AffineMap Map = C.B.Map;
+  if (Map.getNumResults() != Conv.Axes.size() + 2 ||
+      !placeMatrix(Conv.P.B, memoryOf(C.B.Tensor, Map)))
     return false;
-  SmallVector<unsigned> Order(C.K.Loops);
-  Order.push_back(C.N.Loops.front());
-  SmallVector<Expr> Pitches;
-  for (unsigned D = 0; D < Rank; ++D) {
-    auto Dim = dyn_cast<AffineDimExpr>(C.B.Map.getResult(D));
-    auto Pitch = sizeExpr(strideOf(Conv.P.B.Memref, D));
-    if (!Dim || Dim.getPosition() != Order[D] || !Pitch)
+  auto PitchOf = [&](unsigned Loop) -> std::optional<Expr> {
+    std::optional<unsigned> Position =
+        Map.getResultPosition(getAffineDimExpr(Loop, Map.getContext()));
+    return Position ? sizeExpr(strideOf(Conv.P.B.Memref, *Position))
+                    : std::nullopt;
+  };
+  for (auto [Axis, Loop] : llvm::zip(Conv.Axes, C.K.Loops)) {
+    std::optional<Expr> Pitch = PitchOf(Loop);
+    if (!Pitch)
       return false;
-    Pitches.push_back(*Pitch);
+    Axis.TapPitch = *Pitch;
   }
-  Conv.P.B.ColumnStride = Pitches[Rank - 1];
-  Conv.P.B.RowStride = Pitches[Rank - 2];
-  Conv.TapPitch = Pitches[Rank - 3];
-  // Taps are one dimension.
-  for (unsigned D = Rank - 3; D-- > 0;)
-    if (Pitches[D] != Pitches[D + 1] * Expr(Conv.Axes[D + 1].Taps))
-      return false;
+  std::optional<Expr> OfChannels = PitchOf(C.K.Loops.back()),
+                      OfOutputs = PitchOf(C.N.Loops.front());
+  if (!OfChannels || !OfOutputs)
+    return false;
+  Conv.P.B.RowStride = *OfChannels;
+  Conv.P.B.ColumnStride = *OfOutputs;
   return true;
 }
 

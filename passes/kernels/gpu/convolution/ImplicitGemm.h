@@ -32,6 +32,7 @@ struct ImplicitGemm {
     int64_t High = 0;
     int64_t Taps = 1;
     shape::Expr Size, Pitch; ///< of x: elements, and between neighbours
+    shape::Expr TapPitch;    ///< of w: elements between neighbours
 
     /// Elements from a filter's first tap to its last.
     int64_t reach() const { return (Taps - 1) * Dilation; }
@@ -43,12 +44,16 @@ struct ImplicitGemm {
   GemmMatch P;
   llvm::SmallVector<Axis> Axes; ///< outermost first
   shape::Expr Images, ImagePitch, Channels;
-  shape::Expr TapPitch; ///< of w: taps are one dimension, the last the fastest
   /// Groups of outputs, each of which sums over channels of its own; `Channels`
   /// are then those of one group. 1: all outputs sum over all channels.
   int64_t Groups = 1;
 
   int64_t taps() const;
+  /// Elements of w from one tap to the next, the last dimension's the fastest;
+  /// none where taps are no one dimension.
+  std::optional<shape::Expr> tapPitch() const;
+  /// Whether channels are contiguous in the filter, else outputs are.
+  bool isKMajor() const { return P.B.RowStride == shape::Expr(1); }
   /// Takes the innermost dimension's taps for channels, where they are one
   /// piece of memory: pixels side by side, without zeros around them. What was
   /// a step of the filter becomes the pitch of pixels.

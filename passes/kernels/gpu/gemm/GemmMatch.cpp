@@ -61,9 +61,7 @@ static Value permutedBy(linalg::GenericOp Op, AffineMap &Order) {
   return Op.getDpsInputOperand(0)->get();
 }
 
-/// The memory behind a tensor, also through transposes: `Map`, from loops to
-/// the tensor's indices, becomes that to the memory's.
-static Value memoryOf(Value Tensor, AffineMap &Map) {
+Value memoryOf(Value Tensor, AffineMap &Map) {
   while (true) {
     AffineMap Order;
     if (auto Cast = Tensor.getDefiningOp<tensor::CastOp>()) {

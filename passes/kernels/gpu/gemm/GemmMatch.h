@@ -43,6 +43,9 @@ struct Matrix {
 /// The memory behind a tensor, through casts that tensor cores make themselves;
 /// null where there is none.
 mlir::Value memoryOf(mlir::Value Tensor);
+/// The same, also through transposes: `Map`, from loops to the tensor's
+/// indices, becomes that to the memory's.
+mlir::Value memoryOf(mlir::Value Tensor, mlir::AffineMap &Map);
 /// Fills in where `Memref` is; false where it is no plain view of an argument.
 bool placeMatrix(Matrix &M, mlir::Value Memref);
 
