@@ -170,10 +170,10 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
     Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm());
   }
   if (hasTensorCores(For) && roundsToTf32(Options, For)) {
-    graph::KMajorWeightsOptions Weights;
-    Weights.Filters = hasWgmma(For);
-    Weights.Keep = keptNodes(Options);
-    Passes.addNestedPass<func::FuncOp>(graph::createKMajorWeights(Weights));
+    graph::KMajorOperandsOptions Operands;
+    Operands.Wgmma = hasWgmma(For);
+    Operands.Keep = keptNodes(Options);
+    Passes.addNestedPass<func::FuncOp>(graph::createKMajorOperands(Operands));
   }
   if (hasTensorCores(For)) {
     graph::PadLeadingDimensionOptions Rows;

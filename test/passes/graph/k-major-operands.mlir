@@ -1,5 +1,5 @@
-// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(k-major-weights{filters keep=exact}))' | FileCheck %s
-// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(k-major-weights))' | FileCheck %s --check-prefix=GEMMS
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(k-major-operands{wgmma keep=exact}))' | FileCheck %s
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(k-major-operands))' | FileCheck %s --check-prefix=GEMMS
 
 // A weight [K, N] becomes [N, K] in the artifact; the region's transpose is a view.
 // CHECK-LABEL: @main
@@ -76,4 +76,22 @@ func.func @main(%x: !graph.tensor<[n, 4], f32>, %h: !graph.tensor<[n, 8], f16>, 
     graph.yield %y : !graph.tensor<[n, 9, 9, 16], f32>
   }
   return
+}
+
+// Of an operand that is no weight a copy is turned, where that pays: here each element has part in n multiply-adds.
+// CHECK-LABEL: @copied
+// CHECK-SAME: %[[X:[a-z0-9]+]]: {{.*}}, %[[B:[a-z0-9]+]]: !graph.tensor<[64, 32], f32> {graph.name = "b"}
+// CHECK: %[[COPY:.*]] = graph.region "b_k_major"(%[[B]])
+// CHECK:   graph.transpose %{{.*}} [1, 0] : <[64, 32], f32>
+// CHECK: graph.region "product"(%[[X]], %[[COPY]])
+// CHECK:   graph.transpose %{{.*}} [1, 0] : <[32, 64], f32>
+// GEMMS-LABEL: @copied
+// GEMMS-NOT: k_major
+func.func @copied(%x: !graph.tensor<[1024, 64], f32>, %b: !graph.tensor<[64, 32], f32> {graph.name = "b"}) -> !graph.tensor<[1024, 32], f32> {
+  %y = graph.region "product" (%x, %b) : (!graph.tensor<[1024, 64], f32>, !graph.tensor<[64, 32], f32>) -> !graph.tensor<[1024, 32], f32> {
+  ^bb0(%a: !graph.tensor<[1024, 64], f32>, %w: !graph.tensor<[64, 32], f32>):
+    %p = graph.matmul %a, %w : <[1024, 64], f32>, <[64, 32], f32>
+    graph.yield %p : !graph.tensor<[1024, 32], f32>
+  }
+  return %y : !graph.tensor<[1024, 32], f32>
 }
