@@ -186,8 +186,10 @@ static std::optional<int64_t> columnsOfHalf(const Contraction &C,
   return std::nullopt;
 }
 
-std::optional<GemmMatch> GemmMatch::readD(FusedKernel &Form) {
+std::optional<GemmMatch> GemmMatch::readD(FusedKernel &Form, bool HasGroups) {
   std::optional<Contraction> C = Contraction::read(Form);
+  if (C && HasGroups && C->N.Loops.empty() && C->Batch.Loops.size() == 1)
+    std::swap(C->N, C->Batch);
   if (!C || C->M.Loops.empty() || C->N.Loops.empty() || C->K.Loops.empty() ||
       Form.Outputs.size() != 1 || !onlyWidens(C->A) || !onlyWidens(C->B))
     return std::nullopt;
@@ -215,6 +217,13 @@ std::optional<GemmMatch> GemmMatch::readD(FusedKernel &Form) {
 
 std::optional<GemmMatch> GemmMatch::readResult(FusedKernel &Form) {
   std::optional<GemmMatch> P = readD(Form);
+  if (P && P->RotateHalf)
+    return std::nullopt;
+  return P;
+}
+
+std::optional<GemmMatch> GemmMatch::readGroupedResult(FusedKernel &Form) {
+  std::optional<GemmMatch> P = readD(Form, /*HasGroups=*/true);
   if (P && P->RotateHalf)
     return std::nullopt;
   return P;

@@ -1,14 +1,12 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
 
-// Convolutions that im2col copies and wgmma cannot do go to loops, and nothing of them is half a tile kernel.
+// Convolutions that im2col copies and wgmma cannot do go to mma.sync, those of two types to loops.
 
-// CHECK-NOT: tile.
 // CHECK-NOT: kernel.tensor_maps
 
 // Pixels of 12 channels begin every 24 bytes: no multiple of 16.
 // CHECK-LABEL: gpu.module @unaligned_pixels
-// CHECK: kernel.schedule = #kernel.schedule<"contraction
-// CHECK-NOT: tile.
+// CHECK: kernel.schedule = #kernel.schedule<"conv_mmasync
 // CHECK-NOT: kernel.tensor_maps
 func.func @unaligned_pixels(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 12], strides: [2352, 168, 12, 1] : memref<f16> to memref<?x14x14x12xf16, strided<[2352, 168, 12, 1]>>
@@ -62,8 +60,7 @@ func.func @unaligned_pixels(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f
 
 // So do rows of w.
 // CHECK-LABEL: gpu.module @unaligned_outputs
-// CHECK: kernel.schedule = #kernel.schedule<"contraction
-// CHECK-NOT: tile.
+// CHECK: kernel.schedule = #kernel.schedule<"conv_mmasync
 // CHECK-NOT: kernel.tensor_maps
 func.func @unaligned_outputs(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 72], strides: [14112, 1008, 72, 1] : memref<f16> to memref<?x14x14x72xf16, strided<[14112, 1008, 72, 1]>>
@@ -171,8 +168,7 @@ func.func @two_types(%x_p: memref<f16>, %w_p: memref<f32>, %y_p: memref<f16>, %n
 
 // Copies step over at most 8 pixels.
 // CHECK-LABEL: gpu.module @long_steps
-// CHECK: kernel.schedule = #kernel.schedule<"contraction
-// CHECK-NOT: tile.
+// CHECK: kernel.schedule = #kernel.schedule<"conv_mmasync
 // CHECK-NOT: kernel.tensor_maps
 func.func @long_steps(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 30, 30, 72], strides: [64800, 2160, 72, 1] : memref<f16> to memref<?x30x30x72xf16, strided<[64800, 2160, 72, 1]>>
@@ -226,8 +222,7 @@ func.func @long_steps(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %
 
 // The filter reaches 130 pixels, more than the copies' corners.
 // CHECK-LABEL: gpu.module @long_reach
-// CHECK: kernel.schedule = #kernel.schedule<"contraction
-// CHECK-NOT: tile.
+// CHECK: kernel.schedule = #kernel.schedule<"conv_mmasync
 // CHECK-NOT: kernel.tensor_maps
 func.func @long_reach(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 140, 140, 72], strides: [1411200, 10080, 72, 1] : memref<f16> to memref<?x140x140x72xf16, strided<[1411200, 10080, 72, 1]>>
