@@ -40,7 +40,8 @@ private:
         make("Optional", 15, {}, V.Name);
         return;
       }
-      V.Is = V.Of;
+      if (V.Of == ValueInfo::Kind::Tensor || V.Of == ValueInfo::Kind::Sequence)
+        V.Is = V.Of;
     }
     bool IsTensors =
         V.Is == ValueInfo::Kind::Sequence && V.Type != ElementType::Undefined;
