@@ -96,6 +96,9 @@ static bool roundsToTf32(const CompileOptions &Options,
 
 void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addNestedPass<func::FuncOp>(graph::createPackBorders());
+  graph::DecomposeDequantiseOptions Codes;
+  Codes.KeepWeights = true;
+  Passes.addNestedPass<func::FuncOp>(graph::createDecomposeDequantise(Codes));
   Passes.addNestedPass<func::FuncOp>(graph::createHoistInvariants());
   Passes.addNestedPass<func::FuncOp>(graph::createGatherNdToBroadcast());
   Passes.addNestedPass<func::FuncOp>(graph::createSinkBroadcasts());
@@ -137,6 +140,13 @@ static void addLegalisation(OpPassManager &Passes,
   if (Options.Fuse && isNarrow(Options) && hasWgmma(For))
     Passes.addNestedPass<func::FuncOp>(graph::createSplitGateUp());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
+  if (hasTensorCores(For)) {
+    graph::TileFewRowWeightsOptions Codes;
+    if (isNarrow(Options))
+      Codes.NarrowName = typeName(Options.Compute);
+    Codes.Keep = keptNodes(Options);
+    Passes.addNestedPass<func::FuncOp>(graph::createTileFewRowWeights(Codes));
+  }
   if (hasWgmma(For)) {
     graph::PadChannelsOptions Channels;
     Channels.Narrow = isNarrow(Options);
@@ -189,6 +199,7 @@ void kpc::addPlanPasses(OpPassManager &Passes, const CompileOptions &Options,
                         graph::ConstantFolder Fold) {
   addLegalisation(Passes, Options, For);
   Passes.addPass(graph::createFoldConstants(std::move(Fold)));
+  Passes.addNestedPass<func::FuncOp>(graph::createDecomposeDequantise());
   Passes.addPass(createCanonicalizerPass());
   addFusion(Passes, Options, For);
   Passes.addPass(graph::createLowerRegions());

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/weights/WeightRecipe.h"
+#include "compiler/weights/WeightTiles.h"
 #include "compiler/weights/WeightView.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/raw_ostream.h"
@@ -137,10 +138,42 @@ artifact::WeightReader padded(artifact::WeightReader Read, uint64_t Own,
   };
 }
 
+/// The first step, if it packs codes into tiles.
+std::optional<WeightTiles> tilesOf(ArrayAttr Recipe) {
+  auto Step =
+      Recipe.empty() ? DictionaryAttr() : dyn_cast<DictionaryAttr>(Recipe[0]);
+  auto List = Step ? Step.getAs<DenseI64ArrayAttr>("tiles") : nullptr;
+  if (!List || List.size() != 6)
+    return std::nullopt;
+  ArrayRef<int64_t> V = List;
+  return WeightTiles{V[0], V[1], V[2], V[3], V[4], uint8_t(V[5])};
+}
+
+llvm::Expected<artifact::Weight> tiledWeight(std::string Name,
+                                             const WeightTiles &Tiles,
+                                             const Weight &Source,
+                                             bool OneStep) {
+  if (!OneStep)
+    return createStringError("weight '" + Name +
+                             "': a recipe with tiles has no other steps");
+  if (Tiles.sourceBytes() > Source.Bytes.size())
+    return createStringError("weight '" + Name + "' has too few bytes");
+  artifact::Weight W;
+  W.Name = std::move(Name);
+  W.Type = ElementType::U8;
+  std::vector<int64_t> Dims = Tiles.dims();
+  W.Dims.assign(Dims.begin(), Dims.end());
+  W.Length = count(Dims);
+  W.Read = readerOf(Tiles, Source.Bytes);
+  return W;
+}
+
 } // namespace
 
 llvm::Expected<artifact::Weight>
 kpc::prepareWeight(std::string Name, const Weight &Source, ArrayAttr Recipe) {
+  if (std::optional<WeightTiles> Tiles = tilesOf(Recipe))
+    return tiledWeight(std::move(Name), *Tiles, Source, Recipe.size() == 1);
   Prepared P;
   WeightView &V = P.View;
   V.Dims.assign(Source.Dims.begin(), Source.Dims.end());

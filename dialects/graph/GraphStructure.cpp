@@ -46,6 +46,10 @@ static bool isSoundStep(StringRef Name, Attribute Given) {
   }
   if (Name == "pad" && Values.size() != 1)
     return false;
+  if (Name == "tiles")
+    return Values.size() == 6 && (Values[0] == 4 || Values[0] == 8) &&
+           Values[1] > 0 && Values[2] > 0 && Values[3] > 0 && Values[4] > 0 &&
+           Values[5] >= 0;
   int64_t Count = 1;
   return llvm::all_of(Values, [&](int64_t Size) {
     return Size >= 0 && !llvm::MulOverflow(Count, Size, Count);
@@ -62,9 +66,10 @@ LogicalResult graph::verifyRecipe(Operation *Op, SymbolicTensorType Ty,
                          ? Fields.begin()->getName().strref()
                          : StringRef();
     if (Name != "transpose" && Name != "reshape" && Name != "cast" &&
-        Name != "pad")
-      return Op->emitOpError() << "recipe step " << Step
-                               << " is none of transpose, reshape, cast, pad";
+        Name != "pad" && Name != "tiles")
+      return Op->emitOpError()
+             << "recipe step " << Step
+             << " is none of transpose, reshape, cast, pad, tiles";
     if (!isSoundStep(Name, Fields.begin()->getValue()))
       return Op->emitOpError() << "recipe step " << Step
                                << " needs a permutation, sizes or a float type";

@@ -34,6 +34,9 @@ def Graph_WeightOp : Graph_Op<"weight", [Pure]> {
     `source` names the bytes (`model.onnx#conv1.weight`); they never enter the
     IR. The recipe's steps are applied in order when the artifact is written:
     `{transpose = array<i64: …>}`, `{reshape = array<i64: …>}`, `{cast = f16}`.
+    `{tiles = array<i64: bits, K, N, of K, of N, flip>}`, the first and only
+    step, packs codes as `graph.dequantise_tiles` has them: element (k, n) is
+    code `k * of K + n * of N` of the source, with the bits of `flip` changed.
     The type is that after the last step.
 
     ```mlir

@@ -46,6 +46,15 @@ LogicalResult SizeAttr::verify(EmitFn emitError, int64_t Min,
   return success();
 }
 
+LogicalResult TilesAttr::verify(EmitFn emitError, int64_t Bits, int64_t Block,
+                                int64_t) {
+  if ((Bits != 4 && Bits != 8) || Block < 1)
+    return emitError() << "expected codes of 4 or 8 bits in blocks of 1 or "
+                          "more, got "
+                       << Bits << " bits and blocks of " << Block;
+  return success();
+}
+
 LogicalResult BuffersAttr::verify(EmitFn emitError, DenseI64ArrayAttr Reads,
                                   DenseI64ArrayAttr Writes) {
   for (DenseI64ArrayAttr List : {Reads, Writes})
@@ -263,6 +272,8 @@ static bool hasItsType(StringRef Name, Attribute Value) {
     return isa<ScheduleAttr>(Value);
   if (Name == KernelDialect::Tf32AttrHelper::getNameStr())
     return isa<UnitAttr>(Value);
+  if (Name == KernelDialect::TilesAttrHelper::getNameStr())
+    return isa<TilesAttr>(Value);
   auto List = dyn_cast<ArrayAttr>(Value);
   if (Name == KernelDialect::ScheduleCostsAttrHelper::getNameStr())
     return List && llvm::all_of(List, llvm::IsaPred<StringAttr>);
@@ -279,6 +290,10 @@ LogicalResult KernelDialect::verifyOperationAttribute(Operation *Op,
            << "', which is no attribute of kernels; see "
               "docs/dialects/kernel.md";
   auto Kernel = dyn_cast<FunctionOpInterface>(Op);
+  if (isa<TilesAttr>(Value))
+    return Kernel ? Op->emitOpError("expected '")
+                        << Name << "' at a linalg.generic, got a function"
+                  : success();
   bool OfModule = Name == ScheduleCostsAttrHelper::getNameStr();
   if (bool(Kernel) == OfModule)
     return Op->emitOpError("expected '")

@@ -48,6 +48,7 @@ def Kernel_Dialect : Dialect {
     | `kernel.buffers` | the function | which arguments are read and written |
     | `kernel.tf32` | the function in linalg form | f32 may be rounded to tf32 where tensor cores multiply |
     | `kernel.forced_schedule` | the function in linalg form | the user's schedule |
+    | `kernel.tiles` | a generic of the linalg form | how the codes of a quantised weight lie in the tensor it extracts from first |
     | `kernel.launch` | a kernel built for a GPU | grid, block, shared memory, cluster |
     | `kernel.work` | a kernel built for the host | units of work, and how many are worth a task |
     | `kernel.schedule` | a built kernel | what was chosen |
@@ -61,6 +62,7 @@ def Kernel_Dialect : Dialect {
     "::kpc::kernel::SizeAttr":$size,
     "::kpc::kernel::BuffersAttr":$buffers,
     "::mlir::UnitAttr":$tf32,
+    "::kpc::kernel::TilesAttr":$tiles,
     "::kpc::kernel::ScheduleAttr":$forced_schedule,
     "::kpc::kernel::LaunchAttr":$launch,
     "::kpc::kernel::WorkAttr":$work,
@@ -110,6 +112,20 @@ def Kernel_BuffersAttr : Kernel_Attr<"Buffers", "buffers"> {
     bool isRead(int64_t Argument) const { return ::llvm::is_contained(getReads().asArrayRef(), Argument); }
     bool isWritten(int64_t Argument) const { return ::llvm::is_contained(getWrites().asArrayRef(), Argument); }
   }];
+}
+
+def Kernel_TilesAttr : Kernel_Attr<"Tiles", "tiles"> {
+  let summary = "A generic dequantises codes that lie in tiles, as graph.dequantise_tiles";
+  let description = [{
+    The generic's elements are [K, N]. Its body extracts from the tensors that
+    hold the tiles, the scales and the zero points, in this order; without zero
+    points, all are `offset`. `block` elements of K have one scale.
+
+    ```mlir
+    #kernel.tiles<bits = 4, block = 128, offset = 8>
+    ```
+  }];
+  let parameters = (ins "int64_t":$bits, "int64_t":$block, "int64_t":$offset);
 }
 
 def Kernel_ScheduleAttr : Kernel_Attr<"Schedule", "schedule"> {

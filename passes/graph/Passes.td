@@ -164,6 +164,32 @@ def SetIoType : Pass<"set-io-type", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def DecomposeDequantise : Pass<"decompose-dequantise", "::mlir::func::FuncOp"> {
+  let summary = "Dequantises by arithmetic on elements";
+  let description = [{
+    With `keep-weights`, what GEMMs alone read stays one op: constants are folded
+    behind this, and an artifact should hold codes, not values.
+  }];
+  let options = [
+    Option<"KeepWeights", "keep-weights", "bool", "false", "Operands of GEMMs stay">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def TileFewRowWeights : Pass<"tile-few-row-weights", "::mlir::func::FuncOp"> {
+  let summary = "GEMMs of few rows read the codes of quantised weights, in tiles that are made when compiling";
+  let description = [{
+    For GEMMs of 16 rows typically, 64 at most, in 16 bits (with `narrow`, f32 as
+    well, which set-precision stores so): integers of 4 and 8 bits with blocks of
+    whole 32 elements of K. Others are dequantised by a kernel of their own.
+  }];
+  let options = [
+    Option<"NarrowName", "narrow", "std::string", "\"\"", "f16 or bf16: how f32 values are to be stored">,
+    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
   let summary = "Decomposes attention into GEMMs and a softmax where a target has no kernel for it";
   let description = [{

@@ -345,6 +345,11 @@ void StorageChoice::narrowBesideWeights() {
     for (auto Product : Region.getBody().front().getOps<MatmulOp>()) {
       auto A = dyn_cast<BlockArgument>(Product.getA()),
            B = dyn_cast<BlockArgument>(Product.getB());
+      // Kernels of few rows multiply what codes stand for in 16 bits.
+      if (A && Product.getB().getDefiningOp<DequantiseTilesOp>())
+        if (Value Left = rootOf(Region.getInputs()[A.getArgNumber()]);
+            Free.contains(Left))
+          Narrow.insert(Left);
       if (!A || !B)
         continue;
       Value Left = rootOf(Region.getInputs()[A.getArgNumber()]),

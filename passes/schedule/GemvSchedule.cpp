@@ -17,9 +17,12 @@ using namespace kpc::schedule;
 
 std::string GemvSchedule::str() const {
   char Text[96];
-  std::snprintf(Text, sizeof Text,
-                "gemv %ldx%ld warps %ld stages %ld tiles %ld", long(columns()),
-                long(Depth), long(Warps), long(Stages), long(Tiles));
+  std::snprintf(
+      Text, sizeof Text, "gemv %s%ldx%ld warps %ld stages %ld tiles %ld",
+      !hasCodes()       ? ""
+      : WeightBits == 4 ? "int4 "
+                        : "int8 ",
+      long(columns()), long(Depth), long(Warps), long(Stages), long(Tiles));
   return Text;
 }
 
@@ -72,14 +75,27 @@ constexpr double AnySmCount = 100, AnyGBps = 2000;
 constexpr int64_t ElementBytes = 2;
 /// Elements of the sum that a block takes at once: more are wasted at its end.
 constexpr int64_t MostStep = 512;
+/// The same of codes, of which a stage has more.
+constexpr int64_t MostStepOfCodes = 2048;
+/// Of codes: bytes of a tile of 8 columns.
+constexpr int64_t TileBytes = 512;
+/// What taking codes apart adds to the products of 8 columns and 32 elements of
+/// K: 8 a lane, at about 1.5 instructions each (not measured).
+constexpr double CodeCycles = 20;
 /// Shared memory of a block that is not its own.
 constexpr int64_t BlockShared = 1024;
 
 double bytesOf(const GemvShape &Shape) {
-  return double(Shape.N) * double(Shape.K) * ElementBytes;
+  double Codes = double(Shape.N) * double(Shape.K);
+  double Scales = Shape.hasCodes()
+                      ? Codes / double(Shape.Block) * double(Shape.ScaleBytes)
+                      : 0;
+  return Codes * double(Shape.WeightBits) / 8 + Scales;
 }
 
 double narrowLines(const GemvSchedule &S, const GemvShape &Shape) {
+  if (S.hasCodes())
+    return 1;
   int64_t Run = Shape.hasHalves() ? S.columns() / 2 : S.columns();
   int64_t Line = (Shape.KContiguous ? S.Depth : Run) * ElementBytes;
   if (Line >= 128)
@@ -110,7 +126,8 @@ GemvCost costOf(const GemvSchedule &S, const GemvShape &Shape,
   double Ahead =
       std::min(double(S.Stages - 1), std::max(Steps * double(S.Tiles), 1.0));
   double Supplied = Each * Ahead * double(S.Warps * S.weightBytes());
-  double Products = ProductCycles * double(S.Slices * S.Depth) / 32 *
+  double Products = (ProductCycles + (S.hasCodes() ? CodeCycles : 0)) *
+                    double(S.Slices * S.Depth) / 32 *
                     (Shape.KContiguous ? 1 : TransposedProducts);
   double Drawn = Each * double(S.Warps * S.weightBytes()) /
                  (TurnCycles + Products) * Clock * SmCount / Rate;
@@ -160,6 +177,9 @@ std::vector<GemvCost> schedule::rankGemvSchedules(const GemvShape &Shape,
   int64_t SmCount = T.Cost.SmCount ? T.Cost.SmCount : int64_t(AnySmCount);
   GemvSchedule S;
   S.StageRows = Shape.MaxM > 8 ? 16 : 8;
+  S.RingRows = Shape.hasCodes() ? Shape.MaxM : S.StageRows;
+  S.WeightBits = Shape.WeightBits;
+  const int64_t Longest = Shape.hasCodes() ? MostStepOfCodes : MostStep;
   for (S.Slices = 1; S.Slices <= 8; ++S.Slices) {
     // Pieces of lines along the columns are exchanged by powers of two.
     if (!Shape.KContiguous && (S.Slices == 1 || (S.Slices & (S.Slices - 1))))
@@ -169,6 +189,11 @@ std::vector<GemvCost> schedule::rankGemvSchedules(const GemvShape &Shape,
         (S.Slices % 2 || Shape.RotateHalf % (S.columns() / 2)))
       continue;
     S.Depth = Shape.KContiguous || S.Slices < 8 ? 64 : 32;
+    if (Shape.hasCodes()) {
+      S.Depth = TileBytes / Shape.WeightBits;
+      S.ScaleBytes =
+          std::max<int64_t>(S.Depth / Shape.Block, 1) * Shape.ScaleBytes;
+    }
     for (int64_t Warps : {4, 8, 16})
       for (int64_t Stages : {2, 3, 4, 5}) {
         S.Warps = Warps;
@@ -178,7 +203,7 @@ std::vector<GemvCost> schedule::rankGemvSchedules(const GemvShape &Shape,
         // no room for more.
         GemvSchedule More = S;
         More.Warps = 8;
-        if (Warps * S.Depth > MostStep || (Stages == 2 && Warps < 16) ||
+        if (Warps * S.Depth > Longest || (Stages == 2 && Warps < 16) ||
             S.sharedBytes() > T.Limit.SharedPerBlock ||
             (Warps < 8 && More.sharedBytes() <= T.Limit.SharedPerBlock))
           continue;

@@ -36,6 +36,13 @@ struct GemvShape {
   bool KContiguous = true;     ///< in the weights; else the columns are
   int64_t Products = 1;        ///< of the same rows; two meet in each element
   int64_t RotateHalf = 0; ///< columns from one to that it meets; 0: none do
+  /// Of the weights: 16, or 4 or 8 where they are codes in tiles.
+  int64_t WeightBits = 16;
+  /// Of codes: elements of K that share a scale, and the bytes of a scale and
+  /// its zero point.
+  int64_t Block = 0, ScaleBytes = 0;
+
+  bool hasCodes() const { return WeightBits < 16; }
 
   /// Whether a tile's columns are two runs, those that meet in the same places.
   bool hasHalves() const { return Products > 1 || RotateHalf > 0; }
@@ -47,13 +54,20 @@ struct GemvSchedule {
   int64_t Warps = 8;      ///< that share the sum
   int64_t Stages = 4;     ///< of a warp's ring
   int64_t Tiles = 1;      ///< of a block, one after another
-  int64_t StageRows = 16; ///< of x in a stage: 8 or 16
+  int64_t StageRows = 16; ///< of sums: 8 or 16
+  int64_t RingRows = 16;  ///< of x in a stage
+  int64_t WeightBits = 16;
+  int64_t ScaleBytes = 0; ///< of a column's scales and zero points in a stage
 
   int64_t columns() const { return Slices * 8; }
   int64_t threads() const { return Warps * 32; }
-  /// Bytes of a stage's weights, and of all of it.
-  int64_t weightBytes() const { return Depth * columns() * 2; }
-  int64_t stageBytes() const { return weightBytes() + Depth * StageRows * 2; }
+  bool hasCodes() const { return WeightBits < 16; }
+  /// Bytes of a stage's weights, of its rows, and of all of it.
+  int64_t weightBytes() const { return Depth * columns() * WeightBits / 8; }
+  int64_t rowBytes() const { return Depth * RingRows * 2; }
+  int64_t stageBytes() const {
+    return weightBytes() + rowBytes() + columns() * ScaleBytes;
+  }
   /// Shared bytes of all rings; with the warps' partial sums.
   int64_t ringBytes() const { return Warps * Stages * stageBytes(); }
   int64_t sharedBytes() const {

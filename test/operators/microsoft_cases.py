@@ -118,6 +118,18 @@ def quantised():
     ]
 
 
+def few_bits():
+    """test/operators/codes.py has more of them."""
+    codes, scales = Const(u8(5, 3, 16)), Const(np.abs(f(5, 3)) + 0.01)
+    shape = {"K": 80, "N": 5, "block_size": 32}
+    return [
+        ms("MatMulNBits", f(2, 3, 80), codes, scales, bits=4, **shape),
+        ms("MatMulNBits", f(3, 80), codes, scales, Const(u8(5, 2)), None, Const(f(5)), bits=4, name="zeros", **shape),
+        ms("MatMulNBits", f(3, 80), Const(u8(5, 3, 32)), scales, Const(u8(5, 3)), bits=8, name="bytes", **shape),
+        ms("MatMulNBits", f(3, 80), codes, scales, Const(np.abs(f(5, 3)) * 7), bits=4, name="fractions", **shape),
+    ]
+
+
 def attention():
     x, w, b = f(2, 5, 16), Const(f(16, 48) * 0.3), Const(f(48))
     q, k, v, kv4 = f(2, 5, 16), f(2, 7, 16), f(2, 7, 16), f(2, 4, 7, 4)
@@ -174,4 +186,4 @@ def grouped():
 
 
 def cases():
-    return activations() + norms() + products() + quantised() + attention()
+    return activations() + norms() + products() + quantised() + few_bits() + attention()

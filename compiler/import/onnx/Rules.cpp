@@ -45,6 +45,7 @@ static std::vector<const Rule *> collectRules() {
                                 featureRules(),
                                 microsoftFusedRules(),
                                 microsoftQuantizedRules(),
+                                matMulNBitsRules(),
                                 microsoftAttentionRules(),
                                 treeRules(),
                                 classifierRules(),

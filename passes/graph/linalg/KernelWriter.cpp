@@ -57,8 +57,9 @@ LogicalResult KernelWriter::write() {
     CurrentLoc = Op.getLoc();
     using Lowering = FailureOr<Value> (*)(Operation *, KernelWriter &);
     FailureOr<Value> Result = failure();
-    for (Lowering Lower : {lowerElementwise, lowerMovement, lowerScatter,
-                           lowerReduction, lowerContraction, lowerAttention}) {
+    for (Lowering Lower :
+         {lowerElementwise, lowerMovement, lowerScatter, lowerReduction,
+          lowerContraction, lowerAttention, lowerQuantised}) {
       Result = Lower(&Op, *this);
       if (succeeded(Result))
         break;

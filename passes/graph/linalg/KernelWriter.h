@@ -131,6 +131,8 @@ mlir::FailureOr<mlir::Value> lowerContraction(mlir::Operation *Op,
                                               KernelWriter &W);
 mlir::FailureOr<mlir::Value> lowerAttention(mlir::Operation *Op,
                                             KernelWriter &W);
+mlir::FailureOr<mlir::Value> lowerQuantised(mlir::Operation *Op,
+                                            KernelWriter &W);
 
 /// Whether a reshape splits a product's columns alone, whose right side is an
 /// input: then it is lowered with the product, as one in its loops.

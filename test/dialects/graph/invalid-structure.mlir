@@ -9,7 +9,7 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error @below {{'graph.weight' op recipe step {negate} is none of transpose, reshape, cast, pad}}
+  // expected-error @below {{'graph.weight' op recipe step {negate} is none of transpose, reshape, cast, pad, tiles}}
   %0 = graph.weight "m#w" [{negate}] : !graph.tensor<[4], f32>
   return
 }

@@ -112,3 +112,78 @@ TEST_F(WeightRecipe, WhatIsNoPaddingIsRefused) {
               std::string::npos)
         << Recipe;
 }
+
+namespace {
+
+/// The code of element (k, n) in tiles, by the text of graph.dequantise_tiles.
+int codeInTiles(const std::vector<uint8_t> &Tiles, int64_t Bits, int64_t K,
+                int64_t AllK, int64_t N) {
+  int64_t Depth = 512 / Bits, Depths = (AllK + Depth - 1) / Depth,
+          I = K % Depth, E = I % 8;
+  if (Bits == 4)
+    E = E / 2 + E % 2 * 4;
+  int64_t Lane = N % 8 * 4 + I / 8 % 4, Number = I / 32 * 8 + E,
+          Tile = N / 8 * Depths + K / Depth;
+  uint8_t Byte = Tiles[size_t(Tile * 512 + Lane * 16 + Number * Bits / 8)];
+  return Bits == 8 ? Byte : Number % 2 ? Byte >> 4 : Byte & 15;
+}
+
+} // namespace
+
+TEST(WeightTiles, HoldEachCodeWhereLanesLoadIt) {
+  constexpr int64_t K = 200, N = 13;
+  mlir::MLIRContext Context;
+  for (int64_t Bits : {4, 8})
+    for (bool RowsOfK : {true, false})
+      for (int64_t Flip : {int64_t(0), int64_t(1) << (Bits - 1)}) {
+        int64_t OfK = RowsOfK ? 1 : N, OfN = RowsOfK ? K : 1;
+        std::vector<uint8_t> Codes(size_t(K * N * Bits / 8));
+        for (size_t I = 0; I < Codes.size(); ++I)
+          Codes[I] = uint8_t(I * 37 + I / 251);
+        Weight Source;
+        Source.ElementType = "ui8";
+        Source.Dims = {int64_t(Codes.size())};
+        Source.Bytes = {Codes.data(), Codes.size()};
+        std::string Recipe = "[{tiles = array<i64: " + std::to_string(Bits) +
+                             ", 200, 13, " + std::to_string(OfK) + ", " +
+                             std::to_string(OfN) + ", " + std::to_string(Flip) +
+                             ">}]";
+        auto W = prepareWeight("w", Source,
+                               llvm::cast<mlir::ArrayAttr>(
+                                   mlir::parseAttribute(Recipe, &Context)));
+        ASSERT_TRUE(bool(W));
+        EXPECT_EQ(W->Dims, (std::vector<int64_t>{2, Bits == 4 ? 2 : 4, 512}));
+        std::vector<uint8_t> Tiles(W->Length);
+        for (size_t At = 0; At < Tiles.size(); At += 96)
+          EXPECT_EQ(W->Read(At, Tiles.data() + At,
+                            std::min<size_t>(96, Tiles.size() - At)),
+                    std::nullopt);
+        for (int64_t Row = 0; Row < K; ++Row)
+          for (int64_t Column = 0; Column < N; ++Column) {
+            int64_t Number = Row * OfK + Column * OfN;
+            int Code = Bits == 8
+                           ? Codes[size_t(Number)]
+                           : Codes[size_t(Number / 2)] >> (Number % 2 * 4) & 15;
+            ASSERT_EQ(codeInTiles(Tiles, Bits, Row, K, Column), Code ^ Flip);
+          }
+      }
+}
+
+TEST(WeightTiles, AreRefusedWhereBytesAreMissing) {
+  mlir::MLIRContext Context;
+  Weight Source;
+  Source.ElementType = "ui8";
+  std::vector<uint8_t> Codes(99);
+  Source.Dims = {99};
+  Source.Bytes = {Codes.data(), Codes.size()};
+  auto Refused = [&](const char *Recipe) {
+    auto W = prepareWeight(
+        "w", Source,
+        llvm::cast<mlir::ArrayAttr>(mlir::parseAttribute(Recipe, &Context)));
+    return W ? "" : llvm::toString(W.takeError());
+  };
+  EXPECT_EQ(Refused("[{tiles = array<i64: 4, 100, 2, 1, 100, 0>}]"),
+            "weight 'w' has too few bytes");
+  EXPECT_EQ(Refused("[{tiles = array<i64: 4, 8, 2, 1, 8, 0>}, {cast = f16}]"),
+            "weight 'w': a recipe with tiles has no other steps");
+}

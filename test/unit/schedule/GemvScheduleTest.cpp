@@ -99,3 +99,27 @@ TEST(GemvSchedule, Prints) {
                             "[0-9]+: [0-9.]+ us = [0-9.]+ stream x [0-9.]+ "
                             "fullest . [0-9.]+ overhead"));
 }
+
+TEST(GemvSchedule, CodesAreWholeTilesAndFitSharedMemory) {
+  for (const char *Name : {"sm_80", "sm_86", "sm_90a", "sm_120a"})
+    for (int64_t Bits : {4, 8})
+      for (int64_t M : {1, 5, 16}) {
+        const target::Target &T = *target::findTarget(Name);
+        GemvShape Shape = shapeOf(M, 4096, 14336);
+        Shape.MaxM = M;
+        Shape.WeightBits = Bits;
+        Shape.Block = 32;
+        Shape.ScaleBytes = 4;
+        auto Ranked = rankGemvSchedules(Shape, T);
+        ASSERT_FALSE(Ranked.empty());
+        for (const GemvCost &One : Ranked) {
+          const GemvSchedule &S = One.Schedule;
+          EXPECT_EQ(S.Depth, 512 / Bits);
+          EXPECT_EQ(S.weightBytes(), S.Slices * 512);
+          EXPECT_EQ(S.stageBytes() % 16, 0);
+          EXPECT_LE(S.sharedBytes(), T.Limit.SharedPerBlock);
+          EXPECT_TRUE(
+              One.str().starts_with(Bits == 4 ? "gemv int4 " : "gemv int8 "));
+        }
+      }
+}

@@ -6,9 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/rules/Quantization.h"
+#include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Convert.h"
 #include "compiler/import/onnx/rules/Spatial.h"
+
+#include <cstring>
 
 using namespace kpc::graph;
 
@@ -41,6 +44,120 @@ Value alongAxis(NodeImport &N, Value V, int64_t Axis, int64_t Rank) {
   Dims Sizes(static_cast<size_t>(Rank), Expr(1));
   Sizes[static_cast<size_t>(Axis)] = N.dims(V)[0];
   return N.reshape(V, Sizes);
+}
+
+/// The bytes of a tensor that is data; none of what is computed.
+static std::optional<ArrayRef<uint8_t>> dataOf(NodeImport &N, Value V) {
+  if (auto Weight = V.getDefiningOp<WeightOp>()) {
+    const kpc::Weight *Data = N.importer().weights().find(Weight.getSource());
+    if (Data)
+      return ArrayRef<uint8_t>(Data->Bytes.data(), Data->Bytes.size());
+  }
+  if (auto Constant = V.getDefiningOp<ConstantOp>())
+    if (auto Elements =
+            mlir::dyn_cast<mlir::DenseElementsAttr>(Constant.getValue())) {
+      ArrayRef<char> Raw = Elements.getRawData();
+      return ArrayRef(reinterpret_cast<const uint8_t *>(Raw.data()),
+                      Raw.size());
+    }
+  if (auto Same = V.getDefiningOp<ReshapeOp>())
+    return dataOf(N, Same.getX());
+  return std::nullopt;
+}
+
+/// What is wrong with one of some little-endian floats as a scale: "scale 3 is
+/// NaN or infinite"; empty if nothing is.
+static std::string faultOfScales(ArrayRef<uint8_t> Bytes,
+                                 mlir::FloatType Element) {
+  size_t Size = Element.getWidth() / 8;
+  // Behind the sign comes the exponent; the mantissa has one bit less than the
+  // precision.
+  unsigned Mantissa = Element.getFPMantissaWidth() - 1,
+           Sign = Element.getWidth() - 1;
+  uint64_t Magnitude = (uint64_t(1) << Sign) - 1,
+           Infinity = Magnitude >> Mantissa << Mantissa;
+  for (size_t I = 0; I + Size <= Bytes.size(); I += Size) {
+    uint64_t Bits = 0;
+    std::memcpy(&Bits, Bytes.data() + I, Size);
+    Bits &= Magnitude;
+    if (Bits == 0 || Bits >= Infinity)
+      return "scale " + std::to_string(I / Size) +
+             (Bits == 0 ? " is zero" : " is NaN or infinite");
+  }
+  return {};
+}
+
+Value dequantise(NodeImport &N, Value W, Value Scales, Value Zeros,
+                 ArrayRef<int64_t> Blocks, Type To) {
+  if (!W || !Scales)
+    return {};
+  if (std::optional<ArrayRef<uint8_t>> Data = dataOf(N, Scales))
+    if (std::string Fault = faultOfScales(
+            *Data, mlir::cast<mlir::FloatType>(N.element(Scales)));
+        !Fault.empty())
+      return N.fail(Code::ImportUnsupported, Fault,
+                    "quantise the weight again; the scale of a block of zeros "
+                    "may be any other number, 1 for instance");
+  SmallVector<Value> Operands = {W, Scales};
+  if (Zeros)
+    Operands.push_back(Zeros);
+  return N.buildSized(DequantiseOp::getOperationName(), Operands,
+                      {N.listAttr("blocks", Blocks)}, N.dims(W), To);
+}
+
+/// Of a weight that is data, integers of 8 bits or less: the scales and zero
+/// points as graph.dequantise takes them, with a size for each dimension. Null
+/// where they do not fit.
+static Value dequantisedWeight(NodeImport &N, Value X, Value Scale, Value Zero,
+                               int64_t Axis, int64_t Block, Type To) {
+  auto Rank = static_cast<size_t>(N.rank(X));
+  Dims Sizes(N.dims(X));
+  Ints Blocks(Rank, 1);
+  Axis = N.frontAxis(Axis, N.rank(X));
+  if (N.bad())
+    return {};
+  auto At = static_cast<size_t>(Axis);
+  if (Block > 0) {
+    Blocks[At] = Block;
+    Sizes[At] = Sizes[At].ceilDiv(Block);
+  } else {
+    for (size_t D = 0; D < Rank; ++D) {
+      bool PerElement = D == At && N.rank(Scale) == 1 &&
+                        N.dims(Scale) != ArrayRef<Expr>{Expr(1)};
+      if (PerElement)
+        continue;
+      Blocks[D] = std::max<int64_t>(Sizes[D].asConstant().value_or(1), 1);
+      Sizes[D] = Sizes[D].ceilDiv(Blocks[D]);
+    }
+  }
+  auto Fits = [&](Value V) {
+    Expr Count(1), Wanted(1);
+    for (const Expr &E : N.dims(V))
+      Count = Count * E;
+    for (const Expr &E : Sizes)
+      Wanted = Wanted * E;
+    return Count == Wanted &&
+           (Block == 0 || N.dims(V) == ArrayRef<Expr>(Sizes));
+  };
+  for (Value V : {Scale, Zero})
+    if (V && !Fits(V))
+      return N.fail(Code::ImportShape,
+                    std::string(V == Scale ? "scales" : "zero points") +
+                        " of " + dimsText(N.dims(V)) + " do not fit " +
+                        dimsText(N.dims(X)) + "; expected " +
+                        (Block > 0 ? dimsText(Sizes)
+                                   : "one, or one for each of axis " +
+                                         std::to_string(Axis)));
+  return dequantise(N, X, N.reshape(Scale, Sizes),
+                    Zero ? N.reshape(Zero, Sizes) : Zero, Blocks, To);
+}
+
+/// Whether a tensor is data that dequantisedWeight() takes.
+static bool isQuantisedWeight(NodeImport &N, Value X, Value Scale, Value Zero) {
+  return mlir::isa_and_present<WeightOp, ConstantOp>(X.getDefiningOp()) &&
+         N.rank(X) >= 2 && isInteger(N.element(X)) && !isBool(N.element(X)) &&
+         N.element(X).getIntOrFloatBitWidth() <= 8 && N.isFloat(Scale) &&
+         (!Zero || isInteger(N.element(Zero)));
 }
 
 /// round(x) + zero, clamped to the type; x is float.
@@ -169,6 +286,10 @@ static void importDequantize(NodeImport &N) {
     N.fail(Code::ImportElementType,
            "dequantises to " + typeText(Stored) +
                ", which is not a float type; give the node 'output_dtype'");
+    return;
+  }
+  if (Block >= 0 && isQuantisedWeight(N, X, Scale, Zero)) {
+    N.result(0, dequantisedWeight(N, X, Scale, Zero, Axis, Block, Stored));
     return;
   }
   // Whole blocks are a dimension of their own, along which scales and zero

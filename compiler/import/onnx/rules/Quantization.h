@@ -15,6 +15,10 @@ namespace kpc::onnx {
 /// A scale or zero point as it broadcasts: a scalar, or along `Axis` of a
 /// tensor of rank `Rank`.
 Value alongAxis(NodeImport &N, Value V, int64_t Axis, int64_t Rank);
+/// (w - zero) * scale as graph.dequantise, whose sizes it checks; zeros may be
+/// null. Reports scales that are data and zero, infinite or NaN.
+Value dequantise(NodeImport &N, Value W, Value Scales, Value Zeros,
+                 ArrayRef<int64_t> Blocks, Type To);
 /// round(x) + zero, clamped to the type; x is float, zero may be null.
 Value saturate(NodeImport &N, Value X, Value Zero, Type To);
 /// x - zero in i32. A vector of zero points stands for rows (`Axis` -2) or

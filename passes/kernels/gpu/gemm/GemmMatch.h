@@ -67,6 +67,14 @@ struct GemmMatch {
     Matrix B;
   };
   std::optional<DualGemm> Second = {};
+  /// B as codes in tiles, with scales and zero points of blocks along K; then
+  /// `B` is not set.
+  struct TiledCodes {
+    Matrix Tiles, Scales; ///< scales are [blocks of K, N]
+    std::optional<Matrix> Zeros;
+    int64_t Bits = 0, Block = 0, Offset = 0;
+  };
+  std::optional<TiledCodes> Codes = {};
   /// RoPE: element j of a row of D also reads accumulator j ± RotateHalf. 0: no
   /// RoPE.
   int64_t RotateHalf = 0;
@@ -79,6 +87,8 @@ struct GemmMatch {
   };
   /// The same for builders that know what to do with `Second` and `RotateHalf`.
   static std::optional<GemmMatch> readAny(FusedKernel &Form, Forms &Own);
+  /// As `read` where B is `Codes` (kernel.tiles).
+  static std::optional<GemmMatch> readTiled(FusedKernel &Form);
   /// As `read` without A and B, of which the caller knows more: a
   /// convolution's.
   static std::optional<GemmMatch> readResult(FusedKernel &Form);

@@ -151,26 +151,29 @@ Value GemvTile::multiply(ArrayRef<Value> Upper, ArrayRef<Value> Lower,
   return vector::FromElementsOp::create(W.B, W.Loc, Sums.getType(), Parts);
 }
 
+/// A thread's elements of one of its rows. Rows that are not there are computed
+/// from the last one, and not stored.
+GemvTile::Values GemvTile::rowsOf(Value RowsAt, int64_t Offset, int64_t Part) {
+  Value Last = arith::IndexCastOp::create(
+      W.B, W.Loc, W.B.getI32Type(),
+      W.B.createOrFold<arith::SubIOp>(W.Loc, RowsHere, W.index(1)));
+  Value Row = W.B.createOrFold<arith::MinUIOp>(W.Loc, add32(G, Offset), Last);
+  Value Piece = xor32(add32(T, Part * 4), rowSwizzle(Row));
+  Value InStage =
+      add32(mul32(Row, S.Depth * ElementBytes), mul32(Piece, PieceBytes));
+  return load16(add32(RowsAt, InStage));
+}
+
 GemvTile::Values GemvTile::multiplyStage(Value Stage, ValueRange Before) {
+  if (P.Codes)
+    return multiplyCodes(Stage, Before);
   Values Sums(Before);
   Value From = add32(Ring, Stage), RowsAt = add32(From, S.weightBytes());
-  Type I32 = W.B.getI32Type();
-  Value Last = arith::IndexCastOp::create(
-      W.B, W.Loc, I32,
-      W.B.createOrFold<arith::SubIOp>(W.Loc, RowsHere, W.index(1)));
-  // Rows that are not there are computed from the last one, and not stored.
-  auto RowAt = [&](int64_t Offset, int64_t Part) {
-    Value Row = W.B.createOrFold<arith::MinUIOp>(W.Loc, add32(G, Offset), Last);
-    Value Piece = xor32(add32(T, Part * 4), rem32(Row, pieces()));
-    Value InStage =
-        add32(mul32(Row, S.Depth * ElementBytes), mul32(Piece, PieceBytes));
-    return load16(add32(RowsAt, InStage));
-  };
-  for (int64_t Part = 0; Part < S.Depth / 32; ++Part) {
-    Values Upper = RowAt(0, Part);
+  for (int64_t Part = 0; Part < S.Depth / StepK; ++Part) {
+    Values Upper = rowsOf(RowsAt, 0, Part);
     Values Lower(4, i32(0));
     if (HasLower)
-      Lower = RowAt(8, Part);
+      Lower = rowsOf(RowsAt, 8, Part);
     for (int64_t Slice = 0; Slice < S.Slices; ++Slice) {
       Values Weights = weightsOf(From, Part, Slice);
       for (int64_t Half = 0; Half < 2; ++Half)
@@ -282,14 +285,19 @@ void GemvTile::prepare() {
   Columns = W.size(P.C.N.Sizes);
   Sum = W.size(P.C.K.Sizes);
   RowStrideA = valueOf(W, P, P.A.RowStride);
-  StrideB = valueOf(W, P, KContiguous ? P.B.ColumnStride : P.B.RowStride);
+  if (!P.Codes)
+    StrideB = valueOf(W, P, KContiguous ? P.B.ColumnStride : P.B.RowStride);
   auto Address = [&](const Matrix &M) -> Value {
     Value Flat =
         flatView(W, P.C.R.Form.Func.getArgument(M.Argument), M.Element);
     return memref::ExtractAlignedPointerAsIndexOp::create(W.B, W.Loc, Flat);
   };
   BaseA = Address(P.A);
-  BaseB = Address(P.B);
+  BaseB = Address(P.Codes ? P.Codes->Tiles : P.B);
+  if (P.Codes)
+    BaseScales = Address(P.Codes->Scales);
+  if (P.Codes && P.Codes->Zeros)
+    BaseZeros = Address(*P.Codes->Zeros);
   if (P.Second)
     BaseSecondB = Address(P.Second->B);
   Slices = W.ceilDiv(Sum, S.Depth * S.Warps);

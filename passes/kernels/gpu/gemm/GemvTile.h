@@ -44,6 +44,8 @@ public:
   /// Rows of one product instruction, and elements of K that a thread
   /// takes at once.
   static constexpr int64_t TileM = 16, ThreadK = 8;
+  /// Elements of K that two products take, and bytes of a tile of codes.
+  static constexpr int64_t StepK = 32, TileBytes = 512;
 
   GemvTile(GpuWriter &W, const GemmMatch &P, const schedule::GemvSchedule &S,
            bool KeepInCache)
@@ -82,14 +84,39 @@ private:
   mlir::Value columnOf(mlir::Value First, mlir::Value InTile);
   void copy(mlir::Value To, mlir::Value Base, mlir::Value Element,
             mlir::Value Inside, int64_t Bytes, mlir::Value Predicate = {});
+  void copyBytes(mlir::Value To, mlir::Value From, mlir::Value Inside,
+                 int64_t Bytes, mlir::Value Predicate = {});
   void copyWeightsAlongColumns(mlir::Value To, mlir::Value Column,
                                mlir::Value Sum);
   void copyWeightsAlongK(mlir::Value To, mlir::Value Column, mlir::Value Sum);
   void copyRows(mlir::Value To, mlir::Value Sum);
+  mlir::Value rowSwizzle(mlir::Value Row);
   Place fill(Place At);
   mlir::Value nextStage(mlir::Value Stage);
 
+  // Of codes: GemvTileCodes.cpp.
+  mlir::Value inTiles(mlir::Value Column, int64_t Slice);
+  void copyCodes(mlir::Value To, mlir::Value Column, mlir::Value Sum);
+  void copyOfBlocks(mlir::Value To, mlir::Value Base, const Matrix &From,
+                    mlir::Value Column, mlir::Value Sum);
+  mlir::Value loadShared(mlir::Type Ty, mlir::Value At);
+  mlir::Value numberOf(mlir::Value V);
+  mlir::Value zeroPoint(mlir::Value From, int64_t Block, int64_t Slice);
+  Values numbersOf(llvm::ArrayRef<mlir::Value> Words, mlir::Value Zero);
+  Values numbersBeside(mlir::Value Words, llvm::ArrayRef<int64_t> Bytes,
+                       mlir::Value Zero);
+  mlir::Value scaled(mlir::Value Product, mlir::Value ScalesAt,
+                     mlir::Value Sums);
+  Values multiplyCodes(mlir::Value Stage, mlir::ValueRange Sums);
+  int64_t blocksOfStage() const {
+    return std::max<int64_t>(S.Depth / P.Codes->Block, 1);
+  }
+  int64_t bytesOf(const Matrix &M) const {
+    return M.Element.getIntOrFloatBitWidth() / 8;
+  }
+
   Values load16(mlir::Value At);
+  Values rowsOf(mlir::Value RowsAt, int64_t Offset, int64_t Part);
   Values weightsOf(mlir::Value From, int64_t Part, int64_t Slice);
   Values multiplyStage(mlir::Value Stage, mlir::ValueRange Sums);
   mlir::Value multiply(llvm::ArrayRef<mlir::Value> Upper,
@@ -114,6 +141,7 @@ private:
   bool KContiguous = false, HasLower = true;
   mlir::Value Rows, Columns, Sum, RowStrideA, StrideB, Tiles, Slices;
   mlir::Value BaseA, BaseB, BaseSecondB; ///< addresses, as index
+  mlir::Value BaseScales, BaseZeros;
   mlir::Value Thread, Warp, Lane, G, T, Ring, Policy, Partial;
   mlir::Value FirstRow, RowsHere;
   mlir::LogicalResult Result = mlir::success();

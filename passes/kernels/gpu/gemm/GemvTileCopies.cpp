@@ -25,8 +25,14 @@ namespace kpc::kernels {
 void GemvTile::copy(Value To, Value Base, Value Element, Value Inside,
                     int64_t Bytes, Value Predicate) {
   Value Offset = W.mul(Element, W.index(ElementBytes));
+  copyBytes(To, W.add(Base, Offset), Inside, Bytes, Predicate);
+}
+
+/// The same from an address on.
+void GemvTile::copyBytes(Value To, Value Address, Value Inside, int64_t Bytes,
+                         Value Predicate) {
   Type I64 = W.B.getI64Type();
-  Value From = arith::IndexCastOp::create(W.B, W.Loc, I64, W.add(Base, Offset));
+  Value From = arith::IndexCastOp::create(W.B, W.Loc, I64, Address);
   Value Count = i32(Bytes);
   if (Inside) {
     Value None = i32(0);
@@ -87,6 +93,12 @@ void GemvTile::copyWeightsAlongK(Value To, Value Column, Value First) {
   }
 }
 
+/// What is changed in the numbers of a row's pieces. Beside codes, lanes of two
+/// neighbouring rows load at once.
+Value GemvTile::rowSwizzle(Value Row) {
+  return P.Codes ? mul32(rem32(Row, 2), 4) : rem32(Row, pieces());
+}
+
 void GemvTile::copyRows(Value To, Value First) {
   int64_t Lines = 32 / pieces();
   int64_t Most = std::min(P.Facts.range(P.M).Max, stageRows());
@@ -96,9 +108,8 @@ void GemvTile::copyRows(Value To, Value First) {
   for (int64_t N = 0; N * Lines < Most; ++N) {
     Value Row = add32(Line, N * Lines);
     Value Is = W.less(toIndex(Row), RowsHere);
-    Value InStage =
-        add32(mul32(Row, S.Depth * ElementBytes),
-              mul32(xor32(Piece, rem32(Row, pieces())), PieceBytes));
+    Value InStage = add32(mul32(Row, S.Depth * ElementBytes),
+                          mul32(xor32(Piece, rowSwizzle(Row)), PieceBytes));
     Value Mine = W.add(FirstRow, toIndex(Row));
     copy(add32(To, InStage), BaseA, W.add(W.mul(Mine, RowStrideA), At), Inside,
          PieceBytes, Is);
@@ -156,7 +167,9 @@ GemvTile::Place GemvTile::fill(Place At) {
     Value First = W.mul(W.add(OfWarps, toIndex(Warp)), W.index(S.Depth));
     Value Column = firstColumn(At.Tile);
     Value To = add32(Ring, At.Stage);
-    if (KContiguous)
+    if (P.Codes)
+      copyCodes(To, Column, First);
+    else if (KContiguous)
       copyWeightsAlongK(To, Column, First);
     else
       copyWeightsAlongColumns(To, Column, First);

@@ -7,12 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A product of at most 16 rows at a time with a matrix of 16-bit weights that
-/// are read once: cp.async into shared memory, many stages ahead, and from
-/// there to mma.sync (m16n8k16; the rows are its 16, padded). The warps of a
-/// block share the sum; their results are added in order through shared memory.
-/// A block takes tile after tile of the columns, and its copies run on from one
-/// to the next. More than 16 rows are taken 16 by 16. GemvTile.h has the code.
+/// A product of at most 16 rows at a time with a matrix of weights, of 16 bits
+/// or codes of 4 and 8 with scales, that are read once: cp.async into shared
+/// memory, many stages ahead, and from there to mma.sync (m16n8k16; the rows
+/// are its 16, padded). The warps of a block share the sum; their results are
+/// added in order through shared memory. A block takes tile after tile of the
+/// columns, and its copies run on from one to the next. More than 16 rows are
+/// taken 16 by 16. GemvTile.h has the code.
 ///
 /// Where results of two columns meet (two products of one left side, a gate; a
 /// rotary embedding's halves of a head), a tile has both.
@@ -80,6 +81,38 @@ std::optional<schedule::Refusal> refusalOf(GemmMatch &P) {
   return std::nullopt;
 }
 
+/// The same of a GEMM with codes.
+std::optional<schedule::Refusal> refusalOfCodes(GemmMatch &P) {
+  auto Refuse = [](RefusalKind Kind, std::string Reason) {
+    return schedule::Refusal{"", Kind, std::move(Reason)};
+  };
+  linalg::GenericOp Op = P.C.R.Op;
+  Type Element = P.A.Element;
+  const GemmMatch::TiledCodes &Codes = *P.Codes;
+  bool HasTypes =
+      (Element.isF16() || Element.isBF16()) &&
+      getElementTypeOrSelf(Op.getResultTypes()[0]).isF32() &&
+      isa<Float16Type, BFloat16Type, Float32Type>(Codes.Scales.Element) &&
+      (!Codes.Zeros || Codes.Zeros->Element == Element);
+  int64_t Depth = GemvTile::TileBytes / Codes.Bits;
+  if (P.hasBatch())
+    return Refuse(RefusalKind::Size, "it is a batch of GEMMs");
+  if (!hasFewRows(P))
+    return Refuse(RefusalKind::Size, "it has more rows than 16");
+  if (!HasTypes)
+    return Refuse(RefusalKind::ElementType, "A is not of 16 bits");
+  if (Codes.Block % GemvTile::StepK ||
+      (Codes.Block % Depth && Depth % Codes.Block))
+    return Refuse(RefusalKind::Layout,
+                  "blocks of scales are of no whole 32 elements of K");
+  if (P.A.ColumnStride != Expr(1) || !hasValue(P, P.A.RowStride) ||
+      !isAligned(P, P.A.RowStride, ThreadK) || !P.K.asConstant() ||
+      P.Facts.divisor(P.K) % ThreadK != 0)
+    return Refuse(RefusalKind::Layout,
+                  "rows of A do not begin at multiples of 16 bytes");
+  return std::nullopt;
+}
+
 GemvShape shapeOf(GemmMatch &P) {
   GemvShape Shape;
   Shape.M = typicalProduct(P.C.M.Sizes, UnknownExtent);
@@ -89,6 +122,16 @@ GemvShape shapeOf(GemmMatch &P) {
   Shape.N = typicalProduct(P.C.N.Sizes, UnknownExtent) * Shape.Products;
   Shape.K = typicalProduct(P.C.K.Sizes, UnknownExtent);
   Shape.KContiguous = P.B.RowStride == Expr(1) && P.B.ColumnStride != Expr(1);
+  if (P.Codes) {
+    auto BytesOf = [](const Matrix &M) {
+      return int64_t(M.Element.getIntOrFloatBitWidth() / 8);
+    };
+    Shape.KContiguous = true;
+    Shape.WeightBits = P.Codes->Bits;
+    Shape.Block = P.Codes->Block;
+    Shape.ScaleBytes = BytesOf(P.Codes->Scales) +
+                       (P.Codes->Zeros ? BytesOf(*P.Codes->Zeros) : 0);
+  }
   return Shape;
 }
 
@@ -111,10 +154,14 @@ LogicalResult emitGemv(GemmMatch::Forms &Own, GemmMatch &P,
 
 FamilyAnswer queryGpuGemv(FusedKernel &Form, const target::Target &T) {
   auto Own = std::make_shared<GemmMatch::Forms>();
-  std::optional<GemmMatch> Read = GemmMatch::readAny(Form, *Own);
+  std::optional<GemmMatch> Plain = GemmMatch::readAny(Form, *Own);
+  std::optional<GemmMatch> Read = Plain || Form.FirstRoot
+                                      ? std::move(Plain)
+                                      : GemmMatch::readTiled(Own->First);
   if (!Read)
     return FamilyAnswer::refuse(RefusalKind::Form, NoGemm);
-  if (std::optional<schedule::Refusal> No = refusalOf(*Read))
+  if (std::optional<schedule::Refusal> No =
+          Read->Codes ? refusalOfCodes(*Read) : refusalOf(*Read))
     return FamilyAnswer::refuse(*No);
   auto P = std::make_shared<GemmMatch>(std::move(*Read));
   GemvShape Shape = shapeOf(*P);

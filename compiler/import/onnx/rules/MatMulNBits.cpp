@@ -1,0 +1,155 @@
+//===- MatMulNBits.cpp - Products with weights of a few bits --------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// com.microsoft's MatMulNBits: A · dequantise(B)ᵀ. Codes of B lie in rows of
+/// K, block by block, the first in the low bits of a byte; a row of zero points
+/// begins with a byte of its own.
+///
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/Quantization.h"
+
+using namespace kpc::graph;
+
+namespace kpc::onnx {
+
+namespace {
+struct NBits {
+  int64_t K = 0, N = 0, Bits = 4, Block = 0;
+
+  int64_t blocks() const { return (K + Block - 1) / Block; }
+  int64_t blockBytes() const { return Block * Bits / 8; }
+  /// Bytes of a row of zero points.
+  int64_t zeroBytes() const { return (blocks() * Bits + 7) / 8; }
+};
+} // namespace
+
+/// Codes of `P.Bits` in rows of bytes, the first `Columns` of each row.
+static Value codesOf(NodeImport &N, const NBits &P, Value Bytes, int64_t Row,
+                     int64_t Columns) {
+  auto U = [&](unsigned Width) {
+    return mlir::IntegerType::get(N.builder().getContext(), Width,
+                                  mlir::IntegerType::Unsigned);
+  };
+  int64_t Stored = Row * 8 / P.Bits;
+  Value Codes = P.Bits == 8
+                    ? N.reshape(Bytes, {Expr(P.N), Expr(Row)})
+                    : N.buildSized(UnpackOp::getOperationName(),
+                                   {N.reshape(Bytes, {Expr(P.N * Row)})}, {},
+                                   {Expr(P.N), Expr(Stored)},
+                                   U(static_cast<unsigned>(P.Bits)));
+  return Codes && Stored != Columns
+             ? N.sliceAxis(Codes, 1, Expr(0), Expr(Columns))
+             : Codes;
+}
+
+/// As a matrix of `Columns` columns for each of N; reports other sizes.
+static Value inRows(NodeImport &N, const NBits &P, Value V, int64_t Columns,
+                    std::string_view What) {
+  Expr Count(1);
+  for (const Expr &E : N.dims(V))
+    Count = Count * E;
+  if (Count != Expr(P.N * Columns))
+    return N.fail(
+        Code::ImportShape,
+        std::string(What) + " of " + dimsText(N.dims(V)) + ", expected [" +
+            std::to_string(P.N) + ", " + std::to_string(Columns) + "] for K " +
+            std::to_string(P.K) + " in blocks of " + std::to_string(P.Block));
+  return N.reshape(V, {Expr(P.N), Expr(Columns)});
+}
+
+/// Zero points for each column and block: codes, numbers, or the middle of the
+/// codes' range.
+static Value zerosOf(NodeImport &N, const NBits &P, Value Given) {
+  if (!Given) {
+    Type Code = mlir::IntegerType::get(N.builder().getContext(),
+                                       static_cast<unsigned>(P.Bits),
+                                       mlir::IntegerType::Unsigned);
+    return N.full(static_cast<double>(1 << (P.Bits - 1)),
+                  {Expr(P.N), Expr(P.blocks())}, Code);
+  }
+  if (N.isFloat(Given))
+    return inRows(N, P, Given, P.blocks(), "zero points");
+  Value Bytes = inRows(N, P, Given, P.zeroBytes(), "zero points");
+  return Bytes ? codesOf(N, P, Bytes, P.zeroBytes(), P.blocks()) : Bytes;
+}
+
+static void importMatMulNBits(NodeImport &N) {
+  NBits P;
+  P.K = N.requiredInt("K");
+  P.N = N.requiredInt("N");
+  P.Bits = N.intAttribute("bits", 4);
+  P.Block = N.requiredInt("block_size");
+  // How much of the arithmetic may be in fewer bits; kpc's has as many as A.
+  N.ignoreAttribute("accuracy_level");
+  // Asks ONNX Runtime to pack B when a session begins.
+  N.ignoreAttribute("weight_prepacked");
+  N.expectInputs(3, 6);
+  Value A = N.input(0), Codes = N.input(1), Scales = N.input(2),
+        Zeros = N.optionalInput(3), Bias = N.optionalInput(5);
+  if (N.bad())
+    return;
+  if (N.hasInput(4)) {
+    N.fail(
+        Code::ImportUnsupported,
+        "rows of B are in groups of their own order ('g_idx')",
+        "quantise without act-order (desc_act=False), or bring the rows of B "
+        "and the columns of A into the order of their groups");
+    return;
+  }
+  if (P.Bits != 2 && P.Bits != 4 && P.Bits != 8) {
+    N.fail(Code::ImportAttributeValue, "attribute 'bits' is " +
+                                           std::to_string(P.Bits) +
+                                           ", expected 2, 4 or 8");
+    return;
+  }
+  bool IsSane = P.K > 0 && P.N > 0 && P.Block > 0 && P.Block <= P.K * 256 &&
+                P.Block * P.Bits % 8 == 0 && P.N < (int64_t(1) << 40) / P.K;
+  if (!IsSane) {
+    N.fail(Code::ImportAttributeValue,
+           "K is " + std::to_string(P.K) + ", N " + std::to_string(P.N) +
+               " and 'block_size' " + std::to_string(P.Block) +
+               "; expected sizes above 0, and blocks of whole bytes");
+    return;
+  }
+  if (!N.isFloat(A) || N.rank(A) < 1 || N.element(Scales) != N.element(A)) {
+    N.fail(Code::ImportElementType,
+           "A is of " + typeText(N.element(A)) + " and the scales of " +
+               typeText(N.element(Scales)) + ", expected one float type");
+    return;
+  }
+  if (N.element(Codes).getIntOrFloatBitWidth() != 8 ||
+      (Zeros && !N.isFloat(Zeros) &&
+       N.element(Zeros).getIntOrFloatBitWidth() != 8)) {
+    N.fail(Code::ImportElementType, "B is of " + typeText(N.element(Codes)) +
+                                        ", expected ui8, and zero "
+                                        "points that are ui8 or of A's type");
+    return;
+  }
+  int64_t Row = P.blocks() * P.blockBytes();
+  Codes = inRows(N, P, Codes, Row, "B");
+  Scales = inRows(N, P, Scales, P.blocks(), "scales");
+  Zeros = zerosOf(N, P, Zeros);
+  if (N.bad())
+    return;
+  Value W = dequantise(N, codesOf(N, P, Codes, Row, P.K), Scales, Zeros,
+                       {1, P.Block}, N.element(A));
+  Value Y = W ? N.matmul(A, N.transpose(W, {1, 0})) : W;
+  N.result(0, Bias && Y ? N.add(Y, Bias) : Y);
+}
+
+ArrayRef<Rule> matMulNBitsRules() {
+  static const Rule Rows[] = {
+      {"com.microsoft", "MatMulNBits", 1, 1, importMatMulNBits,
+       "2, 4 and 8 bits; without g_idx"},
+  };
+  return Rows;
+}
+
+} // namespace kpc::onnx

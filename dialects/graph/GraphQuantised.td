@@ -1,0 +1,64 @@
+//===- GraphQuantised.td - Values that are data and scales ----------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one form of a quantised weight, whatever spelled it: data, scales of
+// blocks and zero points are operands.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_GRAPH_QUANTISED
+#define KPC_GRAPH_QUANTISED
+
+include "dialects/graph/GraphBase.td"
+
+def Graph_DequantiseOp : Graph_Op<"dequantise", [Pure]> {
+  let summary = "y = (w - zero) * scale, with a scale and a zero point for each block of w";
+  let description = [{
+    Element i of a dimension is in block `i / blocks[d]` of it. So scales and
+    zero points have as many elements there as blocks begin in w; the last block
+    may be cut. A block of 1 is a scale for each element, one of the whole
+    dimension a scale for all. Integers of 8 bits and less, for which everything
+    in front of the last rounding is exact in f32.
+
+    ```mlir
+    %y = graph.dequantise %w scales %s zeros %z blocks [1, 128]
+       : <[4096, 14336], ui4>, <[4096, 112], f16>, <[4096, 112], ui4> to <[4096, 14336], f16>
+    ```
+  }];
+  let arguments = (ins Graph_IntTensor:$w, Graph_FloatTensor:$scales, Optional<Graph_NumberTensor>:$zeros,
+                       DenseI64ArrayAttr:$blocks);
+  let results = (outs Graph_FloatTensor:$y);
+  let assemblyFormat = [{$w `scales` $scales (`zeros` $zeros^)? `blocks` $blocks attr-dict `:`
+                         type($w) `,` type($scales) (`,` type($zeros)^)? `to` type($y)}];
+  let hasVerifier = 1;
+}
+
+def Graph_DequantiseTilesOp : Graph_Op<"dequantise_tiles", [Pure]> {
+  let summary = "The same of a GEMM's right operand [K, N], whose codes lie in tiles that few-row GEMMs read";
+  let description = [{
+    `tiles` is `[ceil(N/8), ceil(K/depth), 512]` of ui8, where a tile holds 8
+    columns and `depth = 512 / bits` elements of K. Of column n and element k,
+    with `i = k % depth`, lane `(n % 8) * 4 + i / 8 % 4` holds the code in its 16
+    bytes: it is number `i / 32 * 8 + e`, with `e = i % 8` for 8 bits and
+    `e = i % 8 / 2 + i % 2 * 4` for 4 bits. So 16 bytes are what one lane feeds
+    to mma.sync, and pairs of elements are 16 bits apart in a word. Codes have no
+    sign. `scales` and `zeros` are `[ceil(K/block), ceil(N/8)*8]`, so that their
+    rows begin at multiples of 16 bytes; what is beyond N is not read. Without
+    zeros all zero points are `offset`.
+
+    ```mlir
+    %y = graph.dequantise_tiles %t scales %s bits 4 block 128 offset 8
+       : <[512, 32, 512], ui8>, <[32, 4096], f16> to <[4096, 4096], f16>
+    ```
+  }];
+  let arguments = (ins Graph_IntTensor:$tiles, Graph_FloatTensor:$scales, Optional<Graph_FloatTensor>:$zeros,
+                       I64Attr:$bits, I64Attr:$block, I64Attr:$offset);
+  let results = (outs Graph_FloatTensor:$y);
+  let assemblyFormat = [{$tiles `scales` $scales (`zeros` $zeros^)? `bits` $bits `block` $block `offset` $offset
+                         attr-dict `:` type($tiles) `,` type($scales) (`,` type($zeros)^)? `to` type($y)}];
+  let hasVerifier = 1;
+}
+
+#endif // KPC_GRAPH_QUANTISED

@@ -1,0 +1,286 @@
+//===- TileFewRowWeights.cpp - Codes as few-row GEMMs read them -----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+///   %c = graph.weight "m#w" [] : <[8388608], ui8>
+///   %u = graph.unpack %c : … to <[4096, 4096], ui4>
+///   %d = graph.dequantise %u scales %s blocks [1, 128]
+///   %y = graph.matmul %x, transpose(%d)
+///     →  %t = graph.weight "m#w" [{tiles = …}] : <[512, 32, 512], ui8>
+///        %d = graph.dequantise_tiles %t scales transpose(%s) bits 4 …
+///        %y = graph.matmul %x, %d
+///
+/// Where a GEMM has typically 16 rows or fewer, the bytes of its weights bound
+/// its time. Then it reads codes, in tiles that are made when the artifact is
+/// written; with more rows, a kernel in front of it dequantises them.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Remarks.h"
+#include "passes/graph/FloatTypeNames.h"
+#include "passes/graph/GraphFunction.h"
+#include "passes/graph/Passes.h"
+#include "passes/graph/StoredValues.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+using kpc::shape::Expr;
+
+namespace kpc::graph {
+#define GEN_PASS_DEF_TILEFEWROWWEIGHTS
+#include "passes/graph/Passes.h.inc"
+} // namespace kpc::graph
+
+namespace {
+
+/// Rows that few-row GEMMs are for, typically and at most, and elements that
+/// one access of a row has.
+constexpr int64_t FewRows = 16, MostRows = 64, AccessElements = 8;
+/// Elements of K that one step of the kernel multiplies: blocks are of whole
+/// ones.
+constexpr int64_t StepElements = 32;
+
+/// A weight's codes as they lie in the model: element (k, n) is number
+/// `k * OfK + n * OfN` of the source's.
+struct Codes {
+  WeightOp Weight;
+  int64_t Bits = 0, OfK = 0, OfN = 0;
+  bool Signed = false;
+};
+
+struct Quantised {
+  MatmulOp Product;
+  DequantiseOp Op;
+  Codes Source;
+  int64_t K = 0, N = 0, Block = 0;
+  bool KFirst = false; ///< the dequantised matrix is K × N
+
+  int64_t depth() const { return 512 / Source.Bits; }
+};
+
+/// The weight that is all of a matrix of codes, or rows of which are; none
+/// where something else makes them.
+std::optional<Codes> codesBehind(Value W) {
+  SymbolicTensorType Ty = typeOf(W);
+  int64_t Bits = Ty.getElementType().getIntOrFloatBitWidth();
+  std::optional<int64_t> Row = Ty.getStaticDim(1);
+  if (auto Slice = W.getDefiningOp<SliceOp>()) {
+    bool FromStart =
+        llvm::all_of(Slice.getStart().getDims(),
+                     [](const Expr &E) { return E == Expr(0); }) &&
+        llvm::all_of(Slice.getStep(), [](int64_t S) { return S == 1; });
+    SymbolicTensorType Whole = typeOf(Slice.getX());
+    if (!FromStart || Whole.getDims()[0] != Ty.getDims()[0])
+      return std::nullopt;
+    W = Slice.getX();
+    Row = Whole.getStaticDim(1);
+  }
+  while (isa_and_present<UnpackOp, ReshapeOp>(W.getDefiningOp()))
+    W = W.getDefiningOp()->getOperand(0);
+  auto Weight = W.getDefiningOp<WeightOp>();
+  if (!Weight || !Weight.getRecipe().empty() || !Row)
+    return std::nullopt;
+  return Codes{Weight, Bits, 1, *Row, !isUnsigned(Ty.getElementType())};
+}
+
+/// The transpose between a GEMM and the matrix that it reads turned, or null.
+TransposeOp turnOf(MatmulOp Product) {
+  auto Turn = Product.getB().getDefiningOp<TransposeOp>();
+  bool Swaps = Turn && Turn.getPerm() == ArrayRef<int64_t>{1, 0};
+  return Swaps ? Turn : TransposeOp();
+}
+
+/// What makes the right operand of codes; null where it is none.
+DequantiseOp dequantiseOf(MatmulOp Product) {
+  TransposeOp Turn = turnOf(Product);
+  Value B = Turn ? Turn.getX() : Product.getB();
+  return B.getDefiningOp<DequantiseOp>();
+}
+
+/// The GEMM, if codes of its right operand may be read in tiles; `Why` not.
+std::optional<Quantised> read(MatmulOp Product, StringRef &Why) {
+  DequantiseOp Op = dequantiseOf(Product);
+  SymbolicTensorType W = typeOf(Op.getW());
+  if (W.getRank() != 2 || !W.hasStaticShape()) {
+    Why = "the weight is no matrix";
+    return std::nullopt;
+  }
+  Quantised Q{Product, Op, {}, 0, 0, 0, !turnOf(Product)};
+  std::optional<Codes> Source = codesBehind(Op.getW());
+  if (!Source || (Source->Bits != 4 && Source->Bits != 8)) {
+    Why = "its codes are no weight of 4 or 8 bits";
+    return std::nullopt;
+  }
+  Q.Source = *Source;
+  unsigned AxisK = Q.KFirst ? 0 : 1;
+  if (Q.KFirst)
+    std::swap(Q.Source.OfK, Q.Source.OfN);
+  Q.K = *W.getStaticDim(AxisK);
+  Q.N = *W.getStaticDim(1 - AxisK);
+  Q.Block = Op.getBlocks()[AxisK];
+  // One block is as long as whole tiles.
+  if (Q.Block >= Q.K)
+    Q.Block = llvm::alignTo(Q.K, Q.depth());
+  int64_t Depth = Q.depth();
+  if (Q.Block % StepElements || (Q.Block % Depth && Depth % Q.Block)) {
+    Why = "blocks are of no whole 32 elements of K";
+    return std::nullopt;
+  }
+  if (Q.K % AccessElements || Q.K < AccessElements || Q.N < 1) {
+    Why = "K is no multiple of 8";
+    return std::nullopt;
+  }
+  if (Value Zeros = Op.getZeros();
+      Zeros && !isInteger(typeOf(Zeros).getElementType())) {
+    Why = "zero points are fractions";
+    return std::nullopt;
+  }
+  return Q;
+}
+
+class Tiling {
+public:
+  Tiling(Quantised Given, Type Narrow)
+      : Q(Given), Narrow(Narrow), B(Q.Product), Loc(Q.Product.getLoc()) {}
+
+  void write() {
+    MLIRContext *Context = B.getContext();
+    int64_t Bits = Q.Source.Bits, Flip = Q.Source.Signed ? 1 << (Bits - 1) : 0;
+    Type Byte = IntegerType::get(Context, 8, IntegerType::Unsigned);
+    auto Tiles = SymbolicTensorType::get(
+        {Expr(llvm::divideCeil(Q.N, 8)), Expr(llvm::divideCeil(Q.K, Q.depth())),
+         Expr(512)},
+        Byte);
+    auto Step = B.getDenseI64ArrayAttr(
+        {Bits, Q.K, Q.N, Q.Source.OfK, Q.Source.OfN, Flip});
+    ArrayAttr Recipe =
+        B.getArrayAttr(B.getDictionaryAttr(B.getNamedAttr("tiles", Step)));
+    WeightOp Source = Q.Source.Weight;
+    Value Codes =
+        WeightOp::create(B, Source.getLoc(), Tiles, Source.getSource(), Recipe);
+    DequantiseOp Op = Q.Op;
+    Value Zeros = Op.getZeros();
+    int64_t Offset = Flip;
+    if (std::optional<double> All = Zeros ? splatValue(Zeros) : std::nullopt) {
+      Offset += int64_t(*All);
+      Zeros = {};
+    }
+    if (Zeros) {
+      Type Wide = B.getIntegerType(32);
+      Zeros = CastOp::create(B, Loc, Zeros, Wide);
+      if (Flip)
+        Zeros = AddOp::create(B, Loc, Zeros, like(Flip, typeOf(Zeros)));
+      Zeros = byBlocks(CastOp::create(B, Loc, Zeros, Narrow));
+    }
+    SymbolicTensorType X = typeOf(Q.Product.getA());
+    auto To =
+        SymbolicTensorType::get({Expr(Q.K), Expr(Q.N)}, X.getElementType());
+    Value Y = DequantiseTilesOp::create(B, Op.getLoc(), To, Codes,
+                                        byBlocks(Op.getScales()), Zeros, Bits,
+                                        Q.Block, Offset);
+    MatmulOp Product = Q.Product;
+    Product.getBMutable().assign(Y);
+  }
+
+private:
+  Value like(int64_t V, SymbolicTensorType Ty) {
+    auto Scalar =
+        DenseElementsAttr::get(RankedTensorType::get({}, Ty.getElementType()),
+                               B.getIntegerAttr(Ty.getElementType(), V));
+    return BroadcastOp::create(B, Loc, Ty, ConstantOp::create(B, Loc, Scalar));
+  }
+
+  /// Scales or zero points as [blocks, N], with zeros to whole tiles.
+  Value byBlocks(Value V) {
+    if (!Q.KFirst)
+      V = TransposeOp::create(B, Loc, V, ArrayRef<int64_t>{1, 0});
+    SymbolicTensorType Ty = typeOf(V),
+                       To = Ty.withDims({Ty.getDims()[0], Expr(Q.N)});
+    if (Ty != To)
+      V = BroadcastOp::create(B, Loc, To, V);
+    int64_t More = int64_t(llvm::alignTo(Q.N, AccessElements)) - Q.N;
+    if (!More)
+      return V;
+    auto Nothing = DenseElementsAttr::get(
+        RankedTensorType::get({}, Ty.getElementType()),
+        B.getFloatAttr(Ty.getElementType(), 0));
+    Value Filler = ConstantOp::create(B, Loc, Nothing);
+    auto Two = [&](int64_t Last) { return B.getDenseI64ArrayAttr({0, Last}); };
+    return PadOp::create(B, Loc, V, Filler, Two(0), Two(More), Two(0));
+  }
+
+  Quantised Q;
+  Type Narrow;
+  OpBuilder B;
+  Location Loc;
+};
+
+struct TileFewRowWeightsPass
+    : graph::impl::TileFewRowWeightsBase<TileFewRowWeightsPass> {
+  using TileFewRowWeightsBase::TileFewRowWeightsBase;
+
+  void runOnOperation() override {
+    func::FuncOp Func = getOperation();
+    if (!isGraphFunction(Func))
+      return;
+    FailureOr<NodePatterns> Kept =
+        NodePatterns::read(llvm::to_vector(Keep), Func);
+    FailureOr<Type> Narrow = floatTypeNamed(NarrowName, Func);
+    if (failed(Kept) || failed(Narrow))
+      return signalPassFailure();
+    shape::Facts Facts = symbolFacts(Func->getParentOfType<ModuleOp>());
+    SmallVector<MatmulOp> Products;
+    Func.walk([&](MatmulOp Op) {
+      if (dequantiseOf(Op))
+        Products.push_back(Op);
+    });
+    for (MatmulOp Op : Products) {
+      StringRef Why = refusal(Op, *Kept, Facts);
+      std::optional<Quantised> Q;
+      if (Why.empty())
+        Q = read(Op, Why);
+      if (Q) {
+        Type Element = typeOf(Op.getA()).getElementType();
+        Tiling(*Q, Element.isF32() ? *Narrow : Element).write();
+      }
+      tell(Op, Why);
+    }
+  }
+
+private:
+  StringRef refusal(MatmulOp Op, const NodePatterns &Kept,
+                    const shape::Facts &Facts) {
+    SymbolicTensorType A = typeOf(Op.getA());
+    Type Element = A.getElementType();
+    bool IsNarrow = Element.isF16() || Element.isBF16() ||
+                    (Element.isF32() && !NarrowName.empty() && !Kept.match(Op));
+    if (!IsNarrow)
+      return "it multiplies no 16-bit numbers";
+    if (A.getRank() != 2)
+      return "it is a batch of GEMMs";
+    const Expr &Rows = A.getDims()[0];
+    bool Few = Facts.range(Rows).Max <= MostRows &&
+               Facts.optimum(Rows).value_or(MostRows) <= FewRows;
+    return Few ? "" : "it has more rows than 16";
+  }
+
+  static void tell(MatmulOp Op, StringRef Why) {
+    if (Why.empty())
+      remark::passed(Op.getLoc(),
+                     remark::RemarkOpts::name("tiled").category("quantisation"))
+          << "Few rows are multiplied with a weight of codes.";
+    else
+      remark::missed(Op.getLoc(), remark::RemarkOpts::name("refused").category(
+                                      "quantisation"))
+          << "A weight of codes is dequantised by a kernel of its own, because "
+          << Why.str() << ".";
+  }
+};
+
+} // namespace

@@ -1,0 +1,92 @@
+//===- LowerQuantised.cpp - Quantised weights in kernels --------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+///   graph.dequantise_tiles  →  linalg.generic (k, n) {kernel.tiles = …}
+///                              (code - zero) * scale
+///
+/// What the codes mean stands in the body, so that every builder can compute
+/// it; who reads tiles as they lie in memory asks for the attribute, and for
+/// the tensors that the body extracts from: tiles, scales, zero points.
+///
+//===----------------------------------------------------------------------===//
+
+#include "dialects/kernel/Kernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/graph/linalg/IndexMath.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+
+namespace {
+
+/// Index arithmetic by constants.
+struct ByConstants : IndexMath {
+  Value div(Value X, int64_t C) { return floorDiv(X, constant(C)); }
+  Value rem(Value X, int64_t C) { return sub(X, times(div(X, C), C)); }
+  Value times(Value X, int64_t C) { return mul(X, constant(C)); }
+};
+
+} // namespace
+
+/// The code of element (k, n), as an i8 whose bits above are zero.
+static Value codeAt(OpBuilder &B, Location L, DequantiseTilesOp Op, Value Tiles,
+                    Value K, Value N) {
+  ByConstants M{{B, L}};
+  int64_t Bits = Op.getBits(), Depth = 512 / Bits, PerByte = 8 / Bits;
+  Value InTile = M.rem(K, Depth), Element = M.rem(K, 8);
+  if (Bits == 4)
+    Element = M.add(M.div(Element, 2), M.times(M.rem(Element, 2), 4));
+  Value Lane = M.add(M.times(M.rem(N, 8), 4), M.rem(M.div(InTile, 8), 4));
+  Value Code = M.add(M.times(M.div(InTile, 32), 8), Element);
+  Value Byte = M.add(M.times(Lane, 16), M.div(Code, PerByte));
+  Value At[] = {M.div(N, 8), M.div(K, Depth), Byte};
+  Value Loaded = tensor::ExtractOp::create(B, L, Tiles, At);
+  if (Bits == 8)
+    return Loaded;
+  Value Shift = arith::IndexCastOp::create(B, L, B.getI8Type(),
+                                           M.times(M.rem(Code, PerByte), Bits));
+  Value Low = arith::ShRUIOp::create(B, L, Loaded, Shift);
+  Value Mask = arith::ConstantOp::create(B, L, B.getI8IntegerAttr(15));
+  return arith::AndIOp::create(B, L, Low, Mask);
+}
+
+static Value lowerTiles(DequantiseTilesOp Op, KernelWriter &W) {
+  Value Tiles = W.tensor(Op.getTiles()), Scales = W.tensor(Op.getScales()),
+        Zeros = Op.getZeros() ? W.tensor(Op.getZeros()) : Value();
+  SymbolicTensorType To = typeOf(Op.getY());
+  Value Y = W.produce(To, [&](OpBuilder &B, Location L, ValueRange I) -> Value {
+    ByConstants M{{B, L}};
+    Type Number = W.computeType(To.getElementType());
+    Value Code = arith::UIToFPOp::create(B, L, Number,
+                                         codeAt(B, L, Op, Tiles, I[0], I[1]));
+    Value At[] = {M.div(I[0], Op.getBlock()), I[1]};
+    Value Scale = tensor::ExtractOp::create(B, L, Scales, At), Zero;
+    if (Zeros)
+      Zero = tensor::ExtractOp::create(B, L, Zeros, At);
+    else
+      Zero = arith::ConstantOp::create(
+          B, L, B.getFloatAttr(Number, double(Op.getOffset())));
+    Value Centred = arith::SubFOp::create(B, L, Code, Zero);
+    return arith::MulFOp::create(B, L, Centred, Scale);
+  });
+  auto Generic = Y.getDefiningOp<linalg::GenericOp>();
+  kernel::KernelDialect::TilesAttrHelper(Op.getContext())
+      .setAttr(Generic, kernel::TilesAttr::get(Op.getContext(), Op.getBits(),
+                                               Op.getBlock(), Op.getOffset()));
+  return Y;
+}
+
+FailureOr<Value> graph::lowerQuantised(Operation *Op, KernelWriter &W) {
+  if (auto Tiles = dyn_cast<DequantiseTilesOp>(Op))
+    return lowerTiles(Tiles, W);
+  return failure();
+}

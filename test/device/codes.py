@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of few rows with weights of 4 and 8 bits for time_codes.py: writes a model of each, and compiles it.
+
+    python3 codes.py --kpc build/release/bin/kpc --out FOLDER [--arch sm_90a] [--only REGEX]
+
+Each is y = x · dequantise(w) (+ bias) in one type of 16 bits, as MatMulNBits, or as DequantizeLinear in front of MatMul (`axis` 0)
+or Gemm with transB (`axis` 1). Of each shape there is the product in bf16 as well, whose weights are an input. Writes NAME.kpc and
+a line in cases.json. Needs onnx, numpy.
+"""
+
+import gemv
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+from case_files import write_cases
+from code_values import weights
+
+TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "fp32": TensorProto.FLOAT}
+SHAPES = [(4096, 4096), (4096, 14336), (14336, 4096)]
+
+
+def packed(codes, bits):
+    """Rows of codes as bytes, the first in the low bits, each row filled up to whole bytes."""
+    per = 8 // bits
+    rows = codes.reshape(codes.shape[0], -1).astype(np.uint8)
+    rows = np.pad(rows, ((0, 0), (0, -rows.shape[1] % per))).reshape(rows.shape[0], -1, per)
+    return sum(rows[:, :, i] << (i * bits) for i in range(per)).astype(np.uint8)
+
+
+def constant(name, kind, array):
+    if kind == TensorProto.BFLOAT16:
+        return helper.make_tensor(name, kind, array.shape, array.astype(np.float32).flatten())
+    return numpy_helper.from_array(array.astype(helper.tensor_dtype_to_np_dtype(kind)), name)
+
+
+def of_few_bits(name, kind, codes):
+    return helper.make_tensor(name, kind, codes.shape, codes.flatten().tolist())
+
+
+def matmul_nbits(total, columns, bits, block, kind, codes, scales, points):
+    blocks = -(-total // block)
+    whole = np.pad(codes, ((0, 0), (0, blocks * block - total)))
+    made = [numpy_helper.from_array(packed(whole, bits).reshape(columns, blocks, block * bits // 8), "w"), constant("s", kind, scales.flatten())]
+    if points is not None:
+        made.append(numpy_helper.from_array(packed(points, bits).flatten(), "z"))
+    node = helper.make_node("MatMulNBits", ["x", "w", "s"] + (["z"] if points is not None else []), ["product"], name="product",
+                            domain="com.microsoft", K=total, N=columns, bits=bits, block_size=block)
+    return [node], made
+
+
+def dequantise_linear(axis, columns, bits, block, signed, kind, codes, scales, points):
+    names = {(4, False): TensorProto.UINT4, (4, True): TensorProto.INT4, (8, False): TensorProto.UINT8, (8, True): TensorProto.INT8}
+    stored = names[bits, signed]
+    shift = 1 << (bits - 1) if signed else 0
+    def oriented(a):
+        return np.ascontiguousarray(a.T if axis == 0 else a)
+    made = [of_few_bits("w", stored, oriented(codes).astype(np.int64) - shift), constant("s", kind, oriented(scales))]
+    if points is not None:
+        made.append(of_few_bits("z", stored, oriented(points).astype(np.int64) - shift))
+    nodes = [helper.make_node("DequantizeLinear", ["w", "s"] + (["z"] if points is not None else []), ["wide"], name="wide", axis=axis,
+                              block_size=block)]
+    nodes.append(helper.make_node("MatMul", ["x", "wide"], ["product"], name="product") if axis == 0 else
+                 helper.make_node("Gemm", ["x", "wide"], ["product"], name="product", transB=1))
+    return nodes, made
+
+
+def model(rows, total, columns, element, bits=4, block=128, zeros=False, bias=False, spelling="nbits", signed=False):
+    kind = TYPES[element]
+    made = weights(total, columns, bits, block, zeros)
+    if spelling == "nbits":
+        nodes, constants = matmul_nbits(total, columns, bits, block, kind, *made)
+    else:
+        nodes, constants = dequantise_linear(int(spelling[-1]), columns, bits, block, signed, kind, *made)
+    if bias:
+        constants.append(constant("b", kind, np.linspace(-1, 1, columns)))
+        nodes += [helper.make_node("Add", ["product", "b"], ["sum"], name="sum"), helper.make_node("Relu", ["sum"], ["active"], name="active")]
+    nodes[-1].output[0] = "y"
+    graph = helper.make_graph(nodes, "codes", [helper.make_tensor_value_info("x", kind, [rows, total])],
+                              [helper.make_tensor_value_info("y", kind, [rows, columns])], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)], ir_version=10)
+
+
+def case(rows, shape, element, bits, block):
+    total, columns = shape
+    name = f"{rows}x{total}x{columns}.{element}.int{bits}.{block}"
+    return {"name": name, "purpose": "speed", "rows": rows, "sum": total, "columns": columns, "type": element, "bits": bits, "block": block,
+            "dims": [], "model": lambda: model(rows, total, columns, element, bits, block)}
+
+
+def cases():
+    for shape in SHAPES:
+        for rows in (1, 4, 8, 16):
+            yield case(rows, shape, "bf16", 4, 128)
+            yield gemv.case("peer", (rows, *shape), "bf16", True, False)
+        yield case(1, shape, "fp16", 4, 32)
+        yield case(1, shape, "bf16", 8, 128)
+
+
+if __name__ == "__main__":
+    write_cases(cases(), __doc__)

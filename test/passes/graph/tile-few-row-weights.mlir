@@ -1,0 +1,75 @@
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(tile-few-row-weights))' -split-input-file | FileCheck %s
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(tile-few-row-weights{narrow=f16}))' -split-input-file | FileCheck %s --check-prefix NARROW
+
+module attributes {graph.symbols = {n = {max = 16, min = 1, optimum = 4}}} {
+  // Rows of K, as MatMulNBits has them; the last of each row's codes belong to no K.
+  // CHECK-LABEL: func @rows_of_k
+  // CHECK: %[[T:.*]] = graph.weight "m#w" [{tiles = array<i64: 4, 200, 20, 1, 256, 0>}] : <[3, 2, 512], ui8>
+  // CHECK: %[[S:.*]] = graph.transpose %{{.*}} [1, 0] : <[20, 2], f16>
+  // CHECK: %[[P:.*]] = graph.pad %[[S]]
+  // CHECK: %[[W:.*]] = graph.dequantise_tiles %[[T]] scales %[[P]] bits 4 block 128 offset 8 : <[3, 2, 512], ui8>, <[2, 24], f16> to <[200, 20], f16>
+  // CHECK: graph.matmul %{{.*}}, %[[W]]
+  func.func @rows_of_k(%x: !graph.tensor<[n, 200], f16>, %s: !graph.tensor<[20, 2], f16>) -> !graph.tensor<[n, 20], f16> {
+    %b = graph.weight "m#w" [] : !graph.tensor<[20, 2, 64], ui8>
+    %f = graph.reshape %b : <[20, 2, 64], ui8> to <[2560], ui8>
+    %u = graph.unpack %f : !graph.tensor<[2560], ui8> to !graph.tensor<[20, 256], ui4>
+    %w = graph.slice %u start #graph.dims<[0, 0]> step [1, 1] : !graph.tensor<[20, 256], ui4> to !graph.tensor<[20, 200], ui4>
+    %z = graph.constant dense<8> : tensor<20x2xui4>
+    %d = graph.dequantise %w scales %s zeros %z blocks [1, 128] : <[20, 200], ui4>, <[20, 2], f16>, <[20, 2], ui4> to <[20, 200], f16>
+    %t = graph.transpose %d [1, 0] : <[20, 200], f16>
+    %y = graph.matmul %x, %t : <[n, 200], f16>, <[200, 20], f16>
+    return %y : !graph.tensor<[n, 20], f16>
+  }
+}
+
+// -----
+
+module attributes {graph.symbols = {n = {max = 16, min = 1, optimum = 4}}} {
+  // Rows of N, signed: codes lose their sign, zero points follow. f32 is read so where it is stored in 16 bits.
+  // CHECK-LABEL: func @rows_of_n
+  // CHECK: graph.dequantise %
+  // NARROW-LABEL: func @rows_of_n
+  // NARROW: graph.weight "m#w" [{tiles = array<i64: 8, 64, 16, 16, 1, 128>}] : <[2, 1, 512], ui8>
+  // NARROW: graph.cast %{{.*}} to i32
+  // NARROW: graph.add
+  // NARROW: graph.cast %{{.*}} to f16
+  // NARROW: graph.dequantise_tiles %{{.*}} scales %{{.*}} zeros %{{.*}} bits 8 block 32 offset 128
+  func.func @rows_of_n(%x: !graph.tensor<[n, 64], f32>, %s: !graph.tensor<[2, 16], f32>, %z: !graph.tensor<[2, 16], i8>)
+      -> !graph.tensor<[n, 16], f32> {
+    %w = graph.weight "m#w" [] : !graph.tensor<[64, 16], i8>
+    %d = graph.dequantise %w scales %s zeros %z blocks [32, 1] : <[64, 16], i8>, <[2, 16], f32>, <[2, 16], i8> to <[64, 16], f32>
+    %y = graph.matmul %x, %d : <[n, 64], f32>, <[64, 16], f32>
+    return %y : !graph.tensor<[n, 16], f32>
+  }
+}
+
+// -----
+
+module attributes {graph.symbols = {n = {max = 512, min = 1, optimum = 128}}} {
+  // CHECK-LABEL: func @many_rows
+  // CHECK-NOT: tiles
+  func.func @many_rows(%x: !graph.tensor<[n, 64], f16>, %s: !graph.tensor<[2, 16], f16>) -> !graph.tensor<[n, 16], f16> {
+    %w = graph.weight "m#w" [] : !graph.tensor<[64, 16], i8>
+    %d = graph.dequantise %w scales %s blocks [32, 1] : <[64, 16], i8>, <[2, 16], f16> to <[64, 16], f16>
+    %y = graph.matmul %x, %d : <[n, 64], f16>, <[64, 16], f16>
+    return %y : !graph.tensor<[n, 16], f16>
+  }
+
+  // CHECK-LABEL: func @short_blocks
+  // CHECK-NOT: tiles
+  func.func @short_blocks(%x: !graph.tensor<[1, 64], f16>, %s: !graph.tensor<[4, 16], f16>) -> !graph.tensor<[1, 16], f16> {
+    %w = graph.weight "m#w" [] : !graph.tensor<[64, 16], i8>
+    %d = graph.dequantise %w scales %s blocks [16, 1] : <[64, 16], i8>, <[4, 16], f16> to <[64, 16], f16>
+    %y = graph.matmul %x, %d : <[1, 64], f16>, <[64, 16], f16>
+    return %y : !graph.tensor<[1, 16], f16>
+  }
+
+  // CHECK-LABEL: func @odd_k
+  // CHECK-NOT: tiles
+  func.func @odd_k(%x: !graph.tensor<[1, 68], f16>, %s: !graph.tensor<[1, 16], f16>) -> !graph.tensor<[1, 16], f16> {
+    %w = graph.weight "m#w" [] : !graph.tensor<[68, 16], i8>
+    %d = graph.dequantise %w scales %s blocks [68, 1] : <[68, 16], i8>, <[1, 16], f16> to <[68, 16], f16>
+    %y = graph.matmul %x, %d : <[1, 68], f16>, <[68, 16], f16>
+    return %y : !graph.tensor<[1, 16], f16>
+  }
+}
