@@ -24,7 +24,9 @@ static LogicalResult verifyZeros(Operation *Op, Value Scales, Value Zeros) {
 
 LogicalResult DequantiseOp::verify() {
   SymbolicTensorType W = typeOf(getW()), S = typeOf(getScales());
-  if (W.getElementType().getIntOrFloatBitWidth() > 8)
+  Type Code = W.getElementType();
+  bool IsCode = isNarrowInteger(Code) || (isInteger(Code) && !isBool(Code));
+  if (!IsCode || Code.getIntOrFloatBitWidth() > 8)
     return emitOpError() << "takes elements of " << W.getElementType()
                          << "; expected integers of 2, 4 or 8 bits";
   if (W.getDims() != typeOf(getY()).getDims())

@@ -24,14 +24,14 @@ def Graph_DequantiseOp : Graph_Op<"dequantise", [Pure]> {
 
     ```mlir
     %y = graph.dequantise %w scales %s zeros %z blocks [1, 128]
-       : <[4096, 14336], ui4>, <[4096, 112], f16>, <[4096, 112], ui4> to <[4096, 14336], f16>
+       : !graph.tensor<[4096, 14336], ui4>, !graph.tensor<[4096, 112], f16>, !graph.tensor<[4096, 112], ui4> to <[4096, 14336], f16>
     ```
   }];
-  let arguments = (ins Graph_IntTensor:$w, Graph_FloatTensor:$scales, Optional<Graph_NumberTensor>:$zeros,
+  let arguments = (ins Graph_Tensor:$w, Graph_FloatTensor:$scales, Optional<Graph_Tensor>:$zeros,
                        DenseI64ArrayAttr:$blocks);
   let results = (outs Graph_FloatTensor:$y);
-  let assemblyFormat = [{$w `scales` $scales (`zeros` $zeros^)? `blocks` $blocks attr-dict `:`
-                         type($w) `,` type($scales) (`,` type($zeros)^)? `to` type($y)}];
+  let assemblyFormat = [{$w `scales` $scales (`zeros` $zeros^)? `blocks` $blocks attr-dict `:` type(operands)
+                         `to` type($y)}];
   let hasVerifier = 1;
 }
 
@@ -50,14 +50,14 @@ def Graph_DequantiseTilesOp : Graph_Op<"dequantise_tiles", [Pure]> {
 
     ```mlir
     %y = graph.dequantise_tiles %t scales %s bits 4 block 128 offset 8
-       : <[512, 32, 512], ui8>, <[32, 4096], f16> to <[4096, 4096], f16>
+       : !graph.tensor<[512, 32, 512], ui8>, !graph.tensor<[32, 4096], f16> to <[4096, 4096], f16>
     ```
   }];
   let arguments = (ins Graph_IntTensor:$tiles, Graph_FloatTensor:$scales, Optional<Graph_FloatTensor>:$zeros,
                        I64Attr:$bits, I64Attr:$block, I64Attr:$offset);
   let results = (outs Graph_FloatTensor:$y);
   let assemblyFormat = [{$tiles `scales` $scales (`zeros` $zeros^)? `bits` $bits `block` $block `offset` $offset
-                         attr-dict `:` type($tiles) `,` type($scales) (`,` type($zeros)^)? `to` type($y)}];
+                         attr-dict `:` type(operands) `to` type($y)}];
   let hasVerifier = 1;
 }
 

@@ -137,7 +137,7 @@ std::optional<Quantised> read(MatmulOp Product, StringRef &Why) {
     return std::nullopt;
   }
   if (Value Zeros = Op.getZeros();
-      Zeros && !isInteger(typeOf(Zeros).getElementType())) {
+      Zeros && isFloat(typeOf(Zeros).getElementType())) {
     Why = "zero points are fractions";
     return std::nullopt;
   }
@@ -207,9 +207,9 @@ private:
     int64_t More = int64_t(llvm::alignTo(Q.N, AccessElements)) - Q.N;
     if (!More)
       return V;
-    auto Nothing = DenseElementsAttr::get(
-        RankedTensorType::get({}, Ty.getElementType()),
-        B.getFloatAttr(Ty.getElementType(), 0));
+    auto Nothing =
+        DenseElementsAttr::get(RankedTensorType::get({}, Ty.getElementType()),
+                               B.getFloatAttr(Ty.getElementType(), 0));
     Value Filler = ConstantOp::create(B, Loc, Nothing);
     auto Two = [&](int64_t Last) { return B.getDenseI64ArrayAttr({0, Last}); };
     return PadOp::create(B, Loc, V, Filler, Two(0), Two(More), Two(0));

@@ -119,7 +119,7 @@ def quantised():
 
 
 def few_bits():
-    """test/operators/codes.py has more of them."""
+    """test/operators/few_bits.py has more of them."""
     codes, scales = Const(u8(5, 3, 16)), Const(np.abs(f(5, 3)) + 0.01)
     shape = {"K": 80, "N": 5, "block_size": 32}
     return [

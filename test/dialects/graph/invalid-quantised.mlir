@@ -2,7 +2,7 @@
 
 func.func @wide(%w: !graph.tensor<[4, 8], i32>, %s: !graph.tensor<[4, 1], f32>) {
   // expected-error @below {{takes elements of 'i32'; expected integers of 2, 4 or 8 bits}}
-  %y = graph.dequantise %w scales %s blocks [1, 8] : <[4, 8], i32>, <[4, 1], f32> to <[4, 8], f32>
+  %y = graph.dequantise %w scales %s blocks [1, 8] : !graph.tensor<[4, 8], i32>, !graph.tensor<[4, 1], f32> to <[4, 8], f32>
   return
 }
 
@@ -10,7 +10,7 @@ func.func @wide(%w: !graph.tensor<[4, 8], i32>, %s: !graph.tensor<[4, 1], f32>) 
 
 func.func @sizes(%w: !graph.tensor<[4, 8], i8>, %s: !graph.tensor<[4, 1], f32>) {
   // expected-error @below {{gives '!graph.tensor<[8, 4], f32>'; expected the sizes of '!graph.tensor<[4, 8], i8>'}}
-  %y = graph.dequantise %w scales %s blocks [1, 8] : <[4, 8], i8>, <[4, 1], f32> to <[8, 4], f32>
+  %y = graph.dequantise %w scales %s blocks [1, 8] : !graph.tensor<[4, 8], i8>, !graph.tensor<[4, 1], f32> to <[8, 4], f32>
   return
 }
 
@@ -18,7 +18,7 @@ func.func @sizes(%w: !graph.tensor<[4, 8], i8>, %s: !graph.tensor<[4, 1], f32>) 
 
 func.func @blocks(%w: !graph.tensor<[4, 8], i8>, %s: !graph.tensor<[4, 1], f32>) {
   // expected-error @below {{has the blocks [8]; expected a size of 1 or more for each dimension of '!graph.tensor<[4, 8], i8>'}}
-  %y = graph.dequantise %w scales %s blocks [8] : <[4, 8], i8>, <[4, 1], f32> to <[4, 8], f32>
+  %y = graph.dequantise %w scales %s blocks [8] : !graph.tensor<[4, 8], i8>, !graph.tensor<[4, 1], f32> to <[4, 8], f32>
   return
 }
 
@@ -26,7 +26,7 @@ func.func @blocks(%w: !graph.tensor<[4, 8], i8>, %s: !graph.tensor<[4, 1], f32>)
 
 func.func @scales(%w: !graph.tensor<[4, 9], i8>, %s: !graph.tensor<[4, 2], f32>) {
   // expected-error @below {{has scales '!graph.tensor<[4, 2], f32>'; expected '!graph.tensor<[4, 3], f32>'}}
-  %y = graph.dequantise %w scales %s blocks [1, 4] : <[4, 9], i8>, <[4, 2], f32> to <[4, 9], f32>
+  %y = graph.dequantise %w scales %s blocks [1, 4] : !graph.tensor<[4, 9], i8>, !graph.tensor<[4, 2], f32> to <[4, 9], f32>
   return
 }
 
@@ -34,7 +34,7 @@ func.func @scales(%w: !graph.tensor<[4, 9], i8>, %s: !graph.tensor<[4, 2], f32>)
 
 func.func @zeros(%w: !graph.tensor<[4, 8], i8>, %s: !graph.tensor<[4, 2], f32>, %z: !graph.tensor<[4, 1], i8>) {
   // expected-error @below {{has zero points '!graph.tensor<[4, 1], i8>'; expected the sizes of the scales '!graph.tensor<[4, 2], f32>'}}
-  %y = graph.dequantise %w scales %s zeros %z blocks [1, 4] : <[4, 8], i8>, <[4, 2], f32>, <[4, 1], i8> to <[4, 8], f32>
+  %y = graph.dequantise %w scales %s zeros %z blocks [1, 4] : !graph.tensor<[4, 8], i8>, !graph.tensor<[4, 2], f32>, !graph.tensor<[4, 1], i8> to <[4, 8], f32>
   return
 }
 
@@ -42,7 +42,7 @@ func.func @zeros(%w: !graph.tensor<[4, 8], i8>, %s: !graph.tensor<[4, 2], f32>, 
 
 func.func @bits(%t: !graph.tensor<[1, 1, 512], ui8>, %s: !graph.tensor<[1, 8], f16>) {
   // expected-error @below {{has codes of 2 bits; expected 4 or 8}}
-  %y = graph.dequantise_tiles %t scales %s bits 2 block 64 offset 0 : <[1, 1, 512], ui8>, <[1, 8], f16> to <[64, 8], f16>
+  %y = graph.dequantise_tiles %t scales %s bits 2 block 64 offset 0 : !graph.tensor<[1, 1, 512], ui8>, !graph.tensor<[1, 8], f16> to <[64, 8], f16>
   return
 }
 
@@ -50,7 +50,7 @@ func.func @bits(%t: !graph.tensor<[1, 1, 512], ui8>, %s: !graph.tensor<[1, 8], f
 
 func.func @block(%t: !graph.tensor<[1, 1, 512], ui8>, %s: !graph.tensor<[1, 8], f16>) {
   // expected-error @below {{has blocks of 0 elements; expected 1 or more}}
-  %y = graph.dequantise_tiles %t scales %s bits 4 block 0 offset 0 : <[1, 1, 512], ui8>, <[1, 8], f16> to <[64, 8], f16>
+  %y = graph.dequantise_tiles %t scales %s bits 4 block 0 offset 0 : !graph.tensor<[1, 1, 512], ui8>, !graph.tensor<[1, 8], f16> to <[64, 8], f16>
   return
 }
 
@@ -58,7 +58,7 @@ func.func @block(%t: !graph.tensor<[1, 1, 512], ui8>, %s: !graph.tensor<[1, 8], 
 
 func.func @matrix(%t: !graph.tensor<[1, 1, 512], ui8>, %s: !graph.tensor<[1, 8], f16>) {
   // expected-error @below {{gives '!graph.tensor<[64], f16>'; expected a matrix}}
-  %y = graph.dequantise_tiles %t scales %s bits 4 block 64 offset 0 : <[1, 1, 512], ui8>, <[1, 8], f16> to <[64], f16>
+  %y = graph.dequantise_tiles %t scales %s bits 4 block 64 offset 0 : !graph.tensor<[1, 1, 512], ui8>, !graph.tensor<[1, 8], f16> to <[64], f16>
   return
 }
 
@@ -66,7 +66,7 @@ func.func @matrix(%t: !graph.tensor<[1, 1, 512], ui8>, %s: !graph.tensor<[1, 8],
 
 func.func @tiles(%t: !graph.tensor<[1, 1, 512], ui8>, %s: !graph.tensor<[1, 16], f16>) {
   // expected-error @below {{has tiles '!graph.tensor<[1, 1, 512], ui8>'; expected '!graph.tensor<[2, 1, 512], ui8>'}}
-  %y = graph.dequantise_tiles %t scales %s bits 8 block 64 offset 0 : <[1, 1, 512], ui8>, <[1, 16], f16> to <[64, 9], f16>
+  %y = graph.dequantise_tiles %t scales %s bits 8 block 64 offset 0 : !graph.tensor<[1, 1, 512], ui8>, !graph.tensor<[1, 16], f16> to <[64, 9], f16>
   return
 }
 
@@ -74,7 +74,7 @@ func.func @tiles(%t: !graph.tensor<[1, 1, 512], ui8>, %s: !graph.tensor<[1, 16],
 
 func.func @tile_scales(%t: !graph.tensor<[2, 1, 512], ui8>, %s: !graph.tensor<[1, 9], f16>) {
   // expected-error @below {{has scales '!graph.tensor<[1, 9], f16>'; expected '!graph.tensor<[1, 16], f16>'}}
-  %y = graph.dequantise_tiles %t scales %s bits 8 block 64 offset 0 : <[2, 1, 512], ui8>, <[1, 9], f16> to <[64, 9], f16>
+  %y = graph.dequantise_tiles %t scales %s bits 8 block 64 offset 0 : !graph.tensor<[2, 1, 512], ui8>, !graph.tensor<[1, 9], f16> to <[64, 9], f16>
   return
 }
 

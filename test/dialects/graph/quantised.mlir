@@ -3,14 +3,14 @@
 // CHECK-LABEL: func @blocks
 func.func @blocks(%w: !graph.tensor<[16, 250], ui4>, %s: !graph.tensor<[16, 4], f16>, %z: !graph.tensor<[16, 4], ui4>)
     -> !graph.tensor<[16, 250], f16> {
-  // CHECK: graph.dequantise %{{.*}} scales %{{.*}} zeros %{{.*}} blocks [1, 64] : <[16, 250], ui4>, <[16, 4], f16>, <[16, 4], ui4> to <[16, 250], f16>
-  %y = graph.dequantise %w scales %s zeros %z blocks [1, 64] : <[16, 250], ui4>, <[16, 4], f16>, <[16, 4], ui4> to <[16, 250], f16>
+  // CHECK: graph.dequantise %{{.*}} scales %{{.*}} zeros %{{.*}} blocks [1, 64] : !graph.tensor<[16, 250], ui4>, !graph.tensor<[16, 4], f16>, !graph.tensor<[16, 4], ui4> to <[16, 250], f16>
+  %y = graph.dequantise %w scales %s zeros %z blocks [1, 64] : !graph.tensor<[16, 250], ui4>, !graph.tensor<[16, 4], f16>, !graph.tensor<[16, 4], ui4> to <[16, 250], f16>
   return %y : !graph.tensor<[16, 250], f16>
 }
 
 // CHECK-LABEL: func @tiles
 func.func @tiles(%t: !graph.tensor<[3, 2, 512], ui8>, %s: !graph.tensor<[4, 24], f16>) -> !graph.tensor<[250, 20], f16> {
-  // CHECK: graph.dequantise_tiles %{{.*}} scales %{{.*}} bits 4 block 64 offset 8 : <[3, 2, 512], ui8>, <[4, 24], f16> to <[250, 20], f16>
-  %y = graph.dequantise_tiles %t scales %s bits 4 block 64 offset 8 : <[3, 2, 512], ui8>, <[4, 24], f16> to <[250, 20], f16>
+  // CHECK: graph.dequantise_tiles %{{.*}} scales %{{.*}} bits 4 block 64 offset 8 : !graph.tensor<[3, 2, 512], ui8>, !graph.tensor<[4, 24], f16> to <[250, 20], f16>
+  %y = graph.dequantise_tiles %t scales %s bits 4 block 64 offset 8 : !graph.tensor<[3, 2, 512], ui8>, !graph.tensor<[4, 24], f16> to <[250, 20], f16>
   return %y : !graph.tensor<[250, 20], f16>
 }

@@ -16,7 +16,7 @@
 // KEEP-NOT: graph.dequantise
 func.func @blocks(%w: !graph.tensor<[4, 128], ui4>, %s: !graph.tensor<[4, 2], f16>, %z: !graph.tensor<[4, 2], ui4>)
     -> !graph.tensor<[4, 128], f16> {
-  %y = graph.dequantise %w scales %s zeros %z blocks [1, 64] : <[4, 128], ui4>, <[4, 2], f16>, <[4, 2], ui4> to <[4, 128], f16>
+  %y = graph.dequantise %w scales %s zeros %z blocks [1, 64] : !graph.tensor<[4, 128], ui4>, !graph.tensor<[4, 2], f16>, !graph.tensor<[4, 2], ui4> to <[4, 128], f16>
   return %y : !graph.tensor<[4, 128], f16>
 }
 
@@ -28,7 +28,7 @@ func.func @blocks(%w: !graph.tensor<[4, 128], ui4>, %s: !graph.tensor<[4, 2], f1
 // KEEP-LABEL: func @cut
 // KEEP-NOT: graph.dequantise
 func.func @cut(%w: !graph.tensor<[4, 100], i8>, %s: !graph.tensor<[4, 2], f32>) -> !graph.tensor<[4, 100], f32> {
-  %y = graph.dequantise %w scales %s blocks [1, 64] : <[4, 100], i8>, <[4, 2], f32> to <[4, 100], f32>
+  %y = graph.dequantise %w scales %s blocks [1, 64] : !graph.tensor<[4, 100], i8>, !graph.tensor<[4, 2], f32> to <[4, 100], f32>
   return %y : !graph.tensor<[4, 100], f32>
 }
 
@@ -39,7 +39,7 @@ func.func @cut(%w: !graph.tensor<[4, 100], i8>, %s: !graph.tensor<[4, 2], f32>) 
 // KEEP: graph.dequantise
 func.func @gemm(%x: !graph.tensor<[n, 100], f32>, %w: !graph.tensor<[4, 100], i8>, %s: !graph.tensor<[4, 1], f32>)
     -> !graph.tensor<[n, 4], f32> {
-  %y = graph.dequantise %w scales %s blocks [1, 100] : <[4, 100], i8>, <[4, 1], f32> to <[4, 100], f32>
+  %y = graph.dequantise %w scales %s blocks [1, 100] : !graph.tensor<[4, 100], i8>, !graph.tensor<[4, 1], f32> to <[4, 100], f32>
   %t = graph.transpose %y [1, 0] : <[4, 100], f32>
   %p = graph.matmul %x, %t : <[n, 100], f32>, <[100, 4], f32>
   return %p : !graph.tensor<[n, 4], f32>

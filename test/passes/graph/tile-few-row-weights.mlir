@@ -7,7 +7,7 @@ module attributes {graph.symbols = {n = {max = 16, min = 1, optimum = 4}}} {
   // CHECK: %[[T:.*]] = graph.weight "m#w" [{tiles = array<i64: 4, 200, 20, 1, 256, 0>}] : <[3, 2, 512], ui8>
   // CHECK: %[[S:.*]] = graph.transpose %{{.*}} [1, 0] : <[20, 2], f16>
   // CHECK: %[[P:.*]] = graph.pad %[[S]]
-  // CHECK: %[[W:.*]] = graph.dequantise_tiles %[[T]] scales %[[P]] bits 4 block 128 offset 8 : <[3, 2, 512], ui8>, <[2, 24], f16> to <[200, 20], f16>
+  // CHECK: %[[W:.*]] = graph.dequantise_tiles %[[T]] scales %[[P]] bits 4 block 128 offset 8 : !graph.tensor<[3, 2, 512], ui8>, !graph.tensor<[2, 24], f16> to <[200, 20], f16>
   // CHECK: graph.matmul %{{.*}}, %[[W]]
   func.func @rows_of_k(%x: !graph.tensor<[n, 200], f16>, %s: !graph.tensor<[20, 2], f16>) -> !graph.tensor<[n, 20], f16> {
     %b = graph.weight "m#w" [] : !graph.tensor<[20, 2, 64], ui8>
@@ -15,7 +15,7 @@ module attributes {graph.symbols = {n = {max = 16, min = 1, optimum = 4}}} {
     %u = graph.unpack %f : !graph.tensor<[2560], ui8> to !graph.tensor<[20, 256], ui4>
     %w = graph.slice %u start #graph.dims<[0, 0]> step [1, 1] : !graph.tensor<[20, 256], ui4> to !graph.tensor<[20, 200], ui4>
     %z = graph.constant dense<8> : tensor<20x2xui4>
-    %d = graph.dequantise %w scales %s zeros %z blocks [1, 128] : <[20, 200], ui4>, <[20, 2], f16>, <[20, 2], ui4> to <[20, 200], f16>
+    %d = graph.dequantise %w scales %s zeros %z blocks [1, 128] : !graph.tensor<[20, 200], ui4>, !graph.tensor<[20, 2], f16>, !graph.tensor<[20, 2], ui4> to <[20, 200], f16>
     %t = graph.transpose %d [1, 0] : <[20, 200], f16>
     %y = graph.matmul %x, %t : <[n, 200], f16>, <[200, 20], f16>
     return %y : !graph.tensor<[n, 20], f16>
@@ -37,7 +37,7 @@ module attributes {graph.symbols = {n = {max = 16, min = 1, optimum = 4}}} {
   func.func @rows_of_n(%x: !graph.tensor<[n, 64], f32>, %s: !graph.tensor<[2, 16], f32>, %z: !graph.tensor<[2, 16], i8>)
       -> !graph.tensor<[n, 16], f32> {
     %w = graph.weight "m#w" [] : !graph.tensor<[64, 16], i8>
-    %d = graph.dequantise %w scales %s zeros %z blocks [32, 1] : <[64, 16], i8>, <[2, 16], f32>, <[2, 16], i8> to <[64, 16], f32>
+    %d = graph.dequantise %w scales %s zeros %z blocks [32, 1] : !graph.tensor<[64, 16], i8>, !graph.tensor<[2, 16], f32>, !graph.tensor<[2, 16], i8> to <[64, 16], f32>
     %y = graph.matmul %x, %d : <[n, 64], f32>, <[64, 16], f32>
     return %y : !graph.tensor<[n, 16], f32>
   }
@@ -50,7 +50,7 @@ module attributes {graph.symbols = {n = {max = 512, min = 1, optimum = 128}}} {
   // CHECK-NOT: tiles
   func.func @many_rows(%x: !graph.tensor<[n, 64], f16>, %s: !graph.tensor<[2, 16], f16>) -> !graph.tensor<[n, 16], f16> {
     %w = graph.weight "m#w" [] : !graph.tensor<[64, 16], i8>
-    %d = graph.dequantise %w scales %s blocks [32, 1] : <[64, 16], i8>, <[2, 16], f16> to <[64, 16], f16>
+    %d = graph.dequantise %w scales %s blocks [32, 1] : !graph.tensor<[64, 16], i8>, !graph.tensor<[2, 16], f16> to <[64, 16], f16>
     %y = graph.matmul %x, %d : <[n, 64], f16>, <[64, 16], f16>
     return %y : !graph.tensor<[n, 16], f16>
   }
@@ -59,7 +59,7 @@ module attributes {graph.symbols = {n = {max = 512, min = 1, optimum = 128}}} {
   // CHECK-NOT: tiles
   func.func @short_blocks(%x: !graph.tensor<[1, 64], f16>, %s: !graph.tensor<[4, 16], f16>) -> !graph.tensor<[1, 16], f16> {
     %w = graph.weight "m#w" [] : !graph.tensor<[64, 16], i8>
-    %d = graph.dequantise %w scales %s blocks [16, 1] : <[64, 16], i8>, <[4, 16], f16> to <[64, 16], f16>
+    %d = graph.dequantise %w scales %s blocks [16, 1] : !graph.tensor<[64, 16], i8>, !graph.tensor<[4, 16], f16> to <[64, 16], f16>
     %y = graph.matmul %x, %d : <[1, 64], f16>, <[64, 16], f16>
     return %y : !graph.tensor<[1, 16], f16>
   }
@@ -68,7 +68,7 @@ module attributes {graph.symbols = {n = {max = 512, min = 1, optimum = 128}}} {
   // CHECK-NOT: tiles
   func.func @odd_k(%x: !graph.tensor<[1, 68], f16>, %s: !graph.tensor<[1, 16], f16>) -> !graph.tensor<[1, 16], f16> {
     %w = graph.weight "m#w" [] : !graph.tensor<[68, 16], i8>
-    %d = graph.dequantise %w scales %s blocks [68, 1] : <[68, 16], i8>, <[1, 16], f16> to <[68, 16], f16>
+    %d = graph.dequantise %w scales %s blocks [68, 1] : !graph.tensor<[68, 16], i8>, !graph.tensor<[1, 16], f16> to <[68, 16], f16>
     %y = graph.matmul %x, %d : <[1, 68], f16>, <[68, 16], f16>
     return %y : !graph.tensor<[1, 16], f16>
   }

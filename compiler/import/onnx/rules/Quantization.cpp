@@ -154,10 +154,14 @@ static Value dequantisedWeight(NodeImport &N, Value X, Value Scale, Value Zero,
 
 /// Whether a tensor is data that dequantisedWeight() takes.
 static bool isQuantisedWeight(NodeImport &N, Value X, Value Scale, Value Zero) {
+  auto IsCode = [&](Value V) {
+    Type Ty = N.element(V);
+    return (isNarrowInteger(Ty) || (graph::isInteger(Ty) && !isBool(Ty))) &&
+           Ty.getIntOrFloatBitWidth() <= 8;
+  };
   return mlir::isa_and_present<WeightOp, ConstantOp>(X.getDefiningOp()) &&
-         N.rank(X) >= 2 && isInteger(N.element(X)) && !isBool(N.element(X)) &&
-         N.element(X).getIntOrFloatBitWidth() <= 8 && N.isFloat(Scale) &&
-         (!Zero || isInteger(N.element(Zero)));
+         N.rank(X) >= 2 && IsCode(X) && N.isFloat(Scale) &&
+         (!Zero || IsCode(Zero));
 }
 
 /// round(x) + zero, clamped to the type; x is float.
