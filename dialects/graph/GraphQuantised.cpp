@@ -65,7 +65,8 @@ LogicalResult DequantiseTilesOp::verify() {
   if (Tiles != Wanted)
     return emitOpError() << "has tiles " << Tiles << "; expected " << Wanted;
   SymbolicTensorType S = typeOf(getScales()),
-                     Scales = S.withDims({K.ceilDiv(getBlock()), N.ceilDiv(8) * 8});
+                     Scales =
+                         S.withDims({K.ceilDiv(getBlock()), N.ceilDiv(8) * 8});
   if (S != Scales)
     return emitOpError() << "has scales " << S << "; expected " << Scales;
   return verifyZeros(*this, getScales(), getZeros());

@@ -256,3 +256,17 @@ func.func @f(%x: memref<f32>, %n: index) attributes {kernel.schedule_costs = ["m
 // expected-error @below {{expected 'kernel.tf32' at a function, got something else}}
 module attributes {kernel.tf32} {
 }
+
+// -----
+
+// expected-error @below {{expected codes of 4 or 8 bits in blocks of 1 or more, got 2 bits and blocks of 64}}
+func.func @f(%x: memref<f32>) attributes {kernel.tiles = #kernel.tiles<bits = 2, block = 64, offset = 0>} {
+  return
+}
+
+// -----
+
+// expected-error @below {{expected 'kernel.tiles' at a linalg.generic, got a function}}
+func.func @f(%x: memref<f32>) attributes {kernel.tiles = #kernel.tiles<bits = 4, block = 64, offset = 0>} {
+  return
+}
