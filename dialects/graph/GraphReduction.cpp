@@ -62,6 +62,9 @@ LogicalResult CumSumOp::inferReturnTypes(MLIRContext *,
   if (Op.getAxis() < 0 || Op.getAxis() >= typeOf(Op.getX()).getRank())
     return emitOptionalError(Loc, "axis ", Op.getAxis(),
                              " is outside the rank");
+  if (Op.getBlock() && *Op.getBlock() < 1)
+    return emitOptionalError(Loc, "expected a block of 1 or more, got ",
+                             *Op.getBlock());
   Types.push_back(Op.getX().getType());
   return success();
 }

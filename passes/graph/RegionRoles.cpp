@@ -30,8 +30,11 @@ Role graph::roleOf(Operation *Op) {
 }
 
 bool graph::readsOnce(Operation *Op) {
-  return !isa<MatmulOp, ConvOp, AttentionOp, WindowOp, CumSumOp,
-              ScatterElementsOp, ScatterNdOp>(Op);
+  // Windows side by side.
+  if (auto Window = dyn_cast<WindowOp>(Op))
+    return Window.getStride() == Window.getWindow();
+  return !isa<MatmulOp, ConvOp, AttentionOp, CumSumOp, ScatterElementsOp,
+              ScatterNdOp>(Op);
 }
 
 bool graph::isOrderOfHeads(Operation *Op) {

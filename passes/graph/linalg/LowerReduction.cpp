@@ -173,27 +173,60 @@ static Value lowerArgReduce(ArgReduceOp Op, KernelWriter &W) {
   return Generic.getResult(1);
 }
 
-/// Running sums by definition: each element folds over the whole axis and
-/// takes what lies before it.
+/// Running sums by definition: each element folds over its block, or the whole
+/// axis, and takes what lies before it.
 static Value lowerCumSum(CumSumOp Op, KernelWriter &W) {
   SymbolicTensorType Ty = typeOf(Op.getX());
   unsigned Rank = Ty.getRank();
   int64_t Axis = Op.getAxis();
   Value X = W.tensor(Op.getX());
+  Value Size = W.size(Ty.getDims()[Axis]);
+  Value Block = Op.getBlock() ? W.index(*Op.getBlock()) : Value();
   return W.reduce(
-      Ty, W.size(Ty.getDims()[Axis]), {}, {}, initial(W, ReduceKind::sum, Ty),
+      Ty, Block ? Block : Size, {}, {}, initial(W, ReduceKind::sum, Ty),
       [&](OpBuilder &B, Location L, ValueRange Acc) -> Value {
         SmallVector<Value> Index = W.indices(B, Rank + 1);
         Value Tap = Index.pop_back_val(), Here = Index[Axis];
-        Index[Axis] = Tap;
+        if (Block) {
+          Value Number = arith::DivUIOp::create(B, L, Here, Block);
+          Value First = arith::MulIOp::create(B, L, Number, Block);
+          Tap = arith::AddIOp::create(B, L, First, Tap);
+          // The last block may end behind the axis: what is read there counts
+          // in no sum.
+          Value Last = arith::SubIOp::create(
+              B, L, Size, arith::ConstantIndexOp::create(B, L, 1));
+          Index[Axis] = arith::MinUIOp::create(B, L, Tap, Last);
+        } else {
+          Index[Axis] = Tap;
+        }
         using P = arith::CmpIPredicate;
         P Order = Op.getReverse() ? (Op.getExclusive() ? P::ugt : P::uge)
                                   : (Op.getExclusive() ? P::ult : P::ule);
         Value Taken = arith::CmpIOp::create(B, L, Order, Tap, Here);
+        if (Block && Op.getReverse())
+          Taken = arith::AndIOp::create(
+              B, L, Taken, arith::CmpIOp::create(B, L, P::ult, Tap, Size));
         Value Element = tensor::ExtractOp::create(B, L, X, Index);
         Value Sum = combine(B, L, ReduceKind::sum, Acc[0], Element, false);
         return arith::SelectOp::create(B, L, Taken, Sum, Acc[0]);
       });
+}
+
+/// Whether windows lie side by side and are longer than those of pooling, whose
+/// builders look for reads by the body.
+static bool isPartition(WindowOp Op) {
+  constexpr int64_t LeastLine = 32, MostPoolTaps = 64;
+  auto Is = [](ArrayRef<int64_t> All, int64_t V) {
+    return llvm::all_of(All, [=](int64_t One) { return One == V; });
+  };
+  int64_t Taps = 1, Wide = 0;
+  for (int64_t Size : Op.getWindow()) {
+    Taps *= Size;
+    Wide += Size > 1;
+  }
+  return (Taps > MostPoolTaps || (Wide == 1 && Taps >= LeastLine)) &&
+         Op.getStride() == Op.getWindow() && Is(Op.getLow(), 0) &&
+         Is(Op.getDilation(), 1);
 }
 
 static Value lowerWindow(WindowOp Op, KernelWriter &W) {
@@ -209,6 +242,21 @@ static Value lowerWindow(WindowOp Op, KernelWriter &W) {
       LoopOf[I] = Rank + Reduced.size();
       Reduced.push_back(W.index(Op.getWindow()[I]));
     }
+  if (isPartition(Op) &&
+      llvm::all_of(Op.getHigh(), [](int64_t High) { return High == 0; })) {
+    MLIRContext *Context = Op.getContext();
+    SmallVector<AffineExpr> Index;
+    for (unsigned I = 0; I < Rank; ++I) {
+      Index.push_back(getAffineDimExpr(I, Context) * Op.getStride()[I]);
+      if (LoopOf[I])
+        Index.back() = Index.back() + getAffineDimExpr(LoopOf[I], Context);
+    }
+    auto Map = AffineMap::get(Rank + Reduced.size(), 0, Index, Context);
+    return W.reduce(To, Reduced, X, Map, initial(W, Op.getKind(), To),
+                    [&](OpBuilder &B, Location L, ValueRange X) {
+                      return combine(B, L, Op.getKind(), X[1], X[0], Unsigned);
+                    });
+  }
   SmallVector<Value> Sizes = W.sizes(From);
   return W.reduce(
       To, Reduced, {}, {}, initial(W, Op.getKind(), To),
@@ -244,6 +292,20 @@ static Value lowerWindow(WindowOp Op, KernelWriter &W) {
         };
         if (!Inside)
           return Combined(B);
+        // Partial results can be joined where the accumulator is in no branch.
+        if (isPartition(Op)) {
+          auto Read = [&](OpBuilder &B, Location L) {
+            scf::YieldOp::create(
+                B, L, tensor::ExtractOp::create(B, L, X, Index).getResult());
+          };
+          auto Nothing = [&](OpBuilder &B, Location L) {
+            scf::YieldOp::create(
+                B, L, neutral(B, L, Op.getKind(), Acc[0].getType(), Unsigned));
+          };
+          Value Element =
+              scf::IfOp::create(B, L, Inside, Read, Nothing).getResult(0);
+          return combine(B, L, Op.getKind(), Acc[0], Element, Unsigned);
+        }
         return scf::IfOp::create(
                    B, L, Inside,
                    [&](OpBuilder &B, Location L) {
