@@ -82,6 +82,14 @@ static bool hasWgmma(const target::TargetClass &For) {
   return For.first().Can.Wgmma;
 }
 
+/// Whether Tensor Cores may round f32 operands to tf32: on GPUs, unless another
+/// precision is asked for.
+static bool roundsToTf32(const CompileOptions &Options,
+                         const target::TargetClass &For) {
+  return For.isGpu() && (Options.Compute == Precision::Model ||
+                         Options.Compute == Precision::Tf32);
+}
+
 //===----------------------------------------------------------------------===//
 // The passes
 //===----------------------------------------------------------------------===//
@@ -132,6 +140,7 @@ static void addLegalisation(OpPassManager &Passes,
   if (hasWgmma(For)) {
     graph::PadChannelsOptions Channels;
     Channels.Narrow = isNarrow(Options);
+    Channels.Tf32 = roundsToTf32(Options, For);
     Channels.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
   }
@@ -153,8 +162,7 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   Regions.Rows = For.isGpu();
   // GEMMs in f32 that stay so are loops, which want what they read in order.
   if (hasTensorCores(For)) {
-    bool OnTensorCores =
-        isNarrow(Options) || Options.Compute == Precision::Tf32;
+    bool OnTensorCores = isNarrow(Options) || roundsToTf32(Options, For);
     Regions.Transposed = OnTensorCores ? 32 : 16;
   }
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
@@ -162,6 +170,12 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   if (Options.Fuse && hasWgmma(For)) {
     Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp());
     Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm());
+  }
+  if (hasTensorCores(For) && roundsToTf32(Options, For)) {
+    graph::KMajorOperandsOptions Operands;
+    Operands.Wgmma = hasWgmma(For);
+    Operands.Keep = keptNodes(Options);
+    Passes.addNestedPass<func::FuncOp>(graph::createKMajorOperands(Operands));
   }
   if (hasTensorCores(For)) {
     graph::PadLeadingDimensionOptions Rows;
@@ -180,8 +194,12 @@ void kpc::addPlanPasses(OpPassManager &Passes, const CompileOptions &Options,
   Passes.addPass(createCanonicalizerPass());
   addFusion(Passes, Options, For);
   Passes.addPass(graph::createLowerRegions());
-  if (Options.Compute == Precision::Tf32)
-    Passes.addPass(graph::createAllowTf32());
+  if (roundsToTf32(Options, For)) {
+    graph::AllowTf32Options Tf32;
+    Tf32.Keep = keptNodes(Options);
+    Passes.addPass(graph::createAllowTf32(Tf32));
+  }
+  Passes.addPass(graph::createOrderBySizes());
   Passes.addPass(graph::createSetLiveIntervals());
   Passes.addPass(graph::createVerifyKernelForm());
 }

@@ -30,8 +30,12 @@ inline constexpr const char *MultiprocessorsSymbol = "sm_count";
 
 void describeTarget(artifact::Target &T, const target::Target &From);
 
-/// What a kernel reads and writes: "f32", "f16 -> f32".
-std::string precisionOf(mlir::func::FuncOp Kernel);
+/// Whether Tensor Cores round f32 that the kernel reads, by its PTX.
+bool roundsToTf32(const CompiledKernel &Kernel);
+
+/// What a kernel reads and writes: "f32", "f16 -> f32", "tf32 -> f32".
+std::string precisionOf(mlir::func::FuncOp Kernel,
+                        const CompiledKernel &Compiled);
 
 /// The values of a kernel's arguments, which are called `arg0`, `arg1`, ….
 using ArgumentSizes = std::map<std::string, shape::Expr, std::less<>>;

@@ -89,9 +89,8 @@ std::string wayOutOfTypes(plan::LaunchOp Op, const CompileOptions &Options) {
     return NothingToChange;
   if (Options.Compute == Precision::Fp16 || Options.Compute == Precision::Bf16)
     return "--io-precision stores the model's inputs in 16 bits, too";
-  bool IsGemm = Op.getRoot().value_or("") == "matmul";
-  return IsGemm && Options.Compute != Precision::Tf32
-             ? "compile with --precision fp16, bf16 or tf32"
+  return Options.Compute == Precision::Fp32
+             ? "compile without --precision fp32 (tf32), or with fp16 or bf16"
              : "compile with --precision fp16 or bf16";
 }
 

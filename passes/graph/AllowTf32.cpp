@@ -7,17 +7,21 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-///   func.func @product(…) attributes {kpc.writes = [2]}
-///   func.func @product(…) attributes {kpc.tf32, kpc.writes = [2]}
+///   func.func @product(…) attributes {kernel.buffers = …}
+///   func.func @product(…) attributes {kernel.buffers = …, kernel.tf32}
 ///
 /// In: kernels in linalg form. Out: the same; those that multiply f32 and sum
 /// up say that factors may be rounded to tf32 where tensor cores multiply them.
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/kernel/Kernel.h"
+#include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/StoredValues.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -42,11 +46,27 @@ bool sumsUp(func::FuncOp Kernel) {
 }
 
 struct AllowTf32Pass : graph::impl::AllowTf32Base<AllowTf32Pass> {
-  void runOnOperation() override {
-    for (auto Kernel : getOperation().getOps<func::FuncOp>())
-      if (Kernel->hasAttr("kpc.writes") && sumsUp(Kernel))
-        Kernel->setAttr("kpc.tf32", UnitAttr::get(&getContext()));
-  }
+  using AllowTf32Base::AllowTf32Base;
+  void runOnOperation() override;
 };
+
+void AllowTf32Pass::runOnOperation() {
+  ModuleOp Module = getOperation();
+  FailureOr<graph::NodePatterns> Kept = graph::NodePatterns::read(Keep, Module);
+  if (failed(Kept))
+    return signalPassFailure();
+  llvm::StringSet<> Exact;
+  Module.walk([&](plan::LaunchOp Launch) {
+    if (auto Nodes = Launch.getNodes())
+      for (auto Node : Nodes->getAsValueRange<StringAttr>())
+        if (Kept->match(Node))
+          Exact.insert(Launch.getKernel());
+  });
+  for (auto Kernel : Module.getOps<func::FuncOp>())
+    if (kernel::buffersOf(Kernel) && sumsUp(Kernel) &&
+        !Exact.contains(Kernel.getSymName()))
+      Kernel->setAttr(kernel::KernelDialect::Tf32AttrHelper::getNameStr(),
+                      UnitAttr::get(&getContext()));
+}
 
 } // namespace

@@ -16,9 +16,10 @@
 ///   %y = graph.conv %p, %v stride [2, 2] low [0, 0] high [0, 0] …
 ///      : <[n, 230, 230, 4], f32>, <[7, 7, 4, 64], f32>
 ///
-/// Copies for tensor cores begin at multiples of 16 bytes. Pixels of 8 or more
-/// channels are filled up to a multiple of 8. Fewer are filled up until what a
-/// step of the filter moves is such a multiple; with the zeros around the image
+/// Copies for tensor cores begin at multiples of 16 bytes: a unit of 8 elements
+/// of 16 bits, or 4 of f32. Pixels of a unit of channels or more are filled up
+/// to whole units. Fewer are filled up until what a step of the filter moves is
+/// such a multiple; with the zeros around the image
 /// in memory too, a line of the filter's taps is then one piece of memory, and
 /// the convolution one over that many channels. The weight is constant and is
 /// filled up when compiling; the input is written by the kernel that casts or
@@ -43,12 +44,12 @@ namespace kpc::graph {
 
 namespace {
 
-/// Elements of 16 bits in the 16 bytes that copies begin at multiples of.
-constexpr int64_t Unit = 8;
+/// Elements in the 16 bytes that copies begin at multiples of.
+constexpr int64_t NarrowUnit = 8, Tf32Unit = 4;
 
 /// How many channels there are to be; as many as there are where the
 /// convolution is left as it is.
-int64_t channelsFor(ConvOp Conv, int64_t Channels) {
+int64_t channelsFor(ConvOp Conv, int64_t Channels, int64_t Unit) {
   if (Channels >= Unit)
     return llvm::alignTo(Channels, Unit);
   int64_t Step = Conv.getStride().back();
@@ -89,7 +90,7 @@ Value pad(OpBuilder &B, Location Loc, Value V, ArrayRef<int64_t> Low,
 
 /// Zeros behind each line of pixels that let the next line begin at a unit,
 /// where the filter does not reach them.
-int64_t unreadBehindLine(ConvOp Conv, int64_t Channels) {
+int64_t unreadBehindLine(ConvOp Conv, int64_t Channels, int64_t Unit) {
   std::optional<int64_t> Size =
       typeOf(Conv.getX()).getDims().end()[-2].asConstant();
   int64_t Taps =
@@ -103,14 +104,14 @@ int64_t unreadBehindLine(ConvOp Conv, int64_t Channels) {
   return Unread + More < Conv.getStride().back() ? More : 0;
 }
 
-void padChannels(ConvOp Conv) {
+void padChannels(ConvOp Conv, int64_t Unit) {
   ArrayRef<shape::Expr> Filter = typeOf(Conv.getW()).getDims();
   std::optional<int64_t> Channels = Filter[Filter.size() - 2].asConstant();
   if (!Channels || *Channels < 2 || Conv.getGroups() != 1 ||
       !isConstant(Conv.getW()))
     return;
-  int64_t Count = channelsFor(Conv, *Channels);
-  bool Few = Count < Unit;
+  int64_t Count = channelsFor(Conv, *Channels, Unit);
+  bool Few = Count < NarrowUnit;
   // Lines of unknown length begin at units only where each pixel does.
   if (Few && !typeOf(Conv.getX()).getDims().end()[-2].isConstant())
     Count = Unit;
@@ -129,7 +130,7 @@ void padChannels(ConvOp Conv) {
   if (Few) {
     llvm::copy(Conv.getLow(), Low.begin() + 1);
     llvm::copy(Conv.getHigh(), High.begin() + 1);
-    High.end()[-2] += unreadBehindLine(Conv, *Channels + More);
+    High.end()[-2] += unreadBehindLine(Conv, *Channels + More, Unit);
     SmallVector<int64_t> None(Conv.getLow().size(), 0);
     Conv.setLow(None);
     Conv.setHigh(None);
@@ -145,9 +146,12 @@ struct PadChannelsPass : graph::impl::PadChannelsBase<PadChannelsPass> {
       return signalPassFailure();
     getOperation().walk([&](ConvOp Conv) {
       Type Element = typeOf(Conv.getX()).getElementType();
+      bool Stays = Kept->match(Conv);
       if (Element.isF16() || Element.isBF16() ||
-          (Narrow && Element.isF32() && !Kept->match(Conv)))
-        padChannels(Conv);
+          (Narrow && Element.isF32() && !Stays))
+        padChannels(Conv, NarrowUnit);
+      else if (Tf32 && Element.isF32() && !Stays)
+        padChannels(Conv, Tf32Unit);
     });
   }
 };

@@ -42,9 +42,12 @@ FailureOr<NodePatterns> NodePatterns::read(ArrayRef<std::string> Texts,
 
 bool NodePatterns::match(Operation *Op) const {
   auto Name = Op->getLoc()->findInstanceOf<NameLoc>();
-  return Name && llvm::any_of(Patterns, [&](const llvm::Regex &R) {
-           return R.match(Name.getName().strref());
-         });
+  return Name && match(Name.getName().strref());
+}
+
+bool NodePatterns::match(StringRef Node) const {
+  return llvm::any_of(Patterns,
+                      [&](const llvm::Regex &R) { return R.match(Node); });
 }
 
 namespace {

@@ -20,6 +20,7 @@ public:
   static mlir::FailureOr<NodePatterns> read(llvm::ArrayRef<std::string> Texts,
                                             mlir::Operation *Op);
   bool match(mlir::Operation *Op) const;
+  bool match(llvm::StringRef Node) const;
 
 private:
   std::vector<llvm::Regex> Patterns;

@@ -47,8 +47,10 @@ ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
   ConvCost Cost;
   Cost.Schedule = S;
   Cost.Waves = Ceil(Clusters, clustersAtOnce(S.blocks(), T));
-  Cost.Mma =
-      Steps * (Products / OperationsPerCycle + StepCycles) / PerMicrosecond;
+  Cost.Mma = Steps *
+             (Products / (OperationsPerCycle * 2 / double(Shape.ElementBytes)) +
+              StepCycles) /
+             PerMicrosecond;
   // One line for each pixel, and each channel's outputs, of which blocks that
   // share them look up a part each.
   double Lines =
@@ -60,7 +62,8 @@ ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
                StepCycles) /
               PerMicrosecond;
   Cost.Epilogue = EpilogueCycles * double(S.TileM) / 128 *
-                  double(S.storedColumns()) / StagingColumns / PerMicrosecond;
+                  double(S.storedColumns()) / StagingColumns *
+                  double(Shape.ResultBytes) / 2 / PerMicrosecond;
   if (S.SplitK > 1)
     Cost.Reduce =
         (double(S.accumulatorBytes()) / PeerBytesPerCycle + MeetCycles) /
@@ -76,8 +79,8 @@ ConvCost costOf(const ConvSchedule &S, const ConvShape &Shape,
 int64_t roomForStages(ConvSchedule S, const ConvShape &Shape,
                       const target::Target &T) {
   S.Stages = 0;
-  int64_t Rest =
-      T.Limit.SharedPerBlock - BarrierRoom - S.sharedBytes(Shape.ElementBytes);
+  int64_t Rest = T.Limit.SharedPerBlock - BarrierRoom -
+                 S.sharedBytes(Shape.ElementBytes, Shape.ResultBytes);
   return Rest / S.stageBytes(Shape.ElementBytes);
 }
 
@@ -89,7 +92,8 @@ bool isLegalCluster(const ConvSchedule &S, const ConvShape &Shape,
   if (!IsCount(S.SplitK) || !IsCount(S.ClusterM) || S.ClusterN != 1 ||
       S.blocks() > T.Can.ClusterBlocks || (S.SplitK > 1 && S.ClusterM > 1))
     return false;
-  if (S.TileK / S.ClusterM % 8)
+  int64_t FilterRows = Shape.KMajor ? S.TileN : S.TileK;
+  if (FilterRows / S.ClusterM % 8)
     return false;
   return S.SplitK == 1 ||
          (double(Shape.Taps) *

@@ -24,7 +24,9 @@ namespace kpc::schedule {
 struct ConvShape {
   int64_t Places = 0; ///< of the filter, in all images
   int64_t Outputs = 0, Channels = 0, Taps = 1;
-  int64_t ElementBytes = 2;
+  int64_t ElementBytes = 2; ///< of pixels and filter; 4: tf32
+  int64_t ResultBytes = 2;
+  bool KMajor = false;        ///< the filter is contiguous along channels
   int64_t LeastChannels = 1;  ///< whatever is optimal
   bool ReadsAtResult = false; ///< the epilogue reads a residual
 };

@@ -120,7 +120,7 @@ def artifact_path(folder, stem, precision):
 
 def on_device(found, path, model, peer, batches, precision, options):
     artifact = artifact_path(path.parent, path.stem, precision)
-    more = [] if precision == "fp32" else ["--precision", precision, "--io-precision", "fp32"]
+    more = ["--precision", precision, "--io-precision", "fp32"]
     run_kpc(options.kpc, ["compile", path, "--arch", options.arch, "-o", artifact, "--quiet", "--cache-dir",
                           options.work_dir / "cache"] + more)
     for batch in batches:

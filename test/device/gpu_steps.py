@@ -315,7 +315,7 @@ def compile_model(run, stem, precision):
     if not model.exists():
         run.call(f"weights-{stem}", [sys.executable, ROOT / "test" / "models" / "weights.py", GRAPHS / f"{stem}.onnx",
                                      "--output-dir", folder])
-    narrow = [] if precision == "fp32" else ["--precision", precision, "--io-precision", "fp32"]
+    narrow = ["--precision", precision, "--io-precision", "fp32"]
     run.kpc(f"compile-{stem}", "compile", model, "--arch", run.options.arch, "-o",
             folder / f"{stem}.{precision}.kpc", "--cache-dir", folder / "cache", "--quiet", *narrow)
 

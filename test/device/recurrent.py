@@ -47,7 +47,7 @@ def main():
         onnx.save(made, source)
         free = any(dim.dim_param for given in made.graph.input for dim in given.type.tensor_type.shape.dim)
         dims = ["--dim", "steps=0..1024:opt=32"] if free else []
-        subprocess.run([options.kpc, "compile", source, "--arch", options.arch, *dims, "-o", source.with_suffix(".kpc"),
+        subprocess.run([options.kpc, "compile", source, "--arch", options.arch, "--precision", "fp32", *dims, "-o", source.with_suffix(".kpc"),
                         "--no-cache", "--quiet"], check=True)
         session = onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])
         for i, feed in enumerate(feeds):

@@ -130,7 +130,7 @@ def main():
     # What compiles must be said to compile.
     dims = [word for text in options.dim for word in ("--dim", text)]
     run_kpc([options.kpc, "check", path, "--arch", options.arch, "--quiet"] + dims, options.limit)
-    narrow = [] if options.precision == "fp32" else ["--precision", options.precision]
+    narrow = ["--precision", options.precision]
     seconds = run_kpc([options.kpc, "compile", path, "--arch", options.arch, "-o", artifact, "--cache-dir",
                        options.work_dir / "cache", "--quiet", "--jobs", options.jobs] + dims + narrow, options.limit)
     print(f"{path.stem}: compiled in {seconds:.1f} s, {artifact.stat().st_size} bytes, {options.precision}")

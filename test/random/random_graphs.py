@@ -133,7 +133,7 @@ class Runner:
         """What is wrong with this case; empty where nothing is."""
         folder.mkdir(parents=True, exist_ok=True)
         onnx.save(case.model, folder / "model.onnx")
-        narrow = [] if self.options.precision == "fp32" else ["--precision", self.options.precision]
+        narrow = ["--precision", self.options.precision]
         dims = {d.dim_param for v in case.model.graph.input for d in v.type.tensor_type.shape.dim if d.dim_param}
         ranges = [word for name in sorted(dims) for word in ("--dim", f"{name}={RANGE}")]
         code, output = self.call("compile", folder / "model.onnx", "--arch", self.options.arch, "-o", folder / "model.kpc", "--no-cache",

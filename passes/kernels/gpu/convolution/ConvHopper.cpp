@@ -7,15 +7,18 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A convolution of 16-bit values, channels last, on sm_90a: a product of
-/// matrices (HopperGemm.h) whose first operand is nowhere in memory. Its
-/// rows are the places of the filter in all images, its sum runs over the taps
-/// and, in slices, over the channels; for each tap and slice a TMA copy in its
+/// A convolution of 16-bit values, or of f32 as tf32, channels last, on sm_90a:
+/// a GEMM (HopperGemm.h) whose A is nowhere in memory. Its rows are the places
+/// of the filter in all images, its K runs over the taps and, in slices, over
+/// the channels; for each tap and slice a TMA copy in its
 /// im2col mode walks over as many places as a tile has rows, and loads of each
 /// the pixel under the tap, or zeros beside the image.
 ///
 ///      x ──im2col──▶ stage: places × channels ─┐
 ///      w ───TMA────▶       channels × outputs ─┴─wgmma─▶ registers ──▶ y
+///
+/// Filters of 16 bits are contiguous along outputs or along channels, those of
+/// tf32 along channels alone, as wgmma wants it.
 ///
 /// Not for: groups, channels or outputs that do not lie at multiples of 16
 /// bytes, filters that reach further than the copies' offsets do.
@@ -46,6 +49,8 @@ constexpr int64_t LongestStride = 8;
 /// spatial dimensions (cuTensorMapEncodeIm2col); offsets have as many.
 constexpr int64_t CornerBits[] = {16, 8, 5};
 
+int64_t bytesOf(Type Element) { return Element.getIntOrFloatBitWidth() / 8; }
+
 bool isReachable(const ImplicitGemm &Conv) {
   int64_t Half = int64_t(1) << (CornerBits[Conv.Axes.size() - 1] - 1);
   return llvm::all_of(Conv.Axes, [&](const ImplicitGemm::Axis &Axis) {
@@ -58,17 +63,17 @@ bool isReachable(const ImplicitGemm &Conv) {
 /// Why im2col copies and wgmma do not do this convolution; none: they do.
 std::optional<schedule::Refusal> refusalByIm2col(ImplicitGemm &Conv) {
   GemmMatch &P = Conv.P;
-  Type Element = P.A.Element;
-  if (!(Element.isF16() || Element.isBF16()) || P.B.Element != Element ||
-      !(P.D.Element.isF16() || P.D.Element.isBF16()) ||
-      !cast<ShapedType>(P.C.R.Op.getResultTypes()[0]).getElementType().isF32())
-    return schedule::Refusal{
-        "", RefusalKind::ElementType,
-        "pixels, filter and result are not all of 16 bits"};
-  constexpr int64_t Elements = TmaStrideBytes / 2;
-  auto Whole = [&](const Expr &Stride) {
+  Type Of = P.A.Element, To = P.D.Element;
+  if (!P.hasTensorTypes())
+    return schedule::Refusal{"", RefusalKind::ElementType, P.multipliedTypes()};
+  if (!To.isF16() && !To.isBF16() && !To.isF32())
+    return schedule::Refusal{"", RefusalKind::ElementType,
+                             "the result is neither of f16, bf16 nor f32"};
+  auto WholeOf = [&](const Expr &Stride, Type Element) {
+    int64_t Elements = TmaStrideBytes / bytesOf(Element);
     return P.Facts.divisor(Stride) % Elements == 0; // 0 divides as all do
   };
+  auto Whole = [&](const Expr &Stride) { return WholeOf(Stride, Of); };
   if (P.Facts.range(Conv.Channels).Min < 1)
     return schedule::Refusal{"", RefusalKind::Size,
                              "the number of channels may be 0"};
@@ -82,13 +87,20 @@ std::optional<schedule::Refusal> refusalByIm2col(ImplicitGemm &Conv) {
       !Whole(Conv.ImagePitch))
     return schedule::Refusal{"", RefusalKind::Layout,
                              "pixels do not begin at multiples of 16 bytes"};
-  if (P.B.ColumnStride != Expr(1) || !Whole(P.B.RowStride) ||
-      !Whole(Conv.TapPitch))
+  bool KMajor = Conv.isKMajor();
+  if (P.isTf32() && !KMajor)
+    return schedule::Refusal{
+        "", RefusalKind::Layout,
+        "in tf32, wgmma needs channels contiguous in the filter"};
+  std::optional<Expr> TapPitch = Conv.tapPitch();
+  if (!TapPitch || !Whole(*TapPitch) ||
+      !(KMajor ? Whole(P.B.ColumnStride)
+               : P.B.ColumnStride == Expr(1) && Whole(P.B.RowStride)))
     return schedule::Refusal{
         "", RefusalKind::Layout,
         "rows of the filter do not begin at multiples of 16 "
         "bytes"};
-  if (P.D.ColumnStride != Expr(1) || !Whole(P.D.RowStride))
+  if (P.D.ColumnStride != Expr(1) || !WholeOf(P.D.RowStride, To))
     return schedule::Refusal{
         "", RefusalKind::Layout,
         "rows of the result do not begin at multiples of 16 "
@@ -97,9 +109,10 @@ std::optional<schedule::Refusal> refusalByIm2col(ImplicitGemm &Conv) {
 }
 
 /// Elements that all slices of the sum hold, those that are zeros included.
-int64_t slicedK(int64_t Taps, int64_t Channels) {
+int64_t slicedK(int64_t Taps, int64_t Channels, int64_t ElementBytes) {
   schedule::ConvShape Shape;
   Shape.Channels = Channels;
+  Shape.ElementBytes = ElementBytes;
   return Taps * int64_t(llvm::alignTo(Channels, schedule::sliceOf(Shape)));
 }
 
@@ -109,8 +122,11 @@ void foldTapsIntoFewChannels(ImplicitGemm &Conv) {
   ImplicitGemm Reduced = Conv;
   if (!Channels || !Reduced.foldTapsIntoChannels())
     return;
-  if (slicedK(Reduced.taps(), *Reduced.Channels.asConstant()) <
-      slicedK(Conv.taps(), *Channels))
+  int64_t Bytes = bytesOf(Conv.P.A.Element);
+  // Taps that are no one dimension do not stay apart.
+  if (!Conv.tapPitch() ||
+      slicedK(Reduced.taps(), *Reduced.Channels.asConstant(), Bytes) <
+          slicedK(Conv.taps(), *Channels, Bytes))
     Conv.foldTapsIntoChannels();
 }
 
@@ -138,8 +154,10 @@ private:
 };
 
 void ConvHopper::declareTiles() {
+  BTransposed = Conv.isKMajor();
   TileA = sharedTile(S.TileM, S.TileK, P.A.Element);
-  TileB = sharedTile(S.TileK, S.TileN, P.A.Element);
+  TileB = BTransposed ? sharedTile(S.TileN, S.TileK, P.A.Element)
+                      : sharedTile(S.TileK, S.TileN, P.A.Element);
 }
 
 void ConvHopper::addOperandViews() {
@@ -151,46 +169,42 @@ void ConvHopper::addOperandViews() {
 /// is, and ends where its last tap would leave the zeros around the image.
 void ConvHopper::addPixelView() {
   Builder B(W.B.getContext());
+  int64_t Bytes = bytesOf(P.A.Element);
   SmallVector<Expr> Dims = {Conv.Channels}, Strides;
-  SmallVector<int64_t> Lower, Upper, Steps = {1};
+  SmallVector<int32_t> Lower, Upper;
+  SmallVector<int64_t> Steps = {1};
   for (const ImplicitGemm::Axis &Axis : llvm::reverse(Conv.Axes)) {
     Dims.push_back(Axis.Size);
-    Strides.push_back(Axis.Pitch * 2);
+    Strides.push_back(Axis.Pitch * Bytes);
     Lower.push_back(-Axis.Low);
     Upper.push_back(Axis.High - Axis.reach());
     Steps.push_back(Axis.Stride);
   }
   Dims.push_back(Conv.Images);
-  Strides.push_back(Conv.ImagePitch * 2);
+  Strides.push_back(Conv.ImagePitch * Bytes);
   Steps.push_back(1);
-  auto Number = [&](StringRef Name, int64_t V) {
-    return B.getNamedAttr(Name, B.getI64IntegerAttr(V));
-  };
-  auto List = [&](StringRef Name, ArrayRef<int64_t> V) {
-    return B.getNamedAttr(Name, B.getDenseI64ArrayAttr(V));
-  };
   auto View = tile::ViewType::get(W.B.getContext(), P.A.Element,
                                   {S.TileM, TileA.getLineElements()},
                                   TileA.getSwizzle());
-  auto Walk = B.getDictionaryAttr({List("lower", Lower), List("upper", Upper),
-                                   Number("channels", TileA.getLineElements()),
-                                   Number("pixels", S.TileM)});
-  Pixels = addView(View, P.A.Argument, Dims, Strides,
-                   {List("traversal", Steps), B.getNamedAttr("im2col", Walk)});
+  auto Walk = kernel::Im2colAttr::get(
+      B.getContext(), B.getDenseI32ArrayAttr(Lower),
+      B.getDenseI32ArrayAttr(Upper), TileA.getLineElements(), S.TileM);
+  Pixels = addView(View, P.A.Argument, Dims, Strides, /*Box=*/{}, Steps, Walk);
 }
 
-/// w as one matrix for each tap.
+/// w as one matrix for each tap: of channels × outputs, or of outputs ×
+/// channels.
 void ConvHopper::addFilterView() {
-  Builder B(W.B.getContext());
-  int64_t Own = S.TileK / S.ClusterM; // channels that this block copies
-  auto View = tile::ViewType::get(W.B.getContext(), P.B.Element,
-                                  {1, Own, TileB.getLineElements()},
+  int64_t Bytes = bytesOf(P.B.Element), Line = TileB.getLineElements();
+  int64_t Own = TileB.getRows() / S.ClusterM; // rows that this block copies
+  auto View = tile::ViewType::get(W.B.getContext(), P.B.Element, {1, Own, Line},
                                   TileB.getSwizzle());
-  Filter =
-      addView(View, P.B.Argument, {P.N, Conv.Channels, Expr(Conv.taps())},
-              {P.B.RowStride * 2, Conv.TapPitch * 2},
-              B.getNamedAttr("box", B.getDenseI64ArrayAttr(
-                                        {TileB.getLineElements(), Own, 1})));
+  SmallVector<Expr> Dims = {P.N, Conv.Channels, Expr(Conv.taps())};
+  if (BTransposed)
+    std::swap(Dims[0], Dims[1]);
+  Expr Row = BTransposed ? P.B.ColumnStride : P.B.RowStride;
+  Filter = addView(View, P.B.Argument, Dims,
+                   {Row * Bytes, *Conv.tapPitch() * Bytes}, {Line, Own, 1});
 }
 
 Value ConvHopper::countK() {
@@ -230,21 +244,22 @@ Value ConvHopper::produceTile(const TileCoord &Where, Value Cursor) {
                 })[0];
 }
 
-/// Blocks that need the same outputs copy some channels of them to all.
+/// Blocks that need the same outputs copy some rows of them to all.
 void ConvHopper::loadFilter(Value Tap, Value Channel, Value Column, Value Tile,
                             Value Stage) {
+  Value Row = BTransposed ? Column : Channel,
+        InRow = BTransposed ? Channel : Column;
   if (S.ClusterM == 1) {
-    tile::TmaLoadOp::create(W.B, W.Loc, Filter,
-                            ValueRange{Tap, Channel, Column}, Tile, Pipe,
-                            Stage);
+    tile::TmaLoadOp::create(W.B, W.Loc, Filter, ValueRange{Tap, Row, InRow},
+                            Tile, Pipe, Stage);
     return;
   }
-  int64_t Own = S.TileK / S.ClusterM;
+  int64_t Own = TileB.getRows() / S.ClusterM;
   Value First = W.mul(Rank, W.index(Own));
   Value Part = rowsOf(Tile, First, Own);
   tile::TmaMulticastOp::create(W.B, W.Loc, Filter,
-                               ValueRange{Tap, W.add(Channel, First), Column},
-                               Part, Pipe, Stage, S.ClusterM);
+                               ValueRange{Tap, W.add(Row, First), InRow}, Part,
+                               Pipe, Stage, S.ClusterM);
 }
 
 Value ConvHopper::produceStep(ValueRange First, Value Column, Value Step,
@@ -300,6 +315,9 @@ FamilyAnswer queryConvHopper(FusedKernel &Form, const target::Target &T) {
       typicalProduct(C.K.Sizes.back(), UnknownExtent));
   Shape.LeastChannels = Conv->P.Facts.range(Conv->Channels).Min;
   Shape.Taps = Conv->taps();
+  Shape.ElementBytes = bytesOf(Conv->P.A.Element);
+  Shape.ResultBytes = bytesOf(Conv->P.D.Element);
+  Shape.KMajor = Conv->isKMajor();
   Shape.ReadsAtResult = Conv->P.ReadsAtResult;
   if (Shape.Places < FewestForMma || Shape.Outputs < FewestForMma)
     return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);

@@ -25,14 +25,31 @@ int64_t ImplicitGemm::taps() const {
   return Taps;
 }
 
+std::optional<Expr> ImplicitGemm::tapPitch() const {
+  std::optional<Expr> Pitch;
+  Expr Taps = 1;
+  for (const Axis &One : llvm::reverse(Axes)) {
+    if (One.Taps == 1)
+      continue;
+    if (!Pitch)
+      Pitch = One.TapPitch;
+    else if (One.TapPitch != *Pitch * Taps)
+      return std::nullopt;
+    Taps = Taps * Expr(One.Taps);
+  }
+  if (Pitch)
+    return Pitch;
+  // Nothing is behind a single tap: where its own memory ends.
+  return isKMajor() ? P.N * P.B.ColumnStride : Channels * P.B.RowStride;
+}
+
 bool ImplicitGemm::foldTapsIntoChannels() {
   Axis &Inner = Axes.back();
   std::optional<Expr> Steps = sizeExpr(P.C.M.Sizes.back());
   if (Inner.Low || Inner.High || Inner.Dilation != 1 || !Steps ||
-      Inner.Pitch != Channels || TapPitch != Channels * P.B.RowStride)
+      Inner.Pitch != Channels || Inner.TapPitch != Channels * P.B.RowStride)
     return false;
   Channels = Channels * Expr(Inner.Taps);
-  TapPitch = TapPitch * Expr(Inner.Taps);
   Inner.Pitch = Inner.Pitch * Expr(Inner.Stride);
   Inner.Size = *Steps;
   Inner.Stride = Inner.Taps = 1;
@@ -43,12 +60,13 @@ namespace {
 
 class Reader {
 public:
-  explicit Reader(GemmMatch P) : Conv{std::move(P), {}, 0, 0, 0, 0} {}
+  explicit Reader(GemmMatch P) : Conv{std::move(P), {}, 0, 0, 0} {}
   std::optional<ImplicitGemm> read();
 
 private:
   bool readInput();
   bool readAxis(AffineExpr At, unsigned Number);
+  bool readChannel(AffineExpr At);
   bool readFilter();
   const Contraction &contraction() const { return Conv.P.C; }
   std::optional<int64_t> tapsOf(unsigned Loop) {
@@ -86,6 +104,30 @@ bool Reader::readAxis(AffineExpr At, unsigned Number) {
   return true;
 }
 
+/// The channel, at `At` in terms of the loops: that of the sum, or in groups
+/// `(o floordiv outputs) * channels + c` of both.
+bool Reader::readChannel(AffineExpr At) {
+  const Contraction &C = contraction();
+  unsigned Output = C.N.Loops.front(), Channel = C.K.Loops.back();
+  AffineExpr O = getAffineDimExpr(Output, At.getContext()),
+             Sum = getAffineDimExpr(Channel, At.getContext());
+  if (At == Sum)
+    return true;
+  std::optional<int64_t> Outputs = constantOf(loopSize(C.R.Op, Output)),
+                         Channels = constantOf(loopSize(C.R.Op, Channel));
+  auto Both = dyn_cast<AffineBinaryOpExpr>(At);
+  if (!Both || Both.getKind() != AffineExprKind::Add || !Outputs || !Channels)
+    return false;
+  AffineExpr Group = Both.getLHS() == Sum   ? Both.getRHS()
+                     : Both.getRHS() == Sum ? Both.getLHS()
+                                            : AffineExpr();
+  for (int64_t Groups = 2; Group && Groups <= *Outputs; ++Groups)
+    if (*Outputs % Groups == 0 &&
+        Group == O.floorDiv(*Outputs / Groups) * *Channels)
+      Conv.Groups = Groups;
+  return Conv.Groups > 1;
+}
+
 bool Reader::readInput() {
   const Contraction &C = contraction();
   AffineMap Map = C.A.Map;
@@ -100,7 +142,7 @@ bool Reader::readInput() {
     return Dim && Dim.getPosition() == Loop;
   };
   if (!IsLoop(Map.getResult(0), C.M.Loops.front()) ||
-      !IsLoop(Map.getResult(Rank - 1), C.K.Loops.back()))
+      !readChannel(Map.getResult(Rank - 1)))
     return false;
   for (unsigned D = 1; D + 1 < Rank; ++D)
     if (!readAxis(Map.getResult(D), D - 1))
@@ -140,32 +182,40 @@ bool Reader::readInput() {
   Conv.Images = Sizes.front();
   Conv.ImagePitch = Pitches.front();
   Conv.Channels = Sizes.back();
+  if (Conv.Groups > 1) {
+    // As many as all groups have.
+    Expr OfGroup = *sizeExpr(loopSize(C.R.Op, C.K.Loops.back()));
+    if (Conv.Channels != OfGroup * Expr(Conv.Groups))
+      return false;
+    Conv.Channels = OfGroup;
+  }
   return Pitches.back() == Expr(1);
 }
 
 bool Reader::readFilter() {
   const Contraction &C = contraction();
-  unsigned Rank = Conv.Axes.size() + 2;
-  if (C.B.Map.getNumResults() != Rank ||
-      !placeMatrix(Conv.P.B, memoryOf(C.B.Tensor)))
+  AffineMap Map = C.B.Map;
+  if (Map.getNumResults() != Conv.Axes.size() + 2 ||
+      !placeMatrix(Conv.P.B, memoryOf(C.B.Tensor, Map)))
     return false;
-  SmallVector<unsigned> Order(C.K.Loops);
-  Order.push_back(C.N.Loops.front());
-  SmallVector<Expr> Pitches;
-  for (unsigned D = 0; D < Rank; ++D) {
-    auto Dim = dyn_cast<AffineDimExpr>(C.B.Map.getResult(D));
-    auto Pitch = sizeExpr(strideOf(Conv.P.B.Memref, D));
-    if (!Dim || Dim.getPosition() != Order[D] || !Pitch)
+  auto PitchOf = [&](unsigned Loop) -> std::optional<Expr> {
+    std::optional<unsigned> Position =
+        Map.getResultPosition(getAffineDimExpr(Loop, Map.getContext()));
+    return Position ? sizeExpr(strideOf(Conv.P.B.Memref, *Position))
+                    : std::nullopt;
+  };
+  for (auto [Axis, Loop] : llvm::zip(Conv.Axes, C.K.Loops)) {
+    std::optional<Expr> Pitch = PitchOf(Loop);
+    if (!Pitch)
       return false;
-    Pitches.push_back(*Pitch);
+    Axis.TapPitch = *Pitch;
   }
-  Conv.P.B.ColumnStride = Pitches[Rank - 1];
-  Conv.P.B.RowStride = Pitches[Rank - 2];
-  Conv.TapPitch = Pitches[Rank - 3];
-  // Taps are one dimension.
-  for (unsigned D = Rank - 3; D-- > 0;)
-    if (Pitches[D] != Pitches[D + 1] * Expr(Conv.Axes[D + 1].Taps))
-      return false;
+  std::optional<Expr> OfChannels = PitchOf(C.K.Loops.back()),
+                      OfOutputs = PitchOf(C.N.Loops.front());
+  if (!OfChannels || !OfOutputs)
+    return false;
+  Conv.P.B.RowStride = *OfChannels;
+  Conv.P.B.ColumnStride = *OfOutputs;
   return true;
 }
 
@@ -179,6 +229,13 @@ std::optional<ImplicitGemm> Reader::read() {
 
 std::optional<ImplicitGemm> ImplicitGemm::read(FusedKernel &Form) {
   std::optional<GemmMatch> P = GemmMatch::readResult(Form);
+  if (!P)
+    return std::nullopt;
+  return Reader(std::move(*P)).read();
+}
+
+std::optional<ImplicitGemm> ImplicitGemm::readAny(FusedKernel &Form) {
+  std::optional<GemmMatch> P = GemmMatch::readGroupedResult(Form);
   if (!P)
     return std::nullopt;
   return Reader(std::move(*P)).read();

@@ -8,7 +8,7 @@
 ///
 /// \file
 /// What builders for tensor cores ask of a kernel: which convolution its root
-/// generic is. Channels last; one to three spatial dimensions; no groups.
+/// generic is. Channels last; one to three spatial dimensions.
 ///
 ///   y[n, oh, ow, o] = Σ x[n, oh·stride + kh·dilation − low, …, c]
 ///                       · w[kh, kw, c, o]          over kh, kw, c
@@ -32,6 +32,7 @@ struct ImplicitGemm {
     int64_t High = 0;
     int64_t Taps = 1;
     shape::Expr Size, Pitch; ///< of x: elements, and between neighbours
+    shape::Expr TapPitch;    ///< of w: elements between neighbours
 
     /// Elements from a filter's first tap to its last.
     int64_t reach() const { return (Taps - 1) * Dilation; }
@@ -43,15 +44,24 @@ struct ImplicitGemm {
   GemmMatch P;
   llvm::SmallVector<Axis> Axes; ///< outermost first
   shape::Expr Images, ImagePitch, Channels;
-  shape::Expr TapPitch; ///< of w: taps are one dimension, the last the fastest
+  /// Groups of outputs, each of which sums over channels of its own; `Channels`
+  /// are then those of one group. 1: all outputs sum over all channels.
+  int64_t Groups = 1;
 
   int64_t taps() const;
+  /// Elements of w from one tap to the next, the last dimension's the fastest;
+  /// none where taps are no one dimension.
+  std::optional<shape::Expr> tapPitch() const;
+  /// Whether channels are contiguous in the filter, else outputs are.
+  bool isKMajor() const { return P.B.RowStride == shape::Expr(1); }
   /// Takes the innermost dimension's taps for channels, where they are one
   /// piece of memory: pixels side by side, without zeros around them. What was
   /// a step of the filter becomes the pitch of pixels.
   bool foldTapsIntoChannels();
   /// None where the kernel is something else.
   static std::optional<ImplicitGemm> read(FusedKernel &Form);
+  /// The same for builders that know what to do with groups.
+  static std::optional<ImplicitGemm> readAny(FusedKernel &Form);
 };
 
 } // namespace kpc::kernels
