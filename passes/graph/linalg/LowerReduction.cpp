@@ -242,14 +242,19 @@ static Value lowerWindow(WindowOp Op, KernelWriter &W) {
       LoopOf[I] = Rank + Reduced.size();
       Reduced.push_back(W.index(Op.getWindow()[I]));
     }
-  if (isPartition(Op) &&
-      llvm::all_of(Op.getHigh(), [](int64_t High) { return High == 0; })) {
+  // Nothing is outside: what is read can be seen in the map.
+  auto IsInside = [](int64_t Padding) { return Padding <= 0; };
+  if (llvm::all_of(Op.getLow(), IsInside) &&
+      llvm::all_of(Op.getHigh(), IsInside)) {
     MLIRContext *Context = Op.getContext();
     SmallVector<AffineExpr> Index;
     for (unsigned I = 0; I < Rank; ++I) {
-      Index.push_back(getAffineDimExpr(I, Context) * Op.getStride()[I]);
+      AffineExpr Place =
+          getAffineDimExpr(I, Context) * Op.getStride()[I] - Op.getLow()[I];
       if (LoopOf[I])
-        Index.back() = Index.back() + getAffineDimExpr(LoopOf[I], Context);
+        Place =
+            Place + getAffineDimExpr(LoopOf[I], Context) * Op.getDilation()[I];
+      Index.push_back(Place);
     }
     auto Map = AffineMap::get(Rank + Reduced.size(), 0, Index, Context);
     return W.reduce(To, Reduced, X, Map, initial(W, Op.getKind(), To),
@@ -277,7 +282,7 @@ static Value lowerWindow(WindowOp Op, KernelWriter &W) {
           Value At = affine::AffineApplyOp::create(
               B, L, AffineMap::get(Operands.size(), 0, Place), Operands);
           Index.push_back(At);
-          if (Op.getLow()[I] <= 0 && Op.getHigh()[I] <= 0)
+          if (IsInside(Op.getLow()[I]) && IsInside(Op.getHigh()[I]))
             continue;
           // As unsigned, a negative index is beyond the size too.
           Value Fits = arith::CmpIOp::create(B, L, arith::CmpIPredicate::ult,
@@ -290,8 +295,6 @@ static Value lowerWindow(WindowOp Op, KernelWriter &W) {
           Value Element = tensor::ExtractOp::create(B, L, X, Index);
           return combine(B, L, Op.getKind(), Acc[0], Element, Unsigned);
         };
-        if (!Inside)
-          return Combined(B);
         // Partial results can be joined where the accumulator is in no branch.
         if (isPartition(Op)) {
           auto Read = [&](OpBuilder &B, Location L) {
