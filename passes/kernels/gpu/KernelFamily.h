@@ -173,8 +173,9 @@ llvm::ArrayRef<KernelFamily> gpuFamilies();
 
 FamilyQuery queryAttentionDecode, queryAttentionHopper, queryGpuTranspose,
     queryGpuGemv, queryGemmHopper, queryGemmBlackwell, queryConvHopper,
-    queryConvMmaSync, queryGemmMmaSync, queryGpuContraction, queryGpuRows, queryGpuRowReduction,
-    queryGpuColumnReduction, queryGpuWindowTile, queryGpuWindow, queryGpuMap;
+    queryConvMmaSync, queryGemmMmaSync, queryGpuContraction, queryGpuRows,
+    queryGpuRowReduction, queryGpuColumnReduction, queryGpuWindowTile,
+    queryGpuWindow, queryGpuMap;
 
 /// What the registry says of one kernel on one target.
 class KernelOffers {
