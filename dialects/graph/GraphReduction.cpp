@@ -92,6 +92,20 @@ static LogicalResult checkWindow(std::optional<Location> Loc, size_t Count,
   return success();
 }
 
+bool WindowOp::isPartition() {
+  constexpr int64_t LeastLine = 32, MostPoolTaps = 64;
+  auto Is = [](ArrayRef<int64_t> All, int64_t V) {
+    return llvm::all_of(All, [=](int64_t One) { return One == V; });
+  };
+  int64_t Taps = 1, Wide = 0;
+  for (int64_t Size : getWindow()) {
+    Taps *= Size;
+    Wide += Size > 1;
+  }
+  return (Taps > MostPoolTaps || (Wide == 1 && Taps >= LeastLine)) &&
+         getStride() == getWindow() && Is(getLow(), 0) && Is(getDilation(), 1);
+}
+
 LogicalResult WindowOp::inferReturnTypes(MLIRContext *,
                                          std::optional<Location> Loc,
                                          Adaptor Op,

@@ -74,6 +74,11 @@ def Graph_WindowOp : Graph_InferredOp<"window"> {
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$kind `,` $x `window` $window `stride` $stride `dilation` $dilation `low` $low `high` $high
                          attr-dict `:` type($x)}];
+  let extraClassDeclaration = [{
+    /// Whether windows lie side by side, without gaps, and are longer than those
+    /// of pooling: parts of a long reduction.
+    bool isPartition();
+  }];
 }
 
 def Graph_MatmulOp : Graph_InferredOp<"matmul"> {

@@ -30,9 +30,8 @@ Role graph::roleOf(Operation *Op) {
 }
 
 bool graph::readsOnce(Operation *Op) {
-  // Windows side by side.
   if (auto Window = dyn_cast<WindowOp>(Op))
-    return Window.getStride() == Window.getWindow();
+    return Window.isPartition();
   return !isa<MatmulOp, ConvOp, AttentionOp, CumSumOp, ScatterElementsOp,
               ScatterNdOp>(Op);
 }

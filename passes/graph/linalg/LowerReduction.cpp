@@ -212,23 +212,6 @@ static Value lowerCumSum(CumSumOp Op, KernelWriter &W) {
       });
 }
 
-/// Whether windows lie side by side and are longer than those of pooling, whose
-/// builders look for reads by the body.
-static bool isPartition(WindowOp Op) {
-  constexpr int64_t LeastLine = 32, MostPoolTaps = 64;
-  auto Is = [](ArrayRef<int64_t> All, int64_t V) {
-    return llvm::all_of(All, [=](int64_t One) { return One == V; });
-  };
-  int64_t Taps = 1, Wide = 0;
-  for (int64_t Size : Op.getWindow()) {
-    Taps *= Size;
-    Wide += Size > 1;
-  }
-  return (Taps > MostPoolTaps || (Wide == 1 && Taps >= LeastLine)) &&
-         Op.getStride() == Op.getWindow() && Is(Op.getLow(), 0) &&
-         Is(Op.getDilation(), 1);
-}
-
 static Value lowerWindow(WindowOp Op, KernelWriter &W) {
   SymbolicTensorType From = typeOf(Op.getX()), To = typeOf(Op.getY());
   unsigned Rank = To.getRank();
@@ -296,7 +279,7 @@ static Value lowerWindow(WindowOp Op, KernelWriter &W) {
           return combine(B, L, Op.getKind(), Acc[0], Element, Unsigned);
         };
         // Partial results can be joined where the accumulator is in no branch.
-        if (isPartition(Op)) {
+        if (Op.isPartition()) {
           auto Read = [&](OpBuilder &B, Location L) {
             scf::YieldOp::create(
                 B, L, tensor::ExtractOp::create(B, L, X, Index).getResult());
