@@ -121,7 +121,7 @@ func.func @f(%x: !graph.tensor<[n, 8, 4], f32>, %y: !graph.tensor<[3, 4, 8], f32
 // -----
 
 func.func @f(%x: !graph.tensor<[n, 8, 4], f32>, %y: !graph.tensor<[3, 4, 8], f32>) {
-  // expected-error @below {{a tensor of more than 2^63 bytes}}
+  // expected-error @below {{a size leaves the range of 64-bit integers}}
   %0 = graph.conv_transpose %x, %y stride [4611686018427387904] dilation [1] low [0] high [0] groups 1 : !graph.tensor<[n, 8, 4], f32>, !graph.tensor<[3, 4, 8], f32>
   return
 }
