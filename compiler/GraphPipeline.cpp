@@ -197,6 +197,7 @@ void kpc::addPlanPasses(OpPassManager &Passes, const CompileOptions &Options,
     Tf32.Keep = keptNodes(Options);
     Passes.addPass(graph::createAllowTf32(Tf32));
   }
+  Passes.addPass(graph::createOrderBySizes());
   Passes.addPass(graph::createSetLiveIntervals());
   Passes.addPass(graph::createVerifyKernelForm());
 }

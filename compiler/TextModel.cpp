@@ -13,6 +13,7 @@
 #include "compiler/import/torch/ImportProgram.h"
 #include "compiler/import/torch/Zip.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Models.h"
 #include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -25,7 +26,6 @@ using namespace kpc;
 using namespace mlir;
 
 static constexpr StringLiteral NameAttr = "graph.name";
-static constexpr StringLiteral ModelsAttr = "kpc.models";
 static constexpr const char *EmitHint =
     "`kpc compile MODEL.onnx --emit graph` or `--emit plan` writes one";
 
@@ -61,7 +61,6 @@ private:
   void checkGraph(func::FuncOp Main);
   void checkNames(func::FuncOp Main);
   void checkPlan(plan::ProgramOp Program);
-  void checkBuffers(func::FuncOp Kernel, StringRef List);
   void takeName(Location Where, StringRef Name, bool IsInput);
   void checkSymbols(Operation *Root);
 
@@ -147,30 +146,7 @@ void TextCheck::checkPlan(plan::ProgramOp Program) {
   if (Program.getOps<plan::OutputOp>().empty())
     fault(Program.getLoc(),
           "the plan gives no outputs: there is nothing to compute");
-  for (auto Kernel : Module.getOps<func::FuncOp>())
-    for (StringRef List : {"kpc.reads", "kpc.writes"})
-      checkBuffers(Kernel, List);
   checkSymbols(Program);
-}
-
-/// What a kernel says it reads and writes are buffers among its arguments.
-void TextCheck::checkBuffers(func::FuncOp Kernel, StringRef List) {
-  Attribute Attr = Kernel->getAttr(List);
-  if (!Attr)
-    return;
-  auto Entries = dyn_cast<ArrayAttr>(Attr);
-  bool Fits = Entries && llvm::all_of(Entries, [&](Attribute One) {
-                auto Number = dyn_cast<IntegerAttr>(One);
-                uint64_t I = Number ? Number.getValue().getLimitedValue()
-                                    : Kernel.getNumArguments();
-                return I < Kernel.getNumArguments() &&
-                       isa<MemRefType>(Kernel.getArgumentTypes()[I]);
-              });
-  if (!Fits)
-    fault(Kernel.getLoc(), List.str() + " of the kernel '@" +
-                               printable(Kernel.getSymName().str()) +
-                               "' names what is no buffer among its arguments")
-        .hint("give the numbers of arguments whose types are memref, from 0");
 }
 
 /// Each symbol of a type or of sizes is one that the module declares.
@@ -322,11 +298,11 @@ void kpc::noteModel(ModuleOp Module, StringRef Name, StringRef Digest) {
   Builder B(Module.getContext());
   NamedAttrList Models;
   Models.set(B.getStringAttr(Name), B.getStringAttr(Digest));
-  Module->setAttr(ModelsAttr, Models.getDictionary(Module.getContext()));
+  Module->setAttr(graph::ModelsName, Models.getDictionary(Module.getContext()));
 }
 
 std::string kpc::notedDigest(ModuleOp Module, StringRef Name) {
-  auto Models = Module->getAttrOfType<DictionaryAttr>(ModelsAttr);
+  auto Models = Module->getAttrOfType<DictionaryAttr>(graph::ModelsName);
   auto Digest = Models ? Models.getAs<StringAttr>(Name) : StringAttr();
   return Digest ? Digest.str() : std::string();
 }

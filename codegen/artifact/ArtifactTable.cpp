@@ -24,7 +24,7 @@ static_assert(int(TargetKind::Cuda) == int(format::TargetKind::MAX));
 static_assert(int(Isa::AArch64) == int(format::Isa::MAX));
 static_assert(int(CapabilityRule::AtLeast) == int(format::CapabilityRule::MAX));
 static_assert(int(ParamKind::TensorMap) == int(format::ParamKind::MAX));
-static_assert(int(SymbolSource::LoopCounter) == int(format::SymbolSource::MAX));
+static_assert(int(SymbolSource::Data) == int(format::SymbolSource::MAX));
 static_assert(int(TensorMapMode::Im2col) == int(format::TensorMapMode::MAX));
 static_assert(int(TensorMapSwizzle::Bytes128) ==
               int(format::TensorMapSwizzle::MAX));
@@ -139,8 +139,10 @@ auto TableBuilder::ports(const std::vector<Port> &Ports)
     -> Vector<format::Port> {
   return list<format::Port>(Ports, [&](const Port &P) {
     auto Name = text(P.Name);
-    return format::CreatePort(Builder, Name, format::ElementType(P.Type),
-                              exprs(P.Dims), P.Alias ? int32_t(*P.Alias) : -1);
+    auto Dims = exprs(P.Dims);
+    return format::CreatePort(Builder, Name, format::ElementType(P.Type), Dims,
+                              P.Alias ? int32_t(*P.Alias) : -1, expr(P.Decides),
+                              expr(P.AtMost));
   });
 }
 
@@ -184,10 +186,11 @@ auto TableBuilder::kernels(const Target &T) -> Vector<format::Kernel> {
         reinterpret_cast<const format::ParamKind *>(K.Params.data()),
         K.Params.size());
     auto Sources = texts(K.SourceNodes);
-    auto Family = text(K.Family), Precision = text(K.Precision);
+    auto Family = text(K.Family), Precision = text(K.Precision),
+         Expected = text(K.Expected);
     return format::CreateKernel(Builder, Symbol, Display, K.Module, K.Entry,
                                 Params, Sources, Family, Precision, K.Registers,
-                                K.SpillBytes, K.EarlyLaunch);
+                                K.SpillBytes, K.EarlyLaunch, Expected);
   });
 }
 
@@ -237,6 +240,7 @@ fb::Offset<format::Launch> TableBuilder::launch(const Launch &L) {
   });
   auto Name = text(L.Name);
   auto Sources = texts(L.SourceNodes);
+  auto Kind = text(L.Kind), Title = text(L.Title), Scope = text(L.Scope);
   auto Grid = exprs({L.Grid.begin(), L.Grid.end()});
   auto Block = Builder.CreateVector(L.Block.data(), L.Block.size());
   auto Alternatives =
@@ -248,9 +252,9 @@ fb::Offset<format::Launch> TableBuilder::launch(const Launch &L) {
             });
         return format::CreateAlternative(Builder, Bounds, launch(A.Instead));
       });
-  return format::CreateLaunch(Builder, L.Kernel, Params, Grid, Block,
-                              expr(L.Shared), expr(L.Work), L.Grain,
-                              expr(L.Flops), Name, Sources, Alternatives);
+  return format::CreateLaunch(
+      Builder, L.Kernel, Params, Grid, Block, expr(L.Shared), expr(L.Work),
+      L.Grain, expr(L.Flops), Name, Sources, Alternatives, Kind, Title, Scope);
 }
 
 fb::Offset<format::Step> TableBuilder::step(const Step &S) {
@@ -301,10 +305,17 @@ fb::Offset<format::Target> TableBuilder::target(const Target &T, size_t Index) {
   if (!T.Controls.empty())
     Controls = list<format::Control>(
         T.Controls, [&](const Control &C) { return control(C); });
-  return format::CreateTarget(
-      Builder, Name, format::TargetKind(T.Kind), format::Isa(T.Isa), T.CpuLevel,
-      T.CapabilityMajor, T.CapabilityMinor, format::CapabilityRule(T.Rule),
-      T.LeastDriver, Modules, Kernels, Buffers, Steps, Values, Controls);
+  Vector<format::Readback> Readbacks;
+  if (!T.Readbacks.empty())
+    Readbacks =
+        list<format::Readback>(T.Readbacks, [&](const artifact::Readback &R) {
+          return format::CreateReadback(Builder, R.Output, R.Step);
+        });
+  return format::CreateTarget(Builder, Name, format::TargetKind(T.Kind),
+                              format::Isa(T.Isa), T.CpuLevel, T.CapabilityMajor,
+                              T.CapabilityMinor, format::CapabilityRule(T.Rule),
+                              T.LeastDriver, Modules, Kernels, Buffers, Steps,
+                              Values, Controls, Readbacks);
 }
 
 fb::Offset<format::Provenance> TableBuilder::provenance() {

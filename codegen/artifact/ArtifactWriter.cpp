@@ -52,6 +52,9 @@ static MaybeError checkLength(const Weight &W) {
 
 /// The least minor version whose readers understand the contents.
 static uint16_t leastReader(const Contents &What) {
+  for (const Port &P : What.Outputs)
+    if (P.Decides)
+      return format::ReadbacksMinor;
   if (!What.InputValues.empty() || !What.Requirements.empty())
     return format::InputValuesMinor;
   for (const Target &T : What.Targets)

@@ -46,6 +46,7 @@ enum class SymbolSource : uint8_t {
   Dim = 0,                 ///< the dims of the ports, or the caller
   MultiprocessorCount = 1, ///< the device of the session; not for host targets
   LoopCounter = 2,         ///< the number of the iteration, within its loop
+  Data = 3,                ///< an output that decides it, read in the run
 };
 
 struct Symbol {
@@ -62,7 +63,17 @@ struct Port {
   ElementType Type = ElementType::Undefined;
   std::vector<Expr> Dims;
   /// Output: the input whose memory it may take.
-  std::optional<uint32_t> Alias;
+  std::optional<uint32_t> Alias = std::nullopt;
+  /// Output: not the caller's, but one i64 that a run reads back. It decides a
+  /// symbol of the expression, or must be what that says. Behind all others.
+  std::optional<Expr> Decides = std::nullopt;
+  std::optional<Expr> AtMost = std::nullopt; ///< the greatest that it can be
+};
+
+/// Where a target reads an output that decides a size.
+struct Readback {
+  uint32_t Output = 0;
+  uint32_t Step = 0; ///< before this step
 };
 
 /// An element of an input that is a size. Runs read it before they bind.
@@ -126,6 +137,9 @@ struct Kernel {
   std::string Precision;
   int32_t Registers = -1;
   int32_t SpillBytes = -1;
+  /// What the schedule is expected to take at the sizes it was chosen for, in
+  /// words that begin with microseconds: "31.2 us = max(28.0 move, …)".
+  std::string Expected = {};
   /// Device: may be launched before the kernels that it depends on have ended,
   /// for it waits for them itself.
   bool EarlyLaunch = false;
@@ -196,6 +210,10 @@ struct Launch {
   std::string Name; ///< for people; empty: the kernel's
   /// Nodes of the model that this launch computes; empty: the kernel's.
   std::vector<std::string> SourceNodes;
+  /// What it computes, as people say it: "GEMM", "GEMM {batch*8}x64x64 + bias",
+  /// and the module of the model that it is of. What stands in braces is an
+  /// expression over the symbols.
+  std::string Kind = {}, Title = {}, Scope = {};
   /// The first one that fits the sizes takes this launch's place.
   std::vector<Alternative> Alternatives;
 };
@@ -270,6 +288,7 @@ struct Target {
   std::vector<Step> Steps;
   std::vector<Control> Controls; ///< by first step, outer ones first
   std::vector<Value> Values;
+  std::vector<Readback> Readbacks; ///< by step
 };
 
 struct Provenance {

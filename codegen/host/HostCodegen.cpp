@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/host/HostCodegen.h"
+#include "dialects/kernel/Kernel.h"
 
 #include "codegen/host/HostLowering.h"
 #include "codegen/host/LlvmToObject.h"
@@ -75,11 +76,10 @@ buildAndCompileHostKernel(ModuleOp Kernels, const HostTargetOptions &Options,
     if (failed(kernels::buildHostKernel(Func, Options.machine())))
       return llvm::createStringError("no host loops could be built for '%s'",
                                      Func.getName().str().c_str());
-    Result.Launches.push_back(
-        {Func.getName().str(),
-         Func->getAttrOfType<StringAttr>("kpc.work").str(),
-         Func->getAttrOfType<IntegerAttr>("kpc.grain").getInt(),
-         Func->getAttrOfType<StringAttr>("kpc.schedule").str()});
+    kernel::WorkAttr Work = kernel::workOf(Func);
+    Result.Launches.push_back({Func.getName().str(), Work.getUnits().str(),
+                               Work.getGrain(),
+                               kernel::scheduleOf(Func).getText().str()});
   }
   if (Listings.Loops) {
     llvm::raw_string_ostream OS(*Listings.Loops);

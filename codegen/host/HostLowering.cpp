@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/host/HostLowering.h"
+#include "dialects/kernel/Kernel.h"
 
 #include "codegen/host/SoftFloat.h"
 #include "codegen/host/StoredFloat.h"
@@ -53,12 +54,12 @@ using namespace mlir;
 namespace kpc::codegen {
 
 void registerHostDialects(DialectRegistry &Registry) {
-  Registry
-      .insert<affine::AffineDialect, arith::ArithDialect,
-              bufferization::BufferizationDialect, cf::ControlFlowDialect,
-              func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
-              math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-              tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
+  Registry.insert<affine::AffineDialect, arith::ArithDialect,
+                  bufferization::BufferizationDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, kernel::KernelDialect,
+                  linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
+                  memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect,
+                  ub::UBDialect, vector::VectorDialect>();
   registerBuiltinDialectTranslation(Registry);
   registerLLVMDialectTranslation(Registry);
 }

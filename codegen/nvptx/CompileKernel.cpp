@@ -8,6 +8,7 @@
 
 #include "codegen/nvptx/CompileKernel.h"
 #include "codegen/nvptx/TensorMapAttr.h"
+#include "dialects/kernel/Kernel.h"
 #include "dialects/tile/Tile.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/kernels/gpu/GpuBuilder.h"
@@ -20,30 +21,22 @@ namespace kpc::nvptx {
 
 /// The launch attributes that a builder has left.
 static LogicalResult readLaunch(gpu::GPUFuncOp Kernel, CompiledKernel &Into) {
-  auto Grid = Kernel->getAttrOfType<ArrayAttr>("kpc.grid");
-  auto Block = Kernel->getAttrOfType<DenseI32ArrayAttr>("kpc.block");
-  Attribute Shared = Kernel->getAttr("kpc.shared");
-  auto SharedBytes = dyn_cast_or_null<IntegerAttr>(Shared);
-  auto Schedule = Kernel->getAttrOfType<StringAttr>("kpc.schedule");
-  if (!Grid || Grid.size() != 3 || !Block || Block.size() != 3)
-    return Kernel.emitOpError("has no kpc.grid and kpc.block of three each");
+  kernel::LaunchAttr Launch = kernel::launchOf(Kernel);
+  if (!Launch)
+    return Kernel.emitOpError("expected 'kernel.launch', which says how it is "
+                              "launched, got none");
   for (unsigned I = 0; I < 3; ++I) {
-    auto Text = dyn_cast<StringAttr>(Grid[I]);
-    if (!Text)
-      return Kernel.emitOpError("has a kpc.grid that is no text");
-    Into.Grid[I] = Text.str();
-    Into.Block[I] = Block[I];
+    Into.Grid[I] = cast<StringAttr>(Launch.getGrid()[I]).str();
+    Into.Block[I] = Launch.getBlock()[I];
   }
   Into.Symbol = Kernel.getName().str();
-  if (Shared && (!SharedBytes || SharedBytes.getInt() < 0))
-    return Kernel.emitOpError("has a kpc.shared that is no number of bytes");
-  Into.SharedBytes = SharedBytes ? SharedBytes.getInt() : 0;
-  Into.Schedule = Schedule ? Schedule.str() : "";
-  if (auto Costs =
-          Kernel->getParentOp()->getAttrOfType<ArrayAttr>("kpc.schedule_costs"))
-    for (Attribute One : Costs)
-      if (auto Text = dyn_cast<StringAttr>(One))
-        Into.ScheduleCosts.push_back(Text.str());
+  Into.SharedBytes = Launch.getShared();
+  if (kernel::ScheduleAttr Schedule = kernel::scheduleOf(Kernel))
+    Into.Schedule = Schedule.getText().str();
+  if (auto Costs = Kernel->getParentOp()->getAttrOfType<ArrayAttr>(
+          kernel::KernelDialect::ScheduleCostsAttrHelper::getNameStr()))
+    for (auto Text : Costs.getAsRange<StringAttr>())
+      Into.ScheduleCosts.push_back(Text.str());
   auto Maps = readTensorMaps(Kernel);
   if (failed(Maps))
     return failure();

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/nvptx/Nvptx.h"
+#include "dialects/kernel/Kernel.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -204,7 +205,9 @@ static void launchEarly(gpu::GPUModuleOp Module, llvm::Module &Llvm) {
              {llvm::Attribute::ReadOnly, llvm::Attribute::ReadNone})
           Arg.removeAttr(Kind);
     Operation *Source = Module.lookupSymbol(Kernel.getName());
-    bool Holds = Source && Source->hasAttr("kpc.no_early_pdl_trigger");
+    kernel::LaunchAttr Launch =
+        Source ? kernel::launchOf(Source) : kernel::LaunchAttr();
+    bool Holds = Launch && Launch.getNoEarlyPdlTrigger();
     llvm::IRBuilder<> B(&*Kernel.getEntryBlock().getFirstInsertionPt());
     auto *Type = llvm::FunctionType::get(B.getVoidTy(), false);
     B.CreateCall(

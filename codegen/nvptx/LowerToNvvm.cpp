@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/nvptx/Nvptx.h"
+#include "dialects/kernel/Kernel.h"
 #include "passes/tile/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -113,21 +114,14 @@ struct MarkParametersPass
   void runOnOperation() override {
     getOperation().walk([&](gpu::GPUFuncOp Kernel) {
       UnitAttr Yes = UnitAttr::get(&getContext());
-      auto Reads = Kernel->getAttrOfType<ArrayAttr>("kpc.reads");
-      auto Writes = Kernel->getAttrOfType<ArrayAttr>("kpc.writes");
-      auto Holds = [](ArrayAttr List, unsigned I) {
-        return List && llvm::any_of(List, [&](Attribute A) {
-                 auto N = dyn_cast<IntegerAttr>(A);
-                 return N && N.getInt() == I;
-               });
-      };
-      if (!Reads || !Writes)
+      kernel::BuffersAttr Buffers = kernel::buffersOf(Kernel);
+      if (!Buffers)
         return;
       for (unsigned I = 0; I < Kernel.getNumArguments(); ++I) {
         if (!isa<MemRefType>(Kernel.getArgument(I).getType()))
           continue;
         Kernel.setArgAttr(I, LLVM::LLVMDialect::getNoAliasAttrName(), Yes);
-        if (Holds(Reads, I) && !Holds(Writes, I))
+        if (Buffers.isRead(I) && !Buffers.isWritten(I))
           Kernel.setArgAttr(I, LLVM::LLVMDialect::getReadonlyAttrName(), Yes);
       }
     });
@@ -183,17 +177,18 @@ struct ConvertToNvvmPass
 
   /// The size of clusters is the kernel's own: a launch need not tell it.
   static void fixCluster(LLVM::LLVMFuncOp Kernel) {
-    auto Blocks = Kernel->getAttrOfType<IntegerAttr>("kpc.cluster");
-    if (Blocks && Blocks.getInt() > 1)
-      Kernel->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
-                      DenseI32ArrayAttr::get(Kernel.getContext(),
-                                             {int32_t(Blocks.getInt()), 1, 1}));
+    kernel::LaunchAttr Launch = kernel::launchOf(Kernel);
+    if (Launch && Launch.getCluster() > 1)
+      Kernel->setAttr(
+          NVVM::NVVMDialect::getClusterDimAttrName(),
+          DenseI32ArrayAttr::get(Kernel.getContext(),
+                                 {int32_t(Launch.getCluster()), 1, 1}));
   }
 
   /// Tensor maps are the last parameters: 128 bytes each, from a multiple of 64
   /// on, read where they are by all blocks (PTX ISA 5.5.8).
   static void passTensorMapsByValue(LLVM::LLVMFuncOp Kernel) {
-    auto Maps = Kernel->getAttrOfType<ArrayAttr>("kpc.tensor_maps");
+    ArrayAttr Maps = kernel::tensorMapsOf(Kernel);
     Builder B(Kernel.getContext());
     auto Bytes = LLVM::LLVMArrayType::get(B.getI8Type(), 128);
     unsigned End = Kernel.getNumArguments();

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/artifact/KernelRecords.h"
+#include "dialects/kernel/Kernel.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <set>
@@ -44,20 +45,15 @@ static std::string elementName(Type Element) {
 
 /// The element types of some of a kernel's buffers; of integers only where
 /// there are no floats, which they index or select.
-static std::string elementNames(func::FuncOp Kernel, StringRef Attribute) {
+static std::string elementNames(func::FuncOp Kernel, ArrayRef<int64_t> Which) {
   std::set<std::string> Floats, Others;
-  if (auto Which = Kernel->getAttrOfType<ArrayAttr>(Attribute))
-    for (auto I : Which.getAsRange<IntegerAttr>()) {
-      // An edited plan may name any.
-      uint64_t Index = I.getValue().getLimitedValue();
-      if (Index >= Kernel.getNumArguments())
-        continue;
-      auto Buffer = dyn_cast<MemRefType>(Kernel.getArgumentTypes()[Index]);
-      if (!Buffer)
-        continue;
-      Type Element = Buffer.getElementType();
-      (isa<FloatType>(Element) ? Floats : Others).insert(elementName(Element));
-    }
+  for (int64_t I : Which) {
+    auto Buffer = dyn_cast<MemRefType>(Kernel.getArgumentTypes()[I]);
+    if (!Buffer)
+      continue;
+    Type Element = Buffer.getElementType();
+    (isa<FloatType>(Element) ? Floats : Others).insert(elementName(Element));
+  }
   return llvm::join(Floats.empty() ? Others : Floats, ",");
 }
 
@@ -67,8 +63,11 @@ bool kpc::roundsToTf32(const CompiledKernel &Kernel) {
 
 std::string kpc::precisionOf(func::FuncOp Kernel,
                              const CompiledKernel &Compiled) {
-  std::string Reads = elementNames(Kernel, "kpc.reads");
-  std::string Writes = elementNames(Kernel, "kpc.writes");
+  kernel::BuffersAttr Buffers = kernel::buffersOf(Kernel);
+  if (!Buffers)
+    return {};
+  std::string Reads = elementNames(Kernel, Buffers.getReads());
+  std::string Writes = elementNames(Kernel, Buffers.getWrites());
   if (Reads == "f32" && roundsToTf32(Compiled))
     Reads = "tf32";
   return Reads.empty() || Reads == Writes ? Writes : Reads + " -> " + Writes;

@@ -70,7 +70,12 @@ llvm::Error PlanBuffers::declare(Operation *Op, WeightTable &Weights,
     add(Output.getBuffer(), artifact::BufferKind::Output, Ports.Outputs.size(),
         Output.getName().str());
     Ports.Outputs.push_back(portOf(Output.getName(), Output.portType()));
-    Ports.Outputs.back().Alias = std::optional<uint32_t>(Output.getTakes());
+    artifact::Port &Port = Ports.Outputs.back();
+    Port.Alias = std::optional<uint32_t>(Output.getTakes());
+    if (auto Decides = Output.getDecides()) {
+      Port.Decides = Decides->getDims().front();
+      Port.AtMost = Output.getAtMost()->getDims().front();
+    }
   } else if (auto Weight = dyn_cast<plan::WeightOp>(Op)) {
     auto Index = Weights.add(Weight);
     if (!Index)

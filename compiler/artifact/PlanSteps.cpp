@@ -118,6 +118,9 @@ Expected<artifact::Launch> StepBuilder::launch(plan::LaunchOp Op) {
       L->SourceNodes.push_back(Node.str());
   if (auto Flops = Op.getFlops())
     L->Flops = Flops->getDims().front();
+  L->Kind = Op.getKind().value_or("").str();
+  L->Title = Op.getTitle().value_or("").str();
+  L->Scope = Op.getScope().value_or("").str();
   auto Variants = Compiled.Variants.find(Symbol.str());
   if (Variants != Compiled.Variants.end())
     if (llvm::Error E = addVariants(*L, Op, Variants->second))

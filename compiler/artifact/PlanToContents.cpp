@@ -12,6 +12,7 @@
 #include "compiler/artifact/KernelUses.h"
 #include "compiler/artifact/PlanSteps.h"
 #include "compiler/artifact/SizeAssumptions.h"
+#include "dialects/plan/DataSizes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -30,11 +31,13 @@ llvm::Error addSymbols(ModuleOp Module, plan::ProgramOp Program,
   std::set<std::string> Counters;
   Program.walk(
       [&](plan::LoopOp Loop) { Counters.insert(Loop.getCounter().str()); });
+  std::set<std::string, std::less<>> OfData = plan::symbolsOfData(Program);
   shape::Facts Facts = graph::symbolFacts(Module);
   for (const auto &[Name, Known] : Facts.symbols()) {
-    artifact::SymbolSource Source = Counters.count(Name)
-                                        ? artifact::SymbolSource::LoopCounter
-                                        : artifact::SymbolSource::Dim;
+    artifact::SymbolSource Source =
+        Counters.count(Name) ? artifact::SymbolSource::LoopCounter
+        : OfData.count(Name) ? artifact::SymbolSource::Data
+                             : artifact::SymbolSource::Dim;
     auto Same = llvm::find_if(
         Symbols, [&](const artifact::Symbol &S) { return S.Name == Name; });
     if (Same == Symbols.end())
@@ -44,6 +47,20 @@ llvm::Error addSymbols(ModuleOp Module, plan::ProgramOp Program,
                                "' is a dim in one plan and a loop's counter "
                                "in another");
   }
+  return llvm::Error::success();
+}
+
+/// Sizes that data decides are read behind the step that counts them, and as
+/// late as the steps that need them allow: so one wait may serve several.
+llvm::Error addReadbacks(plan::ProgramOp Program, artifact::Target &T) {
+  std::optional<std::vector<plan::SizeRead>> Reads =
+      plan::readsOfSizes(Program);
+  if (!Reads)
+    return createStringError("a size that data decides is needed before it is "
+                             "known; please report this");
+  for (const plan::SizeRead &R : *Reads)
+    T.Readbacks.push_back(
+        {static_cast<uint32_t>(R.Output), static_cast<uint32_t>(R.Step)});
   return llvm::Error::success();
 }
 
@@ -142,6 +159,10 @@ artifact::Kernel TargetBuilder::describeKernel(StringRef Symbol, StringRef Of,
   K.Params.insert(K.Params.end(), Kernel.TensorMaps.size(),
                   artifact::ParamKind::TensorMap);
   K.Family = Kernel.Schedule;
+  // The costs are of the best that there was to choose from.
+  for (StringRef Cost : Kernel.ScheduleCosts)
+    if (Cost.consume_front(Kernel.Schedule) && Cost.consume_front(": "))
+      K.Expected = Cost.str();
   K.Registers = Kernel.Registers;
   K.SpillBytes = Kernel.SpillBytes;
   return K;
@@ -174,6 +195,8 @@ TargetBuilder::build(plan::ProgramOp Program, const PlanBuffers &Buffers,
   if (llvm::Error E = Steps.add(Program.getBody().front()))
     return E;
   T.Values = Buffers.values(Program);
+  if (llvm::Error E = addReadbacks(Program, T))
+    return E;
   return std::move(T);
 }
 

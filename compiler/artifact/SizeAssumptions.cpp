@@ -42,5 +42,10 @@ llvm::Error kpc::addSizeAssumptions(mlir::ModuleOp Module,
     for (artifact::Port &P : *Ports)
       for (shape::Expr &Dim : P.Dims)
         Dim = Facts.simplify(Dim);
+  for (artifact::Port &P : Contents.Outputs)
+    if (P.Decides) {
+      P.Decides = Facts.simplify(*P.Decides);
+      P.AtMost = Facts.simplify(*P.AtMost);
+    }
   return llvm::Error::success();
 }

@@ -16,6 +16,7 @@
 #include "compiler/target/Target.h"
 #include "compiler/workers/WorkerPool.h"
 #include "dialects/RegisterDialects.h"
+#include "dialects/kernel/Kernel.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/kernels/gpu/GpuBuilder.h"
@@ -66,8 +67,9 @@ compileToPtx(const KernelJob &Job, const target::Target &T,
   auto Module = mlir::parseSourceString<mlir::ModuleOp>(Job.Text, &Context);
   if (Module && !Job.Schedule.empty())
     for (auto Kernel : Module->getOps<mlir::func::FuncOp>())
-      Kernel->setAttr(kernels::ForcedScheduleAttr,
-                      mlir::StringAttr::get(&Context, Job.Schedule));
+      Kernel->setAttr(
+          kernel::KernelDialect::ForcedScheduleAttrHelper::getNameStr(),
+          kernel::ScheduleAttr::get(&Context, Job.Schedule));
   if (Module)
     if (auto Kernel = nvptx::buildAndCompileGpuKernel(*Module, T, Listings);
         mlir::succeeded(Kernel))

@@ -85,10 +85,11 @@ public:
   SizedRanking rank(const std::vector<int64_t> &Sizes, bool Limited) {
     // The question writes nothing: one copy serves all samples.
     for (size_t I = 0; I < Sizes.size(); ++I) {
-      Asked->setArgAttrs(First + I, Kernel.getArgAttrDict(First + I));
-      set(*Asked, I, "kpc.optimum", Sizes[I]);
+      shape::SymbolFacts Known = kernel::argumentFacts(Kernel, First + I);
+      Known.Optimum = Sizes[I];
       if (Limited)
-        set(*Asked, I, "kpc.max", Sizes[I]);
+        Known.Max = Sizes[I];
+      kernel::setArgumentFacts(*Asked, First + I, Known);
     }
     return {Sizes, kernels::rankGpuSchedules(*Asked, T)};
   }
@@ -96,21 +97,18 @@ public:
   OwningOpRef<func::FuncOp> build(const schedule::Variant &V) {
     OwningOpRef<func::FuncOp> Func = Kernel.clone();
     for (unsigned I = 0; I < V.Sizes.size(); ++I) {
-      set(*Func, I, "kpc.optimum", V.Sizes[I]);
-      narrow(*Func, I, V.Where);
+      shape::SymbolFacts Known = kernel::argumentFacts(Kernel, First + I);
+      Known.Optimum = V.Sizes[I];
+      narrow(Known, I, V.Where);
+      kernel::setArgumentFacts(*Func, First + I, Known);
     }
     return Func;
   }
 
 private:
-  void set(func::FuncOp Func, size_t Size, StringRef Name, int64_t Value) {
-    Func.setArgAttr(
-        unsigned(First + Size), Name,
-        IntegerAttr::get(IntegerType::get(Func.getContext(), 64), Value));
-  }
-
   /// What all parts of a variant's sizes say of one of them.
-  void narrow(func::FuncOp Func, unsigned Size, ArrayRef<SizeBounds> Where) {
+  static void narrow(shape::SymbolFacts &Known, unsigned Size,
+                     ArrayRef<SizeBounds> Where) {
     int64_t Least = SizeBound::Unbounded, Most = 0;
     for (const SizeBounds &Part : Where) {
       SizeBound Here;
@@ -120,14 +118,8 @@ private:
       Least = std::min(Least, Here.Least);
       Most = std::max(Most, Here.Most);
     }
-    auto Known = [&](StringRef Name, int64_t Unknown) {
-      auto Attr = Func.getArgAttrOfType<IntegerAttr>(First + Size, Name);
-      return Attr ? Attr.getInt() : Unknown;
-    };
-    if (Least > Known("kpc.min", 0))
-      set(Func, Size, "kpc.min", Least);
-    if (Most < Known("kpc.max", SizeBound::Unbounded))
-      set(Func, Size, "kpc.max", Most);
+    Known.Min = std::max(Known.Min, Least);
+    Known.Max = std::min(Known.Max, Most);
   }
 
   func::FuncOp Kernel;
@@ -165,9 +157,8 @@ std::string kpc::chosenFor(func::FuncOp Kernel, plan::LaunchOp Launch) {
   unsigned First = Kernel.getNumArguments() - Sizes.size();
   std::vector<std::string> Parts;
   for (auto [I, Size] : llvm::enumerate(Sizes))
-    if (auto Optimum =
-            Kernel.getArgAttrOfType<IntegerAttr>(First + I, "kpc.optimum"))
-      Parts.push_back(Size.str() + "=" + std::to_string(Optimum.getInt()));
+    if (auto Optimum = kernel::argumentFacts(Kernel, First + I).Optimum)
+      Parts.push_back(Size.str() + "=" + std::to_string(*Optimum));
   return llvm::join(Parts, ", ");
 }
 

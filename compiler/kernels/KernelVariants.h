@@ -12,8 +12,9 @@
 /// a bad one (passes/schedule/Variants.h). A variant is the same function
 /// with other facts of its arguments:
 ///
-///   func.func @fc(…, %n: index {kpc.max = 4096, kpc.optimum = 1024})
-///   func.func @fc_v2(…, %n: index {kpc.max = 16, kpc.optimum = 16})
+///   func.func @fc(…, %n: index {kernel.size = #kernel.size<max = 4096, optimum
+///   = 1024>}) func.func @fc_v2(…, %n: index {kernel.size = #kernel.size<max =
+///   16, optimum = 16>})
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_COMPILER_KERNELS_KERNELVARIANTS_H

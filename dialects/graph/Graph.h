@@ -98,6 +98,10 @@ bool names(llvm::ArrayRef<shape::Expr> Dims, llvm::StringRef Symbol);
 /// as a double; none for anything else.
 std::optional<double> splatValue(mlir::Value V);
 
+/// Of a function: a dictionary of the modules that nodes are of, by the nodes'
+/// names, where exporters tell them as metadata. For people alone.
+inline constexpr llvm::StringLiteral ScopesName = "graph.scopes";
+
 } // namespace kpc::graph
 
 #endif // KPC_DIALECTS_GRAPH_GRAPH_H

@@ -8,6 +8,7 @@
 
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/InputValues.h"
+#include "dialects/graph/Models.h"
 #include "dialects/graph/Requirements.h"
 #include "mlir/IR/Matchers.h"
 
@@ -162,8 +163,23 @@ static LogicalResult verifyTakenDims(Operation *Op, Attribute Given) {
   return success();
 }
 
+static LogicalResult verifyModels(Operation *Op, Attribute Given) {
+  auto Models = dyn_cast<DictionaryAttr>(Given);
+  if (isa<ModuleOp>(Op) && Models &&
+      llvm::all_of(Models, [](NamedAttribute Model) {
+        return isa<StringAttr>(Model.getValue());
+      }))
+    return success();
+  return Op->emitError() << "expected '" << ModelsName
+                         << "' on a module, a dictionary of a SHA-256 for "
+                            "each file, got "
+                         << Given;
+}
+
 LogicalResult GraphDialect::verifyOperationAttribute(Operation *Op,
                                                      NamedAttribute Attr) {
+  if (Attr.getName() == ModelsName)
+    return verifyModels(Op, Attr.getValue());
   if (Attr.getName() == TakenDimsName)
     return verifyTakenDims(Op, Attr.getValue());
   if (Attr.getName() == InputValuesName)

@@ -19,6 +19,7 @@ using namespace kpc::kernel;
 #include "dialects/kernel/Kernel.cpp.inc"
 
 void KernelDialect::initialize() {
+  registerAttributes();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/kernel/Kernel.cpp.inc"

@@ -7,22 +7,59 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What kernels hold beside linalg; see Kernel.td and docs/dialects/plan.md.
+/// What kernels hold beside linalg; see Kernel.td, KernelAttrs.td and
+/// docs/dialects/kernel.md.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_DIALECTS_KERNEL_KERNEL_H
 #define KPC_DIALECTS_KERNEL_KERNEL_H
 
+#include "dialects/shape/Facts.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/kernel/KernelEnums.h.inc"
+
+namespace kpc::kernel {
+/// What a tensor map's loads bring into L2 where it does not say, in bytes.
+inline constexpr uint32_t DefaultL2 = 128;
+} // namespace kpc::kernel
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/kernel/KernelAttributes.h.inc"
 
 #include "dialects/kernel/KernelDialect.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/kernel/Kernel.h.inc"
+
+namespace kpc::kernel {
+
+/// What `kernel.size` says of an argument; nothing where it is not there.
+shape::SymbolFacts argumentFacts(mlir::FunctionOpInterface Kernel,
+                                 unsigned Argument);
+void setArgumentFacts(mlir::FunctionOpInterface Kernel, unsigned Argument,
+                      const shape::SymbolFacts &Known);
+
+/// Expressions as attributes hold them: their texts.
+mlir::ArrayAttr textsOf(mlir::MLIRContext *Context,
+                        llvm::ArrayRef<shape::Expr> Exprs);
+
+/// The attributes of a kernel; null where they are not there.
+BuffersAttr buffersOf(mlir::Operation *Kernel);
+LaunchAttr launchOf(mlir::Operation *Kernel);
+WorkAttr workOf(mlir::Operation *Kernel);
+ScheduleAttr scheduleOf(mlir::Operation *Kernel);
+ScheduleAttr forcedScheduleOf(mlir::Operation *Kernel);
+/// Each a TensorMapAttr.
+mlir::ArrayAttr tensorMapsOf(mlir::Operation *Kernel);
+
+} // namespace kpc::kernel
 
 #endif // KPC_DIALECTS_KERNEL_KERNEL_H

@@ -11,21 +11,10 @@
 #ifndef KPC_KERNEL
 #define KPC_KERNEL
 
+include "dialects/kernel/KernelAttrs.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-
-def Kernel_Dialect : Dialect {
-  let name = "kernel";
-  let cppNamespace = "::kpc::kernel";
-  let summary = "What kernels hold beside linalg";
-  let description = [{
-    A kernel is made of `linalg.generic`s. A softmax between two products, made
-    of them, would be four heavy generics and a pattern to find again in each
-    builder; here it is one op, which says what it computes and leaves how to
-    the builder.
-  }];
-}
 
 class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
 

@@ -45,8 +45,8 @@ int64_t spanBytes(SwizzleMode Mode);
 /// The rows of W bytes that one descriptor stride steps over.
 int64_t rowsPerStride(SwizzleMode Mode);
 
-/// The mode whose span is `Bytes` (0: None), as the attribute kpc.tensor_maps
-/// says it.
+/// The mode whose span is `Bytes` (0: None), as the attribute
+/// kernel.tensor_maps says it.
 std::optional<SwizzleMode> swizzleOfSpan(int64_t Bytes);
 
 } // namespace kpc::layout

@@ -288,7 +288,24 @@ template <typename Port> static LogicalResult checkPort(Port P) {
 }
 
 LogicalResult InputOp::verify() { return checkPort(*this); }
-LogicalResult OutputOp::verify() { return checkPort(*this); }
+
+LogicalResult OutputOp::verify() {
+  if (failed(checkPort(*this)))
+    return failure();
+  if (!getDecides() && !getAtMost())
+    return success();
+  auto Is = [](std::optional<graph::DimsAttr> A) {
+    return A && A->getDims().size() == 1;
+  };
+  graph::SymbolicTensorType Ty = graph::typeOf(getBuffer());
+  if (!Is(getDecides()) || !Is(getAtMost()) || getTakes() || getAs() ||
+      Ty.getRank() != 0 || !Ty.getElementType().isSignlessInteger(64))
+    return emitOpError("'") << getName()
+                            << "' decides a size: expected one i64, one "
+                               "expression that it decides and one that it is "
+                               "at most";
+  return success();
+}
 
 /// What an edit by hand gets wrong: a buffer that a step uses after its end.
 LogicalResult ProgramOp::verifyRegions() {

@@ -92,9 +92,19 @@ def Plan_OutputOp : Plan_Port<"output", "An output of the model, in the order of
     %past = plan.input "past" : !graph.tensor<[batch, 8, 1024, 64], f16>
     %y = plan.output "present" takes 0 : !graph.tensor<[batch, 8, 1024, 64], f16>
     ```
+
+    `decides` makes it no output of the caller's, but a number that a run reads
+    back: the size that data decides. `at_most` is the greatest that it can be.
+    Such outputs are behind all others.
+
+    ```mlir
+    %n = plan.output "found" decides <[found]> at_most <["rows*4"]> : !graph.tensor<[], i64>
+    ```
   }];
-  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$takes, OptionalAttr<TypeAttrOf<Graph_Tensor>>:$as);
-  let assemblyFormat = "$name (`takes` $takes^)? (`as` $as^)? attr-dict `:` type($buffer)";
+  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$takes, OptionalAttr<TypeAttrOf<Graph_Tensor>>:$as,
+                       OptionalAttr<Graph_DimsAttr>:$decides, OptionalAttr<Graph_DimsAttr>:$at_most);
+  let assemblyFormat = [{$name (`takes` $takes^)? (`as` $as^)? (`decides` $decides^)? (`at_most` $at_most^)?
+                         attr-dict `:` type($buffer)}];
 }
 def Plan_Fixed   : I32EnumAttrCase<"fixed", 0>;
 def Plan_Dynamic : I32EnumAttrCase<"dynamic", 1>;
@@ -203,11 +213,14 @@ def Plan_IfOp : Plan_Op<"if", [NoTerminator, SingleBlock, NoRegionArguments]> {
 def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a kernel: reads the first buffers, writes the second";
   let description = [{
-    `name`, `nodes`, `flops` and `root` are for people: what the launch is
+    All attributes but `sizes` are for people: what the launch is
     called, which of the model's nodes it computes, how many floating-point
     operations it takes (one expression; see docs/cli.md for what counts), and
     which contraction most of these are: "matmul", "conv", "grouped conv" or
-    "attention"; none where there is no such op.
+    "attention"; none where there is no such op. `kind`, `title` and `scope` say
+    the same as people would: "GEMM", "GEMM {batch*seq}x3072x768 + bias", where
+    expressions over the module's symbols stand in braces, and the module of the
+    model that it belongs to, "encoder.layer.3.intermediate".
 
     ```mlir
     plan.launch @conv_relu (%x, %w) -> (%y) sizes <[batch]>
@@ -217,7 +230,8 @@ def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterf
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Graph_Tensor>:$reads,
                        Variadic<Graph_Tensor>:$writes, Graph_DimsAttr:$sizes, OptionalAttr<StrAttr>:$name,
                        OptionalAttr<StrArrayAttr>:$nodes, OptionalAttr<Graph_DimsAttr>:$flops,
-                       OptionalAttr<StrAttr>:$root);
+                       OptionalAttr<StrAttr>:$root, OptionalAttr<StrAttr>:$kind, OptionalAttr<StrAttr>:$title,
+                       OptionalAttr<StrAttr>:$scope);
   let assemblyFormat = [{$kernel ` ` `(` $reads `)` `->` `(` $writes `)` `sizes` $sizes attr-dict `:`
                          functional-type($reads, $writes)}];
   let hasVerifier = 1;

@@ -63,7 +63,7 @@ def Tile_ViewType : Tile_Type<"View", "view"> {
   let description = [{
     An argument of the kernel: a tensor map (128 bytes, PTX ISA 5.5.8), encoded
     when shapes and pointers are bound. How to encode it stands in the kernel's
-    attribute `kpc.tensor_maps`, at the position of the argument among the
+    attribute `kernel.tensor_maps`, at the position of the argument among the
     views. `box` is what one copy moves, in elements, outermost dimension
     first; `swizzle` (0, 32, 64, 128 bytes) is how it lies in shared memory.
 

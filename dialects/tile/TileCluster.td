@@ -4,7 +4,7 @@
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks of a cluster (the kernel's attribute `kpc.cluster`: how many, along
+// Blocks of a cluster (the kernel's attribute `kernel.launch`: how many, along
 // x) run at once, and reach each other's shared memory.
 //
 //===----------------------------------------------------------------------===//

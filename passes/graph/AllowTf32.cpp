@@ -7,14 +7,15 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-///   func.func @product(…) attributes {kpc.writes = [2]}
-///   func.func @product(…) attributes {kpc.tf32, kpc.writes = [2]}
+///   func.func @product(…) attributes {kernel.buffers = …}
+///   func.func @product(…) attributes {kernel.buffers = …, kernel.tf32}
 ///
 /// In: kernels in linalg form. Out: the same; those that multiply f32 and sum
 /// up say that factors may be rounded to tf32 where tensor cores multiply them.
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/kernel/Kernel.h"
 #include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -62,9 +63,10 @@ void AllowTf32Pass::runOnOperation() {
           Exact.insert(Launch.getKernel());
   });
   for (auto Kernel : Module.getOps<func::FuncOp>())
-    if (Kernel->hasAttr("kpc.writes") && sumsUp(Kernel) &&
+    if (kernel::buffersOf(Kernel) && sumsUp(Kernel) &&
         !Exact.contains(Kernel.getSymName()))
-      Kernel->setAttr("kpc.tf32", UnitAttr::get(&getContext()));
+      Kernel->setAttr(kernel::KernelDialect::Tf32AttrHelper::getNameStr(),
+                      UnitAttr::get(&getContext()));
 }
 
 } // namespace

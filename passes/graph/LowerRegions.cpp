@@ -39,8 +39,10 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/LeadingDimensions.h"
+#include "passes/graph/ModuleScopes.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RegionFacts.h"
+#include "passes/graph/RegionTitle.h"
 #include "passes/graph/linalg/KernelWriter.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -57,7 +59,8 @@ namespace kpc::graph {
 
 namespace {
 
-constexpr StringLiteral NameAttr = "graph.name";
+constexpr StringLiteral NameAttr = "graph.name", DecidesAttr = "graph.decides",
+                        AtMostAttr = "graph.at_most";
 
 /// A name that linkers and PTX accept.
 std::string symbolFor(StringRef Name) {
@@ -214,10 +217,12 @@ void PlanBuilder::declareOutputs() {
   for (auto [I, Result] : llvm::enumerate(Return->getOperands())) {
     auto Name = Main.getResultAttrOfType<StringAttr>(I, NameAttr);
     std::string Text = Name ? Name.str() : "output" + std::to_string(I);
-    Value Output =
-        plan::OutputOp::create(B, Return->getLoc(), Result.getType(), Text,
-                               /*takes=*/IntegerAttr(),
-                               Main.getResultAttrOfType<TypeAttr>(I, PortAttr));
+    Value Output = plan::OutputOp::create(
+        B, Return->getLoc(), Result.getType(), Text,
+        /*takes=*/IntegerAttr(),
+        Main.getResultAttrOfType<TypeAttr>(I, PortAttr),
+        Main.getResultAttrOfType<DimsAttr>(I, DecidesAttr),
+        Main.getResultAttrOfType<DimsAttr>(I, AtMostAttr));
     if (BlockArgument Kept = keptArgument(Result);
         Kept && Result.hasOneUse() && Taken.insert(Kept).second)
       Output.getDefiningOp<plan::OutputOp>().setTakes(Kept.getArgNumber());
@@ -312,6 +317,12 @@ void PlanBuilder::describe(plan::LaunchOp Launch, RegionOp Region) {
     Launch.setFlopsAttr(DimsAttr::get(Module.getContext(), {*Flops}));
   if (StringRef Root = rootOf(Region); !Root.empty())
     Launch.setRoot(Root);
+  RegionTitle Title = titleOf(Region);
+  Launch.setKind(Title.Kind);
+  Launch.setTitle(Title.Text);
+  auto Scopes = Main->getAttrOfType<DictionaryAttr>(ScopesName);
+  if (std::string Scope = scopeOf(Region, Title.Main, Scopes); !Scope.empty())
+    Launch.setScope(Scope);
 }
 
 LogicalResult PlanBuilder::lower(RegionOp Region) {
@@ -327,7 +338,9 @@ LogicalResult PlanBuilder::lower(RegionOp Region) {
       plan::LaunchOp::create(B, Region.getLoc(), Kernel->first.getSymName(),
                              Reads, Writes, Kernel->second,
                              /*name=*/StringAttr(), /*nodes=*/ArrayAttr(),
-                             /*flops=*/DimsAttr(), /*root=*/StringAttr());
+                             /*flops=*/DimsAttr(), /*root=*/StringAttr(),
+                             /*kind=*/StringAttr(), /*title=*/StringAttr(),
+                             /*scope=*/StringAttr());
   describe(Launch, Region);
   return success();
 }

@@ -343,8 +343,8 @@ def LowerRegions : Pass<"lower-regions", "::mlir::ModuleOp"> {
   let description = [{
     Each distinct `graph.region` becomes one `func.func` over base pointers and
     sizes; equal ones share it. Symbols end here: a symbolic size becomes one
-    `index` argument, with what is known of it as argument attributes
-    (`kpc.min`, `kpc.max`, `kpc.divisor`, `kpc.optimum`). `@main` becomes a
+    `index` argument, with what is known of it as an attribute of
+    the argument (`kernel.size`). `@main` becomes a
     `plan.program`, loops and branches in it `plan.loop` and `plan.if`. A carried
     value has memory twice, and iterations write to one and the other in turn.
   }];
@@ -357,13 +357,22 @@ def LowerRegions : Pass<"lower-regions", "::mlir::ModuleOp"> {
 def AllowTf32 : Pass<"allow-tf32", "::mlir::ModuleOp"> {
   let summary = "Lets GEMMs of f32 multiply in tf32";
   let description = [{
-    Kernels with GEMMs of f32 get the attribute `kpc.tf32`: builders
+    Kernels with GEMMs of f32 get the attribute `kernel.tf32`: builders
     for tensor cores may round both operands to 11 bits of mantissa. Accumulators
     stay f32. Kernels that hold a node whose name matches `keep` do not get it.
   }];
   let options = [
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not rounded">
   ];
+}
+
+def OrderBySizes : Pass<"order-by-sizes", "::mlir::ModuleOp"> {
+  let summary = "Puts steps that need a size that data decides behind those that count it";
+  let description = [{
+    Of a plan without such sizes nothing changes. Of others, steps keep their
+    order but for those that a step in front does not have to wait for.
+  }];
+  let dependentDialects = ["::kpc::plan::PlanDialect"];
 }
 
 def SetLiveIntervals : Pass<"set-live-intervals", "::mlir::ModuleOp"> {

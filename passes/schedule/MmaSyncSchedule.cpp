@@ -108,14 +108,15 @@ MmaSyncCost costOf(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
                       BarrierTime);
   Cost.Load = Steps * double(S.stageBytes(Shape.ElementBytes)) / CacheBytes;
   double Bytes = double(S.TileK * Shape.ElementBytes);
-  auto SlotsOf = [&](int64_t Extent, int64_t Piece) {
+  auto SlotsOf = [&](int64_t Extent, int64_t Piece, int64_t More) {
     return Bytes * double(Extent) / double(Piece) *
-           (Piece == ElementPiece ? SlotsPerElement : SlotsPerPiece);
+           ((Piece == ElementPiece ? SlotsPerElement : SlotsPerPiece) +
+            double(More));
   };
-  Cost.Copy =
-      Steps *
-      (SlotsOf(S.TileM, Shape.PieceOfA) + SlotsOf(S.TileN, Shape.PieceOfB)) /
-      IssueSlots;
+  Cost.Copy = Steps *
+              (SlotsOf(S.TileM, Shape.PieceOfA, Shape.MoreSlotsOfA) +
+               SlotsOf(S.TileN, Shape.PieceOfB, 0)) /
+              IssueSlots;
   Cost.Ends = FillTime + EndTime +
               double(S.TileM * S.TileN * Shape.ResultBytes) / CacheBytes;
   Cost.Launch = LaunchTime;

@@ -36,6 +36,8 @@ struct MmaSyncShape {
   int64_t ResultBytes = 2;
   /// Bytes that each copy of A and B moves: what alignment allows.
   int64_t PieceOfA = 16, PieceOfB = 16;
+  /// Issue slots of a piece of A beside those of a plain matrix's.
+  int64_t MoreSlotsOfA = 0;
   bool HasResidual = false; ///< another matrix is read at each result
 };
 

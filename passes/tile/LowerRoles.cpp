@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/kernel/Kernel.h"
 #include "passes/tile/LowerTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,11 +23,8 @@ constexpr int64_t Registers = 65536, RegisterStep = 8, MostRegisters = 255;
 
 /// Threads of a block; 1 where nothing is said.
 int64_t threadsOf(gpu::GPUFuncOp Kernel) {
-  auto Block = Kernel->getAttrOfType<DenseI32ArrayAttr>("kpc.block");
-  int64_t Threads = 1;
-  for (int32_t Size : Block ? Block.asArrayRef() : ArrayRef<int32_t>())
-    Threads *= Size;
-  return Threads;
+  kpc::kernel::LaunchAttr Launch = kpc::kernel::launchOf(Kernel);
+  return Launch ? Launch.getThreads() : 1;
 }
 
 /// What each thread has when the block starts: as many as fit.
@@ -194,11 +192,7 @@ struct LowerPassTurn : TilePattern<PassTurnOp> {
 } // namespace
 
 LogicalResult kpc::tile::verifyRoles(gpu::GPUFuncOp Kernel) {
-  if (!Kernel->hasAttr("kpc.block"))
-    return success();
   int64_t Threads = threadsOf(Kernel);
-  if (Threads < 1)
-    return Kernel.emitOpError("has a kpc.block without threads");
   bool HasTurns = Kernel
                       .walk([](Operation *Op) {
                         return isa<WaitTurnOp, PassTurnOp>(Op)

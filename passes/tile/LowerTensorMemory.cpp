@@ -13,6 +13,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/kernel/Kernel.h"
 #include "passes/tile/LowerTile.h"
 #include "passes/tile/OperandDescriptors.h"
 
@@ -254,8 +255,8 @@ struct LowerTmemStore : TilePattern<TmemStoreOp> {
 } // namespace
 
 LogicalResult kpc::tile::verifyPairs(gpu::GPUFuncOp Kernel) {
-  auto Blocks = Kernel->getAttrOfType<IntegerAttr>("kpc.cluster");
-  if (Blocks && Blocks.getInt() == 2)
+  kpc::kernel::LaunchAttr Launch = kpc::kernel::launchOf(Kernel);
+  if (Launch && Launch.getCluster() == 2)
     return success();
   auto Found = Kernel.walk([](Operation *Op) {
     bool Pair = false;
@@ -269,7 +270,8 @@ LogicalResult kpc::tile::verifyPairs(gpu::GPUFuncOp Kernel) {
   });
   if (!Found.wasInterrupted())
     return success();
-  return Kernel.emitOpError("works in pairs of blocks: its 'kpc.cluster' is 2");
+  return Kernel.emitOpError(
+      "works in pairs of blocks: the cluster of its kernel.launch is 2");
 }
 
 void kpc::tile::keepPairs(gpu::GPUFuncOp Kernel) {

@@ -16,6 +16,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/kernel/Kernel.h"
 #include "passes/tile/LowerTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,14 +32,9 @@ namespace {
 /// Threads of the block that `Op` is in; 0 where nothing is said.
 int64_t threadsOf(Operation *Op) {
   auto Kernel = Op->getParentOfType<gpu::GPUFuncOp>();
-  auto Block = Kernel ? Kernel->getAttrOfType<DenseI32ArrayAttr>("kpc.block")
-                      : DenseI32ArrayAttr();
-  if (!Block)
-    return 0;
-  int64_t Threads = 1;
-  for (int32_t Size : Block.asArrayRef())
-    Threads *= Size;
-  return Threads;
+  kpc::kernel::LaunchAttr Launch =
+      Kernel ? kpc::kernel::launchOf(Kernel) : kpc::kernel::LaunchAttr();
+  return Launch ? Launch.getThreads() : 0;
 }
 
 /// The pieces of a tile that a thread copies.
@@ -137,8 +133,9 @@ FailureOr<Pieces> piecesOf(Copy Op, Value Pointer, OpBuilder &B,
                            const ThreadPlace &Place) {
   int64_t Threads = threadsOf(Op);
   if (Threads == 0)
-    return Op.emitOpError("needs a kernel with 'kpc.block': its threads share "
-                          "the pieces");
+    return Op.emitOpError(
+        "needs a kernel with 'kernel.launch': its threads share "
+        "the pieces");
   return Pieces(B, Op.getLoc(), Op.getTile().getType(), Pointer, Op.getBytes(),
                 Threads, Place);
 }

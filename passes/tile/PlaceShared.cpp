@@ -9,15 +9,16 @@
 /// \file
 /// In: a gpu.module with tile ops. Out: the same, every `tile.pipe`,
 /// `tile.alloc` and `tile.tmem_alloc` (for its address) with its offset in
-/// bytes (attribute `offset`), and the kernel with the sum (`kpc.shared`).
-/// Largest alignment first, so that little is lost between them; one lives as
-/// long as the other.
+/// bytes (attribute `offset`), and the kernel with the sum (`shared` of
+/// `kernel.launch`). Largest alignment first, so that little is lost between
+/// them; one lives as long as the other.
 ///
 ///   %p = tile.pipe tma consumers 4 : !pipe
 ///   %p = tile.pipe tma consumers 4 {offset = 0 : i64} : !pipe
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/kernel/Kernel.h"
 #include "passes/tile/LowerTile.h"
 #include "passes/tile/Passes.h"
 
@@ -74,7 +75,10 @@ struct PlaceShared : PassWrapper<PlaceShared, OperationPass<gpu::GPUModuleOp>> {
       R.Op->setAttr("offset", B.getI64IntegerAttr(End));
       End += R.Bytes;
     }
-    Kernel->setAttr("kpc.shared", B.getI64IntegerAttr(End));
+    if (kpc::kernel::LaunchAttr Launch = kpc::kernel::launchOf(Kernel))
+      Kernel->setAttr(
+          kpc::kernel::KernelDialect::LaunchAttrHelper::getNameStr(),
+          Launch.withShared(End));
   }
 
   void runOnOperation() override {

@@ -15,6 +15,7 @@
 #include <cinttypes>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace kpc::format {
@@ -84,6 +85,8 @@ private:
         Names.OfDevice |= Source == SymbolSource::MultiprocessorCount;
         if (Source == SymbolSource::LoopCounter)
           Names.Counters.push_back(uint32_t(Index));
+        if (Source == SymbolSource::Data)
+          Names.OfData.push_back(uint32_t(Index));
       } else if (Code >= int64_t(Op::Add) && Code <= int64_t(Op::Max)) {
         if (Depth < 2)
           return false;
@@ -113,6 +116,7 @@ private:
                bool Outputs) {
     const char *What = Outputs ? "output" : "input";
     std::unordered_set<std::string_view> Names;
+    bool Decides = false;
     for (const Port *P : each(Ports)) {
       if (!Names.insert(P->name()->string_view()).second)
         return malformed("two %ss are called '%s'", What,
@@ -132,7 +136,30 @@ private:
           P->alias() >= int64_t(Outputs ? count(M.inputs()) : 0))
         return malformed("%s '%s' aliases input %d, which does not exist", What,
                          printable(P->name()).c_str(), P->alias());
+      for (uint32_t Index : scalars(P->dims()))
+        if (!Outputs && !Facts[Index].OfData.empty())
+          return malformed("input '%s' has dims that data decides",
+                           printable(P->name()).c_str());
+      if (Status S = decision(*P, Outputs, Decides); !S)
+        return S;
     }
+    return success();
+  }
+
+  // Outputs that decide sizes are behind all others.
+  Status decision(const Port &P, bool Output, bool &Decides) {
+    auto IsSize = [&](uint32_t Index) {
+      return Index < count(M.exprs()) && Facts[Index].isPlain();
+    };
+    bool Was = std::exchange(Decides, P.decides() != None);
+    bool Good = Decides
+                    ? Output && IsSize(P.decides()) && IsSize(P.at_most()) &&
+                          P.type() == ElementType::I64 &&
+                          count(P.dims()) == 0 && P.alias() == -1
+                    : !Was && P.at_most() == None;
+    if (!Good)
+      return malformed("'%s' is no output that decides a size",
+                       printable(P.name()).c_str());
     return success();
   }
 
@@ -177,7 +204,8 @@ private:
                           : nullptr;
       constexpr uint64_t Most = uint64_t(1) << 32;
       if (!P || V->size() >= count(M.exprs()) || !Facts[V->size()].isPlain() ||
-          !isReadable(P->type()) || V->element() >= elements(*P, Most))
+          !Facts[V->size()].OfData.empty() || !isReadable(P->type()) ||
+          V->element() >= elements(*P, Most))
         return malformed("input value %zu is no element of an input that is a "
                          "size",
                          Index);

@@ -36,8 +36,9 @@ public:
                        int(T.kind()), int(T.isa()), int(T.cpu_level()),
                        int(T.capability_rule()));
     for (auto Check : {&TargetValidator::modules, &TargetValidator::kernels,
-                       &TargetValidator::buffers, &TargetValidator::controls,
-                       &TargetValidator::steps, &TargetValidator::values})
+                       &TargetValidator::readbacks, &TargetValidator::buffers,
+                       &TargetValidator::controls, &TargetValidator::steps,
+                       &TargetValidator::values})
       if (Status S = (this->*Check)(); !S)
         return S;
     return success();
@@ -125,6 +126,46 @@ private:
     return success();
   }
 
+  // One for each output that decides a size, in the order of their steps, and
+  // none inside a loop or branch.
+  Status readbacks() {
+    std::vector<bool> Read(count(M.outputs()));
+    uint32_t Last = 0;
+    for (const Readback *R : each(T.readbacks())) {
+      if (R->output() >= count(M.outputs()) || Read[R->output()] ||
+          M.outputs()->Get(R->output())->decides() == None ||
+          R->step() < Last || R->step() > count(T.steps()))
+        return malformed("a readback of output %u before step %u is not good",
+                         R->output(), R->step());
+      for (const Control *C : each(T.controls()))
+        if (C->first_step() < R->step() && R->step() < C->end_step())
+          return malformed("step %u, before which output %u is read, is inside "
+                           "a loop or branch",
+                           R->step(), R->output());
+      Read[R->output()] = true;
+      Last = R->step();
+    }
+    for (uint32_t I = 0; I < count(M.outputs()); ++I)
+      if (!Read[I] && M.outputs()->Get(I)->decides() != None)
+        return malformed("output %u decides a size, but is not read", I);
+    return success();
+  }
+
+  // Whether all that data decides of an expression is read before a step.
+  bool isDecidedAt(uint32_t Step, uint32_t Index) const {
+    std::vector<uint32_t> Read;
+    for (const Readback *R : each(T.readbacks()))
+      if (R->step() <= Step) {
+        const auto &Names =
+            Facts[M.outputs()->Get(R->output())->decides()].OfData;
+        Read.insert(Read.end(), Names.begin(), Names.end());
+      }
+    for (uint32_t Name : Facts[Index].OfData)
+      if (std::find(Read.begin(), Read.end(), Name) == Read.end())
+        return false;
+    return true;
+  }
+
   Status buffers() {
     size_t Index = 0;
     for (const Buffer *B : each(T.buffers())) {
@@ -147,6 +188,8 @@ private:
         break;
       }
       if (B->index() >= Limit || !exprExists(B->size()) ||
+          (B->kind() == BufferKind::Arena &&
+           !isDecidedAt(B->first_step(), B->size())) ||
           !std::has_single_bit(B->alignment()) || B->alignment() > 4096)
         return malformed("buffer %zu '%s' is not good", Index,
                          printable(B->name()).c_str());

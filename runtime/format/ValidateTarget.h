@@ -73,6 +73,8 @@ struct ExprFacts {
   bool OfDevice = false; ///< facts of a device: not in plans for the host
   /// Counters of loops: in these loops, and there in few places, alone.
   std::vector<uint32_t> Counters;
+  /// Symbols that data decides.
+  std::vector<uint32_t> OfData;
   bool isPlain() const { return !OfDevice && Counters.empty(); }
 };
 

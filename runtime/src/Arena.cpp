@@ -287,9 +287,50 @@ uint64_t packShared(std::vector<ArenaItem> &Items, uint64_t LiveBytes) {
 
 } // namespace
 
+/// Each stage above what lives on from those before it.
+static uint64_t packStages(std::vector<ArenaItem> &Items, uint64_t LiveBytes) {
+  uint32_t Stages = 0;
+  for (const ArenaItem &Item : Items)
+    Stages = std::max(Stages, Item.Stage + 1);
+  if (Stages <= 1)
+    return packShared(Items, LiveBytes);
+  uint64_t Total = 0;
+  for (uint32_t Stage = 0; Stage < Stages; ++Stage) {
+    std::vector<uint32_t> Indices;
+    std::vector<ArenaItem> Own;
+    uint32_t First = ~uint32_t(0);
+    for (uint32_t I = 0; I < Items.size(); ++I)
+      if (Items[I].Stage == Stage) {
+        Indices.push_back(I);
+        Own.push_back(Items[I]);
+        First = std::min(First, Items[I].FirstStep);
+      }
+    if (Own.empty())
+      continue;
+    uint64_t Above = 0, Alignment = LeastAlignment;
+    for (const ArenaItem &Item : Own)
+      Alignment = std::max(Alignment, alignmentOf(Item));
+    for (const ArenaItem &Item : Items)
+      if (Item.Stage < Stage && Item.LastStep >= First)
+        Above = std::max(Above, Item.Offset + paddedSize(Item));
+    Above = roundUp(Above, Alignment);
+    uint64_t Size = packShared(Own, largestLiveSum(Own));
+    for (size_t I = 0; I < Own.size(); ++I)
+      Items[Indices[I]].Offset = Above + Own[I].Offset;
+    Total = std::max(Total, Above + Size);
+  }
+  return Total;
+}
+
 std::optional<ArenaPlan> packArena(std::vector<ArenaItem> &Items, bool Reuse) {
   ArenaPlan Plan;
-  for (ArenaItem &Item : Items) {
+  std::vector<uint32_t> ByStage(Items.size());
+  std::iota(ByStage.begin(), ByStage.end(), 0);
+  std::stable_sort(ByStage.begin(), ByStage.end(), [&](uint32_t A, uint32_t B) {
+    return Items[A].Stage < Items[B].Stage;
+  });
+  for (uint32_t Index : ByStage) {
+    ArenaItem &Item = Items[Index];
     if (Item.Size > LargestSum)
       return std::nullopt;
     Item.Offset = Plan.SumBytes = roundUp(Plan.SumBytes, alignmentOf(Item));
@@ -302,7 +343,7 @@ std::optional<ArenaPlan> packArena(std::vector<ArenaItem> &Items, bool Reuse) {
     return Plan;
   Plan.LiveBytes = largestLiveSum(Items);
   if (Reuse)
-    Plan.Size = packShared(Items, Plan.LiveBytes);
+    Plan.Size = packStages(Items, Plan.LiveBytes);
   return Plan;
 }
 

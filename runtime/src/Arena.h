@@ -26,6 +26,9 @@ struct ArenaItem {
   uint32_t FirstStep = 0;  ///< live from the start of this step …
   uint32_t LastStep = 0;   ///< … to the end of this one
   uint64_t Offset = 0;     ///< result
+  /// Items of a later stage get their places when those before have theirs:
+  /// sizes of a later stage move nothing of an earlier one.
+  uint32_t Stage = 0;
 };
 
 struct ArenaPlan {

@@ -30,10 +30,13 @@ static std::string reasonOf(const format::Symbol &S) {
 }
 
 static Status checkRequirements(const Model &M,
-                                std::span<const int64_t> Symbols) {
+                                std::span<const int64_t> Symbols,
+                                std::span<const uint8_t> Open) {
   for (const format::Requirement *R : format::each(M.table().requirements())) {
     const format::Expr &Left = *M.table().exprs()->Get(R->left()),
                        &Right = *M.table().exprs()->Get(R->right());
+    if (namesAny(Left, Open) || namesAny(Right, Open))
+      continue;
     std::optional<int64_t> A = evaluate(Left, Symbols),
                            B = evaluate(Right, Symbols);
     if (A && B && (R->equal() ? *A == *B : *A <= *B))
@@ -57,11 +60,39 @@ static Status checkRequirements(const Model &M,
   return success();
 }
 
-Status checkSymbols(const Model &M, std::span<const int64_t> Symbols) {
+/// A size that data decided is not what it was compiled for.
+static Error wrongDataSize(const format::Symbol &S, int64_t Value) {
+  Error E = failure(ErrorCode::OutOfRange,
+                    "the data decides that '%s' is %" PRId64
+                    ", but the model was compiled for %" PRId64 " to %" PRId64
+                    " in multiples of %" PRId64 "%s",
+                    format::printable(S.name()).c_str(), Value, S.min(),
+                    S.max(), S.divisor(), reasonOf(S).c_str());
+  E.Hint = "give inputs of which this holds";
+  return E;
+}
+
+std::vector<uint32_t> stageBorders(const format::Target &T) {
+  std::vector<uint32_t> Steps;
+  for (const format::Readback *R : format::each(T.readbacks()))
+    if (Steps.empty() || Steps.back() != R->step())
+      Steps.push_back(R->step());
+  return Steps;
+}
+
+Status checkSymbols(const Model &M, std::span<const int64_t> Symbols,
+                    std::span<const uint8_t> Open) {
   for (uint32_t I = 0; I < Symbols.size(); ++I) {
+    if (Open[I])
+      continue;
     const format::Symbol *S = M.table().symbols()->Get(I);
     int64_t Value = Symbols[I];
     std::string Name = format::printable(S->name());
+    if (S->source() == format::SymbolSource::Data) {
+      if (Value < S->min() || Value > S->max() || Value % S->divisor())
+        return wrongDataSize(*S, Value);
+      continue;
+    }
     if (S->source() != format::SymbolSource::Dim) {
       if (Value < S->min() || Value > S->max() || Value % S->divisor())
         return failure(ErrorCode::OutOfRange,
@@ -90,7 +121,7 @@ Status checkSymbols(const Model &M, std::span<const int64_t> Symbols) {
                      ", but must be a multiple of %" PRId64 "%s",
                      Name.c_str(), Value, S->divisor(), reasonOf(*S).c_str());
   }
-  return checkRequirements(M, Symbols);
+  return checkRequirements(M, Symbols, Open);
 }
 
 // Iterations of a loop: counters stay far from overflow.
@@ -98,9 +129,14 @@ static constexpr int64_t MostIterations = 0x7fffffff;
 
 class Binder {
 public:
-  Binder(const Model &M, const format::Target &T, Binding &Out, bool KeepValues)
-      : M(M), T(T), Out(Out), KeepValues(KeepValues),
-        Values(M.table(), Out.Symbols) {}
+  Binder(const Model &M, const format::Target &T, const Stage &Part,
+         Binding &Out, bool KeepValues)
+      : M(M), T(T), Part(Part), Out(Out), KeepValues(KeepValues),
+        Values(M.table(), Out.Symbols), Borders(stageBorders(T)) {
+    Out.StageNumber = Part.Number;
+    Out.FirstStep = Part.First;
+    Out.EndStep = std::min(Part.End, format::count(T.steps()));
+  }
 
   Status run() {
     for (auto Part : {&Binder::ports, &Binder::buffers, &Binder::controls,
@@ -120,6 +156,12 @@ private:
   Status port(const PortInfo &P, Binding::PortShape &Shape) {
     uint64_t Elements = 1;
     bool Fits = true;
+    for (uint32_t Index : format::scalars(P.Table->dims()))
+      Shape.Open |= isOpen(Index);
+    if (Shape.Open) {
+      Shape.Dims.assign(P.Exprs.size(), 0);
+      return success();
+    }
     for (uint32_t Index : format::scalars(P.Table->dims())) {
       std::optional<int64_t> Dim = Values[Index];
       Fits &= Dim && *Dim >= 0;
@@ -169,7 +211,8 @@ private:
     std::vector<ArenaItem> Items;
     std::vector<size_t> Owners;
     for (const format::Buffer *B : format::each(T.buffers())) {
-      std::optional<int64_t> Size = Values[B->size()];
+      std::optional<int64_t> Size =
+          isOpen(B->size()) ? std::optional<int64_t>(0) : Values[B->size()];
       if (!Size || *Size < 0 || *Size > LargestBuffer ||
           !fits(*B, uint64_t(*Size)))
         return failure(ErrorCode::Malformed,
@@ -180,8 +223,8 @@ private:
       Place P{Base(B->kind()), B->index(), 0, uint64_t(*Size)};
       if (B->kind() == format::BufferKind::Arena) {
         Owners.push_back(Buffers.size());
-        Items.push_back(
-            {P.Length, B->alignment(), B->first_step(), B->last_step(), 0});
+        Items.push_back({P.Length, B->alignment(), B->first_step(),
+                         B->last_step(), 0, stageOf(B->first_step())});
       } else if (B->kind() != format::BufferKind::Weight) {
         auto &Shape = B->kind() == format::BufferKind::Input
                           ? Out.Inputs[B->index()]
@@ -202,6 +245,18 @@ private:
     for (size_t I = 0; I < Items.size(); ++I)
       Buffers[Owners[I]].Offset = Items[I].Offset;
     return success();
+  }
+
+  /// Whether data decides an expression behind this stage.
+  bool isOpen(uint32_t Expr) const {
+    return namesAny(*M.table().exprs()->Get(Expr), Part.Open);
+  }
+  bool isOutside(uint32_t Step) const {
+    return Step < Out.FirstStep || Step >= Out.EndStep;
+  }
+  uint32_t stageOf(uint32_t Step) const {
+    return uint32_t(std::upper_bound(Borders.begin(), Borders.end(), Step) -
+                    Borders.begin());
   }
 
   std::optional<int64_t> valueOr(uint32_t Expr, int64_t Default) {
@@ -261,6 +316,10 @@ private:
       B.End = C->end_step();
       B.Else = C->else_step();
       B.Counter = C->counter();
+      if (isOutside(B.First)) { // as a loop of no iterations
+        B.IsLoop = true;
+        continue;
+      }
       if (!B.IsLoop) {
         if (!part(C->condition(), C->condition_offset(), None, B.Condition) ||
             B.Condition.Length == 0)
@@ -421,7 +480,7 @@ private:
     for (const format::Step *Step : format::each(T.steps())) {
       BoundStep S;
       S.FirstParam = uint32_t(Out.Params.size());
-      S.Runs = enter(uint32_t(Index));
+      S.Runs = isOutside(uint32_t(Index)) ? 0 : enter(uint32_t(Index));
       if (S.Runs == 0) { // there need not even be room for what it does
         S.Empty = true;
         S.Kind = Step->action_as_Launch() ? StepKind::Launch
@@ -452,6 +511,11 @@ private:
   Status values() {
     for (const format::Value *V : format::each(T.values())) {
       Binding::ValueShape &Shape = Out.Values.emplace_back();
+      bool Open = false; // read when the last stage has run
+      for (uint32_t Index : format::scalars(V->dims()))
+        Open |= isOpen(Index);
+      if (Open)
+        continue;
       uint64_t Elements = 1;
       bool Good = part(V->buffer(), V->offset(), None, Shape.At);
       for (uint32_t Index : format::scalars(V->dims())) {
@@ -474,9 +538,11 @@ private:
 
   const Model &M;
   const format::Target &T;
+  Stage Part;
   Binding &Out;
   bool KeepValues;
   Evaluation Values;
+  std::vector<uint32_t> Borders; ///< steps that begin a stage
   std::vector<Place> Buffers;
   std::vector<uint32_t> Around; ///< loops around the step at hand
 };
@@ -489,8 +555,9 @@ static_assert(int(Base::Input) == int(format::BufferKind::Input) &&
 Result<std::unique_ptr<Binding>> Binding::make(const Model &M,
                                                const format::Target &T,
                                                std::span<const int64_t> Symbols,
+                                               const Stage &Part,
                                                bool KeepValues) {
-  if (Status S = checkSymbols(M, Symbols); !S)
+  if (Status S = checkSymbols(M, Symbols, Part.Open); !S)
     return S;
   auto Out = std::make_unique<Binding>();
   Out->Symbols.assign(Symbols.begin(), Symbols.end());
@@ -498,7 +565,7 @@ Result<std::unique_ptr<Binding>> Binding::make(const Model &M,
   Out->Table = &M.table();
   {
     Lap All(Out->Times.sizes_us);
-    if (Status S = Binder(M, T, *Out, KeepValues).run(); !S)
+    if (Status S = Binder(M, T, Part, *Out, KeepValues).run(); !S)
       return S;
   }
   Out->Times.sizes_us -= Out->Times.workspace_us;

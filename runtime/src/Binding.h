@@ -102,13 +102,25 @@ public:
   virtual ~Recording() = default;
 };
 
+/// The part of a plan between two readbacks of sizes that data decides. The
+/// whole plan where there are none.
+struct Stage {
+  uint32_t Number = 0;
+  uint32_t First = 0, End = UINT32_MAX; ///< steps
+  /// For each symbol whether it is decided only behind this stage. What depends
+  /// on such a symbol is left out.
+  std::span<const uint8_t> Open;
+};
+
+/// The steps before which a target reads sizes back, each once.
+std::vector<uint32_t> stageBorders(const format::Target &T);
+
 class Binding : public BoundSteps {
 public:
   /// `KeepValues`: no two values share memory.
-  static Result<std::unique_ptr<Binding>> make(const Model &M,
-                                               const format::Target &T,
-                                               std::span<const int64_t> Symbols,
-                                               bool KeepValues);
+  static Result<std::unique_ptr<Binding>>
+  make(const Model &M, const format::Target &T,
+       std::span<const int64_t> Symbols, const Stage &Part, bool KeepValues);
 
   /// Bytes that a launch touches in the direction given by `Access`. What it
   /// is given as a pointer and through tensor maps counts once.
@@ -171,6 +183,7 @@ public:
     std::vector<int64_t> Dims;
     uint64_t Bytes = 0;
     uint64_t Alignment = 1; ///< that some step needs
+    bool Open = false;      ///< its size is decided behind this stage
   };
   struct ValueShape {
     std::vector<int64_t> Dims;
@@ -178,6 +191,9 @@ public:
   };
 
   std::vector<int64_t> Symbols;
+  uint32_t StageNumber = 0;
+  /// Steps of the stage: [FirstStep, EndStep).
+  uint32_t FirstStep = 0, EndStep = 0;
   std::vector<PortShape> Inputs, Outputs;
   std::vector<BoundControl> Controls; ///< by first step, outer ones first
   std::vector<ValueShape> Values;
@@ -192,8 +208,10 @@ private:
   std::vector<int64_t> Counted; ///< symbols, counters of loops as they stand
 };
 
-/// Checks each value against the range and divisor of its symbol.
-Status checkSymbols(const Model &M, std::span<const int64_t> Symbols);
+/// Checks each value against the range and divisor of its symbol, but for the
+/// symbols that are still open.
+Status checkSymbols(const Model &M, std::span<const int64_t> Symbols,
+                    std::span<const uint8_t> Open);
 
 } // namespace kpc::rt
 

@@ -110,7 +110,7 @@ int32_t kpc_model_input_count(const kpc_model *model) {
 }
 
 int32_t kpc_model_output_count(const kpc_model *model) {
-  return model ? int32_t(model->M->outputs().size()) : 0;
+  return model ? int32_t(model->M->callersOutputs().size()) : 0;
 }
 
 kpc_status kpc_model_input(const kpc_model *model, int32_t index,
@@ -124,7 +124,7 @@ kpc_status kpc_model_output(const kpc_model *model, int32_t index,
                             kpc_port *port) {
   if (!model)
     return KPC_ERROR_INVALID_ARGUMENT;
-  return getAt(model->M->outputs(), index, port, fillPort);
+  return getAt(model->M->callersOutputs(), index, port, fillPort);
 }
 
 int32_t kpc_model_symbol_count(const kpc_model *model) {
@@ -155,6 +155,20 @@ kpc_status kpc_model_input_value(const kpc_model *model, int32_t index,
                [](const InputValueInfo &V, kpc_input_value &Out) {
                  Out = {int32_t(V.Table->input()), int32_t(V.Table->element()),
                         V.Name.c_str(), V.Text.c_str()};
+               });
+}
+
+int32_t kpc_model_data_size_count(const kpc_model *model) {
+  return model ? int32_t(model->M->dataSizes().size()) : 0;
+}
+
+kpc_status kpc_model_data_size(const kpc_model *model, int32_t index,
+                               kpc_data_size *size) {
+  if (!model)
+    return KPC_ERROR_INVALID_ARGUMENT;
+  return getAt(model->M->dataSizes(), index, size,
+               [](const DataSizeInfo &S, kpc_data_size &Out) {
+                 Out = {S.Text.c_str(), S.AtMostText.c_str()};
                });
 }
 

@@ -127,6 +127,19 @@ std::optional<uint32_t> asSymbol(const format::Expr &Program) {
   return std::nullopt;
 }
 
+bool namesAny(const format::Expr &Program, std::span<const uint8_t> Which) {
+  const auto &Words = *Program.words();
+  for (uint32_t I = 0; I < Words.size(); ++I) {
+    Op Code = Op(Words.Get(I));
+    if (Code != Op::Constant && Code != Op::Symbol)
+      continue;
+    int64_t Operand = Words.Get(++I);
+    if (Code == Op::Symbol && Which[size_t(Operand)])
+      return true;
+  }
+  return false;
+}
+
 std::optional<Solution> solve(const format::Expr &Program, int64_t Value,
                               std::span<int64_t> Symbols,
                               std::span<const uint8_t> Known) {

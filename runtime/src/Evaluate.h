@@ -33,6 +33,9 @@ std::string exprText(const format::Model &M, const format::Expr &Program);
 /// The number of a symbol that is the whole program; none for other programs.
 std::optional<uint32_t> asSymbol(const format::Expr &Program);
 
+/// Whether a program names a symbol that `Which` marks.
+bool namesAny(const format::Expr &Program, std::span<const uint8_t> Which);
+
 /// Solves `Program == Value` for its only symbol that is not in `Known`, where
 /// the program is linear in it. None if it has no or several such symbols, or
 /// there is no such value. `Symbols` is used as scratch at that position.

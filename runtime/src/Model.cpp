@@ -109,7 +109,7 @@ Result<std::shared_ptr<const HostImage>> Model::hostImage(uint32_t Segment) {
 }
 
 static std::vector<PortInfo> describePorts(
-    const format::Model &M,
+    const format::Model &M, std::span<const uint8_t> OfData,
     const flatbuffers::Vector<flatbuffers::Offset<format::Port>> *Ports) {
   std::vector<PortInfo> Out;
   for (const format::Port *P : format::each(Ports)) {
@@ -122,6 +122,7 @@ static std::vector<PortInfo> describePorts(
       bool Constant = E->words()->size() == 2 &&
                       format::Op(E->words()->Get(0)) == format::Op::Constant;
       Info.Exprs.push_back(E);
+      Info.OfData.push_back(namesAny(*E, OfData));
       Info.Dims.push_back(Constant ? E->words()->Get(1) : -1);
       Info.Texts.push_back(exprText(M, *E));
     }
@@ -149,8 +150,20 @@ static std::string runsOn(const format::Target &T) {
 }
 
 void Model::describe() {
-  Inputs = describePorts(*Table, Table->inputs());
-  Outputs = describePorts(*Table, Table->outputs());
+  std::vector<uint8_t> OfData(symbolCount());
+  for (size_t I = 0; I < OfData.size(); ++I)
+    OfData[I] = symbol(I).source() == format::SymbolSource::Data;
+  Inputs = describePorts(*Table, OfData, Table->inputs());
+  Outputs = describePorts(*Table, OfData, Table->outputs());
+  for (uint32_t I = 0; I < Outputs.size(); ++I)
+    if (uint32_t Decides = Outputs[I].Table->decides();
+        Decides != format::None) {
+      const format::Expr *Size = Table->exprs()->Get(Decides),
+                         *AtMost =
+                             Table->exprs()->Get(Outputs[I].Table->at_most());
+      DataSizes.push_back({I, Size, AtMost, exprText(*Table, *Size),
+                           exprText(*Table, *AtMost)});
+    }
   for (const format::Target *T : format::each(Table->targets()))
     Targets.push_back({T, runsOn(*T)});
   for (const format::InputValue *V : format::each(Table->input_values())) {

@@ -38,6 +38,15 @@ struct PortInfo {
   std::vector<std::string> Texts;
   std::vector<const char *> TextPointers;
   std::vector<const format::Expr *> Exprs;
+  /// For each dim whether data decides it.
+  std::vector<uint8_t> OfData;
+};
+
+/// An output that is not the caller's, but decides a size.
+struct DataSizeInfo {
+  uint32_t Output;
+  const format::Expr *Size, *AtMost;
+  std::string Text, AtMostText;
 };
 
 /// An element of an input that is a size.
@@ -72,7 +81,12 @@ public:
 
   const format::Model &table() const { return *Table; }
   const std::vector<PortInfo> &inputs() const { return Inputs; }
+  /// Behind those of the caller, the ones that decide sizes.
   const std::vector<PortInfo> &outputs() const { return Outputs; }
+  std::span<const PortInfo> callersOutputs() const {
+    return std::span(Outputs).first(Outputs.size() - DataSizes.size());
+  }
+  const std::vector<DataSizeInfo> &dataSizes() const { return DataSizes; }
   const std::vector<TargetInfo> &targets() const { return Targets; }
   const std::vector<InputValueInfo> &inputValues() const { return Values; }
   const std::vector<RequirementInfo> &requirements() const {
@@ -125,6 +139,7 @@ private:
   std::vector<TargetInfo> Targets;
   std::vector<InputValueInfo> Values;
   std::vector<RequirementInfo> Requirements;
+  std::vector<DataSizeInfo> DataSizes;
   std::vector<uint32_t> Dims;
   bool HostCode = true;
 

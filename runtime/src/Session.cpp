@@ -40,7 +40,13 @@ Result<std::unique_ptr<Session>> Session::make(const std::shared_ptr<Model> &M,
   Out->Prepared.resize(M->symbolCount());
   Out->InputValues.resize(M->inputValues().size());
   Out->ValueBytes.resize(M->inputValues().size());
-  Out->Shapes.reserve(Options.MaxBoundShapes + 1);
+  Out->Borders = stageBorders(Out->TheDevice->target());
+  Out->Open.resize(M->symbolCount());
+  // A run of several stages keeps the shape of each.
+  Out->Options.MaxBoundShapes += Out->Borders.size();
+  Out->Shapes.reserve(Out->Options.MaxBoundShapes + 1);
+  if (Status S = Out->makeDecided(); !S)
+    return S;
   return Out;
 }
 
@@ -52,7 +58,8 @@ Session::~Session() {
 // Finds or makes the plan for `Symbols`.
 Status Session::bind() {
   for (auto &Shape : Shapes)
-    if (std::equal(Symbols.begin(), Symbols.end(),
+    if (Shape->Plan->StageNumber == AtStage &&
+        std::equal(Symbols.begin(), Symbols.end(),
                    Shape->Plan->Symbols.begin())) {
       Current = Shape.get();
       Current->Plan->LastUse = ++Uses;
@@ -60,7 +67,7 @@ Status Session::bind() {
     }
   NvtxRange Range(Options.Device.Ranges, "bind");
   auto Plan = Binding::make(*TheModel, TheDevice->target(), Symbols,
-                            Options.KeepValues);
+                            stageAtHand(), Options.KeepValues);
   if (!Plan)
     return Plan.takeError();
   if (Status S = ensureArena((*Plan)->Arena.Size); !S)
@@ -104,12 +111,22 @@ Status Session::ensureArena(uint64_t Bytes) {
                    ArenaSize, Bytes);
   TheDevice->drain();
   forgetRun();
+  // What earlier stages of this run wrote is needed.
+  Block Before = AtStage ? std::move(OwnArena) : Block();
+  uint64_t Kept = AtStage ? ArenaSize : 0;
   Arena = nullptr;
   ArenaSize = 0;
   OwnArena.reset();
   auto Made = Block::make(TheDevice->memory(), Bytes, 256);
   if (!Made)
     return Made.takeError();
+  if (Kept) {
+    Status S = TheDevice->copy(Made->data(), Before.data(), Kept, nullptr);
+    if (S)
+      S = TheDevice->wait(nullptr);
+    if (!S)
+      return S;
+  }
   OwnArena = std::move(*Made);
   Arena = OwnArena.data();
   ArenaSize = Bytes;
@@ -126,7 +143,16 @@ Status Session::bindInputs(Tensors Given, void *Stream) {
     return S;
   if (Status S = unifySymbols(); !S)
     return S;
+  AtStage = 0;
   return bind();
+}
+
+// The caller's outputs; those that decide sizes are the session's own.
+Status Session::bindOutputs(Tensors Given) {
+  if (Status S = match(TheModel->callersOutputs(), Given, Outputs, "output");
+      !S)
+    return S;
+  return checkOutputs();
 }
 
 // Decides for each port whether its tensor is used in place or through a copy
@@ -136,8 +162,11 @@ Status Session::stage(std::vector<Given> &Ports,
                       std::vector<Block> &Staging,
                       std::vector<void *> &Addresses) {
   for (size_t I = 0; I < Ports.size(); ++I) {
-    const kpc_tensor &T = *Ports[I].Tensor;
     const Binding::PortShape &Shape = Shapes[I];
+    if (Ports[I].Placed || Shape.Open)
+      continue;
+    Ports[I].Placed = true;
+    const kpc_tensor &T = *Ports[I].Tensor;
     bool Aligned = uintptr_t(T.data) % Shape.Alignment == 0;
     Ports[I].Staged = Shape.Bytes != 0 && (!isLocal(T) || !Aligned);
     Addresses[I] = T.data;
@@ -163,15 +192,13 @@ Status Session::stage(std::vector<Given> &Ports,
 }
 
 Status Session::execute(void *Stream, Profile *Timing) {
-  Binding &Plan = *Current->Plan;
   forgetRun();
-  if (Status S =
-          stage(Inputs, Plan.Inputs, Current->InputStaging, InputAddresses);
+  if (Status S = stage(Inputs, Current->Plan->Inputs, Current->InputStaging,
+                       InputAddresses);
       !S)
     return S;
-  if (Status S =
-          stage(Outputs, Plan.Outputs, Current->OutputStaging, OutputAddresses);
-      !S)
+  std::fill(OutputAddresses.begin(), OutputAddresses.end(), nullptr);
+  if (Status S = placeOutputs(); !S)
     return S;
   if (Status S = TheDevice->begin(Stream); !S)
     return S;
@@ -180,21 +207,28 @@ Status Session::execute(void *Stream, Profile *Timing) {
     OnHost |= !isLocal(*Inputs[I].Tensor);
     if (Inputs[I].Staged)
       if (Status S = TheDevice->copy(InputAddresses[I], Inputs[I].Tensor->data,
-                                     Plan.Inputs[I].Bytes, Stream);
+                                     Current->Plan->Inputs[I].Bytes, Stream);
           !S)
         return S;
   }
-  Addresses At{InputAddresses, OutputAddresses, Arena};
-  Status Done = Timing ? TheDevice->profile(Plan, At, *Timing)
-                       : TheDevice->run(Plan, At, Stream);
-  if (!Done)
-    return Done;
-  for (size_t I = 0; I < Outputs.size(); ++I) {
+  if (Status S =
+          runStage({InputAddresses, OutputAddresses, Arena}, Stream, Timing);
+      !S)
+    return S;
+  while (AtStage < Borders.size()) {
+    if (Status S = nextStage(Stream); !S)
+      return S;
+    if (Status S =
+            runStage({InputAddresses, OutputAddresses, Arena}, Stream, Timing);
+        !S)
+      return S;
+  }
+  for (size_t I = 0; I < TheModel->callersOutputs().size(); ++I) {
     OnHost |= !isLocal(*Outputs[I].Tensor);
     if (Outputs[I].Staged)
       if (Status S =
               TheDevice->copy(Outputs[I].Tensor->data, OutputAddresses[I],
-                              Plan.Outputs[I].Bytes, Stream);
+                              Current->Plan->Outputs[I].Bytes, Stream);
           !S)
         return S;
   }
@@ -220,10 +254,7 @@ Status Session::run(Tensors GivenInputs, Tensors GivenOutputs, void *Stream) {
     return S;
   if (Status S = bindInputs(GivenInputs, Stream); !S)
     return S;
-  if (Status S = match(TheModel->outputs(), GivenOutputs, Outputs, "output");
-      !S)
-    return S;
-  if (Status S = checkOutputs(); !S)
+  if (Status S = bindOutputs(GivenOutputs); !S)
     return S;
   return execute(Stream, nullptr);
 }
@@ -233,10 +264,7 @@ Status Session::profile(Tensors GivenInputs, Tensors GivenOutputs,
   NvtxRange Range(Options.Device.Ranges, "profile");
   if (Status S = bindInputs(GivenInputs, nullptr); !S)
     return S;
-  if (Status S = match(TheModel->outputs(), GivenOutputs, Outputs, "output");
-      !S)
-    return S;
-  if (Status S = checkOutputs(); !S)
+  if (Status S = bindOutputs(GivenOutputs); !S)
     return S;
   if (Status S = execute(nullptr, &Out); !S)
     return S;
@@ -256,30 +284,18 @@ Result<std::shared_ptr<OutputSet>> Session::runOwned(Tensors GivenInputs,
     OnHost |= !isLocal(*G.Tensor);
   const auto &From = OnHost ? TheDevice->hostMemory() : TheDevice->memory();
   auto Set = std::make_shared<OutputSet>();
-  Set->All.resize(Outputs.size());
-  for (size_t I = 0; I < Outputs.size(); ++I) {
-    const PortInfo &P = TheModel->outputs()[I];
-    const Binding::PortShape &Shape = Current->Plan->Outputs[I];
-    OutputSet::One &One = Set->All[I];
-    auto Made =
-        Block::make(From, Shape.Bytes, std::max<uint64_t>(Shape.Alignment, 64));
-    if (!Made)
-      return Made.takeError();
-    One.Data = std::move(*Made);
-    One.Name = P.Name;
-    One.Dims = Shape.Dims;
-    One.Tensor = {One.Name.c_str(),
-                  {One.Data.data(), One.Dims.data(), int32_t(One.Dims.size()),
-                   int32_t(P.Type), From->device()}};
-    Set->Tensors.push_back(One.Tensor);
-    Outputs[I].Tensor = &One.Tensor.tensor;
-  }
-  if (Status S = checkOutputs(); !S)
-    return S;
-  if (Status S = execute(Stream, nullptr); !S) {
+  Set->All.resize(TheModel->callersOutputs().size());
+  std::fill(Outputs.begin(), Outputs.end(), Given());
+  Owned = Set.get();
+  OwnedOnHost = OnHost;
+  Status Done = execute(Stream, nullptr);
+  Owned = nullptr;
+  if (!Done) {
     TheDevice->drain(); // nothing may write to what is freed now
-    return S;
+    return Done;
   }
+  for (const OutputSet::One &One : Set->All)
+    Set->Tensors.push_back(One.Tensor);
   return Set;
 }
 
@@ -303,22 +319,25 @@ Status Session::prepare(std::span<const kpc_dim> Dims) {
   }
   if (Status S = completeSymbols(); !S)
     return S;
-  if (Status S = checkSymbols(*TheModel, Symbols); !S)
+  if (Status S = checkSymbols(*TheModel, Symbols, Open); !S)
     return S;
   for (const kpc_dim &Dim : Dims)
     for (uint32_t I : TheModel->dims())
       if (std::strcmp(TheModel->symbolName(I), Dim.name) == 0)
         Prepared[I] = Dim.value;
+  AtStage = 0;
   return bind();
 }
 
 Result<std::span<const int64_t>> Session::outputDims(size_t Index) {
-  if (Index >= Outputs.size())
-    return failure(ErrorCode::OutOfRange, "the model has %zu outputs",
-                   Outputs.size());
+  size_t Count = TheModel->callersOutputs().size();
+  if (Index >= Count)
+    return failure(ErrorCode::OutOfRange, "the model has %zu outputs", Count);
   if (!Current)
     return failure(ErrorCode::Missing,
                    "no shape is bound: prepare or run first");
+  if (Current->Plan->Outputs[Index].Open)
+    return greatestDims(Index);
   return std::span<const int64_t>(Current->Plan->Outputs[Index].Dims);
 }
 

@@ -72,11 +72,12 @@ private:
   struct Given {
     const kpc_tensor *Tensor = nullptr;
     bool Staged = false;
+    bool Placed = false; ///< its address in this run is decided
   };
 
   explicit Session(std::shared_ptr<Model> M) : TheModel(std::move(M)) {}
 
-  Status match(const std::vector<PortInfo> &Ports, Tensors From,
+  Status match(std::span<const PortInfo> Ports, Tensors From,
                std::vector<Given> &Out, const char *What);
   Status checkTensor(const PortInfo &P, const kpc_tensor &T) const;
   Status unifySymbols();
@@ -89,9 +90,21 @@ private:
   Status completeSymbols();
   Status bindInputs(Tensors Inputs, void *Stream);
   Status bind();
+  Status bindOutputs(Tensors Outputs);
   Status ensureArena(uint64_t Bytes);
+  Stage stageAtHand() const;
+  Status placeOutputs();
+  Status allocateOutputs();
+  Status runStage(const Addresses &At, void *Stream, Profile *Timing);
+  Status readDecided(void *Stream);
+  Status decide(const DataSizeInfo &Size, int64_t Value);
+  Status nextStage(void *Stream);
+  Status makeDecided();
+  Result<std::span<const int64_t>> greatestDims(size_t Index);
   void makeRoom();
   Status checkOutputs() const;
+  Status checkRoom(const PortInfo &P, const kpc_tensor &T,
+                   const Binding::PortShape &Shape) const;
   Status checkOverlap() const;
   Status stage(std::vector<Given> &Ports,
                const std::vector<Binding::PortShape> &Shapes,
@@ -122,6 +135,16 @@ private:
   std::vector<uint64_t> ValueBytes; ///< the same as they are in memory
   std::vector<std::optional<int64_t>> Prepared; ///< symbols given to prepare
   std::vector<void *> InputAddresses, OutputAddresses;
+
+  // Sizes that data decides.
+  std::vector<uint32_t> Borders; ///< the steps that begin a stage but the first
+  uint32_t AtStage = 0;
+  std::vector<uint8_t> Open; ///< for each symbol: to be decided in the run
+  Block Decided;             ///< what the stages count, on the device
+  std::vector<kpc_tensor> DecidedTensors;
+  std::vector<int64_t> Greatest; ///< dims of the output asked for last
+  OutputSet *Owned = nullptr;    ///< allocated as the sizes become known
+  bool OwnedOnHost = false;
 };
 
 } // namespace kpc::rt

@@ -32,7 +32,7 @@ static std::string dimsText(const kpc_tensor &T) {
 
 // Fills `Out` in the order of the ports. Callers mostly keep that order, so the
 // search begins at the same position.
-Status Session::match(const std::vector<PortInfo> &Ports, Tensors From,
+Status Session::match(std::span<const PortInfo> Ports, Tensors From,
                       std::vector<Given> &Out, const char *What) {
   std::fill(Out.begin(), Out.end(), Given());
   for (size_t I = 0; I < From.size(); ++I) {
@@ -172,6 +172,7 @@ void Session::startSymbols() {
   for (size_t I = 0; I < Symbols.size(); ++I) {
     std::optional<int64_t> Fact = TheDevice->fact(TheModel->symbol(I).source());
     Known[I] = Fact.has_value();
+    Open[I] = TheModel->symbol(I).source() == format::SymbolSource::Data;
     Symbols[I] = Fact.value_or(0);
   }
 }
@@ -206,6 +207,10 @@ Status Session::completeSymbols() {
   for (uint32_t I = 0; I < Symbols.size(); ++I) {
     if (Known[I])
       continue;
+    if (Open[I]) {
+      Symbols[I] = 0;
+      continue;
+    }
     const format::Symbol *S = TheModel->table().symbols()->Get(I);
     // A fact of another kind of device: no plan for this one names it.
     if (S->min() == S->max() || S->source() != format::SymbolSource::Dim)
@@ -221,16 +226,48 @@ Status Session::completeSymbols() {
   return success();
 }
 
+// Whether a tensor for an output whose size data decides has room for it; it
+// may have more.
+Status Session::checkRoom(const PortInfo &P, const kpc_tensor &T,
+                          const Binding::PortShape &Shape) const {
+  uint64_t Elements = 1, Bits = 0;
+  for (int32_t Axis = 0; Axis < T.rank; ++Axis)
+    if (__builtin_mul_overflow(Elements, uint64_t(T.dims[Axis]), &Elements))
+      Elements = UINT64_MAX;
+  if (__builtin_mul_overflow(Elements, uint64_t(bitWidth(P.Type)), &Bits) ||
+      Bits / 8 >= Shape.Bytes)
+    return success();
+  std::string Needed;
+  for (int64_t Dim : Shape.Dims)
+    Needed += (Needed.empty() ? "" : ", ") + std::to_string(Dim);
+  Error E = failure(ErrorCode::TooSmall,
+                    "'%s' has dims %s, but the data decides [%s]", P.Name,
+                    dimsText(T).c_str(), Needed.c_str());
+  E.Hint = "give a tensor of the dims that kpc_session_output_dims tells after "
+           "kpc_session_prepare, or let kpc_session_run_owned make it";
+  return E;
+}
+
 Status Session::checkOutputs() const {
-  for (size_t I = 0; I < Outputs.size(); ++I) {
+  for (size_t I = 0; I < TheModel->callersOutputs().size(); ++I) {
     const PortInfo &P = TheModel->outputs()[I];
+    const Binding::PortShape &Shape = Current->Plan->Outputs[I];
+    if (!Outputs[I].Tensor) // the library makes it when its size is known
+      continue;
     const kpc_tensor &T = *Outputs[I].Tensor;
     if (Status S = checkTensor(P, T); !S)
       return S;
-    const std::vector<int64_t> &Dims = Current->Plan->Outputs[I].Dims;
-    for (int32_t Axis = 0; Axis < T.rank; ++Axis)
-      if (T.dims[Axis] != Dims[size_t(Axis)])
-        return contradiction(P, T, Axis, Dims[size_t(Axis)]);
+    if (Shape.Open)
+      continue;
+    bool OfData = false;
+    for (int32_t Axis = 0; Axis < T.rank; ++Axis) {
+      OfData |= P.OfData[size_t(Axis)] != 0;
+      if (!P.OfData[size_t(Axis)] && T.dims[Axis] != Shape.Dims[size_t(Axis)])
+        return contradiction(P, T, Axis, Shape.Dims[size_t(Axis)]);
+    }
+    if (OfData)
+      if (Status S = checkRoom(P, T, Shape); !S)
+        return S;
   }
   return checkOverlap();
 }
@@ -243,7 +280,9 @@ static bool overlap(const void *A, uint64_t SizeA, const void *B,
 
 Status Session::checkOverlap() const {
   const Binding &Plan = *Current->Plan;
-  for (size_t I = 0; I < Outputs.size(); ++I) {
+  for (size_t I = 0; I < TheModel->callersOutputs().size(); ++I) {
+    if (!Outputs[I].Tensor)
+      continue;
     const void *Data = Outputs[I].Tensor->data;
     uint64_t Bytes = Plan.Outputs[I].Bytes;
     const PortInfo &P = TheModel->outputs()[I];
@@ -256,7 +295,8 @@ Status Session::checkOverlap() const {
                        TheModel->inputs()[J].Name);
     }
     for (size_t J = 0; J < I; ++J)
-      if (overlap(Data, Bytes, Outputs[J].Tensor->data, Plan.Outputs[J].Bytes))
+      if (Outputs[J].Tensor &&
+          overlap(Data, Bytes, Outputs[J].Tensor->data, Plan.Outputs[J].Bytes))
         return failure(ErrorCode::InvalidArgument,
                        "output '%s' overlaps output '%s'", P.Name,
                        TheModel->outputs()[J].Name);

@@ -140,6 +140,7 @@ class Port:
     name: str
     kind: str
     element: int  # DataType of a tensor
+    has_shape: bool = True  # of a sequence's elements
 
 
 @dataclasses.dataclass
@@ -164,7 +165,8 @@ def value_info(data):
     declared = fields(f[2][0]) if 2 in f else {}
     kinds = [KINDS[number] for number in declared if number in KINDS]
     element = fields(declared[1][0]).get(1, [0])[0] if 1 in declared else 0
-    return Port(text(f.get(1, [])), kinds[0] if kinds else "tensor", element)
+    elements = fields(fields(fields(declared[4][0])[1][0]).get(1, [b""])[0]) if 4 in declared else {2: []}
+    return Port(text(f.get(1, [])), kinds[0] if kinds else "tensor", element, 2 in elements)
 
 
 def read_model(path):
@@ -186,6 +188,15 @@ def read_value(path, port):
     if port.element == BFLOAT16 and value.data_type == 4:  # older data has the bits as uint16
         value.data_type = BFLOAT16
     return value
+
+
+def tensors_of(name, value):
+    """The tensors that kpc has in the place of a value, by name: one for each element of a sequence."""
+    if value.kind == "optional":
+        return tensors_of(name, value.items[0]) if value.items else []
+    if value.kind == "sequence":
+        return [pair for i, item in enumerate(value.items) for pair in tensors_of(f"{name}[{i}]", item)]
+    return [(name, value)]
 
 
 def bfloat16_to_float(bits):

@@ -102,10 +102,11 @@ class Runner:
     def judge(self, name, folder, work):
         model = onnx_files.read_model(folder / "model.onnx")
         artifact = work / "model.kpc"
+        options = compile_options(model, folder)
         compiled = self.call("compile", folder / "model.onnx", "--arch", self.arch, "--precision", "fp32", "-o", artifact,
-                             "--cache-dir", self.cache, "--quiet")
+                             "--cache-dir", self.cache, "--quiet", *options)
         if self.with_check:
-            problem = self.check_disagrees(folder, compiled)
+            problem = self.check_disagrees(folder, compiled, options)
             if problem:
                 return Outcome("wrong", problem)
         if compiled.code != 0:
@@ -118,9 +119,9 @@ class Runner:
                 return outcome
         return Outcome("right")
 
-    def check_disagrees(self, folder, compiled):
+    def check_disagrees(self, folder, compiled, options):
         """`kpc check` must say beforehand what `kpc compile` then does."""
-        checked = self.call("check", folder / "model.onnx", "--arch", self.arch, "--json")
+        checked = self.call("check", folder / "model.onnx", "--arch", self.arch, "--json", *options)
         if checked.code is None or checked.code not in (0, 1):
             return f"kpc check: exit code {checked.code}: {checked.output.strip()[-300:]}"
         if compiled.code in (0, 1) and checked.code != compiled.code:
@@ -135,10 +136,11 @@ class Runner:
         given = [(port, data / f"input_{index}.pb") for index, port in enumerate(model.inputs)]
         given = [(port, path) for port, path in given if path.exists()]
         out.mkdir()
-        if self.sessions:
+        apart = any(port.kind != "tensor" for port, _ in given)
+        if self.sessions and not apart:
             ran = Finished(*self.sessions.run(artifact, {port.name: (str(path), port.kind, port.element) for port, path in given}, out))
         else:
-            inputs = [word for port, path in given for word in ("--input", f"{port.name}={path}")]
+            inputs = [word for port, path in given for word in input_words(port, path, out)]
             ran = self.call("run", artifact, "--output-dir", out, "--device", self.device, *inputs)
         if self.rules.of(name).refused:
             return Outcome("refused", ran.output) if ran.code == 1 and "input '" in ran.output else failed("run", ran)
@@ -148,13 +150,49 @@ class Runner:
             path = data / f"output_{index}.pb"
             if not path.exists():
                 continue
-            stored = out / (port.name.replace("/", "_") + ".npy")
-            if not stored.exists():
-                return Outcome("wrong", f"'{port.name}' was not written")
-            problem = compare_values.mismatch(np.load(stored), onnx_files.read_value(path, port), self.rules.of(name))
-            if problem:
-                return Outcome("wrong", f"'{port.name}': {problem}")
+            expected = onnx_files.tensors_of(port.name, onnx_files.read_value(path, port))
+            for tensor_name, value in expected:
+                stored = out / (tensor_name.replace("/", "_") + ".npy")
+                if not stored.exists():
+                    return Outcome("wrong", f"'{tensor_name}' was not written")
+                problem = compare_values.mismatch(np.load(stored), value, self.rules.of(name))
+                if problem:
+                    return Outcome("wrong", f"'{tensor_name}': {problem}")
+            if port.kind == "sequence" and (out / f"{port.name}[{len(expected)}].npy").exists():
+                return Outcome("wrong", f"'{port.name}' has more than {len(expected)} elements")
         return Outcome("right")
+
+
+def compile_options(model, folder):
+    """How long sequences are and what optional inputs lack, as the test's data has it."""
+    words = []
+    for index, port in enumerate(model.inputs):
+        path = folder / "test_data_set_0" / f"input_{index}.pb"
+        if port.kind == "tensor" or not path.exists():
+            continue
+        value = onnx_files.read_value(path, port)
+        if value.kind == "optional" and not value.items:
+            words += ["--value", f"{port.name}=none"]
+            continue
+        if value.kind == "optional":
+            value = value.items[0]
+        if value.kind == "sequence":
+            words += ["--dim", f"{port.name}={len(value.items)}"]
+            for i, item in enumerate(value.items if not port.has_shape else []):
+                words += ["--dim", f"{port.name}[{i}]={','.join(map(str, item.array.shape))}"]
+    return words
+
+
+def input_words(port, path, out):
+    """Tensors as they are in the test's data; the elements of a sequence as files of their own."""
+    if port.kind == "tensor":
+        return ["--input", f"{port.name}={path}"]
+    words = []
+    for number, (name, value) in enumerate(onnx_files.tensors_of(port.name, onnx_files.read_value(path, port))):
+        file = out.parent / f"{path.stem}.{number}.npy"
+        np.save(file, value.array)
+        words += ["--input", f"{name}={file}"]
+    return words
 
 
 def diagnosed(finished, model):

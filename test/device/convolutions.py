@@ -86,7 +86,15 @@ def depthwise():
                 yield Case((size, size), channels, channels, (taps, taps), step, groups=channels, batch=batch, type=kind)
 
 
-DEPTHWISE = list(depthwise())
+# ConvNeXt's: image, channels.
+WIDE_WINDOWS = [(56, 96), (28, 192), (14, 384), (7, 768)]
+# RegNet's and ResNeXt's: image, channels, groups, step.
+GROUPS = [(112, 224, 4, 2), (56, 224, 4, 1), (28, 448, 8, 1), (14, 896, 16, 1), (28, 104, 13, 1), (28, 144, 9, 1), (28, 120, 5, 1),
+          (56, 128, 32, 1), (28, 256, 32, 1), (14, 512, 32, 1), (7, 1024, 32, 1)]
+DEPTHWISE = [*depthwise(), *(Case((size, size), channels, channels, (7, 7), groups=channels, batch=batch, act="")
+                             for batch in (32, 1) for size, channels in WIDE_WINDOWS)]
+GROUPED = [Case((size, size), channels, channels, stride=step, groups=groups, batch=batch)
+           for batch in (32, 1) for size, channels, groups, step in GROUPS]
 SMALL = [Case((8, 8), 64, 64, batch=1), Case((7, 9), 72, 40, residual=True, batch=3), Case((9, 11), 24, 136, stride=2, residual=True, batch=2),
          Case((13, 10), 16, 64, (3, 5), dilation=2, residual=True, batch=2), Case((10, 10), 128, 64, stride=2, pad=(0, 0, 1, 1), batch=2),
          Case((9, 7), 64, 72, (1, 1), stride=2, batch=3), Case((50,), 64, 64, (5,), batch=2), Case((5, 6, 7), 32, 64, (3, 3, 3), batch=2),
@@ -95,7 +103,12 @@ SMALL = [Case((8, 8), 64, 64, batch=1), Case((7, 9), 72, 40, residual=True, batc
          Case((9, 9), 40, 40, groups=40, batch=2), Case((10, 7), 72, 72, (5, 5), stride=2, groups=72, batch=3),
          Case((11, 5), 24, 24, (5, 3), groups=24, batch=2, type="bf16", residual=True, act="HardSwish"),
          Case((9, 8), 12, 12, dilation=2, groups=12, batch=2, type="fp32"), Case((6, 7), 7, 7, groups=7, batch=2),
-         Case((13, 9), 36, 36, stride=2, pad=(0, 0, 1, 1), groups=36, batch=2)]
+         Case((13, 9), 36, 36, stride=2, pad=(0, 0, 1, 1), groups=36, batch=2),
+         Case((9, 7), 128, 128, groups=32, batch=2), Case((11, 6), 112, 112, stride=2, groups=2, batch=3, residual=True),
+         Case((7, 7), 96, 48, groups=4, batch=2, act="HardSwish"), Case((8, 9), 60, 120, (5, 3), groups=5, batch=2),
+         Case((6, 5), 18, 54, dilation=2, groups=6, batch=3), Case((31,), 64, 32, (5,), groups=8, batch=2),
+         Case((4, 5, 6), 32, 32, (3, 3, 3), groups=2, batch=1, type="bf16"), Case((10, 10), 64, 192, (1, 1), groups=4, batch=2),
+         Case((9, 9), 24, 48, groups=24, batch=2)]
 
 
 def model(case):
@@ -144,7 +157,7 @@ def filter_values(case):
 
 
 def cases():
-    for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("small", SMALL)):
+    for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("grouped", GROUPED), ("small", SMALL)):
         for case in shapes:
             yield {"name": case.name, "purpose": purpose, **dataclasses.asdict(case), "out_size": case.out_size,
                    "dims": [f"batch=1..256:opt={case.batch}"], "model": functools.partial(model, case)}

@@ -115,6 +115,10 @@ class Session:
             _fields_ = [("name", ctypes.c_char_p), ("value", ctypes.c_int64)]
         values = (Dim * len(dims))(*((name.encode(), value) for name, value in dims.items()))
         self.check(lambda error: self.lib.kpc_session_prepare(self.session, values, len(values), error))
+        return self.shapes_now()
+
+    def shapes_now(self):
+        """The shapes of all outputs: the greatest that can be, or behind a run what its data decided."""
         pointer, rank, shapes = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_int32(), []
         for index in range(self.lib.kpc_model_output_count(self.model)):
             self.check(lambda error: self.lib.kpc_session_output_dims(self.session, index, ctypes.byref(pointer),

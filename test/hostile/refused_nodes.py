@@ -160,8 +160,6 @@ FILES = {name: lambda arguments=arguments, options=options: refused(*arguments, 
     "max-unpool-shape": (("MaxUnpool", [1, 1, 2, 2], ([1, 1, 2, 2], INT64)), dict(weights=[numbers("shape", [1, 1])], kernel_shape=[2, 2])),
     # What must be known when compiling.
     "range-unknown": (("Range", ([], FLOAT16), ([], FLOAT16), ([], FLOAT16)), {}),
-    "nonzero-unknown": (("NonZero", [4]), {}),
-    "compress-unknown": (("Compress", [4], ([4], BOOL)), {}),
     "reduce-axes-unknown": (("ReduceSum", [4, 5], ([1], INT64)), {}),
     "conv-weights-dynamic": (("Conv", [1, 3, 8, 8], [2, 3, "k", "k"]), {}),
     "reverse-sequence-axes": (("ReverseSequence", [3, 4], ([3], INT64)), dict(time_axis=0, batch_axis=2)),

@@ -26,6 +26,7 @@
 #include "compiler/target/Target.h"
 #include "compiler/workers/WorkerPool.h"
 #include "dialects/RegisterDialects.h"
+#include "dialects/kernel/Kernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
@@ -84,7 +85,8 @@ std::optional<Numbers> readNumbers(llvm::ArrayRef<std::string> Texts) {
     if (!Name.consume_front("arg") || Name.getAsInteger(10, Argument) ||
         Value.getAsInteger(10, Number) || Number < 0) {
       fail("'" + Text + "' is not argN=NUMBER",
-           "arguments are counted from 0, as kpc.grid names them");
+           "arguments are counted from 0, as the grid of kernel.launch names "
+           "them");
       return std::nullopt;
     }
     Read[Argument] = Number;
@@ -103,7 +105,6 @@ public:
   OwningOpRef<ModuleOp> plan();
 
 private:
-  bool holds(llvm::StringRef List, unsigned Argument) const;
   int64_t bytesOf(const artifact::TensorMap &Map) const;
 
   gpu::GPUFuncOp Kernel;
@@ -118,13 +119,13 @@ bool Bench::bindSizes() {
   for (unsigned I = 0; I < Kernel.getNumArguments(); ++I) {
     if (!Kernel.getArgument(I).getType().isIndex())
       continue;
-    auto Optimum = Kernel.getArgAttrOfType<IntegerAttr>(I, "kpc.optimum");
+    std::optional<int64_t> Optimum = kernel::argumentFacts(Kernel, I).Optimum;
     auto It = Given->find(I);
     if (It == Given->end() && !Optimum)
       return fail("nothing is said of arg" + llvm::Twine(I) + ", a size",
                   "give --shape argN=SIZE") == 0;
     Sizes["arg" + std::to_string(I)] =
-        It == Given->end() ? Optimum.getInt() : It->second;
+        It == Given->end() ? *Optimum : It->second;
     if (It != Given->end())
       Given->erase(It);
   }
@@ -178,15 +179,8 @@ bool Bench::bindBuffers() {
   return true;
 }
 
-bool Bench::holds(llvm::StringRef List, unsigned Argument) const {
-  auto Numbers = Kernel->getAttrOfType<ArrayAttr>(List);
-  return Numbers && llvm::any_of(Numbers, [&](Attribute A) {
-           auto N = dyn_cast<IntegerAttr>(A);
-           return N && N.getInt() == Argument;
-         });
-}
-
 OwningOpRef<ModuleOp> Bench::plan() {
+  kernel::BuffersAttr Buffers = kernel::buffersOf(Kernel);
   OpBuilder B(Kernel.getContext());
   Location Loc = Kernel.getLoc();
   OwningOpRef<ModuleOp> Module = ModuleOp::create(Loc);
@@ -211,10 +205,12 @@ OwningOpRef<ModuleOp> Bench::plan() {
       Arguments.push_back(Ty);
       auto Tensor = graph::SymbolicTensorType::get(
           B.getContext(), {shape::Expr(Counts.at(I))}, Buffer.getElementType());
-      if (holds("kpc.writes", I))
+      if (Buffers && Buffers.isWritten(I))
         Writes.push_back(plan::OutputOp::create(B, Loc, Tensor, Name,
                                                 /*takes=*/IntegerAttr(),
-                                                /*as=*/TypeAttr()));
+                                                /*as=*/TypeAttr(),
+                                                /*decides=*/graph::DimsAttr(),
+                                                /*at_most=*/graph::DimsAttr()));
       else
         Reads.push_back(plan::InputOp::create(B, Loc, Tensor, Name,
                                               /*as=*/TypeAttr()));
@@ -222,14 +218,16 @@ OwningOpRef<ModuleOp> Bench::plan() {
     plan::LaunchOp::create(B, Loc, Kernel.getName(), Reads, Writes,
                            graph::DimsAttr::get(B.getContext(), Values),
                            B.getStringAttr(Kernel.getName()), ArrayAttr(),
-                           graph::DimsAttr(), /*root=*/StringAttr());
+                           graph::DimsAttr(), /*root=*/StringAttr(),
+                           /*kind=*/StringAttr(), /*title=*/StringAttr(),
+                           /*scope=*/StringAttr());
   }
   auto Declared = func::FuncOp::create(B, Loc, Kernel.getName(),
                                        B.getFunctionType(Arguments, {}));
   Declared.setPrivate();
-  for (llvm::StringRef Name : {"kpc.reads", "kpc.writes"})
-    if (Attribute Value = Kernel->getAttr(Name))
-      Declared->setAttr(Name, Value);
+  if (Buffers)
+    Declared->setAttr(kernel::KernelDialect::BuffersAttrHelper::getNameStr(),
+                      Buffers);
   return Module;
 }
 

@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/ArtifactTable.h"
+#include "tools/kpc/ArtifactExpr.h"
+#include "tools/kpc/StepWaits.h"
 
 #include "compiler/Remarks.h"
 #include "compiler/TakenDims.h"
@@ -28,97 +30,6 @@ static std::string textOf(const flatbuffers::String *S) {
 
 template <class T> static size_t sizeOf(const T *List) {
   return List ? List->size() : 0;
-}
-
-/// A postfix program of the artifact; none where it leaves the numbers.
-static std::optional<int64_t> evaluate(const format::Expr &E,
-                                       const std::vector<int64_t> &Symbols) {
-  std::vector<int64_t> Stack;
-  const auto &Words = *E.words();
-  for (size_t I = 0; I < Words.size(); ++I) {
-    auto Operation = static_cast<format::Op>(Words[I]);
-    if (Operation == format::Op::Constant) {
-      Stack.push_back(Words[++I]);
-      continue;
-    }
-    if (Operation == format::Op::Symbol) {
-      Stack.push_back(Symbols[Words[++I]]);
-      continue;
-    }
-    int64_t B = Stack.back();
-    Stack.pop_back();
-    int64_t &A = Stack.back();
-    bool Overflow = false;
-    switch (Operation) {
-    case format::Op::Add:
-      Overflow = __builtin_add_overflow(A, B, &A);
-      break;
-    case format::Op::Mul:
-      Overflow = __builtin_mul_overflow(A, B, &A);
-      break;
-    case format::Op::FloorDiv:
-    case format::Op::Mod: {
-      if (B <= 0)
-        return std::nullopt;
-      int64_t Rest = A % B < 0 ? A % B + B : A % B;
-      A = Operation == format::Op::Mod ? Rest : (A - Rest) / B;
-      break;
-    }
-    case format::Op::Min:
-      A = std::min(A, B);
-      break;
-    default:
-      A = std::max(A, B);
-      break;
-    }
-    if (Overflow)
-      return std::nullopt;
-  }
-  return Stack.empty() ? std::nullopt : std::optional(Stack.back());
-}
-
-/// The program as text: "batch*64".
-static std::string exprText(const format::Model &M, const format::Expr &E) {
-  using shape::Expr;
-  std::vector<Expr> Stack;
-  const auto &Words = *E.words();
-  for (size_t I = 0; I < Words.size(); ++I) {
-    auto Operation = static_cast<format::Op>(Words[I]);
-    if (Operation == format::Op::Constant) {
-      Stack.emplace_back(Words[++I]);
-      continue;
-    }
-    if (Operation == format::Op::Symbol) {
-      const format::Symbol *S =
-          M.symbols()->Get(static_cast<uint32_t>(Words[++I]));
-      Stack.push_back(Expr::symbol(S->name()->string_view()));
-      continue;
-    }
-    Expr B = Stack.back();
-    Stack.pop_back();
-    Expr &A = Stack.back();
-    switch (Operation) {
-    case format::Op::Add:
-      A = A + B;
-      break;
-    case format::Op::Mul:
-      A = A * B;
-      break;
-    case format::Op::FloorDiv:
-      A = A.floorDiv(B);
-      break;
-    case format::Op::Mod:
-      A = A.mod(B);
-      break;
-    case format::Op::Min:
-      A = Expr::min(A, B);
-      break;
-    default:
-      A = Expr::max(A, B);
-      break;
-    }
-  }
-  return Stack.empty() ? std::string() : Stack.back().str();
 }
 
 /// Bytes that a launch reads and writes; none where a size cannot be computed.
@@ -192,6 +103,9 @@ static LaunchFacts launchFacts(const format::Model &M, const format::Target &T,
     Out.Name = Kernels[Out.Kernel].Name;
   if (Out.Nodes.empty())
     Out.Nodes = Kernels[Out.Kernel].Nodes;
+  Out.Kind = textOf(L.kind());
+  Out.Title = textOf(L.title());
+  Out.Scope = textOf(L.scope());
   if (L.flops() != format::None) {
     const format::Expr &Flops = *M.exprs()->Get(L.flops());
     Out.FlopsText = exprText(M, Flops);
@@ -301,6 +215,7 @@ static KernelFacts kernelFacts(const format::Kernel &K) {
   Out.Precision = textOf(K.precision());
   Out.Registers = K.registers();
   Out.SpillBytes = K.spill_bytes();
+  Out.Expected = textOf(K.expected());
   if (K.source_nodes())
     for (const flatbuffers::String *Node : *K.source_nodes())
       Out.Nodes.push_back(textOf(Node));
@@ -387,7 +302,9 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
   if (T.steps())
     for (const format::Step *S : *T.steps()) {
       std::optional<int64_t> Runs = runsOf(Out, Step++);
+      Out.LaunchOfStep.emplace_back();
       if (const format::Launch *L = S->action_as_Launch()) {
+        Out.LaunchOfStep.back() = Out.Launches.size();
         addPlaces(M, T, *L, Symbols, Placed, Out.Kernels);
         Out.Launches.push_back(launchFacts(M, T, *L, Out.Kernels, Symbols));
         ++Out.Kernels[Out.Launches.back().Kernel].Launches;
@@ -406,6 +323,7 @@ static TargetFacts targetFacts(const format::Model &M, const format::Target &T,
         Out.PtxBytes += Code->ptx()->length();
     }
   addMemory(M, T, Symbols, Out);
+  Out.Waits = stepWaits(M, T, Symbols);
   return Out;
 }
 

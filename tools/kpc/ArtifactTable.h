@@ -33,6 +33,9 @@ struct TensorMapFacts {
 
 struct KernelFacts {
   std::string Symbol, Name, Family, Precision;
+  /// What its schedule's cost model expected, in words that begin with
+  /// microseconds; empty: it has none.
+  std::string Expected;
   std::vector<std::string> Nodes;
   std::vector<TensorMapFacts> TensorMaps;
   int Registers = -1, SpillBytes = -1; ///< -1: not known
@@ -47,6 +50,8 @@ struct LaunchFacts {
   size_t Kernel = 0; ///< for the dims asked about
   std::string Name;  ///< for people
   std::vector<std::string> Nodes;
+  /// What it computes, for people; see artifact.fbs. Empty in older artifacts.
+  std::string Kind, Title, Scope;
   /// Floating-point operations, as an expression over the dims; empty: not
   /// known.
   std::string FlopsText;
@@ -80,6 +85,9 @@ struct TargetFacts {
   std::vector<KernelFacts> Kernels;
   std::vector<LaunchFacts> Launches;
   std::vector<ControlFacts> Controls;
+  /// Of each step: its launch, if it is one, and the steps that it waits for.
+  std::vector<std::optional<size_t>> LaunchOfStep;
+  std::vector<std::vector<size_t>> Waits;
   /// For the dims asked about: the largest sum of intermediate values that
   /// live at once, and what they take without any reuse. None where a size
   /// cannot be computed.

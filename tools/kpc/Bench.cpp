@@ -230,6 +230,8 @@ static bool addProfile(Stream &First, const target::Target *T, BenchResult &R) {
       Times[J].push_back(Step.Facts.duration_us);
       R.Steps[J].Name = Step.Name;
       R.Steps[J].Nodes = Step.Nodes;
+      R.Steps[J].Step = static_cast<size_t>(Step.Facts.step);
+      R.Steps[J].StartMicroseconds = Step.Facts.start_us;
       R.Steps[J].IsLaunch = !Step.Symbol.empty();
       R.Steps[J].Bytes = Step.Facts.bytes_read + Step.Facts.bytes_written;
       R.Steps[J].Flops = Step.Facts.flops;

@@ -29,8 +29,10 @@ struct BenchOptions {
 /// One step of the plan, the median of several profiles.
 struct StepTime {
   std::string Name, Nodes;
+  size_t Step = 0;       ///< in the plan
   bool IsLaunch = false; ///< of a kernel; else a copy or a fill
   double Microseconds = 0;
+  double StartMicroseconds = 0; ///< in one run, step by step
   int64_t Bytes = 0, Flops = -1;
   /// What the chip could do it in at its peak rates; none where they are not
   /// known.

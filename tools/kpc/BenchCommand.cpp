@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/Bench.h"
-#include "tools/kpc/BenchPage.h"
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Files.h"
 #include "tools/kpc/ModelFile.h"
+#include "tools/kpc/report/Report.h"
 
 #include <charconv>
 
@@ -73,25 +73,12 @@ static bool checkOutput(const BenchArguments &Arguments, const char *Option,
   return FileSet(Diags).add(Path, "");
 }
 
-/// What the page says of one artifact besides its times.
-static std::optional<PageSide> pageSide(const BenchOptions &Options,
-                                        BenchResult R, Diagnostics &Diags) {
-  std::optional<ArtifactFacts> Facts =
-      readFacts(Options.Artifact, R.Dims, Diags);
-  if (!Facts)
-    return std::nullopt;
-  PageSide Out{Options, std::move(R), {}, std::move(Facts->Remarks)};
-  for (TargetFacts &T : Facts->Targets)
-    if (T.Name == Out.Result.Target)
-      Out.Facts = std::move(T);
-  return Out;
-}
-
 /// Measures the artifact that stands beside, and writes the page.
 static bool writePage(const BenchArguments &Arguments, const BenchResult &R,
                       Diagnostics &Diags) {
-  std::vector<PageSide> Sides;
-  std::optional<PageSide> First = pageSide(Arguments.Options, R, Diags);
+  std::vector<ReportSide> Sides;
+  std::optional<ReportSide> First =
+      reportSide(Arguments.Options.Artifact, R, Diags);
   if (!First)
     return false;
   Sides.push_back(std::move(*First));
@@ -104,13 +91,19 @@ static bool writePage(const BenchArguments &Arguments, const BenchResult &R,
     std::optional<BenchResult> Found = measure(*M, Other, Diags);
     if (!Found)
       return false;
-    std::optional<PageSide> Second = pageSide(Other, std::move(*Found), Diags);
+    std::optional<ReportSide> Second =
+        reportSide(Other.Artifact, std::move(*Found), Diags);
     if (!Second)
       return false;
     Sides.push_back(std::move(*Second));
   }
+  if (R.Device == "host") {
+    Peaks Host = measureHostPeaks(Arguments.Options.Choice.Threads);
+    for (ReportSide &S : Sides)
+      S.Best = Host;
+  }
   FileSet Files(Diags);
-  return Files.add(Arguments.Report, benchPage(Sides)) && Files.keep();
+  return Files.add(Arguments.Report, reportPage(Sides)) && Files.keep();
 }
 
 /// The host's tensors are where they are computed on anyway.

@@ -7,12 +7,17 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/Zip.h"
 #include "tools/kpc/ArtifactTable.h"
+#include "tools/kpc/Command.h"
 #include "tools/kpc/Fault.h"
+#include "tools/kpc/Files.h"
 #include "tools/kpc/Inputs.h"
 #include "tools/kpc/InspectModel.h"
 #include "tools/kpc/Json.h"
+#include "tools/kpc/ModelFile.h"
 #include "tools/kpc/Runtime.h"
 #include "tools/kpc/TextTable.h"
+#include "tools/kpc/report/LaunchName.h"
+#include "tools/kpc/report/Report.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -23,6 +28,7 @@ namespace {
 struct InspectArguments {
   std::string Artifact;
   std::map<std::string, int64_t> Dims;
+  std::string Report, Times, Target;
   bool Json = false, Kernels = true, VerifyWeights = false, Remarks = false;
   bool Quiet = false, Weights = false;
 };
@@ -277,7 +283,8 @@ static Json tensorMapJson(const TensorMapFacts &Map) {
   return J;
 }
 
-static Json targetJson(const kpc_target &Target, const TargetFacts &T) {
+static Json targetJson(const kpc_target &Target, const TargetFacts &T,
+                       const shape::Bindings &Dims) {
   Json J;
   J["name"] = T.Name;
   J["runs_on"] = Target.runs_on;
@@ -315,6 +322,11 @@ static Json targetJson(const kpc_target &Target, const TargetFacts &T) {
     Json Launch = {{"kernel", T.Kernels[L.Kernel].Symbol},
                    {"name", L.Name},
                    {"nodes", L.Nodes}};
+    if (!L.Title.empty()) {
+      Launch["kind"] = L.Kind;
+      Launch["title"] = titleAt(L.Title, Dims);
+      Launch["module"] = L.Scope;
+    }
     if (!L.FlopsText.empty())
       Launch["flops_for"] = L.FlopsText;
     if (L.Flops)
@@ -402,10 +414,57 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
   Out["targets"] = Json::array();
   std::vector<kpc_target> Targets = M.targets();
   for (size_t I = 0; I < Targets.size(); ++I)
-    Out["targets"].push_back(targetJson(Targets[I], Facts.Targets[I]));
+    Out["targets"].push_back(targetJson(Targets[I], Facts.Targets[I], Dims));
   Out["remarks"] = {{"made", Facts.Remarks.Made},
                     {"refused", Facts.Remarks.Refused}};
   printJsonText(Out);
+}
+
+/// The target that a report is of: the one asked for, that of the times, or the
+/// first GPU's. What the times lack is said where they are read.
+static const TargetFacts *reportTarget(const InspectArguments &Arguments,
+                                       const ArtifactFacts &Facts,
+                                       Diagnostics &Diags) {
+  std::string Wanted = Arguments.Target;
+  if (Wanted.empty() && !Arguments.Times.empty())
+    Wanted = targetOfTimes(Arguments.Times);
+  for (const TargetFacts &T : Facts.Targets)
+    if (Wanted.empty() ? T.Gpu : T.Name == Wanted)
+      return &T;
+  if (Arguments.Target.empty() && !Facts.Targets.empty())
+    return &Facts.Targets.front(); // which says what it lacks
+  std::string Names;
+  for (const TargetFacts &T : Facts.Targets)
+    Names += (Names.empty() ? "" : ", ") + T.Name;
+  Diags.error(Code::UsageValue)
+      .message(fmt::format("--target: expected a target of the artifact, got "
+                           "'{}'",
+                           printable(Arguments.Target)))
+      .hint("it has: " + Names);
+  return nullptr;
+}
+
+static bool writeReport(const InspectArguments &Arguments,
+                        const ArtifactFacts &Facts, const shape::Bindings &Dims,
+                        Diagnostics &Diags) {
+  const TargetFacts *T = reportTarget(Arguments, Facts, Diags);
+  if (!T)
+    return false;
+  bool Recorded = !Arguments.Times.empty();
+  std::optional<BenchResult> R =
+      Recorded ? recordedTimes(Arguments.Times, *T, Dims, Diags)
+               : modelledTimes(*T, Dims, Diags);
+  if (!R)
+    return false;
+  std::optional<ReportSide> Side =
+      reportSide(Arguments.Artifact, std::move(*R), Diags);
+  if (!Side)
+    return false;
+  Side->Source = Recorded ? TimeSource::Recorded : TimeSource::Modelled;
+  Side->RecordedIn = Arguments.Times;
+  FileSet Files(Diags);
+  return Files.add(Arguments.Report, reportPage({std::move(*Side)})) &&
+         Files.keep();
 }
 
 static int inspectCommand(const InspectArguments &Arguments) {
@@ -413,6 +472,18 @@ static int inspectCommand(const InspectArguments &Arguments) {
   reproduceWith(Arguments.Artifact);
   crashForTesting(/*InWorker=*/false);
   Diagnostics Diags;
+  for (const std::string *Option : {&Arguments.Times, &Arguments.Target})
+    if (Arguments.Report.empty() && !Option->empty())
+      throw UsageError(Code::UsageMissing,
+                       Option == &Arguments.Times
+                           ? "--times is for a --report"
+                           : "--target is for a --report",
+                       "give --report FILE");
+  if (!Arguments.Report.empty()) {
+    keepInput(Arguments.Artifact, "the artifact itself", "--report",
+              Arguments.Report);
+    keepInput(Arguments.Times, "the times", "--report", Arguments.Report);
+  }
   if (Arguments.Artifact.ends_with(".onnx"))
     return inspectModel(Arguments.Artifact, Arguments.Json);
   if (torch::isZipFile(Arguments.Artifact))
@@ -435,7 +506,9 @@ static int inspectCommand(const InspectArguments &Arguments) {
       report(Good.error(), Diags);
       return finish(Diags);
     }
-  if (Arguments.Json)
+  if (!Arguments.Report.empty())
+    writeReport(Arguments, *Facts, *Dims, Diags);
+  else if (Arguments.Json)
     printJson(Arguments, *M, *Facts, *Dims);
   else if (!Arguments.Quiet)
     printText(Arguments, *M, *Facts, *Dims);
@@ -456,6 +529,16 @@ void addInspectCommand(CLI::App &Main, Action &Chosen) {
                "list the weights, the largest first, and where each is from");
   App.add_flag("--remarks", Arguments->Remarks,
                "list what was fused when compiling, and what was not and why");
+  addText(App, "--report", "FILE",
+          "write a page of HTML instead, with the times that the cost models "
+          "expect, or those of --times; nothing is run",
+          [A = Arguments.get()](const std::string &Text) { A->Report = Text; });
+  addText(App, "--times", "FILE",
+          "times for the report, which bench --json wrote",
+          [A = Arguments.get()](const std::string &Text) { A->Times = Text; });
+  addText(App, "--target", "NAME",
+          "the target that the report is of (default: the first GPU)",
+          [A = Arguments.get()](const std::string &Text) { A->Target = Text; });
   App.add_flag("--json", Arguments->Json, "print JSON");
   App.add_flag_callback(
       "--no-kernels",

@@ -201,6 +201,14 @@ std::string signatureText(const Model &M) {
                     ? "a size, read from the input's data"
                     : "must be " + printable(Text)});
   }
+  TextTable OfData("ll");
+  for (const kpc_data_size &S : M.dataSizes())
+    OfData.row({printable(S.size_text),
+                fmt::format("at most {}", printable(S.at_most_text))});
+  if (!OfData.empty())
+    Out += "decided by data in each run (from a GPU by a copy that is waited "
+           "for):\n" +
+           OfData.text();
   if (!Values.empty())
     Out += "read before each run (from a GPU by a copy that is waited for):\n" +
            Values.text();

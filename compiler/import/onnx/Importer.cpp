@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/SequenceInputs.h"
 
 #include "compiler/import/onnx/model/Reader.h"
+#include "dialects/graph/InputValues.h"
 #include "dialects/graph/SizeReasons.h"
 #include "mlir/IR/Verifier.h"
 
@@ -29,7 +31,7 @@ Importer::Importer(MLIRContext &Context, const ImportOptions &Options,
 // Values by name
 //===----------------------------------------------------------------------===//
 
-Importer::Entry *Importer::find(std::string_view Name, size_t *Scope) {
+Entry *Importer::find(std::string_view Name, size_t *Scope) {
   std::string Key(Name);
   for (size_t I = Scopes.size(); I-- > 0;)
     if (auto It = Scopes[I].find(Key); It != Scopes[I].end()) {
@@ -216,12 +218,14 @@ Value Importer::build(const Contents &C, NodeImport &Reader) {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-static Location locationOf(MLIRContext *Context, const Node &N) {
+static std::string shownName(const Node &N) {
   std::string Name = N.place().Node;
-  if (Name.empty())
-    Name = N.Op;
+  return printable(Name.empty() ? N.Op : Name);
+}
+
+static Location locationOf(MLIRContext *Context, const Node &N) {
   Location Op = NameLoc::get(StringAttr::get(Context, printable(N.Op)));
-  return NameLoc::get(StringAttr::get(Context, printable(Name)), Op);
+  return NameLoc::get(StringAttr::get(Context, shownName(N)), Op);
 }
 
 void Importer::reportUnknown(const Node &N) {
@@ -264,6 +268,8 @@ void Importer::reportUnknown(const Node &N) {
 void Importer::importNode(const Node &N) {
   size_t ErrorsBefore = diagnostics().errorCount();
   NodeImport Import(*this, N, B, locationOf(B.getContext(), N));
+  if (!N.Scope.empty())
+    NodeScopes.set(shownName(N), B.getStringAttr(printable(N.Scope)));
   const Rule *R = findRule(N.Domain, N.Op, N.Opset);
   bool Lost = llvm::any_of(N.Inputs, [&](const std::string &Name) {
     return !Name.empty() && isLost(Name);
@@ -317,18 +323,23 @@ std::optional<SmallVector<Value>> Importer::inlineGraph(const Graph &G,
       Caller);
 }
 
+/// The recursion is bounded: the reader refuses deeper nesting. The nodes are
+/// bounded here: loops in loops multiply.
+bool Importer::mayInline(const Graph &G, NodeImport &Caller) {
+  Inlined += G.Nodes.size();
+  if (Inlined <= MostInlined)
+    return true;
+  Caller.fail(Code::ImportTooDeep,
+              "unrolling the model's loops makes more than " +
+                  std::to_string(MostInlined) + " nodes");
+  return false;
+}
+
 std::optional<SmallVector<Value>>
 Importer::inlineGraph(const Graph &G, llvm::function_ref<void()> Define,
                       NodeImport &Caller) {
-  // The recursion is bounded: the reader refuses deeper nesting. The nodes are
-  // bounded here: loops in loops multiply.
-  Inlined += G.Nodes.size();
-  if (Inlined > MostInlined) {
-    Caller.fail(Code::ImportTooDeep,
-                "unrolling the model's loops makes more than " +
-                    std::to_string(MostInlined) + " nodes");
+  if (!mayInline(G, Caller))
     return std::nullopt;
-  }
   Scopes.emplace_back();
   addInitializers(G);
   Define();
@@ -341,6 +352,30 @@ Importer::inlineGraph(const Graph &G, llvm::function_ref<void()> Define,
       break;
     }
     Results->push_back(Result);
+  }
+  Scopes.pop_back();
+  return Results;
+}
+
+std::optional<std::vector<Entry>>
+Importer::inlineEntries(const Graph &G, ArrayRef<Entry> Inputs,
+                        NodeImport &Caller) {
+  std::optional<std::vector<Entry>> Results(std::in_place);
+  bool Good = mayInline(G, Caller);
+  if (!Good)
+    return std::nullopt;
+  Scopes.emplace_back();
+  addInitializers(G);
+  for (auto [Info, E] : llvm::zip(G.Inputs, Inputs))
+    define(Info.Name, E);
+  importNodes(G);
+  for (const ValueInfo &V : G.Outputs) {
+    const Entry *E = entry(V.Name);
+    if (!E) {
+      Results.reset();
+      break;
+    }
+    Results->push_back(*E);
   }
   Scopes.pop_back();
   return Results;
@@ -518,28 +553,55 @@ void Importer::checkDeclared(const ValueInfo &V, Value Result,
         .message(Text);
 }
 
+void Importer::addOutput(const ValueInfo &V, const std::string &Name,
+                         const Entry &E, SmallVector<Value> &Results,
+                         SmallVector<std::string> &Names) {
+  if (E.Absent) {
+    diagnostics()
+        .error(Code::ImportValueType)
+        .at(writerOf(*Top, V.Name))
+        .message("the model's output '" + printable(Name) +
+                 "' is an optional value that holds nothing, but an output is "
+                 "a tensor");
+    return;
+  }
+  if (E.Items) {
+    for (auto [I, Item] : llvm::enumerate(*E.Items))
+      addOutput(V, inputValueName(Name, static_cast<int64_t>(I)), Item, Results,
+                Names);
+    return;
+  }
+  Node Reader;
+  Reader.Name = Name;
+  NodeImport Import(*this, Reader, B, Main.getLoc());
+  if (Name != V.Name)
+    define(Name, E);
+  Value Result = value(Name, Import);
+  if (!Result)
+    return;
+  if (V.Is == ValueInfo::Kind::Tensor || V.Is == ValueInfo::Kind::Unknown)
+    checkDeclared(V, Result, "output");
+  if (llvm::is_contained(Names, Name)) {
+    diagnostics()
+        .warning(Code::ImportTolerated)
+        .at(writerOf(*Top, V.Name))
+        .message("the model lists its output '" + printable(Name) +
+                 "' twice; it is given once");
+    return;
+  }
+  Results.push_back(Result);
+  Names.push_back(Name);
+}
+
 void Importer::finish(const Model &M) {
   SmallVector<Value> Results;
   SmallVector<std::string> Names;
-  for (const ValueInfo &V : M.Main.Outputs) {
-    Node Reader;
-    Reader.Name = V.Name;
-    NodeImport Import(*this, Reader, B, Main.getLoc());
-    Value Result = value(V.Name, Import);
-    if (!Result)
-      continue;
-    checkDeclared(V, Result, "output");
-    if (llvm::is_contained(Names, V.Name)) {
-      diagnostics()
-          .warning(Code::ImportTolerated)
-          .at(writerOf(*Top, V.Name))
-          .message("the model lists its output '" + printable(V.Name) +
-                   "' twice; it is given once");
-      continue;
-    }
-    Results.push_back(Result);
-    Names.push_back(V.Name);
-  }
+  for (const ValueInfo &V : M.Main.Outputs)
+    if (const Entry *E = entry(V.Name))
+      addOutput(V, V.Name, *E, Results, Names);
+  reportIdleOutputDims();
+  size_t Own = Results.size();
+  addDataSizes(Results, Names);
   func::ReturnOp::create(B, Main.getLoc(), Results);
   Main.setFunctionType(B.getFunctionType(Main.getBody().getArgumentTypes(),
                                          TypeRange(ValueRange(Results))));
@@ -547,6 +609,9 @@ void Importer::finish(const Model &M) {
     Main.setArgAttr(I, "graph.name", B.getStringAttr(Input));
   for (auto [I, Name] : llvm::enumerate(Names))
     Main.setResultAttr(I, "graph.name", B.getStringAttr(Name));
+  markDataSizes(Own);
+  if (!NodeScopes.empty())
+    Main->setAttr(ScopesName, NodeScopes.getDictionary(B.getContext()));
   keepInputValues();
   setSymbolFacts(*Module, Facts);
   TakenDims Taken;
@@ -562,7 +627,10 @@ OwningOpRef<ModuleOp> importModel(MLIRContext &Context, Model &TheModel,
                                   const ImportOptions &Options,
                                   WeightStore &Weights, Diagnostics &Diags) {
   std::string Name = Options.ModelName.empty() ? "model" : Options.ModelName;
-  return Importer(Context, Options, Name, Weights, Diags).run(TheModel);
+  ImportOptions Own = Options;
+  if (!takeSequencesApart(TheModel, Own, Diags))
+    return {};
+  return Importer(Context, Own, Name, Weights, Diags).run(TheModel);
 }
 
 OwningOpRef<ModuleOp> importModel(MLIRContext &Context, const std::string &Path,
@@ -576,7 +644,10 @@ OwningOpRef<ModuleOp> importModel(MLIRContext &Context, const std::string &Path,
     return {};
   if (!Options.ModelName.empty())
     Name = Options.ModelName;
-  return Importer(Context, Options, Name, Weights, Diags).run(*M);
+  ImportOptions Own = Options;
+  if (!takeSequencesApart(*M, Own, Diags))
+    return {};
+  return Importer(Context, Own, Name, Weights, Diags).run(*M);
 }
 
 } // namespace kpc::onnx

@@ -22,6 +22,21 @@ namespace kpc::onnx {
 
 struct Rule;
 
+/// The greatest size that an element of an input or of what a model computes
+/// may be taken for; 0: no element of this type is a size.
+int64_t greatestSize(mlir::Type Element);
+
+/// A value of the model: built, or data that is built when an op asks for it.
+struct Entry {
+  Value Built;
+  const Tensor *Data = nullptr;
+  std::optional<Contents> Known;
+  bool Lost = false;
+  bool Absent = false; ///< an optional value that holds nothing
+  /// Of a sequence; it has no value of its own.
+  std::shared_ptr<const std::vector<Entry>> Items = {};
+};
+
 class Importer {
 public:
   Importer(mlir::MLIRContext &Context, const ImportOptions &Options,
@@ -49,6 +64,15 @@ public:
   void define(const std::string &Name, const Tensor &T) {
     Scopes.back()[Name].Data = &T;
   }
+  void define(const std::string &Name, Entry E) {
+    Scopes.back()[Name] = std::move(E);
+  }
+  /// What the name stands for, a sequence or an absent value too; null if a
+  /// fault in front left it without.
+  const Entry *entry(std::string_view Name) const {
+    const Entry *E = find(Name);
+    return E && !E->Lost ? E : nullptr;
+  }
   void lose(const std::string &Name);
   const Tensor &keep(Tensor T) { return Made.emplace_back(std::move(T)); }
   /// A constant, or a reference to the store.
@@ -63,6 +87,10 @@ public:
   std::optional<SmallVector<Value>>
   inlineGraph(const Graph &G, llvm::function_ref<void()> Define,
               NodeImport &Caller);
+
+  /// The same for values of any kind.
+  std::optional<std::vector<Entry>>
+  inlineEntries(const Graph &G, ArrayRef<Entry> Inputs, NodeImport &Caller);
 
   /// Emits an iteration: from its number and the carried values to the next
   /// ones, and behind them what is collected. None after a fault.
@@ -99,7 +127,16 @@ public:
   /// the node does with them. False if it cannot be.
   bool require(const Expr &Left, bool Equal, const Expr &Right,
                const std::string &What, NodeImport &Where);
-  /// Whether a size follows from an element of an input.
+  /// A size of its own for a number that the model computes: dim `Axis` of the
+  /// node's first output, and never more than `AtMost`. None after a fault.
+  std::optional<Expr> decideSize(NodeImport &N, Value Count, const Expr &AtMost,
+                                 size_t Axis);
+  /// The same for each element of a small tensor of whole numbers that the
+  /// model computes. None, without a report, of others.
+  std::optional<std::vector<Expr>> decideElements(NodeImport &N,
+                                                  const std::string &Name);
+  /// Whether a size follows from an element of an input or of a value that the
+  /// model computes.
   bool namesInputValue(const Expr &E) const;
   const shape::Facts &facts() const { return Facts; }
   const WeightStore &weights() const { return Weights; }
@@ -108,13 +145,6 @@ public:
   mlir::OpBuilder &builder() { return B; }
 
 private:
-  /// A value: built, or data that is built when an op asks for it.
-  struct Entry {
-    Value Built;
-    const Tensor *Data = nullptr;
-    std::optional<Contents> Known;
-    bool Lost = false;
-  };
   using Scope = std::unordered_map<std::string, Entry>;
 
   /// A loop's body or a branch that is being imported. What belongs to scopes
@@ -161,7 +191,12 @@ private:
   void reportNoDim(const std::string &What, const std::string &Name);
   /// An input's value that the user gives as text.
   void defineGivenValue(const ValueInfo &V, const std::string &Text);
+  bool mayInline(const Graph &G, NodeImport &Caller);
   void importNodes(const Graph &G);
+  /// The results of the function that one of the model's outputs is: several
+  /// where that is a sequence.
+  void addOutput(const ValueInfo &V, const std::string &Name, const Entry &E,
+                 SmallVector<Value> &Results, SmallVector<std::string> &Names);
   void importNode(const Node &N);
   void reportUnknown(const Node &N);
   /// Says what is wrong with a node some of whose inputs are lost, as far as
@@ -177,6 +212,19 @@ private:
   std::optional<KnownTensor> inputElements(Value V);
   /// Forgets elements of inputs that no size depends on; notes the others.
   void keepInputValues(); ///< and what is required of sizes
+  std::string declaredName(const std::string &Value, size_t Axis);
+  /// Names that the model has for dims of outputs, which data may decide.
+  void collectOutputDims(const Graph &G);
+  /// Faults of --dim: names of outputs' dims that are no size.
+  void reportIdleOutputDims();
+  bool decideElements(NodeImport &N, Value V, const std::string &Name,
+                      std::vector<Expr> &Sizes);
+  Expr addDataSize(NodeImport &N, Value Count, const Expr &AtMost,
+                   const std::string &Wanted);
+  void addDataSizes(SmallVector<Value> &Results,
+                    SmallVector<std::string> &Names);
+  /// `First`: the first of the results that addDataSizes added.
+  void markDataSizes(size_t First);
   void finish(const Model &M);
   /// Warns of a result that contradicts what the model says of it.
   void checkDeclared(const ValueInfo &V, Value Result, std::string_view What);
@@ -189,6 +237,8 @@ private:
   mlir::OpBuilder B;
   mlir::OwningOpRef<mlir::ModuleOp> Module;
   mlir::func::FuncOp Main;
+  /// The modules of nodes, by name.
+  mlir::NamedAttrList NodeScopes;
   const Graph *Top = nullptr;
   /// Nodes that unrolled loops and taken branches may add.
   static constexpr size_t MostInlined = 200'000;
@@ -207,10 +257,20 @@ private:
   /// What the user says of dims, by the name each has.
   std::map<std::string, shape::SymbolFacts, std::less<>> GivenDims;
   DimNames InputDims;
+  std::set<std::string, std::less<>> OutputDims;
   /// Sizes that are elements of inputs: the input and the element.
   std::map<std::string, std::pair<std::string, int64_t>, std::less<>>
       InputValues;
   std::vector<graph::Requirement> Requirements;
+  /// Sizes that data decides.
+  struct DataSize {
+    Value Count;
+    Expr Size, AtMost;
+    bool IsRead = true;
+  };
+  std::vector<DataSize> DataSizes;
+  /// Elements of values that are sizes.
+  std::map<std::pair<void *, int64_t>, Expr> DecidedElements;
   /// Sizes of inputs of which the user says all, and the model none.
   std::map<std::string, Dims, std::less<>> RankOnly;
   /// Why what is known of a symbol must hold, where a node needs it.

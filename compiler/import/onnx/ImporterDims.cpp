@@ -102,6 +102,7 @@ void Importer::readDimOptions(const Model &M) {
   for (const auto &[Place, Name] : InputDims)
     Names.insert(Name);
   collectValueNames(Names);
+  collectOutputDims(M.Main);
   for (const auto &[Name, F] : Options.Dims) {
     auto Input = Inputs.find(Name);
     if (F.Min < 0 || F.Max < F.Min || F.Divisor < 1)
@@ -109,7 +110,7 @@ void Importer::readDimOptions(const Model &M) {
           .error(Code::ImportDimOption)
           .message("the range of dim '" + printable(Name) + "' is empty")
           .hint("a range has sizes from 0 on, the least one first");
-    else if (Names.count(Name))
+    else if (Names.count(Name) || OutputDims.count(Name))
       GivenDims.emplace(Name, F);
     else if (Input != Inputs.end())
       readDimsOfPlace(*Input->second, {F});

@@ -28,9 +28,7 @@ namespace kpc::onnx {
 /// Inputs of more elements are data.
 static constexpr int64_t MostElements = 64;
 
-/// The greatest size that an element may be taken for; 0: no element of this
-/// type is a size.
-static int64_t greatestSize(Type Element) {
+int64_t greatestSize(Type Element) {
   if (Element.isF32() || Element.isF64())
     return INT_MAX;
   auto Int = dyn_cast<IntegerType>(Element);
@@ -140,6 +138,10 @@ std::vector<std::string> Importer::inputsBehind(std::string_view Name) {
 bool Importer::namesInputValue(const Expr &E) const {
   std::set<std::string, std::less<>> Named;
   E.collectSymbols(Named);
+  for (const auto &[Place, Size] : DecidedElements)
+    if (std::optional<std::string> Symbol = current(Size).asSymbol();
+        Symbol && Named.count(*Symbol))
+      return true;
   return llvm::any_of(
       Named, [&](const std::string &Name) { return InputValues.count(Name); });
 }

@@ -45,6 +45,11 @@ bool NodeImport::unify(const Expr &A, const Expr &C) {
 
 Expr NodeImport::current(const Expr &E) const { return TheImporter.current(E); }
 
+std::optional<Expr> NodeImport::decideSize(Value Count, const Expr &AtMost,
+                                           size_t Axis) {
+  return TheImporter.decideSize(*this, Count, AtMost, Axis);
+}
+
 bool NodeImport::fix(const Expr &E, int64_t Wanted) {
   return TheImporter.fix(E, Wanted, *this);
 }
@@ -57,11 +62,35 @@ Value NodeImport::input(size_t I) {
   if (!hasInput(I))
     return fail(Code::ImportArity,
                 "input " + std::to_string(I) + " is missing");
+  if (const Entry *E = entry(I); E && (E->Items || E->Absent))
+    return fail(Code::ImportValueType,
+                "input " + std::to_string(I) + " is " +
+                    (E->Items ? "a sequence"
+                              : "an optional value that is "
+                                "absent") +
+                    ", but should be a tensor");
   Value V = TheImporter.value(TheNode.Inputs[I], *this);
   // Reported where it was lost.
   if (!V)
     Failed = true;
   return V;
+}
+
+const Entry *NodeImport::entry(size_t I) {
+  return hasInput(I) ? TheImporter.entry(TheNode.Inputs[I]) : nullptr;
+}
+
+std::optional<std::vector<Entry>> NodeImport::sequence(size_t I) {
+  const Entry *E = entry(I);
+  if (E && E->Items)
+    return *E->Items;
+  if (hasInput(I) && !E)
+    Failed = true; // reported where it was lost
+  else
+    fail(hasInput(I) ? Code::ImportValueType : Code::ImportArity,
+         "input " + std::to_string(I) +
+             (hasInput(I) ? " is no sequence" : " is missing"));
+  return std::nullopt;
 }
 
 const Contents *NodeImport::contents(size_t I) {
@@ -92,6 +121,15 @@ std::optional<std::vector<Expr>> NodeImport::knownSizes(size_t I,
                                                         std::string_view What) {
   if (std::optional<std::vector<Expr>> Sizes = readSizes(I))
     return Sizes;
+  if (hasInput(I) && !TheImporter.isLost(TheNode.Inputs[I]))
+    if (std::optional<std::vector<Expr>> Sizes =
+            TheImporter.decideElements(*this, TheNode.Inputs[I]))
+      return Sizes;
+  reportUnknownSizes(I, What);
+  return std::nullopt;
+}
+
+void NodeImport::reportUnknownSizes(size_t I, std::string_view What) {
   if (!hasInput(I)) {
     fail(Code::ImportArity, "input " + std::to_string(I) + " (" +
                                 std::string(What) + ") is missing");
@@ -103,14 +141,15 @@ std::optional<std::vector<Expr>> NodeImport::knownSizes(size_t I,
              ") is known only when the model runs",
          wayToKnow(I));
   }
-  return std::nullopt;
 }
 
 std::optional<std::vector<int64_t>>
 NodeImport::knownInts(size_t I, std::string_view What) {
-  std::optional<std::vector<Expr>> Sizes = knownSizes(I, What);
-  if (!Sizes)
+  std::optional<std::vector<Expr>> Sizes = readSizes(I);
+  if (!Sizes) {
+    reportUnknownSizes(I, What);
     return std::nullopt;
+  }
   std::vector<int64_t> Values;
   for (const Expr &E : *Sizes) {
     if (!E.asConstant()) {
@@ -296,6 +335,11 @@ void NodeImport::result(size_t I, Value V) {
   }
   if (wants(I))
     TheImporter.define(TheNode.Outputs[I], V);
+}
+
+void NodeImport::result(size_t I, const Entry &E) {
+  if (wants(I))
+    TheImporter.define(TheNode.Outputs[I], E);
 }
 
 void NodeImport::result(size_t I, Contents C) {

@@ -36,6 +36,7 @@
 namespace kpc::onnx {
 
 class Importer;
+struct Entry;
 
 class NodeImport : public Emitter {
 public:
@@ -55,6 +56,11 @@ public:
   Value input(size_t I);
   /// Null, without a report, if it was left out.
   Value optionalInput(size_t I) { return hasInput(I) ? input(I) : Value(); }
+  /// What the input is: a tensor, a sequence, or nothing (null where it was
+  /// left out or lost).
+  const Entry *entry(size_t I);
+  /// The elements of a sequence; reports where the input is none.
+  std::optional<std::vector<Entry>> sequence(size_t I);
   /// What is known of the elements; null if nothing is.
   const Contents *contents(size_t I);
   /// The elements, where they must be known; reports if they are not.
@@ -106,6 +112,7 @@ public:
   void result(size_t I, Value V);
   void result(size_t I, Contents C);
   void result(size_t I, const Tensor &T);
+  void result(size_t I, const Entry &E);
   /// A value with data made here; long data becomes a weight.
   Value data(Tensor T);
   /// The sizes that the model declares for an output, if it says all of them.
@@ -125,6 +132,9 @@ public:
   Value unsupportedOn(const std::string &What, const Expr &Size);
   bool unify(const Expr &A, const Expr &C) override;
   Expr current(const Expr &E) const override;
+  /// A size that `Count` says when the model runs, at most `AtMost`: dim `Axis`
+  /// of the first output. None after a fault.
+  std::optional<Expr> decideSize(Value Count, const Expr &AtMost, size_t Axis);
   /// Takes a size to be `Wanted`, which the operator needs; false if it cannot.
   bool fix(const Expr &E, int64_t Wanted);
 
@@ -132,6 +142,7 @@ public:
   void checkUnread();
 
 private:
+  void reportUnknownSizes(size_t I, std::string_view What);
   const Attribute *attribute(std::string_view Name, Attribute::Kind Kind);
 
   Importer &TheImporter;

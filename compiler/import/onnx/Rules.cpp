@@ -22,6 +22,8 @@ static std::vector<const Rule *> collectRules() {
                                 shapeRules(),
                                 movementRules(),
                                 indexingRules(),
+                                selectionRules(),
+                                sequenceRules(),
                                 reductionRules(),
                                 normalizationRules(),
                                 convolutionRules(),

@@ -39,6 +39,8 @@ ArrayRef<Rule> constantRules();
 ArrayRef<Rule> shapeRules();
 ArrayRef<Rule> movementRules();
 ArrayRef<Rule> indexingRules();
+ArrayRef<Rule> selectionRules();
+ArrayRef<Rule> sequenceRules();
 ArrayRef<Rule> reductionRules();
 ArrayRef<Rule> normalizationRules();
 ArrayRef<Rule> convolutionRules();

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/linalg/KernelWriter.h"
+#include "dialects/kernel/Kernel.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -16,21 +17,6 @@ using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
 using kpc::shape::Expr;
-
-/// The argument attributes that say what is known of a size.
-static DictionaryAttr factsOf(const Expr &E, const shape::Facts &Facts,
-                              Builder &B) {
-  NamedAttrList Known;
-  shape::Interval Range = Facts.range(E);
-  Known.set("kpc.min", B.getI64IntegerAttr(Range.Min));
-  if (Range.Max != shape::Interval::Unbounded)
-    Known.set("kpc.max", B.getI64IntegerAttr(Range.Max));
-  if (int64_t Divisor = Facts.divisor(E); Divisor > 1)
-    Known.set("kpc.divisor", B.getI64IntegerAttr(Divisor));
-  if (std::optional<int64_t> Optimum = Facts.optimum(E))
-    Known.set("kpc.optimum", B.getI64IntegerAttr(*Optimum));
-  return Known.getDictionary(B.getContext());
-}
 
 KernelWriter::KernelWriter(OpBuilder &B, RegionOp Region, StringRef Symbol,
                            const shape::Facts &Facts,
@@ -47,12 +33,13 @@ KernelWriter::KernelWriter(OpBuilder &B, RegionOp Region, StringRef Symbol,
   Kernel = func::FuncOp::create(B, Region.getLoc(), Symbol,
                                 B.getFunctionType(Buffers, {}));
   size_t Inputs = Region.getInputs().size();
-  auto Range = [&](size_t From, size_t To) {
-    return B.getI64ArrayAttr(llvm::to_vector(llvm::map_range(
-        llvm::seq<int64_t>(From, To), [](int64_t I) { return I; })));
+  auto Numbers = [&](size_t From, size_t To) {
+    return B.getDenseI64ArrayAttr(
+        llvm::to_vector(llvm::seq<int64_t>(From, To)));
   };
-  Kernel->setAttr("kpc.reads", Range(0, Inputs));
-  Kernel->setAttr("kpc.writes", Range(Inputs, Buffers.size()));
+  Kernel->setAttr(kernel::KernelDialect::BuffersAttrHelper::getNameStr(),
+                  kernel::BuffersAttr::get(B.getContext(), Numbers(0, Inputs),
+                                           Numbers(Inputs, Buffers.size())));
 }
 
 LogicalResult KernelWriter::write() {
@@ -105,8 +92,15 @@ Value KernelWriter::size(const Expr &E) {
     return index(*Number);
   Value &Argument = SizeArgument[E];
   if (!Argument) {
-    (void)Kernel.insertArgument(Kernel.getNumArguments(), B.getIndexType(),
-                                factsOf(E, Facts, B), CurrentLoc);
+    unsigned Position = Kernel.getNumArguments();
+    (void)Kernel.insertArgument(Position, B.getIndexType(), {}, CurrentLoc);
+    shape::Interval Range = Facts.range(E);
+    kernel::setArgumentFacts(
+        Kernel, Position,
+        {.Min = Range.Min,
+         .Max = Range.Max,
+         .Optimum = Facts.optimum(E),
+         .Divisor = std::max<int64_t>(Facts.divisor(E), 1)});
     Argument = Kernel.getArguments().back();
     Sizes.push_back(E);
   }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/RootShape.h"
 
+#include "dialects/kernel/Kernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -21,16 +22,7 @@ shape::Facts factsOf(func::FuncOp Func) {
   for (unsigned I = 0; I < Func.getNumArguments(); ++I) {
     if (!Func.getArgument(I).getType().isIndex())
       continue;
-    shape::SymbolFacts Known;
-    auto Read = [&](StringRef Name, auto &To) {
-      if (auto Attr = Func.getArgAttrOfType<IntegerAttr>(I, Name))
-        To = Attr.getInt();
-    };
-    Read("kpc.min", Known.Min);
-    Read("kpc.max", Known.Max);
-    Read("kpc.divisor", Known.Divisor);
-    Read("kpc.optimum", Known.Optimum);
-    Facts.declare("arg" + std::to_string(I), Known);
+    Facts.declare("arg" + std::to_string(I), kernel::argumentFacts(Func, I));
   }
   return Facts;
 }

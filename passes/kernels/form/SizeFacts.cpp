@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
+#include "dialects/kernel/Kernel.h"
 #include "passes/kernels/form/FusedKernel.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -30,12 +31,11 @@ static int64_t saturatingAdd(int64_t A, int64_t B) {
   return __builtin_add_overflow(A, B, &R) ? Greatest : R;
 }
 
-static std::optional<int64_t> argFact(BlockArgument Arg, StringRef Name) {
+static shape::SymbolFacts factsOf(BlockArgument Arg) {
   auto Func = dyn_cast<FunctionOpInterface>(Arg.getOwner()->getParentOp());
   if (!Func || Arg.getOwner() != &Func.getFunctionBody().front())
-    return std::nullopt;
-  auto Attr = Func.getArgAttrOfType<IntegerAttr>(Arg.getArgNumber(), Name);
-  return Attr ? std::optional(Attr.getInt()) : std::nullopt;
+    return {};
+  return kernel::argumentFacts(Func, Arg.getArgNumber());
 }
 
 int64_t divisorOf(OpFoldResult Size) {
@@ -45,7 +45,7 @@ int64_t divisorOf(OpFoldResult Size) {
     return *Known == 0 ? Greatest : std::abs(*Known);
   Value V = cast<Value>(Size);
   if (auto Arg = dyn_cast<BlockArgument>(V))
-    return std::max<int64_t>(argFact(Arg, "kpc.divisor").value_or(1), 1);
+    return factsOf(Arg).Divisor;
   Operation *Def = V.getDefiningOp();
   if (isa<arith::MulIOp>(Def)) {
     int64_t A = divisorOf(Def->getOperand(0)),
@@ -126,17 +126,20 @@ struct Evaluate {
 } // namespace
 
 std::optional<int64_t> maxOf(OpFoldResult Size) {
-  auto Max =
-      Evaluate{[](BlockArgument Arg) { return argFact(Arg, "kpc.max"); }}(Size);
+  auto Max = Evaluate{[](BlockArgument Arg) {
+    int64_t Known = factsOf(Arg).Max;
+    return Known == Greatest ? std::nullopt : std::optional(Known);
+  }}(Size);
   return Max == Greatest ? std::nullopt : Max;
 }
 
 int64_t typicalOf(OpFoldResult Size, int64_t Unknown) {
   return Evaluate{[&](BlockArgument Arg) -> std::optional<int64_t> {
-           for (const char *Name : {"kpc.optimum", "kpc.max", "kpc.min"})
-             if (auto Known = argFact(Arg, Name);
-                 Known && *Known > 0 && *Known != Greatest)
-               return Known;
+           shape::SymbolFacts Known = factsOf(Arg);
+           for (int64_t Value :
+                {Known.Optimum.value_or(0), Known.Max, Known.Min})
+             if (Value > 0 && Value != Greatest)
+               return Value;
            return Unknown;
          }}(Size)
       .value_or(Unknown);

@@ -8,8 +8,8 @@
 ///
 /// \file
 /// Divisibility, bounds and optimum of sizes in a kernel, from the constants
-/// in it and from the facts on its index arguments (kpc.divisor, kpc.min,
-/// kpc.max, kpc.optimum). Builders choose vectors and tiles by them.
+/// in it and from the facts on its index arguments (kernel.size). Builders
+/// choose vectors and tiles by them.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_FORM_SIZEFACTS_H

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/GpuBuilder.h"
+#include "dialects/kernel/Kernel.h"
 #include "passes/kernels/form/BoolStorage.h"
 #include "passes/kernels/gpu/ApproximateMath.h"
 #include "passes/kernels/gpu/KernelFamily.h"
@@ -41,25 +42,29 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
   auto Kernel = gpu::GPUFuncOp::create(B, Loc, Func.getName(),
                                        Func.getFunctionType(), SharedTypes);
   for (NamedAttribute Attr : Func->getDiscardableAttrs())
-    if (Attr.getName() != ForcedScheduleAttr)
+    if (Attr.getName() !=
+        kernel::KernelDialect::ForcedScheduleAttrHelper::getNameStr())
       Kernel->setAttr(Attr.getName(), Attr.getValue());
   Kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), B.getUnitAttr());
   Kernel.setKnownBlockSize(Launch.Block);
-  Kernel->setAttr("kpc.grid", B.getStrArrayAttr({Launch.Grid[0], Launch.Grid[1],
-                                                 Launch.Grid[2]}));
-  Kernel->setAttr("kpc.block", B.getDenseI32ArrayAttr(Launch.Block));
-  Kernel->setAttr("kpc.shared", B.getI64IntegerAttr(Launch.SharedBytes));
-  if (Launch.Cluster > 1)
-    Kernel->setAttr("kpc.cluster", B.getI64IntegerAttr(Launch.Cluster));
+  ArrayAttr Grid =
+      B.getStrArrayAttr({Launch.Grid[0], Launch.Grid[1], Launch.Grid[2]});
+  Kernel->setAttr(kernel::KernelDialect::LaunchAttrHelper::getNameStr(),
+                  kernel::LaunchAttr::get(B.getContext(), Grid,
+                                          B.getDenseI32ArrayAttr(Launch.Block),
+                                          Launch.SharedBytes,
+                                          std::max<int64_t>(Launch.Cluster, 1),
+                                          Launch.NoEarlyPdlTrigger));
   if (Launch.ResidentBlocks > 0)
     Kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     B.getI32IntegerAttr(Launch.ResidentBlocks));
-  if (Launch.NoEarlyPdlTrigger)
-    Kernel->setAttr("kpc.no_early_pdl_trigger", B.getUnitAttr());
-  Kernel->setAttr("kpc.schedule", B.getStringAttr(Launch.Schedule));
+  Kernel->setAttr(kernel::KernelDialect::ScheduleAttrHelper::getNameStr(),
+                  kernel::ScheduleAttr::get(B.getContext(), Launch.Schedule));
   SmallVector<StringRef> Costs(Launch.Costs.begin(), Launch.Costs.end());
   if (!Costs.empty())
-    Module->setAttr("kpc.schedule_costs", B.getStrArrayAttr(Costs));
+    Module->setAttr(
+        kernel::KernelDialect::ScheduleCostsAttrHelper::getNameStr(),
+        B.getStrArrayAttr(Costs));
 
   Block &To = Kernel.getBody().front(), &From = Func.getBody().front();
   // The gpu.func's block has arguments for shared memory behind these.
@@ -91,8 +96,8 @@ static gpu::GPUModuleOp wrapAsKernel(func::FuncOp Func,
 static constexpr size_t ToldSchedules = 3;
 
 static StringRef forcedSchedule(func::FuncOp Func) {
-  auto Forced = Func->getAttrOfType<StringAttr>(ForcedScheduleAttr);
-  return Forced ? Forced.getValue() : StringRef();
+  kernel::ScheduleAttr Forced = kernel::forcedScheduleOf(Func);
+  return Forced ? Forced.getText() : StringRef();
 }
 
 /// A schedule that the user asks for and that no family has.
@@ -130,10 +135,10 @@ static LogicalResult mergeIfs(gpu::GPUModuleOp Module) {
 
 /// What builders write with; the form may use none of these yet.
 static void loadDialects(MLIRContext *Context) {
-  Context
-      ->loadDialect<arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
-                    math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
-                    scf::SCFDialect, vector::VectorDialect>();
+  Context->loadDialect<
+      arith::ArithDialect, gpu::GPUDialect, kernel::KernelDialect,
+      LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+      NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
 }
 
 std::vector<schedule::RankedSchedule>
@@ -196,10 +201,10 @@ struct GpuBuildKernels : PassWrapper<GpuBuildKernels, OperationPass<ModuleOp>> {
            "gpu.module of its own";
   }
   void getDependentDialects(DialectRegistry &Registry) const override {
-    Registry
-        .insert<affine::AffineDialect, arith::ArithDialect, gpu::GPUDialect,
-                LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
-                NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
+    Registry.insert<affine::AffineDialect, arith::ArithDialect, gpu::GPUDialect,
+                    kernel::KernelDialect, LLVM::LLVMDialect, math::MathDialect,
+                    memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
+                    vector::VectorDialect>();
   }
   void runOnOperation() override {
     target::Lookup Found = target::lookup(Arch, target::Machine());
@@ -209,7 +214,7 @@ struct GpuBuildKernels : PassWrapper<GpuBuildKernels, OperationPass<ModuleOp>> {
     }
     SmallVector<func::FuncOp> Kernels;
     for (func::FuncOp Func : getOperation().getOps<func::FuncOp>())
-      if (Func->hasAttr("kpc.writes"))
+      if (kernel::buffersOf(Func))
         Kernels.push_back(Func);
     for (func::FuncOp Func : Kernels)
       if (failed(buildGpuKernel(Func, *Found.Targets.front())))

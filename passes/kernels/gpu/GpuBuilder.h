@@ -11,20 +11,17 @@
 /// memref, vector and gpu operations (thread ids, shuffles, barriers, shared
 /// memory). The registry (KernelFamily.h) says by which schedules, and the one
 /// that costs least is written. The function becomes a gpu.func in a gpu.module
-/// of its own, with
+/// of its own, with its launch contract (dialects/kernel/KernelAttrs.td):
 ///
-///   kpc.grid     = ["ceildiv(arg4*64, 256)", "1", "1"]   blocks, expressions
-///                  of dialects/shape over `argN` (N counts all arguments); a
-///                  product of 0 means that there is nothing to launch
-///   kpc.block    = array<i32: 256, 1, 1>                 threads
-///   kpc.shared   = 0 : i64                               dynamic shared bytes
-///   kpc.cluster  = 2 : i64                               blocks of a cluster
-///                  along x, of which the grid is a multiple; left out: 1
-///   kpc.schedule = "map x4"                              what was chosen
+///   kernel.launch   = #kernel.launch<grid = ["ceildiv(arg4*64, 256)", "1",
+///   "1"],
+///                                    block = [256, 1, 1], shared = 33824>
+///   kernel.schedule = #kernel.schedule<"map x4">       what was chosen
 ///
-/// The module has `kpc.schedule_costs`, the best schedules with the parts of
-/// their costs, where families have costs. A kernel with `kpc.forced_schedule`
-/// is built by that schedule, whichever family's it is, or refused.
+/// The module has `kernel.schedule_costs`, the best schedules with the parts of
+/// their costs, where families have costs. A kernel with
+/// `kernel.forced_schedule` is built by that schedule, whichever family's it
+/// is, or refused.
 ///
 /// Every sum is made in an order that the code fixes: results are the same from
 /// run to run, and no atomics are used.
@@ -44,9 +41,6 @@
 
 namespace kpc::kernels {
 
-/// The user's schedule for a kernel, in words (`--schedule FILE`).
-inline constexpr llvm::StringLiteral ForcedScheduleAttr = "kpc.forced_schedule";
-
 /// Builds the kernel `Func` and replaces it by a gpu.module of the same name.
 /// Fails after a diagnostic.
 mlir::FailureOr<mlir::gpu::GPUModuleOp> buildGpuKernel(mlir::func::FuncOp Func,
@@ -63,7 +57,7 @@ std::vector<schedule::Refusal> gpuRefusals(mlir::func::FuncOp Func,
                                            const target::Target &T);
 
 /// The pass `kpc-gpu-build-kernels` over a module: every func.func in linalg
-/// form (one with kpc.writes) becomes a gpu.module.
+/// form (one with kernel.buffers) becomes a gpu.module.
 void registerGpuBuildPass();
 
 } // namespace kpc::kernels

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
 #include "passes/kernels/gpu/GpuReduction.h"
+#include "passes/kernels/gpu/convolution/SlidingWindow.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -116,6 +117,12 @@ FamilyAnswer queryGpuColumnReduction(FusedKernel &Form,
     if (Combiner->getResult(0).getType().isInteger(1))
       return FamilyAnswer::refuse(RefusalKind::ElementType,
                                   "bools have no place in shared memory");
+  // Of windows that overlap, each thread would read every pixel again for each
+  // of its taps: 7 × 7 taps of 32 images took 13 times as long as cuDNN's.
+  std::optional<SlidingWindow> Win = SlidingWindow::read(Form);
+  if (Win && Win->overlaps())
+    return FamilyAnswer::refuse(RefusalKind::Form,
+                                "it is a window that slides over an image");
   auto R = std::make_shared<Reduction>(std::move(*Read));
   int64_t Rows = typicalProduct(R->ReducedSizes, UnknownSize);
   ArrayRef<OpFoldResult> Outer = R->ParallelSizes;

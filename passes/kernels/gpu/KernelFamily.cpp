@@ -24,6 +24,7 @@ ArrayRef<KernelFamily> gpuFamilies() {
       {"GEMM (wgmma)", FamilyClass::Gemm, queryGemmHopper},
       {"GEMM (tcgen05)", FamilyClass::Gemm, queryGemmBlackwell},
       {"convolution (wgmma)", FamilyClass::Gemm, queryConvHopper},
+      {"convolution (mma.sync)", FamilyClass::Gemm, queryConvMmaSync},
       {"GEMM (mma.sync)", FamilyClass::Gemm, queryGemmMmaSync},
       {"contraction", FamilyClass::Loops, queryGpuContraction},
       {"rows", FamilyClass::Rows, queryGpuRows},

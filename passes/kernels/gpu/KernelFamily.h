@@ -173,7 +173,7 @@ llvm::ArrayRef<KernelFamily> gpuFamilies();
 
 FamilyQuery queryAttentionDecode, queryAttentionHopper, queryGpuTranspose,
     queryGpuGemv, queryGemmHopper, queryGemmBlackwell, queryConvHopper,
-    queryGemmMmaSync, queryGpuContraction, queryGpuRows, queryGpuRowReduction,
+    queryConvMmaSync, queryGemmMmaSync, queryGpuContraction, queryGpuRows, queryGpuRowReduction,
     queryGpuColumnReduction, queryGpuWindowTile, queryGpuWindow, queryGpuMap;
 
 /// What the registry says of one kernel on one target.

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/host/HostBuilder.h"
+#include "dialects/kernel/Kernel.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -50,8 +51,9 @@ struct HostBuildKernel
   }
   void getDependentDialects(DialectRegistry &Registry) const override {
     Registry.insert<affine::AffineDialect, arith::ArithDialect,
-                    LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
-                    scf::SCFDialect, vector::VectorDialect>();
+                    kernel::KernelDialect, LLVM::LLVMDialect, math::MathDialect,
+                    memref::MemRefDialect, scf::SCFDialect,
+                    vector::VectorDialect>();
   }
   void runOnOperation() override {
     HostMachine Machine;

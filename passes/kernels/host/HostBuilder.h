@@ -13,11 +13,10 @@
 /// they are done in, so results do not depend on the number of threads. The
 /// function also gains these attributes:
 ///
-///   kpc.work     = "arg4*49"   the number of units, as an expression of
-///                              dialects/shape over `argN` (N counts all of the
-///                              function's arguments)
-///   kpc.grain    = 16 : i64    the least number of units worth a task
-///   kpc.schedule = "map…"      what the builder chose, in words
+///   kernel.work      the number of units, as an expression of dialects/shape
+///                    over `argN` (N counts all of the function's arguments),
+///                    and the grain: the least number of units worth a task
+///   kernel.schedule  what the builder chose, in words
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_HOST_HOSTBUILDER_H

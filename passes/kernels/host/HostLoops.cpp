@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/host/HostLoops.h"
+#include "dialects/kernel/Kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -24,10 +25,12 @@ UnitRange addUnitRange(func::FuncOp Func) {
 
 void setLaunch(func::FuncOp Func, const shape::Expr &Work, int64_t Grain,
                StringRef Schedule) {
-  Builder B(Func.getContext());
-  Func->setAttr("kpc.work", B.getStringAttr(Work.str()));
-  Func->setAttr("kpc.grain", B.getI64IntegerAttr(std::max<int64_t>(Grain, 1)));
-  Func->setAttr("kpc.schedule", B.getStringAttr(Schedule));
+  MLIRContext *Context = Func.getContext();
+  Func->setAttr(
+      kernel::KernelDialect::WorkAttrHelper::getNameStr(),
+      kernel::WorkAttr::get(Context, Work.str(), std::max<int64_t>(Grain, 1)));
+  Func->setAttr(kernel::KernelDialect::ScheduleAttrHelper::getNameStr(),
+                kernel::ScheduleAttr::get(Context, Schedule));
 }
 
 void keepRolled(scf::ForOp For) {

@@ -309,6 +309,18 @@ KPC_API int32_t kpc_model_requirement_count(const kpc_model *model);
 KPC_API kpc_status kpc_model_requirement(const kpc_model *model, int32_t index,
                                          kpc_requirement *requirement);
 
+/** A size that data decides in the run, such as how many boxes are kept. A run
+ *  reads it back in between: from a GPU by a copy that is waited for. */
+typedef struct kpc_data_size {
+  const char *size_text;    /**< as in kpc_port.dim_texts */
+  const char *at_most_text; /**< the greatest that it can be */
+} kpc_data_size;
+
+KPC_API int32_t kpc_model_data_size_count(const kpc_model *model);
+/** Fills `size`; KPC_ERROR_OUT_OF_RANGE where there is no such index. */
+KPC_API kpc_status kpc_model_data_size(const kpc_model *model, int32_t index,
+                                       kpc_data_size *size);
+
 /** What the model was compiled for. */
 typedef struct kpc_target {
   const char *name;    /**< "host:x86-64-v3", "sm_90a", "portable" */
@@ -401,7 +413,8 @@ KPC_API kpc_status kpc_session_prepare(kpc_session *session,
                                        kpc_error **error);
 
 /** The dims of an output for the shape bound last; valid until the next call
- *  with this session. */
+ *  with this session. Where data decides a dim, after kpc_session_prepare it is
+ *  the greatest that can be, and after a run what that run decided. */
 KPC_API kpc_status kpc_session_output_dims(kpc_session *session, int32_t index,
                                            const int64_t **dims, int32_t *rank,
                                            kpc_error **error);
@@ -411,7 +424,9 @@ KPC_API kpc_status kpc_session_output_dims(kpc_session *session, int32_t index,
 
 /** Runs the model into given outputs; all inputs and all outputs must be given,
  *  in any order, and must not overlap (an output may be the very tensor of the
- *  input that it aliases).
+ *  input that it aliases). Where data decides dims of an output, its tensor may
+ *  have room for more: the elements then lie packed at its begin, and
+ *  kpc_session_output_dims tells their dims.
  *
  *  Host sessions return when the outputs are there; `stream` must be NULL.
  *  CUDA sessions enqueue the work on `stream` (a CUstream) and return at once,
@@ -421,8 +436,8 @@ KPC_API kpc_status kpc_session_output_dims(kpc_session *session, int32_t index,
  *
  *  A shape that is bound, with tensors aligned to 64 bytes on the session's
  *  device, allocates nothing; with a stream it waits for nothing, but at
- *  branches that data decides: there a CUDA session waits for the stream, to
- *  read the condition back. */
+ *  branches and sizes that data decides: there a CUDA session waits for the
+ *  stream, to read the condition or the size back. */
 KPC_API kpc_status kpc_session_run(kpc_session *session,
                                    const kpc_named_tensor *inputs,
                                    size_t input_count,

@@ -495,6 +495,10 @@ public:
     return list<kpc_requirement>(kpc_model_requirement_count,
                                  kpc_model_requirement);
   }
+  /// Sizes that data decides in the run.
+  std::vector<kpc_data_size> dataSizes() const {
+    return list<kpc_data_size>(kpc_model_data_size_count, kpc_model_data_size);
+  }
   std::vector<kpc_target> targets() const {
     return list<kpc_target>(kpc_model_target_count, kpc_model_target);
   }

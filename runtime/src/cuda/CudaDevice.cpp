@@ -90,7 +90,7 @@ public:
     return guarded([&]() -> Status {
       if (Status S = allowShared(B); !S)
         return S;
-      if (NoGraph || touchesPortsWithoutKernel(B))
+      if (goesStepByStep(B) || touchesPortsWithoutKernel(B))
         return success();
       // Kernels take any address until they run: update() puts the real ones
       // in.
@@ -119,7 +119,7 @@ public:
 
   Status run(Binding &B, const Addresses &A, void *Stream) override {
     return guarded([&]() -> Status {
-      if (NoGraph)
+      if (goesStepByStep(B))
         return B.walk(
             [&](uint32_t Step) {
               return enqueue(B, Step, A, streamOf(Stream));
@@ -199,6 +199,12 @@ private:
       LostWhy = S.error().Message;
     }
     return S;
+  }
+
+  // Behind a readback sizes change from run to run: recording costs more than
+  // it gives.
+  bool goesStepByStep(const Binding &B) const {
+    return NoGraph || B.StageNumber != 0;
   }
 
   // Copies and fills check their addresses when they are added.

@@ -18,7 +18,7 @@
 gpu.module @sum {
   gpu.func @sum(%x: memref<f32>, %y: memref<f32>, %n: index)
       workgroup(%s: memref<4xf32, #gpu.address_space<workgroup>>) kernel
-      attributes {kpc.reads = [0], kpc.writes = [1], known_block_size = array<i32: 128, 1, 1>} {
+      attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>, known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
     %o = arith.constant 1 : i32
     %w = arith.constant 32 : i32

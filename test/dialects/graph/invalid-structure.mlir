@@ -158,3 +158,8 @@ module attributes {graph.symbols = {m = {}}, graph.taken_dims = {n = "m + k"}} {
 
 // expected-error @below {{'graph.taken_dims': 'n' must be none of the module's symbols, and its size an expression over these}}
 module attributes {graph.taken_dims = {n = "m"}, graph.symbols = {m = {}, n = {}}} {}
+
+// -----
+
+// expected-error @below {{expected 'graph.models' on a module, a dictionary of a SHA-256 for each file, got {x = 1 : i64}}}
+module attributes {graph.models = {x = 1}} {}

@@ -47,7 +47,7 @@ module attributes {graph.symbols = {i = {min = 0, max = 2}}} {
     } else {
     }
   }
-  func.func @negate(%x: memref<f32>, %y: memref<f32>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+  func.func @negate(%x: memref<f32>, %y: memref<f32>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
     %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
     %xt = bufferization.to_tensor %xm restrict : memref<?xf32, strided<[1]>> to tensor<?xf32>
     %ym = memref.reinterpret_cast %y to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>

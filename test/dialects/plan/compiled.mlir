@@ -23,7 +23,7 @@ module attributes {graph.symbols = {n = {max = 8 : i64, min = 1 : i64}}} {
     plan.copy %6 to %2 : !graph.tensor<[2], f32> to !graph.tensor<[2], f32>
     plan.copy %5 to %3 : !graph.tensor<[16, 1, 3, 3], f32> to !graph.tensor<[16, 1, 3, 3], f32>
   }
-  func.func @negate(%x: memref<f32>, %y: memref<f32>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+  func.func @negate(%x: memref<f32>, %y: memref<f32>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
     %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
     %xt = bufferization.to_tensor %xm restrict : memref<?xf32, strided<[1]>> to tensor<?xf32>
     %ym = memref.reinterpret_cast %y to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>

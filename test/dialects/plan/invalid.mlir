@@ -231,3 +231,17 @@ plan.program {
   %0 = plan.input "x" as !graph.tensor<[n], i4> : !graph.tensor<[n], ui8>
   %1 = plan.output "y" : !graph.tensor<[n], ui8>
 }
+
+// -----
+
+plan.program {
+  // expected-error @below {{'plan.output' op 'size n' decides a size: expected one i64, one expression that it decides and one that it is at most}}
+  %0 = plan.output "size n" decides <[n]> at_most <[8]> : !graph.tensor<[], i32>
+}
+
+// -----
+
+plan.program {
+  // expected-error @below {{'plan.output' op 'size n' decides a size: expected one i64}}
+  %0 = plan.output "size n" decides <[n]> : !graph.tensor<[], i64>
+}

@@ -20,7 +20,7 @@ module attributes {graph.symbols = {n = {max = 8 : i64, min = 1 : i64}}} {
     plan.launch @double (%a) -> (%b) sizes <[n]> {name = "sm"} : (!graph.tensor<[n], f32>) -> !graph.tensor<[n], f32>
     plan.launch @negate (%b) -> (%y) sizes <[n]> {name = "sm"} : (!graph.tensor<[n], f32>) -> !graph.tensor<[n], f32>
   }
-  func.func @negate(%x: memref<f32>, %y: memref<f32>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+  func.func @negate(%x: memref<f32>, %y: memref<f32>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
     %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
     %xt = bufferization.to_tensor %xm restrict : memref<?xf32, strided<[1]>> to tensor<?xf32>
     %ym = memref.reinterpret_cast %y to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
@@ -33,7 +33,7 @@ module attributes {graph.symbols = {n = {max = 8 : i64, min = 1 : i64}}} {
     bufferization.materialize_in_destination %r in restrict writable %ym : (tensor<?xf32>, memref<?xf32, strided<[1]>>) -> ()
     return
   }
-  func.func @double(%x: memref<f32>, %y: memref<f32>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+  func.func @double(%x: memref<f32>, %y: memref<f32>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
     %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
     %xt = bufferization.to_tensor %xm restrict : memref<?xf32, strided<[1]>> to tensor<?xf32>
     %ym = memref.reinterpret_cast %y to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>

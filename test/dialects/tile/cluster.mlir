@@ -11,7 +11,7 @@
 !kept = !tile.smem<[64, 64], f32>
 // CHECK-LABEL: gpu.func @share
 gpu.module @m {
-  gpu.func @share(%x: !view, %wide: !wide, %i: index) kernel attributes {kpc.block = array<i32: 256, 1, 1>, kpc.cluster = 2 : i64} {
+  gpu.func @share(%x: !view, %wide: !wide, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1], cluster = 2>} {
     // CHECK: %[[PIPE:.*]] = tile.pipe
     %pipe = tile.pipe tma consumers 8 : !pipe
     tile.barrier_init

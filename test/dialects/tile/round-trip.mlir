@@ -16,7 +16,7 @@
 
 // CHECK-LABEL: gpu.func @product
 gpu.module @kernels {
-  gpu.func @product(%x: !x, %w: !w, %y: !y, %m: index, %n: index, %k: index) kernel attributes {kpc.block = array<i32: 256, 1, 1>} {
+  gpu.func @product(%x: !x, %w: !w, %y: !y, %m: index, %n: index, %k: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1]>} {
     %c0 = arith.constant 0 : index
     // CHECK: %[[PIPE:.*]] = tile.pipe tma consumers 4 : !pipe
     %pipe = tile.pipe tma consumers 4 : <2 of [!a, !b]>
@@ -109,7 +109,7 @@ gpu.module @kernels {
 
   // Warpgroups of a role in turn.
   // CHECK-LABEL: gpu.func @turns
-  gpu.func @turns() kernel attributes {kpc.block = array<i32: 384, 1, 1>} {
+  gpu.func @turns() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [384, 1, 1]>} {
     tile.role "consumer" warps 4 to 12 registers 240 {
     ^bb0(%group: index):
       // CHECK: tile.wait_turn

@@ -17,7 +17,7 @@
 
 // CHECK-LABEL: gpu.func @alone
 gpu.module @kernels {
-  gpu.func @alone(%x: !x, %w: !w, %y: !x) kernel attributes {kpc.block = array<i32: 256, 1, 1>} {
+  gpu.func @alone(%x: !x, %w: !w, %y: !x) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1]>} {
     %c0 = arith.constant 0 : index
     %no = arith.constant false
     %pipe = tile.pipe tma consumers 1 : !pipe
@@ -78,7 +78,7 @@ gpu.module @kernels {
   }
 
   // CHECK-LABEL: gpu.func @pair
-  gpu.func @pair() kernel attributes {kpc.block = array<i32: 256, 1, 1>, kpc.cluster = 2 : i64} {
+  gpu.func @pair() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1], cluster = 2>} {
     %no = arith.constant false
     // CHECK: tile.pipe tma pair consumers 1
     %pipe = tile.pipe tma pair consumers 1 : !pipe

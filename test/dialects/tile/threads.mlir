@@ -9,7 +9,7 @@
 !staging = !tile.smem<[64, 128], bf16, swizzle 128>
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @product
-  gpu.func @product(%x: memref<?xbf16>, %w: memref<?xbf16>, %y: memref<?xbf16>, %n: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @product(%x: memref<?xbf16>, %w: memref<?xbf16>, %y: memref<?xbf16>, %n: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %a = tile.alloc : !a
     %b = tile.alloc : !b
     tile.barrier_init

@@ -10,10 +10,10 @@
 module {
   gpu.module @product {
     gpu.func @product(%arg0: memref<bf16> {llvm.align = 64 : i64}, %arg1: memref<bf16> {llvm.align = 64 : i64}, %arg2: memref<bf16> {llvm.align = 64 : i64}, %x: !view, %w: !wide, %y: !view) kernel
-        attributes {kpc.block = array<i32: 256, 1, 1>, kpc.grid = ["1", "1", "1"], kpc.reads = [0, 1], kpc.writes = [2], kpc.schedule = "by hand",
-          kpc.tensor_maps = [{buffer = 0 : i64, element = bf16, dims = ["64", "128"], strides = ["STRIDE"], box = array<i64: 64, 128>, swizzle = 128 : i64},
-                             {buffer = 1 : i64, element = bf16, dims = ["64", "64"], strides = ["128"], box = array<i64: 64, 64>, swizzle = 128 : i64},
-                             {buffer = 2 : i64, element = bf16, dims = ["64", "128"], strides = ["128"], box = array<i64: 64, 128>, swizzle = 128 : i64}]} {
+        attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1]>, kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>, kernel.schedule = #kernel.schedule<"by hand">,
+          kernel.tensor_maps = [#kernel.tensor_map<buffer = 0, element = bf16, dims = ["64", "128"], strides = ["STRIDE"], box = [64, 128], swizzle = 128>,
+                             #kernel.tensor_map<buffer = 1, element = bf16, dims = ["64", "64"], strides = ["128"], box = [64, 64], swizzle = 128>,
+                             #kernel.tensor_map<buffer = 2, element = bf16, dims = ["64", "128"], strides = ["128"], box = [64, 128], swizzle = 128>]} {
       %c0 = arith.constant 0 : index
       %rows = arith.constant 128 : index
       %columns = arith.constant 64 : index

@@ -40,7 +40,7 @@
 // CHECK: }
 // CHECK: plan.copy %[[LAST]] to %[[Y]]
 // CHECK: func.func @step
-// CHECK: func.func @odd({{.*}}index {kpc.max = 98 : i64, kpc.min = 0 : i64, kpc.optimum = 49 : i64}
+// CHECK: func.func @odd({{.*}}index {kernel.size = #kernel.size<max = 98, optimum = 49>}
 // CHECK-NOT: func.func
 module attributes {graph.symbols = {n = {min = 1, max = 99}, i = {min = 0, max = 98}}} {
   func.func @main(%x: !t {graph.name = "x"}, %o: !graph.tensor<[99], f32> {graph.name = "odd"},

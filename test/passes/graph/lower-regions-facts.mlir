@@ -13,15 +13,15 @@
 !p = !graph.tensor<[n, 6, 6, 8], f32>
 
 // 2*n*4*8 for the product, n*4 for relu, n*4 for the addition; nothing for the constant.
-// CHECK: plan.launch @gemm {{.*}} {flops = #graph.dims<["n*72"]>, name = "gemm", nodes = ["Gemm_0", "Relu_1"], root = "matmul"}
+// CHECK: plan.launch @gemm {{.*}} {flops = #graph.dims<["n*72"]>, kind = "GEMM", name = "gemm", nodes = ["Gemm_0", "Relu_1"], root = "matmul", title = "GEMM {n}x4x8 + ReLU"}
 // Comparisons, selections, conversions and integers count nothing.
-// CHECK: plan.launch @choose {{.*}} {flops = #graph.dims<[0]>, name = "choose", nodes = ["Where_2"]}
+// CHECK: plan.launch @choose {{.*}} {flops = #graph.dims<[0]>, kind = "elementwise", name = "choose", nodes = ["Where_2"], title = "select of {n}x4"}
 // Each element of x once.
-// CHECK: plan.launch @sum {{.*}} {flops = #graph.dims<["n*4"]>, name = "sum"}
+// CHECK: plan.launch @sum {{.*}} {flops = #graph.dims<["n*4"]>, kind = "reduction", name = "sum", title = "sum over 4"}
 // Two groups of two channels: 2 * (n*36*8) * (3*3*2).
-// CHECK: plan.launch @conv {{.*}} {flops = #graph.dims<["n*10368"]>, name = "conv", root = "grouped conv"}
+// CHECK: plan.launch @conv {{.*}} {flops = #graph.dims<["n*10368"]>, kind = "convolution", name = "conv", root = "grouped conv", title = "conv 3x3 4->8 in 2 groups to 6x6"}
 // 9 elements for each of n*36*8.
-// CHECK: plan.launch @pool {{.*}} {flops = #graph.dims<["n*2592"]>, name = "pool"}
+// CHECK: plan.launch @pool {{.*}} {flops = #graph.dims<["n*2592"]>, kind = "pooling", name = "pool", title = "max pool 3x3"}
 module attributes {graph.symbols = {n = {min = 1}}} {
   func.func @main(%a: !a, %w: !w, %m: !m, %k: !k) -> (!y, !i, !graph.tensor<[n], f32>, !p, !p) {
     %0 = graph.region "gemm" (%a, %w) : (!a, !w) -> !y {

@@ -12,12 +12,12 @@
 // CHECK-NEXT: %[[Y:.*]] = plan.output "y" : <["n*4"], f32>
 // CHECK-NEXT: %[[Z:.*]] = plan.output "z" : <[n, 4], f32>
 // CHECK-NEXT: %[[A:.*]] = plan.buffer "first" : <[n, 4], f32>
-// CHECK-NEXT: plan.launch @first (%[[X]]) -> (%[[A]]) sizes <[n]> {flops = #graph.dims<["n*4"]>, name = "first"}
+// CHECK-NEXT: plan.launch @first (%[[X]]) -> (%[[A]]) sizes <[n]> {flops = #graph.dims<["n*4"]>, kind = "elementwise", name = "first", title = "exp of {n}x4"}
 // CHECK-NEXT: %[[W:.*]] = plan.view %[[Y]] : <["n*4"], f32> to <[n, 4], f32>
-// CHECK-NEXT: plan.launch @first (%[[A]]) -> (%[[W]]) sizes <[n]> {flops = #graph.dims<["n*4"]>, name = "second"}
+// CHECK-NEXT: plan.launch @first (%[[A]]) -> (%[[W]]) sizes <[n]> {flops = #graph.dims<["n*4"]>, kind = "elementwise", name = "second", title = "exp of {n}x4"}
 // CHECK: plan.copy %[[X]] to %[[Z]]
-// CHECK: func.func @first(%{{.*}}: memref<f32>, %{{.*}}: memref<f32>, %{{.*}}: index {kpc.divisor = 8 : i64, kpc.max = 64 : i64, kpc.min = 8 : i64, kpc.optimum = 32 : i64})
-// CHECK-SAME: kpc.reads = [0], kpc.writes = [1]
+// CHECK: func.func @first(%{{.*}}: memref<f32>, %{{.*}}: memref<f32>, %{{.*}}: index {kernel.size = #kernel.size<min = 8, max = 64, divisor = 8, optimum = 32>})
+// CHECK-SAME: kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>
 // CHECK-NOT: func.func
 module attributes {graph.symbols = {n = {min = 8, max = 64, divisor = 8, optimum = 32}}} {
   func.func @main(%x: !x {graph.name = "x"}) -> (!v {graph.name = "y"}, !x {graph.name = "z"}) {

@@ -9,7 +9,7 @@
 !parts = !tile.column<64, f32, partial>
 gpu.module @m {
   // CHECK-LABEL: gpu.func @softmax
-  gpu.func @softmax(%limit: i32, %sink: memref<f32>) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @softmax(%limit: i32, %sink: memref<f32>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     // CHECK-DAG: %[[ALL:.*]] = arith.constant -1 : i32
     // CHECK-DAG: %[[C31:.*]] = arith.constant 31 : i32
     // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : i32

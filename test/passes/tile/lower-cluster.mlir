@@ -13,8 +13,8 @@ gpu.module @m {
   // The size of the cluster is the kernel's own.
   // NVVM: llvm.func @share{{.*}}nvvm.cluster_dim = array<i32: 2, 1, 1>
   // CHECK-LABEL: gpu.func @share
-  gpu.func @share(%x: !view) kernel attributes {kpc.block = array<i32: 256, 1, 1>, kpc.cluster = 2 : i64, kpc.grid = ["2", "1", "1"],
-      kpc.tensor_maps = [{buffer = 0 : i64, element = bf16, dims = ["64", "64"], strides = ["128"], box = array<i64: 64, 32>, swizzle = 128 : i64}]} {
+  gpu.func @share(%x: !view) kernel attributes {kernel.launch = #kernel.launch<grid = ["2", "1", "1"], block = [256, 1, 1], cluster = 2>,
+      kernel.tensor_maps = [#kernel.tensor_map<buffer = 0, element = bf16, dims = ["64", "64"], strides = ["128"], box = [64, 32], swizzle = 128>]} {
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
     %pipe = tile.pipe tma consumers 8 : !pipe
@@ -53,7 +53,7 @@ gpu.module @m {
   }
 
   // CHECK-LABEL: gpu.func @sum
-  gpu.func @sum() kernel attributes {kpc.block = array<i32: 128, 1, 1>, kpc.cluster = 4 : i64, kpc.grid = ["4", "1", "1"]} {
+  gpu.func @sum() kernel attributes {kernel.launch = #kernel.launch<grid = ["4", "1", "1"], block = [128, 1, 1], cluster = 4>} {
     %c8 = arith.constant 8 : index
     %pipe = tile.pipe tma consumers 4 : !pipe
     tile.barrier_init

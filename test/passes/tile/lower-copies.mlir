@@ -10,7 +10,7 @@
 gpu.module @m {
   // A view is a pointer to its parameter.
   // CHECK-LABEL: gpu.func @load(%arg0: !llvm.ptr, %arg1: index, %arg2: index)
-  gpu.func @load(%x: !x, %row: index, %column: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @load(%x: !x, %row: index, %column: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     // CHECK-DAG: %[[SLOT:.*]] = llvm.mlir.addressof @kpc_shared
     // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : i32
     %pipe = tile.pipe tma consumers 4 : <1 of [!wide]>
@@ -38,7 +38,7 @@ gpu.module @m {
 
   // Rows 32 to 63 of a batch's matrix: a part keeps the pitch of the whole, so its second line is as far away.
   // CHECK-LABEL: gpu.func @store(%arg0: !llvm.ptr, %arg1: index, %arg2: index)
-  gpu.func @store(%y: !batched, %batch: index, %row: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @store(%y: !batched, %batch: index, %row: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     // CHECK-DAG: %[[STAGE:.*]] = llvm.mlir.addressof @kpc_shared
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index

@@ -25,18 +25,8 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error @below {{'gpu.func' op has a kpc.block without threads}}
-  gpu.func @kernel() kernel attributes {kpc.block = array<i32: 0, 1, 1>} {
-    tile.barrier_init
-    gpu.return
-  }
-}
-
-// -----
-
-gpu.module @m {
   // expected-error @below {{'gpu.func' op has a role for warps that the block of 128 threads lacks}}
-  gpu.func @kernel() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @kernel() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     tile.barrier_init
     tile.role "all" warps 0 to 8 registers 64 {
     ^bb0(%group: index):
@@ -49,7 +39,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error @below {{'gpu.func' op has roles with 71680 registers together; a block has 65536, and would wait for more for ever}}
-  gpu.func @kernel() kernel attributes {kpc.block = array<i32: 384, 1, 1>} {
+  gpu.func @kernel() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [384, 1, 1]>} {
     tile.barrier_init
     tile.role "producer" warps 0 to 4 registers 80 {
     ^bb0(%group: index):
@@ -64,7 +54,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  gpu.func @kernel() kernel attributes {kpc.block = array<i32: 1024, 1, 1>} {
+  gpu.func @kernel() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [1024, 1, 1]>} {
     tile.barrier_init
     tile.role "last" warps 28 to 32 registers 64 {
     ^bb0(%group: index):
@@ -81,7 +71,7 @@ gpu.module @m {
 // Roles of so large a block may have the barriers of turns.
 gpu.module @m {
   // expected-error @below {{'gpu.func' op has warpgroups that take turns; expected at most 512 threads, got 640: there are 16 named barriers}}
-  gpu.func @kernel() kernel attributes {kpc.block = array<i32: 640, 1, 1>} {
+  gpu.func @kernel() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [640, 1, 1]>} {
     tile.barrier_init
     tile.role "consumer" warps 12 to 20 registers 96 {
     ^bb0(%group: index):
@@ -107,8 +97,8 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error @below {{'gpu.func' op works in pairs of blocks: its 'kpc.cluster' is 2}}
-  gpu.func @pair() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  // expected-error @below {{'gpu.func' op works in pairs of blocks: the cluster of its kernel.launch is 2}}
+  gpu.func @pair() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     tile.barrier_init
     %memory = tile.tmem_alloc pair : !tile.tmem<[128, 64], f32>
     tile.tmem_free %memory : !tile.tmem<[128, 64], f32>
@@ -121,7 +111,7 @@ gpu.module @m {
 // What is known of a pipe stands where it is declared.
 !pipe = !tile.pipe<1 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
 gpu.module @m {
-  gpu.func @kernel(%pipe: !pipe) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @kernel(%pipe: !pipe) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     tile.barrier_init
     %at = tile.cursor
     // expected-error @below {{'tile.acquire' op needs the pipe that a 'tile.pipe' declares}}
@@ -138,7 +128,7 @@ gpu.module @m {
   gpu.func @pieces(%x: memref<?xbf16>) kernel {
     %a = tile.alloc {offset = 0 : i64} : <[64, 64], bf16, swizzle 128>
     tile.barrier_init
-    // expected-error @below {{'tile.cp_async' op needs a kernel with 'kpc.block': its threads share the pieces}}
+    // expected-error @below {{'tile.cp_async' op needs a kernel with 'kernel.launch': its threads share the pieces}}
     // expected-error @below {{failed to legalize operation 'tile.cp_async' that was explicitly marked illegal}}
     tile.cp_async %x into %a by 16 : memref<?xbf16>, !tile.smem<[64, 64], bf16, swizzle 128> {
     ^bb0(%row: index, %column: index):

@@ -10,7 +10,7 @@
 gpu.module @m {
   // The right half of 16 columns is registers 4 to 7. Each register gets the body, with its own row and column, kept inside.
   // CHECK-LABEL: gpu.func @map(%arg0: memref<?xf32>, %arg1: index, %arg2: index, %arg3: index, %arg4: memref<f32>)
-  gpu.func @map(%bias: memref<?xf32>, %rows: index, %row0: index, %column0: index, %sink: memref<f32>) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @map(%bias: memref<?xf32>, %rows: index, %row0: index, %column0: index, %sink: memref<f32>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     // CHECK-DAG: %[[C8:.*]] = arith.constant 8 : index
     // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
     // CHECK-DAG: %[[LAST_PAIR:.*]] = arith.constant 10 : index
@@ -61,7 +61,7 @@ gpu.module @m {
   // One stmatrix writes a warp's 16 rows of 16 columns; its address is swizzled: bits 4 of a row of 32 bytes are turned by
   // bits 7 of its offset.
   // CHECK-LABEL: gpu.func @put
-  gpu.func @put() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @put() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %a = tile.alloc : <[64, 16], bf16, swizzle 32>
     %b = tile.alloc : <[16, 16], bf16, swizzle 32>
     tile.barrier_init
@@ -94,7 +94,7 @@ gpu.module @m {
 // Two fragments: the body has the registers at one place of both.
 gpu.module @beside {
   // CHECK-LABEL: gpu.func @gate(
-  gpu.func @gate(%rows: index, %zero: index, %sink: memref<f32>) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @gate(%rows: index, %zero: index, %sink: memref<f32>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %a = tile.alloc : <[64, 16], bf16, swizzle 32>
     %b = tile.alloc : <[16, 16], bf16, swizzle 32>
     tile.barrier_init
@@ -129,7 +129,7 @@ gpu.module @beside {
 // Columns 16 to 32 are registers 8 to 15; where runs of 8 change places, 16 to 24 are made of registers 12 to 15; of 16, of 0 to 3.
 gpu.module @exchanged {
   // CHECK-LABEL: gpu.func @turn(
-  gpu.func @turn(%rows: index, %zero: index, %sink: memref<f32>) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @turn(%rows: index, %zero: index, %sink: memref<f32>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %a = tile.alloc : <[64, 16], bf16, swizzle 32>
     %b = tile.alloc : <[32, 16], bf16, swizzle 32>
     tile.barrier_init

@@ -7,7 +7,7 @@
 !pipe = !tile.pipe<1 of [!wide]>
 gpu.module @m {
   // CHECK-LABEL: gpu.func @load(%arg0: !llvm.ptr,
-  gpu.func @load(%x: !x, %n: index, %h: index, %w: index, %c: index, %dh: index, %dw: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @load(%x: !x, %n: index, %h: index, %w: index, %c: index, %dh: index, %dw: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : i32
     %pipe = tile.pipe tma consumers 4 : <1 of [!wide]>
     tile.barrier_init

@@ -12,7 +12,7 @@
 gpu.module @m {
   // The sum is contiguous in a; a step of it is 32 bytes, in a's descriptor 2. In b a step is 16 rows of 32 bytes: 32.
   // CHECK-LABEL: gpu.func @row_row
-  gpu.func @row_row() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @row_row() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     // CHECK-DAG: %[[A:.*]] = llvm.mlir.addressof @kpc_shared
     // CHECK-DAG: %[[NONE:.*]] = llvm.mlir.undef : !llvm.struct<(f32, f32, f32, f32, f32, f32, f32, f32)>
     // CHECK-DAG: %[[B:.*]] = llvm.getelementptr %[[A]][4096]
@@ -53,7 +53,7 @@ gpu.module @m {
 
   // NVVM's "col" of b: the sum is contiguous. Both steps are 32 bytes.
   // CHECK-LABEL: gpu.func @row_col
-  gpu.func @row_col() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @row_col() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %a = tile.alloc : <[64, 32], bf16, swizzle 64>
     %b = tile.alloc : <[16, 32], bf16, swizzle 64>
     tile.barrier_init
@@ -71,7 +71,7 @@ gpu.module @m {
 
   // A step of a is 16 rows of 128 bytes: 128.
   // CHECK-LABEL: gpu.func @col_row
-  gpu.func @col_row() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @col_row() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %a = tile.alloc : <[32, 64], bf16, swizzle 128>
     %b = tile.alloc : <[32, 16], bf16, swizzle 32>
     tile.barrier_init
@@ -88,7 +88,7 @@ gpu.module @m {
   }
 
   // CHECK-LABEL: gpu.func @col_col
-  gpu.func @col_col() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @col_col() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %a = tile.alloc : <[32, 64], bf16, swizzle 128>
     %b = tile.alloc : <[16, 32], bf16, swizzle 64>
     tile.barrier_init
@@ -107,7 +107,7 @@ gpu.module @m {
   // 128 rows are two products of 64 in one group, each with its half of the registers; the second's rows are 64 · 64 bytes
   // further: 256. A product that is pending is added to.
   // CHECK-LABEL: gpu.func @two_blocks
-  gpu.func @two_blocks() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @two_blocks() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %a = tile.alloc : <[128, 32], f16, swizzle 64>
     %b = tile.alloc : <[16, 32], f16, swizzle 64>
     tile.barrier_init
@@ -132,7 +132,7 @@ gpu.module @m {
 
   // tf32: steps of 8.
   // CHECK-LABEL: gpu.func @tf32
-  gpu.func @tf32() kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @tf32() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %a = tile.alloc : <[64, 8], f32, swizzle 32>
     %b = tile.alloc : <[16, 8], f32, swizzle 32>
     tile.barrier_init

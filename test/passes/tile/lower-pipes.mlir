@@ -16,7 +16,7 @@ gpu.module @m {
   // CHECK-DAG: %[[BYTES:.*]] = arith.constant 8192 : i32
   // CHECK-DAG: %[[ROUND:.*]] = arith.constant 65536 : i32
   // CHECK-DAG: %[[SLOTS:.*]] = arith.constant 65535 : i32
-  gpu.func @tma(%n: index) kernel attributes {kpc.block = array<i32: 256, 1, 1>} {
+  gpu.func @tma(%n: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1]>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %pipe = tile.pipe tma consumers 4 : <3 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
@@ -76,7 +76,7 @@ gpu.module @m {
 
   // Threads that write a stage themselves: no bytes are announced, a commit is an arrival of each warp.
   // CHECK-LABEL: gpu.func @threads
-  gpu.func @threads() kernel attributes {kpc.block = array<i32: 256, 1, 1>} {
+  gpu.func @threads() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1]>} {
     // CHECK-DAG: %[[THREE:.*]] = arith.constant 3 : i32
     // CHECK: nvvm.mbarrier.init %{{.*}}, %[[THREE]]
     %pipe = tile.pipe threads producers 3 consumers 4 : <3 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
@@ -96,7 +96,7 @@ gpu.module @m {
 
   // So many stages further: each whole round turns the parity.
   // CHECK-LABEL: gpu.func @skip
-  gpu.func @skip(%count: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @skip(%count: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %pipe = tile.pipe tma consumers 4 : <3 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
     tile.barrier_init
     tile.role "all" warps 0 to 4 registers 128 {

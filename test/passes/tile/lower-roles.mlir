@@ -3,7 +3,7 @@
 gpu.module @m {
   // 384 threads start with 168 registers each, as many as fit: one role gives some back, the other takes more.
   // CHECK-LABEL: gpu.func @roles
-  gpu.func @roles(%mark: memref<i32>, %count: memref<index>) kernel attributes {kpc.block = array<i32: 384, 1, 1>} {
+  gpu.func @roles(%mark: memref<i32>, %count: memref<index>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [384, 1, 1]>} {
     // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i32
     // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : i32
     // CHECK-DAG: %[[C4:.*]] = arith.constant 4 : i32
@@ -74,7 +74,7 @@ gpu.module @m {
 
   // Barriers 13 and on: one's own is waited for with the 128 threads of the warpgroup before, which arrive and go on.
   // CHECK-LABEL: gpu.func @turns
-  gpu.func @turns() kernel attributes {kpc.block = array<i32: 512, 1, 1>} {
+  gpu.func @turns() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [512, 1, 1]>} {
     tile.barrier_init
     tile.role "consumer" warps 4 to 16 registers 160 {
     ^bb0(%group: index):
@@ -98,7 +98,7 @@ gpu.module @m {
   // A role with what the threads have changes nothing.
   // CHECK-LABEL: gpu.func @alike
   // CHECK-NOT: setmaxregister
-  gpu.func @alike() kernel attributes {kpc.block = array<i32: 256, 1, 1>} {
+  gpu.func @alike() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1]>} {
     tile.role "all" warps 0 to 8 registers 248 {
     ^bb0(%group: index):
       tile.sync role

@@ -9,7 +9,7 @@
 !numbers = !tile.column<64, i32>
 gpu.module @m {
   // CHECK-LABEL: gpu.func @rows
-  gpu.func @rows(%i: index, %sink: memref<?xf32>) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @rows(%i: index, %sink: memref<?xf32>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %zero = arith.constant 0.0 : f32
     %a = tile.alloc : !wide
     %b = tile.alloc : !b

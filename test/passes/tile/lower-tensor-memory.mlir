@@ -12,7 +12,7 @@
 !sums = !tile.pipe<2 of [!d]>
 gpu.module @m {
   // CHECK-LABEL: gpu.func @alone
-  gpu.func @alone(%i: index, %more: i1) kernel attributes {kpc.block = array<i32: 256, 1, 1>} {
+  gpu.func @alone(%i: index, %more: i1) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1]>} {
     %c0 = arith.constant 0 : index
     // CHECK-DAG: %[[SHARED:.*]] = llvm.mlir.addressof @kpc_shared
     // CHECK-DAG: %[[COLUMNS:.*]] = arith.constant 128 : i32
@@ -127,7 +127,7 @@ gpu.module @m {
 
   // tf32, both operands K-major: kind and types 2, columns 64, rows 128.
   // CHECK-LABEL: gpu.func @tf32
-  gpu.func @tf32(%more: i1) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @tf32(%more: i1) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     // CHECK-DAG: %[[INSTRUCTION:.*]] = arith.constant 135268624 : i32
     %a = tile.alloc : !tile.smem<[128, 32], f32, swizzle 128>
     %b = tile.alloc : !tile.smem<[64, 32], f32, swizzle 128>
@@ -147,7 +147,7 @@ gpu.module @m {
 
   // A pair: the even block hears of all copies, begins the products of both, and tells both.
   // CHECK-LABEL: gpu.func @pair
-  gpu.func @pair(%x: !tile.view<bf16, box [128, 64], swizzle 128>, %i: index) kernel attributes {kpc.block = array<i32: 256, 1, 1>, kpc.cluster = 2 : i64, kpc.tensor_maps = [{}]} {
+  gpu.func @pair(%x: !tile.view<bf16, box [128, 64], swizzle 128>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1], cluster = 2>, kernel.tensor_maps = [#kernel.tensor_map<buffer = 0, element = bf16, dims = ["64", "128"], strides = ["128"], box = [64, 128], swizzle = 128>]} {
     %no = arith.constant false
     %c0 = arith.constant 0 : index
     // CHECK-DAG: %[[BOTH:.*]] = arith.constant 3 : i16

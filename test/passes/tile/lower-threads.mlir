@@ -9,7 +9,7 @@ gpu.module @m {
   // A tile of 4096 bytes is two pieces of 16 for each of 128 threads: 32 rows apart, so that the second is 2048 bytes behind the
   // first in shared memory. A piece's elements that are there become bytes.
   // CHECK-LABEL: gpu.func @pieces(%arg0: memref<?xbf16>, %arg1: index)
-  gpu.func @pieces(%x: memref<?xbf16>, %n: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @pieces(%x: memref<?xbf16>, %n: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     // CHECK-DAG: %[[C32:.*]] = arith.constant 32 : index
     // CHECK-DAG: %[[C8:.*]] = arith.constant 8 : index
     // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
@@ -45,7 +45,7 @@ gpu.module @m {
 
   // Single elements of 16 bits go through registers; what is not there is not read.
   // CHECK-LABEL: gpu.func @elements
-  gpu.func @elements(%x: memref<?xbf16>, %n: index) kernel attributes {kpc.block = array<i32: 1024, 1, 1>} {
+  gpu.func @elements(%x: memref<?xbf16>, %n: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [1024, 1, 1]>} {
     %b = tile.alloc : !b
     tile.barrier_init
     // CHECK-NOT: nvvm.cp.async
@@ -63,7 +63,7 @@ gpu.module @m {
 
   // More threads than pieces: the others have none.
   // CHECK-LABEL: gpu.func @few
-  gpu.func @few(%x: memref<?xbf16>) kernel attributes {kpc.block = array<i32: 256, 1, 1>} {
+  gpu.func @few(%x: memref<?xbf16>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1]>} {
     // CHECK-DAG: %[[PIECES:.*]] = arith.constant 128 : i32
     %b = tile.alloc : !b
     tile.barrier_init
@@ -80,7 +80,7 @@ gpu.module @m {
 
   // The way back: a whole piece at once, or its elements one by one.
   // CHECK-LABEL: gpu.func @back
-  gpu.func @back(%y: memref<?xbf16>, %n: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @back(%y: memref<?xbf16>, %n: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %b = tile.alloc : !b
     tile.barrier_init
     // CHECK: %[[WHOLE:.*]] = arith.cmpi sge, %[[COUNT:.*]], %{{.*}} : index
@@ -100,7 +100,7 @@ gpu.module @m {
 
   // 32 elements of the sum are two steps; in each, the warp's 16 rows and 16 columns, and two products.
   // CHECK-LABEL: gpu.func @multiply
-  gpu.func @multiply(%sink: memref<f32>, %i: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @multiply(%sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %zero = arith.constant 0.0 : f32
     %a = tile.alloc : !a
     %b = tile.alloc : !tile.smem<[16, 32], bf16, swizzle 64>
@@ -128,7 +128,7 @@ gpu.module @m {
 
   // Operands whose rows are the sum are turned as they are loaded.
   // CHECK-LABEL: gpu.func @turned
-  gpu.func @turned(%sink: memref<f32>, %i: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @turned(%sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %zero = arith.constant 0.0 : f32
     %a = tile.alloc : !b
     %b = tile.alloc : !tile.smem<[16, 16], bf16, swizzle 32>
@@ -147,7 +147,7 @@ gpu.module @m {
 
   // tf32: words along the sum come by ldmatrix, others one by one.
   // CHECK-LABEL: gpu.func @tf32
-  gpu.func @tf32(%sink: memref<f32>, %i: index) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @tf32(%sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %zero = arith.constant 0.0 : f32
     %a = tile.alloc : !tile.smem<[64, 8], f32, swizzle 32>
     %b = tile.alloc : !tile.smem<[8, 16], f32, swizzle 64>
@@ -168,7 +168,7 @@ gpu.module @m {
 
   // Pairs: each thread stores two neighbours; of the rows 8 below, 8 lines of 32 bytes behind.
   // CHECK-LABEL: gpu.func @pairs
-  gpu.func @pairs(%v: f32, %w: bf16) kernel attributes {kpc.block = array<i32: 128, 1, 1>} {
+  gpu.func @pairs(%v: f32, %w: bf16) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %s = tile.alloc : !tile.smem<[64, 16], bf16, swizzle 32>
     %t = tile.alloc : !tile.smem<[64, 16], f32, swizzle 64>
     tile.barrier_init

@@ -5,8 +5,8 @@
 
 gpu.module @m {
   // CHECK-LABEL: gpu.func @mixed
-  // CHECK-SAME: kpc.shared = 33824 : i64
-  gpu.func @mixed() kernel {
+  // CHECK-SAME: shared = 33824
+  gpu.func @mixed() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1]>} {
     // Two stages of 8,192 bytes and their barriers, behind both tiles.
     // CHECK: tile.pipe tma consumers 4 {offset = 17408 : i64}
     %pipe = tile.pipe tma consumers 4 : <2 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
@@ -21,8 +21,8 @@ gpu.module @m {
 
   // The second pipe is aligned again.
   // CHECK-LABEL: gpu.func @two_pipes
-  // CHECK-SAME: kpc.shared = 17424 : i64
-  gpu.func @two_pipes() kernel {
+  // CHECK-SAME: shared = 17424
+  gpu.func @two_pipes() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1]>} {
     // CHECK: tile.pipe tma consumers 4 {offset = 0 : i64}
     %first = tile.pipe tma consumers 4 : <1 of [!tile.smem<[64, 64], bf16, swizzle 128>]>
     // CHECK: tile.pipe tma consumers 4 {offset = 9216 : i64}
@@ -32,8 +32,8 @@ gpu.module @m {
   }
 
   // CHECK-LABEL: gpu.func @none
-  // CHECK-NOT: kpc.shared
-  gpu.func @none() kernel {
+  // CHECK-NOT: shared =
+  gpu.func @none() kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [256, 1, 1]>} {
     gpu.return
   }
 }

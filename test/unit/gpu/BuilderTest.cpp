@@ -8,6 +8,7 @@
 #include "CaseData.h"
 #include "Cases.h"
 #include "SimulatedGpu.h"
+#include "dialects/kernel/Kernel.h"
 
 #include "codegen/nvptx/CompileKernel.h"
 #include "mlir/IR/Verifier.h"
@@ -54,7 +55,7 @@ void simulate(const Case &C, const target::Target &T) {
   ASSERT_TRUE(mlir::succeeded(mlir::verify(*Module))) << Compiler.Reported;
   auto Kernel = *(*Gpu).getOps<mlir::gpu::GPUFuncOp>().begin();
   if (T.Name == "sm_90a")
-    EXPECT_THAT(Kernel->getAttrOfType<mlir::StringAttr>("kpc.schedule").str(),
+    EXPECT_THAT(kernel::scheduleOf(Kernel).getText().str(),
                 ::testing::StartsWith(C.Schedule));
   if (isTileKernel(*Gpu)) {
     ASSERT_NE(T.Can.MmaSync, 0u);
@@ -62,9 +63,9 @@ void simulate(const Case &C, const target::Target &T) {
   }
   std::array<std::string, 3> Grid;
   for (unsigned I = 0; I < 3; ++I)
-    Grid[I] = mlir::cast<mlir::StringAttr>(
-                  Kernel->getAttrOfType<mlir::ArrayAttr>("kpc.grid")[I])
-                  .str();
+    Grid[I] =
+        mlir::cast<mlir::StringAttr>(kernel::launchOf(Kernel).getGrid()[I])
+            .str();
   std::string Error;
   auto Simulated = SimulatedKernel::create(*Gpu, Error);
   ASSERT_TRUE(Simulated) << Error << Compiler.Reported;

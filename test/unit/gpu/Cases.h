@@ -26,7 +26,7 @@ struct Case {
   KernelText Kernel;
   /// Values of the kernel's sizes, for each run.
   std::vector<std::vector<int64_t>> Sizes;
-  /// What kpc.schedule begins with for sm_90a.
+  /// What kernel.schedule begins with for sm_90a.
   std::string Schedule;
   /// Greatest RMS error against the host, relative; 0: bit for bit.
   double Tolerance = 0;

@@ -38,29 +38,24 @@ std::string kernel(const std::string &Attributes) {
          "} { gpu.return } }\n";
 }
 
-const char *const Grid = R"(kpc.grid = ["1", "1", "1"], )";
-const char *const Block = "kpc.block = array<i32: 32, 1, 1>";
+std::string launch(const std::string &Block, const std::string &More = "") {
+  return R"(kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = )" +
+         Block + More + ">";
+}
+
+const std::string Warp = launch("[32, 1, 1]");
 
 TEST(CompileKernel, LaunchAttributes) {
-  EXPECT_EQ(errorOf(kernel(std::string(Grid) + Block)), "none");
-  for (const std::string &Attributes :
-       {std::string(Block), std::string(R"(kpc.grid = ["1", "1", "1"])"),
-        R"(kpc.grid = ["1"], )" + std::string(Block)})
-    EXPECT_THAT(errorOf(kernel(Attributes)),
-                HasSubstr("has no kpc.grid and kpc.block of three each"));
-  EXPECT_THAT(
-      errorOf(kernel(R"(kpc.grid = ["1", 2, "1"], )" + std::string(Block))),
-      HasSubstr("has a kpc.grid that is no text"));
-  for (const char *Shared : {"\"much\"", "-1 : i64"})
-    EXPECT_THAT(
-        errorOf(kernel(std::string(Grid) + Block + ", kpc.shared = " + Shared)),
-        HasSubstr("has a kpc.shared that is no number of bytes"));
+  EXPECT_EQ(errorOf(kernel(Warp)), "none");
+  EXPECT_THAT(errorOf(kernel("")),
+              HasSubstr("expected 'kernel.launch', which says how it is "
+                        "launched, got none"));
 }
 
 TEST(CompileKernel, SharedMemory) {
   auto Taking = [](int64_t Bytes) {
-    return errorOf(kernel(std::string(Grid) + Block + ", kpc.shared = " +
-                          std::to_string(Bytes) + " : i64"));
+    return errorOf(
+        kernel(launch("[32, 1, 1]", ", shared = " + std::to_string(Bytes))));
   };
   EXPECT_EQ(Taking(227 * 1024), "none");
   EXPECT_THAT(Taking(227 * 1024 + 1),
@@ -70,7 +65,7 @@ TEST(CompileKernel, SharedMemory) {
 
 // LLVM would end the process.
 TEST(CompileKernel, TensorMemory) {
-  std::string One = kernel(std::string(Grid) + Block);
+  std::string One = kernel(Warp);
   One.replace(One.find("{ gpu.return }"), 14,
               "{ tile.barrier_init\n"
               "%m = tile.tmem_alloc : !tile.tmem<[128, 64], f32>\n"
@@ -81,7 +76,7 @@ TEST(CompileKernel, TensorMemory) {
 }
 
 TEST(CompileKernel, OneKernel) {
-  std::string One = kernel(std::string(Grid) + Block), Two = One;
+  std::string One = kernel(Warp), Two = One;
   Two.replace(Two.find("@m"), 2, "@n");
   EXPECT_THAT(errorOf("module {}"), HasSubstr("must hold one kernel, not 0"));
   EXPECT_THAT(errorOf(One + Two), HasSubstr("must hold one kernel, not 2"));
@@ -93,7 +88,7 @@ TEST(CompileKernel, OneKernel) {
 
 TEST(CompileKernel, OnlyLlvmIsTranslated) {
   CompilerContext Compiler;
-  auto Module = Compiler.parse(kernel(std::string(Grid) + Block));
+  auto Module = Compiler.parse(kernel(Warp));
   ASSERT_TRUE(Module);
   llvm::LLVMContext Context;
   EXPECT_FALSE(

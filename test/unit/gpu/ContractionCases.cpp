@@ -46,17 +46,17 @@ static std::vector<Case> productCases() {
                    Sum});
   Cases.push_back(
       {product("matmul_large_tile", {"m", "1024", "40"}, false, false)
-           .fact("m", "kpc.optimum = 4096 : i64"),
+           .fact("m", "optimum = 4096"),
        {{3}, {130}},
        "contraction 128x128x8",
        Sum});
   Cases.push_back({product("matmul_wide_tile", {"m", "64", "24"}, true, true)
-                       .fact("m", "kpc.optimum = 100000 : i64"),
+                       .fact("m", "optimum = 100000"),
                    {{3}, {200}},
                    "contraction 128x64x8",
                    Sum});
   Cases.push_back({product("matmul_narrow_tile", {"m", "24", "32"}, false, true)
-                       .fact("m", "kpc.optimum = 100000 : i64"),
+                       .fact("m", "optimum = 100000"),
                    {{3}, {200}},
                    "contraction 64x32x16",
                    Sum});
@@ -183,7 +183,7 @@ std::vector<Benchmark> contractionBenchmarks() {
   for (int64_t Side : {1024, 4096}) {
     std::string S = std::to_string(Side);
     All.push_back({product(("matmul_" + S).c_str(), {"m", S, S}, false, false)
-                       .fact("m", "kpc.optimum = " + S + " : i64"),
+                       .fact("m", "optimum = " + S),
                    {Side},
                    2.0 * Side * Side * Side,
                    "x @ w"});
@@ -205,8 +205,7 @@ std::vector<Benchmark> contractionBenchmarks() {
         std::to_string(P.Stride) + ", padding=" + std::to_string(P.Pad) +
         ")).permute(0,2,3,1)";
     All.push_back(
-        {convolution(P).fact("n", "kpc.optimum = " + std::to_string(Batch) +
-                                      " : i64"),
+        {convolution(P).fact("n", "optimum = " + std::to_string(Batch)),
          {Batch},
          2.0 * Batch * To * To * P.Out * P.In * P.Taps * P.Taps,
          Peer});

@@ -44,8 +44,7 @@ KernelText textOf(const Convolution &C) {
   if (C.Finished)
     K.input("c", T, {O});
   K.output("y", T, {"m", Out, Out, O});
-  K.fact("m", "kpc.min = 1 : i64, kpc.max = 64 : i64, kpc.optimum = " +
-                  Text(C.Batch) + " : i64");
+  K.fact("m", "min = 1, max = 64, optimum = " + Text(C.Batch));
   K.generic("s",
             {"(n,h,w,o,i,j,c)->(n,h" + Step + "+i,w" + Step + "+j,c)",
              "(n,h,w,o,i,j,c)->(i,j,c,o)", "(n,h,w,o,i,j,c)->(n,h,w,o)"},

@@ -162,11 +162,14 @@ std::string KernelText::text() const {
     auto Known = Facts.find(S);
     Arguments.push_back(
         "%" + S + ": index" +
-        (Known == Facts.end() ? "" : " {" + Known->second + "}"));
+        (Known == Facts.end()
+             ? ""
+             : " {kernel.size = #kernel.size<" + Known->second + ">}"));
   }
   return "func.func @" + Name + "(" + join(Arguments) +
-         ") attributes {kpc.reads = [" + join(Reads) + "], kpc.writes = [" +
-         join(Writes) + "]} {\n" + Views + Body + Stores + "  return\n}\n";
+         ") attributes {kernel.buffers = #kernel.buffers<reads = [" +
+         join(Reads) + "], writes = [" + join(Writes) + "]>} {\n" + Views +
+         Body + Stores + "  return\n}\n";
 }
 
 } // namespace kpc::testing

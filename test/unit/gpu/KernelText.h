@@ -45,7 +45,7 @@ public:
                     std::vector<std::string> Dims);
   KernelText &output(std::string Buffer, std::string Type,
                      std::vector<std::string> Dims);
-  /// Facts of a size's argument: `kpc.divisor = 4 : i64`.
+  /// Facts of a size's argument: `divisor = 4, optimum = 64`.
   KernelText &fact(std::string Size, std::string Text);
 
   /// A generic whose result is named `Result`: an output, or (with `Dims`) a

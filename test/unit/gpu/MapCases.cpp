@@ -111,7 +111,7 @@ static std::vector<Case> rowCases() {
     // Dynamic rows that are known to be multiples of 8.
     KernelText K("bias_divisor");
     K.input("x", "f16", {"n", "c"}).input("b", "f16", {"c"});
-    K.output("y", "f16", {"n", "c"}).fact("c", "kpc.divisor = 8 : i64");
+    K.output("y", "f16", {"n", "c"}).fact("c", "divisor = 8");
     K.generic("y", {Id2, "(a,b)->(b)", Id2}, "pp", {"x", "b"},
               "%e = arith.extf %x : f16 to f32\n"
               "%f = arith.extf %b : f16 to f32\n"
@@ -132,7 +132,7 @@ static std::vector<Case> rowCases() {
     // Rows begin anywhere: elements a warp apart.
     KernelText K("bias_odd");
     K.input("x", "f16", {"n", "1001"}).input("b", "f16", {"1001"});
-    K.output("y", "f16", {"n", "1001"}).fact("n", "kpc.optimum = 4096 : i64");
+    K.output("y", "f16", {"n", "1001"}).fact("n", "optimum = 4096");
     K.generic("y", {Id2, "(a,b)->(b)", Id2}, "pp", {"x", "b"},
               "%e = arith.extf %x : f16 to f32\n"
               "%f = arith.extf %b : f16 to f32\n"
@@ -146,7 +146,7 @@ static std::vector<Case> rowCases() {
     KernelText K("planes_of_halves");
     K.input("x", "f16", {"n", "768", "3"})
         .output("y", "f16", {"n", "3", "768"});
-    K.fact("n", "kpc.optimum = 4096 : i64");
+    K.fact("n", "optimum = 4096");
     K.generic("y", {"(a,b,c)->(a,c,b)", Id3}, "ppp", {"x"},
               "%r = arith.addf %x, %x : f16", "%r");
     Cases.push_back({K, {{1}, {5}}, "map"});

@@ -26,7 +26,7 @@ static std::vector<Case> rowCases() {
   {
     KernelText K("row_max_long");
     K.input("x", "f32", {"n", "c"}).output("y", "f32", {"n"});
-    K.fact("c", "kpc.optimum = 4096 : i64");
+    K.fact("c", "optimum = 4096");
     K.generic("y", {Id2, Rows}, "pr", {"x"}, "%r = arith.maximumf %y, %x : f32",
               "%r", "0xFF800000");
     Cases.push_back({K,
@@ -70,7 +70,7 @@ static std::vector<Case> rowCases() {
   {
     KernelText K("sum_of_longs");
     K.input("x", "i64", {"n"}).output("y", "i64", {});
-    K.fact("n", "kpc.optimum = 3000 : i64");
+    K.fact("n", "optimum = 3000");
     K.generic("y", {Id1, "(a)->()"}, "r", {"x"}, "%r = arith.addi %y, %x : i64",
               "%r", "0");
     Cases.push_back({K, {{0}, {1}, {3001}}, "row-reduction block x1"});
@@ -110,7 +110,7 @@ static std::vector<Case> keptRowCases() {
     // Rows begin anywhere: vectors with single elements around them.
     KernelText K("rows_odd");
     K.input("x", "f16", {"n", "301"}).input("b", "f16", {"301"});
-    K.output("y", "f16", {"n", "301"}).fact("n", "kpc.optimum = 4096 : i64");
+    K.output("y", "f16", {"n", "301"}).fact("n", "optimum = 4096");
     K.generic("s", {Id2, Rows}, "pr", {"x"},
               "%e = arith.extf %x : f16 to f32\n%r = arith.addf %s, %e : f32",
               "%r", "0.0", "f32", {"n"});
@@ -145,7 +145,7 @@ static std::vector<Case> keptRowCases() {
     KernelText K("rows_of_any_length");
     K.input("x", "f32", {"n", "c"});
     K.output("t", "f32", {"n"}).output("y", "f32", {"n", "c"});
-    K.fact("c", "kpc.optimum = 600 : i64");
+    K.fact("c", "optimum = 600");
     K.generic("s", {Id2, Rows}, "pr", {"x"}, "%r = arith.maximumf %s, %x : f32",
               "%r", "0xFF800000", "f32", {"n"});
     K.generic("d", {Id2, Rows, Id2}, "pp", {"x", "s"},

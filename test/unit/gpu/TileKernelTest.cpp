@@ -60,8 +60,7 @@ KernelText textOf(const Product &P) {
   if (P.Finished)
     K.input("c", T, {N});
   K.output("y", T, Dims("m", N));
-  K.fact("m", "kpc.min = 1 : i64, kpc.optimum = " + std::to_string(P.Rows) +
-                  " : i64");
+  K.fact("m", "min = 1, optimum = " + std::to_string(P.Rows));
   std::string Parallel = P.Batch ? "ppp" : "pp";
   K.generic("s", {Map("m,k"), Map(P.Transposed ? "n,k" : "k,n"), Map("m,n")},
             Parallel + "r", {"x", "w"},
@@ -171,8 +170,7 @@ KernelText gateOf(const Product &P) {
   KernelText K(P.Name);
   K.input("x", T, {"m", Depth}).input("w", T, Right).input("v", T, Right);
   K.output("y", T, {"m", N});
-  K.fact("m", "kpc.min = 1 : i64, kpc.optimum = " + std::to_string(P.Rows) +
-                  " : i64");
+  K.fact("m", "min = 1, optimum = " + std::to_string(P.Rows));
   for (const char *Side : {"w", "v"}) {
     std::string Sum = std::string(Side) + "s";
     K.generic(Sum,
@@ -235,8 +233,7 @@ KernelText turnedOf(const RotatedHeads &H) {
       .input("w", "f16", {Depth, Count, "2", Half});
   K.input("c", "f32", {"m", "2", Half}).input("s", "f32", {"m", "2", Half});
   K.output("y", "f16", All);
-  K.fact("m", "kpc.min = 1 : i64, kpc.max = 65536 : i64, kpc.optimum = " +
-                  std::to_string(H.Rows) + " : i64");
+  K.fact("m", "min = 1, max = 65536, optimum = " + std::to_string(H.Rows));
   K.generic("p",
             {"(m,h,t,p,k)->(m,k)", "(m,h,t,p,k)->(k,h,t,p)",
              "(m,h,t,p,k)->(m,h,t,p)"},
@@ -281,7 +278,8 @@ INSTANTIATE_TEST_SUITE_P(
 /// The same where warpgroups take turns: each has a whole tile's sums.
 std::string withSchedule(std::string Text, const char *Schedule) {
   Text.insert(Text.find("attributes {") + 12,
-              "kpc.forced_schedule = \"" + std::string(Schedule) + "\", ");
+              "kernel.forced_schedule = #kernel.schedule<\"" +
+                  std::string(Schedule) + "\">, ");
   return Text;
 }
 
@@ -323,8 +321,8 @@ TEST_P(TensorMemoryKernel, IsAssembledByForce) {
     std::string Text = textOf(GetParam()).text();
     size_t At = Text.find("attributes {");
     ASSERT_NE(At, std::string::npos);
-    Text.insert(At + 12,
-                "kpc.forced_schedule = \"" + std::string(Schedule) + "\", ");
+    Text.insert(At + 12, "kernel.forced_schedule = #kernel.schedule<\"" +
+                             std::string(Schedule) + "\">, ");
     expectNoLoss(Text, {Schedule, OfBlackwell, 3}, "sm_100a");
   }
 }
@@ -378,8 +376,8 @@ std::string textOf(const Heads &H) {
   std::string T = H.Type, D = std::to_string(H.Depth), Body;
   auto Argument = [](const char *Name, int64_t Optimum) {
     return std::string(", %") + Name +
-           ": index {kpc.min = 1 : i64, kpc.optimum = " +
-           std::to_string(Optimum) + " : i64}";
+           ": index {kernel.size = #kernel.size<min = 1, optimum = " +
+           std::to_string(Optimum) + ">}";
   };
   auto Add = [&](const std::string &Name, int64_t Heads, const char *Size,
                  int64_t Length, bool Read) {
@@ -452,8 +450,9 @@ std::string textOf(const Heads &H) {
          "func.func @attention(%q: memref<" +
          T + ">, %k: memref<" + T + ">, %v: memref<" + T + ">, %y: memref<" +
          T + ">" + Sizes +
-         ") attributes {kpc.reads = [0, 1, 2], kpc.writes = [3]} {\n" + Body +
-         "return\n}\n";
+         ") attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], "
+         "writes = [3]>} {\n" +
+         Body + "return\n}\n";
 }
 
 class AttentionTile : public ::testing::TestWithParam<Heads> {};

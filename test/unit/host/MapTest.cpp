@@ -17,7 +17,7 @@ const char *AddBiasRelu = R"mlir(
 #id = affine_map<(a, b, c) -> (a, b, c)>
 #bias = affine_map<(a, b, c) -> (c)>
 func.func @add(%x: memref<f32>, %b: memref<f32>, %y: memref<f32>, %n: index)
-    attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%n, 4, 5], strides: [20, 5, 1] : memref<f32> to memref<?x4x5xf32, strided<[20, 5, 1]>>
   %bm = memref.reinterpret_cast %b to offset: [0], sizes: [5], strides: [1] : memref<f32> to memref<5xf32, strided<[1]>>
   %ym = memref.reinterpret_cast %y to offset: [0], sizes: [%n, 4, 5], strides: [20, 5, 1] : memref<f32> to memref<?x4x5xf32, strided<[20, 5, 1]>>

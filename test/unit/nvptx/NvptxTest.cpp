@@ -9,6 +9,7 @@
 #include "codegen/nvptx/Nvptx.h"
 #include "codegen/nvptx/Ptxas.h"
 #include "compiler/workers/Subprocess.h"
+#include "dialects/kernel/Kernel.h"
 #include "mlir/Parser/Parser.h"
 
 #include <gmock/gmock.h>
@@ -32,9 +33,10 @@ struct Compiler {
   Compiler() : Context(mlir::MLIRContext::Threading::DISABLED) {
     mlir::DialectRegistry Registry;
     registerTranslations(Registry);
-    Registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect,
-                    mlir::math::MathDialect, mlir::memref::MemRefDialect,
-                    mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+    Registry.insert<kernel::KernelDialect, mlir::affine::AffineDialect,
+                    mlir::arith::ArithDialect, mlir::math::MathDialect,
+                    mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
+                    mlir::vector::VectorDialect>();
     Context.appendDialectRegistry(Registry);
     Context.getDiagEngine().registerHandler([this](mlir::Diagnostic &D) {
       if (D.getSeverity() == mlir::DiagnosticSeverity::Error)
@@ -59,7 +61,7 @@ std::string elementwise(const std::string &Type, const std::string &Body) {
 gpu.module @m {
   gpu.func @unit(%x: memref<)" +
          Type + R"(>, %y: memref<)" + Type + R"(>, %n: index) kernel
-      attributes {kpc.reads = [0], kpc.writes = [1],
+      attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>,
                   known_block_size = array<i32: 128, 1, 1>} {
     %xs = memref.reinterpret_cast %x to offset: [0], sizes: [%n], strides: [1]
         : memref<)" +
@@ -136,7 +138,9 @@ TEST(Nvptx, WritesPtx) {
 TEST(Nvptx, NoEarlyPdlTrigger) {
   Compiler C;
   std::string Text = unary("math.sqrt");
-  Text.insert(Text.find("kpc.reads"), "kpc.no_early_pdl_trigger, ");
+  Text.insert(Text.find("kernel.buffers"),
+              R"(kernel.launch = #kernel.launch<grid = ["1", "1", "1"],
+                 block = [128, 1, 1], no_early_pdl_trigger = true>, )");
   auto Ptx = C.ptx(Text, "sm_90a");
   ASSERT_TRUE(Ptx) << C.Reported;
   EXPECT_THAT(*Ptx, HasSubstr("griddepcontrol.wait;"));

@@ -119,9 +119,27 @@ TEST(BadImport, SequenceInput) {
       ->set_elem_type(1);
   EXPECT_EQ(Imported(M).Diags.text(),
             "error[KPC-I0030]: 'n' (Identity, opset 17) in m.onnx: the "
-            "model's input 'x' is a sequence, but kpc takes dense tensors\n"
-            "  hint: sequences, maps, optionals and sparse tensors do not "
-            "compile\n");
+            "model's input 'x' is a sequence, and how many tensors it has is "
+            "not said\n"
+            "  hint: say it with --dim x=COUNT, up to 256; each is an input of "
+            "its own, x[0] and so on\n");
+  ImportOptions Options;
+  Options.Dims["x"] = {.Min = 2, .Max = 2};
+  auto *Element = M.mutable_graph()
+                      ->mutable_input(0)
+                      ->mutable_type()
+                      ->mutable_sequence_type()
+                      ->mutable_elem_type()
+                      ->mutable_tensor_type();
+  Element->mutable_shape()->add_dim()->set_dim_value(3);
+  M.mutable_graph()->mutable_output(0)->clear_type();
+  Imported Two(M, Options);
+  ASSERT_TRUE(Two.Module) << Two.Diags.text();
+  auto Main = *Two.Module->getOps<mlir::func::FuncOp>().begin();
+  EXPECT_EQ(Main.getNumArguments(), 2U);
+  EXPECT_EQ(Main.getNumResults(), 2U);
+  EXPECT_EQ(Main.getResultAttrOfType<mlir::StringAttr>(1, "graph.name"),
+            "y[1]");
 }
 
 TEST(BadImport, ShapeKnownOnlyAtRunTime) {

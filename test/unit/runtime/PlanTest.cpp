@@ -56,6 +56,34 @@ TEST(Arena, ItemsThatLiveTogetherShareNothing) {
   }
 }
 
+// Sizes that are known later move nothing that lies there already.
+TEST(Arena, LaterStagesMoveNothing) {
+  std::mt19937 Random(5);
+  for (int Round = 0; Round < 200; ++Round) {
+    std::vector<ArenaItem> Items(1 + Random() % 40);
+    for (ArenaItem &Item : Items) {
+      Item.FirstStep = Random() % 30;
+      Item.LastStep = Item.FirstStep + Random() % 20;
+      Item.Stage = Item.FirstStep >= 20 ? 2 : Item.FirstStep >= 10 ? 1 : 0;
+      Item.Size = Random() % 5000;
+    }
+    bool Reuse = Round % 4 != 0;
+    auto Plan = packArena(Items, Reuse);
+    ASSERT_TRUE(Plan);
+    expectGood(Items, *Plan);
+    for (uint32_t Known = 0; Known < 2; ++Known) {
+      std::vector<ArenaItem> Early = Items;
+      for (ArenaItem &Item : Early)
+        if (Item.Stage > Known)
+          Item.Size = 0;
+      ASSERT_TRUE(packArena(Early, Reuse));
+      for (size_t I = 0; I < Items.size(); ++I)
+        if (Items[I].Stage <= Known)
+          ASSERT_EQ(Early[I].Offset, Items[I].Offset) << Round << " " << I;
+    }
+  }
+}
+
 // The shape of most models: a chain, each value dying as the next but one is
 // born, some kept for a residual.
 TEST(Arena, ChainsPackTightly) {

@@ -10,11 +10,13 @@
 #include "compiler/import/onnx/model/Wire.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kpc::onnx {
 
 // Fields newer than the packaged schema (onnx.proto of ONNX 1.22).
 static constexpr uint64_t NodeOverload = 8;
+static constexpr uint64_t NodeMetadata = 9;
 static constexpr uint64_t FunctionAttributeProto = 11;
 static constexpr uint64_t FunctionOverload = 13;
 
@@ -27,6 +29,33 @@ static std::string unknownString(const std::string &Unknown, uint64_t Number) {
       Value = V;
   });
   return Value;
+}
+
+/// The last but one of "['', 'encoder', 'encoder.layer.0', 'linear_3']": the
+/// list goes from the whole model to the node itself.
+static std::string scopeOfList(std::string_view List) {
+  std::string Scope, Last;
+  for (size_t At = 0; At < List.size(); ++At) {
+    char Quote = List[At];
+    if (Quote != '\'' && Quote != '"')
+      continue;
+    size_t End = std::min(List.find(Quote, At + 1), List.size());
+    Scope = std::exchange(Last, List.substr(At + 1, End - At - 1));
+    At = End;
+  }
+  return Scope;
+}
+
+/// What torch.onnx notes of a node, in the fields of ONNX 1.16 and later.
+static std::string scopeOf(const std::string &Unknown) {
+  std::string Scope;
+  forEachField(Unknown, [&](uint64_t N, std::string_view V) {
+    ::onnx::StringStringEntryProto Entry;
+    if (N == NodeMetadata && Entry.ParseFromString(std::string(V)) &&
+        Entry.key() == "pkg.torch.onnx.name_scopes")
+      Scope = scopeOfList(Entry.value());
+  });
+  return Scope;
 }
 
 static std::string plainDomain(const std::string &Domain) {
@@ -155,6 +184,7 @@ void Decoder::node(::onnx::NodeProto &Proto, const OpsetMap &Opsets,
   Result.Op = Proto.op_type();
   Result.Domain = plainDomain(Proto.domain());
   Result.Overload = unknownString(Proto.unknown_fields(), NodeOverload);
+  Result.Scope = scopeOf(Proto.unknown_fields());
   auto Opset = Opsets.find(Result.Domain);
   Result.Opset = Opset == Opsets.end() ? 0 : Opset->second;
   for (std::string &Name : *Proto.mutable_input())
@@ -210,32 +240,42 @@ void Decoder::function(::onnx::FunctionProto &Proto,
     node(*Proto.mutable_node(I), Opsets, Result.Nodes[static_cast<size_t>(I)]);
 }
 
+static ValueInfo::Kind kindOf(const ::onnx::TypeProto &Type) {
+  switch (Type.value_case()) {
+  case ::onnx::TypeProto::kSequenceType:
+    return ValueInfo::Kind::Sequence;
+  case ::onnx::TypeProto::kMapType:
+    return ValueInfo::Kind::Map;
+  case ::onnx::TypeProto::kOptionalType:
+    return ValueInfo::Kind::Optional;
+  case ::onnx::TypeProto::kSparseTensorType:
+    return ValueInfo::Kind::Sparse;
+  case ::onnx::TypeProto::kTensorType:
+    return ValueInfo::Kind::Tensor;
+  default:
+    return ValueInfo::Kind::Unknown;
+  }
+}
+
 void Decoder::valueInfo(const ::onnx::ValueInfoProto &Proto,
                         ValueInfo &Result) {
   Result.Name = Proto.name();
   if (!Proto.has_type())
     return;
-  const ::onnx::TypeProto &Type = Proto.type();
-  switch (Type.value_case()) {
-  case ::onnx::TypeProto::kSequenceType:
-    Result.Is = ValueInfo::Kind::Sequence;
-    return;
-  case ::onnx::TypeProto::kMapType:
-    Result.Is = ValueInfo::Kind::Map;
-    return;
-  case ::onnx::TypeProto::kOptionalType:
-    Result.Is = ValueInfo::Kind::Optional;
-    return;
-  case ::onnx::TypeProto::kSparseTensorType:
-    Result.Is = ValueInfo::Kind::Sparse;
-    return;
-  case ::onnx::TypeProto::kTensorType:
-    break;
-  default:
-    return;
+  const ::onnx::TypeProto *Type = &Proto.type();
+  Result.Is = kindOf(*Type);
+  ValueInfo::Kind Inner = Result.Is;
+  if (Inner == ValueInfo::Kind::Optional) {
+    Type = &Type->optional_type().elem_type();
+    Inner = Result.Of = kindOf(*Type);
   }
-  Result.Is = ValueInfo::Kind::Tensor;
-  const ::onnx::TypeProto::Tensor &T = Type.tensor_type();
+  if (Inner == ValueInfo::Kind::Sequence) {
+    Type = &Type->sequence_type().elem_type();
+    Inner = kindOf(*Type);
+  }
+  if (Inner != ValueInfo::Kind::Tensor)
+    return;
+  const ::onnx::TypeProto::Tensor &T = Type->tensor_type();
   std::string Who = "value '" + printable(Result.Name) + "'";
   if (std::optional<ElementType> Element = elementType(T.elem_type()))
     Result.Type = *Element;

@@ -104,6 +104,8 @@ struct ValueInfo {
   enum class Kind { Unknown, Tensor, Sparse, Sequence, Map, Optional };
   std::string Name;
   Kind Is = Kind::Unknown;
+  Kind Of = Kind::Unknown; ///< what an optional value holds, if it does
+  /// Of a tensor, or of a sequence's elements.
   ElementType Type = ElementType::Undefined;
   std::optional<std::vector<Dim>> Shape;
 };
@@ -119,6 +121,9 @@ struct Node {
   std::map<std::string, Attribute, std::less<>> Attributes;
   /// Names of the call nodes it was inlined through, outermost first, capped.
   std::string Path;
+  /// The module that it is of, as PyTorch's exporter notes it:
+  /// "encoder.layer.3.attention".
+  std::string Scope;
 
   /// For diagnostics.
   ModelPlace place() const;

@@ -95,11 +95,55 @@ static void importCastLike(NodeImport &N) {
     N.result(0, convert(N, X, N.element(Like), How));
 }
 
+/// The same bits as another type of as many bits. A bool is a byte of 0 or 1.
+static void importBitCast(NodeImport &N) {
+  N.expectInputs(1, 1);
+  int64_t To = N.requiredInt("to");
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  std::optional<ElementType> Type = elementType(To);
+  mlir::Type Element =
+      Type ? graphType(N.builder().getContext(), *Type) : mlir::Type();
+  if (!Element) {
+    N.fail(Code::ImportElementType,
+           "reads bits as " + elementTypeName(static_cast<ElementType>(To)) +
+               ", which kpc cannot compute with");
+    return;
+  }
+  mlir::Type From = N.element(X);
+  auto Width = [](mlir::Type T) {
+    return graph::isBool(T) ? 8u : T.getIntOrFloatBitWidth();
+  };
+  if (Width(From) != Width(Element)) {
+    N.fail(Code::ImportElementType, "reads bits of " + typeText(From) + " as " +
+                                        typeText(Element) +
+                                        "; both types should be as wide");
+    return;
+  }
+  if (From == Element)
+    return N.result(0, X);
+  if (Width(From) < 8) {
+    N.unsupported("reads bits of " + typeText(From) + " as " +
+                  typeText(Element) + "; kpc does so from 8 bits on");
+    return;
+  }
+  mlir::Type Byte = N.builder().getIntegerType(8, /*isSigned=*/false);
+  if (graph::isBool(From))
+    X = N.cast(X, Byte);
+  if (graph::isBool(Element)) {
+    Value Bits = N.element(X) == Byte ? X : N.bitcast(X, Byte);
+    return N.result(0, N.compare(Predicate::ne, Bits, N.like(0, Bits)));
+  }
+  N.result(0, N.element(X) == Element ? X : N.bitcast(X, Element));
+}
+
 ArrayRef<Rule> castRules() {
   static const Rule Rows[] = {
       {"", "Cast", 1, Newest, importCast,
        "no strings, complex numbers, float6"},
       {"", "CastLike", 15, Newest, importCastLike},
+      {"", "BitCast", 26, Newest, importBitCast, "types of 8 bits and more"},
   };
   return Rows;
 }

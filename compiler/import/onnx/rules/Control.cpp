@@ -12,6 +12,58 @@ using namespace kpc::graph;
 
 namespace kpc::onnx {
 
+/// Both branches are computed, and the condition picks element by element.
+static void chooseSequences(NodeImport &N, const Graph &Then, const Graph &Else,
+                            size_t Count) {
+  Value Condition = N.input(0);
+  if (N.bad())
+    return;
+  Condition = N.reshape(Condition, {});
+  auto A = N.importer().inlineEntries(Then, ArrayRef<Entry>(), N);
+  auto B = N.importer().inlineEntries(Else, ArrayRef<Entry>(), N);
+  if (!A || !B || !Condition)
+    return N.result(0, Value());
+  auto Built = [&](const Entry &E) {
+    std::string Name = N.node().Outputs[0] + "/item";
+    N.importer().define(Name, E);
+    return N.importer().value(Name, N);
+  };
+  auto Chosen = [&](const Entry &X, const Entry &Y) -> std::optional<Entry> {
+    if (X.Absent && Y.Absent)
+      return X;
+    Value V = X.Items || X.Absent ? Value() : Built(X),
+          W = Y.Items || Y.Absent ? Value() : Built(Y);
+    if (!V || !W || V.getType() != W.getType()) {
+      N.unsupported("the branches give values of different types, or sequences "
+                    "of different lengths");
+      return std::nullopt;
+    }
+    Entry E;
+    E.Built = N.select(Condition, V, W);
+    return E;
+  };
+  for (size_t I = 0; I < Count; ++I) {
+    const Entry &X = (*A)[I], &Y = (*B)[I];
+    if (!X.Items || !Y.Items || X.Items->size() != Y.Items->size()) {
+      std::optional<Entry> One = Chosen(X, Y);
+      if (!One)
+        return;
+      N.result(I, *One);
+      continue;
+    }
+    std::vector<Entry> List;
+    for (auto [V, W] : llvm::zip_equal(*X.Items, *Y.Items)) {
+      std::optional<Entry> One = Chosen(V, W);
+      if (!One)
+        return;
+      List.push_back(*One);
+    }
+    Entry All;
+    All.Items = std::make_shared<const std::vector<Entry>>(std::move(List));
+    N.result(I, All);
+  }
+}
+
 static void importIf(NodeImport &N) {
   const Graph *Then = N.graphAttribute("then_branch");
   const Graph *Else = N.graphAttribute("else_branch");
@@ -27,11 +79,22 @@ static void importIf(NodeImport &N) {
   std::optional<std::vector<int64_t>> Known;
   if (C)
     Known = C->integers();
+  if (Known && Known->size() == 1) {
+    std::optional<std::vector<Entry>> Taken = N.importer().inlineEntries(
+        Known->front() ? *Then : *Else, ArrayRef<Entry>(), N);
+    if (!Taken)
+      return N.result(0, Value());
+    for (size_t I = 0; I < Count; ++I)
+      N.result(I, (*Taken)[I]);
+    return;
+  }
+  if (llvm::any_of(Then->Outputs, [](const ValueInfo &V) {
+        return V.Is == ValueInfo::Kind::Sequence ||
+               V.Is == ValueInfo::Kind::Optional;
+      }))
+    return chooseSequences(N, *Then, *Else, Count);
   std::optional<SmallVector<Value>> Results;
-  if (Known && Known->size() == 1)
-    Results = N.importer().inlineGraph(Known->front() ? *Then : *Else,
-                                       ArrayRef<Value>(), N);
-  else if (Value Condition = N.input(0))
+  if (Value Condition = N.input(0))
     Results = N.importer().branch(N, Condition, *Then, *Else, Count);
   if (!Results)
     return N.result(0, Value());
@@ -114,6 +177,42 @@ static std::optional<Expr> tripCount(NodeImport &N, const Graph &Body) {
   if (N.importer().facts().range(Count).Min < 0)
     return Expr::max(Count, Expr(0));
   return Count;
+}
+
+static bool carriesSequences(NodeImport &N) {
+  for (size_t I = 2; I < N.inputCount(); ++I)
+    if (const Entry *E = N.entry(I); E && (E->Items || E->Absent))
+      return true;
+  return false;
+}
+
+/// The same where some of the state is sequences.
+static void unrollWithSequences(NodeImport &N, const Graph &Body,
+                                int64_t Trips) {
+  std::vector<Entry> State;
+  for (size_t I = 2; I < N.inputCount(); ++I) {
+    const Entry *E = N.entry(I);
+    if (!E)
+      return N.result(0, Value());
+    State.push_back(*E);
+  }
+  if (Body.Outputs.size() != State.size() + 1) {
+    N.unsupported("a loop that carries sequences and collects tensors");
+    return;
+  }
+  for (int64_t T = 0; T < Trips && !N.bad(); ++T) {
+    std::vector<Entry> Inputs(2);
+    Inputs[0].Built = N.scalarInt(T, N.i64());
+    Inputs[1].Built = N.scalarInt(1, N.i1());
+    Inputs.insert(Inputs.end(), State.begin(), State.end());
+    std::optional<std::vector<Entry>> Results =
+        N.importer().inlineEntries(Body, Inputs, N);
+    if (!Results)
+      return N.result(0, Value());
+    State.assign(Results->begin() + 1, Results->end());
+  }
+  for (size_t I = 0; I < State.size(); ++I)
+    N.result(I, State[I]);
 }
 
 /// The iterations one after another, the condition true in each.
@@ -200,6 +299,14 @@ static void importLoop(NodeImport &N) {
   if (!Trips || !mayNest(N, *Body))
     return;
   std::optional<int64_t> Number = Trips->asConstant();
+  if (carriesSequences(N)) {
+    if (Number && *Number <= MostIterations)
+      return unrollWithSequences(N, *Body, *Number);
+    N.unsupported("a loop that carries sequences, of " + Trips->str() +
+                  " iterations; kpc unrolls up to " +
+                  std::to_string(MostIterations));
+    return;
+  }
   if (Number && *Number <= MostUnrolled)
     return unrollLoop(N, *Body, *Number);
   if (!Number || *Number > MostIterations) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/Ordering.h"
 
 using namespace kpc::graph;
 
@@ -102,8 +103,6 @@ static void importScatterNd(NodeImport &N) {
 // TopK
 //===----------------------------------------------------------------------===//
 
-/// Each element's place in the order is the number of elements before it: all
-/// pairs are compared, so rows must be short.
 static constexpr int64_t LongestOrdered = 4096;
 
 static std::optional<Expr> topCount(NodeImport &N, Value X, int64_t Axis) {
@@ -130,30 +129,31 @@ static std::optional<Expr> topCount(NodeImport &N, Value X, int64_t Axis) {
   return std::nullopt;
 }
 
-namespace {
-/// How the other of two elements stands to one's own.
-struct Order {
-  Value Ahead, Equal;
-};
-} // namespace
-
-/// The places of a row are a permutation only under a total order, and a
-/// comparison with NaN is false: NaN is therefore the greatest, equal to NaN.
-static Order comparePairs(NodeImport &N, Value Rows, Value Own, Value Other,
-                          bool Largest) {
-  Order O{N.compare(Largest ? Predicate::gt : Predicate::lt, Other, Own),
-          N.compare(Predicate::eq, Other, Own)};
-  if (!Rows || !N.isFloat(Rows))
+PairOrder comparePairs(NodeImport &N, Value Own, Value Other, bool Largest) {
+  PairOrder O{N.compare(Largest ? Predicate::gt : Predicate::lt, Other, Own),
+              N.compare(Predicate::eq, Other, Own)};
+  if (!Own || !Other || !N.isFloat(Own))
     return O;
-  int64_t Last = N.rank(Rows) - 1;
-  Value IsNan = N.build(IsNanOp::getOperationName(), {Rows}, {});
-  Value OwnNan = N.unsqueeze(IsNan, {Last + 1}),
-        OtherNan = N.unsqueeze(IsNan, {Last});
+  Value OwnNan = N.build(IsNanOp::getOperationName(), {Own}, {}),
+        OtherNan = N.build(IsNanOp::getOperationName(), {Other}, {});
   Value First = Largest ? OtherNan : OwnNan,
         Second = Largest ? OwnNan : OtherNan;
   O.Ahead = N.binary<OrOp>(O.Ahead, N.binary<AndOp>(First, N.notOf(Second)));
   O.Equal = N.binary<OrOp>(O.Equal, N.binary<AndOp>(OwnNan, OtherNan));
   return O;
+}
+
+bool mayOrder(NodeImport &N, const Expr &Size) {
+  if (N.importer().facts().range(Size).Max <= LongestOrdered)
+    return true;
+  std::string What = "orders a size of " + Size.str() + "; kpc orders up to " +
+                     std::to_string(LongestOrdered);
+  if (Size.asConstant())
+    N.unsupported(What);
+  else
+    N.fail(Code::ImportUnsupported, What,
+           "give it a range that ends there with --dim");
+  return false;
 }
 
 static void importTopK(NodeImport &N) {
@@ -171,22 +171,14 @@ static void importTopK(NodeImport &N) {
   Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
   if (!K)
     return;
-  if (N.importer().facts().range(Size).Max > LongestOrdered) {
-    std::string What = "orders a size of " + Size.str() +
-                       "; kpc orders up to " + std::to_string(LongestOrdered);
-    if (Size.asConstant())
-      N.unsupported(What);
-    else
-      N.fail(Code::ImportUnsupported, What,
-             "give it a range that ends there with --dim");
+  if (!mayOrder(N, Size))
     return;
-  }
   int64_t Last = N.rank(X) - 1;
   Ints Perm = llvm::to_vector(llvm::seq<int64_t>(0, Last + 1));
   std::swap(Perm[static_cast<size_t>(Axis)], Perm.back());
   Value Rows = N.transpose(X, Perm);
   Value Own = N.unsqueeze(Rows, {Last + 1}), Other = N.unsqueeze(Rows, {Last});
-  Order O = comparePairs(N, Rows, Own, Other, Largest);
+  PairOrder O = comparePairs(N, Own, Other, Largest);
   Dims Square = {Size, Size};
   Value Earlier = N.compare(Predicate::lt, N.iota(Square, 1, N.i64()),
                             N.iota(Square, 0, N.i64()));
@@ -207,87 +199,8 @@ static void importTopK(NodeImport &N) {
 }
 
 //===----------------------------------------------------------------------===//
-// Compress, NonZero, ReverseSequence
+// ReverseSequence
 //===----------------------------------------------------------------------===//
-
-/// The index of the c-th true element for each c below `Count`.
-static Value trueIndices(NodeImport &N, Value Condition, const Expr &Count) {
-  Value Flags = N.cast(Condition, N.i64());
-  Value Running = N.cumsum(Flags, 0, /*Exclusive=*/true, /*Reverse=*/false);
-  if (!Running)
-    return {};
-  Dims Grid = {Count, N.dims(Condition)[0]};
-  Value Here = N.binary<AndOp>(
-      N.compare(Predicate::eq, Running, N.iota(Grid, 0, N.i64())), Condition);
-  return N.reduce(
-      ReduceKind::sum,
-      N.select(Here, N.iota(Grid, 1, N.i64()), N.scalarInt(0, N.i64())), {1});
-}
-
-static Value flatten(NodeImport &N, Value X) {
-  return X ? N.reshape(X, {graph::typeOf(X).getNumElements()}) : X;
-}
-
-static void importCompress(NodeImport &N) {
-  bool HasAxis = N.hasAttribute("axis");
-  int64_t Axis = N.intAttribute("axis", 0);
-  N.expectInputs(2, 2);
-  Value X = N.input(0);
-  if (N.bad())
-    return;
-  if (!HasAxis)
-    X = flatten(N, X);
-  Axis = N.frontAxis(Axis, N.rank(X));
-  if (N.bad())
-    return;
-  if (const Contents *C = N.contents(1)) {
-    if (std::optional<std::vector<int64_t>> Bits = C->integers()) {
-      Ints Kept;
-      for (size_t I = 0; I < Bits->size(); ++I)
-        if ((*Bits)[I])
-          Kept.push_back(static_cast<int64_t>(I));
-      if (!Kept.empty())
-        return N.result(0, N.gather(X, N.intVector(Kept, N.i64()), Axis));
-    }
-  }
-  std::optional<Dims> Declared = N.declaredSizes(0);
-  if (!Declared || Declared->size() != N.dims(X).size()) {
-    N.fail(Code::ImportNotConstant,
-           "how many elements stay is known only when the model runs");
-    return;
-  }
-  Value Indices =
-      trueIndices(N, N.input(1), (*Declared)[static_cast<size_t>(Axis)]);
-  N.result(0, N.gather(X, Indices, Axis));
-}
-
-static void importNonZero(NodeImport &N) {
-  Value X = N.input(0);
-  if (N.bad())
-    return;
-  std::optional<Dims> Declared = N.declaredSizes(0);
-  if (!Declared || Declared->size() != 2) {
-    N.fail(Code::ImportNotConstant,
-           "how many elements are not zero is known only when the model runs");
-    return;
-  }
-  Value Flags = N.cast(flatten(N, X), N.i1());
-  Value Flat = trueIndices(N, Flags, (*Declared)[1]);
-  SmallVector<Value> Rows;
-  Expr Below(1);
-  for (size_t I = N.dims(X).size(); I-- > 0;) {
-    Expr Size = N.dims(X)[I];
-    Value Row = N.binary<ModOp>(N.div(Flat, N.sizeScalar(Below, N.i64())),
-                                N.sizeScalar(Size, N.i64()));
-    Rows.insert(Rows.begin(), N.unsqueeze(Row, {0}));
-    Below = Below * Size;
-  }
-  if (Rows.empty()) {
-    N.fail(Code::ImportRank, "input 0 is a scalar");
-    return;
-  }
-  N.result(0, N.concat(Rows, 0));
-}
 
 static void importReverseSequence(NodeImport &N) {
   int64_t Time = N.intAttribute("time_axis", 0);
@@ -323,10 +236,6 @@ ArrayRef<Rule> indexingRules() {
       {"", "TopK", 1, Newest, importTopK,
        "k must be known when compiling; rows of up to 4096 (of a dynamic size: "
        "by its range)"},
-      {"", "Compress", 9, Newest, importCompress,
-       "the number of kept elements must be known when compiling"},
-      {"", "NonZero", 9, Newest, importNonZero,
-       "the number of elements found must be declared"},
       {"", "ReverseSequence", 10, Newest, importReverseSequence},
   };
   return Rows;

@@ -25,6 +25,8 @@ static Expr product(ArrayRef<Expr> Sizes) {
 static void importShape(NodeImport &N) { N.input(0); }
 
 static void importIdentity(NodeImport &N) {
+  if (const Entry *E = N.entry(0); E && (E->Items || E->Absent))
+    return N.result(0, Entry(*E));
   Value X = N.input(0);
   if (!N.bad())
     N.result(0, X);
@@ -434,7 +436,8 @@ ArrayRef<Rule> shapeRules() {
   static const Rule Rows[] = {
       {"", "Shape", 1, Newest, importShape},
       {"", "Size", 1, Newest, importShape},
-      {"", "Identity", 1, Newest, importIdentity, "dense tensors only"},
+      {"", "Identity", 1, Newest, importIdentity,
+       "dense tensors and sequences of them only"},
       {"", "Reshape", 1, Newest, importReshape,
        "the shape must follow from constants, sizes and elements of small "
        "inputs"},

@@ -25,6 +25,7 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/attention/AttentionHopper.h"
+#include "dialects/kernel/Kernel.h"
 #include "passes/kernels/form/SizeFacts.h"
 #include "passes/kernels/gpu/KernelFamily.h"
 
@@ -92,24 +93,18 @@ BlockArgument AttentionHopper::addView(const HeadsInMemory &H,
   auto View = tile::ViewType::get(W.B.getContext(), Element,
                                   {1, 1, BoxRows, Tile.getLineElements()},
                                   Tile.getSwizzle());
-  SmallVector<std::string> Dims = {Expr(Columns).str(), Rows.str(),
-                                   (Heads + H.FirstHead).str(), A.Batch.str()};
-  SmallVector<std::string> Strides;
+  SmallVector<Expr> Dims = {Expr(Columns), Rows, Heads + H.FirstHead, A.Batch};
+  SmallVector<Expr> Strides;
   for (unsigned I : {2, 1, 0})
-    Strides.push_back((H.Strides[I] * (StrideBytes / 8)).str());
-  auto Texts = [&](ArrayRef<std::string> From) {
-    return B.getStrArrayAttr(SmallVector<StringRef>(From.begin(), From.end()));
-  };
+    Strides.push_back(H.Strides[I] * (StrideBytes / 8));
   SmallVector<int64_t> Box(View.getBox());
   std::reverse(Box.begin(), Box.end());
-  TensorMaps.push_back(B.getDictionaryAttr({
-      B.getNamedAttr("buffer", B.getI64IntegerAttr(H.Argument)),
-      B.getNamedAttr("element", TypeAttr::get(H.Element)),
-      B.getNamedAttr("dims", Texts(Dims)),
-      B.getNamedAttr("strides", Texts(Strides)),
-      B.getNamedAttr("box", B.getDenseI64ArrayAttr(Box)),
-      B.getNamedAttr("swizzle", B.getI64IntegerAttr(View.getSwizzle())),
-  }));
+  TensorMaps.push_back(kernel::TensorMapAttr::get(
+      B.getContext(), H.Argument, H.Element,
+      kernel::textsOf(B.getContext(), Dims),
+      kernel::textsOf(B.getContext(), Strides), B.getDenseI64ArrayAttr(Box),
+      View.getSwizzle(), kernel::DefaultL2, kernel::TensorMapFill::Zero,
+      /*traversal=*/{}, /*im2col=*/{}));
   func::FuncOp Func = Form.Func;
   unsigned Position = Func.getNumArguments();
   (void)Func.insertArgument(Position, View, {}, Func.getLoc());
@@ -123,7 +118,8 @@ void AttentionHopper::declare() {
   ViewK = addView(A.K, TileK, A.Groups, A.Keys, A.Depth);
   ViewV = addView(A.V, TileV, A.Groups, A.Keys, A.Width);
   ViewY = addView(A.Y, StagedRows, A.Heads, A.Queries, A.Width);
-  Form.Func->setAttr("kpc.tensor_maps", W.B.getArrayAttr(TensorMaps));
+  Form.Func->setAttr(kernel::KernelDialect::TensorMapsAttrHelper::getNameStr(),
+                     W.B.getArrayAttr(TensorMaps));
   auto Pipe = [&](tile::PipeType Ty) -> Value {
     return tile::PipeOp::create(W.B, W.Loc, Ty, tile::Completion::Tma,
                                 /*producers=*/1, S.consumers() * 4);

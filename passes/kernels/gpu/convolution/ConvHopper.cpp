@@ -171,7 +171,8 @@ void ConvHopper::addPixelView() {
   Builder B(W.B.getContext());
   int64_t Bytes = bytesOf(P.A.Element);
   SmallVector<Expr> Dims = {Conv.Channels}, Strides;
-  SmallVector<int64_t> Lower, Upper, Steps = {1};
+  SmallVector<int32_t> Lower, Upper;
+  SmallVector<int64_t> Steps = {1};
   for (const ImplicitGemm::Axis &Axis : llvm::reverse(Conv.Axes)) {
     Dims.push_back(Axis.Size);
     Strides.push_back(Axis.Pitch * Bytes);
@@ -182,26 +183,18 @@ void ConvHopper::addPixelView() {
   Dims.push_back(Conv.Images);
   Strides.push_back(Conv.ImagePitch * Bytes);
   Steps.push_back(1);
-  auto Number = [&](StringRef Name, int64_t V) {
-    return B.getNamedAttr(Name, B.getI64IntegerAttr(V));
-  };
-  auto List = [&](StringRef Name, ArrayRef<int64_t> V) {
-    return B.getNamedAttr(Name, B.getDenseI64ArrayAttr(V));
-  };
   auto View = tile::ViewType::get(W.B.getContext(), P.A.Element,
                                   {S.TileM, TileA.getLineElements()},
                                   TileA.getSwizzle());
-  auto Walk = B.getDictionaryAttr({List("lower", Lower), List("upper", Upper),
-                                   Number("channels", TileA.getLineElements()),
-                                   Number("pixels", S.TileM)});
-  Pixels = addView(View, P.A.Argument, Dims, Strides,
-                   {List("traversal", Steps), B.getNamedAttr("im2col", Walk)});
+  auto Walk = kernel::Im2colAttr::get(
+      B.getContext(), B.getDenseI32ArrayAttr(Lower),
+      B.getDenseI32ArrayAttr(Upper), TileA.getLineElements(), S.TileM);
+  Pixels = addView(View, P.A.Argument, Dims, Strides, /*Box=*/{}, Steps, Walk);
 }
 
 /// w as one matrix for each tap: of channels × outputs, or of outputs ×
 /// channels.
 void ConvHopper::addFilterView() {
-  Builder B(W.B.getContext());
   int64_t Bytes = bytesOf(P.B.Element), Line = TileB.getLineElements();
   int64_t Own = TileB.getRows() / S.ClusterM; // rows that this block copies
   auto View = tile::ViewType::get(W.B.getContext(), P.B.Element, {1, Own, Line},
@@ -210,9 +203,8 @@ void ConvHopper::addFilterView() {
   if (BTransposed)
     std::swap(Dims[0], Dims[1]);
   Expr Row = BTransposed ? P.B.ColumnStride : P.B.RowStride;
-  Filter =
-      addView(View, P.B.Argument, Dims, {Row * Bytes, *Conv.tapPitch() * Bytes},
-              B.getNamedAttr("box", B.getDenseI64ArrayAttr({Line, Own, 1})));
+  Filter = addView(View, P.B.Argument, Dims,
+                   {Row * Bytes, *Conv.tapPitch() * Bytes}, {Line, Own, 1});
 }
 
 Value ConvHopper::countK() {

@@ -66,6 +66,7 @@ public:
 private:
   bool readInput();
   bool readAxis(AffineExpr At, unsigned Number);
+  bool readChannel(AffineExpr At);
   bool readFilter();
   const Contraction &contraction() const { return Conv.P.C; }
   std::optional<int64_t> tapsOf(unsigned Loop) {
@@ -103,6 +104,30 @@ bool Reader::readAxis(AffineExpr At, unsigned Number) {
   return true;
 }
 
+/// The channel, at `At` in terms of the loops: that of the sum, or in groups
+/// `(o floordiv outputs) * channels + c` of both.
+bool Reader::readChannel(AffineExpr At) {
+  const Contraction &C = contraction();
+  unsigned Output = C.N.Loops.front(), Channel = C.K.Loops.back();
+  AffineExpr O = getAffineDimExpr(Output, At.getContext()),
+             Sum = getAffineDimExpr(Channel, At.getContext());
+  if (At == Sum)
+    return true;
+  std::optional<int64_t> Outputs = constantOf(loopSize(C.R.Op, Output)),
+                         Channels = constantOf(loopSize(C.R.Op, Channel));
+  auto Both = dyn_cast<AffineBinaryOpExpr>(At);
+  if (!Both || Both.getKind() != AffineExprKind::Add || !Outputs || !Channels)
+    return false;
+  AffineExpr Group = Both.getLHS() == Sum   ? Both.getRHS()
+                     : Both.getRHS() == Sum ? Both.getLHS()
+                                            : AffineExpr();
+  for (int64_t Groups = 2; Group && Groups <= *Outputs; ++Groups)
+    if (*Outputs % Groups == 0 &&
+        Group == O.floorDiv(*Outputs / Groups) * *Channels)
+      Conv.Groups = Groups;
+  return Conv.Groups > 1;
+}
+
 bool Reader::readInput() {
   const Contraction &C = contraction();
   AffineMap Map = C.A.Map;
@@ -117,7 +142,7 @@ bool Reader::readInput() {
     return Dim && Dim.getPosition() == Loop;
   };
   if (!IsLoop(Map.getResult(0), C.M.Loops.front()) ||
-      !IsLoop(Map.getResult(Rank - 1), C.K.Loops.back()))
+      !readChannel(Map.getResult(Rank - 1)))
     return false;
   for (unsigned D = 1; D + 1 < Rank; ++D)
     if (!readAxis(Map.getResult(D), D - 1))
@@ -157,6 +182,13 @@ bool Reader::readInput() {
   Conv.Images = Sizes.front();
   Conv.ImagePitch = Pitches.front();
   Conv.Channels = Sizes.back();
+  if (Conv.Groups > 1) {
+    // As many as all groups have.
+    Expr OfGroup = *sizeExpr(loopSize(C.R.Op, C.K.Loops.back()));
+    if (Conv.Channels != OfGroup * Expr(Conv.Groups))
+      return false;
+    Conv.Channels = OfGroup;
+  }
   return Pitches.back() == Expr(1);
 }
 
@@ -197,6 +229,13 @@ std::optional<ImplicitGemm> Reader::read() {
 
 std::optional<ImplicitGemm> ImplicitGemm::read(FusedKernel &Form) {
   std::optional<GemmMatch> P = GemmMatch::readResult(Form);
+  if (!P)
+    return std::nullopt;
+  return Reader(std::move(*P)).read();
+}
+
+std::optional<ImplicitGemm> ImplicitGemm::readAny(FusedKernel &Form) {
+  std::optional<GemmMatch> P = GemmMatch::readGroupedResult(Form);
   if (!P)
     return std::nullopt;
   return Reader(std::move(*P)).read();

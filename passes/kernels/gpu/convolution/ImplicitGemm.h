@@ -8,7 +8,7 @@
 ///
 /// \file
 /// What builders for tensor cores ask of a kernel: which convolution its root
-/// generic is. Channels last; one to three spatial dimensions; no groups.
+/// generic is. Channels last; one to three spatial dimensions.
 ///
 ///   y[n, oh, ow, o] = Σ x[n, oh·stride + kh·dilation − low, …, c]
 ///                       · w[kh, kw, c, o]          over kh, kw, c
@@ -44,6 +44,9 @@ struct ImplicitGemm {
   GemmMatch P;
   llvm::SmallVector<Axis> Axes; ///< outermost first
   shape::Expr Images, ImagePitch, Channels;
+  /// Groups of outputs, each of which sums over channels of its own; `Channels`
+  /// are then those of one group. 1: all outputs sum over all channels.
+  int64_t Groups = 1;
 
   int64_t taps() const;
   /// Elements of w from one tap to the next, the last dimension's the fastest;
@@ -57,6 +60,8 @@ struct ImplicitGemm {
   bool foldTapsIntoChannels();
   /// None where the kernel is something else.
   static std::optional<ImplicitGemm> read(FusedKernel &Form);
+  /// The same for builders that know what to do with groups.
+  static std::optional<ImplicitGemm> readAny(FusedKernel &Form);
 };
 
 } // namespace kpc::kernels

@@ -41,6 +41,13 @@ struct SlidingWindow {
   llvm::APFloat Outside{0.0f}; ///< as stored
 
   static std::optional<SlidingWindow> read(FusedKernel &Form);
+  /// Whether neighbouring places read the same pixels.
+  bool overlaps() const {
+    return llvm::any_of(Axes, [](const WindowAxis &A) {
+      return A.Stride <= (A.Taps - 1) * A.Dilation &&
+             constantOf(A.Out).value_or(2) > 1;
+    });
+  }
 
 private:
   bool readAxis(mlir::AffineExpr At, unsigned Number);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/gemm/GemmMatch.h"
+#include "dialects/kernel/Kernel.h"
 #include "passes/kernels/form/RootShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -185,8 +186,10 @@ static std::optional<int64_t> columnsOfHalf(const Contraction &C,
   return std::nullopt;
 }
 
-std::optional<GemmMatch> GemmMatch::readD(FusedKernel &Form) {
+std::optional<GemmMatch> GemmMatch::readD(FusedKernel &Form, bool HasGroups) {
   std::optional<Contraction> C = Contraction::read(Form);
+  if (C && HasGroups && C->N.Loops.empty() && C->Batch.Loops.size() == 1)
+    std::swap(C->N, C->Batch);
   if (!C || C->M.Loops.empty() || C->N.Loops.empty() || C->K.Loops.empty() ||
       Form.Outputs.size() != 1 || !onlyWidens(C->A) || !onlyWidens(C->B))
     return std::nullopt;
@@ -219,9 +222,17 @@ std::optional<GemmMatch> GemmMatch::readResult(FusedKernel &Form) {
   return P;
 }
 
+std::optional<GemmMatch> GemmMatch::readGroupedResult(FusedKernel &Form) {
+  std::optional<GemmMatch> P = readD(Form, /*HasGroups=*/true);
+  if (P && P->RotateHalf)
+    return std::nullopt;
+  return P;
+}
+
 bool GemmMatch::isTf32() const {
   return A.Element.isF32() && B.Element.isF32() &&
-         C.R.Form.Func->hasAttr("kpc.tf32");
+         C.R.Form.Func->hasAttr(
+             kernel::KernelDialect::Tf32AttrHelper::getNameStr());
 }
 
 bool GemmMatch::hasTensorTypes() const {

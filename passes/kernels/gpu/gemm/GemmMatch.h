@@ -82,9 +82,12 @@ struct GemmMatch {
   /// As `read` without A and B, of which the caller knows more: a
   /// convolution's.
   static std::optional<GemmMatch> readResult(FusedKernel &Form);
+  /// The same where columns are of groups that have channels of their own: the
+  /// loop that both operands know is one of columns, not of a batch.
+  static std::optional<GemmMatch> readGroupedResult(FusedKernel &Form);
 
   bool hasBatch() const { return Batch != shape::Expr(1); }
-  /// Both factors are f32 that may be rounded to tf32 (kpc.tf32).
+  /// Both factors are f32 that may be rounded to tf32 (kernel.tf32).
   bool isTf32() const;
   /// Tensor cores multiply the factors: both f16, both bf16, or tf32;
   /// accumulators in f32.
@@ -94,7 +97,8 @@ struct GemmMatch {
   std::string multipliedTypes() const;
 
 private:
-  static std::optional<GemmMatch> readD(FusedKernel &Form);
+  static std::optional<GemmMatch> readD(FusedKernel &Form,
+                                        bool HasGroups = false);
   static std::optional<GemmMatch> readWithRotateHalf(FusedKernel &Form);
   static std::optional<GemmMatch> readPair(Forms &Own);
 };

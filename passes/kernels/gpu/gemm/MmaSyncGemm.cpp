@@ -61,7 +61,7 @@ Value MmaSyncGemm::stageOf(Value Ring, const Source &From, int64_t Extent,
 /// One tile for each block.
 void MmaSyncGemm::placeBlock() {
   RowCount = W.size(P.C.M.Sizes);
-  ColumnCount = W.size(P.C.N.Sizes);
+  ColumnCount = countColumns();
   Value RowTiles = toI32(W.ceilDiv(RowCount, S.TileM)),
         ColumnTiles = toI32(W.ceilDiv(ColumnCount, S.TileN));
   Value Tile = toI32(W.block());

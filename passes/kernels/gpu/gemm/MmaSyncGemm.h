@@ -53,6 +53,8 @@ protected:
   virtual Piece pieceOfB(mlir::Value Column, mlir::Value K) = 0;
   /// All of K, as it is walked in steps of `TileK`.
   virtual mlir::Value countK() = 0;
+  /// Columns of one batch index.
+  virtual mlir::Value countColumns() { return W.size(P.C.N.Sizes); }
 
   mlir::Value sub(mlir::Value A, mlir::Value C);
   mlir::Value least(mlir::Value A, mlir::Value C);

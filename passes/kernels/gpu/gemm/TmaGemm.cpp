@@ -47,22 +47,18 @@ Type TmaGemm::elementOf(tile::ViewType View, unsigned Buffer) const {
 
 BlockArgument TmaGemm::addView(tile::ViewType View, unsigned Buffer,
                                ArrayRef<Expr> Dims, ArrayRef<Expr> Strides,
-                               ArrayRef<NamedAttribute> More) {
+                               ArrayRef<int64_t> Box,
+                               ArrayRef<int64_t> Traversal,
+                               kernel::Im2colAttr Im2col) {
   Builder B(W.B.getContext());
-  auto Texts = [&](ArrayRef<Expr> From) {
-    SmallVector<Attribute> Strings;
-    for (const Expr &One : From)
-      Strings.push_back(B.getStringAttr(One.str()));
-    return B.getArrayAttr(Strings);
+  auto List = [&](ArrayRef<int64_t> Given) {
+    return Given.empty() ? DenseI64ArrayAttr() : B.getDenseI64ArrayAttr(Given);
   };
-  SmallVector<NamedAttribute> Fields = {
-      B.getNamedAttr("buffer", B.getI64IntegerAttr(Buffer)),
-      B.getNamedAttr("element", TypeAttr::get(elementOf(View, Buffer))),
-      B.getNamedAttr("dims", Texts(Dims)),
-      B.getNamedAttr("strides", Texts(Strides)),
-      B.getNamedAttr("swizzle", B.getI64IntegerAttr(View.getSwizzle()))};
-  llvm::append_range(Fields, More);
-  TensorMaps.push_back(B.getDictionaryAttr(Fields));
+  TensorMaps.push_back(kernel::TensorMapAttr::get(
+      B.getContext(), Buffer, elementOf(View, Buffer),
+      kernel::textsOf(B.getContext(), Dims),
+      kernel::textsOf(B.getContext(), Strides), List(Box), View.getSwizzle(),
+      kernel::DefaultL2, kernel::TensorMapFill::Zero, List(Traversal), Im2col));
   func::FuncOp Func = Form.Func;
   unsigned Position = Func.getNumArguments();
   (void)Func.insertArgument(Position, View, {}, Func.getLoc());
@@ -72,7 +68,6 @@ BlockArgument TmaGemm::addView(tile::ViewType View, unsigned Buffer,
 BlockArgument TmaGemm::addMatrixView(const Matrix &M, tile::ViewType View,
                                      bool ByColumn, const Expr &Rows,
                                      const Expr &Columns) {
-  Builder B(W.B.getContext());
   int64_t Bytes = M.Element.getIntOrFloatBitWidth() / 8;
   SmallVector<Expr> Dims = {Columns, Rows};
   SmallVector<Expr> Strides = {(ByColumn ? M.ColumnStride : M.RowStride) *
@@ -83,8 +78,7 @@ BlockArgument TmaGemm::addMatrixView(const Matrix &M, tile::ViewType View,
   }
   SmallVector<int64_t> Box(View.getBox());
   std::reverse(Box.begin(), Box.end());
-  return addView(View, M.Argument, Dims, Strides,
-                 B.getNamedAttr("box", B.getDenseI64ArrayAttr(Box)));
+  return addView(View, M.Argument, Dims, Strides, Box);
 }
 
 Value TmaGemm::rowsOf(Value Tile, Value First, int64_t Rows) {
@@ -104,7 +98,8 @@ void TmaGemm::declareMemory(int64_t Groups, int64_t Rows, int64_t Consumers,
   auto PipeTy = tile::PipeType::get(W.B.getContext(), S.Stages, {TileA, TileB});
   addOperandViews();
   ViewD = addMatrixView(P.D, viewOfLines(Staging, StagedRows), false, P.M, P.N);
-  Form.Func->setAttr("kpc.tensor_maps", W.B.getArrayAttr(TensorMaps));
+  Form.Func->setAttr(kernel::KernelDialect::TensorMapsAttrHelper::getNameStr(),
+                     W.B.getArrayAttr(TensorMaps));
 
   Pipe = tile::PipeOp::create(W.B, W.Loc, PipeTy, tile::Completion::Tma,
                               /*producers=*/1, Consumers, Pair);

@@ -18,6 +18,7 @@
 #ifndef KPC_PASSES_KERNELS_GPU_GEMM_TMAGEMM_H
 #define KPC_PASSES_KERNELS_GPU_GEMM_TMAGEMM_H
 
+#include "dialects/kernel/Kernel.h"
 #include "passes/kernels/gpu/TileBuilder.h"
 #include "passes/kernels/gpu/gemm/GemmMatch.h"
 #include "passes/schedule/GemmSchedule.h"
@@ -52,11 +53,13 @@ protected:
   /// The view whose boxes are lines of `Rows` rows of a tile.
   tile::ViewType viewOfLines(tile::SharedType Tile, int64_t Rows);
   /// A parameter of the kernel that copies go through, and its tensor map:
-  /// argument `Buffer`, fields of kpc.tensor_maps.
+  /// argument `Buffer`, with a box or, in im2col mode, its walk.
   mlir::BlockArgument addView(tile::ViewType View, unsigned Buffer,
                               llvm::ArrayRef<shape::Expr> Dims,
                               llvm::ArrayRef<shape::Expr> Strides,
-                              llvm::ArrayRef<mlir::NamedAttribute> More);
+                              llvm::ArrayRef<int64_t> Box,
+                              llvm::ArrayRef<int64_t> Traversal = {},
+                              kernel::Im2colAttr Im2col = {});
   /// The same for the matrix `M` of `Rows` lines of `Columns` contiguous
   /// elements, one for each batch index.
   mlir::BlockArgument addMatrixView(const Matrix &M, tile::ViewType View,

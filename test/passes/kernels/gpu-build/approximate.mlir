@@ -6,7 +6,7 @@
 // CHECK-LABEL: gpu.func @narrow
 // CHECK: math.exp {{.*}} fastmath<afn>
 // CHECK: arith.divf {{.*}} fastmath<afn>
-func.func @narrow(%x: memref<f16>, %y: memref<f16>) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @narrow(%x: memref<f16>, %y: memref<f16>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [8], strides: [1] : memref<f16> to memref<8xf16, strided<[1]>>
   %xt = bufferization.to_tensor %xm restrict : memref<8xf16, strided<[1]>> to tensor<8xf16>
   %e = tensor.empty() : tensor<8xf16>
@@ -27,7 +27,7 @@ func.func @narrow(%x: memref<f16>, %y: memref<f16>) attributes {kpc.reads = [0],
 // CHECK-LABEL: gpu.func @wide
 // CHECK-NOT: fastmath
 // CHECK: return
-func.func @wide(%x: memref<f32>, %y: memref<f32>) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @wide(%x: memref<f32>, %y: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [8], strides: [1] : memref<f32> to memref<8xf32, strided<[1]>>
   %xt = bufferization.to_tensor %xm restrict : memref<8xf32, strided<[1]>> to tensor<8xf32>
   %e = tensor.empty() : tensor<8xf32>
@@ -44,7 +44,7 @@ func.func @wide(%x: memref<f32>, %y: memref<f32>) attributes {kpc.reads = [0], k
 // CHECK-LABEL: gpu.func @steps
 // CHECK-NOT: arith.divf {{.*}} fastmath
 // CHECK: math.floor
-func.func @steps(%x: memref<f16>, %y: memref<f16>) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @steps(%x: memref<f16>, %y: memref<f16>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [8], strides: [1] : memref<f16> to memref<8xf16, strided<[1]>>
   %xt = bufferization.to_tensor %xm restrict : memref<8xf16, strided<[1]>> to tensor<8xf16>
   %e = tensor.empty() : tensor<8xf16>

@@ -1,26 +1,26 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
-// RUN: sed 's/kpc.reads/kpc.forced_schedule = "attention 64x128 stages 2 ahead 16 pairs", kpc.reads/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=FORCED
-// RUN: sed 's/kpc.reads/kpc.forced_schedule = "attention 64x7 stages 2", kpc.reads/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_90a 2>&1 | FileCheck %s --check-prefix=REFUSED
+// RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"attention 64x128 stages 2 ahead 16 pairs">, kernel.buffers =/' %s | kpc-opt --kpc-gpu-build-kernels=arch=sm_90a | FileCheck %s --check-prefix=FORCED
+// RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"attention 64x7 stages 2">, kernel.buffers =/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_90a 2>&1 | FileCheck %s --check-prefix=REFUSED
 
-// FORCED: kpc.block = array<i32: 256, 1, 1>
-// FORCED-SAME: kpc.schedule = "attention 64x128 stages 2 ahead 16 pairs"
+// FORCED: block = [256, 1, 1]
+// FORCED-SAME: kernel.schedule = #kernel.schedule<"attention 64x128 stages 2 ahead 16 pairs">
 // REFUSED: error: the schedule 'attention 64x7 stages 2' is none of this kernel's: legal are 'attention 128x80 stages 2 ahead 16 pairs', {{('attention [0-9]+x[0-9]+ stages 2 ahead 16 pairs'(, )?)+$}}
 
 // Fused attention on the tensor cores of sm_90a: six heads of queries on two of keys, a causal mask and a mask in memory. q, k and v are stored
 // [batch, sequence, head, depth], as a projection writes them: that is an order of strides.
 
 // CHECK-LABEL: gpu.module @attention
-// CHECK-SAME: kpc.schedule_costs = ["attention 128x80 stages 2 ahead 16 pairs: {{[^"]*}}", "attention {{[^"]*}}", "attention {{[^"]*}}"]
+// CHECK-SAME: kernel.schedule_costs = ["attention 128x80 stages 2 ahead 16 pairs: {{[^"]*}}", "attention {{[^"]*}}", "attention {{[^"]*}}"]
 // CHECK: gpu.func @attention(
-// CHECK-SAME: kpc.block = array<i32: 384, 1, 1>
 // Tiles of queries go in pairs, from both ends of a head.
-// CHECK-SAME: kpc.grid = ["min(sm_count, floordiv(arg5 + 255, 256)*12)", "1", "1"]
-// CHECK-SAME: kpc.schedule = "attention 128x80 stages 2 ahead 16 pairs"
-// CHECK-SAME: kpc.tensor_maps = [
-// CHECK-SAME: {box = array<i64: 64, 128, 1, 1>, buffer = 0 : i64, dims = ["64", "arg5", "6", "2"], element = f16, strides = ["768", "128", "arg5*768"], swizzle = 128 : i64}
-// CHECK-SAME: {box = array<i64: 64, 80, 1, 1>, buffer = 1 : i64, dims = ["64", "arg6", "2", "2"], element = f16, strides = ["256", "128", "arg6*256"], swizzle = 128 : i64}
-// CHECK-SAME: {box = array<i64: 64, 80, 1, 1>, buffer = 2 : i64, {{[^}]*}}}
-// CHECK-SAME: {box = array<i64: 64, 64, 1, 1>, buffer = 4 : i64, dims = ["64", "arg5", "6", "2"], element = f16, strides = ["768", "128", "arg5*768"], swizzle = 128 : i64}]
+// CHECK-SAME: grid = ["min(sm_count, floordiv(arg5 + 255, 256)*12)", "1", "1"]
+// CHECK-SAME: block = [384, 1, 1]
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"attention 128x80 stages 2 ahead 16 pairs">
+// CHECK-SAME: kernel.tensor_maps = [
+// CHECK-SAME: #kernel.tensor_map<buffer = 0, element = f16, dims = ["64", "arg5", "6", "2"], strides = ["768", "128", "arg5*768"], box = [64, 128, 1, 1], swizzle = 128>
+// CHECK-SAME: #kernel.tensor_map<buffer = 1, element = f16, dims = ["64", "arg6", "2", "2"], strides = ["256", "128", "arg6*256"], box = [64, 80, 1, 1], swizzle = 128>
+// CHECK-SAME: #kernel.tensor_map<buffer = 2, {{[^>]*}}, box = [64, 80, 1, 1], {{[^>]*}}>
+// CHECK-SAME: #kernel.tensor_map<buffer = 4, element = f16, dims = ["64", "arg5", "6", "2"], strides = ["768", "128", "arg5*768"], box = [64, 64, 1, 1], swizzle = 128>]
 
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i32
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : i32
@@ -99,9 +99,9 @@
 #id = affine_map<(a, b, c, d) -> (a, b, c, d)>
 #turned = affine_map<(a, b, c, d) -> (a, c, b, d)>
 func.func @attention(%q: memref<f16>, %k: memref<f16>, %v: memref<f16>, %m: memref<i1>, %y: memref<f16>,
-                     %s: index {kpc.min = 1 : i64, kpc.optimum = 100 : i64}, %t: index {kpc.min = 1 : i64, kpc.optimum = 70 : i64},
-                     %qs: index {kpc.divisor = 384 : i64}, %ks: index {kpc.divisor = 128 : i64}, %st: index)
-    attributes {kpc.reads = [0, 1, 2, 3], kpc.writes = [4]} {
+                     %s: index {kernel.size = #kernel.size<min = 1, optimum = 100>}, %t: index {kernel.size = #kernel.size<min = 1, optimum = 70>},
+                     %qs: index {kernel.size = #kernel.size<divisor = 384>}, %ks: index {kernel.size = #kernel.size<divisor = 128>}, %st: index)
+    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2, 3], writes = [4]>} {
   %c0 = arith.constant 0 : index
   %c384 = arith.constant 384 : index
   %c128 = arith.constant 128 : index

@@ -4,14 +4,14 @@
 
 // CHECK-LABEL: gpu.module @column_sum
 // CHECK: workgroup(%[[PARTS:.*]] : memref<32x32xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"column-reduction 32 groups">
 // CHECK-SAME: known_block_size = array<i32: 32, 32, 1>
-// CHECK-SAME: kpc.schedule = "column-reduction 32 groups"
 // CHECK: scf.for
 // CHECK: memref.store %{{.*}}, %[[PARTS]]
 // CHECK: gpu.barrier
 // CHECK-COUNT-32: memref.load %[[PARTS]]
 // CHECK: memref.store
-func.func @column_sum(%x_p: memref<f32>, %y_p: memref<f32>, %n: index, %c: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @column_sum(%x_p: memref<f32>, %y_p: memref<f32>, %n: index, %c: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %x_s1_0 = arith.constant 1 : index
   %x_s1 = arith.muli %x_s1_0, %c : index
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, %c], strides: [%x_s1, 1] : memref<f32> to memref<?x?xf32, strided<[?, 1]>>

@@ -4,8 +4,8 @@
 
 // CHECK-LABEL: gpu.module @matmul_known
 // CHECK: workgroup(%[[A:.*]] : memref<32x36xf32, #gpu.address_space<workgroup>>, %[[B:.*]] : memref<32x36xf32
-// CHECK: kpc.no_early_pdl_trigger
-// CHECK-SAME: kpc.schedule = "contraction 32x32x32 simt"
+// CHECK: no_early_pdl_trigger = true
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"contraction 32x32x32 simt">
 // CHECK: vector.load
 // CHECK: scf.for
 // CHECK: memref.store %{{.*}}, %[[A]]
@@ -15,7 +15,7 @@
 // CHECK: math.fma
 // CHECK: gpu.barrier
 // CHECK: scf.yield
-func.func @matmul_known(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @matmul_known(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf32, strided<[64, 1]>> to tensor<?x64xf32>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 48], strides: [48, 1] : memref<f32> to memref<64x48xf32, strided<[48, 1]>>
@@ -36,11 +36,11 @@ func.func @matmul_known(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>,
 
 // An implicit product: rows are places of the output, the sum goes over taps and channels.
 // CHECK-LABEL: gpu.module @conv_3x3
-// CHECK: kpc.schedule = "contraction
+// CHECK: kernel.schedule = #kernel.schedule<"contraction
 // CHECK: math.fma
 // CHECK: arith.addf
 // CHECK: arith.maximumf
-func.func @conv_3x3(%x_p: memref<f32>, %w_p: memref<f32>, %b_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @conv_3x3(%x_p: memref<f32>, %w_p: memref<f32>, %b_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 8, 8, 16], strides: [1024, 128, 16, 1] : memref<f32> to memref<?x8x8x16xf32, strided<[1024, 128, 16, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x8x8x16xf32, strided<[1024, 128, 16, 1]>> to tensor<?x8x8x16xf32>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 16, 24], strides: [1152, 384, 24, 1] : memref<f32> to memref<3x3x16x24xf32, strided<[1152, 384, 24, 1]>>

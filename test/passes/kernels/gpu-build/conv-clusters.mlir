@@ -4,7 +4,7 @@
 
 // Each block has a part of the taps and slices, from its own first step on.
 // CHECK-LABEL: gpu.func @split(
-// CHECK-SAME: kpc.grid = ["{{.*}}floordiv(arg3*49 + 63, 64)
+// CHECK-SAME: grid = ["{{.*}}floordiv(arg3*49 + 63, 64)
 // CHECK: %[[RANK:.*]] = tile.block_rank
 // CHECK: tile.role "producer"
 // CHECK: scf.for %[[NUMBER:[a-z0-9]+]] =
@@ -13,7 +13,7 @@
 // CHECK: tile.tma_load_im2col
 // CHECK: tile.role "consumer"
 // CHECK: tile.cluster_reduce
-func.func @split(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "conv 64x64x64 stages 8 group_m 11 split_k 2"} {
+func.func @split(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>, kernel.forced_schedule = #kernel.schedule<"conv 64x64x64 stages 8 group_m 11 split_k 2">} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 120], strides: [23520, 1680, 120, 1] : memref<f16> to memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>> to tensor<?x14x14x120xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 120, 64], strides: [23040, 7680, 64, 1] : memref<f16> to memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>>
@@ -65,12 +65,12 @@ func.func @split(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: in
 
 // Each block copies half of the channels of w's slice to both; pixels are its own.
 // CHECK-LABEL: gpu.func @cluster(
-// CHECK-SAME: {box = array<i64: 64, 32, 1>, buffer = 1 : i64
+// CHECK-SAME: #kernel.tensor_map<buffer = 1, {{[^>]*}}, box = [64, 32, 1]
 // CHECK: tile.role "producer"
 // CHECK: tile.tma_load_im2col
 // CHECK: tile.tma_multicast
 // CHECK-NOT: tile.tma_load %
-func.func @cluster(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "conv 64x64x64 stages 8 group_m 11 cluster 2"} {
+func.func @cluster(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>, kernel.forced_schedule = #kernel.schedule<"conv 64x64x64 stages 8 group_m 11 cluster 2">} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 120], strides: [23520, 1680, 120, 1] : memref<f16> to memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>> to tensor<?x14x14x120xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 120, 64], strides: [23040, 7680, 64, 1] : memref<f16> to memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>>

@@ -1,16 +1,14 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
 
-// Convolutions that im2col copies and wgmma cannot do go to loops, and nothing of them is half a tile kernel.
+// Convolutions that im2col copies and wgmma cannot do go to mma.sync, those of two types to loops.
 
-// CHECK-NOT: tile.
-// CHECK-NOT: kpc.tensor_maps
+// CHECK-NOT: kernel.tensor_maps
 
 // Pixels of 12 channels begin every 24 bytes: no multiple of 16.
 // CHECK-LABEL: gpu.module @unaligned_pixels
-// CHECK: kpc.schedule = "contraction
-// CHECK-NOT: tile.
-// CHECK-NOT: kpc.tensor_maps
-func.func @unaligned_pixels(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+// CHECK: kernel.schedule = #kernel.schedule<"conv_mmasync
+// CHECK-NOT: kernel.tensor_maps
+func.func @unaligned_pixels(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 12], strides: [2352, 168, 12, 1] : memref<f16> to memref<?x14x14x12xf16, strided<[2352, 168, 12, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x12xf16, strided<[2352, 168, 12, 1]>> to tensor<?x14x14x12xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 12, 64], strides: [2304, 768, 64, 1] : memref<f16> to memref<3x3x12x64xf16, strided<[2304, 768, 64, 1]>>
@@ -62,10 +60,9 @@ func.func @unaligned_pixels(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f
 
 // So do rows of w.
 // CHECK-LABEL: gpu.module @unaligned_outputs
-// CHECK: kpc.schedule = "contraction
-// CHECK-NOT: tile.
-// CHECK-NOT: kpc.tensor_maps
-func.func @unaligned_outputs(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+// CHECK: kernel.schedule = #kernel.schedule<"conv_mmasync
+// CHECK-NOT: kernel.tensor_maps
+func.func @unaligned_outputs(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 72], strides: [14112, 1008, 72, 1] : memref<f16> to memref<?x14x14x72xf16, strided<[14112, 1008, 72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x72xf16, strided<[14112, 1008, 72, 1]>> to tensor<?x14x14x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 72, 12], strides: [2592, 864, 12, 1] : memref<f16> to memref<3x3x72x12xf16, strided<[2592, 864, 12, 1]>>
@@ -117,10 +114,10 @@ func.func @unaligned_outputs(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<
 
 // Operands of two types.
 // CHECK-LABEL: gpu.module @two_types
-// CHECK: kpc.schedule = "contraction
+// CHECK: kernel.schedule = #kernel.schedule<"contraction
 // CHECK-NOT: tile.
-// CHECK-NOT: kpc.tensor_maps
-func.func @two_types(%x_p: memref<f16>, %w_p: memref<f32>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+// CHECK-NOT: kernel.tensor_maps
+func.func @two_types(%x_p: memref<f16>, %w_p: memref<f32>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 72], strides: [14112, 1008, 72, 1] : memref<f16> to memref<?x14x14x72xf16, strided<[14112, 1008, 72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x72xf16, strided<[14112, 1008, 72, 1]>> to tensor<?x14x14x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 72, 64], strides: [13824, 4608, 64, 1] : memref<f32> to memref<3x3x72x64xf32, strided<[13824, 4608, 64, 1]>>
@@ -171,10 +168,9 @@ func.func @two_types(%x_p: memref<f16>, %w_p: memref<f32>, %y_p: memref<f16>, %n
 
 // Copies step over at most 8 pixels.
 // CHECK-LABEL: gpu.module @long_steps
-// CHECK: kpc.schedule = "contraction
-// CHECK-NOT: tile.
-// CHECK-NOT: kpc.tensor_maps
-func.func @long_steps(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+// CHECK: kernel.schedule = #kernel.schedule<"conv_mmasync
+// CHECK-NOT: kernel.tensor_maps
+func.func @long_steps(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 30, 30, 72], strides: [64800, 2160, 72, 1] : memref<f16> to memref<?x30x30x72xf16, strided<[64800, 2160, 72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x30x30x72xf16, strided<[64800, 2160, 72, 1]>> to tensor<?x30x30x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 72, 64], strides: [13824, 4608, 64, 1] : memref<f16> to memref<3x3x72x64xf16, strided<[13824, 4608, 64, 1]>>
@@ -226,10 +222,9 @@ func.func @long_steps(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %
 
 // The filter reaches 130 pixels, more than the copies' corners.
 // CHECK-LABEL: gpu.module @long_reach
-// CHECK: kpc.schedule = "contraction
-// CHECK-NOT: tile.
-// CHECK-NOT: kpc.tensor_maps
-func.func @long_reach(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+// CHECK: kernel.schedule = #kernel.schedule<"conv_mmasync
+// CHECK-NOT: kernel.tensor_maps
+func.func @long_reach(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 140, 140, 72], strides: [1411200, 10080, 72, 1] : memref<f16> to memref<?x140x140x72xf16, strided<[1411200, 10080, 72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x140x140x72xf16, strided<[1411200, 10080, 72, 1]>> to tensor<?x140x140x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 72, 64], strides: [13824, 4608, 64, 1] : memref<f16> to memref<3x3x72x64xf16, strided<[13824, 4608, 64, 1]>>

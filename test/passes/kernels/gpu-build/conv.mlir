@@ -12,13 +12,12 @@
 
 // CHECK-LABEL: gpu.func @conv(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: !view, %[[W:[a-z0-9]+]]: !view1, %[[Y:[a-z0-9]+]]: !view)
-// CHECK-SAME: kpc.grid = ["min(sm_count, floordiv(arg3*49 + 63, 64))", "1", "1"]
-// CHECK-SAME: kpc.schedule = "conv 64x64x64 stages 8 group_m {{[0-9]+}}"
+// CHECK-SAME: grid = ["min(sm_count, floordiv(arg3*49 + 63, 64))", "1", "1"]
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"conv 64x64x64 stages 8 group_m {{[0-9]+}}">
 // x is seen by the walk of the filter: from one pixel outside, to where the last tap would be two outside.
-// CHECK-SAME: {buffer = 0 : i64, dims = ["120", "14", "14", "arg3"], element = f16
-// CHECK-SAME: im2col = {channels = 64 : i64, lower = array<i64: -1, -1>, pixels = 64 : i64, upper = array<i64: -1, -1>}
-// CHECK-SAME: strides = ["240", "3360", "47040"], swizzle = 128 : i64, traversal = array<i64: 1, 2, 2, 1>}
-// CHECK-SAME: {box = array<i64: 64, 64, 1>, buffer = 1 : i64, dims = ["64", "120", "9"], element = f16, strides = ["128", "15360"]
+// CHECK-SAME: #kernel.tensor_map<buffer = 0, element = f16, dims = ["120", "14", "14", "arg3"], strides = ["240", "3360", "47040"]
+// CHECK-SAME: swizzle = 128, traversal = [1, 2, 2, 1], im2col = <lower = [-1, -1], upper = [-1, -1], channels = 64, pixels = 64>>
+// CHECK-SAME: #kernel.tensor_map<buffer = 1, element = f16, dims = ["64", "120", "9"], strides = ["128", "15360"], box = [64, 64, 1]
 
 // CHECK-DAG: %[[STEPS:.*]] = arith.constant 18 : i32
 // CHECK-DAG: %[[SLICES:.*]] = arith.constant 2 : i32
@@ -36,7 +35,7 @@
 // CHECK: tile.await
 // CHECK: tile.map
 // CHECK: tile.tma_store %{{.*}} to %[[Y]]
-func.func @conv(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 32 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "conv 64x64x64 stages 8 group_m 11"} {
+func.func @conv(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>, kernel.forced_schedule = #kernel.schedule<"conv 64x64x64 stages 8 group_m 11">} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 120], strides: [23520, 1680, 120, 1] : memref<f16> to memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>> to tensor<?x14x14x120xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 120, 64], strides: [23040, 7680, 64, 1] : memref<f16> to memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>>

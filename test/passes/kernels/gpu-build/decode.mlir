@@ -1,19 +1,18 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s --check-prefixes=CHECK,HOPPER
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_80 %s | FileCheck %s --check-prefixes=CHECK,AMPERE
-// RUN: sed 's/kpc.reads/kpc.forced_schedule = "decode 8 rows x 16 keys x 4 warps stages 9 cluster 1", kpc.reads/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_80 2>&1 | FileCheck %s --check-prefix=REFUSED
+// RUN: sed 's/kernel.buffers =/kernel.forced_schedule = #kernel.schedule<"decode 8 rows x 16 keys x 4 warps stages 9 cluster 1">, kernel.buffers =/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_80 2>&1 | FileCheck %s --check-prefix=REFUSED
 
 // REFUSED: error: the schedule 'decode 8 rows x 16 keys x 4 warps stages 9 cluster 1' is none of this kernel's: legal are 'decode {{[^']*}}', {{.*}} and {{[0-9]+}} more{{$}}
 
 // Attention of typically one query, six heads on two: a causal mask and a mask in memory. Three rows of a product for each two keys' heads.
 
 // CHECK-LABEL: gpu.module @decode
-// CHECK-SAME: kpc.schedule_costs = ["decode 8 rows x
+// CHECK-SAME: kernel.schedule_costs = ["decode 8 rows x
 // CHECK: gpu.func @decode(
-// CHECK-SAME: kpc.block = array<i32: {{[0-9]+}}, 1, 1>
-// HOPPER-SAME: kpc.cluster = 8 : i64
-// HOPPER-SAME: kpc.grid = ["floordiv(arg5*3 + 7, 8)*32", "1", "1"]
-// AMPERE-SAME: kpc.grid = ["floordiv(arg5*3 + 7, 8)*4", "1", "1"]
-// CHECK-SAME: kpc.shared = {{[0-9]+}} : i64
+// HOPPER-SAME: grid = ["floordiv(arg5*3 + 7, 8)*32", "1", "1"]
+// AMPERE-SAME: grid = ["floordiv(arg5*3 + 7, 8)*4", "1", "1"]
+// CHECK-SAME: block = [{{[0-9]+}}, 1, 1], shared = {{[0-9]+}}
+// HOPPER-SAME: cluster = 8
 // CHECK-SAME: nvvm.minctasm = 1 : i32
 
 // The lane's queries, then the first steps' copies.
@@ -60,9 +59,9 @@
 #id = affine_map<(a, b, c, d) -> (a, b, c, d)>
 #turned = affine_map<(a, b, c, d) -> (a, c, b, d)>
 func.func @decode(%q: memref<f16>, %k: memref<f16>, %v: memref<f16>, %m: memref<i1>, %y: memref<f16>,
-                     %s: index {kpc.min = 1 : i64, kpc.optimum = 1 : i64}, %t: index {kpc.min = 1 : i64, kpc.optimum = 4000 : i64},
-                     %qs: index {kpc.divisor = 384 : i64}, %ks: index {kpc.divisor = 128 : i64}, %st: index)
-    attributes {kpc.reads = [0, 1, 2, 3], kpc.writes = [4]} {
+                     %s: index {kernel.size = #kernel.size<min = 1, optimum = 1>}, %t: index {kernel.size = #kernel.size<min = 1, optimum = 4000>},
+                     %qs: index {kernel.size = #kernel.size<divisor = 384>}, %ks: index {kernel.size = #kernel.size<divisor = 128>}, %st: index)
+    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2, 3], writes = [4]>} {
   %c0 = arith.constant 0 : index
   %c384 = arith.constant 384 : index
   %c128 = arith.constant 128 : index

@@ -1,13 +1,13 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a --split-input-file --verify-diagnostics %s
 
 // expected-error@+1 {{is not a kernel in linalg form: it writes nothing}}
-func.func @nothing(%x: memref<f32>) attributes {kpc.reads = [0], kpc.writes = []} {
+func.func @nothing(%x: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = []>} {
   return
 }
 
 // -----
 
-func.func @foreign(%x: memref<4xf32>, %y: memref<f32>) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @foreign(%x: memref<4xf32>, %y: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %v = memref.reinterpret_cast %y to offset: [0], sizes: [2], strides: [1] : memref<f32> to memref<2xf32, strided<[1]>>
   %t = bufferization.to_tensor %x restrict : memref<4xf32> to tensor<4xf32>
   // expected-error@+1 {{has no place in the linalg form of a kernel}}
@@ -19,7 +19,7 @@ func.func @foreign(%x: memref<4xf32>, %y: memref<f32>) attributes {kpc.reads = [
 // -----
 
 // expected-error@+1 {{'func.func' op is not a kernel in linalg form: it has several blocks}}
-func.func @blocks(%x: memref<f32>) attributes {kpc.reads = [0], kpc.writes = []} {
+func.func @blocks(%x: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = []>} {
   cf.br ^bb1
 ^bb1:
   return
@@ -27,7 +27,7 @@ func.func @blocks(%x: memref<f32>) attributes {kpc.reads = [0], kpc.writes = []}
 
 // -----
 
-func.func @values(%x: memref<4xf32>, %y: memref<f32>) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @values(%x: memref<4xf32>, %y: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %t = bufferization.to_tensor %x restrict : memref<4xf32> to tensor<4xf32>
   %e = tensor.empty() : tensor<4xf32>
   // expected-error@+1 {{'bufferization.materialize_in_destination' op of a kernel must write to a memref}}
@@ -38,7 +38,7 @@ func.func @values(%x: memref<4xf32>, %y: memref<f32>) attributes {kpc.reads = [0
 // -----
 
 // expected-error@+1 {{a kernel's tensors must come from operations}}
-func.func @argument(%t: tensor<4xf32>, %y: memref<f32>) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @argument(%t: tensor<4xf32>, %y: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %v = memref.reinterpret_cast %y to offset: [0], sizes: [4], strides: [1] : memref<f32> to memref<4xf32, strided<[1]>>
   bufferization.materialize_in_destination %t in restrict writable %v : (tensor<4xf32>, memref<4xf32, strided<[1]>>) -> ()
   return
@@ -46,7 +46,7 @@ func.func @argument(%t: tensor<4xf32>, %y: memref<f32>) attributes {kpc.reads = 
 
 // -----
 
-func.func @lost_loop(%x: memref<4xf32>, %y: memref<f32>) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @lost_loop(%x: memref<4xf32>, %y: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %v = memref.reinterpret_cast %y to offset: [0], sizes: [1], strides: [1] : memref<f32> to memref<1xf32, strided<[1]>>
   %t = bufferization.to_tensor %x restrict : memref<4xf32> to tensor<4xf32>
   %e = tensor.empty() : tensor<1xf32>
@@ -63,7 +63,7 @@ func.func @lost_loop(%x: memref<4xf32>, %y: memref<f32>) attributes {kpc.reads =
 // -----
 
 // expected-error@+1 {{'func.func' op fits no kernel family; 'map' does not take it, because it has an output whose size is no expression over the kernel's size arguments}}
-func.func @sizes(%x: memref<f32>, %y: memref<f32>, %n: index, %m: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @sizes(%x: memref<f32>, %y: memref<f32>, %n: index, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %s = arith.xori %n, %m : index
   %xv = memref.reinterpret_cast %x to offset: [0], sizes: [%s], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
   %yv = memref.reinterpret_cast %y to offset: [0], sizes: [%s], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
@@ -74,7 +74,7 @@ func.func @sizes(%x: memref<f32>, %y: memref<f32>, %n: index, %m: index) attribu
 
 // -----
 
-func.func @bools(%x: memref<i1>, %y: memref<f32>) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @bools(%x: memref<i1>, %y: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %v = memref.reinterpret_cast %y to offset: [0], sizes: [4], strides: [1] : memref<f32> to memref<4xf32, strided<[1]>>
   // expected-error@+1 {{'memref.copy' op reads or writes bools in a way that has no form in bytes}}
   memref.copy %x, %x : memref<i1> to memref<i1>
@@ -85,7 +85,7 @@ func.func @bools(%x: memref<i1>, %y: memref<f32>) attributes {kpc.reads = [0], k
 
 // -----
 
-func.func @unknown(%x: memref<?xf32>, %y: memref<f32>) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @unknown(%x: memref<?xf32>, %y: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %v = memref.reinterpret_cast %y to offset: [0], sizes: [], strides: [] : memref<f32> to memref<f32>
   %t = bufferization.to_tensor %x restrict : memref<?xf32> to tensor<?xf32>
   %zero = arith.constant dense<0.0> : tensor<f32>

@@ -9,15 +9,15 @@
 // CHECK-DAG: !pipe1 = !tile.pipe<2 of [!tmem]>
 
 // CHECK-LABEL: gpu.module @linear
-// CHECK-SAME: kpc.schedule_costs = ["gemm 128x64x64 stages 8 group_m 9: 2.8 us = 1 waves x max(0.14 mma, 0.64 load, 0.51 epilogue) + 0.51 epilogue + 1.62 launch",
+// CHECK-SAME: kernel.schedule_costs = ["gemm 128x64x64 stages 8 group_m 9: 2.8 us = 1 waves x max(0.14 mma, 0.64 load, 0.51 epilogue) + 0.51 epilogue + 1.62 launch",
 // CHECK: gpu.func @linear(
-// CHECK-SAME: %[[M:[a-z0-9]+]]: index {kpc.optimum = 64 : i64}, %[[X:.*]]: !view, %[[W:.*]]: !view1, %[[Y:.*]]: !view) kernel
-// CHECK-SAME: kpc.block = array<i32: 256, 1, 1>
-// CHECK-SAME: kpc.grid = ["min(sm_count, floordiv(arg4 + 127, 128))", "1", "1"]
-// CHECK-SAME: kpc.schedule = "gemm 128x64x64 stages 8 group_m 9"
-// CHECK-SAME: {box = array<i64: 64, 128>, buffer = 0 : i64, dims = ["72", "arg4"], element = bf16, strides = ["144"], swizzle = 128 : i64}
-// CHECK-SAME: {box = array<i64: 64, 64>, buffer = 1 : i64, dims = ["64", "72"], element = bf16, strides = ["128"], swizzle = 128 : i64}
-// CHECK-SAME: {box = array<i64: 64, 128>, buffer = 3 : i64, dims = ["64", "arg4"], element = bf16, strides = ["128"], swizzle = 128 : i64}
+// CHECK-SAME: %[[M:[a-z0-9]+]]: index {kernel.size = #kernel.size<optimum = 64>}, %[[X:.*]]: !view, %[[W:.*]]: !view1, %[[Y:.*]]: !view) kernel
+// CHECK-SAME: grid = ["min(sm_count, floordiv(arg4 + 127, 128))", "1", "1"]
+// CHECK-SAME: block = [256, 1, 1]
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"gemm 128x64x64 stages 8 group_m 9">
+// CHECK-SAME: #kernel.tensor_map<buffer = 0, element = bf16, dims = ["72", "arg4"], strides = ["144"], box = [64, 128], swizzle = 128>
+// CHECK-SAME: #kernel.tensor_map<buffer = 1, element = bf16, dims = ["64", "72"], strides = ["128"], box = [64, 64], swizzle = 128>
+// CHECK-SAME: #kernel.tensor_map<buffer = 3, element = bf16, dims = ["64", "arg4"], strides = ["128"], box = [64, 128], swizzle = 128>
 
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : index
@@ -77,7 +77,7 @@
 // CHECK-NEXT: tile.tma_store %[[STAGE]] to %[[Y]][%[[ROW]], %[[COLUMN]]]
 // CHECK: tile.tma_store_wait<0>
 // CHECK: tile.tmem_free %[[MEMORY]]
-func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kpc.optimum = 64 : i64}) attributes {kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kernel.size = #kernel.size<optimum = 64>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 72], strides: [72, 1] : memref<bf16> to memref<?x72xbf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xbf16, strided<[72, 1]>> to tensor<?x72xbf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 64], strides: [64, 1] : memref<bf16> to memref<72x64xbf16, strided<[64, 1]>>
@@ -114,9 +114,9 @@ func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y
 
 // CHECK-LABEL: gpu.module @pair
 // CHECK: gpu.func @pair(
-// CHECK-SAME: kpc.cluster = 2 : i64
-// CHECK-SAME: kpc.grid = ["min(floordiv(sm_count, 2)*2, floordiv(arg3 + 255, 256)*4)", "1", "1"]
-// CHECK-SAME: {box = array<i64: 64, 64>, buffer = 1 : i64, dims = ["128", "192"], element = bf16, strides = ["256"], swizzle = 128 : i64}
+// CHECK-SAME: grid = ["min(floordiv(sm_count, 2)*2, floordiv(arg3 + 255, 256)*4)", "1", "1"]
+// CHECK-SAME: cluster = 2
+// CHECK-SAME: #kernel.tensor_map<buffer = 1, element = bf16, dims = ["128", "192"], strides = ["256"], box = [64, 64], swizzle = 128>
 // CHECK: %[[PIPE:.*]] = tile.pipe tma pair consumers 1
 // CHECK: %[[SUMS:.*]] = tile.pipe mma pair consumers 8
 // CHECK: %[[MEMORY:.*]] = tile.tmem_alloc pair
@@ -133,7 +133,7 @@ func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y
 // CHECK: tile.tmem_mma %{{.*}}, %{{.*}} transposed into %{{.*}} add %{{.*}} pair
 // CHECK: tile.role "epilogue"
 // CHECK: tile.tmem_free %[[MEMORY]]
-func.func @pair(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kpc.forced_schedule = "gemm 256x128x64 stages 3 group_m 2 pair", kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @pair(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kernel.forced_schedule = #kernel.schedule<"gemm 256x128x64 stages 3 group_m 2 pair">, kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 128], strides: [128, 1] : memref<bf16> to memref<?x128xbf16, strided<[128, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x128xbf16, strided<[128, 1]>> to tensor<?x128xbf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [192, 128], strides: [128, 1] : memref<bf16> to memref<192x128xbf16, strided<[128, 1]>>

@@ -4,7 +4,7 @@
 // RUN: sed 's/SCHEDULE/gemm 128x64x64 stages 8 group_m 8 split_k 8/' %s | not kpc-opt --kpc-gpu-build-kernels=arch=sm_90a 2>&1 | FileCheck %s --check-prefix=SHORT
 
 // Blocks that have a part of one sum each. Every cluster computes one tile.
-// SPLIT: kpc.cluster = 4 : i64, kpc.grid = ["floordiv(arg3 + 127, 128)*16", "1", "1"]
+// SPLIT: grid = ["floordiv(arg3 + 127, 128)*16", "1", "1"], {{.*}}, cluster = 4>
 // SPLIT: tile.barrier_init
 // SPLIT-NEXT: %[[RANK:.*]] = tile.block_rank
 // 400 are seven steps: of 1, 2, 2 and 2 for the four blocks.
@@ -25,8 +25,8 @@
 // SPLIT: tile.cluster_sync
 
 // Tiles below each other, which need the same of B.
-// DOWN: kpc.cluster = 2 : i64
-// DOWN-SAME: kpc.grid = ["min(floordiv(sm_count, 2)*2, floordiv(arg3 + 127, 128)*4)", "1", "1"]
+// DOWN: grid = ["min(floordiv(sm_count, 2)*2, floordiv(arg3 + 127, 128)*4)", "1", "1"]
+// DOWN-SAME: cluster = 2
 // DOWN: tile.pipe tma consumers 8
 // DOWN: tile.cluster_sync
 // DOWN: tile.tma_load %{{.*}} into
@@ -36,14 +36,14 @@
 // DOWN: tile.cluster_sync
 
 // Side by side, with the same of A.
-// ALONG: kpc.grid = ["min(floordiv(sm_count, 2)*2, floordiv(arg3 + 63, 64)*2)", "1", "1"]
+// ALONG: grid = ["min(floordiv(sm_count, 2)*2, floordiv(arg3 + 63, 64)*2)", "1", "1"]
 // ALONG: tile.tma_multicast
 // ALONG: tile.tma_load
 
 // Seven steps are not enough for eight blocks.
 // SHORT: the schedule 'gemm 128x64x64 stages 8 group_m 8 split_k 8' is none of this kernel's
-func.func @product(%x: memref<f16>, %w: memref<f16>, %y: memref<f16>, %m: index {kpc.min = 1 : i64, kpc.max = 4096 : i64, kpc.optimum = 1024 : i64})
-    attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "SCHEDULE"} {
+func.func @product(%x: memref<f16>, %w: memref<f16>, %y: memref<f16>, %m: index {kernel.size = #kernel.size<min = 1, max = 4096, optimum = 1024>})
+    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>, kernel.forced_schedule = #kernel.schedule<"SCHEDULE">} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%m, 400], strides: [400, 1] : memref<f16> to memref<?x400xf16, strided<[400, 1]>>
   %wm = memref.reinterpret_cast %w to offset: [0], sizes: [400, 256], strides: [256, 1] : memref<f16> to memref<400x256xf16, strided<[256, 1]>>
   %ym = memref.reinterpret_cast %y to offset: [0], sizes: [%m, 256], strides: [256, 1] : memref<f16> to memref<?x256xf16, strided<[256, 1]>>

@@ -6,11 +6,11 @@
 // CHECK-DAG: !pipe = !tile.pipe<{{[0-9]+}} of [!smem{{[0-9]*}}, !smem{{[0-9]*}}]>
 // CHECK-LABEL: gpu.func @gate_up(
 // Tiles of 128 columns of the sums are tiles of 64 of the result.
-// CHECK-SAME: kpc.grid = ["min(sm_count, floordiv(arg4 + 63, 64))", "1", "1"]
-// CHECK-SAME: kpc.schedule = "gemm 64x128x64 stages
-// CHECK-SAME: {box = array<i64: 64, 64>, buffer = 1 : i64, dims = ["64", "72"]
-// CHECK-SAME: {box = array<i64: 64, 64>, buffer = 2 : i64, dims = ["64", "72"]
-// CHECK-SAME: {box = array<i64: 64, 64>, buffer = 3 : i64, dims = ["64", "arg4"]
+// CHECK-SAME: grid = ["min(sm_count, floordiv(arg4 + 63, 64))", "1", "1"]
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"gemm 64x128x64 stages
+// CHECK-SAME: #kernel.tensor_map<buffer = 1, {{[^>]*}}, dims = ["64", "72"], {{[^>]*}}, box = [64, 64]
+// CHECK-SAME: #kernel.tensor_map<buffer = 2, {{[^>]*}}, dims = ["64", "72"], {{[^>]*}}, box = [64, 64]
+// CHECK-SAME: #kernel.tensor_map<buffer = 3, {{[^>]*}}, dims = ["64", "arg4"], {{[^>]*}}, box = [64, 64]
 // CHECK: %[[AB:.*]]:2 = tile.tiles
 // CHECK: tile.tma_load %{{.*}} into %[[AB]]#0
 // CHECK: %[[FRONT:.*]] = tile.subview_columns %[[AB]]#1[%{{.*}}]
@@ -25,7 +25,7 @@
 // CHECK-NEXT: ^bb0(%[[GATE:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %[[UP:.*]]: f32):
 // CHECK: arith.mulf %{{.*}}, %[[UP]]
 // CHECK: tile.yield
-func.func @gate_up(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.max = 4096 : i64, kpc.min = 1 : i64, kpc.optimum = 64 : i64}) attributes {kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @gate_up(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 4096, optimum = 64>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 64], strides: [64, 1] : memref<f16> to memref<72x64xf16, strided<[64, 1]>>

@@ -15,9 +15,9 @@
 // CHECK-DAG: !smem6 = !tile.smem<[64, 32], bf16, swizzle 64>
 
 // CHECK-LABEL: gpu.func @linear(
-// CHECK-SAME: kpc.block = array<i32: 256, 1, 1>
-// CHECK-SAME: kpc.grid = ["floordiv(arg4 + 63, 64)", "1", "1"]
-// CHECK-SAME: kpc.schedule = "mmasync 64x64x32 warpgroup 64x32 stages 3 group_m 2"
+// CHECK-SAME: grid = ["floordiv(arg4 + 63, 64)", "1", "1"]
+// CHECK-SAME: block = [256, 1, 1]
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"mmasync 64x64x32 warpgroup 64x32 stages 3 group_m 2">
 // CHECK-SAME: nvvm.minctasm = 1 : i32
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
@@ -69,7 +69,7 @@
 // CHECK-NEXT: arith.subi %[[C64]]
 // CHECK-NEXT: %[[SOME:.*]] = arith.select %[[THERE]]
 // CHECK-NEXT: tile.yield_address %{{.*}}, %[[SOME]]
-func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kpc.optimum = 64 : i64}) attributes {kpc.forced_schedule = "mmasync 64x64x32 warpgroup 64x32 stages 3 group_m 2", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kernel.size = #kernel.size<optimum = 64>}) attributes {kernel.forced_schedule = #kernel.schedule<"mmasync 64x64x32 warpgroup 64x32 stages 3 group_m 2">, kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 72], strides: [72, 1] : memref<bf16> to memref<?x72xbf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xbf16, strided<[72, 1]>> to tensor<?x72xbf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 64], strides: [64, 1] : memref<bf16> to memref<72x64xbf16, strided<[64, 1]>>
@@ -107,7 +107,7 @@ func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y
 // CHECK: tile.cp_async %{{.*}} by 16
 // CHECK: tile.cp_async %{{.*}} by 2
 // CHECK: tile.store_global %{{.*}} by 2
-func.func @odd(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kpc.optimum = 64 : i64}) attributes {kpc.forced_schedule = "mmasync 64x64x32 warpgroup 64x32 stages 3 group_m 2", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @odd(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kernel.size = #kernel.size<optimum = 64>}) attributes {kernel.forced_schedule = #kernel.schedule<"mmasync 64x64x32 warpgroup 64x32 stages 3 group_m 2">, kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 72], strides: [72, 1] : memref<bf16> to memref<?x72xbf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xbf16, strided<[72, 1]>> to tensor<?x72xbf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 63], strides: [63, 1] : memref<bf16> to memref<72x63xbf16, strided<[63, 1]>>

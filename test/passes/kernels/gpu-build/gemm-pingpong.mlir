@@ -8,7 +8,7 @@
 // CHECK: ![[B:.*]] = !tile.smem<[64, 128], f16, swizzle 128>
 // CHECK: ![[STAGING:.*]] = !tile.smem<[512, 64], f16, swizzle 128>
 // CHECK: !pipe = !tile.pipe<3 of [![[A]], ![[B]]]>
-// CHECK: kpc.grid = ["min(sm_count, floordiv(arg3 + 127, 128)*2)", "1", "1"]
+// CHECK: grid = ["min(sm_count, floordiv(arg3 + 127, 128)*2)", "1", "1"]
 // CHECK: tile.pipe tma consumers 4
 // CHECK: tile.alloc : ![[STAGING]]
 // CHECK: tile.role "producer" warps 0 to 4 registers 24
@@ -44,8 +44,8 @@
 // WIDE: the schedule 'gemm 128x256x64 stages 2 group_m 8 pingpong' is none of this kernel's
 
 // SPLIT: the schedule 'gemm 64x128x64 stages 4 group_m 8 split_k 2 pingpong' is none of this kernel's
-func.func @product(%x: memref<f16>, %w: memref<f16>, %y: memref<f16>, %m: index {kpc.min = 1 : i64, kpc.max = 4096 : i64, kpc.optimum = 1024 : i64})
-    attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "SCHEDULE"} {
+func.func @product(%x: memref<f16>, %w: memref<f16>, %y: memref<f16>, %m: index {kernel.size = #kernel.size<min = 1, max = 4096, optimum = 1024>})
+    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>, kernel.forced_schedule = #kernel.schedule<"SCHEDULE">} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%m, 400], strides: [400, 1] : memref<f16> to memref<?x400xf16, strided<[400, 1]>>
   %wm = memref.reinterpret_cast %w to offset: [0], sizes: [400, 256], strides: [256, 1] : memref<f16> to memref<400x256xf16, strided<[256, 1]>>
   %ym = memref.reinterpret_cast %y to offset: [0], sizes: [%m, 256], strides: [256, 1] : memref<f16> to memref<?x256xf16, strided<[256, 1]>>

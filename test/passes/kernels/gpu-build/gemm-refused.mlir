@@ -2,14 +2,14 @@
 
 // What TMA and wgmma cannot do goes to mma.sync, and what that cannot do to loops of multiply-adds.
 
-// CHECK-NOT: kpc.tensor_maps
+// CHECK-NOT: kernel.tensor_maps
 
 // Rows of x begin every 140 bytes: no multiple of 16.
 // CHECK-LABEL: gpu.module @unaligned_sum
-// CHECK: kpc.schedule = "mmasync
-// CHECK-NOT: kpc.tensor_maps
+// CHECK: kernel.schedule = #kernel.schedule<"mmasync
+// CHECK-NOT: kernel.tensor_maps
 // CHECK: tile.mma_sync
-func.func @unaligned_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @unaligned_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 70], strides: [70, 1] : memref<bf16> to memref<?x70xbf16, strided<[70, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x70xbf16, strided<[70, 1]>> to tensor<?x70xbf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [70, 64], strides: [64, 1] : memref<bf16> to memref<70x64xbf16, strided<[64, 1]>>
@@ -38,10 +38,10 @@ func.func @unaligned_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf
 
 // Rows of w and y begin every 136 bytes.
 // CHECK-LABEL: gpu.module @unaligned_columns
-// CHECK: kpc.schedule = "mmasync
-// CHECK-NOT: kpc.tensor_maps
+// CHECK: kernel.schedule = #kernel.schedule<"mmasync
+// CHECK-NOT: kernel.tensor_maps
 // CHECK: tile.mma_sync
-func.func @unaligned_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @unaligned_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f16> to memref<?x64xf16, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf16, strided<[64, 1]>> to tensor<?x64xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 68], strides: [68, 1] : memref<f16> to memref<64x68xf16, strided<[68, 1]>>
@@ -70,10 +70,10 @@ func.func @unaligned_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<
 
 // Nothing is known of the columns, the stride of w and y.
 // CHECK-LABEL: gpu.module @unknown_columns
-// CHECK: kpc.schedule = "mmasync
-// CHECK-NOT: kpc.tensor_maps
+// CHECK: kernel.schedule = #kernel.schedule<"mmasync
+// CHECK-NOT: kernel.tensor_maps
 // CHECK: tile.mma_sync
-func.func @unknown_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %m: index, %n: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @unknown_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %m: index, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f16> to memref<?x64xf16, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf16, strided<[64, 1]>> to tensor<?x64xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, %n], strides: [%n, 1] : memref<f16> to memref<64x?xf16, strided<[?, 1]>>
@@ -102,10 +102,10 @@ func.func @unknown_columns(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f1
 
 // A sum of nothing has no first product; that rows are whole lines does not help.
 // CHECK-LABEL: gpu.module @perhaps_no_sum
-// CHECK: kpc.schedule = "mmasync
-// CHECK-NOT: kpc.tensor_maps
+// CHECK: kernel.schedule = #kernel.schedule<"mmasync
+// CHECK-NOT: kernel.tensor_maps
 // CHECK: tile.mma_sync
-func.func @perhaps_no_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index, %k: index {kpc.divisor = 64 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @perhaps_no_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index, %k: index {kernel.size = #kernel.size<divisor = 64>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, %k], strides: [%k, 1] : memref<bf16> to memref<?x?xbf16, strided<[?, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x?xbf16, strided<[?, 1]>> to tensor<?x?xbf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [%k, 64], strides: [64, 1] : memref<bf16> to memref<?x64xbf16, strided<[64, 1]>>
@@ -134,10 +134,10 @@ func.func @perhaps_no_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<b
 
 // Not rounded to tf32 unasked.
 // CHECK-LABEL: gpu.module @single
-// CHECK: kpc.schedule = "contraction
+// CHECK: kernel.schedule = #kernel.schedule<"contraction
 // CHECK-NOT: tile.
-// CHECK-NOT: kpc.tensor_maps
-func.func @single(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+// CHECK-NOT: kernel.tensor_maps
+func.func @single(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf32, strided<[64, 1]>> to tensor<?x64xf32>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 64], strides: [64, 1] : memref<f32> to memref<64x64xf32, strided<[64, 1]>>
@@ -158,10 +158,10 @@ func.func @single(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: i
 
 // Sums in f16, as the model asks, are not what the tensor cores' are here.
 // CHECK-LABEL: gpu.module @half_sums
-// CHECK: kpc.schedule = "contraction
+// CHECK: kernel.schedule = #kernel.schedule<"contraction
 // CHECK-NOT: tile.
-// CHECK-NOT: kpc.tensor_maps
-func.func @half_sums(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+// CHECK-NOT: kernel.tensor_maps
+func.func @half_sums(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f16> to memref<?x64xf16, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf16, strided<[64, 1]>> to tensor<?x64xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 64], strides: [64, 1] : memref<f16> to memref<64x64xf16, strided<[64, 1]>>

@@ -5,7 +5,7 @@
 // CHECK-NOT: x64x64
 // CHECK-NOT: x192x64
 // CHECK: and {{[0-9]+}} more
-func.func @head(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kpc.max = 4096 : i64, kpc.min = 1 : i64, kpc.optimum = 64 : i64}) attributes {kpc.forced_schedule = "gemm 64x64x64 stages 8 group_m 1", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @head(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 4096, optimum = 64>}) attributes {kernel.forced_schedule = #kernel.schedule<"gemm 64x64x64 stages 8 group_m 1">, kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 2, 2, 64], strides: [256, 128, 64, 1] : memref<f16> to memref<72x2x2x64xf16, strided<[256, 128, 64, 1]>>

@@ -3,10 +3,10 @@
 // Each element is made of its own sum and of the one in the head's other half, which is in other registers of the same thread.
 
 // CHECK-LABEL: gpu.func @turn(
-// CHECK-SAME: kpc.schedule = "gemm 64x{{64|128}}x64 stages
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"gemm 64x{{64|128}}x64 stages
 // The columns are one dimension of w and y in memory.
-// CHECK-SAME: buffer = 1 : i64, dims = ["128", "72"]
-// CHECK-SAME: buffer = 3 : i64, dims = ["128", "arg4"]
+// CHECK-SAME: #kernel.tensor_map<buffer = 1, element = f16, dims = ["128", "72"]
+// CHECK-SAME: #kernel.tensor_map<buffer = 3, element = f16, dims = ["128", "arg4"]
 // CHECK: %[[D:.*]] = tile.await
 // CHECK-DAG: %[[OWN:.*]] = tile.extract_columns %[[D]] from 0 :
 // CHECK-DAG: %[[OTHER:.*]] = tile.extract_columns %[[D]] from 0 rotate_half 32 :
@@ -17,7 +17,7 @@
 // CHECK: %[[P:.*]] = arith.mulf %[[B]], %[[C]]
 // CHECK: arith.addf %[[A]], %[[P]]
 // CHECK: tile.yield
-func.func @turn(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kpc.max = 4096 : i64, kpc.min = 1 : i64, kpc.optimum = 64 : i64}) attributes {kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @turn(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 4096, optimum = 64>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 2, 2, 32], strides: [128, 64, 32, 1] : memref<f16> to memref<72x2x2x32xf16, strided<[128, 64, 32, 1]>>
@@ -68,7 +68,7 @@ func.func @turn(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: m
 // CHECK-LABEL: gpu.func @part(
 // CHECK: arith.minui %{{.*}}, %{{.*}} : index
 // CHECK: tile.map
-func.func @part(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kpc.max = 4096 : i64, kpc.min = 1 : i64, kpc.optimum = 64 : i64}) attributes {kpc.forced_schedule = "gemm 64x128x64 stages 2 group_m 1", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @part(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 4096, optimum = 64>}) attributes {kernel.forced_schedule = #kernel.schedule<"gemm 64x128x64 stages 2 group_m 1">, kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 3, 2, 32], strides: [192, 64, 32, 1] : memref<f16> to memref<72x3x2x32xf16, strided<[192, 64, 32, 1]>>
@@ -120,7 +120,7 @@ func.func @part(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: m
 // CHECK: %[[OWN:.*]] = tile.cluster_reduce
 // CHECK: %[[OTHER:.*]] = tile.extract_columns %[[OWN]] from 0 rotate_half 16 :
 // CHECK: tile.map %[[OWN]] at[%{{.*}}] within[%{{.*}}] with %[[OTHER]]
-func.func @split(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kpc.max = 4096 : i64, kpc.min = 1 : i64, kpc.optimum = 64 : i64}) attributes {kpc.forced_schedule = "gemm 64x128x64 stages 4 group_m 1 split_k 2", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @split(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 4096, optimum = 64>}) attributes {kernel.forced_schedule = #kernel.schedule<"gemm 64x128x64 stages 4 group_m 1 split_k 2">, kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 4, 2, 16], strides: [128, 32, 16, 1] : memref<f16> to memref<72x4x2x16xf16, strided<[128, 32, 16, 1]>>
@@ -171,7 +171,7 @@ func.func @split(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: 
 // CHECK-LABEL: gpu.func @short(
 // CHECK-NOT: tile.
 // CHECK: gpu.return
-func.func @short(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kpc.max = 4096 : i64, kpc.min = 1 : i64, kpc.optimum = 64 : i64}) attributes {kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @short(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 4096, optimum = 64>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 2, 2, 20], strides: [80, 40, 20, 1] : memref<f16> to memref<72x2x2x20xf16, strided<[80, 40, 20, 1]>>
@@ -221,7 +221,7 @@ func.func @short(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: 
 // CHECK-LABEL: gpu.func @order(
 // CHECK-NOT: tile.
 // CHECK: gpu.return
-func.func @order(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kpc.max = 4096 : i64, kpc.min = 1 : i64, kpc.optimum = 64 : i64}) attributes {kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @order(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 4096, optimum = 64>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 2, 2, 32], strides: [128, 64, 32, 1] : memref<f16> to memref<72x2x2x32xf16, strided<[128, 64, 32, 1]>>

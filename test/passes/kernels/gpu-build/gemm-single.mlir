@@ -6,13 +6,13 @@
 // Sums leave as they are, in lines of 32 columns.
 // CHECK-DAG: !smem{{[0-9]*}} = !tile.smem<[{{[0-9]+}}, 64], f32, swizzle 128>
 // CHECK-LABEL: gpu.module @single_result
-// CHECK: kpc.schedule = "gemm
-// CHECK-SAME: kpc.tensor_maps = [{{.*}}{box = array<i64: 32, 64>, buffer = 2 : i64, dims = ["64", "arg3"], element = f32, strides = ["256"], swizzle = 128 : i64}]
+// CHECK: kernel.schedule = #kernel.schedule<"gemm
+// CHECK-SAME: kernel.tensor_maps = [{{.*}}#kernel.tensor_map<buffer = 2, element = f32, dims = ["64", "arg3"], strides = ["256"], box = [32, 64], swizzle = 128>]
 // CHECK: tile.store_shared
 // SYNC-LABEL: gpu.module @single_result
-// SYNC: kpc.schedule = "mmasync
+// SYNC: kernel.schedule = #kernel.schedule<"mmasync
 // SYNC: tile.store_global %{{.*}} by 16 : !{{.*}}, memref<?xf32
-func.func @single_result(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<f32>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @single_result(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<f32>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<bf16> to memref<?x64xbf16, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xbf16, strided<[64, 1]>> to tensor<?x64xbf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 64], strides: [64, 1] : memref<bf16> to memref<64x64xbf16, strided<[64, 1]>>
@@ -35,15 +35,15 @@ func.func @single_result(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<f3
 
 // Copies round to tf32; a line of 128 bytes has 32 elements of the sum.
 // CHECK-LABEL: gpu.module @tf32
-// CHECK: kpc.schedule = "gemm {{[0-9]+}}x{{[0-9]+}}x32 stages
+// CHECK: kernel.schedule = #kernel.schedule<"gemm {{[0-9]+}}x{{[0-9]+}}x32 stages
 // CHECK-SAME: element = tf32
 // CHECK-SAME: element = tf32
 // CHECK-SAME: element = f32
 // CHECK: tile.mma %{{.*}}, %{{.*}} transposed : !smem{{[0-9]*}}, !smem{{[0-9]*}} -> !pending
 // SYNC-LABEL: gpu.module @tf32
-// SYNC: kpc.schedule = "mmasync
+// SYNC: kernel.schedule = #kernel.schedule<"mmasync
 // SYNC: tile.mma_sync %{{.*}}, %{{.*}} transposed,
-func.func @tf32(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kpc.tf32, kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @tf32(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kernel.tf32, kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf32, strided<[64, 1]>> to tensor<?x64xf32>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 64], strides: [64, 1] : memref<f32> to memref<64x64xf32, strided<[64, 1]>>
@@ -64,12 +64,12 @@ func.func @tf32(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: ind
 
 // Wgmma takes tf32 along the sum alone.
 // CHECK-LABEL: gpu.module @tf32_columns
-// CHECK: kpc.schedule = "mmasync
+// CHECK: kernel.schedule = #kernel.schedule<"mmasync
 // CHECK: tile.mma_sync
 // SYNC-LABEL: gpu.module @tf32_columns
-// SYNC: kpc.schedule = "mmasync
+// SYNC: kernel.schedule = #kernel.schedule<"mmasync
 // SYNC: tile.mma_sync %{{[0-9]+}}, %{{[0-9]+}}, %
-func.func @tf32_columns(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kpc.tf32, kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @tf32_columns(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kernel.tf32, kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf32, strided<[64, 1]>> to tensor<?x64xf32>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 64], strides: [64, 1] : memref<f32> to memref<64x64xf32, strided<[64, 1]>>

@@ -9,16 +9,16 @@
 
 // Wgmma is sm_90a's alone, tensor memory that of sm_100a to sm_110a: other chips, and code for several, have mma.sync; those before sm_90 have no stmatrix.
 
-// WGMMA: kpc.schedule = "gemm
+// WGMMA: kernel.schedule = #kernel.schedule<"gemm
 // WGMMA: tile.mma
-// TCGEN05: kpc.schedule = "gemm
+// TCGEN05: kernel.schedule = #kernel.schedule<"gemm
 // TCGEN05: tile.tmem_mma
 // SYNC-LABEL: gpu.module @product
-// SYNC: kpc.schedule = "mmasync
+// SYNC: kernel.schedule = #kernel.schedule<"mmasync
 // SYNC: tile.mma_sync
 // PAIRS: tile.store_shared %{{.*}} into %{{.*}} in pairs
 // MATRICES: tile.store_shared %{{.*}} into %{{.*}} : !
-func.func @product(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @product(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<bf16> to memref<?x64xbf16, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xbf16, strided<[64, 1]>> to tensor<?x64xbf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 128], strides: [128, 1] : memref<bf16> to memref<64x128xbf16, strided<[128, 1]>>
@@ -47,10 +47,10 @@ func.func @product(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %
 
 // The least sum is enough, and what divides its stride.
 // WGMMA-LABEL: gpu.module @known_sum
-// WGMMA: kpc.schedule = "gemm
+// WGMMA: kernel.schedule = #kernel.schedule<"gemm
 // WGMMA-SAME: dims = ["arg4", "arg3"]
 // WGMMA-SAME: strides = ["arg4*2"]
-func.func @known_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index, %k: index {kpc.divisor = 8 : i64, kpc.min = 8 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @known_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index, %k: index {kernel.size = #kernel.size<min = 8, divisor = 8>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, %k], strides: [%k, 1] : memref<bf16> to memref<?x?xbf16, strided<[?, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x?xbf16, strided<[?, 1]>> to tensor<?x?xbf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [%k, 128], strides: [128, 1] : memref<bf16> to memref<?x128xbf16, strided<[128, 1]>>

@@ -4,11 +4,11 @@
 
 // x is stored with its rows side by side: a stage has 64 lines of the sum, and each warpgroup multiplies a line's 64 columns.
 // CHECK: gpu.func @rows_side_by_side
-// CHECK-SAME: {box = array<i64: 64, 64>, buffer = 0 : i64, dims = ["arg3", "64"], element = bf16, strides = ["arg3*2"], swizzle = 128 : i64}
+// CHECK-SAME: #kernel.tensor_map<buffer = 0, element = bf16, dims = ["arg3", "64"], strides = ["arg3*2"], box = [64, 64], swizzle = 128>
 // CHECK: tile.tma_load %{{.*}}[%[[SUM:.*]], %[[ROW:.*]]] into
 // CHECK: %[[A:.*]] = tile.subview_columns %{{.*}}[%{{.*}}]
 // CHECK: tile.mma %[[A]] transposed, %{{.*}} : 
-func.func @rows_side_by_side(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kpc.divisor = 64 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @rows_side_by_side(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kernel.size = #kernel.size<divisor = 64>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [64, %m], strides: [%m, 1] : memref<bf16> to memref<64x?xbf16, strided<[?, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<64x?xbf16, strided<[?, 1]>> to tensor<64x?xbf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 128], strides: [128, 1] : memref<bf16> to memref<64x128xbf16, strided<[128, 1]>>
@@ -37,9 +37,9 @@ func.func @rows_side_by_side(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memre
 
 // A transpose in front of the product is no kernel and no loads.
 // CHECK: gpu.func @through_a_transpose
-// CHECK-SAME: {box = array<i64: 64, 64>, buffer = 1 : i64, dims = ["64", "128"], element = f16, strides = ["128"], swizzle = 128 : i64}
+// CHECK-SAME: #kernel.tensor_map<buffer = 1, element = f16, dims = ["64", "128"], strides = ["128"], box = [64, 64], swizzle = 128>
 // CHECK: tile.mma %{{.*}}, %{{.*}} transposed
-func.func @through_a_transpose(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @through_a_transpose(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f16> to memref<?x64xf16, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf16, strided<[64, 1]>> to tensor<?x64xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [128, 64], strides: [64, 1] : memref<f16> to memref<128x64xf16, strided<[64, 1]>>

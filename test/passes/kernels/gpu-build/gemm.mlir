@@ -14,15 +14,15 @@
 // CHECK-DAG: !pipe = !tile.pipe<13 of [!smem, !smem]>
 
 // CHECK-LABEL: gpu.func @linear(
-// CHECK-SAME: %[[M:[a-z0-9]+]]: index {kpc.optimum = 64 : i64}, %[[X:[a-z0-9]+]]: !view, %[[W:[a-z0-9]+]]: !view, %[[Y:[a-z0-9]+]]: !view)
-// CHECK-SAME: kpc.block = array<i32: 256, 1, 1>
+// CHECK-SAME: %[[M:[a-z0-9]+]]: index {kernel.size = #kernel.size<optimum = 64>}, %[[X:[a-z0-9]+]]: !view, %[[W:[a-z0-9]+]]: !view, %[[Y:[a-z0-9]+]]: !view)
 // Blocks stay: there are no more than multiprocessors.
-// CHECK-SAME: kpc.grid = ["min(sm_count, floordiv(arg4 + 63, 64))", "1", "1"]
-// CHECK-SAME: kpc.schedule = "gemm 64x64x64 stages 13 group_m {{[0-9]+}}"
-// CHECK-SAME: kpc.tensor_maps = [
-// CHECK-SAME: {box = array<i64: 64, 64>, buffer = 0 : i64, dims = ["72", "arg4"], element = bf16, strides = ["144"], swizzle = 128 : i64}
-// CHECK-SAME: {box = array<i64: 64, 64>, buffer = 1 : i64, dims = ["64", "72"], element = bf16, strides = ["128"], swizzle = 128 : i64}
-// CHECK-SAME: {box = array<i64: 64, 64>, buffer = 3 : i64, dims = ["64", "arg4"], element = bf16, strides = ["128"], swizzle = 128 : i64}]
+// CHECK-SAME: grid = ["min(sm_count, floordiv(arg4 + 63, 64))", "1", "1"]
+// CHECK-SAME: block = [256, 1, 1]
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"gemm 64x64x64 stages 13 group_m {{[0-9]+}}">
+// CHECK-SAME: kernel.tensor_maps = [
+// CHECK-SAME: #kernel.tensor_map<buffer = 0, element = bf16, dims = ["72", "arg4"], strides = ["144"], box = [64, 64], swizzle = 128>
+// CHECK-SAME: #kernel.tensor_map<buffer = 1, element = bf16, dims = ["64", "72"], strides = ["128"], box = [64, 64], swizzle = 128>
+// CHECK-SAME: #kernel.tensor_map<buffer = 3, element = bf16, dims = ["64", "arg4"], strides = ["128"], box = [64, 64], swizzle = 128>]
 
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : index
@@ -91,7 +91,7 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: scf.yield %[[LAST]]#2
 // CHECK: tile.tma_store_wait<0>
-func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kpc.optimum = 64 : i64}) attributes {kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y_p: memref<bf16>, %m: index {kernel.size = #kernel.size<optimum = 64>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 72], strides: [72, 1] : memref<bf16> to memref<?x72xbf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xbf16, strided<[72, 1]>> to tensor<?x72xbf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 64], strides: [64, 1] : memref<bf16> to memref<72x64xbf16, strided<[64, 1]>>
@@ -128,10 +128,10 @@ func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y
 
 // CHECK-LABEL: gpu.module @batched
 // CHECK: gpu.func @batched(
-// CHECK-SAME: kpc.schedule = "gemm
-// CHECK-SAME: {box = array<i64: 64, {{[0-9]+}}, 1>, buffer = 0 : i64, dims = ["64", "96", "arg3"], element = f16, strides = ["128", "12288"], swizzle = 128 : i64}
-// CHECK-SAME: {box = array<i64: 64, 64, 1>, buffer = 1 : i64, dims = ["128", "64", "arg3"], element = f16, strides = ["256", "16384"], swizzle = 128 : i64}
-// CHECK-SAME: {box = array<i64: 64, 64, 1>, buffer = 2 : i64, dims = ["128", "96", "arg3"], element = f16, strides = ["256", "24576"], swizzle = 128 : i64}
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"gemm
+// CHECK-SAME: #kernel.tensor_map<buffer = 0, element = f16, dims = ["64", "96", "arg3"], strides = ["128", "12288"], box = [64, {{[0-9]+}}, 1], swizzle = 128>
+// CHECK-SAME: #kernel.tensor_map<buffer = 1, element = f16, dims = ["128", "64", "arg3"], strides = ["256", "16384"], box = [64, 64, 1], swizzle = 128>
+// CHECK-SAME: #kernel.tensor_map<buffer = 2, element = f16, dims = ["128", "96", "arg3"], strides = ["256", "24576"], box = [64, 64, 1], swizzle = 128>
 // CHECK: tile.role "producer"
 // CHECK: scf.for %[[TILE:[a-z0-9]+]] =
 // CHECK: %[[QUOTIENT:.*]] = arith.divui %[[TILE]], %[[PER_BATCH:[a-z0-9_]+]] : i32
@@ -141,7 +141,7 @@ func.func @linear(%x_p: memref<bf16>, %w_p: memref<bf16>, %b_p: memref<bf16>, %y
 // CHECK: tile.tma_load %{{.*}}[%[[BATCH]], %{{.*}}, %{{.*}}] into
 // CHECK: tile.role "consumer"
 // CHECK: tile.tma_store %{{.*}} to %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}]
-func.func @batched(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %b: index {kpc.min = 1 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @batched(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %b: index {kernel.size = #kernel.size<min = 1>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%b, 96, 64], strides: [6144, 64, 1] : memref<f16> to memref<?x96x64xf16, strided<[6144, 64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x96x64xf16, strided<[6144, 64, 1]>> to tensor<?x96x64xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [%b, 64, 128], strides: [8192, 128, 1] : memref<f16> to memref<?x64x128xf16, strided<[8192, 128, 1]>>
@@ -172,7 +172,7 @@ func.func @batched(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %b: 
 
 // CHECK-LABEL: gpu.module @transposed
 // CHECK: gpu.func @transposed(
-// CHECK-SAME: {box = array<i64: 64, [[COLUMNS:[0-9]+]]>, buffer = 1 : i64, dims = ["128", "192"], element = bf16, strides = ["256"], swizzle = 128 : i64}
+// CHECK-SAME: #kernel.tensor_map<buffer = 1, element = bf16, dims = ["128", "192"], strides = ["256"], box = [64, [[COLUMNS:[0-9]+]]], swizzle = 128>
 // CHECK: tile.role "producer"
 // CHECK: scf.for %[[K:[a-z0-9]+]] = %c0 to
 // CHECK: tile.tma_load %{{.*}}[%{{.*}}, %[[K]]] into
@@ -180,7 +180,7 @@ func.func @batched(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %b: 
 // CHECK: tile.role "consumer"
 // CHECK: tile.mma %{{.*}}, %{{.*}} transposed : !
 // CHECK: tile.mma %{{.*}}, %{{.*}} transposed, %{{.*}} : !
-func.func @transposed(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @transposed(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 128], strides: [128, 1] : memref<bf16> to memref<?x128xbf16, strided<[128, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x128xbf16, strided<[128, 1]>> to tensor<?x128xbf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [192, 128], strides: [128, 1] : memref<bf16> to memref<192x128xbf16, strided<[128, 1]>>
@@ -211,11 +211,11 @@ func.func @transposed(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<bf16>
 
 // CHECK-LABEL: gpu.module @shared_weights
 // CHECK: gpu.func @shared_weights(
-// CHECK-SAME: dims = ["64", "arg3*96"], element = f16, strides = ["128"]
-// CHECK-SAME: dims = ["128", "64"], element = f16, strides = ["256"]
-// CHECK-SAME: dims = ["128", "arg3*96"], element = f16, strides = ["256"]
+// CHECK-SAME: element = f16, dims = ["64", "arg3*96"], strides = ["128"]
+// CHECK-SAME: element = f16, dims = ["128", "64"], strides = ["256"]
+// CHECK-SAME: element = f16, dims = ["128", "arg3*96"], strides = ["256"]
 // CHECK: tile.tma_load %{{.*}}[%{{[a-z0-9]+}}, %{{[a-z0-9]+}}] into
-func.func @shared_weights(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %b: index {kpc.min = 1 : i64}) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @shared_weights(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %b: index {kernel.size = #kernel.size<min = 1>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%b, 96, 64], strides: [6144, 64, 1] : memref<f16> to memref<?x96x64xf16, strided<[6144, 64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x96x64xf16, strided<[6144, 64, 1]>> to tensor<?x96x64xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 128], strides: [128, 1] : memref<f16> to memref<64x128xf16, strided<[128, 1]>>

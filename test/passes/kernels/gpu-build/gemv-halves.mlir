@@ -5,8 +5,8 @@
 // A gate's two products: the second half's columns are the second matrix's, at the same places.
 // CHECK-LABEL: gpu.func @gate_up(
 // Tiles of 32 columns of the sums are tiles of 16 of the result.
-// CHECK-SAME: kpc.grid = ["4", "1", "1"]
-// CHECK-SAME: kpc.schedule = "gemv 32x64 warps 8 stages 3 tiles 1"
+// CHECK-SAME: grid = ["4", "1", "1"]
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"gemv 32x64 warps 8 stages 3 tiles 1">
 // CHECK: %[[BACK:.*]] = arith.cmpi uge, %{{.*}}, %c16_i32 : i32
 // CHECK: arith.select %[[BACK]], %c-16_i32, %c0_i32 : i32
 // CHECK: %[[AGAIN:.*]] = arith.cmpi uge, %{{.*}}, %c16_i32 : i32
@@ -22,7 +22,7 @@
 // CHECK: %[[U:.*]] = arith.addf
 // CHECK: %[[R:.*]] = arith.maximumf %[[G]], %{{.*}}
 // CHECK: arith.mulf %[[R]], %[[U]]
-func.func @gate_up(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.max = 16 : i64, kpc.min = 1 : i64, kpc.optimum = 4 : i64}) attributes {kpc.forced_schedule = "gemv 32x64 warps 8 stages 3 tiles 1", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @gate_up(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 16, optimum = 4>}) attributes {kernel.forced_schedule = #kernel.schedule<"gemv 32x64 warps 8 stages 3 tiles 1">, kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 64], strides: [64, 1] : memref<f16> to memref<72x64xf16, strided<[64, 1]>>
@@ -64,7 +64,7 @@ func.func @gate_up(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p
 
 // Heads: the second half's columns are half a head behind the first's, and each is an element of the result.
 // CHECK-LABEL: gpu.func @turn(
-// CHECK-SAME: kpc.grid = ["4", "1", "1"]
+// CHECK-SAME: grid = ["4", "1", "1"]
 // Two tiles make one head of 64: each has 16 columns of its front and the 16 at their places in its back.
 // CHECK: %[[HEAD:.*]] = arith.divui %{{.*}}, %c2
 // CHECK: %[[PART:.*]] = arith.remui %{{.*}}, %c2
@@ -78,7 +78,7 @@ func.func @gate_up(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p
 // CHECK: arith.select %{{.*}}, %c-16_i32, %c16_i32 : i32
 // CHECK: %[[C:.*]] = memref.load %{{.*}} : memref<2x32xf32
 // CHECK: arith.mulf %{{.*}}, %[[C]]
-func.func @turn(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kpc.max = 16 : i64, kpc.min = 1 : i64, kpc.optimum = 1 : i64}) attributes {kpc.forced_schedule = "gemv 32x64 warps 8 stages 3 tiles 1", kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+func.func @turn(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 16, optimum = 1>}) attributes {kernel.forced_schedule = #kernel.schedule<"gemv 32x64 warps 8 stages 3 tiles 1">, kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 2, 2, 32], strides: [128, 64, 32, 1] : memref<f16> to memref<72x2x2x32xf16, strided<[128, 64, 32, 1]>>
@@ -125,8 +125,8 @@ func.func @turn(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: m
 
 // Typically one row, but perhaps many: by wgmma, since no builder but these two has such ends.
 // CHECK-LABEL: gpu.func @turn_one_of_many(
-// CHECK-SAME: kpc.schedule = "gemm 64x
-func.func @turn_one_of_many(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kpc.max = 4096 : i64, kpc.min = 1 : i64, kpc.optimum = 1 : i64}) attributes {kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"gemm 64x
+func.func @turn_one_of_many(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f32>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 4096, optimum = 1>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [72, 2, 2, 32], strides: [128, 64, 32, 1] : memref<f16> to memref<72x2x2x32xf16, strided<[128, 64, 32, 1]>>
@@ -173,8 +173,8 @@ func.func @turn_one_of_many(%x_p: memref<f16>, %w_p: memref<f16>, %c_p: memref<f
 
 // Weights with the sum side by side, which no pass makes of these, are left to wgmma.
 // CHECK-LABEL: gpu.func @turned_weights(
-// CHECK-SAME: kpc.schedule = "gemm 64x
-func.func @turned_weights(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p: memref<f16>, %n: index {kpc.max = 16 : i64, kpc.min = 1 : i64, kpc.optimum = 4 : i64}) attributes {kpc.reads = [0, 1, 2], kpc.writes = [3]} {
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"gemm 64x
+func.func @turned_weights(%x_p: memref<f16>, %w_p: memref<f16>, %v_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 16, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1, 2], writes = [3]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 72], strides: [72, 1] : memref<f16> to memref<?x72xf16, strided<[72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x72xf16, strided<[72, 1]>> to tensor<?x72xf16>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 72], strides: [72, 1] : memref<f16> to memref<64x72xf16, strided<[72, 1]>>

@@ -4,8 +4,8 @@
 // One row, weights contiguous along the sum: copies go ahead into a ring of stages, one for each warp; what is loaded from there goes to
 // mma.sync as it is; warps' sums are added in order. Few weights stay in the second cache.
 // CHECK-LABEL: gpu.func @one_row
-// CHECK-SAME: kpc.schedule = "gemv [[COLUMNS:[0-9]+]]x64 warps [[WARPS:[0-9]+]] stages {{[0-9]+}} tiles {{[0-9]+}}"
-// CHECK-SAME: kpc.shared = {{[1-9][0-9]+}} : i64
+// CHECK-SAME: shared = {{[1-9][0-9]+}}
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"gemv [[COLUMNS:[0-9]+]]x64 warps [[WARPS:[0-9]+]] stages {{[0-9]+}} tiles {{[0-9]+}}">
 // CHECK: nvvm.inline_ptx "createpolicy.fractional.L2::evict_normal.b64 {$w0}, 1.0;"
 // CHECK: gpu.dynamic_shared_memory
 // CHECK: nvvm.inline_ptx "cp.async.cg.shared.global.L2::cache_hint [{$r0}], [{$r1}], 16, {$r2}, {$r3};"
@@ -31,8 +31,8 @@
 // CHECK: memref.store {{.*}}xbf16
 // CHECK: gpu.barrier
 // AMPERE-LABEL: gpu.func @one_row
-// AMPERE-SAME: kpc.schedule = "gemv
-func.func @one_row(%x: memref<bf16>, %w: memref<bf16>, %y: memref<bf16>) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+// AMPERE-SAME: kernel.schedule = #kernel.schedule<"gemv
+func.func @one_row(%x: memref<bf16>, %w: memref<bf16>, %y: memref<bf16>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [1, 4096], strides: [4096, 1] : memref<bf16> to memref<1x4096xbf16, strided<[4096, 1]>>
   %xt = bufferization.to_tensor %xm restrict : memref<1x4096xbf16, strided<[4096, 1]>> to tensor<1x4096xbf16>
   %wm = memref.reinterpret_cast %w to offset: [0], sizes: [1024, 4096], strides: [4096, 1] : memref<bf16> to memref<1024x4096xbf16, strided<[4096, 1]>>
@@ -64,7 +64,7 @@ func.func @one_row(%x: memref<bf16>, %w: memref<bf16>, %y: memref<bf16>) attribu
 
 // Up to 40 rows, 16 at a time; weights contiguous along the columns are transposed on their way to registers.
 // CHECK-LABEL: gpu.func @some_rows
-// CHECK-SAME: kpc.schedule = "gemv
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"gemv
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK: scf.for
@@ -73,8 +73,8 @@ func.func @one_row(%x: memref<bf16>, %w: memref<bf16>, %y: memref<bf16>) attribu
 // CHECK: nvvm.mma.sync
 // CHECK: gpu.barrier
 // CHECK: gpu.barrier
-func.func @some_rows(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>, %m: index {kpc.min = 1 : i64, kpc.max = 40 : i64, kpc.optimum = 4 : i64})
-    attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @some_rows(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>, %m: index {kernel.size = #kernel.size<min = 1, max = 40, optimum = 4>})
+    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%m, 256], strides: [256, 1] : memref<f16> to memref<?x256xf16, strided<[256, 1]>>
   %xt = bufferization.to_tensor %xm restrict : memref<?x256xf16, strided<[256, 1]>> to tensor<?x256xf16>
   %wm = memref.reinterpret_cast %w to offset: [0], sizes: [256, 512], strides: [512, 1] : memref<f16> to memref<256x512xf16, strided<[512, 1]>>
@@ -99,9 +99,9 @@ func.func @some_rows(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>, %m: inde
 
 // Rows without an end: the weights would be read again and again. For the builder of many rows.
 // CHECK-LABEL: gpu.func @any_rows
-// CHECK-NOT: kpc.schedule = "gemv
-func.func @any_rows(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>, %m: index {kpc.min = 1 : i64, kpc.optimum = 4 : i64})
-    attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+// CHECK-NOT: kernel.schedule = #kernel.schedule<"gemv
+func.func @any_rows(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>, %m: index {kernel.size = #kernel.size<min = 1, optimum = 4>})
+    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%m, 256], strides: [256, 1] : memref<f16> to memref<?x256xf16, strided<[256, 1]>>
   %xt = bufferization.to_tensor %xm restrict : memref<?x256xf16, strided<[256, 1]>> to tensor<?x256xf16>
   %wm = memref.reinterpret_cast %w to offset: [0], sizes: [256, 512], strides: [512, 1] : memref<f16> to memref<256x512xf16, strided<[512, 1]>>
@@ -126,11 +126,11 @@ func.func @any_rows(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>, %m: index
 
 // Weights that the second cache does not hold make room for others; a transpose of an input is read through.
 // CHECK-LABEL: gpu.func @large
-// CHECK-SAME: kpc.schedule = "gemv {{[0-9]+}}x64 warps
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"gemv {{[0-9]+}}x64 warps
 // CHECK: createpolicy.fractional.L2::evict_first
 // CHECK-NOT: nvvm.ldmatrix
 // CHECK: nvvm.mma.sync
-func.func @large(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @large(%x: memref<f16>, %w: memref<f16>, %y: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [2, 8192], strides: [8192, 1] : memref<f16> to memref<2x8192xf16, strided<[8192, 1]>>
   %xt = bufferization.to_tensor %xm restrict : memref<2x8192xf16, strided<[8192, 1]>> to tensor<2x8192xf16>
   %wm = memref.reinterpret_cast %w to offset: [0], sizes: [8192, 8192], strides: [8192, 1] : memref<f16> to memref<8192x8192xf16, strided<[8192, 1]>>

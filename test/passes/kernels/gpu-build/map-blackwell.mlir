@@ -2,9 +2,9 @@
 
 // From sm_100 on a thread loads 32 bytes at once.
 
-// CHECK: kpc.schedule = "map x8"
+// CHECK: kernel.schedule = #kernel.schedule<"map x8">
 // CHECK: vector.load %{{.*}} {alignment = 32 : i64} : {{.*}}, vector<8xf32>
-func.func @relu_dynamic(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @relu_dynamic(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?xf32, strided<[1]>> to tensor<?xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>

@@ -4,9 +4,9 @@
 
 // CHECK-LABEL: gpu.module @relu_dynamic
 // CHECK: gpu.func @relu_dynamic(%[[X:.*]]: memref<f32> {llvm.align = 64 : i64}, %[[Y:.*]]: memref<f32> {llvm.align = 64 : i64}, %[[N:.*]]: index) kernel
+// CHECK-SAME: grid = ["ceildiv(floordiv(arg2 + 3, 4), 256)", "1", "1"]
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"map x4">
 // CHECK-SAME: known_block_size = array<i32: 256, 1, 1>
-// CHECK-SAME: kpc.grid = ["ceildiv(floordiv(arg2 + 3, 4), 256)", "1", "1"]
-// CHECK-SAME: kpc.schedule = "map x4"
 // CHECK: gpu.block_id x
 // CHECK: gpu.thread_id x
 // CHECK: scf.if
@@ -19,7 +19,7 @@
 // CHECK: memref.store
 // CHECK-NOT: linalg
 // CHECK-NOT: tensor
-func.func @relu_dynamic(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @relu_dynamic(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?xf32, strided<[1]>> to tensor<?xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
@@ -40,7 +40,7 @@ func.func @relu_dynamic(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attribu
 // CHECK: vector.load %{{.*}} {alignment = 8 : i64} : {{.*}}, vector<8xi8>
 // CHECK: arith.cmpi ne
 // CHECK: arith.extui %{{.*}} : vector<8xi1> to vector<8xi8>
-func.func @not(%x_p: memref<i1>, %y_p: memref<i1>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @not(%x_p: memref<i1>, %y_p: memref<i1>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n], strides: [1] : memref<i1> to memref<?xi1, strided<[1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?xi1, strided<[1]>> to tensor<?xi1>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n], strides: [1] : memref<i1> to memref<?xi1, strided<[1]>>
@@ -57,11 +57,11 @@ func.func @not(%x_p: memref<i1>, %y_p: memref<i1>, %n: index) attributes {kpc.re
 
 // Rows of 5 elements: no vectors.
 // CHECK-LABEL: gpu.module @bias_ragged
-// CHECK: kpc.schedule = "map x1"
+// CHECK: kernel.schedule = #kernel.schedule<"map x1">
 // CHECK-NOT: vector
 // CHECK: arith.remui
 // CHECK: memref.store
-func.func @bias_ragged(%x_p: memref<f32>, %b_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @bias_ragged(%x_p: memref<f32>, %b_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 4, 5], strides: [20, 5, 1] : memref<f32> to memref<?x4x5xf32, strided<[20, 5, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x4x5xf32, strided<[20, 5, 1]>> to tensor<?x4x5xf32>
   %b_m = memref.reinterpret_cast %b_p to offset: [0], sizes: [5], strides: [1] : memref<f32> to memref<5xf32, strided<[1]>>
@@ -79,11 +79,11 @@ func.func @bias_ragged(%x_p: memref<f32>, %b_p: memref<f32>, %y_p: memref<f32>, 
 
 // Outputs of two shapes: every thread walks both.
 // CHECK-LABEL: gpu.module @two_shapes
-// CHECK: kpc.schedule = "map sections"
+// CHECK: kernel.schedule = #kernel.schedule<"map sections">
 // CHECK: gpu.grid_dim x
 // CHECK: scf.for
 // CHECK: scf.for
-func.func @two_shapes(%x_p: memref<f32>, %y_p: memref<f32>, %w_p: memref<f32>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1, 2]} {
+func.func @two_shapes(%x_p: memref<f32>, %y_p: memref<f32>, %w_p: memref<f32>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1, 2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 8], strides: [8, 1] : memref<f32> to memref<?x8xf32, strided<[8, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x8xf32, strided<[8, 1]>> to tensor<?x8xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 8], strides: [8, 1] : memref<f32> to memref<?x8xf32, strided<[8, 1]>>
@@ -109,8 +109,8 @@ func.func @two_shapes(%x_p: memref<f32>, %y_p: memref<f32>, %w_p: memref<f32>, %
 
 // A copy into padded rows, which are aligned: vectors, and less at a row's end.
 // CHECK-LABEL: gpu.module @into_padded
-// CHECK: kpc.grid = ["ceildiv(arg2*126, 256)", "1", "1"]
-// CHECK-SAME: kpc.schedule = "map x8 ragged"
+// CHECK: grid = ["ceildiv(arg2*126, 256)", "1", "1"]
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"map x8 ragged">
 // CHECK: %[[END:.*]] = arith.addi %{{.*}}, %c8
 // CHECK: %[[WHOLE:.*]] = arith.cmpi sle, %[[END]], %c1001
 // CHECK: scf.if %[[WHOLE]]
@@ -119,7 +119,7 @@ func.func @two_shapes(%x_p: memref<f32>, %y_p: memref<f32>, %w_p: memref<f32>, %
 // CHECK: else
 // CHECK: scf.for
 // CHECK: memref.store
-func.func @into_padded(%x_p: memref<f16>, %y_p: memref<f16>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @into_padded(%x_p: memref<f16>, %y_p: memref<f16>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 1001], strides: [1001, 1] : memref<f16> to memref<?x1001xf16, strided<[1001, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x1001xf16, strided<[1001, 1]>> to tensor<?x1001xf16>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 1001], strides: [1024, 1] : memref<f16> to memref<?x1001xf16, strided<[1024, 1]>>
@@ -129,14 +129,14 @@ func.func @into_padded(%x_p: memref<f16>, %y_p: memref<f16>, %n: index) attribut
 
 // And out of them, into rows that begin anywhere: 8 elements a thread, a warp apart, all loaded before one is stored.
 // CHECK-LABEL: gpu.module @from_padded
-// CHECK: kpc.grid = ["ceildiv(arg2*128, 256)", "1", "1"]
-// CHECK-SAME: kpc.schedule = "map x8 spread"
+// CHECK: grid = ["ceildiv(arg2*128, 256)", "1", "1"]
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"map x8 spread">
 // CHECK: arith.remui %{{.*}}, %c32
 // CHECK: %[[LAST:.*]] = arith.minsi %{{.*}}, %c1000
 // CHECK-COUNT-8: memref.load
 // CHECK-NOT: memref.load
 // CHECK-COUNT-8: memref.store
-func.func @from_padded(%x_p: memref<f16>, %y_p: memref<f16>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @from_padded(%x_p: memref<f16>, %y_p: memref<f16>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 1001], strides: [1024, 1] : memref<f16> to memref<?x1001xf16, strided<[1024, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x1001xf16, strided<[1024, 1]>> to tensor<?x1001xf16>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 1001], strides: [1001, 1] : memref<f16> to memref<?x1001xf16, strided<[1001, 1]>>

@@ -3,7 +3,7 @@
 // Short rows: a warp each. Long rows: a block each, joined through shared memory in the order of its warps.
 
 // CHECK-LABEL: gpu.module @row_sum_short
-// CHECK: kpc.schedule = "row-reduction warp x2"
+// CHECK: kernel.schedule = #kernel.schedule<"row-reduction warp x2">
 // CHECK-NOT: gpu.barrier
 // CHECK: scf.for
 // CHECK: vector.load
@@ -15,7 +15,7 @@
 // CHECK: gpu.shuffle xor
 // CHECK-NOT: gpu.shuffle
 // CHECK: memref.store
-func.func @row_sum_short(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @row_sum_short(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 100], strides: [100, 1] : memref<f32> to memref<?x100xf32, strided<[100, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x100xf32, strided<[100, 1]>> to tensor<?x100xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
@@ -33,8 +33,8 @@ func.func @row_sum_short(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attrib
 
 // CHECK-LABEL: gpu.module @row_mean_vector
 // CHECK: workgroup(%[[PARTS:.*]] : memref<8xf32, #gpu.address_space<workgroup>>)
-// CHECK-SAME: kpc.grid = ["arg3", "1", "1"]
-// CHECK-SAME: kpc.schedule = "row-reduction block x8"
+// CHECK-SAME: grid = ["arg3", "1", "1"]
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"row-reduction block x8">
 // CHECK: gpu.shuffle xor
 // CHECK: gpu.shuffle xor
 // CHECK: gpu.shuffle xor
@@ -51,7 +51,7 @@ func.func @row_sum_short(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attrib
 // CHECK: memref.load %[[PARTS]]
 // CHECK: memref.load %[[PARTS]]
 // CHECK: memref.store
-func.func @row_mean_vector(%x_p: memref<f16>, %b_p: memref<f32>, %y_p: memref<f16>, %n: index) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @row_mean_vector(%x_p: memref<f16>, %b_p: memref<f32>, %y_p: memref<f16>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 4096], strides: [4096, 1] : memref<f16> to memref<?x4096xf16, strided<[4096, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x4096xf16, strided<[4096, 1]>> to tensor<?x4096xf16>
   %b_m = memref.reinterpret_cast %b_p to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>

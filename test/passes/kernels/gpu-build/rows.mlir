@@ -7,9 +7,9 @@
 // Softmax of rows of 1024: two warps hold a row, one pass over memory; nothing is masked along the row.
 // CHECK-LABEL: gpu.func @softmax
 // CHECK-SAME: workgroup(%{{.*}} : memref<4xf32, #gpu.address_space<workgroup>>, %{{.*}} : memref<4xf32, #gpu.address_space<workgroup>>)
-// CHECK-SAME: kpc.block = array<i32: 128, 1, 1>
-// CHECK-SAME: kpc.grid = ["{{.*}}", "1", "1"]
-// CHECK-SAME: kpc.schedule = "rows 2 x 64 threads x 2 x 8"
+// CHECK-SAME: grid = ["{{.*}}", "1", "1"]
+// CHECK-SAME: block = [128, 1, 1]
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"rows 2 x 64 threads x 2 x 8">
 // CHECK: arith.minsi
 // CHECK-COUNT-2: vector.load {{.*}} vector<8xf16>
 // CHECK: arith.maximumf
@@ -24,8 +24,8 @@
 // CHECK-NOT: math.exp
 // CHECK: arith.divf
 // CHECK: vector.store {{.*}} vector<8xf16>
-func.func @softmax(%x: memref<f16>, %y: memref<f16>, %n: index {kpc.min = 1 : i64, kpc.max = 65536 : i64, kpc.optimum = 8192 : i64})
-    attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @softmax(%x: memref<f16>, %y: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 65536, optimum = 8192>})
+    attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%n, 1024], strides: [1024, 1]
       : memref<f16> to memref<?x1024xf16, strided<[1024, 1]>>
   %xt = bufferization.to_tensor %xm restrict : memref<?x1024xf16, strided<[1024, 1]>> to tensor<?x1024xf16>
@@ -92,8 +92,8 @@ func.func @softmax(%x: memref<f16>, %y: memref<f16>, %n: index {kpc.min = 1 : i6
 // CHECK: vector.load {{.*}} vector<4xf32>
 // CHECK: } else {
 // CHECK: scf.for
-func.func @free(%x: memref<f32>, %y: memref<f32>, %n: index, %c: index {kpc.max = 100000 : i64, kpc.optimum = 512 : i64})
-    attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @free(%x: memref<f32>, %y: memref<f32>, %n: index, %c: index {kernel.size = #kernel.size<max = 100000, optimum = 512>})
+    attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%n, %c], strides: [%c, 1] : memref<f32> to memref<?x?xf32, strided<[?, 1]>>
   %xt = bufferization.to_tensor %xm restrict : memref<?x?xf32, strided<[?, 1]>> to tensor<?x?xf32>
   %zero = arith.constant 0.0 : f32
@@ -125,8 +125,8 @@ func.func @free(%x: memref<f32>, %y: memref<f32>, %n: index, %c: index {kpc.max 
 
 // Another row's sum is no business of a thread that holds this one: left to the builder that takes everything.
 // CHECK-LABEL: gpu.func @other_row
-// CHECK-SAME: kpc.schedule = "map
-func.func @other_row(%x: memref<f32>, %y: memref<f32>) attributes {kpc.reads = [0], kpc.writes = [1]} {
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"map
+func.func @other_row(%x: memref<f32>, %y: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [6, 64], strides: [64, 1] : memref<f32> to memref<6x64xf32, strided<[64, 1]>>
   %xt = bufferization.to_tensor %xm restrict : memref<6x64xf32, strided<[64, 1]>> to tensor<6x64xf32>
   %zero = arith.constant 0.0 : f32
@@ -159,7 +159,7 @@ func.func @other_row(%x: memref<f32>, %y: memref<f32>) attributes {kpc.reads = [
 // Rows of 1001 begin anywhere, in x and y alike: vectors from the first multiple of 8 elements on, and the elements in front
 // of them and behind them, one for each of 14 threads. The factor of a column lies otherwise: element by element.
 // CHECK-LABEL: gpu.func @odd
-// CHECK-SAME: kpc.schedule = "rows {{[0-9]+}} x {{[0-9]+}} threads x {{[0-9]+}} x 8"
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"rows {{[0-9]+}} x {{[0-9]+}} threads x {{[0-9]+}} x 8">
 // CHECK: %[[START:.*]] = arith.muli %{{.*}}, %c1001
 // CHECK: %[[BACK:.*]] = arith.subi %c0, %[[START]]
 // CHECK: %[[BEFORE:.*]] = arith.andi %[[BACK]], %c7
@@ -172,8 +172,8 @@ func.func @other_row(%x: memref<f32>, %y: memref<f32>) attributes {kpc.reads = [
 // CHECK-NOT: vector.load
 // CHECK: vector.store %{{.*}} {alignment = 16 : i64} : {{.*}} vector<8xf16>
 // CHECK: memref.store %{{.*}} : memref<?x1001xf16, strided<[1001, 1]>>
-func.func @odd(%x: memref<f16>, %f: memref<f16>, %y: memref<f16>, %n: index {kpc.optimum = 8192 : i64})
-    attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @odd(%x: memref<f16>, %f: memref<f16>, %y: memref<f16>, %n: index {kernel.size = #kernel.size<optimum = 8192>})
+    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %xm = memref.reinterpret_cast %x to offset: [0], sizes: [%n, 1001], strides: [1001, 1] : memref<f16> to memref<?x1001xf16, strided<[1001, 1]>>
   %xt = bufferization.to_tensor %xm restrict : memref<?x1001xf16, strided<[1001, 1]>> to tensor<?x1001xf16>
   %fm = memref.reinterpret_cast %f to offset: [0], sizes: [1001], strides: [1] : memref<f16> to memref<1001xf16, strided<[1]>>

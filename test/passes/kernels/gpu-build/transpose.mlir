@@ -5,13 +5,13 @@
 // CHECK-LABEL: gpu.module @transpose_matrix
 // CHECK: gpu.func @transpose_matrix(
 // CHECK-SAME: workgroup(%[[TILE:.*]] : memref<32x33xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"transpose 32x32">
 // CHECK-SAME: known_block_size = array<i32: 32, 8, 1>
-// CHECK-SAME: kpc.schedule = "transpose 32x32"
 // CHECK: memref.store %{{.*}}, %[[TILE]]
 // CHECK: gpu.barrier
 // CHECK: memref.load %[[TILE]]
 // CHECK: memref.store
-func.func @transpose_matrix(%x_p: memref<f32>, %y_p: memref<f32>, %m: index, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @transpose_matrix(%x_p: memref<f32>, %y_p: memref<f32>, %m: index, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %x_s1_0 = arith.constant 1 : index
   %x_s1 = arith.muli %x_s1_0, %n : index
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, %n], strides: [%x_s1, 1] : memref<f32> to memref<?x?xf32, strided<[?, 1]>>
@@ -31,9 +31,9 @@ func.func @transpose_matrix(%x_p: memref<f32>, %y_p: memref<f32>, %m: index, %n:
 
 // Rows that stay rows need no tile.
 // CHECK-LABEL: gpu.module @swap_long_rows
-// CHECK: kpc.schedule = "map
+// CHECK: kernel.schedule = #kernel.schedule<"map
 // CHECK-NOT: workgroup
-func.func @swap_long_rows(%x_p: memref<i64>, %y_p: memref<i64>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @swap_long_rows(%x_p: memref<i64>, %y_p: memref<i64>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %x_s1_0 = arith.constant 64 : index
   %x_s1 = arith.muli %x_s1_0, %n : index
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [3, %n, 64], strides: [%x_s1, 64, 1] : memref<i64> to memref<3x?x64xi64, strided<[?, 64, 1]>>

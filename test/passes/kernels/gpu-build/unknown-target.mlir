@@ -3,6 +3,6 @@
 
 // CHECK: unknown target 'sm_9a'; did you mean sm_90, sm_90a or sm_80?
 // HOST: 'func.func' op cannot be built for 'host:x86-64-v3': it is not a GPU
-func.func @kernel(%y: memref<f32>) attributes {kpc.reads = [], kpc.writes = [0]} {
+func.func @kernel(%y: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [0]>} {
   return
 }

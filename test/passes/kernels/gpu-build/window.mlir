@@ -3,7 +3,7 @@
 // A thread reads the pixels under a tile of windows once, as vectors, without a branch: what is beside the image is chosen word by word.
 
 // CHECK-LABEL: gpu.module @max_pool_3x3_s2
-// CHECK: kpc.schedule = "window 1 x 4 x 4"
+// CHECK: kernel.schedule = #kernel.schedule<"window 1 x 4 x 4">
 // CHECK-NOT: scf.for
 // CHECK: arith.cmpi ult
 // CHECK: arith.maxsi
@@ -14,7 +14,7 @@
 // CHECK-NOT: scf.if
 // CHECK: vector.store
 func.func @max_pool_3x3_s2(%x_p: memref<f32>, %k_p: memref<f32>, %y_p: memref<f32>, %n: index)
-    attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "window 1 x 4 x 4"} {
+    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>, kernel.forced_schedule = #kernel.schedule<"window 1 x 4 x 4">} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 13, 13, 8], strides: [1352, 104, 8, 1] : memref<f32> to memref<?x13x13x8xf32, strided<[1352, 104, 8, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x13x13x8xf32, strided<[1352, 104, 8, 1]>> to tensor<?x13x13x8xf32>
   %k_m = memref.reinterpret_cast %k_p to offset: [0], sizes: [3, 3], strides: [3, 1] : memref<f32> to memref<3x3xf32, strided<[3, 1]>>
@@ -54,8 +54,8 @@ func.func @max_pool_3x3_s2(%x_p: memref<f32>, %k_p: memref<f32>, %y_p: memref<f3
 
 // An accumulator used twice: there is no joining of parts, whatever the length.
 // CHECK-LABEL: gpu.module @horner
-// CHECK: kpc.schedule = "window x1"
-func.func @horner(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kpc.reads = [0], kpc.writes = [1]} {
+// CHECK: kernel.schedule = #kernel.schedule<"window x1">
+func.func @horner(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 40], strides: [40, 1] : memref<f32> to memref<?x40xf32, strided<[40, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x40xf32, strided<[40, 1]>> to tensor<?x40xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32, strided<[1]>>
@@ -76,15 +76,15 @@ func.func @horner(%x_p: memref<f32>, %y_p: memref<f32>, %n: index) attributes {k
 
 // A depthwise convolution: products that are added up may be rounded once.
 // CHECK-LABEL: gpu.module @depthwise
-// CHECK: kpc.schedule = "window 2 x 4 x 4"
+// CHECK: kernel.schedule = #kernel.schedule<"window 2 x 4 x 4">
 // CHECK-NOT: scf.for
 // CHECK: vector.load {{.*}} vector<4xf16>
 // CHECK: arith.extf {{.*}} : f16 to f32
 // CHECK: arith.mulf {{.*}} fastmath<contract>
 // CHECK: arith.addf {{.*}} fastmath<contract>
 // CHECK: vector.store
-func.func @depthwise(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f32>, %n: index {kpc.optimum = 4 : i64})
-    attributes {kpc.reads = [0, 1], kpc.writes = [2], kpc.forced_schedule = "window 2 x 4 x 4"} {
+func.func @depthwise(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f32>, %n: index {kernel.size = #kernel.size<optimum = 4>})
+    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>, kernel.forced_schedule = #kernel.schedule<"window 2 x 4 x 4">} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 9, 9, 16], strides: [1296, 144, 16, 1] : memref<f16> to memref<?x9x9x16xf16, strided<[1296, 144, 16, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x9x9x16xf16, strided<[1296, 144, 16, 1]>> to tensor<?x9x9x16xf16>
   %wide_e = tensor.empty(%n) : tensor<?x9x9x16xf32>

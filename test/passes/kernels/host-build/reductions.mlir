@@ -3,14 +3,14 @@
 // Along memory: four vectors of partial sums, combined in one order.
 
 // CHECK-LABEL: func.func @rows(
-// CHECK-SAME: kpc.schedule = "reduction lanes=8 partials=4"
-// CHECK-SAME: kpc.work = "5"
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"reduction lanes=8 partials=4">
+// CHECK-SAME: units = "5"
 // CHECK: iter_args
 // CHECK-COUNT-4: vector.load
 // CHECK: vector.maskedload
 // CHECK: vector.shuffle
 // CHECK: memref.store
-func.func @rows(%x_p: memref<f32>, %y_p: memref<f32>) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @rows(%x_p: memref<f32>, %y_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [5, 100], strides: [100, 1] : memref<f32> to memref<5x100xf32, strided<[100, 1]>>
   %x = bufferization.to_tensor %x_m restrict : memref<5x100xf32, strided<[100, 1]>> to tensor<5x100xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [5], strides: [1] : memref<f32> to memref<5xf32, strided<[1]>>
@@ -29,10 +29,10 @@ func.func @rows(%x_p: memref<f32>, %y_p: memref<f32>) attributes {kpc.reads = [0
 // Across memory: accumulators along the contiguous dim; the last ones under a mask.
 
 // CHECK-LABEL: func.func @columns(
-// CHECK-SAME: kpc.schedule = "tile rows=1 vectors=5 lanes=8 block=40 direct"
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"tile rows=1 vectors=5 lanes=8 block=40 direct">
 // CHECK: vector.maskedload
 // CHECK: vector.maskedstore
-func.func @columns(%x_p: memref<f32>, %y_p: memref<f32>) attributes {kpc.reads = [0], kpc.writes = [1]} {
+func.func @columns(%x_p: memref<f32>, %y_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [100, 37], strides: [37, 1] : memref<f32> to memref<100x37xf32, strided<[37, 1]>>
   %x = bufferization.to_tensor %x_m restrict : memref<100x37xf32, strided<[37, 1]>> to tensor<100x37xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [37], strides: [1] : memref<f32> to memref<37xf32, strided<[1]>>
@@ -51,14 +51,14 @@ func.func @columns(%x_p: memref<f32>, %y_p: memref<f32>) attributes {kpc.reads =
 // A matrix product: a tile of 4 rows by 3 vectors, the second operand packed into a panel.
 
 // CHECK-LABEL: func.func @matmul(
-// CHECK-SAME: kpc.schedule = "tile rows=4 vectors=3 lanes=8 block=64x24 direct panel"
-// CHECK-SAME: kpc.work = "2"
+// CHECK-SAME: kernel.schedule = #kernel.schedule<"tile rows=4 vectors=3 lanes=8 block=64x24 direct panel">
+// CHECK-SAME: units = "2"
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<768xf32>
 // CHECK: vector.store
 // CHECK: iter_args
 // CHECK-COUNT-12: vector.fma
 // CHECK: scf.yield
-func.func @matmul(%a_p: memref<f32>, %b_p: memref<f32>, %c_p: memref<f32>) attributes {kpc.reads = [0, 1], kpc.writes = [2]} {
+func.func @matmul(%a_p: memref<f32>, %b_p: memref<f32>, %c_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %a_m = memref.reinterpret_cast %a_p to offset: [0], sizes: [64, 32], strides: [32, 1] : memref<f32> to memref<64x32xf32, strided<[32, 1]>>
   %a = bufferization.to_tensor %a_m restrict : memref<64x32xf32, strided<[32, 1]>> to tensor<64x32xf32>
   %b_m = memref.reinterpret_cast %b_p to offset: [0], sizes: [32, 48], strides: [48, 1] : memref<f32> to memref<32x48xf32, strided<[48, 1]>>

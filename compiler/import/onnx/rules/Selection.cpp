@@ -1,0 +1,414 @@
+//===- Selection.cpp - Results whose number data decides ------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Compress, NonZero, Unique, NonMaxSuppression: flags say what is selected,
+/// their sum is a size of the model (NodeImport::decideSize), and the rest is
+/// gathers by the places of the flags.
+///
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/Importer.h"
+#include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/Ordering.h"
+
+#include <limits>
+
+using namespace kpc::graph;
+
+namespace kpc::onnx {
+
+//===----------------------------------------------------------------------===//
+// Compress, NonZero
+//===----------------------------------------------------------------------===//
+
+static Value countOf(NodeImport &N, Value Flags) {
+  return N.reduce(ReduceKind::sum, N.cast(Flags, N.i64()), {0});
+}
+
+/// The index of the c-th true element for each c below `Count`.
+static Value trueIndices(NodeImport &N, Value Flags, const Expr &Count) {
+  Value Running = N.cumsum(N.cast(Flags, N.i64()), 0, /*Exclusive=*/true,
+                           /*Reverse=*/false);
+  if (!Running)
+    return {};
+  Dims Grid = {Count, N.dims(Flags)[0]};
+  Value Here = N.bitAnd(
+      N.compare(Predicate::eq, Running, N.iota(Grid, 0, N.i64())), Flags);
+  return N.reduce(
+      ReduceKind::sum,
+      N.select(Here, N.iota(Grid, 1, N.i64()), N.scalarInt(0, N.i64())), {1});
+}
+
+static Value flatten(NodeImport &N, Value X) {
+  return X ? N.reshape(X, {graph::typeOf(X).getNumElements()}) : X;
+}
+
+/// The size of dim `Axis` of the node's first output: as declared, or what the
+/// flags say.
+static std::optional<Expr> selectedSize(NodeImport &N, Value Flags, size_t Axis,
+                                        size_t Rank) {
+  std::optional<Dims> Declared = N.declaredSizes(0);
+  if (Declared && Declared->size() == Rank)
+    return (*Declared)[Axis];
+  if (!Flags)
+    return std::nullopt;
+  return N.decideSize(countOf(N, Flags), N.dims(Flags)[0], Axis);
+}
+
+static void importCompress(NodeImport &N) {
+  bool HasAxis = N.hasAttribute("axis");
+  int64_t Axis = N.intAttribute("axis", 0);
+  N.expectInputs(2, 2);
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  if (!HasAxis)
+    X = flatten(N, X);
+  Axis = N.frontAxis(Axis, N.rank(X));
+  if (N.bad())
+    return;
+  if (const Contents *C = N.contents(1)) {
+    if (std::optional<std::vector<int64_t>> Bits = C->integers()) {
+      Ints Kept;
+      for (size_t I = 0; I < Bits->size(); ++I)
+        if ((*Bits)[I])
+          Kept.push_back(static_cast<int64_t>(I));
+      if (!Kept.empty())
+        return N.result(0, N.gather(X, N.intVector(Kept, N.i64()), Axis));
+    }
+  }
+  Value Flags = N.input(1);
+  if (N.bad())
+    return;
+  if (N.rank(Flags) != 1) {
+    N.fail(Code::ImportRank, "input 1 has rank " +
+                                 std::to_string(N.rank(Flags)) +
+                                 ", but should be a vector");
+    return;
+  }
+  // The condition may be shorter than the axis; what is longer selects nothing.
+  size_t At = static_cast<size_t>(Axis);
+  Expr Looked = Expr::min(N.dims(Flags)[0], N.dims(X)[At]);
+  Looked = N.importer().facts().simplify(Looked);
+  Flags = N.sliceAxis(Flags, 0, 0, Looked);
+  if (std::optional<Expr> Count = selectedSize(N, Flags, At, N.dims(X).size()))
+    N.result(0, N.gather(X, trueIndices(N, Flags, *Count), Axis));
+}
+
+/// A vector of indices into a tensor's elements as its rows of indices.
+static SmallVector<Value> rowsOf(NodeImport &N, Value Flat, Dims Sizes) {
+  SmallVector<Value> Rows;
+  Expr Below(1);
+  for (size_t I = Sizes.size(); I-- > 0;) {
+    Value Row = N.binary<ModOp>(N.div(Flat, N.sizeScalar(Below, N.i64())),
+                                N.sizeScalar(Sizes[I], N.i64()));
+    Rows.insert(Rows.begin(), Row);
+    Below = Below * Sizes[I];
+  }
+  return Rows;
+}
+
+static void importNonZero(NodeImport &N) {
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  if (N.rank(X) == 0) {
+    N.fail(Code::ImportRank, "input 0 is a scalar");
+    return;
+  }
+  Value Flags = N.cast(flatten(N, X), N.i1());
+  std::optional<Expr> Count = selectedSize(N, Flags, 1, 2);
+  if (!Count)
+    return;
+  SmallVector<Value> Rows =
+      rowsOf(N, trueIndices(N, Flags, *Count), Dims(N.dims(X)));
+  for (Value &Row : Rows)
+    Row = N.unsqueeze(Row, {0});
+  N.result(0, N.concat(Rows, 0));
+}
+
+//===----------------------------------------------------------------------===//
+// Unique
+//===----------------------------------------------------------------------===//
+
+/// How each row [M, L] stands to each other one, [M, M]: by the first elements
+/// in which they differ.
+static PairOrder compareRows(NodeImport &N, Value Rows) {
+  Value Own = N.unsqueeze(Rows, {1}), Other = N.unsqueeze(Rows, {0});
+  PairOrder O = comparePairs(N, Own, Other, /*Largest=*/false);
+  Value Differs = N.cast(N.notOf(O.Equal), N.i32());
+  Value Most = N.reduce(ReduceKind::max, Differs, {2});
+  Value First = N.argReduce(ReduceKind::max, Differs, 2, /*SelectLast=*/false);
+  if (!First)
+    return {};
+  Value At = N.gatherElements(N.cast(O.Ahead, N.i32()),
+                              N.unsqueeze(N.cast(First, N.i64()), {2}), 2);
+  return {N.cast(N.reduce(ReduceKind::max, At, {2}), N.i1()),
+          N.compare(Predicate::eq, Most, N.scalarInt(0, N.i32()))};
+}
+
+static PairOrder compareElements(NodeImport &N, Value X) {
+  return comparePairs(N, N.unsqueeze(X, {1}), N.unsqueeze(X, {0}),
+                      /*Largest=*/false);
+}
+
+static void importUnique(NodeImport &N) {
+  bool HasAxis = N.hasAttribute("axis");
+  int64_t Axis = N.intAttribute("axis", 0);
+  bool Sorted = N.flagAttribute("sorted", true);
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  if (!HasAxis)
+    X = flatten(N, X);
+  Axis = N.frontAxis(Axis, N.rank(X));
+  if (N.bad())
+    return;
+  size_t At = static_cast<size_t>(Axis);
+  Expr Size = N.dims(X)[At];
+  if (!mayOrder(N, Size))
+    return;
+  PairOrder O;
+  if (N.rank(X) == 1) {
+    O = compareElements(N, X);
+  } else {
+    Ints Perm = {Axis};
+    Expr Length(1);
+    for (int64_t D = 0; D < N.rank(X); ++D)
+      if (D != Axis) {
+        Perm.push_back(D);
+        Length = Length * N.dims(X)[static_cast<size_t>(D)];
+      }
+    O = compareRows(N, N.reshape(N.transpose(X, Perm), {Size, Length}));
+  }
+  Dims Square = {Size, Size};
+  Value Column = N.iota(Square, 1, N.i64());
+  Value Earlier = N.compare(Predicate::lt, Column, N.iota(Square, 0, N.i64()));
+  Value Zero = N.scalarInt(0, N.i64());
+  // Of what is equal the first one stands for all.
+  Value Before = N.reduce(ReduceKind::sum,
+                          N.cast(N.bitAnd(O.Equal, Earlier), N.i64()), {1});
+  Value IsFirst = N.compare(Predicate::eq, Before, Zero);
+  Value Ahead = O.Ahead;
+  if (!Sorted) {
+    // In the order of the first ones: those in front of one's own first one.
+    Value Own =
+        N.reduce(ReduceKind::min,
+                 N.select(O.Equal, Column, N.sizeScalar(Size, N.i64())), {1});
+    Ahead = N.compare(Predicate::lt, Column, N.unsqueeze(Own, {1}));
+  }
+  Value Group = N.reduce(
+      ReduceKind::sum,
+      N.cast(N.bitAnd(Ahead, N.unsqueeze(IsFirst, {0})), N.i64()), {1});
+  std::optional<Expr> Count =
+      selectedSize(N, IsFirst, At, static_cast<size_t>(N.rank(X)));
+  if (!Count || !Group)
+    return;
+  Dims Grid = {*Count, Size};
+  Value Of = N.compare(Predicate::eq, Group, N.iota(Grid, 0, N.i64()));
+  Value Indices = N.reduce(
+      ReduceKind::sum,
+      N.select(N.bitAnd(Of, IsFirst), N.iota(Grid, 1, N.i64()), Zero), {1});
+  N.result(0, N.gather(X, Indices, Axis));
+  if (N.wants(1))
+    N.result(1, Indices);
+  if (N.wants(2))
+    N.result(2, Group);
+  if (N.wants(3))
+    N.result(3, N.reduce(ReduceKind::sum, N.cast(Of, N.i64()), {1}));
+}
+
+//===----------------------------------------------------------------------===//
+// NonMaxSuppression
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Corners of boxes, each [batch, boxes, 1] or the like.
+struct Boxes {
+  Value Top, Left, Bottom, Right;
+};
+} // namespace
+
+static Boxes cornersOf(NodeImport &N, Value All, bool AreCenters) {
+  Value Part[4];
+  for (int64_t I = 0; I < 4; ++I)
+    Part[I] =
+        N.reshape(N.sliceAxis(All, 2, I, 1), {N.dims(All)[0], N.dims(All)[1]});
+  if (AreCenters) { // x, y, width, height
+    Value HalfWidth = N.mulScalar(Part[2], 0.5),
+          HalfHeight = N.mulScalar(Part[3], 0.5);
+    return {N.sub(Part[1], HalfHeight), N.sub(Part[0], HalfWidth),
+            N.add(Part[1], HalfHeight), N.add(Part[0], HalfWidth)};
+  }
+  // Any two opposite corners: y, x, y, x.
+  return {N.min(Part[0], Part[2]), N.min(Part[1], Part[3]),
+          N.max(Part[0], Part[2]), N.max(Part[1], Part[3])};
+}
+
+/// Whether two boxes overlap by more than a part of what they cover together.
+static Value overlaps(NodeImport &N, const Boxes &A, const Boxes &B,
+                      Value Threshold) {
+  auto Side = [&](Value EndA, Value EndB, Value BeginA, Value BeginB) {
+    return N.max(N.sub(N.min(EndA, EndB), N.max(BeginA, BeginB)),
+                 N.like(0, BeginA));
+  };
+  auto Area = [&](const Boxes &X) {
+    return N.mul(N.sub(X.Right, X.Left), N.sub(X.Bottom, X.Top));
+  };
+  Value Shared = N.mul(Side(A.Right, B.Right, A.Left, B.Left),
+                       Side(A.Bottom, B.Bottom, A.Top, B.Top));
+  Value AreaA = Area(A), AreaB = Area(B);
+  Value Both = N.sub(N.add(AreaA, AreaB), Shared);
+  Value Zero = N.like(0, Shared);
+  auto IsMore = [&](Value X) { return N.compare(Predicate::gt, X, Zero); };
+  Value Counts = N.bitAnd(N.bitAnd(IsMore(Shared), IsMore(Both)),
+                          N.bitAnd(IsMore(AreaA), IsMore(AreaB)));
+  return N.bitAnd(Counts,
+                  N.compare(Predicate::gt, N.div(Shared, Both), Threshold));
+}
+
+/// A scalar, also where it is a vector of one element.
+static Value scalarInput(NodeImport &N, size_t I) {
+  Value V = N.input(I);
+  if (!V || N.rank(V) == 0)
+    return V;
+  return N.reshape(V, {});
+}
+
+/// What a class may select at most: a size, or where that is no size a value.
+struct BoxLimit {
+  Expr Rounds;
+  Value Given;
+};
+static BoxLimit boxLimit(NodeImport &N, const Expr &BoxCount) {
+  if (!N.hasInput(2))
+    return {Expr(0), {}};
+  if (std::optional<std::vector<Expr>> Known = N.readSizes(2);
+      Known && Known->size() == 1) {
+    Expr Most = Expr::max(Known->front(), 0);
+    return {N.importer().facts().simplify(Expr::min(Most, BoxCount)), {}};
+  }
+  return {BoxCount, N.cast(scalarInput(N, 2), N.i64())};
+}
+
+/// Round by round each class of each image takes its best box that is left,
+/// and what overlaps with it is gone. `Left` has the scores, minus infinity
+/// where a box is gone. Gives the boxes taken, [rounds, batch, classes], and
+/// whether there was one.
+static std::optional<std::pair<Value, Value>>
+takeBoxes(NodeImport &N, Value All, Value Left, Value Threshold,
+          bool AreCenters, const Expr &Rounds) {
+  Boxes Given = cornersOf(N, All, AreCenters);
+  auto Iteration =
+      [&](const Expr &,
+          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
+    Value Scores = Carried[0];
+    Value Gone = N.like(-std::numeric_limits<double>::infinity(), Scores);
+    // The first of the highest. As two plain reductions, which GPUs do with a
+    // block for each row; the place of a greatest element has one thread.
+    Value Highest = N.reduce(ReduceKind::max, Scores, {2}, /*KeepDims=*/true);
+    Value Places = N.iota(N.dims(Scores), 2, N.i64());
+    Value Best =
+        N.reduce(ReduceKind::min,
+                 N.select(N.compare(Predicate::eq, Scores, Highest), Places,
+                          N.sizeScalar(N.dims(Scores)[2] - 1, N.i64())),
+                 {2});
+    Value Taken = N.compare(Predicate::gt, Highest, Gone);
+    auto Own = [&](Value Corner) {
+      return N.unsqueeze(N.gatherElements(Corner, Best, 1), {2});
+    };
+    auto Each = [&](Value Corner) { return N.unsqueeze(Corner, {1}); };
+    Boxes A = {Own(Given.Top), Own(Given.Left), Own(Given.Bottom),
+               Own(Given.Right)};
+    Boxes B = {Each(Given.Top), Each(Given.Left), Each(Given.Bottom),
+               Each(Given.Right)};
+    Value IsBest = N.compare(Predicate::eq, Places, N.unsqueeze(Best, {2}));
+    Value Next = N.select(N.binary<OrOp>(overlaps(N, A, B, Threshold), IsBest),
+                          Gone, Scores);
+    if (!Next || !Best || !Taken)
+      return std::nullopt;
+    return SmallVector<Value>{Next, Best, N.reshape(Taken, N.dims(Best))};
+  };
+  bool InOrder[] = {false, false};
+  std::optional<SmallVector<Value>> Results =
+      N.importer().loop(N, Rounds, {Left}, InOrder, Iteration);
+  if (!Results)
+    return std::nullopt;
+  return std::pair((*Results)[1], (*Results)[2]);
+}
+
+static void importNonMaxSuppression(NodeImport &N) {
+  bool AreCenters = N.flagAttribute("center_point_box");
+  N.expectInputs(2, 5);
+  Value All = N.input(0), Scores = N.input(1);
+  if (N.bad())
+    return;
+  if (N.rank(All) != 3 || N.rank(Scores) != 3 ||
+      N.dims(All)[2].asConstant().value_or(4) != 4) {
+    N.fail(Code::ImportRank,
+           "boxes are " + typeText(All.getType()) + " and scores " +
+               typeText(Scores.getType()) +
+               ", expected [batch, boxes, 4] and [batch, classes, boxes]");
+    return;
+  }
+  if (!N.unify(N.dims(All)[0], N.dims(Scores)[0]) ||
+      !N.unify(N.dims(All)[1], N.dims(Scores)[2])) {
+    N.fail(Code::ImportShape, "boxes are " + typeText(All.getType()) +
+                                  ", but scores " + typeText(Scores.getType()));
+    return;
+  }
+  // Finite, so that minus infinity is none of the model's own; NaN is the last.
+  Value Lowest = N.like(std::numeric_limits<float>::lowest(), Scores);
+  Value Left =
+      N.select(N.compare(Predicate::gt, Scores, Lowest), Scores, Lowest);
+  if (N.hasInput(4))
+    Left = N.select(N.compare(Predicate::gt, Scores, scalarInput(N, 4)), Left,
+                    N.like(-std::numeric_limits<double>::infinity(), Scores));
+  Value Threshold = N.hasInput(3) ? scalarInput(N, 3) : N.like(0, All);
+  BoxLimit Limit = boxLimit(N, N.dims(Scores)[2]);
+  if (N.bad() || !Left)
+    return;
+  if (Limit.Rounds.asConstant() == 0)
+    return N.result(0, N.full(0, {Expr(0), Expr(3)}, N.i64()));
+  auto Found = takeBoxes(N, All, Left, Threshold, AreCenters, Limit.Rounds);
+  if (!Found)
+    return;
+  Value Best = N.transpose(Found->first, {1, 2, 0}),
+        Taken = N.transpose(Found->second, {1, 2, 0});
+  if (Limit.Given)
+    Taken = N.bitAnd(Taken,
+                     N.compare(Predicate::lt, N.iota(N.dims(Best), 2, N.i64()),
+                               Limit.Given));
+  Value Flags = flatten(N, Taken);
+  std::optional<Expr> Count = selectedSize(N, Flags, 0, 2);
+  if (!Count)
+    return;
+  Value Flat = trueIndices(N, Flags, *Count);
+  SmallVector<Value> Columns = rowsOf(N, Flat, Dims(N.dims(Best)));
+  Columns[2] = N.gather(flatten(N, Best), Flat, 0);
+  for (Value &Column : Columns)
+    Column = N.unsqueeze(Column, {1});
+  N.result(0, N.concat(Columns, 1));
+}
+
+ArrayRef<Rule> selectionRules() {
+  static constexpr std::string_view NotInside =
+      "inside loops and branches the number of results must be declared";
+  static const Rule Rows[] = {
+      {"", "Compress", 9, Newest, importCompress, NotInside},
+      {"", "NonZero", 9, Newest, importNonZero, NotInside},
+      {"", "NonMaxSuppression", 10, Newest, importNonMaxSuppression, NotInside},
+      {"", "Unique", 11, Newest, importUnique,
+       "up to 4096 elements or slices (of a dynamic size: by its range); "
+       "inside loops and branches the number of results must be declared"},
+  };
+  return Rows;
+}
+
+} // namespace kpc::onnx

@@ -1,0 +1,220 @@
+//===- KernelAttrs.td - The kernel dialect and its attributes -------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is known of a kernel's arguments, and how a kernel that is built is
+// launched. Attributes that must agree with the function they stand at are
+// checked there, by the dialect's hooks (KernelAttrs.cpp).
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_KERNEL_ATTRS
+#define KPC_KERNEL_ATTRS
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/DialectBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Kernel_Dialect : Dialect {
+  let name = "kernel";
+  let cppNamespace = "::kpc::kernel";
+  let summary = "What kernels hold beside linalg";
+  let description = [{
+    A kernel is made of `linalg.generic`s. A softmax between two products, made
+    of them, would be four heavy generics and a pattern to find again in each
+    builder; here it is one op, which says what it computes and leaves how to
+    the builder.
+
+    Attributes say the rest. In linalg form:
+
+    ```mlir
+    func.func @relu(%x: memref<f32>, %y: memref<f32>, %n: index {kernel.size = #kernel.size<min = 1, max = 4096>})
+        attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>} {
+    ```
+
+    When it is built for a GPU, with the launch contract:
+
+    ```mlir
+    gpu.func @relu(…) kernel attributes {
+      kernel.buffers = #kernel.buffers<reads = [0], writes = [1]>,
+      kernel.launch = #kernel.launch<grid = ["ceildiv(arg2, 256)", "1", "1"], block = [256, 1, 1]>,
+      kernel.schedule = #kernel.schedule<"map x4">} {
+    ```
+
+    | attribute | stands at | says |
+    | --- | --- | --- |
+    | `kernel.size` | an index argument | range, divisor and optimum |
+    | `kernel.buffers` | the function | which arguments are read and written |
+    | `kernel.tf32` | the function in linalg form | f32 may be rounded to tf32 where tensor cores multiply |
+    | `kernel.forced_schedule` | the function in linalg form | the user's schedule |
+    | `kernel.launch` | a kernel built for a GPU | grid, block, shared memory, cluster |
+    | `kernel.work` | a kernel built for the host | units of work, and how many are worth a task |
+    | `kernel.schedule` | a built kernel | what was chosen |
+    | `kernel.tensor_maps` | a kernel built for a GPU | an array: its last parameters |
+    | `kernel.schedule_costs` | the module of a kernel built for a GPU | texts: the best schedules with their costs |
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let discardableAttrs = (ins
+    "::kpc::kernel::SizeAttr":$size,
+    "::kpc::kernel::BuffersAttr":$buffers,
+    "::mlir::UnitAttr":$tf32,
+    "::kpc::kernel::ScheduleAttr":$forced_schedule,
+    "::kpc::kernel::LaunchAttr":$launch,
+    "::kpc::kernel::WorkAttr":$work,
+    "::kpc::kernel::ScheduleAttr":$schedule,
+    "::mlir::ArrayAttr":$tensor_maps,
+    "::mlir::ArrayAttr":$schedule_costs);
+  let extraClassDeclaration = [{
+    void registerAttributes();
+  }];
+}
+
+class Kernel_Attr<string name, string attrMnemonic> : AttrDef<Kernel_Dialect, name> {
+  let mnemonic = attrMnemonic;
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Kernel_SizeAttr : Kernel_Attr<"Size", "size"> {
+  let summary = "What is known of a size";
+  let description = [{
+    The value is in [min, max] and a multiple of `divisor`; schedules are chosen
+    for `optimum`. What is left out is not known: 0, no end, 1, none.
+
+    ```mlir
+    #kernel.size<min = 1, max = 4096, divisor = 8, optimum = 512>
+    ```
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"int64_t", "0">:$min,
+    OptionalParameter<"std::optional<int64_t>">:$max,
+    DefaultValuedParameter<"int64_t", "1">:$divisor,
+    OptionalParameter<"std::optional<int64_t>">:$optimum);
+}
+
+def Kernel_BuffersAttr : Kernel_Attr<"Buffers", "buffers"> {
+  let summary = "Which arguments a kernel reads and which it writes";
+  let description = [{
+    Arguments by their numbers; one may be read and written. The memory of what
+    is written overlaps no other argument's.
+
+    ```mlir
+    #kernel.buffers<reads = [0, 1], writes = [2]>
+    ```
+  }];
+  let parameters = (ins "::mlir::DenseI64ArrayAttr":$reads, "::mlir::DenseI64ArrayAttr":$writes);
+  let extraClassDeclaration = [{
+    bool isRead(int64_t Argument) const { return ::llvm::is_contained(getReads().asArrayRef(), Argument); }
+    bool isWritten(int64_t Argument) const { return ::llvm::is_contained(getWrites().asArrayRef(), Argument); }
+  }];
+}
+
+def Kernel_ScheduleAttr : Kernel_Attr<"Schedule", "schedule"> {
+  let summary = "A schedule in its family's words";
+  let description = [{
+    The family's name, then what the family says of tiles, stages and so on:
+    what `--explain` and `kpc inspect` print and `--schedule FILE` takes. Whether
+    the kernel has such a schedule, the registry of families knows.
+
+    ```mlir
+    #kernel.schedule<"gemm 128x256x64 stages 4 group_m 8">
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$text);
+  let assemblyFormat = "`<` $text `>`";
+}
+
+def Kernel_LaunchAttr : Kernel_Attr<"Launch", "launch"> {
+  let summary = "How a kernel that is built for a GPU is launched";
+  let description = [{
+    `grid` holds three expressions of dialects/shape over `argN` (N counts all
+    arguments) and `sm_count`; a product of 0 means that there is nothing to
+    launch. `shared` is dynamic shared memory in bytes. A cluster has `cluster`
+    blocks along x, of which the grid is a multiple. Dependents of a kernel with
+    `no_early_pdl_trigger` start when it has ended, not when all its blocks have
+    begun (programmatic dependent launch).
+
+    ```mlir
+    #kernel.launch<grid = ["ceildiv(arg4*64, 256)", "1", "1"], block = [256, 1, 1], shared = 33824, cluster = 2>
+    ```
+  }];
+  let parameters = (ins
+    "::mlir::ArrayAttr":$grid,
+    "::mlir::DenseI32ArrayAttr":$block,
+    DefaultValuedParameter<"int64_t", "0">:$shared,
+    DefaultValuedParameter<"int64_t", "1">:$cluster,
+    DefaultValuedParameter<"bool", "false">:$no_early_pdl_trigger);
+  let extraClassDeclaration = [{
+    /// Threads of a block.
+    int64_t getThreads() const;
+    LaunchAttr withShared(int64_t Bytes) const;
+  }];
+}
+
+def Kernel_WorkAttr : Kernel_Attr<"Work", "work"> {
+  let summary = "How a kernel that is built for the host is shared by threads";
+  let description = [{
+    The kernel's last two arguments are a range of units of work. There are
+    `units` of them, an expression of dialects/shape over `argN`; a task of
+    fewer than `grain` costs more than it brings.
+
+    ```mlir
+    #kernel.work<units = "arg4*49", grain = 16>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$units, "int64_t":$grain);
+}
+
+def Kernel_Fill : I32EnumAttr<"TensorMapFill", "what a copy brings from outside of a tensor",
+    [I32EnumAttrCase<"Zero", 0, "zero">, I32EnumAttrCase<"Nan", 1, "nan">]> {
+  let cppNamespace = "::kpc::kernel";
+  let genSpecializedAttr = 0;
+}
+
+def Kernel_Im2colAttr : Kernel_Attr<"Im2col", "im2col"> {
+  let summary = "The box of a tensor map in im2col mode";
+  let description = [{
+    Corners of the box of pixels, one number for each spatial dim, and how many
+    channels and pixels a copy brings (PTX ISA 5.5.4).
+
+    ```mlir
+    #kernel.im2col<lower = [-1, -1], upper = [-1, -1], channels = 64, pixels = 128>
+    ```
+  }];
+  let parameters = (ins
+    "::mlir::DenseI32ArrayAttr":$lower, "::mlir::DenseI32ArrayAttr":$upper,
+    "uint32_t":$channels, "uint32_t":$pixels);
+}
+
+def Kernel_TensorMapAttr : Kernel_Attr<"TensorMap", "tensor_map"> {
+  let summary = "A tensor map that a kernel takes as a parameter";
+  let description = [{
+    `buffer` is the argument that points to the tensor. `dims` (elements,
+    innermost first) and `strides` (bytes, of dims 1 and on) are expressions of
+    dialects/shape over `argN`. `box` is in elements, innermost first, and
+    `traversal` the step between them. `swizzle` and `l2`, the promotion, are in
+    bytes. An element of tf32 reads f32 and rounds it. In im2col mode `im2col`
+    stands in place of `box`.
+
+    ```mlir
+    #kernel.tensor_map<buffer = 0, element = bf16, dims = ["arg5", "arg4"], strides = ["arg5*2"], box = [64, 128],
+                       swizzle = 128>
+    ```
+  }];
+  let parameters = (ins
+    "uint32_t":$buffer,
+    "::mlir::Type":$element,
+    "::mlir::ArrayAttr":$dims,
+    "::mlir::ArrayAttr":$strides,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$box,
+    DefaultValuedParameter<"uint32_t", "0">:$swizzle,
+    DefaultValuedParameter<"uint32_t", "DefaultL2">:$l2,
+    DefaultValuedParameter<"TensorMapFill", "TensorMapFill::Zero">:$fill,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$traversal,
+    OptionalParameter<"Im2colAttr">:$im2col);
+}
+
+#endif // KPC_KERNEL_ATTRS

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sizes that data decides: runs with other data through one artifact, against onnxruntime.
+
+    data_sizes.py KPC FOLDER [--only NAME] [--arch ARCH --device DEVICE]
+
+Ends with 77 where onnx or onnxruntime is not installed.
+"""
+
+import argparse
+import pathlib
+import shutil
+import subprocess
+import sys
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError as error:
+    print(f"SKIPPED: the Python package '{error.name}' is not installed")
+    sys.exit(77)
+
+FLOAT, INT64, INT32, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL
+RANDOM = np.random.default_rng(11)
+
+
+def value(name, dims, element=FLOAT):
+    return helper.make_tensor_value_info(name, element, dims)
+
+
+def constant(name, array):
+    return numpy_helper.from_array(np.asarray(array), name)
+
+
+def node(op, inputs, outputs, **attributes):
+    return helper.make_node(op, inputs, outputs, name=f"{op}_{outputs[0]}", **attributes)
+
+
+def model(nodes, inputs, outputs, constants=()):
+    graph = helper.make_graph(nodes, "sizes", inputs, outputs, list(constants))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def sparse(*dims, share=0.4):
+    """Numbers of which only some are not zero."""
+    kept = RANDOM.random(dims) < share
+    return np.where(kept, RANDOM.normal(size=dims), 0).astype(np.float32)
+
+
+def ints(*values):
+    return np.array(values, np.int64)
+
+
+def non_zero():
+    nodes = [node("NonZero", ["x"], ["at"]), node("Transpose", ["at"], ["rows"]), node("GatherND", ["x", "rows"], ["found"]),
+             node("Exp", ["found"], ["y"]), node("ReduceSum", ["y"], ["sum"], keepdims=0)]
+    outputs = [value("at", [2, "n"], INT64), value("y", ["n"]), value("sum", [])]
+    return model(nodes, [value("x", ["a", "b"])], outputs), [
+        {"x": x} for x in (sparse(5, 7), sparse(30, 20), sparse(5, 7, share=0), sparse(1, 1, share=1), sparse(0, 3))]
+
+
+def one_after_another():
+    """What is counted among what was found, and a product of the two sizes."""
+    nodes = [node("NonZero", ["x"], ["at"]), node("Reshape", ["at", "flat"], ["i"]), node("Gather", ["x", "i"], ["v"]),
+             node("Greater", ["v", "limit"], ["flags"]), node("Compress", ["v", "flags"], ["w"], axis=0),
+             node("Unsqueeze", ["v", "one"], ["column"]), node("Sub", ["column", "w"], ["pairs"]),
+             node("Shape", ["pairs"], ["shape"])]
+    outputs = [value("v", ["n"]), value("w", ["m"]), value("pairs", ["n", "m"]), value("shape", [2], INT64)]
+    return model(nodes, [value("x", ["a"]), value("limit", [])], outputs,
+                 [constant("flat", ints(-1)), constant("one", ints(1))]), [
+                     {"x": sparse(size), "limit": np.array(limit, np.float32)}
+                     for size, limit in ((40, 0.2), (40, -9), (40, 9), (7, 0))]
+
+
+def independent():
+    """Two numbers, known at the same time, and a branch that needs neither."""
+    nodes = [node("NonZero", ["x"], ["p"]), node("NonZero", ["y"], ["q"]), node("Concat", ["p", "q"], ["both"], axis=1),
+             node("Mul", ["x", "two"], ["twice"])]
+    outputs = [value("both", [1, "n"], INT64), value("twice", ["a"])]
+    return model(nodes, [value("x", ["a"]), value("y", ["b"])], outputs, [constant("two", np.float32(2))]), [
+        {"x": sparse(a), "y": sparse(b)} for a, b in ((5, 9), (20, 3), (5, 9))]
+
+
+def compress():
+    nodes = [node("Greater", ["x", "zero"], ["flags"]), node("ReduceMax", ["f", "one"], ["best"], keepdims=0),
+             node("Greater", ["best", "zero"], ["rows"]), node("Compress", ["f", "rows"], ["y"], axis=0)]
+    return model(nodes[1:], [value("f", ["a", 6])], [value("y", ["n", 6])],
+                 [constant("zero", np.float32(0)), constant("one", ints(1))]), [{"f": sparse(a, 6, share=0.2)} for a in (9, 30, 1)]
+
+
+def unique(**attributes):
+    def build():
+        nodes = [node("Unique", ["x"], ["y", "i", "back", "counts"], **attributes)]
+        outputs = [value("y", None), value("i", ["n"], INT64), value("back", ["m"], INT64), value("counts", ["n"], INT64)]
+        values = np.float32([-1, 0, 2])
+        return model(nodes, [value("x", ["a", 3])], outputs), [
+            {"x": values[RANDOM.integers(0, 3, (a, 3))]} for a in (5, 40, 1)], "--dim", "a=1..50"
+    return build
+
+
+def computed_count():
+    """k of a TopK, and the shape and the trip count that follow from data."""
+    nodes = [node("ReduceSum", ["flags"], ["k"], keepdims=0), node("Reshape", ["k", "shape"], ["k1"]),
+             node("TopK", ["x", "k1"], ["top", "places"]), node("Expand", ["row", "k1"], ["rows"]),
+             node("Range", ["zero", "k", "step"], ["count"])]
+    outputs = [value("top", ["a"]), value("places", ["a"], INT64), value("rows", ["b"]), value("count", ["c"], INT64)]
+    return model(nodes, [value("x", [20]), value("flags", [20], INT64), value("row", [1])], outputs,
+                 [constant("shape", ints(1)), constant("zero", np.int64(0)), constant("step", np.int64(1))]), [
+                     {"x": sparse(20, share=1), "flags": RANDOM.integers(0, 2, 20), "row": sparse(1)} for _ in range(3)]
+
+
+def computed_loop():
+    body = helper.make_graph([node("Add", ["s", "x"], ["s2"]), node("Identity", ["c"], ["c2"]), node("Mul", ["s2", "s2"], ["out"])],
+                             "body", [value("i", [], INT64), value("c", [], BOOL), value("s", [4])],
+                             [value("c2", [], BOOL), value("s2", [4]), value("out", [4])])
+    nodes = [node("ReduceMax", ["trips"], ["t"], keepdims=0), node("Loop", ["t", "", "x"], ["last", "all"], body=body)]
+    return model(nodes, [value("x", [4]), value("trips", [3], INT64)], [value("last", [4]), value("all", ["n", 4])]), [
+        {"x": sparse(4), "trips": ints(*t)} for t in ((1, 5, 2), (40, 1, 1), (1, 0, 0))]
+
+
+def boxes(batch, count):
+    low = RANDOM.random((batch, count, 2)) * 50
+    return np.concatenate([low, low + 1 + RANDOM.random((batch, count, 2)) * 30], 2).astype(np.float32)
+
+
+def detector(center):
+    """The end of a detector of one stage: boxes and classes of a head, the kept ones gathered."""
+    def build():
+        nodes = [node("Conv", ["image", "w"], ["head"]), node("Reshape", ["head", "shape"], ["flat"]),
+                 node("Transpose", ["flat"], ["rows"], perm=[0, 2, 1]), node("Split", ["rows", "parts"], ["where", "what"], axis=2),
+                 node("Sigmoid", ["what"], ["score"]), node("Transpose", ["score"], ["scores"], perm=[0, 2, 1]),
+                 node("Abs", ["where"], ["size"]), node("Add", ["size", "grid"], ["boxes"]),
+                 node("NonMaxSuppression", ["boxes", "scores", "most", "iou", "least"], ["kept"], center_point_box=center),
+                 node("Gather", ["kept", "columns"], ["box_at"], axis=1), node("GatherND", ["boxes", "box_at"], ["kept_boxes"]),
+                 node("GatherND", ["scores", "kept"], ["kept_scores"]), node("Gather", ["kept", "second"], ["classes"], axis=1)]
+        outputs = [value("kept", ["n", 3], INT64), value("kept_boxes", ["n", 4]), value("kept_scores", ["n"]), value("classes", ["n"], INT64)]
+        constants = [constant("w", RANDOM.normal(size=(7, 3, 1, 1)).astype(np.float32)), constant("shape", ints(0, 7, -1)),
+                     constant("parts", ints(4, 3)), constant("grid", boxes(1, 64)), constant("most", ints(10)),
+                     constant("iou", np.float32([0.3])), constant("least", np.float32([0.6])), constant("columns", ints(0, 2)),
+                     constant("second", np.int64(1))]
+        return model(nodes, [value("image", ["batch", 3, 8, 8])], outputs, constants), [
+            {"image": RANDOM.normal(size=(batch, 3, 8, 8)).astype(np.float32) * scale} for batch, scale in ((1, 1), (3, 2), (1, 0.01))]
+    return build
+
+
+def suppression_of_all():
+    """No class keeps a box; and more are asked for than there are."""
+    nodes = [node("NonMaxSuppression", ["b", "s", "most", "iou", "least"], ["kept"])]
+    inputs = [value("b", ["batch", "boxes", 4]), value("s", ["batch", "classes", "boxes"]), value("most", [1], INT64),
+              value("iou", [1]), value("least", [1])]
+    return model(nodes, inputs, [value("kept", ["n", 3], INT64)]), [
+        {"b": boxes(batch, count), "s": RANDOM.random((batch, classes, count)).astype(np.float32), "most": ints(most),
+         "iou": np.float32([iou]), "least": np.float32([least])}
+        for batch, classes, count, most, iou, least in ((1, 2, 9, 3, 0.5, 2), (2, 1, 9, 100, 0.0, 0.1), (1, 1, 30, 7, 1.0, 0.5),
+                                                        (1, 3, 1, 1, 0.5, 0.0))]
+
+
+CASES = {
+    "non_zero": non_zero, "one_after_another": one_after_another, "independent": independent, "compress": compress,
+    "unique": unique(), "unique_unsorted": unique(sorted=0), "unique_rows": unique(axis=0), "unique_columns": unique(axis=1),
+    "computed_count": computed_count, "computed_loop": computed_loop, "detector": detector(0),
+    "detector_of_centers": detector(1), "suppression_of_all": suppression_of_all}
+
+
+def problem_of(arguments, name, build, folder):
+    graph, data, *options = build()
+    path, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"
+    onnx.save(graph, path)
+    made = subprocess.run([arguments.kpc, "compile", path, "-o", artifact, "--quiet", "--precision", "fp32", "--arch", arguments.arch, *options],
+                          capture_output=True, text=True)
+    if made.returncode != 0:
+        return made.stderr
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    for index, feeds in enumerate(data):
+        out, words = folder / f"{name}.{index}", []
+        for key, array in feeds.items():
+            np.save(folder / f"{key}.npy", array)
+            words += ["--input", f"{key}={folder / key}.npy"]
+        ran = subprocess.run([arguments.kpc, "run", artifact, "--output-dir", out, "--device", arguments.device, *words],
+                             capture_output=True, text=True)
+        if ran.returncode != 0:
+            return f"run {index}: {ran.stderr}"
+        for port, expected in zip(session.get_outputs(), session.run(None, feeds)):
+            got = np.load(out / f"{port.name}.npy")
+            if got.shape != expected.shape or got.dtype != expected.dtype:
+                return f"run {index}: '{port.name}' is {got.dtype}{got.shape}, expected {expected.dtype}{expected.shape}"
+            if not np.allclose(got, expected, rtol=1e-4, atol=1e-5, equal_nan=True):
+                return f"run {index}: '{port.name}' differs"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kpc")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--only")
+    parser.add_argument("--arch", default="host")
+    parser.add_argument("--device", default="host")
+    arguments = parser.parse_args()
+    shutil.rmtree(arguments.folder, ignore_errors=True)
+    arguments.folder.mkdir(parents=True)
+    failed = 0
+    for name, build in CASES.items():
+        if arguments.only and arguments.only != name:
+            continue
+        problem = problem_of(arguments, name, build, arguments.folder)
+        failed += problem is not None
+        print(f"{name}: {problem or 'as onnxruntime'}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+//===- Report.h - A run of an artifact as one page of HTML ------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The page holds all it needs: data as JSON, and the scripts and styles of
+/// this folder, which are built in. It asks nothing of any network.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_TOOLS_KPC_REPORT_REPORT_H
+#define KPC_TOOLS_KPC_REPORT_REPORT_H
+
+#include "tools/kpc/ArtifactTable.h"
+#include "tools/kpc/Bench.h"
+#include "tools/kpc/Json.h"
+#include "tools/kpc/report/Peaks.h"
+
+namespace kpc::cli {
+
+/// Where the times of a page are from.
+enum class TimeSource { Measured, Emulated, Recorded, Modelled };
+
+/// One artifact with its times, and what its table says of the target.
+struct ReportSide {
+  std::string Artifact;
+  BenchResult Result;
+  TargetFacts Facts;
+  RemarkFacts Remarks;
+  std::vector<std::string> SlowPaths; ///< sentences of the compiler's
+  Peaks Best;
+  TimeSource Source = TimeSource::Measured;
+  std::string RecordedIn; ///< the file, for TimeSource::Recorded
+};
+
+/// What the artifact's table says, for the target and dims of the result.
+std::optional<ReportSide> reportSide(const std::string &Artifact,
+                                     BenchResult Result, Diagnostics &Diags);
+
+/// Of the steps of a target for these dims, what the cost models of their
+/// schedules say, or the peak rates and a launch. None, with a diagnostic, for
+/// a target without peak rates.
+std::optional<BenchResult> modelledTimes(const TargetFacts &T,
+                                         const shape::Bindings &Dims,
+                                         Diagnostics &Diags);
+/// What `kpc bench --json` wrote of the same target, dims and steps.
+std::optional<BenchResult> recordedTimes(const std::string &Path,
+                                         const TargetFacts &T,
+                                         const shape::Bindings &Dims,
+                                         Diagnostics &Diags);
+
+/// The target that they say they are of; empty: none.
+std::string targetOfTimes(const std::string &Path);
+
+Json reportData(const std::vector<ReportSide> &Sides);
+/// `Sides`: the artifact, and perhaps another to stand beside it.
+std::string reportPage(const std::vector<ReportSide> &Sides);
+
+} // namespace kpc::cli
+
+#endif // KPC_TOOLS_KPC_REPORT_REPORT_H
