@@ -9,6 +9,7 @@
 
 #include <cctype>
 #include <charconv>
+#include <limits>
 #include <utility>
 
 namespace kpc::torchscript {
@@ -334,6 +335,12 @@ Node Parser::primary() {
     N.Is = Node::Kind::Dict;
     items(N, "}");
   } else if (take("-")) {
+    if (is("inf")) {
+      N.Is = Node::Kind::Float;
+      N.Float = -std::numeric_limits<double>::infinity();
+      ++At;
+      return N;
+    }
     return number(true);
   } else if (now().Is == Token::Kind::Number) {
     return number(false);
@@ -341,6 +348,11 @@ Node Parser::primary() {
     N.Is = Node::Kind::Text;
     N.Text = now().Text;
     take(Token::Kind::Text);
+  } else if (is("inf") || is("nan")) {
+    N.Is = Node::Kind::Float;
+    N.Float = is("inf") ? std::numeric_limits<double>::infinity()
+                        : std::numeric_limits<double>::quiet_NaN();
+    ++At;
   } else if (take("None")) {
     N.Is = Node::Kind::None;
   } else if (is("True") || is("False")) {
@@ -412,6 +424,7 @@ void Parser::assignment(Statement &S) {
       S.Value = expression();
   } else if (Several || is("=")) {
     S.Is = Statement::Kind::Assign;
+    S.TakesApart = Several;
     expect("=");
     S.Value = expression();
     if (is(",")) {

@@ -55,7 +55,7 @@ struct Node {
 struct Statement {
   enum class Kind {
     Expression, ///< `Value`
-    Assign,     ///< `Value` to `Targets`; several take a tuple apart
+    Assign,     ///< `Value` to `Targets`
     Declare,    ///< `Targets[0]` of type `Type`, perhaps with `Value`
     If,         ///< `Value`, `Body`, `Else`
     For,        ///< `Targets` in `Value`
@@ -68,6 +68,7 @@ struct Statement {
   std::vector<Node> Targets;
   std::optional<Node> Value, Type;
   std::vector<Statement> Body, Else;
+  bool TakesApart = false; ///< Assign: `a, = v` and `a, b = v`
   unsigned Line = 0;
 };
 
