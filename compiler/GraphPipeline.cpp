@@ -144,6 +144,8 @@ static void addLegalisation(OpPassManager &Passes,
     Channels.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
   }
+  if (For.isGpu())
+    Passes.addPass(graph::createSplitReductions());
   // Last: a recipe reshapes what is in the model's order, and nothing behind.
   Passes.addNestedPass<func::FuncOp>(graph::createFoldRecipes());
   Passes.addPass(createCanonicalizerPass());

@@ -62,6 +62,9 @@ LogicalResult CumSumOp::inferReturnTypes(MLIRContext *,
   if (Op.getAxis() < 0 || Op.getAxis() >= typeOf(Op.getX()).getRank())
     return emitOptionalError(Loc, "axis ", Op.getAxis(),
                              " is outside the rank");
+  if (Op.getBlock() && *Op.getBlock() < 1)
+    return emitOptionalError(Loc, "expected a block of 1 or more, got ",
+                             *Op.getBlock());
   Types.push_back(Op.getX().getType());
   return success();
 }
@@ -87,6 +90,20 @@ static LogicalResult checkWindow(std::optional<Location> Loc, size_t Count,
   if (!llvm::all_of(Stride, positive) || !llvm::all_of(Dilation, positive))
     return emitOptionalError(Loc, "strides and dilations must be positive");
   return success();
+}
+
+bool WindowOp::isPartition() {
+  constexpr int64_t LeastLine = 32, MostPoolTaps = 64;
+  auto Is = [](ArrayRef<int64_t> All, int64_t V) {
+    return llvm::all_of(All, [=](int64_t One) { return One == V; });
+  };
+  int64_t Taps = 1, Wide = 0;
+  for (int64_t Size : getWindow()) {
+    Taps *= Size;
+    Wide += Size > 1;
+  }
+  return (Taps > MostPoolTaps || (Wide == 1 && Taps >= LeastLine)) &&
+         getStride() == getWindow() && Is(getLow(), 0) && Is(getDilation(), 1);
 }
 
 LogicalResult WindowOp::inferReturnTypes(MLIRContext *,

@@ -47,10 +47,14 @@ def Graph_ArgReduceOp : Graph_InferredOp<"arg_reduce"> {
 
 def Graph_CumSumOp : Graph_InferredOp<"cumsum"> {
   let summary = "Running sum along an axis";
-  let description = "`exclusive` leaves the element itself out; `reverse` runs from the end (ONNX CumSum-14).";
-  let arguments = (ins Graph_NumberTensor:$x, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse);
+  let description = [{
+    `exclusive` leaves the element itself out; `reverse` runs from the end (ONNX
+    CumSum-14). With `block`, sums begin anew at each multiple of that index.
+  }];
+  let arguments = (ins Graph_NumberTensor:$x, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse,
+                       OptionalAttr<I64Attr>:$block);
   let results = (outs Graph_Tensor:$y);
-  let assemblyFormat = "$x `axis` $axis (`exclusive` $exclusive^)? (`reverse` $reverse^)? attr-dict `:` type($x)";
+  let assemblyFormat = "$x `axis` $axis (`exclusive` $exclusive^)? (`reverse` $reverse^)? (`block` $block^)? attr-dict `:` type($x)";
 }
 
 def Graph_WindowOp : Graph_InferredOp<"window"> {
@@ -70,6 +74,11 @@ def Graph_WindowOp : Graph_InferredOp<"window"> {
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$kind `,` $x `window` $window `stride` $stride `dilation` $dilation `low` $low `high` $high
                          attr-dict `:` type($x)}];
+  let extraClassDeclaration = [{
+    /// Whether windows lie side by side, without gaps, and are longer than those
+    /// of pooling: parts of a long reduction.
+    bool isPartition();
+  }];
 }
 
 def Graph_MatmulOp : Graph_InferredOp<"matmul"> {

@@ -181,6 +181,18 @@ def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def SplitReductions : Pass<"split-reductions", "::mlir::ModuleOp"> {
+  let summary = "Reductions with few results, argmax and running sums become as many parts as fill a GPU";
+  let description = [{
+    A reduction of long rows or tall columns with few results is a window for
+    each part, then a reduction of the parts. An argmax is the greatest element,
+    then the least index that has it. A cumsum is that of blocks of 32 elements,
+    to each of which the sum of all blocks before is added. Each of these is
+    split again where it is long. For GPUs: the host walks rows in order.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def FoldConstants : Pass<"fold-constants", "::mlir::ModuleOp"> {
   let summary = "Computes what follows from constants alone when compiling";
   let description = [{

@@ -30,6 +30,8 @@ func.func @cumsum(%x: !x) -> !x {
   %0 = graph.cumsum %x axis 0 : !x
   // CHECK: graph.cumsum %{{.*}} axis 2 exclusive reverse : <[n, 8, 4], f32>
   %1 = graph.cumsum %x axis 2 exclusive reverse : !x
+  // CHECK: graph.cumsum %{{.*}} axis 0 block 32 : <[n, 8, 4], f32>
+  %2 = graph.cumsum %x axis 0 block 32 : !x
   return %1 : !x
 }
 
