@@ -347,7 +347,8 @@ static std::string kindsText(const PassedList &Given) {
 Datum Evaluator::callAten(const std::string &Name, PassedList Given) {
   if (Nodes.size() >= MostNodes)
     return fail(Code::ImportTooLarge,
-                "makes more than " + std::to_string(MostNodes) + " nodes");
+                "makes more than " + std::to_string(MostNodes) + " nodes",
+                FewerRounds);
   StringRef Operator(Name);
   bool InPlace = !Operator.ends_with("__") && Operator.consume_back("_");
   const std::vector<Schema> &Schemas =
@@ -374,10 +375,13 @@ Datum Evaluator::callAten(const std::string &Name, PassedList Given) {
   if (!Chosen)
     return fail(Code::ImportAttributeType,
                 "no form of 'aten::" + printable(Name) +
-                    "' takes these: " + kindsText(Given));
+                    "' takes these: " + kindsText(Given),
+                "`kpc ops --domain aten " + Operator.str() +
+                    "` shows the forms that import");
   if (InPlace && !Writes)
     return fail(Code::ImportUnsupported,
-                "'aten::" + printable(Name) + "' changes a tensor in place");
+                "'aten::" + printable(Name) + "' changes a tensor in place",
+                "use the form that gives a new tensor");
   for (const Argument &A : N.Inputs)
     if (A.Is == Argument::Kind::Tensor || A.Is == Argument::Kind::Tensors)
       for (const std::string &Of : A.Values)

@@ -190,7 +190,7 @@ Datum Evaluator::arithmetic(const std::string &Name, const Datum &A,
   if (!Reals) {
     std::optional<Expr> E = whole(Name, A.Int, B.Int);
     if (E && E->overflowed())
-      return fail(Code::ImportTooLarge, "a number leaves 64 bits");
+      return fail(Code::ImportTooLarge, "a number leaves 64 bits", FewerRounds);
     if (!E)
       return unknownNumber("'" + Name + "' of " + shown(A) + " and " +
                            shown(B) + " is none");
@@ -253,7 +253,8 @@ Datum Evaluator::convert(const std::string &Type, const Datum &V) {
     if (N.Is != Kind::Float)
       return Datum::ofInt(N.Int);
     if (!(std::fabs(N.Float) < 9e18))
-      return fail(Code::ImportTooLarge, "makes an integer of " + shown(N));
+      return fail(Code::ImportTooLarge, "makes an integer of " + shown(N),
+                  FewerRounds);
     return Datum::ofInt(static_cast<int64_t>(N.Float));
   }
   if (std::optional<double> Real = N.asReal())

@@ -54,8 +54,10 @@ Datum Evaluator::unknownNumber(const std::string &What) {
 bool Evaluator::charge(uint64_t Count) {
   Items += Count;
   if (Items > MostItems)
-    fail(Code::ImportTooLarge, "makes lists and strings of more than " +
-                                   std::to_string(MostItems) + " elements");
+    fail(Code::ImportTooLarge,
+         "makes lists and strings of more than " + std::to_string(MostItems) +
+             " elements",
+         FewerRounds);
   return !Bad;
 }
 
@@ -86,8 +88,10 @@ std::optional<Datum> Evaluator::runBlock(const std::vector<Statement> &Block) {
 std::optional<Datum> Evaluator::runStatement(const Statement &S) {
   Frames.back().Line = S.Line;
   if (++Steps > MostSteps) {
-    fail(Code::ImportTooLarge, "runs more than " + std::to_string(MostSteps) +
-                                   " statements; a loop may have no end");
+    fail(Code::ImportTooLarge,
+         "runs more than " + std::to_string(MostSteps) +
+             " statements; a loop may have no end",
+         FewerRounds);
     return std::nullopt;
   }
   switch (S.Is) {

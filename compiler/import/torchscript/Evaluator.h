@@ -91,6 +91,9 @@ private:
   };
 
   //===--- reports; the first one ends the walk ---------------------------===//
+  static constexpr const char *FewerRounds =
+      "kpc unrolls loops: give smaller sizes in --input-shape, or take the "
+      "loop out of the model";
   Datum fail(Code C, std::string Message, std::string Hint = "");
   Datum unknownNumber(const std::string &What);
   bool charge(uint64_t Items);
