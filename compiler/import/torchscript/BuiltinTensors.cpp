@@ -63,6 +63,12 @@ std::optional<Datum> Evaluator::callTensor(const std::string &Name,
   }
   if (Name == "device")
     return Datum::ofText("cpu", Kind::Device);
+  if (!A.empty() && A[0].Value.Is == Kind::Device) {
+    if (Name == "type")
+      return Datum::ofText("cpu");
+    if (Name == "index")
+      return Datum();
+  }
   // With gradients, layers take the way that is written out, not PyTorch's
   // kernels for whole encoder layers.
   if (Name == "is_grad_enabled" || Name == "is_scripting")

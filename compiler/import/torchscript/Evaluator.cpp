@@ -434,6 +434,27 @@ PassedList Evaluator::arguments(const Node &Call) {
   return List;
 }
 
+/// As Python's isinstance; what a container holds is not asked.
+static bool isOfType(const Datum &V, const Node &Type) {
+  StringRef Name(Type.Is == Node::Kind::Subscript ? Type.Items.front().Text
+                                                  : Type.Text);
+  // One of several types stands in a tuple.
+  if (Type.Is == Node::Kind::Tuple || Name == "Union")
+    return llvm::any_of(Type.Items,
+                        [&](const Node &One) { return isOfType(V, One); });
+  if (Name == "Optional")
+    return V.isNone() || isOfType(V, Type.Items.back());
+  return (Name == "Tensor" && V.isTensor()) ||
+         (Name == "int" && V.Is == Kind::Int) ||
+         (Name == "float" && V.Is == Kind::Float) ||
+         (Name == "bool" && V.Is == Kind::Bool) ||
+         (Name == "str" && V.Is == Kind::Text) ||
+         (Name == "NoneType" && V.isNone()) ||
+         (Name == "List" && V.Is == Kind::List) ||
+         (Name == "Tuple" && V.Is == Kind::Tuple) ||
+         (Name == "Dict" && V.Is == Kind::Dict);
+}
+
 Datum Evaluator::evaluateCall(const Node &N) {
   const Node &Callee = N.Items.front();
   if (Callee.Is == Node::Kind::Name) {
@@ -453,14 +474,7 @@ Datum Evaluator::evaluateCall(const Node &N) {
       return evaluate(N.Items[2]);
     if (Name == "isinstance" && N.Items.size() == 3) {
       Datum V = evaluate(N.Items[1]);
-      const std::string &Type = N.Items[2].Text;
-      if (Bad)
-        return {};
-      return Datum::ofBool((Type == "Tensor" && V.isTensor()) ||
-                           (Type == "int" && V.Is == Kind::Int) ||
-                           (Type == "float" && V.Is == Kind::Float) ||
-                           (Type == "bool" && V.Is == Kind::Bool) ||
-                           (Type == "str" && V.Is == Kind::Text));
+      return Bad ? Datum() : Datum::ofBool(isOfType(V, N.Items[2]));
     }
     PassedList Given = arguments(N);
     if (Bad)
