@@ -122,6 +122,7 @@ ArrayRef<Rule> convolutionRules() {
       {"conv_transpose1d.default", convTranspose},
       {"conv_transpose2d.input", convTranspose},
       {"conv_transpose3d.input", convTranspose},
+      {"_convolution.default", convolution},
       {"convolution.default", convolution},
   };
   return Rows;
