@@ -49,7 +49,8 @@ std::vector<std::string> phaseNames();
 enum class Precision { Model, Fp32, Fp16, Bf16, Tf32 };
 
 struct CompileOptions {
-  /// model.onnx, or X.graph.mlir / X.plan.mlir that --emit wrote.
+  /// model.onnx, model.pt2, model.pt, or X.graph.mlir / X.plan.mlir that --emit
+  /// wrote.
   std::string Model;
   std::string Output;
   /// As the user wrote them; empty: this machine's GPU, else host.
@@ -64,7 +65,12 @@ struct CompileOptions {
   std::map<std::string, std::vector<shape::SymbolFacts>> Places;
   /// Values of inputs that are fixed now, as the user wrote them.
   std::map<std::string, std::string> Values;
-  bool Strict = false; ///< warnings are errors
+  /// TorchScript holds no shapes. By input: numbers, names of dims, and "?".
+  std::map<std::string, std::vector<std::string>> InputShapes;
+  std::map<std::string, std::string> InputTypes; ///< "f16"; f32 else
+  std::string Method;         ///< of a TorchScript module; empty: forward
+  bool ExplicitState = false; ///< a module's state becomes inputs and outputs
+  bool Strict = false;        ///< warnings are errors
   std::optional<Phase> Emit;
   /// Rules that name kernels' schedules: see ScheduleFile.h. Empty: none.
   std::string ScheduleFile;

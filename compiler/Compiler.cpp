@@ -21,6 +21,8 @@
 #include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/import/torch/ImportProgram.h"
 #include "compiler/import/torch/Zip.h"
+#include "compiler/import/torchscript/Archive.h"
+#include "compiler/import/torchscript/ImportScript.h"
 #include "compiler/kernels/KernelPhase.h"
 #include "compiler/kernels/SlowPaths.h"
 #include "compiler/target/TargetClass.h"
@@ -90,8 +92,13 @@ private:
   bool dumpInto(PassManager &Passes, StringRef Room);
   bool loadOnnx(const std::string &Path);
   bool loadProgram(const std::string &Path);
+  bool loadScript(const std::string &Path);
+  bool refuseScriptOptions();
   bool loadModel(const std::string &Path) {
-    return torch::isZipFile(Path) ? loadProgram(Path) : loadOnnx(Path);
+    if (torchscript::isScript(Path))
+      return loadScript(Path);
+    return refuseScriptOptions() &&
+           (torch::isZipFile(Path) ? loadProgram(Path) : loadOnnx(Path));
   }
   bool loadText();
   bool makePlan(ClassPlan &Plan, graph::ConstantFolder Fold);
@@ -187,6 +194,46 @@ bool Compilation::loadProgram(const std::string &Path) {
   Import.Notes = &Report.Notes;
   Module = torch::importProgram(Context, Path, Import, Weights, Diags);
   return static_cast<bool>(Module) && !Diags.hasErrors();
+}
+
+/// An archive of torch.jit.save.
+bool Compilation::loadScript(const std::string &Path) {
+  torch::ImportOptions Import;
+  for (const auto &[Name, Facts] : Options.Dims)
+    Import.Dims.emplace(Name, Facts);
+  Import.Places.insert(Options.Places.begin(), Options.Places.end());
+  Import.Notes = &Report.Notes;
+  torchscript::ScriptOptions Script;
+  Script.Shapes = Options.InputShapes;
+  Script.Types = Options.InputTypes;
+  Script.Values = Options.Values;
+  Script.ExplicitState = Options.ExplicitState;
+  if (!Options.Method.empty())
+    Script.Method = Options.Method;
+  Module =
+      torchscript::importScript(Context, Path, Import, Script, Weights, Diags);
+  return static_cast<bool>(Module) && !Diags.hasErrors();
+}
+
+/// Other formats hold what these options say.
+bool Compilation::refuseScriptOptions() {
+  auto Refuse = [&](const char *Option, const char *Way) {
+    Diags.error(Code::ImportValueOption)
+        .message(std::string(Option) +
+                 " is for TorchScript, and the model is another file")
+        .hint(Way);
+  };
+  size_t Errors = Diags.errorCount();
+  if (!Options.InputShapes.empty())
+    Refuse("--input-shape", "the model has shapes; --dim fixes dynamic ones");
+  if (!Options.InputTypes.empty())
+    Refuse("--input-type", "the model has types of its inputs; "
+                           "--io-precision changes them");
+  if (!Options.Method.empty())
+    Refuse("--method", "the model has one function alone");
+  if (Options.ExplicitState)
+    Refuse("--state explicit", "state of such models is explicit already");
+  return Diags.errorCount() == Errors;
 }
 
 /// A file that --emit wrote. Its weights are in the model it names.

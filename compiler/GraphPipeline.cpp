@@ -107,6 +107,7 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   // Transposes go towards users that take them, batches become rows of one
   // GEMM.
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
+  Passes.addNestedPass<func::FuncOp>(graph::createDecomposeConvTranspose());
   Passes.addNestedPass<func::FuncOp>(graph::createFlattenBatchIntoM());
   Passes.addNestedPass<func::FuncOp>(graph::createFuseQkv());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
@@ -154,6 +155,8 @@ static void addLegalisation(OpPassManager &Passes,
     Channels.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
   }
+  if (For.isGpu())
+    Passes.addPass(graph::createSplitReductions());
   // Last: a recipe reshapes what is in the model's order, and nothing behind.
   Passes.addNestedPass<func::FuncOp>(graph::createFoldRecipes());
   Passes.addPass(createCanonicalizerPass());

@@ -12,6 +12,8 @@
 #include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/import/torch/ImportProgram.h"
 #include "compiler/import/torch/Zip.h"
+#include "compiler/import/torchscript/Archive.h"
+#include "compiler/import/torchscript/ImportScript.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Models.h"
 #include "dialects/plan/Plan.h"
@@ -234,13 +236,15 @@ bool kpc::reloadWeights(ModuleOp Module, const std::string &File,
     Diags.setFile(Path.str().str());
     std::string Model = Path.str().str();
     MLIRContext &Context = *Module.getContext();
-    OwningOpRef<ModuleOp> Whole =
-        torch::isZipFile(Model)
-            ? torch::importProgram(Context, Model, torch::ImportOptions(),
-                                   Weights, Diags)
-            : onnx::importModel(Context, Model, onnx::ImportOptions(), Weights,
-                                Diags);
-    bool Read = static_cast<bool>(Whole);
+    bool Read = false;
+    if (torchscript::isScript(Model))
+      Read = torchscript::loadScriptWeights(Context, Model, Weights, Diags);
+    else if (torch::isZipFile(Model))
+      Read = static_cast<bool>(torch::importProgram(
+          Context, Model, torch::ImportOptions(), Weights, Diags));
+    else
+      Read = static_cast<bool>(onnx::importModel(
+          Context, Model, onnx::ImportOptions(), Weights, Diags));
     Diags.setFile(Text);
     if (!Read)
       return false;

@@ -47,10 +47,14 @@ def Graph_ArgReduceOp : Graph_InferredOp<"arg_reduce"> {
 
 def Graph_CumSumOp : Graph_InferredOp<"cumsum"> {
   let summary = "Running sum along an axis";
-  let description = "`exclusive` leaves the element itself out; `reverse` runs from the end (ONNX CumSum-14).";
-  let arguments = (ins Graph_NumberTensor:$x, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse);
+  let description = [{
+    `exclusive` leaves the element itself out; `reverse` runs from the end (ONNX
+    CumSum-14). With `block`, sums begin anew at each multiple of that index.
+  }];
+  let arguments = (ins Graph_NumberTensor:$x, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse,
+                       OptionalAttr<I64Attr>:$block);
   let results = (outs Graph_Tensor:$y);
-  let assemblyFormat = "$x `axis` $axis (`exclusive` $exclusive^)? (`reverse` $reverse^)? attr-dict `:` type($x)";
+  let assemblyFormat = "$x `axis` $axis (`exclusive` $exclusive^)? (`reverse` $reverse^)? (`block` $block^)? attr-dict `:` type($x)";
 }
 
 def Graph_WindowOp : Graph_InferredOp<"window"> {
@@ -70,6 +74,11 @@ def Graph_WindowOp : Graph_InferredOp<"window"> {
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$kind `,` $x `window` $window `stride` $stride `dilation` $dilation `low` $low `high` $high
                          attr-dict `:` type($x)}];
+  let extraClassDeclaration = [{
+    /// Whether windows lie side by side, without gaps, and are longer than those
+    /// of pooling: parts of a long reduction.
+    bool isPartition();
+  }];
 }
 
 def Graph_MatmulOp : Graph_InferredOp<"matmul"> {
@@ -98,6 +107,28 @@ def Graph_ConvOp : Graph_InferredOp<"conv"> {
     ```mlir
     %y = graph.conv %x, %w stride [2, 2] dilation [1, 1] low [3, 3] high [3, 3] groups 1
        : !graph.tensor<[n, 224, 224, 3], f32>, !graph.tensor<[7, 7, 3, 64], f32>
+    ```
+  }];
+  let arguments = (ins Graph_NumberTensor:$x, Graph_NumberTensor:$w, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$dilation,
+                       DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, I64Attr:$groups);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = [{$x `,` $w `stride` $stride `dilation` $dilation `low` $low `high` $high `groups` $groups
+                         attr-dict `:` type($x) `,` type($w)}];
+}
+
+def Graph_ConvTransposeOp : Graph_InferredOp<"conv_transpose"> {
+  let summary = "Transposed convolution, channels last";
+  let description = [{
+    x is `[N, spatial..., C]`, w is `[spatial..., C, O/groups]`, y is
+    `[N, spatial..., O]`. Element i of x, times tap k of w, is added to place
+    `i*stride + k*dilation - low` of y. `low` and `high` are what is cut off the
+    ends of the full result; a negative number adds zeros. The size is
+    `(n-1)*stride + (taps-1)*dilation + 1 - low - high`, at least 0. Groups are
+    as those of `graph.conv` (ONNX ConvTranspose-11).
+
+    ```mlir
+    %y = graph.conv_transpose %x, %w stride [2, 2] dilation [1, 1] low [1, 1] high [1, 1] groups 1
+       : !graph.tensor<[n, 16, 16, 64], f32>, !graph.tensor<[4, 4, 64, 32], f32>   // -> [n, 32, 32, 32]
     ```
   }];
   let arguments = (ins Graph_NumberTensor:$x, Graph_NumberTensor:$w, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$dilation,

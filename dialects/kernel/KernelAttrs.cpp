@@ -35,72 +35,72 @@ void KernelDialect::registerAttributes() {
 // What is right by itself
 //===----------------------------------------------------------------------===//
 
-LogicalResult SizeAttr::verify(EmitFn emitError, int64_t Min,
+LogicalResult SizeAttr::verify(EmitFn EmitError, int64_t Min,
                                std::optional<int64_t> Max, int64_t Divisor,
                                std::optional<int64_t>) {
   if (Max && *Max < Min)
-    return emitError() << "expected a max of at least " << Min << ", got "
+    return EmitError() << "expected a max of at least " << Min << ", got "
                        << *Max;
   if (Divisor < 1)
-    return emitError() << "expected a divisor of at least 1, got " << Divisor;
+    return EmitError() << "expected a divisor of at least 1, got " << Divisor;
   return success();
 }
 
-LogicalResult TilesAttr::verify(EmitFn emitError, int64_t Bits, int64_t Block,
+LogicalResult TilesAttr::verify(EmitFn EmitError, int64_t Bits, int64_t Block,
                                 int64_t) {
   if ((Bits != 4 && Bits != 8) || Block < 1)
-    return emitError() << "expected codes of 4 or 8 bits in blocks of 1 or "
+    return EmitError() << "expected codes of 4 or 8 bits in blocks of 1 or "
                           "more, got "
                        << Bits << " bits and blocks of " << Block;
   return success();
 }
 
-LogicalResult BuffersAttr::verify(EmitFn emitError, DenseI64ArrayAttr Reads,
+LogicalResult BuffersAttr::verify(EmitFn EmitError, DenseI64ArrayAttr Reads,
                                   DenseI64ArrayAttr Writes) {
   for (DenseI64ArrayAttr List : {Reads, Writes})
     if (!llvm::is_sorted(List.asArrayRef(), std::less_equal<>()))
-      return emitError() << "expected arguments in ascending order, got "
+      return EmitError() << "expected arguments in ascending order, got "
                          << List;
   return success();
 }
 
-LogicalResult ScheduleAttr::verify(EmitFn emitError, StringRef Text) {
+LogicalResult ScheduleAttr::verify(EmitFn EmitError, StringRef Text) {
   StringRef Family = Text.split(' ').first;
   if (Family.empty())
-    return emitError() << "expected the name of a family first, got '" << Text
+    return EmitError() << "expected the name of a family first, got '" << Text
                        << "'";
   return success();
 }
 
 /// Whether `E` is a text that is an expression.
-static LogicalResult verifyExpr(EmitFn emitError, Attribute E) {
+static LogicalResult verifyExpr(EmitFn EmitError, Attribute E) {
   auto Text = dyn_cast<StringAttr>(E);
   if (!Text)
-    return emitError() << "expected the text of an expression, got " << E;
+    return EmitError() << "expected the text of an expression, got " << E;
   std::string Why;
   if (!Expr::parse(Text.getValue(), &Why))
-    return emitError() << "expected an expression, got '" << Text.getValue()
+    return EmitError() << "expected an expression, got '" << Text.getValue()
                        << "': " << Why;
   return success();
 }
 
-LogicalResult LaunchAttr::verify(EmitFn emitError, ArrayAttr Grid,
+LogicalResult LaunchAttr::verify(EmitFn EmitError, ArrayAttr Grid,
                                  DenseI32ArrayAttr Block, int64_t Shared,
                                  int64_t Cluster, bool) {
   if (Grid.size() != 3 || Block.size() != 3)
-    return emitError() << "expected a grid and a block of three sizes, got "
+    return EmitError() << "expected a grid and a block of three sizes, got "
                        << Grid.size() << " and " << Block.size();
   for (Attribute Extent : Grid)
-    if (failed(verifyExpr(emitError, Extent)))
+    if (failed(verifyExpr(EmitError, Extent)))
       return failure();
   for (int32_t Threads : Block.asArrayRef())
     if (Threads < 1)
-      return emitError() << "expected a block of at least 1 thread, got "
+      return EmitError() << "expected a block of at least 1 thread, got "
                          << Block;
   if (Shared < 0)
-    return emitError() << "expected bytes of shared memory, got " << Shared;
+    return EmitError() << "expected bytes of shared memory, got " << Shared;
   if (Cluster < 1)
-    return emitError() << "expected a cluster of at least 1 block, got "
+    return EmitError() << "expected a cluster of at least 1 block, got "
                        << Cluster;
   return success();
 }
@@ -117,59 +117,59 @@ LaunchAttr LaunchAttr::withShared(int64_t Bytes) const {
              getNoEarlyPdlTrigger());
 }
 
-LogicalResult WorkAttr::verify(EmitFn emitError, StringRef Units,
+LogicalResult WorkAttr::verify(EmitFn EmitError, StringRef Units,
                                int64_t Grain) {
   std::string Why;
   if (!Expr::parse(Units, &Why))
-    return emitError() << "expected units as an expression, got '" << Units
+    return EmitError() << "expected units as an expression, got '" << Units
                        << "': " << Why;
   if (Grain < 1)
-    return emitError() << "expected a grain of at least 1, got " << Grain;
+    return EmitError() << "expected a grain of at least 1, got " << Grain;
   return success();
 }
 
-LogicalResult Im2colAttr::verify(EmitFn emitError, DenseI32ArrayAttr Lower,
+LogicalResult Im2colAttr::verify(EmitFn EmitError, DenseI32ArrayAttr Lower,
                                  DenseI32ArrayAttr Upper, uint32_t, uint32_t) {
   if (Lower.size() != Upper.size())
-    return emitError() << "expected two corners of as many dims, got "
+    return EmitError() << "expected two corners of as many dims, got "
                        << Lower.size() << " and " << Upper.size();
   return success();
 }
 
 /// Numbers that the driver takes as 32 bits.
-static LogicalResult verifyExtents(EmitFn emitError, DenseI64ArrayAttr List) {
+static LogicalResult verifyExtents(EmitFn EmitError, DenseI64ArrayAttr List) {
   for (int64_t Extent : List ? List.asArrayRef() : ArrayRef<int64_t>())
     if (Extent < 0 || Extent > std::numeric_limits<uint32_t>::max())
-      return emitError() << "expected extents of 32 bits, got " << Extent;
+      return EmitError() << "expected extents of 32 bits, got " << Extent;
   return success();
 }
 
-LogicalResult TensorMapAttr::verify(EmitFn emitError, uint32_t, Type Element,
+LogicalResult TensorMapAttr::verify(EmitFn EmitError, uint32_t, Type Element,
                                     ArrayAttr Dims, ArrayAttr Strides,
                                     DenseI64ArrayAttr Box, uint32_t Swizzle,
                                     uint32_t L2, TensorMapFill,
                                     DenseI64ArrayAttr Traversal,
                                     Im2colAttr Im2col) {
   if (!Element.isIntOrFloat())
-    return emitError() << "expected elements of numbers, got " << Element;
+    return EmitError() << "expected elements of numbers, got " << Element;
   if (Dims.empty() || Strides.size() + 1 != Dims.size())
-    return emitError() << "expected a stride for each dim but the first, got "
+    return EmitError() << "expected a stride for each dim but the first, got "
                        << Strides.size() << " for " << Dims.size() << " dims";
   for (ArrayAttr List : {Dims, Strides})
     for (Attribute One : List)
-      if (failed(verifyExpr(emitError, One)))
+      if (failed(verifyExpr(EmitError, One)))
         return failure();
   if (bool(Box) == bool(Im2col))
-    return emitError() << "expected either a box or im2col, got "
+    return EmitError() << "expected either a box or im2col, got "
                        << (Box ? "both" : "neither");
-  if (failed(verifyExtents(emitError, Box)) ||
-      failed(verifyExtents(emitError, Traversal)))
+  if (failed(verifyExtents(EmitError, Box)) ||
+      failed(verifyExtents(EmitError, Traversal)))
     return failure();
   if (!llvm::is_contained({0U, 32U, 64U, 128U}, Swizzle))
-    return emitError() << "expected a swizzle of 0, 32, 64 or 128 bytes, got "
+    return EmitError() << "expected a swizzle of 0, 32, 64 or 128 bytes, got "
                        << Swizzle;
   if (!llvm::is_contained({0U, 64U, 128U, 256U}, L2))
-    return emitError() << "expected an l2 of 0, 64, 128 or 256 bytes, got "
+    return EmitError() << "expected an l2 of 0, 64, 128 or 256 bytes, got "
                        << L2;
   return success();
 }

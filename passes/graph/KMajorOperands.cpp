@@ -58,7 +58,8 @@ std::optional<OwnArgument> ownArgument(Value Read) {
   while (true) {
     if (!Read.hasOneUse())
       return std::nullopt;
-    if ((Own.Argument = dyn_cast<BlockArgument>(Read)))
+    Own.Argument = dyn_cast<BlockArgument>(Read);
+    if (Own.Argument)
       return Own;
     auto Turn = Read.getDefiningOp<TransposeOp>();
     if (!Turn)

@@ -60,6 +60,18 @@ def SinkTransposes : Pass<"sink-transposes", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def DecomposeConvTranspose : Pass<"decompose-conv-transpose", "::mlir::func::FuncOp"> {
+  let summary = "Decomposes transposed convolutions into convolutions of stride 1";
+  let description = [{
+    Places of the result that are congruent modulo the stride, a phase, read the
+    same taps. Where the stride divides the taps, phases are the output channels
+    of one convolution, and one transpose brings the pixels into order. Elementwise
+    ops behind it are computed before that. Elsewhere (other taps, depthwise,
+    dilated) zeros are put between the elements of x.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def FlattenBatchIntoM : Pass<"flatten-batch-into-m", "::mlir::func::FuncOp"> {
   let summary = "Flattens the batch of a GEMM into M where all of it shares one B";
   let description = [{
@@ -204,6 +216,18 @@ def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
     Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">,
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
   ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def SplitReductions : Pass<"split-reductions", "::mlir::ModuleOp"> {
+  let summary = "Reductions with few results, argmax and running sums become as many parts as fill a GPU";
+  let description = [{
+    A reduction of long rows or tall columns with few results is a window for
+    each part, then a reduction of the parts. An argmax is the greatest element,
+    then the least index that has it. A cumsum is that of blocks of 32 elements,
+    to each of which the sum of all blocks before is added. Each of these is
+    split again where it is long. For GPUs: the host walks rows in order.
+  }];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 

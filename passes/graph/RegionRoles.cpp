@@ -30,8 +30,10 @@ Role graph::roleOf(Operation *Op) {
 }
 
 bool graph::readsOnce(Operation *Op) {
-  return !isa<MatmulOp, ConvOp, AttentionOp, WindowOp, CumSumOp,
-              ScatterElementsOp, ScatterNdOp>(Op);
+  if (auto Window = dyn_cast<WindowOp>(Op))
+    return Window.isPartition();
+  return !isa<MatmulOp, ConvOp, AttentionOp, CumSumOp, ScatterElementsOp,
+              ScatterNdOp>(Op);
 }
 
 bool graph::isOrderOfHeads(Operation *Op) {

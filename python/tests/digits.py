@@ -24,4 +24,4 @@ def artifact():
 @functools.cache
 def fat_artifact():
     """For the host and for the emulator."""
-    return kpc.compile(MODEL, arch=["host", "portable"], dims={"batch": (1, 512)}, jobs=1)
+    return kpc.compile(MODEL, arch=["host", "portable"], precision="fp32", dims={"batch": (1, 512)}, jobs=1)

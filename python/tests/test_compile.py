@@ -130,7 +130,7 @@ class Compile(unittest.TestCase):
         self.assertEqual((batch.min, batch.max, batch.optimum, batch.divisor), (4, 64, 8, 4))
 
     def test_warnings(self):
-        many = {"arch": "portable", "dims": {"batch": 65536}, "jobs": 1}
+        many = {"arch": "portable", "dims": {"batch": 65536}, "precision": "fp32", "jobs": 1}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             artifact = kpc.compile(digits.MODEL, **many)

@@ -41,14 +41,16 @@ def main():
     run(1, ["no code for kpc emulator (sm_80), of compute capability 8.0; it holds sm_90a"], "run", folder / "sm_90a.kpc", "-i", "random",
         "--dim", "batch=2", "--device", "emulate:sm_80")
     # Kernels that are launched before those in front have ended must wait for them before they touch memory.
-    run(0, [], "compile", model, "--arch", "sm_90a", "--emit", "ptx", "-o", folder / "waits.ptx", "--no-cache", "--quiet")
+    # With --line-info the artifact's kernels have the names of its nodes, as the text has.
+    waits = folder / "waits.kpc"
+    for form in (["-o", waits], ["--emit", "ptx", "-o", folder / "waits.ptx"]):
+        run(0, [], "compile", model, "--arch", "sm_90a", "--line-info", *form, "--no-cache", "--quiet")
     for part in re.split(r"(?m)^(?=\.version)", (folder / "waits.ptx").read_text()):
         if name := re.search(r"\.entry (\w+)", part):
             assert "griddepcontrol.wait;" in part
             (folder / f"{name[1]}.ptx").write_text(part.replace("griddepcontrol.wait;", ""))
     environment["KPC_EMULATE_PTX"] = str(folder)
-    run(1, ["but does not wait for them (griddepcontrol.wait) first"], "run", folder / "sm_90a.kpc", "-i", "random", "--dim", "batch=2",
-        "--device", "emulate:sm_90a")
+    run(1, ["but does not wait for them (griddepcontrol.wait) first"], "run", waits, "-i", "random", "--dim", "batch=2", "--device", "emulate:sm_90a")
     del environment["KPC_EMULATE_PTX"]
     # A finding names the ONNX nodes, and with --line-info the line of the kernel's text.
     run(0, [], "compile", model, "--arch", "sm_90a", "--line-info", "-o", folder / "lines.kpc", "--no-cache", "--quiet")
@@ -58,7 +60,7 @@ def main():
     broken.mkdir(exist_ok=True)
     (broken / "conv1_relu1.ptx").write_text(re.sub(r"(st\.global\S*\s+\[%rd\d+)\]", r"\1+1000000]", part))
     environment["KPC_EMULATE_PTX"] = str(broken)
-    run(1, ["'conv1, relu1'", "out-of-bounds", "of kernel conv1_relu1, from conv1_relu1.nvvm.mlir:"], "run", folder / "lines.kpc", "-i", "random",
+    run(1, ["'conv1, relu1'", "out-of-bounds", "of kernel conv1_relu1, from conv1_relu1.tile.mlir:"], "run", folder / "lines.kpc", "-i", "random",
         "--dim", "batch=2", "--device", "emulate:sm_90a")
     del environment["KPC_EMULATE_PTX"]
     environment["KPC_EMULATE_PTX"] = "/nowhere"

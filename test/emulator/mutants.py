@@ -141,6 +141,7 @@ def check(options, name):
     if not here.is_right(case):
         return False
     listing = folder / "model.ptx"
+    here.compile(case, "--line-info")  # which keeps the kernels' names in the artifact
     here.compile(case, "--emit", "ptx", "-o", listing)
     # The text of the module that has most to break.
     modules = re.split(r"(?m)^(?=\.version)", listing.read_text())

@@ -2,9 +2,10 @@
 cmake_policy(VERSION 3.25)
 
 # The stripped size when this was written, in bytes, rounded up (clang 22, x86-64,
-# 2026-11; 17,000 more for sizes that are elements of inputs). Growing past it is
-# a decision: change the number.
-set(limit 480000)
+# 2026-11; 17,000 of it for sizes that are elements of inputs, 40,000 for sizes
+# that data decides, less 30,000 since validation is compiled with -Os). Growing
+# past it is a decision: change the number.
+set(limit 500000)
 
 function(output variable)
   execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out COMMAND_ERROR_IS_FATAL ANY)

@@ -63,7 +63,8 @@ void addCheckCommand(CLI::App &Main, Action &Chosen) {
   auto Arguments = std::make_shared<CheckArguments>();
   CLI::App &App = *Main.add_subcommand(
       "check", "say everything that will not compile, without compiling");
-  addFile(App, Arguments->Options.Model, "model", "model.onnx or model.pt2");
+  addFile(App, Arguments->Options.Model, "model",
+          "model.onnx, model.pt2, or model.pt of TorchScript");
   addModelOptions(App, Arguments->Options);
   App.add_flag("--json", Arguments->Json, "print JSON");
   App.add_flag("-q,--quiet", Arguments->Quiet, "print errors only");

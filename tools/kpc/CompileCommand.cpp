@@ -42,8 +42,8 @@ struct CompileArguments {
 /// "models/bert.graph.mlir" -> "bert".
 static std::string stemOf(const std::string &Path) {
   std::string Name = Path.substr(Path.rfind('/') + 1);
-  for (std::string_view Ending :
-       {".graph.mlir", ".plan.mlir", ".mlir", ".onnx", ".pt2"})
+  for (std::string_view Ending : {".graph.mlir", ".plan.mlir", ".mlir", ".onnx",
+                                  ".pt2", ".pt", ".jit", ".ts"})
     if (Name.size() > Ending.size() && Name.ends_with(Ending))
       return Name.substr(0, Name.size() - Ending.size());
   return Name;
@@ -386,7 +386,8 @@ void addCompileCommand(CLI::App &Main, Action &Chosen) {
   CLI::App &App =
       *Main.add_subcommand("compile", "compile a model into one file");
   addFile(App, Options.Model, "model",
-          "model.onnx, model.pt2, or a .graph.mlir or .plan.mlir that --emit "
+          "model.onnx, model.pt2, model.pt of TorchScript, or a .graph.mlir or "
+          ".plan.mlir that --emit "
           "wrote");
   addText(App, "-o,--output", "FILE",
           "what to write (default: the model's name with .kpc)",

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/Zip.h"
+#include "compiler/import/torchscript/Archive.h"
 #include "tools/kpc/ArtifactTable.h"
 #include "tools/kpc/Command.h"
 #include "tools/kpc/Fault.h"
@@ -486,6 +487,8 @@ static int inspectCommand(const InspectArguments &Arguments) {
   }
   if (Arguments.Artifact.ends_with(".onnx"))
     return inspectModel(Arguments.Artifact, Arguments.Json);
+  if (torchscript::isScript(Arguments.Artifact))
+    return inspectScript(Arguments.Artifact, Arguments.Json);
   if (torch::isZipFile(Arguments.Artifact))
     return inspectProgram(Arguments.Artifact, Arguments.Json);
   std::optional<Model> M = openModel(Arguments.Artifact, Diags);
@@ -519,8 +522,9 @@ void addInspectCommand(CLI::App &Main, Action &Chosen) {
   auto Arguments = std::make_shared<InspectArguments>();
   CLI::App &App =
       *Main.add_subcommand("inspect", "say what is in an artifact or a model");
-  addFile(App, Arguments->Artifact, "artifact",
-          "the file that compile wrote, or a model.onnx or model.pt2");
+  addFile(
+      App, Arguments->Artifact, "artifact",
+      "the file that compile wrote, or a model.onnx, model.pt2 or model.pt");
   addDimValues(App, Arguments->Dims);
   App.add_flag("--verify-weights", Arguments->VerifyWeights,
                "read all weights and compare them with their digest (the rest "

@@ -21,6 +21,9 @@ int inspectModel(const std::string &Path, bool Json);
 /// The same for an archive of torch.export.
 int inspectProgram(const std::string &Path, bool Json);
 
+/// The same for an archive of TorchScript: its methods, as it has no shapes.
+int inspectScript(const std::string &Path, bool Json);
+
 /// A model's metadata as a table; nothing where there is none.
 void printMetadata(
     const std::vector<std::pair<std::string, std::string>> &Metadata);

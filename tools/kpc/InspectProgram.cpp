@@ -1,4 +1,4 @@
-//===- InspectProgram.cpp - What a .pt2 archive takes and gives -----------===//
+//===- InspectProgram.cpp - What PyTorch's archives take and give ---------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,6 +8,7 @@
 #include "tools/kpc/InspectModel.h"
 
 #include "compiler/import/torch/Program.h"
+#include "compiler/import/torchscript/ImportScript.h"
 #include "tools/kpc/Command.h"
 #include "tools/kpc/Json.h"
 #include "tools/kpc/Options.h"
@@ -97,6 +98,25 @@ int inspectProgram(const std::string &Path, bool AsJson) {
              bytesText(Bytes), P->Payloads.size());
   printPorts("inputs", Inputs);
   printPorts("outputs", Outputs);
+  return finish(Diags);
+}
+
+int inspectScript(const std::string &Path, bool AsJson) {
+  Diagnostics Diags;
+  Diags.setFile(Path);
+  std::optional<torchscript::ScriptFacts> Facts =
+      torchscript::readFacts(Path, Diags);
+  if (!Facts)
+    return finish(Diags);
+  if (AsJson) {
+    printJsonText(
+        {{"file", Path}, {"class", Facts->Class}, {"methods", Facts->Methods}});
+    return finish(Diags);
+  }
+  fmt::print("{}: TorchScript, a module of class {}\nmethods:\n", Path,
+             printable(Facts->Class));
+  for (const std::string &Method : Facts->Methods)
+    fmt::print("  {}\n", Method);
   return finish(Diags);
 }
 

@@ -249,6 +249,57 @@ void takeValue(const std::string &Text, CompileOptions &Options) {
           "--value");
 }
 
+/// "x" and "1,3" of "x=1,3".
+static std::pair<std::string, std::string>
+splitInput(const std::string &Text, const char *Option, const char *Form) {
+  size_t Equals = Text.find('=');
+  if (Equals == std::string::npos || Equals == 0)
+    throw UsageError(Code::UsageValue,
+                     fmt::format("{} {}: there is no INPUT= in front", Option,
+                                 printable(Text)),
+                     Form);
+  return {Text.substr(0, Equals), Text.substr(Equals + 1)};
+}
+
+void takeInputShape(const std::string &Text, CompileOptions &Options) {
+  constexpr const char *Form =
+      "write sizes with commas between, each a number, a name for a dynamic "
+      "dim, or ?: x=batch,3,224,224; nothing behind = for a scalar";
+  auto [Name, Sizes] = splitInput(Text, "--input-shape", Form);
+  std::vector<std::string> Parts;
+  llvm::SmallVector<llvm::StringRef> Words;
+  llvm::StringRef(Sizes).split(Words, ',', -1, /*KeepEmpty=*/!Sizes.empty());
+  for (llvm::StringRef Word : Words) {
+    bool Known = wholeNumber({Word.data(), Word.size()}).value_or(-1) >= 0;
+    bool Named =
+        !Word.empty() && !llvm::isDigit(Word[0]) &&
+        llvm::all_of(Word, [](char C) { return llvm::isAlnum(C) || C == '_'; });
+    if (!Known && !Named && Word != "?")
+      throw UsageError(Code::UsageValue,
+                       fmt::format("--input-shape {}: '{}' is neither a size "
+                                   "nor a name",
+                                   printable(Text), printable(Word.str())),
+                       Form);
+    Parts.push_back(Word.str());
+  }
+  addOnce(Options.InputShapes, Name, Parts, "--input-shape");
+}
+
+void takeInputType(const std::string &Text, CompileOptions &Options) {
+  auto [Name, Type] = splitInput(Text, "--input-type",
+                                 "write the input's name and a type: ids=i64");
+  addOnce(Options.InputTypes, Name, Type, "--input-type");
+}
+
+void takeState(const std::string &Text, CompileOptions &Options) {
+  if (Text != "explicit" && Text != "refuse")
+    throw UsageError(
+        Code::UsageValue,
+        fmt::format("--state {}: expected explicit or refuse", printable(Text)),
+        "explicit makes the state inputs and outputs");
+  Options.ExplicitState = Text == "explicit";
+}
+
 void addDims(CLI::App &App, CompileOptions &Options) {
   addText(App, "--dim", "NAME=SIZES",
           "a dynamic dim: VALUE, or MIN..MAX[:opt=N][:div=N]; or all dims of "
@@ -263,6 +314,20 @@ static void addImportOptions(CLI::App &App, CompileOptions &Options) {
           "fix an input's value, which leaves the inputs: sr=16000, or all "
           "elements with commas between; repeatable",
           [&Options](const std::string &Text) { takeValue(Text, Options); });
+  addText(App, "--input-shape", "INPUT=SIZES",
+          "TorchScript: an input's sizes; a name makes a dynamic dim: "
+          "x=batch,3,224,224; repeatable",
+          [&Options](const std::string &T) { takeInputShape(T, Options); });
+  addText(App, "--input-type", "INPUT=TYPE",
+          "TorchScript: an input's type: ids=i64 (default: f32); repeatable",
+          [&Options](const std::string &T) { takeInputType(T, Options); });
+  addText(App, "--method", "NAME",
+          "TorchScript: the method to compile (default: forward)",
+          [&Options](const std::string &T) { Options.Method = T; });
+  addText(App, "--state", "KIND",
+          "TorchScript: explicit makes what a module keeps between calls "
+          "inputs and outputs; refuse does not compile it (default)",
+          [&Options](const std::string &T) { takeState(T, Options); });
   App.add_flag("--strict", Options.Strict, "warnings are errors");
 }
 
@@ -521,6 +586,15 @@ std::string provenanceText(const CompileOptions &Options) {
   }
   for (const auto &[Name, Text] : Options.Values)
     Parts.push_back(fmt::format("--value={}={}", Name, Text));
+  for (const auto &[Name, Sizes] : Options.InputShapes)
+    Parts.push_back(
+        fmt::format("--input-shape={}={}", Name, fmt::join(Sizes, ",")));
+  for (const auto &[Name, Type] : Options.InputTypes)
+    Parts.push_back(fmt::format("--input-type={}={}", Name, Type));
+  if (!Options.Method.empty())
+    Parts.push_back("--method=" + Options.Method);
+  if (Options.ExplicitState)
+    Parts.push_back("--state=explicit");
   if (Options.Compute != Precision::Model)
     Parts.push_back("--precision=" + Word(Options.Compute));
   if (Options.Io != Precision::Model)

@@ -58,6 +58,10 @@ void addDims(CLI::App &App, CompileOptions &Options);
 /// What one --dim, or one --value, says; throws UsageError.
 void takeDim(const std::string &Text, CompileOptions &Options);
 void takeValue(const std::string &Text, CompileOptions &Options);
+/// The same for --input-shape, --input-type and --state.
+void takeInputShape(const std::string &Text, CompileOptions &Options);
+void takeInputType(const std::string &Text, CompileOptions &Options);
+void takeState(const std::string &Text, CompileOptions &Options);
 /// Values, for commands that run.
 void addDimValues(CLI::App &App, std::map<std::string, int64_t> &Dims);
 

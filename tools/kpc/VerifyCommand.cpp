@@ -62,6 +62,11 @@ static void addCompiledInputs(const Model &M, CompileOptions &Options) {
   };
   Take(" --dim=", takeDim);
   Take(" --value=", takeValue);
+  Take(" --input-shape=", takeInputShape);
+  Take(" --input-type=", takeInputType);
+  Take(" --state=", takeState);
+  Take(" --method=",
+       [](const std::string &Name, CompileOptions &To) { To.Method = Name; });
 }
 
 /// Says so where the model is not the one that the artifact was made from.

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/Importer.h"
+#include "compiler/import/torch/Infer.h"
 #include "compiler/import/torch/Rules.h"
 
 #include "dialects/graph/SizeReasons.h"
@@ -124,6 +125,8 @@ const TensorMeta *Importer::meta(std::string_view Name) const {
 }
 
 std::optional<Expr> Importer::sizeOf(const Size &S) const {
+  if (S.Known)
+    return Facts.simplify(*S.Known);
   if (S.Text.empty())
     return Expr(S.Number);
   std::optional<Expr> E = parseSize(S.Text, Symbols);
@@ -132,6 +135,8 @@ std::optional<Expr> Importer::sizeOf(const Size &S) const {
 }
 
 std::optional<Expr> Importer::number(std::string_view Name) const {
+  if (auto It = Numbers.find(Name); It != Numbers.end())
+    return It->second;
   for (const Graph *G : llvm::reverse(Graphs))
     if (auto It = G->Numbers.find(Name); It != G->Numbers.end())
       return sizeOf(It->second);
@@ -251,7 +256,7 @@ static void forEachResult(const Node &N,
 void Importer::importNode(const Node &N) {
   // Symbolic numbers are known by what the archive says of them.
   bool Makes = false;
-  bool Used = false;
+  bool Used = infers();
   forEachResult(N, [&](const std::string &Name) {
     Makes = true;
     Used |= Read.count(Name) != 0;
@@ -310,6 +315,24 @@ void Importer::importNode(const Node &N) {
     if (Import.bad())
       Lost.insert(Name);
   });
+}
+
+std::optional<size_t> Importer::countResults(const Node &N) {
+  NodeImport Import(*this, N, B, Main.getLoc());
+  std::optional<SmallVector<Dims>> Sizes = inferSizes(Import);
+  return Sizes ? std::optional(Sizes->size()) : std::nullopt;
+}
+
+bool Importer::isWritten(const std::string &Name) const {
+  auto It = Values.find(Name);
+  return It != Values.end() && It->second->Of->Version != 0;
+}
+
+Value Importer::look(const std::string &Name) {
+  Node Reader;
+  Reader.Name = Name;
+  NodeImport Import(*this, Reader, B, Main.getLoc());
+  return value(Name, Import);
 }
 
 void Importer::importNodes(const Graph &G) {
@@ -435,6 +458,14 @@ void Importer::finish() {
 }
 
 OwningOpRef<ModuleOp> Importer::run() {
+  return run([&](Importer &) {
+    importNodes(P.Main);
+    reportUnknown();
+    return true;
+  });
+}
+
+OwningOpRef<ModuleOp> Importer::run(llvm::function_ref<bool(Importer &)> Body) {
   size_t Errors = Diags.errorCount();
   Location Loc =
       NameLoc::get(StringAttr::get(B.getContext(), printable(ModelName)));
@@ -447,8 +478,8 @@ OwningOpRef<ModuleOp> Importer::run() {
   if (Diags.errorCount() != Errors)
     return {};
   addInputs();
-  importNodes(P.Main);
-  reportUnknown();
+  if (!Body(*this))
+    return {};
   finish();
   if (Diags.errorCount() != Errors)
     return {};

@@ -24,6 +24,10 @@
 
 namespace kpc::torch {
 
+/// The payload's elements in row-major order, densely packed; none where they
+/// lie outside of it. Its own bytes where they are that already.
+std::optional<Weight> packed(const Payload &P, std::string Element);
+
 class Importer {
 public:
   /// `State`: buffers that the program writes to; they become inputs and
@@ -34,8 +38,30 @@ public:
            Diagnostics &Diags);
 
   mlir::OwningOpRef<mlir::ModuleOp> run();
+  /// The same with nodes that `Body` gives to `importNode`; null where it is
+  /// false.
+  mlir::OwningOpRef<mlir::ModuleOp>
+  run(llvm::function_ref<bool(Importer &)> Body);
   /// Buffers that were found to be written to, and were not in `State`.
   const std::set<std::string> &writtenBuffers() const { return Written; }
+
+  //===--- programs that come node by node --------------------------------===//
+  /// Whether results are what operators give, not what an archive declares.
+  bool infers() const { return !P.Complete; }
+  /// `N` must live as long as this.
+  void importNode(const Node &N);
+  /// How many tensors a node gives whose outputs are not named yet; none after
+  /// a report.
+  std::optional<size_t> countResults(const Node &N);
+  /// Reads a tensor's data from the program's payloads.
+  void addPayload(const InputSpec &S);
+  void defineNumber(const std::string &Name, const Expr &E) {
+    Numbers.insert_or_assign(Name, E);
+  }
+  /// Whether anything wrote to the tensor that a name stands for.
+  bool isWritten(const std::string &Name) const;
+  /// What a name stands for now; null if it was lost.
+  Value look(const std::string &Name);
 
   //===--- values by name -------------------------------------------------===//
   Value value(std::string_view Name, NodeImport &Reader);
@@ -81,10 +107,8 @@ private:
   void declareDim(const NamedSymbol &N);
   void readDimOptions();
   void addInputs();
-  void addPayload(const InputSpec &S);
   Value build(const Payload &P, const std::string &Name, NodeImport &Reader);
   void importNodes(const Graph &G);
-  void importNode(const Node &N);
   void reportUnknown();
   void finish();
   Value inputArgument(const std::string &Name, const TensorMeta &M,
@@ -105,6 +129,7 @@ private:
   shape::Facts Facts;
   /// What PyTorch's symbols stand for: a dim with a name, or a number.
   std::map<std::string, Expr, std::less<>> Symbols;
+  std::map<std::string, Expr, std::less<>> Numbers; ///< of `defineNumber`
   std::map<std::string, shape::SymbolFacts, std::less<>> Given;
   std::vector<std::string> Signature;
   std::set<std::string> Written;

@@ -50,9 +50,7 @@ Value Importer::inputArgument(const std::string &Name, const TensorMeta &M,
   return Main.getBody().front().addArgument(Ty, At);
 }
 
-/// The payload's elements in row-major order, densely packed; none where they
-/// lie outside of it. Its own bytes where they are that already.
-static std::optional<Weight> packed(const Payload &P, std::string Element) {
+std::optional<Weight> packed(const Payload &P, std::string Element) {
   Weight W;
   W.ElementType = std::move(Element);
   W.Keep = P.Keep;

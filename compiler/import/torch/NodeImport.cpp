@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/NodeImport.h"
 #include "compiler/import/torch/Importer.h"
+#include "compiler/import/torch/Infer.h"
 
 using namespace mlir;
 
@@ -290,6 +291,10 @@ size_t NodeImport::resultCount() const { return resultNames(TheNode).size(); }
 std::optional<Dims> NodeImport::declaredSizes(size_t I) {
   SmallVector<std::string> Names = resultNames(TheNode);
   const TensorMeta *M = I < Names.size() ? TheImporter.meta(Names[I]) : nullptr;
+  if (!M && TheImporter.infers()) {
+    std::optional<SmallVector<Dims>> All = inferSizes(*this);
+    return All && I < All->size() ? std::optional((*All)[I]) : std::nullopt;
+  }
   if (!M) {
     fail(Code::ImportMalformed,
          "the archive does not declare result " + std::to_string(I));
@@ -311,6 +316,8 @@ std::optional<Dims> NodeImport::declaredSizes(size_t I) {
 Type NodeImport::declaredType(size_t I) {
   SmallVector<std::string> Names = resultNames(TheNode);
   const TensorMeta *M = I < Names.size() ? TheImporter.meta(Names[I]) : nullptr;
+  if (!M && TheImporter.infers())
+    return inferType(*this);
   Type Element = M ? graphType(B.getContext(), M->Type) : Type();
   if (!Element)
     fail(Code::ImportElementType,
@@ -380,6 +387,8 @@ static Type promote(Type A, Type C, MLIRContext *Context) {
     return kindOf(A) > kindOf(C) ? A : C;
   return wider(A, C, Context);
 }
+
+Type NodeImport::wider(Type A, Type C) { return promote(A, C, B.getContext()); }
 
 Type NodeImport::promoted(std::string_view A, std::string_view C) {
   // Tensors with dims before scalars as tensors before plain numbers: a later

@@ -84,7 +84,8 @@ public:
 
   //===--- results --------------------------------------------------------===//
   size_t resultCount() const;
-  /// What the archive declares; reports if it does not.
+  /// What the archive declares, or what follows where a program has no
+  /// declarations; reports if there is neither.
   std::optional<Dims> declaredSizes(size_t I = 0);
   Type declaredType(size_t I = 0);
   void result(Value V) { result(0, V); }
@@ -98,6 +99,8 @@ public:
             BackwardFunction Backward);
 
   //===--- types ----------------------------------------------------------===//
+  /// What two types promote to; the other where one is null.
+  Type wider(Type A, Type C);
   /// The type that aten computes two operands in.
   Type promoted(std::string_view A, std::string_view C);
   /// For operators of reals: floats stay, others become f32.

@@ -52,10 +52,11 @@ std::string typeName(ScalarType T);
 /// 0 for one that kpc cannot compute with.
 unsigned bytesOf(ScalarType T);
 
-/// A size: a number, or an expression as text.
+/// A size: a number, an expression as text, or one of dims by their names.
 struct Size {
   int64_t Number = 0;
-  std::string Text; ///< empty: `Number` counts
+  std::string Text;                                ///< empty: `Number` counts
+  std::optional<shape::Expr> Known = std::nullopt; ///< counts before both
 };
 
 struct TensorMeta {
@@ -145,6 +146,11 @@ struct Program {
   std::map<std::string, Range, std::less<>> Ranges; ///< by symbol
   /// Names of the user's inputs and outputs, by their places in the trees.
   std::vector<std::string> InputNames, OutputNames;
+  /// Symbols that the user named; others are called by where they stand.
+  std::map<std::string, std::string, std::less<>> DimNames;
+  /// Whether all nodes are here, and every result is declared. Else nodes come
+  /// one by one, and results are what their operators give.
+  bool Complete = true;
 };
 
 /// The archive in a file. None after a report.

@@ -62,7 +62,11 @@ std::vector<NamedSymbol> namedSymbols(const Program &P) {
     for (size_t I = 0;
          It != P.Main.Tensors.end() && I < It->second.Sizes.size(); ++I) {
       std::string Symbol = loneSymbol(It->second.Sizes[I].Text);
-      if (!Symbol.empty() && !Known(Symbol))
+      if (Symbol.empty() || Known(Symbol))
+        continue;
+      if (auto Named = P.DimNames.find(Symbol); Named != P.DimNames.end())
+        Names.push_back({Symbol, Named->second, "", 0});
+      else
         Names.push_back(
             {Symbol, plainName(Input + "_" + std::to_string(I)), Input, I});
     }

@@ -118,9 +118,7 @@ bool ArchiveReader::findModel() {
                 SaveAgain);
   if (Code && Data)
     return fail(kpc::Code::ImportUnsupported,
-                "the file is TorchScript, which kpc does not read yet",
-                "export the model with torch.export.export and "
-                "torch.export.save, or to ONNX with torch.onnx.export");
+                "the file is TorchScript and no program of torch.export");
   if (Data)
     return fail(kpc::Code::ImportUnsupported,
                 "the file holds pickled tensors (torch.save) and no graph",

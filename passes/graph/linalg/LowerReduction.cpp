@@ -173,23 +173,39 @@ static Value lowerArgReduce(ArgReduceOp Op, KernelWriter &W) {
   return Generic.getResult(1);
 }
 
-/// Running sums by definition: each element folds over the whole axis and
-/// takes what lies before it.
+/// Running sums by definition: each element folds over its block, or the whole
+/// axis, and takes what lies before it.
 static Value lowerCumSum(CumSumOp Op, KernelWriter &W) {
   SymbolicTensorType Ty = typeOf(Op.getX());
   unsigned Rank = Ty.getRank();
   int64_t Axis = Op.getAxis();
   Value X = W.tensor(Op.getX());
+  Value Size = W.size(Ty.getDims()[Axis]);
+  Value Block = Op.getBlock() ? W.index(*Op.getBlock()) : Value();
   return W.reduce(
-      Ty, W.size(Ty.getDims()[Axis]), {}, {}, initial(W, ReduceKind::sum, Ty),
+      Ty, Block ? Block : Size, {}, {}, initial(W, ReduceKind::sum, Ty),
       [&](OpBuilder &B, Location L, ValueRange Acc) -> Value {
         SmallVector<Value> Index = W.indices(B, Rank + 1);
         Value Tap = Index.pop_back_val(), Here = Index[Axis];
-        Index[Axis] = Tap;
+        if (Block) {
+          Value Number = arith::DivUIOp::create(B, L, Here, Block);
+          Value First = arith::MulIOp::create(B, L, Number, Block);
+          Tap = arith::AddIOp::create(B, L, First, Tap);
+          // The last block may end behind the axis: what is read there counts
+          // in no sum.
+          Value Last = arith::SubIOp::create(
+              B, L, Size, arith::ConstantIndexOp::create(B, L, 1));
+          Index[Axis] = arith::MinUIOp::create(B, L, Tap, Last);
+        } else {
+          Index[Axis] = Tap;
+        }
         using P = arith::CmpIPredicate;
         P Order = Op.getReverse() ? (Op.getExclusive() ? P::ugt : P::uge)
                                   : (Op.getExclusive() ? P::ult : P::ule);
         Value Taken = arith::CmpIOp::create(B, L, Order, Tap, Here);
+        if (Block && Op.getReverse())
+          Taken = arith::AndIOp::create(
+              B, L, Taken, arith::CmpIOp::create(B, L, P::ult, Tap, Size));
         Value Element = tensor::ExtractOp::create(B, L, X, Index);
         Value Sum = combine(B, L, ReduceKind::sum, Acc[0], Element, false);
         return arith::SelectOp::create(B, L, Taken, Sum, Acc[0]);
@@ -209,6 +225,26 @@ static Value lowerWindow(WindowOp Op, KernelWriter &W) {
       LoopOf[I] = Rank + Reduced.size();
       Reduced.push_back(W.index(Op.getWindow()[I]));
     }
+  // Nothing is outside: what is read can be seen in the map.
+  auto IsInside = [](int64_t Padding) { return Padding <= 0; };
+  if (llvm::all_of(Op.getLow(), IsInside) &&
+      llvm::all_of(Op.getHigh(), IsInside)) {
+    MLIRContext *Context = Op.getContext();
+    SmallVector<AffineExpr> Index;
+    for (unsigned I = 0; I < Rank; ++I) {
+      AffineExpr Place =
+          getAffineDimExpr(I, Context) * Op.getStride()[I] - Op.getLow()[I];
+      if (LoopOf[I])
+        Place =
+            Place + getAffineDimExpr(LoopOf[I], Context) * Op.getDilation()[I];
+      Index.push_back(Place);
+    }
+    auto Map = AffineMap::get(Rank + Reduced.size(), 0, Index, Context);
+    return W.reduce(To, Reduced, X, Map, initial(W, Op.getKind(), To),
+                    [&](OpBuilder &B, Location L, ValueRange X) {
+                      return combine(B, L, Op.getKind(), X[1], X[0], Unsigned);
+                    });
+  }
   SmallVector<Value> Sizes = W.sizes(From);
   return W.reduce(
       To, Reduced, {}, {}, initial(W, Op.getKind(), To),
@@ -229,7 +265,7 @@ static Value lowerWindow(WindowOp Op, KernelWriter &W) {
           Value At = affine::AffineApplyOp::create(
               B, L, AffineMap::get(Operands.size(), 0, Place), Operands);
           Index.push_back(At);
-          if (Op.getLow()[I] <= 0 && Op.getHigh()[I] <= 0)
+          if (IsInside(Op.getLow()[I]) && IsInside(Op.getHigh()[I]))
             continue;
           // As unsigned, a negative index is beyond the size too.
           Value Fits = arith::CmpIOp::create(B, L, arith::CmpIPredicate::ult,
@@ -242,8 +278,20 @@ static Value lowerWindow(WindowOp Op, KernelWriter &W) {
           Value Element = tensor::ExtractOp::create(B, L, X, Index);
           return combine(B, L, Op.getKind(), Acc[0], Element, Unsigned);
         };
-        if (!Inside)
-          return Combined(B);
+        // Partial results can be joined where the accumulator is in no branch.
+        if (Op.isPartition()) {
+          auto Read = [&](OpBuilder &B, Location L) {
+            scf::YieldOp::create(
+                B, L, tensor::ExtractOp::create(B, L, X, Index).getResult());
+          };
+          auto Nothing = [&](OpBuilder &B, Location L) {
+            scf::YieldOp::create(
+                B, L, neutral(B, L, Op.getKind(), Acc[0].getType(), Unsigned));
+          };
+          Value Element =
+              scf::IfOp::create(B, L, Inside, Read, Nothing).getResult(0);
+          return combine(B, L, Op.getKind(), Acc[0], Element, Unsigned);
+        }
         return scf::IfOp::create(
                    B, L, Inside,
                    [&](OpBuilder &B, Location L) {

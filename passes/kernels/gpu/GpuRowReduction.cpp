@@ -31,6 +31,8 @@ constexpr int32_t Warps = BlockThreads / WarpThreads;
 constexpr int64_t ShortestRow = 8;
 /// Rows that a warp walks in at most this many steps leave the block to others.
 constexpr int64_t WarpRow = 1024;
+/// Fewer results do not fill a chip with a warp each.
+constexpr int64_t FewResults = 128;
 /// The length of a row of which nothing is known.
 constexpr int64_t UnknownRow = 1024;
 
@@ -169,6 +171,11 @@ FamilyAnswer queryGpuRowReduction(FusedKernel &Form, const target::Target &T) {
                                 "it is no reduction along rows of memory");
   auto R = std::make_shared<Reduction>(std::move(*Read));
   int64_t Row = typicalProduct(R->ReducedSizes, UnknownRow);
+  // A row that may have any length is a block's where few blocks have rows: a
+  // warp would be slow on a long one, and the block wastes nothing on others.
+  if (!Reduction::boundOf(R->ReducedSizes) &&
+      typicalProduct(R->ParallelSizes, UnknownRow) < FewResults)
+    Row = std::max(Row, WarpRow + 1);
   std::optional<shape::Expr> Rows = productExpr(R->ParallelSizes);
   if (Row < ShortestRow || !Rows)
     return FamilyAnswer::refuse(RefusalKind::Size, "its rows are short");

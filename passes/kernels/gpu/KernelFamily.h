@@ -90,10 +90,10 @@ public:
       A.Schedules.push_back({textOf(One), One.Total});
     auto Costs = std::make_shared<std::vector<Cost>>(std::move(Ranked));
     A.CostText = [Costs](size_t I) { return (*Costs)[I].str(); };
-    A.Emit = [Costs, Emit](size_t I, GpuLaunch &Launch) {
+    A.Emit = [Costs, Emit = std::move(Emit)](size_t I, GpuLaunch &Launch) {
       return Emit((*Costs)[I].Schedule, Launch);
     };
-    A.ReadSchedule = [Costs, Read](llvm::StringRef Text) {
+    A.ReadSchedule = [Costs, Read = std::move(Read)](llvm::StringRef Text) {
       std::optional<Cost> One = Read(Text);
       std::optional<schedule::RankedSchedule> Known;
       if (One && textOf(*One) == Text) {
@@ -173,8 +173,9 @@ llvm::ArrayRef<KernelFamily> gpuFamilies();
 
 FamilyQuery queryAttentionDecode, queryAttentionHopper, queryGpuTranspose,
     queryGpuGemv, queryGemmHopper, queryGemmBlackwell, queryConvHopper,
-    queryConvMmaSync, queryGemmMmaSync, queryGpuContraction, queryGpuRows, queryGpuRowReduction,
-    queryGpuColumnReduction, queryGpuWindowTile, queryGpuWindow, queryGpuMap;
+    queryConvMmaSync, queryGemmMmaSync, queryGpuContraction, queryGpuRows,
+    queryGpuRowReduction, queryGpuColumnReduction, queryGpuWindowTile,
+    queryGpuWindow, queryGpuMap;
 
 /// What the registry says of one kernel on one target.
 class KernelOffers {

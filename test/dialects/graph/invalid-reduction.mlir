@@ -41,6 +41,14 @@ func.func @f(%x: !graph.tensor<[n], f32>) {
 // -----
 
 func.func @f(%x: !graph.tensor<[n], f32>) {
+  // expected-error @below {{expected a block of 1 or more, got 0}}
+  %0 = graph.cumsum %x axis 0 block 0 : !graph.tensor<[n], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n], f32>) {
   // expected-error @below {{needs 1 positive window sizes}}
   %0 = graph.window max, %x window [0] stride [1] dilation [1] low [0] high [0] : !graph.tensor<[n], f32>
   return

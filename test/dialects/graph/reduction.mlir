@@ -30,6 +30,8 @@ func.func @cumsum(%x: !x) -> !x {
   %0 = graph.cumsum %x axis 0 : !x
   // CHECK: graph.cumsum %{{.*}} axis 2 exclusive reverse : <[n, 8, 4], f32>
   %1 = graph.cumsum %x axis 2 exclusive reverse : !x
+  // CHECK: graph.cumsum %{{.*}} axis 0 block 32 : <[n, 8, 4], f32>
+  %2 = graph.cumsum %x axis 0 block 32 : !x
   return %1 : !x
 }
 
@@ -52,6 +54,13 @@ func.func @conv(%x: !x, %w: !graph.tensor<[3, 2, 6], f32>) -> !graph.tensor<[n, 
   // CHECK: graph.conv %{{.*}}, %{{.*}} stride [2] dilation [1] low [1] high [1] groups 2 : <[n, 8, 4], f32>, <[3, 2, 6], f32>
   %0 = graph.conv %x, %w stride [2] dilation [1] low [1] high [1] groups 2 : !x, !graph.tensor<[3, 2, 6], f32>
   return %0 : !graph.tensor<[n, 4, 6], f32>
+}
+
+// CHECK-LABEL: func.func @conv_transpose(
+func.func @conv_transpose(%x: !graph.tensor<[n, h, 4], f32>, %w: !graph.tensor<[3, 4, 6], f32>) -> !graph.tensor<[n, "max(2*h + -2, 0)", 12], f32> {
+  // CHECK: graph.conv_transpose %{{.*}}, %{{.*}} stride [2] dilation [1] low [1] high [2] groups 2 : <[n, h, 4], f32>, <[3, 4, 6], f32>
+  %0 = graph.conv_transpose %x, %w stride [2] dilation [1] low [1] high [2] groups 2 : !graph.tensor<[n, h, 4], f32>, !graph.tensor<[3, 4, 6], f32>
+  return %0 : !graph.tensor<[n, "max(2*h + -2, 0)", 12], f32>
 }
 
 !q = !graph.tensor<[b, 8, s, 64], f16>

@@ -8,8 +8,11 @@
 !i64_n_4 = !graph.tensor<[n, 4], i64>
 !f32_n_8_4 = !graph.tensor<[n, 8, 4], f32>
 !i32_n_8_4 = !graph.tensor<[n, 8, 4], i32>
+!f32_4096 = !graph.tensor<[4096], f32>
+!f32_32 = !graph.tensor<[32], f32>
+!f32_41 = !graph.tensor<[41], f32>
 
-func.func @main(%x0: !f32_n_8_4, %x1: !i32_n_8_4) {
+func.func @main(%x0: !f32_n_8_4, %x1: !i32_n_8_4, %flat: !f32_4096) {
   // CHECK-LABEL: func.func @sum(
   // CHECK: arith.constant 0.0
   // CHECK: linalg.fill
@@ -101,6 +104,35 @@ func.func @main(%x0: !f32_n_8_4, %x1: !i32_n_8_4) {
   ^bb0(%a: !f32_n_8_4):
     %y = graph.window sum, %a window [1, 2, 1] stride [1, 2, 1] dilation [1, 1, 1] low [0, 0, 0] high [0, 0, 0] : !f32_n_8_4
     graph.yield %y : !f32_n_4_4
+  }
+  // Long windows side by side are read through a map.
+  // CHECK-LABEL: func.func @parts(
+  // CHECK: linalg.generic
+  // CHECK-NOT: tensor.extract
+  // CHECK: arith.addf
+  %11 = graph.region "parts" (%flat) : (!f32_4096) -> !f32_32 {
+  ^bb0(%a: !f32_4096):
+    %y = graph.window sum, %a window [128] stride [128] dilation [1] low [0] high [0] : !f32_4096
+    graph.yield %y : !f32_32
+  }
+  // Where the last one is not full, the read is guarded and not the addition.
+  // CHECK-LABEL: func.func @ragged_parts(
+  // CHECK: %[[X:.*]] = scf.if
+  // CHECK: tensor.extract
+  // CHECK: arith.addf %{{.*}}, %[[X]]
+  %12 = graph.region "ragged_parts" (%flat) : (!f32_4096) -> !f32_41 {
+  ^bb0(%a: !f32_4096):
+    %y = graph.window sum, %a window [100] stride [100] dilation [1] low [0] high [99] : !f32_4096
+    graph.yield %y : !f32_41
+  }
+  // CHECK-LABEL: func.func @cumsum_of_blocks(
+  // CHECK: arith.divui
+  // CHECK: arith.minui
+  // CHECK: arith.addf
+  %13 = graph.region "cumsum_of_blocks" (%flat) : (!f32_4096) -> !f32_4096 {
+  ^bb0(%a: !f32_4096):
+    %y = graph.cumsum %a axis 0 block 100 : !f32_4096
+    graph.yield %y : !f32_4096
   }
   return
 }

@@ -42,6 +42,7 @@ std::string planWith(const std::string &Dim) {
 CompiledKernel gemm() {
   CompiledKernel K;
   K.Ptx = ".version 8.0";
+  K.Entry = "matmul_0";
   K.Grid[0] = "min(arg2, sm_count)";
   K.Shared = "204800";
   artifact::KernelTensorMap Map;
@@ -112,6 +113,7 @@ TEST(KernelLaunch, TensorMapsFollowTheArguments) {
 TEST(KernelLaunch, VariantsAreAlternativesOverTheDims) {
   CompiledKernel Few = gemm();
   Few.Schedule = "few";
+  Few.Entry = "matmul_1";
   Few.Grid[0] = "ceildiv(arg2, 8)";
   Few.TensorMaps.clear();
   Built B = build(
@@ -120,7 +122,7 @@ TEST(KernelLaunch, VariantsAreAlternativesOverTheDims) {
   ASSERT_EQ(B.Error, "");
   const artifact::Target &T = B.Contents.Targets[0];
   ASSERT_EQ(T.Kernels.size(), 2u);
-  EXPECT_EQ(T.Kernels[1].Symbol, "gemm_v2");
+  EXPECT_EQ(T.Kernels[1].Symbol, "matmul_1");
   EXPECT_EQ(T.Kernels[1].DisplayName, "gemm_v2");
   EXPECT_EQ(T.Kernels[1].Family, "few");
   EXPECT_EQ(T.Modules.size(), 2u);

@@ -89,7 +89,7 @@ TEST(Program, OtherVersionsAreNamed) {
 
 TEST(Program, OtherFilesAreToldApart) {
   EXPECT_THAT(faults({{"m/code/__torch__.py", ""}, {"m/data.pkl", ""}}),
-              HasSubstr("TorchScript, which kpc does not read yet"));
+              HasSubstr("TorchScript and no program of torch.export"));
   EXPECT_THAT(faults({{"m/data.pkl", ""}}), HasSubstr("torch.save"));
   EXPECT_THAT(faults({{"serialized_exported_program.json", "{}"}}),
               HasSubstr("PyTorch 2.7 or older"));

@@ -60,6 +60,7 @@ static double secondsSince(Clock::time_point Start) {
 /// Each of the threads runs `Work` with its number; the seconds of the slowest.
 template <class F> static double secondsOfAll(int Threads, F Work) {
   std::vector<std::thread> All;
+  All.reserve(Threads);
   Clock::time_point Start = Clock::now();
   for (int I = 0; I < Threads; ++I)
     All.emplace_back(Work, I);

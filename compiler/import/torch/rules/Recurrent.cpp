@@ -173,9 +173,37 @@ template <Cell C> static void recurrent(NodeImport &N) {
     finalState(N, 2, Final(Memories));
 }
 
+/// One step alone, as lstm_cell and its kin.
+template <Cell C> static void cell(NodeImport &N) {
+  Value X = N.tensor("input");
+  SmallVector<Value> Start;
+  if (C == Cell::Lstm)
+    Start = N.tensors("hx");
+  else
+    Start = {N.tensor("hx")};
+  Layer L{N.tensor("w_ih"), N.tensor("w_hh"), N.optionalTensor("b_ih"),
+          N.optionalTensor("b_hh")};
+  if (N.bad() || Start.size() != (C == Cell::Lstm ? 2 : 1) || N.rank(L.R) != 2)
+    return N.give();
+  L.Hidden = N.dims(L.R)[1].asConstant().value_or(0);
+  Value Inputs = N.matmul(X, N.transpose(L.W, {1, 0}));
+  if (L.InputBias)
+    Inputs = N.add(Inputs, L.InputBias);
+  Value State = Start[0], Memory = C == Cell::Lstm ? Start[1] : Value();
+  if (Inputs)
+    step(N, C, L, Inputs, State, Memory);
+  N.result(0, State);
+  if (C == Cell::Lstm)
+    N.result(1, Memory);
+}
+
 ArrayRef<Rule> recurrentRules() {
   constexpr std::string_view Known = "a known number of steps up to 256";
   static const Rule Rows[] = {
+      {"gru_cell.default", cell<Cell::Gru>},
+      {"lstm_cell.default", cell<Cell::Lstm>},
+      {"rnn_relu_cell.default", cell<Cell::Relu>},
+      {"rnn_tanh_cell.default", cell<Cell::Tanh>},
       {"gru.input", recurrent<Cell::Gru>, InPlace::No, Known},
       {"lstm.input", recurrent<Cell::Lstm>, InPlace::No, Known},
       {"rnn_relu.input", recurrent<Cell::Relu>, InPlace::No, Known},

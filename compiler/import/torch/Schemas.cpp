@@ -1,0 +1,386 @@
+//===- Schemas.cpp - The arguments of aten operators ----------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torch/Schemas.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <optional>
+
+namespace kpc::torch {
+
+using llvm::StringRef;
+using Kind = SchemaArgument::Kind;
+
+/// The operators of one schema, a bar, and its arguments as KIND:NAME, with
+/// * in front where it must be named, ? where it takes None and = where it may
+/// be left out; then "=N" for several results, and "=[]" for a list. Kinds: T
+/// tensor, S number, i int, f float, b bool, s text, d scalar type, o other,
+/// [] a list of them. A line that starts with blanks belongs to the one before.
+/// Of an operator's overloads the first that takes the arguments is meant.
+static constexpr const char *Table = R"(
+abs.default absolute.default acos.default acosh.default arccos.default
+    arcsin.default arctan.default asin.default asinh.default atan.default
+    atanh.default ceil.default cos.default cosh.default erf.default exp.default
+    exp2.default expm1.default floor.default frac.default isfinite.default
+    isinf.default isnan.default log.default log10.default log1p.default
+    log2.default logical_not.default neg.default negative.default
+    reciprocal.default round.default rsqrt.default sgn.default sign.default
+    sin.default sinh.default sqrt.default square.default tan.default
+    trunc.default bitwise_not.default hardsigmoid.default hardswish.default
+    log_sigmoid.default mish.default relu.default relu6.default selu.default
+    sigmoid.default silu.default softsign.default special_expit.default
+    tanh.default alias.default detach.default lift.default lift_fresh.default
+    lift_fresh_copy.default positive.default resolve_conj.default
+    resolve_neg.default adjoint.default mT.default numpy_T.default
+    ravel.default t.default zero.default median.default all.default any.default
+    max.default min.default squeeze.default | T:self
+round.decimals | T:self *i:decimals
+add.Tensor sub.Tensor rsub.Tensor subtract.Tensor | T:self T:other *S:alpha=
+add.Scalar sub.Scalar rsub.Scalar | T:self S:other S:alpha=
+mul.Tensor eq.Tensor ne.Tensor lt.Tensor le.Tensor gt.Tensor ge.Tensor
+    fmod.Tensor remainder.Tensor __and__.Tensor __or__.Tensor __xor__.Tensor
+    __lshift__.Tensor __rshift__.Tensor bitwise_and.Tensor bitwise_or.Tensor
+    bitwise_xor.Tensor multiply.Tensor divide.Tensor true_divide.Tensor
+    greater.Tensor greater_equal.Tensor less.Tensor less_equal.Tensor
+    not_equal.Tensor xlogy.Tensor bitwise_left_shift.Tensor
+    bitwise_right_shift.Tensor div.Tensor floor_divide.default arctan2.default
+    atan2.default fmax.default fmin.default hypot.default logaddexp.default
+    logaddexp2.default logical_and.default logical_or.default
+    logical_xor.default maximum.default minimum.default type_as.default
+    matmul.default max.other min.other expand_as.default reshape_as.default
+    view_as.default | T:self T:other
+mul.Scalar eq.Scalar ne.Scalar lt.Scalar le.Scalar gt.Scalar ge.Scalar
+    fmod.Scalar remainder.Scalar __and__.Scalar __or__.Scalar __xor__.Scalar
+    __lshift__.Scalar __rshift__.Scalar bitwise_and.Scalar bitwise_or.Scalar
+    bitwise_xor.Scalar bitwise_left_shift.Tensor_Scalar
+    bitwise_right_shift.Tensor_Scalar div.Scalar floor_divide.Scalar | T:self
+    S:other
+div.Tensor_mode | T:self T:other *s?:rounding_mode
+div.Scalar_mode | T:self S:other *s?:rounding_mode
+addcdiv.default addcmul.default | T:self T:tensor1 T:tensor2 *S:value=
+clamp.default clip.default | T:self S?:min= S?:max=
+clamp.Tensor clip.Tensor | T:self T?:min= T?:max=
+clamp_max.default | T:self S:max
+clamp_max.Tensor | T:self T:max
+clamp_min.default | T:self S:min
+clamp_min.Tensor | T:self T:min
+lerp.Scalar | T:self T:end S:weight
+lerp.Tensor | T:self T:end T:weight
+logit.default | T:self f?:eps=
+masked_fill.Scalar | T:self T:mask S:value
+masked_fill.Tensor | T:self T:mask T:value
+nan_to_num.default | T:self f?:nan= f?:posinf= f?:neginf=
+pow.Tensor_Tensor | T:self T:exponent
+pow.Tensor_Scalar | T:self S:exponent
+pow.Scalar | S:self T:exponent
+where.self | T:condition T:self T:other
+where.ScalarSelf | T:condition S:self T:other
+where.ScalarOther | T:condition T:self S:other
+where.Scalar | T:condition S:self S:other
+_log_softmax.default _softmax.default | T:self i:dim b:half_to_float
+softmax.int log_softmax.int | T:self i:dim d?:dtype=
+celu.default | T:self S:alpha=
+elu.default | T:self S:alpha= S:scale= S:input_scale=
+gelu.default | T:self *s:approximate=
+glu.default | T:self i:dim=
+hardshrink.default softshrink.default | T:self S:lambd=
+hardtanh.default | T:self S:min_val= S:max_val=
+leaky_relu.default | T:self S:negative_slope=
+prelu.default _prelu_kernel.default | T:self T:weight
+softplus.default | T:self S:beta= S:threshold=
+threshold.default | T:self S:threshold S:value
+scaled_dot_product_attention.default | T:query T:key T:value T?:attn_mask=
+    f:dropout_p= b:is_causal= *f?:scale= *b:enable_gqa=
+_assert_async.msg | T:self s:assert_msg =0
+_assert_tensor_metadata.default | T:a i[]?:size= i[]?:stride= d?:dtype=
+    *o?:device= *o?:layout= =0
+_assert_scalar.default | S:self s:assert_msg =0
+sym_constrain_range.default sym_constrain_range_for_size.default | S:size
+    *i?:min= *i?:max= =0
+_to_copy.default | T:self *d?:dtype= *o?:layout= *o?:device= *b?:pin_memory=
+    *b:non_blocking= *o?:memory_format=
+clone.default | T:self *o?:memory_format=
+contiguous.default | T:self *o:memory_format=
+copy.default | T:self T:src b:non_blocking=
+dropout.default feature_dropout.default alpha_dropout.default | T:input f:p
+    b:train
+to.dtype | T:self d:dtype b:non_blocking= b:copy= o?:memory_format=
+to.device | T:self o:device d:dtype b:non_blocking= b:copy= o?:memory_format=
+to.other | T:self T:other b:non_blocking= b:copy= o?:memory_format=
+to.prim_Device | T:self o?:device d?:dtype= b:non_blocking= b:copy=
+to.dtype_layout | T:self *d?:dtype= *o?:layout= *o?:device= *b?:pin_memory=
+    *b:non_blocking= *b:copy= *o?:memory_format=
+_convert_element_type.default prims.convert_element_type.default | T:a d:dtype
+conv1d.default conv2d.default conv3d.default | T:input T:weight T?:bias=
+    i[]:stride= i[]:padding= i[]:dilation= i:groups=
+conv1d.padding conv2d.padding conv3d.padding | T:input T:weight T?:bias=
+    i[]:stride= s:padding= i[]:dilation= i:groups=
+conv_transpose1d.default conv_transpose2d.input conv_transpose3d.input |
+    T:input T:weight T?:bias= i[]:stride= i[]:padding= i[]:output_padding=
+    i:groups= i[]:dilation=
+convolution.default | T:input T:weight T?:bias i[]:stride i[]:padding
+    i[]:dilation b:transposed i[]:output_padding i:groups
+_convolution.default | T:input T:weight T?:bias i[]:stride i[]:padding
+    i[]:dilation b:transposed i[]:output_padding i:groups b:benchmark
+    b:deterministic b:cudnn_enabled b:allow_tf32=
+arange.default | S:end *d?:dtype= *o?:layout= *o?:device= *b?:pin_memory=
+arange.start | S:start S:end *d?:dtype= *o?:layout= *o?:device= *b?:pin_memory=
+arange.start_step | S:start S:end S:step= *d?:dtype= *o?:layout= *o?:device=
+    *b?:pin_memory=
+empty.memory_format | i[]:size *d?:dtype= *o?:layout= *o?:device=
+    *b?:pin_memory= *o?:memory_format=
+ones.default zeros.default rand.default randn.default | i[]:size *d?:dtype=
+    *o?:layout= *o?:device= *b?:pin_memory=
+empty_like.default ones_like.default zeros_like.default | T:self *d?:dtype=
+    *o?:layout= *o?:device= *b?:pin_memory= *o?:memory_format=
+full_like.default | T:self S:fill_value *d?:dtype= *o?:layout= *o?:device=
+    *b?:pin_memory= *o?:memory_format=
+eye.default | i:n *d?:dtype= *o?:layout= *o?:device= *b?:pin_memory=
+eye.m | i:n i:m *d?:dtype= *o?:layout= *o?:device= *b?:pin_memory=
+full.default | i[]:size S:fill_value *d?:dtype= *o?:layout= *o?:device=
+    *b?:pin_memory=
+fill.Scalar | T:self S:value
+fill.Tensor | T:self T:value
+linspace.default | S:start S:end i:steps *d?:dtype= *o?:layout= *o?:device=
+    *b?:pin_memory=
+new_empty.default new_ones.default new_zeros.default | T:self i[]:size
+    *d?:dtype= *o?:layout= *o?:device= *b?:pin_memory=
+new_full.default | T:self i[]:size S:fill_value *d?:dtype= *o?:layout=
+    *o?:device= *b?:pin_memory=
+scalar_tensor.default | S:s *d?:dtype= *o?:layout= *o?:device= *b?:pin_memory=
+argsort.default | T:self i:dim= b:descending=
+argsort.stable | T:self *b:stable i:dim= b:descending=
+embedding.default | T:weight T:indices i:padding_idx= b:scale_grad_by_freq=
+    b:sparse=
+gather.default | T:self i:dim T:index *b:sparse_grad=
+index.Tensor _unsafe_index.Tensor | T:self T?[]:indices
+index_add.default | T:self i:dim T:index T:source *S:alpha=
+index_copy.default | T:self i:dim T:index T:source
+index_fill.int_Scalar scatter.value | T:self i:dim T:index S:value
+index_fill.int_Tensor | T:self i:dim T:index T:value
+index_put.default | T:self T?[]:indices T:values b:accumulate=
+index_select.default | T:self i:dim T:index
+masked_scatter.default | T:self T:mask T:source
+median.dim max.dim min.dim | T:self i:dim b:keepdim= =2
+one_hot.default | T:self i:num_classes=
+scatter.src scatter_add.default | T:self i:dim T:index T:src
+scatter.reduce | T:self i:dim T:index T:src *s:reduce
+scatter.value_reduce | T:self i:dim T:index S:value *s:reduce
+scatter_reduce.two | T:self i:dim T:index T:src s:reduce *b:include_self=
+select_scatter.default | T:self T:src i:dim i:index
+slice_scatter.default | T:self T:src i:dim= i?:start= i?:end= i:step=
+sort.default | T:self i:dim= b:descending= =2
+sort.stable | T:self *b?:stable *i:dim= *b:descending= =2
+take_along_dim.default | T:self T:indices i?:dim=
+topk.default | T:self i:k i:dim= b:largest= b:sorted= =2
+addmm.default | T:self T:mat1 T:mat2 *S:beta= *S:alpha=
+addmv.default | T:self T:mat T:vec *S:beta= *S:alpha=
+baddbmm.default | T:self T:batch1 T:batch2 *S:beta= *S:alpha=
+bmm.default mm.default | T:self T:mat2
+dot.default | T:self T:tensor
+mv.default | T:self T:vec
+outer.default | T:self T:vec2
+einsum.default | s:equation T[]:tensors *i[]?:path=
+linear.default | T:input T:weight T?:bias=
+broadcast_tensors.default meshgrid.default | T[]:tensors =[]
+cat.default concat.default concatenate.default stack.default | T[]:tensors
+    i:dim=
+channel_shuffle.default | T:self i:groups
+constant_pad_nd.default | T:self i[]:pad S:value=
+flip.default tile.default permute.default | T:self i[]:dims
+meshgrid.indexing | T[]:tensors *s:indexing =[]
+moveaxis.int movedim.int | T:self i:source i:destination
+moveaxis.intlist movedim.intlist | T:self i[]:source i[]:destination
+pad.default | T:self i[]:pad s:mode= f?:value=
+pixel_shuffle.default | T:self i:upscale_factor
+pixel_unshuffle.default | T:self i:downscale_factor
+reflection_pad1d.default reflection_pad2d.default reflection_pad3d.default
+    replication_pad1d.default replication_pad2d.default
+    replication_pad3d.default | T:self i[]:padding
+repeat.default | T:self i[]:repeats
+repeat_interleave.self_int | T:self i:repeats i?:dim= *i?:output_size=
+roll.default | T:self i[]:shifts i[]:dims=
+tril.default triu.default | T:self i:diagonal=
+unfold.default | T:self i:dimension i:size i:step
+_batch_norm_no_update.default | T:input T?:weight T?:bias T:running_mean
+    T:running_var f:momentum f:eps =4
+_native_batch_norm_legit_no_training.default | T:input T?:weight T?:bias
+    T:running_mean T:running_var f:momentum f:eps =3
+_weight_norm.default | T:v T:g i:dim=
+batch_norm.default | T:input T?:weight T?:bias T?:running_mean T?:running_var
+    b:training f:momentum f:eps b:cudnn_enabled
+group_norm.default | T:input i:num_groups T?:weight= T?:bias= f:eps=
+    b:cudnn_enabled=
+instance_norm.default | T:input T?:weight T?:bias T?:running_mean
+    T?:running_var b:use_input_stats f:momentum f:eps b:cudnn_enabled
+layer_norm.default | T:input i[]:normalized_shape T?:weight= T?:bias= f:eps=
+    b:cudnn_enable=
+native_layer_norm.default | T:input i[]:normalized_shape T?:weight T?:bias
+    f:eps =3
+rms_norm.default | T:input i[]:normalized_shape T?:weight= f?:eps=
+_adaptive_avg_pool2d.default _adaptive_avg_pool3d.default
+    adaptive_avg_pool1d.default adaptive_avg_pool2d.default
+    adaptive_avg_pool3d.default | T:self i[]:output_size
+adaptive_max_pool1d.default adaptive_max_pool2d.default
+    adaptive_max_pool3d.default | T:self i[]:output_size =2
+avg_pool1d.default | T:self i[]:kernel_size i[]:stride= i[]:padding=
+    b:ceil_mode= b:count_include_pad=
+avg_pool2d.default avg_pool3d.default | T:self i[]:kernel_size i[]:stride=
+    i[]:padding= b:ceil_mode= b:count_include_pad= i?:divisor_override=
+max_pool1d.default max_pool2d.default max_pool3d.default | T:self
+    i[]:kernel_size i[]:stride= i[]:padding= i[]:dilation= b:ceil_mode=
+max_pool1d_with_indices.default max_pool2d_with_indices.default
+    max_pool3d_with_indices.default | T:self i[]:kernel_size i[]:stride=
+    i[]:padding= i[]:dilation= b:ceil_mode= =2
+lstm.input | T:input T[]:hx T[]:params b:has_biases i:num_layers f:dropout
+    b:train b:bidirectional b:batch_first =3
+gru.input rnn_relu.input rnn_tanh.input | T:input T:hx T[]:params b:has_biases
+    i:num_layers f:dropout b:train b:bidirectional b:batch_first =2
+lstm_cell.default | T:input T[]:hx T:w_ih T:w_hh T?:b_ih= T?:b_hh= =2
+gru_cell.default rnn_relu_cell.default rnn_tanh_cell.default | T:input T:hx
+    T:w_ih T:w_hh T?:b_ih= T?:b_hh=
+all.dim any.dim | T:self i:dim b:keepdim=
+all.dims any.dims | T:self i[]?:dim= b:keepdim=
+amax.default amin.default | T:self i[]:dim= b:keepdim=
+argmax.default argmin.default | T:self i?:dim= b:keepdim=
+count_nonzero.default | T:self i?:dim=
+count_nonzero.dim_IntList squeeze.dims | T:self i[]:dim
+cumsum.default | T:self i:dim *d?:dtype=
+diff.default | T:self i:n= i:dim= T?:prepend= T?:append=
+linalg_vector_norm.default | T:self S:ord= i[]?:dim= b:keepdim= *d?:dtype=
+logsumexp.default | T:self i[]:dim b:keepdim=
+mean.default sum.default prod.default | T:self *d?:dtype=
+mean.dim sum.dim_IntList | T:self i[]?:dim b:keepdim= *d?:dtype=
+norm.Scalar | T:self S:p=
+norm.ScalarOpt_dim | T:self S?:p i[]:dim b:keepdim=
+prod.dim_int | T:self i:dim b:keepdim= *d?:dtype=
+std.default var.default | T:self b:unbiased=
+std.dim var.dim | T:self i[]?:dim b:unbiased= b:keepdim=
+std.correction var.correction | T:self i[]?:dim= *S?:correction= *b:keepdim=
+std_mean.correction var_mean.correction | T:self i[]?:dim= *S?:correction=
+    *b:keepdim= =2
+var_mean.dim | T:self i[]?:dim b:unbiased= b:keepdim= =2
+upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec
+    _upsample_nearest_exact1d.vec _upsample_nearest_exact2d.vec | T:input
+    i[]?:output_size f[]?:scale_factors
+upsample_nearest1d.default | T:self i[]:output_size f?:scales=
+upsample_nearest2d.default _upsample_nearest_exact2d.default | T:self
+    i[]:output_size f?:scales_h= f?:scales_w=
+upsample_nearest3d.default | T:self i[]:output_size f?:scales_d= f?:scales_h=
+    f?:scales_w=
+upsample_linear1d.vec upsample_bilinear2d.vec upsample_bicubic2d.vec
+    upsample_trilinear3d.vec | T:input i[]?:output_size b:align_corners
+    f[]?:scale_factors
+upsample_linear1d.default | T:self i[]:output_size b:align_corners f?:scales=
+upsample_bilinear2d.default upsample_bicubic2d.default | T:self i[]:output_size
+    b:align_corners f?:scales_h= f?:scales_w=
+upsample_trilinear3d.default | T:self i[]:output_size b:align_corners
+    f?:scales_d= f?:scales_h= f?:scales_w=
+affine_grid_generator.default | T:theta i[]:size b:align_corners
+grid_sampler.default grid_sampler_2d.default | T:input T:grid
+    i:interpolation_mode i:padding_mode b:align_corners
+_reshape_alias.default | T:self i[]:size i[]:stride
+_unsafe_view.default view.default view_copy.default | T:self i[]:size
+chunk.default unsafe_chunk.default | T:self i:chunks i:dim= =[]
+diagonal.default | T:self i:offset= i:dim1= i:dim2=
+expand.default | T:self i[]:size *b:implicit=
+flatten.using_ints | T:self i:start_dim= i:end_dim=
+narrow.default | T:self i:dim i:start i:length
+reshape.default | T:self i[]:shape
+select.int | T:self i:dim i:index
+slice.Tensor | T:self i:dim= i?:start= i?:end= i:step=
+split.Tensor split_copy.Tensor unsafe_split.Tensor | T:self i:split_size i:dim=
+    =[]
+split.sizes | T:self i[]:split_size i:dim= =[]
+split_with_sizes.default split_with_sizes_copy.default | T:self i[]:split_sizes
+    i:dim= =[]
+squeeze.dim unsqueeze.default | T:self i:dim
+swapaxes.default | T:self i:axis0 i:axis1
+swapdims.default transpose.int | T:self i:dim0 i:dim1
+tensor_split.sections | T:self i:sections i:dim= =[]
+tensor_split.indices | T:self i[]:indices i:dim= =[]
+unbind.int | T:self i:dim= =[]
+unflatten.int | T:self i:dim i[]:sizes
+)";
+
+static std::optional<SchemaArgument> readArgument(StringRef Text) {
+  SchemaArgument A;
+  A.KeywordOnly = Text.consume_front("*");
+  A.HasDefault = Text.consume_back("=");
+  auto [Letters, Name] = Text.split(':');
+  A.Name = {Name.data(), Name.size()};
+  bool List = Letters.contains("[]");
+  A.Optional = Letters.contains('?');
+  char Of = Letters.empty() ? ' ' : Letters.front();
+  switch (Of) {
+  case 'T':
+    A.Is = List ? Kind::Tensors : Kind::Tensor;
+    break;
+  case 'i':
+    A.Is = List ? Kind::Ints : Kind::Int;
+    break;
+  case 'f':
+    A.Is = List ? Kind::Floats : Kind::Float;
+    break;
+  case 'S':
+    A.Is = Kind::Number;
+    break;
+  case 'b':
+    A.Is = Kind::Bool;
+    break;
+  case 's':
+    A.Is = Kind::Text;
+    break;
+  case 'd':
+    A.Is = Kind::ScalarType;
+    break;
+  default:
+    A.Is = Kind::Other;
+  }
+  return A.Name.empty() ? std::nullopt : std::optional(A);
+}
+
+using SchemaMap = llvm::StringMap<std::vector<Schema>>;
+
+static void readSchema(llvm::ArrayRef<StringRef> Words, SchemaMap &Map) {
+  Schema S;
+  const auto *Bar = llvm::find(Words, "|");
+  for (StringRef Word : llvm::ArrayRef<StringRef>(Bar + 1, Words.end()))
+    if (Word.consume_front("="))
+      S.Results = Word == "[]" ? -1 : Word[0] - '0';
+    else if (auto A = readArgument(Word))
+      S.Arguments.push_back(*A);
+  for (StringRef Word : llvm::ArrayRef<StringRef>(Words.begin(), Bar)) {
+    // "add.Tensor"; of other domains "prims.convert_element_type.default".
+    auto [Operator, Overload] = Word.rsplit('.');
+    S.Overload = {Overload.data(), Overload.size()};
+    Map[Operator].push_back(S);
+  }
+}
+
+const std::vector<Schema> &schemasOf(std::string_view Operator) {
+  static const SchemaMap Map = [] {
+    SchemaMap M;
+    llvm::SmallVector<StringRef> Lines, Words;
+    StringRef(Table).split(Lines, '\n', -1, /*KeepEmpty=*/false);
+    for (size_t I = 0; I < Lines.size(); ++I) {
+      Lines[I].split(Words, ' ', -1, /*KeepEmpty=*/false);
+      if (I + 1 < Lines.size() && Lines[I + 1].starts_with(" "))
+        continue;
+      readSchema(Words, M);
+      Words.clear();
+    }
+    return M;
+  }();
+  static const std::vector<Schema> None;
+  auto It = Map.find(Operator);
+  return It == Map.end() ? None : It->second;
+}
+
+} // namespace kpc::torch

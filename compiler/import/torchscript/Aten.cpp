@@ -1,0 +1,447 @@
+//===- Aten.cpp - Operators on tensors become nodes -----------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A call of the source names no overload and few arguments: the schemas say
+/// which one takes the values at hand. The node then goes the way of those of
+/// torch.export.
+///
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torch/Rules.h"
+#include "compiler/import/torchscript/Evaluator.h"
+#include "compiler/import/torchscript/Types.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cstring>
+
+namespace kpc::torchscript {
+
+using llvm::StringRef;
+using torch::Argument;
+using torch::ScalarType;
+using torch::Schema;
+using torch::SchemaArgument;
+using Kind = Datum::Kind;
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+Datum Evaluator::tensorFrom(const PickleValue &V, const std::string &Path,
+                            bool Constant) {
+  if (!P.Payloads.count(Path))
+    Unread.insert({Path, {&V, Constant}});
+  return tensorNamed(Path);
+}
+
+/// The one number of a tensor without dimensions, for folding.
+static std::optional<Datum> numberIn(const torch::Payload &Of) {
+  if (!Of.Meta.Sizes.empty())
+    return std::nullopt;
+  unsigned Width = torch::bytesOf(Of.Meta.Type);
+  uint64_t At = static_cast<uint64_t>(Of.Meta.Offset.Number) * Width;
+  if (Width == 0 || At + Width > Of.Bytes.size())
+    return std::nullopt;
+  const uint8_t *From = Of.Bytes.data() + At;
+  uint64_t Bits = 0;
+  std::memcpy(&Bits, From, Width); // little endian
+  switch (Of.Meta.Type) {
+  case ScalarType::Bool:
+    return Datum::ofBool(Bits != 0);
+  case ScalarType::Byte:
+    return Datum::ofInt(static_cast<int64_t>(Bits));
+  case ScalarType::Char:
+  case ScalarType::Short:
+  case ScalarType::Int:
+  case ScalarType::Long:
+    return Datum::ofInt(llvm::SignExtend64(Bits, 8 * Width));
+  case ScalarType::Float: {
+    float F = 0;
+    std::memcpy(&F, From, sizeof(F));
+    return Datum::ofFloat(static_cast<double>(F));
+  }
+  case ScalarType::Double: {
+    double F = 0;
+    std::memcpy(&F, From, sizeof(F));
+    return Datum::ofFloat(F);
+  }
+  default:
+    return std::nullopt;
+  }
+}
+
+bool Evaluator::readWeight(const std::string &Name) {
+  auto It = Unread.find(Name);
+  if (It == Unread.end())
+    return !Bad;
+  Weight W = It->second;
+  Unread.erase(It);
+  std::string Why;
+  std::optional<torch::Payload> Of = Script.payload(*W.Of, W.Constant, Why);
+  if (!Of) {
+    fail(Code::ImportExternalMissing,
+         "the data of tensor '" + printable(Name) + "': " + Why);
+    return false;
+  }
+  if (std::optional<Datum> Number = numberIn(*Of))
+    Known.insert_or_assign(Name, *Number);
+  P.Payloads.insert_or_assign(Name, std::move(*Of));
+  torch::InputSpec Spec;
+  Spec.Is = W.Constant ? torch::InputSpec::Kind::Constant
+                       : torch::InputSpec::Kind::Buffer;
+  Spec.Value.Is = Argument::Kind::Tensor;
+  Spec.Value.Values = {Name};
+  Spec.Target = Name;
+  P.Inputs.push_back(Spec);
+  size_t Errors = Into.diagnostics().errorCount();
+  Into.addPayload(Spec);
+  Bad |= Into.diagnostics().errorCount() != Errors;
+  return !Bad;
+}
+
+mlir::Value Evaluator::valueOf(const Datum &Tensor) {
+  if (!readWeight(Tensor.Text))
+    return {};
+  mlir::Value V = Into.look(Tensor.Text);
+  if (!V)
+    fail(Code::ImportUndefinedValue,
+         "reads '" + printable(Tensor.Text) + "', which is not computed");
+  return V;
+}
+
+std::optional<Datum> Evaluator::knownNumber(const Datum &Tensor) const {
+  auto It = Known.find(Tensor.Text);
+  return It == Known.end() ? std::nullopt : std::optional(It->second);
+}
+
+Datum Evaluator::scalarTensor(const Datum &Number) {
+  ScalarType T = Number.Is == Kind::Float  ? ScalarType::Float
+                 : Number.Is == Kind::Bool ? ScalarType::Bool
+                                           : ScalarType::Long;
+  Datum Made = callAten("scalar_tensor",
+                        {{"", Number}, {"dtype", Datum::ofInt(numberOf(T))}});
+  if (!Bad)
+    Known.insert_or_assign(Made.Text, Number);
+  return Made;
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+void Evaluator::bindInt(const Datum &V, Argument &A) {
+  std::optional<int64_t> N = V.asInt();
+  A.Ints.push_back(N.value_or(0));
+  A.Values.emplace_back();
+  if (N)
+    return;
+  A.Values.back() = "size_" + std::to_string(NamesUsed["size"]++);
+  Into.defineNumber(A.Values.back(), V.Int);
+}
+
+bool Evaluator::bindOne(const SchemaArgument &S, const Datum &Given,
+                        Argument &A) {
+  using Wants = SchemaArgument::Kind;
+  A.Name = S.Name;
+  if (S.Is == Wants::Other) {
+    A.Is = Argument::Kind::Other;
+    return true;
+  }
+  if (Given.isNone()) {
+    A.Is = Argument::Kind::None;
+    return S.Optional || S.HasDefault;
+  }
+  // A tensor that holds a known number serves as one.
+  Datum V = Given;
+  bool WantsTensor = S.Is == Wants::Tensor || S.Is == Wants::Tensors;
+  if (Given.isTensor() && !WantsTensor)
+    if (std::optional<Datum> N = knownNumber(Given))
+      V = *N;
+  auto ListOf = [&](Kind First, Kind Second) {
+    return V.isSequence() && llvm::all_of(*V.Items, [&](const Datum &D) {
+             if (D.isTensor())
+               return knownNumber(D).has_value();
+             return D.Is == First || D.Is == Second;
+           });
+  };
+  auto Number = [&](const Datum &D) {
+    return D.isTensor() ? *knownNumber(D) : D;
+  };
+  switch (S.Is) {
+  case Wants::Tensor:
+    A.Is = Argument::Kind::Tensor;
+    A.Values = {V.Text};
+    return V.isTensor();
+  case Wants::Tensors:
+    A.Is = Argument::Kind::Tensors;
+    if (!V.isSequence())
+      return false;
+    for (const Datum &D : *V.Items) {
+      if (!D.isTensor() && !(D.isNone() && S.Optional))
+        return false;
+      A.Values.push_back(D.isTensor() ? D.Text : "");
+    }
+    return true;
+  case Wants::Number:
+    A.Is = V.Is == Kind::Float  ? Argument::Kind::Float
+           : V.Is == Kind::Bool ? Argument::Kind::Bool
+                                : Argument::Kind::Int;
+    A.Floats = {V.Float};
+    if (V.Is != Kind::Float && V.isNumber())
+      bindInt(V, A);
+    return V.isNumber();
+  case Wants::Int:
+    A.Is = Argument::Kind::Int;
+    if (V.Is == Kind::Int)
+      bindInt(V, A);
+    return V.Is == Kind::Int;
+  case Wants::Ints:
+    A.Is = Argument::Kind::Ints;
+    if (V.Is == Kind::Int)
+      bindInt(V, A);
+    else if (ListOf(Kind::Int, Kind::Int))
+      for (const Datum &D : *V.Items)
+        bindInt(Number(D), A);
+    else
+      return false;
+    return true;
+  case Wants::Float:
+    A.Is = Argument::Kind::Float;
+    A.Floats = {V.asReal().value_or(0)};
+    return (V.Is == Kind::Float || V.Is == Kind::Int) && V.asReal();
+  case Wants::Floats:
+    A.Is = Argument::Kind::Floats;
+    if (!ListOf(Kind::Float, Kind::Int))
+      return false;
+    for (const Datum &D : *V.Items)
+      A.Floats.push_back(Number(D).asReal().value_or(0));
+    return true;
+  case Wants::Bool:
+    A.Is = Argument::Kind::Bool;
+    A.Ints = {V.asInt().value_or(0)};
+    A.Values = {""};
+    return V.Is == Kind::Bool;
+  case Wants::Text:
+    A.Is = Argument::Kind::Text;
+    A.Text = V.Text;
+    return V.Is == Kind::Text;
+  case Wants::ScalarType:
+    A.Is = Argument::Kind::ScalarType;
+    A.Ints = {static_cast<int64_t>(typeOf(V.asInt().value_or(-1)))};
+    return V.Is == Kind::Int;
+  case Wants::Other:
+    break;
+  }
+  return true;
+}
+
+bool Evaluator::bind(const Schema &S, const PassedList &Given, torch::Node &N) {
+  size_t Place = 0, Used = 0;
+  for (const SchemaArgument &Wanted : S.Arguments) {
+    const Datum *V = nullptr;
+    if (!Wanted.KeywordOnly && Place < Given.size() &&
+        Given[Place].Keyword.empty()) {
+      V = &Given[Place++].Value;
+    } else {
+      for (const Passed &P : Given)
+        if (P.Keyword == Wanted.Name)
+          V = &P.Value;
+    }
+    if (!V) {
+      if (!Wanted.HasDefault)
+        return false;
+      continue;
+    }
+    ++Used;
+    Argument A;
+    if (!bindOne(Wanted, *V, A))
+      return false;
+    N.Inputs.push_back(std::move(A));
+  }
+  return Used == Given.size();
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+/// Numbers that tensors hold stay known through what is done to them, as
+/// traces compute with sizes.
+void Evaluator::foldNumbers(const std::string &Name, const PassedList &Given,
+                            const Datum &Result) {
+  std::vector<Datum> Numbers;
+  std::string Rounding;
+  for (const Passed &P : Given) {
+    if (P.Keyword == "rounding_mode")
+      Rounding = P.Value.Text;
+    else if (P.Keyword == "alpha" && P.Value.asReal() != 1.0)
+      return;
+    if (!P.Keyword.empty())
+      continue;
+    std::optional<Datum> N =
+        P.Value.isTensor() ? knownNumber(P.Value) : std::nullopt;
+    if (P.Value.isTensor() && !N)
+      return;
+    Numbers.push_back(N ? *N : P.Value);
+  }
+  if (Numbers.empty() || !Numbers[0].isNumber())
+    return;
+  const Datum &A = Numbers[0];
+  bool Same = Name == "detach" || Name == "clone" || Name == "alias" ||
+              Name == "contiguous" || Name == "squeeze";
+  if (Name == "to" || Name == "type_as") {
+    // What the value has become says which type is meant.
+    mlir::Value V = valueOf(Result);
+    if (!V)
+      return;
+    bool Real = torch::Emitter::isFloat(V);
+    if (Real == (A.Is == Kind::Float))
+      Known.insert_or_assign(Result.Text, A);
+    else if (std::optional<double> N = A.asReal())
+      Known.insert_or_assign(Result.Text,
+                             Real ? Datum::ofFloat(*N)
+                                  : Datum::ofInt(static_cast<int64_t>(*N)));
+    return;
+  }
+  if (Same) {
+    Known.insert_or_assign(Result.Text, A);
+    return;
+  }
+  if (Numbers.size() < 2 || !Numbers[1].isNumber())
+    return;
+  const Datum &C = Numbers[1];
+  std::string Operator = Name;
+  if (Name == "div" && !Rounding.empty()) {
+    // Both roundings are the same above zero.
+    if (Rounding == "trunc" && Into.facts().range(A.Int).Min < 0)
+      return;
+    Operator = "floordiv";
+  }
+  bool Always = Operator == "add" || Operator == "sub" || Operator == "mul";
+  bool Divides = Operator == "floordiv" || Operator == "floor_divide" ||
+                 Operator == "remainder" || Operator == "div";
+  bool Settled = C.asReal().value_or(0) > 0 &&
+                 (A.asReal() || (Operator != "div" && C.asInt()));
+  bool Sizes = A.Is != Kind::Float && C.Is != Kind::Float;
+  if ((Always && (Sizes || (A.asReal() && C.asReal()))) ||
+      (Divides && Settled && (Sizes || A.asReal())))
+    Known.insert_or_assign(Result.Text, arithmetic(Operator, A, C));
+}
+
+static std::string kindsText(const PassedList &Given) {
+  std::string Text;
+  for (const Passed &P : Given)
+    Text += (Text.empty() ? "" : ", ") +
+            (P.Keyword.empty() ? "" : P.Keyword + " = ") + P.Value.kindText();
+  return Text;
+}
+
+Datum Evaluator::callAten(const std::string &Name, PassedList Given) {
+  if (Nodes.size() >= MostNodes)
+    return fail(Code::ImportTooLarge,
+                "makes more than " + std::to_string(MostNodes) + " nodes",
+                FewerRounds);
+  StringRef Operator(Name);
+  bool InPlace = !Operator.ends_with("__") && Operator.consume_back("_");
+  const std::vector<Schema> &Schemas =
+      torch::schemasOf({Operator.data(), Operator.size()});
+  const Schema *Chosen = nullptr;
+  torch::Node N;
+  for (const Schema &S : Schemas) {
+    N.Inputs.clear();
+    if (bind(S, Given, N)) {
+      Chosen = &S;
+      break;
+    }
+  }
+  bool Writes = false;
+  if (Chosen)
+    N.Target = "aten." + Name + "." + std::string(Chosen->Overload);
+  if (Schemas.empty() || (Chosen && !torch::findRule(N.Target, Writes))) {
+    bool Domain = Operator.contains('.') || Operator.contains("::");
+    return fail(Code::ImportUnknownOp,
+                "kpc has no import rule for the operator '" +
+                    std::string(Domain ? "" : "aten::") + printable(Name) + "'",
+                "`kpc ops --domain aten` lists what imports");
+  }
+  if (!Chosen)
+    return fail(Code::ImportAttributeType,
+                "no form of 'aten::" + printable(Name) +
+                    "' takes these: " + kindsText(Given),
+                "`kpc ops --domain aten " + Operator.str() +
+                    "` shows the forms that import");
+  if (InPlace && !Writes)
+    return fail(Code::ImportUnsupported,
+                "'aten::" + printable(Name) + "' changes a tensor in place",
+                "use the form that gives a new tensor");
+  for (const Argument &A : N.Inputs)
+    if (A.Is == Argument::Kind::Tensor || A.Is == Argument::Kind::Tensors)
+      for (const std::string &Of : A.Values)
+        if (!Of.empty() && !readWeight(Of))
+          return {};
+  N.Name = Name + "_" + std::to_string(NamesUsed[Name]++);
+  if (!Frames.empty() && Frames.back().File) {
+    const Frame &F = Frames.back();
+    N.Module = F.Module;
+    N.Source = F.File->place(F.Line);
+  }
+  size_t Errors = Into.diagnostics().errorCount();
+  size_t Count = static_cast<size_t>(std::max(Chosen->Results, 1));
+  if (Chosen->Results < 0) {
+    std::optional<size_t> Parts = Into.countResults(N);
+    if (!Parts) {
+      Bad = true;
+      if (Into.diagnostics().errorCount() == Errors)
+        Bad = false, fail(Code::ImportShape, "its parts are not known");
+      return {};
+    }
+    Count = *Parts;
+  }
+  std::vector<Datum> Results;
+  Argument List;
+  List.Is = Argument::Kind::Tensors;
+  for (size_t I = 0; I < Count && Chosen->Results != 0; ++I) {
+    std::string Result =
+        "%" + N.Name + (Count > 1 ? "." + std::to_string(I) : "");
+    Results.push_back(tensorNamed(Result));
+    Argument A;
+    A.Is = Argument::Kind::Tensor;
+    A.Values = {Result};
+    List.Values.push_back(Result);
+    if (Chosen->Results > 0)
+      N.Outputs.push_back(A);
+  }
+  if (Chosen->Results < 0)
+    N.Outputs.push_back(List);
+  Nodes.push_back(std::move(N));
+  Into.importNode(Nodes.back());
+  if (Into.diagnostics().errorCount() != Errors) {
+    Bad = true;
+    return {};
+  }
+  if (Chosen->Results == 0)
+    return {};
+  if (Writes) {
+    // Views of a number's tensor may hold another one now.
+    mlir::Value Self = valueOf(Given[0].Value);
+    if (Self && torch::Emitter::rank(Self) == 0)
+      Known.clear();
+    return Given[0].Value;
+  }
+  if (Chosen->Results < 0)
+    return charge(Results.size()) ? Datum::ofList(std::move(Results)) : Datum();
+  if (Results.size() > 1)
+    return Datum::ofList(std::move(Results), Kind::Tuple);
+  foldNumbers(Name, Given, Results[0]);
+  return Results[0];
+}
+
+} // namespace kpc::torchscript

@@ -1,0 +1,307 @@
+//===- BuiltinLists.cpp - Lists, dicts and strings of a program -----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torchscript/Evaluator.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
+
+namespace kpc::torchscript {
+
+using llvm::StringRef;
+using Kind = Datum::Kind;
+using shape::Expr;
+
+/// Python's slice of a list: [start, end, step], each perhaps None.
+Datum Evaluator::sliced(const Datum &Of, PassedList &A) {
+  auto Size = static_cast<int64_t>(Of.Items->size());
+  auto Number = [&](size_t I, int64_t Default) {
+    if (I >= A.size() || A[I].Value.isNone())
+      return Default;
+    std::optional<int64_t> N = A[I].Value.asInt();
+    if (!N)
+      unknownNumber("it slices a list");
+    return N.value_or(Default);
+  };
+  int64_t Step = Number(3, 1);
+  if (Step == 0)
+    return fail(Code::ImportMalformed, "slices a list with a step of 0");
+  int64_t Start = Number(1, Step > 0 ? 0 : Size - 1);
+  int64_t End = Number(2, Step > 0 ? Size : -Size - 1);
+  if (Bad)
+    return {};
+  auto Inside = [&](int64_t I) {
+    I = I < 0 ? I + Size : I;
+    return std::clamp<int64_t>(I, Step > 0 ? 0 : -1,
+                               Step > 0 ? Size : Size - 1);
+  };
+  Start = Inside(Start), End = Inside(End);
+  std::vector<Datum> Parts;
+  for (int64_t I = Start; Step > 0 ? I < End : I > End; I += Step) {
+    Parts.push_back((*Of.Items)[static_cast<size_t>(I)]);
+    if (Step > Size || Step < -Size)
+      break;
+  }
+  return charge(Parts.size()) ? Datum::ofList(std::move(Parts), Of.Is)
+                              : Datum();
+}
+
+std::optional<Datum> Evaluator::callSequence(const std::string &Name,
+                                             PassedList &A) {
+  size_t Count = A.size();
+  if (Name == "__range_length" && Count == 3) {
+    std::optional<int64_t> Low = A[0].Value.asInt(), High = A[1].Value.asInt(),
+                           Step = A[2].Value.asInt();
+    if (Step && *Step == 0)
+      return fail(Code::ImportMalformed, "a range with a step of 0");
+    if (!Step)
+      return unknownNumber("the step of a range is none");
+    Expr Reach = A[1].Value.Int - A[0].Value.Int;
+    Expr Length = *Step > 0 ? Reach.ceilDiv(Expr(*Step))
+                            : (Expr(0) - Reach).ceilDiv(Expr(-*Step));
+    if (Low && High)
+      return Datum::ofInt(
+          std::max<int64_t>(Length.asConstant().value_or(0), 0));
+    return Datum::ofInt(Into.facts().simplify(Expr::max(Length, 0)));
+  }
+  if (Name == "__derive_index" && Count == 3)
+    return Datum::ofInt(A[1].Value.Int + A[0].Value.Int * A[2].Value.Int);
+  if ((Name == "range" || Name == "rangelist") && Count == 1) {
+    std::optional<int64_t> N = A[0].Value.asInt();
+    if (!N)
+      return unknownNumber("a loop runs " + A[0].Value.Int.str() + " times");
+    if (*N > 0 && !charge(static_cast<uint64_t>(*N)))
+      return Datum();
+    std::vector<Datum> All;
+    for (int64_t I = 0; I < *N; ++I)
+      All.push_back(Datum::ofInt(I));
+    return Datum::ofList(std::move(All));
+  }
+  if (Name == "dict" || Name == "list" || Name == "tuple") {
+    Kind Is = Name == "dict"   ? Kind::Dict
+              : Name == "list" ? Kind::List
+                               : Kind::Tuple;
+    if (Count == 0)
+      return Datum::ofList({}, Is);
+    if (A[0].Value.isSequence())
+      return charge(A[0].Value.Items->size())
+                 ? Datum::ofList(*A[0].Value.Items, Is)
+                 : Datum();
+    return std::nullopt;
+  }
+  if (Count == 0 || !A[0].Value.isSequence())
+    return std::nullopt;
+  Datum Of = A[0].Value;
+  std::vector<Datum> &Items = *Of.Items;
+  bool IsDict = Of.Is == Kind::Dict;
+  auto Key = [&](const Datum &Wanted) {
+    for (size_t I = 0; I + 1 < Items.size(); I += 2)
+      if (same(Items[I], Wanted).value_or(false))
+        return static_cast<int64_t>(I);
+    return int64_t(-1);
+  };
+  auto EachSecond = [&](size_t First) {
+    std::vector<Datum> Part;
+    for (size_t I = First; I < Items.size(); I += 2)
+      Part.push_back(Items[I]);
+    return charge(Part.size()) ? Datum::ofList(std::move(Part)) : Datum();
+  };
+  if (Name == "len")
+    return Datum::ofInt(
+        static_cast<int64_t>(IsDict ? Items.size() / 2 : Items.size()));
+  if (Name == "__contains__" && Count == 2) {
+    if (IsDict)
+      return Datum::ofBool(Key(A[1].Value) >= 0);
+    bool Open = false;
+    for (const Datum &D : Items) {
+      std::optional<bool> Equal = same(D, A[1].Value);
+      if (Equal.value_or(false))
+        return Datum::ofBool(true);
+      Open |= !Equal;
+    }
+    return Open
+               ? Datum::ofText("it looks for a size in a list", Kind::Unsettled)
+               : Datum::ofBool(false);
+  }
+  if (Name == "__getitem__" && Count == 2)
+    return element(Of, A[1].Value);
+  if (IsDict) {
+    if (Name == "keys")
+      return EachSecond(0);
+    if (Name == "values")
+      return EachSecond(1);
+    if (Name == "items") {
+      std::vector<Datum> Pairs;
+      for (size_t I = 0; I + 1 < Items.size(); I += 2)
+        Pairs.push_back(Datum::ofList({Items[I], Items[I + 1]}, Kind::Tuple));
+      return charge(Items.size()) ? Datum::ofList(std::move(Pairs)) : Datum();
+    }
+    if (Name == "get" && Count >= 2) {
+      int64_t At = Key(A[1].Value);
+      return At >= 0     ? Items[static_cast<size_t>(At) + 1]
+             : Count > 2 ? A[2].Value
+                         : Datum();
+    }
+    if (Name == "_set_item" && Count == 3) {
+      int64_t At = Key(A[1].Value);
+      if (At >= 0)
+        Items[static_cast<size_t>(At) + 1] = A[2].Value;
+      else if (charge(2))
+        Items.insert(Items.end(), {A[1].Value, A[2].Value});
+      return Datum();
+    }
+    return std::nullopt;
+  }
+  if (Name == "slice")
+    return sliced(Of, A);
+  if (Name == "append" && Count == 2 && Of.Is == Kind::List) {
+    if (charge(1))
+      Items.push_back(A[1].Value);
+    return Of;
+  }
+  if (Name == "extend" && Count == 2 && A[1].Value.isSequence()) {
+    std::vector<Datum> More = *A[1].Value.Items;
+    if (charge(More.size()))
+      Items.insert(Items.end(), More.begin(), More.end());
+    return Datum();
+  }
+  if (Name == "add" && Count == 2 && A[1].Value.isSequence()) {
+    std::vector<Datum> All = Items;
+    All.insert(All.end(), A[1].Value.Items->begin(), A[1].Value.Items->end());
+    return charge(All.size()) ? Datum::ofList(std::move(All), Of.Is) : Datum();
+  }
+  if (Name == "mul" && Count == 2) {
+    std::optional<int64_t> Times = A[1].Value.asInt();
+    if (!Times)
+      return unknownNumber("it repeats a list");
+    std::vector<Datum> All;
+    for (int64_t I = 0; I < *Times && charge(Items.size() + 1); ++I)
+      All.insert(All.end(), Items.begin(), Items.end());
+    return Datum::ofList(std::move(All), Of.Is);
+  }
+  if (Name == "pop") {
+    int64_t Size = static_cast<int64_t>(Items.size());
+    int64_t At = Count > 1 ? A[1].Value.asInt().value_or(-1) : -1;
+    At = At < 0 ? At + Size : At;
+    if (At < 0 || At >= Size)
+      return fail(Code::ImportMalformed, "pops what the list has not");
+    Datum Last = Items[static_cast<size_t>(At)];
+    Items.erase(Items.begin() + At);
+    return Last;
+  }
+  if (Name == "insert" && Count == 3) {
+    auto Size = static_cast<int64_t>(Items.size());
+    int64_t At = A[1].Value.asInt().value_or(0);
+    At = std::clamp<int64_t>(At < 0 ? At + Size : At, 0, Size);
+    if (charge(1))
+      Items.insert(Items.begin() + At, A[2].Value);
+    return Datum();
+  }
+  if (Name == "_set_item" && Count == 3) {
+    auto Size = static_cast<int64_t>(Items.size());
+    std::optional<int64_t> At = A[1].Value.asInt();
+    if (!At)
+      return unknownNumber("it picks from a list");
+    int64_t I = *At < 0 ? *At + Size : *At;
+    if (I < 0 || I >= Size)
+      return fail(Code::ImportMalformed, "writes behind a list's end");
+    Items[static_cast<size_t>(I)] = A[2].Value;
+    return Of;
+  }
+  if (Name == "clear") {
+    Items.clear();
+    return Datum();
+  }
+  if (Name == "reverse") {
+    std::reverse(Items.begin(), Items.end());
+    return Datum();
+  }
+  if (Name == "copy")
+    return charge(Items.size()) ? Datum::ofList(Items, Of.Is) : Datum();
+  if ((Name == "min" || Name == "max" || Name == "sum" || Name == "prod") &&
+      Count == 1 && !Items.empty() && Items.front().isNumber()) {
+    Datum Result = Items.front();
+    const std::string Step = Name == "sum"    ? "add"
+                             : Name == "prod" ? "mul"
+                                              : Name;
+    for (size_t I = 1; I < Items.size() && !Bad; ++I)
+      Result = arithmetic(Step, Result, Items[I]);
+    return Result;
+  }
+  if ((Name == "all" || Name == "any") && Count == 1) {
+    for (const Datum &D : Items)
+      if (std::optional<bool> T = truth(D); !T)
+        return std::nullopt;
+      else if (*T == (Name == "any"))
+        return Datum::ofBool(Name == "any");
+    return Datum::ofBool(Name == "all");
+  }
+  return std::nullopt;
+}
+
+/// Strings choose; what they say to a reader has no place in a compiled model.
+std::optional<Datum> Evaluator::callText(const std::string &Name,
+                                         PassedList &A) {
+  if (Name == "print" || Name == "warn") {
+    note("'" + Name + "' is left out: " +
+         printable(Frames.back().File->place(Frames.back().Line)));
+    return Datum();
+  }
+  if (A.empty() || A[0].Value.Is != Kind::Text)
+    return std::nullopt;
+  StringRef Of(A[0].Value.Text);
+  auto Text = [&](std::string V) {
+    return charge(V.size()) ? Datum::ofText(std::move(V)) : Datum();
+  };
+  if (Name == "format") {
+    std::string Out;
+    size_t Next = 1;
+    for (size_t I = 0; I < Of.size(); ++I)
+      if (Of.substr(I).starts_with("{}") && Next < A.size()) {
+        Out += convert("str", A[Next++].Value).Text;
+        ++I;
+      } else {
+        Out += Of[I];
+      }
+    return Text(Out);
+  }
+  if (A.size() == 1) {
+    if (Name == "len")
+      return Datum::ofInt(static_cast<int64_t>(Of.size()));
+    if (Name == "lower")
+      return Text(Of.lower());
+    if (Name == "upper")
+      return Text(Of.upper());
+    if (Name == "strip")
+      return Text(Of.trim().str());
+  }
+  if (A.size() != 2)
+    return std::nullopt;
+  const Datum &Other = A[1].Value;
+  if (Name == "join" && Other.isSequence()) {
+    std::string Out;
+    for (size_t I = 0; I < Other.Items->size() && charge(Out.size()); ++I)
+      Out += (I ? Of.str() : std::string()) + (*Other.Items)[I].Text;
+    return Text(Out);
+  }
+  if (Other.Is != Kind::Text)
+    return std::nullopt;
+  if (Name == "add")
+    return Text(Of.str() + Other.Text);
+  if (Name == "startswith")
+    return Datum::ofBool(Of.starts_with(Other.Text));
+  if (Name == "endswith")
+    return Datum::ofBool(Of.ends_with(Other.Text));
+  if (Name == "__contains__")
+    return Datum::ofBool(Of.contains(Other.Text));
+  if (Name == "find")
+    return Datum::ofInt(static_cast<int64_t>(Of.find(Other.Text)));
+  return std::nullopt;
+}
+
+} // namespace kpc::torchscript

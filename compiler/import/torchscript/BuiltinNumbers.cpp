@@ -1,0 +1,348 @@
+//===- BuiltinNumbers.cpp - Numbers and truths of a program ---------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Arithmetic as Python has it. Integers may be sizes with names; where a
+/// comparison then depends on the run, it is unsettled, and only what branches
+/// on it fails.
+///
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torchscript/Evaluator.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <cmath>
+
+namespace kpc::torchscript {
+
+using llvm::StringRef;
+using Kind = Datum::Kind;
+using shape::Expr;
+
+//===----------------------------------------------------------------------===//
+// Comparisons
+//===----------------------------------------------------------------------===//
+
+std::optional<bool> Evaluator::same(const Datum &A, const Datum &B) {
+  if (A.isNumber() && B.isNumber()) {
+    if (A.Is != Kind::Float && B.Is != Kind::Float)
+      return Into.facts().isEqual(A.Int, B.Int);
+    std::optional<double> X = A.asReal(), Y = B.asReal();
+    return X && Y ? std::optional(*X == *Y) : std::nullopt;
+  }
+  if (A.Is != B.Is)
+    return false;
+  if (A.isSequence()) {
+    if (A.Items->size() != B.Items->size())
+      return false;
+    for (size_t I = 0; I < A.Items->size(); ++I) {
+      std::optional<bool> Equal = same((*A.Items)[I], (*B.Items)[I]);
+      if (!Equal || !*Equal)
+        return Equal;
+    }
+    return true;
+  }
+  // All tensors lie on one device.
+  if (A.Is == Kind::Device || A.Is == Kind::None)
+    return true;
+  if (A.Is == Kind::Object)
+    return A.Object == B.Object;
+  return A.Text == B.Text;
+}
+
+static std::string shown(const Datum &V) {
+  if (V.Is == Kind::Float)
+    return std::to_string(V.Float);
+  return V.Is == Kind::Int || V.Is == Kind::Bool ? V.Int.str() : V.kindText();
+}
+
+Datum Evaluator::compare(const std::string &Name, const Datum &A,
+                         const Datum &B) {
+  std::optional<bool> Result;
+  if (Name == "eq" || Name == "ne") {
+    Result = same(A, B);
+    if (Result && Name == "ne")
+      Result = !*Result;
+  } else if (A.Is == Kind::Text && B.Is == Kind::Text) {
+    int Order = A.Text.compare(B.Text);
+    Result = Name == "lt"   ? Order < 0
+             : Name == "le" ? Order <= 0
+             : Name == "gt" ? Order > 0
+                            : Order >= 0;
+  } else if (!A.isNumber() || !B.isNumber()) {
+    return fail(Code::ImportUnsupported,
+                "compares " + A.kindText() + " with " + B.kindText());
+  } else if (A.Is == Kind::Float || B.Is == Kind::Float) {
+    std::optional<double> X = A.asReal(), Y = B.asReal();
+    if (X && Y)
+      Result = Name == "lt"   ? *X < *Y
+               : Name == "le" ? *X <= *Y
+               : Name == "gt" ? *X > *Y
+                              : *X >= *Y;
+  } else {
+    // a < b is a + 1 <= b of integers.
+    const shape::Facts &F = Into.facts();
+    Expr X = A.Int, Y = B.Int;
+    if (Name == "gt" || Name == "ge")
+      std::swap(X, Y);
+    bool Strict = Name == "lt" || Name == "gt";
+    Result = F.isLessOrEqual(Strict ? X + 1 : X, Y);
+  }
+  if (Result)
+    return Datum::ofBool(*Result);
+  return Datum::ofText("it compares the sizes " + shown(A) + " and " + shown(B),
+                       Kind::Unsettled);
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+static int64_t floorOf(int64_t A, int64_t B) {
+  int64_t Q = A / B;
+  return Q - (A % B != 0 && (A < 0) != (B < 0));
+}
+
+/// None where both are whole and a step of it is not known.
+static std::optional<Expr> whole(StringRef Name, const Expr &A, const Expr &B) {
+  std::optional<int64_t> X = A.asConstant(), Y = B.asConstant();
+  if (Name == "add")
+    return A + B;
+  if (Name == "sub")
+    return A - B;
+  if (Name == "mul")
+    return A * B;
+  if (Name == "min" || Name == "minimum")
+    return Expr::min(A, B);
+  if (Name == "max" || Name == "maximum")
+    return Expr::max(A, B);
+  // The quotient of the least number by -1 has no place.
+  if (X && Y && *X == INT64_MIN && *Y == -1)
+    return std::nullopt;
+  if (Name == "floordiv" || Name == "floor_divide") {
+    if (X && Y && *Y != 0)
+      return Expr(floorOf(*X, *Y));
+    return Y && *Y > 0 ? std::optional(A.floorDiv(B)) : std::nullopt;
+  }
+  if (Name == "remainder") {
+    if (X && Y && *Y != 0)
+      return Expr(*X - floorOf(*X, *Y) * *Y);
+    return Y && *Y > 0 ? std::optional(A.mod(B)) : std::nullopt;
+  }
+  if (!X || !Y)
+    return std::nullopt;
+  if (Name == "pow" && *Y >= 0 && *Y < 64) {
+    Expr Power(1);
+    for (int64_t I = 0; I < *Y; ++I)
+      Power = Power * A;
+    return Power;
+  }
+  if (Name == "__and__" || Name == "bitwise_and")
+    return Expr(*X & *Y);
+  if (Name == "__or__" || Name == "bitwise_or")
+    return Expr(*X | *Y);
+  if (Name == "__xor__" || Name == "bitwise_xor")
+    return Expr(*X ^ *Y);
+  if (Name == "__lshift__" && *Y >= 0 && *Y < 62)
+    return A * Expr(int64_t(1) << *Y);
+  if (Name == "__rshift__" && *Y >= 0 && *Y < 63)
+    return Expr(*X >> *Y);
+  return std::nullopt;
+}
+
+static std::optional<double> real(StringRef Name, double A, double B) {
+  if (Name == "add")
+    return A + B;
+  if (Name == "sub")
+    return A - B;
+  if (Name == "mul")
+    return A * B;
+  if (Name == "div" || Name == "true_divide")
+    return B != 0 ? std::optional(A / B) : std::nullopt;
+  if (Name == "floordiv" || Name == "floor_divide")
+    return B != 0 ? std::optional(std::floor(A / B)) : std::nullopt;
+  if (Name == "remainder")
+    return B != 0 ? std::optional(A - std::floor(A / B) * B) : std::nullopt;
+  if (Name == "fmod")
+    return B != 0 ? std::optional(std::fmod(A, B)) : std::nullopt;
+  if (Name == "pow")
+    return std::pow(A, B);
+  if (Name == "atan2")
+    return std::atan2(A, B);
+  if (Name == "min" || Name == "minimum")
+    return std::min(A, B);
+  if (Name == "max" || Name == "maximum")
+    return std::max(A, B);
+  return std::nullopt;
+}
+
+Datum Evaluator::arithmetic(const std::string &Name, const Datum &A,
+                            const Datum &B) {
+  bool Reals = A.Is == Kind::Float || B.Is == Kind::Float || Name == "div" ||
+               Name == "true_divide" || Name == "atan2" || Name == "fmod";
+  if (!Reals && Name == "pow" && B.asInt().value_or(0) < 0)
+    Reals = true;
+  if (!Reals) {
+    std::optional<Expr> E = whole(Name, A.Int, B.Int);
+    if (E && E->overflowed())
+      return fail(Code::ImportTooLarge, "a number leaves 64 bits", FewerRounds);
+    if (!E)
+      return unknownNumber("'" + Name + "' of " + shown(A) + " and " +
+                           shown(B) + " is none");
+    bool Truths = A.Is == Kind::Bool && B.Is == Kind::Bool &&
+                  StringRef(Name).starts_with("_");
+    Datum Result = Datum::ofInt(Into.facts().simplify(*E));
+    if (Truths)
+      Result.Is = Kind::Bool;
+    return Result;
+  }
+  std::optional<double> X = A.asReal(), Y = B.asReal();
+  std::optional<double> V = X && Y ? real(Name, *X, *Y) : std::nullopt;
+  // A size over itself or over a divisor may be whole without being known.
+  if (!V)
+    return unknownNumber("'" + Name + "' of " + shown(A) + " and " + shown(B) +
+                         " is none");
+  return Datum::ofFloat(*V);
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// Functions of one real.
+static std::optional<double> function(StringRef Name, double V) {
+  using Function = double (*)(double);
+  static const llvm::StringMap<Function> Table = {
+      {"sqrt", std::sqrt},   {"exp", std::exp},     {"log", std::log},
+      {"log2", std::log2},   {"log10", std::log10}, {"log1p", std::log1p},
+      {"sin", std::sin},     {"cos", std::cos},     {"tan", std::tan},
+      {"asin", std::asin},   {"acos", std::acos},   {"atan", std::atan},
+      {"sinh", std::sinh},   {"cosh", std::cosh},   {"tanh", std::tanh},
+      {"expm1", std::expm1}, {"fabs", std::fabs},   {"erf", std::erf}};
+  auto It = Table.find(Name);
+  return It == Table.end() ? std::nullopt : std::optional(It->second(V));
+}
+
+Datum Evaluator::convert(const std::string &Type, const Datum &V) {
+  if (Type == "bool") {
+    if (V.Is == Kind::Unsettled)
+      return V;
+    if (std::optional<bool> T = truth(V))
+      return Datum::ofBool(*T);
+    return Datum::ofText(V.isTensor() ? "the data of a tensor decides it"
+                                      : "the size " + shown(V) + " decides it",
+                         Kind::Unsettled);
+  }
+  if (Type == "str")
+    return Datum::ofText(V.Is == Kind::Text ? V.Text : shown(V));
+  Datum N = V;
+  if (V.isTensor()) {
+    std::optional<Datum> Held = knownNumber(V);
+    if (!Held)
+      return unknownNumber("the data of a tensor decides it");
+    N = *Held;
+  }
+  if (!N.isNumber())
+    return fail(Code::ImportUnsupported, "makes a number of " + N.kindText());
+  if (Type == "int") {
+    if (N.Is != Kind::Float)
+      return Datum::ofInt(N.Int);
+    if (!(std::fabs(N.Float) < 9e18))
+      return fail(Code::ImportTooLarge, "makes an integer of " + shown(N),
+                  FewerRounds);
+    return Datum::ofInt(static_cast<int64_t>(N.Float));
+  }
+  if (std::optional<double> Real = N.asReal())
+    return Datum::ofFloat(*Real);
+  return unknownNumber("the size " + shown(N) + " is none");
+}
+
+std::optional<Datum> Evaluator::callNumber(const std::string &Name,
+                                           PassedList &A) {
+  auto At = [&](size_t I) -> const Datum & { return A[I].Value; };
+  size_t Count = A.size();
+  bool Numbers =
+      Count > 0 && std::all_of(A.begin(), A.end(), [](const Passed &P) {
+        return P.Value.isNumber() || P.Value.Is == Kind::Unsettled;
+      });
+  if (Name == "__not__" && Count == 1) {
+    if (std::optional<bool> T = truth(At(0)))
+      return Datum::ofBool(!*T);
+    return At(0).Is == Kind::Unsettled ? At(0) : convert("bool", At(0));
+  }
+  if ((Name == "__is__" || Name == "__isnot__") && Count == 2) {
+    bool Same = At(0).isNone() && At(1).isNone();
+    if (!At(0).isNone() && !At(1).isNone())
+      Same = same(At(0), At(1)).value_or(false);
+    return Datum::ofBool(Same == (Name == "__is__"));
+  }
+  if (Name == "eq" || Name == "ne" || Name == "lt" || Name == "le" ||
+      Name == "gt" || Name == "ge") {
+    if (Count != 2 || At(0).isTensor() || At(1).isTensor())
+      return std::nullopt;
+    return compare(Name, At(0), At(1));
+  }
+  if (!Numbers)
+    return std::nullopt;
+  // `and` and `or` of what one side settles.
+  bool AnyOpen = std::any_of(A.begin(), A.end(), [](const Passed &P) {
+    return P.Value.Is == Kind::Unsettled;
+  });
+  if (AnyOpen) {
+    if (Count != 2 || (Name != "__and__" && Name != "__or__"))
+      return std::nullopt;
+    bool Settles = Name == "__or__";
+    for (const Passed &P : A)
+      if (truth(P.Value) == Settles)
+        return Datum::ofBool(Settles);
+    return At(0).Is == Kind::Unsettled ? At(0) : At(1);
+  }
+  if (Count == 1) {
+    if (Name == "neg")
+      return At(0).Is == Kind::Float ? Datum::ofFloat(-At(0).Float)
+                                     : Datum::ofInt(Expr(0) - At(0).Int);
+    if (Name == "abs") {
+      if (At(0).Is == Kind::Float)
+        return Datum::ofFloat(std::fabs(At(0).Float));
+      return Datum::ofInt(
+          Into.facts().simplify(Expr::max(At(0).Int, Expr(0) - At(0).Int)));
+    }
+    if (Name == "floor" || Name == "ceil" || Name == "trunc" ||
+        Name == "round") {
+      if (At(0).Is != Kind::Float)
+        return At(0);
+      double V = At(0).Float;
+      V = Name == "floor"   ? std::floor(V)
+          : Name == "ceil"  ? std::ceil(V)
+          : Name == "trunc" ? std::trunc(V)
+                            : std::nearbyint(V);
+      // math.floor and math.ceil give integers, round a float.
+      return Name == "round" ? Datum::ofFloat(V)
+                             : convert("int", Datum::ofFloat(V));
+    }
+    if (Name == "Int" || Name == "IntImplicit")
+      return convert("int", At(0));
+    if (Name == "Float" || Name == "FloatImplicit")
+      return convert("float", At(0));
+    if (Name == "Bool")
+      return convert("bool", At(0));
+    std::optional<double> V = At(0).asReal();
+    std::optional<double> Y = V ? function(Name, *V) : std::nullopt;
+    return Y ? std::optional(Datum::ofFloat(*Y)) : std::nullopt;
+  }
+  static constexpr StringRef Binary[] = {
+      "add",      "sub",          "mul",       "div",        "true_divide",
+      "floordiv", "floor_divide", "remainder", "fmod",       "pow",
+      "__and__",  "__or__",       "__xor__",   "__lshift__", "__rshift__",
+      "min",      "max",          "atan2",     "minimum",    "maximum"};
+  if (Count == 2 && llvm::is_contained(Binary, StringRef(Name)))
+    return arithmetic(Name, At(0), At(1));
+  return std::nullopt;
+}
+
+} // namespace kpc::torchscript

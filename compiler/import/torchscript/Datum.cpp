@@ -1,0 +1,90 @@
+//===- Datum.cpp - Values of a TorchScript program ------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torchscript/Datum.h"
+
+namespace kpc::torchscript {
+
+Datum Datum::ofBool(bool V) {
+  Datum D;
+  D.Is = Kind::Bool;
+  D.Int = shape::Expr(V ? 1 : 0);
+  return D;
+}
+
+Datum Datum::ofInt(const shape::Expr &V) {
+  Datum D;
+  D.Is = Kind::Int;
+  D.Int = V;
+  return D;
+}
+
+Datum Datum::ofFloat(double V) {
+  Datum D;
+  D.Is = Kind::Float;
+  D.Float = V;
+  return D;
+}
+
+Datum Datum::ofText(std::string V, Kind Is) {
+  Datum D;
+  D.Is = Is;
+  D.Text = std::move(V);
+  return D;
+}
+
+Datum Datum::ofList(std::vector<Datum> V, Kind Is) {
+  Datum D;
+  D.Is = Is;
+  D.Items = std::make_shared<std::vector<Datum>>(std::move(V));
+  return D;
+}
+
+std::optional<int64_t> Datum::asInt() const {
+  return Is == Kind::Int || Is == Kind::Bool ? Int.asConstant() : std::nullopt;
+}
+
+std::optional<double> Datum::asReal() const {
+  if (Is == Kind::Float)
+    return Float;
+  std::optional<int64_t> N = asInt();
+  return N ? std::optional(static_cast<double>(*N)) : std::nullopt;
+}
+
+std::string Datum::kindText() const {
+  switch (Is) {
+  case Kind::None:
+    return "None";
+  case Kind::Bool:
+    return "a bool";
+  case Kind::Int:
+    return "an integer";
+  case Kind::Float:
+    return "a float";
+  case Kind::Text:
+    return "a string";
+  case Kind::Tensor:
+    return "a tensor";
+  case Kind::List:
+    return "a list";
+  case Kind::Tuple:
+    return "a tuple";
+  case Kind::Dict:
+    return "a dict";
+  case Kind::Object:
+    return "an object of class " + Object->Class;
+  case Kind::Device:
+    return "a device";
+  case Kind::Function:
+    return "a function";
+  case Kind::Unsettled:
+    return "a truth that is known only at run time";
+  }
+  return "a value";
+}
+
+} // namespace kpc::torchscript

@@ -1,0 +1,680 @@
+//===- Evaluator.cpp - Walks a TorchScript program ------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Statements, names and calls. Operators are in Builtins*.cpp and Aten.cpp.
+///
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torchscript/Evaluator.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace kpc::torchscript {
+
+using llvm::StringRef;
+using Kind = Datum::Kind;
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+Datum Evaluator::fail(Code C, std::string Message, std::string Hint) {
+  if (Bad)
+    return {};
+  Bad = true;
+  ModelPlace Where;
+  if (!Frames.empty()) {
+    const Frame &F = Frames.back();
+    Where.Node =
+        printable(F.Module.empty() ? F.Function : F.Module + "." + F.Function);
+    if (F.File)
+      Message += " (" + printable(F.File->place(F.Line)) + ")";
+  }
+  Diagnostic &D =
+      Into.diagnostics().error(C).at(Where).message(std::move(Message));
+  if (!Hint.empty())
+    D.hint(std::move(Hint));
+  return {};
+}
+
+Datum Evaluator::unknownNumber(const std::string &What) {
+  return fail(Code::ImportNotConstant,
+              "needs a number when compiling, but " + What,
+              "give the sizes that it comes from as numbers in --input-shape, "
+              "or compute it outside of the model");
+}
+
+bool Evaluator::charge(uint64_t Count) {
+  Items += Count;
+  if (Items > MostItems)
+    fail(Code::ImportTooLarge,
+         "makes lists and strings of more than " + std::to_string(MostItems) +
+             " elements",
+         FewerRounds);
+  return !Bad;
+}
+
+void Evaluator::note(const std::string &Text) {
+  if (!llvm::is_contained(Notes, Text))
+    Notes.push_back(Text);
+}
+
+/// "layers.0.weight"
+static std::string pathOf(const Instance &Of, const std::string &Attribute) {
+  return Of.Path.empty() ? Attribute : Of.Path + "." + Attribute;
+}
+
+//===----------------------------------------------------------------------===//
+// Statements
+//===----------------------------------------------------------------------===//
+
+std::optional<Datum> Evaluator::runBlock(const std::vector<Statement> &Block) {
+  for (const Statement &S : Block) {
+    if (std::optional<Datum> Result = runStatement(S))
+      return Result;
+    if (Bad)
+      break;
+  }
+  return std::nullopt;
+}
+
+std::optional<Datum> Evaluator::runStatement(const Statement &S) {
+  Frames.back().Line = S.Line;
+  if (++Steps > MostSteps) {
+    fail(Code::ImportTooLarge,
+         "runs more than " + std::to_string(MostSteps) +
+             " statements; a loop may have no end",
+         FewerRounds);
+    return std::nullopt;
+  }
+  switch (S.Is) {
+  case Statement::Kind::Expression:
+    evaluate(*S.Value);
+    break;
+  case Statement::Kind::Assign: {
+    Datum V = evaluate(*S.Value);
+    if (Bad)
+      break;
+    if (!S.TakesApart) {
+      assign(S.Targets.front(), V);
+      break;
+    }
+    if (!V.isSequence() || V.Items->size() != S.Targets.size()) {
+      fail(Code::ImportMalformed, "takes " + V.kindText() + " apart into " +
+                                      std::to_string(S.Targets.size()) +
+                                      " values");
+      break;
+    }
+    // A copy: an assignment may change the list.
+    std::vector<Datum> Parts = *V.Items;
+    for (auto [Target, Part] : llvm::zip(S.Targets, Parts))
+      assign(Target, Part);
+    break;
+  }
+  case Statement::Kind::Declare:
+    if (S.Value)
+      assign(S.Targets.front(), evaluate(*S.Value));
+    break;
+  case Statement::Kind::If:
+    return runBranch(S);
+  case Statement::Kind::For:
+  case Statement::Kind::While:
+    return runLoop(S);
+  case Statement::Kind::With: {
+    // no_grad and its kin have no meaning here.
+    Datum Of = evaluate(*S.Value);
+    if (!S.Targets.empty())
+      assign(S.Targets.front(), Of);
+    return Bad ? std::nullopt : runBlock(S.Body);
+  }
+  case Statement::Kind::Return:
+    return S.Value ? evaluate(*S.Value) : Datum();
+  case Statement::Kind::Pass:
+    break;
+  }
+  return std::nullopt;
+}
+
+/// Whether a block raises an exception whatever happens.
+static bool raises(const std::vector<Statement> &Block) {
+  return llvm::any_of(Block, [](const Statement &S) {
+    return S.Is == Statement::Kind::Expression &&
+           S.Value->Is == Node::Kind::Call &&
+           S.Value->Items.front().Text == "RaiseException";
+  });
+}
+
+std::optional<Datum> Evaluator::runBranch(const Statement &S) {
+  Datum Condition = evaluate(*S.Value);
+  if (Bad)
+    return std::nullopt;
+  std::optional<bool> Takes = truth(Condition);
+  if (!Takes && raises(S.Body) != raises(S.Else)) {
+    note("a check is left out, as it is known only when the model runs: " +
+         printable(Frames.back().File->place(S.Line)));
+    Takes = raises(S.Else);
+  }
+  if (!Takes) {
+    std::string Why = Condition.Is == Kind::Unsettled
+                          ? Condition.Text
+                          : "the data of a tensor decides it";
+    fail(Code::ImportNotConstant,
+         "branches on what is known only when the model runs: " + Why,
+         "kpc compiles branches whose condition is known: give sizes as "
+         "numbers in --input-shape, or write the choice with torch.where");
+    return std::nullopt;
+  }
+  return runBlock(*Takes ? S.Body : S.Else);
+}
+
+std::optional<Datum> Evaluator::runLoop(const Statement &S) {
+  if (S.Is == Statement::Kind::While) {
+    while (!Bad) {
+      Frames.back().Line = S.Line;
+      Datum Condition = evaluate(*S.Value);
+      std::optional<bool> Goes = Bad ? std::nullopt : truth(Condition);
+      if (!Goes) {
+        fail(Code::ImportNotConstant,
+             "loops while something holds that is known only when the model "
+             "runs",
+             "kpc unrolls loops: their number of rounds must be known");
+        return std::nullopt;
+      }
+      if (!*Goes || !charge(1))
+        return std::nullopt;
+      if (std::optional<Datum> Result = runBlock(S.Body))
+        return Result;
+    }
+    return std::nullopt;
+  }
+  Datum Over = evaluate(*S.Value);
+  if (Bad)
+    return std::nullopt;
+  if (!Over.isSequence() || Over.Is == Kind::Dict) {
+    fail(Code::ImportUnsupported, "loops over " + Over.kindText(),
+         "kpc unrolls loops over ranges and lists");
+    return std::nullopt;
+  }
+  for (size_t I = 0; I < Over.Items->size() && !Bad; ++I) {
+    Datum Now = (*Over.Items)[I];
+    if (S.Targets.size() == 1)
+      assign(S.Targets.front(), Now);
+    else if (Now.isSequence() && Now.Items->size() == S.Targets.size())
+      for (auto [Target, Part] : llvm::zip(S.Targets, *Now.Items))
+        assign(Target, Part);
+    else
+      fail(Code::ImportMalformed, "takes " + Now.kindText() + " apart");
+    if (std::optional<Datum> Result = runBlock(S.Body))
+      return Result;
+  }
+  return std::nullopt;
+}
+
+void Evaluator::assign(const Node &Target, const Datum &V) {
+  if (Bad)
+    return;
+  if (Target.Is == Node::Kind::Name) {
+    Frames.back().Locals.insert_or_assign(Target.Text, V);
+    return;
+  }
+  if (Target.Is != Node::Kind::Attribute) {
+    fail(Code::ImportUnsupported, "assigns to neither a name nor an attribute");
+    return;
+  }
+  Datum Of = evaluate(Target.Items.front());
+  if (Bad)
+    return;
+  if (Of.Is != Kind::Object) {
+    fail(Code::ImportMalformed, "assigns to an attribute of " + Of.kindText());
+    return;
+  }
+  std::string Path = pathOf(*Of.Object, Target.Text);
+  const Frame &F = Frames.back();
+  if (F.File)
+    Assigned.insert_or_assign(Path, F.File->place(F.Line));
+  Of.Object->Attributes.insert_or_assign(Target.Text, V);
+}
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+/// "torch.nn.x" of nested attributes of a plain name; empty for others.
+static std::string dotted(const Node &N) {
+  if (N.Is == Node::Kind::Name)
+    return N.Text;
+  if (N.Is != Node::Kind::Attribute)
+    return {};
+  std::string Front = dotted(N.Items.front());
+  return Front.empty() ? Front : Front + "." + N.Text;
+}
+
+/// The name, if it begins with one of the roots that the printer knows.
+static std::string globalName(const Node &N) {
+  std::string Name = dotted(N);
+  StringRef Root = StringRef(Name).split('.').first;
+  bool Known = Root == "torch" || Root == "ops" || Root == "__torch__" ||
+               Root == "CONSTANTS";
+  return Known && Name.size() > Root.size() ? Name : std::string();
+}
+
+Datum Evaluator::constantOf(const ScriptFile &File, const Node &N) {
+  Frames.push_back({&File, "a default", "", {}, N.Line});
+  Datum V = evaluate(N);
+  Frames.pop_back();
+  return V;
+}
+
+Datum Evaluator::evaluate(const Node &N) {
+  if (Bad)
+    return {};
+  auto Leave = llvm::scope_exit([&] { --Depth; });
+  if (++Depth > Deepest)
+    return fail(Code::ImportTooDeep, "calls nest deeper than " +
+                                         std::to_string(Deepest) + " levels");
+  switch (N.Is) {
+  case Node::Kind::None:
+    return {};
+  case Node::Kind::Bool:
+    return Datum::ofBool(N.Int != 0);
+  case Node::Kind::Int:
+    return Datum::ofInt(N.Int);
+  case Node::Kind::Float:
+    return Datum::ofFloat(N.Float);
+  case Node::Kind::Text:
+    return Datum::ofText(N.Text);
+  case Node::Kind::Name: {
+    auto It = Frames.back().Locals.find(N.Text);
+    if (It == Frames.back().Locals.end())
+      return fail(Code::ImportUndefinedValue,
+                  "reads '" + printable(N.Text) + "', which nothing defines");
+    return It->second;
+  }
+  case Node::Kind::Attribute: {
+    std::string Name = globalName(N);
+    StringRef Constant(Name);
+    size_t Index = 0;
+    if (Constant.consume_front("CONSTANTS.c") &&
+        !Constant.getAsInteger(10, Index)) {
+      if (const PickleValue *V = Script.constant(Index))
+        return V->Is == PickleValue::Kind::Tensor ? tensorFrom(*V, Name, true)
+                                                  : object(*V, Name);
+      return fail(Code::ImportExternalMissing,
+                  "the archive has no constant " + std::to_string(Index));
+    }
+    if (!Name.empty())
+      return Datum::ofText(Name, Kind::Function);
+    Datum Of = evaluate(N.Items.front());
+    return Bad ? Datum() : attribute(Of, N.Text);
+  }
+  case Node::Kind::Subscript: {
+    Datum Of = evaluate(N.Items.front());
+    Datum At = evaluate(N.Items.back());
+    return Bad ? Datum() : element(Of, At);
+  }
+  case Node::Kind::Tuple:
+  case Node::Kind::List:
+  case Node::Kind::Dict: {
+    std::vector<Datum> Parts;
+    for (const Node &Part : N.Items)
+      Parts.push_back(evaluate(Part));
+    if (!charge(Parts.size()))
+      return {};
+    return Datum::ofList(std::move(Parts),
+                         N.Is == Node::Kind::Tuple  ? Kind::Tuple
+                         : N.Is == Node::Kind::List ? Kind::List
+                                                    : Kind::Dict);
+  }
+  case Node::Kind::Call:
+    return evaluateCall(N);
+  }
+  return {};
+}
+
+Datum Evaluator::attribute(const Datum &Of, const std::string &Name) {
+  if (Of.Is == Kind::Object) {
+    auto It = Of.Object->Attributes.find(Name);
+    if (It != Of.Object->Attributes.end()) {
+      std::string Path = pathOf(*Of.Object, Name);
+      if (It->second.Is != Kind::Object && !Assigned.count(Path))
+        ReadFirst.insert(Path);
+      return It->second;
+    }
+    // What is the same for all objects of the class stands in its source.
+    std::string Why;
+    Archive::Found C = Script.find(Of.Object->Class, Why);
+    if (C.TheClass)
+      for (const Statement &S : C.TheClass->Attributes)
+        if (S.Is == Statement::Kind::Declare && S.Value &&
+            S.Targets.front().Text == Name)
+          return constantOf(*C.File, *S.Value);
+    return fail(Code::ImportUndefinedValue,
+                "reads the attribute '" + printable(Name) + "', which " +
+                    printable(Of.Object->Class) + " has not");
+  }
+  if (Of.Is == Kind::Tuple && !Of.Text.empty()) {
+    std::string Why;
+    Archive::Found C = Script.find(Of.Text, Why);
+    for (size_t I = 0; C.TheClass && I < C.TheClass->Attributes.size(); ++I)
+      if (!C.TheClass->Attributes[I].Targets.empty() &&
+          C.TheClass->Attributes[I].Targets.front().Text == Name &&
+          I < Of.Items->size())
+        return (*Of.Items)[I];
+  }
+  return fail(Code::ImportUnsupported, "reads the attribute '" +
+                                           printable(Name) + "' of " +
+                                           Of.kindText());
+}
+
+Datum Evaluator::element(const Datum &Of, const Datum &At) {
+  if (Of.Is == Kind::Dict) {
+    for (size_t I = 0; I + 1 < Of.Items->size(); I += 2)
+      if (same((*Of.Items)[I], At).value_or(false))
+        return (*Of.Items)[I + 1];
+    return fail(Code::ImportMalformed, "the dict has no such key");
+  }
+  if (Of.Is != Kind::List && Of.Is != Kind::Tuple)
+    return fail(Code::ImportUnsupported,
+                "takes an element of " + Of.kindText());
+  std::optional<int64_t> I = At.asInt();
+  if (!I)
+    return unknownNumber("it picks from a list");
+  auto Size = static_cast<int64_t>(Of.Items->size());
+  if (*I < -Size || *I >= Size)
+    return fail(Code::ImportMalformed, "takes element " + std::to_string(*I) +
+                                           " of " + std::to_string(Size));
+  return (*Of.Items)[static_cast<size_t>(*I < 0 ? *I + Size : *I)];
+}
+
+std::optional<bool> Evaluator::truth(const Datum &V) {
+  switch (V.Is) {
+  case Kind::None:
+    return false;
+  case Kind::Bool:
+  case Kind::Int:
+    if (std::optional<int64_t> N = V.asInt())
+      return *N != 0;
+    if (Into.facts().range(V.Int).Min > 0)
+      return true;
+    return std::nullopt;
+  case Kind::Float:
+    return V.Float != 0;
+  case Kind::Text:
+    return !V.Text.empty();
+  case Kind::List:
+  case Kind::Tuple:
+  case Kind::Dict:
+    return !V.Items->empty();
+  case Kind::Tensor:
+    if (std::optional<Datum> N = knownNumber(V))
+      return truth(*N);
+    return std::nullopt;
+  case Kind::Unsettled:
+    return std::nullopt;
+  default:
+    return true;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+PassedList Evaluator::arguments(const Node &Call) {
+  PassedList List;
+  for (size_t I = 1; I < Call.Items.size(); ++I)
+    List.push_back({Call.Keywords[I], evaluate(Call.Items[I])});
+  return List;
+}
+
+/// As Python's isinstance; what a container holds is not asked.
+static bool isOfType(const Datum &V, const Node &Type) {
+  StringRef Name(Type.Is == Node::Kind::Subscript ? Type.Items.front().Text
+                                                  : Type.Text);
+  // One of several types stands in a tuple.
+  if (Type.Is == Node::Kind::Tuple || Name == "Union")
+    return llvm::any_of(Type.Items,
+                        [&](const Node &One) { return isOfType(V, One); });
+  if (Name == "Optional")
+    return V.isNone() || isOfType(V, Type.Items.back());
+  return (Name == "Tensor" && V.isTensor()) ||
+         (Name == "int" && V.Is == Kind::Int) ||
+         (Name == "float" && V.Is == Kind::Float) ||
+         (Name == "bool" && V.Is == Kind::Bool) ||
+         (Name == "str" && V.Is == Kind::Text) ||
+         (Name == "NoneType" && V.isNone()) ||
+         (Name == "List" && V.Is == Kind::List) ||
+         (Name == "Tuple" && V.Is == Kind::Tuple) ||
+         (Name == "Dict" && V.Is == Kind::Dict);
+}
+
+Datum Evaluator::evaluateCall(const Node &N) {
+  const Node &Callee = N.Items.front();
+  if (Callee.Is == Node::Kind::Name) {
+    const std::string &Name = Callee.Text;
+    if (auto It = Frames.back().Locals.find(Name);
+        It != Frames.back().Locals.end()) {
+      Datum Of = It->second;
+      if (Of.Is == Kind::Function)
+        return evaluateNamed(N, Of.Text, arguments(N));
+      if (Of.Is == Kind::Object)
+        return callMethod(Of, "__call__", arguments(N));
+      return fail(Code::ImportUnsupported, "calls " + Of.kindText());
+    }
+    if (Name == "uninitialized")
+      return {};
+    if ((Name == "annotate" || Name == "unchecked_cast") && N.Items.size() == 3)
+      return evaluate(N.Items[2]);
+    if (Name == "isinstance" && N.Items.size() == 3) {
+      Datum V = evaluate(N.Items[1]);
+      return Bad ? Datum() : Datum::ofBool(isOfType(V, N.Items[2]));
+    }
+    PassedList Given = arguments(N);
+    if (Bad)
+      return {};
+    if (Name == "getattr" && Given.size() == 2)
+      return attribute(Given[0].Value, Given[1].Value.Text);
+    if ((Name == "int" || Name == "float" || Name == "bool" || Name == "str") &&
+        Given.size() == 1)
+      return convert(Name, Given[0].Value);
+    if (std::optional<Datum> Result = callBuiltin(Name, Given))
+      return *Result;
+    return fail(Code::ImportUnsupported,
+                "calls '" + printable(Name) + "', which kpc does not know");
+  }
+  if (std::string Name = globalName(Callee); !Name.empty())
+    return evaluateNamed(N, Name, arguments(N));
+  if (Callee.Is != Node::Kind::Attribute)
+    return fail(Code::ImportUnsupported, "calls the result of an expression");
+  Datum Self = evaluate(Callee.Items.front());
+  if (Bad)
+    return {};
+  PassedList Given = arguments(N);
+  return Bad ? Datum() : callMethod(Self, Callee.Text, std::move(Given));
+}
+
+Datum Evaluator::evaluateNamed(const Node &N, const std::string &Name,
+                               PassedList Arguments) {
+  if (Bad)
+    return {};
+  Frames.back().Line = N.Line;
+  StringRef Operator(Name);
+  if (Operator.starts_with("__torch__."))
+    return callNamed(Name, std::move(Arguments));
+  bool Own = Operator.consume_front("torch.") ||
+             Operator.consume_front("ops.prim.") ||
+             Operator.consume_front("ops.aten.");
+  if (!Own)
+    Operator.consume_front("ops.");
+  if (std::optional<Datum> Result =
+          Own ? callBuiltin(Operator.str(), Arguments) : std::nullopt)
+    return *Result;
+  return Bad ? Datum() : callAten(Operator.str(), std::move(Arguments));
+}
+
+Datum Evaluator::callMethod(const Datum &Self, const std::string &Name,
+                            PassedList Arguments) {
+  if (Self.Is != Kind::Object)
+    return fail(Code::ImportUnsupported, "calls the method '" +
+                                             printable(Name) + "' of " +
+                                             Self.kindText());
+  std::string Why;
+  Archive::Found C = Script.find(Self.Object->Class, Why);
+  if (C.TheClass)
+    for (const Function &F : C.TheClass->Methods)
+      if (F.Name == Name) {
+        Arguments.insert(Arguments.begin(), {"", Self});
+        return callFunction(*C.File, F, std::move(Arguments),
+                            Self.Object->Path);
+      }
+  return fail(Code::ImportFunction, C.TheClass ? printable(Self.Object->Class) +
+                                                     " has no method '" +
+                                                     printable(Name) + "'"
+                                               : Why);
+}
+
+/// A function of the archive, or a class of which an object is made.
+Datum Evaluator::callNamed(const std::string &Name, PassedList Arguments) {
+  StringRef Class(Name);
+  bool Makes = Class.consume_back(".__new__");
+  std::string Why;
+  Archive::Found Of = Script.find(Class.str(), Why);
+  if (Of.TheFunction)
+    return callFunction(*Of.File, *Of.TheFunction, std::move(Arguments),
+                        Frames.back().Module);
+  if (!Of.TheClass)
+    return fail(Code::ImportFunction, Why);
+  if (Of.TheClass->Base == "NamedTuple") {
+    std::vector<Datum> Parts;
+    for (const Passed &P : Arguments)
+      Parts.push_back(P.Value);
+    Datum Tuple = Datum::ofList(std::move(Parts), Kind::Tuple);
+    Tuple.Text = Class.str();
+    return Tuple;
+  }
+  Datum Object;
+  Object.Is = Kind::Object;
+  Object.Object = std::make_shared<Instance>();
+  Object.Object->Class = Class.str();
+  Object.Object->Path = "(" + Of.TheClass->Name + ")";
+  if (!Makes)
+    callMethod(Object, "__init__", std::move(Arguments));
+  return Object;
+}
+
+Datum Evaluator::callFunction(const ScriptFile &File, const Function &F,
+                              PassedList Arguments, const std::string &Module) {
+  auto Leave = llvm::scope_exit([&] { --Depth; });
+  if (++Depth > Deepest)
+    return fail(Code::ImportTooDeep, "calls nest deeper than " +
+                                         std::to_string(Deepest) + " levels");
+  std::unordered_map<std::string, Datum> Locals;
+  size_t Place = 0;
+  for (const Passed &A : Arguments) {
+    if (A.Keyword.empty() && Place >= F.Parameters.size())
+      return fail(Code::ImportArity,
+                  "passes " + std::to_string(Arguments.size()) +
+                      " arguments to '" + printable(F.Name) +
+                      "', which takes " + std::to_string(F.Parameters.size()));
+    Locals.insert_or_assign(
+        A.Keyword.empty() ? F.Parameters[Place++].Name : A.Keyword, A.Value);
+  }
+  Frames.push_back({&File, F.Name, Module, std::move(Locals), F.Line});
+  for (const Parameter &P : F.Parameters) {
+    if (Frames.back().Locals.count(P.Name))
+      continue;
+    if (!P.Default) {
+      fail(Code::ImportArity,
+           "argument '" + printable(P.Name) + "' is missing");
+      break;
+    }
+    Frames.back().Locals.emplace(P.Name, evaluate(*P.Default));
+  }
+  std::optional<Datum> Result;
+  if (!Bad)
+    Result = runBlock(F.Body);
+  Frames.pop_back();
+  return Bad ? Datum() : Result.value_or(Datum());
+}
+
+std::optional<Datum>
+Evaluator::run(const Datum &Top, const std::string &Method,
+               const std::map<std::string, Datum> &Arguments) {
+  PassedList List;
+  for (const auto &[Name, V] : Arguments)
+    List.push_back({Name, V});
+  Datum Result = callMethod(Top, Method, std::move(List));
+  return Bad ? std::nullopt : std::optional(std::move(Result));
+}
+
+//===----------------------------------------------------------------------===//
+// Objects of the archive
+//===----------------------------------------------------------------------===//
+
+Datum Evaluator::object(const PickleValue &V, const std::string &Path) {
+  if (auto It = Presets.find(Path); It != Presets.end())
+    return It->second;
+  // Values may be shared many times over.
+  if (!charge(1))
+    return {};
+  auto Parts = [&] {
+    std::vector<Datum> All;
+    for (size_t I = 0; I < V.Items.size(); ++I)
+      All.push_back(object(*V.Items[I], Path + "." + std::to_string(I)));
+    return All;
+  };
+  switch (V.Is) {
+  case PickleValue::Kind::None:
+    return {};
+  case PickleValue::Kind::Bool:
+    return Datum::ofBool(V.Int != 0);
+  case PickleValue::Kind::Int:
+    return Datum::ofInt(V.Int);
+  case PickleValue::Kind::Float:
+    return Datum::ofFloat(V.Float);
+  case PickleValue::Kind::Text:
+    return Datum::ofText(V.Text);
+  case PickleValue::Kind::Device:
+    return Datum::ofText(V.Text, Kind::Device);
+  case PickleValue::Kind::List:
+    return Datum::ofList(Parts());
+  case PickleValue::Kind::Tuple:
+    return Datum::ofList(Parts(), Kind::Tuple);
+  case PickleValue::Kind::Dict:
+    return Datum::ofList(Parts(), Kind::Dict);
+  case PickleValue::Kind::Tensor:
+    return tensorFrom(V, Path, false);
+  case PickleValue::Kind::Object:
+    break;
+  default:
+    return fail(Code::ImportMalformed,
+                "'" + printable(Path) + "' holds a value that is no attribute");
+  }
+  // A module that two others hold is one.
+  if (auto It = Objects.find(&V); It != Objects.end())
+    return It->second;
+  Datum D;
+  D.Is = Kind::Object;
+  D.Object = std::make_shared<Instance>();
+  D.Object->Class = V.Text;
+  D.Object->Path = Path;
+  Objects.emplace(&V, D);
+  if (V.Items.empty())
+    return D;
+  const std::vector<const PickleValue *> &State = V.Items.front()->Items;
+  for (size_t I = 0; I + 1 < State.size() && !Bad; I += 2)
+    D.Object->Attributes.insert_or_assign(
+        State[I]->Text,
+        object(*State[I + 1],
+               Path.empty() ? State[I]->Text : Path + "." + State[I]->Text));
+  return D;
+}
+
+} // namespace kpc::torchscript

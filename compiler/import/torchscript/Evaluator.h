@@ -1,0 +1,180 @@
+//===- Evaluator.h - Walks a TorchScript program ----------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The program is walked once, as PyTorch would run it: modules, functions,
+/// lists and numbers are known while compiling, and what is done to tensors
+/// becomes nodes of the importer. So calls are inlined, branches on known
+/// values taken, loops unrolled. What only data knows ends the walk with a
+/// diagnostic that names the user's line.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_IMPORT_TORCHSCRIPT_EVALUATOR_H
+#define KPC_COMPILER_IMPORT_TORCHSCRIPT_EVALUATOR_H
+
+#include "compiler/import/torch/Importer.h"
+#include "compiler/import/torch/Schemas.h"
+#include "compiler/import/torchscript/Archive.h"
+#include "compiler/import/torchscript/Datum.h"
+
+#include <deque>
+#include <set>
+#include <unordered_map>
+
+namespace kpc::torchscript {
+
+/// A value that is passed to a call.
+struct Passed {
+  std::string Keyword; ///< empty: by place
+  Datum Value;
+};
+using PassedList = std::vector<Passed>;
+
+class Evaluator {
+public:
+  /// Statements that are executed before the walk gives up.
+  static constexpr uint64_t MostSteps = 5'000'000;
+  /// Nodes that it may make.
+  static constexpr uint64_t MostNodes = 500'000;
+  /// Elements and characters that lists and strings may take together.
+  static constexpr uint64_t MostItems = 20'000'000;
+  /// Calls and expressions within each other.
+  static constexpr unsigned Deepest = 1000;
+
+  Evaluator(Archive &Script, torch::Program &P, torch::Importer &Into,
+            std::vector<std::string> &Notes)
+      : Script(Script), P(P), Into(Into), Notes(Notes) {}
+
+  /// Calls a method of the top module. A null result comes after a report.
+  std::optional<Datum> run(const Datum &Top, const std::string &Method,
+                           const std::map<std::string, Datum> &Arguments);
+
+  /// The object of a pickle, with its tensors as names.
+  Datum object(const PickleValue &V, const std::string &Path);
+  /// A tensor that the caller defined in the importer.
+  static Datum tensorNamed(const std::string &Name) {
+    return Datum::ofText(Name, Datum::Kind::Tensor);
+  }
+  /// Fixes the value of an attribute instead of what the file has.
+  void presetAttribute(const std::string &Path, Datum Value) {
+    Presets.insert_or_assign(Path, std::move(Value));
+  }
+  /// The user's line that last assigned an attribute, by the attribute's path.
+  const std::map<std::string, std::string> &assignedAttributes() const {
+    return Assigned;
+  }
+  /// What a tensor stands for now; null after a report.
+  mlir::Value valueOf(const Datum &Tensor);
+  /// A tensor of no dimensions that holds a number.
+  Datum scalarTensor(const Datum &Number);
+  /// Whether two values are equal; none where sizes decide.
+  std::optional<bool> same(const Datum &A, const Datum &B);
+  /// Whether the program read an attribute before it assigned it.
+  bool isReadFirst(const std::string &Path) const {
+    return ReadFirst.count(Path) != 0;
+  }
+  /// An expression of a file that stands in no function: a default.
+  Datum constantOf(const ScriptFile &File, const Node &N);
+
+private:
+  struct Frame {
+    const ScriptFile *File = nullptr;
+    std::string Function; ///< "forward"
+    std::string Module;   ///< "layers.0"
+    std::unordered_map<std::string, Datum> Locals;
+    unsigned Line = 0;
+  };
+
+  //===--- reports; the first one ends the walk ---------------------------===//
+  static constexpr const char *FewerRounds =
+      "kpc unrolls loops: give smaller sizes in --input-shape, or take the "
+      "loop out of the model";
+  Datum fail(Code C, std::string Message, std::string Hint = "");
+  Datum unknownNumber(const std::string &What);
+  bool charge(uint64_t Items);
+
+  //===--- statements and expressions (Evaluator.cpp)
+  //----------------------===//
+  /// A value where a `return` was met.
+  std::optional<Datum> runBlock(const std::vector<Statement> &Block);
+  std::optional<Datum> runStatement(const Statement &S);
+  std::optional<Datum> runBranch(const Statement &S);
+  std::optional<Datum> runLoop(const Statement &S);
+  void assign(const Node &Target, const Datum &V);
+  Datum evaluate(const Node &N);
+  Datum evaluateCall(const Node &N);
+  Datum evaluateNamed(const Node &N, const std::string &Name,
+                      PassedList Arguments);
+  Datum attribute(const Datum &Of, const std::string &Name);
+  Datum element(const Datum &Of, const Datum &At);
+  PassedList arguments(const Node &Call);
+  Datum callMethod(const Datum &Self, const std::string &Name,
+                   PassedList Arguments);
+  Datum callNamed(const std::string &Name, PassedList Arguments);
+  Datum callFunction(const ScriptFile &File, const Function &F,
+                     PassedList Arguments, const std::string &Module);
+  /// None where data decides.
+  std::optional<bool> truth(const Datum &V);
+
+  //===--- Python's own operators (Builtins*.cpp) -------------------------===//
+  /// None where the name is no such operator, or its operands are tensors.
+  std::optional<Datum> callBuiltin(const std::string &Name, PassedList &A);
+  std::optional<Datum> callNumber(const std::string &Name, PassedList &A);
+  std::optional<Datum> callSequence(const std::string &Name, PassedList &A);
+  std::optional<Datum> callText(const std::string &Name, PassedList &A);
+  std::optional<Datum> callTensor(const std::string &Name, PassedList &A);
+  Datum arithmetic(const std::string &Name, const Datum &A, const Datum &B);
+  Datum compare(const std::string &Name, const Datum &A, const Datum &B);
+  Datum convert(const std::string &Type, const Datum &V);
+  Datum sliced(const Datum &Of, PassedList &A);
+  /// A tensor of numbers, in lists or alone.
+  Datum tensorOf(PassedList &A);
+
+  //===--- operators on tensors (Aten.cpp) --------------------------------===//
+  Datum callAten(const std::string &Name, PassedList Arguments);
+  bool bind(const torch::Schema &S, const PassedList &Given, torch::Node &N);
+  bool bindOne(const torch::SchemaArgument &S, const Datum &V,
+               torch::Argument &A);
+  void bindInt(const Datum &V, torch::Argument &A);
+  void foldNumbers(const std::string &Name, const PassedList &Given,
+                   const Datum &Result);
+  /// Makes a weight known to the importer at its first use.
+  bool readWeight(const std::string &Name);
+  Datum tensorFrom(const PickleValue &V, const std::string &Path,
+                   bool Constant);
+  /// The number that a tensor is known to hold.
+  std::optional<Datum> knownNumber(const Datum &Tensor) const;
+  void note(const std::string &Text);
+
+  Archive &Script;
+  torch::Program &P;
+  torch::Importer &Into;
+  std::vector<std::string> &Notes;
+  std::deque<Frame> Frames; ///< addresses stay
+  /// Weights that nothing has read so far, by name.
+  struct Weight {
+    const PickleValue *Of;
+    bool Constant;
+  };
+  std::map<std::string, Weight> Unread;
+  /// Nodes stay: the importer may refer to them.
+  std::deque<torch::Node> Nodes;
+  std::map<std::string, Datum> Known; ///< numbers that tensors hold, by name
+  std::map<const PickleValue *, Datum> Objects;
+  std::map<std::string, Datum> Presets;
+  std::map<std::string, std::string> Assigned;
+  std::set<std::string> ReadFirst;
+  std::map<std::string, unsigned> NamesUsed;
+  uint64_t Steps = 0, Items = 0;
+  unsigned Depth = 0;
+  bool Bad = false;
+};
+
+} // namespace kpc::torchscript
+
+#endif // KPC_COMPILER_IMPORT_TORCHSCRIPT_EVALUATOR_H

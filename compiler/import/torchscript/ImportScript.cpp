@@ -1,0 +1,474 @@
+//===- ImportScript.cpp - From TorchScript archives to the graph ----------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What a module assigns to its own attributes stays there until the next call.
+/// A first walk finds such state and the shapes that it takes; with
+/// --state explicit a second one starts from inputs of these shapes. Numbers
+/// among the state (the sample rate of the last call) are taken as the first
+/// call leaves them: the compiled model is the second call and all after it.
+///
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torchscript/ImportScript.h"
+#include "compiler/import/torchscript/Evaluator.h"
+#include "compiler/import/torchscript/Signature.h"
+#include "compiler/import/torchscript/Types.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace kpc::torchscript {
+
+using torch::Emitter;
+
+namespace {
+
+/// An attribute that a call changes.
+struct Kept {
+  Datum After;
+  torch::TensorMeta Meta; ///< of a tensor
+  std::string Place;      ///< the user's line that assigns it
+  bool operator==(const Kept &Other) const;
+};
+using KeptMap = std::map<std::string, Kept>;
+
+/// One walk over the program.
+class Walk {
+public:
+  Walk(Archive &Script, const ScriptOptions &Options, const std::string &Path,
+       Diagnostics &Diags, std::vector<std::string> &Notes)
+      : Script(Script), Options(Options), Path(Path), Diags(Diags),
+        Notes(Notes) {}
+
+  OwningOpRef<ModuleOp> run(MLIRContext &Context,
+                            const torch::ImportOptions &Import,
+                            const std::string &Name, const Function &F,
+                            const KeptMap &State, WeightStore &Weights);
+  KeptMap Changed; ///< filled by `run`
+
+private:
+  bool body(torch::Importer &Into, const Function &F, const KeptMap &State,
+            const std::map<std::string, Datum> &Arguments);
+  void addOutputs(Evaluator &E, const Datum &V, const std::string &Name);
+  void findChanged(Evaluator &E, const Datum &Top,
+                   const std::map<std::string, Datum> &Before);
+
+  Archive &Script;
+  const ScriptOptions &Options;
+  const std::string &Path;
+  Diagnostics &Diags;
+  std::vector<std::string> &Notes;
+  torch::Program P;
+};
+
+} // namespace
+
+static bool sameSizes(const torch::TensorMeta &A, const torch::TensorMeta &B) {
+  return A.Type == B.Type && A.Sizes.size() == B.Sizes.size() &&
+         llvm::all_of(llvm::zip(A.Sizes, B.Sizes), [](const auto &Pair) {
+           return *std::get<0>(Pair).Known == *std::get<1>(Pair).Known;
+         });
+}
+
+/// Whether a call that starts from one state ends in the other.
+bool Kept::operator==(const Kept &Other) const {
+  if (After.Is != Other.After.Is)
+    return false;
+  if (After.isTensor())
+    return sameSizes(Meta, Other.Meta);
+  return After.Int == Other.After.Int && After.Float == Other.After.Float &&
+         (After.isNumber() || After.isNone() || After.Text == Other.After.Text);
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+void Walk::addOutputs(Evaluator &E, const Datum &V, const std::string &Name) {
+  auto Part = [&](const std::string &Key) {
+    return Name.empty() ? Key : Name + "_" + Key;
+  };
+  if (V.Is == Datum::Kind::Dict) {
+    for (size_t I = 0; I + 1 < V.Items->size(); I += 2)
+      addOutputs(E, (*V.Items)[I + 1],
+                 Part((*V.Items)[I].Is == Datum::Kind::Text
+                          ? (*V.Items)[I].Text
+                          : std::to_string(I / 2)));
+    return;
+  }
+  if (V.isSequence()) {
+    for (size_t I = 0; I < V.Items->size(); ++I)
+      addOutputs(E, (*V.Items)[I], Part(std::to_string(I)));
+    return;
+  }
+  Datum Result = V.isNumber() ? E.scalarTensor(V) : V;
+  if (!Result.isTensor()) {
+    if (!V.isNone())
+      Notes.push_back("the output '" + printable(Name) + "' is " +
+                      V.kindText() + " and left out");
+    return;
+  }
+  if (!E.valueOf(Result))
+    return;
+  torch::OutputSpec Spec;
+  Spec.Value.Is = torch::Argument::Kind::Tensor;
+  Spec.Value.Values = {Result.Text};
+  P.Outputs.push_back(Spec);
+  P.OutputNames.push_back(Name);
+}
+
+//===----------------------------------------------------------------------===//
+// State
+//===----------------------------------------------------------------------===//
+
+static Datum copied(const Datum &V) {
+  if (!V.isSequence())
+    return V;
+  Datum Copy = V;
+  Copy.Items = std::make_shared<std::vector<Datum>>();
+  for (const Datum &Part : *V.Items)
+    Copy.Items->push_back(copied(Part));
+  return Copy;
+}
+
+/// Every attribute of a module and of those in it, by its path.
+static void collect(const Datum &Of, std::set<const Instance *> &Seen,
+                    std::map<std::string, Datum> &All) {
+  if (Of.Is != Datum::Kind::Object || !Seen.insert(Of.Object.get()).second)
+    return;
+  for (const auto &[Name, V] : Of.Object->Attributes) {
+    collect(V, Seen, All);
+    if (V.Is != Datum::Kind::Object)
+      All.emplace(Of.Object->Path.empty() ? Name : Of.Object->Path + "." + Name,
+                  copied(V));
+  }
+}
+
+static std::map<std::string, Datum> attributesOf(const Datum &Top) {
+  std::set<const Instance *> Seen;
+  std::map<std::string, Datum> All;
+  collect(Top, Seen, All);
+  return All;
+}
+
+static torch::TensorMeta metaOf(Value V) {
+  torch::TensorMeta M;
+  M.Type = typeOf(numberOf(Emitter::element(V)));
+  for (const shape::Expr &E : Emitter::dims(V))
+    M.Sizes.push_back({0, "", E});
+  return M;
+}
+
+void Walk::findChanged(Evaluator &E, const Datum &Top,
+                       const std::map<std::string, Datum> &Before) {
+  for (const auto &[Name, After] : attributesOf(Top)) {
+    auto It = Before.find(Name);
+    if (It == Before.end() || E.same(It->second, After).value_or(false))
+      continue;
+    // What each call sets anew before it reads it, no call takes over.
+    if (E.assignedAttributes().count(Name) && !E.isReadFirst(Name))
+      continue;
+    Kept &K = Changed[Name];
+    K.After = After;
+    if (auto Place = E.assignedAttributes().find(Name);
+        Place != E.assignedAttributes().end())
+      K.Place = Place->second;
+    if (!After.isTensor())
+      continue;
+    Value V = E.valueOf(After);
+    if (!V)
+      return;
+    K.Meta = metaOf(V);
+    torch::OutputSpec Spec;
+    Spec.Is = torch::OutputSpec::Kind::BufferMutation;
+    Spec.Value.Is = torch::Argument::Kind::Tensor;
+    Spec.Value.Values = {After.Text};
+    Spec.Target = Name;
+    P.Outputs.push_back(Spec);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+bool Walk::body(torch::Importer &Into, const Function &F, const KeptMap &State,
+                const std::map<std::string, Datum> &Arguments) {
+  size_t Errors = Diags.errorCount();
+  Evaluator E(Script, P, Into, Notes);
+  for (const auto &[Name, K] : State)
+    E.presetAttribute(Name, K.After.isTensor() ? Evaluator::tensorNamed(Name)
+                                               : K.After);
+  Datum Top = E.object(Script.top(), "");
+  if (Diags.errorCount() != Errors)
+    return false;
+  std::map<std::string, Datum> Before = attributesOf(Top);
+  std::optional<Datum> Result = E.run(Top, F.Name, Arguments);
+  if (!Result)
+    return false;
+  addOutputs(E, *Result, "");
+  findChanged(E, Top, Before);
+  // What was written in place, rather than assigned.
+  for (const torch::InputSpec &S : P.Inputs)
+    if (S.Is == torch::InputSpec::Kind::Buffer && !State.count(S.Target) &&
+        Into.isWritten(S.Target)) {
+      Kept &K = Changed[S.Target];
+      K.After = Evaluator::tensorNamed(S.Target);
+      if (Value V = E.valueOf(K.After))
+        K.Meta = metaOf(V);
+    }
+  if (P.Outputs.empty() && Diags.errorCount() == Errors)
+    Diags.error(Code::ImportValueType)
+        .message("'" + printable(F.Name) + "' returns no tensor");
+  return Diags.errorCount() == Errors;
+}
+
+OwningOpRef<ModuleOp> Walk::run(MLIRContext &Context,
+                                const torch::ImportOptions &Import,
+                                const std::string &Name, const Function &F,
+                                const KeptMap &State, WeightStore &Weights) {
+  P.Complete = false;
+  SignatureReader Reader(F, Options, Path, P, Diags);
+  std::optional<std::map<std::string, Datum>> Arguments = Reader.read();
+  if (!Arguments)
+    return {};
+  std::set<std::string> Inputs;
+  for (const auto &[Attribute, K] : State) {
+    if (!K.After.isTensor())
+      continue;
+    torch::InputSpec Spec;
+    Spec.Is = torch::InputSpec::Kind::Buffer;
+    Spec.Value.Is = torch::Argument::Kind::Tensor;
+    Spec.Value.Values = {Attribute};
+    Spec.Target = Attribute;
+    P.Inputs.push_back(Spec);
+    P.Main.Tensors.emplace(Attribute, K.Meta);
+    Inputs.insert(Attribute);
+  }
+  torch::Importer I(Context, Import, Name, P, Inputs, Weights, Diags);
+  return I.run(
+      [&](torch::Importer &Into) { return body(Into, F, State, *Arguments); });
+}
+
+static bool refuseState(const KeptMap &Changed, Diagnostics &Diags) {
+  for (const auto &[Name, K] : Changed)
+    Diags.error(Code::ImportUnsupported)
+        .message("the module keeps '" + printable(Name) +
+                 "' between calls, and a compiled model keeps nothing" +
+                 (K.Place.empty() ? "" : " (" + printable(K.Place) + ")"))
+        .hint("--state explicit makes such tensors inputs and outputs of the "
+              "compiled model");
+  return Changed.empty();
+}
+
+static void noteState(const KeptMap &State, std::vector<std::string> &Notes) {
+  for (const auto &[Name, K] : State)
+    if (K.After.isTensor())
+      Notes.push_back("the module keeps '" + printable(Name) +
+                      "' between calls: it is an input and, as '" +
+                      printable(Name) +
+                      "_out', an output of the compiled model");
+    else
+      Notes.push_back("the module keeps '" + printable(Name) +
+                      "' between calls: the compiled model is one of the calls "
+                      "after the first, where it is " +
+                      (K.After.isNumber() ? K.After.Is == Datum::Kind::Float
+                                                ? std::to_string(K.After.Float)
+                                                : K.After.Int.str()
+                                          : K.After.kindText()));
+}
+
+/// The method of the top module; null after a report.
+static const Function *findMethod(Archive &Script, const std::string &Name,
+                                  Diagnostics &Diags) {
+  std::string Why;
+  Archive::Found Top = Script.find(Script.top().Text, Why);
+  if (!Top.TheClass) {
+    Diags.error(Code::ImportMalformed)
+        .message("the archive is damaged: " + Why);
+    return nullptr;
+  }
+  std::string Others;
+  for (const Function &F : Top.TheClass->Methods) {
+    if (F.Name == Name)
+      return &F;
+    Others += (Others.empty() ? "" : ", ") + printable(F.Name);
+  }
+  Diags.error(Code::ImportFunction)
+      .message("the module has no method '" + printable(Name) + "'")
+      .hint(Others.empty() ? "it has none at all"
+                           : "--method takes one of its own: " + Others);
+  return nullptr;
+}
+
+static std::unique_ptr<Archive> openArchive(const std::string &Path,
+                                            Diagnostics &Diags) {
+  std::string Why;
+  std::unique_ptr<Archive> Script = Archive::open(Path, Why);
+  if (!Script)
+    Diags.error(Code::ImportMalformed)
+        .message("the file is no TorchScript archive that kpc can read: " +
+                 Why);
+  return Script;
+}
+
+std::optional<ScriptFacts> readFacts(const std::string &Path,
+                                     Diagnostics &Diags) {
+  std::unique_ptr<Archive> Script = openArchive(Path, Diags);
+  std::string Why;
+  if (!Script)
+    return std::nullopt;
+  Archive::Found Top = Script->find(Script->top().Text, Why);
+  if (!Top.TheClass) {
+    Diags.error(Code::ImportMalformed)
+        .message("the archive is damaged: " + Why);
+    return std::nullopt;
+  }
+  ScriptFacts Facts;
+  Facts.Class = Top.TheClass->Name;
+  for (const Function &F : Top.TheClass->Methods)
+    Facts.Methods.push_back(signatureText(F));
+  return Facts;
+}
+
+namespace {
+/// Tensors by the paths that the evaluator gives them.
+class WeightReader {
+public:
+  WeightReader(MLIRContext &Context, Archive &Script, std::string Model,
+               WeightStore &Weights)
+      : Context(Context), Script(Script), Model(std::move(Model)),
+        Weights(Weights) {}
+  bool read(const PickleValue &V, const std::string &Path, bool Constant);
+  std::string Why;
+
+private:
+  MLIRContext &Context;
+  Archive &Script;
+  std::string Model;
+  WeightStore &Weights;
+  std::set<const PickleValue *> Seen;
+};
+} // namespace
+
+bool WeightReader::read(const PickleValue &V, const std::string &Path,
+                        bool Constant) {
+  auto Part = [&](const std::string &Key) {
+    return Path.empty() ? Key : Path + "." + Key;
+  };
+  if (V.Is == PickleValue::Kind::Tensor) {
+    std::optional<torch::Payload> Of = Script.payload(V, Constant, Why);
+    Type Element = Of ? torch::graphType(&Context, Of->Meta.Type) : Type();
+    std::optional<Weight> W =
+        Element ? torch::packed(*Of, torch::typeText(Element)) : std::nullopt;
+    if (W)
+      Weights.add(Model + "#" + printable(Path), std::move(*W));
+    return W.has_value();
+  }
+  if (!Seen.insert(&V).second)
+    return true;
+  if (V.Is == PickleValue::Kind::Object && !V.Items.empty()) {
+    const std::vector<const PickleValue *> &State = V.Items.front()->Items;
+    for (size_t I = 0; I + 1 < State.size(); I += 2)
+      if (!read(*State[I + 1], Part(State[I]->Text), Constant))
+        return false;
+  } else if (V.Is == PickleValue::Kind::List ||
+             V.Is == PickleValue::Kind::Tuple ||
+             V.Is == PickleValue::Kind::Dict) {
+    for (size_t I = 0; I < V.Items.size(); ++I)
+      if (!read(*V.Items[I], Part(std::to_string(I)), Constant))
+        return false;
+  }
+  return true;
+}
+
+bool loadScriptWeights(MLIRContext &Context, const std::string &Path,
+                       WeightStore &Weights, Diagnostics &Diags) {
+  std::unique_ptr<Archive> Script = openArchive(Path, Diags);
+  if (!Script)
+    return false;
+  Context.loadDialect<graph::GraphDialect>();
+  WeightReader Reader(Context, *Script, Path.substr(Path.rfind('/') + 1),
+                      Weights);
+  bool Good = Reader.read(Script->top(), "", false);
+  for (size_t I = 0; Good && Script->constant(I); ++I)
+    Good = Reader.read(*Script->constant(I), "CONSTANTS.c" + std::to_string(I),
+                       true);
+  if (!Good)
+    Diags.error(Code::ImportExternalMissing)
+        .message("the archive's weights: " + Reader.Why);
+  return Good;
+}
+
+/// Lists and objects have no form as an input.
+static bool refuseLists(const KeptMap &State, Diagnostics &Diags) {
+  for (const auto &[Name, K] : State)
+    if (K.After.isSequence() || K.After.Is == Datum::Kind::Object) {
+      Diags.error(Code::ImportUnsupported)
+          .message("the module keeps " + K.After.kindText() + ", '" +
+                   printable(Name) + "', between calls" +
+                   (K.Place.empty() ? "" : " (" + printable(K.Place) + ")"))
+          .hint("keep tensors and numbers in attributes of their own");
+      return false;
+    }
+  return true;
+}
+
+OwningOpRef<ModuleOp> importScript(MLIRContext &Context,
+                                   const std::string &Path,
+                                   const torch::ImportOptions &Options,
+                                   const ScriptOptions &Script,
+                                   WeightStore &Weights, Diagnostics &Diags) {
+  std::string Name = Options.ModelName.empty()
+                         ? Path.substr(Path.rfind('/') + 1)
+                         : Options.ModelName;
+  if (Diags.file().empty())
+    Diags.setFile(Name);
+  std::unique_ptr<Archive> Of = openArchive(Path, Diags);
+  const Function *F = Of ? findMethod(*Of, Script.Method, Diags) : nullptr;
+  if (!F)
+    return {};
+  KeptMap State;
+  // Shapes of the state may need some calls until they stay as they are.
+  for (int Call = 0; Call < 4; ++Call) {
+    std::vector<std::string> Notes;
+    torch::ImportOptions Own = Options;
+    Own.Notes = &Notes;
+    WeightStore Found;
+    Walk W(*Of, Script, Path, Diags, Notes);
+    OwningOpRef<ModuleOp> Module = W.run(Context, Own, Name, *F, State, Found);
+    if (!Module)
+      return {};
+    if (!Script.ExplicitState && !refuseState(W.Changed, Diags))
+      return {};
+    KeptMap Next = State;
+    for (const auto &[Attribute, K] : W.Changed)
+      Next.insert_or_assign(Attribute, K);
+    if (Next == State) {
+      for (const auto &[Source, Weight] : Found.all())
+        Weights.add(Source, Weight);
+      if (Options.Notes) {
+        llvm::append_range(*Options.Notes, Notes);
+        noteState(State, *Options.Notes);
+      }
+      return Module;
+    }
+    if (!refuseLists(Next, Diags))
+      return {};
+    State = std::move(Next);
+  }
+  for (const auto &[Attribute, K] : State)
+    Diags.error(Code::ImportUnsupported)
+        .message("what the module keeps in '" + printable(Attribute) +
+                 "' has another shape or value after each call" +
+                 (K.Place.empty() ? "" : " (" + printable(K.Place) + ")"));
+  return {};
+}
+
+} // namespace kpc::torchscript

@@ -1,0 +1,72 @@
+//===- Types.cpp - Numbers of element types -------------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torchscript/Types.h"
+
+#include "compiler/import/torch/NodeImport.h"
+
+namespace kpc::torchscript {
+
+using torch::ScalarType;
+
+namespace {
+struct Row {
+  int64_t Number;
+  ScalarType Type;
+  std::string_view Storage, Name, Short;
+};
+} // namespace
+
+static constexpr Row Rows[] = {
+    {0, ScalarType::Byte, "ByteStorage", "uint8", "ui8"},
+    {1, ScalarType::Char, "CharStorage", "int8", "i8"},
+    {2, ScalarType::Short, "ShortStorage", "int16", "i16"},
+    {3, ScalarType::Int, "IntStorage", "int32", "i32"},
+    {4, ScalarType::Long, "LongStorage", "int64", "i64"},
+    {5, ScalarType::Half, "HalfStorage", "float16", "f16"},
+    {6, ScalarType::Float, "FloatStorage", "float32", "f32"},
+    {7, ScalarType::Double, "DoubleStorage", "float64", "f64"},
+    {11, ScalarType::Bool, "BoolStorage", "bool", "i1"},
+    {15, ScalarType::BFloat16, "BFloat16Storage", "bfloat16", "bf16"},
+};
+
+ScalarType typeOf(int64_t Number) {
+  for (const Row &R : Rows)
+    if (R.Number == Number)
+      return R.Type;
+  return ScalarType::Unknown;
+}
+
+int64_t numberOf(ScalarType T) {
+  for (const Row &R : Rows)
+    if (R.Type == T)
+      return R.Number;
+  return -1;
+}
+
+int64_t numberOf(mlir::Type T) {
+  for (const Row &R : Rows)
+    if (torch::graphType(T.getContext(), R.Type) == T)
+      return R.Number;
+  return -1;
+}
+
+ScalarType typeOfStorage(std::string_view Name) {
+  for (const Row &R : Rows)
+    if (R.Storage == Name)
+      return R.Type;
+  return ScalarType::Unknown;
+}
+
+ScalarType typeByName(std::string_view Name) {
+  for (const Row &R : Rows)
+    if (R.Name == Name || R.Short == Name)
+      return R.Type;
+  return ScalarType::Unknown;
+}
+
+} // namespace kpc::torchscript

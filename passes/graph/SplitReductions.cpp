@@ -1,0 +1,345 @@
+//===- SplitReductions.cpp - Long reductions in two levels ----------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+///   %y = graph.reduce sum, %x axes [0] : <[16777216], f32>
+///     →  %p = graph.window sum, %x window [16384] stride [16384] …  // [1024]
+///        %y = graph.reduce sum, %p axes [0]
+///
+///   %i = graph.arg_reduce max, %x axis 1 : <[32, 128000], f32>
+///     →  %m = graph.reduce max, %x axes [1]
+///        %c = select(%x == %m, iota, greatest index)
+///        %i = graph.reduce min, %c axes [1]
+///
+///   %y = graph.cumsum %x axis 0 : <[n], f32>
+///     →  %s = graph.window sum, %x window [32] stride [32] …
+///        %c = graph.cumsum %s axis 0 exclusive
+///        %y = graph.cumsum %x axis 0 block 32 + %c[iota / 32]
+///
+/// A GPU has a block of threads for each result of a reduction: where there are
+/// few results, most of the chip has nothing to do. Every order of additions is
+/// fixed by the sizes.
+///
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Graph.h"
+#include "passes/graph/Passes.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+using kpc::shape::Expr;
+
+namespace kpc::graph {
+#define GEN_PASS_DEF_SPLITREDUCTIONS
+#include "passes/graph/Passes.h.inc"
+} // namespace kpc::graph
+
+namespace {
+
+/// Blocks that keep the largest chips busy (132 to 192 multiprocessors).
+constexpr int64_t FewBlocks = 128, ManyBlocks = 1024;
+/// Columns that a block reduces side by side.
+constexpr int64_t ColumnsOfBlock = 32;
+/// Elements of a part, at least: fewer are read in less time than a second
+/// kernel takes to start (2 us). A block of columns has 32 times as many.
+constexpr int64_t LeastPart = 4096, LeastRows = 256;
+/// Rows from this length on are split, if nothing else reads them.
+constexpr int64_t LongRow = 16384, LongColumn = 2048;
+/// Longer rows are in no kernel of rows (form-regions, `longest-row`).
+constexpr int64_t LongestRow = 131072;
+/// Shorter rows have a thread each, which finds the greatest in one walk.
+constexpr int64_t ShortArgRow = 64;
+/// Elements of a block of running sums: each is the sum of all before it in
+/// its block, so a thread reads half as many.
+constexpr int64_t ScanBlock = 32;
+/// Axes of at most this size are one block.
+constexpr int64_t ShortScan = 64;
+
+/// What is known of a size: the size that kernels are chosen for, if someone
+/// has said it.
+std::optional<int64_t> sizeOf(const Expr &E, const shape::Facts &Facts) {
+  std::set<std::string, std::less<>> Names;
+  E.collectSymbols(Names);
+  for (const std::string &Name : Names) {
+    auto Known = Facts.symbols().find(Name);
+    if (Known == Facts.symbols().end() || !Known->second.Optimum)
+      return std::nullopt;
+  }
+  return Facts.optimum(E);
+}
+
+/// The size, or the greatest that it may have.
+int64_t mostOf(const Expr &E, const shape::Facts &Facts) {
+  return sizeOf(E, Facts).value_or(Facts.range(E).Max);
+}
+
+/// Whether a reduction alone reads what `V` is computed from: no softmax or
+/// norm, whose kernel keeps the row.
+bool isReadByOne(Value V, Operation *Reader, unsigned Depth = 0) {
+  constexpr unsigned MostDepth = 16;
+  for (Operation *User : V.getUsers())
+    if (User != Reader)
+      return false;
+  Operation *Def = V.getDefiningOp();
+  if (!Def || isa<ConstantOp, WeightOp>(Def))
+    return true;
+  if (isa<BroadcastOp, ReshapeOp>(Def) || Def->hasTrait<ElementwiseTrait>())
+    return Depth < MostDepth &&
+           llvm::all_of(
+               Def->getOperands(),
+               [&](Value Operand) {
+                 return isReadByOne(Operand, Def, Depth + 1);
+               });
+  return !isa<ReduceOp>(Def);
+}
+
+/// The least divisor of `Size` from `Least` to four times that which is a
+/// multiple of `Step`; `Least` if there is none.
+int64_t partOf(int64_t Size, int64_t Least, int64_t Step) {
+  for (int64_t Part = llvm::alignTo(Least, Step); Part <= 4 * Least;
+       Part += Step)
+    if (Size % Part == 0)
+      return Part;
+  return Least;
+}
+
+class Splitter {
+public:
+  Splitter(Operation *Op, const shape::Facts &Facts)
+      : B(Op), Loc(Op->getLoc()), Facts(Facts) {}
+
+  /// The windows of the first level; empty where one level will do. `IsAlone`:
+  /// no kernel of rows is made of it.
+  SmallVector<int64_t> windowsOf(ReduceOp Op, bool IsAlone) const;
+  Value inTwoLevels(ReduceOp Op, ArrayRef<int64_t> Windows);
+  Value inTwoReductions(ArgReduceOp Op);
+  Value inBlocks(CumSumOp Op);
+
+private:
+  Value scalar(Attribute V, Type Ty) {
+    auto Tensor = RankedTensorType::get({}, Ty);
+    return ConstantOp::create(B, Loc, DenseElementsAttr::get(Tensor, V));
+  }
+  Value spread(Value V, ArrayRef<Expr> To) {
+    return BroadcastOp::create(B, Loc, typeOf(V).withDims(To), V);
+  }
+  /// Floats of 16 bits are summed up in f32, all the way.
+  Value widened(Value X) {
+    Type Element = typeOf(X).getElementType();
+    if (!Element.isF16() && !Element.isBF16())
+      return X;
+    return CastOp::create(B, Loc, X, B.getF32Type());
+  }
+  Value narrowed(Value Y, Type Element) {
+    if (typeOf(Y).getElementType() == Element)
+      return Y;
+    return CastOp::create(B, Loc, Y, Element);
+  }
+  /// One result for each window; the last one has what is left.
+  Value windows(ReduceKind Kind, Value X, ArrayRef<int64_t> Windows) const;
+
+  mutable OpBuilder B;
+  Location Loc;
+  const shape::Facts &Facts;
+};
+
+SmallVector<int64_t> Splitter::windowsOf(ReduceOp Op, bool IsAlone) const {
+  ArrayRef<Expr> Dims = typeOf(Op.getX()).getDims();
+  SmallVector<bool> IsReduced(Dims.size(), false);
+  for (int64_t Axis : Op.getAxes())
+    IsReduced[Axis] = true;
+  Expr Results(1), Length(1);
+  std::optional<bool> AlongRows;
+  for (size_t I = Dims.size(); I-- > 0;) {
+    (IsReduced[I] ? Length : Results) =
+        (IsReduced[I] ? Length : Results) * Dims[I];
+    if (!AlongRows && Dims[I] != Expr(1))
+      AlongRows = IsReduced[I];
+  }
+  if (!AlongRows)
+    return {};
+  int64_t Blocks = mostOf(Results, Facts);
+  if (!*AlongRows)
+    Blocks = llvm::divideCeil(uint64_t(Blocks), uint64_t(ColumnsOfBlock));
+  if (Blocks < 1 || Blocks >= FewBlocks)
+    return {};
+  std::optional<int64_t> Known = sizeOf(Length, Facts);
+  IsAlone |= !*AlongRows || isReadByOne(Op.getX(), Op);
+  if (!IsAlone && Known.value_or(0) <= LongestRow)
+    return {};
+  int64_t Long = *AlongRows ? LongRow : LongColumn;
+  if (mostOf(Length, Facts) < Long)
+    return {};
+  int64_t Part = *AlongRows ? LeastPart : LeastRows;
+  if (Known)
+    Part = std::max(Part, *Known * Blocks / ManyBlocks);
+  // From the last axis on: what moves fastest in memory is in one part. Parts
+  // of lines begin where vectors do.
+  constexpr int64_t Vector = 8;
+  SmallVector<int64_t> Windows(Dims.size(), 1);
+  for (size_t I = Dims.size(); I-- > 0 && Part > 1;) {
+    if (!IsReduced[I])
+      continue;
+    std::optional<int64_t> Size = Dims[I].asConstant();
+    if (Size == 0)
+      return {};
+    if (Size && *Size <= 2 * Part)
+      Windows[I] = *Size;
+    else
+      Windows[I] =
+          Size ? partOf(*Size, Part, I + 1 == Dims.size() ? Vector : 1) : Part;
+    Part = llvm::divideCeil(Part, Windows[I]);
+  }
+  return Windows;
+}
+
+Value Splitter::windows(ReduceKind Kind, Value X,
+                        ArrayRef<int64_t> Windows) const {
+  SmallVector<int64_t> Ones(Windows.size(), 1), Low(Windows.size(), 0), High;
+  for (auto [Size, Window] : llvm::zip_equal(typeOf(X).getDims(), Windows))
+    High.push_back(Facts.divisor(Size) % Window == 0 ? 0 : Window - 1);
+  return WindowOp::create(B, Loc, Kind, X, Windows, Windows, Ones, Low, High);
+}
+
+Value Splitter::inTwoLevels(ReduceOp Op, ArrayRef<int64_t> Windows) {
+  Value X = Op.getX();
+  Type Element = typeOf(X).getElementType();
+  Value Parts = windows(Op.getKind(), widened(X), Windows);
+  return narrowed(ReduceOp::create(B, Loc, Op.getKind(), Parts, Op.getAxes()),
+                  Element);
+}
+
+Value Splitter::inTwoReductions(ArgReduceOp Op) {
+  Value X = Op.getX();
+  SymbolicTensorType From = typeOf(X);
+  int64_t Axis = Op.getAxis();
+  SmallVector<Expr> Kept(From.getDims());
+  Kept[Axis] = Expr(1);
+  Value OfRow = ReduceOp::create(B, Loc, Op.getKind(), X, ArrayRef{Axis});
+  Value Best = spread(ReshapeOp::create(B, Loc, From.withDims(Kept), OfRow),
+                      From.getDims());
+  Value Hit = CompareOp::create(B, Loc, Predicate::eq, X, Best);
+  bool IsSmall = Facts.range(From.getDims()[Axis]).Max <= INT32_MAX;
+  Type Index = IsSmall ? B.getI32Type() : B.getI64Type();
+  int64_t Most = IsSmall ? INT32_MAX : INT64_MAX;
+  bool Last = Op.getSelectLast();
+  auto Everywhere = [&](int64_t V, ArrayRef<Expr> Dims) {
+    return spread(scalar(B.getIntegerAttr(Index, V), Index), Dims);
+  };
+  Value At = IotaOp::create(B, Loc, From.withElementType(Index), Axis);
+  // NaN is the best of all and equal to nothing. Of several the first counts,
+  // also where the last is asked for: then their indices run backwards.
+  bool TurnsNans = Last && isFloat(From.getElementType());
+  if (isFloat(From.getElementType())) {
+    Value IsNan = IsNanOp::create(B, Loc, X);
+    Hit = OrOp::create(B, Loc, Hit, IsNan);
+    if (TurnsNans)
+      At = SelectOp::create(
+          B, Loc, IsNan,
+          SubOp::create(B, Loc, Everywhere(Most, From.getDims()), At), At);
+  }
+  At = SelectOp::create(B, Loc, Hit, At,
+                        Everywhere(Last ? -1 : Most, From.getDims()));
+  Value Found = ReduceOp::create(
+      B, Loc, Last ? ReduceKind::max : ReduceKind::min, At, ArrayRef{Axis});
+  if (TurnsNans)
+    Found = SelectOp::create(
+        B, Loc, IsNanOp::create(B, Loc, OfRow),
+        SubOp::create(B, Loc, Everywhere(Most, typeOf(Found).getDims()), Found),
+        Found);
+  return narrowed(Found, B.getI64Type());
+}
+
+Value Splitter::inBlocks(CumSumOp Op) {
+  int64_t Axis = Op.getAxis();
+  Type Element = typeOf(Op.getX()).getElementType();
+  Value X = widened(Op.getX());
+  SmallVector<int64_t> Windows(typeOf(X).getRank(), 1);
+  Windows[Axis] = ScanBlock;
+  Value Sums = windows(ReduceKind::sum, X, Windows);
+  Value Before = CumSumOp::create(B, Loc, Sums, Axis, /*exclusive=*/true,
+                                  Op.getReverse(), /*block=*/nullptr);
+  Value Inside =
+      CumSumOp::create(B, Loc, X, Axis, Op.getExclusive(), Op.getReverse(),
+                       B.getI64IntegerAttr(ScanBlock));
+  Type I64 = B.getI64Type();
+  Expr Size = typeOf(X).getDims()[Axis];
+  auto Line = SymbolicTensorType::get({Size}, I64);
+  Value Block = DivOp::create(
+      B, Loc, IotaOp::create(B, Loc, Line, 0),
+      spread(scalar(B.getI64IntegerAttr(ScanBlock), I64), Line.getDims()));
+  Value Spread = GatherOp::create(B, Loc, Before, Block, Axis);
+  return narrowed(AddOp::create(B, Loc, Inside, Spread), Element);
+}
+
+struct SplitReductionsPass
+    : graph::impl::SplitReductionsBase<SplitReductionsPass> {
+  struct Work {
+    Operation *Op;
+    unsigned Level = 0;   ///< of splits that it came from
+    bool IsOfArg = false; ///< of an argmax, which keeps no row
+  };
+
+  /// What replaces an op; null where it stays as it is.
+  static Value split(const Work &W, const shape::Facts &Facts) {
+    Splitter S(W.Op, Facts);
+    if (auto Reduce = dyn_cast<ReduceOp>(W.Op)) {
+      // Parts of an unknown number are few enough.
+      Expr Size = typeOf(Reduce.getX()).getNumElements();
+      if (W.Level > unsigned(W.IsOfArg) && !sizeOf(Size, Facts))
+        return {};
+      SmallVector<int64_t> Windows = S.windowsOf(Reduce, W.IsOfArg);
+      if (llvm::any_of(Windows, [](int64_t Size) { return Size > 1; }))
+        return S.inTwoLevels(Reduce, Windows);
+    }
+    if (auto Arg = dyn_cast<ArgReduceOp>(W.Op))
+      if (mostOf(typeOf(Arg.getX()).getDims()[Arg.getAxis()], Facts) >
+          ShortArgRow)
+        return S.inTwoReductions(Arg);
+    if (auto Sum = dyn_cast<CumSumOp>(W.Op)) {
+      constexpr unsigned MostUnknown = 3; // levels: blocks of 32768 elements
+      const Expr &Size = typeOf(Sum.getX()).getDims()[Sum.getAxis()];
+      if (!Sum.getBlock() && mostOf(Size, Facts) > ShortScan &&
+          (W.Level < MostUnknown || sizeOf(Size, Facts)))
+        return S.inBlocks(Sum);
+    }
+    return {};
+  }
+
+  void runOnOperation() override {
+    shape::Facts Facts = symbolFacts(getOperation());
+    SmallVector<Work> Todo;
+    getOperation().walk([&](Operation *Op) {
+      if (isa<ReduceOp, ArgReduceOp, CumSumOp>(Op) &&
+          !Op->getParentOfType<RegionOp>())
+        Todo.push_back({Op});
+    });
+    // What a split leaves is split again: sums of blocks are a cumsum of a
+    // 32nd of the elements.
+    while (!Todo.empty()) {
+      Work W = Todo.pop_back_val();
+      Operation *Before = W.Op->getPrevNode();
+      Value New = split(W, Facts);
+      if (!New)
+        continue;
+      bool IsOfArg = isa<ArgReduceOp>(W.Op);
+      for (Operation *At = Before ? Before->getNextNode()
+                                  : &W.Op->getBlock()->front();
+           At != W.Op; At = At->getNextNode())
+        if (isa<ReduceOp, CumSumOp>(At))
+          Todo.push_back({At, W.Level + 1, IsOfArg});
+      W.Op->getResult(0).replaceAllUsesWith(New);
+      W.Op->erase();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Long reductions, argmax and running sums in parts, on the emulator.   reductions.py KPC DRIVER TARGET FOLDER
+
+Sizes are ragged and prime where they are not round. `kpc verify` compares with the model on the host, which walks in order.
+argmax has ties, infinities and NaN: what is equal, and what wins, decides the index.
+"""
+
+import sys
+
+import emulated
+import numpy
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = helper.make_opsetid("", 18)
+ELEMENTS = emulated.ELEMENTS | {"int32": TensorProto.INT32}
+
+
+def model(op, kind, sizes, axes, result, out, before=(), **attributes):
+    """`before`: a chain of ops of one operand in front of `op`."""
+    nodes, value = [], "x"
+    for name, more in before:
+        nodes.append(helper.make_node(name, [value], [f"{name}_{len(nodes)}"], **more))
+        value = nodes[-1].output[0]
+    constants = [] if axes is None else [numpy_helper.from_array(numpy.array(axes, numpy.int64), "axes")]
+    nodes.append(helper.make_node(op, [value, "axes"] if constants else [value], ["y"], **attributes))
+    graph = helper.make_graph(nodes, "reduction", [helper.make_tensor_value_info("x", ELEMENTS[kind], sizes)],
+                              [helper.make_tensor_value_info("y", result, out)], constants)
+    return helper.make_model(graph, opset_imports=[OPSET], ir_version=9)
+
+
+def named(op, kind, sizes, *more):
+    return "_".join([op, kind, "x".join(map(str, sizes)), *map(str, more)])
+
+
+def reduce(op, kind, sizes, axes, kernels=0, run=None, ranges=None, **more):
+    out = [size for axis, size in enumerate(sizes) if axis not in axes]
+    return emulated.Case(named(op, kind, sizes, *axes, *(run or {}).values()), model(op, kind, sizes, axes, ELEMENTS[kind], out, keepdims=0, **more),
+                         ranges or {}, run or {}, kernels=kernels)
+
+
+# Every element is -1, 0 or 1, infinite, or not a number: the second root of a number below zero.
+TIES = (("Round", {}),)
+NANS = (("Round", {}), ("Sqrt", {}))
+INFINITE = (("Round", {}), ("Log", {}))
+
+
+def arg(op, kind, sizes, axis, before=(), run=None, last=0):
+    out = [size for at, size in enumerate(sizes) if at != axis]
+    return emulated.Case(named(op, kind, sizes, axis, last, *(name for name, _ in before), *(run or {}).values()),
+                         model(op, kind, sizes, None, TensorProto.INT64, out, before, axis=axis, keepdims=0, select_last_index=last), {}, run or {})
+
+
+def scan(kind, sizes, axis, exclusive, reverse, run=None):
+    return emulated.Case(named("CumSum", kind, sizes, axis, exclusive, reverse, *(run or {}).values()),
+                         model("CumSum", kind, sizes, axis, ELEMENTS[kind], sizes, exclusive=exclusive, reverse=reverse), {}, run or {})
+
+
+CASES = [reduce("ReduceSum", "fp32", [1 << 17], [0], kernels=2), reduce("ReduceSum", "fp16", [100003], [0], kernels=2),
+         reduce("ReduceMean", "bf16", [3, 40000], [1]), reduce("ReduceMax", "int32", [5, 32771], [1]),
+         reduce("ReduceProd", "fp32", [2, 16385], [1]), reduce("ReduceL2", "fp32", [131, 17, 23], [0, 1, 2]),
+         reduce("ReduceSum", "fp32", [4099, 37], [0], kernels=2), reduce("ReduceMin", "fp16", [4096, 64], [0], kernels=2),
+         reduce("ReduceSumSquare", "fp32", [7, 5, 61, 59], [0, 2, 3]), reduce("ReduceLogSumExp", "fp32", [1, 140001], [1]),
+         reduce("ReduceSum", "fp32", ["n"], [0], run={"n": 20011}), reduce("ReduceSum", "fp32", ["n"], [0], run={"n": 1}),
+         reduce("ReduceMean", "fp16", ["n", "m"], [0, 1], run={"n": 211, "m": 97}),
+         reduce("ReduceMax", "fp32", ["n", 24], [0], run={"n": 3001}),
+         reduce("ReduceSum", "fp32", ["n"], [0], run={"n": 50021}, ranges={"n": "1..1000000:opt=65536"}),
+         emulated.Case("softmax_1x140000", model("Softmax", "fp32", [1, 140000], None, TensorProto.FLOAT, [1, 140000], axis=1))]
+CASES += [arg("ArgMax", "fp32", [3, 1009], 1), arg("ArgMin", "fp16", [2, 20011], 1), arg("ArgMax", "bf16", [2, 32768], 1, TIES, last=1),
+          arg("ArgMax", "fp32", [4, 517], 1, NANS), arg("ArgMin", "fp32", [4, 517], 1, NANS, last=1), arg("ArgMax", "fp32", [2, 18001], 1, NANS),
+          arg("ArgMin", "fp32", [4, 130], 1, INFINITE), arg("ArgMax", "int32", [3, 700], 1), arg("ArgMax", "int32", [67, 3, 5], 0, last=1),
+          arg("ArgMin", "fp32", [3001, 9], 0, TIES), arg("ArgMax", "fp32", ["b", "n"], 1, TIES, run={"b": 3, "n": 257}),
+          arg("ArgMax", "fp16", [1, "n"], 1, run={"n": 1}), arg("ArgMax", "fp32", [1, "n"], 1, NANS, run={"n": 33001})]
+CASES += [scan(kind, sizes, axis, exclusive, reverse)
+          for kind, sizes, axis in (("fp32", [2, 1031], 1), ("int32", [97, 6], 0), ("fp16", [3, 2048], 1))
+          for exclusive in (0, 1) for reverse in (0, 1)]
+CASES += [scan("fp32", [40009], 0, 0, 0), scan("int32", ["n"], 0, 0, 1, run={"n": 3001}), scan("int32", ["n"], 0, 1, 0, run={"n": 1}),
+          scan("int32", [2, "n", 3], 1, 1, 1, run={"n": 67})]
+
+
+if __name__ == "__main__":
+    sys.exit(emulated.main(*sys.argv[1:5], CASES, "reductions"))

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles TorchScript archives and compares what they compute.
+
+  script.py --kpc KPC --out FOLDER [NAME …]
+
+The cases of script_cases.py are written by script_writer.py, in the words of PyTorch's printer, and computed in numpy.
+PyTorch is not needed.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+try:
+    import numpy as np
+except ImportError:
+    sys.exit(77)
+
+import script_cases
+import script_writer
+
+
+def call(command):
+    ran = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if ran.returncode:
+        raise RuntimeError(ran.stderr.strip() or ran.stdout.strip())
+    return ran.stdout
+
+
+def compare(name, got, wanted, tolerance):
+    if got.shape != wanted.shape:
+        return f"'{name}' has the shape {got.shape}, not {wanted.shape}"
+    if not np.array_equal(np.isfinite(got), np.isfinite(wanted)):
+        return f"'{name}': infinities or NaN in other places"
+    finite = np.isfinite(wanted)
+    got, wanted = got[finite].astype(np.float64), wanted[finite].astype(np.float64)
+    scale = max(1e-6, float(np.sqrt(np.mean(wanted**2)))) if wanted.size else 1
+    error = float(np.sqrt(np.mean((got - wanted) ** 2))) / scale if wanted.size else 0
+    return None if error <= tolerance else f"'{name}' is off by {error:.2e} RMS"
+
+
+def check(name, options, folder):
+    """None, or what is wrong."""
+    case = script_cases.CASES[name]()
+    folder.mkdir(parents=True, exist_ok=True)
+    model, artifact = folder / f"{name}.pt", folder / f"{name}.kpc"
+    script_writer.save(model, case.top, case.code, case.constants)
+    call([options.kpc, "compile", model, "--arch", "host", "-o", artifact, "-q", *case.options])
+    ports = json.loads(call([options.kpc, "inspect", artifact, "--json"]))
+    for inputs, outputs in case.runs:
+        named = [port["name"] for port in ports["inputs"]], [port["name"] for port in ports["outputs"]]
+        if named != (list(inputs), list(outputs)):
+            return f"has the ports {named}, not {list(inputs), list(outputs)}"
+        command = [options.kpc, "run", artifact, "--output-dir", folder, "-q"]
+        for port, value in inputs.items():
+            np.save(folder / f"in-{port}.npy", value)
+            command += ["--input", f"{port}={folder / f'in-{port}.npy'}"]
+        call(command)
+        for port, wanted in outputs.items():
+            if fault := compare(port, np.load(folder / f"{port}.npy"), wanted, options.tolerance):
+                return fault
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kpc", required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--tolerance", type=float, default=1e-5)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    faults = 0
+    for name in options.names or script_cases.CASES:
+        try:
+            fault = check(name, options, options.out / name)
+        except RuntimeError as error:
+            fault = str(error)
+        print(f"{name}: {fault or 'right'}")
+        faults += fault is not None
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,429 @@
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small TorchScript modules in the words of PyTorch's printer, each with what it computes in numpy."""
+import dataclasses
+
+import numpy as np
+
+from script_writer import Module, Tensor
+
+
+@dataclasses.dataclass
+class Case:
+    top: Module
+    code: dict
+    options: list  # of kpc compile
+    runs: list  # for each run: the inputs, then the outputs, by name
+    constants: list = dataclasses.field(default_factory=list)
+
+
+def tensor(value):
+    kinds = {"float32": "Float", "int64": "Long", "bool": "Bool", "float16": "Half"}
+    return Tensor(value.shape, type=kinds[str(value.dtype)], data=np.ascontiguousarray(value).tobytes())
+
+
+def drawn(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def module(name, attributes):
+    return Module(name, {"training": False, "_is_full_backward_hook": None} | attributes)
+
+
+LINEAR = """class Linear(Module):
+  __parameters__ = ["weight", "bias", ]
+  __buffers__ = []
+  weight : Tensor
+  bias : Tensor
+  training : bool
+  _is_full_backward_hook : Optional[bool]
+  in_features : Final[int] = 4
+  def forward(self: __torch__.torch.nn.modules.linear.Linear,
+    input: Tensor) -> Tensor:
+    weight = self.weight
+    bias = self.bias
+    return torch.linear(input, weight, bias)
+"""
+FUNCTIONAL = """def relu(input: Tensor,
+    inplace: bool=False) -> Tensor:
+  if inplace:
+    result = torch.relu_(input)
+  else:
+    result = torch.relu(input)
+  return result
+def softmax(input: Tensor,
+    dim: Optional[int]=None,
+    _stacklevel: int=3,
+    dtype: Optional[int]=None) -> Tensor:
+  if torch.__is__(dim, None):
+    dim1 = -1
+  else:
+    dim1 = unchecked_cast(int, dim)
+  if torch.__is__(dtype, None):
+    ret = torch.softmax(input, dim1)
+  else:
+    ret = torch.softmax(input, dim1, unchecked_cast(int, dtype))
+  return ret
+"""
+
+
+def linear(weight, bias):
+    return module("__torch__.torch.nn.modules.linear.Linear", {"weight": tensor(weight), "bias": tensor(bias)})
+
+
+def mlp():
+    """Scripted: a Sequential, functions with defaults, attributes by getattr; the batch is dynamic."""
+    w1, b1, w2, b2 = drawn(1, 16, 8), drawn(2, 16), drawn(3, 4, 16), drawn(4, 4)
+    layers = module("__torch__.torch.nn.modules.container.Sequential",
+                    {"0": linear(w1, b1), "1": module("__torch__.torch.nn.modules.activation.ReLU", {}),
+                     "2": linear(w2, b2)})
+    code = {
+        "__torch__.py": """class Mlp(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  _is_full_backward_hook : Optional[bool]
+  layers : __torch__.torch.nn.modules.container.Sequential
+  def forward(self: __torch__.Mlp,
+    x: Tensor) -> Tensor:
+    _0 = __torch__.torch.nn.functional.softmax
+    layers = self.layers
+    _1 = (layers).forward(x, )
+    return _0(_1, -1, 3, None, )
+""",
+        "__torch__/torch/nn/modules/container.py": """class Sequential(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  _is_full_backward_hook : Optional[bool]
+  __annotations__["0"] = __torch__.torch.nn.modules.linear.Linear
+  __annotations__["1"] = __torch__.torch.nn.modules.activation.ReLU
+  __annotations__["2"] = __torch__.torch.nn.modules.linear.Linear
+  def forward(self: __torch__.torch.nn.modules.container.Sequential,
+    input: Tensor) -> Tensor:
+    _0 = getattr(self, "0")
+    _1 = getattr(self, "1")
+    _2 = getattr(self, "2")
+    input0 = (_0).forward(input, )
+    input1 = (_1).forward(input0, )
+    return (_2).forward(input1, )
+  def __len__(self: __torch__.torch.nn.modules.container.Sequential) -> int:
+    return 3
+""",
+        "__torch__/torch/nn/modules/activation.py": """class ReLU(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  inplace : Final[bool] = True
+  def forward(self: __torch__.torch.nn.modules.activation.ReLU,
+    input: Tensor) -> Tensor:
+    _0 = __torch__.torch.nn.functional.relu(input, True, )
+    return _0
+""",
+        "__torch__/torch/nn/modules/linear.py": LINEAR, "__torch__/torch/nn/functional.py": FUNCTIONAL}
+
+    def run(batch):
+        x = drawn(batch, batch, 8)
+        return {"x": x}, {"output": softmax(np.maximum(x @ w1.T + b1, 0) @ w2.T + b2)}
+
+    return Case(module("__torch__.Mlp", {"layers": layers}), code, ["--input-shape", "x=batch,8"], [run(1), run(5)])
+
+
+def convolved(x, w, stride, pad):
+    x = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+    size = w.shape[-1]
+    windows = np.lib.stride_tricks.sliding_window_view(x, (size, size), (2, 3))[:, :, ::stride, ::stride]
+    return np.einsum("nchwij,ocij->nohw", windows, w)
+
+
+def convnet():
+    """Traced: _convolution with all its arguments, a batch norm, in-place operators, sizes as tensors."""
+    w, scale, bias, mean, var = drawn(1, 6, 3, 3, 3), drawn(2, 6), drawn(3, 6), drawn(4, 6), np.abs(drawn(5, 6)) + 1
+    fw, fb = drawn(6, 5, 6), drawn(7, 5)
+    code = {"__torch__.py": """class Net(Module):
+  __parameters__ = ["w", "fw", "fb", ]
+  __buffers__ = ["mean", "var", ]
+  w : Tensor
+  scale : Tensor
+  bias : Tensor
+  mean : Tensor
+  var : Tensor
+  fw : Tensor
+  fb : Tensor
+  training : bool
+  def forward(self: __torch__.Net,
+    x: Tensor) -> Tensor:
+    fb = self.fb
+    fw = self.fw
+    var = self.var
+    mean = self.mean
+    bias = self.bias
+    scale = self.scale
+    w = self.w
+    _0 = torch._convolution(x, w, None, [2, 2], [1, 1], [1, 1], False, [0, 0], 1, False, False, True, True)
+    _1 = torch.batch_norm(_0, scale, bias, mean, var, False, 0.10000000000000001, 1.0000000000000001e-05, True)
+    input = torch.relu_(_1)
+    input0 = torch.max_pool2d(input, [2, 2], [2, 2], [0, 0], [1, 1], False)
+    _2 = torch.adaptive_avg_pool2d(input0, [1, 1])
+    _3 = ops.prim.NumToTensor(torch.size(_2, 0))
+    _4 = int(_3)
+    _5 = ops.prim.NumToTensor(torch.size(_2, 1))
+    _6 = int(torch.mul(_5, CONSTANTS.c0))
+    _7 = torch.view(_2, [_4, _6])
+    return torch.addmm(fb, _7, torch.t(fw), beta=1, alpha=1)
+"""}
+
+    def run(batch):
+        x = drawn(batch, batch, 3, 16, 16)
+        y = convolved(x, w, 2, 1)
+        at = (slice(None), None, None)
+        y = np.maximum((y - mean[at]) / np.sqrt(var[at] + 1e-5) * scale[at] + bias[at], 0)
+        y = y.reshape(batch, 6, 4, 2, 4, 2).max((3, 5)).mean((2, 3))
+        return {"x": x}, {"output": y @ fw.T + fb}
+
+    attributes = {"w": w, "scale": scale, "bias": bias, "mean": mean, "var": var, "fw": fw, "fb": fb}
+    return Case(module("__torch__.Net", {name: tensor(value) for name, value in attributes.items()}), code,
+                ["--input-shape", "x=batch,3,16,16"], [run(1), run(3)], [tensor(np.array(1, np.int64))])
+
+
+def attention():
+    """Traced: one product for queries, keys and values, taken apart by chunk; batch and length are dynamic."""
+    w, b, o = drawn(1, 24, 8), drawn(2, 24), drawn(3, 8, 8)
+    code = {"__torch__/___torch_mangle_0.py": """class Block(Module):
+  __parameters__ = ["w", "b", "o", ]
+  __buffers__ = []
+  w : Tensor
+  b : Tensor
+  o : Tensor
+  training : bool
+  def forward(self: __torch__.___torch_mangle_0.Block,
+    x: Tensor) -> Tensor:
+    o = self.o
+    b = self.b
+    w = self.w
+    _0 = ops.prim.NumToTensor(torch.size(x, 0))
+    _1 = int(_0)
+    _2 = int(_0)
+    _3 = ops.prim.NumToTensor(torch.size(x, 1))
+    _4 = int(_3)
+    _5 = int(_3)
+    q, k, v, = torch.chunk(torch.linear(x, w, b), 3, -1)
+    _6 = torch.transpose(torch.view(q, [_1, _4, 2, 4]), 1, 2)
+    _7 = torch.transpose(torch.view(k, [_2, -1, 2, 4]), 1, 2)
+    _8 = torch.transpose(torch.view(v, [_2, -1, 2, 4]), 1, 2)
+    _9 = torch.matmul(_6, torch.transpose(_7, -2, -1))
+    _10 = torch.softmax(torch.div(_9, CONSTANTS.c0), -1)
+    _11 = torch.transpose(torch.matmul(_10, _8), 1, 2)
+    _12 = torch.reshape(torch.contiguous(_11), [_1, _5, 8])
+    return torch.linear(_12, o)
+"""}
+
+    def run(batch, length):
+        x = drawn(batch, batch, length, 8)
+        q, k, v = (part.reshape(batch, length, 2, 4).transpose(0, 2, 1, 3) for part in np.split(x @ w.T + b, 3, -1))
+        y = softmax(q @ k.transpose(0, 1, 3, 2) / np.float32(2)) @ v
+        return {"x": x}, {"output": y.transpose(0, 2, 1, 3).reshape(batch, length, 8) @ o.T}
+
+    top = module("__torch__.___torch_mangle_0.Block", {"w": tensor(w), "b": tensor(b), "o": tensor(o)})
+    return Case(top, code, ["--input-shape", "x=batch,length,8"], [run(1, 3), run(2, 6)],
+                [tensor(np.array(2, np.float32))])
+
+
+def control():
+    """Scripted: loops, branches, lists, a dict, an optional, a check that is left out, a string that chooses."""
+    weights = [drawn(i, 6, 6) for i in range(3)]
+    code = {"__torch__.py": """class Control(Module):
+  __parameters__ = ["a", "b", "c", ]
+  __buffers__ = []
+  a : Tensor
+  b : Tensor
+  c : Tensor
+  mode : str
+  sizes : List[int]
+  training : bool
+  def forward(self: __torch__.Control,
+    x: Tensor,
+    scale: float=2.,
+    bias: Optional[Tensor]=None,
+    double: bool=False) -> Dict[str, Tensor]:
+    _0 = "expected two dims, got {}"
+    if torch.eq(torch.dim(x), 2):
+      pass
+    else:
+      ops.prim.RaiseException(torch.format(_0, torch.dim(x)), "builtins.AssertionError")
+    if torch.gt(torch.size(x, 0), 100):
+      ops.prim.RaiseException("too many", "builtins.ValueError")
+    else:
+      pass
+    seen = annotate(List[Tensor], [])
+    a = self.a
+    b = self.b
+    c = self.c
+    weights = [a, b, c]
+    y = x
+    for i in range(torch.len(weights)):
+      w = weights[i]
+      y0 = torch.add(torch.matmul(y, w), torch.mul(i, 0.5))
+      if torch.eq(torch.remainder(i, 2), 0):
+        _1 = torch.append(seen, y0)
+      else:
+        pass
+      mode = self.mode
+      if torch.eq(mode, "relu"):
+        y1 = torch.relu(y0)
+      else:
+        ops.prim.RaiseException(torch.add("unknown mode ", mode), "builtins.ValueError")
+        y1 = y0
+      y = torch.mul(y1, scale)
+    n = 8
+    rounds = 0
+    while torch.gt(n, 1):
+      n0 = torch.floordiv(n, 2)
+      rounds0 = torch.add(rounds, 1)
+      n, rounds = n0, rounds0
+    if torch.__isnot__(bias, None):
+      bias0 = unchecked_cast(Tensor, bias)
+      y2 = torch.add(y, bias0)
+    else:
+      y2 = y
+    if double:
+      y3 = torch.add(y2, y2)
+    else:
+      y3 = torch.add(y2, rounds)
+    sizes = self.sizes
+    parts = torch.split_with_sizes(y3, sizes, 1)
+    first, second, = parts
+    out = annotate(Dict[str, Tensor], {"sum": torch.add(first, second)})
+    torch._set_item(out, "all", torch.cat(torch.slice(seen, 0, 2, 1), 1))
+    return out
+"""}
+
+    def run(batch, bias):
+        x = y = drawn(batch, batch, 6)
+        seen = []
+        for i, w in enumerate(weights):
+            y = y @ w + np.float32(0.5 * i)
+            if i % 2 == 0:
+                seen.append(y)
+            y = np.maximum(y, 0) * np.float32(3)
+        y = y + bias + 3
+        outputs = {"sum": y[:, :3] + y[:, 3:], "all": np.concatenate(seen, 1)}
+        return {"x": x, "bias": bias}, outputs
+
+    top = module("__torch__.Control", {name: tensor(w) for name, w in zip("abc", weights)} |
+                 {"mode": "relu", "sizes": [3, 3]})
+    return Case(top, code, ["--input-shape", "x=batch,6", "--input-shape", "bias=6", "--value", "scale=3"],
+                [run(2, drawn(9, 6))])
+
+
+def in_place():
+    """Writes through views, and nested outputs."""
+    code = {"__torch__.py": """class InPlace(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  def forward(self: __torch__.InPlace,
+    pair: Tuple[Tensor, Tensor]) -> Tuple[Tensor, List[Tensor], int]:
+    x, k, = pair
+    _0 = torch.add(torch.size(x, 1), 2)
+    _1 = ops.prim.dtype(x)
+    y = torch.zeros([torch.size(x, 0), _0], dtype=_1, layout=None, device=ops.prim.device(x), pin_memory=None)
+    _2 = torch.slice(torch.slice(y), 1, 1, -1)
+    _3 = torch.copy_(_2, x)
+    _4 = torch.add_(torch.select(y, 0, 0), 1.)
+    z = torch.view(y, [-1])
+    _5 = torch.mul_(z, 2.)
+    _6 = torch.copy_(torch.select(torch.slice(y), 1, 0), torch.sub(torch.select(torch.slice(y), 1, -1), 3.))
+    _7 = torch.masked_fill_(y, torch.lt(y, 0), -inf)
+    n = torch.size(y, 1)
+    return (y, [torch.index(k, [torch.tensor([1, 0])]), torch.to(k, 6)], n)
+"""}
+
+    def run():
+        x, k = drawn(1, 3, 4), np.arange(2, dtype=np.int64)
+        y = np.zeros((3, 6), np.float32)
+        y[:, 1:-1] = x
+        y[0] += 1
+        y *= 2
+        y[:, 0] = y[:, -1] - 3
+        y[y < 0] = -np.inf
+        return {"pair_0": x, "pair_1": k}, {"output_0": y, "output_1_0": k[::-1], "output_1_1": k.astype(np.float32),
+                                             "output_2": np.array(6)}
+
+    return Case(module("__torch__.InPlace", {}), code,
+                ["--input-shape", "pair_0=rows,4", "--input-shape", "pair_1=2", "--input-type", "pair_1=i64"], [run()])
+
+
+def state():
+    """A sum that the module keeps between calls; its first call makes it."""
+    code = {"__torch__.py": """class Sum(Module):
+  __parameters__ = []
+  __buffers__ = []
+  total : Tensor
+  calls : int
+  training : bool
+  def forward(self: __torch__.Sum,
+    x: Tensor) -> Tensor:
+    total = self.total
+    if torch.eq(torch.len(total), 0):
+      total0 = torch.zeros_like(x)
+    else:
+      total0 = total
+    y = torch.add(total0, x)
+    self.total = y
+    return torch.mul(y, 2)
+  def twice(self: __torch__.Sum,
+    x: Tensor) -> Tensor:
+    return torch.mul(x, 2)
+"""}
+    x, total = drawn(1, 2, 3), drawn(2, 2, 3)
+    run = {"x": x, "total": total}, {"output": (x + total) * 2, "total_out": x + total}
+    top = module("__torch__.Sum", {"total": tensor(np.zeros(0, np.float32)), "calls": 0})
+    return Case(top, code, ["--input-shape", "x=batch,3", "--state", "explicit"], [run])
+
+
+def recurrent():
+    """Scripted: LSTM of one layer with its weights in lists, half precision casts, layer norm of frozen constants."""
+    w, r, b = drawn(1, 20, 3), drawn(2, 20, 5), drawn(3, 20)
+    scale = drawn(4, 5)
+    code = {"__torch__.py": """class Lstm(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  _flat_weights : List[Tensor]
+  def forward(self: __torch__.Lstm,
+    x: Tensor) -> Tuple[Tensor, Tensor]:
+    _flat_weights = self._flat_weights
+    h = torch.zeros([1, torch.size(x, 0), 5], dtype=ops.prim.dtype(x), layout=None, device=None)
+    _0 = [h, h]
+    y, h_n, c_n, = torch.lstm(x, _0, _flat_weights, True, 1, 0., False, False, True)
+    _1 = torch.layer_norm(y, [5], CONSTANTS.c0, None, 1.0000000000000001e-05)
+    return (torch.to(torch.to(_1, 5), 6), h_n)
+"""}
+
+    def run():
+        x = drawn(5, 2, 4, 3)
+        h = c = np.zeros((2, 5), np.float32)
+        ys = []
+        for t in range(4):
+            i, f, g, o = np.split(x[:, t] @ w.T + b + h @ r.T + b, 4, -1)
+            sigmoid = lambda v: 1 / (1 + np.exp(-v))
+            c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+            h = sigmoid(o) * np.tanh(c)
+            ys.append(h)
+        y = np.stack(ys, 1)
+        n = (y - y.mean(-1, keepdims=True)) / np.sqrt(y.var(-1, keepdims=True) + 1e-5) * scale
+        return {"x": x}, {"output_0": n.astype(np.float16).astype(np.float32), "output_1": h[None]}
+
+    flat = [tensor(w), tensor(r), tensor(b), tensor(b)]
+    return Case(module("__torch__.Lstm", {"_flat_weights": flat}), code, ["--input-shape", "x=batch,4,3"], [run()],
+                [tensor(scale)])
+
+
+CASES = {f.__name__: f for f in (mlp, convnet, attention, control, in_place, state, recurrent)}
