@@ -7,7 +7,9 @@
   script.py --kpc KPC --out FOLDER [NAME …]
 
 The cases of script_cases.py are written by script_writer.py, in the words of PyTorch's printer, and computed in numpy.
-PyTorch is not needed.
+Those in scripts/ were saved by PyTorch: export_script.py made them, and beside each a NAME.npz with inputs (in0, in1,
+…) and what PyTorch computed (out0, out1, …). They are compiled for any batch where the model takes any. PyTorch is not
+needed.
 """
 import argparse
 import json
@@ -24,6 +26,18 @@ import script_cases
 import script_writer
 
 
+# What kpc refuses, and what it then says.
+REFUSED = {
+    "if_tensor": ("KPC-I0029", "export_script.py:128: if x.sum() > 0:"),
+    "while_tensor": ("KPC-I0029", "export_script.py:140: while bool(x.abs().max() > 1.0) and i < 20:"),
+}
+# Inputs of other names than x, and the names of their first dims.
+INPUTS = {"embed_scripted": {"ids": "batch"}, "stateful": {"x": "2"},
+          "tuple_out": {"pair_0": "batch", "pair_1": "batch", "more_0": "a", "more_1": "b"}}
+STATE = {"stateful": "state"}
+HERE = pathlib.Path(__file__).parent
+
+
 def call(command):
     ran = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if ran.returncode:
@@ -32,8 +46,8 @@ def call(command):
 
 
 def compare(name, got, wanted, tolerance):
-    if got.shape != wanted.shape:
-        return f"'{name}' has the shape {got.shape}, not {wanted.shape}"
+    if got.shape != wanted.shape or got.dtype != wanted.dtype:
+        return f"'{name}' is {got.dtype}{got.shape}, not {wanted.dtype}{wanted.shape}"
     if not np.array_equal(np.isfinite(got), np.isfinite(wanted)):
         return f"'{name}': infinities or NaN in other places"
     finite = np.isfinite(wanted)
@@ -66,6 +80,42 @@ def check(name, options, folder):
     return None
 
 
+def check_saved(name, options, folder):
+    """The same for an archive that PyTorch saved."""
+    reference = np.load(HERE / "scripts" / f"{name}.npz")
+    folder.mkdir(parents=True, exist_ok=True)
+    artifact = folder / f"{name}.kpc"
+    command = [options.kpc, "compile", HERE / "scripts" / f"{name}.pt", "--arch", "host", "-o", artifact, "-q"]
+    run = [options.kpc, "run", artifact, "--output-dir", folder, "-q"]
+    for place, (port, first) in enumerate(INPUTS.get(name, {"x": "batch"}).items()):
+        value = reference[f"in{place}"]
+        command += ["--input-shape", f"{port}={','.join([first, *map(str, value.shape[1:])])}"]
+        if value.dtype != np.float32:
+            command += ["--input-type", f"{port}={value.dtype}"]
+        np.save(folder / f"in-{port}.npy", value)
+        run += ["--input", f"{port}={folder / f'in-{port}.npy'}"]
+    if name in STATE:
+        command += ["--state", "explicit"]
+        run += ["--input", f"{STATE[name]}=zeros"]
+    try:
+        call(command)
+    except RuntimeError as error:
+        if all(part in str(error) for part in REFUSED.get(name, ["nothing"])):
+            return None
+        raise
+    if name in REFUSED:
+        return "compiles, but should be refused"
+    call(run)
+    outputs = [port["name"] for port in json.loads(call([options.kpc, "inspect", artifact, "--json"]))["outputs"]]
+    for place in range(sum(key.startswith("out") for key in reference)):
+        wanted = reference[f"out{place}"]
+        got = np.load(folder / f"{outputs[place]}.npy")
+        allowed = 1e-3 if wanted.dtype == np.float16 else options.tolerance
+        if fault := compare(outputs[place], got, wanted, allowed):
+            return fault
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kpc", required=True)
@@ -74,9 +124,10 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     faults = 0
-    for name in options.names or script_cases.CASES:
+    saved = sorted(path.stem for path in (HERE / "scripts").glob("*.pt"))
+    for name in options.names or [*script_cases.CASES, *saved]:
         try:
-            fault = check(name, options, options.out / name)
+            fault = (check if name in script_cases.CASES else check_saved)(name, options, options.out / name)
         except RuntimeError as error:
             fault = str(error)
         print(f"{name}: {fault or 'right'}")
