@@ -104,6 +104,7 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   // Transposes go towards users that take them, batches become rows of one
   // GEMM.
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
+  Passes.addNestedPass<func::FuncOp>(graph::createDecomposeConvTranspose());
   Passes.addNestedPass<func::FuncOp>(graph::createFlattenBatchIntoM());
   Passes.addNestedPass<func::FuncOp>(graph::createFuseQkv());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());

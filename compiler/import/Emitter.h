@@ -129,6 +129,11 @@ public:
   Value conv(Value X, Value W, ArrayRef<int64_t> Stride,
              ArrayRef<int64_t> Dilation, ArrayRef<int64_t> Low,
              ArrayRef<int64_t> High, int64_t Groups);
+  /// X is [N, spatial..., C], W is [spatial..., C, O/Groups]; `Low` and `High`
+  /// are cut off the full result.
+  Value convTranspose(Value X, Value W, ArrayRef<int64_t> Stride,
+                      ArrayRef<int64_t> Dilation, ArrayRef<int64_t> Low,
+                      ArrayRef<int64_t> High, int64_t Groups);
   /// exp(x - max) / sum, or its logarithm, along axes.
   Value softmax(Value X, ArrayRef<int64_t> Axes, bool Logarithm);
   /// A size as a scalar.

@@ -108,6 +108,31 @@ Value Emitter::conv(Value X, Value W, ArrayRef<int64_t> Stride,
                 intAttr("groups", Groups)});
 }
 
+Value Emitter::convTranspose(Value X, Value W, ArrayRef<int64_t> Stride,
+                             ArrayRef<int64_t> Dilation, ArrayRef<int64_t> Low,
+                             ArrayRef<int64_t> High, int64_t Groups) {
+  if (!X || !W)
+    return {};
+  for (size_t I = 0; I < Stride.size(); ++I) {
+    std::optional<int64_t> Taps = dims(W)[I].asConstant();
+    if (!Taps)
+      return fail(Code::ImportShape, "the kernel's size " + dims(W)[I].str() +
+                                         " must be a number");
+    std::optional<int64_t> Size = dims(X)[I + 1].asConstant();
+    if (!Size)
+      continue;
+    int64_t Result = (*Size - 1) * Stride[I] + (*Taps - 1) * Dilation[I] + 1 -
+                     Low[I] - High[I];
+    if (Result < 0)
+      return fail(Code::ImportShape,
+                  "padding makes a size of " + std::to_string(Result));
+  }
+  return build(ConvTransposeOp::getOperationName(), {X, W},
+               {listAttr("stride", Stride), listAttr("dilation", Dilation),
+                listAttr("low", Low), listAttr("high", High),
+                intAttr("groups", Groups)});
+}
+
 Value Emitter::matmul(Value A, Value C) {
   if (!A || !C)
     return {};

@@ -208,6 +208,44 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *,
   return appendTensor(Loc, Dims, X.getElementType(), Types);
 }
 
+LogicalResult ConvTransposeOp::inferReturnTypes(MLIRContext *,
+                                                std::optional<Location> Loc,
+                                                Adaptor Op,
+                                                SmallVectorImpl<Type> &Types) {
+  if (failed(checkTensors(Loc, Op.getOperands())))
+    return failure();
+  SymbolicTensorType X = typeOf(Op.getX()), W = typeOf(Op.getW());
+  int64_t Spatial = X.getRank() - 2, Groups = Op.getGroups();
+  if (Spatial < 1 || W.getRank() != X.getRank() ||
+      W.getElementType() != X.getElementType())
+    return emitOptionalError(
+        Loc, "operands ", X, " and ", W,
+        " need one element type and one rank of at least 3");
+  if (failed(checkWindow(Loc, Spatial, Op.getStride(), Op.getDilation(),
+                         Op.getLow(), Op.getHigh())))
+    return failure();
+  const Expr &Channels = X.getDims()[Spatial + 1];
+  if (Groups < 1 || Channels != W.getDims()[Spatial] ||
+      Channels.floorDiv(Groups) * Groups != Channels)
+    return emitOptionalError(Loc, "x has ", Channels.str(),
+                             " channels, w takes ", W.getDims()[Spatial].str(),
+                             " in ", Groups, " groups");
+  SmallVector<Expr> Dims{X.getDims()[0]};
+  for (int64_t I = 0; I < Spatial; ++I) {
+    std::optional<int64_t> Taps = W.getStaticDim(I);
+    if (!Taps || *Taps < 1)
+      return emitOptionalError(Loc, "kernel size ", W.getDims()[I].str(),
+                               " is not a positive number");
+    Expr More = (Expr(*Taps) - 1) * Op.getDilation()[I] + 1 -
+                Op.getStride()[I] - Op.getLow()[I] - Op.getHigh()[I];
+    Expr Size = X.getDims()[I + 1] * Op.getStride()[I] + More;
+    Dims.push_back(More.asConstant().value_or(-1) < 0 ? Expr::max(Size, Expr(0))
+                                                      : Size);
+  }
+  Dims.push_back(W.getDims()[Spatial + 1] * Groups);
+  return appendTensor(Loc, Dims, X.getElementType(), Types);
+}
+
 /// Sizes, each of which is the scores' or 1.
 static LogicalResult checkShared(std::optional<Location> Loc, StringRef What,
                                  Value Tensor, ArrayRef<Expr> Scores) {

@@ -116,6 +116,28 @@ def Graph_ConvOp : Graph_InferredOp<"conv"> {
                          attr-dict `:` type($x) `,` type($w)}];
 }
 
+def Graph_ConvTransposeOp : Graph_InferredOp<"conv_transpose"> {
+  let summary = "Transposed convolution, channels last";
+  let description = [{
+    x is `[N, spatial..., C]`, w is `[spatial..., C, O/groups]`, y is
+    `[N, spatial..., O]`. Element i of x, times tap k of w, is added to place
+    `i*stride + k*dilation - low` of y. `low` and `high` are what is cut off the
+    ends of the full result; a negative number adds zeros. The size is
+    `(n-1)*stride + (taps-1)*dilation + 1 - low - high`, at least 0. Groups are
+    as those of `graph.conv` (ONNX ConvTranspose-11).
+
+    ```mlir
+    %y = graph.conv_transpose %x, %w stride [2, 2] dilation [1, 1] low [1, 1] high [1, 1] groups 1
+       : !graph.tensor<[n, 16, 16, 64], f32>, !graph.tensor<[4, 4, 64, 32], f32>   // -> [n, 32, 32, 32]
+    ```
+  }];
+  let arguments = (ins Graph_NumberTensor:$x, Graph_NumberTensor:$w, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$dilation,
+                       DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, I64Attr:$groups);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = [{$x `,` $w `stride` $stride `dilation` $dilation `low` $low `high` $high `groups` $groups
+                         attr-dict `:` type($x) `,` type($w)}];
+}
+
 def Graph_AttentionOp : Graph_InferredOp<"attention", [AttrSizedOperandSegments]> {
   let summary = "softmax(scale * q * k^T + bias) * v, of many heads";
   let description = [{

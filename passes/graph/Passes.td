@@ -60,6 +60,18 @@ def SinkTransposes : Pass<"sink-transposes", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def DecomposeConvTranspose : Pass<"decompose-conv-transpose", "::mlir::func::FuncOp"> {
+  let summary = "Decomposes transposed convolutions into convolutions of stride 1";
+  let description = [{
+    Places of the result that are congruent modulo the stride, a phase, read the
+    same taps. Where the stride divides the taps, phases are the output channels
+    of one convolution, and one transpose brings the pixels into order. Elementwise
+    ops behind it are computed before that. Elsewhere (other taps, depthwise,
+    dilated) zeros are put between the elements of x.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def FlattenBatchIntoM : Pass<"flatten-batch-into-m", "::mlir::func::FuncOp"> {
   let summary = "Flattens the batch of a GEMM into M where all of it shares one B";
   let description = [{

@@ -104,7 +104,7 @@ class Kernel:
         self.inputs, self.outputs = inputs, outputs
         self.first = self.results()
         second = self.results()
-        self.same = all(torch.equal(self.first[name].view(torch.uint8), second[name].view(torch.uint8)) for name in outputs)
+        self.same = all(torch.equal(self.first[name].reshape(-1).view(torch.uint8), second[name].reshape(-1).view(torch.uint8)) for name in outputs)
 
     def results(self):
         for out in self.outputs.values():

@@ -92,7 +92,18 @@ def make(network):
                                                                  intermediate_size=4096, vocab_size=1000)}[network.name]()
         config.use_cache = False
         module = transformers.AutoModel.from_config(config, attn_implementation="sdpa")
+    settle_norms(module, network)
     return First(module.eval())
+
+
+def settle_norms(module, network):
+    """Batch norms take the statistics of a batch: with those of no training, values leave the range of fp16."""
+    norms = [part for part in module.modules() if isinstance(part, torch.nn.modules.batchnorm._BatchNorm)]
+    for norm in norms:
+        norm.momentum = 1.0
+    if norms:
+        with torch.no_grad():
+            module.train()(feed(network, 4))
 
 
 def feed(network, batch):

@@ -80,6 +80,54 @@ func.func @f(%x: !graph.tensor<[n, 8, 4], f32>, %y: !graph.tensor<[3, 4, 8], f32
 
 // -----
 
+func.func @f(%x: !graph.tensor<[n, 8, 4], f32>, %y: !graph.tensor<[3, 8], f32>) {
+  // expected-error @below {{need one element type and one rank of at least 3}}
+  %0 = graph.conv_transpose %x, %y stride [2] dilation [1] low [0] high [0] groups 1 : !graph.tensor<[n, 8, 4], f32>, !graph.tensor<[3, 8], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n, 8, 4], f32>, %y: !graph.tensor<[3, 6, 8], f32>) {
+  // expected-error @below {{x has 4 channels, w takes 6 in 1 groups}}
+  %0 = graph.conv_transpose %x, %y stride [2] dilation [1] low [0] high [0] groups 1 : !graph.tensor<[n, 8, 4], f32>, !graph.tensor<[3, 6, 8], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n, 8, 4], f32>, %y: !graph.tensor<[3, 4, 8], f32>) {
+  // expected-error @below {{x has 4 channels, w takes 4 in 3 groups}}
+  %0 = graph.conv_transpose %x, %y stride [2] dilation [1] low [0] high [0] groups 3 : !graph.tensor<[n, 8, 4], f32>, !graph.tensor<[3, 4, 8], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n, 8, 4], f32>, %y: !graph.tensor<[k, 4, 8], f32>) {
+  // expected-error @below {{kernel size k is not a positive number}}
+  %0 = graph.conv_transpose %x, %y stride [2] dilation [1] low [0] high [0] groups 1 : !graph.tensor<[n, 8, 4], f32>, !graph.tensor<[k, 4, 8], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n, 8, 4], f32>, %y: !graph.tensor<[3, 4, 8], f32>) {
+  // expected-error @below {{strides and dilations must be positive}}
+  %0 = graph.conv_transpose %x, %y stride [0] dilation [1] low [0] high [0] groups 1 : !graph.tensor<[n, 8, 4], f32>, !graph.tensor<[3, 4, 8], f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[n, 8, 4], f32>, %y: !graph.tensor<[3, 4, 8], f32>) {
+  // expected-error @below {{a size leaves the range of 64-bit integers}}
+  %0 = graph.conv_transpose %x, %y stride [4611686018427387904] dilation [1] low [0] high [0] groups 1 : !graph.tensor<[n, 8, 4], f32>, !graph.tensor<[3, 4, 8], f32>
+  return
+}
+
+// -----
+
 !q = !graph.tensor<[2, 4, s, 8], f16>
 !k = !graph.tensor<[2, 2, t, 8], f16>
 func.func @f(%q: !q, %k: !k, %v: !k) {

@@ -56,6 +56,13 @@ func.func @conv(%x: !x, %w: !graph.tensor<[3, 2, 6], f32>) -> !graph.tensor<[n, 
   return %0 : !graph.tensor<[n, 4, 6], f32>
 }
 
+// CHECK-LABEL: func.func @conv_transpose(
+func.func @conv_transpose(%x: !graph.tensor<[n, h, 4], f32>, %w: !graph.tensor<[3, 4, 6], f32>) -> !graph.tensor<[n, "max(2*h + -2, 0)", 12], f32> {
+  // CHECK: graph.conv_transpose %{{.*}}, %{{.*}} stride [2] dilation [1] low [1] high [2] groups 2 : <[n, h, 4], f32>, <[3, 4, 6], f32>
+  %0 = graph.conv_transpose %x, %w stride [2] dilation [1] low [1] high [2] groups 2 : !graph.tensor<[n, h, 4], f32>, !graph.tensor<[3, 4, 6], f32>
+  return %0 : !graph.tensor<[n, "max(2*h + -2, 0)", 12], f32>
+}
+
 !q = !graph.tensor<[b, 8, s, 64], f16>
 !kv = !graph.tensor<[b, 2, "past + s", 64], f16>
 !seen = !graph.tensor<[1, 1, s, "past + s"], i1>

@@ -119,30 +119,11 @@ static bool transposedPads(NodeImport &N, Spatial &S, ArrayRef<Expr> Sizes,
   return true;
 }
 
-/// [C, O/g, k…] to [k… reversed, C/g, O].
-static Value transposedKernel(NodeImport &N, Value W, int64_t Groups) {
-  Dims Sizes(N.dims(W));
-  size_t Spatial = Sizes.size() - 2;
-  Expr Inner = Sizes[0].floorDiv(Groups);
-  if (Inner * Groups != Sizes[0])
-    return N.fail(Code::ImportShape, Sizes[0].str() +
-                                         " channels do not divide into " +
-                                         std::to_string(Groups) + " groups");
-  // [g, C/g, O/g, k…] to [k…, C/g, g, O/g]
-  Dims Split = {Expr(Groups), Inner, Sizes[1]};
-  Split.append(Sizes.begin() + 2, Sizes.end());
-  Ints Perm;
-  Dims Joined;
-  for (size_t I = 0; I < Spatial; ++I) {
-    Perm.push_back(static_cast<int64_t>(I) + 3);
-    Joined.push_back(Sizes[I + 2]);
-  }
-  Perm.append({1, 0, 2});
-  Joined.append({Inner, Sizes[1] * Groups});
-  Value K = N.reshape(N.transpose(N.reshape(W, Split), Perm), Joined);
-  for (size_t I = 0; I < Spatial; ++I)
-    K = N.reverse(K, static_cast<int64_t>(I));
-  return K;
+/// [C, O/g, k…] to [k…, C, O/g].
+static Value transposedKernel(NodeImport &N, Value W) {
+  Ints Perm = llvm::to_vector(llvm::seq<int64_t>(2, N.rank(W)));
+  Perm.append({0, 1});
+  return N.transpose(W, Perm);
 }
 
 /// Whether little-endian floats hold an exponent of all ones.
@@ -286,9 +267,10 @@ Value TransposedProduct::write(Value X, Value W) {
   ArrayRef<Expr> From = N.dims(X).slice(1, S.count());
   Dims To;
   for (size_t I = 0; I < S.count(); ++I) {
-    int64_t Reach = (S.Kernel[I] - 1) * S.Dilation[I];
-    To.push_back(Expr::max(From[I] * S.Stride[I] - (S.Stride[I] - 1), 0) +
-                 (Reach - S.Low[I] - S.High[I] + Extra[I]));
+    int64_t More = (S.Kernel[I] - 1) * S.Dilation[I] + 1 - S.Stride[I] -
+                   S.Low[I] - S.High[I] + Extra[I];
+    Expr Size = From[I] * S.Stride[I] + More;
+    To.push_back(More < 0 && !Size.asConstant() ? Expr::max(Size, 0) : Size);
     if (To.back().asConstant().value_or(0) < 0)
       return N.fail(Code::ImportShape,
                     "padding makes a size of " + To.back().str());
@@ -341,21 +323,11 @@ static void importConvTranspose(NodeImport &N) {
     N.result(0, channelsFirst(N, addBias(N, Y, 2)));
     return;
   }
-  // Spread x by the stride, surround it by all but one of the taps, and
-  // convolve with the taps reversed.
-  Ints Low = {0}, High = {0}, Interior = {0};
-  for (size_t I = 0; I < S->count(); ++I) {
-    int64_t Reach = (S->Kernel[I] - 1) * S->Dilation[I];
-    Low.push_back(Reach - S->Low[I]);
-    High.push_back(Reach - S->High[I] + Extra[I]);
-    Interior.push_back(S->Stride[I] - 1);
-  }
-  for (Ints *List : {&Low, &High, &Interior})
-    List->push_back(0);
-  Value Spread = N.pad(channelsLast(N, X), N.like(0, X), Low, High, Interior);
-  Ints One(S->count(), 1), None(S->count(), 0);
-  Value Y = N.conv(Spread, transposedKernel(N, W, Groups), One, S->Dilation,
-                   None, None, Groups);
+  // What output_padding adds is not cut.
+  for (size_t I = 0; I < S->count(); ++I)
+    S->High[I] -= Extra[I];
+  Value Y = N.convTranspose(channelsLast(N, X), transposedKernel(N, W),
+                            S->Stride, S->Dilation, S->Low, S->High, Groups);
   N.result(0, channelsFirst(N, addBias(N, Y, 2)));
 }
 

@@ -40,26 +40,13 @@ static Value kernelLayout(NodeImport &N, Value W) {
   return N.transpose(W, Perm);
 }
 
-/// [C, O/g, k…] to [k… reversed, C/g, O].
-static Value turnedKernel(NodeImport &N, Value W, int64_t Groups) {
-  Dims Sizes(N.dims(W));
-  size_t Spatial = Sizes.size() - 2;
-  Expr Inner = Sizes[0].floorDiv(Groups);
-  // [g, C/g, O/g, k…] to [k…, C/g, g, O/g]
-  Dims Split = {Expr(Groups), Inner, Sizes[1]};
-  Split.append(Sizes.begin() + 2, Sizes.end());
+/// [C, O/g, k…] to [k…, C, O/g].
+static Value transposedKernel(NodeImport &N, Value W) {
   Ints Perm;
-  Dims Joined;
-  for (size_t I = 0; I < Spatial; ++I) {
-    Perm.push_back(static_cast<int64_t>(I) + 3);
-    Joined.push_back(Sizes[I + 2]);
-  }
-  Perm.append({1, 0, 2});
-  Joined.append({Inner, Sizes[1] * Groups});
-  Value K = N.reshape(N.transpose(N.reshape(W, Split), Perm), Joined);
-  for (size_t I = 0; I < Spatial; ++I)
-    K = N.reverse(K, static_cast<int64_t>(I));
-  return K;
+  for (int64_t I = 2; I < N.rank(W); ++I)
+    Perm.push_back(I);
+  Perm.append({0, 1});
+  return N.transpose(W, Perm);
 }
 
 static void convolve(NodeImport &N, bool Transposed) {
@@ -104,21 +91,11 @@ static void convolve(NodeImport &N, bool Transposed) {
     Y = N.conv(channelsLast(N, X), kernelLayout(N, W), Stride, Dilation, Low,
                High, Groups);
   } else {
-    // Spread x by the stride, surround it by all but one of the taps, and
-    // convolve with the taps reversed.
-    Ints Before = {0}, Behind = {0}, Interior = {0};
-    for (size_t I = 0; I < Count; ++I) {
-      int64_t Reach = (Taps[I] - 1) * Dilation[I];
-      Before.push_back(Reach - Low[I]);
-      Behind.push_back(Reach - High[I] + Extra[I]);
-      Interior.push_back(Stride[I] - 1);
-    }
-    for (Ints *List : {&Before, &Behind, &Interior})
-      List->push_back(0);
-    Value Spread =
-        N.pad(channelsLast(N, X), N.like(0, X), Before, Behind, Interior);
-    Y = N.conv(Spread, turnedKernel(N, W, Groups), One, Dilation, None, None,
-               Groups);
+    // What output_padding adds is not cut.
+    for (size_t I = 0; I < Count; ++I)
+      High[I] -= Extra[I];
+    Y = N.convTranspose(channelsLast(N, X), transposedKernel(N, W), Stride,
+                        Dilation, Low, High, Groups);
   }
   if (Bias && Y)
     Y = N.add(Y, Bias);
