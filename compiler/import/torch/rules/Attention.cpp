@@ -136,8 +136,9 @@ static Value selfAttention(NodeImport &N, Value X) {
   mlir::Builder &B = N.builder();
   Value Y = N.build(
       AttentionOp::getOperationName(), Parts,
-      {B.getNamedAttr("scale",
-                      B.getF64FloatAttr(1 / std::sqrt(double(Width / Heads)))),
+      {B.getNamedAttr("scale", B.getF64FloatAttr(
+                                   1 / std::sqrt(static_cast<double>(Width) /
+                                                 static_cast<double>(Heads)))),
        B.getNamedAttr("operandSegmentSizes",
                       B.getDenseI32ArrayAttr({1, 1, 1, 0, 0}))});
   Y = N.reshape(N.transpose(Y, {0, 2, 1, 3}), {Batch, Length, Expr(Width)});
