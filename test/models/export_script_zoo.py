@@ -8,8 +8,8 @@
 
 Writes FOLDER/zoo.tar: NAME.pt, whose float storages of more than 64 elements are left out, and NAME.npz with the inputs
 (integers, or the seeds of floats: in0_seed, in0_shape), the first 256 values of each output and their shapes (out0,
-out0_shape, …), and for each storage that was left out its file, element count, lowest and highest value: script.py draws
-it again from these and the file's name. What PyTorch computed, it computed with the weights so drawn.
+out0_shape, …), and for each storage that was left out its file, element count, lowest and highest value: script.py
+draws it again from these and the file's name. What PyTorch computed, it computed with the weights so drawn.
 """
 import argparse
 import io
@@ -79,7 +79,8 @@ ZOO = {
     "tv_vit_b_32": vision("vit_b_32", "script", 224), "tv_vit_b_32_traced": vision("vit_b_32", "trace", 224),
     "tv_swin_t": vision("swin_t", "script", 224), "tv_swin_t_traced": vision("swin_t", "trace", 224),
     "tv_lraspp": segmentation("lraspp_mobilenet_v3_large"), "tv_deeplab": segmentation("deeplabv3_mobilenet_v3_large"),
-    "timm_mixer": timm_model("mixer_s32_224", "script", 224), "timm_convnextv2": timm_model("convnextv2_atto", "script", 96),
+    "timm_mixer": timm_model("mixer_s32_224", "script", 224),
+    "timm_convnextv2": timm_model("convnextv2_atto", "script", 96),
     "timm_vit": timm_model("deit_tiny_patch16_224", "script", 224),
     "hf_bert": language("BertConfig", "BertModel", **SMALL),
     "hf_distilbert": language("DistilBertConfig", "DistilBertModel", dim=64, n_layers=2, n_heads=4, hidden_dim=128),
