@@ -107,7 +107,6 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   // Transposes go towards users that take them, batches become rows of one
   // GEMM.
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
-  Passes.addNestedPass<func::FuncOp>(graph::createDecomposeConvTranspose());
   Passes.addNestedPass<func::FuncOp>(graph::createFlattenBatchIntoM());
   Passes.addNestedPass<func::FuncOp>(graph::createFuseQkv());
   Passes.addNestedPass<func::FuncOp>(graph::createFoldScales());
@@ -131,6 +130,7 @@ static void addLegalisation(OpPassManager &Passes,
   Passes.addPass(graph::createDecomposeAttention(Attention));
   // The transposes of heads, and then the batches of patches, as above.
   Passes.addNestedPass<func::FuncOp>(graph::createSinkTransposes());
+  Passes.addNestedPass<func::FuncOp>(graph::createDecomposeConvTranspose());
   if (hasTensorCores(For)) {
     graph::Im2colPatchEmbedOptions Patches;
     Patches.Narrow = isNarrow(Options);

@@ -7,13 +7,17 @@
   script.py --kpc KPC --out FOLDER [NAME …]
 
 The cases of script_cases.py are written by script_writer.py, in the words of PyTorch's printer, and computed in numpy.
-PyTorch is not needed.
+Those in scripts/ were saved by PyTorch: export_script.py made them, and beside each a NAME.npz with inputs (in0, in1,
+…) and what PyTorch computed (out0, out1, …). They are compiled for any batch where the model takes any. PyTorch is not
+needed.
 """
 import argparse
 import json
 import pathlib
 import subprocess
 import sys
+import zipfile
+import zlib
 
 try:
     import numpy as np
@@ -24,6 +28,17 @@ import script_cases
 import script_writer
 
 
+# What kpc refuses, and what it then says.
+REFUSED = {
+    "if_tensor": ("KPC-I0029", "export_script.py:128: if x.sum() > 0:"),
+    "while_tensor": ("KPC-I0029", "export_script.py:140: while bool(x.abs().max() > 1.0) and i < 20:"),
+}
+# Where there is more than one input, or no dynamic batch: the inputs and their first dims.
+INPUTS = {"stateful": {"x": "2"}, "tuple_out": {"pair_0": "batch", "pair_1": "batch", "more_0": "a", "more_1": "b"}}
+STATE = {"stateful": "state"}
+HERE = pathlib.Path(__file__).parent
+
+
 def call(command):
     ran = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if ran.returncode:
@@ -32,8 +47,8 @@ def call(command):
 
 
 def compare(name, got, wanted, tolerance):
-    if got.shape != wanted.shape:
-        return f"'{name}' has the shape {got.shape}, not {wanted.shape}"
+    if got.shape != wanted.shape or got.dtype != wanted.dtype:
+        return f"'{name}' is {got.dtype}{got.shape}, not {wanted.dtype}{wanted.shape}"
     if not np.array_equal(np.isfinite(got), np.isfinite(wanted)):
         return f"'{name}': infinities or NaN in other places"
     finite = np.isfinite(wanted)
@@ -66,6 +81,73 @@ def check(name, options, folder):
     return None
 
 
+def input_of(reference, place):
+    """What PyTorch was given. Long ones are kept as their seeds."""
+    if f"in{place}" in reference:
+        return reference[f"in{place}"]
+    seed = [7, zlib.crc32(str(reference[f"in{place}_seed"]).encode())]
+    generator = np.random.Generator(np.random.PCG64(seed))
+    return generator.standard_normal(tuple(reference[f"in{place}_shape"])).astype(np.float32)
+
+
+def with_weights(archive, reference, folder):
+    """The archive with the storages that export_script_zoo.py left out, drawn as it drew them."""
+    if "files" not in reference:
+        return archive
+    whole = folder / archive.name
+    with zipfile.ZipFile(archive) as source, zipfile.ZipFile(whole, "w") as target:
+        names = source.namelist()
+        for name in names:
+            target.writestr(name, source.read(name))
+        for file, (count, low, high) in zip(reference["files"], reference["ranges"]):
+            generator = np.random.Generator(np.random.PCG64([2, zlib.crc32(str(file).encode())]))
+            values = (low + (high - low) * generator.random(int(count))).astype(np.float32)
+            target.writestr(f"{names[0].split('/')[0]}/{file}", values.tobytes())
+    return whole
+
+
+def check_saved(name, options, folder):
+    """The same for an archive that PyTorch saved."""
+    reference = np.load(HERE / "scripts" / f"{name}.npz")
+    folder.mkdir(parents=True, exist_ok=True)
+    archive, artifact = with_weights(HERE / "scripts" / f"{name}.pt", reference, folder), folder / f"{name}.kpc"
+    command = [options.kpc, "compile", archive, "--arch", "host", "-o", artifact, "-q", "--no-cache"]
+    run = [options.kpc, "run", artifact, "--output-dir", folder, "-q"]
+    forward = next(m for m in json.loads(call([options.kpc, "inspect", archive, "--json"]))["methods"]
+                   if m.startswith("forward("))
+    first_input = forward[len("forward("):].split(":")[0]
+    for place, (port, first) in enumerate(INPUTS.get(name, {first_input: "batch"}).items()):
+        value = input_of(reference, place)
+        command += ["--input-shape", f"{port}={','.join([first, *map(str, value.shape[1:])])}"]
+        if value.dtype != np.float32:
+            command += ["--input-type", f"{port}={value.dtype}"]
+        np.save(folder / f"in-{port}.npy", value)
+        run += ["--input", f"{port}={folder / f'in-{port}.npy'}"]
+    if name in STATE:
+        command += ["--state", "explicit"]
+        run += ["--input", f"{STATE[name]}=zeros"]
+    try:
+        call(command)
+    except RuntimeError as error:
+        if all(part in str(error) for part in REFUSED.get(name, ["nothing"])):
+            return None
+        raise
+    if name in REFUSED:
+        return "compiles, but should be refused"
+    call(run)
+    outputs = [port["name"] for port in json.loads(call([options.kpc, "inspect", artifact, "--json"]))["outputs"]]
+    for place in range(sum(key.startswith("out") and not key.endswith("_shape") for key in reference)):
+        wanted, got = reference[f"out{place}"], np.load(folder / f"{outputs[place]}.npy")
+        if f"out{place}_shape" in reference:
+            if got.shape != tuple(reference[f"out{place}_shape"]):
+                return f"'{outputs[place]}' has the shape {got.shape}, not {tuple(reference[f'out{place}_shape'])}"
+            got = got.reshape(-1)[:256]
+        allowed = 1e-3 if wanted.dtype == np.float16 else 1e-4 if "files" in reference else options.tolerance
+        if fault := compare(outputs[place], got, wanted, allowed):
+            return fault
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kpc", required=True)
@@ -74,9 +156,10 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     faults = 0
-    for name in options.names or script_cases.CASES:
+    saved = sorted(path.stem for path in (HERE / "scripts").glob("*.pt"))
+    for name in options.names or [*script_cases.CASES, *saved]:
         try:
-            fault = check(name, options, options.out / name)
+            fault = (check if name in script_cases.CASES else check_saved)(name, options, options.out / name)
         except RuntimeError as error:
             fault = str(error)
         print(f"{name}: {fault or 'right'}")

@@ -322,7 +322,7 @@ def control():
                 [run(2, drawn(9, 6))])
 
 
-def in_place():
+def writes():
     """Writes through views, and nested outputs."""
     code = {"__torch__.py": """class InPlace(Module):
   __parameters__ = []
@@ -426,4 +426,100 @@ def recurrent():
                 [tensor(scale)])
 
 
-CASES = {f.__name__: f for f in (mlp, convnet, attention, control, in_place, state, recurrent)}
+def operators():
+    """Calls without names or overloads: which form is meant, what is left out, what results are; one output each."""
+    x, image, table, ids = drawn(1, 3, 8), drawn(2, 2, 4, 4, 4), drawn(3, 50, 4), np.array([[1, 2, 0]])
+    kernel, scores = drawn(4, 4, 3, 2), x[:, :, None] @ x[:, None]
+    line = image.reshape(2, 4, 16)
+    grouped = line.reshape(2, 2, 32)
+    normed = (grouped - grouped.mean(-1, keepdims=True)) / np.sqrt(grouped.var(-1, keepdims=True) + 1e-5)
+    heads = image @ image.swapaxes(-1, -2) / np.float32(2)
+    put = x.copy()
+    put[:, 0], put[:, 3] = 1, 7
+    calls = {  # name: (lines, of which the last is the result; what numpy makes of it)
+        "slice_most": ("torch.slice(torch.slice(x, 0, 0, 9223372036854775807), 1, 0, 9223372036854775807, 2)",
+                       x[:, ::2]),
+        "slice_end": ("torch.slice(x, 1, -3)", x[:, -3:]),
+        "slice_less": ("torch.slice(x, 0, 0, -1)", x[:-1]),
+        "view_rest": ("torch.view(x, [-1, 4])", x.reshape(-1, 4)),
+        "flatten_part": ("torch.flatten(torch.unsqueeze(x, 1), 1)", x),
+        "flatten_all": ("torch.flatten(x)", x.ravel()),
+        "expand": ("torch.expand(torch.unsqueeze(x, 1), [-1, 2, -1])", np.repeat(x[:, None], 2, 1)),
+        "arange_size": ("torch.arange(torch.size(x, 0), dtype=None, layout=None, device=torch.device(\"cpu\"))",
+                        np.arange(3)),
+        "arange_step": ("torch.index_select(x, 1, torch.arange(0, 8, 2))", x[:, ::2]),
+        "sum_bools": ("torch.sum(torch.gt(x, 0), [1], False, dtype=None)", (x > 0).sum(1)),
+        "mean_all": ("torch.mean(x, None, False, dtype=None)", x.mean()),
+        "max_pair": ("(torch.max(x, -1, True))[1]", x.argmax(-1)[:, None]),
+        "std_unbiased": ("torch.std(x, [1], True, False)", x.std(1, ddof=1)),
+        "var_kept": ("torch.var(x, [1], False, True)", x.var(1, keepdims=True)),
+        "clamp_low": ("torch.clamp(x, -0.5, None)", np.maximum(x, -0.5)),
+        "clamp_integers": ("torch.clamp(torch.to(torch.mul(x, 3), 3), 0, 1)", np.clip((x * 3).astype(np.int32), 0, 1)),
+        "full_integer": ("torch.full([2, torch.size(x, 0)], 3, dtype=None)", np.full((2, 3), 3)),
+        "full_like": ("torch.full_like(x, 1.5)", np.full_like(x, 1.5)),
+        "where_number": ("torch.where(torch.gt(x, 0), x, 0.)", np.where(x > 0, x, 0)),
+        "stack_last": ("torch.stack([x, x], -1)", np.stack([x, x], -1)),
+        "cat_types": ("torch.cat([x, torch.to(torch.gt(x, 0), 4)], 0)",
+                      np.concatenate([x, (x > 0).astype(np.float32)])),
+        "unbind": ("(torch.unbind(x, 1))[-1]", x[:, -1]),
+        "tensor_split": ("(torch.tensor_split(x, 3, 1))[0]", x[:, :3]),
+        "chunk": ("(torch.chunk(x, 3, 1))[2]", x[:, 6:]),
+        "pad": ("torch.pad(x, [1, 2], \"constant\", 0.)", np.pad(x, ((0, 0), (1, 2)))),
+        "einsum": ("torch.einsum(\"bi,bj->bij\", [x, x])", scores),
+        "attention": ("torch.scaled_dot_product_attention(image, image, image, None, 0., True, scale=None)",
+                      softmax(np.where(np.tril(np.ones((4, 4))) > 0, heads, -np.inf)) @ image),
+        "upsample_factor": ("torch.upsample_nearest2d(image, None, [2., 2.])", image.repeat(2, 2).repeat(2, 3)),
+        "upsample_size": ("torch.upsample_nearest2d(image, [8, 8], None)", image.repeat(2, 2).repeat(2, 3)),
+        "write_places": ("y = torch.clone(x)\n_0 = torch.fill_(torch.select(y, 1, 0), 1)\n"
+                         "_1 = torch.index_put_(y, [None, torch.tensor([3])], torch.tensor(7.))\ny", put),
+        "write_shared": ("y = torch.mul(x, 1)\nz = y\n_0 = torch.add_(y, 1)\nz", x + 1),
+        "size_tensors": ("n = ops.prim.NumToTensor(torch.size(x, 1))\n_0 = int(torch.floor_divide(n, CONSTANTS.c0))\n"
+                         "_1 = int(torch.div(n, CONSTANTS.c0, rounding_mode=\"trunc\"))\n"
+                         "torch.view(x, [-1, _0, torch.floordiv(_1, 2)])", x.reshape(-1, 4, 2)),
+        "root_of_size": ("torch.mul(x, torch.div(1., torch.sqrt(torch.size(x, 1))))", x / np.sqrt(np.float32(8))),
+        "mask": ("m = torch.triu(torch.ones([8, 8], dtype=11), 1)\n"
+                 "torch.masked_fill(torch.matmul(torch.unsqueeze(x, 2), torch.unsqueeze(x, 1)), m, -inf)",
+                 np.where(np.triu(np.ones((8, 8)), 1) > 0, -np.inf, scores)),
+        "embedding": ("torch.embedding(CONSTANTS.c1, ids, 0, False, False)", table[ids]),
+        "topk": ("(torch.topk(x, 2, -1, True, True))[0]", np.sort(x, -1)[:, ::-1][:, :2]),
+        "repeat": ("torch.repeat(x, [1, 2])", np.tile(x, (1, 2))),
+        "softplus": ("torch.softplus(x, 1, 20)", np.log1p(np.exp(x))),
+        "gelu_tanh": ("torch.gelu(x, approximate=\"tanh\")",
+                      0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))),
+        "layer_norm": ("torch.layer_norm(x, [8])",
+                       (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)),
+        "one_hot": ("torch.one_hot(ids, 5)", np.eye(5, dtype=np.int64)[ids]),
+        "broadcast": ("a, b = torch.broadcast_tensors([x, torch.ones([1, 8])])\ntorch.add(a, b)", x + 1),
+        "meshgrid": ("a, b = torch.meshgrid([torch.arange(3), torch.arange(4)], indexing=\"ij\")\ntorch.sub(a, b)",
+                     np.arange(3)[:, None] - np.arange(4)),
+        "group_norm": ("torch.group_norm(torch.flatten(image, 2), 2, None, None, 1.0000000000000001e-05)",
+                       normed.reshape(2, 4, 16)),
+        "transposed": ("torch._convolution(torch.flatten(image, 2), CONSTANTS.c2, None, [2], [0], [1], True, [0], 1, "
+                       "False, False, True, True)", np.einsum("ncl,cok->nolk", line, kernel).reshape(2, 3, 32)),
+        "device": ("if torch.__contains__([\"cpu\", \"cuda\"], ops.prim.type(ops.prim.device(x))):\n  y = x\nelse:\n"
+                   "  y = torch.neg(x)\ny", x),
+        "of_type": ("if isinstance(x, Tensor):\n  y = x\nelse:\n  y = torch.neg(x)\ny", x),
+    }
+    body = ["out = annotate(Dict[str, Tensor], {})"]
+    for name, (lines, _) in calls.items():
+        *before, result = lines.split("\n")
+        body += [*before, f'_9 = torch._set_item(out, "{name}", {result})']
+    head = """class Calls(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  def forward(self: __torch__.Calls,
+    x: Tensor,
+    image: Tensor,
+    ids: Tensor) -> Dict[str, Tensor]:
+"""
+    code = {"__torch__.py": head + "".join(f"    {line}\n" for line in [*body, "return out"])}
+    wanted = {name: np.asarray(value) for name, (_, value) in calls.items()}
+    wanted = {name: value.astype(np.float32) if value.dtype == np.float64 else value for name, value in wanted.items()}
+    return Case(module("__torch__.Calls", {}), code,
+                ["--input-shape", "x=n,8", "--input-shape", "image=2,4,4,4", "--input-shape", "ids=m,3",
+                 "--input-type", "ids=i64"], [({"x": x, "image": image, "ids": ids}, wanted)],
+                [tensor(np.array(2, np.int64)), tensor(table), tensor(kernel)])
+
+
+CASES = {f.__name__: f for f in (mlp, convnet, attention, control, writes, state, recurrent, operators)}

@@ -15,6 +15,7 @@
 #include "tools/kpc/Interrupt.h"
 #include "tools/kpc/Json.h"
 #include "tools/kpc/ModelFile.h"
+#include "tools/kpc/OnnxRuntime.h"
 #include "tools/kpc/Progress.h"
 #include "tools/kpc/ReferenceReader.h"
 #include "tools/kpc/TextTable.h"
@@ -35,6 +36,7 @@ struct VerifyArguments {
   int64_t Threads = 0;
   std::optional<double> Rms, Largest;
   bool Json = false;
+  bool OnnxRuntime = false; ///< it runs Model
 };
 } // namespace
 
@@ -271,6 +273,7 @@ private:
   std::optional<Model> Reference;
   std::optional<RunValues> Given;
   Tolerance Allowed;
+  TemporaryFolder Folder;
   std::string Target;
 };
 } // namespace
@@ -292,6 +295,11 @@ Verification::compareOne(const Model &M, const InputOptions &Options) {
     if (Same)
       Computed = runOnce(*Reference, OnHost, *Same, Diags);
     if (!Computed)
+      return std::nullopt;
+  }
+  if (Arguments.OnnxRuntime) {
+    Given = runOnnxRuntime(Arguments.Model, M, *In, Folder.path(), Diags);
+    if (!Given)
       return std::nullopt;
   }
   ComparedRun Run =
@@ -320,8 +328,9 @@ int Verification::print(const std::vector<ComparedRun> &Runs) {
     printJsonText(J);
   } else if (!Arguments.Choice.Quiet && Compared) {
     fmt::print("{} on {} against {}\n", Arguments.Artifact, Target,
-               Reference ? Arguments.Model + " (fp32, unfused, on the host)"
-                         : "the given reference");
+               Arguments.OnnxRuntime ? Arguments.Model + " (run by onnxruntime)"
+               : Reference ? Arguments.Model + " (fp32, unfused, on the host)"
+                           : "the given reference");
     for (const ComparedRun &Run : Runs)
       printRun(Run);
     if (!Drift && !Diags.hasErrors())
@@ -343,12 +352,13 @@ int Verification::run() {
   if (!Facts)
     return finish(Diags);
   Allowed = toleranceFor(Arguments, *M, *Facts);
-  TemporaryFolder Folder;
-  if (!Arguments.Model.empty()) {
-    if (Folder.path().empty()) {
-      Diags.error(Code::OutputUnwritable).message(Folder.error());
-      return finish(Diags);
-    }
+  if (!Arguments.Model.empty() && Folder.path().empty()) {
+    Diags.error(Code::OutputUnwritable).message(Folder.error());
+    return finish(Diags);
+  }
+  if (Arguments.OnnxRuntime) {
+    compareDigest(*M, Arguments.Model, Diags);
+  } else if (!Arguments.Model.empty()) {
     bool Fault = false;
     Reference = compileReference(Arguments, *M, Folder.path(), Diags, Fault);
     if (!Reference) {
@@ -393,6 +403,14 @@ static int verifyCommand(VerifyArguments &Arguments) {
   if (!Arguments.Model.empty() && !Arguments.References.empty())
     throw UsageError(Code::UsageConflict,
                      "--model and --reference exclude one another");
+  if (Arguments.OnnxRuntime && Arguments.Model.empty())
+    throw UsageError(Code::UsageMissing,
+                     "--onnxruntime needs the model that it is to run",
+                     "give --model model.onnx");
+  if (Arguments.OnnxRuntime && Arguments.Choice.KeepValues)
+    throw UsageError(Code::UsageConflict,
+                     "--values and --onnxruntime exclude one another",
+                     "onnxruntime gives outputs alone; leave one out");
   if (!Arguments.Model.empty())
     reproduceWith(lookAtModel(Arguments.Model));
   crashForTesting(/*InWorker=*/false);
@@ -443,6 +461,8 @@ void addVerifyCommand(CLI::App &Main, Action &Chosen) {
               A->References.emplace_back(Text.substr(0, Equals),
                                          Text.substr(Equals + 1));
           });
+  App.add_flag("--onnxruntime", A->OnnxRuntime,
+               "have onnxruntime run the model; python3 needs to have it");
   addInputs(App, A->In);
   App.add_flag("--values", A->Choice.KeepValues,
                "compare every value that the artifact materialises");

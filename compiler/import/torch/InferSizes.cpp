@@ -163,6 +163,9 @@ static std::optional<Many> expand(NodeImport &N) {
 /// A bound of a slice, from the front and inside.
 static Expr bound(NodeImport &N, const Expr &Given, const Expr &Size) {
   const shape::Facts &Known = N.importer().facts();
+  // Python's way to write "up to the end".
+  if (Given.asConstant().value_or(0) >= (int64_t(1) << 40))
+    return Size;
   bool Behind = Known.range(Given).Max < 0 ||
                 Given.asConstant().value_or(0) < 0 ||
                 Known.isLessOrEqual(Given, Expr(-1)).value_or(false);

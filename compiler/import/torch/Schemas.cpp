@@ -95,6 +95,11 @@ leaky_relu.default | T:self S:negative_slope=
 prelu.default _prelu_kernel.default | T:self T:weight
 softplus.default | T:self S:beta= S:threshold=
 threshold.default | T:self S:threshold S:value
+_transformer_encoder_layer_fwd.default | T:src i:embed_dim i:num_heads
+    T:qkv_weight T:qkv_bias T:proj_weight T:proj_bias b:use_gelu b:norm_first
+    f:eps T:norm_weight_1 T:norm_bias_1 T:norm_weight_2 T:norm_bias_2
+    T:ffn_weight_1 T:ffn_bias_1 T:ffn_weight_2 T:ffn_bias_2 T?:mask=
+    i?:mask_type=
 scaled_dot_product_attention.default | T:query T:key T:value T?:attn_mask=
     f:dropout_p= b:is_causal= *f?:scale= *b:enable_gqa=
 _assert_async.msg | T:self s:assert_msg =0

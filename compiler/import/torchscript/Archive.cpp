@@ -77,7 +77,6 @@ std::unique_ptr<Archive> Archive::open(const std::string &Path,
   if (!Root)
     return nullptr;
   A->Root = *Root;
-  std::string Order;
   if (const ZipEntry *E = A->Zip->find(A->Root + "byteorder")) {
     std::optional<ZipData> Text = A->Zip->read(*E, 64, Why);
     if (!Text || Text->text() != "little") {

@@ -78,6 +78,7 @@ std::optional<Datum> Evaluator::callSequence(const std::string &Name,
     if (*N > 0 && !charge(static_cast<uint64_t>(*N)))
       return Datum();
     std::vector<Datum> All;
+    All.reserve(static_cast<size_t>(std::max<int64_t>(*N, 0)));
     for (int64_t I = 0; I < *N; ++I)
       All.push_back(Datum::ofInt(I));
     return Datum::ofList(std::move(All));

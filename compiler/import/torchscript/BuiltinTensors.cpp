@@ -90,7 +90,7 @@ std::optional<Datum> Evaluator::callTensor(const std::string &Name,
     return tensorOf(A);
   if (!A[0].Value.isTensor())
     return std::nullopt;
-  const Datum X = A[0].Value;
+  Datum X = A[0].Value;
   if (std::optional<bool> Answer = fixedAnswer(Name))
     return Datum::ofBool(*Answer);
   bool Passes = llvm::StringSwitch<bool>(Name)
@@ -98,8 +98,9 @@ std::optional<Datum> Evaluator::callTensor(const std::string &Name,
                             "pin_memory", "ScalarImplicit"},
                            true)
                     .Default(false);
-  if (Name == "ScalarImplicit" && knownNumber(X))
-    return *knownNumber(X);
+  if (Name == "ScalarImplicit")
+    if (std::optional<Datum> N = knownNumber(X))
+      return N;
   if (Passes)
     return X;
   if (Name == "grad")
@@ -110,7 +111,7 @@ std::optional<Datum> Evaluator::callTensor(const std::string &Name,
     return callAten("numpy_T", A);
   if (Name == "item") {
     if (std::optional<Datum> N = knownNumber(X))
-      return *N;
+      return N;
     return unknownNumber("the data of a tensor decides it");
   }
   if (Name == "Int" || Name == "IntImplicit")
@@ -230,6 +231,7 @@ Datum Evaluator::tensorOf(PassedList &A) {
   }
   if (Open && Sizes.size() == 1) {
     std::vector<Datum> Parts;
+    Parts.reserve(All.size());
     for (const Datum &D : All)
       Parts.push_back(D.isNumber() ? scalarTensor(D) : D);
     return Typed(callAten("stack", {{"", Datum::ofList(std::move(Parts))}}));

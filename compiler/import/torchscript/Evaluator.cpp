@@ -323,6 +323,7 @@ Datum Evaluator::evaluate(const Node &N) {
   case Node::Kind::List:
   case Node::Kind::Dict: {
     std::vector<Datum> Parts;
+    Parts.reserve(N.Items.size());
     for (const Node &Part : N.Items)
       Parts.push_back(evaluate(Part));
     if (!charge(Parts.size()))
@@ -531,8 +532,7 @@ Datum Evaluator::callMethod(const Datum &Self, const std::string &Name,
     for (const Function &F : C.TheClass->Methods)
       if (F.Name == Name) {
         Arguments.insert(Arguments.begin(), {"", Self});
-        return callFunction(*C.File, F, std::move(Arguments),
-                            Self.Object->Path);
+        return callFunction(*C.File, F, Arguments, Self.Object->Path);
       }
   return fail(Code::ImportFunction, C.TheClass ? printable(Self.Object->Class) +
                                                      " has no method '" +
@@ -547,7 +547,7 @@ Datum Evaluator::callNamed(const std::string &Name, PassedList Arguments) {
   std::string Why;
   Archive::Found Of = Script.find(Class.str(), Why);
   if (Of.TheFunction)
-    return callFunction(*Of.File, *Of.TheFunction, std::move(Arguments),
+    return callFunction(*Of.File, *Of.TheFunction, Arguments,
                         Frames.back().Module);
   if (!Of.TheClass)
     return fail(Code::ImportFunction, Why);
@@ -570,7 +570,8 @@ Datum Evaluator::callNamed(const std::string &Name, PassedList Arguments) {
 }
 
 Datum Evaluator::callFunction(const ScriptFile &File, const Function &F,
-                              PassedList Arguments, const std::string &Module) {
+                              const PassedList &Arguments,
+                              const std::string &Module) {
   auto Leave = llvm::scope_exit([&] { --Depth; });
   if (++Depth > Deepest)
     return fail(Code::ImportTooDeep, "calls nest deeper than " +
@@ -626,6 +627,7 @@ Datum Evaluator::object(const PickleValue &V, const std::string &Path) {
     return {};
   auto Parts = [&] {
     std::vector<Datum> All;
+    All.reserve(V.Items.size());
     for (size_t I = 0; I < V.Items.size(); ++I)
       All.push_back(object(*V.Items[I], Path + "." + std::to_string(I)));
     return All;

@@ -117,7 +117,7 @@ private:
                    PassedList Arguments);
   Datum callNamed(const std::string &Name, PassedList Arguments);
   Datum callFunction(const ScriptFile &File, const Function &F,
-                     PassedList Arguments, const std::string &Module);
+                     const PassedList &Arguments, const std::string &Module);
   /// None where data decides.
   std::optional<bool> truth(const Datum &V);
 

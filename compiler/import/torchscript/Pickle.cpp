@@ -82,7 +82,7 @@ public:
   bool run();
 
 private:
-  bool fail(std::string Message) {
+  bool fail(const std::string &Message) {
     if (Why.empty())
       Why = "byte " + std::to_string(OpAt) + " of the pickle: " + Message;
     return false;
@@ -205,9 +205,11 @@ bool PickleReader::tupleOf(size_t Count) {
   if (!T)
     return false;
   T->Items.resize(Count);
-  for (size_t I = Count; I-- > 0;)
-    if (!(T->Items[I] = pop()))
+  for (size_t I = Count; I-- > 0;) {
+    T->Items[I] = pop();
+    if (!T->Items[I])
       return false;
+  }
   return push(T);
 }
 
@@ -434,9 +436,11 @@ bool PickleReader::stepContainer(uint8_t Code) {
   std::vector<const PickleValue *> Items;
   if (Code == Append || Code == SetItem) {
     Items.resize(Pairs ? 2 : 1);
-    for (size_t I = Items.size(); I-- > 0;)
-      if (!(Items[I] = pop()))
+    for (size_t I = Items.size(); I-- > 0;) {
+      Items[I] = pop();
+      if (!Items[I])
         return false;
+    }
   } else {
     auto Above = popToMark();
     if (!Above)
@@ -518,7 +522,7 @@ bool PickleReader::step(uint8_t Code) {
   case Tuple1:
   case Tuple2:
   case Tuple3:
-    return tupleOf(static_cast<size_t>(Code - Tuple1 + 1));
+    return tupleOf(size_t{Code} - Tuple1 + 1);
   case Tuple: {
     auto Items = popToMark();
     PickleValue *V = Items ? make(Kind::Tuple) : nullptr;

@@ -39,7 +39,8 @@ module attributes {graph.symbols = {n = {min = 2, max = 8}}} {
     %16 = graph.reshape %15 : !x to !graph.tensor<[n, 4, 1], f32>
     %17 = graph.constant dense<0.5> : tensor<3x1x1xf32>
     %18 = graph.conv %16, %17 stride [1] dilation [1] low [1] high [1] groups 1 : !graph.tensor<[n, 4, 1], f32>, !graph.tensor<[3, 1, 1], f32>
-    %19 = graph.reshape %18 : !graph.tensor<[n, 4, 1], f32> to !x
+    %24 = graph.conv_transpose %18, %17 stride [1] dilation [1] low [1] high [1] groups 1 : !graph.tensor<[n, 4, 1], f32>, !graph.tensor<[3, 1, 1], f32>
+    %19 = graph.reshape %24 : !graph.tensor<[n, 4, 1], f32> to !x
     %20 = graph.arg_reduce max, %19 axis 0 : !x
     // Where values come from.
     %21 = graph.sizes #graph.dims<[n, "n*2"]>

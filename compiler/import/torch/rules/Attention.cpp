@@ -88,8 +88,93 @@ static void attention(NodeImport &N) {
   N.result(N.reshape(Y, *Sizes));
 }
 
+static Value project(NodeImport &N, Value X, Value W, Value Bias) {
+  return N.add(N.matmul(X, N.transpose(W, {1, 0})), Bias);
+}
+
+static Value exactGelu(NodeImport &N, Value X) {
+  if (!X)
+    return {};
+  Value Gate = N.unary<ErfOp>(N.mulScalar(X, std::sqrt(0.5)));
+  return N.mul(N.mulScalar(X, 0.5), N.addScalar(Gate, 1));
+}
+
+static Value normalised(NodeImport &N, Value X, std::string_view Scale,
+                        std::string_view Bias) {
+  if (!X)
+    return {};
+  Type Stored = N.element(X), Wide = N.wide(X);
+  X = N.cast(X, Wide);
+  Ints Last = {N.rank(X) - 1};
+  Value Centred = N.sub(X, N.mean(X, Last, true));
+  Value Var = N.mean(N.mul(Centred, Centred), Last, true);
+  Value Each =
+      N.unary<RsqrtOp>(Var ? N.addScalar(Var, N.real("eps", 1e-5)) : Var);
+  Value Y = N.add(N.mul(N.mul(Centred, Each), N.cast(N.tensor(Scale), Wide)),
+                  N.cast(N.tensor(Bias), Wide));
+  return N.cast(Y, Stored);
+}
+
+/// Self-attention of [batch, length, features] by one weight for queries, keys
+/// and values.
+static Value selfAttention(NodeImport &N, Value X) {
+  int64_t Heads = N.integer("num_heads", 1), Width = N.integer("embed_dim", 1);
+  if (Heads < 1 || Width % Heads != 0)
+    return N.fail(Code::ImportAttributeValue,
+                  "features do not divide into heads");
+  Expr Batch = N.dims(X)[0], Length = N.dims(X)[1];
+  Value All =
+      N.reshape(project(N, X, N.tensor("qkv_weight"), N.tensor("qkv_bias")),
+                {Batch, Length, Expr(3), Expr(Heads), Expr(Width / Heads)});
+  All = N.transpose(All, {2, 0, 3, 1, 4});
+  SmallVector<Value> Parts;
+  for (int64_t I = 0; I < 3 && All; ++I)
+    Parts.push_back(
+        N.reshape(N.sliceAxis(All, 0, I, 1), N.dims(All).drop_front()));
+  if (Parts.size() != 3 || !Parts[0])
+    return {};
+  mlir::Builder &B = N.builder();
+  Value Y = N.build(
+      AttentionOp::getOperationName(), Parts,
+      {B.getNamedAttr("scale", B.getF64FloatAttr(
+                                   1 / std::sqrt(static_cast<double>(Width) /
+                                                 static_cast<double>(Heads)))),
+       B.getNamedAttr("operandSegmentSizes",
+                      B.getDenseI32ArrayAttr({1, 1, 1, 0, 0}))});
+  Y = N.reshape(N.transpose(Y, {0, 2, 1, 3}), {Batch, Length, Expr(Width)});
+  return project(N, Y, N.tensor("proj_weight"), N.tensor("proj_bias"));
+}
+
+/// What nn.TransformerEncoderLayer calls when it infers.
+static void encoderLayer(NodeImport &N) {
+  Value X = N.tensor("src");
+  if (!X || N.bad())
+    return;
+  if (N.rank(X) != 3 || N.has("mask")) {
+    N.unsupported("an encoder layer with a mask, or of other than [batch, "
+                  "length, features]: trace or script it with "
+                  "torch.backends.mha.set_fastpath_enabled(False)");
+    return;
+  }
+  bool First = N.flag("norm_first", false);
+  auto Norm = [&](Value V, bool Here, const char *Scale, const char *Bias) {
+    return Here ? normalised(N, V, Scale, Bias) : V;
+  };
+  Value Y = Norm(X, First, "norm_weight_1", "norm_bias_1");
+  X = Y ? N.add(X, selfAttention(N, Y)) : Y;
+  X = Norm(X, !First, "norm_weight_1", "norm_bias_1");
+  Y = Norm(X, First, "norm_weight_2", "norm_bias_2");
+  Y = project(N, Y, N.tensor("ffn_weight_1"), N.tensor("ffn_bias_1"));
+  Y = N.flag("use_gelu", false) ? exactGelu(N, Y) : N.unary<ReluOp>(Y);
+  Y = project(N, Y, N.tensor("ffn_weight_2"), N.tensor("ffn_bias_2"));
+  X = N.add(X, Y);
+  N.result(Norm(X, !First, "norm_weight_2", "norm_bias_2"));
+}
+
 ArrayRef<Rule> attentionRules() {
   static const Rule Rows[] = {
+      {"_transformer_encoder_layer_fwd.default", encoderLayer, InPlace::No,
+       "masks"},
       {"scaled_dot_product_attention.default", attention, InPlace::No,
        "the size of a head must be known when compiling"},
   };

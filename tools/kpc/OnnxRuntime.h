@@ -1,0 +1,24 @@
+//===- OnnxRuntime.h - What onnxruntime computes ----------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_TOOLS_KPC_ONNXRUNTIME_H
+#define KPC_TOOLS_KPC_ONNXRUNTIME_H
+
+#include "tools/kpc/Verify.h"
+
+namespace kpc::cli {
+
+/// Runs an ONNX model once by the onnxruntime of `python3`, the first on PATH,
+/// so that of an active virtual environment. Files go to `Folder`.
+std::optional<RunValues> runOnnxRuntime(const std::string &OnnxFile,
+                                        const Model &Artifact, const Inputs &In,
+                                        const std::string &Folder,
+                                        Diagnostics &Diags);
+
+} // namespace kpc::cli
+
+#endif // KPC_TOOLS_KPC_ONNXRUNTIME_H
