@@ -168,14 +168,14 @@ GemvTile::Values GemvTile::multiplyStage(Value Stage, ValueRange Before) {
   if (P.Codes)
     return multiplyCodes(Stage, Before);
   Values Sums(Before);
-  Value From = add32(Ring, Stage), RowsAt = add32(From, S.weightBytes());
+  Value RowsAt = add32(Stage, S.weightBytes());
   for (int64_t Part = 0; Part < S.Depth / StepK; ++Part) {
     Values Upper = rowsOf(RowsAt, 0, Part);
     Values Lower(4, i32(0));
     if (HasLower)
       Lower = rowsOf(RowsAt, 8, Part);
     for (int64_t Slice = 0; Slice < S.Slices; ++Slice) {
-      Values Weights = weightsOf(From, Part, Slice);
+      Values Weights = weightsOf(Stage, Part, Slice);
       for (int64_t Half = 0; Half < 2; ++Half)
         Sums[Slice] = multiply(Upper, Lower, Weights, Half, Sums[Slice]);
     }
@@ -322,12 +322,12 @@ void GemvTile::rowsFrom(Value First) {
   FirstRow = First;
   RowsHere = least(W.B.createOrFold<arith::SubIOp>(W.Loc, Rows, First),
                    W.index(stageRows()));
-  Place At = {i32(0), W.index(0), W.index(0)};
+  Place At = {Ring, W.index(0), W.index(0)};
   for (int64_t Stage = 0; Stage + 1 < S.Stages; ++Stage)
     At = fill(At);
   auto Four = VectorType::get({4}, W.B.getF32Type());
   Value Zero = arith::ConstantOp::create(W.B, W.Loc, W.B.getZeroAttr(Four));
-  Value Stage = i32(0);
+  Value Stage = Ring;
   Value Start = W.index(0), Step = W.index(1);
   W.loop(Start, Tiles, Step, ValueRange{Stage, At.Stage, At.Tile, At.Slice},
          [&](Value Tile, ValueRange OfTile) {

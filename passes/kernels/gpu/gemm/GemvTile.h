@@ -61,7 +61,7 @@ private:
   using Values = llvm::SmallVector<mlir::Value>;
   /// The next stage to fill, and with what.
   struct Place {
-    mlir::Value Stage;       ///< i32, bytes behind the ring's start
+    mlir::Value Stage;       ///< i32, an address in shared memory
     mlir::Value Tile, Slice; ///< numbers among the block's
   };
 

@@ -233,14 +233,14 @@ Value GemvTile::scaled(Value Product, Value ScalesAt, Value Sums) {
 
 GemvTile::Values GemvTile::multiplyCodes(Value Stage, ValueRange Before) {
   Values Sums(Before);
-  Value From = add32(Ring, Stage), RowsAt = add32(From, S.weightBytes());
+  Value RowsAt = add32(Stage, S.weightBytes());
   int64_t Bytes = bytesOf(P.Codes->Scales), Blocks = blocksOfStage(),
           Steps = S.Depth / StepK / Blocks, Words = P.Codes->Bits / 4;
   Value ScalesAt = add32(add32(RowsAt, S.rowBytes()), mul32(T, 2 * Bytes));
   SmallVector<Values> Codes;
   for (int64_t Slice = 0; Slice < S.Slices; ++Slice)
-    Codes.push_back(
-        load16(add32(From, add32(mul32(Lane, PieceBytes), Slice * TileBytes))));
+    Codes.push_back(load16(
+        add32(Stage, add32(mul32(Lane, PieceBytes), Slice * TileBytes))));
   auto Four = VectorType::get({4}, W.B.getF32Type());
   Value None = arith::ConstantOp::create(W.B, W.Loc, W.B.getZeroAttr(Four));
   for (int64_t Block = 0; Block < Blocks; ++Block) {
@@ -252,7 +252,7 @@ GemvTile::Values GemvTile::multiplyCodes(Value Stage, ValueRange Before) {
       if (HasLower)
         Lower = rowsOf(RowsAt, 8, Part);
       for (int64_t Slice = 0; Slice < S.Slices; ++Slice) {
-        Value Zero = zeroPoint(From, Block, Slice);
+        Value Zero = zeroPoint(Stage, Block, Slice);
         Values Weights = numbersOf(
             ArrayRef<Value>(Codes[Slice]).slice(Part * Words, Words), Zero);
         for (int64_t Half = 0; Half < 2; ++Half)

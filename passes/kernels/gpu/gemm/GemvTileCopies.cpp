@@ -116,11 +116,16 @@ void GemvTile::copyRows(Value To, Value First) {
   }
 }
 
+/// Stages are told by their addresses, which differ from warp to warp. An
+/// offset that is the same in all threads would become a uniform register, and
+/// ptxas 13.0 to 13.5 makes an illegal instruction of `cp.async` with a cache
+/// hint and such a register in its address (sm_90a, seen on an H200).
 Value GemvTile::nextStage(Value Stage) {
-  Value Next = add32(Stage, S.stageBytes()), Start = i32(0);
-  Value IsEnd = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq,
-                                      Next, i32(S.Stages * S.stageBytes()));
-  return arith::SelectOp::create(W.B, W.Loc, IsEnd, Start, Next);
+  Value Next = add32(Stage, S.stageBytes()),
+        End = add32(Ring, S.Stages * S.stageBytes());
+  Value IsEnd =
+      arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::eq, Next, End);
+  return arith::SelectOp::create(W.B, W.Loc, IsEnd, Ring, Next);
 }
 
 Value GemvTile::firstColumn(Value Tile) {
@@ -166,7 +171,7 @@ GemvTile::Place GemvTile::fill(Place At) {
     Value OfWarps = W.mul(At.Slice, W.index(S.Warps));
     Value First = W.mul(W.add(OfWarps, toIndex(Warp)), W.index(S.Depth));
     Value Column = firstColumn(At.Tile);
-    Value To = add32(Ring, At.Stage);
+    Value To = At.Stage;
     if (P.Codes)
       copyCodes(To, Column, First);
     else if (KContiguous)
