@@ -36,7 +36,7 @@ namespace {
 /// Sums up in f32; whether it is of products is for builders to see.
 bool sumsUp(func::FuncOp Kernel) {
   return Kernel
-      .walk([](linalg::GenericOp Op) {
+      .walk([](linalg::LinalgOp Op) {
         bool Sums = Op.getNumReductionLoops() && Op->getNumResults() == 1 &&
                     getElementTypeOrSelf(Op->getResult(0)).isF32() &&
                     Op.getNumDpsInputs() >= 2;

@@ -35,7 +35,7 @@ namespace kpc::kernels {
 static constexpr int64_t FewResults = 8;
 
 /// Follows `V` through conversions to an input of `Op`; null if it is none.
-static BlockArgument inputBehind(Value V, linalg::GenericOp Op,
+static BlockArgument inputBehind(Value V, linalg::LinalgOp Op,
                                  SmallVectorImpl<Operation *> &Casts) {
   while (Operation *Def = V.getDefiningOp()) {
     if (!isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::SIToFPOp,
@@ -45,16 +45,17 @@ static BlockArgument inputBehind(Value V, linalg::GenericOp Op,
     V = Def->getOperand(0);
   }
   auto Arg = dyn_cast<BlockArgument>(V);
-  if (!Arg || Arg.getOwner() != Op.getBody() ||
+  if (!Arg || Arg.getOwner() != Op.getBlock() ||
       Arg.getArgNumber() >= Op.getNumDpsInputs())
     return {};
   return Arg;
 }
 
 /// The two factors of a body `acc + a * b`.
-static std::optional<std::pair<Value, Value>> factorsOf(linalg::GenericOp Op) {
-  Value Acc = Op.getBody()->getArguments().back();
-  Operation *Sum = Op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+static std::optional<std::pair<Value, Value>> factorsOf(linalg::LinalgOp Op) {
+  Value Acc = Op.getBlock()->getArguments().back();
+  Operation *Sum =
+      Op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
   if (auto Fma = dyn_cast_or_null<math::FmaOp>(Sum)) {
     if (Fma.getC() == Acc)
       return std::pair(Fma.getA(), Fma.getB());
@@ -73,7 +74,7 @@ static std::optional<std::pair<Value, Value>> factorsOf(linalg::GenericOp Op) {
 
 std::optional<Contraction> Contraction::read(FusedKernel &Form) {
   auto R = Reduction::read(Form);
-  if (!R || R->Op.getNumResults() != 1 || !R->isCombinable())
+  if (!R || R->Op->getNumResults() != 1 || !R->isCombinable())
     return std::nullopt;
   auto Factors = factorsOf(R->Op);
   if (!Factors)
