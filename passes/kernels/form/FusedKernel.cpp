@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/FusedKernel.h"
 
+#include "dialects/kernel/Kernel.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -88,8 +90,9 @@ OpFoldResult loopSize(linalg::LinalgOp Op, unsigned Loop) {
 }
 
 linalg::LinalgOp loopsOf(Operation *Op) {
-  return isa_and_present<linalg::GenericOp>(Op) ? cast<linalg::LinalgOp>(Op)
-                                                : linalg::LinalgOp();
+  return isa_and_present<linalg::GenericOp, kernel::GemmOp>(Op)
+             ? cast<linalg::LinalgOp>(Op)
+             : linalg::LinalgOp();
 }
 
 linalg::LinalgOp loopsBehind(Value Tensor) {

@@ -230,9 +230,13 @@ std::optional<GemmMatch> GemmMatch::readGroupedResult(FusedKernel &Form) {
 }
 
 bool GemmMatch::isTf32() const {
-  return A.Element.isF32() && B.Element.isF32() &&
-         C.R.Form.Func->hasAttr(
-             kernel::KernelDialect::Tf32AttrHelper::getNameStr());
+  if (!A.Element.isF32() || !B.Element.isF32())
+    return false;
+  linalg::LinalgOp Op = C.R.Op;
+  if (auto Gemm = dyn_cast<kernel::GemmOp>(Op.getOperation()))
+    return Gemm.getTf32();
+  return C.R.Form.Func->hasAttr(
+      kernel::KernelDialect::Tf32AttrHelper::getNameStr());
 }
 
 bool GemmMatch::hasTensorTypes() const {
