@@ -31,7 +31,7 @@ namespace {
 bool isHeavy(func::FuncOp Kernel) {
   return Kernel
       ->walk([](Operation *Op) {
-        auto Loops = dyn_cast<linalg::GenericOp>(Op);
+        auto Loops = dyn_cast<linalg::LinalgOp>(Op);
         bool Reduces = Loops && Loops.getNumReductionLoops() > 0;
         return Reduces || isa<kernel::AttentionOp>(Op) ? WalkResult::interrupt()
                                                        : WalkResult::advance();

@@ -8,6 +8,10 @@
 
 #include "dialects/kernel/Kernel.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -64,5 +68,158 @@ LogicalResult AttentionOp::verify() {
   double Scale = getScale().convertToDouble();
   if (!(Scale > 0) || !std::isfinite(Scale))
     return emitOpError("has a scale that is not positive");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// GemmOp
+//===----------------------------------------------------------------------===//
+
+void GemmOp::buildBody(ImplicitLocOpBuilder &B, Block &Body,
+                       ArrayRef<NamedAttribute>,
+                       function_ref<InFlightDiagnostic()>) {
+  Value A = Body.getArgument(0), Other = Body.getArgument(1),
+        Acc = Body.getArgument(2), Sum;
+  if (isa<FloatType>(Acc.getType())) {
+    Value Product = arith::MulFOp::create(B, A, Other);
+    Sum = arith::AddFOp::create(B, Acc, Product);
+  } else {
+    Value Product = arith::MulIOp::create(B, A, Other);
+    Sum = arith::AddIOp::create(B, Acc, Product);
+  }
+  linalg::YieldOp::create(B, Sum);
+}
+
+static bool isNumber(Type Ty) { return isa<FloatType, IntegerType>(Ty); }
+
+/// Adds the body for elements of `Ty`, where they can be multiplied; what
+/// cannot, the verifier reports.
+static void addBody(Builder &B, OperationState &State, Type Ty) {
+  Block &Body = State.addRegion()->emplaceBlock();
+  Body.addArguments({Ty, Ty, Ty},
+                    {State.location, State.location, State.location});
+  ImplicitLocOpBuilder Inside(State.location, B.getContext());
+  Inside.setInsertionPointToStart(&Body);
+  if (isNumber(Ty))
+    GemmOp::buildBody(Inside, Body, {}, {});
+  else
+    linalg::YieldOp::create(Inside, Body.getArgument(2));
+}
+
+void GemmOp::build(OpBuilder &B, OperationState &State, Value A, Value Other,
+                   Value Init) {
+  State.addOperands({A, Other, Init});
+  State.addTypes(Init.getType());
+  addBody(B, State, getElementTypeOrSelf(Init));
+}
+
+ParseResult GemmOp::parse(OpAsmParser &Parser, OperationState &State) {
+  SmallVector<OpAsmParser::UnresolvedOperand> Operands(3);
+  if (Parser.parseOperand(Operands[0]) || Parser.parseComma() ||
+      Parser.parseOperand(Operands[1]))
+    return failure();
+  Builder &B = Parser.getBuilder();
+  if (succeeded(Parser.parseOptionalKeyword("tf32")))
+    State.addAttribute(getTf32AttrName(State.name), B.getUnitAttr());
+  SMLoc TypesAt;
+  FunctionType Types;
+  if (Parser.parseKeyword("into") || Parser.parseOperand(Operands[2]) ||
+      Parser.parseOptionalAttrDict(State.attributes) || Parser.parseColon() ||
+      Parser.getCurrentLocation(&TypesAt) || Parser.parseType(Types))
+    return failure();
+  if (Types.getNumResults() != 1)
+    return Parser.emitError(TypesAt, "expected one result, got ")
+           << Types.getNumResults();
+  if (Parser.resolveOperands(Operands, Types.getInputs(), TypesAt,
+                             State.operands))
+    return failure();
+  State.addTypes(Types.getResults());
+  addBody(B, State, getElementTypeOrSelf(Types.getResult(0)));
+  return success();
+}
+
+void GemmOp::print(OpAsmPrinter &Printer) {
+  Printer << ' ' << getA() << ", " << getB();
+  if (getTf32())
+    Printer << " tf32";
+  Printer << " into " << getInit();
+  Printer.printOptionalAttrDict((*this)->getAttrs(), {getTf32AttrName()});
+  Printer << " : ";
+  Printer.printFunctionalType(*this);
+}
+
+SmallVector<utils::IteratorType> GemmOp::getIteratorTypesArray() {
+  SmallVector<utils::IteratorType> Loops(getD().getType().getRank(),
+                                         utils::IteratorType::parallel);
+  Loops.push_back(utils::IteratorType::reduction);
+  return Loops;
+}
+
+ArrayAttr GemmOp::getIndexingMaps() {
+  ArrayRef<int64_t> D = getD().getType().getShape();
+  unsigned Rank = D.size(), Batch = getBatchRank();
+  Builder B(getContext());
+  auto Map = [&](ArrayRef<int64_t> Shape, ArrayRef<unsigned> Loops) {
+    SmallVector<AffineExpr> Index;
+    for (unsigned I = 0; I < Batch; ++I)
+      Index.push_back(Shape[I] == 1 && D[I] != 1 ? B.getAffineConstantExpr(0)
+                                                 : B.getAffineDimExpr(I));
+    for (unsigned Loop : Loops)
+      Index.push_back(B.getAffineDimExpr(Loop));
+    return AffineMap::get(Rank + 1, 0, Index, getContext());
+  };
+  SmallVector<unsigned> OfB{Rank}, OfD;
+  llvm::append_range(OfB, llvm::seq(Batch + 1, Rank));
+  llvm::append_range(OfD, llvm::seq(Batch, Rank));
+  return B.getAffineMapArrayAttr(
+      {Map(getA().getType().getShape(), {Batch, Rank}),
+       Map(getB().getType().getShape(), OfB), Map(D, OfD)});
+}
+
+LogicalResult GemmOp::verify() {
+  RankedTensorType A = getA().getType(), Other = getB().getType(),
+                   D = getD().getType();
+  if (getInit().getType() != D)
+    return emitOpError("expected 'into' of the result's type ")
+           << D << ", got " << getInit().getType();
+  Type Element = D.getElementType();
+  if (!isNumber(Element))
+    return emitOpError("expected elements that are floats or integers, got ")
+           << Element;
+  for (Type Ty : {A.getElementType(), Other.getElementType()})
+    if (Ty != Element)
+      return emitOpError("expected factors of the accumulator's type ")
+             << Element << ", got " << Ty << "; widen them in front";
+  if (A.getRank() < 2)
+    return emitOpError("expected A of at least two dimensions, M and K, got ")
+           << A;
+  if (D.getRank() < A.getRank())
+    return emitOpError("expected a result of at least A's ")
+           << A.getRank() << " dimensions, got " << D.getRank();
+  if (Other.getRank() != D.getRank())
+    return emitOpError("expected B of the result's ")
+           << D.getRank() << " dimensions, got " << Other.getRank();
+  unsigned Batch = getBatchRank();
+  auto Check = [&](StringRef Dim, int64_t Expected,
+                   int64_t Got) -> LogicalResult {
+    if (agree(Expected, Got))
+      return success();
+    return emitOpError("expected ")
+           << Dim << " of " << Expected << " as elsewhere, got " << Got;
+  };
+  for (unsigned I = 0; I < Batch; ++I)
+    for (RankedTensorType Ty : {A, Other})
+      if (Ty.getDimSize(I) != 1 &&
+          failed(Check("a batch", D.getDimSize(I), Ty.getDimSize(I))))
+        return failure();
+  if (failed(Check("M", A.getDimSize(Batch), D.getDimSize(Batch))) ||
+      failed(Check("K", A.getDimSize(Batch + 1), Other.getDimSize(Batch))))
+    return failure();
+  for (unsigned I = Batch + 1; I < D.getRank(); ++I)
+    if (failed(Check("N", Other.getDimSize(I), D.getDimSize(I))))
+      return failure();
+  if (getTf32() && !Element.isF32())
+    return emitOpError("expected an accumulator of f32 beside 'tf32', got ")
+           << Element;
   return success();
 }

@@ -12,6 +12,7 @@
 #define KPC_KERNEL
 
 include "dialects/kernel/KernelAttrs.td"
+include "mlir/Dialect/Linalg/IR/LinalgInterfaces.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -47,6 +48,58 @@ def Kernel_AttentionOp : Kernel_Op<"attention", [Pure, AttrSizedOperandSegments,
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
   }];
   let hasVerifier = 1;
+}
+
+def Kernel_GemmOp : Kernel_Op<"gemm", [Pure, SingleBlock, DestinationStyleOpInterface, LinalgStructuredInterface]> {
+  let summary = "D = A · B + init";
+  let description = [{
+    `a` is [batch…, M, K], `b` [batch…, K, N…] and the result [batch…, M, N…]. A
+    batch dimension of size 1 serves all of the result's. N may be several
+    dimensions, as of columns that are split into heads.
+
+    Elements of all three are of one type, the accumulator's: what is stored in
+    16 bits is widened by a generic in front, which families of GEMMs read
+    through. With `tf32`, factors of f32 may be rounded to tf32 where tensor
+    cores multiply them.
+
+    It is a structured op of linalg, whose loops are batch…, M, N… and K and
+    whose body is `acc + a * b`. So whoever does not ask for a GEMM, a builder of
+    loops say, takes it as any reduction. The body follows from the types and is
+    not printed.
+
+    ```mlir
+    %d = kernel.gemm %a, %b tf32 into %zeros
+       : (tensor<8x?x64xf32>, tensor<1x64x256xf32>, tensor<8x?x256xf32>) -> tensor<8x?x256xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, AnyRankedTensor:$init, UnitAttr:$tf32);
+  let results = (outs AnyRankedTensor:$d);
+  let regions = (region SizedRegion<1>:$combiner);
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$init)>];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Leading dimensions of D in front of M.
+    unsigned getBatchRank() { return getA().getType().getRank() - 2; }
+    /// What is multiplied and added up in.
+    ::mlir::Type getAccumulatorType() { return getD().getType().getElementType(); }
+
+    // What linalg asks of a structured op.
+    ::mlir::SmallVector<::mlir::utils::IteratorType> getIteratorTypesArray();
+    ::mlir::ArrayAttr getIndexingMaps();
+    bool hasDynamicIndexingMaps() { return true; }
+    bool hasIndexSemantics() { return false; }
+    std::string getLibraryCallName() { return "op_has_no_registered_library_name"; }
+    static void buildBody(::mlir::ImplicitLocOpBuilder &B, ::mlir::Block &Body,
+                          ::mlir::ArrayRef<::mlir::NamedAttribute> Attributes,
+                          ::mlir::function_ref<::mlir::InFlightDiagnostic()> EmitError);
+    static std::function<void(::mlir::ImplicitLocOpBuilder &, ::mlir::Block &,
+                              ::mlir::ArrayRef<::mlir::NamedAttribute>,
+                              ::mlir::function_ref<::mlir::InFlightDiagnostic()>)>
+    getRegionBuilder() { return buildBody; }
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
+  }];
 }
 
 #endif // KPC_KERNEL

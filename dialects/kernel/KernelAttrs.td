@@ -21,10 +21,10 @@ def Kernel_Dialect : Dialect {
   let cppNamespace = "::kpc::kernel";
   let summary = "What kernels hold beside linalg";
   let description = [{
-    A kernel is made of `linalg.generic`s. A softmax between two products, made
-    of them, would be four heavy generics and a pattern to find again in each
-    builder; here it is one op, which says what it computes and leaves how to
-    the builder.
+    A kernel is made of `linalg.generic`s around ops with names: `kernel.gemm`
+    and `kernel.attention`. A softmax between two products, made of generics,
+    would be four that reduce and a pattern to find again in each builder. A
+    named op says what it computes and leaves how to the builder.
 
     Attributes say the rest. In linalg form:
 
@@ -46,7 +46,7 @@ def Kernel_Dialect : Dialect {
     | --- | --- | --- |
     | `kernel.size` | an index argument | range, divisor and optimum |
     | `kernel.buffers` | the function | which arguments are read and written |
-    | `kernel.tf32` | the function in linalg form | f32 may be rounded to tf32 where tensor cores multiply |
+    | `kernel.tf32` | the function in linalg form | factors of generics that sum up in f32 may be rounded to tf32 where tensor cores multiply |
     | `kernel.forced_schedule` | the function in linalg form | the user's schedule |
     | `kernel.tiles` | a generic of the linalg form | how the codes of a quantised weight lie in the tensor it extracts from first |
     | `kernel.launch` | a kernel built for a GPU | grid, block, shared memory, cluster |
@@ -55,6 +55,7 @@ def Kernel_Dialect : Dialect {
     | `kernel.tensor_maps` | a kernel built for a GPU | an array: its last parameters |
     | `kernel.schedule_costs` | the module of a kernel built for a GPU | texts: the best schedules with their costs |
   }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;

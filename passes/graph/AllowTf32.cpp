@@ -7,11 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-///   func.func @product(…) attributes {kernel.buffers = …}
-///   func.func @product(…) attributes {kernel.buffers = …, kernel.tf32}
+///   kernel.gemm %a, %b into %zeros
+///   kernel.gemm %a, %b tf32 into %zeros
 ///
-/// In: kernels in linalg form. Out: the same; those that multiply f32 and sum
-/// up say that factors may be rounded to tf32 where tensor cores multiply them.
+/// In: kernels in linalg form. Out: the same; GEMMs of f32 say that factors may
+/// be rounded to tf32 where tensor cores multiply them. Kernels with generics
+/// that sum up in f32, convolutions say, have `kernel.tf32` for it.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +34,8 @@ namespace kpc::graph {
 
 namespace {
 
-/// Sums up in f32; whether it is of products is for builders to see.
+/// A generic of it sums up in f32; whether it is of products is for builders to
+/// see.
 bool sumsUp(func::FuncOp Kernel) {
   return Kernel
       .walk([](linalg::GenericOp Op) {
@@ -62,11 +64,16 @@ void AllowTf32Pass::runOnOperation() {
         if (Kept->match(Node))
           Exact.insert(Launch.getKernel());
   });
-  for (auto Kernel : Module.getOps<func::FuncOp>())
-    if (kernel::buffersOf(Kernel) && sumsUp(Kernel) &&
-        !Exact.contains(Kernel.getSymName()))
+  for (auto Kernel : Module.getOps<func::FuncOp>()) {
+    if (!kernel::buffersOf(Kernel) || Exact.contains(Kernel.getSymName()))
+      continue;
+    Kernel.walk([](kernel::GemmOp Gemm) {
+      Gemm.setTf32(Gemm.getAccumulatorType().isF32());
+    });
+    if (sumsUp(Kernel))
       Kernel->setAttr(kernel::KernelDialect::Tf32AttrHelper::getNameStr(),
                       UnitAttr::get(&getContext()));
+  }
 }
 
 } // namespace

@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-///   graph.matmul  →  linalg.generic (batch…, m, n | k)
-///                    a[batch…, m, k] * b[batch…, k, n]
-///   its reshape to    →  linalg.generic (m, c… | k)  a[m, k] * b[k, c…]
+///   graph.matmul      →  kernel.gemm a[batch…, m, k], b[batch…, k, n]
+///   its reshape to    →  kernel.gemm a[m, k], b[k, c…]
 ///     [m, c…]            where b is an input: its memory in the sizes c
 ///   graph.conv    →  linalg.generic (n, o…, c | taps…, ci)
 ///                    x[n, o*stride + tap*dilation…, group*C/g + ci]
@@ -17,6 +16,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/kernel/Kernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -42,6 +42,10 @@ static Value zeros(KernelWriter &W, SymbolicTensorType Ty) {
                               W.computeType(Ty.getElementType()), false));
 }
 
+static Value gemm(KernelWriter &W, Value A, Value B, SymbolicTensorType To) {
+  return kernel::GemmOp::create(W.builder(), W.loc(), A, B, zeros(W, To));
+}
+
 bool graph::splitsColumns(ReshapeOp Op) {
   auto Product = Op.getX().getDefiningOp<MatmulOp>();
   SymbolicTensorType To = typeOf(Op.getY());
@@ -56,39 +60,12 @@ static Value lowerSplitColumns(ReshapeOp Op, KernelWriter &W) {
   SymbolicTensorType A = typeOf(Product.getA()), To = typeOf(Op.getY());
   SmallVector<Expr> Dims(To.getDims());
   Dims[0] = A.getDims()[1];
-  MLIRContext *Context = Op.getContext();
-  unsigned Rank = To.getRank();
-  SmallVector<AffineExpr> InB{getAffineDimExpr(Rank, Context)};
-  for (unsigned I = 1; I < Rank; ++I)
-    InB.push_back(getAffineDimExpr(I, Context));
-  AffineMap OfA = AffineMap::get(
-      Rank + 1, 0, {getAffineDimExpr(0, Context), InB[0]}, Context);
-  return W.reduce(
-      To, W.size(Dims[0]),
-      {W.tensor(Product.getA()), W.inSplitColumns(B, typeOf(B).withDims(Dims))},
-      {OfA, AffineMap::get(Rank + 1, 0, InB, Context)}, zeros(W, To),
-      multiplyAdd);
+  return gemm(W, W.tensor(Product.getA()),
+              W.inSplitColumns(B, typeOf(B).withDims(Dims)), To);
 }
 
 static Value lowerMatmul(MatmulOp Op, KernelWriter &W) {
-  SymbolicTensorType A = typeOf(Op.getA()), BTy = typeOf(Op.getB()),
-                     To = typeOf(Op.getY());
-  MLIRContext *Context = Op.getContext();
-  unsigned Rank = To.getRank();
-  auto dim = [&](unsigned I) { return getAffineDimExpr(I, Context); };
-  auto map = [&](SymbolicTensorType Ty, AffineExpr Row, AffineExpr Column) {
-    SmallVector<AffineExpr> Index;
-    for (unsigned I = 0; I + 2 < Rank; ++I) {
-      bool Shared = Ty.getDims()[I] == Expr(1) && To.getDims()[I] != Expr(1);
-      Index.push_back(Shared ? getAffineConstantExpr(0, Context) : dim(I));
-    }
-    Index.append({Row, Column});
-    return AffineMap::get(Rank + 1, 0, Index, Context);
-  };
-  AffineExpr M = dim(Rank - 2), N = dim(Rank - 1), K = dim(Rank);
-  return W.reduce(To, W.size(A.getDims()[Rank - 1]),
-                  {W.tensor(Op.getA()), W.tensor(Op.getB())},
-                  {map(A, M, K), map(BTy, K, N)}, zeros(W, To), multiplyAdd);
+  return gemm(W, W.tensor(Op.getA()), W.tensor(Op.getB()), typeOf(Op.getY()));
 }
 
 /// x surrounded by zeros in its spatial dimensions.

@@ -51,7 +51,7 @@ private:
       Worklist.push_back({Cast.getSource(), At});
       return;
     }
-    auto Op = V.getDefiningOp<linalg::GenericOp>();
+    linalg::LinalgOp Op = loopsBehind(V);
     if (!Op)
       return;
     // Loops of this generic in terms of the root's dims; reductions get
@@ -75,7 +75,7 @@ private:
       Worklist.push_back(
           {Operand.get(), AffineMap::get(Rank, NumSymbols, Exprs, Context)});
     }
-    Op.getBody()->walk(
+    Op.getBlock()->walk(
         [&](linalg::IndexOp Index) { markOpaque(Loops[Index.getDim()]); });
   }
 

@@ -234,7 +234,7 @@ Value ElementEmitter::compute(OpBuilder &B, Value Tensor, ValueRange Indices) {
   if (auto Const = dyn_cast<arith::ConstantOp>(Def))
     if (auto Splat = dyn_cast<SplatElementsAttr>(Const.getValue()))
       return constant(B, Loc, Splat.getSplatValue<TypedAttr>());
-  auto Op = dyn_cast<linalg::GenericOp>(Def);
+  linalg::LinalgOp Op = loopsBehind(Tensor);
   if (!Op) {
     (void)unsupported(Tensor);
     return {};
@@ -258,7 +258,7 @@ Value ElementEmitter::compute(OpBuilder &B, Value Tensor, ValueRange Indices) {
   return Results[Number];
 }
 
-LogicalResult ElementEmitter::generic(OpBuilder &B, linalg::GenericOp Op,
+LogicalResult ElementEmitter::generic(OpBuilder &B, linalg::LinalgOp Op,
                                       ValueRange Loops,
                                       SmallVectorImpl<Value> &Results) {
   SmallVector<unsigned> Order;
@@ -284,7 +284,7 @@ LogicalResult ElementEmitter::generic(OpBuilder &B, linalg::GenericOp Op,
   return reduce(B, Op, Order, llvm::to_vector(Loops), Results);
 }
 
-LogicalResult ElementEmitter::reduce(OpBuilder &B, linalg::GenericOp Op,
+LogicalResult ElementEmitter::reduce(OpBuilder &B, linalg::LinalgOp Op,
                                      ArrayRef<unsigned> Order,
                                      SmallVector<Value> Loops,
                                      SmallVectorImpl<Value> &Accumulators) {
@@ -315,20 +315,20 @@ LogicalResult ElementEmitter::reduce(OpBuilder &B, linalg::GenericOp Op,
   return success();
 }
 
-LogicalResult ElementEmitter::body(OpBuilder &B, linalg::GenericOp Op,
+LogicalResult ElementEmitter::body(OpBuilder &B, linalg::LinalgOp Op,
                                    ValueRange Loops, ValueRange Accumulators,
                                    SmallVectorImpl<Value> &Yielded) {
   SmallVector<Value> None(Op.getNumDpsInputs());
   return bodyWithInputs(B, Op, Loops, None, Accumulators, Yielded);
 }
 
-LogicalResult ElementEmitter::bodyWithInputs(OpBuilder &B, linalg::GenericOp Op,
+LogicalResult ElementEmitter::bodyWithInputs(OpBuilder &B, linalg::LinalgOp Op,
                                              ValueRange Loops,
                                              ValueRange Inputs,
                                              ValueRange Accumulators,
                                              SmallVectorImpl<Value> &Yielded) {
   IRMapping Map;
-  Block &Body = *Op.getBody();
+  Block &Body = *Op.getBlock();
   for (OpOperand &Operand : Op->getOpOperands()) {
     unsigned Number = Operand.getOperandNumber();
     BlockArgument Arg = Body.getArgument(Number);

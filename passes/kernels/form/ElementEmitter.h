@@ -66,21 +66,21 @@ public:
   /// loop), with `Accumulators` for the block arguments of its outs; the inputs
   /// are pulled. Fills `Yielded` with what the body yields. A null accumulator
   /// is pulled as well, at the result's indices.
-  mlir::LogicalResult body(mlir::OpBuilder &B, mlir::linalg::GenericOp Op,
+  mlir::LogicalResult body(mlir::OpBuilder &B, mlir::linalg::LinalgOp Op,
                            mlir::ValueRange Loops,
                            mlir::ValueRange Accumulators,
                            llvm::SmallVectorImpl<mlir::Value> &Yielded);
 
   /// As `body`, with values for the inputs as well; a null input is pulled.
   mlir::LogicalResult
-  bodyWithInputs(mlir::OpBuilder &B, mlir::linalg::GenericOp Op,
+  bodyWithInputs(mlir::OpBuilder &B, mlir::linalg::LinalgOp Op,
                  mlir::ValueRange Loops, mlir::ValueRange Inputs,
                  mlir::ValueRange Accumulators,
                  llvm::SmallVectorImpl<mlir::Value> &Yielded);
 
   /// All results of a generic at parallel indices `Loops` (null for reduction
   /// loops, which become scf.for).
-  mlir::LogicalResult generic(mlir::OpBuilder &B, mlir::linalg::GenericOp Op,
+  mlir::LogicalResult generic(mlir::OpBuilder &B, mlir::linalg::LinalgOp Op,
                               mlir::ValueRange Loops,
                               llvm::SmallVectorImpl<mlir::Value> &Results);
 
@@ -103,7 +103,7 @@ private:
 
   mlir::Value compute(mlir::OpBuilder &B, mlir::Value Tensor,
                       mlir::ValueRange Indices);
-  mlir::LogicalResult reduce(mlir::OpBuilder &B, mlir::linalg::GenericOp Op,
+  mlir::LogicalResult reduce(mlir::OpBuilder &B, mlir::linalg::LinalgOp Op,
                              llvm::ArrayRef<unsigned> Order,
                              llvm::SmallVector<mlir::Value> Loops,
                              llvm::SmallVectorImpl<mlir::Value> &Accumulators);

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/FusedKernel.h"
 
+#include "dialects/kernel/Kernel.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -32,12 +34,12 @@ FailureOr<FusedKernel> FusedKernel::read(func::FuncOp Func) {
         return failure();
       }
       Form.Outputs.push_back({Store.getSource(), Store.getDest()});
-    } else if (auto Generic = dyn_cast<linalg::GenericOp>(Op)) {
-      if (Generic.getNumReductionLoops() == 0)
+    } else if (linalg::LinalgOp Loops = loopsOf(&Op)) {
+      if (Loops.getNumReductionLoops() == 0)
         continue;
-      Form.FirstRoot = Form.SeveralRoots ? linalg::GenericOp() : Form.Root;
+      Form.FirstRoot = Form.SeveralRoots ? linalg::LinalgOp() : Form.Root;
       Form.SeveralRoots |= Form.Root != nullptr;
-      Form.Root = Generic;
+      Form.Root = Loops;
     }
   }
   if (Form.Outputs.empty()) {
@@ -69,7 +71,7 @@ OpFoldResult tensorSize(Value Tensor, unsigned Dim) {
   return {};
 }
 
-OpFoldResult loopSize(linalg::GenericOp Op, unsigned Loop) {
+OpFoldResult loopSize(linalg::LinalgOp Op, unsigned Loop) {
   OpFoldResult Found;
   for (OpOperand &Operand : Op->getOpOperands()) {
     AffineMap Map = Op.getMatchingIndexingMap(&Operand);
@@ -85,6 +87,16 @@ OpFoldResult loopSize(linalg::GenericOp Op, unsigned Loop) {
     }
   }
   return Found;
+}
+
+linalg::LinalgOp loopsOf(Operation *Op) {
+  return isa_and_present<linalg::GenericOp, kernel::GemmOp>(Op)
+             ? cast<linalg::LinalgOp>(Op)
+             : linalg::LinalgOp();
+}
+
+linalg::LinalgOp loopsBehind(Value Tensor) {
+  return loopsOf(Tensor.getDefiningOp());
 }
 
 Value viewOf(Value Tensor) {
@@ -195,7 +207,7 @@ std::optional<shape::Expr> productExpr(ArrayRef<OpFoldResult> Sizes) {
   return Product;
 }
 
-SmallVector<Value> loopIndicesOfElement(linalg::GenericOp Op, unsigned Result,
+SmallVector<Value> loopIndicesOfElement(linalg::LinalgOp Op, unsigned Result,
                                         ValueRange Indices) {
   SmallVector<Value> Loops(Op.getNumLoops());
   AffineMap Map = Op.getIndexingMapMatchingResult(Op->getResult(Result));

@@ -8,7 +8,7 @@
 ///
 /// \file
 /// What builders ask of a kernel in its linalg form: its outputs, its root
-/// generic, and the sizes and memory behind its tensors. All of it is read off
+/// op, and the sizes and memory behind its tensors. All of it is read off
 /// the IR; nothing is changed.
 ///
 //===----------------------------------------------------------------------===//
@@ -35,17 +35,17 @@ struct KernelOutput {
 struct FusedKernel {
   mlir::func::FuncOp Func;
   llvm::SmallVector<KernelOutput> Outputs;
-  /// The one generic with reduction iterators; null if there is none.
-  mlir::linalg::GenericOp Root;
-  /// Several generics reduce: pull evaluation handles this, and builders that
+  /// The one op with reduction iterators; null if there is none.
+  mlir::linalg::LinalgOp Root;
+  /// Several ops reduce: pull evaluation handles this, and builders that
   /// say so.
   bool SeveralRoots = false;
   /// The first of exactly two that reduce, `Root` being the second.
-  mlir::linalg::GenericOp FirstRoot;
+  mlir::linalg::LinalgOp FirstRoot;
 
-  /// The same kernel with `One` as its root: each of two generics that reduce
+  /// The same kernel with `One` as its root: each of two ops that reduce
   /// sees it so.
-  FusedKernel withRoot(mlir::linalg::GenericOp One) const {
+  FusedKernel withRoot(mlir::linalg::LinalgOp One) const {
     return {Func, Outputs, One, /*SeveralRoots=*/false, /*FirstRoot=*/{}};
   }
 
@@ -59,7 +59,13 @@ mlir::OpFoldResult tensorSize(mlir::Value Tensor, unsigned Dim);
 
 /// The number of iterations of loop `Loop` of `Op`. Null if no operand has it
 /// as a plain dimension.
-mlir::OpFoldResult loopSize(mlir::linalg::GenericOp Op, unsigned Loop);
+mlir::OpFoldResult loopSize(mlir::linalg::LinalgOp Op, unsigned Loop);
+
+/// `Op` where it is one that loops compute: null for fills, which are the same
+/// everywhere, and for ops that are not of the form.
+mlir::linalg::LinalgOp loopsOf(mlir::Operation *Op);
+/// The op whose loops compute `Tensor`; null for what is in memory.
+mlir::linalg::LinalgOp loopsBehind(mlir::Value Tensor);
 
 /// The memref that `Tensor` is a view of, or null if it is computed.
 mlir::Value viewOf(mlir::Value Tensor);
@@ -80,7 +86,7 @@ productExpr(llvm::ArrayRef<mlir::OpFoldResult> Sizes);
 
 /// The iteration index of each loop of `Op` that result `Result` is at for
 /// element indices `Indices`; null for reduction loops.
-llvm::SmallVector<mlir::Value> loopIndicesOfElement(mlir::linalg::GenericOp Op,
+llvm::SmallVector<mlir::Value> loopIndicesOfElement(mlir::linalg::LinalgOp Op,
                                                     unsigned Result,
                                                     mlir::ValueRange Indices);
 

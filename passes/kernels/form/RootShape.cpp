@@ -66,8 +66,7 @@ public:
   SmallVector<AffineMap> Places;
 
 private:
-  bool visitInputs(linalg::GenericOp Op, ArrayRef<AffineExpr> Loops,
-                   bool AtOwn);
+  bool visitInputs(linalg::LinalgOp Op, ArrayRef<AffineExpr> Loops, bool AtOwn);
   /// Null where an index is.
   AffineMap mapOf(ArrayRef<AffineExpr> Indices) const;
 
@@ -97,7 +96,7 @@ bool RootReads::visit(Value Tensor, AffineMap At) {
   }
   if (auto Cast = dyn_cast_if_present<tensor::CastOp>(Def))
     return visit(Cast.getSource(), At);
-  auto Op = dyn_cast_if_present<linalg::GenericOp>(Def);
+  linalg::LinalgOp Op = loopsBehind(Tensor);
   if (!Op)
     return true;
   SmallVector<AffineExpr> Loops(Op.getNumLoops());
@@ -110,7 +109,7 @@ bool RootReads::visit(Value Tensor, AffineMap At) {
   return visitInputs(Op, Loops, At && At.isIdentity());
 }
 
-bool RootReads::visitInputs(linalg::GenericOp Op, ArrayRef<AffineExpr> Loops,
+bool RootReads::visitInputs(linalg::LinalgOp Op, ArrayRef<AffineExpr> Loops,
                             bool AtOwn) {
   for (OpOperand &Operand : Op->getOpOperands()) {
     if (!Op.payloadUsesValueFromOperand(&Operand))
@@ -129,7 +128,7 @@ bool RootReads::visitInputs(linalg::GenericOp Op, ArrayRef<AffineExpr> Loops,
   // One step of this kind on the way: what is at the element's own indices then
   // is read by these very values.
   bool Fine = true;
-  Op.getBody()->walk([&](tensor::ExtractOp Extract) {
+  Op.getBlock()->walk([&](tensor::ExtractOp Extract) {
     auto Indices = llvm::map_to_vector(Extract.getIndices(), [&](Value Index) {
       return AtOwn ? indexExpr(Index, Loops) : AffineExpr();
     });

@@ -18,7 +18,7 @@ namespace kpc::kernels {
 /// element is made of the root results at its own indices, and perhaps of
 /// those in the other half of one dim.
 struct RootShape {
-  mlir::linalg::GenericOp Root;
+  mlir::linalg::LinalgOp Root;
   llvm::SmallVector<mlir::OpFoldResult> LoopSizes;
   /// Loops by kind, in order; output dim i is loop Parallel[i].
   llvm::SmallVector<unsigned> Parallel, Reduction;

@@ -97,7 +97,7 @@ public:
     }
     if (auto Cast = Tensor.getDefiningOp<tensor::CastOp>())
       return tensor(Cast.getSource(), LaneDim, AtRoot);
-    auto Op = Tensor.getDefiningOp<linalg::GenericOp>();
+    linalg::LinalgOp Op = loopsBehind(Tensor);
     if (!Op)
       return true;
     if (Op.getNumReductionLoops() != 0)
@@ -119,7 +119,7 @@ public:
                            AtRoot && Map.isIdentity() && Result.isIdentity()))
         return false;
     }
-    return block(*Op.getBody(), LaneLoop);
+    return block(*Op.getBlock(), LaneLoop);
   }
 
   bool block(Block &Body, int LaneLoop) {
@@ -196,8 +196,8 @@ bool VectorEmitter::vectorises(Value Tensor, int LaneDim, Operation *Given) {
   return Check(Given).tensor(Tensor, LaneDim, true);
 }
 
-bool VectorEmitter::bodyVectorises(linalg::GenericOp Op, int LaneLoop) {
-  return Check(nullptr).block(*Op.getBody(), LaneLoop);
+bool VectorEmitter::bodyVectorises(linalg::LinalgOp Op, int LaneLoop) {
+  return Check(nullptr).block(*Op.getBlock(), LaneLoop);
 }
 
 //===----------------------------------------------------------------------===//
@@ -266,7 +266,7 @@ Value VectorEmitter::compute(OpBuilder &B, Value Tensor, ValueRange Indices,
                 Indices);
   if (auto Cast = Tensor.getDefiningOp<tensor::CastOp>())
     return element(B, Cast.getSource(), Indices, LaneDim);
-  auto Op = Tensor.getDefiningOp<linalg::GenericOp>();
+  linalg::LinalgOp Op = loopsBehind(Tensor);
   if (!Op) // fills and the like: the same in every lane
     return Scalars.element(B, Tensor, Indices);
   unsigned Number = cast<OpResult>(Tensor).getResultNumber();
@@ -279,7 +279,7 @@ Value VectorEmitter::compute(OpBuilder &B, Value Tensor, ValueRange Indices,
   return Results[Number];
 }
 
-LogicalResult VectorEmitter::body(OpBuilder &B, linalg::GenericOp Op,
+LogicalResult VectorEmitter::body(OpBuilder &B, linalg::LinalgOp Op,
                                   ValueRange Loops, int LaneLoop, IRMapping Map,
                                   SmallVectorImpl<Value> &Yielded) {
   for (OpOperand &Operand : Op->getOpOperands()) {
@@ -303,14 +303,14 @@ LogicalResult VectorEmitter::body(OpBuilder &B, linalg::GenericOp Op,
       return failure();
     Map.map(Arg, Pulled);
   }
-  for (Operation &One : *Op.getBody()) {
+  for (Operation &One : *Op.getBlock()) {
     if (isa<linalg::YieldOp>(One) ||
         (One.getNumResults() == 1 && Map.contains(One.getResult(0))))
       continue;
     if (failed(cloneOp(B, One, Map, Loops, LaneLoop)))
       return failure();
   }
-  for (Value V : Op.getBody()->getTerminator()->getOperands())
+  for (Value V : Op.getBlock()->getTerminator()->getOperands())
     Yielded.push_back(mapped(B, V, Map, /*AsVector=*/Counting.contains(V)));
   return success();
 }

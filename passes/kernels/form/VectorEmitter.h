@@ -51,7 +51,7 @@ public:
   /// The body of `Op` with what `Map` gives for block arguments and values of
   /// the body; other block arguments are pulled. `LaneLoop` counts up with the
   /// lanes (negative: none does).
-  mlir::LogicalResult body(mlir::OpBuilder &B, mlir::linalg::GenericOp Op,
+  mlir::LogicalResult body(mlir::OpBuilder &B, mlir::linalg::LinalgOp Op,
                            mlir::ValueRange Loops, int LaneLoop,
                            mlir::IRMapping Map,
                            llvm::SmallVectorImpl<mlir::Value> &Yielded);
@@ -76,7 +76,7 @@ public:
   static bool vectorises(mlir::Value Tensor, int LaneDim,
                          mlir::Operation *Given);
   /// The same for the body alone of a generic whose inputs are given.
-  static bool bodyVectorises(mlir::linalg::GenericOp Op, int LaneLoop);
+  static bool bodyVectorises(mlir::linalg::LinalgOp Op, int LaneLoop);
 
 private:
   using Key = std::vector<const void *>;

@@ -16,13 +16,13 @@ using namespace mlir;
 namespace kpc::kernels {
 
 /// Whether `V` is computed from an accumulator of `Op`.
-static bool usesAccumulator(Value V, linalg::GenericOp Op) {
+static bool usesAccumulator(Value V, linalg::LinalgOp Op) {
   SmallVector<Value> Worklist{V};
   llvm::SmallPtrSet<Operation *, 16> Seen;
   while (!Worklist.empty()) {
     Value Next = Worklist.pop_back_val();
     if (auto Arg = dyn_cast<BlockArgument>(Next)) {
-      if (Arg.getOwner() == Op.getBody() &&
+      if (Arg.getOwner() == Op.getBlock() &&
           Arg.getArgNumber() >= Op.getNumDpsInputs())
         return true;
       continue;
@@ -37,11 +37,11 @@ static bool usesAccumulator(Value V, linalg::GenericOp Op) {
   return false;
 }
 
-Operation *combinerOf(linalg::GenericOp Op, unsigned Number) {
-  Value Yielded = Op.getBody()->getTerminator()->getOperand(Number);
+Operation *combinerOf(linalg::LinalgOp Op, unsigned Number) {
+  Value Yielded = Op.getBlock()->getTerminator()->getOperand(Number);
   Operation *Def = Yielded.getDefiningOp();
-  BlockArgument Acc = Op.getBody()->getArgument(Op.getNumDpsInputs() + Number);
-  if (!Def || Def->getBlock() != Op.getBody() || Def->getNumOperands() != 2 ||
+  BlockArgument Acc = Op.getBlock()->getArgument(Op.getNumDpsInputs() + Number);
+  if (!Def || Def->getBlock() != Op.getBlock() || Def->getNumOperands() != 2 ||
       !Acc.hasOneUse() || *Acc.user_begin() != Def ||
       !arith::getNeutralElement(Def))
     return nullptr;
@@ -53,7 +53,7 @@ Operation *combinerOf(linalg::GenericOp Op, unsigned Number) {
 static constexpr int64_t UnknownSize = 256;
 
 /// The elements that `Uses` loops walk over, if each is a loop of its own.
-static double volume(linalg::GenericOp Op,
+static double volume(linalg::LinalgOp Op,
                      llvm::function_ref<bool(unsigned)> Uses) {
   double Volume = 1;
   for (unsigned Loop = 0; Loop < Op.getNumLoops(); ++Loop)
@@ -63,7 +63,7 @@ static double volume(linalg::GenericOp Op,
 }
 
 /// The buffers behind the inputs of `Op`, as functions of its loops.
-static AccessMaps loopAccesses(linalg::GenericOp Op) {
+static AccessMaps loopAccesses(linalg::LinalgOp Op) {
   AccessMaps All;
   All.Opaque.assign(Op.getNumLoops(), false);
   for (OpOperand *Input : Op.getDpsInputOperands()) {
@@ -82,7 +82,7 @@ static AccessMaps loopAccesses(linalg::GenericOp Op) {
 }
 
 /// The loop along which the largest buffer is contiguous, if that can be seen.
-static std::optional<unsigned> contiguousLoop(linalg::GenericOp Op) {
+static std::optional<unsigned> contiguousLoop(linalg::LinalgOp Op) {
   AccessMaps Maps = loopAccesses(Op);
   double Most = 0;
   std::optional<unsigned> Found;
@@ -103,7 +103,7 @@ static std::optional<unsigned> contiguousLoop(linalg::GenericOp Op) {
 /// Where memory cannot be seen (inputs that a body reads by itself): the loop
 /// that the last index of the largest input moves with; the last loop where
 /// there is none. Loops of one iteration move nothing.
-static unsigned lastMovingLoop(linalg::GenericOp Op) {
+static unsigned lastMovingLoop(linalg::LinalgOp Op) {
   double Most = 0;
   unsigned Found = Op.getNumLoops() - 1;
   for (OpOperand *Input : Op.getDpsInputOperands()) {
@@ -146,7 +146,7 @@ std::optional<Reduction> Reduction::read(FusedKernel &Form) {
           (!constantOf(Mine) || constantOf(Mine) != constantOf(Theirs)))
         return std::nullopt;
   }
-  for (unsigned I = 0; I < R.Op.getNumResults(); ++I)
+  for (unsigned I = 0; I < R.Op->getNumResults(); ++I)
     R.Combiners.push_back(combinerOf(R.Op, I));
   R.Innermost = contiguousLoop(R.Op).value_or(lastMovingLoop(R.Op));
   return R;
@@ -154,7 +154,7 @@ std::optional<Reduction> Reduction::read(FusedKernel &Form) {
 
 unsigned Reduction::lanesAlong(unsigned Loop, int64_t Bytes) const {
   int64_t Lanes = 8;
-  linalg::GenericOp Generic = Op;
+  linalg::LinalgOp Generic = Op;
   for (OpOperand *Input : Generic.getDpsInputOperands())
     if (auto T = dyn_cast<RankedTensorType>(Input->get().getType()))
       Lanes = std::min(Lanes, Bytes / storageBytes(T.getElementType()));
@@ -203,7 +203,7 @@ Value reduceWarp(GpuWriter &W, Operation *Combiner, Value V, unsigned Width) {
   return V;
 }
 
-LogicalResult combineInitial(GpuWriter &W, linalg::GenericOp Op,
+LogicalResult combineInitial(GpuWriter &W, linalg::LinalgOp Op,
                              ArrayRef<Operation *> Combiners, ValueRange At,
                              SmallVectorImpl<Value> &Partial) {
   for (auto [Number, Operation] : llvm::enumerate(Combiners)) {
@@ -228,7 +228,7 @@ LogicalResult storeOutputs(GpuWriter &W, const Reduction &R, ValueRange At,
   if (!Indices.empty())
     Loads.begin(Indices.back());
   unsigned Lane = 0;
-  linalg::GenericOp Root = R.Op;
+  linalg::LinalgOp Root = R.Op;
   W.Emitter.setElementHook(
       [&](OpBuilder &, Location, Value Tensor, ValueRange Places) -> Value {
         if (Tensor.getDefiningOp() != Root.getOperation() ||

@@ -21,7 +21,7 @@ namespace kpc::kernels {
 /// A root generic whose outputs all have the shape of its parallel loops.
 struct Reduction {
   FusedKernel &Form;
-  mlir::linalg::GenericOp Op;
+  mlir::linalg::LinalgOp Op;
   llvm::SmallVector<unsigned> Parallel, Reduced; ///< loops, in their order
   llvm::SmallVector<mlir::OpFoldResult> ParallelSizes, ReducedSizes;
   /// Per result, the operation that joins partial results (`acc op value` in
@@ -49,7 +49,7 @@ struct Reduction {
 
 /// The operation `acc op value` that result `Number` of `Op` yields; null if it
 /// is something else.
-mlir::Operation *combinerOf(mlir::linalg::GenericOp Op, unsigned Number);
+mlir::Operation *combinerOf(mlir::linalg::LinalgOp Op, unsigned Number);
 
 /// Values of all loops: `Parallel` and `Reduced` in their places.
 llvm::SmallVector<mlir::Value> loopValues(const Reduction &R,
@@ -68,7 +68,7 @@ mlir::Value reduceWarp(GpuWriter &W, mlir::Operation *Combiner, mlir::Value V,
 
 /// Joins the initial value (the outs of `Op`) with `Partial` results at the
 /// parallel indices `At`. Fails after a diagnostic.
-mlir::LogicalResult combineInitial(GpuWriter &W, mlir::linalg::GenericOp Op,
+mlir::LogicalResult combineInitial(GpuWriter &W, mlir::linalg::LinalgOp Op,
                                    llvm::ArrayRef<mlir::Operation *> Combiners,
                                    mlir::ValueRange At,
                                    llvm::SmallVectorImpl<mlir::Value> &Partial);

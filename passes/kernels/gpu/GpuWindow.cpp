@@ -49,7 +49,7 @@ public:
 
   LogicalResult emit(ArrayRef<Value> At) {
     SmallVector<Value> Start;
-    linalg::GenericOp Op = R.Op;
+    linalg::LinalgOp Op = R.Op;
     SmallVector<Value> Indices(At);
     if (!At.empty())
       Loads.begin(At.back());
@@ -67,7 +67,7 @@ public:
       Loads.end();
     if (failed(Result))
       return failure();
-    unsigned Count = Op.getNumResults();
+    unsigned Count = Op->getNumResults();
     SmallVector<SmallVector<Value>> Results;
     for (unsigned L = 0; L < Lanes; ++L)
       Results.emplace_back(ArrayRef<Value>(Done).slice(L * Count, Count));
@@ -115,7 +115,7 @@ private:
   }
 
   void pullInputs(ArrayRef<Value> Loops) {
-    linalg::GenericOp Op = R.Op;
+    linalg::LinalgOp Op = R.Op;
     for (OpOperand *Input : Op.getDpsInputOperands()) {
       if (!Op.payloadUsesValueFromOperand(Input))
         continue;

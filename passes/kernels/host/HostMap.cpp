@@ -103,7 +103,7 @@ int64_t unitCost(const OutputSection &S, const FusedKernel &Form) {
       Cost *= constantOf(Size).value_or(16);
   if (Form.Root) {
     SmallVector<unsigned> Dims;
-    linalg::GenericOp Root = Form.Root;
+    linalg::LinalgOp Root = Form.Root;
     Root.getReductionDims(Dims);
     for (unsigned Loop : Dims)
       Cost *= constantOf(loopSize(Root, Loop)).value_or(16);

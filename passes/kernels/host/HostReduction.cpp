@@ -65,13 +65,13 @@ struct ReductionPlan {
 
 /// The operation that takes each result's accumulator, and nothing else does.
 bool readCombines(ReductionPlan &Plan) {
-  linalg::GenericOp Root = Plan.Shape.Root;
+  linalg::LinalgOp Root = Plan.Shape.Root;
   Builder B(Root.getContext());
-  Operation *Yield = Root.getBody()->getTerminator();
+  Operation *Yield = Root.getBlock()->getTerminator();
   for (auto [Arg, V] :
        llvm::zip_equal(Root.getRegionOutputArgs(), Yield->getOperands())) {
     Operation *Def = V.getDefiningOp();
-    if (!Def || Def->getBlock() != Root.getBody() || !Arg.hasOneUse() ||
+    if (!Def || Def->getBlock() != Root.getBlock() || !Arg.hasOneUse() ||
         *Arg.user_begin() != Def || !V.hasOneUse())
       return false;
     TypedAttr Neutral = neutralOf(Def, B);
@@ -84,7 +84,7 @@ bool readCombines(ReductionPlan &Plan) {
 }
 
 /// Whether all that the body reads runs along `Loop` in memory, or stands.
-bool readsAlong(linalg::GenericOp Root, unsigned Loop) {
+bool readsAlong(linalg::LinalgOp Root, unsigned Loop) {
   for (OpOperand *Operand : Root.getDpsInputOperands()) {
     if (!Root.payloadUsesValueFromOperand(Operand))
       continue;
@@ -176,7 +176,7 @@ private:
     Partial = reduce(Order, Loops, Partial);
     SmallVector<Value> Final;
     for (unsigned N = 0; N < Plan.Combine.size(); ++N) {
-      Value Start = Emitter.element(B, Root.getOutputs()[N], At);
+      Value Start = Emitter.element(B, Root.getDpsInits()[N], At);
       if (!Start) {
         Result = failure();
         return;
@@ -331,7 +331,7 @@ private:
   Location Loc;
   FusedKernel &Form;
   const ReductionPlan &Plan;
-  linalg::GenericOp Root;
+  linalg::LinalgOp Root;
   ElementEmitter Emitter;
   VectorEmitter Vectors;
   Value Zero, One;

@@ -28,7 +28,7 @@ SmallVector<Value> TileNest::parallelLoops(const Tile &T, unsigned Row,
 SmallVector<Value> TileNest::outputIndices(const Tile &T, unsigned Row,
                                            Value Column) {
   SmallVector<Value> Loops = parallelLoops(T, Row, Column);
-  linalg::GenericOp Root = Plan.Root;
+  linalg::LinalgOp Root = Plan.Root;
   SmallVector<unsigned> Parallel;
   Root.getParallelDims(Parallel);
   return llvm::map_to_vector(Parallel,
@@ -37,12 +37,12 @@ SmallVector<Value> TileNest::outputIndices(const Tile &T, unsigned Row,
 
 SmallVector<Value> TileNest::initial(const Tile &T) {
   SmallVector<Value> Sums;
-  linalg::GenericOp Root = Plan.Root;
+  linalg::LinalgOp Root = Plan.Root;
   for (unsigned R = 0; R < T.Height; ++R)
     for (const Column &C : Columns) {
       SmallVector<Value> At = outputIndices(T, R, C.From);
       Vectors.setMask(C.Mask);
-      for (Value Init : Root.getOutputs()) {
+      for (Value Init : Root.getDpsInits()) {
         Value V = Vectors.element(B, Init, At, int(At.size()) - 1);
         if (!V) {
           Result = failure();
@@ -134,7 +134,7 @@ SmallVector<Value> TileNest::steps(const Tile &T, const Chunk &C,
 SmallVector<Value> TileNest::step(const Tile &T, ArrayRef<Value> Loops,
                                   ArrayRef<Value> Offsets,
                                   ArrayRef<Value> Sums) {
-  linalg::GenericOp Root = Plan.Root;
+  linalg::LinalgOp Root = Plan.Root;
   llvm::DenseMap<int64_t, Value> Known;
   SmallVector<Value> Next;
   unsigned At = 0;
@@ -207,7 +207,7 @@ Value TileNest::operandValue(unsigned Number, unsigned Row, unsigned Column,
 void TileNest::finish(const Tile &T, ArrayRef<Value> Sums) {
   if (!Plan.VectorEpilogue)
     return finishScalar(T, Sums);
-  linalg::GenericOp Root = Plan.Root;
+  linalg::LinalgOp Root = Plan.Root;
   unsigned NumResults = numResults();
   for (unsigned R = 0; R < T.Height; ++R)
     for (auto [C, Column] : llvm::enumerate(Columns)) {
@@ -237,7 +237,7 @@ void TileNest::finish(const Tile &T, ArrayRef<Value> Sums) {
 /// Consumers that have no vector form: the accumulators go through memory, and
 /// each element is pulled by itself.
 void TileNest::finishScalar(const Tile &T, ArrayRef<Value> Sums) {
-  linalg::GenericOp Root = Plan.Root;
+  linalg::LinalgOp Root = Plan.Root;
   unsigned NumResults = numResults();
   int64_t Width = int64_t(Columns.size()) * Plan.Lanes;
   SmallVector<Value> Memory;

@@ -57,7 +57,7 @@ void TileNest::fillRegion(unsigned Number) {
     Counts[Group.last()] = Extent[G];
   }
   SmallVector<unsigned> Reduction;
-  linalg::GenericOp Root = Plan.Root;
+  linalg::LinalgOp Root = Plan.Root;
   Root.getReductionDims(Reduction);
   for (unsigned Loop : Reduction)
     Counts[Loop] = LoopSizes[Loop];

@@ -114,11 +114,11 @@ private:
   Vector<Value> outputIndices(const Tile &T, unsigned Row, Value Column);
   Vector<Value> parallelLoops(const Tile &T, unsigned Row, Value Column);
   unsigned numResults() const {
-    mlir::linalg::GenericOp Root = Plan.Root;
+    mlir::linalg::LinalgOp Root = Plan.Root;
     return Root->getNumResults();
   }
   mlir::Type resultType(unsigned Number) const {
-    mlir::linalg::GenericOp Root = Plan.Root;
+    mlir::linalg::LinalgOp Root = Plan.Root;
     return mlir::cast<mlir::RankedTensorType>(Root->getResult(Number).getType())
         .getElementType();
   }

@@ -116,7 +116,7 @@ public:
 private:
   void readTypes() {
     unsigned Widest = 32;
-    for (Type T : Plan.Root.getResultTypes()) {
+    for (Type T : Plan.Root->getResultTypes()) {
       Type Element = cast<RankedTensorType>(T).getElementType();
       Bools |= Element.isInteger(1);
       Widest = std::max(
@@ -156,7 +156,7 @@ private:
   }
 
   bool readOperands() {
-    linalg::GenericOp Root = Plan.Root;
+    linalg::LinalgOp Root = Plan.Root;
     const JoinedLoops &Vector = Plan.Parallel.back();
     for (OpOperand *Operand : Root.getDpsInputOperands()) {
       if (!Root.payloadUsesValueFromOperand(Operand))
@@ -175,7 +175,7 @@ private:
       if (Arg.hasOneUse() &&
           isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::SIToFPOp,
               arith::UIToFPOp>(*Arg.user_begin()) &&
-          (*Arg.user_begin())->getBlock() == Root.getBody())
+          (*Arg.user_begin())->getBlock() == Root.getBlock())
         One.Lift = *Arg.user_begin();
       One.Contiguous = One.OnVector && contiguous(One);
       Plan.Operands.push_back(One);
@@ -289,12 +289,12 @@ private:
   }
 
   bool checkBodies() {
-    linalg::GenericOp Root = Plan.Root;
+    linalg::LinalgOp Root = Plan.Root;
     unsigned Lane = Plan.Parallel.back().last();
     int LaneDim = int(Shape.Parallel.size()) - 1;
     if (!VectorEmitter::bodyVectorises(Root, Lane))
       return false;
-    for (Value Init : Root.getOutputs())
+    for (Value Init : Root.getDpsInits())
       if (!VectorEmitter::vectorises(Init, LaneDim, nullptr))
         return false;
     for (const KernelOutput &Out : Form.Outputs)
@@ -326,7 +326,7 @@ private:
     SmallVector<unsigned> Loops;
     Plan.Root.getReductionDims(Loops);
     llvm::DenseSet<unsigned> Indexed;
-    Plan.Root.getBody()->walk(
+    Plan.Root.getBlock()->walk(
         [&](linalg::IndexOp Op) { Indexed.insert(Op.getDim()); });
     for (unsigned Loop : Loops) {
       if (constantOf(Plan.LoopSizes[Loop]) == 1)

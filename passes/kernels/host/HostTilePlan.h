@@ -71,7 +71,7 @@ struct TileOperand {
 };
 
 struct TilePlan {
-  mlir::linalg::GenericOp Root;
+  mlir::linalg::LinalgOp Root;
   llvm::SmallVector<mlir::OpFoldResult> LoopSizes;
   /// Parallel groups, slow to fast; the last is the vector group.
   llvm::SmallVector<JoinedLoops> Parallel;

@@ -1,6 +1,21 @@
 // RUN: kpc-opt --allow-tf32 %s | FileCheck %s
 
-// A kernel that sums up products of f32 may have them made of tf32; one of f64, or without sums, says nothing.
+// A GEMM of f32 may be made of tf32, and a kernel that sums up products of f32 otherwise; one of f64, or without sums,
+// says nothing.
+
+// CHECK: func.func @gemm({{.*}}) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [2]>} {
+// CHECK: kernel.gemm %{{.*}}, %{{.*}} tf32 into
+func.func @gemm(%x: tensor<4x8xf32>, %w: tensor<8x4xf32>, %y: tensor<4x4xf32>) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [2]>} {
+  %0 = kernel.gemm %x, %w into %y : (tensor<4x8xf32>, tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// CHECK: func.func @gemm_of_doubles(
+// CHECK: kernel.gemm %{{.*}}, %{{.*}} into
+func.func @gemm_of_doubles(%x: tensor<4x8xf64>, %w: tensor<8x4xf64>, %y: tensor<4x4xf64>) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [2]>} {
+  %0 = kernel.gemm %x, %w into %y : (tensor<4x8xf64>, tensor<8x4xf64>, tensor<4x4xf64>) -> tensor<4x4xf64>
+  return
+}
 
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>

@@ -21,10 +21,8 @@
 
 func.func @main(%x0: !f32_n_8, %x1: !f32_8_4, %x2: !f16_n_8, %x3: !f16_8_4, %x4: !i32_n_8, %x5: !i32_8_4, %x6: !f32_n_8_4, %x7: !f32_1_4_6, %x8: !f32_3_4_6, %x9: !f32_3_2_6) {
   // CHECK-LABEL: func.func @matmul(
-  // CHECK: linalg.fill
-  // CHECK: iterator_types = ["parallel", "parallel", "reduction"]
-  // CHECK: arith.mulf
-  // CHECK: arith.addf
+  // CHECK: %[[ZEROS:.*]] = linalg.fill
+  // CHECK: kernel.gemm %{{.*}}, %{{.*}} into %[[ZEROS]] : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
   %0 = graph.region "matmul" (%x0, %x1) : (!f32_n_8, !f32_8_4) -> !f32_n_4 {
   ^bb0(%a: !f32_n_8, %b: !f32_8_4):
     %y = graph.matmul %a, %b : !f32_n_8, !f32_8_4
@@ -33,8 +31,7 @@ func.func @main(%x0: !f32_n_8, %x1: !f32_8_4, %x2: !f16_n_8, %x3: !f16_8_4, %x4:
   // CHECK-LABEL: func.func @matmul_f16(
   // CHECK: arith.extf
   // CHECK: arith.extf
-  // CHECK: arith.mulf %{{.*}} : f32
-  // CHECK: arith.addf %{{.*}} : f32
+  // CHECK: kernel.gemm {{.*}} : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
   // CHECK: arith.truncf
   %1 = graph.region "matmul_f16" (%x2, %x3) : (!f16_n_8, !f16_8_4) -> !f16_n_4 {
   ^bb0(%a: !f16_n_8, %b: !f16_8_4):
@@ -42,15 +39,14 @@ func.func @main(%x0: !f32_n_8, %x1: !f32_8_4, %x2: !f16_n_8, %x3: !f16_8_4, %x4:
     graph.yield %y : !f16_n_4
   }
   // CHECK-LABEL: func.func @matmul_i32(
-  // CHECK: arith.muli
-  // CHECK: arith.addi
+  // CHECK: kernel.gemm {{.*}} : (tensor<?x8xi32>, tensor<8x4xi32>, tensor<?x4xi32>) -> tensor<?x4xi32>
   %2 = graph.region "matmul_i32" (%x4, %x5) : (!i32_n_8, !i32_8_4) -> !i32_n_4 {
   ^bb0(%a: !i32_n_8, %b: !i32_8_4):
     %y = graph.matmul %a, %b : !i32_n_8, !i32_8_4
     graph.yield %y : !i32_n_4
   }
   // CHECK-LABEL: func.func @matmul_shared(
-  // CHECK: iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+  // CHECK: kernel.gemm {{.*}} : (tensor<?x8x4xf32>, tensor<1x4x6xf32>, tensor<?x8x6xf32>) -> tensor<?x8x6xf32>
   %3 = graph.region "matmul_shared" (%x6, %x7) : (!f32_n_8_4, !f32_1_4_6) -> !f32_n_8_6 {
   ^bb0(%a: !f32_n_8_4, %b: !f32_1_4_6):
     %y = graph.matmul %a, %b : !f32_n_8_4, !f32_1_4_6

@@ -167,8 +167,8 @@ WindowTile::Values WindowTile::loadPixel(const Line &Row, const Line &Column) {
   if (Column.Inside)
     Inside = Inside ? W.both(Inside, Column.Inside) : Column.Inside;
   Values Elements = selectOutside(Load, Inside);
-  linalg::GenericOp Op = Win.R.Op;
-  Type Wanted = Op.getBody()->getArgument(Win.Input).getType();
+  linalg::LinalgOp Op = Win.R.Op;
+  Type Wanted = Op.getBlock()->getArgument(Win.Input).getType();
   for (Value &V : Elements)
     if (V.getType() != Wanted)
       V = arith::ExtFOp::create(W.B, W.Loc, Wanted, V);
@@ -191,7 +191,7 @@ void allowFusing(Value Sum) {
 LogicalResult WindowTile::multiplyTap(Values &Into, int64_t I, int64_t J,
                                       int64_t TapRow, int64_t TapColumn,
                                       const Values &Pixel) {
-  linalg::GenericOp Op = Win.R.Op;
+  linalg::LinalgOp Op = Win.R.Op;
   unsigned Count = Op.getNumDpsInits();
   Values Reduced(Win.R.Reduced.size(), W.index(0));
   Reduced[Win.TapLoops[0]] = W.index(TapRow);
@@ -231,7 +231,7 @@ LogicalResult WindowTile::multiply(int64_t Row,
 }
 
 LogicalResult WindowTile::startSums() {
-  linalg::GenericOp Op = Win.R.Op;
+  linalg::LinalgOp Op = Win.R.Op;
   for (int64_t I = 0; I < S.Rows; ++I)
     for (int64_t J = 0; J < S.Columns; ++J) {
       Sums.emplace_back();
@@ -361,7 +361,7 @@ WindowShape shapeOf(const SlidingWindow &Win, const target::Target &T) {
         storageBytes(cast<MemRefType>(Out.Memref.getType()).getElementType());
   Shape.Bytes = Shape.Images * Shape.Channels *
                 (Pixels * Shape.ElementBytes + Places * OutBytes);
-  linalg::GenericOp Op = R.Op;
+  linalg::LinalgOp Op = R.Op;
   Shape.HasFilter = llvm::count_if(Op.getDpsInputOperands(), [&](auto *Input) {
                       return Op.payloadUsesValueFromOperand(Input);
                     }) > 1;

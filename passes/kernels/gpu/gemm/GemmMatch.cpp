@@ -91,7 +91,7 @@ bool placeMatrix(Matrix &M, Value Memref) {
 }
 
 /// `Map` with 0 for loops of one iteration.
-static AffineMap withoutUnitLoops(AffineMap Map, linalg::GenericOp Op) {
+static AffineMap withoutUnitLoops(AffineMap Map, linalg::LinalgOp Op) {
   SmallVector<AffineExpr> Dims;
   for (unsigned D = 0; D < Map.getNumDims(); ++D)
     Dims.push_back(constantOf(loopSize(Op, D)) == 1
@@ -137,7 +137,7 @@ static std::optional<Expr> strideOfGroup(const Matrix &M, AffineMap Map,
 
 /// The output has one dimension for each parallel loop, in order.
 static AffineMap outputMap(const Contraction &C) {
-  linalg::GenericOp Op = C.R.Op;
+  linalg::LinalgOp Op = C.R.Op;
   SmallVector<AffineExpr> Results;
   for (unsigned Loop : C.R.Parallel)
     Results.push_back(getAffineDimExpr(Loop, Op.getContext()));
@@ -230,17 +230,21 @@ std::optional<GemmMatch> GemmMatch::readGroupedResult(FusedKernel &Form) {
 }
 
 bool GemmMatch::isTf32() const {
-  return A.Element.isF32() && B.Element.isF32() &&
-         C.R.Form.Func->hasAttr(
-             kernel::KernelDialect::Tf32AttrHelper::getNameStr());
+  if (!A.Element.isF32() || !B.Element.isF32())
+    return false;
+  linalg::LinalgOp Op = C.R.Op;
+  if (auto Gemm = dyn_cast<kernel::GemmOp>(Op.getOperation()))
+    return Gemm.getTf32();
+  return C.R.Form.Func->hasAttr(
+      kernel::KernelDialect::Tf32AttrHelper::getNameStr());
 }
 
 bool GemmMatch::hasTensorTypes() const {
-  linalg::GenericOp Op = C.R.Op;
+  linalg::LinalgOp Op = C.R.Op;
   bool Narrow =
       (A.Element.isF16() || A.Element.isBF16()) && A.Element == B.Element;
   return (Narrow || isTf32()) &&
-         getElementTypeOrSelf(Op.getResultTypes()[0]).isF32();
+         getElementTypeOrSelf(Op->getResultTypes()[0]).isF32();
 }
 
 std::string GemmMatch::multipliedTypes() const {

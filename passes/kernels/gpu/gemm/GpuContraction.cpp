@@ -19,6 +19,7 @@
 /// the one to compare them with.
 ///
 //===----------------------------------------------------------------------===//
+#include "dialects/kernel/Kernel.h"
 #include "passes/kernels/form/SizeFacts.h"
 #include "passes/kernels/gpu/gemm/GpuContractionTile.h"
 
@@ -35,7 +36,7 @@ namespace kpc::kernels {
 static constexpr int64_t FewResults = 8;
 
 /// Follows `V` through conversions to an input of `Op`; null if it is none.
-static BlockArgument inputBehind(Value V, linalg::GenericOp Op,
+static BlockArgument inputBehind(Value V, linalg::LinalgOp Op,
                                  SmallVectorImpl<Operation *> &Casts) {
   while (Operation *Def = V.getDefiningOp()) {
     if (!isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::SIToFPOp,
@@ -45,16 +46,17 @@ static BlockArgument inputBehind(Value V, linalg::GenericOp Op,
     V = Def->getOperand(0);
   }
   auto Arg = dyn_cast<BlockArgument>(V);
-  if (!Arg || Arg.getOwner() != Op.getBody() ||
+  if (!Arg || Arg.getOwner() != Op.getBlock() ||
       Arg.getArgNumber() >= Op.getNumDpsInputs())
     return {};
   return Arg;
 }
 
 /// The two factors of a body `acc + a * b`.
-static std::optional<std::pair<Value, Value>> factorsOf(linalg::GenericOp Op) {
-  Value Acc = Op.getBody()->getArguments().back();
-  Operation *Sum = Op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+static std::optional<std::pair<Value, Value>> factorsOf(linalg::LinalgOp Op) {
+  Value Acc = Op.getBlock()->getArguments().back();
+  Operation *Sum =
+      Op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
   if (auto Fma = dyn_cast_or_null<math::FmaOp>(Sum)) {
     if (Fma.getC() == Acc)
       return std::pair(Fma.getA(), Fma.getB());
@@ -71,26 +73,39 @@ static std::optional<std::pair<Value, Value>> factorsOf(linalg::GenericOp Op) {
   return std::pair(Mul->getOperand(0), Mul->getOperand(1));
 }
 
+/// Fills in what `C` multiplies: a GEMM says so, of other ops the body does.
+static bool readFactors(Contraction &C) {
+  linalg::LinalgOp Op = C.R.Op;
+  auto Take = [&](OpOperand &Input, Contraction::Operand &Into) {
+    Into.Tensor = Input.get();
+    Into.Map = Op.getMatchingIndexingMap(&Input);
+    Into.Element = getElementTypeOrSelf(Input.get());
+  };
+  if (auto Gemm = dyn_cast<kernel::GemmOp>(Op.getOperation())) {
+    Take(Gemm.getAMutable(), C.A);
+    Take(Gemm.getBMutable(), C.B);
+    return true;
+  }
+  auto Factors = factorsOf(Op);
+  if (!Factors)
+    return false;
+  BlockArgument A = inputBehind(Factors->first, Op, C.A.Casts),
+                B = inputBehind(Factors->second, Op, C.B.Casts);
+  if (!A || !B)
+    return false;
+  Take(Op->getOpOperand(A.getArgNumber()), C.A);
+  Take(Op->getOpOperand(B.getArgNumber()), C.B);
+  C.A.Element = Factors->first.getType();
+  C.B.Element = Factors->second.getType();
+  return true;
+}
+
 std::optional<Contraction> Contraction::read(FusedKernel &Form) {
   auto R = Reduction::read(Form);
-  if (!R || R->Op.getNumResults() != 1 || !R->isCombinable())
-    return std::nullopt;
-  auto Factors = factorsOf(R->Op);
-  if (!Factors)
+  if (!R || R->Op->getNumResults() != 1 || !R->isCombinable())
     return std::nullopt;
   Contraction C{*R, {}, {}, {}, {}, {}, {}};
-  auto Take = [&](Value V, Operand &Into) {
-    BlockArgument Arg = inputBehind(V, R->Op, Into.Casts);
-    if (!Arg)
-      return false;
-    OpOperand &Input = R->Op->getOpOperand(Arg.getArgNumber());
-    Into.Tensor = Input.get();
-    Into.Map = R->Op.getMatchingIndexingMap(&Input);
-    Into.Element = V.getType();
-    return true;
-  };
-  if (!Take(Factors->first, C.A) || !Take(Factors->second, C.B) ||
-      C.A.Element.isInteger(1))
+  if (!readFactors(C) || C.A.Element.isInteger(1))
     return std::nullopt;
   // Columns should be what the output is contiguous along.
   if (R->Parallel.empty())

@@ -52,7 +52,7 @@ void ContractionTile::placeBlock() {
 
 /// The loop (of more than one iteration) that the last index moves with.
 static std::optional<unsigned> innermostLoop(const Contraction::Operand &From,
-                                             linalg::GenericOp Op) {
+                                             linalg::LinalgOp Op) {
   if (From.Map.getNumResults() == 0)
     return std::nullopt;
   AffineExpr Last = From.Map.getResult(From.Map.getNumResults() - 1);

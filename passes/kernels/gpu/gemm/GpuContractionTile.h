@@ -16,7 +16,7 @@ namespace kpc::kernels {
 struct LoopGroup {
   llvm::SmallVector<unsigned> Loops;
   llvm::SmallVector<mlir::OpFoldResult> Sizes;
-  void add(mlir::linalg::GenericOp Op, unsigned Loop) {
+  void add(mlir::linalg::LinalgOp Op, unsigned Loop) {
     Loops.push_back(Loop);
     Sizes.push_back(loopSize(Op, Loop));
   }

@@ -213,7 +213,7 @@ void RowNest::finish(const RowReduction &R, Values Partial) {
     V = reduceThreads(Combiner, V);
   if (failed(combineInitial(W, R.Op, R.Combiners, Outer, Partial)))
     Result = failure();
-  linalg::GenericOp Op = R.Op;
+  linalg::LinalgOp Op = R.Op;
   Known[Op] = Partial;
 }
 

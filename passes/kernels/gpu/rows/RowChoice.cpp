@@ -89,10 +89,11 @@ SmallVector<OpFoldResult> commonStrides(const RowKernel &K, int64_t Lanes) {
 
 int64_t operationsOf(const RowKernel &K) {
   int64_t Count = OtherOperations;
-  for (auto Op : K.Form.Func.getOps<linalg::GenericOp>())
-    Count += Op.getNumLoops() == K.OuterSizes.size() + K.RowSizes.size()
-                 ? int64_t(Op.getBody()->getOperations().size()) - 1
-                 : 0;
+  for (Operation &One : K.Form.Func.getOps())
+    if (linalg::LinalgOp Op = loopsOf(&One))
+      Count += Op.getNumLoops() == K.OuterSizes.size() + K.RowSizes.size()
+                   ? int64_t(Op.getBlock()->getOperations().size()) - 1
+                   : 0;
   return Count;
 }
 

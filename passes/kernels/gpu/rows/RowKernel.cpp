@@ -49,7 +49,7 @@ public:
   }
 
   /// What `Op` reduces, its loops being outer and row dimensions in order.
-  bool reduction(linalg::GenericOp Op) {
+  bool reduction(linalg::LinalgOp Op) {
     return operands(Op, AffineMap::getMultiDimIdentityMap(Op.getNumLoops(),
                                                           Op.getContext()));
   }
@@ -67,7 +67,7 @@ private:
     }
     if (auto Cast = dyn_cast_if_present<tensor::CastOp>(Def))
       return tensor(Cast.getSource(), At);
-    auto Op = dyn_cast_if_present<linalg::GenericOp>(Def);
+    linalg::LinalgOp Op = loopsBehind(V);
     if (!Op)
       return true;
     AffineMap Result = Op.getIndexingMapMatchingResult(cast<OpResult>(V));
@@ -82,7 +82,7 @@ private:
                     AffineMap::get(At.getNumDims(), 0, Loops, At.getContext()));
   }
 
-  bool operands(linalg::GenericOp Op, AffineMap Loops) {
+  bool operands(linalg::LinalgOp Op, AffineMap Loops) {
     for (OpOperand &Operand : Op->getOpOperands())
       if (Op.payloadUsesValueFromOperand(&Operand) &&
           !tensor(Operand.get(),
@@ -91,7 +91,7 @@ private:
         return false;
     // What a body reads by itself has no map.
     bool Fine = true;
-    Op.getBody()->walk([&](tensor::ExtractOp Extract) {
+    Op.getBlock()->walk([&](tensor::ExtractOp Extract) {
       Fine &= !reachesReduction(Extract.getTensor());
     });
     return Fine;
@@ -154,8 +154,9 @@ private:
 
 /// Fills in the reductions and the sizes that they share.
 static bool readReductions(RowKernel &K) {
-  for (auto Op : K.Form.Func.getOps<linalg::GenericOp>()) {
-    if (Op.getNumReductionLoops() == 0)
+  for (Operation &One : K.Form.Func.getOps()) {
+    linalg::LinalgOp Op = loopsOf(&One);
+    if (!Op || Op.getNumReductionLoops() == 0)
       continue;
     SmallVector<OpFoldResult> Outer, Row;
     for (auto [Loop, Kind] : llvm::enumerate(Op.getIteratorTypesArray())) {
@@ -172,7 +173,7 @@ static bool readReductions(RowKernel &K) {
       return false;
     }
     RowReduction R{Op, {}};
-    for (unsigned I = 0; I < Op.getNumResults(); ++I) {
+    for (unsigned I = 0; I < Op->getNumResults(); ++I) {
       R.Combiners.push_back(combinerOf(Op, I));
       // Bools have no place in shared memory, where they would need bytes.
       if (!R.Combiners.back() ||

@@ -25,7 +25,7 @@
 namespace kpc::kernels {
 
 struct RowReduction {
-  mlir::linalg::GenericOp Op;
+  mlir::linalg::LinalgOp Op;
   /// Per result, the operation that joins partial results.
   llvm::SmallVector<mlir::Operation *> Combiners;
 };

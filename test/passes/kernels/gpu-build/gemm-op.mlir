@@ -1,0 +1,145 @@
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_80 %s | FileCheck %s --check-prefix=SYNC
+
+// The named GEMM, as lower-regions writes it: families of GEMMs ask it, and builders of loops take it as a reduction.
+
+// CHECK-LABEL: gpu.module @narrow
+// CHECK: kernel.schedule = #kernel.schedule<"gemm
+// SYNC-LABEL: gpu.module @narrow
+// SYNC: kernel.schedule = #kernel.schedule<"mmasync
+func.func @narrow(%a_p: memref<f16>, %b_p: memref<f16>, %d_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
+  %a_m = memref.reinterpret_cast %a_p to offset: [0], sizes: [128, 64], strides: [64, 1] : memref<f16> to memref<128x64xf16, strided<[64, 1]>>
+  %a_t = bufferization.to_tensor %a_m restrict : memref<128x64xf16, strided<[64, 1]>> to tensor<128x64xf16>
+  %a_e = tensor.empty() : tensor<128x64xf32>
+  %a = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%a_t : tensor<128x64xf16>) outs(%a_e : tensor<128x64xf32>) {
+  ^bb0(%x: f16, %y: f32):
+    %w = arith.extf %x : f16 to f32
+    linalg.yield %w : f32
+  } -> tensor<128x64xf32>
+  %b_m = memref.reinterpret_cast %b_p to offset: [0], sizes: [64, 128], strides: [128, 1] : memref<f16> to memref<64x128xf16, strided<[128, 1]>>
+  %b_t = bufferization.to_tensor %b_m restrict : memref<64x128xf16, strided<[128, 1]>> to tensor<64x128xf16>
+  %b_e = tensor.empty() : tensor<64x128xf32>
+  %b = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%b_t : tensor<64x128xf16>) outs(%b_e : tensor<64x128xf32>) {
+  ^bb0(%x: f16, %y: f32):
+    %w = arith.extf %x : f16 to f32
+    linalg.yield %w : f32
+  } -> tensor<64x128xf32>
+  %d_m = memref.reinterpret_cast %d_p to offset: [0], sizes: [128, 128], strides: [128, 1] : memref<f32> to memref<128x128xf32, strided<[128, 1]>>
+  %e = tensor.empty() : tensor<128x128xf32>
+  %zero = arith.constant 0.0 : f32
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<128x128xf32>) -> tensor<128x128xf32>
+  %d = kernel.gemm %a, %b into %zeros : (tensor<128x64xf32>, tensor<64x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  bufferization.materialize_in_destination %d in restrict writable %d_m : (tensor<128x128xf32>, memref<128x128xf32, strided<[128, 1]>>) -> ()
+  return
+}
+
+// A batch of A with one B, which is rows of one GEMM.
+// CHECK-LABEL: gpu.module @shared
+// CHECK: kernel.schedule = #kernel.schedule<"gemm
+func.func @shared(%a_p: memref<bf16>, %b_p: memref<bf16>, %d_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
+  %a_m = memref.reinterpret_cast %a_p to offset: [0], sizes: [4, 128, 64], strides: [8192, 64, 1] : memref<bf16> to memref<4x128x64xbf16, strided<[8192, 64, 1]>>
+  %a_t = bufferization.to_tensor %a_m restrict : memref<4x128x64xbf16, strided<[8192, 64, 1]>> to tensor<4x128x64xbf16>
+  %a_e = tensor.empty() : tensor<4x128x64xf32>
+  %a = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a_t : tensor<4x128x64xbf16>) outs(%a_e : tensor<4x128x64xf32>) {
+  ^bb0(%x: bf16, %y: f32):
+    %w = arith.extf %x : bf16 to f32
+    linalg.yield %w : f32
+  } -> tensor<4x128x64xf32>
+  %b_m = memref.reinterpret_cast %b_p to offset: [0], sizes: [1, 64, 128], strides: [8192, 128, 1] : memref<bf16> to memref<1x64x128xbf16, strided<[8192, 128, 1]>>
+  %b_t = bufferization.to_tensor %b_m restrict : memref<1x64x128xbf16, strided<[8192, 128, 1]>> to tensor<1x64x128xbf16>
+  %b_e = tensor.empty() : tensor<1x64x128xf32>
+  %b = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%b_t : tensor<1x64x128xbf16>) outs(%b_e : tensor<1x64x128xf32>) {
+  ^bb0(%x: bf16, %y: f32):
+    %w = arith.extf %x : bf16 to f32
+    linalg.yield %w : f32
+  } -> tensor<1x64x128xf32>
+  %d_m = memref.reinterpret_cast %d_p to offset: [0], sizes: [4, 128, 128], strides: [16384, 128, 1] : memref<f32> to memref<4x128x128xf32, strided<[16384, 128, 1]>>
+  %e = tensor.empty() : tensor<4x128x128xf32>
+  %zero = arith.constant 0.0 : f32
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<4x128x128xf32>) -> tensor<4x128x128xf32>
+  %d = kernel.gemm %a, %b into %zeros : (tensor<4x128x64xf32>, tensor<1x64x128xf32>, tensor<4x128x128xf32>) -> tensor<4x128x128xf32>
+  bufferization.materialize_in_destination %d in restrict writable %d_m : (tensor<4x128x128xf32>, memref<4x128x128xf32, strided<[16384, 128, 1]>>) -> ()
+  return
+}
+
+// Columns in memory as heads.
+// CHECK-LABEL: gpu.module @heads
+// CHECK: kernel.schedule = #kernel.schedule<"gemm
+func.func @heads(%a_p: memref<f16>, %b_p: memref<f16>, %d_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
+  %a_m = memref.reinterpret_cast %a_p to offset: [0], sizes: [128, 64], strides: [64, 1] : memref<f16> to memref<128x64xf16, strided<[64, 1]>>
+  %a_t = bufferization.to_tensor %a_m restrict : memref<128x64xf16, strided<[64, 1]>> to tensor<128x64xf16>
+  %a_e = tensor.empty() : tensor<128x64xf32>
+  %a = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%a_t : tensor<128x64xf16>) outs(%a_e : tensor<128x64xf32>) {
+  ^bb0(%x: f16, %y: f32):
+    %w = arith.extf %x : f16 to f32
+    linalg.yield %w : f32
+  } -> tensor<128x64xf32>
+  %b_m = memref.reinterpret_cast %b_p to offset: [0], sizes: [64, 4, 32], strides: [128, 32, 1] : memref<f16> to memref<64x4x32xf16, strided<[128, 32, 1]>>
+  %b_t = bufferization.to_tensor %b_m restrict : memref<64x4x32xf16, strided<[128, 32, 1]>> to tensor<64x4x32xf16>
+  %b_e = tensor.empty() : tensor<64x4x32xf32>
+  %b = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%b_t : tensor<64x4x32xf16>) outs(%b_e : tensor<64x4x32xf32>) {
+  ^bb0(%x: f16, %y: f32):
+    %w = arith.extf %x : f16 to f32
+    linalg.yield %w : f32
+  } -> tensor<64x4x32xf32>
+  %d_m = memref.reinterpret_cast %d_p to offset: [0], sizes: [128, 4, 32], strides: [128, 32, 1] : memref<f32> to memref<128x4x32xf32, strided<[128, 32, 1]>>
+  %e = tensor.empty() : tensor<128x4x32xf32>
+  %zero = arith.constant 0.0 : f32
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<128x4x32xf32>) -> tensor<128x4x32xf32>
+  %d = kernel.gemm %a, %b into %zeros : (tensor<128x64xf32>, tensor<64x4x32xf32>, tensor<128x4x32xf32>) -> tensor<128x4x32xf32>
+  bufferization.materialize_in_destination %d in restrict writable %d_m : (tensor<128x4x32xf32>, memref<128x4x32xf32, strided<[128, 32, 1]>>) -> ()
+  return
+}
+
+// With tf32 on tensor cores, without it in loops. wgmma would want K contiguous in B.
+// CHECK-LABEL: gpu.module @rounded
+// CHECK: kernel.schedule = #kernel.schedule<"mmasync
+// SYNC-LABEL: gpu.module @rounded
+// SYNC: kernel.schedule = #kernel.schedule<"mmasync
+func.func @rounded(%a_p: memref<f32>, %b_p: memref<f32>, %d_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
+  %a_m = memref.reinterpret_cast %a_p to offset: [0], sizes: [128, 64], strides: [64, 1] : memref<f32> to memref<128x64xf32, strided<[64, 1]>>
+  %a_t = bufferization.to_tensor %a_m restrict : memref<128x64xf32, strided<[64, 1]>> to tensor<128x64xf32>
+  %b_m = memref.reinterpret_cast %b_p to offset: [0], sizes: [64, 128], strides: [128, 1] : memref<f32> to memref<64x128xf32, strided<[128, 1]>>
+  %b_t = bufferization.to_tensor %b_m restrict : memref<64x128xf32, strided<[128, 1]>> to tensor<64x128xf32>
+  %d_m = memref.reinterpret_cast %d_p to offset: [0], sizes: [128, 128], strides: [128, 1] : memref<f32> to memref<128x128xf32, strided<[128, 1]>>
+  %e = tensor.empty() : tensor<128x128xf32>
+  %zero = arith.constant 0.0 : f32
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<128x128xf32>) -> tensor<128x128xf32>
+  %d = kernel.gemm %a_t, %b_t tf32 into %zeros : (tensor<128x64xf32>, tensor<64x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  bufferization.materialize_in_destination %d in restrict writable %d_m : (tensor<128x128xf32>, memref<128x128xf32, strided<[128, 1]>>) -> ()
+  return
+}
+
+// CHECK-LABEL: gpu.module @exact
+// CHECK: kernel.schedule = #kernel.schedule<"contraction
+// SYNC-LABEL: gpu.module @exact
+// SYNC: kernel.schedule = #kernel.schedule<"contraction
+func.func @exact(%a_p: memref<f32>, %b_p: memref<f32>, %d_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
+  %a_m = memref.reinterpret_cast %a_p to offset: [0], sizes: [128, 64], strides: [64, 1] : memref<f32> to memref<128x64xf32, strided<[64, 1]>>
+  %a_t = bufferization.to_tensor %a_m restrict : memref<128x64xf32, strided<[64, 1]>> to tensor<128x64xf32>
+  %b_m = memref.reinterpret_cast %b_p to offset: [0], sizes: [64, 128], strides: [128, 1] : memref<f32> to memref<64x128xf32, strided<[128, 1]>>
+  %b_t = bufferization.to_tensor %b_m restrict : memref<64x128xf32, strided<[128, 1]>> to tensor<64x128xf32>
+  %d_m = memref.reinterpret_cast %d_p to offset: [0], sizes: [128, 128], strides: [128, 1] : memref<f32> to memref<128x128xf32, strided<[128, 1]>>
+  %e = tensor.empty() : tensor<128x128xf32>
+  %zero = arith.constant 0.0 : f32
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<128x128xf32>) -> tensor<128x128xf32>
+  %d = kernel.gemm %a_t, %b_t into %zeros : (tensor<128x64xf32>, tensor<64x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+  bufferization.materialize_in_destination %d in restrict writable %d_m : (tensor<128x128xf32>, memref<128x128xf32, strided<[128, 1]>>) -> ()
+  return
+}
+
+// CHECK-LABEL: gpu.module @integers
+// CHECK: kernel.schedule = #kernel.schedule<"contraction
+func.func @integers(%a_p: memref<i32>, %b_p: memref<i32>, %d_p: memref<i32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
+  %a_m = memref.reinterpret_cast %a_p to offset: [0], sizes: [128, 64], strides: [64, 1] : memref<i32> to memref<128x64xi32, strided<[64, 1]>>
+  %a_t = bufferization.to_tensor %a_m restrict : memref<128x64xi32, strided<[64, 1]>> to tensor<128x64xi32>
+  %b_m = memref.reinterpret_cast %b_p to offset: [0], sizes: [64, 128], strides: [128, 1] : memref<i32> to memref<64x128xi32, strided<[128, 1]>>
+  %b_t = bufferization.to_tensor %b_m restrict : memref<64x128xi32, strided<[128, 1]>> to tensor<64x128xi32>
+  %d_m = memref.reinterpret_cast %d_p to offset: [0], sizes: [128, 128], strides: [128, 1] : memref<i32> to memref<128x128xi32, strided<[128, 1]>>
+  %e = tensor.empty() : tensor<128x128xi32>
+  %zero = arith.constant 0 : i32
+  %zeros = linalg.fill ins(%zero : i32) outs(%e : tensor<128x128xi32>) -> tensor<128x128xi32>
+  %d = kernel.gemm %a_t, %b_t into %zeros : (tensor<128x64xi32>, tensor<64x128xi32>, tensor<128x128xi32>) -> tensor<128x128xi32>
+  bufferization.materialize_in_destination %d in restrict writable %d_m : (tensor<128x128xi32>, memref<128x128xi32, strided<[128, 1]>>) -> ()
+  return
+}
