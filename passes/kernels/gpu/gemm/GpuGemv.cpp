@@ -86,12 +86,12 @@ std::optional<schedule::Refusal> refusalOfCodes(GemmMatch &P) {
   auto Refuse = [](RefusalKind Kind, std::string Reason) {
     return schedule::Refusal{"", Kind, std::move(Reason)};
   };
-  linalg::GenericOp Op = P.C.R.Op;
+  linalg::LinalgOp Op = P.C.R.Op;
   Type Element = P.A.Element;
   const GemmMatch::TiledCodes &Codes = *P.Codes;
   bool HasTypes =
       (Element.isF16() || Element.isBF16()) &&
-      getElementTypeOrSelf(Op.getResultTypes()[0]).isF32() &&
+      getElementTypeOrSelf(Op->getResultTypes()[0]).isF32() &&
       isa<Float16Type, BFloat16Type, Float32Type>(Codes.Scales.Element) &&
       (!Codes.Zeros || Codes.Zeros->Element == Element);
   int64_t Depth = GemvTile::TileBytes / Codes.Bits;
