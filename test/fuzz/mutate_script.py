@@ -85,6 +85,8 @@ def main():
     found.mkdir(parents=True)
     archives = []
     for path in sorted(SCRIPTS.glob("*.pt")):
+        if path.stem.startswith(("tv_", "hf_")):
+            continue  # without weights, each would end at the first of them
         with zipfile.ZipFile(path) as archive:
             archives.append((path.stem, [(name, archive.read(name)) for name in archive.namelist()]))
     chance, ends, faults = random.Random(options.seed), collections.Counter(), 0

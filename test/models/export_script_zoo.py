@@ -7,8 +7,8 @@
     export_script_zoo.py --out FOLDER [NAME …]
 
 Writes FOLDER/zoo.tar: NAME.pt, whose float storages of more than 64 elements are left out, and NAME.npz with the inputs
-(integers, or the seeds of floats: in0_seed, in0_shape), the first 256 values of each output and their shapes (out0,
-out0_shape, …), and for each storage that was left out its file, element count, lowest and highest value: script.py
+(integers, or the seeds of floats: in0_seed, in0_shape), the first 256 values of each output, their shapes and how far
+another input moves them (out0, out0_shape, out0_moves, …), and for each storage that was left out its file, element count, lowest and highest value: script.py
 draws it again from these and the file's name. What PyTorch computed, it computed with the weights so drawn.
 """
 import argparse
@@ -149,10 +149,31 @@ def flat(v):
     return [a for e in v for a in flat(e)] if isinstance(v, (list, tuple)) else []
 
 
+def enliven(model, inputs):
+    """Lets each layer matter to the outputs: no weight is zero, and batch norm has the statistics of a real input."""
+    norms = [m for m in model.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
+    with torch.no_grad():
+        for value in model.parameters():
+            if value.is_floating_point() and (value == value.flatten()[0]).all():
+                value.add_(torch.empty_like(value).uniform_(-0.2, 0.2))
+        for norm in norms:
+            norm.reset_running_stats()
+            norm.momentum = None
+        if norms:
+            model.train()
+            model(*(torch.randn(8, *value.shape[1:]) for value in inputs))
+    return model.eval()
+
+
+def other(value):
+    """Another input, to see that the outputs follow it."""
+    return value * 0.5 + 0.3 if value.is_floating_point() else (value + 3) % 100
+
+
 def save(name):
     torch.manual_seed(7)
     model, how, inputs = ZOO[name]()
-    model.eval()
+    model = enliven(model, inputs)
     with torch.no_grad():
         script = torch.jit.trace(model, inputs, strict=False) if how == "trace" else torch.jit.script(model)
         text, arrays = io.BytesIO(), {}
@@ -167,8 +188,12 @@ def save(name):
         else:
             arrays[f"in{place}"] = value.numpy()
     with torch.no_grad():
-        results = flat(torch.jit.load(io.BytesIO(whole))(*inputs))
-    for place, value in enumerate(results):
+        script = torch.jit.load(io.BytesIO(whole))
+        results, others = (flat(script(*given)) for given in (inputs, tuple(other(value) for value in inputs)))
+    for place, (value, moved) in enumerate(zip(results, others)):
+        arrays[f"out{place}_moves"] = move = np.sqrt(np.mean((moved.astype(np.float64) - value) ** 2))
+        if not move > 1e-3 * np.sqrt(np.mean(value.astype(np.float64) ** 2)):
+            raise ValueError(f"output {place} hardly follows the input: it moves by {move:.1e}")
         arrays[f"out{place}"] = value.reshape(-1)[:256]
         arrays[f"out{place}_shape"] = np.array(value.shape)
     values = io.BytesIO()
