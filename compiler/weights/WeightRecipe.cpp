@@ -117,7 +117,7 @@ llvm::Error applyStep(Prepared &P, NamedAttribute Step) {
 }
 
 /// Rows of `Row` bytes out of those of `Own` bytes that `Read` gives.
-artifact::WeightReader padded(artifact::WeightReader Read, uint64_t Own,
+artifact::WeightReader padded(const artifact::WeightReader &Read, uint64_t Own,
                               uint64_t Row) {
   return [=](uint64_t Begin, uint8_t *Out,
              size_t Size) -> std::optional<std::string> {

@@ -63,7 +63,9 @@ public:
   static FamilyAnswer offer(std::string Schedule, EmitT Emit) {
     FamilyAnswer A;
     A.Schedules.push_back({std::move(Schedule), 0});
-    A.Emit = [Emit](size_t, GpuLaunch &Launch) { return Emit(Launch); };
+    A.Emit = [Emit = std::move(Emit)](size_t, GpuLaunch &Launch) {
+      return Emit(Launch);
+    };
     return A;
   }
 

@@ -33,8 +33,6 @@ using namespace mlir;
 
 namespace kpc::kernels {
 
-using shape::Expr;
-
 /// Columns of a tile of codes, and of a slice.
 static constexpr int64_t TileColumns = 8;
 /// Numbers whose last bit is worth 1, and their bits: 1024 in f16, 128 in bf16,

@@ -25,6 +25,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -141,8 +142,8 @@ constexpr Tile Tiles[] = {
 /// memory (4 at a time, each such load taking about 8 slots) for M*N products.
 double cost(const Tile &T, int64_t M, int64_t N, int64_t Batch,
             int64_t SmCount) {
-  double Blocks =
-      double((M + T.M - 1) / T.M) * double((N + T.N - 1) / T.N) * Batch;
+  double Blocks = double(llvm::divideCeilSigned(M, T.M)) *
+                  double(llvm::divideCeilSigned(N, T.N)) * Batch;
   double Products = T.ThreadM * T.ThreadN;
   double Share = Products / (Products + 2.0 * (T.ThreadM + T.ThreadN));
   double Waves = std::max(1.0, Blocks / SmCount);
