@@ -434,6 +434,17 @@ def operators():
     grouped = line.reshape(2, 2, 32)
     normed = (grouped - grouped.mean(-1, keepdims=True)) / np.sqrt(grouped.var(-1, keepdims=True) + 1e-5)
     heads = image @ image.swapaxes(-1, -2) / np.float32(2)
+    projections = [drawn(5, 12, 4), drawn(6, 12), drawn(7, 4, 4), drawn(8, 4)]
+
+    def native(cross):
+        """Two heads; the values attended to, and the keys by the mean of the weights."""
+        w, b, out, bias = projections
+        of = [image[:, 0]] + 2 * [image[:, 1, :3] if cross else image[:, 0]]
+        parts = [v @ w[i * 4:i * 4 + 4].T + b[i * 4:i * 4 + 4] for i, v in enumerate(of)]
+        q, k, v = (part.reshape(2, -1, 2, 2).swapaxes(1, 2) for part in parts)
+        weights = softmax(q @ k.swapaxes(-1, -2) / np.sqrt(np.float32(2)))
+        return (weights @ v).swapaxes(1, 2).reshape(2, -1, 4) @ out.T + bias, weights.mean(1) @ of[1]
+
     put = x.copy()
     put[:, 0], put[:, 3] = 1, 7
     calls = {  # name: (lines, of which the last is the result; what numpy makes of it)
@@ -468,6 +479,13 @@ def operators():
         "einsum": ("torch.einsum(\"bi,bj->bij\", [x, x])", scores),
         "attention": ("torch.scaled_dot_product_attention(image, image, image, None, 0., True, scale=None)",
                       softmax(np.where(np.tril(np.ones((4, 4))) > 0, heads, -np.inf)) @ image),
+        "native_attention": ("q = torch.select(image, 1, 0)\na, b = torch._native_multi_head_attention(q, q, q, 4, 2, "
+                             "CONSTANTS.c3, CONSTANTS.c4, CONSTANTS.c5, CONSTANTS.c6, None, False)\na",
+                             native(False)[0]),
+        "native_cross": ("k = torch.slice(torch.select(image, 1, 1), 1, 0, 3)\n"
+                         "a, b = torch._native_multi_head_attention(q, k, k, 4, 2, CONSTANTS.c3, CONSTANTS.c4, "
+                         "CONSTANTS.c5, CONSTANTS.c6)\ntorch.cat([a, torch.matmul(b, k)], 1)",
+                         np.concatenate(native(True), 1)),
         "upsample_factor": ("torch.upsample_nearest2d(image, None, [2., 2.])", image.repeat(2, 2).repeat(2, 3)),
         "upsample_size": ("torch.upsample_nearest2d(image, [8, 8], None)", image.repeat(2, 2).repeat(2, 3)),
         "write_places": ("y = torch.clone(x)\n_0 = torch.fill_(torch.select(y, 1, 0), 1)\n"
@@ -476,6 +494,10 @@ def operators():
         "size_tensors": ("n = ops.prim.NumToTensor(torch.size(x, 1))\n_0 = int(torch.floor_divide(n, CONSTANTS.c0))\n"
                          "_1 = int(torch.div(n, CONSTANTS.c0, rounding_mode=\"trunc\"))\n"
                          "torch.view(x, [-1, _0, torch.floordiv(_1, 2)])", x.reshape(-1, 4, 2)),
+        "size_padding": ("n = ops.prim.NumToTensor(torch.size(x, 1))\n"
+                         "_0 = torch.rsub(torch.remainder(n, 5), 5)\n"
+                         "torch.pad(x, [0, int(torch.remainder(_0, 5))])", np.pad(x, ((0, 0), (0, 2)))),
+        "size_factor": ("n = torch.add(ops.prim.NumToTensor(torch.size(x, 1)), 4, 2)\ntorch.mul(x, int(n))", x * 16),
         "root_of_size": ("torch.mul(x, torch.div(1., torch.sqrt(torch.size(x, 1))))", x / np.sqrt(np.float32(8))),
         "mask": ("m = torch.triu(torch.ones([8, 8], dtype=11), 1)\n"
                  "torch.masked_fill(torch.matmul(torch.unsqueeze(x, 2), torch.unsqueeze(x, 1)), m, -inf)",
@@ -519,7 +541,7 @@ def operators():
     return Case(module("__torch__.Calls", {}), code,
                 ["--input-shape", "x=n,8", "--input-shape", "image=2,4,4,4", "--input-shape", "ids=m,3",
                  "--input-type", "ids=i64"], [({"x": x, "image": image, "ids": ids}, wanted)],
-                [tensor(np.array(2, np.int64)), tensor(table), tensor(kernel)])
+                [tensor(np.array(2, np.int64)), tensor(table), tensor(kernel), *map(tensor, projections)])
 
 
 CASES = {f.__name__: f for f in (mlp, convnet, attention, control, writes, state, recurrent, operators)}

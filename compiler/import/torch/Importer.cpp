@@ -309,7 +309,7 @@ void Importer::importNode(const Node &N) {
   forEachResult(N, [&](const std::string &Name) {
     if (AnyLost || Import.bad())
       Lost.insert(Name);
-    else if (!Values.count(Name))
+    else if (!Values.count(Name) && !isUndefined(Name))
       Import.unsupported("result '" + printable(Name) +
                          "' is not computed by kpc");
     if (Import.bad())

@@ -53,6 +53,11 @@ public:
   /// How many tensors a node gives whose outputs are not named yet; none after
   /// a report.
   std::optional<size_t> countResults(const Node &N);
+  /// Results that PyTorch leaves without a tensor, None in Python.
+  void leaveUndefined(const std::string &Name) { Undefined.insert(Name); }
+  bool isUndefined(const std::string &Name) const {
+    return Undefined.count(Name) != 0;
+  }
   /// Reads a tensor's data from the program's payloads.
   void addPayload(const InputSpec &S);
   void defineNumber(const std::string &Name, const Expr &E) {
@@ -124,7 +129,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> Module;
   mlir::func::FuncOp Main;
   std::unordered_map<std::string, std::shared_ptr<View>> Values;
-  std::set<std::string, std::less<>> Lost;
+  std::set<std::string, std::less<>> Lost, Undefined;
   std::vector<const Graph *> Graphs; ///< outer ones first
   shape::Facts Facts;
   /// What PyTorch's symbols stand for: a dim with a name, or a number.

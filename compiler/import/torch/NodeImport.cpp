@@ -337,6 +337,12 @@ void NodeImport::result(size_t I, Value V) {
     TheImporter.define(Names[I], V);
 }
 
+void NodeImport::undefined(size_t I) {
+  SmallVector<std::string> Names = resultNames(TheNode);
+  if (I < Names.size() && !Names[I].empty())
+    TheImporter.leaveUndefined(Names[I]);
+}
+
 void NodeImport::view(size_t I, std::string_view Of, ForwardFunction Forward,
                       BackwardFunction Backward) {
   SmallVector<std::string> Names = resultNames(TheNode);

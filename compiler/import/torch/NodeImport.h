@@ -90,6 +90,8 @@ public:
   Type declaredType(size_t I = 0);
   void result(Value V) { result(0, V); }
   void result(size_t I, Value V);
+  /// A result that the operator leaves without a tensor.
+  void undefined(size_t I);
   /// A result that shares memory with the argument `Of`: `Forward` makes it
   /// from the whole, `Backward` puts a changed one into the whole.
   using ForwardFunction = std::function<Value(Emitter &, Value Whole)>;

@@ -95,6 +95,9 @@ leaky_relu.default | T:self S:negative_slope=
 prelu.default _prelu_kernel.default | T:self T:weight
 softplus.default | T:self S:beta= S:threshold=
 threshold.default | T:self S:threshold S:value
+_native_multi_head_attention.default | T:query T:key T:value i:embed_dim
+    i:num_head T:qkv_weight T:qkv_bias T:proj_weight T:proj_bias T?:mask=
+    b:need_weights= b:average_attn_weights= i?:mask_type= =2
 _transformer_encoder_layer_fwd.default | T:src i:embed_dim i:num_heads
     T:qkv_weight T:qkv_bias T:proj_weight T:proj_bias b:use_gelu b:norm_first
     f:eps T:norm_weight_1 T:norm_bias_1 T:norm_weight_2 T:norm_bias_2

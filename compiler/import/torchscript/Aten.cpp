@@ -294,7 +294,7 @@ void Evaluator::foldNumbers(const std::string &Name, const PassedList &Given,
   }
   if (Numbers.empty() || !Numbers[0].isNumber())
     return;
-  const Datum &A = Numbers[0];
+  Datum A = Numbers[0];
   bool Same = Name == "detach" || Name == "clone" || Name == "alias" ||
               Name == "contiguous" || Name == "squeeze";
   if (Name == "to" || Name == "type_as") {
@@ -317,8 +317,15 @@ void Evaluator::foldNumbers(const std::string &Name, const PassedList &Given,
   }
   if (Numbers.size() < 2 || !Numbers[1].isNumber())
     return;
-  const Datum &C = Numbers[1];
+  Datum C = Numbers[1];
   std::string Operator = Name;
+  // A third number is the factor alpha.
+  if (Numbers.size() > 2 && Numbers[2].asReal() != 1.0)
+    return;
+  if (Name == "rsub") {
+    std::swap(A, C);
+    Operator = "sub";
+  }
   if (Name == "div" && !Rounding.empty()) {
     // Both roundings are the same above zero.
     if (Rounding == "trunc" && Into.facts().range(A.Int).Min < 0)
@@ -438,6 +445,9 @@ Datum Evaluator::callAten(const std::string &Name, PassedList Given) {
   }
   if (Chosen->Results < 0)
     return charge(Results.size()) ? Datum::ofList(std::move(Results)) : Datum();
+  for (Datum &D : Results)
+    if (Into.isUndefined(D.Text))
+      D = Datum();
   if (Results.size() > 1)
     return Datum::ofList(std::move(Results), Kind::Tuple);
   foldNumbers(Name, Given, Results[0]);

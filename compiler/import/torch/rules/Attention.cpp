@@ -115,34 +115,107 @@ static Value normalised(NodeImport &N, Value X, std::string_view Scale,
   return N.cast(Y, Stored);
 }
 
-/// Self-attention of [batch, length, features] by one weight for queries, keys
-/// and values.
-static Value selfAttention(NodeImport &N, Value X) {
-  int64_t Heads = N.integer("num_heads", 1), Width = N.integer("embed_dim", 1);
-  if (Heads < 1 || Width % Heads != 0)
+/// [batch, heads, length, features of a head] of queries, keys and values, each
+/// [batch, length, features], by one weight for all three.
+static SmallVector<Value> projectedHeads(NodeImport &N, ArrayRef<Value> Of,
+                                         int64_t Width, int64_t Heads) {
+  Value W = N.tensor("qkv_weight"), Bias = N.tensor("qkv_bias");
+  if (!W || !Bias)
+    return {};
+  Expr Rows = Expr(3) * Expr(Width);
+  if (N.rank(W) != 2 || N.rank(Bias) != 1 || !N.unify(N.dims(W)[0], Rows) ||
+      !N.unify(N.dims(Bias)[0], Rows)) {
+    N.fail(Code::ImportShape, "expected a weight of queries, keys and values "
+                              "with " +
+                                  Rows.str() + " rows");
+    return {};
+  }
+  SmallVector<Value> Parts;
+  if (Of[0] == Of[1] && Of[1] == Of[2]) {
+    Expr Batch = N.dims(Of[0])[0], Length = N.dims(Of[0])[1];
+    Value All =
+        N.reshape(project(N, Of[0], W, Bias),
+                  {Batch, Length, Expr(3), Expr(Heads), Expr(Width / Heads)});
+    All = N.transpose(All, {2, 0, 3, 1, 4});
+    for (int64_t I = 0; I < 3 && All; ++I)
+      Parts.push_back(
+          N.reshape(N.sliceAxis(All, 0, I, 1), N.dims(All).drop_front()));
+    return Parts;
+  }
+  for (int64_t I = 0; I < 3; ++I) {
+    Value X = Of[static_cast<size_t>(I)];
+    Expr Batch = N.dims(X)[0], Length = N.dims(X)[1];
+    Value Y = project(N, X, N.sliceAxis(W, 0, I * Width, Width),
+                      N.sliceAxis(Bias, 0, I * Width, Width));
+    Y = N.reshape(Y, {Batch, Length, Expr(Heads), Expr(Width / Heads)});
+    Parts.push_back(N.transpose(Y, {0, 2, 1, 3}));
+  }
+  return Parts;
+}
+
+/// Attention with its projections. `Weights`, where asked for, become those of
+/// each head.
+static Value multiHead(NodeImport &N, ArrayRef<Value> Of, int64_t Heads,
+                       Value *Weights) {
+  int64_t Width = N.integer("embed_dim", 1);
+  if (N.bad())
+    return {};
+  if (Heads < 1 || Width < 1 || Width % Heads != 0)
     return N.fail(Code::ImportAttributeValue,
                   "features do not divide into heads");
-  Expr Batch = N.dims(X)[0], Length = N.dims(X)[1];
-  Value All =
-      N.reshape(project(N, X, N.tensor("qkv_weight"), N.tensor("qkv_bias")),
-                {Batch, Length, Expr(3), Expr(Heads), Expr(Width / Heads)});
-  All = N.transpose(All, {2, 0, 3, 1, 4});
-  SmallVector<Value> Parts;
-  for (int64_t I = 0; I < 3 && All; ++I)
-    Parts.push_back(
-        N.reshape(N.sliceAxis(All, 0, I, 1), N.dims(All).drop_front()));
-  if (Parts.size() != 3 || !Parts[0])
+  for (Value X : Of)
+    if (!N.unify(N.dims(X)[2], Expr(Width)))
+      return N.fail(Code::ImportShape, "expected " + std::to_string(Width) +
+                                           " features, got " +
+                                           N.dims(X)[2].str());
+  SmallVector<Value> Parts = projectedHeads(N, Of, Width, Heads);
+  if (Parts.size() != 3 || llvm::is_contained(Parts, Value()))
     return {};
+  double Scale =
+      1 / std::sqrt(static_cast<double>(Width) / static_cast<double>(Heads));
   mlir::Builder &B = N.builder();
-  Value Y = N.build(
-      AttentionOp::getOperationName(), Parts,
-      {B.getNamedAttr("scale", B.getF64FloatAttr(
-                                   1 / std::sqrt(static_cast<double>(Width) /
-                                                 static_cast<double>(Heads)))),
-       B.getNamedAttr("operandSegmentSizes",
-                      B.getDenseI32ArrayAttr({1, 1, 1, 0, 0}))});
-  Y = N.reshape(N.transpose(Y, {0, 2, 1, 3}), {Batch, Length, Expr(Width)});
+  Value Y;
+  if (Weights) {
+    Type Stored = N.element(Parts[0]), Wide = N.wide(Parts[0]);
+    Value Scores = N.matmul(N.mulScalar(Parts[0], Scale),
+                            N.transpose(Parts[1], {0, 1, 3, 2}));
+    if (!Scores)
+      return {};
+    *Weights = N.cast(N.softmax(N.cast(Scores, Wide), {3}, false), Stored);
+    Y = N.matmul(*Weights, Parts[2]);
+  } else {
+    Y = N.build(AttentionOp::getOperationName(), Parts,
+                {B.getNamedAttr("scale", B.getF64FloatAttr(Scale)),
+                 B.getNamedAttr("operandSegmentSizes",
+                                B.getDenseI32ArrayAttr({1, 1, 1, 0, 0}))});
+  }
+  Y = N.reshape(N.transpose(Y, {0, 2, 1, 3}),
+                {N.dims(Of[0])[0], N.dims(Of[0])[1], Expr(Width)});
   return project(N, Y, N.tensor("proj_weight"), N.tensor("proj_bias"));
+}
+
+/// What nn.MultiheadAttention calls when it infers.
+static void nativeAttention(NodeImport &N) {
+  SmallVector<Value> Of = {N.tensor("query"), N.tensor("key"),
+                           N.tensor("value")};
+  if (N.bad())
+    return;
+  for (Value X : Of)
+    if (N.rank(X) != 3 || N.has("mask")) {
+      N.unsupported("attention with a mask, or of other than [batch, length, "
+                    "features]: trace or script it with "
+                    "torch.backends.mha.set_fastpath_enabled(False)");
+      return;
+    }
+  bool Asked = N.flag("need_weights", true);
+  Value Weights, Y = multiHead(N, Of, N.integer("num_head", 1),
+                               Asked ? &Weights : nullptr);
+  N.result(0, Y);
+  if (!Asked)
+    N.undefined(1);
+  else if (Y)
+    N.result(1, N.flag("average_attn_weights", true) ? N.mean(Weights, {1})
+                                                     : Weights);
 }
 
 /// What nn.TransformerEncoderLayer calls when it infers.
@@ -161,7 +234,8 @@ static void encoderLayer(NodeImport &N) {
     return Here ? normalised(N, V, Scale, Bias) : V;
   };
   Value Y = Norm(X, First, "norm_weight_1", "norm_bias_1");
-  X = Y ? N.add(X, selfAttention(N, Y)) : Y;
+  X = Y ? N.add(X, multiHead(N, {Y, Y, Y}, N.integer("num_heads", 1), nullptr))
+        : Y;
   X = Norm(X, !First, "norm_weight_1", "norm_bias_1");
   Y = Norm(X, First, "norm_weight_2", "norm_bias_2");
   Y = project(N, Y, N.tensor("ffn_weight_1"), N.tensor("ffn_bias_1"));
@@ -173,6 +247,8 @@ static void encoderLayer(NodeImport &N) {
 
 ArrayRef<Rule> attentionRules() {
   static const Rule Rows[] = {
+      {"_native_multi_head_attention.default", nativeAttention, InPlace::No,
+       "masks"},
       {"_transformer_encoder_layer_fwd.default", encoderLayer, InPlace::No,
        "masks"},
       {"scaled_dot_product_attention.default", attention, InPlace::No,
