@@ -203,7 +203,7 @@ kpc::prepareWeight(std::string Name, const Weight &Source, ArrayAttr Recipe) {
     return W;
   W.Dims.back() = P.Row;
   W.Length = count(W.Dims) * Bytes;
-  W.Read = padded(std::move(W.Read), Own, P.Row * Bytes);
+  W.Read = padded(W.Read, Own, P.Row * Bytes);
   return W;
 }
 
