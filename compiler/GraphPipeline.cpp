@@ -149,6 +149,7 @@ static void addLegalisation(OpPassManager &Passes,
     Passes.addNestedPass<func::FuncOp>(graph::createTileFewRowWeights(Codes));
   }
   if (hasWgmma(For)) {
+    Passes.addNestedPass<func::FuncOp>(graph::createSinkFp8Scales());
     graph::PadChannelsOptions Channels;
     Channels.Narrow = isNarrow(Options);
     Channels.Tf32 = roundsToTf32(Options, For);
@@ -182,8 +183,9 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
     Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp());
     Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm());
   }
-  if (hasTensorCores(For) && roundsToTf32(Options, For)) {
+  if (hasWgmma(For) || (hasTensorCores(For) && roundsToTf32(Options, For))) {
     graph::KMajorOperandsOptions Operands;
+    Operands.Tf32 = roundsToTf32(Options, For);
     Operands.Wgmma = hasWgmma(For);
     Operands.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createKMajorOperands(Operands));

@@ -52,6 +52,10 @@ bool isUnsigned(mlir::Type Element);
 /// A float of 8 or 4 bits: values are converted, moved and stored, not computed
 /// with.
 bool isNarrowFloat(mlir::Type Element);
+/// FP8 as tensor cores multiply it: f8E4M3FN or f8E5M2.
+bool isFp8(mlir::Type Element);
+/// What graph.matmul multiplies: numbers, or FP8.
+bool isFactor(mlir::Type Element);
 /// An integer of 4 or 2 bits, likewise.
 bool isNarrowInteger(mlir::Type Element);
 /// Whether elements take less than a byte where they are packed.

@@ -128,7 +128,7 @@ LogicalResult WindowOp::inferReturnTypes(MLIRContext *,
   return appendTensor(Loc, Dims, From.getElementType(), Types);
 }
 
-LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *Context,
                                          std::optional<Location> Loc,
                                          Adaptor Op,
                                          SmallVectorImpl<Type> &Types) {
@@ -136,8 +136,9 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
     return failure();
   SymbolicTensorType A = typeOf(Op.getA()), B = typeOf(Op.getB());
   int64_t Rank = A.getRank();
-  if (Rank < 2 || B.getRank() != Rank ||
-      A.getElementType() != B.getElementType())
+  Type OfA = A.getElementType(), OfB = B.getElementType();
+  bool AreFp8 = isFp8(OfA) && isFp8(OfB);
+  if (Rank < 2 || B.getRank() != Rank || (OfA != OfB && !AreFp8))
     return emitOptionalError(
         Loc, "operands ", A, " and ", B,
         " need one element type and one rank of at least 2");
@@ -155,7 +156,8 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
   }
   Dims.push_back(A.getDims()[Rank - 2]);
   Dims.push_back(B.getDims()[Rank - 1]);
-  return appendTensor(Loc, Dims, A.getElementType(), Types);
+  return appendTensor(Loc, Dims, AreFp8 ? Float32Type::get(Context) : OfA,
+                      Types);
 }
 
 /// x with its zeros around it is a value on the way: it must be possible too.

@@ -87,11 +87,14 @@ def Graph_MatmulOp : Graph_InferredOp<"matmul"> {
     `a[batch..., M, K] * b[batch..., K, N]`; both have the same rank >= 2. A
     batch size of 1 on one side is shared by all of the other's.
 
+    Both are of one type, which is that of the result; or each is of f8E4M3FN or
+    f8E5M2, and the result is f32: products are exact, and added up in f32.
+
     ```mlir
     %y = graph.matmul %a, %b : !graph.tensor<[batch, 64], f32>, !graph.tensor<[64, 10], f32>
     ```
   }];
-  let arguments = (ins Graph_NumberTensor:$a, Graph_NumberTensor:$b);
+  let arguments = (ins Graph_FactorTensor:$a, Graph_FactorTensor:$b);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$a `,` $b attr-dict `:` type($a) `,` type($b)";
 }

@@ -183,6 +183,12 @@ bool isUnsigned(Type Element) {
   return isBool(Element) || Element.isUnsignedInteger();
 }
 
+bool isFp8(Type Element) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(Element);
+}
+
+bool isFactor(Type Element) { return isNumber(Element) || isFp8(Element); }
+
 bool isNarrowFloat(Type Element) {
   return isa<Float8E4M3FNType, Float8E4M3FNUZType, Float8E5M2Type,
              Float8E5M2FNUZType, Float8E8M0FNUType, Float4E2M1FNType>(Element);

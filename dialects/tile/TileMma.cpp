@@ -34,13 +34,17 @@ TileFactor kpc::tile::rightFactor(SharedType B, bool Transposed) {
   return leftFactor(B, !Transposed);
 }
 
+static bool isFp8(Type Ty) { return isa<Float8E4M3FNType, Float8E5M2Type>(Ty); }
+
 LogicalResult kpc::tile::verifyFactors(Operation *Op, const TileFactor &A,
                                        const TileFactor &B) {
   Type Element = A.Element;
-  if (Element != B.Element ||
-      !(Element.isF16() || Element.isBF16() || Element.isF32()))
+  bool IsOne = Element == B.Element &&
+               (Element.isF16() || Element.isBF16() || Element.isF32());
+  if (!IsOne && !(isFp8(Element) && isFp8(B.Element)))
     return Op->emitOpError()
-           << "expected two operands of f16, of bf16 or of f32 (as tf32), got "
+           << "expected two operands of f16, of bf16, of f32 (as tf32) or of "
+              "FP8, got "
            << Element << " and " << B.Element;
   if (!A.Swizzled || !B.Swizzled)
     return Op->emitOpError("expected swizzled tiles");
@@ -85,8 +89,10 @@ LogicalResult MmaOp::verify() {
   if (!D.getElement().isF32())
     return emitOpError() << "expected accumulators of f32, got "
                          << D.getElement();
-  if (A.Element.isF32() && !(A.SumContiguous && B.SumContiguous))
-    return emitOpError("on f32 expected both operands contiguous along K");
+  if (A.Element.getIntOrFloatBitWidth() != 16 &&
+      !(A.SumContiguous && B.SumContiguous))
+    return emitOpError() << "on " << A.Element
+                         << " expected both operands contiguous along K";
   int64_t M = A.Outer, N = B.Outer;
   if (M % 64 || N % 8 || N > 256)
     return emitOpError() << "expected an M that is a multiple of 64 and an N "

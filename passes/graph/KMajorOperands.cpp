@@ -1,5 +1,4 @@
-//===- KMajorOperands.cpp - Weights contiguous along K
-//---------------------===//
+//===- KMajorOperands.cpp - Weights contiguous along K ----------*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -15,9 +14,10 @@
 ///                                            }
 ///
 /// wgmma takes operands of 16 bits that are contiguous along K or along N, but
-/// those of tf32 along K alone. A weight is turned when the artifact is
-/// written; the transpose in the region is a view and costs nothing. Any other
-/// operand is turned by a region of its own, where the GEMM is worth that:
+/// those of tf32 and of FP8 along K alone. A weight is turned when the artifact
+/// is written; the transpose in the region is a view and costs nothing. Any
+/// other operand is turned by a region of its own, where the GEMM is worth
+/// that:
 ///
 ///   %t = graph.region "x_k_major"(%x) { graph.transpose … }
 ///
@@ -112,8 +112,9 @@ std::optional<SmallVector<int64_t>> wantedOrder(OpOperand &Read,
 
 class Turner {
 public:
-  Turner(func::FuncOp Main, const shape::Facts &Facts, int64_t LeastUses)
-      : Main(Main), Facts(Facts), LeastUses(LeastUses) {}
+  Turner(func::FuncOp Main, const shape::Facts &Facts, int64_t LeastUses,
+         bool Tf32)
+      : Main(Main), Facts(Facts), LeastUses(LeastUses), Tf32(Tf32) {}
 
   /// Gives the region the operand contiguous along K, if it is a weight, or if
   /// `MayCopy` and a copy pays. The op reads it through one transpose.
@@ -124,10 +125,14 @@ private:
                      SymbolicTensorType To);
   Value turnedCopy(Value V, ArrayRef<int64_t> Perm, SymbolicTensorType To);
   bool pays(Value V, Operation *Gemm) const;
+  bool isKMajor(Type Element) const {
+    return isFp8(Element) || (Tf32 && Element.isF32());
+  }
 
   func::FuncOp Main;
   const shape::Facts &Facts;
   int64_t LeastUses;
+  bool Tf32;
   DenseMap<std::pair<Value, Attribute>, Value> Copies;
 };
 
@@ -180,7 +185,7 @@ Value Turner::turnedCopy(Value V, ArrayRef<int64_t> Perm,
 
 void Turner::turn(RegionOp Region, OpOperand &Read, bool MayCopy) {
   std::optional<OwnArgument> Own = ownArgument(Read.get());
-  if (!Own || !typeOf(Own->Argument).getElementType().isF32())
+  if (!Own || !isKMajor(typeOf(Own->Argument).getElementType()))
     return;
   std::optional<SmallVector<int64_t>> Order = wantedOrder(Read, Facts);
   if (!Order)
@@ -223,7 +228,7 @@ struct KMajorOperandsPass
     if (failed(Kept))
       return signalPassFailure();
     shape::Facts Facts = symbolFacts(Main->getParentOfType<ModuleOp>());
-    Turner Turns(Main, Facts, LeastUses);
+    Turner Turns(Main, Facts, LeastUses, Tf32);
     SmallVector<Operation *> Readers;
     Main.walk([&](RegionOp Region) {
       for (Operation &Op : Region.getBody().front())

@@ -202,6 +202,16 @@ def TileFewRowWeights : Pass<"tile-few-row-weights", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def SinkFp8Scales : Pass<"sink-fp8-scales", "::mlir::func::FuncOp"> {
+  let summary = "GEMMs multiply codes of FP8, and scales are factors of their results";
+  let description = [{
+    For GEMMs whose operands are both dequantised from f8E4M3FN or f8E5M2, by one
+    scale or by one for each row of A or column of B, with more than 16 rows, a K
+    that is a multiple of 16 and an N that is one of 8.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
   let summary = "Decomposes attention into GEMMs and a softmax where a target has no kernel for it";
   let description = [{
@@ -315,9 +325,9 @@ def PadLeadingDimension : Pass<"pad-leading-dimension", "::mlir::func::FuncOp"> 
 }
 
 def KMajorOperands : Pass<"k-major-operands", "::mlir::func::FuncOp"> {
-  let summary = "Turns fp32 operands of GEMMs and filters of convolutions, so that K is contiguous";
+  let summary = "Turns fp32 and FP8 operands of GEMMs and filters of convolutions, so that K is contiguous";
   let description = [{
-    wgmma multiplies tf32 only where both operands are contiguous along K, and
+    wgmma multiplies tf32 and FP8 only where both operands are contiguous along K, and
     mma.sync reads such operands best. A weight that one op of a region reads in
     another order gets a step in its recipe, and the region a transpose, which
     is a view. With `wgmma`, filters of convolutions become `[taps, O, C]`, and
@@ -327,6 +337,7 @@ def KMajorOperands : Pass<"k-major-operands", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"Wgmma", "wgmma", "bool", "false", "The target has wgmma">,
+    Option<"Tf32", "tf32", "bool", "true", "Operands of fp32 may be rounded to tf32; else they stay as they are">,
     Option<"LeastUses", "least-uses", "int64_t", "512", "Multiply-adds of each element that is copied">,
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not rounded to tf32">
   ];

@@ -107,6 +107,17 @@ double sharedCycles(const GemmSchedule &S, const GemmShape &Shape) {
   return S.TileM == 64 ? Cycles * OneChainFactor : Cycles;
 }
 
+/// Cycles of a step of FP8 for one warpgroup: its own products, the wait for
+/// them, and its additions; 0 for other types. `AllCycles`: the products of all
+/// warpgroups, which share the tensor cores.
+double promotedCycles(const GemmSchedule &S, const GemmShape &Shape,
+                      double AllCycles) {
+  if (Shape.ElementBytes != 1)
+    return 0;
+  double Additions = double(S.sumsOfThread()) * 128 / LanesPerCycle;
+  return AllCycles / double(S.consumers()) + PromoteCycles + Additions;
+}
+
 GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
                 const target::Target &T) {
   // In floating point: sizes of which nothing is known may be huge.
@@ -119,8 +130,10 @@ GemmCost costOf(const GemmSchedule &S, const GemmShape &Shape,
   GemmCost Cost;
   Cost.Schedule = S;
   Cost.Waves = Ceil(Clusters, clustersAtOnce(S.blocks(), T));
-  Cost.Mma = Steps * double(S.TileM * S.TileN * S.TileK) * 2 /
-             (OperationsPerCycle * 2 / double(Shape.ElementBytes)) /
+  double StepCycles = double(S.TileM * S.TileN * S.TileK) * 2 /
+                      (OperationsPerCycle * 2 / double(Shape.ElementBytes));
+  Cost.Mma = Steps *
+             std::max(StepCycles, promotedCycles(S, Shape, StepCycles)) /
              PerMicrosecond;
   // All bytes come in, but each block looks up only those that it copies.
   double Lines = double(S.TileM * Shape.LinesOfA) / double(S.ClusterN) +
@@ -223,6 +236,14 @@ bool isLegalTurn(const GemmSchedule &S) {
           S.TileN >= FewestColumnsInTurn && S.sumsOfThread() <= MostSumsInTurn);
 }
 
+/// Sums of FP8 are kept twice: those of all stages, and of the one under way.
+bool hasRoomToPromote(const GemmSchedule &S, const GemmShape &Shape) {
+  return Shape.ElementBytes != 1 ||
+         (!S.PingPong &&
+          2 * S.sumsOfThread() <=
+              (S.TileM == MaxM ? MostPromotedOfThree : MostPromotedSums));
+}
+
 bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
              const target::Target &T) {
   auto Steps = [](int64_t Size, int64_t Most) {
@@ -231,6 +252,7 @@ bool isLegal(const GemmSchedule &S, const GemmShape &Shape,
   return T.Can.Wgmma && Steps(S.TileM, MaxM) &&
          Steps(S.TileN, S.TileM == MaxM ? MaxNOfThree : MaxN) &&
          isLegalShare(S, Shape) && keepsPairs(S, Shape) && isLegalTurn(S) &&
+         hasRoomToPromote(S, Shape) &&
          S.TileK == LineBytes / Shape.ElementBytes && S.Stages >= MinStages &&
          S.Stages <= MaxStages && isLegalCluster(S, Shape, T) &&
          S.Stages <= roomForStages(S, Shape, T) && S.GroupM >= 1 &&

@@ -30,7 +30,7 @@ namespace kpc::schedule {
 /// Sizes to choose for; where they are dynamic, their optimum.
 struct GemmShape {
   int64_t Batch = 1, M = 0, N = 0, K = 0;
-  int64_t ElementBytes = 2; ///< of the operands; 4: tf32
+  int64_t ElementBytes = 2; ///< of the operands; 4: tf32, 1: FP8
   int64_t ResultBytes = 2;
   int64_t MinK = 0; ///< the smallest K that may come
   /// GEMMs of one A whose results meet element by element: a gated MLP has two.
@@ -129,6 +129,9 @@ inline constexpr int64_t MostSumsOfHeadsInTurn = 64;
 /// The largest half of a head with RoPE: of heads of 256, both halves and their
 /// angles spill 744 bytes a thread (ptxas 13.0).
 inline constexpr int64_t MaxRotateHalf = 64;
+/// Registers of a thread for the sums of FP8, which it has twice; of three
+/// warpgroups, which have 160 registers a thread, fewer.
+inline constexpr int64_t MostPromotedSums = 192, MostPromotedOfThree = 64;
 /// A line of the second cache.
 inline constexpr int64_t CacheLineBytes = 128;
 

@@ -50,6 +50,9 @@ inline constexpr double AloneFactor = 2;
 /// much longer one warpgroup's products of 64 rows take than those of 128,
 /// which are two chains: the same GELU in tiles of 64 rows.
 inline constexpr double SharedBytesPerCycle = 128, OneChainFactor = 1.15;
+/// Cycles from the end of a warpgroup's products to its first addition of them
+/// and from the last to its next product (an estimate).
+inline constexpr double PromoteCycles = 100;
 /// Bytes for barriers and the rounding of places.
 inline constexpr int64_t BarrierRoom = 1024;
 /// More stages than this hide nothing more; with fewer than two, copies and

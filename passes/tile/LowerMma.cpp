@@ -25,6 +25,10 @@ using namespace kpc::tile;
 namespace {
 
 NVVM::WGMMATypes elementOf(Type Ty) {
+  if (isa<Float8E4M3FNType>(Ty))
+    return NVVM::WGMMATypes::e4m3;
+  if (isa<Float8E5M2Type>(Ty))
+    return NVVM::WGMMATypes::e5m2;
   return Ty.isF16()    ? NVVM::WGMMATypes::f16
          : Ty.isBF16() ? NVVM::WGMMATypes::bf16
                        : NVVM::WGMMATypes::tf32;
@@ -103,8 +107,9 @@ struct LowerMma : TilePattern<MmaOp> {
                         Value DescB, int64_t K, bool Add) {
     MLIRContext *Context = Op.getContext();
     int64_t N = Op.getD().getType().getFragment().getColumns();
-    NVVM::WGMMATypes Element =
-        elementOf(cast<SharedType>(Op.getA().getType()).getElement());
+    NVVM::WGMMATypes OfA = elementOf(
+                         cast<SharedType>(Op.getA().getType()).getElement()),
+                     OfB = elementOf(Op.getB().getType().getElement());
     auto Shape = NVVM::MMAShapeAttr::get(Context, 64, N, K);
     // NVVM's names: A is row, B is col where K is contiguous.
     NVVM::MMALayout LayoutA =
@@ -112,8 +117,8 @@ struct LowerMma : TilePattern<MmaOp> {
     NVVM::MMALayout LayoutB =
         Op.getBTransposed() ? NVVM::MMALayout::col : NVVM::MMALayout::row;
     return NVVM::WgmmaMmaAsyncOp::create(
-        B, Op.getLoc(), Sums.getType(), Sums, DescA, DescB, Shape, Element,
-        Element, NVVM::WGMMATypes::f32,
+        B, Op.getLoc(), Sums.getType(), Sums, DescA, DescB, Shape, OfA, OfB,
+        NVVM::WGMMATypes::f32,
         Add ? NVVM::WGMMAScaleOut::one : NVVM::WGMMAScaleOut::zero,
         NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one, LayoutA, LayoutB,
         NVVM::MMAIntOverflowAttr());

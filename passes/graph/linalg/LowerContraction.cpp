@@ -22,6 +22,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/graph/GemmRegion.h"
 #include "passes/graph/linalg/IndexMath.h"
+#include "passes/graph/linalg/ScalarCast.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -46,6 +47,19 @@ static Value gemm(KernelWriter &W, Value A, Value B, SymbolicTensorType To) {
   return kernel::GemmOp::create(W.builder(), W.loc(), A, B, zeros(W, To));
 }
 
+/// An operand of a GEMM, of `Ty`, in the accumulator's type.
+static Value factor(KernelWriter &W, Value Operand, SymbolicTensorType Ty) {
+  Type From = Ty.getElementType(), To = W.builder().getF32Type();
+  if (!isFp8(From))
+    return Operand;
+  AffineMap Same =
+      leadingDims(Ty.getRank(), Ty.getRank(), Operand.getContext());
+  return W.map(Ty.withElementType(To), Operand, {Same},
+               [&](OpBuilder &B, Location L, ValueRange X) {
+                 return castScalar(B, L, X[0], From, To);
+               });
+}
+
 bool graph::splitsColumns(ReshapeOp Op) {
   auto Product = Op.getX().getDefiningOp<MatmulOp>();
   SymbolicTensorType To = typeOf(Op.getY());
@@ -60,12 +74,15 @@ static Value lowerSplitColumns(ReshapeOp Op, KernelWriter &W) {
   SymbolicTensorType A = typeOf(Product.getA()), To = typeOf(Op.getY());
   SmallVector<Expr> Dims(To.getDims());
   Dims[0] = A.getDims()[1];
-  return gemm(W, W.tensor(Product.getA()),
-              W.inSplitColumns(B, typeOf(B).withDims(Dims)), To);
+  SymbolicTensorType Split = typeOf(B).withDims(Dims);
+  return gemm(W, factor(W, W.tensor(Product.getA()), A),
+              factor(W, W.inSplitColumns(B, Split), Split), To);
 }
 
 static Value lowerMatmul(MatmulOp Op, KernelWriter &W) {
-  return gemm(W, W.tensor(Op.getA()), W.tensor(Op.getB()), typeOf(Op.getY()));
+  return gemm(W, factor(W, W.tensor(Op.getA()), typeOf(Op.getA())),
+              factor(W, W.tensor(Op.getB()), typeOf(Op.getB())),
+              typeOf(Op.getY()));
 }
 
 /// x surrounded by zeros in its spatial dimensions.

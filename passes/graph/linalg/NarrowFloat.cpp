@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Conversions as arithmetic on the bits of f32, without branches and without
+/// Codes become numbers by `arith.bitcast` and `arith.extf`, which kernels of
+/// tensor cores read through and all others expand (ExpandMath). Numbers become
+/// codes by arithmetic on the bits of f32, without branches and without
 /// instructions that only some targets have, so that the host and each GPU
 /// give the same bits. Formats are LLVM's descriptions of them (APFloat), which
 /// the tests compare all codes with.
@@ -99,15 +101,6 @@ struct Words {
 
 using P = arith::CmpIPredicate;
 
-/// A power of two without a sign; 255 is NaN.
-Value decodeExponent(Words &W, Value Code) {
-  constexpr uint32_t Least = 0x00400000; // 2^-127, subnormal in f32
-  Value Bits = W.up(Code, MantissaOfF32);
-  Bits = W.select(W.is(P::eq, Code, 0), W.word(Least), Bits);
-  Bits = W.select(W.is(P::eq, Code, 255), W.word(QuietNan), Bits);
-  return W.value(Bits);
-}
-
 Value encodeExponent(Words &W, Value X) {
   constexpr uint32_t OfMantissa = 0x007fffff;
   Value Magnitude = W.both(W.bits(X), W.word(0x7fffffff));
@@ -165,29 +158,11 @@ Value encodeExponentOfDouble(Words &W, Value X) {
 } // namespace
 
 Value graph::decodeNarrow(OpBuilder &B, Location Loc, Value X, Type From) {
-  Words W{B, Loc};
-  Value Code = arith::ExtUIOp::create(B, Loc, B.getI32Type(), X);
-  if (isa<Float8E8M0FNUType>(From))
-    return decodeExponent(W, Code);
-  Format F(From);
-  Value Sign = W.both(W.down(Code, F.Bits), W.word(1));
-  Value Magnitude = W.both(Code, W.word((1u << F.Bits) - 1));
-  Value Normal = W.add(W.up(Magnitude, MantissaOfF32 - F.Mantissa),
-                       W.word(uint32_t(BiasOfF32 - F.Bias) << MantissaOfF32));
-  // Subnormal numbers count units; f32 has them as normal ones.
-  Value Units = arith::UIToFPOp::create(B, Loc, B.getF32Type(), Magnitude);
-  Units = arith::MulFOp::create(
-      B, Loc, Units, W.real(std::ldexp(1.0f, 1 - F.Bias - F.Mantissa)));
-  Value Bits = W.select(W.is(P::ult, Magnitude, 1u << F.Mantissa),
-                        W.bits(Units), Normal);
-  if (F.Nan && F.HasNegativeZero)
-    Bits = W.select(W.is(P::uge, Magnitude, F.Beyond), W.word(QuietNan), Bits);
-  if (F.HasInfinity)
-    Bits = W.select(W.is(P::eq, Magnitude, F.Beyond), W.word(Infinity), Bits);
-  Bits = W.either(Bits, W.up(Sign, 31));
-  if (!F.HasNegativeZero)
-    Bits = W.select(W.is(P::eq, Code, *F.Nan), W.word(QuietNan), Bits);
-  return W.value(Bits);
+  Type Code = B.getIntegerType(From.getIntOrFloatBitWidth());
+  if (X.getType() != Code)
+    X = arith::TruncIOp::create(B, Loc, Code, X);
+  Value Number = arith::BitcastOp::create(B, Loc, From, X);
+  return arith::ExtFOp::create(B, Loc, B.getF32Type(), Number);
 }
 
 Value graph::encodeNarrow(OpBuilder &B, Location Loc, Value X, Type To) {

@@ -260,7 +260,8 @@ template <typename Op> struct ExpandClass : OpRewritePattern<Op> {
 // Conversions
 //===----------------------------------------------------------------------===//
 
-/// From bf16 by a shift; to f64 by way of f32.
+/// From bf16 by a shift, from fewer bits by arithmetic on them; to f64 by way
+/// of f32.
 struct ExpandExtF : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::ExtFOp O,
@@ -270,6 +271,9 @@ struct ExpandExtF : OpRewritePattern<arith::ExtFOp> {
     Value F32;
     if (isOf<BFloat16Type>(From))
       F32 = bf16ToF32(O.getIn(), B).V;
+    else if (!isa<TensorType>(From) &&
+             getElementTypeOrSelf(From).getIntOrFloatBitWidth() < 16)
+      F32 = narrowToF32(O.getIn(), B).V;
     else if (isOf<Float16Type>(From) && isOf<Float64Type>(To))
       F32 = convertTo<arith::ExtFOp>(B, O.getIn(), B.getF32Type());
     else

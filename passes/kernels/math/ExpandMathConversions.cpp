@@ -8,7 +8,71 @@
 
 #include "passes/kernels/math/ExpandMathFunctions.h"
 
+#include <cmath>
+
 namespace kpc::expand {
+
+static constexpr uint64_t InfinityBits = 0x7f800000, QuietNanBits = 0x7fc00000;
+static constexpr int MantissaOfF32 = 23, BiasOfF32 = 127;
+
+/// A power of two without a sign; 255 is NaN.
+static Real exponentToF32(Int Code) {
+  constexpr uint64_t Least = 0x00400000; // 2^-127, subnormal in f32
+  Int Bits =
+      select(equal(Code, 0), Code.like(Least), Code << uint64_t(MantissaOfF32));
+  return fromBits(select(equal(Code, 255), Code.like(QuietNanBits), Bits));
+}
+
+/// Sign, exponent and mantissa from high to low, as APFloat describes them:
+/// without branches and without instructions that only some targets have, so
+/// that the host and each GPU give the same bits.
+Real narrowToF32(mlir::Value V, Builder &B) {
+  auto Kind = mlir::cast<mlir::FloatType>(mlir::getElementTypeOrSelf(V));
+  const llvm::fltSemantics &Format = Kind.getFloatSemantics();
+  auto Cast = V.getDefiningOp<mlir::arith::BitcastOp>();
+  mlir::Type Bytes =
+      shapedLike(V.getType(), B.getIntegerType(Kind.getIntOrFloatBitWidth()));
+  mlir::Value Raw = Cast && Cast.getIn().getType() == Bytes
+                        ? Cast.getIn()
+                        : mlir::arith::BitcastOp::create(B, Bytes, V);
+  Int Code = resize({Raw, &B}, 32);
+  if (llvm::isa<mlir::Float8E8M0FNUType>(Kind))
+    return exponentToF32(Code);
+  int Bits = int(llvm::APFloat::semanticsSizeInBits(Format)) - 1,
+      Mantissa = int(llvm::APFloat::semanticsPrecision(Format)) - 1,
+      Bias = 1 - llvm::APFloat::semanticsMinExponent(Format);
+  bool HasNegativeZero =
+      !llvm::isa<mlir::Float8E4M3FNUZType, mlir::Float8E5M2FNUZType>(Kind);
+  auto CodeOf = [](const llvm::APFloat &X) {
+    return X.bitcastToAPInt().getZExtValue();
+  };
+  // Of codes without a sign, the first that stands for no number.
+  uint64_t Beyond = CodeOf(llvm::APFloat::getLargest(Format)) + 1;
+  Int Sign = shiftRight(Code, uint64_t(Bits)) & 1;
+  Int Magnitude = Code & ((uint64_t(1) << Bits) - 1);
+  Int Normal = (Magnitude << uint64_t(MantissaOfF32 - Mantissa)) +
+               (uint64_t(BiasOfF32 - Bias) << MantissaOfF32);
+  // Subnormal numbers count units; f32 has them as normal ones.
+  Real Units{mlir::arith::UIToFPOp::create(
+                 B, shapedLike(V.getType(), B.getF32Type()), Magnitude.V),
+             &B};
+  Units = Units * std::ldexp(1.0, 1 - Bias - Mantissa);
+  auto Below = [&](uint64_t Limit) {
+    return lessUnsigned(Magnitude, Magnitude.like(Limit));
+  };
+  Int Result = select(Below(uint64_t(1) << Mantissa), bitsOf(Units), Normal);
+  bool HasNan = llvm::APFloat::semanticsHasNaN(Format);
+  if (HasNan && HasNegativeZero)
+    Result = select(Below(Beyond), Result, Result.like(QuietNanBits));
+  if (llvm::APFloat::semanticsHasInf(Format))
+    Result =
+        select(equal(Magnitude, Beyond), Result.like(InfinityBits), Result);
+  Result = Result | (Sign << uint64_t(31));
+  if (HasNan && !HasNegativeZero)
+    Result = select(equal(Code, CodeOf(llvm::APFloat::getQNaN(Format))),
+                    Result.like(QuietNanBits), Result);
+  return fromBits(Result);
+}
 
 Real bf16ToF32(mlir::Value V, Builder &B) {
   Int Bits{mlir::arith::BitcastOp::create(

@@ -102,6 +102,8 @@ Real remainder(Real X, Real Y);
 
 // ExpandMathConversions.cpp
 Real bf16ToF32(mlir::Value V, Builder &B);
+/// Of floats of 8 and 4 bits, which f32 holds exactly.
+Real narrowToF32(mlir::Value V, Builder &B);
 mlir::Value f32ToBF16(Real X);
 /// f32 whose rounding to fewer bits is the rounding of the f64: cut off, with
 /// the last bit set where anything was lost.

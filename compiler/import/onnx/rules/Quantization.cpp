@@ -232,6 +232,13 @@ static Value quotient(NodeImport &N, Value X, Value Scale, Type Precision) {
   return In(N.div(In(X), In(Scale)));
 }
 
+/// Whether a zero point is data, and zero: of FP8 it is nothing else.
+static bool isZero(NodeImport &N, Value Zero) {
+  std::optional<ArrayRef<uint8_t>> Data = dataOf(N, Zero);
+  return Data &&
+         llvm::all_of(*Data, [](uint8_t Byte) { return (Byte & 0x7f) == 0; });
+}
+
 static void importQuantize(NodeImport &N) {
   int64_t Axis = N.intAttribute("axis", 1);
   N.expectInputs(2, 3);
@@ -249,6 +256,9 @@ static void importQuantize(NodeImport &N) {
                                  N.isFloat(Scale) ? N.element(Scale) : N.f32());
   if (N.bad())
     return;
+  if (Zero && Element == N.element(Zero) && graph::isFp8(Element) &&
+      isZero(N, Zero))
+    Zero = {};
   if (Zero && Element != N.element(Zero)) {
     N.fail(Code::ImportElementType,
            "attribute 'output_dtype' is " + typeText(Element) +
@@ -292,6 +302,8 @@ static void importDequantize(NodeImport &N) {
                ", which is not a float type; give the node 'output_dtype'");
     return;
   }
+  if (Zero && graph::isFp8(N.element(X)) && isZero(N, Zero))
+    Zero = {};
   if (Block >= 0 && isQuantisedWeight(N, X, Scale, Zero)) {
     N.result(0, dequantisedWeight(N, X, Scale, Zero, Axis, Block, Stored));
     return;

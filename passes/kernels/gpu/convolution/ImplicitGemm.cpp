@@ -196,7 +196,7 @@ bool Reader::readFilter() {
   const Contraction &C = contraction();
   AffineMap Map = C.B.Map;
   if (Map.getNumResults() != Conv.Axes.size() + 2 ||
-      !placeMatrix(Conv.P.B, memoryOf(C.B.Tensor, Map)))
+      !placeOperand(Conv.P.B, C.B.Tensor, Map))
     return false;
   auto PitchOf = [&](unsigned Loop) -> std::optional<Expr> {
     std::optional<unsigned> Position =

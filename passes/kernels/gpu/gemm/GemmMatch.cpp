@@ -19,6 +19,18 @@ namespace kpc::kernels {
 
 using shape::Expr;
 
+/// What `Yielded` widens, and the type of that: elements of 8 bits lie in
+/// memory as integers. Null where nothing is widened.
+static Value widenedElement(Value Yielded, Type &From) {
+  auto Wide = Yielded.getDefiningOp<arith::ExtFOp>();
+  if (!Wide)
+    return {};
+  From = Wide.getIn().getType();
+  if (auto Code = Wide.getIn().getDefiningOp<arith::BitcastOp>())
+    return Code.getIn();
+  return Wide.getIn();
+}
+
 /// What a generic reads that only widens each element; null if it does more.
 static Value widenedBy(linalg::GenericOp Op) {
   if (!Op || Op.getNumDpsInputs() != 1 || Op->getNumResults() != 1 ||
@@ -26,10 +38,10 @@ static Value widenedBy(linalg::GenericOp Op) {
       !llvm::all_of(Op.getIndexingMapsArray(),
                     [](AffineMap Map) { return Map.isIdentity(); }))
     return {};
-  Operation *Last =
-      Op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
-  if (!isa_and_nonnull<arith::ExtFOp>(Last) ||
-      Last->getOperand(0) != Op.getBody()->getArgument(0))
+  Type From;
+  if (widenedElement(Op.getBody()->getTerminator()->getOperand(0), From) !=
+          Op.getBody()->getArgument(0) ||
+      From.getIntOrFloatBitWidth() < 16)
     return {};
   return Op.getDpsInputOperand(0)->get();
 }
@@ -46,29 +58,35 @@ Value memoryOf(Value Tensor) {
 }
 
 /// What a generic hands on, at most widened, with dims in another order; null
-/// if it does more. `Order`: where an element of the result is in it.
-static Value permutedBy(linalg::GenericOp Op, AffineMap &Order) {
+/// if it does more. `Order`: where an element of the result is in it; `Stored`:
+/// the type that it reads, where it widens.
+static Value permutedBy(linalg::GenericOp Op, AffineMap &Order, Type &Stored) {
   if (!Op || Op.getNumDpsInputs() != 1 || Op->getNumResults() != 1 ||
       Op.getNumReductionLoops() ||
       !Op.getIndexingMapsArray().back().isIdentity() ||
       !Op.getIndexingMapsArray().front().isPermutation())
     return {};
   Value Yielded = Op.getBody()->getTerminator()->getOperand(0);
-  if (auto Wide = Yielded.getDefiningOp<arith::ExtFOp>())
-    Yielded = Wide.getIn();
+  Type From;
+  if (Value Read = widenedElement(Yielded, From)) {
+    Yielded = Read;
+    Stored = From;
+  }
   if (Yielded != Op.getBody()->getArgument(0))
     return {};
   Order = Op.getIndexingMapsArray().front();
   return Op.getDpsInputOperand(0)->get();
 }
 
-Value memoryOf(Value Tensor, AffineMap &Map) {
+/// memoryOf, also through transposes; `Stored`: the type of its elements.
+static Value memoryOf(Value Tensor, AffineMap &Map, Type &Stored) {
+  Stored = getElementTypeOrSelf(Tensor);
   while (true) {
     AffineMap Order;
     if (auto Cast = Tensor.getDefiningOp<tensor::CastOp>()) {
       Tensor = Cast.getSource();
     } else if (Value From = permutedBy(
-                   Tensor.getDefiningOp<linalg::GenericOp>(), Order)) {
+                   Tensor.getDefiningOp<linalg::GenericOp>(), Order, Stored)) {
       Tensor = From;
       Map = Order.compose(Map);
     } else {
@@ -87,6 +105,14 @@ bool placeMatrix(Matrix &M, Value Memref) {
   M.Memref = Memref;
   M.Argument = Base.getArgNumber();
   M.Element = cast<MemRefType>(Memref.getType()).getElementType();
+  return true;
+}
+
+bool placeOperand(Matrix &M, Value Tensor, AffineMap &Map) {
+  Type Stored;
+  if (!placeMatrix(M, memoryOf(Tensor, Map, Stored)))
+    return false;
+  M.Element = Stored;
   return true;
 }
 
@@ -239,11 +265,16 @@ bool GemmMatch::isTf32() const {
       kernel::KernelDialect::Tf32AttrHelper::getNameStr());
 }
 
+bool GemmMatch::isFp8() const {
+  auto Is = [](Type Ty) { return isa<Float8E4M3FNType, Float8E5M2Type>(Ty); };
+  return Is(A.Element) && Is(B.Element);
+}
+
 bool GemmMatch::hasTensorTypes() const {
   linalg::LinalgOp Op = C.R.Op;
   bool Narrow =
       (A.Element.isF16() || A.Element.isBF16()) && A.Element == B.Element;
-  return (Narrow || isTf32()) &&
+  return (Narrow || isTf32() || isFp8()) &&
          getElementTypeOrSelf(Op->getResultTypes()[0]).isF32();
 }
 
@@ -272,8 +303,8 @@ std::optional<GemmMatch> GemmMatch::readWithRotateHalf(FusedKernel &Form) {
     return std::nullopt;
   const Contraction &C = P->C;
   AffineMap MapA = C.A.Map, MapB = C.B.Map;
-  if (!placeMatrix(P->A, memoryOf(C.A.Tensor, MapA)) ||
-      !placeMatrix(P->B, memoryOf(C.B.Tensor, MapB)) ||
+  if (!placeOperand(P->A, C.A.Tensor, MapA) ||
+      !placeOperand(P->B, C.B.Tensor, MapB) ||
       !readStrides(P->A, MapA, C, C.M, C.K) ||
       !readStrides(P->B, MapB, C, C.K, C.N))
     return std::nullopt;
@@ -334,7 +365,7 @@ std::optional<GemmMatch> GemmMatch::readTiled(FusedKernel &Form) {
   const Contraction &C = P->C;
   AffineMap MapA = C.A.Map;
   P->Codes = tiledCodes(C);
-  if (!P->Codes || !placeMatrix(P->A, memoryOf(C.A.Tensor, MapA)) ||
+  if (!P->Codes || !placeOperand(P->A, C.A.Tensor, MapA) ||
       !readStrides(P->A, MapA, C, C.M, C.K))
     return std::nullopt;
   return P;

@@ -43,11 +43,12 @@ struct Matrix {
 /// The memory behind a tensor, through casts that tensor cores make themselves;
 /// null where there is none.
 mlir::Value memoryOf(mlir::Value Tensor);
-/// The same, also through transposes: `Map`, from loops to the tensor's
-/// indices, becomes that to the memory's.
-mlir::Value memoryOf(mlir::Value Tensor, mlir::AffineMap &Map);
 /// Fills in where `Memref` is; false where it is no plain view of an argument.
 bool placeMatrix(Matrix &M, mlir::Value Memref);
+/// The same of an operand's memory, also through transposes: `Map`, from loops
+/// to the tensor's indices, becomes that to the memory's. Elements of 8 bits,
+/// which lie there as integers, have their own type.
+bool placeOperand(Matrix &M, mlir::Value Tensor, mlir::AffineMap &Map);
 
 /// D = A·B, then what the kernel does with each element of it.
 struct GemmMatch {
@@ -99,7 +100,9 @@ struct GemmMatch {
   bool hasBatch() const { return Batch != shape::Expr(1); }
   /// Both factors are f32 that may be rounded to tf32 (kernel.tf32).
   bool isTf32() const;
-  /// Tensor cores multiply the factors: both f16, both bf16, or tf32;
+  /// Both factors are of FP8: E4M3 or E5M2, each as it is.
+  bool isFp8() const;
+  /// Tensor cores multiply the factors: both f16, both bf16, tf32 or FP8;
   /// accumulators in f32.
   bool hasTensorTypes() const;
   /// Types that hasTensorTypes() refuses, as a clause: "A is of f32 and B of

@@ -120,6 +120,9 @@ std::optional<schedule::Refusal> refusalOf(const GemmMatch &P) {
   Type To = P.D.Element;
   if (!P.hasTensorTypes())
     return schedule::Refusal{"", RefusalKind::ElementType, P.multipliedTypes()};
+  if (P.isFp8())
+    return schedule::Refusal{"", RefusalKind::ElementType,
+                             "mma.sync of FP8 is not used yet"};
   if (!To.isF16() && !To.isBF16() && !To.isF32())
     return schedule::Refusal{"", RefusalKind::ElementType,
                              "the result is neither of f16, bf16 nor f32"};

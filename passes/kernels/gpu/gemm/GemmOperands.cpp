@@ -62,11 +62,12 @@ std::optional<schedule::Refusal> refusalByTma(GemmMatch &P) {
                   "the result is neither of f16, bf16 nor f32");
   if (P.Facts.range(P.K).Min < 1)
     return Refuse(RefusalKind::Size, "K may be 0");
-  // Of tf32, wgmma takes operands that are contiguous along K alone.
+  // But for 16 bits, wgmma takes operands that are contiguous along K alone.
   bool AlongK = P.A.ColumnStride == Expr(1) && P.B.RowStride == Expr(1);
-  if (P.isTf32() && !AlongK)
+  if ((P.isTf32() || P.isFp8()) && !AlongK)
     return Refuse(RefusalKind::Layout,
-                  "in tf32, wgmma needs K contiguous in A and in B");
+                  std::string("in ") + (P.isFp8() ? "FP8" : "tf32") +
+                      ", wgmma needs K contiguous in A and in B");
   if (!isReadable(P, P.A, true))
     return unreadable("A");
   if (!isReadable(P, P.B, true)) // a second B lies as the first

@@ -59,30 +59,71 @@ Value HopperGemm::subviewColumns(Value Tile, Value First) {
   return tile::SubviewColumnsOp::create(W.B, W.Loc, Part, Tile, First);
 }
 
+/// Waits for the stage at `At` and begins its products, on top of `Add` where
+/// that is given.
+HopperGemm::StageProducts HopperGemm::multiplyStage(Value Group, Value At,
+                                                    Value Add) {
+  MLIRContext *Context = W.B.getContext();
+  auto Full = tile::StageType::get(Context, tile::StageState::Full);
+  auto Pending = tile::PendingType::get(Context, Acc);
+  Value Stage = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, At);
+  auto Parts =
+      tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Stage);
+  Value Rows = Parts.getResult(0), First = W.mul(Group, W.index(64));
+  if (!S.PingPong)
+    Rows = ATransposed ? subviewColumns(Rows, First) : rowsOf(Rows, First);
+  Value D = tile::MmaOp::create(W.B, W.Loc, Pending, Rows, Parts.getResult(1),
+                                Add, ATransposed, BTransposed);
+  return {D, Stage, next(Pipe, At)};
+}
+
+/// The sum of two fragments of accumulators.
+Value HopperGemm::addAccumulators(Value Sum, Value More) {
+  auto Apply =
+      tile::ApplyOp::create(W.B, W.Loc, Sum.getType(), ValueRange{Sum, More});
+  OpBuilder::InsertionGuard Guard(W.B);
+  Type F32 = W.B.getF32Type();
+  Block *Entry = W.B.createBlock(&Apply.getBody(), {},
+                                 TypeRange{F32, F32, W.B.getI32Type()},
+                                 SmallVector<Location>(3, W.Loc));
+  tile::YieldOp::create(W.B, W.Loc,
+                        arith::AddFOp::create(W.B, W.Loc, Entry->getArgument(0),
+                                              Entry->getArgument(1)));
+  return Apply.getResult();
+}
+
+/// The same with promoted accumulation: tensor cores add up products of FP8 in
+/// about 14 bits, so each stage begins new accumulators, and those of all
+/// stages are added up in registers. Meanwhile the other warpgroup's products
+/// run.
+Value HopperGemm::promotedMainloop(Value Group, Value &Cursor) {
+  auto SumOfStage = [&](Value At) {
+    auto [D, Stage, Next] = multiplyStage(Group, At, Value());
+    Value Sum = tile::AwaitOp::create(W.B, W.Loc, Acc, D);
+    tile::ReleaseOp::create(W.B, W.Loc, Pipe, Stage, S.multicast());
+    return std::pair(Sum, Next);
+  };
+  auto [First, Next] = SumOfStage(Cursor);
+  Values Last = W.loop(W.index(S.TileK), KCount, W.index(S.TileK),
+                       {First, Next}, [&](Value, ValueRange In) -> Values {
+                         auto [More, After] = SumOfStage(In[1]);
+                         return {addAccumulators(In[0], More), After};
+                       });
+  Cursor = Last[1];
+  return Last[0];
+}
+
 /// The accumulators of a warpgroup's rows of one tile. A stage is given back
 /// one wgmma group late: when the group that reads it is over, the next is
 /// already in flight.
 Value HopperGemm::mainloop(Value Group, Value &Cursor) {
-  MLIRContext *Context = W.B.getContext();
-  auto Full = tile::StageType::get(Context, tile::StageState::Full);
-  auto Pending = tile::PendingType::get(Context, Acc);
-  Value First = W.mul(Group, W.index(64));
-  auto Multiply = [&](Value At, Value Add) {
-    Value Stage = tile::WaitOp::create(W.B, W.Loc, Full, Pipe, At);
-    auto Parts =
-        tile::TilesOp::create(W.B, W.Loc, TypeRange{TileA, TileB}, Pipe, Stage);
-    Value Rows = Parts.getResult(0);
-    if (!S.PingPong)
-      Rows = ATransposed ? subviewColumns(Rows, First) : rowsOf(Rows, First);
-    Value D = tile::MmaOp::create(W.B, W.Loc, Pending, Rows, Parts.getResult(1),
-                                  Add, ATransposed, BTransposed);
-    return std::tuple(D, Stage, next(Pipe, At));
-  };
-  auto [D, Stage, Next] = Multiply(Cursor, Value());
+  if (P.isFp8())
+    return promotedMainloop(Group, Cursor);
+  auto [D, Stage, Next] = multiplyStage(Group, Cursor, Value());
   Values Last =
       W.loop(W.index(S.TileK), KCount, W.index(S.TileK), {D, Stage, Next},
              [&](Value, ValueRange In) -> Values {
-               auto [Sum, Held, After] = Multiply(In[2], In[0]);
+               auto [Sum, Held, After] = multiplyStage(Group, In[2], In[0]);
                Value Still =
                    tile::WgmmaWaitOp::create(W.B, W.Loc, Sum.getType(), Sum, 1);
                tile::ReleaseOp::create(W.B, W.Loc, Pipe, In[1], S.multicast());

@@ -31,6 +31,14 @@ private:
   void consume(mlir::Value Group);
   void consumeInTurn(mlir::Value Group);
   void endRole();
+  /// Products that are under way, the stage that they read, and the next.
+  struct StageProducts {
+    mlir::Value Pending, Stage, Next;
+  };
+  StageProducts multiplyStage(mlir::Value Group, mlir::Value At,
+                              mlir::Value Add);
+  mlir::Value addAccumulators(mlir::Value Sum, mlir::Value More);
+  mlir::Value promotedMainloop(mlir::Value Group, mlir::Value &Cursor);
   mlir::Value mainloop(mlir::Value Group, mlir::Value &Cursor);
   void epilogueTile(const TileCoord &Where, mlir::Value Group, mlir::Value Acc);
   bool sharesAngles() const;
