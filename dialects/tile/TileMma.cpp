@@ -204,10 +204,10 @@ LogicalResult StoreSharedOp::verify() {
   if (From.getShape() != To.getShape() || From.getElement() != To.getElement())
     return emitOpError(
         "expected a tile of the fragment's shape and element type");
-  bool Known = To.getElementBits() == 16 || To.getElementBits() == 32;
+  bool Known = llvm::is_contained({8, 16, 32}, To.getElementBits());
   if (!Known || !To.getSwizzle() || To.getColumns() % 16)
-    return emitOpError("expected elements of 16 or 32 bits, a multiple of 16 "
-                       "columns and a swizzled tile");
+    return emitOpError("expected elements of 8, 16 or 32 bits, a multiple of "
+                       "16 columns and a swizzled tile");
   if (From.isTmemLayout() && (getPairs() || To.getElementBits() != 16))
     return emitOpError(
         "of tmem_32x32b expected elements of 16 bits, without 'in pairs'");

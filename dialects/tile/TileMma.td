@@ -152,9 +152,9 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["MapOp", "Ap
 def Tile_StoreSharedOp : Tile_Op<"store_shared"> {
   let summary = "Writes a fragment into shared memory";
   let description = [{
-    Elements have 16 or 32 bits. Those of 16 go by stmatrix, which chips before
+    Elements have 8, 16 or 32 bits. Those of 16 go by stmatrix, which chips before
     sm_90 lack; with `pairs` each thread stores its own, two at a time, as those
-    of 32 bits are stored.
+    of 8 and 32 bits are stored.
   }];
   let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile, UnitAttr:$pairs);
   let builders = [OpBuilder<(ins "::mlir::Value":$fragment, "::mlir::Value":$tile), [{

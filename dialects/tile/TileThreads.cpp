@@ -22,7 +22,10 @@ static LogicalResult verifyPieces(Operation *Op, SharedType Tile,
     return Op->emitOpError(
         "expected a memref of one dimension and of the tile's element type");
   int64_t ElementBytes = Tile.getElementBits() / 8;
-  if (!llvm::is_contained({2, 4, 8, 16}, Bytes) || Bytes < ElementBytes)
+  // A thread stores single bytes, but copies none.
+  bool Known = llvm::is_contained({2, 4, 8, 16}, Bytes) ||
+               (Bytes == 1 && isa<StoreGlobalOp>(Op));
+  if (!Known || Bytes < ElementBytes)
     return Op->emitOpError() << "expected pieces of 2, 4, 8 or 16 bytes and of "
                                 "an element at least, got "
                              << Bytes;

@@ -46,7 +46,7 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
 def Tile_StoreGlobalOp : Tile_Op<"store_global", [SingleBlock]> {
   let summary = "Stores a tile to global memory, by all threads of the block";
   let description = [{
-    The way back of `tile.cp_async`, in pieces of 2, 4, 8 or 16 bytes; it is over
+    The way back of `tile.cp_async`, in pieces of 1, 2, 4, 8 or 16 bytes; it is over
     when the op is. What others wrote into the tile is seen behind a
     `tile.sync`.
 

@@ -233,7 +233,7 @@ struct LowerStoreShared : TilePattern<StoreSharedOp> {
       putLanes(Rewriter, Op, Adaptor);
       return success();
     }
-    if (Op.getPairs() || Op.getTile().getType().getElementBits() == 32) {
+    if (Op.getPairs() || Op.getTile().getType().getElementBits() != 16) {
       storePairs(Rewriter, Op, Adaptor);
       return success();
     }

@@ -14,7 +14,7 @@ from runtime_library import NamedTensor, cuda, named_tensor
 
 DEFAULT_STREAM = 1  # as CUDA numbers it
 ELEMENT = {torch.float32: 1, torch.uint8: 2, torch.int8: 3, torch.int16: 5, torch.int32: 6, torch.int64: 7, torch.bool: 9,
-           torch.float16: 10, torch.float64: 11, torch.bfloat16: 16}
+           torch.float16: 10, torch.float64: 11, torch.bfloat16: 16, torch.float8_e4m3fn: 17, torch.float8_e5m2: 19}
 
 
 def arguments(tensors):

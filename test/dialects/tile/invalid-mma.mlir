@@ -6,7 +6,7 @@
 !b = !tile.smem<[64, 64], bf16, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 func.func @f(%a: !a, %b: !b) {
-  // expected-error @below {{'tile.mma' op expected two operands of f16, of bf16 or of f32 (as tf32), got 'f16' and 'bf16'}}
+  // expected-error @below {{'tile.mma' op expected two operands of f16, of bf16, of f32 (as tf32) or of FP8, got 'f16' and 'bf16'}}
   %d = tile.mma %a, %b : !a, !b -> !p
   return
 }
@@ -17,7 +17,7 @@ func.func @f(%a: !a, %b: !b) {
 !b = !tile.smem<[128, 128], i8, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 128], f32>>
 func.func @f(%a: !a, %b: !b) {
-  // expected-error @below {{'tile.mma' op expected two operands of f16, of bf16 or of f32 (as tf32), got 'i8' and 'i8'}}
+  // expected-error @below {{'tile.mma' op expected two operands of f16, of bf16, of f32 (as tf32) or of FP8, got 'i8' and 'i8'}}
   %d = tile.mma %a, %b : !a, !b -> !p
   return
 }
@@ -34,10 +34,21 @@ func.func @f(%a: !a) {
 
 // -----
 
+!a = !tile.smem<[64, 128], f8E4M3FN, swizzle 128>
+!b = !tile.smem<[128, 128], f8E5M2, swizzle 128>
+!p = !tile.pending<!tile.fragment<[64, 128], f32>>
+func.func @f(%a: !a, %b: !b) {
+  // expected-error @below {{'tile.mma' op on 'f8E4M3FN' expected both operands contiguous along K}}
+  %d = tile.mma %a, %b : !a, !b -> !p
+  return
+}
+
+// -----
+
 !a = !tile.smem<[64, 64], f32, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 func.func @f(%a: !a) {
-  // expected-error @below {{'tile.mma' op on f32 expected both operands contiguous along K}}
+  // expected-error @below {{'tile.mma' op on 'f32' expected both operands contiguous along K}}
   %d = tile.mma %a, %a : !a, !a -> !p
   return
 }
@@ -288,16 +299,16 @@ func.func @f(%d: !tile.fragment<[64, 64], bf16>, %t: !tile.smem<[64, 128], bf16,
 
 // -----
 
-func.func @f(%d: !tile.fragment<[64, 128], i8>, %t: !tile.smem<[64, 128], i8, swizzle 128>) {
-  // expected-error @below {{'tile.store_shared' op expected elements of 16 or 32 bits, a multiple of 16 columns and a swizzled tile}}
-  tile.store_shared %d into %t : !tile.fragment<[64, 128], i8>, !tile.smem<[64, 128], i8, swizzle 128>
+func.func @f(%d: !tile.fragment<[64, 64], i64>, %t: !tile.smem<[64, 64], i64, swizzle 128>) {
+  // expected-error @below {{'tile.store_shared' op expected elements of 8, 16 or 32 bits, a multiple of 16 columns and a swizzled tile}}
+  tile.store_shared %d into %t : !tile.fragment<[64, 64], i64>, !tile.smem<[64, 64], i64, swizzle 128>
   return
 }
 
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], bf16>, %t: !tile.smem<[64, 64], bf16>) {
-  // expected-error @below {{'tile.store_shared' op expected elements of 16 or 32 bits, a multiple of 16 columns and a swizzled tile}}
+  // expected-error @below {{'tile.store_shared' op expected elements of 8, 16 or 32 bits, a multiple of 16 columns and a swizzled tile}}
   tile.store_shared %d into %t : !tile.fragment<[64, 64], bf16>, !tile.smem<[64, 64], bf16>
   return
 }

@@ -11,7 +11,7 @@ gpu.module @m {
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
-        // expected-error @below {{'tile.tmem_mma' op expected two operands of f16, of bf16 or of f32 (as tf32), got 'bf16' and 'f16'}}
+        // expected-error @below {{'tile.tmem_mma' op expected two operands of f16, of bf16, of f32 (as tf32) or of FP8, got 'bf16' and 'f16'}}
         tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
       }
     }

@@ -121,7 +121,7 @@ func.func @f() {
 // -----
 
 func.func @f(%a: !tile.smem<[64, 64], bf16, swizzle 128>, %b: !tile.smem<[64, 64], f16, swizzle 128>, %c: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.mma_sync' op expected two operands of f16, of bf16 or of f32 (as tf32), got 'bf16' and 'f16'}}
+  // expected-error @below {{'tile.mma_sync' op expected two operands of f16, of bf16, of f32 (as tf32) or of FP8, got 'bf16' and 'f16'}}
   %d = tile.mma_sync %a, %b, %c : !tile.smem<[64, 64], bf16, swizzle 128>, !tile.smem<[64, 64], f16, swizzle 128> -> !tile.fragment<[64, 64], f32>
   return
 }

@@ -63,12 +63,13 @@ bool isReachable(const ImplicitGemm &Conv) {
 /// Why im2col copies and wgmma do not do this convolution; none: they do.
 std::optional<schedule::Refusal> refusalByIm2col(ImplicitGemm &Conv) {
   GemmMatch &P = Conv.P;
-  Type Of = P.A.Element, To = P.D.Element;
+  Type Of = P.A.Element;
   if (!P.hasTensorTypes())
     return schedule::Refusal{"", RefusalKind::ElementType, P.multipliedTypes()};
-  if (!To.isF16() && !To.isBF16() && !To.isF32())
-    return schedule::Refusal{"", RefusalKind::ElementType,
-                             "the result is neither of f16, bf16 nor f32"};
+  if (!P.hasStoredType())
+    return schedule::Refusal{
+        "", RefusalKind::ElementType,
+        "the result is neither of f16, bf16, f32 nor 8 bits"};
   auto WholeOf = [&](const Expr &Stride, Type Element) {
     int64_t Elements = TmaStrideBytes / bytesOf(Element);
     return P.Facts.divisor(Stride) % Elements == 0; // 0 divides as all do
@@ -100,7 +101,7 @@ std::optional<schedule::Refusal> refusalByIm2col(ImplicitGemm &Conv) {
         "", RefusalKind::Layout,
         "rows of the filter do not begin at multiples of 16 "
         "bytes"};
-  if (P.D.ColumnStride != Expr(1) || !WholeOf(P.D.RowStride, To))
+  if (P.D.ColumnStride != Expr(1) || !WholeOf(P.D.RowStride, P.D.Element))
     return schedule::Refusal{
         "", RefusalKind::Layout,
         "rows of the result do not begin at multiples of 16 "

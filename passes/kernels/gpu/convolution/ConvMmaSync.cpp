@@ -226,12 +226,12 @@ MmaSyncGemm::Piece ConvMmaSync::pieceOfB(Value Column, Value K) {
 /// Why cp.async and mma.sync do not do this convolution; none: they do.
 std::optional<schedule::Refusal> refusalOf(const ImplicitGemm &Conv) {
   const GemmMatch &P = Conv.P;
-  Type To = P.D.Element;
   if (!P.hasTensorTypes())
     return schedule::Refusal{"", RefusalKind::ElementType, P.multipliedTypes()};
-  if (!To.isF16() && !To.isBF16() && !To.isF32())
-    return schedule::Refusal{"", RefusalKind::ElementType,
-                             "the result is neither of f16, bf16 nor f32"};
+  if (!P.hasStoredType())
+    return schedule::Refusal{
+        "", RefusalKind::ElementType,
+        "the result is neither of f16, bf16, f32 nor 8 bits"};
   std::optional<int64_t> Channels = Conv.Channels.asConstant();
   if (!Channels || *Channels < 1 ||
       *Channels * Conv.Groups * Conv.taps() > INT32_MAX)

@@ -105,6 +105,12 @@ struct GemmMatch {
   /// Tensor cores multiply the factors: both f16, both bf16, tf32 or FP8;
   /// accumulators in f32.
   bool hasTensorTypes() const;
+  /// Kernels on tensor cores write elements of D: f16, bf16, f32, or 8 bits,
+  /// quantised ones say.
+  bool hasStoredType() const {
+    mlir::Type To = D.Element;
+    return To.isF16() || To.isBF16() || To.isF32() || To.isInteger(8);
+  }
   /// Types that hasTensorTypes() refuses, as a clause: "A is of f32 and B of
   /// f32, which is not rounded to tf32".
   std::string multipliedTypes() const;

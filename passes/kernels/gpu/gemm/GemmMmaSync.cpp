@@ -117,15 +117,15 @@ bool isReadable(const Matrix &M) {
 
 /// Why mma.sync and cp.async do not do this GEMM; none: they do.
 std::optional<schedule::Refusal> refusalOf(const GemmMatch &P) {
-  Type To = P.D.Element;
   if (!P.hasTensorTypes())
     return schedule::Refusal{"", RefusalKind::ElementType, P.multipliedTypes()};
   if (P.isFp8())
     return schedule::Refusal{"", RefusalKind::ElementType,
                              "mma.sync of FP8 is not used yet"};
-  if (!To.isF16() && !To.isBF16() && !To.isF32())
-    return schedule::Refusal{"", RefusalKind::ElementType,
-                             "the result is neither of f16, bf16 nor f32"};
+  if (!P.hasStoredType())
+    return schedule::Refusal{
+        "", RefusalKind::ElementType,
+        "the result is neither of f16, bf16, f32 nor 8 bits"};
   if (!isReadable(P.A) || !isReadable(P.B) || P.D.ColumnStride != Expr(1))
     return schedule::Refusal{"", RefusalKind::Layout,
                              "neither rows nor columns of A, B or the result "

@@ -51,15 +51,14 @@ schedule::Refusal unreadable(const char *Matrix) {
 } // namespace
 
 std::optional<schedule::Refusal> refusalByTma(GemmMatch &P) {
-  Type To = P.D.Element;
   auto Refuse = [](RefusalKind Kind, std::string Reason) {
     return schedule::Refusal{"", Kind, std::move(Reason)};
   };
   if (!P.hasTensorTypes())
     return Refuse(RefusalKind::ElementType, P.multipliedTypes());
-  if (!To.isF16() && !To.isBF16() && !To.isF32())
+  if (!P.hasStoredType())
     return Refuse(RefusalKind::ElementType,
-                  "the result is neither of f16, bf16 nor f32");
+                  "the result is neither of f16, bf16, f32 nor 8 bits");
   if (P.Facts.range(P.K).Min < 1)
     return Refuse(RefusalKind::Size, "K may be 0");
   // But for 16 bits, wgmma takes operands that are contiguous along K alone.

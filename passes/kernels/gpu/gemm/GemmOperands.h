@@ -68,14 +68,14 @@ private:
 template <typename Engine> void GemmOperands<Engine>::declareTiles() {
   auto &P = this->P;
   auto &S = this->S;
-  mlir::Type Element = P.A.Element;
+  mlir::Type OfA = P.A.Element, OfB = P.B.Element;
   this->ATransposed = P.A.ColumnStride != shape::Expr(1);
   this->BTransposed = P.B.RowStride == shape::Expr(1);
-  this->TileA = this->ATransposed ? this->sharedTile(S.TileK, S.TileM, Element)
-                                  : this->sharedTile(S.TileM, S.TileK, Element);
+  this->TileA = this->ATransposed ? this->sharedTile(S.TileK, S.TileM, OfA)
+                                  : this->sharedTile(S.TileM, S.TileK, OfA);
   this->TileB = this->BTransposed
-                    ? this->sharedTile(columnsOfB(), S.TileK, Element)
-                    : this->sharedTile(S.TileK, columnsOfB(), Element);
+                    ? this->sharedTile(columnsOfB(), S.TileK, OfB)
+                    : this->sharedTile(S.TileK, columnsOfB(), OfB);
 }
 
 template <typename Engine> void GemmOperands<Engine>::addOperandViews() {

@@ -143,3 +143,43 @@ func.func @integers(%a_p: memref<i32>, %b_p: memref<i32>, %d_p: memref<i32>) att
   bufferization.materialize_in_destination %d in restrict writable %d_m : (tensor<128x128xi32>, memref<128x128xi32, strided<[128, 1]>>) -> ()
   return
 }
+
+// FP8, whose codes lie in memory as bytes: the stages of both operands have their own types, and each stage's sums are added up apart.
+// On chips without wgmma it is a reduction of the decoded numbers.
+// CHECK-LABEL: gpu.module @fp8
+// CHECK: kernel.schedule = #kernel.schedule<"gemm
+// CHECK: tile.mma %{{.*}}, %{{.*}} transposed : !smem{{[0-9]*}}, !smem{{[0-9]*}} -> !pending
+// CHECK: scf.for
+// CHECK: tile.mma %{{.*}}, %{{.*}} transposed :
+// CHECK: tile.await
+// CHECK: tile.apply
+// CHECK: arith.addf
+// SYNC-LABEL: gpu.module @fp8
+// SYNC-NOT: tile.
+func.func @fp8(%a_p: memref<i8>, %b_p: memref<i8>, %d_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
+  %a_m = memref.reinterpret_cast %a_p to offset: [0], sizes: [64, 256], strides: [256, 1] : memref<i8> to memref<64x256xi8, strided<[256, 1]>>
+  %a_t = bufferization.to_tensor %a_m restrict : memref<64x256xi8, strided<[256, 1]>> to tensor<64x256xi8>
+  %a_e = tensor.empty() : tensor<64x256xf32>
+  %a = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%a_t : tensor<64x256xi8>) outs(%a_e : tensor<64x256xf32>) {
+  ^bb0(%x: i8, %y: f32):
+    %c = arith.bitcast %x : i8 to f8E4M3FN
+    %w = arith.extf %c : f8E4M3FN to f32
+    linalg.yield %w : f32
+  } -> tensor<64x256xf32>
+  %b_m = memref.reinterpret_cast %b_p to offset: [0], sizes: [256, 64], strides: [1, 256] : memref<i8> to memref<256x64xi8, strided<[1, 256]>>
+  %b_t = bufferization.to_tensor %b_m restrict : memref<256x64xi8, strided<[1, 256]>> to tensor<256x64xi8>
+  %b_e = tensor.empty() : tensor<256x64xf32>
+  %b = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%b_t : tensor<256x64xi8>) outs(%b_e : tensor<256x64xf32>) {
+  ^bb0(%x: i8, %y: f32):
+    %c = arith.bitcast %x : i8 to f8E5M2
+    %w = arith.extf %c : f8E5M2 to f32
+    linalg.yield %w : f32
+  } -> tensor<256x64xf32>
+  %d_m = memref.reinterpret_cast %d_p to offset: [0], sizes: [64, 64], strides: [64, 1] : memref<f32> to memref<64x64xf32, strided<[64, 1]>>
+  %e = tensor.empty() : tensor<64x64xf32>
+  %zero = arith.constant 0.0 : f32
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %d = kernel.gemm %a, %b into %zeros : (tensor<64x256xf32>, tensor<256x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  bufferization.materialize_in_destination %d in restrict writable %d_m : (tensor<64x64xf32>, memref<64x64xf32, strided<[64, 1]>>) -> ()
+  return
+}

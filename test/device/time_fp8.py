@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""GEMMs of FP8 of kpc beside cuBLASLt (torch._scaled_mm): right, and how fast.
+
+    python3 time_fp8.py FOLDER --runtime libkpc_runtime.so [--json FILE] [--rounds 7] [--only REGEX]
+
+FOLDER is what fp8.py wrote. The reference is f64; side_by_side.py says how both sides are timed. `exact` is cuBLASLt without fast
+accumulation, to which `ratio` belongs; `fast` with it. `sums` is the error of the accumulators against exact ones.
+"""
+
+import math
+import sys
+
+import torch
+
+from side_by_side import Kernel, compare_bursts, compare_cases, error
+
+CODES = {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
+KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+# RMS: rounding of the result, and of sums of 128 products in about 14 bits.
+LIMITS = {torch.float16: 8e-4, torch.bfloat16: 3e-3, torch.float32: 8e-4}
+
+
+def tensors(case):
+    torch.manual_seed(0)
+    rows, columns, total = case["rows"], case["columns"], case["sum"]
+    x, w = torch.randn(rows, total, device="cuda"), torch.randn(columns, total, device="cuda") / math.sqrt(total)
+    def quantised(t, kind):
+        most = torch.finfo(kind).max
+        scale = (t.abs().amax(1, keepdim=True) if case["scales"] == "rows" else t.abs().amax()) / most
+        return (t / scale).to(kind), scale.float()
+    (x, sx), (w, sw) = quantised(x, CODES[case["x"]]), quantised(w, CODES[case["w"]])
+    return {"x": x, "w": w, "sx": sx.reshape(-1) if case["scales"] == "rows" else sx, "sw": sw.reshape(-1) if case["scales"] == "rows" else sw}
+
+
+def exact_product(case, inputs):
+    wide = inputs["x"].double() @ inputs["w"].double().T
+    rows = case["scales"] == "rows"
+    return wide * (inputs["sx"].double().reshape(-1, 1) if rows else inputs["sx"].double()) * inputs["sw"].double()
+
+
+def scaled_mm(case, inputs, kind, fast):
+    sx, sw = inputs["sx"], inputs["sw"]
+    if case["scales"] == "rows":
+        sx, sw = sx.reshape(-1, 1), sw.reshape(1, -1)
+    return lambda: torch._scaled_mm(inputs["x"], inputs["w"].T, sx, sw, out_dtype=kind, use_fast_accum=fast)
+
+
+def run_case(case, options):
+    kind = KINDS[case["type"]]
+    inputs = tensors(case)
+    out = torch.full((case["rows"], case["columns"]), math.nan, device="cuda", dtype=kind)
+    kernel = Kernel(case, options, inputs, {"y": out})
+    expected = exact_product(case, inputs)
+    row = dict(case, error=error(kernel.first["y"], expected), same=kernel.same)
+    row["right"] = row["same"] and row["error"] <= LIMITS[kind]
+    if case["purpose"] != "small" and options.rounds:
+        sides = {"kpc": kernel, "exact": scaled_mm(case, inputs, kind, False), "fast": scaled_mm(case, inputs, kind, True)}
+        for name in ("exact", "fast"):
+            try:
+                row[name + "_error"] = error(sides[name](), expected)
+            except RuntimeError as refused:
+                print(f"{case['name']}: PyTorch refuses '{name}': {str(refused)[:90]}", file=sys.stderr)
+                del sides[name]
+        row.update(compare_bursts(sides, options.rounds))
+        if "exact" in sides or "fast" in sides:
+            row["ratio"] = row.get("exact", row.get("fast")) / row["kpc"]
+        row["tflops"] = 2e-6 * case["rows"] * case["columns"] * case["sum"] / row["kpc"]
+    kernel.close()
+    return row
+
+
+def describe(row):
+    words = [f"{name} {row[name]:.1f} us" + (f" ({row[name + '_error']:.1e})" if name + "_error" in row else "") for name in ("kpc", "exact", "fast") if name in row]
+    return "  ".join(words + ([f"{row['ratio']:.3f}"] if "ratio" in row else []) + ([f"{row['tflops']:.0f} TFLOP/s"] if "tflops" in row else []))
+
+
+if __name__ == "__main__":
+    sys.exit(compare_cases(run_case, describe, __doc__))

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""GEMMs of FP8, and GEMMs and convolutions whose results are quantised, on the emulator.   fp8.py KPC DRIVER TARGET FOLDER
+
+Models of test/device/fp8.py, of ragged sizes, on sm_90a; on all targets kernels that end in QuantizeLinear (emulated.py).
+"""
+
+import sys
+
+import emulated
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+models = emulated.device_models("fp8")
+
+# rows × columns × K, scales, type, x, w, schedule, most rows: of a number that is not known; 0: it is.
+GEMMS = [((130, 72, 208), "tensor", "bf16", "e4m3", "e4m3", "", 0), ((70, 200, 528), "rows", "fp16", "e5m2", "e4m3", "", 0),
+         ((64, 64, 16), "rows", "fp16", "e4m3", "e5m2", "", 0), ((129, 136, 144), "rows", "bf16", "e5m2", "e5m2", "", 0),
+         ((33, 64, 1040), "tensor", "fp16", "e4m3", "e4m3", "gemm 64x64x128 stages 4 group_m 2 split_k 4", 0),
+         ((300, 264, 272), "rows", "fp16", "e4m3", "e4m3", "gemm 128x128x128 stages 3 group_m 2 cluster 1x2", 0),
+         ((300, 136, 272), "rows", "bf16", "e4m3", "e4m3", "gemm 128x192x128 stages 3 group_m 2 cluster 2x1", 0),
+         ((400, 72, 144), "tensor", "bf16", "e4m3", "e4m3", "gemm 192x64x128 stages 3 group_m 1", 0),
+         ((45, 80, 96), "tensor", "bf16", "e4m3", "e4m3", "", 128)]
+QUANTISED = {"u8": (TensorProto.UINT8, 128), "i8": (TensorProto.INT8, 3), "e4m3": (TensorProto.FLOAT8E4M3FN, 0)}
+
+
+def gemm(shape, scales, kind, x, w, schedule, most):
+    made = models.case("small", shape, scales, kind, x, w)
+    if most:
+        made["rows"] = "rows"
+    name = made["name"] + (".forced" if schedule else "") + (".dynamic" if most else "")
+    return emulated.Case(name, models.model(made), {"rows": f"0..{most}:opt=64"} if most else {}, {"rows": shape[0]} if most else {},
+                         f"product_y = {schedule}" if schedule else "", shows=schedule or "gemm ", kernels=1)
+
+
+def constant(name, shape):
+    values = np.random.default_rng(1).integers(-1, 2, shape)
+    return numpy_helper.from_array(values.astype(np.float32), name)
+
+
+def quantised(first, x, y, weights, kind):
+    """y = a node of whole numbers, whose sums are exact, an activation and QuantizeLinear."""
+    element, zero = QUANTISED[kind]
+    nodes = [helper.make_node("Cast", ["x"], ["wide"], to=TensorProto.FLOAT), first, helper.make_node("Relu", ["first"], ["active"]),
+             helper.make_node("QuantizeLinear", ["active", "scale", "zero"], ["y"])]
+    made = [weights, numpy_helper.from_array(np.float32(16), "scale"), helper.make_tensor("zero", element, [], [zero])]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "quantised", [value("x", TensorProto.INT8, x)], [value("y", element, y)], made)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+def quantised_gemm(rows, columns, total, kind, shows):
+    made = quantised(helper.make_node("MatMul", ["wide", "w"], ["first"]), [rows, total], [rows, columns], constant("w", (total, columns)), kind)
+    return emulated.Case(f"gemm_{rows}x{columns}x{total}_{kind}", made, options=("--precision", "fp16"), shows=shows)
+
+
+def quantised_convolution(batch, channels, size, outputs, kind, shows):
+    node = helper.make_node("Conv", ["wide", "w"], ["first"], pads=[1, 1, 1, 1])
+    made = quantised(node, [batch, channels, size, size], [batch, outputs, size, size], constant("w", (outputs, channels, 3, 3)), kind)
+    return emulated.Case(f"conv_{channels}x{outputs}_{kind}", made, options=("--precision", "fp16"), shows=shows)
+
+
+def cases(target):
+    hopper = target == "sm_90a"
+    if hopper:
+        yield from (gemm(*one) for one in GEMMS)
+    yield quantised_gemm(130, 80, 64, "u8", "gemm " if hopper else "mmasync ")
+    yield quantised_gemm(77, 64, 48, "e4m3", "gemm " if hopper else "mmasync ")
+    # Rows of the result begin at multiples of 4 bytes, and anywhere.
+    yield quantised_gemm(77, 100, 40, "i8", "mmasync ")
+    yield quantised_gemm(70, 131, 64, "u8", "mmasync ")
+    yield quantised_convolution(2, 32, 9, 64, "u8", "conv " if hopper else "conv_mmasync ")
+
+
+if __name__ == "__main__":
+    sys.exit(emulated.main(*sys.argv[1:5], list(cases(sys.argv[3])), "GEMMs of FP8 and quantised results"))
