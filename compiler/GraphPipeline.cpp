@@ -22,6 +22,7 @@ static std::string typeName(Precision P) {
   case Precision::Tf32:
     return "f32";
   case Precision::Fp16:
+  case Precision::Fp8: // between kernels; GEMMs quantise what they multiply
     return "f16";
   case Precision::Bf16:
     return "bf16";
@@ -39,7 +40,8 @@ static void addIoType(OpPassManager &Passes, const CompileOptions &Options) {
 /// Whether f32 values are stored in 16 bits.
 static bool isNarrow(const CompileOptions &Options) {
   return Options.Compute == Precision::Fp16 ||
-         Options.Compute == Precision::Bf16;
+         Options.Compute == Precision::Bf16 ||
+         Options.Compute == Precision::Fp8;
 }
 
 std::vector<std::string> kpc::targetNames(const CompileOptions &Options) {
@@ -150,6 +152,11 @@ static void addLegalisation(OpPassManager &Passes,
   }
   if (hasWgmma(For)) {
     Passes.addNestedPass<func::FuncOp>(graph::createSinkFp8Scales());
+    if (Options.Compute == Precision::Fp8) {
+      graph::QuantiseGemmsOptions Gemms;
+      Gemms.Keep = keptNodes(Options);
+      Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
+    }
     graph::PadChannelsOptions Channels;
     Channels.Narrow = isNarrow(Options);
     Channels.Tf32 = roundsToTf32(Options, For);

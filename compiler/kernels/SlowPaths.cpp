@@ -87,7 +87,8 @@ std::string wayOutOfTypes(plan::LaunchOp Op, const CompileOptions &Options) {
     return "use fp32 or a narrower type in the model";
   if (!readsMatrixOf(Op, [](Type Ty) { return Ty.isF32(); }))
     return NothingToChange;
-  if (Options.Compute == Precision::Fp16 || Options.Compute == Precision::Bf16)
+  if (Options.Compute == Precision::Fp16 ||
+      Options.Compute == Precision::Bf16 || Options.Compute == Precision::Fp8)
     return "--io-precision stores the model's inputs in 16 bits, too";
   return Options.Compute == Precision::Fp32
              ? "compile without --precision fp32 (tf32), or with fp16 or bf16"

@@ -30,6 +30,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/Fp8Gemm.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RegionBuilder.h"
@@ -106,6 +107,7 @@ private:
   bool waitsForOperand(Operation *Op);
   Group *groupToShareWith(Operation *Op, StringRef &Why);
   bool isBehind(Operation *User, Group &G);
+  std::optional<RowSpace> rowsOf(Group &G) const;
 
   Block &Body;
   Rules Rule;
@@ -251,6 +253,8 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
       return {};
     return "attention is a kernel of its own";
   }
+  if (scalesFp8Product(Op) && G.Root)
+    return "it scales a product of FP8, which the product's own kernel does";
   if (leavesRows(Op, G))
     return "its rows are computed as a whole, which that kernel does not";
   if (roleOf(Op) == Role::Root) {
@@ -368,6 +372,15 @@ bool RegionFormer::isBehind(Operation *User, Group &G) {
   return Place.lookup(At) > Place.lookup(G.Ops.front());
 }
 
+/// The rows of a group, or those that it will have: what it ends with is made
+/// of rows whose reductions were not placed yet.
+std::optional<RowSpace> RegionFormer::rowsOf(Group &G) const {
+  if (G.Rows || G.Root)
+    return G.Rows;
+  Operation *From = MadeOfRows.lookup(G.Ops.front());
+  return From ? RowSpace::reducedBy(From) : std::nullopt;
+}
+
 /// A kernel of rows that computes `Op` in any case and may store it as well:
 /// all others that use it come later.
 Group *RegionFormer::groupToShareWith(Operation *Op, StringRef &Why) {
@@ -376,10 +389,10 @@ Group *RegionFormer::groupToShareWith(Operation *Op, StringRef &Why) {
   Group *First = nullptr;
   forEachRealUser(Op, [&](Operation *User, bool) {
     Group *G = GroupOf.lookup(User);
-    if (G && G->Rows && (!First || isBehind(First->Ops.front(), *G)))
+    if (G && rowsOf(*G) && (!First || isBehind(First->Ops.front(), *G)))
       First = G;
   });
-  if (!First || !First->Rows->keepsRows(Op) ||
+  if (!First || !rowsOf(*First)->keepsRows(Op) ||
       First->Shared.size() == MostShared)
     return nullptr;
   bool Behind = true;

@@ -212,6 +212,21 @@ def SinkFp8Scales : Pass<"sink-fp8-scales", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def QuantiseGemms : Pass<"quantise-gemms", "::mlir::func::FuncOp"> {
+  let summary = "GEMMs with weights multiply FP8 (E4M3), which this pass makes of them";
+  let description = [{
+    Weights have a scale for each column, which is found when compiling. The other
+    operand has one for each row (a token's), which is found in each run: its
+    greatest magnitude is 448. Each value then has a relative error of at most
+    2^-4, whatever outliers other rows have. As sink-fp8-scales, for more than 16
+    rows, a K that is a multiple of 16 and an N that is one of 8.
+  }];
+  let options = [
+    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not quantised">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
   let summary = "Decomposes attention into GEMMs and a softmax where a target has no kernel for it";
   let description = [{

@@ -22,6 +22,7 @@
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/Fp8Gemm.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 
@@ -37,20 +38,12 @@ namespace kpc::graph {
 
 namespace {
 
-/// Rows that TMA copies begin at multiples of 16 bytes: elements of FP8 along
-/// K, and of 16 bits along N.
-constexpr int64_t RowElements = 16, ResultElements = 8;
-/// Rows from which a GEMM is one of tensor cores that multiply both operands;
-/// those of fewer read weights alone.
-constexpr int64_t FewRows = 16;
-
 /// An operand of a GEMM: codes of FP8 times a scale.
 struct Scaled {
   Value Codes; ///< in the operand's order of dims
   /// A scalar, or a vector along the operand's dim that is not summed up; null:
   /// there is none.
   Value Scale;
-  bool IsVector = false;
 };
 
 /// Reads operands, and writes what stands in their place in front of `Op`.
@@ -132,8 +125,7 @@ std::optional<Scaled> Reader::take(Value Codes, Value Scale, int64_t Dim) {
   if (IsVector)
     Sizes.push_back(Ty.getDims()[Dim]);
   return Scaled{Codes,
-                B.createOrFold<ReshapeOp>(Loc, Own.withDims(Sizes), Scale),
-                IsVector};
+                B.createOrFold<ReshapeOp>(Loc, Own.withDims(Sizes), Scale)};
 }
 
 std::optional<Scaled> Reader::read(Value Operand, int64_t Kept) {
@@ -161,37 +153,6 @@ std::optional<Scaled> Reader::read(Value Operand, int64_t Kept) {
   return Found;
 }
 
-/// Why the GEMM is left alone whatever its operands are; empty: it is not.
-StringRef refusal(MatmulOp Op, const shape::Facts &Facts) {
-  SymbolicTensorType A = typeOf(Op.getA()), Y = typeOf(Op.getY());
-  int64_t Rank = Y.getRank();
-  if (Facts.optimum(Y.getDims()[Rank - 2]).value_or(FewRows + 1) <= FewRows)
-    return "it has few rows";
-  if (Facts.divisor(A.getDims()[Rank - 1]) % RowElements ||
-      Facts.range(A.getDims()[Rank - 1]).Min < 1)
-    return "K is no multiple of 16";
-  if (Facts.divisor(Y.getDims()[Rank - 1]) % ResultElements)
-    return "N is no multiple of 8";
-  return "";
-}
-
-/// `Product` times a scale that is a scalar or lies along dim `Dim`.
-Value scaled(OpBuilder &B, Value Product, const Scaled &By, int64_t Dim) {
-  if (!By.Scale)
-    return Product;
-  SymbolicTensorType To = typeOf(Product);
-  Value Scale = By.Scale;
-  Location Loc = Product.getLoc();
-  if (typeOf(Scale).getElementType() != To.getElementType())
-    Scale = CastOp::create(B, Loc, Scale, To.getElementType());
-  if (By.IsVector) {
-    SmallVector<Expr> Sizes(To.getRank(), Expr(1));
-    Sizes[Dim] = To.getDims()[Dim];
-    Scale = B.createOrFold<ReshapeOp>(Loc, To.withDims(Sizes), Scale);
-  }
-  return MulOp::create(B, Loc, Product, BroadcastOp::create(B, Loc, To, Scale));
-}
-
 struct SinkFp8ScalesPass : graph::impl::SinkFp8ScalesBase<SinkFp8ScalesPass> {
   using SinkFp8ScalesBase::SinkFp8ScalesBase;
 
@@ -213,7 +174,7 @@ struct SinkFp8ScalesPass : graph::impl::SinkFp8ScalesBase<SinkFp8ScalesPass> {
                             W = Read.read(Op.getB(), Rank - 1);
       if (!A || !W)
         continue;
-      StringRef Why = refusal(Op, Facts);
+      StringRef Why = refusalOfFp8(Op, Facts);
       tell(Op, Why);
       if (Why.empty())
         rewrite(Op, *A, *W);
@@ -226,8 +187,7 @@ private:
     Location Loc = Op.getLoc();
     SymbolicTensorType To = typeOf(Op.getY());
     Value Y = MatmulOp::create(B, Loc, A.Codes, W.Codes);
-    Y = scaled(B, Y, A, To.getRank() - 2);
-    Y = scaled(B, Y, W, To.getRank() - 1);
+    Y = scaled(B, Y, A.Scale, W.Scale);
     if (!To.getElementType().isF32())
       Y = CastOp::create(B, Loc, Y, To.getElementType());
     Op.replaceAllUsesWith(Y);

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/StoredValues.h"
+#include "passes/graph/Fp8Gemm.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <cmath>
@@ -272,7 +273,8 @@ void StorageChoice::findWideResults(RegionOp Region) {
         Wide.insert_range(Op.getResults());
     } else if ((isSensitive(&Op) && !Chooses) ||
                (Div && !IsConstant(Div.getB())) ||
-               (!isa<AttentionOp, ConvOp, MatmulOp>(Op) && ReadsWide)) {
+               (!isa<AttentionOp, ConvOp, MatmulOp>(Op) &&
+                !scalesFp8Product(&Op) && ReadsWide)) {
       Wide.insert_range(Op.getResults());
     }
   }
@@ -283,7 +285,7 @@ void StorageChoice::findWideResults(RegionOp Region) {
       Contracted &= isa<RegionOp>(Use.getOwner()) &&
                     isReadByContractionsAlone(argumentOf(Use));
     });
-    if (IsWide(Yielded) && !Contracted)
+    if ((IsWide(Yielded) && !Contracted) || isFp8Product(Yielded))
       Sensitive.insert(Result);
   }
 }

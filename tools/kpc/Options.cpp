@@ -414,12 +414,12 @@ void addArch(CLI::App &App, std::vector<std::string> &Targets) {
 
 /// In the order of Precision.
 std::vector<std::string> precisionWords() {
-  return {"model", "fp32", "fp16", "bf16", "tf32"};
+  return {"model", "fp32", "fp16", "bf16", "tf32", "fp8"};
 }
 /// Types that values are stored in.
 static std::vector<std::string> storedWords() {
   std::vector<std::string> Words = precisionWords();
-  Words.pop_back();
+  Words.resize(size_t(Precision::Tf32));
   return Words;
 }
 
@@ -462,14 +462,15 @@ parsePrecisionFor(const std::string &Text) {
 }
 
 void needPrecision(const CompileOptions &Options) {
-  bool Narrow =
-      Options.Compute == Precision::Fp16 || Options.Compute == Precision::Bf16;
+  bool Narrow = Options.Compute == Precision::Fp16 ||
+                Options.Compute == Precision::Bf16 ||
+                Options.Compute == Precision::Fp8;
   if (!Options.PrecisionFor.empty() && !Narrow)
     throw UsageError(
         Code::UsageMissing,
         "--precision-for keeps values in fp32 that --precision would make "
         "narrower; without that there is nothing to keep",
-        "give --precision fp16 or bf16, or leave --precision-for out");
+        "give --precision fp16, bf16 or fp8, or leave --precision-for out");
 }
 
 void addDevice(CLI::App &App, DeviceOption &Device) {

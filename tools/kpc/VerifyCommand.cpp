@@ -145,9 +145,11 @@ static std::vector<std::string> askedTypes(const Model &M) {
 /// What is allowed for the narrowest type that the artifact computes in.
 static Tolerance toleranceFor(const VerifyArguments &Arguments, const Model &M,
                               const ArtifactFacts &Facts) {
-  bool Half = false, Brain = false;
+  bool Half = false, Brain = false, Fp8 = false;
   auto Look = [&](std::string_view Text) {
-    if (Text.find("bf16") != std::string_view::npos)
+    if (Text == "fp8")
+      Fp8 = true;
+    else if (Text.find("bf16") != std::string_view::npos)
       Brain = true;
     else if (Text.find("f16") != std::string_view::npos ||
              Text.find("fp16") != std::string_view::npos ||
@@ -162,10 +164,11 @@ static Tolerance toleranceFor(const VerifyArguments &Arguments, const Model &M,
   for (const auto &Ports : {M.inputs(), M.outputs()})
     for (const kpc_port &P : Ports)
       Look(kpc_element_name(P.type));
-  // bf16 has 8 bits of mantissa where fp16 has 11.
-  Tolerance T = Brain  ? Tolerance{4e-2, 4e-1}
-                : Half ? Tolerance{5e-3, 5e-2}
-                       : Tolerance{1e-4, 1e-3};
+  // FP8 has 4 bits of mantissa and bf16 has 8, where fp16 has 11.
+  Tolerance T = Fp8     ? Tolerance{1e-1, 1}
+                : Brain ? Tolerance{4e-2, 4e-1}
+                : Half  ? Tolerance{5e-3, 5e-2}
+                        : Tolerance{1e-4, 1e-3};
   T.Rms = Arguments.Rms.value_or(T.Rms);
   T.Largest = Arguments.Largest.value_or(T.Largest);
   return T;
