@@ -65,6 +65,7 @@ public:
   /// `Folds`: whether constants are computed, by kernels that run now.
   bool plan(bool Folds);
   void tellOfTf32();
+  void tellOfFp8();
   bool compileKernels();
   bool writeArtifact();
 
@@ -381,6 +382,21 @@ void Compilation::tellOfTf32() {
         "--precision fp32 multiplies exactly, at a fraction of the speed");
 }
 
+/// A target whose kernels do not do what was asked.
+void Compilation::tellOfFp8() {
+  if (Options.Compute != Precision::Fp8)
+    return;
+  SmallVector<std::string> Without;
+  for (const target::Target *T : Targets)
+    if (!T->Can.Wgmma)
+      Without.emplace_back(T->Name);
+  if (!Without.empty())
+    Report.Notes.push_back(
+        "--precision fp8 multiplies FP8 on sm_90a alone; GEMMs stay in fp16 "
+        "on " +
+        llvm::join(Without, ", "));
+}
+
 bool Compilation::compileKernels() {
   auto Own = llvm::map_to_vector(Targets, [&](const target::Target *T) {
     return KernelPhase::TargetPlan{T, planOf(*T)};
@@ -390,6 +406,7 @@ bool Compilation::compileKernels() {
     return false;
   Compiled = std::move(*All);
   tellOfTf32();
+  tellOfFp8();
   for (const TargetKernels &Of : Compiled)
     for (const SlowPath &P : slowPaths(Of, Options)) {
       Diags.warning(Code::TargetSlow).message(P.text()).hint(P.WayOut);

@@ -61,6 +61,13 @@ bool kpc::roundsToTf32(const CompiledKernel &Kernel) {
   return StringRef(Kernel.Ptx).contains(".tf32");
 }
 
+/// Whether tensor cores multiply FP8 there.
+static bool multipliesFp8(const CompiledKernel &Kernel) {
+  StringRef Ptx = Kernel.Ptx;
+  return Ptx.contains("wgmma") &&
+         (Ptx.contains(".e4m3") || Ptx.contains(".e5m2"));
+}
+
 std::string kpc::precisionOf(func::FuncOp Kernel,
                              const CompiledKernel &Compiled) {
   kernel::BuffersAttr Buffers = kernel::buffersOf(Kernel);
@@ -70,6 +77,9 @@ std::string kpc::precisionOf(func::FuncOp Kernel,
   std::string Writes = elementNames(Kernel, Buffers.getWrites());
   if (Reads == "f32" && roundsToTf32(Compiled))
     Reads = "tf32";
+  // Codes lie in memory as bytes; what else is read belongs to the epilogue.
+  if (multipliesFp8(Compiled))
+    Reads = "fp8";
   return Reads.empty() || Reads == Writes ? Writes : Reads + " -> " + Writes;
 }
 

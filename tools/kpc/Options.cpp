@@ -523,7 +523,8 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
             "type that weights and values are stored in (default: the "
             "model's own); arithmetic is fp32, but tensor cores multiply "
             "matrices in 16 bits and sum in fp32; tf32 stores fp32, of which "
-            "they multiply 11 bits",
+            "they multiply 11 bits; fp8 stores fp16, and GEMMs with weights "
+            "multiply FP8 on sm_90a",
             [&Options](const std::string &Word) {
               Options.Compute = parsePrecision("--precision", Word);
             });
