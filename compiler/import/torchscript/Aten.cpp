@@ -319,10 +319,18 @@ void Evaluator::foldNumbers(const std::string &Name, const PassedList &Given,
     return;
   Datum C = Numbers[1];
   std::string Operator = Name;
-  // A third number is the factor alpha.
-  if (Numbers.size() > 2 && Numbers[2].asReal() != 1.0)
-    return;
-  if (Name == "rsub") {
+  // A third number is the factor alpha, of what is added or taken away.
+  bool Reversed = Name == "rsub";
+  if (Numbers.size() > 2 && Numbers[2].asReal() != 1.0) {
+    bool Scales = Reversed || Name == "add" || Name == "sub";
+    if (!Scales || !Numbers[2].isNumber())
+      return;
+    Datum &Scaled = Reversed ? A : C;
+    if (Scaled.Is == Kind::Float || Numbers[2].Is == Kind::Float)
+      return;
+    Scaled = arithmetic("mul", Scaled, Numbers[2]);
+  }
+  if (Reversed) {
     std::swap(A, C);
     Operator = "sub";
   }

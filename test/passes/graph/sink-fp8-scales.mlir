@@ -10,9 +10,9 @@
 // CHECK-LABEL: @columns(
 // CHECK-SAME: %[[A:[^:]*]]: !graph.tensor<[32, 64], f8E4M3FN>, %[[B:[^:]*]]: !graph.tensor<[64, 24], f8E4M3FN>, %[[S:[^:]*]]: !graph.tensor<[24], f32>
 // CHECK: %[[Y:.*]] = graph.matmul %[[A]], %[[B]] : <[32, 64], f8E4M3FN>, <[64, 24], f8E4M3FN>
-// CHECK: %[[YA:.*]] = graph.mul %[[Y]], %{{.*}} : <[32, 24], f32>
 // CHECK: %[[SB:.*]] = graph.broadcast %{{.*}} : <[1, 24], f32> to <[32, 24], f32>
-// CHECK: %[[YB:.*]] = graph.mul %[[YA]], %[[SB]] : <[32, 24], f32>
+// CHECK: %[[S2:.*]] = graph.mul %[[SB]], %{{.*}} : <[32, 24], f32>
+// CHECK: %[[YB:.*]] = graph.mul %[[Y]], %[[S2]] : <[32, 24], f32>
 // CHECK-NEXT: return %[[YB]]
 func.func @columns(%a: !a, %b: !b, %s: !graph.tensor<[24], f32>) -> !y {
   %wide = graph.cast %a to f32 : !a
