@@ -19,6 +19,11 @@ using namespace mlir;
 
 namespace kpc::nvptx {
 
+/// cvt to e4m3x2 and e5m2x2, as LLVM selects it.
+static bool hasFp8Conversions(const target::Target &T) {
+  return T.Compute >= 89 && T.PtxVersion >= 81;
+}
+
 /// The launch attributes that a builder has left.
 static LogicalResult readLaunch(gpu::GPUFuncOp Kernel, CompiledKernel &Into) {
   kernel::LaunchAttr Launch = kernel::launchOf(Kernel);
@@ -112,7 +117,7 @@ buildAndCompileGpuKernel(ModuleOp Module, const target::Target &T,
            << Columns << " columns of tensor memory; a block of "
            << T.Name.data() << " has " << T.Limit.TensorMemoryColumns;
   PassManager Passes(Module.getContext(), (*Gpu)->getName().getStringRef());
-  Passes.addPass(kernels::createExpandMathPass());
+  Passes.addPass(kernels::createExpandMathPass(hasFp8Conversions(T)));
   if (failed(Passes.run(*Gpu)))
     return failure();
   FailureOr<std::string> Ptx = compileToPtx(*Gpu, T, Listings);

@@ -9,7 +9,8 @@
 /// \file
 /// Codes become numbers by `arith.bitcast` and `arith.extf`, which kernels of
 /// tensor cores read through and all others expand (ExpandMath). Numbers become
-/// codes by arithmetic on the bits of f32, without branches and without
+/// FP8 by `arith.truncf`, which is expanded as well or one instruction, and
+/// other codes by arithmetic on the bits of f32, without branches and without
 /// instructions that only some targets have, so that the host and each GPU
 /// give the same bits. Formats are LLVM's descriptions of them (APFloat), which
 /// the tests compare all codes with.
@@ -17,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/linalg/NarrowFloat.h"
+#include "dialects/graph/Graph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <bit>
@@ -24,6 +26,7 @@
 
 using namespace mlir;
 using namespace kpc;
+using kpc::graph::isFp8;
 
 namespace {
 
@@ -39,9 +42,8 @@ struct Format {
   int Mantissa, Bias;
   bool HasNegativeZero;
   /// Codes without a sign: the first that stands for no number, or one more
-  /// than there are; that of infinity, if there is one.
+  /// than there are.
   uint32_t Beyond;
-  bool HasInfinity;
   /// With the sign, if it has one; none: there is no NaN.
   std::optional<uint32_t> Nan;
 };
@@ -51,7 +53,6 @@ Format::Format(Type Ty) {
   Bits = int(llvm::APFloat::semanticsSizeInBits(Kind)) - 1;
   Mantissa = int(llvm::APFloat::semanticsPrecision(Kind)) - 1;
   Bias = 1 - llvm::APFloat::semanticsMinExponent(Kind);
-  HasInfinity = llvm::APFloat::semanticsHasInf(Kind);
   HasNegativeZero = !isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(Ty);
   uint64_t Largest =
       llvm::APFloat::getLargest(Kind).bitcastToAPInt().getZExtValue();
@@ -173,6 +174,10 @@ Value graph::encodeNarrow(OpBuilder &B, Location Loc, Value X, Type To) {
                            : encodeExponent(W, X));
   if (IsDouble)
     X = roundedToOdd(W, X);
+  if (isFp8(To)) {
+    Value Number = arith::TruncFOp::create(B, Loc, To, X);
+    return arith::BitcastOp::create(B, Loc, B.getI8Type(), Number);
+  }
   Format F(To);
   const int Dropped = MantissaOfF32 - F.Mantissa;
   const uint32_t Rebias = uint32_t(BiasOfF32 - F.Bias) << MantissaOfF32;
@@ -190,15 +195,14 @@ Value graph::encodeNarrow(OpBuilder &B, Location Loc, Value X, Type To) {
   Value Units = W.sub(W.bits(Sum), W.bits(W.real(Ruler)));
   Value Code = W.select(W.is(P::ult, Magnitude, Rebias + (1u << MantissaOfF32)),
                         Units, Normal);
-  // Infinity, NaN or the greatest number is next to the greatest.
+  // NaN or the greatest number is next to the greatest.
   uint32_t Most = F.Nan ? F.Beyond : F.Beyond - 1;
   Code = arith::MinUIOp::create(B, Loc, Code, W.word(Most));
   Value IsNan = W.is(P::ugt, Magnitude, Infinity);
   if (!F.Nan) {
     Code = W.select(IsNan, W.word(0), Code);
     Sign = W.select(IsNan, W.sub(W.word(1), Sign), Sign);
-  } else if (F.HasNegativeZero)
-    Code = W.select(IsNan, W.word(*F.Nan), Code);
+  }
   if (F.HasNegativeZero)
     return W.byte(W.either(Code, W.up(Sign, F.Bits)));
   Value Signed = W.either(Code, W.up(Sign, F.Bits));

@@ -14,16 +14,37 @@ using namespace mlir;
 
 namespace kpc::kernels {
 
-static bool isNarrow(const KernelOutput &Out) {
+/// Whether numbers become codes of FP8 there.
+static bool isFp8(Operation *Op) {
+  return isa<arith::TruncFOp>(Op) &&
+         isa<FloatType>(Op->getResult(0).getType()) &&
+         Op->getResult(0).getType().getIntOrFloatBitWidth() == 8;
+}
+
+/// Of 16 bits, or bytes of a kernel that `MakesFp8`. What becomes of integers
+/// goes through steps.
+static bool isNarrow(const KernelOutput &Out, bool MakesFp8) {
   Type Element = cast<MemRefType>(Out.Memref.getType()).getElementType();
-  return Element.isF16() || Element.isBF16();
+  return Element.isF16() || Element.isBF16() ||
+         (MakesFp8 && Element.isInteger(8));
+}
+
+/// One element of each row: the scale of its codes.
+static bool isOfRows(const KernelOutput &Out) {
+  auto Ty = cast<MemRefType>(Out.Memref.getType());
+  return Ty.getRank() > 0 && Ty.getShape().back() == 1;
 }
 
 /// Whether a small change of an operand may change the result by far.
 static bool isStep(Operation *Op) {
+  if (isa<arith::BitcastOp>(Op)) {
+    // The bits of FP8 are its code.
+    Type From = Op->getOperand(0).getType();
+    return isa<FloatType>(From) && From.getIntOrFloatBitWidth() > 8;
+  }
   return isa<math::FloorOp, math::CeilOp, math::RoundOp, math::RoundEvenOp,
              math::TruncOp, arith::CmpFOp, arith::FPToSIOp, arith::FPToUIOp,
-             arith::RemFOp, arith::BitcastOp>(Op) &&
+             arith::RemFOp>(Op) &&
          !Op->getOperand(0).getType().isIntOrIndex();
 }
 
@@ -50,9 +71,17 @@ operandsOfSteps(func::FuncOp Func) {
 }
 
 void markApproximateMath(const FusedKernel &Form) {
-  if (!llvm::all_of(Form.Outputs, isNarrow))
-    return;
   func::FuncOp Func = Form.Func;
+  bool MakesFp8 = false;
+  Func.walk([&](Operation *Op) { MakesFp8 |= isFp8(Op); });
+  auto IsNarrow = [&](const KernelOutput &Out) {
+    return isNarrow(Out, MakesFp8);
+  };
+  if (!llvm::any_of(Form.Outputs, IsNarrow) ||
+      !llvm::all_of(Form.Outputs, [&](const KernelOutput &Out) {
+        return IsNarrow(Out) || (MakesFp8 && isOfRows(Out));
+      }))
+    return;
   auto Exact = operandsOfSteps(Func);
   if (!Exact)
     return;

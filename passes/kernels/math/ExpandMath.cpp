@@ -306,6 +306,39 @@ struct ExpandTruncF : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
+/// To FP8, of f32 and narrower. `ByInstruction`: scalars in kernels of GPUs
+/// that have one.
+struct ExpandTruncToFp8 : OpRewritePattern<arith::TruncFOp> {
+  ExpandTruncToFp8(MLIRContext *Ctx, bool ByInstruction)
+      : OpRewritePattern(Ctx), ByInstruction(ByInstruction) {}
+
+  LogicalResult matchAndRewrite(arith::TruncFOp O,
+                                PatternRewriter &R) const override {
+    Type To = O.getType();
+    auto Narrow = dyn_cast<FloatType>(getElementTypeOrSelf(To));
+    Type From = O.getIn().getType();
+    if (isa<TensorType>(To) || !(isOf<Float32Type>(From) || isHalf(From)) ||
+        !isa_and_present<Float8E4M3FNType, Float8E5M2Type>(Narrow))
+      return failure();
+    ImplicitLocOpBuilder B(O.getLoc(), R);
+    Real X{O.getIn(), &B};
+    if (isHalf(From))
+      X.V = convertTo<arith::ExtFOp>(B, X.V, B.getF32Type());
+    bool Converts = ByInstruction && X.V.getType().isF32() &&
+                    O->getParentOfType<gpu::GPUModuleOp>();
+    Int Code = Converts ? convertToFp8(X, Narrow) : f32ToFp8(X, Narrow);
+    // Whoever takes the codes needs no number of FP8, which LLVM has none of.
+    for (Operation *User : llvm::make_early_inc_range(O->getUsers()))
+      if (auto Cast = dyn_cast<arith::BitcastOp>(User);
+          Cast && Cast.getType() == Code.V.getType())
+        R.replaceOp(Cast, Code.V);
+    R.replaceOpWithNewOp<arith::BitcastOp>(O, To, Code.V);
+    return success();
+  }
+
+  bool ByInstruction;
+};
+
 /// Integer to f16 or bf16. An integer that f32 has to round is infinite in
 /// f16; for bf16 wide ones keep their tail as one sticky bit on the way
 /// through f64.
@@ -359,6 +392,13 @@ template <typename Op> struct ExpandHalfToInt : OpRewritePattern<Op> {
 struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMathPass)
 
+  explicit ExpandMathPass(bool HasFp8Instructions) {
+    Fp8Instructions = HasFp8Instructions;
+  }
+  ExpandMathPass(const ExpandMathPass &Other) : PassWrapper(Other) {
+    Fp8Instructions = bool(Other.Fp8Instructions);
+  }
+
   StringRef getArgument() const override { return "kpc-expand-math"; }
   StringRef getDescription() const override {
     return "Rewrite math ops into arithmetic that needs no library";
@@ -369,7 +409,7 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
   }
   LogicalResult initialize(MLIRContext *Ctx) override {
     RewritePatternSet Set(Ctx);
-    kpc::kernels::populateExpandMathPatterns(Set);
+    kpc::kernels::populateExpandMathPatterns(Set, Fp8Instructions);
     Patterns = std::move(Set);
     return success();
   }
@@ -380,6 +420,9 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
       signalPassFailure();
   }
 
+  Option<bool> Fp8Instructions{
+      *this, "fp8-instructions", llvm::cl::init(false),
+      llvm::cl::desc("The GPU has conversions to FP8: from sm_89 on")};
   FrozenRewritePatternSet Patterns;
 };
 
@@ -461,7 +504,9 @@ template <typename... Ops> static void widenHalf(RewritePatternSet &P) {
   P.add<WidenHalf<Ops>...>(P.getContext());
 }
 
-void kpc::kernels::populateExpandMathPatterns(RewritePatternSet &P) {
+void kpc::kernels::populateExpandMathPatterns(RewritePatternSet &P,
+                                              bool Fp8Instructions) {
+  P.add<ExpandTruncToFp8>(P.getContext(), Fp8Instructions);
   addApproximations(P);
   addFunctions(P);
   addClasses(P);
@@ -488,8 +533,8 @@ void kpc::kernels::populateExpandMathPatterns(RewritePatternSet &P) {
       P.getContext());
 }
 
-std::unique_ptr<Pass> kpc::kernels::createExpandMathPass() {
-  return std::make_unique<ExpandMathPass>();
+std::unique_ptr<Pass> kpc::kernels::createExpandMathPass(bool Fp8Instructions) {
+  return std::make_unique<ExpandMathPass>(Fp8Instructions);
 }
 
 void kpc::kernels::registerExpandMathPass() {

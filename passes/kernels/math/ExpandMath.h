@@ -32,10 +32,13 @@ class RewritePatternSet;
 namespace kpc::kernels {
 
 /// Every rewrite; they are to be applied until nothing changes.
-void populateExpandMathPatterns(mlir::RewritePatternSet &Patterns);
+/// `Fp8Instructions`: kernels of GPUs convert to FP8 by instructions that chips
+/// have from sm_89 on.
+void populateExpandMathPatterns(mlir::RewritePatternSet &Patterns,
+                                bool Fp8Instructions = false);
 
 /// `kpc-expand-math`, on any op.
-std::unique_ptr<mlir::Pass> createExpandMathPass();
+std::unique_ptr<mlir::Pass> createExpandMathPass(bool Fp8Instructions = false);
 void registerExpandMathPass();
 
 } // namespace kpc::kernels

@@ -8,6 +8,8 @@
 
 #include "passes/kernels/math/ExpandMathFunctions.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
 #include <cmath>
 
 namespace kpc::expand {
@@ -100,6 +102,81 @@ Real narrowToOdd(Real X) {
   Mask Fix = Inexact & Mask(equal(Bits & 1, 0));
   Int Neighbour = select(abs(Back) < abs(X), Bits + 1, Bits - 1);
   return fromBits(select(Fix, Neighbour, Bits));
+}
+
+namespace {
+
+/// What rounding to FP8 needs to know, from APFloat's description.
+struct Fp8Format {
+  explicit Fp8Format(mlir::FloatType To) {
+    const llvm::fltSemantics &Format = To.getFloatSemantics();
+    auto CodeOf = [](const llvm::APFloat &X) {
+      return X.bitcastToAPInt().getZExtValue();
+    };
+    Mantissa = int(llvm::APFloat::semanticsPrecision(Format)) - 1;
+    Bias = 1 - llvm::APFloat::semanticsMinExponent(Format);
+    llvm::APFloat Most = llvm::APFloat::getLargest(Format);
+    Beyond = CodeOf(Most) + 1;
+    Nan = CodeOf(llvm::APFloat::getQNaN(Format));
+    // Half way to the number that would follow: of ties, the even one wins.
+    double Unit =
+        std::ldexp(1.0, std::ilogb(Most.convertToDouble()) - Mantissa);
+    Limit = Most.convertToDouble() + Unit / 2;
+    IsLimitBeyond = (Beyond & 1) == 0;
+  }
+
+  int Mantissa, Bias;
+  uint64_t Beyond, Nan; ///< codes without a sign: infinity or NaN, and NaN
+  double Limit;         ///< from here on, or above it, there is no number
+  bool IsLimitBeyond;
+};
+
+constexpr int BitsOfFp8 = 7; // without the sign
+
+} // namespace
+
+Int f32ToFp8(Real X, mlir::FloatType To) {
+  Fp8Format F(To);
+  const int Dropped = MantissaOfF32 - F.Mantissa;
+  const uint64_t Rebias = uint64_t(BiasOfF32 - F.Bias) << MantissaOfF32;
+  Int Bits = bitsOf(X);
+  Int Sign = shiftRight(Bits, uint64_t(31));
+  Int Magnitude = Bits & uint64_t(0x7fffffff);
+  // What is dropped rounds, a carry lands in the exponent.
+  Int Odd = shiftRight(Magnitude, uint64_t(Dropped)) & uint64_t(1);
+  Int Normal = Magnitude + Odd + ((uint64_t(1) << (Dropped - 1)) - 1 - Rebias);
+  Normal = shiftRight(Normal, uint64_t(Dropped));
+  // Below the least normal number: the sum's last bit is the unit.
+  Real Ruler = X.like(std::ldexp(1.0, 1 - F.Bias + Dropped));
+  Int Units = bitsOf(fromBits(Magnitude) + Ruler) - bitsOf(Ruler);
+  auto Below = [&](uint64_t Limit) {
+    return lessUnsigned(Magnitude, Magnitude.like(Limit));
+  };
+  Int Code =
+      select(Below(Rebias + (uint64_t(1) << MantissaOfF32)), Units, Normal);
+  Int Most = Code.like(F.Beyond);
+  Code = select(lessUnsigned(Code, Most), Code, Most);
+  Code = select(Below(InfinityBits + 1), Code, Code.like(F.Nan));
+  return resize(Code | (Sign << uint64_t(BitsOfFp8)), 8);
+}
+
+Int convertToFp8(Real X, mlir::FloatType To) {
+  Fp8Format F(To);
+  Builder &B = *X.B;
+  mlir::Value Two = mlir::NVVM::ConvertF32x2ToF8x2Op::create(
+      B, B.getIntegerType(16), X.like(0).V, X.V, mlir::NVVM::FPRoundingMode::RN,
+      mlir::NVVM::SaturationMode::SATFINITE, /*relu=*/false, To);
+  Int Code = resize({Two, &B}, 8);
+  // The instruction saturates; what it does with NaN has no sign.
+  Real Magnitude = abs(X);
+  Mask IsNumber = F.IsLimitBeyond ? Magnitude < X.like(F.Limit)
+                                  : X.like(F.Limit) >= Magnitude;
+  Int Sign = resize(shiftRight(bitsOf(X), uint64_t(31)), 8)
+             << uint64_t(BitsOfFp8);
+  Int Rest = Code.like(F.Beyond);
+  if (F.Nan != F.Beyond)
+    Rest = select(isNaN(X), Code.like(F.Nan), Rest);
+  return select(IsNumber, Code, Rest | Sign);
 }
 
 } // namespace kpc::expand

@@ -104,6 +104,11 @@ Real remainder(Real X, Real Y);
 Real bf16ToF32(mlir::Value V, Builder &B);
 /// Of floats of 8 and 4 bits, which f32 holds exactly.
 Real narrowToF32(mlir::Value V, Builder &B);
+/// Codes (i8) of FP8, rounded to nearest, ties to even. What is beyond the
+/// greatest number becomes NaN in E4M3 and infinity in E5M2.
+Int f32ToFp8(Real X, mlir::FloatType To);
+/// The same of a scalar by the instruction that chips have from sm_89 on.
+Int convertToFp8(Real X, mlir::FloatType To);
 mlir::Value f32ToBF16(Real X);
 /// f32 whose rounding to fewer bits is the rounding of the f64: cut off, with
 /// the last bit set where anything was lost.

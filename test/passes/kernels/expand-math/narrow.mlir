@@ -1,4 +1,5 @@
 // RUN: kpc-opt %s --kpc-expand-math | FileCheck %s
+// RUN: kpc-opt %s --pass-pipeline="builtin.module(kpc-expand-math{fp8-instructions})" | FileCheck %s --check-prefix=FP8
 
 // Codes of 8 and 4 bits become numbers by integer arithmetic, which every target has.
 // CHECK-LABEL: @scalar(
@@ -28,4 +29,31 @@ func.func @half_a_byte(%x: i4) -> f32 {
   %0 = arith.bitcast %x : i4 to f4E2M1FN
   %1 = arith.extf %0 : f4E2M1FN to f32
   return %1 : f32
+}
+
+// Numbers become codes: by arithmetic on bits, or by the instruction that GPUs have from sm_89 on, which saturates.
+// CHECK-LABEL: @to_codes(
+// CHECK-NOT: arith.truncf
+// CHECK: arith.trunci %{{.*}} : i32 to i8
+// CHECK-NOT: f8E4M3FN
+func.func @to_codes(%x: f32) -> i8 {
+  %0 = arith.truncf %x : f32 to f8E4M3FN
+  %1 = arith.bitcast %0 : f8E4M3FN to i8
+  return %1 : i8
+}
+
+// CHECK-LABEL: @kernel
+// CHECK-NOT: nvvm.convert
+// FP8-LABEL: @kernel
+// FP8: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// FP8: nvvm.convert.f32x2.to.f8x2 %[[ZERO]], %{{.*}} {rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E4M3FN)
+// FP8: %[[INSIDE:.*]] = arith.cmpf oge, %{{.*}}, %{{.*}} : f32
+// FP8: arith.select %[[INSIDE]]
+gpu.module @m {
+  gpu.func @kernel(%x: f32, %y: memref<i8>) kernel {
+    %0 = arith.truncf %x : f32 to f8E4M3FN
+    %1 = arith.bitcast %0 : f8E4M3FN to i8
+    memref.store %1, %y[] : memref<i8>
+    gpu.return
+  }
 }
