@@ -30,9 +30,9 @@ def Tile_MmaOp : Tile_Op<"mma"> {
     | tf32 in f32 | f32 | 8 | no |
     | f8E4M3FN, f8E5M2 each | f32 | 32 | no |
 
-    Tensor cores add up products of FP8 in fewer bits than f32 has (hopper.md
-    of the kernels says how many): whoever needs f32's accuracy begins a new
-    accumulator every few steps and adds these up in registers.
+    Tensor cores add up products of FP8 in about 14 bits. Whoever needs f32's
+    accuracy begins a new accumulator every few steps and adds these up in
+    registers.
 
     Wgmma (sm_90a): M a multiple of 64, N of 8 up to 256.
 
