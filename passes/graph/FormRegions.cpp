@@ -372,12 +372,14 @@ bool RegionFormer::isBehind(Operation *User, Group &G) {
   return Place.lookup(At) > Place.lookup(G.Ops.front());
 }
 
-/// The rows of a group, or those that it will have: what it ends with is made
-/// of rows whose reductions were not placed yet.
+/// The rows of a group, or those that it will have: codes of FP8 are made of
+/// rows whose greatest elements were not placed yet.
 std::optional<RowSpace> RegionFormer::rowsOf(Group &G) const {
-  if (G.Rows || G.Root)
+  Operation *Last = G.Ops.front();
+  if (G.Rows || G.Root || Last->getNumResults() != 1 ||
+      !isFp8(typeOf(Last->getResult(0)).getElementType()))
     return G.Rows;
-  Operation *From = MadeOfRows.lookup(G.Ops.front());
+  Operation *From = MadeOfRows.lookup(Last);
   return From ? RowSpace::reducedBy(From) : std::nullopt;
 }
 

@@ -11,7 +11,7 @@
 ///   %w = graph.mul (graph.cast %b to f32), %sw
 ///   %y = graph.matmul %x, %w
 ///     →  %p = graph.matmul %a, %b        (f32)
-///        %y = graph.mul (graph.mul %p, %sx), %sw
+///        %y = graph.mul %p, (graph.mul %sx, %sw)
 ///
 /// A scale that does not change along K is a factor of the whole sum. So what
 /// is dequantised in front of a GEMM, by one scale or by one a row of A or a

@@ -62,10 +62,24 @@ def quantised_convolution(batch, channels, size, outputs, kind, shows):
     return emulated.Case(f"conv_{channels}x{outputs}_{kind}", made, options=("--precision", "fp16"), shows=shows)
 
 
+def perceptron(rows, width, inner):
+    """A norm, a GELU and a residual between two GEMMs that --precision fp8 quantises: four kernels."""
+    value, node = helper.make_tensor_value_info, helper.make_node
+    def weight(name, *shape):
+        return numpy_helper.from_array((np.random.default_rng(len(shape)).standard_normal(shape) * 0.05).astype(np.float32), name)
+    nodes = [node("LayerNormalization", ["x", "g"], ["n"]), node("MatMul", ["n", "up"], ["u"]), node("Add", ["u", "b"], ["v"]),
+             node("Gelu", ["v"], ["a"]), node("MatMul", ["a", "down"], ["d"]), node("Add", ["d", "x"], ["y"])]
+    made = [weight("g", width), weight("up", width, inner), weight("b", inner), weight("down", inner, width)]
+    graph = helper.make_graph(nodes, "perceptron", [value("x", TensorProto.FLOAT, ["rows", width])], [value("y", TensorProto.FLOAT, ["rows", width])], made)
+    return emulated.Case("perceptron", helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), {"rows": "1..128:opt=64"},
+                         {"rows": rows}, options=("--precision", "fp8"), shows="fp8 -> f16", kernels=4)
+
+
 def cases(target):
     hopper = target == "sm_90a"
     if hopper:
         yield from (gemm(*one) for one in GEMMS)
+        yield perceptron(37, 96, 384)
     yield quantised_gemm(130, 80, 64, "u8", "gemm " if hopper else "mmasync ")
     yield quantised_gemm(77, 64, 48, "e4m3", "gemm " if hopper else "mmasync ")
     # Rows of the result begin at multiples of 4 bytes, and anywhere.
