@@ -93,7 +93,7 @@ private:
   /// Empty if `Op` may join `G`, else the reason against.
   StringRef refusal(Operation *Op, Group &G);
   Group *groupOfAllUsers(Operation *Op, StringRef &Why);
-  bool usedAtSameIndex(Operation *Op, Group &G);
+  bool usedAtSameIndex(Operation *Op);
   void build(Group &G);
   void eraseDeadSources();
   void fillSplats();
@@ -177,7 +177,7 @@ void RegionFormer::place(Operation *Op) {
     Groups.push_back(std::make_unique<Group>());
     G = Groups.back().get();
     AtSameIndex.insert(Op);
-  } else if (usedAtSameIndex(Op, *G)) {
+  } else if (usedAtSameIndex(Op)) {
     AtSameIndex.insert(Op);
   }
   // What is in front of it would be computed for each product.
@@ -226,7 +226,7 @@ Group *RegionFormer::groupOfAllUsers(Operation *Op, StringRef &Why) {
   return Common;
 }
 
-bool RegionFormer::usedAtSameIndex(Operation *Op, Group &G) {
+bool RegionFormer::usedAtSameIndex(Operation *Op) {
   bool Same = true;
   forEachRealUser(Op, [&](Operation *User, bool ThroughBroadcast) {
     Same &= !ThroughBroadcast && User->hasTrait<ElementwiseTrait>() &&
@@ -264,7 +264,7 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
       return "that kernel has a root op already (a reduction, product, window "
              "or "
              "scatter)";
-    if (!usedAtSameIndex(Op, G))
+    if (!usedAtSameIndex(Op))
       return "its elements would be computed more than once";
     return {};
   }

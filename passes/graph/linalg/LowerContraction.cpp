@@ -88,10 +88,10 @@ static Value lowerMatmul(MatmulOp Op, KernelWriter &W) {
 /// x surrounded by zeros in its spatial dimensions.
 static Value padded(ConvOp Op, KernelWriter &W) {
   Value X = W.tensor(Op.getX());
-  auto any = [](ArrayRef<int64_t> L) {
+  auto Any = [](ArrayRef<int64_t> L) {
     return llvm::any_of(L, [](int64_t V) { return V != 0; });
   };
-  if (!any(Op.getLow()) && !any(Op.getHigh()))
+  if (!Any(Op.getLow()) && !Any(Op.getHigh()))
     return X;
   SymbolicTensorType Ty = typeOf(Op.getX());
   SmallVector<Expr> Dims(Ty.getDims());
@@ -130,15 +130,15 @@ static Value lowerConv(ConvOp Op, KernelWriter &W) {
   SymbolicTensorType Kernel = typeOf(Op.getW()), To = typeOf(Op.getY());
   MLIRContext *Context = Op.getContext();
   unsigned Rank = To.getRank(), Spatial = Rank - 2, Loops = Rank + Spatial + 1;
-  auto dim = [&](unsigned I) { return getAffineDimExpr(I, Context); };
-  AffineExpr Channel = dim(Rank - 1), Tap = dim(Rank + Spatial);
+  auto Dim = [&](unsigned I) { return getAffineDimExpr(I, Context); };
+  AffineExpr Channel = Dim(Rank - 1), Tap = Dim(Rank + Spatial);
 
-  SmallVector<AffineExpr> ReadX{dim(0)}, ReadW;
+  SmallVector<AffineExpr> ReadX{Dim(0)}, ReadW;
   SmallVector<Value> Reduced;
   for (unsigned I = 0; I < Spatial; ++I) {
-    ReadX.push_back(dim(I + 1) * Op.getStride()[I] +
-                    dim(Rank + I) * Op.getDilation()[I]);
-    ReadW.push_back(dim(Rank + I));
+    ReadX.push_back(Dim(I + 1) * Op.getStride()[I] +
+                    Dim(Rank + I) * Op.getDilation()[I]);
+    ReadW.push_back(Dim(Rank + I));
     Reduced.push_back(W.size(Kernel.getDims()[I]));
   }
   Reduced.push_back(W.size(Kernel.getDims()[Spatial]));

@@ -26,7 +26,6 @@
 
 using namespace mlir;
 using namespace kpc;
-using kpc::graph::isFp8;
 
 namespace {
 

@@ -306,26 +306,27 @@ struct ExpandTruncF : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
-/// To FP8, of f32 and narrower. `ByInstruction`: scalars in kernels of GPUs
-/// that have one.
-struct ExpandTruncToFp8 : OpRewritePattern<arith::TruncFOp> {
-  ExpandTruncToFp8(MLIRContext *Ctx, bool ByInstruction)
-      : OpRewritePattern(Ctx), ByInstruction(ByInstruction) {}
+/// To FP8, by way of f32: of narrower floats, and of integers, which f32 rounds
+/// only where FP8 has no such number. `ByInstruction`: scalars in kernels of
+/// GPUs that have one.
+template <typename Op> struct ExpandToFp8 : OpRewritePattern<Op> {
+  ExpandToFp8(MLIRContext *Ctx, bool ByInstruction)
+      : OpRewritePattern<Op>(Ctx), ByInstruction(ByInstruction) {}
 
-  LogicalResult matchAndRewrite(arith::TruncFOp O,
-                                PatternRewriter &R) const override {
-    Type To = O.getType();
+  LogicalResult matchAndRewrite(Op O, PatternRewriter &R) const override {
+    Type To = O.getType(), From = O.getIn().getType();
     auto Narrow = dyn_cast<FloatType>(getElementTypeOrSelf(To));
-    Type From = O.getIn().getType();
-    if (isa<TensorType>(To) || !(isOf<Float32Type>(From) || isHalf(From)) ||
+    if (isa<TensorType>(To) || isOf<Float64Type>(From) ||
         !isa_and_present<Float8E4M3FNType, Float8E5M2Type>(Narrow))
       return failure();
     ImplicitLocOpBuilder B(O.getLoc(), R);
     Real X{O.getIn(), &B};
     if (isHalf(From))
       X.V = convertTo<arith::ExtFOp>(B, X.V, B.getF32Type());
+    else if (!isOf<Float32Type>(From))
+      X.V = convertTo<Op>(B, X.V, B.getF32Type());
     bool Converts = ByInstruction && X.V.getType().isF32() &&
-                    O->getParentOfType<gpu::GPUModuleOp>();
+                    O->template getParentOfType<gpu::GPUModuleOp>();
     Int Code = Converts ? convertToFp8(X, Narrow) : f32ToFp8(X, Narrow);
     // Whoever takes the codes needs no number of FP8, which LLVM has none of.
     for (Operation *User : llvm::make_early_inc_range(O->getUsers()))
@@ -506,7 +507,8 @@ template <typename... Ops> static void widenHalf(RewritePatternSet &P) {
 
 void kpc::kernels::populateExpandMathPatterns(RewritePatternSet &P,
                                               bool Fp8Instructions) {
-  P.add<ExpandTruncToFp8>(P.getContext(), Fp8Instructions);
+  P.add<ExpandToFp8<arith::TruncFOp>, ExpandToFp8<arith::SIToFPOp>,
+        ExpandToFp8<arith::UIToFPOp>>(P.getContext(), Fp8Instructions);
   addApproximations(P);
   addFunctions(P);
   addClasses(P);

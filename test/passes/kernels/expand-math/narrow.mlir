@@ -57,3 +57,13 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// The canonicaliser makes one op of an integer's way through f32.
+// CHECK-LABEL: @integer(
+// CHECK: arith.sitofp %{{.*}} : i32 to f32
+// CHECK-NOT: f8E5M2
+func.func @integer(%x: i32) -> i8 {
+  %0 = arith.sitofp %x : i32 to f8E5M2
+  %1 = arith.bitcast %0 : f8E5M2 to i8
+  return %1 : i8
+}
