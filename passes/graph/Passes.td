@@ -433,10 +433,9 @@ def LowerRegions : Pass<"lower-regions", "::mlir::ModuleOp"> {
 def AllowTf32 : Pass<"allow-tf32", "::mlir::ModuleOp"> {
   let summary = "Lets GEMMs of f32 multiply in tf32";
   let description = [{
-    GEMMs of f32 get `tf32`, and kernels with other sums of f32, convolutions
-    say, the attribute `kernel.tf32`: builders for tensor cores may round both
-    factors to 11 bits of mantissa. Accumulators stay f32. Kernels that hold a
-    node whose name matches `keep` are left as they are.
+    GEMMs and convolutions of f32 get `tf32`: builders for tensor cores may round
+    both factors to 11 bits of mantissa. Accumulators stay f32. Kernels that hold
+    a node whose name matches `keep` are left as they are.
   }];
   let options = [
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not rounded">

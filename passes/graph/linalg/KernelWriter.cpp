@@ -255,25 +255,24 @@ AffineMap graph::leadingDims(unsigned Loops, unsigned Count,
   return AffineMap::get(Loops, 0, Dims, Context);
 }
 
-static Value emptyTensor(KernelWriter &W, SymbolicTensorType Ty) {
-  OpBuilder &B = W.builder();
+Value KernelWriter::empty(SymbolicTensorType Ty) {
   SmallVector<OpFoldResult> Sizes;
   for (const Expr &E : Ty.getDims())
     Sizes.push_back(E.asConstant()
                         ? OpFoldResult(B.getIndexAttr(*E.asConstant()))
-                        : OpFoldResult(W.size(E)));
-  return tensor::EmptyOp::create(B, W.loc(), Sizes,
-                                 W.computeType(Ty.getElementType()));
+                        : OpFoldResult(size(E)));
+  return tensor::EmptyOp::create(B, CurrentLoc, Sizes,
+                                 computeType(Ty.getElementType()));
 }
 
 Value KernelWriter::filled(SymbolicTensorType Ty, Value Scalar) {
-  Value Empty = emptyTensor(*this, Ty);
+  Value Empty = empty(Ty);
   return linalg::FillOp::create(B, CurrentLoc, Scalar, Empty).getResult(0);
 }
 
 Value KernelWriter::map(SymbolicTensorType Ty, ValueRange Operands,
                         ArrayRef<AffineMap> Maps, Body Compute) {
-  Value Empty = emptyTensor(*this, Ty);
+  Value Empty = empty(Ty);
   SmallVector<AffineMap> AllMaps(Maps);
   AllMaps.push_back(B.getMultiDimIdentityMap(Ty.getRank()));
   SmallVector<utils::IteratorType> Iterators(Ty.getRank(),

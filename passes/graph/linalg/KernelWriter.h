@@ -84,7 +84,9 @@ public:
                      mlir::ValueRange Operands,
                      llvm::ArrayRef<mlir::AffineMap> Maps, mlir::Value Initial,
                      Body Combine);
-  /// A tensor of the sizes of `Ty`, every element `Scalar`.
+  /// A tensor of the sizes of `Ty`, to be written.
+  mlir::Value empty(SymbolicTensorType Ty);
+  /// The same, every element `Scalar`.
   mlir::Value filled(SymbolicTensorType Ty, mlir::Value Scalar);
 
   /// The indices of a generic's element; call inside a body.

@@ -261,8 +261,8 @@ bool GemmMatch::isTf32() const {
   linalg::LinalgOp Op = C.R.Op;
   if (auto Gemm = dyn_cast<kernel::GemmOp>(Op.getOperation()))
     return Gemm.getTf32();
-  return C.R.Form.Func->hasAttr(
-      kernel::KernelDialect::Tf32AttrHelper::getNameStr());
+  auto Conv = dyn_cast<kernel::ConvOp>(Op.getOperation());
+  return Conv && Conv.getTf32();
 }
 
 bool GemmMatch::isFp8() const {

@@ -98,7 +98,7 @@ struct GemmMatch {
   static std::optional<GemmMatch> readGroupedResult(FusedKernel &Form);
 
   bool hasBatch() const { return Batch != shape::Expr(1); }
-  /// Both factors are f32 that may be rounded to tf32 (kernel.tf32).
+  /// Both factors are f32 that may be rounded to tf32: the op says so.
   bool isTf32() const;
   /// Both factors are of FP8: E4M3 or E5M2, each as it is.
   bool isFp8() const;
