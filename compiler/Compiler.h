@@ -29,7 +29,6 @@
 #include "compiler/diagnostics/Diagnostics.h"
 
 #include <string>
-#include <string_view>
 
 namespace kpc {
 
@@ -39,10 +38,6 @@ CompileReport compile(const CompileOptions &Options, Diagnostics &Diags);
 /// Everything that `compile` would refuse, without compiling kernels. The
 /// verdict (no errors in `Diags`) is that of compile.
 bool check(const CompileOptions &Options, Diagnostics &Diags);
-
-/// One job of a worker process: a kernel for a target. See KernelJob.h.
-struct JobReply;
-JobReply compileKernelJob(std::string_view Job);
 
 /// The passes of each phase, as kpc-opt takes them.
 std::string pipelineText(const CompileOptions &Options);

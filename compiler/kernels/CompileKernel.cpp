@@ -12,7 +12,6 @@
 #include "codegen/nvptx/Nvdisasm.h"
 #include "codegen/nvptx/Nvptx.h"
 #include "codegen/nvptx/Ptxas.h"
-#include "compiler/Compiler.h"
 #include "compiler/target/Target.h"
 #include "compiler/workers/WorkerPool.h"
 #include "dialects/RegisterDialects.h"

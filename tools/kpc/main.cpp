@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Compiler.h"
+#include "compiler/kernels/CompileKernel.h"
 #include "compiler/workers/WorkerPool.h"
 #include "tools/kpc/Command.h"
 #include "tools/kpc/Fault.h"

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef KPC_COMPILER_ARTIFACT_KERNELUSES_H
-#define KPC_COMPILER_ARTIFACT_KERNELUSES_H
+#ifndef KPC_COMPILER_KERNELS_KERNELUSES_H
+#define KPC_COMPILER_KERNELS_KERNELUSES_H
 
 #include "dialects/plan/Plan.h"
 #include "llvm/ADT/SetVector.h"
@@ -28,4 +28,4 @@ KernelUses kernelUses(plan::ProgramOp Program);
 
 } // namespace kpc
 
-#endif // KPC_COMPILER_ARTIFACT_KERNELUSES_H
+#endif // KPC_COMPILER_KERNELS_KERNELUSES_H

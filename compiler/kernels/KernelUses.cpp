@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/artifact/KernelUses.h"
+#include "compiler/kernels/KernelUses.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <set>

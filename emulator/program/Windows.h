@@ -11,8 +11,8 @@
 /// bits; shared, local and parameter memory lie in windows above them.
 ///
 //===----------------------------------------------------------------------===//
-#ifndef KPC_EMULATOR_EXECUTE_WINDOWS_H
-#define KPC_EMULATOR_EXECUTE_WINDOWS_H
+#ifndef KPC_EMULATOR_PROGRAM_WINDOWS_H
+#define KPC_EMULATOR_PROGRAM_WINDOWS_H
 
 #include <cstdint>
 
@@ -31,4 +31,4 @@ inline constexpr uint64_t MaxLocalBytes = uint64_t{512} * 1024;
 
 } // namespace kpc::emulator
 
-#endif // KPC_EMULATOR_EXECUTE_WINDOWS_H
+#endif // KPC_EMULATOR_PROGRAM_WINDOWS_H
