@@ -65,6 +65,7 @@ KernelOffers::KernelOffers(FusedKernel &Form, const target::Target &T,
     bool IsRanked = Answer.isRanked();
     Class = Family.Class;
     Answers.push_back(std::move(Answer));
+    Takers.push_back(&Family);
     if (!IsRanked && !All)
       break;
   }

@@ -202,6 +202,7 @@ public:
   llvm::ArrayRef<schedule::Refusal> refusals() const { return Refusals; }
 
   const FamilyAnswer &answer(Place At) const { return Answers[At.Family]; }
+  const KernelFamily &family(Place At) const { return *Takers[At.Family]; }
   const schedule::RankedSchedule &schedule(Place At) const {
     return answer(At).schedules()[At.Schedule];
   }
@@ -210,6 +211,7 @@ private:
   std::vector<Place> places() const;
 
   std::vector<FamilyAnswer> Answers; ///< of families that take the kernel
+  std::vector<const KernelFamily *> Takers; ///< those families
   std::vector<schedule::Refusal> Refusals;
 };
 
