@@ -55,8 +55,9 @@ LogicalResult checkFormedFor(const FusedKernel &Form,
   const KernelFamily &Family = Offers.family(Chosen);
   if (!Made || llvm::is_contained(Made->Classes, Family.Class))
     return success();
+  func::FuncOp Func = Form.Func;
   InFlightDiagnostic Error =
-      Form.Func.emitOpError("expected a family that it was formed for, as ")
+      Func.emitOpError("expected a family that it was formed for, as ")
       << Made->What << ", got '" << Family.Name
       << "'; let fusion ask the registry first";
   for (const schedule::Refusal &No : Offers.refusals())
