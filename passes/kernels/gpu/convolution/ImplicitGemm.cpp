@@ -8,7 +8,6 @@
 #include "passes/kernels/gpu/convolution/ImplicitGemm.h"
 
 #include "dialects/kernel/Kernel.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -89,11 +88,18 @@ bool Reader::readAxes() {
   return true;
 }
 
+bool isZero(Attribute Number) {
+  if (auto Float = dyn_cast<FloatAttr>(Number))
+    return Float.getValue().isZero();
+  auto Integer = dyn_cast<IntegerAttr>(Number);
+  return Integer && Integer.getValue().isZero();
+}
+
 /// Where x lies in memory, and the zeros around it.
 bool Reader::readInput() {
   unsigned Rank = Op.getX().getType().getRank();
   auto Pad = Op.getX().getDefiningOp<kernel::PadOp>();
-  if (Pad && (!matchPattern(Pad.getOutside(), m_AnyZeroFloat()) ||
+  if (Pad && (!isZero(Pad.getOutside()) ||
               llvm::any_of(Pad.getLow(), [](int64_t Low) { return Low < 0; })))
     return false;
   Value Source = Pad ? Pad.getX() : Op.getX();
