@@ -35,8 +35,8 @@ struct ReportSide {
   std::string RecordedIn; ///< the file, for TimeSource::Recorded
 };
 
-/// What the compiler said of work of `Target` that misses the Tensor Cores, with
-/// the way out: a text for each reason, "93% of the arithmetic …".
+/// What the compiler said of work of `Target` that misses the Tensor Cores,
+/// with the way out: a text for each reason, "93% of the arithmetic …".
 std::vector<std::string> slowPathsOf(const ArtifactFacts &Facts,
                                      const std::string &Target);
 
