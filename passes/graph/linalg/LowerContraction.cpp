@@ -47,11 +47,13 @@ static Value gemm(KernelWriter &W, Value A, Value B, SymbolicTensorType To) {
   return kernel::GemmOp::create(W.builder(), W.loc(), A, B, zeros(W, To));
 }
 
-/// An operand of a GEMM, of `Ty`, in the accumulator's type.
+/// A factor, of `Ty`, in the accumulator's type.
 static Value factor(KernelWriter &W, Value Operand, SymbolicTensorType Ty) {
-  Type From = Ty.getElementType(), To = W.builder().getF32Type();
-  if (!isFp8(From))
+  Type From = Ty.getElementType();
+  if (!isCode(From))
     return Operand;
+  Type To = isFp8(From) ? Type(W.builder().getF32Type())
+                        : Type(W.builder().getI32Type());
   AffineMap Same =
       leadingDims(Ty.getRank(), Ty.getRank(), Operand.getContext());
   return W.map(Ty.withElementType(To), Operand, {Same},
@@ -85,15 +87,16 @@ static Value lowerMatmul(MatmulOp Op, KernelWriter &W) {
               typeOf(Op.getY()));
 }
 
-/// x surrounded by zeros in its spatial dimensions.
+/// x surrounded by zeros in its spatial dimensions, in the accumulator's type.
 static Value padded(ConvOp Op, KernelWriter &W) {
-  Value X = W.tensor(Op.getX());
+  Value X = factor(W, W.tensor(Op.getX()), typeOf(Op.getX()));
   auto Any = [](ArrayRef<int64_t> L) {
     return llvm::any_of(L, [](int64_t V) { return V != 0; });
   };
   if (!Any(Op.getLow()) && !Any(Op.getHigh()))
     return X;
-  SymbolicTensorType Ty = typeOf(Op.getX());
+  SymbolicTensorType Ty =
+      typeOf(Op.getX()).withElementType(typeOf(Op.getY()).getElementType());
   SmallVector<Expr> Dims(Ty.getDims());
   for (auto [I, Low, High] : llvm::enumerate(Op.getLow(), Op.getHigh())) {
     Dims[I + 1] = Dims[I + 1] + Low + High;
@@ -153,7 +156,8 @@ static Value lowerConv(ConvOp Op, KernelWriter &W) {
   }
   ReadX.push_back(InputChannel);
   ReadW.append({Tap, Channel});
-  return W.reduce(To, Reduced, {padded(Op, W), W.tensor(Op.getW())},
+  return W.reduce(To, Reduced,
+                  {padded(Op, W), factor(W, W.tensor(Op.getW()), Kernel)},
                   {AffineMap::get(Loops, 0, ReadX, Context),
                    AffineMap::get(Loops, 0, ReadW, Context)},
                   zeros(W, To), multiplyAdd);

@@ -154,7 +154,8 @@ bool Reader::readInput() {
     return false;
   if (Pad)
     Source = Pad->Source;
-  if (!placeMatrix(Conv.P.A, memoryOf(Source)))
+  AffineMap Order = AffineMap::getMultiDimIdentityMap(Rank, Map.getContext());
+  if (!placeOperand(Conv.P.A, Source, Order) || !Order.isIdentity())
     return false;
   Value X = Conv.P.A.Memref;
   SmallVector<Expr> Sizes, Pitches;

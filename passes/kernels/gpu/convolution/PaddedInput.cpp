@@ -77,8 +77,11 @@ std::optional<Padding> readPadding(Value Tensor) {
   auto If =
       Op.getBody()->getTerminator()->getOperand(0).getDefiningOp<scf::IfOp>();
   llvm::APFloat Outside(0.0f);
+  // Codes of integers are surrounded by zeros alone.
   if (!If || If->getNumResults() != 1 ||
-      !matchPattern(If.elseYield().getOperand(0), m_ConstantFloat(&Outside)))
+      (!matchPattern(If.elseYield().getOperand(0),
+                     m_ConstantFloat(&Outside)) &&
+       !matchPattern(If.elseYield().getOperand(0), m_Zero())))
     return std::nullopt;
   auto Read = If.thenYield().getOperand(0).getDefiningOp<tensor::ExtractOp>();
   SmallVector<std::pair<Value, Value>> Bounds;
