@@ -80,7 +80,6 @@ static bool hasTensorCores(const target::TargetClass &For) {
   return Can.Wgmma || (Can.CpAsync && (Can.MmaSync & Kinds) == Kinds);
 }
 
-
 /// Whether GEMM kernels take gates and rotary embeddings as their epilogues,
 /// and convolutions run on tensor cores.
 static bool hasWgmma(const target::TargetClass &For) {

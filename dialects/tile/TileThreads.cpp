@@ -32,9 +32,10 @@ static LogicalResult verifyPieces(Operation *Op, SharedType Tile,
                              << Bytes;
   // A thread copies single elements, not several of less than 4 bytes.
   if (Bytes < 4 && Bytes != ElementBytes && isa<CpAsyncOp>(Op))
-    return Op->emitOpError() << "expected pieces of 4, 8 or 16 bytes, or of one "
-                                "element, got "
-                             << Bytes;
+    return Op->emitOpError()
+           << "expected pieces of 4, 8 or 16 bytes, or of one "
+              "element, got "
+           << Bytes;
   if (!Tile.getSwizzle())
     return Op->emitOpError("expected a swizzled tile");
   if (Op->getParentOfType<RoleOp>())

@@ -245,8 +245,7 @@ std::optional<CodeOperand> Reader::read(Value Operand) {
     return std::nullopt;
   for (Operation *Move : llvm::reverse(Moves)) {
     if (auto Turn = dyn_cast<TransposeOp>(Move))
-      Found.Codes =
-          TransposeOp::create(B, Loc, Found.Codes, Turn.getPerm());
+      Found.Codes = TransposeOp::create(B, Loc, Found.Codes, Turn.getPerm());
     else
       Found.Codes = B.createOrFold<ReshapeOp>(
           Loc,

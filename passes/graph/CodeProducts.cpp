@@ -58,8 +58,7 @@ StringRef graph::refusalOfInt8(ConvOp Op, const shape::Facts &Facts) {
   if (Op.getGroups() > 1 && *Channels == 1)
     return "each of its groups has one channel";
   if (Facts.optimum(Places).value_or(FewestColumns) < FewestColumns ||
-      Facts.optimum(Y.getDims().back()).value_or(FewestColumns) <
-          FewestColumns)
+      Facts.optimum(Y.getDims().back()).value_or(FewestColumns) < FewestColumns)
     return "the result has fewer than 8 places or outputs";
   if (!wraps(Op) && Facts.range(Products).Max > MostProducts)
     return "its sums may not fit in 32 bits";
@@ -125,8 +124,9 @@ static bool isRawProduct(Value V, unsigned Steps) {
   if (!Moves && isFloat(typeOf(Op->getOperand(0)).getElementType()))
     return false;
   // A bias may stand on either side.
-  return llvm::any_of(Op->getOperands(),
-                      [&](Value From) { return isRawProduct(From, Steps - 1); });
+  return llvm::any_of(Op->getOperands(), [&](Value From) {
+    return isRawProduct(From, Steps - 1);
+  });
 }
 
 bool graph::isRawProduct(Value V) { return ::isRawProduct(V, 8); }

@@ -253,7 +253,8 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
       return {};
     return "attention is a kernel of its own";
   }
-  if (finishesRawProduct(Op) && G.Root)
+  bool Finishes = finishesRawProduct(Op) && G.Root;
+  if (Finishes || (isCodeEpilogue(Op) && !usedAtSameIndex(Op)))
     return "it scales a product of codes, which the product's own kernel does";
   if (leavesRows(Op, G))
     return "its rows are computed as a whole, which that kernel does not";

@@ -14,10 +14,10 @@
 ///                                            }
 ///
 /// wgmma takes operands of 16 bits that are contiguous along K or along N, but
-/// those of tf32 and of 8 bits along K alone; mma.sync those of 8 bits, too. A weight is turned when the artifact
-/// is written; the transpose in the region is a view and costs nothing. Any
-/// other operand is turned by a region of its own, where the GEMM is worth
-/// that:
+/// those of tf32 and of 8 bits along K alone; mma.sync those of 8 bits, too. A
+/// weight is turned when the artifact is written; the transpose in the region
+/// is a view and costs nothing. Any other operand is turned by a region of its
+/// own, where the GEMM is worth that:
 ///
 ///   %t = graph.region "x_k_major"(%x) { graph.transpose … }
 ///
@@ -79,8 +79,8 @@ SmallVector<int64_t> filterOrder(ConvOp Conv) {
   std::optional<int64_t> Channels = typeOf(Conv.getW()).getStaticDim(C);
   auto IsZero = [](int64_t V) { return V == 0; };
   // As pad-channels has made it: the zeros around the image are in memory.
-  int64_t Few = isInt8(typeOf(Conv.getW()).getElementType()) ? FewBytes
-                                                             : RowElements;
+  int64_t Few =
+      isInt8(typeOf(Conv.getW()).getElementType()) ? FewBytes : RowElements;
   bool FoldsTaps = Channels && *Channels <= Few && Conv.getGroups() == 1 &&
                    Conv.getDilation().back() == 1 &&
                    llvm::all_of(Conv.getLow(), IsZero) &&
@@ -96,8 +96,8 @@ SmallVector<int64_t> filterOrder(ConvOp Conv) {
 std::optional<SmallVector<int64_t>> wantedOrder(OpOperand &Read,
                                                 const shape::Facts &Facts) {
   if (auto Conv = dyn_cast<ConvOp>(Read.getOwner())) {
-    bool HasKernel = Conv.getGroups() == 1 ||
-                     isInt8(typeOf(Conv.getW()).getElementType());
+    bool HasKernel =
+        Conv.getGroups() == 1 || isInt8(typeOf(Conv.getW()).getElementType());
     return HasKernel ? std::optional(filterOrder(Conv)) : std::nullopt;
   }
   SymbolicTensorType Ty = typeOf(Read.get());

@@ -17,11 +17,11 @@
 ///      : <[n, 230, 230, 4], f32>, <[7, 7, 4, 64], f32>
 ///
 /// Copies for tensor cores begin at multiples of 16 bytes: a unit of 8 elements
-/// of 16 bits, 4 of f32, or 16 of 8 bits. Pixels of a unit of channels or more are filled up
-/// to whole units. Fewer are filled up until what a step of the filter moves is
-/// such a multiple; with the zeros around the image
-/// in memory too, a line of the filter's taps is then one piece of memory, and
-/// the convolution one over that many channels. The weight is constant and is
+/// of 16 bits, 4 of f32, or 16 of 8 bits. Pixels of a unit of channels or more
+/// are filled up to whole units. Fewer are filled up until what a step of the
+/// filter moves is such a multiple; with the zeros around the image in memory
+/// too, a line of the filter's taps is then one piece of memory, and the
+/// convolution one over that many channels. The weight is constant and is
 /// filled up when compiling; the input is written by the kernel that casts or
 /// transposes it anyway.
 ///
@@ -152,7 +152,7 @@ struct PadChannelsPass : graph::impl::PadChannelsBase<PadChannelsPass> {
       else if (!Floats)
         return;
       else if (Element.isF16() || Element.isBF16() ||
-          (Narrow && Element.isF32() && !Stays))
+               (Narrow && Element.isF32() && !Stays))
         padChannels(Conv, NarrowUnit);
       else if (Tf32 && Element.isF32() && !Stays)
         padChannels(Conv, Tf32Unit);

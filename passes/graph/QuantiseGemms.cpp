@@ -21,8 +21,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
-#include "passes/graph/ConstantValues.h"
 #include "passes/graph/CodeProducts.h"
+#include "passes/graph/ConstantValues.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/StoredValues.h"
@@ -58,8 +58,8 @@ bool isOfCodes(Value V) {
 /// Codes of f32 values, with a scale for each line along dim `K`.
 Codes quantise(OpBuilder &B, Location Loc, Value X, int64_t K, bool Int8) {
   double Greatest = Int8 ? GreatestInt8 : GreatestFp8;
-  Type To = Int8 ? Type(B.getI8Type())
-                 : Type(Float8E4M3FNType::get(B.getContext()));
+  Type To =
+      Int8 ? Type(B.getI8Type()) : Type(Float8E4M3FNType::get(B.getContext()));
   SymbolicTensorType Ty = typeOf(X);
   SmallVector<Expr> Ones(Ty.getDims());
   Ones[K] = Expr(1);
@@ -100,10 +100,9 @@ struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
         Products.push_back(Op);
     });
     for (MatmulOp Op : Products) {
-      StringRef Why =
-          Kept->match(Op) ? "it is to stay as it is"
-          : Int8          ? refusalOfInt8(Op, Facts)
-                          : refusalOfFp8(Op, Facts);
+      StringRef Why = Kept->match(Op) ? "it is to stay as it is"
+                      : Int8          ? refusalOfInt8(Op, Facts)
+                                      : refusalOfFp8(Op, Facts);
       tell(Op, Why);
       if (Why.empty())
         rewrite(Op);

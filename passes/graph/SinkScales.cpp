@@ -59,12 +59,12 @@ Value asInt32(OpBuilder &B, Location Loc, Value Codes) {
   return CastOp::create(B, Loc, Codes, B.getI32Type());
 }
 
-/// The codes of B less their zero points, in i32.
+/// Codes less their zero points, in i32.
 Value centred(OpBuilder &B, Location Loc, const CodeOperand &Of) {
   Value X = asInt32(B, Loc, Of.Codes);
   if (Of.Zero)
-    X = SubOp::create(B, Loc, X,
-                      spread(B, Loc, Of.Zero, typeOf(X), typeOf(X).getRank() - 1));
+    X = SubOp::create(
+        B, Loc, X, spread(B, Loc, Of.Zero, typeOf(X), typeOf(X).getRank() - 1));
   return X;
 }
 
@@ -83,9 +83,8 @@ Value withoutZeroOfA(OpBuilder &B, Location Loc, Value Sum,
     Sums = MulOp::create(B, Loc, Sums, spread(B, Loc, A.Zero, Line, 0));
     return SubOp::create(B, Loc, Sum, BroadcastOp::create(B, Loc, To, Sums));
   }
-  Value Product =
-      MulOp::create(B, Loc, BroadcastOp::create(B, Loc, To, Sums),
-                    spread(B, Loc, A.Zero, To, To.getRank() - 2));
+  Value Product = MulOp::create(B, Loc, BroadcastOp::create(B, Loc, To, Sums),
+                                spread(B, Loc, A.Zero, To, To.getRank() - 2));
   return SubOp::create(B, Loc, Sum, Product);
 }
 
@@ -96,9 +95,8 @@ Value withoutZeroOfB(OpBuilder &B, Location Loc, Value Sum,
     return Sum;
   SymbolicTensorType To = typeOf(Sum);
   Value Sums = sumAlong(B, Loc, asInt32(B, Loc, A.Codes), {To.getRank() - 1});
-  Value Product = MulOp::create(
-      B, Loc, BroadcastOp::create(B, Loc, To, Sums),
-      spread(B, Loc, W.Zero, To, To.getRank() - 1));
+  Value Product = MulOp::create(B, Loc, BroadcastOp::create(B, Loc, To, Sums),
+                                spread(B, Loc, W.Zero, To, To.getRank() - 1));
   return SubOp::create(B, Loc, Sum, Product);
 }
 
@@ -166,8 +164,7 @@ private:
     if (!A || !W || !isTaken(Op, *A, *W))
       return;
     bool IsFp8 = isFp8(typeOf(A->Codes).getElementType());
-    StringRef Why =
-        IsFp8 ? refusalOfFp8(Op, Facts) : refusalOfInt8(Op, Facts);
+    StringRef Why = IsFp8 ? refusalOfFp8(Op, Facts) : refusalOfInt8(Op, Facts);
     tell(Op, Why, IsFp8);
     if (!Why.empty())
       return;
@@ -194,19 +191,47 @@ private:
     OpBuilder B(Op);
     Location Loc = Op.getLoc();
     W->moveZero(B, Loc);
-    StringRef Why = W->Zero ? "the filter has zero points"
-                            : refusalOfInt8(Op, Facts);
+    StringRef Why = W->Zero && Op.getGroups() > 1
+                        ? "the filter of groups has zero points"
+                        : refusalOfInt8(Op, Facts);
     tell(Op, Why, /*IsFp8=*/false);
     if (!Why.empty())
       return;
+    CodeOperand Image = *X, Filter = *W;
+    Filter.Zero = {};
     SmallVector<int64_t> Low(Op.getLow()), High(Op.getHigh());
     surround(B, Loc, *X, Low, High);
     Value Y = ConvOp::create(B, Loc, X->Codes, W->Codes, Op.getStride(),
                              Op.getDilation(), Low, High, Op.getGroups());
-    Y = withoutZeroOfA(
-        B, Loc, Y, *X, *W,
-        llvm::to_vector(llvm::seq<int64_t>(0, Rank - 1)));
+    Y = withoutZeroOfA(B, Loc, Y, *X, Filter,
+                       llvm::to_vector(llvm::seq<int64_t>(0, Rank - 1)));
+    if (W->Zero)
+      Y = SubOp::create(
+          B, Loc, Y,
+          MulOp::create(B, Loc, sumsOfWindows(B, Op, Image, typeOf(Y)),
+                        spread(B, Loc, W->Zero, typeOf(Y), Rank - 1)));
     finish(B, Op, Y, *X, *W);
+  }
+
+  /// The sums of what an image's codes are without their zero point, under the
+  /// filter at each place: zero points of the filter take them off.
+  static Value sumsOfWindows(OpBuilder &B, ConvOp Op, const CodeOperand &Image,
+                             SymbolicTensorType To) {
+    Location Loc = Op.getLoc();
+    int64_t Rank = To.getRank();
+    Value X = sumAlong(B, Loc, centred(B, Loc, Image), {Rank - 1});
+    auto ForAll = [&](ArrayRef<int64_t> Spatial, int64_t Other) {
+      SmallVector<int64_t> All(Rank, Other);
+      llvm::copy(Spatial, All.begin() + 1);
+      return All;
+    };
+    SmallVector<int64_t> Taps;
+    for (int64_t Dim = 0; Dim + 2 < Rank; ++Dim)
+      Taps.push_back(*typeOf(Op.getW()).getStaticDim(Dim));
+    X = WindowOp::create(B, Loc, ReduceKind::sum, X, ForAll(Taps, 1),
+                         ForAll(Op.getStride(), 1), ForAll(Op.getDilation(), 1),
+                         ForAll(Op.getLow(), 0), ForAll(Op.getHigh(), 0));
+    return BroadcastOp::create(B, Loc, To, X);
   }
 
   /// Whether f32 holds the sums of a depthwise convolution of integers, whose
@@ -271,8 +296,7 @@ private:
     else
       remark::missed(Op->getLoc(), remark::RemarkOpts::name("refused").category(
                                        "quantisation"))
-          << "Operands of " << Type.str()
-          << " are dequantised in front of the "
+          << "Operands of " << Type.str() << " are dequantised in front of the "
           << (isa<ConvOp>(Op) ? "convolution" : "GEMM") << ", because "
           << Why.str() << ".";
   }

@@ -86,9 +86,9 @@ int64_t ConvSyncSchedule::filterPiece(const ConvSyncShape &Shape) const {
     Piece = std::gcd(Piece, channelsOfTap(Shape) * Shape.ElementBytes);
   // No piece has channels or outputs of two groups.
   if (Shape.Groups > 1)
-    Piece = std::gcd(Piece, (Shape.KMajorFilter ? Shape.Channels
-                                                : Shape.Outputs) *
-                                Shape.ElementBytes);
+    Piece =
+        std::gcd(Piece, (Shape.KMajorFilter ? Shape.Channels : Shape.Outputs) *
+                            Shape.ElementBytes);
   return pieceOf(Piece, Shape);
 }
 

@@ -219,13 +219,13 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
     if (Sum.isInteger())
       Overflow = NVVM::MMAIntOverflow::wrapped;
     int64_t K = StepBytes * 8 / int64_t(Element.getIntOrFloatBitWidth());
-    auto Mma = NVVM::MmaOp::create(
-        B, Loc, Four, OfA, OfB, SmallVector<Value, 4>(Sums),
-        ArrayRef<int64_t>{16, 8, K}, std::nullopt, Overflow,
-        std::array<NVVM::MMATypes, 2>{elementOf(Element),
-                                      elementOf(OtherElement)},
-        std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
-                                       NVVM::MMALayout::col});
+    auto Mma =
+        NVVM::MmaOp::create(B, Loc, Four, OfA, OfB, SmallVector<Value, 4>(Sums),
+                            ArrayRef<int64_t>{16, 8, K}, std::nullopt, Overflow,
+                            std::array<NVVM::MMATypes, 2>{
+                                elementOf(Element), elementOf(OtherElement)},
+                            std::array<NVVM::MMALayout, 2>{
+                                NVVM::MMALayout::row, NVVM::MMALayout::col});
     for (auto [I, One] : llvm::enumerate(Sums))
       One = LLVM::ExtractValueOp::create(B, Loc, Mma, I);
   }

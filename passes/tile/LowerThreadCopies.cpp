@@ -207,7 +207,8 @@ private:
     }
   }
 
-  /// Elements of 1 or 2 bytes through registers, a few loads ahead of their stores.
+  /// Elements of 1 or 2 bytes through registers, a few loads ahead of their
+  /// stores.
   static void copyElements(OpBuilder &B, CpAsyncOp Op, Pieces &All) {
     constexpr int64_t Ahead = 8;
     Location Loc = Op.getLoc();

@@ -77,8 +77,8 @@ def qlinear(rows, columns, total, x, w, zero_x, zero_w, per_column=False):
     return m.finish(m.node("QLinearMatMul", inputs), [rows, columns], TYPES[x][0])
 
 
-def qdq(rows, columns, total, x, w, zero_x, zero_w, per_column=False, gemm=False, batch=None, both=False):
-    """DequantizeLinear of both, MatMul or Gemm with a bias, ReLU, QuantizeLinear. `both`: w is an input as well."""
+def qdq(rows, columns, total, x, w, zero_x, zero_w, per_column=False, gemm=False, batch=None, both=False, floats=False):
+    """DequantizeLinear of both, MatMul or Gemm with a bias, ReLU, QuantizeLinear unless `floats`. `both`: w is an input as well."""
     m = Model(total)
     lead = [batch] if batch else []
     a = m.input([*lead, rows, total], x)
@@ -93,7 +93,10 @@ def qdq(rows, columns, total, x, w, zero_x, zero_w, per_column=False, gemm=False
         y = m.node("Gemm", [a, b, bias], transB=1)
     else:
         y = m.node("Add", [m.node("MatMul", [a, b]), bias])
-    y = m.node("QuantizeLinear", [m.node("Relu", [y]), m.constant(0.25, np.float32), m.constant(zero_x, TYPES[x][1])])
+    y = m.node("Relu", [y])
+    if floats:
+        return m.finish(y, [*lead, rows, columns], TensorProto.FLOAT)
+    y = m.node("QuantizeLinear", [y, m.constant(0.25, np.float32), m.constant(zero_x, TYPES[x][1])])
     return m.finish(y, [*lead, rows, columns], TYPES[x][0])
 
 
@@ -118,6 +121,18 @@ def qgemm(rows, columns, total):
               m.constant(np.zeros(columns), np.int8), m.constant(m.random.integers(-9999, 9999, columns), np.int32), m.constant(0.5, np.float32),
               m.constant(7, np.uint8)]
     return m.finish(m.node("QGemm", inputs, "com.microsoft", transB=1), [rows, columns], TensorProto.UINT8)
+
+
+def perceptron(rows, width, inner):
+    """A norm, a GELU and a residual between two GEMMs of floats that --precision int8 quantises."""
+    m = Model(1)
+    x = m.input(["rows", width], TensorProto.FLOAT)
+    def weight(*shape):
+        return m.constant(m.random.standard_normal(shape) * 0.05, np.float32)
+    y = m.node("LayerNormalization", [x, m.constant(np.ones(width), np.float32)])
+    y = m.node("Add", [m.node("MatMul", [y, weight(width, inner)]), weight(inner)])
+    y = m.node("Mul", [y, m.node("Sigmoid", [y])])
+    return m.finish(m.node("Add", [m.node("MatMul", [y, weight(inner, width)]), x]), ["rows", width], TensorProto.FLOAT)
 
 
 def convolution(form, shape, outputs, taps, x, w, zero_x, zero_w=0, step=1, pads=1, groups=1):
@@ -153,21 +168,26 @@ def cases(target):
     yield case("integer_fours", matmul_integer(66, 68, 76, "u8", "i8"), loops)
     yield case("qlinear", qlinear(129, 136, 144, "u8", "u8", 128, 128))
     yield case("qlinear_columns", qlinear(77, 64, 272, "i8", "i8", -3, 0, per_column=True))
-    yield case("qdq", qdq(130, 72, 208, "u8", "i8", 114, 0, per_column=True))
-    yield case("qdq_gemm", qdq(61, 200, 64, "i8", "i8", -128, 0, gemm=True, per_column=True), options=("--precision", "fp16"))
-    yield case("qdq_batch", qdq(21, 64, 96, "i8", "i8", 5, 0, batch=2), options=("--precision", "bf16"))
+    yield case("qdq", qdq(130, 80, 208, "u8", "i8", 114, 0, per_column=True))
+    yield case("qdq_gemm", qdq(61, 208, 64, "i8", "i8", -128, 0, gemm=True, per_column=True))
+    # In 16 bits the bias and scales are rounded.
+    yield case("qdq_fp16", qdq(61, 200, 64, "i8", "i8", -128, 0, gemm=True, per_column=True, floats=True), options=("--precision", "fp16"))
+    yield case("qdq_batch", qdq(21, 64, 96, "i8", "i8", 5, 0, batch=2, floats=True), options=("--precision", "bf16"))
     yield case("qdq_both", qdq(40, 64, 96, "i8", "i8", 5, -9, batch=2, both=True))
     yield case("dynamic", dynamic(37, 64, 96))
     yield case("dynamic_microsoft", dynamic(37, 64, 96, microsoft=True))
-    yield case("qgemm", qgemm(50, 104, 160))
+    yield case("qgemm", qgemm(50, 112, 160))
+    yield case("perceptron", perceptron(37, 92, 380), "int8 -> f16", ranges={"rows": "1..128:opt=64"}, sizes={"rows": 37},
+               options=("--precision", "int8"), kernels=4)
     filters = "conv " if target == "sm_90a" else "conv_mmasync "
     yield case("conv", convolution("qdq", (2, 32, 9, 7), 24, 3, "u8", "i8", 0), filters)
     yield case("conv_moved", convolution("qlinear", (1, 48, 8, 9), 40, 3, "i8", "i8", -128, step=2), filters)
     yield case("conv_surrounded", convolution("qlinear", (2, 16, 9, 9), 32, 3, "u8", "u8", 114, 128), filters)
     yield case("conv_plain", convolution("integer", (1, 20, 10, 6), 17, 3, "u8", "i8", 9, pads=0), "conv_mmasync ")
-    yield case("conv_first", convolution("qdq", (2, 3, 20, 20), 16, 7, "u8", "i8", 121, step=2, pads=3), filters)
+    yield case("conv_first", convolution("qdq", (2, 3, 20, 20), 16, 7, "u8", "i8", 121, step=2, pads=3), "conv_mmasync ")
     yield case("conv_pixels", convolution("qdq", (1, 64, 8, 8), 64, 1, "u8", "i8", 3, pads=0))
     yield case("conv_groups", convolution("qdq", (2, 48, 7, 9), 64, 3, "i8", "i8", -128, groups=4), "conv_mmasync ")
+    yield case("conv_asymmetric", convolution("qlinear", (2, 16, 9, 11), 24, 3, "u8", "u8", 114, 7, step=2), filters)
     yield case("conv_line", convolution("integer", (2, 24, 33), 16, 5, "i8", "i8", 0, pads=2), "conv")
 
 

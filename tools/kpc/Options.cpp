@@ -471,7 +471,8 @@ void needPrecision(const CompileOptions &Options) {
         Code::UsageMissing,
         "--precision-for keeps values in fp32 that --precision would make "
         "narrower; without that there is nothing to keep",
-        "give --precision fp16, bf16, fp8 or int8, or leave --precision-for out");
+        "give --precision fp16, bf16, fp8 or int8, or leave --precision-for "
+        "out");
 }
 
 void addDevice(CLI::App &App, DeviceOption &Device) {

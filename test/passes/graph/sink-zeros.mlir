@@ -126,3 +126,18 @@ func.func @depthwise(%a: !graph.tensor<[1, 8, 8, 16], ui8>, %b: !graph.tensor<[3
   %y = graph.conv %x, %w stride [1, 1] dilation [1, 1] low [1, 1] high [1, 1] groups 16 : !graph.tensor<[1, 8, 8, 16], i32>, !graph.tensor<[3, 3, 1, 16], i32>
   return %y : !graph.tensor<[1, 8, 8, 16], i32>
 }
+
+// Zero points of a filter take off sums of windows: what surrounds the image counts for nothing there.
+// CHECK-LABEL: @filter_zeros(
+// CHECK: %[[P:.*]] = graph.conv %{{.*}}, %{{.*}} stride [2, 2] dilation [1, 1] low [1, 1] high [1, 1] groups 1 : <[1, 8, 8, 16], i8>, <[3, 3, 16, 24], ui8>
+// CHECK: graph.reduce sum, %{{.*}} axes [3] : <[1, 8, 8, 16], i32>
+// CHECK: graph.window sum, %{{.*}} window [1, 3, 3, 1] stride [1, 2, 2, 1] dilation [1, 1, 1, 1] low [0, 1, 1, 0] high [0, 1, 1, 0] : <[1, 8, 8, 1], i32>
+// CHECK: graph.sub %[[P]], %{{.*}} : <[1, 4, 4, 24], i32>
+func.func @filter_zeros(%a: !graph.tensor<[1, 8, 8, 16], i8>, %b: !graph.tensor<[3, 3, 16, 24], ui8>, %z: !graph.tensor<[24], i32>) -> !graph.tensor<[1, 4, 4, 24], i32> {
+  %x = graph.cast %a to i32 : !graph.tensor<[1, 8, 8, 16], i8>
+  %wide = graph.cast %b to i32 : !graph.tensor<[3, 3, 16, 24], ui8>
+  %zeros = graph.broadcast %z : !graph.tensor<[24], i32> to !graph.tensor<[3, 3, 16, 24], i32>
+  %w = graph.sub %wide, %zeros : !graph.tensor<[3, 3, 16, 24], i32>
+  %y = graph.conv %x, %w stride [2, 2] dilation [1, 1] low [1, 1] high [1, 1] groups 1 : !graph.tensor<[1, 8, 8, 16], i32>, !graph.tensor<[3, 3, 16, 24], i32>
+  return %y : !graph.tensor<[1, 4, 4, 24], i32>
+}

@@ -79,8 +79,7 @@ std::optional<Padding> readPadding(Value Tensor) {
   llvm::APFloat Outside(0.0f);
   // Codes of integers are surrounded by zeros alone.
   if (!If || If->getNumResults() != 1 ||
-      (!matchPattern(If.elseYield().getOperand(0),
-                     m_ConstantFloat(&Outside)) &&
+      (!matchPattern(If.elseYield().getOperand(0), m_ConstantFloat(&Outside)) &&
        !matchPattern(If.elseYield().getOperand(0), m_Zero())))
     return std::nullopt;
   auto Read = If.thenYield().getOperand(0).getDefiningOp<tensor::ExtractOp>();

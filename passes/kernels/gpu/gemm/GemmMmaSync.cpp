@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A GEMM of 16-bit matrices, of f32 as tf32, or of integers of 8 bits, on every
-/// chip from sm_80 on. All threads of a block copy slices of both operands into stages in
-/// shared memory (cp.async), a few steps along K ahead; each warp loads its
-/// part of a stage into registers (ldmatrix) and multiplies it (mma.sync); what
-/// the kernel does with each element happens in registers; the result goes
-/// through shared memory to stores of whole pieces of rows. One tile for each
-/// block.
+/// A GEMM of 16-bit matrices, of f32 as tf32, or of integers of 8 bits, on
+/// every chip from sm_80 on. All threads of a block copy slices of both
+/// operands into stages in shared memory (cp.async), a few steps along K ahead;
+/// each warp loads its part of a stage into registers (ldmatrix) and multiplies
+/// it (mma.sync); what the kernel does with each element happens in registers;
+/// the result goes through shared memory to stores of whole pieces of rows. One
+/// tile for each block.
 ///
 ///   global A,B ──cp.async──▶ stage 0 … stage S-1 ─ldmatrix, mma.sync──▶
 ///   registers

@@ -174,9 +174,9 @@ bool HopperGemm::sharesAngles() const {
 }
 
 void HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc) {
-  auto PartTy = tile::FragmentType::get(
-      W.B.getContext(), {S.consumerRows(), S.partColumns()},
-      P.accumulatorType());
+  auto PartTy = tile::FragmentType::get(W.B.getContext(),
+                                        {S.consumerRows(), S.partColumns()},
+                                        P.accumulatorType());
   Value Row =
       S.PingPong ? Where.Row : W.add(Where.Row, W.mul(Group, W.index(64)));
   Value Kept, First = W.index(0); // of the columns that are this block's

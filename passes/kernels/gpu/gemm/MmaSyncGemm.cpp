@@ -143,8 +143,8 @@ Value MmaSyncGemm::multiply(Value Stage, Value Acc) {
 Value MmaSyncGemm::mainloop() {
   auto Fragment = tile::FragmentType::get(
       W.B.getContext(), {S.WarpgroupM, S.WarpgroupN}, P.accumulatorType());
-  Value Zero = arith::ConstantOp::create(
-      W.B, W.Loc, W.B.getZeroAttr(P.accumulatorType()));
+  Value Zero = arith::ConstantOp::create(W.B, W.Loc,
+                                         W.B.getZeroAttr(P.accumulatorType()));
   Value Acc = tile::SplatOp::create(W.B, W.Loc, Fragment, Zero);
   auto FillWhere = [&](Value Stage, Value Step) {
     W.when(W.less(Step, KCount), [&] { fill(Stage, Step); });
