@@ -46,7 +46,8 @@ std::optional<Phase> phaseByName(std::string_view Name);
 std::vector<std::string> phaseNames();
 
 /// Tf32: values are stored in fp32, and tensor cores multiply them in tf32.
-enum class Precision { Model, Fp32, Fp16, Bf16, Tf32, Fp8 };
+/// Fp8, Int8: they are stored in fp16, and GEMMs quantise what they multiply.
+enum class Precision { Model, Fp32, Fp16, Bf16, Tf32, Fp8, Int8 };
 
 struct CompileOptions {
   /// model.onnx, model.pt2, model.pt, or X.graph.mlir / X.plan.mlir that --emit

@@ -65,7 +65,7 @@ public:
   /// `Folds`: whether constants are computed, by kernels that run now.
   bool plan(bool Folds);
   void tellOfTf32();
-  void tellOfFp8();
+  void tellOfCodes();
   bool compileKernels();
   bool writeArtifact();
 
@@ -383,17 +383,20 @@ void Compilation::tellOfTf32() {
 }
 
 /// A target whose kernels do not do what was asked.
-void Compilation::tellOfFp8() {
-  if (Options.Compute != Precision::Fp8)
+void Compilation::tellOfCodes() {
+  bool IsFp8 = Options.Compute == Precision::Fp8;
+  if (!IsFp8 && Options.Compute != Precision::Int8)
     return;
   SmallVector<std::string> Without;
   for (const target::Target *T : Targets)
-    if (!T->Can.Wgmma)
+    if (IsFp8 ? !T->Can.Wgmma : !target::prefersInt8(*T))
       Without.emplace_back(T->Name);
   if (!Without.empty())
     Report.Notes.push_back(
-        "--precision fp8 multiplies FP8 on sm_90a alone; GEMMs stay in fp16 "
-        "on " +
+        (IsFp8 ? "--precision fp8 multiplies FP8 on sm_90a alone; GEMMs stay "
+                 "in fp16 on "
+               : "--precision int8 multiplies 8-bit integers on GPUs with fast "
+                 "Tensor Cores for them alone; GEMMs stay in fp16 on ") +
         llvm::join(Without, ", "));
 }
 
@@ -406,7 +409,7 @@ bool Compilation::compileKernels() {
     return false;
   Compiled = std::move(*All);
   tellOfTf32();
-  tellOfFp8();
+  tellOfCodes();
   for (const TargetKernels &Of : Compiled)
     for (const SlowPath &P : slowPaths(Of, Options)) {
       Diags.warning(Code::TargetSlow).message(P.text()).hint(P.WayOut);

@@ -23,6 +23,7 @@ static std::string typeName(Precision P) {
     return "f32";
   case Precision::Fp16:
   case Precision::Fp8: // between kernels; GEMMs quantise what they multiply
+  case Precision::Int8:
     return "f16";
   case Precision::Bf16:
     return "bf16";
@@ -41,7 +42,8 @@ static void addIoType(OpPassManager &Passes, const CompileOptions &Options) {
 static bool isNarrow(const CompileOptions &Options) {
   return Options.Compute == Precision::Fp16 ||
          Options.Compute == Precision::Bf16 ||
-         Options.Compute == Precision::Fp8;
+         Options.Compute == Precision::Fp8 ||
+         Options.Compute == Precision::Int8;
 }
 
 std::vector<std::string> kpc::targetNames(const CompileOptions &Options) {
@@ -150,14 +152,23 @@ static void addLegalisation(OpPassManager &Passes,
     Codes.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createTileFewRowWeights(Codes));
   }
-  if (hasWgmma(For)) {
-    Passes.addNestedPass<func::FuncOp>(graph::createSinkFp8Scales());
-    if (Options.Compute == Precision::Fp8) {
-      graph::QuantiseGemmsOptions Gemms;
-      Gemms.Keep = keptNodes(Options);
-      Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
-    }
+  graph::SinkScalesOptions Codes;
+  Codes.Fp8 = hasWgmma(For);
+  Codes.Int8 = target::multipliesInt8(For.first());
+  Codes.Dequantised = target::prefersInt8(For.first());
+  if (Codes.Fp8 || Codes.Int8)
+    Passes.addNestedPass<func::FuncOp>(graph::createSinkScales(Codes));
+  bool MakesInt8 =
+      Options.Compute == Precision::Int8 && target::prefersInt8(For.first());
+  if (MakesInt8 || (Options.Compute == Precision::Fp8 && Codes.Fp8)) {
+    graph::QuantiseGemmsOptions Gemms;
+    Gemms.Int8 = MakesInt8;
+    Gemms.Keep = keptNodes(Options);
+    Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
+  }
+  if (hasWgmma(For) || Codes.Int8) {
     graph::PadChannelsOptions Channels;
+    Channels.Floats = hasWgmma(For);
     Channels.Narrow = isNarrow(Options);
     Channels.Tf32 = roundsToTf32(Options, For);
     Channels.Keep = keptNodes(Options);
@@ -190,14 +201,12 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
     Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp());
     Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm());
   }
-  if (hasWgmma(For) || (hasTensorCores(For) && roundsToTf32(Options, For))) {
+  if (hasTensorCores(For)) {
     graph::KMajorOperandsOptions Operands;
     Operands.Tf32 = roundsToTf32(Options, For);
     Operands.Wgmma = hasWgmma(For);
     Operands.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createKMajorOperands(Operands));
-  }
-  if (hasTensorCores(For)) {
     graph::PadLeadingDimensionOptions Rows;
     if (isNarrow(Options))
       Rows.NarrowName = typeName(Options.Compute);

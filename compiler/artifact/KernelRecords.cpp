@@ -68,6 +68,12 @@ static bool multipliesFp8(const CompiledKernel &Kernel) {
          (Ptx.contains(".e4m3") || Ptx.contains(".e5m2"));
 }
 
+/// Whether tensor cores multiply integers of 8 bits there.
+static bool multipliesInt8(const CompiledKernel &Kernel) {
+  StringRef Ptx = Kernel.Ptx;
+  return Ptx.contains(".s32.s8.") || Ptx.contains(".s32.u8.");
+}
+
 std::string kpc::precisionOf(func::FuncOp Kernel,
                              const CompiledKernel &Compiled) {
   kernel::BuffersAttr Buffers = kernel::buffersOf(Kernel);
@@ -80,6 +86,8 @@ std::string kpc::precisionOf(func::FuncOp Kernel,
   // Codes lie in memory as bytes; what else is read belongs to the epilogue.
   if (multipliesFp8(Compiled))
     Reads = "fp8";
+  if (multipliesInt8(Compiled))
+    Reads = "int8";
   return Reads.empty() || Reads == Writes ? Writes : Reads + " -> " + Writes;
 }
 

@@ -58,6 +58,8 @@ struct TileFactor {
 };
 /// Of tiles as they lie in shared memory: M × K, and K × N.
 TileFactor leftFactor(SharedType A, bool Transposed);
+/// What products of such factors are added up in: i32 for integers, else f32.
+mlir::Type accumulatorOf(mlir::Type Factor);
 TileFactor rightFactor(SharedType B, bool Transposed);
 /// What every product on tensor cores asks of its factors.
 mlir::LogicalResult verifyFactors(mlir::Operation *Op, const TileFactor &A,

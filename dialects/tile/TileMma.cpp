@@ -36,15 +36,21 @@ TileFactor kpc::tile::rightFactor(SharedType B, bool Transposed) {
 
 static bool isFp8(Type Ty) { return isa<Float8E4M3FNType, Float8E5M2Type>(Ty); }
 
+Type kpc::tile::accumulatorOf(Type Factor) {
+  return Factor.isInteger() ? Type(IntegerType::get(Factor.getContext(), 32))
+                            : Type(Float32Type::get(Factor.getContext()));
+}
+
 LogicalResult kpc::tile::verifyFactors(Operation *Op, const TileFactor &A,
                                        const TileFactor &B) {
   Type Element = A.Element;
   bool IsOne = Element == B.Element &&
                (Element.isF16() || Element.isBF16() || Element.isF32());
-  if (!IsOne && !(isFp8(Element) && isFp8(B.Element)))
+  bool AreIntegers = Element.isInteger(8) && B.Element.isInteger(8);
+  if (!IsOne && !AreIntegers && !(isFp8(Element) && isFp8(B.Element)))
     return Op->emitOpError()
-           << "expected two operands of f16, of bf16, of f32 (as tf32) or of "
-              "FP8, got "
+           << "expected two operands of f16, of bf16, of f32 (as tf32), of "
+              "FP8 or of integers of 8 bits, got "
            << Element << " and " << B.Element;
   if (!A.Swizzled || !B.Swizzled)
     return Op->emitOpError("expected swizzled tiles");
@@ -86,14 +92,19 @@ LogicalResult MmaOp::verify() {
     return emitOpError("expected a packed operand without 'transposed'");
   if (failed(verifyFactors(*this, A, B)))
     return failure();
-  if (!D.getElement().isF32())
-    return emitOpError() << "expected accumulators of f32, got "
+  if (D.getElement() != accumulatorOf(A.Element))
+    return emitOpError() << "expected accumulators of "
+                         << accumulatorOf(A.Element) << ", got "
                          << D.getElement();
   if (A.Element.getIntOrFloatBitWidth() != 16 &&
       !(A.SumContiguous && B.SumContiguous))
     return emitOpError() << "on " << A.Element
                          << " expected both operands contiguous along K";
   int64_t M = A.Outer, N = B.Outer;
+  if (A.Element.isInteger() && N > 32 && N % 16)
+    return emitOpError() << "of integers expected an N of 8 up to 32, or a "
+                            "multiple of 16, got "
+                         << N;
   if (M % 64 || N % 8 || N > 256)
     return emitOpError() << "expected an M that is a multiple of 64 and an N "
                             "of 8 up to 256, got "

@@ -17,14 +17,14 @@ include "dialects/tile/TileCluster.td"
 def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
   let summary = "Begins copies from global into shared memory (`cp.async`), by all threads of the block";
   let description = [{
-    A tile is copied in pieces of `bytes` bytes, 4, 8 or 16, neighbours along
+    A tile is copied in pieces of `bytes` bytes, 4, 8, 16 or one element's, neighbours along
     its rows; neighbouring threads take neighbouring pieces. The block has the
     row and the column of a piece's first element in the tile; `tile.yield_address`
     tells where that is in `memory`, counted in elements, and how many elements
     from there on are to be copied; zeros become the others. Without a number
     all of them are. `memory` is aligned so that its pieces are.
 
-    Pieces of 2 bytes are loaded and stored by the thread itself and are there
+    Pieces of 1 and 2 bytes are loaded and stored by the thread itself and are there
     when the op is over; others when `tile.cp_async_wait` says so. The threads
     that copied a piece see it then, the others behind a `tile.sync`.
 
@@ -88,7 +88,7 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
   let description = [{
     As `tile.mma`, but over when the op is: each warp loads its part of both
     operands into registers, for its 16 of each 64 rows (mma.sync m16n8k16, of
-    tf32 m16n8k8). Sums are made in the order of the operand's columns. Other
+    tf32 m16n8k8, of integers m16n8k32). Sums are made in the order of the operand's columns. Other
     warps' writes into the operands are seen behind a `tile.sync`.
 
     | a, b | d | K a multiple of | transposed a, untransposed b |
@@ -96,6 +96,7 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
     | f16 | f32 | 16 | yes |
     | bf16 | f32 | 16 | yes |
     | tf32 in f32 | f32 | 8 | yes |
+    | i8, ui8 each | i32, which wraps | 32 | no |
 
     ```mlir
     %d = tile.mma_sync %a, %b, %c : !a, !b -> !d

@@ -67,7 +67,9 @@ constexpr int64_t MaxAccumulatorsWithResidual = 64;
 
 double rateOf(const MmaSyncShape &Shape, const target::Target &T) {
   double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
-  double Peak = Shape.ElementBytes == 2 ? T.Cost.Fp16 : T.Cost.Tf32;
+  double Peak = Shape.ElementBytes == 1   ? T.Cost.Int8
+                : Shape.ElementBytes == 2 ? T.Cost.Fp16
+                                          : T.Cost.Tf32;
   if (Peak <= 0)
     Peak = AnyTflops;
   // A multiprocessor with tcgen05 has twice wgmma's rate, by tcgen05 alone.
@@ -110,7 +112,7 @@ MmaSyncCost costOf(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
   double Bytes = double(S.TileK * Shape.ElementBytes);
   auto SlotsOf = [&](int64_t Extent, int64_t Piece, int64_t More) {
     return Bytes * double(Extent) / double(Piece) *
-           ((Piece == ElementPiece ? SlotsPerElement : SlotsPerPiece) +
+           ((Piece <= ElementPiece ? SlotsPerElement : SlotsPerPiece) +
             double(More));
   };
   Cost.Copy = Steps *
@@ -138,8 +140,9 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
   auto Steps = [](int64_t Size, int64_t Least, int64_t Most) {
     return Size >= Least && Size <= Most && (Size & (Size - 1)) == 0;
   };
-  uint32_t Kinds = Shape.ElementBytes == 2 ? target::MmaF16 | target::MmaBf16
-                                           : uint32_t(target::MmaTf32);
+  uint32_t Kinds = Shape.ElementBytes == 1   ? uint32_t(target::MmaInt8)
+                   : Shape.ElementBytes == 2 ? target::MmaF16 | target::MmaBf16
+                                             : uint32_t(target::MmaTf32);
   auto IsLine = [&](int64_t Bytes) {
     return S.TileK == Bytes / Shape.ElementBytes;
   };

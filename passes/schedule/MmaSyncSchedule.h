@@ -32,7 +32,8 @@ namespace kpc::schedule {
 /// Sizes to choose for; where they are dynamic, their optimum.
 struct MmaSyncShape {
   int64_t Batch = 1, M = 0, N = 0, K = 0;
-  int64_t ElementBytes = 2; ///< of the operands: 2, or 4 for tf32
+  /// Of the operands: 2, 4 for tf32, 1 for integers.
+  int64_t ElementBytes = 2;
   int64_t ResultBytes = 2;
   /// Bytes that each copy of A and B moves: what alignment allows.
   int64_t PieceOfA = 16, PieceOfB = 16;

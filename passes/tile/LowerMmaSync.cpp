@@ -11,8 +11,9 @@
 /// ldmatrix.x4 for each 64 rows of a (16 of them are the warp's) and one for
 /// each 16 columns of b, and an mma.sync for each 16 rows and 8 columns (PTX
 /// ISA 9.7.14.5). A matrix of ldmatrix has eight rows of 16 bytes: 8 elements
-/// of 16 bits, 4 of tf32. `.trans` turns elements of 16 bits alone, so that
-/// tf32 that is not contiguous along the sum is loaded word by word.
+/// of 16 bits, 4 of tf32, 16 of 8 bits. `.trans` turns elements of 16 bits
+/// alone, so that tf32 that is not contiguous along the sum is loaded word by
+/// word.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -144,6 +145,8 @@ private:
 };
 
 NVVM::MMATypes elementOf(Type Ty) {
+  if (Ty.isInteger(8))
+    return Ty.isUnsignedInteger() ? NVVM::MMATypes::u8 : NVVM::MMATypes::s8;
   return Ty.isF16()    ? NVVM::MMATypes::f16
          : Ty.isBF16() ? NVVM::MMATypes::bf16
                        : NVVM::MMATypes::tf32;
@@ -196,7 +199,8 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
   static void multiply(OpBuilder &B, MmaSyncOp Op, ArrayRef<Value> Left,
                        ArrayRef<Value> Right, MutableArrayRef<Value> Sums) {
     Location Loc = Op.getLoc();
-    Type Element = Op.getA().getType().getElement();
+    Type Element = Op.getA().getType().getElement(),
+         OtherElement = Op.getB().getType().getElement();
     auto Turn = [&](ArrayRef<Value> Words) {
       SmallVector<Value, 4> All;
       for (Value Word : Words)
@@ -204,22 +208,26 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
                           ? LLVM::BitcastOp::create(
                                 B, Loc, VectorType::get(2, Element), Word)
                                 .getResult()
-                          : Word); // bf16 pairs, and tf32, as they are
+                          : Word); // all but f16 as they are
       return All;
     };
-    Type F32 = B.getF32Type();
+    Type Sum = Op.getD().getType().getElement();
     auto Four =
-        LLVM::LLVMStructType::getLiteral(B.getContext(), {F32, F32, F32, F32});
-    NVVM::MMATypes Kind = elementOf(Element);
+        LLVM::LLVMStructType::getLiteral(B.getContext(), {Sum, Sum, Sum, Sum});
     SmallVector<Value, 4> OfA = Turn(Left), OfB = Turn(Right);
-    auto Mma = NVVM::MmaOp::create(
-        B, Loc, Four, OfA, OfB, SmallVector<Value, 4>(Sums),
-        ArrayRef<int64_t>{16, 8, Element.isF32() ? 8 : 16}, std::nullopt,
-        std::nullopt, std::array<NVVM::MMATypes, 2>{Kind, Kind},
-        std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
-                                       NVVM::MMALayout::col});
-    for (auto [I, Sum] : llvm::enumerate(Sums))
-      Sum = LLVM::ExtractValueOp::create(B, Loc, Mma, I);
+    std::optional<NVVM::MMAIntOverflow> Overflow;
+    if (Sum.isInteger())
+      Overflow = NVVM::MMAIntOverflow::wrapped;
+    int64_t K = StepBytes * 8 / int64_t(Element.getIntOrFloatBitWidth());
+    auto Mma =
+        NVVM::MmaOp::create(B, Loc, Four, OfA, OfB, SmallVector<Value, 4>(Sums),
+                            ArrayRef<int64_t>{16, 8, K}, std::nullopt, Overflow,
+                            std::array<NVVM::MMATypes, 2>{
+                                elementOf(Element), elementOf(OtherElement)},
+                            std::array<NVVM::MMALayout, 2>{
+                                NVVM::MMALayout::row, NVVM::MMALayout::col});
+    for (auto [I, One] : llvm::enumerate(Sums))
+      One = LLVM::ExtractValueOp::create(B, Loc, Mma, I);
   }
 };
 

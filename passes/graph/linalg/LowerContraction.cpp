@@ -35,11 +35,13 @@ static Value gemm(KernelWriter &W, Value A, Value B, SymbolicTensorType To) {
   return kernel::GemmOp::create(W.builder(), W.loc(), A, B, zeros(W, To));
 }
 
-/// An operand of a GEMM, of `Ty`, in the accumulator's type.
+/// A factor, of `Ty`, in the accumulator's type.
 static Value factor(KernelWriter &W, Value Operand, SymbolicTensorType Ty) {
-  Type From = Ty.getElementType(), To = W.builder().getF32Type();
-  if (!isFp8(From))
+  Type From = Ty.getElementType();
+  if (!isCode(From))
     return Operand;
+  Type To = isFp8(From) ? Type(W.builder().getF32Type())
+                        : Type(W.builder().getI32Type());
   AffineMap Same =
       leadingDims(Ty.getRank(), Ty.getRank(), Operand.getContext());
   return W.map(Ty.withElementType(To), Operand, {Same},
@@ -73,10 +75,11 @@ static Value lowerMatmul(MatmulOp Op, KernelWriter &W) {
               typeOf(Op.getY()));
 }
 
-/// x surrounded by zeros in its spatial dimensions.
+/// x surrounded by zeros in its spatial dimensions, in the accumulator's type.
 static Value padded(ConvOp Op, KernelWriter &W) {
-  Value X = W.tensor(Op.getX());
-  SymbolicTensorType Ty = typeOf(Op.getX());
+  Value X = factor(W, W.tensor(Op.getX()), typeOf(Op.getX()));
+  SymbolicTensorType Ty =
+      typeOf(Op.getX()).withElementType(typeOf(Op.getY()).getElementType());
   SmallVector<Expr> Dims(Ty.getDims());
   SmallVector<int64_t> Low(Ty.getRank()), High(Ty.getRank());
   SmallVector<Value> Sizes;
@@ -113,9 +116,9 @@ static Value lowerConv(ConvOp Op, KernelWriter &W) {
       (!Filter.getStaticDim(Spatial) || !Filter.getStaticDim(Spatial + 1)))
     return {};
   Value X = padded(Op, W), Zeros = zeros(W, typeOf(Op.getY()));
-  return kernel::ConvOp::create(W.builder(), W.loc(), X, W.tensor(Op.getW()),
-                                Zeros, Op.getStride(), Op.getDilation(),
-                                Op.getGroups());
+  return kernel::ConvOp::create(
+      W.builder(), W.loc(), X, factor(W, W.tensor(Op.getW()), Filter), Zeros,
+      Op.getStride(), Op.getDilation(), Op.getGroups());
 }
 
 FailureOr<Value> graph::lowerContraction(Operation *Op, KernelWriter &W) {

@@ -166,6 +166,35 @@ gpu.module @m {
     gpu.return
   }
 
+  // Integers of 8 bits: a step of K is 32 elements, with the sums in i32. Single bytes are copied by the thread itself.
+  // CHECK-LABEL: gpu.func @bytes
+  gpu.func @bytes(%x: memref<?xi8>, %i: index, %sink: memref<i32>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %a = tile.alloc : !tile.smem<[64, 64], ui8, swizzle 64>
+    %b = tile.alloc : !tile.smem<[16, 64], i8, swizzle 64>
+    tile.barrier_init
+    // CHECK-NOT: nvvm.cp.async.shared.global
+    // CHECK: memref.load %{{.*}} : memref<?xi8>
+    // CHECK: llvm.store %{{.*}}, %{{.*}} {alignment = 1 : i64} : i8, !llvm.ptr<3>
+    tile.cp_async %x into %b by 1 : memref<?xi8>, !tile.smem<[16, 64], i8, swizzle 64> {
+    ^bb0(%row: index, %column: index):
+      tile.yield_address %row, %column
+    }
+    %zero = arith.constant 0 : i32
+    %c = tile.splat %zero : i32 -> !tile.fragment<[64, 16], i32>
+    // CHECK-COUNT-2: nvvm.ldmatrix
+    // CHECK-COUNT-2: nvvm.mma.sync {{.*}}intOverflowBehavior = #nvvm.mma_int_overflow<wrapped>{{.*}}multiplicandAPtxType = #nvvm.mma_type<u8>{{.*}}multiplicandBPtxType = #nvvm.mma_type<s8>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 32>
+    // CHECK-COUNT-2: nvvm.ldmatrix
+    // CHECK-COUNT-2: nvvm.mma.sync
+    // CHECK-NOT: nvvm.mma.sync
+    %d = tile.mma_sync %a, %b transposed, %c : !tile.smem<[64, 64], ui8, swizzle 64>, !tile.smem<[16, 64], i8, swizzle 64> -> !tile.fragment<[64, 16], i32>
+    %e = tile.map %d at [%i, %i] within [%i, %i] : !tile.fragment<[64, 16], i32> -> !tile.fragment<[64, 16], i32> {
+    ^bb0(%v: i32, %row: index, %column: index):
+      memref.store %v, %sink[] : memref<i32>
+      tile.yield %v : i32
+    }
+    gpu.return
+  }
+
   // Pairs: each thread stores two neighbours; of the rows 8 below, 8 lines of 32 bytes behind.
   // CHECK-LABEL: gpu.func @pairs
   gpu.func @pairs(%v: f32, %w: bf16) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {

@@ -135,10 +135,12 @@ private:
 /// Which groups the tile has. From here on columns are those of all groups.
 void ConvMmaSync::prepare() {
   A.Element = P.A.Element;
-  A.Memory = flatView(W, Form.Func.getArgument(P.A.Argument), P.A.Element);
+  A.Memory =
+      flatView(W, Form.Func.getArgument(P.A.Argument), P.A.storedElement());
   A.PieceBytes = PixelPiece;
   B.Element = P.B.Element;
-  B.Memory = flatView(W, Form.Func.getArgument(P.B.Argument), P.B.Element);
+  B.Memory =
+      flatView(W, Form.Func.getArgument(P.B.Argument), P.B.storedElement());
   B.PieceBytes = FilterPiece;
   B.AlongK = Conv.isKMajor();
   FirstChannel = FirstOutput = W.index(0);
@@ -231,7 +233,7 @@ std::optional<schedule::Refusal> refusalOf(const ImplicitGemm &Conv) {
   if (!P.hasStoredType())
     return schedule::Refusal{
         "", RefusalKind::ElementType,
-        "the result is neither of f16, bf16, f32 nor 8 bits"};
+        "the result is neither of f16, bf16, f32, i32 nor 8 bits"};
   std::optional<int64_t> Channels = Conv.Channels.asConstant();
   if (!Channels || *Channels < 1 ||
       *Channels * Conv.Groups * Conv.taps() > INT32_MAX)
@@ -240,12 +242,14 @@ std::optional<schedule::Refusal> refusalOf(const ImplicitGemm &Conv) {
   if (P.D.ColumnStride != Expr(1))
     return schedule::Refusal{"", RefusalKind::Layout,
                              "outputs are not contiguous in the result"};
-  // Of groups, pieces along channels would have to end with each group.
-  if (P.B.ColumnStride != Expr(1) && (!Conv.isKMajor() || Conv.Groups > 1))
+  if (P.B.ColumnStride != Expr(1) && !Conv.isKMajor())
     return schedule::Refusal{
         "", RefusalKind::Layout,
-        "neither outputs nor channels of one group are contiguous in the "
-        "filter"};
+        "neither outputs nor channels are contiguous in the filter"};
+  if (P.isInt8() && !Conv.isKMajor())
+    return schedule::Refusal{
+        "", RefusalKind::Layout,
+        "of 8 bits, mma.sync needs channels contiguous in the filter"};
   return std::nullopt;
 }
 

@@ -103,7 +103,8 @@ bool Reader::readInput() {
               llvm::any_of(Pad.getLow(), [](int64_t Low) { return Low < 0; })))
     return false;
   Value Source = Pad ? Pad.getX() : Op.getX();
-  if (!placeMatrix(Conv.P.A, memoryOf(Source)))
+  AffineMap Order = AffineMap::getMultiDimIdentityMap(Rank, Op.getContext());
+  if (!placeOperand(Conv.P.A, Source, Order) || !Order.isIdentity())
     return false;
   Value X = Conv.P.A.Memref;
   SmallVector<Expr> Sizes, Pitches;

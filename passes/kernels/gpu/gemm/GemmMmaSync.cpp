@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A GEMM of 16-bit matrices, or of f32 as tf32, on every chip from sm_80
-/// on. All threads of a block copy slices of both operands into stages in
-/// shared memory (cp.async), a few steps along K ahead; each warp loads its
-/// part of a stage into registers (ldmatrix) and multiplies it (mma.sync); what
-/// the kernel does with each element happens in registers; the result goes
-/// through shared memory to stores of whole pieces of rows. One tile for each
-/// block.
+/// A GEMM of 16-bit matrices, of f32 as tf32, or of integers of 8 bits, on
+/// every chip from sm_80 on. All threads of a block copy slices of both
+/// operands into stages in shared memory (cp.async), a few steps along K ahead;
+/// each warp loads its part of a stage into registers (ldmatrix) and multiplies
+/// it (mma.sync); what the kernel does with each element happens in registers;
+/// the result goes through shared memory to stores of whole pieces of rows. One
+/// tile for each block.
 ///
 ///   global A,B ──cp.async──▶ stage 0 … stage S-1 ─ldmatrix, mma.sync──▶
 ///   registers
@@ -21,7 +21,7 @@
 ///   global D ◀──stores── staging, in the stages ◀─stmatrix─── epilogue ◀─┘
 ///
 /// Rows of memory may begin anywhere: pieces have 16, 8, 4 or 2 bytes, as they
-/// are aligned.
+/// are aligned, of integers of 8 bits 1 as well.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
@@ -46,7 +46,10 @@ int64_t pieceOf(const GemmMatch &P, const Matrix &M, const Expr &Stride) {
   while (Elements > 1 && (P.Facts.divisor(Stride) % Elements ||
                           P.Facts.divisor(M.BatchStride) % Elements))
     Elements /= 2;
-  return Elements * ElementBytes;
+  // What cp.async has no pieces for goes one by one.
+  constexpr int64_t LeastCopy = 4;
+  return Elements * ElementBytes < LeastCopy ? ElementBytes
+                                             : Elements * ElementBytes;
 }
 
 class GemmMmaSync : public MmaSyncGemm {
@@ -73,7 +76,8 @@ private:
   void open(Source &From, Lines &Of, const Matrix &M, const Expr &Stride,
             Value Extent) {
     From.Element = M.Element;
-    From.Memory = flatView(W, Form.Func.getArgument(M.Argument), M.Element);
+    From.Memory =
+        flatView(W, Form.Func.getArgument(M.Argument), M.storedElement());
     From.PieceBytes = pieceOf(P, M, Stride);
     Of.Stride = valueOf(W, Form, Stride);
     Of.Base =
@@ -125,11 +129,15 @@ std::optional<schedule::Refusal> refusalOf(const GemmMatch &P) {
   if (!P.hasStoredType())
     return schedule::Refusal{
         "", RefusalKind::ElementType,
-        "the result is neither of f16, bf16, f32 nor 8 bits"};
+        "the result is neither of f16, bf16, f32, i32 nor 8 bits"};
   if (!isReadable(P.A) || !isReadable(P.B) || P.D.ColumnStride != Expr(1))
     return schedule::Refusal{"", RefusalKind::Layout,
                              "neither rows nor columns of A, B or the result "
                              "are contiguous"};
+  if (P.isInt8() && (P.A.ColumnStride != Expr(1) || P.B.RowStride != Expr(1)))
+    return schedule::Refusal{
+        "", RefusalKind::Layout,
+        "of 8 bits, mma.sync needs K contiguous in A and in B"};
   return std::nullopt;
 }
 

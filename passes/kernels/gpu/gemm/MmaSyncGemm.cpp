@@ -142,8 +142,9 @@ Value MmaSyncGemm::multiply(Value Stage, Value Acc) {
 /// what was in it: in the step after.
 Value MmaSyncGemm::mainloop() {
   auto Fragment = tile::FragmentType::get(
-      W.B.getContext(), {S.WarpgroupM, S.WarpgroupN}, W.B.getF32Type());
-  Value Zero = arith::ConstantOp::create(W.B, W.Loc, W.B.getF32FloatAttr(0));
+      W.B.getContext(), {S.WarpgroupM, S.WarpgroupN}, P.accumulatorType());
+  Value Zero = arith::ConstantOp::create(W.B, W.Loc,
+                                         W.B.getZeroAttr(P.accumulatorType()));
   Value Acc = tile::SplatOp::create(W.B, W.Loc, Fragment, Zero);
   auto FillWhere = [&](Value Stage, Value Step) {
     W.when(W.less(Step, KCount), [&] { fill(Stage, Step); });
@@ -208,7 +209,7 @@ void MmaSyncGemm::storePart(Value Acc, Value StagingTile, int64_t First) {
   auto Whole = cast<tile::SharedType>(StagingTile.getType());
   auto Put = [&] {
     auto PartTy = tile::FragmentType::get(
-        W.B.getContext(), {S.WarpgroupM, Mine}, W.B.getF32Type());
+        W.B.getContext(), {S.WarpgroupM, Mine}, P.accumulatorType());
     Value Part = tile::ExtractColumnsOp::create(W.B, W.Loc, PartTy, Acc,
                                                 First % S.WarpgroupN);
     // The group's first column in the tile, and in this part of it.

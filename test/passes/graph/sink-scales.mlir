@@ -1,4 +1,4 @@
-// RUN: kpc-opt %s --sink-fp8-scales --canonicalize | FileCheck %s
+// RUN: kpc-opt %s --sink-scales --canonicalize | FileCheck %s
 
 !a = !graph.tensor<[32, 64], f8E4M3FN>
 !x = !graph.tensor<[32, 64], f32>
