@@ -609,7 +609,7 @@ void Importer::finish(const Model &M) {
     Main.setArgAttr(I, "graph.name", B.getStringAttr(Input));
   for (auto [I, Name] : llvm::enumerate(Names))
     Main.setResultAttr(I, "graph.name", B.getStringAttr(Name));
-  markDataSizes(Own);
+  Decided.mark(Main, Own);
   if (!NodeScopes.empty())
     Main->setAttr(ScopesName, NodeScopes.getDictionary(B.getContext()));
   keepInputValues();

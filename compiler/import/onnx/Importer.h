@@ -8,6 +8,7 @@
 #ifndef KPC_COMPILER_IMPORT_ONNX_IMPORTER_H
 #define KPC_COMPILER_IMPORT_ONNX_IMPORTER_H
 
+#include "compiler/import/DataSizes.h"
 #include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/import/onnx/KnownValues.h"
 #include "compiler/import/onnx/NodeImport.h"
@@ -223,8 +224,6 @@ private:
                    const std::string &Wanted);
   void addDataSizes(SmallVector<Value> &Results,
                     SmallVector<std::string> &Names);
-  /// `First`: the first of the results that addDataSizes added.
-  void markDataSizes(size_t First);
   void finish(const Model &M);
   /// Warns of a result that contradicts what the model says of it.
   void checkDeclared(const ValueInfo &V, Value Result, std::string_view What);
@@ -262,13 +261,7 @@ private:
   std::map<std::string, std::pair<std::string, int64_t>, std::less<>>
       InputValues;
   std::vector<graph::Requirement> Requirements;
-  /// Sizes that data decides.
-  struct DataSize {
-    Value Count;
-    Expr Size, AtMost;
-    bool IsRead = true;
-  };
-  std::vector<DataSize> DataSizes;
+  frontend::DataSizes Decided; ///< those that data decides
   /// Elements of values that are sizes.
   std::map<std::pair<void *, int64_t>, Expr> DecidedElements;
   /// Sizes of inputs of which the user says all, and the model none.

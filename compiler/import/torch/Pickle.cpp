@@ -1,18 +1,18 @@
-//===- Pickle.cpp - The pickles that TorchScript writes -------------------===//
+//===- Pickle.cpp - The pickles that PyTorch writes -----------------------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/import/torchscript/Pickle.h"
+#include "compiler/import/torch/Pickle.h"
 
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
 #include <unordered_set>
 
-namespace kpc::torchscript {
+namespace kpc::torch {
 
 using Kind = PickleValue::Kind;
 
@@ -108,7 +108,7 @@ private:
   bool reduce();
   bool build();
   bool storage();
-  PickleValue *tensor(const PickleValue &Arguments);
+  PickleValue *tensor(const PickleValue &Arguments, bool Untyped);
   bool fits(const PickleValue &T);
   bool readSizes(const PickleValue &From, std::vector<int64_t> &To);
   bool checkTree();
@@ -235,12 +235,36 @@ bool PickleReader::get(std::optional<uint64_t> Slot) {
 // Names and what they make
 //===----------------------------------------------------------------------===//
 
-/// Callables and classes that TorchScript's pickler names. Of each, this file
+namespace {
+/// A type that no storage class has: its tensors name it.
+struct NamedType {
+  std::string_view Name;
+  int64_t Bytes;
+};
+} // namespace
+static constexpr NamedType NamedTypes[] = {
+    {"torch.float8_e4m3fn", 1}, {"torch.float8_e4m3fnuz", 1},
+    {"torch.float8_e5m2", 1},   {"torch.float8_e5m2fnuz", 1},
+    {"torch.uint16", 2},        {"torch.uint32", 4},
+    {"torch.uint64", 8},
+};
+
+static int64_t bytesOfNamed(std::string_view Name) {
+  for (const NamedType &T : NamedTypes)
+    if (T.Name == Name)
+      return T.Bytes;
+  return 0;
+}
+
+/// Callables and classes that PyTorch's picklers name. Of each, this file
 /// knows the result; none is ever called.
 static bool isKnown(std::string_view Name) {
   static constexpr std::string_view Known[] = {
       "collections.OrderedDict",
+      "torch._utils._rebuild_parameter",
+      "torch._utils._rebuild_parameter_with_state",
       "torch._utils._rebuild_tensor_v2",
+      "torch._utils._rebuild_tensor_v3",
       "torch.device",
       "torch.jit._pickle.build_boollist",
       "torch.jit._pickle.build_doublelist",
@@ -251,14 +275,17 @@ static bool isKnown(std::string_view Name) {
       "torch.BoolStorage",
       "torch.ByteStorage",
       "torch.CharStorage",
+      "torch.ComplexDoubleStorage",
+      "torch.ComplexFloatStorage",
       "torch.DoubleStorage",
       "torch.FloatStorage",
       "torch.HalfStorage",
       "torch.IntStorage",
       "torch.LongStorage",
       "torch.ShortStorage",
+      "torch.storage.UntypedStorage",
   };
-  return Name.starts_with("__torch__.") ||
+  return Name.starts_with("__torch__.") || bytesOfNamed(Name) > 0 ||
          std::find(std::begin(Known), std::end(Known), Name) != std::end(Known);
 }
 
@@ -270,8 +297,8 @@ bool PickleReader::readGlobal() {
   std::string Full = std::string(*Module) + "." + std::string(*Name);
   if (!isKnown(Full))
     return fail("it names '" + shown(Full) +
-                "', which no TorchScript file needs; kpc executes nothing of "
-                "a pickle");
+                "', which tensors and TorchScript do not need; kpc executes "
+                "nothing of a pickle");
   PickleValue *V = make(Kind::Global);
   if (V)
     V->Text = std::move(Full);
@@ -299,6 +326,9 @@ bool PickleReader::build() {
   PickleValue *Object = State ? pop() : nullptr;
   if (!Object)
     return false;
+  // Attributes of an OrderedDict, as the versions of a state dict's modules.
+  if (Object->Is == Kind::Dict && State->Is == Kind::Dict)
+    return push(Object);
   if (Object->Is != Kind::Object || !Object->Items.empty() ||
       State->Is != Kind::Dict)
     return fail("expected a new object and a dict of its attributes");
@@ -317,7 +347,13 @@ bool PickleReader::reduce() {
   const std::string &Name = Callable->Text;
   std::vector<const PickleValue *> &Given = Arguments->Items;
   if (Name == "torch._utils._rebuild_tensor_v2")
-    return push(tensor(*Arguments));
+    return push(tensor(*Arguments, /*Untyped=*/false));
+  if (Name == "torch._utils._rebuild_tensor_v3")
+    return push(tensor(*Arguments, /*Untyped=*/true));
+  // (tensor, requires_grad, hooks), and the parameter's own attributes
+  if (Name.starts_with("torch._utils._rebuild_parameter") && !Given.empty() &&
+      Given[0]->Is == Kind::Tensor)
+    return push(const_cast<PickleValue *>(Given[0]));
   if (Name == "collections.OrderedDict" && Given.empty())
     return push(make(Kind::Dict));
   if (Name == "torch.device" && !Given.empty() && Given[0]->Is == Kind::Text) {
@@ -355,7 +391,7 @@ bool PickleReader::storage() {
   PickleValue *V = make(Kind::Storage);
   if (!V)
     return false;
-  V->Type = I[1]->Text.substr(6);
+  V->Type = I[1]->Text.substr(I[1]->Text.rfind('.') + 1);
   V->Text = I[2]->Text;
   V->Int = I[4]->Int;
   return push(V);
@@ -378,7 +414,10 @@ bool PickleReader::fits(const PickleValue &T) {
   if (std::find(T.Sizes.begin(), T.Sizes.end(), 0) != T.Sizes.end())
     return true;
   __int128 Last = T.Int;
-  const __int128 Count = T.Items[0]->Int;
+  // A storage without a type counts bytes.
+  const __int128 Count =
+      T.Type.empty() ? T.Items[0]->Int
+                     : T.Items[0]->Int / bytesOfNamed("torch." + T.Type);
   for (size_t I = 0; I < T.Sizes.size() && Last < Count; ++I)
     Last += static_cast<__int128>(T.Sizes[I] - 1) * T.Strides[I];
   if (Last < Count)
@@ -387,11 +426,14 @@ bool PickleReader::fits(const PickleValue &T) {
               " elements of storage '" + shown(T.Items[0]->Text) + "'");
 }
 
-/// (storage, offset, sizes, strides, requires_grad, hooks)
-PickleValue *PickleReader::tensor(const PickleValue &Arguments) {
+/// (storage, offset, sizes, strides, requires_grad, hooks), and a type where
+/// the storage has none.
+PickleValue *PickleReader::tensor(const PickleValue &Arguments, bool Untyped) {
   const std::vector<const PickleValue *> &A = Arguments.Items;
-  if (A.size() < 4 || A[0]->Is != Kind::Storage || A[1]->Is != Kind::Int ||
-      A[1]->Int < 0) {
+  bool Typed = !Untyped || (A.size() > 6 && A[6]->Is == Kind::Global &&
+                            bytesOfNamed(A[6]->Text) > 0);
+  if (!Typed || A.size() < 4 || A[0]->Is != Kind::Storage ||
+      A[1]->Is != Kind::Int || A[1]->Int < 0) {
     fail("expected a storage, an offset, sizes and strides of a tensor");
     return nullptr;
   }
@@ -400,6 +442,13 @@ PickleValue *PickleReader::tensor(const PickleValue &Arguments) {
     return nullptr;
   T->Int = A[1]->Int;
   T->Items = {A[0]};
+  if (Untyped)
+    T->Type = A[6]->Text.substr(A[6]->Text.rfind('.') + 1);
+  if (Untyped != (A[0]->Type == "UntypedStorage")) {
+    fail("expected a storage with a type, or one without and a type, got " +
+         shown(A[0]->Type));
+    return nullptr;
+  }
   if (!readSizes(*A[2], T->Sizes) || !readSizes(*A[3], T->Strides))
     return nullptr;
   if (T->Sizes.size() != T->Strides.size()) {
@@ -555,7 +604,7 @@ bool PickleReader::step(uint8_t Code) {
     return storage();
   default:
     return fail("opcode " + hex(Code) +
-                " is none that TorchScript's pickler writes");
+                " is none that PyTorch's picklers write");
   }
 }
 
@@ -619,4 +668,4 @@ std::optional<Pickle> Pickle::read(std::span<const uint8_t> Bytes,
   return Result;
 }
 
-} // namespace kpc::torchscript
+} // namespace kpc::torch

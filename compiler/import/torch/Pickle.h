@@ -1,4 +1,4 @@
-//===- Pickle.h - The pickles that TorchScript writes -----------*- C++ -*-===//
+//===- Pickle.h - The pickles that PyTorch writes ---------------*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,20 +8,21 @@
 ///
 /// \file
 /// A pickle is a program that builds values. This reads the few opcodes that
-/// torch.jit.save emits, and knows each callable that a pickle may name: it
-/// makes tensors, lists, dicts, or an object of a class of the archive. Any
-/// other opcode or name is an error. Nothing is imported, called or executed.
+/// torch.jit.save and torch.save emit, and knows each callable that a pickle
+/// may name: it makes tensors, lists, dicts, or an object of a class of a
+/// TorchScript archive. Any other opcode or name is an error. Nothing is
+/// imported, called or executed.
 ///
 ///   std::string Why;
 ///   auto Pickle = Pickle::read(Bytes, Why);
-///   if (!Pickle) …                       // `Why` says what is wrong, and
-///   where if (const PickleValue *V = Pickle->root().attribute("training")) …
+///   if (!Pickle) …                       // `Why` says what is wrong and where
+///   if (const PickleValue *V = Pickle->root().attribute("training")) …
 ///
 /// Values may be shared, but never hold themselves.
 ///
 //===----------------------------------------------------------------------===//
-#ifndef KPC_COMPILER_IMPORT_TORCHSCRIPT_PICKLE_H
-#define KPC_COMPILER_IMPORT_TORCHSCRIPT_PICKLE_H
+#ifndef KPC_COMPILER_IMPORT_TORCH_PICKLE_H
+#define KPC_COMPILER_IMPORT_TORCH_PICKLE_H
 
 #include <cstdint>
 #include <deque>
@@ -32,7 +33,7 @@
 #include <utility>
 #include <vector>
 
-namespace kpc::torchscript {
+namespace kpc::torch {
 
 struct PickleValue {
   enum class Kind {
@@ -46,7 +47,8 @@ struct PickleValue {
     Dict,    ///< `Items`: keys and values in turn
     Object,  ///< `Text` is its class; `Items` is its state, once it is built
     Storage, ///< `Text` is its key, `Type` its type, `Int` its element count
-    Tensor,  ///< `Items` is its storage; `Int` the offset in elements
+    Tensor,  ///< `Items` is its storage; `Int` the offset in elements; `Type`
+             ///< is "float8_e4m3fn" where its storage has no type
     Device,  ///< `Text`
     Global,  ///< a class or a callable: `Text`
   };
@@ -54,7 +56,7 @@ struct PickleValue {
   int64_t Int = 0;
   double Float = 0;
   std::string Text;
-  std::string Type; ///< "FloatStorage"
+  std::string Type; ///< of a storage: "FloatStorage"
   std::vector<const PickleValue *> Items;
   std::vector<int64_t> Sizes, Strides; ///< in elements
 
@@ -80,6 +82,6 @@ private:
   const PickleValue *Root = nullptr;
 };
 
-} // namespace kpc::torchscript
+} // namespace kpc::torch
 
-#endif // KPC_COMPILER_IMPORT_TORCHSCRIPT_PICKLE_H
+#endif // KPC_COMPILER_IMPORT_TORCH_PICKLE_H

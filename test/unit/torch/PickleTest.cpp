@@ -5,11 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/import/torchscript/Pickle.h"
+#include "compiler/import/torch/Pickle.h"
 
 #include <gmock/gmock.h>
 
-using namespace kpc::torchscript;
+using namespace kpc::torch;
 using testing::HasSubstr;
 using Kind = PickleValue::Kind;
 
@@ -85,6 +85,40 @@ TEST(Pickle, ReadsModulesAndTensors) {
   EXPECT_EQ(T->Items[0]->Text, "7");
 }
 
+TEST(Pickle, ReadsStateDicts) {
+  std::string Why;
+  // An OrderedDict with an attribute, which holds a parameter.
+  auto P = read("\x80\x02"
+                "ccollections\nOrderedDict\n)R(" +
+                    text("w") + "ctorch._utils\n_rebuild_parameter\n" +
+                    tensor(6) + "\x88" + "ccollections\nOrderedDict\n)R\x87R" +
+                    "u}(" + text("_metadata") + "}ub.",
+                Why);
+  ASSERT_TRUE(P) << Why;
+  ASSERT_EQ(P->root().Is, Kind::Dict);
+  ASSERT_EQ(P->root().Items.size(), 2u);
+  EXPECT_EQ(P->root().Items[1]->Is, Kind::Tensor);
+}
+
+/// A vector of `Count` elements of a type whose storage has `Bytes` bytes.
+std::string untyped(const std::string &Type, unsigned char Bytes,
+                    unsigned char Count) {
+  return "ctorch._utils\n_rebuild_tensor_v3\n((" + text("storage") +
+         "ctorch.storage\nUntypedStorage\n" + text("0") + text("cpu") +
+         small(Bytes) + "tQ" + small(0) + small(Count) + "\x85" + small(1) +
+         "\x85" + "\x89" + "ccollections\nOrderedDict\n)R" + "ctorch\n" + Type +
+         "\ntR.";
+}
+
+TEST(Pickle, StoragesWithoutATypeCountBytes) {
+  EXPECT_EQ(refusal(untyped("float8_e4m3fn", 4, 4)), "");
+  EXPECT_THAT(refusal(untyped("float8_e4m3fn", 4, 5)),
+              HasSubstr("reaches past the 4"));
+  EXPECT_EQ(refusal(untyped("uint16", 8, 4)), "");
+  EXPECT_THAT(refusal(untyped("uint16", 8, 5)), HasSubstr("reaches past"));
+  EXPECT_THAT(refusal(untyped("float33", 8, 5)), HasSubstr("it names"));
+}
+
 TEST(Pickle, TypedListsAreLists) {
   std::string Why;
   auto P =
@@ -118,7 +152,7 @@ TEST(Pickle, RefusesOtherOpcodes) {
   // INST, OBJ, STACK_GLOBAL, EXT1, PERSID, DUP and POP.
   for (char Code : {'i', 'o', '\x93', '\x82', 'P', '2', '0'})
     EXPECT_THAT(refusal(std::string("\x80\x02N") + Code + "."),
-                HasSubstr("none that TorchScript's pickler writes"));
+                HasSubstr("none that PyTorch's picklers write"));
   EXPECT_THAT(refusal("\x80\x04N."), HasSubstr("expected protocol 2"));
 }
 
