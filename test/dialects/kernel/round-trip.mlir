@@ -27,3 +27,10 @@ func.func @gemm(%a: tensor<?x64xf32>, %b: tensor<64x8xf32>, %heads: tensor<64x4x
   %3 = kernel.gemm %ia, %ib into %id : (tensor<2x3xi32>, tensor<3x4xi32>, tensor<2x4xi32>) -> tensor<2x4xi32>
   return
 }
+
+// CHECK-LABEL: func.func @sort_runs
+func.func @sort_runs(%x: tensor<4x?xi64>, %e: tensor<4x?xi64>) -> tensor<4x?xi64> {
+  // CHECK: kernel.sort_runs %{{.*}} from 1 to 4096 into %{{.*}} : tensor<4x?xi64>
+  %0 = kernel.sort_runs %x from 1 to 4096 into %e : tensor<4x?xi64>
+  return %0 : tensor<4x?xi64>
+}
