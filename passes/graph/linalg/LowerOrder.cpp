@@ -38,7 +38,7 @@ static Value lowerSortRuns(SortRunsOp Op, KernelWriter &W) {
 }
 
 static Value lowerSearchSorted(SearchSortedOp Op, KernelWriter &W) {
-  SymbolicTensorType In = typeOf(Op.getSorted()), Of = typeOf(Op.getValues());
+  SymbolicTensorType In = typeOf(Op.getSorted());
   Value Sorted = W.tensor(Op.getSorted()), Values = W.tensor(Op.getValues());
   bool Unsigned = isUnsigned(In.getElementType());
   using P = arith::CmpIPredicate;

@@ -24,6 +24,8 @@ struct SortedRuns {
   /// None where the kernel is something else.
   static std::optional<SortedRuns> read(const FusedKernel &Form);
 
+  /// The memory that runs are read from; null if they are computed.
+  mlir::Value source() { return viewOf(Op.getX()); }
   int64_t from() { return Op.getFrom(); }
   int64_t to() { return Op.getTo(); }
   /// Parts of `Elements` that all rows have together; none where a size has no

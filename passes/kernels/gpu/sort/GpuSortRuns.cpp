@@ -19,6 +19,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -175,7 +176,7 @@ class RunMerger {
 public:
   RunMerger(GpuWriter &W, SortedRuns &Runs) : W(W), Runs(Runs) {}
 
-  LogicalResult emit() {
+  void emit() {
     Value Number = W.add(W.mul(W.block(), W.index(MergeThreads)), W.thread());
     // Rows are a multiple of 256 elements long.
     SmallVector<OpFoldResult> Sizes(Runs.RowSizes);
@@ -185,10 +186,17 @@ public:
       Value Part = Row.pop_back_val();
       merge(Row, W.mul(Part, W.index(Each)));
     });
-    return Result;
   }
 
 private:
+  /// A number inside of a pair, of 32 bits where that is enough.
+  Value inPair(Value V) {
+    constexpr int64_t MostNarrow = int64_t(1) << 29;
+    if (Runs.to() > MostNarrow)
+      return V;
+    return W.B.createOrFold<arith::IndexCastOp>(W.Loc, W.B.getI32Type(), V);
+  }
+
   void merge(ArrayRef<Value> Row, Value Place) {
     OpBuilder &B = W.B;
     Value Length = W.index(Runs.from());
@@ -200,16 +208,15 @@ private:
     Value SizeB = arith::MinSIOp::create(
         B, W.Loc, arith::SubIOp::create(B, W.Loc, Rest, SizeA), Length);
     RunPair Pair(
-        B, W.Loc, SizeA, SizeB, Length, [&](OpBuilder &B, Value At) -> Value {
+        B, W.Loc, inPair(SizeA), inPair(SizeB), inPair(Length),
+        [&](OpBuilder &B, Value At) {
+          if (!At.getType().isIndex())
+            At = arith::IndexCastUIOp::create(B, W.Loc, B.getIndexType(), At);
           SmallVector<Value> Index(Row);
           Index.push_back(arith::AddIOp::create(B, W.Loc, First, At));
-          Value V = W.Emitter.element(B, Runs.Op.getX(), Index);
-          if (!V) {
-            Result = failure();
-            V = arith::ConstantOp::create(B, W.Loc, B.getI64IntegerAttr(0));
-          }
-          return V;
+          return memref::LoadOp::create(B, W.Loc, Runs.source(), Index);
         });
+    Inside = inPair(Inside);
     RunPair::Heads Heads = Pair.headsAt(Inside);
     SmallVector<Value> Merged(Each);
     for (Value &V : Merged)
@@ -224,7 +231,6 @@ private:
 
   GpuWriter &W;
   SortedRuns &Runs;
-  LogicalResult Result = success();
 };
 
 } // namespace
@@ -239,6 +245,9 @@ FamilyAnswer queryGpuSortRuns(FusedKernel &Form, const target::Target &) {
   if (!Parts)
     return FamilyAnswer::refuse(RefusalKind::Size,
                                 "a size of its rows is no expression");
+  if (Merges && !Runs->source())
+    return FamilyAnswer::refuse(RefusalKind::Form,
+                                "what it merges is not in memory");
   if (Merges)
     return FamilyAnswer::offer(
         "merge " + std::to_string(Runs->from()) + " x" + std::to_string(Each),
@@ -247,7 +256,8 @@ FamilyAnswer queryGpuSortRuns(FusedKernel &Form, const target::Target &) {
           Launch.Block = {MergeThreads, 1, 1};
           Launch.Grid[0] = Grid;
           GpuWriter W(Form);
-          return RunMerger(W, *Runs).emit();
+          RunMerger(W, *Runs).emit();
+          return success();
         });
   constexpr int64_t WarpThreads = 32;
   if (Runs->to() < WarpThreads * Each)
