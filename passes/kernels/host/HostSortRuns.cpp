@@ -105,7 +105,8 @@ private:
     Value SizeA = min(Rest, Length);
     Value SizeB = min(sub(Rest, SizeA), Length);
     RunPair Pair(B, Loc, SizeA, SizeB, Length, [&](OpBuilder &B, Value Place) {
-      return element(B, arith::AddIOp::create(B, Loc, OfPair, Place));
+      Value There = arith::AddIOp::create(B, Loc, OfPair, Place);
+      return memref::LoadOp::create(B, Loc, Runs.source(), at(There));
     });
     merge(Pair, Inside, min(sub(Whole, First), index(Part)),
           [&](Value Number, Value Element) {
@@ -137,55 +138,18 @@ private:
     for (unsigned Level = 0; Level < Levels; ++Level) {
       Value Length = index(int64_t(1) << Level);
       loop(index(0), index(Size), index(int64_t(2) << Level), [&](Value Begin) {
-        RunPair Pair(
-            B, Loc, Length, Length, Length, [&](OpBuilder &B, Value Place) {
-              Value There = arith::AddIOp::create(B, Loc, OfPair, Place);
-              return memref::LoadOp::create(B, Loc, Runs.source(), at(There));
-            });
-        merge(Pair, Inside, min(sub(Whole, First), index(Part)),
-              [&](Value Number, Value Element) {
-                memref::StoreOp::create(B, Loc, Element, Runs.Memref,
-                                        at(add(First, Number)));
-              });
-  }
-
-  void sortRun(Value First) {
-        int64_t Size = Runs.to();
-        unsigned Levels = llvm::Log2_64(Size);
-        auto Read = [&](OpBuilder &B, bool FromScratch, Value Place) -> Value {
-          if (FromScratch)
-            return memref::LoadOp::create(B, Loc, Scratch, Place);
-          Value There = arith::AddIOp::create(B, Loc, First, Place);
-          return memref::LoadOp::create(B, Loc, Runs.Memref, at(There));
-        };
-        auto Write = [&](bool ToScratch, Value Place, Value Element) {
-          if (ToScratch)
-            memref::StoreOp::create(B, Loc, Element, Scratch, Place);
-          else
-            memref::StoreOp::create(B, Loc, Element, Runs.Memref,
-                                    at(add(First, Place)));
-        };
-        // The last level writes the result.
-        bool InScratch = Levels % 2 == 1;
-        loop(index(0), index(Size), index(1),
-             [&](Value I) { Write(InScratch, I, element(B, add(First, I))); });
-        for (unsigned Level = 0; Level < Levels; ++Level) {
-          Value Length = index(int64_t(1) << Level);
-          loop(index(0), index(Size), index(int64_t(2) << Level),
-               [&](Value Begin) {
-                 RunPair Pair(
-                     B, Loc, Length, Length, Length,
+        RunPair Pair(B, Loc, Length, Length, Length,
                      [&](OpBuilder &B, Value Place) {
                        return Read(B, InScratch,
                                    arith::AddIOp::create(B, Loc, Begin, Place));
                      });
-                 merge(Pair, index(0), index(int64_t(2) << Level),
-                       [&](Value Number, Value Element) {
-                         Write(!InScratch, add(Begin, Number), Element);
-                       });
-               });
-          InScratch = !InScratch;
-        }
+        merge(Pair, index(0), index(int64_t(2) << Level),
+              [&](Value Number, Value Element) {
+                Write(!InScratch, add(Begin, Number), Element);
+              });
+      });
+      InScratch = !InScratch;
+    }
   }
 
   OpBuilder &B;
@@ -195,35 +159,34 @@ private:
   Value Whole, Scratch;
   SmallVector<Value> Row;
   LogicalResult Result = success();
-    };
+};
 
-  } // namespace
+} // namespace
 
-  FailureOr<bool> buildHostSortRuns(FusedKernel &Form, const HostMachine &) {
-    std::optional<SortedRuns> Runs = SortedRuns::read(Form);
-    if (!Runs || (Runs->Op.merges() && !Runs->source()))
-      return false;
-    bool Merges = Runs->Op.merges();
-    int64_t Part = Merges ? std::min(MergedPart, Runs->to()) : Runs->to();
-    std::optional<shape::Expr> Work = Runs->parts(Part);
-    if (!Work) {
-      Form.Func.emitOpError("has rows whose size is no expression over the "
-                            "kernel's size arguments");
-      return failure();
-    }
-    UnitRange Range = addUnitRange(Form.Func);
-    // A few microseconds of work, at about 2 ns for an element and a level.
-    int64_t Grain = Merges ? MergedPart / Part : 256 / Part;
-    setLaunch(Form.Func, *Work, std::max<int64_t>(Grain, 1),
-              (Merges ? "merge " : "sort ") +
-                  std::to_string(Merges ? Runs->from() : Runs->to()));
-    OpBuilder B(Form.Func.getBody().front().getTerminator());
-    ElementEmitter Emitter;
-    if (failed(
-            RunNest(B, Form.Func.getLoc(), Emitter, *Runs).emit(Range, Part)))
-      return failure();
-    eraseTensorOps(Form.Func);
-    return true;
+FailureOr<bool> buildHostSortRuns(FusedKernel &Form, const HostMachine &) {
+  std::optional<SortedRuns> Runs = SortedRuns::read(Form);
+  if (!Runs || (Runs->Op.merges() && !Runs->source()))
+    return false;
+  bool Merges = Runs->Op.merges();
+  int64_t Part = Merges ? std::min(MergedPart, Runs->to()) : Runs->to();
+  std::optional<shape::Expr> Work = Runs->parts(Part);
+  if (!Work) {
+    Form.Func.emitOpError("has rows whose size is no expression over the "
+                          "kernel's size arguments");
+    return failure();
   }
+  UnitRange Range = addUnitRange(Form.Func);
+  // A few microseconds of work, at about 2 ns for an element and a level.
+  int64_t Grain = Merges ? MergedPart / Part : 256 / Part;
+  setLaunch(Form.Func, *Work, std::max<int64_t>(Grain, 1),
+            (Merges ? "merge " : "sort ") +
+                std::to_string(Merges ? Runs->from() : Runs->to()));
+  OpBuilder B(Form.Func.getBody().front().getTerminator());
+  ElementEmitter Emitter;
+  if (failed(RunNest(B, Form.Func.getLoc(), Emitter, *Runs).emit(Range, Part)))
+    return failure();
+  eraseTensorOps(Form.Func);
+  return true;
+}
 
 } // namespace kpc::kernels
