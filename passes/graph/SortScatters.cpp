@@ -21,6 +21,8 @@
 #include "passes/graph/Passes.h"
 #include "passes/graph/TensorMath.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
@@ -47,6 +49,19 @@ Expr productOf(ArrayRef<Expr> Dims) {
   for (const Expr &E : Dims)
     All = All * E;
   return All;
+}
+
+/// The value that kernels are chosen for, if someone has said it; else the
+/// greatest that there may be.
+int64_t typicalOrMost(const Expr &E, const shape::Facts &Facts) {
+  std::set<std::string, std::less<>> Names;
+  E.collectSymbols(Names);
+  for (const std::string &Name : Names) {
+    auto Known = Facts.symbols().find(Name);
+    if (Known == Facts.symbols().end() || !Known->second.Optimum)
+      return Facts.range(E).Max;
+  }
+  return Facts.optimum(E).value_or(Facts.range(E).Max);
 }
 
 class ScatterSorter {
@@ -203,9 +218,7 @@ struct SortScattersPass : graph::impl::SortScattersBase<SortScattersPass> {
   /// Whether the scatter costs less where each element looks through all
   /// updates that may meet it.
   bool isSearched(Value X, const Expr &Count, const shape::Facts &Facts) const {
-    auto Typical = [&](const Expr &E) {
-      return Facts.optimum(E).value_or(Facts.range(E).Max);
-    };
+    auto Typical = [&](const Expr &E) { return typicalOrMost(E, Facts); };
     int64_t Updates = Typical(Count), Pairs = 0;
     bool IsFew = Updates <= MostSearched ||
                  (!llvm::MulOverflow(

@@ -26,7 +26,7 @@ except ImportError as missing:
 KINDS = {"f16": TensorProto.FLOAT16, "f32": TensorProto.FLOAT, "f64": TensorProto.DOUBLE, "i8": TensorProto.INT8, "i16": TensorProto.INT16,
          "i32": TensorProto.INT32, "i64": TensorProto.INT64, "u8": TensorProto.UINT8, "u16": TensorProto.UINT16, "u32": TensorProto.UINT32,
          "u64": TensorProto.UINT64, "bool": TensorProto.BOOL}
-NUMPY = {kind: helper.tensor_dtype_to_np_dtype(proto) for kind, proto in KINDS.items()}
+NUMPY = {kind: helper.tensor_dtype_to_np_dtype(proto).type for kind, proto in KINDS.items()}
 
 
 @dataclasses.dataclass

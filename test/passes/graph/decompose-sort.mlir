@@ -20,7 +20,7 @@ func.func @long(%x: !graph.tensor<[8, 16384], f32>) -> (!graph.tensor<[8, 16384]
 // Rows are padded with the greatest number.
 // CHECK-LABEL: func.func @dynamic(
 // CHECK: graph.constant dense<9223372036854775807>
-// CHECK: graph.sort_runs %{{.*}} from 1 to 4096 : <["ceildiv(n, 4096)*4096"], i64>
+// CHECK: graph.sort_runs %{{.*}} from 1 to 4096 : <["floordiv(n + 4095, 4096)*4096"], i64>
 // CHECK: graph.sort_runs %{{.*}} from 4096 to 8192
 // CHECK: graph.sort_runs %{{.*}} from 8192 to 16384
 // CHECK-NOT: graph.sort_runs

@@ -4,7 +4,8 @@
 !u = !graph.tensor<[5000, 64], f32>
 
 // CHECK-LABEL: func.func @rows(
-// CHECK: %[[T:.*]] = graph.select %{{.*}} : <[5000], i64>
+// CHECK: graph.select
+// CHECK: %[[T:.*]] = graph.select %{{.*}} : <[5000], i1>, <[5000], i64>
 // CHECK: %[[K:.*]] = graph.cast %[[T]] to i32
 // CHECK: %[[S:.*]], %[[O:.*]] = graph.sort %[[K]] axis 0 : <[5000], i32>
 // CHECK: %[[F:.*]] = graph.search_sorted %[[S]], %{{.*}} : <[5000], i32>, <[1001], i32>
