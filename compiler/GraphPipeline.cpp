@@ -120,6 +120,21 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addNestedPass<func::FuncOp>(graph::createRecogniseRope());
 }
 
+/// Sorts, and scatters that are sorts. A thread of the host sorts what its
+/// first cache holds, and looks through pairs one by one.
+static void addSorts(OpPassManager &Passes, const target::TargetClass &For) {
+  graph::SortScattersOptions Scatters;
+  graph::DecomposeSortOptions Sorts;
+  if (!For.isGpu()) {
+    Scatters.MostSearched = 4;
+    Scatters.MostPairs = int64_t(1) << 14;
+    Sorts.LeastRun = 64;
+    Sorts.MostRun = 1024;
+  }
+  Passes.addPass(graph::createSortScatters(Scatters));
+  Passes.addPass(graph::createDecomposeSort(Sorts));
+}
+
 /// Named ops that the class has no kernel for are taken apart, and sizes and
 /// operands become what its kernels take.
 static void addLegalisation(OpPassManager &Passes,
@@ -174,6 +189,7 @@ static void addLegalisation(OpPassManager &Passes,
     Channels.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createPadChannels(Channels));
   }
+  addSorts(Passes, For);
   if (For.isGpu())
     Passes.addPass(graph::createSplitReductions());
   // Last: a recipe reshapes what is in the model's order, and nothing behind.

@@ -120,6 +120,15 @@ public:
   Value mean(Value X, ArrayRef<int64_t> Axes, bool KeepDims = false);
   Value argReduce(ReduceKind K, Value X, int64_t Axis, bool SelectLast);
   Value cumsum(Value X, int64_t Axis, bool Exclusive, bool Reverse);
+  /// The first `Count` elements along an axis in order, and the i64 indices
+  /// that they had: as graph.sort. Null values after a report.
+  struct Order {
+    Value Elements, Indices;
+  };
+  Order sort(Value X, int64_t Axis, bool Descending, const Expr &Count);
+  /// How many elements of an ascending vector are less than each value, or with
+  /// `Right` not greater.
+  Value searchSorted(Value Sorted, Value Values, bool Right = false);
   Value window(ReduceKind K, Value X, ArrayRef<int64_t> Window,
                ArrayRef<int64_t> Stride, ArrayRef<int64_t> Dilation,
                ArrayRef<int64_t> Low, ArrayRef<int64_t> High);

@@ -51,6 +51,33 @@ Value Emitter::cumsum(Value X, int64_t Axis, bool Exclusive, bool Reverse) {
   return build(CumSumOp::getOperationName(), {X}, Attributes);
 }
 
+Emitter::Order Emitter::sort(Value X, int64_t Axis, bool Descending,
+                             const Expr &Count) {
+  // An element's index takes 31 bits of what is sorted.
+  constexpr int64_t Longest = int64_t(1) << 31;
+  if (!X)
+    return {};
+  const Expr &Size = dims(X)[static_cast<size_t>(Axis)];
+  if (Size.asConstant().value_or(0) > Longest)
+    return {fail(Code::ImportUnsupported, "orders a size of " + Size.str() +
+                                              "; kpc orders up to " +
+                                              std::to_string(Longest)),
+            {}};
+  DimsAttr First;
+  if (Count != Size)
+    First = DimsAttr::get(B.getContext(), {Count});
+  auto Sort = SortOp::create(B, Loc, X, Axis, Descending, First);
+  return {Sort.getY(), Sort.getIndices()};
+}
+
+Value Emitter::searchSorted(Value Sorted, Value Values, bool Right) {
+  SmallVector<NamedAttribute> Attributes;
+  if (Right)
+    Attributes.push_back(flagAttr("right"));
+  return build(SearchSortedOp::getOperationName(), {Sorted, Values},
+               Attributes);
+}
+
 /// Whether a window of `Taps` fits into a padded size at least once, where
 /// that is known; no number on the way may overflow. Of nothing there may be
 /// no windows: ONNX's formula gives a size of 0 there, of less for windows that

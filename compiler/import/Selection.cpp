@@ -21,17 +21,27 @@ Value countTrue(Emitter &N, Value Flags) {
   return N.reduce(ReduceKind::sum, N.cast(Flags, N.i64()), {0});
 }
 
-Value trueIndices(Emitter &N, Value Flags, const Expr &Count) {
-  Value Running = N.cumsum(N.cast(Flags, N.i64()), 0, /*Exclusive=*/true,
-                           /*Reverse=*/false);
+Value runningCount(Emitter &N, Value Flags, Type As) {
+  if (!Flags)
+    return {};
+  return N.cumsum(N.cast(Flags, As), 0, /*Exclusive=*/false,
+                  /*Reverse=*/false);
+}
+
+Value ordinals(Emitter &N, const Expr &Count, Value Running) {
   if (!Running)
     return {};
-  Dims Grid = {Count, N.dims(Flags)[0]};
-  Value Here = N.bitAnd(
-      N.compare(Predicate::eq, Running, N.iota(Grid, 0, N.i64())), Flags);
-  return N.reduce(
-      ReduceKind::sum,
-      N.select(Here, N.iota(Grid, 1, N.i64()), N.scalarInt(0, N.i64())), {1});
+  return N.addScalar(N.iota({Count}, 0, N.element(Running)), 1);
+}
+
+Value trueIndices(Emitter &N, Value Flags, const Expr &Count, Type As) {
+  Value Running = runningCount(N, Flags, As);
+  Value Index = N.searchSorted(Running, ordinals(N, Count, Running));
+  if (!Index)
+    return {};
+  Value IsThere =
+      N.compare(Predicate::lt, Index, N.sizeScalar(N.dims(Flags)[0], N.i64()));
+  return N.select(IsThere, Index, N.scalarInt(0, N.i64()));
 }
 
 SmallVector<Value> rowsOf(Emitter &N, Value Flat, Dims Sizes) {

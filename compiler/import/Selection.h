@@ -17,8 +17,14 @@ namespace kpc::frontend {
 Value flatten(Emitter &N, Value X);
 /// How many flags of a vector are true, as an i64 scalar.
 Value countTrue(Emitter &N, Value Flags);
-/// The index of the c-th true element for each c below `Count`.
-Value trueIndices(Emitter &N, Value Flags, const Expr &Count);
+/// For each element of a vector of flags, how many are true up to it, itself
+/// included. `As`: an integer type that counts up to the vector's size.
+Value runningCount(Emitter &N, Value Flags, Type As);
+/// 1, 2, ... `Count`: what a running count is at the first, second, ... flag.
+Value ordinals(Emitter &N, const Expr &Count, Value Running);
+/// The index of the c-th true element for each c below `Count`; 0 where there
+/// are fewer.
+Value trueIndices(Emitter &N, Value Flags, const Expr &Count, Type As);
 /// A vector of indices into a tensor's elements as its rows of indices.
 SmallVector<Value> rowsOf(Emitter &N, Value Flat, Dims Sizes);
 

@@ -194,4 +194,23 @@ def Kernel_PadOp : Kernel_Op<"pad", [Pure, SingleBlock, DestinationStyleOpInterf
   }];
 }
 
+def Kernel_SortRunsOp : Kernel_Op<"sort_runs", [Pure, DestinationStyleOpInterface, AllTypesMatch<["x", "init", "y"]>]> {
+  let summary = "Runs of `from` ascending elements along the last dimension become runs of `to`";
+  let description = [{
+    As `graph.sort_runs`: `from` is 1, or half of `to`. Elements are i64, and no
+    two of a row are equal but for fillers, the greatest number.
+
+    ```mlir
+    %y = kernel.sort_runs %x from 1 to 4096 into %empty : tensor<4x8192xi64>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, I64Attr:$from, I64Attr:$to, AnyRankedTensor:$init);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x `from` $from `to` $to `into` $init attr-dict `:` type($y)";
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
+    bool merges() { return getFrom() > 1; }
+  }];
+}
+
 #endif // KPC_KERNEL

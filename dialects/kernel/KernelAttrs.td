@@ -21,8 +21,8 @@ def Kernel_Dialect : Dialect {
   let cppNamespace = "::kpc::kernel";
   let summary = "What kernels hold beside linalg";
   let description = [{
-    A kernel is made of `linalg.generic`s around ops with names: `kernel.gemm`
-    and `kernel.attention`. A softmax between two products, made of generics,
+    A kernel is made of `linalg.generic`s around ops with names: `kernel.gemm`,
+    `kernel.attention` and `kernel.sort_runs`. A softmax between two products, made of generics,
     would be four that reduce and a pattern to find again in each builder. A
     named op says what it computes and leaves how to the builder.
 

@@ -257,6 +257,37 @@ def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def SortScatters : Pass<"sort-scatters", "::mlir::ModuleOp"> {
+  let summary = "Scatters of many updates become sorts of their targets and walks through segments";
+  let description = [{
+    A scatter is left as it is, each element looking through all updates that
+    may meet it, where these are at most `most-searched`, or where updates times
+    elements are at most `most-pairs`. Else the updates are sorted by the places
+    they meet, and each place walks through its own, in their order.
+  }];
+  let options = [
+    Option<"MostSearched", "most-searched", "int64_t", "32", "updates that are looked through however many elements there are">,
+    Option<"MostPairs", "most-pairs", "int64_t", "4194304", "updates times elements that are looked through">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def DecomposeSort : Pass<"decompose-sort", "::mlir::ModuleOp"> {
+  let summary = "Sorts become runs that one block of threads sorts, and merges";
+  let description = [{
+    Elements become integers of one order, packed with their indices, which are
+    sorted by `graph.sort_runs`. Rows of up to 64 elements are ranked instead:
+    all pairs are compared. Of long rows of which few elements are asked for, the
+    least element of each group of neighbours is found first, and the groups with
+    the least of these are sorted alone.
+  }];
+  let options = [
+    Option<"LeastRun", "least-run", "int64_t", "256", "elements of the shortest run that is sorted at once">,
+    Option<"MostRun", "most-run", "int64_t", "4096", "elements of the longest run that is sorted at once">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def SplitReductions : Pass<"split-reductions", "::mlir::ModuleOp"> {
   let summary = "Reductions with few results, argmax and running sums become as many parts as fill a GPU";
   let description = [{

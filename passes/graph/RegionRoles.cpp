@@ -26,7 +26,8 @@ Role graph::roleOf(Operation *Op) {
   if (isa<ReshapeOp>(Op) || isPartOfMemory(Op))
     return Role::View;
   if (isa<ReduceOp, ArgReduceOp, CumSumOp, WindowOp, MatmulOp, ConvOp,
-          AttentionOp, ScatterElementsOp, ScatterNdOp>(Op))
+          AttentionOp, ScatterElementsOp, ScatterNdOp, SortRunsOp,
+          SearchSortedOp, FoldSegmentsOp>(Op))
     return Role::Root;
   return Role::Map;
 }
@@ -34,8 +35,10 @@ Role graph::roleOf(Operation *Op) {
 bool graph::readsOnce(Operation *Op) {
   if (auto Window = dyn_cast<WindowOp>(Op))
     return Window.isPartition();
+  if (auto Runs = dyn_cast<SortRunsOp>(Op))
+    return Runs.getFrom() == 1;
   return !isa<MatmulOp, ConvOp, AttentionOp, CumSumOp, ScatterElementsOp,
-              ScatterNdOp>(Op);
+              ScatterNdOp, SearchSortedOp, FoldSegmentsOp>(Op);
 }
 
 bool graph::isOrderOfHeads(Operation *Op) {

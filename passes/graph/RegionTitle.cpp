@@ -345,8 +345,12 @@ std::string movementWord(Operation *Op, bool Sized) {
                      : std::string("gather");
       })
       .Case<GatherElementsOp, GatherNdOp>([](Operation *) { return "gather"; })
-      .Case<ScatterElementsOp, ScatterNdOp>(
+      .Case<ScatterElementsOp, ScatterNdOp, FoldSegmentsOp>(
           [](Operation *) { return "scatter"; })
+      .Case([](SortRunsOp Sort) {
+        return Sort.getFrom() == 1 ? "sort" : "merge";
+      })
+      .Case([](SearchSortedOp) { return "search"; })
       .Case<TransposeOp, ConcatOp, SliceOp, PadOp, IotaOp, PackOp, UnpackOp>(
           [](Operation *Moves) {
             return Moves->getName().stripDialect().str();
@@ -363,13 +367,12 @@ Operation *mainOf(Block &Body) {
   Operation *Found = nullptr;
   int Best = 0;
   for (Operation &Op : Body) {
-    int Rank =
-        isa<MatmulOp, ConvOp, AttentionOp>(Op) ? 3
-        : isa<WindowOp>(Op)                    ? 2
-        : isa<ReduceOp, ScatterElementsOp, ScatterNdOp, ArgReduceOp, CumSumOp>(
-              Op)
-            ? 1
-            : 0;
+    int Rank = isa<MatmulOp, ConvOp, AttentionOp>(Op) ? 3
+               : isa<WindowOp>(Op)                    ? 2
+               : isa<ReduceOp, ScatterElementsOp, ScatterNdOp, ArgReduceOp,
+                     CumSumOp, SortRunsOp, SearchSortedOp, FoldSegmentsOp>(Op)
+                   ? 1
+                   : 0;
     if (Rank > Best) {
       Best = Rank;
       Found = &Op;
@@ -385,8 +388,9 @@ std::string kindOf(Operation *Main, StringRef Norm) {
       .Case([](ConvOp) { return "convolution"; })
       .Case([](AttentionOp) { return "attention"; })
       .Case([](WindowOp) { return "pooling"; })
-      .Case<ScatterElementsOp, ScatterNdOp>(
+      .Case<ScatterElementsOp, ScatterNdOp, FoldSegmentsOp>(
           [](Operation *) { return "scatter"; })
+      .Case<SortRunsOp, SearchSortedOp>([](Operation *) { return "sort"; })
       .Default([&](Operation *) {
         return Norm.empty()            ? "reduction"
                : Norm.contains("Norm") ? "normalization"

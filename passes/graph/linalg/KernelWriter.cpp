@@ -58,8 +58,8 @@ LogicalResult KernelWriter::write() {
     using Lowering = FailureOr<Value> (*)(Operation *, KernelWriter &);
     FailureOr<Value> Result = failure();
     for (Lowering Lower :
-         {lowerElementwise, lowerMovement, lowerScatter, lowerReduction,
-          lowerContraction, lowerAttention, lowerQuantised}) {
+         {lowerElementwise, lowerMovement, lowerScatter, lowerOrder,
+          lowerReduction, lowerContraction, lowerAttention, lowerQuantised}) {
       Result = Lower(&Op, *this);
       if (succeeded(Result))
         break;

@@ -127,6 +127,7 @@ mlir::FailureOr<mlir::Value> lowerElementwise(mlir::Operation *Op,
 mlir::FailureOr<mlir::Value> lowerMovement(mlir::Operation *Op,
                                            KernelWriter &W);
 mlir::FailureOr<mlir::Value> lowerScatter(mlir::Operation *Op, KernelWriter &W);
+mlir::FailureOr<mlir::Value> lowerOrder(mlir::Operation *Op, KernelWriter &W);
 mlir::FailureOr<mlir::Value> lowerReduction(mlir::Operation *Op,
                                             KernelWriter &W);
 mlir::FailureOr<mlir::Value> lowerContraction(mlir::Operation *Op,

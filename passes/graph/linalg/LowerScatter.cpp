@@ -18,13 +18,14 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/graph/linalg/IndexMath.h"
+#include "passes/graph/linalg/LowerScatter.h"
 
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
 
-static Value update(OpBuilder &B, Location Loc, ScatterKind Kind, Value Old,
-                    Value New, bool Unsigned) {
+Value graph::combineUpdate(OpBuilder &B, Location Loc, ScatterKind Kind,
+                           Value Old, Value New, bool Unsigned) {
   switch (Kind) {
   case ScatterKind::none:
     return New;
@@ -40,7 +41,7 @@ static Value update(OpBuilder &B, Location Loc, ScatterKind Kind, Value Old,
   llvm_unreachable("all kinds are above");
 }
 
-/// `Hit ? update(Acc, Updates[At]) : Acc`.
+/// `Hit ? combineUpdate(Acc, Updates[At]) : Acc`.
 static Value updateWhere(OpBuilder &B, Location Loc, Value Hit,
                          ScatterKind Kind, Value Acc, Value Updates,
                          ValueRange At, bool Unsigned) {
@@ -48,8 +49,8 @@ static Value updateWhere(OpBuilder &B, Location Loc, Value Hit,
              B, Loc, Hit,
              [&](OpBuilder &B, Location L) {
                Value New = tensor::ExtractOp::create(B, L, Updates, At);
-               scf::YieldOp::create(B, L,
-                                    update(B, L, Kind, Acc, New, Unsigned));
+               scf::YieldOp::create(
+                   B, L, combineUpdate(B, L, Kind, Acc, New, Unsigned));
              },
              [&](OpBuilder &B, Location L) { scf::YieldOp::create(B, L, Acc); })
       .getResult(0);

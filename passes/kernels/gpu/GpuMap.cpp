@@ -24,6 +24,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -88,10 +89,21 @@ struct Groups {
   }
 };
 
+/// Whether an element takes loops to compute, beside those of a reduction.
+bool hasLoops(const FusedKernel &Form) {
+  func::FuncOp Func = Form.Func;
+  return Func
+      .walk([](Operation *Op) {
+        return isa<scf::ForOp, scf::WhileOp>(Op) ? WalkResult::interrupt()
+                                                 : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 Groups chooseGroups(const OutputSection &S, const FusedKernel &Form,
                     const target::Target &T) {
-  // Lanes of a reduction would each have a loop of their own.
-  if (S.Runs.empty() || Form.Root)
+  // Lanes of a reduction or a search would each have a loop of their own.
+  if (S.Runs.empty() || Form.Root || hasLoops(Form))
     return {S};
   const auto &Last = S.Runs.back();
   Groups G{S, storeLanesOf(S.Outputs, Last.back(), Last, T.Can.WidestAccess)};

@@ -16,6 +16,7 @@ namespace kpc::kernels {
 
 ArrayRef<KernelFamily> gpuFamilies() {
   static const KernelFamily Families[] = {
+      {"sort", FamilyClass::Sort, queryGpuSortRuns},
       {"attention of few queries", FamilyClass::Attention,
        queryAttentionDecode},
       {"attention (wgmma)", FamilyClass::Attention, queryAttentionHopper},

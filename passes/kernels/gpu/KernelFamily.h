@@ -153,6 +153,7 @@ using FamilyQuery = FamilyAnswer(FusedKernel &Form, const target::Target &T);
 /// class of their own: by costs, wgmma took some of them on an H200, 5 % faster
 /// at best and 10 % slower at worst.
 enum class FamilyClass {
+  Sort,
   Attention,
   Transpose,
   FewRowGemm,
@@ -173,11 +174,11 @@ struct KernelFamily {
 /// takes. The last one takes every kernel whose sizes have expressions.
 llvm::ArrayRef<KernelFamily> gpuFamilies();
 
-FamilyQuery queryAttentionDecode, queryAttentionHopper, queryGpuTranspose,
-    queryGpuGemv, queryGemmHopper, queryGemmBlackwell, queryConvHopper,
-    queryConvMmaSync, queryGemmMmaSync, queryGpuContraction, queryGpuRows,
-    queryGpuRowReduction, queryGpuColumnReduction, queryGpuWindowTile,
-    queryGpuWindow, queryGpuMap;
+FamilyQuery queryGpuSortRuns, queryAttentionDecode, queryAttentionHopper,
+    queryGpuTranspose, queryGpuGemv, queryGemmHopper, queryGemmBlackwell,
+    queryConvHopper, queryConvMmaSync, queryGemmMmaSync, queryGpuContraction,
+    queryGpuRows, queryGpuRowReduction, queryGpuColumnReduction,
+    queryGpuWindowTile, queryGpuWindow, queryGpuMap;
 
 /// What the registry says of one kernel on one target.
 class KernelOffers {

@@ -26,8 +26,8 @@ LogicalResult buildHostKernel(func::FuncOp Func, const HostMachine &Machine) {
   if (failed(Form))
     return failure();
   // The last builder takes every kernel.
-  for (auto Build :
-       {buildHostTile, buildHostReduction, buildHostTranspose, buildHostMap}) {
+  for (auto Build : {buildHostSortRuns, buildHostTile, buildHostReduction,
+                     buildHostTranspose, buildHostMap}) {
     FailureOr<bool> Built = Build(*Form, Machine);
     if (failed(Built))
       return failure();

@@ -49,6 +49,8 @@ mlir::LogicalResult buildHostKernel(mlir::func::FuncOp Func,
 
 /// Each builder reports failure after a diagnostic, or returns false, with
 /// nothing changed, where the kernel is not its kind.
+mlir::FailureOr<bool> buildHostSortRuns(FusedKernel &Form,
+                                        const HostMachine &Machine);
 mlir::FailureOr<bool> buildHostTile(FusedKernel &Form,
                                     const HostMachine &Machine);
 mlir::FailureOr<bool> buildHostReduction(FusedKernel &Form,

@@ -45,3 +45,10 @@ func.func @pad(%x: tensor<?x8x?x4xf32>, %h: index, %y: tensor<?x9x?x4xf32>, %ix:
   %1 = kernel.pad %ix low [1] high [1] outside 7 : i32 into %iy : tensor<3xi32> into tensor<5xi32>
   return
 }
+
+// CHECK-LABEL: func.func @sort_runs
+func.func @sort_runs(%x: tensor<4x?xi64>, %e: tensor<4x?xi64>) -> tensor<4x?xi64> {
+  // CHECK: kernel.sort_runs %{{.*}} from 1 to 4096 into %{{.*}} : tensor<4x?xi64>
+  %0 = kernel.sort_runs %x from 1 to 4096 into %e : tensor<4x?xi64>
+  return %0 : tensor<4x?xi64>
+}

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
-#include "compiler/import/onnx/rules/Ordering.h"
 
 using namespace kpc::graph;
 
@@ -103,8 +102,6 @@ static void importScatterNd(NodeImport &N) {
 // TopK
 //===----------------------------------------------------------------------===//
 
-static constexpr int64_t LongestOrdered = 4096;
-
 static std::optional<Expr> topCount(NodeImport &N, Value X, int64_t Axis) {
   if (!N.contents(1))
     if (std::optional<Dims> Declared = N.declaredSizes(0);
@@ -129,33 +126,6 @@ static std::optional<Expr> topCount(NodeImport &N, Value X, int64_t Axis) {
   return std::nullopt;
 }
 
-PairOrder comparePairs(NodeImport &N, Value Own, Value Other, bool Largest) {
-  PairOrder O{N.compare(Largest ? Predicate::gt : Predicate::lt, Other, Own),
-              N.compare(Predicate::eq, Other, Own)};
-  if (!Own || !Other || !N.isFloat(Own))
-    return O;
-  Value OwnNan = N.build(IsNanOp::getOperationName(), {Own}, {}),
-        OtherNan = N.build(IsNanOp::getOperationName(), {Other}, {});
-  Value First = Largest ? OtherNan : OwnNan,
-        Second = Largest ? OwnNan : OtherNan;
-  O.Ahead = N.binary<OrOp>(O.Ahead, N.binary<AndOp>(First, N.notOf(Second)));
-  O.Equal = N.binary<OrOp>(O.Equal, N.binary<AndOp>(OwnNan, OtherNan));
-  return O;
-}
-
-bool mayOrder(NodeImport &N, const Expr &Size) {
-  if (N.importer().facts().range(Size).Max <= LongestOrdered)
-    return true;
-  std::string What = "orders a size of " + Size.str() + "; kpc orders up to " +
-                     std::to_string(LongestOrdered);
-  if (Size.asConstant())
-    N.unsupported(What);
-  else
-    N.fail(Code::ImportUnsupported, What,
-           "give it a range that ends there with --dim");
-  return false;
-}
-
 static void importTopK(NodeImport &N) {
   int64_t Axis = N.intAttribute("axis", -1);
   bool Largest = N.flagAttribute("largest", true);
@@ -168,34 +138,11 @@ static void importTopK(NodeImport &N) {
   if (N.bad())
     return;
   std::optional<Expr> K = topCount(N, X, Axis);
-  Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
   if (!K)
     return;
-  if (!mayOrder(N, Size))
-    return;
-  int64_t Last = N.rank(X) - 1;
-  Ints Perm = llvm::to_vector(llvm::seq<int64_t>(0, Last + 1));
-  std::swap(Perm[static_cast<size_t>(Axis)], Perm.back());
-  Value Rows = N.transpose(X, Perm);
-  Value Own = N.unsqueeze(Rows, {Last + 1}), Other = N.unsqueeze(Rows, {Last});
-  PairOrder O = comparePairs(N, Own, Other, Largest);
-  Dims Square = {Size, Size};
-  Value Earlier = N.compare(Predicate::lt, N.iota(Square, 1, N.i64()),
-                            N.iota(Square, 0, N.i64()));
-  Value Tied = N.binary<AndOp>(O.Equal, Earlier);
-  Value Place =
-      N.reduce(ReduceKind::sum, N.cast(N.binary<OrOp>(O.Ahead, Tied), N.i64()),
-               {Last + 1});
-  Dims Grid = {*K, Size};
-  Value Here = N.compare(Predicate::eq, N.unsqueeze(Place, {Last}),
-                         N.iota(Grid, 0, N.i64()));
-  Value Index = N.reduce(
-      ReduceKind::sum,
-      N.select(Here, N.iota(Grid, 1, N.i64()), N.scalarInt(0, N.i64())),
-      {Last + 1});
-  Index = N.transpose(Index, Perm);
-  N.result(0, N.gatherElements(X, Index, Axis));
-  N.result(1, Index);
+  auto [Elements, Indices] = N.sort(X, Axis, /*Descending=*/Largest, *K);
+  N.result(0, Elements);
+  N.result(1, Indices);
 }
 
 //===----------------------------------------------------------------------===//
@@ -233,9 +180,7 @@ ArrayRef<Rule> indexingRules() {
       {"", "Scatter", 9, 10, importScatterElements},
       {"", "ScatterElements", 11, Newest, importScatterElements},
       {"", "ScatterND", 11, Newest, importScatterNd},
-      {"", "TopK", 1, Newest, importTopK,
-       "k must be known when compiling; rows of up to 4096 (of a dynamic size: "
-       "by its range)"},
+      {"", "TopK", 1, Newest, importTopK},
       {"", "ReverseSequence", 10, Newest, importReverseSequence},
   };
   return Rows;

@@ -15,7 +15,6 @@
 #include "compiler/import/Selection.h"
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
-#include "compiler/import/onnx/rules/Ordering.h"
 
 #include <limits>
 
@@ -25,13 +24,31 @@ namespace kpc::onnx {
 
 using frontend::countTrue;
 using frontend::flatten;
+using frontend::ordinals;
 using frontend::rowsOf;
 using frontend::takeBoxes;
-using frontend::trueIndices;
 
 //===----------------------------------------------------------------------===//
 // Compress, NonZero
 //===----------------------------------------------------------------------===//
+
+/// The type that counts up to a size: i32 where it is known to do.
+static Type countType(NodeImport &N, const Expr &Size) {
+  constexpr int64_t Most = std::numeric_limits<int32_t>::max();
+  return N.importer().facts().range(Size).Max <= Most ? N.i32() : N.i64();
+}
+
+static Value runningCount(NodeImport &N, Value Flags) {
+  return Flags
+             ? frontend::runningCount(N, Flags, countType(N, N.dims(Flags)[0]))
+             : Value();
+}
+
+static Value trueIndices(NodeImport &N, Value Flags, const Expr &Count) {
+  return Flags ? frontend::trueIndices(N, Flags, Count,
+                                       countType(N, N.dims(Flags)[0]))
+               : Value();
+}
 
 /// The size of dim `Axis` of the node's first output: as declared, or what the
 /// flags say.
@@ -108,11 +125,91 @@ static void importNonZero(NodeImport &N) {
 // Unique
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// What is told of the elements or slices that differ.
+struct Distinct {
+  Expr Count;
+  Value Indices; ///< of the first of each, [Count]
+  Value Groups;  ///< which of them each element is
+  Value Counts;  ///< how many elements each is, [Count]
+};
+
+/// How the other of two elements stands to one's own.
+struct PairOrder {
+  Value Ahead, Equal;
+};
+} // namespace
+
+/// Whether two elements are equal, NaN to NaN too.
+static Value areEqual(NodeImport &N, Value A, Value B) {
+  Value Equal = N.compare(Predicate::eq, A, B);
+  if (!A || !B || !N.isFloat(A))
+    return Equal;
+  Value NanA = N.build(IsNanOp::getOperationName(), {A}, {}),
+        NanB = N.build(IsNanOp::getOperationName(), {B}, {});
+  return N.binary<OrOp>(Equal, N.binary<AndOp>(NanA, NanB));
+}
+
+/// Places that are all different, in order: where each of them stands.
+static Value inverseOf(NodeImport &N, Value Places) {
+  if (!Places)
+    return {};
+  const Expr &Size = N.dims(Places)[0];
+  return N
+      .sort(N.cast(Places, countType(N, Size)), 0, /*Descending=*/false, Size)
+      .Indices;
+}
+
+/// Of the elements of a vector, in their order or in that of the first of each.
+static std::optional<Distinct> distinctElements(NodeImport &N, Value X,
+                                                bool Sorted) {
+  const Expr Size = N.dims(X)[0];
+  auto [Elements, Order] = N.sort(X, 0, /*Descending=*/false, Size);
+  if (!Elements)
+    return std::nullopt;
+  // The one in front of the first is the last; the first one is new anyway.
+  Value Place = N.iota({Size}, 0, N.i64());
+  Value InFront = N.gather(Elements, N.addScalar(Place, -1), 0);
+  Value IsNew =
+      N.binary<OrOp>(N.notOf(areEqual(N, Elements, InFront)),
+                     N.compare(Predicate::eq, Place, N.scalarInt(0, N.i64())));
+  Value Running = runningCount(N, IsNew);
+  std::optional<Expr> Count = selectedSize(N, IsNew, 0, 1);
+  if (!Count || !Running)
+    return std::nullopt;
+  Distinct D{*Count, {}, {}, {}};
+  Value Ordinal = ordinals(N, *Count, Running);
+  Value Begin = N.searchSorted(Running, Ordinal);
+  D.Counts = N.sub(N.searchSorted(Running, Ordinal, /*Right=*/true), Begin);
+  D.Indices = N.gather(Order, Begin, 0);
+  D.Groups = N.addScalar(
+      N.cast(N.gather(Running, inverseOf(N, Order), 0), N.i64()), -1);
+  if (Sorted || !D.Indices)
+    return D;
+  auto [ByFirst, Old] =
+      N.sort(N.cast(D.Indices, countType(N, Size)), 0, false, *Count);
+  D.Indices = N.cast(ByFirst, N.i64());
+  D.Counts = N.gather(D.Counts, Old, 0);
+  D.Groups = N.gather(inverseOf(N, Old), D.Groups, 0);
+  return D;
+}
+
+/// A total order of elements, in which NaN is the greatest.
+static PairOrder comparePairs(NodeImport &N, Value Own, Value Other) {
+  PairOrder O{N.compare(Predicate::lt, Other, Own), areEqual(N, Other, Own)};
+  if (!Own || !Other || !N.isFloat(Own))
+    return O;
+  Value OwnNan = N.build(IsNanOp::getOperationName(), {Own}, {}),
+        OtherNan = N.build(IsNanOp::getOperationName(), {Other}, {});
+  O.Ahead = N.binary<OrOp>(O.Ahead, N.binary<AndOp>(OwnNan, N.notOf(OtherNan)));
+  return O;
+}
+
 /// How each row [M, L] stands to each other one, [M, M]: by the first elements
 /// in which they differ.
 static PairOrder compareRows(NodeImport &N, Value Rows) {
   Value Own = N.unsqueeze(Rows, {1}), Other = N.unsqueeze(Rows, {0});
-  PairOrder O = comparePairs(N, Own, Other, /*Largest=*/false);
+  PairOrder O = comparePairs(N, Own, Other);
   Value Differs = N.cast(N.notOf(O.Equal), N.i32());
   Value Most = N.reduce(ReduceKind::max, Differs, {2});
   Value First = N.argReduce(ReduceKind::max, Differs, 2, /*SelectLast=*/false);
@@ -124,41 +221,36 @@ static PairOrder compareRows(NodeImport &N, Value Rows) {
           N.compare(Predicate::eq, Most, N.scalarInt(0, N.i32()))};
 }
 
-static PairOrder compareElements(NodeImport &N, Value X) {
-  return comparePairs(N, N.unsqueeze(X, {1}), N.unsqueeze(X, {0}),
-                      /*Largest=*/false);
+/// Slices are compared with each other: there must be few.
+static bool mayCompareAll(NodeImport &N, const Expr &Size) {
+  constexpr int64_t Most = 4096;
+  if (N.importer().facts().range(Size).Max <= Most)
+    return true;
+  std::string What = "compares all pairs of " + Size.str() +
+                     " slices; kpc compares up to " + std::to_string(Most);
+  if (Size.asConstant())
+    N.unsupported(What);
+  else
+    N.fail(Code::ImportUnsupported, What,
+           "give it a range that ends there with --dim");
+  return false;
 }
 
-static void importUnique(NodeImport &N) {
-  bool HasAxis = N.hasAttribute("axis");
-  int64_t Axis = N.intAttribute("axis", 0);
-  bool Sorted = N.flagAttribute("sorted", true);
-  N.expectInputs(1, 1);
-  Value X = N.input(0);
-  if (N.bad())
-    return;
-  if (!HasAxis)
-    X = flatten(N, X);
-  Axis = N.frontAxis(Axis, N.rank(X));
-  if (N.bad())
-    return;
+/// Of the slices of an axis.
+static std::optional<Distinct> distinctSlices(NodeImport &N, Value X,
+                                              int64_t Axis, bool Sorted) {
   size_t At = static_cast<size_t>(Axis);
   Expr Size = N.dims(X)[At];
-  if (!mayOrder(N, Size))
-    return;
-  PairOrder O;
-  if (N.rank(X) == 1) {
-    O = compareElements(N, X);
-  } else {
-    Ints Perm = {Axis};
-    Expr Length(1);
-    for (int64_t D = 0; D < N.rank(X); ++D)
-      if (D != Axis) {
-        Perm.push_back(D);
-        Length = Length * N.dims(X)[static_cast<size_t>(D)];
-      }
-    O = compareRows(N, N.reshape(N.transpose(X, Perm), {Size, Length}));
-  }
+  if (!mayCompareAll(N, Size))
+    return std::nullopt;
+  Ints Perm = {Axis};
+  Expr Length(1);
+  for (int64_t D = 0; D < N.rank(X); ++D)
+    if (D != Axis) {
+      Perm.push_back(D);
+      Length = Length * N.dims(X)[static_cast<size_t>(D)];
+    }
+  PairOrder O = compareRows(N, N.reshape(N.transpose(X, Perm), {Size, Length}));
   Dims Square = {Size, Size};
   Value Column = N.iota(Square, 1, N.i64());
   Value Earlier = N.compare(Predicate::lt, Column, N.iota(Square, 0, N.i64()));
@@ -181,19 +273,41 @@ static void importUnique(NodeImport &N) {
   std::optional<Expr> Count =
       selectedSize(N, IsFirst, At, static_cast<size_t>(N.rank(X)));
   if (!Count || !Group)
-    return;
+    return std::nullopt;
   Dims Grid = {*Count, Size};
   Value Of = N.compare(Predicate::eq, Group, N.iota(Grid, 0, N.i64()));
   Value Indices = N.reduce(
       ReduceKind::sum,
       N.select(N.bitAnd(Of, IsFirst), N.iota(Grid, 1, N.i64()), Zero), {1});
-  N.result(0, N.gather(X, Indices, Axis));
+  return Distinct{*Count, Indices, Group,
+                  N.reduce(ReduceKind::sum, N.cast(Of, N.i64()), {1})};
+}
+
+static void importUnique(NodeImport &N) {
+  bool HasAxis = N.hasAttribute("axis");
+  int64_t Axis = N.intAttribute("axis", 0);
+  bool Sorted = N.flagAttribute("sorted", true);
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  if (!HasAxis)
+    X = flatten(N, X);
+  Axis = N.frontAxis(Axis, N.rank(X));
+  if (N.bad())
+    return;
+  std::optional<Distinct> D = N.rank(X) == 1
+                                  ? distinctElements(N, X, Sorted)
+                                  : distinctSlices(N, X, Axis, Sorted);
+  if (!D)
+    return;
+  N.result(0, N.gather(X, D->Indices, Axis));
   if (N.wants(1))
-    N.result(1, Indices);
+    N.result(1, D->Indices);
   if (N.wants(2))
-    N.result(2, Group);
+    N.result(2, D->Groups);
   if (N.wants(3))
-    N.result(3, N.reduce(ReduceKind::sum, N.cast(Of, N.i64()), {1}));
+    N.result(3, D->Counts);
 }
 
 //===----------------------------------------------------------------------===//
@@ -291,8 +405,8 @@ ArrayRef<Rule> selectionRules() {
       {"", "NonZero", 9, Newest, importNonZero, NotInside},
       {"", "NonMaxSuppression", 10, Newest, importNonMaxSuppression, NotInside},
       {"", "Unique", 11, Newest, importUnique,
-       "up to 4096 elements or slices (of a dynamic size: by its range); "
-       "inside loops and branches the number of results must be declared"},
+       "up to 4096 slices (of a dynamic size: by its range); inside loops and "
+       "branches the number of results must be declared"},
   };
   return Rows;
 }

@@ -336,53 +336,6 @@ static void oneHot(NodeImport &N) {
 // Orders
 //===----------------------------------------------------------------------===//
 
-/// All pairs are compared: rows must be short.
-static constexpr int64_t LongestOrdered = 4096;
-
-/// The indices of the first `Count` elements of each row in the order; NaN is
-/// the greatest, and equal elements keep their order.
-static Value orderOf(NodeImport &N, Value X, int64_t Axis, const Expr &Count,
-                     bool Largest) {
-  Expr Size = N.dims(X)[static_cast<size_t>(Axis)];
-  if (N.importer().facts().range(Size).Max > LongestOrdered)
-    return N.unsupported("orders a size of " + Size.str() +
-                         "; kpc orders up to " +
-                         std::to_string(LongestOrdered));
-  int64_t Last = N.rank(X) - 1;
-  Ints Perm = llvm::to_vector<6>(llvm::seq<int64_t>(0, Last + 1));
-  std::swap(Perm[static_cast<size_t>(Axis)], Perm.back());
-  Value Rows = N.transpose(X, Perm);
-  if (!Rows)
-    return {};
-  if (isBool(N.element(Rows)))
-    Rows = N.cast(Rows, N.i32());
-  Value Own = N.unsqueeze(Rows, {Last + 1}), Other = N.unsqueeze(Rows, {Last});
-  Value Ahead = N.compare(Largest ? Predicate::gt : Predicate::lt, Other, Own);
-  Value Equal = N.compare(Predicate::eq, Other, Own);
-  if (N.isFloat(Rows)) {
-    Value IsNan = N.build(IsNanOp::getOperationName(), {Rows}, {});
-    Value OwnNan = N.unsqueeze(IsNan, {Last + 1}),
-          OtherNan = N.unsqueeze(IsNan, {Last});
-    Value First = Largest ? OtherNan : OwnNan,
-          Second = Largest ? OwnNan : OtherNan;
-    Ahead = N.binary<OrOp>(Ahead, N.binary<AndOp>(First, N.notOf(Second)));
-    Equal = N.binary<OrOp>(Equal, N.binary<AndOp>(OwnNan, OtherNan));
-  }
-  Dims Square = {Size, Size};
-  Value Earlier = N.compare(Predicate::lt, N.iota(Square, 1, N.i64()),
-                            N.iota(Square, 0, N.i64()));
-  Value Before = N.binary<OrOp>(Ahead, N.binary<AndOp>(Equal, Earlier));
-  Value Place = N.reduce(ReduceKind::sum, N.cast(Before, N.i64()), {Last + 1});
-  Dims Grid = {Count, Size};
-  Value Here = N.compare(Predicate::eq, N.unsqueeze(Place, {Last}),
-                         N.iota(Grid, 0, N.i64()));
-  Value Index = N.reduce(
-      ReduceKind::sum,
-      N.select(Here, N.iota(Grid, 1, N.i64()), N.scalarInt(0, N.i64())),
-      {Last + 1});
-  return N.transpose(Index, Perm);
-}
-
 static void ordered(NodeImport &N, bool Top, bool Values) {
   Value X = N.tensor("self");
   if (!X || N.rank(X) == 0)
@@ -392,11 +345,11 @@ static void ordered(NodeImport &N, bool Top, bool Values) {
     return;
   Expr Count = Top ? N.size("k", 1) : N.dims(X)[static_cast<size_t>(Axis)];
   bool Largest = Top ? N.flag("largest", true) : N.flag("descending", false);
-  Value Index = orderOf(N, X, Axis, Count, Largest);
+  auto [Elements, Indices] = N.sort(X, Axis, /*Descending=*/Largest, Count);
   if (!Values)
-    return N.result(Index);
-  N.result(0, N.gatherElements(X, Index, Axis));
-  N.result(1, Index);
+    return N.result(Indices);
+  N.result(0, Elements);
+  N.result(1, Indices);
 }
 
 static void topK(NodeImport &N) { ordered(N, true, true); }
@@ -415,7 +368,7 @@ static void median(NodeImport &N) {
   if (N.bad() || N.rank(X) == 0)
     return N.give();
   Expr Middle = (N.dims(X)[static_cast<size_t>(Axis)] - 1).floorDiv(2);
-  Value Index = orderOf(N, X, Axis, Middle + 1, false);
+  Value Index = N.sort(X, Axis, /*Descending=*/false, Middle + 1).Indices;
   Index = Index ? N.sliceAxis(Index, Axis, Middle, 1) : Index;
   Value Y = N.gatherElements(X, Index, Axis);
   if (!Y)
@@ -431,10 +384,9 @@ static void median(NodeImport &N) {
 
 ArrayRef<Rule> indexingRules() {
   constexpr InPlace Too = InPlace::Yes;
-  constexpr std::string_view Short = "rows of up to 4096 elements";
   static const Rule Rows[] = {
-      {"argsort.default", argSort, InPlace::No, Short},
-      {"argsort.stable", argSort, InPlace::No, Short},
+      {"argsort.default", argSort},
+      {"argsort.stable", argSort},
       {"embedding.default", embedding},
       {"gather.default", gather},
       {"index.Tensor", index, InPlace::No, "a mask as the only index"},
@@ -446,8 +398,8 @@ ArrayRef<Rule> indexingRules() {
       {"_unsafe_index.Tensor", index, InPlace::No, "a mask as the only index"},
       {"index_select.default", indexSelect},
       {"masked_scatter.default", maskedScatter, Too},
-      {"median.default", median, InPlace::No, Short},
-      {"median.dim", median, InPlace::No, Short},
+      {"median.default", median},
+      {"median.dim", median},
       {"one_hot.default", oneHot},
       {"scatter.reduce", scatter<ScatterKind::none>, Too},
       {"scatter.src", scatter<ScatterKind::none>, Too},
@@ -458,10 +410,10 @@ ArrayRef<Rule> indexingRules() {
        "include_self alone, no mean"},
       {"select_scatter.default", partWrite<true>},
       {"slice_scatter.default", partWrite<false>, InPlace::No, "steps of 1"},
-      {"sort.default", sort, InPlace::No, Short},
-      {"sort.stable", sort, InPlace::No, Short},
+      {"sort.default", sort},
+      {"sort.stable", sort},
       {"take_along_dim.default", takeAlong},
-      {"topk.default", topK, InPlace::No, Short},
+      {"topk.default", topK},
   };
   return Rows;
 }

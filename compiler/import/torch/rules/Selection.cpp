@@ -39,7 +39,7 @@ static void nonzero(NodeImport &N) {
   if (!Count)
     return;
   SmallVector<Value> Columns = frontend::rowsOf(
-      N, frontend::trueIndices(N, Flags, *Count), Dims(N.dims(X)));
+      N, frontend::trueIndices(N, Flags, *Count, N.i64()), Dims(N.dims(X)));
   for (Value &Column : Columns)
     Column = N.unsqueeze(Column, {1});
   N.result(N.concat(Columns, 1));
@@ -69,7 +69,7 @@ void selectByMask(NodeImport &N, Value X, Value Mask) {
       N.decideSize(frontend::countTrue(N, Flags), Places, 0, 0);
   if (Count)
     N.result(N.gather(N.reshape(X, Rest),
-                      frontend::trueIndices(N, Flags, *Count), 0));
+                      frontend::trueIndices(N, Flags, *Count, N.i64()), 0));
 }
 
 static void maskedSelect(NodeImport &N) {
@@ -135,7 +135,8 @@ static void nms(NodeImport &N) {
   std::optional<Expr> Kept =
       N.decideSize(frontend::countTrue(N, Taken), Count, 0, 0);
   if (Kept)
-    N.result(N.gather(Best, frontend::trueIndices(N, Taken, *Kept), 0));
+    N.result(
+        N.gather(Best, frontend::trueIndices(N, Taken, *Kept, N.i64()), 0));
 }
 
 static void roiAlign(NodeImport &N) {
