@@ -74,6 +74,9 @@ LogicalResult MmaSyncOp::verify() {
   if (!D.getElement().isF32())
     return emitOpError() << "expected accumulators of f32, got "
                          << D.getElement();
+  if (getSplit() && !A.Element.isF32())
+    return emitOpError() << "expected operands of f32 beside 'split', got "
+                         << A.Element;
   if (getATransposed() && getA().getType().getSwizzle() != 128)
     return emitOpError("expected a swizzle of 128 bytes for a transposed a");
   int64_t M = A.Outer, N = B.Outer;

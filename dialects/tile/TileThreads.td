@@ -97,15 +97,21 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
     | bf16 | f32 | 16 | yes |
     | tf32 in f32 | f32 | 8 | yes |
 
+    Factors of f32 are rounded to tf32. With `split` they are not: each is the sum
+    of two numbers of tf32, of which three products are made (3xTF32). Each step
+    along K is summed up by itself and then added in f32, to nearest, because
+    tensor cores truncate their sums. The error is that of f32 arithmetic.
+
     ```mlir
     %d = tile.mma_sync %a, %b, %c : !a, !b -> !d
+    %e = tile.mma_sync split %f, %g, %d : !f, !g -> !d
     ```
   }];
   let arguments = (ins Tile_SharedType:$a, Tile_SharedType:$b, Tile_FragmentType:$c, UnitAttr:$a_transposed,
-                       UnitAttr:$b_transposed);
+                       UnitAttr:$b_transposed, UnitAttr:$split);
   let results = (outs Tile_FragmentType:$d);
-  let assemblyFormat = [{$a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `,` $c attr-dict `:`
-                         qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($d))}];
+  let assemblyFormat = [{(`split` $split^)? $a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `,` $c
+                         attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($d))}];
   let hasVerifier = 1;
 }
 

@@ -14,11 +14,18 @@
 /// of 16 bits, 4 of tf32. `.trans` turns elements of 16 bits alone, so that
 /// tf32 that is not contiguous along the sum is loaded word by word.
 ///
+/// With `split` a word x of f32 is high + low, both of tf32, which together
+/// have its 24 bits but one. Left out is low·low alone, 2^-24 of the product
+/// (Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores
+/// while surpassing the FP32 theoretical peak performance", 2022).
+///
 //===----------------------------------------------------------------------===//
 
 #include "passes/tile/LowerTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace kpc;
@@ -28,6 +35,12 @@ namespace {
 
 /// Bytes of the sum that one instruction takes, and of a matrix's row.
 constexpr int64_t StepBytes = 32, RowBytes = 16;
+
+/// mma's a, or b of two neighbouring blocks of 8 columns.
+struct Registers {
+  SmallVector<Value, 4> High;
+  SmallVector<Value, 4> Low; ///< of a split operand
+};
 
 /// One operand as a warp loads it: 16 rows of a, or 16 columns of b, at a time.
 /// `Mn` are rows of a and columns of b.
@@ -66,22 +79,39 @@ public:
   }
 
   /// Four registers: mma's a, or b of two neighbouring blocks of 8 columns.
-  SmallVector<Value, 4> load(int64_t Step, int64_t Mn) {
-    SmallVector<Value, 4> Registers =
-        Words ? loadWords(Step, Mn) : loadMatrices(Step, Mn);
-    if (Tile.getElementBits() == 32)
-      for (Value &Word : Registers)
-        Word = rounded(Word);
-    return Registers;
+  Registers load(int64_t Step, int64_t Mn, bool Split) {
+    Registers Loaded{Words ? loadWords(Step, Mn) : loadMatrices(Step, Mn), {}};
+    if (Tile.getElementBits() != 32)
+      return Loaded;
+    for (Value &Word : Loaded.High) {
+      Value Wide = LLVM::BitcastOp::create(B, Loc, B.getF32Type(), Word);
+      Word = rounded(Wide);
+      if (Split)
+        Loaded.Low.push_back(rest(Wide, Word));
+    }
+    return Loaded;
   }
 
 private:
   /// To nearest: the product itself would drop the bits that tf32 lacks.
-  Value rounded(Value Word) {
-    Value Wide = LLVM::BitcastOp::create(B, Loc, B.getF32Type(), Word);
+  Value rounded(Value Wide) {
     return NVVM::ConvertFloatToTF32Op::create(
         B, Loc, B.getI32Type(), Wide, NVVM::FPRoundingMode::RNA,
         NVVM::SaturationMode::NONE, /*relu=*/false);
+  }
+
+  /// What `Wide` has beyond `High`; nothing of an infinity, whose difference
+  /// to itself would be NaN.
+  Value rest(Value Wide, Value High) {
+    Value Rounded = LLVM::BitcastOp::create(B, Loc, B.getF32Type(), High);
+    Value Rest = LLVM::FSubOp::create(B, Loc, Wide, Rounded);
+    Value Infinity = LLVM::ConstantOp::create(
+        B, Loc, B.getF32FloatAttr(std::numeric_limits<float>::infinity()));
+    Value Size = LLVM::FAbsOp::create(B, Loc, Rounded);
+    Value IsInfinite =
+        LLVM::FCmpOp::create(B, Loc, LLVM::FCmpPredicate::oeq, Size, Infinity);
+    Value Zero = LLVM::ConstantOp::create(B, Loc, B.getF32FloatAttr(0));
+    return rounded(LLVM::SelectOp::create(B, Loc, IsInfinite, Zero, Rest));
   }
 
   SmallVector<Value, 4> loadMatrices(int64_t Step, int64_t Mn) {
@@ -170,17 +200,21 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
       Sums.push_back(
           LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getC(), I));
     for (int64_t Step = 0; Step < Steps; ++Step) {
-      SmallVector<SmallVector<Value, 4>> Left;
+      SmallVector<Registers> Left;
       for (int64_t Row = 0; Row < D.getRows(); Row += 64)
-        Left.push_back(A.load(Step, Row));
+        Left.push_back(A.load(Step, Row, Op.getSplit()));
       for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
-        SmallVector<Value, 4> Right = B.load(Step, Column);
+        Registers Right = B.load(Step, Column, Op.getSplit());
         for (auto [Block, Rows] : llvm::enumerate(Left))
           for (int64_t Half = 0; Half < 2; ++Half) {
             auto Four = MutableArrayRef<Value>(Sums).slice(
                 int64_t(Block) * PerBlock + Column / 2 + 4 * Half, 4);
-            multiply(Rewriter, Op, Rows, ArrayRef(Right).slice(2 * Half, 2),
-                     Four);
+            ArrayRef<Value> High = ArrayRef(Right.High).slice(2 * Half, 2);
+            if (Op.getSplit())
+              multiplySplit(Rewriter, Op, Rows, High,
+                            ArrayRef(Right.Low).slice(2 * Half, 2), Four);
+            else
+              multiply(Rewriter, Op, Rows.High, High, Four);
           }
       }
     }
@@ -190,6 +224,21 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
       Result = LLVM::InsertValueOp::create(Rewriter, Loc, Result, Sum, I);
     Rewriter.replaceOp(Op, Result);
     return success();
+  }
+
+  /// The same of split factors, the small products first. Tensor cores truncate
+  /// where they add: over a long K that would be an error of its own.
+  static void multiplySplit(OpBuilder &B, MmaSyncOp Op, const Registers &Left,
+                            ArrayRef<Value> High, ArrayRef<Value> Low,
+                            MutableArrayRef<Value> Sums) {
+    Location Loc = Op.getLoc();
+    Value Zero = LLVM::ConstantOp::create(B, Loc, B.getF32FloatAttr(0));
+    SmallVector<Value, 4> Step(4, Zero);
+    multiply(B, Op, Left.Low, High, Step);
+    multiply(B, Op, Left.High, Low, Step);
+    multiply(B, Op, Left.High, High, Step);
+    for (auto [Sum, More] : llvm::zip(Sums, Step))
+      Sum = LLVM::FAddOp::create(B, Loc, Sum, More);
   }
 
   /// 16 rows × 8 columns more of the product.

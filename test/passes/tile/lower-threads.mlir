@@ -166,6 +166,35 @@ gpu.module @m {
     gpu.return
   }
 
+  // Split factors: high and low parts, neither of an infinity's rest; three products, the small ones first, added in f32.
+  // CHECK-LABEL: gpu.func @split
+  gpu.func @split(%sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %zero = arith.constant 0.0 : f32
+    %a = tile.alloc : !tile.smem<[64, 8], f32, swizzle 32>
+    %b = tile.alloc : !tile.smem<[16, 8], f32, swizzle 32>
+    tile.barrier_init
+    %c = tile.splat %zero : f32 -> !d
+    // CHECK: %[[HIGH:.*]] = nvvm.convert.float.to.tf32 %[[WIDE:.*]] {rnd = #nvvm.fp_rnd_mode<rna>}
+    // CHECK: %[[ROUNDED:.*]] = llvm.bitcast %[[HIGH]] : i32 to f32
+    // CHECK: %[[REST:.*]] = llvm.fsub %[[WIDE]], %[[ROUNDED]]
+    // CHECK: %[[SIZE:.*]] = llvm.intr.fabs(%[[ROUNDED]])
+    // CHECK: %[[INFINITE:.*]] = llvm.fcmp "oeq" %[[SIZE]]
+    // CHECK: %[[FINITE:.*]] = llvm.select %[[INFINITE]], %{{.*}}, %[[REST]]
+    // CHECK: nvvm.convert.float.to.tf32 %[[FINITE]]
+    // CHECK-COUNT-3: nvvm.mma.sync
+    // CHECK: llvm.fadd
+    // CHECK-COUNT-3: nvvm.mma.sync
+    // CHECK: llvm.fadd
+    // CHECK-NOT: nvvm.mma.sync
+    %d = tile.mma_sync split %a, %b transposed, %c : !tile.smem<[64, 8], f32, swizzle 32>, !tile.smem<[16, 8], f32, swizzle 32> -> !d
+    %e = tile.map %d at [%i, %i] within [%i, %i] : !d -> !d {
+    ^bb0(%v: f32, %row: index, %column: index):
+      memref.store %v, %sink[] : memref<f32>
+      tile.yield %v : f32
+    }
+    gpu.return
+  }
+
   // Pairs: each thread stores two neighbours; of the rows 8 below, 8 lines of 32 bytes behind.
   // CHECK-LABEL: gpu.func @pairs
   gpu.func @pairs(%v: f32, %w: bf16) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {

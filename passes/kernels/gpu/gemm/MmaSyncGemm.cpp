@@ -22,6 +22,24 @@ static constexpr int64_t LineBytes = 128;
 /// From this compute capability on there is stmatrix.
 static constexpr int32_t StoresMatrices = 90;
 
+std::optional<schedule::Refusal>
+refusalOfMmaSyncTypes(const GemmMatch &P, const target::Target &T) {
+  auto No = [](std::string Why) {
+    return schedule::Refusal{"", RefusalKind::ElementType, std::move(Why)};
+  };
+  if (P.isExactF32() && !schedule::paysToSplit(T))
+    return No(P.multipliedTypes() +
+              ": three products of tf32 for each are no faster here than fp32 "
+              "arithmetic");
+  if (!P.isExactF32() && !P.hasTensorTypes())
+    return No(P.multipliedTypes());
+  if (P.isFp8())
+    return No("mma.sync of FP8 is not used yet");
+  if (!P.hasStoredType())
+    return No("the result is neither of f16, bf16, f32 nor 8 bits");
+  return std::nullopt;
+}
+
 Value MmaSyncGemm::sub(Value A, Value C) {
   return W.B.createOrFold<arith::SubIOp>(W.Loc, A, C);
 }
@@ -135,7 +153,7 @@ Value MmaSyncGemm::multiply(Value Stage, Value Acc) {
   Value Left = Mine(RingA, A, S.TileM, RowGroup, S.WarpgroupM),
         Right = Mine(RingB, B, S.TileN, ColumnGroup, S.WarpgroupN);
   return tile::MmaSyncOp::create(W.B, W.Loc, Acc.getType(), Left, Right, Acc,
-                                 !A.AlongK, B.AlongK);
+                                 !A.AlongK, B.AlongK, P.isExactF32());
 }
 
 /// A stage is filled again, `Stages` - 1 steps ahead, when all have multiplied

@@ -23,6 +23,11 @@
 
 namespace kpc::kernels {
 
+/// Why mma.sync does not multiply the factors of `P`, or does not store its
+/// result; none: it does.
+std::optional<schedule::Refusal> refusalOfMmaSyncTypes(const GemmMatch &P,
+                                                       const target::Target &T);
+
 class MmaSyncGemm : protected TileBuilder {
 public:
   /// Of `P`, what stands in A and B is the builder's own business.
