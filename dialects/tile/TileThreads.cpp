@@ -90,3 +90,13 @@ LogicalResult MmaSyncOp::verify() {
                          << D.getColumns();
   return success();
 }
+
+LogicalResult AnyNanOp::verify() {
+  if (!getFragment().getType().getElement().isF32())
+    return emitOpError() << "expected elements of f32, got "
+                         << getFragment().getType().getElement();
+  if (getOperation()->getParentOfType<RoleOp>())
+    return emitOpError("expected to be outside of roles: all threads of the "
+                       "block meet");
+  return success();
+}

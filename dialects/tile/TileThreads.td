@@ -98,9 +98,10 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
     | tf32 in f32 | f32 | 8 | yes |
 
     Factors of f32 are rounded to tf32. With `split` they are not: each is the sum
-    of two numbers of tf32, of which three products are made (3xTF32). Each step
-    along K is summed up by itself and then added in f32, to nearest, because
-    tensor cores truncate their sums. The error is that of f32 arithmetic.
+    of two numbers of tf32, of which three products are made (3xTF32). Every 16 of
+    K are summed up by themselves and then added in f32, to nearest, because
+    tensor cores truncate their sums. The error is that of f32 arithmetic. Where a factor
+    is infinite or NaN, the sum is NaN (`tile.any_nan`).
 
     ```mlir
     %d = tile.mma_sync %a, %b, %c : !a, !b -> !d
@@ -112,6 +113,19 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
   let results = (outs Tile_FragmentType:$d);
   let assemblyFormat = [{(`split` $split^)? $a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `,` $c
                          attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($d))}];
+  let hasVerifier = 1;
+}
+
+def Tile_AnyNanOp : Tile_Op<"any_nan"> {
+  let summary = "All threads of the block meet, and know whether an element of their fragments is NaN";
+  let description = [{
+    ```mlir
+    %any = tile.any_nan %acc : !tile.fragment<[64, 64], f32>
+    ```
+  }];
+  let arguments = (ins Tile_FragmentType:$fragment);
+  let results = (outs I1:$any);
+  let assemblyFormat = "$fragment attr-dict `:` qualified(type($fragment))";
   let hasVerifier = 1;
 }
 
