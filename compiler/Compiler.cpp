@@ -372,14 +372,18 @@ ModuleOp Compilation::planOf(const target::Target &T) {
 /// What nobody asked for is told.
 void Compilation::tellOfTf32() {
   auto Rounds = [](const TargetKernels &Of) {
-    return llvm::any_of(Of.Kernels,
-                        [](const auto &K) { return roundsToTf32(K.second); });
+    ModuleOp Plan = Of.Plan;
+    return llvm::any_of(Of.Kernels, [&](const auto &K) {
+      auto Kernel = Plan.lookupSymbol<func::FuncOp>(K.first);
+      return Kernel && roundsToTf32(Kernel, K.second);
+    });
   };
   if (Options.Compute == Precision::Model && llvm::any_of(Compiled, Rounds))
     Report.Notes.push_back(
         "Tensor Cores multiply this model's fp32 matrices in tf32, whose 11 "
         "bits of mantissa leave an RMS error of about 3e-4 a layer; "
-        "--precision fp32 multiplies exactly, at a fraction of the speed");
+        "--precision fp32 has the error of fp32 arithmetic, at a fraction of "
+        "the speed");
 }
 
 /// A target whose kernels do not do what was asked.

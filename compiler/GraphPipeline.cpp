@@ -10,6 +10,7 @@
 #include "compiler/Compiler.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/schedule/MmaSyncSchedule.h"
 
 using namespace kpc;
 using namespace mlir;
@@ -92,6 +93,16 @@ static bool roundsToTf32(const CompileOptions &Options,
                          const target::TargetClass &For) {
   return For.isGpu() && (Options.Compute == Precision::Model ||
                          Options.Compute == Precision::Tf32);
+}
+
+/// Whether Tensor Cores multiply f32 operands: rounded, or as sums of two
+/// numbers of tf32 where that is faster than fp32 arithmetic.
+static bool multipliesF32(const CompileOptions &Options,
+                          const target::TargetClass &For) {
+  return roundsToTf32(Options, For) ||
+         (For.isGpu() && llvm::all_of(For.Targets, [](const target::Target *T) {
+            return schedule::paysToSplit(*T);
+          }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -206,9 +217,10 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   graph::FormRegionsOptions Regions;
   Regions.Fuse = Options.Fuse;
   Regions.Rows = For.isGpu();
-  // GEMMs in f32 that stay so are loops, which want what they read in order.
+  // GEMMs in f32 beside Tensor Cores are loops, which want what they read in
+  // order.
   if (hasTensorCores(For)) {
-    bool OnTensorCores = isNarrow(Options) || roundsToTf32(Options, For);
+    bool OnTensorCores = isNarrow(Options) || multipliesF32(Options, For);
     Regions.Transposed = OnTensorCores ? 32 : 16;
   }
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
@@ -217,9 +229,13 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
     Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp());
     Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm());
   }
+  // Of f32: wgmma multiplies what is rounded, mma.sync the rest.
+  bool Rounds = roundsToTf32(Options, For),
+       TurnsF32 = Rounds || (!isNarrow(Options) && multipliesF32(Options, For));
   if (hasTensorCores(For)) {
     graph::KMajorOperandsOptions Operands;
-    Operands.Tf32 = roundsToTf32(Options, For);
+    Operands.Tf32 = TurnsF32;
+    Operands.Split = !Rounds;
     Operands.Wgmma = hasWgmma(For);
     Operands.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createKMajorOperands(Operands));

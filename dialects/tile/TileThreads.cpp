@@ -85,6 +85,9 @@ LogicalResult MmaSyncOp::verify() {
   if (A.Element.isInteger() && !(A.SumContiguous && B.SumContiguous))
     return emitOpError() << "on " << A.Element
                          << " expected both operands contiguous along K";
+  if (getSplit() && !A.Element.isF32())
+    return emitOpError() << "expected operands of f32 beside 'split', got "
+                         << A.Element;
   if (getATransposed() && getA().getType().getSwizzle() != 128)
     return emitOpError("expected a swizzle of 128 bytes for a transposed a");
   int64_t M = A.Outer, N = B.Outer;
@@ -96,5 +99,15 @@ LogicalResult MmaSyncOp::verify() {
     return emitOpError() << "expected a result of " << M << " rows and " << N
                          << " columns, got " << D.getRows() << " and "
                          << D.getColumns();
+  return success();
+}
+
+LogicalResult AnyNanOp::verify() {
+  if (!getFragment().getType().getElement().isF32())
+    return emitOpError() << "expected elements of f32, got "
+                         << getFragment().getType().getElement();
+  if (getOperation()->getParentOfType<RoleOp>())
+    return emitOpError("expected to be outside of roles: all threads of the "
+                       "block meet");
   return success();
 }

@@ -98,15 +98,35 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
     | tf32 in f32 | f32 | 8 | yes |
     | i8, ui8 each | i32, which wraps | 32 | no |
 
+    Factors of f32 are rounded to tf32. With `split` they are not: each is the sum
+    of two numbers of tf32, of which three products are made (3xTF32). Every 16 of
+    K are summed up by themselves and then added in f32, to nearest, because
+    tensor cores truncate their sums. The error is that of f32 arithmetic. Where a factor
+    is infinite or NaN, the sum is NaN (`tile.any_nan`).
+
     ```mlir
     %d = tile.mma_sync %a, %b, %c : !a, !b -> !d
+    %e = tile.mma_sync split %f, %g, %d : !f, !g -> !d
     ```
   }];
   let arguments = (ins Tile_SharedType:$a, Tile_SharedType:$b, Tile_FragmentType:$c, UnitAttr:$a_transposed,
-                       UnitAttr:$b_transposed);
+                       UnitAttr:$b_transposed, UnitAttr:$split);
   let results = (outs Tile_FragmentType:$d);
-  let assemblyFormat = [{$a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `,` $c attr-dict `:`
-                         qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($d))}];
+  let assemblyFormat = [{(`split` $split^)? $a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `,` $c
+                         attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($d))}];
+  let hasVerifier = 1;
+}
+
+def Tile_AnyNanOp : Tile_Op<"any_nan"> {
+  let summary = "All threads of the block meet, and know whether an element of their fragments is NaN";
+  let description = [{
+    ```mlir
+    %any = tile.any_nan %acc : !tile.fragment<[64, 64], f32>
+    ```
+  }];
+  let arguments = (ins Tile_FragmentType:$fragment);
+  let results = (outs I1:$any);
+  let assemblyFormat = "$fragment attr-dict `:` qualified(type($fragment))";
   let hasVerifier = 1;
 }
 

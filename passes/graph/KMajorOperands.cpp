@@ -249,11 +249,15 @@ struct KMajorOperandsPass
           Readers.push_back(&Op);
     });
     for (Operation *Op : Readers)
-      for (unsigned Operand : {0, 1})
-        if (isa<MatmulOp>(Op) || Operand == 1)
-          Turns.turn(cast<RegionOp>(Op->getParentOp()),
-                     Op->getOpOperand(Operand),
-                     /*MayCopy=*/Wgmma || multipliesInt8(Op));
+      for (unsigned Operand : {0, 1}) {
+        OpOperand &Read = Op->getOpOperand(Operand);
+        bool IsF32 = typeOf(Read.get()).getElementType().isF32();
+        bool ForWgmma = Wgmma && !(Split && IsF32);
+        if (isa<MatmulOp>(Op) ||
+            (Operand == 1 && (ForWgmma || multipliesInt8(Op))))
+          Turns.turn(cast<RegionOp>(Op->getParentOp()), Read,
+                     /*MayCopy=*/ForWgmma || multipliesInt8(Op));
+      }
   }
 };
 

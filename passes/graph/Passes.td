@@ -396,7 +396,8 @@ def KMajorOperands : Pass<"k-major-operands", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"Wgmma", "wgmma", "bool", "false", "The target has wgmma">,
-    Option<"Tf32", "tf32", "bool", "true", "Operands of fp32 may be rounded to tf32; else they stay as they are">,
+    Option<"Tf32", "tf32", "bool", "true", "Tensor cores multiply operands of fp32; else they stay as they are">,
+    Option<"Split", "split", "bool", "false", "Operands of fp32 are not rounded to tf32 but split, by mma.sync alone">,
     Option<"LeastUses", "least-uses", "int64_t", "512", "Multiply-adds of each element that is copied">,
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not rounded to tf32">
   ];

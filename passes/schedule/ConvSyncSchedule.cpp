@@ -45,6 +45,7 @@ MmaSyncShape gemmOf(const ConvSyncSchedule &S, const ConvSyncShape &Shape) {
   Gemm.PieceOfB = S.filterPiece(Shape);
   Gemm.MoreSlotsOfA = SlotsToFindPixel;
   Gemm.HasResidual = Shape.HasResidual;
+  Gemm.Split = Shape.Split;
   return Gemm;
 }
 

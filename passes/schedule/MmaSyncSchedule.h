@@ -40,6 +40,8 @@ struct MmaSyncShape {
   /// Issue slots of a piece of A beside those of a plain matrix's.
   int64_t MoreSlotsOfA = 0;
   bool HasResidual = false; ///< another matrix is read at each result
+  /// Of f32: factors are sums of two numbers of tf32 (tile.mma_sync split).
+  bool Split = false;
 };
 
 struct MmaSyncSchedule {
@@ -79,6 +81,10 @@ struct MmaSyncCost {
   double Total = 0;
   std::string str() const;
 };
+
+/// Whether the three products of split factors are faster than multiply-adds of
+/// f32: where a chip's tf32 is no faster than its f32, they are not.
+bool paysToSplit(const target::Target &T);
 
 /// Legal schedules, the best first; none where the target has no cp.async or
 /// no mma.sync of these numbers.

@@ -195,6 +195,40 @@ gpu.module @m {
     gpu.return
   }
 
+  // Split factors: the rounded part and the rest; three products, the small ones first, added in f32.
+  // CHECK-LABEL: gpu.func @split
+  gpu.func @split(%sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %zero = arith.constant 0.0 : f32
+    %a = tile.alloc : !tile.smem<[64, 8], f32, swizzle 32>
+    %b = tile.alloc : !tile.smem<[16, 8], f32, swizzle 32>
+    tile.barrier_init
+    %c = tile.splat %zero : f32 -> !d
+    // CHECK-NOT: nvvm.convert.float.to.tf32
+    // CHECK: %[[WIDE:.*]] = llvm.bitcast %[[WORD:.*]] : i32 to f32
+    // CHECK: %[[UP:.*]] = llvm.add %[[WORD]], %{{.*}} : i32
+    // CHECK: %[[HIGH:.*]] = llvm.and %[[UP]], %{{.*}} : i32
+    // CHECK: %[[ROUNDED:.*]] = llvm.bitcast %[[HIGH]] : i32 to f32
+    // CHECK: %[[REST:.*]] = llvm.fsub %[[WIDE]], %[[ROUNDED]]
+    // CHECK: llvm.bitcast %[[REST]] : f32 to i32
+    // CHECK-COUNT-6: nvvm.mma.sync
+    // CHECK-COUNT-8: llvm.fadd
+    // CHECK-NOT: nvvm.mma.sync
+    %d = tile.mma_sync split %a, %b transposed, %c : !tile.smem<[64, 8], f32, swizzle 32>, !tile.smem<[16, 8], f32, swizzle 32> -> !d
+    // All threads of the block meet.
+    // CHECK: llvm.fcmp "uno"
+    // CHECK: nvvm.barrier #nvvm.reduction<or>
+    %any = tile.any_nan %d : !d
+    scf.if %any {
+      memref.store %zero, %sink[] : memref<f32>
+    }
+    %e = tile.map %d at [%i, %i] within [%i, %i] : !d -> !d {
+    ^bb0(%v: f32, %row: index, %column: index):
+      memref.store %v, %sink[] : memref<f32>
+      tile.yield %v : f32
+    }
+    gpu.return
+  }
+
   // Pairs: each thread stores two neighbours; of the rows 8 below, 8 lines of 32 bytes behind.
   // CHECK-LABEL: gpu.func @pairs
   gpu.func @pairs(%v: f32, %w: bf16) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {

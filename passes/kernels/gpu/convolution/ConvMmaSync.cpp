@@ -70,6 +70,7 @@ schedule::ConvSyncShape shapeOf(const ImplicitGemm &Conv) {
   Shape.FilterAlignment = alignmentOf(P, P.B.Element, Pitches);
   Shape.KMajorFilter = Conv.isKMajor();
   Shape.HasResidual = P.ReadsAtResult;
+  Shape.Split = P.isExactF32();
   return Shape;
 }
 
@@ -226,14 +227,11 @@ MmaSyncGemm::Piece ConvMmaSync::pieceOfB(Value Column, Value K) {
 }
 
 /// Why cp.async and mma.sync do not do this convolution; none: they do.
-std::optional<schedule::Refusal> refusalOf(const ImplicitGemm &Conv) {
+std::optional<schedule::Refusal> refusalOf(const ImplicitGemm &Conv,
+                                           const target::Target &T) {
   const GemmMatch &P = Conv.P;
-  if (!P.hasTensorTypes())
-    return schedule::Refusal{"", RefusalKind::ElementType, P.multipliedTypes()};
-  if (!P.hasStoredType())
-    return schedule::Refusal{
-        "", RefusalKind::ElementType,
-        "the result is neither of f16, bf16, f32, i32 nor 8 bits"};
+  if (std::optional<schedule::Refusal> No = refusalOfMmaSyncTypes(P, T))
+    return No;
   std::optional<int64_t> Channels = Conv.Channels.asConstant();
   if (!Channels || *Channels < 1 ||
       *Channels * Conv.Groups * Conv.taps() > INT32_MAX)
@@ -266,7 +264,7 @@ FamilyAnswer queryConvMmaSync(FusedKernel &Form, const target::Target &T) {
   // One tap at each pixel is a GEMM, whose copies need no walk over images.
   if (GemmMatch::read(Form))
     return FamilyAnswer::refuse(RefusalKind::Form, "it is a GEMM of pixels");
-  if (std::optional<schedule::Refusal> No = refusalOf(*Read))
+  if (std::optional<schedule::Refusal> No = refusalOf(*Read, T))
     return FamilyAnswer::refuse(*No);
   auto Conv = std::make_shared<ImplicitGemm>(std::move(*Read));
   schedule::ConvSyncShape Shape = shapeOf(*Conv);

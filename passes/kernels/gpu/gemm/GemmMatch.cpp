@@ -280,6 +280,12 @@ bool GemmMatch::isTf32() const {
   return Conv && Conv.getTf32();
 }
 
+bool GemmMatch::isExactF32() const {
+  linalg::LinalgOp Op = C.R.Op;
+  return A.Element.isF32() && B.Element.isF32() && !isTf32() &&
+         getElementTypeOrSelf(Op->getResultTypes()[0]).isF32();
+}
+
 bool GemmMatch::isFp8() const {
   auto Is = [](Type Ty) { return isa<Float8E4M3FNType, Float8E5M2Type>(Ty); };
   return Is(A.Element) && Is(B.Element);

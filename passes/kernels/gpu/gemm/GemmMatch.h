@@ -105,6 +105,8 @@ struct GemmMatch {
   bool hasBatch() const { return Batch != shape::Expr(1); }
   /// Both factors are f32 that may be rounded to tf32: the op says so.
   bool isTf32() const;
+  /// Both factors are f32 that may not be rounded, and summed up in f32.
+  bool isExactF32() const;
   /// Both factors are of FP8: E4M3 or E5M2, each as it is.
   bool isFp8() const;
   /// Both factors are integers of 8 bits, each with or without a sign.
