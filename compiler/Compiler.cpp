@@ -67,6 +67,9 @@ public:
   void tellOfTf32();
   void tellOfCodes();
   bool compileKernels();
+  /// Those that are expected, before any kernel is made.
+  void warnOfSlowPaths();
+  ModelNeeds needs();
   bool writeArtifact();
 
   /// Whether the phase is what --emit asked for; then the work ends.
@@ -168,6 +171,8 @@ bool Compilation::loadOnnx(const std::string &Path) {
     Import.Dims.emplace(Name, Facts);
   Import.Places.insert(Options.Places.begin(), Options.Places.end());
   Import.Values.insert(Options.Values.begin(), Options.Values.end());
+  Import.DataFolder = Options.DataFolder;
+  Import.MostInlined = Options.Limits.UnrolledNodes;
   std::vector<onnx::NamedDim> Named;
   Import.Named = &Named;
   Import.Metadata = &Metadata;
@@ -334,10 +339,12 @@ bool Compilation::plan(bool Folds) {
     Classes = target::classesOf(target::lookup("host").Targets);
   for (target::TargetClass &For : Classes)
     Plans.push_back({std::move(For), {}, {}});
-  ConstantFolding Folding(Weights,
-                          [&](ModuleOp Constants, TargetKernels &Into) {
-                            return Kernels.compileForNow(Constants, Into);
-                          });
+  ConstantFolding Folding(
+      Weights,
+      [&](ModuleOp Constants, TargetKernels &Into) {
+        return Kernels.compileForNow(Constants, Into);
+      },
+      Options.Limits.FoldedBytes);
   graph::ConstantFolder Fold;
   // A plan that is written as text computes its constants when it runs: their
   // bytes would be in no file that it could name.
@@ -402,6 +409,16 @@ void Compilation::tellOfCodes() {
                : "--precision int8 multiplies 8-bit integers on GPUs with fast "
                  "Tensor Cores for them alone; GEMMs stay in fp16 on ") +
         llvm::join(Without, ", "));
+}
+
+void Compilation::warnOfSlowPaths() {
+  for (const target::Target *T : Targets)
+    for (const SlowPath &P : expectedSlowPaths(planOf(*T), *T, Options))
+      Diags.warning(Code::TargetSlow).message(P.text()).hint(P.WayOut);
+}
+
+ModelNeeds Compilation::needs() {
+  return needsOf(*Module, Plans.empty() ? *Module : *Plans.front().Module);
 }
 
 bool Compilation::compileKernels() {
@@ -537,9 +554,15 @@ CompileReport kpc::compile(const CompileOptions &Options, Diagnostics &Diags) {
   return std::move(C.Report);
 }
 
-bool kpc::check(const CompileOptions &Options, Diagnostics &Diags) {
+bool kpc::check(const CompileOptions &Options, Diagnostics &Diags,
+                ModelNeeds *Needs) {
   Compilation C(Options, Diags);
   // Every fault of the model is told even where a tool is missing.
   bool Ready = C.chooseTargets() && C.findTools();
-  return C.load() && C.plan(/*Folds=*/false) && Ready && !Diags.hasErrors();
+  if (!C.load() || !C.plan(/*Folds=*/false) || !Ready || Diags.hasErrors())
+    return false;
+  C.warnOfSlowPaths();
+  if (Needs)
+    *Needs = C.needs();
+  return !Diags.hasErrors();
 }

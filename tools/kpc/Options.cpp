@@ -11,6 +11,7 @@
 #include "compiler/cache/Cache.h"
 #include "compiler/target/Target.h"
 #include "tools/kpc/Emulator.h"
+#include "tools/kpc/Limits.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -541,6 +542,7 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
           [&Options](const std::string &Text) {
             Options.PrecisionFor.push_back(parsePrecisionFor(Text));
           });
+  addLimits(App, Options.Limits);
   addText(App, "--ptxas", "FILE",
           "NVIDIA's assembler (default: from CUDA_HOME, PATH, "
           "/usr/local/cuda)",

@@ -304,6 +304,8 @@ void Importer::importNode(const Node &N) {
     if (Lost || Import.bad())
       lose(Name);
   }
+  if (Options.Types && Scopes.size() == 1)
+    noteTypes(N);
 }
 
 void Importer::importNodes(const Graph &G) {
@@ -327,11 +329,12 @@ std::optional<SmallVector<Value>> Importer::inlineGraph(const Graph &G,
 /// bounded here: loops in loops multiply.
 bool Importer::mayInline(const Graph &G, NodeImport &Caller) {
   Inlined += G.Nodes.size();
-  if (Inlined <= MostInlined)
+  if (Inlined <= Options.MostInlined)
     return true;
   Caller.fail(Code::ImportTooDeep,
               "unrolling the model's loops makes more than " +
-                  std::to_string(MostInlined) + " nodes");
+                  std::to_string(Options.MostInlined) +
+                  " nodes, the most that --limit unrolled=NODES allows");
   return false;
 }
 
@@ -639,7 +642,7 @@ OwningOpRef<ModuleOp> importModel(MLIRContext &Context, const std::string &Path,
   std::string Name = Path.substr(Path.rfind('/') + 1);
   if (Diags.file().empty())
     Diags.setFile(Name);
-  std::optional<Model> M = readModel(Path, Diags);
+  std::optional<Model> M = readModel(Path, Diags, Options.DataFolder);
   if (!M)
     return {};
   if (!Options.ModelName.empty())

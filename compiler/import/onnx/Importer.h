@@ -199,6 +199,8 @@ private:
   void addOutput(const ValueInfo &V, const std::string &Name, const Entry &E,
                  SmallVector<Value> &Results, SmallVector<std::string> &Names);
   void importNode(const Node &N);
+  /// For ImportOptions::Types.
+  void noteTypes(const Node &N);
   void reportUnknown(const Node &N);
   /// Says what is wrong with a node some of whose inputs are lost, as far as
   /// that does not depend on their types.
@@ -239,9 +241,7 @@ private:
   /// The modules of nodes, by name.
   mlir::NamedAttrList NodeScopes;
   const Graph *Top = nullptr;
-  /// Nodes that unrolled loops and taken branches may add.
-  static constexpr size_t MostInlined = 200'000;
-  size_t Inlined = 0;
+  size_t Inlined = 0; ///< nodes that unrolled loops and taken branches added
   /// A few faults in front are mended first; time is bounded.
   static constexpr size_t MostProbed = 2'000;
   size_t Probed = 0;

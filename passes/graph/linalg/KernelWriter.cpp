@@ -108,6 +108,30 @@ Value KernelWriter::size(const Expr &E) {
   return Argument;
 }
 
+Value KernelWriter::offset(const Expr &Start, const Expr &Most) {
+  std::optional<int64_t> Number = Start.asConstant(), Last = Most.asConstant();
+  if (!Number || !Last || !isOneOfMany())
+    return size(Start);
+  unsigned Position = Kernel.getNumArguments();
+  (void)Kernel.insertArgument(Position, B.getIndexType(), {}, CurrentLoc);
+  // What vectors need to know of it, and no more: kernels are shared then.
+  constexpr int64_t WidestVector = 16;
+  int64_t Divisor =
+      *Number ? std::min(*Number & -*Number, WidestVector) : WidestVector;
+  kernel::setArgumentFacts(
+      Kernel, Position,
+      {.Min = 0, .Max = *Last, .Optimum = 0, .Divisor = Divisor});
+  Sizes.push_back(Start);
+  return Kernel.getArguments().back();
+}
+
+bool KernelWriter::isOneOfMany() {
+  constexpr unsigned Many = 32;
+  return llvm::hasSingleElement(
+             Region.getBody().front().without_terminator()) &&
+         Region.getInputs().front().hasNUsesOrMore(Many);
+}
+
 void KernelWriter::deriveProduct(const Expr &E, OpFoldResult A,
                                  OpFoldResult C) {
   if (E.isConstant() || SizeArgument.count(E))

@@ -164,6 +164,19 @@ static Expr frontBound(NodeImport &N, const Expr &Bound, const Expr &Size) {
   return Least;
 }
 
+/// Whether nothing is taken of any size, by the numbers alone. Bounds of one
+/// sign are counted from one end.
+static bool isAlwaysEmpty(std::optional<int64_t> Start,
+                          std::optional<int64_t> End, bool Backwards) {
+  // Forwards nothing lies behind the end or in front of the start; backwards
+  // the bounds change places.
+  std::optional<int64_t> Low = Backwards ? End : Start,
+                         High = Backwards ? Start : End;
+  if ((Low && *Low >= BeyondSizes) || (High && *High <= -BeyondSizes))
+    return true;
+  return Low && High && (*Low < 0) == (*High < 0) && *High <= *Low;
+}
+
 /// Python's rules for start:end:step on a size that may be symbolic.
 static std::optional<Cut> cut(NodeImport &N, const Expr &Start, const Expr &End,
                               int64_t Step, const Expr &Size) {
@@ -172,6 +185,9 @@ static std::optional<Cut> cut(NodeImport &N, const Expr &Start, const Expr &End,
     N.fail(Code::ImportShape, "a step of " + std::to_string(Step));
     return std::nullopt;
   }
+  if (!Size.isConstant() &&
+      isAlwaysEmpty(Start.asConstant(), End.asConstant(), Step < 0))
+    return Cut{Expr(0), Expr(0)};
   if (Step > 0) {
     Expr From = frontBound(N, Start, Size), To = frontBound(N, End, Size);
     Expr Span = Facts.simplify(Expr::max(To - From, 0));
