@@ -57,7 +57,7 @@ struct TileFactor {
   bool SumContiguous; ///< elements of one sum lie side by side
 };
 /// Of tiles as they lie in shared memory: M × K, and K × N.
-TileFactor leftFactor(SharedType A, bool Transposed);
+TileFactor leftFactor(mlir::Type A, bool Transposed); ///< in memory, or packed
 TileFactor rightFactor(SharedType B, bool Transposed);
 /// What every product on tensor cores asks of its factors.
 mlir::LogicalResult verifyFactors(mlir::Operation *Op, const TileFactor &A,

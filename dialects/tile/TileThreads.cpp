@@ -66,6 +66,8 @@ LogicalResult CpAsyncWaitOp::verify() {
 LogicalResult MmaSyncOp::verify() {
   if (failed(verifyWgmmaLayout(*this)))
     return failure();
+  if (getATransposed() && isa<PackedType>(getA().getType()))
+    return emitOpError("expected a packed operand without 'transposed'");
   TileFactor A = leftFactor(getA().getType(), getATransposed());
   TileFactor B = rightFactor(getB().getType(), getBTransposed());
   FragmentType D = getD().getType();
@@ -74,7 +76,8 @@ LogicalResult MmaSyncOp::verify() {
   if (!D.getElement().isF32())
     return emitOpError() << "expected accumulators of f32, got "
                          << D.getElement();
-  if (getATransposed() && getA().getType().getSwizzle() != 128)
+  if (getATransposed() &&
+      cast<SharedType>(getA().getType()).getSwizzle() != 128)
     return emitOpError("expected a swizzle of 128 bytes for a transposed a");
   int64_t M = A.Outer, N = B.Outer;
   if (M % 64 || N % 16)
@@ -85,5 +88,18 @@ LogicalResult MmaSyncOp::verify() {
     return emitOpError() << "expected a result of " << M << " rows and " << N
                          << " columns, got " << D.getRows() << " and "
                          << D.getColumns();
+  return success();
+}
+
+LogicalResult LoadPackedOp::verify() {
+  SharedType From = getTile().getType();
+  PackedType To = getPacked().getType();
+  if (From.getShape() != To.getShape() || From.getElement() != To.getElement())
+    return emitOpError(
+        "expected a result of the tile's shape and element type");
+  if (From.getElementBits() != 16 || !From.getSwizzle() ||
+      From.getRows() % 64 || From.getColumns() % 16)
+    return emitOpError("expected a swizzled tile of 16-bit elements, a "
+                       "multiple of 64 rows and of 16 columns");
   return success();
 }

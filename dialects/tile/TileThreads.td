@@ -89,7 +89,9 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
     As `tile.mma`, but over when the op is: each warp loads its part of both
     operands into registers, for its 16 of each 64 rows (mma.sync m16n8k16, of
     tf32 m16n8k8). Sums are made in the order of the operand's columns. Other
-    warps' writes into the operands are seen behind a `tile.sync`.
+    warps' writes into the operands are seen behind a `tile.sync`. `a` of 16 bits
+    may be packed in registers already: `tile.pack` rounds it from a fragment,
+    `tile.load_packed` loads it from a tile.
 
     | a, b | d | K a multiple of | transposed a, untransposed b |
     | --- | --- | --- | --- |
@@ -101,11 +103,28 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
     %d = tile.mma_sync %a, %b, %c : !a, !b -> !d
     ```
   }];
-  let arguments = (ins Tile_SharedType:$a, Tile_SharedType:$b, Tile_FragmentType:$c, UnitAttr:$a_transposed,
-                       UnitAttr:$b_transposed);
+  let arguments = (ins AnyTypeOf<[Tile_SharedType, Tile_PackedType]>:$a, Tile_SharedType:$b, Tile_FragmentType:$c,
+                       UnitAttr:$a_transposed, UnitAttr:$b_transposed);
   let results = (outs Tile_FragmentType:$d);
   let assemblyFormat = [{$a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `,` $c attr-dict `:`
                          qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($d))}];
+  let hasVerifier = 1;
+}
+
+def Tile_LoadPackedOp : Tile_Op<"load_packed"> {
+  let summary = "Loads a tile into registers, as the left operand of products (`ldmatrix`)";
+  let description = [{
+    By the warps of one warpgroup: each has its 16 of each 64 rows. What is
+    multiplied many times is loaded once. Other warps' writes into the tile are
+    seen behind a `tile.sync`.
+
+    ```mlir
+    %q = tile.load_packed %tile : !tile.smem<[64, 128], f16, swizzle 128> -> !tile.packed<[64, 128], f16>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$tile);
+  let results = (outs Tile_PackedType:$packed);
+  let assemblyFormat = "$tile attr-dict `:` qualified(type($tile)) `->` qualified(type($packed))";
   let hasVerifier = 1;
 }
 

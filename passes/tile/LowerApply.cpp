@@ -185,24 +185,31 @@ struct LowerPack : TilePattern<PackOp> {
     Location Loc = Op.getLoc();
     Type Element = Op.getResult().getType().getElement();
     auto Pair = VectorType::get(2, Element);
+    SmallVector<SmallVector<Value>> Parts;
+    for (Value Fragment : Adaptor.getFragments())
+      Parts.push_back(unpack(Rewriter, Loc, Fragment));
+    // The columns of all fragments, of each 64 rows in turn.
+    size_t Blocks = Op.getResult().getType().getRows() / 64;
     SmallVector<Value> Words;
-    for (Value Fragment : Adaptor.getFragments()) {
-      SmallVector<Value> From = unpack(Rewriter, Loc, Fragment);
-      for (size_t I = 0; I < From.size(); I += 2) {
-        // The high half comes first.
-        Value Both;
-        if (Element.isF16())
-          Both = NVVM::ConvertF32x2ToF16x2Op::create(
-              Rewriter, Loc, Pair, From[I + 1], From[I], Value(),
-              NVVM::FPRoundingMode::RN);
-        else
-          Both = NVVM::ConvertF32x2ToBF16x2Op::create(
-              Rewriter, Loc, Pair, From[I + 1], From[I], Value(),
-              NVVM::FPRoundingMode::RN);
-        Words.push_back(LLVM::BitcastOp::create(Rewriter, Loc,
-                                                Rewriter.getI32Type(), Both));
+    for (size_t Block = 0; Block < Blocks; ++Block)
+      for (ArrayRef<Value> Part : Parts) {
+        size_t PerBlock = Part.size() / Blocks;
+        ArrayRef<Value> From = Part.slice(Block * PerBlock, PerBlock);
+        for (size_t I = 0; I < PerBlock; I += 2) {
+          // The high half comes first.
+          Value Both;
+          if (Element.isF16())
+            Both = NVVM::ConvertF32x2ToF16x2Op::create(
+                Rewriter, Loc, Pair, From[I + 1], From[I], Value(),
+                NVVM::FPRoundingMode::RN);
+          else
+            Both = NVVM::ConvertF32x2ToBF16x2Op::create(
+                Rewriter, Loc, Pair, From[I + 1], From[I], Value(),
+                NVVM::FPRoundingMode::RN);
+          Words.push_back(LLVM::BitcastOp::create(Rewriter, Loc,
+                                                  Rewriter.getI32Type(), Both));
+        }
       }
-    }
     Type Ty = getTypeConverter()->convertType(Op.getResult().getType());
     Rewriter.replaceOp(Op, pack(Rewriter, Loc, Ty, Words));
     return success();

@@ -12,7 +12,8 @@
 /// each 16 columns of b, and an mma.sync for each 16 rows and 8 columns (PTX
 /// ISA 9.7.14.5). A matrix of ldmatrix has eight rows of 16 bytes: 8 elements
 /// of 16 bits, 4 of tf32. `.trans` turns elements of 16 bits alone, so that
-/// tf32 that is not contiguous along the sum is loaded word by word.
+/// tf32 that is not contiguous along the sum is loaded word by word. What is
+/// packed in registers has the four words of each 16 columns side by side.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +27,8 @@ using namespace kpc::tile;
 
 namespace {
 
-/// Bytes of the sum that one instruction takes, and of a matrix's row.
-constexpr int64_t StepBytes = 32, RowBytes = 16;
+/// Bytes of the sum that one instruction takes.
+constexpr int64_t StepBytes = 32;
 
 /// One operand as a warp loads it: 16 rows of a, or 16 columns of b, at a time.
 /// `Mn` are rows of a and columns of b.
@@ -156,14 +157,16 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
   matchAndRewrite(MmaSyncOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
-    SharedType TileA = Op.getA().getType(), TileB = Op.getB().getType();
+    SharedType TileB = Op.getB().getType();
     FragmentType D = Op.getD().getType();
-    Operand A(Rewriter, Loc, TileA, Adaptor.getA(), Place, /*IsA=*/true,
-              !Op.getATransposed());
+    std::optional<Operand> A;
+    if (auto TileA = dyn_cast<SharedType>(Op.getA().getType()))
+      A.emplace(Rewriter, Loc, TileA, Adaptor.getA(), Place, /*IsA=*/true,
+                !Op.getATransposed());
     Operand B(Rewriter, Loc, TileB, Adaptor.getB(), Place, /*IsA=*/false,
               Op.getBTransposed());
-    int64_t K = Op.getATransposed() ? TileA.getRows() : TileA.getColumns();
-    int64_t Steps = K * TileA.getElementBits() / 8 / StepBytes;
+    int64_t K = Op.getBTransposed() ? TileB.getColumns() : TileB.getRows();
+    int64_t Steps = K * TileB.getElementBits() / 8 / StepBytes;
     int64_t PerBlock = D.getColumns() / 2; // values of a thread in 64 rows
     SmallVector<Value> Sums;
     for (int64_t I = 0; I < D.getPerThread(); ++I)
@@ -172,7 +175,9 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
     for (int64_t Step = 0; Step < Steps; ++Step) {
       SmallVector<SmallVector<Value, 4>> Left;
       for (int64_t Row = 0; Row < D.getRows(); Row += 64)
-        Left.push_back(A.load(Step, Row));
+        Left.push_back(A ? A->load(Step, Row)
+                         : packedWords(Rewriter, Loc, Adaptor.getA(),
+                                       Row / 64 * Steps + Step));
       for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
         SmallVector<Value, 4> Right = B.load(Step, Column);
         for (auto [Block, Rows] : llvm::enumerate(Left))
@@ -192,11 +197,21 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
     return success();
   }
 
+  /// The registers of 16 rows and columns of what is packed.
+  static SmallVector<Value, 4> packedWords(OpBuilder &B, Location Loc,
+                                           Value Packed, int64_t Number) {
+    SmallVector<Value, 4> Words;
+    for (int64_t I = 0; I < 4; ++I)
+      Words.push_back(
+          LLVM::ExtractValueOp::create(B, Loc, Packed, 4 * Number + I));
+    return Words;
+  }
+
   /// 16 rows × 8 columns more of the product.
   static void multiply(OpBuilder &B, MmaSyncOp Op, ArrayRef<Value> Left,
                        ArrayRef<Value> Right, MutableArrayRef<Value> Sums) {
     Location Loc = Op.getLoc();
-    Type Element = Op.getA().getType().getElement();
+    Type Element = Op.getB().getType().getElement();
     auto Turn = [&](ArrayRef<Value> Words) {
       SmallVector<Value, 4> All;
       for (Value Word : Words)
@@ -223,10 +238,35 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
   }
 };
 
+struct LowerLoadPacked : TilePattern<LoadPackedOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(LoadPackedOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    SharedType Tile = Op.getTile().getType();
+    Operand A(Rewriter, Loc, Tile, Adaptor.getTile(), Place, /*IsA=*/true,
+              /*AlongK=*/true);
+    Value Packed = LLVM::UndefOp::create(
+        Rewriter, Loc,
+        getTypeConverter()->convertType(Op.getPacked().getType()));
+    int64_t Number = 0;
+    for (int64_t Row = 0; Row < Tile.getRows(); Row += 64)
+      for (int64_t Step = 0; Step < Tile.getColumns() / 16; ++Step)
+        for (Value Word : A.load(Step, Row))
+          Packed = LLVM::InsertValueOp::create(Rewriter, Loc, Packed, Word,
+                                               Number++);
+    Rewriter.replaceOp(Op, Packed);
+    return success();
+  }
+};
+
 } // namespace
 
 void kpc::tile::populateMultiplyPatterns(const TypeConverter &Types,
                                          RewritePatternSet &Patterns,
                                          const ThreadPlace &Place) {
-  Patterns.add<LowerMmaSync>(Types, Patterns.getContext(), Place);
+  Patterns.add<LowerMmaSync, LowerLoadPacked>(Types, Patterns.getContext(),
+                                              Place);
 }

@@ -173,11 +173,11 @@ struct KernelFamily {
 /// takes. The last one takes every kernel whose sizes have expressions.
 llvm::ArrayRef<KernelFamily> gpuFamilies();
 
-FamilyQuery queryAttentionDecode, queryAttentionHopper, queryGpuTranspose,
-    queryGpuGemv, queryGemmHopper, queryGemmBlackwell, queryConvHopper,
-    queryConvMmaSync, queryGemmMmaSync, queryGpuContraction, queryGpuRows,
-    queryGpuRowReduction, queryGpuColumnReduction, queryGpuWindowTile,
-    queryGpuWindow, queryGpuMap;
+FamilyQuery queryAttentionDecode, queryAttentionHopper, queryAttentionMmaSync,
+    queryGpuTranspose, queryGpuGemv, queryGemmHopper, queryGemmBlackwell,
+    queryConvHopper, queryConvMmaSync, queryGemmMmaSync, queryGpuContraction,
+    queryGpuRows, queryGpuRowReduction, queryGpuColumnReduction,
+    queryGpuWindowTile, queryGpuWindow, queryGpuMap;
 
 /// What the registry says of one kernel on one target.
 class KernelOffers {
