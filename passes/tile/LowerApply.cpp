@@ -177,6 +177,26 @@ struct LowerLaneReduce : TilePattern<LaneReduceOp> {
   }
 };
 
+struct LowerWarpAbove : TilePattern<WarpAboveOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(WarpAboveOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    Value Any;
+    for (Value V : unpack(Rewriter, Loc, Adaptor.getColumn())) {
+      Value Above = arith::CmpFOp::create(
+          Rewriter, Loc, arith::CmpFPredicate::OGT, V, Adaptor.getBound());
+      Any = Any ? arith::OrIOp::create(Rewriter, Loc, Any, Above).getResult()
+                : Above;
+    }
+    Rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(
+        Op, Rewriter.getI1Type(), W.i32(-1), Any, NVVM::VoteSyncKind::any);
+    return success();
+  }
+};
+
 struct LowerPack : TilePattern<PackOp> {
   using TilePattern::TilePattern;
   LogicalResult
@@ -237,6 +257,6 @@ void kpc::tile::populateApplyPatterns(const TypeConverter &Types,
                                       RewritePatternSet &Patterns,
                                       const ThreadPlace &Place) {
   Patterns.add<LowerSplat, LowerRowNumbers, LowerApply, LowerThreadReduce,
-               LowerLaneReduce, LowerPack, LowerApproximate>(
+               LowerLaneReduce, LowerWarpAbove, LowerPack, LowerApproximate>(
       Types, Patterns.getContext(), Place);
 }

@@ -26,6 +26,7 @@
 #include "passes/kernels/gpu/attention/AttentionSoftmax.h"
 #include "passes/schedule/AttentionSyncSchedule.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <cmath>
@@ -41,6 +42,8 @@ namespace {
 
 /// Bytes of a copy, and elements in it.
 constexpr int64_t PieceBytes = 16, PieceElements = 8;
+/// The power of two that powers of scores may reach before sums are shrunk.
+constexpr double MostGrowth = 8;
 /// From this compute capability on there is stmatrix.
 constexpr int32_t StoresMatrices = 90;
 
@@ -62,7 +65,8 @@ private:
   /// What a warpgroup has of its queries, and the stages of this block of keys
   /// and of the one before.
   struct State {
-    Value Sums, Most, Total, Stage, Before;
+    Value Sums, Most, Total;
+    Value Stage, Before; ///< i32
     Values list() const { return {Sums, Most, Total, Stage, Before}; }
     static State of(ValueRange V) { return {V[0], V[1], V[2], V[3], V[4]}; }
   };
@@ -78,15 +82,18 @@ private:
 
   void copyRows(const HeadRows &From, Value FirstRow, Value Tile);
   void copyBlock(const HeadRows &From, Value Ring, Value Stage, Value Number);
+  void copyKeysAndValues(Value Stage, Value Number);
+  void waitForCopies();
+  Value renewedZero();
+  Value myQueries(Value Nothing);
   void begin();
+  State grown(const State &Before, Value Most);
   State step(Value Number, const State &Before);
   void store(const State &Last);
 
   bool needsMask() const {
     return A.Offset || A.Facts.divisor(A.Keys) % S.TileKeys != 0;
   }
-  /// Copies that are younger than the one waited for: of keys and of values.
-  int64_t copiesAhead() const { return 2 * (S.Stages - 1); }
   Value multiply(Value Left, Value Right, Value Sums, bool Transposed) {
     return tile::MmaSyncOp::create(W.B, W.Loc, Sums.getType(), Left, Right,
                                    Sums, false, Transposed);
@@ -101,7 +108,7 @@ private:
   KeyBlocks Blocks;
   HeadRows Queries, Keys, HeadValues, Results;
   Value QueryTile, StagingTile, KeyRing, ValueRing;
-  Value HeldQueries; ///< of the warpgroup: in registers, or a tile
+  Value HeldQueries; ///< in registers; null: they are loaded in each step
 };
 
 //===----------------------------------------------------------------------===//
@@ -195,8 +202,6 @@ void AttentionMmaSync::allocate() {
 /// Some rows of a tile.
 Value AttentionMmaSync::part(Value Tile, Value First, int64_t Rows) {
   auto Whole = cast<tile::SharedType>(Tile.getType());
-  if (Rows == Whole.getRows())
-    return Tile;
   auto Part = tile::SharedType::get(
       W.B.getContext(), {Rows, Whole.getColumns()}, Whole.getElement(),
       Whole.getSwizzle(), Whole.getPitch());
@@ -204,16 +209,27 @@ Value AttentionMmaSync::part(Value Tile, Value First, int64_t Rows) {
 }
 
 Value AttentionMmaSync::stageOf(Value Ring, Value Stage) {
-  return part(Ring, W.mul(Stage, W.index(S.TileKeys)), S.TileKeys);
+  Value Row = toIndex(compute<arith::MulIOp>(Stage, i32(S.TileKeys)));
+  return part(Ring, Row, S.TileKeys);
 }
 
 Value AttentionMmaSync::nextStage(Value Stage) {
   if (S.Stages == 1)
     return Stage;
-  Value Next = W.add(Stage, W.index(1));
+  Value Next = compute<arith::AddIOp>(Stage, i32(1));
   return arith::SelectOp::create(
-      W.B, W.Loc, compare(arith::CmpIPredicate::eq, Next, W.index(S.Stages)),
-      W.index(0), Next);
+      W.B, W.Loc, compare(arith::CmpIPredicate::eq, Next, i32(S.Stages)),
+      i32(0), Next);
+}
+
+/// A zero that LLVM does not know. It would compute all addresses of shared
+/// memory that steps do not change in front of the loop, and ptxas then keeps
+/// them in registers.
+Value AttentionMmaSync::renewedZero() {
+  return NVVM::InlinePtxOp::create(W.B, W.Loc, TypeRange{W.B.getI32Type()},
+                                   ValueRange{i32(0)}, ValueRange(),
+                                   "mov.b32 {$w0}, {$r0};", Value())
+      .getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -242,7 +258,7 @@ void AttentionMmaSync::copyRows(const HeadRows &From, Value FirstRow,
 }
 
 /// Begins the copies of the block that is the `Number`-th from the last, if
-/// there is one, as a group of copies.
+/// there is one.
 void AttentionMmaSync::copyBlock(const HeadRows &From, Value Ring, Value Stage,
                                  Value Number) {
   W.when(compare(arith::CmpIPredicate::slt, Number, Blocks.Count), [&] {
@@ -251,32 +267,84 @@ void AttentionMmaSync::copyBlock(const HeadRows &From, Value Ring, Value Stage,
     Value Row = toIndex(compute<arith::MulIOp>(Block, i32(S.TileKeys)));
     copyRows(From, Row, stageOf(Ring, Stage));
   });
+}
+
+/// Queries, and keys and values of the first blocks. With one stage a step
+/// copies its own values.
+void AttentionMmaSync::begin() {
+  copyRows(Queries, FirstRow, QueryTile);
+  if (S.Stages == 1) {
+    copyBlock(Keys, KeyRing, i32(0), i32(0));
+    tile::CpAsyncCommitOp::create(W.B, W.Loc);
+  }
+  for (int64_t I = 0; I < S.Stages - 1; ++I)
+    copyKeysAndValues(i32(I), i32(I));
+  if (!S.HoldsQueries)
+    return;
+  waitForCopies();
+  auto Packed = tile::PackedType::get(W.B.getContext(),
+                                      {S.WarpgroupQueries, Depth}, Element);
+  HeldQueries =
+      tile::LoadPackedOp::create(W.B, W.Loc, Packed, myQueries(i32(0)));
+}
+
+/// The warpgroup's queries; `Nothing` is 0.
+Value AttentionMmaSync::myQueries(Value Nothing) {
+  Value First = W.mul(Group, W.index(S.WarpgroupQueries));
+  return part(QueryTile, W.add(First, toIndex(Nothing)), S.WarpgroupQueries);
+}
+
+void AttentionMmaSync::copyKeysAndValues(Value Stage, Value Number) {
+  copyBlock(Keys, KeyRing, Stage, Number);
+  copyBlock(HeadValues, ValueRing, Stage, Number);
   tile::CpAsyncCommitOp::create(W.B, W.Loc);
 }
 
-/// Queries, and keys and values of the first blocks: one value less, as a step
-/// begins the copies of its last.
-void AttentionMmaSync::begin() {
-  copyRows(Queries, FirstRow, QueryTile);
-  copyBlock(Keys, KeyRing, W.index(0), i32(0));
-  for (int64_t I = 1; I < S.Stages; ++I) {
-    copyBlock(HeadValues, ValueRing, W.index(I - 1), i32(I - 1));
-    copyBlock(Keys, KeyRing, W.index(I), i32(I));
-  }
-  Value First = W.mul(Group, W.index(S.WarpgroupQueries));
-  HeldQueries = part(QueryTile, First, S.WarpgroupQueries);
-  if (!S.HoldsQueries)
-    return;
-  tile::CpAsyncWaitOp::create(W.B, W.Loc, copiesAhead());
+/// The oldest copies are over, and all have read what was in their way.
+void AttentionMmaSync::waitForCopies() {
+  tile::CpAsyncWaitOp::create(W.B, W.Loc, std::max<int64_t>(S.Stages - 2, 0));
   tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
-  auto Packed = tile::PackedType::get(W.B.getContext(),
-                                      {S.WarpgroupQueries, Depth}, Element);
-  HeldQueries = tile::LoadPackedOp::create(W.B, W.Loc, Packed, HeldQueries);
 }
 
 //===----------------------------------------------------------------------===//
 // A block of keys
 //===----------------------------------------------------------------------===//
+
+/// Sums and totals shrink where the greatest score grows: only where powers
+/// could be above 2^8, so that most steps shrink nothing. The first has minus
+/// infinity as the greatest so far, and shrinks zeros.
+AttentionMmaSync::State AttentionMmaSync::grown(const State &Before,
+                                                Value Most) {
+  Value Greater = apply(ColumnTy, {Before.Most, Most}, [&](ValueRange In) {
+    return compute<arith::MaxNumFOp>(In[0], In[1]);
+  });
+  auto Shrunk = [&]() -> Values {
+    Value Shrink = shrinkOf(Before.Most, shiftOf(Greater, /*MayBeNone=*/true));
+    return {scaledBy(Before.Sums, Shrink), Greater,
+            scaledBy(Before.Total, Shrink)};
+  };
+  State After = Before;
+  Value Growth = apply(ColumnTy, {Greater, Before.Most}, [&](ValueRange In) {
+    return compute<arith::SubFOp>(In[0], In[1]);
+  });
+  Value Grows = tile::WarpAboveOp::create(W.B, W.Loc, W.B.getI1Type(), Growth,
+                                          f32(MostGrowth / Scale));
+  auto If =
+      scf::IfOp::create(W.B, W.Loc,
+                        TypeRange{Before.Sums.getType(), Before.Most.getType(),
+                                  Before.Total.getType()},
+                        Grows, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard Guard(W.B);
+  W.B.setInsertionPointToStart(If.thenBlock());
+  scf::YieldOp::create(W.B, W.Loc, Shrunk());
+  W.B.setInsertionPointToStart(If.elseBlock());
+  scf::YieldOp::create(W.B, W.Loc,
+                       ValueRange{Before.Sums, Before.Most, Before.Total});
+  After.Sums = If.getResult(0);
+  After.Most = If.getResult(1);
+  After.Total = If.getResult(2);
+  return After;
+}
 
 /// The `Number`-th block from the last: its scores, their powers, and these
 /// times its values.
@@ -287,19 +355,30 @@ AttentionMmaSync::State AttentionMmaSync::step(Value Number,
   auto Ahead = [&](int64_t Steps) {
     return compute<arith::AddIOp>(Number, i32(Steps));
   };
+  Value Nothing = renewedZero();
+  Value Stage = S.Stages == 1 ? Nothing : Before.Stage;
+  auto Scored = [&]() -> Value {
+    return multiply(HeldQueries ? HeldQueries : myQueries(Nothing),
+                    stageOf(KeyRing, Stage), splat(ScoresTy, f32(0)),
+                    /*Transposed=*/true);
+  };
 
-  // The keys are there, and all have read the values of the step before: their
-  // stage is filled again.
-  tile::CpAsyncWaitOp::create(W.B, W.Loc, copiesAhead());
-  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
-  copyBlock(HeadValues, ValueRing, Before.Before, Ahead(S.Stages - 1));
-  Value Scores = multiply(HeldQueries, stageOf(KeyRing, Before.Stage),
-                          splat(ScoresTy, f32(0)), /*Transposed=*/true);
-
-  // The values are there, and all have read the keys.
-  tile::CpAsyncWaitOp::create(W.B, W.Loc, copiesAhead());
-  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
-  copyBlock(Keys, KeyRing, Before.Stage, Ahead(S.Stages));
+  // The keys are there, and all have multiplied the values of the step before:
+  // their stage is filled again. With one stage values are copied beside the
+  // product with the keys, and the next keys beside that with the values.
+  waitForCopies();
+  Value Scores;
+  if (S.Stages > 1) {
+    copyKeysAndValues(Before.Before, Ahead(S.Stages - 1));
+    Scores = Scored();
+  } else {
+    copyBlock(HeadValues, ValueRing, Stage, Number);
+    tile::CpAsyncCommitOp::create(W.B, W.Loc);
+    Scores = Scored();
+    waitForCopies();
+    copyBlock(Keys, KeyRing, Stage, Ahead(1));
+    tile::CpAsyncCommitOp::create(W.B, W.Loc);
+  }
 
   // What hides and biases scores; in most blocks nothing is hidden.
   if (!needsMask()) {
@@ -319,24 +398,16 @@ AttentionMmaSync::State AttentionMmaSync::step(Value Number,
     Scores = If.getResult(0);
   }
 
-  // Sums and totals shrink where the greatest score grows. The first step has
-  // minus infinity as the greatest so far, and shrinks zeros.
-  State After;
-  Value Most = greatest(Scores, /*Chains=*/1);
-  After.Most = apply(ColumnTy, {Before.Most, Most}, [&](ValueRange In) {
-    return compute<arith::MaxNumFOp>(In[0], In[1]);
-  });
-  Value Shift = shiftOf(After.Most, /*MayBeNone=*/true);
-  Value Shrink = shrinkOf(Before.Most, Shift);
-  Value Powers = powers(Scores, Shift);
-  After.Total = tile::ThreadReduceOp::create(
-      W.B, W.Loc, PartsTy, tile::ReduceKind::Add, Powers,
-      scaledBy(Before.Total, Shrink), /*Chains=*/1);
+  State After = grown(Before, greatest(Scores, /*Chains=*/1));
+  Value Powers = powers(Scores, shiftOf(After.Most, /*MayBeNone=*/true));
+  After.Total =
+      tile::ThreadReduceOp::create(W.B, W.Loc, PartsTy, tile::ReduceKind::Add,
+                                   Powers, After.Total, /*Chains=*/1);
   auto Packed = tile::PackedType::get(
       W.B.getContext(), {S.WarpgroupQueries, S.TileKeys}, Element);
   Value Left = tile::PackOp::create(W.B, W.Loc, Packed, ValueRange{Powers});
-  After.Sums = multiply(Left, stageOf(ValueRing, Before.Stage),
-                        scaledBy(Before.Sums, Shrink), /*Transposed=*/false);
+  After.Sums = multiply(Left, stageOf(ValueRing, Stage), After.Sums,
+                        /*Transposed=*/false);
   After.Before = Before.Stage;
   After.Stage = nextStage(Before.Stage);
   return After;
@@ -382,7 +453,7 @@ LogicalResult AttentionMmaSync::emit(GpuLaunch &Launch) {
   auto SumsTy = tile::FragmentType::get(
       W.B.getContext(), {S.WarpgroupQueries, Width}, W.B.getF32Type());
   State Start = {splat(SumsTy, f32(0)), splat(ColumnTy, f32(-INFINITY)),
-                 splat(PartsTy, f32(0)), W.index(0), W.index(S.Stages - 1)};
+                 splat(PartsTy, f32(0)), i32(0), i32(S.Stages - 1)};
   store(State::of(W.loop(i32(0), Blocks.Count, i32(1), Start.list(),
                          [&](Value Number, ValueRange In) {
                            return step(Number, State::of(In)).list();
@@ -401,18 +472,17 @@ FamilyAnswer queryAttentionMmaSync(FusedKernel &Form, const target::Target &T) {
   std::optional<AttentionKernel> Read = AttentionKernel::read(Form);
   if (!Read)
     return FamilyAnswer::refuse(RefusalKind::Form, NoAttention);
-  if (T.Can.Wgmma)
-    return FamilyAnswer::refuse(RefusalKind::Target,
-                                "attention by wgmma is faster");
   if (!Read->hasWideRows())
     return FamilyAnswer::refuse(RefusalKind::Layout, NarrowHeads);
+  schedule::AttentionShape Shape = attentionShapeOf(*Read);
+  if (schedule::fitsAttention(Shape, T))
+    return FamilyAnswer::refuse(RefusalKind::Target,
+                                "attention by wgmma is faster");
   // The cost of a tile of 64 queries is not known where few of them are there.
-  int64_t Queries = typicalOf(Read->QueriesSize, UnknownExtent);
-  if (Queries <= schedule::MostDecodeQueries &&
+  if (Shape.Queries <= schedule::MostDecodeQueries &&
       !schedule::rankDecodeSchedules(decodeShapeOf(*Read), T).empty())
     return FamilyAnswer::refuse(RefusalKind::Size, "it has few queries");
   auto A = std::make_shared<AttentionKernel>(std::move(*Read));
-  schedule::AttentionShape Shape = attentionShapeOf(*A);
   return FamilyAnswer::offer(
       schedule::rankAttentionSyncSchedules(Shape, T),
       [&Form, A, &T](const AttentionSyncSchedule &S, GpuLaunch &Launch) {
