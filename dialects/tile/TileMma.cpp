@@ -23,7 +23,11 @@ static LogicalResult verifyUsedOnce(Operation *Op, Value Pending) {
          << std::distance(Pending.use_begin(), Pending.use_end());
 }
 
-TileFactor kpc::tile::leftFactor(SharedType A, bool Transposed) {
+TileFactor kpc::tile::leftFactor(Type Ty, bool Transposed) {
+  if (auto Packed = dyn_cast<PackedType>(Ty))
+    return {Packed.getRows(), Packed.getColumns(), Packed.getElement(),
+            /*Swizzled=*/true, /*SumContiguous=*/true};
+  auto A = cast<SharedType>(Ty);
   int64_t M = A.getRows(), K = A.getColumns();
   if (Transposed)
     std::swap(M, K);
@@ -64,13 +68,6 @@ LogicalResult kpc::tile::verifyFactors(Operation *Op, const TileFactor &A,
   return success();
 }
 
-static TileFactor leftOf(MmaOp Op) {
-  if (auto Packed = dyn_cast<PackedType>(Op.getA().getType()))
-    return {Packed.getRows(), Packed.getColumns(), Packed.getElement(),
-            /*Swizzled=*/true, /*SumContiguous=*/true};
-  return leftFactor(cast<SharedType>(Op.getA().getType()), Op.getATransposed());
-}
-
 LogicalResult kpc::tile::verifyWgmmaLayout(Operation *Op) {
   for (TypeRange Types :
        {TypeRange(Op->getOperandTypes()), TypeRange(Op->getResultTypes())})
@@ -85,11 +82,14 @@ LogicalResult kpc::tile::verifyWgmmaLayout(Operation *Op) {
 LogicalResult MmaOp::verify() {
   if (failed(verifyWgmmaLayout(*this)))
     return failure();
-  TileFactor A = leftOf(*this);
+  TileFactor A = leftFactor(getA().getType(), getATransposed());
   TileFactor B = rightFactor(getB().getType(), getBTransposed());
   FragmentType D = getD().getType().getFragment();
   if (getATransposed() && isa<PackedType>(getA().getType()))
     return emitOpError("expected a packed operand without 'transposed'");
+  if (isa<PackedType>(getA().getType()) && A.Outer != 64)
+    return emitOpError() << "expected a packed operand of 64 rows, got "
+                         << A.Outer;
   if (failed(verifyFactors(*this, A, B)))
     return failure();
   if (D.getElement() != accumulatorOf(A.Element))

@@ -73,6 +73,8 @@ LogicalResult CpAsyncWaitOp::verify() {
 LogicalResult MmaSyncOp::verify() {
   if (failed(verifyWgmmaLayout(*this)))
     return failure();
+  if (getATransposed() && isa<PackedType>(getA().getType()))
+    return emitOpError("expected a packed operand without 'transposed'");
   TileFactor A = leftFactor(getA().getType(), getATransposed());
   TileFactor B = rightFactor(getB().getType(), getBTransposed());
   FragmentType D = getD().getType();
@@ -88,7 +90,8 @@ LogicalResult MmaSyncOp::verify() {
   if (getSplit() && !A.Element.isF32())
     return emitOpError() << "expected operands of f32 beside 'split', got "
                          << A.Element;
-  if (getATransposed() && getA().getType().getSwizzle() != 128)
+  if (getATransposed() &&
+      cast<SharedType>(getA().getType()).getSwizzle() != 128)
     return emitOpError("expected a swizzle of 128 bytes for a transposed a");
   int64_t M = A.Outer, N = B.Outer;
   if (M % 64 || N % 16)
@@ -109,5 +112,18 @@ LogicalResult AnyNanOp::verify() {
   if (getOperation()->getParentOfType<RoleOp>())
     return emitOpError("expected to be outside of roles: all threads of the "
                        "block meet");
+  return success();
+}
+
+LogicalResult LoadPackedOp::verify() {
+  SharedType From = getTile().getType();
+  PackedType To = getPacked().getType();
+  if (From.getShape() != To.getShape() || From.getElement() != To.getElement())
+    return emitOpError(
+        "expected a result of the tile's shape and element type");
+  if (From.getElementBits() != 16 || !From.getSwizzle() ||
+      From.getRows() % 64 || From.getColumns() % 16)
+    return emitOpError("expected a swizzled tile of 16-bit elements, a "
+                       "multiple of 64 rows and of 16 columns");
   return success();
 }

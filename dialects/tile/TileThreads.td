@@ -88,8 +88,10 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
   let description = [{
     As `tile.mma`, but over when the op is: each warp loads its part of both
     operands into registers, for its 16 of each 64 rows (mma.sync m16n8k16, of
-    tf32 m16n8k8, of integers m16n8k32). Sums are made in the order of the operand's columns. Other
-    warps' writes into the operands are seen behind a `tile.sync`.
+    tf32 m16n8k8, of integers m16n8k32). Sums are made in the order of the
+    operand's columns. Other warps' writes into the operands are seen behind a
+    `tile.sync`. `a` of 16 bits may be packed in registers already: `tile.pack`
+    rounds it from a fragment, `tile.load_packed` loads it from a tile.
 
     | a, b | d | K a multiple of | transposed a, untransposed b |
     | --- | --- | --- | --- |
@@ -109,8 +111,8 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
     %e = tile.mma_sync split %f, %g, %d : !f, !g -> !d
     ```
   }];
-  let arguments = (ins Tile_SharedType:$a, Tile_SharedType:$b, Tile_FragmentType:$c, UnitAttr:$a_transposed,
-                       UnitAttr:$b_transposed, UnitAttr:$split);
+  let arguments = (ins AnyTypeOf<[Tile_SharedType, Tile_PackedType]>:$a, Tile_SharedType:$b, Tile_FragmentType:$c,
+                       UnitAttr:$a_transposed, UnitAttr:$b_transposed, UnitAttr:$split);
   let results = (outs Tile_FragmentType:$d);
   let assemblyFormat = [{(`split` $split^)? $a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `,` $c
                          attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($d))}];
@@ -127,6 +129,23 @@ def Tile_AnyNanOp : Tile_Op<"any_nan"> {
   let arguments = (ins Tile_FragmentType:$fragment);
   let results = (outs I1:$any);
   let assemblyFormat = "$fragment attr-dict `:` qualified(type($fragment))";
+  let hasVerifier = 1;
+}
+
+def Tile_LoadPackedOp : Tile_Op<"load_packed"> {
+  let summary = "Loads a tile into registers, as the left operand of products (`ldmatrix`)";
+  let description = [{
+    By the warps of one warpgroup: each has its 16 of each 64 rows. What is
+    multiplied many times is loaded once. Other warps' writes into the tile are
+    seen behind a `tile.sync`.
+
+    ```mlir
+    %q = tile.load_packed %tile : !tile.smem<[64, 128], f16, swizzle 128> -> !tile.packed<[64, 128], f16>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$tile);
+  let results = (outs Tile_PackedType:$packed);
+  let assemblyFormat = "$tile attr-dict `:` qualified(type($tile)) `->` qualified(type($packed))";
   let hasVerifier = 1;
 }
 

@@ -13,7 +13,8 @@
 /// ISA 9.7.14.5). A matrix of ldmatrix has eight rows of 16 bytes: 8 elements
 /// of 16 bits, 4 of tf32, 16 of 8 bits. `.trans` turns elements of 16 bits
 /// alone, so that tf32 that is not contiguous along the sum is loaded word by
-/// word.
+/// word. What is packed in registers has the four words of each 16 columns
+/// side by side.
 ///
 /// With `split` a word x of f32 is high + low: high is x rounded to tf32, low
 /// the rest, of which the product drops what is less than 2^-23 of x. Left out
@@ -33,8 +34,8 @@ using namespace kpc::tile;
 
 namespace {
 
-/// Bytes of the sum that one instruction takes, and of a matrix's row.
-constexpr int64_t StepBytes = 32, RowBytes = 16;
+/// Bytes of the sum that one instruction takes.
+constexpr int64_t StepBytes = 32;
 /// Steps whose products are summed up by tensor cores, which truncate where
 /// they add, before f32 arithmetic adds them to the rest. Of K = 64 the error
 /// is 2.3 times that of f32 with four steps, and 1.0 with one.
@@ -192,22 +193,31 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
   matchAndRewrite(MmaSyncOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
-    SharedType TileA = Op.getA().getType(), TileB = Op.getB().getType();
+    SharedType TileB = Op.getB().getType();
     FragmentType D = Op.getD().getType();
-    Operand A(Rewriter, Loc, TileA, Adaptor.getA(), Place, /*IsA=*/true,
-              !Op.getATransposed());
+    std::optional<Operand> A;
+    if (auto TileA = dyn_cast<SharedType>(Op.getA().getType()))
+      A.emplace(Rewriter, Loc, TileA, Adaptor.getA(), Place, /*IsA=*/true,
+                !Op.getATransposed());
     Operand B(Rewriter, Loc, TileB, Adaptor.getB(), Place, /*IsA=*/false,
               Op.getBTransposed());
-    int64_t K = Op.getATransposed() ? TileA.getRows() : TileA.getColumns();
-    int64_t Steps = K * TileA.getElementBits() / 8 / StepBytes;
+    int64_t K = Op.getBTransposed() ? TileB.getColumns() : TileB.getRows();
+    int64_t Steps = K * TileB.getElementBits() / 8 / StepBytes;
     SmallVector<Value> Sums;
     for (int64_t I = 0; I < D.getPerThread(); ++I)
       Sums.push_back(
           LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getC(), I));
+    auto Left = [&](int64_t Step, int64_t Row) -> Registers {
+      if (A)
+        return A->load(Step, Row, Op.getSplit());
+      return {
+          packedWords(Rewriter, Loc, Adaptor.getA(), Row / 64 * Steps + Step),
+          {}};
+    };
     if (Op.getSplit())
-      multiplySplit(Rewriter, Op, A, B, Steps, Sums);
+      multiplySplit(Rewriter, Op, Left, B, Steps, Sums);
     else
-      multiplyAll(Rewriter, Op, A, B, Steps, Sums);
+      multiplyAll(Rewriter, Op, Left, B, Steps, Sums);
     Value Result = LLVM::UndefOp::create(Rewriter, Loc,
                                          getTypeConverter()->convertType(D));
     for (auto [I, Sum] : llvm::enumerate(Sums))
@@ -215,6 +225,19 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
     Rewriter.replaceOp(Op, Result);
     return success();
   }
+
+  /// The registers of 16 rows and columns of what is packed.
+  static SmallVector<Value, 4> packedWords(OpBuilder &B, Location Loc,
+                                           Value Packed, int64_t Number) {
+    SmallVector<Value, 4> Words;
+    for (int64_t I = 0; I < 4; ++I)
+      Words.push_back(
+          LLVM::ExtractValueOp::create(B, Loc, Packed, 4 * Number + I));
+    return Words;
+  }
+
+  /// Loads a step of 16 rows of each 64.
+  using LoadLeft = llvm::function_ref<Registers(int64_t Step, int64_t Row)>;
 
   /// A thread's sums of 16 rows × 8 columns.
   static MutableArrayRef<Value> sumsOf(MutableArrayRef<Value> Sums,
@@ -224,14 +247,14 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
     return Sums.slice(Block * PerBlock + Column / 2, 4);
   }
 
-  static void multiplyAll(OpBuilder &Builder, MmaSyncOp Op, Operand &A,
+  static void multiplyAll(OpBuilder &Builder, MmaSyncOp Op, LoadLeft A,
                           Operand &B, int64_t Steps,
                           MutableArrayRef<Value> Sums) {
     FragmentType D = Op.getD().getType();
     for (int64_t Step = 0; Step < Steps; ++Step) {
       SmallVector<Registers> Left;
       for (int64_t Row = 0; Row < D.getRows(); Row += 64)
-        Left.push_back(A.load(Step, Row, /*Split=*/false));
+        Left.push_back(A(Step, Row));
       for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
         Registers Right = B.load(Step, Column, /*Split=*/false);
         for (auto [Block, Rows] : llvm::enumerate(Left))
@@ -245,7 +268,7 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
 
   /// Three products for one, the small ones first. Each kind is begun for all
   /// rows of 16 columns before the next, which waits for it.
-  static void multiplySplit(OpBuilder &Builder, MmaSyncOp Op, Operand &A,
+  static void multiplySplit(OpBuilder &Builder, MmaSyncOp Op, LoadLeft A,
                             Operand &B, int64_t Steps,
                             MutableArrayRef<Value> Sums) {
     FragmentType D = Op.getD().getType();
@@ -258,7 +281,7 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
       SmallVector<Registers> Left;
       for (int64_t Step = First; Step < End; ++Step)
         for (int64_t Block = 0; Block < Blocks; ++Block)
-          Left.push_back(A.load(Step, 64 * Block, /*Split=*/true));
+          Left.push_back(A(Step, 64 * Block));
       for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
         SmallVector<Value> Parts(Blocks * 2 * 4, Zero);
         for (int64_t Step = First; Step < End; ++Step) {
@@ -286,7 +309,7 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
   static void multiply(OpBuilder &B, MmaSyncOp Op, ArrayRef<Value> Left,
                        ArrayRef<Value> Right, MutableArrayRef<Value> Sums) {
     Location Loc = Op.getLoc();
-    Type Element = Op.getA().getType().getElement(),
+    Type Element = leftFactor(Op.getA().getType(), false).Element,
          OtherElement = Op.getB().getType().getElement();
     auto Turn = [&](ArrayRef<Value> Words) {
       SmallVector<Value, 4> All;
@@ -318,10 +341,35 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
   }
 };
 
+struct LowerLoadPacked : TilePattern<LoadPackedOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(LoadPackedOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    SharedType Tile = Op.getTile().getType();
+    Operand A(Rewriter, Loc, Tile, Adaptor.getTile(), Place, /*IsA=*/true,
+              /*AlongK=*/true);
+    Value Packed = LLVM::UndefOp::create(
+        Rewriter, Loc,
+        getTypeConverter()->convertType(Op.getPacked().getType()));
+    int64_t Number = 0;
+    for (int64_t Row = 0; Row < Tile.getRows(); Row += 64)
+      for (int64_t Step = 0; Step < Tile.getColumns() / 16; ++Step)
+        for (Value Word : A.load(Step, Row))
+          Packed = LLVM::InsertValueOp::create(Rewriter, Loc, Packed, Word,
+                                               Number++);
+    Rewriter.replaceOp(Op, Packed);
+    return success();
+  }
+};
+
 } // namespace
 
 void kpc::tile::populateMultiplyPatterns(const TypeConverter &Types,
                                          RewritePatternSet &Patterns,
                                          const ThreadPlace &Place) {
-  Patterns.add<LowerMmaSync>(Types, Patterns.getContext(), Place);
+  Patterns.add<LowerMmaSync, LowerLoadPacked>(Types, Patterns.getContext(),
+                                              Place);
 }

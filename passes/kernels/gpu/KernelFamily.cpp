@@ -20,6 +20,7 @@ ArrayRef<KernelFamily> gpuFamilies() {
       {"attention of few queries", FamilyClass::Attention,
        queryAttentionDecode},
       {"attention (wgmma)", FamilyClass::Attention, queryAttentionHopper},
+      {"attention (mma.sync)", FamilyClass::Attention, queryAttentionMmaSync},
       {"transpose", FamilyClass::Transpose, queryGpuTranspose},
       {"few-row GEMM", FamilyClass::FewRowGemm, queryGpuGemv},
       {"GEMM (wgmma)", FamilyClass::Gemm, queryGemmHopper},

@@ -175,10 +175,10 @@ struct KernelFamily {
 llvm::ArrayRef<KernelFamily> gpuFamilies();
 
 FamilyQuery queryGpuSortRuns, queryAttentionDecode, queryAttentionHopper,
-    queryGpuTranspose, queryGpuGemv, queryGemmHopper, queryGemmBlackwell,
-    queryConvHopper, queryConvMmaSync, queryGemmMmaSync, queryGpuContraction,
-    queryGpuRows, queryGpuRowReduction, queryGpuColumnReduction,
-    queryGpuWindowTile, queryGpuWindow, queryGpuMap;
+    queryAttentionMmaSync, queryGpuTranspose, queryGpuGemv, queryGemmHopper,
+    queryGemmBlackwell, queryConvHopper, queryConvMmaSync, queryGemmMmaSync,
+    queryGpuContraction, queryGpuRows, queryGpuRowReduction,
+    queryGpuColumnReduction, queryGpuWindowTile, queryGpuWindow, queryGpuMap;
 
 /// What the registry says of one kernel on one target.
 class KernelOffers {

@@ -214,6 +214,15 @@ func.func @f(%x: memref<?xi8>, %a: !a) {
 
 // -----
 
+!t = !tile.smem<[64, 64], bf16, swizzle 128>
+func.func @f(%a: !tile.packed<[64, 64], bf16>, %b: !t, %c: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.mma_sync' op expected a packed operand without 'transposed'}}
+  %d = tile.mma_sync %a transposed, %b, %c : !tile.packed<[64, 64], bf16>, !t -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
 !t = !tile.smem<[64, 64], i8, swizzle 64>
 func.func @f(%a: !t, %c: !tile.fragment<[64, 64], i32>) {
   // expected-error @below {{'tile.mma_sync' op on 'i8' expected both operands contiguous along K}}
@@ -223,9 +232,25 @@ func.func @f(%a: !t, %c: !tile.fragment<[64, 64], i32>) {
 
 // -----
 
+func.func @f(%a: !tile.smem<[64, 64], bf16, swizzle 128>) {
+  // expected-error @below {{'tile.load_packed' op expected a result of the tile's shape and element type}}
+  %d = tile.load_packed %a : !tile.smem<[64, 64], bf16, swizzle 128> -> !tile.packed<[64, 32], bf16>
+  return
+}
+
+// -----
+
 !t = !tile.smem<[64, 64], i8, swizzle 64>
 func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
   // expected-error @below {{'tile.mma_sync' op expected accumulators of 'i32', got 'f32'}}
   %d = tile.mma_sync %a, %a transposed, %c : !t, !t -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !tile.smem<[64, 64], bf16>) {
+  // expected-error @below {{'tile.load_packed' op expected a swizzled tile of 16-bit elements, a multiple of 64 rows and of 16 columns}}
+  %d = tile.load_packed %a : !tile.smem<[64, 64], bf16> -> !tile.packed<[64, 64], bf16>
   return
 }

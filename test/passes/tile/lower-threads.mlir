@@ -126,6 +126,39 @@ gpu.module @m {
     gpu.return
   }
 
+  // What is packed is loaded once: of each 64 rows and 16 columns four words, which products take as they are.
+  // CHECK-LABEL: gpu.func @packed
+  gpu.func @packed(%sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %zero = arith.constant 0.0 : f32
+    %a = tile.alloc : !tile.smem<[128, 32], bf16, swizzle 64>
+    %b = tile.alloc : !tile.smem<[16, 32], bf16, swizzle 64>
+    tile.barrier_init
+    // CHECK: %[[UPPER:.*]] = nvvm.ldmatrix
+    // CHECK: %[[UPPER0:.*]] = llvm.extractvalue %[[UPPER]][0]
+    // CHECK: nvvm.ldmatrix
+    // CHECK: %[[LOWER:.*]] = nvvm.ldmatrix
+    // CHECK: %[[LOWER0:.*]] = llvm.extractvalue %[[LOWER]][0]
+    // CHECK: nvvm.ldmatrix
+    %p = tile.load_packed %a : !tile.smem<[128, 32], bf16, swizzle 64> -> !tile.packed<[128, 32], bf16>
+    %c = tile.splat %zero : f32 -> !tile.fragment<[128, 16], f32>
+    // The columns of b for both 64 rows.
+    // CHECK: nvvm.ldmatrix
+    // CHECK: nvvm.mma.sync A[%[[UPPER0]],
+    // CHECK: nvvm.mma.sync A[%[[UPPER0]],
+    // CHECK: nvvm.mma.sync A[%[[LOWER0]],
+    // CHECK: nvvm.mma.sync A[%[[LOWER0]],
+    // CHECK: nvvm.ldmatrix
+    // CHECK-COUNT-4: nvvm.mma.sync
+    // CHECK-NOT: nvvm.mma.sync
+    %d = tile.mma_sync %p, %b transposed, %c : !tile.packed<[128, 32], bf16>, !tile.smem<[16, 32], bf16, swizzle 64> -> !tile.fragment<[128, 16], f32>
+    %e = tile.map %d at [%i, %i] within [%i, %i] : !tile.fragment<[128, 16], f32> -> !tile.fragment<[128, 16], f32> {
+    ^bb0(%v: f32, %row: index, %column: index):
+      memref.store %v, %sink[] : memref<f32>
+      tile.yield %v : f32
+    }
+    gpu.return
+  }
+
   // Operands whose rows are the sum are turned as they are loaded.
   // CHECK-LABEL: gpu.func @turned
   gpu.func @turned(%sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {

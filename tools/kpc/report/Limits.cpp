@@ -23,7 +23,8 @@ bool usesTensorCores(const KernelFacts *K) {
   if (!K)
     return false;
   for (const char *Family :
-       {"gemm ", "mmasync ", "gemv ", "conv ", "attention ", "decode "})
+       {"gemm ", "mmasync ", "gemv ", "conv ", "conv_mmasync ", "attention ",
+        "attention_mmasync ", "decode "})
     if (K->Family.starts_with(Family))
       return true;
   return false;
