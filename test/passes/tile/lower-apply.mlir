@@ -83,7 +83,8 @@ gpu.module @m {
   gpu.func @above(%x: f32, %bound: f32, %sink: memref<i1>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
     %c = tile.splat %x : f32 -> !row
     // CHECK: %[[ABOVE:.*]] = arith.cmpf ogt, %arg0, %arg1 : f32
-    // CHECK: nvvm.vote.sync any %{{.*}}, %[[ABOVE]] -> i1
+    // CHECK: %[[ANY:.*]] = arith.ori %[[ABOVE]], %[[ABOVE]] : i1
+    // CHECK: nvvm.vote.sync any %{{.*}}, %[[ANY]] -> i1
     %0 = tile.warp_above %c, %bound : !row
     memref.store %0, %sink[] : memref<i1>
     gpu.return

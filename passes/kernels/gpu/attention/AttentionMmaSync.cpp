@@ -318,31 +318,28 @@ AttentionMmaSync::State AttentionMmaSync::grown(const State &Before,
   Value Greater = apply(ColumnTy, {Before.Most, Most}, [&](ValueRange In) {
     return compute<arith::MaxNumFOp>(In[0], In[1]);
   });
-  auto Shrunk = [&]() -> Values {
-    Value Shrink = shrinkOf(Before.Most, shiftOf(Greater, /*MayBeNone=*/true));
-    return {scaledBy(Before.Sums, Shrink), Greater,
-            scaledBy(Before.Total, Shrink)};
-  };
-  State After = Before;
   Value Growth = apply(ColumnTy, {Greater, Before.Most}, [&](ValueRange In) {
     return compute<arith::SubFOp>(In[0], In[1]);
   });
   Value Grows = tile::WarpAboveOp::create(W.B, W.Loc, W.B.getI1Type(), Growth,
                                           f32(MostGrowth / Scale));
-  auto If =
-      scf::IfOp::create(W.B, W.Loc,
-                        TypeRange{Before.Sums.getType(), Before.Most.getType(),
-                                  Before.Total.getType()},
-                        Grows, /*withElseRegion=*/true);
+  State After = Before;
+  After.Most = apply(ColumnTy, {Greater, Before.Most}, [&](ValueRange In) {
+    return arith::SelectOp::create(W.B, W.Loc, Grows, In[0], In[1]).getResult();
+  });
+  auto If = scf::IfOp::create(
+      W.B, W.Loc, TypeRange{Before.Sums.getType(), Before.Total.getType()},
+      Grows, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard Guard(W.B);
   W.B.setInsertionPointToStart(If.thenBlock());
-  scf::YieldOp::create(W.B, W.Loc, Shrunk());
+  Value Shrink = shrinkOf(Before.Most, shiftOf(Greater, /*MayBeNone=*/true));
+  Value Sums = scaledBy(Before.Sums, Shrink),
+        Total = scaledBy(Before.Total, Shrink);
+  scf::YieldOp::create(W.B, W.Loc, ValueRange{Sums, Total});
   W.B.setInsertionPointToStart(If.elseBlock());
-  scf::YieldOp::create(W.B, W.Loc,
-                       ValueRange{Before.Sums, Before.Most, Before.Total});
+  scf::YieldOp::create(W.B, W.Loc, ValueRange{Before.Sums, Before.Total});
   After.Sums = If.getResult(0);
-  After.Most = If.getResult(1);
-  After.Total = If.getResult(2);
+  After.Total = If.getResult(1);
   return After;
 }
 

@@ -21,9 +21,9 @@
 // CHECK-SAME: nvvm.minctasm = 1 : i32
 
 // Queries, where results will be; two stages of keys, and of values.
-// CHECK: %[[QUERIES:.*]] = tile.alloc : {{.*}}128, 64], f16, swizzle 128
-// CHECK-NEXT: %[[KEYS:.*]] = tile.alloc : {{.*}}128, 64], f16, swizzle 128
-// CHECK-NEXT: %[[VALUES:.*]] = tile.alloc : {{.*}}128, 64], f16, swizzle 128
+// CHECK: %[[QUERIES:.*]] = tile.alloc : !smem
+// CHECK-NEXT: %[[KEYS:.*]] = tile.alloc : !smem
+// CHECK-NEXT: %[[VALUES:.*]] = tile.alloc : !smem
 // CHECK-NEXT: tile.barrier_init
 
 // The first copies: queries, and a block of keys and values. Rows behind the last one are zeros.
