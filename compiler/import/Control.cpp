@@ -142,20 +142,23 @@ static SmallVector<Value> chosen(Emitter &E, IfOp If) {
   return Results;
 }
 
-std::optional<SmallVector<Value>> finishBranches(Emitter &E, IfOp Draft,
-                                                 size_t Count) {
+std::optional<SmallVector<Value>>
+finishBranches(Emitter &E, IfOp Draft, size_t Count,
+               llvm::function_ref<bool(unsigned)> Fit) {
   SmallVector<Type> Types;
   bool Good = true;
   for (size_t I = 0; Good && I < Count; ++I) {
     Value A = Draft.getThen().front().getTerminator()->getOperand(I),
           C = Draft.getOtherwise().front().getTerminator()->getOperand(I);
-    Good = A.getType() == C.getType() || unifyTypes(E, A, C);
+    Good = A.getType() == C.getType() ||
+           (Fit && Fit(static_cast<unsigned>(I))) || unifyTypes(E, A, C);
     if (!Good)
       E.fail(Code::ImportUnsupported,
              "the branches give " + typeText(A) + " and " + typeText(C) +
                  " for output " + std::to_string(I) +
                  ", and which is taken is known only when the model runs");
-    Types.push_back(A.getType());
+    Types.push_back(
+        Draft.getThen().front().getTerminator()->getOperand(I).getType());
   }
   if (!Good) {
     Draft.erase();

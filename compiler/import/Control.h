@@ -39,8 +39,10 @@ graph::LoopOp finishLoop(Emitter &E, graph::LoopOp Draft,
 
 /// The first `Count` results of a branch: a graph.if, or where both sides are
 /// little work a choice of two results. The draft goes. None after a report.
-std::optional<SmallVector<Value>> finishBranches(Emitter &E, graph::IfOp Draft,
-                                                 size_t Count);
+/// `Fit` may give both sides of a result one type.
+std::optional<SmallVector<Value>>
+finishBranches(Emitter &E, graph::IfOp Draft, size_t Count,
+               llvm::function_ref<bool(unsigned Result)> Fit = {});
 
 } // namespace kpc::frontend
 

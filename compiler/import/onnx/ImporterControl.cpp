@@ -116,6 +116,57 @@ std::optional<bool> Importer::knownBool(Value V) {
   return C->Whole[0] != Expr(0);
 }
 
+/// `V` with other sizes, which it has whenever it is taken.
+static Value withSizes(NodeImport &N, Value V, ArrayRef<Expr> Sizes) {
+  for (size_t I = 0; V && I < Sizes.size(); ++I) {
+    Dims Own(Emitter::dims(V));
+    if (Own[I] == Sizes[I])
+      continue;
+    // One more element, so that there is one to read.
+    auto Axis = static_cast<int64_t>(I);
+    Ints None(Own.size(), 0), High(Own.size(), 0);
+    High[I] = 1;
+    Value Longer =
+        N.pad(V, N.scalarInt(0, Emitter::element(V)), None, High, None);
+    Value At =
+        N.min(N.iota({Sizes[I]}, 0, N.i64()), N.sizeScalar(Own[I], N.i64()));
+    V = N.gather(Longer, At, Axis);
+  }
+  return V;
+}
+
+bool Importer::decideBranchSizes(NodeImport &N, IfOp Draft, Value Condition,
+                                 unsigned I) {
+  Operation *Then = Draft.getThen().front().getTerminator(),
+            *Else = Draft.getOtherwise().front().getTerminator();
+  Value A = Then->getOperand(I), C = Else->getOperand(I);
+  if (Diags != &TheDiags || !Bodies.empty() ||
+      Emitter::rank(A) != Emitter::rank(C) ||
+      Emitter::element(A) != Emitter::element(C))
+    return false;
+  Dims Sizes(Emitter::dims(A)), Others(Emitter::dims(C));
+  OpBuilder::InsertionGuard Guard(B);
+  B.setInsertionPoint(Draft);
+  for (size_t Axis = 0; Axis < Sizes.size(); ++Axis) {
+    if (Sizes[Axis] == Others[Axis])
+      continue;
+    Value Count = N.select(Condition, N.sizeScalar(Sizes[Axis], N.i64()),
+                           N.sizeScalar(Others[Axis], N.i64()));
+    const std::string &Output = N.node().Outputs[I];
+    std::string Wanted = declaredName(Output, Axis);
+    Sizes[Axis] = addDataSize(N, Count, Expr::max(Sizes[Axis], Others[Axis]),
+                              Wanted.empty() ? Output + "_size" : Wanted);
+  }
+  for (Operation *Yield : {Then, Else}) {
+    B.setInsertionPoint(Yield);
+    Value Fitted = withSizes(N, Yield->getOperand(I), Sizes);
+    if (!Fitted)
+      return false;
+    Yield->setOperand(I, Fitted);
+  }
+  return true;
+}
+
 std::optional<SmallVector<Value>>
 Importer::branch(NodeImport &N, Value Condition, const Graph &Then,
                  const Graph &Else, size_t Count) {
@@ -144,7 +195,9 @@ Importer::branch(NodeImport &N, Value Condition, const Graph &Then,
   }
   Good = Good && Fill(Else, Draft.getOtherwise());
   if (Good)
-    return frontend::finishBranches(N, Draft, Count);
+    return frontend::finishBranches(N, Draft, Count, [&](unsigned I) {
+      return decideBranchSizes(N, Draft, Condition, I);
+    });
   Draft.erase();
   return std::nullopt;
 }

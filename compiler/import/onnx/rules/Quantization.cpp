@@ -435,8 +435,8 @@ static Value integerConv(NodeImport &N, Value X, Value ZeroX, Value W,
   if (!S)
     return {};
   // Pads are zeros after the zero point is taken off, as ONNX defines them.
-  return N.conv(channelsLast(N, centred(N, X, ZeroX, 1)),
-                kernelLayout(N, centred(N, W, ZeroW, 0)), S->Stride,
+  Value Rows = underWindows(N, channelsLast(N, centred(N, X, ZeroX, 1)), *S);
+  return N.conv(Rows, kernelLayout(N, centred(N, W, ZeroW, 0)), S->Stride,
                 S->Dilation, S->Low, S->High, Groups);
 }
 
@@ -477,8 +477,8 @@ ArrayRef<Rule> quantizationRules() {
       {"", "DynamicQuantizeLinear", 11, Newest, importDynamicQuantize},
       {"", "MatMulInteger", 10, Newest, importMatMulInteger},
       {"", "QLinearMatMul", 10, Newest, importQLinearMatMul},
-      {"", "ConvInteger", 10, Newest, importConvInteger, AutoPadLimits},
-      {"", "QLinearConv", 10, Newest, importQLinearConv, AutoPadLimits},
+      {"", "ConvInteger", 10, Newest, importConvInteger},
+      {"", "QLinearConv", 10, Newest, importQLinearConv},
   };
   return Rows;
 }

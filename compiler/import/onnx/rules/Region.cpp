@@ -244,7 +244,7 @@ static void importDeformConv(NodeImport &N) {
   std::optional<Spatial> S;
   if (Kernel)
     S = spatialAttributes(N, *Kernel, N.dims(D.X).drop_front(2));
-  if (!S)
+  if (!S || refuseSkipped(N, *S, N.dims(D.X).drop_front(2)))
     return;
   D.S = *S;
   D.Out = {N.dims(D.Offset)[2], N.dims(D.Offset)[3]};
