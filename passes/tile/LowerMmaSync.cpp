@@ -357,7 +357,7 @@ struct LowerLoadPacked : TilePattern<LoadPackedOp> {
     int64_t Number = 0;
     for (int64_t Row = 0; Row < Tile.getRows(); Row += 64)
       for (int64_t Step = 0; Step < Tile.getColumns() / 16; ++Step)
-        for (Value Word : A.load(Step, Row))
+        for (Value Word : A.load(Step, Row, /*Split=*/false).High)
           Packed = LLVM::InsertValueOp::create(Rewriter, Loc, Packed, Word,
                                                Number++);
     Rewriter.replaceOp(Op, Packed);
