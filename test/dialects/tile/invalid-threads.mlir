@@ -254,3 +254,22 @@ func.func @f(%a: !tile.smem<[64, 64], bf16>) {
   %d = tile.load_packed %a : !tile.smem<[64, 64], bf16> -> !tile.packed<[64, 64], bf16>
   return
 }
+
+// -----
+
+func.func @f(%a: !tile.fragment<[64, 64], f16>) {
+  // expected-error @below {{'tile.any_nan' op expected elements of f32, got 'f16'}}
+  %any = tile.any_nan %a : !tile.fragment<[64, 64], f16>
+  return
+}
+
+// -----
+
+func.func @f(%a: !tile.fragment<[64, 64], f32>) {
+  tile.role "all" warps 0 to 4 registers 128 {
+  ^bb0(%group: index):
+    // expected-error @below {{'tile.any_nan' op expected to be outside of roles: all threads of the block meet}}
+    %any = tile.any_nan %a : !tile.fragment<[64, 64], f32>
+  }
+  return
+}

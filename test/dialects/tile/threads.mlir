@@ -68,6 +68,8 @@ gpu.module @kernels {
   gpu.func @split(%a: !tile.smem<[64, 8], f32, swizzle 32>, %c: !tile.fragment<[64, 64], f32>) {
     // CHECK: tile.mma_sync split %{{.*}}, %{{.*}} transposed, %{{.*}} : !smem{{.*}}, !smem{{.*}} -> !fragment
     %d = tile.mma_sync split %a, %a transposed, %c : !tile.smem<[64, 8], f32, swizzle 32>, !tile.smem<[64, 8], f32, swizzle 32> -> !tile.fragment<[64, 64], f32>
+    // CHECK: tile.any_nan %{{.*}} : !fragment
+    %any = tile.any_nan %d : !tile.fragment<[64, 64], f32>
     gpu.return
   }
 }

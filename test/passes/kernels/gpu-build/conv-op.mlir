@@ -24,11 +24,11 @@ func.func @groups(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>) attri
   return
 }
 
-// Without tf32 no tensor core multiplies f32.
+// Without tf32 factors of f32 are split.
 // CHECK-LABEL: gpu.module @groups_of_f32
-// CHECK: kernel.schedule = #kernel.schedule<"row-reduction
+// CHECK: kernel.schedule = #kernel.schedule<"conv_mmasync
 // SYNC-LABEL: gpu.module @groups_of_f32
-// SYNC: kernel.schedule = #kernel.schedule<"row-reduction
+// SYNC: kernel.schedule = #kernel.schedule<"conv_mmasync
 func.func @groups_of_f32(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [4, 16, 16, 64], strides: [16384, 1024, 64, 1] : memref<f32> to memref<4x16x16x64xf32, strided<[16384, 1024, 64, 1]>>
   %x = bufferization.to_tensor %x_m restrict : memref<4x16x16x64xf32, strided<[16384, 1024, 64, 1]>> to tensor<4x16x16x64xf32>
