@@ -265,11 +265,14 @@ func.func @f(%a: !tile.fragment<[64, 64], f16>) {
 
 // -----
 
-func.func @f(%a: !tile.fragment<[64, 64], f32>) {
-  tile.role "all" warps 0 to 4 registers 128 {
-  ^bb0(%group: index):
-    // expected-error @below {{'tile.any_nan' op expected to be outside of roles: all threads of the block meet}}
-    %any = tile.any_nan %a : !tile.fragment<[64, 64], f32>
+gpu.module @m {
+  gpu.func @f(%v: f32) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    tile.role "all" warps 0 to 4 registers 128 {
+    ^bb0(%group: index):
+      %a = tile.splat %v : f32 -> !tile.fragment<[64, 64], f32>
+      // expected-error @below {{'tile.any_nan' op expected to be outside of roles: all threads of the block meet}}
+      %any = tile.any_nan %a : !tile.fragment<[64, 64], f32>
+    }
+    gpu.return
   }
-  return
 }
