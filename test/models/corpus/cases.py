@@ -30,9 +30,9 @@ CASES = {
     "session.crnn": Case(lambda: fused.session_optimised(sequences.crnn())),
     "session.mobile": Case(lambda: fused.session_optimised(converters.tensorflow_mobile())),
     # Optimised by onnxruntime's script.
-    "script.bert": Case(lambda: fused.script_optimised(encoders.bert(), "bert"), quick=True),
+    "script.bert": Case(lambda: fused.script_optimised(encoders.bert(), "bert")),
     "script.bert.opset14": Case(lambda: fused.script_optimised(encoders.bert(14), "bert")),
-    "script.gpt2": Case(lambda: fused.script_optimised(decoders.gpt2(), "gpt2"), quick=True),
+    "script.gpt2": Case(lambda: fused.script_optimised(decoders.gpt2(), "gpt2")),
     "script.vit": Case(lambda: fused.script_optimised(encoders.vit(), "vit")),
     "script.clip": Case(lambda: fused.script_optimised(encoders.clip(), "clip")),
     "script.t5.encoder": Case(lambda: fused.script_optimised(encoders.t5_encoder(), "t5")),

@@ -105,7 +105,7 @@ TEST(Assume, APartIsWhatTheOtherSizeLeaves) {
   EXPECT_TRUE(Parts[0].Equal);
 }
 
-TEST(Assume, NothingMakesThemEqual) {
+TEST(Assume, NoPartMakesThemEqual) {
   EXPECT_TRUE(partsThatMakeEqual({}, H, H + 1).empty());
   EXPECT_TRUE(partsThatMakeEqual({}, H.floorDiv(2), H.floorDiv(2) + 1).empty());
   EXPECT_TRUE(partsThatMakeEqual({}, Expr::max(H - 1, 0), H).empty());
