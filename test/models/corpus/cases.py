@@ -6,8 +6,8 @@
 from corpus import classical, converters, decoders, detection, encoders, fused, images, recommenders, sequences
 from corpus.writer import Case
 
-# Gathers, comparisons and arg-max of what is nearly equal make one element differ as a whole; none of these models has that.
-LOOSE = {"rms": 1e-3, "largest": 1e-2}
+# A sum in another order may cross the border between two codes of 8 bits: one step of a few elements.
+ONE_STEP = {"rms": 1e-3, "largest": 3e-2}
 
 CASES = {
     # PyTorch's exporters.
@@ -30,9 +30,9 @@ CASES = {
     "session.crnn": Case(lambda: fused.session_optimised(sequences.crnn())),
     "session.mobile": Case(lambda: fused.session_optimised(converters.tensorflow_mobile())),
     # Optimised by onnxruntime's script.
-    "script.bert": Case(lambda: fused.script_optimised(encoders.bert(), "bert"), quick=True),
+    "script.bert": Case(lambda: fused.script_optimised(encoders.bert(), "bert")),
     "script.bert.opset14": Case(lambda: fused.script_optimised(encoders.bert(14), "bert")),
-    "script.gpt2": Case(lambda: fused.script_optimised(decoders.gpt2(), "gpt2"), quick=True),
+    "script.gpt2": Case(lambda: fused.script_optimised(decoders.gpt2(), "gpt2")),
     "script.vit": Case(lambda: fused.script_optimised(encoders.vit(), "vit")),
     "script.clip": Case(lambda: fused.script_optimised(encoders.clip(), "clip")),
     "script.t5.encoder": Case(lambda: fused.script_optimised(encoders.t5_encoder(), "t5")),
@@ -81,10 +81,9 @@ def quantised_cases():
     static = {"dynamic": False}
     unet = lambda: images.unet(False)
     return {
-        "dynamic.bert": Case(lambda: fused.quantised(encoders.bert(14)), **LOOSE),
-        "dynamic.crnn": Case(lambda: fused.quantised(sequences.crnn()), **LOOSE),
-        "qdq.unet": Case(lambda: fused.quantised(unet(), **static), **LOOSE),
-        "qdq.mobile": Case(lambda: fused.quantised(converters.tensorflow_mobile(), **static), **LOOSE),
+        "dynamic.bert": Case(lambda: fused.quantised(encoders.bert(14)), as_written=True, **ONE_STEP),
+        "qdq.unet": Case(lambda: fused.quantised(unet(), **static), as_written=True),
+        "qdq.mobile": Case(lambda: fused.quantised(converters.tensorflow_mobile(), **static), as_written=True),
     }
 
 

@@ -174,5 +174,8 @@ def text_categories():
                          post_transform="NONE", classlabels_strings=["no", "yes"])
     g.output(label, "label", None, kind=STRING)
     g.output(scores, "scores", None, 2)
+    mapped = g.ml("CategoryMapper", job, cats_strings=["smith", "cook"], cats_int64s=[7, 9], default_int64=-4)
+    g.output(mapped, "mapped", None, 1, kind=INT64)
+    g.output(g.ml("CategoryMapper", mapped, cats_strings=["nine", "seven"], cats_int64s=[9, 7], default_string="other"), "named", None, 1, kind=STRING)
     return g.model(), [{"city": np.array([["Rome"]], object), "job": np.array([["cook"]], object)},
                        {"city": np.array([["Oslo"], ["Paris"], ["Bern"]], object), "job": np.array([["smith"], ["cook"], ["none"]], object)}]

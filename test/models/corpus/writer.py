@@ -153,6 +153,7 @@ class Case:
     largest: float = 1e-3
     steps: float = 0  # for quantised results: how many elements may be off
     portable: bool = True
+    as_written: bool = False  # onnxruntime computes node by node: its own fusion of quantised nodes gives other codes
     reference: object = None  # gives the model that onnxruntime runs, where it has no kernels for this one
 
 

@@ -198,6 +198,12 @@ static void importOneHot(NodeImport &N) {
   int64_t Axis = N.intAttribute("axis", -1);
   if (N.bad())
     return;
+  if (N.rank(Values) != 1) {
+    N.fail(Code::ImportRank, "the values, input 2, have rank " +
+                                 std::to_string(N.rank(Values)) +
+                                 ", but should be two numbers");
+    return;
+  }
   Axis = N.frontAxis(Axis, N.rank(Indices) + 1);
   Expr Depth;
   if (const Contents *C = N.contents(1)) {

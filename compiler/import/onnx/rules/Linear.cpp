@@ -320,6 +320,11 @@ static void importStft(NodeImport &N) {
   std::optional<std::vector<Expr>> Step = N.knownSizes(1, "frame_step");
   if (N.bad())
     return;
+  if (Window && N.rank(Window) != 1) {
+    N.fail(Code::ImportRank, "the window should have rank 1, but has " +
+                                 std::to_string(N.rank(Window)));
+    return;
+  }
   // [batch, signal, 1 or 2]
   if (N.rank(X) == 2)
     X = N.unsqueeze(X, {2});
