@@ -37,8 +37,9 @@ bool isTileKernel(mlir::gpu::GPUModuleOp Gpu) {
 
 /// A chip without tensor cores: what the loops are for.
 target::Target withoutTensorCores() {
-  target::Target T = *target::findTarget("sm_80");
+  target::Target T = *target::findTarget("sm_90a");
   T.Can.MmaSync = 0;
+  T.Can.Wgmma = false;
   return T;
 }
 
