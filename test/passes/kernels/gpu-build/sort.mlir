@@ -32,7 +32,7 @@ func.func @sort(%x_p: memref<i64>, %y_p: memref<i64>, %n: index) attributes {ker
 
 // Each thread finds where its eight elements begin, and stores two at once.
 // CHECK-LABEL: gpu.func @merge(
-// CHECK-SAME: grid = ["ceildiv(arg2*1024, 256)", "1", "1"], block = [256, 1, 1]
+// CHECK-SAME: grid = ["arg2*4", "1", "1"], block = [256, 1, 1]
 // CHECK-SAME: kernel.schedule = #kernel.schedule<"merge 4096 x8">
 // CHECK: scf.while
 // CHECK-COUNT-4: vector.store %{{.*}} {alignment = 16 : i64} : {{.*}}, vector<2xi64>
