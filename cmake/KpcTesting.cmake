@@ -93,6 +93,6 @@ function(kpc_add_python_test name)
   endif()
   add_test(NAME ${name} COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT} ${arg_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS}
-    ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1")
+    ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PYTHONUNBUFFERED=1;KPC_STRICT_FAMILIES=1")
   kpc_set_tier(${name} "${arg_TIER}" COST ${arg_COST} LABELS ${arg_LABELS})
 endfunction()

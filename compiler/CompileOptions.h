@@ -17,6 +17,7 @@
 #include "dialects/shape/Facts.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -46,13 +47,29 @@ std::optional<Phase> phaseByName(std::string_view Name);
 std::vector<std::string> phaseNames();
 
 /// Tf32: values are stored in fp32, and tensor cores multiply them in tf32.
-enum class Precision { Model, Fp32, Fp16, Bf16, Tf32, Fp8 };
+/// Fp8, Int8: they are stored in fp16, and GEMMs quantise what they multiply.
+enum class Precision { Model, Fp32, Fp16, Bf16, Tf32, Fp8, Int8 };
+
+/// What a compilation may take. 0: no limit.
+struct CompileLimits {
+  /// Of the address space, of this process and of each worker. The driver of
+  /// the compilation sets that of its own process.
+  uint64_t MemoryBytes = 0;
+  double Seconds = 0; ///< kept by the driver
+  /// Of values that are computed now, with what they are computed of. What is
+  /// beyond is computed in each run.
+  uint64_t FoldedBytes = uint64_t(4) << 30;
+  /// Nodes that unrolled loops and taken branches may add.
+  uint64_t UnrolledNodes = 200'000;
+};
 
 struct CompileOptions {
   /// model.onnx, model.pt2, model.pt, or X.graph.mlir / X.plan.mlir that --emit
   /// wrote.
   std::string Model;
   std::string Output;
+  /// Where the external data of an ONNX model lies; empty: beside the model.
+  std::string DataFolder;
   /// As the user wrote them; empty: this machine's GPU, else host.
   std::vector<std::string> Targets;
   Precision Compute = Precision::Model;
@@ -71,6 +88,7 @@ struct CompileOptions {
   std::string Method;         ///< of a TorchScript module; empty: forward
   bool ExplicitState = false; ///< a module's state becomes inputs and outputs
   bool Strict = false;        ///< warnings are errors
+  CompileLimits Limits;
   std::optional<Phase> Emit;
   /// Rules that name kernels' schedules: see ScheduleFile.h. Empty: none.
   std::string ScheduleFile;

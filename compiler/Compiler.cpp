@@ -65,8 +65,11 @@ public:
   /// `Folds`: whether constants are computed, by kernels that run now.
   bool plan(bool Folds);
   void tellOfTf32();
-  void tellOfFp8();
+  void tellOfCodes();
   bool compileKernels();
+  /// Those that are expected, before any kernel is made.
+  void warnOfSlowPaths();
+  ModelNeeds needs();
   bool writeArtifact();
 
   /// Whether the phase is what --emit asked for; then the work ends.
@@ -168,6 +171,8 @@ bool Compilation::loadOnnx(const std::string &Path) {
     Import.Dims.emplace(Name, Facts);
   Import.Places.insert(Options.Places.begin(), Options.Places.end());
   Import.Values.insert(Options.Values.begin(), Options.Values.end());
+  Import.DataFolder = Options.DataFolder;
+  Import.MostInlined = Options.Limits.UnrolledNodes;
   std::vector<onnx::NamedDim> Named;
   Import.Named = &Named;
   Import.Metadata = &Metadata;
@@ -334,10 +339,12 @@ bool Compilation::plan(bool Folds) {
     Classes = target::classesOf(target::lookup("host").Targets);
   for (target::TargetClass &For : Classes)
     Plans.push_back({std::move(For), {}, {}});
-  ConstantFolding Folding(Weights,
-                          [&](ModuleOp Constants, TargetKernels &Into) {
-                            return Kernels.compileForNow(Constants, Into);
-                          });
+  ConstantFolding Folding(
+      Weights,
+      [&](ModuleOp Constants, TargetKernels &Into) {
+        return Kernels.compileForNow(Constants, Into);
+      },
+      Options.Limits.FoldedBytes);
   graph::ConstantFolder Fold;
   // A plan that is written as text computes its constants when it runs: their
   // bytes would be in no file that it could name.
@@ -372,29 +379,46 @@ ModuleOp Compilation::planOf(const target::Target &T) {
 /// What nobody asked for is told.
 void Compilation::tellOfTf32() {
   auto Rounds = [](const TargetKernels &Of) {
-    return llvm::any_of(Of.Kernels,
-                        [](const auto &K) { return roundsToTf32(K.second); });
+    ModuleOp Plan = Of.Plan;
+    return llvm::any_of(Of.Kernels, [&](const auto &K) {
+      auto Kernel = Plan.lookupSymbol<func::FuncOp>(K.first);
+      return Kernel && roundsToTf32(Kernel, K.second);
+    });
   };
   if (Options.Compute == Precision::Model && llvm::any_of(Compiled, Rounds))
     Report.Notes.push_back(
         "Tensor Cores multiply this model's fp32 matrices in tf32, whose 11 "
         "bits of mantissa leave an RMS error of about 3e-4 a layer; "
-        "--precision fp32 multiplies exactly, at a fraction of the speed");
+        "--precision fp32 has the error of fp32 arithmetic, at a fraction of "
+        "the speed");
 }
 
 /// A target whose kernels do not do what was asked.
-void Compilation::tellOfFp8() {
-  if (Options.Compute != Precision::Fp8)
+void Compilation::tellOfCodes() {
+  bool IsFp8 = Options.Compute == Precision::Fp8;
+  if (!IsFp8 && Options.Compute != Precision::Int8)
     return;
   SmallVector<std::string> Without;
   for (const target::Target *T : Targets)
-    if (!T->Can.Wgmma)
+    if (IsFp8 ? !T->Can.Wgmma : !target::prefersInt8(*T))
       Without.emplace_back(T->Name);
   if (!Without.empty())
     Report.Notes.push_back(
-        "--precision fp8 multiplies FP8 on sm_90a alone; GEMMs stay in fp16 "
-        "on " +
+        (IsFp8 ? "--precision fp8 multiplies FP8 on sm_90a alone; GEMMs stay "
+                 "in fp16 on "
+               : "--precision int8 multiplies 8-bit integers on GPUs with fast "
+                 "Tensor Cores for them alone; GEMMs stay in fp16 on ") +
         llvm::join(Without, ", "));
+}
+
+void Compilation::warnOfSlowPaths() {
+  for (const target::Target *T : Targets)
+    for (const SlowPath &P : expectedSlowPaths(planOf(*T), *T, Options))
+      Diags.warning(Code::TargetSlow).message(P.text()).hint(P.WayOut);
+}
+
+ModelNeeds Compilation::needs() {
+  return needsOf(*Module, Plans.empty() ? *Module : *Plans.front().Module);
 }
 
 bool Compilation::compileKernels() {
@@ -406,7 +430,7 @@ bool Compilation::compileKernels() {
     return false;
   Compiled = std::move(*All);
   tellOfTf32();
-  tellOfFp8();
+  tellOfCodes();
   for (const TargetKernels &Of : Compiled)
     for (const SlowPath &P : slowPaths(Of, Options)) {
       Diags.warning(Code::TargetSlow).message(P.text()).hint(P.WayOut);
@@ -530,9 +554,15 @@ CompileReport kpc::compile(const CompileOptions &Options, Diagnostics &Diags) {
   return std::move(C.Report);
 }
 
-bool kpc::check(const CompileOptions &Options, Diagnostics &Diags) {
+bool kpc::check(const CompileOptions &Options, Diagnostics &Diags,
+                ModelNeeds *Needs) {
   Compilation C(Options, Diags);
   // Every fault of the model is told even where a tool is missing.
   bool Ready = C.chooseTargets() && C.findTools();
-  return C.load() && C.plan(/*Folds=*/false) && Ready && !Diags.hasErrors();
+  if (!C.load() || !C.plan(/*Folds=*/false) || !Ready || Diags.hasErrors())
+    return false;
+  C.warnOfSlowPaths();
+  if (Needs)
+    *Needs = C.needs();
+  return !Diags.hasErrors();
 }

@@ -26,10 +26,12 @@
 
 #include "compiler/CompileOptions.h"
 #include "compiler/CompileReport.h"
+#include "compiler/ModelNeeds.h"
 #include "compiler/diagnostics/Diagnostics.h"
+#include "compiler/import/onnx/model/Model.h"
 
+#include <map>
 #include <string>
-#include <string_view>
 
 namespace kpc {
 
@@ -37,12 +39,16 @@ namespace kpc {
 CompileReport compile(const CompileOptions &Options, Diagnostics &Diags);
 
 /// Everything that `compile` would refuse, without compiling kernels. The
-/// verdict (no errors in `Diags`) is that of compile.
-bool check(const CompileOptions &Options, Diagnostics &Diags);
+/// verdict (no errors in `Diags`) is that of compile. Slow paths are warned of
+/// as compile does, from the families that take the kernels. What the model
+/// needs of sizes and runs goes to `Needs`, where it compiles.
+bool check(const CompileOptions &Options, Diagnostics &Diags,
+           ModelNeeds *Needs = nullptr);
 
-/// One job of a worker process: a kernel for a target. See KernelJob.h.
-struct JobReply;
-JobReply compileKernelJob(std::string_view Job);
+/// What import finds out of the values of an ONNX model's main graph, by name.
+/// Faults of the model are not told; what lies behind one has no type.
+std::map<std::string, onnx::ValueInfo>
+valueTypes(const CompileOptions &Options);
 
 /// The passes of each phase, as kpc-opt takes them.
 std::string pipelineText(const CompileOptions &Options);

@@ -10,6 +10,7 @@
 #include "compiler/Compiler.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/schedule/MmaSyncSchedule.h"
 
 using namespace kpc;
 using namespace mlir;
@@ -23,6 +24,7 @@ static std::string typeName(Precision P) {
     return "f32";
   case Precision::Fp16:
   case Precision::Fp8: // between kernels; GEMMs quantise what they multiply
+  case Precision::Int8:
     return "f16";
   case Precision::Bf16:
     return "bf16";
@@ -41,7 +43,8 @@ static void addIoType(OpPassManager &Passes, const CompileOptions &Options) {
 static bool isNarrow(const CompileOptions &Options) {
   return Options.Compute == Precision::Fp16 ||
          Options.Compute == Precision::Bf16 ||
-         Options.Compute == Precision::Fp8;
+         Options.Compute == Precision::Fp8 ||
+         Options.Compute == Precision::Int8;
 }
 
 std::vector<std::string> kpc::targetNames(const CompileOptions &Options) {
@@ -90,6 +93,16 @@ static bool roundsToTf32(const CompileOptions &Options,
                          const target::TargetClass &For) {
   return For.isGpu() && (Options.Compute == Precision::Model ||
                          Options.Compute == Precision::Tf32);
+}
+
+/// Whether Tensor Cores multiply f32 operands: rounded, or as sums of two
+/// numbers of tf32 where that is faster than fp32 arithmetic.
+static bool multipliesF32(const CompileOptions &Options,
+                          const target::TargetClass &For) {
+  return roundsToTf32(Options, For) ||
+         (For.isGpu() && llvm::all_of(For.Targets, [](const target::Target *T) {
+            return schedule::paysToSplit(*T);
+          }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,14 +178,23 @@ static void addLegalisation(OpPassManager &Passes,
     Codes.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createTileFewRowWeights(Codes));
   }
-  if (hasWgmma(For)) {
-    Passes.addNestedPass<func::FuncOp>(graph::createSinkFp8Scales());
-    if (Options.Compute == Precision::Fp8) {
-      graph::QuantiseGemmsOptions Gemms;
-      Gemms.Keep = keptNodes(Options);
-      Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
-    }
+  graph::SinkScalesOptions Codes;
+  Codes.Fp8 = hasWgmma(For);
+  Codes.Int8 = target::multipliesInt8(For.first());
+  Codes.Dequantised = target::prefersInt8(For.first());
+  if (Codes.Fp8 || Codes.Int8)
+    Passes.addNestedPass<func::FuncOp>(graph::createSinkScales(Codes));
+  bool MakesInt8 =
+      Options.Compute == Precision::Int8 && target::prefersInt8(For.first());
+  if (MakesInt8 || (Options.Compute == Precision::Fp8 && Codes.Fp8)) {
+    graph::QuantiseGemmsOptions Gemms;
+    Gemms.Int8 = MakesInt8;
+    Gemms.Keep = keptNodes(Options);
+    Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
+  }
+  if (hasWgmma(For) || Codes.Int8) {
     graph::PadChannelsOptions Channels;
+    Channels.Floats = hasWgmma(For);
     Channels.Narrow = isNarrow(Options);
     Channels.Tf32 = roundsToTf32(Options, For);
     Channels.Keep = keptNodes(Options);
@@ -195,9 +217,10 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   graph::FormRegionsOptions Regions;
   Regions.Fuse = Options.Fuse;
   Regions.Rows = For.isGpu();
-  // GEMMs in f32 that stay so are loops, which want what they read in order.
+  // GEMMs in f32 beside Tensor Cores are loops, which want what they read in
+  // order.
   if (hasTensorCores(For)) {
-    bool OnTensorCores = isNarrow(Options) || roundsToTf32(Options, For);
+    bool OnTensorCores = isNarrow(Options) || multipliesF32(Options, For);
     Regions.Transposed = OnTensorCores ? 32 : 16;
   }
   Passes.addNestedPass<func::FuncOp>(graph::createFormRegions(Regions));
@@ -206,14 +229,16 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
     Passes.addNestedPass<func::FuncOp>(graph::createFuseGatedMlp());
     Passes.addNestedPass<func::FuncOp>(graph::createFuseRopeIntoGemm());
   }
-  if (hasWgmma(For) || (hasTensorCores(For) && roundsToTf32(Options, For))) {
+  // Of f32: wgmma multiplies what is rounded, mma.sync the rest.
+  bool Rounds = roundsToTf32(Options, For),
+       TurnsF32 = Rounds || (!isNarrow(Options) && multipliesF32(Options, For));
+  if (hasTensorCores(For)) {
     graph::KMajorOperandsOptions Operands;
-    Operands.Tf32 = roundsToTf32(Options, For);
+    Operands.Tf32 = TurnsF32;
+    Operands.Split = !Rounds;
     Operands.Wgmma = hasWgmma(For);
     Operands.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createKMajorOperands(Operands));
-  }
-  if (hasTensorCores(For)) {
     graph::PadLeadingDimensionOptions Rows;
     if (isNarrow(Options))
       Rows.NarrowName = typeName(Options.Compute);

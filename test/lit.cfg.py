@@ -4,6 +4,7 @@
 """Text tests: what a pass or a command makes of a file. Parameters come from kpc_add_lit_suite."""
 import ctypes
 import os
+import shutil
 
 import lit.formats
 
@@ -17,6 +18,14 @@ config.test_exec_root = lit_config.params.get("kpc_test_out", os.path.join(confi
 tools = [lit_config.params[name] for name in ("kpc_bin", "kpc_llvm_bin") if name in lit_config.params]
 config.environment["PATH"] = os.pathsep.join(tools + [os.environ["PATH"]])
 config.environment["FILECHECK_OPTS"] = "--dump-input=fail"
+
+# Keys for signatures are made by OpenSSL's command, and read by its library.
+try:
+    ctypes.CDLL("libcrypto.so.3")
+    if shutil.which("openssl"):
+        config.available_features.add("openssl")
+except OSError:
+    pass
 
 # Whether NVIDIA's driver is here, which decides where an artifact with GPU code runs.
 try:

@@ -57,8 +57,21 @@ static std::string elementNames(func::FuncOp Kernel, ArrayRef<int64_t> Which) {
   return llvm::join(Floats.empty() ? Others : Floats, ",");
 }
 
-bool kpc::roundsToTf32(const CompiledKernel &Kernel) {
+static bool multipliesTf32(const CompiledKernel &Kernel) {
   return StringRef(Kernel.Ptx).contains(".tf32");
+}
+
+bool kpc::roundsToTf32(func::FuncOp Kernel, const CompiledKernel &Compiled) {
+  if (!multipliesTf32(Compiled))
+    return false;
+  return Kernel
+      .walk([](Operation *Op) {
+        auto Gemm = dyn_cast<kernel::GemmOp>(Op);
+        auto Conv = dyn_cast<kernel::ConvOp>(Op);
+        bool Allows = (Gemm && Gemm.getTf32()) || (Conv && Conv.getTf32());
+        return Allows ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 /// Whether tensor cores multiply FP8 there.
@@ -68,6 +81,12 @@ static bool multipliesFp8(const CompiledKernel &Kernel) {
          (Ptx.contains(".e4m3") || Ptx.contains(".e5m2"));
 }
 
+/// Whether tensor cores multiply integers of 8 bits there.
+static bool multipliesInt8(const CompiledKernel &Kernel) {
+  StringRef Ptx = Kernel.Ptx;
+  return Ptx.contains(".s32.s8.") || Ptx.contains(".s32.u8.");
+}
+
 std::string kpc::precisionOf(func::FuncOp Kernel,
                              const CompiledKernel &Compiled) {
   kernel::BuffersAttr Buffers = kernel::buffersOf(Kernel);
@@ -75,11 +94,13 @@ std::string kpc::precisionOf(func::FuncOp Kernel,
     return {};
   std::string Reads = elementNames(Kernel, Buffers.getReads());
   std::string Writes = elementNames(Kernel, Buffers.getWrites());
-  if (Reads == "f32" && roundsToTf32(Compiled))
-    Reads = "tf32";
+  if (Reads == "f32" && multipliesTf32(Compiled))
+    Reads = roundsToTf32(Kernel, Compiled) ? "tf32" : "3xtf32";
   // Codes lie in memory as bytes; what else is read belongs to the epilogue.
   if (multipliesFp8(Compiled))
     Reads = "fp8";
+  if (multipliesInt8(Compiled))
+    Reads = "int8";
   return Reads.empty() || Reads == Writes ? Writes : Reads + " -> " + Writes;
 }
 

@@ -30,10 +30,12 @@ inline constexpr const char *MultiprocessorsSymbol = "sm_count";
 
 void describeTarget(artifact::Target &T, const target::Target &From);
 
-/// Whether Tensor Cores round f32 that the kernel reads, by its PTX.
-bool roundsToTf32(const CompiledKernel &Kernel);
+/// Whether Tensor Cores round f32 that the kernel reads: its PTX multiplies
+/// tf32, and its linalg form allows that.
+bool roundsToTf32(mlir::func::FuncOp Kernel, const CompiledKernel &Compiled);
 
-/// What a kernel reads and writes: "f32", "f16 -> f32", "tf32 -> f32".
+/// What a kernel reads and writes: "f32", "f16 -> f32", "tf32 -> f32"; of f32
+/// that is multiplied as sums of two numbers of tf32, "3xtf32 -> f32".
 std::string precisionOf(mlir::func::FuncOp Kernel,
                         const CompiledKernel &Compiled);
 

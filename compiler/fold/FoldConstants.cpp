@@ -31,10 +31,12 @@ constexpr int64_t FreeBytes = int64_t(1) << 20, MostGrowth = 4;
 /// Finds what can be computed now, and what of it is needed later.
 class Frontier {
 public:
-  explicit Frontier(func::FuncOp Main) {
+  /// Values that are computed take `MostInAll` together: all are there at once.
+  Frontier(func::FuncOp Main, uint64_t MostInAll) : Left(MostInAll) {
     for (Operation &Op : Main.getBody().front())
       if (isKnown(&Op)) {
         Known.insert(&Op);
+        Left -= computedBytes(&Op);
         MadeOf[&Op] = bytesBehind(&Op);
       }
     for (Operation *Op : Known)
@@ -81,9 +83,16 @@ private:
     if (!Count || *Count > MostBytes / elementBytes(Ty.getElementType()))
       return false;
     return Op->getNumOperands() != 0 &&
-           llvm::all_of(Op->getOperands(), [&](Value Operand) {
-             return Known.contains(Operand.getDefiningOp());
-           });
+           llvm::all_of(Op->getOperands(),
+                        [&](Value Operand) {
+                          return Known.contains(Operand.getDefiningOp());
+                        }) &&
+           computedBytes(Op) <= Left;
+  }
+
+  /// What there is already takes nothing.
+  static uint64_t computedBytes(Operation *Op) {
+    return isa<ConstantOp, WeightOp>(Op) ? 0 : bytesOf(Op->getResult(0));
   }
 
   static int64_t bytesOf(Value V) {
@@ -121,6 +130,7 @@ private:
       need(Operand);
   }
 
+  uint64_t Left; ///< bytes that may still be computed
   llvm::SetVector<Operation *> Known;
   DenseMap<Operation *, int64_t> MadeOf; ///< bytes
   DenseSet<Operation *> Asked;
@@ -222,7 +232,7 @@ LogicalResult ConstantFolding::run(ModuleOp Module) {
   auto Main = Module.lookupSymbol<func::FuncOp>("main");
   if (!Main)
     return success();
-  Frontier F(Main);
+  Frontier F(Main, MostBytes);
   if (F.values().empty())
     return success();
   OwningOpRef<ModuleOp> Constants = moduleOf(F, Module.getLoc());

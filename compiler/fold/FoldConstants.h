@@ -35,12 +35,13 @@ using CompileHostKernels =
 class ConstantFolding {
 public:
   /// `Weights` must outlive it.
-  ConstantFolding(WeightStore &Weights, CompileHostKernels Compile)
-      : Weights(Weights), Compile(std::move(Compile)) {}
+  ConstantFolding(WeightStore &Weights, CompileHostKernels Compile,
+                  uint64_t MostBytes)
+      : Weights(Weights), Compile(std::move(Compile)), MostBytes(MostBytes) {}
 
   /// Replaces what depends on constants alone in `@main` of `Module` by weights
   /// "folded#DIGEST". Emits an error and fails where a kernel cannot be made or
-  /// run.
+  /// run. What would take more memory than is allowed stays for run time.
   mlir::LogicalResult run(mlir::ModuleOp Module);
 
 private:
@@ -49,6 +50,7 @@ private:
 
   WeightStore &Weights;
   CompileHostKernels Compile;
+  uint64_t MostBytes; ///< that the values of one graph take, as they are made
   /// The weights that a module of constants became, by its text.
   std::map<std::string, std::vector<std::string>> Known;
 };

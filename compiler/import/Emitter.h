@@ -179,6 +179,7 @@ protected:
   mlir::Location Loc;
 
 private:
+  Value inTypeOf(Value Factor, Value Sum);
   Value elementwise2(llvm::StringRef Name, Value A, Value C);
   bool broadcastAll(llvm::MutableArrayRef<Value> Xs);
 };

@@ -113,6 +113,14 @@ Value Emitter::window(ReduceKind K, Value X, ArrayRef<int64_t> Window,
                 listAttr("high", High)});
 }
 
+/// A sum of products of factors like `Factor` in the factor's type: of integers
+/// of 8 bits the op's own has 32.
+Value Emitter::inTypeOf(Value Factor, Value Sum) {
+  if (!Sum || !isInt8(element(Factor)))
+    return Sum;
+  return cast(Sum, element(Factor));
+}
+
 Value Emitter::conv(Value X, Value W, ArrayRef<int64_t> Stride,
                     ArrayRef<int64_t> Dilation, ArrayRef<int64_t> Low,
                     ArrayRef<int64_t> High, int64_t Groups) {
@@ -129,10 +137,11 @@ Value Emitter::conv(Value X, Value W, ArrayRef<int64_t> Stride,
                                          " does not fit the padded size of " +
                                          dims(X)[I + 1].str());
   }
-  return build(ConvOp::getOperationName(), {X, W},
-               {listAttr("stride", Stride), listAttr("dilation", Dilation),
-                listAttr("low", Low), listAttr("high", High),
-                intAttr("groups", Groups)});
+  Value Y = build(ConvOp::getOperationName(), {X, W},
+                  {listAttr("stride", Stride), listAttr("dilation", Dilation),
+                   listAttr("low", Low), listAttr("high", High),
+                   intAttr("groups", Groups)});
+  return inTypeOf(X, Y);
 }
 
 Value Emitter::convTranspose(Value X, Value W, ArrayRef<int64_t> Stride,
@@ -188,7 +197,7 @@ Value Emitter::matmul(Value A, Value C) {
     if (const Expr &P = dims(A)[I], &Q = dims(C)[I];
         P != Q && P != Expr(1) && Q != Expr(1))
       unify(P, Q);
-  Value Y = build(MatmulOp::getOperationName(), {A, C}, {});
+  Value Y = inTypeOf(A, build(MatmulOp::getOperationName(), {A, C}, {}));
   if (!Y || !(RowVector || ColumnVector))
     return Y;
   Dims Sizes(dims(Y));

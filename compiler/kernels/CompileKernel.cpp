@@ -12,7 +12,6 @@
 #include "codegen/nvptx/Nvdisasm.h"
 #include "codegen/nvptx/Nvptx.h"
 #include "codegen/nvptx/Ptxas.h"
-#include "compiler/Compiler.h"
 #include "compiler/target/Target.h"
 #include "compiler/workers/WorkerPool.h"
 #include "dialects/RegisterDialects.h"
@@ -77,6 +76,17 @@ compileToPtx(const KernelJob &Job, const target::Target &T,
   return createStringError("kernel '" + Job.Symbol + "': " + Said);
 }
 
+/// findPtxas, which starts the program, asked once by each thread of a worker.
+static const nvptx::Ptxas &ptxasAt(const std::string &Path) {
+  thread_local std::string Asked;
+  thread_local nvptx::Ptxas Found;
+  if (!Found || Asked != Path) {
+    Found = nvptx::findPtxas(Path);
+    Asked = Path;
+  }
+  return Found;
+}
+
 static Expected<CompiledKernel> compileOneForGpu(const KernelJob &Job,
                                                  const target::Target &T) {
   CompiledKernel Kernel;
@@ -102,7 +112,7 @@ static Expected<CompiledKernel> compileOneForGpu(const KernelJob &Job,
   Kernel.TensorMaps = std::move(Built->TensorMaps);
   if (Job.Ptxas.empty() || T.TheKind == target::Kind::Portable)
     return Kernel;
-  nvptx::Ptxas Program = nvptx::findPtxas(Job.Ptxas);
+  const nvptx::Ptxas &Program = ptxasAt(Job.Ptxas);
   if (!Program)
     return createStringError(Program.Missing);
   nvptx::Assembly Assembled = nvptx::assemblePtx(Program, Kernel.Ptx, T);

@@ -11,11 +11,17 @@
 #include "compiler/kernels/KernelJob.h"
 #include "llvm/Support/Error.h"
 
+#include <string_view>
+
 namespace kpc {
 
 /// Builds and compiles one kernel in this process. The error names the kernel.
 /// LLVM may still abort: callers run it in a worker (see compileKernelJob).
 llvm::Expected<CompiledKernel> compileKernel(const KernelJob &Job);
+
+/// One job of a worker process: a kernel for a target. See KernelJob.h.
+struct JobReply;
+JobReply compileKernelJob(std::string_view Job);
 
 } // namespace kpc
 

@@ -45,6 +45,8 @@ WorkerPoolOptions poolOptions(const CompileOptions &Options) {
   Pool.Workers = Options.Jobs;
   Pool.ReproducerFolder = Options.ReproducerFolder;
   Pool.Cancelled = Options.Cancelled;
+  if (Options.Limits.MemoryBytes)
+    Pool.Limits.MemoryBytes = Options.Limits.MemoryBytes;
   return Pool;
 }
 
@@ -79,6 +81,14 @@ void reportFailure(const KernelJob &Job, const JobResult &Result,
     Diags.error(Code::DriverCancelled)
         .message(Result.Error.empty() ? "not all kernels were compiled"
                                       : Result.Error);
+    return;
+  }
+  if (Result.Status == JobStatus::OutOfMemory) {
+    Diags.error(Code::DriverOutOfMemory)
+        .at(Place)
+        .target(Job.Target)
+        .message("a worker needs more memory for this kernel than " +
+                 std::to_string(Pool.Limits.MemoryBytes >> 20) + " MiB");
     return;
   }
   Report.Internal = true;

@@ -1,5 +1,4 @@
-//===- KernelJob.cpp - One kernel for one target, as a worker's job -*- C++
-//-*-===//
+//===- KernelJob.cpp - One kernel for one target, as a worker's job -------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,208 +7,192 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/kernels/KernelJob.h"
-#include "compiler/workers/Wire.h"
+#include "compiler/kernels/KernelWire_generated.h"
 
-#include <charconv>
+#include <algorithm>
+#include <memory>
 
 using namespace kpc;
 
 namespace {
 
-/// Strings, each with its length in front.
-class FieldWriter {
-public:
-  FieldWriter &add(std::string_view Field) {
-    Bytes += frame(Field);
-    return *this;
-  }
-  FieldWriter &add(int64_t Number) { return add(std::to_string(Number)); }
-  std::string take() { return std::move(Bytes); }
+/// With its size in front: a part of one is no table.
+template <class Table>
+std::string packed(const typename Table::NativeTableType &Native) {
+  flatbuffers::FlatBufferBuilder B;
+  B.FinishSizePrefixed(Table::Pack(B, &Native));
+  return {reinterpret_cast<const char *>(B.GetBufferPointer()), B.GetSize()};
+}
 
-private:
-  std::string Bytes;
-};
+/// None where `Bytes` are no such table.
+template <class Table>
+std::unique_ptr<typename Table::NativeTableType>
+unpacked(std::string_view Bytes) {
+  // Scalars are read where they lie, which the buffer's alignment allows.
+  std::vector<uint8_t> Aligned(Bytes.begin(), Bytes.end());
+  flatbuffers::Verifier Verifier(Aligned.data(), Aligned.size());
+  if (!Verifier.VerifySizePrefixedBuffer<Table>(nullptr))
+    return nullptr;
+  const Table *Root = flatbuffers::GetSizePrefixedRoot<Table>(Aligned.data());
+  return std::unique_ptr<typename Table::NativeTableType>(Root->UnPack());
+}
 
-class FieldReader {
-public:
-  explicit FieldReader(std::string_view Bytes) : Bytes(Bytes) {}
-
-  std::string text() {
-    std::optional<uint64_t> Length = frameLength(Bytes);
-    if (!Length || *Length > Bytes.size() - WireHeader) {
-      Good = false;
-      return {};
-    }
-    std::string Field(Bytes.substr(WireHeader, *Length));
-    Bytes.remove_prefix(WireHeader + *Length);
-    return Field;
-  }
-  /// The length of a list; each of its items takes a header at least.
-  size_t count() {
-    int64_t Items = number();
-    Good &= Items >= 0 && uint64_t(Items) <= Bytes.size() / WireHeader;
-    return Good ? size_t(Items) : 0;
-  }
-  shape::Expr expr() {
-    std::optional<shape::Expr> E = shape::Expr::parse(text());
-    Good &= E.has_value();
-    return E.value_or(shape::Expr());
-  }
-  /// A value of an enumeration, or another number up to `Most`.
-  int64_t atMost(int64_t Most) {
-    int64_t Value = number();
-    Good &= Value >= 0 && Value <= Most;
-    return Value;
-  }
-  int64_t number() {
-    std::string Field = text();
-    int64_t Value = 0;
-    auto [End, Error] =
-        std::from_chars(Field.data(), Field.data() + Field.size(), Value);
-    Good &= Error == std::errc() && End == Field.data() + Field.size();
-    return Value;
-  }
-  bool finished() const { return Good && Bytes.empty(); }
-
-private:
-  std::string_view Bytes;
-  bool Good = true;
-};
-
-void encodeExprs(FieldWriter &W, const std::vector<shape::Expr> &List) {
-  W.add(int64_t(List.size()));
+std::vector<std::string> textsOf(const std::vector<shape::Expr> &List) {
+  std::vector<std::string> Texts;
+  Texts.reserve(List.size());
   for (const shape::Expr &E : List)
-    W.add(E.str());
+    Texts.push_back(E.str());
+  return Texts;
 }
 
-template <class Int>
-void encodeNumbers(FieldWriter &W, const std::vector<Int> &List) {
-  W.add(int64_t(List.size()));
-  for (Int Value : List)
-    W.add(int64_t(Value));
+bool readExprs(const std::vector<std::string> &Texts,
+               std::vector<shape::Expr> &Into) {
+  Into.reserve(Texts.size());
+  for (const std::string &Text : Texts) {
+    std::optional<shape::Expr> E = shape::Expr::parse(Text);
+    if (!E)
+      return false;
+    Into.push_back(*E);
+  }
+  return true;
 }
 
-void encode(FieldWriter &W, const artifact::KernelTensorMap &Kernel) {
+/// A value of an enumeration whose last one is `Last`.
+template <class Enum> bool readEnum(uint8_t Value, Enum Last, Enum &Into) {
+  Into = Enum(Value);
+  return Value <= uint8_t(Last);
+}
+
+std::unique_ptr<wire::TensorMapT>
+toWire(const artifact::KernelTensorMap &Kernel) {
   const artifact::TensorMap &M = Kernel.Map;
-  W.add(int64_t(Kernel.Buffer)).add(int64_t(M.Mode)).add(int64_t(M.Element));
-  W.add(int64_t(M.Tf32));
-  encodeExprs(W, M.Dims);
-  encodeExprs(W, M.Strides);
-  encodeNumbers(W, M.Box);
-  encodeNumbers(W, M.Traversal);
-  W.add(int64_t(M.Swizzle)).add(int64_t(M.Promotion)).add(int64_t(M.Fill));
-  encodeNumbers(W, M.Lower);
-  encodeNumbers(W, M.Upper);
-  W.add(int64_t(M.Channels)).add(int64_t(M.Pixels));
+  auto Wire = std::make_unique<wire::TensorMapT>();
+  Wire->buffer = Kernel.Buffer;
+  Wire->mode = uint8_t(M.Mode);
+  Wire->element = uint8_t(M.Element);
+  Wire->tf32 = M.Tf32;
+  Wire->dims = textsOf(M.Dims);
+  Wire->strides = textsOf(M.Strides);
+  Wire->box = M.Box;
+  Wire->traversal = M.Traversal;
+  Wire->swizzle = uint8_t(M.Swizzle);
+  Wire->promotion = uint8_t(M.Promotion);
+  Wire->fill = uint8_t(M.Fill);
+  Wire->lower = M.Lower;
+  Wire->upper = M.Upper;
+  Wire->channels = M.Channels;
+  Wire->pixels = M.Pixels;
+  return Wire;
 }
 
-void decodeExprs(FieldReader &R, std::vector<shape::Expr> &List) {
-  for (size_t N = R.count(); N; --N)
-    List.push_back(R.expr());
-}
-
-template <class Int>
-void decodeNumbers(FieldReader &R, std::vector<Int> &List) {
-  for (size_t N = R.count(); N; --N)
-    List.push_back(Int(R.number()));
-}
-
-artifact::KernelTensorMap decodeTensorMap(FieldReader &R) {
+std::optional<artifact::KernelTensorMap>
+fromWire(const wire::TensorMapT &Wire) {
   artifact::KernelTensorMap Kernel;
   artifact::TensorMap &M = Kernel.Map;
-  Kernel.Buffer = uint32_t(R.atMost(UINT32_MAX));
-  M.Mode = artifact::TensorMapMode(R.atMost(1));
-  M.Element = ElementType(R.atMost(int64_t(ElementType::I2)));
-  M.Tf32 = R.atMost(1);
-  decodeExprs(R, M.Dims);
-  decodeExprs(R, M.Strides);
-  decodeNumbers(R, M.Box);
-  decodeNumbers(R, M.Traversal);
-  M.Swizzle = artifact::TensorMapSwizzle(R.atMost(3));
-  M.Promotion = artifact::TensorMapPromotion(R.atMost(3));
-  M.Fill = artifact::TensorMapFill(R.atMost(1));
-  decodeNumbers(R, M.Lower);
-  decodeNumbers(R, M.Upper);
-  M.Channels = uint32_t(R.atMost(UINT32_MAX));
-  M.Pixels = uint32_t(R.atMost(UINT32_MAX));
+  Kernel.Buffer = Wire.buffer;
+  M.Tf32 = Wire.tf32;
+  M.Box = Wire.box;
+  M.Traversal = Wire.traversal;
+  M.Lower = Wire.lower;
+  M.Upper = Wire.upper;
+  M.Channels = Wire.channels;
+  M.Pixels = Wire.pixels;
+  if (!readEnum(Wire.mode, artifact::TensorMapMode::Im2col, M.Mode) ||
+      !readEnum(Wire.element, ElementType::I2, M.Element) ||
+      !readEnum(Wire.swizzle, artifact::TensorMapSwizzle::Bytes128,
+                M.Swizzle) ||
+      !readEnum(Wire.promotion, artifact::TensorMapPromotion::Bytes256,
+                M.Promotion) ||
+      !readEnum(Wire.fill, artifact::TensorMapFill::Nans, M.Fill) ||
+      !readExprs(Wire.dims, M.Dims) || !readExprs(Wire.strides, M.Strides))
+    return std::nullopt;
   return Kernel;
 }
 
 } // namespace
 
 std::string KernelJob::encode() const {
-  return FieldWriter()
-      .add(Symbol)
-      .add(Target)
-      .add(Text)
-      .add(Listing)
-      .add(int64_t(LineInfo))
-      .add(Schedule)
-      .add(int64_t(TriesNext))
-      .add(Ptxas)
-      .add(Nvdisasm)
-      .take();
+  wire::KernelJobT Wire;
+  Wire.symbol = Symbol;
+  Wire.target = Target;
+  Wire.text = Text;
+  Wire.listing = Listing;
+  Wire.line_info = LineInfo;
+  Wire.schedule = Schedule;
+  Wire.tries_next = TriesNext;
+  Wire.ptxas = Ptxas;
+  Wire.nvdisasm = Nvdisasm;
+  return packed<wire::KernelJob>(Wire);
 }
 
 std::optional<KernelJob> KernelJob::decode(std::string_view Bytes) {
-  FieldReader R(Bytes);
+  auto Wire = unpacked<wire::KernelJob>(Bytes);
+  if (!Wire)
+    return std::nullopt;
   KernelJob Job;
-  Job.Symbol = R.text();
-  Job.Target = R.text();
-  Job.Text = R.text();
-  Job.Listing = R.text();
-  Job.LineInfo = R.atMost(1);
-  Job.Schedule = R.text();
-  Job.TriesNext = R.atMost(1);
-  Job.Ptxas = R.text();
-  Job.Nvdisasm = R.text();
-  return R.finished() ? std::optional(Job) : std::nullopt;
+  Job.Symbol = std::move(Wire->symbol);
+  Job.Target = std::move(Wire->target);
+  Job.Text = std::move(Wire->text);
+  Job.Listing = std::move(Wire->listing);
+  Job.LineInfo = Wire->line_info;
+  Job.Schedule = std::move(Wire->schedule);
+  Job.TriesNext = Wire->tries_next;
+  Job.Ptxas = std::move(Wire->ptxas);
+  Job.Nvdisasm = std::move(Wire->nvdisasm);
+  return Job;
 }
 
 std::string CompiledKernel::encode() const {
-  FieldWriter W;
-  W.add(Code).add(Ptx).add(Listing).add(Schedule);
-  W.add(int64_t(ScheduleCosts.size()));
-  for (const std::string &Cost : ScheduleCosts)
-    W.add(Cost);
-  W.add(Slowed).add(int64_t(PassedOver.size()));
-  for (const std::string &One : PassedOver)
-    W.add(One);
-  W.add(Work).add(Grain);
-  for (const std::string &G : Grid)
-    W.add(G);
-  for (int64_t B : Block)
-    W.add(B);
-  W.add(Shared).add(Registers).add(SpillBytes).add(LeastDriver);
-  W.add(int64_t(TensorMaps.size()));
+  wire::CompiledKernelT Wire;
+  Wire.code = Code;
+  Wire.ptx = Ptx;
+  Wire.listing = Listing;
+  Wire.schedule = Schedule;
+  Wire.schedule_costs = ScheduleCosts;
+  Wire.slowed = Slowed;
+  Wire.passed_over = PassedOver;
+  Wire.work = Work;
+  Wire.grain = Grain;
+  Wire.grid.assign(Grid.begin(), Grid.end());
+  Wire.block.assign(Block.begin(), Block.end());
+  Wire.shared = Shared;
+  Wire.registers = Registers;
+  Wire.spill_bytes = SpillBytes;
+  Wire.least_driver = LeastDriver;
+  Wire.tensor_maps.reserve(TensorMaps.size());
   for (const artifact::KernelTensorMap &Map : TensorMaps)
-    ::encode(W, Map);
-  return W.take();
+    Wire.tensor_maps.push_back(toWire(Map));
+  return packed<wire::CompiledKernel>(Wire);
 }
 
 std::optional<CompiledKernel> CompiledKernel::decode(std::string_view Bytes) {
-  FieldReader R(Bytes);
+  auto Wire = unpacked<wire::CompiledKernel>(Bytes);
+  if (!Wire || Wire->grid.size() != 3 || Wire->block.size() != 3)
+    return std::nullopt;
   CompiledKernel K;
-  K.Code = R.text();
-  K.Ptx = R.text();
-  K.Listing = R.text();
-  K.Schedule = R.text();
-  for (size_t N = R.count(); N; --N)
-    K.ScheduleCosts.push_back(R.text());
-  K.Slowed = R.text();
-  for (size_t N = R.count(); N; --N)
-    K.PassedOver.push_back(R.text());
-  K.Work = R.text();
-  K.Grain = R.number();
-  for (std::string &G : K.Grid)
-    G = R.text();
-  for (int64_t &B : K.Block)
-    B = R.number();
-  K.Shared = R.text();
-  K.Registers = R.number();
-  K.SpillBytes = R.number();
-  K.LeastDriver = R.number();
-  for (size_t N = R.count(); N; --N)
-    K.TensorMaps.push_back(decodeTensorMap(R));
-  return R.finished() ? std::optional(K) : std::nullopt;
+  K.Code = std::move(Wire->code);
+  K.Ptx = std::move(Wire->ptx);
+  K.Listing = std::move(Wire->listing);
+  K.Schedule = std::move(Wire->schedule);
+  K.ScheduleCosts = std::move(Wire->schedule_costs);
+  K.Slowed = std::move(Wire->slowed);
+  K.PassedOver = std::move(Wire->passed_over);
+  K.Work = std::move(Wire->work);
+  K.Grain = Wire->grain;
+  std::move(Wire->grid.begin(), Wire->grid.end(), K.Grid.begin());
+  std::copy(Wire->block.begin(), Wire->block.end(), K.Block.begin());
+  K.Shared = std::move(Wire->shared);
+  K.Registers = Wire->registers;
+  K.SpillBytes = Wire->spill_bytes;
+  K.LeastDriver = Wire->least_driver;
+  K.TensorMaps.reserve(Wire->tensor_maps.size());
+  for (const std::unique_ptr<wire::TensorMapT> &Map : Wire->tensor_maps) {
+    std::optional<artifact::KernelTensorMap> One;
+    if (Map)
+      One = fromWire(*Map);
+    if (!One)
+      return std::nullopt;
+    K.TensorMaps.push_back(std::move(*One));
+  }
+  return K;
 }

@@ -8,9 +8,9 @@
 
 #include "compiler/kernels/KernelPhase.h"
 #include "compiler/Listing.h"
-#include "compiler/artifact/KernelUses.h"
 #include "compiler/kernels/KernelBatch.h"
 #include "compiler/kernels/KernelText.h"
+#include "compiler/kernels/KernelUses.h"
 #include "compiler/kernels/KernelVariants.h"
 #include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -10,6 +10,8 @@
 #include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/kernels/gpu/GpuBuilder.h"
+#include "passes/kernels/gpu/KernelFamily.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
@@ -88,20 +90,20 @@ std::string wayOutOfTypes(plan::LaunchOp Op, const CompileOptions &Options) {
   if (!readsMatrixOf(Op, [](Type Ty) { return Ty.isF32(); }))
     return NothingToChange;
   if (Options.Compute == Precision::Fp16 ||
-      Options.Compute == Precision::Bf16 || Options.Compute == Precision::Fp8)
+      Options.Compute == Precision::Bf16 || Options.Compute == Precision::Fp8 ||
+      Options.Compute == Precision::Int8)
     return "--io-precision stores the model's inputs in 16 bits, too";
   return Options.Compute == Precision::Fp32
              ? "compile without --precision fp32 (tf32), or with fp16 or bf16"
              : "compile with --precision fp16 or bf16";
 }
 
-Why whyScalar(plan::LaunchOp Op, const TargetKernels &Compiled,
+Why whyScalar(plan::LaunchOp Op, ModuleOp Module, const target::Target &T,
               const CompileOptions &Options) {
-  ModuleOp Module = Compiled.Plan;
   auto Kernel = Module.lookupSymbol<func::FuncOp>(Op.getKernel());
-  std::vector<schedule::Refusal> All =
-      Kernel ? kernels::gpuRefusals(Kernel, *Compiled.Target)
-             : std::vector<schedule::Refusal>();
+  std::vector<schedule::Refusal> All = Kernel
+                                           ? kernels::gpuRefusals(Kernel, T)
+                                           : std::vector<schedule::Refusal>();
   const schedule::Refusal *Refusal =
       tellingRefusal(All, Op.getRoot().value_or(""));
   if (!Refusal)
@@ -127,22 +129,21 @@ std::string SlowPath::text() const {
       .str();
 }
 
-std::vector<SlowPath> kpc::slowPaths(const TargetKernels &Compiled,
-                                     const CompileOptions &Options) {
-  const target::Target &T = *Compiled.Target;
+/// `OnTensorCores` says it of a launch whose root is a contraction.
+static std::vector<SlowPath>
+findSlowPaths(ModuleOp Module, const target::Target &T,
+              const CompileOptions &Options,
+              llvm::function_ref<bool(plan::LaunchOp)> OnTensorCores) {
   std::vector<SlowPath> Paths;
   if (!T.isGpu() || T.Cost.Fp32 <= 0 || T.Cost.DramGBps <= 0)
     return Paths;
-  ModuleOp Module = Compiled.Plan;
   shape::Facts Facts = graph::symbolFacts(Module);
   double AllFlops = 0;
   std::map<std::string, double> ScalarTime, TensorTime;
   Module.walk([&](plan::LaunchOp Op) {
     Launched L = measured(Op, Facts);
     AllFlops += L.Flops;
-    auto Kernel = Compiled.Kernels.find(Op.getKernel());
-    if (!Op.getRoot() || Kernel == Compiled.Kernels.end() ||
-        usesTensorCores(Kernel->second.Ptx))
+    if (!Op.getRoot() || OnTensorCores(Op))
       return;
     // Microseconds: 10^12 operations and 10^9 bytes a second.
     bool IsF32 = readsMatrixOf(Op, [](Type Ty) { return Ty.isF32(); });
@@ -153,7 +154,7 @@ std::vector<SlowPath> kpc::slowPaths(const TargetKernels &Compiled,
         Peak > 0 ? L.Flops / (Peak * TensorShare * 1e6) : Scalar, Memory);
     if (Scalar < LeastSlowdown * Best)
       return;
-    Why Because = whyScalar(Op, Compiled, Options);
+    Why Because = whyScalar(Op, Module, T, Options);
     auto Path = llvm::find_if(
         Paths, [&](const SlowPath &P) { return P.Reason == Because.Reason; });
     if (Path == Paths.end()) {
@@ -176,4 +177,39 @@ std::vector<SlowPath> kpc::slowPaths(const TargetKernels &Compiled,
     return P.Share < LeastShare || ScalarTime[P.Reason] < LeastMicroseconds;
   });
   return Paths;
+}
+
+std::vector<SlowPath> kpc::slowPaths(const TargetKernels &Compiled,
+                                     const CompileOptions &Options) {
+  return findSlowPaths(Compiled.Plan, *Compiled.Target, Options,
+                       [&](plan::LaunchOp Op) {
+                         auto Kernel = Compiled.Kernels.find(Op.getKernel());
+                         return Kernel == Compiled.Kernels.end() ||
+                                usesTensorCores(Kernel->second.Ptx);
+                       });
+}
+
+/// Families of attention and GEMM are those with Tensor Cores.
+static bool takenByTensorCores(func::FuncOp Kernel, const target::Target &T) {
+  FailureOr<kernels::FusedKernel> Form = kernels::FusedKernel::read(Kernel);
+  if (failed(Form))
+    return true; // what is wrong with it is told elsewhere
+  for (const kernels::KernelFamily &Family : kernels::gpuFamilies())
+    if (Family.Query(*Form, T).takes())
+      return Family.Class == kernels::FamilyClass::Attention ||
+             Family.Class == kernels::FamilyClass::Gemm;
+  return true;
+}
+
+std::vector<SlowPath> kpc::expectedSlowPaths(ModuleOp Plan,
+                                             const target::Target &T,
+                                             const CompileOptions &Options) {
+  llvm::StringMap<bool> Known; // a kernel may be launched often
+  return findSlowPaths(Plan, T, Options, [&](plan::LaunchOp Op) {
+    auto [It, New] = Known.try_emplace(Op.getKernel(), true);
+    auto Kernel = Plan.lookupSymbol<func::FuncOp>(Op.getKernel());
+    if (New && Kernel)
+      It->second = takenByTensorCores(Kernel, T);
+    return It->second;
+  });
 }

@@ -41,6 +41,11 @@ struct SlowPath {
 std::vector<SlowPath> slowPaths(const TargetKernels &Compiled,
                                 const CompileOptions &Options);
 
+/// The same before any kernel is made, from the families that would make them.
+std::vector<SlowPath> expectedSlowPaths(mlir::ModuleOp Plan,
+                                        const target::Target &T,
+                                        const CompileOptions &Options);
+
 } // namespace kpc
 
 #endif // KPC_COMPILER_KERNELS_SLOWPATHS_H

@@ -27,6 +27,14 @@ std::string TargetClass::name() const {
   return Text;
 }
 
+bool multipliesInt8(const Target &T) {
+  return T.Can.CpAsync && (T.Can.MmaSync & MmaInt8) != 0;
+}
+
+bool prefersInt8(const Target &T) {
+  return multipliesInt8(T) && !T.Can.Tcgen05;
+}
+
 bool sharePlan(const Target &A, const Target &B) {
   // Processors differ in vectors alone, which are for code generation.
   if (A.isHost() || B.isHost())

@@ -36,6 +36,11 @@ struct TargetClass {
   std::string name() const;
 };
 
+/// Whether kernels on tensor cores multiply integers of 8 bits.
+bool multipliesInt8(const Target &T);
+/// Whether that is faster than floats: not by mma.sync beside tcgen05.
+bool prefersInt8(const Target &T);
+
 /// Whether passes that plan cannot tell the two apart.
 bool sharePlan(const Target &A, const Target &B);
 

@@ -167,7 +167,9 @@ template <typename Worker, typename RunState> struct Loop {
     JobResult Result;
     Result.Status = Status;
     Result.Error = Why.empty() ? describeWaitStatus(Ended) : std::move(Why);
-    Result.Reproducer = saveReproducer(Options.ReproducerFolder, R.Jobs[W.Job]);
+    if (Status != JobStatus::OutOfMemory)
+      Result.Reproducer =
+          saveReproducer(Options.ReproducerFolder, R.Jobs[W.Job]);
     finish(W, std::move(Result));
   }
 
@@ -213,8 +215,11 @@ template <typename Worker, typename RunState> struct Loop {
       finish(W, std::move(Result));
       return;
     }
-    if (!Open)
-      lose(W, JobStatus::Crashed, awaitOwnEnd(W));
+    if (Open)
+      return;
+    std::string End = awaitOwnEnd(W);
+    bool NoMemory = End == "exit code " + std::to_string(WorkerOutOfMemory);
+    lose(W, NoMemory ? JobStatus::OutOfMemory : JobStatus::Crashed, End);
   }
 
   /// The output has closed; gives the process a moment to end by itself, so

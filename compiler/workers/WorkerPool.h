@@ -49,15 +49,19 @@ using JobHandler = std::function<JobReply(std::string_view Job)>;
 /// handler prints on standard output goes to standard error.
 int runWorker(const JobHandler &Handler);
 
+/// The exit code of a worker that has run out of memory.
+inline constexpr int WorkerOutOfMemory = 71;
+
 /// Path of the running program, for `WorkerPoolOptions::Command`.
 std::string thisExecutable();
 
 enum class JobStatus {
-  Done,     ///< Output holds the handler's output
-  Refused,  ///< the handler said no; Error is its message
-  Crashed,  ///< the worker ended in the middle of the job
-  TimedOut, ///< the job ran past its limit
-  NotRun,   ///< no worker could be started, or the run was cancelled
+  Done,        ///< Output holds the handler's output
+  Refused,     ///< the handler said no; Error is its message
+  Crashed,     ///< the worker ended in the middle of the job
+  TimedOut,    ///< the job ran past its limit
+  OutOfMemory, ///< the worker said so as it ended
+  NotRun,      ///< no worker could be started, or the run was cancelled
 };
 
 struct JobResult {

@@ -54,6 +54,10 @@ bool isUnsigned(mlir::Type Element);
 bool isNarrowFloat(mlir::Type Element);
 /// FP8 as tensor cores multiply it: f8E4M3FN or f8E5M2.
 bool isFp8(mlir::Type Element);
+/// An integer of 8 bits: products of two are added up in 32 bits.
+bool isInt8(mlir::Type Element);
+/// Codes that tensor cores multiply: FP8, or integers of 8 bits.
+bool isCode(mlir::Type Element);
 /// What graph.matmul multiplies: numbers, or FP8.
 bool isFactor(mlir::Type Element);
 /// An integer of 4 or 2 bits, likewise.

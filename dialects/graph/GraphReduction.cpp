@@ -128,7 +128,17 @@ LogicalResult WindowOp::inferReturnTypes(MLIRContext *,
   return appendTensor(Loc, Dims, From.getElementType(), Types);
 }
 
-LogicalResult MatmulOp::inferReturnTypes(MLIRContext *Context,
+/// What products of two factors are added up in; null where they are not
+/// multiplied. Codes are added up in more bits than they have.
+static Type sumType(Type A, Type B) {
+  if (isFp8(A) && isFp8(B))
+    return Float32Type::get(A.getContext());
+  if (isInt8(A) && isInt8(B))
+    return IntegerType::get(A.getContext(), 32);
+  return A == B ? A : Type();
+}
+
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
                                          std::optional<Location> Loc,
                                          Adaptor Op,
                                          SmallVectorImpl<Type> &Types) {
@@ -136,9 +146,8 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *Context,
     return failure();
   SymbolicTensorType A = typeOf(Op.getA()), B = typeOf(Op.getB());
   int64_t Rank = A.getRank();
-  Type OfA = A.getElementType(), OfB = B.getElementType();
-  bool AreFp8 = isFp8(OfA) && isFp8(OfB);
-  if (Rank < 2 || B.getRank() != Rank || (OfA != OfB && !AreFp8))
+  Type Sum = sumType(A.getElementType(), B.getElementType());
+  if (Rank < 2 || B.getRank() != Rank || !Sum)
     return emitOptionalError(
         Loc, "operands ", A, " and ", B,
         " need one element type and one rank of at least 2");
@@ -156,8 +165,7 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *Context,
   }
   Dims.push_back(A.getDims()[Rank - 2]);
   Dims.push_back(B.getDims()[Rank - 1]);
-  return appendTensor(Loc, Dims, AreFp8 ? Float32Type::get(Context) : OfA,
-                      Types);
+  return appendTensor(Loc, Dims, Sum, Types);
 }
 
 /// x with its zeros around it is a value on the way: it must be possible too.
@@ -178,8 +186,8 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *,
     return failure();
   SymbolicTensorType X = typeOf(Op.getX()), W = typeOf(Op.getW());
   int64_t Spatial = X.getRank() - 2, Groups = Op.getGroups();
-  if (Spatial < 1 || W.getRank() != X.getRank() ||
-      W.getElementType() != X.getElementType())
+  Type Sum = sumType(X.getElementType(), W.getElementType());
+  if (Spatial < 1 || W.getRank() != X.getRank() || !Sum)
     return emitOptionalError(
         Loc, "operands ", X, " and ", W,
         " need one element type and one rank of at least 3");
@@ -207,7 +215,7 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *,
                                Op.getHigh()[I]));
   }
   Dims.push_back(W.getDims()[Spatial + 1]);
-  return appendTensor(Loc, Dims, X.getElementType(), Types);
+  return appendTensor(Loc, Dims, Sum, Types);
 }
 
 LogicalResult ConvTransposeOp::inferReturnTypes(MLIRContext *,

@@ -88,7 +88,9 @@ def Graph_MatmulOp : Graph_InferredOp<"matmul"> {
     batch size of 1 on one side is shared by all of the other's.
 
     Both are of one type, which is that of the result; or each is of f8E4M3FN or
-    f8E5M2, and the result is f32: products are exact, and added up in f32.
+    f8E5M2, and the result is f32: products are exact, and added up in f32. Of
+    integers of 8 bits, each with or without a sign, the result is i32, in which
+    sums wrap.
 
     ```mlir
     %y = graph.matmul %a, %b : !graph.tensor<[batch, 64], f32>, !graph.tensor<[64, 10], f32>
@@ -105,7 +107,8 @@ def Graph_ConvOp : Graph_InferredOp<"conv"> {
     x is `[N, spatial..., C]`, w is `[spatial..., C/groups, O]`, y is
     `[N, spatial..., O]`. Lists have one entry a spatial dimension; x is
     surrounded by `low` and `high` zeros. Channel o belongs to group
-    `o / (O/groups)`.
+    `o / (O/groups)`. Of integers of 8 bits the result is i32, as that of
+    `graph.matmul`.
 
     ```mlir
     %y = graph.conv %x, %w stride [2, 2] dilation [1, 1] low [3, 3] high [3, 3] groups 1

@@ -187,6 +187,12 @@ bool isFp8(Type Element) {
   return isa<Float8E4M3FNType, Float8E5M2Type>(Element);
 }
 
+bool isInt8(Type Element) {
+  return isInteger(Element) && Element.getIntOrFloatBitWidth() == 8;
+}
+
+bool isCode(Type Element) { return isFp8(Element) || isInt8(Element); }
+
 bool isFactor(Type Element) { return isNumber(Element) || isFp8(Element); }
 
 bool isNarrowFloat(Type Element) {

@@ -72,12 +72,12 @@ LogicalResult AttentionOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// GemmOp
+// What multiplies and adds up
 //===----------------------------------------------------------------------===//
 
-void GemmOp::buildBody(ImplicitLocOpBuilder &B, Block &Body,
-                       ArrayRef<NamedAttribute>,
-                       function_ref<InFlightDiagnostic()>) {
+void kpc::kernel::buildMultiplyAdd(ImplicitLocOpBuilder &B, Block &Body,
+                                   ArrayRef<NamedAttribute>,
+                                   function_ref<InFlightDiagnostic()>) {
   Value A = Body.getArgument(0), Other = Body.getArgument(1),
         Acc = Body.getArgument(2), Sum;
   if (isa<FloatType>(Acc.getType())) {
@@ -92,8 +92,8 @@ void GemmOp::buildBody(ImplicitLocOpBuilder &B, Block &Body,
 
 static bool isNumber(Type Ty) { return isa<FloatType, IntegerType>(Ty); }
 
-/// Adds the body for elements of `Ty`, where they can be multiplied; what
-/// cannot, the verifier reports.
+/// Adds the body `acc + a * b` for elements of `Ty`, where they can be
+/// multiplied; what cannot, the verifier reports.
 static void addBody(Builder &B, OperationState &State, Type Ty) {
   Block &Body = State.addRegion()->emplaceBlock();
   Body.addArguments({Ty, Ty, Ty},
@@ -101,10 +101,63 @@ static void addBody(Builder &B, OperationState &State, Type Ty) {
   ImplicitLocOpBuilder Inside(State.location, B.getContext());
   Inside.setInsertionPointToStart(&Body);
   if (isNumber(Ty))
-    GemmOp::buildBody(Inside, Body, {}, {});
+    buildMultiplyAdd(Inside, Body, {}, {});
   else
     linalg::YieldOp::create(Inside, Body.getArgument(2));
 }
+
+/// Reads `[tf32] into %init attributes : types`, and adds the body.
+static ParseResult
+parseTail(OpAsmParser &Parser, OperationState &State,
+          MutableArrayRef<OpAsmParser::UnresolvedOperand> Operands,
+          StringAttr Tf32) {
+  Builder &B = Parser.getBuilder();
+  if (succeeded(Parser.parseOptionalKeyword("tf32")))
+    State.addAttribute(Tf32, B.getUnitAttr());
+  SMLoc TypesAt;
+  FunctionType Types;
+  if (Parser.parseKeyword("into") || Parser.parseOperand(Operands.back()) ||
+      Parser.parseOptionalAttrDict(State.attributes) || Parser.parseColon() ||
+      Parser.getCurrentLocation(&TypesAt) || Parser.parseType(Types))
+    return failure();
+  if (Types.getNumResults() != 1)
+    return Parser.emitError(TypesAt, "expected one result, got ")
+           << Types.getNumResults();
+  if (Parser.resolveOperands(Operands, Types.getInputs(), TypesAt,
+                             State.operands))
+    return failure();
+  State.addTypes(Types.getResults());
+  addBody(B, State, getElementTypeOrSelf(Types.getResult(0)));
+  return success();
+}
+
+/// Types of an op whose body is `acc + a * b`.
+static LogicalResult verifyMultiplyAdd(Operation *Op, Type Init,
+                                       RankedTensorType Result,
+                                       ArrayRef<RankedTensorType> Factors,
+                                       bool Tf32) {
+  if (Init != Result)
+    return Op->emitOpError("expected 'into' of the result's type ")
+           << Result << ", got " << Init;
+  Type Element = Result.getElementType();
+  if (!isNumber(Element))
+    return Op->emitOpError(
+               "expected elements that are floats or integers, got ")
+           << Element;
+  for (RankedTensorType Ty : Factors)
+    if (Ty.getElementType() != Element)
+      return Op->emitOpError("expected factors of the accumulator's type ")
+             << Element << ", got " << Ty.getElementType()
+             << "; widen them in front";
+  if (Tf32 && !Element.isF32())
+    return Op->emitOpError("expected an accumulator of f32 beside 'tf32', got ")
+           << Element;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// GemmOp
+//===----------------------------------------------------------------------===//
 
 void GemmOp::build(OpBuilder &B, OperationState &State, Value A, Value Other,
                    Value Init) {
@@ -118,24 +171,7 @@ ParseResult GemmOp::parse(OpAsmParser &Parser, OperationState &State) {
   if (Parser.parseOperand(Operands[0]) || Parser.parseComma() ||
       Parser.parseOperand(Operands[1]))
     return failure();
-  Builder &B = Parser.getBuilder();
-  if (succeeded(Parser.parseOptionalKeyword("tf32")))
-    State.addAttribute(getTf32AttrName(State.name), B.getUnitAttr());
-  SMLoc TypesAt;
-  FunctionType Types;
-  if (Parser.parseKeyword("into") || Parser.parseOperand(Operands[2]) ||
-      Parser.parseOptionalAttrDict(State.attributes) || Parser.parseColon() ||
-      Parser.getCurrentLocation(&TypesAt) || Parser.parseType(Types))
-    return failure();
-  if (Types.getNumResults() != 1)
-    return Parser.emitError(TypesAt, "expected one result, got ")
-           << Types.getNumResults();
-  if (Parser.resolveOperands(Operands, Types.getInputs(), TypesAt,
-                             State.operands))
-    return failure();
-  State.addTypes(Types.getResults());
-  addBody(B, State, getElementTypeOrSelf(Types.getResult(0)));
-  return success();
+  return parseTail(Parser, State, Operands, getTf32AttrName(State.name));
 }
 
 void GemmOp::print(OpAsmPrinter &Printer) {
@@ -179,17 +215,9 @@ ArrayAttr GemmOp::getIndexingMaps() {
 LogicalResult GemmOp::verify() {
   RankedTensorType A = getA().getType(), Other = getB().getType(),
                    D = getD().getType();
-  if (getInit().getType() != D)
-    return emitOpError("expected 'into' of the result's type ")
-           << D << ", got " << getInit().getType();
-  Type Element = D.getElementType();
-  if (!isNumber(Element))
-    return emitOpError("expected elements that are floats or integers, got ")
-           << Element;
-  for (Type Ty : {A.getElementType(), Other.getElementType()})
-    if (Ty != Element)
-      return emitOpError("expected factors of the accumulator's type ")
-             << Element << ", got " << Ty << "; widen them in front";
+  if (failed(verifyMultiplyAdd(*this, getInit().getType(), D, {A, Other},
+                               getTf32())))
+    return failure();
   if (A.getRank() < 2)
     return emitOpError("expected A of at least two dimensions, M and K, got ")
            << A;
@@ -218,8 +246,147 @@ LogicalResult GemmOp::verify() {
   for (unsigned I = Batch + 1; I < D.getRank(); ++I)
     if (failed(Check("N", Other.getDimSize(I), D.getDimSize(I))))
       return failure();
-  if (getTf32() && !Element.isF32())
-    return emitOpError("expected an accumulator of f32 beside 'tf32', got ")
-           << Element;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ConvOp
+//===----------------------------------------------------------------------===//
+
+void ConvOp::build(OpBuilder &B, OperationState &State, Value X, Value W,
+                   Value Init, ArrayRef<int64_t> Strides,
+                   ArrayRef<int64_t> Dilations, int64_t Groups) {
+  State.addOperands({X, W, Init});
+  State.addTypes(Init.getType());
+  State.addAttribute(getStridesAttrName(State.name),
+                     B.getDenseI64ArrayAttr(Strides));
+  State.addAttribute(getDilationsAttrName(State.name),
+                     B.getDenseI64ArrayAttr(Dilations));
+  State.addAttribute(getGroupsAttrName(State.name),
+                     B.getI64IntegerAttr(Groups));
+  addBody(B, State, getElementTypeOrSelf(Init));
+}
+
+ParseResult ConvOp::parse(OpAsmParser &Parser, OperationState &State) {
+  SmallVector<OpAsmParser::UnresolvedOperand> Operands(3);
+  Builder &B = Parser.getBuilder();
+  DenseI64ArrayAttr Strides, Dilations;
+  if (Parser.parseOperand(Operands[0]) || Parser.parseComma() ||
+      Parser.parseOperand(Operands[1]) || Parser.parseKeyword("strides") ||
+      Parser.parseCustomAttributeWithFallback(Strides) ||
+      Parser.parseKeyword("dilations") ||
+      Parser.parseCustomAttributeWithFallback(Dilations))
+    return failure();
+  State.addAttribute(getStridesAttrName(State.name), Strides);
+  State.addAttribute(getDilationsAttrName(State.name), Dilations);
+  int64_t Groups = 1;
+  if (succeeded(Parser.parseOptionalKeyword("groups")) &&
+      Parser.parseInteger(Groups))
+    return failure();
+  State.addAttribute(getGroupsAttrName(State.name),
+                     B.getI64IntegerAttr(Groups));
+  return parseTail(Parser, State, Operands, getTf32AttrName(State.name));
+}
+
+void ConvOp::print(OpAsmPrinter &Printer) {
+  Printer << ' ' << getX() << ", " << getW() << " strides ";
+  Printer.printStrippedAttrOrType(getStridesAttr());
+  Printer << " dilations ";
+  Printer.printStrippedAttrOrType(getDilationsAttr());
+  if (getGroups() != 1)
+    Printer << " groups " << getGroups();
+  if (getTf32())
+    Printer << " tf32";
+  Printer << " into " << getInit();
+  Printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {getTf32AttrName(), getStridesAttrName(),
+                                 getDilationsAttrName(), getGroupsAttrName()});
+  Printer << " : ";
+  Printer.printFunctionalType(*this);
+}
+
+SmallVector<utils::IteratorType> ConvOp::getIteratorTypesArray() {
+  SmallVector<utils::IteratorType> Loops(getY().getType().getRank(),
+                                         utils::IteratorType::parallel);
+  Loops.append(getSpatialRank() + 1, utils::IteratorType::reduction);
+  return Loops;
+}
+
+ArrayAttr ConvOp::getIndexingMaps() {
+  unsigned Rank = getY().getType().getRank(), Spatial = getSpatialRank(),
+           Loops = Rank + Spatial + 1;
+  Builder B(getContext());
+  auto Dim = [&](unsigned I) { return B.getAffineDimExpr(I); };
+  AffineExpr Output = Dim(Rank - 1), Channel = Dim(Rank + Spatial);
+  SmallVector<AffineExpr> OfX{Dim(0)}, OfW, OfY;
+  for (unsigned I = 0; I < Spatial; ++I) {
+    OfX.push_back(Dim(I + 1) * getStrides()[I] +
+                  Dim(Rank + I) * getDilations()[I]);
+    OfW.push_back(Dim(Rank + I));
+  }
+  OfW.append({Channel, Output});
+  if (int64_t Groups = getGroups(); Groups > 1) {
+    ArrayRef<int64_t> W = getW().getType().getShape();
+    Channel = Output.floorDiv(W.back() / Groups) * W[Spatial] + Channel;
+  }
+  OfX.push_back(Channel);
+  for (unsigned I = 0; I < Rank; ++I)
+    OfY.push_back(Dim(I));
+  auto Map = [&](ArrayRef<AffineExpr> Index) {
+    return AffineMap::get(Loops, 0, Index, getContext());
+  };
+  return B.getAffineMapArrayAttr({Map(OfX), Map(OfW), Map(OfY)});
+}
+
+LogicalResult ConvOp::verify() {
+  RankedTensorType X = getX().getType(), W = getW().getType(),
+                   Y = getY().getType();
+  if (failed(
+          verifyMultiplyAdd(*this, getInit().getType(), Y, {X, W}, getTf32())))
+    return failure();
+  int64_t Rank = Y.getRank();
+  if (Rank < 3)
+    return emitOpError("expected a result of [N, spatial…, O], got ") << Y;
+  for (RankedTensorType Ty : {X, W})
+    if (Ty.getRank() != Rank)
+      return emitOpError("expected x and w of the result's ")
+             << Rank << " dimensions, got " << Ty;
+  int64_t Spatial = Rank - 2;
+  for (ArrayRef<int64_t> List : {getStrides(), getDilations()})
+    if (int64_t(List.size()) != Spatial ||
+        llvm::any_of(List, [](int64_t V) { return V < 1; }))
+      return emitOpError("expected ")
+             << Spatial << " strides and dilations of at least 1";
+  int64_t Groups = getGroups(), Channels = W.getDimSize(Spatial),
+          Outputs = W.getDimSize(Spatial + 1);
+  if (Groups < 1)
+    return emitOpError("expected at least one group, got ") << Groups;
+  if (Groups > 1 && (ShapedType::isDynamic(Channels) ||
+                     ShapedType::isDynamic(Outputs) || Outputs % Groups != 0))
+    return emitOpError("expected a constant number of channels and one of "
+                       "outputs that ")
+           << Groups << " groups divide, got w of " << W;
+  if (!ShapedType::isDynamic(Channels) &&
+      !agree(Channels * Groups, X.getDimSize(Rank - 1)))
+    return emitOpError("expected x of ")
+           << Channels * Groups << " channels as w and groups say, got "
+           << X.getDimSize(Rank - 1);
+  if (!agree(X.getDimSize(0), Y.getDimSize(0)))
+    return emitOpError("expected a result of ")
+           << X.getDimSize(0) << " images as x, got " << Y.getDimSize(0);
+  if (!agree(Outputs, Y.getDimSize(Rank - 1)))
+    return emitOpError("expected a result of ")
+           << Outputs << " outputs as w, got " << Y.getDimSize(Rank - 1);
+  for (int64_t I = 0; I < Spatial; ++I) {
+    int64_t Size = X.getDimSize(I + 1), Taps = W.getDimSize(I);
+    if (ShapedType::isDynamic(Size) || ShapedType::isDynamic(Taps))
+      continue;
+    int64_t Reach = (Taps - 1) * getDilations()[I] + 1;
+    int64_t Places = Size < Reach ? 0 : (Size - Reach) / getStrides()[I] + 1;
+    if (!agree(Places, Y.getDimSize(I + 1)))
+      return emitOpError("expected ")
+             << Places << " places in spatial dimension " << I << ", got "
+             << Y.getDimSize(I + 1);
+  }
   return success();
 }

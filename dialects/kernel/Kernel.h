@@ -31,6 +31,11 @@
 namespace kpc::kernel {
 /// What a tensor map's loads bring into L2 where it does not say, in bytes.
 inline constexpr uint32_t DefaultL2 = 128;
+
+/// Writes `acc + a * b`, the body of GEMMs and convolutions.
+void buildMultiplyAdd(mlir::ImplicitLocOpBuilder &B, mlir::Block &Body,
+                      llvm::ArrayRef<mlir::NamedAttribute> Attributes,
+                      llvm::function_ref<mlir::InFlightDiagnostic()> EmitError);
 } // namespace kpc::kernel
 
 #define GET_ATTRDEF_CLASSES

@@ -13,6 +13,7 @@
 
 include "dialects/kernel/KernelAttrs.td"
 include "mlir/Dialect/Linalg/IR/LinalgInterfaces.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -91,13 +92,104 @@ def Kernel_GemmOp : Kernel_Op<"gemm", [Pure, SingleBlock, DestinationStyleOpInte
     bool hasDynamicIndexingMaps() { return true; }
     bool hasIndexSemantics() { return false; }
     std::string getLibraryCallName() { return "op_has_no_registered_library_name"; }
-    static void buildBody(::mlir::ImplicitLocOpBuilder &B, ::mlir::Block &Body,
-                          ::mlir::ArrayRef<::mlir::NamedAttribute> Attributes,
-                          ::mlir::function_ref<::mlir::InFlightDiagnostic()> EmitError);
     static std::function<void(::mlir::ImplicitLocOpBuilder &, ::mlir::Block &,
                               ::mlir::ArrayRef<::mlir::NamedAttribute>,
                               ::mlir::function_ref<::mlir::InFlightDiagnostic()>)>
-    getRegionBuilder() { return buildBody; }
+    getRegionBuilder() { return buildMultiplyAdd; }
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
+  }];
+}
+
+def Kernel_ConvOp : Kernel_Op<"conv", [Pure, SingleBlock, DestinationStyleOpInterface, LinalgStructuredInterface]> {
+  let summary = "Convolution, channels last";
+  let description = [{
+    `x` is [N, spatial…, C], `w` is [taps…, C / groups, O] and the result
+    [N, spatial…, O]; `strides` and `dilations` have one entry a spatial
+    dimension. Channel `o` of the result belongs to group `o / (O / groups)`, and
+    sums over that group's channels of `x`.
+
+    `x` holds the zeros around it: an index map cannot name an element that is
+    not there. They are made by a `kernel.pad` in front, which families of
+    convolutions ask for the pads. Elements of all three are of one type, as
+    those of `kernel.gemm`, and `tf32` means the same.
+
+    It is a structured op of linalg, whose loops are N, spatial…, O, taps… and
+    channels, and whose body is `acc + x * w`. The body follows from the types
+    and is not printed.
+
+    ```mlir
+    %y = kernel.conv %x, %w strides [2, 2] dilations [1, 1] groups 4 tf32 into %zeros
+       : (tensor<?x16x16x64xf32>, tensor<3x3x16x128xf32>, tensor<?x7x7x128xf32>) -> tensor<?x7x7x128xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$w, AnyRankedTensor:$init, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$dilations, I64Attr:$groups, UnitAttr:$tf32);
+  let results = (outs AnyRankedTensor:$y);
+  let regions = (region SizedRegion<1>:$combiner);
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$x, "::mlir::Value":$w, "::mlir::Value":$init,
+                                 "::llvm::ArrayRef<int64_t>":$strides, "::llvm::ArrayRef<int64_t>":$dilations,
+                                 "int64_t":$groups)>];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    unsigned getSpatialRank() { return getX().getType().getRank() - 2; }
+    /// What is multiplied and added up in.
+    ::mlir::Type getAccumulatorType() { return getY().getType().getElementType(); }
+
+    // What linalg asks of a structured op.
+    ::mlir::SmallVector<::mlir::utils::IteratorType> getIteratorTypesArray();
+    ::mlir::ArrayAttr getIndexingMaps();
+    bool hasDynamicIndexingMaps() { return true; }
+    bool hasIndexSemantics() { return false; }
+    std::string getLibraryCallName() { return "op_has_no_registered_library_name"; }
+    static std::function<void(::mlir::ImplicitLocOpBuilder &, ::mlir::Block &,
+                              ::mlir::ArrayRef<::mlir::NamedAttribute>,
+                              ::mlir::function_ref<::mlir::InFlightDiagnostic()>)>
+    getRegionBuilder() { return buildMultiplyAdd; }
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
+  }];
+}
+
+def Kernel_PadOp : Kernel_Op<"pad", [Pure, SingleBlock, DestinationStyleOpInterface, LinalgStructuredInterface]> {
+  let summary = "A tensor with a constant around it";
+  let description = [{
+    `low` elements stand in front of each dimension of `x` and `high` behind it,
+    all of them `outside`; negative numbers cut elements off. `sizes` are those
+    of the padded dimensions of `x` whose sizes are not constants, in order.
+
+    It is a structured op of linalg whose body reads `x` at the indices of an
+    element, where these are inside. `tensor.pad` is none, so that each reader of
+    loops would need a case for it. The body is not printed.
+
+    ```mlir
+    %p = kernel.pad %x low [0, 1, 1, 0] high [0, 1, 1, 0] outside 0.000000e+00 : f32 sizes [%h] into %empty
+       : tensor<?x?x14x64xf32> into tensor<?x?x16x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, Variadic<Index>:$sizes, AnyRankedTensor:$init, DenseI64ArrayAttr:$low,
+                       DenseI64ArrayAttr:$high, TypedAttrInterface:$outside);
+  let results = (outs AnyRankedTensor:$y);
+  let regions = (region SizedRegion<1>:$element);
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$x, "::mlir::ValueRange":$sizes, "::mlir::Value":$init,
+                                 "::llvm::ArrayRef<int64_t>":$low, "::llvm::ArrayRef<int64_t>":$high,
+                                 "::mlir::TypedAttr":$outside)>];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool isPadded(unsigned Dim) { return getLow()[Dim] != 0 || getHigh()[Dim] != 0; }
+
+    // What linalg asks of a structured op.
+    ::mlir::SmallVector<::mlir::utils::IteratorType> getIteratorTypesArray();
+    ::mlir::ArrayAttr getIndexingMaps();
+    bool hasDynamicIndexingMaps() { return true; }
+    bool hasIndexSemantics() { return true; }
+    std::string getLibraryCallName() { return "op_has_no_registered_library_name"; }
+    static std::function<void(::mlir::ImplicitLocOpBuilder &, ::mlir::Block &,
+                              ::mlir::ArrayRef<::mlir::NamedAttribute>,
+                              ::mlir::function_ref<::mlir::InFlightDiagnostic()>)>
+    getRegionBuilder() { return nullptr; }
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
   }];
 }

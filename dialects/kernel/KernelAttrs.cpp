@@ -270,8 +270,6 @@ static bool hasItsType(StringRef Name, Attribute Value) {
   if (Name == KernelDialect::ScheduleAttrHelper::getNameStr() ||
       Name == KernelDialect::ForcedScheduleAttrHelper::getNameStr())
     return isa<ScheduleAttr>(Value);
-  if (Name == KernelDialect::Tf32AttrHelper::getNameStr())
-    return isa<UnitAttr>(Value);
   if (Name == KernelDialect::TilesAttrHelper::getNameStr())
     return isa<TilesAttr>(Value);
   auto List = dyn_cast<ArrayAttr>(Value);

@@ -46,7 +46,6 @@ def Kernel_Dialect : Dialect {
     | --- | --- | --- |
     | `kernel.size` | an index argument | range, divisor and optimum |
     | `kernel.buffers` | the function | which arguments are read and written |
-    | `kernel.tf32` | the function in linalg form | factors of generics that sum up in f32 may be rounded to tf32 where tensor cores multiply |
     | `kernel.forced_schedule` | the function in linalg form | the user's schedule |
     | `kernel.tiles` | a generic of the linalg form | how the codes of a quantised weight lie in the tensor it extracts from first |
     | `kernel.launch` | a kernel built for a GPU | grid, block, shared memory, cluster |
@@ -55,14 +54,14 @@ def Kernel_Dialect : Dialect {
     | `kernel.tensor_maps` | a kernel built for a GPU | an array: its last parameters |
     | `kernel.schedule_costs` | the module of a kernel built for a GPU | texts: the best schedules with their costs |
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let discardableAttrs = (ins
     "::kpc::kernel::SizeAttr":$size,
     "::kpc::kernel::BuffersAttr":$buffers,
-    "::mlir::UnitAttr":$tf32,
     "::kpc::kernel::TilesAttr":$tiles,
     "::kpc::kernel::ScheduleAttr":$forced_schedule,
     "::kpc::kernel::LaunchAttr":$launch,

@@ -51,6 +51,35 @@ struct FixedSize {
 std::optional<FixedSize> valueThatMakesEqual(const Facts &F, const Expr &E,
                                              int64_t Wanted);
 
+/// `Part` is taken to be `New`, which it is where `Left` is `Right`, or where
+/// it is at most that.
+struct Replacement {
+  Expr Part, New;
+  Expr Left, Right;
+  bool Equal = false;
+};
+
+/// Parts that make the sizes the same expression when they are replaced in this
+/// order: a choice for each min and max in the way, else one part that is what
+/// the other size leaves for it. Empty if there are none, or if no sizes of a
+/// few thousands that were tried meet what they need.
+///
+///   partsThatMakeEqual(F, N, Expr::max(N - 1, 0) + 1)
+///     // max(n - 1, 0) is n - 1 where 0 <= n - 1
+std::vector<Replacement> partsThatMakeEqual(const Facts &F, const Expr &A,
+                                            const Expr &B);
+
+/// Two parts whose product must be the square of a number.
+struct SquareParts {
+  Expr First, Second;
+  int64_t Root = 1;
+};
+
+/// Rows and columns of patches whose number a table of positions says. None
+/// if A - B is no such product less a square number.
+std::optional<SquareParts> squareThatMakesEqual(const Facts &F, const Expr &A,
+                                                const Expr &B);
+
 } // namespace kpc::shape
 
 #endif // KPC_DIALECTS_SHAPE_ASSUME_H

@@ -80,6 +80,10 @@ public:
   /// Replaces symbols; those not in `Map` stay.
   Expr substitute(const std::map<std::string, Expr, std::less<>> &Map) const;
 
+  /// Replaces `Part`, one symbol, floordiv, mod, min or max, wherever it
+  /// occurs.
+  Expr replace(const Expr &Part, const Expr &New) const;
+
   /// None if a symbol is unbound, a divisor is not positive, or a step
   /// overflows int64_t.
   std::optional<int64_t> evaluate(const Bindings &Values) const;

@@ -95,6 +95,32 @@ Expr Expr::substitute(
   return Sum;
 }
 
+static Expr replaceAtom(const Expr &E, const Atom &Part, const Expr &New) {
+  Expr Sum;
+  for (const Term &T : terms(E)) {
+    Expr Product(T.Coefficient);
+    for (const Factor &F : T.Factors) {
+      Expr Base;
+      if (compare(*F.Base, Part) == 0)
+        Base = New;
+      else if (F.Base->Kind == AtomKind::Symbol)
+        Base = Expr::symbol(F.Base->Name);
+      else
+        Base = rebuild(F.Base->Kind, replaceAtom(F.Base->A, Part, New),
+                       replaceAtom(F.Base->B, Part, New));
+      for (int64_t I = 0; I != F.Exponent; ++I)
+        Product = Product * Base;
+    }
+    Sum = Sum + Product;
+  }
+  return Sum;
+}
+
+Expr Expr::replace(const Expr &Part, const Expr &New) const {
+  const Atom *A = Part.overflowed() ? nullptr : asAtom(Part);
+  return A && !overflowed() ? replaceAtom(*this, *A, New) : *this;
+}
+
 namespace {
 
 class PostfixWriter {

@@ -133,20 +133,83 @@ static Interval atomRange(const Facts &F, const Atom &A) {
   return Everything;
 }
 
-Interval Facts::range(const Expr &E) const {
-  if (E.overflowed())
-    return Everything;
+/// Parts of a sum that are looked at together with the rest of it.
+static constexpr unsigned MostJoined = 6;
+
+static Interval rangeOfSum(const Facts &F, const Expr &E, unsigned Left);
+
+static Interval intersect(Interval A, Interval B) {
+  Interval Both{std::max(A.Min, B.Min), std::min(A.Max, B.Max)};
+  return Both.Min <= Both.Max ? Both : A;
+}
+
+/// A sum with C*floordiv(X, d) in it: d times it has C*X - C*(X mod d) there,
+/// so that what X and the rest have in common goes.
+static Interval rangeByDividend(const Facts &F, const Expr &E, const Term &T,
+                                int64_t Divisor, unsigned Left) {
+  const Atom &Part = *T.Factors[0].Base;
+  Expr Rest = E - Expr::Node::make({T});
+  Interval Scaled =
+      rangeOfSum(F, Rest * Divisor + Part.A * T.Coefficient, Left);
+  Interval Lost = multiply({-T.Coefficient, -T.Coefficient}, {0, Divisor - 1});
+  Interval R = add(Scaled, Lost);
+  if (!isInfinite(R.Min))
+    R.Min = -floorDivide(-R.Min, Divisor);
+  if (!isInfinite(R.Max))
+    R.Max = floorDivide(R.Max, Divisor);
+  return R;
+}
+
+/// A sum with C*max(A, B) in it is the greater one of two sums, and the less
+/// one where C is negative.
+static Interval rangeBySides(const Facts &F, const Expr &E, const Term &T,
+                             unsigned Left) {
+  const Atom &Part = *T.Factors[0].Base;
+  Expr Rest = E - Expr::Node::make({T});
+  Interval A = rangeOfSum(F, Rest + Part.A * T.Coefficient, Left),
+           B = rangeOfSum(F, Rest + Part.B * T.Coefficient, Left);
+  if ((Part.Kind == AtomKind::Max) == (T.Coefficient > 0))
+    return {std::max(A.Min, B.Min), std::max(A.Max, B.Max)};
+  return {std::min(A.Min, B.Min), std::min(A.Max, B.Max)};
+}
+
+static Interval rangeOfTerms(const Facts &F, const Expr &E) {
   Interval Sum{0, 0};
   for (const Term &T : terms(E)) {
     Interval Product{T.Coefficient, T.Coefficient};
-    for (const Factor &F : T.Factors) {
-      Interval Base = atomRange(*this, *F.Base);
-      for (int64_t I = 0; I != F.Exponent; ++I)
+    for (const Factor &Part : T.Factors) {
+      Interval Base = atomRange(F, *Part.Base);
+      for (int64_t I = 0; I != Part.Exponent; ++I)
         Product = multiply(Product, Base);
     }
     Sum = add(Sum, Product);
   }
-  return roundInward(Sum, divisor(E));
+  return Sum;
+}
+
+static Interval rangeOfSum(const Facts &F, const Expr &E, unsigned Left) {
+  if (E.overflowed())
+    return Everything;
+  Interval Sum = rangeOfTerms(F, E);
+  if (Left == 0 || terms(E).size() < 2)
+    return Sum;
+  for (const Term &T : terms(E)) {
+    if (T.Factors.size() != 1 || T.Factors[0].Exponent != 1)
+      continue;
+    const Atom &Part = *T.Factors[0].Base;
+    std::optional<int64_t> D = Part.B.asConstant();
+    if (Part.Kind == AtomKind::FloorDiv && D && *D > 1)
+      return intersect(Sum, rangeByDividend(F, E, T, *D, Left - 1));
+    if (Part.Kind == AtomKind::Min || Part.Kind == AtomKind::Max)
+      return intersect(Sum, rangeBySides(F, E, T, Left / 2));
+  }
+  return Sum;
+}
+
+Interval Facts::range(const Expr &E) const {
+  if (E.overflowed())
+    return Everything;
+  return roundInward(rangeOfSum(*this, E, MostJoined), divisor(E));
 }
 
 static int64_t absolute(int64_t V) { return V == NoMin ? 1 : std::abs(V); }

@@ -57,7 +57,9 @@ struct TileFactor {
   bool SumContiguous; ///< elements of one sum lie side by side
 };
 /// Of tiles as they lie in shared memory: M × K, and K × N.
-TileFactor leftFactor(SharedType A, bool Transposed);
+TileFactor leftFactor(mlir::Type A, bool Transposed); ///< in memory, or packed
+/// What products of such factors are added up in: i32 for integers, else f32.
+mlir::Type accumulatorOf(mlir::Type Factor);
 TileFactor rightFactor(SharedType B, bool Transposed);
 /// What every product on tensor cores asks of its factors.
 mlir::LogicalResult verifyFactors(mlir::Operation *Op, const TileFactor &A,

@@ -185,7 +185,8 @@ def Tile_PackedType : Tile_Type<"Packed", "packed"> {
   let summary = "A matrix in registers, two 16-bit elements in each, as an mma takes its left operand";
   let description = [{
     The elements of a fragment of the same shape, in its order, two neighbours of
-    a row in one register: of each 16 columns they are matrix A of a wgmma.
+    a row in one register: of each 64 rows and 16 columns they are matrix A of a
+    wgmma, and of four mma.sync, one in each warp.
 
     `!tile.packed<[64, 128], f16>`
   }];

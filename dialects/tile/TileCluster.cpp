@@ -45,11 +45,12 @@ LogicalResult ReuseOp::verify() {
 /// Kept fragments are not in rows: the tile only says how large they are.
 static LogicalResult verifyKept(Operation *Op, SharedType Tile, int64_t Rows,
                                 Type Element) {
-  if (Tile.getElement().isF32() && Element.isF32() && !Tile.getSwizzle() &&
+  if ((Element.isF32() || Element.isInteger(32)) &&
+      Tile.getElement() == Element && !Tile.getSwizzle() &&
       Tile.getRows() == Rows)
     return success();
-  return Op->emitOpError(
-      "expected an f32 fragment and an f32 tile of its rows without swizzle");
+  return Op->emitOpError("expected a fragment of f32 or i32 and a tile of its "
+                         "type and rows without swizzle");
 }
 
 LogicalResult ClusterStoreOp::verify() {

@@ -72,7 +72,7 @@ def Tile_ReuseOp : Tile_Op<"reuse", [Pure]> {
 }
 
 def Tile_ClusterStoreOp : Tile_Op<"cluster_store"> {
-  let summary = "Stores an f32 fragment into shared memory for the other blocks of the cluster";
+  let summary = "Stores a fragment of f32 or i32 into shared memory for the other blocks of the cluster";
   let description = [{
     As its threads hold it, not in rows: value `i` of thread `t` of the warpgroup is at byte
     `(i / 4 * 128 + t) * 16 + i % 4 * 4`. `tile.cluster_reduce` reads it.

@@ -167,8 +167,9 @@ LogicalResult PackedType::verify(Emit Error, ArrayRef<int64_t> Shape,
                                  Type Element) {
   if (!Element.isF16() && !Element.isBF16())
     return Error() << "packed elements are f16 or bf16, not " << Element;
-  if (Shape.size() != 2 || Shape[0] != 64 || Shape[1] < 16 || Shape[1] % 16)
-    return Error() << "packed are 64 rows and a multiple of 16 columns";
+  if (Shape.size() != 2 || Shape[0] < 64 || Shape[0] % 64 || Shape[1] < 16 ||
+      Shape[1] % 16)
+    return Error() << "packed are a multiple of 64 rows and of 16 columns";
   return success();
 }
 

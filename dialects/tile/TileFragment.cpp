@@ -105,6 +105,12 @@ LogicalResult LaneReduceOp::verify() {
                      "rows as result");
 }
 
+LogicalResult WarpAboveOp::verify() {
+  if (getColumn().getType().getElement().isF32())
+    return success();
+  return emitOpError("expected a column of f32");
+}
+
 LogicalResult PackOp::verify() {
   if (failed(verifyWgmmaLayout(*this)))
     return failure();

@@ -84,6 +84,22 @@ def Tile_LaneReduceOp : Tile_Op<"lane_reduce", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_WarpAboveOp : Tile_Op<"warp_above", [Pure]> {
+  let summary = "Whether a value in one of the warp's rows is above a number (`vote.sync.any`)";
+  let description = [{
+    All threads of a warp get the same answer, so that a branch on it is uniform.
+    NaN is above nothing.
+
+    ```mlir
+    %grows = tile.warp_above %growth, %bound : !tile.column<64, f32>
+    ```
+  }];
+  let arguments = (ins Tile_ColumnType:$column, F32:$bound);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$column `,` $bound attr-dict `:` qualified(type($column))";
+  let hasVerifier = 1;
+}
+
 def Tile_PackOp : Tile_Op<"pack", [Pure]> {
   let summary = "Rounds f32 fragments, side by side, to 16 bits, as the left operand of a product";
   let arguments = (ins Variadic<Tile_FragmentType>:$fragments);

@@ -23,7 +23,11 @@ static LogicalResult verifyUsedOnce(Operation *Op, Value Pending) {
          << std::distance(Pending.use_begin(), Pending.use_end());
 }
 
-TileFactor kpc::tile::leftFactor(SharedType A, bool Transposed) {
+TileFactor kpc::tile::leftFactor(Type Ty, bool Transposed) {
+  if (auto Packed = dyn_cast<PackedType>(Ty))
+    return {Packed.getRows(), Packed.getColumns(), Packed.getElement(),
+            /*Swizzled=*/true, /*SumContiguous=*/true};
+  auto A = cast<SharedType>(Ty);
   int64_t M = A.getRows(), K = A.getColumns();
   if (Transposed)
     std::swap(M, K);
@@ -36,15 +40,21 @@ TileFactor kpc::tile::rightFactor(SharedType B, bool Transposed) {
 
 static bool isFp8(Type Ty) { return isa<Float8E4M3FNType, Float8E5M2Type>(Ty); }
 
+Type kpc::tile::accumulatorOf(Type Factor) {
+  return Factor.isInteger() ? Type(IntegerType::get(Factor.getContext(), 32))
+                            : Type(Float32Type::get(Factor.getContext()));
+}
+
 LogicalResult kpc::tile::verifyFactors(Operation *Op, const TileFactor &A,
                                        const TileFactor &B) {
   Type Element = A.Element;
   bool IsOne = Element == B.Element &&
                (Element.isF16() || Element.isBF16() || Element.isF32());
-  if (!IsOne && !(isFp8(Element) && isFp8(B.Element)))
+  bool AreIntegers = Element.isInteger(8) && B.Element.isInteger(8);
+  if (!IsOne && !AreIntegers && !(isFp8(Element) && isFp8(B.Element)))
     return Op->emitOpError()
-           << "expected two operands of f16, of bf16, of f32 (as tf32) or of "
-              "FP8, got "
+           << "expected two operands of f16, of bf16, of f32 (as tf32), of "
+              "FP8 or of integers of 8 bits, got "
            << Element << " and " << B.Element;
   if (!A.Swizzled || !B.Swizzled)
     return Op->emitOpError("expected swizzled tiles");
@@ -56,13 +66,6 @@ LogicalResult kpc::tile::verifyFactors(Operation *Op, const TileFactor &A,
     return Op->emitOpError() << "expected a K that is a multiple of " << Step
                              << ", got " << A.Sum;
   return success();
-}
-
-static TileFactor leftOf(MmaOp Op) {
-  if (auto Packed = dyn_cast<PackedType>(Op.getA().getType()))
-    return {Packed.getRows(), Packed.getColumns(), Packed.getElement(),
-            /*Swizzled=*/true, /*SumContiguous=*/true};
-  return leftFactor(cast<SharedType>(Op.getA().getType()), Op.getATransposed());
 }
 
 LogicalResult kpc::tile::verifyWgmmaLayout(Operation *Op) {
@@ -79,21 +82,29 @@ LogicalResult kpc::tile::verifyWgmmaLayout(Operation *Op) {
 LogicalResult MmaOp::verify() {
   if (failed(verifyWgmmaLayout(*this)))
     return failure();
-  TileFactor A = leftOf(*this);
+  TileFactor A = leftFactor(getA().getType(), getATransposed());
   TileFactor B = rightFactor(getB().getType(), getBTransposed());
   FragmentType D = getD().getType().getFragment();
   if (getATransposed() && isa<PackedType>(getA().getType()))
     return emitOpError("expected a packed operand without 'transposed'");
+  if (isa<PackedType>(getA().getType()) && A.Outer != 64)
+    return emitOpError() << "expected a packed operand of 64 rows, got "
+                         << A.Outer;
   if (failed(verifyFactors(*this, A, B)))
     return failure();
-  if (!D.getElement().isF32())
-    return emitOpError() << "expected accumulators of f32, got "
+  if (D.getElement() != accumulatorOf(A.Element))
+    return emitOpError() << "expected accumulators of "
+                         << accumulatorOf(A.Element) << ", got "
                          << D.getElement();
   if (A.Element.getIntOrFloatBitWidth() != 16 &&
       !(A.SumContiguous && B.SumContiguous))
     return emitOpError() << "on " << A.Element
                          << " expected both operands contiguous along K";
   int64_t M = A.Outer, N = B.Outer;
+  if (A.Element.isInteger() && N > 32 && N % 16)
+    return emitOpError() << "of integers expected an N of 8 up to 32, or a "
+                            "multiple of 16, got "
+                         << N;
   if (M % 64 || N % 8 || N > 256)
     return emitOpError() << "expected an M that is a multiple of 64 and an N "
                             "of 8 up to 256, got "

@@ -29,12 +29,13 @@ def Tile_MmaOp : Tile_Op<"mma"> {
     | bf16 | f32 | 16 | yes |
     | tf32 in f32 | f32 | 8 | no |
     | f8E4M3FN, f8E5M2 each | f32 | 32 | no |
+    | i8, ui8 each | i32, which wraps | 32 | no |
 
     Tensor cores add up products of FP8 in about 14 bits. Whoever needs f32's
     accuracy begins a new accumulator every few steps and adds these up in
     registers.
 
-    Wgmma (sm_90a): M a multiple of 64, N of 8 up to 256.
+    Wgmma (sm_90a): M a multiple of 64, N of 8 up to 256, of integers above 32 of 16.
 
     ```mlir
     %d = tile.mma %a, %b, %c : !a, !b, !tile.pending<!d> -> !tile.pending<!d>

@@ -96,6 +96,10 @@ LogicalResult TmemMmaOp::verify() {
   TensorMemoryType D = getD().getType();
   if (failed(verifyFactors(*this, A, B)))
     return failure();
+  if (A.Element.isInteger())
+    return emitOpError() << "expected floats, whose sums tensor memory holds, "
+                            "got "
+                         << A.Element;
   if (A.Element.isF32() && !(A.SumContiguous && B.SumContiguous))
     return emitOpError("on f32 expected both operands contiguous along K");
   int64_t M = A.Outer, N = B.Outer, Blocks = getPair() ? 2 : 1;

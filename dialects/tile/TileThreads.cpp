@@ -18,17 +18,24 @@ static LogicalResult verifyPieces(Operation *Op, SharedType Tile,
                                   MemRefType Memory, int64_t Bytes,
                                   Region &Region) {
   Block &Body = Region.front();
-  if (Memory.getRank() != 1 || Memory.getElementType() != Tile.getElement())
+  // Integers in memory have no sign.
+  Type Element = Tile.getElement();
+  if (auto Integer = dyn_cast<IntegerType>(Element))
+    Element = IntegerType::get(Op->getContext(), Integer.getWidth());
+  if (Memory.getRank() != 1 || Memory.getElementType() != Element)
     return Op->emitOpError(
         "expected a memref of one dimension and of the tile's element type");
   int64_t ElementBytes = Tile.getElementBits() / 8;
-  // A thread stores single bytes, but copies none.
-  bool Known = llvm::is_contained({2, 4, 8, 16}, Bytes) ||
-               (Bytes == 1 && isa<StoreGlobalOp>(Op));
-  if (!Known || Bytes < ElementBytes)
-    return Op->emitOpError() << "expected pieces of 2, 4, 8 or 16 bytes and of "
-                                "an element at least, got "
+  if (!llvm::is_contained({1, 2, 4, 8, 16}, Bytes) || Bytes < ElementBytes)
+    return Op->emitOpError() << "expected pieces of 1, 2, 4, 8 or 16 bytes and "
+                                "of an element at least, got "
                              << Bytes;
+  // A thread copies single elements, not several of less than 4 bytes.
+  if (Bytes < 4 && Bytes != ElementBytes && isa<CpAsyncOp>(Op))
+    return Op->emitOpError()
+           << "expected pieces of 4, 8 or 16 bytes, or of one "
+              "element, got "
+           << Bytes;
   if (!Tile.getSwizzle())
     return Op->emitOpError("expected a swizzled tile");
   if (Op->getParentOfType<RoleOp>())
@@ -66,15 +73,25 @@ LogicalResult CpAsyncWaitOp::verify() {
 LogicalResult MmaSyncOp::verify() {
   if (failed(verifyWgmmaLayout(*this)))
     return failure();
+  if (getATransposed() && isa<PackedType>(getA().getType()))
+    return emitOpError("expected a packed operand without 'transposed'");
   TileFactor A = leftFactor(getA().getType(), getATransposed());
   TileFactor B = rightFactor(getB().getType(), getBTransposed());
   FragmentType D = getD().getType();
   if (failed(verifyFactors(*this, A, B)))
     return failure();
-  if (!D.getElement().isF32())
-    return emitOpError() << "expected accumulators of f32, got "
+  if (D.getElement() != accumulatorOf(A.Element))
+    return emitOpError() << "expected accumulators of "
+                         << accumulatorOf(A.Element) << ", got "
                          << D.getElement();
-  if (getATransposed() && getA().getType().getSwizzle() != 128)
+  if (A.Element.isInteger() && !(A.SumContiguous && B.SumContiguous))
+    return emitOpError() << "on " << A.Element
+                         << " expected both operands contiguous along K";
+  if (getSplit() && !A.Element.isF32())
+    return emitOpError() << "expected operands of f32 beside 'split', got "
+                         << A.Element;
+  if (getATransposed() &&
+      cast<SharedType>(getA().getType()).getSwizzle() != 128)
     return emitOpError("expected a swizzle of 128 bytes for a transposed a");
   int64_t M = A.Outer, N = B.Outer;
   if (M % 64 || N % 16)
@@ -85,5 +102,28 @@ LogicalResult MmaSyncOp::verify() {
     return emitOpError() << "expected a result of " << M << " rows and " << N
                          << " columns, got " << D.getRows() << " and "
                          << D.getColumns();
+  return success();
+}
+
+LogicalResult AnyNanOp::verify() {
+  if (!getFragment().getType().getElement().isF32())
+    return emitOpError() << "expected elements of f32, got "
+                         << getFragment().getType().getElement();
+  if (getOperation()->getParentOfType<RoleOp>())
+    return emitOpError("expected to be outside of roles: all threads of the "
+                       "block meet");
+  return success();
+}
+
+LogicalResult LoadPackedOp::verify() {
+  SharedType From = getTile().getType();
+  PackedType To = getPacked().getType();
+  if (From.getShape() != To.getShape() || From.getElement() != To.getElement())
+    return emitOpError(
+        "expected a result of the tile's shape and element type");
+  if (From.getElementBits() != 16 || !From.getSwizzle() ||
+      From.getRows() % 64 || From.getColumns() % 16)
+    return emitOpError("expected a swizzled tile of 16-bit elements, a "
+                       "multiple of 64 rows and of 16 columns");
   return success();
 }

@@ -17,14 +17,14 @@ include "dialects/tile/TileCluster.td"
 def Tile_CpAsyncOp : Tile_Op<"cp_async", [SingleBlock]> {
   let summary = "Begins copies from global into shared memory (`cp.async`), by all threads of the block";
   let description = [{
-    A tile is copied in pieces of `bytes` bytes, 4, 8 or 16, neighbours along
+    A tile is copied in pieces of `bytes` bytes, 4, 8, 16 or one element's, neighbours along
     its rows; neighbouring threads take neighbouring pieces. The block has the
     row and the column of a piece's first element in the tile; `tile.yield_address`
     tells where that is in `memory`, counted in elements, and how many elements
     from there on are to be copied; zeros become the others. Without a number
     all of them are. `memory` is aligned so that its pieces are.
 
-    Pieces of 2 bytes are loaded and stored by the thread itself and are there
+    Pieces of 1 and 2 bytes are loaded and stored by the thread itself and are there
     when the op is over; others when `tile.cp_async_wait` says so. The threads
     that copied a piece see it then, the others behind a `tile.sync`.
 
@@ -88,24 +88,64 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
   let description = [{
     As `tile.mma`, but over when the op is: each warp loads its part of both
     operands into registers, for its 16 of each 64 rows (mma.sync m16n8k16, of
-    tf32 m16n8k8). Sums are made in the order of the operand's columns. Other
-    warps' writes into the operands are seen behind a `tile.sync`.
+    tf32 m16n8k8, of integers m16n8k32). Sums are made in the order of the
+    operand's columns. Other warps' writes into the operands are seen behind a
+    `tile.sync`. `a` of 16 bits may be packed in registers already: `tile.pack`
+    rounds it from a fragment, `tile.load_packed` loads it from a tile.
 
     | a, b | d | K a multiple of | transposed a, untransposed b |
     | --- | --- | --- | --- |
     | f16 | f32 | 16 | yes |
     | bf16 | f32 | 16 | yes |
     | tf32 in f32 | f32 | 8 | yes |
+    | i8, ui8 each | i32, which wraps | 32 | no |
+
+    Factors of f32 are rounded to tf32. With `split` they are not: each is the sum
+    of two numbers of tf32, of which three products are made (3xTF32). Every 16 of
+    K are summed up by themselves and then added in f32, to nearest, because
+    tensor cores truncate their sums. The error is that of f32 arithmetic. Where a factor
+    is infinite or NaN, the sum is NaN (`tile.any_nan`).
 
     ```mlir
     %d = tile.mma_sync %a, %b, %c : !a, !b -> !d
+    %e = tile.mma_sync split %f, %g, %d : !f, !g -> !d
     ```
   }];
-  let arguments = (ins Tile_SharedType:$a, Tile_SharedType:$b, Tile_FragmentType:$c, UnitAttr:$a_transposed,
-                       UnitAttr:$b_transposed);
+  let arguments = (ins AnyTypeOf<[Tile_SharedType, Tile_PackedType]>:$a, Tile_SharedType:$b, Tile_FragmentType:$c,
+                       UnitAttr:$a_transposed, UnitAttr:$b_transposed, UnitAttr:$split);
   let results = (outs Tile_FragmentType:$d);
-  let assemblyFormat = [{$a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `,` $c attr-dict `:`
-                         qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($d))}];
+  let assemblyFormat = [{(`split` $split^)? $a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `,` $c
+                         attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($d))}];
+  let hasVerifier = 1;
+}
+
+def Tile_AnyNanOp : Tile_Op<"any_nan"> {
+  let summary = "All threads of the block meet, and know whether an element of their fragments is NaN";
+  let description = [{
+    ```mlir
+    %any = tile.any_nan %acc : !tile.fragment<[64, 64], f32>
+    ```
+  }];
+  let arguments = (ins Tile_FragmentType:$fragment);
+  let results = (outs I1:$any);
+  let assemblyFormat = "$fragment attr-dict `:` qualified(type($fragment))";
+  let hasVerifier = 1;
+}
+
+def Tile_LoadPackedOp : Tile_Op<"load_packed"> {
+  let summary = "Loads a tile into registers, as the left operand of products (`ldmatrix`)";
+  let description = [{
+    By the warps of one warpgroup: each has its 16 of each 64 rows. What is
+    multiplied many times is loaded once. Other warps' writes into the tile are
+    seen behind a `tile.sync`.
+
+    ```mlir
+    %q = tile.load_packed %tile : !tile.smem<[64, 128], f16, swizzle 128> -> !tile.packed<[64, 128], f16>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$tile);
+  let results = (outs Tile_PackedType:$packed);
+  let assemblyFormat = "$tile attr-dict `:` qualified(type($tile)) `->` qualified(type($packed))";
   let hasVerifier = 1;
 }
 

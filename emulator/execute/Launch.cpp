@@ -9,7 +9,7 @@
 #include "emulator/execute/Launch.h"
 
 #include "emulator/execute/Cluster.h"
-#include "emulator/execute/Windows.h"
+#include "emulator/program/Windows.h"
 
 #include <algorithm>
 #include <system_error>

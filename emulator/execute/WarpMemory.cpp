@@ -8,7 +8,7 @@
 
 #include "emulator/execute/AddressText.h"
 #include "emulator/execute/Cluster.h"
-#include "emulator/execute/Windows.h"
+#include "emulator/program/Windows.h"
 
 namespace kpc::emulator {
 

@@ -11,9 +11,9 @@
 // deadlock that is reported. A state is the number of completed phases.
 
 #include "emulator/execute/Cta.h"
-#include "emulator/execute/Windows.h"
 #include "emulator/instructions/Lanes.h"
 #include "emulator/instructions/Opcodes.h"
+#include "emulator/program/Windows.h"
 
 #include <algorithm>
 

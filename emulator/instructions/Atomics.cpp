@@ -10,11 +10,11 @@
 // red". Lanes go in order; CTAs on other host threads are kept out by the
 // host's compare-and-swap.
 
-#include "emulator/execute/Windows.h"
 #include "emulator/instructions/Copies.h"
 #include "emulator/instructions/Lanes.h"
 #include "emulator/instructions/Opcodes.h"
 #include "emulator/numbers/Formats.h"
+#include "emulator/program/Windows.h"
 
 #include <cmath>
 

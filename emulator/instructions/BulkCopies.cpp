@@ -9,8 +9,8 @@
 // PTX ISA, "cp.async.bulk", "cp.async.bulk.commit_group",
 // "cp.async.bulk.wait_group".
 
-#include "emulator/execute/Windows.h"
 #include "emulator/instructions/Copies.h"
+#include "emulator/program/Windows.h"
 
 namespace kpc::emulator {
 

@@ -10,9 +10,9 @@
 // is in execute/Cluster.h.
 
 #include "emulator/execute/Cluster.h"
-#include "emulator/execute/Windows.h"
 #include "emulator/instructions/Lanes.h"
 #include "emulator/instructions/Opcodes.h"
+#include "emulator/program/Windows.h"
 
 namespace kpc::emulator {
 

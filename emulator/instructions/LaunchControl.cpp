@@ -13,9 +13,9 @@
 // although clusters are left (the seed says which), as a chip may do.
 
 #include "emulator/execute/Cluster.h"
-#include "emulator/execute/Windows.h"
 #include "emulator/instructions/Copies.h"
 #include "emulator/instructions/Opcodes.h"
+#include "emulator/program/Windows.h"
 
 #include <cstring>
 

@@ -9,9 +9,9 @@
 // PTX ISA, "Data Movement and Conversion Instructions: ld, st". A vector's
 // access is as large as all of it and aligned to that.
 
-#include "emulator/execute/Windows.h"
 #include "emulator/instructions/Lanes.h"
 #include "emulator/instructions/Opcodes.h"
+#include "emulator/program/Windows.h"
 
 #include <bit>
 #include <cstring>

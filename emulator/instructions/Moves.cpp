@@ -8,9 +8,9 @@
 
 // PTX ISA, "Data Movement and Conversion Instructions".
 
-#include "emulator/execute/Windows.h"
 #include "emulator/instructions/Lanes.h"
 #include "emulator/instructions/Opcodes.h"
+#include "emulator/program/Windows.h"
 
 namespace kpc::emulator {
 

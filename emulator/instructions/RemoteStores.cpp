@@ -9,9 +9,9 @@
 // PTX ISA, "st.async", "red.async": each lane's element goes to the shared
 // memory of a block of the cluster later, and its bytes to an mbarrier there.
 
-#include "emulator/execute/Windows.h"
 #include "emulator/instructions/Copies.h"
 #include "emulator/instructions/Opcodes.h"
+#include "emulator/program/Windows.h"
 
 #include <cstring>
 

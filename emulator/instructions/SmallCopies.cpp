@@ -9,8 +9,8 @@
 // PTX ISA, "cp.async", "cp.async.commit_group", "cp.async.wait_group",
 // "cp.async.mbarrier.arrive". Groups are the warp's, not each thread's.
 
-#include "emulator/execute/Windows.h"
 #include "emulator/instructions/Copies.h"
+#include "emulator/program/Windows.h"
 
 #include <cstring>
 

@@ -10,8 +10,8 @@
 // With cta_group::2 a warp of each block of the pair comes, and both blocks get
 // the same columns.
 
-#include "emulator/execute/Windows.h"
 #include "emulator/instructions/Tensor.h"
+#include "emulator/program/Windows.h"
 
 #include <algorithm>
 #include <cstring>

@@ -10,8 +10,8 @@
 // shared memory.
 
 #include "emulator/execute/Cluster.h"
-#include "emulator/execute/Windows.h"
 #include "emulator/instructions/Copies.h"
+#include "emulator/program/Windows.h"
 
 #include <algorithm>
 #include <cstring>

@@ -11,10 +11,10 @@
 // behind them, and arrives at its mbarrier.
 
 #include "emulator/execute/Cluster.h"
-#include "emulator/execute/Windows.h"
 #include "emulator/instructions/Copies.h"
 #include "emulator/instructions/Opcodes.h"
 #include "emulator/instructions/Tensor.h"
+#include "emulator/program/Windows.h"
 
 namespace kpc::emulator {
 

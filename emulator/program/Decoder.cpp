@@ -8,10 +8,10 @@
 
 #include "emulator/program/Decoder.h"
 
-#include "emulator/execute/Windows.h"
 #include "emulator/program/ControlFlow.h"
 #include "emulator/program/InlineCalls.h"
 #include "emulator/program/UnsetRegisters.h"
+#include "emulator/program/Windows.h"
 
 #include <algorithm>
 #include <bit>

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "emulator/execute/Windows.h"
 #include "emulator/program/Decoder.h"
+#include "emulator/program/Windows.h"
 
 #include <algorithm>
 #include <tuple>

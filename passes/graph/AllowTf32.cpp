@@ -10,9 +10,8 @@
 ///   kernel.gemm %a, %b into %zeros
 ///   kernel.gemm %a, %b tf32 into %zeros
 ///
-/// In: kernels in linalg form. Out: the same; GEMMs of f32 say that factors may
-/// be rounded to tf32 where tensor cores multiply them. Kernels with generics
-/// that sum up in f32, convolutions say, have `kernel.tf32` for it.
+/// In: kernels in linalg form. Out: the same; GEMMs and convolutions of f32 say
+/// that factors may be rounded to tf32 where tensor cores multiply them.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -34,19 +33,6 @@ namespace kpc::graph {
 
 namespace {
 
-/// A generic of it sums up in f32; whether it is of products is for builders to
-/// see.
-bool sumsUp(func::FuncOp Kernel) {
-  return Kernel
-      .walk([](linalg::GenericOp Op) {
-        bool Sums = Op.getNumReductionLoops() && Op->getNumResults() == 1 &&
-                    getElementTypeOrSelf(Op->getResult(0)).isF32() &&
-                    Op.getNumDpsInputs() >= 2;
-        return Sums ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 struct AllowTf32Pass : graph::impl::AllowTf32Base<AllowTf32Pass> {
   using AllowTf32Base::AllowTf32Base;
   void runOnOperation() override;
@@ -67,12 +53,12 @@ void AllowTf32Pass::runOnOperation() {
   for (auto Kernel : Module.getOps<func::FuncOp>()) {
     if (!kernel::buffersOf(Kernel) || Exact.contains(Kernel.getSymName()))
       continue;
-    Kernel.walk([](kernel::GemmOp Gemm) {
-      Gemm.setTf32(Gemm.getAccumulatorType().isF32());
+    Kernel.walk([](Operation *Op) {
+      if (auto Gemm = dyn_cast<kernel::GemmOp>(Op))
+        Gemm.setTf32(Gemm.getAccumulatorType().isF32());
+      if (auto Conv = dyn_cast<kernel::ConvOp>(Op))
+        Conv.setTf32(Conv.getAccumulatorType().isF32());
     });
-    if (sumsUp(Kernel))
-      Kernel->setAttr(kernel::KernelDialect::Tf32AttrHelper::getNameStr(),
-                      UnitAttr::get(&getContext()));
   }
 }
 

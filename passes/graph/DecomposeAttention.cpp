@@ -23,7 +23,7 @@
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/StoredValues.h"
-#include "passes/schedule/AttentionSchedule.h"
+#include "passes/schedule/AttentionSyncSchedule.h"
 #include "passes/schedule/DecodeSchedule.h"
 
 #include <cmath>
@@ -242,6 +242,7 @@ struct DecomposeAttentionPass
     bool IsFew = hasFewQueries(Q.getDims()[2], Facts);
     for (const target::Target *T : All)
       if (!schedule::fitsAttention(Many, *T) &&
+          !schedule::fitsAttentionSync(Many, *T) &&
           (!IsFew || schedule::rankDecodeSchedules(Few, *T).empty()))
         return "there is none for " + std::string(T->Name);
     return {};

@@ -49,6 +49,13 @@ Value lastDimVector(Value V, PatternRewriter &R) {
                            Broadcast.getX());
 }
 
+/// Whether a weight is of codes, which stay as they are.
+bool isOfCodes(Value V) {
+  while (isa_and_present<TransposeOp, ReshapeOp, CastOp>(V.getDefiningOp()))
+    V = V.getDefiningOp()->getOperand(0);
+  return isa_and_present<DequantiseOp>(V.getDefiningOp());
+}
+
 struct FoldScale : OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(MulOp Op, PatternRewriter &R) const override {
@@ -56,7 +63,7 @@ struct FoldScale : OpRewritePattern<MulOp> {
          {std::pair(Op.getA(), Op.getB()), std::pair(Op.getB(), Op.getA())}) {
       Operation *Def = Product.getDefiningOp();
       if (!isa_and_present<ConvOp, MatmulOp>(Def) || !Product.hasOneUse() ||
-          !isConstant(Def->getOperand(1)))
+          !isConstant(Def->getOperand(1)) || isOfCodes(Def->getOperand(1)))
         continue;
       Value Vector = lastDimVector(Scale, R);
       if (!Vector)

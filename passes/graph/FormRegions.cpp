@@ -30,7 +30,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
-#include "passes/graph/Fp8Gemm.h"
+#include "passes/graph/CodeProducts.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/RegionBuilder.h"
@@ -255,8 +255,9 @@ StringRef RegionFormer::refusal(Operation *Op, Group &G) {
       return {};
     return "attention is a kernel of its own";
   }
-  if (scalesFp8Product(Op) && G.Root)
-    return "it scales a product of FP8, which the product's own kernel does";
+  bool Finishes = finishesRawProduct(Op) && G.Root;
+  if (Finishes || (isCodeEpilogue(Op) && !usedAtSameIndex(Op)))
+    return "it scales a product of codes, which the product's own kernel does";
   if (leavesRows(Op, G))
     return "its rows are computed as a whole, which that kernel does not";
   if (roleOf(Op) == Role::Root) {
@@ -374,12 +375,12 @@ bool RegionFormer::isBehind(Operation *User, Group &G) {
   return Place.lookup(At) > Place.lookup(G.Ops.front());
 }
 
-/// The rows of a group, or those that it will have: codes of FP8 are made of
+/// The rows of a group, or those that it will have: codes are made of
 /// rows whose greatest elements were not placed yet.
 std::optional<RowSpace> RegionFormer::rowsOf(Group &G) const {
   Operation *Last = G.Ops.front();
   if (G.Rows || G.Root || Last->getNumResults() != 1 ||
-      !isFp8(typeOf(Last->getResult(0)).getElementType()))
+      !isCode(typeOf(Last->getResult(0)).getElementType()))
     return G.Rows;
   Operation *From = MadeOfRows.lookup(Last);
   return From ? RowSpace::reducedBy(From) : std::nullopt;

@@ -14,10 +14,10 @@
 ///                                            }
 ///
 /// wgmma takes operands of 16 bits that are contiguous along K or along N, but
-/// those of tf32 and of FP8 along K alone. A weight is turned when the artifact
-/// is written; the transpose in the region is a view and costs nothing. Any
-/// other operand is turned by a region of its own, where the GEMM is worth
-/// that:
+/// those of tf32 and of 8 bits along K alone; mma.sync those of 8 bits, too. A
+/// weight is turned when the artifact is written; the transpose in the region
+/// is a view and costs nothing. Any other operand is turned by a region of its
+/// own, where the GEMM is worth that:
 ///
 ///   %t = graph.region "x_k_major"(%x) { graph.transpose … }
 ///
@@ -44,6 +44,8 @@ namespace {
 
 /// Rows of TMA begin at multiples of 16 bytes: of so many elements of f32.
 constexpr int64_t RowElements = 4;
+/// Of 8 bits, as many channels as pad-channels makes of few.
+constexpr int64_t FewBytes = 8;
 
 /// A region's argument that one op reads, through transposes alone.
 struct OwnArgument {
@@ -77,7 +79,9 @@ SmallVector<int64_t> filterOrder(ConvOp Conv) {
   std::optional<int64_t> Channels = typeOf(Conv.getW()).getStaticDim(C);
   auto IsZero = [](int64_t V) { return V == 0; };
   // As pad-channels has made it: the zeros around the image are in memory.
-  bool FoldsTaps = Channels && *Channels <= RowElements &&
+  int64_t Few =
+      isInt8(typeOf(Conv.getW()).getElementType()) ? FewBytes : RowElements;
+  bool FoldsTaps = Channels && *Channels <= Few && Conv.getGroups() == 1 &&
                    Conv.getDilation().back() == 1 &&
                    llvm::all_of(Conv.getLow(), IsZero) &&
                    llvm::all_of(Conv.getHigh(), IsZero);
@@ -92,9 +96,9 @@ SmallVector<int64_t> filterOrder(ConvOp Conv) {
 std::optional<SmallVector<int64_t>> wantedOrder(OpOperand &Read,
                                                 const shape::Facts &Facts) {
   if (auto Conv = dyn_cast<ConvOp>(Read.getOwner())) {
-    if (Conv.getGroups() != 1)
-      return std::nullopt;
-    return filterOrder(Conv);
+    bool HasKernel =
+        Conv.getGroups() == 1 || isInt8(typeOf(Conv.getW()).getElementType());
+    return HasKernel ? std::optional(filterOrder(Conv)) : std::nullopt;
   }
   SymbolicTensorType Ty = typeOf(Read.get());
   int64_t Rank = Ty.getRank();
@@ -102,7 +106,7 @@ std::optional<SmallVector<int64_t>> wantedOrder(OpOperand &Read,
   if (Rank < 2)
     return std::nullopt;
   const shape::Expr &K = Ty.getDims()[IsB ? Rank - 2 : Rank - 1];
-  if (Facts.divisor(K) % RowElements)
+  if (!isInt8(Ty.getElementType()) && Facts.divisor(K) % RowElements)
     return std::nullopt;
   auto Order = llvm::to_vector(llvm::seq<int64_t>(0, Rank));
   if (IsB)
@@ -126,7 +130,7 @@ private:
   Value turnedCopy(Value V, ArrayRef<int64_t> Perm, SymbolicTensorType To);
   bool pays(Value V, Operation *Gemm) const;
   bool isKMajor(Type Element) const {
-    return isFp8(Element) || (Tf32 && Element.isF32());
+    return isCode(Element) || (Tf32 && Element.isF32());
   }
 
   func::FuncOp Main;
@@ -136,8 +140,11 @@ private:
   DenseMap<std::pair<Value, Attribute>, Value> Copies;
 };
 
-/// Whether each element of `V` takes part in so many multiply-adds.
+/// Whether each element of `V` takes part in so many multiply-adds. Integers
+/// are multiplied by loops otherwise.
 bool Turner::pays(Value V, Operation *Gemm) const {
+  if (isInt8(typeOf(V).getElementType()))
+    return true;
   auto Optimum = [&](const shape::Expr &E) {
     return double(Facts.optimum(E).value_or(0));
   };
@@ -216,6 +223,10 @@ void Turner::turn(RegionOp Region, OpOperand &Read, bool MayCopy) {
                                invertPermutationVector(*Order)));
 }
 
+bool multipliesInt8(Operation *Op) {
+  return isInt8(typeOf(Op->getOperand(0)).getElementType());
+}
+
 struct KMajorOperandsPass
     : graph::impl::KMajorOperandsBase<KMajorOperandsPass> {
   using KMajorOperandsBase::KMajorOperandsBase;
@@ -232,16 +243,21 @@ struct KMajorOperandsPass
     SmallVector<Operation *> Readers;
     Main.walk([&](RegionOp Region) {
       for (Operation &Op : Region.getBody().front())
-        if ((isa<MatmulOp>(Op) || (Wgmma && isa<ConvOp>(Op))) &&
-            !Kept->match(&Op))
+        if (isa<MatmulOp, ConvOp>(Op) &&
+            (Wgmma || !isa<ConvOp>(Op) || multipliesInt8(&Op)) &&
+            (multipliesInt8(&Op) || !Kept->match(&Op)))
           Readers.push_back(&Op);
     });
     for (Operation *Op : Readers)
-      for (unsigned Operand : {0, 1})
-        if (isa<MatmulOp>(Op) || Operand == 1)
-          Turns.turn(cast<RegionOp>(Op->getParentOp()),
-                     Op->getOpOperand(Operand),
-                     /*MayCopy=*/Wgmma);
+      for (unsigned Operand : {0, 1}) {
+        OpOperand &Read = Op->getOpOperand(Operand);
+        bool IsF32 = typeOf(Read.get()).getElementType().isF32();
+        bool ForWgmma = Wgmma && !(Split && IsF32);
+        if (isa<MatmulOp>(Op) ||
+            (Operand == 1 && (ForWgmma || multipliesInt8(Op))))
+          Turns.turn(cast<RegionOp>(Op->getParentOp()), Read,
+                     /*MayCopy=*/ForWgmma || multipliesInt8(Op));
+      }
   }
 };
 

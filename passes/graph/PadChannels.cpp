@@ -17,11 +17,11 @@
 ///      : <[n, 230, 230, 4], f32>, <[7, 7, 4, 64], f32>
 ///
 /// Copies for tensor cores begin at multiples of 16 bytes: a unit of 8 elements
-/// of 16 bits, or 4 of f32. Pixels of a unit of channels or more are filled up
-/// to whole units. Fewer are filled up until what a step of the filter moves is
-/// such a multiple; with the zeros around the image
-/// in memory too, a line of the filter's taps is then one piece of memory, and
-/// the convolution one over that many channels. The weight is constant and is
+/// of 16 bits, 4 of f32, or 16 of 8 bits. Pixels of a unit of channels or more
+/// are filled up to whole units. Fewer are filled up until what a step of the
+/// filter moves is such a multiple; with the zeros around the image in memory
+/// too, a line of the filter's taps is then one piece of memory, and the
+/// convolution one over that many channels. The weight is constant and is
 /// filled up when compiling; the input is written by the kernel that casts or
 /// transposes it anyway.
 ///
@@ -45,7 +45,7 @@ namespace kpc::graph {
 namespace {
 
 /// Elements in the 16 bytes that copies begin at multiples of.
-constexpr int64_t NarrowUnit = 8, Tf32Unit = 4;
+constexpr int64_t NarrowUnit = 8, Tf32Unit = 4, ByteUnit = 16;
 
 /// How many channels there are to be; as many as there are where the
 /// convolution is left as it is.
@@ -71,7 +71,7 @@ bool isConstant(Value V) {
       return false;
     if (!Seen.insert(Def).second || isa<WeightOp, ConstantOp>(Def))
       continue;
-    if (!isa<TransposeOp, ReshapeOp, CastOp, MulOp, BroadcastOp>(Def))
+    if (!isa<TransposeOp, ReshapeOp, CastOp, MulOp, SubOp, BroadcastOp>(Def))
       return false;
     llvm::append_range(Worklist, Def->getOperands());
   }
@@ -111,7 +111,7 @@ void padChannels(ConvOp Conv, int64_t Unit) {
       !isConstant(Conv.getW()))
     return;
   int64_t Count = channelsFor(Conv, *Channels, Unit);
-  bool Few = Count < NarrowUnit;
+  bool Few = Count < std::max(Unit, NarrowUnit);
   // Lines of unknown length begin at units only where each pixel does.
   if (Few && !typeOf(Conv.getX()).getDims().end()[-2].isConstant())
     Count = Unit;
@@ -147,8 +147,12 @@ struct PadChannelsPass : graph::impl::PadChannelsBase<PadChannelsPass> {
     getOperation().walk([&](ConvOp Conv) {
       Type Element = typeOf(Conv.getX()).getElementType();
       bool Stays = Kept->match(Conv);
-      if (Element.isF16() || Element.isBF16() ||
-          (Narrow && Element.isF32() && !Stays))
+      if (isInt8(Element))
+        padChannels(Conv, ByteUnit);
+      else if (!Floats)
+        return;
+      else if (Element.isF16() || Element.isBF16() ||
+               (Narrow && Element.isF32() && !Stays))
         padChannels(Conv, NarrowUnit);
       else if (Tf32 && Element.isF32() && !Stays)
         padChannels(Conv, Tf32Unit);

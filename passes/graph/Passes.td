@@ -146,10 +146,12 @@ def PadChannels : Pass<"pad-channels", "::mlir::func::FuncOp"> {
   let summary = "Convolutions get as many channels as copies for tensor cores take";
   let description = [{
     Channels are filled up with zeros so that pixels, or where they are few the
-    steps of the filter, lie at multiples of 16 bytes. For convolutions of 16
-    bits, or of tf32, of constant weights without groups.
+    steps of the filter, lie at multiples of 16 bytes. For convolutions of
+    integers of 8 bits, of 16 bits, or of tf32, of constant weights without
+    groups.
   }];
   let options = [
+    Option<"Floats", "floats", "bool", "true", "Not for integers alone">,
     Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">,
     Option<"Tf32", "tf32", "bool", "false", "f32 values that stay are multiplied in tf32">,
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
@@ -202,26 +204,37 @@ def TileFewRowWeights : Pass<"tile-few-row-weights", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
-def SinkFp8Scales : Pass<"sink-fp8-scales", "::mlir::func::FuncOp"> {
-  let summary = "GEMMs multiply codes of FP8, and scales are factors of their results";
+def SinkScales : Pass<"sink-scales", "::mlir::func::FuncOp"> {
+  let summary = "GEMMs and convolutions multiply codes, and scales are factors of their results";
   let description = [{
-    For GEMMs whose operands are both dequantised from f8E4M3FN or f8E5M2, by one
-    scale or by one for each row of A or column of B, with more than 16 rows, a K
-    that is a multiple of 16 and an N that is one of 8.
+    For GEMMs whose operands are both dequantised by one scale or by one for each
+    row of A or column of B, with more than 16 rows: with `fp8` from f8E4M3FN or
+    f8E5M2, with a K that is a multiple of 16 and an N that is one of 8. With
+    `int8` from integers of 8 bits, whose zero points are taken off the sums; or
+    integers themselves, as those of MatMulInteger are.
   }];
+  let options = [
+    Option<"Fp8", "fp8", "bool", "true", "The target multiplies FP8">,
+    Option<"Int8", "int8", "bool", "true", "The target multiplies integers of 8 bits">,
+    Option<"Dequantised", "dequantised", "bool", "true", "Integers of which floats are made, too, as for Q/DQ pairs">
+  ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
 def QuantiseGemms : Pass<"quantise-gemms", "::mlir::func::FuncOp"> {
-  let summary = "GEMMs with weights multiply FP8 (E4M3), which this pass makes of them";
+  let summary = "GEMMs with weights multiply FP8 (E4M3) or integers of 8 bits, which this pass makes of them";
   let description = [{
     Weights have a scale for each column, which is found when compiling. The other
     operand has one for each row (a token's), which is found in each run: its
     greatest magnitude is 448. Each value then has a relative error of at most
-    2^-4, whatever outliers other rows have. As sink-fp8-scales, for more than 16
+    2^-4, whatever outliers other rows have. As sink-scales, for more than 16
     rows, a K that is a multiple of 16 and an N that is one of 8.
+
+    With `int8` they are integers, whose greatest magnitude is 127. Each value
+    then has an error of at most 1/254 of the greatest one of its row.
   }];
   let options = [
+    Option<"Int8", "int8", "bool", "false", "Integers of 8 bits, not FP8">,
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not quantised">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
@@ -371,10 +384,10 @@ def PadLeadingDimension : Pass<"pad-leading-dimension", "::mlir::func::FuncOp"> 
 }
 
 def KMajorOperands : Pass<"k-major-operands", "::mlir::func::FuncOp"> {
-  let summary = "Turns fp32 and FP8 operands of GEMMs and filters of convolutions, so that K is contiguous";
+  let summary = "Turns operands of fp32 and of 8 bits of GEMMs and filters of convolutions, so that K is contiguous";
   let description = [{
-    wgmma multiplies tf32 and FP8 only where both operands are contiguous along K, and
-    mma.sync reads such operands best. A weight that one op of a region reads in
+    wgmma multiplies tf32 and 8 bits only where both operands are contiguous along K, and
+    mma.sync reads tf32 best so, and integers of 8 bits in no other way. A weight that one op of a region reads in
     another order gets a step in its recipe, and the region a transpose, which
     is a view. With `wgmma`, filters of convolutions become `[taps, O, C]`, and
     those of few channels `[…, O, kw, C]`; and operands that are no weights are
@@ -383,7 +396,8 @@ def KMajorOperands : Pass<"k-major-operands", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"Wgmma", "wgmma", "bool", "false", "The target has wgmma">,
-    Option<"Tf32", "tf32", "bool", "true", "Operands of fp32 may be rounded to tf32; else they stay as they are">,
+    Option<"Tf32", "tf32", "bool", "true", "Tensor cores multiply operands of fp32; else they stay as they are">,
+    Option<"Split", "split", "bool", "false", "Operands of fp32 are not rounded to tf32 but split, by mma.sync alone">,
     Option<"LeastUses", "least-uses", "int64_t", "512", "Multiply-adds of each element that is copied">,
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not rounded to tf32">
   ];
@@ -464,10 +478,9 @@ def LowerRegions : Pass<"lower-regions", "::mlir::ModuleOp"> {
 def AllowTf32 : Pass<"allow-tf32", "::mlir::ModuleOp"> {
   let summary = "Lets GEMMs of f32 multiply in tf32";
   let description = [{
-    GEMMs of f32 get `tf32`, and kernels with other sums of f32, convolutions
-    say, the attribute `kernel.tf32`: builders for tensor cores may round both
-    factors to 11 bits of mantissa. Accumulators stay f32. Kernels that hold a
-    node whose name matches `keep` are left as they are.
+    GEMMs and convolutions of f32 get `tf32`: builders for tensor cores may round
+    both factors to 11 bits of mantissa. Accumulators stay f32. Kernels that hold
+    a node whose name matches `keep` are left as they are.
   }];
   let options = [
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not rounded">

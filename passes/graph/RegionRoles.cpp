@@ -17,6 +17,8 @@ using namespace kpc::graph;
 
 /// Steps back in which a product is looked for.
 static constexpr unsigned MostSteps = 16;
+/// The same of codes, which are dequantised and quantised on the way.
+static constexpr unsigned MostCodeSteps = 64;
 
 Role graph::roleOf(Operation *Op) {
   if (isa<ConstantOp, WeightOp>(Op))
@@ -78,21 +80,35 @@ bool graph::keepsLines(Operation *Op) {
   return Slice && !Slice.getStep().empty() && Slice.getStep().back() == 1;
 }
 
-bool graph::isGemmEpilogue(Operation *Op) {
+/// Whether `Op` computes elements of a product that `IsWanted`, which nothing
+/// else uses, in so many steps.
+static bool followsProduct(Operation *Op, unsigned Limit,
+                           function_ref<bool(Operation *)> IsWanted) {
   SmallVector<Operation *> Worklist{Op};
-  for (unsigned Steps = 0; !Worklist.empty() && Steps < MostSteps; ++Steps) {
+  for (unsigned Steps = 0; !Worklist.empty() && Steps < Limit; ++Steps) {
     Operation *Next = Worklist.pop_back_val();
     for (Value Operand : Next->getOperands()) {
       Operation *Def = Operand.getDefiningOp();
       if (!Def || !Def->hasOneUse())
         continue;
-      if (isa<MatmulOp, ConvOp>(Def))
+      if (isa<MatmulOp, ConvOp>(Def) && IsWanted(Def))
         return true;
       if (Def->hasTrait<ElementwiseTrait>())
         Worklist.push_back(Def);
     }
   }
   return false;
+}
+
+bool graph::isGemmEpilogue(Operation *Op) {
+  return followsProduct(Op, MostSteps, [](Operation *) { return true; });
+}
+
+bool graph::isCodeEpilogue(Operation *Op) {
+  return Op->hasTrait<ElementwiseTrait>() &&
+         followsProduct(Op, MostCodeSteps, [](Operation *Product) {
+           return isCode(typeOf(Product->getOperand(0)).getElementType());
+         });
 }
 
 void graph::forEachRealUser(Operation *Op,

@@ -45,6 +45,9 @@ bool keepsLines(mlir::Operation *Op);
 
 /// Whether a kernel of products computes `Op` as the last it does.
 bool isGemmEpilogue(mlir::Operation *Op);
+/// The same of a product of codes: what scales and quantises it is worth a
+/// kernel of its own least of all.
+bool isCodeEpilogue(mlir::Operation *Op);
 
 /// The users of `Op`, seen through the broadcasts that each region clones.
 void forEachRealUser(

@@ -19,7 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/StoredValues.h"
-#include "passes/graph/Fp8Gemm.h"
+#include "passes/graph/CodeProducts.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <cmath>
@@ -274,7 +274,7 @@ void StorageChoice::findWideResults(RegionOp Region) {
     } else if ((isSensitive(&Op) && !Chooses) ||
                (Div && !IsConstant(Div.getB())) ||
                (!isa<AttentionOp, ConvOp, MatmulOp>(Op) &&
-                !scalesFp8Product(&Op) && ReadsWide)) {
+                !finishesRawProduct(&Op) && ReadsWide)) {
       Wide.insert_range(Op.getResults());
     }
   }
@@ -285,7 +285,7 @@ void StorageChoice::findWideResults(RegionOp Region) {
       Contracted &= isa<RegionOp>(Use.getOwner()) &&
                     isReadByContractionsAlone(argumentOf(Use));
     });
-    if ((IsWide(Yielded) && !Contracted) || isFp8Product(Yielded))
+    if ((IsWide(Yielded) && !Contracted) || isRawProduct(Yielded))
       Sensitive.insert(Result);
   }
 }

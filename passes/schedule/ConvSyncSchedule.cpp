@@ -45,6 +45,7 @@ MmaSyncShape gemmOf(const ConvSyncSchedule &S, const ConvSyncShape &Shape) {
   Gemm.PieceOfB = S.filterPiece(Shape);
   Gemm.MoreSlotsOfA = SlotsToFindPixel;
   Gemm.HasResidual = Shape.HasResidual;
+  Gemm.Split = Shape.Split;
   return Gemm;
 }
 
@@ -62,25 +63,34 @@ bool canJoin(int64_t Groups, const ConvSyncShape &Shape) {
          (Groups == 1 || Groups * Shape.Outputs <= MostJoinedOutputs);
 }
 
+/// What one copy moves: `Bytes`, or one element where that is less than
+/// cp.async has.
+int64_t pieceOf(int64_t Bytes, const ConvSyncShape &Shape) {
+  constexpr int64_t LeastCopy = 4;
+  return Bytes < LeastCopy ? Shape.ElementBytes : Bytes;
+}
+
 } // namespace
 
 int64_t ConvSyncSchedule::pixelPiece(const ConvSyncShape &Shape) const {
   int64_t Piece = Shape.PixelAlignment;
   // A tile's first channel is anywhere where it is not the pixel's first.
-  return Groups == Shape.Groups
-             ? Piece
-             : std::gcd(Piece, Groups * Shape.Channels * Shape.ElementBytes);
+  if (Groups != Shape.Groups)
+    Piece = std::gcd(Piece, Groups * Shape.Channels * Shape.ElementBytes);
+  return pieceOf(Piece, Shape);
 }
 
 int64_t ConvSyncSchedule::filterPiece(const ConvSyncShape &Shape) const {
   int64_t Piece = Shape.FilterAlignment;
   // No piece has channels of two taps.
   if (Shape.KMajorFilter)
-    return std::gcd(Piece, channelsOfTap(Shape) * Shape.ElementBytes);
-  // No piece has outputs of two groups.
-  return Shape.Groups == 1
-             ? Piece
-             : std::gcd(Piece, Shape.Outputs * Shape.ElementBytes);
+    Piece = std::gcd(Piece, channelsOfTap(Shape) * Shape.ElementBytes);
+  // No piece has channels or outputs of two groups.
+  if (Shape.Groups > 1)
+    Piece =
+        std::gcd(Piece, (Shape.KMajorFilter ? Shape.Channels : Shape.Outputs) *
+                            Shape.ElementBytes);
+  return pieceOf(Piece, Shape);
 }
 
 int64_t ConvSyncSchedule::channelsOfTap(const ConvSyncShape &Shape) const {

@@ -32,6 +32,7 @@ struct ConvSyncShape {
   /// Bytes at whose multiples pixels and rows of the filter begin; 16 at most.
   int64_t PixelAlignment = 16, FilterAlignment = 16;
   bool KMajorFilter = false; ///< channels are contiguous in it, not outputs
+  bool Split = false;        ///< as of MmaSyncShape
   bool HasResidual = false;  ///< another tensor is read at each result
 };
 

@@ -112,7 +112,7 @@ double sharedCycles(const GemmSchedule &S, const GemmShape &Shape) {
 /// warpgroups, which share the tensor cores.
 double promotedCycles(const GemmSchedule &S, const GemmShape &Shape,
                       double AllCycles) {
-  if (Shape.ElementBytes != 1)
+  if (!Shape.Promotes)
     return 0;
   double Additions = double(S.sumsOfThread()) * 128 / LanesPerCycle;
   return AllCycles / double(S.consumers()) + PromoteCycles + Additions;
@@ -238,7 +238,7 @@ bool isLegalTurn(const GemmSchedule &S) {
 
 /// Sums of FP8 are kept twice: those of all stages, and of the one under way.
 bool hasRoomToPromote(const GemmSchedule &S, const GemmShape &Shape) {
-  return Shape.ElementBytes != 1 ||
+  return !Shape.Promotes ||
          (!S.PingPong &&
           2 * S.sumsOfThread() <=
               (S.TileM == MaxM ? MostPromotedOfThree : MostPromotedSums));

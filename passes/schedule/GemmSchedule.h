@@ -30,7 +30,8 @@ namespace kpc::schedule {
 /// Sizes to choose for; where they are dynamic, their optimum.
 struct GemmShape {
   int64_t Batch = 1, M = 0, N = 0, K = 0;
-  int64_t ElementBytes = 2; ///< of the operands; 4: tf32, 1: FP8
+  int64_t ElementBytes = 2; ///< of the operands; 4: tf32, 1: FP8, integers
+  bool Promotes = false;    ///< sums of FP8 are added up in registers
   int64_t ResultBytes = 2;
   int64_t MinK = 0; ///< the smallest K that may come
   /// GEMMs of one A whose results meet element by element: a gated MLP has two.

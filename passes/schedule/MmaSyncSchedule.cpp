@@ -62,17 +62,30 @@ constexpr int64_t OtherRegisters = 96;
 constexpr int64_t SystemShared = 1024;
 constexpr int64_t MinStages = 2, MaxStages = 8, MaxRankedStages = 4;
 constexpr int64_t MaxAccumulators = 128, MostThreads = 512;
-/// Beside a residual: with more, such kernels spill on sm_120a.
-constexpr int64_t MaxAccumulatorsWithResidual = 64;
+/// Beside a residual: with more, such kernels spill on sm_120a. Beside both
+/// parts of split factors they spill on every chip (ptxas 13.0).
+constexpr int64_t MaxAccumulatorsBesideMore = 64;
+
+/// Products of split factors; and what of fp32's peak loops of multiply-adds
+/// reach (docs/performance.md: 30 to 40 of 67 TFLOP/s on an H200).
+constexpr double SplitProducts = 3, LoopShare = 0.55;
+
+/// Of the chip's peak rate of `mma.sync`.
+double shareOf(const target::Target &T) {
+  // A multiprocessor with tcgen05 has twice wgmma's rate, by tcgen05 alone.
+  return T.Can.Tcgen05 ? SyncShare / 2 : T.Can.Wgmma ? SyncShare : 1.0;
+}
 
 double rateOf(const MmaSyncShape &Shape, const target::Target &T) {
   double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
-  double Peak = Shape.ElementBytes == 2 ? T.Cost.Fp16 : T.Cost.Tf32;
+  double Peak = Shape.ElementBytes == 1   ? T.Cost.Int8
+                : Shape.ElementBytes == 2 ? T.Cost.Fp16
+                                          : T.Cost.Tf32;
   if (Peak <= 0)
     Peak = AnyTflops;
-  // A multiprocessor with tcgen05 has twice wgmma's rate, by tcgen05 alone.
-  double Share = T.Can.Tcgen05 ? SyncShare / 2 : T.Can.Wgmma ? SyncShare : 1.0;
-  return Peak * 1e6 / SmCount * Share;
+  if (Shape.Split)
+    Peak /= SplitProducts;
+  return Peak * 1e6 / SmCount * shareOf(T);
 }
 
 int64_t residentBlocks(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
@@ -110,7 +123,7 @@ MmaSyncCost costOf(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
   double Bytes = double(S.TileK * Shape.ElementBytes);
   auto SlotsOf = [&](int64_t Extent, int64_t Piece, int64_t More) {
     return Bytes * double(Extent) / double(Piece) *
-           ((Piece == ElementPiece ? SlotsPerElement : SlotsPerPiece) +
+           ((Piece <= ElementPiece ? SlotsPerElement : SlotsPerPiece) +
             double(More));
   };
   Cost.Copy = Steps *
@@ -138,8 +151,9 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
   auto Steps = [](int64_t Size, int64_t Least, int64_t Most) {
     return Size >= Least && Size <= Most && (Size & (Size - 1)) == 0;
   };
-  uint32_t Kinds = Shape.ElementBytes == 2 ? target::MmaF16 | target::MmaBf16
-                                           : uint32_t(target::MmaTf32);
+  uint32_t Kinds = Shape.ElementBytes == 1   ? uint32_t(target::MmaInt8)
+                   : Shape.ElementBytes == 2 ? target::MmaF16 | target::MmaBf16
+                                             : uint32_t(target::MmaTf32);
   auto IsLine = [&](int64_t Bytes) {
     return S.TileK == Bytes / Shape.ElementBytes;
   };
@@ -148,8 +162,9 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
          Steps(S.TileM, S.WarpgroupM, 256) &&
          Steps(S.TileN, S.WarpgroupN, 256) && S.TileN >= 64 &&
          (IsLine(64) || IsLine(128)) &&
-         S.accumulators() <= (Shape.HasResidual ? MaxAccumulatorsWithResidual
-                                                : MaxAccumulators) &&
+         S.accumulators() <= (Shape.HasResidual || Shape.Split
+                                  ? MaxAccumulatorsBesideMore
+                                  : MaxAccumulators) &&
          S.threads() <= MostThreads && S.Stages >= MinStages &&
          S.Stages <= MaxStages && S.GroupM >= 1 && S.GroupM <= INT32_MAX &&
          S.threads() * (S.accumulators() + OtherRegisters) <=
@@ -167,6 +182,10 @@ constexpr Cut Cuts[] = {{128, 128, 128, 64},  {128, 256, 128, 128},
                         {64, 64, 64, 64},     {64, 64, 64, 32}};
 
 } // namespace
+
+bool schedule::paysToSplit(const target::Target &T) {
+  return T.Cost.Tf32 * shareOf(T) / SplitProducts > T.Cost.Fp32 * LoopShare;
+}
 
 std::optional<MmaSyncCost>
 schedule::readMmaSyncSchedule(const std::string &Text,

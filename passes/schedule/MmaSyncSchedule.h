@@ -32,13 +32,16 @@ namespace kpc::schedule {
 /// Sizes to choose for; where they are dynamic, their optimum.
 struct MmaSyncShape {
   int64_t Batch = 1, M = 0, N = 0, K = 0;
-  int64_t ElementBytes = 2; ///< of the operands: 2, or 4 for tf32
+  /// Of the operands: 2, 4 for tf32, 1 for integers.
+  int64_t ElementBytes = 2;
   int64_t ResultBytes = 2;
   /// Bytes that each copy of A and B moves: what alignment allows.
   int64_t PieceOfA = 16, PieceOfB = 16;
   /// Issue slots of a piece of A beside those of a plain matrix's.
   int64_t MoreSlotsOfA = 0;
   bool HasResidual = false; ///< another matrix is read at each result
+  /// Of f32: factors are sums of two numbers of tf32 (tile.mma_sync split).
+  bool Split = false;
 };
 
 struct MmaSyncSchedule {
@@ -78,6 +81,10 @@ struct MmaSyncCost {
   double Total = 0;
   std::string str() const;
 };
+
+/// Whether the three products of split factors are faster than multiply-adds of
+/// f32: where a chip's tf32 is no faster than its f32, they are not.
+bool paysToSplit(const target::Target &T);
 
 /// Legal schedules, the best first; none where the target has no cp.async or
 /// no mma.sync of these numbers.

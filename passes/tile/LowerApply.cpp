@@ -177,6 +177,26 @@ struct LowerLaneReduce : TilePattern<LaneReduceOp> {
   }
 };
 
+struct LowerWarpAbove : TilePattern<WarpAboveOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(WarpAboveOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    NvvmWriter W(Rewriter, Loc);
+    Value Any;
+    for (Value V : unpack(Rewriter, Loc, Adaptor.getColumn())) {
+      Value Above = arith::CmpFOp::create(
+          Rewriter, Loc, arith::CmpFPredicate::OGT, V, Adaptor.getBound());
+      Any = Any ? arith::OrIOp::create(Rewriter, Loc, Any, Above).getResult()
+                : Above;
+    }
+    Rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(
+        Op, Rewriter.getI1Type(), W.i32(-1), Any, NVVM::VoteSyncKind::any);
+    return success();
+  }
+};
+
 struct LowerPack : TilePattern<PackOp> {
   using TilePattern::TilePattern;
   LogicalResult
@@ -185,24 +205,31 @@ struct LowerPack : TilePattern<PackOp> {
     Location Loc = Op.getLoc();
     Type Element = Op.getResult().getType().getElement();
     auto Pair = VectorType::get(2, Element);
+    SmallVector<SmallVector<Value>> Parts;
+    for (Value Fragment : Adaptor.getFragments())
+      Parts.push_back(unpack(Rewriter, Loc, Fragment));
+    // The columns of all fragments, of each 64 rows in turn.
+    size_t Blocks = Op.getResult().getType().getRows() / 64;
     SmallVector<Value> Words;
-    for (Value Fragment : Adaptor.getFragments()) {
-      SmallVector<Value> From = unpack(Rewriter, Loc, Fragment);
-      for (size_t I = 0; I < From.size(); I += 2) {
-        // The high half comes first.
-        Value Both;
-        if (Element.isF16())
-          Both = NVVM::ConvertF32x2ToF16x2Op::create(
-              Rewriter, Loc, Pair, From[I + 1], From[I], Value(),
-              NVVM::FPRoundingMode::RN);
-        else
-          Both = NVVM::ConvertF32x2ToBF16x2Op::create(
-              Rewriter, Loc, Pair, From[I + 1], From[I], Value(),
-              NVVM::FPRoundingMode::RN);
-        Words.push_back(LLVM::BitcastOp::create(Rewriter, Loc,
-                                                Rewriter.getI32Type(), Both));
+    for (size_t Block = 0; Block < Blocks; ++Block)
+      for (ArrayRef<Value> Part : Parts) {
+        size_t PerBlock = Part.size() / Blocks;
+        ArrayRef<Value> From = Part.slice(Block * PerBlock, PerBlock);
+        for (size_t I = 0; I < PerBlock; I += 2) {
+          // The high half comes first.
+          Value Both;
+          if (Element.isF16())
+            Both = NVVM::ConvertF32x2ToF16x2Op::create(
+                Rewriter, Loc, Pair, From[I + 1], From[I], Value(),
+                NVVM::FPRoundingMode::RN);
+          else
+            Both = NVVM::ConvertF32x2ToBF16x2Op::create(
+                Rewriter, Loc, Pair, From[I + 1], From[I], Value(),
+                NVVM::FPRoundingMode::RN);
+          Words.push_back(LLVM::BitcastOp::create(Rewriter, Loc,
+                                                  Rewriter.getI32Type(), Both));
+        }
       }
-    }
     Type Ty = getTypeConverter()->convertType(Op.getResult().getType());
     Rewriter.replaceOp(Op, pack(Rewriter, Loc, Ty, Words));
     return success();
@@ -230,6 +257,6 @@ void kpc::tile::populateApplyPatterns(const TypeConverter &Types,
                                       RewritePatternSet &Patterns,
                                       const ThreadPlace &Place) {
   Patterns.add<LowerSplat, LowerRowNumbers, LowerApply, LowerThreadReduce,
-               LowerLaneReduce, LowerPack, LowerApproximate>(
+               LowerLaneReduce, LowerWarpAbove, LowerPack, LowerApproximate>(
       Types, Patterns.getContext(), Place);
 }

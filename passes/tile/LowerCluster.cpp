@@ -84,7 +84,7 @@ struct LowerClusterStore : TilePattern<ClusterStoreOp> {
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
-    auto Four = VectorType::get(4, Rewriter.getF32Type());
+    auto Four = VectorType::get(4, Op.getFragment().getType().getElement());
     Value Mine = placeOfThread(W, Adaptor.getTile(), Place);
     int64_t Values = Op.getFragment().getType().getPerThread();
     for (int64_t I = 0; I < Values; I += 4) {
@@ -103,6 +103,12 @@ struct LowerClusterStore : TilePattern<ClusterStoreOp> {
   }
 };
 
+Value added(OpBuilder &B, Location Loc, Value A, Value C) {
+  if (A.getType().isInteger())
+    return arith::AddIOp::create(B, Loc, A, C);
+  return arith::AddFOp::create(B, Loc, A, C);
+}
+
 struct LowerClusterReduce : TilePattern<ClusterReduceOp> {
   using TilePattern::TilePattern;
   LogicalResult
@@ -110,7 +116,8 @@ struct LowerClusterReduce : TilePattern<ClusterReduceOp> {
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     NvvmWriter W(Rewriter, Loc);
-    auto Four = VectorType::get(4, Rewriter.getF32Type());
+    Type Element = Op.getSum().getType().getElement();
+    auto Four = VectorType::get(4, Element);
     auto Space = NvvmWriter::clusterPointer(Op.getContext());
     // Eight columns are four values of a thread.
     Value First = W.mul(W.toI32(Adaptor.getFirst()), RowOfFours / 8);
@@ -128,8 +135,7 @@ struct LowerClusterReduce : TilePattern<ClusterReduceOp> {
           Value One =
               LLVM::ExtractElementOp::create(Rewriter, Loc, Vector, W.i32(J));
           Value &Sum = Sums[I + J];
-          Sum = Sum ? arith::AddFOp::create(Rewriter, Loc, Sum, One).getResult()
-                    : One;
+          Sum = Sum ? added(Rewriter, Loc, Sum, One) : One;
         }
       }
     }

@@ -29,6 +29,8 @@ NVVM::WGMMATypes elementOf(Type Ty) {
     return NVVM::WGMMATypes::e4m3;
   if (isa<Float8E5M2Type>(Ty))
     return NVVM::WGMMATypes::e5m2;
+  if (Ty.isInteger(8))
+    return Ty.isUnsignedInteger() ? NVVM::WGMMATypes::u8 : NVVM::WGMMATypes::s8;
   return Ty.isF16()    ? NVVM::WGMMATypes::f16
          : Ty.isBF16() ? NVVM::WGMMATypes::bf16
                        : NVVM::WGMMATypes::tf32;
@@ -116,9 +118,11 @@ struct LowerMma : TilePattern<MmaOp> {
         Op.getATransposed() ? NVVM::MMALayout::col : NVVM::MMALayout::row;
     NVVM::MMALayout LayoutB =
         Op.getBTransposed() ? NVVM::MMALayout::col : NVVM::MMALayout::row;
+    bool AreIntegers =
+        Op.getD().getType().getFragment().getElement().isInteger();
     return NVVM::WgmmaMmaAsyncOp::create(
         B, Op.getLoc(), Sums.getType(), Sums, DescA, DescB, Shape, OfA, OfB,
-        NVVM::WGMMATypes::f32,
+        AreIntegers ? NVVM::WGMMATypes::s32 : NVVM::WGMMATypes::f32,
         Add ? NVVM::WGMMAScaleOut::one : NVVM::WGMMAScaleOut::zero,
         NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one, LayoutA, LayoutB,
         NVVM::MMAIntOverflowAttr());

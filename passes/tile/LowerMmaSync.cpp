@@ -11,8 +11,16 @@
 /// ldmatrix.x4 for each 64 rows of a (16 of them are the warp's) and one for
 /// each 16 columns of b, and an mma.sync for each 16 rows and 8 columns (PTX
 /// ISA 9.7.14.5). A matrix of ldmatrix has eight rows of 16 bytes: 8 elements
-/// of 16 bits, 4 of tf32. `.trans` turns elements of 16 bits alone, so that
-/// tf32 that is not contiguous along the sum is loaded word by word.
+/// of 16 bits, 4 of tf32, 16 of 8 bits. `.trans` turns elements of 16 bits
+/// alone, so that tf32 that is not contiguous along the sum is loaded word by
+/// word. What is packed in registers has the four words of each 16 columns
+/// side by side.
+///
+/// With `split` a word x of f32 is high + low: high is x rounded to tf32, low
+/// the rest, of which the product drops what is less than 2^-23 of x. Left out
+/// is low·low alone (Ootomo and Yokota, "Recovering single precision accuracy
+/// from Tensor Cores while surpassing the FP32 theoretical peak performance",
+/// 2022).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +34,20 @@ using namespace kpc::tile;
 
 namespace {
 
-/// Bytes of the sum that one instruction takes, and of a matrix's row.
-constexpr int64_t StepBytes = 32, RowBytes = 16;
+/// Bytes of the sum that one instruction takes.
+constexpr int64_t StepBytes = 32;
+/// Steps whose products are summed up by tensor cores, which truncate where
+/// they add, before f32 arithmetic adds them to the rest. Of K = 64 the error
+/// is 2.3 times that of f32 with four steps, and 1.0 with one.
+constexpr int64_t StepsOfSum = 2;
+/// Of f32, the bits that tf32 lacks.
+constexpr int32_t DroppedBits = (1 << 13) - 1;
+
+/// mma's a, or b of two neighbouring blocks of 8 columns.
+struct Registers {
+  SmallVector<Value, 4> High;
+  SmallVector<Value, 4> Low; ///< of a split operand
+};
 
 /// One operand as a warp loads it: 16 rows of a, or 16 columns of b, at a time.
 /// `Mn` are rows of a and columns of b.
@@ -66,22 +86,37 @@ public:
   }
 
   /// Four registers: mma's a, or b of two neighbouring blocks of 8 columns.
-  SmallVector<Value, 4> load(int64_t Step, int64_t Mn) {
-    SmallVector<Value, 4> Registers =
-        Words ? loadWords(Step, Mn) : loadMatrices(Step, Mn);
-    if (Tile.getElementBits() == 32)
-      for (Value &Word : Registers)
-        Word = rounded(Word);
-    return Registers;
+  Registers load(int64_t Step, int64_t Mn, bool Split) {
+    Registers Loaded{Words ? loadWords(Step, Mn) : loadMatrices(Step, Mn), {}};
+    if (Tile.getElementBits() != 32)
+      return Loaded;
+    for (Value &Word : Loaded.High) {
+      Value Wide = LLVM::BitcastOp::create(B, Loc, B.getF32Type(), Word);
+      Word = Split ? high(Word) : rounded(Wide);
+      if (Split)
+        Loaded.Low.push_back(low(Wide, Word));
+    }
+    return Loaded;
   }
 
 private:
   /// To nearest: the product itself would drop the bits that tf32 lacks.
-  Value rounded(Value Word) {
-    Value Wide = LLVM::BitcastOp::create(B, Loc, B.getF32Type(), Word);
+  Value rounded(Value Wide) {
     return NVVM::ConvertFloatToTF32Op::create(
         B, Loc, B.getI32Type(), Wide, NVVM::FPRoundingMode::RNA,
         NVVM::SaturationMode::NONE, /*relu=*/false);
+  }
+
+  /// The same of what is finite, in two instructions instead of four. What is
+  /// not makes `low` NaN.
+  Value high(Value Word) {
+    Value Up = LLVM::AddOp::create(B, Loc, Word, W.i32(DroppedBits / 2 + 1));
+    return LLVM::AndOp::create(B, Loc, Up, W.i32(~DroppedBits));
+  }
+  Value low(Value Wide, Value High) {
+    Value Rounded = LLVM::BitcastOp::create(B, Loc, B.getF32Type(), High);
+    Value Rest = LLVM::FSubOp::create(B, Loc, Wide, Rounded);
+    return LLVM::BitcastOp::create(B, Loc, B.getI32Type(), Rest);
   }
 
   SmallVector<Value, 4> loadMatrices(int64_t Step, int64_t Mn) {
@@ -144,6 +179,8 @@ private:
 };
 
 NVVM::MMATypes elementOf(Type Ty) {
+  if (Ty.isInteger(8))
+    return Ty.isUnsignedInteger() ? NVVM::MMATypes::u8 : NVVM::MMATypes::s8;
   return Ty.isF16()    ? NVVM::MMATypes::f16
          : Ty.isBF16() ? NVVM::MMATypes::bf16
                        : NVVM::MMATypes::tf32;
@@ -156,34 +193,31 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
   matchAndRewrite(MmaSyncOp Op, OpAdaptor Adaptor,
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
-    SharedType TileA = Op.getA().getType(), TileB = Op.getB().getType();
+    SharedType TileB = Op.getB().getType();
     FragmentType D = Op.getD().getType();
-    Operand A(Rewriter, Loc, TileA, Adaptor.getA(), Place, /*IsA=*/true,
-              !Op.getATransposed());
+    std::optional<Operand> A;
+    if (auto TileA = dyn_cast<SharedType>(Op.getA().getType()))
+      A.emplace(Rewriter, Loc, TileA, Adaptor.getA(), Place, /*IsA=*/true,
+                !Op.getATransposed());
     Operand B(Rewriter, Loc, TileB, Adaptor.getB(), Place, /*IsA=*/false,
               Op.getBTransposed());
-    int64_t K = Op.getATransposed() ? TileA.getRows() : TileA.getColumns();
-    int64_t Steps = K * TileA.getElementBits() / 8 / StepBytes;
-    int64_t PerBlock = D.getColumns() / 2; // values of a thread in 64 rows
+    int64_t K = Op.getBTransposed() ? TileB.getColumns() : TileB.getRows();
+    int64_t Steps = K * TileB.getElementBits() / 8 / StepBytes;
     SmallVector<Value> Sums;
     for (int64_t I = 0; I < D.getPerThread(); ++I)
       Sums.push_back(
           LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getC(), I));
-    for (int64_t Step = 0; Step < Steps; ++Step) {
-      SmallVector<SmallVector<Value, 4>> Left;
-      for (int64_t Row = 0; Row < D.getRows(); Row += 64)
-        Left.push_back(A.load(Step, Row));
-      for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
-        SmallVector<Value, 4> Right = B.load(Step, Column);
-        for (auto [Block, Rows] : llvm::enumerate(Left))
-          for (int64_t Half = 0; Half < 2; ++Half) {
-            auto Four = MutableArrayRef<Value>(Sums).slice(
-                int64_t(Block) * PerBlock + Column / 2 + 4 * Half, 4);
-            multiply(Rewriter, Op, Rows, ArrayRef(Right).slice(2 * Half, 2),
-                     Four);
-          }
-      }
-    }
+    auto Left = [&](int64_t Step, int64_t Row) -> Registers {
+      if (A)
+        return A->load(Step, Row, Op.getSplit());
+      return {
+          packedWords(Rewriter, Loc, Adaptor.getA(), Row / 64 * Steps + Step),
+          {}};
+    };
+    if (Op.getSplit())
+      multiplySplit(Rewriter, Op, Left, B, Steps, Sums);
+    else
+      multiplyAll(Rewriter, Op, Left, B, Steps, Sums);
     Value Result = LLVM::UndefOp::create(Rewriter, Loc,
                                          getTypeConverter()->convertType(D));
     for (auto [I, Sum] : llvm::enumerate(Sums))
@@ -192,11 +226,91 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
     return success();
   }
 
+  /// The registers of 16 rows and columns of what is packed.
+  static SmallVector<Value, 4> packedWords(OpBuilder &B, Location Loc,
+                                           Value Packed, int64_t Number) {
+    SmallVector<Value, 4> Words;
+    for (int64_t I = 0; I < 4; ++I)
+      Words.push_back(
+          LLVM::ExtractValueOp::create(B, Loc, Packed, 4 * Number + I));
+    return Words;
+  }
+
+  /// Loads a step of 16 rows of each 64.
+  using LoadLeft = llvm::function_ref<Registers(int64_t Step, int64_t Row)>;
+
+  /// A thread's sums of 16 rows × 8 columns.
+  static MutableArrayRef<Value> sumsOf(MutableArrayRef<Value> Sums,
+                                       MmaSyncOp Op, int64_t Block,
+                                       int64_t Column) {
+    int64_t PerBlock = Op.getD().getType().getColumns() / 2; // in 64 rows
+    return Sums.slice(Block * PerBlock + Column / 2, 4);
+  }
+
+  static void multiplyAll(OpBuilder &Builder, MmaSyncOp Op, LoadLeft A,
+                          Operand &B, int64_t Steps,
+                          MutableArrayRef<Value> Sums) {
+    FragmentType D = Op.getD().getType();
+    for (int64_t Step = 0; Step < Steps; ++Step) {
+      SmallVector<Registers> Left;
+      for (int64_t Row = 0; Row < D.getRows(); Row += 64)
+        Left.push_back(A(Step, Row));
+      for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
+        Registers Right = B.load(Step, Column, /*Split=*/false);
+        for (auto [Block, Rows] : llvm::enumerate(Left))
+          for (int64_t Half = 0; Half < 2; ++Half)
+            multiply(Builder, Op, Rows.High,
+                     ArrayRef(Right.High).slice(2 * Half, 2),
+                     sumsOf(Sums, Op, int64_t(Block), Column + 8 * Half));
+      }
+    }
+  }
+
+  /// Three products for one, the small ones first. Each kind is begun for all
+  /// rows of 16 columns before the next, which waits for it.
+  static void multiplySplit(OpBuilder &Builder, MmaSyncOp Op, LoadLeft A,
+                            Operand &B, int64_t Steps,
+                            MutableArrayRef<Value> Sums) {
+    FragmentType D = Op.getD().getType();
+    Location Loc = Op.getLoc();
+    int64_t Blocks = D.getRows() / 64;
+    Value Zero =
+        LLVM::ConstantOp::create(Builder, Loc, Builder.getF32FloatAttr(0));
+    for (int64_t First = 0; First < Steps; First += StepsOfSum) {
+      int64_t End = std::min(First + StepsOfSum, Steps);
+      SmallVector<Registers> Left;
+      for (int64_t Step = First; Step < End; ++Step)
+        for (int64_t Block = 0; Block < Blocks; ++Block)
+          Left.push_back(A(Step, 64 * Block));
+      for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
+        SmallVector<Value> Parts(Blocks * 2 * 4, Zero);
+        for (int64_t Step = First; Step < End; ++Step) {
+          Registers Right = B.load(Step, Column, /*Split=*/true);
+          auto Rows = ArrayRef(Left).slice((Step - First) * Blocks, Blocks);
+          for (auto [OfA, OfB] :
+               {std::pair(&Registers::Low, &Registers::High),
+                std::pair(&Registers::High, &Registers::Low),
+                std::pair(&Registers::High, &Registers::High)})
+            for (int64_t Part = 0; Part < Blocks * 2; ++Part)
+              multiply(Builder, Op, Rows[Part / 2].*OfA,
+                       ArrayRef(Right.*OfB).slice(2 * (Part % 2), 2),
+                       MutableArrayRef<Value>(Parts).slice(4 * Part, 4));
+        }
+        for (int64_t Part = 0; Part < Blocks * 2; ++Part)
+          for (auto [Sum, More] :
+               llvm::zip(sumsOf(Sums, Op, Part / 2, Column + 8 * (Part % 2)),
+                         ArrayRef(Parts).slice(4 * Part, 4)))
+            Sum = LLVM::FAddOp::create(Builder, Loc, Sum, More);
+      }
+    }
+  }
+
   /// 16 rows × 8 columns more of the product.
   static void multiply(OpBuilder &B, MmaSyncOp Op, ArrayRef<Value> Left,
                        ArrayRef<Value> Right, MutableArrayRef<Value> Sums) {
     Location Loc = Op.getLoc();
-    Type Element = Op.getA().getType().getElement();
+    Type Element = leftFactor(Op.getA().getType(), false).Element,
+         OtherElement = Op.getB().getType().getElement();
     auto Turn = [&](ArrayRef<Value> Words) {
       SmallVector<Value, 4> All;
       for (Value Word : Words)
@@ -204,22 +318,50 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
                           ? LLVM::BitcastOp::create(
                                 B, Loc, VectorType::get(2, Element), Word)
                                 .getResult()
-                          : Word); // bf16 pairs, and tf32, as they are
+                          : Word); // all but f16 as they are
       return All;
     };
-    Type F32 = B.getF32Type();
+    Type Sum = Op.getD().getType().getElement();
     auto Four =
-        LLVM::LLVMStructType::getLiteral(B.getContext(), {F32, F32, F32, F32});
-    NVVM::MMATypes Kind = elementOf(Element);
+        LLVM::LLVMStructType::getLiteral(B.getContext(), {Sum, Sum, Sum, Sum});
     SmallVector<Value, 4> OfA = Turn(Left), OfB = Turn(Right);
-    auto Mma = NVVM::MmaOp::create(
-        B, Loc, Four, OfA, OfB, SmallVector<Value, 4>(Sums),
-        ArrayRef<int64_t>{16, 8, Element.isF32() ? 8 : 16}, std::nullopt,
-        std::nullopt, std::array<NVVM::MMATypes, 2>{Kind, Kind},
-        std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
-                                       NVVM::MMALayout::col});
-    for (auto [I, Sum] : llvm::enumerate(Sums))
-      Sum = LLVM::ExtractValueOp::create(B, Loc, Mma, I);
+    std::optional<NVVM::MMAIntOverflow> Overflow;
+    if (Sum.isInteger())
+      Overflow = NVVM::MMAIntOverflow::wrapped;
+    int64_t K = StepBytes * 8 / int64_t(Element.getIntOrFloatBitWidth());
+    auto Mma =
+        NVVM::MmaOp::create(B, Loc, Four, OfA, OfB, SmallVector<Value, 4>(Sums),
+                            ArrayRef<int64_t>{16, 8, K}, std::nullopt, Overflow,
+                            std::array<NVVM::MMATypes, 2>{
+                                elementOf(Element), elementOf(OtherElement)},
+                            std::array<NVVM::MMALayout, 2>{
+                                NVVM::MMALayout::row, NVVM::MMALayout::col});
+    for (auto [I, One] : llvm::enumerate(Sums))
+      One = LLVM::ExtractValueOp::create(B, Loc, Mma, I);
+  }
+};
+
+struct LowerLoadPacked : TilePattern<LoadPackedOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(LoadPackedOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    SharedType Tile = Op.getTile().getType();
+    Operand A(Rewriter, Loc, Tile, Adaptor.getTile(), Place, /*IsA=*/true,
+              /*AlongK=*/true);
+    Value Packed = LLVM::UndefOp::create(
+        Rewriter, Loc,
+        getTypeConverter()->convertType(Op.getPacked().getType()));
+    int64_t Number = 0;
+    for (int64_t Row = 0; Row < Tile.getRows(); Row += 64)
+      for (int64_t Step = 0; Step < Tile.getColumns() / 16; ++Step)
+        for (Value Word : A.load(Step, Row, /*Split=*/false).High)
+          Packed = LLVM::InsertValueOp::create(Rewriter, Loc, Packed, Word,
+                                               Number++);
+    Rewriter.replaceOp(Op, Packed);
+    return success();
   }
 };
 
@@ -228,5 +370,6 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
 void kpc::tile::populateMultiplyPatterns(const TypeConverter &Types,
                                          RewritePatternSet &Patterns,
                                          const ThreadPlace &Place) {
-  Patterns.add<LowerMmaSync>(Types, Patterns.getContext(), Place);
+  Patterns.add<LowerMmaSync, LowerLoadPacked>(Types, Patterns.getContext(),
+                                              Place);
 }

@@ -142,6 +142,34 @@ struct LowerSync : TilePattern<SyncOp> {
   }
 };
 
+struct LowerAnyNan : TilePattern<AnyNanOp> {
+  using TilePattern::TilePattern;
+  LogicalResult
+  matchAndRewrite(AnyNanOp Op, OpAdaptor Adaptor,
+                  ConversionPatternRewriter &Rewriter) const override {
+    Location Loc = Op.getLoc();
+    Value Any =
+        LLVM::ConstantOp::create(Rewriter, Loc, Rewriter.getBoolAttr(false));
+    for (int64_t I = 0; I < Op.getFragment().getType().getPerThread(); ++I) {
+      Value X =
+          LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getFragment(), I);
+      Value Is =
+          LLVM::FCmpOp::create(Rewriter, Loc, LLVM::FCmpPredicate::uno, X, X);
+      Any = LLVM::OrOp::create(Rewriter, Loc, Any, Is);
+    }
+    Type I32 = Rewriter.getI32Type();
+    Value Mine = LLVM::ZExtOp::create(Rewriter, Loc, I32, Any);
+    Value All = NVVM::BarrierOp::create(
+                    Rewriter, Loc, I32, Value(), Value(),
+                    NVVM::BarrierReductionAttr::get(Rewriter.getContext(),
+                                                    NVVM::BarrierReduction::OR),
+                    Mine)
+                    .getResult(0);
+    Rewriter.replaceOpWithNewOp<LLVM::TruncOp>(Op, Rewriter.getI1Type(), All);
+    return success();
+  }
+};
+
 /// A warpgroup's barrier is over when its own threads and those of the one
 /// before have arrived: its own wait there, the others go on.
 struct Turns {
@@ -245,6 +273,6 @@ void kpc::tile::keepWarpsOfRoles(gpu::GPUFuncOp Kernel) {
 void kpc::tile::populateRolePatterns(const TypeConverter &Types,
                                      RewritePatternSet &Patterns,
                                      const ThreadPlace &Place) {
-  Patterns.add<LowerRole, LowerElect, LowerSync, LowerWaitTurn, LowerPassTurn>(
-      Types, Patterns.getContext(), Place);
+  Patterns.add<LowerRole, LowerElect, LowerSync, LowerAnyNan, LowerWaitTurn,
+               LowerPassTurn>(Types, Patterns.getContext(), Place);
 }

@@ -149,7 +149,7 @@ struct LowerCpAsync : TilePattern<CpAsyncOp> {
     FailureOr<Pieces> All = piecesOf(Op, Adaptor.getTile(), Rewriter, Place);
     if (failed(All))
       return failure();
-    if (Op.getBytes() == 2)
+    if (Op.getBytes() < 4)
       copyElements(Rewriter, Op, *All);
     else
       copyPieces(Rewriter, Op, *All);
@@ -207,11 +207,12 @@ private:
     }
   }
 
-  /// Elements of 2 bytes through registers, a few loads ahead of their stores.
+  /// Elements of 1 or 2 bytes through registers, a few loads ahead of their
+  /// stores.
   static void copyElements(OpBuilder &B, CpAsyncOp Op, Pieces &All) {
     constexpr int64_t Ahead = 8;
     Location Loc = Op.getLoc();
-    Type Element = Op.getTile().getType().getElement();
+    Type Element = cast<MemRefType>(Op.getMemory().getType()).getElementType();
     Value Zero = arith::ConstantOp::create(B, Loc, B.getZeroAttr(Element));
     for (int64_t First = 0; First < All.count(); First += Ahead) {
       int64_t End = std::min(First + Ahead, All.count());
@@ -235,7 +236,7 @@ private:
       for (auto [I, One] : llvm::enumerate(Loaded))
         whereThere(B, Loc, All, First + int64_t(I), [&, &One = One] {
           LLVM::StoreOp::create(B, Loc, One.second, One.first,
-                                /*alignment=*/2);
+                                /*alignment=*/unsigned(Op.getBytes()));
         });
     }
   }

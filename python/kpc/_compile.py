@@ -110,13 +110,50 @@ def model_file(model: Any, example_inputs: Any = None, dynamic_shapes: Any = Non
         yield os.fspath(path)
 
 
+#: Sizes of an input: numbers, names of dynamic dims and "?", or the text of `--input-shape`.
+ShapeLike = Union[str, "Sequence[int | str]"]
+
+
+def _shape_text(shape: ShapeLike) -> str:
+    """The text that `--input-shape` takes.
+
+    >>> [_shape_text(shape) for shape in ("batch,3", ("batch", 3, 8), [4], ())]
+    ['batch,3', 'batch,3,8', '4', '']
+    """
+    return shape if isinstance(shape, str) else ",".join(map(str, shape))
+
+
+def _type_text(dtype: Any) -> str:
+    """The text that `--input-type` takes: of "f16" or "float16", and of a type of numpy or torch.
+
+    >>> import numpy as np
+    >>> [_type_text(dtype) for dtype in ("i64", np.float16, np.dtype("int32"))]
+    ['i64', 'float16', 'int32']
+    """
+    if isinstance(dtype, str):
+        return dtype
+    name = str(dtype)
+    if name.startswith("torch."):
+        return name.removeprefix("torch.")
+    import numpy as np
+
+    return np.dtype(dtype).name
+
+
 def model_options(arch: str | Sequence[str] | None, precision: str | None, io_precision: str | None,
                   precision_for: Mapping[str, str] | None, dims: Mapping[str, Any] | None, values: Mapping[str, Any] | None,
-                  strict: bool, ptxas: PathLike | None) -> list[str]:
+                  strict: bool, ptxas: PathLike | None, input_shape: Mapping[str, ShapeLike] | None = None,
+                  input_type: Mapping[str, Any] | None = None, method: str | None = None,
+                  state: str | None = None) -> list[str]:
     """The options that `compile` and `check` share, as `kpc` takes them."""
     options: list[str] = []
-    for name, value in (("--arch", _names(arch) if arch else None), ("--precision", precision), ("--io-precision", io_precision),
-                        ("--ptxas", os.fspath(ptxas) if ptxas else None)):
+    for name, shape in (input_shape or {}).items():
+        options += ["--input-shape", f"{name}={_shape_text(shape)}"]
+    for name, dtype in (input_type or {}).items():
+        options += ["--input-type", f"{name}={_type_text(dtype)}"]
+    for name, value in (("--arch", _names(arch) if arch else None), ("--precision", precision),
+                        ("--io-precision", io_precision),
+                        ("--ptxas", os.fspath(ptxas) if ptxas else None), ("--method", method), ("--state", state)):
         if value:
             options += [name, value]
     for pattern, kept in (precision_for or {}).items():
@@ -142,7 +179,9 @@ class _Owner:
 def compile(model: Any, output: PathLike | None = None, *, arch: str | Sequence[str] | None = None,
             precision: str | None = None, io_precision: str | None = None, precision_for: Mapping[str, str] | None = None,
             dims: Mapping[str, DimLike | list[DimLike]] | None = None, values: Mapping[str, Any] | None = None,
-            strict: bool = False, example_inputs: Any = None, dynamic_shapes: Any = None, via: str = "pt2",
+            input_shape: Mapping[str, ShapeLike] | None = None, input_type: Mapping[str, Any] | None = None,
+            method: str | None = None, state: str | None = None, strict: bool = False, example_inputs: Any = None,
+            dynamic_shapes: Any = None, via: str = "pt2",
             jobs: int | None = None, cache: bool | PathLike = True, ptxas: PathLike | None = None, strip: bool = False,
             variants: int | None = None, schedule: PathLike | None = None,
             progress: bool | ProgressCallback | None = None) -> Artifact:
@@ -160,7 +199,7 @@ def compile(model: Any, output: PathLike | None = None, *, arch: str | Sequence[
         Default: this machine's GPU, else its processor.
     precision, io_precision
         The type that weights and values, or inputs and outputs, are stored in: "model" (the default), "fp32", "fp16",
-        "bf16"; `precision` may be "tf32" or "fp8", too.
+        "bf16"; `precision` may be "tf32", "fp8" or "int8", too.
     precision_for
         Regular expressions of nodes' names that keep another precision: ``{"norm.*": "fp32"}``.
     dims
@@ -168,6 +207,12 @@ def compile(model: Any, output: PathLike | None = None, *, arch: str | Sequence[
         of an input, by the input's name.
     values
         Inputs that are constants from now on: ``{"sr": 16000}``.
+    input_shape, input_type
+        For TorchScript, whose files have neither: sizes of each input, numbers and names of dynamic dims,
+        ``{"x": ("batch", 3, 224, 224)}``, and types other than f32, ``{"ids": np.int64}``.
+    method, state
+        For TorchScript: the method to compile instead of ``forward``; "explicit" makes what a module keeps between calls
+        inputs and outputs.
     strict
         Warnings are errors.
     example_inputs, dynamic_shapes, via
@@ -196,7 +241,8 @@ def compile(model: Any, output: PathLike | None = None, *, arch: str | Sequence[
     >>> artifact.inputs
     [image: f32[batch, 1, 8, 8]]
     """
-    options = model_options(arch, precision, io_precision, precision_for, dims, values, strict, ptxas)
+    options = model_options(arch, precision, io_precision, precision_for, dims, values, strict, ptxas, input_shape,
+                            input_type, method, state)
     for name, number in (("--jobs", jobs), ("--variants", variants)):
         if number is not None:
             options += [name, str(number)]
@@ -244,18 +290,21 @@ class CheckResult:
 def check(model: Any, *, arch: str | Sequence[str] | None = None, precision: str | None = None,
           io_precision: str | None = None, precision_for: Mapping[str, str] | None = None,
           dims: Mapping[str, DimLike | list[DimLike]] | None = None, values: Mapping[str, Any] | None = None,
-          strict: bool = False, example_inputs: Any = None, dynamic_shapes: Any = None, via: str = "pt2",
+          input_shape: Mapping[str, ShapeLike] | None = None, input_type: Mapping[str, Any] | None = None,
+          method: str | None = None, state: str | None = None, strict: bool = False, example_inputs: Any = None,
+          dynamic_shapes: Any = None, via: str = "pt2",
           ptxas: PathLike | None = None) -> CheckResult:
     """Says what :func:`compile` would refuse, without compiling kernels. The parameters are those of :func:`compile`.
 
     >>> check("digits.onnx", arch="host")
     compiles
     """
-    options = model_options(arch, precision, io_precision, precision_for, dims, values, strict, ptxas)
+    options = model_options(arch, precision, io_precision, precision_for, dims, values, strict, ptxas, input_shape,
+                            input_type, method, state)
     with model_file(model, example_inputs, dynamic_shapes, via) as source:
         reply = ask(["check", source, "--json", *options])
     facts = reply.json()
     return CheckResult(facts["compiles"], [Diagnostic.from_json(entry) for entry in facts["diagnostics"]])
 
 
-__all__ = ["CheckResult", "CompileError", "Dim", "DimLike", "check", "compile"]
+__all__ = ["CheckResult", "CompileError", "Dim", "DimLike", "ShapeLike", "check", "compile"]

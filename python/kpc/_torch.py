@@ -5,12 +5,31 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import pathlib
 from typing import Any
 
 import torch
 
 from ._errors import UsageError
+
+
+def dim_names(module: Any, dynamic_shapes: Any) -> dict[str, dict[str, str]]:
+    """Names of ``torch.export.Dim`` by input and axis: PyTorch does not save them, kpc reads them from an extra file."""
+    if isinstance(dynamic_shapes, (tuple, list)):
+        dynamic_shapes = dict(zip(inspect.signature(module.forward).parameters, dynamic_shapes))
+    names: dict[str, dict[str, str]] = {}
+    taken: dict[str, Any] = {}
+    for argument, dims in (dynamic_shapes or {}).items():
+        if isinstance(dims, (tuple, list)):
+            dims = dict(enumerate(dims))
+        for axis, dim in dims.items() if isinstance(dims, dict) else ():
+            name = getattr(dim, "__name__", None)
+            # A dim that follows from another one is called `2*batch`.
+            if isinstance(axis, int) and isinstance(name, str) and name.isidentifier() and taken.setdefault(name, dim) is dim:
+                names.setdefault(argument, {})[str(axis)] = name
+    return names
 
 
 def save_model(model: Any, folder: pathlib.Path, example_inputs: Any, dynamic_shapes: Any, via: str) -> pathlib.Path:
@@ -21,7 +40,7 @@ def save_model(model: Any, folder: pathlib.Path, example_inputs: Any, dynamic_sh
     """
     if via not in ("pt2", "onnx"):
         raise UsageError(f"via: expected 'pt2' or 'onnx', got {via!r}")
-    name = "model"
+    name, extra_files = "model", {}
     if isinstance(model, torch.nn.Module):
         name = type(model).__name__
         if example_inputs is None:
@@ -31,7 +50,12 @@ def save_model(model: Any, folder: pathlib.Path, example_inputs: Any, dynamic_sh
         if not isinstance(example_inputs, tuple):
             example_inputs = (example_inputs,)
         with torch.no_grad():
+            names = dim_names(model, dynamic_shapes)
             model = torch.export.export(model, example_inputs, dynamic_shapes=dynamic_shapes)
+        inputs = {node.name for node in model.graph.nodes if node.op == "placeholder"}
+        names = {argument: axes for argument, axes in names.items() if argument in inputs}
+        if names:
+            extra_files["kpc_dims.json"] = json.dumps(names)
     elif dynamic_shapes is not None or example_inputs is not None:
         raise UsageError("example_inputs and dynamic_shapes belong to torch.export.export: an ExportedProgram has its own")
     if via == "onnx":
@@ -39,5 +63,5 @@ def save_model(model: Any, folder: pathlib.Path, example_inputs: Any, dynamic_sh
         torch.onnx.export(model, (), str(path), dynamo=True, verbose=False)
     else:
         path = folder / f"{name}.pt2"
-        torch.export.save(model, str(path))
+        torch.export.save(model, str(path), extra_files=extra_files)
     return path

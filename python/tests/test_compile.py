@@ -41,6 +41,20 @@ class Compile(unittest.TestCase):
         self.assertIn("kernels", artifact.report.phases)
         self.assertIn("input   image: f32[batch, 1, 8, 8]", repr(artifact))
 
+    def test_torchscript_takes_shapes_and_types(self):
+        scripts = digits.FOLDER.parents[1] / "test" / "models" / "scripts"
+        artifact = kpc.compile(scripts / "mlp_scripted.pt", arch="host", jobs=1, input_shape={"x": ("batch", 8)})
+        self.assertEqual(str(artifact.inputs), "[x: f32[batch, 8]]")
+        reference = np.load(scripts / "mlp_scripted.npz")
+        np.testing.assert_allclose(artifact.session("host")(reference["in0"]), reference["out0"], atol=1e-5)
+        stateful = kpc.compile(scripts / "stateful.pt", arch="host", jobs=1, input_shape={"x": np.load(scripts / "stateful.npz")["in0"].shape},
+                               input_type={"x": np.float32}, state="explicit")
+        self.assertEqual([port.name for port in stateful.inputs][0], "x")
+        self.assertGreater(len(stateful.inputs), 1)
+        with self.assertRaises(kpc.CompileError) as caught:
+            kpc.compile(scripts / "mlp_scripted.pt", arch="host", input_shape={"y": (1, 8)})
+        self.assertTrue(caught.exception.diagnostics)
+
     def test_bytes_and_protos_are_models(self):
         expected = digits.artifact().session("host")(digits.IMAGES[:2])
 

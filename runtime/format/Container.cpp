@@ -24,6 +24,8 @@ enum Offset : size_t {
   TableOffsetAt = 24,
   TableSizeAt = 32,
   TableDigestAt = 40,
+  SignatureAt = SignedHeaderSize,
+  SignedByAt = 136,
   HeaderDigestAt = 224,
 };
 
@@ -40,6 +42,29 @@ template <class T> T load(const uint8_t *At) {
 }
 } // namespace
 
+KeyId keyId(const uint8_t *PublicKey) {
+  DigestBytes Digest = Sha256::of(PublicKey, 32);
+  KeyId Id;
+  std::memcpy(Id.data(), Digest.data(), Id.size());
+  return Id;
+}
+
+std::string keyText(const KeyId &Id) {
+  std::string Text;
+  for (uint8_t Byte : Id)
+    for (int Half : {Byte >> 4, Byte & 15})
+      Text += "0123456789abcdef"[Half];
+  return Text;
+}
+
+SignedBytes signedBytes(const uint8_t *Header) {
+  SignedBytes Out;
+  constexpr size_t Context = sizeof SignatureContext - 1;
+  std::memcpy(Out.data(), SignatureContext, Context);
+  std::memcpy(Out.data() + Context, Header, SignedHeaderSize);
+  return Out;
+}
+
 std::array<uint8_t, HeaderSize> encodeHeader(const Header &H) {
   std::array<uint8_t, HeaderSize> Bytes{};
   std::memcpy(&Bytes[MagicAt], Magic, sizeof Magic);
@@ -50,6 +75,8 @@ std::array<uint8_t, HeaderSize> encodeHeader(const Header &H) {
   store(&Bytes[TableOffsetAt], H.TableOffset);
   store(&Bytes[TableSizeAt], H.TableSize);
   std::memcpy(&Bytes[TableDigestAt], H.TableDigest.data(), 32);
+  std::memcpy(&Bytes[SignatureAt], H.Signature.data(), H.Signature.size());
+  std::memcpy(&Bytes[SignedByAt], H.SignedBy.data(), H.SignedBy.size());
   DigestBytes Digest = Sha256::of(Bytes.data(), HeaderDigestAt);
   std::memcpy(&Bytes[HeaderDigestAt], Digest.data(), 32);
   return Bytes;
@@ -89,6 +116,8 @@ Result<Header> decodeHeader(const uint8_t *Bytes, size_t Available,
   H.TableOffset = load<uint64_t>(Bytes + TableOffsetAt);
   H.TableSize = load<uint64_t>(Bytes + TableSizeAt);
   std::memcpy(H.TableDigest.data(), Bytes + TableDigestAt, 32);
+  std::memcpy(H.Signature.data(), Bytes + SignatureAt, H.Signature.size());
+  std::memcpy(H.SignedBy.data(), Bytes + SignedByAt, H.SignedBy.size());
   if (H.FileSize != FileSize)
     return failure(ErrorCode::Damaged,
                    "the file has %" PRIu64 " bytes, its header says %" PRIu64,

@@ -53,6 +53,11 @@ inline constexpr uint64_t TableAlignment = 64;
 /// FlatBuffers' offsets are 32 bits wide.
 inline constexpr uint64_t LargestTable = 0x7fffffff;
 
+/// The first bytes of a public key's SHA-256: which key it is, no proof.
+using KeyId = std::array<uint8_t, 8>;
+KeyId keyId(const uint8_t *PublicKey); ///< of 32 bytes
+std::string keyText(const KeyId &Id);  ///< 16 hexadecimal digits
+
 struct Header {
   uint16_t Major = FormatMajor;
   uint16_t Minor = FormatMinor;
@@ -62,7 +67,18 @@ struct Header {
   uint64_t TableOffset = 0;
   uint64_t TableSize = 0;
   DigestBytes TableDigest{};
+  /// Ed25519 over signedBytes(); all 0: none.
+  std::array<uint8_t, 64> Signature{};
+  KeyId SignedBy{};
 };
+
+/// What a signature is of: a text that says what for, and the header's bytes in
+/// front of it. These hold the table's digest, and so all of the file.
+inline constexpr size_t SignedHeaderSize = 72;
+inline constexpr char SignatureContext[] = "kpc artifact, signature 1\n";
+using SignedBytes =
+    std::array<uint8_t, sizeof SignatureContext - 1 + SignedHeaderSize>;
+SignedBytes signedBytes(const uint8_t *Header);
 
 /// The 256 bytes, digest included.
 std::array<uint8_t, HeaderSize> encodeHeader(const Header &H);

@@ -43,6 +43,7 @@ enum class ErrorCode : int32_t {
   Version = 102,
   Damaged = 103,
   Malformed = 104,
+  Signature = 105,
   // What it runs on.
   NoTarget = 200,
   CpuLevel = 201,
@@ -66,6 +67,7 @@ enum class ErrorCode : int32_t {
   // Execution.
   Driver = 500,
   SessionLost = 501,
+  TimedOut = 502,
   Internal = 900,
 };
 

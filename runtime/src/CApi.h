@@ -69,6 +69,12 @@ inline Error nullArgument(const char *Name) {
 /// Bytes of a struct of options in the first version that had it, which callers
 /// of that version give. A field that is appended leaves it as it is.
 template <class Options> inline constexpr size_t FirstSize = sizeof(Options);
+template <>
+inline constexpr size_t FirstSize<kpc_session_options> =
+    offsetof(kpc_session_options, max_run_us);
+template <>
+inline constexpr size_t FirstSize<kpc_load_options> =
+    offsetof(kpc_load_options, public_key);
 
 /// A caller's struct of options. One of a later version is longer, and is taken
 /// if it asks for nothing that only that version knows; a size that is none

@@ -21,6 +21,7 @@ KPC_SAME(NotAnArtifact, NOT_AN_ARTIFACT);
 KPC_SAME(Version, VERSION);
 KPC_SAME(Damaged, DAMAGED);
 KPC_SAME(Malformed, MALFORMED);
+KPC_SAME(Signature, SIGNATURE);
 KPC_SAME(NoTarget, NO_TARGET);
 KPC_SAME(CpuLevel, CPU_LEVEL);
 KPC_SAME(DriverMissing, DRIVER_MISSING);
@@ -40,6 +41,7 @@ KPC_SAME(DeviceOutOfMemory, DEVICE_OUT_OF_MEMORY);
 KPC_SAME(System, SYSTEM);
 KPC_SAME(Driver, DRIVER);
 KPC_SAME(SessionLost, SESSION_LOST);
+KPC_SAME(TimedOut, TIMED_OUT);
 KPC_SAME(Internal, INTERNAL);
 #undef KPC_SAME
 static_assert(int(ElementType::F32) == KPC_F32 &&
@@ -96,6 +98,7 @@ const char *kpc_status_name(kpc_status status) {
     KPC_NAME(KPC_ERROR_VERSION);
     KPC_NAME(KPC_ERROR_DAMAGED);
     KPC_NAME(KPC_ERROR_MALFORMED);
+    KPC_NAME(KPC_ERROR_SIGNATURE);
     KPC_NAME(KPC_ERROR_NO_TARGET);
     KPC_NAME(KPC_ERROR_CPU_LEVEL);
     KPC_NAME(KPC_ERROR_DRIVER_MISSING);
@@ -115,6 +118,7 @@ const char *kpc_status_name(kpc_status status) {
     KPC_NAME(KPC_ERROR_SYSTEM);
     KPC_NAME(KPC_ERROR_DRIVER);
     KPC_NAME(KPC_ERROR_SESSION_LOST);
+    KPC_NAME(KPC_ERROR_TIMED_OUT);
     KPC_NAME(KPC_ERROR_INTERNAL);
 #undef KPC_NAME
   }

@@ -28,9 +28,10 @@ static Status loadModel(Source MakeBytes, const kpc_load_options *Given,
   Result<std::unique_ptr<ArtifactBytes>> Bytes = MakeBytes(Options);
   if (!Bytes)
     return Bytes.takeError();
-  auto Loaded =
-      Model::load(std::move(*Bytes), Options.flags & KPC_LOAD_VERIFY_WEIGHTS,
-                  Log(Options.log));
+  auto Loaded = Model::load(std::move(*Bytes),
+                            (Options.flags & KPC_LOAD_VERIFY_WEIGHTS) ||
+                                Options.public_key,
+                            Options.public_key, Log(Options.log));
   if (!Loaded)
     return Loaded.takeError();
   if (Options.flags & KPC_LOAD_NO_HOST_CODE)

@@ -29,6 +29,10 @@ static Status readSessionOptions(const kpc_session_options *Given,
     return failure(ErrorCode::InvalidArgument,
                    "%d threads and %d bound shapes are not possible",
                    O.num_threads, O.max_bound_shapes);
+  if (O.max_run_us < 0)
+    return failure(ErrorCode::InvalidArgument,
+                   "max_run_us is %lld, but should be 0 or more",
+                   static_cast<long long>(O.max_run_us));
   if ((O.allocator.allocate == nullptr) != (O.allocator.release == nullptr))
     return failure(ErrorCode::InvalidArgument,
                    "an allocator needs both allocate and release");
@@ -36,6 +40,7 @@ static Status readSessionOptions(const kpc_session_options *Given,
   Out.Device.Target = O.target ? O.target : "";
   Out.Device.Driver = O.driver ? O.driver : "";
   Out.Device.NumThreads = O.num_threads;
+  Out.Device.MostRunMicroseconds = O.max_run_us;
   Out.Device.NoGraph = O.flags & KPC_SESSION_NO_GRAPH;
   Out.Device.OneChain = O.flags & KPC_SESSION_ONE_CHAIN;
   Out.Device.NoEarlyLaunch = O.flags & KPC_SESSION_NO_EARLY_LAUNCH;

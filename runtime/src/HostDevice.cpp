@@ -11,6 +11,7 @@
 #include "runtime/src/ThreadPool.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 
@@ -49,6 +50,10 @@ public:
     if (!Made)
       return Made.takeError();
     Pool = std::move(*Made);
+    // Nine years, which a clock's nanoseconds hold.
+    constexpr int64_t Longest = int64_t(1) << 48;
+    MostTime = std::chrono::microseconds(
+        std::min(Options.MostRunMicroseconds, Longest));
     return success();
   }
 
@@ -62,17 +67,20 @@ public:
   }
 
   Status run(Binding &B, const Addresses &A, void *) override {
+    bool Limited = MostTime.count() > 0;
+    Late.store(false, std::memory_order_relaxed);
+    End = Limited ? Clock::now() + MostTime : Clock::time_point::max();
     return B.walk(
         [&](uint32_t Step) -> Status {
           if (!B.Steps[Step].Empty)
             runStep(B, B.Steps[Step], A);
-          return success();
+          return Limited && isLate() ? tooLate() : success();
         },
         [&](const Place &P) -> Result<bool> { return holds(P, A); });
   }
 
   Status profile(Binding &B, const Addresses &A, Profile &Out) override {
-    using Clock = std::chrono::steady_clock;
+    End = Clock::time_point::max();
     using Microseconds = std::chrono::duration<double, std::micro>;
     Out.Track = formatted("host, %d threads", Pool->threads());
     for (size_t I = 0; I < B.Steps.size(); ++I)
@@ -117,7 +125,28 @@ private:
   struct Job {
     HostKernel Kernel;
     const uint64_t *Params;
+    HostDevice *Limit; ///< null: none
   };
+
+  using Clock = std::chrono::steady_clock;
+
+  bool isLate() {
+    if (Late.load(std::memory_order_relaxed))
+      return true;
+    bool Now = Clock::now() >= End;
+    if (Now)
+      Late.store(true, std::memory_order_relaxed);
+    return Now;
+  }
+
+  Status tooLate() const {
+    Error E = failure(ErrorCode::TimedOut,
+                      "the run takes longer than the %.3g s that the session "
+                      "allows",
+                      std::chrono::duration<double>(MostTime).count());
+    E.Hint = "give the session a larger max_run_us, or smaller inputs";
+    return E;
+  }
 
   // UBSan's check of function types reads the bytes before a function, which an
   // image does not have.
@@ -126,6 +155,8 @@ private:
 #endif
   static void runChunk(void *Context, int64_t Begin, int64_t End) {
     const Job *J = static_cast<const Job *>(Context);
+    if (J->Limit && J->Limit->isLate())
+      return;
     J->Kernel(J->Params, Begin, End);
   }
 
@@ -134,7 +165,8 @@ private:
     for (const BoundParam &P : B.params(S))
       *Out++ = P.IsSize ? P.Size : uint64_t(uintptr_t(address(P.At, A)));
     int64_t Chunk = std::max(S.Grain, (S.Work - 1) / LargestChunkCount + 1);
-    Job J{Kernels[S.Kernel], Scratch.data()};
+    Job J{Kernels[S.Kernel], Scratch.data(),
+          End == Clock::time_point::max() ? nullptr : this};
     Pool->run(S.Work, Chunk, runChunk, &J);
   }
 
@@ -163,6 +195,10 @@ private:
   std::unique_ptr<ThreadPool> Pool;
   std::vector<uint64_t> Scratch; ///< parameters of the launch at hand
   uint64_t WeightBytes = 0;
+  // Of the run at hand.
+  std::chrono::microseconds MostTime{0};
+  Clock::time_point End = Clock::time_point::max();
+  std::atomic<bool> Late{false};
 };
 
 bool isNativeIsa(format::Isa Isa) {

@@ -9,17 +9,24 @@
 #include "runtime/src/Model.h"
 #include "runtime/format/ElementType.h"
 #include "runtime/src/Cpu.h"
+#include "runtime/src/Signature.h"
 
 #include <cstring>
 
 namespace kpc::rt {
 
 Result<std::shared_ptr<Model>> Model::load(std::unique_ptr<ArtifactBytes> Bytes,
-                                           bool VerifyWeights, Log TheLog) {
+                                           bool VerifyWeights,
+                                           const uint8_t *PublicKey,
+                                           Log TheLog) {
   std::span<const uint8_t> All = Bytes->all();
   auto Header = format::decodeHeader(All.data(), All.size(), All.size());
   if (!Header)
     return Header.takeError();
+  if (PublicKey)
+    if (Status Failed = verifySignature(*Header, All.data(), PublicKey);
+        !Failed)
+      return Failed;
   auto Out = std::make_shared<Model>();
   Out->TableBytes =
       AlignedBytes::copyOf(All.subspan(Header->TableOffset, Header->TableSize));

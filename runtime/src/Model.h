@@ -77,7 +77,8 @@ public:
 class Model {
 public:
   static Result<std::shared_ptr<Model>>
-  load(std::unique_ptr<ArtifactBytes> Bytes, bool VerifyWeights, Log TheLog);
+  load(std::unique_ptr<ArtifactBytes> Bytes, bool VerifyWeights,
+       const uint8_t *PublicKey, Log TheLog);
 
   const format::Model &table() const { return *Table; }
   const std::vector<PortInfo> &inputs() const { return Inputs; }

@@ -16,7 +16,7 @@ from case_files import write_cases
 
 # A turned x has as many columns, which must fit copies: a multiple of 8 of them.
 ROWS = {False: "1..65536", True: "8..65536:div=8"}
-TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "tf32": TensorProto.FLOAT}
+TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "tf32": TensorProto.FLOAT, "fp32": TensorProto.FLOAT}
 
 # rows × columns × sum. The first are what models and benchmarks ask most often; the second are their neighbours and
 # ragged ones.
@@ -25,6 +25,7 @@ SPEED = [(8192, 8192, 8192), (4096, 4096, 4096), (2048, 2048, 2048), (4096, 1433
 OTHER = [(1024, 1024, 1024), (512, 768, 768), (512, 768, 3072), (128, 4096, 4096), (3000, 3000, 3000),
          (64, 4096, 4096), (256, 1024, 4096), (2048, 4096, 1024), (6144, 1536, 6144), (1536, 8960, 1536),
          (4097, 4096, 4096), (4096, 4095, 4096), (4096, 4096, 4095), (4099, 4099, 4099), (4096, 4104, 4088)]
+EXACT = [(4096, 4096, 4096), (2048, 2048, 2048), (8192, 1024, 1024), (4096, 3072, 768), (1000, 1000, 1000), (512, 768, 3072)]
 # Of the long ones each block computes many tiles, with one product between two results.
 SMALL = [(8, 64, 64), (17, 72, 40), (65536, 64, 64), (40000, 192, 64), (30000, 320, 64), (129, 136, 200), (300, 520, 1000), (1000, 1000, 1000), (64, 64, 8),
          (200, 333, 517), (129, 131, 4099), (70, 200, 5000), (640, 3001, 3001)]
@@ -59,7 +60,7 @@ def case(purpose, shape, element="bf16", bias=False, act="", transposed=False, t
     name += (".transposed" if transposed else "") + (".turned" if turned else "")
     return {"name": name, "purpose": purpose, "rows": rows, "columns": columns, "sum": total, "type": element, "bias": bias,
             "act": act, "transposed": transposed, "turned": turned, "dims": [f"rows={ROWS[turned]}:opt={rows}"],
-            "options": ["--precision", "tf32"] if element == "tf32" else [],
+            "options": ["--precision", element] if element in ("tf32", "fp32") else [],
             "model": lambda: model(rows, columns, total, element, bias, act, transposed, turned)}
 
 
@@ -76,6 +77,13 @@ def cases():
         # By wgmma where the sum is contiguous in both, else by mma.sync.
         yield case(purpose, shape, "tf32", bias=True, transposed=True)
         yield case(purpose, shape, "tf32")
+    # Factors that are not rounded: of square and long sizes, in each order of the operands.
+    for shape in EXACT:
+        yield case("exact", shape, "fp32")
+        yield case("exact", shape, "fp32", bias=True, transposed=True)
+    for shape in ((129, 136, 200), (200, 333, 517), (70, 200, 5000), (8, 64, 64)):
+        yield case("small", shape, "fp32", transposed=shape[0] == 200)
+    yield case("small", (136, 136, 200), "fp32", turned=True)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fused attention on the emulator.   attention.py KPC DRIVER TARGET FOLDER
+"""Fused attention on the emulator.   attention.py KPC DRIVER TARGET FOLDER [NAME…]
 
 Models of one attention each, of ragged sizes (emulated.py); each must become one kernel.
 """
@@ -28,19 +28,30 @@ CASES = [("ragged", "fp16", 1, 2, 2, 129, 200, 64, False, "", False, 0),
          ("many_causal", "fp16", 2, 70, 70, 65, 65, 32, True, "", False, 0),
          # A query sees no key of the block that its tile begins with.
          ("causal_past", "fp16", 1, 2, 1, 128, 128, 128, True, "", False, 70)]
+# Heads of values of another size, which comes last.
+OTHER_WIDTHS = [("narrow_values", "fp16", 1, 2, 1, 70, 90, 64, True, "", False, 0, 24),
+                ("wide_values", "bf16", 1, 2, 2, 65, 130, 40, False, "", True, 0, 136)]
+# On mma.sync: each way to cut them, by force, with masks, biases and triangles in turn.
+CUTS = ["128x64 warpgroup 128 stages 1 queries shared", "128x64 warpgroup 128 stages 2 queries registers", "256x64 warpgroup 128 stages 2 queries shared",
+        "128x128 warpgroup 64 stages 1 queries registers", "64x32 warpgroup 64 stages 3 queries shared", "64x64 warpgroup 64 stages 4 queries registers",
+        "128x32 warpgroup 64 stages 2 queries shared", "64x128 warpgroup 64 stages 2 queries shared", "256x32 warpgroup 128 stages 1 queries registers"]
+MASKS = [(True, ""), (False, "bool"), (True, "float"), (False, "")]
+FORCED = {f"forced_{number}": f"attention_mmasync {cut}" for number, cut in enumerate(CUTS)}
+FORCED_CASES = [(name, "bf16" if number % 2 else "fp16", 1, 2, 1 + number % 2, 270, 333, (64, 48, 32)[number % 3], *MASKS[number % 4], number % 5 == 0, 0)
+                for number, name in enumerate(FORCED)]
 # Past keys and tokens in any number: which keys a tile of queries sees is computed, with extremes that are not below zero.
 RANGES = {"sequence": "1..200:opt=128", "past": "0..256:opt=32"}
 SIZES = [{"sequence": 5}, {"sequence": 130, "past": 70}, {"sequence": 64, "past": 0}]
 
 
-def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys):
-    kind = emulated.ELEMENTS[element]
+def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys, width=0):
+    kind, width = emulated.ELEMENTS[element], width or depth
 
-    def tensor(name, count, length):
-        shape = [batch, length, count * depth] if is_flat else [batch, count, length, depth]
+    def tensor(name, count, length, size=depth):
+        shape = [batch, length, count * size] if is_flat else [batch, count, length, size]
         return helper.make_tensor_value_info(name, kind, shape)
 
-    inputs = [tensor("q", heads, queries), tensor("k", groups, keys), tensor("v", groups, keys)]
+    inputs = [tensor("q", heads, queries), tensor("k", groups, keys), tensor("v", groups, keys, width)]
     weights = []
     if mask == "hidden":
         least = numpy.float32(-3.3895314e38)  # of bf16
@@ -49,7 +60,7 @@ def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, que
     elif mask:
         inputs.append(helper.make_tensor_value_info("m", TensorProto.BOOL if mask == "bool" else kind,
                                                     [1, 1, queries, keys]))
-    names, outputs = [i.name for i in inputs] + [w.name for w in weights], [tensor("y", heads, queries)]
+    names, outputs = [i.name for i in inputs] + [w.name for w in weights], [tensor("y", heads, queries, width)]
     if past:
         present = "present" if isinstance(past, str) else past + keys
         inputs += [tensor("past_key", groups, past), tensor("past_value", groups, past)]
@@ -62,19 +73,29 @@ def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, que
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
 
 
-def case(family, name, element, batch, heads, groups, queries, keys, depth, causal, mask, is_flat, past, schedule=""):
-    made = model(element, batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys)
+def case(family, name, element, batch, heads, groups, queries, keys, depth, causal, mask, is_flat, past, width=0, schedule=""):
+    made = model(element, batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys, width)
     return emulated.Case(name, made, schedule=f".* = {schedule}" if schedule else "", shows=f"  {family} ")
 
 
-def dynamic_cases():
+def dynamic_cases(family):
     for at, sizes in enumerate(SIZES):
-        one = case("attention", f"dynamic_past_{at}", "fp16", 1, 2, 1, "sequence", "sequence", 64, True, "", False, "past")
+        one = case(family, f"dynamic_past_{at}", "fp16", 1, 2, 1, "sequence", "sequence", 64, True, "", False, "past")
         yield dataclasses.replace(one, ranges=RANGES, sizes=sizes)
 
 
+def cases(target):
+    family = "attention" if target == "sm_90a" else "attention_mmasync"
+    yield from (case(family, *one) for one in CASES + OTHER_WIDTHS)
+    yield from dynamic_cases(family)
+    if target != "sm_90a":
+        yield from (case(family, *one, schedule=FORCED[one[0]]) for one in FORCED_CASES)
+
+
 def main():
-    return emulated.main(*sys.argv[1:5], [*(case("attention", *one) for one in CASES), *dynamic_cases()], "attentions")
+    kpc, driver, target, folder, *names = sys.argv[1:]
+    chosen = [one for one in cases(target) if not names or one.name in names]
+    return emulated.main(kpc, driver, target, folder, chosen, "attentions")
 
 
 if __name__ == "__main__":

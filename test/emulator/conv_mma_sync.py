@@ -25,12 +25,12 @@ FORCED = [(GROUPED, "64x64x64 warpgroup 64x64 stages 3 group_m 2"), (GROUPED, "1
           (WIDE, "256x64x32 warpgroup 128x64 stages 2 group_m 8")]
 
 
-def case(shape, number=0, schedule=""):
+def case(shape, number=0, schedule="", options=("--precision", "tf32")):
     is_depthwise = shape.groups == shape.channels == shape.outputs
     is_gemm = shape.groups == 1 and (math.prod(shape.filter) == shape.stride == 1 or math.prod(shape.out_size) == 1)
     text = f"conv_mmasync {schedule}"
     return emulated.Case(f"{number}.{shape.name}", models.model(shape), {"batch": f"1..256:opt={shape.batch}"}, {"batch": shape.batch},
-                         f".* = {text}" if schedule else "", ("--precision", "tf32") if shape.type == "fp32" else (),
+                         f".* = {text}" if schedule else "", options if shape.type == "fp32" else (),
                          shows="" if is_depthwise or is_gemm or shape.groups == shape.channels else text)
 
 
@@ -54,6 +54,7 @@ def cases(target):
     forced = enumerate(FORCED if target != "portable" else [], 1)
     return [*map(case, small), *(case(shape, number, schedule) for number, (shape, schedule) in forced),
             *(case(shape, 99) for shape in tf32 if target != "sm_90a"),
+            *(case(shape, 98, options=("--precision", "fp32")) for shape in tf32 if target not in ("sm_120a", "sm_121a", "sm_110a")),
             *(dynamic(shape) for shape in small if 1 < shape.groups < shape.channels and not shape.residual)]
 
 

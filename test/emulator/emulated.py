@@ -16,7 +16,10 @@ except ImportError:
     print("SKIPPED: onnx is not installed")
     sys.exit(77)
 
-ELEMENTS = {"bf16": onnx.TensorProto.BFLOAT16, "fp16": onnx.TensorProto.FLOAT16, "fp32": onnx.TensorProto.FLOAT}
+ELEMENTS = {"bf16": onnx.TensorProto.BFLOAT16, "fp16": onnx.TensorProto.FLOAT16, "fp32": onnx.TensorProto.FLOAT,
+            "exact": onnx.TensorProto.FLOAT}
+# How f32 is multiplied: rounded to tf32, or as sums of two numbers of tf32.
+PRECISIONS = {"fp32": ("--precision", "tf32"), "exact": ("--precision", "fp32")}
 
 
 @dataclasses.dataclass

@@ -2,7 +2,7 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention as exporters spell it, in f32 with --precision, on the emulator.   heads.py KPC DRIVER FOLDER
+"""Attention as exporters spell it, in f32 with --precision, on the emulator.   heads.py KPC DRIVER TARGET FOLDER
 
 One layer: queries, keys and values from products (three, or one that is split), a padding mask, the sum with the input.
 It must become four kernels (the mask, two products, one attention), and `kpc verify` compares the emulated run with the model on the host.
@@ -93,21 +93,22 @@ def model(heads, groups, is_one, causal):
 
 
 def main():
-    kpc, driver, folder = sys.argv[1:]
+    kpc, driver, target, folder = sys.argv[1:]
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    environment = dict(os.environ, KPC_CUDA_DRIVER=driver, KPC_EMULATE_TARGET="sm_90a")
+    environment = dict(os.environ, KPC_CUDA_DRIVER=driver, KPC_EMULATE_TARGET=target)
+    family = " attention " if target == "sm_90a" else " attention_mmasync "
     sizes = numpy.random.default_rng(2)
     failed = 0
     for name, precision, heads, groups, is_one, causal in CASES:
         source, artifact = folder / f"{name}.onnx", folder / f"{name}.kpc"
         save(model(heads, groups, is_one, causal), source)
         dims = ["--dim", "batch=1..4:opt=2", "--dim", "sequence=1..256:opt=128"]
-        subprocess.run([kpc, "compile", source, "--arch", "sm_90a", "--precision", precision, "--variants", "1", "-o", artifact,
+        subprocess.run([kpc, "compile", source, "--arch", target, "--precision", precision, "--variants", "1", "-o", artifact,
                         "--no-cache", "--quiet"] + dims, check=True)
         shown = subprocess.run([kpc, "inspect", artifact], check=True, capture_output=True, text=True).stdout
         kernels = emulated.kernels(shown)
-        if sum(" attention " in line for line in kernels) != 1 or len(kernels) != 4:
+        if sum(family in line for line in kernels) != 1 or len(kernels) != 4:
             print(f"{name} is not a mask, two products and one attention:\n{shown}")
             failed += 1
         x = sizes.standard_normal((2, 150, HIDDEN)).astype(numpy.float32)

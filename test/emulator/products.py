@@ -77,7 +77,7 @@ def case(name, element, rows, *shape, single=False, batch=0, schedule="", least=
     """`shape`: of model(); the number of rows is a multiple of `least`."""
     rows_of = "1..4096:opt=256" if least == 1 else f"{least}..4096:div={least}:opt=256"
     return emulated.Case(name, model(element, *shape, single, batch), {"rows": rows_of}, {"rows": rows},
-                         f".* = {schedule}" if schedule else "", ("--precision", "tf32") if element == "fp32" else ())
+                         f".* = {schedule}" if schedule else "", emulated.PRECISIONS.get(element, ()), "3xtf32" if element == "exact" else "")
 
 
 def cases(target):

@@ -144,7 +144,7 @@ FILES = {
     # Operators and types.
     "unknown-op": lambda: one("Rellu"),
     "unknown-domain": lambda: chain_of(node("Relu", ["x"], ["y"], "the_node", domain="com.example.layers")),
-    "op-newer-than-opset": lambda: chain_of(node("LayerNormalization", ["x", "x"], ["y"], "the_node"),
+    "op-newer-than-opset": lambda: chain_of(node("RMSNormalization", ["x", "x"], ["y"], "the_node"),
                                             opsets=((11, ""),)),
     "string-tensor": lambda: model(graph([node("Identity", ["s"], ["y"], "the_node")], [value_info("s", [2], STRING)],
                                          [value_info("y", None, STRING)])),

@@ -58,15 +58,15 @@ FILES = {name: lambda arguments=arguments, options=options: refused(*arguments, 
     # Control flow.
     "if-types-differ": (("If", ([], BOOL)), dict(
         then_branch=constant_body(), else_branch=Graph(graph([node("Constant", [], ["two"], value_int=2)], [], [value_info("two", None)])))),
-    "loop-ends-by-data": looping(2, loop_body("more", "one", nodes=[node("Not", ["c"], ["more"]), ONE]), outputs=1),
+    "loop-ends-by-data": looping(2**62, loop_body("more", "one", nodes=[node("Not", ["c"], ["more"]), ONE]), outputs=1),
     "loop-of-nothing": looping(0, loop_body("c", "one", nodes=[ONE]), outputs=1),
     "loops-in-loops": looping(16, loop_body("c", "t3", nodes=nested_loops(4)), outputs=1),
     "scan-outputs": (("Scan", [4], [4], [3, 4]), dict(num_scan_inputs=1, body=scan_body("copy", nodes=[COPY], states=("s", "t")))),
     "scan-of-nothing": (("Scan", [0, 4]), dict(num_scan_inputs=1, body=scan_body("copy", nodes=[COPY]))),
     # Sizes known only at run time.
     "conv-transpose-unknown": (("ConvTranspose", [1, 3, "h", 4]), dict(weights=[reals("w", [3, 2, 3, 3])], output_shape=[9, 9])),
-    "pool-same-unknown": (("MaxPool", SPATIAL), dict(kernel_shape=[2, 2], strides=[2, 2], auto_pad="SAME_UPPER")),
-    "pool-ceil-unknown": (("MaxPool", SPATIAL), dict(kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1)),
+    "pool-same-unknown": (("MaxPool", SPATIAL), dict(kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_UPPER", outputs=2)),
+    "pool-ceil-unknown": (("MaxPool", SPATIAL), dict(kernel_shape=[2, 2], strides=[2, 2], pads=[1] * 4, ceil_mode=1)),
     "resize-antialias-unknown": (("Resize", SPATIAL, None), dict(opset=18, weights=[reals("scales", [4], 0.5)], mode="linear", antialias=1)),
     "resize-pytorch-unknown": (("Resize", SPATIAL, None), dict(weights=[reals("scales", [4], 2.0)], mode="linear",
                                                                coordinate_transformation_mode="pytorch_half_pixel")),

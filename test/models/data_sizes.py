@@ -122,6 +122,29 @@ def computed_loop():
         {"x": sparse(4), "trips": ints(*t)} for t in ((1, 5, 2), (40, 1, 1), (1, 0, 0))]
 
 
+def ended_loop():
+    """A loop that its own data ends, or that does not begin; what it gives is as long as it ran."""
+    body = helper.make_graph([node("Add", ["s", "x"], ["s2"]), node("ReduceSum", ["s2"], ["sum"], keepdims=0), node("Less", ["sum", "limit"], ["c2"]),
+                              node("Mul", ["s2", "s2"], ["out"])],
+                             "body", [value("i", [], INT64), value("c", [], BOOL), value("s", [4])],
+                             [value("c2", [], BOOL), value("s2", [4]), value("out", [4])])
+    nodes = [node("Greater", ["limit", "start"], ["begins"]), node("Loop", ["most", "begins", "x"], ["last", "all"], body=body)]
+    weights = [constant("start", np.float32(0)), constant("most", np.int64(20))]
+    return model(nodes, [value("x", [4]), value("limit", [])], [value("last", [4]), value("all", ["n", 4])], weights), [
+        {"x": np.full(4, 0.5, np.float32), "limit": np.array(limit, np.float32)} for limit in (7, 1, -1, 1000)]
+
+
+def branch_sizes():
+    """Branches of different sizes, one of which may be none."""
+    then = helper.make_graph([node("Concat", ["x", "x"], ["t"], axis=0)], "then", [], [value("t", None)])
+    other = helper.make_graph([node("Slice", ["x", "zero", "one"], ["e"])], "else", [], [value("e", None)])
+    nodes = [node("ReduceSum", ["x"], ["sum"], keepdims=0), node("Greater", ["sum", "nought"], ["c"]),
+             node("If", ["c"], ["picked"], then_branch=then, else_branch=other), node("Relu", ["picked"], ["y"])]
+    weights = [constant("zero", ints(0)), constant("one", ints(1)), constant("nought", np.float32(0))]
+    return model(nodes, [value("x", ["rows", 3])], [value("y", ["n", 3])], weights), [
+        {"x": np.full((rows, 3), sign, np.float32)} for rows, sign in ((4, 1), (4, -1), (1, -1), (0, 1))]
+
+
 def boxes(batch, count):
     low = RANDOM.random((batch, count, 2)) * 50
     return np.concatenate([low, low + 1 + RANDOM.random((batch, count, 2)) * 30], 2).astype(np.float32)
@@ -162,7 +185,7 @@ def suppression_of_all():
 CASES = {
     "non_zero": non_zero, "one_after_another": one_after_another, "independent": independent, "compress": compress,
     "unique": unique(), "unique_unsorted": unique(sorted=0), "unique_rows": unique(axis=0), "unique_columns": unique(axis=1),
-    "computed_count": computed_count, "computed_loop": computed_loop, "detector": detector(0),
+    "computed_count": computed_count, "computed_loop": computed_loop, "ended_loop": ended_loop, "branch_sizes": branch_sizes, "detector": detector(0),
     "detector_of_centers": detector(1), "suppression_of_all": suppression_of_all}
 
 

@@ -30,7 +30,6 @@ import script_writer
 
 # What kpc refuses, and what it then says.
 REFUSED = {
-    "if_tensor": ("KPC-I0029", "export_script.py:128: if x.sum() > 0:"),
     "while_tensor": ("KPC-I0029", "export_script.py:140: while bool(x.abs().max() > 1.0) and i < 20:"),
 }
 # Where there is more than one input, or no dynamic batch: the inputs and their first dims.

@@ -544,4 +544,51 @@ def operators():
                 [tensor(np.array(2, np.int64)), tensor(table), tensor(kernel), *map(tensor, projections)])
 
 
-CASES = {f.__name__: f for f in (mlp, convnet, attention, control, writes, state, recurrent, operators)}
+def choices():
+    """Branches that data decides, one in the other; numbers and tensors come of them, and a weight is read in one."""
+    code = {"__torch__.py": """class Choices(Module):
+  __parameters__ = ["weight", ]
+  __buffers__ = []
+  weight : Tensor
+  training : bool
+  def forward(self: __torch__.Choices,
+    x: Tensor) -> Tuple[Tensor, Tensor]:
+    total = torch.sum(x)
+    scale = 1
+    if bool(torch.gt(total, 0)):
+      weight = self.weight
+      y = torch.softmax(torch.matmul(x, weight), -1)
+      if bool(torch.gt(torch.max(y), 0.75)):
+        _0 = torch.matmul(torch.softmax(y, 0), weight)
+        y0, scale = _0, 3
+      else:
+        y0, scale = torch.sum(torch.exp(y), [0], True), 4
+      z = torch.add(y, y0)
+    else:
+      z = torch.cumsum(torch.softmax(x, -1), 0)
+    if torch.__and__(bool(torch.lt(total, 3)), torch.__not__(bool(torch.lt(total, -3)))):
+      small = torch.ones_like(total)
+    else:
+      small = torch.zeros_like(total)
+    return (torch.mul(torch.matmul(z, self.weight), scale), small)
+"""}
+    weight = drawn(3, 4, 4)
+
+    def run(x):
+        total, scale = x.sum(), 1
+        if total > 0:
+            y = softmax(x @ weight)
+            e = np.exp(y - y.max(0))
+            y0, scale = ((e / e.sum(0)) @ weight, 3) if y.max() > 0.75 else (np.exp(y).sum(0, keepdims=True), 4)
+            z = y + y0
+        else:
+            z = np.cumsum(softmax(x), 0)
+        return {"x": x}, {"output_0": z @ weight * scale, "output_1": np.float32(-3 <= total < 3)}
+
+    x = drawn(4, 3, 4) * np.float32(0.1)
+    runs = [x - x.mean() + np.float32(0.01), x - x.mean() - 1, x - x.mean() + 1, 5 * (x - x.mean()) + np.float32(0.1)]
+    return Case(module("__torch__.Choices", {"weight": tensor(weight)}), code, ["--input-shape", "x=rows,4"],
+                [run(value) for value in runs])
+
+
+CASES = {f.__name__: f for f in (mlp, convnet, attention, control, writes, state, recurrent, operators, choices)}

@@ -10,7 +10,7 @@ from case import Case, Const
 # onnxruntime has these for GPUs only.
 WITHOUT_REFERENCE = {"BiasSplitGelu", "BiasAdd", "GroupNorm", "SkipGroupNorm", "NhwcConv", "NhwcFusedConv", "ComplexMul",
                      "ComplexMulConj", "IsAllFinite", "MulInteger", "ReduceSumInteger", "QLinearReduceMean", "ScaledSiLU",
-                     "SimplifiedLayerNormalization"}
+                     "SimplifiedLayerNormalization", "RelativePositionBias", "BiasSoftmax", "BiasDropout"}
 
 rng = np.random.default_rng(17)
 
@@ -185,5 +185,40 @@ def grouped():
             gqa(1, 6, [6, 6], 7, "step.bias", bias=f(2, 1, 1, 7))]
 
 
+def codes_and_pools():
+    x, w, scale_w = u8(2, 5, 16), Const(i8(16, 48)), Const(np.abs(f(48)) * 0.01 + 0.001)
+    table, rows = Const(u8(9, 32)), np.array([[0, 3], [8, 3]], np.int64)
+    scales, zeros = Const(np.abs(f(9, 4)) + 0.01), Const(u8(9, 2))
+    image = u8(1, 7, 9, 3)
+    mask = np.array([[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]], np.int32)
+    return [
+        ms("QAttention", x, w, Const(f(48)), scale(0.02), scale(0.01), None, zero(120), zero(0, np.int8), num_heads=4, absolute=1e-4),
+        ms("QAttention", x, w, Const(f(48)), scale(0.02), scale_w, mask, zero(120), Const(np.zeros(48, np.int8)), num_heads=4, unidirectional=1,
+           absolute=1e-4, name="columns"),
+        ms("GatherBlockQuantized", table, rows, scales, block_size=16, bits=4, quantize_axis=1),
+        ms("GatherBlockQuantized", table, rows, scales, zeros, block_size=16, bits=4, quantize_axis=1, name="zeros"),
+        ms("GatherBlockQuantized", Const(u8(9, 64)), rows, scales, Const(u8(9, 4)), block_size=16, bits=8, quantize_axis=1, name="bytes"),
+        ms("NhwcMaxPool", image, kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1]),
+        ms("QLinearAveragePool", u8(1, 3, 7, 9), scale(0.02), zero(120), scale(0.03), zero(100), kernel_shape=[3, 3], strides=[2, 2], steps=1),
+        ms("QLinearAveragePool", image, scale(0.02), zero(120), scale(0.03), zero(100), kernel_shape=[2, 2], pads=[1, 1, 0, 0], channels_last=1,
+           steps=1, name="last"),
+        ms("Inverse", f(3, 5, 5) + 3 * np.eye(5, dtype=np.float32), absolute=1e-4), ms("Inverse", f(20, 20), absolute=2e-3, relative=2e-3, name="pivots"),
+        ms("Pad", f(3, 4), Const([1, 0, 0, 2], np.int64), Const(0.5, np.float32)), ms("Range", Const(1, np.int64), Const(9, np.int64), Const(2, np.int64)),
+    ]
+
+
+def experts():
+    """All three activations that onnxruntime's processor kernel has without a gate, and the gated ones that are fused."""
+    x, chances = f(6, 8), f(6, 4)
+    up, down, up_bias, down_bias = Const(f(4, 12, 8) * 0.5), Const(f(4, 8, 12) * 0.5), Const(f(4, 12)), Const(f(4, 8))
+    wide, wide_bias = Const(f(4, 24, 8) * 0.5), Const(f(4, 24))
+    return [ms("MoE", x, chances, up, None, down, k=2, activation_type="relu"),
+            ms("MoE", f(2, 3, 8), chances, up, up_bias, down, down_bias, k=1, activation_type="gelu", name="bias"),
+            ms("MoE", x, chances, up, up_bias, down, down_bias, k=3, activation_type="silu", normalize_routing_weights=1, name="normal"),
+            ms("MoE", x, chances, up, None, down, k=4, activation_type="identity", name="all"),
+            ms("MoE", x, chances, wide, wide_bias, down, down_bias, k=2, activation_type="swiglu", swiglu_fusion=1, activation_alpha=1.702,
+               activation_beta=1.0, swiglu_limit=0.5, normalize_routing_weights=1, name="swiglu")]
+
+
 def cases():
-    return activations() + norms() + products() + quantised() + few_bits() + attention()
+    return codes_and_pools() + experts() + activations() + norms() + products() + quantised() + few_bits() + attention()

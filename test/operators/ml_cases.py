@@ -137,5 +137,23 @@ def preparation():
                default_int64=-7, opset=4, name="nan")]
 
 
+def support_vectors():
+    def svc(classes, kernel="RBF", transform="NONE", chances=True, **more):
+        pairs, count = classes * (classes - 1) // 2, 2 * classes + 1
+        given = dict(kernel_type=kernel, kernel_params=[0.4, 0.1, 2.0], vectors_per_class=[2] * (classes - 1) + [3],
+                     support_vectors=[float(v) for v in f(count * 4)], coefficients=[float(v) for v in f((classes - 1) * count)],
+                     rho=[float(v) for v in f(pairs) * 0.3], post_transform=transform)
+        if chances:
+            given |= dict(prob_a=[float(v) for v in -1 - np.abs(f(pairs))], prob_b=[float(v) for v in f(pairs) * 0.1])
+        labels = more or {"classlabels_ints": list(range(3, 3 + classes))}
+        return ml("SVMClassifier", f(7, 4), outputs=2, name=f"{kernel}.{classes}.{transform}.{chances}", absolute=1e-4, **given, **labels)
+    return [svc(2), svc(3), svc(4), svc(4, "LINEAR", chances=False), svc(2, "POLY", chances=False), svc(3, "SIGMOID", "SOFTMAX", False),
+            svc(2, "RBF", "LOGISTIC", False)]
+
+
+def categories():
+    return [ml("ArrayFeatureExtractor", f(3, 5), Const([4, 0], np.int64), name="columns")]
+
+
 def cases():
-    return regressors() + classifiers() + ensembles() + linear() + preparation()
+    return regressors() + classifiers() + ensembles() + linear() + preparation() + support_vectors() + categories()

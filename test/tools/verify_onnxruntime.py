@@ -8,8 +8,13 @@
 import argparse
 import os
 import pathlib
+import re
 import subprocess
 import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "hostile"))
+import onnx_writer as onnx  # noqa: E402
 
 try:
     import onnxruntime  # noqa: F401
@@ -48,6 +53,25 @@ def main():
     wrong.write_text(wrong.read_text().replace("graph.sin", "graph.cos"))
     assert kpc("compile", "wrong.graph.mlir", "--arch", "host", "-o", "wrong.kpc", "-q").returncode == 0
     verify("wrong.kpc", "bent.onnx", 4, "error[KPC-V0001]")
+
+    # The first value that departs: kpc takes a size that a scale gives by ONNX's text, onnxruntime the size that is left.
+    grow = onnx.node("Resize", ["a", "", "scales"], ["b"], name="grow", mode="linear",
+                     coordinate_transformation_mode="align_corners")
+    nodes = [onnx.node("Relu", ["x"], ["a"], name="first"), grow, onnx.node("Sigmoid", ["b"], ["y"], name="last")]
+    (given.out / "grown.onnx").write_bytes(onnx.model(onnx.graph(
+        nodes, [onnx.value_info("x", ["n", 1, 5, 5])], [onnx.value_info("y", None)],
+        [onnx.floats("scales", [4], [1, 1, 1.3, 1.3])])))
+    assert kpc("compile", "grown.onnx", "--arch", "host", "-q", "--no-cache").returncode == 0
+    done = kpc("verify", "grown.kpc", "--model", "grown.onnx", "--bisect", "--no-cache", "-o", "first")
+    print(done.stdout)
+    assert done.returncode == 4 and "'b' of node 'grow' (Resize) is the first that departs" in done.stdout
+    # The command to go on with compares the node alone, which departs as well.
+    command = re.search(r"go on with: (.*)", done.stdout)[1]
+    found = dict(environment, PATH=f"{pathlib.Path(given.kpc).resolve().parent}:{environment['PATH']}")
+    done = subprocess.run(command, shell=True, cwd=given.out, env=found, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=300)
+    print(done.stdout)
+    assert done.returncode == 4 and "against first/node.onnx (run by onnxruntime)" in done.stdout
 
 
 main()

@@ -402,6 +402,8 @@ std::optional<ArtifactFacts> readFacts(const std::string &Path,
   }
   const format::Model &M = **Table;
   ArtifactFacts Out;
+  if (Header->Signature != std::array<uint8_t, 64>())
+    Out.SignedBy = format::keyText(Header->SignedBy);
   Out.FileBytes = Bytes.size();
   Out.FormatMajor = Header->Major;
   Out.FormatMinor = Header->Minor;

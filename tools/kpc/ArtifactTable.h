@@ -113,6 +113,8 @@ struct ArtifactFacts {
   uint64_t FileBytes = 0, WeightBytes = 0;
   size_t Weights = 0;
   int FormatMajor = 0, FormatMinor = 0;
+  /// The key that it says it is signed with; empty: none.
+  std::string SignedBy;
   std::vector<TargetFacts> Targets;
   std::vector<WeightFacts> WeightList; ///< the largest first
   std::vector<std::pair<std::string, std::string>> Provenance;

@@ -70,6 +70,8 @@ struct BenchResult {
   Clocks Speed;
   std::vector<StepTime> Steps;
   std::string Trace; ///< Chrome trace events
+  /// Of the target, with the way out; see slowPathsOf in report/Report.h.
+  std::vector<std::string> SlowPaths;
 
   double percentile(double P) const;
   double mean() const;

@@ -158,6 +158,9 @@ static int benchCommand(BenchArguments &Arguments) {
   if (!R)
     return finish(Diags);
   warnOfIdleTransfers(Options, *R, Diags);
+  if (std::optional<ArtifactFacts> Facts =
+          readFacts(Options.Artifact, R->Dims, Diags))
+    R->SlowPaths = slowPathsOf(*Facts, R->Target);
   Json Found = benchJson(Options, *R);
   if (Arguments.Json)
     printJsonText(Found);

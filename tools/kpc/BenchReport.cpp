@@ -144,6 +144,8 @@ std::string benchText(const BenchOptions &Options, const BenchResult &R) {
                                    bytesText(R.Memory.weight_bytes))});
   for (std::vector<std::string> &Row : hostRows(R.Host))
     Table.row(std::move(Row));
+  for (const std::string &Path : R.SlowPaths)
+    Table.row({"slow path", Path});
   return Table.text() + kernelTable(R);
 }
 
@@ -155,6 +157,7 @@ Json benchJson(const BenchOptions &Options, const BenchResult &R) {
   Out["device"] = R.Device;
   Out["device_name"] = R.Speed.Device;
   Out["emulated"] = R.Emulated;
+  Out["slow_paths"] = R.SlowPaths;
   Out["clocks_mhz"] = Json::object();
   if (R.Speed.Core)
     Out["clocks_mhz"]["core"] = *R.Speed.Core;

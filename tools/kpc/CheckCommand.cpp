@@ -7,10 +7,13 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Compiler.h"
 #include "tools/kpc/Fault.h"
+#include "tools/kpc/Json.h"
+#include "tools/kpc/Limits.h"
 #include "tools/kpc/ModelFile.h"
 #include "tools/kpc/Options.h"
 #include "tools/kpc/Runtime.h"
 #include "tools/kpc/Say.h"
+#include "tools/kpc/TextTable.h"
 
 #include <fmt/format.h>
 
@@ -23,14 +26,97 @@ struct CheckArguments {
 };
 } // namespace
 
+static std::string jsonOf(const ModelNeeds &Needs) {
+  Json J;
+  J["dims"] = Json::array();
+  for (const ModelNeeds::Dim &D : Needs.Dims) {
+    Json Dim{{"name", D.Name}, {"min", D.Facts.Min}};
+    if (D.Facts.Max != shape::Interval::Unbounded)
+      Dim["max"] = D.Facts.Max;
+    if (D.Facts.Divisor != 1)
+      Dim["divisor"] = D.Facts.Divisor;
+    if (D.Facts.Optimum)
+      Dim["optimum"] = *D.Facts.Optimum;
+    if (!D.Reason.empty())
+      Dim["reason"] = D.Reason;
+    J["dims"].push_back(Dim);
+  }
+  J["settled_dims"] = Json::object();
+  for (const auto &[Name, Size] : Needs.Settled)
+    J["settled_dims"][Name] = Size;
+  J["requirements"] = Json::array();
+  for (const ModelNeeds::Requirement &R : Needs.Requirements)
+    J["requirements"].push_back({{"left", R.Left},
+                                 {"right", R.Right},
+                                 {"equal", R.Equal},
+                                 {"reason", R.Reason}});
+  J["input_values"] = Json::array();
+  for (const auto &[Name, Size] : Needs.InputValues)
+    J["input_values"].push_back({{"name", Name}, {"size", Size}});
+  J["data_sizes"] = Json::array();
+  for (const auto &[Size, AtMost] : Needs.DataSizes)
+    J["data_sizes"].push_back({{"size", Size}, {"at_most", AtMost}});
+  J["controls"] = Json::array();
+  for (const ModelNeeds::Control &C : Needs.Controls) {
+    Json Control{{"kind", C.IsLoop ? "loop" : "branch"}, {"node", C.Node}};
+    if (C.IsLoop)
+      Control["count"] = C.Count;
+    J["controls"].push_back(Control);
+  }
+  return jsonText(J);
+}
+
 static void printJson(const CheckArguments &Arguments, bool Good,
-                      const Diagnostics &Diags) {
+                      const ModelNeeds &Needs, const Diagnostics &Diags) {
   std::string Targets;
   for (const std::string &Name : Arguments.Options.Targets)
     Targets += (Targets.empty() ? "" : ",") + jsonQuote(Name);
   fmt::print("{{\"model\":{},\n\"targets\":[{}],\n\"compiles\":{},\n"
-             "\"diagnostics\":{}}}\n",
-             jsonQuote(Arguments.Options.Model), Targets, Good, Diags.json());
+             "\"needs\":{},\n\"diagnostics\":{}}}\n",
+             jsonQuote(Arguments.Options.Model), Targets, Good,
+             Good ? jsonOf(Needs) : "null", Diags.json());
+}
+
+//===----------------------------------------------------------------------===//
+// As text
+//===----------------------------------------------------------------------===//
+
+static void
+printRows(const char *Title,
+          const std::vector<std::pair<std::string, std::string>> &Rows,
+          const char *Before = "") {
+  TextTable Table("ll");
+  for (const auto &[Name, Text] : Rows)
+    Table.row({printable(Name), Before + printable(Text, 400)});
+  if (!Rows.empty())
+    fmt::print("{}:\n{}", Title, Table.text());
+}
+
+/// What must be known before the model is run.
+static void printNeeds(const ModelNeeds &Needs) {
+  std::vector<std::pair<std::string, std::string>> Rows;
+  for (const ModelNeeds::Dim &D : Needs.Dims)
+    Rows.emplace_back(D.Name, factsText(D.Facts) +
+                                  (D.Reason.empty() ? "" : ": " + D.Reason));
+  printRows("dims", Rows);
+  printRows("settled dims", Needs.Settled);
+  Rows.clear();
+  for (const ModelNeeds::Requirement &R : Needs.Requirements)
+    Rows.emplace_back(fmt::format("{} must be {} {}", R.Left,
+                                  R.Equal ? "equal to" : "at most", R.Right),
+                      R.Reason);
+  printRows("required of sizes", Rows);
+  printRows("read before each run (from a GPU by a copy that is waited for)",
+            Needs.InputValues);
+  printRows("decided by data in each run (from a GPU by a copy that is waited "
+            "for)",
+            Needs.DataSizes, "at most ");
+  Rows.clear();
+  for (const ModelNeeds::Control &C : Needs.Controls)
+    Rows.emplace_back(C.IsLoop ? "loop" : "branch",
+                      C.Node + (C.IsLoop ? ": " + C.Count + " iterations"
+                                         : ": a GPU is waited for"));
+  printRows("loops and branches", Rows);
 }
 
 static int checkCommand(const CheckArguments &Arguments) {
@@ -41,20 +127,24 @@ static int checkCommand(const CheckArguments &Arguments) {
   needPrecision(Arguments.Options);
   crashForTesting(/*InWorker=*/false);
   Diagnostics Diags;
-  bool Good = !isArtifact(Source, Diags) && check(Arguments.Options, Diags) &&
-              !Diags.hasErrors();
+  ModelNeeds Needs;
+  EnforcedLimits Enforced(Arguments.Options.Limits);
+  bool Good = !isArtifact(Source, Diags) &&
+              check(Arguments.Options, Diags, &Needs) && !Diags.hasErrors();
   if (Arguments.Json) {
-    printJson(Arguments, Good, Diags);
+    printJson(Arguments, Good, Needs, Diags);
     return exitCode(Good, Diags);
   }
   say(Diags.text());
   if (!Arguments.Quiet) {
-    if (Good)
+    if (Good) {
+      printNeeds(Needs);
       fmt::print("{} compiles\n", Arguments.Options.Model);
-    else
+    } else {
       fmt::print("{} does not compile: {} {}\n", Arguments.Options.Model,
                  Diags.errorCount(),
                  Diags.errorCount() == 1 ? "error" : "errors");
+    }
   }
   return exitCode(Good, Diags);
 }
@@ -62,7 +152,8 @@ static int checkCommand(const CheckArguments &Arguments) {
 void addCheckCommand(CLI::App &Main, Action &Chosen) {
   auto Arguments = std::make_shared<CheckArguments>();
   CLI::App &App = *Main.add_subcommand(
-      "check", "say everything that will not compile, without compiling");
+      "check", "say everything that will not compile, and what the model needs "
+               "of sizes and runs, without compiling");
   addFile(App, Arguments->Options.Model, "model",
           "model.onnx, model.pt2, or model.pt of TorchScript");
   addModelOptions(App, Arguments->Options);

@@ -56,6 +56,8 @@ void addRunCommand(CLI::App &Main, Action &Chosen);
 void addBenchCommand(CLI::App &Main, Action &Chosen);
 void addInspectCommand(CLI::App &Main, Action &Chosen);
 void addVerifyCommand(CLI::App &Main, Action &Chosen);
+void addReduceCommand(CLI::App &Main, Action &Chosen);
+void addSignCommand(CLI::App &Main, Action &Chosen);
 void addOpsCommand(CLI::App &Main, Action &Chosen);
 void addTargetsCommand(CLI::App &Main, Action &Chosen);
 void addCompletionCommand(CLI::App &Main, Action &Chosen);

@@ -13,6 +13,7 @@
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Files.h"
 #include "tools/kpc/Interrupt.h"
+#include "tools/kpc/Limits.h"
 #include "tools/kpc/ModelFile.h"
 #include "tools/kpc/Options.h"
 #include "tools/kpc/Progress.h"
@@ -281,7 +282,11 @@ static int compileCommand(CompileArguments &Arguments) {
       say(Diags.text());
     return InputAtFault;
   }
-  CompileReport Report = compile(Options, Diags);
+  CompileReport Report;
+  {
+    EnforcedLimits Enforced(Options.Limits);
+    Report = compile(Options, Diags);
+  }
   std::chrono::duration<double> Seconds =
       std::chrono::steady_clock::now() - Start;
   Bar.clear();

@@ -16,6 +16,7 @@
 #include "tools/kpc/Json.h"
 #include "tools/kpc/ModelFile.h"
 #include "tools/kpc/Runtime.h"
+#include "tools/kpc/Signing.h"
 #include "tools/kpc/TextTable.h"
 #include "tools/kpc/report/LaunchName.h"
 #include "tools/kpc/report/Report.h"
@@ -27,6 +28,7 @@ namespace kpc::cli {
 
 namespace {
 struct InspectArguments {
+  std::string SignedBy; ///< a file with a public key
   std::string Artifact;
   std::map<std::string, int64_t> Dims;
   std::string Report, Times, Target;
@@ -235,6 +237,10 @@ static void printText(const InspectArguments &Arguments, const Model &M,
                       const ArtifactFacts &Facts, const shape::Bindings &Dims) {
   fmt::print("{}: kpc artifact, format {}.{}, {}\n", Arguments.Artifact,
              Facts.FormatMajor, Facts.FormatMinor, bytesText(Facts.FileBytes));
+  if (!Facts.SignedBy.empty())
+    fmt::print("signed with the key {}{}\n", Facts.SignedBy,
+               Arguments.SignedBy.empty() ? ", which --signed-by verifies"
+                                          : ", as asked for");
   TextTable Made("ll");
   for (const auto &[Key, Value] : Facts.Provenance)
     Made.row({Key, printable(Value, 400)});
@@ -365,6 +371,7 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
   Out["file"] = Arguments.Artifact;
   Out["format"] = fmt::format("{}.{}", Facts.FormatMajor, Facts.FormatMinor);
   Out["bytes"] = Facts.FileBytes;
+  Out["signed_by"] = Facts.SignedBy.empty() ? Json() : Json(Facts.SignedBy);
   Out["provenance"] = Json::object();
   for (const auto &[Key, Value] : Facts.Provenance)
     Out["provenance"][Key] = Value;
@@ -491,7 +498,8 @@ static int inspectCommand(const InspectArguments &Arguments) {
     return inspectScript(Arguments.Artifact, Arguments.Json);
   if (torch::isZipFile(Arguments.Artifact))
     return inspectProgram(Arguments.Artifact, Arguments.Json);
-  std::optional<Model> M = openModel(Arguments.Artifact, Diags);
+  std::optional<Model> M =
+      openModel(Arguments.Artifact, Diags, 0, Arguments.SignedBy);
   if (!M)
     return finish(Diags);
   std::optional<shape::Bindings> Dims = chooseDims(*M, Arguments.Dims, Diags);
@@ -529,6 +537,7 @@ void addInspectCommand(CLI::App &Main, Action &Chosen) {
   App.add_flag("--verify-weights", Arguments->VerifyWeights,
                "read all weights and compare them with their digest (the rest "
                "of the file is compared whenever it is loaded)");
+  addSignedBy(App, Arguments->SignedBy);
   App.add_flag("--weights", Arguments->Weights,
                "list the weights, the largest first, and where each is from");
   App.add_flag("--remarks", Arguments->Remarks,

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cmath>
 #include <csignal>
+#include <cstring>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -50,10 +51,10 @@ PolledInterrupts::~PolledInterrupts() { Polled = false; }
 
 bool interrupted() { return Seen; }
 
+static const char *TimeLimitText = "";
+
 static void onTimeLimit(int) {
-  static constexpr char Text[] =
-      "stopped: the run has taken as long as --timeout allows\n";
-  (void)!::write(STDERR_FILENO, Text, sizeof(Text) - 1);
+  (void)!::write(STDERR_FILENO, TimeLimitText, std::strlen(TimeLimitText));
   ::_exit(InputAtFault);
 }
 
@@ -65,9 +66,10 @@ static void setTimer(double Seconds) {
   ::setitimer(ITIMER_REAL, &Timer, nullptr);
 }
 
-TimeLimit::TimeLimit(double Seconds) {
+TimeLimit::TimeLimit(double Seconds, const char *Text) {
   if (Seconds <= 0)
     return;
+  TimeLimitText = Text;
   ::signal(SIGALRM, onTimeLimit);
   // A timer of 0 is none.
   setTimer(std::max(Seconds, 1e-3));

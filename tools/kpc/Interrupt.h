@@ -29,10 +29,11 @@ public:
 bool interrupted();
 
 /// Ends the process with exit code 1 when this has lived for so many seconds;
-/// 0: never. Nothing else ends native code that runs for ever.
+/// 0: never. Nothing else ends native code that runs for ever. `Text` is said
+/// then, and must live as long.
 class TimeLimit {
 public:
-  explicit TimeLimit(double Seconds);
+  TimeLimit(double Seconds, const char *Text);
   TimeLimit(const TimeLimit &) = delete;
   TimeLimit &operator=(const TimeLimit &) = delete;
   ~TimeLimit();

@@ -31,6 +31,9 @@ constexpr Example Examples[] = {
               "kpc bench model.kpc --dim batch=4 --device host --json\n"},
     {"inspect", "kpc inspect model.kpc\nkpc inspect model.kpc --json\n"},
     {"verify", "kpc verify model.kpc --model model.onnx --input random\n"},
+    {"reduce", "kpc reduce model.onnx --check 'kpc check {} --arch host' "
+               "--timeout 10\n"},
+    {"sign", "kpc sign model.kpc --key key.pem -o signed.kpc\n"},
     {"ops", "kpc ops\nkpc ops Conv\n"},
     {"targets", "kpc targets\n"},
     {"completion", "kpc completion bash > kpc.bash\n"},

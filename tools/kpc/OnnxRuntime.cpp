@@ -21,7 +21,9 @@ namespace kpc::cli {
 using tensorfile::HostTensor;
 
 /// Reads N.npy for the Nth line of `inputs`, a name, and writes N.npy of the
-/// Nth line of `outputs` under `out-`. Exit code 3: there is no onnxruntime.
+/// Nth line of `outputs` under `out-`. With a folder of external data, the
+/// model is a part of another: what is no array of numpy's is left out, and
+/// nothing is optimised. Exit code 3: there is no onnxruntime.
 static constexpr char Script[] = R"python(
 import sys
 try:
@@ -30,11 +32,17 @@ try:
 except ImportError as error:
     print(error, file=sys.stderr)
     sys.exit(3)
-model, folder = sys.argv[1:]
+model, folder, data = sys.argv[1:]
 TYPES = {"tensor(float)": "f4", "tensor(double)": "f8", "tensor(float16)": "f2"}
 try:
     onnxruntime.set_default_logger_severity(4)
-    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    if data:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", data)
+        with open(model, "rb") as file:
+            model = file.read()
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     wanted = {i.name: i for i in session.get_inputs()}
     feeds = {}
     with open(folder + "/inputs") as names:
@@ -46,16 +54,18 @@ try:
     with open(folder + "/outputs") as names:
         results = session.run([line[:-1] for line in names], feeds)
     for number, result in enumerate(results):
-        numpy.save(f"{folder}/out-{number}.npy", result)
+        if not data or isinstance(result, numpy.ndarray):
+            numpy.save(f"{folder}/out-{number}.npy", result)
 except Exception as error:
     print(" ".join(str(error).split()), file=sys.stderr)
     sys.exit(1)
 )python";
 
 /// The process's exit code; -1 where it did not start or was killed.
-static int runPython(const std::string &Model, const std::string &Folder) {
+static int runPython(const std::string &Model, const std::string &Folder,
+                     const std::string &Data) {
   std::string Program = Folder + "/run.py", Messages = Folder + "/messages";
-  std::vector<std::string> Words = {"python3", Program, Model, Folder};
+  std::vector<std::string> Words = {"python3", Program, Model, Folder, Data};
   std::vector<char *> Arguments;
   for (std::string &Word : Words)
     Arguments.push_back(Word.data());
@@ -88,10 +98,8 @@ static bool writeInput(const HostTensor &T, const std::string &Path,
   return writeFile(Path, Text, Error);
 }
 
-std::optional<RunValues> runOnnxRuntime(const std::string &OnnxFile,
-                                        const Model &Artifact, const Inputs &In,
-                                        const std::string &Folder,
-                                        Diagnostics &Diags) {
+OnnxRuntimeRun runOnnxRuntime(const OnnxRuntimeJob &Job, const Inputs &In,
+                              const std::string &Folder) {
   std::string Error, Names, Outputs;
   bool Written = writeFile(Folder + "/run.py", Script, Error);
   for (size_t I = 0; Written && I < In.Tensors.size(); ++I) {
@@ -99,33 +107,58 @@ std::optional<RunValues> runOnnxRuntime(const std::string &OnnxFile,
     Written =
         writeInput(In.Tensors[I], fmt::format("{}/{}.npy", Folder, I), Error);
   }
-  for (const kpc_port &P : Artifact.outputs())
-    Outputs += std::string(P.name) + "\n";
+  for (const std::string &Name : Job.Outputs)
+    Outputs += Name + "\n";
   if (!Written || !writeFile(Folder + "/inputs", Names, Error) ||
-      !writeFile(Folder + "/outputs", Outputs, Error)) {
-    Diags.error(Code::OutputUnwritable).message(Error);
+      !writeFile(Folder + "/outputs", Outputs, Error))
+    return {OnnxRuntimeRun::Unwritten, Error};
+  int Exit = runPython(Job.Model, Folder, Job.DataFolder);
+  if (Exit == 0)
+    return {OnnxRuntimeRun::Ran, ""};
+  std::string Why = readFile(Folder + "/messages", Error).value_or("");
+  while (Why.ends_with("\n"))
+    Why.pop_back();
+  return {Exit == 3 || Exit == -1 ? OnnxRuntimeRun::Missing
+                                  : OnnxRuntimeRun::Refused,
+          Why};
+}
+
+std::string onnxRuntimeOutput(const std::string &Folder, size_t Number) {
+  return fmt::format("{}/out-{}.npy", Folder, Number);
+}
+
+std::optional<RunValues> runOnnxRuntime(const std::string &OnnxFile,
+                                        const Model &Artifact, const Inputs &In,
+                                        const std::string &Folder,
+                                        Diagnostics &Diags) {
+  OnnxRuntimeJob Job{OnnxFile, "", {}};
+  for (const kpc_port &P : Artifact.outputs())
+    Job.Outputs.emplace_back(P.name);
+  OnnxRuntimeRun Run = runOnnxRuntime(Job, In, Folder);
+  switch (Run.How) {
+  case OnnxRuntimeRun::Ran:
+    break;
+  case OnnxRuntimeRun::Unwritten:
+    Diags.error(Code::OutputUnwritable).message(Run.Why);
     return std::nullopt;
-  }
-  int Exit = runPython(OnnxFile, Folder);
-  if (Exit != 0) {
-    std::string Why = readFile(Folder + "/messages", Error).value_or("");
-    while (Why.ends_with("\n"))
-      Why.pop_back();
-    Diagnostic &D = Diags.error(Code::VerifyReference);
-    if (Exit == 3 || Exit == -1)
-      D.message("--onnxruntime: python3 on PATH has no onnxruntime" +
-                (Why.empty() ? "" : ": " + printable(Why, 200)))
-          .hint("install onnxruntime and numpy for it, or leave "
-                "--onnxruntime out");
-    else
-      D.message("onnxruntime does not run the model: " + printable(Why, 600))
-          .hint("leave --onnxruntime out to compare with kpc's own reference");
+  case OnnxRuntimeRun::Missing:
+    Diags.error(Code::VerifyReference)
+        .message("--onnxruntime: python3 on PATH has no onnxruntime" +
+                 (Run.Why.empty() ? "" : ": " + printable(Run.Why, 200)))
+        .hint("install onnxruntime and numpy for it, or leave "
+              "--onnxruntime out");
+    return std::nullopt;
+  case OnnxRuntimeRun::Refused:
+    Diags.error(Code::VerifyReference)
+        .message("onnxruntime does not run the model: " +
+                 printable(Run.Why, 600))
+        .hint("leave --onnxruntime out to compare with kpc's own reference");
     return std::nullopt;
   }
   ReferenceReader Reader(Artifact, Diags);
   size_t Number = 0;
   for (const kpc_port &P : Artifact.outputs())
-    Reader.take(P.name, fmt::format("{}/out-{}.npy", Folder, Number++));
+    Reader.take(P.name, onnxRuntimeOutput(Folder, Number++));
   return Reader.finish();
 }
 

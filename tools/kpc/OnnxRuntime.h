@@ -12,6 +12,22 @@
 
 namespace kpc::cli {
 
+struct OnnxRuntimeJob {
+  std::string Model;
+  /// Not empty: the model is a part of another, whose external data is there.
+  std::string DataFolder;
+  std::vector<std::string> Outputs;
+};
+struct OnnxRuntimeRun {
+  enum { Ran, Missing, Refused, Unwritten } How = Ran;
+  std::string Why;
+};
+/// Runs the model once; files go to `Folder`.
+OnnxRuntimeRun runOnnxRuntime(const OnnxRuntimeJob &Job, const Inputs &In,
+                              const std::string &Folder);
+/// Where an output is then; of a part, what numpy has no arrays for is nowhere.
+std::string onnxRuntimeOutput(const std::string &Folder, size_t Number);
+
 /// Runs an ONNX model once by the onnxruntime of `python3`, the first on PATH,
 /// so that of an active virtual environment. Files go to `Folder`.
 std::optional<RunValues> runOnnxRuntime(const std::string &OnnxFile,

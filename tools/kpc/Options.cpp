@@ -11,6 +11,7 @@
 #include "compiler/cache/Cache.h"
 #include "compiler/target/Target.h"
 #include "tools/kpc/Emulator.h"
+#include "tools/kpc/Limits.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -414,7 +415,7 @@ void addArch(CLI::App &App, std::vector<std::string> &Targets) {
 
 /// In the order of Precision.
 std::vector<std::string> precisionWords() {
-  return {"model", "fp32", "fp16", "bf16", "tf32", "fp8"};
+  return {"model", "fp32", "fp16", "bf16", "tf32", "fp8", "int8"};
 }
 /// Types that values are stored in.
 static std::vector<std::string> storedWords() {
@@ -464,13 +465,15 @@ parsePrecisionFor(const std::string &Text) {
 void needPrecision(const CompileOptions &Options) {
   bool Narrow = Options.Compute == Precision::Fp16 ||
                 Options.Compute == Precision::Bf16 ||
-                Options.Compute == Precision::Fp8;
+                Options.Compute == Precision::Fp8 ||
+                Options.Compute == Precision::Int8;
   if (!Options.PrecisionFor.empty() && !Narrow)
     throw UsageError(
         Code::UsageMissing,
         "--precision-for keeps values in fp32 that --precision would make "
         "narrower; without that there is nothing to keep",
-        "give --precision fp16, bf16 or fp8, or leave --precision-for out");
+        "give --precision fp16, bf16, fp8 or int8, or leave --precision-for "
+        "out");
 }
 
 void addDevice(CLI::App &App, DeviceOption &Device) {
@@ -523,8 +526,8 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
             "type that weights and values are stored in (default: the "
             "model's own); arithmetic is fp32, but tensor cores multiply "
             "matrices in 16 bits and sum in fp32; tf32 stores fp32, of which "
-            "they multiply 11 bits; fp8 stores fp16, and GEMMs with weights "
-            "multiply FP8 on sm_90a",
+            "they multiply 11 bits; fp8 and int8 store fp16, and GEMMs with "
+            "weights multiply FP8 on sm_90a, 8-bit integers on all GPUs",
             [&Options](const std::string &Word) {
               Options.Compute = parsePrecision("--precision", Word);
             });
@@ -539,6 +542,7 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
           [&Options](const std::string &Text) {
             Options.PrecisionFor.push_back(parsePrecisionFor(Text));
           });
+  addLimits(App, Options.Limits);
   addText(App, "--ptxas", "FILE",
           "NVIDIA's assembler (default: from CUDA_HOME, PATH, "
           "/usr/local/cuda)",

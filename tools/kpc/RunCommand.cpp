@@ -11,6 +11,7 @@
 #include "tools/kpc/Interrupt.h"
 #include "tools/kpc/ModelFile.h"
 #include "tools/kpc/Runtime.h"
+#include "tools/kpc/Signing.h"
 #include "tools/kpc/TextTable.h"
 #include "tools/kpc/tensorfile/TensorFile.h"
 
@@ -24,6 +25,7 @@ namespace kpc::cli {
 namespace {
 struct RunArguments {
   std::string Artifact, OutputFolder;
+  std::string SignedBy; ///< a file with a public key
   InputOptions In;
   DeviceChoice Choice;
   int64_t Threads = 0;
@@ -135,7 +137,8 @@ static int runCommand(RunArguments &Arguments) {
     Checks |= KPC_LOAD_VERIFY_WEIGHTS;
   if (Arguments.Choice.NoHostCode)
     Checks |= KPC_LOAD_NO_HOST_CODE;
-  std::optional<Model> M = openModel(Arguments.Artifact, Diags, Checks);
+  std::optional<Model> M =
+      openModel(Arguments.Artifact, Diags, Checks, Arguments.SignedBy);
   if (!M)
     return finish(Diags);
   std::optional<Inputs> In = makeInputs(*M, Arguments.In, Diags);
@@ -148,7 +151,9 @@ static int runCommand(RunArguments &Arguments) {
   if (!S)
     return finish(Diags);
   auto Start = std::chrono::steady_clock::now();
-  std::optional<TimeLimit> Limit(Arguments.Timeout);
+  std::optional<TimeLimit> Limit;
+  Limit.emplace(Arguments.Timeout,
+                "stopped: the run has taken as long as --timeout allows\n");
   Result<Outputs> Out = S->run(asRuntimeTensors(*In));
   Limit.reset();
   std::chrono::duration<double> Seconds =
@@ -194,6 +199,7 @@ void addRunCommand(CLI::App &Main, Action &Chosen) {
   App.add_flag("--verify-weights", Arguments->VerifyWeights,
                "read all weights and compare them with their digest (the rest "
                "of the file is compared whenever it is loaded)");
+  addSignedBy(App, Arguments->SignedBy);
   addSeconds(App, "--timeout", Arguments->Timeout,
              "end a run that takes longer, with exit code 1");
   App.add_flag("-q,--quiet", Arguments->Choice.Quiet, "print errors only");

@@ -8,6 +8,7 @@
 #include "tools/kpc/Runtime.h"
 
 #include "tools/kpc/Say.h"
+#include "tools/kpc/Signing.h"
 #include "tools/kpc/TextTable.h"
 
 #include <cstdlib>
@@ -59,11 +60,19 @@ int finish(const Diagnostics &Diags) {
 }
 
 std::optional<Model> openModel(const std::string &Path, Diagnostics &Diags,
-                               uint32_t LoadFlags) {
+                               uint32_t LoadFlags,
+                               const std::string &SignedBy) {
   // What the runtime says of a file has its name already.
   Diags.setFile("");
   kpc_load_options Options = KPC_LOAD_OPTIONS_INIT;
   Options.flags = LoadFlags;
+  std::optional<PublicKey> Key;
+  if (!SignedBy.empty()) {
+    Key = readPublicKey(SignedBy, Diags);
+    if (!Key)
+      return std::nullopt;
+    Options.public_key = Key->data();
+  }
   Result<Model> M = Model::load(Path, Options);
   Diags.setFile(Path);
   if (M)
@@ -155,16 +164,23 @@ std::string portText(const kpc_port &Port) {
   return Out + "]";
 }
 
-static std::string symbolText(const kpc_symbol &S) {
-  if (S.min == S.max)
-    return std::to_string(S.min);
-  std::string Out = std::to_string(S.min);
-  Out += S.max == INT64_MAX ? " or more" : fmt::format("..{}", S.max);
-  if (S.divisor > 1)
-    Out += fmt::format(", a multiple of {}", S.divisor);
-  if (S.optimum >= 0)
-    Out += fmt::format(", tuned for {}", S.optimum);
+std::string factsText(const shape::SymbolFacts &F) {
+  if (F.Min == F.Max)
+    return std::to_string(F.Min);
+  std::string Out = std::to_string(F.Min);
+  Out += F.Max == INT64_MAX ? " or more" : fmt::format("..{}", F.Max);
+  if (F.Divisor > 1)
+    Out += fmt::format(", a multiple of {}", F.Divisor);
+  if (F.Optimum)
+    Out += fmt::format(", tuned for {}", *F.Optimum);
   return Out;
+}
+
+static std::string symbolText(const kpc_symbol &S) {
+  shape::SymbolFacts F{S.min, S.max, {}, S.divisor};
+  if (S.optimum >= 0)
+    F.Optimum = S.optimum;
+  return factsText(F);
 }
 
 std::string signatureText(const Model &M) {

@@ -22,8 +22,10 @@ int exitCode(bool Good, const Diagnostics &Diags);
 /// The diagnostics on standard error, and the exit code for them.
 int finish(const Diagnostics &Diags);
 
+/// `SignedBy`: a file with the public key that it must be signed with.
 std::optional<Model> openModel(const std::string &Path, Diagnostics &Diags,
-                               uint32_t LoadFlags = 0);
+                               uint32_t LoadFlags = 0,
+                               const std::string &SignedBy = {});
 
 struct DeviceChoice {
   DeviceOption Device;
@@ -42,6 +44,8 @@ std::optional<Session> openSession(const Model &M, const DeviceChoice &Choice,
 
 /// Inputs, outputs and dims, a line each.
 std::string signatureText(const Model &M);
+/// "1..512, a multiple of 8, tuned for 64"
+std::string factsText(const shape::SymbolFacts &F);
 /// "f32[batch,4]"
 std::string portText(const kpc_port &Port);
 

@@ -165,6 +165,10 @@ static std::vector<double> numbersOf(const HostTensor &T) {
       .value_or(std::vector<double>());
 }
 
+Difference tensorDifference(const HostTensor &Got, const HostTensor &Wanted) {
+  return difference(numbersOf(Got), numbersOf(Wanted), isExact(Got.Type));
+}
+
 /// The best that any counterpart gives.
 static Difference leastDifference(const HostTensor &Got,
                                   const std::vector<const HostTensor *> &Of,

@@ -38,6 +38,10 @@ std::optional<RunValues> runOnce(const Model &M, const DeviceChoice &Choice,
 std::optional<Inputs> inputsFor(const Model &Other, const Inputs &In,
                                 Diagnostics &Diags);
 
+/// Of two tensors of the same dims; types may differ.
+Difference tensorDifference(const tensorfile::HostTensor &Got,
+                            const tensorfile::HostTensor &Wanted);
+
 struct ComparedValue {
   std::string Name;
   bool IsOutput = false;

@@ -5,11 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Compiler.h"
+#include "compiler/kernels/CompileKernel.h"
 #include "compiler/workers/WorkerPool.h"
 #include "tools/kpc/Command.h"
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Interrupt.h"
+#include "tools/kpc/Limits.h"
 #include "tools/kpc/Manual.h"
 #include "tools/kpc/Options.h"
 #include "tools/kpc/Say.h"
@@ -28,6 +29,7 @@ static int worker(int Count, char **Arguments) {
     crashForTesting(/*InWorker=*/true);
     return compileKernelJob(Job);
   };
+  endWorkerWithoutMemory();
   if (Count == 2)
     return runWorker(Handler);
   JobReply Reply = replayJob(Arguments[2], Handler);
@@ -240,9 +242,10 @@ int main(int Count, char **Arguments) {
   Main.require_subcommand(0, 1);
   Main.failure_message(CLI::FailureMessage::simple);
   Action Chosen;
-  for (auto Add : {addCompileCommand, addCheckCommand, addRunCommand,
-                   addBenchCommand, addInspectCommand, addVerifyCommand,
-                   addOpsCommand, addTargetsCommand, addCompletionCommand})
+  for (auto Add :
+       {addCompileCommand, addCheckCommand, addRunCommand, addBenchCommand,
+        addInspectCommand, addVerifyCommand, addReduceCommand, addSignCommand,
+        addOpsCommand, addTargetsCommand, addCompletionCommand})
     Add(Main, Chosen);
   for (CLI::App *Command : Main.get_subcommands({})) {
     Command->group("Commands")->footer(examplesText(Command->get_name()));

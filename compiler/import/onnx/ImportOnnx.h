@@ -38,8 +38,14 @@ struct ImportOptions {
   std::map<std::string, Tensor, std::less<>> Bound;
   /// The name weights are referred to by; empty: the file's last part.
   std::string ModelName;
+  /// Where external data is looked for; empty: in the model's folder.
+  std::string DataFolder;
+  /// Nodes that unrolled loops and taken branches may add.
+  uint64_t MostInlined = 200'000;
   /// Where the model's metadata goes; null: nowhere.
   std::vector<std::pair<std::string, std::string>> *Metadata = nullptr;
+  /// Where types of the main graph's values are put down; null: nowhere.
+  std::map<std::string, ValueInfo> *Types = nullptr;
   /// Where dims that were named here are put down; null: nowhere.
   std::vector<NamedDim> *Named = nullptr;
 };

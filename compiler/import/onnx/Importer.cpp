@@ -8,11 +8,11 @@
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/SequenceInputs.h"
+#include "compiler/import/onnx/rules/Strings.h"
 
 #include "compiler/import/onnx/model/Reader.h"
-#include "dialects/graph/InputValues.h"
-#include "dialects/graph/SizeReasons.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace kpc::graph;
@@ -42,6 +42,15 @@ Entry *Importer::find(std::string_view Name, size_t *Scope) {
   return nullptr;
 }
 
+const Entry *Importer::entry(std::string_view Name) {
+  Entry *E = find(Name);
+  if (!E || E->Lost)
+    return nullptr;
+  if (E->Data && !E->Strings && !E->Data->Strings.empty())
+    E->Strings = std::make_shared<std::vector<std::string>>(E->Data->Strings);
+  return E;
+}
+
 bool Importer::isLost(std::string_view Name) const {
   const Entry *E = find(Name);
   return !E || E->Lost;
@@ -54,6 +63,8 @@ Value Importer::value(std::string_view Name, NodeImport &Reader) {
     return {};
   OpBuilder::InsertionGuard Guard(B);
   setInsertionPointFor(Scope);
+  if (!E->Built && E->Data && E->Data->Type == ElementType::String)
+    buildStrings(*E, Reader);
   if (!E->Built && E->Known && !E->Data)
     E->Built = build(*E->Known, Reader);
   else if (!E->Built && E->Data)
@@ -282,6 +293,9 @@ void Importer::importNode(const Node &N) {
     Lost = true;
   } else if (Lost) {
     probe(N, *R);
+  } else if (importStrings(Import, R)) {
+    if (!Import.bad())
+      Import.checkUnread();
   } else if (!importByContents(Import) && !Import.bad()) {
     R->Import(Import);
     if (!Import.bad())
@@ -304,6 +318,10 @@ void Importer::importNode(const Node &N) {
     if (Lost || Import.bad())
       lose(Name);
   }
+  if (Options.Types && Scopes.size() == 1)
+    noteTypes(N);
+  if (!Lost && !Import.bad() && Scopes.size() == 1)
+    checkValueInfo(N);
 }
 
 void Importer::importNodes(const Graph &G) {
@@ -327,11 +345,12 @@ std::optional<SmallVector<Value>> Importer::inlineGraph(const Graph &G,
 /// bounded here: loops in loops multiply.
 bool Importer::mayInline(const Graph &G, NodeImport &Caller) {
   Inlined += G.Nodes.size();
-  if (Inlined <= MostInlined)
+  if (Inlined <= Options.MostInlined)
     return true;
   Caller.fail(Code::ImportTooDeep,
               "unrolling the model's loops makes more than " +
-                  std::to_string(MostInlined) + " nodes");
+                  std::to_string(Options.MostInlined) +
+                  " nodes, the most that --limit unrolled=NODES allows");
   return false;
 }
 
@@ -437,6 +456,49 @@ std::optional<Type> Importer::inputType(const ValueInfo &V) {
                                          ", which no tensor can have");
 }
 
+void Importer::describe(const std::string &Key, ArrayRef<std::string> Names) {
+  if (!Options.Metadata)
+    return;
+  llvm::json::Array List;
+  for (const std::string &Name : Names)
+    List.push_back(llvm::json::isUTF8(Name) ? Name : llvm::json::fixUTF8(Name));
+  std::string Text;
+  llvm::raw_string_ostream(Text) << llvm::json::Value(std::move(List));
+  Options.Metadata->emplace_back(Key, Text);
+}
+
+void Importer::buildStrings(Entry &E, NodeImport &Reader) {
+  Ints Places = llvm::to_vector(llvm::seq<int64_t>(0, E.Data->count()));
+  Dims Sizes(E.Data->Dims.begin(), E.Data->Dims.end());
+  E.Built = Reader.reshape(Reader.intVector(Places, Reader.i64()), Sizes);
+}
+
+bool Importer::defineStrings(const ValueInfo &V, Block &Body) {
+  std::vector<std::string> List = stringsReadOf(*Top, V.Name);
+  if (List.empty() || !V.Shape)
+    return false;
+  ValueInfo Numbers = V;
+  Numbers.Type = ElementType::Int64;
+  std::optional<Type> Ty = inputType(Numbers);
+  if (!Ty)
+    return false;
+  describe("strings:" + V.Name, List);
+  diagnostics()
+      .warning(Code::ImportStrings)
+      .at(readerOf(*Top, V.Name))
+      .message("the model's input '" + printable(V.Name) +
+               "' is strings; kpc takes their places in the list that the "
+               "metadata 'strings:" +
+               printable(V.Name) + "' has, and -1 for any other string");
+  Entry E;
+  E.Built =
+      Body.addArgument(*Ty, NameLoc::get(B.getStringAttr(printable(V.Name))));
+  E.Strings = std::make_shared<std::vector<std::string>>(std::move(List));
+  define(V.Name, std::move(E));
+  Signature.push_back(V.Name);
+  return true;
+}
+
 /// Whether no node, no output and no subgraph names a value.
 static bool isUnread(const Graph &G, const std::string &Name) {
   auto Named = [&](const ValueInfo &V) { return V.Name == Name; };
@@ -484,6 +546,9 @@ OwningOpRef<ModuleOp> Importer::run(const Model &M) {
                    "' has no shape, and nothing reads it: it is left out");
       continue;
     }
+    if (V.Is == ValueInfo::Kind::Tensor && V.Type == ElementType::String &&
+        defineStrings(V, *Body))
+      continue;
     std::optional<Type> Ty = inputType(V);
     if (!Ty) {
       lose(V.Name);
@@ -498,129 +563,6 @@ OwningOpRef<ModuleOp> Importer::run(const Model &M) {
   if (diagnostics().errorCount() != ErrorsBefore)
     return {};
   return std::move(Module);
-}
-
-/// The node that defines a value, for messages about the value.
-static ModelPlace writerOf(const Graph &G, const std::string &Name) {
-  for (const Node &N : G.Nodes)
-    if (llvm::is_contained(N.Outputs, Name))
-      return N.place();
-  return {};
-}
-
-static std::string declaredText(const ValueInfo &V) {
-  std::string Text = elementTypeName(V.Type) + " [";
-  for (size_t I = 0; V.Shape && I < V.Shape->size(); ++I) {
-    const Dim &D = (*V.Shape)[I];
-    const int64_t *Size = std::get_if<int64_t>(&D);
-    const std::string *Name = std::get_if<std::string>(&D);
-    Text += (I ? ", " : "") + (Size   ? std::to_string(*Size)
-                               : Name ? printable(*Name, 40)
-                                      : std::string("?"));
-  }
-  return Text + "]";
-}
-
-void Importer::checkDeclared(const ValueInfo &V, Value Result,
-                             std::string_view What) {
-  ArrayRef<Expr> Sizes = Emitter::dims(Result);
-  Type Declared = graphType(B.getContext(), V.Type);
-  bool SameType = !Declared || Declared == Emitter::element(Result);
-  bool Fits = SameType;
-  if (V.Shape) {
-    Fits &= V.Shape->size() == Sizes.size();
-    for (size_t I = 0; Fits && I < Sizes.size(); ++I) {
-      const int64_t *Size = std::get_if<int64_t>(&(*V.Shape)[I]);
-      Fits = !Size || Sizes[I].asConstant().value_or(*Size) == *Size;
-    }
-  }
-  if (Fits)
-    return;
-  std::string Text = "the model declares its " + std::string(What) + " '" +
-                     printable(V.Name) + "' as " + declaredText(V) +
-                     ", but computes " + typeText(Result.getType());
-  // Another type would be another program's; sizes are what is computed.
-  if (!SameType)
-    diagnostics()
-        .error(Code::ImportShape)
-        .at(writerOf(*Top, V.Name))
-        .message(Text)
-        .hint("correct the declaration, or convert the value with a Cast");
-  else
-    diagnostics()
-        .warning(Code::ImportContradiction)
-        .at(writerOf(*Top, V.Name))
-        .message(Text);
-}
-
-void Importer::addOutput(const ValueInfo &V, const std::string &Name,
-                         const Entry &E, SmallVector<Value> &Results,
-                         SmallVector<std::string> &Names) {
-  if (E.Absent) {
-    diagnostics()
-        .error(Code::ImportValueType)
-        .at(writerOf(*Top, V.Name))
-        .message("the model's output '" + printable(Name) +
-                 "' is an optional value that holds nothing, but an output is "
-                 "a tensor");
-    return;
-  }
-  if (E.Items) {
-    for (auto [I, Item] : llvm::enumerate(*E.Items))
-      addOutput(V, inputValueName(Name, static_cast<int64_t>(I)), Item, Results,
-                Names);
-    return;
-  }
-  Node Reader;
-  Reader.Name = Name;
-  NodeImport Import(*this, Reader, B, Main.getLoc());
-  if (Name != V.Name)
-    define(Name, E);
-  Value Result = value(Name, Import);
-  if (!Result)
-    return;
-  if (V.Is == ValueInfo::Kind::Tensor || V.Is == ValueInfo::Kind::Unknown)
-    checkDeclared(V, Result, "output");
-  if (llvm::is_contained(Names, Name)) {
-    diagnostics()
-        .warning(Code::ImportTolerated)
-        .at(writerOf(*Top, V.Name))
-        .message("the model lists its output '" + printable(Name) +
-                 "' twice; it is given once");
-    return;
-  }
-  Results.push_back(Result);
-  Names.push_back(Name);
-}
-
-void Importer::finish(const Model &M) {
-  SmallVector<Value> Results;
-  SmallVector<std::string> Names;
-  for (const ValueInfo &V : M.Main.Outputs)
-    if (const Entry *E = entry(V.Name))
-      addOutput(V, V.Name, *E, Results, Names);
-  reportIdleOutputDims();
-  size_t Own = Results.size();
-  addDataSizes(Results, Names);
-  func::ReturnOp::create(B, Main.getLoc(), Results);
-  Main.setFunctionType(B.getFunctionType(Main.getBody().getArgumentTypes(),
-                                         TypeRange(ValueRange(Results))));
-  for (auto [I, Input] : llvm::enumerate(Signature))
-    Main.setArgAttr(I, "graph.name", B.getStringAttr(Input));
-  for (auto [I, Name] : llvm::enumerate(Names))
-    Main.setResultAttr(I, "graph.name", B.getStringAttr(Name));
-  markDataSizes(Own);
-  if (!NodeScopes.empty())
-    Main->setAttr(ScopesName, NodeScopes.getDictionary(B.getContext()));
-  keepInputValues();
-  setSymbolFacts(*Module, Facts);
-  TakenDims Taken;
-  // A multiple of a number, rounded to it, is still the dim itself.
-  for (const auto &[Name, Size] : Symbols)
-    if (Facts.simplify(Size).asSymbol() != Name)
-      Taken.emplace(Name, Size);
-  setTakenDims(*Module, Taken);
-  setSizeReasons(*Module, Reasons);
 }
 
 OwningOpRef<ModuleOp> importModel(MLIRContext &Context, Model &TheModel,
@@ -639,7 +581,7 @@ OwningOpRef<ModuleOp> importModel(MLIRContext &Context, const std::string &Path,
   std::string Name = Path.substr(Path.rfind('/') + 1);
   if (Diags.file().empty())
     Diags.setFile(Name);
-  std::optional<Model> M = readModel(Path, Diags);
+  std::optional<Model> M = readModel(Path, Diags, Options.DataFolder);
   if (!M)
     return {};
   if (!Options.ModelName.empty())

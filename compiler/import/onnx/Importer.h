@@ -8,6 +8,7 @@
 #ifndef KPC_COMPILER_IMPORT_ONNX_IMPORTER_H
 #define KPC_COMPILER_IMPORT_ONNX_IMPORTER_H
 
+#include "compiler/import/DataSizes.h"
 #include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/import/onnx/KnownValues.h"
 #include "compiler/import/onnx/NodeImport.h"
@@ -35,6 +36,8 @@ struct Entry {
   bool Absent = false; ///< an optional value that holds nothing
   /// Of a sequence; it has no value of its own.
   std::shared_ptr<const std::vector<Entry>> Items = {};
+  /// Of strings, the list that `Built` has the places in.
+  std::shared_ptr<const std::vector<std::string>> Strings = {};
 };
 
 class Importer {
@@ -69,10 +72,9 @@ public:
   }
   /// What the name stands for, a sequence or an absent value too; null if a
   /// fault in front left it without.
-  const Entry *entry(std::string_view Name) const {
-    const Entry *E = find(Name);
-    return E && !E->Lost ? E : nullptr;
-  }
+  const Entry *entry(std::string_view Name);
+  /// Puts a list of names into the artifact's metadata.
+  void describe(const std::string &Key, ArrayRef<std::string> Names);
   void lose(const std::string &Name);
   const Tensor &keep(Tensor T) { return Made.emplace_back(std::move(T)); }
   /// A constant, or a reference to the store.
@@ -120,7 +122,8 @@ public:
                      int64_t Wanted, NodeImport &Where);
   /// Takes a size not to be 1 or 0, with a warning.
   void takeSeveral(const Expr &E, NodeImport &Where);
-  Expr current(const Expr &E) const { return E.substitute(Symbols); }
+  /// What a size is that a rule held while sizes were replaced.
+  Expr current(const Expr &E) const;
   /// Takes a symbol to be at most `Most`, with a warning; false if it cannot.
   bool limit(const std::string &Symbol, int64_t Most, NodeImport &Where);
   /// Takes a size to be another, or at most that; runs check it. `What` is what
@@ -164,6 +167,12 @@ private:
   void setInsertionPointFor(size_t Scope);
   /// Takes a symbol to be a multiple of what makes two sizes equal.
   bool assumeMultiple(const Expr &A, const Expr &C, NodeImport &Where);
+  /// Takes parts of two sizes to be what makes them equal; runs check it.
+  bool assumeParts(const Expr &A, const Expr &C, NodeImport &Where);
+  /// The product of two parts of sizes is a square number: each is its root.
+  bool assumeSquare(const Expr &A, const Expr &C, NodeImport &Where);
+  bool assumeEqual(const Expr &A, const Expr &C, NodeImport &Where);
+  bool changeSizes(llvm::function_ref<Expr(const Expr &)> Change);
   bool replaceSize(const std::string &Old, const Expr &New,
                    const shape::Facts &Known);
   bool namesCounter(const Expr &E) const;
@@ -178,6 +187,10 @@ private:
   }
   void addInitializers(const Graph &G);
   std::optional<Type> inputType(const ValueInfo &V);
+  /// An input of strings, whose readers say which ones there are.
+  bool defineStrings(const ValueInfo &V, mlir::Block &Body);
+  /// The numbers that stand for data of strings.
+  void buildStrings(Entry &E, NodeImport &Reader);
   Expr inputSize(const ValueInfo &V, size_t Axis, const Dim &D);
   std::optional<Expr> derivedSize(const std::string &Name) const;
   const ValueInfo *declared(std::string_view Name);
@@ -198,6 +211,8 @@ private:
   void addOutput(const ValueInfo &V, const std::string &Name, const Entry &E,
                  SmallVector<Value> &Results, SmallVector<std::string> &Names);
   void importNode(const Node &N);
+  /// For ImportOptions::Types.
+  void noteTypes(const Node &N);
   void reportUnknown(const Node &N);
   /// Says what is wrong with a node some of whose inputs are lost, as far as
   /// that does not depend on their types.
@@ -217,15 +232,18 @@ private:
   void collectOutputDims(const Graph &G);
   /// Faults of --dim: names of outputs' dims that are no size.
   void reportIdleOutputDims();
+  /// Result `I` of two branches has sizes that the condition decides.
+  bool decideBranchSizes(NodeImport &N, graph::IfOp Draft, Value Condition,
+                         unsigned I);
   bool decideElements(NodeImport &N, Value V, const std::string &Name,
                       std::vector<Expr> &Sizes);
   Expr addDataSize(NodeImport &N, Value Count, const Expr &AtMost,
                    const std::string &Wanted);
   void addDataSizes(SmallVector<Value> &Results,
                     SmallVector<std::string> &Names);
-  /// `First`: the first of the results that addDataSizes added.
-  void markDataSizes(size_t First);
   void finish(const Model &M);
+  /// Warns of values that contradict what the model says of them.
+  void checkValueInfo(const Node &N);
   /// Warns of a result that contradicts what the model says of it.
   void checkDeclared(const ValueInfo &V, Value Result, std::string_view What);
 
@@ -240,9 +258,7 @@ private:
   /// The modules of nodes, by name.
   mlir::NamedAttrList NodeScopes;
   const Graph *Top = nullptr;
-  /// Nodes that unrolled loops and taken branches may add.
-  static constexpr size_t MostInlined = 200'000;
-  size_t Inlined = 0;
+  size_t Inlined = 0; ///< nodes that unrolled loops and taken branches added
   /// A few faults in front are mended first; time is bounded.
   static constexpr size_t MostProbed = 2'000;
   size_t Probed = 0;
@@ -262,13 +278,9 @@ private:
   std::map<std::string, std::pair<std::string, int64_t>, std::less<>>
       InputValues;
   std::vector<graph::Requirement> Requirements;
-  /// Sizes that data decides.
-  struct DataSize {
-    Value Count;
-    Expr Size, AtMost;
-    bool IsRead = true;
-  };
-  std::vector<DataSize> DataSizes;
+  frontend::DataSizes Decided; ///< those that data decides
+  /// Parts of sizes that are taken to be something else, in order.
+  std::vector<std::pair<Expr, Expr>> Replaced;
   /// Elements of values that are sizes.
   std::map<std::pair<void *, int64_t>, Expr> DecidedElements;
   /// Sizes of inputs of which the user says all, and the model none.
@@ -276,6 +288,7 @@ private:
   /// Why what is known of a symbol must hold, where a node needs it.
   std::map<std::string, std::string, std::less<>> Reasons;
   std::vector<std::string> Signature; ///< names of the inputs left
+  size_t Contradictions = 0;          ///< that value_info has
   /// From a value to what has its sizes: the result of an elementwise node.
   std::optional<std::map<std::string_view, std::string_view>> Followers;
 };

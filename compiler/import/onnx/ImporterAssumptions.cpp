@@ -82,6 +82,50 @@ bool Importer::assumeMultiple(const Expr &A, const Expr &C, NodeImport &Where) {
   return true;
 }
 
+bool Importer::assumeParts(const Expr &A, const Expr &C, NodeImport &Where) {
+  if (namesCounter(A) || namesCounter(C))
+    return false;
+  std::vector<shape::Replacement> Parts =
+      shape::partsThatMakeEqual(Facts, A, C);
+  std::string Why =
+      "needs the sizes " + A.str() + " and " + C.str() + " to be equal";
+  for (const shape::Replacement &P : Parts) {
+    if (!changeSizes([&](const Expr &E) { return E.replace(P.Part, P.New); }))
+      return false;
+    Replaced.emplace_back(P.Part, P.New);
+    std::optional<bool> Known = P.Equal ? Facts.isEqual(P.Left, P.Right)
+                                        : Facts.isLessOrEqual(P.Left, P.Right);
+    if (Known == true || llvm::any_of(Requirements, [&](const Requirement &R) {
+          return R.Left == P.Left && R.Right == P.Right && R.Equal == P.Equal;
+        }))
+      continue;
+    Requirements.push_back(
+        {P.Left, P.Right, P.Equal, nodeText(Where.node()) + " " + Why});
+    diagnostics()
+        .warning(Code::ImportAssumed)
+        .at(Where.node().place())
+        .message(P.Left.str() +
+                 (P.Equal ? " must be equal to " : " must be at most ") +
+                 P.Right.str() + ": the node " + Why);
+  }
+  return !Parts.empty();
+}
+
+/// floordiv(h, 8)*floordiv(w, 8) + 1 is 17: images of 32 by 32 pixels.
+bool Importer::assumeSquare(const Expr &A, const Expr &C, NodeImport &Where) {
+  if (namesCounter(A) || namesCounter(C))
+    return false;
+  std::optional<shape::SquareParts> Parts =
+      shape::squareThatMakesEqual(Facts, A, C);
+  return Parts && fix(Parts->First, Parts->Root, Where) &&
+         fix(current(Parts->Second), Parts->Root, Where);
+}
+
+bool Importer::assumeEqual(const Expr &A, const Expr &C, NodeImport &Where) {
+  return assumeMultiple(A, C, Where) || assumeParts(A, C, Where) ||
+         assumeSquare(A, C, Where);
+}
+
 /// What is `Wanted` for every size from some size on, such as min(n, 1).
 bool Importer::assumeAtLeast(const shape::FixedSize &Fixed, const Expr &E,
                              int64_t Wanted, NodeImport &Where) {

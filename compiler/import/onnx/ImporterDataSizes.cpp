@@ -14,8 +14,6 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Importer.h"
 
-#include "mlir/IR/AttrTypeSubElements.h"
-
 using namespace mlir;
 using namespace kpc::graph;
 
@@ -85,7 +83,7 @@ Expr Importer::addDataSize(NodeImport &N, Value Count, const Expr &AtMost,
     Symbols[Name] = Size = Expr(Known.Min);
   else
     Facts.declare(Name, Known);
-  DataSizes.push_back({N.reshape(N.cast(Count, N.i64()), {}), Size, AtMost});
+  Decided.add(N.reshape(N.cast(Count, N.i64()), {}), Size, AtMost);
   return Size;
 }
 
@@ -141,100 +139,12 @@ Importer::decideElements(NodeImport &N, const std::string &Name) {
   return Sizes;
 }
 
-namespace {
-/// What results need: ops, and the sizes that these name.
-class Needed {
-public:
-  Needed() {
-    Walker.addWalk([&](SymbolicTensorType Ty) { add(Ty.getDims()); });
-    Walker.addWalk([&](DimsAttr A) { add(A.getDims()); });
-  }
-  void add(ArrayRef<Expr> Sizes) {
-    for (const Expr &E : Sizes)
-      E.collectSymbols(Symbols);
-  }
-  void add(Value V) {
-    Walker.walk(V.getType());
-    SmallVector<Operation *> Work;
-    auto Visit = [&](Value Of) {
-      if (Operation *Op = Of.getDefiningOp(); Op && Ops.insert(Op).second)
-        Work.push_back(Op);
-    };
-    Visit(V);
-    while (!Work.empty())
-      Work.pop_back_val()->walk([&](Operation *Op) {
-        Walker.walk(Op->getAttrDictionary());
-        for (Type Ty : Op->getResultTypes())
-          Walker.walk(Ty);
-        for (Value Operand : Op->getOperands())
-          Visit(Operand);
-      });
-  }
-  std::set<std::string, std::less<>> Symbols;
-
-private:
-  llvm::DenseSet<Operation *> Ops;
-  mlir::AttrTypeWalker Walker;
-};
-} // namespace
-
-/// Those that the results need, or that must be what another size is.
 void Importer::addDataSizes(SmallVector<Value> &Results,
                             SmallVector<std::string> &Names) {
-  Needed Live;
-  for (Value Result : Results)
-    Live.add(Result);
-  for (const Requirement &R : Requirements)
-    Live.add({R.Left, R.Right});
-  // A number may be counted among what another one decides.
-  for (DataSize &D : DataSizes) {
-    D.Size = current(D.Size);
-    D.AtMost = current(D.AtMost);
-    D.IsRead = false;
-  }
-  for (bool More = true; More;) {
-    More = false;
-    for (DataSize &D : DataSizes) {
-      std::optional<std::string> Symbol = D.Size.asSymbol();
-      if (D.IsRead || (Symbol && !Live.Symbols.count(*Symbol)))
-        continue;
-      D.IsRead = More = true;
-      Live.add(D.Count);
-      Live.add(ArrayRef<Expr>(D.AtMost));
-    }
-  }
-  for (const DataSize &D : DataSizes) {
-    if (!D.IsRead)
-      continue;
-    std::string Name = "size " + D.Size.str();
-    while (llvm::is_contained(Names, Name))
-      Name += "'";
-    Results.push_back(D.Count);
-    Names.push_back(Name);
-  }
-  // What nothing names is no size of the model.
-  shape::Facts Left;
-  for (const auto &[Name, F] : Facts.symbols())
-    if (llvm::none_of(DataSizes, [&, &Name = Name](const DataSize &D) {
-          return !D.IsRead && D.Size.asSymbol() == Name;
-        }))
-      Left.declare(Name, F);
-  for (const DataSize &D : DataSizes)
-    if (!D.IsRead)
-      Symbols.erase(*D.Size.asSymbol());
-  Facts = Left;
-}
-
-void Importer::markDataSizes(size_t First) {
-  for (const DataSize &D : DataSizes) {
-    if (!D.IsRead)
-      continue;
-    Main.setResultAttr(First, "graph.decides",
-                       DimsAttr::get(B.getContext(), {D.Size}));
-    Main.setResultAttr(First, "graph.at_most",
-                       DimsAttr::get(B.getContext(), {D.AtMost}));
-    ++First;
-  }
+  for (const std::string &Idle : Decided.addTo(
+           Results, Names, Requirements,
+           [&](const Expr &E) { return current(E); }, Facts))
+    Symbols.erase(Idle);
 }
 
 } // namespace kpc::onnx

@@ -110,14 +110,14 @@ std::optional<Dims> Importer::declaredSizes(const std::string &Name) {
   return Result;
 }
 
-/// Replaces a symbol in every type and size list below `Root`. False if that
-/// makes a size that no tensor can have; then all stays as it was.
-static bool substituteIn(Operation *Root,
-                         const std::map<std::string, Expr, std::less<>> &Map) {
+/// Changes every type and size list below `Root`. False if that makes a size
+/// that no tensor can have; then all stays as it was.
+static bool changeSizesIn(Operation *Root,
+                          llvm::function_ref<Expr(const Expr &)> Change) {
   auto Substitute = [&](ArrayRef<Expr> From) {
     Dims To;
     for (const Expr &E : From)
-      To.push_back(E.substitute(Map));
+      To.push_back(Change(E));
     return To;
   };
   bool Possible = true;
@@ -149,25 +149,42 @@ static bool substituteIn(Operation *Root,
   return true;
 }
 
-bool Importer::replaceSize(const std::string &Old, const Expr &New,
-                           const shape::Facts &Known) {
-  std::map<std::string, Expr, std::less<>> Map = {{Old, New}};
-  if (!substituteIn(*Module, Map))
+bool Importer::changeSizes(llvm::function_ref<Expr(const Expr &)> Change) {
+  if (!changeSizesIn(*Module, Change))
     return false;
   for (auto &[Name, E] : Symbols)
-    E = E.substitute(Map);
-  for (Requirement &R : Requirements) {
-    R.Left = R.Left.substitute(Map);
-    R.Right = R.Right.substitute(Map);
+    E = Change(E);
+  for (auto &[Part, New] : Replaced) {
+    Part = Change(Part);
+    New = Change(New);
   }
   for (Scope &S : Scopes)
     for (auto &[Name, E] : S)
       if (E.Known)
         for (Expr &Element : E.Known->Whole)
-          Element = Element.substitute(Map);
-  Facts = Known;
+          Element = Change(Element);
   Evaluator.clear();
   return true;
+}
+
+bool Importer::replaceSize(const std::string &Old, const Expr &New,
+                           const shape::Facts &Known) {
+  std::map<std::string, Expr, std::less<>> Map = {{Old, New}};
+  if (!changeSizes([&](const Expr &E) { return E.substitute(Map); }))
+    return false;
+  for (Requirement &R : Requirements) {
+    R.Left = R.Left.substitute(Map);
+    R.Right = R.Right.substitute(Map);
+  }
+  Facts = Known;
+  return true;
+}
+
+Expr Importer::current(const Expr &E) const {
+  Expr Now = E.substitute(Symbols);
+  for (const auto &[Part, New] : Replaced)
+    Now = Now.replace(Part, New);
+  return Now;
 }
 
 /// What is known of a size that has two names; none where it cannot be both.
@@ -247,11 +264,11 @@ bool Importer::unify(const Expr &A, const Expr &C, NodeImport &Where) {
   Expr New = Emitter::leftOf(A, C);
   std::optional<std::string> Old = (New == A ? C : A).asSymbol();
   if (!Old)
-    return assumeMultiple(A, C, Where);
+    return assumeEqual(A, C, Where);
   std::set<std::string, std::less<>> Parts;
   New.collectSymbols(Parts);
   if (Parts.count(*Old))
-    return assumeMultiple(A, C, Where);
+    return assumeEqual(A, C, Where);
   std::optional<shape::Facts> Left = factsAfter(Facts, *Old, New);
   if (!Left)
     return false;

@@ -212,12 +212,19 @@ Result KnownArithmetic::wholeBinary(llvm::StringRef Op, const Expr &A,
     std::optional<int64_t> V = numberBinary(Op, *P, *Q);
     return V ? whole(Expr(*V)) : std::nullopt;
   }
-  // Toward zero and down are the same for what is not negative.
-  if (Facts.range(A).Min < 0 || Facts.range(C).Min < 1)
+  if (Facts.range(C).Min < 1)
+    return std::nullopt;
+  // Toward zero: the magnitude is divided.
+  if (Op == "graph.div" && Facts.range(A).Min < 0)
+    return whole(Expr::max(A, 0).floorDiv(C) -
+                 Expr::max(-1 * A, 0).floorDiv(C));
+  if (Op == "graph.mod")
+    return whole(A.mod(C));
+  if (Facts.range(A).Min < 0)
     return std::nullopt;
   if (Op == "graph.div")
     return whole(A.floorDiv(C));
-  if (Op == "graph.mod" || Op == "graph.rem")
+  if (Op == "graph.rem")
     return whole(A.mod(C));
   return std::nullopt;
 }

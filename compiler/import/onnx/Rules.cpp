@@ -50,6 +50,10 @@ static std::vector<const Rule *> collectRules() {
                                 treeRules(),
                                 classifierRules(),
                                 preparationRules(),
+                                stringRules(),
+                                supportVectorRules(),
+                                expertRules(),
+                                experimentalRules(),
                                 trainingRules()})
     for (const Rule &R : Family)
       All.push_back(&R);

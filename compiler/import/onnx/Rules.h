@@ -67,6 +67,10 @@ ArrayRef<Rule> microsoftAttentionRules();
 ArrayRef<Rule> treeRules();
 ArrayRef<Rule> classifierRules();
 ArrayRef<Rule> preparationRules();
+ArrayRef<Rule> stringRules();
+ArrayRef<Rule> supportVectorRules();
+ArrayRef<Rule> expertRules();
+ArrayRef<Rule> experimentalRules();
 ArrayRef<Rule> trainingRules();
 
 /// What says why an operator can never be compiled; none for others. Such

@@ -61,6 +61,21 @@ std::string typeName(ScalarType T) {
   }
 }
 
+bool isComplexType(ScalarType T) { return partsType(T) != T; }
+
+ScalarType partsType(ScalarType T) {
+  switch (T) {
+  case ScalarType::ComplexHalf:
+    return ScalarType::Half;
+  case ScalarType::ComplexFloat:
+    return ScalarType::Float;
+  case ScalarType::ComplexDouble:
+    return ScalarType::Double;
+  default:
+    return T;
+  }
+}
+
 unsigned bytesOf(ScalarType T) {
   switch (T) {
   case ScalarType::Byte:
@@ -366,6 +381,13 @@ static bool decodeGraph(const json::Object &O, Graph &G, std::string &Why) {
       if (!decodeSize(V, G.Numbers[StringRef(Name).str()]))
         return false;
     }
+  if (const json::Object *Conditions = O.getObject("sym_bool_values"))
+    for (const auto &[Name, V] : *Conditions) {
+      const json::Object *Of = V.getAsObject();
+      const json::Object *E = Of ? Of->getObject("as_expr") : nullptr;
+      if (auto Text = E ? E->getString("expr_str") : std::nullopt)
+        G.Conditions[StringRef(Name).str()] = Text->str();
+    }
   for (const json::Value &V : *Nodes) {
     const json::Object *Of = V.getAsObject();
     Why = "a node";
@@ -511,6 +533,9 @@ bool decodeProgram(const json::Object &O, Program &P, std::string &Why) {
         R.Min = std::max<int64_t>(Of->getInteger("min_val").value_or(0), 0);
         R.Max = Of->getInteger("max_val").value_or(INT64_MAX);
       }
+  if (const json::Array *Guards = O.getArray("guards_code"))
+    for (const json::Value &V : *Guards)
+      P.Guards.push_back(V.getAsString().value_or("").str());
   decodeTrees(*Module, P);
   return true;
 }

@@ -105,6 +105,12 @@ bool Importer::write(const std::string &Name, Value V, NodeImport &Where) {
   auto It = Values.find(Name);
   if (It == Values.end() || !V)
     return false;
+  if (It->second->Of->Joined) {
+    Where.fail(Code::ImportNotConstant,
+               "writes to what comes of a branch that data decides, which may "
+               "be another tensor");
+    return false;
+  }
   Value Old = read(*It->second, Where);
   if (!Old)
     return false;
@@ -147,8 +153,10 @@ bool Importer::check(NodeImport &N, const std::string &Name, Value V) {
   const TensorMeta *M = meta(Name);
   if (!M)
     return true;
-  Type Declared = graphType(B.getContext(), M->Type);
+  Type Declared = graphType(B.getContext(), partsType(M->Type));
   ArrayRef<Expr> Sizes = Emitter::dims(V);
+  if (isComplexType(M->Type) && !Sizes.empty())
+    Sizes = Sizes.drop_back();
   bool Fits =
       Declared == Emitter::element(V) && Sizes.size() == M->Sizes.size();
   std::string Text = "[";
@@ -222,7 +230,10 @@ void Importer::readSymbols() {
   readDimOptions();
   std::set<std::string> Names;
   for (const NamedSymbol &N : namedSymbols(P)) {
-    declareDim(N);
+    if (N.ByData)
+      DecidedNames.emplace(N.Symbol, N.Name);
+    else
+      declareDim(N);
     Names.insert(N.Name);
   }
   for (const auto &[Name, F] : Given)
@@ -244,8 +255,8 @@ void Importer::readSymbols() {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-static void forEachResult(const Node &N,
-                          llvm::function_ref<void(const std::string &)> Do) {
+void Importer::forEachResult(const Node &N,
+                             llvm::function_ref<void(const std::string &)> Do) {
   for (const Argument &A : N.Outputs)
     if (A.Is == Argument::Kind::Tensor || A.Is == Argument::Kind::Tensors)
       for (const std::string &Name : A.Values)
@@ -281,38 +292,44 @@ void Importer::importNode(const Node &N) {
     forEachResult(N, [&](const std::string &Name) { Lost.insert(Name); });
     return;
   }
+  if (touchesComplex(N))
+    importComplex(N, R);
+  else
+    importBy(R->Import, N, Writes);
+}
+
+void Importer::importBy(RuleFunction Import, const Node &N, bool Writes) {
   size_t Errors = Diags.errorCount();
   ModelPlace Where = place(N);
   Location Op = NameLoc::get(B.getStringAttr(printable(N.Target)));
-  NodeImport Import(*this, N, B, NameLoc::get(B.getStringAttr(Where.Node), Op));
+  NodeImport At(*this, N, B, NameLoc::get(B.getStringAttr(Where.Node), Op));
   bool AnyLost = false;
   for (const Argument &A : N.Inputs)
     for (const std::string &Name : A.Values)
       AnyLost |= Lost.count(Name) != 0;
   if (!AnyLost) {
-    R->Import(Import);
-    if (Writes && !Import.bad()) {
+    Import(At);
+    if (Writes && !At.bad()) {
       const Argument *Self = N.Inputs.empty() ? nullptr : &N.Inputs.front();
       std::string Result;
       forEachResult(N, [&](const std::string &Name) { Result = Name; });
       if (!Self || Self->Is != Argument::Kind::Tensor || Result.empty() ||
-          !write(Self->Values[0], value(Result, Import), Import))
-        Import.give();
+          !write(Self->Values[0], value(Result, At), At))
+        At.give();
       else
         alias(Result, Self->Values[0]);
     }
-    if (Import.bad() && Diags.errorCount() == Errors)
+    if (At.bad() && Diags.errorCount() == Errors)
       Diags.error(Code::ImportUnsupported)
           .at(Where)
           .message("this form of the operator is not supported");
   }
   forEachResult(N, [&](const std::string &Name) {
-    if (AnyLost || Import.bad())
+    if (AnyLost || At.bad())
       Lost.insert(Name);
     else if (!Values.count(Name) && !isUndefined(Name))
-      Import.unsupported("result '" + printable(Name) +
-                         "' is not computed by kpc");
-    if (Import.bad())
+      At.unsupported("result '" + printable(Name) + "' is not computed by kpc");
+    if (At.bad())
       Lost.insert(Name);
   });
 }
@@ -447,6 +464,9 @@ void Importer::finish() {
         Give(S.Target, Name);
     }
   }
+  size_t Own = Results.size();
+  Decided.addTo(
+      Results, Names, Required, [](const Expr &E) { return E; }, Facts);
   func::ReturnOp::create(B, Main.getLoc(), Results);
   Main.setFunctionType(B.getFunctionType(Main.getBody().getArgumentTypes(),
                                          TypeRange(ValueRange(Results))));
@@ -454,6 +474,8 @@ void Importer::finish() {
     Main.setArgAttr(I, "graph.name", B.getStringAttr(Input));
   for (auto [I, Name] : llvm::enumerate(Names))
     Main.setResultAttr(I, "graph.name", B.getStringAttr(Name));
+  Decided.mark(Main, Own);
+  setRequirements(*Module, Required);
   setSymbolFacts(*Module, Facts);
 }
 
@@ -478,6 +500,7 @@ OwningOpRef<ModuleOp> Importer::run(llvm::function_ref<bool(Importer &)> Body) {
   if (Diags.errorCount() != Errors)
     return {};
   addInputs();
+  readGuards();
   if (!Body(*this))
     return {};
   finish();

@@ -16,9 +16,12 @@
 #ifndef KPC_COMPILER_IMPORT_TORCH_IMPORTER_H
 #define KPC_COMPILER_IMPORT_TORCH_IMPORTER_H
 
+#include "compiler/import/DataSizes.h"
 #include "compiler/import/torch/ImportProgram.h"
 #include "compiler/import/torch/NodeImport.h"
+#include "compiler/import/torch/Rules.h"
 
+#include <deque>
 #include <set>
 #include <unordered_map>
 
@@ -71,6 +74,11 @@ public:
   //===--- values by name -------------------------------------------------===//
   Value value(std::string_view Name, NodeImport &Reader);
   void define(const std::string &Name, Value V);
+  /// What comes of a branch: nothing may write to it, as it may be another.
+  void defineJoined(const std::string &Name, Value V) {
+    define(Name, V);
+    Values[Name]->Of->Joined = true;
+  }
   void defineView(const std::string &Name, Value V, const std::string &Of,
                   NodeImport::ForwardFunction Forward,
                   NodeImport::BackwardFunction Backward);
@@ -80,12 +88,47 @@ public:
   void alias(const std::string &Name, const std::string &Of);
   const TensorMeta *meta(std::string_view Name) const;
   std::optional<Expr> number(std::string_view Name) const;
+  /// What the archive says of a symbolic number; null if nothing.
+  const Size *declaredNumber(std::string_view Name) const;
+  /// A symbolic condition; none if the archive does not say what it is.
+  std::optional<Relation> condition(std::string_view Name) const;
   std::optional<Expr> sizeOf(const Size &S) const;
   /// Whether a result is what the archive declares; reports if not.
   bool check(NodeImport &N, const std::string &Name, Value V);
   /// Imports a subgraph's nodes in place. The outputs' values, or none.
   std::optional<SmallVector<Value>>
   inlineGraph(const Graph &G, ArrayRef<Value> Inputs, NodeImport &Caller);
+
+  //===--- loops, branches, and sizes that data decides -------------------===//
+  /// A graph.loop; its results, or none after a fault.
+  std::optional<SmallVector<Value>> loop(NodeImport &N, const Expr &Count,
+                                         ArrayRef<Value> Inits,
+                                         ArrayRef<bool> Reversed,
+                                         frontend::LoopFunction Body);
+  /// `Count` values of one of two sides, as data says. None after a fault.
+  using SideFunction = llvm::function_ref<std::optional<SmallVector<Value>>()>;
+  std::optional<SmallVector<Value>> branch(NodeImport &N, Value Condition,
+                                           SideFunction Then, SideFunction Else,
+                                           size_t Count);
+  /// The same for sides that are imported node by node, and as many values as
+  /// the first one gives. Neither may write to what is from outside.
+  std::optional<SmallVector<Value>> branch(const Node &Where, Value Condition,
+                                           SideFunction Then,
+                                           SideFunction Else);
+  /// A size of its own for a number that the program computes, at most
+  /// `AtMost`: what `Declared` names, or `Name`. None after a fault.
+  std::optional<Expr> decideSize(NodeImport &N, Value Count, const Expr &AtMost,
+                                 const Size *Declared, const std::string &Name);
+
+  /// Whether an argument is a complex tensor, here one of pairs.
+  bool isComplex(const NodeImport &N, std::string_view Argument) const;
+  bool isComplex(const std::string &Name) const {
+    return Complex.count(Name) != 0;
+  }
+
+  /// Has a run check what is not known to hold. `Why`: a sentence without its
+  /// full stop, for messages.
+  void require(const Relation &R, const std::string &Why);
 
   const shape::Facts &facts() const { return Facts; }
   Diagnostics &diagnostics() { return Diags; }
@@ -95,7 +138,8 @@ private:
   struct Storage {
     Value Now;
     unsigned Version = 0;
-    std::string Input; ///< the placeholder that it is, if any
+    std::string Input;   ///< the placeholder that it is, if any
+    bool Joined = false; ///< one of two tensors, as data says
   };
   struct View {
     std::shared_ptr<Storage> Of;
@@ -108,12 +152,26 @@ private:
   Value read(View &V, Emitter &E);
   Value writeView(View &V, Value Part, Emitter &E);
 
+  std::optional<SmallVector<Value>> importBody(
+      mlir::Operation *Holder, mlir::Region &Body, mlir::TypeRange Arguments,
+      llvm::function_ref<std::optional<SmallVector<Value>>(ArrayRef<Value>)>
+          Emit);
+  void leaveBody(mlir::Operation *Holder);
+  std::string freshSymbol(const std::string &Wanted) const;
+  /// Takes what the program's guards say of its sizes.
+  void readGuards();
   void readSymbols();
   void declareDim(const NamedSymbol &N);
   void readDimOptions();
   void addInputs();
   Value build(const Payload &P, const std::string &Name, NodeImport &Reader);
   void importNodes(const Graph &G);
+  static void forEachResult(const Node &N,
+                            llvm::function_ref<void(const std::string &)> Do);
+  /// Whether a node reads or makes complex tensors.
+  bool touchesComplex(const Node &N) const;
+  void importComplex(const Node &N, const Rule *R);
+  void importBy(RuleFunction Import, const Node &N, bool Writes);
   void reportUnknown();
   void finish();
   Value inputArgument(const std::string &Name, const TensorMeta &M,
@@ -136,6 +194,14 @@ private:
   std::map<std::string, Expr, std::less<>> Symbols;
   std::map<std::string, Expr, std::less<>> Numbers; ///< of `defineNumber`
   std::map<std::string, shape::SymbolFacts, std::less<>> Given;
+  /// Names of complex tensors; their values have a last dimension of 2.
+  std::set<std::string, std::less<>> Complex;
+  std::deque<Node> Rewritten; ///< nodes on such
+  frontend::DataSizes Decided;
+  /// What a run checks of its sizes: the program's guards.
+  std::vector<graph::Requirement> Required;
+  /// Names of sizes that data decides, by PyTorch's symbols.
+  std::map<std::string, std::string, std::less<>> DecidedNames;
   std::vector<std::string> Signature;
   std::set<std::string> Written;
   /// Weights by where their bytes are: tied ones share one.

@@ -31,7 +31,11 @@ Value Importer::inputArgument(const std::string &Name, const TensorMeta &M,
   if (!Element)
     return Refuse(Code::ImportElementType,
                   "has " + typeName(M.Type) +
-                      ", which kpc cannot compute with");
+                      ", which kpc cannot compute with" +
+                      (isComplexType(M.Type)
+                           ? "; take a real tensor with a last size of 2, and "
+                             "view_as_complex it"
+                           : ""));
   Dims Sizes;
   for (const Size &S : M.Sizes) {
     std::optional<Expr> E = sizeOf(S);
@@ -149,8 +153,30 @@ Value Importer::build(const Payload &Data, const std::string &Name,
                            Sizes, Element);
 }
 
+/// A complex tensor as a real one with a last dimension of 2.
+static Payload asPairs(Payload P) {
+  P.Meta.Type = partsType(P.Meta.Type);
+  auto Twice = [](int64_t &N) {
+    // What overflows lies outside of any bytes.
+    if (__builtin_mul_overflow(N, int64_t(2), &N))
+      N = INT64_MAX;
+  };
+  for (Size &Stride : P.Meta.Strides)
+    Twice(Stride.Number);
+  Twice(P.Meta.Offset.Number);
+  P.Meta.Sizes.push_back({2, ""});
+  P.Meta.Strides.push_back({1, ""});
+  return P;
+}
+
 void Importer::addPayload(const InputSpec &S) {
   const std::string &Name = S.Value.Values.front();
+  // In front of loops and branches: others read it as well.
+  mlir::OpBuilder::InsertionGuard Guard(B);
+  if (Operation *Holder = Main.getBody().findAncestorOpInRegion(
+          *B.getInsertionBlock()->getParentOp());
+      Holder && B.getInsertionBlock() != &Main.getBody().front())
+    B.setInsertionPoint(Holder);
   Node Reader;
   Reader.Name = S.Target.empty() ? Name : S.Target;
   Reader.Target = "weight";
@@ -162,7 +188,10 @@ void Importer::addPayload(const InputSpec &S) {
     Import.fail(Code::ImportExternalMissing,
                 "the archive has no data for the tensor '" +
                     printable(S.Target) + "'");
-  else
+  else if (isComplexType(It->second.Meta.Type)) {
+    Complex.insert(Name);
+    V = build(asPairs(It->second), S.Target, Import);
+  } else
     V = build(It->second, S.Target, Import);
   if (V)
     define(Name, V);

@@ -15,6 +15,9 @@ namespace kpc::torch {
 
 using Kind = Argument::Kind;
 
+/// No size is larger than what an element of a tensor may be taken for.
+static constexpr int64_t GreatestNumber = INT32_MAX;
+
 Type graphType(MLIRContext *Context, ScalarType T) {
   Builder B(Context);
   switch (T) {
@@ -61,6 +64,12 @@ Value NodeImport::fail(Code C, std::string Message) {
 
 bool NodeImport::unify(const Expr &A, const Expr &C) {
   return TheImporter.facts().isEqual(A, C).value_or(false);
+}
+
+std::optional<SmallVector<Value>>
+NodeImport::loop(const Expr &Count, ArrayRef<Value> Inits,
+                 ArrayRef<bool> Reversed, frontend::LoopFunction Body) {
+  return TheImporter.loop(*this, Count, Inits, Reversed, Body);
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,7 +250,7 @@ Type NodeImport::type(std::string_view Name) {
   if (!A)
     return {};
   auto T = static_cast<ScalarType>(A->Ints.empty() ? 0 : A->Ints[0]);
-  Type Element = graphType(B.getContext(), T);
+  Type Element = graphType(B.getContext(), partsType(T));
   if (!Element)
     fail(Code::ImportElementType,
          "makes " + typeName(T) + ", which kpc cannot compute with");
@@ -310,7 +319,34 @@ std::optional<Dims> NodeImport::declaredSizes(size_t I) {
     }
     Sizes.push_back(*E);
   }
+  if (isComplexType(M->Type))
+    Sizes.push_back(Expr(2));
   return Sizes;
+}
+
+std::optional<Expr> NodeImport::decideSize(Value Count, const Expr &AtMost,
+                                           size_t I, size_t Axis) {
+  SmallVector<std::string> Names = resultNames(TheNode);
+  if (I >= Names.size())
+    return std::nullopt;
+  const TensorMeta *M = TheImporter.meta(Names[I]);
+  const Size *Declared =
+      M && Axis < M->Sizes.size() ? &M->Sizes[Axis] : nullptr;
+  return TheImporter.decideSize(*this, Count, AtMost, Declared,
+                                Names[I] + "_" + std::to_string(Axis));
+}
+
+std::optional<Expr> NodeImport::decideNumber(Value Number) {
+  const Size *Declared = nullptr;
+  std::string Name = TheNode.Name;
+  for (const Argument &A : TheNode.Outputs)
+    for (const std::string &Of : A.Values)
+      if (const Size *S = TheImporter.declaredNumber(Of)) {
+        Declared = S;
+        Name = Of;
+      }
+  return TheImporter.decideSize(*this, Number, Expr(GreatestNumber), Declared,
+                                Name);
 }
 
 Type NodeImport::declaredType(size_t I) {
@@ -318,7 +354,7 @@ Type NodeImport::declaredType(size_t I) {
   const TensorMeta *M = I < Names.size() ? TheImporter.meta(Names[I]) : nullptr;
   if (!M && TheImporter.infers())
     return inferType(*this);
-  Type Element = M ? graphType(B.getContext(), M->Type) : Type();
+  Type Element = M ? graphType(B.getContext(), partsType(M->Type)) : Type();
   if (!Element)
     fail(Code::ImportElementType,
          "makes " + typeName(M ? M->Type : ScalarType::Unknown) +

@@ -16,7 +16,7 @@
 #ifndef KPC_COMPILER_IMPORT_TORCH_NODEIMPORT_H
 #define KPC_COMPILER_IMPORT_TORCH_NODEIMPORT_H
 
-#include "compiler/import/Emitter.h"
+#include "compiler/import/Control.h"
 #include "compiler/import/torch/Program.h"
 
 #include <functional>
@@ -117,6 +117,17 @@ public:
   }
   bool unify(const Expr &A, const Expr &C) override;
   Expr current(const Expr &E) const override { return E; }
+  /// A graph.loop; its results, or none after a fault.
+  std::optional<SmallVector<Value>> loop(const Expr &Count,
+                                         ArrayRef<Value> Inits,
+                                         ArrayRef<bool> Reversed,
+                                         frontend::LoopFunction Body);
+  /// Dim `Axis` of result `I`: what `Count` says when the model runs, at most
+  /// `AtMost`, or a number that the archive declares. None after a fault.
+  std::optional<Expr> decideSize(Value Count, const Expr &AtMost, size_t I,
+                                 size_t Axis);
+  /// The same for a number that is no size of a tensor but result `I`.
+  std::optional<Expr> decideNumber(Value Number);
   /// For rules that gave up on what was reported before.
   void give() { Failed = true; }
 

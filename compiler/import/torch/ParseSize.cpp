@@ -16,7 +16,8 @@ using Expr = kpc::shape::Expr;
 namespace kpc::torch {
 
 namespace {
-/// `Add(Integer(2), Symbol('s0', positive=True))`: calls of calls.
+/// Calls of calls, as `Add(Integer(2), Symbol('s0', positive=True))`, and the
+/// sums that PyTorch 2.6 and older write: `2*s0 + (s1//2)`.
 class SizeParser {
 public:
   SizeParser(StringRef Rest,
@@ -24,59 +25,157 @@ public:
       : Rest(Rest), Symbols(Symbols) {}
 
   std::optional<Expr> whole() {
-    std::optional<Expr> E = call(0);
+    std::optional<Expr> E = sum(0);
     return Rest.trim().empty() ? E : std::nullopt;
+  }
+
+  /// `GreaterThan(A, B)`, or `A >= B` as older versions write it.
+  std::optional<Relation> relation() {
+    static constexpr Row Rows[] = {
+        {"GreaterThan", ">=", Relation::Kind::LessOrEqual, true},
+        {"StrictGreaterThan", ">", Relation::Kind::Less, true},
+        {"LessThan", "<=", Relation::Kind::LessOrEqual, false},
+        {"StrictLessThan", "<", Relation::Kind::Less, false},
+        {"Equality", "==", Relation::Kind::Equal, false},
+        {"Eq", "", Relation::Kind::Equal, false},
+        {"Unequality", "!=", Relation::Kind::NotEqual, false},
+        {"Ne", "", Relation::Kind::NotEqual, false},
+    };
+    for (const Row &R : Rows) {
+      StringRef Before = Rest;
+      if (take(R.Name) && take("(")) {
+        std::optional<Expr> A = sum(0);
+        std::optional<Expr> C = A && take(",") ? sum(0) : std::nullopt;
+        return C && take(")") && Rest.trim().empty() ? made(R, *A, *C)
+                                                     : std::nullopt;
+      }
+      Rest = Before;
+    }
+    std::optional<Expr> A = sum(0);
+    for (const Row &R : Rows)
+      if (A && !R.Sign.empty() && take(R.Sign)) {
+        std::optional<Expr> C = sum(0);
+        return C && Rest.trim().empty() ? made(R, *A, *C) : std::nullopt;
+      }
+    return std::nullopt;
   }
 
 private:
   static constexpr unsigned Deepest = 200;
 
-  bool take(char C) {
-    Rest = Rest.ltrim();
-    return Rest.consume_front(StringRef(&C, 1));
+  struct Row {
+    StringRef Name, Sign;
+    Relation::Kind Is;
+    bool Turned;
+  };
+  static std::optional<Relation> made(const Row &R, const Expr &A,
+                                      const Expr &C) {
+    return R.Turned ? Relation{R.Is, C, A} : Relation{R.Is, A, C};
   }
 
-  std::optional<Expr> symbol() {
+  bool take(StringRef Text) {
     Rest = Rest.ltrim();
-    if (!Rest.consume_front("'"))
+    return Rest.consume_front(Text);
+  }
+
+  std::optional<Expr> sum(unsigned Depth) {
+    std::optional<Expr> E = product(Depth);
+    while (E) {
+      bool Minus = false;
+      if (!take("+")) {
+        Minus = take("-");
+        if (!Minus)
+          break;
+      }
+      std::optional<Expr> Next = product(Depth);
+      if (!Next)
+        return std::nullopt;
+      E = Minus ? *E - *Next : *E + *Next;
+    }
+    return E;
+  }
+
+  std::optional<Expr> product(unsigned Depth) {
+    std::optional<Expr> E = factor(Depth);
+    while (E) {
+      bool Divides = take("//"), Remains = !Divides && take("%");
+      if (!Divides && !Remains && !take("*"))
+        break;
+      std::optional<Expr> Next = factor(Depth);
+      if (!Next)
+        return std::nullopt;
+      E = Divides ? E->floorDiv(*Next) : Remains ? E->mod(*Next) : *E * *Next;
+    }
+    return E;
+  }
+
+  std::optional<Expr> factor(unsigned Depth) {
+    if (Depth > Deepest)
+      return std::nullopt;
+    if (take("-")) {
+      std::optional<Expr> E = factor(Depth + 1);
+      return E ? std::optional(Expr(0) - *E) : std::nullopt;
+    }
+    std::optional<Expr> E = atom(Depth);
+    if (E && take("**")) {
+      std::optional<Expr> N = factor(Depth + 1);
+      std::vector<Expr> Args;
+      if (!N)
+        return std::nullopt;
+      Args.assign({*E, *N});
+      return apply("Pow", Args);
+    }
+    return E;
+  }
+
+  std::optional<Expr> known(StringRef Name) const {
+    auto It = Symbols.find(Name.str());
+    return It == Symbols.end() ? std::nullopt : std::optional(It->second);
+  }
+
+  /// What follows `Symbol(`: its name, and what sympy assumes of it.
+  std::optional<Expr> symbol() {
+    if (!take("'"))
       return std::nullopt;
     auto [Name, Behind] = Rest.split('\'');
     size_t End = Behind.find(')');
     if (End == StringRef::npos)
       return std::nullopt;
     Rest = Behind.drop_front(End + 1);
-    auto It = Symbols.find(Name.str());
-    if (It == Symbols.end())
-      return std::nullopt;
-    return It->second;
+    return known(Name);
   }
 
-  std::optional<Expr> call(unsigned Depth) {
+  std::optional<Expr> atom(unsigned Depth) {
     Rest = Rest.ltrim();
+    if (take("(")) {
+      std::optional<Expr> E = sum(Depth + 1);
+      return E && take(")") ? E : std::nullopt;
+    }
+    if (!Rest.empty() && llvm::isDigit(Rest.front())) {
+      int64_t V = 0;
+      return Rest.consumeInteger(10, V) ? std::nullopt : std::optional(Expr(V));
+    }
     StringRef Name = Rest.take_while(
         [](char C) { return llvm::isAlnum(C) || C == '_' || C == '.'; });
     Rest = Rest.drop_front(Name.size());
-    Name = Name.rsplit('.').second.empty() ? Name : Name.rsplit('.').second;
-    if (Depth > Deepest || !take('('))
+    if (Name.empty())
       return std::nullopt;
+    if (!take("("))
+      return known(Name);
+    Name = Name.rsplit('.').second.empty() ? Name : Name.rsplit('.').second;
     if (Name == "Symbol")
       return symbol();
-    if (Name == "Integer") {
-      int64_t V = 0;
-      Rest = Rest.ltrim();
-      if (Rest.consumeInteger(10, V) || !take(')'))
-        return std::nullopt;
-      return Expr(V);
-    }
     std::vector<Expr> Args;
     do {
-      std::optional<Expr> A = call(Depth + 1);
+      std::optional<Expr> A = sum(Depth + 1);
       if (!A)
         return std::nullopt;
       Args.push_back(*A);
-    } while (take(','));
-    if (!take(')'))
+    } while (take(","));
+    if (!take(")"))
       return std::nullopt;
+    if (Name == "Integer" && Args.size() == 1)
+      return Args.front();
     return apply(Name, Args);
   }
 
@@ -126,6 +225,12 @@ std::optional<Expr>
 parseSize(std::string_view Text,
           const std::map<std::string, Expr, std::less<>> &Symbols) {
   return SizeParser(Text, Symbols).whole();
+}
+
+std::optional<Relation>
+parseRelation(std::string_view Text,
+              const std::map<std::string, Expr, std::less<>> &Symbols) {
+  return SizeParser(Text, Symbols).relation();
 }
 
 } // namespace kpc::torch

@@ -49,6 +49,9 @@ enum class ScalarType : int {
 };
 /// "float32"; "type 77" for a number that is no type.
 std::string typeName(ScalarType T);
+bool isComplexType(ScalarType T);
+/// Of a complex type that of its parts; else the type itself.
+ScalarType partsType(ScalarType T);
 /// 0 for one that kpc cannot compute with.
 unsigned bytesOf(ScalarType T);
 
@@ -109,6 +112,8 @@ struct Graph {
   std::map<std::string, TensorMeta, std::less<>> Tensors;
   /// Symbolic integers by name.
   std::map<std::string, Size, std::less<>> Numbers;
+  /// Symbolic conditions by name: "GreaterThan(Symbol('s0'), Integer(2))".
+  std::map<std::string, std::string, std::less<>> Conditions;
 };
 
 struct InputSpec {
@@ -144,6 +149,8 @@ struct Program {
     int64_t Min = 0, Max = INT64_MAX;
   };
   std::map<std::string, Range, std::less<>> Ranges; ///< by symbol
+  /// What PyTorch assumed of inputs' sizes, as Python.
+  std::vector<std::string> Guards;
   /// Names of the user's inputs and outputs, by their places in the trees.
   std::vector<std::string> InputNames, OutputNames;
   /// Symbols that the user named; others are called by where they stand.
@@ -161,8 +168,12 @@ struct NamedSymbol {
   std::string Symbol, Name;
   std::string Input; ///< where it is named; empty: nowhere
   size_t Axis = 0;
+  bool ByData = false; ///< what the program computes decides it
 };
 std::vector<NamedSymbol> namedSymbols(const Program &P);
+
+/// The symbol that a size is, and nothing else; empty if it is more.
+std::string loneSymbol(const std::string &Text);
 
 /// Letters, digits and '_' alone, the first no digit.
 std::string plainName(const std::string &Wanted);
@@ -176,6 +187,18 @@ bool isTensorInput(const InputSpec &S);
 std::optional<shape::Expr>
 parseSize(std::string_view Text,
           const std::map<std::string, shape::Expr, std::less<>> &Symbols);
+
+/// A relation of two sizes: `Left < Right`, `Left <= Right`, or one of
+/// equality.
+struct Relation {
+  enum class Kind { Less, LessOrEqual, Equal, NotEqual };
+  Kind Is = Kind::Equal;
+  shape::Expr Left, Right;
+};
+/// Reads what sympy writes of a condition; none for other ones.
+std::optional<Relation>
+parseRelation(std::string_view Text,
+              const std::map<std::string, shape::Expr, std::less<>> &Symbols);
 
 } // namespace kpc::torch
 

@@ -9,7 +9,7 @@
 /// \file
 /// torch.export keeps no names of dims: its symbols are s31 and s77, and may be
 /// others in the next export. A dim is therefore called by the first input and
-/// axis where it stands alone.
+/// axis where it stands alone; a size that data decides, by the first result.
 ///
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/Program.h"
@@ -25,12 +25,14 @@ std::string plainName(const std::string &Wanted) {
   return Name.empty() || llvm::isDigit(Name[0]) ? "_" + Name : Name;
 }
 
-/// The symbol that the text is, and nothing else; empty if it is more.
-static std::string loneSymbol(const std::string &Text) {
+std::string loneSymbol(const std::string &Text) {
   llvm::StringRef Rest(Text);
-  if (!Rest.consume_front("Symbol('") || Rest.count('(') > 0)
-    return {};
-  return Rest.split('\'').first.str();
+  if (Rest.consume_front("Symbol('"))
+    return Rest.count('(') > 0 ? "" : Rest.split('\'').first.str();
+  // As PyTorch 2.6 and older write it.
+  bool IsName = !Rest.empty() && llvm::isAlpha(Rest.front()) &&
+                llvm::all_of(Rest, [](char C) { return llvm::isAlnum(C); });
+  return IsName ? Text : "";
 }
 
 bool isTensorInput(const InputSpec &S) {
@@ -71,7 +73,23 @@ std::vector<NamedSymbol> namedSymbols(const Program &P) {
             {Symbol, plainName(Input + "_" + std::to_string(I)), Input, I});
     }
   }
-  // What stands in sums alone. Symbols of data begin with 'u'.
+  // Symbols of data begin with 'u'.
+  for (const Node &N : P.Main.Nodes)
+    for (const Argument &A : N.Outputs)
+      for (const std::string &Result : A.Values) {
+        auto Add = [&](const Size &S, const std::string &Name) {
+          std::string Symbol = loneSymbol(S.Text);
+          if (Symbol.starts_with("u") && !Known(Symbol))
+            Names.push_back({Symbol, plainName(Name), "", 0, /*ByData=*/true});
+        };
+        if (auto It = P.Main.Tensors.find(Result); It != P.Main.Tensors.end())
+          for (size_t I = 0; I < It->second.Sizes.size(); ++I)
+            Add(It->second.Sizes[I], Result + "_" + std::to_string(I));
+        else if (auto It = P.Main.Numbers.find(Result);
+                 It != P.Main.Numbers.end())
+          Add(It->second, Result);
+      }
+  // What stands in sums alone.
   for (const auto &[Symbol, Range] : P.Ranges)
     if (Symbol.starts_with("s") && !Known(Symbol))
       Names.push_back({Symbol, plainName(Symbol), "", 0});

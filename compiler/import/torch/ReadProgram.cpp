@@ -7,14 +7,20 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The archive's files: the layout of PyTorch 2.8 and newer, where weights are
-/// raw bytes beside a JSON file that describes them. Nothing is unpickled.
+/// The archive's files. PyTorch 2.9 and newer write weights as raw bytes beside
+/// a JSON file that describes them. 2.8 saves each model's weights as
+/// torch.save does, in data/weights; 2.5 to 2.7 do so beside the program, in
+/// files at the archive's root. Pickles are read by Pickle.h, which executes
+/// nothing.
 ///
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torch/DecodeGraph.h"
+#include "compiler/import/torch/SavedTensors.h"
 #include "compiler/import/torch/Zip.h"
 
 #include "llvm/ADT/StringExtras.h"
+
+#include <set>
 
 namespace kpc::torch {
 
@@ -25,13 +31,26 @@ using llvm::StringRef;
 static constexpr uint64_t MostJson = uint64_t(1) << 30;
 /// Lists in lists: expressions of sizes are text, graphs nest a few times.
 static constexpr unsigned DeepestJson = 200;
-/// The major version of the graph's schema that kpc knows.
-static constexpr int64_t SchemaMajor = 8;
+/// The major versions of the graph's schema that kpc knows: PyTorch 2.5 to now.
+static constexpr int64_t OldestSchema = 7, NewestSchema = 8;
+/// The version of the archive's layout that kpc knows.
+static constexpr llvm::StringLiteral ArchiveVersion = "0";
+/// What the program is called in archives of PyTorch 2.7 and older.
+static constexpr llvm::StringLiteral OldProgram =
+    "serialized_exported_program.json";
+
+/// An extra file with names of dims.
+static constexpr llvm::StringLiteral DimNamesFile = "kpc_dims.json";
 
 /// The hint where an archive is of another kind than kpc reads.
 static constexpr const char *SaveAgain =
-    "save the program again with torch.export.save of PyTorch 2.8 or newer, or "
+    "save the program again with torch.export.save of PyTorch 2.5 or newer, or "
     "export it with torch.onnx.export(..., dynamo=True)";
+/// The hint where a pickle holds more than tensors.
+static constexpr const char *PlainTensors =
+    "save the program with plain dense tensors as its weights";
+/// The hint where an archive is of a newer kind.
+static constexpr const char *Newer = "update kpc, or export the model to ONNX";
 
 /// LLVM's parser recurses as deep as the text does.
 static bool isShallow(std::string_view Text) {
@@ -75,19 +94,23 @@ private:
   bool readPayloads(Program &P, StringRef Folder, StringRef Prefix);
   bool readPayload(Program &P, const std::string &Folder, StringRef Name,
                    const json::Object &Config);
+  /// Tensors that torch.save wrote to the first of `Files` that is there.
+  bool readSaved(Program &P, std::initializer_list<std::string> Files);
   bool checkVersion(const json::Object &Model);
+  bool readDimNames(Program &P);
 
   std::shared_ptr<const ZipArchive> Zip;
   Diagnostics &Diags;
-  std::string Root;  ///< "archive/"
-  std::string Model; ///< "model"
+  std::string Root;   ///< "archive/"
+  std::string Model;  ///< "model"
+  bool IsOld = false; ///< the layout of PyTorch 2.7 and older
 };
 
 } // namespace
 
 bool ArchiveReader::findModel() {
   std::vector<std::string> Models;
-  bool Code = false, Old = false, Data = false;
+  bool Code = false, Data = false;
   for (const auto &[Name, E] : Zip->entries()) {
     StringRef N(Name);
     size_t At = N.starts_with("models/") ? 0 : N.find("/models/");
@@ -98,10 +121,14 @@ bool ArchiveReader::findModel() {
         Models.push_back(N.drop_front(Start + 7).drop_back(5).str());
       }
     }
-    Old |= N.ends_with("serialized_exported_program.json");
+    if (N == OldProgram)
+      IsOld = true;
     Code |= N.contains("/code/");
     Data |= N.ends_with("data.pkl");
   }
+  if (IsOld && Models.empty())
+    return true;
+  IsOld = false;
   if (Models.size() == 1) {
     Model = Models.front();
     return true;
@@ -111,11 +138,6 @@ bool ArchiveReader::findModel() {
                 "the archive holds " + std::to_string(Models.size()) +
                     " models: " + llvm::join(Models, ", "),
                 "save each model to a file of its own");
-  if (Old)
-    return fail(kpc::Code::ImportUnsupported,
-                "the archive is of PyTorch 2.7 or older, whose weights are "
-                "pickled",
-                SaveAgain);
   if (Code && Data)
     return fail(kpc::Code::ImportUnsupported,
                 "the file is TorchScript and no program of torch.export");
@@ -162,13 +184,22 @@ bool ArchiveReader::checkVersion(const json::Object &Of) {
   if (!Major)
     return fail(Code::ImportMalformed,
                 "the program does not say which version of the schema it has");
-  if (*Major != SchemaMajor)
+  if (*Major < OldestSchema || *Major > NewestSchema)
     return fail(Code::ImportOpset,
                 "the program has schema version " + std::to_string(*Major) +
-                    "; kpc reads version " + std::to_string(SchemaMajor),
-                *Major < SchemaMajor
-                    ? SaveAgain
-                    : "update kpc, or export the model to ONNX");
+                    "; kpc reads versions " + std::to_string(OldestSchema) +
+                    " to " + std::to_string(NewestSchema),
+                *Major < OldestSchema ? SaveAgain : Newer);
+  if (const ZipEntry *Version = Zip->find(Root + "archive_version")) {
+    std::string Why;
+    std::optional<ZipData> Text = Zip->read(*Version, 64, Why);
+    if (!Text || StringRef(Text->text()).trim() != ArchiveVersion)
+      return fail(Code::ImportOpset,
+                  "the archive has layout version " +
+                      printable(Text ? std::string(Text->text()) : "?") +
+                      "; kpc reads version " + ArchiveVersion.str(),
+                  Newer);
+  }
   if (const ZipEntry *Order = Zip->find(Root + "byteorder")) {
     std::string Why;
     std::optional<ZipData> Text = Zip->read(*Order, 64, Why);
@@ -187,10 +218,6 @@ bool ArchiveReader::readPayload(Program &P, const std::string &Folder,
   const json::Object *Meta = Config.getObject("tensor_meta");
   if (!File || !Meta || !decodeMeta(*Meta, Data.Meta))
     return fail(Code::ImportMalformed, Who + "has a damaged description");
-  if (Config.getBoolean("use_pickle").value_or(false))
-    return fail(Code::ImportUnsupported,
-                Who + "is pickled; kpc does not unpickle",
-                "save the program with plain dense tensors");
   Data.File = Root + Folder + File->str();
   const ZipEntry *E = Zip->find(Data.File);
   if (!E)
@@ -201,9 +228,41 @@ bool ArchiveReader::readPayload(Program &P, const std::string &Folder,
   std::optional<ZipData> Bytes = Zip->read(*E, UINT64_MAX, Why);
   if (!Bytes)
     return fail(Code::ImportMalformed, Why);
+  if (Config.getBoolean("use_pickle").value_or(false)) {
+    auto Saved = readSavedTensors(*Bytes, Why);
+    if (!Saved || Saved->size() != 1 || !Saved->count(""))
+      return fail(Code::ImportUnsupported,
+                  Who + "is pickled, as '" + printable(Data.File) +
+                      "', and no plain tensor" +
+                      (Saved ? std::string() : ": " + Why),
+                  PlainTensors);
+    P.Payloads.emplace(Name.str(), std::move(Saved->begin()->second));
+    return true;
+  }
   Data.Bytes = Bytes->Bytes;
   Data.Keep = Bytes->Keep;
   P.Payloads.emplace(Name.str(), std::move(Data));
+  return true;
+}
+
+bool ArchiveReader::readSaved(Program &P,
+                              std::initializer_list<std::string> Files) {
+  for (const std::string &File : Files) {
+    const ZipEntry *E = Zip->find(Root + File);
+    if (!E)
+      continue;
+    std::string Why;
+    std::optional<ZipData> Data = Zip->read(*E, UINT64_MAX, Why);
+    auto Saved = Data ? readSavedTensors(*Data, Why) : std::nullopt;
+    if (!Saved)
+      return fail(Code::ImportUnsupported,
+                  "kpc cannot read the pickled tensors of '" +
+                      printable(E->Name) + "': " + Why,
+                  PlainTensors);
+    for (auto &[Name, Tensor] : *Saved)
+      P.Payloads.emplace(Name, std::move(Tensor));
+    return true;
+  }
   return true;
 }
 
@@ -232,11 +291,55 @@ bool ArchiveReader::readPayloads(Program &P, StringRef Folder,
   return true;
 }
 
+/// Names that the user gave to dims, which PyTorch does not save: an extra file
+/// of the archive, as {"input": ["batch", null]} or {"input": {"0": "batch"}}.
+bool ArchiveReader::readDimNames(Program &P) {
+  std::string File = Root + "extra/" + DimNamesFile.str();
+  if (!Zip->find(File)) // as older versions of PyTorch call the folder
+    File = Root + "extra_files/" + DimNamesFile.str();
+  if (!Zip->find(File))
+    return true;
+  std::optional<json::Value> V = readJson(File);
+  if (!V)
+    return false;
+  auto Damaged = [&](const std::string &Why) {
+    return fail(Code::ImportMalformed, "'" + printable(File) + "' " + Why,
+                "write it as {\"input\": [\"batch\", null]}");
+  };
+  const json::Object *Inputs = V->getAsObject();
+  if (!Inputs)
+    return Damaged("is no object of inputs");
+  std::set<std::string> Used;
+  for (const auto &[Input, Names] : *Inputs) {
+    auto It = P.Main.Tensors.find(StringRef(Input));
+    if (It == P.Main.Tensors.end())
+      return Damaged("names dims of '" + printable(StringRef(Input).str()) +
+                     "', which is no input");
+    const std::vector<Size> &Sizes = It->second.Sizes;
+    for (size_t I = 0; I < Sizes.size(); ++I) {
+      const json::Array *List = Names.getAsArray();
+      const json::Object *ByAxis = Names.getAsObject();
+      const json::Value *Name = List && I < List->size() ? &(*List)[I]
+                                : ByAxis ? ByAxis->get(std::to_string(I))
+                                         : nullptr;
+      auto Text = Name ? Name->getAsString() : std::nullopt;
+      std::string Symbol = loneSymbol(Sizes[I].Text);
+      if (!Text || Symbol.empty() || P.DimNames.count(Symbol))
+        continue;
+      if (plainName(Text->str()) != *Text || !Used.insert(Text->str()).second)
+        return Damaged("has the name '" + printable(Text->str()) +
+                       "' twice, or it is none of letters, digits and '_'");
+      P.DimNames.emplace(Symbol, Text->str());
+    }
+  }
+  return true;
+}
+
 std::optional<Program> ArchiveReader::run() {
   if (!findModel())
     return std::nullopt;
   std::optional<json::Value> Text =
-      readJson(Root + "models/" + Model + ".json");
+      readJson(IsOld ? OldProgram.str() : Root + "models/" + Model + ".json");
   if (!Text)
     return std::nullopt;
   const json::Object *Top = Text->getAsObject();
@@ -257,9 +360,16 @@ std::optional<Program> ArchiveReader::run() {
         std::pair("weights", "_model_param_config.json"),
         std::pair("constants", "_constants_config.json"),
         std::pair("constants", "_model_constants_config.json")})
-    if (!readPayloads(P, Folder, Suffix))
+    if (!IsOld && !readPayloads(P, Folder, Suffix))
       return std::nullopt;
-  return P;
+  // Files in .json are pickles too: PyTorch called them so once.
+  bool Read = IsOld ? readSaved(P, {"serialized_state_dict.pt",
+                                    "serialized_state_dict.json"}) &&
+                          readSaved(P, {"serialized_constants.pt",
+                                        "serialized_constants.json"})
+                    : readSaved(P, {"data/weights/" + Model + ".pt"}) &&
+                          readSaved(P, {"data/constants/" + Model + ".pt"});
+  return Read && readDimNames(P) ? std::optional(std::move(P)) : std::nullopt;
 }
 
 std::optional<Program> readProgram(const std::string &Path,

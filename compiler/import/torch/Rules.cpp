@@ -20,7 +20,8 @@ const std::vector<const Rule *> &allRules() {
           viewRules(), movementRules(), indexingRules(), reductionRules(),
           normalizationRules(), linearRules(), attentionRules(),
           convolutionRules(), poolingRules(), resizeRules(), recurrentRules(),
-          controlRules()})
+          controlRules(), selectionRules(), complexRules(),
+          quantizationRules()})
       for (const Rule &R : Table)
         Rows.push_back(&R);
     return Rows;

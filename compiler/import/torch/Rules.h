@@ -48,6 +48,12 @@ ArrayRef<Rule> poolingRules();
 ArrayRef<Rule> resizeRules();
 ArrayRef<Rule> recurrentRules();
 ArrayRef<Rule> controlRules();
+ArrayRef<Rule> selectionRules();
+ArrayRef<Rule> complexRules();
+ArrayRef<Rule> quantizationRules();
+
+/// x[mask], whose result is the node's.
+void selectByMask(NodeImport &N, Value X, Value Mask);
 
 /// The rule for "aten.add_.Tensor"; `Writes` says whether it is the form that
 /// writes to `self`. Null if there is none.

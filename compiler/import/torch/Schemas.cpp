@@ -257,6 +257,14 @@ all.dim any.dim | T:self i:dim b:keepdim=
 all.dims any.dims | T:self i[]?:dim= b:keepdim=
 amax.default amin.default | T:self i[]:dim= b:keepdim=
 argmax.default argmin.default | T:self i?:dim= b:keepdim=
+view_as_complex.default view_as_real.default conj.default _conj.default
+    real.default imag.default nonzero.default item.default _local_scalar_dense.default | T:self
+masked_select.default | T:self T:mask
+polar.default | T:abs T:angle
+complex.default | T:real T:imag
+torchvision.nms.default | T:dets T:scores f:iou_threshold
+torchvision.roi_align.default | T:input T:rois f:spatial_scale i:pooled_height
+    i:pooled_width i:sampling_ratio b:aligned
 count_nonzero.default | T:self i?:dim=
 count_nonzero.dim_IntList squeeze.dims | T:self i[]:dim
 cumsum.default | T:self i:dim *d?:dtype=

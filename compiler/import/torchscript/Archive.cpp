@@ -8,10 +8,9 @@
 #include "compiler/import/torchscript/Archive.h"
 
 #include "compiler/diagnostics/Diagnostics.h"
-#include "compiler/import/torchscript/Types.h"
+#include "compiler/import/torch/SavedTensors.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace kpc::torchscript {
 
@@ -108,28 +107,8 @@ const PickleValue *Archive::constant(size_t N) const {
 
 std::optional<torch::Payload>
 Archive::payload(const PickleValue &Tensor, bool OfConstant, std::string &Why) {
-  const PickleValue &Storage = *Tensor.Items.front();
-  torch::Payload Of;
-  Of.Meta.Type = typeOfStorage(Storage.Type);
-  if (Of.Meta.Type == torch::ScalarType::Unknown) {
-    Why = "kpc cannot compute with a " + printable(Storage.Type);
-    return std::nullopt;
-  }
-  for (int64_t Size : Tensor.Sizes)
-    Of.Meta.Sizes.push_back({Size, ""});
-  for (int64_t Stride : Tensor.Strides)
-    Of.Meta.Strides.push_back({Stride, ""});
-  Of.Meta.Offset.Number = Tensor.Int;
-  Of.File = (OfConstant ? "constants/" : "data/") + Storage.Text;
-  if (Storage.Int == 0)
-    return Of;
-  std::optional<ZipData> Data = readEntry(
-      *Zip, Root + Of.File, std::numeric_limits<uint64_t>::max(), Why);
-  if (!Data)
-    return std::nullopt;
-  Of.Bytes = Data->Bytes;
-  Of.Keep = Data->Keep;
-  return Of;
+  return torch::payloadOf(Tensor, *Zip,
+                          Root + (OfConstant ? "constants/" : "data/"), Why);
 }
 
 //===----------------------------------------------------------------------===//

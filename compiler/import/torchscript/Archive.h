@@ -20,15 +20,18 @@
 #ifndef KPC_COMPILER_IMPORT_TORCHSCRIPT_ARCHIVE_H
 #define KPC_COMPILER_IMPORT_TORCHSCRIPT_ARCHIVE_H
 
+#include "compiler/import/torch/Pickle.h"
 #include "compiler/import/torch/Program.h"
 #include "compiler/import/torch/Zip.h"
-#include "compiler/import/torchscript/Pickle.h"
 #include "compiler/import/torchscript/Source.h"
 
 #include <map>
 #include <memory>
 
 namespace kpc::torchscript {
+
+using torch::Pickle;
+using torch::PickleValue;
 
 /// One file of source, and where its lines come from.
 struct ScriptFile {

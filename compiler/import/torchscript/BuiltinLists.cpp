@@ -131,6 +131,10 @@ std::optional<Datum> Evaluator::callSequence(const std::string &Name,
   }
   if (Name == "__getitem__" && Count == 2)
     return element(Of, A[1].Value);
+  static constexpr std::string_view Changing[] = {
+      "append", "clear", "extend", "insert", "pop", "reverse", "_set_item"};
+  if (llvm::is_contained(Changing, Name) && !mayChange("changes a list"))
+    return Datum();
   if (IsDict) {
     if (Name == "keys")
       return EachSecond(0);

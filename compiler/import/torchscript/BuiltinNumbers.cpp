@@ -234,9 +234,13 @@ Datum Evaluator::convert(const std::string &Type, const Datum &V) {
       return V;
     if (std::optional<bool> T = truth(V))
       return Datum::ofBool(*T);
-    return Datum::ofText(V.isTensor() ? "the data of a tensor decides it"
-                                      : "the size " + shown(V) + " decides it",
-                         Kind::Unsettled);
+    Datum Open =
+        Datum::ofText(V.isTensor() ? "the data of a tensor decides it"
+                                   : "the size " + shown(V) + " decides it",
+                      Kind::Unsettled);
+    if (V.isTensor())
+      Open.Decider = V.Text;
+    return Open;
   }
   if (Type == "str")
     return Datum::ofText(V.Is == Kind::Text ? V.Text : shown(V));
@@ -273,7 +277,11 @@ std::optional<Datum> Evaluator::callNumber(const std::string &Name,
   if (Name == "__not__" && Count == 1) {
     if (std::optional<bool> T = truth(At(0)))
       return Datum::ofBool(!*T);
-    return At(0).Is == Kind::Unsettled ? At(0) : convert("bool", At(0));
+    Datum Open = At(0).Is == Kind::Unsettled ? At(0) : convert("bool", At(0));
+    if (!Open.Decider.empty())
+      Open.Decider =
+          callAten("logical_not", {{"", tensorNamed(Open.Decider)}}).Text;
+    return Open;
   }
   if ((Name == "__is__" || Name == "__isnot__") && Count == 2) {
     bool Same = At(0).isNone() && At(1).isNone();
@@ -300,7 +308,18 @@ std::optional<Datum> Evaluator::callNumber(const std::string &Name,
     for (const Passed &P : A)
       if (truth(P.Value) == Settles)
         return Datum::ofBool(Settles);
-    return At(0).Is == Kind::Unsettled ? At(0) : At(1);
+    // The other side says nothing, or data decides both.
+    Datum Open = At(0).Is == Kind::Unsettled ? At(0) : At(1);
+    if (At(0).Is == Kind::Unsettled && At(1).Is == Kind::Unsettled) {
+      bool Both = !At(0).Decider.empty() && !At(1).Decider.empty();
+      Open.Decider.clear();
+      if (Both)
+        Open.Decider = callAten(Settles ? "logical_or" : "logical_and",
+                                {{"", tensorNamed(At(0).Decider)},
+                                 {"", tensorNamed(At(1).Decider)}})
+                           .Text;
+    }
+    return Open;
   }
   if (Count == 1) {
     if (Name == "neg")

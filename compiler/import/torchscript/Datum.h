@@ -45,6 +45,9 @@ struct Datum {
   shape::Expr Int;
   double Float = 0;
   std::string Text;
+  /// Of what is unsettled: the tensor of one element that decides it, by its
+  /// name in the importer; empty where it is more.
+  std::string Decider;
   std::shared_ptr<std::vector<Datum>> Items;
   std::shared_ptr<Instance> Object;
 

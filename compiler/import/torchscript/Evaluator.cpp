@@ -161,6 +161,8 @@ std::optional<Datum> Evaluator::runBranch(const Statement &S) {
          printable(Frames.back().File->place(S.Line)));
     Takes = raises(S.Else);
   }
+  if (!Takes && branchOnData(S, Condition))
+    return std::nullopt;
   if (!Takes) {
     std::string Why = Condition.Is == Kind::Unsettled
                           ? Condition.Text
@@ -237,6 +239,8 @@ void Evaluator::assign(const Node &Target, const Datum &V) {
   }
   std::string Path = pathOf(*Of.Object, Target.Text);
   const Frame &F = Frames.back();
+  if (!mayChange("assigns an attribute"))
+    return;
   if (F.File)
     Assigned.insert_or_assign(Path, F.File->place(F.Line));
   Of.Object->Attributes.insert_or_assign(Target.Text, V);
@@ -266,7 +270,7 @@ static std::string globalName(const Node &N) {
 }
 
 Datum Evaluator::constantOf(const ScriptFile &File, const Node &N) {
-  Frames.push_back({&File, "a default", "", {}, N.Line});
+  Frames.push_back({&File, "a default", "", {}, N.Line, nullptr});
   Datum V = evaluate(N);
   Frames.pop_back();
   return V;
@@ -587,7 +591,7 @@ Datum Evaluator::callFunction(const ScriptFile &File, const Function &F,
     Locals.insert_or_assign(
         A.Keyword.empty() ? F.Parameters[Place++].Name : A.Keyword, A.Value);
   }
-  Frames.push_back({&File, F.Name, Module, std::move(Locals), F.Line});
+  Frames.push_back({&File, F.Name, Module, std::move(Locals), F.Line, &F.Body});
   for (const Parameter &P : F.Parameters) {
     if (Frames.back().Locals.count(P.Name))
       continue;

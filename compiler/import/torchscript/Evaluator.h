@@ -88,6 +88,7 @@ private:
     std::string Module;   ///< "layers.0"
     std::unordered_map<std::string, Datum> Locals;
     unsigned Line = 0;
+    const std::vector<Statement> *Body = nullptr; ///< of the function
   };
 
   //===--- reports; the first one ends the walk ---------------------------===//
@@ -105,6 +106,11 @@ private:
   std::optional<Datum> runStatement(const Statement &S);
   std::optional<Datum> runBranch(const Statement &S);
   std::optional<Datum> runLoop(const Statement &S);
+  /// Whether `S` is a branch that a tensor decides and kpc can compile; then it
+  /// is done, or reported.
+  bool branchOnData(const Statement &S, const Datum &Condition);
+  /// Refuses what would happen on one side of such a branch alone.
+  bool mayChange(const std::string &What);
   void assign(const Node &Target, const Datum &V);
   Datum evaluate(const Node &N);
   Datum evaluateCall(const Node &N);
@@ -172,6 +178,7 @@ private:
   std::map<std::string, unsigned> NamesUsed;
   uint64_t Steps = 0, Items = 0;
   unsigned Depth = 0;
+  unsigned Sides = 0; ///< of branches that data decides, around this place
   bool Bad = false;
 };
 

@@ -17,21 +17,21 @@ namespace {
 struct Row {
   int64_t Number;
   ScalarType Type;
-  std::string_view Storage, Name, Short;
+  std::string_view Name, Short;
 };
 } // namespace
 
 static constexpr Row Rows[] = {
-    {0, ScalarType::Byte, "ByteStorage", "uint8", "ui8"},
-    {1, ScalarType::Char, "CharStorage", "int8", "i8"},
-    {2, ScalarType::Short, "ShortStorage", "int16", "i16"},
-    {3, ScalarType::Int, "IntStorage", "int32", "i32"},
-    {4, ScalarType::Long, "LongStorage", "int64", "i64"},
-    {5, ScalarType::Half, "HalfStorage", "float16", "f16"},
-    {6, ScalarType::Float, "FloatStorage", "float32", "f32"},
-    {7, ScalarType::Double, "DoubleStorage", "float64", "f64"},
-    {11, ScalarType::Bool, "BoolStorage", "bool", "i1"},
-    {15, ScalarType::BFloat16, "BFloat16Storage", "bfloat16", "bf16"},
+    {0, ScalarType::Byte, "uint8", "ui8"},
+    {1, ScalarType::Char, "int8", "i8"},
+    {2, ScalarType::Short, "int16", "i16"},
+    {3, ScalarType::Int, "int32", "i32"},
+    {4, ScalarType::Long, "int64", "i64"},
+    {5, ScalarType::Half, "float16", "f16"},
+    {6, ScalarType::Float, "float32", "f32"},
+    {7, ScalarType::Double, "float64", "f64"},
+    {11, ScalarType::Bool, "bool", "i1"},
+    {15, ScalarType::BFloat16, "bfloat16", "bf16"},
 };
 
 ScalarType typeOf(int64_t Number) {
@@ -53,13 +53,6 @@ int64_t numberOf(mlir::Type T) {
     if (torch::graphType(T.getContext(), R.Type) == T)
       return R.Number;
   return -1;
-}
-
-ScalarType typeOfStorage(std::string_view Name) {
-  for (const Row &R : Rows)
-    if (R.Storage == Name)
-      return R.Type;
-  return ScalarType::Unknown;
 }
 
 ScalarType typeByName(std::string_view Name) {

@@ -25,8 +25,6 @@ namespace kpc::torchscript {
 torch::ScalarType typeOf(int64_t Number);
 int64_t numberOf(torch::ScalarType T);
 int64_t numberOf(mlir::Type T);
-/// Of "FloatStorage".
-torch::ScalarType typeOfStorage(std::string_view Name);
 /// Of "f32", "float32", "i64", "int64", "bool" …, as users write it.
 torch::ScalarType typeByName(std::string_view Name);
 

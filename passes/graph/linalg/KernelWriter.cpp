@@ -108,6 +108,30 @@ Value KernelWriter::size(const Expr &E) {
   return Argument;
 }
 
+Value KernelWriter::offset(const Expr &Start, const Expr &Most) {
+  std::optional<int64_t> Number = Start.asConstant(), Last = Most.asConstant();
+  if (!Number || !Last || !isOneOfMany())
+    return size(Start);
+  unsigned Position = Kernel.getNumArguments();
+  (void)Kernel.insertArgument(Position, B.getIndexType(), {}, CurrentLoc);
+  // What vectors need to know of it, and no more: kernels are shared then.
+  constexpr int64_t WidestVector = 16;
+  int64_t Divisor =
+      *Number ? std::min(*Number & -*Number, WidestVector) : WidestVector;
+  kernel::setArgumentFacts(
+      Kernel, Position,
+      {.Min = 0, .Max = *Last, .Optimum = 0, .Divisor = Divisor});
+  Sizes.push_back(Start);
+  return Kernel.getArguments().back();
+}
+
+bool KernelWriter::isOneOfMany() {
+  constexpr unsigned Many = 32;
+  return llvm::hasSingleElement(
+             Region.getBody().front().without_terminator()) &&
+         Region.getInputs().front().hasNUsesOrMore(Many);
+}
+
 void KernelWriter::deriveProduct(const Expr &E, OpFoldResult A,
                                  OpFoldResult C) {
   if (E.isConstant() || SizeArgument.count(E))
@@ -255,25 +279,24 @@ AffineMap graph::leadingDims(unsigned Loops, unsigned Count,
   return AffineMap::get(Loops, 0, Dims, Context);
 }
 
-static Value emptyTensor(KernelWriter &W, SymbolicTensorType Ty) {
-  OpBuilder &B = W.builder();
+Value KernelWriter::empty(SymbolicTensorType Ty) {
   SmallVector<OpFoldResult> Sizes;
   for (const Expr &E : Ty.getDims())
     Sizes.push_back(E.asConstant()
                         ? OpFoldResult(B.getIndexAttr(*E.asConstant()))
-                        : OpFoldResult(W.size(E)));
-  return tensor::EmptyOp::create(B, W.loc(), Sizes,
-                                 W.computeType(Ty.getElementType()));
+                        : OpFoldResult(size(E)));
+  return tensor::EmptyOp::create(B, CurrentLoc, Sizes,
+                                 computeType(Ty.getElementType()));
 }
 
 Value KernelWriter::filled(SymbolicTensorType Ty, Value Scalar) {
-  Value Empty = emptyTensor(*this, Ty);
+  Value Empty = empty(Ty);
   return linalg::FillOp::create(B, CurrentLoc, Scalar, Empty).getResult(0);
 }
 
 Value KernelWriter::map(SymbolicTensorType Ty, ValueRange Operands,
                         ArrayRef<AffineMap> Maps, Body Compute) {
-  Value Empty = emptyTensor(*this, Ty);
+  Value Empty = empty(Ty);
   SmallVector<AffineMap> AllMaps(Maps);
   AllMaps.push_back(B.getMultiDimIdentityMap(Ty.getRank()));
   SmallVector<utils::IteratorType> Iterators(Ty.getRank(),

@@ -57,6 +57,10 @@ public:
 
   /// A size as an `index` value: a constant or an argument of the kernel.
   mlir::Value size(const shape::Expr &E);
+  /// Where a part of a tensor starts, at most `Most`: as `size`. Where the
+  /// kernel is one of many that cut one tensor (`Split`), a constant is an
+  /// argument as well, so that one kernel serves all.
+  mlir::Value offset(const shape::Expr &Start, const shape::Expr &Most);
   /// From here on `E` is the size `E - More` and an addition rather than an
   /// argument of its own, so that who reads the kernel sees how they differ.
   void deriveSize(const shape::Expr &E, int64_t More);
@@ -84,13 +88,16 @@ public:
                      mlir::ValueRange Operands,
                      llvm::ArrayRef<mlir::AffineMap> Maps, mlir::Value Initial,
                      Body Combine);
-  /// A tensor of the sizes of `Ty`, every element `Scalar`.
+  /// A tensor of the sizes of `Ty`, to be written.
+  mlir::Value empty(SymbolicTensorType Ty);
+  /// The same, every element `Scalar`.
   mlir::Value filled(SymbolicTensorType Ty, mlir::Value Scalar);
 
   /// The indices of a generic's element; call inside a body.
   llvm::SmallVector<mlir::Value> indices(mlir::OpBuilder &B, int64_t Count);
 
 private:
+  bool isOneOfMany();
   void bindInput(mlir::Value Argument, SymbolicTensorType In,
                  mlir::Value Buffer);
   void storeOutput(mlir::Value Tensor, SymbolicTensorType Ty,

@@ -1,4 +1,4 @@
-//===- LowerContraction.cpp - Matrix products and convolutions -*- C++ -*-===//
+//===- LowerContraction.cpp - GEMMs and convolutions ------------*- C++ -*-===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -10,33 +10,21 @@
 ///   graph.matmul      →  kernel.gemm a[batch…, m, k], b[batch…, k, n]
 ///   its reshape to    →  kernel.gemm a[m, k], b[k, c…]
 ///     [m, c…]            where b is an input: its memory in the sizes c
-///   graph.conv    →  linalg.generic (n, o…, c | taps…, ci)
-///                    x[n, o*stride + tap*dilation…, group*C/g + ci]
-///                      * w[taps…, ci, c],    x padded by a generic before it
+///   graph.conv        →  kernel.conv of kernel.pad x
 ///
 //===----------------------------------------------------------------------===//
 
 #include "dialects/kernel/Kernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/graph/GemmRegion.h"
-#include "passes/graph/linalg/IndexMath.h"
+#include "passes/graph/linalg/KernelWriter.h"
 #include "passes/graph/linalg/ScalarCast.h"
 
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
 using kpc::shape::Expr;
-
-static Value multiplyAdd(OpBuilder &B, Location L, ValueRange X) {
-  if (isa<FloatType>(X[2].getType())) {
-    Value Product = arith::MulFOp::create(B, L, X[0], X[1]);
-    return arith::AddFOp::create(B, L, X[2], Product);
-  }
-  Value Product = arith::MulIOp::create(B, L, X[0], X[1]);
-  return arith::AddIOp::create(B, L, X[2], Product);
-}
 
 static Value zeros(KernelWriter &W, SymbolicTensorType Ty) {
   return W.filled(Ty, neutral(W.builder(), W.loc(), ReduceKind::sum,
@@ -47,11 +35,13 @@ static Value gemm(KernelWriter &W, Value A, Value B, SymbolicTensorType To) {
   return kernel::GemmOp::create(W.builder(), W.loc(), A, B, zeros(W, To));
 }
 
-/// An operand of a GEMM, of `Ty`, in the accumulator's type.
+/// A factor, of `Ty`, in the accumulator's type.
 static Value factor(KernelWriter &W, Value Operand, SymbolicTensorType Ty) {
-  Type From = Ty.getElementType(), To = W.builder().getF32Type();
-  if (!isFp8(From))
+  Type From = Ty.getElementType();
+  if (!isCode(From))
     return Operand;
+  Type To = isFp8(From) ? Type(W.builder().getF32Type())
+                        : Type(W.builder().getI32Type());
   AffineMap Same =
       leadingDims(Ty.getRank(), Ty.getRank(), Operand.getContext());
   return W.map(Ty.withElementType(To), Operand, {Same},
@@ -85,78 +75,50 @@ static Value lowerMatmul(MatmulOp Op, KernelWriter &W) {
               typeOf(Op.getY()));
 }
 
-/// x surrounded by zeros in its spatial dimensions.
+/// x surrounded by zeros in its spatial dimensions, in the accumulator's type.
 static Value padded(ConvOp Op, KernelWriter &W) {
-  Value X = W.tensor(Op.getX());
-  auto Any = [](ArrayRef<int64_t> L) {
-    return llvm::any_of(L, [](int64_t V) { return V != 0; });
-  };
-  if (!Any(Op.getLow()) && !Any(Op.getHigh()))
-    return X;
-  SymbolicTensorType Ty = typeOf(Op.getX());
+  Value X = factor(W, W.tensor(Op.getX()), typeOf(Op.getX()));
+  SymbolicTensorType Ty =
+      typeOf(Op.getX()).withElementType(typeOf(Op.getY()).getElementType());
   SmallVector<Expr> Dims(Ty.getDims());
-  for (auto [I, Low, High] : llvm::enumerate(Op.getLow(), Op.getHigh())) {
-    Dims[I + 1] = Dims[I + 1] + Low + High;
-    W.deriveSize(Dims[I + 1], Low + High);
+  SmallVector<int64_t> Low(Ty.getRank()), High(Ty.getRank());
+  SmallVector<Value> Sizes;
+  bool IsPadded = false, IsEmpty = false;
+  for (auto [I, OfLow, OfHigh] : llvm::enumerate(Op.getLow(), Op.getHigh())) {
+    if (OfLow == 0 && OfHigh == 0)
+      continue;
+    IsPadded = true;
+    Expr &Dim = Dims[I + 1];
+    IsEmpty |= Dim == Expr(0);
+    if (!Dim.isConstant())
+      Sizes.push_back(W.size(Dim));
+    Dim = Dim + OfLow + OfHigh;
+    W.deriveSize(Dim, OfLow + OfHigh);
+    Low[I + 1] = OfLow;
+    High[I + 1] = OfHigh;
   }
-  SmallVector<Value> Sizes = W.sizes(Ty);
-  Type Element = W.computeType(Ty.getElementType());
-  return W.produce(
-      Ty.withDims(Dims), [&](OpBuilder &B, Location L, ValueRange I) -> Value {
-        IndexMath M{B, L};
-        SmallVector<Value> Place(I);
-        Value Inside;
-        for (auto [D, Low, High] : llvm::enumerate(Op.getLow(), Op.getHigh())) {
-          if (Low == 0 && High == 0)
-            continue;
-          Place[D + 1] = M.sub(I[D + 1], M.constant(Low));
-          Inside = M.both(Inside, M.below(Place[D + 1], Sizes[D + 1]));
-        }
-        return scf::IfOp::create(
-                   B, L, Inside,
-                   [&](OpBuilder &B, Location L) {
-                     Value V = tensor::ExtractOp::create(B, L, X, Place);
-                     scf::YieldOp::create(B, L, V);
-                   },
-                   [&](OpBuilder &B, Location L) {
-                     scf::YieldOp::create(
-                         B, L, neutral(B, L, ReduceKind::sum, Element, false));
-                   })
-            .getResult(0);
-      });
+  if (!IsPadded)
+    return X;
+  SymbolicTensorType To = Ty.withDims(Dims);
+  if (IsEmpty)
+    return zeros(W, To);
+  OpBuilder &B = W.builder();
+  TypedAttr Outside = B.getZeroAttr(W.computeType(Ty.getElementType()));
+  return kernel::PadOp::create(B, W.loc(), X, Sizes, W.empty(To), Low, High,
+                               Outside);
 }
 
 static Value lowerConv(ConvOp Op, KernelWriter &W) {
-  SymbolicTensorType Kernel = typeOf(Op.getW()), To = typeOf(Op.getY());
-  MLIRContext *Context = Op.getContext();
-  unsigned Rank = To.getRank(), Spatial = Rank - 2, Loops = Rank + Spatial + 1;
-  auto Dim = [&](unsigned I) { return getAffineDimExpr(I, Context); };
-  AffineExpr Channel = Dim(Rank - 1), Tap = Dim(Rank + Spatial);
-
-  SmallVector<AffineExpr> ReadX{Dim(0)}, ReadW;
-  SmallVector<Value> Reduced;
-  for (unsigned I = 0; I < Spatial; ++I) {
-    ReadX.push_back(Dim(I + 1) * Op.getStride()[I] +
-                    Dim(Rank + I) * Op.getDilation()[I]);
-    ReadW.push_back(Dim(Rank + I));
-    Reduced.push_back(W.size(Kernel.getDims()[I]));
-  }
-  Reduced.push_back(W.size(Kernel.getDims()[Spatial]));
-  AffineExpr InputChannel = Tap;
-  if (Op.getGroups() > 1) {
-    std::optional<int64_t> PerGroup = Kernel.getStaticDim(Spatial);
-    std::optional<int64_t> Outputs = Kernel.getStaticDim(Spatial + 1);
-    if (!PerGroup || !Outputs)
-      return {};
-    AffineExpr Group = Channel.floorDiv(*Outputs / Op.getGroups());
-    InputChannel = Group * *PerGroup + Tap;
-  }
-  ReadX.push_back(InputChannel);
-  ReadW.append({Tap, Channel});
-  return W.reduce(To, Reduced, {padded(Op, W), W.tensor(Op.getW())},
-                  {AffineMap::get(Loops, 0, ReadX, Context),
-                   AffineMap::get(Loops, 0, ReadW, Context)},
-                  zeros(W, To), multiplyAdd);
+  SymbolicTensorType Filter = typeOf(Op.getW());
+  int64_t Spatial = Filter.getRank() - 2;
+  // Index maps hold how many channels and outputs a group has.
+  if (Op.getGroups() > 1 &&
+      (!Filter.getStaticDim(Spatial) || !Filter.getStaticDim(Spatial + 1)))
+    return {};
+  Value X = padded(Op, W), Zeros = zeros(W, typeOf(Op.getY()));
+  return kernel::ConvOp::create(
+      W.builder(), W.loc(), X, factor(W, W.tensor(Op.getW()), Filter), Zeros,
+      Op.getStride(), Op.getDilation(), Op.getGroups());
 }
 
 FailureOr<Value> graph::lowerContraction(Operation *Op, KernelWriter &W) {

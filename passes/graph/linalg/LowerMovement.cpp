@@ -94,8 +94,10 @@ static Value lowerReshape(ReshapeOp Op, KernelWriter &W) {
 static Value lowerSlice(SliceOp Op, KernelWriter &W) {
   Value X = W.tensor(Op.getX());
   SmallVector<Value> Start;
-  for (const Expr &E : Op.getStart().getDims())
-    Start.push_back(W.size(E));
+  for (auto [E, Whole, Part] :
+       llvm::zip_equal(Op.getStart().getDims(), typeOf(Op.getX()).getDims(),
+                       typeOf(Op.getY()).getDims()))
+    Start.push_back(Whole == Part ? W.size(E) : W.offset(E, Whole));
   return W.produce(
       typeOf(Op.getY()), [&](OpBuilder &B, Location L, ValueRange I) -> Value {
         IndexMath M{B, L};

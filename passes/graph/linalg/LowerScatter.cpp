@@ -15,10 +15,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "passes/graph/linalg/LowerScatter.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/graph/linalg/IndexMath.h"
-#include "passes/graph/linalg/LowerScatter.h"
 
 using namespace mlir;
 using namespace kpc;

@@ -90,7 +90,8 @@ OpFoldResult loopSize(linalg::LinalgOp Op, unsigned Loop) {
 }
 
 linalg::LinalgOp loopsOf(Operation *Op) {
-  return isa_and_present<linalg::GenericOp, kernel::GemmOp>(Op)
+  return isa_and_present<linalg::GenericOp, kernel::GemmOp, kernel::ConvOp,
+                         kernel::PadOp>(Op)
              ? cast<linalg::LinalgOp>(Op)
              : linalg::LinalgOp();
 }

@@ -9,6 +9,7 @@
 #include "dialects/kernel/Kernel.h"
 #include "passes/kernels/form/BoolStorage.h"
 #include "passes/kernels/gpu/ApproximateMath.h"
+#include "passes/kernels/gpu/FormedFor.h"
 #include "passes/kernels/gpu/KernelFamily.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -172,6 +173,9 @@ FailureOr<gpu::GPUModuleOp> buildGpuKernel(func::FuncOp Func,
   if (!Chosen)
     return Forced.empty() ? refuseKernel(Func, Offers)
                           : refuseForced(Func, Offers.texts());
+  if (Forced.empty() && familiesAreStrict() &&
+      failed(checkFormedFor(*Form, Offers, *Chosen)))
+    return failure();
   GpuLaunch Launch;
   Launch.Schedule = Offers.schedule(*Chosen).Schedule;
   Launch.Costs = Offers.costs(*Chosen, ToldSchedules);

@@ -20,6 +20,7 @@ ArrayRef<KernelFamily> gpuFamilies() {
       {"attention of few queries", FamilyClass::Attention,
        queryAttentionDecode},
       {"attention (wgmma)", FamilyClass::Attention, queryAttentionHopper},
+      {"attention (mma.sync)", FamilyClass::Attention, queryAttentionMmaSync},
       {"transpose", FamilyClass::Transpose, queryGpuTranspose},
       {"few-row GEMM", FamilyClass::FewRowGemm, queryGpuGemv},
       {"GEMM (wgmma)", FamilyClass::Gemm, queryGemmHopper},
@@ -66,6 +67,7 @@ KernelOffers::KernelOffers(FusedKernel &Form, const target::Target &T,
     bool IsRanked = Answer.isRanked();
     Class = Family.Class;
     Answers.push_back(std::move(Answer));
+    Takers.push_back(&Family);
     if (!IsRanked && !All)
       break;
   }

@@ -175,10 +175,10 @@ struct KernelFamily {
 llvm::ArrayRef<KernelFamily> gpuFamilies();
 
 FamilyQuery queryGpuSortRuns, queryAttentionDecode, queryAttentionHopper,
-    queryGpuTranspose, queryGpuGemv, queryGemmHopper, queryGemmBlackwell,
-    queryConvHopper, queryConvMmaSync, queryGemmMmaSync, queryGpuContraction,
-    queryGpuRows, queryGpuRowReduction, queryGpuColumnReduction,
-    queryGpuWindowTile, queryGpuWindow, queryGpuMap;
+    queryAttentionMmaSync, queryGpuTranspose, queryGpuGemv, queryGemmHopper,
+    queryGemmBlackwell, queryConvHopper, queryConvMmaSync, queryGemmMmaSync,
+    queryGpuContraction, queryGpuRows, queryGpuRowReduction,
+    queryGpuColumnReduction, queryGpuWindowTile, queryGpuWindow, queryGpuMap;
 
 /// What the registry says of one kernel on one target.
 class KernelOffers {
@@ -203,6 +203,7 @@ public:
   llvm::ArrayRef<schedule::Refusal> refusals() const { return Refusals; }
 
   const FamilyAnswer &answer(Place At) const { return Answers[At.Family]; }
+  const KernelFamily &family(Place At) const { return *Takers[At.Family]; }
   const schedule::RankedSchedule &schedule(Place At) const {
     return answer(At).schedules()[At.Schedule];
   }
@@ -211,6 +212,7 @@ private:
   std::vector<Place> places() const;
 
   std::vector<FamilyAnswer> Answers; ///< of families that take the kernel
+  std::vector<const KernelFamily *> Takers; ///< those families
   std::vector<schedule::Refusal> Refusals;
 };
 

@@ -74,6 +74,8 @@ typedef enum kpc_status {
   KPC_ERROR_VERSION = 102,   /**< of a format this runtime does not read */
   KPC_ERROR_DAMAGED = 103,   /**< a digest or the length does not match */
   KPC_ERROR_MALFORMED = 104, /**< whole, but its contents make no sense */
+  KPC_ERROR_SIGNATURE =
+      105, /**< not signed, or not with the key that is given */
   /* What it is to run on. */
   KPC_ERROR_NO_TARGET = 200, /**< nothing in the artifact fits the device */
   KPC_ERROR_CPU_LEVEL = 201, /**< this processor lacks instructions */
@@ -97,7 +99,8 @@ typedef enum kpc_status {
   /* Execution. */
   KPC_ERROR_DRIVER = 500,       /**< a driver call failed */
   KPC_ERROR_SESSION_LOST = 501, /**< the device's context is of no use now */
-  KPC_ERROR_INTERNAL = 900      /**< a fault of kpc's own: please report it */
+  KPC_ERROR_TIMED_OUT = 502, /**< a run took longer than the session allows */
+  KPC_ERROR_INTERNAL = 900   /**< a fault of kpc's own: please report it */
 } kpc_status;
 
 typedef struct kpc_error kpc_error;
@@ -231,8 +234,13 @@ typedef struct kpc_load_options {
   size_t struct_size;
   uint32_t flags; /**< KPC_LOAD_… */
   kpc_log_sink log;
+  /** 32 bytes, an Ed25519 key: the artifact must be signed with its private
+   *  half (`kpc sign`), else loading fails with KPC_ERROR_SIGNATURE. Implies
+   *  KPC_LOAD_VERIFY_WEIGHTS. Needs OpenSSL's libcrypto.so.3, which is loaded
+   *  then. NULL: signatures are not looked at. */
+  const uint8_t *public_key;
 } kpc_load_options;
-#define KPC_LOAD_OPTIONS_INIT {sizeof(kpc_load_options), 0, {0, 0}}
+#define KPC_LOAD_OPTIONS_INIT {sizeof(kpc_load_options), 0, {0, 0}, 0}
 
 /** Reads and checks header, table and digests; maps the weights. The file must
  *  stay as it is while the model lives (replacing it by a rename is fine).
@@ -375,6 +383,10 @@ typedef struct kpc_session_options {
   void *workspace;       /**< memory on the device for intermediate values,
                               used while the session lives; NULL: allocated */
   size_t workspace_size; /**< a run that needs more fails with TOO_SMALL */
+  /** Host: a run that takes longer ends with KPC_ERROR_TIMED_OUT, between two
+   *  steps or parts of one; what the outputs hold then is not said. Code that
+   *  does not return is not ended by this. 0: no limit. */
+  int64_t max_run_us;
 } kpc_session_options;
 #define KPC_SESSION_OPTIONS_INIT                                               \
   {sizeof(kpc_session_options),                                                \
@@ -386,6 +398,7 @@ typedef struct kpc_session_options {
    0,                                                                          \
    {0, 0, 0},                                                                  \
    {0, 0},                                                                     \
+   0,                                                                          \
    0,                                                                          \
    0}
 

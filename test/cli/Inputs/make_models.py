@@ -92,6 +92,14 @@ def last_row():
                                  [onnx.int64s("start", [-1]), onnx.int64s("end", [2**31 - 1]), onnx.int64s("axis", [0])]))
 
 
+def nothing(start, end, step):
+    """A slice of rows that takes none, however many there are."""
+    node = onnx.node("Slice", ["x", "start", "end", "axis", "step"], ["y"], name="cut")
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", ["n", 3])], [onnx.value_info("y", None)],
+                                 [onnx.int64s("start", [start]), onnx.int64s("end", [end]), onnx.int64s("axis", [0]),
+                                  onnx.int64s("step", [step])]))
+
+
 def contradiction():
     node = onnx.node("Relu", ["x"], ["y"], name="the_node")
     return onnx.model(onnx.graph([node], [onnx.value_info("x", ["n", 4])], [onnx.value_info("y", ["n"])]))
@@ -150,6 +158,42 @@ def weighted():
     node = onnx.node("MatMul", ["x", "w"], ["y"], name="multiply")
     return onnx.model(onnx.graph([node], [onnx.value_info("x", ["batch", 64])], [onnx.value_info("y", ["batch", 64])],
                                  [onnx.floats("w", [64, 64], [i / 4096 for i in range(4096)])]))
+
+
+def forty():
+    """Forty nodes, one of which nobody knows, with weights that it does not read and a second output."""
+    nodes, value = [], "x"
+    for i in range(40):
+        op = "Rellu" if i == 23 else "MatMul" if i % 5 == 0 else "Relu"
+        nodes.append(onnx.node(op, [value, "w"] if op == "MatMul" else [value], [f"v{i}"], name=f"n{i}"))
+        value = f"v{i}"
+    return onnx.model(onnx.graph(nodes, [onnx.value_info("x", ["batch", 8])],
+                                 [onnx.value_info("v39", ["batch", 8]), onnx.value_info("v11", ["batch", 8])],
+                                 [onnx.floats("w", [8, 8], [i / 64 - 0.5 for i in range(64)])]))
+
+
+def unrolled():
+    """A loop whose carried value grows: each iteration becomes nodes of its own."""
+    steps = [onnx.node("Concat", ["h", "h"], ["n"], name="grow", axis=0)]
+    body = onnx.Graph(onnx.graph(steps, [onnx.value_info("i", [], onnx.INT64), onnx.value_info("go", [], onnx.BOOL), onnx.value_info("h", None)],
+                                 [onnx.value_info("go", [], onnx.BOOL), onnx.value_info("n", None)]))
+    node = onnx.node("Loop", ["count", "go", "x"], ["y"], name="loop", body=body)
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", [2])], [onnx.value_info("y", None)],
+                                 [onnx.int64s("count", [6], []), onnx.tensor("go", [], onnx.BOOL, raw=b"\1")]))
+
+
+def parts():
+    """The forty rows of a matrix, each an output."""
+    names = [f"y{i}" for i in range(40)]
+    node = onnx.node("Split", ["x"], names, name="split", axis=0, num_outputs=40)
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", [40, 4])], [onnx.value_info(n, [1, 4]) for n in names]),
+                      opsets=((18, ""),))
+
+
+def found():
+    """How many elements are not 0, only the run knows."""
+    node = onnx.node("NonZero", ["x"], ["y"], name="find")
+    return onnx.model(onnx.graph([node], [onnx.value_info("x", ["rows", 4])], [onnx.value_info("y", [2, "found"], onnx.INT64)]))
 
 
 def fill():
@@ -226,6 +270,12 @@ MODELS = {
     "chain": chain(),
     "halves": halves(),
     "fill": fill(),
+    "forty": forty(),
+    "unrolled": unrolled(),
+    "found": found(),
+    "parts": parts(),
+    **{f"nothing-{i}": nothing(*cut) for i, cut in enumerate(
+        [(2**31 - 1, 2**63 - 1, 1), (5, 2, 1), (-1, -3, 2), (-(2**31), 2**31 - 1, -1), (-1, 2**31 - 1, -1)])},
     "repeat": repeat(),
     "weighted": weighted(),
     "copy": one_node("Relu", onnx.FLOAT, ["batch", 4], node_name="copy"),

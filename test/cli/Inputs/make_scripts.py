@@ -43,6 +43,12 @@ BODIES = {
     return torch.neg((self).forward(x, 1., None, ))
 """,
     "branch": body("if bool(torch.gt(torch.sum(x), 0)):", "  y = torch.neg(x)", "else:", "  y = x", "return y"),
+    "pick": body("if torch.lt(torch.size(x, 0), 8):", "  y = torch.neg(x)", "else:", "  y = x", "return y"),
+    "side": body("if bool(torch.gt(torch.sum(x), 0)):", "  _0 = torch.add_(x, 1)", "else:", "  pass", "return x"),
+    "kinds": body("if bool(torch.gt(torch.sum(x), 0)):", "  y = torch.neg(x)", "else:", "  y = torch.neg(torch.t(x))",
+                  "return y"),
+    "later": body("if bool(torch.gt(torch.sum(x), 0)):", "  y = torch.neg(x)", "else:", "  y = x",
+                  "_0 = torch.add_(y, 1)", "return x"),
     "loop": body("y = x", "for i in range(torch.size(x, 0)):", "  y = torch.add(y, 1)", "return y"),
     "while": body("y = x", "while bool(torch.gt(torch.sum(y), 0)):", "  y = torch.sub(y, 1)", "return y"),
     "unknown": body("return torch.cdist(x, x)"),

@@ -17,7 +17,7 @@ func.func @f(%x: !graph.tensor<[n], f32>) {
 // -----
 
 func.func @f(%x: !graph.tensor<[8192], i32>) {
-  // expected-error @below {{expected rows of i64, got}}
+  // expected-error @below {{expected rows of i64, got '!graph.tensor<[8192], i32>'}}
   %0 = graph.sort_runs %x from 1 to 4096 : !graph.tensor<[8192], i32>
   return
 }
@@ -33,7 +33,7 @@ func.func @f(%x: !graph.tensor<[8192], i64>) {
 // -----
 
 func.func @f(%s: !graph.tensor<[n], i32>, %v: !graph.tensor<[m], i64>) {
-  // expected-error @below {{expected a vector and values of one type, got}}
+  // expected-error @below {{expected a vector and values of one type, got '!graph.tensor<[n], i32>' and '!graph.tensor<[m], i64>'}}
   %0 = graph.search_sorted %s, %v : !graph.tensor<[n], i32>, !graph.tensor<[m], i64>
   return
 }
@@ -41,7 +41,7 @@ func.func @f(%s: !graph.tensor<[n], i32>, %v: !graph.tensor<[m], i64>) {
 // -----
 
 func.func @f(%x: !graph.tensor<[p, 4], f32>, %u: !graph.tensor<[n, 4], f32>, %o: !graph.tensor<[n], i64>, %b: !graph.tensor<[p], i32>) {
-  // expected-error @below {{do not fit together}}
+  // expected-error @below {{x '!graph.tensor<[p, 4], f32>', updates '!graph.tensor<[n, 4], f32>', order '!graph.tensor<[n], i64>' and starts '!graph.tensor<[p], i32>' do not fit together}}
   %0 = graph.fold_segments add, %x, %u, %o, %b
     : !graph.tensor<[p, 4], f32>, !graph.tensor<[n, 4], f32>, !graph.tensor<[n], i64>, !graph.tensor<[p], i32>
   return

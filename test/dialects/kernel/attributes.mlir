@@ -7,12 +7,11 @@
 // CHECK-SAME: index {kernel.size = #kernel.size<optimum = 64>}
 // CHECK-SAME: kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [1]>
 // CHECK-SAME: kernel.forced_schedule = #kernel.schedule<"gemm 128x256x64 stages 4 group_m 8">
-// CHECK-SAME: kernel.tf32
 func.func @sizes(%x: memref<f32>, %y: memref<f32>,
                  %m: index {kernel.size = #kernel.size<optimum = 512, divisor = 8, max = 4096, min = 1>},
                  %n: index {kernel.size = #kernel.size<min = -3, divisor = 1>},
                  %k: index {kernel.size = #kernel.size<min = 0, optimum = 64>})
-    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [1]>, kernel.tf32,
+    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [1]>,
                 kernel.forced_schedule = #kernel.schedule<"gemm 128x256x64 stages 4 group_m 8">} {
   return
 }

@@ -92,7 +92,7 @@ func.func @f(%x: memref<f32>, %n: index) attributes {kernel.schedule = "map"} {
 // -----
 
 // expected-error @below {{which is no attribute of kernels}}
-func.func @f(%x: memref<f32>, %n: index) attributes {kernel.tf32 = true} {
+func.func @f(%x: memref<f32>, %n: index) attributes {kernel.tf32} {
   return
 }
 
@@ -253,8 +253,8 @@ func.func @f(%x: memref<f32>, %n: index) attributes {kernel.schedule_costs = ["m
 
 // -----
 
-// expected-error @below {{expected 'kernel.tf32' at a function, got something else}}
-module attributes {kernel.tf32} {
+// expected-error @below {{expected 'kernel.schedule' at a function, got something else}}
+module attributes {kernel.schedule = #kernel.schedule<"map">} {
 }
 
 // -----

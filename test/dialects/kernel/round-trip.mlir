@@ -28,6 +28,24 @@ func.func @gemm(%a: tensor<?x64xf32>, %b: tensor<64x8xf32>, %heads: tensor<64x4x
   return
 }
 
+// CHECK-LABEL: func.func @conv
+func.func @conv(%x: tensor<?x16x?x64xf32>, %w: tensor<3x3x16x128xf32>, %y: tensor<?x7x?x128xf32>, %ix: tensor<2x8x4xi32>, %iw: tensor<3x4x6xi32>, %iy: tensor<2x6x6xi32>) {
+  // CHECK: kernel.conv %{{.*}}, %{{.*}} strides [2, 1] dilations [1, 2] groups 4 tf32 into %{{.*}} {note = 1 : i64} : (tensor<?x16x?x64xf32>, tensor<3x3x16x128xf32>, tensor<?x7x?x128xf32>) -> tensor<?x7x?x128xf32>
+  %0 = kernel.conv %x, %w strides [2, 1] dilations [1, 2] groups 4 tf32 into %y {note = 1} : (tensor<?x16x?x64xf32>, tensor<3x3x16x128xf32>, tensor<?x7x?x128xf32>) -> tensor<?x7x?x128xf32>
+  // CHECK: kernel.conv %{{.*}}, %{{.*}} strides [1] dilations [1] into %{{.*}} : (tensor<2x8x4xi32>, tensor<3x4x6xi32>, tensor<2x6x6xi32>) -> tensor<2x6x6xi32>
+  %1 = kernel.conv %ix, %iw strides [1] dilations [1] into %iy : (tensor<2x8x4xi32>, tensor<3x4x6xi32>, tensor<2x6x6xi32>) -> tensor<2x6x6xi32>
+  return
+}
+
+// CHECK-LABEL: func.func @pad
+func.func @pad(%x: tensor<?x8x?x4xf32>, %h: index, %y: tensor<?x9x?x4xf32>, %ix: tensor<3xi32>, %iy: tensor<5xi32>) {
+  // CHECK: kernel.pad %{{.*}} low [0, 1, 2, 0] high [0, 0, 1, 0] outside 0.000000e+00 : f32 sizes [%{{.*}}] into %{{.*}} {note = 1 : i64} : tensor<?x8x?x4xf32> into tensor<?x9x?x4xf32>
+  %0 = kernel.pad %x low [0, 1, 2, 0] high [0, 0, 1, 0] outside 0.0 : f32 sizes [%h] into %y {note = 1} : tensor<?x8x?x4xf32> into tensor<?x9x?x4xf32>
+  // CHECK: kernel.pad %{{.*}} low [1] high [1] outside 7 : i32 into %{{.*}} : tensor<3xi32> into tensor<5xi32>
+  %1 = kernel.pad %ix low [1] high [1] outside 7 : i32 into %iy : tensor<3xi32> into tensor<5xi32>
+  return
+}
+
 // CHECK-LABEL: func.func @sort_runs
 func.func @sort_runs(%x: tensor<4x?xi64>, %e: tensor<4x?xi64>) -> tensor<4x?xi64> {
   // CHECK: kernel.sort_runs %{{.*}} from 1 to 4096 into %{{.*}} : tensor<4x?xi64>

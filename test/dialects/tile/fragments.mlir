@@ -33,6 +33,8 @@ func.func @softmax(%q: !q, %k: !v, %v: !v, %old: !p, %sum: !o) -> !o {
   %m = tile.thread_reduce max %seen chains 2 : !s -> !parts
   // CHECK: tile.lane_reduce max %{{.*}} : !tile.column<64, f32, partial> -> !tile.column<64, f32>
   %most = tile.lane_reduce max %m : !parts -> !row
+  // CHECK: tile.warp_above %{{.*}}, %{{.*}} : !tile.column<64, f32>
+  %above = tile.warp_above %most, %zero : !row
   // CHECK: tile.apply %{{.*}} : !tile.column<64, f32> -> !tile.column<64, f32> {
   // CHECK-NEXT: ^bb0(%{{.*}}: f32):
   // CHECK-NEXT: tile.approximate exp2 %{{.*}}

@@ -86,7 +86,7 @@ func.func @f(%t: !tile.smem<[64, 64], bf16, swizzle 64>) {
 // -----
 
 func.func @f(%d: !tile.fragment<[64, 64], f32>, %a: !tile.smem<[128, 64], f32>) {
-  // expected-error @below {{'tile.cluster_store' op expected an f32 fragment and an f32 tile of its rows without swizzle}}
+  // expected-error @below {{'tile.cluster_store' op expected a fragment of f32 or i32 and a tile of its type and rows without swizzle}}
   tile.cluster_store %d in %a : !tile.fragment<[64, 64], f32>, !tile.smem<[128, 64], f32>
   return
 }
@@ -126,7 +126,7 @@ func.func @f(%a: !tile.smem<[64, 32], f32>, %i: index) {
 // -----
 
 func.func @f(%a: !tile.smem<[64, 32], bf16>, %i: index) {
-  // expected-error @below {{'tile.cluster_reduce' op expected an f32 fragment and an f32 tile of its rows without swizzle}}
+  // expected-error @below {{'tile.cluster_reduce' op expected a fragment of f32 or i32 and a tile of its type and rows without swizzle}}
   %d = tile.cluster_reduce %a[%i] of 2 : !tile.smem<[64, 32], bf16> -> !tile.fragment<[64, 32], f32>
   return
 }

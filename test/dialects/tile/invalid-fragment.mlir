@@ -17,7 +17,15 @@ func.func @f(%s: !tile.fragment<[64, 32], f32>) {
 // -----
 
 func.func @f(%s: !tile.fragment<[64, 32], f32>) {
-  // expected-error @below {{packed are 64 rows and a multiple of 16 columns}}
+  // expected-error @below {{packed are a multiple of 64 rows and of 16 columns}}
+  %0 = tile.pack %s : !tile.fragment<[64, 32], f32> -> !tile.packed<[96, 32], f16>
+  return
+}
+
+// -----
+
+func.func @f(%s: !tile.fragment<[64, 32], f32>) {
+  // expected-error @below {{'tile.pack' op expected f32 fragments of the result's rows}}
   %0 = tile.pack %s : !tile.fragment<[64, 32], f32> -> !tile.packed<[128, 32], f16>
   return
 }
@@ -157,5 +165,21 @@ func.func @f(%q: !q) {
   %0 = tile.mma %q, %q transposed : !q, !q -> !tile.pending<!s>
   // expected-error @below {{'tile.await' op expected 0 or more products in flight, got -1}}
   %1 = tile.await<-1> %0 : !tile.pending<!s> -> !s
+  return
+}
+
+// -----
+
+func.func @f(%p: !tile.packed<[128, 32], f16>, %v: !tile.smem<[32, 64], f16, swizzle 128>) {
+  // expected-error @below {{'tile.mma' op expected a packed operand of 64 rows, got 128}}
+  %0 = tile.mma %p, %v : !tile.packed<[128, 32], f16>, !tile.smem<[32, 64], f16, swizzle 128> -> !tile.pending<!tile.fragment<[128, 64], f32>>
+  return
+}
+
+// -----
+
+func.func @f(%c: !tile.column<64, i32>, %x: f32) {
+  // expected-error @below {{'tile.warp_above' op expected a column of f32}}
+  %0 = tile.warp_above %c, %x : !tile.column<64, i32>
   return
 }

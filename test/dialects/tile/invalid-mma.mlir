@@ -6,7 +6,7 @@
 !b = !tile.smem<[64, 64], bf16, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 64], f32>>
 func.func @f(%a: !a, %b: !b) {
-  // expected-error @below {{'tile.mma' op expected two operands of f16, of bf16, of f32 (as tf32) or of FP8, got 'f16' and 'bf16'}}
+  // expected-error @below {{'tile.mma' op expected two operands of f16, of bf16, of f32 (as tf32), of FP8 or of integers of 8 bits, got 'f16' and 'bf16'}}
   %d = tile.mma %a, %b : !a, !b -> !p
   return
 }
@@ -17,8 +17,30 @@ func.func @f(%a: !a, %b: !b) {
 !b = !tile.smem<[128, 128], i8, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 128], f32>>
 func.func @f(%a: !a, %b: !b) {
-  // expected-error @below {{'tile.mma' op expected two operands of f16, of bf16, of f32 (as tf32) or of FP8, got 'i8' and 'i8'}}
+  // expected-error @below {{'tile.mma' op expected accumulators of 'i32', got 'f32'}}
+  %d = tile.mma %a, %b transposed : !a, !b -> !p
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 128], i8, swizzle 128>
+!b = !tile.smem<[128, 128], ui8, swizzle 128>
+!p = !tile.pending<!tile.fragment<[64, 128], i32>>
+func.func @f(%a: !a, %b: !b) {
+  // expected-error @below {{'tile.mma' op on 'i8' expected both operands contiguous along K}}
   %d = tile.mma %a, %b : !a, !b -> !p
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 128], i8, swizzle 128>
+!b = !tile.smem<[40, 128], i8, swizzle 128>
+!p = !tile.pending<!tile.fragment<[64, 40], i32>>
+func.func @f(%a: !a, %b: !b) {
+  // expected-error @below {{'tile.mma' op of integers expected an N of 8 up to 32, or a multiple of 16, got 40}}
+  %d = tile.mma %a, %b transposed : !a, !b -> !p
   return
 }
 
@@ -27,7 +49,7 @@ func.func @f(%a: !a, %b: !b) {
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 !p = !tile.pending<!tile.fragment<[64, 64], bf16>>
 func.func @f(%a: !a) {
-  // expected-error @below {{'tile.mma' op expected accumulators of f32, got 'bf16'}}
+  // expected-error @below {{'tile.mma' op expected accumulators of 'f32', got 'bf16'}}
   %d = tile.mma %a, %a : !a, !a -> !p
   return
 }

@@ -11,7 +11,7 @@ gpu.module @m {
     tile.role "multiplier" warps 1 to 2 {
     ^bb0(%group: index):
       tile.elect role {
-        // expected-error @below {{'tile.tmem_mma' op expected two operands of f16, of bf16, of f32 (as tf32) or of FP8, got 'bf16' and 'f16'}}
+        // expected-error @below {{'tile.tmem_mma' op expected two operands of f16, of bf16, of f32 (as tf32), of FP8 or of integers of 8 bits, got 'bf16' and 'f16'}}
         tile.tmem_mma %a, %b into %d add %no : !a, !b, !d
       }
     }
@@ -251,6 +251,25 @@ gpu.module @m {
       }
     }
     tile.tmem_free %memory : !d
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !tile.smem<[128, 128], i8, swizzle 128>
+!b = !tile.smem<[64, 128], i8, swizzle 128>
+!d = !tile.tmem<[128, 64], f32>
+gpu.module @m {
+  gpu.func @kernel(%a: !a, %b: !b, %d: !d, %no: i1) kernel {
+    tile.barrier_init
+    tile.role "multiplier" warps 1 to 2 {
+    ^bb0(%group: index):
+      tile.elect role {
+        // expected-error @below {{'tile.tmem_mma' op expected floats, whose sums tensor memory holds, got 'i8'}}
+        tile.tmem_mma %a, %b transposed into %d add %no : !a, !b, !d
+      }
+    }
     gpu.return
   }
 }

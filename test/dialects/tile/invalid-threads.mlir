@@ -28,7 +28,7 @@ func.func @f(%x: memref<?x64xbf16>, %a: !a) {
 
 !a = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%x: memref<?xbf16>, %a: !a) {
-  // expected-error @below {{'tile.cp_async' op expected pieces of 2, 4, 8 or 16 bytes and of an element at least, got 12}}
+  // expected-error @below {{'tile.cp_async' op expected pieces of 1, 2, 4, 8 or 16 bytes and of an element at least, got 12}}
   tile.cp_async %x into %a by 12 : memref<?xbf16>, !a {
   ^bb0(%row: index, %column: index):
     tile.yield_address %row
@@ -40,7 +40,7 @@ func.func @f(%x: memref<?xbf16>, %a: !a) {
 
 !a = !tile.smem<[64, 32], f32, swizzle 128>
 func.func @f(%x: memref<?xf32>, %a: !a) {
-  // expected-error @below {{'tile.cp_async' op expected pieces of 2, 4, 8 or 16 bytes and of an element at least, got 2}}
+  // expected-error @below {{'tile.cp_async' op expected pieces of 1, 2, 4, 8 or 16 bytes and of an element at least, got 2}}
   tile.cp_async %x into %a by 2 : memref<?xf32>, !a {
   ^bb0(%row: index, %column: index):
     tile.yield_address %row
@@ -121,7 +121,7 @@ func.func @f() {
 // -----
 
 func.func @f(%a: !tile.smem<[64, 64], bf16, swizzle 128>, %b: !tile.smem<[64, 64], f16, swizzle 128>, %c: !tile.fragment<[64, 64], f32>) {
-  // expected-error @below {{'tile.mma_sync' op expected two operands of f16, of bf16, of f32 (as tf32) or of FP8, got 'bf16' and 'f16'}}
+  // expected-error @below {{'tile.mma_sync' op expected two operands of f16, of bf16, of f32 (as tf32), of FP8 or of integers of 8 bits, got 'bf16' and 'f16'}}
   %d = tile.mma_sync %a, %b, %c : !tile.smem<[64, 64], bf16, swizzle 128>, !tile.smem<[64, 64], f16, swizzle 128> -> !tile.fragment<[64, 64], f32>
   return
 }
@@ -130,7 +130,7 @@ func.func @f(%a: !tile.smem<[64, 64], bf16, swizzle 128>, %b: !tile.smem<[64, 64
 
 !t = !tile.smem<[64, 64], bf16, swizzle 128>
 func.func @f(%a: !t, %c: !tile.fragment<[64, 64], bf16>) {
-  // expected-error @below {{'tile.mma_sync' op expected accumulators of f32, got 'bf16'}}
+  // expected-error @below {{'tile.mma_sync' op expected accumulators of 'f32', got 'bf16'}}
   %d = tile.mma_sync %a, %a, %c : !t, !t -> !tile.fragment<[64, 64], bf16>
   return
 }
@@ -141,6 +141,15 @@ func.func @f(%a: !t, %c: !tile.fragment<[64, 64], bf16>) {
 func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
   // expected-error @below {{'tile.mma_sync' op expected swizzled tiles}}
   %d = tile.mma_sync %a, %a, %c : !t, !t -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+!t = !tile.smem<[64, 64], bf16, swizzle 128>
+func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.mma_sync' op expected operands of f32 beside 'split', got 'bf16'}}
+  %d = tile.mma_sync split %a, %a, %c : !t, !t -> !tile.fragment<[64, 64], f32>
   return
 }
 
@@ -188,5 +197,79 @@ func.func @f(%a: !t, %b: !u, %c: !tile.fragment<[64, 64], f32>) {
 func.func @f(%a: !t, %c: !tile.fragment<[64, 128], f32>) {
   // expected-error @below {{'tile.mma_sync' op expected a result of 64 rows and 64 columns, got 64 and 128}}
   %d = tile.mma_sync %a, %a, %c : !t, !t -> !tile.fragment<[64, 128], f32>
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], i8, swizzle 64>
+func.func @f(%x: memref<?xi8>, %a: !a) {
+  // expected-error @below {{'tile.cp_async' op expected pieces of 4, 8 or 16 bytes, or of one element, got 2}}
+  tile.cp_async %x into %a by 2 : memref<?xi8>, !a {
+  ^bb0(%row: index, %column: index):
+    tile.yield_address %row
+  }
+  return
+}
+
+// -----
+
+!t = !tile.smem<[64, 64], bf16, swizzle 128>
+func.func @f(%a: !tile.packed<[64, 64], bf16>, %b: !t, %c: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.mma_sync' op expected a packed operand without 'transposed'}}
+  %d = tile.mma_sync %a transposed, %b, %c : !tile.packed<[64, 64], bf16>, !t -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+!t = !tile.smem<[64, 64], i8, swizzle 64>
+func.func @f(%a: !t, %c: !tile.fragment<[64, 64], i32>) {
+  // expected-error @below {{'tile.mma_sync' op on 'i8' expected both operands contiguous along K}}
+  %d = tile.mma_sync %a, %a, %c : !t, !t -> !tile.fragment<[64, 64], i32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !tile.smem<[64, 64], bf16, swizzle 128>) {
+  // expected-error @below {{'tile.load_packed' op expected a result of the tile's shape and element type}}
+  %d = tile.load_packed %a : !tile.smem<[64, 64], bf16, swizzle 128> -> !tile.packed<[64, 32], bf16>
+  return
+}
+
+// -----
+
+!t = !tile.smem<[64, 64], i8, swizzle 64>
+func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.mma_sync' op expected accumulators of 'i32', got 'f32'}}
+  %d = tile.mma_sync %a, %a transposed, %c : !t, !t -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !tile.smem<[64, 64], bf16>) {
+  // expected-error @below {{'tile.load_packed' op expected a swizzled tile of 16-bit elements, a multiple of 64 rows and of 16 columns}}
+  %d = tile.load_packed %a : !tile.smem<[64, 64], bf16> -> !tile.packed<[64, 64], bf16>
+  return
+}
+
+// -----
+
+func.func @f(%a: !tile.fragment<[64, 64], f16>) {
+  // expected-error @below {{'tile.any_nan' op expected elements of f32, got 'f16'}}
+  %any = tile.any_nan %a : !tile.fragment<[64, 64], f16>
+  return
+}
+
+// -----
+
+func.func @f(%a: !tile.fragment<[64, 64], f32>) {
+  tile.role "all" warps 0 to 4 registers 128 {
+  ^bb0(%group: index):
+    // expected-error @below {{'tile.any_nan' op expected to be outside of roles: all threads of the block meet}}
+    %any = tile.any_nan %a : !tile.fragment<[64, 64], f32>
+  }
   return
 }

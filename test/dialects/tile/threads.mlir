@@ -40,7 +40,12 @@ gpu.module @kernels {
     %d = tile.mma_sync %a, %b, %c : !a, !b -> !d
     // CHECK: tile.mma_sync %{{.*}} transposed, %{{.*}}, %{{.*}} : !smem, !smem1 -> !fragment
     %e = tile.mma_sync %a transposed, %b, %d : !a, !b -> !d
-    %out = tile.map %e at [%n, %n] within [%n, %n] : !d -> !out {
+    // What is multiplied many times is loaded once.
+    // CHECK: %[[HELD:.*]] = tile.load_packed %{{.*}} : !smem -> !packed
+    %held = tile.load_packed %a : !a -> !tile.packed<[64, 64], bf16>
+    // CHECK: tile.mma_sync %[[HELD]], %{{.*}}, %{{.*}} : !packed, !smem1 -> !fragment
+    %f = tile.mma_sync %held, %b, %e : !tile.packed<[64, 64], bf16>, !b -> !d
+    %out = tile.map %f at [%n, %n] within [%n, %n] : !d -> !out {
     ^bb0(%v: f32, %row: index, %column: index):
       %r = arith.truncf %v : f32 to bf16
       tile.yield %r : bf16
@@ -56,6 +61,15 @@ gpu.module @kernels {
     ^bb0(%row: index, %column: index):
       tile.yield_address %column, %row
     }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @split
+  gpu.func @split(%a: !tile.smem<[64, 8], f32, swizzle 32>, %c: !tile.fragment<[64, 64], f32>) {
+    // CHECK: tile.mma_sync split %{{.*}}, %{{.*}} transposed, %{{.*}} : !smem{{.*}}, !smem{{.*}} -> !fragment
+    %d = tile.mma_sync split %a, %a transposed, %c : !tile.smem<[64, 8], f32, swizzle 32>, !tile.smem<[64, 8], f32, swizzle 32> -> !tile.fragment<[64, 64], f32>
+    // CHECK: tile.any_nan %{{.*}} : !fragment
+    %any = tile.any_nan %d : !tile.fragment<[64, 64], f32>
     gpu.return
   }
 }

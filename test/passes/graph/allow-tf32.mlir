@@ -1,7 +1,6 @@
 // RUN: kpc-opt --allow-tf32 %s | FileCheck %s
 
-// A GEMM of f32 may be made of tf32, and a kernel that sums up products of f32 otherwise; one of f64, or without sums,
-// says nothing.
+// A GEMM or a convolution of f32 may be made of tf32; one of f64 says nothing.
 
 // CHECK: func.func @gemm({{.*}}) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [2]>} {
 // CHECK: kernel.gemm %{{.*}}, %{{.*}} tf32 into
@@ -17,37 +16,28 @@ func.func @gemm_of_doubles(%x: tensor<4x8xf64>, %w: tensor<8x4xf64>, %y: tensor<
   return
 }
 
-#a = affine_map<(m, n, k) -> (m, k)>
-#b = affine_map<(m, n, k) -> (k, n)>
-#c = affine_map<(m, n, k) -> (m, n)>
-#id = affine_map<(m, n) -> (m, n)>
-// CHECK: func.func @product({{.*}}) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [2]>, kernel.tf32}
-func.func @product(%x: tensor<4x8xf32>, %w: tensor<8x4xf32>, %y: tensor<4x4xf32>) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [2]>} {
-  %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<4x8xf32>, tensor<8x4xf32>) outs(%y : tensor<4x4xf32>) {
-  ^bb0(%l: f32, %r: f32, %s: f32):
-    %p = arith.mulf %l, %r : f32
-    %t = arith.addf %s, %p : f32
-    linalg.yield %t : f32
-  } -> tensor<4x4xf32>
+// CHECK: func.func @conv({{.*}}) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [2]>} {
+// CHECK: kernel.conv %{{.*}}, %{{.*}} strides [1] dilations [1] groups 2 tf32 into
+func.func @conv(%x: tensor<4x8x4xf32>, %w: tensor<3x2x6xf32>, %y: tensor<4x6x6xf32>) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [2]>} {
+  %0 = kernel.conv %x, %w strides [1] dilations [1] groups 2 into %y : (tensor<4x8x4xf32>, tensor<3x2x6xf32>, tensor<4x6x6xf32>) -> tensor<4x6x6xf32>
   return
 }
 
-// CHECK: func.func @doubles({{.*}}) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [2]>}
-func.func @doubles(%x: tensor<4x8xf64>, %w: tensor<8x4xf64>, %y: tensor<4x4xf64>) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [2]>} {
-  %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<4x8xf64>, tensor<8x4xf64>) outs(%y : tensor<4x4xf64>) {
-  ^bb0(%l: f64, %r: f64, %s: f64):
-    %p = arith.mulf %l, %r : f64
-    %t = arith.addf %s, %p : f64
-    linalg.yield %t : f64
-  } -> tensor<4x4xf64>
+// CHECK: func.func @conv_of_doubles(
+// CHECK: kernel.conv %{{.*}}, %{{.*}} strides [1] dilations [1] into
+func.func @conv_of_doubles(%x: tensor<4x8x4xf64>, %w: tensor<3x4x6xf64>, %y: tensor<4x6x6xf64>) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [2]>} {
+  %0 = kernel.conv %x, %w strides [1] dilations [1] into %y : (tensor<4x8x4xf64>, tensor<3x4x6xf64>, tensor<4x6x6xf64>) -> tensor<4x6x6xf64>
   return
 }
 
-// CHECK: func.func @map({{.*}}) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [1]>}
-func.func @map(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [1]>} {
-  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x4xf32>) outs(%y : tensor<4x4xf32>) {
+// A sum of f32 is neither.
+// CHECK: func.func @sum({{.*}}) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [1]>} {
+// CHECK-NOT: tf32
+func.func @sum(%x: tensor<4x8xf32>, %y: tensor<4xf32>) attributes {kernel.buffers = #kernel.buffers<reads = [], writes = [1]>} {
+  %0 = linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x8xf32>) outs(%y : tensor<4xf32>) {
   ^bb0(%l: f32, %s: f32):
-    linalg.yield %l : f32
-  } -> tensor<4x4xf32>
+    %t = arith.addf %s, %l : f32
+    linalg.yield %t : f32
+  } -> tensor<4xf32>
   return
 }

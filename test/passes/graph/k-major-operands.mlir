@@ -1,5 +1,6 @@
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(k-major-operands{wgmma keep=exact}))' | FileCheck %s
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(k-major-operands))' | FileCheck %s --check-prefix=GEMMS
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(k-major-operands{wgmma split}))' | FileCheck %s --check-prefix=GEMMS
 
 // A weight [K, N] becomes [N, K] in the artifact; the region's transpose is a view.
 // CHECK-LABEL: @main

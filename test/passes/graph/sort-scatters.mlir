@@ -45,8 +45,8 @@ func.func @spread(%x: !x, %i: !graph.tensor<[5000, 1], i64>, %u: !u) -> !x {
 
 // Each element meets its own.
 // CHECK-LABEL: func.func @elements(
-// CHECK: graph.sort %{{.*}} axis 0 : <["n*m"], i64>
-// CHECK: graph.fold_segments add, %{{.*}} : <["n*m", 1], f32>, <["n*m", 1], f32>, <["n*m"], i64>, <["n*m + 1"], i64>
+// CHECK: graph.sort %{{.*}} axis 0 : <["m*n"], i64>
+// CHECK: graph.fold_segments add, %{{.*}} : <["m*n", 1], f32>, <["m*n", 1], f32>, <["m*n"], i64>, <["m*n + 1"], i64>
 func.func @elements(%x: !graph.tensor<[n, m], f32>, %i: !graph.tensor<[n, m], i64>, %u: !graph.tensor<[n, m], f32>) -> !graph.tensor<[n, m], f32> {
   %0 = graph.scatter_elements add, %x, %i, %u axis 1 : !graph.tensor<[n, m], f32>, !graph.tensor<[n, m], i64>, !graph.tensor<[n, m], f32>
   return %0 : !graph.tensor<[n, m], f32>

@@ -77,4 +77,40 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  // Whether one of a thread's two rows is above the number, then whether any thread of the warp has one.
+  // CHECK-LABEL: gpu.func @above(%arg0: f32, %arg1: f32, %arg2: memref<i1>)
+  gpu.func @above(%x: f32, %bound: f32, %sink: memref<i1>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %c = tile.splat %x : f32 -> !row
+    // CHECK: %[[ABOVE:.*]] = arith.cmpf ogt, %arg0, %arg1 : f32
+    // CHECK: %[[ANY:.*]] = arith.ori %[[ABOVE]], %[[ABOVE]] : i1
+    // CHECK: nvvm.vote.sync any %{{.*}}, %[[ANY]] -> i1
+    %0 = tile.warp_above %c, %bound : !row
+    memref.store %0, %sink[] : memref<i1>
+    gpu.return
+  }
+
+  // Fragments side by side: the columns of both, of each 64 rows in turn.
+  // CHECK-LABEL: gpu.func @pack_rows(%arg0: f32, %arg1: f32
+  gpu.func @pack_rows(%x: f32, %y: f32, %sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %k = tile.alloc : <[32, 16], f16, swizzle 32>
+    tile.barrier_init
+    %left = tile.splat %x : f32 -> !tile.fragment<[128, 16], f32>
+    %right = tile.splat %y : f32 -> !tile.fragment<[128, 16], f32>
+    // CHECK-DAG: %[[X:.*]] = nvvm.convert.f32x2.to.f16x2 %arg0, %arg0
+    // CHECK-DAG: %[[Y:.*]] = nvvm.convert.f32x2.to.f16x2 %arg1, %arg1
+    // CHECK: nvvm.mma.sync A[%[[X]], %[[X]], %[[X]], %[[X]]]
+    // CHECK: nvvm.mma.sync A[%[[X]], %[[X]], %[[X]], %[[X]]]
+    // CHECK: nvvm.mma.sync A[%[[X]], %[[X]], %[[X]], %[[X]]]
+    // CHECK: nvvm.mma.sync A[%[[X]], %[[X]], %[[X]], %[[X]]]
+    // CHECK: nvvm.mma.sync A[%[[Y]], %[[Y]], %[[Y]], %[[Y]]]
+    %p = tile.pack %left, %right : !tile.fragment<[128, 16], f32>, !tile.fragment<[128, 16], f32> -> !tile.packed<[128, 32], f16>
+    %d = tile.mma_sync %p, %k, %left : !tile.packed<[128, 32], f16>, !tile.smem<[32, 16], f16, swizzle 32> -> !tile.fragment<[128, 16], f32>
+    %e = tile.map %d at [%i, %i] within [%i, %i] : !tile.fragment<[128, 16], f32> -> !tile.fragment<[128, 16], f32> {
+    ^bb0(%v: f32, %row: index, %column: index):
+      memref.store %v, %sink[] : memref<f32>
+      tile.yield %v : f32
+    }
+    gpu.return
+  }
 }

@@ -126,6 +126,39 @@ gpu.module @m {
     gpu.return
   }
 
+  // What is packed is loaded once: of each 64 rows and 16 columns four words, which products take as they are.
+  // CHECK-LABEL: gpu.func @packed
+  gpu.func @packed(%sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %zero = arith.constant 0.0 : f32
+    %a = tile.alloc : !tile.smem<[128, 32], bf16, swizzle 64>
+    %b = tile.alloc : !tile.smem<[16, 32], bf16, swizzle 64>
+    tile.barrier_init
+    // CHECK: %[[UPPER:.*]] = nvvm.ldmatrix
+    // CHECK: %[[UPPER0:.*]] = llvm.extractvalue %[[UPPER]][0]
+    // CHECK: nvvm.ldmatrix
+    // CHECK: %[[LOWER:.*]] = nvvm.ldmatrix
+    // CHECK: %[[LOWER0:.*]] = llvm.extractvalue %[[LOWER]][0]
+    // CHECK: nvvm.ldmatrix
+    %p = tile.load_packed %a : !tile.smem<[128, 32], bf16, swizzle 64> -> !tile.packed<[128, 32], bf16>
+    %c = tile.splat %zero : f32 -> !tile.fragment<[128, 16], f32>
+    // The columns of b for both 64 rows.
+    // CHECK: nvvm.ldmatrix
+    // CHECK: nvvm.mma.sync A[%[[UPPER0]],
+    // CHECK: nvvm.mma.sync A[%[[UPPER0]],
+    // CHECK: nvvm.mma.sync A[%[[LOWER0]],
+    // CHECK: nvvm.mma.sync A[%[[LOWER0]],
+    // CHECK: nvvm.ldmatrix
+    // CHECK-COUNT-4: nvvm.mma.sync
+    // CHECK-NOT: nvvm.mma.sync
+    %d = tile.mma_sync %p, %b transposed, %c : !tile.packed<[128, 32], bf16>, !tile.smem<[16, 32], bf16, swizzle 64> -> !tile.fragment<[128, 16], f32>
+    %e = tile.map %d at [%i, %i] within [%i, %i] : !tile.fragment<[128, 16], f32> -> !tile.fragment<[128, 16], f32> {
+    ^bb0(%v: f32, %row: index, %column: index):
+      memref.store %v, %sink[] : memref<f32>
+      tile.yield %v : f32
+    }
+    gpu.return
+  }
+
   // Operands whose rows are the sum are turned as they are loaded.
   // CHECK-LABEL: gpu.func @turned
   gpu.func @turned(%sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
@@ -158,6 +191,69 @@ gpu.module @m {
     // CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
     // CHECK-COUNT-2: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<tf32>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 8>
     %d = tile.mma_sync %a, %b, %c : !tile.smem<[64, 8], f32, swizzle 32>, !tile.smem<[8, 16], f32, swizzle 64> -> !d
+    %e = tile.map %d at [%i, %i] within [%i, %i] : !d -> !d {
+    ^bb0(%v: f32, %row: index, %column: index):
+      memref.store %v, %sink[] : memref<f32>
+      tile.yield %v : f32
+    }
+    gpu.return
+  }
+
+  // Integers of 8 bits: a step of K is 32 elements, with the sums in i32. Single bytes are copied by the thread itself.
+  // CHECK-LABEL: gpu.func @bytes
+  gpu.func @bytes(%x: memref<?xi8>, %i: index, %sink: memref<i32>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %a = tile.alloc : !tile.smem<[64, 64], ui8, swizzle 64>
+    %b = tile.alloc : !tile.smem<[16, 64], i8, swizzle 64>
+    tile.barrier_init
+    // CHECK-NOT: nvvm.cp.async.shared.global
+    // CHECK: memref.load %{{.*}} : memref<?xi8>
+    // CHECK: llvm.store %{{.*}}, %{{.*}} {alignment = 1 : i64} : i8, !llvm.ptr<3>
+    tile.cp_async %x into %b by 1 : memref<?xi8>, !tile.smem<[16, 64], i8, swizzle 64> {
+    ^bb0(%row: index, %column: index):
+      tile.yield_address %row, %column
+    }
+    %zero = arith.constant 0 : i32
+    %c = tile.splat %zero : i32 -> !tile.fragment<[64, 16], i32>
+    // CHECK-COUNT-2: nvvm.ldmatrix
+    // CHECK-COUNT-2: nvvm.mma.sync {{.*}}intOverflowBehavior = #nvvm.mma_int_overflow<wrapped>{{.*}}multiplicandAPtxType = #nvvm.mma_type<u8>{{.*}}multiplicandBPtxType = #nvvm.mma_type<s8>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 32>
+    // CHECK-COUNT-2: nvvm.ldmatrix
+    // CHECK-COUNT-2: nvvm.mma.sync
+    // CHECK-NOT: nvvm.mma.sync
+    %d = tile.mma_sync %a, %b transposed, %c : !tile.smem<[64, 64], ui8, swizzle 64>, !tile.smem<[16, 64], i8, swizzle 64> -> !tile.fragment<[64, 16], i32>
+    %e = tile.map %d at [%i, %i] within [%i, %i] : !tile.fragment<[64, 16], i32> -> !tile.fragment<[64, 16], i32> {
+    ^bb0(%v: i32, %row: index, %column: index):
+      memref.store %v, %sink[] : memref<i32>
+      tile.yield %v : i32
+    }
+    gpu.return
+  }
+
+  // Split factors: the rounded part and the rest; three products, the small ones first, added in f32.
+  // CHECK-LABEL: gpu.func @split
+  gpu.func @split(%sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %zero = arith.constant 0.0 : f32
+    %a = tile.alloc : !tile.smem<[64, 8], f32, swizzle 32>
+    %b = tile.alloc : !tile.smem<[16, 8], f32, swizzle 32>
+    tile.barrier_init
+    %c = tile.splat %zero : f32 -> !d
+    // CHECK-NOT: nvvm.convert.float.to.tf32
+    // CHECK: %[[WIDE:.*]] = llvm.bitcast %[[WORD:.*]] : i32 to f32
+    // CHECK: %[[UP:.*]] = llvm.add %[[WORD]], %{{.*}} : i32
+    // CHECK: %[[HIGH:.*]] = llvm.and %[[UP]], %{{.*}} : i32
+    // CHECK: %[[ROUNDED:.*]] = llvm.bitcast %[[HIGH]] : i32 to f32
+    // CHECK: %[[REST:.*]] = llvm.fsub %[[WIDE]], %[[ROUNDED]]
+    // CHECK: llvm.bitcast %[[REST]] : f32 to i32
+    // CHECK-COUNT-6: nvvm.mma.sync
+    // CHECK-COUNT-8: llvm.fadd
+    // CHECK-NOT: nvvm.mma.sync
+    %d = tile.mma_sync split %a, %b transposed, %c : !tile.smem<[64, 8], f32, swizzle 32>, !tile.smem<[16, 8], f32, swizzle 32> -> !d
+    // All threads of the block meet.
+    // CHECK: llvm.fcmp "uno"
+    // CHECK: nvvm.barrier #nvvm.reduction<or>
+    %any = tile.any_nan %d : !d
+    scf.if %any {
+      memref.store %zero, %sink[] : memref<f32>
+    }
     %e = tile.map %d at [%i, %i] within [%i, %i] : !d -> !d {
     ^bb0(%v: f32, %row: index, %column: index):
       memref.store %v, %sink[] : memref<f32>

@@ -113,50 +113,18 @@ struct Conv {
   int Size, In, Out, Taps, Stride, Pad;
 };
 
-/// A convolution with padding, bias and ReLU, as the graph writes it: the taps
-/// come with an operand that only tells their number.
+/// A convolution with padding, bias and ReLU, as the graph writes it.
 static KernelText convolution(const Conv &P) {
   auto S = [](int V) { return std::to_string(V); };
-  int To = (P.Size + 2 * P.Pad - P.Taps) / P.Stride + 1,
-      Padded = P.Size + 2 * P.Pad;
+  int To = (P.Size + 2 * P.Pad - P.Taps) / P.Stride + 1;
   KernelText K(P.Name);
   K.input("x", "f32", {"n", S(P.Size), S(P.Size), S(P.In)});
   K.input("w", "f32", {S(P.Taps), S(P.Taps), S(P.In), S(P.Out)});
   K.input("b", "f32", {S(P.Out)});
   K.output("y", "f32", {"n", S(To), S(To), S(P.Out)});
-  std::string From = "x";
-  if (P.Pad) {
-    From = "p";
-    K.generic("p", {"(a,b,c,d)->(a,b,c,d)"}, "pppp", {},
-              "%z = arith.constant 0.0 : f32\n"
-              "%off = arith.constant " +
-                  S(P.Pad) +
-                  " : index\n"
-                  "%lim = arith.constant " +
-                  S(P.Size) +
-                  " : index\n"
-                  "%a = linalg.index 0 : index\n%b = linalg.index 1 : index\n"
-                  "%c = linalg.index 2 : index\n%d = linalg.index 3 : index\n"
-                  "%u = arith.subi %b, %off : index\n"
-                  "%v = arith.subi %c, %off : index\n"
-                  "%uin = arith.cmpi ult, %u, %lim : index\n"
-                  "%vin = arith.cmpi ult, %v, %lim : index\n"
-                  "%in = arith.andi %uin, %vin : i1\n"
-                  "%r = scf.if %in -> f32 {\n"
-                  "%e = tensor.extract %x_t[%a, %u, %v, %d] : tensor<?x" +
-                  S(P.Size) + "x" + S(P.Size) + "x" + S(P.In) +
-                  "xf32>\n"
-                  "scf.yield %e : f32 } else { scf.yield %z : f32 }",
-              "%r", "", "f32", {"n", S(Padded), S(Padded), S(P.In)});
-  }
-  std::string Step = "*" + S(P.Stride);
-  K.generic("s",
-            {"(n,h,w,o,i,j,c)->(n,h" + Step + "+i,w" + Step + "+j,c)",
-             "(n,h,w,o,i,j,c)->(i,j,c,o)", "(n,h,w,o,i,j,c)->(n,h,w,o)"},
-            "pppprrr", {From, "w"},
-            "%mul = arith.mulf %" + From +
-                ", %w : f32\n%r = arith.addf %s, %mul : f32",
-            "%r", "0.0", "f32", {"n", S(To), S(To), S(P.Out)});
+  if (P.Pad)
+    K.pad("p", "x", P.Pad, "0.0");
+  K.conv("s", P.Pad ? "p" : "x", "w", P.Stride, {"n", S(To), S(To), S(P.Out)});
   K.generic("y",
             {"(a,b,c,d)->(a,b,c,d)", "(a,b,c,d)->(d)", "(a,b,c,d)->(a,b,c,d)"},
             "pppp", {"s", "b"},

@@ -36,8 +36,7 @@ KernelText textOf(const Convolution &C) {
   auto Text = [](int64_t V) { return std::to_string(V); };
   std::string T = C.Type, In = Text(C.Size), O = Text(C.Outputs),
               Depth = Text(C.Channels), Taps = Text(C.Taps),
-              Out = Text((C.Size - C.Taps) / C.Stride + 1),
-              Step = C.Stride > 1 ? "*" + Text(C.Stride) : "";
+              Out = Text((C.Size - C.Taps) / C.Stride + 1);
   KernelText K(C.Name);
   K.input("x", T, {"m", In, In, Depth});
   K.input("w", T, {Taps, Taps, Depth, O});
@@ -45,14 +44,7 @@ KernelText textOf(const Convolution &C) {
     K.input("c", T, {O});
   K.output("y", T, {"m", Out, Out, O});
   K.fact("m", "min = 1, max = 64, optimum = " + Text(C.Batch));
-  K.generic("s",
-            {"(n,h,w,o,i,j,c)->(n,h" + Step + "+i,w" + Step + "+j,c)",
-             "(n,h,w,o,i,j,c)->(i,j,c,o)", "(n,h,w,o,i,j,c)->(n,h,w,o)"},
-            "pppprrr", {"x", "w"},
-            "%e = arith.extf %x : " + T + " to f32\n%f = arith.extf %w : " + T +
-                " to f32\n%p = arith.mulf %e, %f : f32\n"
-                "%r = arith.addf %s, %p : f32",
-            "%r", "0.0", "f32", {"m", Out, Out, O});
+  K.conv("s", "x", "w", C.Stride, {"m", Out, Out, O});
   std::string Same = "(a,b,c,d)->(a,b,c,d)";
   if (!C.Finished)
     K.generic("y", {Same, Same}, "pppp", {"s"},

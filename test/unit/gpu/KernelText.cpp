@@ -108,6 +108,70 @@ KernelText::generic(std::string Result, std::vector<std::string> Maps,
   return *this;
 }
 
+std::string KernelText::widened(const std::string &Input) {
+  auto [Type, Dims] = Tensors.at(Input);
+  if (Type == "f32")
+    return Input;
+  std::string Letters;
+  for (size_t I = 0; I < Dims.size(); ++I)
+    Letters += (I ? "," : "") + std::string(1, char('a' + I));
+  std::string Map = "(" + Letters + ")->(" + Letters + ")";
+  generic(Input + "_wide", {Map, Map}, std::string(Dims.size(), 'p'), {Input},
+          "%r = arith.extf %" + Input + " : " + Type + " to f32", "%r", "",
+          "f32", Dims);
+  return Input + "_wide";
+}
+
+std::string KernelText::started(const std::string &Result,
+                                const std::vector<std::string> &Dims,
+                                bool Zeros) {
+  std::string Out = tensorType("f32", Dims), Empty = "%" + Result + "_empty",
+              Fill = "%" + Result + "_fill";
+  Tensors[Result] = {"f32", Dims};
+  Body += "  " + Empty + " = tensor.empty(" + dynamicSizes(Dims) +
+          ") : " + Out + "\n";
+  if (!Zeros)
+    return Empty;
+  Body += "  " + Fill + "_zero = arith.constant 0.0 : f32\n  " + Fill +
+          " = linalg.fill ins(" + Fill + "_zero : f32) outs(" + Empty + " : " +
+          Out + ") -> " + Out + "\n";
+  return Fill;
+}
+
+KernelText &KernelText::pad(std::string Result, std::string Input,
+                            int64_t Around, std::string Outside) {
+  Input = widened(Input);
+  std::vector<std::string> From = Tensors.at(Input).second, Dims = From;
+  for (size_t D : {1, 2})
+    Dims[D] = std::to_string(std::stoll(From[D]) + 2 * Around);
+  std::string Start = started(Result, Dims, /*Zeros=*/false),
+              Some = std::to_string(Around),
+              List = "[0, " + Some + ", " + Some + ", 0]";
+  Body += "  %" + Result + "_t = kernel.pad %" + Input + "_t low " + List +
+          " high " + List + " outside " + Outside + " : f32 into " + Start +
+          " : " + tensorType("f32", From) + " into " + tensorType("f32", Dims) +
+          "\n";
+  return *this;
+}
+
+KernelText &KernelText::conv(std::string Result, std::string X, std::string W,
+                             int64_t Stride, std::vector<std::string> Dims,
+                             int64_t Groups) {
+  X = widened(X);
+  W = widened(W);
+  std::string Start = started(Result, Dims, /*Zeros=*/true);
+  std::vector<std::string> Strides(Dims.size() - 2, std::to_string(Stride)),
+      Ones(Dims.size() - 2, "1");
+  std::string Out = tensorType("f32", Dims);
+  Body += "  %" + Result + "_t = kernel.conv %" + X + "_t, %" + W +
+          "_t strides [" + join(Strides) + "] dilations [" + join(Ones) + "]" +
+          (Groups > 1 ? " groups " + std::to_string(Groups) : "") + " into " +
+          Start + " : (" + tensorType("f32", Tensors.at(X).second) + ", " +
+          tensorType("f32", Tensors.at(W).second) + ", " + Out + ") -> " + Out +
+          "\n";
+  return *this;
+}
+
 std::string KernelText::text() const {
   std::vector<std::string> Arguments, Reads, Writes;
   std::string Views, Stores;

@@ -57,6 +57,16 @@ public:
                       std::string Init = "", std::string Type = "",
                       std::vector<std::string> Dims = {});
 
+  /// `Input` with `Around` more elements on each side of dims 1 and 2, all of
+  /// them `Outside`.
+  KernelText &pad(std::string Result, std::string Input, int64_t Around,
+                  std::string Outside);
+  /// A convolution of f32, in `Groups`, with one stride for all spatial dims of
+  /// `Dims`, the result's. Inputs of 16 bits are widened in front.
+  KernelText &conv(std::string Result, std::string X, std::string W,
+                   int64_t Stride, std::vector<std::string> Dims,
+                   int64_t Groups = 1);
+
   std::string text() const;
   const std::vector<BufferText> &buffers() const { return Buffers; }
   /// Names of the index arguments in their order.
@@ -68,6 +78,11 @@ private:
                          const std::vector<std::string> &Dims) const;
   std::string dynamicSizes(const std::vector<std::string> &Dims) const;
   void addSizes(const std::vector<std::string> &Dims);
+  /// `Input` in f32: itself, or a generic that widens it.
+  std::string widened(const std::string &Input);
+  /// A tensor of f32 of these sizes, zeros or not set: its name.
+  std::string started(const std::string &Result,
+                      const std::vector<std::string> &Dims, bool Zeros);
 
   std::string Name, Body;
   std::vector<BufferText> Buffers;

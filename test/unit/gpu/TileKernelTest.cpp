@@ -483,6 +483,29 @@ INSTANTIATE_TEST_SUITE_P(Attention, AttentionTile,
                            return std::string(Info.param.Name);
                          });
 
+/// The same on mma.sync.
+class AttentionSyncTile
+    : public ::testing::TestWithParam<std::tuple<const char *, Heads>> {};
+
+TEST_P(AttentionSyncTile, IsAssembledWithoutLoss) {
+  auto [Target, H] = GetParam();
+  expectNoLoss(textOf(H),
+               {"attention_mmasync ",
+                {"mma.sync.aligned.m16n8k16", "ldmatrix", "cp.async.cg"},
+                0},
+               Target);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Attention, AttentionSyncTile,
+    ::testing::Combine(::testing::Values("sm_80", "sm_86", "sm_100a",
+                                         "sm_120a"),
+                       ::testing::ValuesIn(Attentions)),
+    [](const ::testing::TestParamInfo<AttentionSyncTile::ParamType> &Info) {
+      return std::string(std::get<0>(Info.param)) + "_" +
+             std::get<1>(Info.param).Name;
+    });
+
 //===----------------------------------------------------------------------===//
 // Attention of few queries
 //===----------------------------------------------------------------------===//

@@ -11,28 +11,6 @@ namespace kpc::testing {
 
 static const char *const Out = "(n,h,w,c,i,j)->(n,h,w,c)";
 
-/// x padded by one on each side of dims 1 and 2, with `Value` around it.
-static void pad(KernelText &K, const std::string &Size, const std::string &Dim,
-                const std::string &Channels, const std::string &Value) {
-  std::string Padded = std::to_string(std::stoi(Dim) + 2);
-  K.generic("p", {"(a,b,c,d)->(a,b,c,d)"}, "pppp", {},
-            "%z = arith.constant " + Value + " : f32\n" +
-                "%one = arith.constant 1 : index\n" + "%lim = arith.constant " +
-                Dim + " : index\n" +
-                "%a = linalg.index 0 : index\n%b = linalg.index 1 : index\n" +
-                "%c = linalg.index 2 : index\n%d = linalg.index 3 : index\n" +
-                "%u = arith.subi %b, %one : index\n" +
-                "%v = arith.subi %c, %one : index\n" +
-                "%uin = arith.cmpi ult, %u, %lim : index\n" +
-                "%vin = arith.cmpi ult, %v, %lim : index\n" +
-                "%in = arith.andi %uin, %vin : i1\n" +
-                "%r = scf.if %in -> f32 {\n" +
-                "%e = tensor.extract %x_t[%a, %u, %v, %d] : tensor<?x" + Dim +
-                "x" + Dim + "x" + Channels + "xf32>\n" +
-                "scf.yield %e : f32 } else { scf.yield %z : f32 }",
-            "%r", "", "f32", {Size, Padded, Padded, Channels});
-}
-
 static std::vector<Case> poolCases() {
   std::vector<Case> Cases;
   {
@@ -40,7 +18,7 @@ static std::vector<Case> poolCases() {
     K.input("x", "f32", {"n", "13", "13", "8"});
     K.input("k", "f32", {"3", "3"}); // read by nobody: the window's shape
     K.output("y", "f32", {"n", "7", "7", "8"});
-    pad(K, "n", "13", "8", "0xFF800000");
+    K.pad("p", "x", 1, "0xFF800000");
     K.generic("y",
               {"(n,h,w,c,i,j)->(n,h*2+i,w*2+j,c)", "(n,h,w,c,i,j)->(i,j)", Out},
               "pppprr", {"p", "k"}, "%r = arith.maximumf %y, %p : f32", "%r",
@@ -69,14 +47,10 @@ static std::vector<Case> poolCases() {
   {
     KernelText K("depthwise_3x3");
     K.input("x", "f32", {"n", "14", "14", "12"});
-    K.input("w", "f32", {"3", "3", "12"}).input("b", "f32", {"12"});
+    K.input("w", "f32", {"3", "3", "1", "12"}).input("b", "f32", {"12"});
     K.output("y", "f32", {"n", "14", "14", "12"});
-    pad(K, "n", "14", "12", "0.0");
-    K.generic("s",
-              {"(n,h,w,c,i,j)->(n,h+i,w+j,c)", "(n,h,w,c,i,j)->(i,j,c)", Out},
-              "pppprr", {"p", "w"},
-              "%m = arith.mulf %p, %w : f32\n%r = arith.addf %s, %m : f32",
-              "%r", "0.0", "f32", {"n", "14", "14", "12"});
+    K.pad("p", "x", 1, "0.0");
+    K.conv("s", "p", "w", 1, {"n", "14", "14", "12"}, /*Groups=*/12);
     K.generic(
         "y", {"(a,b,c,d)->(a,b,c,d)", "(a,b,c,d)->(d)", "(a,b,c,d)->(a,b,c,d)"},
         "pppp", {"s", "b"}, "%r = arith.addf %s, %b : f32", "%r");

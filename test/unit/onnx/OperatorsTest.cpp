@@ -43,18 +43,68 @@ TEST(RefusedOperators, SayWhy) {
     EXPECT_TRUE(says(Text, "works on strings, which kpc cannot compute with"))
         << Text;
   }
-  Text = refusal("ZipMap", "ai.onnx.ml", 3);
-  EXPECT_TRUE(says(Text, "makes maps from labels to scores")) << Text;
-  EXPECT_TRUE(says(Text, "'zipmap': False")) << Text;
 }
 
-TEST(RefusedOperators, LabelsThatAreStrings) {
-  std::string Text =
-      refusal("LinearClassifier", "ai.onnx.ml", 1, [](NodeProto *N) {
-        attribute(N, "classlabels_strings", AttributeProto::STRINGS)
-            ->add_strings("cat");
-      });
-  EXPECT_TRUE(says(Text, "gives labels that are strings")) << Text;
+static void strings(NodeProto *N, const char *Name,
+                    std::initializer_list<const char *> Texts) {
+  AttributeProto *A = attribute(N, Name, AttributeProto::STRINGS);
+  for (const char *Text : Texts)
+    A->add_strings(Text);
+}
+
+TEST(Strings, LabelsAndMapsAreMetadata) {
+  ModelProto M = unary("ZipMap");
+  only(M)->set_domain("ai.onnx.ml");
+  M.mutable_graph()->mutable_output(0)->clear_type();
+  auto *Import = M.add_opset_import();
+  Import->set_domain("ai.onnx.ml");
+  Import->set_version(3);
+  strings(only(M), "classlabels_strings", {"cat", "dog \"", "gnu"});
+  std::vector<std::pair<std::string, std::string>> Metadata;
+  ImportOptions Options;
+  Options.Metadata = &Metadata;
+  Imported I(M, Options);
+  EXPECT_EQ(I.result(), "!graph.tensor<[2, 3], f32>");
+  ASSERT_EQ(Metadata.size(), 1u);
+  EXPECT_EQ(Metadata[0].first, "labels:y");
+  EXPECT_EQ(Metadata[0].second, R"(["cat","dog \"","gnu"])");
+  EXPECT_TRUE(says(I.Diags.text(), "warning[KPC-I0041]")) << I.Diags.text();
+}
+
+static ModelProto stringModel(const char *Op, const char *Domain) {
+  ModelProto M = unary(Op);
+  only(M)->set_domain(Domain);
+  M.mutable_graph()->mutable_output(0)->clear_type();
+  M.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->set_elem_type(::onnx::TensorProto::STRING);
+  return M;
+}
+
+TEST(Strings, AnInputIsPlacesInTheListOfItsReaders) {
+  ModelProto M = stringModel("OneHotEncoder", "ai.onnx.ml");
+  strings(only(M), "cats_strings", {"red", "blue"});
+  std::vector<std::pair<std::string, std::string>> Metadata;
+  ImportOptions Options;
+  Options.Metadata = &Metadata;
+  Imported I(M, Options);
+  EXPECT_EQ(I.result(), "!graph.tensor<[2, 3, 2], f32>");
+  ASSERT_EQ(Metadata.size(), 1u);
+  EXPECT_EQ(Metadata[0].first, "strings:x");
+  EXPECT_EQ(Metadata[0].second, R"(["red","blue"])");
+}
+
+TEST(Strings, OthersAreRefused) {
+  ModelProto M = stringModel("Relu", "");
+  EXPECT_TRUE(says(Imported(M).Diags.text(), "has the type string"));
+}
+
+TEST(RefusedOperators, ExpertsThatAreNotThere) {
+  std::string Text = refusal("MoE", "com.microsoft", 1,
+                             [](NodeProto *N) { N->add_input("x"); });
+  EXPECT_TRUE(says(Text, "2 inputs")) << Text;
 }
 
 TEST(RefusedOperators, CoefficientsThatDoNotFit) {

@@ -10,9 +10,11 @@
 #include "runtime/format/Validate.h"
 #include "test/unit/runtime/Sample.h"
 
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -233,7 +235,13 @@ TEST(Artifact, OptionsOfNoVersionAreRefused) {
     return S == KPC_OK ? "" : describe(E);
   };
   EXPECT_EQ(Error(), "");
-  for (size_t Size : {size_t(0), size_t(3), sizeof(kpc_load_options) - 8,
+  // The first version ended in front of public_key.
+  constexpr size_t First = offsetof(kpc_load_options, public_key);
+  Long.Known.struct_size = First;
+  Long.Known.public_key = reinterpret_cast<const uint8_t *>(1);
+  EXPECT_EQ(Error(), "");
+  Long.Known.public_key = nullptr;
+  for (size_t Size : {size_t(0), size_t(3), First - 8,
                       sizeof(kpc_load_options) + 1, size_t(1) << 40}) {
     Long.Known.struct_size = Size;
     EXPECT_THAT(Error(), HasSubstr("struct_size is " + std::to_string(Size) +
@@ -248,6 +256,72 @@ TEST(Artifact, OptionsOfNoVersionAreRefused) {
   EXPECT_EQ(Error(), "");
   EXPECT_THAT(loadError(File, 0x80000001),
               HasSubstr("bits that this runtime does not know: 0x80000000"));
+}
+
+TEST(Artifact, AKeyNeedsASignature) {
+  Bytes File = sampleArtifact();
+  const std::array<uint8_t, 32> Key = {1, 2, 3};
+  kpc_load_options O = KPC_LOAD_OPTIONS_INIT;
+  O.public_key = Key.data();
+  auto Load = [&](kpc_status Wanted) {
+    kpc_model *M = nullptr;
+    kpc_error *E = nullptr;
+    EXPECT_EQ(kpc_model_load_memory(File.data(), File.size(), &O, &M, &E),
+              Wanted);
+    EXPECT_EQ(M, nullptr);
+    return describe(E);
+  };
+  EXPECT_THAT(Load(KPC_ERROR_SIGNATURE), HasSubstr("is not signed"));
+  // A signature of another key's, and one that this key did not make.
+  auto Header = format::decodeHeader(File.data(), File.size(), File.size());
+  ASSERT_TRUE(Header);
+  auto Sign = [&](const format::KeyId &By) {
+    Header->Signature.fill(7);
+    Header->SignedBy = By;
+    auto Head = format::encodeHeader(*Header);
+    std::copy(Head.begin(), Head.end(), File.begin());
+  };
+  Sign({1});
+  EXPECT_THAT(Load(KPC_ERROR_SIGNATURE),
+              HasSubstr("signed with the key 0100000000000000, not with "));
+  Sign(format::keyId(Key.data()));
+  void *Library = ::dlopen("libcrypto.so.3", RTLD_LAZY);
+  if (Library)
+    EXPECT_THAT(Load(KPC_ERROR_SIGNATURE), HasSubstr("is not right"));
+  else
+    EXPECT_THAT(Load(KPC_ERROR_SYSTEM), HasSubstr("libcrypto.so.3"));
+  EXPECT_EQ(loadError(File), ""); // nobody asks
+}
+
+TEST(Artifact, ARunEndsWhenItsTimeIsOver) {
+  Bytes File = sampleArtifact();
+  kpc_model *M = nullptr;
+  ASSERT_EQ(
+      kpc_model_load_memory(File.data(), File.size(), nullptr, &M, nullptr),
+      KPC_OK);
+  Own<kpc_model> Owner(M);
+  kpc_session_options O = KPC_SESSION_OPTIONS_INIT;
+  auto Open = [&](int64_t Microseconds) {
+    O.max_run_us = Microseconds;
+    kpc_session *S = nullptr;
+    EXPECT_EQ(kpc_session_create(M, &O, &S, nullptr), KPC_OK);
+    return Own<kpc_session>(S);
+  };
+  Own<kpc_session> Enough = Open(int64_t(1) << 40), Short = Open(1);
+  SampleRun Good(4, 8);
+  EXPECT_EQ(Good.run(Enough.get()), KPC_OK);
+  Good.expectRight();
+  // A run takes some microseconds; on a quick machine, one of many does.
+  SampleRun Long(32, 64);
+  kpc_status Ended = KPC_OK;
+  for (int Tries = 0; Tries < 1000 && Ended == KPC_OK; ++Tries)
+    Ended = Long.run(Short.get());
+  EXPECT_EQ(Ended, KPC_ERROR_TIMED_OUT);
+  O.max_run_us = -1;
+  kpc_session *S = nullptr;
+  kpc_error *E = nullptr;
+  EXPECT_EQ(kpc_session_create(M, &O, &S, &E), KPC_ERROR_INVALID_ARGUMENT);
+  EXPECT_THAT(describe(E), HasSubstr("max_run_us is -1"));
 }
 
 TEST(Artifact, HostCodeIsRefusedWhereTheCallerSaysSo) {

@@ -80,3 +80,44 @@ TEST(Assume, AValueThatHoldsFromSomeSizeOn) {
   F.declare("h", {.Min = 0, .Max = 2000000000, .Optimum = 1000000000});
   EXPECT_TRUE(valueThatMakesEqual(F, Expr::min(H, 1), 1));
 }
+
+TEST(Assume, ASideOfABound) {
+  auto Parts = partsThatMakeEqual({}, H, Expr::max(H - 1, 0) + 1);
+  ASSERT_EQ(Parts.size(), 1u);
+  EXPECT_EQ(Parts[0].New, H - 1);
+  EXPECT_EQ(Parts[0].Left, Expr(0));
+  EXPECT_EQ(Parts[0].Right, H - 1);
+  EXPECT_FALSE(Parts[0].Equal);
+  // A slice of a table from h to h + w, which has 64 rows.
+  Parts = partsThatMakeEqual({}, W, Expr::max(Expr::min(H + W, 64) - H, 0));
+  ASSERT_FALSE(Parts.empty());
+  Expr Size = Expr::max(Expr::min(H + W, 64) - H, 0);
+  for (const Replacement &R : Parts)
+    Size = Size.replace(R.Part, R.New);
+  EXPECT_EQ(Size, W);
+}
+
+TEST(Assume, APartIsWhatTheOtherSizeLeaves) {
+  auto Parts = partsThatMakeEqual({}, H.floorDiv(3) + 1, W.floorDiv(2) * W);
+  ASSERT_EQ(Parts.size(), 1u);
+  EXPECT_EQ(Parts[0].Part, H.floorDiv(3));
+  EXPECT_EQ(Parts[0].New, W.floorDiv(2) * W - 1);
+  EXPECT_TRUE(Parts[0].Equal);
+}
+
+TEST(Assume, NoPartMakesThemEqual) {
+  EXPECT_TRUE(partsThatMakeEqual({}, H, H + 1).empty());
+  EXPECT_TRUE(partsThatMakeEqual({}, H.floorDiv(2), H.floorDiv(2) + 1).empty());
+  EXPECT_TRUE(partsThatMakeEqual({}, Expr::max(H - 1, 0), H).empty());
+  Facts F;
+  F.declare("h", {.Min = 1, .Max = 10});
+  EXPECT_TRUE(partsThatMakeEqual(F, H.floorDiv(3), 7).empty());
+}
+
+TEST(Assume, ASquareOfPatches) {
+  auto Parts = squareThatMakesEqual({}, H.floorDiv(8) * W.floorDiv(8) + 1, 17);
+  ASSERT_TRUE(Parts);
+  EXPECT_EQ(Parts->Root, 4);
+  EXPECT_FALSE(squareThatMakesEqual({}, H.floorDiv(8) * W + 1, 16));
+  EXPECT_FALSE(squareThatMakesEqual({}, H.floorDiv(8) + 1, 17));
+}

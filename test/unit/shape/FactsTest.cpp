@@ -103,6 +103,17 @@ TEST(Facts, OddDeclarations) {
   EXPECT_LE(F.range(Expr::symbol("b")).Min, F.range(Expr::symbol("b")).Max);
 }
 
+TEST(Facts, WhatADivisionAndTheRestHaveInCommon) {
+  Facts F;
+  Expr W = Expr::symbol("w"), N = Expr::symbol("n");
+  EXPECT_EQ(F.range(W - W.floorDiv(2) * 2), (Interval{0, 1}));
+  EXPECT_EQ(F.range(W.ceilDiv(4) * 4 - W), (Interval{0, 3}));
+  EXPECT_EQ(F.range(W.floorDiv(2) - W.floorDiv(4)).Min, 0);
+  EXPECT_EQ(F.range(Expr::max(N, W) - N).Min, 0);
+  EXPECT_EQ(F.range(W - Expr::min(W, N)).Min, 0);
+  EXPECT_EQ(F.isLessOrEqual(W.floorDiv(3), W), true);
+}
+
 TEST(Facts, SoundByEnumeration) {
   TreeMaker Maker(11);
   for (int I = 0; I != 1500; ++I) {

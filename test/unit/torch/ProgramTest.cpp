@@ -79,20 +79,24 @@ std::string faults(const std::vector<test::Entry> &Entries) {
 TEST(Program, Imports) { EXPECT_EQ(faults(archive()), ""); }
 
 TEST(Program, OtherVersionsAreNamed) {
-  EXPECT_THAT(faults(archive(program("x", R"({"major": 7})"))),
-              HasSubstr("schema version 7; kpc reads version 8"));
+  EXPECT_EQ(faults(archive(program("torch.ops.aten.add.Tensor",
+                                   R"({"major": 7, "minor": 3})"))),
+            "");
+  EXPECT_THAT(faults(archive(program("x", R"({"major": 6})"))),
+              HasSubstr("schema version 6; kpc reads versions 7 to 8"));
   EXPECT_THAT(faults(archive(program("x", R"({"major": 9})"))),
               HasSubstr("update kpc"));
   EXPECT_THAT(faults(archive(program("x", "{}"))),
               HasSubstr("does not say which version"));
+  std::vector<test::Entry> Entries = archive();
+  Entries.push_back({"m/archive_version", "1"});
+  EXPECT_THAT(faults(Entries), HasSubstr("layout version 1; kpc reads"));
 }
 
 TEST(Program, OtherFilesAreToldApart) {
   EXPECT_THAT(faults({{"m/code/__torch__.py", ""}, {"m/data.pkl", ""}}),
               HasSubstr("TorchScript and no program of torch.export"));
   EXPECT_THAT(faults({{"m/data.pkl", ""}}), HasSubstr("torch.save"));
-  EXPECT_THAT(faults({{"serialized_exported_program.json", "{}"}}),
-              HasSubstr("PyTorch 2.7 or older"));
   EXPECT_THAT(faults({{"x", ""}}), HasSubstr("holds no exported program"));
   EXPECT_THAT(faults("PK\3\4"), HasSubstr("cut off"));
 }
@@ -102,9 +106,64 @@ TEST(Program, UnknownOperatorsAreCounted) {
               HasSubstr("which the program uses 1 time"));
 }
 
-TEST(Program, PickledWeightsAreRefused) {
-  EXPECT_THAT(faults(archive(program(), config(Meta, "true"))),
-              HasSubstr("kpc does not unpickle"));
+std::string text(const std::string &S) {
+  std::string Out = "X";
+  test::put(Out, S.size(), 4);
+  return Out + S;
+}
+
+/// A vector of two floats as a pickle of torch.save has it.
+const std::string PickledTensor =
+    "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") +
+    "ctorch\nFloatStorage\n" + text("0") + text("cpu") + "K\x02tQK" +
+    std::string(1, '\0') + "K\x02\x85K\x01\x85\x89" +
+    "ccollections\nOrderedDict\n)RtR";
+
+/// What torch.save writes of a pickle.
+std::string saved(const std::string &Pickle) {
+  return test::zipOf({{"archive/data.pkl", "\x80\x02" + Pickle + "."},
+                      {"archive/byteorder", "little"},
+                      {"archive/data/0", std::string("\0\0\x80?\0\0\0@", 8)}});
+}
+
+std::string savedDict() {
+  return saved("}(" + text("m.w") + PickledTensor + text("step") + "K\x05u");
+}
+
+TEST(Program, PickledWeightsAreRead) {
+  std::vector<test::Entry> Entries = archive(program(), config(Meta, "true"));
+  Entries.back().Bytes = saved(PickledTensor);
+  EXPECT_EQ(faults(Entries), "");
+  // Anything else that is pickled is none of kpc's.
+  Entries.back().Bytes = saved("cposix\nsystem\n" + text("true") + "\x85R");
+  EXPECT_THAT(faults(Entries), HasSubstr("it names 'posix.system'"));
+  Entries.back().Bytes = savedDict();
+  EXPECT_THAT(faults(Entries), HasSubstr("no plain tensor"));
+  Entries.back().Bytes = "PK";
+  EXPECT_THAT(faults(Entries), HasSubstr("no plain tensor"));
+}
+
+TEST(Program, OldLayoutsAreRead) {
+  // PyTorch 2.8, then 2.5 to 2.7.
+  EXPECT_EQ(faults({{"m/byteorder", "little"},
+                    {"m/models/model.json", program()},
+                    {"m/data/weights/model.pt", savedDict()},
+                    {"m/data/constants/model.pt", saved("}")}}),
+            "");
+  std::vector<test::Entry> Old = {
+      {"serialized_exported_program.json", program()},
+      {"serialized_state_dict.pt", savedDict()},
+      {"serialized_constants.pt", ""},
+      {"serialized_example_inputs.pt", "not read"},
+      {"version", "8.1"}};
+  EXPECT_EQ(faults(Old), "");
+  Old[1].Bytes = saved("}");
+  EXPECT_THAT(faults(Old), HasSubstr("no data for the tensor 'm.w'"));
+  Old[1].Bytes = "x";
+  EXPECT_THAT(faults(Old), HasSubstr("cannot read the pickled tensors of "
+                                     "'serialized_state_dict.pt'"));
+  EXPECT_THAT(faults({{"serialized_exported_program.json", "{}"}}),
+              HasSubstr("does not say which version"));
 }
 
 TEST(Program, WeightsOutsideOfTheirBytesAreRefused) {
@@ -161,14 +220,59 @@ TEST(Sizes, AreReadFromSympy) {
             Expr::symbol("n").floorDiv(2).str());
   EXPECT_EQ(Read("Pow(Symbol('s0'), Integer(2))"),
             (Expr::symbol("n") * Expr::symbol("n")).str());
+  EXPECT_EQ(Read("2*s0 - 1"), (Expr::symbol("n") * 2 - 1).str());
+  EXPECT_EQ(Read("(s0//2) + s0**2"), (Expr::symbol("n").floorDiv(2) +
+                                      Expr::symbol("n") * Expr::symbol("n"))
+                                         .str());
+  EXPECT_EQ(Read("-(1 + Max(2, s0))"),
+            (Expr(0) - (Expr::max(2, Expr::symbol("n")) + 1)).str());
   for (const char *Bad :
-       {"", "Symbol('u0')", "Symbol(", "Integer(x)", "Add(", "Sin(Integer(1))",
+       {"u0", "2*", "(s0", "s0)", "s0 s0", "--", "s0**99", "", "Symbol('u0')",
+        "Symbol(", "Integer(x)", "Add(", "Sin(Integer(1))",
         "Integer(1) Integer(2)", "Pow(Integer(2), Integer(99))"})
     EXPECT_EQ(Read(Bad), "none") << Bad;
   std::string Deep;
   for (int I = 0; I < 10'000; ++I)
     Deep += "Add(";
   EXPECT_FALSE(torch::parseSize(Deep, Symbols));
+  EXPECT_FALSE(torch::parseSize(std::string(10'000, '('), Symbols));
+  EXPECT_FALSE(torch::parseSize(std::string(10'000, '-'), Symbols));
+}
+
+TEST(Sizes, RelationsAreReadFromSympyAndPython) {
+  std::map<std::string, Expr, std::less<>> Symbols{{"s0", Expr::symbol("n")}};
+  auto Read = [&](const char *Text) -> std::string {
+    auto R = torch::parseRelation(Text, Symbols);
+    if (!R)
+      return "none";
+    const char *Signs[] = {"<", "<=", "==", "!="};
+    return R->Left.str() + " " + Signs[static_cast<int>(R->Is)] + " " +
+           R->Right.str();
+  };
+  EXPECT_EQ(Read("GreaterThan(Symbol('s0', integer=True), Integer(2))"),
+            "2 <= n");
+  EXPECT_EQ(Read("StrictLessThan(Symbol('s0'), Integer(2))"), "n < 2");
+  EXPECT_EQ(Read("Equality(Symbol('s0'), Integer(2))"), "n == 2");
+  EXPECT_EQ(Read("Ne(s0, 2)"), "n != 2");
+  EXPECT_EQ(Read("s0 > 2"), "2 < n");
+  EXPECT_EQ(Read("s0 % 8 == 0"), (Expr::symbol("n").mod(8)).str() + " == 0");
+  for (const char *Bad : {"", "s0", "s0 <", "< 2", "Equality(s0)",
+                          "s0 == 2 == 2", "And(s0 < 2, s0 > 1)", "u0 == 1"})
+    EXPECT_EQ(Read(Bad), "none") << Bad;
+}
+
+TEST(Program, NamesOfDimsAreChecked) {
+  std::vector<test::Entry> Entries = archive();
+  auto Names = [&](const std::string &Text) {
+    std::vector<test::Entry> Of = Entries;
+    Of.push_back({"m/extra/kpc_dims.json", Text});
+    return faults(Of);
+  };
+  EXPECT_EQ(Names("{}"), "");
+  EXPECT_EQ(Names(R"({"x": ["batch", null, 3]})"), ""); // of a number: nothing
+  EXPECT_THAT(Names("[]"), HasSubstr("is no object of inputs"));
+  EXPECT_THAT(Names("{"), HasSubstr("is no JSON"));
+  EXPECT_THAT(Names(R"({"z": ["batch"]})"), HasSubstr("which is no input"));
 }
 
 } // namespace

@@ -23,7 +23,8 @@ bool usesTensorCores(const KernelFacts *K) {
   if (!K)
     return false;
   for (const char *Family :
-       {"gemm ", "mmasync ", "gemv ", "conv ", "attention ", "decode "})
+       {"gemm ", "mmasync ", "gemv ", "conv ", "conv_mmasync ", "attention ",
+        "attention_mmasync ", "decode "})
     if (K->Family.starts_with(Family))
       return true;
   return false;
@@ -34,12 +35,12 @@ static double tensorRate(const std::string &Types, const Peaks &P) {
   auto Has = [&](const char *Name) {
     return Types.find(Name) != std::string::npos;
   };
-  if (Has("f8") && P.Fp8 > 0)
+  if (Has("fp8") && P.Fp8 > 0)
     return P.Fp8;
+  if (Has("int8") && P.Int8 > 0)
+    return P.Int8;
   if (Has("f16"))
     return P.Fp16;
-  if (Has("i8") && P.Int8 > 0)
-    return P.Int8;
   return P.Tf32 > 0 ? P.Tf32 : P.Fp16;
 }
 

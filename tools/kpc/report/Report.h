@@ -30,11 +30,15 @@ struct ReportSide {
   BenchResult Result;
   TargetFacts Facts;
   RemarkFacts Remarks;
-  std::vector<std::string> SlowPaths; ///< sentences of the compiler's
   Peaks Best;
   TimeSource Source = TimeSource::Measured;
   std::string RecordedIn; ///< the file, for TimeSource::Recorded
 };
+
+/// What the compiler said of work of `Target` that misses the Tensor Cores,
+/// with the way out: a text for each reason, "93% of the arithmetic …".
+std::vector<std::string> slowPathsOf(const ArtifactFacts &Facts,
+                                     const std::string &Target);
 
 /// What the artifact's table says, for the target and dims of the result.
 std::optional<ReportSide> reportSide(const std::string &Artifact,

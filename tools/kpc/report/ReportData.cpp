@@ -111,7 +111,7 @@ static Json sideJson(const ReportSide &Side) {
               {"source", sourceName(Side.Source)},
               {"source_text", sourceText(Side)},
               {"peaks", peaksJson(Side.Best)},
-              {"slow_paths", Side.SlowPaths},
+              {"slow_paths", Side.Result.SlowPaths},
               {"fused", Side.Remarks.Made},
               {"not_fused", Side.Remarks.Refused}};
   if (!R.Latencies.empty()) {

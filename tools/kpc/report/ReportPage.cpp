@@ -47,9 +47,8 @@ std::string reportPage(const std::vector<ReportSide> &Sides) {
   return Out;
 }
 
-/// One text for each: "sm_90a: 93% of the arithmetic …".
-static std::vector<std::string> slowPathsOf(const ArtifactFacts &Facts,
-                                            const std::string &Target) {
+std::vector<std::string> slowPathsOf(const ArtifactFacts &Facts,
+                                     const std::string &Target) {
   std::vector<std::string> Out;
   for (const auto &[Key, Text] : Facts.Provenance) {
     if (Key != "slow_paths")
@@ -95,7 +94,7 @@ std::optional<ReportSide> reportSide(const std::string &Artifact,
     return std::nullopt;
   ReportSide Out;
   Out.Artifact = Artifact;
-  Out.SlowPaths = slowPathsOf(*Facts, Result.Target);
+  Result.SlowPaths = slowPathsOf(*Facts, Result.Target);
   Out.Remarks = remarksFor(*Facts, Result.Target);
   for (TargetFacts &T : Facts->Targets)
     if (T.Name == Result.Target)

@@ -47,6 +47,9 @@ private:
   void attribute(::onnx::AttributeProto &Proto, const OpsetMap &Opsets,
                  const ModelPlace &Where, Attribute &Result);
   void valueInfo(const ::onnx::ValueInfoProto &Proto, ValueInfo &Result);
+  /// The version of a set that the model does not list; 0 of others than are
+  /// known.
+  int64_t unlistedOpset(const std::string &Domain);
   template <typename List> OpsetMap opsets(const List &Imports);
   bool stored(::onnx::TensorProto &Proto, const std::string &Who,
               const ModelPlace &Where, Tensor &Result);
@@ -55,6 +58,7 @@ private:
 
   ExternalData &External;
   Diagnostics &Diags;
+  std::set<std::string, std::less<>> Unlisted; ///< sets that were warned of
 };
 
 } // namespace kpc::onnx

@@ -178,6 +178,22 @@ void Decoder::graph(::onnx::GraphProto &Proto, const OpsetMap &Opsets,
     node(*Proto.mutable_node(I), Opsets, Result.Nodes[static_cast<size_t>(I)]);
 }
 
+int64_t Decoder::unlistedOpset(const std::string &Domain) {
+  // Of ONNX Runtime's operators there is one version, which its optimiser uses
+  // without listing it.
+  static const std::map<std::string, int64_t, std::less<>> Newest = {
+      {"com.microsoft", 1}, {"ai.onnx.ml", 5}};
+  auto It = Newest.find(Domain);
+  if (It == Newest.end())
+    return 0;
+  if (Unlisted.insert(Domain).second)
+    Diags.warning(Code::ImportTolerated)
+        .message("the model does not say which version of operator set '" +
+                 Domain + "' it uses; the newest is taken, " +
+                 std::to_string(It->second));
+  return It->second;
+}
+
 void Decoder::node(::onnx::NodeProto &Proto, const OpsetMap &Opsets,
                    Node &Result) {
   Result.Name = Proto.name();
@@ -186,7 +202,8 @@ void Decoder::node(::onnx::NodeProto &Proto, const OpsetMap &Opsets,
   Result.Overload = unknownString(Proto.unknown_fields(), NodeOverload);
   Result.Scope = scopeOf(Proto.unknown_fields());
   auto Opset = Opsets.find(Result.Domain);
-  Result.Opset = Opset == Opsets.end() ? 0 : Opset->second;
+  Result.Opset =
+      Opset == Opsets.end() ? unlistedOpset(Result.Domain) : Opset->second;
   for (std::string &Name : *Proto.mutable_input())
     Result.Inputs.push_back(std::move(Name));
   for (std::string &Name : *Proto.mutable_output())

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <new>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,8 +46,13 @@ std::shared_ptr<const MappedFile> MappedFile::adopt(int Descriptor,
   } else {
     size_t Size = static_cast<size_t>(Info.st_size);
     void *Data = ::mmap(nullptr, Size, PROT_READ, MAP_PRIVATE, Descriptor, 0);
+    int Fault = errno;
+    // The file is not at fault: this is memory that ran out like other memory.
+    if (std::new_handler Handler = std::get_new_handler();
+        Data == MAP_FAILED && Fault == ENOMEM && Handler)
+      Handler();
     if (Data == MAP_FAILED)
-      Why = std::strerror(errno);
+      Why = std::strerror(Fault);
     else
       File.reset(new MappedFile(static_cast<const uint8_t *>(Data), Size));
   }

@@ -103,7 +103,8 @@ static std::string folderOf(const std::string &Path) {
   return Slash == 0 ? "/" : Path.substr(0, Slash);
 }
 
-std::optional<Model> readModel(const std::string &Path, Diagnostics &Diags) {
+std::optional<Model> readModel(const std::string &Path, Diagnostics &Diags,
+                               const std::string &DataFolder) {
   std::string Why;
   std::shared_ptr<const MappedFile> File = MappedFile::open(Path, Why);
   if (!File) {
@@ -111,7 +112,8 @@ std::optional<Model> readModel(const std::string &Path, Diagnostics &Diags) {
         .message("the file cannot be read: " + Why);
     return std::nullopt;
   }
-  return readModel(File->bytes(), folderOf(Path), Diags);
+  return readModel(File->bytes(),
+                   DataFolder.empty() ? folderOf(Path) : DataFolder, Diags);
 }
 
 std::optional<Tensor> readTensorFile(const std::string &Path,

@@ -21,7 +21,9 @@ namespace kpc::onnx {
 
 /// Reads, decodes, inlines functions, orders the nodes and rewrites the forms
 /// of old opsets. None if there are errors.
-std::optional<Model> readModel(const std::string &Path, Diagnostics &Diags);
+/// External data is looked for in `DataFolder`; empty: beside the model.
+std::optional<Model> readModel(const std::string &Path, Diagnostics &Diags,
+                               const std::string &DataFolder = {});
 
 /// The same from memory; external data is looked for in `Folder` ("" refuses
 /// all of it).

@@ -219,7 +219,7 @@ ArrayRef<Rule> activationRules() {
       {"", "Elu", 1, Newest, importFunction<elu>},
       {"", "Selu", 1, Newest, importFunction<selu>},
       {"", "Celu", 12, Newest, importFunction<celu>},
-      {"", "ThresholdedRelu", 10, Newest, importFunction<thresholdedRelu>},
+      {"", "ThresholdedRelu", 1, Newest, importFunction<thresholdedRelu>},
       {"", "HardSigmoid", 1, Newest, importFunction<hardSigmoid>},
       {"", "HardSwish", 14, Newest, importFunction<hardSwish>},
       {"", "Softplus", 1, Newest, importFunction<softplus>},

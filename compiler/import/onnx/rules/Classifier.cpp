@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/rules/Classifier.h"
 #include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/Strings.h"
 
 using namespace kpc::graph;
 
@@ -50,18 +51,27 @@ Value floatRows(NodeImport &N, size_t I) {
                                       ", but should have 1 or 2");
 }
 
-std::optional<Ints> classLabels(NodeImport &N, const char *Name) {
-  std::optional<Ints> Labels = N.intsAttribute(Name);
-  if (Labels && !Labels->empty())
+std::optional<ClassLabels> classLabels(NodeImport &N, const char *Name) {
+  ClassLabels Labels;
+  Labels.Numbers = N.intsAttribute(Name).value_or(Ints());
+  Labels.Names = stringsAttribute(N, "classlabels_strings");
+  if (!Labels.Numbers.empty())
+    Labels.Names.clear();
+  if (Labels.size() > 0)
     return Labels;
-  if (stringsAttribute(N, "classlabels_strings").empty())
-    N.fail(Code::ImportAttributeMissing,
-           "attribute '" + std::string(Name) + "' is missing");
-  else
-    N.fail(Code::ImportUnsupported,
-           "gives labels that are strings, which kpc cannot compute with",
-           "train with classes that are numbers, and name them outside");
+  N.fail(Code::ImportAttributeMissing,
+         "attribute '" + std::string(Name) + "' is missing");
   return std::nullopt;
+}
+
+/// As onnxruntime approximates the inverse of the normal distribution.
+static Value probit(NodeImport &N, Value Scores) {
+  Value X = N.addScalar(N.mulScalar(Scores, 2), -1);
+  Value Log = N.log(N.mul(N.sub(N.like(1, X), X), N.addScalar(X, 1)));
+  Value V = N.addScalar(N.mulScalar(Log, 0.5), 2 / (3.14159 * 0.147));
+  Value Root = N.sqrt(N.sub(N.mul(V, V), N.mulScalar(Log, 1 / 0.147)));
+  Value Size = N.sqrt(N.sub(Root, V));
+  return N.mulScalar(N.mul(N.unary<SignOp>(X), Size), 1.41421356);
 }
 
 Value postTransform(NodeImport &N, Value Scores, const std::string &Name) {
@@ -82,36 +92,41 @@ Value postTransform(NodeImport &N, Value Scores, const std::string &Name) {
     Value E = N.select(Large, Raised, Kept);
     return N.div(E, N.reduce(ReduceKind::sum, E, {Last}, true));
   }
+  if (Name == "PROBIT")
+    return probit(N, Scores);
   return N.unsupported("attribute 'post_transform' is '" + printable(Name) +
                        "'");
 }
 
-/// Labels by their number in the list.
-static Value labelsAt(NodeImport &N, Value Index, ArrayRef<int64_t> Labels) {
-  return N.gather(N.intVector(Labels, N.i64()), Index, 0);
+void giveLabels(NodeImport &N, Value Index, const ClassLabels &Labels) {
+  if (!Labels.Names.empty())
+    return giveStrings(N, 0, Index, Labels.Names);
+  N.result(0, N.gather(N.intVector(Labels.Numbers, N.i64()), Index, 0));
 }
 
-void giveClasses(NodeImport &N, Value Scores, ArrayRef<int64_t> Labels,
+void giveClasses(NodeImport &N, Value Scores, const ClassLabels &Labels,
                  const std::string &Transform) {
   if (!Scores)
     return N.result(0, Value());
   Value Best = N.argReduce(ReduceKind::max, Scores, 1, /*SelectLast=*/false);
-  N.result(0, labelsAt(N, Best, Labels));
+  giveLabels(N, Best, Labels);
   N.result(1, N.cast(postTransform(N, Scores, Transform), N.f32()));
 }
 
-void giveBinary(NodeImport &N, Value Score, ArrayRef<int64_t> Labels,
+void giveBinary(NodeImport &N, Value Score, const ClassLabels &Labels,
                 const std::string &Transform, bool Shares) {
   if (!Score)
     return N.result(0, Value());
   Value Flat = N.reshape(Score, {N.dims(Score)[0]});
   Value Second = N.cast(
       N.compare(Predicate::gt, Flat, N.like(Shares ? 0.5 : 0, Flat)), N.i64());
-  N.result(0, labelsAt(N, Second, Labels));
-  Value First = Shares ? N.sub(N.like(1, Score), Score) : N.neg(Score);
-  Value Both = N.concat({First, Score}, 1);
+  giveLabels(N, Second, Labels);
   // Each for itself: only the logistic function has a meaning here.
-  if (Transform == "LOGISTIC" && !Shares)
+  bool Logistic = Transform == "LOGISTIC";
+  Value First =
+      Shares && !Logistic ? N.sub(N.like(1, Score), Score) : N.neg(Score);
+  Value Both = N.concat({First, Score}, 1);
+  if (Logistic)
     Both = N.unary<SigmoidOp>(Both);
   N.result(1, N.cast(Both, N.f32()));
 }
@@ -157,7 +172,7 @@ static void importLinearClassifier(NodeImport &N) {
   std::string Transform = N.stringAttribute("post_transform", "NONE");
   std::vector<double> Intercepts =
       N.floatsAttribute("intercepts").value_or(std::vector<double>());
-  std::optional<Ints> Labels = classLabels(N, "classlabels_ints");
+  std::optional<ClassLabels> Labels = classLabels(N, "classlabels_ints");
   N.ignoreAttribute("multi_class");
   N.expectInputs(1, 1);
   Value X = floatRows(N, 0);
@@ -176,8 +191,7 @@ static void importLinearClassifier(NodeImport &N) {
 // Support vectors
 //===----------------------------------------------------------------------===//
 
-/// The kernel's values of rows and support vectors, [rows, vectors].
-static Value kernelValues(NodeImport &N, Value X, int64_t Count) {
+Value kernelValues(NodeImport &N, Value X, int64_t Count) {
   std::string Kind = N.stringAttribute("kernel_type", "LINEAR");
   std::vector<double> Parameters =
       N.floatsAttribute("kernel_params").value_or(std::vector<double>());
@@ -243,11 +257,10 @@ static void importSvmRegressor(NodeImport &N) {
 
 ArrayRef<Rule> classifierRules() {
   static const Rule Rows[] = {
-      {Domain, "LinearRegressor", 1, 5, importLinearRegressor, "no PROBIT"},
+      {Domain, "LinearRegressor", 1, 5, importLinearRegressor},
       {Domain, "LinearClassifier", 1, 5, importLinearClassifier,
-       "labels that are integers, coefficients for each class; no PROBIT"},
-      {Domain, "SVMRegressor", 1, 5, importSvmRegressor,
-       "support vectors; no PROBIT"},
+       "coefficients for each class"},
+      {Domain, "SVMRegressor", 1, 5, importSvmRegressor, "support vectors"},
   };
   return Rows;
 }

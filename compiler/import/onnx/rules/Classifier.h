@@ -18,16 +18,26 @@ std::vector<std::string> stringsAttribute(NodeImport &N, const char *Name);
 std::vector<double> realsOfTensor(NodeImport &N, const Tensor &T);
 /// An input as rows of floats, [rows, features]: f64 stays, all else is f32.
 Value floatRows(NodeImport &N, size_t I);
-/// The labels of classes; none after a report, which strings are.
-std::optional<Ints> classLabels(NodeImport &N, const char *Name);
+/// The labels of classes: numbers, or strings.
+struct ClassLabels {
+  Ints Numbers;
+  std::vector<std::string> Names;
+  size_t size() const { return Names.empty() ? Numbers.size() : Names.size(); }
+};
+/// None after a report.
+std::optional<ClassLabels> classLabels(NodeImport &N, const char *Name);
+/// Gives the labels of classes by their numbers as output 0.
+void giveLabels(NodeImport &N, Value Index, const ClassLabels &Labels);
+/// The kernel's values of rows and support vectors, [rows, vectors].
+Value kernelValues(NodeImport &N, Value X, int64_t Count);
 /// What 'post_transform' makes of scores.
 Value postTransform(NodeImport &N, Value Scores, const std::string &Name);
 /// Gives label and scores of [rows, classes]: the class of the greatest score.
-void giveClasses(NodeImport &N, Value Scores, ArrayRef<int64_t> Labels,
+void giveClasses(NodeImport &N, Value Scores, const ClassLabels &Labels,
                  const std::string &Transform);
 /// The same of one score of two classes, [rows, 1]. `Shares`: scores are shares
 /// of one, which decide at a half, else at zero.
-void giveBinary(NodeImport &N, Value Score, ArrayRef<int64_t> Labels,
+void giveBinary(NodeImport &N, Value Score, const ClassLabels &Labels,
                 const std::string &Transform, bool Shares);
 
 } // namespace kpc::onnx

@@ -270,6 +270,7 @@ ArrayRef<Rule> constantRules() {
        "inputs"},
       {"", "Range", 11, Newest, importRange,
        "the length must be known when compiling"},
+      {"com.microsoft", "Range", 1, 1, importRange},
       {"", "EyeLike", 9, Newest, importEyeLike},
       {"", "Trilu", 14, Newest, importTrilu},
       {"", "OneHot", 9, Newest, importOneHot,

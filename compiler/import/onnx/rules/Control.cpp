@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/EndedLoop.h"
 
 using namespace kpc::graph;
 
@@ -140,14 +141,28 @@ static constexpr int64_t MostUnrolled = 16;
 /// grows.
 static constexpr int64_t MostIterations = 256;
 
-/// Whether `Body` hands its condition on: then it never stops early.
+static bool isTrue(const Tensor &T) {
+  return T.Type == ElementType::Bool && T.Bytes.size() == 1 && T.Bytes[0];
+}
+
+/// Whether `Body` hands its condition on, or says true: then it never stops
+/// early.
 static bool handsConditionOn(const Graph &Body) {
   const std::string &In = Body.Inputs[1].Name, &Out = Body.Outputs[0].Name;
-  return In == Out || llvm::any_of(Body.Nodes, [&](const Node &Inner) {
-           return Inner.Op == "Identity" && Inner.Outputs.size() == 1 &&
-                  Inner.Outputs[0] == Out && Inner.Inputs.size() == 1 &&
-                  Inner.Inputs[0] == In;
-         });
+  auto Always = Body.Initializers.find(Out);
+  if (In == Out ||
+      (Always != Body.Initializers.end() && isTrue(Always->second)))
+    return true;
+  return llvm::any_of(Body.Nodes, [&](const Node &Inner) {
+    if (Inner.Outputs.size() != 1 || Inner.Outputs[0] != Out)
+      return false;
+    auto Value = Inner.Attributes.find("value");
+    return (Inner.Op == "Identity" && Inner.Inputs.size() == 1 &&
+            Inner.Inputs[0] == In) ||
+           (Inner.Op == "Constant" && Value != Inner.Attributes.end() &&
+            Value->second.Tensors.size() == 1 &&
+            isTrue(Value->second.Tensors[0]));
+  });
 }
 
 /// The number of iterations, where neither it nor the condition depends on
@@ -249,14 +264,6 @@ static void unrollLoop(NodeImport &N, const Graph &Body, int64_t Trips) {
   }
 }
 
-/// One scalar that is known by its size.
-static Contents scalarContents(ElementType Type, const Expr &E) {
-  Contents C;
-  C.Type = Type;
-  C.Whole = {E};
-  return C;
-}
-
 static bool buildLoop(NodeImport &N, const Graph &Body, const Expr &Trips) {
   SmallVector<Value> Inits;
   for (size_t I = 2; I < N.inputCount(); ++I)
@@ -295,8 +302,14 @@ static void importLoop(NodeImport &N) {
     N.fail(Code::ImportArity, "the body does not have the loop's inputs");
     return;
   }
+  if (!mayNest(N, *Body))
+    return;
+  if (N.hasInput(1) && !handsConditionOn(*Body) && !carriesSequences(N)) {
+    importEndedLoop(N, *Body);
+    return;
+  }
   std::optional<Expr> Trips = tripCount(N, *Body);
-  if (!Trips || !mayNest(N, *Body))
+  if (!Trips)
     return;
   std::optional<int64_t> Number = Trips->asConstant();
   if (carriesSequences(N)) {
@@ -495,10 +508,11 @@ static void importScan(NodeImport &N) {
 ArrayRef<Rule> controlRules() {
   static const Rule Rows[] = {
       {"", "If", 1, Newest, importIf,
-       "both branches give one type, unless the condition is known"},
+       "both branches give one rank and element type, and inside a loop or "
+       "branch one type, unless the condition is known"},
       {"", "Loop", 1, Newest, importLoop,
-       "the number of iterations follows from sizes and elements of small "
-       "inputs, not from other data"},
+       "the most iterations follow from sizes and elements of small inputs; "
+       "where data ends the loop, all of them are computed, up to 65,536"},
       {"", "Scan", 9, Newest, importScan},
   };
   return Rows;

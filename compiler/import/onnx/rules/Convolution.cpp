@@ -64,8 +64,9 @@ static void importConv(NodeImport &N) {
       spatialAttributes(N, *Kernel, N.dims(X).drop_front(2));
   if (!S)
     return;
-  Value Y = N.conv(channelsLast(N, X), kernelLayout(N, W), S->Stride,
-                   S->Dilation, S->Low, S->High, Groups);
+  Value Rows = underWindows(N, channelsLast(N, X), *S);
+  Value Y = N.conv(Rows, kernelLayout(N, W), S->Stride, S->Dilation, S->Low,
+                   S->High, Groups);
   N.result(0, channelsFirst(N, addBias(N, Y, 2)));
 }
 
@@ -333,7 +334,7 @@ static void importConvTranspose(NodeImport &N) {
 
 ArrayRef<Rule> convolutionRules() {
   static const Rule Rows[] = {
-      {"", "Conv", 1, Newest, importConv, AutoPadLimits},
+      {"", "Conv", 1, Newest, importConv},
       {"", "ConvTranspose", 1, Newest, importConvTranspose,
        "output_shape needs sizes that are known when compiling"},
   };

@@ -230,14 +230,6 @@ template <bool Images> static void refuse(NodeImport &N) {
            "cut the model behind its text operators, and give it their result");
 }
 
-static void refuseMaps(NodeImport &N) {
-  N.fail(
-      Code::ImportUnsupported,
-      "makes maps from labels to scores, and kpc gives tensors",
-      "export without it (skl2onnx: options={'zipmap': False}), or remove the "
-      "node and take its input as the output");
-}
-
 ArrayRef<Rule> featureRules() {
   static const Rule Rows[] = {
       {"", "MelWeightMatrix", 17, Newest, importMelWeights,
@@ -250,8 +242,6 @@ ArrayRef<Rule> featureRules() {
 
 std::optional<RuleFunction> refusalOf(std::string_view Domain,
                                       std::string_view Op) {
-  if (Domain == "ai.onnx.ml" && Op == "ZipMap")
-    return refuseMaps;
   if (!Domain.empty())
     return std::nullopt;
   if (Op == "ImageDecoder")

@@ -69,6 +69,76 @@ static void importDet(NodeImport &N) {
 }
 
 //===----------------------------------------------------------------------===//
+// Inverse
+//===----------------------------------------------------------------------===//
+
+/// Steps of an elimination that are loops of a model.
+static constexpr int64_t LargestInverse = 1024;
+
+/// One step of Gauss and Jordan on [R, n, 2n]: the row with the greatest
+/// element of column `Step` becomes row `Step`, and the column a unit vector.
+static Value eliminate(NodeImport &N, Value A, const Expr &Step, Value Place) {
+  Value At = N.sizeScalar(Step, N.i64());
+  Value Column = N.sliceAxis(A, 2, Step, 1);
+  Value Here = N.compare(Predicate::eq, Place, At);
+  Value Size = N.select(N.compare(Predicate::ge, Place, At),
+                        N.unary<AbsOp>(Column), N.like(-1, A));
+  Value Best = N.argReduce(ReduceKind::max, Size, 1, /*SelectLast=*/false);
+  if (!Best || !Here)
+    return {};
+  Value IsBest = N.compare(Predicate::eq, Place, N.unsqueeze(Best, {1}));
+  Value Top = N.sliceAxis(A, 1, Step, 1);
+  Value Pivot =
+      N.reduce(ReduceKind::sum, N.select(IsBest, A, N.like(0, A)), {1}, true);
+  A = N.select(Here, Pivot, N.select(IsBest, Top, A));
+  Value Unit = N.div(Pivot, N.sliceAxis(Pivot, 2, Step, 1));
+  Value Rest = N.sub(A, N.mul(N.sliceAxis(A, 2, Step, 1), Unit));
+  return N.select(Here, Unit, Rest);
+}
+
+static void importInverse(NodeImport &N) {
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  Dims Sizes(N.dims(X));
+  std::optional<int64_t> Size =
+      Sizes.size() < 2 ? std::nullopt : Sizes.back().asConstant();
+  if (!Size || Sizes[Sizes.size() - 2] != Sizes.back() || *Size < 1 ||
+      *Size > LargestInverse) {
+    N.fail(Code::ImportShape,
+           "input 0 is " + dimsText(Sizes) + ", but should hold square " +
+               "matrices of 1 to " + std::to_string(LargestInverse) + " rows");
+    return;
+  }
+  Expr Batch(1);
+  for (const Expr &E : llvm::drop_end(Sizes, 2))
+    Batch = Batch * E;
+  Type Stored = N.element(X), Wide = Stored.isF64() ? Stored : N.f32();
+  Value Rows = N.reshape(N.cast(X, Wide), {Batch, Expr(*Size), Expr(*Size)});
+  Value Place = N.iota({Expr(1), Expr(*Size), Expr(1)}, 1, N.i64());
+  Value Across = N.iota({Expr(1), Expr(1), Expr(*Size)}, 2, N.i64());
+  Value Unit = N.cast(N.compare(Predicate::eq, Place, Across), Wide);
+  if (!Rows || !Unit)
+    return N.result(0, Value());
+  Value A =
+      N.concat({Rows, N.broadcast(Unit, {Batch, Expr(*Size), Expr(*Size)})}, 2);
+  auto Results = N.importer().loop(
+      N, Expr(*Size), {A}, {},
+      [&](const Expr &Step,
+          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
+        Value Next = eliminate(N, Carried[0], Step, Place);
+        if (!Next)
+          return std::nullopt;
+        return SmallVector<Value>{Next};
+      });
+  if (!Results)
+    return N.result(0, Value());
+  Value Y = N.sliceAxis(Results->front(), 2, Expr(*Size), Expr(*Size));
+  N.result(0, N.cast(N.reshape(Y, Sizes), Stored));
+}
+
+//===----------------------------------------------------------------------===//
 // DFT, STFT: products with a matrix of cosines and sines
 //===----------------------------------------------------------------------===//
 
@@ -288,6 +358,8 @@ static void importStft(NodeImport &N) {
 ArrayRef<Rule> linearRules() {
   static const Rule Rows[] = {
       {"", "Det", 11, Newest, importDet, "matrices of up to 4 rows"},
+      {"com.microsoft", "Inverse", 1, 1, importInverse,
+       "matrices of up to 1,024 rows"},
       {"", "DFT", 17, Newest, importDft,
        "lengths of up to 4096, known when compiling"},
       {"", "STFT", 17, Newest, importStft,

@@ -144,10 +144,89 @@ static void importMatMulNBits(NodeImport &N) {
   N.result(0, Bias && Y ? N.add(Y, Bias) : Y);
 }
 
+/// Rows of a table of codes, as the model builder writes embeddings: rows of
+/// codes are gathered, then dequantised.
+static void importGatherBlockQuantized(NodeImport &N) {
+  int64_t Axis = N.intAttribute("gather_axis", 0);
+  int64_t Along = N.intAttribute("quantize_axis", 1);
+  int64_t Block = N.intAttribute("block_size", 128);
+  int64_t Bits = N.intAttribute("bits", 4);
+  N.expectInputs(3, 4);
+  Value Codes = N.input(0), Indices = N.input(1), Scales = N.input(2),
+        Zeros = N.optionalInput(3);
+  if (N.bad())
+    return;
+  int64_t Last = N.rank(Codes) - 1;
+  Along = N.frontAxis(Along, N.rank(Codes));
+  Axis = N.frontAxis(Axis, N.rank(Codes));
+  if (N.bad())
+    return;
+  bool Packed = N.element(Codes).isUnsignedInteger(8) && Bits < 8;
+  if (Axis != 0 || Along != Last || Last < 1 || Block < 1 ||
+      (Bits != 2 && Bits != 4 && Bits != 8) || N.rank(Scales) != Last + 1 ||
+      (Zeros && N.rank(Zeros) != Last + 1)) {
+    N.unsupported("gathers along the first axis of a table of 2, 4 or 8 bits "
+                  "in blocks of the last axis alone");
+    return;
+  }
+  auto Unpacked = [&](Value Bytes) {
+    if (!Bytes || !Packed)
+      return Bytes;
+    Dims Sizes(N.dims(Bytes));
+    Expr Count(1);
+    for (const Expr &E : Sizes)
+      Count = Count * E;
+    int64_t Each = 8 / Bits;
+    Sizes.back() = Sizes.back() * Each;
+    Type Code = mlir::IntegerType::get(N.builder().getContext(), unsigned(Bits),
+                                       mlir::IntegerType::Unsigned);
+    Value Flat =
+        N.buildSized(UnpackOp::getOperationName(), {N.reshape(Bytes, {Count})},
+                     {}, {Count * Each}, Code);
+    return N.reshape(Flat, Sizes);
+  };
+  Type Element = N.element(Scales);
+  Value Rows = N.cast(Unpacked(N.gather(Codes, Indices, 0)), N.f32());
+  Value Scale = N.cast(N.gather(Scales, Indices, 0), N.f32());
+  if (!Rows || !Scale)
+    return N.result(0, Value());
+  Expr Width = N.dims(Rows).back(), Blocks = N.dims(Scale).back();
+  if (!N.unify(Blocks, Width.ceilDiv(Block))) {
+    N.fail(Code::ImportShape, "scales of " + dimsText(N.dims(Scales)) +
+                                  " do not fit blocks of " +
+                                  std::to_string(Block) + " of " + Width.str());
+    return;
+  }
+  // One number of a block for each of its elements.
+  auto Spread = [&](Value V) {
+    if (!V)
+      return V;
+    V = N.sliceAxis(V, N.rank(V) - 1, 0, Blocks);
+    Dims Wide(N.dims(V));
+    Wide.push_back(Expr(Block));
+    V = N.broadcast(N.unsqueeze(V, {N.rank(V)}), Wide);
+    Wide.pop_back();
+    Wide.back() = Blocks * Block;
+    V = N.reshape(V, Wide);
+    return V && Wide.back() != Width ? N.sliceAxis(V, N.rank(V) - 1, 0, Width)
+                                     : V;
+  };
+  Value Off;
+  if (Zeros)
+    Off = Spread(N.cast(Unpacked(N.gather(Zeros, Indices, 0)), N.f32()));
+  else if (N.element(Codes).isUnsignedInteger(8))
+    Off = N.scalar(static_cast<double>(int64_t(1) << (Bits - 1)), N.f32());
+  if (Off)
+    Rows = N.sub(Rows, Off);
+  N.result(0, N.cast(N.mul(Rows, Spread(Scale)), Element));
+}
+
 ArrayRef<Rule> matMulNBitsRules() {
   static const Rule Rows[] = {
       {"com.microsoft", "MatMulNBits", 1, 1, importMatMulNBits,
        "2, 4 and 8 bits; without g_idx"},
+      {"com.microsoft", "GatherBlockQuantized", 1, 1,
+       importGatherBlockQuantized, "rows of a table, blocks of its last axis"},
   };
   return Rows;
 }

@@ -12,6 +12,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Attention.h"
+#include "compiler/import/onnx/rules/Quantization.h"
+
+#include <cmath>
 
 using namespace kpc::graph;
 
@@ -120,6 +123,12 @@ static void importMultiHeadAttention(NodeImport &N) {
   }
   // Keys of rank 4 have been projected before.
   bool Projected = N.rank(K) == 4;
+  if (N.rank(V) != N.rank(K) || (!Projected && N.rank(K) != 3) ||
+      (Bias && N.rank(Bias) != 1)) {
+    N.fail(Code::ImportRank, "keys and values should both have rank 3 or 4, "
+                             "and a bias 1");
+    return;
+  }
   if (Bias) {
     Expr Width = N.dims(Q)[2], ValueWidth = N.dims(Bias)[0] - Width * 2;
     auto PartOf = [&](const Expr &At, const Expr &Count) {
@@ -159,6 +168,42 @@ static void importMultiHeadAttention(NodeImport &N) {
 // Attention
 //===----------------------------------------------------------------------===//
 
+/// Queries, keys and values in one tensor [B, S, widths].
+static void attendProjected(NodeImport &N, Attention &A, Value Y, int64_t Heads,
+                            const std::optional<Ints> &Widths, Value Padding,
+                            Value Past, Value Scores, double Filler) {
+  if (!Y)
+    return N.result(0, Y);
+  Expr Third = N.dims(Y)[2].floorDiv(3), At(0);
+  Value *Parts[] = {&A.Q, &A.K, &A.V};
+  for (size_t I = 0; I < 3; ++I) {
+    Expr Width = Widths && (*Widths)[I] > 0 ? Expr((*Widths)[I]) : Third;
+    *Parts[I] = headsFirst(N, N.sliceAxis(Y, 2, At, Width), Heads);
+    At = At + Width;
+  }
+  if (N.bad() || !A.Q || !A.K || !A.V || !A.readScale())
+    return;
+  Expr Keys = N.dims(A.K)[2];
+  if (Past) {
+    auto PartOf = [&](int64_t I) {
+      return N.reshape(N.sliceAxis(Past, 0, I, 1), N.dims(Past).drop_front());
+    };
+    A.PastKey = PartOf(0);
+    A.PastValue = PartOf(1);
+    Keys = Keys + N.dims(Past)[3];
+  }
+  addMask(N, A, Scores);
+  if (Padding)
+    addMask(
+        N, A,
+        paddingBias(N, Padding, N.dims(Y)[0], Keys, Filler, N.element(A.Q)));
+  if (N.bad())
+    return;
+  giveOutput(N, A.compute());
+  if (N.wants(1) && !N.bad())
+    N.result(1, N.concat({N.unsqueeze(A.K, {0}), N.unsqueeze(A.V, {0})}, 0));
+}
+
 static void importAttention(NodeImport &N) {
   int64_t Heads = N.requiredInt("num_heads");
   double Filler = N.floatAttribute("mask_filter_value", -10000);
@@ -185,38 +230,43 @@ static void importAttention(NodeImport &N) {
     return;
   }
   Value Y = N.matmul(X, W);
-  if (Bias)
-    Y = N.add(Y, Bias);
-  if (!Y)
-    return N.result(0, Y);
-  Expr Third = N.dims(Y)[2].floorDiv(3), At(0);
-  Value *Parts[] = {&A.Q, &A.K, &A.V};
-  for (size_t I = 0; I < 3; ++I) {
-    Expr Width = Widths && (*Widths)[I] > 0 ? Expr((*Widths)[I]) : Third;
-    *Parts[I] = headsFirst(N, N.sliceAxis(Y, 2, At, Width), Heads);
-    At = At + Width;
-  }
-  if (N.bad() || !A.Q || !A.K || !A.V || !A.readScale())
-    return;
-  Expr Keys = N.dims(A.K)[2];
-  if (Past) {
-    auto PartOf = [&](int64_t I) {
-      return N.reshape(N.sliceAxis(Past, 0, I, 1), N.dims(Past).drop_front());
-    };
-    A.PastKey = PartOf(0);
-    A.PastValue = PartOf(1);
-    Keys = Keys + N.dims(Past)[3];
-  }
-  addMask(N, A, Scores);
-  if (Padding)
-    addMask(
-        N, A,
-        paddingBias(N, Padding, N.dims(X)[0], Keys, Filler, N.element(A.Q)));
+  attendProjected(N, A, Bias ? N.add(Y, Bias) : Y, Heads, Widths, Padding, Past,
+                  Scores, Filler);
+}
+
+/// The same where input and weights are 8-bit codes.
+static void importQuantisedAttention(NodeImport &N) {
+  int64_t Heads = N.requiredInt("num_heads");
+  double Filler = N.floatAttribute("mask_filter_value", -10000);
+  bool Rotates = N.flagAttribute("do_rotary");
+  bool Shares = N.flagAttribute("past_present_share_buffer");
+  Attention A{N};
+  A.Causal = N.flagAttribute("unidirectional");
+  N.expectInputs(5, 9);
+  Value X = N.input(0), W = N.input(1), Bias = N.optionalInput(2),
+        ScaleX = N.input(3), ScaleW = N.input(4), Padding = N.optionalInput(5),
+        ZeroX = N.optionalInput(6), ZeroW = N.optionalInput(7),
+        Past = N.optionalInput(8);
   if (N.bad())
     return;
-  giveOutput(N, A.compute());
-  if (N.wants(1) && !N.bad())
-    N.result(1, N.concat({N.unsqueeze(A.K, {0}), N.unsqueeze(A.V, {0})}, 0));
+  if (Rotates || Shares) {
+    N.unsupported("do_rotary and past_present_share_buffer are not supported");
+    return;
+  }
+  if (N.rank(X) != 3 || N.rank(W) != 2 || Heads < 1 ||
+      (Past && N.rank(Past) != 5)) {
+    N.fail(Code::ImportRank, "the input should have rank 3, the weights 2, the "
+                             "past 5, and num_heads be positive");
+    return;
+  }
+  Value Sum = N.matmul(centred(N, X, ZeroX, -1), centred(N, W, ZeroW, -1));
+  if (!Sum)
+    return N.result(0, Sum);
+  Value Factor = N.mul(alongAxis(N, N.cast(ScaleX, N.f32()), -1, 3),
+                       alongAxis(N, N.cast(ScaleW, N.f32()), -1, 3));
+  Value Y = N.mul(N.cast(Sum, N.f32()), Factor);
+  attendProjected(N, A, Bias ? N.add(Y, Bias) : Y, Heads, std::nullopt, Padding,
+                  Past, {}, Filler);
 }
 
 //===----------------------------------------------------------------------===//
@@ -389,6 +439,10 @@ static void importGroupQueryAttention(NodeImport &N) {
                                  N.iota({Batch, Length}, 1, N.i64()));
     Value C = anglesAt(N, Cos, At, Batch, Length);
     Value S = anglesAt(N, Sin, At, Batch, Length);
+    if (N.rank(Cos) != 2 || N.rank(Sin) != 2) {
+      N.fail(Code::ImportRank, "the tables of angles should have rank 2");
+      return;
+    }
     std::optional<int64_t> Half = N.dims(Cos)[1].asConstant();
     if (!Half) {
       N.unsupportedOn("rotates heads", N.dims(Cos)[1]);
@@ -422,11 +476,55 @@ static void importGroupQueryAttention(NodeImport &N) {
   N.result(2, A.V);
 }
 
+/// T5's bias: distances of keys in buckets, small ones exactly and large ones
+/// by their logarithm.
+static void importRelativeBias(NodeImport &N) {
+  int64_t Farthest = N.intAttribute("max_distance", 128);
+  bool BothWays = N.flagAttribute("is_bidirectional");
+  N.expectInputs(3, 3);
+  Value Table = N.input(0);
+  auto Queries = N.knownSizes(1, "query_length"),
+       Keys = N.knownSizes(2, "key_length");
+  if (N.bad() || !Queries || !Keys)
+    return;
+  std::optional<int64_t> Buckets =
+      N.rank(Table) == 2 ? N.dims(Table)[0].asConstant() : std::nullopt;
+  int64_t Each = Buckets.value_or(0) / (BothWays ? 2 : 1), Exact = Each / 2;
+  if (Queries->size() != 1 || Keys->size() != 1 || Exact < 1 ||
+      Farthest <= Exact) {
+    N.fail(Code::ImportShape,
+           "the table should have rank 2 and a known number of buckets, the "
+           "lengths one element, and max_distance exceed half the buckets");
+    return;
+  }
+  Value Zero = N.scalarInt(0, N.i64());
+  Value Off = N.sub(N.iota({Expr(1), Keys->front()}, 1, N.i64()),
+                    N.iota({Queries->front(), Expr(1)}, 0, N.i64()));
+  Value Base = Zero;
+  if (BothWays) {
+    Base = N.mul(N.cast(N.compare(Predicate::gt, Off, Zero), N.i64()),
+                 N.scalarInt(Each, N.i64()));
+    Off = N.unary<AbsOp>(Off);
+  } else {
+    Off = N.neg(N.min(Off, Zero));
+  }
+  double Span = std::log(static_cast<double>(Farthest) / double(Exact));
+  Value Ratio = N.log(N.mulScalar(N.cast(Off, N.f32()), 1.0 / double(Exact)));
+  Value Far = N.mulScalar(N.mulScalar(Ratio, 1 / Span), double(Each - Exact));
+  Far = N.add(N.cast(Far, N.i64()), N.scalarInt(Exact, N.i64()));
+  Far = N.min(Far, N.scalarInt(Each - 1, N.i64()));
+  Value Near = N.compare(Predicate::lt, Off, N.scalarInt(Exact, N.i64()));
+  Value Bucket = N.add(Base, N.select(Near, Off, Far));
+  Value Bias = N.transpose(N.gather(Table, Bucket, 0), {2, 0, 1});
+  N.result(0, Bias ? N.unsqueeze(Bias, {0}) : Bias);
+}
+
 ArrayRef<Rule> microsoftAttentionRules() {
   static constexpr std::string_view HeadSize =
       "the size of a head must be known when compiling; no shared buffers";
   static const Rule Rows[] = {
       {Microsoft, "Attention", 1, 1, importAttention, HeadSize},
+      {Microsoft, "QAttention", 1, 1, importQuantisedAttention, HeadSize},
       {Microsoft, "MultiHeadAttention", 1, 1, importMultiHeadAttention,
        HeadSize},
       {Microsoft, "GroupQueryAttention", 1, 1, importGroupQueryAttention,
@@ -434,6 +532,7 @@ ArrayRef<Rule> microsoftAttentionRules() {
        "windowed cache, sink, smoothed softmax, norm or output of scores; a "
        "cache is the caller's buffer where past and present are declared "
        "equal"},
+      {Microsoft, "RelativePositionBias", 1, 1, importRelativeBias},
       {Microsoft, "RotaryEmbedding", 1, 1, importRotaryEmbedding,
        "the number of angles must be known when compiling"},
   };

@@ -180,6 +180,10 @@ template <bool Simplified> static void importSkipLayerNorm(NodeImport &N) {
     Sum = N.add(Sum, Bias);
   if (!Sum)
     return;
+  if (N.rank(Sum) < 1) {
+    N.fail(Code::ImportRank, "input 0 is a scalar");
+    return;
+  }
   Normalised R =
       normalise(N, Sum, Gamma, Beta, N.rank(Sum) - 1, Epsilon, Simplified);
   N.result(0, R.Y);
@@ -343,6 +347,14 @@ template <bool ChannelsLast> static void importFusedConv(NodeImport &N) {
                                  std::to_string(N.rank(W)));
     return;
   }
+  // The optimiser turns the weights of NhwcConv as well: [O, k…, C/g].
+  if (N.node().Op == "NhwcConv" &&
+      N.dims(W).back() * Groups == N.dims(X).back()) {
+    Ints Perm = {0, N.rank(W) - 1};
+    for (int64_t I = 1; I < N.rank(W) - 1; ++I)
+      Perm.push_back(I);
+    W = N.transpose(W, Perm);
+  }
   std::optional<Ints> Kernel = kernelShape(N, N.dims(W).drop_front(2));
   ArrayRef<Expr> Sizes = ChannelsLast ? N.dims(X).drop_front(1).drop_back(1)
                                       : N.dims(X).drop_front(2);
@@ -351,8 +363,9 @@ template <bool ChannelsLast> static void importFusedConv(NodeImport &N) {
     S = spatialAttributes(N, *Kernel, Sizes);
   if (!S)
     return;
-  Value Y = N.conv(ChannelsLast ? X : channelsLast(N, X), kernelLayout(N, W),
-                   S->Stride, S->Dilation, S->Low, S->High, Groups);
+  Value Rows = underWindows(N, ChannelsLast ? X : channelsLast(N, X), *S);
+  Value Y = N.conv(Rows, kernelLayout(N, W), S->Stride, S->Dilation, S->Low,
+                   S->High, Groups);
   if (Bias)
     Y = N.add(Y, Bias);
   if (!ChannelsLast)
@@ -384,6 +397,48 @@ static void importCDist(NodeImport &N) {
 //===----------------------------------------------------------------------===//
 // Others
 //===----------------------------------------------------------------------===//
+
+static void importBiasSoftmax(NodeImport &N) {
+  int64_t Axis = N.intAttribute("axis", 1);
+  // How the bias broadcasts, which its sizes say as well.
+  N.ignoreAttribute("is_inner_broadcast");
+  N.ignoreAttribute("softmax_axis");
+  N.ignoreAttribute("broadcast_axis");
+  N.expectInputs(2, 2);
+  Value X = N.input(0), Bias = N.input(1);
+  if (N.bad())
+    return;
+  Value Sum = N.add(X, Bias);
+  if (!Sum)
+    return N.result(0, Sum);
+  Ints Axes;
+  for (int64_t I = N.frontAxis(Axis, N.rank(Sum)); I < N.rank(Sum); ++I)
+    Axes.push_back(I);
+  if (!N.bad())
+    N.result(0, N.softmax(Sum, Axes, /*Logarithm=*/false));
+}
+
+/// Nothing is dropped when a model is run.
+static void importBiasDropout(NodeImport &N) {
+  N.ignoreAttribute("seed");
+  N.expectInputs(2, 5);
+  Value X = N.input(0), Bias = N.input(1), Residual = N.optionalInput(2);
+  if (N.bad())
+    return;
+  if (N.hasInput(4)) {
+    auto Training = N.knownInts(4, "training_mode");
+    if (!Training)
+      return;
+    if (!Training->empty() && Training->front()) {
+      N.unsupported("drops elements, as in training");
+      return;
+    }
+  }
+  Value Y = N.add(X, Bias);
+  N.result(0, Residual ? N.add(Y, Residual) : Y);
+  if (N.wants(1) && Y)
+    N.result(1, N.full(1, N.dims(Y), N.i1()));
+}
 
 static void importExpandDims(NodeImport &N) {
   N.expectInputs(2, 2);
@@ -463,6 +518,8 @@ ArrayRef<Rule> microsoftFusedRules() {
       {Microsoft, "QuickGelu", 1, 1, importQuickGelu},
       {Microsoft, "BiasSplitGelu", 1, 1, importBiasSplitGelu},
       {Microsoft, "BiasAdd", 1, 1, importBiasAdd},
+      {Microsoft, "BiasDropout", 1, 1, importBiasDropout, "no training"},
+      {Microsoft, "BiasSoftmax", 1, 1, importBiasSoftmax},
       {Microsoft, "ScaledSiLU", 1, 1, importScaledSilu},
       {Microsoft, "SimplifiedLayerNormalization", 1, 1,
        importSimplifiedLayerNorm},
@@ -475,9 +532,9 @@ ArrayRef<Rule> microsoftFusedRules() {
       {Microsoft, "FusedMatMul", 1, 1, importFusedMatMul<true>},
       {Microsoft, "TransposeMatMul", 1, 1, importFusedMatMul<false>},
       {Microsoft, "FusedGemm", 1, 1, importFusedGemm},
-      {Microsoft, "FusedConv", 1, 1, importFusedConv<false>, AutoPadLimits},
-      {Microsoft, "NhwcConv", 1, 1, importFusedConv<true>, AutoPadLimits},
-      {Microsoft, "NhwcFusedConv", 1, 1, importFusedConv<true>, AutoPadLimits},
+      {Microsoft, "FusedConv", 1, 1, importFusedConv<false>},
+      {Microsoft, "NhwcConv", 1, 1, importFusedConv<true>},
+      {Microsoft, "NhwcFusedConv", 1, 1, importFusedConv<true>},
       {Microsoft, "CDist", 1, 1, importCDist},
       {Microsoft, "ExpandDims", 1, 1, importExpandDims,
        "the axis must be known when compiling"},

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Quantization.h"
+#include "compiler/import/onnx/rules/Spatial.h"
 
 using namespace kpc::graph;
 
@@ -72,6 +73,11 @@ static Value globalMean(NodeImport &N, Value X) {
   Ints Axes = Last ? llvm::to_vector(llvm::seq<int64_t>(1, Rank - 1))
                    : llvm::to_vector(llvm::seq<int64_t>(2, Rank));
   return N.mean(X, Axes, true);
+}
+
+static Value windowMean(NodeImport &N, Value X) {
+  bool Last = N.flagAttribute("channels_last");
+  return averagePool(N, X, Last);
 }
 
 static Value reducedMean(NodeImport &N, Value X) {
@@ -235,6 +241,7 @@ ArrayRef<Rule> microsoftQuantizedRules() {
       {Microsoft, "QLinearSigmoid", 1, 1, importUnary<sigmoid>},
       {Microsoft, "QLinearLeakyRelu", 1, 1, importUnary<leakyRelu>},
       {Microsoft, "QLinearSoftmax", 1, 1, importUnary<softmax>},
+      {Microsoft, "QLinearAveragePool", 1, 1, importUnary<windowMean>},
       {Microsoft, "QLinearGlobalAveragePool", 1, 1, importUnary<globalMean>},
       {Microsoft, "QLinearReduceMean", 1, 1, importUnary<reducedMean>},
       {Microsoft, "QLinearConcat", 1, 1, importConcat},

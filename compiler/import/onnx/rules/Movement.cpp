@@ -164,6 +164,19 @@ static Expr frontBound(NodeImport &N, const Expr &Bound, const Expr &Size) {
   return Least;
 }
 
+/// Whether nothing is taken of any size, by the numbers alone. Bounds of one
+/// sign are counted from one end.
+static bool isAlwaysEmpty(std::optional<int64_t> Start,
+                          std::optional<int64_t> End, bool Backwards) {
+  // Forwards nothing lies behind the end or in front of the start; backwards
+  // the bounds change places.
+  std::optional<int64_t> Low = Backwards ? End : Start,
+                         High = Backwards ? Start : End;
+  if ((Low && *Low >= BeyondSizes) || (High && *High <= -BeyondSizes))
+    return true;
+  return Low && High && (*Low < 0) == (*High < 0) && *High <= *Low;
+}
+
 /// Python's rules for start:end:step on a size that may be symbolic.
 static std::optional<Cut> cut(NodeImport &N, const Expr &Start, const Expr &End,
                               int64_t Step, const Expr &Size) {
@@ -172,6 +185,9 @@ static std::optional<Cut> cut(NodeImport &N, const Expr &Start, const Expr &End,
     N.fail(Code::ImportShape, "a step of " + std::to_string(Step));
     return std::nullopt;
   }
+  if (!Size.isConstant() &&
+      isAlwaysEmpty(Start.asConstant(), End.asConstant(), Step < 0))
+    return Cut{Expr(0), Expr(0)};
   if (Step > 0) {
     Expr From = frontBound(N, Start, Size), To = frontBound(N, End, Size);
     Expr Span = Facts.simplify(Expr::max(To - From, 0));
@@ -341,6 +357,49 @@ static Value runTimeLow(NodeImport &N, Value Pads, Value Axes, int64_t Axis,
   return N.reduce(ReduceKind::sum, N.select(Here, Lows, Zero), {0});
 }
 
+/// The axes that pads are for, in order; none where they are not known.
+static std::optional<std::vector<int64_t>> paddedAxes(NodeImport &N, Value X) {
+  if (N.hasInput(3))
+    return N.contents(3) ? N.contents(3)->integers() : std::nullopt;
+  std::vector<int64_t> Axes;
+  for (int64_t A = 0; A < N.rank(X); ++A)
+    Axes.push_back(A);
+  return Axes;
+}
+
+/// Pads that follow from the model's sizes and are never negative: what fills
+/// them is joined to both ends.
+static bool padBySizes(NodeImport &N, Value X, Value Filler) {
+  const Contents *Known = N.contents(1);
+  std::optional<std::vector<int64_t>> Axes = paddedAxes(N, X);
+  if (!Known || Known->integers() || Known->isReal() || !Axes ||
+      Known->Whole.size() != 2 * Axes->size())
+    return false;
+  const shape::Facts &Facts = N.importer().facts();
+  std::vector<Expr> Pads = Known->Whole;
+  for (Expr &E : Pads)
+    E = Facts.simplify(E);
+  if (llvm::any_of(Pads, [&](const Expr &E) { return Facts.range(E).Min < 0; }))
+    return false;
+  for (size_t I = 0; I < Axes->size() && X && !N.bad(); ++I) {
+    int64_t Axis = N.frontAxis((*Axes)[I], N.rank(X));
+    SmallVector<Value> Parts;
+    auto Add = [&](const Expr &Count) {
+      Dims Sizes(N.dims(X));
+      Sizes[static_cast<size_t>(Axis)] = Count;
+      if (Count != Expr(0))
+        Parts.push_back(N.broadcast(Filler, Sizes));
+    };
+    Add(Pads[I]);
+    Parts.push_back(X);
+    Add(Pads[I + Axes->size()]);
+    if (Parts.size() > 1)
+      X = N.concat(Parts, Axis);
+  }
+  N.result(0, X);
+  return true;
+}
+
 /// The sizes that pads make: those the model declares, or what follows from
 /// elements of its inputs.
 static std::optional<Dims> paddedSizes(NodeImport &N, Value X) {
@@ -350,23 +409,14 @@ static std::optional<Dims> paddedSizes(NodeImport &N, Value X) {
   std::optional<std::vector<Expr>> Pads = N.readSizes(1);
   if (!Pads)
     return std::nullopt;
-  std::vector<int64_t> Axes;
-  for (int64_t A = 0; A < N.rank(X); ++A)
-    Axes.push_back(A);
-  if (N.hasInput(3)) {
-    std::optional<std::vector<int64_t>> Given =
-        N.contents(3) ? N.contents(3)->integers() : std::nullopt;
-    if (!Given)
-      return std::nullopt;
-    Axes = *Given;
-  }
-  if (Pads->size() != 2 * Axes.size())
+  std::optional<std::vector<int64_t>> Axes = paddedAxes(N, X);
+  if (!Axes || Pads->size() != 2 * Axes->size())
     return std::nullopt;
   const shape::Facts &Facts = N.importer().facts();
   Dims Sizes(N.dims(X));
-  for (size_t I = 0; I < Axes.size() && !N.bad(); ++I) {
-    Expr &Size = Sizes[static_cast<size_t>(N.frontAxis(Axes[I], N.rank(X)))];
-    Size = Facts.simplify(Size + (*Pads)[I] + (*Pads)[I + Axes.size()]);
+  for (size_t I = 0; I < Axes->size() && !N.bad(); ++I) {
+    Expr &Size = Sizes[static_cast<size_t>(N.frontAxis((*Axes)[I], N.rank(X)))];
+    Size = Facts.simplify(Size + (*Pads)[I] + (*Pads)[I + Axes->size()]);
   }
   return Sizes;
 }
@@ -379,6 +429,11 @@ static bool padAtRunTime(NodeImport &N, Value X, const std::string &Mode,
       (Mode != "constant" && Mode != "edge" && Mode != "reflect" &&
        Mode != "wrap"))
     return false;
+  if (Mode == "constant" &&
+      padBySizes(N, X,
+                 Filler ? N.cast(N.reshape(Filler, {}), N.element(X))
+                        : N.scalarInt(0, N.element(X))))
+    return true;
   std::optional<Dims> Sizes = paddedSizes(N, X);
   Value Pads = N.cast(N.input(1), N.i64());
   Value Axes = N.cast(N.optionalInput(3), N.i64());
@@ -476,6 +531,7 @@ ArrayRef<Rule> movementRules() {
       {"", "Pad", 1, Newest, importPad,
        "the pads must follow from constants, sizes and elements of small "
        "inputs, or the result's sizes be declared"},
+      {"com.microsoft", "Pad", 1, 1, importPad},
   };
   return Rows;
 }

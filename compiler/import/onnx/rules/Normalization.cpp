@@ -263,7 +263,8 @@ ArrayRef<Rule> normalizationRules() {
   static const Rule Rows[] = {
       {"", "BatchNormalization", 1, Newest, importBatchNormalization},
       {"", "InstanceNormalization", 1, Newest, importInstanceNormalization},
-      {"", "LayerNormalization", 17, Newest, importLayerNormalization},
+      // Before opset 17 onnxruntime has it, and its optimiser writes it.
+      {"", "LayerNormalization", 1, Newest, importLayerNormalization},
       {"", "RMSNormalization", 23, Newest, importRmsNormalization},
       {"", "GroupNormalization", 18, Newest, importGroupNormalization},
       {"", "MeanVarianceNormalization", 9, Newest, importMeanVariance},

@@ -24,18 +24,32 @@ static bool poolRank(NodeImport &N, Value X) {
 }
 
 /// Attributes that all poolings share.
-static std::optional<Spatial> poolAttributes(NodeImport &N, Value X) {
+static std::optional<Spatial> poolAttributes(NodeImport &N, Value X,
+                                             bool ChannelsLast = false) {
   bool Ceil = N.flagAttribute("ceil_mode");
   std::optional<Ints> Kernel = N.intsAttribute("kernel_shape");
   if (!Kernel)
     N.fail(Code::ImportAttributeMissing, "attribute 'kernel_shape' is missing");
   if (N.bad() || !poolRank(N, X))
     return std::nullopt;
-  return spatialAttributes(N, *Kernel, N.dims(X).drop_front(2), Ceil);
+  ArrayRef<Expr> Sizes = ChannelsLast ? N.dims(X).drop_front(1).drop_back(1)
+                                      : N.dims(X).drop_front(2);
+  return spatialAttributes(N, *Kernel, Sizes, Ceil);
+}
+
+/// The least number of x's type.
+static Value leastOf(NodeImport &N, Value X) {
+  if (!X || isFloat(N.element(X)))
+    return N.like(-std::numeric_limits<double>::infinity(), X);
+  unsigned Bits = N.element(X).getIntOrFloatBitWidth();
+  return N.scalarInt(isUnsigned(N.element(X)) ? 0 : int64_t(-1) << (Bits - 1),
+                     N.element(X));
 }
 
 /// A window over the spatial dimensions of x, channels last.
-static Value pool(NodeImport &N, ReduceKind K, Value X, const Spatial &S) {
+static Value pool(NodeImport &N, ReduceKind K, Value X, Spatial S) {
+  X = K == ReduceKind::max ? underWindows(N, X, leastOf(N, X), S)
+                           : underWindows(N, X, S);
   auto Full = [](const Ints &Inner, int64_t Outer) {
     Ints All = {Outer};
     All.append(Inner.begin(), Inner.end());
@@ -69,15 +83,7 @@ static void maxWithIndices(NodeImport &N, Value X, const Spatial &S,
   Low.append(S.Low);
   High.append(S.High);
   Stride.append(S.Stride);
-  Value Least =
-      isFloat(N.element(X))
-          ? N.like(-std::numeric_limits<double>::infinity(), X)
-          : N.scalarInt(isUnsigned(N.element(X))
-                            ? 0
-                            : -(int64_t(1)
-                                << (N.element(X).getIntOrFloatBitWidth() - 1)),
-                        N.element(X));
-  Value Padded = N.pad(X, Least, Low, High, None);
+  Value Padded = N.pad(X, leastOf(N, X), Low, High, None);
   Value Places = N.pad(Place, N.scalarInt(0, N.i64()), Low, High, None);
   if (!Padded || !Places)
     return N.result(0, Value());
@@ -125,7 +131,7 @@ static void importMaxUnpool(NodeImport &N) {
     return;
   std::optional<Spatial> S =
       spatialAttributes(N, *Kernel, N.dims(X).drop_front(2));
-  if (!S)
+  if (!S || refuseSkipped(N, *S, N.dims(X).drop_front(2)))
     return;
   Dims Sizes = {N.dims(X)[0], N.dims(X)[1]};
   for (size_t I = 0; I < S->count(); ++I)
@@ -183,8 +189,11 @@ static void importMaxPool(NodeImport &N) {
   std::optional<Spatial> S = poolAttributes(N, X);
   if (!S)
     return;
-  if (N.wants(1))
-    return maxWithIndices(N, X, *S, ColumnMajor);
+  if (N.wants(1)) {
+    if (!refuseSkipped(N, *S, N.dims(X).drop_front(2)))
+      maxWithIndices(N, X, *S, ColumnMajor);
+    return;
+  }
   N.result(0,
            channelsFirst(N, pool(N, ReduceKind::max, channelsLast(N, X), *S)));
 }
@@ -218,21 +227,19 @@ static Value windowCounts(NodeImport &N, Value X, Spatial S, bool WithPads,
                                     : Counts;
 }
 
-static void importAveragePool(NodeImport &N) {
+Value averagePool(NodeImport &N, Value X, bool ChannelsLast) {
   bool WithPads = N.flagAttribute("count_include_pad");
-  N.expectInputs(1, 1);
-  Value X = N.input(0);
-  if (N.bad())
-    return;
-  std::optional<Spatial> S = poolAttributes(N, X);
+  std::optional<Spatial> S = poolAttributes(N, X, ChannelsLast);
   if (!S)
-    return;
-  std::optional<Spatial> Declared =
-      spatialAttributes(N, S->Kernel, N.dims(X).drop_front(2));
+    return {};
+  ArrayRef<Expr> Inner = ChannelsLast ? N.dims(X).drop_front(1).drop_back(1)
+                                      : N.dims(X).drop_front(2);
+  std::optional<Spatial> Declared = spatialAttributes(N, S->Kernel, Inner);
   if (!Declared)
-    return;
+    return {};
   Type Stored = N.element(X);
-  X = channelsLast(N, X);
+  if (!ChannelsLast)
+    X = channelsLast(N, X);
   if (Stored.isF16() || Stored.isBF16())
     X = N.cast(X, N.f32());
   Value Sum = pool(N, ReduceKind::sum, X, *S);
@@ -245,10 +252,29 @@ static void importAveragePool(NodeImport &N) {
   for (int64_t K : S->Kernel)
     Taps *= K;
   if (!X)
-    return;
+    return {};
   Value Count = Whole ? N.like(static_cast<double>(Taps), X)
                       : windowCounts(N, X, *S, WithPads, *Declared);
-  N.result(0, channelsFirst(N, N.cast(N.div(Sum, Count), Stored)));
+  Value Y = N.cast(N.div(Sum, Count), Stored);
+  return ChannelsLast ? Y : channelsFirst(N, Y);
+}
+
+static void importAveragePool(NodeImport &N) {
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  if (!N.bad())
+    N.result(0, averagePool(N, X, /*ChannelsLast=*/false));
+}
+
+/// Of 8-bit codes, whose order is that of what they stand for.
+static void importNhwcMaxPool(NodeImport &N) {
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  if (N.bad())
+    return;
+  std::optional<Spatial> S = poolAttributes(N, X, /*ChannelsLast=*/true);
+  if (S)
+    N.result(0, pool(N, ReduceKind::max, X, *S));
 }
 
 /// x to the p, for the even or odd p that are whole.
@@ -301,14 +327,18 @@ template <Global G> static void importGlobalPool(NodeImport &N) {
 }
 
 static constexpr std::string_view PadsOfKnownSizes =
-    "with strides, auto_pad and ceil_mode need sizes that are known when "
-    "compiling";
+    "ceil_mode with pads that a whole stride fits in needs sizes that are "
+    "known "
+    "when compiling";
 
 ArrayRef<Rule> poolingRules() {
   static const Rule Rows[] = {
       {"", "MaxPool", 1, Newest, importMaxPool,
-       "with strides, auto_pad and ceil_mode need sizes that are known when "
-       "compiling; indices of maxima, windows of at most 1024 elements"},
+       "ceil_mode with pads that a whole stride fits in needs sizes that are "
+       "known when compiling, and so does auto_pad with indices of maxima; "
+       "these, windows of at most 1024 elements"},
+      {"com.microsoft", "NhwcMaxPool", 1, 1, importNhwcMaxPool,
+       PadsOfKnownSizes},
       {"", "MaxUnpool", 9, Newest, importMaxUnpool,
        "output_shape must be known when compiling"},
       {"", "AveragePool", 1, Newest, importAveragePool, PadsOfKnownSizes},

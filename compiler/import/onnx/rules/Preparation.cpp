@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Classifier.h"
+#include "compiler/import/onnx/rules/Strings.h"
 
 #include <cmath>
 
@@ -168,6 +169,7 @@ namespace {
 struct Column {
   std::optional<Ints> Whole;
   std::optional<Reals> Real;
+  std::vector<std::string> Text; ///< of strings, whose places are `Whole`
   size_t size() const {
     return Whole ? Whole->size() : Real ? Real->size() : 0;
   }
@@ -200,11 +202,16 @@ static Column readColumn(NodeImport &N, const std::string &Name,
       C.Real = T->reals();
     return C;
   }
-  if (!stringsAttribute(N, (Name + "_strings").c_str()).empty())
-    N.unsupported("maps strings, which kpc cannot compute with");
-  else
+  C.Text = stringsAttribute(N, (Name + "_strings").c_str());
+  if (!C.Text.empty()) {
+    Element = N.i64();
+    C.Whole.emplace();
+    for (size_t I = 0; I < C.Text.size(); ++I)
+      C.Whole->push_back(static_cast<int64_t>(I));
+  } else {
     N.fail(Code::ImportAttributeMissing,
            "attribute '" + Name + "_int64s' or its like is missing");
+  }
   return C;
 }
 
@@ -215,11 +222,20 @@ static void importLabelEncoder(NodeImport &N) {
   int64_t Whole = N.intAttribute("default_int64", -1);
   double Real = N.floatAttribute("default_float", -0.0);
   const Tensor *Given = N.tensorAttribute("default_tensor");
-  N.ignoreAttribute("default_string");
+  std::string DefaultText = N.stringAttribute("default_string", "_Unused");
   N.expectInputs(1, 1);
   Value X = N.input(0);
   if (N.bad())
     return;
+  if (!Keys.Text.empty()) {
+    N.fail(Code::ImportElementType,
+           "maps strings, but its input is " + typeText(N.element(X)));
+    return;
+  }
+  if (!Values.Text.empty()) {
+    Whole = static_cast<int64_t>(Values.Text.size());
+    Values.Text.push_back(DefaultText);
+  }
   if (Keys.size() == 0 || Keys.size() != Values.size() ||
       N.element(X) != KeyType) {
     N.fail(Code::ImportAttributeValue,
@@ -246,8 +262,12 @@ static void importLabelEncoder(NodeImport &N) {
   Value Hit = N.cast(Same, N.i32());
   Value Index = N.argReduce(ReduceKind::max, Hit, Last, /*SelectLast=*/false);
   Value Any = N.cast(N.reduce(ReduceKind::max, Hit, {Last}), N.i1());
-  N.result(0, N.select(Any, N.gather(Values.build(N, ValueType), Index, 0),
-                       Default));
+  Value Y =
+      N.select(Any, N.gather(Values.build(N, ValueType), Index, 0), Default);
+  if (Values.Text.empty())
+    N.result(0, Y);
+  else
+    giveStrings(N, 0, Y, Values.Text);
 }
 
 ArrayRef<Rule> preparationRules() {
@@ -255,13 +275,12 @@ ArrayRef<Rule> preparationRules() {
       {Domain, "Scaler", 1, 5, importScaler},
       {Domain, "Normalizer", 1, 5, importNormalizer},
       {Domain, "Binarizer", 1, 5, importBinarizer},
-      {Domain, "ArrayFeatureExtractor", 1, 5, importArrayFeatureExtractor,
-       "no strings"},
+      {Domain, "ArrayFeatureExtractor", 1, 5, importArrayFeatureExtractor},
       {Domain, "Imputer", 1, 5, importImputer},
       {Domain, "FeatureVectorizer", 1, 5, importFeatureVectorizer},
       {Domain, "OneHotEncoder", 1, 5, importOneHot,
-       "categories that are integers; zeros for all others"},
-      {Domain, "LabelEncoder", 2, 5, importLabelEncoder, "numbers to numbers"},
+       "zeros for all other categories"},
+      {Domain, "LabelEncoder", 2, 5, importLabelEncoder},
   };
   return Rows;
 }

@@ -232,11 +232,13 @@ static Value quotient(NodeImport &N, Value X, Value Scale, Type Precision) {
   return In(N.div(In(X), In(Scale)));
 }
 
-/// Whether a zero point is data, and zero: of FP8 it is nothing else.
+/// Whether zero points are data, and zero: those of FP8 are nothing else.
 static bool isZero(NodeImport &N, Value Zero) {
   std::optional<ArrayRef<uint8_t>> Data = dataOf(N, Zero);
-  return Data &&
-         llvm::all_of(*Data, [](uint8_t Byte) { return (Byte & 0x7f) == 0; });
+  uint8_t Magnitude = graph::isFp8(N.element(Zero)) ? 0x7f : 0xff;
+  return Data && llvm::all_of(*Data, [&](uint8_t Byte) {
+           return (Byte & Magnitude) == 0;
+         });
 }
 
 static void importQuantize(NodeImport &N) {
@@ -256,7 +258,7 @@ static void importQuantize(NodeImport &N) {
                                  N.isFloat(Scale) ? N.element(Scale) : N.f32());
   if (N.bad())
     return;
-  if (Zero && Element == N.element(Zero) && graph::isFp8(Element) &&
+  if (Zero && Element == N.element(Zero) && N.dims(Zero) == N.dims(Scale) &&
       isZero(N, Zero))
     Zero = {};
   if (Zero && Element != N.element(Zero)) {
@@ -302,7 +304,8 @@ static void importDequantize(NodeImport &N) {
                ", which is not a float type; give the node 'output_dtype'");
     return;
   }
-  if (Zero && graph::isFp8(N.element(X)) && isZero(N, Zero))
+  if (Zero && N.element(Zero) == N.element(X) &&
+      N.dims(Zero) == N.dims(Scale) && isZero(N, Zero))
     Zero = {};
   if (Block >= 0 && isQuantisedWeight(N, X, Scale, Zero)) {
     N.result(0, dequantisedWeight(N, X, Scale, Zero, Axis, Block, Stored));
@@ -375,7 +378,7 @@ static void importDynamicQuantize(NodeImport &N) {
 /// columns (-1) of a matrix, or for channels.
 Value centred(NodeImport &N, Value X, Value Zero, int64_t Axis) {
   X = N.cast(X, N.i32());
-  if (!Zero || !X)
+  if (!Zero || !X || (N.rank(Zero) == 0 && isZero(N, Zero)))
     return X;
   return N.sub(X, alongAxis(N, N.cast(Zero, N.i32()), Axis, N.rank(X)));
 }
@@ -432,8 +435,8 @@ static Value integerConv(NodeImport &N, Value X, Value ZeroX, Value W,
   if (!S)
     return {};
   // Pads are zeros after the zero point is taken off, as ONNX defines them.
-  return N.conv(channelsLast(N, centred(N, X, ZeroX, 1)),
-                kernelLayout(N, centred(N, W, ZeroW, 0)), S->Stride,
+  Value Rows = underWindows(N, channelsLast(N, centred(N, X, ZeroX, 1)), *S);
+  return N.conv(Rows, kernelLayout(N, centred(N, W, ZeroW, 0)), S->Stride,
                 S->Dilation, S->Low, S->High, Groups);
 }
 
@@ -474,8 +477,8 @@ ArrayRef<Rule> quantizationRules() {
       {"", "DynamicQuantizeLinear", 11, Newest, importDynamicQuantize},
       {"", "MatMulInteger", 10, Newest, importMatMulInteger},
       {"", "QLinearMatMul", 10, Newest, importQLinearMatMul},
-      {"", "ConvInteger", 10, Newest, importConvInteger, AutoPadLimits},
-      {"", "QLinearConv", 10, Newest, importQLinearConv, AutoPadLimits},
+      {"", "ConvInteger", 10, Newest, importConvInteger},
+      {"", "QLinearConv", 10, Newest, importQLinearConv},
   };
   return Rows;
 }

@@ -10,6 +10,7 @@
 // places that offsets say.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/Regions.h"
 #include "compiler/import/onnx/Rules.h"
 #include "compiler/import/onnx/rules/Spatial.h"
 
@@ -19,112 +20,15 @@ using namespace kpc::graph;
 
 namespace kpc::onnx {
 
-namespace {
-/// Where a fractional place of one axis lies: two elements, their weights.
-struct Between {
-  Value Index[2], Weight[2];
-};
-} // namespace
-
-static Value whole(NodeImport &N, Value V, const Expr &Size) {
-  Value Last = N.sizeScalar(Size - 1, N.i64());
-  return N.min(N.max(N.cast(V, N.i64()), N.scalarInt(0, N.i64())), Last);
-}
+using frontend::alignRegions;
+using frontend::Between;
+using frontend::readBoxes;
+using frontend::Regions;
+using frontend::wholePlace;
 
 //===----------------------------------------------------------------------===//
 // Boxes
 //===----------------------------------------------------------------------===//
-
-namespace {
-struct Boxes {
-  Value X, Batch;
-  Value Low[2], High[2]; ///< rows and columns, [R], scaled
-  int64_t Out[2];        ///< the sizes of a region's output
-};
-} // namespace
-
-/// Boxes as x1, y1, x2, y2 from column `First` on.
-static void readBoxes(NodeImport &N, Value Rois, int64_t First, double Scale,
-                      Boxes &B) {
-  auto ColumnOf = [&](int64_t I) {
-    Value V = N.sliceAxis(Rois, 1, First + I, 1);
-    return N.mulScalar(N.reshape(V, {N.dims(Rois)[0]}), Scale);
-  };
-  B.Low[1] = ColumnOf(0);
-  B.Low[0] = ColumnOf(1);
-  B.High[1] = ColumnOf(2);
-  B.High[0] = ColumnOf(3);
-}
-
-/// Places of an axis as RoiAlign defines them: beyond one element outside the
-/// image everything is 0, else the place is confined.
-static Between align(NodeImport &N, Value Place, const Expr &Size) {
-  Type Element = N.element(Place);
-  Value Zero = N.scalar(0, Element), One = N.scalar(1, Element);
-  Value Count = N.sizeScalar(Size, Element);
-  Value Inside = N.binary<AndOp>(N.compare(Predicate::ge, Place, N.neg(One)),
-                                 N.compare(Predicate::le, Place, Count));
-  Value At = N.min(N.max(Place, Zero), N.sub(Count, One));
-  Value Low = N.unary<FloorOp>(At);
-  Value Part = N.sub(At, Low);
-  Between Result;
-  Result.Index[0] = whole(N, Low, Size);
-  Result.Index[1] = whole(N, N.addScalar(Low, 1), Size);
-  Result.Weight[0] = N.select(Inside, N.sub(One, Part), Zero);
-  Result.Weight[1] = N.select(Inside, Part, Zero);
-  return Result;
-}
-
-/// The samples of an axis: [R, outputs * samples].
-static Value samplePlaces(NodeImport &N, const Boxes &B, int Axis,
-                          int64_t Samples, bool HalfPixel) {
-  Type Element = N.element(B.Low[Axis]);
-  double Offset = HalfPixel ? -0.5 : 0;
-  Value Start = N.addScalar(B.Low[Axis], Offset);
-  Value Length = N.sub(B.High[Axis], B.Low[Axis]);
-  if (!HalfPixel)
-    Length = N.max(Length, N.scalar(1, Element));
-  int64_t Count = B.Out[Axis] * Samples;
-  Value Step = N.mulScalar(Length, 1.0 / static_cast<double>(Count));
-  Value At = N.addScalar(N.iota({Expr(Count)}, 0, Element), 0.5);
-  return N.add(N.unsqueeze(Start, {1}), N.mul(N.unsqueeze(Step, {1}), At));
-}
-
-static void alignRegions(NodeImport &N, const Boxes &B, int64_t Samples,
-                         bool HalfPixel, bool Max) {
-  Type Stored = N.element(B.X);
-  Value Image = N.transpose(N.cast(B.X, N.element(B.Low[0])), {0, 2, 3, 1});
-  Value RowPlaces = samplePlaces(N, B, 0, Samples, HalfPixel);
-  Value ColumnPlaces = samplePlaces(N, B, 1, Samples, HalfPixel);
-  if (!Image || !RowPlaces || !ColumnPlaces)
-    return N.result(0, Value());
-  Between Rows = align(N, RowPlaces, N.dims(B.X)[2]);
-  Between Columns = align(N, ColumnPlaces, N.dims(B.X)[3]);
-  Expr Regions = N.dims(RowPlaces)[0];
-  Dims Grid = {Regions, N.dims(RowPlaces)[1], N.dims(ColumnPlaces)[1]};
-  auto IndexOf = [&](Value V, ArrayRef<int64_t> Missing) {
-    return N.unsqueeze(N.broadcast(N.unsqueeze(V, Missing), Grid), {3});
-  };
-  Value Batch = IndexOf(N.cast(B.Batch, N.i64()), {1, 2});
-  Value Sum;
-  for (int R = 0; R < 2; ++R)
-    for (int C = 0; C < 2; ++C) {
-      Value Place = N.concat(
-          {Batch, IndexOf(Rows.Index[R], {2}), IndexOf(Columns.Index[C], {1})},
-          3);
-      Value Tap = N.build(GatherNdOp::getOperationName(), {Image, Place},
-                          {N.intAttr("batch_dims", 0)});
-      Value Weight = N.mul(N.unsqueeze(Rows.Weight[R], {2, 3}),
-                           N.unsqueeze(Columns.Weight[C], {1, 3}));
-      Tap = N.mul(Tap, Weight);
-      // As ONNX defines the maximum: of the weighted elements.
-      Sum = !Sum ? Tap : Max ? N.max(Sum, Tap) : N.add(Sum, Tap);
-    }
-  Value Y = N.reshape(Sum, {Regions, Expr(B.Out[0]), Expr(Samples),
-                            Expr(B.Out[1]), Expr(Samples), N.dims(B.X)[1]});
-  Y = Max ? N.reduce(ReduceKind::max, Y, {2, 4}) : N.mean(Y, {2, 4});
-  N.result(0, N.cast(N.transpose(Y, {0, 3, 1, 2}), Stored));
-}
 
 static void importRoiAlign(NodeImport &N) {
   std::string Mode = N.stringAttribute("mode", "avg");
@@ -134,7 +38,7 @@ static void importRoiAlign(NodeImport &N) {
           : N.stringAttribute("coordinate_transformation_mode", "half_pixel");
   int64_t Samples = N.intAttribute("sampling_ratio", 0);
   double Scale = N.floatAttribute("spatial_scale", 1);
-  Boxes B;
+  Regions B;
   B.Out[0] = N.intAttribute("output_height", 1);
   B.Out[1] = N.intAttribute("output_width", 1);
   N.expectInputs(3, 3);
@@ -165,12 +69,13 @@ static void importRoiAlign(NodeImport &N) {
   }
   Type Wide = N.element(B.X).isF64() ? N.element(B.X) : N.f32();
   readBoxes(N, N.cast(Rois, Wide), 0, Scale, B);
-  alignRegions(N, B, Samples, Coordinates == "half_pixel", Mode == "max");
+  N.result(0, alignRegions(N, B, Samples, Coordinates == "half_pixel",
+                           Mode == "max"));
 }
 
 /// Which elements of an axis the outputs of each box see: bools
 /// [R, outputs, elements].
-static Value binMask(NodeImport &N, const Boxes &B, int Axis,
+static Value binMask(NodeImport &N, const Regions &B, int Axis,
                      const Expr &Size) {
   Type F = N.element(B.Low[Axis]);
   // Boxes are rounded to elements, halves up.
@@ -193,7 +98,7 @@ static void importMaxRoiPool(NodeImport &N) {
   double Scale = N.floatAttribute("spatial_scale", 1);
   std::optional<Ints> Pooled = N.intsAttribute("pooled_shape");
   N.expectInputs(2, 2);
-  Boxes B;
+  Regions B;
   B.X = N.input(0);
   Value Rois = N.input(1);
   if (N.bad())
@@ -254,7 +159,8 @@ static Between around(NodeImport &N, Value Place, const Expr &Size) {
     Value Inside = N.binary<AndOp>(N.compare(Predicate::ge, At, N.scalar(0, F)),
                                    N.compare(Predicate::le, At, Last));
     Value Weight = I ? Part : N.sub(N.scalar(1, F), Part);
-    Result.Index[I] = whole(N, N.min(N.max(At, N.scalar(0, F)), Last), Size);
+    Result.Index[I] =
+        wholePlace(N, N.min(N.max(At, N.scalar(0, F)), Last), Size);
     Result.Weight[I] = N.select(Inside, Weight, N.scalar(0, F));
   }
   return Result;
@@ -338,7 +244,7 @@ static void importDeformConv(NodeImport &N) {
   std::optional<Spatial> S;
   if (Kernel)
     S = spatialAttributes(N, *Kernel, N.dims(D.X).drop_front(2));
-  if (!S)
+  if (!S || refuseSkipped(N, *S, N.dims(D.X).drop_front(2)))
     return;
   D.S = *S;
   D.Out = {N.dims(D.Offset)[2], N.dims(D.Offset)[3]};

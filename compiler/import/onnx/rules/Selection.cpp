@@ -12,6 +12,7 @@
 /// gathers by the places of the flags.
 ///
 //===----------------------------------------------------------------------===//
+#include "compiler/import/Selection.h"
 #include "compiler/import/onnx/Importer.h"
 #include "compiler/import/onnx/Rules.h"
 
@@ -21,13 +22,15 @@ using namespace kpc::graph;
 
 namespace kpc::onnx {
 
+using frontend::countTrue;
+using frontend::flatten;
+using frontend::ordinals;
+using frontend::rowsOf;
+using frontend::takeBoxes;
+
 //===----------------------------------------------------------------------===//
 // Compress, NonZero
 //===----------------------------------------------------------------------===//
-
-static Value countOf(NodeImport &N, Value Flags) {
-  return N.reduce(ReduceKind::sum, N.cast(Flags, N.i64()), {0});
-}
 
 /// The type that counts up to a size: i32 where it is known to do.
 static Type countType(NodeImport &N, const Expr &Size) {
@@ -35,35 +38,16 @@ static Type countType(NodeImport &N, const Expr &Size) {
   return N.importer().facts().range(Size).Max <= Most ? N.i32() : N.i64();
 }
 
-/// For each element, how many flags are true up to it, itself included.
 static Value runningCount(NodeImport &N, Value Flags) {
-  if (!Flags)
-    return {};
-  return N.cumsum(N.cast(Flags, countType(N, N.dims(Flags)[0])), 0,
-                  /*Exclusive=*/false, /*Reverse=*/false);
+  return Flags
+             ? frontend::runningCount(N, Flags, countType(N, N.dims(Flags)[0]))
+             : Value();
 }
 
-/// 1, 2, ... `Count`: what a running count is at the first, second, ... flag.
-static Value ordinals(NodeImport &N, const Expr &Count, Value Running) {
-  if (!Running)
-    return {};
-  return N.addScalar(N.iota({Count}, 0, N.element(Running)), 1);
-}
-
-/// The index of the c-th true element for each c below `Count`; 0 where there
-/// are fewer.
 static Value trueIndices(NodeImport &N, Value Flags, const Expr &Count) {
-  Value Running = runningCount(N, Flags);
-  Value Index = N.searchSorted(Running, ordinals(N, Count, Running));
-  if (!Index)
-    return {};
-  Value IsThere =
-      N.compare(Predicate::lt, Index, N.sizeScalar(N.dims(Flags)[0], N.i64()));
-  return N.select(IsThere, Index, N.scalarInt(0, N.i64()));
-}
-
-static Value flatten(NodeImport &N, Value X) {
-  return X ? N.reshape(X, {graph::typeOf(X).getNumElements()}) : X;
+  return Flags ? frontend::trueIndices(N, Flags, Count,
+                                       countType(N, N.dims(Flags)[0]))
+               : Value();
 }
 
 /// The size of dim `Axis` of the node's first output: as declared, or what the
@@ -75,7 +59,7 @@ static std::optional<Expr> selectedSize(NodeImport &N, Value Flags, size_t Axis,
     return (*Declared)[Axis];
   if (!Flags)
     return std::nullopt;
-  return N.decideSize(countOf(N, Flags), N.dims(Flags)[0], Axis);
+  return N.decideSize(countTrue(N, Flags), N.dims(Flags)[0], Axis);
 }
 
 static void importCompress(NodeImport &N) {
@@ -116,19 +100,6 @@ static void importCompress(NodeImport &N) {
   Flags = N.sliceAxis(Flags, 0, 0, Looked);
   if (std::optional<Expr> Count = selectedSize(N, Flags, At, N.dims(X).size()))
     N.result(0, N.gather(X, trueIndices(N, Flags, *Count), Axis));
-}
-
-/// A vector of indices into a tensor's elements as its rows of indices.
-static SmallVector<Value> rowsOf(NodeImport &N, Value Flat, Dims Sizes) {
-  SmallVector<Value> Rows;
-  Expr Below(1);
-  for (size_t I = Sizes.size(); I-- > 0;) {
-    Value Row = N.binary<ModOp>(N.div(Flat, N.sizeScalar(Below, N.i64())),
-                                N.sizeScalar(Sizes[I], N.i64()));
-    Rows.insert(Rows.begin(), Row);
-    Below = Below * Sizes[I];
-  }
-  return Rows;
 }
 
 static void importNonZero(NodeImport &N) {
@@ -343,51 +314,6 @@ static void importUnique(NodeImport &N) {
 // NonMaxSuppression
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Corners of boxes, each [batch, boxes, 1] or the like.
-struct Boxes {
-  Value Top, Left, Bottom, Right;
-};
-} // namespace
-
-static Boxes cornersOf(NodeImport &N, Value All, bool AreCenters) {
-  Value Part[4];
-  for (int64_t I = 0; I < 4; ++I)
-    Part[I] =
-        N.reshape(N.sliceAxis(All, 2, I, 1), {N.dims(All)[0], N.dims(All)[1]});
-  if (AreCenters) { // x, y, width, height
-    Value HalfWidth = N.mulScalar(Part[2], 0.5),
-          HalfHeight = N.mulScalar(Part[3], 0.5);
-    return {N.sub(Part[1], HalfHeight), N.sub(Part[0], HalfWidth),
-            N.add(Part[1], HalfHeight), N.add(Part[0], HalfWidth)};
-  }
-  // Any two opposite corners: y, x, y, x.
-  return {N.min(Part[0], Part[2]), N.min(Part[1], Part[3]),
-          N.max(Part[0], Part[2]), N.max(Part[1], Part[3])};
-}
-
-/// Whether two boxes overlap by more than a part of what they cover together.
-static Value overlaps(NodeImport &N, const Boxes &A, const Boxes &B,
-                      Value Threshold) {
-  auto Side = [&](Value EndA, Value EndB, Value BeginA, Value BeginB) {
-    return N.max(N.sub(N.min(EndA, EndB), N.max(BeginA, BeginB)),
-                 N.like(0, BeginA));
-  };
-  auto Area = [&](const Boxes &X) {
-    return N.mul(N.sub(X.Right, X.Left), N.sub(X.Bottom, X.Top));
-  };
-  Value Shared = N.mul(Side(A.Right, B.Right, A.Left, B.Left),
-                       Side(A.Bottom, B.Bottom, A.Top, B.Top));
-  Value AreaA = Area(A), AreaB = Area(B);
-  Value Both = N.sub(N.add(AreaA, AreaB), Shared);
-  Value Zero = N.like(0, Shared);
-  auto IsMore = [&](Value X) { return N.compare(Predicate::gt, X, Zero); };
-  Value Counts = N.bitAnd(N.bitAnd(IsMore(Shared), IsMore(Both)),
-                          N.bitAnd(IsMore(AreaA), IsMore(AreaB)));
-  return N.bitAnd(Counts,
-                  N.compare(Predicate::gt, N.div(Shared, Both), Threshold));
-}
-
 /// A scalar, also where it is a vector of one element.
 static Value scalarInput(NodeImport &N, size_t I) {
   Value V = N.input(I);
@@ -410,52 +336,6 @@ static BoxLimit boxLimit(NodeImport &N, const Expr &BoxCount) {
     return {N.importer().facts().simplify(Expr::min(Most, BoxCount)), {}};
   }
   return {BoxCount, N.cast(scalarInput(N, 2), N.i64())};
-}
-
-/// Round by round each class of each image takes its best box that is left,
-/// and what overlaps with it is gone. `Left` has the scores, minus infinity
-/// where a box is gone. Gives the boxes taken, [rounds, batch, classes], and
-/// whether there was one.
-static std::optional<std::pair<Value, Value>>
-takeBoxes(NodeImport &N, Value All, Value Left, Value Threshold,
-          bool AreCenters, const Expr &Rounds) {
-  Boxes Given = cornersOf(N, All, AreCenters);
-  auto Iteration =
-      [&](const Expr &,
-          ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
-    Value Scores = Carried[0];
-    Value Gone = N.like(-std::numeric_limits<double>::infinity(), Scores);
-    // The first of the highest. As two plain reductions, which GPUs do with a
-    // block for each row; the place of a greatest element has one thread.
-    Value Highest = N.reduce(ReduceKind::max, Scores, {2}, /*KeepDims=*/true);
-    Value Places = N.iota(N.dims(Scores), 2, N.i64());
-    Value Best =
-        N.reduce(ReduceKind::min,
-                 N.select(N.compare(Predicate::eq, Scores, Highest), Places,
-                          N.sizeScalar(N.dims(Scores)[2] - 1, N.i64())),
-                 {2});
-    Value Taken = N.compare(Predicate::gt, Highest, Gone);
-    auto Own = [&](Value Corner) {
-      return N.unsqueeze(N.gatherElements(Corner, Best, 1), {2});
-    };
-    auto Each = [&](Value Corner) { return N.unsqueeze(Corner, {1}); };
-    Boxes A = {Own(Given.Top), Own(Given.Left), Own(Given.Bottom),
-               Own(Given.Right)};
-    Boxes B = {Each(Given.Top), Each(Given.Left), Each(Given.Bottom),
-               Each(Given.Right)};
-    Value IsBest = N.compare(Predicate::eq, Places, N.unsqueeze(Best, {2}));
-    Value Next = N.select(N.binary<OrOp>(overlaps(N, A, B, Threshold), IsBest),
-                          Gone, Scores);
-    if (!Next || !Best || !Taken)
-      return std::nullopt;
-    return SmallVector<Value>{Next, Best, N.reshape(Taken, N.dims(Best))};
-  };
-  bool InOrder[] = {false, false};
-  std::optional<SmallVector<Value>> Results =
-      N.importer().loop(N, Rounds, {Left}, InOrder, Iteration);
-  if (!Results)
-    return std::nullopt;
-  return std::pair((*Results)[1], (*Results)[2]);
 }
 
 static void importNonMaxSuppression(NodeImport &N) {
@@ -491,7 +371,12 @@ static void importNonMaxSuppression(NodeImport &N) {
     return;
   if (Limit.Rounds.asConstant() == 0)
     return N.result(0, N.full(0, {Expr(0), Expr(3)}, N.i64()));
-  auto Found = takeBoxes(N, All, Left, Threshold, AreCenters, Limit.Rounds);
+  auto Found =
+      takeBoxes(N, All, Left, Threshold, AreCenters, Limit.Rounds,
+                [&](const Expr &Count, ArrayRef<Value> Inits,
+                    ArrayRef<bool> Reversed, Importer::LoopFunction Body) {
+                  return N.importer().loop(N, Count, Inits, Reversed, Body);
+                });
   if (!Found)
     return;
   Value Best = N.transpose(Found->first, {1, 2, 0}),

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/rules/Spatial.h"
+#include "compiler/import/onnx/Importer.h"
 
 namespace kpc::onnx {
 
@@ -58,9 +59,35 @@ std::optional<Ints> kernelShape(NodeImport &N, ArrayRef<Expr> WeightSizes) {
   return Kernel;
 }
 
+/// Pads of axis `I` where its size is not known: as many in front as there may
+/// be, of which `Skipped` says how many are too many for the size.
+static void samePadsOfSize(NodeImport &N, Spatial &S, size_t I,
+                           const Expr &Size, bool Upper) {
+  const shape::Facts &Facts = N.importer().facts();
+  int64_t Reach = (S.Kernel[I] - 1) * S.Dilation[I] + 1;
+  // How far the windows reach beyond the input.
+  Expr Total = Facts.simplify(Size.ceilDiv(S.Stride[I]) * S.Stride[I] - Size +
+                              (Reach - S.Stride[I]));
+  if (Facts.range(Total).Min < 0)
+    Total = Expr::max(Total, 0);
+  Expr Low = Upper ? Total.floorDiv(2) : Total.ceilDiv(2);
+  shape::Interval Lows = Facts.range(Low);
+  S.Low[I] = std::min(Lows.Max, Reach - 1);
+  if (Lows.Min == Lows.Max) {
+    // At the end, more than is needed makes no window more.
+    S.High[I] = Reach - 1 - S.Low[I];
+    return;
+  }
+  S.High[I] = std::min(Facts.range(Total - Low).Max, Reach - 1);
+  S.Skipped.resize(S.count(), Expr(0));
+  S.Skipped[I] = Expr(S.Low[I]) - Low;
+  S.Padded.resize(S.count(), Expr(0));
+  S.Padded[I] = Size + Total;
+}
+
 /// Pads that keep ceil(n / stride) windows; an odd one goes to the end for
 /// SAME_UPPER and to the start for SAME_LOWER.
-static bool samePads(NodeImport &N, Spatial &S, ArrayRef<Expr> Sizes,
+static void samePads(NodeImport &N, Spatial &S, ArrayRef<Expr> Sizes,
                      bool Upper) {
   for (size_t I = 0; I < S.count(); ++I) {
     int64_t Reach = (S.Kernel[I] - 1) * S.Dilation[I] + 1;
@@ -68,10 +95,8 @@ static bool samePads(NodeImport &N, Spatial &S, ArrayRef<Expr> Sizes,
     if (S.Stride[I] != 1) {
       std::optional<int64_t> Size = Sizes[I].asConstant();
       if (!Size) {
-        N.unsupportedOn("auto_pad with a stride of " +
-                            std::to_string(S.Stride[I]),
-                        Sizes[I]);
-        return false;
+        samePadsOfSize(N, S, I, Sizes[I], Upper);
+        continue;
       }
       int64_t Windows = (*Size + S.Stride[I] - 1) / S.Stride[I];
       Total = std::max<int64_t>((Windows - 1) * S.Stride[I] + Reach - *Size, 0);
@@ -79,7 +104,6 @@ static bool samePads(NodeImport &N, Spatial &S, ArrayRef<Expr> Sizes,
     S.Low[I] = Upper ? Total / 2 : Total - Total / 2;
     S.High[I] = Total - S.Low[I];
   }
-  return true;
 }
 
 /// Extra padding so that a window that begins inside the input or its pads is
@@ -89,13 +113,18 @@ static bool ceilPads(NodeImport &N, Spatial &S, ArrayRef<Expr> Sizes) {
     if (S.Stride[I] == 1)
       continue;
     std::optional<int64_t> Size = Sizes[I].asConstant();
+    int64_t Reach = (S.Kernel[I] - 1) * S.Dilation[I] + 1;
+    // Each window that begins with a stride less begins inside.
+    if (!Size && Reach >= S.High[I] + S.Stride[I]) {
+      S.High[I] += S.Stride[I] - 1;
+      continue;
+    }
     if (!Size) {
       N.unsupportedOn("ceil_mode with a stride of " +
                           std::to_string(S.Stride[I]),
                       Sizes[I]);
       return false;
     }
-    int64_t Reach = (S.Kernel[I] - 1) * S.Dilation[I] + 1;
     int64_t Room = *Size + S.Low[I] + S.High[I] - Reach;
     if (Room < 0)
       continue;
@@ -137,8 +166,7 @@ std::optional<Spatial> spatialAttributes(NodeImport &N, Ints Kernel,
   S.Stride = *Stride;
   S.Dilation = *Dilation;
   if (Auto == "SAME_UPPER" || Auto == "SAME_LOWER") {
-    if (!samePads(N, S, Sizes, Auto == "SAME_UPPER"))
-      return std::nullopt;
+    samePads(N, S, Sizes, Auto == "SAME_UPPER");
   } else if (Auto == "VALID") {
     S.Low.assign(Count, 0);
     S.High.assign(Count, 0);
@@ -150,6 +178,45 @@ std::optional<Spatial> spatialAttributes(NodeImport &N, Ints Kernel,
   if (CeilMode && !ceilPads(N, S, Sizes))
     return std::nullopt;
   return S;
+}
+
+Value underWindows(NodeImport &N, Value X, Value Filler, Spatial &S) {
+  if (S.Skipped.empty() || !X)
+    return X;
+  Ints Low = {0}, High = {0}, None(S.count() + 2, 0), Step(S.count() + 2, 1);
+  Low.append(S.Low);
+  High.append(S.High);
+  Low.push_back(0);
+  High.push_back(0);
+  Dims Starts(S.count() + 2, Expr(0));
+  X = N.pad(X, Filler, Low, High, None);
+  if (!X)
+    return X;
+  Dims Sizes(N.dims(X));
+  for (size_t I = 0; I < S.count(); ++I)
+    if (S.Padded[I] != Expr(0)) {
+      Starts[I + 1] = S.Skipped[I];
+      Sizes[I + 1] = S.Padded[I];
+    }
+  S.Skipped.clear();
+  S.Padded.clear();
+  S.Low.assign(S.count(), 0);
+  S.High.assign(S.count(), 0);
+  return N.slice(X, Starts, Step, Sizes);
+}
+
+Value underWindows(NodeImport &N, Value X, Spatial &S) {
+  return underWindows(N, X, X ? N.scalarInt(0, N.element(X)) : X, S);
+}
+
+bool refuseSkipped(NodeImport &N, const Spatial &S, ArrayRef<Expr> Sizes) {
+  for (size_t I = 0; I < S.Padded.size(); ++I)
+    if (S.Padded[I] != Expr(0)) {
+      N.unsupportedOn(
+          "auto_pad with a stride of " + std::to_string(S.Stride[I]), Sizes[I]);
+      return true;
+    }
+  return false;
 }
 
 Value channelsLast(NodeImport &N, Value X) {

@@ -16,6 +16,9 @@ namespace kpc::onnx {
 /// One entry a spatial dimension.
 struct Spatial {
   Ints Kernel, Stride, Dilation, Low, High;
+  /// Of `Low`, what is cut off again in front, where auto_pad depends on sizes
+  /// that only the run knows; and what is left behind it. Empty elsewhere.
+  Dims Skipped, Padded;
   size_t count() const { return Kernel.size(); }
 };
 
@@ -26,9 +29,16 @@ std::optional<Spatial> spatialAttributes(NodeImport &N, Ints Kernel,
                                          ArrayRef<Expr> Sizes,
                                          bool CeilMode = false);
 
-/// What of auto_pad `spatialAttributes` refuses.
-inline constexpr std::string_view AutoPadLimits =
-    "with strides, auto_pad needs sizes that are known when compiling";
+/// x, channels last, as its windows lie on it: itself, or padded by `Filler`
+/// where pads depend on sizes; then `S` has no pads any more.
+Value underWindows(NodeImport &N, Value X, Value Filler, Spatial &S);
+/// The same for a sum of products.
+Value underWindows(NodeImport &N, Value X, Spatial &S);
+/// Refuses pads that depend on sizes, which are `Sizes`.
+bool refuseSkipped(NodeImport &N, const Spatial &S, ArrayRef<Expr> Sizes);
+
+/// The means of windows, by the node's attributes; null after a report.
+Value averagePool(NodeImport &N, Value X, bool ChannelsLast);
 
 /// kernel_shape, or the sizes that the weights have; none after a report.
 std::optional<Ints> kernelShape(NodeImport &N, ArrayRef<Expr> WeightSizes);

@@ -358,7 +358,7 @@ static void importClassifier(NodeImport &N) {
   Forest F;
   NodePlaces Places;
   std::string Transform = N.stringAttribute("post_transform", "NONE");
-  std::optional<Ints> Labels = classLabels(N, "classlabels_int64s");
+  std::optional<ClassLabels> Labels = classLabels(N, "classlabels_int64s");
   N.expectInputs(1, 1);
   if (N.bad() || !Labels)
     return;
@@ -518,10 +518,9 @@ static void importEnsemble(NodeImport &N) {
 ArrayRef<Rule> treeRules() {
   static constexpr std::string_view Domain = "ai.onnx.ml";
   static const Rule Rows[] = {
-      {Domain, "TreeEnsemble", 5, 5, importEnsemble, "no PROBIT"},
-      {Domain, "TreeEnsembleRegressor", 1, 5, importRegressor, "no PROBIT"},
-      {Domain, "TreeEnsembleClassifier", 1, 5, importClassifier,
-       "labels that are integers; no PROBIT"},
+      {Domain, "TreeEnsemble", 5, 5, importEnsemble},
+      {Domain, "TreeEnsembleRegressor", 1, 5, importRegressor},
+      {Domain, "TreeEnsembleClassifier", 1, 5, importClassifier},
   };
   return Rows;
 }

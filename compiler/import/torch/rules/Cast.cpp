@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/torch/Importer.h"
 #include "compiler/import/torch/Rules.h"
 
 using namespace kpc::graph;
@@ -53,11 +54,21 @@ static void copyFrom(NodeImport &N) {
 /// Checks that the exporter made, which hold for every run.
 static void nothing(NodeImport &) {}
 
+/// What torch._check says of sizes.
+static void assertScalar(NodeImport &N) {
+  const Argument *A = N.argument("self");
+  if (!A || A->Values.empty() || A->Values[0].empty())
+    return;
+  if (std::optional<Relation> R = N.importer().condition(A->Values[0]))
+    N.importer().require(*R, "the program checks its sizes: " +
+                                 printable(N.text("assert_msg", "")));
+}
+
 ArrayRef<Rule> castRules() {
   constexpr InPlace Too = InPlace::Yes;
   static const Rule Rows[] = {
       {"_assert_async.msg", nothing},
-      {"_assert_scalar.default", nothing},
+      {"_assert_scalar.default", assertScalar},
       {"_assert_tensor_metadata.default", nothing},
       {"_to_copy.default", convert},
       {"alias.default", same},

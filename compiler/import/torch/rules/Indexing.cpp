@@ -87,11 +87,8 @@ static void index(NodeImport &N) {
   std::optional<Places> P = readPlaces(N, X);
   if (!P)
     return;
-  if (P->Mask) {
-    N.unsupported("picks elements by a mask: how many is known only when the "
-                  "model runs");
-    return;
-  }
+  if (P->Mask)
+    return selectByMask(N, X, P->Mask);
   if (P->Axes.size() == 1) {
     Value Index = N.reshape(P->Index, P->Sizes);
     return N.result(N.gather(X, Index, P->Axes[0]));
@@ -392,13 +389,13 @@ ArrayRef<Rule> indexingRules() {
       {"argsort.stable", argSort},
       {"embedding.default", embedding},
       {"gather.default", gather},
-      {"index.Tensor", index, InPlace::No, "no masks"},
+      {"index.Tensor", index, InPlace::No, "a mask as the only index"},
       {"index_add.default", indexWrite<ScatterKind::add>, Too},
       {"index_copy.default", indexWrite<ScatterKind::none>, Too},
       {"index_fill.int_Scalar", indexWrite<ScatterKind::none>, Too},
       {"index_fill.int_Tensor", indexWrite<ScatterKind::none>, Too},
       {"index_put.default", indexPut, Too, "with a mask one value alone"},
-      {"_unsafe_index.Tensor", index, InPlace::No, "no masks"},
+      {"_unsafe_index.Tensor", index, InPlace::No, "a mask as the only index"},
       {"index_select.default", indexSelect},
       {"masked_scatter.default", maskedScatter, Too},
       {"median.default", median},

@@ -29,6 +29,7 @@
 #include "passes/kernels/form/SizeFacts.h"
 #include "passes/kernels/gpu/KernelFamily.h"
 #include "passes/kernels/gpu/MmaSync.h"
+#include "passes/schedule/AttentionSyncSchedule.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -465,8 +466,11 @@ FamilyAnswer queryAttentionDecode(FusedKernel &Form, const target::Target &T) {
   if (!Read->hasWideRows())
     return FamilyAnswer::refuse(RefusalKind::Layout, NarrowHeads);
   int64_t Queries = typicalOf(Read->QueriesSize, UnknownExtent);
-  // Where it is no longer bound by memory, wgmma's family is faster.
-  if (Queries > schedule::MostDecodeQueries && T.Can.Wgmma)
+  // Where it is no longer bound by memory, others are faster.
+  schedule::AttentionShape Many = attentionShapeOf(*Read);
+  if (Queries > schedule::MostDecodeQueries &&
+      (schedule::fitsAttention(Many, T) ||
+       schedule::fitsAttentionSync(Many, T)))
     return FamilyAnswer::refuse(RefusalKind::Size, "it has many queries");
   auto A = std::make_shared<AttentionKernel>(std::move(*Read));
   DecodeShape Shape = decodeShapeOf(*A);

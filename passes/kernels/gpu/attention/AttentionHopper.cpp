@@ -31,8 +31,6 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-#include <numbers>
-
 using namespace mlir;
 
 namespace kpc::kernels {
@@ -62,7 +60,7 @@ tile::SharedType AttentionHopper::shared(int64_t Rows, int64_t Columns) {
 
 void AttentionHopper::declareTypes() {
   MLIRContext *Context = W.B.getContext();
-  Element = A.Q.Element;
+  declareSoftmax(/*Rows=*/64, S.TileKeys);
   int64_t Depth = schedule::paddedColumns(A.Depth),
           Width = schedule::paddedColumns(A.Width);
   TileQ = shared(S.TileQueries, Depth);
@@ -72,16 +70,8 @@ void AttentionHopper::declareTypes() {
   PipeQTy = tile::PipeType::get(Context, S.QueryStages, {TileQ});
   PipeKTy = tile::PipeType::get(Context, S.Stages, {TileK});
   PipeVTy = tile::PipeType::get(Context, S.Stages, {TileV});
-  Type F32 = W.B.getF32Type();
-  ScoresTy = tile::FragmentType::get(Context, {64, S.TileKeys}, F32);
-  SumsTy = tile::FragmentType::get(Context, {64, Width}, F32);
+  SumsTy = tile::FragmentType::get(Context, {64, Width}, W.B.getF32Type());
   PowersTy = tile::PackedType::get(Context, {64, S.TileKeys}, Element);
-  ColumnTy = tile::ColumnType::get(Context, 64, F32, /*parts=*/false);
-  PartsTy = tile::ColumnType::get(Context, 64, F32, /*parts=*/true);
-  // With a bias the scores are scaled where it is added.
-  Scale = A.Op.getBias()
-              ? 1
-              : A.Op.getScale().convertToDouble() * std::numbers::log2e;
 }
 
 /// A parameter of the kernel for copies of rows of `H`.
@@ -190,7 +180,7 @@ AttentionHopper::Place AttentionHopper::placeOf(const Turn &Now) {
   Where.Head = toIndex(OfBatch);
   Where.Group = toIndex(compute<arith::DivUIOp>(OfBatch, HeadsPerGroup));
   Where.Row = toIndex(compute<arith::MulIOp>(Row, i32(S.TileQueries)));
-  countBlocks(Where);
+  Where.Keys = keyBlocks(Where.Row, S.TileQueries);
   return Where;
 }
 
@@ -222,26 +212,6 @@ AttentionHopper::eachTurn(ValueRange Carried,
         scf::YieldOp::create(W.B, W.Loc, Out);
       });
   return Values(Loop.getResults());
-}
-
-void AttentionHopper::countBlocks(Place &Where) {
-  if (!Offset32) {
-    Where.Blocks = ceilDivI32(Keys32, S.TileKeys);
-    Where.Whole = compute<arith::DivUIOp>(Keys32, i32(S.TileKeys));
-    return;
-  }
-  Value Row = toI32(Where.Row);
-  // How many keys the first and the last query of the tile see.
-  Value End = compute<arith::MinSIOp>(
-      compute<arith::AddIOp>(Row, i32(S.TileQueries)), Queries32);
-  Value Most =
-      compute<arith::MinSIOp>(compute<arith::AddIOp>(End, Offset32), Keys32);
-  Value Least = compute<arith::MinSIOp>(
-      compute<arith::AddIOp>(compute<arith::AddIOp>(Row, Offset32), i32(1)),
-      Keys32);
-  Where.Blocks = ceilDivI32(compute<arith::MaxSIOp>(Most, i32(1)), S.TileKeys);
-  Where.Whole = compute<arith::DivUIOp>(compute<arith::MaxSIOp>(Least, i32(0)),
-                                        i32(S.TileKeys));
 }
 
 //===----------------------------------------------------------------------===//
@@ -281,7 +251,7 @@ AttentionHopper::Values AttentionHopper::fillTile(const Place &Where,
     Value Row = toIndex(compute<arith::MulIOp>(Block, i32(S.TileKeys)));
     return {Where.Batch, Group, Row, Zero};
   };
-  Value Last = compute<arith::SubIOp>(Where.Blocks, i32(1));
+  Value Last = compute<arith::SubIOp>(Where.Keys.Count, i32(1));
   Value Keys = fill(PipeK, Cursors[1], ViewK, RowsAt(GroupK, Last));
   Value Queries =
       fill(PipeQ, Cursors[0], ViewQ,
@@ -338,17 +308,8 @@ FamilyAnswer queryAttentionHopper(FusedKernel &Form, const target::Target &T) {
       !schedule::rankDecodeSchedules(decodeShapeOf(*Read), T).empty())
     return FamilyAnswer::refuse(RefusalKind::Size, "it has few queries");
   auto A = std::make_shared<AttentionKernel>(std::move(*Read));
-  schedule::AttentionShape Shape;
-  Shape.Batch = typicalOf(A->BatchSize, 1);
-  Shape.Heads = typicalOf(A->HeadsSize, 1);
-  Shape.Queries = Queries;
-  Shape.Keys = typicalOf(A->KeysSize, UnknownExtent);
-  Shape.Depth = A->Depth;
-  Shape.Width = A->Width;
-  Shape.Causal = A->Offset.has_value();
-  Shape.Scored = A->Op.getBias() || A->Op.getMask();
   return FamilyAnswer::offer(
-      schedule::rankAttentionSchedules(Shape, T),
+      schedule::rankAttentionSchedules(attentionShapeOf(*A), T),
       [&Form, A](const schedule::AttentionSchedule &S, GpuLaunch &Launch) {
         return AttentionHopper(Form, *A, S).emit(Launch);
       });

@@ -14,17 +14,16 @@
 #ifndef KPC_PASSES_KERNELS_GPU_ATTENTION_ATTENTIONHOPPER_H
 #define KPC_PASSES_KERNELS_GPU_ATTENTION_ATTENTIONHOPPER_H
 
-#include "passes/kernels/gpu/TileBuilder.h"
-#include "passes/kernels/gpu/attention/AttentionKernel.h"
+#include "passes/kernels/gpu/attention/AttentionSoftmax.h"
 #include "passes/schedule/AttentionSchedule.h"
 
 namespace kpc::kernels {
 
-class AttentionHopper : TileBuilder {
+class AttentionHopper : AttentionSoftmax {
 public:
   AttentionHopper(FusedKernel &Form, AttentionKernel &A,
                   const schedule::AttentionSchedule &S)
-      : TileBuilder(Form), A(A), S(S) {}
+      : AttentionSoftmax(Form, A), S(S) {}
 
   mlir::LogicalResult emit(GpuLaunch &Launch);
 
@@ -36,8 +35,7 @@ private:
   /// Where a tile of queries is, and the blocks of keys it sees.
   struct Place {
     Value Batch, Head, Group, Row; ///< index
-    Value Blocks;                  ///< i32, at least 1
-    Value Whole;                   ///< i32, those in front that need no mask
+    KeyBlocks Keys;
   };
   /// What a warpgroup has of its queries: the product that is still to be added
   /// is powers · values.
@@ -64,7 +62,6 @@ private:
   Turn after(const Turn &Now);
   Value isThere(const Turn &Now);
   Place placeOf(const Turn &Now);
-  void countBlocks(Place &Where);
   Values eachTurn(ValueRange Carried,
                   llvm::function_ref<Values(const Turn &, ValueRange)> Body);
 
@@ -85,14 +82,9 @@ private:
   void storeTile(const Place &Where, Value Group, Value Sums, Value Parts);
 
   // Softmax.
-  Value scored(const Place &Where, Value Group, Value Scores, Value Block,
-               bool IsLast);
-  Value masked(const Place &Where, Value Group, Value Scores, Value Block);
-  Value powers(Value Scores, Value Shift);
+  QueriesAt queriesOf(const Place &Where, Value Group);
   void makePowers(Value Scores, Value Shift, Value Total, Value ValueCursor,
                   State &After, llvm::function_ref<void()> AwaitSums);
-  Value greatest(Value Scores);
-  Value shiftOf(Value Most);
   bool masksLastBlockOnly() const;
   bool mayHideAll() const;
 
@@ -101,40 +93,17 @@ private:
   std::pair<Value, Value> waitForQueries(Value Cursor, Value Group);
   Value renewed(Value V);
   Value rowsOf(Value Tile, Value First);
-  using Scalar = llvm::function_ref<Value(ValueRange)>;
-  Value apply(mlir::Type To, ValueRange Operands, Scalar Body);
-  Value splat(mlir::Type To, Value V) {
-    return tile::SplatOp::create(W.B, W.Loc, To, V);
-  }
-  Value compare(mlir::arith::CmpIPredicate P, Value X, Value Y) {
-    return mlir::arith::CmpIOp::create(W.B, W.Loc, P, X, Y);
-  }
-  Value ceilDivI32(Value V, int64_t By) {
-    return compute<mlir::arith::DivUIOp>(
-        compute<mlir::arith::AddIOp>(V, i32(By - 1)), i32(By));
-  }
-  Value exp2(Value X) {
-    return tile::ApproximateOp::create(W.B, W.Loc, W.B.getF32Type(),
-                                       tile::Function::Exp2, X);
-  }
 
-  AttentionKernel &A;
   const schedule::AttentionSchedule &S;
-  mlir::Type Element;
   tile::SharedType TileQ, TileK, TileV, Staging;
   tile::PipeType PipeQTy, PipeKTy, PipeVTy;
-  tile::FragmentType ScoresTy, SumsTy;
+  tile::FragmentType SumsTy;
   tile::PackedType PowersTy;
-  tile::ColumnType ColumnTy, PartsTy;
   mlir::BlockArgument ViewQ, ViewK, ViewV, ViewY;
   Value PipeQ, PipeK, PipeV, StagingTile;
-  Value QueryCount, KeyCount;                   ///< index
-  Value Queries32, Keys32, Offset32;            ///< i32
   Value Heads32, HeadsPerGroup, Tiles, PerHead; ///< i32
   Value RowTiles;                               ///< i32
-  double Scale = 1; ///< of scores, for powers of two
   llvm::SmallVector<mlir::Attribute> TensorMaps;
-  mlir::LogicalResult Result = mlir::success();
 };
 
 } // namespace kpc::kernels

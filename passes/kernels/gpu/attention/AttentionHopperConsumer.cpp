@@ -27,22 +27,6 @@ namespace kpc::kernels {
 // Softmax
 //===----------------------------------------------------------------------===//
 
-Value AttentionHopper::apply(Type To, ValueRange Operands, Scalar Body) {
-  auto Apply = tile::ApplyOp::create(W.B, W.Loc, To, Operands);
-  OpBuilder::InsertionGuard Guard(W.B);
-  SmallVector<Type> Types;
-  for (Type Ty : Operands.getTypes())
-    Types.push_back(isa<tile::ColumnType>(Ty)
-                        ? cast<tile::ColumnType>(Ty).getElement()
-                        : cast<tile::FragmentType>(Ty).getElement());
-  if (isa<tile::FragmentType>(To))
-    Types.push_back(W.B.getI32Type());
-  Block *Entry = W.B.createBlock(&Apply.getBody(), {}, Types,
-                                 SmallVector<Location>(Types.size(), W.Loc));
-  tile::YieldOp::create(W.B, W.Loc, Body(Entry->getArguments()));
-  return Apply.getResult();
-}
-
 /// Whether the causal mask, if there is one, hides keys of a tile's last block
 /// alone: tiles of queries begin where blocks of keys do.
 bool AttentionHopper::masksLastBlockOnly() const {
@@ -56,107 +40,10 @@ bool AttentionHopper::mayHideAll() const {
   return A.Op.getBias() || A.Op.getMask() || !masksLastBlockOnly();
 }
 
-/// Bias and mask, at the coordinates of each score. In a tile's last block some
-/// columns may be behind the last key (`IsLast`); no others.
-Value AttentionHopper::scored(const Place &Where, Value Group, Value Scores,
-                              Value Block, bool IsLast) {
-  Value Bias = A.Op.getBias(), Mask = A.Op.getMask();
-  if (!Bias && !Mask)
-    return Scores;
-  Value Row = W.add(Where.Row, W.mul(Group, W.index(64)));
-  Value Column = toIndex(compute<arith::MulIOp>(Block, i32(S.TileKeys)));
-  Values Within = {QueryCount};
-  if (IsLast)
-    Within.push_back(KeyCount);
-  auto Map = tile::MapOp::create(W.B, W.Loc, ScoresTy, Scores,
-                                 ValueRange{Row, Column}, Within);
-  OpBuilder::InsertionGuard Guard(W.B);
-  Type Index = W.B.getIndexType();
-  mlir::Block *Body =
-      W.B.createBlock(&Map.getBody(), {}, {W.B.getF32Type(), Index, Index},
-                      {W.Loc, W.Loc, W.Loc});
-  auto ElementOf = [&](Value Tensor) {
-    Value V = AttentionKernel::atScore(
-        W, Tensor,
-        {Where.Batch, Where.Head, Body->getArgument(1), Body->getArgument(2)});
-    if (!V)
-      Result = failure();
-    return V;
-  };
-  Value Score = Body->getArgument(0);
-  if (Bias)
-    if (Value Added = ElementOf(Bias)) {
-      Value Scaled = arith::MulFOp::create(
-          W.B, W.Loc, Score,
-          f32(A.Op.getScale().convertToDouble() * std::numbers::log2e));
-      Score = AttentionKernel::biased(W, Scaled, Added);
-    }
-  if (Mask)
-    if (Value Seen = ElementOf(Mask))
-      Score = arith::SelectOp::create(W.B, W.Loc, Seen, Score, f32(-INFINITY));
-  tile::YieldOp::create(W.B, W.Loc, Score);
-  return Map.getResult();
-}
-
-/// Keys behind the last one, and those that a query does not see yet, are left
-/// out: a row sees the columns before its limit.
-Value AttentionHopper::masked(const Place &Where, Value Group, Value Scores,
-                              Value Block) {
-  auto IndexTy = tile::ColumnType::get(W.B.getContext(), 64, W.B.getI32Type(),
-                                       /*parts=*/false);
-  Value Before = compute<arith::MulIOp>(Block, i32(S.TileKeys));
-  Value Limit;
-  if (Offset32) {
-    Value Query = toI32(W.add(Where.Row, W.mul(Group, W.index(64))));
-    Value Row =
-        compute<arith::AddIOp>(Query, compute<arith::AddIOp>(Offset32, i32(1)));
-    Value Numbers = tile::RowNumbersOp::create(W.B, W.Loc, IndexTy);
-    Limit = apply(IndexTy, Numbers, [&](ValueRange In) {
-      Value Seen =
-          compute<arith::MinSIOp>(compute<arith::AddIOp>(In[0], Row), Keys32);
-      return compute<arith::SubIOp>(Seen, Before);
-    });
-  } else {
-    Limit = splat(IndexTy, compute<arith::SubIOp>(Keys32, Before));
-  }
-  Value Lowest = f32(-INFINITY);
-  return apply(ScoresTy, {Scores, Limit}, [&](ValueRange In) -> Value {
-    Value Seen = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::slt,
-                                       In[2], In[1]);
-    return arith::SelectOp::create(W.B, W.Loc, Seen, In[0], Lowest);
-  });
-}
-
-/// What is subtracted in the exponent: the greatest score, scaled; 0 where a
-/// query has seen nothing, as infinities would cancel to NaN.
-Value AttentionHopper::shiftOf(Value Most) {
-  Value Factor = f32(Scale);
-  return apply(ColumnTy, Most, [&](ValueRange In) -> Value {
-    Value Shift = compute<arith::MulFOp>(In[0], Factor);
-    if (!mayHideAll())
-      return Shift;
-    return arith::SelectOp::create(
-        W.B, W.Loc,
-        arith::CmpFOp::create(W.B, W.Loc, arith::CmpFPredicate::OEQ, In[0],
-                              f32(-INFINITY)),
-        f32(0), Shift);
-  });
-}
-
-/// 2^(score · scale − shift)
-Value AttentionHopper::powers(Value Scores, Value Shift) {
-  Value Factor = f32(Scale);
-  return apply(Scores.getType(), {Scores, Shift}, [&](ValueRange In) {
-    Value Minus = arith::NegFOp::create(W.B, W.Loc, In[1]);
-    return exp2(math::FmaOp::create(W.B, W.Loc, In[0], Factor, Minus));
-  });
-}
-
-Value AttentionHopper::greatest(Value Scores) {
-  Value Parts = tile::ThreadReduceOp::create(
-      W.B, W.Loc, PartsTy, tile::ReduceKind::Max, Scores, Value(), S.Chains);
-  return tile::LaneReduceOp::create(W.B, W.Loc, ColumnTy, tile::ReduceKind::Max,
-                                    Parts);
+/// A warpgroup's queries of a tile.
+AttentionHopper::QueriesAt AttentionHopper::queriesOf(const Place &Where,
+                                                      Value Group) {
+  return {Where.Batch, Where.Head, W.add(Where.Row, W.mul(Group, W.index(64)))};
 }
 
 /// Powers of the scores and their sum. Some of them are made before the wait
@@ -263,22 +150,24 @@ AttentionHopper::State AttentionHopper::firstBlock(const Place &Where,
   auto Last = [&] { Pending = addValues(*Before); };
   Value Scores = Before ? scoresOf(Queries, Cursors[0], Last)
                         : scoresOf(Queries, Cursors[0], nullptr);
-  Value Block = compute<arith::SubIOp>(Where.Blocks, i32(1));
+  Value Block = compute<arith::SubIOp>(Where.Keys.Count, i32(1));
   if (A.Op.getBias() || A.Op.getMask())
     Block = renewed(Block);
-  Scores = scored(Where, Group, Scores, Block, /*IsLast=*/true);
+  QueriesAt Mine = queriesOf(Where, Group);
+  Scores = scored(Mine, Scores, Block, /*MayEnd=*/true);
   if (A.Offset || A.Facts.divisor(A.Keys) % S.TileKeys != 0)
-    Scores = masked(Where, Group, Scores, Block);
-  First.Most = greatest(Scores);
+    Scores = masked(Mine.Row, Scores, Block);
+  First.Most = greatest(Scores, S.Chains);
   auto Await = [&] {
     *Sums = tile::AwaitOp::create(W.B, W.Loc, SumsTy, Pending);
     tile::ReleaseOp::create(W.B, W.Loc, PipeV, Before->Stage);
   };
   if (Before)
-    makePowers(Scores, shiftOf(First.Most), Value(), Cursors[1], First, Await);
+    makePowers(Scores, shiftOf(First.Most, mayHideAll()), Value(), Cursors[1],
+               First, Await);
   else
-    makePowers(Scores, shiftOf(First.Most), Value(), Cursors[1], First,
-               nullptr);
+    makePowers(Scores, shiftOf(First.Most, mayHideAll()), Value(), Cursors[1],
+               First, nullptr);
   First.Sums = splat(SumsTy, f32(0));
   First.KeyCursor = next(PipeK, Cursors[0]);
   return First;
@@ -293,29 +182,23 @@ AttentionHopper::nextBlock(const Place &Where, Value Group, Value Queries,
   Value Pending;
   Value Scores =
       scoresOf(Queries, Before.KeyCursor, [&] { Pending = addValues(Before); });
-  Scores = scored(Where, Group, Scores, Block, /*IsLast=*/false);
+  QueriesAt Mine = queriesOf(Where, Group);
+  Scores = scored(Mine, Scores, Block, /*MayEnd=*/false);
   if (Masked)
-    Scores = masked(Where, Group, Scores, Block);
-  Value Most = greatest(Scores);
+    Scores = masked(Mine.Row, Scores, Block);
+  Value Most = greatest(Scores, S.Chains);
   After.Most = apply(ColumnTy, {Before.Most, Most}, [&](ValueRange In) {
     return compute<arith::MaxNumFOp>(In[0], In[1]);
   });
-  Value Shift = shiftOf(After.Most);
-  Value Factor = f32(Scale);
-  auto Product = [&](ValueRange In) {
-    return compute<arith::MulFOp>(In[0], In[1]);
-  };
-  Value Shrink = apply(ColumnTy, {Before.Most, Shift}, [&](ValueRange In) {
-    Value Minus = arith::NegFOp::create(W.B, W.Loc, In[1]);
-    return exp2(math::FmaOp::create(W.B, W.Loc, In[0], Factor, Minus));
-  });
-  Value Total = apply(PartsTy, {Before.Total, Shrink}, Product);
+  Value Shift = shiftOf(After.Most, mayHideAll());
+  Value Shrink = shrinkOf(Before.Most, Shift);
+  Value Total = scaledBy(Before.Total, Shrink);
   Value Sums;
   makePowers(Scores, Shift, Total, Before.ValueCursor, After, [&] {
     Sums = tile::AwaitOp::create(W.B, W.Loc, SumsTy, Pending);
     tile::ReleaseOp::create(W.B, W.Loc, PipeV, Before.Stage);
   });
-  After.Sums = apply(SumsTy, {Sums, Shrink}, Product);
+  After.Sums = scaledBy(Sums, Shrink);
   After.KeyCursor = next(PipeK, Before.KeyCursor);
   return After;
 }
@@ -324,7 +207,7 @@ AttentionHopper::nextBlock(const Place &Where, Value Group, Value Queries,
 AttentionHopper::State AttentionHopper::walkBlocks(const Place &Where,
                                                    Value Group, Value Queries,
                                                    State Now) {
-  Value Last = compute<arith::SubIOp>(Where.Blocks, i32(1));
+  Value Last = compute<arith::SubIOp>(Where.Keys.Count, i32(1));
   // Blocks from `From` down to `To`, `To` the last.
   auto Walk = [&](Value From, Value To, bool Masked) {
     Value Count = compute<arith::SubIOp>(From, To);
@@ -338,7 +221,7 @@ AttentionHopper::State AttentionHopper::walkBlocks(const Place &Where,
   };
   // Those on the diagonal need a mask.
   bool NoMore = masksLastBlockOnly();
-  Value Unmasked = compute<arith::MinSIOp>(Last, Where.Whole);
+  Value Unmasked = compute<arith::MinSIOp>(Last, Where.Keys.Whole);
   if (!NoMore)
     Walk(Last, Unmasked, true);
   Walk(NoMore ? Last : Unmasked, i32(0), false);
@@ -349,30 +232,17 @@ AttentionHopper::State AttentionHopper::walkBlocks(const Place &Where,
 void AttentionHopper::storeTile(const Place &Where, Value Group, Value Sums,
                                 Value Parts) {
   MLIRContext *Context = W.B.getContext();
-  Value Total = tile::LaneReduceOp::create(W.B, W.Loc, ColumnTy,
-                                           tile::ReduceKind::Add, Parts);
-  Value Inverse = apply(ColumnTy, Total, [&](ValueRange In) -> Value {
-    Value Zero = f32(0);
-    Value None = arith::CmpFOp::create(W.B, W.Loc, arith::CmpFPredicate::OEQ,
-                                       In[0], Zero);
-    Value One = tile::ApproximateOp::create(W.B, W.Loc, W.B.getF32Type(),
-                                            tile::Function::Reciprocal, In[0]);
-    return arith::SelectOp::create(W.B, W.Loc, None, Zero, One);
-  });
+  Value Inverse = inverseOf(Parts);
   Value First = W.mul(Group, W.index(64));
   Value Staged = rowsOf(StagingTile, First);
   int64_t Width = SumsTy.getColumns(), Step = Staging.getColumns();
   for (int64_t C = 0; C < Width; C += Step) {
     auto Part = tile::FragmentType::get(Context, {64, Step}, W.B.getF32Type());
-    auto Narrow = tile::FragmentType::get(Context, {64, Step}, Element);
     Value Some = Step == Width
                      ? Sums
                      : tile::ExtractColumnsOp::create(W.B, W.Loc, Part, Sums, C)
                            .getResult();
-    Value Out = apply(Narrow, {Some, Inverse}, [&](ValueRange In) -> Value {
-      return arith::TruncFOp::create(W.B, W.Loc, Element,
-                                     compute<arith::MulFOp>(In[0], In[1]));
-    });
+    Value Out = narrowed(Some, Inverse);
     elect(tile::Scope::Warpgroup,
           [&] { tile::TmaStoreWaitOp::create(W.B, W.Loc, 0); });
     tile::SyncOp::create(W.B, W.Loc, tile::Scope::Warpgroup);

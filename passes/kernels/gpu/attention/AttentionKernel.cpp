@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/attention/AttentionKernel.h"
 #include "passes/kernels/form/RootShape.h"
+#include "passes/kernels/form/SizeFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -225,6 +226,20 @@ Value AttentionKernel::atScore(GpuWriter &W, Value Tensor, ValueRange At) {
     if (cast<RankedTensorType>(Tensor.getType()).getDimSize(I) == 1)
       Indices[I] = W.index(0);
   return W.Emitter.element(W.B, Tensor, Indices);
+}
+
+schedule::AttentionShape attentionShapeOf(const AttentionKernel &A) {
+  schedule::AttentionShape Shape;
+  Shape.Batch = typicalOf(A.BatchSize, 1);
+  Shape.Heads = typicalOf(A.HeadsSize, 1);
+  Shape.Queries = typicalOf(A.QueriesSize, UnknownExtent);
+  Shape.Keys = typicalOf(A.KeysSize, UnknownExtent);
+  Shape.Depth = A.Depth;
+  Shape.Width = A.Width;
+  Shape.Causal = A.Offset.has_value();
+  kernel::AttentionOp Op = A.Op;
+  Shape.Scored = Op.getBias() || Op.getMask();
+  return Shape;
 }
 
 } // namespace kpc::kernels

@@ -20,6 +20,7 @@
 
 #include "dialects/kernel/Kernel.h"
 #include "dialects/shape/Facts.h"
+#include "passes/schedule/AttentionSchedule.h"
 #include "passes/schedule/DecodeSchedule.h"
 
 #include <array>
@@ -72,6 +73,8 @@ struct AttentionKernel {
 
 /// What a schedule for few queries is chosen for (AttentionDecode.cpp).
 schedule::DecodeShape decodeShapeOf(const AttentionKernel &A);
+/// The same for many queries.
+schedule::AttentionShape attentionShapeOf(const AttentionKernel &A);
 
 } // namespace kpc::kernels
 

@@ -18,7 +18,7 @@
 ///      w ───TMA────▶       channels × outputs ─┴─wgmma─▶ registers ──▶ y
 ///
 /// Filters of 16 bits are contiguous along outputs or along channels, those of
-/// tf32 along channels alone, as wgmma wants it.
+/// tf32 and of 8 bits along channels alone, as wgmma wants it.
 ///
 /// Not for: groups, channels or outputs that do not lie at multiples of 16
 /// bytes, filters that reach further than the copies' offsets do.
@@ -69,7 +69,7 @@ std::optional<schedule::Refusal> refusalByIm2col(ImplicitGemm &Conv) {
   if (!P.hasStoredType())
     return schedule::Refusal{
         "", RefusalKind::ElementType,
-        "the result is neither of f16, bf16, f32 nor 8 bits"};
+        "the result is neither of f16, bf16, f32, i32 nor 8 bits"};
   auto WholeOf = [&](const Expr &Stride, Type Element) {
     int64_t Elements = TmaStrideBytes / bytesOf(Element);
     return P.Facts.divisor(Stride) % Elements == 0; // 0 divides as all do
@@ -89,10 +89,11 @@ std::optional<schedule::Refusal> refusalByIm2col(ImplicitGemm &Conv) {
     return schedule::Refusal{"", RefusalKind::Layout,
                              "pixels do not begin at multiples of 16 bytes"};
   bool KMajor = Conv.isKMajor();
-  if (P.isTf32() && !KMajor)
+  if ((P.isTf32() || P.isInt8()) && !KMajor)
     return schedule::Refusal{
         "", RefusalKind::Layout,
-        "in tf32, wgmma needs channels contiguous in the filter"};
+        std::string("in ") + (P.isTf32() ? "tf32" : "8 bits") +
+            ", wgmma needs channels contiguous in the filter"};
   std::optional<Expr> TapPitch = Conv.tapPitch();
   if (!TapPitch || !Whole(*TapPitch) ||
       !(KMajor ? Whole(P.B.ColumnStride)
@@ -157,8 +158,8 @@ private:
 void ConvHopper::declareTiles() {
   BTransposed = Conv.isKMajor();
   TileA = sharedTile(S.TileM, S.TileK, P.A.Element);
-  TileB = BTransposed ? sharedTile(S.TileN, S.TileK, P.A.Element)
-                      : sharedTile(S.TileK, S.TileN, P.A.Element);
+  TileB = BTransposed ? sharedTile(S.TileN, S.TileK, P.B.Element)
+                      : sharedTile(S.TileK, S.TileN, P.B.Element);
 }
 
 void ConvHopper::addOperandViews() {

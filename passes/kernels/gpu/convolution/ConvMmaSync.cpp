@@ -70,6 +70,7 @@ schedule::ConvSyncShape shapeOf(const ImplicitGemm &Conv) {
   Shape.FilterAlignment = alignmentOf(P, P.B.Element, Pitches);
   Shape.KMajorFilter = Conv.isKMajor();
   Shape.HasResidual = P.ReadsAtResult;
+  Shape.Split = P.isExactF32();
   return Shape;
 }
 
@@ -135,10 +136,12 @@ private:
 /// Which groups the tile has. From here on columns are those of all groups.
 void ConvMmaSync::prepare() {
   A.Element = P.A.Element;
-  A.Memory = flatView(W, Form.Func.getArgument(P.A.Argument), P.A.Element);
+  A.Memory =
+      flatView(W, Form.Func.getArgument(P.A.Argument), P.A.storedElement());
   A.PieceBytes = PixelPiece;
   B.Element = P.B.Element;
-  B.Memory = flatView(W, Form.Func.getArgument(P.B.Argument), P.B.Element);
+  B.Memory =
+      flatView(W, Form.Func.getArgument(P.B.Argument), P.B.storedElement());
   B.PieceBytes = FilterPiece;
   B.AlongK = Conv.isKMajor();
   FirstChannel = FirstOutput = W.index(0);
@@ -224,14 +227,11 @@ MmaSyncGemm::Piece ConvMmaSync::pieceOfB(Value Column, Value K) {
 }
 
 /// Why cp.async and mma.sync do not do this convolution; none: they do.
-std::optional<schedule::Refusal> refusalOf(const ImplicitGemm &Conv) {
+std::optional<schedule::Refusal> refusalOf(const ImplicitGemm &Conv,
+                                           const target::Target &T) {
   const GemmMatch &P = Conv.P;
-  if (!P.hasTensorTypes())
-    return schedule::Refusal{"", RefusalKind::ElementType, P.multipliedTypes()};
-  if (!P.hasStoredType())
-    return schedule::Refusal{
-        "", RefusalKind::ElementType,
-        "the result is neither of f16, bf16, f32 nor 8 bits"};
+  if (std::optional<schedule::Refusal> No = refusalOfMmaSyncTypes(P, T))
+    return No;
   std::optional<int64_t> Channels = Conv.Channels.asConstant();
   if (!Channels || *Channels < 1 ||
       *Channels * Conv.Groups * Conv.taps() > INT32_MAX)
@@ -240,12 +240,14 @@ std::optional<schedule::Refusal> refusalOf(const ImplicitGemm &Conv) {
   if (P.D.ColumnStride != Expr(1))
     return schedule::Refusal{"", RefusalKind::Layout,
                              "outputs are not contiguous in the result"};
-  // Of groups, pieces along channels would have to end with each group.
-  if (P.B.ColumnStride != Expr(1) && (!Conv.isKMajor() || Conv.Groups > 1))
+  if (P.B.ColumnStride != Expr(1) && !Conv.isKMajor())
     return schedule::Refusal{
         "", RefusalKind::Layout,
-        "neither outputs nor channels of one group are contiguous in the "
-        "filter"};
+        "neither outputs nor channels are contiguous in the filter"};
+  if (P.isInt8() && !Conv.isKMajor())
+    return schedule::Refusal{
+        "", RefusalKind::Layout,
+        "of 8 bits, mma.sync needs channels contiguous in the filter"};
   return std::nullopt;
 }
 
@@ -262,7 +264,7 @@ FamilyAnswer queryConvMmaSync(FusedKernel &Form, const target::Target &T) {
   // One tap at each pixel is a GEMM, whose copies need no walk over images.
   if (GemmMatch::read(Form))
     return FamilyAnswer::refuse(RefusalKind::Form, "it is a GEMM of pixels");
-  if (std::optional<schedule::Refusal> No = refusalOf(*Read))
+  if (std::optional<schedule::Refusal> No = refusalOf(*Read, T))
     return FamilyAnswer::refuse(*No);
   auto Conv = std::make_shared<ImplicitGemm>(std::move(*Read));
   schedule::ConvSyncShape Shape = shapeOf(*Conv);

@@ -6,11 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/convolution/ImplicitGemm.h"
-#include "passes/kernels/gpu/convolution/PaddedInput.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "dialects/kernel/Kernel.h"
 
 using namespace mlir;
 
@@ -60,135 +57,81 @@ namespace {
 
 class Reader {
 public:
-  explicit Reader(GemmMatch P) : Conv{std::move(P), {}, 0, 0, 0} {}
+  Reader(GemmMatch P, kernel::ConvOp Op)
+      : Op(Op), Conv{std::move(P), {}, 0, 0, 0} {}
   std::optional<ImplicitGemm> read();
 
 private:
+  bool readAxes();
   bool readInput();
-  bool readAxis(AffineExpr At, unsigned Number);
-  bool readChannel(AffineExpr At);
   bool readFilter();
   const Contraction &contraction() const { return Conv.P.C; }
-  std::optional<int64_t> tapsOf(unsigned Loop) {
-    return constantOf(loopSize(contraction().R.Op, Loop));
-  }
 
+  kernel::ConvOp Op;
   ImplicitGemm Conv;
 };
 
-/// Spatial dimension `Number` of the input, at `At` in terms of the loops.
-bool Reader::readAxis(AffineExpr At, unsigned Number) {
-  const Contraction &C = contraction();
-  ImplicitGemm::Axis &Axis = Conv.Axes.emplace_back();
-  llvm::SmallDenseMap<unsigned, int64_t> Factors;
-  if (!addFactors(At, 1, Factors))
+/// What the op says of spatial dimensions.
+bool Reader::readAxes() {
+  unsigned Spatial = Op.getSpatialRank();
+  if (Spatial > 3)
     return false;
-  // One loop of the rows; one of the sum, unless the filter has one tap.
-  unsigned Row = C.M.Loops[Number + 1], Tap = C.K.Loops[Number];
-  Axis.Stride = Factors.lookup(Row);
-  Axis.Dilation = Factors.lookup(Tap);
-  for (auto [Loop, Factor] : Factors)
-    if ((Loop != Row && Loop != Tap) || Factor < 1)
+  for (unsigned I = 0; I < Spatial; ++I) {
+    ImplicitGemm::Axis &Axis = Conv.Axes.emplace_back();
+    Axis.Stride = Op.getStrides()[I];
+    Axis.Dilation = Op.getDilations()[I];
+    Axis.Taps = Op.getW().getType().getDimSize(I);
+    if (Axis.Taps < 1)
       return false;
-  std::optional<int64_t> Taps = tapsOf(Tap);
-  if (!Taps || *Taps < 1)
-    return false;
-  Axis.Taps = *Taps;
-  // A loop that does not move takes one step at most.
-  if (!Axis.Stride && constantOf(loopSize(C.R.Op, Row)) != 1)
-    return false;
-  if (!Axis.Dilation && Axis.Taps != 1)
-    return false;
-  Axis.Stride = std::max<int64_t>(Axis.Stride, 1);
-  Axis.Dilation = std::max<int64_t>(Axis.Dilation, 1);
+  }
+  Conv.Groups = Op.getGroups();
   return true;
 }
 
-/// The channel, at `At` in terms of the loops: that of the sum, or in groups
-/// `(o floordiv outputs) * channels + c` of both.
-bool Reader::readChannel(AffineExpr At) {
-  const Contraction &C = contraction();
-  unsigned Output = C.N.Loops.front(), Channel = C.K.Loops.back();
-  AffineExpr O = getAffineDimExpr(Output, At.getContext()),
-             Sum = getAffineDimExpr(Channel, At.getContext());
-  if (At == Sum)
-    return true;
-  std::optional<int64_t> Outputs = constantOf(loopSize(C.R.Op, Output)),
-                         Channels = constantOf(loopSize(C.R.Op, Channel));
-  auto Both = dyn_cast<AffineBinaryOpExpr>(At);
-  if (!Both || Both.getKind() != AffineExprKind::Add || !Outputs || !Channels)
-    return false;
-  AffineExpr Group = Both.getLHS() == Sum   ? Both.getRHS()
-                     : Both.getRHS() == Sum ? Both.getLHS()
-                                            : AffineExpr();
-  for (int64_t Groups = 2; Group && Groups <= *Outputs; ++Groups)
-    if (*Outputs % Groups == 0 &&
-        Group == O.floorDiv(*Outputs / Groups) * *Channels)
-      Conv.Groups = Groups;
-  return Conv.Groups > 1;
+bool isZero(Attribute Number) {
+  if (auto Float = dyn_cast<FloatAttr>(Number))
+    return Float.getValue().isZero();
+  auto Integer = dyn_cast<IntegerAttr>(Number);
+  return Integer && Integer.getValue().isZero();
 }
 
+/// Where x lies in memory, and the zeros around it.
 bool Reader::readInput() {
-  const Contraction &C = contraction();
-  AffineMap Map = C.A.Map;
-  unsigned Rank = Map.getNumResults();
-  // n, oh, … and kh, …, c.
-  if (Rank < 3 || Rank > 5 || C.M.Loops.size() != Rank - 1 ||
-      C.K.Loops.size() != Rank - 1 || !C.Batch.Loops.empty() ||
-      C.N.Loops.size() != 1)
+  unsigned Rank = Op.getX().getType().getRank();
+  auto Pad = Op.getX().getDefiningOp<kernel::PadOp>();
+  if (Pad && (!isZero(Pad.getOutside()) ||
+              llvm::any_of(Pad.getLow(), [](int64_t Low) { return Low < 0; })))
     return false;
-  auto IsLoop = [](AffineExpr E, unsigned Loop) {
-    auto Dim = dyn_cast<AffineDimExpr>(E);
-    return Dim && Dim.getPosition() == Loop;
-  };
-  if (!IsLoop(Map.getResult(0), C.M.Loops.front()) ||
-      !readChannel(Map.getResult(Rank - 1)))
-    return false;
-  for (unsigned D = 1; D + 1 < Rank; ++D)
-    if (!readAxis(Map.getResult(D), D - 1))
-      return false;
-
-  Value Source = C.A.Tensor;
-  std::optional<Padding> Pad = readPadding(Source);
-  if (Pad && !Pad->Outside.isZero())
-    return false;
-  if (Pad)
-    Source = Pad->Source;
-  if (!placeMatrix(Conv.P.A, memoryOf(Source)))
+  Value Source = Pad ? Pad.getX() : Op.getX();
+  AffineMap Order = AffineMap::getMultiDimIdentityMap(Rank, Op.getContext());
+  if (!placeOperand(Conv.P.A, Source, Order) || !Order.isIdentity())
     return false;
   Value X = Conv.P.A.Memref;
   SmallVector<Expr> Sizes, Pitches;
   for (unsigned D = 0; D < Rank; ++D) {
     auto Size = sizeExpr(tensorSize(Source, D)),
-         Pitch = sizeExpr(strideOf(X, D)),
-         Padded = sizeExpr(tensorSize(C.A.Tensor, D));
-    if (!Size || !Pitch || !Padded)
+         Pitch = sizeExpr(strideOf(X, D));
+    if (!Size || !Pitch)
       return false;
     Sizes.push_back(*Size);
     Pitches.push_back(*Pitch);
-    int64_t Low = Pad ? Pad->Low[D] : 0;
-    std::optional<int64_t> High = (*Padded - *Size - Low).asConstant();
     bool Spatial = D > 0 && D + 1 < Rank;
-    if (!High || (!Spatial && (Low || *High)))
+    if (!Spatial && Pad && Pad.isPadded(D))
       return false;
     if (!Spatial)
       continue;
     ImplicitGemm::Axis &Axis = Conv.Axes[D - 1];
-    Axis.Low = Low;
-    Axis.High = *High;
+    Axis.Low = Pad ? Pad.getLow()[D] : 0;
+    Axis.High = Pad ? Pad.getHigh()[D] : 0;
     Axis.Size = *Size;
     Axis.Pitch = *Pitch;
   }
   Conv.Images = Sizes.front();
   Conv.ImagePitch = Pitches.front();
   Conv.Channels = Sizes.back();
-  if (Conv.Groups > 1) {
-    // As many as all groups have.
-    Expr OfGroup = *sizeExpr(loopSize(C.R.Op, C.K.Loops.back()));
-    if (Conv.Channels != OfGroup * Expr(Conv.Groups))
-      return false;
-    Conv.Channels = OfGroup;
-  }
+  // Those of one group.
+  if (Conv.Groups > 1)
+    Conv.Channels = Op.getW().getType().getDimSize(Op.getSpatialRank());
   return Pitches.back() == Expr(1);
 }
 
@@ -220,25 +163,30 @@ bool Reader::readFilter() {
 }
 
 std::optional<ImplicitGemm> Reader::read() {
-  if (!readInput() || !readFilter())
+  if (!readAxes() || !readInput() || !readFilter())
     return std::nullopt;
   return std::move(Conv);
 }
 
 } // namespace
 
-std::optional<ImplicitGemm> ImplicitGemm::read(FusedKernel &Form) {
-  std::optional<GemmMatch> P = GemmMatch::readResult(Form);
+/// The convolution that `P` was read from.
+static std::optional<ImplicitGemm> readConv(std::optional<GemmMatch> P) {
   if (!P)
     return std::nullopt;
-  return Reader(std::move(*P)).read();
+  linalg::LinalgOp Root = P->C.R.Op;
+  auto Op = dyn_cast<kernel::ConvOp>(Root.getOperation());
+  if (!Op)
+    return std::nullopt;
+  return Reader(std::move(*P), Op).read();
+}
+
+std::optional<ImplicitGemm> ImplicitGemm::read(FusedKernel &Form) {
+  return readConv(GemmMatch::readResult(Form));
 }
 
 std::optional<ImplicitGemm> ImplicitGemm::readAny(FusedKernel &Form) {
-  std::optional<GemmMatch> P = GemmMatch::readGroupedResult(Form);
-  if (!P)
-    return std::nullopt;
-  return Reader(std::move(*P)).read();
+  return readConv(GemmMatch::readGroupedResult(Form));
 }
 
 } // namespace kpc::kernels

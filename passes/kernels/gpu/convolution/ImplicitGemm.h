@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What builders for tensor cores ask of a kernel: which convolution its root
-/// generic is. Channels last; one to three spatial dimensions.
+/// What builders for tensor cores ask of a kernel whose root is a
+/// `kernel.conv`: where x and w lie in memory. Channels last; one to three
+/// spatial dimensions.
 ///
 ///   y[n, oh, ow, o] = Σ x[n, oh·stride + kh·dilation − low, …, c]
 ///                       · w[kh, kw, c, o]          over kh, kw, c

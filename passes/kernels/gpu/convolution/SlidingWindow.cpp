@@ -6,8 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/gpu/convolution/SlidingWindow.h"
+
+#include "dialects/kernel/Kernel.h"
 #include "passes/kernels/form/SizeFacts.h"
-#include "passes/kernels/gpu/convolution/PaddedInput.h"
+
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -17,6 +20,27 @@ namespace kpc::kernels {
 static constexpr int64_t MostPixels = int64_t(1) << 24;
 /// Larger windows are loops.
 static constexpr int64_t MostTaps = 64;
+
+/// The factor of each dim in a sum of dims times constants; false where it is
+/// anything else.
+static bool addFactors(AffineExpr E, int64_t Times,
+                       llvm::SmallDenseMap<unsigned, int64_t> &Factors) {
+  if (auto Dim = dyn_cast<AffineDimExpr>(E)) {
+    Factors[Dim.getPosition()] += Times;
+    return true;
+  }
+  if (auto Constant = dyn_cast<AffineConstantExpr>(E))
+    return Constant.getValue() == 0;
+  auto Binary = dyn_cast<AffineBinaryOpExpr>(E);
+  if (!Binary)
+    return false;
+  if (E.getKind() == AffineExprKind::Add)
+    return addFactors(Binary.getLHS(), Times, Factors) &&
+           addFactors(Binary.getRHS(), Times, Factors);
+  auto Constant = dyn_cast<AffineConstantExpr>(Binary.getRHS());
+  return E.getKind() == AffineExprKind::Mul && Constant &&
+         addFactors(Binary.getLHS(), Times * Constant.getValue(), Factors);
+}
 
 /// Dimension `Number` of the image, at `At` in terms of the loops: the parallel
 /// loop of its number, and at most one that is reduced.
@@ -57,32 +81,86 @@ static std::optional<llvm::APFloat> asStored(llvm::APFloat V, Type Element) {
   return Loses ? std::nullopt : std::optional(V);
 }
 
+/// Where the image lies, and what stands around it.
 bool SlidingWindow::readMemory(Value Tensor) {
-  std::optional<Padding> Pad = readPadding(Tensor);
-  Value Source = Pad ? Pad->Source : Tensor;
+  auto Pad = Tensor.getDefiningOp<kernel::PadOp>();
+  Value Source = Pad ? Pad.getX() : Tensor;
   if (!placeMatrix(X, memoryOf(Source)) || !isa<FloatType>(X.Element) ||
       X.Element.getIntOrFloatBitWidth() > 32 ||
       X.Element.getIntOrFloatBitWidth() < 16)
     return false;
-  auto Outside = asStored(Pad ? Pad->Outside : llvm::APFloat(0.0f), X.Element);
-  if (!Outside || constantOf(strideOf(X.Memref, 3)) != 1 ||
-      (Pad && (Pad->Low[0] || Pad->Low[3])))
+  llvm::APFloat Beside(0.0f);
+  // Around images and channels there is nothing.
+  if (Pad && (!matchPattern(Pad.getOutside(), m_ConstantFloat(&Beside)) ||
+              Pad.isPadded(0) || Pad.isPadded(3) || Pad.getLow()[1] < 0 ||
+              Pad.getLow()[2] < 0))
+    return false;
+  auto Outside = asStored(Beside, X.Element);
+  if (!Outside || constantOf(strideOf(X.Memref, 3)) != 1)
     return false;
   this->Outside = *Outside;
   ImagePitch = strideOf(X.Memref, 0);
   for (unsigned D = 0; D < 2; ++D) {
     WindowAxis &A = Axes[D];
-    A.Low = Pad ? Pad->Low[D + 1] : 0;
+    A.Low = Pad ? Pad.getLow()[D + 1] : 0;
     A.Size = tensorSize(Source, D + 1);
     A.Pitch = strideOf(X.Memref, D + 1);
     if (!A.Size || !A.Pitch || maxOf(A.Size).value_or(MostPixels) >= MostPixels)
       return false;
   }
-  // Around images and channels there is nothing.
-  for (unsigned D : {0u, 3u})
-    if (sizeExpr(tensorSize(Source, D)) != sizeExpr(tensorSize(Tensor, D)))
-      return false;
   return bool(ImagePitch);
+}
+
+bool SlidingWindow::readConv() {
+  auto Conv = cast<kernel::ConvOp>(R.Op.getOperation());
+  ArrayRef<int64_t> Filter = Conv.getW().getType().getShape();
+  // Each output has a channel of its own.
+  if (Conv.getSpatialRank() != 2 || Conv.getGroups() == 1 ||
+      int64_t(Conv.getGroups()) != Filter[3] || Filter[2] != 1)
+    return false;
+  Input = Conv.getXMutable().getOperandNumber();
+  for (unsigned I = 0; I < 2; ++I) {
+    WindowAxis &A = Axes[I];
+    A.Stride = Conv.getStrides()[I];
+    A.Out = R.ParallelSizes[I + 1];
+    A.Taps = Filter[I];
+    TapLoops[I] = A.Taps > 1 ? I : 0;
+    if (A.Taps > 1)
+      A.Dilation = Conv.getDilations()[I];
+  }
+  return readMemory(Conv.getX());
+}
+
+bool SlidingWindow::readPool() {
+  std::optional<unsigned> Found;
+  for (OpOperand *Operand : R.Op.getDpsInputOperands()) {
+    AffineMap Map = R.Op.getMatchingIndexingMap(Operand);
+    bool Slides = llvm::any_of(Map.getResults(), [](AffineExpr E) {
+      return isa<AffineBinaryOpExpr>(E);
+    });
+    if (!Slides || !R.Op.payloadUsesValueFromOperand(Operand))
+      continue;
+    if (Found)
+      return false;
+    Found = Operand->getOperandNumber();
+  }
+  if (!Found)
+    return false;
+  Input = *Found;
+  OpOperand &Image = R.Op->getOpOperand(*Found);
+  AffineMap Map = R.Op.getMatchingIndexingMap(&Image);
+  auto IsLoop = [&](AffineExpr E, unsigned Loop) {
+    llvm::SmallDenseMap<unsigned, int64_t> Factors;
+    if (!addFactors(E, 1, Factors) || Factors.lookup(Loop) != 1)
+      return false;
+    return llvm::all_of(Factors, [&](auto &One) {
+      return One.first == Loop || constantOf(loopSize(R.Op, One.first)) == 1;
+    });
+  };
+  return Map.getNumResults() == 4 && IsLoop(Map.getResult(0), R.Parallel[0]) &&
+         IsLoop(Map.getResult(3), R.Parallel[3]) &&
+         readAxis(Map.getResult(1), 0) && readAxis(Map.getResult(2), 1) &&
+         readMemory(Image.get());
 }
 
 std::optional<SlidingWindow> SlidingWindow::read(FusedKernel &Form) {
@@ -90,7 +168,6 @@ std::optional<SlidingWindow> SlidingWindow::read(FusedKernel &Form) {
   if (!R || R->Parallel.size() != 4 || Form.Outputs.empty())
     return std::nullopt;
   SlidingWindow Win{*R, 0, {}, {0, 0}, {}, {}, llvm::APFloat(0.0f)};
-  std::optional<unsigned> Found;
   int64_t Taps = 1;
   for (OpFoldResult Size : R->ReducedSizes) {
     std::optional<int64_t> Constant = constantOf(Size);
@@ -98,38 +175,10 @@ std::optional<SlidingWindow> SlidingWindow::read(FusedKernel &Form) {
       return std::nullopt;
     Taps *= *Constant;
   }
-  for (OpOperand *Input : Win.R.Op.getDpsInputOperands()) {
-    AffineMap Map = Win.R.Op.getMatchingIndexingMap(Input);
-    bool Slides = llvm::any_of(Map.getResults(), [](AffineExpr E) {
-      return isa<AffineBinaryOpExpr>(E);
-    });
-    if (!Slides || !Win.R.Op.payloadUsesValueFromOperand(Input))
-      continue;
-    if (Found)
-      return std::nullopt;
-    Found = Input->getOperandNumber();
-  }
-  if (!Found || Taps < 2 || Taps > MostTaps)
+  if (Taps < 2 || Taps > MostTaps)
     return std::nullopt;
-  Win.Input = *Found;
-  OpOperand &Input = Win.R.Op->getOpOperand(*Found);
-  AffineMap Map = Win.R.Op.getMatchingIndexingMap(&Input);
-  if (Map.getNumResults() != 4)
-    return std::nullopt;
-  llvm::SmallDenseMap<unsigned, int64_t> First, Last;
-  auto IsLoop = [&](AffineExpr E, unsigned Loop) {
-    llvm::SmallDenseMap<unsigned, int64_t> Factors;
-    if (!addFactors(E, 1, Factors) || Factors.lookup(Loop) != 1)
-      return false;
-    return llvm::all_of(Factors, [&](auto &One) {
-      return One.first == Loop ||
-             constantOf(loopSize(Win.R.Op, One.first)) == 1;
-    });
-  };
-  if (!IsLoop(Map.getResult(0), Win.R.Parallel[0]) ||
-      !IsLoop(Map.getResult(3), Win.R.Parallel[3]) ||
-      !Win.readAxis(Map.getResult(1), 0) ||
-      !Win.readAxis(Map.getResult(2), 1) || !Win.readMemory(Input.get()))
+  bool IsConv = isa<kernel::ConvOp>(Win.R.Op.getOperation());
+  if (!(IsConv ? Win.readConv() : Win.readPool()))
     return std::nullopt;
   // What is reduced is the taps.
   if (Win.Axes[0].Taps * Win.Axes[1].Taps != Taps)

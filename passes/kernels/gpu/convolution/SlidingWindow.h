@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Whether a kernel's root generic reduces windows that slide over an image
-/// with channels last, channel by channel: depthwise convolutions and pools.
+/// Whether a kernel's root reduces windows that slide over an image with
+/// channels last, channel by channel: a `kernel.conv` of one channel a group
+/// (depthwise), which says itself what slides, or a generic that pools.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_KERNELS_GPU_CONVOLUTION_SLIDINGWINDOW_H
@@ -50,6 +51,8 @@ struct SlidingWindow {
   }
 
 private:
+  bool readConv();
+  bool readPool();
   bool readAxis(mlir::AffineExpr At, unsigned Number);
   bool readMemory(mlir::Value Tensor);
 };

@@ -19,9 +19,24 @@ namespace kpc::kernels {
 
 using shape::Expr;
 
+/// What an integer of 32 bits is made of, one of 8 bits; null: it is not.
+static Value widenedInteger(Value Yielded, Type &From) {
+  Operation *Wide = Yielded.getDefiningOp();
+  if (!isa_and_present<arith::ExtSIOp, arith::ExtUIOp>(Wide) ||
+      !Yielded.getType().isInteger(32) ||
+      !Wide->getOperand(0).getType().isInteger(8))
+    return {};
+  From = IntegerType::get(Wide->getContext(), 8,
+                          isa<arith::ExtUIOp>(Wide) ? IntegerType::Unsigned
+                                                    : IntegerType::Signless);
+  return Wide->getOperand(0);
+}
+
 /// What `Yielded` widens, and the type of that: elements of 8 bits lie in
-/// memory as integers. Null where nothing is widened.
+/// memory as integers without a sign. Null where nothing is widened.
 static Value widenedElement(Value Yielded, Type &From) {
+  if (Value Integer = widenedInteger(Yielded, From))
+    return Integer;
   auto Wide = Yielded.getDefiningOp<arith::ExtFOp>();
   if (!Wide)
     return {};
@@ -261,8 +276,14 @@ bool GemmMatch::isTf32() const {
   linalg::LinalgOp Op = C.R.Op;
   if (auto Gemm = dyn_cast<kernel::GemmOp>(Op.getOperation()))
     return Gemm.getTf32();
-  return C.R.Form.Func->hasAttr(
-      kernel::KernelDialect::Tf32AttrHelper::getNameStr());
+  auto Conv = dyn_cast<kernel::ConvOp>(Op.getOperation());
+  return Conv && Conv.getTf32();
+}
+
+bool GemmMatch::isExactF32() const {
+  linalg::LinalgOp Op = C.R.Op;
+  return A.Element.isF32() && B.Element.isF32() && !isTf32() &&
+         getElementTypeOrSelf(Op->getResultTypes()[0]).isF32();
 }
 
 bool GemmMatch::isFp8() const {
@@ -270,12 +291,22 @@ bool GemmMatch::isFp8() const {
   return Is(A.Element) && Is(B.Element);
 }
 
+bool GemmMatch::isInt8() const {
+  return A.Element.isInteger(8) && B.Element.isInteger(8);
+}
+
+Type GemmMatch::accumulatorType() const {
+  MLIRContext *Context = A.Element.getContext();
+  return isInt8() ? Type(IntegerType::get(Context, 32))
+                  : Type(Float32Type::get(Context));
+}
+
 bool GemmMatch::hasTensorTypes() const {
   linalg::LinalgOp Op = C.R.Op;
   bool Narrow =
       (A.Element.isF16() || A.Element.isBF16()) && A.Element == B.Element;
-  return (Narrow || isTf32() || isFp8()) &&
-         getElementTypeOrSelf(Op->getResultTypes()[0]).isF32();
+  return (Narrow || isTf32() || isFp8() || isInt8()) &&
+         getElementTypeOrSelf(Op->getResultTypes()[0]) == accumulatorType();
 }
 
 std::string GemmMatch::multipliedTypes() const {

@@ -38,6 +38,11 @@ struct Matrix {
   unsigned Argument = 0; ///< the function's, the base pointer
   mlir::Type Element;    ///< as stored
   shape::Expr RowStride, ColumnStride, BatchStride;
+
+  /// What loads give: integers without a sign.
+  mlir::Type storedElement() const {
+    return mlir::cast<mlir::MemRefType>(Memref.getType()).getElementType();
+  }
 };
 
 /// The memory behind a tensor, through casts that tensor cores make themselves;
@@ -47,7 +52,7 @@ mlir::Value memoryOf(mlir::Value Tensor);
 bool placeMatrix(Matrix &M, mlir::Value Memref);
 /// The same of an operand's memory, also through transposes: `Map`, from loops
 /// to the tensor's indices, becomes that to the memory's. Elements of 8 bits,
-/// which lie there as integers, have their own type.
+/// which lie there as integers without a sign, have their own type.
 bool placeOperand(Matrix &M, mlir::Value Tensor, mlir::AffineMap &Map);
 
 /// D = A·B, then what the kernel does with each element of it.
@@ -98,18 +103,25 @@ struct GemmMatch {
   static std::optional<GemmMatch> readGroupedResult(FusedKernel &Form);
 
   bool hasBatch() const { return Batch != shape::Expr(1); }
-  /// Both factors are f32 that may be rounded to tf32 (kernel.tf32).
+  /// Both factors are f32 that may be rounded to tf32: the op says so.
   bool isTf32() const;
+  /// Both factors are f32 that may not be rounded, and summed up in f32.
+  bool isExactF32() const;
   /// Both factors are of FP8: E4M3 or E5M2, each as it is.
   bool isFp8() const;
-  /// Tensor cores multiply the factors: both f16, both bf16, tf32 or FP8;
-  /// accumulators in f32.
+  /// Both factors are integers of 8 bits, each with or without a sign.
+  bool isInt8() const;
+  /// i32 for integers, else f32.
+  mlir::Type accumulatorType() const;
+  /// Tensor cores multiply the factors: both f16, both bf16, tf32, FP8 or
+  /// integers of 8 bits.
   bool hasTensorTypes() const;
-  /// Kernels on tensor cores write elements of D: f16, bf16, f32, or 8 bits,
-  /// quantised ones say.
+  /// Kernels on tensor cores write elements of D: f16, bf16, f32, i32, or 8
+  /// bits, quantised ones say.
   bool hasStoredType() const {
     mlir::Type To = D.Element;
-    return To.isF16() || To.isBF16() || To.isF32() || To.isInteger(8);
+    return To.isF16() || To.isBF16() || To.isF32() || To.isInteger(8) ||
+           To.isInteger(32);
   }
   /// Types that hasTensorTypes() refuses, as a clause: "A is of f32 and B of
   /// f32, which is not rounded to tf32".

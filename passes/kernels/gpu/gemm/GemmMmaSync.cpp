@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A GEMM of 16-bit matrices, or of f32 as tf32, on every chip from sm_80
-/// on. All threads of a block copy slices of both operands into stages in
-/// shared memory (cp.async), a few steps along K ahead; each warp loads its
-/// part of a stage into registers (ldmatrix) and multiplies it (mma.sync); what
-/// the kernel does with each element happens in registers; the result goes
-/// through shared memory to stores of whole pieces of rows. One tile for each
-/// block.
+/// A GEMM of 16-bit matrices, of f32 as tf32 or as the sum of two numbers of
+/// it, or of integers of 8 bits, on every chip from sm_80 on. All threads of a
+/// block copy slices of both operands into stages in shared memory (cp.async),
+/// a few steps along K ahead; each warp loads its part of a stage into
+/// registers (ldmatrix) and multiplies it (mma.sync); what the kernel does with
+/// each element happens in registers; the result goes through shared memory to
+/// stores of whole pieces of rows. One tile for each block.
 ///
 ///   global A,B ──cp.async──▶ stage 0 … stage S-1 ─ldmatrix, mma.sync──▶
 ///   registers
@@ -21,7 +21,7 @@
 ///   global D ◀──stores── staging, in the stages ◀─stmatrix─── epilogue ◀─┘
 ///
 /// Rows of memory may begin anywhere: pieces have 16, 8, 4 or 2 bytes, as they
-/// are aligned.
+/// are aligned, of integers of 8 bits 1 as well.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
@@ -46,7 +46,10 @@ int64_t pieceOf(const GemmMatch &P, const Matrix &M, const Expr &Stride) {
   while (Elements > 1 && (P.Facts.divisor(Stride) % Elements ||
                           P.Facts.divisor(M.BatchStride) % Elements))
     Elements /= 2;
-  return Elements * ElementBytes;
+  // What cp.async has no pieces for goes one by one.
+  constexpr int64_t LeastCopy = 4;
+  return Elements * ElementBytes < LeastCopy ? ElementBytes
+                                             : Elements * ElementBytes;
 }
 
 class GemmMmaSync : public MmaSyncGemm {
@@ -73,7 +76,8 @@ private:
   void open(Source &From, Lines &Of, const Matrix &M, const Expr &Stride,
             Value Extent) {
     From.Element = M.Element;
-    From.Memory = flatView(W, Form.Func.getArgument(M.Argument), M.Element);
+    From.Memory =
+        flatView(W, Form.Func.getArgument(M.Argument), M.storedElement());
     From.PieceBytes = pieceOf(P, M, Stride);
     Of.Stride = valueOf(W, Form, Stride);
     Of.Base =
@@ -116,20 +120,18 @@ bool isReadable(const Matrix &M) {
 }
 
 /// Why mma.sync and cp.async do not do this GEMM; none: they do.
-std::optional<schedule::Refusal> refusalOf(const GemmMatch &P) {
-  if (!P.hasTensorTypes())
-    return schedule::Refusal{"", RefusalKind::ElementType, P.multipliedTypes()};
-  if (P.isFp8())
-    return schedule::Refusal{"", RefusalKind::ElementType,
-                             "mma.sync of FP8 is not used yet"};
-  if (!P.hasStoredType())
-    return schedule::Refusal{
-        "", RefusalKind::ElementType,
-        "the result is neither of f16, bf16, f32 nor 8 bits"};
+std::optional<schedule::Refusal> refusalOf(const GemmMatch &P,
+                                           const target::Target &T) {
+  if (std::optional<schedule::Refusal> No = refusalOfMmaSyncTypes(P, T))
+    return No;
   if (!isReadable(P.A) || !isReadable(P.B) || P.D.ColumnStride != Expr(1))
     return schedule::Refusal{"", RefusalKind::Layout,
                              "neither rows nor columns of A, B or the result "
                              "are contiguous"};
+  if (P.isInt8() && (P.A.ColumnStride != Expr(1) || P.B.RowStride != Expr(1)))
+    return schedule::Refusal{
+        "", RefusalKind::Layout,
+        "of 8 bits, mma.sync needs K contiguous in A and in B"};
   return std::nullopt;
 }
 
@@ -149,6 +151,7 @@ schedule::MmaSyncShape shapeOf(const GemmMatch &P) {
   Shape.PieceOfB = pieceOf(
       P, P.B, P.B.ColumnStride == Expr(1) ? P.B.RowStride : P.B.ColumnStride);
   Shape.HasResidual = P.ReadsAtResult;
+  Shape.Split = P.isExactF32();
   return Shape;
 }
 
@@ -158,7 +161,7 @@ FamilyAnswer queryGemmMmaSync(FusedKernel &Form, const target::Target &T) {
   std::optional<GemmMatch> Read = GemmMatch::read(Form);
   if (!Read)
     return FamilyAnswer::refuse(RefusalKind::Form, NoGemm);
-  if (std::optional<schedule::Refusal> No = refusalOf(*Read))
+  if (std::optional<schedule::Refusal> No = refusalOf(*Read, T))
     return FamilyAnswer::refuse(*No);
   auto P = std::make_shared<GemmMatch>(std::move(*Read));
   schedule::MmaSyncShape Shape = shapeOf(*P);

@@ -58,14 +58,17 @@ std::optional<schedule::Refusal> refusalByTma(GemmMatch &P) {
     return Refuse(RefusalKind::ElementType, P.multipliedTypes());
   if (!P.hasStoredType())
     return Refuse(RefusalKind::ElementType,
-                  "the result is neither of f16, bf16, f32 nor 8 bits");
+                  "the result is neither of f16, bf16, f32, i32 nor 8 bits");
   if (P.Facts.range(P.K).Min < 1)
     return Refuse(RefusalKind::Size, "K may be 0");
   // But for 16 bits, wgmma takes operands that are contiguous along K alone.
   bool AlongK = P.A.ColumnStride == Expr(1) && P.B.RowStride == Expr(1);
-  if ((P.isTf32() || P.isFp8()) && !AlongK)
+  if ((P.isTf32() || P.isFp8() || P.isInt8()) && !AlongK)
     return Refuse(RefusalKind::Layout,
-                  std::string("in ") + (P.isFp8() ? "FP8" : "tf32") +
+                  std::string("in ") +
+                      (P.isTf32()  ? "tf32"
+                       : P.isFp8() ? "FP8"
+                                   : "8 bits") +
                       ", wgmma needs K contiguous in A and in B");
   if (!isReadable(P, P.A, true))
     return unreadable("A");
@@ -119,6 +122,7 @@ std::optional<schedule::GemmShape> gemmShapeOf(GemmMatch &P) {
   Shape.K = Typical(P.C.K);
   Shape.Batch = Typical(P.C.Batch);
   Shape.ElementBytes = P.A.Element.getIntOrFloatBitWidth() / 8;
+  Shape.Promotes = P.isFp8();
   Shape.ResultBytes = P.D.Element.getIntOrFloatBitWidth() / 8;
   Shape.MinK = P.Facts.range(P.K).Min;
   Shape.RotateHalf = P.RotateHalf;

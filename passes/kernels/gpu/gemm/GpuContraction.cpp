@@ -74,7 +74,8 @@ static std::optional<std::pair<Value, Value>> factorsOf(linalg::LinalgOp Op) {
   return std::pair(Mul->getOperand(0), Mul->getOperand(1));
 }
 
-/// Fills in what `C` multiplies: a GEMM says so, of other ops the body does.
+/// Fills in what `C` multiplies: GEMMs and convolutions say so, of a generic
+/// the body does.
 static bool readFactors(Contraction &C) {
   linalg::LinalgOp Op = C.R.Op;
   auto Take = [&](OpOperand &Input, Contraction::Operand &Into) {
@@ -85,6 +86,11 @@ static bool readFactors(Contraction &C) {
   if (auto Gemm = dyn_cast<kernel::GemmOp>(Op.getOperation())) {
     Take(Gemm.getAMutable(), C.A);
     Take(Gemm.getBMutable(), C.B);
+    return true;
+  }
+  if (auto Conv = dyn_cast<kernel::ConvOp>(Op.getOperation())) {
+    Take(Conv.getXMutable(), C.A);
+    Take(Conv.getWMutable(), C.B);
     return true;
   }
   auto Factors = factorsOf(Op);

@@ -143,7 +143,7 @@ Value HopperGemm::mainloop(Value Group, Value &Cursor) {
 /// group.
 Value HopperGemm::storeForSplitK(Value Group, Value Acc) {
   auto Kept = tile::SharedType::get(W.B.getContext(), {S.TileM, S.TileN},
-                                    W.B.getF32Type(), 0);
+                                    P.accumulatorType(), 0);
   // The other groups have read their last stages, too.
   tile::SyncOp::create(W.B, W.Loc, tile::Scope::Role);
   Value All = tile::ReuseOp::create(W.B, W.Loc, Kept, Pipe);
@@ -174,8 +174,9 @@ bool HopperGemm::sharesAngles() const {
 }
 
 void HopperGemm::epilogueTile(const TileCoord &Where, Value Group, Value Acc) {
-  auto PartTy = tile::FragmentType::get(
-      W.B.getContext(), {S.consumerRows(), S.partColumns()}, W.B.getF32Type());
+  auto PartTy = tile::FragmentType::get(W.B.getContext(),
+                                        {S.consumerRows(), S.partColumns()},
+                                        P.accumulatorType());
   Value Row =
       S.PingPong ? Where.Row : W.add(Where.Row, W.mul(Group, W.index(64)));
   Value Kept, First = W.index(0); // of the columns that are this block's
@@ -279,7 +280,7 @@ void HopperGemm::endRole() {
 LogicalResult HopperGemm::emit(GpuLaunch &Launch) {
   W.B.getContext()->loadDialect<tile::TileDialect>();
   Acc = tile::FragmentType::get(W.B.getContext(), {S.consumerRows(), S.TileN},
-                                W.B.getF32Type());
+                                P.accumulatorType());
   // In turn, a stage is one warpgroup's.
   declareMemory(S.consumers(), S.consumerRows(),
                 /*Consumers=*/(S.PingPong ? 1 : S.consumers()) * 4 *

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -21,6 +22,24 @@ using shape::Expr;
 static constexpr int64_t LineBytes = 128;
 /// From this compute capability on there is stmatrix.
 static constexpr int32_t StoresMatrices = 90;
+
+std::optional<schedule::Refusal>
+refusalOfMmaSyncTypes(const GemmMatch &P, const target::Target &T) {
+  auto No = [](std::string Why) {
+    return schedule::Refusal{"", RefusalKind::ElementType, std::move(Why)};
+  };
+  if (P.isExactF32() && !schedule::paysToSplit(T))
+    return No(P.multipliedTypes() +
+              ": three products of tf32 for each are no faster here than fp32 "
+              "arithmetic");
+  if (!P.isExactF32() && !P.hasTensorTypes())
+    return No(P.multipliedTypes());
+  if (P.isFp8())
+    return No("mma.sync of FP8 is not used yet");
+  if (!P.hasStoredType())
+    return No("the result is neither of f16, bf16, f32, i32 nor 8 bits");
+  return std::nullopt;
+}
 
 Value MmaSyncGemm::sub(Value A, Value C) {
   return W.B.createOrFold<arith::SubIOp>(W.Loc, A, C);
@@ -112,7 +131,7 @@ void MmaSyncGemm::fill(Value Stage, Value Step) {
 //===----------------------------------------------------------------------===//
 
 /// This warpgroup's part of a stage's product.
-Value MmaSyncGemm::multiply(Value Stage, Value Acc) {
+Value MmaSyncGemm::multiply(Value Stage, Value Acc, bool Split) {
   auto Mine = [&](Value Ring, const Source &From, int64_t Extent, Value Number,
                   int64_t OfGroup) -> Value {
     Value Tile = stageOf(Ring, From, Extent, Stage);
@@ -135,15 +154,16 @@ Value MmaSyncGemm::multiply(Value Stage, Value Acc) {
   Value Left = Mine(RingA, A, S.TileM, RowGroup, S.WarpgroupM),
         Right = Mine(RingB, B, S.TileN, ColumnGroup, S.WarpgroupN);
   return tile::MmaSyncOp::create(W.B, W.Loc, Acc.getType(), Left, Right, Acc,
-                                 !A.AlongK, B.AlongK);
+                                 !A.AlongK, B.AlongK, Split);
 }
 
 /// A stage is filled again, `Stages` - 1 steps ahead, when all have multiplied
 /// what was in it: in the step after.
-Value MmaSyncGemm::mainloop() {
+Value MmaSyncGemm::mainloop(bool Split) {
   auto Fragment = tile::FragmentType::get(
-      W.B.getContext(), {S.WarpgroupM, S.WarpgroupN}, W.B.getF32Type());
-  Value Zero = arith::ConstantOp::create(W.B, W.Loc, W.B.getF32FloatAttr(0));
+      W.B.getContext(), {S.WarpgroupM, S.WarpgroupN}, P.accumulatorType());
+  Value Zero = arith::ConstantOp::create(W.B, W.Loc,
+                                         W.B.getZeroAttr(P.accumulatorType()));
   Value Acc = tile::SplatOp::create(W.B, W.Loc, Fragment, Zero);
   auto FillWhere = [&](Value Stage, Value Step) {
     W.when(W.less(Step, KCount), [&] { fill(Stage, Step); });
@@ -164,9 +184,43 @@ Value MmaSyncGemm::mainloop() {
                   tile::CpAsyncWaitOp::create(W.B, W.Loc, S.Stages - 2);
                   tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
                   FillWhere(In[2], W.add(Step, Ahead));
-                  Value More = multiply(In[1], In[0]);
+                  Value More = multiply(In[1], In[0], Split);
                   return {More, After(In[1]), After(In[2])};
                 })[0];
+}
+
+/// Sums of split factors are NaN wherever an infinity takes part: it has no
+/// rest, and times the rest of the other factor it may be NaN. There the sums
+/// of rounded factors are what fp32 arithmetic gives, infinite or NaN. The loop
+/// that makes them runs where a block has found such an element.
+Value MmaSyncGemm::accumulators() {
+  if (!P.isExactF32())
+    return mainloop(/*Split=*/false);
+  Value Acc = mainloop(/*Split=*/true);
+  tile::CpAsyncWaitOp::create(W.B, W.Loc, 0);
+  tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
+  Value Any = tile::AnyNanOp::create(W.B, W.Loc, W.B.getI1Type(), Acc);
+  auto Again = scf::IfOp::create(W.B, W.Loc, TypeRange(Acc.getType()), Any,
+                                 /*addThenBlock=*/true, /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard Guard(W.B);
+  W.B.setInsertionPointToEnd(Again.elseBlock());
+  scf::YieldOp::create(W.B, W.Loc, Acc);
+  W.B.setInsertionPointToEnd(Again.thenBlock());
+  Value Rounded = mainloop(/*Split=*/false);
+  auto Apply = tile::ApplyOp::create(W.B, W.Loc, Acc.getType(),
+                                     ValueRange{Acc, Rounded});
+  scf::YieldOp::create(W.B, W.Loc, Apply.getResult());
+  Type F32 = W.B.getF32Type();
+  Block *Body = W.B.createBlock(&Apply.getBody(), {},
+                                TypeRange{F32, F32, W.B.getI32Type()},
+                                SmallVector<Location>(3, W.Loc));
+  Value Sum = Body->getArgument(0);
+  Value IsNan =
+      arith::CmpFOp::create(W.B, W.Loc, arith::CmpFPredicate::UNO, Sum, Sum);
+  tile::YieldOp::create(
+      W.B, W.Loc,
+      arith::SelectOp::create(W.B, W.Loc, IsNan, Body->getArgument(1), Sum));
+  return Again.getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -208,7 +262,7 @@ void MmaSyncGemm::storePart(Value Acc, Value StagingTile, int64_t First) {
   auto Whole = cast<tile::SharedType>(StagingTile.getType());
   auto Put = [&] {
     auto PartTy = tile::FragmentType::get(
-        W.B.getContext(), {S.WarpgroupM, Mine}, W.B.getF32Type());
+        W.B.getContext(), {S.WarpgroupM, Mine}, P.accumulatorType());
     Value Part = tile::ExtractColumnsOp::create(W.B, W.Loc, PartTy, Acc,
                                                 First % S.WarpgroupN);
     // The group's first column in the tile, and in this part of it.
@@ -295,7 +349,7 @@ LogicalResult MmaSyncGemm::emit(GpuLaunch &Launch) {
   RingA = tile::AllocOp::create(W.B, W.Loc, stageType(A, S.TileM, S.Stages));
   RingB = tile::AllocOp::create(W.B, W.Loc, stageType(B, S.TileN, S.Stages));
   tile::BarrierInitOp::create(W.B, W.Loc);
-  epilogue(mainloop());
+  epilogue(accumulators());
   Launch.Grid[0] =
       (P.M.ceilDiv(Expr(S.TileM)) * P.N.ceilDiv(Expr(S.TileN)) * P.Batch).str();
   Launch.Block = {int32_t(S.threads()), 1, 1};

@@ -23,6 +23,11 @@
 
 namespace kpc::kernels {
 
+/// Why mma.sync does not multiply the factors of `P`, or does not store its
+/// result; none: it does.
+std::optional<schedule::Refusal> refusalOfMmaSyncTypes(const GemmMatch &P,
+                                                       const target::Target &T);
+
 class MmaSyncGemm : protected TileBuilder {
 public:
   /// Of `P`, what stands in A and B is the builder's own business.
@@ -76,8 +81,9 @@ private:
       const Source &From, mlir::Value Stage,
       llvm::function_ref<Piece(mlir::Value Row, mlir::Value Column)> PieceAt);
   void fill(mlir::Value Stage, mlir::Value Step);
-  mlir::Value multiply(mlir::Value Stage, mlir::Value Acc);
-  mlir::Value mainloop();
+  mlir::Value multiply(mlir::Value Stage, mlir::Value Acc, bool Split);
+  mlir::Value mainloop(bool Split);
+  mlir::Value accumulators();
   void epilogue(mlir::Value Acc);
   void storePart(mlir::Value Acc, mlir::Value StagingTile, int64_t First);
   int64_t partColumns() const;

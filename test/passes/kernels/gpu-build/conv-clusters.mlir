@@ -16,42 +16,26 @@
 func.func @split(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>, kernel.forced_schedule = #kernel.schedule<"conv 64x64x64 stages 8 group_m 11 split_k 2">} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 120], strides: [23520, 1680, 120, 1] : memref<f16> to memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>> to tensor<?x14x14x120xf16>
+  %x_t_wide_e = tensor.empty(%n) : tensor<?x14x14x120xf32>
+  %x_t_wide = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x_t : tensor<?x14x14x120xf16>) outs(%x_t_wide_e : tensor<?x14x14x120xf32>) {
+  ^bb0(%v: f16, %o: f32):
+    %e = arith.extf %v : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<?x14x14x120xf32>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 120, 64], strides: [23040, 7680, 64, 1] : memref<f16> to memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>>
   %w_t = bufferization.to_tensor %w_m restrict : memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>> to tensor<3x3x120x64xf16>
-  %size = arith.constant 14 : index
-  %p_empty = tensor.empty(%n) : tensor<?x16x16x120xf16>
-  %p = linalg.generic {indexing_maps = [affine_map<(n,h,w,c)->(n,h,w,c)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%p_empty : tensor<?x16x16x120xf16>) {
-  ^bb0(%out: f16):
-    %i0 = linalg.index 0 : index
-    %i1 = linalg.index 1 : index
-    %i2 = linalg.index 2 : index
-    %i3 = linalg.index 3 : index
-    %low = arith.constant 1 : index
-    %h = arith.subi %i1, %low : index
-    %w = arith.subi %i2, %low : index
-    %in_h = arith.cmpi ult, %h, %size : index
-    %in_w = arith.cmpi ult, %w, %size : index
-    %in = arith.andi %in_h, %in_w : i1
-    %v = scf.if %in -> (f16) {
-      %e = tensor.extract %x_t[%i0, %h, %w, %i3] : tensor<?x14x14x120xf16>
-      scf.yield %e : f16
-    } else {
-      %z = arith.constant 0.0 : f16
-      scf.yield %z : f16
-    }
-    linalg.yield %v : f16
-  } -> tensor<?x16x16x120xf16>
+  %w_t_wide_e = tensor.empty() : tensor<3x3x120x64xf32>
+  %w_t_wide = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%w_t : tensor<3x3x120x64xf16>) outs(%w_t_wide_e : tensor<3x3x120x64xf32>) {
+  ^bb0(%v: f16, %o: f32):
+    %e = arith.extf %v : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<3x3x120x64xf32>
+  %p_empty = tensor.empty(%n) : tensor<?x16x16x120xf32>
+  %p = kernel.pad %x_t_wide low [0, 1, 1, 0] high [0, 1, 1, 0] outside 0.0 : f32 into %p_empty : tensor<?x14x14x120xf32> into tensor<?x16x16x120xf32>
   %s_empty = tensor.empty(%n) : tensor<?x7x7x64xf32>
   %zero = arith.constant 0.0 : f32
   %s_fill = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<?x7x7x64xf32>) -> tensor<?x7x7x64xf32>
-  %s_t = linalg.generic {indexing_maps = [affine_map<(n,h,w,o,i,j,c)->(n,h*2+i*1,w*2+j*1,c)>, affine_map<(n,h,w,o,i,j,c)->(i,j,c,o)>, affine_map<(n,h,w,o,i,j,c)->(n,h,w,o)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %w_t : tensor<?x16x16x120xf16>, tensor<3x3x120x64xf16>) outs(%s_fill : tensor<?x7x7x64xf32>) {
-  ^bb0(%x: f16, %w: f16, %s: f32):
-    %e = arith.extf %x : f16 to f32
-    %f = arith.extf %w : f16 to f32
-    %m = arith.mulf %e, %f : f32
-    %r = arith.addf %s, %m : f32
-    linalg.yield %r : f32
-  } -> tensor<?x7x7x64xf32>
+  %s_t = kernel.conv %p, %w_t_wide strides [2, 2] dilations [1, 1] into %s_fill : (tensor<?x16x16x120xf32>, tensor<3x3x120x64xf32>, tensor<?x7x7x64xf32>) -> tensor<?x7x7x64xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 7, 7, 64], strides: [3136, 448, 64, 1] : memref<f16> to memref<?x7x7x64xf16, strided<[3136, 448, 64, 1]>>
   %y_empty = tensor.empty(%n) : tensor<?x7x7x64xf16>
   %y_t = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%s_t : tensor<?x7x7x64xf32>) outs(%y_empty : tensor<?x7x7x64xf16>) {
@@ -73,42 +57,26 @@ func.func @split(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: in
 func.func @cluster(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>, kernel.forced_schedule = #kernel.schedule<"conv 64x64x64 stages 8 group_m 11 cluster 2">} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 120], strides: [23520, 1680, 120, 1] : memref<f16> to memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x120xf16, strided<[23520, 1680, 120, 1]>> to tensor<?x14x14x120xf16>
+  %x_t_wide_e = tensor.empty(%n) : tensor<?x14x14x120xf32>
+  %x_t_wide = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x_t : tensor<?x14x14x120xf16>) outs(%x_t_wide_e : tensor<?x14x14x120xf32>) {
+  ^bb0(%v: f16, %o: f32):
+    %e = arith.extf %v : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<?x14x14x120xf32>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 120, 64], strides: [23040, 7680, 64, 1] : memref<f16> to memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>>
   %w_t = bufferization.to_tensor %w_m restrict : memref<3x3x120x64xf16, strided<[23040, 7680, 64, 1]>> to tensor<3x3x120x64xf16>
-  %size = arith.constant 14 : index
-  %p_empty = tensor.empty(%n) : tensor<?x16x16x120xf16>
-  %p = linalg.generic {indexing_maps = [affine_map<(n,h,w,c)->(n,h,w,c)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%p_empty : tensor<?x16x16x120xf16>) {
-  ^bb0(%out: f16):
-    %i0 = linalg.index 0 : index
-    %i1 = linalg.index 1 : index
-    %i2 = linalg.index 2 : index
-    %i3 = linalg.index 3 : index
-    %low = arith.constant 1 : index
-    %h = arith.subi %i1, %low : index
-    %w = arith.subi %i2, %low : index
-    %in_h = arith.cmpi ult, %h, %size : index
-    %in_w = arith.cmpi ult, %w, %size : index
-    %in = arith.andi %in_h, %in_w : i1
-    %v = scf.if %in -> (f16) {
-      %e = tensor.extract %x_t[%i0, %h, %w, %i3] : tensor<?x14x14x120xf16>
-      scf.yield %e : f16
-    } else {
-      %z = arith.constant 0.0 : f16
-      scf.yield %z : f16
-    }
-    linalg.yield %v : f16
-  } -> tensor<?x16x16x120xf16>
+  %w_t_wide_e = tensor.empty() : tensor<3x3x120x64xf32>
+  %w_t_wide = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%w_t : tensor<3x3x120x64xf16>) outs(%w_t_wide_e : tensor<3x3x120x64xf32>) {
+  ^bb0(%v: f16, %o: f32):
+    %e = arith.extf %v : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<3x3x120x64xf32>
+  %p_empty = tensor.empty(%n) : tensor<?x16x16x120xf32>
+  %p = kernel.pad %x_t_wide low [0, 1, 1, 0] high [0, 1, 1, 0] outside 0.0 : f32 into %p_empty : tensor<?x14x14x120xf32> into tensor<?x16x16x120xf32>
   %s_empty = tensor.empty(%n) : tensor<?x7x7x64xf32>
   %zero = arith.constant 0.0 : f32
   %s_fill = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<?x7x7x64xf32>) -> tensor<?x7x7x64xf32>
-  %s_t = linalg.generic {indexing_maps = [affine_map<(n,h,w,o,i,j,c)->(n,h*2+i*1,w*2+j*1,c)>, affine_map<(n,h,w,o,i,j,c)->(i,j,c,o)>, affine_map<(n,h,w,o,i,j,c)->(n,h,w,o)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %w_t : tensor<?x16x16x120xf16>, tensor<3x3x120x64xf16>) outs(%s_fill : tensor<?x7x7x64xf32>) {
-  ^bb0(%x: f16, %w: f16, %s: f32):
-    %e = arith.extf %x : f16 to f32
-    %f = arith.extf %w : f16 to f32
-    %m = arith.mulf %e, %f : f32
-    %r = arith.addf %s, %m : f32
-    linalg.yield %r : f32
-  } -> tensor<?x7x7x64xf32>
+  %s_t = kernel.conv %p, %w_t_wide strides [2, 2] dilations [1, 1] into %s_fill : (tensor<?x16x16x120xf32>, tensor<3x3x120x64xf32>, tensor<?x7x7x64xf32>) -> tensor<?x7x7x64xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 7, 7, 64], strides: [3136, 448, 64, 1] : memref<f16> to memref<?x7x7x64xf16, strided<[3136, 448, 64, 1]>>
   %y_empty = tensor.empty(%n) : tensor<?x7x7x64xf16>
   %y_t = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%s_t : tensor<?x7x7x64xf32>) outs(%y_empty : tensor<?x7x7x64xf16>) {

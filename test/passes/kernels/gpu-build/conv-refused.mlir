@@ -11,42 +11,26 @@
 func.func @unaligned_pixels(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 12], strides: [2352, 168, 12, 1] : memref<f16> to memref<?x14x14x12xf16, strided<[2352, 168, 12, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x12xf16, strided<[2352, 168, 12, 1]>> to tensor<?x14x14x12xf16>
+  %x_t_wide_e = tensor.empty(%n) : tensor<?x14x14x12xf32>
+  %x_t_wide = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x_t : tensor<?x14x14x12xf16>) outs(%x_t_wide_e : tensor<?x14x14x12xf32>) {
+  ^bb0(%v: f16, %o: f32):
+    %e = arith.extf %v : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<?x14x14x12xf32>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 12, 64], strides: [2304, 768, 64, 1] : memref<f16> to memref<3x3x12x64xf16, strided<[2304, 768, 64, 1]>>
   %w_t = bufferization.to_tensor %w_m restrict : memref<3x3x12x64xf16, strided<[2304, 768, 64, 1]>> to tensor<3x3x12x64xf16>
-  %size = arith.constant 14 : index
-  %p_empty = tensor.empty(%n) : tensor<?x16x16x12xf16>
-  %p = linalg.generic {indexing_maps = [affine_map<(n,h,w,c)->(n,h,w,c)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%p_empty : tensor<?x16x16x12xf16>) {
-  ^bb0(%out: f16):
-    %i0 = linalg.index 0 : index
-    %i1 = linalg.index 1 : index
-    %i2 = linalg.index 2 : index
-    %i3 = linalg.index 3 : index
-    %low = arith.constant 1 : index
-    %h = arith.subi %i1, %low : index
-    %w = arith.subi %i2, %low : index
-    %in_h = arith.cmpi ult, %h, %size : index
-    %in_w = arith.cmpi ult, %w, %size : index
-    %in = arith.andi %in_h, %in_w : i1
-    %v = scf.if %in -> (f16) {
-      %e = tensor.extract %x_t[%i0, %h, %w, %i3] : tensor<?x14x14x12xf16>
-      scf.yield %e : f16
-    } else {
-      %z = arith.constant 0.0 : f16
-      scf.yield %z : f16
-    }
-    linalg.yield %v : f16
-  } -> tensor<?x16x16x12xf16>
+  %w_t_wide_e = tensor.empty() : tensor<3x3x12x64xf32>
+  %w_t_wide = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%w_t : tensor<3x3x12x64xf16>) outs(%w_t_wide_e : tensor<3x3x12x64xf32>) {
+  ^bb0(%v: f16, %o: f32):
+    %e = arith.extf %v : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<3x3x12x64xf32>
+  %p_empty = tensor.empty(%n) : tensor<?x16x16x12xf32>
+  %p = kernel.pad %x_t_wide low [0, 1, 1, 0] high [0, 1, 1, 0] outside 0.0 : f32 into %p_empty : tensor<?x14x14x12xf32> into tensor<?x16x16x12xf32>
   %s_empty = tensor.empty(%n) : tensor<?x7x7x64xf32>
   %zero = arith.constant 0.0 : f32
   %s_fill = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<?x7x7x64xf32>) -> tensor<?x7x7x64xf32>
-  %s_t = linalg.generic {indexing_maps = [affine_map<(n,h,w,o,i,j,c)->(n,h*2+i*1,w*2+j*1,c)>, affine_map<(n,h,w,o,i,j,c)->(i,j,c,o)>, affine_map<(n,h,w,o,i,j,c)->(n,h,w,o)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %w_t : tensor<?x16x16x12xf16>, tensor<3x3x12x64xf16>) outs(%s_fill : tensor<?x7x7x64xf32>) {
-  ^bb0(%x: f16, %w: f16, %s: f32):
-    %e = arith.extf %x : f16 to f32
-    %f = arith.extf %w : f16 to f32
-    %m = arith.mulf %e, %f : f32
-    %r = arith.addf %s, %m : f32
-    linalg.yield %r : f32
-  } -> tensor<?x7x7x64xf32>
+  %s_t = kernel.conv %p, %w_t_wide strides [2, 2] dilations [1, 1] into %s_fill : (tensor<?x16x16x12xf32>, tensor<3x3x12x64xf32>, tensor<?x7x7x64xf32>) -> tensor<?x7x7x64xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 7, 7, 64], strides: [3136, 448, 64, 1] : memref<f16> to memref<?x7x7x64xf16, strided<[3136, 448, 64, 1]>>
   %y_empty = tensor.empty(%n) : tensor<?x7x7x64xf16>
   %y_t = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%s_t : tensor<?x7x7x64xf32>) outs(%y_empty : tensor<?x7x7x64xf16>) {
@@ -65,42 +49,26 @@ func.func @unaligned_pixels(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f
 func.func @unaligned_outputs(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 72], strides: [14112, 1008, 72, 1] : memref<f16> to memref<?x14x14x72xf16, strided<[14112, 1008, 72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x72xf16, strided<[14112, 1008, 72, 1]>> to tensor<?x14x14x72xf16>
+  %x_t_wide_e = tensor.empty(%n) : tensor<?x14x14x72xf32>
+  %x_t_wide = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x_t : tensor<?x14x14x72xf16>) outs(%x_t_wide_e : tensor<?x14x14x72xf32>) {
+  ^bb0(%v: f16, %o: f32):
+    %e = arith.extf %v : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<?x14x14x72xf32>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 72, 12], strides: [2592, 864, 12, 1] : memref<f16> to memref<3x3x72x12xf16, strided<[2592, 864, 12, 1]>>
   %w_t = bufferization.to_tensor %w_m restrict : memref<3x3x72x12xf16, strided<[2592, 864, 12, 1]>> to tensor<3x3x72x12xf16>
-  %size = arith.constant 14 : index
-  %p_empty = tensor.empty(%n) : tensor<?x16x16x72xf16>
-  %p = linalg.generic {indexing_maps = [affine_map<(n,h,w,c)->(n,h,w,c)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%p_empty : tensor<?x16x16x72xf16>) {
-  ^bb0(%out: f16):
-    %i0 = linalg.index 0 : index
-    %i1 = linalg.index 1 : index
-    %i2 = linalg.index 2 : index
-    %i3 = linalg.index 3 : index
-    %low = arith.constant 1 : index
-    %h = arith.subi %i1, %low : index
-    %w = arith.subi %i2, %low : index
-    %in_h = arith.cmpi ult, %h, %size : index
-    %in_w = arith.cmpi ult, %w, %size : index
-    %in = arith.andi %in_h, %in_w : i1
-    %v = scf.if %in -> (f16) {
-      %e = tensor.extract %x_t[%i0, %h, %w, %i3] : tensor<?x14x14x72xf16>
-      scf.yield %e : f16
-    } else {
-      %z = arith.constant 0.0 : f16
-      scf.yield %z : f16
-    }
-    linalg.yield %v : f16
-  } -> tensor<?x16x16x72xf16>
+  %w_t_wide_e = tensor.empty() : tensor<3x3x72x12xf32>
+  %w_t_wide = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%w_t : tensor<3x3x72x12xf16>) outs(%w_t_wide_e : tensor<3x3x72x12xf32>) {
+  ^bb0(%v: f16, %o: f32):
+    %e = arith.extf %v : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<3x3x72x12xf32>
+  %p_empty = tensor.empty(%n) : tensor<?x16x16x72xf32>
+  %p = kernel.pad %x_t_wide low [0, 1, 1, 0] high [0, 1, 1, 0] outside 0.0 : f32 into %p_empty : tensor<?x14x14x72xf32> into tensor<?x16x16x72xf32>
   %s_empty = tensor.empty(%n) : tensor<?x7x7x12xf32>
   %zero = arith.constant 0.0 : f32
   %s_fill = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<?x7x7x12xf32>) -> tensor<?x7x7x12xf32>
-  %s_t = linalg.generic {indexing_maps = [affine_map<(n,h,w,o,i,j,c)->(n,h*2+i*1,w*2+j*1,c)>, affine_map<(n,h,w,o,i,j,c)->(i,j,c,o)>, affine_map<(n,h,w,o,i,j,c)->(n,h,w,o)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %w_t : tensor<?x16x16x72xf16>, tensor<3x3x72x12xf16>) outs(%s_fill : tensor<?x7x7x12xf32>) {
-  ^bb0(%x: f16, %w: f16, %s: f32):
-    %e = arith.extf %x : f16 to f32
-    %f = arith.extf %w : f16 to f32
-    %m = arith.mulf %e, %f : f32
-    %r = arith.addf %s, %m : f32
-    linalg.yield %r : f32
-  } -> tensor<?x7x7x12xf32>
+  %s_t = kernel.conv %p, %w_t_wide strides [2, 2] dilations [1, 1] into %s_fill : (tensor<?x16x16x72xf32>, tensor<3x3x72x12xf32>, tensor<?x7x7x12xf32>) -> tensor<?x7x7x12xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 7, 7, 12], strides: [588, 84, 12, 1] : memref<f16> to memref<?x7x7x12xf16, strided<[588, 84, 12, 1]>>
   %y_empty = tensor.empty(%n) : tensor<?x7x7x12xf16>
   %y_t = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%s_t : tensor<?x7x7x12xf32>) outs(%y_empty : tensor<?x7x7x12xf16>) {
@@ -120,41 +88,20 @@ func.func @unaligned_outputs(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<
 func.func @two_types(%x_p: memref<f16>, %w_p: memref<f32>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 14, 14, 72], strides: [14112, 1008, 72, 1] : memref<f16> to memref<?x14x14x72xf16, strided<[14112, 1008, 72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x14x14x72xf16, strided<[14112, 1008, 72, 1]>> to tensor<?x14x14x72xf16>
+  %x_t_wide_e = tensor.empty(%n) : tensor<?x14x14x72xf32>
+  %x_t_wide = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x_t : tensor<?x14x14x72xf16>) outs(%x_t_wide_e : tensor<?x14x14x72xf32>) {
+  ^bb0(%v: f16, %o: f32):
+    %e = arith.extf %v : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<?x14x14x72xf32>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 72, 64], strides: [13824, 4608, 64, 1] : memref<f32> to memref<3x3x72x64xf32, strided<[13824, 4608, 64, 1]>>
   %w_t = bufferization.to_tensor %w_m restrict : memref<3x3x72x64xf32, strided<[13824, 4608, 64, 1]>> to tensor<3x3x72x64xf32>
-  %size = arith.constant 14 : index
-  %p_empty = tensor.empty(%n) : tensor<?x16x16x72xf16>
-  %p = linalg.generic {indexing_maps = [affine_map<(n,h,w,c)->(n,h,w,c)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%p_empty : tensor<?x16x16x72xf16>) {
-  ^bb0(%out: f16):
-    %i0 = linalg.index 0 : index
-    %i1 = linalg.index 1 : index
-    %i2 = linalg.index 2 : index
-    %i3 = linalg.index 3 : index
-    %low = arith.constant 1 : index
-    %h = arith.subi %i1, %low : index
-    %w = arith.subi %i2, %low : index
-    %in_h = arith.cmpi ult, %h, %size : index
-    %in_w = arith.cmpi ult, %w, %size : index
-    %in = arith.andi %in_h, %in_w : i1
-    %v = scf.if %in -> (f16) {
-      %e = tensor.extract %x_t[%i0, %h, %w, %i3] : tensor<?x14x14x72xf16>
-      scf.yield %e : f16
-    } else {
-      %z = arith.constant 0.0 : f16
-      scf.yield %z : f16
-    }
-    linalg.yield %v : f16
-  } -> tensor<?x16x16x72xf16>
+  %p_empty = tensor.empty(%n) : tensor<?x16x16x72xf32>
+  %p = kernel.pad %x_t_wide low [0, 1, 1, 0] high [0, 1, 1, 0] outside 0.0 : f32 into %p_empty : tensor<?x14x14x72xf32> into tensor<?x16x16x72xf32>
   %s_empty = tensor.empty(%n) : tensor<?x7x7x64xf32>
   %zero = arith.constant 0.0 : f32
   %s_fill = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<?x7x7x64xf32>) -> tensor<?x7x7x64xf32>
-  %s_t = linalg.generic {indexing_maps = [affine_map<(n,h,w,o,i,j,c)->(n,h*2+i*1,w*2+j*1,c)>, affine_map<(n,h,w,o,i,j,c)->(i,j,c,o)>, affine_map<(n,h,w,o,i,j,c)->(n,h,w,o)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %w_t : tensor<?x16x16x72xf16>, tensor<3x3x72x64xf32>) outs(%s_fill : tensor<?x7x7x64xf32>) {
-  ^bb0(%x: f16, %w: f32, %s: f32):
-    %e = arith.extf %x : f16 to f32
-    %m = arith.mulf %e, %w : f32
-    %r = arith.addf %s, %m : f32
-    linalg.yield %r : f32
-  } -> tensor<?x7x7x64xf32>
+  %s_t = kernel.conv %p, %w_t strides [2, 2] dilations [1, 1] into %s_fill : (tensor<?x16x16x72xf32>, tensor<3x3x72x64xf32>, tensor<?x7x7x64xf32>) -> tensor<?x7x7x64xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 7, 7, 64], strides: [3136, 448, 64, 1] : memref<f16> to memref<?x7x7x64xf16, strided<[3136, 448, 64, 1]>>
   %y_empty = tensor.empty(%n) : tensor<?x7x7x64xf16>
   %y_t = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%s_t : tensor<?x7x7x64xf32>) outs(%y_empty : tensor<?x7x7x64xf16>) {
@@ -173,42 +120,26 @@ func.func @two_types(%x_p: memref<f16>, %w_p: memref<f32>, %y_p: memref<f16>, %n
 func.func @long_steps(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 30, 30, 72], strides: [64800, 2160, 72, 1] : memref<f16> to memref<?x30x30x72xf16, strided<[64800, 2160, 72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x30x30x72xf16, strided<[64800, 2160, 72, 1]>> to tensor<?x30x30x72xf16>
+  %x_t_wide_e = tensor.empty(%n) : tensor<?x30x30x72xf32>
+  %x_t_wide = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x_t : tensor<?x30x30x72xf16>) outs(%x_t_wide_e : tensor<?x30x30x72xf32>) {
+  ^bb0(%v: f16, %o: f32):
+    %e = arith.extf %v : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<?x30x30x72xf32>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 72, 64], strides: [13824, 4608, 64, 1] : memref<f16> to memref<3x3x72x64xf16, strided<[13824, 4608, 64, 1]>>
   %w_t = bufferization.to_tensor %w_m restrict : memref<3x3x72x64xf16, strided<[13824, 4608, 64, 1]>> to tensor<3x3x72x64xf16>
-  %size = arith.constant 30 : index
-  %p_empty = tensor.empty(%n) : tensor<?x32x32x72xf16>
-  %p = linalg.generic {indexing_maps = [affine_map<(n,h,w,c)->(n,h,w,c)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%p_empty : tensor<?x32x32x72xf16>) {
-  ^bb0(%out: f16):
-    %i0 = linalg.index 0 : index
-    %i1 = linalg.index 1 : index
-    %i2 = linalg.index 2 : index
-    %i3 = linalg.index 3 : index
-    %low = arith.constant 1 : index
-    %h = arith.subi %i1, %low : index
-    %w = arith.subi %i2, %low : index
-    %in_h = arith.cmpi ult, %h, %size : index
-    %in_w = arith.cmpi ult, %w, %size : index
-    %in = arith.andi %in_h, %in_w : i1
-    %v = scf.if %in -> (f16) {
-      %e = tensor.extract %x_t[%i0, %h, %w, %i3] : tensor<?x30x30x72xf16>
-      scf.yield %e : f16
-    } else {
-      %z = arith.constant 0.0 : f16
-      scf.yield %z : f16
-    }
-    linalg.yield %v : f16
-  } -> tensor<?x32x32x72xf16>
+  %w_t_wide_e = tensor.empty() : tensor<3x3x72x64xf32>
+  %w_t_wide = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%w_t : tensor<3x3x72x64xf16>) outs(%w_t_wide_e : tensor<3x3x72x64xf32>) {
+  ^bb0(%v: f16, %o: f32):
+    %e = arith.extf %v : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<3x3x72x64xf32>
+  %p_empty = tensor.empty(%n) : tensor<?x32x32x72xf32>
+  %p = kernel.pad %x_t_wide low [0, 1, 1, 0] high [0, 1, 1, 0] outside 0.0 : f32 into %p_empty : tensor<?x30x30x72xf32> into tensor<?x32x32x72xf32>
   %s_empty = tensor.empty(%n) : tensor<?x4x4x64xf32>
   %zero = arith.constant 0.0 : f32
   %s_fill = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<?x4x4x64xf32>) -> tensor<?x4x4x64xf32>
-  %s_t = linalg.generic {indexing_maps = [affine_map<(n,h,w,o,i,j,c)->(n,h*9+i*1,w*9+j*1,c)>, affine_map<(n,h,w,o,i,j,c)->(i,j,c,o)>, affine_map<(n,h,w,o,i,j,c)->(n,h,w,o)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %w_t : tensor<?x32x32x72xf16>, tensor<3x3x72x64xf16>) outs(%s_fill : tensor<?x4x4x64xf32>) {
-  ^bb0(%x: f16, %w: f16, %s: f32):
-    %e = arith.extf %x : f16 to f32
-    %f = arith.extf %w : f16 to f32
-    %m = arith.mulf %e, %f : f32
-    %r = arith.addf %s, %m : f32
-    linalg.yield %r : f32
-  } -> tensor<?x4x4x64xf32>
+  %s_t = kernel.conv %p, %w_t_wide strides [9, 9] dilations [1, 1] into %s_fill : (tensor<?x32x32x72xf32>, tensor<3x3x72x64xf32>, tensor<?x4x4x64xf32>) -> tensor<?x4x4x64xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 4, 4, 64], strides: [1024, 256, 64, 1] : memref<f16> to memref<?x4x4x64xf16, strided<[1024, 256, 64, 1]>>
   %y_empty = tensor.empty(%n) : tensor<?x4x4x64xf16>
   %y_t = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%s_t : tensor<?x4x4x64xf32>) outs(%y_empty : tensor<?x4x4x64xf16>) {
@@ -227,42 +158,26 @@ func.func @long_steps(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %
 func.func @long_reach(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f16>, %n: index {kernel.size = #kernel.size<min = 1, max = 32, optimum = 4>}) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%n, 140, 140, 72], strides: [1411200, 10080, 72, 1] : memref<f16> to memref<?x140x140x72xf16, strided<[1411200, 10080, 72, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x140x140x72xf16, strided<[1411200, 10080, 72, 1]>> to tensor<?x140x140x72xf16>
+  %x_t_wide_e = tensor.empty(%n) : tensor<?x140x140x72xf32>
+  %x_t_wide = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x_t : tensor<?x140x140x72xf16>) outs(%x_t_wide_e : tensor<?x140x140x72xf32>) {
+  ^bb0(%v: f16, %o: f32):
+    %e = arith.extf %v : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<?x140x140x72xf32>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 72, 64], strides: [13824, 4608, 64, 1] : memref<f16> to memref<3x3x72x64xf16, strided<[13824, 4608, 64, 1]>>
   %w_t = bufferization.to_tensor %w_m restrict : memref<3x3x72x64xf16, strided<[13824, 4608, 64, 1]>> to tensor<3x3x72x64xf16>
-  %size = arith.constant 140 : index
-  %p_empty = tensor.empty(%n) : tensor<?x142x142x72xf16>
-  %p = linalg.generic {indexing_maps = [affine_map<(n,h,w,c)->(n,h,w,c)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%p_empty : tensor<?x142x142x72xf16>) {
-  ^bb0(%out: f16):
-    %i0 = linalg.index 0 : index
-    %i1 = linalg.index 1 : index
-    %i2 = linalg.index 2 : index
-    %i3 = linalg.index 3 : index
-    %low = arith.constant 1 : index
-    %h = arith.subi %i1, %low : index
-    %w = arith.subi %i2, %low : index
-    %in_h = arith.cmpi ult, %h, %size : index
-    %in_w = arith.cmpi ult, %w, %size : index
-    %in = arith.andi %in_h, %in_w : i1
-    %v = scf.if %in -> (f16) {
-      %e = tensor.extract %x_t[%i0, %h, %w, %i3] : tensor<?x140x140x72xf16>
-      scf.yield %e : f16
-    } else {
-      %z = arith.constant 0.0 : f16
-      scf.yield %z : f16
-    }
-    linalg.yield %v : f16
-  } -> tensor<?x142x142x72xf16>
+  %w_t_wide_e = tensor.empty() : tensor<3x3x72x64xf32>
+  %w_t_wide = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%w_t : tensor<3x3x72x64xf16>) outs(%w_t_wide_e : tensor<3x3x72x64xf32>) {
+  ^bb0(%v: f16, %o: f32):
+    %e = arith.extf %v : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<3x3x72x64xf32>
+  %p_empty = tensor.empty(%n) : tensor<?x142x142x72xf32>
+  %p = kernel.pad %x_t_wide low [0, 1, 1, 0] high [0, 1, 1, 0] outside 0.0 : f32 into %p_empty : tensor<?x140x140x72xf32> into tensor<?x142x142x72xf32>
   %s_empty = tensor.empty(%n) : tensor<?x6x6x64xf32>
   %zero = arith.constant 0.0 : f32
   %s_fill = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<?x6x6x64xf32>) -> tensor<?x6x6x64xf32>
-  %s_t = linalg.generic {indexing_maps = [affine_map<(n,h,w,o,i,j,c)->(n,h*2+i*65,w*2+j*65,c)>, affine_map<(n,h,w,o,i,j,c)->(i,j,c,o)>, affine_map<(n,h,w,o,i,j,c)->(n,h,w,o)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%p, %w_t : tensor<?x142x142x72xf16>, tensor<3x3x72x64xf16>) outs(%s_fill : tensor<?x6x6x64xf32>) {
-  ^bb0(%x: f16, %w: f16, %s: f32):
-    %e = arith.extf %x : f16 to f32
-    %f = arith.extf %w : f16 to f32
-    %m = arith.mulf %e, %f : f32
-    %r = arith.addf %s, %m : f32
-    linalg.yield %r : f32
-  } -> tensor<?x6x6x64xf32>
+  %s_t = kernel.conv %p, %w_t_wide strides [2, 2] dilations [65, 65] into %s_fill : (tensor<?x142x142x72xf32>, tensor<3x3x72x64xf32>, tensor<?x6x6x64xf32>) -> tensor<?x6x6x64xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 6, 6, 64], strides: [2304, 384, 64, 1] : memref<f16> to memref<?x6x6x64xf16, strided<[2304, 384, 64, 1]>>
   %y_empty = tensor.empty(%n) : tensor<?x6x6x64xf16>
   %y_t = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%s_t : tensor<?x6x6x64xf32>) outs(%y_empty : tensor<?x6x6x64xf16>) {

@@ -1,5 +1,6 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_80 %s | FileCheck %s --check-prefix=SYNC
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_120a %s | FileCheck %s --check-prefix=SLOW
 
 // The named GEMM, as lower-regions writes it: families of GEMMs ask it, and builders of loops take it as a reduction.
 
@@ -91,7 +92,7 @@ func.func @heads(%a_p: memref<f16>, %b_p: memref<f16>, %d_p: memref<f32>) attrib
   return
 }
 
-// With tf32 on tensor cores, without it in loops. wgmma would want K contiguous in B.
+// Rounded to tf32. wgmma would want K contiguous in B.
 // CHECK-LABEL: gpu.module @rounded
 // CHECK: kernel.schedule = #kernel.schedule<"mmasync
 // SYNC-LABEL: gpu.module @rounded
@@ -110,10 +111,15 @@ func.func @rounded(%a_p: memref<f32>, %b_p: memref<f32>, %d_p: memref<f32>) attr
   return
 }
 
+// Not rounded: factors are split into two numbers of tf32, except where fp32 arithmetic is as fast as tf32.
 // CHECK-LABEL: gpu.module @exact
-// CHECK: kernel.schedule = #kernel.schedule<"contraction
+// CHECK: kernel.schedule = #kernel.schedule<"mmasync
+// CHECK: tile.mma_sync split
 // SYNC-LABEL: gpu.module @exact
-// SYNC: kernel.schedule = #kernel.schedule<"contraction
+// SYNC: kernel.schedule = #kernel.schedule<"mmasync
+// SYNC: tile.mma_sync split
+// SLOW-LABEL: gpu.module @exact
+// SLOW: kernel.schedule = #kernel.schedule<"contraction
 func.func @exact(%a_p: memref<f32>, %b_p: memref<f32>, %d_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %a_m = memref.reinterpret_cast %a_p to offset: [0], sizes: [128, 64], strides: [64, 1] : memref<f32> to memref<128x64xf32, strided<[64, 1]>>
   %a_t = bufferization.to_tensor %a_m restrict : memref<128x64xf32, strided<[64, 1]>> to tensor<128x64xf32>

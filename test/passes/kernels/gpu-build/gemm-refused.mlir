@@ -132,11 +132,11 @@ func.func @perhaps_no_sum(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<b
   return
 }
 
-// Not rounded to tf32 unasked.
+// Not rounded to tf32 unasked, so not for wgmma.
 // CHECK-LABEL: gpu.module @single
-// CHECK: kernel.schedule = #kernel.schedule<"contraction
-// CHECK-NOT: tile.
+// CHECK: kernel.schedule = #kernel.schedule<"mmasync
 // CHECK-NOT: kernel.tensor_maps
+// CHECK: tile.mma_sync split
 func.func @single(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf32, strided<[64, 1]>> to tensor<?x64xf32>

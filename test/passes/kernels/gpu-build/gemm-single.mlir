@@ -43,7 +43,7 @@ func.func @single_result(%x_p: memref<bf16>, %w_p: memref<bf16>, %y_p: memref<f3
 // SYNC-LABEL: gpu.module @tf32
 // SYNC: kernel.schedule = #kernel.schedule<"mmasync
 // SYNC: tile.mma_sync %{{.*}}, %{{.*}} transposed,
-func.func @tf32(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kernel.tf32, kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
+func.func @tf32(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf32, strided<[64, 1]>> to tensor<?x64xf32>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 64], strides: [64, 1] : memref<f32> to memref<64x64xf32, strided<[64, 1]>>
@@ -52,12 +52,12 @@ func.func @tf32(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: ind
   %s_empty = tensor.empty(%m) : tensor<?x64xf32>
   %zero = arith.constant 0.0 : f32
   %s_fill = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<?x64xf32>) -> tensor<?x64xf32>
-  %s_t = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(n,k)>, affine_map<(m,n,k)->(m,n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x_t, %w_t : tensor<?x64xf32>, tensor<64x64xf32>) outs(%s_fill : tensor<?x64xf32>) {
-  ^bb0(%x: f32, %w: f32, %s: f32):
-    %p = arith.mulf %x, %w : f32
-    %r = arith.addf %s, %p : f32
-    linalg.yield %r : f32
-  } -> tensor<?x64xf32>
+  %wt_empty = tensor.empty() : tensor<64x64xf32>
+  %wt = linalg.generic {indexing_maps = [affine_map<(k,n)->(n,k)>, affine_map<(k,n)->(k,n)>], iterator_types = ["parallel", "parallel"]} ins(%w_t : tensor<64x64xf32>) outs(%wt_empty : tensor<64x64xf32>) {
+  ^bb0(%x: f32, %s: f32):
+    linalg.yield %x : f32
+  } -> tensor<64x64xf32>
+  %s_t = kernel.gemm %x_t, %wt tf32 into %s_fill : (tensor<?x64xf32>, tensor<64x64xf32>, tensor<?x64xf32>) -> tensor<?x64xf32>
   bufferization.materialize_in_destination %s_t in restrict writable %y_m : (tensor<?x64xf32>, memref<?x64xf32, strided<[64, 1]>>) -> ()
   return
 }
@@ -69,7 +69,7 @@ func.func @tf32(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: ind
 // SYNC-LABEL: gpu.module @tf32_columns
 // SYNC: kernel.schedule = #kernel.schedule<"mmasync
 // SYNC: tile.mma_sync %{{[0-9]+}}, %{{[0-9]+}}, %
-func.func @tf32_columns(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kernel.tf32, kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
+func.func @tf32_columns(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>, %m: index) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %x_m = memref.reinterpret_cast %x_p to offset: [0], sizes: [%m, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32, strided<[64, 1]>>
   %x_t = bufferization.to_tensor %x_m restrict : memref<?x64xf32, strided<[64, 1]>> to tensor<?x64xf32>
   %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [64, 64], strides: [64, 1] : memref<f32> to memref<64x64xf32, strided<[64, 1]>>
@@ -78,12 +78,7 @@ func.func @tf32_columns(%x_p: memref<f32>, %w_p: memref<f32>, %y_p: memref<f32>,
   %s_empty = tensor.empty(%m) : tensor<?x64xf32>
   %zero = arith.constant 0.0 : f32
   %s_fill = linalg.fill ins(%zero : f32) outs(%s_empty : tensor<?x64xf32>) -> tensor<?x64xf32>
-  %s_t = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(k,n)>, affine_map<(m,n,k)->(m,n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x_t, %w_t : tensor<?x64xf32>, tensor<64x64xf32>) outs(%s_fill : tensor<?x64xf32>) {
-  ^bb0(%x: f32, %w: f32, %s: f32):
-    %p = arith.mulf %x, %w : f32
-    %r = arith.addf %s, %p : f32
-    linalg.yield %r : f32
-  } -> tensor<?x64xf32>
+  %s_t = kernel.gemm %x_t, %w_t tf32 into %s_fill : (tensor<?x64xf32>, tensor<64x64xf32>, tensor<?x64xf32>) -> tensor<?x64xf32>
   bufferization.materialize_in_destination %s_t in restrict writable %y_m : (tensor<?x64xf32>, memref<?x64xf32, strided<[64, 1]>>) -> ()
   return
 }

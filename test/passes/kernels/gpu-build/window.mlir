@@ -21,25 +21,7 @@ func.func @max_pool_3x3_s2(%x_p: memref<f32>, %k_p: memref<f32>, %y_p: memref<f3
   %k_t = bufferization.to_tensor %k_m restrict : memref<3x3xf32, strided<[3, 1]>> to tensor<3x3xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 7, 7, 8], strides: [392, 56, 8, 1] : memref<f32> to memref<?x7x7x8xf32, strided<[392, 56, 8, 1]>>
   %p_empty = tensor.empty(%n) : tensor<?x15x15x8xf32>
-  %p_t = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%p_empty : tensor<?x15x15x8xf32>) {
-    ^bb0(%p: f32):
-    %z = arith.constant 0xFF800000 : f32
-    %one = arith.constant 1 : index
-    %lim = arith.constant 13 : index
-    %a = linalg.index 0 : index
-    %b = linalg.index 1 : index
-    %c = linalg.index 2 : index
-    %d = linalg.index 3 : index
-    %u = arith.subi %b, %one : index
-    %v = arith.subi %c, %one : index
-    %uin = arith.cmpi ult, %u, %lim : index
-    %vin = arith.cmpi ult, %v, %lim : index
-    %in = arith.andi %uin, %vin : i1
-    %r = scf.if %in -> f32 {
-      %e = tensor.extract %x_t[%a, %u, %v, %d] : tensor<?x13x13x8xf32>
-      scf.yield %e : f32 } else { scf.yield %z : f32 }
-      linalg.yield %r : f32
-    } -> tensor<?x15x15x8xf32>
+  %p_t = kernel.pad %x_t low [0, 1, 1, 0] high [0, 1, 1, 0] outside 0xFF800000 : f32 into %p_empty : tensor<?x13x13x8xf32> into tensor<?x15x15x8xf32>
     %y_empty = tensor.empty(%n) : tensor<?x7x7x8xf32>
     %y_init = arith.constant 0xFF800000 : f32
     %y_fill = linalg.fill ins(%y_init : f32) outs(%y_empty : tensor<?x7x7x8xf32>) -> tensor<?x7x7x8xf32>
@@ -93,19 +75,19 @@ func.func @depthwise(%x_p: memref<f16>, %w_p: memref<f16>, %y_p: memref<f32>, %n
     %e = arith.extf %a : f16 to f32
     linalg.yield %e : f32
   } -> tensor<?x9x9x16xf32>
-  %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 16], strides: [48, 16, 1] : memref<f16> to memref<3x3x16xf16, strided<[48, 16, 1]>>
-  %w_t = bufferization.to_tensor %w_m restrict : memref<3x3x16xf16, strided<[48, 16, 1]>> to tensor<3x3x16xf16>
+  %w_m = memref.reinterpret_cast %w_p to offset: [0], sizes: [3, 3, 1, 16], strides: [48, 16, 16, 1] : memref<f16> to memref<3x3x1x16xf16, strided<[48, 16, 16, 1]>>
+  %w_t = bufferization.to_tensor %w_m restrict : memref<3x3x1x16xf16, strided<[48, 16, 16, 1]>> to tensor<3x3x1x16xf16>
+  %w_wide_e = tensor.empty() : tensor<3x3x1x16xf32>
+  %w_wide = linalg.generic {indexing_maps = [affine_map<(a,b,c,d)->(a,b,c,d)>, affine_map<(a,b,c,d)->(a,b,c,d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%w_t : tensor<3x3x1x16xf16>) outs(%w_wide_e : tensor<3x3x1x16xf32>) {
+    ^bb0(%a: f16, %o: f32):
+    %e = arith.extf %a : f16 to f32
+    linalg.yield %e : f32
+  } -> tensor<3x3x1x16xf32>
   %y_m = memref.reinterpret_cast %y_p to offset: [0], sizes: [%n, 7, 7, 16], strides: [784, 112, 16, 1] : memref<f32> to memref<?x7x7x16xf32, strided<[784, 112, 16, 1]>>
   %zero = arith.constant 0.0 : f32
   %y_empty = tensor.empty(%n) : tensor<?x7x7x16xf32>
   %y_fill = linalg.fill ins(%zero : f32) outs(%y_empty : tensor<?x7x7x16xf32>) -> tensor<?x7x7x16xf32>
-  %y_t = linalg.generic {indexing_maps = [affine_map<(n,h,w,c,i,j)->(n,h+i,w+j,c)>, affine_map<(n,h,w,c,i,j)->(i,j,c)>, affine_map<(n,h,w,c,i,j)->(n,h,w,c)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%wide, %w_t : tensor<?x9x9x16xf32>, tensor<3x3x16xf16>) outs(%y_fill : tensor<?x7x7x16xf32>) {
-    ^bb0(%p: f32, %k: f16, %y: f32):
-    %f = arith.extf %k : f16 to f32
-    %m = arith.mulf %p, %f : f32
-    %r = arith.addf %y, %m : f32
-    linalg.yield %r : f32
-  } -> tensor<?x7x7x16xf32>
+  %y_t = kernel.conv %wide, %w_wide strides [1, 1] dilations [1, 1] groups 16 into %y_fill : (tensor<?x9x9x16xf32>, tensor<3x3x1x16xf32>, tensor<?x7x7x16xf32>) -> tensor<?x7x7x16xf32>
   bufferization.materialize_in_destination %y_t in restrict writable %y_m : (tensor<?x7x7x16xf32>, memref<?x7x7x16xf32, strided<[784, 112, 16, 1]>>) -> ()
   return
 }

@@ -28,3 +28,17 @@ func.func @sizes(%x: memref<f32>, %y: memref<f32>, %n: index, %m: index) {
   bufferization.materialize_in_destination %t in restrict writable %yv : (tensor<?xf32>, memref<?xf32, strided<[1]>>) -> ()
   return
 }
+
+// -----
+
+// expected-error @below {{'func.func' op has rows whose size is no expression over the kernel's size arguments}}
+func.func @sorted(%x: memref<i64>, %y: memref<i64>, %n: index, %m: index) {
+  %s = arith.xori %n, %m : index
+  %xv = memref.reinterpret_cast %x to offset: [0], sizes: [%s, 1024], strides: [1024, 1] : memref<i64> to memref<?x1024xi64, strided<[1024, 1]>>
+  %yv = memref.reinterpret_cast %y to offset: [0], sizes: [%s, 1024], strides: [1024, 1] : memref<i64> to memref<?x1024xi64, strided<[1024, 1]>>
+  %t = bufferization.to_tensor %xv restrict : memref<?x1024xi64, strided<[1024, 1]>> to tensor<?x1024xi64>
+  %e = tensor.empty(%s) : tensor<?x1024xi64>
+  %r = kernel.sort_runs %t from 1 to 1024 into %e : tensor<?x1024xi64>
+  bufferization.materialize_in_destination %r in restrict writable %yv : (tensor<?x1024xi64>, memref<?x1024xi64, strided<[1024, 1]>>) -> ()
+  return
+}

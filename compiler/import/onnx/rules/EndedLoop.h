@@ -1,0 +1,22 @@
+//===- EndedLoop.h - Loops that their own data ends -------------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_IMPORT_ONNX_RULES_ENDEDLOOP_H
+#define KPC_COMPILER_IMPORT_ONNX_RULES_ENDEDLOOP_H
+
+#include "compiler/import/onnx/NodeImport.h"
+
+namespace kpc::onnx {
+
+/// One scalar that is known by its size.
+Contents scalarContents(ElementType Type, const Expr &E);
+/// A `Loop` whose condition its body changes.
+void importEndedLoop(NodeImport &N, const Graph &Body);
+
+} // namespace kpc::onnx
+
+#endif // KPC_COMPILER_IMPORT_ONNX_RULES_ENDEDLOOP_H

@@ -1,0 +1,348 @@
+//===- Strings.cpp - Strings that select or label -------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A string is a number here: its place in a list that is known when compiling.
+/// An operator that maps or compares strings is a look-up of these numbers. The
+/// lists of inputs and outputs are metadata of the artifact.
+///
+//===----------------------------------------------------------------------===//
+#include "compiler/import/onnx/rules/Strings.h"
+#include "compiler/import/onnx/Importer.h"
+#include "compiler/import/onnx/Rules.h"
+#include "compiler/import/onnx/rules/Classifier.h"
+
+using namespace kpc::graph;
+
+namespace kpc::onnx {
+
+/// Operators that leave elements as they are: input 0 goes to output 0.
+static bool movesStrings(const Node &N) {
+  static constexpr std::string_view Plain[] = {
+      "ConstantOfShape", "Expand",   "Flatten",  "Gather",
+      "GatherElements",  "GatherND", "Identity", "Reshape",
+      "Slice",           "Squeeze",  "Tile",     "Transpose",
+      "Compress",        "Unsqueeze"};
+  if (N.Domain == "ai.onnx.ml")
+    return N.Op == "ArrayFeatureExtractor";
+  return N.Domain.empty() && llvm::is_contained(Plain, N.Op);
+}
+
+//===----------------------------------------------------------------------===//
+// Lists
+//===----------------------------------------------------------------------===//
+
+/// The place of a string; the list grows where it is new.
+static int64_t placeIn(StringList &List, const std::string &Text) {
+  auto It = llvm::find(List, Text);
+  if (It == List.end())
+    It = List.insert(List.end(), Text);
+  return It - List.begin();
+}
+
+/// What each string of `From` is, and behind them what any other is, looked up
+/// by `Codes`.
+static Value lookUp(NodeImport &N, Value Codes, const StringList &From,
+                    Value Table) {
+  if (!Codes || !Table)
+    return {};
+  auto Count = static_cast<int64_t>(From.size());
+  Value End = N.scalarInt(Count, N.i64());
+  Value Known =
+      N.binary<AndOp>(N.compare(Predicate::ge, Codes, N.scalarInt(0, N.i64())),
+                      N.compare(Predicate::lt, Codes, End));
+  return N.gather(Table, N.select(Known, Codes, End), 0);
+}
+
+/// The numbers of `From`'s strings in `To`, and -1 for any other.
+static Value translate(NodeImport &N, Value Codes, const StringList &From,
+                       const StringList &To) {
+  Ints Table;
+  for (const std::string &Text : From) {
+    auto It = llvm::find(To, Text);
+    Table.push_back(It == To.end() ? -1 : It - To.begin());
+  }
+  Table.push_back(-1);
+  return lookUp(N, Codes, From, N.intVector(Table, N.i64()));
+}
+
+void giveStrings(NodeImport &N, size_t I, Value Codes, StringList List) {
+  if (!Codes)
+    return N.result(I, Value());
+  Entry E;
+  E.Built = Codes;
+  E.Strings = std::make_shared<StringList>(std::move(List));
+  N.result(I, E);
+}
+
+/// All strings that a node compares or maps its input with.
+static void collectStrings(const Node &N, StringList &List) {
+  for (const char *Name : {"keys_strings", "cats_strings", "pool_strings"})
+    if (auto It = N.Attributes.find(Name); It != N.Attributes.end())
+      for (const std::string &Text : It->second.Strings)
+        placeIn(List, Text);
+  if (auto It = N.Attributes.find("keys_tensor"); It != N.Attributes.end())
+    for (const Tensor &T : It->second.Tensors)
+      for (const std::string &Text : T.Strings)
+        placeIn(List, Text);
+}
+
+StringList stringsReadOf(const Graph &G, const std::string &Name) {
+  StringList List;
+  std::set<std::string, std::less<>> Same = {Name};
+  // Nodes stand in order: what moves strings on is in front of its readers.
+  for (const Node &N : G.Nodes) {
+    bool Reads = llvm::any_of(
+        N.Inputs, [&](const std::string &In) { return Same.count(In) != 0; });
+    if (!Reads)
+      continue;
+    collectStrings(N, List);
+    for (const std::string &In : N.Inputs)
+      if (auto It = G.Initializers.find(In); It != G.Initializers.end())
+        for (const std::string &Text : It->second.Strings)
+          placeIn(List, Text);
+    if (movesStrings(N) && !N.Outputs.empty())
+      Same.insert(N.Outputs[0]);
+  }
+  return List;
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+static void compareStrings(NodeImport &N) {
+  N.expectInputs(2, 2);
+  Value A = N.input(0), C = N.input(1);
+  const Entry *EA = N.entry(0), *EC = N.entry(1);
+  if (N.bad() || !EA || !EC || !EA->Strings || !EC->Strings)
+    return;
+  Value Place = translate(N, A, *EA->Strings, *EC->Strings);
+  Value Same = N.compare(Predicate::eq, Place, C);
+  // Two strings that are in no list may differ.
+  Value Known = N.compare(Predicate::ge, Place, N.scalarInt(0, N.i64()));
+  N.result(0, N.binary<AndOp>(Same, Known));
+}
+
+static void encodeOneHot(NodeImport &N) {
+  StringList Categories = stringsAttribute(N, "cats_strings");
+  bool Zeros = N.flagAttribute("zeros", true);
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  const Entry *E = N.entry(0);
+  if (N.bad() || !E || !E->Strings)
+    return;
+  if (Categories.empty() || !Zeros) {
+    N.unsupported("needs categories that are strings (cats_strings), and zeros "
+                  "for all others");
+    return;
+  }
+  Value Place = translate(N, X, *E->Strings, Categories);
+  if (!Place)
+    return N.result(0, Place);
+  Value Numbers = N.iota({Expr(int64_t(Categories.size()))}, 0, N.i64());
+  N.result(0, N.cast(N.compare(Predicate::eq,
+                               N.unsqueeze(Place, {N.rank(Place)}), Numbers),
+                     N.f32()));
+}
+
+/// Gives what `Values` has for each key, and its last element for all else.
+static void giveMapped(NodeImport &N, const StringList &Keys, Value Values) {
+  const Entry *E = N.entry(0);
+  Value X = N.input(0);
+  if (N.bad() || !E || !E->Strings || !Values)
+    return;
+  Ints Places;
+  for (const std::string &Text : *E->Strings)
+    Places.push_back(llvm::find(Keys, Text) - Keys.begin());
+  Places.push_back(static_cast<int64_t>(Keys.size()));
+  Value Table = N.gather(Values, N.intVector(Places, N.i64()), 0);
+  N.result(0, lookUp(N, X, *E->Strings, Table));
+}
+
+/// The same where strings become strings.
+static void giveMappedStrings(NodeImport &N, const StringList &Keys,
+                              const StringList &Values,
+                              const std::string &Default) {
+  StringList List;
+  Ints Codes;
+  for (const std::string &Text : Values)
+    Codes.push_back(placeIn(List, Text));
+  Codes.push_back(placeIn(List, Default));
+  giveMapped(N, Keys, N.intVector(Codes, N.i64()));
+  if (const Entry *E =
+          N.bad() ? nullptr : N.importer().entry(N.node().Outputs[0]))
+    giveStrings(N, 0, E->Built, List);
+}
+
+static bool asManyValues(NodeImport &N, size_t Keys, size_t Values) {
+  if (Keys == Values && Keys > 0)
+    return true;
+  N.fail(Code::ImportAttributeValue, "has " + std::to_string(Keys) +
+                                         " keys, but " +
+                                         std::to_string(Values) + " values");
+  return false;
+}
+
+static void encodeLabels(NodeImport &N) {
+  StringList Keys = stringsAttribute(N, "keys_strings"),
+             Texts = stringsAttribute(N, "values_strings");
+  std::string Text = N.stringAttribute("default_string", "_Unused");
+  double Real = N.floatAttribute("default_float", -0.0);
+  int64_t Whole = N.intAttribute("default_int64", -1);
+  std::optional<Ints> Numbers = N.intsAttribute("values_int64s");
+  std::optional<std::vector<double>> Reals = N.floatsAttribute("values_floats");
+  if (const Tensor *T = N.tensorAttribute("keys_tensor"))
+    Keys = T->Strings;
+  const Tensor *Default = N.tensorAttribute("default_tensor");
+  if (const Tensor *T = N.tensorAttribute("values_tensor")) {
+    if (!T->Strings.empty())
+      Texts = T->Strings;
+    else if (std::optional<std::vector<int64_t>> V = T->integers())
+      Numbers = Ints(V->begin(), V->end());
+    else
+      Reals = T->reals();
+  }
+  if (Default && !Default->Strings.empty())
+    Text = Default->Strings.front();
+  else if (Default)
+    if (std::vector<double> V = realsOfTensor(N, *Default); !V.empty()) {
+      Real = V.front();
+      Whole = static_cast<int64_t>(V.front());
+    }
+  N.expectInputs(1, 1);
+  size_t Count = Numbers ? Numbers->size()
+                 : Reals ? Reals->size()
+                         : Texts.size();
+  if (N.bad() || !asManyValues(N, Keys.size(), Count))
+    return;
+  if (Numbers) {
+    Numbers->push_back(Whole);
+    giveMapped(N, Keys, N.intVector(*Numbers, N.i64()));
+  } else if (Reals) {
+    Reals->push_back(Real);
+    giveMapped(N, Keys, N.floatVector(*Reals, N.f32()));
+  } else {
+    giveMappedStrings(N, Keys, Texts, Text);
+  }
+}
+
+static void mapCategories(NodeImport &N) {
+  StringList Keys = stringsAttribute(N, "cats_strings");
+  Ints Numbers = N.intsAttribute("cats_int64s").value_or(Ints());
+  int64_t Default = N.intAttribute("default_int64", -1);
+  N.ignoreAttribute("default_string");
+  N.expectInputs(1, 1);
+  if (N.bad() || !asManyValues(N, Keys.size(), Numbers.size()))
+    return;
+  Numbers.push_back(Default);
+  giveMapped(N, Keys, N.intVector(Numbers, N.i64()));
+}
+
+/// Of numbers, to strings.
+static void importCategoryMapper(NodeImport &N) {
+  StringList Texts = stringsAttribute(N, "cats_strings");
+  Ints Numbers = N.intsAttribute("cats_int64s").value_or(Ints());
+  std::string Default = N.stringAttribute("default_string", "_Unused");
+  N.ignoreAttribute("default_int64");
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  if (N.bad() || !asManyValues(N, Numbers.size(), Texts.size()))
+    return;
+  StringList List;
+  Ints Codes;
+  for (const std::string &Text : Texts)
+    Codes.push_back(placeIn(List, Text));
+  Value Other = N.scalarInt(placeIn(List, Default), N.i64());
+  int64_t Last = N.rank(X);
+  Value Hit = N.cast(N.compare(Predicate::eq, N.unsqueeze(X, {Last}),
+                               N.intVector(Numbers, N.element(X))),
+                     N.i32());
+  Value At = N.argReduce(ReduceKind::max, Hit, Last, /*SelectLast=*/false);
+  Value Any = N.cast(N.reduce(ReduceKind::max, Hit, {Last}), N.i1());
+  giveStrings(
+      N, 0, N.select(Any, N.gather(N.intVector(Codes, N.i64()), At, 0), Other),
+      std::move(List));
+}
+
+bool importStrings(NodeImport &N, const Rule *R) {
+  const Node &Of = N.node();
+  const StringList *List = nullptr;
+  for (size_t I = 0; I < N.inputCount() && !List; ++I)
+    if (const Entry *E = N.entry(I))
+      List = E->Strings.get();
+  if (!List)
+    return false;
+  const Entry *First = N.entry(0);
+  if (R && movesStrings(Of) && First && First->Strings) {
+    std::shared_ptr<const StringList> Kept = First->Strings;
+    R->Import(N);
+    const Entry *Out =
+        N.bad() || !N.wants(0) ? nullptr : N.importer().entry(Of.Outputs[0]);
+    if (Out && Out->Built && !Out->Strings)
+      giveStrings(N, 0, Out->Built, *Kept);
+  } else if (Of.Domain.empty() && Of.Op == "Equal") {
+    compareStrings(N);
+  } else if (Of.Domain == "ai.onnx.ml" && Of.Op == "OneHotEncoder") {
+    encodeOneHot(N);
+  } else if (Of.Domain == "ai.onnx.ml" && Of.Op == "LabelEncoder") {
+    encodeLabels(N);
+  } else if (Of.Domain == "ai.onnx.ml" && Of.Op == "CategoryMapper") {
+    mapCategories(N);
+  } else {
+    N.fail(Code::ImportUnsupported,
+           "computes with strings, which kpc takes only where they select or "
+           "label",
+           "compute with strings outside, and give the model numbers");
+  }
+  return true;
+}
+
+/// Rows of scores for rows of maps; the labels are metadata.
+static void importZipMap(NodeImport &N) {
+  std::optional<ClassLabels> Labels = classLabels(N, "classlabels_int64s");
+  N.expectInputs(1, 1);
+  Value X = N.input(0);
+  if (N.bad() || !Labels)
+    return;
+  if (N.rank(X) != 1 && N.rank(X) != 2) {
+    N.fail(Code::ImportRank, "input 0 has rank " + std::to_string(N.rank(X)) +
+                                 ", but should have 1 or 2");
+    return;
+  }
+  if (!N.unify(N.dims(X).back(), Expr(int64_t(Labels->size())))) {
+    N.fail(Code::ImportShape, std::to_string(Labels->size()) +
+                                  " labels for scores of " +
+                                  dimsText(N.dims(X)));
+    return;
+  }
+  if (Labels->Names.empty())
+    for (int64_t Number : Labels->Numbers)
+      Labels->Names.push_back(std::to_string(Number));
+  std::string Name = N.node().Outputs.empty() ? "" : N.node().Outputs[0];
+  N.importer().describe("labels:" + Name, Labels->Names);
+  N.importer()
+      .diagnostics()
+      .warning(Code::ImportStrings)
+      .at(N.node().place())
+      .message("makes maps from labels to scores; kpc gives the scores, and "
+               "their labels in the metadata 'labels:" +
+               printable(Name) + "'");
+  N.result(0, N.rank(X) == 1 ? N.unsqueeze(X, {0}) : X);
+}
+
+ArrayRef<Rule> stringRules() {
+  static const Rule Rows[] = {
+      {"ai.onnx.ml", "ZipMap", 1, 5, importZipMap,
+       "gives the scores; the labels are metadata"},
+      {"ai.onnx.ml", "CategoryMapper", 1, 5, importCategoryMapper},
+  };
+  return Rows;
+}
+
+} // namespace kpc::onnx

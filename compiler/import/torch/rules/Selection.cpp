@@ -1,0 +1,188 @@
+//===- Selection.cpp - Import of what data selects ------------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// How many elements these find is a number that the program computes, and from
+/// then on a size of its own (NodeImport::decideSize).
+///
+//===----------------------------------------------------------------------===//
+#include "compiler/import/Selection.h"
+#include "compiler/import/Regions.h"
+#include "compiler/import/torch/Rules.h"
+
+#include <limits>
+
+using namespace kpc::graph;
+
+namespace kpc::torch {
+
+/// Whether each element of a tensor is none of zero, as a vector.
+static Value flagsOf(NodeImport &N, Value X) {
+  return N.cast(frontend::flatten(N, X), N.i1());
+}
+
+static void nonzero(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (!X)
+    return;
+  if (N.rank(X) == 0)
+    return (void)N.unsupported("the places of a scalar that is none of zero");
+  Value Flags = flagsOf(N, X);
+  std::optional<Expr> Count =
+      N.decideSize(frontend::countTrue(N, Flags),
+                   graph::typeOf(Flags).getNumElements(), 0, 0);
+  if (!Count)
+    return;
+  SmallVector<Value> Columns = frontend::rowsOf(
+      N, frontend::trueIndices(N, Flags, *Count, N.i64()), Dims(N.dims(X)));
+  for (Value &Column : Columns)
+    Column = N.unsqueeze(Column, {1});
+  N.result(N.concat(Columns, 1));
+}
+
+void selectByMask(NodeImport &N, Value X, Value Mask) {
+  Expr Places(1);
+  int64_t Covered = N.rank(Mask);
+  if (Covered == 0 || Covered > N.rank(X))
+    return (void)N.unsupported("a mask of rank " + std::to_string(Covered) +
+                               " on a tensor of rank " +
+                               std::to_string(N.rank(X)));
+  for (int64_t I = 0; I < Covered; ++I) {
+    Expr A = N.dims(X)[static_cast<size_t>(I)],
+         C = N.dims(Mask)[static_cast<size_t>(I)];
+    if (A != C && !N.unify(A, C)) {
+      N.fail(Code::ImportShape, "a mask of " + dimsText(N.dims(Mask)) +
+                                    " does not fit " + dimsText(N.dims(X)));
+      return;
+    }
+    Places = Places * A;
+  }
+  Dims Rest = {Places};
+  Rest.append(N.dims(X).begin() + Covered, N.dims(X).end());
+  Value Flags = flagsOf(N, Mask);
+  std::optional<Expr> Count =
+      N.decideSize(frontend::countTrue(N, Flags), Places, 0, 0);
+  if (Count)
+    N.result(N.gather(N.reshape(X, Rest),
+                      frontend::trueIndices(N, Flags, *Count, N.i64()), 0));
+}
+
+static void maskedSelect(NodeImport &N) {
+  Value X = N.tensor("self"), Mask = N.tensor("mask");
+  if (!X || !Mask)
+    return;
+  std::optional<Dims> Both = N.broadcastSizes(N.dims(X), N.dims(Mask));
+  if (!Both)
+    return N.give();
+  if (Both->empty())
+    Both->push_back(Expr(1));
+  X = N.broadcast(X, *Both);
+  Mask = N.broadcast(Mask, *Both);
+  if (X && Mask)
+    selectByMask(N, X, Mask);
+}
+
+/// A number of a tensor, which sizes may be made of.
+static void item(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (!X)
+    return;
+  if (!graph::isInteger(N.element(X)) || isBool(N.element(X)))
+    return (void)N.unsupported(
+        "takes a number from a tensor of " + typeText(N.element(X)) +
+        "; kpc does so for integers, whose numbers are sizes");
+  N.decideNumber(N.reshape(X, {}));
+}
+
+//===----------------------------------------------------------------------===//
+// torchvision
+//===----------------------------------------------------------------------===//
+
+/// The boxes that stay, the best first: [K].
+static void nms(NodeImport &N) {
+  Value Boxes = N.tensor("dets"), Scores = N.tensor("scores");
+  if (!Boxes || !Scores)
+    return;
+  if (N.rank(Boxes) != 2 || N.rank(Scores) != 1 ||
+      N.dims(Boxes)[1] != Expr(4)) {
+    N.fail(Code::ImportRank, "boxes are " + dimsText(N.dims(Boxes)) +
+                                 " and scores " + dimsText(N.dims(Scores)) +
+                                 ", expected [boxes, 4] and [boxes]");
+    return;
+  }
+  Boxes = N.cast(Boxes, N.f32());
+  Scores = N.cast(Scores, N.f32());
+  Value Threshold = N.scalar(N.real("iou_threshold", 0.5), N.f32());
+  // Finite, so that minus infinity says that a box is gone.
+  Scores = N.max(Scores, N.like(std::numeric_limits<float>::lowest(), Scores));
+  Expr Count = N.dims(Scores)[0];
+  auto Found = frontend::takeBoxes(
+      N, N.unsqueeze(Boxes, {0}), N.unsqueeze(Scores, {0, 1}), Threshold,
+      /*AreCenters=*/false, Count,
+      [&](const Expr &Rounds, ArrayRef<Value> Inits, ArrayRef<bool> Reversed,
+          frontend::LoopFunction Body) {
+        return N.loop(Rounds, Inits, Reversed, Body);
+      });
+  if (!Found)
+    return N.give();
+  Value Best = frontend::flatten(N, Found->first),
+        Taken = frontend::flatten(N, Found->second);
+  std::optional<Expr> Kept =
+      N.decideSize(frontend::countTrue(N, Taken), Count, 0, 0);
+  if (Kept)
+    N.result(
+        N.gather(Best, frontend::trueIndices(N, Taken, *Kept, N.i64()), 0));
+}
+
+static void roiAlign(NodeImport &N) {
+  frontend::Regions B;
+  B.X = N.tensor("input");
+  Value Rois = N.tensor("rois");
+  B.Out[0] = N.integer("pooled_height", 1);
+  B.Out[1] = N.integer("pooled_width", 1);
+  int64_t Samples = N.integer("sampling_ratio", -1);
+  if (!B.X || !Rois || N.bad())
+    return;
+  if (N.rank(B.X) != 4 || N.rank(Rois) != 2 || N.dims(Rois)[1] != Expr(5) ||
+      B.Out[0] < 1 || B.Out[1] < 1) {
+    N.fail(Code::ImportRank, "images are " + dimsText(N.dims(B.X)) +
+                                 " and regions " + dimsText(N.dims(Rois)) +
+                                 ", expected [n, c, h, w] and [r, 5]");
+    return;
+  }
+  if (Samples < 1)
+    return (void)N.unsupported(
+        "sampling_ratio is " + std::to_string(Samples) +
+        ": the number of samples follows from the boxes, which only the run "
+        "knows. Use a positive one; torchvision's models have 2");
+  Type Wide = N.wide(B.X);
+  Rois = N.cast(Rois, Wide);
+  B.Batch =
+      N.cast(N.reshape(N.sliceAxis(Rois, 1, 0, 1), {N.dims(Rois)[0]}), N.i64());
+  frontend::readBoxes(N, Rois, 1, N.real("spatial_scale", 1), B);
+  N.result(frontend::alignRegions(N, B, Samples, N.flag("aligned", false),
+                                  /*Max=*/false));
+}
+
+ArrayRef<Rule> selectionRules() {
+  static constexpr std::string_view NotInside = "not inside loops and branches";
+  static const Rule Rows[] = {
+      {"_local_scalar_dense.default", item, InPlace::No,
+       "integers; not inside loops and branches"},
+      {"item.default", item, InPlace::No,
+       "integers; not inside loops and branches"},
+      {"masked_select.default", maskedSelect, InPlace::No, NotInside},
+      {"nonzero.default", nonzero, InPlace::No, NotInside},
+      {"torchvision.nms.default", nms, InPlace::No, NotInside},
+      {"torchvision.roi_align.default", roiAlign, InPlace::No,
+       "a positive sampling_ratio"},
+  };
+  return Rows;
+}
+
+} // namespace kpc::torch

@@ -1,0 +1,150 @@
+//===- BranchOnData.cpp - Branches that a tensor decides ------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Both sides are walked, each into a body of a graph.if. What they give are
+/// names that both leave defined and that something behind reads: tensors, and
+/// numbers as tensors of no dimensions where the sides differ.
+///
+//===----------------------------------------------------------------------===//
+#include "compiler/import/torchscript/Evaluator.h"
+
+#include "llvm/ADT/ScopeExit.h"
+
+namespace kpc::torchscript {
+
+using Kind = Datum::Kind;
+using Names = std::set<std::string>;
+
+static void collectReads(const Node &N, Names &Into) {
+  if (N.Is == Node::Kind::Name)
+    Into.insert(N.Text);
+  for (const Node &Item : N.Items)
+    collectReads(Item, Into);
+}
+
+/// Names that statements read, except in the blocks of `Without`.
+static void collectReads(const std::vector<Statement> &Block,
+                         const Statement *Without, Names &Into) {
+  for (const Statement &S : Block) {
+    if (S.Value)
+      collectReads(*S.Value, Into);
+    for (const Node &Target : S.Targets)
+      if (Target.Is != Node::Kind::Name)
+        collectReads(Target, Into);
+    if (&S == Without)
+      continue;
+    collectReads(S.Body, Without, Into);
+    collectReads(S.Else, Without, Into);
+  }
+}
+
+/// Names that statements assign; false where one leaves the function.
+static bool collectAssigned(const std::vector<Statement> &Block, Names &Into) {
+  for (const Statement &S : Block) {
+    if (S.Is == Statement::Kind::Return)
+      return false;
+    for (const Node &Target : S.Targets)
+      if (Target.Is == Node::Kind::Name)
+        Into.insert(Target.Text);
+    if (!collectAssigned(S.Body, Into) || !collectAssigned(S.Else, Into))
+      return false;
+  }
+  return true;
+}
+
+bool Evaluator::mayChange(const std::string &What) {
+  if (Sides == 0)
+    return true;
+  fail(Code::ImportNotConstant,
+       What + " on one side of a branch that data decides",
+       "give the value as a result of both sides, or write the choice with "
+       "torch.where");
+  return false;
+}
+
+bool Evaluator::branchOnData(const Statement &S, const Datum &Condition) {
+  Names InThen, InElse, Read;
+  if (Condition.Is != Kind::Unsettled || Condition.Decider.empty() ||
+      !Frames.back().Body || !collectAssigned(S.Body, InThen) ||
+      !collectAssigned(S.Else, InElse))
+    return false;
+  collectReads(*Frames.back().Body, &S, Read);
+  const auto Before = Frames.back().Locals;
+  std::vector<std::string> Live;
+  for (const Names *Of : {&InThen, &InElse})
+    for (const std::string &Name : *Of)
+      if ((InThen.count(Name) || Before.count(Name)) &&
+          (InElse.count(Name) || Before.count(Name)) && Read.count(Name) &&
+          !llvm::is_contained(Live, Name))
+        Live.push_back(Name);
+  mlir::Value Decides = valueOf(tensorNamed(Condition.Decider));
+  if (!Decides)
+    return true;
+  std::vector<Datum> Given[2];
+  auto Side =
+      [&](const std::vector<Statement> &Block,
+          size_t Which) -> std::optional<llvm::SmallVector<mlir::Value>> {
+    ++Sides;
+    auto Leave = llvm::scope_exit([&] { --Sides; });
+    Frames.back().Locals = Before;
+    runBlock(Block);
+    llvm::SmallVector<mlir::Value> Results;
+    for (size_t I = 0; I < Live.size() && !Bad; ++I) {
+      Datum V = Frames.back().Locals.at(Live[I]);
+      if (Which == 1 && (V.isTensor() || V.isNumber()) !=
+                            (Given[0][I].isTensor() || Given[0][I].isNumber()))
+        fail(Code::ImportNotConstant,
+             "the sides of a branch that data decides give '" +
+                 printable(Live[I]) + "' as " + Given[0][I].kindText() +
+                 " and as " + V.kindText());
+      Given[Which].push_back(V);
+      if (V.isNumber())
+        V = scalarTensor(V);
+      if (!Bad && V.isTensor())
+        Results.push_back(valueOf(V));
+    }
+    return Bad ? std::nullopt : std::optional(Results);
+  };
+  torch::Node &Where = Nodes.emplace_back();
+  Where.Target = "if";
+  Where.Name = "if_" + std::to_string(NamesUsed["if"]++);
+  Where.Module = Frames.back().Module;
+  if (Frames.back().File)
+    Where.Source = Frames.back().File->place(S.Line);
+  size_t Errors = Into.diagnostics().errorCount();
+  auto Results = Into.branch(
+      Where, Decides, [&] { return Side(S.Body, 0); },
+      [&] { return Side(S.Else, 1); });
+  Frames.back().Locals = Before;
+  if (!Results) {
+    Bad |= Into.diagnostics().errorCount() != Errors;
+    if (!Bad)
+      fail(Code::ImportUnsupported, "the sides of a branch cannot be joined");
+    return true;
+  }
+  size_t At = 0;
+  for (size_t I = 0; I < Live.size(); ++I) {
+    const Datum &A = Given[0][I], &C = Given[1][I];
+    bool Computed = A.isTensor() || A.isNumber();
+    Datum Joined = A;
+    if (Computed && !(A.isNumber() && C.isNumber() && same(A, C) == true)) {
+      std::string Name = "%" + Where.Name + "." + std::to_string(At);
+      Into.defineJoined(Name, (*Results)[At]);
+      Joined = tensorNamed(Name);
+    } else if (!Computed && same(A, C) != true) {
+      Joined = Datum::ofText("data decides '" + printable(Live[I]) + "'",
+                             Kind::Unsettled);
+    }
+    At += Computed;
+    Frames.back().Locals.insert_or_assign(Live[I], Joined);
+  }
+  return true;
+}
+
+} // namespace kpc::torchscript

@@ -1,0 +1,146 @@
+//===- CodeProducts.cpp - GEMMs and convolutions of codes -----------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/CodeProducts.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+using kpc::shape::Expr;
+
+/// Rows that TMA copies begin at multiples of 16 bytes: elements of FP8 along
+/// K, and of 16 bits along N.
+static constexpr int64_t RowElements = 16, ResultElements = 8;
+/// Rows from which a GEMM is one of tensor cores that multiply both operands;
+/// those of fewer read weights alone.
+static constexpr int64_t FewRows = 16;
+
+StringRef graph::refusalOfFp8(MatmulOp Op, const shape::Facts &Facts) {
+  ArrayRef<Expr> A = typeOf(Op.getA()).getDims(),
+                 Y = typeOf(Op.getY()).getDims();
+  const Expr &M = Y[Y.size() - 2], &N = Y.back(), &K = A.back();
+  if (Facts.optimum(M).value_or(FewRows + 1) <= FewRows)
+    return "it has few rows";
+  if (Facts.divisor(K) % RowElements || Facts.range(K).Min < 1)
+    return "K is no multiple of 16";
+  if (Facts.divisor(N) % ResultElements)
+    return "N is no multiple of 8";
+  return "";
+}
+
+/// Products whose sum fits in 32 bits: |code - zero point| is at most 255.
+static constexpr int64_t MostProducts = INT32_MAX / (255 * 255);
+/// Rows and columns from which instructions of matrices are not mostly idle.
+static constexpr int64_t FewestColumns = 8;
+
+static bool wraps(Operation *Op) {
+  return isInteger(typeOf(Op->getResult(0)).getElementType());
+}
+
+StringRef graph::refusalOfInt8(ConvOp Op, const shape::Facts &Facts) {
+  SymbolicTensorType Filter = typeOf(Op.getW()), Y = typeOf(Op.getY());
+  int64_t Rank = Filter.getRank();
+  Expr Places = 1, Products = 1;
+  for (const Expr &Size : Y.getDims().drop_back())
+    Places = Places * Size;
+  for (const Expr &Size : Filter.getDims().drop_back())
+    Products = Products * Size;
+  std::optional<int64_t> Channels = Filter.getStaticDim(Rank - 2);
+  if (Rank > 5)
+    return "it has more than three spatial dimensions";
+  if (!Channels)
+    return "the number of channels is not constant";
+  if (Op.getGroups() > 1 && *Channels == 1)
+    return "each of its groups has one channel";
+  if (Facts.optimum(Places).value_or(FewestColumns) < FewestColumns ||
+      Facts.optimum(Y.getDims().back()).value_or(FewestColumns) < FewestColumns)
+    return "the result has fewer than 8 places or outputs";
+  if (!wraps(Op) && Facts.range(Products).Max > MostProducts)
+    return "its sums may not fit in 32 bits";
+  return "";
+}
+
+StringRef graph::refusalOfInt8(MatmulOp Op, const shape::Facts &Facts) {
+  ArrayRef<Expr> A = typeOf(Op.getA()).getDims(),
+                 Y = typeOf(Op.getY()).getDims();
+  if (Facts.optimum(Y[Y.size() - 2]).value_or(FewRows + 1) <= FewRows)
+    return "it has few rows";
+  if (Facts.optimum(Y.back()).value_or(FewestColumns) < FewestColumns)
+    return "it has few columns";
+  if (!wraps(Op) && Facts.range(A.back()).Max > MostProducts)
+    return "its sums may not fit in 32 bits";
+  return "";
+}
+
+Value graph::spread(OpBuilder &B, Location Loc, Value Scale,
+                    SymbolicTensorType To, int64_t Dim) {
+  if (typeOf(Scale).getElementType() != To.getElementType())
+    Scale = CastOp::create(B, Loc, Scale, To.getElementType());
+  if (typeOf(Scale).getRank() == 1) {
+    SmallVector<Expr> Sizes(To.getRank(), Expr(1));
+    Sizes[Dim] = To.getDims()[Dim];
+    Scale = B.createOrFold<ReshapeOp>(Loc, To.withDims(Sizes), Scale);
+  }
+  return BroadcastOp::create(B, Loc, To, Scale);
+}
+
+Value graph::scaled(OpBuilder &B, Value Product, Value ScaleOfA,
+                    Value ScaleOfB) {
+  SymbolicTensorType To = typeOf(Product);
+  Location Loc = Product.getLoc();
+  Value Scale;
+  for (auto [One, Dim] : {std::pair(ScaleOfA, To.getRank() - 2),
+                          std::pair(ScaleOfB, To.getRank() - 1)}) {
+    if (!One)
+      continue;
+    Value More = spread(B, Loc, One, To, Dim);
+    Scale = Scale ? Value(MulOp::create(B, Loc, Scale, More)) : More;
+  }
+  return Scale ? Value(MulOp::create(B, Loc, Product, Scale)) : Product;
+}
+
+/// Whether `V` is computed from codes by a contraction.
+static bool isProductOfCodes(Value V) {
+  Operation *Op = V.getDefiningOp();
+  return isa_and_present<MatmulOp, ConvOp>(Op) &&
+         isCode(typeOf(Op->getOperand(0)).getElementType());
+}
+
+/// Looks at most `Steps` ops back: two zero points, a bias and a cast stand
+/// between.
+static bool isRawProduct(Value V, unsigned Steps) {
+  if (isProductOfCodes(V))
+    return true;
+  Operation *Op = V.getDefiningOp();
+  if (!Steps ||
+      !isa_and_present<AddOp, SubOp, CastOp, TransposeOp, ReshapeOp>(Op))
+    return false;
+  bool Moves = isa<TransposeOp, ReshapeOp>(Op);
+  if (!Moves && isFloat(typeOf(Op->getOperand(0)).getElementType()))
+    return false;
+  // A bias may stand on either side.
+  return llvm::any_of(Op->getOperands(), [&](Value From) {
+    return isRawProduct(From, Steps - 1);
+  });
+}
+
+bool graph::isRawProduct(Value V) { return ::isRawProduct(V, 8); }
+
+bool graph::finishesRawProduct(Operation *Op) {
+  return isa<MulOp, AddOp, SubOp, CastOp>(Op) &&
+         llvm::any_of(Op->getOperands(),
+                      [](Value V) { return graph::isRawProduct(V); });
+}
+
+Value graph::scalar(OpBuilder &B, Location Loc, double Value) {
+  Type F32 = B.getF32Type();
+  return ConstantOp::create(
+      B, Loc,
+      DenseElementsAttr::get(RankedTensorType::get({}, F32),
+                             B.getFloatAttr(F32, Value)));
+}

@@ -1,0 +1,202 @@
+//===- AttentionSoftmax.cpp - Scores on their way to powers ---------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "passes/kernels/gpu/attention/AttentionSoftmax.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <cmath>
+#include <numbers>
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+void AttentionSoftmax::declareSoftmax(int64_t Rows, int64_t Keys) {
+  MLIRContext *Context = W.B.getContext();
+  this->Rows = Rows;
+  TileKeys = Keys;
+  Element = A.Q.Element;
+  Type F32 = W.B.getF32Type();
+  ScoresTy = tile::FragmentType::get(Context, {Rows, Keys}, F32);
+  ColumnTy = tile::ColumnType::get(Context, Rows, F32, /*parts=*/false);
+  PartsTy = tile::ColumnType::get(Context, Rows, F32, /*parts=*/true);
+  // With a bias the scores are scaled where it is added.
+  Scale = A.Op.getBias()
+              ? 1
+              : A.Op.getScale().convertToDouble() * std::numbers::log2e;
+}
+
+AttentionSoftmax::KeyBlocks AttentionSoftmax::keyBlocks(Value FirstRow,
+                                                        int64_t TileQueries) {
+  if (!Offset32)
+    return {ceilDivI32(Keys32, TileKeys),
+            compute<arith::DivUIOp>(Keys32, i32(TileKeys))};
+  Value Row = toI32(FirstRow);
+  // How many keys the first and the last query of the tile see.
+  Value End = compute<arith::MinSIOp>(
+      compute<arith::AddIOp>(Row, i32(TileQueries)), Queries32);
+  Value Most =
+      compute<arith::MinSIOp>(compute<arith::AddIOp>(End, Offset32), Keys32);
+  Value Least = compute<arith::MinSIOp>(
+      compute<arith::AddIOp>(compute<arith::AddIOp>(Row, Offset32), i32(1)),
+      Keys32);
+  Value Count = ceilDivI32(compute<arith::MaxSIOp>(Most, i32(1)), TileKeys);
+  return {Count, compute<arith::DivUIOp>(compute<arith::MaxSIOp>(Least, i32(0)),
+                                         i32(TileKeys))};
+}
+
+Value AttentionSoftmax::apply(Type To, ValueRange Operands, Scalar Body) {
+  auto Apply = tile::ApplyOp::create(W.B, W.Loc, To, Operands);
+  OpBuilder::InsertionGuard Guard(W.B);
+  SmallVector<Type> Types;
+  for (Type Ty : Operands.getTypes())
+    Types.push_back(isa<tile::ColumnType>(Ty)
+                        ? cast<tile::ColumnType>(Ty).getElement()
+                        : cast<tile::FragmentType>(Ty).getElement());
+  if (isa<tile::FragmentType>(To))
+    Types.push_back(W.B.getI32Type());
+  Block *Entry = W.B.createBlock(&Apply.getBody(), {}, Types,
+                                 SmallVector<Location>(Types.size(), W.Loc));
+  tile::YieldOp::create(W.B, W.Loc, Body(Entry->getArguments()));
+  return Apply.getResult();
+}
+
+Value AttentionSoftmax::scored(const QueriesAt &Where, Value Scores,
+                               Value Block, bool MayEnd) {
+  Value Bias = A.Op.getBias(), Mask = A.Op.getMask();
+  if (!Bias && !Mask)
+    return Scores;
+  Value Column = toIndex(compute<arith::MulIOp>(Block, i32(TileKeys)));
+  Values Within = {QueryCount};
+  if (MayEnd)
+    Within.push_back(KeyCount);
+  auto Map = tile::MapOp::create(W.B, W.Loc, ScoresTy, Scores,
+                                 ValueRange{Where.Row, Column}, Within);
+  OpBuilder::InsertionGuard Guard(W.B);
+  Type Index = W.B.getIndexType();
+  mlir::Block *Body =
+      W.B.createBlock(&Map.getBody(), {}, {W.B.getF32Type(), Index, Index},
+                      {W.Loc, W.Loc, W.Loc});
+  auto ElementOf = [&](Value Tensor) {
+    Value V = AttentionKernel::atScore(
+        W, Tensor,
+        {Where.Batch, Where.Head, Body->getArgument(1), Body->getArgument(2)});
+    if (!V)
+      Result = failure();
+    return V;
+  };
+  Value Score = Body->getArgument(0);
+  if (Bias)
+    if (Value Added = ElementOf(Bias)) {
+      Value Scaled = arith::MulFOp::create(
+          W.B, W.Loc, Score,
+          f32(A.Op.getScale().convertToDouble() * std::numbers::log2e));
+      Score = AttentionKernel::biased(W, Scaled, Added);
+    }
+  if (Mask)
+    if (Value Seen = ElementOf(Mask))
+      Score = arith::SelectOp::create(W.B, W.Loc, Seen, Score, f32(-INFINITY));
+  tile::YieldOp::create(W.B, W.Loc, Score);
+  return Map.getResult();
+}
+
+/// A row sees the columns before its limit.
+Value AttentionSoftmax::masked(Value FirstRow, Value Scores, Value Block) {
+  auto IndexTy = tile::ColumnType::get(W.B.getContext(), Rows, W.B.getI32Type(),
+                                       /*parts=*/false);
+  Value Before = compute<arith::MulIOp>(Block, i32(TileKeys));
+  Value Limit;
+  if (Offset32) {
+    Value Query = toI32(FirstRow);
+    Value Row =
+        compute<arith::AddIOp>(Query, compute<arith::AddIOp>(Offset32, i32(1)));
+    Value Numbers = tile::RowNumbersOp::create(W.B, W.Loc, IndexTy);
+    Limit = apply(IndexTy, Numbers, [&](ValueRange In) {
+      Value Seen =
+          compute<arith::MinSIOp>(compute<arith::AddIOp>(In[0], Row), Keys32);
+      return compute<arith::SubIOp>(Seen, Before);
+    });
+  } else {
+    Limit = splat(IndexTy, compute<arith::SubIOp>(Keys32, Before));
+  }
+  Value Lowest = f32(-INFINITY);
+  return apply(ScoresTy, {Scores, Limit}, [&](ValueRange In) -> Value {
+    Value Seen = arith::CmpIOp::create(W.B, W.Loc, arith::CmpIPredicate::slt,
+                                       In[2], In[1]);
+    return arith::SelectOp::create(W.B, W.Loc, Seen, In[0], Lowest);
+  });
+}
+
+/// The greatest score, scaled; 0 where a query has seen nothing, as infinities
+/// would cancel to NaN.
+Value AttentionSoftmax::shiftOf(Value Most, bool MayBeNone) {
+  Value Factor = f32(Scale);
+  return apply(ColumnTy, Most, [&](ValueRange In) -> Value {
+    Value Shift = compute<arith::MulFOp>(In[0], Factor);
+    if (!MayBeNone)
+      return Shift;
+    return arith::SelectOp::create(
+        W.B, W.Loc,
+        arith::CmpFOp::create(W.B, W.Loc, arith::CmpFPredicate::OEQ, In[0],
+                              f32(-INFINITY)),
+        f32(0), Shift);
+  });
+}
+
+Value AttentionSoftmax::shrinkOf(Value Before, Value Shift) {
+  Value Factor = f32(Scale);
+  return apply(ColumnTy, {Before, Shift}, [&](ValueRange In) {
+    Value Minus = arith::NegFOp::create(W.B, W.Loc, In[1]);
+    return exp2(math::FmaOp::create(W.B, W.Loc, In[0], Factor, Minus));
+  });
+}
+
+Value AttentionSoftmax::scaledBy(Value X, Value Factor) {
+  return apply(X.getType(), {X, Factor}, [&](ValueRange In) {
+    return compute<arith::MulFOp>(In[0], In[1]);
+  });
+}
+
+Value AttentionSoftmax::powers(Value Scores, Value Shift) {
+  Value Factor = f32(Scale);
+  return apply(Scores.getType(), {Scores, Shift}, [&](ValueRange In) {
+    Value Minus = arith::NegFOp::create(W.B, W.Loc, In[1]);
+    return exp2(math::FmaOp::create(W.B, W.Loc, In[0], Factor, Minus));
+  });
+}
+
+Value AttentionSoftmax::greatest(Value Scores, int64_t Chains) {
+  Value Parts = tile::ThreadReduceOp::create(
+      W.B, W.Loc, PartsTy, tile::ReduceKind::Max, Scores, Value(), Chains);
+  return tile::LaneReduceOp::create(W.B, W.Loc, ColumnTy, tile::ReduceKind::Max,
+                                    Parts);
+}
+
+Value AttentionSoftmax::inverseOf(Value Parts) {
+  Value Total = tile::LaneReduceOp::create(W.B, W.Loc, ColumnTy,
+                                           tile::ReduceKind::Add, Parts);
+  return apply(ColumnTy, Total, [&](ValueRange In) -> Value {
+    Value Zero = f32(0);
+    Value None = arith::CmpFOp::create(W.B, W.Loc, arith::CmpFPredicate::OEQ,
+                                       In[0], Zero);
+    Value One = tile::ApproximateOp::create(W.B, W.Loc, W.B.getF32Type(),
+                                            tile::Function::Reciprocal, In[0]);
+    return arith::SelectOp::create(W.B, W.Loc, None, Zero, One);
+  });
+}
+
+Value AttentionSoftmax::narrowed(Value Sums, Value Factor) {
+  auto From = cast<tile::FragmentType>(Sums.getType());
+  auto To = tile::FragmentType::get(W.B.getContext(), From.getShape(), Element);
+  return apply(To, {Sums, Factor}, [&](ValueRange In) -> Value {
+    return arith::TruncFOp::create(W.B, W.Loc, Element,
+                                   compute<arith::MulFOp>(In[0], In[1]));
+  });
+}
+
+} // namespace kpc::kernels

@@ -1,0 +1,94 @@
+//===- AttentionSoftmax.h - Scores on their way to powers -------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What builders of attention of many queries do with the scores of a
+/// warpgroup's queries and one block of keys, in fragments of the tile dialect:
+/// masks, the greatest of each query, powers, and what a total is divided by.
+/// Blocks of keys are walked from the last to the first; those that need a mask
+/// come first.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_KERNELS_GPU_ATTENTION_ATTENTIONSOFTMAX_H
+#define KPC_PASSES_KERNELS_GPU_ATTENTION_ATTENTIONSOFTMAX_H
+
+#include "passes/kernels/gpu/TileBuilder.h"
+#include "passes/kernels/gpu/attention/AttentionKernel.h"
+
+namespace kpc::kernels {
+
+class AttentionSoftmax : protected TileBuilder {
+protected:
+  /// Where a warpgroup's queries are: index; `Row` is the first of them.
+  struct QueriesAt {
+    Value Batch, Head, Row;
+  };
+  /// The blocks of keys that a tile of queries sees: i32.
+  struct KeyBlocks {
+    Value Count; ///< at least 1
+    Value Whole; ///< those in front that need no mask
+  };
+
+  AttentionSoftmax(FusedKernel &Form, AttentionKernel &A)
+      : TileBuilder(Form), A(A) {}
+
+  /// Types for `Rows` queries of a warpgroup, and sizes as values.
+  void declareSoftmax(int64_t Rows, int64_t Keys);
+  KeyBlocks keyBlocks(Value FirstRow, int64_t TileQueries);
+  /// Bias and mask, at the coordinates of each score. With `MayEnd` some
+  /// columns may be behind the last key.
+  Value scored(const QueriesAt &Where, Value Scores, Value Block, bool MayEnd);
+  /// Keys behind the last one, and those that a query does not see yet, are
+  /// left out.
+  Value masked(Value FirstRow, Value Scores, Value Block);
+  Value greatest(Value Scores, int64_t Chains);
+  /// What is subtracted in the exponent. `MayBeNone`: a query may have seen
+  /// nothing.
+  Value shiftOf(Value Most, bool MayBeNone);
+  /// What sums and totals shrink by where the greatest score was `Before`.
+  Value shrinkOf(Value Before, Value Shift);
+  /// A fragment or parts, times a factor of their row.
+  Value scaledBy(Value X, Value Factor);
+  /// 2^(score · scale − shift)
+  Value powers(Value Scores, Value Shift);
+  /// The total of each query's parts as a factor; 0 where it sees nothing.
+  Value inverseOf(Value Parts);
+  /// Sums times a factor of their row, in the element type of memory.
+  Value narrowed(Value Sums, Value Factor);
+
+  using Scalar = llvm::function_ref<Value(ValueRange)>;
+  Value apply(mlir::Type To, ValueRange Operands, Scalar Body);
+  Value splat(mlir::Type To, Value V) {
+    return tile::SplatOp::create(W.B, W.Loc, To, V);
+  }
+  Value compare(mlir::arith::CmpIPredicate P, Value X, Value Y) {
+    return mlir::arith::CmpIOp::create(W.B, W.Loc, P, X, Y);
+  }
+  Value ceilDivI32(Value V, int64_t By) {
+    return compute<mlir::arith::DivUIOp>(
+        compute<mlir::arith::AddIOp>(V, i32(By - 1)), i32(By));
+  }
+  Value exp2(Value X) {
+    return tile::ApproximateOp::create(W.B, W.Loc, W.B.getF32Type(),
+                                       tile::Function::Exp2, X);
+  }
+
+  AttentionKernel &A;
+  mlir::Type Element;
+  int64_t Rows = 0, TileKeys = 0;
+  tile::FragmentType ScoresTy;
+  tile::ColumnType ColumnTy, PartsTy;
+  Value QueryCount, KeyCount;        ///< index
+  Value Queries32, Keys32, Offset32; ///< i32; Offset32 null: no triangle
+  double Scale = 1; ///< of scores, for powers of two; 1 with a bias
+  mlir::LogicalResult Result = mlir::success();
+};
+
+} // namespace kpc::kernels
+
+#endif // KPC_PASSES_KERNELS_GPU_ATTENTION_ATTENTIONSOFTMAX_H

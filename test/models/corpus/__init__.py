@@ -1,0 +1,4 @@
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models as the writers of ONNX files make them, with weights from seeds."""

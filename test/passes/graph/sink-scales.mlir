@@ -1,0 +1,75 @@
+// RUN: kpc-opt %s --sink-scales --canonicalize | FileCheck %s
+
+!a = !graph.tensor<[32, 64], f8E4M3FN>
+!x = !graph.tensor<[32, 64], f32>
+!b = !graph.tensor<[64, 24], f8E4M3FN>
+!w = !graph.tensor<[64, 24], f32>
+!y = !graph.tensor<[32, 24], f32>
+
+// One scale for all of A, one for each column of B: both are factors of the result.
+// CHECK-LABEL: @columns(
+// CHECK-SAME: %[[A:[^:]*]]: !graph.tensor<[32, 64], f8E4M3FN>, %[[B:[^:]*]]: !graph.tensor<[64, 24], f8E4M3FN>, %[[S:[^:]*]]: !graph.tensor<[24], f32>
+// CHECK: %[[Y:.*]] = graph.matmul %[[A]], %[[B]] : <[32, 64], f8E4M3FN>, <[64, 24], f8E4M3FN>
+// CHECK: %[[SB:.*]] = graph.broadcast %{{.*}} : <[1, 24], f32> to <[32, 24], f32>
+// CHECK: %[[S2:.*]] = graph.mul %[[SB]], %{{.*}} : <[32, 24], f32>
+// CHECK: %[[YB:.*]] = graph.mul %[[Y]], %[[S2]] : <[32, 24], f32>
+// CHECK-NEXT: return %[[YB]]
+func.func @columns(%a: !a, %b: !b, %s: !graph.tensor<[24], f32>) -> !y {
+  %wide = graph.cast %a to f32 : !a
+  %scale = graph.constant dense<2.5e-01> : tensor<32x64xf32>
+  %x = graph.mul %wide, %scale : !x
+  %codes = graph.cast %b to f32 : !b
+  %each = graph.broadcast %s : !graph.tensor<[24], f32> to !w
+  %w = graph.mul %each, %codes : !w
+  %y = graph.matmul %x, %w : !x, !w
+  return %y : !y
+}
+
+// A scale for each row of A and of the turned B, in a model of f16: the result is rounded once.
+// CHECK-LABEL: @rows(
+// CHECK: %[[T:.*]] = graph.transpose %{{.*}} [1, 0] : <[24, 64], f8E5M2>
+// CHECK: graph.matmul %{{.*}}, %[[T]] : <[32, 64], f8E4M3FN>, <[64, 24], f8E5M2>
+// CHECK: graph.broadcast %{{.*}} : <[32, 1], f32> to <[32, 24], f32>
+// CHECK: graph.broadcast %{{.*}} : <[1, 24], f32> to <[32, 24], f32>
+// CHECK: %[[H:.*]] = graph.cast %{{.*}} to f16 : <[32, 24], f32>
+// CHECK-NEXT: return %[[H]]
+func.func @rows(%a: !a, %b: !graph.tensor<[24, 64], f8E5M2>, %sa: !graph.tensor<[32, 1], f32>, %sb: !graph.tensor<[24, 1], f32>) -> !graph.tensor<[32, 24], f16> {
+  %wide = graph.cast %a to f32 : !a
+  %ra = graph.broadcast %sa : !graph.tensor<[32, 1], f32> to !x
+  %x = graph.mul %wide, %ra : !x
+  %xh = graph.cast %x to f16 : !x
+  %codes = graph.cast %b to f32 : !graph.tensor<[24, 64], f8E5M2>
+  %rb = graph.broadcast %sb : !graph.tensor<[24, 1], f32> to !graph.tensor<[24, 64], f32>
+  %w = graph.mul %codes, %rb : !graph.tensor<[24, 64], f32>
+  %wh = graph.cast %w to f16 : !graph.tensor<[24, 64], f32>
+  %t = graph.transpose %wh [1, 0] : !graph.tensor<[24, 64], f16>
+  %y = graph.matmul %xh, %t : !graph.tensor<[32, 64], f16>, !graph.tensor<[64, 24], f16>
+  return %y : !graph.tensor<[32, 24], f16>
+}
+
+// A scale along K is no factor of the sum.
+// CHECK-LABEL: @along_k(
+// CHECK: graph.matmul %{{.*}}, %{{.*}} : <[32, 64], f32>, <[64, 24], f32>
+func.func @along_k(%a: !a, %b: !b, %s: !graph.tensor<[64], f32>) -> !y {
+  %wide = graph.cast %a to f32 : !a
+  %each = graph.broadcast %s : !graph.tensor<[64], f32> to !x
+  %x = graph.mul %wide, %each : !x
+  %w = graph.cast %b to f32 : !b
+  %y = graph.matmul %x, %w : !x, !w
+  return %y : !y
+}
+
+// Sixteen rows read weights alone; K of 24 begins at no multiple of 16 bytes.
+// CHECK-LABEL: @few(
+// CHECK: graph.matmul %{{.*}}, %{{.*}} : <[16, 64], f32>, <[64, 24], f32>
+// CHECK: graph.matmul %{{.*}}, %{{.*}} : <[32, 24], f32>, <[24, 8], f32>
+func.func @few(%a: !graph.tensor<[16, 64], f8E4M3FN>, %b: !b, %c: !graph.tensor<[32, 24], f8E4M3FN>, %d: !graph.tensor<[24, 8], f8E4M3FN>)
+    -> (!graph.tensor<[16, 24], f32>, !graph.tensor<[32, 8], f32>) {
+  %x = graph.cast %a to f32 : !graph.tensor<[16, 64], f8E4M3FN>
+  %w = graph.cast %b to f32 : !b
+  %y = graph.matmul %x, %w : !graph.tensor<[16, 64], f32>, !w
+  %u = graph.cast %c to f32 : !graph.tensor<[32, 24], f8E4M3FN>
+  %v = graph.cast %d to f32 : !graph.tensor<[24, 8], f8E4M3FN>
+  %z = graph.matmul %u, %v : !graph.tensor<[32, 24], f32>, !graph.tensor<[24, 8], f32>
+  return %y, %z : !graph.tensor<[16, 24], f32>, !graph.tensor<[32, 8], f32>
+}
