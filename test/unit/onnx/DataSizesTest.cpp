@@ -110,10 +110,10 @@ TEST(DataSizes, Messages) {
                 "expected [batch, boxes, 4] and [batch, classes, boxes]"),
             std::string::npos);
   ModelProto Long = model();
-  input(Long, "x", {5000});
-  node(Long, "Unique", {"x"}, {"y"}, "n");
+  input(Long, "x", {5000, 2});
+  intAttribute(node(Long, "Unique", {"x"}, {"y"}, "n"), "axis", 0);
   output(Long, "y");
-  EXPECT_NE(Imported(Long).Diags.text().find("kpc orders up to 4096"),
+  EXPECT_NE(Imported(Long).Diags.text().find("kpc compares up to 4096"),
             std::string::npos);
 }
 
