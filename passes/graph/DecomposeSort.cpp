@@ -53,6 +53,10 @@ struct Limits {
   int64_t LeastRun, MostRun;
 };
 
+/// Integers of 32 bits in the order that is asked for, of any elements of what
+/// is sorted.
+using CodesOf = llvm::function_ref<Value(Value X)>;
+
 class Sorter {
 public:
   Sorter(SortOp Op, const shape::Facts &Facts, Limits Limit)
@@ -65,20 +69,22 @@ private:
   /// Integers of 32 or 64 bits in the order that is asked for.
   Value codesOf(Value X);
   Value codesOfFloats(Value X);
-  /// Indices of the first `Count` elements of each row, by codes.
-  Value order(Value Codes, const Expr &Count);
-  Value rank(Value Codes, const Expr &Count);
-  Value orderByHalves(Value Codes, const Expr &Count);
+  /// Whether the elements are what their codes say, bit for bit.
+  bool areCodes();
+  Value decoded(Value Packed);
+  /// Indices of the first `Count` elements of each row of X.
+  Value rank(Value X, const Expr &Count);
+  Value orderByHalves(Value X, const Expr &Count);
   /// Codes and indices as one number each.
   Value packed(Value Codes, Value Indices);
   Value indicesIn(Value Packed) {
     return M.bitAnd(Packed, M.number(0xffffffff, Packed));
   }
   /// The first `Count` packed numbers of each row, in order.
-  Value firstPacked(Value Codes, const Expr &Count);
+  Value firstPacked(Value X, CodesOf Codes, const Expr &Count);
   std::optional<int64_t> groupSize(const Expr &Size, const Expr &Count) const;
   Value leastOfGroups(Value Codes, int64_t Group);
-  Value ofGroups(Value Codes, const Expr &Count, int64_t Group);
+  Value ofGroups(Value X, CodesOf Codes, const Expr &Count, int64_t Group);
   /// `At` gives the packed numbers for places in rows of `Size`.
   using PackedAt = llvm::function_ref<Value(Value Places)>;
   Value sorted(ArrayRef<Expr> Rows, const Expr &Size, const Expr &Count,
@@ -133,22 +139,41 @@ Value Sorter::codesOf(Value X) {
                             : Codes;
 }
 
+bool Sorter::areCodes() {
+  Type Element = typeOf(Op.getX()).getElementType();
+  return isNumber(Element) && !isFloat(Element) &&
+         Element.getIntOrFloatBitWidth() <= 32 && !isNarrowInteger(Element);
+}
+
+Value Sorter::decoded(Value Packed) {
+  Type Element = typeOf(Op.getX()).getElementType();
+  Value Codes =
+      M.cast(M.dividedBy(Packed, int64_t(1) << 32), Builder.getI32Type());
+  if (Op.getDescending())
+    Codes = NotOp::create(Builder, Op.getLoc(), Codes);
+  if (Element.getIntOrFloatBitWidth() < 32)
+    return M.cast(Codes, Element);
+  if (isUnsigned(Element))
+    Codes = M.bitXor(Codes, M.number(INT32_MIN, Codes));
+  return M.bitcast(Codes, Element);
+}
+
 Value Sorter::packed(Value Codes, Value Indices) {
   Value Wide = M.cast(Codes, typeOf(Indices).getElementType());
   return M.add(M.mul(Wide, M.number(int64_t(1) << 32, Wide)), Indices);
 }
 
 /// place[i] = how many elements are in front of i; y[c] = the i with place c.
-Value Sorter::rank(Value Codes, const Expr &Count) {
-  SmallVector<Expr> Dims(TensorMath::dims(Codes));
+Value Sorter::rank(Value X, const Expr &Count) {
+  SmallVector<Expr> Dims(TensorMath::dims(X));
   int64_t Last = int64_t(Dims.size()) - 1;
   Expr Size = Dims.back();
   SmallVector<Expr> Square(Dims), Own(Dims), Other(Dims);
   Square.push_back(Size);
   Own.push_back(Expr(1));
   Other.insert(Other.end() - 1, Expr(1));
-  Value Mine = M.spread(M.reshape(Codes, Own), Square),
-        Theirs = M.spread(M.reshape(Codes, Other), Square);
+  Value Mine = M.spread(codesOf(M.reshape(X, Own)), Square),
+        Theirs = M.spread(codesOf(M.reshape(X, Other)), Square);
   Type I32 = Builder.getI32Type(), I64 = Builder.getI64Type();
   Value Earlier = M.compare(Predicate::lt, M.iota(Square, Last + 1, I32),
                             M.iota(Square, Last, I32));
@@ -220,69 +245,79 @@ Value Sorter::leastOfGroups(Value Codes, int64_t Group) {
                           Windows, Ones, Low, High);
 }
 
-Value Sorter::ofGroups(Value Codes, const Expr &Count, int64_t Group) {
-  SmallVector<Expr> Rows(TensorMath::dims(Codes).drop_back());
-  Expr Size = TensorMath::dims(Codes).back();
+Value Sorter::ofGroups(Value X, CodesOf Codes, const Expr &Count,
+                       int64_t Group) {
+  SmallVector<Expr> Rows(TensorMath::dims(X).drop_back());
+  Expr Size = TensorMath::dims(X).back();
   int64_t Last = int64_t(Rows.size());
-  Value Least = leastOfGroups(Codes, Group);
+  Value Least = leastOfGroups(Codes(X), Group);
   Expr Groups = TensorMath::dims(Least).back();
   Value Best = sorted(Rows, Groups, Count, [&](Value Places) -> Value {
     if (TensorMath::dims(Places) == TensorMath::dims(Least))
       return Least;
     return M.gatherElements(Least, Places, Last);
   });
-  // A candidate's index: its group's number, and its place there.
+  // A candidate's index: that of its group's first element, and its place.
   return sorted(Rows, Count * Expr(Group), Count, [&](Value Places) {
     Value OfGroup =
         M.gatherElements(indicesIn(Best), M.dividedBy(Places, Group), Last);
     Value First = M.bitAnd(OfGroup, M.number(~(Group - 1), OfGroup));
     Value Index = M.add(First, M.restOf(Places, Group));
-    Value X = packed(M.gatherElements(Codes, Index, Last), Index);
-    return M.select(M.compare(Predicate::lt, Index, M.size(Size, Index)), X,
-                    M.number(INT64_MAX, X));
+    Value Candidate = packed(Codes(M.gatherElements(X, Index, Last)), Index);
+    return M.select(M.compare(Predicate::lt, Index, M.size(Size, Index)),
+                    Candidate, M.number(INT64_MAX, Candidate));
   });
 }
 
-Value Sorter::firstPacked(Value Codes, const Expr &Count) {
-  ArrayRef<Expr> Dims = TensorMath::dims(Codes);
+Value Sorter::firstPacked(Value X, CodesOf Codes, const Expr &Count) {
+  ArrayRef<Expr> Dims = TensorMath::dims(X);
   int64_t Last = int64_t(Dims.size()) - 1;
   if (std::optional<int64_t> Group = groupSize(Dims.back(), Count))
-    return ofGroups(Codes, Count, *Group);
+    return ofGroups(X, Codes, Count, *Group);
   return sorted(Dims.drop_back(), Dims.back(), Count, [&](Value Places) {
-    bool IsWhole = TensorMath::dims(Places) == TensorMath::dims(Codes);
-    return packed(IsWhole ? Codes : M.gatherElements(Codes, Places, Last),
+    bool IsWhole = TensorMath::dims(Places) == TensorMath::dims(X);
+    return packed(Codes(IsWhole ? X : M.gatherElements(X, Places, Last)),
                   Places);
   });
 }
 
-Value Sorter::orderByHalves(Value Codes, const Expr &Count) {
+Value Sorter::orderByHalves(Value X, const Expr &Count) {
   Type I32 = Builder.getI32Type();
-  int64_t Last = typeOf(Codes).getRank() - 1;
-  Value Low = M.cast(Codes, I32);
-  Low = M.bitXor(Low, M.number(INT32_MIN, Low));
-  Value High = M.cast(M.dividedBy(Codes, int64_t(1) << 32), I32);
-  Value First = indicesIn(firstPacked(Low, TensorMath::dims(Codes).back()));
-  Value Then =
-      indicesIn(firstPacked(M.gatherElements(High, First, Last), Count));
+  int64_t Last = typeOf(X).getRank() - 1;
+  auto LowOf = [&](Value X) {
+    Value Low = M.cast(codesOf(X), I32);
+    return M.bitXor(Low, M.number(INT32_MIN, Low));
+  };
+  auto HighOf = [&](Value X) {
+    return M.cast(M.dividedBy(codesOf(X), int64_t(1) << 32), I32);
+  };
+  Expr All = TensorMath::dims(X).back();
+  Value First = indicesIn(firstPacked(X, LowOf, All));
+  Value ByLow = M.gatherElements(X, First, Last);
+  Value Then = indicesIn(firstPacked(ByLow, HighOf, Count));
   return M.gatherElements(First, Then, Last);
 }
 
-Value Sorter::order(Value Codes, const Expr &Count) {
-  if (mostOf(TensorMath::dims(Codes).back()) <= ShortRow)
-    return rank(Codes, Count);
-  if (typeOf(Codes).getElementType().isInteger(64))
-    return orderByHalves(Codes, Count);
-  return indicesIn(firstPacked(Codes, Count));
-}
-
 void Sorter::run() {
-  Value X = Op.getX();
   int64_t Axis = Op.getAxis();
   Expr Count = TensorMath::dims(Op.getY())[Axis];
-  Value Index = order(codesOf(M.swappedWithLast(X, Axis)), Count);
+  Value X = M.swappedWithLast(Op.getX(), Axis), Index, Elements;
+  Type Element = typeOf(X).getElementType();
+  bool IsWide = Element.getIntOrFloatBitWidth() == 64;
+  if (mostOf(TensorMath::dims(X).back()) <= ShortRow) {
+    Index = rank(X, Count);
+  } else if (IsWide) {
+    Index = orderByHalves(X, Count);
+  } else {
+    Value Packed = firstPacked(X, [&](Value X) { return codesOf(X); }, Count);
+    Index = indicesIn(Packed);
+    if (areCodes())
+      Elements = M.swappedWithLast(decoded(Packed), Axis);
+  }
   Index = M.swappedWithLast(Index, Axis);
   if (!Op.getY().use_empty())
-    Op.getY().replaceAllUsesWith(M.gatherElements(X, Index, Axis));
+    Op.getY().replaceAllUsesWith(
+        Elements ? Elements : M.gatherElements(Op.getX(), Index, Axis));
   Op.getIndices().replaceAllUsesWith(Index);
   Op.erase();
 }
