@@ -46,10 +46,10 @@ KERNELS = {
     "convolution": ("sm_90a", lambda: convolutions.case(convolutions.models.SMALL[0], "conv 64x64x64 stages 2 group_m 8")),
     "attention": ("sm_90a", lambda: attention.case("attention", "attention", "fp16", 1, 2, 1, 150, 700, 64, False, "", False, 0)),
     "causal": ("sm_90a", lambda: attention.case("attention", "causal", "fp16", 1, 1, 1, 600, 600, 64, True, "", False, 0)),
-    "attention_mmasync": ("sm_80", lambda: attention.case("attention_mmasync", "attention_mmasync", "fp16", 1, 2, 1, 70, 200, 32, True, "", False, 0,
-                                                          schedule="attention_mmasync 64x32 warpgroup 64 stages 1 queries shared")),
-    "attention_stages": ("sm_80", lambda: attention.case("attention_mmasync", "attention_stages", "fp16", 1, 1, 1, 70, 300, 32, False, "", False, 0,
-                                                         schedule="attention_mmasync 64x32 warpgroup 64 stages 3 queries registers")),
+    "attention_mmasync": ("sm_80", lambda: attention.case("attention_mmasync", "attention_mmasync", "fp16", 1, 2, 1, 70, 200, 32, True, "", False, 0, 64,
+                                                          schedule="attention_mmasync 64x32 warpgroup 64 stages 2 queries shared")),
+    "attention_one_stage": ("sm_80", lambda: attention.case("attention_mmasync", "attention_one_stage", "fp16", 1, 1, 1, 70, 300, 32, False, "", False, 0,
+                                                         schedule="attention_mmasync 64x32 warpgroup 64 stages 1 queries registers")),
     "decode": ("sm_80", lambda: attention.case("decode", "decode", "fp16", 1, 8, 2, 1, 1300, 64, False, "", False, 0)),
     "mma_sync": ("sm_80", lambda: products.case("mma_sync", "fp16", 150, 200, 72, True, False, False,
                                                 schedule="mmasync 64x64x32 warpgroup 64x64 stages 3 group_m 1")),
@@ -84,6 +84,11 @@ EQUIVALENT = [
     ("causal", r"^mbarrier\.arrive(\S* removed| twice| at the other barrier)", 7, "nobody waits for the last arrivals"),
     ("mma_sync", r"^bar\.sync removed", 2, "one stands before all else, and one where shared memory is not written any more"),
     ("mma_sync", r"^cp\.async\.wait_group (removed|for one)", 2, "the groups that are left are empty"),
+    # With one stage all meet once more when the last scores are there.
+    ("attention_mmasync", r"^bar\.sync removed", 1, "it stands before all else"),
+    ("attention_one_stage", r"^bar\.sync removed", 2, "one stands before all else, and one where shared memory is not written any more"),
+    *[(kernel, r"^cp\.async\.wait_group (removed|for one)", 2, "the groups that are left are empty")
+      for kernel in ("attention_mmasync", "attention_one_stage")],
     ("gemv", r"^cp\.async\.commit_group; removed", 1, "a block without a tile has nothing to commit"),
     ("convolution", r"wait_group\.read (removed|for one)|^bar\.sync removed", 3, "a block has one tile: nothing was stored before"),
 ]

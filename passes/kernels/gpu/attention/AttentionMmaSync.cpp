@@ -237,24 +237,37 @@ Value AttentionMmaSync::renewedZero() {
 //===----------------------------------------------------------------------===//
 
 /// Begins the copies of the rows from `FirstRow` on; behind the last row and
-/// the last column there are zeros.
+/// the last column there are zeros. Lines of shared memory are copied one after
+/// another: each has a power of two of pieces, so that the addresses of a
+/// thread's pieces are one and a number.
 void AttentionMmaSync::copyRows(const HeadRows &From, Value FirstRow,
                                 Value Tile) {
-  auto Copy = tile::CpAsyncOp::create(W.B, W.Loc, From.Memory, Tile,
-                                      uint32_t(PieceBytes));
-  OpBuilder::InsertionGuard Guard(W.B);
-  Type Index = W.B.getIndexType();
-  Block *Body =
-      W.B.createBlock(&Copy.getBody(), {}, {Index, Index}, {W.Loc, W.Loc});
-  Value Row = W.add(FirstRow, Body->getArgument(0)),
-        Column = Body->getArgument(1);
-  Value At = W.add(W.add(From.First, W.mul(Row, From.Stride)), Column);
-  Value There = W.index(PieceElements);
-  if (schedule::paddedColumns(From.Columns) != From.Columns)
-    There = compute<arith::SubIOp>(W.index(From.Columns), Column);
-  There = arith::SelectOp::create(W.B, W.Loc, W.less(Row, From.Count), There,
-                                  W.index(0));
-  tile::YieldAddressOp::create(W.B, W.Loc, At, There);
+  auto Whole = cast<tile::SharedType>(Tile.getType());
+  int64_t Line = Whole.getLineElements();
+  auto OneLine =
+      tile::SharedType::get(W.B.getContext(), {Whole.getRows(), Line}, Element,
+                            Whole.getSwizzle(), Whole.getPitch());
+  for (int64_t First = 0; First < Whole.getColumns(); First += Line) {
+    Value To = Tile;
+    if (Line != Whole.getColumns())
+      To = tile::SubviewColumnsOp::create(W.B, W.Loc, OneLine, Tile,
+                                          W.index(First));
+    auto Copy = tile::CpAsyncOp::create(W.B, W.Loc, From.Memory, To,
+                                        uint32_t(PieceBytes));
+    OpBuilder::InsertionGuard Guard(W.B);
+    Type Index = W.B.getIndexType();
+    Block *Body =
+        W.B.createBlock(&Copy.getBody(), {}, {Index, Index}, {W.Loc, W.Loc});
+    Value Row = W.add(FirstRow, Body->getArgument(0)),
+          Column = W.add(Body->getArgument(1), W.index(First));
+    Value At = W.add(W.add(From.First, W.mul(Row, From.Stride)), Column);
+    Value There = W.index(PieceElements);
+    if (First + Line > From.Columns)
+      There = compute<arith::SubIOp>(W.index(From.Columns), Column);
+    There = arith::SelectOp::create(W.B, W.Loc, W.less(Row, From.Count), There,
+                                    W.index(0));
+    tile::YieldAddressOp::create(W.B, W.Loc, At, There);
+  }
 }
 
 /// Begins the copies of the block that is the `Number`-th from the last, if
