@@ -136,11 +136,12 @@ class Runner:
         given = [(port, data / f"input_{index}.pb") for index, port in enumerate(model.inputs)]
         given = [(port, path) for port, path in given if path.exists()]
         out.mkdir()
-        apart = any(port.kind != "tensor" for port, _ in given)
+        strings = self.places_of_strings(artifact, given)
+        apart = strings or any(port.kind != "tensor" for port, _ in given)
         if self.sessions and not apart:
             ran = Finished(*self.sessions.run(artifact, {port.name: (str(path), port.kind, port.element) for port, path in given}, out))
         else:
-            inputs = [word for port, path in given for word in input_words(port, path, out)]
+            inputs = [word for port, path in given for word in input_words(port, path, out, strings.get(port.name))]
             ran = self.call("run", artifact, "--output-dir", out, "--device", self.device, *inputs)
         if self.rules.of(name).refused:
             return Outcome("refused", ran.output) if ran.code == 1 and "input '" in ran.output else failed("run", ran)
@@ -163,6 +164,16 @@ class Runner:
         return Outcome("right")
 
 
+    def places_of_strings(self, artifact, given):
+        """The list of each input that is strings, of which kpc takes the places: see docs/onnx-import.md."""
+        names = [port.name for port, path in given
+                 if port.kind == "tensor" and onnx_files.read_value(path, port).data_type == onnx_files.STRING]
+        if not names:
+            return {}
+        metadata = dict(json.loads(self.call("inspect", artifact, "--json").output)["metadata"])
+        return {name: json.loads(metadata[f"strings:{name}"]) for name in names}
+
+
 def compile_options(model, folder):
     """How long sequences are and what optional inputs lack, as the test's data has it."""
     words = []
@@ -183,8 +194,14 @@ def compile_options(model, folder):
     return words
 
 
-def input_words(port, path, out):
-    """Tensors as they are in the test's data; the elements of a sequence as files of their own."""
+def input_words(port, path, out, strings=None):
+    """Tensors as they are in the test's data; the elements of a sequence, and places of strings, as files of their own."""
+    if strings is not None:
+        words = onnx_files.read_value(path, port).array
+        places = [strings.index(word.decode()) if word.decode() in strings else -1 for word in words.flat]
+        file = out.parent / f"{path.stem}.places.npy"
+        np.save(file, np.array(places, np.int64).reshape(words.shape))
+        return ["--input", f"{port.name}={file}"]
     if port.kind == "tensor":
         return ["--input", f"{port.name}={path}"]
     words = []
