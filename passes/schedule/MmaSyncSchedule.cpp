@@ -65,6 +65,9 @@ constexpr int64_t MaxAccumulators = 128, MostThreads = 512;
 /// Beside a residual: with more, such kernels spill on sm_120a. Beside both
 /// parts of split factors they spill on every chip (ptxas 13.0).
 constexpr int64_t MaxAccumulatorsBesideMore = 64;
+/// Beside split factors and the places of pixels; where a copy is shorter than
+/// 16 bytes, each thread has several times as many places.
+constexpr int64_t MaxSplitOfPixels = 32, MaxSplitOfPieces = 16, WholePiece = 16;
 
 /// Products of split factors; and what of fp32's peak loops of multiply-adds
 /// reach (docs/performance.md: 30 to 40 of 67 TFLOP/s on an H200).
@@ -145,6 +148,19 @@ int64_t groupM(const MmaSyncSchedule &S, const target::Target &T) {
       1, int64_t(std::sqrt(SmCount * double(S.TileN) / double(S.TileM))));
 }
 
+/// Whether each thread of split factors has the places of many short copies of
+/// pixels.
+bool hasManyPlaces(const MmaSyncShape &Shape) {
+  return Shape.Split && Shape.MoreSlotsOfA > 0 && Shape.PieceOfA < WholePiece;
+}
+
+int64_t mostAccumulators(const MmaSyncShape &Shape) {
+  if (Shape.Split && Shape.MoreSlotsOfA > 0)
+    return hasManyPlaces(Shape) ? MaxSplitOfPieces : MaxSplitOfPixels;
+  return Shape.HasResidual || Shape.Split ? MaxAccumulatorsBesideMore
+                                          : MaxAccumulators;
+}
+
 bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
              const target::Target &T) {
   // Powers of two: parts are of whole lines.
@@ -161,10 +177,8 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
          Steps(S.WarpgroupM, 64, 128) && Steps(S.WarpgroupN, 32, 256) &&
          Steps(S.TileM, S.WarpgroupM, 256) &&
          Steps(S.TileN, S.WarpgroupN, 256) && S.TileN >= 64 &&
-         (IsLine(64) || IsLine(128)) &&
-         S.accumulators() <= (Shape.HasResidual || Shape.Split
-                                  ? MaxAccumulatorsBesideMore
-                                  : MaxAccumulators) &&
+         (IsLine(64) || (IsLine(128) && !hasManyPlaces(Shape))) &&
+         S.accumulators() <= mostAccumulators(Shape) &&
          S.threads() <= MostThreads && S.Stages >= MinStages &&
          S.Stages <= MaxStages && S.GroupM >= 1 && S.GroupM <= INT32_MAX &&
          S.threads() * (S.accumulators() + OtherRegisters) <=

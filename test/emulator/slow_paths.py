@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What misses the Tensor Cores is told where times are, too.   slow_paths.py KPC DRIVER FOLDER
 
-A GEMM in exact fp32 has a warning of the compiler. `kpc bench` of its artifact says so as text, as JSON and on its page.
-The same GEMM in tf32 has nothing to tell.
+A GEMM in fp64 has a warning of the compiler. `kpc bench` of its artifact says so as text, as JSON and on its page.
+The same GEMM in fp32, split or as tf32, has nothing to tell.
 """
 
 import json
@@ -17,6 +17,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "hostile"))
 import onnx_writer as onnx  # noqa: E402
 
+DOUBLE = 11  # TensorProto.DataType
 SLOW = "100% of the arithmetic runs on scalar units, not on Tensor Cores"
 
 
@@ -30,12 +31,13 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     node = onnx.node("MatMul", ["a", "b"], ["c"], name="gemm")
     sizes = {"a": ["rows", 512], "b": [512, 512], "c": ["rows", 512]}
-    infos = {name: onnx.value_info(name, size) for name, size in sizes.items()}
-    (folder / "gemm.onnx").write_bytes(onnx.model(onnx.graph([node], [infos["a"], infos["b"]], [infos["c"]])))
+    for name, element in (("gemm", onnx.FLOAT), ("wide", DOUBLE)):
+        infos = {value: onnx.value_info(value, size, element) for value, size in sizes.items()}
+        (folder / f"{name}.onnx").write_bytes(onnx.model(onnx.graph([node], [infos["a"], infos["b"]], [infos["c"]])))
     environment = dict(os.environ, KPC_CUDA_DRIVER=driver, KPC_EMULATE_TARGET="sm_80")
-    for precision, is_slow in (("fp32", True), ("tf32", False)):
+    for model, precision, is_slow in (("wide", "fp16", True), ("gemm", "fp32", False), ("gemm", "tf32", False)):
         artifact, page = folder / f"{precision}.kpc", folder / f"{precision}.html"
-        subprocess.run([kpc, "compile", folder / "gemm.onnx", "--arch", "sm_80", "--precision", precision, "-q", "--no-cache",
+        subprocess.run([kpc, "compile", folder / f"{model}.onnx", "--arch", "sm_80", "--precision", precision, "-q", "--no-cache",
                         "--dim", "rows=1..4096:opt=4096", "-o", artifact], check=True, stderr=subprocess.DEVNULL)
         bench = [kpc, "bench", artifact, "--device", "cuda:0", "--dim", "rows=8", "--iterations", "1", "--warmup", "0"]
         text, listed = (subprocess.run(bench + more, check=True, env=environment, capture_output=True, text=True).stdout
