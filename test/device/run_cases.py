@@ -25,6 +25,8 @@ import numpy as np
 
 GUARD_BYTES = 256
 GUARD = 0x5A
+DEFAULT_SHARED = 48 * 1024  # of a block, unless a kernel asks for more
+MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 TYPES = {
     "f32": np.float32,
     "f64": np.float64,
@@ -77,10 +79,12 @@ class Driver:
         self.call("cuMemcpyDtoH_v2", ctypes.c_void_p(data.ctypes.data), ctypes.c_uint64(pointer), ctypes.c_size_t(size))
         return data
 
-    def load(self, path, symbol):
+    def load(self, path, symbol, shared=0):
         module, function = ctypes.c_void_p(), ctypes.c_void_p()
         self.call("cuModuleLoadData", ctypes.byref(module), pathlib.Path(path).read_bytes() + b"\0")
         self.call("cuModuleGetFunction", ctypes.byref(function), module, symbol.encode())
+        if shared > DEFAULT_SHARED:
+            self.call("cuFuncSetAttribute", function, MAX_DYNAMIC_SHARED, shared)
         return module, function
 
     def launch(self, function, kernel, run, pointers):
@@ -134,7 +138,7 @@ def run_once(driver, function, kernel, run, data):
 
 def check(driver, folder, kernel, data, image):
     complaints = []
-    module, function = driver.load(folder / kernel[image], kernel["name"])
+    module, function = driver.load(folder / kernel[image], kernel["name"], kernel["shared"])
     for run in kernel["runs"]:
         first, trouble = run_once(driver, function, kernel, run, data)
         again, _ = run_once(driver, function, kernel, run, data)
@@ -184,7 +188,7 @@ def peer_setup(kernel, run):
 
 def benchmark(driver, folder, kernel, with_peers):
     run = kernel["runs"][0]
-    module, function = driver.load(folder / kernel["cubin"], kernel["name"])
+    module, function = driver.load(folder / kernel["cubin"], kernel["name"], kernel["shared"])
     total = sum(b["bytes"] for b in run["buffers"])
     line = f"{kernel['name']:22} {kernel['schedule']:28}"
     if with_peers:
