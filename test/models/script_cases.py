@@ -562,7 +562,7 @@ def choices():
         _0 = torch.matmul(torch.softmax(y, 0), weight)
         y0, scale = _0, 3
       else:
-        y0, scale = torch.sum(torch.exp(y), [0], True), 4
+        y0, scale = torch.mul(torch.ones_like(y), torch.sum(torch.exp(y), [0], True)), 4
       z = torch.add(y, y0)
     else:
       z = torch.cumsum(torch.softmax(x, -1), 0)

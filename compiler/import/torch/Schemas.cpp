@@ -258,10 +258,36 @@ all.dims any.dims | T:self i[]?:dim= b:keepdim=
 amax.default amin.default | T:self i[]:dim= b:keepdim=
 argmax.default argmin.default | T:self i?:dim= b:keepdim=
 view_as_complex.default view_as_real.default conj.default _conj.default
+    conj_physical.default _conj_physical.default
     real.default imag.default nonzero.default item.default _local_scalar_dense.default | T:self
 masked_select.default | T:self T:mask
 polar.default | T:abs T:angle
 complex.default | T:real T:imag
+quantized_decomposed.quantize_per_tensor.default
+    quantized_decomposed.dequantize_per_tensor.default | T:input f:scale
+    i:zero_point i:quant_min i:quant_max d:dtype *d?:out_dtype=
+quantized_decomposed.quantize_per_tensor.tensor
+    quantized_decomposed.dequantize_per_tensor.tensor | T:input T:scale
+    T:zero_point i:quant_min i:quant_max d:dtype *d?:out_dtype=
+quantized_decomposed.quantize_per_tensor.tensor2
+    quantized_decomposed.dequantize_per_tensor.tensor2 | T:input T:scale
+    T:zero_point T:quant_min T:quant_max d:dtype *d?:out_dtype=
+quantized_decomposed.quantize_per_channel.default
+    quantized_decomposed.dequantize_per_channel.default | T:input T:scales
+    T?:zero_points i:axis i:quant_min i:quant_max d:dtype *d?:out_dtype=
+quantized_decomposed.quantize_per_token.default
+    quantized_decomposed.dequantize_per_token.default | T:input T:scales
+    T:zero_points i:quant_min i:quant_max d:dtype d:output_dtype=
+quantized_decomposed.dequantize_per_channel_group.default | T:w_int8 T:scales
+    T?:zero_points i:quant_min i:quant_max d:dtype i:group_size
+    d:output_dtype=
+quantized_decomposed.choose_qparams.tensor | T:input i:quant_min i:quant_max
+    f:eps d:dtype =2
+torchao.quantize_affine.default | T:input i[]:block_size T:scale T?:zero_point
+    d:output_dtype S?:quant_min= S?:quant_max= s:zero_point_domain=
+torchao.dequantize_affine.default | T:input i[]:block_size T:scale
+    T?:zero_point d:input_dtype S?:quant_min= S?:quant_max=
+    s:zero_point_domain= d:output_dtype=
 torchvision.nms.default | T:dets T:scores f:iou_threshold
 torchvision.roi_align.default | T:input T:rois f:spatial_scale i:pooled_height
     i:pooled_width i:sampling_ratio b:aligned

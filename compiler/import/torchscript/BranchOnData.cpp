@@ -137,6 +137,7 @@ bool Evaluator::branchOnData(const Statement &S, const Datum &Condition) {
       std::string Name = "%" + Where.Name + "." + std::to_string(At);
       Into.defineJoined(Name, (*Results)[At]);
       Joined = tensorNamed(Name);
+      JoinedAt.emplace(Name, S.Line);
     } else if (!Computed && same(A, C) != true) {
       Joined = Datum::ofText("data decides '" + printable(Live[I]) + "'",
                              Kind::Unsettled);

@@ -183,6 +183,9 @@ std::optional<Datum> Evaluator::runLoop(const Statement &S) {
       Datum Condition = evaluate(*S.Value);
       std::optional<bool> Goes = Bad ? std::nullopt : truth(Condition);
       if (!Goes) {
+        // The printer writes a condition of several parts as branches in front.
+        if (auto It = JoinedAt.find(Condition.Text); It != JoinedAt.end())
+          Frames.back().Line = It->second;
         fail(Code::ImportNotConstant,
              "loops while something holds that is known only when the model "
              "runs",

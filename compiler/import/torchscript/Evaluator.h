@@ -176,6 +176,8 @@ private:
   std::map<std::string, std::string> Assigned;
   std::set<std::string> ReadFirst;
   std::map<std::string, unsigned> NamesUsed;
+  /// The lines of branches that tensors come of, by name.
+  std::map<std::string, unsigned> JoinedAt;
   uint64_t Steps = 0, Items = 0;
   unsigned Depth = 0;
   unsigned Sides = 0; ///< of branches that data decides, around this place
