@@ -8,6 +8,7 @@
 #include "tools/kpc/Fault.h"
 
 #include "tools/kpc/Command.h"
+#include "tools/kpc/Limits.h"
 #include "tools/kpc/Version.h"
 
 #include <algorithm>
@@ -123,7 +124,9 @@ static void writeReport(std::string_view What) {
   say("  hint: please report this with the reproducer and the model\n");
 }
 
-static void onCrash(int Signal) {
+static void onCrash(int Signal, siginfo_t *Info, void *) {
+  if (Signal == SIGSEGV)
+    endIfWithoutMemory(Info->si_addr);
   static volatile std::sig_atomic_t Again = 0;
   if (Again)
     ::_exit(InternalFault);
@@ -264,8 +267,8 @@ void catchFaults() {
   Alternative.ss_size = sizeof(Stack);
   ::sigaltstack(&Alternative, nullptr);
   struct sigaction Act{};
-  Act.sa_handler = onCrash;
-  Act.sa_flags = SA_ONSTACK;
+  Act.sa_sigaction = onCrash;
+  Act.sa_flags = SA_ONSTACK | SA_SIGINFO;
   ::sigemptyset(&Act.sa_mask);
   for (int Signal : {SIGABRT, SIGSEGV, SIGFPE, SIGILL, SIGBUS})
     ::sigaction(Signal, &Act, nullptr);
@@ -279,11 +282,17 @@ int reportFault(std::string_view What) {
 void crashForTesting(bool InWorker) {
   const char *Asked = std::getenv("KPC_CRASH_FOR_TESTING");
   std::string_view Kind = Asked ? Asked : "";
-  bool ForWorker = Kind == "worker" || Kind == "hang";
+  bool ForWorker = Kind == "worker" || Kind == "hang" || Kind == "malloc";
   if (Kind.empty() || InWorker != ForWorker)
     return;
   while (Kind == "hang")
     ::pause();
+  if (Kind == "malloc") { // as code does that does not look at what it is given
+    for (size_t Bytes = size_t(1) << 24; Bytes >= 16; Bytes /= 2)
+      while (void *More = std::malloc(Bytes))
+        static_cast<volatile char *>(More)[0] = 0;
+    static_cast<volatile char *>(std::malloc(size_t(1) << 24))[0] = 0;
+  }
   if (Kind == "segv")
     ::raise(SIGSEGV);
   if (Kind == "throw")

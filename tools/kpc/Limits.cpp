@@ -14,8 +14,10 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"
 
+#include <csignal>
 #include <fmt/format.h>
 #include <new>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -89,6 +91,19 @@ static int OutOfMemoryCode = InputAtFault;
 
 static void onBadAlloc(void *, const char *, bool) { endWithoutMemory(); }
 
+void endIfWithoutMemory(const void *Address) {
+  // As much as malloc asks of the system, when the heap cannot grow.
+  constexpr size_t LeastMapped = size_t(1) << 20, NearNull = size_t(1) << 16;
+  if (OutOfMemoryText.empty() ||
+      reinterpret_cast<uintptr_t>(Address) >= NearNull)
+    return;
+  void *More = ::mmap(nullptr, LeastMapped, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (More == MAP_FAILED)
+    endWithoutMemory();
+  ::munmap(More, LeastMapped);
+}
+
 static std::string errorText(Code Id, const std::string &Message) {
   Diagnostics Diags;
   Diags.error(Id).message(Message);
@@ -120,11 +135,24 @@ EnforcedLimits::EnforcedLimits(const CompileLimits &Limits) {
 EnforcedLimits::~EnforcedLimits() {
   std::set_new_handler(nullptr);
   llvm::remove_bad_alloc_error_handler();
+  OutOfMemoryText.clear();
+}
+
+/// A worker that crashes is ended by the signal, which tells the pool why: what
+/// faulted does so again.
+static void onWorkerFault(int, siginfo_t *Info, void *) {
+  endIfWithoutMemory(Info->si_addr);
+  ::signal(SIGSEGV, SIG_DFL);
 }
 
 void endWorkerWithoutMemory() {
   OutOfMemoryText = "out of memory\n";
   OutOfMemoryCode = WorkerOutOfMemory;
+  struct sigaction Act{};
+  Act.sa_sigaction = onWorkerFault;
+  Act.sa_flags = SA_SIGINFO;
+  ::sigemptyset(&Act.sa_mask);
+  ::sigaction(SIGSEGV, &Act, nullptr);
   std::set_new_handler(endWithoutMemory);
   llvm::install_bad_alloc_error_handler(onBadAlloc);
 }

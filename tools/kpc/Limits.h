@@ -42,6 +42,11 @@ private:
   std::optional<TimeLimit> Time;
 };
 
+/// For the handler of SIGSEGV: ends the process as above where memory is what is
+/// missing. LLVM and MLIR do not look at all that malloc gives them, so that
+/// they reach for an `Address` near null then.
+void endIfWithoutMemory(const void *Address);
+
 /// In a worker: running out of memory ends it with the exit code that the pool
 /// knows.
 void endWorkerWithoutMemory();
