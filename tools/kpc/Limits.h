@@ -42,8 +42,8 @@ private:
   std::optional<TimeLimit> Time;
 };
 
-/// For the handler of SIGSEGV: ends the process as above where memory is what is
-/// missing. LLVM and MLIR do not look at all that malloc gives them, so that
+/// For the handler of SIGSEGV: ends the process as above where memory is what
+/// is missing. LLVM and MLIR do not look at all that malloc gives them, so that
 /// they reach for an `Address` near null then.
 void endIfWithoutMemory(const void *Address);
 
