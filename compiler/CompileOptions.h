@@ -68,7 +68,7 @@ struct CompileOptions {
   /// wrote.
   std::string Model;
   std::string Output;
-  /// Where the external data of an ONNX model lies; empty: beside the model.
+  /// Where the external data of an ONNX model lies; empty: the model's folder.
   std::string DataFolder;
   /// As the user wrote them; empty: this machine's GPU, else host.
   std::vector<std::string> Targets;

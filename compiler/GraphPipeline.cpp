@@ -217,7 +217,7 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   graph::FormRegionsOptions Regions;
   Regions.Fuse = Options.Fuse;
   Regions.Rows = For.isGpu();
-  // GEMMs in f32 beside Tensor Cores are loops, which want what they read in
+  // GEMMs that miss the Tensor Cores are loops, which want what they read in
   // order.
   if (hasTensorCores(For)) {
     bool OnTensorCores = isNarrow(Options) || multipliesF32(Options, For);

@@ -19,7 +19,7 @@
 namespace kpc::frontend {
 
 /// Emits an iteration: from its number and the carried values to the next ones,
-/// and behind them what is collected. None after a fault.
+/// and then what is collected. None after a fault.
 using LoopFunction = llvm::function_ref<std::optional<SmallVector<Value>>(
     const Expr &Iteration, ArrayRef<Value> Carried)>;
 /// Builds a graph.loop of a front end; its results, or none after a fault.

@@ -1,10 +1,16 @@
 # Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a program on a bad input and says what it did that it must not do."""
+"""Runs a program on bad inputs and says what it did that it must not do."""
 
+import argparse
+import collections
 import os
+import pathlib
+import random
+import re
 import resource
+import shutil
 import signal
 import subprocess
 
@@ -40,3 +46,37 @@ def misdeed(code, text):
     if code == 1 and not text.strip():
         return "refused without a word"
     return ""
+
+
+def check_mutants(about, make_seeds, mutate, suffix):
+    """A fuzz test as a program: `kpc check` takes each mutant or refuses it with an error that has a code.
+
+    `make_seeds()` gives the seeds, `mutate(chance, seeds, path)` writes a mutant to a path and gives its seed's name and
+    the arguments of `kpc check`. Mutants that kpc fails on are kept in the folder `found`. Gives the exit status.
+    """
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kpc", type=pathlib.Path, required=True)
+    parser.add_argument("--work-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=60, help="seconds for one mutant")
+    options = parser.parse_args()
+    found = options.work_dir / "found"
+    shutil.rmtree(options.work_dir, ignore_errors=True)
+    found.mkdir(parents=True)
+    seeds, chance = make_seeds(), random.Random(options.seed)
+    ends, faults = collections.Counter(), 0
+    for number in range(options.count):
+        path = options.work_dir / f"mutant{suffix}"
+        name, arguments = mutate(chance, seeds, path)
+        code, said = run([str(options.kpc), "check", str(path), *arguments], options.limit)
+        fault = misdeed(code, said)
+        if not fault and code == 1 and not re.search(r"error\[KPC-[A-Z]\d{4}\]", said):
+            fault = "an error without a code"
+        ends[code] += 1
+        if fault:
+            shutil.copy(path, found / f"{number}-{name}{suffix}")
+            print(f"{number}-{name} {' '.join(arguments)}: {fault}\n{said[:600]}", flush=True)
+            faults += 1
+    print(f"{options.count} mutants of {len(seeds)} archives: {dict(ends)}, {faults} faults")
+    return 1 if faults else 0

@@ -11,12 +11,8 @@ put elsewhere, lines doubled, or bytes of a file flipped or cut; its checksums a
 that ends kpc by a signal, by another exit code than 0 or 1, with an error without a code, or not at all within --limit
 seconds is kept in DIR/found and fails the test. The same seed makes the same mutants. Standard library only.
 """
-import argparse
-import collections
 import pathlib
-import random
 import re
-import shutil
 import sys
 import zipfile
 
@@ -72,39 +68,15 @@ def mutant(chance, archives, path):
     return name, ["--input-shape", f"{'ids' if 'embed' in name else 'x'}={shape}", "--state", "explicit"]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kpc", type=pathlib.Path, required=True)
-    parser.add_argument("--work-dir", type=pathlib.Path, required=True)
-    parser.add_argument("--count", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--limit", type=float, default=60)
-    options = parser.parse_args()
-    found = options.work_dir / "found"
-    shutil.rmtree(options.work_dir, ignore_errors=True)
-    found.mkdir(parents=True)
+def seeds():
     archives = []
     for path in sorted(SCRIPTS.glob("*.pt")):
         if path.stem.startswith(("tv_", "hf_")):
             continue  # without weights, each would end at the first of them
         with zipfile.ZipFile(path) as archive:
             archives.append((path.stem, [(name, archive.read(name)) for name in archive.namelist()]))
-    chance, ends, faults = random.Random(options.seed), collections.Counter(), 0
-    for number in range(options.count):
-        path = options.work_dir / "mutant.pt"
-        name, arguments = mutant(chance, archives, path)
-        code, said = contained.run([str(options.kpc), "check", str(path), *arguments], options.limit)
-        fault = contained.misdeed(code, said)
-        if not fault and code == 1 and not re.search(r"error\[KPC-[A-Z]\d{4}\]", said):
-            fault = "an error without a code"
-        ends[code] += 1
-        if fault:
-            shutil.copy(path, found / f"{number}-{name}.pt")
-            print(f"{number}-{name} {' '.join(arguments)}: {fault}")
-            faults += 1
-    print(f"{options.count} mutants: {dict(ends)}, {faults} faults")
-    sys.exit(1 if faults else 0)
+    return archives
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(contained.check_mutants(__doc__, seeds, mutant, ".pt"))

@@ -8,6 +8,7 @@
 #ifndef KPC_COMPILER_IMPORT_ONNX_IMPORTER_H
 #define KPC_COMPILER_IMPORT_ONNX_IMPORTER_H
 
+#include "compiler/import/Control.h"
 #include "compiler/import/DataSizes.h"
 #include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/import/onnx/KnownValues.h"
@@ -94,15 +95,11 @@ public:
   std::optional<std::vector<Entry>>
   inlineEntries(const Graph &G, ArrayRef<Entry> Inputs, NodeImport &Caller);
 
-  /// Emits an iteration: from its number and the carried values to the next
-  /// ones, and behind them what is collected. None after a fault.
-  using LoopFunction = llvm::function_ref<std::optional<SmallVector<Value>>(
-      const Expr &Iteration, ArrayRef<Value> Carried)>;
   /// A graph.loop; its results, or none after a fault.
   std::optional<SmallVector<Value>> loop(NodeImport &N, const Expr &Count,
                                          ArrayRef<Value> Inits,
                                          ArrayRef<bool> Reversed,
-                                         LoopFunction Body);
+                                         frontend::LoopFunction Body);
   /// The first `Count` outputs of one of two subgraphs, as data says: a
   /// graph.if, or where both are little work a choice of two results.
   std::optional<SmallVector<Value>> branch(NodeImport &N, Value Condition,

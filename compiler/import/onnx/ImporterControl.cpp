@@ -70,7 +70,7 @@ void Importer::forgetCounter(const Expr &Counter) {
 
 std::optional<SmallVector<Value>>
 Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
-               ArrayRef<bool> Reversed, LoopFunction Body) {
+               ArrayRef<bool> Reversed, frontend::LoopFunction Body) {
   if (llvm::is_contained(Inits, Value()) || !frontend::mayNest(N))
     return std::nullopt;
   Expr Counter = makeCounter(Count);

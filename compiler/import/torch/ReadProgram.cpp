@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The archive's files. PyTorch 2.9 and newer write weights as raw bytes beside
+/// The archive's files. PyTorch 2.9 and newer write weights as raw bytes and
 /// a JSON file that describes them. 2.8 saves each model's weights as
-/// torch.save does, in data/weights; 2.5 to 2.7 do so beside the program, in
-/// files at the archive's root. Pickles are read by Pickle.h, which executes
+/// torch.save does, in data/weights; 2.5 to 2.7 do so in files at
+/// the archive's root. Pickles are read by Pickle.h, which executes
 /// nothing.
 ///
 //===----------------------------------------------------------------------===//

@@ -21,7 +21,7 @@ namespace kpc::onnx {
 
 /// Reads, decodes, inlines functions, orders the nodes and rewrites the forms
 /// of old opsets. None if there are errors.
-/// External data is looked for in `DataFolder`; empty: beside the model.
+/// External data is looked for in `DataFolder`; empty: the model's folder.
 std::optional<Model> readModel(const std::string &Path, Diagnostics &Diags,
                                const std::string &DataFolder = {});
 

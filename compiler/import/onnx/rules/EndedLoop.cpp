@@ -34,7 +34,7 @@ static Value kept(NodeImport &N, Value GoesOn, Value New, Value Old) {
 }
 
 /// A loop that its own data may end: all iterations that there may be are
-/// computed, and those behind the end change nothing.
+/// computed, and those after the end change nothing.
 static void buildEndedLoop(NodeImport &N, const Graph &Body,
                            const Expr &Trips) {
   Importer &Imp = N.importer();

@@ -168,7 +168,7 @@ static Expr frontBound(NodeImport &N, const Expr &Bound, const Expr &Size) {
 /// sign are counted from one end.
 static bool isAlwaysEmpty(std::optional<int64_t> Start,
                           std::optional<int64_t> End, bool Backwards) {
-  // Forwards nothing lies behind the end or in front of the start; backwards
+  // Forwards nothing lies after the end or before the start; backwards
   // the bounds change places.
   std::optional<int64_t> Low = Backwards ? End : Start,
                          High = Backwards ? Start : End;

@@ -62,17 +62,24 @@ static std::optional<Expr> selectedSize(NodeImport &N, Value Flags, size_t Axis,
   return N.decideSize(countTrue(N, Flags), N.dims(Flags)[0], Axis);
 }
 
-static void importCompress(NodeImport &N) {
+/// Input 0 and its `axis`, or without one its elements in a row and 0; null
+/// after a fault.
+static std::pair<Value, int64_t> inputAlongAxis(NodeImport &N) {
   bool HasAxis = N.hasAttribute("axis");
   int64_t Axis = N.intAttribute("axis", 0);
-  N.expectInputs(2, 2);
   Value X = N.input(0);
   if (N.bad())
-    return;
+    return {};
   if (!HasAxis)
     X = flatten(N, X);
   Axis = N.frontAxis(Axis, N.rank(X));
-  if (N.bad())
+  return {N.bad() ? Value() : X, Axis};
+}
+
+static void importCompress(NodeImport &N) {
+  N.expectInputs(2, 2);
+  auto [X, Axis] = inputAlongAxis(N);
+  if (!X)
     return;
   if (const Contents *C = N.contents(1)) {
     if (std::optional<std::vector<int64_t>> Bits = C->integers()) {
@@ -284,17 +291,10 @@ static std::optional<Distinct> distinctSlices(NodeImport &N, Value X,
 }
 
 static void importUnique(NodeImport &N) {
-  bool HasAxis = N.hasAttribute("axis");
-  int64_t Axis = N.intAttribute("axis", 0);
   bool Sorted = N.flagAttribute("sorted", true);
   N.expectInputs(1, 1);
-  Value X = N.input(0);
-  if (N.bad())
-    return;
-  if (!HasAxis)
-    X = flatten(N, X);
-  Axis = N.frontAxis(Axis, N.rank(X));
-  if (N.bad())
+  auto [X, Axis] = inputAlongAxis(N);
+  if (!X)
     return;
   std::optional<Distinct> D = N.rank(X) == 1
                                   ? distinctElements(N, X, Sorted)
@@ -374,7 +374,7 @@ static void importNonMaxSuppression(NodeImport &N) {
   auto Found =
       takeBoxes(N, All, Left, Threshold, AreCenters, Limit.Rounds,
                 [&](const Expr &Count, ArrayRef<Value> Inits,
-                    ArrayRef<bool> Reversed, Importer::LoopFunction Body) {
+                    ArrayRef<bool> Reversed, frontend::LoopFunction Body) {
                   return N.importer().loop(N, Count, Inits, Reversed, Body);
                 });
   if (!Found)

@@ -17,7 +17,7 @@ namespace kpc::onnx {
 struct Spatial {
   Ints Kernel, Stride, Dilation, Low, High;
   /// Of `Low`, what is cut off again in front, where auto_pad depends on sizes
-  /// that only the run knows; and what is left behind it. Empty elsewhere.
+  /// that only the run knows; and what is left after it. Empty elsewhere.
   Dims Skipped, Padded;
   size_t count() const { return Kernel.size(); }
 };

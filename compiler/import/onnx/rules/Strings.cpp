@@ -45,8 +45,8 @@ static int64_t placeIn(StringList &List, const std::string &Text) {
   return It - List.begin();
 }
 
-/// What each string of `From` is, and behind them what any other is, looked up
-/// by `Codes`.
+/// What each string of `From` is, and last what any other is, looked up by
+/// `Codes`.
 static Value lookUp(NodeImport &N, Value Codes, const StringList &From,
                     Value Table) {
   if (!Codes || !Table)

@@ -49,15 +49,6 @@ constexpr int64_t StrideBytes = 16;
 // Declarations
 //===----------------------------------------------------------------------===//
 
-/// The widest swizzle that a row is a multiple of.
-tile::SharedType AttentionHopper::shared(int64_t Rows, int64_t Columns) {
-  int64_t Swizzle = 128;
-  while (Columns * 2 % Swizzle)
-    Swizzle /= 2;
-  return tile::SharedType::get(W.B.getContext(), {Rows, Columns}, Element,
-                               Swizzle);
-}
-
 void AttentionHopper::declareTypes() {
   MLIRContext *Context = W.B.getContext();
   declareSoftmax(/*Rows=*/64, S.TileKeys);

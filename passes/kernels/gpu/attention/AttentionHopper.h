@@ -51,7 +51,6 @@ private:
 
   // Declarations.
   void declareTypes();
-  tile::SharedType shared(int64_t Rows, int64_t Columns);
   mlir::BlockArgument addView(const HeadsInMemory &H, tile::SharedType Tile,
                               const shape::Expr &Heads, const shape::Expr &Rows,
                               int64_t Columns);

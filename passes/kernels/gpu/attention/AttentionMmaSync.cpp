@@ -75,7 +75,6 @@ private:
   void allocate();
   HeadRows rowsOf(const HeadsInMemory &H, Value Head, Value Count,
                   int64_t Columns);
-  tile::SharedType shared(int64_t Rows, int64_t Columns);
   Value part(Value Tile, Value First, int64_t Rows);
   Value stageOf(Value Ring, Value Stage);
   Value nextStage(Value Stage);
@@ -162,15 +161,6 @@ AttentionMmaSync::HeadRows AttentionMmaSync::rowsOf(const HeadsInMemory &H,
   Rows.Count = Count;
   Rows.Columns = Columns;
   return Rows;
-}
-
-/// The widest swizzle that a row is a multiple of.
-tile::SharedType AttentionMmaSync::shared(int64_t Rows, int64_t Columns) {
-  int64_t Swizzle = 128;
-  while (Columns * 2 % Swizzle)
-    Swizzle /= 2;
-  return tile::SharedType::get(W.B.getContext(), {Rows, Columns}, Element,
-                               Swizzle);
 }
 
 /// Queries and results are in the same place: results come when all products

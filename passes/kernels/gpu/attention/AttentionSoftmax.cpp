@@ -31,6 +31,14 @@ void AttentionSoftmax::declareSoftmax(int64_t Rows, int64_t Keys) {
               : A.Op.getScale().convertToDouble() * std::numbers::log2e;
 }
 
+tile::SharedType AttentionSoftmax::shared(int64_t Rows, int64_t Columns) {
+  int64_t Swizzle = 128;
+  while (Columns * 2 % Swizzle)
+    Swizzle /= 2;
+  return tile::SharedType::get(W.B.getContext(), {Rows, Columns}, Element,
+                               Swizzle);
+}
+
 AttentionSoftmax::KeyBlocks AttentionSoftmax::keyBlocks(Value FirstRow,
                                                         int64_t TileQueries) {
   if (!Offset32)

@@ -39,6 +39,9 @@ protected:
 
   /// Types for `Rows` queries of a warpgroup, and sizes as values.
   void declareSoftmax(int64_t Rows, int64_t Keys);
+  /// A tile of 16-bit elements, with the widest swizzle that a row is a
+  /// multiple of.
+  tile::SharedType shared(int64_t Rows, int64_t Columns);
   KeyBlocks keyBlocks(Value FirstRow, int64_t TileQueries);
   /// Bias and mask, at the coordinates of each score. With `MayEnd` some
   /// columns may be behind the last key.
