@@ -400,12 +400,12 @@ void Compilation::tellOfCodes() {
     return;
   SmallVector<std::string> Without;
   for (const target::Target *T : Targets)
-    if (IsFp8 ? !T->Can.Wgmma : !target::prefersInt8(*T))
+    if (!(IsFp8 ? target::multipliesFp8(*T) : target::prefersInt8(*T)))
       Without.emplace_back(T->Name);
   if (!Without.empty())
     Report.Notes.push_back(
-        (IsFp8 ? "--precision fp8 multiplies FP8 on sm_90a alone; GEMMs stay "
-                 "in fp16 on "
+        (IsFp8 ? "--precision fp8 multiplies FP8 on sm_89, sm_90a, sm_120a and "
+                 "sm_121a alone; GEMMs stay in fp16 on "
                : "--precision int8 multiplies 8-bit integers on GPUs with fast "
                  "Tensor Cores for them alone; GEMMs stay in fp16 on ") +
         llvm::join(Without, ", "));

@@ -179,7 +179,7 @@ static void addLegalisation(OpPassManager &Passes,
     Passes.addNestedPass<func::FuncOp>(graph::createTileFewRowWeights(Codes));
   }
   graph::SinkScalesOptions Codes;
-  Codes.Fp8 = hasWgmma(For);
+  Codes.Fp8 = target::multipliesFp8(For.first());
   Codes.Int8 = target::multipliesInt8(For.first());
   Codes.Dequantised = target::prefersInt8(For.first());
   if (Codes.Fp8 || Codes.Int8)
@@ -189,6 +189,7 @@ static void addLegalisation(OpPassManager &Passes,
   if (MakesInt8 || (Options.Compute == Precision::Fp8 && Codes.Fp8)) {
     graph::QuantiseGemmsOptions Gemms;
     Gemms.Int8 = MakesInt8;
+    Gemms.Wgmma = hasWgmma(For);
     Gemms.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
   }

@@ -77,8 +77,7 @@ bool kpc::roundsToTf32(func::FuncOp Kernel, const CompiledKernel &Compiled) {
 /// Whether tensor cores multiply FP8 there.
 static bool multipliesFp8(const CompiledKernel &Kernel) {
   StringRef Ptx = Kernel.Ptx;
-  return Ptx.contains("wgmma") &&
-         (Ptx.contains(".e4m3") || Ptx.contains(".e5m2"));
+  return Ptx.contains(".f32.e4m3.") || Ptx.contains(".f32.e5m2.");
 }
 
 /// Whether tensor cores multiply integers of 8 bits there.

@@ -50,11 +50,13 @@ constexpr Capabilities ampere(uint32_t Mma) {
   return {.CpAsync = true, .MmaSync = Mma, .WidestAccess = 16};
 }
 
+// Code for Hopper alone has wgmma; PTX that later chips read, too, is older
+// than FP8.
 constexpr Capabilities hopper(bool Wgmma) {
   return {.CpAsync = true,
           .Tma = true,
           .Wgmma = Wgmma,
-          .MmaSync = AdaMma,
+          .MmaSync = Wgmma ? AdaMma : AmpereMma,
           .WidestAccess = 16,
           .ClusterBlocks = 8};
 }

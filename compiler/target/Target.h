@@ -46,7 +46,7 @@ enum MmaSyncKind : uint32_t {
   MmaTf32 = 1u << 2,
   MmaF64 = 1u << 3,
   MmaInt8 = 1u << 4,
-  MmaFp8 = 1u << 5,
+  MmaFp8 = 1u << 5, ///< from PTX 8.4 on
   /// kind::mxf8f6f4 and kind::mxf4nvf4, with block scales (sm_120, sm_121).
   MmaBlockScaled = 1u << 6,
 };
@@ -128,6 +128,8 @@ struct Target {
   /// Whether a kernel may begin before those that it depends on have ended, and
   /// wait for them itself (griddepcontrol).
   bool launchesEarly() const { return isGpu() && Compute >= 90; }
+  /// Whether mma.sync adds up products of FP8 in about 14 bits, as Ada does.
+  bool sumsFp8Shortly() const { return isGpu() && Compute == 89; }
 };
 
 /// Every target, in the order `kpc targets` prints them.

@@ -27,6 +27,11 @@ std::string TargetClass::name() const {
   return Text;
 }
 
+bool multipliesFp8(const Target &T) {
+  bool BySync = T.Can.CpAsync && (T.Can.MmaSync & MmaFp8) != 0;
+  return T.Can.Wgmma || (BySync && !T.Can.Tcgen05);
+}
+
 bool multipliesInt8(const Target &T) {
   return T.Can.CpAsync && (T.Can.MmaSync & MmaInt8) != 0;
 }

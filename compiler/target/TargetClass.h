@@ -36,6 +36,9 @@ struct TargetClass {
   std::string name() const;
 };
 
+/// Whether kernels on tensor cores multiply FP8, faster than floats: not by
+/// mma.sync beside tcgen05.
+bool multipliesFp8(const Target &T);
 /// Whether kernels on tensor cores multiply integers of 8 bits.
 bool multipliesInt8(const Target &T);
 /// Whether that is faster than floats: not by mma.sync beside tcgen05.

@@ -18,10 +18,10 @@ static LogicalResult verifyPieces(Operation *Op, SharedType Tile,
                                   MemRefType Memory, int64_t Bytes,
                                   Region &Region) {
   Block &Body = Region.front();
-  // Integers in memory have no sign.
+  // Integers in memory have no sign, and codes of 8 bits are integers there.
   Type Element = Tile.getElement();
-  if (auto Integer = dyn_cast<IntegerType>(Element))
-    Element = IntegerType::get(Op->getContext(), Integer.getWidth());
+  if (isa<IntegerType>(Element) || Tile.getElementBits() == 8)
+    Element = IntegerType::get(Op->getContext(), Tile.getElementBits());
   if (Memory.getRank() != 1 || Memory.getElementType() != Element)
     return Op->emitOpError(
         "expected a memref of one dimension and of the tile's element type");
@@ -84,11 +84,15 @@ LogicalResult MmaSyncOp::verify() {
     return emitOpError() << "expected accumulators of "
                          << accumulatorOf(A.Element) << ", got "
                          << D.getElement();
-  if (A.Element.isInteger() && !(A.SumContiguous && B.SumContiguous))
+  if (B.Element.getIntOrFloatBitWidth() == 8 &&
+      !(A.SumContiguous && B.SumContiguous))
     return emitOpError() << "on " << A.Element
                          << " expected both operands contiguous along K";
   if (getSplit() && !A.Element.isF32())
     return emitOpError() << "expected operands of f32 beside 'split', got "
+                         << A.Element;
+  if (getPromoted() && !isa<Float8E4M3FNType, Float8E5M2Type>(A.Element))
+    return emitOpError() << "expected operands of FP8 beside 'promoted', got "
                          << A.Element;
   if (getATransposed() &&
       cast<SharedType>(getA().getType()).getSwizzle() != 128)

@@ -88,7 +88,7 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
   let description = [{
     As `tile.mma`, but over when the op is: each warp loads its part of both
     operands into registers, for its 16 of each 64 rows (mma.sync m16n8k16, of
-    tf32 m16n8k8, of integers m16n8k32). Sums are made in the order of the
+    tf32 m16n8k8, of FP8 and integers m16n8k32). Sums are made in the order of the
     operand's columns. Other warps' writes into the operands are seen behind a
     `tile.sync`. `a` of 16 bits may be packed in registers already: `tile.pack`
     rounds it from a fragment, `tile.load_packed` loads it from a tile.
@@ -98,6 +98,7 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
     | f16 | f32 | 16 | yes |
     | bf16 | f32 | 16 | yes |
     | tf32 in f32 | f32 | 8 | yes |
+    | f8E4M3FN, f8E5M2 each | f32 | 32 | no |
     | i8, ui8 each | i32, which wraps | 32 | no |
 
     Factors of f32 are rounded to tf32. With `split` they are not: each is the sum
@@ -106,15 +107,18 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
     tensor cores truncate their sums. The error is that of f32 arithmetic. Where a factor
     is infinite or NaN, the sum is NaN (`tile.any_nan`).
 
+    With `promoted`, products of FP8 are summed up by themselves for every 64 of K,
+    and then added in f32: the tensor cores of sm_89 sum them up in about 14 bits.
+
     ```mlir
     %d = tile.mma_sync %a, %b, %c : !a, !b -> !d
     %e = tile.mma_sync split %f, %g, %d : !f, !g -> !d
     ```
   }];
   let arguments = (ins AnyTypeOf<[Tile_SharedType, Tile_PackedType]>:$a, Tile_SharedType:$b, Tile_FragmentType:$c,
-                       UnitAttr:$a_transposed, UnitAttr:$b_transposed, UnitAttr:$split);
+                       UnitAttr:$a_transposed, UnitAttr:$b_transposed, UnitAttr:$split, UnitAttr:$promoted);
   let results = (outs Tile_FragmentType:$d);
-  let assemblyFormat = [{(`split` $split^)? $a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `,` $c
+  let assemblyFormat = [{(`split` $split^)? (`promoted` $promoted^)? $a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `,` $c
                          attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($d))}];
   let hasVerifier = 1;
 }

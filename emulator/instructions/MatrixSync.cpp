@@ -60,17 +60,20 @@ struct MmaPlan {
   MatrixType A, B;
   uint8_t K;
   bool HalfD, HalfC;
+  bool IsAda = false; ///< of FP8: sums keep 13 bits
   uint64_t packed() const {
     return uint64_t(A) | uint64_t(B) << 8 | uint64_t{K} << 16 |
-           uint64_t{HalfD} << 24 | uint64_t{HalfC} << 25;
+           uint64_t{HalfD} << 24 | uint64_t{HalfC} << 25 |
+           uint64_t{IsAda} << 26;
   }
   static MmaPlan of(uint64_t V) {
-    return {MatrixType(V & 0xFF), MatrixType(V >> 8 & 0xFF), uint8_t(V >> 16),
-            (V >> 24 & 1) != 0, (V >> 25 & 1) != 0};
+    return {MatrixType(V & 0xFF), MatrixType(V >> 8 & 0xFF),
+            uint8_t(V >> 16),     (V >> 24 & 1) != 0,
+            (V >> 25 & 1) != 0,   (V >> 26 & 1) != 0};
   }
   /// Of FP8 the two lower bytes of each register are summed first, then the
   /// two upper ones, and C is added: what ptxas makes of it for sm_90.
-  bool isSplit() const { return matrixBits(A) == 8 && K > HalfK; }
+  bool isSplit() const { return matrixBits(A) == 8 && K > HalfK && !IsAda; }
   unsigned registersA() const { return unsigned{K} * matrixBits(A) / 64; }
   unsigned registersB() const { return unsigned{K} * matrixBits(A) / 128; }
 };
@@ -100,6 +103,20 @@ uint32_t splitSum(const MatrixValue *Row, const MatrixValue *Column, float C,
   return P.HalfD ? floatToHalf(Sum) : std::bit_cast<uint32_t>(Sum);
 }
 
+/// Ada: C with the first 16 products, and that with the others (MMA-Sim; no
+/// such chip was at hand).
+uint32_t adaSum(const MatrixValue *Row, const MatrixValue *Column, float C,
+                const MmaPlan &P) {
+  SumRule Rule = ruleOf(P.A, P.B, /*ShortFp8=*/true, P.HalfD);
+  for (unsigned K = 0; K < P.K; K += HalfK) {
+    uint32_t Sum = fusedSum(Row + K, Column + K, HalfK, C, true, Rule);
+    if (K + HalfK == P.K)
+      return Sum;
+    C = P.HalfD ? halfToFloat(uint16_t(Sum)) : std::bit_cast<float>(Sum);
+  }
+  return 0;
+}
+
 void mma(Warp &W, const Instruction &I, uint32_t Mask) {
   if (!isWholeMatrixWarp(W, I, Mask))
     return;
@@ -121,7 +138,10 @@ void mma(Warp &W, const Instruction &I, uint32_t Mask) {
   SumRule Rule = ruleOf(P.A, P.B, false, P.HalfD);
   for (unsigned Row = 0; Row < FragmentRows; ++Row) {
     const MatrixValue *Line = Left + Row * MaxK;
-    if (!P.isSplit())
+    if (P.IsAda)
+      for (unsigned N = 0; N < FragmentColumns; ++N)
+        Sums[Row][N] = adaSum(Line, Right + N * MaxK, Start[Row][N], P);
+    else if (!P.isSplit())
       Columns.multiply(Line, 0, FragmentColumns, Start[Row], true, Rule,
                        Sums[Row]);
     else
@@ -194,6 +214,8 @@ bool decodeMma(Decoder &D, const ptx::Statement &S, Modifiers &M,
                              P.HalfC ? 2u : 4u};
   if (!decodeFragments(D, S, I, Counts, 32))
     return false;
+  constexpr unsigned Ada = 89;
+  P.IsAda = matrixBits(P.A) == 8 && D.chip().Number == Ada;
   I.Immediate = P.packed();
   I.Run = mma;
   return true;

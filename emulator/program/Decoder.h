@@ -86,6 +86,8 @@ public:
   bool fail(std::string Text);
   const ptx::Statement &statement() const { return *Current; }
   Kernel &kernel() { return K; }
+  /// What the text is for.
+  const Target &chip() const { return For.Chip; }
   /// Registers of a wgmma, which others may not touch while it runs.
   void addMatrixRow(uint32_t Row) { K.MatrixRows.push_back(Row); }
 

@@ -20,12 +20,20 @@ static constexpr int64_t RowElements = 16, ResultElements = 8;
 /// those of fewer read weights alone.
 static constexpr int64_t FewRows = 16;
 
-StringRef graph::refusalOfFp8(MatmulOp Op, const shape::Facts &Facts) {
+/// Rows and columns from which instructions of matrices are not mostly idle.
+static constexpr int64_t FewestColumns = 8;
+
+StringRef graph::refusalOfFp8(MatmulOp Op, const shape::Facts &Facts,
+                              bool Wgmma) {
   ArrayRef<Expr> A = typeOf(Op.getA()).getDims(),
                  Y = typeOf(Op.getY()).getDims();
   const Expr &M = Y[Y.size() - 2], &N = Y.back(), &K = A.back();
   if (Facts.optimum(M).value_or(FewRows + 1) <= FewRows)
     return "it has few rows";
+  if (Facts.optimum(N).value_or(FewestColumns) < FewestColumns)
+    return "it has few columns";
+  if (!Wgmma)
+    return "";
   if (Facts.divisor(K) % RowElements || Facts.range(K).Min < 1)
     return "K is no multiple of 16";
   if (Facts.divisor(N) % ResultElements)
@@ -35,9 +43,6 @@ StringRef graph::refusalOfFp8(MatmulOp Op, const shape::Facts &Facts) {
 
 /// Products whose sum fits in 32 bits: |code - zero point| is at most 255.
 static constexpr int64_t MostProducts = INT32_MAX / (255 * 255);
-/// Rows and columns from which instructions of matrices are not mostly idle.
-static constexpr int64_t FewestColumns = 8;
-
 static bool wraps(Operation *Op) {
   return isInteger(typeOf(Op->getResult(0)).getElementType());
 }

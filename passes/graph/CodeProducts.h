@@ -19,8 +19,9 @@
 namespace kpc::graph {
 
 /// Why no kernel multiplies codes of FP8 in place of this GEMM's operands, as a
-/// clause; empty: one does.
-llvm::StringRef refusalOfFp8(MatmulOp Op, const shape::Facts &Facts);
+/// clause; empty: one does. `Wgmma`: it is to be that instruction's.
+llvm::StringRef refusalOfFp8(MatmulOp Op, const shape::Facts &Facts,
+                             bool Wgmma);
 
 /// The same of integers of 8 bits. Their sums of 32 bits have to be exact,
 /// unless the GEMM's own are integers, which wrap.

@@ -106,7 +106,7 @@ std::optional<SmallVector<int64_t>> wantedOrder(OpOperand &Read,
   if (Rank < 2)
     return std::nullopt;
   const shape::Expr &K = Ty.getDims()[IsB ? Rank - 2 : Rank - 1];
-  if (!isInt8(Ty.getElementType()) && Facts.divisor(K) % RowElements)
+  if (!isCode(Ty.getElementType()) && Facts.divisor(K) % RowElements)
     return std::nullopt;
   auto Order = llvm::to_vector(llvm::seq<int64_t>(0, Rank));
   if (IsB)
@@ -140,10 +140,10 @@ private:
   DenseMap<std::pair<Value, Attribute>, Value> Copies;
 };
 
-/// Whether each element of `V` takes part in so many multiply-adds. Integers
-/// are multiplied by loops otherwise.
+/// Whether each element of `V` takes part in so many multiply-adds. Codes are
+/// multiplied by loops otherwise.
 bool Turner::pays(Value V, Operation *Gemm) const {
-  if (isInt8(typeOf(V).getElementType()))
+  if (isCode(typeOf(V).getElementType()))
     return true;
   auto Optimum = [&](const shape::Expr &E) {
     return double(Facts.optimum(E).value_or(0));
@@ -223,8 +223,8 @@ void Turner::turn(RegionOp Region, OpOperand &Read, bool MayCopy) {
                                invertPermutationVector(*Order)));
 }
 
-bool multipliesInt8(Operation *Op) {
-  return isInt8(typeOf(Op->getOperand(0)).getElementType());
+bool multipliesCodes(Operation *Op) {
+  return isCode(typeOf(Op->getOperand(0)).getElementType());
 }
 
 struct KMajorOperandsPass
@@ -244,8 +244,8 @@ struct KMajorOperandsPass
     Main.walk([&](RegionOp Region) {
       for (Operation &Op : Region.getBody().front())
         if (isa<MatmulOp, ConvOp>(Op) &&
-            (Wgmma || !isa<ConvOp>(Op) || multipliesInt8(&Op)) &&
-            (multipliesInt8(&Op) || !Kept->match(&Op)))
+            (Wgmma || !isa<ConvOp>(Op) || multipliesCodes(&Op)) &&
+            (multipliesCodes(&Op) || !Kept->match(&Op)))
           Readers.push_back(&Op);
     });
     for (Operation *Op : Readers)
@@ -254,9 +254,9 @@ struct KMajorOperandsPass
         bool IsF32 = typeOf(Read.get()).getElementType().isF32();
         bool ForWgmma = Wgmma && !(Split && IsF32);
         if (isa<MatmulOp>(Op) ||
-            (Operand == 1 && (ForWgmma || multipliesInt8(Op))))
+            (Operand == 1 && (ForWgmma || multipliesCodes(Op))))
           Turns.turn(cast<RegionOp>(Op->getParentOp()), Read,
-                     /*MayCopy=*/ForWgmma || multipliesInt8(Op));
+                     /*MayCopy=*/ForWgmma || multipliesCodes(Op));
       }
   }
 };

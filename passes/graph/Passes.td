@@ -209,8 +209,7 @@ def SinkScales : Pass<"sink-scales", "::mlir::func::FuncOp"> {
   let description = [{
     For GEMMs whose operands are both dequantised by one scale or by one for each
     row of A or column of B, with more than 16 rows: with `fp8` from f8E4M3FN or
-    f8E5M2, with a K that is a multiple of 16 and an N that is one of 8. With
-    `int8` from integers of 8 bits, whose zero points are taken off the sums; or
+    f8E5M2. With `int8` from integers of 8 bits, whose zero points are taken off the sums; or
     integers themselves, as those of MatMulInteger are.
   }];
   let options = [
@@ -228,13 +227,14 @@ def QuantiseGemms : Pass<"quantise-gemms", "::mlir::func::FuncOp"> {
     operand has one for each row (a token's), which is found in each run: its
     greatest magnitude is 448. Each value then has a relative error of at most
     2^-4, whatever outliers other rows have. As sink-scales, for more than 16
-    rows, a K that is a multiple of 16 and an N that is one of 8.
+    rows; with `wgmma` for a K that is a multiple of 16 and an N that is one of 8.
 
     With `int8` they are integers, whose greatest magnitude is 127. Each value
     then has an error of at most 1/254 of the greatest one of its row.
   }];
   let options = [
     Option<"Int8", "int8", "bool", "false", "Integers of 8 bits, not FP8">,
+    Option<"Wgmma", "wgmma", "bool", "true", "FP8 is multiplied by wgmma">,
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not quantised">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];

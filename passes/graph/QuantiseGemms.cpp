@@ -102,7 +102,7 @@ struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
     for (MatmulOp Op : Products) {
       StringRef Why = Kept->match(Op) ? "it is to stay as it is"
                       : Int8          ? refusalOfInt8(Op, Facts)
-                                      : refusalOfFp8(Op, Facts);
+                                      : refusalOfFp8(Op, Facts, Wgmma);
       tell(Op, Why);
       if (Why.empty())
         rewrite(Op);

@@ -164,7 +164,8 @@ private:
     if (!A || !W || !isTaken(Op, *A, *W))
       return;
     bool IsFp8 = isFp8(typeOf(A->Codes).getElementType());
-    StringRef Why = IsFp8 ? refusalOfFp8(Op, Facts) : refusalOfInt8(Op, Facts);
+    StringRef Why = IsFp8 ? refusalOfFp8(Op, Facts, /*Wgmma=*/false)
+                          : refusalOfInt8(Op, Facts);
     tell(Op, Why, IsFp8);
     if (!Why.empty())
       return;

@@ -79,9 +79,16 @@ double shareOf(const target::Target &T) {
   return T.Can.Tcgen05 ? SyncShare / 2 : T.Can.Wgmma ? SyncShare : 1.0;
 }
 
+/// FP8 becomes f16 in front of mma.sync where other instructions multiply it
+/// (what ptxas makes of it for sm_90).
+double rateOfFp8(const target::Target &T) {
+  return T.Can.Wgmma || T.Can.Tcgen05 ? T.Cost.Fp16 : T.Cost.Fp8;
+}
+
 double rateOf(const MmaSyncShape &Shape, const target::Target &T) {
   double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
-  double Peak = Shape.ElementBytes == 1   ? T.Cost.Int8
+  double Peak = Shape.IsFp8               ? rateOfFp8(T)
+                : Shape.ElementBytes == 1 ? T.Cost.Int8
                 : Shape.ElementBytes == 2 ? T.Cost.Fp16
                                           : T.Cost.Tf32;
   if (Peak <= 0)
@@ -167,7 +174,8 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
   auto Steps = [](int64_t Size, int64_t Least, int64_t Most) {
     return Size >= Least && Size <= Most && (Size & (Size - 1)) == 0;
   };
-  uint32_t Kinds = Shape.ElementBytes == 1   ? uint32_t(target::MmaInt8)
+  uint32_t Kinds = Shape.IsFp8               ? uint32_t(target::MmaFp8)
+                   : Shape.ElementBytes == 1 ? uint32_t(target::MmaInt8)
                    : Shape.ElementBytes == 2 ? target::MmaF16 | target::MmaBf16
                                              : uint32_t(target::MmaTf32);
   auto IsLine = [&](int64_t Bytes) {

@@ -32,7 +32,7 @@ namespace kpc::schedule {
 /// Sizes to choose for; where they are dynamic, their optimum.
 struct MmaSyncShape {
   int64_t Batch = 1, M = 0, N = 0, K = 0;
-  /// Of the operands: 2, 4 for tf32, 1 for integers.
+  /// Of the operands: 2, 4 for tf32, 1 for FP8 and integers.
   int64_t ElementBytes = 2;
   int64_t ResultBytes = 2;
   /// Bytes that each copy of A and B moves: what alignment allows.
@@ -42,6 +42,7 @@ struct MmaSyncShape {
   bool HasResidual = false; ///< another matrix is read at each result
   /// Of f32: factors are sums of two numbers of tf32 (tile.mma_sync split).
   bool Split = false;
+  bool IsFp8 = false; ///< of one byte: FP8, not integers
 };
 
 struct MmaSyncSchedule {

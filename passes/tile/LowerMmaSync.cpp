@@ -22,6 +22,10 @@
 /// from Tensor Cores while surpassing the FP32 theoretical peak performance",
 /// 2022).
 ///
+/// With `promoted`, products of FP8 are summed up in parts as those are: Ada's
+/// tensor cores keep 13 bits below the largest term (microsoft/MMA-Sim, arXiv
+/// 2511.10909).
+///
 //===----------------------------------------------------------------------===//
 
 #include "passes/tile/LowerTile.h"
@@ -38,7 +42,7 @@ namespace {
 constexpr int64_t StepBytes = 32;
 /// Steps whose products are summed up by tensor cores, which truncate where
 /// they add, before f32 arithmetic adds them to the rest. Of K = 64 the error
-/// is 2.3 times that of f32 with four steps, and 1.0 with one.
+/// of split factors is 2.3 times that of f32 with four steps, and 1.0 with one.
 constexpr int64_t StepsOfSum = 2;
 /// Of f32, the bits that tf32 lacks.
 constexpr int32_t DroppedBits = (1 << 13) - 1;
@@ -178,6 +182,8 @@ private:
   Value Quad, Column;
 };
 
+bool isFp8(Type Ty) { return isa<Float8E4M3FNType, Float8E5M2Type>(Ty); }
+
 NVVM::MMATypes elementOf(Type Ty) {
   if (Ty.isInteger(8))
     return Ty.isUnsignedInteger() ? NVVM::MMATypes::u8 : NVVM::MMATypes::s8;
@@ -214,8 +220,8 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
           packedWords(Rewriter, Loc, Adaptor.getA(), Row / 64 * Steps + Step),
           {}};
     };
-    if (Op.getSplit())
-      multiplySplit(Rewriter, Op, Left, B, Steps, Sums);
+    if (Op.getSplit() || Op.getPromoted())
+      multiplyInParts(Rewriter, Op, Left, B, Steps, Sums);
     else
       multiplyAll(Rewriter, Op, Left, B, Steps, Sums);
     Value Result = LLVM::UndefOp::create(Rewriter, Loc,
@@ -266,14 +272,21 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
     }
   }
 
-  /// Three products for one, the small ones first. Each kind is begun for all
-  /// rows of 16 columns before the next, which waits for it.
-  static void multiplySplit(OpBuilder &Builder, MmaSyncOp Op, LoadLeft A,
-                            Operand &B, int64_t Steps,
-                            MutableArrayRef<Value> Sums) {
+  /// With `split` three products for one, the small ones first. Each kind is
+  /// begun for all rows of 16 columns before the next, which waits for it.
+  static void multiplyInParts(OpBuilder &Builder, MmaSyncOp Op, LoadLeft A,
+                              Operand &B, int64_t Steps,
+                              MutableArrayRef<Value> Sums) {
     FragmentType D = Op.getD().getType();
     Location Loc = Op.getLoc();
     int64_t Blocks = D.getRows() / 64;
+    using Part = SmallVector<Value, 4> Registers::*;
+    constexpr std::pair<Part, Part> Products[] = {
+        {&Registers::Low, &Registers::High},
+        {&Registers::High, &Registers::Low},
+        {&Registers::High, &Registers::High}};
+    auto Kinds =
+        Op.getSplit() ? ArrayRef(Products) : ArrayRef(Products).take_back();
     Value Zero =
         LLVM::ConstantOp::create(Builder, Loc, Builder.getF32FloatAttr(0));
     for (int64_t First = 0; First < Steps; First += StepsOfSum) {
@@ -285,12 +298,9 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
       for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
         SmallVector<Value> Parts(Blocks * 2 * 4, Zero);
         for (int64_t Step = First; Step < End; ++Step) {
-          Registers Right = B.load(Step, Column, /*Split=*/true);
+          Registers Right = B.load(Step, Column, Op.getSplit());
           auto Rows = ArrayRef(Left).slice((Step - First) * Blocks, Blocks);
-          for (auto [OfA, OfB] :
-               {std::pair(&Registers::Low, &Registers::High),
-                std::pair(&Registers::High, &Registers::Low),
-                std::pair(&Registers::High, &Registers::High)})
+          for (auto [OfA, OfB] : Kinds)
             for (int64_t Part = 0; Part < Blocks * 2; ++Part)
               multiply(Builder, Op, Rows[Part / 2].*OfA,
                        ArrayRef(Right.*OfB).slice(2 * (Part % 2), 2),
@@ -325,6 +335,10 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
     auto Four =
         LLVM::LLVMStructType::getLiteral(B.getContext(), {Sum, Sum, Sum, Sum});
     SmallVector<Value, 4> OfA = Turn(Left), OfB = Turn(Right);
+    if (isFp8(Element)) {
+      multiplyFp8(B, Loc, Element, OtherElement, Four, OfA, OfB, Sums);
+      return;
+    }
     std::optional<NVVM::MMAIntOverflow> Overflow;
     if (Sum.isInteger())
       Overflow = NVVM::MMAIntOverflow::wrapped;
@@ -338,6 +352,25 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
                                 NVVM::MMALayout::row, NVVM::MMALayout::col});
     for (auto [I, One] : llvm::enumerate(Sums))
       One = LLVM::ExtractValueOp::create(B, Loc, Mma, I);
+  }
+
+  /// NVVM's op has no FP8, LLVM's intrinsics have.
+  static void multiplyFp8(OpBuilder &B, Location Loc, Type A, Type Other,
+                          Type Four, ArrayRef<Value> OfA, ArrayRef<Value> OfB,
+                          MutableArrayRef<Value> Sums) {
+    auto Word = [](Type Ty) {
+      return isa<Float8E4M3FNType>(Ty) ? "e4m3" : "e5m2";
+    };
+    SmallVector<Value> Operands(OfA);
+    Operands.append(OfB.begin(), OfB.end());
+    Operands.append(Sums.begin(), Sums.end());
+    auto Mma = LLVM::CallIntrinsicOp::create(
+        B, Loc, Four,
+        B.getStringAttr(Twine("llvm.nvvm.mma.m16n8k32.row.col.f32.") + Word(A) +
+                        "." + Word(Other) + ".f32"),
+        Operands);
+    for (auto [I, One] : llvm::enumerate(Sums))
+      One = LLVM::ExtractValueOp::create(B, Loc, Mma.getResult(0), I);
   }
 };
 

@@ -4,7 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """GEMMs of FP8, and GEMMs and convolutions whose results are quantised, on the emulator.   fp8.py KPC DRIVER TARGET FOLDER
 
-Models of test/device/fp8.py, of ragged sizes, on sm_90a; on all targets kernels that end in QuantizeLinear (emulated.py).
+Models of test/device/fp8.py, of ragged sizes, on targets that multiply FP8: by wgmma on sm_90a, by mma.sync what that does not fit,
+and on others; on all targets kernels that end in QuantizeLinear (emulated.py).
 """
 
 import sys
@@ -23,16 +24,21 @@ GEMMS = [((130, 72, 208), "tensor", "bf16", "e4m3", "e4m3", "", 0), ((70, 200, 5
          ((300, 136, 272), "rows", "bf16", "e4m3", "e4m3", "gemm 128x192x128 stages 3 group_m 2 cluster 2x1", 0),
          ((400, 72, 144), "tensor", "bf16", "e4m3", "e4m3", "gemm 192x64x128 stages 3 group_m 1", 0),
          ((45, 80, 96), "tensor", "bf16", "e4m3", "e4m3", "", 128)]
+# By mma.sync: rows of memory begin anywhere, and K has any remainder.
+ANYWHERE = [((66, 67, 77), "rows", "fp16", "e4m3", "e5m2", "", 0), ((40, 72, 76), "tensor", "bf16", "e5m2", "e4m3", "", 0)]
+BY_SYNC = [((130, 72, 208), "tensor", "bf16", "e4m3", "e4m3", "", 0), ((129, 136, 144), "rows", "bf16", "e5m2", "e5m2", "", 0),
+           ((64, 64, 16), "rows", "fp16", "e4m3", "e5m2", "", 0), ((45, 80, 96), "tensor", "fp16", "e4m3", "e4m3", "", 128),
+           ((33, 64, 1040), "rows", "fp16", "e4m3", "e4m3", "mmasync 64x64x128 warpgroup 64x32 stages 3 group_m 2", 0)]
 QUANTISED = {"u8": (TensorProto.UINT8, 128), "i8": (TensorProto.INT8, 3), "e4m3": (TensorProto.FLOAT8E4M3FN, 0)}
 
 
-def gemm(shape, scales, kind, x, w, schedule, most):
+def gemm(shape, scales, kind, x, w, schedule, most, shows="gemm ", kernels=1):
     made = models.case("small", shape, scales, kind, x, w)
     if most:
         made["rows"] = "rows"
     name = made["name"] + (".forced" if schedule else "") + (".dynamic" if most else "")
     return emulated.Case(name, models.model(made), {"rows": f"0..{most}:opt=64"} if most else {}, {"rows": shape[0]} if most else {},
-                         f"product_y = {schedule}" if schedule else "", shows=schedule or "gemm ", kernels=1)
+                         f"product_y = {schedule}" if schedule else "", shows=schedule or shows, kernels=kernels)
 
 
 def constant(name, shape):
@@ -79,7 +85,12 @@ def cases(target):
     hopper = target == "sm_90a"
     if hopper:
         yield from (gemm(*one) for one in GEMMS)
+        yield from (gemm(*one, "mmasync ", 0) for one in ANYWHERE)
         yield perceptron(37, 96, 384)
+    elif target != "sm_80":
+        yield from (gemm(*one, "mmasync ", 0) for one in ANYWHERE)
+        yield from (gemm(*one, "mmasync ") for one in BY_SYNC)
+        yield perceptron(37, 92, 388)
     yield quantised_gemm(130, 80, 64, "u8", "gemm " if hopper else "mmasync ")
     yield quantised_gemm(77, 64, 48, "e4m3", "gemm " if hopper else "mmasync ")
     # Rows of the result begin at multiples of 4 bytes, and anywhere.

@@ -522,15 +522,17 @@ void addCache(CLI::App &App, CacheOption &Cache) {
 void addModelOptions(CLI::App &App, CompileOptions &Options) {
   addArch(App, Options.Targets);
   addImportOptions(App, Options);
-  addChoice(App, "--precision", precisionWords(),
-            "type that weights and values are stored in (default: the "
-            "model's own); arithmetic is fp32, but tensor cores multiply "
-            "matrices in 16 bits and sum in fp32; tf32 stores fp32, of which "
-            "they multiply 11 bits; fp8 and int8 store fp16, and GEMMs with "
-            "weights multiply FP8 on sm_90a, 8-bit integers on all GPUs",
-            [&Options](const std::string &Word) {
-              Options.Compute = parsePrecision("--precision", Word);
-            });
+  addChoice(
+      App, "--precision", precisionWords(),
+      "type that weights and values are stored in (default: the "
+      "model's own); arithmetic is fp32, but tensor cores multiply "
+      "matrices in 16 bits and sum in fp32; tf32 stores fp32, of which "
+      "they multiply 11 bits; fp8 and int8 store fp16, and GEMMs with "
+      "weights multiply FP8 on sm_89, sm_90a and sm_120a, 8-bit integers on "
+      "all GPUs",
+      [&Options](const std::string &Word) {
+        Options.Compute = parsePrecision("--precision", Word);
+      });
   addChoice(App, "--io-precision", storedWords(),
             "type of floating-point inputs and outputs",
             [&Options](const std::string &Word) {

@@ -232,6 +232,24 @@ func.func @f(%a: !t, %c: !tile.fragment<[64, 64], i32>) {
 
 // -----
 
+!t = !tile.smem<[64, 64], f8E4M3FN, swizzle 64>
+func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.mma_sync' op on 'f8E4M3FN' expected both operands contiguous along K}}
+  %d = tile.mma_sync %a, %a, %c : !t, !t -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+!t = !tile.smem<[64, 64], i8, swizzle 64>
+func.func @f(%a: !t, %c: !tile.fragment<[64, 64], i32>) {
+  // expected-error @below {{'tile.mma_sync' op expected operands of FP8 beside 'promoted', got 'i8'}}
+  %d = tile.mma_sync promoted %a, %a transposed, %c : !t, !t -> !tile.fragment<[64, 64], i32>
+  return
+}
+
+// -----
+
 func.func @f(%a: !tile.smem<[64, 64], bf16, swizzle 128>) {
   // expected-error @below {{'tile.load_packed' op expected a result of the tile's shape and element type}}
   %d = tile.load_packed %a : !tile.smem<[64, 64], bf16, swizzle 128> -> !tile.packed<[64, 32], bf16>

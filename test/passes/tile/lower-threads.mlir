@@ -228,6 +228,39 @@ gpu.module @m {
     gpu.return
   }
 
+  // FP8: each operand has its own type. Codes in memory are integers.
+  // CHECK-LABEL: gpu.func @fp8
+  gpu.func @fp8(%x: memref<?xi8>, %i: index, %sink: memref<f32>) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %a = tile.alloc : !tile.smem<[64, 128], f8E5M2, swizzle 128>
+    %b = tile.alloc : !tile.smem<[16, 128], f8E4M3FN, swizzle 128>
+    tile.barrier_init
+    // CHECK: nvvm.cp.async.shared.global
+    tile.cp_async %x into %b by 16 : memref<?xi8>, !tile.smem<[16, 128], f8E4M3FN, swizzle 128> {
+    ^bb0(%row: index, %column: index):
+      tile.yield_address %row, %column
+    }
+    %zero = arith.constant 0.0 : f32
+    %c = tile.splat %zero : f32 -> !d
+    // CHECK-COUNT-8: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k32.row.col.f32.e5m2.e4m3.f32"
+    // CHECK-NOT: llvm.fadd
+    %d = tile.mma_sync %a, %b transposed, %c : !tile.smem<[64, 128], f8E5M2, swizzle 128>, !tile.smem<[16, 128], f8E4M3FN, swizzle 128> -> !d
+    // Promoted: sums of two steps, for 16 columns 8 of a thread, are added in f32.
+    // CHECK: memref.store
+    // CHECK-COUNT-4: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k32.row.col.f32.e5m2.e4m3.f32"
+    // CHECK-COUNT-8: llvm.fadd
+    // CHECK-COUNT-4: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k32.row.col.f32.e5m2.e4m3.f32"
+    // CHECK-COUNT-8: llvm.fadd
+    // CHECK-NOT: llvm.call_intrinsic
+    memref.store %zero, %sink[] : memref<f32>
+    %p = tile.mma_sync promoted %a, %b transposed, %d : !tile.smem<[64, 128], f8E5M2, swizzle 128>, !tile.smem<[16, 128], f8E4M3FN, swizzle 128> -> !d
+    %e = tile.map %p at [%i, %i] within [%i, %i] : !d -> !d {
+    ^bb0(%v: f32, %row: index, %column: index):
+      memref.store %v, %sink[] : memref<f32>
+      tile.yield %v : f32
+    }
+    gpu.return
+  }
+
   // Split factors: the rounded part and the rest; three products, the small ones first, added in f32.
   // CHECK-LABEL: gpu.func @split
   gpu.func @split(%sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {

@@ -62,6 +62,25 @@ TEST(MmaSyncSchedule, NoneWithoutTensorCores) {
       testing::IsEmpty());
 }
 
+TEST(MmaSyncSchedule, Fp8WhereTheInstructionIs) {
+  MmaSyncShape Shape = shapeOf(4096, 4096, 4096);
+  Shape.ElementBytes = 1;
+  Shape.IsFp8 = true;
+  // PTX that later chips read, too, is older than FP8.
+  for (const char *Name : {"sm_80", "sm_86", "compute_80", "compute_90"})
+    EXPECT_THAT(rankMmaSyncSchedules(Shape, targetOf(Name)), testing::IsEmpty())
+        << Name;
+  for (const char *Name : {"sm_89", "sm_90a", "sm_100a", "sm_120a", "sm_121a"})
+    EXPECT_FALSE(rankMmaSyncSchedules(Shape, targetOf(Name)).empty()) << Name;
+  // Hopper multiplies it as f16.
+  MmaSyncShape Half = shapeOf(4096, 4096, 4096);
+  auto MmaTime = [](const MmaSyncShape &Of, const char *Name) {
+    return rankMmaSyncSchedules(Of, targetOf(Name))[0].Mma;
+  };
+  EXPECT_LT(MmaTime(Shape, "sm_89"), 0.6 * MmaTime(Half, "sm_89"));
+  EXPECT_GT(MmaTime(Shape, "sm_90a"), 0.9 * MmaTime(Half, "sm_90a"));
+}
+
 TEST(MmaSyncSchedule, PartsAddUp) {
   for (const MmaSyncCost &One :
        rankMmaSyncSchedules(shapeOf(4096, 4096, 4096), targetOf("sm_80")))

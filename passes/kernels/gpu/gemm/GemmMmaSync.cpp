@@ -8,7 +8,8 @@
 ///
 /// \file
 /// A GEMM of 16-bit matrices, of f32 as tf32 or as the sum of two numbers of
-/// it, or of integers of 8 bits, on every chip from sm_80 on. All threads of a
+/// it, or of FP8 or integers of 8 bits, on every chip from sm_80 on (FP8 from
+/// sm_89 on). All threads of a
 /// block copy slices of both operands into stages in shared memory (cp.async),
 /// a few steps along K ahead; each warp loads its part of a stage into
 /// registers (ldmatrix) and multiplies it (mma.sync); what the kernel does with
@@ -21,7 +22,7 @@
 ///   global D ◀──stores── staging, in the stages ◀─stmatrix─── epilogue ◀─┘
 ///
 /// Rows of memory may begin anywhere: pieces have 16, 8, 4 or 2 bytes, as they
-/// are aligned, of integers of 8 bits 1 as well.
+/// are aligned, of 8 bits 1 as well.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
@@ -128,7 +129,8 @@ std::optional<schedule::Refusal> refusalOf(const GemmMatch &P,
     return schedule::Refusal{"", RefusalKind::Layout,
                              "neither rows nor columns of A, B or the result "
                              "are contiguous"};
-  if (P.isInt8() && (P.A.ColumnStride != Expr(1) || P.B.RowStride != Expr(1)))
+  if ((P.isInt8() || P.isFp8()) &&
+      (P.A.ColumnStride != Expr(1) || P.B.RowStride != Expr(1)))
     return schedule::Refusal{
         "", RefusalKind::Layout,
         "of 8 bits, mma.sync needs K contiguous in A and in B"};
@@ -152,6 +154,7 @@ schedule::MmaSyncShape shapeOf(const GemmMatch &P) {
       P, P.B, P.B.ColumnStride == Expr(1) ? P.B.RowStride : P.B.ColumnStride);
   Shape.HasResidual = P.ReadsAtResult;
   Shape.Split = P.isExactF32();
+  Shape.IsFp8 = P.isFp8();
   return Shape;
 }
 

@@ -34,8 +34,9 @@ refusalOfMmaSyncTypes(const GemmMatch &P, const target::Target &T) {
               "arithmetic");
   if (!P.isExactF32() && !P.hasTensorTypes())
     return No(P.multipliedTypes());
-  if (P.isFp8())
-    return No("mma.sync of FP8 is not used yet");
+  if (P.isFp8() && !(T.Can.MmaSync & target::MmaFp8))
+    return No("mma.sync multiplies FP8 on sm_89, sm_90a and later chips, whose "
+              "own code says so");
   if (!P.hasStoredType())
     return No("the result is neither of f16, bf16, f32, i32 nor 8 bits");
   return std::nullopt;
@@ -154,7 +155,8 @@ Value MmaSyncGemm::multiply(Value Stage, Value Acc, bool Split) {
   Value Left = Mine(RingA, A, S.TileM, RowGroup, S.WarpgroupM),
         Right = Mine(RingB, B, S.TileN, ColumnGroup, S.WarpgroupN);
   return tile::MmaSyncOp::create(W.B, W.Loc, Acc.getType(), Left, Right, Acc,
-                                 !A.AlongK, B.AlongK, Split);
+                                 !A.AlongK, B.AlongK, Split,
+                                 /*promoted=*/P.isFp8() && T.sumsFp8Shortly());
 }
 
 /// A stage is filled again, `Stages` - 1 steps ahead, when all have multiplied

@@ -1,6 +1,7 @@
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_90a %s | FileCheck %s
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_80 %s | FileCheck %s --check-prefix=SYNC
 // RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_120a %s | FileCheck %s --check-prefix=SLOW
+// RUN: kpc-opt --kpc-gpu-build-kernels=arch=sm_89 %s | FileCheck %s --check-prefix=ADA
 
 // The named GEMM, as lower-regions writes it: families of GEMMs ask it, and builders of loops take it as a reduction.
 
@@ -151,7 +152,7 @@ func.func @integers(%a_p: memref<i32>, %b_p: memref<i32>, %d_p: memref<i32>) att
 }
 
 // FP8, whose codes lie in memory as bytes: the stages of both operands have their own types, and each stage's sums are added up apart.
-// On chips without wgmma it is a reduction of the decoded numbers.
+// mma.sync has them from sm_89 on, where sums are short; before, it is a reduction of the decoded numbers.
 // CHECK-LABEL: gpu.module @fp8
 // CHECK: kernel.schedule = #kernel.schedule<"gemm
 // CHECK: tile.mma %{{.*}}, %{{.*}} transposed : !smem{{[0-9]*}}, !smem{{[0-9]*}} -> !pending
@@ -162,6 +163,11 @@ func.func @integers(%a_p: memref<i32>, %b_p: memref<i32>, %d_p: memref<i32>) att
 // CHECK: arith.addf
 // SYNC-LABEL: gpu.module @fp8
 // SYNC-NOT: tile.
+// ADA-LABEL: gpu.module @fp8
+// ADA: kernel.schedule = #kernel.schedule<"mmasync
+// ADA: tile.mma_sync promoted %{{.*}}, %{{.*}} transposed,
+// SLOW-LABEL: gpu.module @fp8
+// SLOW: tile.mma_sync %{{.*}}, %{{.*}} transposed,
 func.func @fp8(%a_p: memref<i8>, %b_p: memref<i8>, %d_p: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2]>} {
   %a_m = memref.reinterpret_cast %a_p to offset: [0], sizes: [64, 256], strides: [256, 1] : memref<i8> to memref<64x256xi8, strided<[256, 1]>>
   %a_t = bufferization.to_tensor %a_m restrict : memref<64x256xi8, strided<[256, 1]>> to tensor<64x256xi8>
