@@ -47,8 +47,23 @@ std::optional<Phase> phaseByName(std::string_view Name);
 std::vector<std::string> phaseNames();
 
 /// Tf32: values are stored in fp32, and tensor cores multiply them in tf32.
-/// Fp8, Int8: they are stored in fp16, and GEMMs quantise what they multiply.
-enum class Precision { Model, Fp32, Fp16, Bf16, Tf32, Fp8, Int8 };
+/// Those behind Tf32: they are stored in fp16, and GEMMs quantise what they
+/// multiply.
+enum class Precision {
+  Model,
+  Fp32,
+  Fp16,
+  Bf16,
+  Tf32,
+  Fp8,
+  Int8,
+  Mxfp8,
+  Mxfp4,
+  Nvfp4
+};
+
+/// Whether GEMMs quantise what they multiply.
+inline bool quantises(Precision P) { return P > Precision::Tf32; }
 
 /// What a compilation may take. 0: no limit.
 struct CompileLimits {

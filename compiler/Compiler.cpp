@@ -395,6 +395,20 @@ void Compilation::tellOfTf32() {
 
 /// A target whose kernels do not do what was asked.
 void Compilation::tellOfCodes() {
+  auto Blocks = [&](StringRef Name, StringRef Error) {
+    Report.Notes.push_back(
+        ("GEMMs with weights multiply numbers of " + Name +
+         ": products of random matrices have an RMS error of about " + Error +
+         "; Tensor Cores of sm_120a and sm_121a multiply the codes, other "
+         "targets multiply in 16 bits")
+            .str());
+  };
+  if (Options.Compute == Precision::Mxfp8)
+    Blocks("MXFP8", "4 %");
+  if (Options.Compute == Precision::Mxfp4)
+    Blocks("MXFP4", "18 %");
+  if (Options.Compute == Precision::Nvfp4)
+    Blocks("NVFP4", "13 %");
   bool IsFp8 = Options.Compute == Precision::Fp8;
   if (!IsFp8 && Options.Compute != Precision::Int8)
     return;

@@ -25,11 +25,28 @@ static std::string typeName(Precision P) {
   case Precision::Fp16:
   case Precision::Fp8: // between kernels; GEMMs quantise what they multiply
   case Precision::Int8:
+  case Precision::Mxfp8:
+  case Precision::Mxfp4:
+  case Precision::Nvfp4:
     return "f16";
   case Precision::Bf16:
     return "bf16";
   }
   return "";
+}
+
+/// The format of numbers that share scales in blocks; empty: none.
+static std::string blocksOf(Precision P) {
+  switch (P) {
+  case Precision::Mxfp8:
+    return "mxfp8";
+  case Precision::Mxfp4:
+    return "mxfp4";
+  case Precision::Nvfp4:
+    return "nvfp4";
+  default:
+    return "";
+  }
 }
 
 static void addIoType(OpPassManager &Passes, const CompileOptions &Options) {
@@ -42,9 +59,7 @@ static void addIoType(OpPassManager &Passes, const CompileOptions &Options) {
 /// Whether f32 values are stored in 16 bits.
 static bool isNarrow(const CompileOptions &Options) {
   return Options.Compute == Precision::Fp16 ||
-         Options.Compute == Precision::Bf16 ||
-         Options.Compute == Precision::Fp8 ||
-         Options.Compute == Precision::Int8;
+         Options.Compute == Precision::Bf16 || quantises(Options.Compute);
 }
 
 std::vector<std::string> kpc::targetNames(const CompileOptions &Options) {
@@ -193,6 +208,14 @@ static void addLegalisation(OpPassManager &Passes,
     Gemms.Keep = keptNodes(Options);
     Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
   }
+  if (std::string Blocks = blocksOf(Options.Compute); !Blocks.empty()) {
+    graph::QuantiseBlocksOptions Gemms;
+    Gemms.Format = Blocks;
+    Gemms.Keep = keptNodes(Options);
+    Passes.addNestedPass<func::FuncOp>(graph::createQuantiseBlocks(Gemms));
+  }
+  if (For.first().Can.MmaSync & target::MmaBlockScaled)
+    Passes.addNestedPass<func::FuncOp>(graph::createPackBlockScales());
   if (hasWgmma(For) || Codes.Int8) {
     graph::PadChannelsOptions Channels;
     Channels.Floats = hasWgmma(For);

@@ -100,6 +100,11 @@ std::string kpc::precisionOf(func::FuncOp Kernel,
     Reads = "fp8";
   if (multipliesInt8(Compiled))
     Reads = "int8";
+  for (auto [Word, Name] :
+       {std::pair("kind::mxf8f6f4", "mxfp8"), std::pair("kind::mxf4.", "mxfp4"),
+        std::pair("kind::mxf4nvf4", "nvfp4")})
+    if (StringRef(Compiled.Ptx).contains(Word))
+      Reads = Name;
   return Reads.empty() || Reads == Writes ? Writes : Reads + " -> " + Writes;
 }
 

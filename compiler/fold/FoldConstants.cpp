@@ -77,7 +77,7 @@ private:
     if (isa<ConstantOp, WeightOp>(Op))
       return true;
     // An artifact holds the codes of quantised weights, not their values.
-    if (isa<DequantiseOp, DequantiseTilesOp>(Op))
+    if (isa<DequantiseOp, DequantiseTilesOp, DequantiseBlocksOp>(Op))
       return false;
     std::optional<int64_t> Count = Ty.getNumElements().asConstant();
     if (!Count || *Count > MostBytes / elementBytes(Ty.getElementType()))

@@ -90,8 +90,7 @@ std::string wayOutOfTypes(plan::LaunchOp Op, const CompileOptions &Options) {
   if (!readsMatrixOf(Op, [](Type Ty) { return Ty.isF32(); }))
     return NothingToChange;
   if (Options.Compute == Precision::Fp16 ||
-      Options.Compute == Precision::Bf16 || Options.Compute == Precision::Fp8 ||
-      Options.Compute == Precision::Int8)
+      Options.Compute == Precision::Bf16 || quantises(Options.Compute))
     return "--io-precision stores the model's inputs in 16 bits, too";
   return Options.Compute == Precision::Fp32
              ? "compile without --precision fp32 (tf32), or with fp16 or bf16"

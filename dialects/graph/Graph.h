@@ -58,6 +58,8 @@ bool isFp8(mlir::Type Element);
 bool isInt8(mlir::Type Element);
 /// Codes that tensor cores multiply: FP8, or integers of 8 bits.
 bool isCode(mlir::Type Element);
+/// Scales of blocks: floats of 8 bits or more.
+bool isScale(mlir::Type Element);
 /// What graph.matmul multiplies: numbers, or FP8.
 bool isFactor(mlir::Type Element);
 /// An integer of 4 or 2 bits, likewise.

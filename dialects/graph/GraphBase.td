@@ -110,6 +110,7 @@ class ElementIs<string check, string summary> :
 def Graph_FloatTensor : ElementIs<"isFloat", "symbolic tensor of floats">;
 def Graph_IntTensor   : ElementIs<"isInteger", "symbolic tensor of integers or bools">;
 def Graph_BoolTensor  : ElementIs<"isBool", "symbolic tensor of bools">;
+def Graph_ScaleTensor  : ElementIs<"isScale", "symbolic tensor of floats of 8 bits or more">;
 def Graph_FactorTensor : ElementIs<"isFactor", "symbolic tensor of numbers or of FP8">;
 def Graph_NumberTensor : ElementIs<"isNumber", "symbolic tensor of floats or integers">;
 

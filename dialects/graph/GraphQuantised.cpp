@@ -25,10 +25,15 @@ static LogicalResult verifyZeros(Operation *Op, Value Scales, Value Zeros) {
 LogicalResult DequantiseOp::verify() {
   SymbolicTensorType W = typeOf(getW()), S = typeOf(getScales());
   Type Code = W.getElementType();
-  bool IsCode = isNarrowInteger(Code) || (isInteger(Code) && !isBool(Code));
+  bool IsCode = isNarrowInteger(Code) || (isInteger(Code) && !isBool(Code)) ||
+                isNarrowFloat(Code);
   if (!IsCode || Code.getIntOrFloatBitWidth() > 8)
     return emitOpError() << "takes elements of " << W.getElementType()
-                         << "; expected integers of 2, 4 or 8 bits";
+                         << "; expected integers of 2, 4 or 8 bits, or floats "
+                            "of 4 or 8 bits";
+  if (getZeros() && isNarrowFloat(Code))
+    return emitOpError() << "has zero points beside codes of " << Code
+                         << "; expected none";
   if (W.getDims() != typeOf(getY()).getDims())
     return emitOpError() << "gives " << getY().getType()
                          << "; expected the sizes of " << W;
@@ -46,6 +51,29 @@ LogicalResult DequantiseOp::verify() {
     return emitOpError() << "has scales " << S << "; expected "
                          << S.withDims(Sizes);
   return verifyZeros(*this, getScales(), getZeros());
+}
+
+LogicalResult DequantiseBlocksOp::verify() {
+  SymbolicTensorType To = typeOf(getY()), Codes = typeOf(getCodes());
+  if (To.getRank() != 2)
+    return emitOpError() << "gives " << To << "; expected a matrix";
+  const Expr &Rows = To.getDims()[getTurned() ? 1 : 0],
+             &K = To.getDims()[getTurned() ? 0 : 1];
+  Type Byte = IntegerType::get(getContext(), 8, IntegerType::Unsigned);
+  bool IsFp8 = getKind() == BlockKind::mxfp8;
+  bool HasType = IsFp8 ? graph::isFp8(Codes.getElementType())
+                       : Codes.getElementType() == Byte;
+  if (!HasType ||
+      Codes.getDims() != ArrayRef<Expr>{Rows, IsFp8 ? K : K.ceilDiv(2)})
+    return emitOpError() << "has codes " << Codes << "; expected "
+                         << (IsFp8 ? "FP8" : "bytes of two")
+                         << " of the rows of " << To;
+  auto Wanted =
+      SymbolicTensorType::get({K.ceilDiv(getBlock() * 4), Rows, Expr(4)}, Byte);
+  if (typeOf(getScales()) != Wanted)
+    return emitOpError() << "has scales " << getScales().getType()
+                         << "; expected " << Wanted;
+  return success();
 }
 
 LogicalResult DequantiseTilesOp::verify() {

@@ -20,19 +20,47 @@ def Graph_DequantiseOp : Graph_Op<"dequantise", [Pure]> {
     zero points have as many elements there as blocks begin in w; the last block
     may be cut. A block of 1 is a scale for each element, one of the whole
     dimension a scale for all. Integers of 8 bits and less, for which everything
-    in front of the last rounding is exact in f32.
+    in front of the last rounding is exact in f32; or floats of 8 and 4 bits,
+    which have no zero points. Scales may be floats of 8 bits: E8M0 is MX's.
 
     ```mlir
     %y = graph.dequantise %w scales %s zeros %z blocks [1, 128]
        : !graph.tensor<[4096, 14336], ui4>, !graph.tensor<[4096, 112], f16>, !graph.tensor<[4096, 112], ui4> to <[4096, 14336], f16>
     ```
   }];
-  let arguments = (ins Graph_Tensor:$w, Graph_FloatTensor:$scales, Optional<Graph_Tensor>:$zeros,
+  let arguments = (ins Graph_Tensor:$w, Graph_ScaleTensor:$scales, Optional<Graph_Tensor>:$zeros,
                        DenseI64ArrayAttr:$blocks);
   let results = (outs Graph_FloatTensor:$y);
   let assemblyFormat = [{$w `scales` $scales (`zeros` $zeros^)? `blocks` $blocks attr-dict `:` type(operands)
                          `to` type($y)}];
   let hasVerifier = 1;
+}
+
+def Graph_BlockKind : I32EnumAttr<"BlockKind", "a format of codes that share scales in blocks", [
+    I32EnumAttrCase<"mxfp8", 0>, I32EnumAttrCase<"mxfp4", 1>, I32EnumAttrCase<"nvfp4", 2>]> {
+  let cppNamespace = "::kpc::graph";
+}
+
+def Graph_DequantiseBlocksOp : Graph_Op<"dequantise_blocks", [Pure]> {
+  let summary = "y = code * scale of a GEMM's operand, whose codes and scales lie as products with block scales read them";
+  let description = [{
+    `codes` is [rows, K] of FP8 (mxfp8), or [rows, K/2] of ui8, two codes of FP4
+    each, the first in the low bits. Scales of four neighbouring blocks of a row
+    are one word: `scales` is [ceil(K/block/4), rows, 4] of ui8, bytes of E8M0
+    (mxfp8, mxfp4: blocks of 32) or of E4M3 (nvfp4: blocks of 16). The result is
+    [rows, K], and with `turned` [K, rows].
+
+    ```mlir
+    %y = graph.dequantise_blocks nvfp4 %c scales %s turned : !graph.tensor<[24, 32], ui8>, !graph.tensor<[1, 24, 4], ui8> to <[64, 24], f32>
+    ```
+  }];
+  let arguments = (ins Graph_BlockKind:$kind, Graph_Tensor:$codes, Graph_IntTensor:$scales, UnitAttr:$turned);
+  let results = (outs Graph_FloatTensor:$y);
+  let assemblyFormat = [{$kind $codes `scales` $scales (`turned` $turned^)? attr-dict `:` type(operands) `to` type($y)}];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getBlock() { return getKind() == BlockKind::nvfp4 ? 16 : 32; }
+  }];
 }
 
 def Graph_DequantiseTilesOp : Graph_Op<"dequantise_tiles", [Pure]> {

@@ -195,6 +195,10 @@ bool isCode(Type Element) { return isFp8(Element) || isInt8(Element); }
 
 bool isFactor(Type Element) { return isNumber(Element) || isFp8(Element); }
 
+bool isScale(Type Element) {
+  return isFloat(Element) || (isNarrowFloat(Element) && !isSubByte(Element));
+}
+
 bool isNarrowFloat(Type Element) {
   return isa<Float8E4M3FNType, Float8E4M3FNUZType, Float8E5M2Type,
              Float8E5M2FNUZType, Float8E8M0FNUType, Float4E2M1FNType>(Element);

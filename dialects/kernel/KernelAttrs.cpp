@@ -272,6 +272,8 @@ static bool hasItsType(StringRef Name, Attribute Value) {
     return isa<ScheduleAttr>(Value);
   if (Name == KernelDialect::TilesAttrHelper::getNameStr())
     return isa<TilesAttr>(Value);
+  if (Name == KernelDialect::BlockScalesAttrHelper::getNameStr())
+    return isa<StringAttr>(Value);
   auto List = dyn_cast<ArrayAttr>(Value);
   if (Name == KernelDialect::ScheduleCostsAttrHelper::getNameStr())
     return List && llvm::all_of(List, llvm::IsaPred<StringAttr>);
@@ -288,7 +290,10 @@ LogicalResult KernelDialect::verifyOperationAttribute(Operation *Op,
            << "', which is no attribute of kernels; see "
               "docs/dialects/kernel.md";
   auto Kernel = dyn_cast<FunctionOpInterface>(Op);
-  if (isa<TilesAttr>(Value))
+  // What a generic reads as it lies in memory.
+  bool OfGeneric =
+      isa<TilesAttr>(Value) || Name == BlockScalesAttrHelper::getNameStr();
+  if (OfGeneric)
     return Kernel ? Op->emitOpError("expected '")
                         << Name << "' at a linalg.generic, got a function"
                   : success();

@@ -63,6 +63,7 @@ def Kernel_Dialect : Dialect {
     "::kpc::kernel::SizeAttr":$size,
     "::kpc::kernel::BuffersAttr":$buffers,
     "::kpc::kernel::TilesAttr":$tiles,
+    "::mlir::StringAttr":$block_scales,
     "::kpc::kernel::ScheduleAttr":$forced_schedule,
     "::kpc::kernel::LaunchAttr":$launch,
     "::kpc::kernel::WorkAttr":$work,

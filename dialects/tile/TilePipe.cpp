@@ -139,7 +139,8 @@ LogicalResult SubviewRowsOp::verify() {
       From.getSwizzle() != To.getSwizzle() || From.getPitch() != To.getPitch())
     return emitOpError("expected a part with the tile's columns, element type, "
                        "swizzle and pitch");
-  if (To.getRows() > From.getRows() || To.getRows() % 8)
+  bool HasPattern = From.getSwizzle() != 0;
+  if (To.getRows() > From.getRows() || (HasPattern && To.getRows() % 8))
     return emitOpError() << "expected a multiple of 8 rows within the tile's "
                          << From.getRows() << ", got " << To.getRows();
   return success();

@@ -36,7 +36,9 @@ static LogicalResult verifyPieces(Operation *Op, SharedType Tile,
            << "expected pieces of 4, 8 or 16 bytes, or of one "
               "element, got "
            << Bytes;
-  if (!Tile.getSwizzle())
+  // Scales lie in plain rows.
+  bool AreScales = isa<CpAsyncOp>(Op) && Tile.getElementBits() == 8;
+  if (!Tile.getSwizzle() && !AreScales)
     return Op->emitOpError("expected a swizzled tile");
   if (Op->getParentOfType<RoleOp>())
     return Op->emitOpError(
@@ -107,6 +109,58 @@ LogicalResult MmaSyncOp::verify() {
                          << " columns, got " << D.getRows() << " and "
                          << D.getColumns();
   return success();
+}
+
+/// The scales of `Rows` rows of `Bytes` bytes each.
+static LogicalResult verifyScales(MmaScaledOp Op, SharedType Scales,
+                                  int64_t Rows, int64_t Bytes) {
+  constexpr int64_t StepBytes = 32, PerWord = 4;
+  int64_t Words = Bytes / StepBytes * Op.getScalesPerStep() / PerWord;
+  if (!Scales.getElement().isUnsignedInteger(8) || Scales.getSwizzle())
+    return Op.emitOpError("expected scales as bytes, without a swizzle");
+  if (Scales.getRows() != Words || Scales.getColumns() < PerWord * Rows)
+    return Op.emitOpError() << "expected scales of " << Words
+                            << " words for at least " << Rows << " rows, got "
+                            << Scales.getRows() << " for "
+                            << Scales.getColumns() / PerWord;
+  return success();
+}
+
+LogicalResult MmaScaledOp::verify() {
+  if (failed(verifyWgmmaLayout(*this)))
+    return failure();
+  SharedType A = getA().getType(), B = getB().getType();
+  FragmentType D = getD().getType();
+  bool IsFp8 = getFormat() == BlockFormat::Mxfp8;
+  for (Type Element : {A.getElement(), B.getElement()}) {
+    bool Fits = IsFp8 ? isa<Float8E4M3FNType, Float8E5M2Type>(Element)
+                      : Element.isUnsignedInteger(8);
+    if (!Fits)
+      return emitOpError() << "expected "
+                           << (IsFp8 ? "codes of FP8" : "bytes of two codes")
+                           << ", got " << Element;
+  }
+  if (!A.getSwizzle() || !B.getSwizzle())
+    return emitOpError("expected swizzled tiles");
+  constexpr int64_t StepBytes = 32, PerWord = 4;
+  int64_t Whole = StepBytes * PerWord / getScalesPerStep();
+  int64_t Bytes = A.getColumns(), M = A.getRows(), N = B.getRows();
+  if (Bytes != B.getColumns() || Bytes % Whole)
+    return emitOpError() << "expected one number of bytes along K in both "
+                            "operands, a multiple of "
+                         << Whole << ", got " << Bytes << " and "
+                         << B.getColumns();
+  if ((M != 64 && M % 128) || N % 32)
+    return emitOpError()
+           << "expected an M of 64 or a multiple of 128, and an N "
+              "that is one of 32, got "
+           << M << " and " << N;
+  if (D.getRows() != M || D.getColumns() != N || !D.getElement().isF32())
+    return emitOpError() << "expected a result of " << M << " rows and " << N
+                         << " columns of f32, got " << D;
+  if (failed(verifyScales(*this, getAScales().getType(), M, Bytes)))
+    return failure();
+  return verifyScales(*this, getBScales().getType(), N, Bytes);
 }
 
 LogicalResult AnyNanOp::verify() {

@@ -83,6 +83,48 @@ def Tile_CpAsyncWaitOp : Tile_Op<"cp_async_wait"> {
   let hasVerifier = 1;
 }
 
+def Tile_BlockFormat : I32EnumAttr<"BlockFormat", "", [I32EnumAttrCase<"Mxfp8", 0, "mxfp8">,
+                                                   I32EnumAttrCase<"Mxfp4", 1, "mxfp4">,
+                                                   I32EnumAttrCase<"Nvfp4", 2, "nvfp4">]> {
+  let cppNamespace = "::kpc::tile";
+}
+
+def Tile_MmaScaledOp : Tile_Op<"mma_scaled", [AllTypesMatch<["c", "d"]>]> {
+  let summary = "d = (a · its scales)·(b · its scales) + c, by the warps of one warpgroup of sm_120a or sm_121a";
+  let description = [{
+    `a` is [M, K] and `b` [N, K], both swizzled and contiguous along K: codes of
+    FP8, or bytes (ui8) that hold two codes of FP4 each, the first in the low bits.
+    A scale is for a block of 32 elements of K (mxfp8, mxfp4, of E8M0) or of 16
+    (nvfp4, of E4M3).
+
+    Scales lie in words of four, which belong to neighbouring blocks of one row:
+    `[words, 4 · rows]` of ui8, without a swizzle. Word w of a row is for bytes
+    128·w… of its codes (mxfp8), 64·w… (mxfp4) or 32·w… (nvfp4). `rows` is where
+    the first row of `a`, and of `b`, is in its scales.
+
+    | format | mma.sync | K bytes of an instruction | scales of it |
+    | --- | --- | --- | --- |
+    | mxfp8 | m16n8k32, kind::mxf8f6f4 | 32 | 1 |
+    | mxfp4 | m16n8k64, kind::mxf4 | 32 | 2 |
+    | nvfp4 | m16n8k64, kind::mxf4nvf4, 4X | 32 | 4 |
+
+    ```mlir
+    %d = tile.mma_scaled nvfp4 %a scales %sa, %b scales %sb rows [%m, %n], %c : !a, !sa, !b, !sb -> !d
+    ```
+  }];
+  let arguments = (ins Tile_BlockFormat:$format, Tile_SharedType:$a, Tile_SharedType:$a_scales, Tile_SharedType:$b,
+                       Tile_SharedType:$b_scales, Index:$a_row, Index:$b_row, Tile_FragmentType:$c);
+  let results = (outs Tile_FragmentType:$d);
+  let assemblyFormat = [{$format $a `scales` $a_scales `,` $b `scales` $b_scales `rows` `[` $a_row `,` $b_row `]` `,` $c
+                         attr-dict `:` qualified(type($a)) `,` qualified(type($a_scales)) `,` qualified(type($b)) `,`
+                         qualified(type($b_scales)) `->` qualified(type($d))}];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Scales of a row that an instruction takes.
+    int64_t getScalesPerStep() { return int64_t(1) << int64_t(getFormat()); }
+  }];
+}
+
 def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
   let summary = "d = a·b + c on tensor cores (`mma.sync`), by the warps of one warpgroup";
   let description = [{

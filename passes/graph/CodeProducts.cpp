@@ -112,8 +112,11 @@ Value graph::scaled(OpBuilder &B, Value Product, Value ScaleOfA,
 /// Whether `V` is computed from codes by a contraction.
 static bool isProductOfCodes(Value V) {
   Operation *Op = V.getDefiningOp();
-  return isa_and_present<MatmulOp, ConvOp>(Op) &&
-         isCode(typeOf(Op->getOperand(0)).getElementType());
+  if (!isa_and_present<MatmulOp, ConvOp>(Op))
+    return false;
+  Value Factor = Op->getOperand(0);
+  return isCode(typeOf(Factor).getElementType()) ||
+         Factor.getDefiningOp<DequantiseBlocksOp>();
 }
 
 /// Looks at most `Steps` ops back: two zero points, a bias and a cast stand
@@ -140,6 +143,13 @@ bool graph::finishesRawProduct(Operation *Op) {
   return isa<MulOp, AddOp, SubOp, CastOp>(Op) &&
          llvm::any_of(Op->getOperands(),
                       [](Value V) { return graph::isRawProduct(V); });
+}
+
+bool graph::isOfCodes(Value V) {
+  while (isa_and_present<TransposeOp, ReshapeOp, CastOp>(V.getDefiningOp()))
+    V = V.getDefiningOp()->getOperand(0);
+  return isa_and_present<DequantiseOp, DequantiseTilesOp, DequantiseBlocksOp>(
+      V.getDefiningOp());
 }
 
 Value graph::scalar(OpBuilder &B, Location Loc, double Value) {

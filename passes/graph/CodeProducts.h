@@ -46,6 +46,9 @@ bool isRawProduct(mlir::Value V);
 /// Whether `Op` scales such a product, or brings it nearer to that.
 bool finishesRawProduct(mlir::Operation *Op);
 
+/// Whether values are made of codes that stay in the artifact.
+bool isOfCodes(mlir::Value V);
+
 /// A scalar f32.
 mlir::Value scalar(mlir::OpBuilder &B, mlir::Location Loc, double Value);
 

@@ -34,12 +34,22 @@ namespace kpc::graph {
 
 namespace {
 
+/// Whether codes of floats, which have scales of their own, are multiplied by
+/// one number.
+bool isScaledWhole(Operation *Op) {
+  auto Product = dyn_cast<MulOp>(Op);
+  auto Of =
+      Product ? Product.getA().getDefiningOp<DequantiseOp>() : DequantiseOp();
+  return Of && isNarrowFloat(typeOf(Of.getW()).getElementType()) &&
+         splatValue(Product.getB());
+}
+
 /// Whether GEMMs, and nothing else, read `V` as one of their operands.
 bool isOfGemms(Value V) {
   return !V.use_empty() && llvm::all_of(V.getUsers(), [](Operation *User) {
     if (isa<MatmulOp>(User))
       return true;
-    return isa<TransposeOp, ReshapeOp, CastOp>(User) &&
+    return (isa<TransposeOp, ReshapeOp, CastOp>(User) || isScaledWhole(User)) &&
            isOfGemms(User->getResult(0));
   });
 }
@@ -55,7 +65,9 @@ public:
   }
 
   Value run() {
-    Type Wide = B.getIntegerType(32);
+    // A float is its own number.
+    bool IsFloat = isNarrowFloat(typeOf(Op.getW()).getElementType());
+    Type Wide = IsFloat ? Type(B.getF32Type()) : B.getIntegerType(32);
     Value X = cast(reshape(Op.getW(), split(Sizes)), Wide);
     if (Value Zeros = Op.getZeros()) {
       if (isFloat(typeOf(Zeros).getElementType())) {

@@ -240,6 +240,32 @@ def QuantiseGemms : Pass<"quantise-gemms", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def QuantiseBlocks : Pass<"quantise-blocks", "::mlir::func::FuncOp"> {
+  let summary = "GEMMs with weights multiply numbers of MXFP8, MXFP4 or NVFP4, which this pass makes of them";
+  let description = [{
+    Blocks lie along K, which is a multiple of theirs. Scales of weights are found
+    when compiling, those of the other operand in each run. A scale of E8M0 is the
+    least power of two with which nothing saturates. NVFP4's second scale is one
+    for each column of a weight and each row of the other operand, and a factor of
+    the result. Codes of weights stay in the artifact.
+  }];
+  let options = [
+    Option<"Format", "format", "std::string", "\"mxfp8\"", "mxfp8, mxfp4 or nvfp4">,
+    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not quantised">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def PackBlockScales : Pass<"pack-block-scales", "::mlir::func::FuncOp"> {
+  let summary = "GEMMs of MXFP8, MXFP4 and NVFP4 read codes and scales as products with block scales do";
+  let description = [{
+    Where both operands are dequantised with a scale for each block of K, and M is
+    typically more than 16. Codes become contiguous along K, FP4 two in a byte;
+    scales of four neighbouring blocks become a word, [words, rows, 4].
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
   let summary = "Decomposes attention into GEMMs and a softmax where a target has no kernel for it";
   let description = [{

@@ -48,13 +48,6 @@ struct Codes {
   Value Of, Scale; ///< the scale in the dims of `Of`, 1 along the summed one
 };
 
-/// Whether values are made of codes that stay in the artifact.
-bool isOfCodes(Value V) {
-  while (isa_and_present<TransposeOp, ReshapeOp, CastOp>(V.getDefiningOp()))
-    V = V.getDefiningOp()->getOperand(0);
-  return isa_and_present<DequantiseOp, DequantiseTilesOp>(V.getDefiningOp());
-}
-
 /// Codes of f32 values, with a scale for each line along dim `K`.
 Codes quantise(OpBuilder &B, Location Loc, Value X, int64_t K, bool Int8) {
   double Greatest = Int8 ? GreatestInt8 : GreatestFp8;

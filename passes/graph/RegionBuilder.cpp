@@ -16,7 +16,7 @@ using namespace kpc;
 using namespace kpc::graph;
 
 bool graph::isCloned(Operation *Op) {
-  if (isa<BroadcastOp, IotaOp, DequantiseTilesOp>(Op))
+  if (isa<BroadcastOp, IotaOp, DequantiseTilesOp, DequantiseBlocksOp>(Op))
     return true;
   DenseElementsAttr Value;
   return matchPattern(Op, m_Constant(&Value)) && Value.isSplat();

@@ -107,6 +107,10 @@ DequantiseOp dequantiseOf(MatmulOp Product) {
 std::optional<Quantised> read(MatmulOp Product, StringRef &Why) {
   DequantiseOp Op = dequantiseOf(Product);
   SymbolicTensorType W = typeOf(Op.getW());
+  if (isNarrowFloat(W.getElementType())) {
+    Why = "its codes are floats";
+    return std::nullopt;
+  }
   if (W.getRank() != 2 || !W.hasStaticShape()) {
     Why = "the weight is no matrix";
     return std::nullopt;

@@ -87,7 +87,10 @@ double rateOfFp8(const target::Target &T) {
 
 double rateOf(const MmaSyncShape &Shape, const target::Target &T) {
   double SmCount = T.Cost.SmCount ? T.Cost.SmCount : AnySmCount;
-  double Peak = Shape.IsFp8               ? rateOfFp8(T)
+  // Of FP4 each byte is two elements; FP8 with scales has half of its rate,
+  // twice that without.
+  double Peak = Shape.BytesOfScale        ? T.Cost.Fp4 / 2
+                : Shape.IsFp8             ? rateOfFp8(T)
                 : Shape.ElementBytes == 1 ? T.Cost.Int8
                 : Shape.ElementBytes == 2 ? T.Cost.Fp16
                                           : T.Cost.Tf32;
@@ -101,7 +104,8 @@ double rateOf(const MmaSyncShape &Shape, const target::Target &T) {
 int64_t residentBlocks(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
                        const target::Target &T) {
   int64_t Shared =
-      T.Limit.SharedPerSm / (S.sharedBytes(Shape.ElementBytes) + SystemShared);
+      T.Limit.SharedPerSm /
+      (Shape.withScales(S.sharedBytes(Shape.ElementBytes)) + SystemShared);
   int64_t Registers =
       T.Limit.RegistersPerSm /
       (S.threads() * std::min<int64_t>(S.accumulators() + OtherRegisters, 255));
@@ -174,14 +178,19 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
   auto Steps = [](int64_t Size, int64_t Least, int64_t Most) {
     return Size >= Least && Size <= Most && (Size & (Size - 1)) == 0;
   };
-  uint32_t Kinds = Shape.IsFp8               ? uint32_t(target::MmaFp8)
+  uint32_t Kinds = Shape.BytesOfScale        ? uint32_t(target::MmaBlockScaled)
+                   : Shape.IsFp8             ? uint32_t(target::MmaFp8)
                    : Shape.ElementBytes == 1 ? uint32_t(target::MmaInt8)
                    : Shape.ElementBytes == 2 ? target::MmaF16 | target::MmaBf16
                                              : uint32_t(target::MmaTf32);
   auto IsLine = [&](int64_t Bytes) {
     return S.TileK == Bytes / Shape.ElementBytes;
   };
-  return T.Can.CpAsync && (T.Can.MmaSync & Kinds) == Kinds &&
+  // Scales of a step come in words of four.
+  constexpr int64_t ScalesOfWord = 4;
+  bool HasWords =
+      !Shape.BytesOfScale || S.TileK % (Shape.BytesOfScale * ScalesOfWord) == 0;
+  return T.Can.CpAsync && (T.Can.MmaSync & Kinds) == Kinds && HasWords &&
          Steps(S.WarpgroupM, 64, 128) && Steps(S.WarpgroupN, 32, 256) &&
          Steps(S.TileM, S.WarpgroupM, 256) &&
          Steps(S.TileN, S.WarpgroupN, 256) && S.TileN >= 64 &&
@@ -191,7 +200,8 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
          S.Stages <= MaxStages && S.GroupM >= 1 && S.GroupM <= INT32_MAX &&
          S.threads() * (S.accumulators() + OtherRegisters) <=
              T.Limit.RegistersPerSm &&
-         S.sharedBytes(Shape.ElementBytes) <= T.Limit.SharedPerBlock;
+         Shape.withScales(S.sharedBytes(Shape.ElementBytes)) <=
+             T.Limit.SharedPerBlock;
 }
 
 struct Cut {
@@ -243,7 +253,8 @@ schedule::rankMmaSyncSchedules(const MmaSyncShape &Shape,
       S.GroupM = groupM(S, T);
       S.Stages =
           std::min(MaxRankedStages,
-                   T.Limit.SharedPerBlock / S.stageBytes(Shape.ElementBytes));
+                   T.Limit.SharedPerBlock /
+                       Shape.withScales(S.stageBytes(Shape.ElementBytes)));
       if (isLegal(S, Shape, T))
         Ranked.push_back(costOf(S, Shape, T));
     }

@@ -43,6 +43,14 @@ struct MmaSyncShape {
   /// Of f32: factors are sums of two numbers of tf32 (tile.mma_sync split).
   bool Split = false;
   bool IsFp8 = false; ///< of one byte: FP8, not integers
+  /// Bytes of the operands that share a scale (of a block); 0: none do. Without
+  /// `IsFp8` a byte is two codes of FP4.
+  int64_t BytesOfScale = 0;
+
+  /// Of a stage with its scales.
+  int64_t withScales(int64_t StageBytes) const {
+    return StageBytes + (BytesOfScale ? StageBytes / BytesOfScale : 0);
+  }
 };
 
 struct MmaSyncSchedule {

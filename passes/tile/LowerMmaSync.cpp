@@ -28,7 +28,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "passes/tile/LowerTile.h"
+#include "passes/tile/MatrixOperand.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -38,149 +38,10 @@ using namespace kpc::tile;
 
 namespace {
 
-/// Bytes of the sum that one instruction takes.
-constexpr int64_t StepBytes = 32;
 /// Steps whose products are summed up by tensor cores, which truncate where
 /// they add, before f32 arithmetic adds them to the rest. Of K = 64 the error
 /// of split factors is 2.3 times that of f32 with four steps, and 1.0 with one.
 constexpr int64_t StepsOfSum = 2;
-/// Of f32, the bits that tf32 lacks.
-constexpr int32_t DroppedBits = (1 << 13) - 1;
-
-/// mma's a, or b of two neighbouring blocks of 8 columns.
-struct Registers {
-  SmallVector<Value, 4> High;
-  SmallVector<Value, 4> Low; ///< of a split operand
-};
-
-/// One operand as a warp loads it: 16 rows of a, or 16 columns of b, at a time.
-/// `Mn` are rows of a and columns of b.
-class Operand {
-public:
-  /// `KHalf` of the lanes' matrices is told by which bit of the lane: a's
-  /// matrices go down first, b's along the sum.
-  Operand(OpBuilder &B, Location Loc, SharedType Tile, Value Pointer,
-          const ThreadPlace &Place, bool IsA, bool AlongK)
-      : B(B), Loc(Loc), W(B, Loc), Tile(Tile), AlongK(AlongK), IsA(IsA) {
-    bool Wide = Tile.getElementBits() == 32;
-    Words = Wide && !AlongK;
-    Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
-    if (Words) {
-      // Row q of the tile (the sum), column g.
-      Value Group = W.shiftRight(Place.Lane, 2);
-      Quad = W.bitAnd(Place.Lane, 3);
-      Column = IsA ? W.add(OfWarp, Group) : Group;
-      Start = Pointer;
-      return;
-    }
-    Value Low = W.bitAnd(Place.Lane, 7);
-    Value Middle = W.bitAnd(W.shiftRight(Place.Lane, 3), 1);
-    Value High = W.shiftRight(Place.Lane, 4);
-    // Matrices of a: down, then along the sum; of b: the other way round.
-    Value OfK = IsA ? High : Middle, OfMn = IsA ? Middle : High;
-    Value Row = W.add(Low, W.shiftLeft(AlongK ? OfMn : OfK, 3));
-    Value Piece = W.shiftLeft(AlongK ? OfK : OfMn, 4);
-    // The warp's 16 rows of each 64 are rows of the tile, or a part of a line.
-    if (IsA && AlongK)
-      Row = W.add(Row, OfWarp);
-    Start = W.pointer(Pointer, W.mul(Row, Tile.getSwizzle()));
-    Swizzled = W.bitXor(Piece, W.swizzleOfRow(Tile, Row));
-    if (IsA && !AlongK)
-      Swizzled = W.bitXor(Swizzled, W.mul(OfWarp, 2));
-  }
-
-  /// Four registers: mma's a, or b of two neighbouring blocks of 8 columns.
-  Registers load(int64_t Step, int64_t Mn, bool Split) {
-    Registers Loaded{Words ? loadWords(Step, Mn) : loadMatrices(Step, Mn), {}};
-    if (Tile.getElementBits() != 32)
-      return Loaded;
-    for (Value &Word : Loaded.High) {
-      Value Wide = LLVM::BitcastOp::create(B, Loc, B.getF32Type(), Word);
-      Word = Split ? high(Word) : rounded(Wide);
-      if (Split)
-        Loaded.Low.push_back(low(Wide, Word));
-    }
-    return Loaded;
-  }
-
-private:
-  /// To nearest: the product itself would drop the bits that tf32 lacks.
-  Value rounded(Value Wide) {
-    return NVVM::ConvertFloatToTF32Op::create(
-        B, Loc, B.getI32Type(), Wide, NVVM::FPRoundingMode::RNA,
-        NVVM::SaturationMode::NONE, /*relu=*/false);
-  }
-
-  /// The same of what is finite, in two instructions instead of four. What is
-  /// not makes `low` NaN.
-  Value high(Value Word) {
-    Value Up = LLVM::AddOp::create(B, Loc, Word, W.i32(DroppedBits / 2 + 1));
-    return LLVM::AndOp::create(B, Loc, Up, W.i32(~DroppedBits));
-  }
-  Value low(Value Wide, Value High) {
-    Value Rounded = LLVM::BitcastOp::create(B, Loc, B.getF32Type(), High);
-    Value Rest = LLVM::FSubOp::create(B, Loc, Wide, Rounded);
-    return LLVM::BitcastOp::create(B, Loc, B.getI32Type(), Rest);
-  }
-
-  SmallVector<Value, 4> loadMatrices(int64_t Step, int64_t Mn) {
-    // The place of the step along the sum, and of Mn, in rows and in bytes.
-    int64_t Bits = Tile.getElementBits();
-    int64_t Row = AlongK ? Mn : Step * StepBytes * 8 / Bits;
-    int64_t Byte = AlongK ? Step * StepBytes : Mn * Bits / 8;
-    Value Address =
-        W.pointer(W.pointer(Start, W.bitXor(Swizzled, W.i32(inLine(Byte)))),
-                  rowOffset(Byte, Row));
-    MLIRContext *Context = B.getContext();
-    Type Word = B.getI32Type();
-    auto Four =
-        LLVM::LLVMStructType::getLiteral(Context, {Word, Word, Word, Word});
-    Value All = NVVM::LdMatrixOp::create(
-        B, Loc, Four, Address, 4,
-        AlongK ? NVVM::MMALayout::row : NVVM::MMALayout::col,
-        NVVM::LdStMatrixShapeAttr::get(Context, 8, 8),
-        NVVM::LdStMatrixEltType::B16);
-    SmallVector<Value, 4> Registers;
-    for (int64_t I = 0; I < 4; ++I)
-      Registers.push_back(LLVM::ExtractValueOp::create(B, Loc, All, I));
-    return Registers;
-  }
-
-  int64_t inLine(int64_t Byte) const { return Byte % Tile.getSwizzle(); }
-  int64_t rowOffset(int64_t Byte, int64_t Row) const {
-    int64_t Line = Tile.getSwizzle();
-    return (Byte / Line * Tile.getPitch() + Row) * Line;
-  }
-
-  /// Words of tf32: row k of the tile has elements along Mn.
-  SmallVector<Value, 4> loadWords(int64_t Step, int64_t Mn) {
-    SmallVector<Value, 4> Registers;
-    for (int64_t I = 0; I < 4; ++I) {
-      // Registers of a go down first, those of b along the sum.
-      int64_t K = Step * StepBytes / 4 + 4 * (IsA ? I / 2 : I % 2);
-      int64_t Across = Mn + 8 * (IsA ? I % 2 : I / 2);
-      Value Row = W.add(Quad, K);
-      Value Byte = W.mul(W.add(Column, Across), 4);
-      Value Line =
-          arith::DivUIOp::create(B, Loc, Byte, W.i32(Tile.getSwizzle()));
-      Value InLine = W.bitAnd(Byte, Tile.getSwizzle() - 1);
-      Value Offset = W.add(
-          W.mul(W.add(W.mul(Line, Tile.getPitch()), Row), Tile.getSwizzle()),
-          W.bitXor(InLine, W.swizzleOfRow(Tile, Row)));
-      Registers.push_back(LLVM::LoadOp::create(
-          B, Loc, B.getI32Type(), W.pointer(Start, Offset), /*alignment=*/4));
-    }
-    return Registers;
-  }
-
-  OpBuilder &B;
-  Location Loc;
-  NvvmWriter W;
-  SharedType Tile;
-  bool AlongK, IsA, Words = false;
-  Value Start, Swizzled; ///< this lane's row, and its bytes in a line
-  Value Quad, Column;
-};
 
 bool isFp8(Type Ty) { return isa<Float8E4M3FNType, Float8E5M2Type>(Ty); }
 
@@ -201,19 +62,19 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
     Location Loc = Op.getLoc();
     SharedType TileB = Op.getB().getType();
     FragmentType D = Op.getD().getType();
-    std::optional<Operand> A;
+    std::optional<MatrixOperand> A;
     if (auto TileA = dyn_cast<SharedType>(Op.getA().getType()))
       A.emplace(Rewriter, Loc, TileA, Adaptor.getA(), Place, /*IsA=*/true,
                 !Op.getATransposed());
-    Operand B(Rewriter, Loc, TileB, Adaptor.getB(), Place, /*IsA=*/false,
-              Op.getBTransposed());
+    MatrixOperand B(Rewriter, Loc, TileB, Adaptor.getB(), Place, /*IsA=*/false,
+                    Op.getBTransposed());
     int64_t K = Op.getBTransposed() ? TileB.getColumns() : TileB.getRows();
     int64_t Steps = K * TileB.getElementBits() / 8 / StepBytes;
     SmallVector<Value> Sums;
     for (int64_t I = 0; I < D.getPerThread(); ++I)
       Sums.push_back(
           LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getC(), I));
-    auto Left = [&](int64_t Step, int64_t Row) -> Registers {
+    auto Left = [&](int64_t Step, int64_t Row) -> MatrixRegisters {
       if (A)
         return A->load(Step, Row, Op.getSplit());
       return {
@@ -243,7 +104,8 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
   }
 
   /// Loads a step of 16 rows of each 64.
-  using LoadLeft = llvm::function_ref<Registers(int64_t Step, int64_t Row)>;
+  using LoadLeft =
+      llvm::function_ref<MatrixRegisters(int64_t Step, int64_t Row)>;
 
   /// A thread's sums of 16 rows × 8 columns.
   static MutableArrayRef<Value> sumsOf(MutableArrayRef<Value> Sums,
@@ -254,15 +116,15 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
   }
 
   static void multiplyAll(OpBuilder &Builder, MmaSyncOp Op, LoadLeft A,
-                          Operand &B, int64_t Steps,
+                          MatrixOperand &B, int64_t Steps,
                           MutableArrayRef<Value> Sums) {
     FragmentType D = Op.getD().getType();
     for (int64_t Step = 0; Step < Steps; ++Step) {
-      SmallVector<Registers> Left;
+      SmallVector<MatrixRegisters> Left;
       for (int64_t Row = 0; Row < D.getRows(); Row += 64)
         Left.push_back(A(Step, Row));
       for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
-        Registers Right = B.load(Step, Column, /*Split=*/false);
+        MatrixRegisters Right = B.load(Step, Column, /*Split=*/false);
         for (auto [Block, Rows] : llvm::enumerate(Left))
           for (int64_t Half = 0; Half < 2; ++Half)
             multiply(Builder, Op, Rows.High,
@@ -275,30 +137,30 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
   /// With `split` three products for one, the small ones first. Each kind is
   /// begun for all rows of 16 columns before the next, which waits for it.
   static void multiplyInParts(OpBuilder &Builder, MmaSyncOp Op, LoadLeft A,
-                              Operand &B, int64_t Steps,
+                              MatrixOperand &B, int64_t Steps,
                               MutableArrayRef<Value> Sums) {
     FragmentType D = Op.getD().getType();
     Location Loc = Op.getLoc();
     int64_t Blocks = D.getRows() / 64;
-    using Part = SmallVector<Value, 4> Registers::*;
+    using Part = SmallVector<Value, 4> MatrixRegisters::*;
     constexpr std::pair<Part, Part> Products[] = {
-        {&Registers::Low, &Registers::High},
-        {&Registers::High, &Registers::Low},
-        {&Registers::High, &Registers::High}};
+        {&MatrixRegisters::Low, &MatrixRegisters::High},
+        {&MatrixRegisters::High, &MatrixRegisters::Low},
+        {&MatrixRegisters::High, &MatrixRegisters::High}};
     auto Kinds =
         Op.getSplit() ? ArrayRef(Products) : ArrayRef(Products).take_back();
     Value Zero =
         LLVM::ConstantOp::create(Builder, Loc, Builder.getF32FloatAttr(0));
     for (int64_t First = 0; First < Steps; First += StepsOfSum) {
       int64_t End = std::min(First + StepsOfSum, Steps);
-      SmallVector<Registers> Left;
+      SmallVector<MatrixRegisters> Left;
       for (int64_t Step = First; Step < End; ++Step)
         for (int64_t Block = 0; Block < Blocks; ++Block)
           Left.push_back(A(Step, 64 * Block));
       for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
         SmallVector<Value> Parts(Blocks * 2 * 4, Zero);
         for (int64_t Step = First; Step < End; ++Step) {
-          Registers Right = B.load(Step, Column, Op.getSplit());
+          MatrixRegisters Right = B.load(Step, Column, Op.getSplit());
           auto Rows = ArrayRef(Left).slice((Step - First) * Blocks, Blocks);
           for (auto [OfA, OfB] : Kinds)
             for (int64_t Part = 0; Part < Blocks * 2; ++Part)
@@ -382,8 +244,8 @@ struct LowerLoadPacked : TilePattern<LoadPackedOp> {
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     SharedType Tile = Op.getTile().getType();
-    Operand A(Rewriter, Loc, Tile, Adaptor.getTile(), Place, /*IsA=*/true,
-              /*AlongK=*/true);
+    MatrixOperand A(Rewriter, Loc, Tile, Adaptor.getTile(), Place, /*IsA=*/true,
+                    /*AlongK=*/true);
     Value Packed = LLVM::UndefOp::create(
         Rewriter, Loc,
         getTypeConverter()->convertType(Op.getPacked().getType()));

@@ -47,7 +47,7 @@ public:
     PerRow = Tile.getColumns() * Tile.getElementBits() / 8 / Bytes;
     Total = PerRow * Tile.getRows();
     // Rows of one thread are a multiple of 8 apart.
-    Regular = Threads % (8 * PerRow) == 0;
+    Regular = Tile.getSwizzle() && Threads % (8 * PerRow) == 0;
   }
 
   int64_t count() const { return (Total + Threads - 1) / Threads; }
@@ -95,6 +95,9 @@ private:
     Value Row = Div(Index, PerRow);
     Value Byte =
         W.mul(arith::SubIOp::create(B, Loc, Index, W.mul(Row, PerRow)), Bytes);
+    if (!Line)
+      return {W.toIndex(Row), W.toIndex(Div(Byte, Tile.getElementBits() / 8)),
+              W.pointer(Pointer, W.mul(Index, Bytes))};
     Value InLine =
         W.bitXor(W.bitAnd(Byte, Line - 1), W.swizzleOfRow(Tile, Row));
     Value Lines =

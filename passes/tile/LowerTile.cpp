@@ -151,6 +151,7 @@ struct LowerTile : PassWrapper<LowerTile, OperationPass<gpu::GPUModuleOp>> {
     populateTensorMemoryPatterns(Types, Patterns, Place);
     populateThreadCopyPatterns(Types, Patterns, Place);
     populateMultiplyPatterns(Types, Patterns, Place);
+    populateScaledPatterns(Types, Patterns, Place);
     ConversionTarget Target(*Context);
     Target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     Target.addIllegalDialect<TileDialect>();

@@ -153,6 +153,9 @@ void populateTensorMemoryPatterns(const mlir::TypeConverter &Types,
 void populateThreadCopyPatterns(const mlir::TypeConverter &Types,
                                 mlir::RewritePatternSet &Patterns,
                                 const ThreadPlace &Place);
+void populateScaledPatterns(const mlir::TypeConverter &Types,
+                            mlir::RewritePatternSet &Patterns,
+                            const ThreadPlace &Place);
 void populateMultiplyPatterns(const mlir::TypeConverter &Types,
                               mlir::RewritePatternSet &Patterns,
                               const ThreadPlace &Place);

@@ -415,7 +415,8 @@ void addArch(CLI::App &App, std::vector<std::string> &Targets) {
 
 /// In the order of Precision.
 std::vector<std::string> precisionWords() {
-  return {"model", "fp32", "fp16", "bf16", "tf32", "fp8", "int8"};
+  return {"model", "fp32", "fp16",  "bf16",  "tf32",
+          "fp8",   "int8", "mxfp8", "mxfp4", "nvfp4"};
 }
 /// Types that values are stored in.
 static std::vector<std::string> storedWords() {
@@ -465,14 +466,14 @@ parsePrecisionFor(const std::string &Text) {
 void needPrecision(const CompileOptions &Options) {
   bool Narrow = Options.Compute == Precision::Fp16 ||
                 Options.Compute == Precision::Bf16 ||
-                Options.Compute == Precision::Fp8 ||
-                Options.Compute == Precision::Int8;
+                quantises(Options.Compute);
   if (!Options.PrecisionFor.empty() && !Narrow)
     throw UsageError(
         Code::UsageMissing,
         "--precision-for keeps values in fp32 that --precision would make "
         "narrower; without that there is nothing to keep",
-        "give --precision fp16, bf16, fp8 or int8, or leave --precision-for "
+        "give --precision fp16, bf16, fp8, int8 or another narrow one, or "
+        "leave --precision-for "
         "out");
 }
 
@@ -529,7 +530,8 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
       "matrices in 16 bits and sum in fp32; tf32 stores fp32, of which "
       "they multiply 11 bits; fp8 and int8 store fp16, and GEMMs with "
       "weights multiply FP8 on sm_89, sm_90a and sm_120a, 8-bit integers on "
-      "all GPUs",
+      "all GPUs; mxfp8, mxfp4 and nvfp4 multiply such numbers on every "
+      "target, in 16 bits",
       [&Options](const std::string &Word) {
         Options.Compute = parsePrecision("--precision", Word);
       });

@@ -106,11 +106,13 @@ static std::vector<std::string> askedTypes(const Model &M) {
 /// What is allowed for the narrowest type that the artifact computes in.
 static Tolerance toleranceFor(const VerifyArguments &Arguments, const Model &M,
                               const ArtifactFacts &Facts) {
-  bool Half = false, Brain = false, Quantised = false;
+  bool Half = false, Brain = false, Quantised = false, FourBits = false;
   auto Look = [&](std::string_view Text) {
     if (Text.starts_with("3xtf32"))
       return; // as exact as f32
-    if (Text == "fp8" || Text == "int8")
+    if (Text == "mxfp4" || Text == "nvfp4")
+      FourBits = true;
+    else if (Text == "fp8" || Text == "int8" || Text == "mxfp8")
       Quantised = true;
     else if (Text.find("bf16") != std::string_view::npos)
       Brain = true;
@@ -129,10 +131,12 @@ static Tolerance toleranceFor(const VerifyArguments &Arguments, const Model &M,
       Look(kpc_element_name(P.type));
   // FP8 has 4 bits of mantissa and bf16 has 8, where fp16 has 11. Integers of
   // 8 bits are as coarse as FP8 where a row has outliers.
-  Tolerance T = Quantised ? Tolerance{1e-1, 1}
-                : Brain   ? Tolerance{4e-2, 4e-1}
-                : Half    ? Tolerance{5e-3, 5e-2}
-                          : Tolerance{1e-4, 1e-3};
+  // FP4 has 2 bits: of random matrices a product has an RMS error of a sixth.
+  Tolerance T = FourBits    ? Tolerance{4e-1, 4}
+                : Quantised ? Tolerance{1e-1, 1}
+                : Brain     ? Tolerance{4e-2, 4e-1}
+                : Half      ? Tolerance{5e-3, 5e-2}
+                            : Tolerance{1e-4, 1e-3};
   T.Rms = Arguments.Rms.value_or(T.Rms);
   T.Largest = Arguments.Largest.value_or(T.Largest);
   return T;

@@ -45,6 +45,7 @@ static std::vector<const Rule *> collectRules() {
                                 featureRules(),
                                 microsoftFusedRules(),
                                 microsoftQuantizedRules(),
+                                tensorRtRules(),
                                 matMulNBitsRules(),
                                 microsoftAttentionRules(),
                                 treeRules(),

@@ -62,6 +62,7 @@ ArrayRef<Rule> linearAttentionRules();
 ArrayRef<Rule> featureRules();
 ArrayRef<Rule> microsoftFusedRules();
 ArrayRef<Rule> microsoftQuantizedRules();
+ArrayRef<Rule> tensorRtRules();
 ArrayRef<Rule> matMulNBitsRules();
 ArrayRef<Rule> microsoftAttentionRules();
 ArrayRef<Rule> treeRules();

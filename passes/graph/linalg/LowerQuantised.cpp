@@ -9,6 +9,8 @@
 /// \file
 ///   graph.dequantise_tiles  →  linalg.generic (k, n) {kernel.tiles = …}
 ///                              (code - zero) * scale
+///   graph.dequantise_blocks →  linalg.generic {kernel.block_scales = …}
+///                              code * scale
 ///
 /// What the codes mean stands in the body, so that every builder can compute
 /// it; who reads tiles as they lie in memory asks for the attribute, and for
@@ -21,6 +23,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/graph/linalg/IndexMath.h"
+#include "passes/graph/linalg/NarrowFloat.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -85,8 +88,46 @@ static Value lowerTiles(DequantiseTilesOp Op, KernelWriter &W) {
   return Y;
 }
 
+static Value lowerBlocks(DequantiseBlocksOp Op, KernelWriter &W) {
+  Value Codes = W.tensor(Op.getCodes()), Scales = W.tensor(Op.getScales());
+  MLIRContext *Context = Op.getContext();
+  bool IsFp8 = Op.getKind() == BlockKind::mxfp8;
+  Type Code = IsFp8 ? typeOf(Op.getCodes()).getElementType()
+                    : Type(Float4E2M1FNType::get(Context)),
+       Scale = Op.getKind() == BlockKind::nvfp4
+                   ? Type(Float8E4M3FNType::get(Context))
+                   : Type(Float8E8M0FNUType::get(Context));
+  Value Y = W.produce(
+      typeOf(Op.getY()), [&](OpBuilder &B, Location L, ValueRange I) -> Value {
+        ByConstants M{{B, L}};
+        Value Row = I[Op.getTurned() ? 1 : 0], K = I[Op.getTurned() ? 0 : 1];
+        Value Byte = tensor::ExtractOp::create(
+            B, L, Codes, ValueRange{Row, IsFp8 ? K : M.div(K, 2)});
+        if (!IsFp8) {
+          Value Shift = arith::IndexCastOp::create(B, L, B.getI8Type(),
+                                                   M.times(M.rem(K, 2), 4));
+          Byte = arith::ShRUIOp::create(B, L, Byte, Shift);
+        }
+        Value Block = M.div(K, Op.getBlock());
+        Value Factor = tensor::ExtractOp::create(
+            B, L, Scales, ValueRange{M.div(Block, 4), Row, M.rem(Block, 4)});
+        Value X = arith::MulFOp::create(B, L, decodeNarrow(B, L, Byte, Code),
+                                        decodeNarrow(B, L, Factor, Scale));
+        Type Number = W.computeType(typeOf(Op.getY()).getElementType());
+        return Number.isF32()
+                   ? X
+                   : arith::TruncFOp::create(B, L, Number, X).getResult();
+      });
+  auto Generic = Y.getDefiningOp<linalg::GenericOp>();
+  kernel::KernelDialect::BlockScalesAttrHelper(Context).setAttr(
+      Generic, StringAttr::get(Context, stringifyBlockKind(Op.getKind())));
+  return Y;
+}
+
 FailureOr<Value> graph::lowerQuantised(Operation *Op, KernelWriter &W) {
   if (auto Tiles = dyn_cast<DequantiseTilesOp>(Op))
     return lowerTiles(Tiles, W);
+  if (auto Blocks = dyn_cast<DequantiseBlocksOp>(Op))
+    return lowerBlocks(Blocks, W);
   return failure();
 }

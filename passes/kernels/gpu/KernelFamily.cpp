@@ -27,6 +27,7 @@ ArrayRef<KernelFamily> gpuFamilies() {
       {"GEMM (tcgen05)", FamilyClass::Gemm, queryGemmBlackwell},
       {"convolution (wgmma)", FamilyClass::Gemm, queryConvHopper},
       {"convolution (mma.sync)", FamilyClass::Gemm, queryConvMmaSync},
+      {"GEMM (mma.sync, block scales)", FamilyClass::Gemm, queryGemmMmaScaled},
       {"GEMM (mma.sync)", FamilyClass::Gemm, queryGemmMmaSync},
       {"contraction", FamilyClass::Loops, queryGpuContraction},
       {"rows", FamilyClass::Rows, queryGpuRows},

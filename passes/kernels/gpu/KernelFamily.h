@@ -177,7 +177,7 @@ llvm::ArrayRef<KernelFamily> gpuFamilies();
 FamilyQuery queryGpuSortRuns, queryAttentionDecode, queryAttentionHopper,
     queryAttentionMmaSync, queryGpuTranspose, queryGpuGemv, queryGemmHopper,
     queryGemmBlackwell, queryConvHopper, queryConvMmaSync, queryGemmMmaSync,
-    queryGpuContraction, queryGpuRows, queryGpuRowReduction,
+    queryGemmMmaScaled, queryGpuContraction, queryGpuRows, queryGpuRowReduction,
     queryGpuColumnReduction, queryGpuWindowTile, queryGpuWindow, queryGpuMap;
 
 /// What the registry says of one kernel on one target.

@@ -82,3 +82,11 @@ func.func @tile_scales(%t: !graph.tensor<[2, 1, 512], ui8>, %s: !graph.tensor<[1
 
 // expected-error @below {{recipe step {tiles = array<i64: 4, 0, 8, 1, 8, 0>} needs}}
 %w = graph.weight "m#w" [{tiles = array<i64: 4, 0, 8, 1, 8, 0>}] : !graph.tensor<[1, 1, 512], ui8>
+
+// -----
+
+func.func @f(%w: !graph.tensor<[64, 8], f4E2M1FN>, %s: !graph.tensor<[2, 8], f8E8M0FNU>) {
+  // expected-error @below {{has zero points beside codes of 'f4E2M1FN'; expected none}}
+  %y = graph.dequantise %w scales %s zeros %s blocks [32, 1] : !graph.tensor<[64, 8], f4E2M1FN>, !graph.tensor<[2, 8], f8E8M0FNU>, !graph.tensor<[2, 8], f8E8M0FNU> to <[64, 8], f32>
+  return
+}

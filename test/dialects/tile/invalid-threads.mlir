@@ -294,3 +294,42 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!s = !tile.smem<[1, 256], ui8>
+func.func @f(%a: !tile.smem<[64, 128], ui8, swizzle 128>, %s: !s, %i: index, %c: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.mma_scaled' op expected codes of FP8, got 'ui8'}}
+  %d = tile.mma_scaled mxfp8 %a scales %s, %a scales %s rows [%i, %i], %c : !tile.smem<[64, 128], ui8, swizzle 128>, !s, !tile.smem<[64, 128], ui8, swizzle 128>, !s -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], f8E4M3FN, swizzle 64>
+!s = !tile.smem<[1, 256], ui8>
+func.func @f(%a: !a, %s: !s, %i: index, %c: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.mma_scaled' op expected one number of bytes along K in both operands, a multiple of 128, got 64 and 64}}
+  %d = tile.mma_scaled mxfp8 %a scales %s, %a scales %s rows [%i, %i], %c : !a, !s, !a, !s -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], ui8, swizzle 64>
+!s = !tile.smem<[1, 256], ui8>
+func.func @f(%a: !a, %s: !s, %i: index, %c: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.mma_scaled' op expected scales of 2 words for at least 64 rows, got 1 for 64}}
+  %d = tile.mma_scaled nvfp4 %a scales %s, %a scales %s rows [%i, %i], %c : !a, !s, !a, !s -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+!a = !tile.smem<[192, 64], ui8, swizzle 64>
+!s = !tile.smem<[1, 768], ui8>
+func.func @f(%a: !a, %s: !s, %i: index, %c: !tile.fragment<[192, 192], f32>) {
+  // expected-error @below {{'tile.mma_scaled' op expected an M of 64 or a multiple of 128, and an N that is one of 32, got 192 and 192}}
+  %d = tile.mma_scaled mxfp4 %a scales %s, %a scales %s rows [%i, %i], %c : !a, !s, !a, !s -> !tile.fragment<[192, 192], f32>
+  return
+}

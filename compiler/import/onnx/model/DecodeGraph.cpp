@@ -182,7 +182,7 @@ int64_t Decoder::unlistedOpset(const std::string &Domain) {
   // Of ONNX Runtime's operators there is one version, which its optimiser uses
   // without listing it.
   static const std::map<std::string, int64_t, std::less<>> Newest = {
-      {"com.microsoft", 1}, {"ai.onnx.ml", 5}};
+      {"com.microsoft", 1}, {"ai.onnx.ml", 5}, {"trt", 1}};
   auto It = Newest.find(Domain);
   if (It == Newest.end())
     return 0;

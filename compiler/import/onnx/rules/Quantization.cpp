@@ -70,19 +70,14 @@ static std::optional<ArrayRef<uint8_t>> dataOf(NodeImport &N, Value V) {
 static std::string faultOfScales(ArrayRef<uint8_t> Bytes,
                                  mlir::FloatType Element) {
   size_t Size = Element.getWidth() / 8;
-  // Behind the sign comes the exponent; the mantissa has one bit less than the
-  // precision.
-  unsigned Mantissa = Element.getFPMantissaWidth() - 1,
-           Sign = Element.getWidth() - 1;
-  uint64_t Magnitude = (uint64_t(1) << Sign) - 1,
-           Infinity = Magnitude >> Mantissa << Mantissa;
   for (size_t I = 0; I + Size <= Bytes.size(); I += Size) {
     uint64_t Bits = 0;
     std::memcpy(&Bits, Bytes.data() + I, Size);
-    Bits &= Magnitude;
-    if (Bits == 0 || Bits >= Infinity)
+    llvm::APFloat Scale(Element.getFloatSemantics(),
+                        llvm::APInt(Element.getWidth(), Bits));
+    if (Scale.isZero() || !Scale.isFinite())
       return "scale " + std::to_string(I / Size) +
-             (Bits == 0 ? " is zero" : " is NaN or infinite");
+             (Scale.isZero() ? " is zero" : " is NaN or infinite");
   }
   return {};
 }
@@ -105,9 +100,9 @@ Value dequantise(NodeImport &N, Value W, Value Scales, Value Zeros,
                       {N.listAttr("blocks", Blocks)}, N.dims(W), To);
 }
 
-/// Of a weight that is data, integers of 8 bits or less: the scales and zero
-/// points as graph.dequantise takes them, with a size for each dimension. Null
-/// where they do not fit.
+/// Of a weight that is data, integers of 8 bits or less or floats of 8 and 4
+/// bits: the scales and zero points as graph.dequantise takes them, with a size
+/// for each dimension. Null where they do not fit.
 static Value dequantisedWeight(NodeImport &N, Value X, Value Scale, Value Zero,
                                int64_t Axis, int64_t Block, Type To) {
   auto Rank = static_cast<size_t>(N.rank(X));
@@ -152,15 +147,23 @@ static Value dequantisedWeight(NodeImport &N, Value X, Value Scale, Value Zero,
                     Zero ? N.reshape(Zero, Sizes) : Zero, Blocks, To);
 }
 
-/// Whether a tensor is data that dequantisedWeight() takes.
-static bool isQuantisedWeight(NodeImport &N, Value X, Value Scale, Value Zero) {
+/// Whether dequantisedWeight() takes a tensor. Integers are those of weights
+/// that are data. Floats, whatever makes them, are taken in blocks alone: other
+/// scales are factors of whole sums, for which products spelled out are looked
+/// through.
+static bool isQuantisedWeight(NodeImport &N, Value X, Value Scale, Value Zero,
+                              int64_t Block) {
+  if (graph::isNarrowFloat(N.element(X)) && (Zero || Block == 0))
+    return false;
   auto IsCode = [&](Value V) {
     Type Ty = N.element(V);
-    return (isNarrowInteger(Ty) || (graph::isInteger(Ty) && !isBool(Ty))) &&
+    return (isNarrowInteger(Ty) || graph::isNarrowFloat(Ty) ||
+            (graph::isInteger(Ty) && !isBool(Ty))) &&
            Ty.getIntOrFloatBitWidth() <= 8;
   };
-  return mlir::isa_and_present<WeightOp, ConstantOp>(X.getDefiningOp()) &&
-         N.rank(X) >= 2 && IsCode(X) && N.isFloat(Scale) &&
+  bool IsData = mlir::isa_and_present<WeightOp, ConstantOp>(X.getDefiningOp());
+  return (IsData || graph::isNarrowFloat(N.element(X))) && N.rank(X) >= 2 &&
+         IsCode(X) && graph::isScale(N.element(Scale)) &&
          (!Zero || IsCode(Zero));
 }
 
@@ -241,18 +244,19 @@ static bool isZero(NodeImport &N, Value Zero) {
          });
 }
 
-static void importQuantize(NodeImport &N) {
+void importQuantizeTo(NodeImport &N, Type Default, ScaleView View) {
   int64_t Axis = N.intAttribute("axis", 1);
   N.expectInputs(2, 3);
   Value X = N.input(0), Scale = N.input(1), Zero = N.optionalInput(2);
   int64_t Block = N.intAttribute("block_size", 0);
   Rounding How;
   How.Saturates = N.intAttribute("saturate", 1) != 0;
+  if (View && !N.bad())
+    Scale = View(N, Scale);
   if (N.bad())
     return;
-  Type U8 = mlir::IntegerType::get(N.builder().getContext(), 8,
-                                   mlir::IntegerType::Unsigned);
-  Type Element = typeAttribute(N, "output_dtype", Zero ? N.element(Zero) : U8);
+  Type Element =
+      typeAttribute(N, "output_dtype", Zero ? N.element(Zero) : Default);
   // Whole numbers of 32 bits and powers of two are divided in f32.
   Type Precision = typeAttribute(N, "precision",
                                  N.isFloat(Scale) ? N.element(Scale) : N.f32());
@@ -288,14 +292,22 @@ static void importQuantize(NodeImport &N) {
   N.result(0, convert(N, Y, Element, How));
 }
 
-static void importDequantize(NodeImport &N) {
+static void importQuantize(NodeImport &N) {
+  importQuantizeTo(N, mlir::IntegerType::get(N.builder().getContext(), 8,
+                                             mlir::IntegerType::Unsigned));
+}
+
+void importDequantizeFrom(NodeImport &N, ScaleView View, Type Default) {
   int64_t Axis = N.intAttribute("axis", 1);
   N.expectInputs(2, 3);
   Value X = N.input(0), Scale = N.input(1), Zero = N.optionalInput(2);
   int64_t Block = N.intAttribute("block_size", 0);
+  if (View && !N.bad())
+    Scale = View(N, Scale);
   if (N.bad())
     return;
-  Type Stored = typeAttribute(N, "output_dtype", N.element(Scale));
+  Type Stored =
+      typeAttribute(N, "output_dtype", Default ? Default : N.element(Scale));
   if (N.bad())
     return;
   if (!graph::isFloat(Stored)) {
@@ -307,7 +319,7 @@ static void importDequantize(NodeImport &N) {
   if (Zero && N.element(Zero) == N.element(X) &&
       N.dims(Zero) == N.dims(Scale) && isZero(N, Zero))
     Zero = {};
-  if (Block >= 0 && isQuantisedWeight(N, X, Scale, Zero)) {
+  if (Block >= 0 && isQuantisedWeight(N, X, Scale, Zero, Block)) {
     N.result(0, dequantisedWeight(N, X, Scale, Zero, Axis, Block, Stored));
     return;
   }
@@ -343,6 +355,10 @@ static void importDequantize(NodeImport &N) {
   Scale = Fitted(N.cast(Scale, N.f32()));
   Y = N.cast(N.mul(N.cast(Y, N.f32()), Scale), Stored);
   N.result(0, Whole ? N.reshape(Y, Sizes) : Y);
+}
+
+static void importDequantize(NodeImport &N) {
+  importDequantizeFrom(N, nullptr, {});
 }
 
 Quantised quantiseDynamically(NodeImport &N, Value X) {

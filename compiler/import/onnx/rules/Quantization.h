@@ -27,6 +27,14 @@ Value centred(NodeImport &N, Value X, Value Zero, int64_t Axis);
 /// The 32-bit sum, scaled and quantised again.
 Value requantise(NodeImport &N, Value Sum, Value Factor, Value ScaleY,
                  Value ZeroY);
+/// What is done with scales before they are used; null after a report.
+using ScaleView = Value (*)(NodeImport &, Value);
+/// QuantizeLinear, to `Default` where no attribute and no zero point says
+/// another type.
+void importQuantizeTo(NodeImport &N, Type Default, ScaleView View = nullptr);
+/// DequantizeLinear, to `Default` where no attribute says another type; null:
+/// the scales' own.
+void importDequantizeFrom(NodeImport &N, ScaleView View, Type Default);
 /// The 8-bit tensor and the scale and zero point that DynamicQuantizeLinear
 /// gives.
 struct Quantised {

@@ -125,6 +125,7 @@ void MmaSyncGemm::fill(Value Stage, Value Step) {
     auto [OfB, Sum] = At(B, FirstColumn, Row, Column);
     return pieceOfB(OfB, Sum);
   });
+  fillMore(Stage, Step);
 }
 
 //===----------------------------------------------------------------------===//
@@ -154,6 +155,13 @@ Value MmaSyncGemm::multiply(Value Stage, Value Acc, bool Split) {
         ColumnGroup = W.B.createOrFold<arith::DivUIOp>(W.Loc, Group, Down);
   Value Left = Mine(RingA, A, S.TileM, RowGroup, S.WarpgroupM),
         Right = Mine(RingB, B, S.TileN, ColumnGroup, S.WarpgroupN);
+  return multiplyTiles(Stage, Left, Right,
+                       W.mul(RowGroup, W.index(S.WarpgroupM)),
+                       W.mul(ColumnGroup, W.index(S.WarpgroupN)), Acc, Split);
+}
+
+Value MmaSyncGemm::multiplyTiles(Value, Value Left, Value Right, Value, Value,
+                                 Value Acc, bool Split) {
   return tile::MmaSyncOp::create(W.B, W.Loc, Acc.getType(), Left, Right, Acc,
                                  !A.AlongK, B.AlongK, Split,
                                  /*promoted=*/P.isFp8() && T.sumsFp8Shortly());

@@ -58,6 +58,17 @@ protected:
   virtual Piece pieceOfB(mlir::Value Column, mlir::Value K) = 0;
   /// All of K, as it is walked in steps of `TileK`.
   virtual mlir::Value countK() = 0;
+  /// Copies that belong to a stage beside A and B, made with theirs.
+  virtual void fillMore(mlir::Value /*Stage*/, mlir::Value /*Step*/) {}
+  /// A warpgroup's part of a stage's product; `FirstOfA`, `FirstOfB`: its first
+  /// row and column in the tile.
+  virtual mlir::Value multiplyTiles(mlir::Value Stage, mlir::Value Left,
+                                    mlir::Value Right, mlir::Value FirstOfA,
+                                    mlir::Value FirstOfB, mlir::Value Acc,
+                                    bool Split);
+  void gather(
+      const Source &From, mlir::Value Stage,
+      llvm::function_ref<Piece(mlir::Value Row, mlir::Value Column)> PieceAt);
   /// Columns of one batch index.
   virtual mlir::Value countColumns() { return W.size(P.C.N.Sizes); }
 
@@ -77,9 +88,6 @@ private:
   mlir::Value stageOf(mlir::Value Ring, const Source &From, int64_t Extent,
                       mlir::Value Stage);
   void placeBlock();
-  void gather(
-      const Source &From, mlir::Value Stage,
-      llvm::function_ref<Piece(mlir::Value Row, mlir::Value Column)> PieceAt);
   void fill(mlir::Value Stage, mlir::Value Step);
   mlir::Value multiply(mlir::Value Stage, mlir::Value Acc, bool Split);
   mlir::Value mainloop(bool Split);

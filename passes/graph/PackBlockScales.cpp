@@ -1,0 +1,227 @@
+//===- PackBlockScales.cpp - Codes as products with block scales read them ===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+///   %x = graph.dequantise %cx scales %sx blocks [1, 32]
+///   %w = graph.dequantise %cw scales %sw blocks [32, 1]
+///   %y = graph.matmul %x, %w
+///     →  %a = graph.dequantise_blocks mxfp8 %cx scales words(%sx)
+///        %b = graph.dequantise_blocks mxfp8 %cw' scales words(%sw') turned
+///        %y = graph.matmul %a, %b
+///
+/// Where tensor cores multiply codes with their scales. Codes become
+/// contiguous along K, FP4 two in a byte, and scales words of four blocks: of
+/// weights when compiling. A factor of all numbers becomes one of the result.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Remarks.h"
+#include "passes/graph/CodeProducts.h"
+#include "passes/graph/GraphFunction.h"
+#include "passes/graph/Passes.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+using kpc::shape::Expr;
+
+namespace kpc::graph {
+#define GEN_PASS_DEF_PACKBLOCKSCALES
+#include "passes/graph/Passes.h.inc"
+} // namespace kpc::graph
+
+namespace {
+
+constexpr int64_t ScalesOfWord = 4;
+
+/// An operand [M, K] or [K, N] that is codes with a scale for each block of K.
+struct Operand {
+  DequantiseOp Op;
+  BlockKind Kind = BlockKind::mxfp8;
+  double Factor = 1; ///< of all numbers
+  /// The scales, without a second one that is a scalar: null, there is none.
+  Value Scales, Second;
+  /// Whether K is the last dim of what is dequantised.
+  bool KLast = true;
+};
+
+std::optional<BlockKind> kindOf(Type Code, Type Scale, int64_t Block) {
+  bool ArePowers = isa<Float8E8M0FNUType>(Scale);
+  if (isFp8(Code) && ArePowers && Block == 32)
+    return BlockKind::mxfp8;
+  if (isa<Float4E2M1FNType>(Code) && ArePowers && Block == 32)
+    return BlockKind::mxfp4;
+  if (isa<Float4E2M1FNType>(Code) && isa<Float8E4M3FNType>(Scale) &&
+      Block == 16)
+    return BlockKind::nvfp4;
+  return std::nullopt;
+}
+
+/// The scalar that all elements of a value are; null: there is none.
+Value scalarOf(OpBuilder &B, Value V) {
+  if (auto All = V.getDefiningOp<BroadcastOp>())
+    if (typeOf(All.getX()).getRank() == 0)
+      return All.getX();
+  std::optional<double> All = splatValue(V);
+  return All ? scalar(B, V.getLoc(), *All) : Value();
+}
+
+/// Scales of E4M3 times a second one become both.
+void partScales(OpBuilder &B, Operand &Of) {
+  Of.Scales = Of.Op.getScales();
+  auto Product = Of.Scales.getDefiningOp<MulOp>();
+  if (!Product)
+    return;
+  for (auto [Blocks, Other] : {std::pair(Product.getA(), Product.getB()),
+                               std::pair(Product.getB(), Product.getA())}) {
+    auto Cast = Blocks.getDefiningOp<CastOp>();
+    if (!Cast || !isa<Float8E4M3FNType>(typeOf(Cast.getX()).getElementType()))
+      continue;
+    if (Value Second = scalarOf(B, Other)) {
+      Of.Scales = Cast.getX();
+      Of.Second = Second;
+      return;
+    }
+  }
+}
+
+/// Through casts of wide floats, one transpose and factors of all.
+std::optional<Operand> read(OpBuilder &B, Value V, bool IsA) {
+  Operand Found;
+  bool Turned = false;
+  while (Operation *Def = V.getDefiningOp()) {
+    if (auto Turn = dyn_cast<TransposeOp>(Def)) {
+      if (Turn.getPerm() != ArrayRef<int64_t>{1, 0})
+        return std::nullopt;
+      Turned = !Turned;
+      V = Turn.getX();
+    } else if (auto Cast = dyn_cast<CastOp>(Def)) {
+      if (!isFloat(typeOf(Cast.getX()).getElementType()))
+        return std::nullopt;
+      V = Cast.getX();
+    } else if (auto Product = dyn_cast<MulOp>(Def)) {
+      std::optional<double> All = splatValue(Product.getB());
+      if (!All)
+        return std::nullopt;
+      Found.Factor *= *All;
+      V = Product.getA();
+    } else {
+      break;
+    }
+  }
+  Found.Op = V.getDefiningOp<DequantiseOp>();
+  if (!Found.Op || Found.Op.getZeros() || typeOf(V).getRank() != 2)
+    return std::nullopt;
+  partScales(B, Found);
+  // A's K is its last dim, B's its first.
+  Found.KLast = IsA != Turned;
+  ArrayRef<int64_t> Blocks = Found.Op.getBlocks();
+  std::optional<BlockKind> Kind = kindOf(
+      typeOf(Found.Op.getW()).getElementType(),
+      typeOf(Found.Scales).getElementType(), Blocks[Found.KLast ? 1 : 0]);
+  if (!Kind || Blocks[Found.KLast ? 0 : 1] != 1)
+    return std::nullopt;
+  Found.Kind = *Kind;
+  return Found;
+}
+
+/// The operand as products read it, [M, K] or, turned, [K, N].
+Value packed(OpBuilder &B, Location Loc, const Operand &Of, bool Turned) {
+  DequantiseOp Op = Of.Op;
+  auto KLast = [&](Value V) -> Value {
+    return Of.KLast ? V
+                    : TransposeOp::create(B, Loc, V, ArrayRef<int64_t>{1, 0})
+                          .getResult();
+  };
+  Type Byte = IntegerType::get(B.getContext(), 8, IntegerType::Unsigned);
+  Value Codes = KLast(Op.getW()), Scales = KLast(Of.Scales);
+  Expr Rows = typeOf(Codes).getDims()[0], K = typeOf(Codes).getDims()[1];
+  if (Of.Kind != BlockKind::mxfp8) {
+    Value Bytes = PackOp::create(B, Loc, Codes);
+    Codes = ReshapeOp::create(
+        B, Loc, typeOf(Bytes).withDims({Rows, K.floorDiv(2)}), Bytes);
+  }
+  Scales = BitcastOp::create(B, Loc, Scales, Byte);
+  Expr Blocks = typeOf(Scales).getDims()[1],
+       Words = Blocks.ceilDiv(ScalesOfWord);
+  if (Words * ScalesOfWord != Blocks) {
+    Value Zero = ConstantOp::create(
+        B, Loc,
+        DenseElementsAttr::get(RankedTensorType::get({}, Byte), APInt(8, 0)));
+    int64_t More = *(Words * ScalesOfWord - Blocks).asConstant();
+    Scales = PadOp::create(B, Loc, Scales, Zero, ArrayRef<int64_t>{0, 0},
+                           ArrayRef<int64_t>{0, More}, ArrayRef<int64_t>{0, 0});
+  }
+  Scales = B.createOrFold<ReshapeOp>(
+      Loc, typeOf(Scales).withDims({Rows, Words, Expr(ScalesOfWord)}), Scales);
+  Scales = TransposeOp::create(B, Loc, Scales, ArrayRef<int64_t>{1, 0, 2});
+  SymbolicTensorType To = SymbolicTensorType::get(
+      Turned ? ArrayRef<Expr>{K, Rows} : ArrayRef<Expr>{Rows, K},
+      B.getF32Type());
+  return DequantiseBlocksOp::create(B, Loc, To, Of.Kind, Codes, Scales, Turned);
+}
+
+struct PackBlockScalesPass
+    : graph::impl::PackBlockScalesBase<PackBlockScalesPass> {
+  using PackBlockScalesBase::PackBlockScalesBase;
+
+  void runOnOperation() override {
+    func::FuncOp Func = getOperation();
+    if (!isGraphFunction(Func))
+      return;
+    shape::Facts Facts = symbolFacts(Func->getParentOfType<ModuleOp>());
+    SmallVector<MatmulOp> Products;
+    Func.walk([&](MatmulOp Op) { Products.push_back(Op); });
+    for (MatmulOp Op : Products) {
+      OpBuilder B(Op);
+      std::optional<Operand> A = read(B, Op.getA(), /*IsA=*/true),
+                             W = read(B, Op.getB(), /*IsA=*/false);
+      if (!A || !W || A->Kind != W->Kind || typeOf(Op.getY()).getRank() != 2 ||
+          !typeOf(Op.getA()).getStaticDim(1))
+        continue;
+      StringRef Why = refusalOfFp8(Op, Facts, /*Wgmma=*/false);
+      tell(Op, *A, Why);
+      if (Why.empty())
+        rewrite(Op, *A, *W);
+    }
+  }
+
+private:
+  static void rewrite(MatmulOp Op, const Operand &A, const Operand &W) {
+    OpBuilder B(Op);
+    Location Loc = Op.getLoc();
+    SymbolicTensorType To = typeOf(Op.getY());
+    Value Y = MatmulOp::create(B, Loc, packed(B, Loc, A, /*Turned=*/false),
+                               packed(B, Loc, W, /*Turned=*/true));
+    if (double Factor = A.Factor * W.Factor; Factor != 1)
+      Y = MulOp::create(
+          B, Loc, Y,
+          BroadcastOp::create(B, Loc, typeOf(Y), scalar(B, Loc, Factor)));
+    Y = scaled(B, Y, A.Second, W.Second);
+    if (!To.getElementType().isF32())
+      Y = CastOp::create(B, Loc, Y, To.getElementType());
+    Op.replaceAllUsesWith(Y);
+    Op.erase();
+  }
+
+  static void tell(MatmulOp Op, const Operand &A, StringRef Why) {
+    std::string Kind = stringifyBlockKind(A.Kind).upper();
+    if (Why.empty())
+      remark::passed(Op.getLoc(), remark::RemarkOpts::name("scaled").category(
+                                      "quantisation"))
+          << "Tensor cores multiply codes of " << Kind << " with their scales.";
+    else
+      remark::missed(Op.getLoc(), remark::RemarkOpts::name("refused").category(
+                                      "quantisation"))
+          << "Operands of " << Kind
+          << " are dequantised in front of the GEMM, because " << Why.str()
+          << ".";
+  }
+};
+
+} // namespace

@@ -1,0 +1,316 @@
+//===- GemmMmaScaled.cpp - GEMMs with block scales on mma.sync ------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A GEMM of codes of MXFP8, MXFP4 or NVFP4 with their scales, on sm_120a and
+/// sm_121a: GemmMmaSync.cpp's with bytes along K, and a second pair of rings
+/// for words of scales.
+///
+//===----------------------------------------------------------------------===//
+#include "dialects/kernel/Kernel.h"
+#include "passes/kernels/form/SizeFacts.h"
+#include "passes/kernels/gpu/KernelFamily.h"
+#include "passes/kernels/gpu/gemm/GemmTileWalk.h"
+#include "passes/kernels/gpu/gemm/MmaSyncGemm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace kpc::kernels {
+
+using shape::Expr;
+
+namespace {
+
+/// Bytes of a word of scales.
+constexpr int64_t WordBytes = 4;
+
+/// Bytes of codes that share a scale.
+int64_t bytesOfScale(tile::BlockFormat Format) {
+  switch (Format) {
+  case tile::BlockFormat::Mxfp8:
+    return 32;
+  case tile::BlockFormat::Mxfp4:
+    return 16;
+  case tile::BlockFormat::Nvfp4:
+    return 8;
+  }
+  return 0;
+}
+
+struct ScaledGemm {
+  GemmMatch P;
+  tile::BlockFormat Format;
+  Expr KBytes;        ///< of a row of codes
+  unsigned ScalesOfA; ///< arguments
+  unsigned ScalesOfB;
+};
+
+/// The function's argument behind a tensor that lies in memory row by row
+/// without gaps; none where it does not.
+std::optional<unsigned> wholeArgument(Value Tensor) {
+  Matrix M;
+  if (!placeMatrix(M, memoryOf(Tensor)))
+    return std::nullopt;
+  auto Ty = cast<MemRefType>(M.Memref.getType());
+  auto View = M.Memref.getDefiningOp<memref::ReinterpretCastOp>();
+  Expr Stride = 1;
+  for (unsigned Dim = Ty.getRank(); Dim-- > 0;) {
+    std::optional<Expr> Own = sizeExpr(strideOf(M.Memref, Dim)),
+                        Size = sizeExpr(View.getMixedSizes()[Dim]);
+    if (!Own || !Size || *Own != Stride)
+      return std::nullopt;
+    Stride = Stride * *Size;
+  }
+  return M.Argument;
+}
+
+/// What a factor is made of: its codes as a matrix of bytes, and its scales.
+struct Codes {
+  Matrix Bytes;
+  unsigned Scales = 0;
+  StringRef Kind;
+  Type Element;
+};
+
+std::optional<Codes> codesOf(const Contraction &C,
+                             const Contraction::Operand &Of, unsigned First,
+                             unsigned Second) {
+  auto Generic = Of.Tensor.getDefiningOp<linalg::GenericOp>();
+  auto Kind =
+      Generic ? Generic->getAttrOfType<StringAttr>(
+                    kernel::KernelDialect::BlockScalesAttrHelper::getNameStr())
+              : StringAttr();
+  if (!Kind)
+    return std::nullopt;
+  MLIRContext *Context = Generic.getContext();
+  AffineMap Wanted = AffineMap::get(
+      Of.Map.getNumDims(), 0,
+      {getAffineDimExpr(First, Context), getAffineDimExpr(Second, Context)},
+      Context);
+  SmallVector<tensor::ExtractOp> Reads(
+      Generic.getBody()->getOps<tensor::ExtractOp>());
+  if (Of.Map != Wanted || Reads.size() != 2)
+    return std::nullopt;
+  Codes Found;
+  Found.Kind = Kind.getValue();
+  std::optional<unsigned> Scales = wholeArgument(Reads[1].getTensor());
+  if (!Scales || !placeMatrix(Found.Bytes, memoryOf(Reads[0].getTensor())))
+    return std::nullopt;
+  Found.Scales = *Scales;
+  std::optional<Expr> Row = sizeExpr(strideOf(Found.Bytes.Memref, 0)),
+                      Column = sizeExpr(strideOf(Found.Bytes.Memref, 1));
+  if (!Row || Column != Expr(1))
+    return std::nullopt;
+  Found.Bytes.RowStride = *Row;
+  Found.Bytes.ColumnStride = 1;
+  Found.Element = Float4E2M1FNType::get(Context);
+  for (auto Cast : Generic.getBody()->getOps<arith::BitcastOp>())
+    if (isa<Float8E4M3FNType, Float8E5M2Type>(Cast.getType()) &&
+        Found.Kind == "mxfp8")
+      Found.Element = Cast.getType();
+  return Found;
+}
+
+std::optional<ScaledGemm> read(FusedKernel &Form) {
+  std::optional<GemmMatch> P = GemmMatch::readResult(Form);
+  if (!P || P->hasBatch() || P->C.M.Loops.size() != 1 ||
+      P->C.N.Loops.size() != 1 || P->C.K.Loops.size() != 1)
+    return std::nullopt;
+  const Contraction &C = P->C;
+  std::optional<Codes> A = codesOf(C, C.A, C.M.Loops[0], C.K.Loops[0]),
+                       W = codesOf(C, C.B, C.K.Loops[0], C.N.Loops[0]);
+  if (!A || !W || A->Kind != W->Kind)
+    return std::nullopt;
+  std::optional<tile::BlockFormat> Format = tile::symbolizeBlockFormat(A->Kind);
+  if (!Format)
+    return std::nullopt;
+  P->A = A->Bytes;
+  P->B = W->Bytes;
+  P->A.Element = A->Element;
+  P->B.Element = W->Element;
+  bool IsFp8 = *Format == tile::BlockFormat::Mxfp8;
+  Expr Bytes = IsFp8 ? P->K : P->K.ceilDiv(2);
+  return ScaledGemm{std::move(*P), *Format, Bytes, A->Scales, W->Scales};
+}
+
+/// Bytes of the largest piece of lines that begin at multiples of `Stride`.
+int64_t pieceOfLines(const shape::Facts &Facts, const Expr &Stride) {
+  int64_t Piece = 16;
+  while (Piece > WordBytes && Facts.divisor(Stride) % Piece)
+    Piece /= 2;
+  return Facts.divisor(Stride) % Piece ? 1 : Piece;
+}
+
+class GemmMmaScaled : public MmaSyncGemm {
+public:
+  GemmMmaScaled(FusedKernel &Form, ScaledGemm &G,
+                const schedule::MmaSyncSchedule &S, const target::Target &T)
+      : MmaSyncGemm(Form, G.P, S, T), G(G) {}
+
+private:
+  /// Words of scales of rows of A or columns of B, as their codes are copied.
+  struct Scales {
+    Value Memory, Ring, Stride; ///< Stride: bytes of a word of all rows
+    int64_t Extent = 0, PieceBytes = WordBytes;
+  };
+
+  int64_t wordsOfStage() const {
+    return S.TileK / bytesOfScale(G.Format) / WordBytes;
+  }
+
+  void prepare() override {
+    KSize = countK();
+    A.AlongK = B.AlongK = true;
+    open(A, G.P.A, StrideA);
+    open(B, G.P.B, StrideB);
+    WholeSteps = P.Facts.divisor(G.KBytes) % S.TileK == 0;
+    openScales(OfA, G.ScalesOfA, P.M, S.TileM);
+    openScales(OfB, G.ScalesOfB, P.N, S.TileN);
+    Last =
+        sub(W.ceilDiv(KSize, bytesOfScale(G.Format) * WordBytes), W.index(1));
+  }
+
+  void open(Source &From, const Matrix &M, Value &Stride) {
+    bool IsFp8 = G.Format == tile::BlockFormat::Mxfp8;
+    From.Element =
+        IsFp8 ? M.Element
+              : IntegerType::get(W.B.getContext(), 8, IntegerType::Unsigned);
+    From.Memory =
+        flatView(W, Form.Func.getArgument(M.Argument), M.storedElement());
+    From.PieceBytes = pieceOfLines(P.Facts, M.RowStride);
+    Stride = valueOf(W, Form, M.RowStride);
+  }
+
+  void openScales(Scales &Of, unsigned Argument, const Expr &Rows,
+                  int64_t Extent) {
+    Of.Memory = flatView(W, Form.Func.getArgument(Argument), W.B.getI8Type());
+    Expr Stride = Rows * Expr(WordBytes);
+    Of.Stride = valueOf(W, Form, Stride);
+    Of.Extent = Extent;
+    Of.PieceBytes = std::max(WordBytes, pieceOfLines(P.Facts, Stride));
+    Type Byte = IntegerType::get(W.B.getContext(), 8, IntegerType::Unsigned);
+    Of.Ring = tile::AllocOp::create(
+        W.B, W.Loc,
+        tile::SharedType::get(W.B.getContext(),
+                              {wordsOfStage() * S.Stages, Extent * WordBytes},
+                              Byte, /*swizzle=*/0));
+  }
+
+  Value countK() override { return valueOf(W, Form, G.KBytes); }
+
+  Piece pieceOfA(Value Row, Value At) override {
+    return pieceOf(Row, At, StrideA, RowCount);
+  }
+  Piece pieceOfB(Value Column, Value At) override {
+    return pieceOf(Column, At, StrideB, ColumnCount);
+  }
+
+  /// Rows beyond the end are the last one again; beyond the sum there are
+  /// zeros, whatever their scales.
+  Piece pieceOf(Value Mn, Value K, Value Stride, Value Extent) {
+    Value Line = least(Mn, sub(Extent, W.index(1)));
+    Value At = W.add(W.mul(Line, Stride), K);
+    return {At, WholeSteps ? Value() : sub(KSize, K)};
+  }
+
+  Value stageOfScales(const Scales &Of, Value Stage) {
+    auto Ring = cast<tile::SharedType>(Of.Ring.getType());
+    auto Part = tile::SharedType::get(W.B.getContext(),
+                                      {wordsOfStage(), Ring.getColumns()},
+                                      Ring.getElement(), 0, Ring.getPitch());
+    return tile::SubviewRowsOp::create(W.B, W.Loc, Part, Of.Ring,
+                                       W.mul(Stage, W.index(wordsOfStage())));
+  }
+
+  void fillMore(Value Stage, Value Step) override {
+    Value Word = W.B.createOrFold<arith::DivUIOp>(
+        W.Loc, Step, W.index(bytesOfScale(G.Format) * WordBytes));
+    fillScales(OfA, Stage, Word, FirstRow);
+    fillScales(OfB, Stage, Word, FirstColumn);
+  }
+
+  void fillScales(const Scales &Of, Value Stage, Value FirstWord,
+                  Value FirstMn) {
+    Source From;
+    From.Memory = Of.Memory;
+    From.PieceBytes = Of.PieceBytes;
+    Value First = W.mul(FirstMn, W.index(WordBytes));
+    gather(From, stageOfScales(Of, Stage), [&](Value Row, Value Byte) {
+      // Words beyond the last one are that again: their codes are zeros.
+      Value Word = least(W.add(FirstWord, Row), Last);
+      Value InLine = W.add(First, Byte);
+      return Piece{W.add(W.mul(Word, Of.Stride), InLine),
+                   sub(Of.Stride, InLine)};
+    });
+  }
+
+  Value multiplyTiles(Value Stage, Value Left, Value Right, Value FirstOfA,
+                      Value FirstOfB, Value Acc, bool) override {
+    return tile::MmaScaledOp::create(
+        W.B, W.Loc, Acc.getType(), G.Format, Left, stageOfScales(OfA, Stage),
+        Right, stageOfScales(OfB, Stage), FirstOfA, FirstOfB, Acc);
+  }
+
+  ScaledGemm &G;
+  Scales OfA, OfB;
+  Value KSize, StrideA, StrideB, Last;
+  bool WholeSteps = false;
+};
+
+schedule::MmaSyncShape shapeOf(const ScaledGemm &G) {
+  auto Typical = [&](const LoopGroup &Group) {
+    return typicalProduct(Group.Sizes, UnknownExtent);
+  };
+  schedule::MmaSyncShape Shape;
+  Shape.M = Typical(G.P.C.M);
+  Shape.N = Typical(G.P.C.N);
+  bool IsFp8 = G.Format == tile::BlockFormat::Mxfp8;
+  Shape.K = Typical(G.P.C.K) / (IsFp8 ? 1 : 2);
+  Shape.ElementBytes = 1;
+  Shape.ResultBytes = G.P.D.Element.getIntOrFloatBitWidth() / 8;
+  Shape.PieceOfA = pieceOfLines(G.P.Facts, G.P.A.RowStride);
+  Shape.PieceOfB = pieceOfLines(G.P.Facts, G.P.B.RowStride);
+  Shape.HasResidual = G.P.ReadsAtResult;
+  Shape.BytesOfScale = bytesOfScale(G.Format);
+  Shape.IsFp8 = IsFp8;
+  return Shape;
+}
+
+} // namespace
+
+FamilyAnswer queryGemmMmaScaled(FusedKernel &Form, const target::Target &T) {
+  std::optional<ScaledGemm> Read = read(Form);
+  if (!Read)
+    return FamilyAnswer::refuse(RefusalKind::Form,
+                                "it is no GEMM of codes with block scales");
+  if (!(T.Can.MmaSync & target::MmaBlockScaled))
+    return FamilyAnswer::refuse(
+        RefusalKind::Target,
+        "mma.sync has block scales on sm_120a and sm_121a");
+  if (!Read->P.hasStoredType() || Read->P.D.ColumnStride != Expr(1))
+    return FamilyAnswer::refuse(RefusalKind::Layout,
+                                "the result's columns are not contiguous");
+  auto G = std::make_shared<ScaledGemm>(std::move(*Read));
+  schedule::MmaSyncShape Shape = shapeOf(*G);
+  if (Shape.M < FewestForMma || Shape.N < FewestForMma)
+    return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
+  return FamilyAnswer::offer(
+      schedule::rankMmaSyncSchedules(Shape, T),
+      [&Form, G, &T](const schedule::MmaSyncSchedule &S, GpuLaunch &Launch) {
+        return GemmMmaScaled(Form, *G, S, T).emit(Launch);
+      },
+      [Shape, &T](StringRef Text) {
+        return schedule::readMmaSyncSchedule(Text.str(), Shape, T);
+      });
+}
+
+} // namespace kpc::kernels

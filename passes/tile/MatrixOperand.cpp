@@ -1,0 +1,125 @@
+//===- MatrixOperand.cpp - Operands of mma.sync from tiles ----------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/tile/MatrixOperand.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::tile;
+
+/// Of f32, the bits that tf32 lacks.
+static constexpr int32_t DroppedBits = (1 << 13) - 1;
+
+MatrixOperand::MatrixOperand(OpBuilder &B, Location Loc, SharedType Tile,
+                             Value Pointer, const ThreadPlace &Place, bool IsA,
+                             bool AlongK)
+    : B(B), Loc(Loc), W(B, Loc), Tile(Tile), AlongK(AlongK), IsA(IsA) {
+  bool Wide = Tile.getElementBits() == 32;
+  Words = Wide && !AlongK;
+  Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
+  if (Words) {
+    // Row q of the tile (the sum), column g.
+    Value Group = W.shiftRight(Place.Lane, 2);
+    Quad = W.bitAnd(Place.Lane, 3);
+    Column = IsA ? W.add(OfWarp, Group) : Group;
+    Start = Pointer;
+    return;
+  }
+  Value Low = W.bitAnd(Place.Lane, 7);
+  Value Middle = W.bitAnd(W.shiftRight(Place.Lane, 3), 1);
+  Value High = W.shiftRight(Place.Lane, 4);
+  // Matrices of a: down, then along the sum; of b: the other way round.
+  Value OfK = IsA ? High : Middle, OfMn = IsA ? Middle : High;
+  Value Row = W.add(Low, W.shiftLeft(AlongK ? OfMn : OfK, 3));
+  Value Piece = W.shiftLeft(AlongK ? OfK : OfMn, 4);
+  // The warp's 16 rows of each 64 are rows of the tile, or a part of a line.
+  if (IsA && AlongK)
+    Row = W.add(Row, OfWarp);
+  Start = W.pointer(Pointer, W.mul(Row, Tile.getSwizzle()));
+  Swizzled = W.bitXor(Piece, W.swizzleOfRow(Tile, Row));
+  if (IsA && !AlongK)
+    Swizzled = W.bitXor(Swizzled, W.mul(OfWarp, 2));
+}
+
+MatrixRegisters MatrixOperand::load(int64_t Step, int64_t Mn, bool Split) {
+  MatrixRegisters Loaded{Words ? loadWords(Step, Mn) : loadMatrices(Step, Mn),
+                         {}};
+  if (Tile.getElementBits() != 32)
+    return Loaded;
+  for (Value &Word : Loaded.High) {
+    Value Wide = LLVM::BitcastOp::create(B, Loc, B.getF32Type(), Word);
+    Word = Split ? high(Word) : rounded(Wide);
+    if (Split)
+      Loaded.Low.push_back(low(Wide, Word));
+  }
+  return Loaded;
+}
+
+/// To nearest: the product itself would drop the bits that tf32 lacks.
+Value MatrixOperand::rounded(Value Wide) {
+  return NVVM::ConvertFloatToTF32Op::create(
+      B, Loc, B.getI32Type(), Wide, NVVM::FPRoundingMode::RNA,
+      NVVM::SaturationMode::NONE, /*relu=*/false);
+}
+
+/// The same of what is finite, in two instructions instead of four. What is
+/// not makes `low` NaN.
+Value MatrixOperand::high(Value Word) {
+  Value Up = LLVM::AddOp::create(B, Loc, Word, W.i32(DroppedBits / 2 + 1));
+  return LLVM::AndOp::create(B, Loc, Up, W.i32(~DroppedBits));
+}
+Value MatrixOperand::low(Value Wide, Value High) {
+  Value Rounded = LLVM::BitcastOp::create(B, Loc, B.getF32Type(), High);
+  Value Rest = LLVM::FSubOp::create(B, Loc, Wide, Rounded);
+  return LLVM::BitcastOp::create(B, Loc, B.getI32Type(), Rest);
+}
+
+MatrixOperand::Values MatrixOperand::loadMatrices(int64_t Step, int64_t Mn) {
+  // The place of the step along the sum, and of Mn, in rows and in bytes.
+  int64_t Bits = Tile.getElementBits();
+  int64_t Row = AlongK ? Mn : Step * StepBytes * 8 / Bits;
+  int64_t Byte = AlongK ? Step * StepBytes : Mn * Bits / 8;
+  Value Address =
+      W.pointer(W.pointer(Start, W.bitXor(Swizzled, W.i32(inLine(Byte)))),
+                rowOffset(Byte, Row));
+  MLIRContext *Context = B.getContext();
+  Type Word = B.getI32Type();
+  auto Four =
+      LLVM::LLVMStructType::getLiteral(Context, {Word, Word, Word, Word});
+  Value All = NVVM::LdMatrixOp::create(
+      B, Loc, Four, Address, 4,
+      AlongK ? NVVM::MMALayout::row : NVVM::MMALayout::col,
+      NVVM::LdStMatrixShapeAttr::get(Context, 8, 8),
+      NVVM::LdStMatrixEltType::B16);
+  SmallVector<Value, 4> Registers;
+  for (int64_t I = 0; I < 4; ++I)
+    Registers.push_back(LLVM::ExtractValueOp::create(B, Loc, All, I));
+  return Registers;
+}
+
+/// Words of tf32: row k of the tile has elements along Mn.
+MatrixOperand::Values MatrixOperand::loadWords(int64_t Step, int64_t Mn) {
+  SmallVector<Value, 4> Registers;
+  for (int64_t I = 0; I < 4; ++I) {
+    // Registers of a go down first, those of b along the sum.
+    int64_t K = Step * StepBytes / 4 + 4 * (IsA ? I / 2 : I % 2);
+    int64_t Across = Mn + 8 * (IsA ? I % 2 : I / 2);
+    Value Row = W.add(Quad, K);
+    Value Byte = W.mul(W.add(Column, Across), 4);
+    Value Line = arith::DivUIOp::create(B, Loc, Byte, W.i32(Tile.getSwizzle()));
+    Value InLine = W.bitAnd(Byte, Tile.getSwizzle() - 1);
+    Value Offset = W.add(
+        W.mul(W.add(W.mul(Line, Tile.getPitch()), Row), Tile.getSwizzle()),
+        W.bitXor(InLine, W.swizzleOfRow(Tile, Row)));
+    Registers.push_back(LLVM::LoadOp::create(
+        B, Loc, B.getI32Type(), W.pointer(Start, Offset), /*alignment=*/4));
+  }
+  return Registers;
+}

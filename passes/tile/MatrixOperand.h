@@ -1,0 +1,68 @@
+//===- MatrixOperand.h - Operands of mma.sync from tiles --------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// How a warp loads an operand of mma.sync from a tile in shared memory
+/// (LowerMmaSync.cpp, LowerMmaScaled.cpp).
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_TILE_MATRIXOPERAND_H
+#define KPC_PASSES_TILE_MATRIXOPERAND_H
+
+#include "passes/tile/LowerTile.h"
+
+namespace kpc::tile {
+
+/// Bytes of the sum that one instruction takes.
+inline constexpr int64_t StepBytes = 32;
+
+/// mma's a, or b of two neighbouring blocks of 8 columns.
+struct MatrixRegisters {
+  llvm::SmallVector<mlir::Value, 4> High;
+  llvm::SmallVector<mlir::Value, 4> Low; ///< of a split operand
+};
+
+/// One operand as a warp loads it: 16 rows of a, or 16 columns of b, at a time.
+/// `Mn` are rows of a and columns of b.
+class MatrixOperand {
+public:
+  /// `KHalf` of the lanes' matrices is told by which bit of the lane: a's
+  /// matrices go down first, b's along the sum.
+  MatrixOperand(mlir::OpBuilder &B, mlir::Location Loc, SharedType Tile,
+                mlir::Value Pointer, const ThreadPlace &Place, bool IsA,
+                bool AlongK);
+
+  /// Four registers: mma's a, or b of two neighbouring blocks of 8 columns.
+  MatrixRegisters load(int64_t Step, int64_t Mn, bool Split);
+
+private:
+  using Values = llvm::SmallVector<mlir::Value, 4>;
+
+  mlir::Value rounded(mlir::Value Wide);
+  mlir::Value high(mlir::Value Word);
+  mlir::Value low(mlir::Value Wide, mlir::Value High);
+  Values loadMatrices(int64_t Step, int64_t Mn);
+  Values loadWords(int64_t Step, int64_t Mn);
+  int64_t inLine(int64_t Byte) const { return Byte % Tile.getSwizzle(); }
+  int64_t rowOffset(int64_t Byte, int64_t Row) const {
+    int64_t Line = Tile.getSwizzle();
+    return (Byte / Line * Tile.getPitch() + Row) * Line;
+  }
+
+  mlir::OpBuilder &B;
+  mlir::Location Loc;
+  NvvmWriter W;
+  SharedType Tile;
+  bool AlongK, IsA, Words = false;
+  mlir::Value Start, Swizzled; ///< this lane's row, and its bytes in a line
+  mlir::Value Quad, Column;
+};
+
+} // namespace kpc::tile
+
+#endif // KPC_PASSES_TILE_MATRIXOPERAND_H
