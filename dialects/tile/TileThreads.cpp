@@ -119,10 +119,10 @@ static LogicalResult verifyScales(MmaScaledOp Op, SharedType Scales,
   if (!Scales.getElement().isUnsignedInteger(8) || Scales.getSwizzle())
     return Op.emitOpError("expected scales as bytes, without a swizzle");
   if (Scales.getRows() != Words || Scales.getColumns() < PerWord * Rows)
-    return Op.emitOpError() << "expected scales of " << Words
-                            << " words for at least " << Rows << " rows, got "
-                            << Scales.getRows() << " for "
-                            << Scales.getColumns() / PerWord;
+    return Op.emitOpError()
+           << "expected scales of " << Words << " words for at least " << Rows
+           << " rows, got " << Scales.getRows() << " for "
+           << Scales.getColumns() / PerWord;
   return success();
 }
 
