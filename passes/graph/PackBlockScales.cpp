@@ -1,4 +1,4 @@
-//===- PackBlockScales.cpp - Codes as products with scales read them --------===//
+//===- PackBlockScales.cpp - Codes as scaled products read them -----------===//
 //
 // Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

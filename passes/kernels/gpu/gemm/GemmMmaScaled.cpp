@@ -81,8 +81,7 @@ struct Codes {
   Type Element;
 };
 
-std::optional<Codes> codesOf(const Contraction &C,
-                             const Contraction::Operand &Of, unsigned First,
+std::optional<Codes> codesOf(const Contraction::Operand &Of, unsigned First,
                              unsigned Second) {
   auto Generic = Of.Tensor.getDefiningOp<linalg::GenericOp>();
   auto Kind =
@@ -126,8 +125,8 @@ std::optional<ScaledGemm> read(FusedKernel &Form) {
       P->C.N.Loops.size() != 1 || P->C.K.Loops.size() != 1)
     return std::nullopt;
   const Contraction &C = P->C;
-  std::optional<Codes> A = codesOf(C, C.A, C.M.Loops[0], C.K.Loops[0]),
-                       W = codesOf(C, C.B, C.K.Loops[0], C.N.Loops[0]);
+  std::optional<Codes> A = codesOf(C.A, C.M.Loops[0], C.K.Loops[0]),
+                       W = codesOf(C.B, C.K.Loops[0], C.N.Loops[0]);
   if (!A || !W || A->Kind != W->Kind)
     return std::nullopt;
   std::optional<tile::BlockFormat> Format = tile::symbolizeBlockFormat(A->Kind);
