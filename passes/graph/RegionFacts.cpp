@@ -53,9 +53,11 @@ static Expr convDepth(ConvOp Conv) {
   return Depth;
 }
 
+/// Products of integers count as those of floats do: they are what takes time.
 static Expr flopsOf(Operation &Op) {
   if (Op.getNumResults() == 0 ||
-      !graph::isFloat(typeOf(Op.getResult(0)).getElementType()))
+      (!isa<MatmulOp, ConvOp>(Op) &&
+       !graph::isFloat(typeOf(Op.getResult(0)).getElementType())))
     return Expr(0);
   return llvm::TypeSwitch<Operation *, Expr>(&Op)
       .Case([](MatmulOp Matmul) {
