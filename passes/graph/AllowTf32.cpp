@@ -11,7 +11,8 @@
 ///   kernel.gemm %a, %b tf32 into %zeros
 ///
 /// In: kernels in linalg form. Out: the same; GEMMs, convolutions and attention
-/// of f32 say that factors may be rounded to tf32 where tensor cores multiply them.
+/// of f32 say that factors may be rounded to tf32 where tensor cores multiply
+/// them.
 ///
 //===----------------------------------------------------------------------===//
 

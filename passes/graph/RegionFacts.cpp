@@ -98,6 +98,17 @@ std::optional<Expr> graph::flopsOf(RegionOp Region) {
   return All;
 }
 
+/// "conv", "grouped conv"; of one channel a group, each with one output,
+/// "depthwise conv": it is no product of matrices.
+static StringRef rootOf(ConvOp Conv) {
+  if (Conv.getGroups() == 1)
+    return "conv";
+  ArrayRef<Expr> Filter = typeOf(Conv.getW()).getDims();
+  bool IsDepthwise = Filter[Filter.size() - 2] == Expr(1) &&
+                     Filter.back() == Expr(int64_t(Conv.getGroups()));
+  return IsDepthwise ? "depthwise conv" : "grouped conv";
+}
+
 StringRef graph::rootOf(RegionOp Region) {
   for (Operation &Op : Region.getBody().front().without_terminator()) {
     if (isa<MatmulOp>(Op))
@@ -105,7 +116,7 @@ StringRef graph::rootOf(RegionOp Region) {
     if (isa<AttentionOp>(Op))
       return "attention";
     if (auto Conv = dyn_cast<ConvOp>(Op))
-      return Conv.getGroups() == 1 ? "conv" : "grouped conv";
+      return ::rootOf(Conv);
   }
   return {};
 }
