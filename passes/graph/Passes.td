@@ -375,7 +375,8 @@ def PadLeadingDimension : Pass<"pad-leading-dimension", "::mlir::func::FuncOp"> 
     whose rows are padded; a GEMM that is an output of the model is copied
     out of such a tensor. With `narrow`, an input of fp32 is copied as 16
     bits, because Tensor Cores multiply operands of one type. Only where the copy is small beside the
-    GEMM: each element takes part in `least-uses` multiply-adds or more.
+    GEMM: each element takes part in `least-uses` multiply-adds or more. So is an
+    input of fp32 that is convolved with filters of 16 bits, from 8 on.
   }];
   let options = [
     Option<"LeastUses", "least-uses", "int64_t", "64", "Multiply-adds of each element that is copied">,

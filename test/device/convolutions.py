@@ -116,7 +116,7 @@ SMALL = [Case((8, 8), 64, 64, batch=1), Case((7, 9), 72, 40, residual=True, batc
          Case((7, 7), 96, 48, groups=4, batch=2, act="HardSwish"), Case((8, 9), 60, 120, (5, 3), groups=5, batch=2),
          Case((6, 5), 18, 54, dilation=2, groups=6, batch=3), Case((31,), 64, 32, (5,), groups=8, batch=2),
          Case((4, 5, 6), 32, 32, (3, 3, 3), groups=2, batch=1, type="bf16"), Case((10, 10), 64, 192, (1, 1), groups=4, batch=2),
-         Case((9, 9), 24, 48, groups=24, batch=2), Case((50,), 24, 24, (31,), groups=24, batch=2), Case((13, 11), 32, 3, batch=2), Case((9, 14), 24, 12, batch=2),
+         Case((9, 9), 24, 48, groups=24, batch=2), Case((50,), 24, 24, (31,), groups=24, batch=2), Case((13, 11), 32, 3, batch=2), Case((13, 11), 32, 1, batch=2), Case((12, 13), 32, 40, batch=2, input="fp32"), Case((9, 14), 24, 12, batch=2),
          Case((12, 9), 16, 24, batch=2, type="bf16"), Case((7, 15), 16, 20, (5, 5), groups=2, batch=1), Case((37,), 7, 7, (4,), pad=(3, 0), groups=7, batch=2),
          Case((140,), 16, 16, (128,), pad=(127, 0), groups=16, batch=2), Case((80,), 8, 8, (67,), groups=8, batch=1, type="bf16"),
          Case((14, 15), 40, 40, (9, 9), groups=40, batch=2), Case((17, 19), 24, 24, (11, 13), stride=2, groups=24, batch=2, residual=True),
