@@ -281,11 +281,15 @@ void Importer::importNode(const Node &N) {
   NodeImport Import(*this, N, B, locationOf(B.getContext(), N));
   if (!N.Scope.empty())
     NodeScopes.set(shownName(N), B.getStringAttr(printable(N.Scope)));
-  const Rule *R = findRule(N.Domain, N.Op, N.Opset);
+  const custom::Operator *Custom = customOperator(N);
+  const Rule *R = Custom ? nullptr : findRule(N.Domain, N.Op, N.Opset);
   bool Lost = llvm::any_of(N.Inputs, [&](const std::string &Name) {
     return !Name.empty() && isLost(Name);
   });
-  if (!R) {
+  if (Custom) {
+    if (!Lost)
+      importCustom(Import, *Custom);
+  } else if (!R) {
     if (std::optional<RuleFunction> Refuse = refusalOf(N.Domain, N.Op))
       (*Refuse)(Import);
     else
