@@ -8,6 +8,7 @@
 
 #include "runtime/src/HostLibrary.h"
 
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -42,7 +43,15 @@ public:
     }
     return File >= 0;
   }
-  std::string path() const { return formatted("/proc/self/fd/%d", File); }
+  /// Another one in each call: the loader takes one name for one file, though
+  /// numbers of descriptors come again. A step "/." or "/" leads nowhere.
+  std::string path() const {
+    static std::atomic<uint32_t> Calls{0};
+    std::string Path = "/proc/self/fd";
+    for (uint32_t Call = ++Calls; Call; Call >>= 1)
+      Path += Call & 1 ? "/." : "/";
+    return Path + formatted("/%d", File);
+  }
 
 private:
   int File;

@@ -74,7 +74,7 @@ std::string custom::elementName(Type Element) {
     return "bool";
   std::string Text;
   llvm::raw_string_ostream(Text) << Element;
-  return Element.isUnsignedInteger() ? Text.substr(1) : Text;
+  return Element.isUnsignedInteger() ? "u" + Text.substr(2) : Text;
 }
 
 std::string custom::codeType(StringRef Name, bool IsCuda) {

@@ -46,7 +46,7 @@ std::string wordsFor(const json::Value &V) {
     return "'" + printable({V.getAsString()->data(), V.getAsString()->size()}) +
            "'";
   case json::Value::Array:
-    return "a list";
+    return V.getAsArray()->empty() ? "an empty list" : "a list";
   case json::Value::Object:
     return "an object";
   }
@@ -119,10 +119,12 @@ void Reader::error(const std::string &Field, const std::string &Message,
 
 void Reader::refuseOthers(const json::Object &O, const std::string &Field,
                           std::vector<std::string_view> Known) {
-  for (const auto &[Key, Value] : O) {
-    std::string Given = StringRef(Key).str();
-    if (llvm::is_contained(Known, Given))
-      continue;
+  std::set<std::string> Others; // the object has no order
+  for (const auto &[Key, Value] : O)
+    if (std::string Given = StringRef(Key).str();
+        !llvm::is_contained(Known, Given))
+      Others.insert(Given);
+  for (const std::string &Given : Others) {
     std::string_view Near = nearest(Given, Known);
     error(Field,
           "expected " + llvm::join(Known, ", ") + ", got '" + printable(Given) +
@@ -327,18 +329,17 @@ std::optional<AttributeValue> Reader::value(const json::Value &V,
                                             const std::string &Field) {
   using Kind = Attribute::Kind;
   auto All = [&](auto Get, auto Into) -> std::optional<AttributeValue> {
-    const json::Array *List = V.getAsArray();
-    for (const json::Value &One : List ? *List : json::Array()) {
-      auto Number = Get(One);
-      if (!Number) {
-        List = nullptr;
-        break;
-      }
-      Into.push_back(*Number);
+    const json::Array None, *List = V.getAsArray();
+    const json::Value *Wrong = List ? nullptr : &V;
+    for (const json::Value &One : List ? *List : None) {
+      if (auto Number = Get(One))
+        Into.push_back(*Number);
+      else
+        Wrong = &One;
     }
-    if (List)
+    if (!Wrong)
       return AttributeValue(std::move(Into));
-    expected(Field, "a list of numbers", &V);
+    expected(Field, "a list of numbers", Wrong);
     return std::nullopt;
   };
   switch (K) {

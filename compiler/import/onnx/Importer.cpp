@@ -256,7 +256,9 @@ void Importer::reportUnknown(const Node &N) {
   std::string Domain = N.Domain.empty() ? "ai.onnx" : printable(N.Domain);
   if (!KnownDomain)
     return Report(Code::ImportUnknownDomain,
-                  "kpc knows no operators of the domain '" + Domain + "'");
+                  "kpc knows no operators of the domain '" + Domain + "'",
+                  "`kpc ops` lists the domains and operators that import; "
+                  "--operator brings others");
   if (N.Opset == 0)
     return Report(Code::ImportOpset,
                   "the model does not say which version of operator set '" +

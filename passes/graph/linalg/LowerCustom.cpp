@@ -28,7 +28,7 @@ static std::string elementName(Type Element) {
     return "bool";
   std::string Text;
   llvm::raw_string_ostream(Text) << Element;
-  return Element.isUnsignedInteger() ? Text.substr(1) : Text;
+  return Element.isUnsignedInteger() ? "u" + Text.substr(2) : Text;
 }
 
 Value KernelWriter::sizeArgument(const Expr &E) {

@@ -133,7 +133,7 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     (folder / "scale.cu").write_text(CUDA)
     (folder / "broken.cu").write_text(CUDA.replace("if (i < count)", "if (i < missing)"))
-    (folder / "few.cu").write_text(CUDA.replace("long long times, ", ""))
+    (folder / "few.cu").write_text(CUDA.replace("T(times)", "T(1)").replace("long long times, ", ""))
     (folder / "narrow.cu").write_text(CUDA.replace("long long times", "int times"))
     (folder / "scale.cpp").write_text(HOST)
     (folder / "broken.cpp").write_text(HOST.replace("float *y", "flaot *y"))
@@ -150,7 +150,8 @@ def main():
                        "broken-host": changed("host", "source", to="broken.cpp"),
                        "failing": changed("host", "source", to="failing.cpp"),
                        "required": changed("attributes", 0, "default"),
-                       "big-block": changed("cuda", "block", to=["n", 64]),
+                       "big-block": changed("cuda", "block", to=["n * n", 64]),
+                       "dim-block": changed("cuda", "block", to=["rows"]),
                        "dim-macro": changed("cuda", "macros", to={"MODE": "{rows}", "PADS": "1"}),
                        "one-input": changed("inputs", 1),
                        "named-library": {**GOOD, "host": {"library": "libscale-of-nowhere.so", "function": "scale"}},
@@ -159,6 +160,7 @@ def main():
     shape, factor = ["batch", 4, 8], onnx.floats("factor", [8], [i / 4 for i in range(8)])
     x, y = onnx.value_info("x", shape), onnx.value_info("y", shape)
     (folder / "scale.onnx").write_bytes(model([scale(times=2)], [x], [y], [factor]))
+    (folder / "plain.onnx").write_bytes(model([scale()], [x], [y], [factor]))
     (folder / "unknown.onnx").write_bytes(model([scale(tiems=2)], [x], [y], [factor]))
     (folder / "text.onnx").write_bytes(model([scale(times="2")], [x], [y], [factor]))
     (folder / "three.onnx").write_bytes(model([scale(("x", "factor", "x"))], [x], [y], [factor]))
