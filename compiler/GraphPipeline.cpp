@@ -156,6 +156,7 @@ static void addLegalisation(OpPassManager &Passes,
     for (const target::Target *T : For.Targets)
       Attention.Targets.emplace_back(T->Name);
   Attention.Narrow = isNarrow(Options);
+  Attention.Tf32 = roundsToTf32(Options, For);
   Attention.Keep = keptNodes(Options);
   Passes.addPass(graph::createDecomposeAttention(Attention));
   // The transposes of heads, and then the batches of patches, as above.

@@ -28,7 +28,8 @@ def Kernel_AttentionOp : Kernel_Op<"attention", [Pure, AttrSizedOperandSegments,
     reads group `h / (heads / groups)`. `bias` (f32) is added to the scaled
     scores, `mask` (i1) says which are seen; both have four dimensions, each of
     the scores' size or 1. With `causal offset`, query `i` sees key `j` where
-    `j <= i + offset`. A query that sees nothing gives zeros.
+    `j <= i + offset`. A query that sees nothing gives zeros. With `tf32` Tensor
+    Cores may round factors of f32.
 
     Operands may be computed: bias and mask are pulled at [batch, head, query,
     key] by whoever builds the kernel, so a generic in front of them is a score
@@ -41,9 +42,9 @@ def Kernel_AttentionOp : Kernel_Op<"attention", [Pure, AttrSizedOperandSegments,
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v, Optional<AnyRankedTensor>:$bias,
                        Optional<AnyRankedTensor>:$mask, Optional<Index>:$offset, F64Attr:$scale,
-                       AnyRankedTensor:$init);
+                       UnitAttr:$tf32, AnyRankedTensor:$init);
   let results = (outs AnyRankedTensor:$y);
-  let assemblyFormat = [{$q `,` $k `,` $v (`bias` $bias^)? (`mask` $mask^)? (`causal` $offset^)? `scale` $scale
+  let assemblyFormat = [{$q `,` $k `,` $v (`bias` $bias^)? (`mask` $mask^)? (`causal` $offset^)? `scale` $scale (`tf32` $tf32^)?
                          `into` $init attr-dict `:` functional-type(operands, results)}];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }

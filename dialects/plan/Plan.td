@@ -216,8 +216,8 @@ def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterf
     All attributes but `sizes` are for people: what the launch is
     called, which of the model's nodes it computes, how many floating-point
     operations it takes (one expression; see docs/cli.md for what counts), and
-    which contraction most of these are: "matmul", "conv", "grouped conv" or
-    "attention"; none where there is no such op. `kind`, `title` and `scope` say
+    which contraction most of these are: "matmul", "conv", "grouped conv",
+    "depthwise conv" or "attention"; none where there is no such op. `kind`, `title` and `scope` say
     the same as people would: "GEMM", "GEMM {batch*seq}x3072x768 + bias", where
     expressions over the module's symbols stand in braces, and the module of the
     model that it belongs to, "encoder.layer.3.intermediate".

@@ -87,9 +87,11 @@ LogicalResult MmaSyncOp::verify() {
   if (A.Element.isInteger() && !(A.SumContiguous && B.SumContiguous))
     return emitOpError() << "on " << A.Element
                          << " expected both operands contiguous along K";
-  if (getSplit() && !A.Element.isF32())
-    return emitOpError() << "expected operands of f32 beside 'split', got "
-                         << A.Element;
+  if (getTf32() != Tf32::Rounded && !A.Element.isF32())
+    return emitOpError() << "expected operands of f32 beside '"
+                         << stringifyTf32(getTf32()) << "', got " << A.Element;
+  if (isa<PackedType>(getA().getType()) && A.Element.isF32() && B.SumContiguous)
+    return emitOpError("expected a b without 'transposed' beside packed f32");
   if (getATransposed() &&
       cast<SharedType>(getA().getType()).getSwizzle() != 128)
     return emitOpError("expected a swizzle of 128 bytes for a transposed a");

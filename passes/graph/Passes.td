@@ -254,15 +254,17 @@ def QuantiseGemms : Pass<"quantise-gemms", "::mlir::func::FuncOp"> {
 def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
   let summary = "Decomposes attention into GEMMs and a softmax where a target has no kernel for it";
   let description = [{
-    An attention stays one op where each of `targets` builds it: 16-bit heads
-    (with `narrow`, f32 as well, which set-precision stores so) of 8 to 256
-    elements, a multiple of 8, at least one key, no softcap, on chips with wgmma;
-    with typically 8 queries or fewer on all GPUs. The targets are those of one
+    An attention stays one op where each of `targets` builds it: heads of 8 to
+    256 elements, a multiple of 8, at least one key, no softcap; of 16 bits (with
+    `narrow`, f32 as well, which set-precision stores so), or of f32 with
+    typically more than 8 queries, where chips multiply tf32 (with `tf32`), or
+    its parts faster than they do multiply-adds. The targets are those of one
     class, which share a plan. The transposes of heads sink into what is left.
   }];
   let options = [
     ListOption<"Targets", "targets", "std::string", "Targets as --arch names them; none: nothing stays">,
     Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">,
+    Option<"Tf32", "tf32", "bool", "false", "Tensor Cores may round factors of f32 to tf32">,
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];

@@ -16,6 +16,10 @@
 /// word. What is packed in registers has the four words of each 16 columns
 /// side by side.
 ///
+/// With `cut` a word of f32 is made greater by what the instruction drops of it
+/// on average: half the last bit of tf32 over the mean of 1 / mantissa, which
+/// is 0.72 = 1 / (2 ln 2) where mantissas are spread as those of products are.
+///
 /// With `split` a word x of f32 is high + low: high is x rounded to tf32, low
 /// the rest, of which the product drops what is less than 2^-23 of x. Left out
 /// is low·low alone (Ootomo and Yokota, "Recovering single precision accuracy
@@ -42,6 +46,10 @@ constexpr int64_t StepBytes = 32;
 constexpr int64_t StepsOfSum = 2;
 /// Of f32, the bits that tf32 lacks.
 constexpr int32_t DroppedBits = (1 << 13) - 1;
+constexpr int32_t QuietNan = 0x7fc00000;
+
+/// What `cut` multiplies with.
+constexpr float CutFactor = 1.0f + 0.72f / 2048;
 
 /// mma's a, or b of two neighbouring blocks of 8 columns.
 struct Registers {
@@ -54,14 +62,16 @@ struct Registers {
 class Operand {
 public:
   /// `KHalf` of the lanes' matrices is told by which bit of the lane: a's
-  /// matrices go down first, b's along the sum.
+  /// matrices go down first, b's along the sum. `InPairs`: of 8 along the sum,
+  /// a has the even ones first (PackedType of f32).
   Operand(OpBuilder &B, Location Loc, SharedType Tile, Value Pointer,
-          const ThreadPlace &Place, bool IsA, bool AlongK)
-      : B(B), Loc(Loc), W(B, Loc), Tile(Tile), AlongK(AlongK), IsA(IsA) {
+          const ThreadPlace &Place, bool IsA, bool AlongK, bool InPairs = false)
+      : B(B), Loc(Loc), W(B, Loc), Tile(Tile), AlongK(AlongK), IsA(IsA),
+        InPairs(InPairs) {
     bool Wide = Tile.getElementBits() == 32;
-    Words = Wide && !AlongK;
+    ByWord = Wide && !AlongK;
     Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
-    if (Words) {
+    if (ByWord) {
       // Row q of the tile (the sum), column g.
       Value Group = W.shiftRight(Place.Lane, 2);
       Quad = W.bitAnd(Place.Lane, 3);
@@ -86,20 +96,51 @@ public:
   }
 
   /// Four registers: mma's a, or b of two neighbouring blocks of 8 columns.
-  Registers load(int64_t Step, int64_t Mn, bool Split) {
-    Registers Loaded{Words ? loadWords(Step, Mn) : loadMatrices(Step, Mn), {}};
+  Registers load(int64_t Step, int64_t Mn, Tf32 Are) {
+    SmallVector<Value, 4> Loaded =
+        ByWord ? loadWords(Step, Mn) : loadMatrices(Step, Mn);
     if (Tile.getElementBits() != 32)
-      return Loaded;
-    for (Value &Word : Loaded.High) {
+      return {Loaded, {}};
+    return asTf32(Loaded, Are);
+  }
+
+  /// Words of f32 as products of tf32 take them.
+  Registers asTf32(ArrayRef<Value> Loaded, Tf32 Are) {
+    Registers Made;
+    for (Value Word : Loaded) {
       Value Wide = LLVM::BitcastOp::create(B, Loc, B.getF32Type(), Word);
-      Word = Split ? high(Word) : rounded(Wide);
-      if (Split)
-        Loaded.Low.push_back(low(Wide, Word));
+      switch (Are) {
+      case Tf32::Rounded:
+        Made.High.push_back(rounded(Wide));
+        break;
+      case Tf32::Truncated:
+        Made.High.push_back(quiet(Wide, Word));
+        break;
+      case Tf32::Cut:
+        Made.High.push_back(cut(Wide));
+        break;
+      case Tf32::Split:
+        Made.High.push_back(high(Word));
+        Made.Low.push_back(low(Wide, Made.High.back()));
+        break;
+      }
     }
-    return Loaded;
+    return Made;
   }
 
 private:
+  /// The instruction drops bits, but none that NaN is told by.
+  Value quiet(Value Wide, Value Word) {
+    Value IsNan =
+        LLVM::FCmpOp::create(B, Loc, LLVM::FCmpPredicate::uno, Wide, Wide);
+    return LLVM::SelectOp::create(B, Loc, IsNan, W.i32(QuietNan), Word);
+  }
+  Value cut(Value Wide) {
+    Value Factor =
+        LLVM::ConstantOp::create(B, Loc, B.getF32FloatAttr(CutFactor));
+    Value Greater = LLVM::FMulOp::create(B, Loc, Wide, Factor);
+    return LLVM::BitcastOp::create(B, Loc, B.getI32Type(), Greater);
+  }
   /// To nearest: the product itself would drop the bits that tf32 lacks.
   Value rounded(Value Wide) {
     return NVVM::ConvertFloatToTF32Op::create(
@@ -153,9 +194,10 @@ private:
     SmallVector<Value, 4> Registers;
     for (int64_t I = 0; I < 4; ++I) {
       // Registers of a go down first, those of b along the sum.
-      int64_t K = Step * StepBytes / 4 + 4 * (IsA ? I / 2 : I % 2);
+      int64_t First = Step * StepBytes / 4, OfK = IsA ? I / 2 : I % 2;
       int64_t Across = Mn + 8 * (IsA ? I % 2 : I / 2);
-      Value Row = W.add(Quad, K);
+      Value Row = InPairs ? W.add(W.mul(Quad, 2), First + OfK)
+                          : W.add(Quad, First + 4 * OfK);
       Value Byte = W.mul(W.add(Column, Across), 4);
       Value Line =
           arith::DivUIOp::create(B, Loc, Byte, W.i32(Tile.getSwizzle()));
@@ -173,7 +215,7 @@ private:
   Location Loc;
   NvvmWriter W;
   SharedType Tile;
-  bool AlongK, IsA, Words = false;
+  bool AlongK, IsA, InPairs, ByWord = false;
   Value Start, Swizzled; ///< this lane's row, and its bytes in a line
   Value Quad, Column;
 };
@@ -199,8 +241,9 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
     if (auto TileA = dyn_cast<SharedType>(Op.getA().getType()))
       A.emplace(Rewriter, Loc, TileA, Adaptor.getA(), Place, /*IsA=*/true,
                 !Op.getATransposed());
+    bool IsWide = TileB.getElementBits() == 32;
     Operand B(Rewriter, Loc, TileB, Adaptor.getB(), Place, /*IsA=*/false,
-              Op.getBTransposed());
+              Op.getBTransposed(), /*InPairs=*/!A && IsWide);
     int64_t K = Op.getBTransposed() ? TileB.getColumns() : TileB.getRows();
     int64_t Steps = K * TileB.getElementBits() / 8 / StepBytes;
     SmallVector<Value> Sums;
@@ -209,12 +252,12 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
           LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getC(), I));
     auto Left = [&](int64_t Step, int64_t Row) -> Registers {
       if (A)
-        return A->load(Step, Row, Op.getSplit());
-      return {
-          packedWords(Rewriter, Loc, Adaptor.getA(), Row / 64 * Steps + Step),
-          {}};
+        return A->load(Step, Row, Op.getTf32());
+      SmallVector<Value, 4> Packed =
+          packedWords(Rewriter, Loc, Adaptor.getA(), Row / 64 * Steps + Step);
+      return IsWide ? B.asTf32(Packed, Op.getTf32()) : Registers{Packed, {}};
     };
-    if (Op.getSplit())
+    if (Op.getTf32() == Tf32::Split)
       multiplySplit(Rewriter, Op, Left, B, Steps, Sums);
     else
       multiplyAll(Rewriter, Op, Left, B, Steps, Sums);
@@ -256,7 +299,7 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
       for (int64_t Row = 0; Row < D.getRows(); Row += 64)
         Left.push_back(A(Step, Row));
       for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
-        Registers Right = B.load(Step, Column, /*Split=*/false);
+        Registers Right = B.load(Step, Column, Op.getTf32());
         for (auto [Block, Rows] : llvm::enumerate(Left))
           for (int64_t Half = 0; Half < 2; ++Half)
             multiply(Builder, Op, Rows.High,
@@ -285,7 +328,7 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
       for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
         SmallVector<Value> Parts(Blocks * 2 * 4, Zero);
         for (int64_t Step = First; Step < End; ++Step) {
-          Registers Right = B.load(Step, Column, /*Split=*/true);
+          Registers Right = B.load(Step, Column, Tf32::Split);
           auto Rows = ArrayRef(Left).slice((Step - First) * Blocks, Blocks);
           for (auto [OfA, OfB] :
                {std::pair(&Registers::Low, &Registers::High),
@@ -357,7 +400,7 @@ struct LowerLoadPacked : TilePattern<LoadPackedOp> {
     int64_t Number = 0;
     for (int64_t Row = 0; Row < Tile.getRows(); Row += 64)
       for (int64_t Step = 0; Step < Tile.getColumns() / 16; ++Step)
-        for (Value Word : A.load(Step, Row, /*Split=*/false).High)
+        for (Value Word : A.load(Step, Row, Tf32::Rounded).High)
           Packed = LLVM::InsertValueOp::create(Rewriter, Loc, Packed, Word,
                                                Number++);
     Rewriter.replaceOp(Op, Packed);

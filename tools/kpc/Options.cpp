@@ -527,7 +527,8 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
   addImportOptions(App, Options);
   addChoice(App, "--precision", precisionWords(),
             "type that weights and values are stored in (default: the "
-            "model's own); arithmetic is fp32, but tensor cores multiply "
+            "model's own, and GPUs multiply fp32 matrices as tf32); "
+            "arithmetic is fp32, but tensor cores multiply "
             "matrices in 16 bits and sum in fp32; tf32 stores fp32, of which "
             "they multiply 11 bits; fp8 and int8 store fp16, and GEMMs with "
             "weights multiply FP8 on sm_90a, 8-bit integers on all GPUs",

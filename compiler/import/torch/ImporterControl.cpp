@@ -66,6 +66,13 @@ Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
   auto Emit = [&](ArrayRef<Value> Carried) {
     std::optional<SmallVector<Value>> Next =
         Body(Expr::symbol(Counter), Carried);
+    if (Next && Next->size() != Inits.size() + Reversed.size()) {
+      N.fail(Code::ImportMalformed,
+             "expected " + std::to_string(Inits.size() + Reversed.size()) +
+                 " values of the loop's body, got " +
+                 std::to_string(Next->size()));
+      Next.reset();
+    }
     for (size_t I = 0; Next && I < Inits.size(); ++I)
       (*Next)[I] = fitted(N, (*Next)[I], Inits[I]);
     return Next;

@@ -81,8 +81,8 @@ private:
       const Source &From, mlir::Value Stage,
       llvm::function_ref<Piece(mlir::Value Row, mlir::Value Column)> PieceAt);
   void fill(mlir::Value Stage, mlir::Value Step);
-  mlir::Value multiply(mlir::Value Stage, mlir::Value Acc, bool Split);
-  mlir::Value mainloop(bool Split);
+  mlir::Value multiply(mlir::Value Stage, mlir::Value Acc, tile::Tf32 As);
+  mlir::Value mainloop(tile::Tf32 As);
   mlir::Value accumulators();
   void epilogue(mlir::Value Acc);
   void storePart(mlir::Value Acc, mlir::Value StagingTile, int64_t First);
