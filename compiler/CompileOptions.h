@@ -85,7 +85,8 @@ struct CompileOptions {
   /// TorchScript holds no shapes. By input: numbers, names of dims, and "?".
   std::map<std::string, std::vector<std::string>> InputShapes;
   std::map<std::string, std::string> InputTypes; ///< "f16"; f32 else
-  std::string Method;         ///< of a TorchScript module; empty: forward
+  std::string Method; ///< of a TorchScript module; empty: forward
+  std::vector<std::string> Operators; ///< manifests of custom operators
   bool ExplicitState = false; ///< a module's state becomes inputs and outputs
   bool Strict = false;        ///< warnings are errors
   CompileLimits Limits;
@@ -99,6 +100,8 @@ struct CompileOptions {
   int Jobs = 0;
   std::string CacheFolder; ///< empty: no cache
   std::string Ptxas;       ///< empty: CUDA_HOME, then PATH
+  std::string Nvrtc;       ///< empty: CUDA_HOME, then the system's loader
+  std::string Cxx;         ///< for custom operators; empty: CXX, then c++
   bool Strip = false;      ///< leave PTX text out of the artifact
   bool LineInfo = false;   ///< GPU: PTX says of which line of the kernel it is
   bool Fuse = true;        ///< off: one op a kernel (for `verify`)

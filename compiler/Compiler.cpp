@@ -67,6 +67,7 @@ public:
   void tellOfTf32();
   void tellOfCodes();
   bool compileKernels();
+  bool findCompilers() { return Kernels.findCompilers(ownPlans()); }
   /// Those that are expected, before any kernel is made.
   void warnOfSlowPaths();
   ModelNeeds needs();
@@ -107,6 +108,7 @@ private:
   bool loadText();
   bool makePlan(ClassPlan &Plan, graph::ConstantFolder Fold);
   ModuleOp planOf(const target::Target &T);
+  SmallVector<KernelPhase::TargetPlan> ownPlans();
 
   CompileOptions Options;
   Diagnostics &Diags;
@@ -114,6 +116,7 @@ private:
   DiagnosticBridge Bridge;
   std::vector<const target::Target *> Targets;
   WeightStore Weights;
+  custom::Operators Operators;
   std::vector<std::pair<std::string, std::string>> Metadata;
   /// The graph of all targets; a plan, where the input file is one.
   OwningOpRef<ModuleOp> Module;
@@ -171,6 +174,7 @@ bool Compilation::loadOnnx(const std::string &Path) {
     Import.Dims.emplace(Name, Facts);
   Import.Places.insert(Options.Places.begin(), Options.Places.end());
   Import.Values.insert(Options.Values.begin(), Options.Values.end());
+  Import.Custom = &Operators;
   Import.DataFolder = Options.DataFolder;
   Import.MostInlined = Options.Limits.UnrolledNodes;
   std::vector<onnx::NamedDim> Named;
@@ -197,6 +201,7 @@ bool Compilation::loadProgram(const std::string &Path) {
   for (const auto &[Name, Facts] : Options.Dims)
     Import.Dims.emplace(Name, Facts);
   Import.Places.insert(Options.Places.begin(), Options.Places.end());
+  Import.Custom = &Operators;
   Import.Notes = &Report.Notes;
   Module = torch::importProgram(Context, Path, Import, Weights, Diags);
   return static_cast<bool>(Module) && !Diags.hasErrors();
@@ -208,6 +213,7 @@ bool Compilation::loadScript(const std::string &Path) {
   for (const auto &[Name, Facts] : Options.Dims)
     Import.Dims.emplace(Name, Facts);
   Import.Places.insert(Options.Places.begin(), Options.Places.end());
+  Import.Custom = &Operators;
   Import.Notes = &Report.Notes;
   torchscript::ScriptOptions Script;
   Script.Shapes = Options.InputShapes;
@@ -276,7 +282,7 @@ bool Compilation::load() {
   collectRemarks(Context, Report.Remarks);
   if (StringRef(Options.Model).ends_with(".mlir"))
     return loadText() && checkPrecisionPatterns(*Module, Options, Diags);
-  return loadModel(Options.Model) &&
+  return Operators.read(Options.Operators, Diags) && loadModel(Options.Model) &&
          checkPrecisionPatterns(*Module, Options, Diags) &&
          runPasses("1-graph", *Module, [&](OpPassManager &Passes) {
            addGraphPasses(Passes, Options);
@@ -421,11 +427,15 @@ ModelNeeds Compilation::needs() {
   return needsOf(*Module, Plans.empty() ? *Module : *Plans.front().Module);
 }
 
+SmallVector<KernelPhase::TargetPlan> Compilation::ownPlans() {
+  return SmallVector<KernelPhase::TargetPlan>(
+      llvm::map_range(Targets, [&](const target::Target *T) {
+        return KernelPhase::TargetPlan{T, planOf(*T)};
+      }));
+}
+
 bool Compilation::compileKernels() {
-  auto Own = llvm::map_to_vector(Targets, [&](const target::Target *T) {
-    return KernelPhase::TargetPlan{T, planOf(*T)};
-  });
-  auto All = Kernels.compile(Own);
+  auto All = Kernels.compile(ownPlans());
   if (!All)
     return false;
   Compiled = std::move(*All);
@@ -560,6 +570,8 @@ bool kpc::check(const CompileOptions &Options, Diagnostics &Diags,
   // Every fault of the model is told even where a tool is missing.
   bool Ready = C.chooseTargets() && C.findTools();
   if (!C.load() || !C.plan(/*Folds=*/false) || !Ready || Diags.hasErrors())
+    return false;
+  if (!C.findCompilers())
     return false;
   C.warnOfSlowPaths();
   if (Needs)

@@ -215,6 +215,9 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   // Kernels that keep rows at hand are those of GPUs.
   if (Options.Fuse && For.isGpu())
     Passes.addNestedPass<func::FuncOp>(graph::createUnifyRowShapes());
+  graph::IsolateCustomOptions Custom;
+  Custom.Gpu = For.isGpu();
+  Passes.addPass(graph::createIsolateCustom(Custom));
   graph::FormRegionsOptions Regions;
   Regions.Fuse = Options.Fuse;
   Regions.Rows = For.isGpu();

@@ -69,5 +69,12 @@ ModelNeeds kpc::needsOf(ModuleOp Graph, ModuleOp Plan) {
       Needs.Controls.push_back({false, nodeOf(Op), ""});
     }
   });
+  Graph.walk([&](graph::CustomOp Op) {
+    std::string Code = Op.getCuda() ? "CUDA" : "";
+    if (Op.getHost())
+      Code += Code.empty() ? "host" : ", host";
+    Needs.Operators.push_back(
+        {nodeOf(Op), Op.getOperatorName().str(), std::move(Code)});
+  });
   return Needs;
 }

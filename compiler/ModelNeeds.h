@@ -42,6 +42,10 @@ struct ModelNeeds {
     std::string Node;
     std::string Count; ///< of a loop's iterations
   };
+  struct Custom {
+    std::string Node, Operator;
+    std::string Code; ///< "CUDA, host"
+  };
   std::vector<Dim> Dims;
   /// Dims of the model that are fixed, or found to be others: name and size.
   std::vector<std::pair<std::string, std::string>> Settled;
@@ -51,6 +55,7 @@ struct ModelNeeds {
   /// Sizes that data decides: the size, and the most that it can be.
   std::vector<std::pair<std::string, std::string>> DataSizes;
   std::vector<Control> Controls;
+  std::vector<Custom> Operators; ///< that users bring
 };
 
 /// `Graph` is the model, `Plan` what became of it; they may be one.

@@ -61,8 +61,14 @@ Expected<artifact::Launch> StepBuilder::launchOf(StringRef Symbol,
   if (llvm::Error E = set(L.Work, Kernel.Work))
     return E;
   L.Grain = Kernel.Grain;
-  if (T.Kind == artifact::TargetKind::Host)
+  auto KeepGiven = [&] {
+    if (Kernel.Arguments >= 0)
+      L.Params.resize(Kernel.Arguments);
+  };
+  if (T.Kind == artifact::TargetKind::Host) {
+    KeepGiven();
     return L;
+  }
   for (unsigned I = 0; I < 3; ++I) {
     if (llvm::Error E = set(L.Grid[I], Kernel.Grid[I]))
       return E;
@@ -70,6 +76,7 @@ Expected<artifact::Launch> StepBuilder::launchOf(StringRef Symbol,
   }
   if (llvm::Error E = set(L.Shared, Kernel.Shared))
     return E;
+  KeepGiven();
   for (const artifact::KernelTensorMap &Asked : Kernel.TensorMaps) {
     auto P = tensorMapParam(Asked, L, Args);
     if (!P)

@@ -214,4 +214,24 @@ def Kernel_SortRunsOp : Kernel_Op<"sort_runs", [Pure, DestinationStyleOpInterfac
   }];
 }
 
+def Kernel_CustomOp : Kernel_Op<"custom", [AttrSizedOperandSegments]> {
+  let summary = "A kernel that a user wrote: the whole of its function";
+  let description = [{
+    Operands are the function's arguments, in order. `code` is what
+    `graph.custom` says of it, without the sizes, which are operands here; with
+    `cuda` it is for GPUs, else for the host. The last four sizes of CUDA code
+    are the grid and the bytes of shared memory. Those of host code are the dims
+    of all buffers, then the arguments.
+
+    ```mlir
+    kernel.custom "my.ops::Silu" (%arg0) -> (%arg1) sizes (%arg2, %arg3, %arg4, %arg5, %arg6)
+        cuda {function = "silu", …} : (memref<f32>) -> memref<f32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$operator_name, Variadic<AnyMemRef>:$reads, Variadic<AnyMemRef>:$writes,
+                       Variadic<Index>:$sizes, UnitAttr:$cuda, DictionaryAttr:$code);
+  let assemblyFormat = [{$operator_name `(` $reads `)` `->` `(` $writes `)` `sizes` `(` $sizes `)` (`cuda` $cuda^)? $code
+                         attr-dict `:` functional-type($reads, $writes)}];
+}
+
 #endif // KPC_KERNEL

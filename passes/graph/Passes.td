@@ -35,6 +35,17 @@ def HoistInvariants : Pass<"hoist-invariants", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def IsolateCustom : Pass<"isolate-custom", "::mlir::ModuleOp"> {
+  let summary = "Puts each graph.custom into a region of its own, with the code that its targets run";
+  let description = [{
+    Without code for them, and for a 32-bit argument whose value changes in a
+    loop and may be too large, it is an error. Where such an argument may be too
+    large otherwise, `graph.requirements` gets what must hold.
+  }];
+  let options = [Option<"Gpu", "gpu", "bool", /*default=*/"false", "keep the CUDA code; else that for the host">];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def RecogniseAttention : Pass<"recognise-attention", "::mlir::func::FuncOp"> {
   let summary = "Recognises a softmax between two GEMMs as graph.attention";
   let description = [{

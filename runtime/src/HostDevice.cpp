@@ -31,13 +31,26 @@ public:
 
   Status open(const DeviceOptions &Options) {
     for (const format::Kernel *K : format::each(target().kernels())) {
+      if (const format::HostFunction *F = K->function()) {
+        auto Library = TheModel->hostLibrary(F->library());
+        if (!Library)
+          return Library.takeError();
+        auto Function = (*Library)->function(K->symbol()->c_str());
+        if (!Function)
+          return Function.takeError();
+        Kernels.push_back({nullptr, *Function});
+        Libraries.push_back(std::move(*Library));
+        continue;
+      }
       const format::Range *R = target().modules()->Get(K->module_())->image();
       auto Image = TheModel->hostImage(R->segment());
       if (!Image)
         return Image.takeError();
       // NOLINTNEXTLINE(performance-no-int-to-ptr): code is bytes until here
-      Kernels.push_back(reinterpret_cast<HostKernel>(
-          uintptr_t((*Image)->base()) + R->offset() + K->entry()));
+      Kernels.push_back(
+          {reinterpret_cast<HostKernel>(uintptr_t((*Image)->base()) +
+                                        R->offset() + K->entry()),
+           nullptr});
       if (Images.empty() || Images.back() != *Image)
         Images.push_back(std::move(*Image));
     }
@@ -73,7 +86,8 @@ public:
     return B.walk(
         [&](uint32_t Step) -> Status {
           if (!B.Steps[Step].Empty)
-            runStep(B, B.Steps[Step], A);
+            if (Status Failed = runStep(B, B.Steps[Step], A); !Failed)
+              return Failed;
           return Limited && isLate() ? tooLate() : success();
         },
         [&](const Place &P) -> Result<bool> { return holds(P, A); });
@@ -91,7 +105,8 @@ public:
     auto RunStep = [&](uint32_t I) -> Status {
       Clock::time_point Begin = Clock::now();
       if (!B.Steps[I].Empty)
-        runStep(B, B.Steps[I], A);
+        if (Status Failed = runStep(B, B.Steps[I], A); !Failed)
+          return Failed;
       Clock::time_point End = Clock::now();
       kpc_profile_step &Facts = Out.Steps[I].Facts;
       if (Facts.duration_us == 0)
@@ -160,17 +175,22 @@ private:
     J->Kernel(J->Params, Begin, End);
   }
 
-  void launch(Binding &B, const BoundStep &S, const Addresses &A) {
+  Status launch(Binding &B, const BoundStep &S, const Addresses &A) {
     uint64_t *Out = Scratch.data();
     for (const BoundParam &P : B.params(S))
       *Out++ = P.IsSize ? P.Size : uint64_t(uintptr_t(address(P.At, A)));
+    const Code &C = Kernels[S.Kernel];
+    if (C.Function)
+      return callOperator(C.Function, *target().kernels()->Get(S.Kernel),
+                          Scratch.data());
     int64_t Chunk = std::max(S.Grain, (S.Work - 1) / LargestChunkCount + 1);
-    Job J{Kernels[S.Kernel], Scratch.data(),
+    Job J{C.Kernel, Scratch.data(),
           End == Clock::time_point::max() ? nullptr : this};
     Pool->run(S.Work, Chunk, runChunk, &J);
+    return success();
   }
 
-  void runStep(Binding &B, const BoundStep &S, const Addresses &A) {
+  Status runStep(Binding &B, const BoundStep &S, const Addresses &A) {
     NvtxRange Range(ranges(), nameOf(S));
     if (S.Kind == StepKind::Launch)
       return launch(B, S, A);
@@ -179,19 +199,27 @@ private:
     uint64_t Bytes = P[0].At.Length;
     if (S.Kind == StepKind::Copy) {
       std::memmove(To, address(P[1].At, A), Bytes);
-      return;
+      return success();
     }
     if (S.PatternBytes == 1) {
       std::memset(To, int(S.Pattern & 0xff), Bytes);
-      return;
+      return success();
     }
     for (uint64_t I = 0; I < Bytes; I += S.PatternBytes)
       std::memcpy(To + I, &S.Pattern, S.PatternBytes);
+    return success();
   }
+
+  /// A kernel of kpc's, or a custom operator's function.
+  struct Code {
+    HostKernel Kernel;
+    kpc_operator_function Function;
+  };
 
   std::shared_ptr<Model> TheModel;
   std::vector<std::shared_ptr<const HostImage>> Images;
-  std::vector<HostKernel> Kernels;
+  std::vector<std::shared_ptr<const HostLibrary>> Libraries;
+  std::vector<Code> Kernels;
   std::unique_ptr<ThreadPool> Pool;
   std::vector<uint64_t> Scratch; ///< parameters of the launch at hand
   uint64_t WeightBytes = 0;

@@ -417,6 +417,10 @@ std::optional<ArtifactFacts> readFacts(const std::string &Path,
             [](const WeightFacts &A, const WeightFacts &B) {
               return A.Bytes != B.Bytes ? A.Bytes > B.Bytes : A.Name < B.Name;
             });
+  if (M.libraries())
+    for (const format::Library *L : *M.libraries())
+      Out.Libraries.emplace_back(textOf(L->name()),
+                                 L->image() ? L->image()->length() : 0);
   std::vector<int64_t> Symbols;
   if (M.symbols())
     for (const format::Symbol *S : *M.symbols()) {

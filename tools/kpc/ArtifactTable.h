@@ -116,6 +116,8 @@ struct ArtifactFacts {
   /// The key that it says it is signed with; empty: none.
   std::string SignedBy;
   std::vector<TargetFacts> Targets;
+  /// Shared objects of custom operators: names and bytes in the file.
+  std::vector<std::pair<std::string, uint64_t>> Libraries;
   std::vector<WeightFacts> WeightList; ///< the largest first
   std::vector<std::pair<std::string, std::string>> Provenance;
   // Not among the provenance's properties here:

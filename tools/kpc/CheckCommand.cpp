@@ -63,6 +63,10 @@ static std::string jsonOf(const ModelNeeds &Needs) {
       Control["count"] = C.Count;
     J["controls"].push_back(Control);
   }
+  J["custom_operators"] = Json::array();
+  for (const ModelNeeds::Custom &C : Needs.Operators)
+    J["custom_operators"].push_back(
+        {{"node", C.Node}, {"operator", C.Operator}, {"code", C.Code}});
   return jsonText(J);
 }
 
@@ -117,6 +121,10 @@ static void printNeeds(const ModelNeeds &Needs) {
                       C.Node + (C.IsLoop ? ": " + C.Count + " iterations"
                                          : ": a GPU is waited for"));
   printRows("loops and branches", Rows);
+  Rows.clear();
+  for (const ModelNeeds::Custom &C : Needs.Operators)
+    Rows.emplace_back(C.Node, C.Operator + ", with code for " + C.Code);
+  printRows("custom operators", Rows);
 }
 
 static int checkCommand(const CheckArguments &Arguments) {

@@ -68,7 +68,8 @@ CompileOptions quietOptions(const std::string &CacheFolder) {
 }
 
 std::optional<Model> compileAndOpen(CompileOptions Options, bool Quiet,
-                                    Diagnostics &Diags, bool &Fault) {
+                                    Diagnostics &Diags, bool &Fault,
+                                    uint32_t LoadFlags) {
   // The bar is cleared before anything else is printed.
   auto Bar = std::make_shared<Progress>(Quiet);
   Options.Progress = [Bar](std::string_view What, size_t Done, size_t Total) {
@@ -81,7 +82,7 @@ std::optional<Model> compileAndOpen(CompileOptions Options, bool Quiet,
     Fault = true;
   if (!Report.Ok)
     return std::nullopt;
-  return openModel(Options.Output, Diags);
+  return openModel(Options.Output, Diags, LoadFlags);
 }
 
 } // namespace kpc::cli

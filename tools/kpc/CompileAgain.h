@@ -32,7 +32,8 @@ CompileOptions quietOptions(const std::string &CacheFolder);
 /// Compiles into `Options.Output` with a progress bar, and loads it. `Fault` is
 /// set where kpc itself failed; the diagnostic names the reproducer.
 std::optional<Model> compileAndOpen(CompileOptions Options, bool Quiet,
-                                    Diagnostics &Diags, bool &Fault);
+                                    Diagnostics &Diags, bool &Fault,
+                                    uint32_t LoadFlags = 0);
 
 } // namespace kpc::cli
 

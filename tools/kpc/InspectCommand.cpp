@@ -63,6 +63,10 @@ static void printMemory(const ArtifactFacts &Facts, const shape::Bindings &Dims,
   Table.row({"weights", bytesText(Facts.WeightBytes),
              fmt::format("{} tensors{}", Facts.Weights,
                          Verified ? ", as their digest says" : "")});
+  for (const auto &[Name, Bytes] : Facts.Libraries)
+    Table.row({"custom code", Bytes ? bytesText(Bytes) : "-",
+               printable(Name) + (Bytes ? "" : ", found when it is loaded") +
+                   ", for the host; needs --allow-custom-code"});
   for (const TargetFacts &T : Facts.Targets)
     if (T.LiveBytes)
       Table.row({"workspace", bytesText(*T.LiveBytes),
@@ -416,6 +420,9 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
                                         {"type", W.Type},
                                         {"bytes", W.Bytes},
                                         {"origin", originOf(W)}});
+  Out["custom_code"] = Json::array();
+  for (const auto &[Name, Bytes] : Facts.Libraries)
+    Out["custom_code"].push_back({{"name", Name}, {"bytes", Bytes}});
   Out["memory_for"] = Json::object();
   for (const auto &[Name, Value] : Dims)
     Out["memory_for"][Name] = Value;

@@ -329,6 +329,9 @@ static void addImportOptions(CLI::App &App, CompileOptions &Options) {
           "TorchScript: explicit makes what a module keeps between calls "
           "inputs and outputs; refuse does not compile it (default)",
           [&Options](const std::string &T) { takeState(T, Options); });
+  addText(App, "--operator", "FILE",
+          "the manifest of a custom operator that the model uses; repeatable",
+          [&Options](const std::string &T) { Options.Operators.push_back(T); });
   App.add_flag("--strict", Options.Strict, "warnings are errors");
 }
 
@@ -548,6 +551,14 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
           "NVIDIA's assembler (default: from CUDA_HOME, PATH, "
           "/usr/local/cuda)",
           [&Options](const std::string &Text) { Options.Ptxas = Text; });
+  addText(App, "--nvrtc", "FILE",
+          "NVIDIA's compiler library, for custom operators (default: from "
+          "CUDA_HOME, /usr/local/cuda, the system's loader)",
+          [&Options](const std::string &Text) { Options.Nvrtc = Text; });
+  addText(App, "--cxx", "FILE",
+          "the C++ compiler for custom operators (default: $CXX, else c++, g++ "
+          "or clang++ from PATH)",
+          [&Options](const std::string &Text) { Options.Cxx = Text; });
 }
 
 static std::string dimFactsText(const shape::SymbolFacts &F) {
@@ -608,6 +619,8 @@ std::string provenanceText(const CompileOptions &Options) {
     Parts.push_back("--io-precision=" + Word(Options.Io));
   for (const auto &[Pattern, P] : Options.PrecisionFor)
     Parts.push_back(fmt::format("--precision-for={}={}", Pattern, Word(P)));
+  for (const std::string &Manifest : Options.Operators)
+    Parts.push_back("--operator=" + scheduleFileText(Manifest));
   if (Options.Strip)
     Parts.push_back("--strip");
   if (Options.LineInfo)

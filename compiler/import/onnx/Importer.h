@@ -208,6 +208,9 @@ private:
   void addOutput(const ValueInfo &V, const std::string &Name, const Entry &E,
                  SmallVector<Value> &Results, SmallVector<std::string> &Names);
   void importNode(const Node &N);
+  /// The user's own; null: it is none.
+  const custom::Operator *customOperator(const Node &N) const;
+  void importCustom(NodeImport &N, const custom::Operator &Op);
   /// For ImportOptions::Types.
   void noteTypes(const Node &N);
   void reportUnknown(const Node &N);

@@ -53,6 +53,9 @@ public:
   bool infers() const { return !P.Complete; }
   /// `N` must live as long as this.
   void importNode(const Node &N);
+  /// The user's own operator that a node or a call names ("my_ops.silu"); null:
+  /// it is none.
+  const custom::Operator *customOperator(std::string_view Target) const;
   /// How many tensors a node gives whose outputs are not named yet; none after
   /// a report.
   std::optional<size_t> countResults(const Node &N);
@@ -171,6 +174,7 @@ private:
   /// Whether a node reads or makes complex tensors.
   bool touchesComplex(const Node &N) const;
   void importComplex(const Node &N, const Rule *R);
+  static RuleFunction customRule();
   void importBy(RuleFunction Import, const Node &N, bool Writes);
   void reportUnknown();
   void finish();

@@ -144,6 +144,8 @@ private:
   //===--- operators on tensors (Aten.cpp) --------------------------------===//
   Datum callAten(const std::string &Name, PassedList Arguments);
   bool bind(const torch::Schema &S, const PassedList &Given, torch::Node &N);
+  bool bindCustom(const custom::Operator &Op, const PassedList &Given,
+                  torch::Node &N);
   bool bindOne(const torch::SchemaArgument &S, const Datum &V,
                torch::Argument &A);
   void bindInt(const Datum &V, torch::Argument &A);

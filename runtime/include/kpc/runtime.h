@@ -100,6 +100,7 @@ typedef enum kpc_status {
   KPC_ERROR_DRIVER = 500,       /**< a driver call failed */
   KPC_ERROR_SESSION_LOST = 501, /**< the device's context is of no use now */
   KPC_ERROR_TIMED_OUT = 502, /**< a run took longer than the session allows */
+  KPC_ERROR_OPERATOR = 503,  /**< a custom operator's host function failed */
   KPC_ERROR_INTERNAL = 900   /**< a fault of kpc's own: please report it */
 } kpc_status;
 
@@ -227,7 +228,11 @@ enum {
   /** Never makes native code of the artifact executable: sessions on the host
    *  fail with KPC_ERROR_NO_TARGET. For artifacts whose makers are not trusted:
    *  host code may do whatever this process may. */
-  KPC_LOAD_NO_HOST_CODE = 4
+  KPC_LOAD_NO_HOST_CODE = 4,
+  /** Lets sessions on the host load the shared objects of custom operators
+   *  (docs/custom-operators.md). Without it they fail with
+   *  KPC_ERROR_NO_TARGET. */
+  KPC_LOAD_CUSTOM_HOST_CODE = 8
 };
 
 typedef struct kpc_load_options {
