@@ -52,6 +52,10 @@ static MaybeError checkLength(const Weight &W) {
 
 /// The least minor version whose readers understand the contents.
 static uint16_t leastReader(const Contents &What) {
+  for (const Target &T : What.Targets)
+    for (const Control &C : T.Controls)
+      if (const auto *L = std::get_if<Loop>(&C); L && L->Until)
+        return format::EndedLoopsMinor;
   for (const Port &P : What.Outputs)
     if (P.Decides)
       return format::ReadbacksMinor;
