@@ -40,7 +40,8 @@ struct ModelNeeds {
   struct Control {
     bool IsLoop = false;
     std::string Node;
-    std::string Count; ///< of a loop's iterations
+    std::string Count;     ///< of a loop's iterations; the most, if `DataEnds`
+    bool DataEnds = false; ///< a loop before its count
   };
   struct Custom {
     std::string Node, Operator;

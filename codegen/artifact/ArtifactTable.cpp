@@ -316,9 +316,14 @@ fb::Offset<format::Control> TableBuilder::control(const Control &C) {
     if (Counter == SymbolIndex.end())
       Problem = "a loop is counted by '" + L->Counter +
                 "', which is not a symbol of the artifact";
-    return format::CreateControl(
-        Builder, format::ControlKind::Loop, L->First, L->End, expr(L->Count),
-        Problem ? format::None : uint32_t(Counter->second));
+    uint32_t Symbol = Problem ? format::None : uint32_t(Counter->second);
+    if (const std::optional<LoopEnd> &Until = L->Until)
+      return format::CreateControl(Builder, format::ControlKind::Loop, L->First,
+                                   L->End, expr(L->Count), Symbol,
+                                   Until->Condition,
+                                   expr(Until->ConditionOffset), Until->Behind);
+    return format::CreateControl(Builder, format::ControlKind::Loop, L->First,
+                                 L->End, expr(L->Count), Symbol);
   }
   const auto &I = std::get<If>(C);
   return format::CreateControl(Builder, format::ControlKind::If, I.First, I.End,

@@ -54,6 +54,10 @@ static MaybeError checkLength(const Weight &W) {
 static uint16_t leastReader(const Contents &What) {
   if (!What.Libraries.empty())
     return format::LibrariesMinor;
+  for (const Target &T : What.Targets)
+    for (const Control &C : T.Controls)
+      if (const auto *L = std::get_if<Loop>(&C); L && L->Until)
+        return format::EndedLoopsMinor;
   for (const Port &P : What.Outputs)
     if (P.Decides)
       return format::ReadbacksMinor;

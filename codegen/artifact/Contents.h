@@ -269,10 +269,17 @@ using Step = std::variant<Launch, Copy, Fill>;
 
 /// Steps [First, End) that run `Count` times, or of which a condition in memory
 /// says whether those before `Else` run or those from there on.
+/// What ends a loop before its count.
+struct LoopEnd {
+  uint32_t Behind = 0;    ///< steps from here on run once, behind the last one
+  uint32_t Condition = 0; ///< the buffer
+  std::optional<Expr> ConditionOffset;
+};
 struct Loop {
   uint32_t First = 0, End = 0;
   Expr Count;
   std::string Counter; ///< a symbol
+  std::optional<LoopEnd> Until = std::nullopt;
 };
 struct If {
   uint32_t First = 0, Else = 0, End = 0;

@@ -169,12 +169,20 @@ llvm::Error StepBuilder::add(Operation &Op) {
 
 llvm::Error StepBuilder::addLoop(plan::LoopOp Loop) {
   Block &Body = Loop.getBody().front();
-  uint32_t First = T.Steps.size(), Steps = plan::countSteps(Body);
-  if (Steps)
-    T.Controls.push_back(artifact::Loop{First, First + Steps,
-                                        Loop.getCount().getDims().front(),
-                                        Loop.getCounter().str()});
-  return add(Body);
+  Block *Ending =
+      Loop.getEnding().empty() ? nullptr : &Loop.getEnding().front();
+  uint32_t First = T.Steps.size(), Behind = First + plan::countSteps(Body),
+           End = Behind + (Ending ? plan::countSteps(*Ending) : 0);
+  artifact::Loop Of{First, End, Loop.getCount().getDims().front(),
+                    Loop.getCounter().str()};
+  if (Value Condition = Loop.getCondition())
+    Of.Until = {Behind, Buffers.indexOf(Condition),
+                plan::offsetInStorage(Condition)};
+  if (First != End)
+    T.Controls.push_back(Of);
+  if (llvm::Error E = add(Body); E || !Ending)
+    return E;
+  return add(*Ending);
 }
 
 llvm::Error StepBuilder::addIf(plan::IfOp If) {

@@ -44,6 +44,8 @@ inline constexpr uint16_t InputValuesMinor = 5;
 inline constexpr uint16_t ReadbacksMinor = 6;
 /// The least reader of custom operators' host functions.
 inline constexpr uint16_t LibrariesMinor = 7;
+/// The least reader of loops that data ends.
+inline constexpr uint16_t EndedLoopsMinor = 7;
 
 inline constexpr size_t HeaderSize = 256;
 /// Segments start at multiples of this, so that they can be mapped alone.

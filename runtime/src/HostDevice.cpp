@@ -8,6 +8,7 @@
 
 #include "runtime/src/Cpu.h"
 #include "runtime/src/Device.h"
+#include "runtime/src/RunLimit.h"
 #include "runtime/src/ThreadPool.h"
 
 #include <algorithm>
@@ -26,8 +27,10 @@ constexpr int64_t LargestChunkCount = 256;
 class HostDevice : public Device {
 public:
   HostDevice(std::shared_ptr<Model> M, const format::Target &T,
-             const Nvtx *Ranges, const std::shared_ptr<Memory> &OnHost)
-      : Device(T, KPC_HOST, Ranges, OnHost, OnHost), TheModel(std::move(M)) {}
+             const Nvtx *Ranges, const std::shared_ptr<Memory> &OnHost,
+             int64_t MostMicroseconds)
+      : Device(T, KPC_HOST, Ranges, OnHost, OnHost), TheModel(std::move(M)),
+        Limit(MostMicroseconds) {}
 
   Status open(const DeviceOptions &Options) {
     for (const format::Kernel *K : format::each(target().kernels())) {
@@ -63,10 +66,6 @@ public:
     if (!Made)
       return Made.takeError();
     Pool = std::move(*Made);
-    // Nine years, which a clock's nanoseconds hold.
-    constexpr int64_t Longest = int64_t(1) << 48;
-    MostTime = std::chrono::microseconds(
-        std::min(Options.MostRunMicroseconds, Longest));
     return success();
   }
 
@@ -80,21 +79,22 @@ public:
   }
 
   Status run(Binding &B, const Addresses &A, void *) override {
-    bool Limited = MostTime.count() > 0;
     Late.store(false, std::memory_order_relaxed);
-    End = Limited ? Clock::now() + MostTime : Clock::time_point::max();
+    Limit.start();
     return B.walk(
         [&](uint32_t Step) -> Status {
           if (!B.Steps[Step].Empty)
             if (Status Failed = runStep(B, B.Steps[Step], A); !Failed)
               return Failed;
-          return Limited && isLate() ? tooLate() : success();
+          return Limit.applies() && isLate() ? Status(Limit.error())
+                                             : success();
         },
         [&](const Place &P) -> Result<bool> { return holds(P, A); });
   }
 
   Status profile(Binding &B, const Addresses &A, Profile &Out) override {
-    End = Clock::time_point::max();
+    using Clock = std::chrono::steady_clock;
+    Limit.lift();
     using Microseconds = std::chrono::duration<double, std::micro>;
     Out.Track = formatted("host, %d threads", Pool->threads());
     for (size_t I = 0; I < B.Steps.size(); ++I)
@@ -112,6 +112,7 @@ public:
       if (Facts.duration_us == 0)
         Facts.start_us = Microseconds(Begin - Start).count();
       Facts.duration_us += Microseconds(End - Begin).count();
+      ++Out.Steps[I].Runs;
       return success();
     };
     return B.walk(RunStep,
@@ -143,24 +144,13 @@ private:
     HostDevice *Limit; ///< null: none
   };
 
-  using Clock = std::chrono::steady_clock;
-
   bool isLate() {
     if (Late.load(std::memory_order_relaxed))
       return true;
-    bool Now = Clock::now() >= End;
+    bool Now = Limit.isOver();
     if (Now)
       Late.store(true, std::memory_order_relaxed);
     return Now;
-  }
-
-  Status tooLate() const {
-    Error E = failure(ErrorCode::TimedOut,
-                      "the run takes longer than the %.3g s that the session "
-                      "allows",
-                      std::chrono::duration<double>(MostTime).count());
-    E.Hint = "give the session a larger max_run_us, or smaller inputs";
-    return E;
   }
 
   // UBSan's check of function types reads the bytes before a function, which an
@@ -184,8 +174,7 @@ private:
       return callOperator(C.Function, *target().kernels()->Get(S.Kernel),
                           Scratch.data());
     int64_t Chunk = std::max(S.Grain, (S.Work - 1) / LargestChunkCount + 1);
-    Job J{C.Kernel, Scratch.data(),
-          End == Clock::time_point::max() ? nullptr : this};
+    Job J{C.Kernel, Scratch.data(), Limit.applies() ? this : nullptr};
     Pool->run(S.Work, Chunk, runChunk, &J);
     return success();
   }
@@ -224,8 +213,7 @@ private:
   std::vector<uint64_t> Scratch; ///< parameters of the launch at hand
   uint64_t WeightBytes = 0;
   // Of the run at hand.
-  std::chrono::microseconds MostTime{0};
-  Clock::time_point End = Clock::time_point::max();
+  RunLimit Limit;
   std::atomic<bool> Late{false};
 };
 
@@ -282,7 +270,8 @@ Result<std::unique_ptr<Device>> makeHostDevice(const std::shared_ptr<Model> &M,
   if (!Target)
     return Target.takeError();
   auto Out = std::make_unique<HostDevice>(M, **Target, Options.Ranges,
-                                          hostMemory(Options.Allocator));
+                                          hostMemory(Options.Allocator),
+                                          Options.MostRunMicroseconds);
   if (Status S = Out->open(Options); !S)
     return S;
   return Result<std::unique_ptr<Device>>(std::move(Out));

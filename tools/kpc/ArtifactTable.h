@@ -64,8 +64,8 @@ struct LaunchFacts {
 struct ControlFacts {
   bool IsLoop = true;
   size_t First = 0, Else = 0, End = 0; ///< `End` is behind the last
-  std::string CountText, Condition;
-  std::optional<int64_t> Count; ///< for the dims asked about
+  std::string CountText, Condition; ///< a condition ends a loop before `Count`
+  std::optional<int64_t> Count;     ///< for the dims asked about
 };
 
 /// An intermediate value: from the start of its first step to the end of its

@@ -190,7 +190,12 @@ static void printControls(const TargetFacts &T) {
   TextTable Table("ll");
   for (const ControlFacts &C : T.Controls) {
     std::string What;
-    if (C.IsLoop)
+    if (C.IsLoop && !C.Condition.empty())
+      What = fmt::format(
+          "run while {}, at most {} times{}", printable(C.Condition, 60),
+          C.CountText,
+          C.Else == C.End ? "" : "; then " + stepsText(C.Else, C.End));
+    else if (C.IsLoop)
       What = C.Count && std::to_string(*C.Count) != C.CountText
                  ? fmt::format("run {} = {} times", C.CountText, *C.Count)
                  : fmt::format("run {} times", C.CountText);
@@ -201,7 +206,8 @@ static void printControls(const TargetFacts &T) {
     else
       What = fmt::format("if {} {}, else {}", printable(C.Condition, 60),
                          stepsText(C.First, C.Else), stepsText(C.Else, C.End));
-    Table.row({stepsText(C.First, C.End), What});
+    size_t Behind = C.IsLoop && !C.Condition.empty() ? C.Else : C.End;
+    Table.row({stepsText(C.First, Behind), What});
   }
   fmt::print("{}", Table.text());
 }
@@ -214,6 +220,10 @@ static Json controlJson(const ControlFacts &C) {
     J["else_step"] = C.Else;
     J["condition"] = C.Condition;
     return J;
+  }
+  if (!C.Condition.empty()) {
+    J["condition"] = C.Condition;
+    J["behind_step"] = C.Else;
   }
   J["count_for"] = C.CountText;
   if (C.Count)

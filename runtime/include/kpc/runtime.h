@@ -388,9 +388,10 @@ typedef struct kpc_session_options {
   void *workspace;       /**< memory on the device for intermediate values,
                               used while the session lives; NULL: allocated */
   size_t workspace_size; /**< a run that needs more fails with TOO_SMALL */
-  /** Host: a run that takes longer ends with KPC_ERROR_TIMED_OUT, between two
-   *  steps or parts of one; what the outputs hold then is not said. Code that
-   *  does not return is not ended by this. 0: no limit. */
+  /** A run that takes longer ends with KPC_ERROR_TIMED_OUT: on the host
+   *  between two steps or parts of one, on a GPU where a loop or branch reads
+   *  its condition back. What the outputs hold then is not said. Code that does
+   *  not return is not ended by this. 0: no limit. */
   int64_t max_run_us;
 } kpc_session_options;
 #define KPC_SESSION_OPTIONS_INIT                                               \
