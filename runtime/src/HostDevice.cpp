@@ -38,10 +38,9 @@ public:
         auto Library = TheModel->hostLibrary(F->library());
         if (!Library)
           return Library.takeError();
-        auto Function = (*Library)->function(K->symbol()->c_str());
-        if (!Function)
-          return Function.takeError();
-        Kernels.push_back({nullptr, *Function});
+        Code &C = Kernels.emplace_back();
+        if (Status S = (*Library)->find(K->symbol()->c_str(), C.Function); !S)
+          return S;
         Libraries.push_back(std::move(*Library));
         continue;
       }
@@ -201,8 +200,8 @@ private:
 
   /// A kernel of kpc's, or a custom operator's function.
   struct Code {
-    HostKernel Kernel;
-    kpc_operator_function Function;
+    HostKernel Kernel = nullptr;
+    kpc_operator_function Function = nullptr;
   };
 
   std::shared_ptr<Model> TheModel;

@@ -96,15 +96,15 @@ HostLibrary::~HostLibrary() {
     ::dlclose(Handle);
 }
 
-Result<kpc_operator_function> HostLibrary::function(const char *Symbol) const {
-  void *Found = ::dlsym(Handle, Symbol);
-  if (!Found) {
-    Error E = failure(ErrorCode::UnknownName, "'%s' has no function '%s'",
-                      Name.c_str(), Symbol);
-    E.Hint = "declare it extern \"C\", as kpc/operator.h shows";
-    return E;
-  }
-  return reinterpret_cast<kpc_operator_function>(Found);
+Status HostLibrary::find(const char *Symbol,
+                         kpc_operator_function &Into) const {
+  Into = reinterpret_cast<kpc_operator_function>(::dlsym(Handle, Symbol));
+  if (Into)
+    return success();
+  Error E = failure(ErrorCode::UnknownName, "'%s' has no function '%s'",
+                    Name.c_str(), Symbol);
+  E.Hint = "declare it extern \"C\", as kpc/operator.h shows";
+  return E;
 }
 
 static kpc_operator_argument argumentOf(format::ArgumentType Type,

@@ -32,7 +32,7 @@ public:
   HostLibrary &operator=(const HostLibrary &) = delete;
   ~HostLibrary();
 
-  Result<kpc_operator_function> function(const char *Symbol) const;
+  Status find(const char *Symbol, kpc_operator_function &Into) const;
 
 private:
   std::string Name;
