@@ -6,7 +6,7 @@
 
     ended_loops.py KPC FOLDER [--device DEVICE[,DEVICE…]] [--only NAME[,NAME…]]
 
-Devices are those of `kpc run`; the default is host,emulate:sm_80. Ends with 77 where onnx or onnxruntime is missing.
+Devices are those of `kpc run`, cuda:0 as well; the default is host,emulate:sm_80. Ends with 77 where onnx or onnxruntime is missing.
 """
 import argparse
 import pathlib
@@ -323,7 +323,7 @@ def check(name, options):
     source, artifact = folder / "model.onnx", folder / "model.kpc"
     onnx.save(made, source)
     devices = options.device.split(",")
-    targets = ",".join(device.split(":")[-1] for device in devices)
+    targets = ",".join("native" if device.startswith("cuda:") else device.split(":")[-1] for device in devices)
     # Of what is as long as the caller wants, a size to choose schedules for.
     names = {dim.dim_param for given in made.graph.input for dim in given.type.tensor_type.shape.dim if dim.dim_param}
     dims = [part for dim in sorted(names) for part in ("--dim", f"{dim}=0..1024:opt=32")]
