@@ -99,6 +99,7 @@ bool kpc::attachCalibration(ModuleOp Module, const CompileOptions &Options,
     Found.Least = Of.Least;
     Found.Greatest = Of.Greatest;
     Found.Range = Of.Range;
+    Found.ScalesOfRows = Of.ScalesOfRows;
     Found.Largest.assign(Of.Largest.begin(), Of.Largest.end());
     Found.Mean.assign(Of.Mean.begin(), Of.Mean.end());
     Found.Rms.assign(Of.Rms.begin(), Of.Rms.end());

@@ -26,6 +26,13 @@ static std::string numberText(double Number) {
   return Text;
 }
 
+/// Of a channel: there are many.
+static std::string shortNumberText(double Number) {
+  std::string Text;
+  llvm::raw_string_ostream(Text) << llvm::format("%.3g", Number);
+  return Text;
+}
+
 static std::string quoted(llvm::StringRef Text) {
   return llvm::formatv("{0}", llvm::json::Value(llvm::json::fixUTF8(Text)));
 }
@@ -36,7 +43,7 @@ static void writeList(llvm::raw_ostream &To, llvm::StringRef Key,
     return;
   To << ",\n   " << quoted(Key) << ": [";
   for (size_t I = 0; I < Numbers.size(); ++I)
-    To << (I ? "," : "") << numberText(Numbers[I]);
+    To << (I ? "," : "") << shortNumberText(Numbers[I]);
   To << "]";
 }
 
@@ -56,6 +63,8 @@ std::string CalibrationFile::text() const {
        << ", \"least\": " << numberText(Of.Least)
        << ", \"greatest\": " << numberText(Of.Greatest)
        << ", \"range\": " << numberText(Of.Range);
+    if (Of.ScalesOfRows)
+      To << ", \"scales\": \"rows\"";
     writeList(To, "channel largest", Of.Largest);
     writeList(To, "channel mean", Of.Mean);
     writeList(To, "channel rms", Of.Rms);
@@ -110,6 +119,10 @@ static std::string readOperand(const llvm::json::Value &From,
       return Of + " has no number \"" + Key + "\"";
     *Number = *Found;
   }
+  llvm::StringRef Scales = O->getString("scales").value_or("constant");
+  if (Scales != "rows" && Scales != "constant")
+    return Of + " has \"scales\" that are neither \"rows\" nor \"constant\"";
+  Into.ScalesOfRows = Scales == "rows" && Into.Kind == "gemm";
   if (Into.Least > Into.Greatest || Into.Range < 0)
     return Of + " has a range that is none: \"least\" is at most \"greatest\", "
                 "and \"range\" at least 0";

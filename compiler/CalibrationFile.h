@@ -31,6 +31,8 @@ struct CalibratedOperand {
   double Least = 0, Greatest = 0;
   /// The greatest magnitude that is told apart; the method decides.
   double Range = 0;
+  /// Of a GEMM: each row finds its scale in each run.
+  bool ScalesOfRows = false;
   /// Of each channel: the greatest magnitude, mean and root mean square.
   std::vector<float> Largest, Mean, Rms;
 };

@@ -20,6 +20,8 @@ DictionaryAttr OperandStatistics::attribute(MLIRContext *Context) const {
        {std::pair("least", Least), std::pair("greatest", Greatest),
         std::pair("range", Range)})
     All.push_back(B.getNamedAttr(Name, B.getF64FloatAttr(Number)));
+  if (ScalesOfRows)
+    All.push_back(B.getNamedAttr("rows", B.getUnitAttr()));
   for (auto [Name, List] : {std::pair("largest", &Largest),
                             std::pair("mean", &Mean), std::pair("rms", &Rms)})
     if (!List->empty())
@@ -48,6 +50,7 @@ static std::optional<OperandStatistics> read(DictionaryAttr From) {
       return std::nullopt;
     *Into = Number.getValueAsDouble();
   }
+  Found.ScalesOfRows = From.contains("rows");
   for (auto [Name, Into] :
        {std::pair("largest", &Found.Largest), std::pair("mean", &Found.Mean),
         std::pair("rms", &Found.Rms)}) {

@@ -16,9 +16,10 @@
 ///     largest = dense<…> : tensor<64xf32>, mean = …, rms = …}}}
 ///
 /// `range` is the greatest magnitude that is told apart; what is beyond it is
-/// clipped. The lists have an entry for each channel, the last dim, and may be
-/// missing. An op that has been given another operand holds the same
-/// dictionary itself, as `graph.operand`.
+/// clipped. `rows` in addition: each row of the operand finds its own scale in
+/// each run all the same. The lists have an entry for each channel, the last
+/// dim, and may be missing. An op that has been given another operand holds the
+/// same dictionary itself, as `graph.operand`.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_PASSES_GRAPH_CALIBRATION_H
@@ -36,6 +37,8 @@ constexpr llvm::StringLiteral WatchedAttr = "graph.watched";
 
 struct OperandStatistics {
   double Least = 0, Greatest = 0, Range = 0;
+  /// Each row finds its scale in each run; the rest is known all the same.
+  bool ScalesOfRows = false;
   /// Of each channel: the greatest magnitude, the mean, the root mean square.
   llvm::SmallVector<float> Largest, Mean, Rms;
 

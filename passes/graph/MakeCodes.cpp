@@ -11,6 +11,8 @@
 #include "passes/graph/CodeProducts.h"
 #include "llvm/ADT/StringSwitch.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
@@ -132,35 +134,46 @@ Codes graph::codesOfLines(OpBuilder &B, Location Loc, Value X,
           MulOp::create(B, Loc, Most, All(1 / Greatest))};
 }
 
-std::pair<double, double> graph::scaleOf(const OperandStatistics &Of,
-                                         CodeType Type) {
+ConstantScale ConstantScale::of(const OperandStatistics &Of, CodeType Type,
+                                bool MayHaveZero) {
   // Steps of FP8 shrink with the values: to clip great ones gains nothing.
   if (Type == CodeType::Fp8)
-    return {std::max(Of.magnitude(), Least), GreatestFp8};
-  return {std::max(Of.Range, Least),
-          Of.isUnsigned() ? GreatestUInt8 : GreatestInt8};
+    return {std::max(Of.magnitude(), Least) / GreatestFp8, 0, false};
+  double Range = std::max(Of.Range, Least);
+  if (Of.isUnsigned())
+    return {Range / GreatestUInt8, 0, true};
+  // A zero point costs a vector in the epilogue: it has to gain two bits in
+  // five.
+  constexpr double MostOfStep = 0.75;
+  double Low = std::max(Of.Least, -Range),
+         High = std::max(0.0, std::min(Of.Greatest, Range)),
+         Step = std::max(High - Low, Least) / GreatestUInt8;
+  if (!MayHaveZero || Step > MostOfStep * Range / GreatestInt8)
+    return {Range / GreatestInt8, 0, false};
+  return {Step, int64_t(std::nearbyint(-Low / Step)), true};
 }
 
 Codes graph::codesInRange(OpBuilder &B, Location Loc, Value X,
-                          const OperandStatistics &Of, CodeType Type) {
-  auto [Range, Greatest] = scaleOf(Of, Type);
+                          const ConstantScale &By, CodeType Type) {
   SymbolicTensorType Ty = typeOf(X);
   auto All = [&](double V) -> Value {
     return BroadcastOp::create(B, Loc, Ty, scalar(B, Loc, V));
   };
-  Value Q = MulOp::create(B, Loc, X, All(Greatest / Range));
+  Value Q = MulOp::create(B, Loc, X, All(1 / By.Step));
   mlir::Type To;
   if (Type == CodeType::Int8) {
     // The cast saturates.
+    if (By.Zero)
+      Q = AddOp::create(B, Loc, Q, All(double(By.Zero)));
     Q = RoundOp::create(B, Loc, Q);
-    To = Of.isUnsigned() ? B.getIntegerType(8, /*isSigned=*/false)
-                         : B.getI8Type();
+    To =
+        By.IsUnsigned ? B.getIntegerType(8, /*isSigned=*/false) : B.getI8Type();
   } else {
     Q = MinOp::create(B, Loc, Q, All(GreatestFp8));
     Q = MaxOp::create(B, Loc, Q, All(-GreatestFp8));
     To = Float8E4M3FNType::get(B.getContext());
   }
-  return {CastOp::create(B, Loc, Q, To), scalar(B, Loc, Range / Greatest)};
+  return {CastOp::create(B, Loc, Q, To), scalar(B, Loc, By.Step)};
 }
 
 Value graph::scaledBoth(OpBuilder &B, Value Product, Value Scalar,

@@ -70,12 +70,21 @@ struct Codes {
 Codes codesOfLines(mlir::OpBuilder &B, mlir::Location Loc, mlir::Value X,
                    llvm::ArrayRef<int64_t> Summed, CodeType Type);
 
+/// How one constant scale spells values as codes: (code - Zero) * Step.
+struct ConstantScale {
+  double Step = 0;
+  int64_t Zero = 0;
+  bool IsUnsigned = false; ///< codes are 0 to 255, else -127 to 127
+
+  /// `MayHaveZero`: the product takes a zero point. A range that reaches far
+  /// to one side of 0 gets one.
+  static ConstantScale of(const OperandStatistics &Of, CodeType Type,
+                          bool MayHaveZero);
+};
+
 /// The same with one scale that is known. What is beyond is clipped.
 Codes codesInRange(mlir::OpBuilder &B, mlir::Location Loc, mlir::Value X,
-                   const OperandStatistics &Of, CodeType Type);
-
-/// The greatest magnitude that codes of such values have, and its code.
-std::pair<double, double> scaleOf(const OperandStatistics &Of, CodeType Type);
+                   const ConstantScale &By, CodeType Type);
 
 /// `Product` times a scalar and the scales of a weight's columns, which are
 /// multiplied when compiling.

@@ -65,6 +65,7 @@ std::optional<ProductWeights> ProductWeights::of(Operation *Product,
   if (!Ty.hasStaticShape() || (Conv ? Conv.getGroups() != 1 : Rank != 2))
     return std::nullopt;
   ProductWeights Found;
+  Found.TakesZero = !Conv;
   Found.N = *Ty.getStaticDim(Rank - 1);
   Found.Channels = *Ty.getStaticDim(Rank - 2);
   int64_t Count = *Ty.getNumElements().asConstant();

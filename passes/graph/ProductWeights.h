@@ -18,6 +18,7 @@ namespace kpc::graph {
 struct ProductWeights {
   int64_t K = 0, N = 0, Channels = 0;
   std::vector<float> Numbers; ///< row major
+  bool TakesZero = false;     ///< the operand may have a zero point: of a GEMM
 
   /// None where the numbers are not known, or channels cannot be told apart:
   /// in batches of GEMMs and groups of convolutions.

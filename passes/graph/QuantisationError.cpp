@@ -58,14 +58,14 @@ std::vector<float> graph::roundedWeights(const ProductWeights &W,
 
 /// The power of what rounding adds to numbers of a root mean square. Where
 /// steps are wider than the numbers, these are lost.
-static double roundingPower(double Rms, double Range, double Greatest,
-                            CodeType Type) {
+static double roundingPower(double Rms, double Step, CodeType Type) {
   // Of a step, uniform: its square over 12. The steps of FP8 are 1/8 of the
   // power of two below a number, whose mantissa is taken to be log-uniform:
   // 1/64/12 times the mean of 1/m^2 from 1 to 2, and 2^-9 below its least.
   constexpr double OfFp8 = 1.0 / 64 / 12 * 0.541, LeastStep = 0x1p-9;
   double Power = Rms * Rms;
-  double Step = Range / Greatest * (Type == CodeType::Fp8 ? LeastStep : 1);
+  if (Type == CodeType::Fp8)
+    Step *= LeastStep;
   double OfStep = std::min(Step * Step / 12, Power);
   return Type == CodeType::Fp8 ? std::max(Power * OfFp8, OfStep) : OfStep;
 }
@@ -73,11 +73,11 @@ static double roundingPower(double Rms, double Range, double Greatest,
 ExpectedError graph::expectedError(const OperandStatistics &Of,
                                    const ProductWeights &W,
                                    ArrayRef<float> Rounded, CodeType Type) {
-  auto [Range, Greatest] = scaleOf(Of, Type);
+  ConstantScale By = ConstantScale::of(Of, Type, W.TakesZero);
   std::vector<double> Noise(W.Channels), Variance(W.Channels);
   for (int64_t C = 0; C < W.Channels; ++C) {
     double Power = double(Of.Rms[C]) * Of.Rms[C];
-    Noise[C] = roundingPower(Of.Rms[C], Range, Greatest, Type);
+    Noise[C] = roundingPower(Of.Rms[C], By.Step, Type);
     Variance[C] = std::max(0.0, Power - double(Of.Mean[C]) * Of.Mean[C]);
   }
   ExpectedError Sum;

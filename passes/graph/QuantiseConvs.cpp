@@ -66,8 +66,10 @@ private:
     Location Loc = Op.getLoc();
     SymbolicTensorType To = typeOf(Op.getY());
     auto Summed = llvm::to_vector(llvm::seq<int64_t>(0, To.getRank() - 1));
-    Codes X = codesInRange(B, Loc, asF32(B, Loc, Op.getX()), *statisticsOf(Op),
-                           Type),
+    // The zeros around an image are codes, too: they have no zero point.
+    ConstantScale By =
+        ConstantScale::of(*statisticsOf(Op), Type, /*MayHaveZero=*/false);
+    Codes X = codesInRange(B, Loc, asF32(B, Loc, Op.getX()), By, Type),
           W = codesOfLines(B, Loc, asF32(B, Loc, Op.getW()), Summed, Type);
     if (Use == CodeUse::Rounded) {
       X.Of = asF32(B, Loc, X.Of);

@@ -65,21 +65,57 @@ struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
   }
 
 private:
+  /// A sum of codes less what the zero point of A adds to it: a constant for
+  /// each column.
+  static Value withoutZero(OpBuilder &B, Value Sum, Value W, int64_t Zero) {
+    Location Loc = Sum.getLoc();
+    Type I32 = B.getI32Type();
+    SymbolicTensorType OfW = typeOf(W);
+    SmallVector<shape::Expr> Line(OfW.getDims());
+    Line[OfW.getRank() - 2] = shape::Expr(1);
+    Value Wide = CastOp::create(B, Loc, W, I32);
+    Value Sums = ReduceOp::create(B, Loc, ReduceKind::sum, Wide,
+                                  ArrayRef<int64_t>{OfW.getRank() - 2});
+    Sums = ReshapeOp::create(B, Loc, typeOf(Wide).withDims(Line), Sums);
+    Value One = ConstantOp::create(
+        B, Loc,
+        DenseElementsAttr::get(RankedTensorType::get({}, I32),
+                               B.getI32IntegerAttr(int32_t(Zero))));
+    Sums = MulOp::create(B, Loc, Sums,
+                         BroadcastOp::create(B, Loc, typeOf(Sums), One));
+    return SubOp::create(B, Loc, Sum,
+                         BroadcastOp::create(B, Loc, typeOf(Sum), Sums));
+  }
+
   static void rewrite(MatmulOp Op, CodeType Type, CodeUse Use) {
     OpBuilder B(Op);
     Location Loc = Op.getLoc();
     SymbolicTensorType To = typeOf(Op.getY());
     int64_t Rank = To.getRank();
     std::optional<OperandStatistics> Known = statisticsOf(Op);
+    if (Known && Known->ScalesOfRows)
+      Known.reset();
+    ConstantScale By;
+    if (Known)
+      By = ConstantScale::of(*Known, Type, /*MayHaveZero=*/true);
     Value X = asF32(B, Loc, Op.getA());
-    Codes A = Known ? codesInRange(B, Loc, X, *Known, Type)
+    Codes A = Known ? codesInRange(B, Loc, X, By, Type)
                     : codesOfLines(B, Loc, X, Rank - 1, Type),
           W = codesOfLines(B, Loc, asF32(B, Loc, Op.getB()), Rank - 2, Type);
+    Value Y;
     if (Use == CodeUse::Rounded) {
       A.Of = asF32(B, Loc, A.Of);
-      W.Of = asF32(B, Loc, W.Of);
+      if (By.Zero)
+        A.Of = SubOp::create(
+            B, Loc, A.Of,
+            BroadcastOp::create(B, Loc, typeOf(A.Of), scalar(B, Loc, By.Zero)));
+      Y = MatmulOp::create(B, Loc, A.Of, asF32(B, Loc, W.Of));
+    } else {
+      Y = MatmulOp::create(B, Loc, A.Of, W.Of);
+      if (By.Zero)
+        Y = withoutZero(B, Y, W.Of, By.Zero);
+      Y = asF32(B, Loc, Y);
     }
-    Value Y = asF32(B, Loc, MatmulOp::create(B, Loc, A.Of, W.Of));
     Y = Known ? scaledBoth(B, Y, A.Scale, W.Scale)
               : scaled(B, Y, A.Scale, W.Scale);
     if (!To.getElementType().isF32())

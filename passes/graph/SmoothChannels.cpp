@@ -68,18 +68,20 @@ std::vector<float> factors(const Group &G, double Exponent) {
   return All;
 }
 
+/// No channel reaches further than all do, or than its own magnitude.
 OperandStatistics divided(const OperandStatistics &Of,
                           ArrayRef<float> Factors) {
   OperandStatistics To = Of;
-  double Most = 0;
+  To.Least = To.Greatest = 0;
   for (auto [C, F] : llvm::enumerate(Factors)) {
+    double Most = Of.Largest[C];
+    To.Least = std::min(To.Least, std::max(Of.Least, -Most) / F);
+    To.Greatest = std::max(To.Greatest, std::min(Of.Greatest, Most) / F);
     To.Largest[C] /= F;
     To.Mean[C] /= F;
     To.Rms[C] /= F;
-    Most = std::max<double>(Most, To.Largest[C]);
   }
-  To.Greatest = To.Range = Most;
-  To.Least = Of.isUnsigned() ? 0 : -Most;
+  To.Range = To.magnitude();
   return To;
 }
 

@@ -63,7 +63,7 @@ struct WatchOperandsPass : graph::impl::WatchOperandsBase<WatchOperandsPass> {
     SmallVector<Value> Results(Return->getOperands());
     SmallVector<DictionaryAttr> Attrs;
     for (unsigned I = 0; I < Results.size(); ++I)
-      Attrs.push_back(Func.getResultAttrDict(I));
+      Attrs.push_back(B.getDictionaryAttr(Func.getResultAttrs(I)));
     for (auto &[V, Nodes] : Watched) {
       std::string Name = "kpc.operand" + std::to_string(Results.size());
       Attrs.push_back(B.getDictionaryAttr(

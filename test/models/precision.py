@@ -299,7 +299,7 @@ def measure(options, network):
     wanted = [session.run(None, sample) for sample in trying]
     files, good = {}, {}
     for way in WAYS:
-        if options.short and way.name not in SHORT:
+        if way.name not in SHORT if options.short and not options.ways else options.ways not in way.name:
             continue
         if way.method and way.method not in files:
             files[way.method], seconds = calibrate(options, network, path, folder, calibrating, way.method)
@@ -318,6 +318,7 @@ def main():
     parser.add_argument("--kpc", type=pathlib.Path, required=True)
     parser.add_argument("--work-dir", type=pathlib.Path, required=True)
     parser.add_argument("--only", default="", help="networks whose names hold this")
+    parser.add_argument("--ways", default="", help="rows whose names hold this")
     parser.add_argument("--short", action="store_true", help="few samples and rows")
     parser.add_argument("--limit", type=float, default=600, help="seconds one kpc process may take")
     options = parser.parse_args()

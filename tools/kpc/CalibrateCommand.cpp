@@ -43,6 +43,7 @@ struct CalibrateArguments {
   std::string Data, Output;
   RangeMethod Method = RangeMethod::Max;
   double Percentile = 99.99;
+  bool ScalesOfRows = false; ///< of GEMMs
   int64_t Threads = 0, MostSamples = 0;
   DeviceChoice Choice;
   CacheOption Cache;
@@ -96,6 +97,7 @@ std::optional<Model> Calibration::compileWatched() {
   std::optional<Model> M =
       compileAndOpen(Options, Arguments.Choice.Quiet, Diags, Fault, &Report);
   Watched = std::move(Report.Watched);
+  Diags.setFile(Arguments.Options.Model);
   if (M && Watched.empty())
     Diags.error(Code::CalibrationNothing)
         .message("no GEMM and no convolution of the model multiplies a "
@@ -296,6 +298,7 @@ CalibrationFile Calibration::result() const {
                            R.least(),
                            R.greatest(),
                            R.range(Arguments.Method, Arguments.Percentile),
+                           Arguments.ScalesOfRows && Kind == "gemm",
                            R.channelLargest(),
                            R.channelMean(),
                            R.channelRms()};
@@ -305,8 +308,15 @@ CalibrationFile Calibration::result() const {
       else
         join(File.Operands[It->second], Of);
     }
+  // What is multiplied is stored, too, but where it is an input.
+  std::map<std::string, double> Magnitudes = Stored;
+  for (size_t I = 0; I < Watched.size(); ++I)
+    for (const auto &[Node, Kind] : Watched[I].Of) {
+      double &Most = Magnitudes[Node];
+      Most = std::max(Most, Ranges[I].magnitude());
+    }
   constexpr double GreatestFp16 = 65504;
-  for (const auto &[Node, Magnitude] : Stored)
+  for (const auto &[Node, Magnitude] : Magnitudes)
     if (Magnitude > GreatestFp16)
       File.BeyondFp16.push_back({Node, Magnitude});
   return File;
@@ -315,7 +325,7 @@ CalibrationFile Calibration::result() const {
 void Calibration::warnOfLargeValues(const CalibrationFile &File) {
   for (const LargeValue &V : File.BeyondFp16)
     Diags.warning(Code::CalibrationBeyondFp16)
-        .message(fmt::format("values of node '{}' are as great as {:.6g}, and "
+        .message(fmt::format("values at node '{}' are as great as {:.6g}, and "
                              "fp16 ends at 65504",
                              printable(V.Node), V.Magnitude));
 }
@@ -417,6 +427,10 @@ void addCalibrateCommand(CLI::App &Main, Action &Chosen) {
                               printable(Text)),
                   "write for instance --percentile 99.9");
           });
+  addChoice(App, "--gemm-scales", {"constant", "rows"},
+            "what GEMMs multiply has one constant scale (the default), or each "
+            "row finds its own in each run, which is more exact and slower",
+            [A](const std::string &Word) { A->ScalesOfRows = Word == "rows"; });
   addNumber(App, "--samples", A->MostSamples, 1, INT64_MAX,
             "take so many samples at most (default: all)");
   addText(App, "-o,--output", "FILE",

@@ -322,7 +322,9 @@ void addImportOptions(CLI::App &App, CompileOptions &Options) {
   addText(App, "--input-type", "INPUT=TYPE",
           "TorchScript: an input's type: ids=i64 (default: f32); repeatable",
           [&Options](const std::string &T) { takeInputType(T, Options); });
-  addText(App, "--method", "NAME",
+  // `kpc calibrate` has a --method of its own.
+  bool IsTaken = App.get_option_no_throw("--method") != nullptr;
+  addText(App, IsTaken ? "--script-method" : "--method", "NAME",
           "TorchScript: the method to compile (default: forward)",
           [&Options](const std::string &T) { Options.Method = T; });
   addText(App, "--state", "KIND",

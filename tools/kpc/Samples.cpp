@@ -23,6 +23,14 @@ static void refuse(Diagnostics &Diags, const std::string &Why) {
   Diags.error(Code::CalibrationData).message(Why);
 }
 
+/// The tensors' file is at fault, not the model.
+static void refuseFile(Diagnostics &Diags, const std::string &Why) {
+  std::string Model = Diags.file();
+  Diags.setFile("");
+  Diags.error(Code::TensorFile).message(Why);
+  Diags.setFile(Model);
+}
+
 static const kpc_port *portNamed(const std::vector<kpc_port> &Ports,
                                  const std::string &Name) {
   auto It = std::find_if(Ports.begin(), Ports.end(),
@@ -48,7 +56,7 @@ bool Samples::openArrays(const Model &M, Diagnostics &Diags) {
   std::string Error;
   auto Read = tensorfile::readTensors(Path, Error);
   if (!Read) {
-    Diags.error(Code::TensorFile).message(Error);
+    refuseFile(Diags, Error);
     return false;
   }
   std::vector<kpc_port> Ports = M.inputs();
@@ -197,7 +205,7 @@ std::optional<Inputs> Samples::read(int64_t I, const Model &M,
   std::string Why;
   auto Read = tensors(I, M, Why);
   if (!Read) {
-    Diags.error(Code::TensorFile).message(Why);
+    refuseFile(Diags, Why);
     return std::nullopt;
   }
   return makeInputs(M, std::move(*Read), name(I), Diags);

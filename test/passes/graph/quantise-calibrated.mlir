@@ -11,11 +11,16 @@
 !x = !graph.tensor<[32, 64], f32>
 !w = !graph.tensor<[64, 24], f32>
 !y = !graph.tensor<[32, 24], f32>
+!i = !graph.tensor<[2, 8, 8, 16], f32>
+!f = !graph.tensor<[3, 3, 16, 32], f32>
+!o = !graph.tensor<[2, 8, 8, 32], f32>
 
 module attributes {graph.calibration = {
     signed = {least = -2.0 : f64, greatest = 3.0 : f64, range = 2.54 : f64},
     positive = {least = 0.0 : f64, greatest = 8.0 : f64, range = 5.1 : f64},
     eight = {least = -2.0 : f64, greatest = 4.48 : f64, range = 1.0 : f64},
+    skewed = {least = -0.2 : f64, greatest = 5.0 : f64, range = 5.0 : f64},
+    rows = {least = -2.0 : f64, greatest = 3.0 : f64, range = 3.0 : f64, rows},
     conv = {least = 0.0 : f64, greatest = 5.1 : f64, range = 5.1 : f64},
     plain = {least = 0.0 : f64, greatest = 5.1 : f64, range = 5.1 : f64}}} {
 
@@ -55,6 +60,37 @@ func.func @positive(%x: !x) -> !y {
   return %y : !y
 }
 
+// A range far to one side of 0, as behind a GELU: 255 codes and a zero point, which takes a constant off each column.
+// CHECK-LABEL: @skewed(
+// CHECK: graph.constant dense<1.000000e+01> : tensor<f32>
+// CHECK: %[[Z:.*]] = graph.add
+// CHECK: %[[R:.*]] = graph.round %[[Z]]
+// CHECK: graph.cast %[[R]] to ui8
+// CHECK: %[[P:.*]] = graph.matmul %{{.*}} : <[32, 64], ui8>, <[64, 24], i8>
+// CHECK: graph.reduce sum, %{{.*}} axes [0] : <[64, 24], i32>
+// CHECK: graph.constant dense<10> : tensor<i32>
+// CHECK: %[[D:.*]] = graph.sub %[[P]], %{{.*}} : <[32, 24], i32>
+// CHECK: graph.cast %[[D]] to f32
+// ROUNDED-LABEL: @skewed(
+// ROUNDED: %[[C:.*]] = graph.cast %{{.*}} to ui8
+// ROUNDED: %[[F:.*]] = graph.cast %[[C]] to f32
+// ROUNDED: %[[D:.*]] = graph.sub %[[F]], %{{.*}} : <[32, 64], f32>
+// ROUNDED: graph.matmul %[[D]]
+func.func @skewed(%x: !x) -> !y {
+  %w = graph.weight "m#w" [] : !w
+  %y = graph.matmul %x, %w : !x, !w loc("skewed")
+  return %y : !y
+}
+
+// The calibration says that rows find their scales.
+// CHECK-LABEL: @rows(
+// CHECK: graph.reduce max, %{{.*}} axes [1] : <[32, 64], f32>
+func.func @rows(%x: !x) -> !y {
+  %w = graph.weight "m#w" [] : !w
+  %y = graph.matmul %x, %w : !x, !w loc("rows")
+  return %y : !y
+}
+
 // FP8 takes the greatest magnitude, whatever the method chose for integers, and what is beyond is clipped.
 // CHECK-LABEL: @eight(
 // CHECK: graph.constant dense<1.000000e+02> : tensor<f32>
@@ -67,10 +103,6 @@ func.func @eight(%x: !x) -> !y {
   %y = graph.matmul %x, %w : !x, !w loc("eight")
   return %y : !y
 }
-
-!i = !graph.tensor<[2, 8, 8, 16], f32>
-!f = !graph.tensor<[3, 3, 16, 32], f32>
-!o = !graph.tensor<[2, 8, 8, 32], f32>
 
 // CHECK-LABEL: @conv(
 // CHECK: graph.cast %{{.*}} to ui8

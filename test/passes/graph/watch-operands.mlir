@@ -18,7 +18,6 @@ func.func @main(%x: !x) -> (!x {graph.name = "y"}) {
   %2 = graph.matmul %0, %w : !x, !w loc("second")
   %3 = graph.add %1, %2 : !x
   %4 = graph.matmul %3, %w : !x, !w loc("third")
-  %5 = graph.transpose %w perm [1, 0] : !w
   %6 = graph.add %4, %4 : !x
   return %6 : !x
 }
