@@ -429,7 +429,7 @@ void Compilation::tellOfCodes() {
       llvm::any_of(Targets,
                    [](const target::Target *T) { return T->isHost(); }))
     Report.Notes.push_back(
-        "the host rounds to the same codes as GPUs do, and multiplies them as "
+        "the host rounds to codes as GPUs do, and multiplies them as "
         "floats: it shows the error, not the speed");
 }
 
