@@ -41,7 +41,7 @@ PLAIN = ("--no-smooth-channels", "--no-correct-bias")
 class Way:
     name: str
     precision: str
-    method: str = ""  # of kpc calibrate; empty: no calibration
+    method: str = ""  # of kpc calibrate, and "rows" for its --gemm-scales; empty: no calibration
     arguments: tuple = ()
     kept: bool = False  # layers that the network names stay in fp16
 
@@ -57,13 +57,14 @@ WAYS = [
     Way("int8, max, smooth", "int8", "max", PLAIN[1:]),
     Way("int8, max, smooth and bias", "int8", "max"),
     Way("int8, mse, smooth and bias", "int8", "mse"),
+    Way("int8, smooth and bias, scales of rows in each run", "int8", "max rows"),
     Way("int8, max, smooth and bias, some layers in fp16", "int8", "max", kept=True),
     Way("fp8, scales of rows in each run", "fp8"),
     Way("fp8, max", "fp8", "max", PLAIN),
     Way("fp8, max, smooth and bias", "fp8", "max"),
     Way("fp8, max, smooth and bias, some layers in fp16", "fp8", "max", kept=True),
 ]
-SHORT = ("int8, max", "int8, max, smooth and bias", "int8, max, smooth and bias, some layers in fp16")
+SHORT = ("int8, max, smooth and bias", "int8, max, smooth and bias, some layers in fp16")
 
 
 @dataclasses.dataclass
@@ -71,12 +72,13 @@ class Network:
     name: str
     path: typing.Callable  # of the work folder -> the model; None: a package is missing
     samples: typing.Callable  # seed, count -> inputs of each
-    counts: tuple  # to calibrate with, to try; and for --short
+    counts: tuple  # to calibrate with, to try; and for --short, which leaves out those without
     score: typing.Callable  # outputs, those of fp32, inputs: of all samples -> name -> number
     bar: dict  # name -> (least or None, most or None), of the best row of a type
     arguments: tuple = ()  # of kpc compile and calibrate
     batch: bool = False  # the samples to try are one batch
     keep: str = ""  # layers that bear codes least, by the names of their nodes
+    misses: tuple = ()  # precisions of which docs/missing.md says that they miss the bar
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -237,14 +239,14 @@ def packaged(package, inside):
 NETWORKS = [
     Network("digits", lambda _: DIGITS / "digits.onnx", digits, (64, 360, 32, 360), points, {"points lost": (None, 0.3)},
             ("--dim", "batch=1..512:opt=64"), batch=True),
-    Network("MiniLM-L6", sentence_model, sentences, (64, 300, 8, 12), cosines,
+    Network("MiniLM-L6", sentence_model, sentences, (64, 300, 64, 50), cosines,
             {"cosine": (0.9995, None), "rank correlation": (0.999, None)},
             ("--dim", "batch=1..64:opt=8", "--dim", "sequence=1..64:opt=16"),
             # The products behind GELU, and those behind attention.
-            keep="MatMul_(112|116|172|176|232|236|292|296|352|356|412|416)$"),
-    Network("PP-OCRv4 recogniser", packaged("rapidocr_onnxruntime", "models/ch_PP-OCRv4_rec_infer.onnx"), lines, (32, 32, 8, 8),
+            keep="MatMul_(112|116|172|176|232|236|292|296|352|356|412|416)$", misses=("fp8",)),
+    Network("PP-OCRv4 recogniser", packaged("rapidocr_onnxruntime", "models/ch_PP-OCRv4_rec_infer.onnx"), lines, (32, 32, 0, 0),
             characters, {"same characters": (0.99, None)}),
-    Network("DNSMOS P.835", packaged("speechmos", "dnsmos_models/sig_bak_ovr.onnx"), recordings, (8, 8, 2, 2),
+    Network("DNSMOS P.835", packaged("speechmos", "dnsmos_models/sig_bak_ovr.onnx"), recordings, (8, 8, 0, 0),
             greatest_difference, {"greatest difference": (None, 0.02)},
             # A Fourier transform whose power's logarithm is taken, and what reads the logarithm.
             keep="stft|conv2d$"),
@@ -262,8 +264,10 @@ def write_samples(folder, samples):
 
 def calibrate(options, network, path, folder, samples, method):
     """The file, and the seconds it took."""
-    data, out = write_samples(folder / "samples", samples), folder / f"{method}.calibration"
+    data, out = write_samples(folder / "samples", samples), folder / f"{method.replace(' ', '-')}.calibration"
+    method, *rows = method.split()
     seconds = compare.run_kpc([options.kpc, "calibrate", path, "--data", data, "--method", method, "-o", out, "--quiet",
+                               *(["--gemm-scales", "rows"] if rows else []),
                                "--cache-dir", options.work_dir / "cache", *network.arguments], options.limit)
     return out, seconds
 
@@ -297,7 +301,7 @@ def within(scores, bar):
 
 
 def measure(options, network):
-    """Whether the best row of each type is within the bar."""
+    """Whether the best row of each precision is within the bar."""
     folder = options.work_dir / network.name.replace(" ", "-")
     folder.mkdir(parents=True, exist_ok=True)
     path = network.path(folder)
@@ -305,6 +309,8 @@ def measure(options, network):
         print(f"{network.name}: SKIPPED, the package is not installed")
         return True
     few, many = network.counts[2:] if options.short else network.counts[:2]
+    if not many:
+        return True
     calibrating, trying = network.samples(1, few), network.samples(2, many)
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     network.outputs = [port.name.replace("/", "_") for port in session.get_outputs()]
@@ -324,7 +330,7 @@ def measure(options, network):
         good[way.precision] = good.get(way.precision, False) or fits
         numbers = ", ".join(f"{name} {value:.5f}" for name, value in scores.items())
         print(f"| {network.name} | {way.name} | {numbers} | {'yes' if fits else 'no'} |", flush=True)
-    return all(good.values())
+    return all(fits or precision in network.misses for precision, fits in good.items())
 
 
 def main():
