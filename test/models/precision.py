@@ -249,7 +249,7 @@ NETWORKS = [
     Network("DNSMOS P.835", packaged("speechmos", "dnsmos_models/sig_bak_ovr.onnx"), recordings, (8, 8, 0, 0),
             greatest_difference, {"greatest difference": (None, 0.02)},
             # A Fourier transform whose power's logarithm is taken, and what reads the logarithm.
-            keep="stft|conv2d$"),
+            keep="stft|conv2d(_[234])?$"),
     Network("silero VAD", packaged("silero_vad", "data/silero_vad_openvino_16k.onnx"), pieces_of_speech, (64, 64, 8, 8),
             greatest_difference, {"greatest difference": (None, 0.02)}),
 ]
