@@ -74,8 +74,15 @@ struct CompileOptions {
   std::vector<std::string> Targets;
   Precision Compute = Precision::Model;
   Precision Io = Precision::Model;
-  /// Values whose name matches the regular expression keep this precision.
+  /// Values whose name matches the regular expression keep this precision;
+  /// with Int8, Fp8 and 16 bits, GEMMs and convolutions multiply that type.
   std::vector<std::pair<std::string, Precision>> PrecisionFor;
+  /// Ranges of operands, as `kpc calibrate` writes them; empty: none.
+  std::string Calibration;
+  /// What calibration allows against the error of codes.
+  bool SmoothChannels = true, CorrectBias = true;
+  /// What GEMMs and convolutions multiply by weights becomes outputs.
+  bool WatchOperands = false;
   /// What the user says of dynamic sizes, by name. Min == Max fixes one.
   std::map<std::string, shape::SymbolFacts> Dims;
   /// The same for all dims of an input, by its name.

@@ -8,6 +8,7 @@
 
 #include "compiler/Compiler.h"
 #include "codegen/artifact/ArtifactWriter.h"
+#include "compiler/CalibratedGraph.h"
 #include "compiler/DiagnosticBridge.h"
 #include "compiler/GraphPipeline.h"
 #include "compiler/Listing.h"
@@ -106,7 +107,8 @@ private:
            (torch::isZipFile(Path) ? loadProgram(Path) : loadOnnx(Path));
   }
   bool loadText();
-  bool makePlan(ClassPlan &Plan, graph::ConstantFolder Fold);
+  bool loadGraph();
+  bool makePlan(ClassPlan &Plan, const PlanTools &Tools);
   ModuleOp planOf(const target::Target &T);
   SmallVector<KernelPhase::TargetPlan> ownPlans();
 
@@ -278,8 +280,7 @@ bool Compilation::loadText() {
          checkNamedWeights(*Module, Weights, Diags);
 }
 
-bool Compilation::load() {
-  collectRemarks(Context, Report.Remarks);
+bool Compilation::loadGraph() {
   if (StringRef(Options.Model).ends_with(".mlir"))
     return loadText() && checkPrecisionPatterns(*Module, Options, Diags);
   return Operators.read(Options.Operators, Diags) && loadModel(Options.Model) &&
@@ -287,6 +288,14 @@ bool Compilation::load() {
          runPasses("1-graph", *Module, [&](OpPassManager &Passes) {
            addGraphPasses(Passes, Options);
          });
+}
+
+bool Compilation::load() {
+  collectRemarks(Context, Report.Remarks);
+  if (!loadGraph() || !attachCalibration(*Module, Options, Report, Diags))
+    return false;
+  Report.Watched = watchedResults(*Module);
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,14 +331,14 @@ bool Compilation::runPasses(StringRef Room, ModuleOp On,
   return succeeded(Passes.run(On)) && !Diags.hasErrors();
 }
 
-bool Compilation::makePlan(ClassPlan &Plan, graph::ConstantFolder Fold) {
+bool Compilation::makePlan(ClassPlan &Plan, const PlanTools &Tools) {
   Plan.Module = Module->clone();
   std::string Room = "2-plan";
   if (Plans.size() > 1)
     Room += "-" + Plan.For.name();
   std::vector<Remark> OfGraph = std::exchange(Report.Remarks, {});
   bool Good = runPasses(Room, *Plan.Module, [&](OpPassManager &Passes) {
-    addPlanPasses(Passes, Options, Plan.For, std::move(Fold));
+    addPlanPasses(Passes, Options, Plan.For, Tools);
   });
   Plan.Remarks = std::exchange(Report.Remarks, std::move(OfGraph));
   return Good;
@@ -351,11 +360,12 @@ bool Compilation::plan(bool Folds) {
         return Kernels.compileForNow(Constants, Into);
       },
       Options.Limits.FoldedBytes);
-  graph::ConstantFolder Fold;
+  PlanTools Tools;
+  Tools.Read = [&](Value V) { return weightNumbers(V, Weights); };
   // A plan that is written as text computes its constants when it runs: their
   // bytes would be in no file that it could name.
   if (Folds && Options.Emit != Phase::Plan)
-    Fold = [&](ModuleOp Graph) {
+    Tools.Fold = [&](ModuleOp Graph) {
       // Kernels that run now are none of the model's.
       size_t Remarks = Report.Remarks.size();
       LogicalResult Folded = Folding.run(Graph);
@@ -363,7 +373,7 @@ bool Compilation::plan(bool Folds) {
       return Folded;
     };
   for (ClassPlan &Plan : Plans)
-    if (!makePlan(Plan, Fold))
+    if (!makePlan(Plan, Tools))
       return false;
   std::vector<std::pair<std::string, std::vector<Remark>>> Remarks;
   for (ClassPlan &Plan : llvm::reverse(Plans))
@@ -401,20 +411,32 @@ void Compilation::tellOfTf32() {
 
 /// A target whose kernels do not do what was asked.
 void Compilation::tellOfCodes() {
-  bool IsFp8 = Options.Compute == Precision::Fp8;
-  if (!IsFp8 && Options.Compute != Precision::Int8)
-    return;
-  SmallVector<std::string> Without;
-  for (const target::Target *T : Targets)
-    if (IsFp8 ? !T->Can.Wgmma : !target::prefersInt8(*T))
-      Without.emplace_back(T->Name);
-  if (!Without.empty())
+  auto Asks = [&](Precision P) {
+    return Options.Compute == P ||
+           llvm::any_of(Options.PrecisionFor,
+                        [&](const auto &F) { return F.second == P; });
+  };
+  auto Note = [&](bool Asked, auto Multiplies, StringRef Text) {
+    SmallVector<std::string> Without;
+    for (const target::Target *T : Targets)
+      if (Asked && T->isGpu() && !Multiplies(*T))
+        Without.emplace_back(T->Name);
+    if (!Without.empty())
+      Report.Notes.push_back(Text.str() + llvm::join(Without, ", "));
+  };
+  Note(
+      Asks(Precision::Fp8), [](const target::Target &T) { return T.Can.Wgmma; },
+      "--precision fp8 multiplies FP8 on sm_90a alone; GEMMs stay in fp16 "
+      "on ");
+  Note(Asks(Precision::Int8), target::prefersInt8,
+       "--precision int8 multiplies 8-bit integers on GPUs with fast Tensor "
+       "Cores for them alone; GEMMs stay in fp16 on ");
+  if (asksForCodes(Options) &&
+      llvm::any_of(Targets,
+                   [](const target::Target *T) { return T->isHost(); }))
     Report.Notes.push_back(
-        (IsFp8 ? "--precision fp8 multiplies FP8 on sm_90a alone; GEMMs stay "
-                 "in fp16 on "
-               : "--precision int8 multiplies 8-bit integers on GPUs with fast "
-                 "Tensor Cores for them alone; GEMMs stay in fp16 on ") +
-        llvm::join(Without, ", "));
+        "the host rounds to codes as GPUs do, and multiplies them as "
+        "floats: it shows the error, not the speed");
 }
 
 void Compilation::warnOfSlowPaths() {

@@ -232,6 +232,15 @@ def SinkScales : Pass<"sink-scales", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def WatchOperands : Pass<"watch-operands", "::mlir::func::FuncOp"> {
+  let summary = "What GEMMs and convolutions multiply with weights becomes results, for calibration";
+  let description = [{
+    Each such value is one result more, whose attribute `graph.watched` names the
+    nodes that multiply it.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def QuantiseGemms : Pass<"quantise-gemms", "::mlir::func::FuncOp"> {
   let summary = "GEMMs with weights multiply FP8 (E4M3) or integers of 8 bits, which this pass makes of them";
   let description = [{
@@ -241,12 +250,70 @@ def QuantiseGemms : Pass<"quantise-gemms", "::mlir::func::FuncOp"> {
     2^-4, whatever outliers other rows have. As sink-scales, for more than 16
     rows, a K that is a multiple of 16 and an N that is one of 8.
 
-    With `int8` they are integers, whose greatest magnitude is 127. Each value
-    then has an error of at most 1/254 of the greatest one of its row.
+    Integers of 8 bits have 127 for their greatest magnitude. Each value then has
+    an error of at most 1/254 of the greatest one of its row.
+
+    Where the module's `graph.calibration` has the range of the other operand, it
+    has one constant scale instead, and what is beyond the range is clipped.
+
+    A target multiplies codes, or only rounds: factors are then codes in f32, of
+    which loops make the same numbers.
   }];
   let options = [
-    Option<"Int8", "int8", "bool", "false", "Integers of 8 bits, not FP8">,
-    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not quantised">
+    Option<"TypeName", "type", "std::string", "\"fp8\"", "int8, fp8 or none: what is multiplied">,
+    ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
+    Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">,
+    Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def SmoothChannels : Pass<"smooth-channels", "::mlir::func::FuncOp"> {
+  let summary = "Factors move from an operand's channels to the weight, so that one scale fits them all (SmoothQuant)";
+  let description = [{
+    `x * w` is `(x / s) * (s * w)` for any positive `s` of each channel. With
+    `s = |x|^a / |w|^(1-a)`, of the greatest magnitudes in each channel, channels
+    of outliers take no precision from the others. Of a few exponents, none
+    among them, the one is taken whose expected error is least. All GEMMs and
+    convolutions of one operand get the same factors. Options are those of
+    quantise-gemms, and what that does not quantise stays as it is.
+  }];
+  let options = [
+    Option<"TypeName", "type", "std::string", "\"int8\"", "int8, fp8 or none: what is multiplied">,
+    ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
+    Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">,
+    Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def CorrectBias : Pass<"correct-bias", "::mlir::func::FuncOp"> {
+  let summary = "The mean error that rounded weights make is taken off each column";
+  let description = [{
+    `mean(x) * (w - rounded w)` is added to the product: a constant vector. Its
+    mean is then that of the floats. Options are those of quantise-gemms.
+  }];
+  let options = [
+    Option<"TypeName", "type", "std::string", "\"int8\"", "int8, fp8 or none: what is multiplied">,
+    ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
+    Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">,
+    Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def QuantiseConvs : Pass<"quantise-convs", "::mlir::func::FuncOp"> {
+  let summary = "Convolutions of a known range multiply integers of 8 bits, which this pass makes of them";
+  let description = [{
+    Filters have a scale for each output. The image has the one that the module's
+    `graph.calibration` gives, and becomes ui8 where nothing of it is negative.
+    Options are those of quantise-gemms. Convolutions that kernels of integers do
+    not take stay as they are.
+  }];
+  let options = [
+    Option<"TypeName", "type", "std::string", "\"int8\"", "int8, fp8 or none: what is multiplied">,
+    ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
+    Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

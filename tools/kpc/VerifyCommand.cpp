@@ -99,10 +99,13 @@ static std::optional<Model> compileReference(const VerifyArguments &Arguments,
 static std::vector<std::string> askedTypes(const Model &M) {
   std::vector<std::string> Types;
   std::istringstream Options(M.provenance("options"));
-  for (std::string Word; Options >> Word;)
+  for (std::string Word; Options >> Word;) {
+    if (Word.starts_with("--precision-for="))
+      Types.push_back(Word.substr(Word.rfind('=') + 1));
     for (std::string_view Key : {"--precision=", "--io-precision="})
       if (Word.starts_with(Key))
         Types.push_back(Word.substr(Key.size()));
+  }
   return Types;
 }
 
