@@ -89,8 +89,15 @@ struct CompileOptions {
   std::vector<std::string> Targets;
   Precision Compute = Precision::Model;
   Precision Io = Precision::Model;
-  /// Values whose name matches the regular expression keep this precision.
+  /// Values whose name matches the regular expression keep this precision;
+  /// with Int8, Fp8 and 16 bits, GEMMs and convolutions multiply that type.
   std::vector<std::pair<std::string, Precision>> PrecisionFor;
+  /// Ranges of operands, as `kpc calibrate` writes them; empty: none.
+  std::string Calibration;
+  /// What calibration allows against the error of codes.
+  bool SmoothChannels = true, CorrectBias = true;
+  /// What GEMMs and convolutions multiply by weights becomes outputs.
+  bool WatchOperands = false;
   /// What the user says of dynamic sizes, by name. Min == Max fixes one.
   std::map<std::string, shape::SymbolFacts> Dims;
   /// The same for all dims of an input, by its name.
@@ -100,7 +107,8 @@ struct CompileOptions {
   /// TorchScript holds no shapes. By input: numbers, names of dims, and "?".
   std::map<std::string, std::vector<std::string>> InputShapes;
   std::map<std::string, std::string> InputTypes; ///< "f16"; f32 else
-  std::string Method;         ///< of a TorchScript module; empty: forward
+  std::string Method; ///< of a TorchScript module; empty: forward
+  std::vector<std::string> Operators; ///< manifests of custom operators
   bool ExplicitState = false; ///< a module's state becomes inputs and outputs
   bool Strict = false;        ///< warnings are errors
   CompileLimits Limits;
@@ -114,6 +122,8 @@ struct CompileOptions {
   int Jobs = 0;
   std::string CacheFolder; ///< empty: no cache
   std::string Ptxas;       ///< empty: CUDA_HOME, then PATH
+  std::string Nvrtc;       ///< empty: CUDA_HOME, then the system's loader
+  std::string Cxx;         ///< for custom operators; empty: CXX, then c++
   bool Strip = false;      ///< leave PTX text out of the artifact
   bool LineInfo = false;   ///< GPU: PTX says of which line of the kernel it is
   bool Fuse = true;        ///< off: one op a kernel (for `verify`)

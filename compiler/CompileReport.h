@@ -50,6 +50,13 @@ struct TargetReport {
   uint64_t AddedWeightBytes = 0;
 };
 
+/// An output that was added for calibration.
+struct WatchedResult {
+  std::string Output;
+  /// The nodes that multiply it, each with "gemm" or "conv".
+  std::vector<std::pair<std::string, std::string>> Of;
+};
+
 struct CompileReport {
   bool Ok = false;
   /// A fault of kpc's own rather than of the input: exit code 70.
@@ -62,6 +69,7 @@ struct CompileReport {
   std::vector<TargetReport> Targets;
   std::vector<Remark> Remarks;
   std::vector<KernelSchedules> Schedules;
+  std::vector<WatchedResult> Watched;
   /// Arithmetic that misses the Tensor Cores: a paragraph each.
   std::vector<std::string> SlowPaths;
   uint64_t ArtifactBytes = 0, WeightBytes = 0;

@@ -8,6 +8,7 @@
 
 #include "compiler/Compiler.h"
 #include "codegen/artifact/ArtifactWriter.h"
+#include "compiler/CalibratedGraph.h"
 #include "compiler/DiagnosticBridge.h"
 #include "compiler/GraphPipeline.h"
 #include "compiler/Listing.h"
@@ -67,6 +68,7 @@ public:
   void tellOfTf32();
   void tellOfCodes();
   bool compileKernels();
+  bool findCompilers() { return Kernels.findCompilers(ownPlans()); }
   /// Those that are expected, before any kernel is made.
   void warnOfSlowPaths();
   ModelNeeds needs();
@@ -105,8 +107,10 @@ private:
            (torch::isZipFile(Path) ? loadProgram(Path) : loadOnnx(Path));
   }
   bool loadText();
-  bool makePlan(ClassPlan &Plan, graph::ConstantFolder Fold);
+  bool loadGraph();
+  bool makePlan(ClassPlan &Plan, const PlanTools &Tools);
   ModuleOp planOf(const target::Target &T);
+  SmallVector<KernelPhase::TargetPlan> ownPlans();
 
   CompileOptions Options;
   Diagnostics &Diags;
@@ -114,6 +118,7 @@ private:
   DiagnosticBridge Bridge;
   std::vector<const target::Target *> Targets;
   WeightStore Weights;
+  custom::Operators Operators;
   std::vector<std::pair<std::string, std::string>> Metadata;
   /// The graph of all targets; a plan, where the input file is one.
   OwningOpRef<ModuleOp> Module;
@@ -171,6 +176,7 @@ bool Compilation::loadOnnx(const std::string &Path) {
     Import.Dims.emplace(Name, Facts);
   Import.Places.insert(Options.Places.begin(), Options.Places.end());
   Import.Values.insert(Options.Values.begin(), Options.Values.end());
+  Import.Custom = &Operators;
   Import.DataFolder = Options.DataFolder;
   Import.MostInlined = Options.Limits.UnrolledNodes;
   std::vector<onnx::NamedDim> Named;
@@ -197,6 +203,7 @@ bool Compilation::loadProgram(const std::string &Path) {
   for (const auto &[Name, Facts] : Options.Dims)
     Import.Dims.emplace(Name, Facts);
   Import.Places.insert(Options.Places.begin(), Options.Places.end());
+  Import.Custom = &Operators;
   Import.Notes = &Report.Notes;
   Module = torch::importProgram(Context, Path, Import, Weights, Diags);
   return static_cast<bool>(Module) && !Diags.hasErrors();
@@ -208,6 +215,7 @@ bool Compilation::loadScript(const std::string &Path) {
   for (const auto &[Name, Facts] : Options.Dims)
     Import.Dims.emplace(Name, Facts);
   Import.Places.insert(Options.Places.begin(), Options.Places.end());
+  Import.Custom = &Operators;
   Import.Notes = &Report.Notes;
   torchscript::ScriptOptions Script;
   Script.Shapes = Options.InputShapes;
@@ -272,15 +280,22 @@ bool Compilation::loadText() {
          checkNamedWeights(*Module, Weights, Diags);
 }
 
-bool Compilation::load() {
-  collectRemarks(Context, Report.Remarks);
+bool Compilation::loadGraph() {
   if (StringRef(Options.Model).ends_with(".mlir"))
     return loadText() && checkPrecisionPatterns(*Module, Options, Diags);
-  return loadModel(Options.Model) &&
+  return Operators.read(Options.Operators, Diags) && loadModel(Options.Model) &&
          checkPrecisionPatterns(*Module, Options, Diags) &&
          runPasses("1-graph", *Module, [&](OpPassManager &Passes) {
            addGraphPasses(Passes, Options);
          });
+}
+
+bool Compilation::load() {
+  collectRemarks(Context, Report.Remarks);
+  if (!loadGraph() || !attachCalibration(*Module, Options, Report, Diags))
+    return false;
+  Report.Watched = watchedResults(*Module);
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -316,14 +331,14 @@ bool Compilation::runPasses(StringRef Room, ModuleOp On,
   return succeeded(Passes.run(On)) && !Diags.hasErrors();
 }
 
-bool Compilation::makePlan(ClassPlan &Plan, graph::ConstantFolder Fold) {
+bool Compilation::makePlan(ClassPlan &Plan, const PlanTools &Tools) {
   Plan.Module = Module->clone();
   std::string Room = "2-plan";
   if (Plans.size() > 1)
     Room += "-" + Plan.For.name();
   std::vector<Remark> OfGraph = std::exchange(Report.Remarks, {});
   bool Good = runPasses(Room, *Plan.Module, [&](OpPassManager &Passes) {
-    addPlanPasses(Passes, Options, Plan.For, std::move(Fold));
+    addPlanPasses(Passes, Options, Plan.For, Tools);
   });
   Plan.Remarks = std::exchange(Report.Remarks, std::move(OfGraph));
   return Good;
@@ -345,11 +360,12 @@ bool Compilation::plan(bool Folds) {
         return Kernels.compileForNow(Constants, Into);
       },
       Options.Limits.FoldedBytes);
-  graph::ConstantFolder Fold;
+  PlanTools Tools;
+  Tools.Read = [&](Value V) { return weightNumbers(V, Weights); };
   // A plan that is written as text computes its constants when it runs: their
   // bytes would be in no file that it could name.
   if (Folds && Options.Emit != Phase::Plan)
-    Fold = [&](ModuleOp Graph) {
+    Tools.Fold = [&](ModuleOp Graph) {
       // Kernels that run now are none of the model's.
       size_t Remarks = Report.Remarks.size();
       LogicalResult Folded = Folding.run(Graph);
@@ -357,7 +373,7 @@ bool Compilation::plan(bool Folds) {
       return Folded;
     };
   for (ClassPlan &Plan : Plans)
-    if (!makePlan(Plan, Fold))
+    if (!makePlan(Plan, Tools))
       return false;
   std::vector<std::pair<std::string, std::vector<Remark>>> Remarks;
   for (ClassPlan &Plan : llvm::reverse(Plans))
@@ -409,20 +425,31 @@ void Compilation::tellOfCodes() {
     Blocks("MXFP4", "18 %");
   if (Options.Compute == Precision::Nvfp4)
     Blocks("NVFP4", "13 %");
-  bool IsFp8 = Options.Compute == Precision::Fp8;
-  if (!IsFp8 && Options.Compute != Precision::Int8)
-    return;
-  SmallVector<std::string> Without;
-  for (const target::Target *T : Targets)
-    if (!(IsFp8 ? target::multipliesFp8(*T) : target::prefersInt8(*T)))
-      Without.emplace_back(T->Name);
-  if (!Without.empty())
+  auto Asks = [&](Precision P) {
+    return Options.Compute == P ||
+           llvm::any_of(Options.PrecisionFor,
+                        [&](const auto &F) { return F.second == P; });
+  };
+  auto Note = [&](bool Asked, auto Multiplies, StringRef Text) {
+    SmallVector<std::string> Without;
+    for (const target::Target *T : Targets)
+      if (Asked && T->isGpu() && !Multiplies(*T))
+        Without.emplace_back(T->Name);
+    if (!Without.empty())
+      Report.Notes.push_back(Text.str() + llvm::join(Without, ", "));
+  };
+  Note(Asks(Precision::Fp8), target::multipliesFp8,
+       "--precision fp8 multiplies FP8 on sm_89, sm_90a, sm_120a and sm_121a "
+       "alone; GEMMs stay in fp16 on ");
+  Note(Asks(Precision::Int8), target::prefersInt8,
+       "--precision int8 multiplies 8-bit integers on GPUs with fast Tensor "
+       "Cores for them alone; GEMMs stay in fp16 on ");
+  if (asksForCodes(Options) &&
+      llvm::any_of(Targets,
+                   [](const target::Target *T) { return T->isHost(); }))
     Report.Notes.push_back(
-        (IsFp8 ? "--precision fp8 multiplies FP8 on sm_89, sm_90a, sm_120a and "
-                 "sm_121a alone; GEMMs stay in fp16 on "
-               : "--precision int8 multiplies 8-bit integers on GPUs with fast "
-                 "Tensor Cores for them alone; GEMMs stay in fp16 on ") +
-        llvm::join(Without, ", "));
+        "the host rounds to codes as GPUs do, and multiplies them as "
+        "floats: it shows the error, not the speed");
 }
 
 void Compilation::warnOfSlowPaths() {
@@ -435,11 +462,15 @@ ModelNeeds Compilation::needs() {
   return needsOf(*Module, Plans.empty() ? *Module : *Plans.front().Module);
 }
 
+SmallVector<KernelPhase::TargetPlan> Compilation::ownPlans() {
+  return SmallVector<KernelPhase::TargetPlan>(
+      llvm::map_range(Targets, [&](const target::Target *T) {
+        return KernelPhase::TargetPlan{T, planOf(*T)};
+      }));
+}
+
 bool Compilation::compileKernels() {
-  auto Own = llvm::map_to_vector(Targets, [&](const target::Target *T) {
-    return KernelPhase::TargetPlan{T, planOf(*T)};
-  });
-  auto All = Kernels.compile(Own);
+  auto All = Kernels.compile(ownPlans());
   if (!All)
     return false;
   Compiled = std::move(*All);
@@ -574,6 +605,8 @@ bool kpc::check(const CompileOptions &Options, Diagnostics &Diags,
   // Every fault of the model is told even where a tool is missing.
   bool Ready = C.chooseTargets() && C.findTools();
   if (!C.load() || !C.plan(/*Folds=*/false) || !Ready || Diags.hasErrors())
+    return false;
+  if (!C.findCompilers())
     return false;
   C.warnOfSlowPaths();
   if (Needs)

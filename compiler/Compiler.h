@@ -50,6 +50,9 @@ bool check(const CompileOptions &Options, Diagnostics &Diags,
 std::map<std::string, onnx::ValueInfo>
 valueTypes(const CompileOptions &Options);
 
+/// Whether GEMMs or convolutions are to be quantised.
+bool asksForCodes(const CompileOptions &Options);
+
 /// The passes of each phase, as kpc-opt takes them.
 std::string pipelineText(const CompileOptions &Options);
 

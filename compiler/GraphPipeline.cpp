@@ -62,6 +62,16 @@ static bool isNarrow(const CompileOptions &Options) {
          Options.Compute == Precision::Bf16 || quantises(Options.Compute);
 }
 
+static bool isOfCodes(Precision P) {
+  return P == Precision::Fp8 || P == Precision::Int8;
+}
+
+bool kpc::asksForCodes(const CompileOptions &Options) {
+  return isOfCodes(Options.Compute) ||
+         llvm::any_of(Options.PrecisionFor,
+                      [](const auto &F) { return isOfCodes(F.second); });
+}
+
 std::vector<std::string> kpc::targetNames(const CompileOptions &Options) {
   if (!Options.Targets.empty())
     return Options.Targets;
@@ -144,6 +154,8 @@ void kpc::addGraphPasses(OpPassManager &Passes, const CompileOptions &Options) {
   Passes.addPass(createCanonicalizerPass());
   Passes.addPass(createCSEPass());
   Passes.addNestedPass<func::FuncOp>(graph::createRecogniseRope());
+  if (Options.WatchOperands)
+    Passes.addNestedPass<func::FuncOp>(graph::createWatchOperands());
 }
 
 /// Sorts, and scatters that are sorts. A thread of the host sorts what its
@@ -161,16 +173,74 @@ static void addSorts(OpPassManager &Passes, const target::TargetClass &For) {
   Passes.addPass(graph::createDecomposeSort(Sorts));
 }
 
+static StringRef precisionWord(Precision P) {
+  switch (P) {
+  case Precision::Int8:
+    return "int8";
+  case Precision::Fp8:
+    return "fp8";
+  default:
+    return "none";
+  }
+}
+
+/// Codes of what GEMMs and convolutions multiply, where they are asked for. A
+/// processor rounds to the same numbers, and multiplies floats.
+static void addQuantisation(OpPassManager &Passes,
+                            const CompileOptions &Options,
+                            const target::TargetClass &For,
+                            const PlanTools &Tools) {
+  if (!asksForCodes(Options))
+    return;
+  auto Use = [&](bool Multiplies) {
+    return !For.isGpu() ? "rounded" : Multiplies ? "multiplied" : "none";
+  };
+  SmallVector<std::string> Types;
+  for (const auto &[Pattern, Type] : Options.PrecisionFor)
+    Types.push_back(Pattern + "=" + precisionWord(Type).str());
+  auto Ask = [&](auto &Pass) {
+    Pass.TypeName =
+        isOfCodes(Options.Compute) ? precisionWord(Options.Compute) : "none";
+    Pass.For = Types;
+    Pass.Int8 = Use(target::prefersInt8(For.first()));
+  };
+  if (!Options.Calibration.empty()) {
+    // These look at the numbers of weights, which others have put together.
+    Passes.addPass(graph::createFoldConstants(Tools.Fold));
+    graph::SmoothChannelsOptions Smooth;
+    Ask(Smooth);
+    Smooth.Fp8 = Use(target::multipliesFp8(For.first()));
+    if (Options.SmoothChannels)
+      Passes.addNestedPass<func::FuncOp>(
+          graph::createSmoothChannels(Smooth, Tools.Read));
+    graph::CorrectBiasOptions Bias;
+    Ask(Bias);
+    Bias.Fp8 = Use(target::multipliesFp8(For.first()));
+    if (Options.CorrectBias)
+      Passes.addNestedPass<func::FuncOp>(
+          graph::createCorrectBias(Bias, Tools.Read));
+  }
+  graph::QuantiseConvsOptions Convs;
+  Ask(Convs);
+  Passes.addNestedPass<func::FuncOp>(graph::createQuantiseConvs(Convs));
+  graph::QuantiseGemmsOptions Gemms;
+  Ask(Gemms);
+  Gemms.Fp8 = Use(target::multipliesFp8(For.first()));
+  Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
+}
+
 /// Named ops that the class has no kernel for are taken apart, and sizes and
 /// operands become what its kernels take.
 static void addLegalisation(OpPassManager &Passes,
                             const CompileOptions &Options,
-                            const target::TargetClass &For) {
+                            const target::TargetClass &For,
+                            const PlanTools &Tools) {
   graph::DecomposeAttentionOptions Attention;
   if (For.isGpu())
     for (const target::Target *T : For.Targets)
       Attention.Targets.emplace_back(T->Name);
   Attention.Narrow = isNarrow(Options);
+  Attention.Tf32 = roundsToTf32(Options, For);
   Attention.Keep = keptNodes(Options);
   Passes.addPass(graph::createDecomposeAttention(Attention));
   // The transposes of heads, and then the batches of patches, as above.
@@ -199,15 +269,7 @@ static void addLegalisation(OpPassManager &Passes,
   Codes.Dequantised = target::prefersInt8(For.first());
   if (Codes.Fp8 || Codes.Int8)
     Passes.addNestedPass<func::FuncOp>(graph::createSinkScales(Codes));
-  bool MakesInt8 =
-      Options.Compute == Precision::Int8 && target::prefersInt8(For.first());
-  if (MakesInt8 || (Options.Compute == Precision::Fp8 && Codes.Fp8)) {
-    graph::QuantiseGemmsOptions Gemms;
-    Gemms.Int8 = MakesInt8;
-    Gemms.Wgmma = hasWgmma(For);
-    Gemms.Keep = keptNodes(Options);
-    Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
-  }
+  addQuantisation(Passes, Options, For, Tools);
   if (std::string Blocks = blocksOf(Options.Compute); !Blocks.empty()) {
     graph::QuantiseBlocksOptions Gemms;
     Gemms.Format = Blocks;
@@ -238,6 +300,9 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
   // Kernels that keep rows at hand are those of GPUs.
   if (Options.Fuse && For.isGpu())
     Passes.addNestedPass<func::FuncOp>(graph::createUnifyRowShapes());
+  graph::IsolateCustomOptions Custom;
+  Custom.Gpu = For.isGpu();
+  Passes.addPass(graph::createIsolateCustom(Custom));
   graph::FormRegionsOptions Regions;
   Regions.Fuse = Options.Fuse;
   Regions.Rows = For.isGpu();
@@ -273,9 +338,9 @@ static void addFusion(OpPassManager &Passes, const CompileOptions &Options,
 
 void kpc::addPlanPasses(OpPassManager &Passes, const CompileOptions &Options,
                         const target::TargetClass &For,
-                        graph::ConstantFolder Fold) {
-  addLegalisation(Passes, Options, For);
-  Passes.addPass(graph::createFoldConstants(std::move(Fold)));
+                        const PlanTools &Tools) {
+  addLegalisation(Passes, Options, For, Tools);
+  Passes.addPass(graph::createFoldConstants(Tools.Fold));
   Passes.addNestedPass<func::FuncOp>(graph::createDecomposeDequantise());
   Passes.addPass(createCanonicalizerPass());
   addFusion(Passes, Options, For);
@@ -324,7 +389,7 @@ static std::string pipelineText(const CompileOptions &Options,
   llvm::raw_string_ostream Stream(Text);
   OpPassManager Passes(ModuleOp::getOperationName());
   addGraphPasses(Passes, Options);
-  addPlanPasses(Passes, Options, For, /*Fold=*/{});
+  addPlanPasses(Passes, Options, For, {});
   Passes.printAsTextualPipeline(Stream);
   return indented(Text);
 }

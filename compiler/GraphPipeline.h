@@ -31,10 +31,17 @@ std::vector<std::string> targetNames(const CompileOptions &Options);
 /// Model as imported → the graph of all targets, as --emit graph shows it.
 void addGraphPasses(mlir::OpPassManager &Passes, const CompileOptions &Options);
 
-/// That graph → kernels in linalg form and a plan. `Fold` computes constants;
-/// without it they stay for run time.
+/// What passes need of the driver.
+struct PlanTools {
+  /// Computes constants; without it they stay for run time.
+  graph::ConstantFolder Fold;
+  /// Knows the numbers of weights.
+  graph::WeightReader Read;
+};
+
+/// That graph → kernels in linalg form and a plan.
 void addPlanPasses(mlir::OpPassManager &Passes, const CompileOptions &Options,
-                   const target::TargetClass &For, graph::ConstantFolder Fold);
+                   const target::TargetClass &For, const PlanTools &Tools);
 
 } // namespace kpc
 

@@ -63,11 +63,19 @@ ModelNeeds kpc::needsOf(ModuleOp Graph, ModuleOp Plan) {
             Output.getAtMost() ? Output.getAtMost()->getDims().front().str()
                                : "");
     } else if (auto Loop = dyn_cast<plan::LoopOp>(Op)) {
-      Needs.Controls.push_back(
-          {true, nodeOf(Op), Loop.getCount().getDims().front().str()});
+      Needs.Controls.push_back({true, nodeOf(Op),
+                                Loop.getCount().getDims().front().str(),
+                                Loop.getCondition() != nullptr});
     } else if (isa<plan::IfOp>(Op)) {
       Needs.Controls.push_back({false, nodeOf(Op), ""});
     }
+  });
+  Graph.walk([&](graph::CustomOp Op) {
+    std::string Code = Op.getCuda() ? "CUDA" : "";
+    if (Op.getHost())
+      Code += Code.empty() ? "host" : ", host";
+    Needs.Operators.push_back(
+        {nodeOf(Op), Op.getOperatorName().str(), std::move(Code)});
   });
   return Needs;
 }

@@ -40,7 +40,12 @@ struct ModelNeeds {
   struct Control {
     bool IsLoop = false;
     std::string Node;
-    std::string Count; ///< of a loop's iterations
+    std::string Count;     ///< of a loop's iterations; the most, if `DataEnds`
+    bool DataEnds = false; ///< a loop before its count
+  };
+  struct Custom {
+    std::string Node, Operator;
+    std::string Code; ///< "CUDA, host"
   };
   std::vector<Dim> Dims;
   /// Dims of the model that are fixed, or found to be others: name and size.
@@ -51,6 +56,7 @@ struct ModelNeeds {
   /// Sizes that data decides: the size, and the most that it can be.
   std::vector<std::pair<std::string, std::string>> DataSizes;
   std::vector<Control> Controls;
+  std::vector<Custom> Operators; ///< that users bring
 };
 
 /// `Graph` is the model, `Plan` what became of it; they may be one.

@@ -20,7 +20,7 @@ import tempfile
 import textwrap
 
 PAGES = ("README.md", "docs/guide.md", "docs/cli.md", "docs/from-onnx-to-kernels.md", "docs/emulator.md",
-         "docs/from-pytorch.md")
+         "docs/from-pytorch.md", "docs/custom-operators.md")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^ *```console\n(.*?)^ *```", re.M | re.S)
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?")

@@ -29,6 +29,7 @@ FAMILIES = {
     "A": "The artifact",
     "D": "The driver",
     "U": "The command line",
+    "C": "Calibration",
     "F": "Files of tensors",
     "R": "The runtime",
     "V": "`kpc verify`",

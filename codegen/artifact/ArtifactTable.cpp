@@ -24,6 +24,7 @@ static_assert(int(TargetKind::Cuda) == int(format::TargetKind::MAX));
 static_assert(int(Isa::AArch64) == int(format::Isa::MAX));
 static_assert(int(CapabilityRule::AtLeast) == int(format::CapabilityRule::MAX));
 static_assert(int(ParamKind::TensorMap) == int(format::ParamKind::MAX));
+static_assert(int(ArgumentType::F64) == int(format::ArgumentType::MAX));
 static_assert(int(SymbolSource::Data) == int(format::SymbolSource::MAX));
 static_assert(int(TensorMapMode::Im2col) == int(format::TensorMapMode::MAX));
 static_assert(int(TensorMapSwizzle::Bytes128) ==
@@ -32,7 +33,7 @@ static_assert(int(TensorMapPromotion::Bytes256) ==
               int(format::TensorMapPromotion::MAX));
 static_assert(int(TensorMapFill::Nans) == int(format::TensorMapFill::MAX));
 static_assert(int(BufferKind::Arena) == int(format::BufferKind::MAX));
-static_assert(int(SegmentKind::Weights) == int(format::SegmentKind::MAX));
+static_assert(int(SegmentKind::SharedObject) == int(format::SegmentKind::MAX));
 
 namespace {
 
@@ -79,6 +80,8 @@ private:
   Vector<format::Segment> segments();
   fb::Offset<format::Target> target(const Target &T, size_t Index);
   Vector<format::Module> modules(size_t TargetIndex);
+  Vector<format::Library> libraries();
+  fb::Offset<format::HostFunction> hostFunction(const HostFunction &F);
   Vector<format::Kernel> kernels(const Target &T);
   Vector<format::Buffer> buffers(const Target &T);
   Vector<format::Value> values(const Target &T);
@@ -179,6 +182,33 @@ auto TableBuilder::modules(size_t TargetIndex) -> Vector<format::Module> {
       });
 }
 
+fb::Offset<format::HostFunction>
+TableBuilder::hostFunction(const HostFunction &F) {
+  auto Tensors = [&](const std::vector<HostFunction::Tensor> &List) {
+    return list<format::OperatorTensor>(List, [&](const auto &T) {
+      return format::CreateOperatorTensor(Builder, format::ElementType(T.first),
+                                          T.second);
+    });
+  };
+  auto Inputs = Tensors(F.Inputs), Outputs = Tensors(F.Outputs);
+  auto Arguments = Builder.CreateVector(
+      reinterpret_cast<const format::ArgumentType *>(F.Arguments.data()),
+      F.Arguments.size());
+  return format::CreateHostFunction(Builder, F.Library, Inputs, Outputs,
+                                    Arguments);
+}
+
+auto TableBuilder::libraries() -> Vector<format::Library> {
+  size_t Index = 0;
+  return list<format::Library>(What.Libraries, [&](const Library &L) {
+    const Range &Place = Where.Libraries[Index++];
+    format::Range Image(Place.Segment, 0, Place.Offset, Place.Length);
+    auto Name = text(L.Name);
+    return format::CreateLibrary(Builder, Name,
+                                 Place.Length ? &Image : nullptr);
+  });
+}
+
 auto TableBuilder::kernels(const Target &T) -> Vector<format::Kernel> {
   return list<format::Kernel>(T.Kernels, [&](const Kernel &K) {
     auto Symbol = text(K.Symbol), Display = text(K.DisplayName);
@@ -188,9 +218,13 @@ auto TableBuilder::kernels(const Target &T) -> Vector<format::Kernel> {
     auto Sources = texts(K.SourceNodes);
     auto Family = text(K.Family), Precision = text(K.Precision),
          Expected = text(K.Expected);
+    fb::Offset<format::HostFunction> Function;
+    if (K.Function)
+      Function = hostFunction(*K.Function);
     return format::CreateKernel(Builder, Symbol, Display, K.Module, K.Entry,
                                 Params, Sources, Family, Precision, K.Registers,
-                                K.SpillBytes, K.EarlyLaunch, Expected);
+                                K.SpillBytes, K.EarlyLaunch, Expected,
+                                Function);
   });
 }
 
@@ -282,9 +316,14 @@ fb::Offset<format::Control> TableBuilder::control(const Control &C) {
     if (Counter == SymbolIndex.end())
       Problem = "a loop is counted by '" + L->Counter +
                 "', which is not a symbol of the artifact";
-    return format::CreateControl(
-        Builder, format::ControlKind::Loop, L->First, L->End, expr(L->Count),
-        Problem ? format::None : uint32_t(Counter->second));
+    uint32_t Symbol = Problem ? format::None : uint32_t(Counter->second);
+    if (const std::optional<LoopEnd> &Until = L->Until)
+      return format::CreateControl(Builder, format::ControlKind::Loop, L->First,
+                                   L->End, expr(L->Count), Symbol,
+                                   Until->Condition,
+                                   expr(Until->ConditionOffset), Until->Behind);
+    return format::CreateControl(Builder, format::ControlKind::Loop, L->First,
+                                 L->End, expr(L->Count), Symbol);
   }
   const auto &I = std::get<If>(C);
   return format::CreateControl(Builder, format::ControlKind::If, I.First, I.End,
@@ -351,6 +390,10 @@ MaybeError TableBuilder::build(uint64_t TableOffset, Bytes &Out) {
   auto Targets = list<format::Target>(
       What.Targets, [&](const Target &T) { return target(T, Index++); });
   auto Provenance = provenance();
+  // A file without custom operators' host code is as one of 1.6.
+  Vector<format::Library> Libraries;
+  if (!What.Libraries.empty())
+    Libraries = libraries();
   // Last, when all are known.
   auto Exprs = list<format::Expr>(ExprWords, [&](const auto &Words) {
     return format::CreateExpr(Builder, Builder.CreateVector(Words));
@@ -360,7 +403,7 @@ MaybeError TableBuilder::build(uint64_t TableOffset, Bytes &Out) {
   format::FinishModelBuffer(
       Builder, format::CreateModel(Builder, Symbols, Exprs, Inputs, Outputs,
                                    Weights, Segments, Targets, Provenance,
-                                   InputValues, Requirements));
+                                   InputValues, Requirements, Libraries));
   Out.assign(Builder.GetBufferPointer(),
              Builder.GetBufferPointer() + Builder.GetSize());
   auto Checked =

@@ -18,7 +18,12 @@
 
 namespace kpc::artifact {
 
-enum class SegmentKind : uint8_t { HostImage = 0, Device = 1, Weights = 2 };
+enum class SegmentKind : uint8_t {
+  HostImage = 0,
+  Device = 1,
+  Weights = 2,
+  SharedObject = 3
+};
 
 /// A part of the file.
 struct Segment {
@@ -44,6 +49,7 @@ struct Places {
   std::vector<Segment> Segments;
   std::vector<std::vector<ModulePlace>> Modules; ///< per target, per module
   std::vector<Range> Weights;
+  std::vector<Range> Libraries; ///< length 0: the loader finds it
 };
 
 /// The bytes of the table, checked by the rules that readers apply.

@@ -52,6 +52,12 @@ static MaybeError checkLength(const Weight &W) {
 
 /// The least minor version whose readers understand the contents.
 static uint16_t leastReader(const Contents &What) {
+  if (!What.Libraries.empty())
+    return format::LibrariesMinor;
+  for (const Target &T : What.Targets)
+    for (const Control &C : T.Controls)
+      if (const auto *L = std::get_if<Loop>(&C); L && L->Until)
+        return format::EndedLoopsMinor;
   for (const Port &P : What.Outputs)
     if (P.Decides)
       return format::ReadbacksMinor;
@@ -89,6 +95,8 @@ public:
                              ? hostImages(I)
                              : deviceCode(I))
         return E;
+    if (MaybeError E = libraries())
+      return E;
     if (MaybeError E = weights())
       return E;
     return tableAndHeader();
@@ -147,6 +155,21 @@ private:
         end();
       }
       Where.Modules[TargetIndex].push_back({It->second, {}});
+    }
+    return std::nullopt;
+  }
+
+  MaybeError libraries() {
+    for (const Library &L : What.Libraries) {
+      Range &Place = Where.Libraries.emplace_back();
+      if (L.Image.empty())
+        continue;
+      if (MaybeError E = begin(SegmentKind::SharedObject))
+        return E;
+      Place = here(L.Image.size());
+      if (MaybeError E = append(L.Image.data(), L.Image.size()))
+        return E;
+      end();
     }
     return std::nullopt;
   }

@@ -124,6 +124,24 @@ struct Module {
   std::string Ptx;
 };
 
+/// A shared object of custom operators' host code. Without bytes the system's
+/// loader finds it by its name.
+struct Library {
+  std::string Name;
+  std::string Image;
+};
+
+enum class ArgumentType : uint8_t { I32 = 0, I64 = 1, F32 = 2, F64 = 3 };
+
+/// A kernel that is a function of a library, as kpc/operator.h declares it. Its
+/// parameters are tensors, then all their dims, then the arguments.
+struct HostFunction {
+  uint32_t Library = 0;
+  using Tensor = std::pair<ElementType, uint8_t>; ///< the rank
+  std::vector<Tensor> Inputs, Outputs;
+  std::vector<ArgumentType> Arguments;
+};
+
 enum class ParamKind : uint8_t { Buffer = 0, Size = 1, TensorMap = 2 };
 
 struct Kernel {
@@ -143,6 +161,8 @@ struct Kernel {
   /// Device: may be launched before the kernels that it depends on have ended,
   /// for it waits for them itself.
   bool EarlyLaunch = false;
+  /// Host: in place of `Module` and `Entry`.
+  std::optional<HostFunction> Function = std::nullopt;
 };
 
 enum class BufferKind : uint8_t {
@@ -249,10 +269,17 @@ using Step = std::variant<Launch, Copy, Fill>;
 
 /// Steps [First, End) that run `Count` times, or of which a condition in memory
 /// says whether those before `Else` run or those from there on.
+/// What ends a loop before its count.
+struct LoopEnd {
+  uint32_t Behind = 0;    ///< steps from here on run once, behind the last one
+  uint32_t Condition = 0; ///< the buffer
+  std::optional<Expr> ConditionOffset;
+};
 struct Loop {
   uint32_t First = 0, End = 0;
   Expr Count;
   std::string Counter; ///< a symbol
+  std::optional<LoopEnd> Until = std::nullopt;
 };
 struct If {
   uint32_t First = 0, Else = 0, End = 0;
@@ -306,6 +333,7 @@ struct Contents {
   std::vector<InputValue> InputValues;
   std::vector<Requirement> Requirements;
   std::vector<Weight> Weights;
+  std::vector<Library> Libraries;
   std::vector<Target> Targets;
   artifact::Provenance Provenance;
 };

@@ -61,8 +61,14 @@ Expected<artifact::Launch> StepBuilder::launchOf(StringRef Symbol,
   if (llvm::Error E = set(L.Work, Kernel.Work))
     return E;
   L.Grain = Kernel.Grain;
-  if (T.Kind == artifact::TargetKind::Host)
+  auto KeepGiven = [&] {
+    if (Kernel.Arguments >= 0)
+      L.Params.resize(Kernel.Arguments);
+  };
+  if (T.Kind == artifact::TargetKind::Host) {
+    KeepGiven();
     return L;
+  }
   for (unsigned I = 0; I < 3; ++I) {
     if (llvm::Error E = set(L.Grid[I], Kernel.Grid[I]))
       return E;
@@ -70,6 +76,7 @@ Expected<artifact::Launch> StepBuilder::launchOf(StringRef Symbol,
   }
   if (llvm::Error E = set(L.Shared, Kernel.Shared))
     return E;
+  KeepGiven();
   for (const artifact::KernelTensorMap &Asked : Kernel.TensorMaps) {
     auto P = tensorMapParam(Asked, L, Args);
     if (!P)
@@ -162,12 +169,20 @@ llvm::Error StepBuilder::add(Operation &Op) {
 
 llvm::Error StepBuilder::addLoop(plan::LoopOp Loop) {
   Block &Body = Loop.getBody().front();
-  uint32_t First = T.Steps.size(), Steps = plan::countSteps(Body);
-  if (Steps)
-    T.Controls.push_back(artifact::Loop{First, First + Steps,
-                                        Loop.getCount().getDims().front(),
-                                        Loop.getCounter().str()});
-  return add(Body);
+  Block *Ending =
+      Loop.getEnding().empty() ? nullptr : &Loop.getEnding().front();
+  uint32_t First = T.Steps.size(), Behind = First + plan::countSteps(Body),
+           End = Behind + (Ending ? plan::countSteps(*Ending) : 0);
+  artifact::Loop Of{First, End, Loop.getCount().getDims().front(),
+                    Loop.getCounter().str()};
+  if (Value Condition = Loop.getCondition())
+    Of.Until = {Behind, Buffers.indexOf(Condition),
+                plan::offsetInStorage(Condition)};
+  if (First != End)
+    T.Controls.push_back(Of);
+  if (llvm::Error E = add(Body); E || !Ending)
+    return E;
+  return add(*Ending);
 }
 
 llvm::Error StepBuilder::addIf(plan::IfOp If) {

@@ -11,7 +11,10 @@
 #include "compiler/artifact/KernelRecords.h"
 #include "compiler/artifact/PlanSteps.h"
 #include "compiler/artifact/SizeAssumptions.h"
+#include "compiler/import/custom/ElementTypes.h"
+#include "compiler/kernels/CompileCustom.h"
 #include "compiler/kernels/KernelUses.h"
+#include "dialects/graph/CustomCode.h"
 #include "dialects/plan/DataSizes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
@@ -80,13 +83,18 @@ public:
 
   Expected<artifact::Target> build(plan::ProgramOp Program,
                                    const PlanBuffers &Buffers,
-                                   std::vector<artifact::Symbol> &Symbols);
+                                   std::vector<artifact::Symbol> &Symbols,
+                                   std::vector<artifact::Library> &Libraries);
 
 private:
-  llvm::Error addHostCode();
+  llvm::Error addHostCode(std::vector<artifact::Library> &Libraries);
+  llvm::Error addHostFunction(StringRef Symbol, const CompiledKernel &Kernel,
+                              kernel::CustomOp Custom,
+                              std::vector<artifact::Library> &Libraries);
   void addGpuCode();
   void addGpuKernel(StringRef Symbol, StringRef Of,
                     const CompiledKernel &Kernel);
+  ModuleOp plan() const { return Compiled.Plan; }
   artifact::Kernel describeKernel(StringRef Symbol, StringRef Of,
                                   const CompiledKernel &Kernel);
   void addKernel(StringRef Symbol, artifact::Kernel K) {
@@ -101,19 +109,65 @@ private:
   std::map<std::string, uint32_t, std::less<>> KernelIndex;
 };
 
-/// One image for all kernels.
-llvm::Error TargetBuilder::addHostCode() {
-  if (Compiled.Kernels.empty())
-    return llvm::Error::success();
+/// A function of a shared object. Equal objects are one.
+llvm::Error
+TargetBuilder::addHostFunction(StringRef Symbol, const CompiledKernel &Kernel,
+                               kernel::CustomOp Custom,
+                               std::vector<artifact::Library> &Libraries) {
+  std::string Problem;
+  auto Code = graph::CustomCode::read(Custom.getCode(), /*IsCuda=*/false,
+                                      /*WithSizes=*/false, Problem);
+  if (!Code)
+    return createStringError("bad code of '" + Symbol + "': " + Problem);
+  artifact::HostFunction F;
+  size_t Inputs = Custom.getReads().size();
+  for (auto [I, Tensor] : llvm::enumerate(Code->Tensors)) {
+    Type Element = custom::elementType(plan().getContext(), Tensor.first);
+    (I < Inputs ? F.Inputs : F.Outputs)
+        .emplace_back(portTypeOf(Element),
+                      static_cast<uint8_t>(std::stoul(Tensor.second)));
+  }
+  for (const std::string &Type : Code->Arguments)
+    F.Arguments.push_back(Type == "i32"   ? artifact::ArgumentType::I32
+                          : Type == "i64" ? artifact::ArgumentType::I64
+                          : Type == "f32" ? artifact::ArgumentType::F32
+                                          : artifact::ArgumentType::F64);
+  artifact::Library Wanted{Code->Library.empty() ? Code->File : Code->Library,
+                           Kernel.Code};
+  auto Same = llvm::find_if(Libraries, [&](const artifact::Library &L) {
+    return L.Name == Wanted.Name && L.Image == Wanted.Image;
+  });
+  F.Library = Same - Libraries.begin();
+  if (Same == Libraries.end())
+    Libraries.push_back(std::move(Wanted));
+  artifact::Kernel K = describeKernel(Symbol, Symbol, Kernel);
+  K.Function = std::move(F);
+  addKernel(Symbol, std::move(K));
+  return llvm::Error::success();
+}
+
+/// One image for all kernels of kpc's own.
+llvm::Error
+TargetBuilder::addHostCode(std::vector<artifact::Library> &Libraries) {
   std::vector<StringRef> Objects;
   llvm::StringSet<> Entries;
-  for (const auto &[Symbol, Kernel] : Compiled.Kernels)
-    if (Entries.insert(Kernel.Entry).second)
+  for (const auto &[Symbol, Kernel] : Compiled.Kernels) {
+    auto Func = plan().lookupSymbol<func::FuncOp>(Symbol);
+    if (kernel::CustomOp Custom = Func ? customIn(Func) : nullptr) {
+      if (llvm::Error E = addHostFunction(Symbol, Kernel, Custom, Libraries))
+        return E;
+    } else if (Entries.insert(Kernel.Entry).second) {
       Objects.push_back(Kernel.Code);
+    }
+  }
+  if (Objects.empty())
+    return llvm::Error::success();
   auto Image = codegen::linkHostImage(Objects);
   if (!Image)
     return Image.takeError();
   for (const auto &[Symbol, Kernel] : Compiled.Kernels) {
+    if (KernelIndex.count(Symbol))
+      continue;
     auto Offset = Image->Symbols.find(Kernel.Entry);
     if (Offset == Image->Symbols.end())
       return createStringError("the image lacks kernel '" + Symbol + "'");
@@ -140,10 +194,9 @@ void TargetBuilder::addGpuCode() {
 /// `Of`: the kernel that the plan names, of which this may be a variant.
 artifact::Kernel TargetBuilder::describeKernel(StringRef Symbol, StringRef Of,
                                                const CompiledKernel &Kernel) {
-  ModuleOp Plan = Compiled.Plan;
-  auto Func = Plan.lookupSymbol<func::FuncOp>(Of);
+  auto Func = plan().lookupSymbol<func::FuncOp>(Of);
   artifact::Kernel K;
-  K.Symbol = Kernel.Entry;
+  K.Symbol = Kernel.Function.empty() ? Kernel.Entry : Kernel.Function;
   KernelUse Use;
   if (auto Found = Uses.find(Of.str()); Found != Uses.end())
     Use = Found->second;
@@ -156,6 +209,8 @@ artifact::Kernel TargetBuilder::describeKernel(StringRef Symbol, StringRef Of,
   for (Type Argument : Func.getArgumentTypes())
     K.Params.push_back(isa<MemRefType>(Argument) ? artifact::ParamKind::Buffer
                                                  : artifact::ParamKind::Size);
+  if (Kernel.Arguments >= 0)
+    K.Params.resize(Kernel.Arguments);
   K.Params.insert(K.Params.end(), Kernel.TensorMaps.size(),
                   artifact::ParamKind::TensorMap);
   K.Family = Kernel.Schedule;
@@ -172,7 +227,8 @@ void TargetBuilder::addGpuKernel(StringRef Symbol, StringRef Of,
                                  const CompiledKernel &Kernel) {
   artifact::Kernel K = describeKernel(Symbol, Of, Kernel);
   K.Module = T.Modules.size();
-  K.EarlyLaunch = Compiled.Target->launchesEarly();
+  // A custom kernel does not wait for what it depends on.
+  K.EarlyLaunch = Compiled.Target->launchesEarly() && Kernel.Function.empty();
   artifact::Module M;
   M.Image.assign(Kernel.Code.begin(), Kernel.Code.end());
   if (!Strip || M.Image.empty())
@@ -184,12 +240,13 @@ void TargetBuilder::addGpuKernel(StringRef Symbol, StringRef Of,
 
 Expected<artifact::Target>
 TargetBuilder::build(plan::ProgramOp Program, const PlanBuffers &Buffers,
-                     std::vector<artifact::Symbol> &Symbols) {
+                     std::vector<artifact::Symbol> &Symbols,
+                     std::vector<artifact::Library> &Libraries) {
   describeTarget(T, *Compiled.Target);
   T.Buffers = Buffers.all();
   if (Compiled.Target->isGpu())
     addGpuCode();
-  else if (llvm::Error E = addHostCode())
+  else if (llvm::Error E = addHostCode(Libraries))
     return E;
   StepBuilder Steps(Buffers, Compiled, KernelIndex, Symbols, T);
   if (llvm::Error E = Steps.add(Program.getBody().front()))
@@ -249,7 +306,8 @@ kpc::planToContents(const WeightStore &Weights,
     }
     const DeclaredPlan &Of = Plan->second;
     auto T = TargetBuilder(Of.Uses, Compiled, Strip)
-                 .build(Of.Program, Of.Buffers, Contents.Symbols);
+                 .build(Of.Program, Of.Buffers, Contents.Symbols,
+                        Contents.Libraries);
     if (!T)
       return T.takeError();
     Contents.Targets.push_back(std::move(*T));

@@ -76,6 +76,9 @@ private:
       return false;
     if (isa<ConstantOp, WeightOp>(Op))
       return true;
+    // A user's code runs where the user runs it.
+    if (isa<CustomOp>(Op))
+      return false;
     // An artifact holds the codes of quantised weights, not their values.
     if (isa<DequantiseOp, DequantiseTilesOp, DequantiseBlocksOp>(Op))
       return false;

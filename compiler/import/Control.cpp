@@ -57,13 +57,16 @@ static bool changesSizes(LoopOp Loop) {
 
 /// What is wrong with a loop whose body is there; reports it.
 static bool checkLoop(Emitter &E, LoopOp Loop) {
-  Operation *Yield = Loop.getBody().front().getTerminator();
   for (unsigned I = 0; I < Loop.getNumCarried(); ++I) {
-    Value Init = Loop.getInits()[I], Next = Yield->getOperand(I);
+    Value Init = Loop.getInits()[I], Next = Loop.getYielded()[I];
     if (Init.getType() != Next.getType() && !unifyTypes(E, Init, Next)) {
-      E.fail(Code::ImportUnsupported, "an iteration takes " + typeText(Init) +
-                                          " and gives " + typeText(Next) +
-                                          " as the next one's");
+      E.fail(Code::ImportUnsupported,
+             "an iteration takes " + typeText(Init) + " and gives " +
+                 typeText(Next) + " as the next one's" +
+                 (Loop.endsByData()
+                      ? ", and when the loop ends is known only when the model "
+                        "runs; let it write into a tensor of the greatest size"
+                      : ""));
       return false;
     }
   }
@@ -76,9 +79,8 @@ static bool checkLoop(Emitter &E, LoopOp Loop) {
 
 /// The same loop with the results that its body gives.
 static LoopOp withResults(LoopOp Draft, ArrayRef<bool> Reversed, OpBuilder &B) {
-  Operation *Yield = Draft.getBody().front().getTerminator();
   SmallVector<Type> Types;
-  for (auto [I, V] : llvm::enumerate(Yield->getOperands())) {
+  for (auto [I, V] : llvm::enumerate(Draft.getYielded())) {
     SymbolicTensorType Ty = typeOf(V);
     Dims Sizes(Ty.getDims());
     if (I >= Draft.getNumCarried())
@@ -88,7 +90,8 @@ static LoopOp withResults(LoopOp Draft, ArrayRef<bool> Reversed, OpBuilder &B) {
       return {};
   }
   auto Loop = LoopOp::create(B, Draft.getLoc(), Types, Draft.getCounter(),
-                             Draft.getCount(), Draft.getInits(), Reversed);
+                             Draft.getCount(), Draft.getBegins(),
+                             Draft.getInits(), Reversed);
   Loop.getBody().takeBody(Draft.getBody());
   Draft.erase();
   return Loop;

@@ -19,13 +19,18 @@
 namespace kpc::frontend {
 
 /// Emits an iteration: from its number and the carried values to the next ones,
-/// and then what is collected. None after a fault.
+/// and then what is collected. In a loop that data ends, whether there is
+/// another iteration comes first. None after a fault.
 using LoopFunction = llvm::function_ref<std::optional<SmallVector<Value>>(
     const Expr &Iteration, ArrayRef<Value> Carried)>;
 /// Builds a graph.loop of a front end; its results, or none after a fault.
 using LoopBuilder = llvm::function_ref<std::optional<SmallVector<Value>>(
     const Expr &Count, ArrayRef<Value> Inits, ArrayRef<bool> Reversed,
     LoopFunction Body)>;
+
+/// The trip count of a loop that only data ends. Runs do not count further, and
+/// end with an error there.
+inline constexpr int64_t Endless = 0x7fffffff;
 
 /// As deep as an artifact's plan may nest its controls.
 inline constexpr size_t MostNested = 16;

@@ -290,7 +290,9 @@ Value Emitter::bitcast(Value X, Type Element) {
 }
 
 Value Emitter::cast(Value X, Type Element) {
-  if (!X || element(X) == Element)
+  if (!X || !Element)
+    return {};
+  if (element(X) == Element)
     return X;
   return build(CastOp::getOperationName(), {X},
                {B.getNamedAttr("to", TypeAttr::get(Element))});

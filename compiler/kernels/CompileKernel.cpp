@@ -12,6 +12,7 @@
 #include "codegen/nvptx/Nvdisasm.h"
 #include "codegen/nvptx/Nvptx.h"
 #include "codegen/nvptx/Ptxas.h"
+#include "compiler/kernels/CompileCustom.h"
 #include "compiler/target/Target.h"
 #include "compiler/workers/WorkerPool.h"
 #include "dialects/RegisterDialects.h"
@@ -191,10 +192,32 @@ static Expected<CompiledKernel> compileForGpu(const KernelJob &Job,
   return First;
 }
 
+static constexpr llvm::StringLiteral CustomOpName = "kernel.custom \"";
+
+static Expected<CompiledKernel> compileCustomText(const KernelJob &Job,
+                                                  const target::Target &T) {
+  mlir::DialectRegistry Registry;
+  registerDialects(Registry);
+  mlir::MLIRContext Context(Registry, mlir::MLIRContext::Threading::DISABLED);
+  std::string Said;
+  mlir::ScopedDiagnosticHandler Handler(&Context, [&](mlir::Diagnostic &D) {
+    Said += (Said.empty() ? "" : "; ") + D.str();
+    return mlir::success();
+  });
+  auto Module = mlir::parseSourceString<mlir::ModuleOp>(Job.Text, &Context);
+  if (Module)
+    for (auto Kernel : Module->getOps<mlir::func::FuncOp>())
+      if (kernel::CustomOp Custom = customIn(Kernel))
+        return compileCustom(Job, T, Custom);
+  return createStringError("kernel '" + Job.Symbol + "': " + Said);
+}
+
 Expected<CompiledKernel> kpc::compileKernel(const KernelJob &Job) {
   const target::Target *T = target::findTarget(Job.Target);
   if (!T)
     return createStringError("unknown target '" + Job.Target + "'");
+  if (llvm::StringRef(Job.Text).contains(CustomOpName))
+    return compileCustomText(Job, *T);
   return T->isHost() ? compileForHost(Job, *T) : compileForGpu(Job, *T);
 }
 

@@ -55,6 +55,15 @@ void reportFailure(const KernelJob &Job, const JobResult &Result,
                    CompileReport &Report) {
   ModelPlace Place;
   Place.Node = Job.Symbol;
+  if (Result.Status == JobStatus::Refused && !Job.Operator.empty()) {
+    Place.Node = Job.Node;
+    Place.Op = Job.Operator;
+    Diags.error(Code::TargetCustomCode)
+        .at(Place)
+        .target(Job.Target)
+        .message(Result.Error);
+    return;
+  }
   if (Result.Status == JobStatus::Refused) {
     auto &Error = Diags.error(Code::TargetKernel)
                       .at(Place)

@@ -122,6 +122,8 @@ std::string KernelJob::encode() const {
   Wire.tries_next = TriesNext;
   Wire.ptxas = Ptxas;
   Wire.nvdisasm = Nvdisasm;
+  Wire.nvrtc = Nvrtc;
+  Wire.cxx = Cxx;
   return packed<wire::KernelJob>(Wire);
 }
 
@@ -139,6 +141,8 @@ std::optional<KernelJob> KernelJob::decode(std::string_view Bytes) {
   Job.TriesNext = Wire->tries_next;
   Job.Ptxas = std::move(Wire->ptxas);
   Job.Nvdisasm = std::move(Wire->nvdisasm);
+  Job.Nvrtc = std::move(Wire->nvrtc);
+  Job.Cxx = std::move(Wire->cxx);
   return Job;
 }
 
@@ -146,6 +150,8 @@ std::string CompiledKernel::encode() const {
   wire::CompiledKernelT Wire;
   Wire.code = Code;
   Wire.ptx = Ptx;
+  Wire.function = Function;
+  Wire.arguments = Arguments;
   Wire.listing = Listing;
   Wire.schedule = Schedule;
   Wire.schedule_costs = ScheduleCosts;
@@ -172,6 +178,8 @@ std::optional<CompiledKernel> CompiledKernel::decode(std::string_view Bytes) {
   CompiledKernel K;
   K.Code = std::move(Wire->code);
   K.Ptx = std::move(Wire->ptx);
+  K.Function = std::move(Wire->function);
+  K.Arguments = Wire->arguments;
   K.Listing = std::move(Wire->listing);
   K.Schedule = std::move(Wire->schedule);
   K.ScheduleCosts = std::move(Wire->schedule_costs);

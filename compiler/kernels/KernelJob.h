@@ -44,8 +44,11 @@ struct KernelJob {
   /// GPU: where ptxas slows the builder's first choice down, the schedule that
   /// is ranked next is taken.
   bool TriesNext = true;
-  std::string Ptxas;    ///< the program; empty: PTX only
-  std::string Nvdisasm; ///< the program, for the listing sass
+  std::string Ptxas;      ///< the program; empty: PTX only
+  std::string Nvdisasm;   ///< the program, for the listing sass
+  std::string Nvrtc, Cxx; ///< custom operators: the library, the program
+  /// Of a custom operator, for the driver alone: its name and its node's.
+  std::string Operator, Node;
   /// What these programs say of their versions. For the cache alone: it is not
   /// sent to the worker.
   std::string Releases;
@@ -66,6 +69,12 @@ struct CompiledKernel {
   /// For the driver alone: the job's.
   std::string Entry;
   std::string Code; ///< host: an ELF object; GPU: a cubin, or empty
+  /// Of a custom operator: the function's name in the code, which for the host
+  /// is a shared object then. Empty: the name is `Entry`.
+  std::string Function;
+  /// Of the kernel's arguments so many are given to it; those behind are there
+  /// for sizes alone. -1: all are.
+  int64_t Arguments = -1;
   std::string Ptx;
   std::string Listing;
   std::string Schedule; ///< what the builder chose, in words

@@ -8,6 +8,7 @@
 
 #include "compiler/kernels/KernelPhase.h"
 #include "compiler/Listing.h"
+#include "compiler/kernels/CompileCustom.h"
 #include "compiler/kernels/KernelBatch.h"
 #include "compiler/kernels/KernelText.h"
 #include "compiler/kernels/KernelUses.h"
@@ -43,6 +44,29 @@ bool KernelPhase::findTools(Targets For) {
     Nvdisasm = nvptx::findNvdisasm(Ptxas.Path);
     if (!Nvdisasm)
       Diags.error(Code::TargetNoTool).message(Nvdisasm.Missing);
+  }
+  return !Diags.hasErrors();
+}
+
+bool KernelPhase::findCompilers(ArrayRef<TargetPlan> Plans) {
+  bool ForGpu = false, ForHost = false;
+  for (const TargetPlan &Plan : Plans) {
+    ModuleOp Module = Plan.Module;
+    for (auto Kernel : Module.getOps<func::FuncOp>())
+      if (kernel::CustomOp Custom = customIn(Kernel)) {
+        ForGpu |= Plan.Target->isGpu();
+        ForHost |= Plan.Target->isHost() && Custom.getCode().contains("source");
+      }
+  }
+  if (ForGpu && !Nvrtc) {
+    Nvrtc = nvptx::findNvrtc(Options.Nvrtc);
+    if (!Nvrtc)
+      Diags.error(Code::TargetNoNvrtc).message(Nvrtc.Missing);
+  }
+  if (ForHost && !Cxx) {
+    Cxx = codegen::findSystemCompiler(Options.Cxx);
+    if (!Cxx)
+      Diags.error(Code::TargetNoCxx).message(Cxx.Missing);
   }
   return !Diags.hasErrors();
 }
@@ -93,15 +117,25 @@ std::vector<KernelJob> KernelPhase::jobsFor(ModuleOp Module,
     Job.Target = T.Name;
     Job.Ptxas = T.isGpu() ? Ptxas.Path : std::string();
     Job.Nvdisasm = Nvdisasm.Path;
+    if (kernel::CustomOp Custom = customIn(Kernel)) {
+      Job.Operator = Custom.getOperatorName().str();
+      Job.Nvrtc = Nvrtc.Path;
+      Job.Cxx = Cxx.Path;
+    }
     if (T.isGpu())
       Job.Releases = Ptxas.Release + Nvdisasm.Release;
+    if (!Job.Operator.empty())
+      Job.Releases +=
+          T.isGpu() ? "nvrtc " + std::to_string(Nvrtc.Version) : Cxx.Release;
     Job.Listing = Listing;
     Job.LineInfo = T.isGpu() && Options.LineInfo;
     if (auto Rules = Schedules.find(Module); Rules != Schedules.end())
       Job.Schedule = Rules->second.find(T, Job.Symbol);
     plan::LaunchOp Launch = FirstLaunch.lookup(Job.Symbol);
-    if (Launch)
+    if (Launch && Job.Operator.empty())
       Job.ChosenFor = chosenFor(Kernel, Launch);
+    if (Launch)
+      Job.Node = Launch.getName().value_or("").str();
     setText(Job, Kernel, Launch);
     Jobs.push_back(std::move(Job));
   }
@@ -154,7 +188,7 @@ static void tellAssembler(const KernelJob &Job, const CompiledKernel &Kernel,
         " ranked above down: " + llvm::join(Kernel.PassedOver, "; ");
     Report.Notes.push_back(Text);
     Report.Remarks.push_back(
-        {/*Passed=*/false, "schedule", "next", Job.Symbol, Text});
+        {/*Passed=*/false, "schedule", "next", Job.Symbol, Text, {}});
   }
   if (Kernel.Slowed.empty())
     return;
@@ -227,7 +261,7 @@ std::optional<std::vector<TargetKernels>>
 KernelPhase::compile(ArrayRef<TargetPlan> Plans) {
   auto All = llvm::map_to_vector(
       Plans, [](const TargetPlan &Plan) { return Plan.Target; });
-  if (!findTools(All) || !readSchedules(Plans))
+  if (!findTools(All) || !findCompilers(Plans) || !readSchedules(Plans))
     return std::nullopt;
   Batch Jobs;
   std::vector<size_t> Ends; ///< of each target's jobs

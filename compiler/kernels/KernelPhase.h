@@ -14,7 +14,9 @@
 #ifndef KPC_COMPILER_KERNELS_KERNELPHASE_H
 #define KPC_COMPILER_KERNELS_KERNELPHASE_H
 
+#include "codegen/host/SystemCompiler.h"
 #include "codegen/nvptx/Nvdisasm.h"
+#include "codegen/nvptx/Nvrtc.h"
 #include "codegen/nvptx/Ptxas.h"
 #include "compiler/CompileOptions.h"
 #include "compiler/CompileReport.h"
@@ -44,6 +46,8 @@ public:
 
   /// Finds the programs that code for the targets needs; false after an error.
   bool findTools(Targets For);
+  /// The same of the compilers of custom operators' code, where there is any.
+  bool findCompilers(llvm::ArrayRef<TargetPlan> Plans);
 
   /// The kernels of each target's plan, in the order of the targets; none after
   /// an error.
@@ -77,6 +81,8 @@ private:
   CompileReport &Report;
   nvptx::Ptxas Ptxas;
   nvptx::Nvdisasm Nvdisasm;
+  nvptx::Nvrtc Nvrtc;
+  codegen::SystemCompiler Cxx;
   /// By plan: one name may be another symbol in each.
   llvm::DenseMap<mlir::Operation *, ScheduleFile> Schedules;
 };

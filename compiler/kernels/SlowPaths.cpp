@@ -142,7 +142,8 @@ findSlowPaths(ModuleOp Module, const target::Target &T,
   Module.walk([&](plan::LaunchOp Op) {
     Launched L = measured(Op, Facts);
     AllFlops += L.Flops;
-    if (!Op.getRoot() || OnTensorCores(Op))
+    // What Tensor Cores have no use for is not slow without them.
+    if (!Op.getRoot() || *Op.getRoot() == "depthwise conv" || OnTensorCores(Op))
       return;
     // Microseconds: 10^12 operations and 10^9 bytes a second.
     bool IsF32 = readsMatrixOf(Op, [](Type Ty) { return Ty.isF32(); });

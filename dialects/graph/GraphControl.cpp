@@ -29,6 +29,9 @@ LogicalResult LoopOp::verify() {
   if (names(getCount().getDims(), getCounter()))
     return emitOpError("counts its iterations by its own counter '")
            << getCounter() << "'";
+  if (Value Begins = getBegins();
+      Begins && typeOf(Begins).getNumElements() != Expr(1))
+    return emitOpError("takes one bool, not ") << Begins.getType();
   if (getNumResults() != getNumCarried() + getReversed().size())
     return emitOpError("has ")
            << getNumResults() << " results, but carries " << getNumCarried()
@@ -49,9 +52,14 @@ LogicalResult LoopOp::verifyRegions() {
   if (Body.getArgumentTypes() != TypeRange(getInits()))
     return emitOpError("block arguments differ from the initial values' types");
   auto Yield = dyn_cast<YieldOp>(Body.back());
-  if (!Yield || Yield.getValues().size() != getNumResults())
+  if (!Yield || Yield.getValues().size() != getNumResults() + endsByData())
     return emitOpError("yields another number of values than its results");
-  for (auto [I, Yielded] : llvm::enumerate(Yield.getValues().getTypes())) {
+  if (Value Begins = getBegins();
+      Begins && Yield.getValues().front().getType() != Begins.getType())
+    return emitOpError("yields ")
+           << Yield.getValues().front().getType()
+           << " first, which should say whether there is another iteration";
+  for (auto [I, Yielded] : llvm::enumerate(getYielded().getTypes())) {
     if (failed(verifyLeaves(*this, Yielded)))
       return failure();
     Type Wanted = Yielded;

@@ -13,8 +13,8 @@
 
 include "dialects/graph/GraphBase.td"
 
-def Graph_LoopOp : Graph_Op<"loop", [SingleBlock, RecursiveMemoryEffects]> {
-  let summary = "Runs its body a number of times that follows from sizes";
+def Graph_LoopOp : Graph_Op<"loop", [SingleBlock, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+  let summary = "Runs its body a number of times that sizes or data say";
   let description = [{
     The body takes the carried values and yields the next ones and, behind them,
     what is collected: of each iteration one part. Results are the last carried
@@ -27,6 +27,11 @@ def Graph_LoopOp : Graph_Op<"loop", [SingleBlock, RecursiveMemoryEffects]> {
     iteration may. The module declares it like any other symbol; each loop has
     one of its own.
 
+    With `while` data ends the loop, and `count` is the most iterations. The
+    operand says whether there is a first one. The body yields one more value,
+    in front of the carried ones: whether there is another. Parts that no
+    iteration collected are undefined.
+
     ```mlir
     %last, %all = graph.loop "i" count <[steps]> (%h0) reversed [false]
         : (!graph.tensor<[4], f32>) -> (!graph.tensor<[4], f32>, !graph.tensor<[steps, 4], f32>) {
@@ -35,18 +40,30 @@ def Graph_LoopOp : Graph_Op<"loop", [SingleBlock, RecursiveMemoryEffects]> {
       …
       graph.yield %next, %next : !graph.tensor<[4], f32>, !graph.tensor<[4], f32>
     }
+    %h = graph.loop "i" count <[100]> while %c : !graph.tensor<[], i1> (%h0) reversed []
+        : (!graph.tensor<[4], f32>) -> !graph.tensor<[4], f32> {
+    ^bb0(%h: !graph.tensor<[4], f32>):
+      …
+      graph.yield %more, %next : !graph.tensor<[], i1>, !graph.tensor<[4], f32>
+    }
     ```
   }];
-  let arguments = (ins StrAttr:$counter, Graph_DimsAttr:$count, Variadic<Graph_Tensor>:$inits,
-                       DenseBoolArrayAttr:$reversed);
+  let arguments = (ins StrAttr:$counter, Graph_DimsAttr:$count, Optional<Graph_BoolTensor>:$begins,
+                       Variadic<Graph_Tensor>:$inits, DenseBoolArrayAttr:$reversed);
   let results = (outs Variadic<Graph_Tensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{$counter `count` $count `(` $inits `)` `reversed` $reversed `:`
+  let assemblyFormat = [{$counter `count` $count (`while` $begins^ `:` type($begins))? `(` $inits `)`
+                         `reversed` $reversed `:`
                          functional-type($inits, $outputs) attr-dict-with-keyword $body}];
   let extraClassDeclaration = [{
     unsigned getNumCarried() { return getInits().size(); }
-    /// The number of iterations.
+    /// The number of iterations; the most, where data ends the loop.
     const ::kpc::shape::Expr &getTrips() { return getCount().getDims().front(); }
+    bool endsByData() { return getBegins() != nullptr; }
+    /// What the body yields but for whether there is another iteration.
+    ::mlir::OperandRange getYielded() {
+      return getBody().front().getTerminator()->getOperands().drop_front(endsByData());
+    }
   }];
   let hasRegionVerifier = 1;
   let hasVerifier = 1;

@@ -28,7 +28,8 @@ def Kernel_AttentionOp : Kernel_Op<"attention", [Pure, AttrSizedOperandSegments,
     reads group `h / (heads / groups)`. `bias` (f32) is added to the scaled
     scores, `mask` (i1) says which are seen; both have four dimensions, each of
     the scores' size or 1. With `causal offset`, query `i` sees key `j` where
-    `j <= i + offset`. A query that sees nothing gives zeros.
+    `j <= i + offset`. A query that sees nothing gives zeros. With `tf32` Tensor
+    Cores may round factors of f32.
 
     Operands may be computed: bias and mask are pulled at [batch, head, query,
     key] by whoever builds the kernel, so a generic in front of them is a score
@@ -41,9 +42,9 @@ def Kernel_AttentionOp : Kernel_Op<"attention", [Pure, AttrSizedOperandSegments,
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v, Optional<AnyRankedTensor>:$bias,
                        Optional<AnyRankedTensor>:$mask, Optional<Index>:$offset, F64Attr:$scale,
-                       AnyRankedTensor:$init);
+                       UnitAttr:$tf32, AnyRankedTensor:$init);
   let results = (outs AnyRankedTensor:$y);
-  let assemblyFormat = [{$q `,` $k `,` $v (`bias` $bias^)? (`mask` $mask^)? (`causal` $offset^)? `scale` $scale
+  let assemblyFormat = [{$q `,` $k `,` $v (`bias` $bias^)? (`mask` $mask^)? (`causal` $offset^)? `scale` $scale (`tf32` $tf32^)?
                          `into` $init attr-dict `:` functional-type(operands, results)}];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
@@ -211,6 +212,26 @@ def Kernel_SortRunsOp : Kernel_Op<"sort_runs", [Pure, DestinationStyleOpInterfac
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
     bool merges() { return getFrom() > 1; }
   }];
+}
+
+def Kernel_CustomOp : Kernel_Op<"custom", [AttrSizedOperandSegments]> {
+  let summary = "A kernel that a user wrote: the whole of its function";
+  let description = [{
+    Operands are the function's arguments, in order. `code` is what
+    `graph.custom` says of it, without the sizes, which are operands here; with
+    `cuda` it is for GPUs, else for the host. The last four sizes of CUDA code
+    are the grid and the bytes of shared memory. Those of host code are the dims
+    of all buffers, then the arguments.
+
+    ```mlir
+    kernel.custom "my.ops::Silu" (%arg0) -> (%arg1) sizes (%arg2, %arg3, %arg4, %arg5, %arg6)
+        cuda {function = "silu", …} : (memref<f32>) -> memref<f32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$operator_name, Variadic<AnyMemRef>:$reads, Variadic<AnyMemRef>:$writes,
+                       Variadic<Index>:$sizes, UnitAttr:$cuda, DictionaryAttr:$code);
+  let assemblyFormat = [{$operator_name `(` $reads `)` `->` `(` $writes `)` `sizes` `(` $sizes `)` (`cuda` $cuda^)? $code
+                         attr-dict `:` functional-type($reads, $writes)}];
 }
 
 #endif // KPC_KERNEL

@@ -58,7 +58,8 @@ static int64_t stepsOf(Operation &Op) {
     return 1;
   int64_t Steps = 0;
   for (Region &Body : Op.getRegions())
-    Steps += countSteps(Body.front());
+    if (!Body.empty())
+      Steps += countSteps(Body.front());
   return Steps;
 }
 

@@ -60,7 +60,7 @@ static LogicalResult checkSameBytes(Operation *Op, Value A, Value B) {
 /// Fails unless all that `Holder` holds are records of a plan.
 static LogicalResult checkRecords(Operation *Holder) {
   for (Region &Body : Holder->getRegions())
-    for (Operation &Op : Body.front()) {
+    for (Operation &Op : Body.getOps()) {
       bool OfProgram = isa<InputOp, OutputOp>(Op) && !isa<ProgramOp>(Holder);
       if (!isa<PlanDialect>(Op.getDialect()) || isa<ProgramOp>(Op) || OfProgram)
         return Holder->emitOpError()
@@ -79,6 +79,12 @@ LogicalResult LoopOp::verify() {
   if (graph::names(getCount().getDims(), getCounter()))
     return emitOpError("counts its iterations by its own counter '")
            << getCounter() << "'";
+  if (Value Condition = getCondition()) {
+    if (graph::typeOf(Condition).getNumElements() != shape::Expr(1))
+      return emitOpError("takes one bool, not ") << Condition.getType();
+  } else if (!getEnding().empty()) {
+    return emitOpError("has steps for its end, but data does not end it");
+  }
   return checkRecords(*this);
 }
 
@@ -184,12 +190,18 @@ public:
         continue;
       }
       int64_t First = Step;
-      if (isa<IfOp>(Op) && countSteps(Op) != 0)
+      if (isa<IfOp, LoopOp>(Op) && countSteps(Op) != 0)
         touchOperands(&Op, First);
+      if (auto Loop = dyn_cast<LoopOp>(Op)) {
+        visit(Loop.getBody().front());
+        if (Step > First)
+          keepDuring(Loop, First, Step - 1);
+        if (!Loop.getEnding().empty())
+          visit(Loop.getEnding().front());
+        continue;
+      }
       for (Region &Inner : Op.getRegions())
         visit(Inner.front());
-      if (auto Loop = dyn_cast<LoopOp>(Op); Loop && Step > First)
-        keepDuring(Loop, First, Step - 1);
     }
   }
   DenseMap<Value, LiveInterval> Touched;
@@ -198,7 +210,8 @@ private:
   static int64_t countSteps(Operation &Op) {
     int64_t Steps = 0;
     for (Region &Inner : Op.getRegions())
-      Steps += plan::countSteps(Inner.front());
+      if (!Inner.empty())
+        Steps += plan::countSteps(Inner.front());
     return Steps;
   }
   void touch(Value Buffer, int64_t At) {
@@ -213,8 +226,10 @@ private:
   }
   /// The next iteration may read what this one wrote.
   void keepDuring(LoopOp Loop, int64_t First, int64_t Last) {
-    Loop.walk([&](Operation *Op) {
-      if (!isStep(*Op) && !isa<IfOp>(Op))
+    if (Value Condition = Loop.getCondition())
+      touch(Condition, Last);
+    Loop.getBody().walk([&](Operation *Op) {
+      if (!isStep(*Op) && !isa<IfOp, LoopOp>(Op))
         return;
       for (Value Operand : Op->getOperands()) {
         Value Storage = storageOf(Operand);

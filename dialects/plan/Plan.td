@@ -171,23 +171,35 @@ def Plan_PartOp : Plan_Op<"part"> {
 }
 
 def Plan_LoopOp : Plan_Op<"loop", [NoTerminator, SingleBlock, NoRegionArguments]> {
-  let summary = "Steps that run a number of times";
+  let summary = "Steps that run a number of times, or until data ends them";
   let description = [{
     The number of the iteration, from 0, is the symbol `counter`, which offsets
     of parts and sizes of launches inside may name. Buffers of its body live
     within one iteration; those from outside that the body touches are live
     while the loop runs.
 
+    With `while` the first byte of the condition is read before each iteration,
+    and `count` is the most of them. The steps `at_end` run once behind the
+    last one; there the counter is the number of iterations.
+
     ```mlir
     plan.loop "i" count <[steps]> {
       %y = plan.part %all at <["i*16"]> : …
       plan.launch @step (%x) -> (%y) sizes <[i]> : …
     }
+    plan.loop "i" count <[100]> while %c : !graph.tensor<[], i1> {
+      …
+      plan.launch @more (%x) -> (%c) sizes <[]> : …
+    } at_end {
+      %last = plan.part %h at <["mod(i, 2)*16"]> : …
+      plan.copy %last to %y : …
+    }
     ```
   }];
-  let arguments = (ins StrAttr:$counter, Graph_DimsAttr:$count);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$counter `count` $count attr-dict-with-keyword $body";
+  let arguments = (ins StrAttr:$counter, Graph_DimsAttr:$count, Optional<Graph_BoolTensor>:$condition);
+  let regions = (region SizedRegion<1>:$body, AnyRegion:$ending);
+  let assemblyFormat = [{$counter `count` $count (`while` $condition^ `:` type($condition))?
+                         attr-dict-with-keyword $body (`at_end` $ending^)?}];
   let hasVerifier = 1;
 }
 
@@ -216,8 +228,8 @@ def Plan_LaunchOp : Plan_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterf
     All attributes but `sizes` are for people: what the launch is
     called, which of the model's nodes it computes, how many floating-point
     operations it takes (one expression; see docs/cli.md for what counts), and
-    which contraction most of these are: "matmul", "conv", "grouped conv" or
-    "attention"; none where there is no such op. `kind`, `title` and `scope` say
+    which contraction most of these are: "matmul", "conv", "grouped conv",
+    "depthwise conv" or "attention"; none where there is no such op. `kind`, `title` and `scope` say
     the same as people would: "GEMM", "GEMM {batch*seq}x3072x768 + bias", where
     expressions over the module's symbols stand in braces, and the module of the
     model that it belongs to, "encoder.layer.3.intermediate".

@@ -182,11 +182,16 @@ def Tile_ColumnType : Tile_Type<"Column", "column"> {
 }
 
 def Tile_PackedType : Tile_Type<"Packed", "packed"> {
-  let summary = "A matrix in registers, two 16-bit elements in each, as an mma takes its left operand";
+  let summary = "A matrix in registers, 4 bytes of a row in each, as an mma takes its left operand";
   let description = [{
     The elements of a fragment of the same shape, in its order, two neighbours of
     a row in one register: of each 64 rows and 16 columns they are matrix A of a
     wgmma, and of four mma.sync, one in each warp.
+
+    Of f32 a register has one element. Of each 8 columns, matrix A of a mma.sync
+    of tf32 has columns 0, 2, 4, 6 as its first four along K, and 1, 3, 5, 7
+    behind them: a thread keeps what it has of the fragment. The rows of the
+    other operand are taken in that order, too.
 
     `!tile.packed<[64, 128], f16>`
   }];
@@ -196,7 +201,9 @@ def Tile_PackedType : Tile_Type<"Packed", "packed"> {
     int64_t getRows() const { return getShape()[0]; }
     int64_t getColumns() const { return getShape()[1]; }
     /// Registers of one thread.
-    int64_t getPerThread() const { return getRows() * getColumns() / 256; }
+    int64_t getPerThread() const {
+      return getRows() * getColumns() * getElement().getIntOrFloatBitWidth() / 4096;
+    }
   }];
 }
 

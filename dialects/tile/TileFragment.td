@@ -101,7 +101,7 @@ def Tile_WarpAboveOp : Tile_Op<"warp_above", [Pure]> {
 }
 
 def Tile_PackOp : Tile_Op<"pack", [Pure]> {
-  let summary = "Rounds f32 fragments, side by side, to 16 bits, as the left operand of a product";
+  let summary = "Rounds f32 fragments, side by side, to 16 bits or leaves them f32, as the left operand of a product";
   let arguments = (ins Variadic<Tile_FragmentType>:$fragments);
   let results = (outs Tile_PackedType:$result);
   let assemblyFormat = "$fragments attr-dict `:` qualified(type($fragments)) `->` qualified(type($result))";

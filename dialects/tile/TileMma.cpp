@@ -87,6 +87,10 @@ LogicalResult MmaOp::verify() {
   FragmentType D = getD().getType().getFragment();
   if (getATransposed() && isa<PackedType>(getA().getType()))
     return emitOpError("expected a packed operand without 'transposed'");
+  if (isa<PackedType>(getA().getType()) &&
+      A.Element.getIntOrFloatBitWidth() != 16)
+    return emitOpError() << "expected a packed operand of 16 bits, got "
+                         << A.Element;
   if (isa<PackedType>(getA().getType()) && A.Outer != 64)
     return emitOpError() << "expected a packed operand of 64 rows, got "
                          << A.Outer;

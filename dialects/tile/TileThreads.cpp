@@ -90,9 +90,11 @@ LogicalResult MmaSyncOp::verify() {
       !(A.SumContiguous && B.SumContiguous))
     return emitOpError() << "on " << A.Element
                          << " expected both operands contiguous along K";
-  if (getSplit() && !A.Element.isF32())
-    return emitOpError() << "expected operands of f32 beside 'split', got "
-                         << A.Element;
+  if (getTf32() != Tf32::Rounded && !A.Element.isF32())
+    return emitOpError() << "expected operands of f32 beside '"
+                         << stringifyTf32(getTf32()) << "', got " << A.Element;
+  if (isa<PackedType>(getA().getType()) && A.Element.isF32() && B.SumContiguous)
+    return emitOpError("expected a b without 'transposed' beside packed f32");
   if (getPromoted() && !isa<Float8E4M3FNType, Float8E5M2Type>(A.Element))
     return emitOpError() << "expected operands of FP8 beside 'promoted', got "
                          << A.Element;

@@ -83,6 +83,12 @@ def Tile_CpAsyncWaitOp : Tile_Op<"cp_async_wait"> {
   let hasVerifier = 1;
 }
 
+def Tile_Tf32 : I32EnumAttr<"Tf32", "How factors of f32 become factors of tf32", [
+    I32EnumAttrCase<"Rounded", 0, "rounded">, I32EnumAttrCase<"Truncated", 1, "truncated">,
+    I32EnumAttrCase<"Cut", 2, "cut">, I32EnumAttrCase<"Split", 3, "split">]> {
+  let cppNamespace = "::kpc::tile";
+}
+
 def Tile_BlockFormat : I32EnumAttr<"BlockFormat", "", [I32EnumAttrCase<"Mxfp8", 0, "mxfp8">,
                                                    I32EnumAttrCase<"Mxfp4", 1, "mxfp4">,
                                                    I32EnumAttrCase<"Nvfp4", 2, "nvfp4">]> {
@@ -132,8 +138,9 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
     operands into registers, for its 16 of each 64 rows (mma.sync m16n8k16, of
     tf32 m16n8k8, of FP8 and integers m16n8k32). Sums are made in the order of the
     operand's columns. Other warps' writes into the operands are seen behind a
-    `tile.sync`. `a` of 16 bits may be packed in registers already: `tile.pack`
-    rounds it from a fragment, `tile.load_packed` loads it from a tile.
+    `tile.sync`. `a` may be packed in registers already: `tile.pack` makes it of
+    a fragment, `tile.load_packed` loads it from a tile of 16 bits. Beside a
+    packed `a` of f32, `b` is not transposed.
 
     | a, b | d | K a multiple of | transposed a, untransposed b |
     | --- | --- | --- | --- |
@@ -143,7 +150,17 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
     | f8E4M3FN, f8E5M2 each | f32 | 32 | no |
     | i8, ui8 each | i32, which wraps | 32 | no |
 
-    Factors of f32 are rounded to tf32. With `split` they are not: each is the sum
+    Factors of f32 become factors of tf32:
+
+    - `rounded`, to nearest. From 3.4011e38 on they are infinite.
+    - `truncated`: the instruction drops the bits that tf32 lacks. Errors have one
+      sign, but what is finite stays so.
+    - `cut`: each is multiplied by 1 + 0.72 * 2^-11 in front of that. One
+      instruction in place of four of rounding, and sums are as exact, as errors
+      have both signs; numbers of tf32 stay what they are. From 3.4016e38 on they
+      are infinite.
+
+    With `split` they are not rounded: each is the sum
     of two numbers of tf32, of which three products are made (3xTF32). Every 16 of
     K are summed up by themselves and then added in f32, to nearest, because
     tensor cores truncate their sums. The error is that of f32 arithmetic. Where a factor
@@ -158,9 +175,10 @@ def Tile_MmaSyncOp : Tile_Op<"mma_sync", [AllTypesMatch<["c", "d"]>]> {
     ```
   }];
   let arguments = (ins AnyTypeOf<[Tile_SharedType, Tile_PackedType]>:$a, Tile_SharedType:$b, Tile_FragmentType:$c,
-                       UnitAttr:$a_transposed, UnitAttr:$b_transposed, UnitAttr:$split, UnitAttr:$promoted);
+                       UnitAttr:$a_transposed, UnitAttr:$b_transposed,
+                       DefaultValuedAttr<Tile_Tf32, "::kpc::tile::Tf32::Rounded">:$tf32, UnitAttr:$promoted);
   let results = (outs Tile_FragmentType:$d);
-  let assemblyFormat = [{(`split` $split^)? (`promoted` $promoted^)? $a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `,` $c
+  let assemblyFormat = [{($tf32^)? (`promoted` $promoted^)? $a (`transposed` $a_transposed^)? `,` $b (`transposed` $b_transposed^)? `,` $c
                          attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($d))}];
   let hasVerifier = 1;
 }

@@ -10,8 +10,9 @@
 ///   kernel.gemm %a, %b into %zeros
 ///   kernel.gemm %a, %b tf32 into %zeros
 ///
-/// In: kernels in linalg form. Out: the same; GEMMs and convolutions of f32 say
-/// that factors may be rounded to tf32 where tensor cores multiply them.
+/// In: kernels in linalg form. Out: the same; GEMMs, convolutions and attention
+/// of f32 say that factors may be rounded to tf32 where tensor cores multiply
+/// them.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -58,6 +59,8 @@ void AllowTf32Pass::runOnOperation() {
         Gemm.setTf32(Gemm.getAccumulatorType().isF32());
       if (auto Conv = dyn_cast<kernel::ConvOp>(Op))
         Conv.setTf32(Conv.getAccumulatorType().isF32());
+      if (auto Attention = dyn_cast<kernel::AttentionOp>(Op))
+        Attention.setTf32(true);
     });
   }
 }

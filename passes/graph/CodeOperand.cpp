@@ -38,8 +38,8 @@ private:
   bool takeCodes(Value V);
   std::optional<Value> take(Value V);
   std::optional<Value> takeSizes(Value V, ArrayRef<Expr> Whole);
-  std::optional<Value> takeZero(Value V);
-  std::optional<Value> asZero(Value Taken);
+  std::optional<Value> takeZero(Value V, Type Codes);
+  std::optional<Value> asZero(Value Taken, Type Codes);
   Value constant(Attribute Element, Type Ty);
 
   OpBuilder B;
@@ -136,35 +136,35 @@ std::optional<Value> Reader::take(Value V) {
   return takeSizes(V, Ty.getDims());
 }
 
-/// A zero point in i32; null where it is 0.
-std::optional<Value> Reader::takeZero(Value V) {
+/// A zero point in i32; null where it is 0. None where the type of the codes
+/// may not hold it: it is the code that surrounds an image, and differences are
+/// to be of 9 bits.
+std::optional<Value> Reader::takeZero(Value V, Type Codes) {
   std::optional<Value> Taken = take(V);
-  return Taken ? asZero(*Taken) : std::nullopt;
+  return Taken ? asZero(*Taken, Codes) : std::nullopt;
 }
 
-std::optional<Value> Reader::asZero(Value Taken) {
-  constexpr double MostZero = 255;
+std::optional<Value> Reader::asZero(Value Taken, Type Codes) {
   Type I32 = B.getI32Type();
   std::optional<int64_t> Known = integerOf(Taken);
-  if (isFloat(typeOf(Taken).getElementType())) {
-    auto Cast = Taken.getDefiningOp<CastOp>();
-    if (auto One = dyn_cast_or_null<FloatAttr>(splatOf(Taken))) {
-      double Number = One.getValueAsDouble();
-      if (std::abs(Number) > MostZero || Number != std::floor(Number))
-        return std::nullopt;
-      Known = int64_t(Number);
-    } else if (!Cast || !isInt8(typeOf(Cast.getX()).getElementType())) {
+  if (auto One = dyn_cast_or_null<FloatAttr>(splatOf(Taken))) {
+    double Number = One.getValueAsDouble();
+    if (std::abs(Number) > 255 || Number != std::floor(Number))
       return std::nullopt;
-    } else {
-      Taken = Cast.getX();
-    }
+    Known = int64_t(Number);
   }
-  if (Known)
+  if (Known) {
+    int64_t Least = isUnsigned(Codes) ? 0 : -128;
+    if (*Known < Least || *Known > Least + 255)
+      return std::nullopt;
     return *Known ? constant(B.getI32IntegerAttr(int32_t(*Known)), I32)
                   : Value();
-  if (typeOf(Taken).getElementType() != I32)
-    Taken = CastOp::create(B, Loc, Taken, I32);
-  return Taken;
+  }
+  if (auto Cast = Taken.getDefiningOp<CastOp>())
+    Taken = Cast.getX();
+  if (typeOf(Taken).getElementType() != Codes)
+    return std::nullopt;
+  return CastOp::create(B, Loc, Taken, I32).getResult();
 }
 
 /// What a cast widens from codes.
@@ -188,9 +188,13 @@ bool Reader::readCentred(Value V) {
   auto Less = V.getDefiningOp<SubOp>();
   if (!Less)
     return false;
-  std::optional<Value> Zero = takeZero(Less.getB());
-  if (!Zero || !takeCodes(Less.getA()) ||
-      !isInt8(typeOf(Found.Codes).getElementType()))
+  if (!takeCodes(Less.getA()))
+    return false;
+  Type Codes = typeOf(Found.Codes).getElementType();
+  if (!isInt8(Codes))
+    return false;
+  std::optional<Value> Zero = takeZero(Less.getB(), Codes);
+  if (!Zero)
     return false;
   Found.Zero = *Zero;
   return true;
@@ -209,7 +213,7 @@ bool Reader::readDequantised(DequantiseOp Op) {
     return true;
   std::optional<Value> Zero = takeSizes(Op.getZeros(), Ty.getDims());
   if (Zero)
-    Zero = asZero(*Zero);
+    Zero = asZero(*Zero, Ty.getElementType());
   if (!Zero)
     return false;
   Found.Zero = *Zero;

@@ -25,6 +25,7 @@
 #include "passes/graph/StoredValues.h"
 #include "passes/schedule/AttentionSyncSchedule.h"
 #include "passes/schedule/DecodeSchedule.h"
+#include "passes/schedule/MmaSyncSchedule.h"
 
 #include <cmath>
 #include <set>
@@ -223,16 +224,18 @@ struct DecomposeAttentionPass
     SymbolicTensorType Q = typeOf(Op.getQ()), V = typeOf(Op.getV());
     Type Element = Q.getElementType();
     std::optional<int64_t> Depth = Q.getStaticDim(3), Width = V.getStaticDim(3);
-    bool Is16 = Element.isF16() || Element.isBF16() ||
-                (Element.isF32() && Narrow && !Kept.match(Op));
+    bool IsKept = Kept.match(Op),
+         IsF32 = Element.isF32() && (!Narrow || IsKept);
+    bool Is16 =
+        Element.isF16() || Element.isBF16() || (Element.isF32() && !IsF32);
     if (All.empty())
       return "there is no target";
     if (Op.getSoftcap())
       return "it has a softcap";
     if (!Depth || !Width)
       return "the size of its heads is not known";
-    if (!Is16)
-      return "it is not of 16 bits";
+    if (!Is16 && !IsF32)
+      return "it is neither of 16 bits nor of f32";
     if (Facts.range(V.getDims()[2]).Min < 1)
       return "its number of keys may be 0";
     schedule::AttentionShape Many;
@@ -240,6 +243,16 @@ struct DecomposeAttentionPass
     Many.Depth = Few.Depth = *Depth;
     Many.Width = Few.Width = *Width;
     bool IsFew = hasFewQueries(Q.getDims()[2], Facts);
+    if (IsF32 && IsFew)
+      return "it is of f32 and has few queries";
+    if (IsF32) {
+      Many.ElementBytes = 4;
+      Many.Split = !Tf32 || IsKept;
+    }
+    for (const target::Target *T : All)
+      if (Many.Split && !schedule::paysToSplit(*T))
+        return "f32 is not rounded, and multiply-adds are as fast on " +
+               std::string(T->Name);
     for (const target::Target *T : All)
       if (!schedule::fitsAttention(Many, *T) &&
           !schedule::fitsAttentionSync(Many, *T) &&

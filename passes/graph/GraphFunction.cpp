@@ -49,6 +49,11 @@ bool graph::takesMemory(Operation *Op) {
          isPartOfMemory(Op);
 }
 
+bool graph::holdsCustom(Operation *Op) {
+  auto Region = dyn_cast<RegionOp>(Op);
+  return Region && isa<CustomOp>(Region.getBody().front().front());
+}
+
 bool graph::isGraphFunction(func::FuncOp Func) {
   return Func.getBody().hasOneBlock() && areTensors(Func.getArgumentTypes()) &&
          llvm::all_of(Func.getBody().front(), [](Operation &Op) {

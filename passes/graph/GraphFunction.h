@@ -36,6 +36,10 @@ bool isPartOfMemory(mlir::Operation *Op);
 /// are: it leaves its block, is a view or part, or holds blocks.
 bool takesMemory(mlir::Operation *Op);
 
+/// Whether it is a region of a user's operator: its buffers are the user's to
+/// read and write, in the types and the order of the model.
+bool holdsCustom(mlir::Operation *Op);
+
 } // namespace kpc::graph
 
 #endif // KPC_PASSES_GRAPH_GRAPHFUNCTION_H

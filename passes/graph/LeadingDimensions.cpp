@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/LeadingDimensions.h"
+#include "passes/graph/GraphFunction.h"
 
 using namespace mlir;
 using namespace kpc;
@@ -22,9 +23,11 @@ static constexpr int64_t LongRow = 512;
 /// Its memory is nobody's but the regions' that write and read it: views see
 /// plain memory, and so does the caller.
 static bool isOwn(Value V) {
-  return isa_and_present<RegionOp, WeightOp>(V.getDefiningOp()) &&
-         llvm::all_of(V.getUsers(),
-                      [](Operation *User) { return isa<RegionOp>(User); });
+  Operation *Def = V.getDefiningOp();
+  return isa_and_present<RegionOp, WeightOp>(Def) && !holdsCustom(Def) &&
+         llvm::all_of(V.getUsers(), [](Operation *User) {
+           return isa<RegionOp>(User) && !holdsCustom(User);
+         });
 }
 
 LeadingDimensions::LeadingDimensions(func::FuncOp Main,

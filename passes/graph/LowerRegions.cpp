@@ -27,6 +27,9 @@
 ///                                         (part i mod 2) -> (part i+1 mod 2) }
 ///                                       %y is the part that was written last
 ///
+/// Where data ends the loop, which part that is is known only then: steps at
+/// its end copy it.
+///
 //===----------------------------------------------------------------------===//
 
 #include "dialects/kernel/Kernel.h"
@@ -89,6 +92,7 @@ private:
   LogicalResult lower(LoopOp Loop);
   LogicalResult lower(IfOp If);
   LogicalResult lowerInto(Block &Body, ArrayRef<Value> Destinations);
+  void copyLast(LoopOp Loop, ArrayRef<Value> Pairs, ArrayRef<Value> Into);
   void writeAtOnce(Value Result, Value Destination);
   bool takesKernels(Value Destination);
   Value partOf(Value Whole, const Expr &Offset, Type Ty, Location Loc);
@@ -231,10 +235,12 @@ void PlanBuilder::declareOutputs() {
   }
 }
 
-/// Whether the result is written by what computes it: not a carried value.
+/// Whether the result is written by what computes it: not a carried value,
+/// which is a part of memory for two, unless data ends its loop.
 bool isWritten(Value V) {
   if (auto Loop = V.getDefiningOp<LoopOp>())
-    return cast<OpResult>(V).getResultNumber() >= Loop.getNumCarried();
+    return Loop.endsByData() ||
+           cast<OpResult>(V).getResultNumber() >= Loop.getNumCarried();
   return isa_and_present<RegionOp, IfOp>(V.getDefiningOp());
 }
 
@@ -431,6 +437,18 @@ LogicalResult PlanBuilder::lower(SliceOp Slice) {
   return success();
 }
 
+/// Where data ended a loop, its counter says which part was written last.
+void PlanBuilder::copyLast(LoopOp Loop, ArrayRef<Value> Pairs,
+                           ArrayRef<Value> Into) {
+  Expr Count = Expr::symbol(Loop.getCounter());
+  for (auto [Pair, To] : llvm::zip_equal(Pairs, Into))
+    if (To)
+      plan::CopyOp::create(B, Loop.getLoc(),
+                           partOf(Pair, roomOf(typeOf(To)) * Count.mod(2),
+                                  To.getType(), Loop.getLoc()),
+                           To);
+}
+
 LogicalResult PlanBuilder::lower(LoopOp Loop) {
   Location Loc = Loop.getLoc();
   std::string Name = nodeName(Loop);
@@ -445,8 +463,21 @@ LogicalResult PlanBuilder::lower(LoopOp Loop) {
   }
   for (Value Collected : Loop.getResults().drop_front(Carried))
     bufferFor(Collected, Name);
+  // An iteration does not read its own condition, which is true.
+  Value Condition;
+  SmallVector<Value> Last;
+  if (Value Begins = Loop.getBegins()) {
+    for (Value Result : Loop.getResults().take_front(Carried))
+      Last.push_back(Result.use_empty() ? Value() : bufferFor(Result, Name));
+    Condition =
+        plan::BufferOp::create(B, Loc, Begins.getType(), Name + ".goes_on",
+                               DenseI64ArrayAttr(), plan::ArenaClassAttr());
+    plan::CopyOp::create(B, Loc, Buffers.lookup(Begins), Condition);
+    Destinations.push_back(Condition);
+  }
 
-  auto Steps = plan::LoopOp::create(B, Loc, Loop.getCounter(), Loop.getCount());
+  auto Steps = plan::LoopOp::create(B, Loc, Loop.getCounter(), Loop.getCount(),
+                                    Condition);
   {
     OpBuilder::InsertionGuard Guard(B);
     B.setInsertionPointToStart(B.createBlock(&Steps.getBody()));
@@ -456,9 +487,8 @@ LogicalResult PlanBuilder::lower(LoopOp Loop) {
       Buffers[Argument] = partOf(Pair, Room * I.mod(2), Ty, Loc);
       Destinations.push_back(partOf(Pair, Room * (I + 1).mod(2), Ty, Loc));
     }
-    auto Yield = cast<YieldOp>(Body.getTerminator());
     for (auto [J, Reversed] : llvm::enumerate(Loop.getReversed())) {
-      Type Ty = Yield.getValues()[Carried + J].getType();
+      Type Ty = Loop.getYielded()[Carried + J].getType();
       Expr At = Reversed ? Trips - 1 - I : I;
       Destinations.push_back(
           partOf(Buffers.lookup(Loop.getResult(Carried + J)),
@@ -466,6 +496,12 @@ LogicalResult PlanBuilder::lower(LoopOp Loop) {
     }
     if (failed(lowerInto(Body, Destinations)))
       return failure();
+  }
+  if (Condition) {
+    OpBuilder::InsertionGuard Guard(B);
+    B.setInsertionPointToStart(B.createBlock(&Steps.getEnding()));
+    copyLast(Loop, Pairs, Last);
+    return success();
   }
   for (auto [J, Pair] : llvm::enumerate(Pairs)) {
     Value Last = Loop.getResult(J);
@@ -479,8 +515,16 @@ LogicalResult PlanBuilder::lower(IfOp If) {
   SmallVector<Value> Destinations;
   for (Value Result : If.getResults())
     Destinations.push_back(memoryOf(bufferFor(Result, nodeName(If))));
-  auto Steps =
-      plan::IfOp::create(B, If.getLoc(), Buffers.lookup(If.getCondition()));
+  Value Condition = Buffers.lookup(If.getCondition());
+  // What a loop carries is elsewhere in each iteration; conditions are not.
+  if (plan::offsetInStorage(Condition)) {
+    Value Fixed = plan::BufferOp::create(
+        B, If.getLoc(), Condition.getType(), nodeName(If) + ".condition",
+        DenseI64ArrayAttr(), plan::ArenaClassAttr());
+    plan::CopyOp::create(B, If.getLoc(), Condition, Fixed);
+    Condition = Fixed;
+  }
+  auto Steps = plan::IfOp::create(B, If.getLoc(), Condition);
   for (auto [From, To] :
        llvm::zip_equal(If->getRegions(), Steps->getRegions())) {
     OpBuilder::InsertionGuard Guard(B);

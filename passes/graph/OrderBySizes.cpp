@@ -91,6 +91,9 @@ private:
             OnWrite(Memory[plan::storageOf(Copy.getDestination())]);
           } else if (auto If = dyn_cast<plan::IfOp>(Op)) {
             OnRead(Memory[plan::storageOf(If.getCondition())]);
+          } else if (auto Loop = dyn_cast<plan::LoopOp>(Op)) {
+            if (Value Condition = Loop.getCondition())
+              OnRead(Memory[plan::storageOf(Condition)]);
           }
         });
       };

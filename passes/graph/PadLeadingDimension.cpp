@@ -14,8 +14,8 @@
 ///                                        %y = graph.region "fc_rows"(%d)
 ///
 /// `lower-regions` gives %c and %d the rows that the caller's %x and %y lack.
-/// An fp32 input that is multiplied by 16-bit weights is copied as 16 bits,
-/// because Tensor Cores multiply operands of one type:
+/// An fp32 input that is multiplied by 16-bit weights, or convolved with them,
+/// is copied as 16 bits, because Tensor Cores multiply operands of one type:
 ///
 ///                                    →   %c = graph.region "x_f16"(%x)
 ///
@@ -38,6 +38,10 @@ namespace kpc::graph {
 } // namespace kpc::graph
 
 namespace {
+
+/// Multiply-adds of each pixel's element from which it is worth a copy: without
+/// one a convolution is loops, or columns that are added up.
+constexpr int64_t LeastUsesOfPixel = 8;
 
 /// A region that copies `V` as elements of `To`, at the builder's place.
 Value copyOf(OpBuilder &B, Value V, StringRef Name, Type To) {
@@ -83,6 +87,9 @@ public:
       if (MatmulOp Product = productOf(Region)) {
         copyInputs(Region, Product);
         copyOutput(Region, Product);
+      } else {
+        for (auto Conv : Region.getBody().front().getOps<ConvOp>())
+          narrowPixels(Region, Conv);
       }
   }
 
@@ -104,6 +111,8 @@ private:
   bool pays(Value V, MatmulOp Product) const {
     return wantsPadding(V, Facts) && usesOf(V, Product) >= LeastUses;
   }
+  Value copyOfInput(RegionOp Region, BlockArgument Input, Type Element);
+  void narrowPixels(RegionOp Region, ConvOp Conv);
   bool narrows(RegionOp Region, MatmulOp Product) const;
   void copyInputs(RegionOp Region, MatmulOp Product);
   void copyOutput(RegionOp Region, MatmulOp Product);
@@ -131,6 +140,57 @@ bool Repacker::narrows(RegionOp Region, MatmulOp Product) const {
   });
 }
 
+/// A copy of an input of the model, made once.
+Value Repacker::copyOfInput(RegionOp Region, BlockArgument Input,
+                            Type Element) {
+  Value &Copy = Copies[{Input, Element}];
+  if (!Copy) {
+    OpBuilder B(Region);
+    auto Name =
+        Main.getArgAttrOfType<StringAttr>(Input.getArgNumber(), "graph.name");
+    Copy = copyOf(B, Input, Name ? Name.getValue() : "input", Element);
+  }
+  return Copy;
+}
+
+/// The region's input that an operand is, through casts and transposes.
+static std::optional<unsigned> inputBehind(Value Operand) {
+  while (isa_and_present<CastOp, TransposeOp>(Operand.getDefiningOp()))
+    Operand = Operand.getDefiningOp()->getOperand(0);
+  auto Argument = dyn_cast<BlockArgument>(Operand);
+  return Argument ? std::optional(Argument.getArgNumber()) : std::nullopt;
+}
+
+/// Pixels of the caller's in fp32, convolved with filters of 16 bits. A
+/// convolution that is no product of matrices reads them as they are.
+void Repacker::narrowPixels(RegionOp Region, ConvOp Conv) {
+  std::optional<unsigned> Image = inputBehind(Conv.getX()),
+                          Filter = inputBehind(Conv.getW());
+  if (!Narrow || Kept.match(Conv) || !Image || !Filter)
+    return;
+  auto Input = dyn_cast<BlockArgument>(Region.getInputs()[*Image]);
+  Value Taps = Region.getInputs()[*Filter];
+  Expr PerPixel = Expr(1);
+  for (const Expr &Size : typeOf(Conv.getW()).getDims())
+    PerPixel = PerPixel * Size;
+  // Each element is multiplied with all of the filter that is for its channel.
+  int64_t Channels = typeOf(Conv.getX())
+                         .getStaticDim(typeOf(Conv.getX()).getRank() - 1)
+                         .value_or(0),
+          Uses = Facts.optimum(PerPixel).value_or(0) /
+                 std::max<int64_t>(Channels, 1);
+  for (int64_t Step : Conv.getStride())
+    Uses /= std::max<int64_t>(Step, 1);
+  bool IsDepthwise =
+      Conv.getGroups() > 1 && int64_t(Conv.getGroups()) == Channels;
+  if (!Input || IsDepthwise || Uses < LeastUsesOfPixel ||
+      !typeOf(Input).getElementType().isF32() ||
+      typeOf(Taps).getElementType() != Narrow ||
+      !Region.getBody().getArgument(*Image).hasOneUse())
+    return;
+  readNarrow(Region, *Image, copyOfInput(Region, Input, Narrow));
+}
+
 void Repacker::copyInputs(RegionOp Region, MatmulOp Product) {
   bool AllNarrow = narrows(Region, Product);
   for (unsigned I : gemmInputs(Region)) {
@@ -141,13 +201,7 @@ void Repacker::copyInputs(RegionOp Region, MatmulOp Product) {
     if (!Narrows && !pays(Argument, Product))
       continue;
     Type Element = Narrows ? Narrow : typeOf(Argument).getElementType();
-    Value &Copy = Copies[{Argument, Element}];
-    if (!Copy) {
-      OpBuilder B(Region);
-      auto Name = Main.getArgAttrOfType<StringAttr>(Argument.getArgNumber(),
-                                                    "graph.name");
-      Copy = copyOf(B, Argument, Name ? Name.getValue() : "input", Element);
-    }
+    Value Copy = copyOfInput(Region, Argument, Element);
     if (Narrows)
       readNarrow(Region, I, Copy);
     else

@@ -19,11 +19,22 @@ namespace kpc::graph {
 /// a compiler and a processor, which are above the passes: the driver has one.
 using ConstantFolder = std::function<mlir::LogicalResult(mlir::ModuleOp)>;
 
+/// The elements of a weight (or a constant) in f32, row major; none where it is
+/// not known. The driver has the bytes.
+using WeightReader =
+    std::function<std::optional<std::vector<float>>(mlir::Value)>;
+
 #define GEN_PASS_DECL
 #include "passes/graph/Passes.h.inc"
 
 /// The pass with a folder; without one it leaves the module as it is.
 std::unique_ptr<mlir::Pass> createFoldConstants(ConstantFolder Fold);
+
+/// The passes that look at weights. Without a reader they see constants alone.
+std::unique_ptr<mlir::Pass> createSmoothChannels(SmoothChannelsOptions Options,
+                                                 WeightReader Read);
+std::unique_ptr<mlir::Pass> createCorrectBias(CorrectBiasOptions Options,
+                                              WeightReader Read);
 
 #define GEN_PASS_REGISTRATION
 #include "passes/graph/Passes.h.inc"

@@ -35,6 +35,17 @@ def HoistInvariants : Pass<"hoist-invariants", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def IsolateCustom : Pass<"isolate-custom", "::mlir::ModuleOp"> {
+  let summary = "Puts each graph.custom into a region of its own, with the code that its targets run";
+  let description = [{
+    Without code for them, and for a 32-bit argument whose value changes in a
+    loop and may be too large, it is an error. Where such an argument may be too
+    large otherwise, `graph.requirements` gets what must hold.
+  }];
+  let options = [Option<"Gpu", "gpu", "bool", /*default=*/"false", "keep the CUDA code; else that for the host">];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def RecogniseAttention : Pass<"recognise-attention", "::mlir::func::FuncOp"> {
   let summary = "Recognises a softmax between two GEMMs as graph.attention";
   let description = [{
@@ -220,6 +231,15 @@ def SinkScales : Pass<"sink-scales", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def WatchOperands : Pass<"watch-operands", "::mlir::func::FuncOp"> {
+  let summary = "What GEMMs and convolutions multiply with weights becomes results, for calibration";
+  let description = [{
+    Each such value is one result more, whose attribute `graph.watched` names the
+    nodes that multiply it.
+  }];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def QuantiseGemms : Pass<"quantise-gemms", "::mlir::func::FuncOp"> {
   let summary = "GEMMs with weights multiply FP8 (E4M3) or integers of 8 bits, which this pass makes of them";
   let description = [{
@@ -229,13 +249,70 @@ def QuantiseGemms : Pass<"quantise-gemms", "::mlir::func::FuncOp"> {
     2^-4, whatever outliers other rows have. As sink-scales, for more than 16
     rows; with `wgmma` for a K that is a multiple of 16 and an N that is one of 8.
 
-    With `int8` they are integers, whose greatest magnitude is 127. Each value
-    then has an error of at most 1/254 of the greatest one of its row.
+    Integers of 8 bits have 127 for their greatest magnitude. Each value then has
+    an error of at most 1/254 of the greatest one of its row.
+
+    Where the module's `graph.calibration` has the range of the other operand, it
+    has one constant scale instead, and what is beyond the range is clipped.
+
+    A target multiplies codes, or only rounds: factors are then codes in f32, of
+    which loops make the same numbers.
   }];
   let options = [
-    Option<"Int8", "int8", "bool", "false", "Integers of 8 bits, not FP8">,
-    Option<"Wgmma", "wgmma", "bool", "true", "FP8 is multiplied by wgmma">,
-    ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not quantised">
+    Option<"TypeName", "type", "std::string", "\"fp8\"", "int8, fp8 or none: what is multiplied">,
+    ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
+    Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">,
+    Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def SmoothChannels : Pass<"smooth-channels", "::mlir::func::FuncOp"> {
+  let summary = "Factors move from an operand's channels to the weight, so that one scale fits them all (SmoothQuant)";
+  let description = [{
+    `x * w` is `(x / s) * (s * w)` for any positive `s` of each channel. With
+    `s = |x|^a / |w|^(1-a)`, of the greatest magnitudes in each channel, channels
+    of outliers take no precision from the others. Of a few exponents, none
+    among them, the one is taken whose expected error is least. All GEMMs and
+    convolutions of one operand get the same factors. Options are those of
+    quantise-gemms, and what that does not quantise stays as it is.
+  }];
+  let options = [
+    Option<"TypeName", "type", "std::string", "\"int8\"", "int8, fp8 or none: what is multiplied">,
+    ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
+    Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">,
+    Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def CorrectBias : Pass<"correct-bias", "::mlir::func::FuncOp"> {
+  let summary = "The mean error that rounded weights make is taken off each column";
+  let description = [{
+    `mean(x) * (w - rounded w)` is added to the product: a constant vector. Its
+    mean is then that of the floats. Options are those of quantise-gemms.
+  }];
+  let options = [
+    Option<"TypeName", "type", "std::string", "\"int8\"", "int8, fp8 or none: what is multiplied">,
+    ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
+    Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">,
+    Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
+def QuantiseConvs : Pass<"quantise-convs", "::mlir::func::FuncOp"> {
+  let summary = "Convolutions of a known range multiply integers of 8 bits, which this pass makes of them";
+  let description = [{
+    Filters have a scale for each output. The image has the one that the module's
+    `graph.calibration` gives, and becomes ui8 where nothing of it is negative.
+    Options are those of quantise-gemms. Convolutions that kernels of integers do
+    not take stay as they are.
+  }];
+  let options = [
+    Option<"TypeName", "type", "std::string", "\"int8\"", "int8, fp8 or none: what is multiplied">,
+    ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
+    Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
@@ -269,15 +346,17 @@ def PackBlockScales : Pass<"pack-block-scales", "::mlir::func::FuncOp"> {
 def DecomposeAttention : Pass<"decompose-attention", "::mlir::ModuleOp"> {
   let summary = "Decomposes attention into GEMMs and a softmax where a target has no kernel for it";
   let description = [{
-    An attention stays one op where each of `targets` builds it: 16-bit heads
-    (with `narrow`, f32 as well, which set-precision stores so) of 8 to 256
-    elements, a multiple of 8, at least one key, no softcap, on chips with wgmma;
-    with typically 8 queries or fewer on all GPUs. The targets are those of one
+    An attention stays one op where each of `targets` builds it: heads of 8 to
+    256 elements, a multiple of 8, at least one key, no softcap; of 16 bits (with
+    `narrow`, f32 as well, which set-precision stores so), or of f32 with
+    typically more than 8 queries, where chips multiply tf32 (with `tf32`), or
+    its parts faster than they do multiply-adds. The targets are those of one
     class, which share a plan. The transposes of heads sink into what is left.
   }];
   let options = [
     ListOption<"Targets", "targets", "std::string", "Targets as --arch names them; none: nothing stays">,
     Option<"Narrow", "narrow", "bool", "false", "f32 values are to be stored in 16 bits">,
+    Option<"Tf32", "tf32", "bool", "false", "Tensor Cores may round factors of f32 to tf32">,
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that stay f32">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
@@ -399,7 +478,8 @@ def PadLeadingDimension : Pass<"pad-leading-dimension", "::mlir::func::FuncOp"> 
     whose rows are padded; a GEMM that is an output of the model is copied
     out of such a tensor. With `narrow`, an input of fp32 is copied as 16
     bits, because Tensor Cores multiply operands of one type. Only where the copy is small beside the
-    GEMM: each element takes part in `least-uses` multiply-adds or more.
+    GEMM: each element takes part in `least-uses` multiply-adds or more. So is an
+    input of fp32 that is convolved with filters of 16 bits, from 8 on.
   }];
   let options = [
     Option<"LeastUses", "least-uses", "int64_t", "64", "Multiply-adds of each element that is copied">,

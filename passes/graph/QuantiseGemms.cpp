@@ -16,21 +16,21 @@
 /// Of integers, 127 stands for 448, and codes are rounded first.
 ///
 /// What is made of %w is constant and found when compiling. What is made of %x
-/// is a kernel of rows, or part of the one that makes %x (a norm's, say).
+/// is a kernel of rows, or part of the one that makes %x (a norm's, say). Where
+/// calibration knows the range of %x, %sx is one number, and the codes are made
+/// by the epilogue of whatever makes %x.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
 #include "passes/graph/CodeProducts.h"
-#include "passes/graph/ConstantValues.h"
 #include "passes/graph/GraphFunction.h"
+#include "passes/graph/MakeCodes.h"
 #include "passes/graph/Passes.h"
-#include "passes/graph/StoredValues.h"
 
 using namespace mlir;
 using namespace kpc;
 using namespace kpc::graph;
-using kpc::shape::Expr;
 
 namespace kpc::graph {
 #define GEN_PASS_DEF_QUANTISEGEMMS
@@ -39,40 +39,6 @@ namespace kpc::graph {
 
 namespace {
 
-/// The greatest number of E4M3, and of integers that have a negative each.
-constexpr double GreatestFp8 = 448, GreatestInt8 = 127;
-/// What is taken for the greatest magnitude of zeros: its quotients are finite.
-constexpr double Least = 1e-30;
-
-struct Codes {
-  Value Of, Scale; ///< the scale in the dims of `Of`, 1 along the summed one
-};
-
-/// Codes of f32 values, with a scale for each line along dim `K`.
-Codes quantise(OpBuilder &B, Location Loc, Value X, int64_t K, bool Int8) {
-  double Greatest = Int8 ? GreatestInt8 : GreatestFp8;
-  Type To =
-      Int8 ? Type(B.getI8Type()) : Type(Float8E4M3FNType::get(B.getContext()));
-  SymbolicTensorType Ty = typeOf(X);
-  SmallVector<Expr> Ones(Ty.getDims());
-  Ones[K] = Expr(1);
-  SymbolicTensorType Lines = Ty.withDims(Ones);
-  auto All = [&](double V) -> Value {
-    return BroadcastOp::create(B, Loc, Lines, scalar(B, Loc, V));
-  };
-  Value Most = ReduceOp::create(B, Loc, ReduceKind::max,
-                                AbsOp::create(B, Loc, X), ArrayRef<int64_t>{K});
-  Most =
-      MaxOp::create(B, Loc, ReshapeOp::create(B, Loc, Lines, Most), All(Least));
-  Value Factor = DivOp::create(B, Loc, All(Greatest), Most);
-  Value Q = MulOp::create(B, Loc, X, BroadcastOp::create(B, Loc, Ty, Factor));
-  // FP8 is rounded by its cast.
-  if (Int8)
-    Q = RoundOp::create(B, Loc, Q);
-  return {CastOp::create(B, Loc, Q, To),
-          MulOp::create(B, Loc, Most, All(1 / Greatest))};
-}
-
 struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
   using QuantiseGemmsBase::QuantiseGemmsBase;
 
@@ -80,60 +46,83 @@ struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
     func::FuncOp Func = getOperation();
     if (!isGraphFunction(Func))
       return;
-    FailureOr<NodePatterns> Kept =
-        NodePatterns::read(llvm::to_vector(Keep), Func);
-    if (failed(Kept))
+    SmallVector<std::string> Own(For.begin(), For.end());
+    FailureOr<CodePolicy> Policy =
+        CodePolicy::read({TypeName, Own, Int8, Fp8}, Func);
+    if (failed(Policy))
       return signalPassFailure();
-    shape::Facts Facts = symbolFacts(Func->getParentOfType<ModuleOp>());
     SmallVector<MatmulOp> Products;
     Func.walk([&](MatmulOp Op) {
-      Type Element = typeOf(Op.getA()).getElementType();
-      bool IsWide = Element.isF32() || Element.isF16() || Element.isBF16();
-      if (IsWide && isConstant(Op.getB()) && !isOfCodes(Op.getB()))
+      if (multipliesWeight(Op))
         Products.push_back(Op);
     });
     for (MatmulOp Op : Products) {
-      StringRef Why = Kept->match(Op) ? "it is to stay as it is"
-                      : Int8          ? refusalOfInt8(Op, Facts)
-                                      : refusalOfFp8(Op, Facts, Wgmma);
-      tell(Op, Why);
-      if (Why.empty())
-        rewrite(Op);
+      if (StringRef Why = Policy->refusal(Op); !Why.empty())
+        tellOfRefusal(Op, Why);
+      else
+        rewrite(Op, Policy->typeOf(Op), Policy->useOf(Policy->typeOf(Op)));
     }
   }
 
 private:
-  void rewrite(MatmulOp Op) {
+  /// A sum of codes less what the zero point of A adds to it: a constant for
+  /// each column.
+  static Value withoutZero(OpBuilder &B, Value Sum, Value W, int64_t Zero) {
+    Location Loc = Sum.getLoc();
+    Type I32 = B.getI32Type();
+    SymbolicTensorType OfW = typeOf(W);
+    SmallVector<shape::Expr> Line(OfW.getDims());
+    Line[OfW.getRank() - 2] = shape::Expr(1);
+    Value Wide = CastOp::create(B, Loc, W, I32);
+    Value Sums = ReduceOp::create(B, Loc, ReduceKind::sum, Wide,
+                                  ArrayRef<int64_t>{OfW.getRank() - 2});
+    Sums = ReshapeOp::create(B, Loc, typeOf(Wide).withDims(Line), Sums);
+    Value One = ConstantOp::create(
+        B, Loc,
+        DenseElementsAttr::get(RankedTensorType::get({}, I32),
+                               B.getI32IntegerAttr(int32_t(Zero))));
+    Sums = MulOp::create(B, Loc, Sums,
+                         BroadcastOp::create(B, Loc, typeOf(Sums), One));
+    return SubOp::create(B, Loc, Sum,
+                         BroadcastOp::create(B, Loc, typeOf(Sum), Sums));
+  }
+
+  static void rewrite(MatmulOp Op, CodeType Type, CodeUse Use) {
     OpBuilder B(Op);
     Location Loc = Op.getLoc();
     SymbolicTensorType To = typeOf(Op.getY());
     int64_t Rank = To.getRank();
-    auto Wide = [&](Value V) -> Value {
-      Type F32 = B.getF32Type();
-      return typeOf(V).getElementType() == F32 ? V
-                                               : CastOp::create(B, Loc, V, F32);
-    };
-    Codes A = quantise(B, Loc, Wide(Op.getA()), Rank - 1, Int8),
-          W = quantise(B, Loc, Wide(Op.getB()), Rank - 2, Int8);
-    Value Y = Wide(MatmulOp::create(B, Loc, A.Of, W.Of));
-    Y = scaled(B, Y, A.Scale, W.Scale);
+    std::optional<OperandStatistics> Known = statisticsOf(Op);
+    if (Known && Known->ScalesOfRows)
+      Known.reset();
+    ConstantScale By;
+    if (Known)
+      By = ConstantScale::of(*Known, Type, /*MayHaveZero=*/true);
+    Value X = asF32(B, Loc, Op.getA());
+    Codes A = Known ? codesInRange(B, Loc, X, By, Type)
+                    : codesOfLines(B, Loc, X, Rank - 1, Type),
+          W = codesOfLines(B, Loc, asF32(B, Loc, Op.getB()), Rank - 2, Type);
+    Value Y;
+    if (Use == CodeUse::Rounded) {
+      A.Of = asF32(B, Loc, A.Of);
+      if (By.Zero)
+        A.Of = SubOp::create(
+            B, Loc, A.Of,
+            BroadcastOp::create(B, Loc, typeOf(A.Of), scalar(B, Loc, By.Zero)));
+      Y = MatmulOp::create(B, Loc, A.Of, asF32(B, Loc, W.Of));
+    } else {
+      Y = MatmulOp::create(B, Loc, A.Of, W.Of);
+      if (By.Zero)
+        Y = withoutZero(B, Y, W.Of, By.Zero);
+      Y = asF32(B, Loc, Y);
+    }
+    Y = Known ? scaledBoth(B, Y, A.Scale, W.Scale)
+              : scaled(B, Y, A.Scale, W.Scale);
     if (!To.getElementType().isF32())
       Y = CastOp::create(B, Loc, Y, To.getElementType());
+    tellOfCodes(Op, Type, Known.has_value());
     Op.replaceAllUsesWith(Y);
     Op.erase();
-  }
-
-  void tell(MatmulOp Op, StringRef Why) {
-    if (Why.empty())
-      remark::passed(Op.getLoc(),
-                     remark::RemarkOpts::name(Int8 ? "int8" : "fp8")
-                         .category("quantisation"))
-          << "A GEMM multiplies " << (Int8 ? "8-bit integers" : "FP8")
-          << ", with a scale for each row and column.";
-    else
-      remark::missed(Op.getLoc(), remark::RemarkOpts::name("refused").category(
-                                      "quantisation"))
-          << "A GEMM is not quantised, because " << Why.str() << ".";
   }
 };
 

@@ -53,9 +53,11 @@ static Expr convDepth(ConvOp Conv) {
   return Depth;
 }
 
+/// Products of integers count as those of floats do: they are what takes time.
 static Expr flopsOf(Operation &Op) {
   if (Op.getNumResults() == 0 ||
-      !graph::isFloat(typeOf(Op.getResult(0)).getElementType()))
+      (!isa<MatmulOp, ConvOp>(Op) &&
+       !graph::isFloat(typeOf(Op.getResult(0)).getElementType())))
     return Expr(0);
   return llvm::TypeSwitch<Operation *, Expr>(&Op)
       .Case([](MatmulOp Matmul) {
@@ -96,6 +98,17 @@ std::optional<Expr> graph::flopsOf(RegionOp Region) {
   return All;
 }
 
+/// "conv", "grouped conv"; of one channel a group, each with one output,
+/// "depthwise conv": it is no product of matrices.
+static StringRef rootOf(ConvOp Conv) {
+  if (Conv.getGroups() == 1)
+    return "conv";
+  ArrayRef<Expr> Filter = typeOf(Conv.getW()).getDims();
+  bool IsDepthwise = Filter[Filter.size() - 2] == Expr(1) &&
+                     Filter.back() == Expr(int64_t(Conv.getGroups()));
+  return IsDepthwise ? "depthwise conv" : "grouped conv";
+}
+
 StringRef graph::rootOf(RegionOp Region) {
   for (Operation &Op : Region.getBody().front().without_terminator()) {
     if (isa<MatmulOp>(Op))
@@ -103,7 +116,7 @@ StringRef graph::rootOf(RegionOp Region) {
     if (isa<AttentionOp>(Op))
       return "attention";
     if (auto Conv = dyn_cast<ConvOp>(Op))
-      return Conv.getGroups() == 1 ? "conv" : "grouped conv";
+      return ::rootOf(Conv);
   }
   return {};
 }

@@ -468,4 +468,12 @@ RegionTitle Wording::title() {
 
 } // namespace
 
-RegionTitle graph::titleOf(RegionOp Region) { return Wording(Region).title(); }
+RegionTitle graph::titleOf(RegionOp Region) {
+  // Braces in a title hold expressions.
+  if (auto Custom = dyn_cast<CustomOp>(Region.getBody().front().front())) {
+    std::string Name = Custom.getOperatorName().str();
+    llvm::erase_if(Name, [](char C) { return C == '{' || C == '}'; });
+    return {"custom", Name, Custom};
+  }
+  return Wording(Region).title();
+}

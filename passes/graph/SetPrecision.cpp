@@ -26,6 +26,8 @@
 
 #include "mlir/IR/Remarks.h"
 #include "passes/graph/FloatTypeNames.h"
+#include "passes/graph/GraphFunction.h"
+#include "passes/graph/LeadingDimensions.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/StoredValues.h"
 
@@ -135,6 +137,41 @@ void narrowAttention(AttentionOp Attention, Type To) {
   }
 }
 
+/// What a user's operator gives keeps its type. Tensor cores take factors of
+/// one type, so a kernel of its own narrows it for contractions whose other
+/// factor is narrow.
+void narrowForContractions(func::FuncOp Func, Type To) {
+  DenseMap<Value, Value> Narrowed;
+  SmallVector<RegionOp> Regions;
+  Func.walk([&](RegionOp Region) { Regions.push_back(Region); });
+  for (RegionOp Region : Regions) {
+    SmallVector<unsigned> Factors = gemmInputs(Region);
+    for (auto Conv : Region.getBody().front().getOps<ConvOp>())
+      if (BlockArgument Image = argumentBehind(Conv.getX()))
+        Factors.push_back(Image.getArgNumber());
+    if (llvm::none_of(Region.getInputs(), [&](Value V) {
+          return typeOf(V).getElementType() == To;
+        }))
+      continue;
+    for (unsigned Factor : Factors) {
+      OpOperand &Use = Region->getOpOperand(Factor);
+      Value V = Use.get(), Root = V;
+      while (auto View = Root.getDefiningOp<ReshapeOp>())
+        Root = View.getX();
+      Operation *Def = Root.getDefiningOp();
+      if (!Def || !holdsCustom(Def) || !typeOf(V).getElementType().isF32())
+        continue;
+      Value &Narrow = Narrowed[V];
+      if (!Narrow) {
+        OpBuilder B(Region->getContext());
+        B.setInsertionPointAfterValue(V);
+        Narrow = castInKernel(V, To, B);
+      }
+      Use.set(Narrow);
+    }
+  }
+}
+
 struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
   using SetPrecisionBase::SetPrecisionBase;
 
@@ -183,6 +220,7 @@ struct SetPrecisionPass : graph::impl::SetPrecisionBase<SetPrecisionPass> {
       Func.walk([&](AttentionOp Op) { Attentions.push_back(Op); });
       for (AttentionOp Op : Attentions)
         narrowAttention(Op, *To);
+      narrowForContractions(Func, *To);
       Func.walk([](RegionOp Region) { widenInputs(Region); });
     }
   }

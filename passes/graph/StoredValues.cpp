@@ -20,6 +20,7 @@
 
 #include "passes/graph/StoredValues.h"
 #include "passes/graph/CodeProducts.h"
+#include "passes/graph/GraphFunction.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <cmath>
@@ -239,12 +240,14 @@ bool StorageChoice::holdsKept(Operation *Op) {
                       [&](Operation &Inner) { return Kept.match(&Inner); });
 }
 
-/// Outputs of the model, and what a kept node writes or reads of the weights.
+/// Outputs of the model, what a kept node writes or reads of the weights, and
+/// what a user's operator touches.
 bool StorageChoice::staysWide(Value V) {
-  bool Stays = holdsKept(V.getDefiningOp()), Read = false;
+  bool Stays = holdsKept(V.getDefiningOp()) || holdsCustom(V.getDefiningOp()),
+       Read = false;
   forEachUse(V, [&](OpOperand &Use) {
     Read |= isa<RegionOp>(Use.getOwner());
-    Stays |= !isa<RegionOp>(Use.getOwner()) ||
+    Stays |= !isa<RegionOp>(Use.getOwner()) || holdsCustom(Use.getOwner()) ||
              (V.getDefiningOp<WeightOp>() && holdsKept(Use.getOwner()));
   });
   return Stays || !Read;

@@ -33,6 +33,8 @@ struct AttentionShape {
   int64_t ElementBytes = 2;
   bool Causal = false;
   bool Scored = false; ///< a mask or a bias is read for each score
+  /// Of f32: factors are sums of two numbers of tf32 (tile.mma_sync split).
+  bool Split = false;
 };
 
 struct AttentionSchedule {

@@ -20,12 +20,13 @@ int64_t
 AttentionSyncSchedule::neededRegisters(const AttentionShape &Shape) const {
   // Sums and scores in f32, queries in 16 bits; powers take the place of
   // scores. The rest is room for fragments on their way, addresses, greatest
-  // scores and totals, and for what is read ahead of a mask or a bias.
-  constexpr int64_t Room = 48, ScoreRoom = 24;
+  // scores and totals, for what is read ahead of a mask or a bias, and for the
+  // parts and sums of split factors, with less of which ptxas 13.0 spills.
+  constexpr int64_t Room = 48, ScoreRoom = 24, SplitRoom = 100;
   int64_t Rows = WarpgroupQueries / 64;
   return Rows * (paddedColumns(Shape.Width) / 2 + TileKeys / 2 +
                  (HoldsQueries ? paddedColumns(Shape.Depth) / 4 : 0)) +
-         Room + (Shape.Scored ? ScoreRoom : 0);
+         Room + (Shape.Scored ? ScoreRoom : 0) + (Shape.Split ? SplitRoom : 0);
 }
 
 int64_t AttentionSyncSchedule::sharedBytes(const AttentionShape &Shape) const {
@@ -74,6 +75,9 @@ constexpr double LoadBytes = 512;
 /// Instructions of a score: its scale, greatest, sum, half a conversion; of a
 /// mask or a bias, with its address.
 constexpr double SlotsPerScore = 5, SlotsPerBias = 12;
+/// Of each word of f32 that a warp loads: to make tf32 of it, or two of them;
+/// products of what is split.
+constexpr double SlotsPerWord = 2, SlotsPerSplitWord = 4, SplitProducts = 3;
 /// Of the softmax, what products of other warps do not hide: with fewer threads
 /// on a multiprocessor than that, and with more.
 constexpr int64_t BusyThreads = 256;
@@ -92,8 +96,13 @@ constexpr int64_t SystemShared = 1024, MoreRegisters = 24;
 constexpr int64_t SpareRegisters = 16;
 constexpr int64_t MostStages = 4, MostThreads = 256;
 
-double rateOf(const target::Target &T, double SmCount) {
-  double Peak = T.Cost.Fp16 > 0 ? T.Cost.Fp16 : AnyTflops;
+double rateOf(const AttentionShape &Shape, const target::Target &T,
+              double SmCount) {
+  double Peak = Shape.ElementBytes == 4 ? T.Cost.Tf32 : T.Cost.Fp16;
+  if (Peak <= 0)
+    Peak = AnyTflops;
+  if (Shape.Split)
+    Peak /= SplitProducts;
   // A multiprocessor with tcgen05 has twice wgmma's rate, by tcgen05 alone.
   double Share = T.Can.Tcgen05                        ? SyncShare / 2
                  : T.Compute >= 90 && T.Compute < 100 ? SyncShare
@@ -154,11 +163,16 @@ AttentionSyncCost costOf(const AttentionSyncSchedule &S,
        Width * double(S.TileKeys) / 16);
   double Copied =
       double(S.TileKeys) * (Depth + Width) * double(Shape.ElementBytes);
-  double Tensor = Operations / rateOf(T, SmCount);
+  double Loaded = Loads * LoadBytes * double(Shape.ElementBytes) / 2;
+  double Tensor = Operations / rateOf(Shape, T, SmCount);
   double Shared =
-      (Loads * LoadBytes + Copied) / SharedBytesPerCycle / CyclesPerMicrosecond;
-  Cost.Mma = Steps * (std::max({Tensor, Shared, Copied / CacheBytes}) +
-                      LesserShown * std::min(Tensor, Shared) +
+      (Loaded + Copied) / SharedBytesPerCycle / CyclesPerMicrosecond;
+  double Words = 0;
+  if (Shape.ElementBytes == 4)
+    Words = Loaded / 4 * (Shape.Split ? SlotsPerSplitWord : SlotsPerWord) /
+            LanesPerCycle / CyclesPerMicrosecond;
+  Cost.Mma = Steps * (std::max({Tensor, Shared, Words, Copied / CacheBytes}) +
+                      LesserShown * (std::min(Tensor, Shared) + Words) +
                       (Beside < 2 ? BarrierTime : 0));
   double Powers = Scores / PowersPerCycle / CyclesPerMicrosecond;
   double Slots = Scores * SlotsPerScore / LanesPerCycle / CyclesPerMicrosecond;
@@ -176,16 +190,19 @@ AttentionSyncCost costOf(const AttentionSyncSchedule &S,
 
 bool isLegal(const AttentionSyncSchedule &S, const AttentionShape &Shape,
              const target::Target &T) {
-  constexpr uint32_t Both = target::MmaF16 | target::MmaBf16;
+  bool IsF32 = Shape.ElementBytes == 4;
+  uint32_t Kinds = IsF32 ? target::MmaTf32 : target::MmaF16 | target::MmaBf16;
   auto IsHead = [](int64_t Size) {
     return Size >= 8 && Size <= 256 && Size % 8 == 0;
   };
   auto IsOf = [](int64_t Size, std::initializer_list<int64_t> All) {
     return std::find(All.begin(), All.end(), Size) != All.end();
   };
-  return (T.Can.MmaSync & Both) == Both && T.Can.CpAsync &&
-         Shape.ElementBytes == 2 && IsHead(Shape.Depth) &&
-         IsHead(Shape.Width) && IsOf(S.WarpgroupQueries, {64, 128}) &&
+  // Only queries of 16 bits are kept in registers (tile.load_packed).
+  return (T.Can.MmaSync & Kinds) == Kinds && T.Can.CpAsync &&
+         (Shape.ElementBytes == 2 || (IsF32 && !S.HoldsQueries)) &&
+         IsHead(Shape.Depth) && IsHead(Shape.Width) &&
+         IsOf(S.WarpgroupQueries, {64, 128}) &&
          IsOf(S.TileQueries, {64, 128, 256}) &&
          S.TileQueries >= S.WarpgroupQueries && S.threads() <= MostThreads &&
          IsOf(S.TileKeys, {32, 64, 128}) && S.Stages >= 1 &&

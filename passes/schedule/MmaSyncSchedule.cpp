@@ -62,6 +62,8 @@ constexpr int64_t OtherRegisters = 96;
 constexpr int64_t SystemShared = 1024;
 constexpr int64_t MinStages = 2, MaxStages = 8, MaxRankedStages = 4;
 constexpr int64_t MaxAccumulators = 128, MostThreads = 512;
+/// The narrowest swizzle, in bytes.
+constexpr int64_t LeastRow = 32;
 /// Beside a residual: with more, such kernels spill on sm_120a. Beside both
 /// parts of split factors they spill on every chip (ptxas 13.0).
 constexpr int64_t MaxAccumulatorsBesideMore = 64;
@@ -183,6 +185,12 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
                    : Shape.ElementBytes == 1 ? uint32_t(target::MmaInt8)
                    : Shape.ElementBytes == 2 ? target::MmaF16 | target::MmaBf16
                                              : uint32_t(target::MmaTf32);
+  // A warpgroup's columns are rows of shared memory, as a factor and as
+  // results.
+  auto IsWide = [&](int64_t Columns) {
+    return Columns * std::min(Shape.ElementBytes, Shape.ResultBytes) >=
+           LeastRow;
+  };
   auto IsLine = [&](int64_t Bytes) {
     return S.TileK == Bytes / Shape.ElementBytes;
   };
@@ -191,9 +199,9 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
   bool HasWords =
       !Shape.BytesOfScale || S.TileK % (Shape.BytesOfScale * ScalesOfWord) == 0;
   return T.Can.CpAsync && (T.Can.MmaSync & Kinds) == Kinds && HasWords &&
-         Steps(S.WarpgroupM, 64, 128) && Steps(S.WarpgroupN, 32, 256) &&
+         Steps(S.WarpgroupM, 64, 128) && Steps(S.WarpgroupN, 16, 256) &&
          Steps(S.TileM, S.WarpgroupM, 256) &&
-         Steps(S.TileN, S.WarpgroupN, 256) && S.TileN >= 64 &&
+         Steps(S.TileN, S.WarpgroupN, 256) && IsWide(S.WarpgroupN) &&
          (IsLine(64) || (IsLine(128) && !hasManyPlaces(Shape))) &&
          S.accumulators() <= mostAccumulators(Shape) &&
          S.threads() <= MostThreads && S.Stages >= MinStages &&
@@ -207,11 +215,14 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
 struct Cut {
   int64_t M, N, WarpgroupM, WarpgroupN;
 };
-/// Of equals the first is taken.
-constexpr Cut Cuts[] = {{128, 128, 128, 64},  {128, 256, 128, 128},
-                        {256, 128, 128, 128}, {128, 128, 128, 128},
-                        {128, 64, 128, 64},   {64, 128, 64, 64},
-                        {64, 64, 64, 64},     {64, 64, 64, 32}};
+/// Of equals the first is taken. The last four are for results of fewer than 64
+/// columns alone: with wider tiles most of their products are of none.
+constexpr int64_t WideColumns = 64;
+constexpr Cut Cuts[] = {
+    {128, 128, 128, 64},  {128, 256, 128, 128}, {256, 128, 128, 128},
+    {128, 128, 128, 128}, {128, 64, 128, 64},   {64, 128, 64, 64},
+    {64, 64, 64, 64},     {64, 64, 64, 32},     {128, 32, 128, 32},
+    {64, 32, 64, 32},     {128, 16, 128, 16},   {64, 16, 64, 16}};
 
 } // namespace
 
@@ -255,7 +266,8 @@ schedule::rankMmaSyncSchedules(const MmaSyncShape &Shape,
           std::min(MaxRankedStages,
                    T.Limit.SharedPerBlock /
                        Shape.withScales(S.stageBytes(Shape.ElementBytes)));
-      if (isLegal(S, Shape, T))
+      if (isLegal(S, Shape, T) &&
+          (S.TileN >= WideColumns || Shape.N < WideColumns))
         Ranked.push_back(costOf(S, Shape, T));
     }
   std::stable_sort(Ranked.begin(), Ranked.end(),

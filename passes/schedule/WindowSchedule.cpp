@@ -140,11 +140,11 @@ WindowCost costOf(const WindowSchedule &S, const WindowShape &Shape,
   double Lanes = double(S.Lanes), Taps = double(Shape.Taps[0] * Shape.Taps[1]),
          Outputs = double(S.Rows * S.Columns);
   double Access = AccessInstructions + Lanes * ElementInstructions;
-  double Instructions = ThreadInstructions +
-                        LineInstructions * double(Read.Rows + Read.Columns) +
-                        double(Read.Rows * Read.Columns) * Access +
-                        (Shape.HasFilter ? Taps * Access : 0) +
-                        Outputs * Lanes * (Taps + OutputInstructions);
+  double Line = LineInstructions * double(Read.Rows + Read.Columns) +
+                double(Read.Rows * Read.Columns) * Access +
+                (Shape.HasFilter ? Taps * Access : 0) + Outputs * Lanes * Taps;
+  double Instructions = ThreadInstructions + double(Shape.Lines) * Line +
+                        Outputs * Lanes * OutputInstructions;
   Cost.Issue = Threads * Instructions / (SmCount * ThreadsPerCycle * Clock);
   int64_t Resident = std::min<int64_t>(
       {T.Limit.RegistersPerSm / (registersOf(S, Shape, T) * WindowThreads),

@@ -35,6 +35,7 @@ struct WindowShape {
   std::array<int64_t, 2> Out = {1, 1};      ///< places of the window
   std::array<bool, 2> Known = {true, true}; ///< these are their numbers
   std::array<int64_t, 2> Taps = {3, 3}, Stride = {1, 1}, Dilation = {1, 1};
+  int64_t Lines = 1;        ///< times that a thread goes through these taps
   int64_t MostLanes = 8;    ///< channels of one access: memory and alignment
   int64_t ElementBytes = 2; ///< of the input
   int64_t Bytes = 0;        ///< that the kernel reads and writes, all told

@@ -204,7 +204,11 @@ struct LowerPack : TilePattern<PackOp> {
                   ConversionPatternRewriter &Rewriter) const override {
     Location Loc = Op.getLoc();
     Type Element = Op.getResult().getType().getElement();
+    bool IsF32 = Element.isF32();
     auto Pair = VectorType::get(2, Element);
+    auto Word = [&](Value V) -> Value {
+      return LLVM::BitcastOp::create(Rewriter, Loc, Rewriter.getI32Type(), V);
+    };
     SmallVector<SmallVector<Value>> Parts;
     for (Value Fragment : Adaptor.getFragments())
       Parts.push_back(unpack(Rewriter, Loc, Fragment));
@@ -215,7 +219,11 @@ struct LowerPack : TilePattern<PackOp> {
       for (ArrayRef<Value> Part : Parts) {
         size_t PerBlock = Part.size() / Blocks;
         ArrayRef<Value> From = Part.slice(Block * PerBlock, PerBlock);
-        for (size_t I = 0; I < PerBlock; I += 2) {
+        // Two rows of two columns: a takes both rows of a column first.
+        for (size_t I = 0; IsF32 && I < PerBlock; I += 4)
+          for (size_t Of : {0, 2, 1, 3})
+            Words.push_back(Word(From[I + Of]));
+        for (size_t I = 0; !IsF32 && I < PerBlock; I += 2) {
           // The high half comes first.
           Value Both;
           if (Element.isF16())
@@ -226,8 +234,7 @@ struct LowerPack : TilePattern<PackOp> {
             Both = NVVM::ConvertF32x2ToBF16x2Op::create(
                 Rewriter, Loc, Pair, From[I + 1], From[I], Value(),
                 NVVM::FPRoundingMode::RN);
-          Words.push_back(LLVM::BitcastOp::create(Rewriter, Loc,
-                                                  Rewriter.getI32Type(), Both));
+          Words.push_back(Word(Both));
         }
       }
     Type Ty = getTypeConverter()->convertType(Op.getResult().getType());

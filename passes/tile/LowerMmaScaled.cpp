@@ -91,9 +91,9 @@ struct LowerMmaScaled : TilePattern<MmaScaledOp> {
       }
       SmallVector<MatrixRegisters> Left;
       for (int64_t Row = 0; Row < D.getRows(); Row += 64)
-        Left.push_back(A.load(Step, Row, /*Split=*/false));
+        Left.push_back(A.load(Step, Row, Tf32::Rounded));
       for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
-        MatrixRegisters Right = B.load(Step, Column, /*Split=*/false);
+        MatrixRegisters Right = B.load(Step, Column, Tf32::Rounded);
         for (auto [Block, Rows] : llvm::enumerate(Left))
           for (int64_t Half = 0; Half < 2; ++Half)
             multiply(Rewriter, Op, Rows.High,

@@ -16,6 +16,10 @@
 /// word. What is packed in registers has the four words of each 16 columns
 /// side by side.
 ///
+/// With `cut` a word of f32 is made greater by what the instruction drops of it
+/// on average: half the last bit of tf32 over the mean of 1 / mantissa, which
+/// is 0.72 = 1 / (2 ln 2) where mantissas are spread as those of products are.
+///
 /// With `split` a word x of f32 is high + low: high is x rounded to tf32, low
 /// the rest, of which the product drops what is less than 2^-23 of x. Left out
 /// is low·low alone (Ootomo and Yokota, "Recovering single precision accuracy
@@ -66,8 +70,9 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
     if (auto TileA = dyn_cast<SharedType>(Op.getA().getType()))
       A.emplace(Rewriter, Loc, TileA, Adaptor.getA(), Place, /*IsA=*/true,
                 !Op.getATransposed());
+    bool IsWide = TileB.getElementBits() == 32;
     MatrixOperand B(Rewriter, Loc, TileB, Adaptor.getB(), Place, /*IsA=*/false,
-                    Op.getBTransposed());
+                    Op.getBTransposed(), /*InPairs=*/!A && IsWide);
     int64_t K = Op.getBTransposed() ? TileB.getColumns() : TileB.getRows();
     int64_t Steps = K * TileB.getElementBits() / 8 / StepBytes;
     SmallVector<Value> Sums;
@@ -76,12 +81,13 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
           LLVM::ExtractValueOp::create(Rewriter, Loc, Adaptor.getC(), I));
     auto Left = [&](int64_t Step, int64_t Row) -> MatrixRegisters {
       if (A)
-        return A->load(Step, Row, Op.getSplit());
-      return {
-          packedWords(Rewriter, Loc, Adaptor.getA(), Row / 64 * Steps + Step),
-          {}};
+        return A->load(Step, Row, Op.getTf32());
+      SmallVector<Value, 4> Packed =
+          packedWords(Rewriter, Loc, Adaptor.getA(), Row / 64 * Steps + Step);
+      return IsWide ? B.asTf32(Packed, Op.getTf32())
+                    : MatrixRegisters{Packed, {}};
     };
-    if (Op.getSplit() || Op.getPromoted())
+    if (Op.getTf32() == Tf32::Split || Op.getPromoted())
       multiplyInParts(Rewriter, Op, Left, B, Steps, Sums);
     else
       multiplyAll(Rewriter, Op, Left, B, Steps, Sums);
@@ -124,7 +130,7 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
       for (int64_t Row = 0; Row < D.getRows(); Row += 64)
         Left.push_back(A(Step, Row));
       for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
-        MatrixRegisters Right = B.load(Step, Column, /*Split=*/false);
+        MatrixRegisters Right = B.load(Step, Column, Op.getTf32());
         for (auto [Block, Rows] : llvm::enumerate(Left))
           for (int64_t Half = 0; Half < 2; ++Half)
             multiply(Builder, Op, Rows.High,
@@ -147,8 +153,8 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
         {&MatrixRegisters::Low, &MatrixRegisters::High},
         {&MatrixRegisters::High, &MatrixRegisters::Low},
         {&MatrixRegisters::High, &MatrixRegisters::High}};
-    auto Kinds =
-        Op.getSplit() ? ArrayRef(Products) : ArrayRef(Products).take_back();
+    auto Kinds = Op.getTf32() == Tf32::Split ? ArrayRef(Products)
+                                             : ArrayRef(Products).take_back();
     Value Zero =
         LLVM::ConstantOp::create(Builder, Loc, Builder.getF32FloatAttr(0));
     for (int64_t First = 0; First < Steps; First += StepsOfSum) {
@@ -160,7 +166,7 @@ struct LowerMmaSync : TilePattern<MmaSyncOp> {
       for (int64_t Column = 0; Column < D.getColumns(); Column += 16) {
         SmallVector<Value> Parts(Blocks * 2 * 4, Zero);
         for (int64_t Step = First; Step < End; ++Step) {
-          MatrixRegisters Right = B.load(Step, Column, Op.getSplit());
+          MatrixRegisters Right = B.load(Step, Column, Op.getTf32());
           auto Rows = ArrayRef(Left).slice((Step - First) * Blocks, Blocks);
           for (auto [OfA, OfB] : Kinds)
             for (int64_t Part = 0; Part < Blocks * 2; ++Part)
@@ -252,7 +258,7 @@ struct LowerLoadPacked : TilePattern<LoadPackedOp> {
     int64_t Number = 0;
     for (int64_t Row = 0; Row < Tile.getRows(); Row += 64)
       for (int64_t Step = 0; Step < Tile.getColumns() / 16; ++Step)
-        for (Value Word : A.load(Step, Row, /*Split=*/false).High)
+        for (Value Word : A.load(Step, Row, Tf32::Rounded).High)
           Packed = LLVM::InsertValueOp::create(Rewriter, Loc, Packed, Word,
                                                Number++);
     Rewriter.replaceOp(Op, Packed);

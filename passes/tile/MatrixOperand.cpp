@@ -16,15 +16,19 @@ using namespace kpc::tile;
 
 /// Of f32, the bits that tf32 lacks.
 static constexpr int32_t DroppedBits = (1 << 13) - 1;
+static constexpr int32_t QuietNan = 0x7fc00000;
+/// What `cut` multiplies with.
+static constexpr float CutFactor = 1.0f + 0.72f / 2048;
 
 MatrixOperand::MatrixOperand(OpBuilder &B, Location Loc, SharedType Tile,
                              Value Pointer, const ThreadPlace &Place, bool IsA,
-                             bool AlongK)
-    : B(B), Loc(Loc), W(B, Loc), Tile(Tile), AlongK(AlongK), IsA(IsA) {
+                             bool AlongK, bool InPairs)
+    : B(B), Loc(Loc), W(B, Loc), Tile(Tile), AlongK(AlongK), IsA(IsA),
+      InPairs(InPairs) {
   bool Wide = Tile.getElementBits() == 32;
-  Words = Wide && !AlongK;
+  ByWord = Wide && !AlongK;
   Value OfWarp = W.shiftLeft(W.bitAnd(Place.Warp, 3), 4);
-  if (Words) {
+  if (ByWord) {
     // Row q of the tile (the sum), column g.
     Value Group = W.shiftRight(Place.Lane, 2);
     Quad = W.bitAnd(Place.Lane, 3);
@@ -48,18 +52,46 @@ MatrixOperand::MatrixOperand(OpBuilder &B, Location Loc, SharedType Tile,
     Swizzled = W.bitXor(Swizzled, W.mul(OfWarp, 2));
 }
 
-MatrixRegisters MatrixOperand::load(int64_t Step, int64_t Mn, bool Split) {
-  MatrixRegisters Loaded{Words ? loadWords(Step, Mn) : loadMatrices(Step, Mn),
-                         {}};
+MatrixRegisters MatrixOperand::load(int64_t Step, int64_t Mn, Tf32 Are) {
+  Values Loaded = ByWord ? loadWords(Step, Mn) : loadMatrices(Step, Mn);
   if (Tile.getElementBits() != 32)
-    return Loaded;
-  for (Value &Word : Loaded.High) {
+    return {Loaded, {}};
+  return asTf32(Loaded, Are);
+}
+
+MatrixRegisters MatrixOperand::asTf32(ArrayRef<Value> Loaded, Tf32 Are) {
+  MatrixRegisters Made;
+  for (Value Word : Loaded) {
     Value Wide = LLVM::BitcastOp::create(B, Loc, B.getF32Type(), Word);
-    Word = Split ? high(Word) : rounded(Wide);
-    if (Split)
-      Loaded.Low.push_back(low(Wide, Word));
+    switch (Are) {
+    case Tf32::Rounded:
+      Made.High.push_back(rounded(Wide));
+      break;
+    case Tf32::Truncated:
+      Made.High.push_back(quiet(Wide, Word));
+      break;
+    case Tf32::Cut:
+      Made.High.push_back(cut(Wide));
+      break;
+    case Tf32::Split:
+      Made.High.push_back(high(Word));
+      Made.Low.push_back(low(Wide, Made.High.back()));
+      break;
+    }
   }
-  return Loaded;
+  return Made;
+}
+
+/// The instruction drops bits, but none that NaN is told by.
+Value MatrixOperand::quiet(Value Wide, Value Word) {
+  Value IsNan =
+      LLVM::FCmpOp::create(B, Loc, LLVM::FCmpPredicate::uno, Wide, Wide);
+  return LLVM::SelectOp::create(B, Loc, IsNan, W.i32(QuietNan), Word);
+}
+Value MatrixOperand::cut(Value Wide) {
+  Value Factor = LLVM::ConstantOp::create(B, Loc, B.getF32FloatAttr(CutFactor));
+  Value Greater = LLVM::FMulOp::create(B, Loc, Wide, Factor);
+  return LLVM::BitcastOp::create(B, Loc, B.getI32Type(), Greater);
 }
 
 /// To nearest: the product itself would drop the bits that tf32 lacks.
@@ -109,9 +141,10 @@ MatrixOperand::Values MatrixOperand::loadWords(int64_t Step, int64_t Mn) {
   SmallVector<Value, 4> Registers;
   for (int64_t I = 0; I < 4; ++I) {
     // Registers of a go down first, those of b along the sum.
-    int64_t K = Step * StepBytes / 4 + 4 * (IsA ? I / 2 : I % 2);
+    int64_t First = Step * StepBytes / 4, OfK = IsA ? I / 2 : I % 2;
     int64_t Across = Mn + 8 * (IsA ? I % 2 : I / 2);
-    Value Row = W.add(Quad, K);
+    Value Row = InPairs ? W.add(W.mul(Quad, 2), First + OfK)
+                        : W.add(Quad, First + 4 * OfK);
     Value Byte = W.mul(W.add(Column, Across), 4);
     Value Line = arith::DivUIOp::create(B, Loc, Byte, W.i32(Tile.getSwizzle()));
     Value InLine = W.bitAnd(Byte, Tile.getSwizzle() - 1);

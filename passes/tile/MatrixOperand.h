@@ -32,17 +32,22 @@ struct MatrixRegisters {
 class MatrixOperand {
 public:
   /// `KHalf` of the lanes' matrices is told by which bit of the lane: a's
-  /// matrices go down first, b's along the sum.
+  /// matrices go down first, b's along the sum. `InPairs`: of 8 along the sum,
+  /// a has the even ones first (PackedType of f32).
   MatrixOperand(mlir::OpBuilder &B, mlir::Location Loc, SharedType Tile,
                 mlir::Value Pointer, const ThreadPlace &Place, bool IsA,
-                bool AlongK);
+                bool AlongK, bool InPairs = false);
 
   /// Four registers: mma's a, or b of two neighbouring blocks of 8 columns.
-  MatrixRegisters load(int64_t Step, int64_t Mn, bool Split);
+  MatrixRegisters load(int64_t Step, int64_t Mn, Tf32 Are);
+  /// Words of f32 as products of tf32 take them.
+  MatrixRegisters asTf32(llvm::ArrayRef<mlir::Value> Loaded, Tf32 Are);
 
 private:
   using Values = llvm::SmallVector<mlir::Value, 4>;
 
+  mlir::Value quiet(mlir::Value Wide, mlir::Value Word);
+  mlir::Value cut(mlir::Value Wide);
   mlir::Value rounded(mlir::Value Wide);
   mlir::Value high(mlir::Value Word);
   mlir::Value low(mlir::Value Wide, mlir::Value High);
@@ -58,7 +63,7 @@ private:
   mlir::Location Loc;
   NvvmWriter W;
   SharedType Tile;
-  bool AlongK, IsA, Words = false;
+  bool AlongK, IsA, InPairs, ByWord = false;
   mlir::Value Start, Swizzled; ///< this lane's row, and its bytes in a line
   mlir::Value Quad, Column;
 };

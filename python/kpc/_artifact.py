@@ -193,15 +193,17 @@ def temporary_folder(owner: object) -> pathlib.Path:
 
 
 def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, verify_weights: bool = False,
-         host_code: bool = True) -> Artifact:
+         host_code: bool = True, custom_code: bool = False) -> Artifact:
     """Loads an artifact from a file, which is mapped, or from bytes.
 
     `verify_weights` compares the digests of the weights, too. `host_code=False` never runs the artifact's native code
-    for the host, which may do whatever this process may: for artifacts whose maker is not known.
+    for the host, which may do whatever this process may: for artifacts whose maker is not known. `custom_code=True` lets
+    sessions on the host load the shared objects of custom operators.
 
     Raises :class:`kpc.RunError` where it is no artifact, or damaged.
     """
     flags = (_runtime.LOAD_VERIFY_WEIGHTS if verify_weights else 0) | (0 if host_code else _runtime.LOAD_NO_HOST_CODE)
+    flags |= _runtime.LOAD_CUSTOM_HOST_CODE if custom_code else 0
     if isinstance(source, (bytes, bytearray, memoryview)):
         data = bytes(source)
         return Artifact(_runtime.Model.from_memory(data, flags), None, data)

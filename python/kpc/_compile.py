@@ -144,7 +144,7 @@ def model_options(arch: str | Sequence[str] | None, precision: str | None, io_pr
                   precision_for: Mapping[str, str] | None, dims: Mapping[str, Any] | None, values: Mapping[str, Any] | None,
                   strict: bool, ptxas: PathLike | None, input_shape: Mapping[str, ShapeLike] | None = None,
                   input_type: Mapping[str, Any] | None = None, method: str | None = None,
-                  state: str | None = None) -> list[str]:
+                  state: str | None = None, operators: Sequence[PathLike] = ()) -> list[str]:
     """The options that `compile` and `check` share, as `kpc` takes them."""
     options: list[str] = []
     for name, shape in (input_shape or {}).items():
@@ -163,6 +163,8 @@ def model_options(arch: str | Sequence[str] | None, precision: str | None, io_pr
         options += ["--dim", f"{name}={text}"]
     for name, fixed in (values or {}).items():
         options += ["--value", f"{name}={_value_text(fixed)}"]
+    for manifest in [operators] if isinstance(operators, (str, os.PathLike)) else operators:
+        options += ["--operator", os.fspath(manifest)]
     return options + (["--strict"] if strict else [])
 
 
@@ -180,7 +182,8 @@ def compile(model: Any, output: PathLike | None = None, *, arch: str | Sequence[
             precision: str | None = None, io_precision: str | None = None, precision_for: Mapping[str, str] | None = None,
             dims: Mapping[str, DimLike | list[DimLike]] | None = None, values: Mapping[str, Any] | None = None,
             input_shape: Mapping[str, ShapeLike] | None = None, input_type: Mapping[str, Any] | None = None,
-            method: str | None = None, state: str | None = None, strict: bool = False, example_inputs: Any = None,
+            method: str | None = None, state: str | None = None, operators: Sequence[PathLike] = (),
+            strict: bool = False, example_inputs: Any = None,
             dynamic_shapes: Any = None, via: str = "pt2",
             jobs: int | None = None, cache: bool | PathLike = True, ptxas: PathLike | None = None, strip: bool = False,
             variants: int | None = None, schedule: PathLike | None = None,
@@ -213,6 +216,9 @@ def compile(model: Any, output: PathLike | None = None, *, arch: str | Sequence[
     method, state
         For TorchScript: the method to compile instead of ``forward``; "explicit" makes what a module keeps between calls
         inputs and outputs.
+    operators
+        Manifests of the custom operators that the model uses (docs/custom-operators.md). The artifact that is returned
+        may load their host code.
     strict
         Warnings are errors.
     example_inputs, dynamic_shapes, via
@@ -242,7 +248,7 @@ def compile(model: Any, output: PathLike | None = None, *, arch: str | Sequence[
     [image: f32[batch, 1, 8, 8]]
     """
     options = model_options(arch, precision, io_precision, precision_for, dims, values, strict, ptxas, input_shape,
-                            input_type, method, state)
+                            input_type, method, state, operators)
     for name, number in (("--jobs", jobs), ("--variants", variants)):
         if number is not None:
             options += [name, str(number)]
@@ -267,7 +273,7 @@ def compile(model: Any, output: PathLike | None = None, *, arch: str | Sequence[
     warn_of(diagnostics, depth=2)
     for note in facts["notes"]:
         log.info("%s", note)
-    artifact = load(goal)
+    artifact = load(goal, custom_code=bool(operators))
     artifact.report = _report(facts, diagnostics)
     artifact._owner = owner  # type: ignore[attr-defined]
     return artifact
@@ -291,8 +297,8 @@ def check(model: Any, *, arch: str | Sequence[str] | None = None, precision: str
           io_precision: str | None = None, precision_for: Mapping[str, str] | None = None,
           dims: Mapping[str, DimLike | list[DimLike]] | None = None, values: Mapping[str, Any] | None = None,
           input_shape: Mapping[str, ShapeLike] | None = None, input_type: Mapping[str, Any] | None = None,
-          method: str | None = None, state: str | None = None, strict: bool = False, example_inputs: Any = None,
-          dynamic_shapes: Any = None, via: str = "pt2",
+          method: str | None = None, state: str | None = None, operators: Sequence[PathLike] = (),
+          strict: bool = False, example_inputs: Any = None, dynamic_shapes: Any = None, via: str = "pt2",
           ptxas: PathLike | None = None) -> CheckResult:
     """Says what :func:`compile` would refuse, without compiling kernels. The parameters are those of :func:`compile`.
 
@@ -300,7 +306,7 @@ def check(model: Any, *, arch: str | Sequence[str] | None = None, precision: str
     compiles
     """
     options = model_options(arch, precision, io_precision, precision_for, dims, values, strict, ptxas, input_shape,
-                            input_type, method, state)
+                            input_type, method, state, operators)
     with model_file(model, example_inputs, dynamic_shapes, via) as source:
         reply = ask(["check", source, "--json", *options])
     facts = reply.json()

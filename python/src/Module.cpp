@@ -144,6 +144,7 @@ NB_MODULE(_runtime, Module) {
   Module.def("version", kpc_runtime_version);
   Module.attr("LOAD_VERIFY_WEIGHTS") = int(KPC_LOAD_VERIFY_WEIGHTS);
   Module.attr("LOAD_NO_HOST_CODE") = int(KPC_LOAD_NO_HOST_CODE);
+  Module.attr("LOAD_CUSTOM_HOST_CODE") = int(KPC_LOAD_CUSTOM_HOST_CODE);
   Module.attr("SESSION_NO_GRAPH") = int(KPC_SESSION_NO_GRAPH);
   Module.attr("SESSION_NVTX") = int(KPC_SESSION_NVTX);
 }

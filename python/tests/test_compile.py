@@ -55,6 +55,23 @@ class Compile(unittest.TestCase):
             kpc.compile(scripts / "mlp_scripted.pt", arch="host", input_shape={"y": (1, 8)})
         self.assertTrue(caught.exception.diagnostics)
 
+    def test_custom_operators_are_allowed_where_they_were_given(self):
+        example = digits.FOLDER.parents[0] / "custom-operator"
+        subprocess.run([sys.executable, example / "make_model.py", self.folder], check=True)
+        operators = [example / "row_softcap.json"]
+        self.assertFalse(kpc.check(self.folder / "scores.onnx", arch="host"))
+        self.assertTrue(kpc.check(self.folder / "scores.onnx", arch="host", operators=operators))
+        artifact = kpc.compile(self.folder / "scores.onnx", self.folder / "scores.kpc", arch="host", jobs=1, operators=operators)
+        x = np.ones((1, 2, 64), np.float32)
+        y, largest = artifact.session("host")(x)
+        self.assertEqual((y.shape, largest.shape), ((1, 2, 64), (1, 2)))
+        self.assertTrue((np.abs(y - x).max(axis=-1) <= largest + 1e-6).all())
+        with self.assertRaises(kpc.RunError) as caught:
+            kpc.load(self.folder / "scores.kpc").session("host")
+        self.assertIn("custom operator", str(caught.exception))
+        allowed = kpc.load(self.folder / "scores.kpc", custom_code=True).session("host")
+        np.testing.assert_array_equal(allowed(x)[0], y)
+
     def test_bytes_and_protos_are_models(self):
         expected = digits.artifact().session("host")(digits.IMAGES[:2])
 

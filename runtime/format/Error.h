@@ -68,6 +68,7 @@ enum class ErrorCode : int32_t {
   Driver = 500,
   SessionLost = 501,
   TimedOut = 502,
+  Operator = 503,
   Internal = 900,
 };
 

@@ -31,7 +31,7 @@ public:
     for (auto Check : {&ModelValidator::symbols, &ModelValidator::exprs,
                        &ModelValidator::ports, &ModelValidator::inputValues,
                        &ModelValidator::segments, &ModelValidator::weights,
-                       &ModelValidator::targets})
+                       &ModelValidator::libraries, &ModelValidator::targets})
       if (Status S = (this->*Check)(); !S)
         return S;
     return success();
@@ -263,6 +263,26 @@ private:
       if (!Good)
         return malformed("weight %zu '%s' is not good", Index,
                          printable(W->name()).c_str());
+      ++Index;
+    }
+    return success();
+  }
+
+  Status libraries() {
+    size_t Index = 0;
+    for (const Library *L : each(M.libraries())) {
+      const Range *R = L->image();
+      const Segment *S = R && R->segment() < count(M.segments())
+                             ? M.segments()->Get(R->segment())
+                             : nullptr;
+      // The loader is given the whole segment, of which the digest is.
+      bool Good =
+          !R || (S && S->kind() == SegmentKind::SharedObject && R->length() &&
+                 R->offset() == 0 && R->length() == S->length());
+      std::string_view Name = L->name()->string_view();
+      if (!Good || Name.empty() || Name.find('\0') != Name.npos)
+        return malformed("library %zu '%s' is not good", Index,
+                         printable(L->name()).c_str());
       ++Index;
     }
     return success();

@@ -47,20 +47,30 @@ private:
     if (C.kind() > ControlKind::MAX || C.first_step() >= C.end_step() ||
         C.end_step() > count(T.steps()))
       return false;
-    if (C.kind() == ControlKind::Loop)
-      return isPlainExpr(C.count()) && C.counter() < count(M.symbols()) &&
-             M.symbols()->Get(C.counter())->source() ==
-                 SymbolSource::LoopCounter &&
-             M.symbols()->Get(C.counter())->min() == 0 &&
-             Taken.insert(C.counter()).second;
+    if (C.kind() == ControlKind::Loop &&
+        !(isPlainExpr(C.count()) && C.counter() < count(M.symbols()) &&
+          M.symbols()->Get(C.counter())->source() ==
+              SymbolSource::LoopCounter &&
+          M.symbols()->Get(C.counter())->min() == 0 &&
+          Taken.insert(C.counter()).second))
+      return false;
+    return (C.kind() == ControlKind::Loop && C.condition() == None) ||
+           hasGoodCondition(C);
+  }
+
+  bool hasGoodCondition(const Control &C) const {
     if (C.condition() >= count(T.buffers()) || C.else_step() < C.first_step() ||
         C.else_step() > C.end_step() ||
         (C.condition_offset() != None && !isPlainExpr(C.condition_offset())))
       return false;
     const Buffer *B = T.buffers()->Get(C.condition());
+    // A branch asks once, a loop before each iteration.
+    bool IsLoop = C.kind() == ControlKind::Loop;
+    if (IsLoop && C.else_step() == C.first_step())
+      return false;
+    uint32_t Last = IsLoop ? C.else_step() - 1 : C.first_step();
     return B->kind() != BufferKind::Arena ||
-           (B->first_step() <= C.first_step() &&
-            C.first_step() <= B->last_step());
+           (B->first_step() <= C.first_step() && Last <= B->last_step());
   }
 
   // Lets those go that end before `C`, which must then lie within the last of
@@ -77,7 +87,8 @@ private:
       return true;
     const Control &Around = *Open.back();
     return C.end_step() <= Around.end_step() &&
-           (Around.kind() == ControlKind::Loop ||
+           ((Around.kind() == ControlKind::Loop &&
+             Around.condition() == None) ||
             C.end_step() <= Around.else_step() ||
             C.first_step() >= Around.else_step());
   }

@@ -104,11 +104,36 @@ private:
     return success();
   }
 
+  // A host function's parameters are tensors, their dims and arguments.
+  bool isGood(const HostFunction &F, const Kernel &K) {
+    if (!isHost() || F.library() >= count(M.libraries()) || !count(F.outputs()))
+      return false;
+    uint64_t Tensors = 0, Dims = 0;
+    for (const auto *List : {F.inputs(), F.outputs()})
+      for (const OperatorTensor *Of : each(List)) {
+        if (bitWidth(kpc::ElementType(Of->type())) == 0 || Of->rank() > MaxRank)
+          return false;
+        ++Tensors;
+        Dims += Of->rank();
+      }
+    for (ArgumentType Type : scalars(F.arguments()))
+      if (Type > ArgumentType::MAX)
+        return false;
+    if (count(K.params()) != Tensors + Dims + count(F.arguments()))
+      return false;
+    uint32_t Index = 0;
+    for (ParamKind P : scalars(K.params()))
+      if (P != (Index++ < Tensors ? ParamKind::Buffer : ParamKind::Size))
+        return false;
+    return true;
+  }
+
   Status kernels() {
     size_t Index = 0;
     for (const Kernel *K : each(T.kernels())) {
-      bool Good =
-          K->module_() < count(T.modules()) && count(K->params()) <= MaxParams;
+      bool Good = (K->function() ? isGood(*K->function(), *K)
+                                 : K->module_() < count(T.modules())) &&
+                  count(K->params()) <= MaxParams;
       size_t Maps = 0;
       for (ParamKind P : scalars(K->params())) {
         Good &= P <= ParamKind::MAX;
@@ -116,7 +141,7 @@ private:
       }
       Good &= Maps <= (isHost() ? 0 : MaxTensorMaps);
       Good &= !isHost() || !K->early_launch();
-      if (Good && isHost())
+      if (Good && isHost() && !K->function())
         Good = K->entry() < T.modules()->Get(K->module_())->image()->length();
       if (!Good)
         return malformed("kernel %zu '%s' is not good", Index,
@@ -270,7 +295,11 @@ private:
           return malformed("step %zu: parameter %u of '%s' is a tensor map "
                            "that is not good: %s",
                            Step, I, Name.c_str(), Problem);
-      if (!isGood(P, K->params()->Get(I), Step))
+      // Inputs are read and outputs written, whatever the launch says.
+      uint32_t Inputs = K->function() ? count(K->function()->inputs()) : 0;
+      bool Agrees = !K->function() || P.kind() != ParamKind::Buffer ||
+                    P.access() == (I < Inputs ? 1 : 2);
+      if (!Agrees || !isGood(P, K->params()->Get(I), Step))
         return malformed("step %zu: parameter %u of '%s' is not good", Step, I,
                          Name.c_str());
     }

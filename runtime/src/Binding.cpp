@@ -124,8 +124,14 @@ Status checkSymbols(const Model &M, std::span<const int64_t> Symbols,
   return checkRequirements(M, Symbols, Open);
 }
 
-// Iterations of a loop: counters stay far from overflow.
-static constexpr int64_t MostIterations = 0x7fffffff;
+Error neverEnds(const BoundControl &Loop) {
+  Error E = failure(ErrorCode::OutOfRange,
+                    "the loop of steps %u to %u has not ended after %" PRId64
+                    " iterations",
+                    Loop.First, Loop.bodyEnd() - 1, Loop.Count);
+  E.Hint = "give inputs with which the loop's data ends it";
+  return E;
+}
 
 class Binder {
 public:
@@ -316,16 +322,18 @@ private:
       B.End = C->end_step();
       B.Else = C->else_step();
       B.Counter = C->counter();
+      B.HasCondition = C->condition() != None;
       if (isOutside(B.First)) { // as a loop of no iterations
         B.IsLoop = true;
+        B.HasCondition = false;
         continue;
       }
-      if (!B.IsLoop) {
-        if (!part(C->condition(), C->condition_offset(), None, B.Condition) ||
-            B.Condition.Length == 0)
-          return at(B.First, "the condition");
+      if (B.HasCondition &&
+          (!part(C->condition(), C->condition_offset(), None, B.Condition) ||
+           B.Condition.Length == 0))
+        return at(B.First, "the condition");
+      if (!B.IsLoop)
         continue;
-      }
       std::optional<int64_t> Trips = Values[C->count()];
       if (!Trips || *Trips < 0 || *Trips > MostIterations)
         return at(B.First, "the number of iterations");
@@ -351,7 +359,7 @@ private:
       bool Inside = Step < C.End;
       if (Inside && C.IsLoop) {
         Around.push_back(At);
-        if (__builtin_mul_overflow(Runs, C.Count, &Runs))
+        if (Step < C.bodyEnd() && __builtin_mul_overflow(Runs, C.Count, &Runs))
           Runs = INT64_MAX;
       }
       At = Inside ? At + 1 : C.Next;
@@ -375,9 +383,12 @@ private:
             Code == format::Op::Symbol)
           Innermost = &Out.Controls[At];
       }
-    if (Innermost)
-      Innermost->Moving.push_back(
-          {uint32_t(Out.Params.size()) - 1, Expr, Room});
+    if (!Innermost)
+      return;
+    auto &List = uint32_t(Out.Steps.size()) < Innermost->bodyEnd()
+                     ? Innermost->Moving
+                     : Innermost->MovingAtEnd;
+    List.push_back({uint32_t(Out.Params.size()) - 1, Expr, Room});
   }
 
   // Nothing is made for a launch that does nothing: its dims may be 0.
@@ -574,7 +585,16 @@ Result<std::unique_ptr<Binding>> Binding::make(const Model &M,
 
 Status Binding::startIteration(const BoundControl &Loop, int64_t I) {
   Counted[Loop.Counter] = I;
-  for (const MovingParam &Moving : Loop.Moving) {
+  return move(Loop.Moving, I);
+}
+
+Status Binding::endLoop(const BoundControl &Loop, int64_t Iterations) {
+  Counted[Loop.Counter] = Iterations;
+  return move(Loop.MovingAtEnd, Iterations);
+}
+
+Status Binding::move(std::span<const MovingParam> All, int64_t I) {
+  for (const MovingParam &Moving : All) {
     std::optional<int64_t> Value =
         evaluate(*Table->exprs()->Get(Moving.Expr), Counted);
     BoundParam &P = Params[Moving.Param];

@@ -84,9 +84,12 @@ struct MovingParam {
 };
 
 /// Steps [First, End) that run `Count` times, or of which a condition says
-/// whether those before `Else` run or those from there on.
+/// whether those before `Else` run or those from there on. In a loop with a
+/// condition those before `Else` run while it holds, up to `Count` times, and
+/// then those from there on once.
 struct BoundControl {
   bool IsLoop = true;
+  bool HasCondition = false;
   uint32_t First = 0, End = 0, Else = 0;
   uint32_t Next = 0; ///< the first control that is not inside this one
   int64_t Count = 0;
@@ -94,7 +97,17 @@ struct BoundControl {
   Place Condition;
   /// Those of which this is the innermost loop that they depend on.
   std::vector<MovingParam> Moving;
+  /// The same, of steps from `Else` on: there the counter is the number of
+  /// iterations.
+  std::vector<MovingParam> MovingAtEnd;
+
+  uint32_t bodyEnd() const { return HasCondition ? Else : End; }
 };
+
+/// Iterations of a loop: counters stay far from overflow.
+inline constexpr int64_t MostIterations = 0x7fffffff;
+/// The error of a loop that data should have ended by then.
+Error neverEnds(const BoundControl &Loop);
 
 /// State that a device keeps for a bound shape (a recorded graph).
 class Recording {
@@ -128,6 +141,8 @@ public:
 
   /// Brings the parameters inside a loop to its iteration `I`.
   Status startIteration(const BoundControl &Loop, int64_t I);
+  /// Brings those of its end to its number of iterations.
+  Status endLoop(const BoundControl &Loop, int64_t Iterations);
   /// Calls `Visit(Step)` for the steps of a run in order, their parameters
   /// being those of the iteration at hand. `Holds(Place)` reads a condition.
   template <class Visit, class Condition>
@@ -155,13 +170,9 @@ public:
   template <class Visit, class Condition>
   Status walkControl(uint32_t At, Visit &OnStep, Condition &Holds) {
     const BoundControl &C = Controls[At];
-    if (!C.IsLoop) {
-      Result<bool> Taken = Holds(C.Condition);
-      if (!Taken)
-        return Taken.takeError();
-      return *Taken ? walk(C.First, C.Else, At + 1, OnStep, Holds)
-                    : walk(C.Else, C.End, firstInElse(At), OnStep, Holds);
-    }
+    if (C.HasCondition)
+      return C.IsLoop ? walkUntil(At, OnStep, Holds)
+                      : walkBranch(At, OnStep, Holds);
     for (int64_t I = 0; I < C.Count; ++I) {
       if (Status S = startIteration(C, I); !S)
         return S;
@@ -169,6 +180,36 @@ public:
         return S;
     }
     return success();
+  }
+  template <class Visit, class Condition>
+  Status walkBranch(uint32_t At, Visit &OnStep, Condition &Holds) {
+    const BoundControl &C = Controls[At];
+    Result<bool> Taken = Holds(C.Condition);
+    if (!Taken)
+      return Taken.takeError();
+    return *Taken ? walk(C.First, C.Else, At + 1, OnStep, Holds)
+                  : walk(C.Else, C.End, firstInElse(At), OnStep, Holds);
+  }
+  template <class Visit, class Condition>
+  Status walkUntil(uint32_t At, Visit &OnStep, Condition &Holds) {
+    const BoundControl &C = Controls[At];
+    int64_t I = 0;
+    for (; I < C.Count; ++I) {
+      Result<bool> GoesOn = Holds(C.Condition);
+      if (!GoesOn)
+        return GoesOn.takeError();
+      if (!*GoesOn)
+        break;
+      if (Status S = startIteration(C, I); !S)
+        return S;
+      if (Status S = walk(C.First, C.Else, At + 1, OnStep, Holds); !S)
+        return S;
+    }
+    if (I == MostIterations)
+      return neverEnds(C);
+    if (Status S = endLoop(C, I); !S)
+      return S;
+    return walk(C.Else, C.End, firstInElse(At), OnStep, Holds);
   }
   /// The first control inside `At` that lies behind its `Else`.
   uint32_t firstInElse(uint32_t At) const {
@@ -204,6 +245,7 @@ public:
 
 private:
   friend class Binder;
+  Status move(std::span<const MovingParam> Moving, int64_t Iteration);
   const format::Model *Table = nullptr;
   std::vector<int64_t> Counted; ///< symbols, counters of loops as they stand
 };

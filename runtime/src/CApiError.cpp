@@ -42,6 +42,7 @@ KPC_SAME(System, SYSTEM);
 KPC_SAME(Driver, DRIVER);
 KPC_SAME(SessionLost, SESSION_LOST);
 KPC_SAME(TimedOut, TIMED_OUT);
+KPC_SAME(Operator, OPERATOR);
 KPC_SAME(Internal, INTERNAL);
 #undef KPC_SAME
 static_assert(int(ElementType::F32) == KPC_F32 &&
@@ -119,6 +120,7 @@ const char *kpc_status_name(kpc_status status) {
     KPC_NAME(KPC_ERROR_DRIVER);
     KPC_NAME(KPC_ERROR_SESSION_LOST);
     KPC_NAME(KPC_ERROR_TIMED_OUT);
+    KPC_NAME(KPC_ERROR_OPERATOR);
     KPC_NAME(KPC_ERROR_INTERNAL);
 #undef KPC_NAME
   }

@@ -18,10 +18,11 @@ template <class Source>
 static Status loadModel(Source MakeBytes, const kpc_load_options *Given,
                         kpc_model **Out) {
   kpc_load_options Options;
-  if (Status S = readOptions(Given,
-                             KPC_LOAD_VERIFY_WEIGHTS | KPC_LOAD_COPY |
-                                 KPC_LOAD_NO_HOST_CODE,
-                             Options);
+  if (Status S =
+          readOptions(Given,
+                      KPC_LOAD_VERIFY_WEIGHTS | KPC_LOAD_COPY |
+                          KPC_LOAD_NO_HOST_CODE | KPC_LOAD_CUSTOM_HOST_CODE,
+                      Options);
       !S)
     return S;
   auto Handle = std::make_unique<kpc_model>();
@@ -36,6 +37,8 @@ static Status loadModel(Source MakeBytes, const kpc_load_options *Given,
     return Loaded.takeError();
   if (Options.flags & KPC_LOAD_NO_HOST_CODE)
     (*Loaded)->refuseHostCode();
+  if (Options.flags & KPC_LOAD_CUSTOM_HOST_CODE)
+    (*Loaded)->allowCustomHostCode();
   Handle->M = std::move(*Loaded);
   *Out = Handle.release();
   return success();

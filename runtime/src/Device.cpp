@@ -31,11 +31,6 @@ std::string displayName(const format::Kernel &K) {
                                                       : K.symbol()->str();
 }
 
-static int64_t inAll(int64_t Each, int64_t Runs) {
-  int64_t All = 0;
-  return __builtin_mul_overflow(Each, Runs, &All) ? INT64_MAX : All;
-}
-
 const char *Device::nameOf(const BoundStep &S) const {
   if (S.Kind != StepKind::Launch)
     return S.Kind == StepKind::Copy ? "copy" : "fill";
@@ -60,10 +55,10 @@ ProfileStep Device::describeStep(const Binding &B, size_t Index) const {
     Out.Name = nameOf(S);
   }
   Out.Facts.step = int32_t(Index);
-  // Of all iterations of the loops around it.
-  Out.Facts.bytes_read = inAll(B.bytesTouched(S, 1), S.Runs);
-  Out.Facts.bytes_written = inAll(B.bytesTouched(S, 2), S.Runs);
-  Out.Facts.flops = S.Flops < 0 ? S.Flops : inAll(S.Flops, S.Runs);
+  // Of one run; finish() knows how many there were.
+  Out.Facts.bytes_read = B.bytesTouched(S, 1);
+  Out.Facts.bytes_written = B.bytesTouched(S, 2);
+  Out.Facts.flops = S.Flops;
   Out.Facts.work = S.Work;
   return Out;
 }

@@ -32,7 +32,7 @@ struct DeviceOptions {
   std::string Target; ///< empty: the best that fits
   std::string Driver; ///< empty: the default
   int NumThreads = 0;
-  int64_t MostRunMicroseconds = 0; ///< host; 0: no limit
+  int64_t MostRunMicroseconds = 0; ///< 0: no limit
   bool NoGraph = false;
   bool OneChain = false;
   bool NoEarlyLaunch = false;

@@ -8,6 +8,7 @@
 
 #include "runtime/src/Cpu.h"
 #include "runtime/src/Device.h"
+#include "runtime/src/RunLimit.h"
 #include "runtime/src/ThreadPool.h"
 
 #include <algorithm>
@@ -26,18 +27,32 @@ constexpr int64_t LargestChunkCount = 256;
 class HostDevice : public Device {
 public:
   HostDevice(std::shared_ptr<Model> M, const format::Target &T,
-             const Nvtx *Ranges, const std::shared_ptr<Memory> &OnHost)
-      : Device(T, KPC_HOST, Ranges, OnHost, OnHost), TheModel(std::move(M)) {}
+             const Nvtx *Ranges, const std::shared_ptr<Memory> &OnHost,
+             int64_t MostMicroseconds)
+      : Device(T, KPC_HOST, Ranges, OnHost, OnHost), TheModel(std::move(M)),
+        Limit(MostMicroseconds) {}
 
   Status open(const DeviceOptions &Options) {
     for (const format::Kernel *K : format::each(target().kernels())) {
+      if (const format::HostFunction *F = K->function()) {
+        auto Library = TheModel->hostLibrary(F->library());
+        if (!Library)
+          return Library.takeError();
+        Code &C = Kernels.emplace_back();
+        if (Status S = (*Library)->find(K->symbol()->c_str(), C.Function); !S)
+          return S;
+        Libraries.push_back(std::move(*Library));
+        continue;
+      }
       const format::Range *R = target().modules()->Get(K->module_())->image();
       auto Image = TheModel->hostImage(R->segment());
       if (!Image)
         return Image.takeError();
       // NOLINTNEXTLINE(performance-no-int-to-ptr): code is bytes until here
-      Kernels.push_back(reinterpret_cast<HostKernel>(
-          uintptr_t((*Image)->base()) + R->offset() + K->entry()));
+      Kernels.push_back(
+          {reinterpret_cast<HostKernel>(uintptr_t((*Image)->base()) +
+                                        R->offset() + K->entry()),
+           nullptr});
       if (Images.empty() || Images.back() != *Image)
         Images.push_back(std::move(*Image));
     }
@@ -50,10 +65,6 @@ public:
     if (!Made)
       return Made.takeError();
     Pool = std::move(*Made);
-    // Nine years, which a clock's nanoseconds hold.
-    constexpr int64_t Longest = int64_t(1) << 48;
-    MostTime = std::chrono::microseconds(
-        std::min(Options.MostRunMicroseconds, Longest));
     return success();
   }
 
@@ -67,20 +78,22 @@ public:
   }
 
   Status run(Binding &B, const Addresses &A, void *) override {
-    bool Limited = MostTime.count() > 0;
     Late.store(false, std::memory_order_relaxed);
-    End = Limited ? Clock::now() + MostTime : Clock::time_point::max();
+    Limit.start();
     return B.walk(
         [&](uint32_t Step) -> Status {
           if (!B.Steps[Step].Empty)
-            runStep(B, B.Steps[Step], A);
-          return Limited && isLate() ? tooLate() : success();
+            if (Status Failed = runStep(B, B.Steps[Step], A); !Failed)
+              return Failed;
+          return Limit.applies() && isLate() ? Status(Limit.error())
+                                             : success();
         },
         [&](const Place &P) -> Result<bool> { return holds(P, A); });
   }
 
   Status profile(Binding &B, const Addresses &A, Profile &Out) override {
-    End = Clock::time_point::max();
+    using Clock = std::chrono::steady_clock;
+    Limit.lift();
     using Microseconds = std::chrono::duration<double, std::micro>;
     Out.Track = formatted("host, %d threads", Pool->threads());
     for (size_t I = 0; I < B.Steps.size(); ++I)
@@ -91,12 +104,14 @@ public:
     auto RunStep = [&](uint32_t I) -> Status {
       Clock::time_point Begin = Clock::now();
       if (!B.Steps[I].Empty)
-        runStep(B, B.Steps[I], A);
+        if (Status Failed = runStep(B, B.Steps[I], A); !Failed)
+          return Failed;
       Clock::time_point End = Clock::now();
       kpc_profile_step &Facts = Out.Steps[I].Facts;
       if (Facts.duration_us == 0)
         Facts.start_us = Microseconds(Begin - Start).count();
       Facts.duration_us += Microseconds(End - Begin).count();
+      ++Out.Steps[I].Runs;
       return success();
     };
     return B.walk(RunStep,
@@ -128,24 +143,13 @@ private:
     HostDevice *Limit; ///< null: none
   };
 
-  using Clock = std::chrono::steady_clock;
-
   bool isLate() {
     if (Late.load(std::memory_order_relaxed))
       return true;
-    bool Now = Clock::now() >= End;
+    bool Now = Limit.isOver();
     if (Now)
       Late.store(true, std::memory_order_relaxed);
     return Now;
-  }
-
-  Status tooLate() const {
-    Error E = failure(ErrorCode::TimedOut,
-                      "the run takes longer than the %.3g s that the session "
-                      "allows",
-                      std::chrono::duration<double>(MostTime).count());
-    E.Hint = "give the session a larger max_run_us, or smaller inputs";
-    return E;
   }
 
   // UBSan's check of function types reads the bytes before a function, which an
@@ -160,17 +164,21 @@ private:
     J->Kernel(J->Params, Begin, End);
   }
 
-  void launch(Binding &B, const BoundStep &S, const Addresses &A) {
+  Status launch(Binding &B, const BoundStep &S, const Addresses &A) {
     uint64_t *Out = Scratch.data();
     for (const BoundParam &P : B.params(S))
       *Out++ = P.IsSize ? P.Size : uint64_t(uintptr_t(address(P.At, A)));
+    const Code &C = Kernels[S.Kernel];
+    if (C.Function)
+      return callOperator(C.Function, *target().kernels()->Get(S.Kernel),
+                          Scratch.data());
     int64_t Chunk = std::max(S.Grain, (S.Work - 1) / LargestChunkCount + 1);
-    Job J{Kernels[S.Kernel], Scratch.data(),
-          End == Clock::time_point::max() ? nullptr : this};
+    Job J{C.Kernel, Scratch.data(), Limit.applies() ? this : nullptr};
     Pool->run(S.Work, Chunk, runChunk, &J);
+    return success();
   }
 
-  void runStep(Binding &B, const BoundStep &S, const Addresses &A) {
+  Status runStep(Binding &B, const BoundStep &S, const Addresses &A) {
     NvtxRange Range(ranges(), nameOf(S));
     if (S.Kind == StepKind::Launch)
       return launch(B, S, A);
@@ -179,25 +187,32 @@ private:
     uint64_t Bytes = P[0].At.Length;
     if (S.Kind == StepKind::Copy) {
       std::memmove(To, address(P[1].At, A), Bytes);
-      return;
+      return success();
     }
     if (S.PatternBytes == 1) {
       std::memset(To, int(S.Pattern & 0xff), Bytes);
-      return;
+      return success();
     }
     for (uint64_t I = 0; I < Bytes; I += S.PatternBytes)
       std::memcpy(To + I, &S.Pattern, S.PatternBytes);
+    return success();
   }
+
+  /// A kernel of kpc's, or a custom operator's function.
+  struct Code {
+    HostKernel Kernel = nullptr;
+    kpc_operator_function Function = nullptr;
+  };
 
   std::shared_ptr<Model> TheModel;
   std::vector<std::shared_ptr<const HostImage>> Images;
-  std::vector<HostKernel> Kernels;
+  std::vector<std::shared_ptr<const HostLibrary>> Libraries;
+  std::vector<Code> Kernels;
   std::unique_ptr<ThreadPool> Pool;
   std::vector<uint64_t> Scratch; ///< parameters of the launch at hand
   uint64_t WeightBytes = 0;
   // Of the run at hand.
-  std::chrono::microseconds MostTime{0};
-  Clock::time_point End = Clock::time_point::max();
+  RunLimit Limit;
   std::atomic<bool> Late{false};
 };
 
@@ -254,7 +269,8 @@ Result<std::unique_ptr<Device>> makeHostDevice(const std::shared_ptr<Model> &M,
   if (!Target)
     return Target.takeError();
   auto Out = std::make_unique<HostDevice>(M, **Target, Options.Ranges,
-                                          hostMemory(Options.Allocator));
+                                          hostMemory(Options.Allocator),
+                                          Options.MostRunMicroseconds);
   if (Status S = Out->open(Options); !S)
     return S;
   return Result<std::unique_ptr<Device>>(std::move(Out));

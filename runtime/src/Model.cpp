@@ -96,14 +96,46 @@ std::span<const uint8_t> Model::code(const format::Range &R) const {
   return segment(R.segment()).subspan(R.offset(), R.length());
 }
 
-Result<std::shared_ptr<const HostImage>> Model::hostImage(uint32_t Segment) {
-  if (!HostCode) {
+static Error refusedHostCode() {
+  Error E = failure(ErrorCode::NoTarget,
+                    "the artifact's native host code is refused");
+  E.Hint = "take a GPU, or load the artifact without KPC_LOAD_NO_HOST_CODE "
+           "(kpc run: without --no-host-code)";
+  return E;
+}
+
+Result<std::shared_ptr<const HostLibrary>> Model::hostLibrary(uint32_t Index) {
+  const format::Library *L = Table->libraries()->Get(Index);
+  if (!HostCode)
+    return refusedHostCode();
+  if (!CustomHostCode) {
     Error E = failure(ErrorCode::NoTarget,
-                      "the artifact's native host code is refused");
-    E.Hint = "take a GPU, or load the artifact without KPC_LOAD_NO_HOST_CODE "
-             "(kpc run: without --no-host-code)";
+                      "the artifact has host code of a custom operator, '%s', "
+                      "which is loaded only where that is allowed",
+                      L->name()->c_str());
+    E.Hint = "load the artifact with KPC_LOAD_CUSTOM_HOST_CODE (kpc run: "
+             "--allow-custom-code), if you trust who made it";
     return E;
   }
+  std::lock_guard<std::mutex> Guard(Lock);
+  std::weak_ptr<const HostLibrary> &Kept = Libraries[Index];
+  if (std::shared_ptr<const HostLibrary> Found = Kept.lock())
+    return Found;
+  std::span<const uint8_t> Image;
+  format::DigestBytes Digest{};
+  if (const format::Range *R = L->image()) {
+    Image = code(*R);
+    Digest = digestOf(*Table->segments()->Get(R->segment()));
+  }
+  auto Loaded = HostLibrary::load(L->name()->c_str(), Image, Digest);
+  if (Loaded)
+    Kept = *Loaded;
+  return Loaded;
+}
+
+Result<std::shared_ptr<const HostImage>> Model::hostImage(uint32_t Segment) {
+  if (!HostCode)
+    return refusedHostCode();
   std::lock_guard<std::mutex> Guard(Lock);
   std::weak_ptr<const HostImage> &Kept = Images[Segment];
   if (std::shared_ptr<const HostImage> Found = Kept.lock())

@@ -19,6 +19,7 @@
 #include "runtime/src/Bytes.h"
 #include "runtime/src/Evaluate.h"
 #include "runtime/src/HostImage.h"
+#include "runtime/src/HostLibrary.h"
 #include "runtime/src/Log.h"
 
 #include <map>
@@ -111,6 +112,10 @@ public:
   std::span<const uint8_t> code(const format::Range &R) const;
   /// From now on no host image is made executable. Before the first session.
   void refuseHostCode() { HostCode = false; }
+  /// From now on shared objects of custom operators may be loaded.
+  void allowCustomHostCode() { CustomHostCode = true; }
+  /// The shared object, loaded once.
+  Result<std::shared_ptr<const HostLibrary>> hostLibrary(uint32_t Index);
   /// The executable copy of a host image, made once.
   Result<std::shared_ptr<const HostImage>> hostImage(uint32_t Segment);
 
@@ -142,10 +147,11 @@ private:
   std::vector<RequirementInfo> Requirements;
   std::vector<DataSizeInfo> DataSizes;
   std::vector<uint32_t> Dims;
-  bool HostCode = true;
+  bool HostCode = true, CustomHostCode = false;
 
   std::mutex Lock;
   std::map<uint32_t, std::weak_ptr<const HostImage>> Images;
+  std::map<uint32_t, std::weak_ptr<const HostLibrary>> Libraries;
   std::map<std::string, std::weak_ptr<DeviceModel>> DeviceModels;
 };
 

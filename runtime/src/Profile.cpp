@@ -54,6 +54,10 @@ void Profile::finish() {
            "\"args\":{\"name\":\"" +
            jsonEscaped(Track) + "\"}}";
   for (ProfileStep &S : Steps) {
+    for (int64_t *Each :
+         {&S.Facts.bytes_read, &S.Facts.bytes_written, &S.Facts.flops})
+      if (*Each > 0 && __builtin_mul_overflow(*Each, S.Runs, Each))
+        *Each = INT64_MAX;
     S.Facts.name = S.Name.c_str();
     S.Facts.symbol = S.Symbol.c_str();
     S.Facts.nodes = S.Nodes.c_str();

@@ -22,7 +22,8 @@ namespace kpc::rt {
 
 struct ProfileStep {
   std::string Name, Symbol, Nodes;
-  kpc_profile_step Facts{};
+  kpc_profile_step Facts{}; ///< bytes and operations of one run, until finish()
+  int64_t Runs = 0;
 };
 
 struct Profile {

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 
 from case_files import write_cases
 
-TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
+TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16, "tf32": TensorProto.FLOAT, "fp32": TensorProto.FLOAT}
 
 
 def case(purpose, batch, heads, queries, depth, *, keys=0, groups=0, kind="fp16", causal=False, mask="", layout="bhsd",
@@ -27,7 +27,8 @@ def case(purpose, batch, heads, queries, depth, *, keys=0, groups=0, kind="fp16"
            "keys": keys, "depth": depth, "type": kind, "causal": causal, "mask": mask, "layout": layout,
            "dynamic": dynamic}
     dims = [f"{size}=1..8192:opt={one[size]}" for size in ("batch", "queries", "keys")] if dynamic else []
-    return dict(one, dims=dims, model=lambda: model(one))
+    options = ("--precision", kind) if kind.endswith("32") else ()
+    return dict(one, dims=dims, options=options, model=lambda: model(one))
 
 
 def cases():
@@ -52,6 +53,16 @@ def cases():
         yield case("other", 8, 12, 512, 64, causal=causal)
         yield case("other", 32, 12, 197, 64, causal=causal)
     yield case("other", 8, 12, 384, 64, layout="bshd")
+    # Heads of f32: rounded to tf32, and not.
+    for kind in ("tf32", "fp32"):
+        for depth in (64, 128):
+            for causal in (False, True):
+                yield case("f32", 4, 16, 2048, depth, kind=kind, causal=causal)
+        yield case("f32", 8, 12, 512, 64, kind=kind)
+        yield case("f32", 4, 16, 2048, 64, kind=kind, mask="float")
+        for causal in (False, True):
+            yield case("small", 1, 3, 191, 72, keys=193, causal=causal, kind=kind)
+            yield case("small", 2, 4, 130, 64, keys=201, groups=2, mask="bool", causal=causal, kind=kind)
     # Ragged and tiny ones: right, not timed.
     for depth in (8, 32, 64, 72, 96, 128, 192, 256):
         for causal in (False, True):

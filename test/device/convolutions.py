@@ -93,6 +93,14 @@ GROUPS = [(112, 224, 4, 2), (56, 224, 4, 1), (28, 448, 8, 1), (14, 896, 16, 1), 
           (56, 128, 32, 1), (28, 256, 32, 1), (14, 512, 32, 1), (7, 1024, 32, 1)]
 DEPTHWISE = [*depthwise(), *(Case((size, size), channels, channels, (7, 7), groups=channels, batch=batch, act="")
                              for batch in (32, 1) for size, channels in WIDE_WINDOWS)]
+# Few outputs: pictures, masks, thin layers.
+FEW = [Case((256, 256), channels, outputs, taps, batch=8, type=kind) for kind in ("fp16", "fp32") for channels, outputs, taps in (
+    (8, 8, (3, 3)), (64, 3, (3, 3)), (32, 2, (7, 7)), (16, 16, (3, 3)), (32, 32, (3, 3)), (24, 48, (3, 3)))]
+# Depthwise ones that are walked line by line: of sounds and sequences, of large windows, of videos.
+WINDOWS = [Case(size, channels, channels, taps, groups=channels, batch=batch, act="", **more) for size, channels, taps, batch, more in (
+    ((1000,), 512, (31,), 16, {}), ((2048,), 4096, (4,), 4, {"pad": (3, 0)}), ((4096,), 768, (128,), 4, {"pad": (127, 0)}),
+    ((56, 56), 256, (9, 9), 32, {}), ((56, 56), 128, (13, 13), 32, {}), ((56, 56), 128, (31, 31), 8, {}), ((14, 14), 512, (13, 13), 32, {}),
+    ((16, 56, 56), 64, (3, 3, 3), 8, {}), ((16, 28, 28), 192, (3, 3, 3), 8, {"stride": 2}), ((8, 28, 28), 192, (5, 1, 1), 8, {}))]
 GROUPED = [Case((size, size), channels, channels, stride=step, groups=groups, batch=batch)
            for batch in (32, 1) for size, channels, groups, step in GROUPS]
 SMALL = [Case((8, 8), 64, 64, batch=1), Case((7, 9), 72, 40, residual=True, batch=3), Case((9, 11), 24, 136, stride=2, residual=True, batch=2),
@@ -108,7 +116,13 @@ SMALL = [Case((8, 8), 64, 64, batch=1), Case((7, 9), 72, 40, residual=True, batc
          Case((7, 7), 96, 48, groups=4, batch=2, act="HardSwish"), Case((8, 9), 60, 120, (5, 3), groups=5, batch=2),
          Case((6, 5), 18, 54, dilation=2, groups=6, batch=3), Case((31,), 64, 32, (5,), groups=8, batch=2),
          Case((4, 5, 6), 32, 32, (3, 3, 3), groups=2, batch=1, type="bf16"), Case((10, 10), 64, 192, (1, 1), groups=4, batch=2),
-         Case((9, 9), 24, 48, groups=24, batch=2)]
+         Case((9, 9), 24, 48, groups=24, batch=2), Case((50,), 24, 24, (31,), groups=24, batch=2), Case((13, 11), 32, 3, batch=2), Case((13, 11), 32, 1, batch=2), Case((12, 13), 32, 40, batch=2, input="fp32"), Case((9, 14), 24, 12, batch=2),
+         Case((12, 9), 16, 24, batch=2, type="bf16"), Case((7, 15), 16, 20, (5, 5), groups=2, batch=1), Case((37,), 7, 7, (4,), pad=(3, 0), groups=7, batch=2),
+         Case((140,), 16, 16, (128,), pad=(127, 0), groups=16, batch=2), Case((80,), 8, 8, (67,), groups=8, batch=1, type="bf16"),
+         Case((14, 15), 40, 40, (9, 9), groups=40, batch=2), Case((17, 19), 24, 24, (11, 13), stride=2, groups=24, batch=2, residual=True),
+         Case((20, 20), 8, 8, (31, 31), groups=8, batch=1, type="fp32"), Case((5, 6, 9), 24, 24, (3, 3, 3), groups=24, batch=2),
+         Case((7, 6, 9), 20, 20, (3, 3, 3), stride=2, groups=20, batch=2), Case((7, 12, 13), 16, 16, (3, 5, 5), dilation=2, groups=16, batch=1),
+         Case((5, 6, 9), 16, 16, (1, 3, 3), groups=16, batch=2), Case((5, 6, 9), 16, 16, (3, 1, 1), groups=16, batch=2)]
 
 
 def model(case):
@@ -157,10 +171,10 @@ def filter_values(case):
 
 
 def cases():
-    for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("grouped", GROUPED), ("small", SMALL)):
+    for purpose, shapes in (("speed", SPEED), ("other", OTHER), ("depthwise", DEPTHWISE), ("grouped", GROUPED), ("windows", WINDOWS), ("few", FEW), ("small", SMALL)):
         for case in shapes:
             yield {"name": case.name, "purpose": purpose, **dataclasses.asdict(case), "out_size": case.out_size,
-                   "dims": [f"batch=1..256:opt={case.batch}"], "model": functools.partial(model, case)}
+                   "dims": [f"batch=1..256:opt={case.batch}"], "options": ("--precision", "fp32") if case.type == "fp32" else (), "model": functools.partial(model, case)}
 
 
 if __name__ == "__main__":

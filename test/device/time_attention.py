@@ -18,12 +18,13 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from side_by_side import Kernel, compare_bursts, compare_cases, error
 
-LIMITS = {torch.float16: 1e-3, torch.bfloat16: 8e-3}  # RMS
+KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16, "tf32": torch.float32, "fp32": torch.float32}
+LIMITS = {"fp16": 1e-3, "bf16": 8e-3, "tf32": 2e-3, "fp32": 2e-6}  # RMS
 SMALL = 1 << 22  # scores that are compared in fp64
 
 
 def tensors(case):
-    kind = {"bf16": torch.bfloat16, "fp16": torch.float16}[case["type"]]
+    kind = KINDS[case["type"]]
     torch.manual_seed(0)
 
     def heads(count, length):
@@ -68,8 +69,13 @@ def peer(case, inputs):
     if case["mask"]:
         arguments["attn_mask"] = inputs["m"]
 
+    # cuDNN has none for f32.
+    wide = case["type"].endswith("32")
+    torch.backends.cuda.matmul.allow_tf32 = case["type"] == "tf32"
+    backends = [SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH] if wide else [SDPBackend.CUDNN_ATTENTION]
+
     def call():
-        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+        with sdpa_kernel(backends, set_priority=True):
             return scaled_dot_product_attention(inputs["q"], inputs["k"], inputs["v"], **arguments)
 
     return call
@@ -84,16 +90,17 @@ def measure_bursts(case, sides, rounds):
 
 def run_case(case, options, measure=measure_bursts):
     inputs = tensors(case)
-    kind = inputs["q"].dtype
+    torch.backends.cuda.matmul.allow_tf32 = False
     small = case["batch"] * case["heads"] * case["queries"] * case["keys"] <= SMALL
-    expected = reference(case, inputs, torch.float64 if small else torch.float32)
+    exact = torch.float64 if small or case["type"] == "fp32" else torch.float32
+    expected = reference(case, inputs, exact)
     given, out = inputs, torch.empty_like(inputs["q"])
     if case["layout"] == "bshd":
         given = {name: flat(x) if name in "qkv" else x for name, x in inputs.items()}
         expected, out = flat(expected), flat(out)
     kernel = Kernel(case, options, given, {"y": out})
     row = dict(case, error=error(kernel.first["y"], expected), same=kernel.same)
-    row["right"] = row["same"] and row["error"] <= LIMITS[kind]
+    row["right"] = row["same"] and row["error"] <= LIMITS[case["type"]]
     if case["purpose"] != "small" and row["right"] and options.rounds:
         call = peer(case, inputs)
         sides = {"kpc": kernel, "cudnn": call}

@@ -31,6 +31,7 @@ LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 UNREACHABLE = {
     "fits no GPU builder": "the last builder takes every kernel",
     "fits no host builder": "the last builder takes every kernel",
+    "bad code: ": "the verifier of graph.custom has read it",
     "constants cannot be folded: ": "the machine's memory ended, or the compiler made a kernel that its own runtime refuses",
     "LLVM cannot write PTX: ": "LLVM was built without the NVPTX target",
     "LLVM cannot write PTX for ": "NVPTX writes assembly for every chip",

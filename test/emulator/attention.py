@@ -31,6 +31,11 @@ CASES = [("ragged", "fp16", 1, 2, 2, 129, 200, 64, False, "", False, 0),
 # Heads of values of another size, which comes last.
 OTHER_WIDTHS = [("narrow_values", "fp16", 1, 2, 1, 70, 90, 64, True, "", False, 0, 24),
                 ("wide_values", "bf16", 1, 2, 2, 65, 130, 40, False, "", True, 0, 136)]
+# On mma.sync: heads of f32, rounded to tf32 and not.
+F32_CASES = [(f"{name}_{element}", element, *sizes) for element in ("fp32", "exact") for name, *sizes in (
+    ("ragged", 1, 2, 2, 129, 200, 64, False, "", False, 0), ("causal", 1, 2, 1, 150, 150, 128, True, "", False, 0),
+    ("odd_depth", 1, 1, 1, 70, 90, 72, True, "", False, 0), ("mask", 2, 2, 1, 65, 130, 32, True, "bool", True, 0),
+    ("bias", 1, 2, 2, 65, 70, 40, False, "float", True, 0), ("wide_values", 1, 2, 2, 65, 130, 24, False, "", True, 0, 136))]
 # On mma.sync: each way to cut them, by force, with masks, biases and triangles in turn.
 CUTS = ["128x64 warpgroup 128 stages 1 queries shared", "128x64 warpgroup 128 stages 2 queries registers", "256x64 warpgroup 128 stages 2 queries shared",
         "128x128 warpgroup 64 stages 1 queries registers", "64x32 warpgroup 64 stages 3 queries shared", "64x64 warpgroup 64 stages 4 queries registers",
@@ -75,7 +80,7 @@ def model(element, batch, heads, groups, depth, causal, mask, is_flat, past, que
 
 def case(family, name, element, batch, heads, groups, queries, keys, depth, causal, mask, is_flat, past, width=0, schedule=""):
     made = model(element, batch, heads, groups, depth, causal, mask, is_flat, past, queries, keys, width)
-    return emulated.Case(name, made, schedule=f".* = {schedule}" if schedule else "", shows=f"  {family} ")
+    return emulated.Case(name, made, options=emulated.PRECISIONS.get(element, ()), schedule=f".* = {schedule}" if schedule else "", shows=f"  {family} ")
 
 
 def dynamic_cases(family):
@@ -90,6 +95,7 @@ def cases(target):
     yield from dynamic_cases(family)
     if target != "sm_90a":
         yield from (case(family, *one, schedule=FORCED[one[0]]) for one in FORCED_CASES)
+        yield from (case(family, *one) for one in F32_CASES)
 
 
 def main():

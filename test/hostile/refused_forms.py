@@ -58,11 +58,8 @@ FILES = {name: lambda arguments=arguments, options=options: refused(*arguments, 
     # Control flow.
     "if-types-differ": (("If", ([], BOOL)), dict(
         then_branch=constant_body(), else_branch=Graph(graph([node("Constant", [], ["two"], value_int=2)], [], [value_info("two", None)])))),
-    "loop-ends-by-data": looping(2**62, loop_body("more", "one", nodes=[node("Not", ["c"], ["more"]), ONE]), outputs=1),
-    "loop-of-nothing": looping(0, loop_body("c", "one", nodes=[ONE]), outputs=1),
     "loops-in-loops": looping(16, loop_body("c", "t3", nodes=nested_loops(4)), outputs=1),
     "scan-outputs": (("Scan", [4], [4], [3, 4]), dict(num_scan_inputs=1, body=scan_body("copy", nodes=[COPY], states=("s", "t")))),
-    "scan-of-nothing": (("Scan", [0, 4]), dict(num_scan_inputs=1, body=scan_body("copy", nodes=[COPY]))),
     # Sizes known only at run time.
     "conv-transpose-unknown": (("ConvTranspose", [1, 3, "h", 4]), dict(weights=[reals("w", [3, 2, 3, 3])], output_shape=[9, 9])),
     "pool-same-unknown": (("MaxPool", SPATIAL), dict(kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_UPPER", outputs=2)),

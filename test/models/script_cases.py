@@ -591,4 +591,146 @@ def choices():
                 [run(value) for value in runs])
 
 
-CASES = {f.__name__: f for f in (mlp, convnet, attention, control, writes, state, recurrent, operators, choices)}
+def until():
+    """A loop that data ends: state of several types, a weight that is read first inside, a branch and another loop in
+    each iteration; numbers as state; a condition of f16."""
+    code = {"__torch__.py": """class Until(Module):
+  __parameters__ = ["weight", ]
+  __buffers__ = []
+  weight : Tensor
+  training : bool
+  def forward(self: __torch__.Until,
+    x: Tensor,
+    h: Tensor) -> Tuple[Tensor, Tensor, int, Tensor, float]:
+    _0 = torch.lt(torch.sum(h), 40)
+    seen = torch.gt(torch.sum(x), 1000)
+    rounds = 1
+    scale = 1.
+    y = x
+    h0 = h
+    _1 = bool(_0)
+    while _1:
+      weight = self.weight
+      y0 = torch.add(torch.matmul(y, weight), x)
+      if bool(torch.gt(torch.max(y0), 3)):
+        y1, seen0 = torch.softmax(torch.matmul(y0, weight), -1), torch.ones_like(seen)
+      else:
+        y1, seen0 = torch.mul(y0, scale), seen
+      low = torch.mul(torch.abs(y1), 9)
+      _2 = bool(torch.gt(torch.max(low), 1))
+      steps = 0
+      while _2:
+        low0 = torch.mul(low, 0.5)
+        steps0 = torch.add(steps, 1)
+        _2, low, steps = bool(torch.gt(torch.max(low0), 1)), low0, steps0
+      h1 = torch.add(torch.add(h0, 0.5), torch.remainder(rounds, 2))
+      rounds0 = torch.add(rounds, 1)
+      scale0 = torch.mul(scale, 0.75)
+      y2 = torch.add(y1, torch.mul(low, steps))
+      _1, y, h0, rounds, seen, scale = bool(torch.lt(torch.sum(h1), 40)), y2, h1, rounds0, seen0, scale0
+    return (torch.add(y, self.weight), h0, torch.mul(rounds, 2), seen, scale)
+"""}
+    weight = drawn(3, 4, 4) * np.float32(0.4)
+
+    def run(x, h):
+        y, seen, rounds, scale = x, x.sum() > 1000, 1, 1.0
+        start = h
+        while h.astype(np.float32).sum() < 40:
+            y = y @ weight + x
+            if y.max() > 3:
+                y, seen = softmax(y @ weight), np.bool_(True)
+            else:
+                y = y * np.float32(scale)
+            low, steps = np.abs(y) * np.float32(9), 0
+            while low.max() > 1:
+                low, steps = low * np.float32(0.5), steps + 1
+            h = h + np.float16(0.5 + rounds % 2)
+            rounds, scale, y = rounds + 1, scale * 0.75, y + low * np.float32(steps)
+        return {"x": x, "h": start}, {"output_0": y + weight, "output_1": h, "output_2": np.array(2 * rounds),
+                                      "output_3": np.bool_(seen), "output_4": np.float32(scale)}
+
+    x = drawn(4, 4, 4)
+    runs = [run(x * np.float32(by), np.full((3,), start, np.float16)) for by in (0.1, 1, 300) for start in (-2, 12, 14)]
+    return Case(module("__torch__.Until", {"weight": tensor(weight)}), code,
+                ["--input-shape", "x=4,4", "--input-shape", "h=3", "--input-type", "h=f16"], runs)
+
+
+def breaks():
+    """A `for` that data may leave, as the printer writes it, and a branch on a size."""
+    code = {"__torch__.py": """class Breaks(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  def forward(self: __torch__.Breaks,
+    x: Tensor,
+    limit: Tensor) -> Tuple[Tensor, int]:
+    rows = torch.size(x, 0)
+    if torch.gt(rows, 3):
+      x0 = torch.softmax(x, 0)
+    else:
+      x0 = torch.cumsum(x, 0)
+    _0 = True
+    y = x0
+    last = 0
+    _1 = 0
+    while _0:
+      y0 = torch.mul(y, 1.5)
+      if bool(torch.gt(torch.sum(y0), limit)):
+        _2, last0 = False, _1
+      else:
+        _2, last0 = True, last
+      _3 = torch.add(_1, 1)
+      _4 = torch.__and__(torch.lt(_3, 12), _2)
+      _0, y, last, _1 = _4, y0, last0, _3
+    return (y, last)
+"""}
+
+    def run(x, limit):
+        y, last = softmax(x.T).T if len(x) > 3 else np.cumsum(x, 0), 0
+        for i in range(12):
+            y = y * np.float32(1.5)
+            if y.sum() > limit:
+                last = i
+                break
+        return {"x": x, "limit": np.float32(limit)}, {"output_0": y, "output_1": np.array(last)}
+
+    runs = [run(np.abs(drawn(rows, rows, 3)), limit) for rows in (2, 5) for limit in (0, 9, 20, 1e6)]
+    return Case(module("__torch__.Breaks", {}), code, ["--input-shape", "x=rows,3", "--input-shape", "limit="], runs)
+
+
+def steps():
+    """A recurrence over as many steps as the input has, forwards and from the end."""
+    code = {"__torch__.py": """class Steps(Module):
+  __parameters__ = ["weight", ]
+  __buffers__ = []
+  weight : Tensor
+  training : bool
+  def forward(self: __torch__.Steps,
+    x: Tensor) -> Tuple[Tensor, Tensor, int]:
+    h = torch.zeros_like(torch.select(x, 0, 0))
+    g = h
+    count = 0
+    for i in range(torch.size(x, 0)):
+      weight = self.weight
+      row = torch.select(x, 0, i)
+      last = torch.select(x, 0, torch.sub(-1, i))
+      h0 = torch.tanh(torch.add(torch.matmul(h, weight), row))
+      g0 = torch.tanh(torch.add(torch.matmul(g, weight), torch.mul(last, torch.add(i, 1))))
+      count0 = torch.add(count, i)
+      h, g, count = h0, g0, count0
+    return (torch.add(h, self.weight), g, count)
+"""}
+    weight = drawn(3, 4, 4) * np.float32(0.4)
+
+    def run(x):
+        h = g = np.zeros((4, 4), np.float32)
+        for i in range(len(x)):
+            h, g = np.tanh(h @ weight + x[i]), np.tanh(g @ weight + x[-1 - i] * np.float32(i + 1))
+        return {"x": x}, {"output_0": h + weight, "output_1": g, "output_2": np.array(sum(range(len(x))))}
+
+    return Case(module("__torch__.Steps", {"weight": tensor(weight)}), code, ["--input-shape", "x=steps,4,4"],
+                [run(drawn(n, n, 4, 4)) for n in (1, 2, 40)])
+
+
+CASES = {f.__name__: f for f in (mlp, convnet, attention, control, writes, state, recurrent, operators, choices, until,
+                                 breaks, steps)}

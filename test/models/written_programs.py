@@ -11,6 +11,7 @@ complex numbers, quantised weights, guards. Each case gives a program, its input
 sizes is compiled once and run for each. A case that is refused says with which words.
 """
 import argparse
+import itertools
 import pathlib
 import subprocess
 import sys
@@ -28,6 +29,15 @@ CASES = {}
 def case(function):
     CASES[function.__name__] = function
     return function
+
+
+EVERYWHERE = set()
+
+
+def everywhere(function):
+    """A case that runs on the emulator as well, from the same artifact."""
+    EVERYWHERE.add(function.__name__)
+    return case(function)
 
 
 def drawn(seed, *shape):
@@ -86,7 +96,7 @@ def while_over_a_size():
     return p, runs
 
 
-@case
+@everywhere
 def while_data_ends():
     """Doubles until one element is above 10, at most 20 times."""
     p = Program()
@@ -111,15 +121,92 @@ def while_data_ends():
     return p, runs
 
 
-@case
+def greatest_below(g, y, limit):
+    return scalar(g, "aten.lt.Scalar", g.node("aten.max.default", {"self": y}, [("f4", ())])[0], limit, "?")
+
+
+@everywhere
 def while_data_alone():
+    """Nothing but data ends it, from no iteration on."""
     p = Program()
     x = p.input("x", (5,))
-    goes = graph_of([("f4", (5,))], lambda g, y: [scalar(g, "aten.lt.Scalar", g.node(
-        "aten.max.default", {"self": y}, [("f4", ())])[0], 10, "?")])
+    goes = graph_of([("f4", (5,))], lambda g, y: [greatest_below(g, y, 10)])
     body = graph_of([("f4", (5,))], lambda g, y: [g.node("aten.mul.Tensor", {"self": y, "other": 2}, [("f4", (5,))])[0]])
     p.output(p.node("higher_order.while_loop", [goes, body, [x], []], [("f4", (5,))])[0])
-    return p, "the loop ends when data says so"
+    runs = []
+    for x in (np.abs(drawn(3, 5)), np.full(5, 11, np.float32), np.full(5, 9, np.float32), np.full(5, 1e-8, np.float32)):
+        y = x
+        while y.max() < 10:
+            y = y * 2
+        runs.append(({"x": x}, [y]))
+    return p, runs
+
+
+@everywhere
+def while_of_types():
+    """State of f16, i64 and bool, of a dynamic size; the condition is a sum of f16."""
+    p = Program({"s0": (1, 64)})
+    x, flag = p.input("x", ("s0", 3), "f2"), p.input("flag", (), "?")
+    zero = p.weight("zero", np.array(5))
+    shapes = [("f2", ("s0", 3)), ("i8", ()), ("?", ())]
+    goes = graph_of(shapes, lambda g, h, i, b: [scalar(
+        g, "aten.lt.Scalar", g.node("aten.sum.default", {"self": h}, [("f2", ())])[0], 60, "?")])
+    body = graph_of(shapes, lambda g, h, i, b: [
+        g.node("aten.add.Tensor", {"self": h, "other": 0.5}, shapes[:1])[0], scalar(g, "aten.add.Scalar", i, 3),
+        g.node("aten.logical_not.default", {"self": b}, shapes[2:])[0]])
+    for value in p.node("higher_order.while_loop", [goes, body, [x, zero, flag], []], shapes):
+        p.output(value)
+    runs = []
+    for rows, start in ((1, 0), (4, -1), (7, 30)):
+        x = h = np.full((rows, 3), start, np.float16)
+        i, b = 5, True
+        while h.astype(np.float32).sum() < 60:
+            h, i, b = h + np.float16(0.5), i + 3, not b
+        runs.append(({"x": x, "flag": np.array(True)}, [h, np.array(i), np.array(b)]))
+    return p, runs
+
+
+@everywhere
+def while_in_while():
+    """Each iteration iterates, and takes one side of a branch on a bool that it carries."""
+    p = Program()
+    x, flag = p.input("x", (4, 4)), p.input("flag", (), "?")
+    one = [("f4", (4, 4))]
+    shapes = one + [("?", ())]
+    inner = graph_of(one, lambda g, u: [g.node("aten.gt.Scalar", {
+        "self": g.node("aten.max.default", {"self": u}, [("f4", ())])[0], "other": 1}, [("?", ())])[0]])
+    halve = graph_of(one, lambda g, u: g.node("aten.mul.Tensor", {"self": u, "other": 0.5}, one))
+    sides = [graph_of(one, lambda g, u: g.node("aten.mm.default", {"self": u, "mat2": u}, one)),
+             graph_of(one, lambda g, u: g.node("aten.cumsum.default", {"self": u, "dim": 0}, one))]
+
+    def step(g, y, b):
+        low = g.node("higher_order.while_loop", [inner, halve, [y], []], one)[0]
+        z = g.node("higher_order.cond", [b, *sides, [low]], one)[0]
+        return [g.node("aten.add.Tensor", {"self": z, "other": 1.5}, one)[0],
+                g.node("aten.logical_not.default", {"self": b}, shapes[1:])[0]]
+    goes = graph_of(shapes, lambda g, y, b: [greatest_below(g, y, 4)])
+    for value in p.node("higher_order.while_loop", [goes, graph_of(shapes, step), [x, flag], []], shapes):
+        p.output(value)
+    runs = []
+    for seed in (1, 2):
+        x = y = np.abs(drawn(seed, 4, 4)) * np.float32(0.3)
+        b = seed == 1
+        while y.max() < 4:
+            while y.max() > 1:
+                y = y * np.float32(0.5)
+            y, b = (y @ y if b else np.cumsum(y, 0)) + np.float32(1.5), not b
+        runs.append(({"x": x, "flag": np.array(seed == 1)}, [y, np.array(b)]))
+    return p, runs
+
+
+@case
+def while_that_grows():
+    p = Program()
+    x = p.input("x", (2, 3))
+    goes = graph_of([("f4", (2, 3))], lambda g, y: [greatest_below(g, y, 10)])
+    body = graph_of([("f4", (2, 3))], lambda g, y: g.node("aten.cat.default", {"tensors": [y, y]}, [("f4", (4, 3))]))
+    p.output(p.node("higher_order.while_loop", [goes, body, [x], []], [("f4", (2, 3))])[0])
+    return p, "let it write into a tensor of the greatest size"
 
 
 @case
@@ -561,13 +648,14 @@ def check(name, options):
     folder = options.out / name
     folder.mkdir(parents=True, exist_ok=True)
     program.save(folder / "model.pt2")
-    code, said = call([options.kpc, "compile", folder / "model.pt2", "--arch", "host", "-o", folder / "model.kpc"])
+    code, said = call([options.kpc, "compile", folder / "model.pt2", "--arch", "host,sm_80" if name in EVERYWHERE else "host", "-o", folder / "model.kpc"])
     if isinstance(runs, str):
         return None if code == 1 and runs in said else f"should be refused with '{runs}': {said}"
     if code:
         return f"does not compile: {said}"
-    for inputs, outputs in runs:
-        command = [options.kpc, "run", folder / "model.kpc", "--output-dir", folder, "-q"]
+    devices = ["host", "emulate:sm_80"] if name in EVERYWHERE else ["host"]
+    for device, (inputs, outputs) in itertools.product(devices, runs):
+        command = [options.kpc, "run", folder / "model.kpc", "--output-dir", folder, "-q", "--device", device]
         for key, value in inputs.items():
             np.save(folder / f"in_{key}.npy", value)
             command += ["--input", f"{key}={folder / f'in_{key}.npy'}"]
@@ -582,9 +670,9 @@ def check(name, options):
             file = "output.npy" if len(program.outputs) == 1 else f"output_{place}.npy"
             got = np.load(folder / file)
             if got.shape != wanted.shape:
-                return f"output {place} has the shape {got.shape}, not {wanted.shape}"
+                return f"{device}: output {place} has the shape {got.shape}, not {wanted.shape}"
             if wanted.size and not np.allclose(got, wanted, rtol=2e-4, atol=2e-5):
-                return f"output {place} is off by {np.abs(got - wanted).max():.2e}"
+                return f"{device}: output {place} is off by {np.abs(got - wanted.astype(np.float64)).max():.2e}"
     return None
 
 

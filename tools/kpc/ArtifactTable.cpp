@@ -235,19 +235,22 @@ static ControlFacts controlFacts(const format::Model &M,
     const format::Expr &Count = *M.exprs()->Get(C.count());
     Out.CountText = exprText(M, Count);
     Out.Count = evaluate(Count, Symbols);
-  } else {
-    Out.Condition = textOf(T.buffers()->Get(C.condition())->name());
   }
+  if (C.condition() != format::None)
+    Out.Condition = textOf(T.buffers()->Get(C.condition())->name());
   return Out;
 }
 
-/// How often a step runs, if its branches are taken.
+/// How often a step runs, if its branches are taken. None where data ends a
+/// loop around it.
 static std::optional<int64_t> runsOf(const TargetFacts &T, size_t Step) {
   int64_t Runs = 1;
-  for (const ControlFacts &C : T.Controls)
-    if (C.IsLoop && C.First <= Step && Step < C.End &&
-        (!C.Count || __builtin_mul_overflow(Runs, *C.Count, &Runs)))
+  for (const ControlFacts &C : T.Controls) {
+    bool DataEnds = C.IsLoop && !C.Condition.empty();
+    if (C.IsLoop && C.First <= Step && Step < (DataEnds ? C.Else : C.End) &&
+        (DataEnds || !C.Count || __builtin_mul_overflow(Runs, *C.Count, &Runs)))
       return std::nullopt;
+  }
   return Runs;
 }
 
@@ -417,6 +420,10 @@ std::optional<ArtifactFacts> readFacts(const std::string &Path,
             [](const WeightFacts &A, const WeightFacts &B) {
               return A.Bytes != B.Bytes ? A.Bytes > B.Bytes : A.Name < B.Name;
             });
+  if (M.libraries())
+    for (const format::Library *L : *M.libraries())
+      Out.Libraries.emplace_back(textOf(L->name()),
+                                 L->image() ? L->image()->length() : 0);
   std::vector<int64_t> Symbols;
   if (M.symbols())
     for (const format::Symbol *S : *M.symbols()) {

@@ -64,8 +64,8 @@ struct LaunchFacts {
 struct ControlFacts {
   bool IsLoop = true;
   size_t First = 0, Else = 0, End = 0; ///< `End` is behind the last
-  std::string CountText, Condition;
-  std::optional<int64_t> Count; ///< for the dims asked about
+  std::string CountText, Condition; ///< a condition ends a loop before `Count`
+  std::optional<int64_t> Count;     ///< for the dims asked about
 };
 
 /// An intermediate value: from the start of its first step to the end of its
@@ -116,6 +116,8 @@ struct ArtifactFacts {
   /// The key that it says it is signed with; empty: none.
   std::string SignedBy;
   std::vector<TargetFacts> Targets;
+  /// Shared objects of custom operators: names and bytes in the file.
+  std::vector<std::pair<std::string, uint64_t>> Libraries;
   std::vector<WeightFacts> WeightList; ///< the largest first
   std::vector<std::pair<std::string, std::string>> Provenance;
   // Not among the provenance's properties here:

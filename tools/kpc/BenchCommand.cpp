@@ -85,7 +85,8 @@ static bool writePage(const BenchArguments &Arguments, const BenchResult &R,
   if (!Arguments.Beside.empty()) {
     BenchOptions Other = Arguments.Options;
     Other.Artifact = Arguments.Beside;
-    std::optional<Model> M = openModel(Other.Artifact, Diags);
+    std::optional<Model> M =
+        openModel(Other.Artifact, Diags, loadFlags(Other.Choice));
     if (!M)
       return false;
     std::optional<BenchResult> Found = measure(*M, Other, Diags);
@@ -131,7 +132,8 @@ static int benchCommand(BenchArguments &Arguments) {
     Options.In.Others = Filling::Random;
   Options.Choice.Threads = static_cast<int>(Arguments.Threads);
   Diagnostics Diags;
-  std::optional<Model> M = openModel(Options.Artifact, Diags);
+  std::optional<Model> M =
+      openModel(Options.Artifact, Diags, loadFlags(Options.Choice));
   if (!M)
     return finish(Diags);
   Options.ModelDigest = M->provenance("model_digest");
@@ -201,6 +203,7 @@ void addBenchCommand(CLI::App &Main, Action &Chosen) {
   addNumber(App, "--threads", A->Threads, 1, 4096,
             "host: threads of each session (default: one per core)");
   addNvtx(App, Options.Choice);
+  addCustomCode(App, Options.Choice);
   addText(App, "--baseline", "FILE",
           "compare with what bench --json wrote before",
           [A](const std::string &Text) { A->Baseline = Text; });

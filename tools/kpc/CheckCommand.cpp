@@ -59,10 +59,16 @@ static std::string jsonOf(const ModelNeeds &Needs) {
   J["controls"] = Json::array();
   for (const ModelNeeds::Control &C : Needs.Controls) {
     Json Control{{"kind", C.IsLoop ? "loop" : "branch"}, {"node", C.Node}};
-    if (C.IsLoop)
+    if (C.IsLoop) {
       Control["count"] = C.Count;
+      Control["data_ends"] = C.DataEnds;
+    }
     J["controls"].push_back(Control);
   }
+  J["custom_operators"] = Json::array();
+  for (const ModelNeeds::Custom &C : Needs.Operators)
+    J["custom_operators"].push_back(
+        {{"node", C.Node}, {"operator", C.Operator}, {"code", C.Code}});
   return jsonText(J);
 }
 
@@ -112,11 +118,19 @@ static void printNeeds(const ModelNeeds &Needs) {
             "for)",
             Needs.DataSizes, "at most ");
   Rows.clear();
-  for (const ModelNeeds::Control &C : Needs.Controls)
-    Rows.emplace_back(C.IsLoop ? "loop" : "branch",
-                      C.Node + (C.IsLoop ? ": " + C.Count + " iterations"
-                                         : ": a GPU is waited for"));
+  for (const ModelNeeds::Control &C : Needs.Controls) {
+    std::string What = ": a GPU is waited for";
+    if (C.IsLoop)
+      What = C.DataEnds ? ": until data ends it, at most " + C.Count +
+                              " iterations; a GPU is waited for in each"
+                        : ": " + C.Count + " iterations";
+    Rows.emplace_back(C.IsLoop ? "loop" : "branch", C.Node + What);
+  }
   printRows("loops and branches", Rows);
+  Rows.clear();
+  for (const ModelNeeds::Custom &C : Needs.Operators)
+    Rows.emplace_back(C.Node, C.Operator + ", with code for " + C.Code);
+  printRows("custom operators", Rows);
 }
 
 static int checkCommand(const CheckArguments &Arguments) {

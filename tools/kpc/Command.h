@@ -51,6 +51,7 @@ struct UsageError : std::exception {
 using Action = std::function<int()>;
 
 void addCompileCommand(CLI::App &Main, Action &Chosen);
+void addCalibrateCommand(CLI::App &Main, Action &Chosen);
 void addCheckCommand(CLI::App &Main, Action &Chosen);
 void addRunCommand(CLI::App &Main, Action &Chosen);
 void addBenchCommand(CLI::App &Main, Action &Chosen);

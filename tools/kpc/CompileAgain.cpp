@@ -53,8 +53,7 @@ void addCompiledTypes(const Model &M, CompileOptions &Options) {
     Options.Io = parsePrecision("--io-precision", Text);
   });
   forEachOption(M, " --precision-for=", [&](const std::string &Text) {
-    Options.PrecisionFor.emplace_back(Text.substr(0, Text.rfind('=')),
-                                      Precision::Fp32);
+    Options.PrecisionFor.push_back(parsePrecisionFor(Text));
   });
 }
 
@@ -68,7 +67,8 @@ CompileOptions quietOptions(const std::string &CacheFolder) {
 }
 
 std::optional<Model> compileAndOpen(CompileOptions Options, bool Quiet,
-                                    Diagnostics &Diags, bool &Fault) {
+                                    Diagnostics &Diags, bool &Fault,
+                                    uint32_t LoadFlags, CompileReport *Into) {
   // The bar is cleared before anything else is printed.
   auto Bar = std::make_shared<Progress>(Quiet);
   Options.Progress = [Bar](std::string_view What, size_t Done, size_t Total) {
@@ -79,9 +79,12 @@ std::optional<Model> compileAndOpen(CompileOptions Options, bool Quiet,
   Bar->clear();
   if (Report.Internal)
     Fault = true;
-  if (!Report.Ok)
+  bool Ok = Report.Ok;
+  if (Into)
+    *Into = std::move(Report);
+  if (!Ok)
     return std::nullopt;
-  return openModel(Options.Output, Diags);
+  return openModel(Options.Output, Diags, LoadFlags);
 }
 
 } // namespace kpc::cli

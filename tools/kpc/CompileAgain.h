@@ -30,9 +30,12 @@ void addCompiledTypes(const Model &M, CompileOptions &Options);
 CompileOptions quietOptions(const std::string &CacheFolder);
 
 /// Compiles into `Options.Output` with a progress bar, and loads it. `Fault` is
-/// set where kpc itself failed; the diagnostic names the reproducer.
+/// set where kpc itself failed; the diagnostic names the reproducer. `Report`,
+/// if any, gets what the compiler reports.
 std::optional<Model> compileAndOpen(CompileOptions Options, bool Quiet,
-                                    Diagnostics &Diags, bool &Fault);
+                                    Diagnostics &Diags, bool &Fault,
+                                    uint32_t LoadFlags = 0,
+                                    CompileReport *Report = nullptr);
 
 } // namespace kpc::cli
 

@@ -114,12 +114,17 @@ public:
         How(Ports.size()) {}
 
   std::optional<Inputs> make();
+  /// With tensors in place of the list of options.
+  std::optional<Inputs> make(std::vector<HostTensor> Tensors,
+                             const std::string &From);
   /// The dims alone.
   std::optional<shape::Bindings> dims();
 
 private:
   void takeDims();
   void takeList();
+  void missNone();
+  std::optional<Inputs> finish();
   void takeFile(const InputOptions::Given &G);
   bool isFirst(size_t Index);
   void takeTensor(size_t Index, HostTensor T, const std::string &File);
@@ -369,6 +374,11 @@ void InputMaker::takeList() {
     else if (auto Index = find(G.Name); Index && isFirst(*Index))
       How[*Index] = G.How;
   }
+  missNone();
+}
+
+/// Each input is given, or made up.
+void InputMaker::missNone() {
   for (size_t I = 0; I < Ports.size(); ++I) {
     if (!How[I])
       How[I] = Options.Others;
@@ -544,6 +554,20 @@ std::optional<shape::Bindings> InputMaker::dims() {
 std::optional<Inputs> InputMaker::make() {
   takeDims();
   takeList();
+  return finish();
+}
+
+std::optional<Inputs> InputMaker::make(std::vector<HostTensor> Tensors,
+                                       const std::string &From) {
+  for (HostTensor &T : Tensors)
+    if (auto Index = find(T.Name))
+      takeTensor(*Index, std::move(T), From);
+  if (!failed())
+    missNone();
+  return finish();
+}
+
+std::optional<Inputs> InputMaker::finish() {
   chooseOpenDims();
   checkRanges();
   checkGivenDims();
@@ -569,6 +593,12 @@ std::optional<Inputs> makeInputs(const Model &M, const InputOptions &Options,
   Diags.error(Code::RuntimeOutOfMemory)
       .message("there is not enough memory for the inputs");
   return std::nullopt;
+}
+
+std::optional<Inputs> makeInputs(const Model &M,
+                                 std::vector<HostTensor> Tensors,
+                                 const std::string &From, Diagnostics &Diags) {
+  return InputMaker(M, InputOptions(), Diags).make(std::move(Tensors), From);
 }
 
 std::optional<shape::Bindings>

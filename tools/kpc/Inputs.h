@@ -49,6 +49,12 @@ struct Inputs {
 std::optional<Inputs> makeInputs(const Model &M, const InputOptions &Options,
                                  Diagnostics &Diags);
 
+/// The same of tensors that are named after the inputs, all of them; `From` is
+/// where they come from, for errors.
+std::optional<Inputs> makeInputs(const Model &M,
+                                 std::vector<tensorfile::HostTensor> Tensors,
+                                 const std::string &From, Diagnostics &Diags);
+
 /// The dims alone, without inputs: what `Given` says and defaults for others.
 std::optional<shape::Bindings>
 chooseDims(const Model &M, const std::map<std::string, int64_t> &Given,

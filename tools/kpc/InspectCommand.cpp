@@ -63,6 +63,10 @@ static void printMemory(const ArtifactFacts &Facts, const shape::Bindings &Dims,
   Table.row({"weights", bytesText(Facts.WeightBytes),
              fmt::format("{} tensors{}", Facts.Weights,
                          Verified ? ", as their digest says" : "")});
+  for (const auto &[Name, Bytes] : Facts.Libraries)
+    Table.row({"custom code", Bytes ? bytesText(Bytes) : "-",
+               printable(Name) + (Bytes ? "" : ", found when it is loaded") +
+                   ", for the host; needs --allow-custom-code"});
   for (const TargetFacts &T : Facts.Targets)
     if (T.LiveBytes)
       Table.row({"workspace", bytesText(*T.LiveBytes),
@@ -186,7 +190,12 @@ static void printControls(const TargetFacts &T) {
   TextTable Table("ll");
   for (const ControlFacts &C : T.Controls) {
     std::string What;
-    if (C.IsLoop)
+    if (C.IsLoop && !C.Condition.empty())
+      What = fmt::format(
+          "run while {}, at most {} times{}", printable(C.Condition, 60),
+          C.CountText,
+          C.Else == C.End ? "" : "; then " + stepsText(C.Else, C.End));
+    else if (C.IsLoop)
       What = C.Count && std::to_string(*C.Count) != C.CountText
                  ? fmt::format("run {} = {} times", C.CountText, *C.Count)
                  : fmt::format("run {} times", C.CountText);
@@ -197,7 +206,8 @@ static void printControls(const TargetFacts &T) {
     else
       What = fmt::format("if {} {}, else {}", printable(C.Condition, 60),
                          stepsText(C.First, C.Else), stepsText(C.Else, C.End));
-    Table.row({stepsText(C.First, C.End), What});
+    size_t Behind = C.IsLoop && !C.Condition.empty() ? C.Else : C.End;
+    Table.row({stepsText(C.First, Behind), What});
   }
   fmt::print("{}", Table.text());
 }
@@ -210,6 +220,10 @@ static Json controlJson(const ControlFacts &C) {
     J["else_step"] = C.Else;
     J["condition"] = C.Condition;
     return J;
+  }
+  if (!C.Condition.empty()) {
+    J["condition"] = C.Condition;
+    J["behind_step"] = C.Else;
   }
   J["count_for"] = C.CountText;
   if (C.Count)
@@ -416,6 +430,9 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
                                         {"type", W.Type},
                                         {"bytes", W.Bytes},
                                         {"origin", originOf(W)}});
+  Out["custom_code"] = Json::array();
+  for (const auto &[Name, Bytes] : Facts.Libraries)
+    Out["custom_code"].push_back({{"name", Name}, {"bytes", Bytes}});
   Out["memory_for"] = Json::object();
   for (const auto &[Name, Value] : Dims)
     Out["memory_for"][Name] = Value;

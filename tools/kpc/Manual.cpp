@@ -23,6 +23,10 @@ constexpr Example Examples[] = {
      "kpc compile model.onnx --arch host --dim batch=1..64:opt=8\n"
      "kpc compile model.onnx --arch portable --precision fp16 -o fp16.kpc\n"
      "kpc compile model.onnx --emit graph -o -\n"},
+    {"calibrate",
+     "kpc calibrate model.onnx --data samples.npz -o model.calibration\n"
+     "kpc compile model.onnx --precision int8 --calibration "
+     "model.calibration\n"},
     {"check", "kpc check model.onnx --arch sm_90a\n"
               "kpc check model.onnx --arch host --json\n"},
     {"run", "kpc run model.kpc --input x=x.npy --output-dir out\n"

@@ -109,6 +109,8 @@ void refuseOptions(const ModelFile &File, const CompileOptions &Options) {
     refuse("--precision", File.Path, Typed, Again);
   if (Plan && !Options.PrecisionFor.empty())
     refuse("--precision-for", File.Path, Typed, Again);
+  if (Plan && !Options.Calibration.empty())
+    refuse("--calibration", File.Path, Typed, Again);
   if (Plan && (Options.Emit == Phase::Graph || Options.Emit == Phase::Linalg))
     refuse(Options.Emit == Phase::Graph ? "--emit graph" : "--emit linalg",
            File.Path, "a plan does not go back to a graph",

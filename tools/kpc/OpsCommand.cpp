@@ -5,10 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/custom/Manifest.h"
 #include "compiler/import/onnx/Operators.h"
 #include "compiler/import/torch/Operators.h"
 #include "tools/kpc/Json.h"
 #include "tools/kpc/Options.h"
+#include "tools/kpc/Runtime.h"
 #include "tools/kpc/TextTable.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -24,6 +26,7 @@ namespace {
 struct OpsArguments {
   std::string Only; ///< empty: all
   std::string Domain = "onnx";
+  std::vector<std::string> Manifests; ///< of custom operators, listed alone
   bool Json = false;
 };
 } // namespace
@@ -137,7 +140,48 @@ static int listAten(const OpsArguments &Arguments) {
   return Done;
 }
 
+static std::string tensorsText(const std::vector<custom::Tensor> &Tensors) {
+  std::string Text;
+  for (const custom::Tensor &T : Tensors) {
+    Text += (Text.empty() ? "" : ", ") + T.Name + ": " + T.Type + "[";
+    for (size_t I = 0; I < T.Shape.size(); ++I)
+      Text += (I ? ", " : "") + (T.Shape[I].IsRest ? "*" + T.Shape[I].Name
+                                                   : T.Shape[I].Size.str());
+    Text += "]";
+  }
+  return Text;
+}
+
+/// What the manifests say.
+static int listCustom(const OpsArguments &Arguments) {
+  Diagnostics Diags;
+  custom::Operators Operators;
+  if (!Operators.read(Arguments.Manifests, Diags))
+    return finish(Diags);
+  Json All = Json::array();
+  TextTable Table("lll", 0);
+  Table.row({"operator", "code", "inputs -> outputs"});
+  for (const custom::Operator &Op : Operators.all()) {
+    std::string Code = Op.Cuda ? Op.Host ? "CUDA, host" : "CUDA" : "host";
+    std::string In = tensorsText(Op.Inputs), Out = tensorsText(Op.Outputs);
+    Table.row({printable(Op.fullName()), Code, In + " -> " + Out});
+    All.push_back({{"domain", Op.Domain},
+                   {"name", Op.Name},
+                   {"code", Code},
+                   {"inputs", In},
+                   {"outputs", Out},
+                   {"manifest", Op.Manifest}});
+  }
+  if (Arguments.Json)
+    printJsonText(All);
+  else
+    fmt::print("{}", Table.text());
+  return finish(Diags);
+}
+
 static int opsCommand(const OpsArguments &Arguments) {
+  if (!Arguments.Manifests.empty())
+    return listCustom(Arguments);
   if (Arguments.Domain == "aten")
     return listAten(Arguments);
   std::vector<OperatorInfo> Ops = onnx::supportedOperators();
@@ -171,6 +215,11 @@ void addOpsCommand(CLI::App &Main, Action &Chosen) {
                  "whose operators: those of ONNX models or of PyTorch's")
       ->type_name("onnx|aten")
       ->check(CLI::IsMember({"onnx", "aten"}));
+  addText(App, "--operator", "FILE",
+          "list what the manifest of a custom operator says; repeatable",
+          [Arguments = Arguments.get()](const std::string &Text) {
+            Arguments->Manifests.push_back(Text);
+          });
   App.add_flag("--json", Arguments->Json, "print JSON");
   App.callback([Arguments, &Chosen] {
     Chosen = [Arguments] { return opsCommand(*Arguments); };

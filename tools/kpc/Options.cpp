@@ -309,7 +309,7 @@ void addDims(CLI::App &App, CompileOptions &Options) {
 }
 
 /// Options of commands that read a model.
-static void addImportOptions(CLI::App &App, CompileOptions &Options) {
+void addImportOptions(CLI::App &App, CompileOptions &Options) {
   addDims(App, Options);
   addText(App, "--value", "INPUT=VALUE",
           "fix an input's value, which leaves the inputs: sr=16000, or all "
@@ -322,13 +322,18 @@ static void addImportOptions(CLI::App &App, CompileOptions &Options) {
   addText(App, "--input-type", "INPUT=TYPE",
           "TorchScript: an input's type: ids=i64 (default: f32); repeatable",
           [&Options](const std::string &T) { takeInputType(T, Options); });
-  addText(App, "--method", "NAME",
+  // `kpc calibrate` has a --method of its own.
+  bool IsTaken = App.get_option_no_throw("--method") != nullptr;
+  addText(App, IsTaken ? "--script-method" : "--method", "NAME",
           "TorchScript: the method to compile (default: forward)",
           [&Options](const std::string &T) { Options.Method = T; });
   addText(App, "--state", "KIND",
           "TorchScript: explicit makes what a module keeps between calls "
           "inputs and outputs; refuse does not compile it (default)",
           [&Options](const std::string &T) { takeState(T, Options); });
+  addText(App, "--operator", "FILE",
+          "the manifest of a custom operator that the model uses; repeatable",
+          [&Options](const std::string &T) { Options.Operators.push_back(T); });
   App.add_flag("--strict", Options.Strict, "warnings are errors");
 }
 
@@ -425,20 +430,27 @@ static std::vector<std::string> storedWords() {
   return Words;
 }
 
+/// Types that single nodes may have.
+static std::vector<std::string> nodeWords() {
+  return {"fp32", "fp16", "bf16", "fp8", "int8"};
+}
+
 Precision parsePrecision(const std::string &Option, const std::string &Word) {
-  std::vector<std::string> Words =
-      Option == "--precision" ? precisionWords() : storedWords();
-  for (size_t I = 0; I < Words.size(); ++I)
-    if (Words[I] == Word)
-      return static_cast<Precision>(I);
+  std::vector<std::string> All = precisionWords(),
+                           Words = Option == "--precision" ? All
+                                   : Option == "--precision-for"
+                                       ? nodeWords()
+                                       : storedWords();
+  if (std::find(Words.begin(), Words.end(), Word) != Words.end())
+    return static_cast<Precision>(std::find(All.begin(), All.end(), Word) -
+                                  All.begin());
   unknownWord(
       Code::UsageValue,
       fmt::format("{}: unknown precision '{}'", Option, printable(Word)), Word,
       Words);
 }
 
-static std::pair<std::string, Precision>
-parsePrecisionFor(const std::string &Text) {
+std::pair<std::string, Precision> parsePrecisionFor(const std::string &Text) {
   size_t Equals = Text.rfind('=');
   if (Equals == std::string::npos || Equals == 0)
     throw UsageError(
@@ -453,28 +465,52 @@ parsePrecisionFor(const std::string &Text) {
         fmt::format("--precision-for: '{}' is not a regular expression",
                     printable(Pattern)),
         Why);
-  if (Type != Precision::Fp32)
-    throw UsageError(
-        Code::UsageNotAvailable,
-        fmt::format("--precision-for: '{}': values can be kept in fp32 alone",
-                    printable(Text)),
-        "write REGEX=fp32 for the values to keep, and --precision fp16 or "
-        "bf16 for all others");
   return {Pattern, Type};
 }
 
+/// What values are stored in: a node cannot have another type of 16 bits.
+static std::optional<Precision> storedType(const CompileOptions &Options) {
+  switch (Options.Compute) {
+  case Precision::Fp16:
+  case Precision::Fp8:
+  case Precision::Int8:
+  case Precision::Mxfp8:
+  case Precision::Mxfp4:
+  case Precision::Nvfp4:
+    return Precision::Fp16;
+  case Precision::Bf16:
+    return Precision::Bf16;
+  default:
+    return std::nullopt;
+  }
+}
+
 void needPrecision(const CompileOptions &Options) {
-  bool Narrow = Options.Compute == Precision::Fp16 ||
-                Options.Compute == Precision::Bf16 ||
-                quantises(Options.Compute);
-  if (!Options.PrecisionFor.empty() && !Narrow)
-    throw UsageError(
-        Code::UsageMissing,
-        "--precision-for keeps values in fp32 that --precision would make "
-        "narrower; without that there is nothing to keep",
-        "give --precision fp16, bf16, fp8, int8 or another narrow one, or "
-        "leave --precision-for "
-        "out");
+  std::optional<Precision> Stored = storedType(Options);
+  for (const auto &[Pattern, Type] : Options.PrecisionFor) {
+    if (Type == Precision::Fp8 || Type == Precision::Int8)
+      continue;
+    if (!Stored)
+      throw UsageError(
+          Code::UsageMissing,
+          "--precision-for keeps values in fp32 that --precision would make "
+          "narrower; without that there is nothing to keep",
+          "give --precision fp16, bf16, fp8, int8 or another narrow one, or "
+          "leave --precision-for out");
+    if (Type != Precision::Fp32 && Type != *Stored)
+      throw UsageError(
+          Code::UsageNotAvailable,
+          fmt::format("--precision-for: '{}={}': values are stored in {} or "
+                      "fp32 here",
+                      printable(Pattern), precisionWords()[size_t(Type)],
+                      precisionWords()[size_t(*Stored)]),
+          "one compile stores one type of 16 bits, which --precision names");
+  }
+  if (!Options.Calibration.empty() && !asksForCodes(Options) && !Stored)
+    throw UsageError(Code::UsageMissing,
+                     "--calibration is for what --precision makes narrower",
+                     "give --precision int8, fp8 or fp16, or leave "
+                     "--calibration out");
 }
 
 void addDevice(CLI::App &App, DeviceOption &Device) {
@@ -526,7 +562,8 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
   addChoice(
       App, "--precision", precisionWords(),
       "type that weights and values are stored in (default: the "
-      "model's own); arithmetic is fp32, but tensor cores multiply "
+      "model's own, and GPUs multiply fp32 matrices as tf32); arithmetic is "
+      "fp32, but tensor cores multiply "
       "matrices in 16 bits and sum in fp32; tf32 stores fp32, of which "
       "they multiply 11 bits; fp8 and int8 store fp16, and GEMMs with "
       "weights multiply FP8 on sm_89, sm_90a and sm_120a, 8-bit integers on "
@@ -540,17 +577,37 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
             [&Options](const std::string &Word) {
               Options.Io = parsePrecision("--io-precision", Word);
             });
-  addText(App, "--precision-for", "REGEX=fp32",
-          "with --precision: values stay fp32 whose node's name matches; "
-          "repeatable",
+  addText(App, "--precision-for", "REGEX=TYPE",
+          "another type for nodes whose names match: fp32 keeps their values, "
+          "fp16 or bf16, int8 and fp8 are what GEMMs and convolutions "
+          "multiply; repeatable, the last that matches counts",
           [&Options](const std::string &Text) {
             Options.PrecisionFor.push_back(parsePrecisionFor(Text));
           });
+  addText(App, "--calibration", "FILE",
+          "ranges that `kpc calibrate` found: with int8 and fp8, GEMMs and "
+          "convolutions get constant scales",
+          [&Options](const std::string &Text) { Options.Calibration = Text; });
+  App.add_flag_callback(
+      "--no-smooth-channels", [&Options] { Options.SmoothChannels = false; },
+      "with --calibration: channels of outliers keep their scale "
+      "(no SmoothQuant)");
+  App.add_flag_callback(
+      "--no-correct-bias", [&Options] { Options.CorrectBias = false; },
+      "with --calibration: the mean error of rounded weights stays");
   addLimits(App, Options.Limits);
   addText(App, "--ptxas", "FILE",
           "NVIDIA's assembler (default: from CUDA_HOME, PATH, "
           "/usr/local/cuda)",
           [&Options](const std::string &Text) { Options.Ptxas = Text; });
+  addText(App, "--nvrtc", "FILE",
+          "NVIDIA's compiler library, for custom operators (default: from "
+          "CUDA_HOME, /usr/local/cuda, the system's loader)",
+          [&Options](const std::string &Text) { Options.Nvrtc = Text; });
+  addText(App, "--cxx", "FILE",
+          "the C++ compiler for custom operators (default: $CXX, else c++, g++ "
+          "or clang++ from PATH)",
+          [&Options](const std::string &Text) { Options.Cxx = Text; });
 }
 
 static std::string dimFactsText(const shape::SymbolFacts &F) {
@@ -568,7 +625,7 @@ static std::string dimFactsText(const shape::SymbolFacts &F) {
 
 /// "rules.txt,sha256=1f2e3d4c5b6a": the name says what to look for, the digest
 /// which rules they were. Blanks would end the option.
-static std::string scheduleFileText(const std::string &Path) {
+static std::string namedFileText(const std::string &Path) {
   std::string Text = Path.substr(Path.rfind('/') + 1); // npos + 1 is 0
   std::replace_if(
       Text.begin(), Text.end(),
@@ -611,6 +668,14 @@ std::string provenanceText(const CompileOptions &Options) {
     Parts.push_back("--io-precision=" + Word(Options.Io));
   for (const auto &[Pattern, P] : Options.PrecisionFor)
     Parts.push_back(fmt::format("--precision-for={}={}", Pattern, Word(P)));
+  for (const std::string &Manifest : Options.Operators)
+    Parts.push_back("--operator=" + namedFileText(Manifest));
+  if (!Options.Calibration.empty())
+    Parts.push_back("--calibration=" + namedFileText(Options.Calibration));
+  if (!Options.SmoothChannels)
+    Parts.push_back("--no-smooth-channels");
+  if (!Options.CorrectBias)
+    Parts.push_back("--no-correct-bias");
   if (Options.Strip)
     Parts.push_back("--strip");
   if (Options.LineInfo)
@@ -618,7 +683,7 @@ std::string provenanceText(const CompileOptions &Options) {
   if (Options.Variants != CompileOptions().Variants)
     Parts.push_back(fmt::format("--variants={}", Options.Variants));
   if (!Options.ScheduleFile.empty())
-    Parts.push_back("--schedule=" + scheduleFileText(Options.ScheduleFile));
+    Parts.push_back("--schedule=" + namedFileText(Options.ScheduleFile));
   return fmt::format("{}", fmt::join(Parts, " "));
 }
 

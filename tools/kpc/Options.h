@@ -69,6 +69,8 @@ void addDimValues(CLI::App &App, std::map<std::string, int64_t> &Dims);
 void addArch(CLI::App &App, std::vector<std::string> &Targets);
 Precision parsePrecision(const std::string &Option, const std::string &Word);
 std::vector<std::string> precisionWords();
+/// `--precision-for`: REGEX=TYPE.
+std::pair<std::string, Precision> parsePrecisionFor(const std::string &Text);
 
 /// `--device host|cuda:N|emulate:TARGET`; `Kind` 0 when not given.
 struct DeviceOption {
@@ -88,6 +90,9 @@ void addCache(CLI::App &App, CacheOption &Cache);
 
 /// Throws where --precision-for has nothing to keep values from.
 void needPrecision(const CompileOptions &Options);
+
+/// What says how a model is read: dims, values, shapes and types of inputs.
+void addImportOptions(CLI::App &App, CompileOptions &Options);
 
 /// What `--compile`-like commands have in common: arch, dims, precision.
 void addModelOptions(CLI::App &App, CompileOptions &Options);

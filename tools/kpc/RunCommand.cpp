@@ -135,8 +135,7 @@ static int runCommand(RunArguments &Arguments) {
   uint32_t Checks = 0;
   if (Arguments.VerifyWeights)
     Checks |= KPC_LOAD_VERIFY_WEIGHTS;
-  if (Arguments.Choice.NoHostCode)
-    Checks |= KPC_LOAD_NO_HOST_CODE;
+  Checks |= loadFlags(Arguments.Choice);
   std::optional<Model> M =
       openModel(Arguments.Artifact, Diags, Checks, Arguments.SignedBy);
   if (!M)
@@ -196,6 +195,7 @@ void addRunCommand(CLI::App &Main, Action &Chosen) {
   App.add_flag("--no-host-code", Arguments->Choice.NoHostCode,
                "never run native host code of the artifact, which may do "
                "whatever kpc may: for files of unknown makers");
+  addCustomCode(App, Arguments->Choice);
   App.add_flag("--verify-weights", Arguments->VerifyWeights,
                "read all weights and compare them with their digest (the rest "
                "of the file is compared whenever it is loaded)");

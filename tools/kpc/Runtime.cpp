@@ -87,6 +87,17 @@ void addNvtx(CLI::App &App, DeviceChoice &Choice) {
                "tell a profiler that listens to NVTX of binding and runs");
 }
 
+void addCustomCode(CLI::App &App, DeviceChoice &Choice) {
+  App.add_flag("--allow-custom-code", Choice.CustomHostCode,
+               "load the host code of custom operators that the artifact has, "
+               "which may do whatever kpc may");
+}
+
+uint32_t loadFlags(const DeviceChoice &Choice) {
+  return (Choice.NoHostCode ? KPC_LOAD_NO_HOST_CODE : 0) |
+         (Choice.CustomHostCode ? KPC_LOAD_CUSTOM_HOST_CODE : 0);
+}
+
 static bool hasTargetFor(const Model &M, kpc_device_kind Kind) {
   for (const kpc_target &T : M.targets())
     if (T.device_kind == Kind)

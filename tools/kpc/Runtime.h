@@ -33,10 +33,15 @@ struct DeviceChoice {
   bool KeepValues = false;
   bool Nvtx = false; ///< tell a profiler of ranges
   bool NoHostCode = false;
+  bool CustomHostCode = false; ///< custom operators' shared objects
   bool Quiet = false;
 };
 /// `--nvtx`
 void addNvtx(CLI::App &App, DeviceChoice &Choice);
+/// `--allow-custom-code`
+void addCustomCode(CLI::App &App, DeviceChoice &Choice);
+/// What of the choice an artifact is loaded with: KPC_LOAD_….
+uint32_t loadFlags(const DeviceChoice &Choice);
 /// Where no device is asked for: a GPU that the artifact has code for, else
 /// the host, which is said.
 std::optional<Session> openSession(const Model &M, const DeviceChoice &Choice,

@@ -29,6 +29,7 @@ namespace kpc::cli {
 
 namespace {
 struct VerifyArguments {
+  std::vector<std::string> Operators; ///< manifests
   std::string Artifact, Model;
   /// NAME (or nothing) and the file.
   std::vector<std::pair<std::string, std::string>> References;
@@ -78,9 +79,11 @@ static std::optional<Model> compileReference(const VerifyArguments &Arguments,
   Options.Targets = {"host"};
   Options.Compute = Options.Io = Precision::Fp32;
   Options.Fuse = false;
+  Options.Operators = Arguments.Operators;
   addCompiledInputs(M, Options);
-  std::optional<Model> Compiled = compileAndOpen(
-      Options, Arguments.Choice.Quiet || Arguments.Json, Diags, Fault);
+  std::optional<Model> Compiled =
+      compileAndOpen(Options, Arguments.Choice.Quiet || Arguments.Json, Diags,
+                     Fault, loadFlags(Arguments.Choice));
   if (!Compiled && !Diags.hasErrors())
     Diags.error(Code::VerifyReference)
         .message("the reference could not be compiled");
@@ -96,10 +99,13 @@ static std::optional<Model> compileReference(const VerifyArguments &Arguments,
 static std::vector<std::string> askedTypes(const Model &M) {
   std::vector<std::string> Types;
   std::istringstream Options(M.provenance("options"));
-  for (std::string Word; Options >> Word;)
+  for (std::string Word; Options >> Word;) {
+    if (Word.starts_with("--precision-for="))
+      Types.push_back(Word.substr(Word.rfind('=') + 1));
     for (std::string_view Key : {"--precision=", "--io-precision="})
       if (Word.starts_with(Key))
         Types.push_back(Word.substr(Key.size()));
+  }
   return Types;
 }
 
@@ -315,7 +321,8 @@ int Verification::print(const std::vector<ComparedRun> &Runs) {
 }
 
 int Verification::run() {
-  std::optional<Model> M = openModel(Arguments.Artifact, Diags);
+  std::optional<Model> M =
+      openModel(Arguments.Artifact, Diags, loadFlags(Arguments.Choice));
   if (!M)
     return finish(Diags);
   needInputNames(*M, Arguments.In); // before a reference is compiled
@@ -476,6 +483,11 @@ void addVerifyCommand(CLI::App &Main, Action &Chosen) {
               A->References.emplace_back(Text.substr(0, Equals),
                                          Text.substr(Equals + 1));
           });
+  addText(App, "--operator", "FILE",
+          "with --model: the manifest of a custom operator that it uses, with "
+          "host code; repeatable",
+          [A](const std::string &Text) { A->Operators.push_back(Text); });
+  addCustomCode(App, A->Choice);
   App.add_flag("--onnxruntime", A->OnnxRuntime,
                "have onnxruntime run the model; python3 needs to have it");
   App.add_flag("--bisect", A->Bisect,

@@ -243,9 +243,9 @@ int main(int Count, char **Arguments) {
   Main.failure_message(CLI::FailureMessage::simple);
   Action Chosen;
   for (auto Add :
-       {addCompileCommand, addCheckCommand, addRunCommand, addBenchCommand,
-        addInspectCommand, addVerifyCommand, addReduceCommand, addSignCommand,
-        addOpsCommand, addTargetsCommand, addCompletionCommand})
+       {addCompileCommand, addCalibrateCommand, addCheckCommand, addRunCommand,
+        addBenchCommand, addInspectCommand, addVerifyCommand, addReduceCommand,
+        addSignCommand, addOpsCommand, addTargetsCommand, addCompletionCommand})
     Add(Main, Chosen);
   for (CLI::App *Command : Main.get_subcommands({})) {
     Command->group("Commands")->footer(examplesText(Command->get_name()));

@@ -10,6 +10,7 @@
 
 #include "compiler/diagnostics/Diagnostics.h"
 #include "compiler/import/WeightStore.h"
+#include "compiler/import/custom/Manifest.h"
 #include "compiler/import/onnx/Operators.h"
 #include "compiler/import/onnx/model/Model.h"
 #include "dialects/shape/Facts.h"
@@ -46,6 +47,8 @@ struct ImportOptions {
   std::vector<std::pair<std::string, std::string>> *Metadata = nullptr;
   /// Where types of the main graph's values are put down; null: nowhere.
   std::map<std::string, ValueInfo> *Types = nullptr;
+  /// Operators that the user brings; null: none.
+  const custom::Operators *Custom = nullptr;
   /// Where dims that were named here are put down; null: nowhere.
   std::vector<NamedDim> *Named = nullptr;
 };

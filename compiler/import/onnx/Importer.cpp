@@ -256,7 +256,9 @@ void Importer::reportUnknown(const Node &N) {
   std::string Domain = N.Domain.empty() ? "ai.onnx" : printable(N.Domain);
   if (!KnownDomain)
     return Report(Code::ImportUnknownDomain,
-                  "kpc knows no operators of the domain '" + Domain + "'");
+                  "kpc knows no operators of the domain '" + Domain + "'",
+                  "`kpc ops` lists the domains and operators that import; "
+                  "--operator brings others");
   if (N.Opset == 0)
     return Report(Code::ImportOpset,
                   "the model does not say which version of operator set '" +
@@ -281,11 +283,15 @@ void Importer::importNode(const Node &N) {
   NodeImport Import(*this, N, B, locationOf(B.getContext(), N));
   if (!N.Scope.empty())
     NodeScopes.set(shownName(N), B.getStringAttr(printable(N.Scope)));
-  const Rule *R = findRule(N.Domain, N.Op, N.Opset);
+  const custom::Operator *Custom = customOperator(N);
+  const Rule *R = Custom ? nullptr : findRule(N.Domain, N.Op, N.Opset);
   bool Lost = llvm::any_of(N.Inputs, [&](const std::string &Name) {
     return !Name.empty() && isLost(Name);
   });
-  if (!R) {
+  if (Custom) {
+    if (!Lost)
+      importCustom(Import, *Custom);
+  } else if (!R) {
     if (std::optional<RuleFunction> Refuse = refusalOf(N.Domain, N.Op))
       (*Refuse)(Import);
     else

@@ -95,16 +95,26 @@ public:
   std::optional<std::vector<Entry>>
   inlineEntries(const Graph &G, ArrayRef<Entry> Inputs, NodeImport &Caller);
 
-  /// A graph.loop; its results, or none after a fault.
-  std::optional<SmallVector<Value>> loop(NodeImport &N, const Expr &Count,
-                                         ArrayRef<Value> Inits,
-                                         ArrayRef<bool> Reversed,
-                                         frontend::LoopFunction Body);
+  /// A graph.loop; its results, or none after a fault. With `Begins` data ends
+  /// it, and `Count` is the most iterations.
+  std::optional<SmallVector<Value>>
+  loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
+       ArrayRef<bool> Reversed, frontend::LoopFunction Body, Value Begins = {});
+  /// What one of two sides gives, as data says: as many values as the first.
+  std::optional<SmallVector<Value>>
+  branch(NodeImport &N, Value Condition,
+         llvm::function_ref<std::optional<SmallVector<Value>>()> Then,
+         llvm::function_ref<std::optional<SmallVector<Value>>(ArrayRef<Value>)>
+             Else);
+  /// Whether a body of a loop or branch is being imported.
+  bool isInBody() const { return !Bodies.empty(); }
   /// The first `Count` outputs of one of two subgraphs, as data says: a
   /// graph.if, or where both are little work a choice of two results.
   std::optional<SmallVector<Value>> branch(NodeImport &N, Value Condition,
                                            const Graph &Then, const Graph &Else,
                                            size_t Count);
+  /// A scalar bool's value, if it is known now.
+  std::optional<bool> knownBool(Value V);
   /// Whether `Try` imports the node; if not, what it reported is dropped.
   bool attempt(NodeImport &N, llvm::function_ref<bool(NodeImport &)> Try);
 
@@ -128,9 +138,9 @@ public:
   bool require(const Expr &Left, bool Equal, const Expr &Right,
                const std::string &What, NodeImport &Where);
   /// A size of its own for a number that the model computes: dim `Axis` of the
-  /// node's first output, and never more than `AtMost`. None after a fault.
+  /// node's output `Of`, and never more than `AtMost`. None after a fault.
   std::optional<Expr> decideSize(NodeImport &N, Value Count, const Expr &AtMost,
-                                 size_t Axis);
+                                 size_t Axis, size_t Of = 0);
   /// The same for each element of a small tensor of whole numbers that the
   /// model computes. None, without a report, of others.
   std::optional<std::vector<Expr>> decideElements(NodeImport &N,
@@ -176,8 +186,6 @@ private:
   Expr makeCounter(const Expr &Count);
   void forgetCounter(const Expr &Counter);
 
-  /// A scalar bool's value, if it is known now.
-  std::optional<bool> knownBool(Value V);
   Entry *find(std::string_view Name, size_t *Scope = nullptr);
   const Entry *find(std::string_view Name) const {
     return const_cast<Importer *>(this)->find(Name);
@@ -208,6 +216,9 @@ private:
   void addOutput(const ValueInfo &V, const std::string &Name, const Entry &E,
                  SmallVector<Value> &Results, SmallVector<std::string> &Names);
   void importNode(const Node &N);
+  /// The user's own; null: it is none.
+  const custom::Operator *customOperator(const Node &N) const;
+  void importCustom(NodeImport &N, const custom::Operator &Op);
   /// For ImportOptions::Types.
   void noteTypes(const Node &N);
   void reportUnknown(const Node &N);

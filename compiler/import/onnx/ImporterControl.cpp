@@ -70,13 +70,14 @@ void Importer::forgetCounter(const Expr &Counter) {
 
 std::optional<SmallVector<Value>>
 Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
-               ArrayRef<bool> Reversed, frontend::LoopFunction Body) {
+               ArrayRef<bool> Reversed, frontend::LoopFunction Body,
+               Value Begins) {
   if (llvm::is_contained(Inits, Value()) || !frontend::mayNest(N))
     return std::nullopt;
   Expr Counter = makeCounter(Count);
   auto Draft = LoopOp::create(B, N.loc(), TypeRange(), *Counter.asSymbol(),
-                              DimsAttr::get(B.getContext(), {Count}), Inits,
-                              ArrayRef<bool>());
+                              DimsAttr::get(B.getContext(), {Count}), Begins,
+                              Inits, ArrayRef<bool>());
   std::optional<SmallVector<Value>> Yielded = importBody(
       Draft, Draft.getBody(), TypeRange(ValueRange(Inits)),
       [&](ArrayRef<Value> Carried) { return Body(Counter, Carried); });
@@ -165,6 +166,23 @@ bool Importer::decideBranchSizes(NodeImport &N, IfOp Draft, Value Condition,
     Yield->setOperand(I, Fitted);
   }
   return true;
+}
+
+std::optional<SmallVector<Value>> Importer::branch(
+    NodeImport &N, Value Condition,
+    llvm::function_ref<std::optional<SmallVector<Value>>()> Then,
+    llvm::function_ref<std::optional<SmallVector<Value>>(ArrayRef<Value>)>
+        Else) {
+  if (!Condition || !frontend::mayNest(N))
+    return std::nullopt;
+  auto Draft = IfOp::create(B, N.loc(), TypeRange(), Condition);
+  auto First = importBody(Draft, Draft.getThen(), {},
+                          [&](ArrayRef<Value>) { return Then(); });
+  if (First && importBody(Draft, Draft.getOtherwise(), {},
+                          [&](ArrayRef<Value>) { return Else(*First); }))
+    return frontend::finishBranches(N, Draft, First->size());
+  Draft.erase();
+  return std::nullopt;
 }
 
 std::optional<SmallVector<Value>>

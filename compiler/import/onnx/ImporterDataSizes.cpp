@@ -48,7 +48,8 @@ void Importer::reportIdleOutputDims() {
 }
 
 std::optional<Expr> Importer::decideSize(NodeImport &N, Value Count,
-                                         const Expr &AtMost, size_t Axis) {
+                                         const Expr &AtMost, size_t Axis,
+                                         size_t Of) {
   // What a probe guesses must not become a size of the model.
   if (Diags != &TheDiags)
     return AtMost;
@@ -62,7 +63,7 @@ std::optional<Expr> Importer::decideSize(NodeImport &N, Value Count,
   }
   if (!Count)
     return std::nullopt;
-  const std::string &Output = N.node().Outputs[0];
+  const std::string &Output = N.node().Outputs[Of];
   std::string Wanted = declaredName(Output, Axis);
   return addDataSize(N, Count, AtMost,
                      Wanted.empty() ? Output + "_size" : Wanted);

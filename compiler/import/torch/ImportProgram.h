@@ -22,6 +22,7 @@
 
 #include "compiler/diagnostics/Diagnostics.h"
 #include "compiler/import/WeightStore.h"
+#include "compiler/import/custom/Manifest.h"
 #include "dialects/shape/Facts.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -35,6 +36,8 @@ struct ImportOptions {
   std::map<std::string, std::vector<shape::SymbolFacts>, std::less<>> Places;
   /// The name weights are referred to by; empty: the file's last part.
   std::string ModelName;
+  /// Operators that the user brings; null: none.
+  const custom::Operators *Custom = nullptr;
   /// Where remarks for the user go; null: nowhere.
   std::vector<std::string> *Notes = nullptr;
 };

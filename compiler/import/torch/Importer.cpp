@@ -285,6 +285,8 @@ void Importer::importNode(const Node &N) {
                    }) &&
       !N.Outputs.empty())
     return;
+  if (customOperator(N.Target))
+    return importBy(customRule(), N, /*Writes=*/false);
   if (!R) {
     Missing &M = Unknown[N.Target];
     if (M.Count++ == 0)

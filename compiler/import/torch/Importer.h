@@ -53,6 +53,9 @@ public:
   bool infers() const { return !P.Complete; }
   /// `N` must live as long as this.
   void importNode(const Node &N);
+  /// The user's own operator that a node or a call names ("my_ops.silu"); null:
+  /// it is none.
+  const custom::Operator *customOperator(std::string_view Target) const;
   /// How many tensors a node gives whose outputs are not named yet; none after
   /// a report.
   std::optional<size_t> countResults(const Node &N);
@@ -100,11 +103,11 @@ public:
   inlineGraph(const Graph &G, ArrayRef<Value> Inputs, NodeImport &Caller);
 
   //===--- loops, branches, and sizes that data decides -------------------===//
-  /// A graph.loop; its results, or none after a fault.
-  std::optional<SmallVector<Value>> loop(NodeImport &N, const Expr &Count,
-                                         ArrayRef<Value> Inits,
-                                         ArrayRef<bool> Reversed,
-                                         frontend::LoopFunction Body);
+  /// A graph.loop; its results, or none after a fault. With `Begins` data ends
+  /// it, and `Count` is the most iterations.
+  std::optional<SmallVector<Value>>
+  loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
+       ArrayRef<bool> Reversed, frontend::LoopFunction Body, Value Begins = {});
   /// `Count` values of one of two sides, as data says. None after a fault.
   using SideFunction = llvm::function_ref<std::optional<SmallVector<Value>>()>;
   std::optional<SmallVector<Value>> branch(NodeImport &N, Value Condition,
@@ -115,6 +118,12 @@ public:
   std::optional<SmallVector<Value>> branch(const Node &Where, Value Condition,
                                            SideFunction Then,
                                            SideFunction Else);
+  /// The same for a loop, which data ends if it begins with a value.
+  std::optional<SmallVector<Value>> loop(const Node &Where, const Expr &Count,
+                                         Value Begins, ArrayRef<Value> Inits,
+                                         frontend::LoopFunction Body);
+  /// Whether an expression depends on the iteration of a loop.
+  bool namesCounter(const Expr &E) const;
   /// A size of its own for a number that the program computes, at most
   /// `AtMost`: what `Declared` names, or `Name`. None after a fault.
   std::optional<Expr> decideSize(NodeImport &N, Value Count, const Expr &AtMost,
@@ -157,6 +166,12 @@ private:
       llvm::function_ref<std::optional<SmallVector<Value>>(ArrayRef<Value>)>
           Emit);
   void leaveBody(mlir::Operation *Holder);
+  /// An import of a statement of TorchScript.
+  NodeImport statement(const Node &Where);
+  using Versions = std::map<const Storage *, unsigned>;
+  Versions versionsRead(NodeImport &N);
+  /// Whether a tensor changed since.
+  static bool isWritten(const Versions &Since);
   std::string freshSymbol(const std::string &Wanted) const;
   /// Takes what the program's guards say of its sizes.
   void readGuards();
@@ -171,6 +186,7 @@ private:
   /// Whether a node reads or makes complex tensors.
   bool touchesComplex(const Node &N) const;
   void importComplex(const Node &N, const Rule *R);
+  static RuleFunction customRule();
   void importBy(RuleFunction Import, const Node &N, bool Writes);
   void reportUnknown();
   void finish();
@@ -198,6 +214,7 @@ private:
   std::set<std::string, std::less<>> Complex;
   std::deque<Node> Rewritten; ///< nodes on such
   frontend::DataSizes Decided;
+  std::set<std::string, std::less<>> Counters; ///< of loops
   /// What a run checks of its sizes: the program's guards.
   std::vector<graph::Requirement> Required;
   /// Names of sizes that data decides, by PyTorch's symbols.

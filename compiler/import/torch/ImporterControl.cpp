@@ -51,23 +51,34 @@ static Value fitted(NodeImport &N, Value V, Value Like) {
 
 std::optional<SmallVector<Value>>
 Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
-               ArrayRef<bool> Reversed, frontend::LoopFunction Body) {
+               ArrayRef<bool> Reversed, frontend::LoopFunction Body,
+               Value Begins) {
   if (llvm::is_contained(Inits, Value()) || !frontend::mayNest(N))
     return std::nullopt;
   std::string Counter = freshSymbol("kpc_iteration");
+  Counters.insert(Counter);
   shape::Interval Trips = Facts.range(Count);
   Facts.declare(Counter, {.Min = 0,
                           .Max = Trips.Max == shape::Interval::Unbounded
                                      ? Trips.Max
                                      : std::max<int64_t>(Trips.Max - 1, 0)});
   auto Draft = LoopOp::create(B, N.loc(), TypeRange(), Counter,
-                              DimsAttr::get(B.getContext(), {Count}), Inits,
-                              ArrayRef<bool>());
+                              DimsAttr::get(B.getContext(), {Count}), Begins,
+                              Inits, ArrayRef<bool>());
   auto Emit = [&](ArrayRef<Value> Carried) {
     std::optional<SmallVector<Value>> Next =
         Body(Expr::symbol(Counter), Carried);
+    size_t First = Begins ? 1 : 0; // behind whether it goes on
+    size_t Wanted = First + Inits.size() + Reversed.size();
+    if (Next && Next->size() != Wanted) {
+      N.fail(Code::ImportMalformed,
+             "expected " + std::to_string(Wanted) +
+                 " values of the loop's body, got " +
+                 std::to_string(Next->size()));
+      Next.reset();
+    }
     for (size_t I = 0; Next && I < Inits.size(); ++I)
-      (*Next)[I] = fitted(N, (*Next)[I], Inits[I]);
+      (*Next)[First + I] = fitted(N, (*Next)[First + I], Inits[I]);
     return Next;
   };
   LoopOp Loop;
@@ -110,37 +121,51 @@ Importer::branch(NodeImport &N, Value Condition, SideFunction Then,
 /// Forgets values that were made inside of an op: they end with it.
 void Importer::leaveBody(Operation *Holder) {
   for (auto It = Values.begin(); It != Values.end();) {
-    Operation *Op =
-        It->second->Made ? It->second->Made.getDefiningOp() : nullptr;
-    if (Op && Holder->isProperAncestor(Op))
+    Value Made = It->second->Made;
+    if (Made && Holder->isAncestor(Made.getParentRegion()->getParentOp()))
       It = Values.erase(It);
     else
       ++It;
   }
 }
 
+NodeImport Importer::statement(const Node &Where) {
+  return {*this, Where, B,
+          NameLoc::get(B.getStringAttr(place(Where).Node),
+                       NameLoc::get(B.getStringAttr(Where.Target)))};
+}
+
+/// Reads all there is: what is read inside must not be made anew there.
+Importer::Versions Importer::versionsRead(NodeImport &N) {
+  Versions Of;
+  for (const auto &[Name, V] : Values) {
+    (void)read(*V, N);
+    Of.emplace(V->Of.get(), V->Of->Version);
+  }
+  return Of;
+}
+
+/// What a body yields, unless it wrote to what is from outside.
+static std::optional<SmallVector<Value>>
+unlessWritten(NodeImport &N, std::optional<SmallVector<Value>> Results,
+              bool Wrote) {
+  if (!Results || !Wrote)
+    return Results;
+  N.fail(Code::ImportNotConstant,
+         "writes to a tensor from outside in a branch or loop that data "
+         "decides");
+  return std::nullopt;
+}
+
 std::optional<SmallVector<Value>> Importer::branch(const Node &Where,
                                                    Value Condition,
                                                    SideFunction Then,
                                                    SideFunction Else) {
-  NodeImport N(*this, Where, B,
-               NameLoc::get(B.getStringAttr(place(Where).Node),
-                            NameLoc::get(B.getStringAttr(Where.Target))));
-  // What is read inside must not be made anew there.
-  std::map<const Storage *, unsigned> Versions;
-  for (const auto &[Name, V] : Values) {
-    (void)read(*V, N);
-    Versions.emplace(V->Of.get(), V->Of->Version);
-  }
-  auto Side = [&](SideFunction Emit) -> std::optional<SmallVector<Value>> {
-    std::optional<SmallVector<Value>> Results = Emit();
-    for (const auto &[Of, Version] : Versions)
-      if (Results && Of->Version != Version) {
-        N.fail(Code::ImportNotConstant,
-               "writes to a tensor on one side of a branch that data decides");
-        return std::nullopt;
-      }
-    return Results;
+  NodeImport N = statement(Where);
+  Versions Before = versionsRead(N);
+  auto Side = [&](SideFunction Emit) {
+    auto Results = Emit();
+    return unlessWritten(N, std::move(Results), isWritten(Before));
   };
   Condition = N.reshape(N.cast(Condition, N.i1()), {});
   if (!Condition || !frontend::mayNest(N))
@@ -166,6 +191,37 @@ std::optional<SmallVector<Value>> Importer::branch(const Node &Where,
     return frontend::finishBranches(N, Draft, First->size());
   Draft.erase();
   return std::nullopt;
+}
+
+std::optional<SmallVector<Value>>
+Importer::loop(const Node &Where, const Expr &Count, Value Begins,
+               ArrayRef<Value> Inits, frontend::LoopFunction Body) {
+  NodeImport N = statement(Where);
+  Versions Before = versionsRead(N);
+  auto Truth = [&](Value V) { return N.reshape(N.cast(V, N.i1()), {}); };
+  auto Iteration = [&](const Expr &I, ArrayRef<Value> Now) {
+    Operation *Holder = B.getInsertionBlock()->getParentOp();
+    auto Next = Body(I, Now);
+    if (Next && Begins)
+      Next->front() = Truth(Next->front());
+    Next = unlessWritten(N, std::move(Next), isWritten(Before));
+    leaveBody(Holder);
+    return Next;
+  };
+  return loop(N, Count, Inits, {}, Iteration, Begins ? Truth(Begins) : Value());
+}
+
+bool Importer::namesCounter(const Expr &E) const {
+  std::set<std::string, std::less<>> Names;
+  E.collectSymbols(Names);
+  return llvm::any_of(Names, [&](const std::string &Name) {
+    return Counters.count(Name) != 0;
+  });
+}
+
+bool Importer::isWritten(const Versions &Since) {
+  return llvm::any_of(
+      Since, [](const auto &One) { return One.first->Version != One.second; });
 }
 
 const Size *Importer::declaredNumber(std::string_view Name) const {

@@ -66,10 +66,12 @@ bool NodeImport::unify(const Expr &A, const Expr &C) {
   return TheImporter.facts().isEqual(A, C).value_or(false);
 }
 
-std::optional<SmallVector<Value>>
-NodeImport::loop(const Expr &Count, ArrayRef<Value> Inits,
-                 ArrayRef<bool> Reversed, frontend::LoopFunction Body) {
-  return TheImporter.loop(*this, Count, Inits, Reversed, Body);
+std::optional<SmallVector<Value>> NodeImport::loop(const Expr &Count,
+                                                   ArrayRef<Value> Inits,
+                                                   ArrayRef<bool> Reversed,
+                                                   frontend::LoopFunction Body,
+                                                   Value Begins) {
+  return TheImporter.loop(*this, Count, Inits, Reversed, Body, Begins);
 }
 
 //===----------------------------------------------------------------------===//

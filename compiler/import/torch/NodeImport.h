@@ -117,11 +117,11 @@ public:
   }
   bool unify(const Expr &A, const Expr &C) override;
   Expr current(const Expr &E) const override { return E; }
-  /// A graph.loop; its results, or none after a fault.
-  std::optional<SmallVector<Value>> loop(const Expr &Count,
-                                         ArrayRef<Value> Inits,
-                                         ArrayRef<bool> Reversed,
-                                         frontend::LoopFunction Body);
+  /// A graph.loop; its results, or none after a fault. With `Begins` data ends
+  /// it, and `Count` is the most iterations.
+  std::optional<SmallVector<Value>>
+  loop(const Expr &Count, ArrayRef<Value> Inits, ArrayRef<bool> Reversed,
+       frontend::LoopFunction Body, Value Begins = {});
   /// Dim `Axis` of result `I`: what `Count` says when the model runs, at most
   /// `AtMost`, or a number that the archive declares. None after a fault.
   std::optional<Expr> decideSize(Value Count, const Expr &AtMost, size_t I,

@@ -269,6 +269,48 @@ bool Evaluator::bind(const Schema &S, const PassedList &Given, torch::Node &N) {
   return Used == Given.size();
 }
 
+static SchemaArgument schemaOf(const custom::Attribute &A) {
+  using Wants = SchemaArgument::Kind;
+  constexpr Wants Kinds[] = {Wants::Int, Wants::Float, Wants::Text, Wants::Ints,
+                             Wants::Floats};
+  return {Kinds[size_t(A.Is)], A.Name, /*Optional=*/false,
+          /*HasDefault=*/A.Default.has_value(), /*KeywordOnly=*/false};
+}
+
+/// A manifest does not say how tensors and attributes follow one another in a
+/// call: each fills the next place of its kind.
+bool Evaluator::bindCustom(const custom::Operator &Op, const PassedList &Given,
+                           torch::Node &N) {
+  std::vector<SchemaArgument> Tensors, Attributes;
+  Tensors.reserve(Op.Inputs.size());
+  for (const custom::Tensor &T : Op.Inputs)
+    Tensors.push_back({SchemaArgument::Kind::Tensor, T.Name});
+  Attributes.reserve(Op.Attributes.size());
+  for (const custom::Attribute &A : Op.Attributes)
+    Attributes.push_back(schemaOf(A));
+  size_t NextTensor = 0, NextAttribute = 0;
+  for (const Passed &P : Given) {
+    const SchemaArgument *Wanted = nullptr;
+    if (P.Keyword.empty()) {
+      std::vector<SchemaArgument> &From =
+          P.Value.isTensor() ? Tensors : Attributes;
+      size_t &Next = P.Value.isTensor() ? NextTensor : NextAttribute;
+      if (Next < From.size())
+        Wanted = &From[Next++];
+    } else {
+      for (const auto *From : {&Tensors, &Attributes})
+        for (const SchemaArgument &S : *From)
+          if (P.Keyword == S.Name)
+            Wanted = &S;
+    }
+    Argument A;
+    if (!Wanted || !bindOne(*Wanted, P.Value, A))
+      return false;
+    N.Inputs.push_back(std::move(A));
+  }
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Nodes
 //===----------------------------------------------------------------------===//
@@ -366,10 +408,23 @@ Datum Evaluator::callAten(const std::string &Name, PassedList Given) {
                 FewerRounds);
   StringRef Operator(Name);
   bool InPlace = !Operator.ends_with("__") && Operator.consume_back("_");
-  const std::vector<Schema> &Schemas =
-      torch::schemasOf({Operator.data(), Operator.size()});
+  const custom::Operator *Custom = Into.customOperator(Name);
+  Schema Own{"default", {}, Custom ? int(Custom->Outputs.size()) : 0};
+  const std::vector<Schema> None,
+      &Schemas =
+          Custom ? None : torch::schemasOf({Operator.data(), Operator.size()});
   const Schema *Chosen = nullptr;
   torch::Node N;
+  if (Custom) {
+    if (!bindCustom(*Custom, Given, N))
+      return fail(Code::ImportCustomNode,
+                  "expected inputs and attributes as in the manifest of '" +
+                      printable(Custom->fullName()) +
+                      "', got: " + kindsText(Given));
+    InPlace = false;
+    Chosen = &Own;
+    N.Target = Name + ".default";
+  }
   for (const Schema &S : Schemas) {
     N.Inputs.clear();
     if (bind(S, Given, N)) {
@@ -378,9 +433,10 @@ Datum Evaluator::callAten(const std::string &Name, PassedList Given) {
     }
   }
   bool Writes = false;
-  if (Chosen)
+  if (Chosen && !Custom)
     N.Target = "aten." + Name + "." + std::string(Chosen->Overload);
-  if (Schemas.empty() || (Chosen && !torch::findRule(N.Target, Writes))) {
+  if (!Custom &&
+      (Schemas.empty() || (Chosen && !torch::findRule(N.Target, Writes)))) {
     bool Domain = Operator.contains('.') || Operator.contains("::");
     return fail(Code::ImportUnknownOp,
                 "kpc has no import rule for the operator '" +

@@ -13,13 +13,13 @@
 ///
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torchscript/Evaluator.h"
+#include "compiler/import/torchscript/Names.h"
 
 #include "llvm/ADT/ScopeExit.h"
 
 namespace kpc::torchscript {
 
 using Kind = Datum::Kind;
-using Names = std::set<std::string>;
 
 static void collectReads(const Node &N, Names &Into) {
   if (N.Is == Node::Kind::Name)
@@ -28,9 +28,8 @@ static void collectReads(const Node &N, Names &Into) {
     collectReads(Item, Into);
 }
 
-/// Names that statements read, except in the blocks of `Without`.
-static void collectReads(const std::vector<Statement> &Block,
-                         const Statement *Without, Names &Into) {
+void collectReads(const std::vector<Statement> &Block, const Statement *Without,
+                  Names &Into) {
   for (const Statement &S : Block) {
     if (S.Value)
       collectReads(*S.Value, Into);
@@ -44,8 +43,7 @@ static void collectReads(const std::vector<Statement> &Block,
   }
 }
 
-/// Names that statements assign; false where one leaves the function.
-static bool collectAssigned(const std::vector<Statement> &Block, Names &Into) {
+bool collectAssigned(const std::vector<Statement> &Block, Names &Into) {
   for (const Statement &S : Block) {
     if (S.Is == Statement::Kind::Return)
       return false;
@@ -61,10 +59,9 @@ static bool collectAssigned(const std::vector<Statement> &Block, Names &Into) {
 bool Evaluator::mayChange(const std::string &What) {
   if (Sides == 0)
     return true;
-  fail(Code::ImportNotConstant,
-       What + " on one side of a branch that data decides",
-       "give the value as a result of both sides, or write the choice with "
-       "torch.where");
+  fail(Code::ImportNotConstant, What + " in a branch or loop that data decides",
+       "give the value as a result of both sides, or of each iteration, or "
+       "write the choice with torch.where");
   return false;
 }
 
@@ -111,12 +108,7 @@ bool Evaluator::branchOnData(const Statement &S, const Datum &Condition) {
     }
     return Bad ? std::nullopt : std::optional(Results);
   };
-  torch::Node &Where = Nodes.emplace_back();
-  Where.Target = "if";
-  Where.Name = "if_" + std::to_string(NamesUsed["if"]++);
-  Where.Module = Frames.back().Module;
-  if (Frames.back().File)
-    Where.Source = Frames.back().File->place(S.Line);
+  torch::Node &Where = nodeFor(S, "if");
   size_t Errors = Into.diagnostics().errorCount();
   auto Results = Into.branch(
       Where, Decides, [&] { return Side(S.Body, 0); },

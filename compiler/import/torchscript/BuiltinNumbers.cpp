@@ -95,8 +95,13 @@ Datum Evaluator::compare(const std::string &Name, const Datum &A,
   }
   if (Result)
     return Datum::ofBool(*Result);
-  return Datum::ofText("it compares the sizes " + shown(A) + " and " + shown(B),
-                       Kind::Unsettled);
+  Datum Open =
+      Datum::ofText("it compares the sizes " + shown(A) + " and " + shown(B),
+                    Kind::Unsettled);
+  if (A.isNumber() && B.isNumber())
+    Open.Decider =
+        callAten(Name, {{"", scalarTensor(A)}, {"", scalarTensor(B)}}).Text;
+  return Open;
 }
 
 //===----------------------------------------------------------------------===//
@@ -270,6 +275,13 @@ std::optional<Datum> Evaluator::callNumber(const std::string &Name,
                                            PassedList &A) {
   auto At = [&](size_t I) -> const Datum & { return A[I].Value; };
   size_t Count = A.size();
+  // `and` and `or` of a truth and a number that a loop carries.
+  if (Count == 2 && (Name == "__and__" || Name == "__or__") &&
+      (At(0).Is == Kind::Unsettled || At(1).Is == Kind::Unsettled ||
+       At(0).Is == Kind::Bool))
+    for (Passed &P : A)
+      if (P.Value.isTensor())
+        P.Value = convert("bool", P.Value);
   bool Numbers =
       Count > 0 && std::all_of(A.begin(), A.end(), [](const Passed &P) {
         return P.Value.isNumber() || P.Value.Is == Kind::Unsettled;

@@ -161,6 +161,9 @@ std::optional<Datum> Evaluator::runBranch(const Statement &S) {
          printable(Frames.back().File->place(S.Line)));
     Takes = raises(S.Else);
   }
+  // A number that a loop carries is a tensor.
+  if (!Takes && Condition.isTensor())
+    Condition = convert("bool", Condition);
   if (!Takes && branchOnData(S, Condition))
     return std::nullopt;
   if (!Takes) {
@@ -182,6 +185,8 @@ std::optional<Datum> Evaluator::runLoop(const Statement &S) {
       Frames.back().Line = S.Line;
       Datum Condition = evaluate(*S.Value);
       std::optional<bool> Goes = Bad ? std::nullopt : truth(Condition);
+      if (!Goes && !Bad && loopOnData(S, Condition))
+        return std::nullopt;
       if (!Goes) {
         // The printer writes a condition of several parts as branches in front.
         if (auto It = JoinedAt.find(Condition.Text); It != JoinedAt.end())
@@ -189,7 +194,8 @@ std::optional<Datum> Evaluator::runLoop(const Statement &S) {
         fail(Code::ImportNotConstant,
              "loops while something holds that is known only when the model "
              "runs",
-             "kpc unrolls loops: their number of rounds must be known");
+             "let the loop end by its condition, a tensor of one element, and "
+             "return behind it");
         return std::nullopt;
       }
       if (!*Goes || !charge(1))
@@ -199,7 +205,10 @@ std::optional<Datum> Evaluator::runLoop(const Statement &S) {
     }
     return std::nullopt;
   }
-  Datum Over = evaluate(*S.Value);
+  if (std::optional<shape::Expr> Count = dynamicRange(*S.Value);
+      Count && loopOverSize(S, *Count))
+    return std::nullopt;
+  Datum Over = Bad ? Datum() : evaluate(*S.Value);
   if (Bad)
     return std::nullopt;
   if (!Over.isSequence() || Over.Is == Kind::Dict) {

@@ -109,7 +109,19 @@ private:
   /// Whether `S` is a branch that a tensor decides and kpc can compile; then it
   /// is done, or reported.
   bool branchOnData(const Statement &S, const Datum &Condition);
-  /// Refuses what would happen on one side of such a branch alone.
+  /// The same of a loop that goes on while a tensor says so.
+  bool loopOnData(const Statement &S, const Datum &Condition);
+  /// The same of a `for` over a range whose length is a size.
+  bool loopOverSize(const Statement &S, const shape::Expr &Count);
+  bool controlledLoop(const Statement &S, const Datum *Condition,
+                      const std::optional<shape::Expr> &Count);
+  /// The length of a range, if only a run knows it.
+  std::optional<shape::Expr> dynamicRange(const Node &Over);
+  /// The tensor that says whether something holds; null after a report.
+  mlir::Value truthValue(const Datum &V);
+  /// A node for a statement that becomes control flow.
+  torch::Node &nodeFor(const Statement &S, const std::string &Kind);
+  /// Refuses what would happen only where such control flow leads.
   bool mayChange(const std::string &What);
   void assign(const Node &Target, const Datum &V);
   Datum evaluate(const Node &N);
@@ -144,6 +156,8 @@ private:
   //===--- operators on tensors (Aten.cpp) --------------------------------===//
   Datum callAten(const std::string &Name, PassedList Arguments);
   bool bind(const torch::Schema &S, const PassedList &Given, torch::Node &N);
+  bool bindCustom(const custom::Operator &Op, const PassedList &Given,
+                  torch::Node &N);
   bool bindOne(const torch::SchemaArgument &S, const Datum &V,
                torch::Argument &A);
   void bindInt(const Datum &V, torch::Argument &A);
@@ -180,7 +194,9 @@ private:
   std::map<std::string, unsigned> JoinedAt;
   uint64_t Steps = 0, Items = 0;
   unsigned Depth = 0;
-  unsigned Sides = 0; ///< of branches that data decides, around this place
+  /// Sides of branches that data decides, and bodies of loops that it ends,
+  /// around this place.
+  unsigned Sides = 0;
   bool Bad = false;
 };
 

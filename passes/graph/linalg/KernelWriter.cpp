@@ -47,6 +47,8 @@ LogicalResult KernelWriter::write() {
   Block *Entry = Kernel.addEntryBlock();
   B.setInsertionPointToStart(Entry);
   Block &Body = Region.getBody().front();
+  if (auto Custom = dyn_cast<CustomOp>(Body.front()))
+    return writeCustom(Custom);
   HasConv = !Body.getOps<ConvOp>().empty();
   size_t Inputs = Region.getInputs().size();
   for (auto [I, Argument] : llvm::enumerate(Body.getArguments()))

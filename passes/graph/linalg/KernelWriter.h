@@ -97,6 +97,9 @@ public:
   llvm::SmallVector<mlir::Value> indices(mlir::OpBuilder &B, int64_t Count);
 
 private:
+  mlir::LogicalResult writeCustom(CustomOp Op);
+  /// An argument for `E`, also where it is a number or is there already.
+  mlir::Value sizeArgument(const shape::Expr &E);
   bool isOneOfMany();
   void bindInput(mlir::Value Argument, SymbolicTensorType In,
                  mlir::Value Buffer);

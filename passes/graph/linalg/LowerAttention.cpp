@@ -44,6 +44,6 @@ FailureOr<Value> graph::lowerAttention(Operation *Op, KernelWriter &W) {
              W.builder(), W.loc(), Init.getType(), Tensor(Attention.getQ()),
              Tensor(Attention.getK()), Tensor(Attention.getV()),
              Tensor(Attention.getBias()), Tensor(Attention.getMask()), Offset,
-             Attention.getScaleAttr(), Init)
+             Attention.getScaleAttr(), /*tf32=*/UnitAttr(), Init)
       .getResult();
 }

@@ -59,23 +59,36 @@ static Value floatToInt(OpBuilder &B, Location Loc, Value X, Type To) {
   auto Limit = [&](const APInt &Bound) -> Value {
     return arith::ConstantOp::create(B, Loc, IntegerAttr::get(Signless, Bound));
   };
-  auto IsBeyond = [&](double V, arith::CmpFPredicate P) -> Value {
-    Value End = arith::ConstantOp::create(B, Loc, FloatAttr::get(Float, V));
-    return arith::CmpFOp::create(B, Loc, P, X, End);
+  auto Real = [&](double V) -> Value {
+    return arith::ConstantOp::create(B, Loc, FloatAttr::get(Float, V));
   };
-  Value None = Limit(APInt::getZero(Width)),
-        Low = Limit(Unsigned ? APInt::getMinValue(Width)
+  auto Compare = [&](arith::CmpFPredicate P, Value Y) -> Value {
+    return arith::CmpFOp::create(B, Loc, P, X, Y);
+  };
+  auto Convert = [&](Value V) -> Value {
+    if (Unsigned)
+      return arith::FPToUIOp::create(B, Loc, Signless, V);
+    return arith::FPToSIOp::create(B, Loc, Signless, V);
+  };
+  // Both ends are powers of two, or zero: every float type here holds them.
+  double Begin = Unsigned ? 0 : -std::ldexp(1.0, static_cast<int>(Width) - 1),
+         End = std::ldexp(1.0, static_cast<int>(Unsigned ? Width : Width - 1));
+  Value None = Limit(APInt::getZero(Width));
+  // It holds all integers of 8 bits, too. ExpandMathQuantise.cpp reads this.
+  if (Width <= 8) {
+    Value In = arith::MaxNumFOp::create(B, Loc, X, Real(Begin));
+    In = arith::MinNumFOp::create(B, Loc, In, Real(End - 1));
+    Value IsNan = Compare(arith::CmpFPredicate::UNO, X);
+    return arith::SelectOp::create(B, Loc, IsNan, None, Convert(In));
+  }
+  Value Low = Limit(Unsigned ? APInt::getMinValue(Width)
                              : APInt::getSignedMinValue(Width)),
         High = Limit(Unsigned ? APInt::getMaxValue(Width)
                               : APInt::getSignedMaxValue(Width));
-  // Both ends are powers of two, or zero: every float type here holds them.
-  double End = std::ldexp(1.0, static_cast<int>(Unsigned ? Width : Width - 1));
-  Value IsLow = IsBeyond(Unsigned ? 0 : -End, arith::CmpFPredicate::OLE),
-        IsHigh = IsBeyond(End, arith::CmpFPredicate::OGE),
-        IsNan = arith::CmpFOp::create(B, Loc, arith::CmpFPredicate::UNO, X, X);
-  Value Y = Unsigned ? arith::FPToUIOp::create(B, Loc, Signless, X).getResult()
-                     : arith::FPToSIOp::create(B, Loc, Signless, X).getResult();
-  Y = arith::SelectOp::create(B, Loc, IsLow, Low, Y);
+  Value IsLow = Compare(arith::CmpFPredicate::OLE, Real(Begin)),
+        IsHigh = Compare(arith::CmpFPredicate::OGE, Real(End)),
+        IsNan = Compare(arith::CmpFPredicate::UNO, X);
+  Value Y = arith::SelectOp::create(B, Loc, IsLow, Low, Convert(X));
   Y = arith::SelectOp::create(B, Loc, IsHigh, High, Y);
   return arith::SelectOp::create(B, Loc, IsNan, None, Y);
 }

@@ -512,6 +512,7 @@ void kpc::kernels::populateExpandMathPatterns(RewritePatternSet &P,
   addApproximations(P);
   addFunctions(P);
   addClasses(P);
+  addQuantise(P);
   P.add<ExpandSinCos, ExpandFPowI, ExpandIPowI, ExpandClamp, ExpandExtF,
         ExpandTruncF, ExpandIntToHalf<arith::SIToFPOp>,
         ExpandIntToHalf<arith::UIToFPOp>, ExpandHalfToInt<arith::FPToSIOp>,

@@ -18,6 +18,10 @@
 
 #include "passes/kernels/math/ExpandMathValues.h"
 
+namespace mlir {
+class RewritePatternSet;
+} // namespace mlir
+
 namespace kpc::expand {
 
 enum class Goal { Single, Double };
@@ -113,6 +117,10 @@ mlir::Value f32ToBF16(Real X);
 /// f32 whose rounding to fewer bits is the rounding of the f64: cut off, with
 /// the last bit set where anything was lost.
 Real narrowToOdd(Real X);
+
+// ExpandMathQuantise.cpp
+/// Numbers that a known scale makes integers of 8 bits of.
+void addQuantise(mlir::RewritePatternSet &Patterns);
 
 } // namespace kpc::expand
 

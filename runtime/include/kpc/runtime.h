@@ -100,6 +100,7 @@ typedef enum kpc_status {
   KPC_ERROR_DRIVER = 500,       /**< a driver call failed */
   KPC_ERROR_SESSION_LOST = 501, /**< the device's context is of no use now */
   KPC_ERROR_TIMED_OUT = 502, /**< a run took longer than the session allows */
+  KPC_ERROR_OPERATOR = 503,  /**< a custom operator's host function failed */
   KPC_ERROR_INTERNAL = 900   /**< a fault of kpc's own: please report it */
 } kpc_status;
 
@@ -227,7 +228,11 @@ enum {
   /** Never makes native code of the artifact executable: sessions on the host
    *  fail with KPC_ERROR_NO_TARGET. For artifacts whose makers are not trusted:
    *  host code may do whatever this process may. */
-  KPC_LOAD_NO_HOST_CODE = 4
+  KPC_LOAD_NO_HOST_CODE = 4,
+  /** Lets sessions on the host load the shared objects of custom operators
+   *  (docs/custom-operators.md). Without it they fail with
+   *  KPC_ERROR_NO_TARGET. */
+  KPC_LOAD_CUSTOM_HOST_CODE = 8
 };
 
 typedef struct kpc_load_options {
@@ -383,9 +388,10 @@ typedef struct kpc_session_options {
   void *workspace;       /**< memory on the device for intermediate values,
                               used while the session lives; NULL: allocated */
   size_t workspace_size; /**< a run that needs more fails with TOO_SMALL */
-  /** Host: a run that takes longer ends with KPC_ERROR_TIMED_OUT, between two
-   *  steps or parts of one; what the outputs hold then is not said. Code that
-   *  does not return is not ended by this. 0: no limit. */
+  /** A run that takes longer ends with KPC_ERROR_TIMED_OUT: on the host
+   *  between two steps or parts of one, on a GPU where a loop or branch reads
+   *  its condition back. What the outputs hold then is not said. Code that does
+   *  not return is not ended by this. 0: no limit. */
   int64_t max_run_us;
 } kpc_session_options;
 #define KPC_SESSION_OPTIONS_INIT                                               \

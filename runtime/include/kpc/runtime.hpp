@@ -276,7 +276,7 @@ struct SessionOptions {
   const char *target = nullptr;
   const char *driver = nullptr;
   int num_threads = 0;
-  int64_t max_run_us = 0; ///< host: longer runs end with an error; 0: none
+  int64_t max_run_us = 0; ///< longer runs end with an error; 0: none
   int max_bound_shapes = 0;
   bool keep_values = false;
   bool no_graph = false;

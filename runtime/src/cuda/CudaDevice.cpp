@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/src/RunLimit.h"
 #include "runtime/src/cuda/Segments.h"
 
 namespace kpc::rt {
@@ -61,7 +62,8 @@ public:
                deviceMemory(M->context(), Options.Allocator),
                rt::hostMemory(Options.Allocator)),
         TheModel(std::move(M)), D(context().driver()), NoGraph(Options.NoGraph),
-        Overlap{Options.OneChain, Options.NoEarlyLaunch} {}
+        Overlap{Options.OneChain, Options.NoEarlyLaunch},
+        Limit(Options.MostRunMicroseconds) {}
 
   ~CudaDevice() override {
     Current Guard(context());
@@ -118,6 +120,7 @@ public:
   }
 
   Status run(Binding &B, const Addresses &A, void *Stream) override {
+    Limit.start();
     return guarded([&]() -> Status {
       if (goesStepByStep(B))
         return B.walk(
@@ -274,6 +277,7 @@ private:
   const Driver &D;
   bool NoGraph;
   GraphOptions Overlap;
+  RunLimit Limit;
   std::vector<int32_t> Aliases;
   StepParams Params;
   cuda::Stream Own = nullptr, LastStream = nullptr;
@@ -339,7 +343,8 @@ Status CudaDevice::launch(Binding &B, std::vector<Segment> &Segments,
   return success();
 }
 
-// One byte comes back: the stream has to be waited for.
+// One byte comes back: the stream has to be waited for. Loops that data ends
+// ask for it once an iteration, so none runs on behind the limit.
 Result<bool> CudaDevice::holds(const Place &Condition, const Addresses &A,
                                cuda::Stream Stream) {
   uint8_t Byte = 0;
@@ -350,6 +355,8 @@ Result<bool> CudaDevice::holds(const Place &Condition, const Addresses &A,
     S = D.check(D->StreamSynchronize(Stream), "wait for a condition");
   if (!S)
     return S.takeError();
+  if (Limit.isOver())
+    return Limit.error();
   return Byte != 0;
 }
 
@@ -414,11 +421,13 @@ Status CudaDevice::runTimed(Binding &B, uint32_t Step, const Addresses &A,
   if (Into.Facts.duration_us == 0)
     Into.Facts.start_us = double(Start) * 1000;
   Into.Facts.duration_us += double(Length) * 1000;
+  ++Into.Runs;
   return success();
 }
 
 Status CudaDevice::profile(Binding &B, const Addresses &A, Profile &Out) {
   return guarded([&]() -> Status {
+    Limit.lift();
     Out.Track = context().name();
     Events Marks(D);
     if (Status S = Marks.add(Own); !S)

@@ -57,11 +57,11 @@ private:
     return Out.back();
   }
 
-  // How many steps a loop runs in all; with a branch inside, more than any.
+  // How many steps a loop runs in all; with a condition, more than any.
   int64_t loopSteps(uint32_t At) const {
     int64_t Runs = 0;
     for (uint32_t I = At; I < B.Controls[At].Next; ++I)
-      if (!B.Controls[I].IsLoop)
+      if (B.Controls[I].HasCondition)
         return INT64_MAX;
     for (uint32_t I = B.Controls[At].First; I < B.Controls[At].End; ++I)
       if (__builtin_add_overflow(Runs, B.Steps[I].Runs, &Runs))

@@ -9,8 +9,8 @@
 /// \file
 /// A plan without branches is one segment and one graph; the steps of a loop
 /// are in it as often as they run. A branch ends a segment: its condition has
-/// to be read back. So does a loop that is too long to be recorded, or has
-/// branches inside: its steps are launched one by one.
+/// to be read back. So does a loop that is too long to be recorded, that data
+/// ends, or that has either inside: its steps are launched one by one.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_RUNTIME_SRC_CUDA_SEGMENTS_H

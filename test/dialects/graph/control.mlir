@@ -32,3 +32,16 @@ func.func @if(%c: !graph.tensor<[], i1>, %x: !t) -> !t {
   }
   return %0 : !t
 }
+
+// CHECK-LABEL: @until(
+// CHECK: graph.loop "i" count <[100]> while %arg0 : !graph.tensor<[], i1>(%arg1) reversed [] : (!graph.tensor<[4], f32>) -> !graph.tensor<[4], f32> {
+// CHECK-NEXT: ^bb0(%[[H:.*]]: !graph.tensor<[4], f32>):
+// CHECK: graph.yield %arg0, %{{.*}} : !graph.tensor<[], i1>, !graph.tensor<[4], f32>
+func.func @until(%c: !graph.tensor<[], i1>, %x: !t) -> !t {
+  %0 = graph.loop "i" count <[100]> while %c : !graph.tensor<[], i1> (%x) reversed [] : (!t) -> !t {
+  ^bb0(%h: !t):
+    %1 = graph.neg %h : !t
+    graph.yield %c, %1 : !graph.tensor<[], i1>, !t
+  }
+  return %0 : !t
+}

@@ -108,3 +108,25 @@ func.func @f(%c: !graph.tensor<[], i1>, %x: !graph.tensor<[4], f32>, %y: !graph.
   }
   return
 }
+
+// -----
+
+func.func @f(%c: !graph.tensor<[2], i1>, %x: !graph.tensor<[4], f32>) {
+  // expected-error @below {{'graph.loop' op takes one bool, not '!graph.tensor<[2], i1>'}}
+  %0 = graph.loop "i" count <[n]> while %c : !graph.tensor<[2], i1> (%x) reversed [] : (!graph.tensor<[4], f32>) -> !graph.tensor<[4], f32> {
+  ^bb0(%a: !graph.tensor<[4], f32>):
+    graph.yield %c, %a : !graph.tensor<[2], i1>, !graph.tensor<[4], f32>
+  }
+  return
+}
+
+// -----
+
+func.func @f(%c: !graph.tensor<[], i1>, %x: !graph.tensor<[4], f32>) {
+  // expected-error @below {{'graph.loop' op yields '!graph.tensor<[4], f32>' first, which should say whether there is another iteration}}
+  %0 = graph.loop "i" count <[n]> while %c : !graph.tensor<[], i1> (%x) reversed [] : (!graph.tensor<[4], f32>) -> !graph.tensor<[4], f32> {
+  ^bb0(%a: !graph.tensor<[4], f32>):
+    graph.yield %a, %a : !graph.tensor<[4], f32>, !graph.tensor<[4], f32>
+  }
+  return
+}

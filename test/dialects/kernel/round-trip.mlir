@@ -52,3 +52,12 @@ func.func @sort_runs(%x: tensor<4x?xi64>, %e: tensor<4x?xi64>) -> tensor<4x?xi64
   %0 = kernel.sort_runs %x from 1 to 4096 into %e : tensor<4x?xi64>
   return %0 : tensor<4x?xi64>
 }
+
+// CHECK-LABEL: func.func @custom
+func.func @custom(%x: memref<f32>, %y: memref<f32>, %n: index) {
+  // CHECK: kernel.custom "my.ops::F"(%{{.*}}) -> (%{{.*}}) sizes(%{{.*}}) {function = "f"} : (memref<f32>) -> memref<f32>
+  kernel.custom "my.ops::F" (%x) -> (%y) sizes (%n) {function = "f"} : (memref<f32>) -> memref<f32>
+  // CHECK: kernel.custom "my.ops::F"() -> (%{{.*}}) sizes() cuda {function = "f"} : () -> memref<f32>
+  kernel.custom "my.ops::F" () -> (%y) sizes () cuda {function = "f"} : () -> memref<f32>
+  return
+}

@@ -245,3 +245,37 @@ plan.program {
   // expected-error @below {{'plan.output' op 'size n' decides a size: expected one i64}}
   %0 = plan.output "size n" decides <[n]> : !graph.tensor<[], i64>
 }
+
+// -----
+
+plan.program {
+  %0 = plan.input "c" : !graph.tensor<[2], i1>
+  // expected-error @below {{'plan.loop' op takes one bool, not '!graph.tensor<[2], i1>'}}
+  plan.loop "i" count <[3]> while %0 : !graph.tensor<[2], i1> {
+  }
+}
+
+// -----
+
+plan.program {
+  // expected-error @below {{'plan.loop' op has steps for its end, but data does not end it}}
+  plan.loop "i" count <[3]> {
+  } at_end {
+  }
+}
+
+// -----
+
+// A loop reads its condition before each iteration.
+plan.program {
+  %0 = plan.input "x" : !graph.tensor<[16], f32>
+  %1 = plan.output "y" : !graph.tensor<[16], f32>
+  // expected-error @below {{'plan.buffer' op 'c' is live from step 0 to 0, but step 1 uses it}}
+  %2 = plan.buffer "c" live [0, 0] : !graph.tensor<[], i1>
+  plan.loop "i" count <[3]> while %2 : !graph.tensor<[], i1> {
+    plan.copy %0 to %1 : !graph.tensor<[16], f32> to !graph.tensor<[16], f32>
+    plan.copy %0 to %1 : !graph.tensor<[16], f32> to !graph.tensor<[16], f32>
+  } at_end {
+    plan.copy %0 to %1 : !graph.tensor<[16], f32> to !graph.tensor<[16], f32>
+  }
+}

@@ -40,6 +40,13 @@ plan.program {
     // CHECK-NEXT: plan.copy
     plan.copy %7 to %9 : !graph.tensor<[4], f32> to !graph.tensor<[4], f32>
   }
+  // CHECK: plan.loop "j" count <[100]> while %{{.*}} : !graph.tensor<[], i1> {
+  plan.loop "j" count <[100]> while %8 : !graph.tensor<[], i1> {
+  // CHECK-NEXT: } at_end {
+  } at_end {
+    // CHECK-NEXT: plan.copy
+    plan.copy %2 to %1 : !x to !x
+  }
   // CHECK: plan.if %{{.*}} : <[], i1> {
   plan.if %8 : !graph.tensor<[], i1> {
     // CHECK-NEXT: plan.copy

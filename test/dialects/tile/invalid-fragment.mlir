@@ -9,8 +9,8 @@ func.func @f(%x: f32) {
 // -----
 
 func.func @f(%s: !tile.fragment<[64, 32], f32>) {
-  // expected-error @below {{packed elements are f16 or bf16, not 'f32'}}
-  %0 = tile.pack %s : !tile.fragment<[64, 32], f32> -> !tile.packed<[64, 32], f32>
+  // expected-error @below {{packed elements are f16, bf16 or f32, not 'f64'}}
+  %0 = tile.pack %s : !tile.fragment<[64, 32], f32> -> !tile.packed<[64, 32], f64>
   return
 }
 
@@ -165,6 +165,14 @@ func.func @f(%q: !q) {
   %0 = tile.mma %q, %q transposed : !q, !q -> !tile.pending<!s>
   // expected-error @below {{'tile.await' op expected 0 or more products in flight, got -1}}
   %1 = tile.await<-1> %0 : !tile.pending<!s> -> !s
+  return
+}
+
+// -----
+
+func.func @f(%p: !tile.packed<[64, 32], f32>, %v: !tile.smem<[64, 32], f32, swizzle 128>) {
+  // expected-error @below {{'tile.mma' op expected a packed operand of 16 bits, got 'f32'}}
+  %0 = tile.mma %p, %v transposed : !tile.packed<[64, 32], f32>, !tile.smem<[64, 32], f32, swizzle 128> -> !tile.pending<!tile.fragment<[64, 64], f32>>
   return
 }
 

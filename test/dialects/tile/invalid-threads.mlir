@@ -155,6 +155,23 @@ func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
 
 // -----
 
+!t = !tile.smem<[64, 64], bf16, swizzle 128>
+func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.mma_sync' op expected operands of f32 beside 'cut', got 'bf16'}}
+  %d = tile.mma_sync cut %a, %a, %c : !t, !t -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !tile.packed<[64, 32], f32>, %b: !tile.smem<[64, 32], f32, swizzle 128>, %c: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.mma_sync' op expected a b without 'transposed' beside packed f32}}
+  %d = tile.mma_sync split %a, %b transposed, %c : !tile.packed<[64, 32], f32>, !tile.smem<[64, 32], f32, swizzle 128> -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
 !t = !tile.smem<[64, 64], bf16, swizzle 64>
 func.func @f(%a: !t, %c: !tile.fragment<[64, 64], f32>) {
   // expected-error @below {{'tile.mma_sync' op expected a swizzle of 128 bytes for a transposed a}}

@@ -65,9 +65,15 @@ gpu.module @kernels {
   }
 
   // CHECK-LABEL: gpu.func @split
-  gpu.func @split(%a: !tile.smem<[64, 8], f32, swizzle 32>, %c: !tile.fragment<[64, 64], f32>) {
+  gpu.func @split(%a: !tile.smem<[64, 8], f32, swizzle 32>, %v: !tile.smem<[64, 64], f32, swizzle 128>, %c: !tile.fragment<[64, 64], f32>) {
     // CHECK: tile.mma_sync split %{{.*}}, %{{.*}} transposed, %{{.*}} : !smem{{.*}}, !smem{{.*}} -> !fragment
     %d = tile.mma_sync split %a, %a transposed, %c : !tile.smem<[64, 8], f32, swizzle 32>, !tile.smem<[64, 8], f32, swizzle 32> -> !tile.fragment<[64, 64], f32>
+    // CHECK: tile.mma_sync truncated %{{.*}}, %{{.*}} transposed
+    %t = tile.mma_sync truncated %a, %a transposed, %d : !tile.smem<[64, 8], f32, swizzle 32>, !tile.smem<[64, 8], f32, swizzle 32> -> !tile.fragment<[64, 64], f32>
+    // CHECK: tile.pack %{{.*}} : !fragment{{.*}} -> !packed{{.*}}
+    %p = tile.pack %t : !tile.fragment<[64, 64], f32> -> !tile.packed<[64, 64], f32>
+    // CHECK: tile.mma_sync cut %{{.*}}, %{{.*}}, %{{.*}} : !packed{{.*}}, !smem{{.*}} -> !fragment
+    %e = tile.mma_sync cut %p, %v, %t : !tile.packed<[64, 64], f32>, !tile.smem<[64, 64], f32, swizzle 128> -> !tile.fragment<[64, 64], f32>
     // CHECK: tile.any_nan %{{.*}} : !fragment
     %any = tile.any_nan %d : !tile.fragment<[64, 64], f32>
     gpu.return

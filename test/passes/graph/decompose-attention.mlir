@@ -1,7 +1,9 @@
-// RUN: kpc-opt --decompose-attention=targets=sm_90a %s | FileCheck %s --check-prefixes=CHECK,KEPT
-// RUN: kpc-opt --decompose-attention=targets=sm_90a,host %s | FileCheck %s --check-prefixes=CHECK,ALL
+// RUN: kpc-opt --decompose-attention=targets=sm_90a %s | FileCheck %s --check-prefixes=CHECK,KEPT,WIDE
+// RUN: kpc-opt --decompose-attention='targets=sm_80,sm_120a tf32=true' %s | FileCheck %s --check-prefixes=CHECK,KEPT,WIDE
+// RUN: kpc-opt --decompose-attention=targets=sm_120a %s --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=LOOPS
+// RUN: kpc-opt --decompose-attention=targets=sm_90a,host %s | FileCheck %s --check-prefixes=CHECK,ALL,NARROW
 // RUN: kpc-opt --decompose-attention %s | FileCheck %s --check-prefixes=CHECK,ALL
-// RUN: kpc-opt --decompose-attention=targets=sm_80,sm_86,sm_89,sm_90a,sm_100a,sm_120a,portable %s | FileCheck %s --check-prefixes=CHECK,KEPT
+// RUN: kpc-opt --decompose-attention=targets=sm_80,sm_86,sm_89,sm_90a,sm_100a,sm_120a,portable %s | FileCheck %s --check-prefixes=CHECK,KEPT,NARROW
 // RUN: kpc-opt --decompose-attention=targets=sm_90a,host:x86-64-v3 %s --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: kpc-opt --decompose-attention=targets=host:x86-64-v3 %s --remark-format=emitRemark --remarks-filter=recognition 2>&1 >/dev/null | FileCheck %s --check-prefix=HOST --allow-empty
 // RUN: not kpc-opt --decompose-attention=targets=sm_9 %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
@@ -17,6 +19,7 @@
 !one = !graph.tensor<[2, 4, 1, 64], f16>
 !new = !graph.tensor<[2, 4, n, 64], f16>
 !wide = !graph.tensor<[2, 4, s, 64], f32>
+!wide_one = !graph.tensor<[2, 4, 1, 64], f32>
 !m = !graph.tensor<[1, 1, s, t], i1>
 
 module attributes {graph.symbols = {s = {min = 1}, t = {min = 1}, n = {min = 1, optimum = 2}}} {
@@ -74,11 +77,20 @@ module attributes {graph.symbols = {s = {min = 1}, t = {min = 1}, n = {min = 1, 
     return %0 : !q
   }
 
-  // Nor f32.
+  // Heads of f32 where they may be rounded, or where splitting them is faster than multiply-adds; not of few queries.
+  // LOOPS: An attention is not one kernel, because f32 is not rounded, and multiply-adds are as fast on sm_120a.
+  // LOOPS: An attention is not one kernel, because it is of f32 and has few queries.
   // CHECK-LABEL: func.func @wide
+  // WIDE-NEXT: graph.attention
+  // NARROW-NOT: graph.attention
+  // CHECK-LABEL: func.func @wide_few
   // CHECK-NOT: graph.attention
   func.func @wide(%q: !wide) -> !wide {
     %0 = graph.attention %q, %q, %q scale 0.125 : !wide, !wide, !wide
     return %0 : !wide
+  }
+  func.func @wide_few(%q: !wide_one, %k: !wide) -> !wide_one {
+    %0 = graph.attention %q, %k, %k scale 0.125 : !wide_one, !wide, !wide
+    return %0 : !wide_one
   }
 }

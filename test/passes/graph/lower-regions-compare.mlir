@@ -5,6 +5,7 @@
 !f16_n = !graph.tensor<[n], f16>
 !f32_n = !graph.tensor<[n], f32>
 !i1_n = !graph.tensor<[n], i1>
+!i8_n = !graph.tensor<[n], i8>
 !i32_n = !graph.tensor<[n], i32>
 !i64_n = !graph.tensor<[n], i64>
 !ui32_n = !graph.tensor<[n], ui32>
@@ -161,6 +162,19 @@ func.func @main(%x0: !f32_n, %x1: !i32_n, %x2: !ui32_n, %x3: !i1_n, %x4: !f16_n)
   ^bb0(%a: !f32_n):
     %y = graph.cast %a to i32 : !f32_n
     graph.yield %y : !i32_n
+  }
+  // The same of 8 bits, by bounds that every float type holds.
+  // CHECK-LABEL: func.func @f32_to_i8(
+  // CHECK: %[[NONE:.*]] = arith.constant 0 : i8
+  // CHECK: %[[ABOVE:.*]] = arith.maxnumf %[[X:.*]], %{{.*}} : f32
+  // CHECK: %[[IN:.*]] = arith.minnumf %[[ABOVE]], %{{.*}} : f32
+  // CHECK: %[[IS_NAN:.*]] = arith.cmpf uno, %[[X]], %[[X]] : f32
+  // CHECK: %[[CODE:.*]] = arith.fptosi %[[IN]] : f32 to i8
+  // CHECK: arith.select %[[IS_NAN]], %[[NONE]], %[[CODE]] : i8
+  %narrow = graph.region "f32_to_i8" (%x0) : (!f32_n) -> !i8_n {
+  ^bb0(%a: !f32_n):
+    %y = graph.cast %a to i8 : !f32_n
+    graph.yield %y : !i8_n
   }
   // CHECK-LABEL: func.func @f32_to_ui32(
   // CHECK: %[[HIGH:.*]] = arith.constant -1 : i32

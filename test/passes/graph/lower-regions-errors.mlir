@@ -50,3 +50,16 @@ func.func @main() {
 func.func @main() {
   llvm.unreachable
 }
+
+// -----
+
+func.func @main(%x: !graph.tensor<[4], f32>) -> !graph.tensor<[4], f32> {
+  %y = graph.region "r" (%x) : (!graph.tensor<[4], f32>) -> !graph.tensor<[4], f32> {
+  ^bb0(%a: !graph.tensor<[4], f32>):
+    // expected-error @below {{a custom operator becomes a kernel when isolate-custom has chosen its code}}
+    %0 = graph.custom "a::b" (%a) cuda {block = array<i64: 32, 1, 1>, function = "f", sizes = #graph.dims<[1, 1, 1, 0]>, source = "..."}
+      host {function = "f", library = "l", sizes = #graph.dims<[]>} : (!graph.tensor<[4], f32>) -> !graph.tensor<[4], f32>
+    graph.yield %0 : !graph.tensor<[4], f32>
+  }
+  return %y : !graph.tensor<[4], f32>
+}

@@ -11,6 +11,7 @@
 !m = !graph.tensor<[n, 6, 6, 4], f32>
 !k = !graph.tensor<[3, 3, 2, 8], f32>
 !p = !graph.tensor<[n, 6, 6, 8], f32>
+!each = !graph.tensor<[3, 3, 1, 8], f32>
 
 // 2*n*4*8 for the product, n*4 for relu, n*4 for the addition; nothing for the constant.
 // CHECK: plan.launch @gemm {{.*}} {flops = #graph.dims<["n*72"]>, kind = "GEMM", name = "gemm", nodes = ["Gemm_0", "Relu_1"], root = "matmul", title = "GEMM {n}x4x8 + ReLU"}
@@ -20,10 +21,11 @@
 // CHECK: plan.launch @sum {{.*}} {flops = #graph.dims<["n*4"]>, kind = "reduction", name = "sum", title = "sum over 4"}
 // Two groups of two channels: 2 * (n*36*8) * (3*3*2).
 // CHECK: plan.launch @conv {{.*}} {flops = #graph.dims<["n*10368"]>, kind = "convolution", name = "conv", root = "grouped conv", title = "conv 3x3 4->8 in 2 groups to 6x6"}
+// CHECK: plan.launch @depthwise {{.*}} root = "depthwise conv"
 // 9 elements for each of n*36*8.
 // CHECK: plan.launch @pool {{.*}} {flops = #graph.dims<["n*2592"]>, kind = "pooling", name = "pool", title = "max pool 3x3"}
 module attributes {graph.symbols = {n = {min = 1}}} {
-  func.func @main(%a: !a, %w: !w, %m: !m, %k: !k) -> (!y, !i, !graph.tensor<[n], f32>, !p, !p) {
+  func.func @main(%a: !a, %w: !w, %m: !m, %k: !k, %e: !each) -> (!y, !i, !graph.tensor<[n], f32>, !p, !p) {
     %0 = graph.region "gemm" (%a, %w) : (!a, !w) -> !y {
     ^bb0(%x: !a, %v: !w):
       %1 = graph.matmul %x, %v : !a, !w loc("Gemm_0"("Gemm"))
@@ -51,7 +53,12 @@ module attributes {graph.symbols = {n = {min = 1}}} {
       %1 = graph.conv %x, %v stride [1, 1] dilation [1, 1] low [1, 1] high [1, 1] groups 2 : !m, !k
       graph.yield %1 : !p
     }
-    %8 = graph.region "pool" (%7) : (!p) -> !p {
+    %9 = graph.region "depthwise" (%7, %e) : (!p, !each) -> !p {
+    ^bb0(%x: !p, %v: !each):
+      %1 = graph.conv %x, %v stride [1, 1] dilation [1, 1] low [1, 1] high [1, 1] groups 8 : !p, !each
+      graph.yield %1 : !p
+    }
+    %8 = graph.region "pool" (%9) : (!p) -> !p {
     ^bb0(%x: !p):
       %1 = graph.window max, %x window [1, 3, 3, 1] stride [1, 1, 1, 1] dilation [1, 1, 1, 1] low [0, 1, 1, 0] high [0, 1, 1, 0] : !p
       graph.yield %1 : !p

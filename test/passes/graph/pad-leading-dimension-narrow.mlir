@@ -88,3 +88,34 @@ module attributes {graph.symbols = {rows = {min = 1 : i64, optimum = 256 : i64}}
     return %y, %z : !graph.tensor<[rows, 256], f32>, !graph.tensor<[rows, 256], f32>
   }
 }
+
+// -----
+
+// So are pixels that are convolved with filters of 16 bits; not those of depthwise ones, which are no product of matrices.
+
+// CHECK-LABEL: @main
+// CHECK-SAME: %[[X:[a-z0-9]+]]: !graph.tensor<[n, 32, 32, 16], f32>
+// CHECK: %[[COPY:.*]] = graph.region "x_f16"(%[[X]])
+// CHECK: graph.region "conv"(%[[COPY]], %{{.*}})
+// CHECK: graph.region "depthwise"(%arg1, %{{.*}})
+module attributes {graph.symbols = {n = {min = 1 : i64}}} {
+  func.func @main(%x: !graph.tensor<[n, 32, 32, 16], f32> {graph.name = "x"}, %z: !graph.tensor<[n, 32, 32, 16], f32> {graph.name = "z"}) -> (!graph.tensor<[n, 32, 32, 3], f16> {graph.name = "y"}, !graph.tensor<[n, 32, 32, 16], f16> {graph.name = "d"}) {
+    %w = graph.weight "m#w" [{cast = f16}] : !graph.tensor<[3, 3, 16, 3], f16>
+    %v = graph.weight "m#v" [{cast = f16}] : !graph.tensor<[3, 3, 1, 16], f16>
+    %y = graph.region "conv" (%x, %w) : (!graph.tensor<[n, 32, 32, 16], f32>, !graph.tensor<[3, 3, 16, 3], f16>) -> !graph.tensor<[n, 32, 32, 3], f16> {
+    ^bb0(%a: !graph.tensor<[n, 32, 32, 16], f32>, %b: !graph.tensor<[3, 3, 16, 3], f16>):
+      %0 = graph.cast %b to f32 : !graph.tensor<[3, 3, 16, 3], f16>
+      %1 = graph.conv %a, %0 stride [1, 1] dilation [1, 1] low [1, 1] high [1, 1] groups 1 : !graph.tensor<[n, 32, 32, 16], f32>, !graph.tensor<[3, 3, 16, 3], f32>
+      %2 = graph.cast %1 to f16 : !graph.tensor<[n, 32, 32, 3], f32>
+      graph.yield %2 : !graph.tensor<[n, 32, 32, 3], f16>
+    }
+    %d = graph.region "depthwise" (%z, %v) : (!graph.tensor<[n, 32, 32, 16], f32>, !graph.tensor<[3, 3, 1, 16], f16>) -> !graph.tensor<[n, 32, 32, 16], f16> {
+    ^bb0(%a: !graph.tensor<[n, 32, 32, 16], f32>, %b: !graph.tensor<[3, 3, 1, 16], f16>):
+      %0 = graph.cast %b to f32 : !graph.tensor<[3, 3, 1, 16], f16>
+      %1 = graph.conv %a, %0 stride [1, 1] dilation [1, 1] low [1, 1] high [1, 1] groups 16 : !graph.tensor<[n, 32, 32, 16], f32>, !graph.tensor<[3, 3, 1, 16], f32>
+      %2 = graph.cast %1 to f16 : !graph.tensor<[n, 32, 32, 16], f32>
+      graph.yield %2 : !graph.tensor<[n, 32, 32, 16], f16>
+    }
+    return %y, %d : !graph.tensor<[n, 32, 32, 3], f16>, !graph.tensor<[n, 32, 32, 16], f16>
+  }
+}

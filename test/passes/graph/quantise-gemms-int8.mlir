@@ -1,4 +1,4 @@
-// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-gemms{int8=true}))' | FileCheck %s
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-gemms{type=int8}))' | FileCheck %s
 
 !x = !graph.tensor<[32, 60], f32>
 !w = !graph.tensor<[60, 20], f32>

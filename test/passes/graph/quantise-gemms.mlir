@@ -1,4 +1,4 @@
-// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-gemms{keep=exact}))' | FileCheck %s
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-gemms{for=exact=fp32}))' | FileCheck %s
 
 !x = !graph.tensor<[32, 64], f32>
 !w = !graph.tensor<[64, 24], f32>

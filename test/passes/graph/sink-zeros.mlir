@@ -53,10 +53,11 @@ func.func @integers(%a: !a, %b: !graph.tensor<[64, 24], ui8>) -> !graph.tensor<[
   %y = graph.matmul %x, %w : !i, !graph.tensor<[64, 24], i32>
   return %y : !graph.tensor<[32, 24], i32>
 }
-func.func @columns(%a: !a, %b: !graph.tensor<[64, 24], ui8>, %z: !graph.tensor<[24], i32>) -> !graph.tensor<[32, 24], i32> {
+func.func @columns(%a: !a, %b: !graph.tensor<[64, 24], ui8>, %z: !graph.tensor<[24], ui8>) -> !graph.tensor<[32, 24], i32> {
   %x = graph.cast %a to i32 : !a
   %wide = graph.cast %b to i32 : !graph.tensor<[64, 24], ui8>
-  %zero = graph.broadcast %z : !graph.tensor<[24], i32> to !graph.tensor<[64, 24], i32>
+  %zeros = graph.cast %z to i32 : !graph.tensor<[24], ui8>
+  %zero = graph.broadcast %zeros : !graph.tensor<[24], i32> to !graph.tensor<[64, 24], i32>
   %w = graph.sub %wide, %zero : !graph.tensor<[64, 24], i32>
   %y = graph.matmul %x, %w : !i, !graph.tensor<[64, 24], i32>
   return %y : !graph.tensor<[32, 24], i32>
@@ -133,11 +134,34 @@ func.func @depthwise(%a: !graph.tensor<[1, 8, 8, 16], ui8>, %b: !graph.tensor<[3
 // CHECK: graph.reduce sum, %{{.*}} axes [3] : <[1, 8, 8, 16], i32>
 // CHECK: graph.window sum, %{{.*}} window [1, 3, 3, 1] stride [1, 2, 2, 1] dilation [1, 1, 1, 1] low [0, 1, 1, 0] high [0, 1, 1, 0] : <[1, 8, 8, 1], i32>
 // CHECK: graph.sub %[[P]], %{{.*}} : <[1, 4, 4, 24], i32>
-func.func @filter_zeros(%a: !graph.tensor<[1, 8, 8, 16], i8>, %b: !graph.tensor<[3, 3, 16, 24], ui8>, %z: !graph.tensor<[24], i32>) -> !graph.tensor<[1, 4, 4, 24], i32> {
+func.func @filter_zeros(%a: !graph.tensor<[1, 8, 8, 16], i8>, %b: !graph.tensor<[3, 3, 16, 24], ui8>, %z: !graph.tensor<[24], ui8>) -> !graph.tensor<[1, 4, 4, 24], i32> {
   %x = graph.cast %a to i32 : !graph.tensor<[1, 8, 8, 16], i8>
   %wide = graph.cast %b to i32 : !graph.tensor<[3, 3, 16, 24], ui8>
-  %zeros = graph.broadcast %z : !graph.tensor<[24], i32> to !graph.tensor<[3, 3, 16, 24], i32>
+  %each = graph.cast %z to i32 : !graph.tensor<[24], ui8>
+  %zeros = graph.broadcast %each : !graph.tensor<[24], i32> to !graph.tensor<[3, 3, 16, 24], i32>
   %w = graph.sub %wide, %zeros : !graph.tensor<[3, 3, 16, 24], i32>
   %y = graph.conv %x, %w stride [2, 2] dilation [1, 1] low [1, 1] high [1, 1] groups 1 : !graph.tensor<[1, 8, 8, 16], i32>, !graph.tensor<[3, 3, 16, 24], i32>
   return %y : !graph.tensor<[1, 4, 4, 24], i32>
+}
+
+// A zero point that codes cannot hold is none: it could not surround an image, and differences would not fit in 9 bits.
+// CHECK-LABEL: @beyond_codes(
+// CHECK: graph.matmul %{{.*}}, %{{.*}} : <[32, 64], f32>, <[64, 24], f32>
+// CHECK-LABEL: @any_zero(
+// CHECK: graph.matmul %{{.*}}, %{{.*}} : <[32, 64], i32>, <[64, 24], i32>
+func.func @beyond_codes(%a: !a, %b: !b) -> !y {
+  %wide = graph.cast %a to f32 : !a
+  %zero = graph.constant dense<-5.0> : tensor<32x64xf32>
+  %x = graph.sub %wide, %zero : !x
+  %w = graph.cast %b to f32 : !b
+  %y = graph.matmul %x, %w : !x, !w
+  return %y : !y
+}
+func.func @any_zero(%a: !a, %b: !b, %z: !graph.tensor<[], i32>) -> !graph.tensor<[32, 24], i32> {
+  %wide = graph.cast %a to i32 : !a
+  %zero = graph.broadcast %z : !graph.tensor<[], i32> to !i
+  %x = graph.sub %wide, %zero : !i
+  %w = graph.cast %b to i32 : !b
+  %y = graph.matmul %x, %w : !i, !graph.tensor<[64, 24], i32>
+  return %y : !graph.tensor<[32, 24], i32>
 }

@@ -295,6 +295,32 @@ gpu.module @m {
     gpu.return
   }
 
+  // A fragment of f32 is an operand as it lies: its even columns are the first four along K. So rows 2 · lane and
+  // 2 · lane + 1 of the other operand are read, word by word. Cut: one multiplication a word.
+  // CHECK-LABEL: gpu.func @packed_words
+  gpu.func @packed_words(%sink: memref<f32>, %i: index) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {
+    %zero = arith.constant 0.0 : f32
+    %v = tile.alloc : !tile.smem<[16, 16], f32, swizzle 64>
+    tile.barrier_init
+    %s = tile.splat %zero : f32 -> !d
+    // CHECK: llvm.mlir.constant(1.00035155 : f32)
+    // CHECK: llvm.fmul
+    // CHECK-NOT: nvvm.ldmatrix
+    // CHECK: nvvm.mma.sync
+    %p = tile.pack %s : !d -> !tile.packed<[64, 16], f32>
+    %d = tile.mma_sync cut %p, %v, %s : !tile.packed<[64, 16], f32>, !tile.smem<[16, 16], f32, swizzle 64> -> !d
+    // CHECK: llvm.fcmp "uno"
+    // CHECK: llvm.select
+    // CHECK: nvvm.mma.sync
+    %t = tile.mma_sync truncated %p, %v, %d : !tile.packed<[64, 16], f32>, !tile.smem<[16, 16], f32, swizzle 64> -> !d
+    %e = tile.map %t at [%i, %i] within [%i, %i] : !d -> !d {
+    ^bb0(%x: f32, %row: index, %column: index):
+      memref.store %x, %sink[] : memref<f32>
+      tile.yield %x : f32
+    }
+    gpu.return
+  }
+
   // Pairs: each thread stores two neighbours; of the rows 8 below, 8 lines of 32 bytes behind.
   // CHECK-LABEL: gpu.func @pairs
   gpu.func @pairs(%v: f32, %w: bf16) kernel attributes {kernel.launch = #kernel.launch<grid = ["1", "1", "1"], block = [128, 1, 1]>} {

@@ -37,7 +37,8 @@ TEST(BadImport, UnknownDomain) {
   EXPECT_EQ(Imported(M).Diags.text(),
             "error[KPC-I0008]: 'n' (org.example.Relu) in m.onnx: kpc knows no "
             "operators of the domain 'org.example'\n"
-            "  hint: `kpc ops` lists the domains and operators that import\n");
+            "  hint: `kpc ops` lists the domains and operators that import; "
+            "--operator brings others\n");
 }
 
 TEST(BadImport, AttributeOfTheWrongType) {

@@ -194,6 +194,15 @@ static std::optional<Expr> tripCount(NodeImport &N, const Graph &Body) {
   return Count;
 }
 
+/// Whether only data says when the loop ends. Outside of loops and branches a
+/// trip count of data is read back before the loop.
+static bool dataEnds(NodeImport &N, const Graph &Body) {
+  if (N.hasInput(1) && !handsConditionOn(Body))
+    return true;
+  return N.importer().isInBody() && ((N.hasInput(0) && !N.readSizes(0)) ||
+                                     (N.hasInput(1) && !N.readSizes(1)));
+}
+
 static bool carriesSequences(NodeImport &N) {
   for (size_t I = 2; I < N.inputCount(); ++I)
     if (const Entry *E = N.entry(I); E && (E->Items || E->Absent))
@@ -304,8 +313,9 @@ static void importLoop(NodeImport &N) {
   }
   if (!mayNest(N, *Body))
     return;
-  if (N.hasInput(1) && !handsConditionOn(*Body) && !carriesSequences(N)) {
-    importEndedLoop(N, *Body);
+  if (dataEnds(N, *Body) && !carriesSequences(N)) {
+    if (!unrollKnownLoop(N, *Body))
+      importEndedLoop(N, *Body);
     return;
   }
   std::optional<Expr> Trips = tripCount(N, *Body);
@@ -320,9 +330,12 @@ static void importLoop(NodeImport &N) {
                   std::to_string(MostIterations));
     return;
   }
-  if (Number && *Number <= MostUnrolled)
+  // What is collected without iterations has the sizes that a body says.
+  bool CollectsNothing =
+      Number == 0 && Body->Outputs.size() + 1 > N.inputCount();
+  if (Number && *Number <= MostUnrolled && !CollectsNothing)
     return unrollLoop(N, *Body, *Number);
-  if (!Number || *Number > MostIterations) {
+  if (!Number || CollectsNothing || *Number > MostIterations) {
     if (!buildLoop(N, *Body, *Trips))
       N.result(0, Value());
     return;
@@ -493,9 +506,10 @@ static void importScan(NodeImport &N) {
   if (!S || !mayNest(N, *S->Body))
     return;
   std::optional<int64_t> Length = S->Length.asConstant();
-  if (Length && *Length <= MostUnrolled)
+  bool CollectsNothing = Length == 0 && S->Outputs > 0;
+  if (Length && *Length <= MostUnrolled && !CollectsNothing)
     return unrollScan(N, *S, *Length);
-  if (!Length || *Length > MostIterations) {
+  if (!Length || CollectsNothing || *Length > MostIterations) {
     if (!buildScan(N, *S))
       N.result(0, Value());
     return;
@@ -511,8 +525,8 @@ ArrayRef<Rule> controlRules() {
        "both branches give one rank and element type, and inside a loop or "
        "branch one type, unless the condition is known"},
       {"", "Loop", 1, Newest, importLoop,
-       "the most iterations follow from sizes and elements of small inputs; "
-       "where data ends the loop, all of them are computed, up to 65,536"},
+       "what is carried keeps its sizes, unless at most 256 iterations are "
+       "known"},
       {"", "Scan", 9, Newest, importScan},
   };
   return Rows;

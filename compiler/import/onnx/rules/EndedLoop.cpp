@@ -19,107 +19,321 @@ Contents scalarContents(ElementType Type, const Expr &E) {
   return C;
 }
 
-/// What an iteration gives, where the loop goes on, else what there was.
-static Value kept(NodeImport &N, Value GoesOn, Value New, Value Old) {
-  if (!New || !Old || N.rank(New) != N.rank(Old) ||
-      N.element(New) != N.element(Old))
-    return N.unsupported("what the loop carries changes its type, and when the "
-                         "loop ends is known only when the model runs");
-  for (size_t I = 0; I < N.dims(New).size(); ++I)
-    if (N.dims(New)[I] != N.dims(Old)[I] &&
-        !N.unify(Expr(N.dims(New)[I]), Expr(N.dims(Old)[I])))
-      return N.unsupported("a size that the loop carries changes, and when the "
-                           "loop ends is known only when the model runs");
-  return N.select(GoesOn, New, Old);
+namespace {
+/// What says how often a loop runs.
+struct LoopEnd {
+  Value Begins;      ///< whether there is a first iteration
+  Expr Most;         ///< iterations
+  bool Knows = true; ///< whether there is room for what `Most` collect
+  Value Trips = {};  ///< the trip count, where data says it
+};
+} // namespace
+
+/// Parts that are collected in room for all iterations that there may be. Where
+/// there may be more, the iterations are counted first.
+static constexpr int64_t MostCollected = 1 << 16;
+
+static std::optional<LoopEnd> endOf(NodeImport &N) {
+  LoopEnd End;
+  Value Begins = N.hasInput(1) ? N.input(1) : N.scalarInt(1, N.i1());
+  End.Begins = N.reshape(Begins, {});
+  std::optional<std::vector<Expr>> Known;
+  if (N.hasInput(0))
+    Known = N.readSizes(0);
+  if (N.hasInput(0) && !Known) {
+    Value Trips = N.input(0);
+    End.Trips = N.reshape(Trips, {});
+    End.Begins = N.binary<AndOp>(
+        End.Begins, N.compare(Predicate::gt, End.Trips, N.like(0, End.Trips)));
+  }
+  if (N.bad() || !End.Begins)
+    return std::nullopt;
+  End.Most = Expr(frontend::Endless);
+  End.Knows = false;
+  if (Known && Known->size() == 1) {
+    Expr Most = N.importer().facts().simplify(Expr::max(Known->front(), 0));
+    std::optional<int64_t> Number = Most.asConstant();
+    if (!Number || *Number < frontend::Endless)
+      End.Most = Most;
+    End.Knows = !Number || *Number <= MostCollected;
+  }
+  return End;
 }
 
-/// A loop that its own data may end: all iterations that there may be are
-/// computed, and those after the end change nothing.
-static void buildEndedLoop(NodeImport &N, const Graph &Body,
-                           const Expr &Trips) {
+/// An iteration without its condition, which `GoesOn` takes.
+static std::optional<SmallVector<Value>>
+iteration(NodeImport &N, const Graph &Body, const Expr &I,
+          ArrayRef<Value> Carried, Value &GoesOn) {
   Importer &Imp = N.importer();
-  Value Begins = N.hasInput(1) ? N.input(1) : N.scalarInt(1, N.i1());
-  SmallVector<Value> Inits = {N.reshape(Begins, {}), N.scalarInt(0, N.i64())};
-  for (size_t I = 2; I < N.inputCount(); ++I)
-    Inits.push_back(N.input(I));
-  if (N.bad())
-    return;
-  size_t States = Inits.size() - 2, Scanned = Body.Outputs.size() - 1 - States;
+  auto Define = [&] {
+    Imp.define(Body.Inputs[0].Name, scalarContents(ElementType::Int64, I));
+    Imp.define(Body.Inputs[1].Name, scalarContents(ElementType::Bool, 1));
+    for (auto [Info, V] :
+         llvm::zip_equal(llvm::drop_begin(Body.Inputs, 2), Carried))
+      Imp.define(Info.Name, V);
+  };
+  std::optional<SmallVector<Value>> Results = Imp.inlineGraph(Body, Define, N);
+  if (!Results)
+    return std::nullopt;
+  GoesOn = N.reshape(Results->front(), {});
+  Results->erase(Results->begin());
+  return Results;
+}
+
+namespace {
+class EndedLoop {
+public:
+  EndedLoop(NodeImport &N, const Graph &Body, LoopEnd End)
+      : N(N), Body(Body), End(std::move(End)) {
+    for (size_t I = 2; I < N.inputCount(); ++I)
+      Inits.push_back(N.input(I));
+    Scanned = Body.Outputs.size() - 1 - Inits.size();
+    for (size_t I = 0; I < Scanned; ++I)
+      Collects |= N.wants(Inits.size() + I);
+  }
+
+  void build();
+
+private:
+  std::optional<SmallVector<Value>> untilDataEnds();
+  void runAgain(const Expr &Count);
+
+  NodeImport &N;
+  const Graph &Body;
+  LoopEnd End;
+  SmallVector<Value> Inits;
+  size_t Scanned = 0;
+  bool Collects = false;
+};
+} // namespace
+
+/// The last state; where it collects, then the number of iterations; and then,
+/// if there is room, what was collected.
+std::optional<SmallVector<Value>> EndedLoop::untilDataEnds() {
+  size_t States = Inits.size();
+  SmallVector<Value> From(Inits);
+  if (Collects)
+    From.push_back(N.scalarInt(0, N.i64()));
+  bool Keeps = Collects && End.Knows;
   auto Iteration =
       [&](const Expr &I,
           ArrayRef<Value> Carried) -> std::optional<SmallVector<Value>> {
-    auto Define = [&] {
-      Imp.define(Body.Inputs[0].Name, scalarContents(ElementType::Int64, I));
-      Imp.define(Body.Inputs[1].Name, scalarContents(ElementType::Bool, 1));
-      for (auto [Info, V] : llvm::zip_equal(llvm::drop_begin(Body.Inputs, 2),
-                                            Carried.drop_front(2)))
-        Imp.define(Info.Name, V);
-    };
-    std::optional<SmallVector<Value>> Results =
-        Imp.inlineGraph(Body, Define, N);
-    if (!Results)
+    Value GoesOn;
+    auto Next = iteration(N, Body, I, Carried.take_front(States), GoesOn);
+    if (!Next)
       return std::nullopt;
-    Value GoesOn = Carried[0], Again = N.reshape(Results->front(), {});
-    SmallVector<Value> Next = {N.binary<AndOp>(GoesOn, Again),
-                               N.add(Carried[1], N.cast(GoesOn, N.i64()))};
-    for (size_t S = 0; S < States; ++S)
-      Next.push_back(kept(N, GoesOn, (*Results)[S + 1], Carried[S + 2]));
-    Next.append(Results->begin() + 1 + static_cast<ptrdiff_t>(States),
-                Results->end());
-    if (N.bad() || llvm::is_contained(Next, Value()))
+    if (End.Trips)
+      GoesOn = N.binary<AndOp>(
+          GoesOn,
+          N.compare(Predicate::lt, N.sizeScalar(I + 1, N.element(End.Trips)),
+                    End.Trips));
+    if (!Keeps)
+      Next->resize(States);
+    if (Collects)
+      Next->insert(Next->begin() + static_cast<ptrdiff_t>(States),
+                   N.sizeScalar(I + 1, N.i64()));
+    Next->insert(Next->begin(), GoesOn);
+    if (N.bad() || llvm::is_contained(*Next, Value()))
       return std::nullopt;
     return Next;
   };
-  std::optional<SmallVector<Value>> Results =
-      Imp.loop(N, Trips, Inits, SmallVector<bool>(Scanned, false), Iteration);
+  return N.importer().loop(N, End.Most, From,
+                           SmallVector<bool>(Keeps ? Scanned : 0, false),
+                           Iteration, End.Begins);
+}
+
+/// How often data lets the loop run is known by now.
+void EndedLoop::runAgain(const Expr &Count) {
+  auto Iteration = [&](const Expr &I, ArrayRef<Value> Carried) {
+    Value GoesOn;
+    return iteration(N, Body, I, Carried, GoesOn);
+  };
+  auto Results = N.importer().loop(
+      N, Count, Inits, SmallVector<bool>(Scanned, false), Iteration);
+  for (size_t I = Inits.size(); Results && I < Results->size(); ++I)
+    N.result(I, (*Results)[I]);
+}
+
+void EndedLoop::build() {
+  if (N.bad() || llvm::is_contained(Inits, Value()))
+    return;
+  std::optional<SmallVector<Value>> Results = untilDataEnds();
   if (!Results)
     return N.result(0, Value());
+  size_t States = Inits.size();
   for (size_t I = 0; I < States; ++I)
-    N.result(I, (*Results)[I + 2]);
-  bool Collects = false;
-  for (size_t I = 0; I < Scanned; ++I)
-    Collects |= N.wants(States + I);
+    N.result(I, (*Results)[I]);
   if (!Collects)
     return;
-  std::optional<Expr> Count = N.decideSize((*Results)[1], Trips, 0);
-  for (size_t I = 0; Count && I < Scanned; ++I)
-    N.result(States + I, N.sliceAxis((*Results)[States + 2 + I], 0, 0, *Count));
+  size_t Named = States;
+  while (!N.wants(Named))
+    ++Named;
+  std::optional<Expr> Count = N.importer().decideSize(
+      N, (*Results)[States], N.current(End.Most), 0, Named);
+  if (!Count)
+    return N.result(Named, Value());
+  if (!End.Knows)
+    return runAgain(*Count);
+  for (size_t I = 0; I < Scanned; ++I)
+    N.result(States + I, N.sliceAxis((*Results)[States + 1 + I], 0, 0, *Count));
 }
 
-/// Iterations that are all computed, however early the loop ends.
-static constexpr int64_t MostBeforeEnd = 1 << 16;
+//===----------------------------------------------------------------------===//
+// State that grows
+//===----------------------------------------------------------------------===//
 
-/// The number of iterations that there may be.
-static std::optional<Expr> mostTrips(NodeImport &N) {
-  constexpr const char *Hint =
-      "give the node's input 0 (M) the most iterations that are needed";
-  if (!N.hasInput(0)) {
-    N.fail(Code::ImportUnsupported,
-           "has no trip count, and when the loop ends is known only when the "
-           "model runs",
-           Hint);
-    return std::nullopt;
+namespace {
+/// As many branches as there may be iterations, one after another. A side that
+/// is not taken leaves what is carried in front of zeros, so that both sides
+/// give one size. How much of it counts is cut out at the end.
+class GrowingLoop {
+public:
+  GrowingLoop(NodeImport &N, const Graph &Body, LoopEnd End)
+      : N(N), Body(Body), End(std::move(End)) {
+    for (size_t I = 2; I < N.inputCount(); ++I)
+      State.push_back(N.input(I));
+    Parts.resize(Body.Outputs.size() - 1 - State.size());
   }
-  std::optional<std::vector<Expr>> Trips = N.knownSizes(0, "trip count");
-  if (!Trips || Trips->size() != 1)
-    return std::nullopt;
-  Expr Most = Expr::max(Trips->front(), 0);
-  if (std::optional<int64_t> Number = Most.asConstant();
-      Number && *Number > MostBeforeEnd) {
-    N.fail(Code::ImportUnsupported,
-           "may have " + std::to_string(*Number) +
-               " iterations, and when the loop ends is known only when the "
-               "model runs; kpc computes up to " +
-               std::to_string(MostBeforeEnd),
-           Hint);
-    return std::nullopt;
+
+  void build(int64_t Trips);
+
+private:
+  bool addIteration(const Expr &I);
+  Value grown(Value Old, Value Like);
+  Value cut(Value Last, Value First, const Expr &Count, int64_t Trips);
+
+  NodeImport &N;
+  const Graph &Body;
+  LoopEnd End;
+  SmallVector<Value> State;
+  std::vector<SmallVector<Value>> Parts; ///< what is collected
+  Value GoesOn, Count;
+};
+} // namespace
+
+/// `Old` with zeros behind it, of the other's sizes.
+Value GrowingLoop::grown(Value Old, Value Like) {
+  if (!Old || !Like || N.rank(Old) != N.rank(Like) ||
+      N.element(Old) != N.element(Like))
+    return N.unsupported("what the loop carries changes its rank or element "
+                         "type, and when it ends is known only when the model "
+                         "runs");
+  for (size_t Axis = 0; Axis < N.dims(Old).size(); ++Axis) {
+    Expr More = N.dims(Like)[Axis] - Expr(N.dims(Old)[Axis]);
+    if (More == Expr(0))
+      continue;
+    if (N.importer().facts().range(More).Min < 0)
+      return N.unsupported("what the loop carries gets smaller, and when it "
+                           "ends is known only when the model runs");
+    Dims Sizes(N.dims(Old));
+    Sizes[Axis] = More;
+    Value Zeros = N.broadcast(N.scalarInt(0, N.element(Old)), Sizes);
+    Old = N.concat({Old, Zeros}, static_cast<int64_t>(Axis));
+    if (!Old)
+      return {};
   }
-  return N.importer().facts().simplify(Most);
+  return Old;
 }
+
+bool GrowingLoop::addIteration(const Expr &I) {
+  auto Then = [&]() -> std::optional<SmallVector<Value>> {
+    Value Again;
+    auto Next = iteration(N, Body, I, State, Again);
+    if (!Next || !Again || llvm::is_contained(*Next, Value()))
+      return std::nullopt;
+    Next->insert(Next->begin(), {Again, N.sizeScalar(I + 1, N.i64())});
+    return Next;
+  };
+  auto Else = [&](ArrayRef<Value> Taken) -> std::optional<SmallVector<Value>> {
+    SmallVector<Value> Kept = {GoesOn, Count};
+    for (size_t S = 0; S < State.size(); ++S)
+      Kept.push_back(grown(State[S], Taken[S + 2]));
+    for (Value Part : Taken.drop_front(Kept.size()))
+      Kept.push_back(
+          N.broadcast(N.scalarInt(0, N.element(Part)), N.dims(Part)));
+    if (N.bad() || llvm::is_contained(Kept, Value()))
+      return std::nullopt;
+    return Kept;
+  };
+  auto Results = N.importer().branch(N, GoesOn, Then, Else);
+  if (!Results)
+    return false;
+  GoesOn = (*Results)[0];
+  Count = (*Results)[1];
+  for (size_t S = 0; S < State.size(); ++S)
+    State[S] = (*Results)[S + 2];
+  for (size_t P = 0; P < Parts.size(); ++P)
+    Parts[P].push_back(N.unsqueeze((*Results)[2 + State.size() + P], {0}));
+  return !N.bad();
+}
+
+/// Of each axis as much as `Count` of all iterations make of it.
+Value GrowingLoop::cut(Value Last, Value First, const Expr &Count,
+                       int64_t Trips) {
+  for (size_t Axis = 0; Last && Axis < N.dims(First).size(); ++Axis) {
+    Expr From(N.dims(First)[Axis]), To(N.dims(Last)[Axis]);
+    if (From == To)
+      continue;
+    Expr Each = (To - From).floorDiv(Trips);
+    Last =
+        N.sliceAxis(Last, static_cast<int64_t>(Axis), 0, From + Each * Count);
+  }
+  return Last;
+}
+
+void GrowingLoop::build(int64_t Trips) {
+  SmallVector<Value> First(State);
+  GoesOn = End.Begins;
+  Count = N.scalarInt(0, N.i64());
+  if (N.bad() || llvm::is_contained(State, Value()))
+    return;
+  // Each iteration adds as much as the first one.
+  SmallVector<Dims> Steps;
+  for (int64_t I = 0; I < Trips; ++I) {
+    SmallVector<Value> Before(State);
+    if (!addIteration(Expr(I)))
+      return N.result(0, Value());
+    for (size_t S = 0; S < State.size(); ++S) {
+      Dims Step;
+      for (size_t Axis = 0; Axis < N.dims(State[S]).size(); ++Axis)
+        Step.push_back(Expr(N.dims(State[S])[Axis]) - N.dims(Before[S])[Axis]);
+      if (I == 0)
+        Steps.push_back(Step);
+      else if (Step != Steps[S])
+        return (void)N.unsupported(
+            "what the loop carries grows from iteration to iteration by more, "
+            "and when it ends is known only when the model runs");
+    }
+  }
+  size_t States = State.size();
+  // Only what is collected has the number of iterations as a size.
+  std::optional<Expr> Ran =
+      Parts.empty() ? N.importer().decideSize(N, Count, Expr(Trips), SIZE_MAX)
+                    : N.importer().decideSize(N, Count, Expr(Trips), 0, States);
+  if (!Ran)
+    return N.result(0, Value());
+  for (size_t S = 0; S < States; ++S)
+    N.result(S, cut(State[S], First[S], *Ran, Trips));
+  for (size_t P = 0; P < Parts.size(); ++P)
+    N.result(States + P, N.sliceAxis(N.concat(Parts[P], 0), 0, 0, *Ran));
+}
+
+/// Iterations that may each be a branch.
+static constexpr int64_t MostBranches = 256;
 
 void importEndedLoop(NodeImport &N, const Graph &Body) {
-  if (std::optional<Expr> Most = mostTrips(N))
-    buildEndedLoop(N, Body, *Most);
+  std::optional<LoopEnd> End = endOf(N);
+  if (!End)
+    return;
+  std::optional<int64_t> Trips = End->Most.asConstant();
+  bool MayGrow = Trips && *Trips > 0 && *Trips <= MostBranches && !End->Trips;
+  if (!MayGrow || N.importer().isInBody())
+    return EndedLoop(N, Body, *End).build();
+  if (!N.importer().attempt(N, [&](NodeImport &Trial) {
+        EndedLoop(Trial, Body, *End).build();
+        return !Trial.bad();
+      }))
+    GrowingLoop(N, Body, *End).build(*Trips);
 }
 
 } // namespace kpc::onnx

@@ -16,6 +16,9 @@ namespace kpc::onnx {
 Contents scalarContents(ElementType Type, const Expr &E);
 /// A `Loop` whose condition its body changes.
 void importEndedLoop(NodeImport &N, const Graph &Body);
+/// The iterations of such a `Loop` one after another, if constants say when it
+/// ends, and they are few.
+bool unrollKnownLoop(NodeImport &N, const Graph &Body);
 
 } // namespace kpc::onnx
 

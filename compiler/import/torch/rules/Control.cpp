@@ -213,26 +213,29 @@ static void whileLoop(NodeImport &N) {
     return N.give();
   std::optional<TripCount> Trips =
       tripCount(*Condition, *Body, *Carried, *More, N.importer().facts());
-  if (!Trips)
-    return (void)N.unsupported(
-        "the loop ends when data says so. kpc's loops run a number of times "
-        "that constants and sizes say: let the condition compare a counter, as "
-        "i < n, also beside others by logical_and");
   auto Iteration = [&](const Expr &, ArrayRef<Value> Now) -> Values {
-    SmallVector<Value> Inputs = joined(Now, *More);
-    Values Next = N.importer().inlineGraph(*Body, Inputs, N);
-    if (!Next || Next->size() != Now.size() || !Trips->MayEndEarlier)
-      return Next;
-    // Iterations behind the last one change nothing.
-    Values Goes = N.importer().inlineGraph(*Condition, Inputs, N);
+    return N.importer().inlineGraph(*Body, joined(Now, *More), N);
+  };
+  if (Trips && !Trips->MayEndEarlier)
+    return giveAll(N, repeat(N, Trips->Most, *Carried, Iteration, 0));
+  auto GoesOn = [&](ArrayRef<Value> Now) -> Value {
+    Values Goes = N.importer().inlineGraph(*Condition, joined(Now, *More), N);
     if (!Goes || Goes->size() != 1)
+      return {};
+    return N.reshape(N.cast(Goes->front(), N.i1()), {});
+  };
+  auto UntilData = [&](const Expr &I, ArrayRef<Value> Now) -> Values {
+    Values Next = Iteration(I, Now);
+    if (!Next || Next->size() != Now.size())
       return std::nullopt;
-    Value Active = N.reshape(N.cast((*Goes)[0], N.i1()), {});
-    for (size_t I = 0; I < Now.size(); ++I)
-      (*Next)[I] = N.select(Active, (*Next)[I], Now[I]);
+    Next->insert(Next->begin(), GoesOn(*Next));
     return Next;
   };
-  giveAll(N, repeat(N, Trips->Most, *Carried, Iteration, 0));
+  Value Begins = GoesOn(*Carried);
+  if (!Begins)
+    return N.give();
+  giveAll(N, N.loop(Trips ? Trips->Most : Expr(frontend::Endless), *Carried, {},
+                    UntilData, Begins));
 }
 
 /// (combine, init, xs, additional); PyTorch 2.6 had numbers among them.
@@ -305,15 +308,14 @@ static void associativeScan(NodeImport &N) {
 }
 
 ArrayRef<Rule> controlRules() {
-  static constexpr std::string_view Trips =
-      "iterations that constants and sizes say, of a counter in the condition";
   static const Rule Rows[] = {
       {"higher_order.associative_scan", associativeScan},
       {"higher_order.cond", cond, InPlace::No,
        "both branches give results of the same types and sizes"},
       {"higher_order.map_impl", map},
       {"higher_order.scan", scan, InPlace::No, "along the first axis"},
-      {"higher_order.while_loop", whileLoop, InPlace::No, Trips},
+      {"higher_order.while_loop", whileLoop, InPlace::No,
+       "what is carried keeps its sizes"},
       {"higher_order.wrap_with_autocast", wrapped},
       {"higher_order.wrap_with_set_grad_enabled", wrapped},
   };

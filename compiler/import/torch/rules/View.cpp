@@ -200,6 +200,9 @@ static void select(NodeImport &N) {
   Expr At = N.size("index", 0), Size = N.dims(X)[static_cast<size_t>(*Axis)];
   if (At.asConstant().value_or(0) < 0)
     At = Size + At;
+  // As Python counts from the end; and never outside, whatever the iteration.
+  if (N.importer().namesCounter(At))
+    At = N.importer().facts().simplify(At.mod(Size));
   row(N, 0, *Axis, At);
 }
 

@@ -196,12 +196,13 @@ std::optional<AttentionKernel> AttentionKernel::read(FusedKernel &Form) {
   return A;
 }
 
-bool AttentionKernel::hasWideRows() const {
-  // What TMA asks of strides, and loads of 16 bytes of addresses.
-  constexpr int64_t Elements = 16 / 2;
+bool AttentionKernel::hasWideRows(bool OrF32) const {
   Type Element = Q.Element;
-  if (!(Element.isF16() || Element.isBF16()) || Facts.range(Keys).Min < 1)
+  bool Is16 = Element.isF16() || Element.isBF16();
+  if (!(Is16 || (OrF32 && Element.isF32())) || Facts.range(Keys).Min < 1)
     return false;
+  // What TMA asks of strides, and loads of 16 bytes of addresses.
+  int64_t Elements = 16 * 8 / Element.getIntOrFloatBitWidth();
   return llvm::all_of(std::array{&Q, &K, &V, &Y}, [&](const HeadsInMemory *H) {
     return H->Element == Element && H->Strides[3] == Expr(1) &&
            llvm::all_of(ArrayRef(H->Strides).drop_back(), [&](const Expr &S) {
@@ -239,6 +240,8 @@ schedule::AttentionShape attentionShapeOf(const AttentionKernel &A) {
   Shape.Causal = A.Offset.has_value();
   kernel::AttentionOp Op = A.Op;
   Shape.Scored = Op.getBias() || Op.getMask();
+  Shape.ElementBytes = A.Q.Element.getIntOrFloatBitWidth() / 8;
+  Shape.Split = A.isF32() && !Op.getTf32();
   return Shape;
 }
 

@@ -43,6 +43,9 @@ inline constexpr const char *NoAttention = "it is no attention";
 inline constexpr const char *NarrowHeads =
     "heads are not of 16 bits, contiguous and at multiples of 16 bytes, or "
     "there may be no key";
+inline constexpr const char *NarrowHeadsOfF32 =
+    "heads are not of 16 bits or f32, contiguous and at multiples of 16 bytes, "
+    "or there may be no key";
 
 struct AttentionKernel {
   kernel::AttentionOp Op;
@@ -59,8 +62,9 @@ struct AttentionKernel {
   static std::optional<AttentionKernel> read(FusedKernel &Form);
 
   /// 16-bit heads of one type with at least one key, whose rows are contiguous
-  /// and begin at multiples of 16 bytes.
-  bool hasWideRows() const;
+  /// and begin at multiples of 16 bytes. `OrF32`: heads of f32 as well.
+  bool hasWideRows(bool OrF32 = false) const;
+  bool isF32() const { return Q.Element.isF32(); }
   /// The element of the bias or mask that belongs to the score at [batch, head,
   /// query, key]; null after a diagnostic.
   static mlir::Value atScore(GpuWriter &W, mlir::Value Tensor,

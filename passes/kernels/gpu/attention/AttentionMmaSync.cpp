@@ -7,18 +7,21 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// softmax(q·kᵀ)·v of many queries of 16-bit heads, on every chip from sm_80
-/// on. A block has a tile of queries of one head; all of its threads copy block
-/// after block of keys and values into stages of shared memory (cp.async), and
-/// each warp multiplies its own queries with them (ldmatrix, mma.sync).
+/// softmax(q·kᵀ)·v of many queries, heads of 16 bits or of f32, on every chip
+/// from sm_80 on. A block has a tile of queries of one head; all of its threads
+/// copy block after block of keys and values into stages of shared memory
+/// (cp.async), and each warp multiplies its own queries with them (ldmatrix,
+/// mma.sync).
 ///
 ///   global q ──cp.async──▶ queries ──┐ mma.sync
 ///   global k ──cp.async──▶ stages  ──┴─▶ scores ─▶ powers ──┐ mma.sync
 ///   global v ──cp.async──▶ stages  ─────────────────────────┴─▶ sums ──▶ y
 ///
-/// Scores never leave the registers: their fragments, rounded to 16 bits, are
-/// the left operand of the second product. Blocks of keys are walked from the
-/// last to the first, as those that need a mask are at the end.
+/// Scores never leave the registers: their fragments, rounded to 16 bits where
+/// heads have these, are the left operand of the second product. Factors of f32
+/// are made tf32, or split into two of them, where they are multiplied. Blocks
+/// of keys are walked from the last to the first, as those that need a mask are
+/// at the end.
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
@@ -40,8 +43,8 @@ using shape::Expr;
 
 namespace {
 
-/// Bytes of a copy, and elements in it.
-constexpr int64_t PieceBytes = 16, PieceElements = 8;
+/// Bytes of a copy.
+constexpr int64_t PieceBytes = 16;
 /// The power of two that powers of scores may reach before sums are shrunk.
 constexpr double MostGrowth = 8;
 /// From this compute capability on there is stmatrix.
@@ -94,8 +97,11 @@ private:
     return A.Offset || A.Facts.divisor(A.Keys) % S.TileKeys != 0;
   }
   Value multiply(Value Left, Value Right, Value Sums, bool Transposed) {
+    tile::Tf32 As = !A.isF32()       ? tile::Tf32::Rounded
+                    : A.Op.getTf32() ? tile::Tf32::Cut
+                                     : tile::Tf32::Split;
     return tile::MmaSyncOp::create(W.B, W.Loc, Sums.getType(), Left, Right,
-                                   Sums, false, Transposed);
+                                   Sums, false, Transposed, As);
   }
 
   const AttentionSyncSchedule &S;
@@ -179,7 +185,7 @@ void AttentionMmaSync::allocate() {
   // The larger one, with the stricter alignment of both.
   int64_t Swizzle = std::max(OfQueries.getSwizzle(), OfResults.getSwizzle());
   int64_t Columns = std::max(Depth, Width);
-  while (Columns * 2 % Swizzle)
+  while (Columns * elementBytes() % Swizzle)
     Columns += 16;
   Value Both = Alloc(shared(S.TileQueries, Columns));
   QueryTile = Reuse(OfQueries, Both);
@@ -251,7 +257,7 @@ void AttentionMmaSync::copyRows(const HeadRows &From, Value FirstRow,
     Value Row = W.add(FirstRow, Body->getArgument(0)),
           Column = W.add(Body->getArgument(1), W.index(First));
     Value At = W.add(W.add(From.First, W.mul(Row, From.Stride)), Column);
-    Value There = W.index(PieceElements);
+    Value There = W.index(PieceBytes / elementBytes());
     if (First + Line > From.Columns)
       There = compute<arith::SubIOp>(W.index(From.Columns), Column);
     There = arith::SelectOp::create(W.B, W.Loc, W.less(Row, From.Count), There,
@@ -472,14 +478,14 @@ FamilyAnswer queryAttentionMmaSync(FusedKernel &Form, const target::Target &T) {
   std::optional<AttentionKernel> Read = AttentionKernel::read(Form);
   if (!Read)
     return FamilyAnswer::refuse(RefusalKind::Form, NoAttention);
-  if (!Read->hasWideRows())
-    return FamilyAnswer::refuse(RefusalKind::Layout, NarrowHeads);
+  if (!Read->hasWideRows(/*OrF32=*/true))
+    return FamilyAnswer::refuse(RefusalKind::Layout, NarrowHeadsOfF32);
   schedule::AttentionShape Shape = attentionShapeOf(*Read);
   if (schedule::fitsAttention(Shape, T))
     return FamilyAnswer::refuse(RefusalKind::Target,
                                 "attention by wgmma is faster");
   // The cost of a tile of 64 queries is not known where few of them are there.
-  if (Shape.Queries <= schedule::MostDecodeQueries &&
+  if (!Read->isF32() && Shape.Queries <= schedule::MostDecodeQueries &&
       !schedule::rankDecodeSchedules(decodeShapeOf(*Read), T).empty())
     return FamilyAnswer::refuse(RefusalKind::Size, "it has few queries");
   auto A = std::make_shared<AttentionKernel>(std::move(*Read));

@@ -33,7 +33,7 @@ void AttentionSoftmax::declareSoftmax(int64_t Rows, int64_t Keys) {
 
 tile::SharedType AttentionSoftmax::shared(int64_t Rows, int64_t Columns) {
   int64_t Swizzle = 128;
-  while (Columns * 2 % Swizzle)
+  while (Columns * elementBytes() % Swizzle)
     Swizzle /= 2;
   return tile::SharedType::get(W.B.getContext(), {Rows, Columns}, Element,
                                Swizzle);
@@ -202,8 +202,8 @@ Value AttentionSoftmax::narrowed(Value Sums, Value Factor) {
   auto From = cast<tile::FragmentType>(Sums.getType());
   auto To = tile::FragmentType::get(W.B.getContext(), From.getShape(), Element);
   return apply(To, {Sums, Factor}, [&](ValueRange In) -> Value {
-    return arith::TruncFOp::create(W.B, W.Loc, Element,
-                                   compute<arith::MulFOp>(In[0], In[1]));
+    Value Y = compute<arith::MulFOp>(In[0], In[1]);
+    return A.isF32() ? Y : arith::TruncFOp::create(W.B, W.Loc, Element, Y);
   });
 }
 

@@ -39,7 +39,7 @@ protected:
 
   /// Types for `Rows` queries of a warpgroup, and sizes as values.
   void declareSoftmax(int64_t Rows, int64_t Keys);
-  /// A tile of 16-bit elements, with the widest swizzle that a row is a
+  /// A tile of heads' elements, with the widest swizzle that a row is a
   /// multiple of.
   tile::SharedType shared(int64_t Rows, int64_t Columns);
   KeyBlocks keyBlocks(Value FirstRow, int64_t TileQueries);
@@ -80,6 +80,8 @@ protected:
     return tile::ApproximateOp::create(W.B, W.Loc, W.B.getF32Type(),
                                        tile::Function::Exp2, X);
   }
+
+  int64_t elementBytes() const { return Element.getIntOrFloatBitWidth() / 8; }
 
   AttentionKernel &A;
   mlir::Type Element;

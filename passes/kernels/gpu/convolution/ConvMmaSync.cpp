@@ -38,6 +38,10 @@ using shape::Expr;
 
 namespace {
 
+/// Products of an output for which instructions of matrices pay where fewer
+/// than 8 outputs fill them.
+constexpr int64_t LeastSumOfFew = 64;
+
 /// Bytes of the largest piece, 16 at most, at whose multiples all `Pitches`
 /// lead.
 int64_t alignmentOf(const GemmMatch &P, Type Element, ArrayRef<Expr> Pitches) {
@@ -268,8 +272,10 @@ FamilyAnswer queryConvMmaSync(FusedKernel &Form, const target::Target &T) {
     return FamilyAnswer::refuse(*No);
   auto Conv = std::make_shared<ImplicitGemm>(std::move(*Read));
   schedule::ConvSyncShape Shape = shapeOf(*Conv);
-  if (Shape.Places < FewestForMma ||
-      Shape.Outputs * Shape.Groups < FewestForMma)
+  // Few outputs of a long sum (a picture's three colours) are worth 16 columns.
+  bool HasFewOutputs = Shape.Outputs * Shape.Groups < FewestForMma &&
+                       Shape.Taps * Shape.Channels < LeastSumOfFew;
+  if (Shape.Places < FewestForMma || HasFewOutputs)
     return FamilyAnswer::refuse(RefusalKind::Size, TooFewForMma);
   return FamilyAnswer::offer(
       schedule::rankConvSyncSchedules(Shape, T),

@@ -18,8 +18,14 @@
 ///   row 1   p0 p1 p2 p3 p4 p5      taps (1, 0…2)
 ///   row 2   p0 p1 p2 p3 p4 p5      taps (2, 0…2)
 ///
-/// Code is straight: a pixel beside the image is read from the border, and then
-/// replaced by what surrounds the image. Sums are made in the order of taps.
+/// A pixel beside the image is read from the border, and then replaced by what
+/// surrounds the image. Sums are made in the order of taps.
+///
+/// Of windows in a plane with few taps, code is straight. All others are a loop
+/// over the lines of the filter, or parts of them, with straight code for each:
+///
+///   for kd, kh, part of a line:   row of the image under it   p0 p1 p2 p3 …
+///                                 taps (kd, kh, part) of places 0…3
 ///
 //===----------------------------------------------------------------------===//
 #include "passes/kernels/form/SizeFacts.h"
@@ -42,11 +48,33 @@ using schedule::WindowThreads;
 namespace {
 
 constexpr int64_t UnknownSize = 64, UnknownImages = 8;
+/// Windows of more taps are walked line by line, of as many taps at most.
+constexpr int64_t MostStraightTaps = 64, MostLineTaps = 32;
+
+/// How the taps of a window are walked.
+struct TapWalk {
+  bool IsStraight = true;
+  int64_t LineTaps = 1; ///< of the last axis, that code is straight for
+  int64_t Lines = 1;    ///< times that it runs
+
+  explicit TapWalk(const SlidingWindow &Win)
+      : LineTaps(Win.Axes[SlidingWindow::Width].Taps) {
+    IsStraight = Win.Axes[SlidingWindow::Depth].Taps == 1 &&
+                 Win.taps() <= MostStraightTaps;
+    if (IsStraight)
+      return;
+    // The greatest part of a line of which there is a whole number.
+    int64_t Taps = LineTaps;
+    for (LineTaps = std::min(Taps, MostLineTaps); Taps % LineTaps;)
+      --LineTaps;
+    Lines = Win.taps() / LineTaps;
+  }
+};
 
 class WindowTile {
 public:
   WindowTile(GpuWriter &W, const SlidingWindow &Win, const WindowSchedule &S)
-      : W(W), Win(Win), S(S), Loads(W, unsigned(S.Lanes)) {}
+      : W(W), Win(Win), Walk(Win), S(S), Loads(W, unsigned(S.Lanes)) {}
 
   LogicalResult emit();
 
@@ -58,65 +86,94 @@ private:
     Value Offset; ///< in memory, of what is read instead if it is outside
   };
 
-  int64_t places(unsigned Number) const {
-    return Number == 0 ? S.Rows : S.Columns;
+  /// Taps along each axis: null where it has one.
+  using Taps = std::array<Value, 3>;
+
+  int64_t places(unsigned Axis) const {
+    return Axis == SlidingWindow::Height  ? S.Rows
+           : Axis == SlidingWindow::Width ? S.Columns
+                                          : 1;
   }
-  bool mayBeOutside(unsigned Number) const;
-  std::map<int64_t, Line> linesOf(unsigned Number, Value FirstPlace);
+  bool mayBeOutside(unsigned Axis) const;
+  std::map<int64_t, Line> linesOf(unsigned Axis, int64_t Count,
+                                  Value FirstTap = {});
   Values loadPixel(const Line &Row, const Line &Column);
   Values selectOutside(Value Vector, Value Inside);
+  Values placeOf(int64_t I, int64_t J, Value Channel) const;
   LogicalResult multiply(int64_t Row, std::map<int64_t, Values> &Pixels);
-  LogicalResult multiplyTap(Values &Sums, int64_t I, int64_t J, int64_t TapRow,
-                            int64_t TapColumn, const Values &Pixel);
+  LogicalResult multiplyTap(Values &Sums, int64_t I, int64_t J, const Taps &Tap,
+                            const Values &Pixel);
+  void walkStraight();
+  void walkLine(Value Number);
+  void walkLines();
   LogicalResult startSums();
   LogicalResult storeTile();
-  Value constant32(int64_t V) {
-    return arith::ConstantIntOp::create(W.B, W.Loc, V, 32);
-  }
 
   GpuWriter &W;
   const SlidingWindow &Win;
+  TapWalk Walk;
   const WindowSchedule &S;
   LaneLoads Loads;
   Value Image, Channel, Memory, ImageOffset;
+  Value OutDepth;
   Values OutRow, OutColumn; ///< of the tile's places
   SmallVector<Values> Sums; ///< per place, of all lanes and results
-  std::map<int64_t, Line> Rows, Columns;
+  Line Plane;
+  LogicalResult Result = success();
 };
 
 /// Whether the tiles reach beyond the image.
-bool WindowTile::mayBeOutside(unsigned Number) const {
-  const WindowAxis &A = Win.Axes[Number];
+bool WindowTile::mayBeOutside(unsigned Axis) const {
+  const WindowAxis &A = Win.Axes[Axis];
   std::optional<int64_t> Out = constantOf(A.Out), Size = constantOf(A.Size);
   if (A.Low || !Out || !Size)
     return true;
-  int64_t Tile = places(Number), All = (*Out + Tile - 1) / Tile * Tile;
+  int64_t Tile = places(Axis), All = (*Out + Tile - 1) / Tile * Tile;
   return (All - 1) * A.Stride + (A.Taps - 1) * A.Dilation >= *Size;
 }
 
-std::map<int64_t, WindowTile::Line> WindowTile::linesOf(unsigned Number,
-                                                        Value FirstPlace) {
-  const WindowAxis &A = Win.Axes[Number];
-  Type I32 = W.B.getI32Type(), Index = W.B.getIndexType();
-  Value First = arith::IndexCastOp::create(W.B, W.Loc, I32, FirstPlace);
-  Value Scaled = arith::MulIOp::create(W.B, W.Loc, First, constant32(A.Stride));
-  First = arith::SubIOp::create(W.B, W.Loc, Scaled, constant32(A.Low));
-  Value Size = arith::IndexCastOp::create(W.B, W.Loc, I32, W.size(A.Size));
-  Value Last = arith::SubIOp::create(W.B, W.Loc, Size, constant32(1));
-  bool Check = mayBeOutside(Number);
+/// What is under `Count` taps, from `FirstTap` on (null: 0), of the tile's
+/// places along an axis.
+std::map<int64_t, WindowTile::Line>
+WindowTile::linesOf(unsigned Axis, int64_t Count, Value FirstTap) {
+  const WindowAxis &A = Win.Axes[Axis];
+  // 32 bits hold where pixels are, but in images whose size is not bounded.
+  constexpr int64_t MostPixels = int64_t(1) << 24;
+  int64_t Bits = maxOf(A.Size).value_or(MostPixels) < MostPixels ? 32 : 64;
+  Type Number = W.B.getIntegerType(Bits), Index = W.B.getIndexType();
+  auto Constant = [&](int64_t V) -> Value {
+    return arith::ConstantIntOp::create(W.B, W.Loc, V, unsigned(Bits));
+  };
+  auto Narrow = [&](Value V) -> Value {
+    return arith::IndexCastOp::create(W.B, W.Loc, Number, V);
+  };
+  Value FirstPlace = Axis == SlidingWindow::Height  ? OutRow[0]
+                     : Axis == SlidingWindow::Width ? OutColumn[0]
+                                                    : OutDepth;
+  Value Scaled =
+      arith::MulIOp::create(W.B, W.Loc, Narrow(FirstPlace), Constant(A.Stride));
+  Value First = arith::SubIOp::create(W.B, W.Loc, Scaled, Constant(A.Low));
+  if (FirstTap) {
+    Value Ahead = arith::MulIOp::create(W.B, W.Loc, Narrow(FirstTap),
+                                        Constant(A.Dilation));
+    First = arith::AddIOp::create(W.B, W.Loc, First, Ahead);
+  }
+  Value Size = Narrow(W.size(A.Size));
+  Value Last = arith::SubIOp::create(W.B, W.Loc, Size, Constant(1));
+  bool Check = mayBeOutside(Axis);
   Value Pitch = W.size(A.Pitch);
   std::map<int64_t, Line> Lines;
-  for (int64_t Place = 0; Place < places(Number); ++Place)
-    for (int64_t Tap = 0; Tap < A.Taps; ++Tap) {
+  for (int64_t Place = 0; Place < places(Axis); ++Place)
+    for (int64_t Tap = 0; Tap < Count; ++Tap) {
       int64_t Step = Place * A.Stride + Tap * A.Dilation;
       if (Lines.count(Step))
         continue;
       Line One;
-      Value At = arith::AddIOp::create(W.B, W.Loc, First, constant32(Step));
+      Value At = arith::AddIOp::create(W.B, W.Loc, First, Constant(Step));
       if (Check) {
         One.Inside = arith::CmpIOp::create(W.B, W.Loc,
                                            arith::CmpIPredicate::ult, At, Size);
-        At = arith::MaxSIOp::create(W.B, W.Loc, At, constant32(0));
+        At = arith::MaxSIOp::create(W.B, W.Loc, At, Constant(0));
         At = arith::MinSIOp::create(W.B, W.Loc, At, Last);
       }
       Value Wide = arith::IndexCastOp::create(W.B, W.Loc, Index, At);
@@ -160,12 +217,15 @@ WindowTile::Values WindowTile::selectOutside(Value Vector, Value Inside) {
 /// The lanes of a pixel, in the type that the body reads.
 WindowTile::Values WindowTile::loadPixel(const Line &Row, const Line &Column) {
   Value At = W.add(W.add(ImageOffset, Row.Offset), Column.Offset);
+  if (Plane.Offset)
+    At = W.add(At, Plane.Offset);
   auto Load = vector::LoadOp::create(
       W.B, W.Loc, VectorType::get({S.Lanes}, Win.X.Element), Memory, At);
   Load.setAlignment(S.Lanes * storageBytes(Win.X.Element));
   Value Inside = Row.Inside;
-  if (Column.Inside)
-    Inside = Inside ? W.both(Inside, Column.Inside) : Column.Inside;
+  for (Value Other : {Plane.Inside, Column.Inside})
+    if (Other)
+      Inside = Inside ? W.both(Inside, Other) : Other;
   Values Elements = selectOutside(Load, Inside);
   linalg::LinalgOp Op = Win.R.Op;
   Type Wanted = Op.getBlock()->getArgument(Win.Input).getType();
@@ -188,18 +248,26 @@ void allowFusing(Value Sum) {
     }
 }
 
+/// Indices of a place, of as many dimensions as the result has.
+WindowTile::Values WindowTile::placeOf(int64_t I, int64_t J,
+                                       Value Channel) const {
+  Values Spatial = {OutDepth, OutRow[I], OutColumn[J]}, Place = {Image};
+  Place.append(Spatial.begin() + Win.axisOf(0), Spatial.end());
+  Place.push_back(Channel);
+  return Place;
+}
+
 LogicalResult WindowTile::multiplyTap(Values &Into, int64_t I, int64_t J,
-                                      int64_t TapRow, int64_t TapColumn,
-                                      const Values &Pixel) {
+                                      const Taps &Tap, const Values &Pixel) {
   linalg::LinalgOp Op = Win.R.Op;
   unsigned Count = Op.getNumDpsInits();
   Values Reduced(Win.R.Reduced.size(), W.index(0));
-  Reduced[Win.TapLoops[0]] = W.index(TapRow);
-  if (Win.Axes[1].Taps > 1)
-    Reduced[Win.TapLoops[1]] = W.index(TapColumn);
+  for (unsigned Axis = 0; Axis < 3; ++Axis)
+    if (Win.Axes[Axis].Taps > 1)
+      Reduced[Win.TapLoops[Axis]] = Tap[Axis];
   Values Next;
   for (int64_t L = 0; L < S.Lanes; ++L) {
-    Values Place = {Image, OutRow[I], OutColumn[J], Loads.at(unsigned(L))};
+    Values Place = placeOf(I, J, Loads.at(unsigned(L)));
     Values Inputs(Op.getNumDpsInputs());
     Inputs[Win.Input] = Pixel[L];
     if (failed(W.Emitter.bodyWithInputs(
@@ -215,7 +283,8 @@ LogicalResult WindowTile::multiplyTap(Values &Into, int64_t I, int64_t J,
 /// What line `Row` of the tile gives to all its places.
 LogicalResult WindowTile::multiply(int64_t Row,
                                    std::map<int64_t, Values> &Pixels) {
-  const WindowAxis &H = Win.Axes[0], &V = Win.Axes[1];
+  const WindowAxis &H = Win.Axes[SlidingWindow::Height],
+                   &V = Win.Axes[SlidingWindow::Width];
   for (int64_t I = 0; I < S.Rows; ++I)
     for (int64_t TapRow = 0; TapRow < H.Taps; ++TapRow) {
       if (I * H.Stride + TapRow * H.Dilation != Row)
@@ -223,11 +292,83 @@ LogicalResult WindowTile::multiply(int64_t Row,
       for (int64_t TapColumn = 0; TapColumn < V.Taps; ++TapColumn)
         for (int64_t J = 0; J < S.Columns; ++J)
           if (failed(
-                  multiplyTap(Sums[I * S.Columns + J], I, J, TapRow, TapColumn,
+                  multiplyTap(Sums[I * S.Columns + J], I, J,
+                              {Value(), W.index(TapRow), W.index(TapColumn)},
                               Pixels[J * V.Stride + TapColumn * V.Dilation])))
             return failure();
     }
   return success();
+}
+
+void WindowTile::walkStraight() {
+  std::map<int64_t, Line> Columns =
+      linesOf(SlidingWindow::Width, Walk.LineTaps);
+  for (auto &[Row, Line] :
+       linesOf(SlidingWindow::Height, Win.Axes[SlidingWindow::Height].Taps)) {
+    std::map<int64_t, Values> Pixels;
+    for (auto &[Column, Other] : Columns)
+      Pixels[Column] = loadPixel(Line, Other);
+    if (succeeded(Result))
+      Result = multiply(Row, Pixels);
+  }
+}
+
+/// One line of the filter, or a part of one, for all places.
+void WindowTile::walkLine(Value Number) {
+  const WindowAxis &H = Win.Axes[SlidingWindow::Height],
+                   &V = Win.Axes[SlidingWindow::Width];
+  auto Rest = [&](Value X, int64_t By) -> Value {
+    return W.B.createOrFold<arith::RemUIOp>(W.Loc, X, W.index(By));
+  };
+  auto Divided = [&](Value X, int64_t By) -> Value {
+    return W.B.createOrFold<arith::DivUIOp>(W.Loc, X, W.index(By));
+  };
+  int64_t Parts = V.Taps / Walk.LineTaps;
+  Value First = W.mul(Rest(Number, Parts), W.index(Walk.LineTaps)),
+        OfFilter = Divided(Number, Parts);
+  Value TapRow = Rest(OfFilter, H.Taps), TapPlane = Divided(OfFilter, H.Taps);
+  if (Win.Rank == 3)
+    Plane = linesOf(SlidingWindow::Depth, 1, TapPlane)[0];
+  std::map<int64_t, Line> Rows = linesOf(SlidingWindow::Height, 1, TapRow),
+                          Columns = linesOf(SlidingWindow::Width, Walk.LineTaps,
+                                            First);
+  for (int64_t I = 0; I < S.Rows; ++I) {
+    std::map<int64_t, Values> Pixels;
+    for (auto &[Column, Other] : Columns)
+      Pixels[Column] = loadPixel(Rows[I * H.Stride], Other);
+    for (int64_t Tap = 0; Tap < Walk.LineTaps; ++Tap) {
+      Value TapColumn = W.add(First, W.index(Tap));
+      for (int64_t J = 0; J < S.Columns && succeeded(Result); ++J)
+        Result = multiplyTap(Sums[I * S.Columns + J], I, J,
+                             {TapPlane, TapRow, TapColumn},
+                             Pixels[J * V.Stride + Tap * V.Dilation]);
+    }
+  }
+}
+
+void WindowTile::walkLines() {
+  auto Flat = [&] {
+    Values All;
+    for (const Values &Place : Sums)
+      llvm::append_range(All, Place);
+    return All;
+  };
+  auto Take = [&](ValueRange All) {
+    size_t Each = Sums.front().size();
+    for (auto [I, Place] : llvm::enumerate(Sums))
+      Place.assign(All.begin() + I * Each, All.begin() + (I + 1) * Each);
+  };
+  Loads.end();
+  Values Last = W.loop(W.index(0), W.index(Walk.Lines), W.index(1), Flat(),
+                       [&](Value Number, ValueRange Carried) {
+                         Take(Carried);
+                         Loads.begin(Channel);
+                         walkLine(Number);
+                         Loads.end();
+                         return Flat();
+                       });
+  Take(Last);
+  Loads.begin(Channel);
 }
 
 LogicalResult WindowTile::startSums() {
@@ -237,7 +378,7 @@ LogicalResult WindowTile::startSums() {
       Sums.emplace_back();
       for (int64_t L = 0; L < S.Lanes; ++L)
         for (Value Init : Op.getDpsInits()) {
-          Values At = {Image, OutRow[I], OutColumn[J], Loads.at(unsigned(L))};
+          Values At = placeOf(I, J, Loads.at(unsigned(L)));
           Sums.back().push_back(W.Emitter.element(W.B, Init, At));
           if (!Sums.back().back())
             return failure();
@@ -257,21 +398,21 @@ LogicalResult WindowTile::storeTile() {
         for (int64_t L = 0; L < S.Lanes; ++L)
           Lanes.emplace_back(
               ArrayRef<Value>(Sums[I * S.Columns + J]).slice(L * Count, Count));
-        Values At = {Image, OutRow[I], OutColumn[J], Channel};
+        Values At = placeOf(I, J, Channel);
         if (failed(storeOutputs(W, Win.R, At, Lanes)))
           Result = failure();
       };
       Value Inside;
-      auto Check = [&](unsigned Number, int64_t Place, Value Index) {
-        const WindowAxis &A = Win.Axes[Number];
+      auto Check = [&](unsigned Axis, int64_t Place, Value Index) {
+        const WindowAxis &A = Win.Axes[Axis];
         std::optional<int64_t> Out = constantOf(A.Out);
-        if (Place == 0 || (Out && *Out % places(Number) == 0))
+        if (Place == 0 || (Out && *Out % places(Axis) == 0))
           return;
         Value Is = W.less(Index, W.size(A.Out));
         Inside = Inside ? W.both(Inside, Is) : Is;
       };
-      Check(0, I, OutRow[I]);
-      Check(1, J, OutColumn[J]);
+      Check(SlidingWindow::Height, I, OutRow[I]);
+      Check(SlidingWindow::Width, J, OutColumn[J]);
       if (Inside)
         W.when(Inside, Store);
       else
@@ -281,20 +422,26 @@ LogicalResult WindowTile::storeTile() {
 }
 
 LogicalResult WindowTile::emit() {
-  SmallVector<OpFoldResult> Sizes(Win.R.ParallelSizes);
-  Sizes[1] = W.ceilDiv(W.size(Sizes[1]), S.Rows);
-  Sizes[2] = W.ceilDiv(W.size(Sizes[2]), S.Columns);
-  Sizes[3] = W.ceilDiv(W.size(Sizes[3]), S.Lanes);
+  const SmallVector<OpFoldResult> &All = Win.R.ParallelSizes;
+  SmallVector<OpFoldResult> Sizes(All);
+  auto Tiled = [&](OpFoldResult &Size, int64_t By) {
+    Size = W.ceilDiv(W.size(Size), By);
+  };
+  Tiled(Sizes.back(), S.Lanes);
+  Tiled(Sizes[Win.Rank], S.Columns);
+  if (Win.Rank > 1)
+    Tiled(Sizes[Win.Rank - 1], S.Rows);
   Value OfBlock = W.mul(W.block(), W.index(WindowThreads));
   Value Number = W.add(OfBlock, W.thread());
-  auto Bound = Reduction::boundOf(Win.R.ParallelSizes);
-  LogicalResult Result = success();
+  auto Bound = Reduction::boundOf(All);
   W.when(W.less(Number, W.size(Sizes)), [&] {
     Values Place = W.split(Number, Sizes, Bound);
     Image = Place[0];
-    Channel = W.mul(Place[3], W.index(S.Lanes));
-    Value FirstRow = W.mul(Place[1], W.index(S.Rows)),
-          FirstColumn = W.mul(Place[2], W.index(S.Columns));
+    Channel = W.mul(Place.back(), W.index(S.Lanes));
+    OutDepth = Win.Rank == 3 ? Place[1] : W.index(0);
+    Value FirstRow = Win.Rank > 1 ? W.mul(Place[Win.Rank - 1], W.index(S.Rows))
+                                  : W.index(0),
+          FirstColumn = W.mul(Place[Win.Rank], W.index(S.Columns));
     for (int64_t I = 0; I < S.Rows; ++I)
       OutRow.push_back(W.add(FirstRow, W.index(I)));
     for (int64_t J = 0; J < S.Columns; ++J)
@@ -302,16 +449,14 @@ LogicalResult WindowTile::emit() {
     Memory =
         flatView(W, Win.R.Form.Func.getArgument(Win.X.Argument), Win.X.Element);
     ImageOffset = W.add(W.mul(Image, W.size(Win.ImagePitch)), Channel);
-    Rows = linesOf(0, FirstRow);
-    Columns = linesOf(1, FirstColumn);
     Loads.begin(Channel);
     Result = startSums();
-    for (auto &[Row, Line] : Rows) {
-      std::map<int64_t, Values> Pixels;
-      for (auto &[Column, Other] : Columns)
-        Pixels[Column] = loadPixel(Line, Other);
-      if (succeeded(Result))
-        Result = multiply(Row, Pixels);
+    if (succeeded(Result) && Walk.IsStraight) {
+      if (Win.Rank == 3)
+        Plane = linesOf(SlidingWindow::Depth, 1)[0];
+      walkStraight();
+    } else if (succeeded(Result)) {
+      walkLines();
     }
     Loads.end();
     if (succeeded(Result))
@@ -324,42 +469,53 @@ LogicalResult WindowTile::emit() {
 int64_t mostLanes(const SlidingWindow &Win, const target::Target &T) {
   const Reduction &R = Win.R;
   int64_t Widest = T.Can.WidestAccess;
-  int64_t Lanes = storeLanesOf(R.Form.Outputs, 3, 3, Widest);
+  unsigned Last = Win.Rank + 1;
+  int64_t Lanes = storeLanesOf(R.Form.Outputs, Last, Last, Widest);
   Lanes = std::min(Lanes, Widest / storageBytes(Win.X.Element));
   auto Fit = [&](OpFoldResult Size) {
     while (Lanes > 1 && divisorOf(Size) % Lanes)
       Lanes /= 2;
   };
-  Fit(R.ParallelSizes[3]);
+  Fit(R.ParallelSizes.back());
   Fit(Win.ImagePitch);
-  for (const WindowAxis &A : Win.Axes)
-    Fit(A.Pitch);
+  for (unsigned D = 0; D < Win.Rank; ++D)
+    Fit(Win.Axes[Win.axisOf(D)].Pitch);
   return Lanes;
 }
 
 WindowShape shapeOf(const SlidingWindow &Win, const target::Target &T) {
   const Reduction &R = Win.R;
+  TapWalk Walk(Win);
   WindowShape Shape;
-  Shape.Images = typicalOf(R.ParallelSizes[0], UnknownImages);
-  Shape.Channels = typicalOf(R.ParallelSizes[3], UnknownSize);
+  int64_t Images = typicalOf(R.ParallelSizes[0], UnknownImages);
+  Shape.Channels = typicalOf(R.ParallelSizes.back(), UnknownSize);
   int64_t Pixels = 1, Places = 1;
-  for (unsigned D = 0; D < 2; ++D) {
-    const WindowAxis &A = Win.Axes[D];
-    Shape.Out[D] = std::max<int64_t>(typicalOf(A.Out, UnknownSize), 1);
+  for (unsigned Axis = 0; Axis < 3; ++Axis) {
+    const WindowAxis &A = Win.Axes[Axis];
+    int64_t Out = std::max<int64_t>(typicalOf(A.Out, UnknownSize), 1);
+    Pixels *= typicalOf(A.Size, UnknownSize);
+    Places *= Out;
+    // A plane of places is computed as an image by itself.
+    if (Axis == SlidingWindow::Depth) {
+      Shape.Images = Images * Out;
+      continue;
+    }
+    unsigned D = Axis - 1;
+    Shape.Out[D] = Out;
     Shape.Known[D] = constantOf(A.Out).has_value();
-    Shape.Taps[D] = A.Taps;
+    Shape.Taps[D] = Walk.IsStraight ? A.Taps : 1;
     Shape.Stride[D] = A.Stride;
     Shape.Dilation[D] = A.Dilation;
-    Pixels *= typicalOf(A.Size, UnknownSize);
-    Places *= Shape.Out[D];
   }
+  Shape.Taps[1] = Walk.LineTaps;
+  Shape.Lines = Walk.Lines;
   Shape.MostLanes = mostLanes(Win, T);
   Shape.ElementBytes = storageBytes(Win.X.Element);
   int64_t OutBytes = 0;
   for (const KernelOutput &Out : R.Form.Outputs)
     OutBytes +=
         storageBytes(cast<MemRefType>(Out.Memref.getType()).getElementType());
-  Shape.Bytes = Shape.Images * Shape.Channels *
+  Shape.Bytes = Images * Shape.Channels *
                 (Pixels * Shape.ElementBytes + Places * OutBytes);
   linalg::LinalgOp Op = R.Op;
   Shape.HasFilter = llvm::count_if(Op.getDpsInputOperands(), [&](auto *Input) {
@@ -376,20 +532,25 @@ FamilyAnswer queryGpuWindowTile(FusedKernel &Form, const target::Target &T) {
     return FamilyAnswer::refuse(RefusalKind::Form,
                                 "no window slides over an image");
   auto Win = std::make_shared<SlidingWindow>(std::move(*Read));
-  auto Images = sizeExpr(Win->R.ParallelSizes[0]),
-       Rows = sizeExpr(Win->R.ParallelSizes[1]),
-       Columns = sizeExpr(Win->R.ParallelSizes[2]),
-       Channels = sizeExpr(Win->R.ParallelSizes[3]);
-  if (!Images || !Rows || !Columns || !Channels)
-    return FamilyAnswer::refuse(RefusalKind::Size,
-                                "a size of its result is no expression");
+  SmallVector<shape::Expr> Sizes;
+  for (OpFoldResult Size : Win->R.ParallelSizes) {
+    std::optional<shape::Expr> Known = sizeExpr(Size);
+    if (!Known)
+      return FamilyAnswer::refuse(RefusalKind::Size,
+                                  "a size of its result is no expression");
+    Sizes.push_back(*Known);
+  }
   return FamilyAnswer::offer(
       schedule::rankWindowSchedules(shapeOf(*Win, T), T),
-      [&Form, Win, Images = *Images, Rows = *Rows, Columns = *Columns,
-       Channels = *Channels](const WindowSchedule &S, GpuLaunch &Launch) {
-        shape::Expr Threads = Images * Rows.ceilDiv(S.Rows) *
-                              Columns.ceilDiv(S.Columns) *
-                              Channels.ceilDiv(S.Lanes);
+      [&Form, Win, Sizes](const WindowSchedule &S, GpuLaunch &Launch) {
+        SmallVector<shape::Expr> Tiles(Sizes);
+        Tiles.back() = Tiles.back().ceilDiv(S.Lanes);
+        Tiles[Win->Rank] = Tiles[Win->Rank].ceilDiv(S.Columns);
+        if (Win->Rank > 1)
+          Tiles[Win->Rank - 1] = Tiles[Win->Rank - 1].ceilDiv(S.Rows);
+        shape::Expr Threads(1);
+        for (const shape::Expr &Size : Tiles)
+          Threads = Threads * Size;
         Launch.Block = {int32_t(WindowThreads), 1, 1};
         Launch.Grid[0] = Threads.ceilDiv(WindowThreads).str();
         GpuWriter W(Form);

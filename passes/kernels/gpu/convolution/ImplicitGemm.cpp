@@ -165,6 +165,9 @@ bool Reader::readFilter() {
 std::optional<ImplicitGemm> Reader::read() {
   if (!readAxes() || !readInput() || !readFilter())
     return std::nullopt;
+  // One output has no neighbour.
+  if (Conv.P.N == Expr(1))
+    Conv.P.D.ColumnStride = Expr(1);
   return std::move(Conv);
 }
 

@@ -16,10 +16,8 @@ using namespace mlir;
 
 namespace kpc::kernels {
 
-/// Indices of pixels are computed in 32 bits.
-static constexpr int64_t MostPixels = int64_t(1) << 24;
 /// Larger windows are loops.
-static constexpr int64_t MostTaps = 64;
+static constexpr int64_t MostTaps = 4096;
 
 /// The factor of each dim in a sum of dims times constants; false where it is
 /// anything else.
@@ -45,7 +43,7 @@ static bool addFactors(AffineExpr E, int64_t Times,
 /// Dimension `Number` of the image, at `At` in terms of the loops: the parallel
 /// loop of its number, and at most one that is reduced.
 bool SlidingWindow::readAxis(AffineExpr At, unsigned Number) {
-  WindowAxis &A = Axes[Number];
+  WindowAxis &A = Axes[axisOf(Number)];
   llvm::SmallDenseMap<unsigned, int64_t> Factors;
   if (!addFactors(At, 1, Factors))
     return false;
@@ -68,8 +66,9 @@ bool SlidingWindow::readAxis(AffineExpr At, unsigned Number) {
   if (!Tap)
     return true;
   const unsigned *Place = llvm::find(R.Reduced, *Tap);
-  TapLoops[Number] = unsigned(Place - R.Reduced.begin());
-  A.Taps = constantOf(R.ReducedSizes[TapLoops[Number]]).value_or(0);
+  unsigned &TapLoop = TapLoops[axisOf(Number)];
+  TapLoop = unsigned(Place - R.Reduced.begin());
+  A.Taps = constantOf(R.ReducedSizes[TapLoop]).value_or(0);
   return A.Taps > 0;
 }
 
@@ -92,20 +91,20 @@ bool SlidingWindow::readMemory(Value Tensor) {
   llvm::APFloat Beside(0.0f);
   // Around images and channels there is nothing.
   if (Pad && (!matchPattern(Pad.getOutside(), m_ConstantFloat(&Beside)) ||
-              Pad.isPadded(0) || Pad.isPadded(3) || Pad.getLow()[1] < 0 ||
-              Pad.getLow()[2] < 0))
+              Pad.isPadded(0) || Pad.isPadded(Rank + 1) ||
+              llvm::any_of(Pad.getLow(), [](int64_t Low) { return Low < 0; })))
     return false;
   auto Outside = asStored(Beside, X.Element);
-  if (!Outside || constantOf(strideOf(X.Memref, 3)) != 1)
+  if (!Outside || constantOf(strideOf(X.Memref, Rank + 1)) != 1)
     return false;
   this->Outside = *Outside;
   ImagePitch = strideOf(X.Memref, 0);
-  for (unsigned D = 0; D < 2; ++D) {
-    WindowAxis &A = Axes[D];
+  for (unsigned D = 0; D < Rank; ++D) {
+    WindowAxis &A = Axes[axisOf(D)];
     A.Low = Pad ? Pad.getLow()[D + 1] : 0;
     A.Size = tensorSize(Source, D + 1);
     A.Pitch = strideOf(X.Memref, D + 1);
-    if (!A.Size || !A.Pitch || maxOf(A.Size).value_or(MostPixels) >= MostPixels)
+    if (!A.Size || !A.Pitch)
       return false;
   }
   return bool(ImagePitch);
@@ -115,16 +114,16 @@ bool SlidingWindow::readConv() {
   auto Conv = cast<kernel::ConvOp>(R.Op.getOperation());
   ArrayRef<int64_t> Filter = Conv.getW().getType().getShape();
   // Each output has a channel of its own.
-  if (Conv.getSpatialRank() != 2 || Conv.getGroups() == 1 ||
-      int64_t(Conv.getGroups()) != Filter[3] || Filter[2] != 1)
+  if (Conv.getSpatialRank() != Rank || Conv.getGroups() == 1 ||
+      int64_t(Conv.getGroups()) != Filter[Rank + 1] || Filter[Rank] != 1)
     return false;
   Input = Conv.getXMutable().getOperandNumber();
-  for (unsigned I = 0; I < 2; ++I) {
-    WindowAxis &A = Axes[I];
+  for (unsigned I = 0; I < Rank; ++I) {
+    WindowAxis &A = Axes[axisOf(I)];
     A.Stride = Conv.getStrides()[I];
     A.Out = R.ParallelSizes[I + 1];
     A.Taps = Filter[I];
-    TapLoops[I] = A.Taps > 1 ? I : 0;
+    TapLoops[axisOf(I)] = A.Taps > 1 ? I : 0;
     if (A.Taps > 1)
       A.Dilation = Conv.getDilations()[I];
   }
@@ -157,17 +156,28 @@ bool SlidingWindow::readPool() {
       return One.first == Loop || constantOf(loopSize(R.Op, One.first)) == 1;
     });
   };
-  return Map.getNumResults() == 4 && IsLoop(Map.getResult(0), R.Parallel[0]) &&
-         IsLoop(Map.getResult(3), R.Parallel[3]) &&
-         readAxis(Map.getResult(1), 0) && readAxis(Map.getResult(2), 1) &&
-         readMemory(Image.get());
+  if (Map.getNumResults() != Rank + 2 ||
+      !IsLoop(Map.getResult(0), R.Parallel[0]) ||
+      !IsLoop(Map.getResult(Rank + 1), R.Parallel[Rank + 1]))
+    return false;
+  for (unsigned D = 0; D < Rank; ++D)
+    if (!readAxis(Map.getResult(D + 1), D))
+      return false;
+  return readMemory(Image.get());
 }
 
 std::optional<SlidingWindow> SlidingWindow::read(FusedKernel &Form) {
   std::optional<Reduction> R = Reduction::read(Form);
-  if (!R || R->Parallel.size() != 4 || Form.Outputs.empty())
+  if (!R || R->Parallel.size() < 3 || R->Parallel.size() > 5 ||
+      Form.Outputs.empty())
     return std::nullopt;
-  SlidingWindow Win{*R, 0, {}, {0, 0}, {}, {}, llvm::APFloat(0.0f)};
+  SlidingWindow Win{*R};
+  Win.Rank = R->Parallel.size() - 2;
+  Builder B(R->Op.getContext());
+  for (WindowAxis &A : Win.Axes) {
+    A.Size = A.Out = B.getIndexAttr(1);
+    A.Pitch = B.getIndexAttr(0);
+  }
   int64_t Taps = 1;
   for (OpFoldResult Size : R->ReducedSizes) {
     std::optional<int64_t> Constant = constantOf(Size);
@@ -181,7 +191,7 @@ std::optional<SlidingWindow> SlidingWindow::read(FusedKernel &Form) {
   if (!(IsConv ? Win.readConv() : Win.readPool()))
     return std::nullopt;
   // What is reduced is the taps.
-  if (Win.Axes[0].Taps * Win.Axes[1].Taps != Taps)
+  if (Win.taps() != Taps)
     return std::nullopt;
   return Win;
 }

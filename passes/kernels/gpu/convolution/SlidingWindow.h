@@ -22,7 +22,7 @@
 
 namespace kpc::kernels {
 
-/// One spatial dimension.
+/// One spatial dimension. One that an image has not is of size 1.
 struct WindowAxis {
   int64_t Stride = 1, Dilation = 1, Taps = 1;
   int64_t Low = 0;              ///< elements around the image, in front
@@ -30,18 +30,27 @@ struct WindowAxis {
   mlir::OpFoldResult Pitch;     ///< between neighbours in memory
 };
 
-/// y[n, oh, ow, c] = Σ over kh, kw of a function of the pixel
-/// x[n, oh·stride + kh·dilation − low, …, c] and of what else the body reads.
+/// y[n, od, oh, ow, c] = Σ over kd, kh, kw of a function of the pixel
+/// x[n, od·stride + kd·dilation − low, …, c] and of what else the body reads.
+/// Images have one to three spatial dimensions.
 struct SlidingWindow {
+  static constexpr unsigned Depth = 0, Height = 1, Width = 2;
+
   Reduction R;
   unsigned Input = 0; ///< the operand that the window slides over
-  WindowAxis Axes[2];
-  unsigned TapLoops[2] = {0, 0}; ///< numbers among R.Reduced
-  Matrix X;                      ///< the memory alone
+  WindowAxis Axes[3];
+  unsigned TapLoops[3] = {0, 0, 0}; ///< numbers among R.Reduced
+  unsigned Rank = 0;                ///< spatial dimensions
+  Matrix X;                         ///< the memory alone
   mlir::OpFoldResult ImagePitch;
   llvm::APFloat Outside{0.0f}; ///< as stored
 
   static std::optional<SlidingWindow> read(FusedKernel &Form);
+  /// The axis that is dimension `Number` of the image.
+  unsigned axisOf(unsigned Number) const { return 3 - Rank + Number; }
+  int64_t taps() const {
+    return Axes[Depth].Taps * Axes[Height].Taps * Axes[Width].Taps;
+  }
   /// Whether neighbouring places read the same pixels.
   bool overlaps() const {
     return llvm::any_of(Axes, [](const WindowAxis &A) {

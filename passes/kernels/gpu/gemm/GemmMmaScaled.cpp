@@ -253,7 +253,7 @@ private:
   }
 
   Value multiplyTiles(Value Stage, Value Left, Value Right, Value FirstOfA,
-                      Value FirstOfB, Value Acc, bool) override {
+                      Value FirstOfB, Value Acc, tile::Tf32) override {
     return tile::MmaScaledOp::create(
         W.B, W.Loc, Acc.getType(), G.Format, Left, stageOfScales(OfA, Stage),
         Right, stageOfScales(OfB, Stage), FirstOfA, FirstOfB, Acc);

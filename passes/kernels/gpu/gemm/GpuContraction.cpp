@@ -117,8 +117,10 @@ std::optional<Contraction> Contraction::read(FusedKernel &Form) {
   // Columns should be what the output is contiguous along.
   if (R->Parallel.empty())
     return std::nullopt;
+  // A convolution's columns are its outputs, also where there is one.
   unsigned Last = R->Parallel.back();
-  if (C.A.Map.isFunctionOfDim(Last) && !C.B.Map.isFunctionOfDim(Last))
+  if (!isa<kernel::ConvOp>(R->Op.getOperation()) &&
+      C.A.Map.isFunctionOfDim(Last) && !C.B.Map.isFunctionOfDim(Last))
     std::swap(C.A, C.B);
   for (unsigned Loop : R->Parallel) {
     bool InA = C.A.Map.isFunctionOfDim(Loop),

@@ -133,7 +133,7 @@ void MmaSyncGemm::fill(Value Stage, Value Step) {
 //===----------------------------------------------------------------------===//
 
 /// This warpgroup's part of a stage's product.
-Value MmaSyncGemm::multiply(Value Stage, Value Acc, bool Split) {
+Value MmaSyncGemm::multiply(Value Stage, Value Acc, tile::Tf32 As) {
   auto Mine = [&](Value Ring, const Source &From, int64_t Extent, Value Number,
                   int64_t OfGroup) -> Value {
     Value Tile = stageOf(Ring, From, Extent, Stage);
@@ -157,19 +157,19 @@ Value MmaSyncGemm::multiply(Value Stage, Value Acc, bool Split) {
         Right = Mine(RingB, B, S.TileN, ColumnGroup, S.WarpgroupN);
   return multiplyTiles(Stage, Left, Right,
                        W.mul(RowGroup, W.index(S.WarpgroupM)),
-                       W.mul(ColumnGroup, W.index(S.WarpgroupN)), Acc, Split);
+                       W.mul(ColumnGroup, W.index(S.WarpgroupN)), Acc, As);
 }
 
 Value MmaSyncGemm::multiplyTiles(Value, Value Left, Value Right, Value, Value,
-                                 Value Acc, bool Split) {
+                                 Value Acc, tile::Tf32 As) {
   return tile::MmaSyncOp::create(W.B, W.Loc, Acc.getType(), Left, Right, Acc,
-                                 !A.AlongK, B.AlongK, Split,
+                                 !A.AlongK, B.AlongK, As,
                                  /*promoted=*/P.isFp8() && T.sumsFp8Shortly());
 }
 
 /// A stage is filled again, `Stages` - 1 steps ahead, when all have multiplied
 /// what was in it: in the step after.
-Value MmaSyncGemm::mainloop(bool Split) {
+Value MmaSyncGemm::mainloop(tile::Tf32 As) {
   auto Fragment = tile::FragmentType::get(
       W.B.getContext(), {S.WarpgroupM, S.WarpgroupN}, P.accumulatorType());
   Value Zero = arith::ConstantOp::create(W.B, W.Loc,
@@ -194,19 +194,20 @@ Value MmaSyncGemm::mainloop(bool Split) {
                   tile::CpAsyncWaitOp::create(W.B, W.Loc, S.Stages - 2);
                   tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
                   FillWhere(In[2], W.add(Step, Ahead));
-                  Value More = multiply(In[1], In[0], Split);
+                  Value More = multiply(In[1], In[0], As);
                   return {More, After(In[1]), After(In[2])};
                 })[0];
 }
 
 /// Sums of split factors are NaN wherever an infinity takes part: it has no
 /// rest, and times the rest of the other factor it may be NaN. There the sums
-/// of rounded factors are what fp32 arithmetic gives, infinite or NaN. The loop
-/// that makes them runs where a block has found such an element.
+/// of truncated factors are what fp32 arithmetic gives, infinite or NaN.
+/// Factors from 3.4011e38 on, whose high part is infinite, are finite in them.
+/// The loop that makes them runs where a block has found such an element.
 Value MmaSyncGemm::accumulators() {
   if (!P.isExactF32())
-    return mainloop(/*Split=*/false);
-  Value Acc = mainloop(/*Split=*/true);
+    return mainloop(tile::Tf32::Rounded);
+  Value Acc = mainloop(tile::Tf32::Split);
   tile::CpAsyncWaitOp::create(W.B, W.Loc, 0);
   tile::SyncOp::create(W.B, W.Loc, tile::Scope::Block);
   Value Any = tile::AnyNanOp::create(W.B, W.Loc, W.B.getI1Type(), Acc);
@@ -216,9 +217,9 @@ Value MmaSyncGemm::accumulators() {
   W.B.setInsertionPointToEnd(Again.elseBlock());
   scf::YieldOp::create(W.B, W.Loc, Acc);
   W.B.setInsertionPointToEnd(Again.thenBlock());
-  Value Rounded = mainloop(/*Split=*/false);
+  Value Truncated = mainloop(tile::Tf32::Truncated);
   auto Apply = tile::ApplyOp::create(W.B, W.Loc, Acc.getType(),
-                                     ValueRange{Acc, Rounded});
+                                     ValueRange{Acc, Truncated});
   scf::YieldOp::create(W.B, W.Loc, Apply.getResult());
   Type F32 = W.B.getF32Type();
   Block *Body = W.B.createBlock(&Apply.getBody(), {},

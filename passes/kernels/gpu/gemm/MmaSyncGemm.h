@@ -65,7 +65,7 @@ protected:
   virtual mlir::Value multiplyTiles(mlir::Value Stage, mlir::Value Left,
                                     mlir::Value Right, mlir::Value FirstOfA,
                                     mlir::Value FirstOfB, mlir::Value Acc,
-                                    bool Split);
+                                    tile::Tf32 As);
   void gather(
       const Source &From, mlir::Value Stage,
       llvm::function_ref<Piece(mlir::Value Row, mlir::Value Column)> PieceAt);
@@ -89,8 +89,8 @@ private:
                       mlir::Value Stage);
   void placeBlock();
   void fill(mlir::Value Stage, mlir::Value Step);
-  mlir::Value multiply(mlir::Value Stage, mlir::Value Acc, bool Split);
-  mlir::Value mainloop(bool Split);
+  mlir::Value multiply(mlir::Value Stage, mlir::Value Acc, tile::Tf32 As);
+  mlir::Value mainloop(tile::Tf32 As);
   mlir::Value accumulators();
   void epilogue(mlir::Value Acc);
   void storePart(mlir::Value Acc, mlir::Value StagingTile, int64_t First);

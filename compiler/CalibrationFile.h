@@ -1,0 +1,67 @@
+//===- CalibrationFile.h - Ranges of operands, as text ----------*- C++ -*-===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What `kpc calibrate` writes and --calibration reads: JSON with an operand a
+/// line, so that it can be committed and compared. docs/precision.md describes
+/// it.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_COMPILER_CALIBRATIONFILE_H
+#define KPC_COMPILER_CALIBRATIONFILE_H
+
+#include "compiler/diagnostics/Diagnostics.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kpc {
+
+/// What a GEMM or convolution multiplies with its weight.
+struct CalibratedOperand {
+  std::string Node; ///< that multiplies
+  std::string Kind; ///< "gemm" or "conv"
+  double Least = 0, Greatest = 0;
+  /// The greatest magnitude that is told apart; the method decides.
+  double Range = 0;
+  /// Of a GEMM: each row finds its scale in each run.
+  bool ScalesOfRows = false;
+  /// Of each channel: the greatest magnitude, mean and root mean square.
+  std::vector<float> Largest, Mean, Rms;
+};
+
+/// A value inside the model that fp16 does not hold.
+struct LargeValue {
+  std::string Node;
+  double Magnitude = 0;
+};
+
+struct CalibrationFile {
+  static constexpr int Version = 1;
+
+  std::string Model;  ///< the file's name
+  std::string Digest; ///< SHA-256 of the model file, in hexadecimal
+  std::string Method;
+  int64_t Samples = 0;
+  std::vector<CalibratedOperand> Operands;
+  std::vector<LargeValue> BeyondFp16;
+
+  std::string text() const;
+  /// None after an error, which names the file and what is wrong with it.
+  static std::optional<CalibrationFile> read(const std::string &Path,
+                                             Diagnostics &Diags);
+  /// The same of a file's text.
+  static std::optional<CalibrationFile> parse(const std::string &Text,
+                                              std::string &Error);
+};
+
+} // namespace kpc
+
+#endif // KPC_COMPILER_CALIBRATIONFILE_H

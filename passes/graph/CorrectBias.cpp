@@ -1,0 +1,104 @@
+//===- CorrectBias.cpp - The mean error of rounded weights is taken off ---===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+///   %y = graph.matmul %x, %w
+///     →  %1 = graph.matmul %x, %w
+///        %y = graph.add %1, (mean of %x * (%w - rounded %w))
+///
+/// The vector is constant, and part of the product's epilogue.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Remarks.h"
+#include "passes/graph/CodeProducts.h"
+#include "passes/graph/GraphFunction.h"
+#include "passes/graph/Passes.h"
+#include "passes/graph/QuantisationError.h"
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+
+namespace kpc::graph {
+#define GEN_PASS_DEF_CORRECTBIAS
+#include "passes/graph/Passes.h.inc"
+} // namespace kpc::graph
+
+namespace {
+
+/// What is gained by less is not worth a vector.
+constexpr double LeastGain = 0.05; // dB
+
+struct CorrectBiasPass : graph::impl::CorrectBiasBase<CorrectBiasPass> {
+  using CorrectBiasBase::CorrectBiasBase;
+  CorrectBiasPass() = default;
+  CorrectBiasPass(const CorrectBiasOptions &Options, WeightReader Read)
+      : CorrectBiasBase(Options), Read(std::move(Read)) {}
+
+  void runOnOperation() override {
+    func::FuncOp Func = getOperation();
+    if (!isGraphFunction(Func))
+      return;
+    SmallVector<std::string> Own(For.begin(), For.end());
+    FailureOr<CodePolicy> Policy =
+        CodePolicy::read({TypeName, Own, Int8, Fp8}, Func);
+    if (failed(Policy))
+      return signalPassFailure();
+    SmallVector<Operation *> Products;
+    Func.walk([&](Operation *Op) {
+      if (multipliesWeight(Op) && Policy->refusal(Op).empty())
+        Products.push_back(Op);
+    });
+    for (Operation *Op : Products)
+      correct(Op, Policy->typeOf(Op));
+  }
+
+  WeightReader Read;
+
+private:
+  void correct(Operation *Op, CodeType Type) {
+    std::optional<OperandStatistics> Of = statisticsOf(Op);
+    std::optional<ProductWeights> W =
+        Of ? ProductWeights::of(Op, Read) : std::nullopt;
+    if (!W || !hasMoments(*Of, *W))
+      return;
+    std::vector<float> Rounded = roundedWeights(*W, Type);
+    ExpectedError Error = expectedError(*Of, *W, Rounded, Type);
+    double Before = Error.decibels();
+    Error.Mean = 0;
+    double After = Error.decibels();
+    if (After < Before + LeastGain)
+      return;
+    OpBuilder B(Op->getContext());
+    B.setInsertionPointAfter(Op);
+    Location Loc = Op->getLoc();
+    Value Y = Op->getResult(0);
+    Value Vector = ConstantOp::create(
+        B, Loc,
+        DenseElementsAttr::get(RankedTensorType::get({W->N}, B.getF32Type()),
+                               ArrayRef<float>(meanError(*Of, *W, Rounded))));
+    SymbolicTensorType To = typeOf(Y);
+    Value All = spread(B, Loc, Vector, To, To.getRank() - 1);
+    Value Sum = AddOp::create(B, Loc, Y, All);
+    Y.replaceAllUsesExcept(Sum, Sum.getDefiningOp());
+    remark::passed(Loc,
+                   remark::RemarkOpts::name("bias").category("quantisation"))
+        << "The mean error of rounded weights is taken off: signal over "
+           "expected error "
+        << decibelText(Before) << " before, " << decibelText(After)
+        << " after.";
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> graph::createCorrectBias(CorrectBiasOptions Options,
+                                               WeightReader Read) {
+  return std::make_unique<CorrectBiasPass>(Options, std::move(Read));
+}

@@ -1,0 +1,53 @@
+//===- QuantisationError.h - The error that codes are expected to make ----===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// From the moments of an operand's channels and the numbers of a weight, in
+/// the model of independent channels: the power of a product, and that of what
+/// rounding both of its factors adds to it.
+///
+//===----------------------------------------------------------------------===//
+#ifndef KPC_PASSES_GRAPH_QUANTISATIONERROR_H
+#define KPC_PASSES_GRAPH_QUANTISATIONERROR_H
+
+#include "passes/graph/MakeCodes.h"
+#include "passes/graph/ProductWeights.h"
+
+namespace kpc::graph {
+
+struct ExpectedError {
+  double Signal = 0;                        ///< power of the product
+  double Operand = 0, Weight = 0, Mean = 0; ///< of what rounding adds
+
+  double noise() const { return Operand + Weight + Mean; }
+  /// Signal over noise; a product that is zero has no error.
+  double decibels() const;
+};
+
+/// Whether the statistics have moments of each channel of the weight.
+bool hasMoments(const OperandStatistics &Of, const ProductWeights &W);
+
+/// The weight as its codes have it, a scale for each column.
+std::vector<float> roundedWeights(const ProductWeights &W, CodeType Type);
+
+/// What quantising both factors adds. `Rounded` is roundedWeights of `W`.
+ExpectedError expectedError(const OperandStatistics &Of,
+                            const ProductWeights &W,
+                            llvm::ArrayRef<float> Rounded, CodeType Type);
+
+/// The mean error of each column: mean of the operand times (w - rounded w).
+std::vector<float> meanError(const OperandStatistics &Of,
+                             const ProductWeights &W,
+                             llvm::ArrayRef<float> Rounded);
+
+/// "31.2 dB"
+std::string decibelText(double Decibels);
+
+} // namespace kpc::graph
+
+#endif // KPC_PASSES_GRAPH_QUANTISATIONERROR_H

@@ -1,0 +1,217 @@
+//===- SmoothChannels.cpp - One scale for channels that differ ------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+///   %y = graph.matmul %x, %w
+///     →  %1 = graph.mul %x, (1 / s)      s constant, one for each channel
+///        %2 = graph.mul %w, s
+///        %y = graph.matmul %1, %2 {graph.operand = what is known of %1}
+///
+/// The products are the same, and codes of %1 waste less of their range
+/// (SmoothQuant, arXiv:2211.10438). The factor of %x is part of the kernel that
+/// makes its codes; that of %w is computed when compiling.
+///
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Remarks.h"
+#include "passes/graph/GraphFunction.h"
+#include "passes/graph/Passes.h"
+#include "passes/graph/QuantisationError.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace kpc;
+using namespace kpc::graph;
+using kpc::shape::Expr;
+
+namespace kpc::graph {
+#define GEN_PASS_DEF_SMOOTHCHANNELS
+#include "passes/graph/Passes.h.inc"
+} // namespace kpc::graph
+
+namespace {
+
+/// The exponents that are tried, and what one must gain: the factor is not
+/// free where no kernel makes the codes on the way.
+constexpr double Exponents[] = {0.25, 0.5, 0.75};
+constexpr double LeastGain = 0.5; // dB
+
+/// Products of one operand, with the numbers of their weights.
+struct Group {
+  OperandStatistics Of;
+  SmallVector<Operation *> Products;
+  std::vector<ProductWeights> Weights;
+  CodeType Type = CodeType::None;
+};
+
+/// The factors by which channels are divided.
+std::vector<float> factors(const Group &G, double Exponent) {
+  int64_t Channels = G.Weights.front().Channels;
+  std::vector<float> OfWeight(Channels);
+  for (const ProductWeights &W : G.Weights)
+    for (int64_t K = 0; K < W.K; ++K)
+      for (int64_t N = 0; N < W.N; ++N)
+        OfWeight[W.channelOf(K)] =
+            std::max(OfWeight[W.channelOf(K)], std::abs(W.row(K)[N]));
+  std::vector<float> All(Channels, 1);
+  for (int64_t C = 0; C < Channels; ++C)
+    if (G.Of.Largest[C] > 0 && OfWeight[C] > 0)
+      All[C] = float(std::pow(G.Of.Largest[C], Exponent) /
+                     std::pow(OfWeight[C], 1 - Exponent));
+  return All;
+}
+
+/// No channel reaches further than all do, or than its own magnitude.
+OperandStatistics divided(const OperandStatistics &Of,
+                          ArrayRef<float> Factors) {
+  OperandStatistics To = Of;
+  To.Least = To.Greatest = 0;
+  for (auto [C, F] : llvm::enumerate(Factors)) {
+    double Most = Of.Largest[C];
+    To.Least = std::min(To.Least, std::max(Of.Least, -Most) / F);
+    To.Greatest = std::max(To.Greatest, std::min(Of.Greatest, Most) / F);
+    To.Largest[C] /= F;
+    To.Mean[C] /= F;
+    To.Rms[C] /= F;
+  }
+  To.Range = To.magnitude();
+  return To;
+}
+
+ProductWeights multiplied(ProductWeights W, ArrayRef<float> Factors) {
+  for (int64_t K = 0; K < W.K; ++K)
+    for (int64_t N = 0; N < W.N; ++N)
+      W.Numbers[K * W.N + N] *= Factors[W.channelOf(K)];
+  return W;
+}
+
+double decibels(const Group &G, const OperandStatistics &Of,
+                ArrayRef<float> Factors) {
+  ExpectedError Sum;
+  for (const ProductWeights &Plain : G.Weights) {
+    ProductWeights W = Factors.empty() ? Plain : multiplied(Plain, Factors);
+    ExpectedError E = expectedError(Of, W, roundedWeights(W, G.Type), G.Type);
+    Sum.Signal += E.Signal;
+    Sum.Operand += E.noise();
+  }
+  return Sum.decibels();
+}
+
+struct SmoothChannelsPass
+    : graph::impl::SmoothChannelsBase<SmoothChannelsPass> {
+  using SmoothChannelsBase::SmoothChannelsBase;
+  SmoothChannelsPass() = default;
+  SmoothChannelsPass(const SmoothChannelsOptions &Options, WeightReader Read)
+      : SmoothChannelsBase(Options), Read(std::move(Read)) {}
+
+  void runOnOperation() override {
+    func::FuncOp Func = getOperation();
+    if (!isGraphFunction(Func))
+      return;
+    SmallVector<std::string> Own(For.begin(), For.end());
+    FailureOr<CodePolicy> Policy =
+        CodePolicy::read({TypeName, Own, Int8, Fp8}, Func);
+    if (failed(Policy))
+      return signalPassFailure();
+    llvm::MapVector<Value, SmallVector<Operation *>> ByOperand;
+    Func.walk([&](Operation *Op) {
+      if (multipliesWeight(Op) && statisticsOf(Op) &&
+          Policy->refusal(Op).empty())
+        ByOperand[Op->getOperand(0)].push_back(Op);
+    });
+    for (auto &[X, Products] : ByOperand)
+      smooth(X, Products, Policy->typeOf(Products.front()));
+  }
+
+  WeightReader Read;
+
+private:
+  void smooth(Value X, ArrayRef<Operation *> Products, CodeType Type) {
+    Group G;
+    G.Of = *statisticsOf(Products.front());
+    G.Type = Type;
+    for (Operation *Op : Products) {
+      std::optional<ProductWeights> W = ProductWeights::of(Op, Read);
+      if (!W || !hasMoments(G.Of, *W))
+        return;
+      G.Products.push_back(Op);
+      G.Weights.push_back(std::move(*W));
+    }
+    double Before = decibels(G, G.Of, {}), Best = Before + LeastGain;
+    std::vector<float> Chosen;
+    for (double Exponent : Exponents) {
+      std::vector<float> Factors = factors(G, Exponent);
+      double Now = decibels(G, divided(G.Of, Factors), Factors);
+      if (Now <= Best)
+        continue;
+      Best = Now;
+      Chosen = std::move(Factors);
+    }
+    if (Chosen.empty())
+      return;
+    rewrite(X, G, Chosen);
+    remark::passed(
+        Products.front()->getLoc(),
+        remark::RemarkOpts::name("smoothed").category("quantisation"))
+        << "Channels are divided by factors that the weight is multiplied by: "
+           "signal over expected error "
+        << decibelText(Before) << " before, " << decibelText(Best) << " after.";
+  }
+
+  static Value vectorOf(OpBuilder &B, Location Loc, ArrayRef<float> Numbers,
+                        SymbolicTensorType To, int64_t Dim) {
+    SmallVector<int64_t> Sizes(To.getRank(), 1);
+    Sizes[Dim] = int64_t(Numbers.size());
+    Value Vector = ConstantOp::create(
+        B, Loc,
+        DenseElementsAttr::get(RankedTensorType::get(Sizes, B.getF32Type()),
+                               Numbers));
+    return BroadcastOp::create(B, Loc, To, Vector);
+  }
+
+  static void rewrite(Value X, const Group &G, ArrayRef<float> Factors) {
+    OpBuilder B(G.Products.front());
+    Location Loc = G.Products.front()->getLoc();
+    std::vector<float> Inverse;
+    for (float F : Factors)
+      Inverse.push_back(1 / F);
+    Value Wide = asF32(B, Loc, X);
+    SymbolicTensorType Ty = typeOf(Wide);
+    Value Smooth = MulOp::create(
+        B, Loc, Wide, vectorOf(B, Loc, Inverse, Ty, Ty.getRank() - 1));
+    DictionaryAttr Known = divided(G.Of, Factors).attribute(B.getContext());
+    for (Operation *Op : G.Products) {
+      B.setInsertionPoint(Op);
+      Value W = asF32(B, Loc, Op->getOperand(1));
+      SymbolicTensorType OfW = typeOf(W);
+      W = MulOp::create(B, Op->getLoc(), W,
+                        vectorOf(B, Loc, Factors, OfW, OfW.getRank() - 2));
+      Operation *New = Op;
+      Type Element = typeOf(Op->getResult(0)).getElementType();
+      Op->setOperands({Smooth, W});
+      Op->setAttr(OperandAttr, Known);
+      if (Element.isF32())
+        continue;
+      // Of 16 bits: the product of what is wide now is wide, too.
+      Value Y = New->getResult(0);
+      Y.setType(typeOf(Y).withElementType(B.getF32Type()));
+      B.setInsertionPointAfter(New);
+      Value Narrow = CastOp::create(B, Loc, Y, Element);
+      Y.replaceAllUsesExcept(Narrow, Narrow.getDefiningOp());
+    }
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> graph::createSmoothChannels(SmoothChannelsOptions Options,
+                                                  WeightReader Read) {
+  return std::make_unique<SmoothChannelsPass>(Options, std::move(Read));
+}

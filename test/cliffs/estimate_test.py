@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What tools/cliffs counts of kernels that are written here, and what it says of its list.   estimate_test.py"""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+try:
+    import numpy  # noqa: F401
+except ImportError as missing:
+    print(f"SKIPPED: {missing}")
+    sys.exit(77)
+
+import known
+import ptx_text
+from sweep import Verdict
+from warp import BUFFER, LATENCY, UNROLLED, Warp
+
+HEAD = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(
+	.param .u64 .ptr .align 64 k_param_0,
+	.param .u64 k_param_1
+)
+.maxntid 64, 1, 1
+{
+	.reg .pred 	%p<3>;
+	ld.param.b64 	%rd1, [k_param_0];
+	ld.param.b64 	%rd2, [k_param_1];
+	mov.u32 	%r1, %tid.x;
+	cvt.u64.u32 	%rd3, %r1;
+"""
+
+
+def counts(body, size=0, thread=0):
+    kernel = ptx_text.kernels(HEAD + body + "\tret;\n\n}\n")["k"]
+    return Warp(kernel, ["buffer", size], (4, 1, 1), (0, 0, 0), thread).run()
+
+
+def strided(bytes_between, width="b32"):
+    return f"""	mul.lo.s64 	%rd4, %rd3, {bytes_between};
+	add.s64 	%rd5, %rd1, %rd4;
+	ld.global.{width} 	%r2, [%rd5];
+"""
+
+
+# Sums of elements that are 128 bytes apart, one after another.
+LOOP = """	mov.b64 	%rd6, 0;
+	mov.b32 	%r3, 0f00000000;
+$L__BB0_1:
+	shl.b64 	%rd7, %rd6, 7;
+	add.s64 	%rd8, %rd1, %rd7;
+	ld.global.b32 	%r4, [%rd8];
+	add.rn.f32 	%r3, %r3, %r4;
+	add.s64 	%rd6, %rd6, 1;
+	setp.lt.s64 	%p1, %rd6, %rd2;
+	@%p1 bra 	$L__BB0_1;
+	st.global.b32 	[%rd1], %r3;
+"""
+
+
+class Following(unittest.TestCase):
+    def test_neighbours_share_lines_and_sectors(self):
+        one = counts(strided(4))
+        self.assertEqual((one.lines, one.sectors, one.moved), (1, 4, 128))
+
+    def test_elements_apart_take_a_sector_each(self):
+        one = counts(strided(128))
+        self.assertEqual((one.lines, one.sectors), (32, 32))
+
+    def test_second_warp_of_a_block(self):
+        self.assertEqual(counts(strided(4), thread=32).sectors, 4)
+
+    def test_guarded_lanes_do_not_read(self):
+        one = counts("\tsetp.lt.u32 \t%p1, %r1, 8;\n" + strided(128).replace("ld.global", "@%p1 ld.global"))
+        self.assertEqual(one.sectors, 8)
+
+    def test_a_branch_that_some_lanes_take(self):
+        one = counts("\tsetp.gt.u32 \t%p1, %r1, 15;\n\t@%p1 bra \t$L__BB0_2;\n" + strided(128) + "$L__BB0_2:\n")
+        self.assertEqual(one.sectors, 16)
+
+    def test_turns_of_a_loop_are_counted_and_not_followed(self):
+        short, long = counts(LOOP, 100), counts(LOOP, 1_000_000)
+        self.assertEqual(short.lines, 101)
+        self.assertEqual(long.lines, 1_000_001)
+        self.assertEqual(long.most_turns, 999_999)
+        self.assertAlmostEqual(long.issued / short.issued, 10_000, delta=300)
+        self.assertAlmostEqual(long.cycles, 1_000_000 * (LATENCY["memory"] + LATENCY["fma"]) / UNROLLED, delta=0.1 * long.cycles)
+
+    def test_a_loop_in_a_loop(self):
+        inner = LOOP.replace("%rd2", "50").replace("	st.global.b32 	[%rd1], %r3;\n", "")
+        outer = "\tmov.b64 \t%rd9, 0;\n$L__BB0_0:\n" + inner + """	add.s64 	%rd9, %rd9, 1;
+	setp.lt.s64 	%p2, %rd9, %rd2;
+	@%p2 bra 	$L__BB0_0;
+"""
+        self.assertEqual(counts(outer, 1000).lines, 50_000)
+
+    def test_elements_are_their_own_numbers(self):
+        one = counts("\tadd.s64 \t%rd1, %rd1, 0;\n" + strided(4) + """	mul.wide.u32 	%rd9, %r2, 4;
+	add.s64 	%rd10, %rd1, %rd9;
+	ld.global.b32 	%r5, [%rd10+1048576];
+""")
+        self.assertEqual(one.sectors, 8)
+        self.assertLess(1 << 20, BUFFER)
+
+    def test_banks_of_shared_memory(self):
+        address = "\tshl.b32 \t%r7, %r1, {};\n\tadd.s32 \t%r8, %r7, 16777216;\n\tst.shared.b32 \t[%r8], %r1;\n"
+        self.assertEqual(counts(address.format(2)).shared, 1)
+        self.assertEqual(counts(address.format(7)).shared, 32)
+
+
+class List(unittest.TestCase):
+    def verdict(self, factor, **more):
+        return Verdict("sort", "f32", "sm_90a", 10.0 * factor, 10.0, family="loops", limit="waiting", **more)
+
+    def listed(self, **entries):
+        return known.List({(case, "f32"): entry for case, entry in entries.items()}, {("sm_90a", "f32"): {"sort", "topk"}})
+
+    def test_new_worse_and_gone(self):
+        listed = self.listed(sort=known.Entry({"sm_90a": 10.0}, "it is what it is"))
+        self.assertEqual(known.compare(listed, [self.verdict(11.0)]), [])
+        self.assertIn("worse", known.compare(listed, [self.verdict(16.0)])[0])
+        self.assertIn("gone", known.compare(listed, [self.verdict(1.0)])[0])
+        self.assertIn("new", known.compare(self.listed(), [self.verdict(4.0)])[0])
+        self.assertEqual(known.compare(self.listed(), [self.verdict(3.2)]), [])
+        self.assertIn("does not compile", known.compare(self.listed(), [self.verdict(0.0, problem="refused")])[0])
+        self.assertIn("no case", known.compare(listed, [], {("topk", "f32")})[0])
+
+    def test_what_was_not_swept_is_no_fault(self):
+        self.assertEqual(known.compare(known.List({}, {}), [self.verdict(4.0)]), [])
+
+    def test_what_was_not_swept_stays(self):
+        listed = self.listed(topk=known.Entry({"sm_80": 10.0}, "known"))
+        self.assertEqual(known.compare(listed, [self.verdict(1.0)]), [])
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "known.txt"
+            path.write_text("# a head\n")
+            known.update(path, listed, [self.verdict(4.1)], {("sort", "f32"), ("topk", "f32"), ("unique", "f32")})
+            text = path.read_text()
+            self.assertIn("# a head", text)
+            self.assertIn("swept sm_90a f32: sort topk", text)
+            self.assertIn("sort f32 | sm_90a 4 | not looked into: loops: waiting", text)
+            self.assertIn("topk f32 | sm_80 10 | known", text)
+            self.assertIn("says no reason", known.compare(known.read(path), [])[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,35 @@
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(correct-bias))' | FileCheck %s
+
+!x = !graph.tensor<[32, 2], f32>
+!w = !graph.tensor<[2, 8], f32>
+!y = !graph.tensor<[32, 8], f32>
+
+module attributes {graph.calibration = {
+    biased = {least = 0.0 : f64, greatest = 2.0 : f64, range = 2.0 : f64,
+              largest = dense<2.0> : tensor<2xf32>, mean = dense<1.9> : tensor<2xf32>, rms = dense<1.9> : tensor<2xf32>},
+    centred = {least = -1.0 : f64, greatest = 1.0 : f64, range = 1.0 : f64,
+               largest = dense<1.0> : tensor<2xf32>, mean = dense<0.0> : tensor<2xf32>, rms = dense<0.3> : tensor<2xf32>}}} {
+
+// What the rounded weights lack, times the means, is added to each column.
+// CHECK-LABEL: @biased(
+// CHECK: %[[P:.*]] = graph.matmul
+// CHECK: graph.constant dense<{{.*}}> : tensor<8xf32>
+// CHECK: %[[B:.*]] = graph.broadcast %{{.*}} to <[32, 8], f32>
+// CHECK: %[[Y:.*]] = graph.add %[[P]], %[[B]]
+// CHECK: return %[[Y]]
+func.func @biased(%x: !x) -> !y {
+  %w = graph.constant dense<[[1.0, 0.503, 0.2501, -1.0, 0.301, 0.701, -0.203, 0.9], [0.6, -0.5, 0.15, 1.0, -0.3, 0.7, 0.2, -0.9]]> : tensor<2x8xf32>
+  %y = graph.matmul %x, %w : !x, !w loc("biased")
+  return %y : !y
+}
+
+// Nothing is gained where the means are 0.
+// CHECK-LABEL: @centred(
+// CHECK-NOT: graph.add
+// CHECK: return
+func.func @centred(%x: !x) -> !y {
+  %w = graph.constant dense<[[1.0, 0.503, 0.2501, -1.0, 0.301, 0.701, -0.203, 0.9], [0.6, -0.5, 0.15, 1.0, -0.3, 0.7, 0.2, -0.9]]> : tensor<2x8xf32>
+  %y = graph.matmul %x, %w : !x, !w loc("centred")
+  return %y : !y
+}
+}

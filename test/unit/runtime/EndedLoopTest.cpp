@@ -1,0 +1,226 @@
+//===- EndedLoopTest.cpp - Loops of plans that data ends ------------------===//
+//
+// Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/format/Container.h"
+#include "test/unit/runtime/FakeCuda.h"
+#include "test/unit/runtime/Sample.h"
+
+#include <gmock/gmock.h>
+
+using namespace kpc;
+using namespace kpc::test;
+using namespace kpc::artifact;
+using testing::HasSubstr;
+
+namespace {
+
+constexpr int64_t Width = 16, Bytes64 = Width * 4;
+constexpr int64_t Endless = 0x7fffffff;
+
+Expr i() { return Expr::symbol("i"); }
+
+enum : uint32_t { X, Goes, Last, Pair };
+
+/// Carries h, which begins as x: h += x, while `goes` says so and at most
+/// `Count` times. Then `last` is h.
+Contents endedContents(bool OnDevice, int64_t Count) {
+  Contents C = OnDevice ? cudaContents() : sampleContents();
+  C.Symbols = {{"i", {.Min = 0}, SymbolSource::LoopCounter}};
+  C.Inputs = {{"x", ElementType::F32, {Width}, {}},
+              {"goes", ElementType::Bool, {Expr(1)}, {}}};
+  C.Outputs = {{"last", ElementType::F32, {Width}, {}}};
+  Target &T = C.Targets[0];
+  T.Buffers.clear();
+  auto Add = [&](BufferKind Kind, uint32_t Index, int64_t Size) {
+    Buffer B;
+    B.Kind = Kind;
+    B.Index = Index;
+    B.Size = Size;
+    B.LastStep = 2;
+    T.Buffers.push_back(B);
+  };
+  Add(BufferKind::Input, 0, Bytes64);
+  Add(BufferKind::Input, 1, 1);
+  Add(BufferKind::Output, 0, Bytes64);
+  Add(BufferKind::Arena, 0, 2 * Bytes64);
+  auto Part = [&](uint8_t Access, const Expr &At) {
+    Param P = Param::buffer(Pair, Access);
+    P.Offset = At.mod(2) * Bytes64;
+    P.Length = Expr(Bytes64);
+    return P;
+  };
+  Launch L;
+  L.Kernel = 0;
+  L.Params = {Part(Read, i()), Param::buffer(X, Read), Part(Write, i() + 1)};
+  if (OnDevice)
+    L.Params.push_back(Param::size(Width));
+  L.Work = Width;
+  L.Flops = Width;
+  T.Values.clear();
+  T.Steps = {Copy{X, {}, Pair, Expr(0), Bytes64}, L,
+             Copy{Pair, i().mod(2) * Bytes64, Last, {}, Bytes64}};
+  T.Controls = {Loop{1, 3, Count, "i", LoopEnd{2, Goes, {}}}};
+  return C;
+}
+
+struct EndedRun {
+  explicit EndedRun(bool Goes) : Goes(Goes) {
+    for (int64_t I = 0; I < Width; ++I)
+      In[I] = float(I + 1);
+  }
+  std::vector<kpc_named_tensor> inputs() {
+    return {{"x", {In, Row, 1, KPC_F32, KPC_HOST}},
+            {"goes", {&Goes, One, 1, KPC_BOOL, KPC_HOST}}};
+  }
+  std::vector<kpc_named_tensor> outputs() {
+    return {{"last", {Out, Row, 1, KPC_F32, KPC_HOST}}};
+  }
+  kpc_status run(const Own<kpc_session> &S, std::string &Why) {
+    auto Given = inputs(), Wanted = outputs();
+    kpc_error *E = nullptr;
+    kpc_status Status =
+        kpc_session_run(S.get(), Given.data(), Given.size(), Wanted.data(),
+                        Wanted.size(), nullptr, &E);
+    Why = E ? describe(E) : "";
+    return Status;
+  }
+
+  bool Goes;
+  int64_t Row[1] = {Width}, One[1] = {1};
+  alignas(64) float In[Width] = {};
+  alignas(64) float Out[Width] = {};
+};
+
+/// The last value is x as often as there were iterations, and once more.
+void expectIterations(const Own<kpc_session> &S, bool Goes, int64_t Count) {
+  EndedRun Run(Goes);
+  std::string Why;
+  ASSERT_EQ(Run.run(S, Why), KPC_OK) << Why;
+  for (int64_t I = 0; I < Width; ++I)
+    ASSERT_EQ(Run.Out[I], float((Count + 1) * (I + 1)));
+}
+
+TEST(EndedLoop, RunsOnTheHost) {
+  for (int64_t Count : {0, 1, 2, 7, 5000}) {
+    Bytes File = written(endedContents(false, Count));
+    Own<kpc_model> M = load(File);
+    Own<kpc_session> S = test::open(M);
+    expectIterations(S, true, Count);
+    expectIterations(S, false, 0);
+    expectIterations(S, true, Count);
+  }
+}
+
+Own<kpc_session> openCuda(const Own<kpc_model> &M, uint32_t Flags = 0,
+                          int64_t Most = 0) {
+  kpc_session_options O = KPC_SESSION_OPTIONS_INIT;
+  O.device = KPC_CUDA(0);
+  O.driver = KPC_FAKE_CUDA;
+  O.flags = Flags;
+  O.max_run_us = Most;
+  return test::open(M, &O);
+}
+
+TEST(EndedLoop, RunsOnCuda) {
+  FakeCuda Fake;
+  Fake.reset();
+  for (uint32_t Flags : {0u, unsigned(KPC_SESSION_NO_GRAPH)})
+    for (int64_t Count : {0, 1, 2, 7}) {
+      Bytes File = written(endedContents(true, Count));
+      Own<kpc_model> M = load(File);
+      Own<kpc_session> S = openCuda(M, Flags);
+      expectIterations(S, true, Count);
+      expectIterations(S, false, 0);
+    }
+}
+
+// One kernel for each iteration that there is.
+TEST(EndedLoop, LaunchesNothingBehindItsEnd) {
+  FakeCuda Fake;
+  Bytes File = written(endedContents(true, Endless));
+  Own<kpc_model> M = load(File);
+  Own<kpc_session> S = openCuda(M);
+  Fake.reset();
+  expectIterations(S, false, 0);
+  EXPECT_EQ(Fake.count("LaunchKernel"), 0);
+}
+
+TEST(EndedLoop, OneThatNeverEndsMeetsTheLimitOfTime) {
+  for (bool OnDevice : {false, true}) {
+    FakeCuda Fake;
+    Fake.reset();
+    Bytes File = written(endedContents(OnDevice, Endless));
+    Own<kpc_model> M = load(File);
+    kpc_session_options O = KPC_SESSION_OPTIONS_INIT;
+    O.max_run_us = 20'000;
+    Own<kpc_session> S =
+        OnDevice ? openCuda(M, 0, O.max_run_us) : test::open(M, &O);
+    EndedRun Run(true);
+    std::string Why;
+    EXPECT_EQ(Run.run(S, Why), KPC_ERROR_TIMED_OUT) << Why;
+    EXPECT_THAT(Why, HasSubstr("takes longer than the 0.02 s"));
+    expectIterations(S, false, 0);
+  }
+}
+
+TEST(EndedLoop, AProfileCountsTheIterationsThatThereWere) {
+  Bytes File = written(endedContents(false, 6));
+  Own<kpc_model> M = load(File);
+  Own<kpc_session> S = test::open(M);
+  for (bool Goes : {true, false}) {
+    EndedRun Run(Goes);
+    auto In = Run.inputs(), Out = Run.outputs();
+    kpc_profile *P = nullptr;
+    ASSERT_EQ(kpc_session_profile(S.get(), In.data(), In.size(), Out.data(),
+                                  Out.size(), &P, nullptr),
+              KPC_OK);
+    Own<kpc_profile> Kept(P);
+    kpc_profile_step Step;
+    ASSERT_EQ(kpc_profile_get(P, 1, &Step), KPC_OK);
+    EXPECT_EQ(Step.flops, Goes ? 6 * Width : 0);
+    EXPECT_EQ(Step.bytes_written, Goes ? 6 * Bytes64 : 0);
+    ASSERT_EQ(kpc_profile_get(P, 2, &Step), KPC_OK);
+    EXPECT_EQ(Step.bytes_written, Bytes64);
+  }
+}
+
+TEST(EndedLoop, OldReadersAreKeptOut) {
+  Bytes File = written(endedContents(false, 3));
+  EXPECT_EQ(File[12] + 256 * File[13], format::EndedLoopsMinor);
+}
+
+TEST(EndedLoop, RefusesWhatDoesNotFit) {
+  auto Refused = [](auto Change) {
+    Contents C = endedContents(false, 3);
+    Change(std::get<Loop>(C.Targets[0].Controls[0]), C.Targets[0]);
+    Bytes Out;
+    return writeToMemory(C, Out).value_or("accepted");
+  };
+  EXPECT_EQ(Refused([](Loop &, Target &) {}), "accepted");
+  for (uint32_t Behind : {0u, 1u, 4u}) // no body; outside
+    EXPECT_THAT(Refused([&](Loop &L, Target &) { L.Until->Behind = Behind; }),
+                HasSubstr("control 0 is not good"));
+  EXPECT_THAT(Refused([](Loop &L, Target &) { L.Until->Condition = 99; }),
+              HasSubstr("control 0 is not good"));
+  EXPECT_THAT(
+      Refused([](Loop &L, Target &) { L.Until->ConditionOffset = i(); }),
+      HasSubstr("control 0 is not good"));
+  // The condition must live as long as it is asked for.
+  EXPECT_THAT(Refused([](Loop &L, Target &T) {
+                L.Until->Condition = Pair;
+                T.Buffers[Pair].LastStep = 0;
+              }),
+              HasSubstr("control 0 is not good"));
+  // A control is in the body or behind it.
+  EXPECT_THAT(Refused([](Loop &, Target &T) {
+                T.Controls.push_back(If{1, 2, 3, Goes, {}});
+              }),
+              HasSubstr("control 1 is neither beside nor inside"));
+}
+
+} // namespace
