@@ -62,6 +62,7 @@ constexpr int64_t OtherRegisters = 96;
 constexpr int64_t SystemShared = 1024;
 constexpr int64_t MinStages = 2, MaxStages = 8, MaxRankedStages = 4;
 constexpr int64_t MaxAccumulators = 128, MostThreads = 512;
+constexpr int64_t LeastWarpgroupM = 64;
 /// The narrowest swizzle, in bytes.
 constexpr int64_t LeastRow = 32;
 /// Beside a residual: with more, such kernels spill on sm_120a. Beside both
@@ -167,8 +168,14 @@ bool hasManyPlaces(const MmaSyncShape &Shape) {
   return Shape.Split && Shape.MoreSlotsOfA > 0 && Shape.PieceOfA < WholePiece;
 }
 
+/// Split factors, and a place of a pixel for each copy: of more than 64 rows
+/// both parts of A and the places spill, however few columns there are.
+bool findsPixels(const MmaSyncShape &Shape) {
+  return Shape.Split && Shape.MoreSlotsOfA > 0;
+}
+
 int64_t mostAccumulators(const MmaSyncShape &Shape) {
-  if (Shape.Split && Shape.MoreSlotsOfA > 0)
+  if (findsPixels(Shape))
     return hasManyPlaces(Shape) ? MaxSplitOfPieces : MaxSplitOfPixels;
   return Shape.HasResidual || Shape.Split ? MaxAccumulatorsBesideMore
                                           : MaxAccumulators;
@@ -204,6 +211,7 @@ bool isLegal(const MmaSyncSchedule &S, const MmaSyncShape &Shape,
          Steps(S.TileN, S.WarpgroupN, 256) && IsWide(S.WarpgroupN) &&
          (IsLine(64) || (IsLine(128) && !hasManyPlaces(Shape))) &&
          S.accumulators() <= mostAccumulators(Shape) &&
+         !(S.WarpgroupM > LeastWarpgroupM && findsPixels(Shape)) &&
          S.threads() <= MostThreads && S.Stages >= MinStages &&
          S.Stages <= MaxStages && S.GroupM >= 1 && S.GroupM <= INT32_MAX &&
          S.threads() * (S.accumulators() + OtherRegisters) <=

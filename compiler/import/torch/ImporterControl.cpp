@@ -71,10 +71,9 @@ Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
     size_t First = Begins ? 1 : 0; // behind whether it goes on
     size_t Wanted = First + Inits.size() + Reversed.size();
     if (Next && Next->size() != Wanted) {
-      N.fail(Code::ImportMalformed,
-             "expected " + std::to_string(Wanted) +
-                 " values of the loop's body, got " +
-                 std::to_string(Next->size()));
+      N.fail(Code::ImportMalformed, "expected " + std::to_string(Wanted) +
+                                        " values of the loop's body, got " +
+                                        std::to_string(Next->size()));
       Next.reset();
     }
     for (size_t I = 0; Next && I < Inits.size(); ++I)
