@@ -90,3 +90,19 @@ func.func @f(%w: !graph.tensor<[64, 8], f4E2M1FN>, %s: !graph.tensor<[2, 8], f8E
   %y = graph.dequantise %w scales %s zeros %s blocks [32, 1] : !graph.tensor<[64, 8], f4E2M1FN>, !graph.tensor<[2, 8], f8E8M0FNU>, !graph.tensor<[2, 8], f8E8M0FNU> to <[64, 8], f32>
   return
 }
+
+// -----
+
+func.func @f(%w: !graph.tensor<[64, 8], i32>, %s: !graph.tensor<[2, 8], f32>) {
+  // expected-error @below {{takes elements of 'i32'; expected integers of 2, 4 or 8 bits, or floats of 4 or 8 bits}}
+  %y = graph.dequantise %w scales %s blocks [32, 1] : !graph.tensor<[64, 8], i32>, !graph.tensor<[2, 8], f32> to <[64, 8], f32>
+  return
+}
+
+// -----
+
+func.func @f(%c: !graph.tensor<[24, 64], ui8>, %s: !graph.tensor<[1, 24, 4], ui8>) {
+  // expected-error @below {{has codes '!graph.tensor<[24, 64], ui8>'; expected bytes of two of the rows of '!graph.tensor<[24, 64], f32>'}}
+  %y = graph.dequantise_blocks mxfp4 %c scales %s : !graph.tensor<[24, 64], ui8>, !graph.tensor<[1, 24, 4], ui8> to <[24, 64], f32>
+  return
+}

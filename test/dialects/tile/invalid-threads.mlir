@@ -314,6 +314,36 @@ gpu.module @m {
 
 // -----
 
+!a = !tile.smem<[64, 64], f8E4M3FN, swizzle 64>
+!s = !tile.smem<[1, 256], ui8>
+func.func @f(%a: !a, %s: !s, %i: index, %c: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.mma_scaled' op expected bytes of two codes, got 'f8E4M3FN'}}
+  %d = tile.mma_scaled mxfp4 %a scales %s, %a scales %s rows [%i, %i], %c : !a, !s, !a, !s -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], ui8, swizzle 64>
+!s = !tile.smem<[1, 256], i8>
+func.func @f(%a: !a, %s: !s, %i: index, %c: !tile.fragment<[64, 64], f32>) {
+  // expected-error @below {{'tile.mma_scaled' op expected scales as bytes, without a swizzle}}
+  %d = tile.mma_scaled mxfp4 %a scales %s, %a scales %s rows [%i, %i], %c : !a, !s, !a, !s -> !tile.fragment<[64, 64], f32>
+  return
+}
+
+// -----
+
+!a = !tile.smem<[64, 64], ui8, swizzle 64>
+!s = !tile.smem<[1, 256], ui8>
+func.func @f(%a: !a, %s: !s, %i: index, %c: !tile.fragment<[64, 32], f32>) {
+  // expected-error @below {{'tile.mma_scaled' op expected a result of 64 rows and 64 columns of f32, got '!tile.fragment<[64, 32], f32>'}}
+  %d = tile.mma_scaled mxfp4 %a scales %s, %a scales %s rows [%i, %i], %c : !a, !s, !a, !s -> !tile.fragment<[64, 32], f32>
+  return
+}
+
+// -----
+
 !s = !tile.smem<[1, 256], ui8>
 func.func @f(%a: !tile.smem<[64, 128], ui8, swizzle 128>, %s: !s, %i: index, %c: !tile.fragment<[64, 64], f32>) {
   // expected-error @below {{'tile.mma_scaled' op expected codes of FP8, got 'ui8'}}

@@ -64,6 +64,13 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // CHECK-LABEL: gpu.func @scaled
+  gpu.func @scaled(%a: !tile.smem<[64, 32], ui8, swizzle 32>, %s: !tile.smem<[1, 256], ui8>, %i: index, %c: !tile.fragment<[64, 64], f32>) {
+    // CHECK: tile.mma_scaled nvfp4 %{{.*}} scales %{{.*}}, %{{.*}} scales %{{.*}} rows[%{{.*}}, %{{.*}}], %{{.*}} : !{{.*}} -> !fragment
+    %d = tile.mma_scaled nvfp4 %a scales %s, %a scales %s rows [%i, %i], %c : !tile.smem<[64, 32], ui8, swizzle 32>, !tile.smem<[1, 256], ui8>, !tile.smem<[64, 32], ui8, swizzle 32>, !tile.smem<[1, 256], ui8> -> !tile.fragment<[64, 64], f32>
+    gpu.return
+  }
+
   // CHECK-LABEL: gpu.func @split
   gpu.func @split(%a: !tile.smem<[64, 8], f32, swizzle 32>, %v: !tile.smem<[64, 64], f32, swizzle 128>, %c: !tile.fragment<[64, 64], f32>) {
     // CHECK: tile.mma_sync split %{{.*}}, %{{.*}} transposed, %{{.*}} : !smem{{.*}}, !smem{{.*}} -> !fragment
