@@ -209,12 +209,14 @@ static void addQuantisation(OpPassManager &Passes,
     Passes.addPass(graph::createFoldConstants(Tools.Fold));
     graph::SmoothChannelsOptions Smooth;
     Ask(Smooth);
+    Smooth.Wgmma = hasWgmma(For);
     Smooth.Fp8 = Use(target::multipliesFp8(For.first()));
     if (Options.SmoothChannels)
       Passes.addNestedPass<func::FuncOp>(
           graph::createSmoothChannels(Smooth, Tools.Read));
     graph::CorrectBiasOptions Bias;
     Ask(Bias);
+    Bias.Wgmma = hasWgmma(For);
     Bias.Fp8 = Use(target::multipliesFp8(For.first()));
     if (Options.CorrectBias)
       Passes.addNestedPass<func::FuncOp>(
@@ -225,6 +227,7 @@ static void addQuantisation(OpPassManager &Passes,
   Passes.addNestedPass<func::FuncOp>(graph::createQuantiseConvs(Convs));
   graph::QuantiseGemmsOptions Gemms;
   Ask(Gemms);
+  Gemms.Wgmma = hasWgmma(For);
   Gemms.Fp8 = Use(target::multipliesFp8(For.first()));
   Passes.addNestedPass<func::FuncOp>(graph::createQuantiseGemms(Gemms));
 }

@@ -47,7 +47,7 @@ struct CorrectBiasPass : graph::impl::CorrectBiasBase<CorrectBiasPass> {
       return;
     SmallVector<std::string> Own(For.begin(), For.end());
     FailureOr<CodePolicy> Policy =
-        CodePolicy::read({TypeName, Own, Int8, Fp8}, Func);
+        CodePolicy::read({TypeName, Own, Int8, Fp8, Wgmma}, Func);
     if (failed(Policy))
       return signalPassFailure();
     SmallVector<Operation *> Products;

@@ -56,6 +56,7 @@ FailureOr<CodePolicy> CodePolicy::read(const Options &From, func::FuncOp Func) {
   Read.Base = *Base;
   Read.Int8 = *Int8;
   Read.Fp8 = *Fp8;
+  Read.Wgmma = From.Wgmma;
   Read.Facts = symbolFacts(Func->getParentOfType<ModuleOp>());
   for (StringRef Entry : From.For) {
     auto [Pattern, Type] = Entry.rsplit('=');
@@ -99,7 +100,7 @@ StringRef CodePolicy::refusal(Operation *Product) const {
     return refusalOfInt8(Conv, Facts);
   auto Gemm = cast<MatmulOp>(Product);
   return Type == CodeType::Int8 ? refusalOfInt8(Gemm, Facts)
-                                : refusalOfFp8(Gemm, Facts, /*Wgmma=*/true);
+                                : refusalOfFp8(Gemm, Facts, Wgmma);
 }
 
 Value graph::asF32(OpBuilder &B, Location Loc, Value V) {

@@ -42,6 +42,7 @@ public:
     llvm::StringRef Base;            ///< int8, fp8 or none
     llvm::ArrayRef<std::string> For; ///< REGEX=TYPE, the last that matches
     llvm::StringRef Int8, Fp8;       ///< none, multiplied or rounded
+    bool Wgmma = true;               ///< multiplies FP8
   };
   /// An error at `Func` for what is none of these.
   static mlir::FailureOr<CodePolicy> read(const Options &From,
@@ -57,6 +58,7 @@ private:
   CodeType Base = CodeType::None;
   std::vector<std::pair<llvm::Regex, CodeType>> For;
   CodeUse Int8 = CodeUse::None, Fp8 = CodeUse::None;
+  bool Wgmma = true;
   shape::Facts Facts;
 };
 

@@ -262,7 +262,8 @@ def QuantiseGemms : Pass<"quantise-gemms", "::mlir::func::FuncOp"> {
     Option<"TypeName", "type", "std::string", "\"fp8\"", "int8, fp8 or none: what is multiplied">,
     ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
     Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">,
-    Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">
+    Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">,
+    Option<"Wgmma", "wgmma", "bool", "true", "FP8 is multiplied by wgmma, which takes whole rows of 16 bytes alone">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
@@ -281,7 +282,8 @@ def SmoothChannels : Pass<"smooth-channels", "::mlir::func::FuncOp"> {
     Option<"TypeName", "type", "std::string", "\"int8\"", "int8, fp8 or none: what is multiplied">,
     ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
     Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">,
-    Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">
+    Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">,
+    Option<"Wgmma", "wgmma", "bool", "true", "FP8 is multiplied by wgmma, which takes whole rows of 16 bytes alone">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
@@ -296,7 +298,8 @@ def CorrectBias : Pass<"correct-bias", "::mlir::func::FuncOp"> {
     Option<"TypeName", "type", "std::string", "\"int8\"", "int8, fp8 or none: what is multiplied">,
     ListOption<"For", "for", "std::string", "REGEX=TYPE for the nodes whose names match; the last counts, and other types are none">,
     Option<"Int8", "int8", "std::string", "\"multiplied\"", "What the target does with integers: none, multiplied, rounded">,
-    Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">
+    Option<"Fp8", "fp8", "std::string", "\"multiplied\"", "The same of FP8">,
+    Option<"Wgmma", "wgmma", "bool", "true", "FP8 is multiplied by wgmma, which takes whole rows of 16 bytes alone">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }

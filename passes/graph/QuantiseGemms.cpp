@@ -48,7 +48,7 @@ struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
       return;
     SmallVector<std::string> Own(For.begin(), For.end());
     FailureOr<CodePolicy> Policy =
-        CodePolicy::read({TypeName, Own, Int8, Fp8}, Func);
+        CodePolicy::read({TypeName, Own, Int8, Fp8, Wgmma}, Func);
     if (failed(Policy))
       return signalPassFailure();
     SmallVector<MatmulOp> Products;

@@ -117,7 +117,7 @@ struct SmoothChannelsPass
       return;
     SmallVector<std::string> Own(For.begin(), For.end());
     FailureOr<CodePolicy> Policy =
-        CodePolicy::read({TypeName, Own, Int8, Fp8}, Func);
+        CodePolicy::read({TypeName, Own, Int8, Fp8, Wgmma}, Func);
     if (failed(Policy))
       return signalPassFailure();
     llvm::MapVector<Value, SmallVector<Operation *>> ByOperand;
