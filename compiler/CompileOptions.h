@@ -47,7 +47,7 @@ std::optional<Phase> phaseByName(std::string_view Name);
 std::vector<std::string> phaseNames();
 
 /// Tf32: values are stored in fp32, and tensor cores multiply them in tf32.
-/// Those behind Tf32: they are stored in fp16, and GEMMs quantise what they
+/// Those after Tf32: they are stored in fp16, and GEMMs quantise what they
 /// multiply.
 enum class Precision {
   Model,

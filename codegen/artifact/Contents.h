@@ -271,7 +271,7 @@ using Step = std::variant<Launch, Copy, Fill>;
 /// says whether those before `Else` run or those from there on.
 /// What ends a loop before its count.
 struct LoopEnd {
-  uint32_t Behind = 0;    ///< steps from here on run once, behind the last one
+  uint32_t Behind = 0;    ///< steps from here on run once, after the last one
   uint32_t Condition = 0; ///< the buffer
   std::optional<Expr> ConditionOffset;
 };

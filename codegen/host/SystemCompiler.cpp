@@ -82,7 +82,7 @@ SharedObject compileSharedObject(const SystemCompiler &Compiler,
   SharedObject Out;
   TemporaryFolder Folder;
   Out.Error = Compiler ? Folder.error() : Compiler.Missing;
-  // A file outside the manifest's folder is put beside the others by its name.
+  // A file outside the manifest's folder is put next to the others by its name.
   auto Put = [&](const fs::path &Name, std::string_view Text) {
     fs::path Plain = Name.lexically_normal();
     if (Plain.is_absolute() || Plain.begin()->string() == "..")

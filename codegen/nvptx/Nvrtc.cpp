@@ -70,7 +70,7 @@ constexpr const char *Install =
     "cuda-cudart-dev-13-0; "
     "or: pip install nvidia-cuda-nvrtc), or name the library with --nvrtc";
 
-/// Where toolkits have the headers beside a library.
+/// Where toolkits have the headers of a library.
 std::string headersBeside(const std::string &Library) {
   namespace fs = std::filesystem;
   std::error_code Code;

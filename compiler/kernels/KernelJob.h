@@ -72,7 +72,7 @@ struct CompiledKernel {
   /// Of a custom operator: the function's name in the code, which for the host
   /// is a shared object then. Empty: the name is `Entry`.
   std::string Function;
-  /// Of the kernel's arguments so many are given to it; those behind are there
+  /// Of the kernel's arguments so many are given to it; those after are there
   /// for sizes alone. -1: all are.
   int64_t Arguments = -1;
   std::string Ptx;

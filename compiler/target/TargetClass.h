@@ -37,11 +37,11 @@ struct TargetClass {
 };
 
 /// Whether kernels on tensor cores multiply FP8, faster than floats: not by
-/// mma.sync beside tcgen05.
+/// mma.sync where there is tcgen05.
 bool multipliesFp8(const Target &T);
 /// Whether kernels on tensor cores multiply integers of 8 bits.
 bool multipliesInt8(const Target &T);
-/// Whether that is faster than floats: not by mma.sync beside tcgen05.
+/// Whether that is faster than floats: not by mma.sync where there is tcgen05.
 bool prefersInt8(const Target &T);
 
 /// Whether passes that plan cannot tell the two apart.

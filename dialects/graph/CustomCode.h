@@ -39,7 +39,7 @@ struct CustomCode {
   std::string File;
   std::string Source;  ///< empty: `Library` has the code
   std::string Library; ///< host: a name or path for the system's loader
-  /// "i32", "i64", "f32" or "f64", behind the pointers.
+  /// "i32", "i64", "f32" or "f64", after the pointers.
   std::vector<std::string> Arguments;
   std::vector<shape::Expr> Sizes;
   std::array<int64_t, 3> Block = {1, 1, 1};
@@ -56,7 +56,7 @@ struct CustomCode {
                                         bool WithSizes, std::string &Problem);
 };
 
-/// Sizes behind the arguments of CUDA code: the grid and shared memory.
+/// Sizes after the arguments of CUDA code: the grid and shared memory.
 inline constexpr size_t CustomLaunchSizes = 4;
 /// Bytes of an argument; 0: no such type.
 unsigned customArgumentBytes(const std::string &Type);

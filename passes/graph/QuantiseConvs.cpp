@@ -14,7 +14,7 @@
 ///        %p  = graph.conv %qx, %qw                      i32
 ///        %y  = graph.mul %p, (s * %sw)
 ///
-/// An image that is never negative, as behind a ReLU, becomes ui8, whose
+/// An image that is never negative, as after a ReLU, becomes ui8, whose
 /// greatest number is 255. The zeros around an image are zeros of codes, too.
 ///
 //===----------------------------------------------------------------------===//
@@ -42,9 +42,8 @@ struct QuantiseConvsPass : graph::impl::QuantiseConvsBase<QuantiseConvsPass> {
     func::FuncOp Func = getOperation();
     if (!isGraphFunction(Func))
       return;
-    SmallVector<std::string> Own(For.begin(), For.end());
     FailureOr<CodePolicy> Policy =
-        CodePolicy::read({TypeName, Own, Int8, /*Fp8=*/"none"}, Func);
+        CodePolicy::read({TypeName, For, Int8, /*Fp8=*/"none"}, Func);
     if (failed(Policy))
       return signalPassFailure();
     SmallVector<ConvOp> Products;

@@ -46,9 +46,8 @@ struct QuantiseGemmsPass : graph::impl::QuantiseGemmsBase<QuantiseGemmsPass> {
     func::FuncOp Func = getOperation();
     if (!isGraphFunction(Func))
       return;
-    SmallVector<std::string> Own(For.begin(), For.end());
     FailureOr<CodePolicy> Policy =
-        CodePolicy::read({TypeName, Own, Int8, Fp8, Wgmma}, Func);
+        CodePolicy::read({TypeName, For, Int8, Fp8, Wgmma}, Func);
     if (failed(Policy))
       return signalPassFailure();
     SmallVector<MatmulOp> Products;

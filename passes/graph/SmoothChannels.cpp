@@ -115,9 +115,8 @@ struct SmoothChannelsPass
     func::FuncOp Func = getOperation();
     if (!isGraphFunction(Func))
       return;
-    SmallVector<std::string> Own(For.begin(), For.end());
     FailureOr<CodePolicy> Policy =
-        CodePolicy::read({TypeName, Own, Int8, Fp8, Wgmma}, Func);
+        CodePolicy::read({TypeName, For, Int8, Fp8, Wgmma}, Func);
     if (failed(Policy))
       return signalPassFailure();
     llvm::MapVector<Value, SmallVector<Operation *>> ByOperand;

@@ -403,7 +403,7 @@ void Reader::readAttributes(const json::Object &O) {
 // Code
 //===----------------------------------------------------------------------===//
 
-/// The contents of a file beside the manifest.
+/// The contents of a file in the manifest's folder.
 std::optional<std::string> Reader::file(const std::string &Name,
                                         const std::string &Field) {
   llvm::SmallString<128> Full(llvm::sys::path::parent_path(Path));

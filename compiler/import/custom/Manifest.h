@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A manifest is a JSON file beside the code of an operator: what it is called,
-/// what it takes and gives, and how its code is run (docs/custom-operators.md).
-/// Reading one checks all that can be known without a model.
+/// A manifest is a JSON file next to the code of an operator: what it is
+/// called, what it takes and gives, and how its code is run
+/// (docs/custom-operators.md). Reading one checks all that can be known without
+/// a model.
 ///
 //===----------------------------------------------------------------------===//
 #ifndef KPC_COMPILER_IMPORT_CUSTOM_MANIFEST_H
@@ -51,7 +52,7 @@ struct Attribute {
   std::optional<AttributeValue> Default;
 };
 
-/// What the function is given behind the pointers.
+/// What the function is given after the pointers.
 struct Argument {
   std::string Type;      ///< "i32", "i64", "f32" or "f64"
   std::string Attribute; ///< of a float the attribute's name

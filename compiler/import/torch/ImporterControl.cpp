@@ -68,7 +68,7 @@ Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
   auto Emit = [&](ArrayRef<Value> Carried) {
     std::optional<SmallVector<Value>> Next =
         Body(Expr::symbol(Counter), Carried);
-    size_t First = Begins ? 1 : 0; // behind whether it goes on
+    size_t First = Begins ? 1 : 0; // after whether it goes on
     size_t Wanted = First + Inits.size() + Reversed.size();
     if (Next && Next->size() != Wanted) {
       N.fail(Code::ImportMalformed, "expected " + std::to_string(Wanted) +

@@ -344,7 +344,7 @@ Status CudaDevice::launch(Binding &B, std::vector<Segment> &Segments,
 }
 
 // One byte comes back: the stream has to be waited for. Loops that data ends
-// ask for it once an iteration, so none runs on behind the limit.
+// ask for it once an iteration, so none runs on past the limit.
 Result<bool> CudaDevice::holds(const Place &Condition, const Addresses &A,
                                cuda::Stream Stream) {
   uint8_t Byte = 0;

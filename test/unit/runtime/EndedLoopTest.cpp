@@ -216,7 +216,7 @@ TEST(EndedLoop, RefusesWhatDoesNotFit) {
                 T.Buffers[Pair].LastStep = 0;
               }),
               HasSubstr("control 0 is not good"));
-  // A control is in the body or behind it.
+  // A control is in the body or after it.
   EXPECT_THAT(Refused([](Loop &, Target &T) {
                 T.Controls.push_back(If{1, 2, 3, Goes, {}});
               }),

@@ -211,7 +211,7 @@ private:
 };
 } // namespace
 
-/// `Old` with zeros behind it, of the other's sizes.
+/// `Old` with zeros after it, of the other's sizes.
 Value GrowingLoop::grown(Value Old, Value Like) {
   if (!Old || !Like || N.rank(Old) != N.rank(Like) ||
       N.element(Old) != N.element(Like))

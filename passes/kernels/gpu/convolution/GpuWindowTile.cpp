@@ -18,7 +18,7 @@
 ///   row 1   p0 p1 p2 p3 p4 p5      taps (1, 0…2)
 ///   row 2   p0 p1 p2 p3 p4 p5      taps (2, 0…2)
 ///
-/// A pixel beside the image is read from the border, and then replaced by what
+/// A pixel outside the image is read from the border, and then replaced by what
 /// surrounds the image. Sums are made in the order of taps.
 ///
 /// Of windows in a plane with few taps, code is straight. All others are a loop

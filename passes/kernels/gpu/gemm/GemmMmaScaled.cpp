@@ -54,7 +54,7 @@ struct ScaledGemm {
   unsigned ScalesOfB;
 };
 
-/// The function's argument behind a tensor that lies in memory row by row
+/// The function's argument after a tensor that lies in memory row by row
 /// without gaps; none where it does not.
 std::optional<unsigned> wholeArgument(Value Tensor) {
   Matrix M;

@@ -58,7 +58,7 @@ protected:
   virtual Piece pieceOfB(mlir::Value Column, mlir::Value K) = 0;
   /// All of K, as it is walked in steps of `TileK`.
   virtual mlir::Value countK() = 0;
-  /// Copies that belong to a stage beside A and B, made with theirs.
+  /// Copies that belong to a stage as A and B do, made with theirs.
   virtual void fillMore(mlir::Value /*Stage*/, mlir::Value /*Step*/) {}
   /// A warpgroup's part of a stage's product; `FirstOfA`, `FirstOfB`: its first
   /// row and column in the tile.
