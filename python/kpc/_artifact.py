@@ -105,6 +105,8 @@ class Artifact:
         self.dims: dict[str, DimSpec] = {
             name: DimSpec(name, least, None if most == _UNBOUNDED else most, None if optimum < 0 else optimum, divisor)
             for name, least, most, optimum, divisor in model.symbols()}
+        #: Sizes that data decides in a run ("nonzero_0"), and the greatest that each can be, as texts.
+        self.data_sizes: dict[str, str] = dict(model.data_sizes())
         self.targets: list[TargetSpec] = [
             TargetSpec(name, runs_on, "cuda" if kind == 2 else "host", kernels, steps, driver)
             for name, runs_on, kind, kernels, steps, driver in model.targets()]
@@ -181,6 +183,7 @@ class Artifact:
     def __repr__(self) -> str:
         lines = [f"kpc.Artifact({self.name!r})", *(f"  input   {spec}" for spec in self.inputs),
                  *(f"  output  {spec}" for spec in self.outputs), *(f"  dim     {dim}" for dim in self.dims.values()),
+                 *(f"  size    {size}, which data decides, to {most}" for size, most in self.data_sizes.items()),
                  *(f"  target  {target.name} ({target.kernels} kernels)" for target in self.targets)]
         return "\n".join(lines)
 

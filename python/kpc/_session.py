@@ -138,8 +138,8 @@ class Session:
         self.outputs = artifact.outputs
         self._names = [spec.name for spec in self.inputs]
         self._output_shapes: dict[Any, list[tuple[int, ...]]] = {}
-        # Elements of inputs may be sizes, "k[0]": shapes alone do not say those of the outputs.
-        self._reads_sizes = any("[" in name for name in artifact.dims)
+        # Where elements of inputs are sizes, "k[0]", or data decides some, the inputs' shapes do not say those of the outputs.
+        self._shapes_vary = bool(artifact.data_sizes) or any("[" in name for name in artifact.dims)
         self._spread: list[str] = []  # inputs of the last run that were not contiguous
         wanted = [device] if device is not None else self._choices()
         for choice in wanted:
@@ -309,7 +309,7 @@ class Session:
         number = self._stream(given, stream)
         tensors = tuple(_plain(value) for value in given)
         key = None
-        if number and not self._reads_sizes:
+        if number and not self._shapes_vary:
             # Memory of torch's pool, ordered by its stream: from the second run with these shapes on.
             key = tuple(tuple(value.shape) for value in given)
             if shapes := self._output_shapes.get(key):

@@ -94,6 +94,15 @@ nb::list symbols(const Model &M) {
   return Out;
 }
 
+/// Sizes that data decides in a run, and the greatest that each can be.
+nb::list dataSizes(const Model &M) {
+  nb::list Out;
+  kpc_data_size S;
+  for (int32_t I = 0; kpc_model_data_size(M.get(), I, &S) == KPC_OK; ++I)
+    Out.append(nb::make_tuple(S.size_text, S.at_most_text));
+  return Out;
+}
+
 nb::list targets(const Model &M) {
   nb::list Out;
   kpc_target T;
@@ -133,6 +142,7 @@ NB_MODULE(_runtime, Module) {
       .def("inputs", [](const Model &M) { return ports(M, kpc_model_input); })
       .def("outputs", [](const Model &M) { return ports(M, kpc_model_output); })
       .def("symbols", symbols)
+      .def("data_sizes", dataSizes)
       .def("targets", targets)
       .def("verify_weights", verifyWeights)
       .def("provenance",

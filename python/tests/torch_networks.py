@@ -50,7 +50,7 @@ def vision(name, *shape, **options):
         module = build()
         return Positional(module) if isinstance(module, First) else module
 
-    network(f"tv_{name}", positional, [lambda: x(1, *shape)])
+    network(f"tv_{name}", positional, [lambda: x(1, *shape)], ways=("pt2",))
 
 
 class Positional(nn.Module):
@@ -106,7 +106,7 @@ for name in ("resnetv2_50", "seresnet50", "ecaresnet26t", "skresnet18", "res2net
         return timm.create_model(name, pretrained=False)
 
     size = 256 if "256" in name else 331 if "nasnet" in name and name[0] in "pn" and "large" in name else 224
-    network(f"timm_{name}", build, [lambda size=size: x(1, 3, size, size)])
+    network(f"timm_{name}", build, [lambda size=size: x(1, 3, size, size)], ways=("pt2",))
 
 
 def words(length=9, count=2):

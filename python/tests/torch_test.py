@@ -102,6 +102,20 @@ class Modules(unittest.TestCase):
             x = torch.randn(batch, 32)
             near(session(x), module(x))
 
+    def test_sizes_that_data_decides(self):
+        class Kept(torch.nn.Module):
+            def forward(self, x, y):
+                return x[y > 0]
+
+        x, positive = torch.randn(6, 4), torch.tensor([1.0, -1, 1, 1, -1, 1])
+        artifact = kpc.compile(Kept().eval(), example_inputs=(x, positive), arch=["host", "portable"], via=VIA)
+        self.assertEqual(len(artifact.data_sizes), 1)
+        for device in devices():
+            session = artifact.session(device)
+            for y in (positive, -positive, positive * 0, positive * 0 + 1, positive):  # other sizes for inputs of the same shapes
+                with self.subTest(device):
+                    near(session(x.to(device), y.to(device)), Kept()(x, y))
+
     def test_what_is_refused(self):
         with self.assertRaisesRegex(kpc.UsageError, "example_inputs"):
             kpc.compile(network(), arch="host")
