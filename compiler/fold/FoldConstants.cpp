@@ -27,6 +27,9 @@ constexpr int64_t MostBytes = int64_t(1) << 30;
 /// A value may take so many bytes, or so many times those that it is made of:
 /// one that repeats what is small is cheaper to compute than to read.
 constexpr int64_t FreeBytes = int64_t(1) << 20, MostGrowth = 4;
+/// The same for masks that are made of places (`iota`) and single numbers:
+/// kernels that read them compute most of them as fast.
+constexpr int64_t FreeBytesOfMasks = int64_t(64) << 10, MostNumbers = 1024;
 
 /// Finds what can be computed now, and what of it is needed later.
 class Frontier {
@@ -85,7 +88,7 @@ private:
     std::optional<int64_t> Count = Ty.getNumElements().asConstant();
     if (!Count || *Count > MostBytes / elementBytes(Ty.getElementType()))
       return false;
-    return Op->getNumOperands() != 0 &&
+    return (Op->getNumOperands() != 0 || isa<IotaOp>(Op)) &&
            llvm::all_of(Op->getOperands(),
                         [&](Value Operand) {
                           return Known.contains(Operand.getDefiningOp());
@@ -112,6 +115,8 @@ private:
     }
     if (isa<WeightOp>(Op))
       return Own;
+    if (isa<IotaOp>(Op))
+      return 0;
     for (Value Operand : Op->getOperands())
       Sum = std::min(Sum + MadeOf.lookup(Operand.getDefiningOp()), Own);
     return Sum;
@@ -124,8 +129,12 @@ private:
     if (isa<ConstantOp, WeightOp>(Op) || !Asked.insert(Op).second)
       return;
     int64_t Bytes = bytesOf(V);
-    bool Grows = Bytes > FreeBytes && Bytes / MostGrowth > MadeOf.lookup(Op);
-    if (!Grows && !isa<BroadcastOp, ReshapeOp, UnpackOp>(Op)) {
+    int64_t Behind = MadeOf.lookup(Op);
+    bool IsMask = typeOf(V).getElementType().isInteger(1);
+    bool Grows = Bytes > (IsMask && Behind < MostNumbers ? FreeBytesOfMasks
+                                                         : FreeBytes) &&
+                 Bytes / MostGrowth > Behind;
+    if (!Grows && !isa<BroadcastOp, IotaOp, ReshapeOp, UnpackOp>(Op)) {
       Needed.insert(V);
       return;
     }

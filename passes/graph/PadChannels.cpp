@@ -27,6 +27,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "passes/graph/ConstantValues.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/StoredValues.h"
@@ -59,23 +60,6 @@ int64_t channelsFor(ConvOp Conv, int64_t Channels, int64_t Unit) {
     if (Few * Step % Unit == 0)
       return Few;
   return Unit;
-}
-
-/// Visits each op once: a model may use one value twice in each of many steps.
-bool isConstant(Value V) {
-  SmallVector<Value> Worklist{V};
-  DenseSet<Operation *> Seen;
-  while (!Worklist.empty()) {
-    Operation *Def = Worklist.pop_back_val().getDefiningOp();
-    if (!Def)
-      return false;
-    if (!Seen.insert(Def).second || isa<WeightOp, ConstantOp>(Def))
-      continue;
-    if (!isa<TransposeOp, ReshapeOp, CastOp, MulOp, SubOp, BroadcastOp>(Def))
-      return false;
-    llvm::append_range(Worklist, Def->getOperands());
-  }
-  return true;
 }
 
 Value pad(OpBuilder &B, Location Loc, Value V, ArrayRef<int64_t> Low,

@@ -13,6 +13,7 @@ It needs torch, and torchvision, timm and transformers for the cases that are th
 
 import argparse
 import concurrent.futures
+import copy
 import json
 import os
 import pathlib
@@ -96,15 +97,14 @@ def run(name, how, devices, keep):
         except kpc.Error as error:
             return {"result": "refused", "why": str(error)[:900]}
         seconds = time.monotonic() - start
-        state = {key: value.clone() for key, value in module.state_dict().items()}
         worst = 0.0
         for device in devices:
             session = artifact.session(device)
             for args in rounds:
-                module.load_state_dict(state)
+                fresh = copy.deepcopy(module)  # a run may write to its buffers
                 inputs = [torch.as_tensor(value).clone() for value in leaves(args)]
                 with torch.no_grad():
-                    expected = leaves(module(*args))
+                    expected = leaves(fresh(*args))
                 got = session.run(dict(zip([i.name for i in artifact.inputs], [x.to(device) for x in inputs])))
                 got = list(got.values())[-len(expected):] if len(got) >= len(expected) else list(got.values())
                 if len(got) != len(expected):

@@ -98,7 +98,7 @@ for name in ("resnetv2_50", "seresnet50", "ecaresnet26t", "skresnet18", "res2net
              "tf_efficientnet_lite0", "mixnet_s", "fbnetc_100", "spnasnet_100", "dpn68", "xception41", "inception_next_tiny", "convformer_s18", "caformer_s18",
              "maxxvit_rmlp_nano_rw_256", "davit_tiny", "focalnet_tiny_srf", "volo_d1_224", "tnt_s_legacy_patch16_224", "gmlp_s16_224", "resmlp_12_224",
              "sequencer2d_s", "vit_tiny_r_s16_p8_224", "vit_base_patch16_siglip_224", "swinv2_cr_tiny_ns_224", "hiera_tiny_224", "repvit_m0_9",
-             "starnet_s1", "fasternet_t0", "ghostnetv2_100", "tiny_vit_5m_224", "mvitv2_tiny", "deit3_small_patch16_224", "convit_tiny", "halonet26t",
+             "fasternet_t0", "ghostnetv2_100", "tiny_vit_5m_224", "mvitv2_tiny", "deit3_small_patch16_224", "convit_tiny", "halonet26t",
              "bat_resnext26ts", "botnet26t_256", "lambda_resnet26t", "eca_botnext26ts_256", "gcresnet33ts", "semnasnet_075", "pnasnet5large", "nasnetalarge"):
     def build(name=name):
         import timm
@@ -122,7 +122,6 @@ def transformer(name, model, config, inputs, keys=(0,), fixed=None, ways=("pt2",
         import transformers
 
         made = getattr(transformers, config)(**options)
-        made._attn_implementation = "sdpa"
         module = getattr(transformers, model)(made)
         return First(module, list(inputs), {"return_dict": False, **(fixed or {})}, keys)
 
@@ -159,10 +158,10 @@ for name, family, more in (
 pixels = {"pixel_values": x(1, 3, 64, 64)}
 sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128, "image_size": 64, "patch_size": 16}
 for name, family, more in (("beit", "Beit", {}), ("deit", "DeiT", {}), ("dinov3_vit", "DINOv3ViT", {}), ("ijepa", "IJepa", {}), ("siglip", "SiglipVision", {}),
-                           ("vit_msn", "ViTMSN", {}), ("pvt", "Pvt", {"hidden_sizes": [16, 32, 64, 64]}), ("resnet", "ResNet", {}), ("regnet", "RegNet", {}), ("poolformer", "PoolFormer", {}),
+                           ("vit_msn", "ViTMSN", {}), ("pvt_v2", "PvtV2", {}), ("resnet", "ResNet", {}), ("regnet", "RegNet", {}), ("poolformer", "PoolFormer", {}),
                            ("mobilevit", "MobileViT", {}), ("efficientnet", "EfficientNet", {}), ("convnextv2", "ConvNextV2", {}), ("bit", "Bit", {}), ("cvt", "Cvt", {}), ("levit", "Levit", {}),
                            ("swinv2", "Swinv2", {"embed_dim": 16, "depths": [2, 2], "num_heads": [2, 4], "window_size": 4, "patch_size": 4}), ("focalnet", "FocalNet", {"embed_dim": 16, "patch_size": 4})):
-    given = {} if name in ("resnet", "regnet", "poolformer", "mobilevit", "efficientnet", "convnextv2", "bit", "cvt", "levit") else sizes
+    given = {} if name in ("resnet", "regnet", "poolformer", "mobilevit", "efficientnet", "convnextv2", "bit", "cvt", "levit", "pvt_v2") else sizes
     image = {"pixel_values": x(1, 3, 224, 224)} if name in ("levit", "cvt") else pixels
     transformer(name, f"{family}Model", f"{family}Config", image, **{**given, **more})
 

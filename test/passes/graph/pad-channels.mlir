@@ -49,6 +49,20 @@ func.func @eight(%x: !graph.tensor<[n, 32, 32, 3], f16>) -> !graph.tensor<[n, 32
   return %z : !graph.tensor<[n, 32, 32, 16], f16>
 }
 
+// A filter that batch normalisation scales is known when compiling, whatever the operations.
+// CHECK-LABEL: @normalised(
+// CHECK: graph.pad %{{.*}}, %{{.*}} low [0, 0, 0, 0] high [0, 0, 1, 0] interior [0, 0, 0, 0] : <[7, 7, 3, 64], f16>
+// CHECK: graph.conv {{.*}} : <[n, 230, 230, 4], f16>, <[7, 7, 4, 64], f16>
+func.func @normalised(%x: !graph.tensor<[n, 224, 224, 3], f16>) -> !graph.tensor<[n, 112, 112, 64], f16> {
+  %w = graph.weight "m#w" [] : !graph.tensor<[7, 7, 3, 64], f16>
+  %v = graph.weight "m#variance" [] : !graph.tensor<[64], f16>
+  %r = graph.rsqrt %v : !graph.tensor<[64], f16>
+  %b = graph.broadcast %r : !graph.tensor<[64], f16> to !graph.tensor<[7, 7, 3, 64], f16>
+  %s = graph.mul %w, %b : !graph.tensor<[7, 7, 3, 64], f16>
+  %y = graph.conv %x, %s stride [2, 2] dilation [1, 1] low [3, 3] high [3, 3] groups 1 : !graph.tensor<[n, 224, 224, 3], f16>, !graph.tensor<[7, 7, 3, 64], f16>
+  return %y : !graph.tensor<[n, 112, 112, 64], f16>
+}
+
 // What is f32 is left alone unless it will be narrow; groups, one channel, and filters that are computed always are.
 // CHECK-LABEL: @others(
 // CHECK-NOT: graph.pad
