@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/nvptx/EarlyLaunch.h"
 #include "codegen/nvptx/Nvptx.h"
 #include "dialects/kernel/Kernel.h"
 
@@ -182,40 +183,6 @@ static void joinWithinBounds(llvm::Module &Llvm, llvm::TargetMachine &Machine) {
       splitMaskedLoad(*Load, Llvm.getDataLayout());
     // The code generator's own run of the same pass leaves such functions be.
     F.addFnAttr(llvm::Attribute::NoImplicitFloat);
-  }
-}
-
-/// Lets a kernel be launched before those in front have ended: it touches
-/// memory only when all that it depends on is done, and says then that its own
-/// dependents may be launched (PTX ISA, griddepcontrol). Had it said so before,
-/// blocks of many later kernels would take the places of those that can work.
-/// Inserted after the optimiser, which takes the intrinsic for one that memory
-/// does not matter to, and would move loads across it. For the same reason
-/// nothing is read through the read-only cache, whose lines may be older than
-/// the kernel's wait. A kernel that holds its dependents (GpuLaunch.h) does not
-/// say so: they are launched when it has ended.
-static void launchEarly(gpu::GPUModuleOp Module, llvm::Module &Llvm) {
-  for (llvm::Function &Kernel : Llvm) {
-    if (Kernel.getCallingConv() != llvm::CallingConv::PTX_Kernel ||
-        Kernel.isDeclaration())
-      continue;
-    for (llvm::Argument &Arg : Kernel.args())
-      if (Arg.getType()->isPointerTy() && !Arg.hasByValAttr())
-        for (llvm::Attribute::AttrKind Kind :
-             {llvm::Attribute::ReadOnly, llvm::Attribute::ReadNone})
-          Arg.removeAttr(Kind);
-    Operation *Source = Module.lookupSymbol(Kernel.getName());
-    kernel::LaunchAttr Launch =
-        Source ? kernel::launchOf(Source) : kernel::LaunchAttr();
-    bool Holds = Launch && Launch.getNoEarlyPdlTrigger();
-    llvm::IRBuilder<> B(&*Kernel.getEntryBlock().getFirstInsertionPt());
-    auto *Type = llvm::FunctionType::get(B.getVoidTy(), false);
-    B.CreateCall(
-        Type, llvm::InlineAsm::get(Type,
-                                   Holds ? "griddepcontrol.wait;"
-                                         : "griddepcontrol.wait;\n\t"
-                                           "griddepcontrol.launch_dependents;",
-                                   "~{memory}", /*hasSideEffects=*/true));
   }
 }
 

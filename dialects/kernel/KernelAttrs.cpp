@@ -56,12 +56,36 @@ LogicalResult TilesAttr::verify(EmitFn EmitError, int64_t Bits, int64_t Block,
 }
 
 LogicalResult BuffersAttr::verify(EmitFn EmitError, DenseI64ArrayAttr Reads,
-                                  DenseI64ArrayAttr Writes) {
+                                  DenseI64ArrayAttr Writes,
+                                  DenseI64ArrayAttr WeightBytes) {
   for (DenseI64ArrayAttr List : {Reads, Writes})
     if (!llvm::is_sorted(List.asArrayRef(), std::less_equal<>()))
       return EmitError() << "expected arguments in ascending order, got "
                          << List;
+  if (!WeightBytes)
+    return success();
+  if (WeightBytes.size() != Reads.size())
+    return EmitError() << "expected weight_bytes to have a number for each of "
+                       << Reads.size() << " arguments that are read, got "
+                       << WeightBytes.size();
+  for (auto [Argument, Bytes] :
+       llvm::zip(Reads.asArrayRef(), WeightBytes.asArrayRef()))
+    if (Bytes < 0 ||
+        (Bytes > 0 && llvm::is_contained(Writes.asArrayRef(), Argument)))
+      return EmitError() << "expected weight_bytes of argument " << Argument
+                         << " to be 0 or more, and 0 where it is written, got "
+                         << Bytes;
   return success();
+}
+
+int64_t BuffersAttr::getWeightBytesOf(int64_t Argument) const {
+  if (!getWeightBytes())
+    return 0;
+  for (auto [Number, Bytes] :
+       llvm::zip(getReads().asArrayRef(), getWeightBytes().asArrayRef()))
+    if (Number == Argument)
+      return Bytes;
+  return 0;
 }
 
 LogicalResult ScheduleAttr::verify(EmitFn EmitError, StringRef Text) {

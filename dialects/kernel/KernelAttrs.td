@@ -102,16 +102,24 @@ def Kernel_BuffersAttr : Kernel_Attr<"Buffers", "buffers"> {
   let summary = "Which arguments a kernel reads and which it writes";
   let description = [{
     Arguments by their numbers; one may be read and written. The memory of what
-    is written overlaps no other argument's.
+    is written overlaps no other argument's. `weight_bytes`, where it is there,
+    has a number for each argument that is read: the bytes of a weight, which no
+    kernel of a run writes, or 0. Weights of less than 64 KiB have 0, so that
+    kernels that differ in a bias alone stay one.
 
     ```mlir
-    #kernel.buffers<reads = [0, 1], writes = [2]>
+    #kernel.buffers<reads = [0, 1], writes = [2], weight_bytes = [0, 1179648]>
     ```
   }];
-  let parameters = (ins "::mlir::DenseI64ArrayAttr":$reads, "::mlir::DenseI64ArrayAttr":$writes);
+  let parameters = (ins
+    "::mlir::DenseI64ArrayAttr":$reads,
+    "::mlir::DenseI64ArrayAttr":$writes,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$weight_bytes);
   let extraClassDeclaration = [{
     bool isRead(int64_t Argument) const { return ::llvm::is_contained(getReads().asArrayRef(), Argument); }
     bool isWritten(int64_t Argument) const { return ::llvm::is_contained(getWrites().asArrayRef(), Argument); }
+    /// Bytes of a weight of some size; 0 for what else is read or written.
+    int64_t getWeightBytesOf(int64_t Argument) const;
   }];
 }
 

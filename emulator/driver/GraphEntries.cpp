@@ -139,13 +139,15 @@ KPC_EXPORT Result cuGraphAddMemsetNode(void **Out, void *G, void *const *After,
 KPC_CATCH
 
 /// Whether a kernel's first instruction that touches more than its parameters
-/// and registers comes after a wait for the kernels that it depends on.
+/// and registers comes after a wait for the kernels that it depends on. What
+/// only brings lines to the L2 cache, where every write is seen, may be before.
 static bool waitsFirst(const Kernel &K) {
   for (const Instruction &I : K.Code) {
     std::string Text = K.textOf(I);
     if (Text.starts_with("griddepcontrol.wait"))
       return true;
-    bool Touches = !Text.starts_with("ld.param");
+    bool Touches = !Text.starts_with("ld.param") &&
+                   Text.find("cp.async.bulk.prefetch.L2.") == std::string::npos;
     for (const char *Name : {"ld", "st", "atom", "red", "cp", "tensormap",
                              "multimem", "mbarrier", "bar", "call", "@"})
       if (Touches && Text.starts_with(Name))

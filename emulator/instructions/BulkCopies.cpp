@@ -196,6 +196,36 @@ bool decodeLinear(Decoder &D, const ptx::Statement &S, Modifiers &M,
   return true;
 }
 
+/// What is asked for must be there, as a copy's source must.
+void prefetchBulk(Warp &W, const Instruction &I, uint32_t Mask) {
+  const AddressOperand *A = addresses(W, I);
+  for (; Mask != 0; Mask &= Mask - 1) {
+    auto L = unsigned(std::countr_zero(Mask));
+    uint64_t From = W.addressOf(A[0], L);
+    uint32_t Bytes = W.row<uint32_t>(I.Source[1])[L];
+    if (Bytes % UnitBytes || From % UnitBytes)
+      return W.report(FindingKind::Misaligned, I, L,
+                      "address and size are multiples of 16");
+    for (uint32_t At = 0; At < Bytes; At += UnitBytes)
+      if (!W.locateDevice(I, From + At, UnitBytes, MemoryUse::Read, L))
+        return;
+  }
+}
+
+bool decodePrefetch(Decoder &D, const ptx::Statement &S, Modifiers &M,
+                    Instruction &I) {
+  size_t Hint = M.take("L2::cache_hint") ? 1 : 0;
+  if (!M.take("global") || S.Operands.size() != 2 + Hint)
+    return D.fail("expected an address of global memory and a size");
+  auto Bytes = D.source(S.Operands[1], 32);
+  if (!Bytes || !D.addAddress(S.Operands[0], I, Space::Global) ||
+      (Hint && !D.source(S.Operands.back(), 64)))
+    return false;
+  I.Source[1] = *Bytes;
+  I.Run = prefetchBulk;
+  return true;
+}
+
 bool decodeWait(Decoder &D, const ptx::Statement &S, Modifiers &M,
                 Instruction &I) {
   auto Left =
@@ -221,6 +251,8 @@ bool decodeBulkCopy(Decoder &D, const ptx::Statement &S, Modifiers &M,
     I.Run = commit;
     return S.Operands.empty();
   }
+  if (M.take("prefetch"))
+    return M.take("L2") && decodePrefetch(D, S, M, I);
   bool Tensor = M.take("tensor");
   const std::vector<std::string> &Words = S.Modifiers;
   auto Place = [&](const char *Word) {

@@ -18,6 +18,34 @@ using namespace kpc;
 using namespace kpc::graph;
 using kpc::shape::Expr;
 
+/// What is worth to be asked for ahead of a kernel's turn; see
+/// codegen/nvptx/EarlyLaunch.cpp.
+static constexpr int64_t LeastPrefetched = 64 << 10;
+
+/// The bytes of memory that a region's argument reads, if it is a weight of
+/// some size which a GEMM or a convolution reads whole; else 0. No kernel of a
+/// run writes weights. Tables that are gathered from are read here and there.
+static int64_t weightBytes(RegionOp Region, BlockArgument Argument,
+                           const LeadingDimensions &Rows) {
+  Value Source = Region.getInputs()[Argument.getArgNumber()];
+  while (auto Reshape = Source.getDefiningOp<ReshapeOp>())
+    Source = Reshape.getX();
+  if (!isa_and_present<WeightOp, ConstantOp>(Source.getDefiningOp()) ||
+      llvm::any_of(Argument.getUsers(), llvm::IsaPred<GatherOp>))
+    return 0;
+  Block &Body = Region.getBody().front();
+  if (Body.getOps<MatmulOp>().empty() && Body.getOps<ConvOp>().empty())
+    return 0;
+  SymbolicTensorType Memory = Rows.typeOf(Source);
+  int64_t Elements = 1;
+  for (const Expr &Dim : Memory.getDims())
+    Elements *= Dim.asConstant().value_or(0);
+  int64_t Bytes = Elements *
+                  storedType(Memory.getElementType()).getIntOrFloatBitWidth() /
+                  8;
+  return Bytes >= LeastPrefetched ? Bytes : 0;
+}
+
 KernelWriter::KernelWriter(OpBuilder &B, RegionOp Region, StringRef Symbol,
                            const shape::Facts &Facts,
                            const LeadingDimensions &Rows)
@@ -37,9 +65,16 @@ KernelWriter::KernelWriter(OpBuilder &B, RegionOp Region, StringRef Symbol,
     return B.getDenseI64ArrayAttr(
         llvm::to_vector(llvm::seq<int64_t>(From, To)));
   };
-  Kernel->setAttr(kernel::KernelDialect::BuffersAttrHelper::getNameStr(),
-                  kernel::BuffersAttr::get(B.getContext(), Numbers(0, Inputs),
-                                           Numbers(Inputs, Buffers.size())));
+  SmallVector<int64_t> WeightBytes;
+  for (BlockArgument Argument : Region.getBody().getArguments())
+    WeightBytes.push_back(weightBytes(Region, Argument, Rows));
+  bool HasWeights = llvm::any_of(WeightBytes, [](int64_t N) { return N > 0; });
+  Kernel->setAttr(
+      kernel::KernelDialect::BuffersAttrHelper::getNameStr(),
+      kernel::BuffersAttr::get(B.getContext(), Numbers(0, Inputs),
+                               Numbers(Inputs, Buffers.size()),
+                               HasWeights ? B.getDenseI64ArrayAttr(WeightBytes)
+                                          : DenseI64ArrayAttr()));
 }
 
 LogicalResult KernelWriter::write() {

@@ -53,3 +53,11 @@ gpu.module @m attributes {kernel.schedule_costs = ["map x4: 2.8 us"]} {
     gpu.return
   }
 }
+
+// A weight of some size is told by its bytes.
+// CHECK-LABEL: @weights
+// CHECK-SAME: kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2], weight_bytes = [0, 1179648]>
+func.func @weights(%x: memref<f16>, %w: memref<f16>, %y: memref<f16>)
+    attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [2], weight_bytes = [0, 1179648]>} {
+  return
+}

@@ -42,6 +42,20 @@ func.func @f(%x: memref<f32>, %n: index) attributes {kernel.buffers = #kernel.bu
 
 // -----
 
+// expected-error @below {{expected weight_bytes to have a number for each of 2 arguments that are read, got 1}}
+func.func @f(%x: memref<f32>, %y: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [], weight_bytes = [65536]>} {
+  return
+}
+
+// -----
+
+// expected-error @below {{expected weight_bytes of argument 1 to be 0 or more, and 0 where it is written, got 65536}}
+func.func @f(%x: memref<f32>, %y: memref<f32>) attributes {kernel.buffers = #kernel.buffers<reads = [0, 1], writes = [1], weight_bytes = [0, 65536]>} {
+  return
+}
+
+// -----
+
 // expected-error @below {{expected arguments in ascending order, got array<i64: 0, 0>}}
 func.func @f(%x: memref<f32>, %n: index) attributes {kernel.buffers = #kernel.buffers<reads = [0], writes = [0, 0]>} {
   return

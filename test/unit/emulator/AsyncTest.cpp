@@ -365,6 +365,21 @@ TEST(LateCopies, AStagingBufferIsReadLate) {
             "unwaited");
 }
 
+TEST(LateCopies, PrefetchesReadWhatIsThere) {
+  auto Of = [](const char *Place, const char *Bytes) {
+    return run(std::string("cvta.to.global.u64 %rd4, %rd1;"
+                           "cp.async.bulk.prefetch.L2.global [%rd4+") +
+                   Place + "], " + Bytes + ";",
+               {.OutputWords = 8, .Threads = 1})
+        .finding();
+  };
+  EXPECT_EQ(Of("0", "32"), "");
+  EXPECT_EQ(Of("16", "16"), "");
+  EXPECT_EQ(Of("8", "16"), "misaligned");
+  EXPECT_EQ(Of("0", "24"), "misaligned");
+  EXPECT_EQ(Of("16", "32"), "out-of-bounds");
+}
+
 TEST(LateCopies, AnotherLanesGroups) {
   kpc::emulator::test::Setup S{.OutputWords = 64};
   std::string Store =

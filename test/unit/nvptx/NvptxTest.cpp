@@ -147,6 +147,28 @@ TEST(Nvptx, NoEarlyPdlTrigger) {
   EXPECT_THAT(*Ptx, Not(HasSubstr("griddepcontrol.launch_dependents;")));
 }
 
+TEST(Nvptx, WeightsArePrefetchedBeforeTheWait) {
+  std::string Text = elementwise("f32", "%r = math.sqrt %v : f32");
+  Text.insert(Text.find("kernel.buffers"),
+              R"(kernel.launch = #kernel.launch<grid = ["4", "1", "2"],
+                 block = [128, 1, 1]>, )");
+  size_t End = Text.find('>', Text.find("#kernel.buffers"));
+  Text.insert(End, ", weight_bytes = [131072]");
+  Compiler C;
+  auto Ptx = C.ptx(Text, "sm_90a");
+  ASSERT_TRUE(Ptx) << C.Reported;
+  size_t Prefetch = Ptx->find("cp.async.bulk.prefetch.L2.global");
+  ASSERT_NE(Prefetch, std::string::npos);
+  EXPECT_LT(Prefetch, Ptx->find("griddepcontrol.wait;"));
+  // Blocks along the third axis have their shares, too.
+  EXPECT_LT(Ptx->find("%nctaid.z"), Prefetch);
+  EXPECT_EQ(Ptx->find("%nctaid.y"), std::string::npos);
+  // Kernels that begin in their turn have nothing to do before it.
+  auto Late = Compiler().ptx(Text, "sm_80");
+  ASSERT_TRUE(Late);
+  EXPECT_THAT(*Late, Not(HasSubstr("prefetch")));
+}
+
 TEST(Nvptx, PortableUsesTheOldestVersions) {
   Compiler C;
   auto Ptx = C.ptx(unary("math.sqrt"), "compute_80");
