@@ -121,10 +121,10 @@ public:
   /// The same for a loop, which data ends if it begins with a value. `Handed`:
   /// storages that iterations hand on, as the body finds them; none of them may
   /// be written to.
-  std::optional<SmallVector<Value>>
-  loop(const Node &Where, const Expr &Count, Value Begins,
-       ArrayRef<Value> Inits, frontend::LoopFunction Body,
-       const std::set<const void *> &Handed);
+  std::optional<SmallVector<Value>> loop(const Node &Where, const Expr &Count,
+                                         Value Begins, ArrayRef<Value> Inits,
+                                         frontend::LoopFunction Body,
+                                         const std::set<const void *> &Handed);
   /// What a name shows; null for one that nothing defines.
   const void *storageOf(const std::string &Name) const {
     auto It = Values.find(Name);

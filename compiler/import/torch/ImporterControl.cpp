@@ -157,8 +157,7 @@ Importer::Versions Importer::versionsRead(NodeImport &N) {
 /// Erases what was walked to learn what it writes to. Its counters are free
 /// again: facts of a size that nothing has would have to be given in a run.
 void Importer::discard(Operation *Walked) {
-  Walked->walk(
-      [&](LoopOp Loop) { Spare.push_back(Loop.getCounter().str()); });
+  Walked->walk([&](LoopOp Loop) { Spare.push_back(Loop.getCounter().str()); });
   Walked->erase();
 }
 

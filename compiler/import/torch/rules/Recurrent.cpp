@@ -20,7 +20,8 @@ enum class Cell { Tanh, Relu, Gru, Lstm };
 
 struct Layer {
   Value W, R, InputBias = {}, StateBias = {};
-  Value Projection = {}; ///< of the state, [projected, hidden]; null without one
+  Value Projection =
+      {}; ///< of the state, [projected, hidden]; null without one
   int64_t Hidden = 0;
 };
 
