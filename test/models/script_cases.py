@@ -846,5 +846,63 @@ def functions():
                 [({"x": x, "w": w, "i": i}, {f"output_{n}": o for n, o in enumerate(outputs)})])
 
 
+def rows():
+    """Loops and branches within each other that write to one tensor, through two views of it."""
+    code = {"__torch__.py": """class Rows(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  def forward(self: __torch__.Rows,
+    x: Tensor) -> Tuple[Tensor, Tensor]:
+    out = torch.zeros([4, 3], dtype=6)
+    row = torch.select(out, 0, 1)
+    i = 0
+    _0 = bool(torch.gt(torch.sum(x), 0))
+    y = x
+    while _0:
+      j = 0
+      _1 = bool(torch.gt(torch.max(y), 1))
+      z = y
+      while _1:
+        z0 = torch.mul(z, 0.5)
+        if bool(torch.gt(torch.sum(z0), 2)):
+          _2 = torch.add_(torch.select(out, 0, i), z0)
+        else:
+          _3 = torch.add_(row, 1)
+        j0 = torch.add(j, 1)
+        _1 = bool(torch.gt(torch.max(z0), 1))
+        z, j = z0, j0
+      y0 = torch.sub(y, 2)
+      i0 = torch.add(i, 1)
+      _0 = torch.__and__(torch.lt(i0, 4), bool(torch.gt(torch.sum(y0), 0)))
+      y, i = y0, i0
+    for k in range(torch.size(x, 0)):
+      _4 = torch.add_(torch.select(out, 0, k), torch.select(x, 0, k))
+    return (out, torch.mul(row, 2))
+"""}
+
+    def run(x):
+        start, out = x, np.zeros((4, 3), np.float32)
+        row, i, y = out[1], 0, x
+        goes = x.sum() > 0
+        while goes:
+            z, halves = y, y.max() > 1
+            while halves:
+                z = z * np.float32(0.5)
+                if z.sum() > 2:
+                    out[i] += z
+                else:
+                    row += 1
+                halves = z.max() > 1
+            y, i = y - 2, i + 1
+            goes = i < 4 and y.sum() > 0
+        for k in range(len(x)):
+            out[k] += x[k]
+        return {"x": start}, {"output_0": out, "output_1": row * 2}
+
+    runs = [run(np.array(x, np.float32)) for x in ([5, 4, 3], [1, 0, 0], [-1, 0, 0], [30, 20, 9])]
+    return Case(module("__torch__.Rows", {}), code, ["--input-shape", "x=3"], runs)
+
+
 CASES = {f.__name__: f for f in (mlp, convnet, attention, control, writes, state, recurrent, operators, choices, until,
-                                 breaks, steps, decode, functions)}
+                                 breaks, steps, decode, rows, functions)}
