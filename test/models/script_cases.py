@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small TorchScript modules in the words of PyTorch's printer, each with what it computes in numpy."""
 import dataclasses
+import math
 
 import numpy as np
 
@@ -732,5 +733,176 @@ def steps():
                 [run(drawn(n, n, 4, 4)) for n in (1, 2, 40)])
 
 
+def decode():
+    """Each iteration of a loop that data ends writes to a row that its counter names, and a side of a branch to another."""
+    code = {"__torch__.py": """class Decode(Module):
+  __parameters__ = ["weight", ]
+  __buffers__ = []
+  weight : Tensor
+  training : bool
+  def forward(self: __torch__.Decode,
+    h: Tensor) -> Tuple[Tensor, Tensor, Tensor, int]:
+    weight = self.weight
+    out = torch.zeros([torch.size(h, 0), 10], dtype=4)
+    first = torch.select(out, 1, 0)
+    seen = torch.zeros([2], dtype=6)
+    _0 = True
+    h0 = h
+    step = 0
+    while _0:
+      h1 = torch.tanh(torch.matmul(h0, weight))
+      token = torch.argmax(h1, -1)
+      _1 = torch.copy_(torch.select(torch.slice(out, 0, 0, 9223372036854775807), 1, step), torch.add(token, 1))
+      if bool(torch.gt(torch.sum(h1), 0)):
+        _2 = torch.add_(torch.select(seen, 0, 1), 1)
+      else:
+        _3 = torch.add_(torch.select(seen, 0, 0), torch.max(h1))
+      if bool(torch.all(torch.eq(token, 3))):
+        _4 = False
+      else:
+        _4 = True
+      step0 = torch.add(step, 1)
+      _5 = torch.__and__(torch.lt(step0, 10), _4)
+      _0, h0, step = _5, h1, step0
+    count = 0
+    total = torch.abs(h)
+    if torch.lt(0, 5):
+      _6 = bool(torch.lt(torch.max(total), 50.))
+    else:
+      _6 = False
+    _7 = _6
+    while _7:
+      total0 = torch.mul(total, 2)
+      count0 = torch.add(count, 1)
+      if torch.lt(count0, 5):
+        _8 = bool(torch.lt(torch.max(total0), 50.))
+      else:
+        _8 = False
+      _7, total, count = _8, total0, count0
+    return (torch.add(out, torch.unsqueeze(first, 1)), seen, total, count)
+"""}
+    weight = drawn(7, 5, 5)
+
+    def run(h):
+        start, out, seen = h, np.zeros((len(h), 10), np.int64), np.zeros(2, np.float32)
+        for step in range(10):
+            h = np.tanh(h @ weight)
+            token = h.argmax(-1)
+            out[:, step] = token + 1
+            if h.sum() > 0:
+                seen[1] += 1
+            else:
+                seen[0] += h.max()
+            if (token == 3).all():
+                break
+        count, total = 0, np.abs(start)
+        while count < 5 and total.max() < 50:
+            total, count = total * 2, count + 1
+        return {"h": start}, {"output_0": out + out[:, :1], "output_1": seen, "output_2": total, "output_3": np.array(count)}
+
+    runs = [run(drawn(seed, rows, 5) * np.float32(scale)) for seed, rows, scale in ((1, 1, 1), (2, 1, 20), (3, 3, 1), (4, 1, 100))]
+    return Case(module("__torch__.Decode", {"weight": tensor(weight)}), code, ["--input-shape", "h=rows,5"], runs)
+
+
+def functions():
+    """Operators whose forms are chosen by what stands in the source, and complex numbers that no file declares."""
+    code = {"__torch__.py": """class Functions(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  def forward(self: __torch__.Functions,
+    x: Tensor,
+    w: Tensor,
+    i: Tensor) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    _0 = torch.mse_loss(x, torch.neg(x), 2)
+    _1 = torch.abs(torch.fft_rfft(x, None, -1, None))
+    _2 = torch.fft_irfft(torch.mul(torch.fft_rfft(x), 2), 7)
+    _3, _4, = torch.cummax(x, 1)
+    _5, _6, _7, _8, = torch.embedding_bag(w, i, torch.tensor([0, 2]), False, 1, False, None, False, None)
+    _9 = torch.bilinear(x, x, torch.reshape(torch.matmul(torch.t(w), w), [1, 8, 8]), None)
+    _10, _11, = torch.hsplit(x, 2)
+    _12 = torch.mul(torch.hann_window(8, dtype=None, layout=None, device=torch.device("cpu"), pin_memory=False), x)
+    _13 = torch._convolution_mode(torch.unsqueeze(x, 1), torch.reshape(torch.slice(w, 0, 0, 3), [3, 1, 8]), None, [1], "same", [1], 1)
+    _14 = torch.quantile(x, 0.25, 1, False, interpolation="linear")
+    _15 = torch.view_as_real(torch.stft(x, 4, 2, 4, None, False, True, True))
+    _16 = torch.lgamma(torch.add(torch.abs(x), 1))
+    return (_0, _1, _2, _4, _5, _9, _11, _12, _13, torch.add(torch.sum(_15), torch.add(torch.sum(_16), _14)))
+"""}
+    x, w, i = drawn(1, 3, 8), drawn(2, 6, 8), np.array([1, 5, 0, 2])
+    spectrum = np.fft.rfft(x)
+    kernel = w[:3]
+    padded = np.pad(x, ((0, 0), (3, 4)))
+    same = np.stack([[np.correlate(r, k, "valid") for k in kernel] for r in padded])
+    places = np.stack([[np.flatnonzero(r[:n + 1] == r[:n + 1].max())[-1] for n in range(8)] for r in x])
+    frames = np.stack([np.fft.rfft(x[:, n:n + 4]) for n in (0, 2, 4)], -1)
+    gamma = sum(math.lgamma(abs(float(v)) + 1) for v in x.ravel())
+    total = np.quantile(x, 0.25, 1) + frames.real.sum() + frames.imag.sum() + gamma
+    outputs = [np.float32(4 * (x * x).sum()), np.abs(spectrum), np.fft.irfft(2 * spectrum, 7), places,
+               np.stack([w[[1, 5]].mean(0), w[[0, 2]].mean(0)]), np.einsum("ri,ij,rj->r", x, w.T @ w, x)[:, None], x[:, 4:],
+               x * np.hanning(9)[:8], same, total]
+    outputs = [np.asarray(o) if np.asarray(o).dtype == np.int64 else np.asarray(o, np.float32) for o in outputs]
+    return Case(module("__torch__.Functions", {}), code,
+                ["--input-shape", "x=3,8", "--input-shape", "w=6,8", "--input-shape", "i=4", "--input-type", "i=i64"],
+                [({"x": x, "w": w, "i": i}, {f"output_{n}": o for n, o in enumerate(outputs)})])
+
+
+def rows():
+    """Loops and branches within each other that write to one tensor, through two views of it."""
+    code = {"__torch__.py": """class Rows(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  def forward(self: __torch__.Rows,
+    x: Tensor) -> Tuple[Tensor, Tensor]:
+    out = torch.zeros([4, 3], dtype=6)
+    row = torch.select(out, 0, 1)
+    i = 0
+    _0 = bool(torch.gt(torch.sum(x), 0))
+    y = x
+    while _0:
+      j = 0
+      _1 = bool(torch.gt(torch.max(y), 1))
+      z = y
+      while _1:
+        z0 = torch.mul(z, 0.5)
+        if bool(torch.gt(torch.sum(z0), 2)):
+          _2 = torch.add_(torch.select(out, 0, i), z0)
+        else:
+          _3 = torch.add_(row, 1)
+        j0 = torch.add(j, 1)
+        _1 = bool(torch.gt(torch.max(z0), 1))
+        z, j = z0, j0
+      y0 = torch.sub(y, 2)
+      i0 = torch.add(i, 1)
+      _0 = torch.__and__(torch.lt(i0, 4), bool(torch.gt(torch.sum(y0), 0)))
+      y, i = y0, i0
+    for k in range(torch.size(x, 0)):
+      _4 = torch.add_(torch.select(out, 0, k), torch.select(x, 0, k))
+    return (out, torch.mul(row, 2))
+"""}
+
+    def run(x):
+        start, out = x, np.zeros((4, 3), np.float32)
+        row, i, y = out[1], 0, x
+        goes = x.sum() > 0
+        while goes:
+            z, halves = y, y.max() > 1
+            while halves:
+                z = z * np.float32(0.5)
+                if z.sum() > 2:
+                    out[i] += z
+                else:
+                    row += 1
+                halves = z.max() > 1
+            y, i = y - 2, i + 1
+            goes = i < 4 and y.sum() > 0
+        for k in range(len(x)):
+            out[k] += x[k]
+        return {"x": start}, {"output_0": out, "output_1": row * 2}
+
+    runs = [run(np.array(x, np.float32)) for x in ([5, 4, 3], [1, 0, 0], [-1, 0, 0], [30, 20, 9])]
+    return Case(module("__torch__.Rows", {}), code, ["--input-shape", "x=3"], runs)
+
+
 CASES = {f.__name__: f for f in (mlp, convnet, attention, control, writes, state, recurrent, operators, choices, until,
-                                 breaks, steps)}
+                                 breaks, steps, decode, rows, functions)}

@@ -4,11 +4,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles programs of torch.export that program_writer.py writes and compares what they compute with numpy.
 
-  written_programs.py --kpc KPC --out FOLDER [NAME …]
+  written_programs.py --kpc KPC --out FOLDER [--operators] [NAME …]
 
 They have what the programs that PyTorch saved (program.py) have not: loops that data ends, scans, sizes that data decides,
-complex numbers, quantised weights, guards. Each case gives a program, its inputs and its outputs; a program of dynamic
-sizes is compiled once and run for each. A case that is refused says with which words.
+complex numbers, quantised weights, guards, and the operators of written_operators.py. Each case gives a program, its
+inputs and its outputs; a program of dynamic sizes is compiled once and run for each. A case that is refused says with
+which words.
 """
 import argparse
 import itertools
@@ -21,6 +22,7 @@ try:
 except ImportError:
     sys.exit(77)
 
+import written_operators
 from program_writer import Graph, Number, Program, Ref, Type
 
 CASES = {}
@@ -671,8 +673,11 @@ def check(name, options):
             got = np.load(folder / file)
             if got.shape != wanted.shape:
                 return f"{device}: output {place} has the shape {got.shape}, not {wanted.shape}"
-            if wanted.size and not np.allclose(got, wanted, rtol=2e-4, atol=2e-5):
-                return f"{device}: output {place} is off by {np.abs(got - wanted.astype(np.float64)).max():.2e}"
+            relative, absolute = written_operators.EXACT.get(name, (2e-4, 2e-5))
+            if wanted.size and not np.allclose(got, wanted, relative, absolute, equal_nan=True):
+                off = np.abs(got.astype(np.float64) - wanted)
+                at = np.unravel_index(np.nanargmax(off - relative * np.abs(wanted)), off.shape)
+                return f"{device}: output {place} is {got[at]} at {at}, not {wanted[at]}"
     return None
 
 
@@ -680,10 +685,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kpc", required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--operators", action="store_true", help="all of written_operators.py, not its short ones alone")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
+    own = list(CASES)
+    CASES.update(written_operators.CASES)
+    default = list(written_operators.CASES) if options.operators else own + list(written_operators.SHORT)
     faults = 0
-    for name in options.names or CASES:
+    for name in options.names or default:
         fault = check(name, options)
         print(f"{'FAILED' if fault else 'ok':8}{name}{': ' + fault if fault else ''}", flush=True)
         faults += fault is not None

@@ -17,10 +17,23 @@ struct ComplexRule {
   /// Null: by the operator's own rule, with arguments of `forPairs`.
   RuleFunction Import;
   bool GivesComplex;
+  /// Whether it makes complex numbers of reals.
+  bool OfReals = false;
 };
+
+/// A complex tensor as two of reals; of a real one the second is null.
+struct Parts {
+  Value Real, Imaginary;
+};
+Parts complexParts(NodeImport &N, std::string_view Name);
+/// The pairs of two parts; null for null ones.
+Value pairsOf(NodeImport &N, const Parts &Of);
 
 /// None for an operator that kpc cannot do on complex numbers.
 std::optional<ComplexRule> complexRule(std::string_view Target);
+
+/// That of a Fourier transform, by its name without a domain.
+std::optional<ComplexRule> spectralRule(std::string_view Target);
 
 /// The node on pairs, whose `self` is complex and of the rank.
 Node forPairs(const Node &N, size_t Rank);

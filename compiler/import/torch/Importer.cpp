@@ -285,6 +285,23 @@ void Importer::importNode(const Node &N) {
                    }) &&
       !N.Outputs.empty())
     return;
+  // What takes no tensors and gives none that is read can do nothing here, as
+  // questions for versions and devices.
+  bool Takes = llvm::any_of(N.Inputs, [](const Argument &A) {
+    return A.Is == Argument::Kind::Tensor || A.Is == Argument::Kind::Tensors;
+  });
+  bool Asked = llvm::any_of(N.Outputs, [&](const Argument &A) {
+    return llvm::any_of(A.Values, [&](const std::string &Name) {
+      return Read.count(Name) != 0;
+    });
+  });
+  if (!R && !Takes && !Makes && !Asked && !customOperator(N.Target)) {
+    std::string Note = "left out '" + printable(N.Target) +
+                       "': it takes no tensors, and nothing uses its result";
+    if (Options.Notes && !llvm::is_contained(*Options.Notes, Note))
+      Options.Notes->push_back(Note);
+    return;
+  }
   if (customOperator(N.Target))
     return importBy(customRule(), N, /*Writes=*/false);
   if (!R) {

@@ -114,14 +114,22 @@ public:
                                            SideFunction Then, SideFunction Else,
                                            size_t Count);
   /// The same for sides that are imported node by node, and as many values as
-  /// the first one gives. Neither may write to what is from outside.
+  /// the first one gives. What a side writes to is as it leaves it.
   std::optional<SmallVector<Value>> branch(const Node &Where, Value Condition,
                                            SideFunction Then,
                                            SideFunction Else);
-  /// The same for a loop, which data ends if it begins with a value.
+  /// The same for a loop, which data ends if it begins with a value. `Handed`:
+  /// storages that iterations hand on, as the body finds them; none of them may
+  /// be written to.
   std::optional<SmallVector<Value>> loop(const Node &Where, const Expr &Count,
                                          Value Begins, ArrayRef<Value> Inits,
-                                         frontend::LoopFunction Body);
+                                         frontend::LoopFunction Body,
+                                         const std::set<const void *> &Handed);
+  /// What a name shows; null for one that nothing defines.
+  const void *storageOf(const std::string &Name) const {
+    auto It = Values.find(Name);
+    return It == Values.end() ? nullptr : It->second->Of.get();
+  }
   /// Whether an expression depends on the iteration of a loop.
   bool namesCounter(const Expr &E) const;
   /// A size of its own for a number that the program computes, at most
@@ -165,13 +173,22 @@ private:
       mlir::Operation *Holder, mlir::Region &Body, mlir::TypeRange Arguments,
       llvm::function_ref<std::optional<SmallVector<Value>>(ArrayRef<Value>)>
           Emit);
-  void leaveBody(mlir::Operation *Holder);
+  void leaveBody(mlir::Operation *Holder, const std::set<std::string> &Stay);
+  std::set<std::string> namesOfValues() const;
   /// An import of a statement of TorchScript.
   NodeImport statement(const Node &Where);
-  using Versions = std::map<const Storage *, unsigned>;
+  using Versions = std::map<Storage *, unsigned>;
   Versions versionsRead(NodeImport &N);
-  /// Whether a tensor changed since.
-  static bool isWritten(const Versions &Since);
+  /// A storage from outside that a branch or a loop writes to.
+  struct Change {
+    Storage *Of;
+    Value Before;
+  };
+  using Changes = SmallVector<Change>;
+  /// Adds what changed since.
+  static void takeBack(const Versions &Since, Changes &Into);
+  static void setStorage(Storage &Of, Value Now);
+  void discard(mlir::Operation *Walked);
   std::string freshSymbol(const std::string &Wanted) const;
   /// Takes what the program's guards say of its sizes.
   void readGuards();
@@ -215,6 +232,7 @@ private:
   std::deque<Node> Rewritten; ///< nodes on such
   frontend::DataSizes Decided;
   std::set<std::string, std::less<>> Counters; ///< of loops
+  SmallVector<std::string> Spare;              ///< counters that are free again
   /// What a run checks of its sizes: the program's guards.
   std::vector<graph::Requirement> Required;
   /// Names of sizes that data decides, by PyTorch's symbols.

@@ -17,9 +17,9 @@ bool Importer::isComplex(const NodeImport &N, std::string_view Name) const {
 
 bool Importer::touchesComplex(const Node &N) const {
   // A file without declarations says by its operators what is complex.
-  if (infers() &&
-      (N.Target == "aten.view_as_complex.default" ||
-       N.Target == "aten.polar.default" || N.Target == "aten.complex.default"))
+  if (std::optional<ComplexRule> C =
+          infers() ? complexRule(N.Target) : std::nullopt;
+      C && C->OfReals)
     return true;
   for (const Argument &A : N.Inputs)
     for (const std::string &Name : A.Values)
@@ -37,14 +37,18 @@ void Importer::importComplex(const Node &N, const Rule *R) {
   std::optional<ComplexRule> C = complexRule(N.Target);
   if (!C) {
     NodeImport At(*this, N, B, Main.getLoc());
-    At.fail(
-        Code::ImportElementType,
-        "computes with complex numbers. kpc multiplies and moves them, as "
-        "rotary embeddings do: use view_as_real in front of other operators");
+    At.fail(Code::ImportElementType,
+            "computes with complex numbers. kpc multiplies, divides, moves and "
+            "transforms them: use view_as_real in front of other operators");
     forEachResult(N, [&](const std::string &Name) { Lost.insert(Name); });
     return;
   }
-  if (C->GivesComplex)
+  // stft has a form that gives the pairs as a real tensor.
+  bool AsPairs = llvm::any_of(N.Inputs, [](const Argument &A) {
+    return A.Name == "return_complex" && A.Is == Argument::Kind::Bool &&
+           !A.Ints.empty() && A.Ints[0] == 0;
+  });
+  if (C->GivesComplex && !AsPairs)
     forEachResult(N, [&](const std::string &Name) { Complex.insert(Name); });
   if (C->Import)
     return importBy(C->Import, N, /*Writes=*/false);

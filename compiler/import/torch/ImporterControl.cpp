@@ -55,7 +55,8 @@ Importer::loop(NodeImport &N, const Expr &Count, ArrayRef<Value> Inits,
                Value Begins) {
   if (llvm::is_contained(Inits, Value()) || !frontend::mayNest(N))
     return std::nullopt;
-  std::string Counter = freshSymbol("kpc_iteration");
+  std::string Counter =
+      Spare.empty() ? freshSymbol("kpc_iteration") : Spare.pop_back_val();
   Counters.insert(Counter);
   shape::Interval Trips = Facts.range(Count);
   Facts.declare(Counter, {.Min = 0,
@@ -117,15 +118,24 @@ Importer::branch(NodeImport &N, Value Condition, SideFunction Then,
   return std::nullopt;
 }
 
-/// Forgets values that were made inside of an op: they end with it.
-void Importer::leaveBody(Operation *Holder) {
+/// Forgets values that were made inside of an op: they end with it. Names from
+/// outside stay: what shows a storage that changed is made anew.
+void Importer::leaveBody(Operation *Holder, const std::set<std::string> &Stay) {
   for (auto It = Values.begin(); It != Values.end();) {
     Value Made = It->second->Made;
-    if (Made && Holder->isAncestor(Made.getParentRegion()->getParentOp()))
+    if (Made && !Stay.count(It->first) &&
+        Holder->isAncestor(Made.getParentRegion()->getParentOp()))
       It = Values.erase(It);
     else
       ++It;
   }
+}
+
+std::set<std::string> Importer::namesOfValues() const {
+  std::set<std::string> Names;
+  for (const auto &[Name, V] : Values)
+    Names.insert(Name);
+  return Names;
 }
 
 NodeImport Importer::statement(const Node &Where) {
@@ -144,16 +154,24 @@ Importer::Versions Importer::versionsRead(NodeImport &N) {
   return Of;
 }
 
-/// What a body yields, unless it wrote to what is from outside.
-static std::optional<SmallVector<Value>>
-unlessWritten(NodeImport &N, std::optional<SmallVector<Value>> Results,
-              bool Wrote) {
-  if (!Results || !Wrote)
-    return Results;
-  N.fail(Code::ImportNotConstant,
-         "writes to a tensor from outside in a branch or loop that data "
-         "decides");
-  return std::nullopt;
+/// Erases what was walked to learn what it writes to. Its counters are free
+/// again: facts of a size that nothing has would have to be given in a run.
+void Importer::discard(Operation *Walked) {
+  Walked->walk([&](LoopOp Loop) { Spare.push_back(Loop.getCounter().str()); });
+  Walked->erase();
+}
+
+/// The storages that changed since, as what they were before.
+void Importer::takeBack(const Versions &Since, Changes &Into) {
+  for (const auto &[Of, Version] : Since)
+    if (Of->Version != Version &&
+        llvm::none_of(Into, [&](const Change &C) { return C.Of == Of; }))
+      Into.push_back({Of, {}});
+}
+
+void Importer::setStorage(Storage &Of, Value Now) {
+  Of.Now = Now;
+  ++Of.Version;
 }
 
 std::optional<SmallVector<Value>> Importer::branch(const Node &Where,
@@ -161,53 +179,148 @@ std::optional<SmallVector<Value>> Importer::branch(const Node &Where,
                                                    SideFunction Then,
                                                    SideFunction Else) {
   NodeImport N = statement(Where);
-  Versions Before = versionsRead(N);
-  auto Side = [&](SideFunction Emit) {
-    auto Results = Emit();
-    return unlessWritten(N, std::move(Results), isWritten(Before));
-  };
   Condition = N.reshape(N.cast(Condition, N.i1()), {});
   if (!Condition || !frontend::mayNest(N))
     return std::nullopt;
-  auto Draft = IfOp::create(B, N.loc(), TypeRange(), Condition);
-  std::optional<SmallVector<Value>> First, Second;
-  First = importBody(Draft, Draft.getThen(), {},
-                     [&](ArrayRef<Value>) { return Side(Then); });
-  leaveBody(Draft);
-  if (First)
-    Second =
-        importBody(Draft, Draft.getOtherwise(), {},
-                   [&](ArrayRef<Value>) -> std::optional<SmallVector<Value>> {
-                     std::optional<SmallVector<Value>> Results = Side(Else);
-                     if (!Results || Results->size() != First->size())
-                       return std::nullopt;
-                     for (auto [V, Like] : llvm::zip_equal(*Results, *First))
-                       V = fitted(N, V, Like);
-                     return Results;
-                   });
-  leaveBody(Draft);
-  if (Second)
-    return frontend::finishBranches(N, Draft, First->size());
-  Draft.erase();
+  // What a side writes to is known once it was walked: then both give it.
+  Changes Changed;
+  for (bool Again = true; Again;) {
+    Again = false;
+    Versions Before = versionsRead(N);
+    std::set<std::string> Stay = namesOfValues();
+    for (Change &C : Changed)
+      C.Before = C.Of->Now;
+    size_t Known = Changed.size();
+    Changes All = Changed;
+    auto Side = [&](SideFunction Emit) {
+      std::optional<SmallVector<Value>> Results = Emit();
+      takeBack(Before, All);
+      for (Change &C : Changed)
+        if (Results)
+          Results->push_back(C.Of->Now);
+      return Results;
+    };
+    std::map<Storage *, Value> Held;
+    for (const auto &[Of, Version] : Before)
+      Held.emplace(Of, Of->Now);
+    auto Restore = [&] {
+      for (const auto &[Of, Version] : Before)
+        if (Of->Version != Version)
+          setStorage(*Of, Held.at(Of));
+      (void)versionsRead(N);
+      for (auto &[Of, Version] : Before)
+        Version = Of->Version;
+    };
+    auto Draft = IfOp::create(B, N.loc(), TypeRange(), Condition);
+    std::optional<SmallVector<Value>> First, Second;
+    First = importBody(Draft, Draft.getThen(), {},
+                       [&](ArrayRef<Value>) { return Side(Then); });
+    leaveBody(Draft, Stay);
+    B.setInsertionPoint(Draft);
+    Restore();
+    B.setInsertionPointAfter(Draft);
+    if (First)
+      Second =
+          importBody(Draft, Draft.getOtherwise(), {},
+                     [&](ArrayRef<Value>) -> std::optional<SmallVector<Value>> {
+                       std::optional<SmallVector<Value>> Results = Side(Else);
+                       if (!Results || Results->size() != First->size())
+                         return std::nullopt;
+                       for (auto [V, Like] : llvm::zip_equal(*Results, *First))
+                         V = fitted(N, V, Like);
+                       return Results;
+                     });
+    leaveBody(Draft, Stay);
+    B.setInsertionPoint(Draft);
+    Restore();
+    B.setInsertionPointAfter(Draft);
+    if (!Second) {
+      Draft.erase();
+      return std::nullopt;
+    }
+    if (All.size() != Known) {
+      discard(Draft);
+      Changed = All;
+      Again = true;
+      continue;
+    }
+    std::optional<SmallVector<Value>> Results =
+        frontend::finishBranches(N, Draft, First->size());
+    for (size_t I = 0; Results && I < Known; ++I)
+      setStorage(*Changed[I].Of, (*Results)[Results->size() - Known + I]);
+    if (Results)
+      Results->truncate(Results->size() - Known);
+    return Results;
+  }
   return std::nullopt;
 }
 
 std::optional<SmallVector<Value>>
 Importer::loop(const Node &Where, const Expr &Count, Value Begins,
-               ArrayRef<Value> Inits, frontend::LoopFunction Body) {
+               ArrayRef<Value> Inits, frontend::LoopFunction Body,
+               const std::set<const void *> &Handed) {
   NodeImport N = statement(Where);
-  Versions Before = versionsRead(N);
   auto Truth = [&](Value V) { return N.reshape(N.cast(V, N.i1()), {}); };
-  auto Iteration = [&](const Expr &I, ArrayRef<Value> Now) {
-    Operation *Holder = B.getInsertionBlock()->getParentOp();
-    auto Next = Body(I, Now);
-    if (Next && Begins)
-      Next->front() = Truth(Next->front());
-    Next = unlessWritten(N, std::move(Next), isWritten(Before));
-    leaveBody(Holder);
-    return Next;
-  };
-  return loop(N, Count, Inits, {}, Iteration, Begins ? Truth(Begins) : Value());
+  Value Enters = Begins ? Truth(Begins) : Value();
+  // What an iteration writes to is known once it was walked: then each hands
+  // it on to the next one.
+  Changes Changed;
+  for (;;) {
+    Versions Before = versionsRead(N);
+    std::set<std::string> Stay = namesOfValues();
+    SmallVector<Value> All(Inits);
+    for (Change &C : Changed) {
+      C.Before = C.Of->Now;
+      All.push_back(C.Of->Now);
+    }
+    std::map<Storage *, Value> Held;
+    for (const auto &[Of, Version] : Before)
+      Held.emplace(Of, Of->Now);
+    Changes Found = Changed;
+    auto Iteration =
+        [&](const Expr &I,
+            ArrayRef<Value> Now) -> std::optional<SmallVector<Value>> {
+      Operation *Holder = B.getInsertionBlock()->getParentOp();
+      for (size_t K = 0; K < Changed.size(); ++K)
+        setStorage(*Changed[K].Of, Now[Inits.size() + K]);
+      auto Next = Body(I, Now.take_front(Inits.size()));
+      if (Next && Begins)
+        Next->front() = Truth(Next->front());
+      takeBack(Before, Found);
+      for (Change &C : Changed)
+        if (Next)
+          Next->push_back(C.Of->Now);
+      leaveBody(Holder, Stay);
+      return Next;
+    };
+    size_t Errors = Diags.errorCount();
+    std::optional<SmallVector<Value>> Results =
+        loop(N, Count, All, {}, Iteration, Enters);
+    for (const auto &[Of, Version] : Before)
+      if (Of->Version != Version)
+        setStorage(*Of, Held.at(Of));
+    if (Diags.errorCount() != Errors)
+      return std::nullopt;
+    for (const Change &C : Found)
+      if (Handed.count(C.Of)) {
+        N.fail(Code::ImportNotConstant,
+               "writes to a tensor from outside that an iteration also hands "
+               "on to the next one; hand on a clone of it");
+        return std::nullopt;
+      }
+    if (Found.size() != Changed.size()) {
+      if (Results)
+        discard(&*std::prev(B.getInsertionPoint()));
+      Changed = Found;
+      continue;
+    }
+    if (!Results)
+      return std::nullopt;
+    for (size_t I = 0; I < Changed.size(); ++I)
+      setStorage(*Changed[I].Of, (*Results)[Inits.size() + I]);
+    Results->truncate(Inits.size());
+    return Results;
+  }
 }
 
 bool Importer::namesCounter(const Expr &E) const {
@@ -216,11 +329,6 @@ bool Importer::namesCounter(const Expr &E) const {
   return llvm::any_of(Names, [&](const std::string &Name) {
     return Counters.count(Name) != 0;
   });
-}
-
-bool Importer::isWritten(const Versions &Since) {
-  return llvm::any_of(
-      Since, [](const auto &One) { return One.first->Version != One.second; });
 }
 
 const Size *Importer::declaredNumber(std::string_view Name) const {

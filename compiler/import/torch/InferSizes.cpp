@@ -263,10 +263,8 @@ static std::optional<Many> split(NodeImport &N) {
               : std::nullopt;
 }
 
-static std::optional<Many> tensorSplit(NodeImport &N) {
-  Value X = N.tensor("self");
-  size_t Axis = 0;
-  std::optional<int64_t> Size = knownAxis(N, X, Axis);
+static std::optional<Many> splitAt(NodeImport &N, Value X, size_t Axis,
+                                   std::optional<int64_t> Size) {
   if (!Size)
     return std::nullopt;
   Ints Ends = N.integers("indices", {});
@@ -285,6 +283,22 @@ static std::optional<Many> tensorSplit(NodeImport &N) {
     At = std::max(At, End);
   }
   return parts(X, Axis, Counts);
+}
+
+static std::optional<Many> tensorSplit(NodeImport &N) {
+  Value X = N.tensor("self");
+  size_t Axis = 0;
+  std::optional<int64_t> Size = knownAxis(N, X, Axis);
+  return splitAt(N, X, Axis, Size);
+}
+
+/// vsplit, hsplit, dsplit: axes 0, 1 and 2; of a vector the only one.
+template <size_t Named> static std::optional<Many> splitNamed(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (!X || N.rank(X) == 0)
+    return std::nullopt;
+  size_t Axis = std::min(Named, N.dims(X).size() - 1);
+  return splitAt(N, X, Axis, N.dims(X)[Axis].asConstant());
 }
 
 static std::optional<Many> unbind(NodeImport &N) {
@@ -510,6 +524,9 @@ std::optional<SmallVector<Dims>> inferSizes(NodeImport &N) {
     Add({"split_with_sizes", "split_with_sizes_copy"}, splitSizes);
     Add({"tensor_split"}, tensorSplit);
     Add({"unbind"}, unbind);
+    Add({"vsplit"}, splitNamed<0>);
+    Add({"hsplit"}, splitNamed<1>);
+    Add({"dsplit"}, splitNamed<2>);
     Add({"cat", "concat", "concatenate"}, concat);
     Add({"broadcast_tensors"}, broadcastAll);
     Add({"meshgrid"}, meshgrid);

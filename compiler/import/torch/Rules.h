@@ -51,6 +51,11 @@ ArrayRef<Rule> controlRules();
 ArrayRef<Rule> selectionRules();
 ArrayRef<Rule> complexRules();
 ArrayRef<Rule> quantizationRules();
+ArrayRef<Rule> specialRules();
+ArrayRef<Rule> lossRules();
+ArrayRef<Rule> statisticsRules();
+ArrayRef<Rule> compositionRules();
+ArrayRef<Rule> spectralRules();
 
 /// x[mask], whose result is the node's.
 void selectByMask(NodeImport &N, Value X, Value Mask);

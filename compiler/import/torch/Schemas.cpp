@@ -39,7 +39,14 @@ abs.default absolute.default acos.default acosh.default arccos.default
     lift_fresh_copy.default positive.default resolve_conj.default
     resolve_neg.default adjoint.default mT.default numpy_T.default
     ravel.default t.default zero.default median.default all.default any.default
-    max.default min.default squeeze.default | T:self
+    max.default min.default squeeze.default deg2rad.default rad2deg.default
+    digamma.default erfc.default erfinv.default i0.default lgamma.default
+    signbit.default sinc.default special_digamma.default special_entr.default
+    special_erfc.default special_erfcx.default special_erfinv.default
+    special_gammaln.default special_i0.default special_i0e.default
+    special_log_ndtr.default special_psi.default special_sinc.default
+    msort.default fliplr.default flipud.default trace.default angle.default |
+    T:self
 round.decimals | T:self *i:decimals
 add.Tensor sub.Tensor rsub.Tensor subtract.Tensor | T:self T:other *S:alpha=
 add.Scalar sub.Scalar rsub.Scalar | T:self S:other S:alpha=
@@ -336,6 +343,7 @@ flatten.using_ints | T:self i:start_dim= i:end_dim=
 narrow.default | T:self i:dim i:start i:length
 reshape.default | T:self i[]:shape
 select.int | T:self i:dim i:index
+select.place | T:self i:dim T:index
 slice.Tensor | T:self i:dim= i?:start= i?:end= i:step=
 split.Tensor split_copy.Tensor unsafe_split.Tensor | T:self i:split_size i:dim=
     =[]
@@ -348,7 +356,107 @@ swapdims.default transpose.int | T:self i:dim0 i:dim1
 tensor_split.sections | T:self i:sections i:dim= =[]
 tensor_split.indices | T:self i[]:indices i:dim= =[]
 unbind.int | T:self i:dim= =[]
+hsplit.int vsplit.int dsplit.int | T:self i:sections =[]
+hsplit.array vsplit.array dsplit.array | T:self i[]:indices =[]
 unflatten.int | T:self i:dim i[]:sizes
+copysign.Tensor gcd.default lcm.default ldexp.Tensor nextafter.default
+    special_xlog1py.default kron.default vdot.default | T:self T:other
+copysign.Scalar | T:self S:other
+heaviside.default | T:self T:values
+float_power.Tensor_Tensor | T:self T:exponent
+float_power.Tensor_Scalar | T:self S:exponent
+float_power.Scalar | S:self T:exponent
+rrelu.default | T:self S:lower= S:upper= b:training= *o?:generator=
+cross.default | T:self T:other i?:dim=
+linalg_cross.default | T:self T:other *i:dim=
+mse_loss.default l1_loss.default soft_margin_loss.default | T:self T:target
+    i:reduction=
+smooth_l1_loss.default | T:self T:target i:reduction= f:beta=
+huber_loss.default | T:self T:target i:reduction= f:delta=
+binary_cross_entropy.default | T:self T:target T?:weight= i:reduction=
+binary_cross_entropy_with_logits.default | T:self T:target T?:weight=
+    T?:pos_weight= i:reduction=
+kl_div.default | T:self T:target i:reduction= *b:log_target=
+hinge_embedding_loss.default | T:self T:target f:margin= i:reduction=
+margin_ranking_loss.default cosine_embedding_loss.default | T:input1 T:input2
+    T:target f:margin= i:reduction=
+nll_loss.default nll_loss_nd.default nll_loss2d.default | T:self T:target
+    T?:weight= i:reduction= i:ignore_index=
+nll_loss_forward.default nll_loss2d_forward.default | T:self T:target T?:weight
+    i:reduction i:ignore_index =2
+cross_entropy_loss.default | T:self T:target T?:weight= i:reduction=
+    i:ignore_index= f:label_smoothing=
+_unique2.default | T:self b:sorted= b:return_inverse= b:return_counts= =3
+unique_dim.default | T:self i:dim b:sorted= b:return_inverse= b:return_counts=
+    =3
+unique_consecutive.default | T:self b:return_inverse= b:return_counts= i?:dim=
+    =3
+aminmax.default | T:self *i?:dim= *b:keepdim= =2
+bincount.default | T:self T?:weights= i:minlength=
+bucketize.Tensor | T:self T:boundaries *b:out_int32= *b:right=
+cummax.default cummin.default | T:self i:dim =2
+cumprod.default | T:self i:dim *d?:dtype=
+logcumsumexp.default | T:self i:dim
+histc.default | T:self i:bins= S:min= S:max=
+kthvalue.default | T:self i:k i:dim= b:keepdim= =2
+mode.default | T:self i:dim= b:keepdim= =2
+nansum.default nanmean.default | T:self i[]?:dim= b:keepdim= *d?:dtype=
+quantile.scalar | T:self f:q i?:dim= b:keepdim= *s:interpolation=
+searchsorted.Tensor | T:sorted_sequence T:self *b:out_int32= *b:right=
+    *s?:side= *T?:sorter=
+bilinear.default | T:input1 T:input2 T:weight T?:bias=
+block_diag.default cartesian_prod.default column_stack.default dstack.default
+    hstack.default row_stack.default vstack.default | T[]:tensors
+diag_embed.default | T:self i:offset= i:dim1= i:dim2=
+rot90.default | T:self i:k= i[]:dims=
+take.default | T:self T:index
+tensordot.default | T:self T:other i[]:dims_self i[]:dims_other
+tril_indices.default triu_indices.default | i:row i:col i:offset= *d?:dtype= *o?:layout=
+    *o?:device= *b?:pin_memory=
+logspace.default | S:start S:end i:steps f:base= *d?:dtype= *o?:layout=
+    *o?:device= *b?:pin_memory=
+hann_window.default hamming_window.default blackman_window.default
+    bartlett_window.default | i:window_length *d?:dtype= *o?:layout=
+    *o?:device= *b?:pin_memory=
+hann_window.periodic hamming_window.periodic blackman_window.periodic
+    bartlett_window.periodic | i:window_length b:periodic *d?:dtype= *o?:layout=
+    *o?:device= *b?:pin_memory=
+hamming_window.periodic_alpha | i:window_length b:periodic f:alpha *d?:dtype= *o?:layout=
+    *o?:device= *b?:pin_memory=
+hamming_window.periodic_alpha_beta | i:window_length b:periodic f:alpha f:beta
+    *d?:dtype= *o?:layout=
+    *o?:device= *b?:pin_memory=
+fft_fft.default fft_ifft.default fft_rfft.default fft_irfft.default | T:self
+    i?:n= i:dim= s?:norm=
+fft_fft2.default fft_ifft2.default fft_rfft2.default fft_irfft2.default
+    fft_fftn.default fft_ifftn.default fft_rfftn.default fft_irfftn.default |
+    T:self i[]?:s= i[]?:dim= s?:norm=
+_fft_c2c.default | T:self i[]:dim i:normalization b:forward
+_fft_r2c.default | T:self i[]:dim i:normalization b:onesided
+_fft_c2r.default | T:self i[]:dim i:normalization i:last_dim_size
+stft.default | T:self i:n_fft i?:hop_length= i?:win_length= T?:window=
+    b:normalized= b?:onesided= b?:return_complex= b?:align_to_window=
+stft.center | T:self i:n_fft i?:hop_length= i?:win_length= T?:window= b:center=
+    s:pad_mode= b:normalized= b?:onesided= b?:return_complex=
+    b?:align_to_window=
+istft.default | T:self i:n_fft i?:hop_length= i?:win_length= T?:window=
+    b:center= b:normalized= b?:onesided= i?:length= b:return_complex=
+embedding_bag.default | T:weight T:indices T:offsets b:scale_grad_by_freq=
+    i:mode= b:sparse= T?:per_sample_weights= b:include_last_offset= =4
+embedding_bag.padding_idx | T:weight T:indices T:offsets b:scale_grad_by_freq
+    i:mode b:sparse T?:per_sample_weights b:include_last_offset i?:padding_idx
+    =4
+_embedding_bag.default _embedding_bag_forward_only.default | T:weight T:indices
+    T:offsets b:scale_grad_by_freq= i:mode= b:sparse= T?:per_sample_weights=
+    b:include_last_offset= i:padding_idx= =4
+_convolution_mode.default | T:input T:weight T?:bias i[]:stride s:padding
+    i[]:dilation i:groups
+grid_sampler_3d.default | T:input T:grid i:interpolation_mode i:padding_mode
+    b:align_corners
+torchvision.roi_pool.default | T:input T:rois f:spatial_scale i:pooled_height
+    i:pooled_width =2
+std_mean.dim | T:self i[]?:dim b:unbiased= b:keepdim= =2
+std_mean.default var_mean.default | T:self b:unbiased= =2
 )";
 
 static std::optional<SchemaArgument> readArgument(StringRef Text) {

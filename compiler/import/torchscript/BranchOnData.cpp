@@ -9,7 +9,7 @@
 /// \file
 /// Both sides are walked, each into a body of a graph.if. What they give are
 /// names that both leave defined and that something behind reads: tensors, and
-/// numbers as tensors of no dimensions where the sides differ.
+/// numbers and truths as tensors of no dimensions where the sides differ.
 ///
 //===----------------------------------------------------------------------===//
 #include "compiler/import/torchscript/Evaluator.h"
@@ -84,6 +84,7 @@ bool Evaluator::branchOnData(const Statement &S, const Datum &Condition) {
   if (!Decides)
     return true;
   std::vector<Datum> Given[2];
+  Names Truths;
   auto Side =
       [&](const std::vector<Statement> &Block,
           size_t Which) -> std::optional<llvm::SmallVector<mlir::Value>> {
@@ -94,6 +95,14 @@ bool Evaluator::branchOnData(const Statement &S, const Datum &Condition) {
     llvm::SmallVector<mlir::Value> Results;
     for (size_t I = 0; I < Live.size() && !Bad; ++I) {
       Datum V = Frames.back().Locals.at(Live[I]);
+      // A truth that a tensor holds is that tensor.
+      if (V.Is == Kind::Unsettled && !V.Decider.empty()) {
+        V = tensorNamed(V.Decider);
+        V = callAten("any", {{"", V}});
+        Truths.insert(Live[I]);
+      }
+      if (Bad)
+        break;
       if (Which == 1 && (V.isTensor() || V.isNumber()) !=
                             (Given[0][I].isTensor() || Given[0][I].isNumber()))
         fail(Code::ImportNotConstant,
@@ -129,6 +138,8 @@ bool Evaluator::branchOnData(const Statement &S, const Datum &Condition) {
       std::string Name = "%" + Where.Name + "." + std::to_string(At);
       Into.defineJoined(Name, (*Results)[At]);
       Joined = tensorNamed(Name);
+      if (Truths.count(Live[I]))
+        Joined = convert("bool", Joined);
       JoinedAt.emplace(Name, S.Line);
     } else if (!Computed && same(A, C) != true) {
       Joined = Datum::ofText("data decides '" + printable(Live[I]) + "'",

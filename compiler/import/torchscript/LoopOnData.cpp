@@ -75,6 +75,7 @@ bool Evaluator::controlledLoop(const Statement &S, const Datum *Condition,
   const bool IsName = Condition && S.Value->Is == Node::Kind::Name;
   std::unordered_map<std::string, Datum> Before = Frames.back().Locals;
   std::vector<std::string> Carried, Fixed;
+  std::set<const void *> Handed;
   llvm::SmallVector<mlir::Value> Inits;
   for (const std::string &Name : Assigned) {
     auto Found = Before.find(Name);
@@ -88,6 +89,8 @@ bool Evaluator::controlledLoop(const Statement &S, const Datum *Condition,
       continue;
     }
     Carried.push_back(Name);
+    if (V.isTensor())
+      Handed.insert(Into.storageOf(V.Text));
     Inits.push_back(Decided ? truthValue(V)
                             : valueOf(V.isNumber() ? scalarTensor(V) : V));
   }
@@ -129,6 +132,8 @@ bool Evaluator::controlledLoop(const Statement &S, const Datum *Condition,
       const Datum V = Frames.back().Locals.at(Name);
       if (Bad)
         return std::nullopt;
+      if (V.isTensor())
+        Handed.insert(Into.storageOf(V.Text));
       if (V.isTensor() || V.isNumber())
         Next.push_back(valueOf(V.isNumber() ? scalarTensor(V) : V));
       else
@@ -145,7 +150,7 @@ bool Evaluator::controlledLoop(const Statement &S, const Datum *Condition,
   size_t Errors = Into.diagnostics().errorCount();
   auto Results =
       Into.loop(Where, Count.value_or(shape::Expr(frontend::Endless)), Begins,
-                Inits, Iteration);
+                Inits, Iteration, Handed);
   if (!Results) {
     Frames.back().Locals = Before;
     Bad |= Into.diagnostics().errorCount() != Errors;

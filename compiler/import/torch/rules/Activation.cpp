@@ -174,6 +174,19 @@ template <bool Logarithm> static void softmax(NodeImport &N) {
   N.result(N.cast(N.softmax(X, {Axis}, Logarithm), N.declaredType()));
 }
 
+/// In inference the slope is the mean of its bounds.
+static void randomisedRelu(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (!X)
+    return;
+  if (N.flag("training", false))
+    return (void)N.unsupported("draws slopes at random; export the program "
+                               "after model.eval()");
+  double Slope = (N.real("lower", 1.0 / 8) + N.real("upper", 1.0 / 3)) / 2;
+  N.result(N.select(N.compare(Predicate::lt, X, N.like(0, X)),
+                    N.mulScalar(X, Slope), X));
+}
+
 ArrayRef<Rule> activationRules() {
   constexpr InPlace Too = InPlace::Yes;
   static const Rule Rows[] = {
@@ -195,6 +208,7 @@ ArrayRef<Rule> activationRules() {
       {"_prelu_kernel.default", prelu},
       {"relu.default", importRelu, Too},
       {"relu6.default", importRelu6, Too},
+      {"rrelu.default", randomisedRelu, InPlace::Yes, "in inference"},
       {"selu.default", function<selu>, Too},
       {"sigmoid.default", function<sigmoid>, Too},
       {"silu.default", function<silu>, Too},

@@ -19,6 +19,8 @@
 
 #include "llvm/ADT/StringSwitch.h"
 
+#include <cmath>
+
 using namespace kpc::graph;
 
 namespace kpc::torch {
@@ -63,6 +65,10 @@ static void sameMemory(NodeImport &N) {
       [](Emitter &, Value, Value Part) { return Part; });
 }
 
+Value pairsOf(NodeImport &N, const Parts &Of) {
+  return paired(N, Of.Real, Of.Imaginary);
+}
+
 static void polar(NodeImport &N) {
   Value Abs = N.tensor("abs"), Angle = N.tensor("angle");
   N.result(paired(N, N.mul(Abs, N.unary<CosOp>(Angle)),
@@ -79,6 +85,11 @@ static Pair operandParts(NodeImport &N, std::string_view Name) {
   if (N.importer().isComplex(N, Name))
     return partsOf(N, X);
   return {X, {}};
+}
+
+Parts complexParts(NodeImport &N, std::string_view Name) {
+  Pair P = operandParts(N, Name);
+  return {P.Real, P.Imaginary};
 }
 
 static void multiply(NodeImport &N) {
@@ -122,17 +133,56 @@ static void magnitude(NodeImport &N) {
       N.sqrt(N.add(N.mul(A.Real, A.Real), N.mul(A.Imaginary, A.Imaginary))));
 }
 
+/// By a real number, or by a complex one with its conjugate.
+static void divide(NodeImport &N) {
+  Pair A = operandParts(N, "self"), C = operandParts(N, "other");
+  if (!A.Real || !C.Real)
+    return N.give();
+  Value Divisor = N.cast(C.Real, N.element(A.Real));
+  if (!C.Imaginary)
+    return N.result(
+        paired(N, N.div(A.Real, Divisor), N.div(A.Imaginary, Divisor)));
+  Value Zero = N.like(0, A.Real);
+  Value B = A.Imaginary ? A.Imaginary : N.mul(A.Real, Zero);
+  Value Square = N.add(N.mul(C.Real, C.Real), N.mul(C.Imaginary, C.Imaginary));
+  N.result(paired(
+      N, N.div(N.add(N.mul(A.Real, C.Real), N.mul(B, C.Imaginary)), Square),
+      N.div(N.sub(N.mul(B, C.Real), N.mul(A.Real, C.Imaginary)), Square)));
+}
+
+static void negate(NodeImport &N) { N.result(N.neg(N.tensor("self"))); }
+
+/// The angle from the real axis on, in (-pi, pi].
+static void angle(NodeImport &N) {
+  Pair A = operandParts(N, "self");
+  if (!A.Real)
+    return N.give();
+  Value X = N.asFloat(A.Real), Zero = N.like(0, X);
+  Value Left = N.compare(Predicate::lt, X, Zero);
+  if (!A.Imaginary)
+    return N.result(
+        N.select(N.compare(Predicate::ne, X, X), X,
+                 N.select(Left, N.like(M_PI, X), N.mul(Zero, Zero))));
+  Value Y = A.Imaginary;
+  Value Down = N.compare(Predicate::lt, Y, Zero);
+  Value Base = N.unary<AtanOp>(N.div(Y, X));
+  Value Turned = N.add(Base, N.select(Down, N.like(-M_PI, X), N.like(M_PI, X)));
+  Value Origin = N.binary<AndOp>(N.compare(Predicate::eq, X, Zero),
+                                 N.compare(Predicate::eq, Y, Zero));
+  N.result(N.select(Origin, Zero, N.select(Left, Turned, Base)));
+}
+
 std::optional<ComplexRule> complexRule(std::string_view Target) {
   using Found = std::optional<ComplexRule>;
   llvm::StringRef Rest(Target);
   if (!Rest.consume_front("aten."))
     return std::nullopt;
   return llvm::StringSwitch<Found>(Rest)
-      .Case("view_as_complex.default", ComplexRule{sameMemory, true})
+      .Case("view_as_complex.default", ComplexRule{sameMemory, true, true})
       .Case("view_as_real.default", ComplexRule{sameMemory, false})
       .Case("view_as_real_copy.default", ComplexRule{sameMemory, false})
-      .Case("polar.default", ComplexRule{polar, true})
-      .Case("complex.default", ComplexRule{complex, true})
+      .Case("polar.default", ComplexRule{polar, true, true})
+      .Case("complex.default", ComplexRule{complex, true, true})
       .Cases({"mul.Tensor", "mul.Scalar"}, ComplexRule{multiply, true})
       .Case("add.Tensor", ComplexRule{addUp<false>, true})
       .Case("sub.Tensor", ComplexRule{addUp<true>, true})
@@ -142,6 +192,9 @@ std::optional<ComplexRule> complexRule(std::string_view Target) {
       .Case("real.default", ComplexRule{onlyPart<0>, false})
       .Case("imag.default", ComplexRule{onlyPart<1>, false})
       .Case("abs.default", ComplexRule{magnitude, false})
+      .Case("angle.default", ComplexRule{angle, false})
+      .Cases({"div.Tensor", "div.Scalar"}, ComplexRule{divide, true})
+      .Cases({"neg.default", "negative.default"}, ComplexRule{negate, true})
       .Cases({"view.default", "_unsafe_view.default", "reshape.default",
               "expand.default", "unsqueeze.default", "squeeze.dim",
               "slice.Tensor", "select.int", "transpose.int", "cat.default",
@@ -154,7 +207,7 @@ std::optional<ComplexRule> complexRule(std::string_view Target) {
               "stack.default", "narrow.default", "unbind.int",
               "resolve_conj.default", "embedding.default"},
              ComplexRule{nullptr, true})
-      .Default(std::nullopt);
+      .Default(spectralRule(Rest.str()));
 }
 
 Node forPairs(const Node &N, size_t Rank) {
@@ -183,10 +236,12 @@ Node forPairs(const Node &N, size_t Rank) {
 
 ArrayRef<Rule> complexRules() {
   static constexpr std::string_view Pairs =
-      "complex numbers as pairs of reals: products, sums and movement";
+      "complex numbers as pairs of reals: products, quotients, sums, movement "
+      "and Fourier transforms";
   static const Rule Rows[] = {
       {"_conj.default", conjugate, InPlace::No, Pairs},
       {"_conj_physical.default", conjugate, InPlace::No, Pairs},
+      {"angle.default", angle},
       {"complex.default", complex, InPlace::No, Pairs},
       {"conj.default", conjugate, InPlace::No, Pairs},
       {"conj_physical.default", conjugate, InPlace::No, Pairs},

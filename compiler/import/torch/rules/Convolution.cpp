@@ -123,6 +123,7 @@ ArrayRef<Rule> convolutionRules() {
       {"conv_transpose2d.input", convTranspose},
       {"conv_transpose3d.input", convTranspose},
       {"_convolution.default", convolution},
+      {"_convolution_mode.default", conv},
       {"convolution.default", convolution},
   };
   return Rows;

@@ -8,6 +8,8 @@
 #include "compiler/import/torch/Importer.h"
 #include "compiler/import/torch/Rules.h"
 
+#include <cmath>
+
 using namespace kpc::graph;
 
 namespace kpc::torch {
@@ -186,6 +188,65 @@ static void indexSelect(NodeImport &N) {
 
 static void embedding(NodeImport &N) {
   N.result(N.gather(N.tensor("weight"), N.tensor("indices"), 0));
+}
+
+/// Sums, means or extremes of the rows that the indices between two offsets
+/// name; those of `padding_idx` do not count.
+static void embeddingBag(NodeImport &N) {
+  Value W = N.tensor("weight"), Index = N.tensor("indices"),
+        Offsets = N.tensor("offsets");
+  Value Each = N.optionalTensor("per_sample_weights");
+  int64_t Mode = N.integer("mode", 0), Padding = N.integer("padding_idx", -1);
+  if (!W || !Index || !Offsets || N.bad())
+    return;
+  if (N.rank(W) != 2 || N.rank(Index) != 1 || N.rank(Offsets) != 1)
+    return (void)N.fail(Code::ImportRank, "bags of " + dimsText(N.dims(Index)) +
+                                              " by offsets " +
+                                              dimsText(N.dims(Offsets)) +
+                                              ", expected two vectors");
+  Expr Bags = N.dims(Offsets)[0], Count = N.dims(Index)[0],
+       Width = N.dims(W)[1];
+  Type T = N.element(W);
+  Offsets = N.cast(Offsets, N.i64());
+  if (N.flag("include_last_offset", false)) {
+    Bags = Bags - 1;
+    Offsets = N.sliceAxis(Offsets, 0, 0, Bags);
+  }
+  Value Bag = N.addScalar(
+      N.searchSorted(Offsets, N.iota({Count}, 0, N.i64()), /*Right=*/true), -1);
+  Value Rows = N.gather(W, Index, 0);
+  Value Counts = N.full(1, {Count, Expr(1)}, T);
+  if (N.has("padding_idx") && Padding >= 0) {
+    Value Is =
+        N.compare(Predicate::eq, Index, N.scalarInt(Padding, N.element(Index)));
+    Counts = N.select(N.unsqueeze(Is, {1}), N.scalar(0, T), Counts);
+  }
+  Value Taken = N.compare(Predicate::ne, Counts, N.scalar(0, T));
+  if (Each)
+    Rows = N.mul(Rows, N.unsqueeze(N.cast(Each, T), {1}));
+  Rows = N.select(Taken, Rows,
+                  Mode == 2 ? N.scalar(-INFINITY, T) : N.scalar(0, T));
+  auto Scatter = [&](Value From, double Start, const Expr &Columns,
+                     ScatterKind K) {
+    return N.build(
+        ScatterNdOp::getOperationName(),
+        {N.full(Start, {Bags, Columns}, T), N.unsqueeze(Bag, {1}), From},
+        {kindAttr(N, K)});
+  };
+  Value Sizes = Scatter(Counts, 0, 1, ScatterKind::add);
+  Value Y = Mode == 2 ? Scatter(Rows, -INFINITY, Width, ScatterKind::max)
+                      : Scatter(Rows, 0, Width, ScatterKind::add);
+  if (!Y || !Sizes)
+    return N.give();
+  if (Mode == 1)
+    Y = N.div(Y, N.max(Sizes, N.like(1, Sizes)));
+  if (Mode == 2)
+    Y = N.select(N.compare(Predicate::eq, Sizes, N.like(0, Sizes)),
+                 N.like(0, Y), Y);
+  N.result(0, Y);
+  // What only the backward pass reads.
+  for (size_t I = 1; I < 4; ++I)
+    N.undefined(I);
 }
 
 static void gather(NodeImport &N) {
@@ -384,10 +445,15 @@ static void median(NodeImport &N) {
 
 ArrayRef<Rule> indexingRules() {
   constexpr InPlace Too = InPlace::Yes;
+  constexpr std::string_view Bags = "the first result alone";
   static const Rule Rows[] = {
       {"argsort.default", argSort},
       {"argsort.stable", argSort},
+      {"_embedding_bag.default", embeddingBag, InPlace::No, Bags},
+      {"_embedding_bag_forward_only.default", embeddingBag, InPlace::No, Bags},
       {"embedding.default", embedding},
+      {"embedding_bag.default", embeddingBag, InPlace::No, Bags},
+      {"embedding_bag.padding_idx", embeddingBag, InPlace::No, Bags},
       {"gather.default", gather},
       {"index.Tensor", index, InPlace::No, "a mask as the only index"},
       {"index_add.default", indexWrite<ScatterKind::add>, Too},

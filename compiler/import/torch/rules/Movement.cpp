@@ -240,20 +240,22 @@ static void unfold(NodeImport &N) {
     return;
   int64_t Axis = N.axis(N.integer("dimension", 0), N.rank(X));
   int64_t Size = N.integer("size", 1), Step = N.integer("step", 1);
-  std::optional<int64_t> Length =
-      N.rank(X) ? N.dims(X)[static_cast<size_t>(Axis)].asConstant()
-                : std::nullopt;
-  if (N.bad() || !Length || Step < 1 || Size < 0 || Size > *Length)
+  if (N.bad() || Step < 1 || Size < 0 || N.rank(X) == 0)
     return N.give();
-  std::vector<int64_t> Places;
-  int64_t Windows = (*Length - Size) / Step + 1;
-  if (Windows * Size > 100'000)
-    return (void)N.unsupported("windows of more than 100000 elements");
-  for (int64_t I = 0; I < Windows; ++I)
-    for (int64_t J = 0; J < Size; ++J)
-      Places.push_back(I * Step + J);
+  Expr Length = N.dims(X)[static_cast<size_t>(Axis)];
+  const shape::Facts &Known = N.importer().facts();
+  if (Known.range(Length).Max < Size)
+    return (void)N.fail(Code::ImportShape,
+                        "windows of " + std::to_string(Size) +
+                            " elements do not fit the size " + Length.str());
+  Expr Windows = Known.simplify((Length - Size).floorDiv(Expr(Step)) + 1);
+  // Below one window there is none, where a run may have that.
+  if (Known.range(Length).Min < Size)
+    Windows = Known.simplify(Expr::max(Windows, 0));
+  Dims Grid = {Windows, Expr(Size)};
   Value Index =
-      N.reshape(N.intVector(Places, N.i64()), {Expr(Windows), Expr(Size)});
+      N.add(N.mul(N.iota(Grid, 0, N.i64()), N.scalarInt(Step, N.i64())),
+            N.iota(Grid, 1, N.i64()));
   Value Y = N.gather(X, Index, Axis);
   if (!Y)
     return;
@@ -341,7 +343,7 @@ ArrayRef<Rule> movementRules() {
       {"tile.default", repeat},
       {"tril.default", triangle<true>, InPlace::Yes},
       {"triu.default", triangle<false>, InPlace::Yes},
-      {"unfold.default", unfold, InPlace::No, "sizes must be known"},
+      {"unfold.default", unfold},
   };
   return Rows;
 }

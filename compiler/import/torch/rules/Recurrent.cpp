@@ -19,7 +19,9 @@ namespace {
 enum class Cell { Tanh, Relu, Gru, Lstm };
 
 struct Layer {
-  Value W, R, InputBias, StateBias;
+  Value W, R, InputBias = {}, StateBias = {};
+  Value Projection =
+      {}; ///< of the state, [projected, hidden]; null without one
   int64_t Hidden = 0;
 };
 
@@ -60,6 +62,8 @@ static void step(NodeImport &N, Cell C, const Layer &L, Value Inputs,
     Value New = Tanh(part(N, Sum, 2, H)), Out = Sigmoid(part(N, Sum, 3, H));
     Memory = N.add(N.mul(Forget, Memory), N.mul(In, New));
     State = N.mul(Out, Tanh(Memory));
+    if (L.Projection)
+      State = N.matmul(State, N.transpose(L.Projection, {1, 0}));
     return;
   }
   State = C == Cell::Tanh ? Tanh(Sum) : N.unary<ReluOp>(Sum);
@@ -112,9 +116,13 @@ template <Cell C> static void recurrent(NodeImport &N) {
   if (N.flag("train", false) && N.real("dropout", 0) != 0)
     return (void)N.unsupported("the program trains: export it after "
                                "model.eval()");
-  size_t Each = Biases ? 4 : 2;
-  if (Params.size() != Each * static_cast<size_t>(Layers * Ways))
-    return (void)N.unsupported("weights of projections (proj_size)");
+  size_t Each = Biases ? 4 : 2, All = static_cast<size_t>(Layers * Ways);
+  bool Projects = C == Cell::Lstm && Params.size() == (Each + 1) * All;
+  Each += Projects;
+  if (Params.size() != Each * All)
+    return (void)N.fail(Code::ImportArity,
+                        "expected " + std::to_string(Each * All) +
+                            " weights, got " + std::to_string(Params.size()));
   bool Alone = N.rank(X) == 2;
   if (Alone) {
     X = N.unsqueeze(X, {1});
@@ -138,7 +146,10 @@ template <Cell C> static void recurrent(NodeImport &N) {
       int64_t At = I * Ways + D;
       Value *P = &Params[static_cast<size_t>(At) * Each];
       Layer L{P[0], P[1], Biases ? P[2] : Value(), Biases ? P[3] : Value()};
-      L.Hidden = N.dims(L.R)[1].asConstant().value_or(0);
+      if (Projects)
+        L.Projection = P[Each - 1];
+      L.Hidden =
+          N.dims(Projects ? L.Projection : L.R)[1].asConstant().value_or(0);
       auto Plane = [&](Value V) {
         V = N.sliceAxis(V, 0, At, 1);
         return V ? N.reshape(V, N.dims(V).drop_front()) : V;

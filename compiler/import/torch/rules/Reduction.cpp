@@ -235,6 +235,8 @@ ArrayRef<Rule> reductionRules() {
       {"std.correction", moment<Moment::Deviation, false>},
       {"std.default", moment<Moment::Deviation, false>},
       {"std.dim", moment<Moment::Deviation, false>},
+      {"std_mean.default", moment<Moment::Deviation, true>},
+      {"std_mean.dim", moment<Moment::Deviation, true>},
       {"std_mean.correction", moment<Moment::Deviation, true>},
       {"sum.default", reduce<sum>},
       {"sum.dim_IntList", reduce<sum>},
@@ -242,6 +244,7 @@ ArrayRef<Rule> reductionRules() {
       {"var.default", moment<Moment::Variance, false>},
       {"var.dim", moment<Moment::Variance, false>},
       {"var_mean.correction", moment<Moment::Variance, true>},
+      {"var_mean.default", moment<Moment::Variance, true>},
       {"var_mean.dim", moment<Moment::Variance, true>},
   };
   return Rows;

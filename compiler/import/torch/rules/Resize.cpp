@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/Sampling.h"
 #include "compiler/import/torch/Rules.h"
 
 #include <algorithm>
@@ -167,89 +168,32 @@ static void affineGrid(NodeImport &N) {
   N.result(N.reshape(Places, {Batch, H, W, Expr(2)}));
 }
 
-namespace {
-/// Reads an image, channels last, at places in elements.
-class Sampler {
-public:
-  Sampler(NodeImport &N, Value Image, bool Border)
-      : N(N), Image(Image), Border(Border), Height(N.dims(Image)[1]),
-        Width(N.dims(Image)[2]) {}
-
-  Value at(Value Row, Value Column) {
-    Value R = inside(Row, Height), C = inside(Column, Width);
-    Value Index =
-        N.concat({last(N.cast(R, N.i64())), last(N.cast(C, N.i64()))}, 3);
-    Value Y = N.build(GatherNdOp::getOperationName(), {Image, Index},
-                      {N.intAttr("batch_dims", 1)});
-    if (Border || !Y)
-      return Y;
-    Value Here = N.binary<AndOp>(N.compare(Predicate::eq, R, Row),
-                                 N.compare(Predicate::eq, C, Column));
-    return N.select(last(Here), Y, N.like(0, Y));
-  }
-  /// [N, H, W] to [N, H, W, 1]
-  Value last(Value V) { return N.unsqueeze(V, {3}); }
-
-private:
-  Value inside(Value V, const Expr &Size) {
-    Value Most = N.addScalar(N.sizeScalar(Size, N.element(V)), -1);
-    return N.min(N.max(V, N.like(0, V)), Most);
-  }
-  NodeImport &N;
-  Value Image;
-  bool Border;
-  Expr Height, Width;
-};
-} // namespace
-
 static void gridSampler(NodeImport &N) {
   Value X = N.tensor("input"), Grid = N.tensor("grid");
   int64_t Mode = N.integer("interpolation_mode", 0),
           Pads = N.integer("padding_mode", 0);
-  bool Align = N.flag("align_corners", false);
+  frontend::Sampling S;
+  S.AlignCorners = N.flag("align_corners", false);
+  S.RoundsFirst = false;
   if (N.bad())
     return;
-  if (N.rank(X) != 4 || Mode > 1 || Pads > 1) {
-    N.unsupported("samples with bicubic weights, reflection or three "
-                  "dimensions");
-    return;
-  }
-  Type Stored = N.element(X), Wide = N.wide(X);
-  Value Image = N.transpose(N.cast(X, Wide), {0, 2, 3, 1});
-  Grid = N.cast(Grid, Wide);
-  if (!Image || !Grid)
-    return;
-  Dims Places(N.dims(Grid).drop_back());
-  auto Place = [&](int64_t I, const Expr &Size) {
-    Value V = N.reshape(N.sliceAxis(Grid, 3, I, 1), Places);
-    Value Count = N.sizeScalar(Size, Wide);
-    V = N.addScalar(V, 1);
-    V = Align ? N.mulScalar(N.mul(V, N.addScalar(Count, -1)), 0.5)
-              : N.mulScalar(N.addScalar(N.mul(V, Count), -1), 0.5);
-    if (Pads == 1)
-      V = N.min(N.max(V, N.like(0, V)), N.addScalar(Count, -1));
-    return V;
-  };
-  Value Column = Place(0, N.dims(X)[3]), Row = Place(1, N.dims(X)[2]);
-  if (!Column || !Row)
-    return N.give();
-  Sampler S(N, Image, Pads == 1);
-  Value Y;
-  if (Mode == 1) {
-    Y = S.at(N.unary<RoundOp>(Row), N.unary<RoundOp>(Column));
-  } else {
-    Value Top = N.unary<FloorOp>(Row), Left = N.unary<FloorOp>(Column);
-    Value Down = N.sub(Row, Top), Right = N.sub(Column, Left);
-    for (int R = 0; R < 2; ++R)
-      for (int C = 0; C < 2; ++C) {
-        Value WeightR = R ? Down : N.sub(N.like(1, Down), Down);
-        Value WeightC = C ? Right : N.sub(N.like(1, Right), Right);
-        Value Tap = N.mul(S.at(N.addScalar(Top, R), N.addScalar(Left, C)),
-                          S.last(N.mul(WeightR, WeightC)));
-        Y = Y ? N.add(Y, Tap) : Tap;
-      }
-  }
-  N.result(N.cast(N.transpose(Y, {0, 3, 1, 2}), Stored));
+  int64_t Space = N.rank(X) - 2;
+  if (Mode < 0 || Mode > 2 || Pads < 0 || Pads > 2 ||
+      (Space != 2 && Space != 3) || N.rank(Grid) != N.rank(X) ||
+      N.dims(Grid).back() != Expr(Space) ||
+      llvm::is_contained(N.dims(X).drop_front(2), Expr(0)))
+    return (void)N.unsupported("samples " + dimsText(N.dims(X)) +
+                               " by a grid of " + dimsText(N.dims(Grid)) +
+                               "; kpc samples two and three dimensions that "
+                               "have elements");
+  // Bilinear, nearest, bicubic; zeros, border, reflection.
+  S.Mode = Mode == 1   ? frontend::SampleMode::Nearest
+           : Mode == 2 ? frontend::SampleMode::Cubic
+                       : frontend::SampleMode::Linear;
+  S.Padding = Pads == 1   ? frontend::SamplePadding::Border
+              : Pads == 2 ? frontend::SamplePadding::Reflection
+                          : frontend::SamplePadding::Zeros;
+  N.result(frontend::sampleGrid(N, X, Grid, S));
 }
 
 ArrayRef<Rule> resizeRules() {
@@ -264,10 +208,9 @@ ArrayRef<Rule> resizeRules() {
        InPlace::No, Known},
       {"affine_grid_generator.default", affineGrid, InPlace::No,
        "two dimensions"},
-      {"grid_sampler.default", gridSampler, InPlace::No,
-       "two dimensions, linear or nearest"},
-      {"grid_sampler_2d.default", gridSampler, InPlace::No,
-       "linear or nearest"},
+      {"grid_sampler.default", gridSampler},
+      {"grid_sampler_2d.default", gridSampler},
+      {"grid_sampler_3d.default", gridSampler},
       {"upsample_bicubic2d.default", upsample<2, Mode::Cubic>, InPlace::No,
        Known},
       {"upsample_bicubic2d.vec", upsample<2, Mode::Cubic>, InPlace::No, Known},

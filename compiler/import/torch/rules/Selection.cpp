@@ -15,6 +15,7 @@
 #include "compiler/import/Regions.h"
 #include "compiler/import/torch/Rules.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace kpc::graph;
@@ -169,6 +170,72 @@ static void roiAlign(NodeImport &N) {
                                   /*Max=*/false));
 }
 
+/// The greatest element of each cell: of an axis the cells' first and last
+/// places follow from the box, and a cell takes all between.
+static void roiPool(NodeImport &N) {
+  Value X = N.tensor("input"), Rois = N.tensor("rois");
+  int64_t Out[2] = {N.integer("pooled_height", 1),
+                    N.integer("pooled_width", 1)};
+  double Scale = N.real("spatial_scale", 1);
+  if (!X || !Rois || N.bad())
+    return;
+  if (N.rank(X) != 4 || N.rank(Rois) != 2 || N.dims(Rois)[1] != Expr(5) ||
+      Out[0] < 1 || Out[1] < 1)
+    return (void)N.fail(Code::ImportRank,
+                        "images are " + dimsText(N.dims(X)) + " and regions " +
+                            dimsText(N.dims(Rois)) +
+                            ", expected [n, c, h, w] and [r, 5]");
+  Type Stored = N.element(X), T = N.wide(X);
+  Rois = N.cast(Rois, T);
+  Expr Regions = N.dims(Rois)[0];
+  auto Column = [&](int64_t I) {
+    return N.reshape(N.sliceAxis(Rois, 1, I, 1), {Regions});
+  };
+  Value Gone = N.scalar(-INFINITY, T);
+  Value Y = N.gather(N.cast(X, T), N.cast(Column(0), N.i64()), 0);
+  // Rows of [r, c, h, w] first, then columns of [r, c, rows, w].
+  for (int64_t Axis = 0; Axis < 2 && Y; ++Axis) {
+    auto Round = [&](int64_t I) {
+      // Halves away from zero, as C's round does.
+      Value V = N.mulScalar(Column(I), Scale);
+      Value Up = N.unary<FloorOp>(N.addScalar(N.unary<AbsOp>(V), 0.5));
+      return N.select(N.compare(Predicate::lt, V, N.like(0, V)), N.neg(Up), Up);
+    };
+    Value Begin = Round(2 - Axis), End = Round(4 - Axis);
+    Value Length = N.max(N.addScalar(N.sub(End, Begin), 1), N.like(1, Begin));
+    Value Step =
+        N.unsqueeze(N.div(Length, N.like(double(Out[Axis]), Length)), {1});
+    Value Cell = N.iota({Expr(Out[Axis])}, 0, T);
+    Value Start = N.unsqueeze(Begin, {1});
+    Expr Size = N.dims(X)[static_cast<size_t>(Axis) + 2];
+    auto Inside = [&](Value V) {
+      return N.min(N.max(V, N.like(0, V)), N.sizeScalar(Size, T));
+    };
+    // [r, cells], then beside each place of the axis [r, cells, size].
+    Value First = Inside(N.add(N.unary<FloorOp>(N.mul(Cell, Step)), Start));
+    Value Last = Inside(
+        N.add(N.unary<CeilOp>(N.mul(N.addScalar(Cell, 1), Step)), Start));
+    Value Place = N.iota({Size}, 0, T);
+    Value Is = N.binary<AndOp>(
+        N.compare(Predicate::ge, Place, N.unsqueeze(First, {2})),
+        N.compare(Predicate::lt, Place, N.unsqueeze(Last, {2})));
+    // Rows: [r, 1, cells, h, 1] on [r, c, 1, h, w]; columns: [r, 1, 1, cells,
+    // w] on [r, c, rows, 1, w].
+    Y = Axis == 0 ? N.reduce(ReduceKind::max,
+                             N.select(N.unsqueeze(Is, {1, 4}),
+                                      N.unsqueeze(Y, {2}), Gone),
+                             {3})
+                  : N.reduce(ReduceKind::max,
+                             N.select(N.unsqueeze(Is, {1, 2}),
+                                      N.unsqueeze(Y, {3}), Gone),
+                             {4});
+  }
+  // Cells without elements are 0.
+  Y = N.select(N.compare(Predicate::eq, Y, Gone), N.scalar(0, T), Y);
+  N.result(0, N.cast(Y, Stored));
+  N.undefined(1); // places, for the backward pass
+}
+
 ArrayRef<Rule> selectionRules() {
   static constexpr std::string_view NotInside = "not inside loops and branches";
   static const Rule Rows[] = {
@@ -181,6 +248,8 @@ ArrayRef<Rule> selectionRules() {
       {"torchvision.nms.default", nms, InPlace::No, NotInside},
       {"torchvision.roi_align.default", roiAlign, InPlace::No,
        "a positive sampling_ratio"},
+      {"torchvision.roi_pool.default", roiPool, InPlace::No,
+       "the first result alone"},
   };
   return Rows;
 }

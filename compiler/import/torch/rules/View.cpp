@@ -206,6 +206,32 @@ static void select(NodeImport &N) {
   row(N, 0, *Axis, At);
 }
 
+/// A row whose place a tensor holds, as the counter of a loop that data ends.
+static void selectPlace(NodeImport &N) {
+  Value X = N.tensor("self"), Place = N.tensor("index");
+  std::optional<int64_t> Axis = partAxis(N, X);
+  if (!Axis || !Place)
+    return;
+  if (N.isFloat(Place) || typeOf(Place).getNumElements() != Expr(1))
+    return (void)N.fail(Code::ImportElementType, "takes a row by " +
+                                                     typeText(Place.getType()) +
+                                                     ", expected one integer");
+  Value Size = N.sizeScalar(N.dims(X)[static_cast<size_t>(*Axis)], N.i64());
+  Place = N.cast(N.reshape(Place, {}), N.i64());
+  Place = N.select(N.compare(Predicate::lt, Place, N.scalarInt(0, N.i64())),
+                   N.add(Place, Size), Place);
+  if (!Place)
+    return N.give();
+  N.view(
+      0, "self",
+      [A = *Axis, Place](Emitter &E, Value V) { return E.gather(V, Place, A); },
+      [A = *Axis, Place](Emitter &E, Value Whole, Value Part) {
+        Value Is = E.compare(Predicate::eq,
+                             E.iota(Emitter::dims(Whole), A, E.i64()), Place);
+        return E.select(Is, E.unsqueeze(Part, {A}), Whole);
+      });
+}
+
 static void unbind(NodeImport &N) {
   Value X = N.tensor("self");
   if (std::optional<int64_t> Axis = partAxis(N, X))
@@ -224,6 +250,23 @@ static void split(NodeImport &N) {
       return N.give();
     Expr Count = (*Sizes)[static_cast<size_t>(*Axis)];
     part(N, I, *Axis, Start, Count);
+    Start = Start + Count;
+  }
+}
+
+/// hsplit, vsplit and dsplit name the axis by themselves.
+template <int64_t Named> static void splitNamed(NodeImport &N) {
+  Value X = N.tensor("self");
+  if (!X || N.rank(X) == 0)
+    return N.give();
+  int64_t Axis = std::min(Named, N.rank(X) - 1);
+  Expr Start(0);
+  for (size_t I = 0; I < N.resultCount() && !N.bad(); ++I) {
+    std::optional<Dims> Sizes = N.declaredSizes(I);
+    if (!Sizes || Sizes->size() != N.dims(X).size())
+      return N.give();
+    Expr Count = (*Sizes)[static_cast<size_t>(Axis)];
+    part(N, I, Axis, Start, Count);
     Start = Start + Count;
   }
 }
@@ -267,9 +310,13 @@ ArrayRef<Rule> viewRules() {
       {"chunk.default", split},
       {"diagonal.default", diagonal, InPlace::No,
        "sizes must be known when compiling, and nothing may write to it"},
+      {"dsplit.array", splitNamed<2>},
+      {"dsplit.int", splitNamed<2>},
       {"expand.default", expand},
       {"expand_as.default", expand},
       {"flatten.using_ints", viewAsDeclared},
+      {"hsplit.array", splitNamed<1>},
+      {"hsplit.int", splitNamed<1>},
       {"mT.default", transposeLast},
       {"narrow.default", narrow},
       {"numpy_T.default", transposeMatrix},
@@ -278,6 +325,8 @@ ArrayRef<Rule> viewRules() {
       {"reshape.default", viewAsDeclared},
       {"reshape_as.default", viewAsDeclared},
       {"select.int", select},
+      {"select.place", selectPlace, InPlace::No,
+       "TorchScript alone: a counter of a loop that data ends"},
       {"slice.Tensor", slice},
       {"split.Tensor", split},
       {"split.sizes", split},
@@ -301,6 +350,8 @@ ArrayRef<Rule> viewRules() {
       {"view.default", viewAsDeclared},
       {"view_as.default", viewAsDeclared},
       {"view_copy.default", viewAsDeclared},
+      {"vsplit.array", splitNamed<0>},
+      {"vsplit.int", splitNamed<0>},
   };
   return Rows;
 }
