@@ -67,7 +67,7 @@ static bool isOfCodes(Precision P) {
 }
 
 bool kpc::asksForCodes(const CompileOptions &Options) {
-  return isOfCodes(Options.Compute) ||
+  return isOfCodes(Options.Compute) || !Options.Switched.empty() ||
          llvm::any_of(Options.PrecisionFor,
                       [](const auto &F) { return isOfCodes(F.second); });
 }
@@ -204,9 +204,19 @@ static void addQuantisation(OpPassManager &Passes,
     Pass.For = Types;
     Pass.Int8 = Use(target::prefersInt8(For.first()));
   };
-  if (!Options.Calibration.empty()) {
-    // These look at the numbers of weights, which others have put together.
+  // These look at the numbers of weights, which others have put together.
+  if (!Options.Calibration.empty())
     Passes.addPass(graph::createFoldConstants(Tools.Fold));
+  if (!Options.Switched.empty()) {
+    graph::SwitchPrecisionsOptions Switches;
+    for (Precision P : Options.Switched)
+      Switches.Types.push_back(precisionWord(P).str());
+    Switches.Int8 = Use(target::prefersInt8(For.first()));
+    Switches.Fp8 = Use(target::multipliesFp8(For.first()));
+    Switches.Wgmma = hasWgmma(For);
+    Passes.addPass(graph::createSwitchPrecisions(Switches));
+  }
+  if (!Options.Calibration.empty()) {
     graph::SmoothChannelsOptions Smooth;
     Ask(Smooth);
     Smooth.Wgmma = hasWgmma(For);
