@@ -422,17 +422,17 @@ void Compilation::tellOfCodes() {
          "targets multiply in 16 bits")
             .str());
   };
-  if (Options.Compute == Precision::Mxfp8)
-    Blocks("MXFP8", "4 %");
-  if (Options.Compute == Precision::Mxfp4)
-    Blocks("MXFP4", "18 %");
-  if (Options.Compute == Precision::Nvfp4)
-    Blocks("NVFP4", "13 %");
   auto Asks = [&](Precision P) {
     return Options.Compute == P ||
            llvm::any_of(Options.PrecisionFor,
                         [&](const auto &F) { return F.second == P; });
   };
+  if (Asks(Precision::Mxfp8))
+    Blocks("MXFP8", "4 %");
+  if (Asks(Precision::Mxfp4))
+    Blocks("MXFP4", "18 %");
+  if (Asks(Precision::Nvfp4))
+    Blocks("NVFP4", "13 %");
   auto Note = [&](bool Asked, auto Multiplies, StringRef Text) {
     SmallVector<std::string> Without;
     for (const target::Target *T : Targets)

@@ -21,6 +21,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/BlockCodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/graph/GraphFunction.h"
 #include "passes/graph/MakeCodes.h"
@@ -113,7 +114,8 @@ private:
       Switched S{&Op, {}};
       for (auto [Place, Type] : llvm::enumerate(Types)) {
         Op.setAttr(PrecisionAttr, B.getStringAttr(Type));
-        if (Policy.refusal(&Op).empty())
+        std::optional<BlockFormat> F = BlockFormat::named(Type, &getContext());
+        if (F ? hasBlocks(&Op, *F) : Policy.refusal(&Op).empty())
           S.Types.push_back(Place);
       }
       Op.setAttr(PrecisionAttr, B.getStringAttr("none"));
@@ -121,6 +123,15 @@ private:
         Found[nodeName(&Op)].push_back(S);
     }
     return Found;
+  }
+
+  static bool hasBlocks(Operation *Op, const BlockFormat &F) {
+    auto Gemm = dyn_cast<MatmulOp>(Op);
+    if (!Gemm)
+      return false;
+    shape::Facts Facts = symbolFacts(Op->getParentOfType<ModuleOp>());
+    const Expr &K = typeOf(Gemm.getA()).getDims().back();
+    return Facts.divisor(K) % F.Block == 0 && Facts.range(K).Min >= 1;
   }
 
   void rewrite(const Switched &S, Value Switches, int64_t Place) {

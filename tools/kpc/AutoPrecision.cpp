@@ -114,7 +114,7 @@ std::string AutoPrecision::dataText() const {
 
 /// The types of codes that some target multiplies.
 bool AutoPrecision::findTypes() {
-  bool Int8 = false, Fp8 = false;
+  bool Int8 = false, Fp8 = false, Blocks = false;
   for (const std::string &Name : Options.Targets.empty()
                                      ? std::vector<std::string>{"native"}
                                      : Options.Targets) {
@@ -125,6 +125,7 @@ bool AutoPrecision::findTypes() {
       Gpus.emplace_back(T->Name);
       Int8 |= target::prefersInt8(*T);
       Fp8 |= target::multipliesFp8(*T);
+      Blocks |= (T->Can.MmaSync & target::MmaBlockScaled) != 0;
     }
   }
   if (Gpus.empty()) {
@@ -139,6 +140,9 @@ bool AutoPrecision::findTypes() {
     Types.push_back(Precision::Int8);
   if (Fp8)
     Types.push_back(Precision::Fp8);
+  if (Blocks)
+    for (Precision P : {Precision::Mxfp8, Precision::Nvfp4, Precision::Mxfp4})
+      Types.push_back(P);
   return true;
 }
 

@@ -432,7 +432,7 @@ static std::vector<std::string> storedWords() {
 
 /// Types that single nodes may have.
 static std::vector<std::string> nodeWords() {
-  return {"fp32", "fp16", "bf16", "fp8", "int8"};
+  return {"fp32", "fp16", "bf16", "fp8", "int8", "mxfp8", "mxfp4", "nvfp4"};
 }
 
 Precision parsePrecision(const std::string &Option, const std::string &Word) {
@@ -488,7 +488,7 @@ static std::optional<Precision> storedType(const CompileOptions &Options) {
 void needPrecision(const CompileOptions &Options) {
   std::optional<Precision> Stored = storedType(Options);
   for (const auto &[Pattern, Type] : Options.PrecisionFor) {
-    if (Type == Precision::Fp8 || Type == Precision::Int8)
+    if (quantises(Type))
       continue;
     if (!Stored)
       throw UsageError(
@@ -588,7 +588,8 @@ void addModelOptions(CLI::App &App, CompileOptions &Options, bool *Auto) {
   addText(App, "--precision-for", "REGEX=TYPE",
           "another type for nodes whose names match: fp32 keeps their values, "
           "fp16 or bf16, int8 and fp8 are what GEMMs and convolutions "
-          "multiply; repeatable, the last that matches counts",
+          "multiply, mxfp8, mxfp4 and nvfp4 what GEMMs do; repeatable, the "
+          "last that matches counts",
           [&Options](const std::string &Text) {
             Options.PrecisionFor.push_back(parsePrecisionFor(Text));
           });

@@ -83,7 +83,9 @@ private:
       return parsePrecision(Stored ? "--precision" : "--precision-for", Word);
     } catch (const UsageError &E) {
       refuse(fmt::format("expected a type, got '{}'", printable(Word)),
-             E.Hint.empty() ? "write fp32, fp16, bf16, fp8 or int8" : E.Hint);
+             E.Hint.empty()
+                 ? "write fp32, fp16, bf16, fp8, int8, mxfp8, mxfp4 or nvfp4"
+                 : E.Hint);
       return std::nullopt;
     }
   }
