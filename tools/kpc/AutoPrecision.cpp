@@ -143,6 +143,10 @@ bool AutoPrecision::findTypes() {
   if (Blocks)
     for (Precision P : {Precision::Mxfp8, Precision::Nvfp4, Precision::Mxfp4})
       Types.push_back(P);
+  if (Types.empty())
+    Notes.push_back(fmt::format("kernels of {} multiply no codes faster than "
+                                "fp16: no layer is quantised",
+                                fmt::join(Gpus, " and ")));
   return true;
 }
 
