@@ -249,7 +249,7 @@ NETWORKS = [
             ("--dim", "batch=1..512:opt=64"), batch=True),
     Network("MiniLM-L6", sentence_model, sentences, (64, 300, 64, 50), cosines,
             {"cosine": (0.9995, None), "rank correlation": (0.999, None)}, "cosine=0.9996",
-            ("--dim", "batch=1..64:opt=8", "--dim", "sequence=1..64:opt=16"),
+            ("--dim", "batch=1..64:opt=32", "--dim", "sequence=1..64:opt=64"),
             # The products behind GELU, and those behind attention.
             keep="MatMul_(112|116|172|176|232|236|292|296|352|356|412|416)$", misses=("fp8",)),
     Network("PP-OCRv4 recogniser", packaged("rapidocr_onnxruntime", "models/ch_PP-OCRv4_rec_infer.onnx"), lines, (32, 32, 0, 0),

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "tools/kpc/PrecisionGains.h"
 
-#include <algorithm>
 #include <set>
 
 namespace kpc::cli {
@@ -26,37 +25,30 @@ struct PlanTimes {
 };
 } // namespace
 
+/// A launch's nodes are in the order of its operations, constants at the end,
+/// which may bear the name of any node: the first product counts.
 static PlanTimes timesOf(const std::vector<LaunchEstimate> &Plan,
-                         const std::vector<std::string> &Nodes) {
-  std::map<std::string, size_t> Places;
-  for (size_t I = 0; I < Nodes.size(); ++I)
-    Places.emplace(Nodes[I], I);
+                         const std::set<std::string> &Products) {
   PlanTimes Times;
   for (const LaunchEstimate &L : Plan) {
     std::vector<std::string> Key = {L.Target};
-    std::set<std::string> Products;
     std::string First;
-    for (const std::string &Node : L.Nodes) {
-      auto It = Places.find(Node);
-      if (It == Places.end()) {
+    for (const std::string &Node : L.Nodes)
+      if (!Products.count(Node))
         Key.push_back(Node);
-        continue;
-      }
-      Products.insert(Node);
-      // The codes of a later one may be made by the epilogue of an earlier one.
-      if (First.empty() || It->second < Places[First])
+      else if (First.empty())
         First = Node;
-    }
     if (L.Multiplies && !First.empty()) {
       Times.Products[First] += L.Microseconds;
       continue;
     }
     // A kernel that makes codes alone is no other kernel's counterpart.
     if (Key.size() == 1)
-      Key.insert(Key.end(), Products.begin(), Products.end());
+      Key.push_back(First);
     Others &Of = Times.Rest[Key];
     Of.Microseconds += L.Microseconds;
-    Of.CodesFor.insert(Products.begin(), Products.end());
+    if (!First.empty())
+      Of.CodesFor.insert(First);
   }
   return Times;
 }
@@ -64,7 +56,8 @@ static PlanTimes timesOf(const std::vector<LaunchEstimate> &Plan,
 std::map<std::string, double> gainsOf(const std::vector<LaunchEstimate> &Plain,
                                       const std::vector<LaunchEstimate> &Codes,
                                       const std::vector<std::string> &Nodes) {
-  PlanTimes Before = timesOf(Plain, Nodes), After = timesOf(Codes, Nodes);
+  std::set<std::string> Products(Nodes.begin(), Nodes.end());
+  PlanTimes Before = timesOf(Plain, Products), After = timesOf(Codes, Products);
   std::map<std::string, double> Gains;
   for (const std::string &Node : Nodes)
     Gains[Node] = Before.Products[Node] - After.Products[Node];

@@ -15,8 +15,8 @@
 namespace kpc::cli {
 
 /// Microseconds that each node gains from one plan to another in which all of
-/// them are quantised. A launch that multiplies is the first such node's; what
-/// differs in the others is shared by the nodes whose codes they make.
+/// them are quantised. A launch that multiplies is its product's; what differs
+/// in the others is that of the nodes whose codes they make.
 std::map<std::string, double> gainsOf(const std::vector<LaunchEstimate> &Plain,
                                       const std::vector<LaunchEstimate> &Codes,
                                       const std::vector<std::string> &Nodes);

@@ -140,7 +140,7 @@ TEST(Gains, OfLaunches) {
   std::vector<LaunchEstimate> Codes = {
       {"sm_90a", false, {"norm", "fc1"}, 3},
       {"sm_90a", true, {"fc1", "gelu", "fc2"}, 6},
-      {"sm_90a", true, {"fc2"}, 5},
+      {"sm_90a", true, {"fc2", "fc1"}, 5},
       {"sm_90a", false, {"fc3"}, 1.5}};
   auto Gains = gainsOf(Plain, Codes, {"fc1", "fc2", "fc3"});
   EXPECT_NEAR(Gains["fc1"], 10 - 6 - 1, 1e-12);
