@@ -54,9 +54,11 @@ struct SwitchPrecisionsPass
 
   void runOnOperation() override {
     for (StringRef Type : Types)
-      if (Type == "none" || !codeTypeNamed(Type)) {
+      if (Type == "none" ||
+          (!codeTypeNamed(Type) && !BlockFormat::named(Type, &getContext()))) {
         getOperation().emitError()
-            << "expected int8 or fp8, got '" << Type << "'";
+            << "expected int8, fp8, mxfp8, mxfp4 or nvfp4, got '" << Type
+            << "'";
         return signalPassFailure();
       }
     SmallVector<func::FuncOp> Functions;

@@ -49,6 +49,7 @@ private:
   bool measureLayers();
   bool measureStored();
   bool search();
+  bool fill();
   bool compareSingles();
   bool checkByCommand();
   bool keep();
@@ -211,8 +212,8 @@ bool AutoPrecision::measureLayers() {
       bool Can = std::find(N.Types.begin(), N.Types.end(), wordOf(Types[T])) !=
                  N.Types.end();
       // A hundredth of a microsecond is no reason to lose accuracy.
-      if (Can && Gain > 0.01)
-        L.Types.push_back({wordOf(Types[T]), Gain, {}});
+      if (Can)
+        L.Types.push_back({wordOf(Types[T]), Gain > 0.01 ? Gain : 0, {}});
     }
   }
   return Trial.measure(Layers);
@@ -309,27 +310,58 @@ bool AutoPrecision::search() {
   if (!True)
     OfChosen = OfStored;
   Chosen = Ways[Place];
+  return Arguments.Budget.Text.empty() || fill();
+}
+
+/// What was found may leave room for layers that stepped back early.
+bool AutoPrecision::fill() {
+  Allocation More = filled(Layers, Chosen, OfStored, Arguments.Budget.Limit);
+  if (More == Chosen)
+    return true;
+  auto Fast = Trial.costOf(Layers, More);
+  if (!Fast)
+    return false;
+  if (!isWithin(sum(*Fast, OfStored)))
+    return true;
+  auto True = Trial.costOf(optionsFor(More));
+  if (!True)
+    return false;
+  if (isWithin(*True)) {
+    Chosen = std::move(More);
+    OfChosen = *True;
+  }
   return true;
 }
 
-/// One type for all may be faster than what was found step by step.
+/// One type for all may be faster than what was found step by step: gains of
+/// layers do not quite add up. Times of whole plans decide.
 bool AutoPrecision::compareSingles() {
-  for (Precision Type : Types) {
-    Allocation At = allOf(Layers, wordOf(Type));
-    if (gainOf(Layers, At) <= gainOf(Layers, Chosen))
+  auto Times = estimated(optionsFor(Chosen));
+  if (!Times)
+    return false;
+  double Least = microsecondsOf(*Times);
+  std::vector<Allocation> Others = {Allocation(Layers.size())};
+  std::vector<double> Expected = {microsecondsOf(Plain)};
+  for (size_t T = 0; T < Types.size(); ++T) {
+    Others.push_back(allOf(Layers, wordOf(Types[T])));
+    Expected.push_back(microsecondsOf(InType[T]));
+  }
+  for (size_t I = 0; I < Others.size(); ++I) {
+    if (Expected[I] >= Least)
       continue;
-    auto Fast = Trial.costOf(Layers, At);
+    auto Fast = Trial.costOf(Layers, Others[I]);
     if (!Fast)
       return false;
     if (!isWithin(sum(*Fast, OfStored)))
       continue;
-    auto True = Trial.costOf(optionsFor(At));
+    auto True = Trial.costOf(optionsFor(Others[I]));
     if (!True)
       return false;
     if (!isWithin(*True))
       continue;
-    Chosen = At;
+    Chosen = Others[I];
     OfChosen = *True;
+    Least = Expected[I];
   }
   return true;
 }
@@ -419,7 +451,9 @@ std::string AutoPrecision::tableText() const {
           L.Types.begin(), L.Types.end(),
           [&](const LayerType &Of) { return Of.Type == wordOf(T); });
       bool Has = It != L.Types.end();
-      Row.push_back(Has ? fmt::format("{:.2f}", It->Gain) : "-");
+      Row.push_back(!Has           ? "-"
+                    : It->Gain > 0 ? fmt::format("{:.2f}", It->Gain)
+                                   : "none");
       Row.push_back(Has ? Arguments.Budget.textOf(greatest(It->Alone)) : "-");
     }
     Table.row(Row);

@@ -61,11 +61,20 @@ std::map<std::string, double> gainsOf(const std::vector<LaunchEstimate> &Plain,
   std::map<std::string, double> Gains;
   for (const std::string &Node : Nodes)
     Gains[Node] = Before.Products[Node] - After.Products[Node];
-  for (const auto &[Key, Of] : After.Rest) {
-    double More = Of.Microseconds - Before.Rest[Key].Microseconds;
+  // Kernels that codes are made by in the place of others, casts for instance.
+  std::set<std::string> OwnKernels;
+  for (auto &[Key, Of] : After.Rest) {
+    auto Same = Before.Rest.find(Key);
+    double Less = Same == Before.Rest.end() ? 0 : Same->second.Microseconds;
+    if (Same == Before.Rest.end())
+      OwnKernels.insert(Of.CodesFor.begin(), Of.CodesFor.end());
     for (const std::string &Node : Of.CodesFor)
-      Gains[Node] -= More / double(Of.CodesFor.size());
+      Gains[Node] -= (Of.Microseconds - Less) / double(Of.CodesFor.size());
   }
+  for (const auto &[Key, Of] : Before.Rest)
+    if (!After.Rest.count(Key))
+      for (const std::string &Node : OwnKernels)
+        Gains[Node] += Of.Microseconds / double(OwnKernels.size());
   return Gains;
 }
 

@@ -65,6 +65,24 @@ std::vector<Allocation> waysBack(const std::vector<Layer> &Layers) {
   return All;
 }
 
+Allocation filled(const std::vector<Layer> &Layers, Allocation At,
+                  const Costs &Base, double Limit) {
+  for (;;) {
+    Allocation Best = At;
+    for (size_t I = 0; I < Layers.size(); ++I)
+      for (size_t Place = 1; Place <= Layers[I].Types.size(); ++Place) {
+        Allocation Next = At;
+        Next[I] = Place;
+        if (gainOf(Layers, Next) > gainOf(Layers, Best) &&
+            greatest(predicted(Layers, Next, Base)) <= Limit)
+          Best = std::move(Next);
+      }
+    if (Best == At)
+      return At;
+    At = std::move(Best);
+  }
+}
+
 Allocation allOf(const std::vector<Layer> &Layers, const std::string &Type) {
   Allocation At(Layers.size());
   for (size_t I = 0; I < Layers.size(); ++I)

@@ -42,6 +42,11 @@ using Allocation = std::vector<size_t>;
 /// gains nothing is not taken.
 std::vector<Allocation> waysBack(const std::vector<Layer> &Layers);
 
+/// With types that gain more where the sum of costs stays within the limit, the
+/// greatest gains first: what was given up on the way back, and need not be.
+Allocation filled(const std::vector<Layer> &Layers, Allocation At,
+                  const Costs &Base, double Limit);
+
 /// All layers that have the type and gain by it.
 Allocation allOf(const std::vector<Layer> &Layers, const std::string &Type);
 
