@@ -197,9 +197,11 @@ bool AutoPrecision::measureLayers() {
   if (!Trial.open(Types))
     return false;
   std::vector<std::string> Nodes;
+  Nodes.reserve(Trial.nodes().size());
   for (const SwitchedNode &N : Trial.nodes())
     Nodes.push_back(N.Node);
   std::vector<std::map<std::string, double>> Gains;
+  Gains.reserve(InType.size());
   for (const auto &Plan : InType)
     Gains.push_back(gainsOf(Plain, Plan, Nodes));
   for (const SwitchedNode &N : Trial.nodes()) {
