@@ -131,6 +131,19 @@ std::vector<WatchedResult> kpc::watchedResults(ModuleOp Module) {
   return All;
 }
 
+std::vector<SwitchedNode> kpc::switchedNodes(ModuleOp Module) {
+  std::vector<SwitchedNode> All;
+  auto Nodes = Module->getAttrOfType<ArrayAttr>(graph::SwitchedAttr);
+  for (Attribute Of : Nodes ? Nodes.getValue() : ArrayRef<Attribute>()) {
+    auto Words = cast<ArrayAttr>(Of).getAsValueRange<StringAttr>();
+    SwitchedNode &Node = All.emplace_back();
+    Node.Node = (*Words.begin()).str();
+    for (StringRef Type : llvm::drop_begin(Words))
+      Node.Types.push_back(Type.str());
+  }
+  return All;
+}
+
 std::optional<std::vector<float>>
 kpc::weightNumbers(Value V, const WeightStore &Weights) {
   auto Op = V.getDefiningOp<graph::WeightOp>();

@@ -24,6 +24,9 @@ bool attachCalibration(mlir::ModuleOp Module, const CompileOptions &Options,
 /// The results that watch-operands added to the graph.
 std::vector<WatchedResult> watchedResults(mlir::ModuleOp Module);
 
+/// The switches that switch-precisions made.
+std::vector<SwitchedNode> switchedNodes(mlir::ModuleOp Module);
+
 /// The numbers of a graph.weight of floats in f32; none where it is no such.
 std::optional<std::vector<float>> weightNumbers(mlir::Value V,
                                                 const WeightStore &Weights);

@@ -92,12 +92,23 @@ struct CompileOptions {
   /// Values whose name matches the regular expression keep this precision;
   /// with Int8, Fp8 and 16 bits, GEMMs and convolutions multiply that type.
   std::vector<std::pair<std::string, Precision>> PrecisionFor;
+  /// Of patterns that a line of --precision-plan stands for, for errors.
+  struct PlanLine {
+    std::string Place; ///< "line 3 of 'x.plan'"
+    std::string Node;
+  };
+  std::map<std::string, PlanLine> PlanLines;
   /// Ranges of operands, as `kpc calibrate` writes them; empty: none.
   std::string Calibration;
   /// What calibration allows against the error of codes.
   bool SmoothChannels = true, CorrectBias = true;
   /// What GEMMs and convolutions multiply by weights becomes outputs.
   bool WatchOperands = false;
+  /// GEMMs and convolutions with weights have switches between these types, an
+  /// input: see the pass switch-precisions. Fp8 and Int8 alone.
+  std::vector<Precision> Switched;
+  /// What --precision auto found, as text; the artifact keeps it.
+  std::string PrecisionTable;
   /// What the user says of dynamic sizes, by name. Min == Max fixes one.
   std::map<std::string, shape::SymbolFacts> Dims;
   /// The same for all dims of an input, by its name.

@@ -57,6 +57,22 @@ struct WatchedResult {
   std::vector<std::pair<std::string, std::string>> Of;
 };
 
+/// A node that got a switch, and the types it can have; the first is what 1
+/// stands for.
+struct SwitchedNode {
+  std::string Node;
+  std::vector<std::string> Types; ///< "int8", "fp8"
+};
+
+/// A launch of a GPU target's plan, and what its best schedule is expected to
+/// take at the optimum sizes.
+struct LaunchEstimate {
+  std::string Target;
+  bool Multiplies = false; ///< its root is a GEMM, a convolution or attention
+  std::vector<std::string> Nodes;
+  double Microseconds = 0;
+};
+
 struct CompileReport {
   bool Ok = false;
   /// A fault of kpc's own rather than of the input: exit code 70.
@@ -70,6 +86,8 @@ struct CompileReport {
   std::vector<Remark> Remarks;
   std::vector<KernelSchedules> Schedules;
   std::vector<WatchedResult> Watched;
+  std::vector<SwitchedNode> Switches;
+  std::vector<LaunchEstimate> Estimates;
   /// Arithmetic that misses the Tensor Cores: a paragraph each.
   std::vector<std::string> SlowPaths;
   uint64_t ArtifactBytes = 0, WeightBytes = 0;

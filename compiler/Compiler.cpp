@@ -25,6 +25,7 @@
 #include "compiler/import/torchscript/Archive.h"
 #include "compiler/import/torchscript/ImportScript.h"
 #include "compiler/kernels/KernelPhase.h"
+#include "compiler/kernels/PlanEstimate.h"
 #include "compiler/kernels/SlowPaths.h"
 #include "compiler/target/TargetClass.h"
 #include "compiler/workers/WorkerPool.h"
@@ -72,6 +73,7 @@ public:
   /// Those that are expected, before any kernel is made.
   void warnOfSlowPaths();
   ModelNeeds needs();
+  void estimate();
   bool writeArtifact();
 
   /// Whether the phase is what --emit asked for; then the work ends.
@@ -380,6 +382,7 @@ bool Compilation::plan(bool Folds) {
     Remarks.emplace_back(Plan.For.name(), std::move(Plan.Remarks));
   llvm::append_range(Report.Remarks, mergedRemarks(Remarks));
   warnOfIdlePatterns(Report.Remarks, Diags);
+  Report.Switches = switchedNodes(*Plans.front().Module);
   // Regions are formed from the end of the model; people read from its start.
   std::reverse(Report.Remarks.begin(), Report.Remarks.end());
   return true;
@@ -419,17 +422,17 @@ void Compilation::tellOfCodes() {
          "targets multiply in 16 bits")
             .str());
   };
-  if (Options.Compute == Precision::Mxfp8)
-    Blocks("MXFP8", "4 %");
-  if (Options.Compute == Precision::Mxfp4)
-    Blocks("MXFP4", "18 %");
-  if (Options.Compute == Precision::Nvfp4)
-    Blocks("NVFP4", "13 %");
   auto Asks = [&](Precision P) {
     return Options.Compute == P ||
            llvm::any_of(Options.PrecisionFor,
                         [&](const auto &F) { return F.second == P; });
   };
+  if (Asks(Precision::Mxfp8))
+    Blocks("MXFP8", "4 %");
+  if (Asks(Precision::Mxfp4))
+    Blocks("MXFP4", "18 %");
+  if (Asks(Precision::Nvfp4))
+    Blocks("NVFP4", "13 %");
   auto Note = [&](bool Asked, auto Multiplies, StringRef Text) {
     SmallVector<std::string> Without;
     for (const target::Target *T : Targets)
@@ -460,6 +463,12 @@ void Compilation::warnOfSlowPaths() {
 
 ModelNeeds Compilation::needs() {
   return needsOf(*Module, Plans.empty() ? *Module : *Plans.front().Module);
+}
+
+void Compilation::estimate() {
+  for (const target::Target *T : Targets)
+    if (T->isGpu())
+      llvm::append_range(Report.Estimates, estimateLaunches(planOf(*T), *T));
 }
 
 SmallVector<KernelPhase::TargetPlan> Compilation::ownPlans() {
@@ -540,6 +549,9 @@ bool Compilation::writeArtifact() {
   if (!Report.SlowPaths.empty())
     Contents->Provenance.Properties.emplace_back(
         "slow_paths", llvm::join(Report.SlowPaths, " "));
+  if (!Options.PrecisionTable.empty())
+    Contents->Provenance.Properties.emplace_back(PrecisionTableKey,
+                                                 Options.PrecisionTable);
   for (const auto &[Key, Value] : Metadata)
     Contents->Provenance.Properties.emplace_back(
         std::string(MetadataPrefix) + Key, Value);
@@ -612,4 +624,13 @@ bool kpc::check(const CompileOptions &Options, Diagnostics &Diags,
   if (Needs)
     *Needs = C.needs();
   return !Diags.hasErrors();
+}
+
+CompileReport kpc::estimate(const CompileOptions &Options, Diagnostics &Diags) {
+  Compilation C(Options, Diags);
+  C.Report.Ok = C.chooseTargets() && C.load() && C.plan(/*Folds=*/true) &&
+                !Diags.hasErrors();
+  if (C.Report.Ok)
+    C.estimate();
+  return std::move(C.Report);
 }

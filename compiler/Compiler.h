@@ -45,6 +45,10 @@ CompileReport compile(const CompileOptions &Options, Diagnostics &Diags);
 bool check(const CompileOptions &Options, Diagnostics &Diags,
            ModelNeeds *Needs = nullptr);
 
+/// What the launches on GPU targets are expected to take, without compiling
+/// their kernels: `Estimates` of what is returned, with remarks and notes.
+CompileReport estimate(const CompileOptions &Options, Diagnostics &Diags);
+
 /// What import finds out of the values of an ONNX model's main graph, by name.
 /// Faults of the model are not told; what lies behind one has no type.
 std::map<std::string, onnx::ValueInfo>

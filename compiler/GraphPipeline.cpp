@@ -67,7 +67,7 @@ static bool isOfCodes(Precision P) {
 }
 
 bool kpc::asksForCodes(const CompileOptions &Options) {
-  return isOfCodes(Options.Compute) ||
+  return isOfCodes(Options.Compute) || !Options.Switched.empty() ||
          llvm::any_of(Options.PrecisionFor,
                       [](const auto &F) { return isOfCodes(F.second); });
 }
@@ -184,14 +184,32 @@ static StringRef precisionWord(Precision P) {
   }
 }
 
+/// Numbers with scales in blocks, which every target multiplies. Products that
+/// get such numbers are none of those that get codes below.
+static void addBlocks(OpPassManager &Passes, const CompileOptions &Options) {
+  auto IsOfBlocks = [](Precision P) { return !blocksOf(P).empty(); };
+  if (!IsOfBlocks(Options.Compute) &&
+      !llvm::any_of(Options.Switched, IsOfBlocks) &&
+      llvm::none_of(Options.PrecisionFor,
+                    [&](const auto &F) { return IsOfBlocks(F.second); }))
+    return;
+  graph::QuantiseBlocksOptions Gemms;
+  std::string Base = blocksOf(Options.Compute);
+  Gemms.Format = Base.empty() ? "none" : Base;
+  for (const auto &[Pattern, Type] : Options.PrecisionFor) {
+    std::string Blocks = blocksOf(Type);
+    Gemms.For.push_back(Pattern + "=" + (Blocks.empty() ? "none" : Blocks));
+  }
+  Gemms.Keep = keptNodes(Options);
+  Passes.addNestedPass<func::FuncOp>(graph::createQuantiseBlocks(Gemms));
+}
+
 /// Codes of what GEMMs and convolutions multiply, where they are asked for. A
 /// processor rounds to the same numbers, and multiplies floats.
 static void addQuantisation(OpPassManager &Passes,
                             const CompileOptions &Options,
                             const target::TargetClass &For,
                             const PlanTools &Tools) {
-  if (!asksForCodes(Options))
-    return;
   auto Use = [&](bool Multiplies) {
     return !For.isGpu() ? "rounded" : Multiplies ? "multiplied" : "none";
   };
@@ -204,9 +222,23 @@ static void addQuantisation(OpPassManager &Passes,
     Pass.For = Types;
     Pass.Int8 = Use(target::prefersInt8(For.first()));
   };
-  if (!Options.Calibration.empty()) {
-    // These look at the numbers of weights, which others have put together.
+  // These look at the numbers of weights, which others have put together.
+  if (asksForCodes(Options) && !Options.Calibration.empty())
     Passes.addPass(graph::createFoldConstants(Tools.Fold));
+  if (!Options.Switched.empty()) {
+    graph::SwitchPrecisionsOptions Switches;
+    for (Precision P : Options.Switched)
+      Switches.Types.push_back(isOfCodes(P) ? precisionWord(P).str()
+                                            : blocksOf(P));
+    Switches.Int8 = Use(target::prefersInt8(For.first()));
+    Switches.Fp8 = Use(target::multipliesFp8(For.first()));
+    Switches.Wgmma = hasWgmma(For);
+    Passes.addPass(graph::createSwitchPrecisions(Switches));
+  }
+  addBlocks(Passes, Options);
+  if (!asksForCodes(Options))
+    return;
+  if (!Options.Calibration.empty()) {
     graph::SmoothChannelsOptions Smooth;
     Ask(Smooth);
     Smooth.Wgmma = hasWgmma(For);
@@ -273,12 +305,6 @@ static void addLegalisation(OpPassManager &Passes,
   if (Codes.Fp8 || Codes.Int8)
     Passes.addNestedPass<func::FuncOp>(graph::createSinkScales(Codes));
   addQuantisation(Passes, Options, For, Tools);
-  if (std::string Blocks = blocksOf(Options.Compute); !Blocks.empty()) {
-    graph::QuantiseBlocksOptions Gemms;
-    Gemms.Format = Blocks;
-    Gemms.Keep = keptNodes(Options);
-    Passes.addNestedPass<func::FuncOp>(graph::createQuantiseBlocks(Gemms));
-  }
   if (For.first().Can.MmaSync & target::MmaBlockScaled)
     Passes.addNestedPass<func::FuncOp>(graph::createPackBlockScales());
   if (hasWgmma(For) || Codes.Int8) {

@@ -81,6 +81,19 @@ static std::string hintFor(StringRef Pattern, const NodeNames &Names) {
          "--emit graph -o -, without this option, prints all names";
 }
 
+static void refuseLine(const CompileOptions::PlanLine &Line,
+                       const NodeNames &Names, Diagnostics &Diags) {
+  std::vector<std::string_view> Known(Names.begin(), Names.end());
+  std::string_view Near = nearest(Line.Node, Known);
+  Diags.error(Code::UsageNoMatch)
+      .message("--precision-plan: " + Line.Place + ": the model has no node '" +
+               printable(Line.Node) + "'")
+      .hint((Near.empty() ? std::string()
+                          : "did you mean '" + printable(Near) + "'? ") +
+            "correct the line or take it out; --precision auto with "
+            "--precision-plan-out writes a plan of this model");
+}
+
 bool kpc::checkPrecisionPatterns(ModuleOp Module, const CompileOptions &Options,
                                  Diagnostics &Diags) {
   if (Options.PrecisionFor.empty())
@@ -92,10 +105,14 @@ bool kpc::checkPrecisionPatterns(ModuleOp Module, const CompileOptions &Options,
     if (llvm::any_of(Names, [&](StringRef N) { return Pattern.match(N); }))
       continue;
     Good = false;
-    Diags.error(Code::UsageNoMatch)
-        .message("--precision-for: no node's name matches '" + printable(Text) +
-                 "'")
-        .hint(hintFor(Text, Names));
+    auto Line = Options.PlanLines.find(Text);
+    if (Line != Options.PlanLines.end())
+      refuseLine(Line->second, Names, Diags);
+    else
+      Diags.error(Code::UsageNoMatch)
+          .message("--precision-for: no node's name matches '" +
+                   printable(Text) + "'")
+          .hint(hintFor(Text, Names));
   }
   return Good;
 }

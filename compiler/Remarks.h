@@ -51,6 +51,8 @@ remarksAsProperties(const std::vector<Remark> &Remarks);
 /// The keys of these properties.
 constexpr const char *RemarksMade = "remarks_made";
 constexpr const char *RemarksRefused = "remarks_refused";
+/// The key of the table that --precision auto makes.
+constexpr const char *PrecisionTableKey = "precision_table";
 /// As LLVM's tools for optimisation records read them (llvm-remarkutil).
 std::string remarksAsYaml(const std::vector<Remark> &Remarks);
 

@@ -32,6 +32,17 @@ BlockFormat BlockFormat::nvfp4(MLIRContext *Context) {
           /*HasSecond=*/true};
 }
 
+std::optional<BlockFormat> BlockFormat::named(StringRef Name,
+                                              MLIRContext *Context) {
+  if (Name == "mxfp8")
+    return mxfp8(Context);
+  if (Name == "mxfp4")
+    return mxfp4(Context);
+  if (Name == "nvfp4")
+    return nvfp4(Context);
+  return std::nullopt;
+}
+
 Value graph::filled(OpBuilder &B, Location Loc, double V,
                     SymbolicTensorType Like) {
   Type F32 = B.getF32Type();

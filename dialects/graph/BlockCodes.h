@@ -31,6 +31,9 @@ struct BlockFormat {
   static BlockFormat mxfp4(mlir::MLIRContext *Context);
   /// NVIDIA's: blocks of 16 with scales of E4M3, and a second scale.
   static BlockFormat nvfp4(mlir::MLIRContext *Context);
+  /// "mxfp8", "mxfp4" or "nvfp4"; none for other words.
+  static std::optional<BlockFormat> named(llvm::StringRef Name,
+                                          mlir::MLIRContext *Context);
 };
 
 struct BlockCodes {

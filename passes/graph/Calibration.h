@@ -34,6 +34,10 @@ constexpr llvm::StringLiteral CalibrationAttr = "graph.calibration",
 /// Of a result that watch-operands added: [node, "gemm" or "conv"] of each that
 /// multiplies it.
 constexpr llvm::StringLiteral WatchedAttr = "graph.watched";
+/// Of a product: "int8", "fp8" or "none", whatever else is asked for.
+constexpr llvm::StringLiteral PrecisionAttr = "graph.precision";
+/// Of a module: [node, type, type…] of each switch that switch-precisions made.
+constexpr llvm::StringLiteral SwitchedAttr = "graph.switched";
 
 struct OperandStatistics {
   double Least = 0, Greatest = 0, Range = 0;

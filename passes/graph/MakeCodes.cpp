@@ -72,6 +72,8 @@ FailureOr<CodePolicy> CodePolicy::read(const Options &From, func::FuncOp Func) {
 }
 
 CodeType CodePolicy::typeOf(Operation *Product) const {
+  if (auto Own = Product->getAttrOfType<StringAttr>(PrecisionAttr))
+    return codeTypeNamed(Own).value_or(CodeType::None);
   StringRef Name = nodeName(Product);
   for (const auto &[Names, Type] : llvm::reverse(For))
     if (!Name.empty() && Names.match(Name))

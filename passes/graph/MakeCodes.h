@@ -48,7 +48,7 @@ public:
   static mlir::FailureOr<CodePolicy> read(const Options &From,
                                           mlir::func::FuncOp Func);
 
-  /// The type that is asked for.
+  /// The type that is asked for; the product's own `graph.precision` first.
   CodeType typeOf(mlir::Operation *Product) const;
   CodeUse useOf(CodeType Type) const;
   /// Why the product stays as it is, as a clause; empty: it gets codes.

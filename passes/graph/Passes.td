@@ -240,6 +240,27 @@ def WatchOperands : Pass<"watch-operands", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kpc::graph::GraphDialect"];
 }
 
+def SwitchPrecisions : Pass<"switch-precisions", "::mlir::ModuleOp"> {
+  let summary = "Each GEMM and convolution with weights has a switch for what it multiplies, to be set in each run";
+  let description = [{
+    For each type that it can multiply, a product gets a copy with that type as
+    its `graph.precision`; the product itself is none of them. The function's new
+    input `kpc.precisions`, an i32 for each node, says which of them is taken: 0
+    the product, 1 the copy of the first type, and so on. The module's
+    `graph.switched` has the nodes with their types, in the order of the input.
+    Options are those of quantise-gemms, which comes behind, as do quantise-blocks,
+    smooth-channels and correct-bias: they do with each copy what they do with a
+    product that is to have that type.
+  }];
+  let options = [
+    ListOption<"Types", "types", "std::string", "int8, fp8, mxfp8, mxfp4 or nvfp4, in the order of the switch">,
+    Option<"Int8", "int8", "std::string", "\"rounded\"", "What the target does with integers: none, multiplied, rounded">,
+    Option<"Fp8", "fp8", "std::string", "\"rounded\"", "The same of FP8">,
+    Option<"Wgmma", "wgmma", "bool", "true", "FP8 is multiplied by wgmma, which takes whole rows of 16 bytes alone">
+  ];
+  let dependentDialects = ["::kpc::graph::GraphDialect"];
+}
+
 def QuantiseGemms : Pass<"quantise-gemms", "::mlir::func::FuncOp"> {
   let summary = "GEMMs with weights multiply FP8 (E4M3) or integers of 8 bits, which this pass makes of them";
   let description = [{
@@ -275,7 +296,7 @@ def SmoothChannels : Pass<"smooth-channels", "::mlir::func::FuncOp"> {
     `s = |x|^a / |w|^(1-a)`, of the greatest magnitudes in each channel, channels
     of outliers take no precision from the others. Of a few exponents, none
     among them, the one is taken whose expected error is least. All GEMMs and
-    convolutions of one operand get the same factors. Options are those of
+    convolutions that multiply one operand in one type get the same factors. Options are those of
     quantise-gemms, and what that does not quantise stays as it is.
   }];
   let options = [
@@ -327,10 +348,12 @@ def QuantiseBlocks : Pass<"quantise-blocks", "::mlir::func::FuncOp"> {
     when compiling, those of the other operand in each run. A scale of E8M0 is the
     least power of two with which nothing saturates. NVFP4's second scale is one
     for each column of a weight and each row of the other operand, and a factor of
-    the result. Codes of weights stay in the artifact.
+    the result. Codes of weights stay in the artifact. The format of a product is
+    its own `graph.precision` first.
   }];
   let options = [
-    Option<"Format", "format", "std::string", "\"mxfp8\"", "mxfp8, mxfp4 or nvfp4">,
+    Option<"Format", "format", "std::string", "\"mxfp8\"", "mxfp8, mxfp4, nvfp4 or none">,
+    ListOption<"For", "for", "std::string", "REGEX=FORMAT for the nodes whose names match; the last counts, and other words are none">,
     ListOption<"Keep", "keep", "std::string", "Regular expressions of node names that are not quantised">
   ];
   let dependentDialects = ["::kpc::graph::GraphDialect"];

@@ -22,6 +22,7 @@
 
 #include "dialects/graph/BlockCodes.h"
 #include "mlir/IR/Remarks.h"
+#include "passes/graph/Calibration.h"
 #include "passes/graph/CodeProducts.h"
 #include "passes/graph/ConstantValues.h"
 #include "passes/graph/GraphFunction.h"
@@ -54,7 +55,12 @@ struct Factor {
 
 struct QuantiseBlocksPass
     : graph::impl::QuantiseBlocksBase<QuantiseBlocksPass> {
-  using QuantiseBlocksBase::QuantiseBlocksBase;
+  QuantiseBlocksPass() = default;
+  QuantiseBlocksPass(const QuantiseBlocksOptions &Options)
+      : QuantiseBlocksBase(Options) {}
+  /// Patterns are read in each run.
+  QuantiseBlocksPass(const QuantiseBlocksPass &Other)
+      : QuantiseBlocksBase(Other) {}
 
   void runOnOperation() override {
     func::FuncOp Func = getOperation();
@@ -62,23 +68,25 @@ struct QuantiseBlocksPass
       return;
     FailureOr<NodePatterns> Kept =
         NodePatterns::read(llvm::to_vector(Keep), Func);
-    std::optional<BlockFormat> F = format();
-    if (!F) {
-      Func.emitError() << "expected the format mxfp8, mxfp4 or nvfp4, got '"
-                       << Format << "'";
+    if (Format != "none" && !BlockFormat::named(Format, &getContext())) {
+      Func.emitError()
+          << "expected the format mxfp8, mxfp4, nvfp4 or none, got '" << Format
+          << "'";
       return signalPassFailure();
     }
-    if (failed(Kept))
+    if (failed(Kept) || failed(readPatterns(Func)))
       return signalPassFailure();
     shape::Facts Facts = symbolFacts(Func->getParentOfType<ModuleOp>());
     SmallVector<MatmulOp> Products;
     Func.walk([&](MatmulOp Op) {
-      Type Element = typeOf(Op.getA()).getElementType();
-      bool IsWide = Element.isF32() || Element.isF16() || Element.isBF16();
-      if (IsWide && isConstant(Op.getB()) && !isOfCodes(Op.getB()))
+      if (multipliesWeight(Op) && !isOfCodes(Op.getB()))
         Products.push_back(Op);
     });
     for (MatmulOp Op : Products) {
+      std::optional<BlockFormat> F =
+          BlockFormat::named(formatOf(Op), &getContext());
+      if (!F)
+        continue;
       const Expr &K = typeOf(Op.getA()).getDims().back();
       bool Fits = Facts.divisor(K) % F->Block == 0 && Facts.range(K).Min >= 1;
       bool Stays = Kept->match(Op);
@@ -89,14 +97,28 @@ struct QuantiseBlocksPass
   }
 
 private:
-  std::optional<BlockFormat> format() {
-    if (Format == "mxfp8")
-      return BlockFormat::mxfp8(&getContext());
-    if (Format == "mxfp4")
-      return BlockFormat::mxfp4(&getContext());
-    if (Format == "nvfp4")
-      return BlockFormat::nvfp4(&getContext());
-    return std::nullopt;
+  LogicalResult readPatterns(func::FuncOp Func) {
+    Patterns.clear();
+    for (StringRef Entry : For) {
+      auto [Text, Word] = Entry.rsplit('=');
+      llvm::Regex Names(Text);
+      std::string Why;
+      if (Word.empty() || !Names.isValid(Why))
+        return Func.emitError() << "expected REGEX=FORMAT, got '" << Entry
+                                << "'" << (Why.empty() ? "" : ": ") << Why;
+      Patterns.emplace_back(std::move(Names), Word.str());
+    }
+    return success();
+  }
+
+  StringRef formatOf(Operation *Product) const {
+    if (auto Own = Product->getAttrOfType<StringAttr>(PrecisionAttr))
+      return Own;
+    StringRef Name = nodeName(Product);
+    for (const auto &[Names, Word] : llvm::reverse(Patterns))
+      if (!Name.empty() && Names.match(Name))
+        return Word;
+    return Format;
   }
 
   static void rewrite(MatmulOp Op, const BlockFormat &F) {
@@ -154,7 +176,7 @@ private:
     if (!Stays && Fits)
       remark::passed(Op.getLoc(), remark::RemarkOpts::name("blocks").category(
                                       "quantisation"))
-          << "A GEMM multiplies numbers of " << Format.getValue()
+          << "A GEMM multiplies numbers of " << formatOf(Op).str()
           << ", with a scale for each " << std::to_string(F.Block) << " of K.";
     else
       remark::missed(Op.getLoc(), remark::RemarkOpts::name("refused").category(
@@ -164,6 +186,8 @@ private:
                     : "K is no multiple of " + std::to_string(F.Block))
           << ".";
   }
+
+  std::vector<std::pair<llvm::Regex, std::string>> Patterns;
 };
 
 } // namespace

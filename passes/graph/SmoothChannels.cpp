@@ -119,14 +119,16 @@ struct SmoothChannelsPass
         CodePolicy::read({TypeName, For, Int8, Fp8, Wgmma}, Func);
     if (failed(Policy))
       return signalPassFailure();
-    llvm::MapVector<Value, SmallVector<Operation *>> ByOperand;
+    // What suits the steps of one type does not suit those of another.
+    llvm::MapVector<std::pair<Value, unsigned>, SmallVector<Operation *>>
+        Groups;
     Func.walk([&](Operation *Op) {
       if (multipliesWeight(Op) && statisticsOf(Op) &&
           Policy->refusal(Op).empty())
-        ByOperand[Op->getOperand(0)].push_back(Op);
+        Groups[{Op->getOperand(0), unsigned(Policy->typeOf(Op))}].push_back(Op);
     });
-    for (auto &[X, Products] : ByOperand)
-      smooth(X, Products, Policy->typeOf(Products.front()));
+    for (auto &[Key, Products] : Groups)
+      smooth(Key.first, Products, Policy->typeOf(Products.front()));
   }
 
   WeightReader Read;

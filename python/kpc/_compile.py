@@ -187,6 +187,8 @@ def compile(model: Any, output: PathLike | None = None, *, arch: str | Sequence[
             dynamic_shapes: Any = None, via: str = "pt2",
             jobs: int | None = None, cache: bool | PathLike = True, ptxas: PathLike | None = None, strip: bool = False,
             variants: int | None = None, schedule: PathLike | None = None,
+            calibration: PathLike | None = None, accuracy_budget: str | None = None, accuracy_check: str | None = None,
+            data: PathLike | None = None, precision_plan: PathLike | None = None, precision_plan_out: PathLike | None = None,
             progress: bool | ProgressCallback | None = None) -> Artifact:
     """Compiles a model.
 
@@ -202,7 +204,7 @@ def compile(model: Any, output: PathLike | None = None, *, arch: str | Sequence[
         Default: this machine's GPU, else its processor.
     precision, io_precision
         The type that weights and values, or inputs and outputs, are stored in: "model" (the default), "fp32", "fp16",
-        "bf16"; `precision` may be "tf32", "fp8", "int8", "mxfp8", "mxfp4" or "nvfp4", too.
+        "bf16"; `precision` may be "tf32", "fp8", "int8", "mxfp8", "mxfp4", "nvfp4" or "auto", too.
     precision_for
         Regular expressions of nodes' names that keep another precision: ``{"norm.*": "fp32"}``.
     dims
@@ -230,6 +232,14 @@ def compile(model: Any, output: PathLike | None = None, *, arch: str | Sequence[
         Whether compiled kernels are kept for the next time, or the folder for them.
     ptxas, strip, variants, schedule
         As the options of `kpc compile` (docs/cli.md).
+    calibration
+        The file that `kpc calibrate` wrote.
+    accuracy_budget, accuracy_check, data, precision_plan_out
+        For ``precision="auto"``, which chooses a type for each layer: what outputs may be off ("sqnr=30dB",
+        "cosine=0.999", "rmse=0.01", "max=0.02"), a command that judges the artifact, samples to measure with, and a file
+        for the types.
+    precision_plan
+        Such a file, to be taken as it is.
     progress
         True or False, or a function that gets (phase, done, total). Default: a bar in terminals and notebooks.
 
@@ -252,8 +262,11 @@ def compile(model: Any, output: PathLike | None = None, *, arch: str | Sequence[
     for name, number in (("--jobs", jobs), ("--variants", variants)):
         if number is not None:
             options += [name, str(number)]
-    if schedule is not None:
-        options += ["--schedule", os.fspath(schedule)]
+    for name, given in (("--schedule", schedule), ("--calibration", calibration), ("--accuracy-budget", accuracy_budget),
+                        ("--accuracy-check", accuracy_check), ("--data", data), ("--precision-plan", precision_plan),
+                        ("--precision-plan-out", precision_plan_out)):
+        if given is not None:
+            options += [name, os.fspath(given)]
     if cache is False:
         options.append("--no-cache")
     elif cache is not True:

@@ -55,6 +55,20 @@ class Compile(unittest.TestCase):
             kpc.compile(scripts / "mlp_scripted.pt", arch="host", input_shape={"y": (1, 8)})
         self.assertTrue(caught.exception.diagnostics)
 
+    def test_types_are_chosen_layer_by_layer(self):
+        data, plan = self.folder / "images.npz", self.folder / "digits.plan"
+        np.savez(data, image=digits.IMAGES[:16])
+        where = {"arch": ["portable", "host"], "dims": {"batch": kpc.Dim(1, 512, opt=256)}, "jobs": 1, "progress": False}
+        chosen = kpc.compile(digits.MODEL, precision="auto", accuracy_budget="sqnr=30dB", data=data, precision_plan_out=plan, **where)
+        self.assertIn("--precision=fp16", chosen.provenance("options"))
+        self.assertIn("* fp16\n", plan.read_text())
+        given = kpc.compile(digits.MODEL, precision_plan=plan, **where)
+        x = digits.IMAGES[:64]
+        np.testing.assert_array_equal(given.session("host")(x), chosen.session("host")(x))
+        with self.assertRaises(kpc.CompileError) as caught:
+            kpc.compile(digits.MODEL, precision="auto", accuracy_budget="sqnr=150dB", data=data, **where)
+        self.assertEqual([d.code for d in caught.exception.diagnostics], ["KPC-C0006"])
+
     def test_custom_operators_are_allowed_where_they_were_given(self):
         example = digits.FOLDER.parents[0] / "custom-operator"
         subprocess.run([sys.executable, example / "make_model.py", self.folder], check=True)

@@ -9,6 +9,8 @@
 Every network is calibrated with samples of one seed and tried with those of another, on the host, whose numbers are those of
 the GPUs' kernels up to the order of sums. The reference is onnxruntime in fp32. A row is one way to quantise: without
 calibration, with each of its methods, and with what lessens the error. `--short` takes few samples and few rows: a test.
+`auto` chooses a type for each layer by an error budget, with the data of the calibration, and by the times that the cost models
+expect of sm_90a: it must be within the bar, and be no slower than the best precision that is one for all layers and within it.
 Exits 1 where a row misses the bar of its network, 77 (a skip) where a package, or a peer, is not installed.
 """
 
@@ -16,6 +18,7 @@ import argparse
 import dataclasses
 import importlib.util
 import pathlib
+import re
 import sys
 import time
 import typing
@@ -63,8 +66,12 @@ WAYS = [
     Way("fp8, max", "fp8", "max", PLAIN),
     Way("fp8, max, smooth and bias", "fp8", "max"),
     Way("fp8, max, smooth and bias, some layers in fp16", "fp8", "max", kept=True),
+    Way("auto", "auto", "max"),
 ]
-SHORT = ("int8, max, smooth and bias", "int8, max, smooth and bias, some layers in fp16")
+SHORT = ("int8, max, smooth and bias", "int8, max, smooth and bias, some layers in fp16", "auto")
+# Precisions of all layers, whose times auto prints beside its own.
+SINGLE = {"fp16": "fp16", "int8, max, smooth and bias": "int8", "fp8, max, smooth and bias": "fp8"}
+TIMES = re.compile(r"expected on \S+: ([0-9.]+) us, against (.*)")
 
 
 @dataclasses.dataclass
@@ -75,10 +82,12 @@ class Network:
     counts: tuple  # to calibrate with, to try; and for --short, which leaves out those without
     score: typing.Callable  # outputs, those of fp32, inputs: of all samples -> name -> number
     bar: dict  # name -> (least or None, most or None), of the best row of a type
+    budget: str  # of `auto`
     arguments: tuple = ()  # of kpc compile and calibrate
     batch: bool = False  # the samples to try are one batch
     keep: str = ""  # layers that bear codes least, by the names of their nodes
     misses: tuple = ()  # precisions of which docs/missing.md says that they miss the bar
+    quick: bool = False  # `auto` takes seconds, and is part of --short
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -237,21 +246,21 @@ def packaged(package, inside):
 
 
 NETWORKS = [
-    Network("digits", lambda _: DIGITS / "digits.onnx", digits, (64, 360, 32, 360), points, {"points lost": (None, 0.3)},
-            ("--dim", "batch=1..512:opt=64"), batch=True),
+    Network("digits", lambda _: DIGITS / "digits.onnx", digits, (64, 360, 32, 360), points, {"points lost": (None, 0.3)}, "sqnr=25dB",
+            ("--dim", "batch=1..512:opt=64"), batch=True, quick=True),
     Network("MiniLM-L6", sentence_model, sentences, (64, 300, 64, 50), cosines,
-            {"cosine": (0.9995, None), "rank correlation": (0.999, None)},
-            ("--dim", "batch=1..64:opt=8", "--dim", "sequence=1..64:opt=16"),
+            {"cosine": (0.9995, None), "rank correlation": (0.999, None)}, "cosine=0.9996",
+            ("--dim", "batch=1..64:opt=32", "--dim", "sequence=1..64:opt=64"),
             # The products behind GELU, and those behind attention.
             keep="MatMul_(112|116|172|176|232|236|292|296|352|356|412|416)$", misses=("fp8",)),
     Network("PP-OCRv4 recogniser", packaged("rapidocr_onnxruntime", "models/ch_PP-OCRv4_rec_infer.onnx"), lines, (32, 32, 0, 0),
-            characters, {"same characters": (0.99, None)}),
+            characters, {"same characters": (0.99, None)}, "sqnr=20dB"),
     Network("DNSMOS P.835", packaged("speechmos", "dnsmos_models/sig_bak_ovr.onnx"), recordings, (8, 8, 0, 0),
-            greatest_difference, {"greatest difference": (None, 0.02)},
+            greatest_difference, {"greatest difference": (None, 0.02)}, "max=0.014",
             # A Fourier transform whose power's logarithm is taken, and what reads the logarithm.
             keep="stft|conv2d(_[234])?$"),
     Network("silero VAD", packaged("silero_vad", "data/silero_vad_openvino_16k.onnx"), pieces_of_speech, (64, 64, 8, 8),
-            greatest_difference, {"greatest difference": (None, 0.02)}),
+            greatest_difference, {"greatest difference": (None, 0.02)}, "max=0.01"),
 ]
 
 
@@ -273,13 +282,20 @@ def calibrate(options, network, path, folder, samples, method):
 
 
 def run(options, network, path, folder, way, calibration, samples):
-    """The outputs of each sample."""
+    """The outputs of each sample, and what the compiler printed."""
     artifact, given = folder / "model.kpc", ("--calibration", calibration) if calibration else ()
     if way.kept:
         given += ("--precision-for", f"{network.keep}=fp16")
-    compare.call_kpc([options.kpc, "compile", path, "--arch", "host", "--precision", way.precision, *given, *way.arguments,
-                      *network.arguments, "-o", artifact, "--quiet", "--jobs", "2",
-                      "--cache-dir", options.work_dir / "cache"], options.limit)
+    arch, quiet = "host", ("--quiet",)
+    if way.precision == "auto":
+        arch, quiet = "sm_90a,host", ()
+        given += ("--accuracy-budget", network.budget, "--data", folder / "samples", "--precision-plan-out", folder / "plan")
+    start = time.monotonic()
+    printed = compare.call_kpc([options.kpc, "compile", path, "--arch", arch, "--precision", way.precision, *given, *way.arguments,
+                                *network.arguments, "-o", artifact, *quiet, "--jobs", "2",
+                                "--cache-dir", options.work_dir / "cache"], options.limit)
+    if way.precision == "auto":
+        print(f"# {network.name}: auto took {time.monotonic() - start:.0f} s\n{printed}", file=sys.stderr)
     if network.batch:
         samples = [{name: np.concatenate([sample[name] for sample in samples]) for name in samples[0]}]
     outputs = []
@@ -292,7 +308,14 @@ def run(options, network, path, folder, way, calibration, samples):
         outputs.append([np.load(folder / f"{name}.npy") for name in network.outputs])
     if network.batch:
         outputs = [[array[i:i + 1] for array in outputs[0]] for i in range(len(outputs[0][0]))]
-    return outputs
+    return outputs, printed
+
+
+def slower_than(printed, single):
+    """The precisions of all layers that are within the bar and faster than what auto chose, by their expected times."""
+    own, others = TIMES.search(printed).groups()
+    times = {name: float(number) for number, name in re.findall(r"([0-9.]+) all in (\w+)", others)}
+    return [f"{name} ({times[name]} us, not {own})" for name in single if times.get(name, float(own)) < float(own)]
 
 
 def within(scores, bar):
@@ -315,19 +338,24 @@ def measure(options, network):
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     network.outputs = [port.name.replace("/", "_") for port in session.get_outputs()]
     wanted = [session.run(None, sample) for sample in trying]
-    files, good = {}, {}
+    files, good, single = {}, {}, []
     for way in WAYS:
         if way.name not in SHORT if options.short and not options.ways else options.ways not in way.name:
             continue
-        if way.kept and not network.keep:
+        if way.kept and not network.keep or options.short and way.precision == "auto" and not network.quick:
             continue
         if way.method and way.method not in files:
             files[way.method], seconds = calibrate(options, network, path, folder, calibrating, way.method)
             print(f"# {network.name}: calibrated by {way.method} with {few} samples in {seconds:.1f} s", file=sys.stderr)
-        found = run(options, network, path, folder, way, files.get(way.method), trying)
+        found, printed = run(options, network, path, folder, way, files.get(way.method), trying)
         scores = network.score(found, wanted, trying)
         fits = within(scores, network.bar)
         good[way.precision] = good.get(way.precision, False) or fits
+        if fits and way.name in SINGLE:
+            single.append(SINGLE[way.name])
+        if way.precision == "auto" and (faster := slower_than(printed, single)):
+            print(f"# {network.name}: auto is slower than {', '.join(faster)}")
+            good["auto"] = False
         numbers = ", ".join(f"{name} {value:.5f}" for name, value in scores.items())
         print(f"| {network.name} | {way.name} | {numbers} | {'yes' if fits else 'no'} |", flush=True)
     return all(fits or precision in network.misses for precision, fits in good.items())
@@ -340,7 +368,7 @@ def main():
     parser.add_argument("--only", default="", help="networks whose names hold this")
     parser.add_argument("--ways", default="", help="rows whose names hold this")
     parser.add_argument("--short", action="store_true", help="few samples and rows")
-    parser.add_argument("--limit", type=float, default=600, help="seconds one kpc process may take")
+    parser.add_argument("--limit", type=float, default=1200, help="seconds one kpc process may take")
     options = parser.parse_args()
     options.work_dir.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()

@@ -358,6 +358,8 @@ static void addProvenance(const format::Model &M, ArtifactFacts &Out) {
         Out.Remarks.Made = linesOf(Extra->value());
       else if (Key == RemarksRefused)
         Out.Remarks.Refused = linesOf(Extra->value());
+      else if (Key == PrecisionTableKey)
+        Out.PrecisionTable = textOf(Extra->value());
       else if (Key.starts_with(TakenDimPrefix))
         Out.TakenDims.emplace_back(Key.substr(TakenDimPrefix.size()),
                                    textOf(Extra->value()));

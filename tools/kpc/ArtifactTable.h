@@ -122,6 +122,7 @@ struct ArtifactFacts {
   std::vector<std::pair<std::string, std::string>> Provenance;
   // Not among the provenance's properties here:
   RemarkFacts Remarks;
+  std::string PrecisionTable; ///< what --precision auto found; or empty
   /// Dims of the model's that are none of the artifact's, and what they are.
   std::vector<std::pair<std::string, std::string>> TakenDims;
   /// What the model's maker says of it: class names, dictionaries.

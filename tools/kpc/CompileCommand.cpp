@@ -9,6 +9,7 @@
 #include "compiler/target/Target.h"
 #include "compiler/workers/WorkerPool.h"
 #include "tools/kpc/ArtifactTable.h"
+#include "tools/kpc/AutoPrecision.h"
 #include "tools/kpc/CompileJson.h"
 #include "tools/kpc/Fault.h"
 #include "tools/kpc/Files.h"
@@ -16,6 +17,7 @@
 #include "tools/kpc/Limits.h"
 #include "tools/kpc/ModelFile.h"
 #include "tools/kpc/Options.h"
+#include "tools/kpc/PrecisionPlan.h"
 #include "tools/kpc/Progress.h"
 #include "tools/kpc/Runtime.h"
 #include "tools/kpc/Say.h"
@@ -30,6 +32,7 @@ namespace kpc::cli {
 namespace {
 struct CompileArguments {
   CompileOptions Options;
+  AutoArguments Auto;
   CacheOption Cache;
   int64_t Jobs = 0, Variants = 4;
   bool Quiet = false, PrintPipeline = false, Timing = false;
@@ -108,8 +111,14 @@ static void checkOutput(const CompileArguments &Arguments,
   keepInputs(Source, Option, Path);
   keepInput(Arguments.Options.ScheduleFile, "the file of schedules", Option,
             Path);
+  const AutoArguments &Auto = Arguments.Auto;
+  keepInput(Auto.Plan, "the plan of precisions", Option, Path);
+  keepInput(Auto.Data, "the data", Option, Path);
+  keepInput(Arguments.Options.Calibration, "the calibration", Option, Path);
   if (Option != "--remarks-file")
     keepApart(Option, Path, "--remarks-file", Arguments.RemarksFile);
+  if (Option != "--precision-plan-out")
+    keepApart(Option, Path, "--precision-plan-out", Auto.PlanOut);
 }
 
 /// One text goes where -o says (`-`: standard output), several into the folder
@@ -226,6 +235,22 @@ static int printFault(const CompileReport &Report) {
   return InternalFault;
 }
 
+static int sayInterrupted() {
+  fmt::print(stderr, "interrupted: nothing was written\n");
+  return Interrupted;
+}
+
+/// What ends the work before the model is compiled.
+static int tellErrors(const CompileArguments &Arguments,
+                      const Diagnostics &Diags) {
+  if (Arguments.Json)
+    printCompileJson(Arguments.Options, CompileReport(), Diags, 0);
+  else
+    say(Diags.text());
+  return exitCode(!Diags.hasErrors(), Diags) ? exitCode(false, Diags)
+                                             : int(InputAtFault);
+}
+
 static int compileCommand(CompileArguments &Arguments) {
   CompileOptions &Options = Arguments.Options;
   if (Arguments.PrintPipeline) {
@@ -256,44 +281,59 @@ static int compileCommand(CompileArguments &Arguments) {
   ModelFile Source = lookAtModel(Options.Model);
   reproduceWith(Source);
   refuseOptions(Source, Options);
+  needAutoOptions(Arguments.Auto, Options);
+  Diagnostics Diags;
+  if (!Arguments.Auto.Plan.empty() &&
+      !usePrecisionPlan(Arguments.Auto.Plan, Options, Diags))
+    return tellErrors(Arguments, Diags);
+  if (Arguments.Auto.Asked)
+    Options.Compute = Precision::Fp16; // what is chosen among, for checks
   needPrecision(Options);
   checkOutput(Arguments, Source, "--output", Options.Output);
   checkOutput(Arguments, Source, "--remarks-file", Arguments.RemarksFile);
+  checkOutput(Arguments, Source, "--precision-plan-out",
+              Arguments.Auto.PlanOut);
   Options.Jobs = static_cast<int>(Arguments.Jobs);
   Options.Variants = static_cast<unsigned>(Arguments.Variants);
   Options.CacheFolder = Arguments.Cache.folder();
   Options.ReproducerFolder = reproducerFolder();
   Options.WorkerCommand = {thisExecutable(), std::string(WorkerArgument)};
-  Options.CommandLine = provenanceText(Options);
-  Progress Bar(Arguments.Quiet, Arguments.Style);
-  Options.Progress = [&Bar](std::string_view What, size_t Done, size_t Total) {
-    Bar.show(What, Done, Total);
-  };
   Options.Cancelled = interrupted;
 
   PolledInterrupts Polled;
   crashForTesting(/*InWorker=*/false);
   auto Start = std::chrono::steady_clock::now();
-  Diagnostics Diags;
-  if (isArtifact(Source, Diags)) {
-    if (Arguments.Json)
-      printCompileJson(Options, CompileReport(), Diags, 0);
-    else
-      say(Diags.text());
-    return InputAtFault;
+  if (isArtifact(Source, Diags))
+    return tellErrors(Arguments, Diags);
+  std::vector<std::string> Notes;
+  if (Arguments.Auto.Asked) {
+    EnforcedLimits Enforced(Options.Limits);
+    bool Fault = false;
+    Diags.setFile(Options.Model);
+    if (!chooseAuto(Arguments.Auto, Options, Arguments.Quiet || Arguments.Json,
+                    Diags, Notes, Fault)) {
+      if (interrupted())
+        return sayInterrupted();
+      int Code = tellErrors(Arguments, Diags);
+      return Fault ? int(InternalFault) : Code;
+    }
   }
+  Options.CommandLine = provenanceText(Options);
+  Progress Bar(Arguments.Quiet, Arguments.Style);
+  Options.Progress = [&Bar](std::string_view What, size_t Done, size_t Total) {
+    Bar.show(What, Done, Total);
+  };
   CompileReport Report;
   {
     EnforcedLimits Enforced(Options.Limits);
     Report = compile(Options, Diags);
   }
+  Report.Notes.insert(Report.Notes.begin(), Notes.begin(), Notes.end());
   std::chrono::duration<double> Seconds =
       std::chrono::steady_clock::now() - Start;
   Bar.clear();
-  if (!Report.Ok && interrupted()) {
-    fmt::print(stderr, "interrupted: nothing was written\n");
-    return Interrupted;
-  }
+  if (!Report.Ok && interrupted())
+    return sayInterrupted();
   bool Good = Report.Ok;
   if (Good && Options.Emit)
     Good = writeEmitted(Arguments, Report, Source, OutputGiven, Diags);
@@ -397,7 +437,8 @@ void addCompileCommand(CLI::App &Main, Action &Chosen) {
   addText(App, "-o,--output", "FILE",
           "what to write (default: the model's name with .kpc)",
           [&Options](const std::string &Text) { Options.Output = Text; });
-  addModelOptions(App, Options);
+  addModelOptions(App, Options, &Arguments->Auto.Asked);
+  addAutoOptions(App, Arguments->Auto);
   addChoice(App, "--fallback", {"error", "host"},
             "what a target cannot do is an error (the default); host is not "
             "there yet",

@@ -41,6 +41,8 @@ void printCompileJson(const CompileOptions &Options,
     J["phases"].push_back({{"name", Phase}, {"seconds", Spent}});
   J["notes"] = Report.Notes;
   J["slow_paths"] = Report.SlowPaths;
+  if (!Options.PrecisionTable.empty())
+    J["precision_table"] = Options.PrecisionTable;
   if (Report.Internal) {
     J["reproducer"] = Report.Reproducer;
     J["replay"] = Report.ReplayCommand;

@@ -33,7 +33,7 @@ struct InspectArguments {
   std::map<std::string, int64_t> Dims;
   std::string Report, Times, Target;
   bool Json = false, Kernels = true, VerifyWeights = false, Remarks = false;
-  bool Quiet = false, Weights = false;
+  bool Quiet = false, Weights = false, Precision = false;
 };
 } // namespace
 
@@ -247,6 +247,15 @@ static void printRemarks(const RemarkFacts &R, bool All) {
     Print("not done", R.Refused);
 }
 
+static void printPrecision(const std::string &Table, bool All) {
+  if (All)
+    fmt::print("precision of layers:\n{}",
+               Table.empty() ? "  not chosen by --precision auto\n" : Table);
+  else if (!Table.empty())
+    fmt::print("precision of layers: chosen by --precision auto (--precision "
+               "prints the table)\n");
+}
+
 static void printText(const InspectArguments &Arguments, const Model &M,
                       const ArtifactFacts &Facts, const shape::Bindings &Dims) {
   fmt::print("{}: kpc artifact, format {}.{}, {}\n", Arguments.Artifact,
@@ -284,6 +293,7 @@ static void printText(const InspectArguments &Arguments, const Model &M,
       printKernels(T, Dims);
   if (!Facts.Remarks.Made.empty() || !Facts.Remarks.Refused.empty())
     printRemarks(Facts.Remarks, Arguments.Remarks);
+  printPrecision(Facts.PrecisionTable, Arguments.Precision);
 }
 
 static Json tensorMapJson(const TensorMapFacts &Map) {
@@ -442,6 +452,8 @@ static void printJson(const InspectArguments &Arguments, const Model &M,
     Out["targets"].push_back(targetJson(Targets[I], Facts.Targets[I], Dims));
   Out["remarks"] = {{"made", Facts.Remarks.Made},
                     {"refused", Facts.Remarks.Refused}};
+  if (!Facts.PrecisionTable.empty())
+    Out["precision_table"] = Facts.PrecisionTable;
   printJsonText(Out);
 }
 
@@ -559,6 +571,9 @@ void addInspectCommand(CLI::App &Main, Action &Chosen) {
                "list the weights, the largest first, and where each is from");
   App.add_flag("--remarks", Arguments->Remarks,
                "list what was fused when compiling, and what was not and why");
+  App.add_flag("--precision", Arguments->Precision,
+               "print what --precision auto chose for each layer, what it "
+               "gains and its error");
   addText(App, "--report", "FILE",
           "write a page of HTML instead, with the times that the cost models "
           "expect, or those of --times; nothing is run",

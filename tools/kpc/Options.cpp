@@ -432,7 +432,7 @@ static std::vector<std::string> storedWords() {
 
 /// Types that single nodes may have.
 static std::vector<std::string> nodeWords() {
-  return {"fp32", "fp16", "bf16", "fp8", "int8"};
+  return {"fp32", "fp16", "bf16", "fp8", "int8", "mxfp8", "mxfp4", "nvfp4"};
 }
 
 Precision parsePrecision(const std::string &Option, const std::string &Word) {
@@ -488,7 +488,7 @@ static std::optional<Precision> storedType(const CompileOptions &Options) {
 void needPrecision(const CompileOptions &Options) {
   std::optional<Precision> Stored = storedType(Options);
   for (const auto &[Pattern, Type] : Options.PrecisionFor) {
-    if (Type == Precision::Fp8 || Type == Precision::Int8)
+    if (quantises(Type))
       continue;
     if (!Stored)
       throw UsageError(
@@ -556,11 +556,14 @@ void addCache(CLI::App &App, CacheOption &Cache) {
   App.add_flag("--no-cache", Cache.Off, "neither read nor write the cache");
 }
 
-void addModelOptions(CLI::App &App, CompileOptions &Options) {
+void addModelOptions(CLI::App &App, CompileOptions &Options, bool *Auto) {
   addArch(App, Options.Targets);
   addImportOptions(App, Options);
+  std::vector<std::string> Words = precisionWords();
+  if (Auto)
+    Words.push_back("auto");
   addChoice(
-      App, "--precision", precisionWords(),
+      App, "--precision", Words,
       "type that weights and values are stored in (default: the "
       "model's own, and GPUs multiply fp32 matrices as tf32); arithmetic is "
       "fp32, but tensor cores multiply "
@@ -568,9 +571,14 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
       "they multiply 11 bits; fp8 and int8 store fp16, and GEMMs with "
       "weights multiply FP8 on sm_89, sm_90a and sm_120a, 8-bit integers on "
       "all GPUs; mxfp8, mxfp4 and nvfp4 multiply such numbers on every "
-      "target, in 16 bits",
-      [&Options](const std::string &Word) {
-        Options.Compute = parsePrecision("--precision", Word);
+      "target, in 16 bits" +
+          std::string(Auto ? "; auto chooses fp16, fp8 or int8 for each layer"
+                           : ""),
+      [&Options, Auto](const std::string &Word) {
+        if (Auto)
+          *Auto = Word == "auto";
+        if (Word != "auto")
+          Options.Compute = parsePrecision("--precision", Word);
       });
   addChoice(App, "--io-precision", storedWords(),
             "type of floating-point inputs and outputs",
@@ -580,7 +588,8 @@ void addModelOptions(CLI::App &App, CompileOptions &Options) {
   addText(App, "--precision-for", "REGEX=TYPE",
           "another type for nodes whose names match: fp32 keeps their values, "
           "fp16 or bf16, int8 and fp8 are what GEMMs and convolutions "
-          "multiply; repeatable, the last that matches counts",
+          "multiply, mxfp8, mxfp4 and nvfp4 what GEMMs do; repeatable, the "
+          "last that matches counts",
           [&Options](const std::string &Text) {
             Options.PrecisionFor.push_back(parsePrecisionFor(Text));
           });

@@ -95,7 +95,9 @@ void needPrecision(const CompileOptions &Options);
 void addImportOptions(CLI::App &App, CompileOptions &Options);
 
 /// What `--compile`-like commands have in common: arch, dims, precision.
-void addModelOptions(CLI::App &App, CompileOptions &Options);
+/// `Auto`: set by --precision auto, where the command has it.
+void addModelOptions(CLI::App &App, CompileOptions &Options,
+                     bool *Auto = nullptr);
 
 /// The options that decide what is in an artifact, in one order whatever the
 /// user wrote; nothing that differs from machine to machine.

@@ -2,7 +2,11 @@
 // RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-blocks{format=nvfp4 keep=exact}))' | FileCheck %s --check-prefix=NV
 // RUN: not kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-blocks{format=fp8}))' 2>&1 | FileCheck %s --check-prefix=BAD
 
-// BAD: expected the format mxfp8, mxfp4 or nvfp4, got 'fp8'
+// RUN: not kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-blocks{format=none for=exact}))' 2>&1 | FileCheck %s --check-prefix=PATTERN
+// RUN: kpc-opt %s --pass-pipeline='builtin.module(func.func(quantise-blocks{format=none for=exact=nvfp4}))' | FileCheck %s --check-prefix=FOR
+
+// BAD: expected the format mxfp8, mxfp4, nvfp4 or none, got 'fp8'
+// PATTERN: expected REGEX=FORMAT, got 'exact'
 
 !x = !graph.tensor<[m, 64], f32>
 !w = !graph.tensor<[64, 24], f32>
@@ -36,6 +40,13 @@
 // NV: %[[S:.*]] = graph.mul %{{.*}}, %{{.*}} : <[m, 24], f32>
 // NV: %[[Y:.*]] = graph.mul %[[P]], %[[S]] : <[m, 24], f32>
 // NV-NEXT: return %[[Y]]
+
+// One node alone.
+// FOR-LABEL: @main(
+// FOR-NOT: f4E2M1FN
+// FOR-LABEL: @others(
+// FOR: graph.dequantise {{.*}} blocks [16, 1] : !graph.tensor<[64, 24], f4E2M1FN>
+// FOR-NOT: graph.dequantise {{.*}} blocks [16, 1]
 func.func @main(%x: !x) -> !y {
   %w = graph.weight "m#w" [] : !w
   %y = graph.matmul %x, %w : !x, !w

@@ -35,4 +35,17 @@ func.func @even(%x: !x) -> !y {
   %y = graph.matmul %x, %w : !x, !w loc("even")
   return %y : !y
 }
+
+// Two products of one operand that multiply other types have factors of their own; one that stays as it is reads the operand.
+// CHECK-LABEL: @types(
+// CHECK-SAME: %[[X:[^:]*]]: !graph.tensor<[32, 2], f32>
+// CHECK: %[[I:.*]] = graph.mul %[[X]], %{{.*}} : <[32, 2], f32>
+// CHECK: graph.matmul %[[I]], %{{.*}}graph.precision = "int8"
+// CHECK: graph.matmul %[[X]], %{{.*}}graph.precision = "none"
+func.func @types(%x: !x) -> (!y, !y) {
+  %w = graph.constant dense<[[1.0, 0.5, 0.25, -1.0, 0.3, 0.7, -0.2, 0.9], [0.6, -0.5, 0.15, 1.0, -0.3, 0.7, 0.2, -0.9]]> : tensor<2x8xf32>
+  %0 = graph.matmul %x, %w {graph.precision = "int8"} : !x, !w loc("outlier")
+  %1 = graph.matmul %x, %w {graph.precision = "none"} : !x, !w loc("outlier")
+  return %0, %1 : !y, !y
+}
 }
