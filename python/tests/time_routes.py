@@ -1,0 +1,122 @@
+# Part of kpc, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Times modules of PyTorch on a GPU by both ways into kpc: torch.export's file and PyTorch's ONNX exporter.
+
+    python python/tests/time_routes.py [--arch sm_90a] [--rounds 7] [--json FILE]
+
+Both artifacts of a network, and torch.compile(backend="kpc"), take turns in one process. A line has the median of the rounds
+in microseconds for each, and .pt2's share of ONNX's time. Networks have their usual sizes and random weights.
+It needs torch, torchvision, transformers and onnxscript.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+import time
+
+import torch
+
+import kpc
+
+
+def bert():
+    import transformers
+
+    model = transformers.BertModel(transformers.BertConfig(), add_pooling_layer=False)
+    return Hidden(model), (torch.randint(0, 30000, (8, 128)),)
+
+
+class Hidden(torch.nn.Module):
+    def __init__(self, inner, **fixed):
+        super().__init__()
+        self.inner, self.fixed = inner, fixed
+
+    def forward(self, ids):
+        return self.inner(ids, **self.fixed)[0]
+
+
+def vision(name, batch):
+    import torchvision
+
+    return torchvision.models.get_model(name, weights=None), (torch.randn(batch, 3, 224, 224),)
+
+
+def gpt2():
+    import transformers
+
+    return Hidden(transformers.GPT2Model(transformers.GPT2Config(n_layer=6)), use_cache=False), (torch.randint(0, 50000, (4, 256)),)
+
+
+NETWORKS = {
+    "bert 8x128": bert,
+    "gpt2 4x256": gpt2,
+    "resnet50 32": lambda: vision("resnet50", 32),
+    "convnext_tiny 8": lambda: vision("convnext_tiny", 8),
+    "vit_b_16 8": lambda: vision("vit_b_16", 8),
+    "mobilenet_v3_large 8": lambda: vision("mobilenet_v3_large", 8),
+}
+
+
+def timer(call):
+    """Microseconds of a call, a mean over calls that are queued together."""
+    for _ in range(5):
+        call()
+    torch.cuda.synchronize()
+
+    def measured(count=30):
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        torch.cuda.synchronize()
+        return (time.perf_counter() - start) / count * 1e6
+
+    return measured
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--arch", default="sm_90a")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    rows = {}
+    for name, build in NETWORKS.items():
+        if options.only not in name:
+            continue
+        torch.manual_seed(0)
+        module, inputs = build()
+        module = module.eval()
+        sides = {}
+        on_device = [value.cuda() for value in inputs]
+        for via in ("pt2", "onnx"):
+            artifact = kpc.compile(module, example_inputs=inputs, arch=options.arch, precision="fp16", via=via, cache=False)
+            session = artifact.session("cuda")
+            call = session.call(dict(zip([spec.name for spec in artifact.inputs], on_device)))
+            sides[via] = timer(call)
+        half = module.half().cuda()
+        halves = [value.half() if value.is_floating_point() else value for value in on_device]
+        with torch.inference_mode():
+            fast = torch.compile(half, backend="kpc", options={"arch": options.arch})
+            sides["torch.compile, kpc"] = timer(lambda: fast(*halves))
+            sides["PyTorch"] = timer(lambda: half(*halves))
+            times = {side: [] for side in sides}
+            for _ in range(options.rounds):
+                for side, measured in sides.items():
+                    times[side].append(measured())
+                    time.sleep(0.05)
+        torch._dynamo.reset()
+        row = {side: statistics.median(values) for side, values in times.items()}
+        row["pt2 / onnx"] = statistics.median(a / b for a, b in zip(times["pt2"], times["onnx"]))
+        rows[name] = row
+        print(f"{name:22} " + "  ".join(f"{side} {value:.3f}" if "/" in side else f"{side} {value:.0f}" for side, value in row.items()), flush=True)
+        if options.json:
+            pathlib.Path(options.json).write_text(json.dumps(rows, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
